@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/*
+ * What our device has and the public record does not describe: memory geometry, engine FIFO
+ * windows, notification entries, and the vendor-specific PCI capability. docs/hardware.md keeps
+ * the two apart in the same way. A change here is a new ISA or capability version.
+ */
+#ifndef NEURON_HW_OURS_H
+#define NEURON_HW_OURS_H
+
+/* Engine indices, everywhere: FIFOs, notification queues, counters, NEFF */
+#define NEURON_ENG_PE 0
+#define NEURON_ENG_ACT 1
+#define NEURON_ENG_POOL 2
+#define NEURON_ENG_SP 3
+#define NEURON_ENG_COUNT 4
+
+/* Memories of a NeuronCore, offsets in its window */
+#define NEURON_PARTITIONS 128
+#define NEURON_SBUF_OFFSET 0x0
+#define NEURON_SBUF_PART_STRIDE 0x40000 /* 256 KiB */
+#define NEURON_V1_SBUF_PART_SIZE 0x20000 /* 128 KiB, so 16 MiB a core */
+#define NEURON_PSUM_OFFSET 0x2000000
+#define NEURON_PSUM_PART_STRIDE 0x4000
+#define NEURON_PSUM_PART_SIZE 0x4000 /* 16 KiB: eight banks of 2 KiB */
+#define NEURON_PSUM_BANK_SIZE 0x800
+#define NEURON_PSUM_BANKS 8
+
+/* Instruction FIFO windows: PE's is public, the others follow it. A write appends. */
+#define NEURON_V1_TPB_FIFO(eng) (0x265c000 + (eng) * 0x4000)
+#define NEURON_FIFO_WORDS 256
+#define NEURON_INSN_WORD 64 /* bytes */
+
+/*
+ * A notification entry, 32 bytes, little-endian, written front to back with the last word last:
+ *  0 u8 type (NEURON_NQ_*), u8 engine, u16 code;  4 u32 id;  8 u64 timestamp (virtual cycles);
+ * 16 u64 data;  24 u32 data2;  28 u32 phase.
+ * phase is 1 on the first lap of the ring and flips 1, 2, 1, 2 ... on each wrap, so a zeroed ring
+ * holds no valid entry. The consumer writes the index of the next entry it will read to the head
+ * register of the queue; an entry that would make the ring full is dropped and counted as an
+ * overflow. A consumer that has never written the head since the base was set is not checked.
+ */
+#define NEURON_NQ_ENTRY_SIZE 32
+#define NEURON_NQ_ENTRY_TYPE 0
+#define NEURON_NQ_ENTRY_ENGINE 1
+#define NEURON_NQ_ENTRY_CODE 2
+#define NEURON_NQ_ENTRY_ID 4
+#define NEURON_NQ_ENTRY_TIME 8
+#define NEURON_NQ_ENTRY_DATA 16
+#define NEURON_NQ_ENTRY_DATA2 24
+#define NEURON_NQ_ENTRY_PHASE 28
+#define NEURON_NQ_PHASE(lap) (1 + ((lap) & 1))
+
+/* Error codes of NEURON_NQ_ERROR entries (code field) */
+#define NEURON_NERR_ILLEGAL_INSN 1    /* data = opcode word */
+#define NEURON_NERR_ILLEGAL_OPERAND 2 /* data = operand index and offset */
+#define NEURON_NERR_ISA_VERSION 3
+#define NEURON_NERR_SEM_OVERFLOW 4    /* id = semaphore */
+#define NEURON_NERR_EVT_DOUBLE_SET 5  /* id = event */
+#define NEURON_NERR_EVT_DOUBLE_CLEAR 6
+#define NEURON_NERR_FIFO_WRITE 7      /* not a multiple of 64 bytes */
+#define NEURON_NERR_WRITE_REFUSED 8   /* an instruction's register write outside its own core */
+#define NEURON_NERR_DMA_ABORT 9       /* id = engine << 8 | queue, data = address */
+#define NEURON_NERR_DMA_DESC 10       /* bad descriptor: ring id, first/last, counts */
+#define NEURON_NERR_NUMERICAL 11      /* NaN produced by an instruction that asked to be told */
+#define NEURON_NERR_NQ_OVERFLOW 12
+
+/* Vendor-specific PCI capability (id 0x09). Offsets inside the capability. */
+#define NEURON_CAP_LEN 0x02
+#define NEURON_CAP_MAGIC 0x04 /* u32 */
+#define NEURON_CAP_MAGIC_VALUE 0x4e55524eu /* "NRUN" */
+#define NEURON_CAP_VERSION 0x08 /* u16 */
+#define NEURON_CAP_VERSION_VALUE 1
+#define NEURON_CAP_BAR 0x0a /* u8: bar that holds our registers */
+#define NEURON_CAP_FEATURES 0x0c /* u32 */
+#define NEURON_CAP_OFFSET 0x10 /* u32: offset in that bar */
+#define NEURON_CAP_LENGTH 0x14 /* u32 */
+#define NEURON_CAP_SIZE 0x18
+#define NEURON_CAP_F_FAST_RESET 0x1 /* reset completes in the doorbell write: do not sleep */
+#define NEURON_CAP_F_TPB_MAP 0x2    /* the TPB reset map is honoured */
+#define NEURON_CAP_F_PERF 0x4       /* performance counters in our registers */
+
+/* Our registers in BAR0 */
+#define NEURON_OURS_BAR0_OFFSET 0x800000
+#define NEURON_OURS_BAR0_SIZE 0x10000
+#define NEURON_OURS_ISA_VERSION 0x0
+#define NEURON_OURS_GUEST_ERRORS 0x4 /* count of what the guest did wrong */
+#define NEURON_OURS_SBUF_SIZE 0x8    /* bytes a core */
+#define NEURON_OURS_PERF(nc) (0x1000 + (nc) * 0x200)
+/* Inside a core's block, u64 each: engine e at e * 0x40, then the core's own */
+#define NEURON_PERF_ENG(e) ((e) * 0x40)
+#define NEURON_PERF_INSN 0x00
+#define NEURON_PERF_BUSY 0x08 /* virtual cycles */
+#define NEURON_PERF_IDLE 0x10 /* waiting for instructions */
+#define NEURON_PERF_WAIT 0x18 /* waiting for a semaphore or event */
+#define NEURON_PERF_MATMUL_INSN 0x20
+#define NEURON_PERF_MATMUL_WAIT 0x28
+#define NEURON_PERF_MACS 0x100
+#define NEURON_PERF_DMA_BYTES 0x108
+#define NEURON_PERF_DMA_DESCS 0x110
+
+#endif
