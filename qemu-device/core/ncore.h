@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The chip as a library: what its users (the QEMU device, libndl's in-process backend, unit tests,
+ * fuzzers) call, and what it asks of them. Plain C11, no QEMU or kernel header, no global state;
+ * several chips a process.
+ *
+ * Threads: every function may be called from any thread unless it says otherwise; MMIO of one chip
+ * is serialised by the chip's own lock. A pool's workers run what does not fit an MMIO write.
+ * Memory: DRAM, SBUF and PSUM come from alloc_mem; nothing else grows with what a guest does.
+ * Files, signals, environment: none is touched; nothing is printed.
+ */
+#ifndef NCORE_H
+#define NCORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ncore_chip;
+struct ncore_pool;
+struct ncore_fabric;
+
+/* What a guest did wrong (docs/hardware.md, Guest errors); each is counted per chip */
+enum ncore_guest_error {
+	NCORE_GE_UNDEFINED,	 /* the record says nothing and hardware would be unpredictable */
+	NCORE_GE_UNSUPPORTED,	 /* real hardware has it, this generation does not */
+	NCORE_GE_UNIMPLEMENTED,	 /* real hardware has it, the model does not yet */
+	NCORE_GE_IMPL_DEFINED,	 /* allowed, and our choice decides */
+	NCORE_GE_COUNT,
+};
+
+/* Trace points; names in ncore_event_name(), the same in QEMU's trace-events */
+enum ncore_event {
+	NCORE_EV_MMIO_READ,	/* bar, offset, size, value */
+	NCORE_EV_MMIO_WRITE,	/* bar, offset, size, value */
+	NCORE_EV_FWIO,		/* seq, cmd, size, error */
+	NCORE_EV_RESET,		/* kind, map */
+	NCORE_EV_DOORBELL,	/* engine, queue, half (0 M2S, 1 S2M), count */
+	NCORE_EV_DESC,		/* engine, queue, source, destination (of one copied run) */
+	NCORE_EV_DMA_ERROR,	/* engine, queue, error code, address */
+	NCORE_EV_INSN,		/* core, engine, opcode, virtual time */
+	NCORE_EV_ENGINE_ERROR,	/* core, engine, error code, data */
+	NCORE_EV_NOTIFY,	/* core, type, engine, address */
+	NCORE_EV_SEMAPHORE,	/* core, index, old, new */
+	NCORE_EV_GUEST_ERROR,	/* kind, offset or address, value, 0 */
+	NCORE_EV_LINK,		/* slot, side (0 east, 1 west), up, 0 */
+	NCORE_EV_COUNT,
+};
+const char *ncore_event_name(enum ncore_event ev);
+
+/*
+ * The host's side, one table. opaque is the chip's host pointer. Host addresses are physical
+ * addresses with the window bit stripped. Callbacks never call back into the chip.
+ */
+struct ncore_host_ops {
+	/* zeroed, sparse memory; fd -1 if it has none. 0 or -errno. NULL: the core uses mmap */
+	int (*alloc_mem)(void *opaque, const char *name, uint64_t size, void **ptr, int *fd);
+	void (*free_mem)(void *opaque, const char *name, void *ptr, uint64_t size, int fd);
+	/* the core wrote [offset, offset + len) of a memory it got from alloc_mem; may be NULL */
+	void (*mark_dirty)(void *opaque, const char *name, uint64_t offset, uint64_t len);
+	/* copy to or from host memory; 0 or -errno (a hole, the chip's own BARs) */
+	int (*dma_rw)(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write);
+	/* direct pointer to host memory, *len may shrink; NULL: use dma_rw. May be NULL */
+	void *(*dma_map)(void *opaque, uint64_t addr, uint64_t *len, bool write);
+	void (*dma_unmap)(void *opaque, void *ptr, uint64_t len, bool write, uint64_t accessed);
+	void (*irq)(void *opaque, unsigned int vector);	  /* any thread; may be NULL */
+	uint64_t (*clock)(void *opaque);		  /* ns, monotonic; NULL: CLOCK_MONOTONIC */
+	/* trace, any thread; NULL: off. events is a bit mask asked once for each chip */
+	void (*event)(void *opaque, enum ncore_event ev, const uint64_t arg[4]);
+	uint64_t event_mask;
+};
+
+/* A pool of worker threads; threads 0: the host's CPUs. Outlives its chips. */
+struct ncore_pool_config {
+	unsigned int threads;
+	void (*thread_enter)(void *opaque); /* in each worker, before it works; may be NULL */
+	void (*thread_leave)(void *opaque);
+	void *opaque;
+};
+int ncore_pool_new(const struct ncore_pool_config *config, struct ncore_pool **pool);
+void ncore_pool_free(struct ncore_pool *pool);
+
+/* The links between chips: slot N's east neighbour is slot N + 1 of the line. Weak pointers. */
+enum ncore_topology { NCORE_TOPOLOGY_LINE, NCORE_TOPOLOGY_RING };
+int ncore_fabric_new(enum ncore_topology topology, unsigned int slots, struct ncore_fabric **fabric);
+void ncore_fabric_free(struct ncore_fabric *fabric);
+
+enum ncore_generation { NCORE_INFERENTIA };
+
+struct ncore_chip_config {
+	enum ncore_generation generation;
+	const struct ncore_host_ops *ops;
+	void *opaque;
+	struct ncore_pool *pool;	/* required */
+	struct ncore_fabric *fabric;	/* NULL: alone */
+	unsigned int slot;
+	uint64_t serial;		/* 0: derived from slot */
+	bool no_ring_id_check;		/* accept descriptors whose ring id does not match the lap */
+	bool nan_fill;			/* reset fills SBUF and PSUM with NaN instead of zero */
+};
+
+int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **chip);
+void ncore_chip_free(struct ncore_chip *chip); /* stops it, detaches it from the fabric */
+
+/* size 1, 2, 4 or 8; undefined registers read 0. The BAR numbers are PCI's: 0, 2, (4: ncore_dram) */
+uint64_t ncore_mmio_read(struct ncore_chip *chip, unsigned int bar, uint64_t offset, unsigned int size);
+void ncore_mmio_write(struct ncore_chip *chip, unsigned int bar, uint64_t offset, unsigned int size,
+		      uint64_t value);
+/* what BAR4 shows: both channels, one after the other. Size in bytes. */
+void *ncore_dram(struct ncore_chip *chip, uint64_t *size, int *fd);
+
+enum ncore_reset { NCORE_RESET_POWER, NCORE_RESET_PCI };
+void ncore_chip_reset(struct ncore_chip *chip, enum ncore_reset kind); /* DRAM reads zero after it */
+
+/* Rest: returns when the chip's queues and cores stand at a boundary; nested calls count */
+void ncore_chip_pause(struct ncore_chip *chip);
+void ncore_chip_resume(struct ncore_chip *chip);
+/* true when no queue and no core has work it could do now */
+bool ncore_chip_idle(struct ncore_chip *chip);
+/* wait until idle; 0 or -ETIMEDOUT. timeout_ns < 0: for ever */
+int ncore_chip_wait_idle(struct ncore_chip *chip, int64_t timeout_ns);
+
+/* Versioned state of a paused chip, without its memories. 0 or -errno; load says why in *reason */
+int ncore_chip_save(struct ncore_chip *chip, void **buf, size_t *size); /* free() it */
+int ncore_chip_load(struct ncore_chip *chip, const void *buf, size_t size, const char **reason);
+
+uint64_t ncore_guest_errors(struct ncore_chip *chip, enum ncore_guest_error kind);
+
+/* Settable from outside (QOM properties): sensors and counters the mailbox shows */
+enum ncore_sensor {
+	NCORE_SENSOR_SRAM_ECC_CORR, NCORE_SENSOR_SRAM_ECC_UNCORR,
+	NCORE_SENSOR_DRAM0_ECC_CORR, NCORE_SENSOR_DRAM0_ECC_UNCORR,
+	NCORE_SENSOR_DRAM1_ECC_CORR, NCORE_SENSOR_DRAM1_ECC_UNCORR,
+	NCORE_SENSOR_POWER_BP, /* utilisation in basis points, 0..10000 */
+	NCORE_SENSOR_COUNT,
+};
+uint64_t ncore_sensor_get(struct ncore_chip *chip, enum ncore_sensor sensor);
+void ncore_sensor_set(struct ncore_chip *chip, enum ncore_sensor sensor, uint64_t value);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A NeuronCore (Tensor Processing Block) as the rest of the chip sees it: memories, instruction
+ * FIFOs, semaphores and events, and a run function. Private to the core library: chip.c and udma.c
+ * call it; tpb.c and exec_*.c implement it.
+ *
+ * Locking: the caller holds the TPB's run right (one executor at a time) for every function but
+ * those marked "any thread". A TPB never calls into a queue while it runs: what it wants of the
+ * rest of the chip (a doorbell, a notification) goes through struct tpb_ops, which queue it.
+ */
+#ifndef NCORE_TPB_H
+#define NCORE_TPB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "neuron/hw/inferentia.h"
+#include "neuron/hw/ours.h"
+#include "neuron/isa/isa.h"
+
+struct tpb;
+
+struct tpb_ops {
+	/* an instruction's 32-bit write to a device address; 0, or -EACCES when refused */
+	int (*write)(void *opaque, uint64_t addr, uint32_t value, uint64_t time);
+	/* a notification entry; type is NEURON_NQ_* */
+	void (*notify)(void *opaque, unsigned int type, unsigned int engine, uint16_t code, uint32_t id,
+		       uint64_t data, uint32_t data2, uint64_t time);
+	/* trace; NULL when off */
+	void (*insn)(void *opaque, unsigned int engine, unsigned int opcode, uint64_t time);
+};
+
+struct tpb_config {
+	unsigned int index;	    /* core number in its chip */
+	const struct tpb_ops *ops;
+	void *opaque;
+	uint8_t *sbuf;		    /* 128 partitions */
+	uint64_t sbuf_host_stride;  /* bytes between partitions in the host's memory, padded */
+	uint32_t sbuf_part_size;
+	uint8_t *psum;
+	uint64_t psum_host_stride;
+	uint32_t psum_part_size;
+};
+
+int tpb_new(const struct tpb_config *config, struct tpb **tpb);
+void tpb_free(struct tpb *tpb);
+void tpb_reset(struct tpb *tpb, bool nan_fill); /* halts, empties FIFOs, clears memories and semaphores */
+
+/* What tpb_run came back for */
+enum tpb_state {
+	TPB_BLOCKED, /* every engine waits: for instructions, or for a semaphore or event */
+	TPB_BUDGET,  /* the budget is used up; run again */
+};
+/*
+ * One turn is one instruction of each engine in the order PE, ACT, POOL, SP; budget counts
+ * instructions. Never waits. An engine in error has stopped; the others go on.
+ */
+enum tpb_state tpb_run(struct tpb *tpb, unsigned int budget);
+bool tpb_runnable(const struct tpb *tpb); /* would tpb_run execute an instruction now? */
+
+/* Free words of an engine's FIFO; append n 64-byte words (n <= free). time: virtual, of the write */
+unsigned int tpb_fifo_space(const struct tpb *tpb, unsigned int engine);
+void tpb_fifo_push(struct tpb *tpb, unsigned int engine, const void *words, unsigned int n, uint64_t time);
+
+/* Semaphores and events; set/inc/dec report overflow and double set themselves (ops->notify) */
+enum tpb_sem_op { TPB_SEM_SET, TPB_SEM_INC, TPB_SEM_DEC };
+uint32_t tpb_sem_read(const struct tpb *tpb, unsigned int index); /* any thread */
+void tpb_sem_write(struct tpb *tpb, enum tpb_sem_op op, unsigned int index, uint32_t value, uint64_t time);
+uint32_t tpb_event_read(const struct tpb *tpb, unsigned int index); /* any thread */
+void tpb_event_write(struct tpb *tpb, unsigned int index, uint32_t value, uint64_t time);
+
+struct tpb_perf {
+	struct {
+		uint64_t insn, busy, idle, wait, matmul_insn, matmul_wait;
+	} eng[NEURON_ENG_COUNT];
+	uint64_t macs;
+};
+void tpb_perf(const struct tpb *tpb, struct tpb_perf *perf); /* any thread */
+uint64_t tpb_time(const struct tpb *tpb, unsigned int engine); /* virtual cycles */
+
+/* Versioned state without SBUF and PSUM; returns bytes written or needed (buf NULL), load 0/-errno */
+int64_t tpb_save(const struct tpb *tpb, void *buf, uint64_t size);
+int tpb_load(struct tpb *tpb, const void *buf, uint64_t size);
+
+#endif
