@@ -150,7 +150,8 @@ enum neuron_trigger {
 #define NEURON_AP_DIMS 4
 
 /*
- * An access pattern: the same in every partition. offset is a byte offset in the NeuronCore's
+ * An access pattern: the same in every partition. MATMUL takes partitions = K rows of src0 as the
+ * moving operand, the stationary is what LDWEIGHTS loaded. offset is a byte offset in the NeuronCore's
  * window (the start partition is part of it). Pair 0 is the slowest, pair 3 the fastest; steps
  * are in elements, 0 broadcasts, negative is allowed; an unused dimension has step 0, num 1.
  */
@@ -173,12 +174,12 @@ struct neuron_scalar {
 	union {
 		float f;
 		uint32_t bits;
-		uint32_t offset; /* in the core's window, partition in it */
+		uint32_t offset; /* in the core's window, partition in it; dtype is 0 for IMM */
 	};
 };
 
 /*
- * One instruction, decoded. Which fields an opcode uses is in table.h; the codec refuses a field
+ * One instruction, decoded. ACTIVATE: func(src0 * scalar0 + scalar1). Which fields an opcode uses is in table.h; the codec refuses a field
  * that is set and not used, and a reserved bit that is not zero.
  */
 struct neuron_insn {
@@ -200,11 +201,11 @@ struct neuron_insn {
 	uint8_t op0, op1;    /* enum neuron_alu */
 	uint8_t func;	     /* enum neuron_act_func */
 	bool reverse0, reverse1; /* swap the operands of op0, op1 */
-	bool accumulate;     /* MATMUL: add to PSUM; ACTIVATE: add to the accumulator registers */
+	bool accumulate;     /* MATMUL: add to PSUM (ACTIVATE's accumulator: reduce_cmd) */
 	bool negate;	     /* TENSOR_REDUCE: times -1 */
 	uint8_t reduce_dims; /* TENSOR_REDUCE: how many trailing dimensions, 1..4 */
 	uint8_t reduce_cmd;  /* ACTIVATE: public codes idle 0, reset 1, reduce 2, reset_reduce 3 */
-	float alpha;	     /* PRELU's slope; TENSOR_REDUCE: scale of the result (0 means 1) */
+	float alpha;	     /* ACTIVATE: PRELU's slope; TENSOR_REDUCE: scale of the result (0 means 1) */
 
 	uint32_t id;	     /* NOTIFY: cookie; PSEUDO_DMA_TRIGGER: id in the engine's JSON */
 	uint8_t first, last; /* SEM_RANGE_CLEAR */
