@@ -44,7 +44,11 @@ struct tpb_config {
 
 int tpb_new(const struct tpb_config *config, struct tpb **tpb);
 void tpb_free(struct tpb *tpb);
-void tpb_reset(struct tpb *tpb, bool nan_fill); /* halts, empties FIFOs, clears memories and semaphores */
+/*
+ * Halts, empties FIFOs, clears semaphores and events. The memories are cleared (or filled with NaN)
+ * by the caller, which punches them: writing 18 MiB a core would make an idle chip resident.
+ */
+void tpb_reset(struct tpb *tpb);
 
 /* What tpb_run came back for */
 enum tpb_state {
