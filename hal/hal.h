@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/*
+ * Hardware procedures of an Inferentia chip: mailbox, reset, engine and queue set-up, descriptors,
+ * copies. Plain C, no allocation, no global state; built into the kernel module and into libndl's
+ * in-process backend. The caller owns all memory and all locks: calls for one mailbox, and calls
+ * for one ring, must not overlap; everything else may run at the same time.
+ *
+ * How to bring up a chip:
+ *	nhal_init(&hal, &ops, opaque, features);
+ *	nhal_mailbox_set(&hal, req, req_addr, resp, resp_addr);
+ *	nhal_reset(&hal, NEURON_MISC_RESET_DEVICE, 0);
+ *	nhal_device_id_write(&hal, index);
+ *	for each core nc:  nhal_core_dma_init(&hal, nc);
+ *			   nhal_h2t_init(&h2t, &hal, nc, &mem);
+ * and how to copy:
+ *	n = nhal_h2t_push(&h2t, src, dst, len);		any number of times
+ *	nhal_h2t_submit(&h2t, ctx);
+ *	while (!nhal_h2t_done(&h2t, ctx)) wait;
+ *
+ * Addresses are device-side addresses throughout: host memory carries the host window bit
+ * (nhal_host_addr()). Functions return 0 or -errno.
+ */
+#ifndef NEURON_HAL_H
+#define NEURON_HAL_H
+
+#include "hal_types.h"
+
+#include "neuron/hw/inferentia.h"
+#include "neuron/hw/ours.h"
+
+/*
+ * What the hal asks of its user. write32 makes earlier stores to host memory visible to the chip
+ * before the register write. wait sleeps about us microseconds, 0 is one turn of a polling loop; a
+ * negative return abandons the procedure with that value (a fatal signal, a removed device).
+ * now_us is monotonic.
+ */
+struct nhal_ops {
+	void (*write32)(void *opaque, unsigned int bar, uint64_t offset, uint32_t value);
+	int (*wait)(void *opaque, unsigned int us);
+	uint64_t (*now_us)(void *opaque);
+};
+
+struct nhal {
+	const struct nhal_ops *ops;
+	void *opaque;
+	uint32_t features; /* NEURON_CAP_F_* of our capability; 0 on other hardware */
+	/* Mailbox: two buffers of NEURON_FWIO_BUF_SIZE */
+	uint8_t *req;
+	volatile uint8_t *resp;
+	uint64_t req_addr;
+	uint64_t resp_addr;
+	uint8_t seq;
+};
+
+void nhal_init(struct nhal *hal, const struct nhal_ops *ops, void *opaque, uint32_t features);
+
+/* Addresses (hal_addr.c) */
+static inline uint64_t nhal_host_addr(uint64_t physical)
+{
+	return physical | NEURON_V1_WINDOW_HOST;
+}
+
+static inline bool nhal_addr_is_host(uint64_t addr)
+{
+	return (addr & NEURON_V1_WINDOW_MASK) == NEURON_V1_WINDOW_HOST;
+}
+
+static inline uint64_t nhal_host_physical(uint64_t addr)
+{
+	return addr & ~(uint64_t)NEURON_V1_WINDOW_MASK;
+}
+
+static inline uint64_t nhal_misc_addr(unsigned int word)
+{
+	return NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM + word;
+}
+
+static inline uint64_t nhal_tpb_addr(unsigned int nc)
+{
+	return NEURON_V1_TPB_BASE + nc * NEURON_V1_TPB_SIZE;
+}
+
+/* The same word of a neighbour: its misc RAM through the east or west window */
+static inline uint64_t nhal_neighbor_addr(bool west, uint64_t addr)
+{
+	return addr | (west ? NEURON_V1_WINDOW_WEST : NEURON_V1_WINDOW_EAST);
+}
+
+/*
+ * Where a local device address shows in a BAR: DRAM in BAR4 (channels squashed together), cores in
+ * BAR2, registers in BAR0. -EINVAL when [addr, addr + len) is not inside one of them.
+ */
+int nhal_addr_to_bar(uint64_t addr, uint64_t len, unsigned int *bar, uint64_t *offset);
+/* [addr, addr + len) lies inside core nc's window: 0 and nc, else -EINVAL */
+int nhal_addr_to_core(uint64_t addr, uint64_t len, unsigned int *nc);
+
+/* Semaphores and events of a core: device addresses for reading through the mailbox, BAR2 offsets
+ * for writing. The caller checks nc and index. */
+enum nhal_sem_op {
+	NHAL_SEM_READ,
+	NHAL_SEM_SET,
+	NHAL_SEM_INC,
+	NHAL_SEM_DEC,
+};
+uint64_t nhal_sem_offset(unsigned int nc, enum nhal_sem_op op, unsigned int index);
+uint64_t nhal_event_offset(unsigned int nc, unsigned int index);
+void nhal_sem_write(struct nhal *hal, unsigned int nc, enum nhal_sem_op op, unsigned int index,
+		    uint32_t value);
+int nhal_sem_read(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t *value);
+void nhal_event_set(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t value);
+int nhal_event_get(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t *value);
+
+/* Mailbox (hal_fwio.c). All of it serialised by the caller. */
+#define NHAL_FWIO_READ_MAX ((NEURON_FWIO_BUF_SIZE - NEURON_FWIO_REQ_HDR) / 8)
+
+void nhal_mailbox_set(struct nhal *hal, void *req, uint64_t req_addr, void *resp,
+		      uint64_t resp_addr);
+uint32_t nhal_crc32c(const void *data, size_t len);
+/*
+ * Fill buf with a complete request (header, CRC, payload) and return its length. payload may
+ * already lie in place behind the header.
+ */
+uint32_t nhal_fwio_build(uint8_t *buf, uint8_t seq, uint8_t cmd, const void *payload, uint32_t len);
+/* Read n registers by device address; n at most NHAL_FWIO_READ_MAX. -EIO, -ETIMEDOUT, -EINVAL */
+int nhal_reg_read(struct nhal *hal, const uint64_t *addr, uint32_t *value, unsigned int n);
+int nhal_reg_read1(struct nhal *hal, uint64_t addr, uint32_t *value);
+/* Copy the blob to misc RAM and announce it; at most NEURON_MISC_METRIC_SIZE bytes */
+int nhal_metric_post(struct nhal *hal, const void *blob, unsigned int len);
+
+/* Reset and status (hal_reset.c) */
+
+/*
+ * Reset the chip or some of its cores and wait until it is ready. type is NEURON_MISC_RESET_*;
+ * tpb_map has one bit a core and counts for a TPB reset only (the chip must announce TPB_MAP,
+ * otherwise 0 is written, which means all cores). -ETIMEDOUT after the public give-up time.
+ */
+int nhal_reset(struct nhal *hal, unsigned int type, uint32_t tpb_map);
+int nhal_status_read(struct nhal *hal, uint32_t *status);
+void nhal_device_id_write(struct nhal *hal, uint32_t id);
+/* Device ids of the neighbours whose link is up; the others are -1 */
+int nhal_neighbors_read(struct nhal *hal, int *east, int *west);
+
+/* DMA engines and queues (hal_udma.c) */
+enum nhal_half {
+	NHAL_M2S, /* transmit: reads memory */
+	NHAL_S2M, /* receive: writes memory */
+};
+
+#define NHAL_ENGINE_INIT_WRITES 123
+#define NHAL_QUEUE_INIT_WRITES 14
+
+void nhal_engine_init(struct nhal *hal, unsigned int eng);
+/* All engines of a core, wrappers included */
+void nhal_core_dma_init(struct nhal *hal, unsigned int nc);
+/* A ring: base 256-byte aligned (0 with any length is legal), length in descriptors */
+bool nhal_ring_valid(uint64_t base, uint32_t len);
+void nhal_queue_init(struct nhal *hal, unsigned int eng, unsigned int qid, uint64_t tx_base,
+		     uint32_t tx_len, uint64_t rx_base, uint32_t rx_len);
+/* Ring the doorbells, S2M first; a count of 0 is not rung */
+void nhal_queue_start(struct nhal *hal, unsigned int eng, unsigned int qid, uint32_t tx_count,
+		      uint32_t rx_count);
+void nhal_engine_state_set(struct nhal *hal, unsigned int eng, uint32_t state);
+/* Device address of a queue register, for nhal_reg_read() */
+uint64_t nhal_queue_reg_addr(unsigned int eng, enum nhal_half half, unsigned int qid,
+			     unsigned int reg);
+/* Length of a ring for count descriptors: some slack, rounded to the next power of two */
+uint32_t nhal_ring_len(uint32_t count);
+
+/* Descriptors; len 1..64 KiB. flags: NEURON_UDMA_DESC_FIRST, _LAST, _DMB, _INT */
+void nhal_desc_tx(void *desc, uint64_t addr, uint32_t len, unsigned int ring_id, uint32_t flags);
+void nhal_desc_rx(void *desc, uint64_t addr, uint32_t len, unsigned int ring_id);
+uint64_t nhal_desc_addr(const void *desc);
+uint32_t nhal_desc_len(const void *desc);
+
+/* A ring the caller fills: next slot and the ring id of the lap */
+struct nhal_ring {
+	uint8_t *desc;
+	uint32_t len;
+	uint32_t next;
+	unsigned int ring_id;
+};
+void nhal_ring_init(struct nhal_ring *ring, void *desc, uint32_t len);
+void *nhal_ring_next(struct nhal_ring *ring, unsigned int *ring_id);
+
+/* Notification queues (hal_nq.c): the register group of a queue, a BAR0 offset; -EINVAL */
+int nhal_nq_regs(unsigned int nc, unsigned int type, unsigned int eng, uint64_t *offset);
+/* base 0 and size 0 switch the queue off */
+int nhal_nq_set(struct nhal *hal, unsigned int nc, unsigned int type, unsigned int eng,
+		uint64_t base, uint32_t size);
+int nhal_nq_head_write(struct nhal *hal, unsigned int nc, unsigned int type, unsigned int eng,
+		       uint32_t head);
+
+/* The copy ring of a core (hal_h2t.c) */
+#define NHAL_H2T_RING_LEN 8192
+#define NHAL_H2T_RING_BYTES (NHAL_H2T_RING_LEN * NEURON_UDMA_DESC_SIZE)
+#define NHAL_H2T_BATCH_MAX 2032 /* data descriptors for one doorbell: 127 MiB */
+#define NHAL_H2T_CONTEXTS 3	/* one batch each may be in flight */
+#define NHAL_H2T_COMPLETION_BYTES (NHAL_H2T_CONTEXTS * 8)
+#define NHAL_H2T_MARKER 0xabcdef01u
+
+struct nhal_h2t_mem { /* host memory, 256-byte aligned */
+	void *tx, *rx;			/* NHAL_H2T_RING_BYTES each */
+	uint64_t tx_addr, rx_addr;
+	void *completion;		/* NHAL_H2T_COMPLETION_BYTES */
+	uint64_t completion_addr;
+};
+
+struct nhal_h2t {
+	struct nhal *hal;
+	unsigned int eng, qid;
+	struct nhal_ring tx, rx;
+	uint32_t *completion;
+	uint64_t completion_addr;
+	unsigned int pending; /* data descriptors pushed since the last submit */
+	/* the last pushed pair, so that submit can put the barrier on it */
+	uint8_t *last_tx;
+};
+
+/* Set up ring and queue of core nc; also after a reset of the core. No batch may be in flight. */
+void nhal_h2t_init(struct nhal_h2t *h2t, struct nhal *hal, unsigned int nc,
+		   const struct nhal_h2t_mem *mem);
+/* Add a run to the batch, as many bytes as fit; returns the bytes taken, 0 when the batch is full */
+uint64_t nhal_h2t_push(struct nhal_h2t *h2t, uint64_t src, uint64_t dst, uint64_t len);
+/* Close the batch with a completion for context ctx and ring; the number of data descriptors */
+unsigned int nhal_h2t_submit(struct nhal_h2t *h2t, unsigned int ctx);
+/* True once the batch of ctx is complete */
+bool nhal_h2t_done(const struct nhal_h2t *h2t, unsigned int ctx);
+
+#endif

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/*
+ * The firmware mailbox (docs/hardware.md, FWIO): requests and responses in host memory, the only
+ * way to read a register of this generation. The buffers belong to the caller, who also serialises.
+ */
+#include "hal.h"
+
+/* Public timing: fifteen tries, each sent again with a new number, one second each in 1 ms steps */
+#define FWIO_ATTEMPTS 15
+#define FWIO_TIMEOUT_US 1000000
+#define FWIO_POLL_US 1000
+/* The public driver's limit on registers in one request */
+#define FWIO_READ_BATCH 100
+
+void nhal_mailbox_set(struct nhal *hal, void *req, uint64_t req_addr, void *resp,
+		      uint64_t resp_addr)
+{
+	hal->req = req;
+	hal->req_addr = req_addr;
+	hal->resp = resp;
+	hal->resp_addr = resp_addr;
+}
+
+static uint32_t crc_update(uint32_t crc, const uint8_t *p, size_t len)
+{
+	unsigned int bit;
+
+	while (len--) {
+		crc ^= *p++;
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? NEURON_FWIO_CRC32C_POLY : 0);
+	}
+	return crc;
+}
+
+uint32_t nhal_crc32c(const void *data, size_t len)
+{
+	return ~crc_update(0xffffffffu, data, len);
+}
+
+uint32_t nhal_fwio_build(uint8_t *buf, uint8_t seq, uint8_t cmd, const void *payload, uint32_t len)
+{
+	uint32_t size = NEURON_FWIO_REQ_HDR + len;
+
+	if (payload && payload != buf + NEURON_FWIO_REQ_HDR)
+		memmove(buf + NEURON_FWIO_REQ_HDR, payload, len);
+	buf[0] = seq;
+	buf[1] = cmd;
+	nhal_put16(buf + 2, (uint16_t)size);
+	nhal_put32(buf + 4, 0);
+	nhal_put32(buf + 4, nhal_crc32c(buf, size));
+	return size;
+}
+
+static void misc_write(struct nhal *hal, unsigned int word, uint32_t value)
+{
+	hal->ops->write32(hal->opaque, NEURON_BAR_APB, NEURON_V1_APB_MISC_RAM + word, value);
+}
+
+static void mailbox_ring(struct nhal *hal)
+{
+	misc_write(hal, NEURON_MISC_FWIO_REQ_LO, (uint32_t)hal->req_addr);
+	misc_write(hal, NEURON_MISC_FWIO_REQ_HI, (uint32_t)(hal->req_addr >> 32));
+	misc_write(hal, NEURON_MISC_FWIO_RESP_LO, (uint32_t)hal->resp_addr);
+	misc_write(hal, NEURON_MISC_FWIO_RESP_HI, (uint32_t)(hal->resp_addr >> 32));
+	misc_write(hal, NEURON_MISC_DOORBELL, 1);
+}
+
+static int mailbox_wait(struct nhal *hal)
+{
+	uint64_t start = hal->ops->now_us(hal->opaque);
+	int ret;
+
+	while (nhal_load_acquire(hal->resp) != hal->seq) {
+		if (hal->ops->now_us(hal->opaque) - start > FWIO_TIMEOUT_US)
+			return -ETIMEDOUT;
+		ret = hal->ops->wait(hal->opaque, FWIO_POLL_US);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* One try; -EAGAIN and -ETIMEDOUT are worth another */
+static int mailbox_try(struct nhal *hal, uint8_t cmd, uint32_t len, uint32_t expect)
+{
+	unsigned int size;
+	int ret;
+
+	hal->seq = hal->seq == 255 ? 1 : (uint8_t)(hal->seq + 1);
+	nhal_fwio_build(hal->req, hal->seq, cmd, NULL, len);
+	hal->resp[0] = 0;
+	mailbox_ring(hal);
+	ret = mailbox_wait(hal);
+	if (ret)
+		return ret;
+	if (hal->resp[1] == NEURON_FWIO_UNKNOWN_CMD)
+		return -EOPNOTSUPP;
+	size = hal->resp[2] | (unsigned int)hal->resp[3] << 8;
+	if (hal->resp[1] != NEURON_FWIO_OK || size < expect)
+		return -EAGAIN;
+	return size == expect || cmd == NEURON_FWIO_CMD_POST_METRIC ? 0 : -EIO;
+}
+
+static int mailbox_call(struct nhal *hal, uint8_t cmd, uint32_t len, uint32_t expect)
+{
+	unsigned int i;
+	int ret = -EIO;
+
+	for (i = 0; i < FWIO_ATTEMPTS; i++) {
+		ret = mailbox_try(hal, cmd, len, expect);
+		if (ret != -EAGAIN && ret != -ETIMEDOUT)
+			return ret;
+	}
+	return ret == -EAGAIN ? -EIO : ret;
+}
+
+static int read_batch(struct nhal *hal, const uint64_t *addr, uint32_t *value, unsigned int n)
+{
+	unsigned int i, b;
+	int ret;
+
+	for (i = 0; i < n; i++)
+		nhal_put64(hal->req + NEURON_FWIO_REQ_HDR + 8 * i, addr[i]);
+	ret = mailbox_call(hal, NEURON_FWIO_CMD_READ, 8 * n, NEURON_FWIO_RESP_HDR + 4 * n);
+	if (ret)
+		return ret;
+	for (i = 0; i < n; i++) {
+		value[i] = 0;
+		for (b = 0; b < 4; b++)
+			value[i] |= (uint32_t)hal->resp[NEURON_FWIO_RESP_HDR + 4 * i + b] << 8 * b;
+	}
+	return 0;
+}
+
+int nhal_reg_read(struct nhal *hal, const uint64_t *addr, uint32_t *value, unsigned int n)
+{
+	unsigned int batch;
+	int ret;
+
+	if (n > NHAL_FWIO_READ_MAX)
+		return -EINVAL;
+	for (; n; n -= batch, addr += batch, value += batch) {
+		batch = n < FWIO_READ_BATCH ? n : FWIO_READ_BATCH;
+		ret = read_batch(hal, addr, value, batch);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int nhal_reg_read1(struct nhal *hal, uint64_t addr, uint32_t *value)
+{
+	return nhal_reg_read(hal, &addr, value, 1);
+}
+
+int nhal_metric_post(struct nhal *hal, const void *blob, unsigned int len)
+{
+	uint8_t word[4];
+	unsigned int i, n;
+
+	if (len > NEURON_MISC_METRIC_SIZE)
+		return -E2BIG;
+	for (i = 0; i < len; i += 4) {
+		n = len - i < 4 ? len - i : 4;
+		memset(word, 0, sizeof(word));
+		memcpy(word, (const uint8_t *)blob + i, n);
+		misc_write(hal, NEURON_MISC_METRIC + i, nhal_get32(word));
+	}
+	memcpy(hal->req + NEURON_FWIO_REQ_HDR, blob, len);
+	return mailbox_call(hal, NEURON_FWIO_CMD_POST_METRIC, len, NEURON_FWIO_RESP_HDR);
+}

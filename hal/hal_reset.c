@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/*
+ * Reset and firmware status (docs/hardware.md, Reset). A chip that announces FAST_RESET is polled
+ * at once; any other gets the public driver's times.
+ */
+#include "hal.h"
+
+#define MSEC 1000u
+#define SEC 1000000u
+
+/* The public driver's times; real firmware takes seconds and does not answer meanwhile */
+#define FIRST_SLEEP_DEVICE_US (7 * SEC)
+#define FIRST_SLEEP_TPB_US (3 * SEC)
+#define POLL_US (500 * MSEC)
+#define RETRY_DEVICE_US (30ull * SEC)
+#define RETRY_TPB_US (10ull * SEC)
+#define GIVE_UP_US (120ull * SEC)
+#define READY_READS 5
+/* FAST_RESET: a step of the polling loop */
+#define FAST_POLL_US 100
+
+static void misc_write(struct nhal *hal, unsigned int word, uint32_t value)
+{
+	hal->ops->write32(hal->opaque, NEURON_BAR_APB, NEURON_V1_APB_MISC_RAM + word, value);
+}
+
+static void reset_start(struct nhal *hal, unsigned int type, uint32_t tpb_map)
+{
+	if (type == NEURON_MISC_RESET_TPB)
+		misc_write(hal, NEURON_MISC_TPB_RESET_MAP,
+			   hal->features & NEURON_CAP_F_TPB_MAP ? tpb_map : 0);
+	misc_write(hal, NEURON_MISC_RESET, type);
+	misc_write(hal, NEURON_MISC_DOORBELL, 1);
+}
+
+/* Wait for the reset word to clear, asking again at the public interval */
+static int reset_wait(struct nhal *hal, unsigned int type, uint32_t tpb_map)
+{
+	bool fast = hal->features & NEURON_CAP_F_FAST_RESET;
+	uint64_t retry = type == NEURON_MISC_RESET_DEVICE ? RETRY_DEVICE_US : RETRY_TPB_US;
+	uint64_t start = hal->ops->now_us(hal->opaque), asked = start, now;
+	uint32_t word;
+	int ret;
+
+	for (;;) {
+		ret = nhal_reg_read1(hal, nhal_misc_addr(NEURON_MISC_RESET), &word);
+		if (!ret && !word)
+			return 0;
+		if (ret && ret != -ETIMEDOUT && ret != -EIO)
+			return ret;
+		now = hal->ops->now_us(hal->opaque);
+		if (now - start > GIVE_UP_US)
+			return -ETIMEDOUT;
+		if (now - asked > retry) {
+			reset_start(hal, type, tpb_map);
+			asked = now;
+		}
+		ret = hal->ops->wait(hal->opaque, fast ? FAST_POLL_US : POLL_US);
+		if (ret < 0)
+			return ret;
+	}
+}
+
+static int ready_check(struct nhal *hal)
+{
+	uint32_t status;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < READY_READS; i++) {
+		ret = nhal_status_read(hal, &status);
+		if (ret)
+			return ret;
+		if (status & NEURON_MISC_FW_STATUS_READY)
+			return 0;
+	}
+	return -EIO;
+}
+
+int nhal_reset(struct nhal *hal, unsigned int type, uint32_t tpb_map)
+{
+	int ret;
+
+	if (type != NEURON_MISC_RESET_DEVICE && type != NEURON_MISC_RESET_TPB)
+		return -EINVAL;
+	reset_start(hal, type, tpb_map);
+	if (!(hal->features & NEURON_CAP_F_FAST_RESET)) {
+		ret = hal->ops->wait(hal->opaque, type == NEURON_MISC_RESET_DEVICE ?
+							  FIRST_SLEEP_DEVICE_US :
+							  FIRST_SLEEP_TPB_US);
+		if (ret < 0)
+			return ret;
+	}
+	ret = reset_wait(hal, type, tpb_map);
+	return ret ? ret : ready_check(hal);
+}
+
+int nhal_status_read(struct nhal *hal, uint32_t *status)
+{
+	return nhal_reg_read1(hal, nhal_misc_addr(NEURON_MISC_FW_STATUS), status);
+}
+
+void nhal_device_id_write(struct nhal *hal, uint32_t id)
+{
+	misc_write(hal, NEURON_MISC_DEVICE_ID, id);
+}
+
+int nhal_neighbors_read(struct nhal *hal, int *east, int *west)
+{
+	uint64_t addr = nhal_misc_addr(NEURON_MISC_DEVICE_ID);
+	uint32_t status, id;
+	int ret;
+
+	*east = -1;
+	*west = -1;
+	ret = nhal_status_read(hal, &status);
+	if (ret)
+		return ret;
+	if (status & NEURON_MISC_FW_STATUS_EAST) {
+		ret = nhal_reg_read1(hal, nhal_neighbor_addr(false, addr), &id);
+		if (ret)
+			return ret;
+		*east = (int)id;
+	}
+	if (status & NEURON_MISC_FW_STATUS_WEST) {
+		ret = nhal_reg_read1(hal, nhal_neighbor_addr(true, addr), &id);
+		if (ret)
+			return ret;
+		*west = (int)id;
+	}
+	return 0;
+}
