@@ -1,0 +1,233 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * neuron-base: what every generation of Neuron devices has in common as a PCI
+ * function: BARs, our capability, the chip's life from realize to exit
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/module.h"
+#include "qemu/units.h"
+#include "hw/qdev-properties.h"
+#include "migration/vmstate.h"
+#include "neuron.h"
+
+static uint64_t neuron_apb_read(void *opaque, hwaddr addr, unsigned size)
+{
+    NeuronState *s = opaque;
+
+    return ncore_mmio_read(s->chip, NEURON_BAR_APB, addr, size);
+}
+
+static void neuron_apb_write(void *opaque, hwaddr addr, uint64_t value,
+                             unsigned size)
+{
+    NeuronState *s = opaque;
+
+    ncore_mmio_write(s->chip, NEURON_BAR_APB, addr, size, value);
+}
+
+static uint64_t neuron_axi_read(void *opaque, hwaddr addr, unsigned size)
+{
+    NeuronState *s = opaque;
+
+    return ncore_mmio_read(s->chip, NEURON_BAR_AXI, addr, size);
+}
+
+static void neuron_axi_write(void *opaque, hwaddr addr, uint64_t value,
+                             unsigned size)
+{
+    NeuronState *s = opaque;
+
+    ncore_mmio_write(s->chip, NEURON_BAR_AXI, addr, size, value);
+}
+
+static const MemoryRegionOps neuron_apb_ops = {
+    .read = neuron_apb_read,
+    .write = neuron_apb_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+};
+
+static const MemoryRegionOps neuron_axi_ops = {
+    .read = neuron_axi_read,
+    .write = neuron_axi_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+};
+
+/* docs/hardware.md, "The capability" */
+static bool neuron_add_capability(PCIDevice *pdev, Error **errp)
+{
+    int pos = pci_add_capability(pdev, PCI_CAP_ID_VNDR, 0, NEURON_CAP_SIZE,
+                                 errp);
+    uint8_t *cap = pdev->config + pos;
+
+    if (pos < 0) {
+        return false;
+    }
+    pci_set_byte(cap + NEURON_CAP_LEN, NEURON_CAP_SIZE);
+    pci_set_long(cap + NEURON_CAP_MAGIC, NEURON_CAP_MAGIC_VALUE);
+    pci_set_word(cap + NEURON_CAP_VERSION, NEURON_CAP_VERSION_VALUE);
+    pci_set_byte(cap + NEURON_CAP_BAR, NEURON_BAR_APB);
+    pci_set_long(cap + NEURON_CAP_FEATURES, NEURON_CAP_F_FAST_RESET |
+                 NEURON_CAP_F_TPB_MAP | NEURON_CAP_F_PERF);
+    pci_set_long(cap + NEURON_CAP_OFFSET, NEURON_OURS_BAR0_OFFSET);
+    pci_set_long(cap + NEURON_CAP_LENGTH, NEURON_OURS_BAR0_SIZE);
+    return true;
+}
+
+static bool neuron_check_properties(NeuronState *s, Error **errp)
+{
+    NeuronClass *nc = NEURON_BASE_GET_CLASS(s);
+
+    if (!is_power_of_2(s->dram_bar_size) || s->dram_bar_size < 1 * MiB ||
+        s->dram_bar_size > nc->dram_size) {
+        error_setg(errp, "dram-bar-size %" PRIu64 ": a power of two from 1 MiB"
+                   " to %" PRIu64 " MiB expected", s->dram_bar_size,
+                   nc->dram_size / MiB);
+        return false;
+    }
+    if (s->slot && !s->fabric) {
+        error_setg(errp, "slot needs fabric");
+        return false;
+    }
+    return true;
+}
+
+static bool neuron_create_chip(NeuronState *s, Error **errp)
+{
+    struct ncore_chip_config config = {
+        .generation = NEURON_BASE_GET_CLASS(s)->generation,
+        .ops = &s->ops,
+        .opaque = s,
+        .fabric = neuron_fabric_core(s->fabric),
+        .slot = s->slot,
+        .serial = s->serial,
+        .no_ring_id_check = !s->ring_id_check,
+        .nan_fill = s->nan_fill,
+    };
+    NeuronPool *pool = s->pool ?: neuron_pool_default(errp);
+    int ret, i;
+
+    if (!pool) {
+        return false;
+    }
+    config.pool = neuron_pool_core(pool);
+    ret = ncore_chip_new(&config, &s->chip);
+    if (ret < 0) {
+        error_setg_errno(errp, -ret, "cannot create the chip in slot %u",
+                         s->slot);
+        return false;
+    }
+    for (i = 0; i < NCORE_SENSOR_COUNT; i++) {
+        ncore_sensor_set(s->chip, i, s->sensor[i]);
+    }
+    return true;
+}
+
+static bool neuron_create_bars(NeuronState *s, Error **errp)
+{
+    NeuronClass *nc = NEURON_BASE_GET_CLASS(s);
+    PCIDevice *pdev = PCI_DEVICE(s);
+    uint64_t size;
+    int fd;
+    MemoryRegion *dram;
+
+    dram = neuron_host_find_mem(s, ncore_dram(s->chip, &size, &fd));
+    if (!dram || size < s->dram_bar_size) {
+        error_setg(errp, "the chip has no DRAM to show");
+        return false;
+    }
+    memory_region_init_io(&s->apb, OBJECT(s), &neuron_apb_ops, s, "neuron-apb",
+                          nc->apb_size);
+    memory_region_init_io(&s->axi, OBJECT(s), &neuron_axi_ops, s, "neuron-axi",
+                          nc->axi_size);
+    memory_region_init_alias(&s->dram, OBJECT(s), "neuron-dram-bar", dram, 0,
+                             s->dram_bar_size);
+    pci_register_bar(pdev, NEURON_BAR_APB, PCI_BASE_ADDRESS_MEM_TYPE_64,
+                     &s->apb);
+    pci_register_bar(pdev, NEURON_BAR_AXI, PCI_BASE_ADDRESS_MEM_TYPE_64,
+                     &s->axi);
+    pci_register_bar(pdev, NEURON_BAR_DRAM, PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                     PCI_BASE_ADDRESS_MEM_PREFETCH, &s->dram);
+    return true;
+}
+
+static void neuron_realize(PCIDevice *pdev, Error **errp)
+{
+    NeuronState *s = NEURON_BASE(pdev);
+
+    if (!neuron_check_properties(s, errp) ||
+        !neuron_add_capability(pdev, errp)) {
+        return;
+    }
+    neuron_host_init(s);
+    if (!neuron_create_chip(s, errp)) {
+        return;
+    }
+    if (!neuron_create_bars(s, errp)) {
+        ncore_chip_free(s->chip);
+        s->chip = NULL;
+        return;
+    }
+    s->vmstate_change =
+        qdev_add_vm_change_state_handler(DEVICE(s), neuron_vm_change_state, s);
+    neuron_vm_change_state(s, runstate_is_running(), RUN_STATE_PRELAUNCH);
+}
+
+static void neuron_exit(PCIDevice *pdev)
+{
+    NeuronState *s = NEURON_BASE(pdev);
+
+    qemu_del_vm_change_state_handler(s->vmstate_change);
+    if (s->paused) {
+        ncore_chip_resume(s->chip);
+    }
+    ncore_chip_free(s->chip);
+    s->chip = NULL;
+    g_free(s->saved);
+    s->saved = NULL;
+}
+
+static void neuron_reset(DeviceState *dev)
+{
+    NeuronState *s = NEURON_BASE(dev);
+
+    ncore_chip_reset(s->chip, NCORE_RESET_PCI);
+}
+
+static void neuron_class_init(ObjectClass *oc, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(oc);
+    PCIDeviceClass *k = PCI_DEVICE_CLASS(oc);
+
+    k->realize = neuron_realize;
+    k->exit = neuron_exit;
+    dc->reset = neuron_reset;
+    dc->vmsd = &vmstate_neuron;
+    set_bit(DEVICE_CATEGORY_MISC, dc->categories);
+    neuron_props_class_init(oc);
+}
+
+static const TypeInfo neuron_base_info = {
+    .name = TYPE_NEURON_BASE,
+    .parent = TYPE_PCI_DEVICE,
+    .instance_size = sizeof(NeuronState),
+    .class_size = sizeof(NeuronClass),
+    .class_init = neuron_class_init,
+    .abstract = true,
+    .interfaces = (InterfaceInfo[]) {
+        { INTERFACE_CONVENTIONAL_PCI_DEVICE },
+        { },
+    },
+};
+
+static void neuron_base_register(void)
+{
+    type_register_static(&neuron_base_info);
+}
+
+type_init(neuron_base_register)

@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Properties of the Neuron devices, all in one list:
+ *
+ *   fabric, slot      place among the other chips (-object neuron-fabric)
+ *   pool              worker threads (-object neuron-pool)
+ *   dram-bar-size     how much of the DRAM BAR4 shows
+ *   serial            serial number that the neighbours read
+ *   ring-id-check     refuse DMA descriptors of another lap
+ *   nan-fill          what SBUF and PSUM hold after a reset
+ *   on-guest-error    report, or stop the VM
+ *   sensor-*          sensors and error counters the mailbox shows (writable)
+ *   guest-errors-*    what the guest did wrong (read only)
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "qemu/units.h"
+#include "hw/qdev-properties.h"
+#include "neuron.h"
+
+static Property neuron_properties[] = {
+    DEFINE_PROP_LINK("fabric", NeuronState, fabric, TYPE_NEURON_FABRIC,
+                     NeuronFabric *),
+    DEFINE_PROP_LINK("pool", NeuronState, pool, TYPE_NEURON_POOL,
+                     NeuronPool *),
+    DEFINE_PROP_UINT32("slot", NeuronState, slot, 0),
+    DEFINE_PROP_SIZE("dram-bar-size", NeuronState, dram_bar_size, 8 * GiB),
+    DEFINE_PROP_UINT64("serial", NeuronState, serial, 0),
+    DEFINE_PROP_BOOL("ring-id-check", NeuronState, ring_id_check, true),
+    DEFINE_PROP_BOOL("nan-fill", NeuronState, nan_fill, false),
+    DEFINE_PROP_END_OF_LIST(),
+};
+
+static const struct {
+    const char *name;
+    const char *description;
+} neuron_descriptions[] = {
+    { "fabric", "id of the neuron-fabric that links this chip to others" },
+    { "pool", "id of the neuron-pool whose threads run this chip "
+              "(default: one pool for all)" },
+    { "slot", "place in the fabric, from 0" },
+    { "dram-bar-size", "bytes of device DRAM that BAR4 shows, a power of two "
+                       "(the DRAM itself is always 8 GiB, sparse)" },
+    { "serial", "serial number that neighbours read (0: made from the slot)" },
+    { "ring-id-check", "refuse DMA descriptors whose ring id is not the "
+                       "queue's" },
+    { "nan-fill", "fill SBUF and PSUM with NaN on reset instead of zero" },
+};
+
+static const struct {
+    const char *name;
+    const char *description;
+} neuron_sensors[NCORE_SENSOR_COUNT] = {
+    [NCORE_SENSOR_SRAM_ECC_CORR] = {
+        "sensor-sram-ecc-corrected", "corrected SRAM errors" },
+    [NCORE_SENSOR_SRAM_ECC_UNCORR] = {
+        "sensor-sram-ecc-uncorrected", "uncorrected SRAM errors" },
+    [NCORE_SENSOR_DRAM0_ECC_CORR] = {
+        "sensor-dram0-ecc-corrected", "corrected errors, DRAM channel 0" },
+    [NCORE_SENSOR_DRAM0_ECC_UNCORR] = {
+        "sensor-dram0-ecc-uncorrected", "uncorrected errors, DRAM channel 0" },
+    [NCORE_SENSOR_DRAM1_ECC_CORR] = {
+        "sensor-dram1-ecc-corrected", "corrected errors, DRAM channel 1" },
+    [NCORE_SENSOR_DRAM1_ECC_UNCORR] = {
+        "sensor-dram1-ecc-uncorrected", "uncorrected errors, DRAM channel 1" },
+    [NCORE_SENSOR_POWER_BP] = {
+        "sensor-power", "power utilisation in basis points, 0 to 10000" },
+};
+
+static const struct {
+    const char *name;
+    const char *description;
+} neuron_errors[NCORE_GE_COUNT] = {
+    [NCORE_GE_UNDEFINED] = {
+        "guest-errors-undefined", "acts whose effect nobody defines" },
+    [NCORE_GE_UNSUPPORTED] = {
+        "guest-errors-unsupported", "acts this generation does not have" },
+    [NCORE_GE_UNIMPLEMENTED] = {
+        "guest-errors-unimplemented", "acts the model does not have yet" },
+    [NCORE_GE_IMPL_DEFINED] = {
+        "guest-errors-implementation-defined", "acts where our choice decides" },
+};
+
+static const char *const neuron_guest_error_names[] = {
+    [NEURON_GUEST_ERROR_REPORT] = "report",
+    [NEURON_GUEST_ERROR_STOP_VM] = "stop-vm",
+};
+
+static const QEnumLookup neuron_guest_error_lookup = {
+    .array = neuron_guest_error_names,
+    .size = ARRAY_SIZE(neuron_guest_error_names),
+};
+
+static int neuron_get_guest_error(Object *obj, Error **errp)
+{
+    return NEURON_BASE(obj)->on_guest_error;
+}
+
+static void neuron_set_guest_error(Object *obj, int value, Error **errp)
+{
+    NEURON_BASE(obj)->on_guest_error = value;
+}
+
+static void neuron_get_sensor(Object *obj, Visitor *v, const char *name,
+                              void *opaque, Error **errp)
+{
+    NeuronState *s = NEURON_BASE(obj);
+    uintptr_t i = (uintptr_t)opaque;
+    uint64_t value = s->chip ? ncore_sensor_get(s->chip, i) : s->sensor[i];
+
+    visit_type_uint64(v, name, &value, errp);
+}
+
+static void neuron_set_sensor(Object *obj, Visitor *v, const char *name,
+                              void *opaque, Error **errp)
+{
+    NeuronState *s = NEURON_BASE(obj);
+    uintptr_t i = (uintptr_t)opaque;
+    uint64_t value;
+
+    if (!visit_type_uint64(v, name, &value, errp)) {
+        return;
+    }
+    s->sensor[i] = value;
+    if (s->chip) {
+        ncore_sensor_set(s->chip, i, value);
+    }
+}
+
+static void neuron_get_errors(Object *obj, Visitor *v, const char *name,
+                              void *opaque, Error **errp)
+{
+    NeuronState *s = NEURON_BASE(obj);
+    uint64_t value = 0;
+
+    if (s->chip) {
+        value = ncore_guest_errors(s->chip, (uintptr_t)opaque);
+    }
+    visit_type_uint64(v, name, &value, errp);
+}
+
+void neuron_props_class_init(ObjectClass *oc)
+{
+    uintptr_t i;
+
+    device_class_set_props(DEVICE_CLASS(oc), neuron_properties);
+    for (i = 0; i < ARRAY_SIZE(neuron_descriptions); i++) {
+        object_class_property_set_description(oc, neuron_descriptions[i].name,
+                                              neuron_descriptions[i].description);
+    }
+    object_class_property_add_enum(oc, "on-guest-error", "NeuronGuestErrorAction",
+                                   &neuron_guest_error_lookup,
+                                   neuron_get_guest_error,
+                                   neuron_set_guest_error);
+    object_class_property_set_description(oc, "on-guest-error",
+        "report (default): count, log and trace; stop-vm: pause the VM too");
+    for (i = 0; i < NCORE_SENSOR_COUNT; i++) {
+        object_class_property_add(oc, neuron_sensors[i].name, "uint64",
+                                  neuron_get_sensor, neuron_set_sensor, NULL,
+                                  (void *)i);
+        object_class_property_set_description(oc, neuron_sensors[i].name,
+                                              neuron_sensors[i].description);
+    }
+    for (i = 0; i < NCORE_GE_COUNT; i++) {
+        object_class_property_add(oc, neuron_errors[i].name, "uint64",
+                                  neuron_get_errors, NULL, NULL, (void *)i);
+        object_class_property_set_description(oc, neuron_errors[i].name,
+                                              neuron_errors[i].description);
+    }
+}

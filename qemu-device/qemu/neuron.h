@@ -1,0 +1,106 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Neuron devices: what the files of this directory share
+ *
+ * The chip itself is the core library (ncore.h); this layer gives it PCI, guest
+ * memory, threads, trace, properties and migration. One NeuronState is one PCI
+ * function is one chip. Locking: everything here runs under the big lock,
+ * except the host callbacks (neuron-host.c), which the core may call from any
+ * thread and which touch only fields that are constant after realize.
+ */
+#ifndef HW_MISC_NEURON_H
+#define HW_MISC_NEURON_H
+
+#include "hw/pci/pci.h"
+#include "qom/object.h"
+#include "sysemu/runstate.h"
+
+#include "ncore.h"
+#include "neuron/hw/inferentia.h"
+#include "neuron/hw/ours.h"
+
+#define TYPE_NEURON_FABRIC "neuron-fabric"
+OBJECT_DECLARE_SIMPLE_TYPE(NeuronFabric, NEURON_FABRIC)
+
+#define TYPE_NEURON_POOL "neuron-pool"
+OBJECT_DECLARE_SIMPLE_TYPE(NeuronPool, NEURON_POOL)
+
+#define TYPE_NEURON_BASE "neuron-base"
+OBJECT_DECLARE_TYPE(NeuronState, NeuronClass, NEURON_BASE)
+
+#define TYPE_NEURON_INFERENTIA "neuron-inferentia"
+
+#define NEURON_BAR_APB 0
+#define NEURON_BAR_AXI 2
+#define NEURON_BAR_DRAM 4
+
+/* DRAM, and SBUF and PSUM of four cores; with room */
+#define NEURON_MEM_MAX 16
+
+typedef enum NeuronGuestErrorAction {
+    NEURON_GUEST_ERROR_REPORT,
+    NEURON_GUEST_ERROR_STOP_VM,
+} NeuronGuestErrorAction;
+
+/* A memory of the chip: one RAM block */
+typedef struct NeuronMem {
+    MemoryRegion mr;
+    char *name;
+    void *ptr;
+} NeuronMem;
+
+/* What sets one chip generation apart */
+struct NeuronClass {
+    PCIDeviceClass parent_class;
+
+    enum ncore_generation generation;
+    uint64_t apb_size;
+    uint64_t axi_size;
+    uint64_t dram_size;
+};
+
+struct NeuronState {
+    PCIDevice parent_obj;
+
+    NeuronFabric *fabric;
+    NeuronPool *pool;
+    uint32_t slot;
+    uint64_t dram_bar_size;
+    uint64_t serial;
+    bool ring_id_check;
+    bool nan_fill;
+    NeuronGuestErrorAction on_guest_error;
+    uint64_t sensor[NCORE_SENSOR_COUNT];
+
+    struct ncore_chip *chip;
+    struct ncore_host_ops ops;
+    bool paused;
+    VMChangeStateEntry *vmstate_change;
+
+    MemoryRegion apb;
+    MemoryRegion axi;
+    MemoryRegion dram;
+    NeuronMem mem[NEURON_MEM_MAX];
+
+    uint8_t *saved;
+    uint32_t saved_size;
+};
+
+/* neuron-fabric.c */
+struct ncore_fabric *neuron_fabric_core(NeuronFabric *fabric);
+struct ncore_pool *neuron_pool_core(NeuronPool *pool);
+NeuronPool *neuron_pool_default(Error **errp);
+
+/* neuron-host.c */
+void neuron_host_init(NeuronState *s);
+MemoryRegion *neuron_host_find_mem(NeuronState *s, const void *ptr);
+
+/* neuron-props.c */
+void neuron_props_class_init(ObjectClass *oc);
+
+/* neuron-vmstate.c */
+extern const VMStateDescription vmstate_neuron;
+void neuron_vm_change_state(void *opaque, bool running, RunState state);
+
+#endif

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What our QEMU has: the pc machine, the Neuron devices, and what a Debian guest needs of virtio
+CONFIG_I440FX=y
+CONFIG_NEURON=y
+CONFIG_ISA_DEBUG=y
+CONFIG_VIRTIO_PCI=y
+CONFIG_VIRTIO_BLK=y
+CONFIG_VIRTIO_NET=y
+CONFIG_VIRTIO_SERIAL=y
+CONFIG_VIRTIO_RNG=y
+CONFIG_VHOST_USER_FS=y
