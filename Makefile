@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+# The front door. `make help` lists what it does; meson builds the programs, Kbuild the module,
+# scripts/ everything that boots.
+
+BUILD ?= build
+INSTANCE ?= inf1.6xlarge
+DESTDIR ?=
+# The guests' kernel: the newest cloud kernel whose headers are here
+KVER ?= $(shell ls /lib/modules | grep -- -cloud-amd64 | sort -V | tail -n 1)
+KDIR ?= /lib/modules/$(KVER)/build
+
+REL := $(BUILD)/release
+SAN := $(BUILD)/sanitized
+LOG := $(BUILD)/log
+STEP := scripts/step $(LOG)
+
+.PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest lint bench \
+	install modules_install clean
+
+help: ## this list
+	@sed -n 's/^\([a-z_-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+deps: ## install the packages that building and running need (asks for sudo once)
+	@scripts/install-deps
+
+$(REL)/build.ninja $(SAN)/build.ninja: | deps
+$(REL)/build.ninja:
+	@meson setup $(REL) --buildtype=release --prefix=/opt/aws/neuron --libdir=lib -Db_ndebug=false >/dev/null
+$(SAN)/build.ninja:
+	@meson setup $(SAN) -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+
+programs: $(REL)/build.ninja ## build the programs and libraries
+	@$(STEP) 1/4 "programs and libraries" ninja -C $(REL)
+
+modules: | deps ## build neuron.ko for KVER
+	@$(STEP) 2/4 "kernel module for $(KVER)" $(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+qemu: | deps ## build QEMU with the device (about three minutes the first time)
+	@$(STEP) 3/4 "QEMU with neuron-inferentia" scripts/build-qemu
+
+guest: programs modules qemu ## build the guest images
+	@$(STEP) 4/4 "guest images" scripts/neuron-vm prepare --build $(REL)
+
+demo: guest ## four chips in a VM: neuron-ls, the daemon, 1,797 digits on 16 cores
+	@scripts/demo --build $(REL) --instance $(INSTANCE)
+
+vm: guest ## the same VM, logged in; INSTANCE=inf1.24xlarge for 16 chips
+	@scripts/neuron-vm run --build $(REL) --instance $(INSTANCE)
+
+run: programs ## the same model on the chip in process: neither root nor VM
+	@scripts/demo --build $(REL) --in-process
+
+check-quick: $(SAN)/build.ninja ## unit tests under sanitizers: no VM, no QEMU
+	@$(STEP) 1/2 "programs with sanitizers" ninja -C $(SAN)
+	@meson test -C $(SAN) --no-rebuild --print-errorlogs
+
+check-guest: guest ## the tests that run in guests (TAP)
+	@tests/vm/run --build $(REL) --output $(BUILD)/tap
+
+check: ## every test, with all set-up; ends with the totals
+	@scripts/check $(BUILD)
+
+lint: ## style: clang-format, checkpatch, sparse, shellcheck
+	@scripts/lint --kdir $(KDIR)
+
+bench: guest ## the measures, as ratios of one run
+	@tests/bench/run --build $(REL)
+
+install: programs ## install the programs (DESTDIR, prefix /opt/aws/neuron)
+	@DESTDIR=$(DESTDIR) meson install -C $(REL) --no-rebuild
+
+modules_install: modules ## install neuron.ko into the running kernel's tree
+	@$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install INSTALL_MOD_PATH=$(DESTDIR)
+
+clean: ## remove what was built here (caches outside the tree stay)
+	@rm -rf $(BUILD)
+	@[ ! -d $(KDIR) ] || $(MAKE) -s -C $(KDIR) M=$(CURDIR) clean
