@@ -1,37 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* The chip: creation, register dispatch, reset, rest. Called through ncore.h. */
-#include "ncore.h"
+/*
+ * The chip as a whole: creation, reset, rest, counters. Called through ncore.h; owns the lifetime of
+ * everything else in struct ncore_chip.
+ */
+#include "chip.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-
-#include "neuron/hw/inferentia.h"
-
-struct ncore_pool {
-	unsigned int threads;
-};
-
-struct ncore_fabric {
-	unsigned int slots;
-};
-
-struct ncore_chip {
-	struct ncore_chip_config cfg;
-	void *dram;
-	int dram_fd;
-	uint64_t sensor[NCORE_SENSOR_COUNT];
-};
-
-#define DRAM_SIZE (NEURON_V1_DRAM_CHANNELS * NEURON_V1_DRAM_CHANNEL_SIZE)
+#include <string.h>
+#include <time.h>
 
 static const char *const event_names[NCORE_EV_COUNT] = {
-	[NCORE_EV_MMIO_READ] = "mmio_read",	[NCORE_EV_MMIO_WRITE] = "mmio_write",
-	[NCORE_EV_FWIO] = "fwio",		[NCORE_EV_RESET] = "reset",
-	[NCORE_EV_DOORBELL] = "doorbell",	[NCORE_EV_DESC] = "desc",
-	[NCORE_EV_DMA_ERROR] = "dma_error",	[NCORE_EV_INSN] = "insn",
-	[NCORE_EV_ENGINE_ERROR] = "engine_error", [NCORE_EV_NOTIFY] = "notify",
-	[NCORE_EV_SEMAPHORE] = "semaphore",	[NCORE_EV_GUEST_ERROR] = "guest_error",
+	[NCORE_EV_MMIO_READ] = "mmio_read",
+	[NCORE_EV_MMIO_WRITE] = "mmio_write",
+	[NCORE_EV_FWIO] = "fwio",
+	[NCORE_EV_RESET] = "reset",
+	[NCORE_EV_DOORBELL] = "doorbell",
+	[NCORE_EV_DESC] = "desc",
+	[NCORE_EV_DMA_ERROR] = "dma_error",
+	[NCORE_EV_INSN] = "insn",
+	[NCORE_EV_ENGINE_ERROR] = "engine_error",
+	[NCORE_EV_NOTIFY] = "notify",
+	[NCORE_EV_SEMAPHORE] = "semaphore",
+	[NCORE_EV_GUEST_ERROR] = "guest_error",
 	[NCORE_EV_LINK] = "link",
 };
 
@@ -40,131 +32,397 @@ const char *ncore_event_name(enum ncore_event ev)
 	return (unsigned int)ev < NCORE_EV_COUNT ? event_names[ev] : NULL;
 }
 
-int ncore_pool_new(const struct ncore_pool_config *config, struct ncore_pool **pool)
+void ncore_event(struct ncore_chip *chip, enum ncore_event ev, uint64_t a, uint64_t b, uint64_t c,
+		 uint64_t d)
 {
-	*pool = calloc(1, sizeof(**pool));
-	return *pool ? 0 : -ENOMEM;
+	const uint64_t arg[4] = {a, b, c, d};
+
+	if (chip->event_mask >> ev & 1)
+		chip->ops->event(chip->cfg.opaque, ev, arg);
 }
 
-void ncore_pool_free(struct ncore_pool *pool)
+void ncore_guest_error(struct ncore_chip *chip, enum ncore_guest_error kind, uint64_t where,
+		       uint64_t value)
 {
-	free(pool);
+	atomic_fetch_add(&chip->guest_errors[kind], 1);
+	ncore_event(chip, NCORE_EV_GUEST_ERROR, kind, where, value, 0);
 }
 
-int ncore_fabric_new(enum ncore_topology topology, unsigned int slots, struct ncore_fabric **fabric)
+uint64_t ncore_guest_errors(struct ncore_chip *chip, enum ncore_guest_error kind)
 {
-	*fabric = calloc(1, sizeof(**fabric));
-	return *fabric ? 0 : -ENOMEM;
+	return (unsigned int)kind < NCORE_GE_COUNT ? atomic_load(&chip->guest_errors[kind]) : 0;
 }
 
-void ncore_fabric_free(struct ncore_fabric *fabric)
+uint64_t ncore_sensor_get(struct ncore_chip *chip, enum ncore_sensor sensor)
 {
-	free(fabric);
+	return (unsigned int)sensor < NCORE_SENSOR_COUNT ? atomic_load(&chip->sensor[sensor]) : 0;
 }
 
-int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **chip)
+void ncore_sensor_set(struct ncore_chip *chip, enum ncore_sensor sensor, uint64_t value)
 {
-	struct ncore_chip *c = calloc(1, sizeof(*c));
+	uint64_t max = sensor == NCORE_SENSOR_POWER_BP ? 10000 : 0xffff;
 
-	if (!c)
-		return -ENOMEM;
-	c->cfg = *config;
-	c->dram_fd = -1;
-	if (config->ops->alloc_mem) {
-		int ret = config->ops->alloc_mem(config->opaque, "dram", DRAM_SIZE, &c->dram,
-						 &c->dram_fd);
+	if ((unsigned int)sensor < NCORE_SENSOR_COUNT)
+		atomic_store(&chip->sensor[sensor], value < max ? value : max);
+}
 
-		if (ret < 0) {
-			free(c);
-			return ret;
+/* What the cores ask of the rest of the chip (tpb.h) */
+
+static int op_write(void *opaque, uint64_t addr, uint32_t value, uint64_t time)
+{
+	return ncore_lane_out(opaque, addr, value, time);
+}
+
+static void op_notify(void *opaque, unsigned int type, unsigned int engine, uint16_t code,
+		      uint32_t id, uint64_t data, uint32_t data2, uint64_t time)
+{
+	struct ncore_lane *lane = opaque;
+
+	ncore_notify(lane->chip, lane->index, type, engine, code, id, data, data2, time);
+}
+
+static void op_insn(void *opaque, unsigned int engine, unsigned int opcode, uint64_t time)
+{
+	struct ncore_lane *lane = opaque;
+
+	ncore_event(lane->chip, NCORE_EV_INSN, lane->index, engine, opcode, time);
+}
+
+static const struct tpb_ops tpb_ops = {.write = op_write, .notify = op_notify};
+static const struct tpb_ops tpb_ops_trace = {
+	.write = op_write, .notify = op_notify, .insn = op_insn};
+
+/* Resets. chip->lock is held in all of them. */
+
+static void stop_lanes(struct ncore_chip *chip, unsigned int map)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_LANES; i++)
+		if (map >> i & 1)
+			ncore_lane_stop(&chip->lane[i]);
+}
+
+static void start_lanes(struct ncore_chip *chip, unsigned int map)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_LANES; i++)
+		if (map >> i & 1)
+			ncore_lane_start(&chip->lane[i]);
+}
+
+static void clear_core_memory(struct ncore_chip *chip, struct ncore_mem *mem)
+{
+	if (!chip->cfg.nan_fill) {
+		ncore_mem_clear(chip, mem);
+		return;
+	}
+	memset(mem->ptr, 0xff, mem->size); /* a NaN in every floating type */
+	ncore_mem_dirty(chip, mem, mem->ptr, mem->size);
+}
+
+static void reset_core(struct ncore_chip *chip, unsigned int core)
+{
+	struct ncore_core *c = &chip->core[core];
+
+	tpb_reset(c->tpb);
+	ncore_lane_reset(&chip->lane[core]);
+	clear_core_memory(chip, &c->sbuf);
+	clear_core_memory(chip, &c->psum);
+}
+
+static void abort_lane(struct ncore_chip *chip, unsigned int lane)
+{
+	unsigned int e, i;
+
+	for (e = 0; e < NCORE_ENGINES; e++)
+		for (i = 0; i < NCORE_QUEUES; i++) {
+			struct ncore_queue *q = &chip->udma[e].queue[i];
+
+			if (q->state != NCORE_Q_IDLE && q->lane == lane)
+				ncore_queue_abort(chip, q);
 		}
-	} else {
-		c->dram = mmap(NULL, DRAM_SIZE, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (c->dram == MAP_FAILED) {
-			free(c);
-			return -ENOMEM;
+}
+
+void ncore_reset_cores(struct ncore_chip *chip, unsigned int map)
+{
+	const unsigned int all = (1u << NCORE_CORES) - 1;
+	unsigned int i;
+
+	map = map ? map & all : all;
+	stop_lanes(chip, map);
+	for (i = 0; i < NCORE_CORES; i++) {
+		if (!(map >> i & 1))
+			continue;
+		abort_lane(chip, i);
+		reset_core(chip, i);
+	}
+	ncore_misc_reset(chip, false);
+	start_lanes(chip, map);
+}
+
+static void reset_all(struct ncore_chip *chip, bool power)
+{
+	unsigned int i;
+
+	atomic_store(&chip->up, false);
+	ncore_fabric_sync(chip);
+	stop_lanes(chip, (1u << NCORE_LANES) - 1);
+	for (i = 0; i < NCORE_ENGINES; i++)
+		ncore_udma_reset(chip, i);
+	ncore_lane_reset(&chip->lane[NCORE_HOST_LANE]);
+	for (i = 0; i < NCORE_CORES; i++) {
+		reset_core(chip, i);
+		ncore_nq_reset(chip, i);
+		atomic_store(&chip->core[i].dma_bytes, 0);
+		atomic_store(&chip->core[i].dma_descs, 0);
+	}
+	ncore_misc_reset(chip, power);
+	if (power) {
+		ncore_mem_clear(chip, &chip->dram);
+		for (i = 0; i < NCORE_GE_COUNT; i++)
+			atomic_store(&chip->guest_errors[i], 0);
+	}
+	atomic_store(&chip->up, true);
+	ncore_fabric_sync(chip);
+	start_lanes(chip, (1u << NCORE_LANES) - 1);
+}
+
+void ncore_reset_device(struct ncore_chip *chip)
+{
+	reset_all(chip, false);
+}
+
+void ncore_chip_reset(struct ncore_chip *chip, enum ncore_reset kind)
+{
+	pthread_mutex_lock(&chip->lock);
+	reset_all(chip, true);
+	pthread_mutex_unlock(&chip->lock);
+	ncore_event(chip, NCORE_EV_RESET, 0, kind, 0, 0);
+}
+
+/* Rest */
+
+static bool any_running(struct ncore_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_LANES; i++)
+		if (chip->lane[i].running)
+			return true;
+	return false;
+}
+
+void ncore_chip_pause(struct ncore_chip *chip)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&chip->lock);
+	chip->paused++;
+	for (i = 0; i < NCORE_LANES; i++)
+		atomic_fetch_add(&chip->lane[i].stops, 1);
+	while (any_running(chip))
+		pthread_cond_wait(&chip->cond, &chip->lock);
+	pthread_mutex_unlock(&chip->lock);
+}
+
+void ncore_chip_resume(struct ncore_chip *chip)
+{
+	pthread_mutex_lock(&chip->lock);
+	if (chip->paused) {
+		chip->paused--;
+		start_lanes(chip, (1u << NCORE_LANES) - 1);
+	}
+	pthread_mutex_unlock(&chip->lock);
+}
+
+static bool idle_locked(struct ncore_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_LANES; i++)
+		if (chip->lane[i].running || ncore_lane_has_work(&chip->lane[i]))
+			return false;
+	return true;
+}
+
+bool ncore_chip_idle(struct ncore_chip *chip)
+{
+	bool idle;
+
+	pthread_mutex_lock(&chip->lock);
+	idle = idle_locked(chip);
+	pthread_mutex_unlock(&chip->lock);
+	return idle;
+}
+
+int ncore_chip_wait_idle(struct ncore_chip *chip, int64_t timeout_ns)
+{
+	struct timespec end;
+	int ret = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	if (timeout_ns >= 0) {
+		int64_t ns = end.tv_nsec + timeout_ns % 1000000000;
+
+		end.tv_sec += timeout_ns / 1000000000 + ns / 1000000000;
+		end.tv_nsec = ns % 1000000000;
+	}
+	pthread_mutex_lock(&chip->lock);
+	while (!idle_locked(chip) && !ret) {
+		if (timeout_ns < 0)
+			pthread_cond_wait(&chip->cond, &chip->lock);
+		else
+			ret = -pthread_cond_timedwait(&chip->cond, &chip->lock, &end);
+	}
+	if (ret && idle_locked(chip))
+		ret = 0;
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
+}
+
+void *ncore_dram(struct ncore_chip *chip, uint64_t *size, int *fd)
+{
+	if (size)
+		*size = chip->dram.size;
+	if (fd)
+		*fd = chip->dram.fd;
+	return chip->dram.ptr;
+}
+
+/* Creation */
+
+static int new_core(struct ncore_chip *chip, unsigned int i)
+{
+	struct ncore_core *core = &chip->core[i];
+	struct tpb_config cfg = {
+		.index = i,
+		.ops = chip->event_mask >> NCORE_EV_INSN & 1 ? &tpb_ops_trace : &tpb_ops,
+		.opaque = &chip->lane[i],
+		.sbuf_host_stride = NCORE_SBUF_STRIDE,
+		.sbuf_part_size = NEURON_V1_SBUF_PART_SIZE,
+		.psum_host_stride = NCORE_PSUM_STRIDE,
+		.psum_part_size = NEURON_PSUM_PART_SIZE,
+	};
+	char name[8];
+	int ret;
+
+	snprintf(name, sizeof(name), "sbuf%u", i);
+	ret = ncore_mem_alloc(chip, name, NEURON_PARTITIONS * NCORE_SBUF_STRIDE, false,
+			      &core->sbuf);
+	if (ret)
+		return ret;
+	snprintf(name, sizeof(name), "psum%u", i);
+	ret = ncore_mem_alloc(chip, name, NEURON_PARTITIONS * NCORE_PSUM_STRIDE, false,
+			      &core->psum);
+	if (ret)
+		return ret;
+	cfg.sbuf = core->sbuf.ptr;
+	cfg.psum = core->psum.ptr;
+	return tpb_new(&cfg, &core->tpb);
+}
+
+static void init_queues(struct ncore_chip *chip)
+{
+	unsigned int e, i;
+
+	for (e = 0; e < NCORE_ENGINES; e++) {
+		for (i = 0; i < NCORE_QUEUES; i++) {
+			chip->udma[e].queue[i].engine = (uint8_t)e;
+			chip->udma[e].queue[i].index = (uint8_t)i;
+		}
+		ncore_udma_reset(chip, e);
+	}
+}
+
+static void free_parts(struct ncore_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_CORES; i++) {
+		if (chip->core[i].tpb)
+			tpb_free(chip->core[i].tpb);
+		ncore_mem_free(chip, &chip->core[i].psum);
+		ncore_mem_free(chip, &chip->core[i].sbuf);
+	}
+	ncore_mem_free(chip, &chip->dram);
+	for (i = 0; i < NCORE_LANES; i++)
+		pthread_mutex_destroy(&chip->lane[i].inbox.lock);
+	pthread_cond_destroy(&chip->cond);
+	pthread_mutex_destroy(&chip->nq_lock);
+	pthread_mutex_destroy(&chip->lock);
+	free(chip);
+}
+
+static int build(struct ncore_chip *chip)
+{
+	unsigned int i;
+	int ret;
+
+	ret = ncore_mem_alloc(chip, "dram", NCORE_DRAM_SIZE, true, &chip->dram);
+	for (i = 0; i < NCORE_CORES && !ret; i++) {
+		ret = new_core(chip, i);
+		chip->lane[i].tpb = chip->core[i].tpb;
+	}
+	if (ret)
+		return ret;
+	init_queues(chip);
+	for (i = 0; i < NCORE_CORES; i++) {
+		tpb_reset(chip->core[i].tpb);
+		if (chip->cfg.nan_fill) {
+			clear_core_memory(chip, &chip->core[i].sbuf);
+			clear_core_memory(chip, &chip->core[i].psum);
 		}
 	}
-	*chip = c;
+	atomic_store(&chip->up, true);
+	return ncore_fabric_attach(chip);
+}
+
+int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **out)
+{
+	pthread_condattr_t attr;
+	struct ncore_chip *chip;
+	unsigned int i;
+	int ret;
+
+	if (config->generation != NCORE_INFERENTIA || !config->pool || !config->ops ||
+	    !config->ops->dma_rw)
+		return -EINVAL;
+	chip = calloc(1, sizeof(*chip));
+	if (!chip)
+		return -ENOMEM;
+	chip->cfg = *config;
+	chip->ops = config->ops;
+	if (!chip->cfg.serial)
+		chip->cfg.serial = 0x7064000000000001ull + config->slot;
+	chip->event_mask = config->ops->event ? config->ops->event_mask : 0;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&chip->cond, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&chip->lock, NULL);
+	pthread_mutex_init(&chip->nq_lock, NULL);
+	for (i = 0; i < NCORE_LANES; i++)
+		ncore_lane_init(chip, i);
+	ret = build(chip);
+	if (ret) {
+		free_parts(chip);
+		return ret;
+	}
+	*out = chip;
 	return 0;
 }
 
 void ncore_chip_free(struct ncore_chip *chip)
 {
+	unsigned int i;
+
 	if (!chip)
 		return;
-	if (chip->cfg.ops->free_mem)
-		chip->cfg.ops->free_mem(chip->cfg.opaque, "dram", chip->dram, DRAM_SIZE,
-					chip->dram_fd);
-	else
-		munmap(chip->dram, DRAM_SIZE);
-	free(chip);
-}
-
-uint64_t ncore_mmio_read(struct ncore_chip *chip, unsigned int bar, uint64_t offset,
-			 unsigned int size)
-{
-	return 0;
-}
-
-void ncore_mmio_write(struct ncore_chip *chip, unsigned int bar, uint64_t offset, unsigned int size,
-		      uint64_t value)
-{
-}
-
-void *ncore_dram(struct ncore_chip *chip, uint64_t *size, int *fd)
-{
-	*size = DRAM_SIZE;
-	if (fd)
-		*fd = chip->dram_fd;
-	return chip->dram;
-}
-
-void ncore_chip_reset(struct ncore_chip *chip, enum ncore_reset kind)
-{
-}
-
-void ncore_chip_pause(struct ncore_chip *chip)
-{
-}
-
-void ncore_chip_resume(struct ncore_chip *chip)
-{
-}
-
-bool ncore_chip_idle(struct ncore_chip *chip)
-{
-	return true;
-}
-
-int ncore_chip_wait_idle(struct ncore_chip *chip, int64_t timeout_ns)
-{
-	return 0;
-}
-
-int ncore_chip_save(struct ncore_chip *chip, void **buf, size_t *size)
-{
-	return -ENOTSUP;
-}
-
-int ncore_chip_load(struct ncore_chip *chip, const void *buf, size_t size, const char **reason)
-{
-	*reason = "not supported";
-	return -ENOTSUP;
-}
-
-uint64_t ncore_guest_errors(struct ncore_chip *chip, enum ncore_guest_error kind)
-{
-	return 0;
-}
-
-uint64_t ncore_sensor_get(struct ncore_chip *chip, enum ncore_sensor sensor)
-{
-	return chip->sensor[sensor];
-}
-
-void ncore_sensor_set(struct ncore_chip *chip, enum ncore_sensor sensor, uint64_t value)
-{
-	chip->sensor[sensor] = value;
+	ncore_fabric_detach(chip);
+	ncore_chip_pause(chip);
+	for (i = 0; i < NCORE_LANES; i++)
+		ncore_pool_cancel(chip->cfg.pool, &chip->lane[i]);
+	free_parts(chip);
 }

@@ -85,6 +85,8 @@
 #define NEURON_OURS_ISA_VERSION 0x0
 #define NEURON_OURS_GUEST_ERRORS 0x4 /* count of what the guest did wrong */
 #define NEURON_OURS_SBUF_SIZE 0x8    /* bytes a core */
+#define NEURON_OURS_NQ_OVERFLOWS(nc) (0x40 + (nc) * 4) /* notification entries dropped */
+#define NEURON_OURS_DMA_STOPPED(eng) (0x80 + (eng) * 4) /* bit q: queue q stopped by an error */
 #define NEURON_OURS_PERF(nc) (0x1000 + (nc) * 0x200)
 /* Inside a core's block, u64 each: engine e at e * 0x40, then the core's own */
 #define NEURON_PERF_ENG(e) ((e) * 0x40)

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to the core library: what a chip is made of. chip.c creates, resets and rests it; mmio.c
+ * dispatches registers; misc.c, udma.c, notify.c own their blocks; lane.c and dma.c execute;
+ * route.c turns device addresses into endpoints; state.c saves and loads.
+ *
+ * Execution. A lane is what one thread at a time may execute: one for each NeuronCore (the core and
+ * the queues that feed or are rung by it) and one for the queues the host rings. The right to
+ * execute is lane->running, taken and given back under chip->lock, never held by a sleeping thread.
+ * Register writes that touch what a lane owns stop it first (lane_stop) at the next boundary.
+ *
+ * Locks, in order: chip->lock, fabric->lock, then the leaves: lane->inbox.lock, chip->nq_lock,
+ * pool->lock. An executing lane holds none of them while it copies, but fabric->lock for reading
+ * when a neighbour is involved; it never waits for a chip->lock with fabric->lock held.
+ * Register reads take no lock: every register is an atomic word.
+ */
+#ifndef NCORE_CHIP_H
+#define NCORE_CHIP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "ncore.h"
+#include "tpb.h"
+
+#define NCORE_CORES NEURON_V1_NC_PER_DEVICE
+#define NCORE_ENGINES NEURON_V1_DMA_ENGINES
+#define NCORE_QUEUES NEURON_DMA_QUEUES_PER_ENG
+#define NCORE_LANES (NCORE_CORES + 1)
+#define NCORE_HOST_LANE NCORE_CORES
+
+#define NCORE_DRAM_SIZE (NEURON_V1_DRAM_CHANNELS * NEURON_V1_DRAM_CHANNEL_SIZE)
+#define NCORE_MEM_PAD 64 /* after each partition: neighbours fall into different cache sets */
+#define NCORE_SBUF_STRIDE (NEURON_V1_SBUF_PART_SIZE + NCORE_MEM_PAD)
+#define NCORE_PSUM_STRIDE (NEURON_PSUM_PART_SIZE + NCORE_MEM_PAD)
+
+/* What one MMIO write may do itself before the pool takes over (design: small copies) */
+#define NCORE_INLINE_BYTES (256 * 1024)
+#define NCORE_INLINE_DESCS 64
+
+typedef _Atomic uint32_t ncore_reg;
+
+struct ncore_mem {
+	char name[8];
+	uint8_t *ptr;
+	uint64_t size;
+	int fd;
+};
+
+/* Descriptors */
+enum { NCORE_M2S, NCORE_S2M, NCORE_HALVES };
+
+struct ncore_desc {
+	uint32_t ctrl;
+	uint32_t meta;
+	uint64_t addr;
+};
+
+#define NCORE_DESC_CACHE 16
+
+/* One half of a queue. credit is added to by doorbells; the rest belongs to the queue's lane. */
+struct ncore_ring {
+	ncore_reg reg[64];
+	_Atomic uint32_t credit; /* descriptors rung and not completed */
+	_Atomic uint32_t head;	 /* index of the first of them */
+	_Atomic uint32_t tail;	 /* index after the last rung */
+	uint32_t ring_id;	 /* what the descriptor at head has to show */
+	bool open;		 /* cur is the descriptor at head, done bytes of it are copied */
+	struct ncore_desc cur;
+	uint32_t done;
+	uint32_t cached, cache_at; /* descriptors in cache, the next one's position in it */
+	uint8_t cache[NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE];
+};
+
+enum ncore_queue_state {
+	NCORE_Q_IDLE,	 /* on no list: nothing to do, stopped, or disabled */
+	NCORE_Q_READY,	 /* on its lane's ready list, or being executed */
+	NCORE_Q_STALLED, /* on its lane's stalled list: an instruction FIFO is full */
+};
+
+struct ncore_queue {
+	uint8_t engine, index;
+	uint8_t lane; /* where it is ready or stalled; changes under chip->lock */
+	uint8_t home; /* where a doorbell from the host puts it */
+	uint8_t state; /* enum ncore_queue_state, under chip->lock */
+	uint8_t stall_engine; /* the FIFO it waits for */
+	_Atomic bool stopped; /* after an error, until a queue reset */
+	bool in_packet;
+	uint16_t packet_descs[NCORE_HALVES];
+	_Atomic uint64_t time;
+	struct ncore_ring ring[NCORE_HALVES];
+	struct ncore_queue *next; /* ready or stalled list */
+};
+
+struct ncore_queue_list {
+	struct ncore_queue *first, *last;
+	unsigned int count;
+};
+
+/* Register words of a UDMA engine that are not a queue's; udma.c maps offsets onto them */
+#define NCORE_UDMA_WORDS 3136
+
+struct ncore_udma {
+	ncore_reg reg[NCORE_UDMA_WORDS];
+	ncore_reg tdma[64];
+	_Atomic bool disabled;
+	struct ncore_queue queue[NCORE_QUEUES];
+};
+
+/* Writes of 32-bit words to what another lane owns, or from an instruction to the rest of the chip */
+struct ncore_post {
+	uint64_t addr; /* local device address */
+	uint32_t value;
+	uint64_t time;
+};
+
+#define NCORE_INBOX 256
+#define NCORE_OUTBOX 64
+
+struct ncore_lane {
+	struct ncore_chip *chip;
+	unsigned int index;
+	struct tpb *tpb; /* NULL: the host's lane */
+
+	bool running;		    /* chip->lock */
+	_Atomic unsigned int stops; /* lane_stop nesting: no new execution, and leave soon */
+	struct ncore_queue_list ready;	 /* chip->lock */
+	struct ncore_queue_list stalled; /* the executor, or chip->lock while stopped */
+	unsigned int turn_left;		 /* ready queues still to serve in this turn */
+
+	struct {
+		pthread_mutex_t lock;
+		_Atomic unsigned int count;
+		unsigned int first;
+		struct ncore_post post[NCORE_INBOX];
+	} inbox;
+	unsigned int out_count; /* the executor */
+	struct ncore_post out[NCORE_OUTBOX];
+
+	/* pool->lock */
+	bool queued, in_worker, again;
+	struct ncore_lane *pool_next;
+};
+
+struct ncore_nq {
+	uint32_t index, lap, head;
+	bool head_known, overflowed;
+};
+
+#define NCORE_NQ_ERROR 0
+#define NCORE_NQ_EVENT 1
+#define NCORE_NQ_NOTIFY(eng) (2 + (eng))
+#define NCORE_NQ_TRACE(eng) (2 + NEURON_ENG_COUNT + (eng))
+#define NCORE_NQ_COUNT (2 + 2 * NEURON_ENG_COUNT)
+#define NCORE_PUTILS_WORDS (0x1100 / 4)
+
+struct ncore_core {
+	struct tpb *tpb;
+	struct ncore_mem sbuf, psum;
+	ncore_reg putils[NCORE_PUTILS_WORDS];
+	struct ncore_nq nq[NCORE_NQ_COUNT]; /* chip->nq_lock */
+	ncore_reg nq_overflows;
+	_Atomic uint64_t dma_bytes, dma_descs;
+};
+
+struct ncore_chip {
+	struct ncore_chip_config cfg;
+	const struct ncore_host_ops *ops;
+	uint64_t event_mask;
+
+	pthread_mutex_t lock;
+	pthread_cond_t cond; /* a lane stopped, or has nothing to do */
+	unsigned int paused;
+	_Atomic bool up; /* not resetting: neighbours may reach it */
+	ncore_reg links; /* NEURON_MISC_FW_STATUS_EAST, _WEST; written by fabric.c */
+
+	struct ncore_mem dram;
+	struct ncore_core core[NCORE_CORES];
+	struct ncore_udma udma[NCORE_ENGINES];
+	struct ncore_lane lane[NCORE_LANES];
+	ncore_reg misc[NEURON_V1_APB_MISC_RAM_SIZE / 4];
+	bool reset_armed;
+	pthread_mutex_t nq_lock;
+	_Atomic uint64_t guest_errors[NCORE_GE_COUNT];
+	_Atomic uint64_t sensor[NCORE_SENSOR_COUNT];
+	ncore_reg power_samples;
+	uint8_t fwio[NEURON_FWIO_BUF_SIZE]; /* chip->lock */
+};
+
+/* chip.c */
+void ncore_event(struct ncore_chip *chip, enum ncore_event ev, uint64_t a, uint64_t b, uint64_t c,
+		 uint64_t d);
+void ncore_guest_error(struct ncore_chip *chip, enum ncore_guest_error kind, uint64_t where,
+		       uint64_t value);
+void ncore_reset_device(struct ncore_chip *chip);		     /* chip->lock */
+void ncore_reset_cores(struct ncore_chip *chip, unsigned int map); /* chip->lock */
+
+/* memory.c */
+int ncore_mem_alloc(struct ncore_chip *chip, const char *name, uint64_t size, bool huge,
+		    struct ncore_mem *mem);
+void ncore_mem_free(struct ncore_chip *chip, struct ncore_mem *mem);
+void ncore_mem_clear(struct ncore_chip *chip, struct ncore_mem *mem);
+void ncore_mem_dirty(struct ncore_chip *chip, const struct ncore_mem *mem, const void *ptr,
+		     uint64_t len);
+
+/* mmio.c: registers behind BAR0, by offset; reads take no lock */
+uint32_t ncore_apb_read(struct ncore_chip *chip, uint64_t offset);
+/* chip->lock is held, and dropped and taken again when the write executes something */
+void ncore_apb_write(struct ncore_chip *chip, uint64_t offset, uint32_t value);
+/* a write from a descriptor: doorbells and plain words of MISC RAM. 0 or -EACCES. Takes chip->lock */
+int ncore_apb_post(struct ncore_chip *chip, struct ncore_lane *lane, uint64_t offset,
+		   uint32_t value, uint64_t time);
+int ncore_udma_decode(uint64_t offset, uint32_t *rel); /* engine or -1 */
+
+/* misc.c: MISC RAM, reset protocol, our registers; fwio.c: the mailbox */
+uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel);
+void ncore_misc_write(struct ncore_chip *chip, uint32_t rel, uint32_t value);
+bool ncore_misc_plain(uint32_t rel);
+void ncore_misc_reset(struct ncore_chip *chip, bool power);
+uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel);
+void ncore_fwio_doorbell(struct ncore_chip *chip);
+
+/* udma.c; chip->lock is held for all but reads */
+uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t rel);
+void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel, uint32_t value);
+bool ncore_udma_is_doorbell(uint32_t rel);
+/* by a core or a descriptor (lane), or the host (NULL) */
+void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *lane, unsigned int engine,
+		     uint32_t rel, uint32_t count, uint64_t time);
+void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine); /* lanes are stopped */
+void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q); /* lane is stopped */
+bool ncore_queue_runnable(struct ncore_chip *chip, struct ncore_queue *q);
+ncore_reg *ncore_udma_word(struct ncore_chip *chip, unsigned int engine, uint32_t rel);
+
+/* dma.c: what an executing lane does with one queue */
+enum ncore_step {
+	NCORE_STEP_PACKET,  /* a packet is complete */
+	NCORE_STEP_STARVED, /* no credit in a half; or stopped */
+	NCORE_STEP_STALLED, /* stall_engine's FIFO of this lane is full */
+	NCORE_STEP_MOVE,    /* must go on in lane *move */
+	NCORE_STEP_RETRY,   /* another lane's inbox is full */
+	NCORE_STEP_LEAVE,   /* budget used or the lane is to stop: the packet goes on later */
+};
+struct ncore_budget {
+	int64_t bytes, descs;
+};
+enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
+				 struct ncore_budget *budget, unsigned int *move);
+
+/* lane.c */
+void ncore_lane_init(struct ncore_chip *chip, unsigned int index);
+void ncore_lane_stop(struct ncore_lane *lane);	/* chip->lock; waits for a boundary */
+void ncore_lane_start(struct ncore_lane *lane); /* chip->lock; undoes one stop */
+void ncore_lane_kick(struct ncore_lane *lane);
+bool ncore_lane_has_work(struct ncore_lane *lane); /* chip->lock, not running */
+void ncore_lane_drain(struct ncore_lane *lane);	   /* executor, or chip->lock while stopped */
+void ncore_lane_sync(struct ncore_lane *lane); /* chip->lock: what was posted is visible */
+void ncore_lane_reset(struct ncore_lane *lane); /* stopped: forgets posts and the turn */
+int ncore_lane_post(struct ncore_lane *lane, const struct ncore_post *post); /* 0 or -EAGAIN */
+int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint64_t time);
+bool ncore_lane_work(struct ncore_lane *lane); /* a worker's turn; true: has more */
+/* chip->lock is held and dropped meanwhile: small work of the host's lane, in the caller's thread */
+void ncore_lane_inline(struct ncore_lane *lane);
+void ncore_list_add(struct ncore_queue_list *list, struct ncore_queue *q, bool front);
+void ncore_list_del(struct ncore_queue_list *list, struct ncore_queue *q);
+
+/* pool.c */
+void ncore_pool_submit(struct ncore_pool *pool, struct ncore_lane *lane);
+void ncore_pool_cancel(struct ncore_pool *pool, struct ncore_lane *lane); /* waits */
+
+/* fabric.c; side 0 east, 1 west */
+int ncore_fabric_attach(struct ncore_chip *chip);
+void ncore_fabric_detach(struct ncore_chip *chip);
+/* chip->up changed: tells the neighbours, and accesses of theirs in flight are over on return */
+void ncore_fabric_sync(struct ncore_chip *chip);
+void ncore_fabric_lock(struct ncore_chip *chip); /* for reading; not nested */
+void ncore_fabric_unlock(struct ncore_chip *chip);
+struct ncore_chip *ncore_fabric_peer(struct ncore_chip *chip, unsigned int side); /* or NULL */
+
+/* route.c */
+enum ncore_ep_kind { NCORE_EP_MEM, NCORE_EP_HOST, NCORE_EP_WORD, NCORE_EP_FIFO };
+struct ncore_ep {
+	enum ncore_ep_kind kind;
+	struct ncore_chip *chip; /* whose it is; a neighbour's while its fabric lock is held */
+	const struct ncore_mem *mem;
+	uint8_t *ptr;
+	uint64_t addr; /* host physical, or local device address */
+	uint64_t len;  /* bytes that lie together from addr on */
+	unsigned int core, engine; /* FIFO */
+};
+/* addr in chip's own map, no window bits but the port's; 0 or -EFAULT */
+int ncore_route_local(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep);
+/* host and local windows only; for rings, notification queues */
+int ncore_route_own(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep);
+/* MEM and HOST endpoints; 0 or -EFAULT */
+int ncore_ep_rw(struct ncore_chip *chip, const struct ncore_ep *ep, void *buf, uint64_t len,
+		bool write);
+int ncore_device_read32(struct ncore_chip *chip, uint64_t addr, uint32_t *value);
+uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local);
+/* a word of the executing lane's own core; local device address of a semaphore or event */
+void ncore_core_word_write(struct ncore_lane *lane, uint64_t local, uint32_t value, uint64_t time);
+/* core of a semaphore or event word that may be written, or -1 */
+int ncore_core_word(uint64_t local);
+/*
+ * Copy up to len bytes as far as they lie together: *done. 0, -EFAULT with *bad the address,
+ * -EAGAIN (stall: *why says which).
+ */
+struct ncore_copy {
+	uint64_t src, dst, len;
+	uint64_t time;
+	uint64_t done;
+	uint64_t bad;
+	enum ncore_step why;
+	unsigned int move, stall_engine;
+};
+int ncore_copy(struct ncore_lane *lane, struct ncore_copy *copy);
+
+/* notify.c */
+void ncore_nq_reg_written(struct ncore_chip *chip, unsigned int core, uint32_t rel);
+void ncore_nq_reset(struct ncore_chip *chip, unsigned int core);
+void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
+		  unsigned int engine, uint16_t code, uint32_t id, uint64_t data, uint32_t data2,
+		  uint64_t time);
+
+static inline uint32_t ncore_get32(const void *p)
+{
+	const uint8_t *b = p;
+
+	return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static inline uint64_t ncore_get64(const void *p)
+{
+	return ncore_get32(p) | (uint64_t)ncore_get32((const uint8_t *)p + 4) << 32;
+}
+
+static inline void ncore_put32(void *p, uint32_t v)
+{
+	uint8_t *b = p;
+
+	b[0] = (uint8_t)v;
+	b[1] = (uint8_t)(v >> 8);
+	b[2] = (uint8_t)(v >> 16);
+	b[3] = (uint8_t)(v >> 24);
+}
+
+static inline void ncore_put64(void *p, uint64_t v)
+{
+	ncore_put32(p, (uint32_t)v);
+	ncore_put32((uint8_t *)p + 4, (uint32_t)(v >> 32));
+}
+
+static inline uint32_t ncore_load(const ncore_reg *r)
+{
+	return atomic_load_explicit((ncore_reg *)r, memory_order_relaxed);
+}
+
+static inline void ncore_store(ncore_reg *r, uint32_t v)
+{
+	atomic_store_explicit(r, v, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a queue does: fetch descriptors, check them, copy packets. A TX packet runs from a
+ * descriptor with "first" to one with "last"; its bytes flow into RX descriptors in order, and its
+ * end closes the RX descriptor at hand. Called by lane.c with the lane's right to execute; every
+ * way out is a boundary at which the queue can be saved.
+ */
+#include "chip.h"
+
+#include <errno.h>
+
+/*
+ * Virtual cost of a copied run, cycles of 1 ns: a descriptor's issue, and its bytes at a twelfth of
+ * the chip's 50 GB/s (facts of the record: one engine of twelve)
+ */
+#define DESC_CYCLES 64
+#define BYTES_PER_CYCLE 4
+
+#define META_UNKNOWN (NEURON_UDMA_META_OP_MASK | 0x00077fc0u) /* operation, CRC, endian fields */
+
+static uint32_t ring_len(struct ncore_ring *r)
+{
+	return ncore_load(&r->reg[NEURON_UDMA_Q_LEN / 4]) & 0xffffff;
+}
+
+static uint64_t ring_base(struct ncore_ring *r)
+{
+	return (uint64_t)ncore_load(&r->reg[NEURON_UDMA_Q_BASE_HI / 4]) << 32 |
+	       ncore_load(&r->reg[NEURON_UDMA_Q_BASE_LO / 4]);
+}
+
+static uint32_t desc_len(const struct ncore_desc *d)
+{
+	uint32_t len = d->ctrl & NEURON_UDMA_DESC_LEN_MASK;
+
+	return len ? len : NEURON_UDMA_DESC_LEN_MAX;
+}
+
+static void stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr)
+{
+	atomic_store(&q->stopped, true);
+	ncore_event(chip, NCORE_EV_DMA_ERROR, q->engine, q->index, code, addr);
+	ncore_guest_error(chip, NCORE_GE_UNDEFINED, addr, code);
+	ncore_notify(chip, q->engine / NEURON_V1_DMA_ENG_PER_NC, NEURON_NQ_ERROR, 0, code,
+		     (uint32_t)q->engine << 8 | q->index, addr, 0, atomic_load(&q->time));
+}
+
+static bool ring_valid(struct ncore_ring *r)
+{
+	uint32_t len = ring_len(r);
+
+	return len >= NEURON_UDMA_RING_MIN && !(len % NEURON_UDMA_RING_GRAIN) &&
+	       !(ring_base(r) % NEURON_UDMA_RING_ALIGN) && atomic_load(&r->head) < len;
+}
+
+/* Fill the cache with descriptors from head on, as far as they are rung */
+static int ring_fetch(struct ncore_chip *chip, struct ncore_queue *q, struct ncore_ring *r)
+{
+	uint32_t head = atomic_load(&r->head);
+	uint32_t n = atomic_load(&r->credit);
+	struct ncore_ep ep;
+	uint64_t addr;
+
+	if (!ring_valid(r)) {
+		stop_queue(chip, q, NEURON_NERR_DMA_DESC, ring_base(r));
+		return -EINVAL;
+	}
+	if (n > NCORE_DESC_CACHE)
+		n = NCORE_DESC_CACHE;
+	if (n > ring_len(r) - head)
+		n = ring_len(r) - head;
+	addr = ring_base(r) + (uint64_t)head * NEURON_UDMA_DESC_SIZE;
+	if (ncore_route_own(chip, addr, &ep) ||
+	    ncore_ep_rw(chip, &ep, r->cache, (uint64_t)n * NEURON_UDMA_DESC_SIZE, false)) {
+		stop_queue(chip, q, NEURON_NERR_DMA_ABORT, addr);
+		return -EFAULT;
+	}
+	r->cached = n;
+	r->cache_at = 0;
+	return 0;
+}
+
+/* Take the descriptor at head and check what does not depend on its packet */
+static int ring_open(struct ncore_chip *chip, struct ncore_queue *q, unsigned int half)
+{
+	struct ncore_ring *r = &q->ring[half];
+	const uint8_t *p;
+
+	if (r->cache_at >= r->cached) {
+		int ret = ring_fetch(chip, q, r);
+
+		if (ret)
+			return ret;
+	}
+	p = r->cache + r->cache_at * NEURON_UDMA_DESC_SIZE;
+	r->cur.ctrl = ncore_get32(p);
+	r->cur.meta = ncore_get32(p + 4);
+	r->cur.addr = ncore_get64(p + 8);
+	if (!chip->cfg.no_ring_id_check &&
+	    (r->cur.ctrl & NEURON_UDMA_DESC_RING_ID_MASK) >> NEURON_UDMA_DESC_RING_ID_SHIFT !=
+		    r->ring_id) {
+		stop_queue(chip, q, NEURON_NERR_DMA_DESC,
+			   ring_base(r) + (uint64_t)r->head * NEURON_UDMA_DESC_SIZE);
+		return -EINVAL;
+	}
+	r->open = true;
+	r->done = 0;
+	q->packet_descs[half]++;
+	return 0;
+}
+
+static void ring_close(struct ncore_ring *r)
+{
+	uint32_t head = atomic_load(&r->head) + 1;
+
+	r->open = false;
+	r->done = 0;
+	r->cache_at++;
+	if (head >= ring_len(r)) {
+		head = 0;
+		r->ring_id = (r->ring_id + 1) & 3;
+		r->cached = 0;
+	}
+	atomic_store(&r->head, head);
+	atomic_fetch_sub(&r->credit, 1);
+}
+
+static int check_packet(struct ncore_chip *chip, struct ncore_queue *q)
+{
+	struct ncore_ring *m = &q->ring[NCORE_M2S];
+	bool first = m->cur.ctrl & NEURON_UDMA_DESC_FIRST;
+
+	if (first == q->in_packet || q->packet_descs[NCORE_M2S] > NEURON_V1_UDMA_DESC_PER_PACKET ||
+	    q->packet_descs[NCORE_S2M] > NEURON_V1_UDMA_DESC_PER_PACKET) {
+		stop_queue(chip, q, NEURON_NERR_DMA_DESC,
+			   ring_base(m) + (uint64_t)m->head * NEURON_UDMA_DESC_SIZE);
+		return -EINVAL;
+	}
+	if (m->cur.meta & META_UNKNOWN)
+		ncore_guest_error(chip, NCORE_GE_UNIMPLEMENTED, m->cur.addr, m->cur.meta);
+	q->in_packet = true;
+	return 0;
+}
+
+/* Open what is not open; 0, or the step to return with */
+static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_step *step)
+{
+	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
+
+	*step = NCORE_STEP_STARVED;
+	if (!m->open) {
+		if (ring_open(chip, q, NCORE_M2S) || check_packet(chip, q))
+			return -EINVAL;
+	}
+	if (!s->open) {
+		if (ring_open(chip, q, NCORE_S2M))
+			return -EINVAL;
+		if (q->packet_descs[NCORE_S2M] > NEURON_V1_UDMA_DESC_PER_PACKET) {
+			stop_queue(chip, q, NEURON_NERR_DMA_DESC, s->cur.addr);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* Account for copied bytes and close descriptors; true: the packet is complete */
+static bool advance(struct ncore_chip *chip, struct ncore_queue *q, uint64_t n)
+{
+	struct ncore_core *core = &chip->core[q->engine / NEURON_V1_DMA_ENG_PER_NC];
+	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
+	bool last = false;
+
+	m->done += (uint32_t)n;
+	s->done += (uint32_t)n;
+	atomic_fetch_add(&core->dma_bytes, n);
+	atomic_fetch_add(&q->time, n / BYTES_PER_CYCLE);
+	if (m->done == desc_len(&m->cur)) {
+		last = m->cur.ctrl & NEURON_UDMA_DESC_LAST;
+		atomic_fetch_add(&core->dma_descs, 1);
+		atomic_fetch_add(&q->time, DESC_CYCLES);
+		ring_close(m);
+	}
+	if (last || s->done == desc_len(&s->cur))
+		ring_close(s);
+	if (last) {
+		q->in_packet = false;
+		q->packet_descs[NCORE_M2S] = q->packet_descs[NCORE_S2M] = 0;
+	}
+	return last;
+}
+
+static enum ncore_step copy_some(struct ncore_lane *lane, struct ncore_queue *q,
+				 struct ncore_budget *budget, unsigned int *move)
+{
+	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
+	uint32_t ml = desc_len(&m->cur) - m->done, sl = desc_len(&s->cur) - s->done;
+	struct ncore_copy c = {
+		.src = m->cur.addr + m->done,
+		.dst = s->cur.addr + s->done,
+		.len = ml < sl ? ml : sl,
+		.time = atomic_load(&q->time),
+	};
+
+	switch (ncore_copy(lane, &c)) {
+	case 0:
+		break;
+	case -EAGAIN:
+		*move = c.why == NCORE_STEP_MOVE ? c.move : c.stall_engine;
+		return c.why;
+	default:
+		stop_queue(lane->chip, q, NEURON_NERR_DMA_ABORT, c.bad);
+		return NCORE_STEP_STARVED;
+	}
+	ncore_event(lane->chip, NCORE_EV_DESC, q->engine, q->index, c.src, c.dst);
+	budget->bytes -= (int64_t)c.done;
+	budget->descs--;
+	return advance(lane->chip, q, c.done) ? NCORE_STEP_PACKET : NCORE_STEP_LEAVE;
+}
+
+enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
+				 struct ncore_budget *budget, unsigned int *move)
+{
+	struct ncore_chip *chip = lane->chip;
+	enum ncore_step step;
+
+	for (;;) {
+		if (!ncore_queue_runnable(chip, q))
+			return NCORE_STEP_STARVED;
+		if (budget->bytes <= 0 || budget->descs <= 0 || atomic_load(&lane->stops))
+			return NCORE_STEP_LEAVE;
+		if (open_both(chip, q, &step))
+			return step;
+		step = copy_some(lane, q, budget, move);
+		if (step != NCORE_STEP_LEAVE)
+			return step;
+	}
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mailbox (FWIO): a request in host memory, answered inside the doorbell write. The sequence
+ * byte, which the driver polls, is written last. chip->lock is held.
+ */
+#include "chip.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint32_t crc32c(const uint8_t *p, size_t n)
+{
+	uint32_t crc = 0xffffffffu;
+	unsigned int k;
+
+	while (n--) {
+		crc ^= *p++;
+		for (k = 0; k < 8; k++)
+			crc = crc >> 1 ^ (crc & 1 ? NEURON_FWIO_CRC32C_POLY : 0);
+	}
+	return ~crc;
+}
+
+static uint64_t misc_addr(struct ncore_chip *chip, uint32_t hi, uint32_t lo)
+{
+	return (uint64_t)ncore_load(&chip->misc[hi / 4]) << 32 | ncore_load(&chip->misc[lo / 4]);
+}
+
+/* Only host memory: both buffers are the driver's */
+static int host_addr(uint64_t addr, uint64_t *host)
+{
+	if ((addr & ~((1ull << NEURON_V1_WINDOW_SHIFT) - 1)) != NEURON_V1_WINDOW_HOST)
+		return -EFAULT;
+	*host = addr & ~NEURON_V1_WINDOW_HOST;
+	return 0;
+}
+
+static int host_rw(struct ncore_chip *chip, uint64_t addr, void *buf, uint64_t len, bool write)
+{
+	return chip->ops->dma_rw(chip->cfg.opaque, addr, buf, len, write);
+}
+
+/* Read the request into chip->fwio: its size, or -errno when there is nobody to answer */
+static int get_request(struct ncore_chip *chip, uint64_t addr)
+{
+	uint8_t *req = chip->fwio;
+	unsigned int size;
+
+	if (host_rw(chip, addr, req, NEURON_FWIO_REQ_HDR, false))
+		return -EFAULT;
+	size = req[2] | (unsigned int)req[3] << 8;
+	if (size <= NEURON_FWIO_REQ_HDR)
+		return NEURON_FWIO_REQ_HDR;
+	/* the header is read once: what was checked is what is used */
+	if (host_rw(chip, addr + NEURON_FWIO_REQ_HDR, req + NEURON_FWIO_REQ_HDR,
+		    size - NEURON_FWIO_REQ_HDR, false))
+		return -EFAULT;
+	return (int)size;
+}
+
+static uint8_t check_request(struct ncore_chip *chip, unsigned int size)
+{
+	uint8_t *req = chip->fwio;
+	uint32_t crc = ncore_get32(req + 4);
+
+	if ((req[2] | (unsigned int)req[3] << 8) != size)
+		return NEURON_FWIO_FAIL;
+	memset(req + 4, 0, 4);
+	return crc32c(req, size) == crc ? NEURON_FWIO_OK : NEURON_FWIO_FAIL;
+}
+
+static int read_one(struct ncore_chip *chip, uint64_t addr, uint32_t *value)
+{
+	uint64_t local = addr & ~NEURON_V1_AXI_PORT1;
+	unsigned int core;
+
+	/* a semaphore shows everything that was written to it before */
+	if (local - NEURON_V1_TPB_BASE < NCORE_CORES * NEURON_V1_TPB_SIZE) {
+		core = (unsigned int)((local - NEURON_V1_TPB_BASE) / NEURON_V1_TPB_SIZE);
+		ncore_lane_sync(&chip->lane[core]);
+	}
+	return ncore_device_read32(chip, addr, value);
+}
+
+/* Values replace addresses from the front of the payload: value i lies before address i is read */
+static uint8_t do_read(struct ncore_chip *chip, unsigned int *len)
+{
+	uint8_t *payload = chip->fwio + NEURON_FWIO_REQ_HDR;
+	unsigned int i, n = *len / 8;
+	uint32_t value;
+
+	if (*len % 8 || !n)
+		return NEURON_FWIO_FAIL;
+	for (i = 0; i < n; i++) {
+		uint64_t addr = ncore_get64(payload + 8 * i);
+
+		if (read_one(chip, addr, &value)) {
+			ncore_guest_error(chip, NCORE_GE_UNDEFINED, addr, 0);
+			return NEURON_FWIO_FAIL;
+		}
+		ncore_put32(payload + 4 * i, value);
+	}
+	*len = 4 * n;
+	return NEURON_FWIO_OK;
+}
+
+static uint8_t run_request(struct ncore_chip *chip, unsigned int size, unsigned int *len)
+{
+	uint8_t error = check_request(chip, size);
+
+	*len = size - NEURON_FWIO_REQ_HDR;
+	if (!error) {
+		switch (chip->fwio[1]) {
+		case NEURON_FWIO_CMD_READ:
+			error = do_read(chip, len);
+			break;
+		case NEURON_FWIO_CMD_POST_METRIC:
+			error = *len <= NEURON_MISC_METRIC_SIZE ? NEURON_FWIO_OK
+								: NEURON_FWIO_FAIL;
+			*len = 0;
+			break;
+		default:
+			error = NEURON_FWIO_UNKNOWN_CMD;
+		}
+	}
+	if (error)
+		*len = 0;
+	return error;
+}
+
+static int answer(struct ncore_chip *chip, uint64_t addr, uint8_t seq, uint8_t error,
+		  unsigned int len)
+{
+	uint8_t *resp = chip->fwio + NEURON_FWIO_REQ_HDR - NEURON_FWIO_RESP_HDR;
+	unsigned int size = NEURON_FWIO_RESP_HDR + len;
+
+	resp[0] = seq;
+	resp[1] = error;
+	resp[2] = (uint8_t)size;
+	resp[3] = (uint8_t)(size >> 8);
+	if (host_rw(chip, addr + 1, resp + 1, size - 1, true))
+		return -EFAULT;
+	atomic_thread_fence(memory_order_release);
+	return host_rw(chip, addr, resp, 1, true);
+}
+
+void ncore_fwio_doorbell(struct ncore_chip *chip)
+{
+	uint64_t req = misc_addr(chip, NEURON_MISC_FWIO_REQ_HI, NEURON_MISC_FWIO_REQ_LO);
+	uint64_t resp = misc_addr(chip, NEURON_MISC_FWIO_RESP_HI, NEURON_MISC_FWIO_RESP_LO);
+	uint8_t seq, cmd, error;
+	unsigned int len;
+	int size;
+
+	if (host_addr(req, &req) || host_addr(resp, &resp) || (size = get_request(chip, req)) < 0) {
+		ncore_guest_error(chip, NCORE_GE_UNDEFINED, req, resp);
+		return;
+	}
+	seq = chip->fwio[0];
+	cmd = chip->fwio[1];
+	/* 0 is how the driver says that no answer is there yet */
+	if (!seq) {
+		ncore_guest_error(chip, NCORE_GE_UNDEFINED, req, 0);
+		return;
+	}
+	error = run_request(chip, (unsigned int)size, &len);
+	if (answer(chip, resp, seq, error, len))
+		ncore_guest_error(chip, NCORE_GE_UNDEFINED, resp, 0);
+	ncore_event(chip, NCORE_EV_FWIO, seq, cmd, (uint64_t)size, error);
+}

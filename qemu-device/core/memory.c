@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The chip's memories: DRAM, SBUF and PSUM, from the host's alloc_mem or from mmap. Sparse and never
+ * reserved; clearing gives the pages back instead of writing gigabytes.
+ */
+#include "chip.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+int ncore_mem_alloc(struct ncore_chip *chip, const char *name, uint64_t size, bool huge,
+		    struct ncore_mem *mem)
+{
+	void *p = NULL;
+	int ret;
+
+	snprintf(mem->name, sizeof(mem->name), "%s", name);
+	mem->size = size;
+	mem->fd = -1;
+	if (chip->ops->alloc_mem) {
+		ret = chip->ops->alloc_mem(chip->cfg.opaque, mem->name, size, &p, &mem->fd);
+		if (ret)
+			return ret;
+	} else {
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p == MAP_FAILED)
+			return -ENOMEM;
+	}
+	mem->ptr = p;
+	if (huge)
+		madvise(p, size, MADV_HUGEPAGE); /* a wish: no host needs to grant it */
+	return 0;
+}
+
+void ncore_mem_free(struct ncore_chip *chip, struct ncore_mem *mem)
+{
+	if (!mem->ptr)
+		return;
+	if (chip->ops->alloc_mem) {
+		if (chip->ops->free_mem)
+			chip->ops->free_mem(chip->cfg.opaque, mem->name, mem->ptr, mem->size,
+					    mem->fd);
+	} else {
+		munmap(mem->ptr, mem->size);
+	}
+	mem->ptr = NULL;
+}
+
+/* Private pages read zero after MADV_DONTNEED, shared ones only when their file is punched */
+static bool punch(struct ncore_mem *mem)
+{
+	volatile uint8_t *probe = mem->ptr;
+
+	if (mem->fd >= 0)
+		return !fallocate(mem->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+				  (off_t)mem->size);
+	*probe = 1;
+	if (madvise(mem->ptr, mem->size & ~(uint64_t)4095, MADV_DONTNEED))
+		return false;
+	if (*probe)
+		return false;
+	memset(mem->ptr + (mem->size & ~(uint64_t)4095), 0, mem->size & 4095);
+	return true;
+}
+
+void ncore_mem_clear(struct ncore_chip *chip, struct ncore_mem *mem)
+{
+	if (!punch(mem))
+		memset(mem->ptr, 0, mem->size);
+	ncore_mem_dirty(chip, mem, mem->ptr, mem->size);
+}
+
+void ncore_mem_dirty(struct ncore_chip *chip, const struct ncore_mem *mem, const void *ptr,
+		     uint64_t len)
+{
+	if (chip->ops->mark_dirty)
+		chip->ops->mark_dirty(chip->cfg.opaque, mem->name,
+				      (uint64_t)((const uint8_t *)ptr - mem->ptr), len);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * MISC RAM, the page that the driver shares with the firmware, and our own registers. Words that
+ * the firmware owns are made up when they are read; the others hold what was written.
+ */
+#include "chip.h"
+
+#define FW_API_VERSION 3 /* from 3 on the driver samples the power words */
+
+static uint32_t ecc_word(struct ncore_chip *chip, enum ncore_sensor corr, enum ncore_sensor uncorr)
+{
+	return (uint32_t)(atomic_load(&chip->sensor[uncorr]) & 0xffff) |
+	       (uint32_t)(atomic_load(&chip->sensor[corr]) & 0xffff) << 16;
+}
+
+/* Each look is a new sample, or the driver drops it */
+static uint32_t power_word(struct ncore_chip *chip)
+{
+	uint32_t sample = atomic_fetch_add(&chip->power_samples, 1) + 1;
+
+	return (uint32_t)atomic_load(&chip->sensor[NCORE_SENSOR_POWER_BP]) | sample << 16;
+}
+
+uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
+{
+	switch (rel) {
+	case NEURON_MISC_FW_API_VERSION:
+		return FW_API_VERSION;
+	case NEURON_MISC_FW_STATUS:
+		return atomic_load(&chip->up) ? NEURON_MISC_FW_STATUS_READY |
+							ncore_load(&chip->links)
+					      : 0;
+	case NEURON_MISC_SERIAL_LO:
+		return (uint32_t)chip->cfg.serial;
+	case NEURON_MISC_SERIAL_HI:
+		return (uint32_t)(chip->cfg.serial >> 32);
+	case NEURON_MISC_ECC_SRAM:
+		return ecc_word(chip, NCORE_SENSOR_SRAM_ECC_CORR, NCORE_SENSOR_SRAM_ECC_UNCORR);
+	case NEURON_MISC_ECC_DRAM(0):
+		return ecc_word(chip, NCORE_SENSOR_DRAM0_ECC_CORR, NCORE_SENSOR_DRAM0_ECC_UNCORR);
+	case NEURON_MISC_ECC_DRAM(1):
+		return ecc_word(chip, NCORE_SENSOR_DRAM1_ECC_CORR, NCORE_SENSOR_DRAM1_ECC_UNCORR);
+	case NEURON_MISC_POWER(0):
+		return power_word(chip);
+	case NEURON_MISC_DOORBELL:
+		return 0;
+	default:
+		return ncore_load(&chip->misc[rel / 4]);
+	}
+}
+
+bool ncore_misc_plain(uint32_t rel)
+{
+	switch (rel) {
+	case NEURON_MISC_FW_API_VERSION:
+	case NEURON_MISC_FW_STATUS:
+	case NEURON_MISC_SERIAL_LO:
+	case NEURON_MISC_SERIAL_HI:
+	case NEURON_MISC_ECC_SRAM:
+	case NEURON_MISC_ECC_DRAM(0):
+	case NEURON_MISC_ECC_DRAM(1):
+	case NEURON_MISC_POWER(0):
+	case NEURON_MISC_RESET:
+	case NEURON_MISC_DOORBELL:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void start_reset(struct ncore_chip *chip)
+{
+	uint32_t kind = ncore_load(&chip->misc[NEURON_MISC_RESET / 4]);
+	uint32_t map = ncore_load(&chip->misc[NEURON_MISC_TPB_RESET_MAP / 4]);
+
+	chip->reset_armed = false;
+	ncore_store(&chip->misc[NEURON_MISC_RESET / 4], 0);
+	switch (kind) {
+	case NEURON_MISC_RESET_DEVICE:
+		ncore_reset_device(chip);
+		break;
+	case NEURON_MISC_RESET_TPB:
+		ncore_reset_cores(chip, map);
+		break;
+	default:
+		ncore_guest_error(chip, NCORE_GE_UNDEFINED,
+				  NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, kind);
+		return;
+	}
+	ncore_event(chip, NCORE_EV_RESET, kind, map, 0, 0);
+}
+
+void ncore_misc_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
+{
+	switch (rel) {
+	case NEURON_MISC_RESET:
+		ncore_store(&chip->misc[rel / 4], value);
+		chip->reset_armed = value != 0;
+		break;
+	case NEURON_MISC_DOORBELL:
+		if (!value)
+			break;
+		if (chip->reset_armed)
+			start_reset(chip);
+		else
+			ncore_fwio_doorbell(chip);
+		break;
+	default:
+		if (ncore_misc_plain(rel))
+			ncore_store(&chip->misc[rel / 4], value);
+		else
+			ncore_guest_error(chip, NCORE_GE_UNDEFINED, NEURON_V1_APB_MISC_RAM + rel,
+					  value);
+	}
+}
+
+/* A reset keeps what the host wrote but the device id, which the driver writes again */
+void ncore_misc_reset(struct ncore_chip *chip, bool all)
+{
+	unsigned int i;
+
+	ncore_store(&chip->misc[NEURON_MISC_DEVICE_ID / 4], 0);
+	if (!all)
+		return;
+	for (i = 0; i < NEURON_V1_APB_MISC_RAM_SIZE / 4; i++)
+		ncore_store(&chip->misc[i], 0);
+	chip->reset_armed = false;
+}
+
+/* Our registers */
+
+static uint32_t half_of(uint64_t v, uint32_t rel)
+{
+	return (uint32_t)(rel & 4 ? v >> 32 : v);
+}
+
+static uint32_t perf_read(struct ncore_chip *chip, unsigned int nc, uint32_t rel)
+{
+	struct tpb_perf perf;
+	unsigned int e = rel / 0x40;
+
+	if (rel >= NEURON_PERF_MACS) {
+		switch (rel & ~4u) {
+		case NEURON_PERF_MACS:
+			break;
+		case NEURON_PERF_DMA_BYTES:
+			return half_of(atomic_load(&chip->core[nc].dma_bytes), rel);
+		case NEURON_PERF_DMA_DESCS:
+			return half_of(atomic_load(&chip->core[nc].dma_descs), rel);
+		default:
+			return 0;
+		}
+		tpb_perf(chip->core[nc].tpb, &perf);
+		return half_of(perf.macs, rel);
+	}
+	tpb_perf(chip->core[nc].tpb, &perf);
+	switch (rel % 0x40 & ~4u) {
+	case NEURON_PERF_INSN:
+		return half_of(perf.eng[e].insn, rel);
+	case NEURON_PERF_BUSY:
+		return half_of(perf.eng[e].busy, rel);
+	case NEURON_PERF_IDLE:
+		return half_of(perf.eng[e].idle, rel);
+	case NEURON_PERF_WAIT:
+		return half_of(perf.eng[e].wait, rel);
+	case NEURON_PERF_MATMUL_INSN:
+		return half_of(perf.eng[e].matmul_insn, rel);
+	case NEURON_PERF_MATMUL_WAIT:
+		return half_of(perf.eng[e].matmul_wait, rel);
+	default:
+		return 0;
+	}
+}
+
+static uint32_t stopped_queues(struct ncore_chip *chip, unsigned int engine)
+{
+	uint32_t map = 0;
+	unsigned int i;
+
+	for (i = 0; i < NCORE_QUEUES; i++)
+		if (atomic_load(&chip->udma[engine].queue[i].stopped))
+			map |= 1u << i;
+	return map;
+}
+
+uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel)
+{
+	uint64_t errors = 0;
+	unsigned int i;
+
+	if (rel - NEURON_OURS_PERF(0) < NCORE_CORES * 0x200)
+		return perf_read(chip, (rel - NEURON_OURS_PERF(0)) / 0x200, rel % 0x200);
+	if (rel - NEURON_OURS_NQ_OVERFLOWS(0) < NCORE_CORES * 4)
+		return ncore_load(
+			&chip->core[(rel - NEURON_OURS_NQ_OVERFLOWS(0)) / 4].nq_overflows);
+	if (rel - NEURON_OURS_DMA_STOPPED(0) < NCORE_ENGINES * 4)
+		return stopped_queues(chip, (rel - NEURON_OURS_DMA_STOPPED(0)) / 4);
+	switch (rel) {
+	case NEURON_OURS_ISA_VERSION:
+		return NEURON_ISA_VERSION;
+	case NEURON_OURS_GUEST_ERRORS:
+		for (i = 0; i < NCORE_GE_COUNT; i++)
+			errors += atomic_load(&chip->guest_errors[i]);
+		return (uint32_t)errors;
+	case NEURON_OURS_SBUF_SIZE:
+		return NEURON_PARTITIONS * NEURON_V1_SBUF_PART_SIZE;
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Notification queues: base, size and head registers in PUTILS, entries (ours.h) in host or device
+ * memory. nq_lock orders entries of a chip; writers are executing lanes and register writes.
+ */
+#include "chip.h"
+
+/* A core's queue number -> offset of its register group */
+static uint32_t group(unsigned int n)
+{
+	if (n == NCORE_NQ_ERROR)
+		return NEURON_V1_NQ_ERROR_REGS;
+	if (n == NCORE_NQ_EVENT)
+		return NEURON_V1_NQ_EVENT_REGS;
+	if (n < NCORE_NQ_TRACE(0))
+		return NEURON_V1_NQ_NOTIFY_REGS(n - NCORE_NQ_NOTIFY(0));
+	return NEURON_V1_NQ_TRACE_REGS(n - NCORE_NQ_TRACE(0));
+}
+
+static int queue_number(unsigned int type, unsigned int engine)
+{
+	switch (type) {
+	case NEURON_NQ_ERROR:
+		return NCORE_NQ_ERROR;
+	case NEURON_NQ_EVENT:
+		return NCORE_NQ_EVENT;
+	case NEURON_NQ_NOTIFY:
+		return engine < NEURON_ENG_COUNT ? (int)NCORE_NQ_NOTIFY(engine) : -1;
+	case NEURON_NQ_TRACE:
+		return engine < NEURON_ENG_COUNT ? (int)NCORE_NQ_TRACE(engine) : -1;
+	default:
+		return -1;
+	}
+}
+
+static uint32_t reg(struct ncore_core *core, unsigned int n, uint32_t off)
+{
+	return ncore_load(&core->putils[(group(n) + off) / 4]);
+}
+
+void ncore_nq_reg_written(struct ncore_chip *chip, unsigned int core, uint32_t rel)
+{
+	struct ncore_core *c = &chip->core[core];
+	unsigned int n;
+
+	for (n = 0; n < NCORE_NQ_COUNT; n++) {
+		uint32_t off = rel - group(n);
+		struct ncore_nq *nq = &c->nq[n];
+
+		if (off > NEURON_V1_NQ_HEAD)
+			continue;
+		pthread_mutex_lock(&chip->nq_lock);
+		if (off == NEURON_V1_NQ_HEAD) {
+			nq->head = reg(c, n, NEURON_V1_NQ_HEAD);
+			nq->head_known = true;
+			nq->overflowed = false;
+		} else if (off <= NEURON_V1_NQ_SIZE) {
+			*nq = (struct ncore_nq){0};
+			ncore_store(&c->putils[(group(n) + NEURON_V1_NQ_HEAD) / 4], 0);
+		}
+		pthread_mutex_unlock(&chip->nq_lock);
+		return;
+	}
+}
+
+void ncore_nq_reset(struct ncore_chip *chip, unsigned int core)
+{
+	struct ncore_core *c = &chip->core[core];
+	unsigned int i;
+
+	pthread_mutex_lock(&chip->nq_lock);
+	for (i = 0; i < NCORE_PUTILS_WORDS; i++)
+		ncore_store(&c->putils[i], 0);
+	for (i = 0; i < NCORE_NQ_COUNT; i++)
+		c->nq[i] = (struct ncore_nq){0};
+	ncore_store(&c->nq_overflows, 0);
+	pthread_mutex_unlock(&chip->nq_lock);
+}
+
+/* Entry without its last word first: who polls the phase sees a whole entry */
+static int put_entry(struct ncore_chip *chip, uint64_t addr, uint8_t *entry)
+{
+	struct ncore_ep ep;
+
+	if (ncore_route_own(chip, addr, &ep) || ep.len < NEURON_NQ_ENTRY_SIZE)
+		return -1;
+	if (ncore_ep_rw(chip, &ep, entry, NEURON_NQ_ENTRY_PHASE, true))
+		return -1;
+	atomic_thread_fence(memory_order_release);
+	ep.addr += NEURON_NQ_ENTRY_PHASE;
+	if (ep.kind == NCORE_EP_MEM)
+		ep.ptr += NEURON_NQ_ENTRY_PHASE;
+	return ncore_ep_rw(chip, &ep, entry + NEURON_NQ_ENTRY_PHASE, 4, true);
+}
+
+enum put { PUT_OK, PUT_OFF, PUT_FULL, PUT_FAULT };
+
+/* nq_lock is held */
+static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int n, uint8_t *entry,
+		    uint64_t *addr)
+{
+	uint32_t size = reg(c, n, NEURON_V1_NQ_SIZE), count = size / NEURON_NQ_ENTRY_SIZE;
+	uint64_t base = (uint64_t)reg(c, n, NEURON_V1_NQ_BASE_HI) << 32 |
+			reg(c, n, NEURON_V1_NQ_BASE_LO);
+	struct ncore_nq *nq = &c->nq[n];
+	uint32_t next;
+
+	if (!size)
+		return PUT_OFF;
+	if (size & (size - 1) || count < 2 || base % 4) {
+		ncore_guest_error(chip, NCORE_GE_UNDEFINED, base, size);
+		return PUT_OFF;
+	}
+	next = (nq->index + 1) % count;
+	if (nq->head_known && next == nq->head % count) {
+		ncore_store(&c->nq_overflows, ncore_load(&c->nq_overflows) + 1);
+		return PUT_FULL;
+	}
+	*addr = base + (uint64_t)nq->index * NEURON_NQ_ENTRY_SIZE;
+	ncore_put32(entry + NEURON_NQ_ENTRY_PHASE, NEURON_NQ_PHASE(nq->lap));
+	if (put_entry(chip, *addr, entry)) {
+		ncore_guest_error(chip, NCORE_GE_UNDEFINED, *addr, size);
+		return PUT_FAULT;
+	}
+	nq->index = next;
+	if (!next)
+		nq->lap++;
+	return PUT_OK;
+}
+
+/* Once for each time a queue fills up, in the error queue */
+static void report_full(struct ncore_chip *chip, unsigned int core, unsigned int n,
+			const uint8_t *lost)
+{
+	struct ncore_core *c = &chip->core[core];
+	uint8_t entry[NEURON_NQ_ENTRY_SIZE] = {0};
+	uint64_t addr;
+
+	if (n == NCORE_NQ_ERROR || c->nq[n].overflowed)
+		return;
+	c->nq[n].overflowed = true;
+	entry[NEURON_NQ_ENTRY_TYPE] = NEURON_NQ_ERROR;
+	entry[NEURON_NQ_ENTRY_ENGINE] = lost[NEURON_NQ_ENTRY_ENGINE];
+	entry[NEURON_NQ_ENTRY_CODE] = NEURON_NERR_NQ_OVERFLOW;
+	ncore_put32(entry + NEURON_NQ_ENTRY_ID,
+		    (uint32_t)lost[NEURON_NQ_ENTRY_TYPE] << 8 | lost[NEURON_NQ_ENTRY_ENGINE]);
+	ncore_put64(entry + NEURON_NQ_ENTRY_TIME, ncore_get64(lost + NEURON_NQ_ENTRY_TIME));
+	put(chip, c, NCORE_NQ_ERROR, entry, &addr);
+}
+
+void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
+		  unsigned int engine, uint16_t code, uint32_t id, uint64_t data, uint32_t data2,
+		  uint64_t time)
+{
+	uint8_t entry[NEURON_NQ_ENTRY_SIZE];
+	int n = queue_number(type, engine);
+	enum put result = PUT_OFF;
+	uint64_t addr = 0;
+
+	entry[NEURON_NQ_ENTRY_TYPE] = (uint8_t)type;
+	entry[NEURON_NQ_ENTRY_ENGINE] = (uint8_t)engine;
+	entry[NEURON_NQ_ENTRY_CODE] = (uint8_t)code;
+	entry[NEURON_NQ_ENTRY_CODE + 1] = (uint8_t)(code >> 8);
+	ncore_put32(entry + NEURON_NQ_ENTRY_ID, id);
+	ncore_put64(entry + NEURON_NQ_ENTRY_TIME, time);
+	ncore_put64(entry + NEURON_NQ_ENTRY_DATA, data);
+	ncore_put32(entry + NEURON_NQ_ENTRY_DATA2, data2);
+	if (n >= 0) {
+		pthread_mutex_lock(&chip->nq_lock);
+		result = put(chip, &chip->core[core], (unsigned int)n, entry, &addr);
+		if (result == PUT_FULL)
+			report_full(chip, core, (unsigned int)n, entry);
+		pthread_mutex_unlock(&chip->nq_lock);
+	}
+	if (type == NEURON_NQ_ERROR)
+		ncore_event(chip, NCORE_EV_ENGINE_ERROR, core, engine, code, data);
+	ncore_event(chip, NCORE_EV_NOTIFY, core, type, engine, addr);
+	if (result == PUT_OK && chip->ops->irq)
+		chip->ops->irq(chip->cfg.opaque, core);
+}

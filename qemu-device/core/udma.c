@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * UDMA engines: register files, doorbells, queue and engine state. The descriptors themselves are
+ * dma.c's. Most registers only hold what was written; the table below places them.
+ */
+#include "chip.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define Q_STRIDE 0x1000
+#define Q_BLOCK(half) ((half) == NCORE_M2S ? NEURON_UDMA_M2S_Q(0) : NEURON_UDMA_S2M_Q(0))
+
+/* Parts of the engine's block that hold words, other than the queues' */
+static const struct {
+	uint32_t base, words, at;
+} word_map[] = {
+	{0x00000, 512, 0},	/* M2S: AXI, main, read, rate limit, completion, feature */
+	{0x20000, 512, 512},	/* S2M */
+	{0x38000, 256, 1024},	/* GEN: main interrupt controller */
+	{0x3a000, 1344, 1280},	/* secondary interrupt controller to the spare register */
+	{0x3c000, 512, 2624},	/* GEN_EX */
+};
+static_assert(2624 + 512 == NCORE_UDMA_WORDS, "the map fills the array");
+
+ncore_reg *ncore_udma_word(struct ncore_chip *chip, unsigned int engine, uint32_t rel)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(word_map) / sizeof(word_map[0]); i++)
+		if (rel - word_map[i].base < word_map[i].words * 4)
+			return &chip->udma[engine]
+					.reg[word_map[i].at + (rel - word_map[i].base) / 4];
+	return NULL;
+}
+
+/* The queue a register offset belongs to, or NULL */
+static struct ncore_queue *queue_of(struct ncore_chip *chip, unsigned int engine, uint32_t rel,
+				    unsigned int *half, uint32_t *reg)
+{
+	uint32_t off;
+
+	for (*half = 0; *half < NCORE_HALVES; ++*half) {
+		off = rel - Q_BLOCK(*half);
+		if (off >= NCORE_QUEUES * Q_STRIDE)
+			continue;
+		*reg = off % Q_STRIDE;
+		if (*reg >= sizeof(((struct ncore_ring *)0)->reg))
+			return NULL;
+		return &chip->udma[engine].queue[off / Q_STRIDE];
+	}
+	return NULL;
+}
+
+/* Status: descriptors rung and not completed (ours; the public record has only the offset) */
+#define STATUS_USED_MASK 0x01ffffffu
+
+static uint32_t queue_read(struct ncore_queue *q, unsigned int half, uint32_t reg)
+{
+	struct ncore_ring *r = &q->ring[half];
+
+	switch (reg & ~3u) {
+	case NEURON_UDMA_Q_STATUS:
+		return atomic_load(&r->credit) & STATUS_USED_MASK;
+	case NEURON_UDMA_Q_HEAD:
+	case NEURON_UDMA_Q_CURRENT:
+		return atomic_load(&r->head);
+	case NEURON_UDMA_Q_TAIL:
+		return atomic_load(&r->tail);
+	case NEURON_UDMA_Q_TAIL_INC:
+	case NEURON_UDMA_Q_COMP_HEAD:
+		return 0;
+	default:
+		return ncore_load(&r->reg[reg / 4]);
+	}
+}
+
+/* One nibble each for completion, stream, data read, prefetch: 1 while a queue works, else idle */
+static uint32_t state_read(struct ncore_chip *chip, unsigned int engine, unsigned int half)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_QUEUES; i++) {
+		struct ncore_queue *q = &chip->udma[engine].queue[i];
+
+		if (atomic_load(&q->ring[half].credit) && !atomic_load(&q->stopped) &&
+		    ncore_queue_runnable(chip, q))
+			return 0x1111;
+	}
+	return 0;
+}
+
+uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t rel)
+{
+	struct ncore_queue *q;
+	unsigned int half;
+	uint32_t reg;
+	ncore_reg *word;
+
+	q = queue_of(chip, engine, rel, &half, &reg);
+	if (q)
+		return queue_read(q, half, reg);
+	if (rel == NEURON_UDMA_M2S_STATE)
+		return state_read(chip, engine, NCORE_M2S);
+	if (rel == NEURON_UDMA_S2M_STATE)
+		return state_read(chip, engine, NCORE_S2M);
+	word = ncore_udma_word(chip, engine, rel);
+	return word ? ncore_load(word) : 0;
+}
+
+/* Queues */
+
+static uint32_t q_reg(struct ncore_ring *r, uint32_t reg)
+{
+	return ncore_load(&r->reg[reg / 4]);
+}
+
+bool ncore_queue_runnable(struct ncore_chip *chip, struct ncore_queue *q)
+{
+	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
+	const uint32_t enable = NEURON_UDMA_Q_CFG_PREFETCH | NEURON_UDMA_Q_CFG_SCHEDULER;
+
+	return atomic_load(&m->credit) && atomic_load(&s->credit) && !atomic_load(&q->stopped) &&
+	       !atomic_load(&chip->udma[q->engine].disabled) &&
+	       (q_reg(m, NEURON_UDMA_Q_CFG) & enable) == enable &&
+	       (q_reg(s, NEURON_UDMA_Q_CFG) & enable) == enable;
+}
+
+/* chip->lock: put an idle queue that can go on to work in a lane */
+static struct ncore_lane *queue_start(struct ncore_chip *chip, struct ncore_queue *q,
+				      unsigned int lane)
+{
+	if (q->state != NCORE_Q_IDLE || !ncore_queue_runnable(chip, q))
+		return NULL;
+	q->lane = (uint8_t)lane;
+	q->state = NCORE_Q_READY;
+	ncore_list_add(&chip->lane[lane].ready, q, false);
+	return &chip->lane[lane];
+}
+
+/* Stop the lane a queue is executed in, which may change until we have it */
+static struct ncore_lane *queue_hold(struct ncore_chip *chip, struct ncore_queue *q)
+{
+	struct ncore_lane *lane;
+
+	while (q->state != NCORE_Q_IDLE) {
+		lane = &chip->lane[q->lane];
+		ncore_lane_stop(lane);
+		if (q->state != NCORE_Q_IDLE && lane == &chip->lane[q->lane])
+			return lane;
+		ncore_lane_start(lane);
+	}
+	return NULL;
+}
+
+static void queue_unlist(struct ncore_chip *chip, struct ncore_queue *q)
+{
+	struct ncore_lane *lane = &chip->lane[q->lane];
+
+	if (q->state == NCORE_Q_READY)
+		ncore_list_del(&lane->ready, q);
+	else if (q->state == NCORE_Q_STALLED)
+		ncore_list_del(&lane->stalled, q);
+	q->state = NCORE_Q_IDLE;
+}
+
+static void ring_reset(struct ncore_ring *r)
+{
+	atomic_store(&r->credit, 0);
+	atomic_store(&r->head, 0);
+	atomic_store(&r->tail, 0);
+	r->ring_id = 1;
+	r->open = false;
+	r->done = 0;
+	r->cached = 0;
+}
+
+/* The queue's lane is stopped, or the queue is idle */
+static void queue_reset(struct ncore_chip *chip, struct ncore_queue *q, unsigned int half)
+{
+	unsigned int other = !half;
+
+	queue_unlist(chip, q);
+	ring_reset(&q->ring[half]);
+	/* a packet does not survive the loss of one of its sides */
+	q->ring[other].open = false;
+	q->ring[other].done = 0;
+	q->in_packet = false;
+	memset(q->packet_descs, 0, sizeof(q->packet_descs));
+	atomic_store(&q->stopped, false);
+	q->home = NCORE_HOST_LANE;
+}
+
+void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q)
+{
+	unsigned int half;
+
+	queue_unlist(chip, q);
+	for (half = 0; half < NCORE_HALVES; half++) {
+		struct ncore_ring *r = &q->ring[half];
+		uint32_t len = q_reg(r, NEURON_UDMA_Q_LEN) & 0xffffff;
+		uint32_t credit = atomic_exchange(&r->credit, 0);
+
+		if (len && (uint64_t)atomic_load(&r->head) + credit >= len)
+			r->ring_id = (r->ring_id + 1) & 3;
+		atomic_store(&r->head, atomic_load(&r->tail));
+		r->open = false;
+		r->done = 0;
+		r->cached = 0;
+	}
+	q->in_packet = false;
+	memset(q->packet_descs, 0, sizeof(q->packet_descs));
+}
+
+static void engine_abort(struct ncore_chip *chip, unsigned int engine)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_QUEUES; i++) {
+		struct ncore_queue *q = &chip->udma[engine].queue[i];
+		struct ncore_lane *lane = queue_hold(chip, q);
+
+		ncore_queue_abort(chip, q);
+		if (lane)
+			ncore_lane_start(lane);
+	}
+}
+
+static void engine_start(struct ncore_chip *chip, unsigned int engine)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_QUEUES; i++) {
+		struct ncore_queue *q = &chip->udma[engine].queue[i];
+		struct ncore_lane *lane = queue_start(chip, q, q->home);
+
+		if (lane)
+			ncore_lane_kick(lane);
+	}
+}
+
+static void change_state(struct ncore_chip *chip, unsigned int engine, uint32_t value)
+{
+	switch (value) {
+	case NEURON_UDMA_STATE_NORMAL:
+		atomic_store(&chip->udma[engine].disabled, false);
+		engine_start(chip, engine);
+		break;
+	case NEURON_UDMA_STATE_DISABLE:
+		/* executing queues see it at their next descriptor */
+		atomic_store(&chip->udma[engine].disabled, true);
+		break;
+	case NEURON_UDMA_STATE_ABORT:
+		atomic_store(&chip->udma[engine].disabled, true);
+		engine_abort(chip, engine);
+		break;
+	default:
+		ncore_guest_error(chip, NCORE_GE_UNDEFINED, NEURON_V1_APB_UDMA(engine), value);
+	}
+}
+
+/* Ring base, length and configuration: what an executing queue must not see change */
+static bool is_ring_setup(uint32_t reg)
+{
+	return reg == NEURON_UDMA_Q_CFG || reg == NEURON_UDMA_Q_BASE_LO ||
+	       reg == NEURON_UDMA_Q_BASE_HI || reg == NEURON_UDMA_Q_LEN;
+}
+
+static bool is_reset(unsigned int half, uint32_t reg, uint32_t value)
+{
+	return reg == (half == NCORE_M2S ? NEURON_UDMA_M2S_Q_SW_CTRL
+					 : NEURON_UDMA_S2M_Q_SW_CTRL) &&
+	       (value & NEURON_UDMA_Q_SW_CTRL_RESET);
+}
+
+static void queue_write(struct ncore_chip *chip, struct ncore_queue *q, unsigned int half,
+			uint32_t reg, uint32_t value)
+{
+	struct ncore_ring *r = &q->ring[half];
+	struct ncore_lane *lane = NULL;
+
+	if (is_reset(half, reg, value)) {
+		lane = queue_hold(chip, q);
+		queue_reset(chip, q, half);
+		value &= ~NEURON_UDMA_Q_SW_CTRL_RESET;
+	} else if (is_ring_setup(reg)) {
+		lane = queue_hold(chip, q);
+		r->cached = 0;
+	}
+	ncore_store(&r->reg[reg / 4], value);
+	if (reg == NEURON_UDMA_Q_CFG && !lane)
+		lane = queue_start(chip, q, q->home);
+	else if (lane)
+		ncore_lane_start(lane);
+	if (lane)
+		ncore_lane_kick(lane);
+}
+
+bool ncore_udma_is_doorbell(uint32_t rel)
+{
+	return (rel - Q_BLOCK(NCORE_M2S) < NCORE_QUEUES * Q_STRIDE ||
+		rel - Q_BLOCK(NCORE_S2M) < NCORE_QUEUES * Q_STRIDE) &&
+	       rel % Q_STRIDE == NEURON_UDMA_Q_TAIL_INC;
+}
+
+static void add_credit(struct ncore_chip *chip, struct ncore_queue *q, unsigned int half,
+		       uint32_t count)
+{
+	struct ncore_ring *r = &q->ring[half];
+	uint32_t len = q_reg(r, NEURON_UDMA_Q_LEN) & 0xffffff;
+	uint32_t credit = atomic_load(&r->credit);
+
+	/* more than the ring holds: what the surplus would be read from, nobody wrote */
+	if (count > len || credit > len - count) {
+		ncore_guest_error(chip, NCORE_GE_UNDEFINED,
+				  NEURON_V1_APB_UDMA(q->engine) + Q_BLOCK(half) +
+					  q->index * Q_STRIDE + NEURON_UDMA_Q_TAIL_INC,
+				  count);
+		count = credit > len ? 0 : len - credit;
+	}
+	if (!count)
+		return;
+	atomic_store(&r->tail, (uint32_t)(((uint64_t)atomic_load(&r->tail) + count) % len));
+	atomic_fetch_add(&r->credit, count);
+}
+
+void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned int engine,
+		     uint32_t rel, uint32_t count, uint64_t time)
+{
+	struct ncore_lane *lane;
+	struct ncore_queue *q;
+	unsigned int half;
+	uint32_t reg;
+
+	q = queue_of(chip, engine, rel, &half, &reg);
+	if (!q)
+		return;
+	ncore_event(chip, NCORE_EV_DOORBELL, engine, q->index, half, count);
+	add_credit(chip, q, half, count);
+	if (time > atomic_load(&q->time))
+		atomic_store(&q->time, time);
+	lane = queue_start(chip, q, from && from->tpb ? from->index : q->home);
+	if (!lane || lane == from)
+		return;
+	/* small copies of the host's: here and now, the driver's deadlines are milliseconds */
+	if (!from && lane->index == NCORE_HOST_LANE &&
+	    atomic_load(&q->ring[NCORE_M2S].credit) <= NCORE_INLINE_DESCS)
+		ncore_lane_inline(lane);
+	else
+		ncore_lane_kick(lane);
+}
+
+void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel, uint32_t value)
+{
+	struct ncore_queue *q;
+	unsigned int half;
+	uint32_t reg;
+	ncore_reg *word;
+
+	q = queue_of(chip, engine, rel, &half, &reg);
+	if (q && reg == NEURON_UDMA_Q_TAIL_INC) {
+		ncore_udma_ring(chip, NULL, engine, rel, value, 0);
+		return;
+	}
+	if (q) {
+		queue_write(chip, q, half, reg, value);
+		return;
+	}
+	word = ncore_udma_word(chip, engine, rel);
+	if (word)
+		ncore_store(word, value);
+	else
+		ncore_guest_error(chip, NCORE_GE_UNDEFINED, NEURON_V1_APB_UDMA(engine) + rel,
+				  value);
+	if (rel == NEURON_UDMA_M2S_CHANGE_STATE || rel == NEURON_UDMA_S2M_CHANGE_STATE)
+		change_state(chip, engine, value);
+}
+
+/* All lanes are stopped */
+void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine)
+{
+	struct ncore_udma *u = &chip->udma[engine];
+	unsigned int i, half, reg;
+
+	for (i = 0; i < NCORE_QUEUES; i++) {
+		struct ncore_queue *q = &u->queue[i];
+
+		for (half = 0; half < NCORE_HALVES; half++) {
+			queue_reset(chip, q, half);
+			for (reg = 0; reg < 64; reg++)
+				ncore_store(&q->ring[half].reg[reg], 0);
+		}
+		atomic_store(&q->time, 0);
+	}
+	for (i = 0; i < NCORE_UDMA_WORDS; i++)
+		ncore_store(&u->reg[i], 0);
+	for (i = 0; i < sizeof(u->tdma) / sizeof(u->tdma[0]); i++)
+		ncore_store(&u->tdma[i], 0);
+	atomic_store(&u->disabled, false);
+}
