@@ -21,6 +21,7 @@
 #define NEURON_ISA_MAX_MOVING 512
 #define NEURON_ISA_MAX_STATIONARY 128
 #define NEURON_ISA_TRANSPOSE_BLOCK 32
+#define NEURON_ISA_MAX_TRANSPOSE 2048
 
 /* Operand index in an error notification */
 enum neuron_isa_operand {
@@ -346,6 +347,9 @@ static inline int neuron_isa_check_transpose(struct neuron_isa_checker *c)
 		return rc;
 	n = c->src0.count;
 	one = p <= b && n <= b;
+	if (n > NEURON_ISA_MAX_TRANSPOSE)
+		return neuron_isa_fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+				       "too many elements");
 	if (!one && (p % b || n % b))
 		return neuron_isa_fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 				       "partitions and elements are multiples of 32");

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside a NeuronCore: its state and how its parts call each other. Private to tpb.c and exec_*.c
+ * (unit tests may pick the kernels). tpb.c sequences; exec_pe.c, exec_act.c and exec_pool.c
+ * execute; exec_stream.c walks access patterns; exec_kernels_*.c hold the inner loops, the same
+ * source (exec_kernels.h) compiled for several processors with identical results.
+ */
+#ifndef NCORE_EXEC_H
+#define NCORE_EXEC_H
+
+/* a * b + c rounds twice unless it is written as a fused operation */
+#if defined(__clang__)
+#pragma clang fp contract(off)
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "neuron/isa/check.h"
+#include "neuron/isa/isa.h"
+#include "tpb.h"
+
+/* Elements that the elementwise paths convert and compute at a time: buffers stay in L1 */
+#define EXEC_CHUNK 1024
+/* Columns and rows of one register block of the matmul kernels */
+#define EXEC_MM_COLS 48
+#define EXEC_MM_ROWS 8
+#define EXEC_MM_PANEL (NEURON_PARTITIONS * EXEC_MM_COLS) /* floats */
+#define EXEC_MM_PANELS ((NEURON_ISA_MAX_MOVING + EXEC_MM_COLS - 1) / EXEC_MM_COLS)
+
+enum exec_mm_mode { EXEC_MM_SET_F32, EXEC_MM_ADD_F32, EXEC_MM_SET_I32, EXEC_MM_ADD_I32 };
+
+/*
+ * dst[r][j] (+)= sum over k of w[k][r] * x[k][j]: fp32 fused multiply-add from +0 in the order of k,
+ * NaN canonical. Packed operands: w[r / ROWS][k][r % ROWS] in blocks of NEURON_PARTITIONS rows k,
+ * x[j / COLS][k][j % COLS] likewise. For int32 the sums are exact integers.
+ */
+struct exec_mm {
+	const float *w, *x;
+	unsigned int k, fs, fm;
+	uint8_t *dst;
+	uint64_t dst_stride; /* bytes between rows */
+	enum exec_mm_mode mode;
+};
+
+/* The inner loops. Arrays of floats are padded: n may be rounded up to 16 in them */
+struct exec_kernels {
+	const char *name;
+	bool (*usable)(void);
+	void (*matmul)(const struct exec_mm *mm);
+	/* convert one row of n moving elements into row k of the panels at x */
+	void (*pack)(uint8_t dtype, float *x, unsigned int k, const void *row, size_t n);
+	/* conversions of n contiguous elements to and from fp32 (docs/isa.md, Conversions) */
+	void (*load)(uint8_t dtype, float *out, const void *in, size_t n);
+	void (*store)(uint8_t dtype, void *out, const float *in, size_t n);
+	/* r[i] = a[i] op b[i]; an arithmetic or unary operation */
+	void (*alu)(uint8_t op, float *r, const float *a, const float *b, size_t n);
+	/* x[i] = func(x[i]) */
+	void (*act)(uint8_t func, float alpha, float *x, size_t n);
+};
+extern const struct exec_kernels exec_kernels_scalar, exec_kernels_avx2, exec_kernels_avx512;
+const struct exec_kernels *exec_kernels_best(void);
+
+/* An instruction's walk through one access pattern in one partition, dimensions merged */
+struct exec_stream {
+	uint8_t *base; /* the partition's first byte */
+	int64_t pos;   /* byte of the next element */
+	int64_t first;
+	int64_t step[NEURON_AP_DIMS]; /* bytes; dimension ndim - 1 is the fastest */
+	uint32_t num[NEURON_AP_DIMS];
+	uint32_t idx[NEURON_AP_DIMS];
+	unsigned int ndim;
+	uint8_t size;
+	uint32_t count;
+};
+
+/* One operand, located: its stream for each partition */
+struct exec_operand {
+	struct exec_stream s;
+	uint8_t *part0;	 /* host address of its first partition */
+	uint64_t stride; /* between partitions in the host's memory */
+	uint8_t dtype;
+	struct neuron_isa_region r;
+};
+
+struct exec_scratch {
+	float a[EXEC_CHUNK + 16], b[EXEC_CHUNK + 16], c[EXEC_CHUNK + 16];
+	uint32_t raw[EXEC_CHUNK + 16];
+	uint32_t row[NEURON_ISA_MAX_ELEMS_SBUF]; /* a whole row of results, as raw elements */
+	float acc[NEURON_ISA_MAX_ELEMS_SBUF]; /* TENSOR_REDUCE: a row of results */
+	float x[EXEC_MM_PANELS * EXEC_MM_PANEL];
+	float result[NEURON_ISA_MAX_STATIONARY][NEURON_ISA_MAX_MOVING];
+	float w[NEURON_ISA_MAX_STATIONARY * NEURON_PARTITIONS]; /* PE_TRANSPOSE: as weights */
+};
+
+#define TPB_FIFO_BYTES (NEURON_FIFO_WORDS * NEURON_INSN_WORD)
+
+enum tpb_head { TPB_HEAD_NONE, TPB_HEAD_READY, TPB_HEAD_ILLEGAL };
+
+struct tpb_engine {
+	uint8_t fifo[TPB_FIFO_BYTES];
+	uint64_t fifo_time[NEURON_FIFO_WORDS];
+	unsigned int fifo_head, fifo_count; /* words */
+	/* the instruction at the head, decoded once; not state: made again from the FIFO */
+	enum tpb_head head;
+	unsigned int head_words;
+	struct neuron_insn insn;
+	bool stopped; /* by an error, until reset */
+	uint64_t time; /* virtual cycles */
+};
+
+/* The stationary operand, packed as struct exec_mm says, zeros beyond fs */
+struct tpb_weights {
+	unsigned int k, fs;
+	uint8_t dtype; /* 0: none loaded */
+	float w[NEURON_ISA_MAX_STATIONARY * NEURON_PARTITIONS];
+};
+
+struct tpb {
+	struct tpb_config cfg;
+	const struct exec_kernels *kern;
+	struct tpb_engine eng[NEURON_ENG_COUNT];
+	unsigned int turn; /* the engine whose turn is next */
+	uint32_t sem[NEURON_V1_SEMAPHORES];
+	uint64_t sem_time[NEURON_V1_SEMAPHORES];
+	uint32_t event[NEURON_V1_EVENTS];
+	uint64_t event_time[NEURON_V1_EVENTS];
+	struct tpb_perf perf;
+	struct tpb_weights weights;
+	float acc[NEURON_PARTITIONS]; /* ACT's accumulator registers */
+	struct exec_scratch *scratch;
+};
+
+/* tpb.c: look at the head of the FIFO */
+void tpb_decode_head(struct tpb_engine *eng);
+
+/* exec_stream.c */
+void exec_operand_init(const struct tpb *t, struct exec_operand *o, const struct neuron_ap *ap,
+		       unsigned int partitions);
+void exec_operand_row(struct exec_operand *o, unsigned int p); /* start at partition p's element 0 */
+/* the next n elements, contiguous: in place where they are so, else gathered into buf */
+const void *exec_stream_get(struct exec_stream *s, void *buf, size_t n);
+void exec_stream_put(struct exec_stream *s, const void *buf, size_t n);
+/* true when writing dst chunk by chunk cannot change what src still has to read */
+bool exec_chunks_safe(const struct exec_operand *dst, const struct exec_operand *src);
+float exec_scalar_f32(const struct tpb *t, const struct neuron_scalar *s, unsigned int p);
+uint32_t exec_scalar_bits(const struct tpb *t, const struct neuron_scalar *s, unsigned int p);
+
+/* exec_pe.c, exec_act.c, exec_pool.c: checked instructions; 0 or -EINVAL with *fault */
+int exec_pe(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
+int exec_act(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
+int exec_pool(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
+void exec_tensor_reduce(struct tpb *t, const struct neuron_insn *insn); /* exec_reduce.c */
+uint32_t exec_bitvec(uint8_t op, uint32_t a, uint32_t b, unsigned int bits);
+void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool through_fp32);
+void exec_memset(struct tpb *t, const struct neuron_insn *insn);
+
+/*
+ * Round to nearest, gradual underflow, no traps while a core executes, whatever the thread that
+ * runs it has set up; the return value goes back to exec_fp_leave.
+ */
+unsigned int exec_fp_enter(void);
+void exec_fp_leave(unsigned int env);
+
+/* exec_cost.c: virtual cycles of issue (docs/isa.md, Costs) */
+uint64_t exec_cost(const struct tpb *t, unsigned int engine, const struct neuron_insn *insn);
+#define EXEC_COST_MIN 64
+#define EXEC_COST_STARTUP 60 /* from the end of issue to completion, of datapath instructions */
+
+#endif

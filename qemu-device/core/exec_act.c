@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ACT (Scalar engine): ACTIVATE with its accumulator registers, and the copies it shares with POOL
+ * (docs/isa.md, Scalar engine). Called by tpb.c.
+ */
+#include "exec.h"
+
+#include <string.h>
+
+static void exec_fill(float *buf, float x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		buf[i] = x;
+}
+
+/* func(data * scale + bias): two fp32 roundings, then the function */
+static void exec_activate_chunk(struct tpb *t, const struct neuron_insn *insn, float *x, float scale,
+				float bias, size_t n)
+{
+	struct exec_scratch *s = t->scratch;
+
+	exec_fill(s->b, scale, n);
+	t->kern->alu(NEURON_ALU_MULT, x, x, s->b, n);
+	exec_fill(s->b, bias, n);
+	t->kern->alu(NEURON_ALU_ADD, x, x, s->b, n);
+	t->kern->act(insn->func, insn->alpha, x, n);
+}
+
+/* The registers add in element order, one fp32 rounding a step */
+static float exec_accumulate(float acc, const float *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		acc += x[i];
+	return acc;
+}
+
+static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
+			      struct exec_operand *dst, struct exec_operand *src, unsigned int p)
+{
+	struct exec_scratch *s = t->scratch;
+	bool direct = exec_chunks_safe(dst, src);
+	bool reduce = insn->reduce_cmd & 2;
+	float scale = exec_scalar_f32(t, &insn->scalar0, p);
+	float bias = exec_scalar_f32(t, &insn->scalar1, p);
+	float acc = insn->reduce_cmd & 1 ? 0 : t->acc[p];
+	uint8_t *row = (uint8_t *)s->row;
+
+	exec_operand_row(src, p);
+	exec_operand_row(dst, p);
+	for (uint32_t done = 0, n; done < src->r.count; done += n) {
+		n = src->r.count - done < EXEC_CHUNK ? src->r.count - done : EXEC_CHUNK;
+		t->kern->load(src->dtype, s->a, exec_stream_get(&src->s, s->raw, n), n);
+		exec_activate_chunk(t, insn, s->a, scale, bias, n);
+		if (reduce)
+			acc = exec_accumulate(acc, s->a, n);
+		t->kern->store(dst->dtype, direct ? row : row + (size_t)done * dst->r.size, s->a,
+			       n);
+		if (direct)
+			exec_stream_put(&dst->s, row, n);
+	}
+	if (!direct)
+		exec_stream_put(&dst->s, row, dst->r.count);
+	t->acc[p] = acc;
+}
+
+static void exec_activate(struct tpb *t, const struct neuron_insn *insn)
+{
+	struct exec_operand dst, src;
+
+	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
+	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	for (unsigned int p = 0; p < insn->partitions; p++)
+		exec_activate_row(t, insn, &dst, &src, p);
+}
+
+static void exec_read_acc(struct tpb *t, const struct neuron_insn *insn)
+{
+	struct exec_operand dst;
+	float x[16] = { 0 };
+	uint32_t raw[16];
+
+	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
+	for (unsigned int p = 0; p < insn->partitions; p++) {
+		x[0] = t->acc[p];
+		t->kern->store(dst.dtype, raw, x, 1);
+		exec_operand_row(&dst, p);
+		exec_stream_put(&dst.s, raw, 1);
+	}
+}
+
+static void exec_copy_row(struct tpb *t, struct exec_operand *dst, struct exec_operand *src,
+			  bool bits)
+{
+	struct exec_scratch *s = t->scratch;
+	bool direct = exec_chunks_safe(dst, src);
+	uint8_t *row = (uint8_t *)s->row;
+
+	for (uint32_t done = 0, n; done < src->r.count; done += n) {
+		uint8_t *out = direct ? row : row + (size_t)done * dst->r.size;
+		const void *in;
+
+		n = src->r.count - done < EXEC_CHUNK ? src->r.count - done : EXEC_CHUNK;
+		in = exec_stream_get(&src->s, s->raw, n);
+		if (bits) {
+			memcpy(out, in, (size_t)n * src->r.size);
+		} else {
+			t->kern->load(src->dtype, s->a, in, n);
+			t->kern->store(dst->dtype, out, s->a, n);
+		}
+		if (direct)
+			exec_stream_put(&dst->s, row, n);
+	}
+	if (!direct)
+		exec_stream_put(&dst->s, row, dst->r.count);
+}
+
+/* Equal types keep their bits, unless the engine's path is fp32 (ACT) */
+void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool through_fp32)
+{
+	bool bits = insn->dst.dtype == insn->src0.dtype && !through_fp32;
+	struct exec_operand dst, src;
+
+	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
+	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	for (unsigned int p = 0; p < insn->partitions; p++) {
+		exec_operand_row(&src, p);
+		exec_operand_row(&dst, p);
+		exec_copy_row(t, &dst, &src, bits);
+	}
+}
+
+void exec_memset(struct tpb *t, const struct neuron_insn *insn)
+{
+	struct exec_scratch *s = t->scratch;
+	struct exec_operand dst;
+
+	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
+	exec_fill(s->a, insn->scalar0.f, EXEC_CHUNK);
+	t->kern->store(dst.dtype, s->row, s->a, EXEC_CHUNK);
+	for (unsigned int p = 0; p < insn->partitions; p++) {
+		exec_operand_row(&dst, p);
+		for (uint32_t done = 0, n; done < dst.r.count; done += n) {
+			n = dst.r.count - done < EXEC_CHUNK ? dst.r.count - done : EXEC_CHUNK;
+			exec_stream_put(&dst.s, s->row, n);
+		}
+	}
+}
+
+int exec_act(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault)
+{
+	switch (insn->opcode) {
+	case NEURON_OP_ACTIVATE:
+		exec_activate(t, insn);
+		break;
+	case NEURON_OP_ACT_READ_ACC:
+		exec_read_acc(t, insn);
+		break;
+	case NEURON_OP_TENSOR_COPY:
+		exec_tensor_copy(t, insn, true);
+		break;
+	default:
+		exec_memset(t, insn);
+	}
+	return 0;
+}

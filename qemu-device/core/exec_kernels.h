@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inner loops, a template: each exec_kernels_*.c defines KTARGET (a function attribute),
+ * KBYTES (of a vector) and KNAME(x), includes this once, and adds its register block of the matmul.
+ * Written with generic vectors and IEEE operations only, so every instance gives the same bits. Arithmetic rules: docs/isa.md, Arithmetic.
+ */
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "exec.h"
+
+#define KINLINE static inline __attribute__((always_inline)) KTARGET
+
+/* v: a whole vector of 4-byte lanes; half as many 8-byte ones; names end in the element's kind */
+typedef float vf __attribute__((vector_size(KBYTES)));
+typedef int32_t vi __attribute__((vector_size(KBYTES)));
+typedef uint32_t vu __attribute__((vector_size(KBYTES)));
+typedef uint16_t vh __attribute__((vector_size(KBYTES / 2)));
+typedef int16_t vsh __attribute__((vector_size(KBYTES / 2)));
+typedef int8_t vb __attribute__((vector_size(KBYTES / 4)));
+typedef float vfh __attribute__((vector_size(KBYTES / 2)));
+typedef uint32_t vuh __attribute__((vector_size(KBYTES / 2)));
+typedef double vd __attribute__((vector_size(KBYTES)));
+typedef int64_t vl __attribute__((vector_size(KBYTES)));
+
+#define LANES (KBYTES / 4)
+#define CANONICAL_NAN 0x7fc00000u
+
+/* The instruction, never the library */
+KINLINE double exec_sqrt(double x)
+{
+#ifdef __SSE2__
+	__m128d v = _mm_set_sd(x);
+
+	return _mm_cvtsd_f64(_mm_sqrt_sd(v, v));
+#else
+	return __builtin_sqrt(x);
+#endif
+}
+
+KINLINE vf ld(const float *p)
+{
+	vf v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+KINLINE void st(float *p, vf v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+KINLINE vu sel(vi mask, vu a, vu b)
+{
+	return ((vu)mask & a) | (~(vu)mask & b);
+}
+
+KINLINE vf self(vi mask, vf a, vf b)
+{
+	return (vf)sel(mask, (vu)a, (vu)b);
+}
+
+KINLINE vf splat(float x)
+{
+	return x - (vf){}; /* keeps -0 */
+}
+
+KINLINE vf canonical(vf x)
+{
+	return (vf)sel(x != x, (vu){} + CANONICAL_NAN, (vu)x);
+}
+
+/* Conversions to fp32 */
+
+KINLINE vf from_bf16(vh h)
+{
+	return (vf)(__builtin_convertvector(h, vu) << 16);
+}
+
+/* The exponent moves by a multiplication with 2^112, which is exact and normalises denormals */
+KINLINE vf from_fp16(vh h)
+{
+	vu u = __builtin_convertvector(h, vu), mag = (u & 0x7fff) << 13;
+	vu finite = (vu)((vf)mag * splat(0x1p112f));
+
+	return (vf)(sel((u & 0x7c00) == 0x7c00, mag | 0x7f800000u, finite) | (u & 0x8000) << 16);
+}
+
+KINLINE vf from_i32(vi v)
+{
+	return __builtin_convertvector(v, vf);
+}
+
+KINLINE vf load16(uint8_t dtype, const void *in)
+{
+	vh h;
+	vsh s;
+	vb b;
+	vi i;
+
+	switch (dtype) {
+	case NEURON_DT_BF16:
+		memcpy(&h, in, sizeof(h));
+		return from_bf16(h);
+	case NEURON_DT_FP16:
+		memcpy(&h, in, sizeof(h));
+		return from_fp16(h);
+	case NEURON_DT_INT8:
+		memcpy(&b, in, sizeof(b));
+		return from_i32(__builtin_convertvector(b, vi));
+	case NEURON_DT_INT16:
+		memcpy(&s, in, sizeof(s));
+		return from_i32(__builtin_convertvector(s, vi));
+	case NEURON_DT_INT32:
+		memcpy(&i, in, sizeof(i));
+		return from_i32(i);
+	default:
+		return ld(in);
+	}
+}
+
+/* Conversions from fp32: one rounding to nearest even */
+
+KINLINE vh to_bf16(vf x)
+{
+	vu u = (vu)x;
+
+	u = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+	return __builtin_convertvector(sel(x != x, (vu){} + 0x7fc0, u), vh);
+}
+
+KINLINE vh to_fp16(vf x)
+{
+	vu u = (vu)x, sign = u >> 16 & 0x8000, mag = u & 0x7fffffff;
+	/* normal: rebias, round at bit 13; 65520 and above becomes infinity */
+	vu normal = (mag - (112u << 23) + 0xfff + (mag >> 13 & 1)) >> 13;
+	/* below 2^-14: an addition whose last place is 2^-24 rounds */
+	vu tiny = (vu)((vf)mag + splat(0.5f)) - 0x3f000000u;
+	vu r = sel((vi)mag < 0x38800000, tiny, normal);
+
+	r = sel((vi)mag >= 0x477ff000, (vu){} + 0x7c00, r) | sign;
+	return __builtin_convertvector(sel(x != x, (vu){} + 0x7e00, r), vh);
+}
+
+/* |x| clamped to at most 2^15: adding 1.5 * 2^23 leaves the rounded integer in the low bits */
+KINLINE vi to_small_int(vf x, float lo, float hi)
+{
+	x = (vf)((vu)x & (vu)(x == x));
+	x = self(x < splat(lo), splat(lo), x);
+	x = self(x > splat(hi), splat(hi), x);
+	return (vi)(x + splat(0x1.8p23f)) - 0x4b400000;
+}
+
+KINLINE vuh to_i32_half(vfh x)
+{
+	vd d = __builtin_convertvector((vfh)((vuh)x & (vuh)(x == x)), vd);
+	vd lo = (vd){} - 0x1p31, hi = (vd){} + (0x1p31 - 1);
+
+	d = (vd)(((vl)d & ~(d < lo)) | ((vl)lo & (d < lo)));
+	d = (vd)(((vl)d & ~(d > hi)) | ((vl)hi & (d > hi)));
+	return __builtin_convertvector((vl)(d + ((vd){} + 0x1.8p52)), vuh);
+}
+
+KINLINE void store16(uint8_t dtype, void *out, vf x)
+{
+	vfh half[2];
+	vuh i[2];
+	vsh s;
+	vb b;
+	vh h;
+
+	switch (dtype) {
+	case NEURON_DT_BF16:
+		h = to_bf16(x);
+		memcpy(out, &h, sizeof(h));
+		break;
+	case NEURON_DT_FP16:
+		h = to_fp16(x);
+		memcpy(out, &h, sizeof(h));
+		break;
+	case NEURON_DT_INT8:
+		b = __builtin_convertvector(to_small_int(x, -128, 127), vb);
+		memcpy(out, &b, sizeof(b));
+		break;
+	case NEURON_DT_INT16:
+		s = __builtin_convertvector(to_small_int(x, -32768, 32767), vsh);
+		memcpy(out, &s, sizeof(s));
+		break;
+	case NEURON_DT_INT32:
+		memcpy(half, &x, sizeof(x));
+		i[0] = to_i32_half(half[0]);
+		i[1] = to_i32_half(half[1]);
+		memcpy(out, i, sizeof(i));
+		break;
+	default:
+		st(out, canonical(x));
+	}
+}
+
+KINLINE void load_all(uint8_t dtype, unsigned int size, float *out, const uint8_t *in, size_t n)
+{
+	uint8_t tail[LANES * 4] = { 0 };
+	size_t i;
+
+	for (i = 0; i + LANES <= n; i += LANES)
+		st(out + i, load16(dtype, in + i * size));
+	if (i == n)
+		return;
+	memcpy(tail, in + i * size, (n - i) * size);
+	st(out + i, load16(dtype, tail));
+}
+
+KINLINE void store_all(uint8_t dtype, unsigned int size, uint8_t *out, const float *in, size_t n)
+{
+	uint8_t tail[LANES * 4];
+	size_t i;
+
+	for (i = 0; i + LANES <= n; i += LANES)
+		store16(dtype, out + i * size, ld(in + i));
+	if (i == n)
+		return;
+	store16(dtype, tail, ld(in + i));
+	memcpy(out + i * size, tail, (n - i) * size);
+}
+
+/* One loop a type: the constant folds the switch away */
+#define EACH_DTYPE(CALL) \
+	switch (dtype) { \
+	case NEURON_DT_BF16: \
+		CALL(NEURON_DT_BF16, 2); \
+		break; \
+	case NEURON_DT_FP16: \
+		CALL(NEURON_DT_FP16, 2); \
+		break; \
+	case NEURON_DT_INT8: \
+		CALL(NEURON_DT_INT8, 1); \
+		break; \
+	case NEURON_DT_INT16: \
+		CALL(NEURON_DT_INT16, 2); \
+		break; \
+	case NEURON_DT_INT32: \
+		CALL(NEURON_DT_INT32, 4); \
+		break; \
+	default: \
+		CALL(NEURON_DT_FP32, 4); \
+	}
+
+KTARGET static void KNAME(load)(uint8_t dtype, float *out, const void *in, size_t n)
+{
+#define LOAD(type, size) load_all(type, size, out, in, n)
+	EACH_DTYPE(LOAD)
+#undef LOAD
+}
+
+KTARGET static void KNAME(store)(uint8_t dtype, void *out, const float *in, size_t n)
+{
+#define STORE(type, size) store_all(type, size, out, in, n)
+	EACH_DTYPE(STORE)
+#undef STORE
+}
+
+KINLINE void pack_all(uint8_t dtype, unsigned int size, float *x, unsigned int k,
+		      const uint8_t *in, size_t n)
+{
+	uint8_t tail[LANES * 4] = { 0 };
+	float *out = x + k * EXEC_MM_COLS;
+	size_t i, col = 0;
+
+	for (i = 0; i < n; i += LANES) {
+		const uint8_t *from = in + i * size;
+
+		if (n - i < LANES) {
+			memcpy(tail, from, (n - i) * size);
+			from = tail;
+		}
+		st(out + col, load16(dtype, from));
+		col += LANES;
+		if (col == EXEC_MM_COLS) {
+			col = 0;
+			out += EXEC_MM_PANEL;
+		}
+	}
+}
+
+KTARGET static void KNAME(pack)(uint8_t dtype, float *x, unsigned int k, const void *row, size_t n)
+{
+#define PACK(type, size) pack_all(type, size, x, k, row, n)
+	EACH_DTYPE(PACK)
+#undef PACK
+}
+
+/* ALU operations on fp32 */
+
+KINLINE vf truth(vi mask)
+{
+	return (vf)((vu)mask & (vu)splat(1.0f));
+}
+
+KINLINE vf vmax(vf a, vf b)
+{
+	vf r = self(a > b, a, b);
+
+	r = (vf)sel(a == b, (vu)a & (vu)b, (vu)r); /* +0 is greater than -0 */
+	return self((a != a) | (b != b), a + b, r);
+}
+
+KINLINE vf vmin(vf a, vf b)
+{
+	vf r = self(a < b, a, b);
+
+	r = (vf)sel(a == b, (vu)a | (vu)b, (vu)r);
+	return self((a != a) | (b != b), a + b, r);
+}
+
+KINLINE vf vabs(vf a)
+{
+	return (vf)((vu)a & 0x7fffffff);
+}
+
+KINLINE vf vrelu(vf a)
+{
+	return vmax(a, splat(0));
+}
+
+#include "exec_kernels_math.h"
+
+#define ALU_LOOP(expr) \
+	for (size_t i = 0; i < n; i += LANES) { \
+		vf a = ld(pa + i), b = ld(pb + i); \
+		(void)b; \
+		st(r + i, expr); \
+	} \
+	break
+
+KTARGET static void KNAME(alu)(uint8_t op, float *r, const float *pa, const float *pb, size_t n)
+{
+	const vf zero = splat(0);
+
+	switch (op) {
+	case NEURON_ALU_BYPASS:
+		ALU_LOOP(a);
+	case NEURON_ALU_ADD:
+		ALU_LOOP(a + b);
+	case NEURON_ALU_SUB:
+		ALU_LOOP(a - b);
+	case NEURON_ALU_MULT:
+		ALU_LOOP(a * b);
+	case NEURON_ALU_MAX:
+		ALU_LOOP(vmax(a, b));
+	case NEURON_ALU_MIN:
+		ALU_LOOP(vmin(a, b));
+	case NEURON_ALU_EQ:
+		ALU_LOOP(truth(a == b));
+	case NEURON_ALU_NE:
+		ALU_LOOP(truth(a != b));
+	case NEURON_ALU_GE:
+		ALU_LOOP(truth(a >= b));
+	case NEURON_ALU_GT:
+		ALU_LOOP(truth(a > b));
+	case NEURON_ALU_LE:
+		ALU_LOOP(truth(a <= b));
+	case NEURON_ALU_LT:
+		ALU_LOOP(truth(a < b));
+	case NEURON_ALU_LOGICAL_AND:
+		ALU_LOOP(truth((a != zero) & (b != zero)));
+	case NEURON_ALU_LOGICAL_OR:
+		ALU_LOOP(truth((a != zero) | (b != zero)));
+	case NEURON_ALU_LOGICAL_XOR:
+		ALU_LOOP(truth((a != zero) ^ (b != zero)));
+	case NEURON_ALU_POW:
+		ALU_LOOP(vpow(a, b));
+	case NEURON_ALU_ABS_MAX:
+		ALU_LOOP(vmax(vabs(a), vabs(b)));
+	case NEURON_ALU_ABS:
+		ALU_LOOP(vabs(a));
+	case NEURON_ALU_SQUARE:
+		ALU_LOOP(a * a);
+	case NEURON_ALU_RELU:
+		ALU_LOOP(vrelu(a));
+	case NEURON_ALU_RSQRT:
+		ALU_LOOP(act_rsqrt(a));
+	case NEURON_ALU_RECIP:
+		ALU_LOOP(splat(1.0f) / a);
+	}
+}
+
+#define ACT_LOOP(expr) \
+	for (size_t i = 0; i < n; i += LANES) { \
+		vf x = ld(p + i); \
+		st(p + i, expr); \
+	} \
+	break
+
+KTARGET static void KNAME(act)(uint8_t func, float alpha, float *p, size_t n)
+{
+	switch (func) {
+	case NEURON_ACT_COPY:
+		break;
+	case NEURON_ACT_SQUARE:
+		ACT_LOOP(x * x);
+	case NEURON_ACT_SIGMOID:
+		ACT_LOOP(act_sigmoid(x));
+	case NEURON_ACT_RELU:
+		ACT_LOOP(vrelu(x));
+	case NEURON_ACT_PRELU:
+		ACT_LOOP(self(x < splat(0), x * splat(alpha), x));
+	case NEURON_ACT_GELU:
+		ACT_LOOP(act_gelu(x));
+	case NEURON_ACT_GELU_TANH:
+		ACT_LOOP(act_gelu_tanh(x));
+	case NEURON_ACT_GELU_SIGMOID:
+		ACT_LOOP(act_gelu_sigmoid(x));
+	case NEURON_ACT_SILU:
+		ACT_LOOP(act_silu(x));
+	case NEURON_ACT_TANH:
+		ACT_LOOP(act_tanh(x));
+	case NEURON_ACT_SOFTPLUS:
+		ACT_LOOP(act_softplus(x));
+	case NEURON_ACT_MISH:
+		ACT_LOOP(act_mish(x));
+	case NEURON_ACT_ERF:
+		ACT_LOOP(act_erf(x));
+	case NEURON_ACT_EXP:
+		ACT_LOOP(act_exp(x));
+	case NEURON_ACT_SIGN:
+		ACT_LOOP(act_sign(x));
+	case NEURON_ACT_ABS:
+		ACT_LOOP(vabs(x));
+	case NEURON_ACT_LOG:
+		ACT_LOOP(act_log(x));
+	case NEURON_ACT_SIN:
+		ACT_LOOP(act_sin(x));
+	case NEURON_ACT_ARCTAN:
+		ACT_LOOP(act_arctan(x));
+	case NEURON_ACT_SQRT:
+		ACT_LOOP(act_sqrt(x));
+	case NEURON_ACT_RSQRT:
+		ACT_LOOP(act_rsqrt(x));
+	case NEURON_ACT_RECIPROCAL:
+		ACT_LOOP(splat(1.0f) / x);
+	}
+}
+
+#include "exec_kernels_mm.h"

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* The inner loops for AVX2 with FMA. Called through struct exec_kernels. */
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define KTARGET __attribute__((target("avx2,fma")))
+#define KBYTES 32
+#define KNAME(x) avx2_##x
+#include "exec_kernels.h"
+
+#define ROWS(X) X(0) X(1) X(2) X(3)
+#define ZERO(r) \
+	__m256 a##r = _mm256_setzero_ps(), b##r = _mm256_setzero_ps(), c##r = _mm256_setzero_ps();
+#define FMA(r) \
+	{ \
+		__m256 s = _mm256_set1_ps(w[r]); \
+		a##r = _mm256_fmadd_ps(s, x0, a##r); \
+		b##r = _mm256_fmadd_ps(s, x1, b##r); \
+		c##r = _mm256_fmadd_ps(s, x2, c##r); \
+	}
+#define STORE(r) \
+	_mm256_storeu_ps(tile + r * EXEC_MM_COLS, a##r); \
+	_mm256_storeu_ps(tile + r * EXEC_MM_COLS + 8, b##r); \
+	_mm256_storeu_ps(tile + r * EXEC_MM_COLS + 16, c##r);
+
+/* 4 rows by 24 columns: 12 accumulators of the 16 registers */
+KINLINE void mm_quarter(const float *w, const float *x, unsigned int k, float *tile)
+{
+	ROWS(ZERO)
+
+	for (unsigned int i = 0; i < k; i++, w += EXEC_MM_ROWS, x += EXEC_MM_COLS) {
+		__m256 x0 = _mm256_loadu_ps(x), x1 = _mm256_loadu_ps(x + 8);
+		__m256 x2 = _mm256_loadu_ps(x + 16);
+
+		ROWS(FMA)
+	}
+	ROWS(STORE)
+}
+
+KTARGET static void avx2_mm_block(const float *w, const float *x, unsigned int k, unsigned int nv,
+				  float *tile)
+{
+	for (unsigned int r = 0; r < EXEC_MM_ROWS; r += 4)
+		for (unsigned int j = 0; j < nv * 16; j += 24)
+			mm_quarter(w + r, x + j, k, tile + r * EXEC_MM_COLS + j);
+}
+
+static bool avx2_usable(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+const struct exec_kernels exec_kernels_avx2 = {
+	.name = "avx2",
+	.usable = avx2_usable,
+	.matmul = avx2_matmul,
+	.pack = avx2_pack,
+	.load = avx2_load,
+	.store = avx2_store,
+	.alu = avx2_alu,
+	.act = avx2_act,
+};
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* The inner loops for any processor. Called through struct exec_kernels. */
+#define KTARGET
+#define KBYTES 16
+#define KNAME(x) scalar_##x
+#include "exec_kernels.h"
+
+/*
+ * Fused multiply-add of fp32 by fp64: the product is exact; the sum is rounded to odd, so that the
+ * rounding to fp32 is the only one (Boldo and Melquiond, 2008).
+ */
+#ifndef __FP_FAST_FMAF
+KINLINE vd fma_odd(vd a, vd b, vd c)
+{
+	vd p = a * b, s = p + c, t = s - p;
+	vd err = (p - (s - t)) + (c - t);
+	vl inexact = (err < 0) | (err > 0); /* false when NaN */
+	vl even = ((vl)s & 1) == 0;
+	vl up = ((vl)err ^ (vl)s) >= 0; /* away from zero */
+
+	return (vd)((vl)s + (inexact & even & ((up & 2) - 1)));
+}
+#endif
+
+KINLINE void fma_row(float *acc, float w, const float *x, unsigned int n)
+{
+#ifdef __FP_FAST_FMAF
+	for (unsigned int j = 0; j < n; j++)
+		acc[j] = __builtin_fmaf(w, x[j], acc[j]);
+#else
+	for (unsigned int j = 0; j < n; j += LANES / 2) {
+		vfh xs, cs;
+
+		memcpy(&xs, x + j, sizeof(xs));
+		memcpy(&cs, acc + j, sizeof(cs));
+		cs = __builtin_convertvector(fma_odd(dsplat(w), __builtin_convertvector(xs, vd),
+						     __builtin_convertvector(cs, vd)),
+					     vfh);
+		memcpy(acc + j, &cs, sizeof(cs));
+	}
+#endif
+}
+
+static void scalar_mm_block(const float *w, const float *x, unsigned int k, unsigned int nv,
+			    float *tile)
+{
+	memset(tile, 0, EXEC_MM_ROWS * EXEC_MM_COLS * sizeof(*tile));
+	for (unsigned int i = 0; i < k; i++)
+		for (unsigned int r = 0; r < EXEC_MM_ROWS; r++)
+			fma_row(tile + r * EXEC_MM_COLS, w[i * EXEC_MM_ROWS + r],
+				x + i * EXEC_MM_COLS, nv * 16);
+}
+
+static bool scalar_usable(void)
+{
+	return true;
+}
+
+const struct exec_kernels exec_kernels_scalar = {
+	.name = "scalar",
+	.usable = scalar_usable,
+	.matmul = scalar_matmul,
+	.pack = scalar_pack,
+	.load = scalar_load,
+	.store = scalar_store,
+	.alu = scalar_alu,
+	.act = scalar_act,
+};

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The PE (Tensor engine): LDWEIGHTS, MATMUL, PE_TRANSPOSE (docs/isa.md, Tensor engine). Operands
+ * are converted to fp32 once and packed for the kernels. Called by tpb.c.
+ */
+#include "exec.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* One row of at most 128 columns into row k of the packed weights */
+static void exec_weights_row(float *w, unsigned int k, const float *row, unsigned int fs)
+{
+	for (unsigned int c = 0; c < fs; c++)
+		w[(c / EXEC_MM_ROWS * NEURON_PARTITIONS + k) * EXEC_MM_ROWS + c % EXEC_MM_ROWS] =
+			row[c];
+}
+
+static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
+{
+	struct tpb_weights *w = &t->weights;
+	struct exec_operand src;
+
+	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	w->k = insn->partitions;
+	w->fs = src.r.count;
+	w->dtype = insn->src0.dtype;
+	if (w->fs % EXEC_MM_ROWS)
+		memset(w->w, 0, sizeof(w->w));
+	for (unsigned int k = 0; k < w->k; k++) {
+		exec_operand_row(&src, k);
+		t->kern->load(src.dtype, t->scratch->a,
+			      exec_stream_get(&src.s, t->scratch->raw, w->fs), w->fs);
+		exec_weights_row(w->w, k, t->scratch->a, w->fs);
+	}
+}
+
+static void exec_pack_moving(struct tpb *t, const struct neuron_insn *insn)
+{
+	struct exec_operand src;
+
+	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	for (unsigned int k = 0; k < insn->partitions; k++) {
+		exec_operand_row(&src, k);
+		t->kern->pack(src.dtype, t->scratch->x, k,
+			      exec_stream_get(&src.s, t->scratch->raw, src.r.count), src.r.count);
+	}
+}
+
+/* One row of results to a destination that is not contiguous, in element order */
+static void exec_psum_row(struct exec_stream *dst, const void *row, uint32_t n, bool is_int,
+			  bool accumulate)
+{
+	struct exec_stream from = *dst;
+	const uint8_t *in = row;
+
+	for (uint32_t i = 0; i < n; i++, in += 4) {
+		uint32_t old, new;
+		float a, b;
+
+		memcpy(&new, in, 4);
+		if (accumulate) {
+			memcpy(&old, exec_stream_get(&from, &old, 1), 4);
+			memcpy(&a, &old, 4);
+			memcpy(&b, &new, 4);
+			a += b;
+			if (is_int)
+				new += old;
+			else if (a != a)
+				new = 0x7fc00000;
+			else
+				memcpy(&new, &a, 4);
+		}
+		exec_stream_put(dst, &new, 1);
+	}
+}
+
+static void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *dst,
+			bool accumulate)
+{
+	bool is_int = dst->dtype == NEURON_DT_INT32;
+
+	mm->x = t->scratch->x;
+	mm->fm = dst->r.count;
+	if (dst->s.ndim == 1 && dst->s.step[0] == 4) {
+		mm->dst = dst->part0 + dst->s.first;
+		mm->dst_stride = dst->stride;
+		mm->mode = is_int ? accumulate ? EXEC_MM_ADD_I32 : EXEC_MM_SET_I32
+			   : accumulate ? EXEC_MM_ADD_F32
+					: EXEC_MM_SET_F32;
+		t->kern->matmul(mm);
+		return;
+	}
+	mm->dst = (uint8_t *)t->scratch->result;
+	mm->dst_stride = sizeof(t->scratch->result[0]);
+	mm->mode = is_int ? EXEC_MM_SET_I32 : EXEC_MM_SET_F32;
+	t->kern->matmul(mm);
+	for (unsigned int r = 0; r < mm->fs; r++) {
+		exec_operand_row(dst, r);
+		exec_psum_row(&dst->s, t->scratch->result[r], mm->fm, is_int, accumulate);
+	}
+}
+
+static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
+		       struct neuron_isa_fault *fault)
+{
+	struct tpb_weights *w = &t->weights;
+	struct exec_mm mm = { .w = w->w, .k = w->k, .fs = w->fs };
+	struct exec_operand dst;
+
+	if (!w->dtype)
+		return neuron_isa_illegal(fault, "no weights are loaded");
+	if (neuron_isa_check_matmul(insn, t->cfg.sbuf_part_size, w->k, w->fs, w->dtype, fault))
+		return -EINVAL;
+	exec_pack_moving(t, insn);
+	exec_operand_init(t, &dst, &insn->dst, w->fs);
+	exec_mm_run(t, &mm, &dst, insn->accumulate);
+	return 0;
+}
+
+/* The source as the stationary operand, the identity as the moving one; loaded weights stay */
+static void exec_pe_transpose(struct tpb *t, const struct neuron_insn *insn)
+{
+	static const uint32_t one[] = { [NEURON_DT_INT8] = 1, [NEURON_DT_BF16] = 0x3f80,
+					[NEURON_DT_FP16] = 0x3c00 };
+	unsigned int k = insn->partitions;
+	struct exec_mm mm = { .k = k };
+	struct exec_operand src, dst;
+	float *w = t->scratch->w;
+
+	exec_operand_init(t, &src, &insn->src0, k);
+	mm.fs = src.r.count;
+	mm.w = w;
+	memset(w, 0, sizeof(t->scratch->w));
+	for (unsigned int i = 0; i < k; i++) {
+		uint16_t row16[NEURON_PARTITIONS] = { 0 };
+		uint8_t row8[NEURON_PARTITIONS] = { 0 };
+
+		exec_operand_row(&src, i);
+		t->kern->load(src.dtype, t->scratch->a,
+			      exec_stream_get(&src.s, t->scratch->raw, mm.fs), mm.fs);
+		exec_weights_row(w, i, t->scratch->a, mm.fs);
+		row16[i] = one[src.dtype];
+		row8[i] = one[src.dtype];
+		t->kern->pack(src.dtype, t->scratch->x, i,
+			      src.r.size == 1 ? (void *)row8 : (void *)row16, k);
+	}
+	exec_operand_init(t, &dst, &insn->dst, mm.fs);
+	exec_mm_run(t, &mm, &dst, false);
+}
+
+int exec_pe(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault)
+{
+	switch (insn->opcode) {
+	case NEURON_OP_LDWEIGHTS:
+		exec_ldweights(t, insn);
+		return 0;
+	case NEURON_OP_MATMUL:
+		return exec_matmul(t, insn, fault);
+	default:
+		exec_pe_transpose(t, insn);
+		return 0;
+	}
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * POOL (Vector engine): element-wise arithmetic, copies, predicated copies and transposes
+ * (docs/isa.md, Vector engine); reductions are exec_reduce.c's. Called by tpb.c.
+ */
+#include "exec.h"
+
+#include <string.h>
+
+/* An element-wise instruction with its operands located */
+struct exec_pool {
+	struct tpb *t;
+	const struct neuron_insn *insn;
+	struct exec_operand dst, src0, src1;
+	bool has_src1;
+	bool direct; /* chunks may be written before the rest of the row is read */
+};
+
+static void exec_pool_init(struct exec_pool *x, struct tpb *t, const struct neuron_insn *insn)
+{
+	x->t = t;
+	x->insn = insn;
+	x->has_src1 = neuron_isa_ops[insn->opcode].fields & NEURON_FB(SRC1);
+	exec_operand_init(t, &x->dst, &insn->dst, insn->partitions);
+	exec_operand_init(t, &x->src0, &insn->src0, insn->partitions);
+	x->direct = exec_chunks_safe(&x->dst, &x->src0);
+	if (!x->has_src1)
+		return;
+	exec_operand_init(t, &x->src1, &insn->src1, insn->partitions);
+	x->direct = x->direct && exec_chunks_safe(&x->dst, &x->src1);
+}
+
+static void exec_pool_row(struct exec_pool *x, unsigned int p)
+{
+	exec_operand_row(&x->dst, p);
+	exec_operand_row(&x->src0, p);
+	if (x->has_src1)
+		exec_operand_row(&x->src1, p);
+}
+
+/* a = a op b, or b op a */
+static void exec_pool_alu(struct tpb *t, uint8_t op, bool reverse, float *a, const float *b,
+			  size_t n)
+{
+	if (reverse)
+		t->kern->alu(op, a, b, a, n);
+	else
+		t->kern->alu(op, a, a, b, n);
+}
+
+static void exec_pool_scalar(struct tpb *t, uint8_t op, bool reverse, float *a, float c, size_t n)
+{
+	float *b = t->scratch->c;
+
+	for (size_t i = 0; i < n; i++)
+		b[i] = c;
+	exec_pool_alu(t, op, reverse, a, b, n);
+}
+
+/* One chunk of fp32: a holds src0, b src1; the result in a */
+static void exec_pool_chunk(struct exec_pool *x, float *a, const float *b, const float c[2],
+			    size_t n)
+{
+	const struct neuron_insn *insn = x->insn;
+	struct tpb *t = x->t;
+
+	switch (insn->opcode) {
+	case NEURON_OP_TENSOR_TENSOR:
+		t->kern->alu(insn->op0, a, a, b, n);
+		break;
+	case NEURON_OP_TENSOR_SCALAR:
+		exec_pool_scalar(t, insn->op0, insn->reverse0, a, c[0], n);
+		exec_pool_scalar(t, insn->op1, insn->reverse1, a, c[1], n);
+		break;
+	case NEURON_OP_SCALAR_TENSOR_TENSOR:
+		exec_pool_scalar(t, insn->op0, insn->reverse0, a, c[0], n);
+		exec_pool_alu(t, insn->op1, insn->reverse1, a, b, n);
+		break;
+	default:
+		t->kern->alu(NEURON_ALU_RECIP, a, a, a, n);
+	}
+}
+
+static void exec_pool_arith_row(struct exec_pool *x, unsigned int p)
+{
+	struct exec_scratch *s = x->t->scratch;
+	const struct exec_kernels *kern = x->t->kern;
+	float c[2] = { exec_scalar_f32(x->t, &x->insn->scalar0, p),
+		       exec_scalar_f32(x->t, &x->insn->scalar1, p) };
+	uint8_t *row = (uint8_t *)s->row;
+
+	exec_pool_row(x, p);
+	for (uint32_t done = 0, n; done < x->dst.r.count; done += n) {
+		n = x->dst.r.count - done < EXEC_CHUNK ? x->dst.r.count - done : EXEC_CHUNK;
+		kern->load(x->src0.dtype, s->a, exec_stream_get(&x->src0.s, s->raw, n), n);
+		if (x->has_src1)
+			kern->load(x->src1.dtype, s->b, exec_stream_get(&x->src1.s, s->raw, n), n);
+		exec_pool_chunk(x, s->a, s->b, c, n);
+		kern->store(x->dst.dtype, x->direct ? row : row + (size_t)done * x->dst.r.size,
+			    s->a, n);
+		if (x->direct)
+			exec_stream_put(&x->dst.s, row, n);
+	}
+	if (!x->direct)
+		exec_stream_put(&x->dst.s, row, x->dst.r.count);
+}
+
+/* Raw elements of 1, 2 or 4 bytes as 32 bits, and back */
+static uint32_t exec_raw_get(const void *p, uint8_t size, uint32_t i)
+{
+	uint16_t h;
+	uint32_t w;
+
+	if (size == 1)
+		return ((const uint8_t *)p)[i];
+	if (size == 2) {
+		memcpy(&h, (const uint8_t *)p + 2ull * i, 2);
+		return h;
+	}
+	memcpy(&w, (const uint8_t *)p + 4ull * i, 4);
+	return w;
+}
+
+static void exec_raw_put(void *p, uint8_t size, uint32_t i, uint32_t v)
+{
+	uint16_t h = v;
+
+	if (size == 1)
+		((uint8_t *)p)[i] = v;
+	else if (size == 2)
+		memcpy((uint8_t *)p + 2ull * i, &h, 2);
+	else
+		memcpy((uint8_t *)p + 4ull * i, &v, 4);
+}
+
+uint32_t exec_bitvec(uint8_t op, uint32_t a, uint32_t b, unsigned int bits)
+{
+	uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1;
+
+	a &= mask;
+	b &= mask;
+	switch (op) {
+	case NEURON_ALU_AND:
+		return a & b;
+	case NEURON_ALU_OR:
+		return a | b;
+	case NEURON_ALU_XOR:
+		return a ^ b;
+	case NEURON_ALU_NOT:
+		return ~a & mask;
+	case NEURON_ALU_SHL:
+		return b >= bits ? 0 : a << b & mask;
+	case NEURON_ALU_SHR:
+		return b >= bits ? 0 : a >> b;
+	default: /* bypass */
+		return a;
+	}
+}
+
+static uint32_t exec_bitvec_element(const struct neuron_insn *insn, uint32_t a, uint32_t b,
+				    const uint32_t c[2], unsigned int bits)
+{
+	if (insn->opcode == NEURON_OP_TENSOR_TENSOR)
+		return exec_bitvec(insn->op0, a, b, bits);
+	a = insn->reverse0 ? exec_bitvec(insn->op0, c[0], a, bits)
+			   : exec_bitvec(insn->op0, a, c[0], bits);
+	return insn->reverse1 ? exec_bitvec(insn->op1, c[1], a, bits)
+			      : exec_bitvec(insn->op1, a, c[1], bits);
+}
+
+/* COPY_PREDICATED moves bits too: b is the predicate, old what the destination holds */
+static uint32_t exec_raw_element(struct exec_pool *x, uint32_t a, uint32_t b, uint32_t old,
+				 const uint32_t c[2])
+{
+	if (x->insn->opcode == NEURON_OP_COPY_PREDICATED)
+		return (b != 0) != x->insn->reverse0 ? a : old;
+	return exec_bitvec_element(x->insn, a, b, c, 8 * x->dst.r.size);
+}
+
+static void exec_pool_raw_row(struct exec_pool *x, unsigned int p)
+{
+	struct exec_scratch *s = x->t->scratch;
+	uint32_t c[2] = { exec_scalar_bits(x->t, &x->insn->scalar0, p),
+			  exec_scalar_bits(x->t, &x->insn->scalar1, p) };
+	uint8_t size0 = x->src0.r.size, size1 = x->src1.r.size, size = x->dst.r.size;
+	struct exec_stream old;
+
+	exec_pool_row(x, p);
+	old = x->dst.s;
+	for (uint32_t done = 0, n; done < x->dst.r.count; done += n) {
+		const void *a, *b = NULL, *o;
+
+		n = x->dst.r.count - done < EXEC_CHUNK ? x->dst.r.count - done : EXEC_CHUNK;
+		a = exec_stream_get(&x->src0.s, s->raw, n);
+		if (x->has_src1)
+			b = exec_stream_get(&x->src1.s, s->a, n);
+		o = exec_stream_get(&old, s->b, n);
+		for (uint32_t i = 0; i < n; i++)
+			exec_raw_put(s->row, size, done + i,
+				     exec_raw_element(x, exec_raw_get(a, size0, i),
+						      b ? exec_raw_get(b, size1, i) : 0,
+						      exec_raw_get(o, size, i), c));
+	}
+	exec_stream_put(&x->dst.s, s->row, x->dst.r.count);
+}
+
+static void exec_elementwise(struct tpb *t, const struct neuron_insn *insn)
+{
+	struct exec_pool x;
+	bool raw = insn->opcode == NEURON_OP_COPY_PREDICATED ||
+		   ((neuron_isa_alu_class(insn->op0) | neuron_isa_alu_class(insn->op1)) &
+		    NEURON_ALU_BITVEC);
+
+	exec_pool_init(&x, t, insn);
+	for (unsigned int p = 0; p < insn->partitions; p++)
+		if (raw)
+			exec_pool_raw_row(&x, p);
+		else
+			exec_pool_arith_row(&x, p);
+}
+
+/*
+ * One quadrant, or one block that is not full: rows x cols blocks side by side. The whole quadrant
+ * is read before it is written.
+ */
+static void exec_transpose_quadrant(struct tpb *t, struct exec_operand *dst,
+				    struct exec_operand *src, unsigned int first,
+				    unsigned int rows, unsigned int cols)
+{
+	struct exec_scratch *s = t->scratch;
+	uint32_t n = src->r.count, out = n / cols * rows; /* elements of a row, in and out */
+	uint8_t size = src->r.size;
+
+	for (unsigned int r = 0; r < rows; r++) {
+		const void *in;
+
+		exec_operand_row(src, first + r);
+		in = exec_stream_get(&src->s, s->x, n);
+		for (uint32_t c = 0; c < n; c++)
+			exec_raw_put(s->row, size, c % cols * out + c / cols * rows + r,
+				     exec_raw_get(in, size, c));
+	}
+	for (unsigned int c = 0; c < cols; c++) {
+		exec_operand_row(dst, first + c);
+		exec_stream_put(&dst->s, (uint8_t *)s->row + (size_t)c * out * size, out);
+	}
+}
+
+static void exec_transpose(struct tpb *t, const struct neuron_insn *insn)
+{
+	unsigned int p = insn->partitions, b = NEURON_ISA_TRANSPOSE_BLOCK, cols;
+	struct exec_operand dst, src;
+
+	exec_operand_init(t, &src, &insn->src0, p);
+	cols = src.r.count < b ? src.r.count : b;
+	exec_operand_init(t, &dst, &insn->dst, p < b ? cols : p);
+	for (unsigned int first = 0; first < p; first += b)
+		exec_transpose_quadrant(t, &dst, &src, first, p < b ? p : b, cols);
+}
+
+int exec_pool(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault)
+{
+	switch (insn->opcode) {
+	case NEURON_OP_TENSOR_COPY:
+		exec_tensor_copy(t, insn, false);
+		break;
+	case NEURON_OP_MEMSET:
+		exec_memset(t, insn);
+		break;
+	case NEURON_OP_TENSOR_REDUCE:
+		exec_tensor_reduce(t, insn);
+		break;
+	case NEURON_OP_TRANSPOSE:
+		exec_transpose(t, insn);
+		break;
+	default:
+		exec_elementwise(t, insn);
+	}
+	return 0;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * TENSOR_REDUCE (docs/isa.md): each result combines its elements in element order. Many results go
+ * side by side, element after element; few results walk the row. Maximum, minimum and the logical
+ * operations give the same bits in any order. Called by exec_pool.c.
+ */
+#include "exec.h"
+
+#include <string.h>
+
+#define REDUCE_WIDE 16 /* from this many results on they go side by side */
+#define REDUCE_LANES 256
+
+struct exec_reduce {
+	struct tpb *t;
+	const struct neuron_insn *insn;
+	struct exec_operand dst, src;
+	struct exec_operand outer; /* src without the reduced dimensions */
+	uint32_t results, length; /* elements of each result */
+	bool logical, bitvec;
+};
+
+static void exec_reduce_init(struct exec_reduce *x, struct tpb *t, const struct neuron_insn *insn)
+{
+	struct neuron_ap outer = insn->src0;
+
+	x->t = t;
+	x->insn = insn;
+	exec_operand_init(t, &x->dst, &insn->dst, insn->partitions);
+	exec_operand_init(t, &x->src, &insn->src0, insn->partitions);
+	for (int d = NEURON_AP_DIMS - insn->reduce_dims; d < NEURON_AP_DIMS; d++) {
+		outer.step[d] = 0;
+		outer.num[d] = 1;
+	}
+	exec_operand_init(t, &x->outer, &outer, insn->partitions);
+	x->results = x->dst.r.count;
+	x->length = x->src.r.count / x->results;
+	x->logical = insn->op0 >= NEURON_ALU_LOGICAL_AND && insn->op0 <= NEURON_ALU_LOGICAL_XOR;
+	x->bitvec = neuron_isa_alu_class(insn->op0) & NEURON_ALU_BITVEC;
+}
+
+static void exec_truth(struct tpb *t, float *x, size_t n)
+{
+	static const float zero[EXEC_CHUNK + 16];
+
+	t->kern->alu(NEURON_ALU_NE, x, x, zero, n);
+}
+
+/* Byte distance of element r of a result from its element 0 */
+static int64_t exec_reduce_offset(const struct exec_reduce *x, uint32_t r)
+{
+	const struct neuron_ap *ap = &x->insn->src0;
+	int64_t off = 0;
+
+	for (int i = 0; i < x->insn->reduce_dims; i++) {
+		int d = NEURON_AP_DIMS - 1 - i;
+
+		off += (int64_t)(r % ap->num[d]) * ap->step[d];
+		r /= ap->num[d];
+	}
+	return off * x->src.r.size;
+}
+
+static void exec_reduce_wide(struct exec_reduce *x, unsigned int p, float *acc)
+{
+	struct exec_scratch *s = x->t->scratch;
+
+	for (uint32_t r = 0; r < x->length; r++) {
+		exec_operand_row(&x->outer, p);
+		x->outer.s.pos += exec_reduce_offset(x, r);
+		for (uint32_t done = 0, n; done < x->results; done += n) {
+			n = x->results - done < EXEC_CHUNK ? x->results - done : EXEC_CHUNK;
+			x->t->kern->load(x->src.dtype, s->a,
+					 exec_stream_get(&x->outer.s, s->raw, n), n);
+			if (x->logical)
+				exec_truth(x->t, s->a, n);
+			if (r)
+				x->t->kern->alu(x->insn->op0, s->b, acc + done, s->a, n);
+			memcpy(acc + done, r ? s->b : s->a, n * sizeof(*acc));
+		}
+	}
+}
+
+/* acc op x[0] op x[1] ..., in order */
+static float exec_fold_ordered(uint8_t op, float acc, const float *x, size_t n)
+{
+	if (op == NEURON_ALU_ADD)
+		for (size_t i = 0; i < n; i++)
+			acc += x[i];
+	else if (op == NEURON_ALU_SUB)
+		for (size_t i = 0; i < n; i++)
+			acc -= x[i];
+	else
+		for (size_t i = 0; i < n; i++)
+			acc *= x[i];
+	return acc;
+}
+
+/* Operations whose result does not depend on the order; x is overwritten */
+static float exec_fold_any(struct tpb *t, uint8_t op, float acc, float *x, size_t n)
+{
+	float a[16] = { acc }, b[16] = { 0 };
+	size_t width = n;
+
+	if (n >= 2 * REDUCE_LANES) {
+		size_t i;
+
+		for (i = REDUCE_LANES; i + REDUCE_LANES <= n; i += REDUCE_LANES)
+			t->kern->alu(op, x, x, x + i, REDUCE_LANES);
+		for (; i < n; i++) {
+			b[0] = x[i];
+			t->kern->alu(op, a, a, b, 1);
+		}
+		for (width = REDUCE_LANES; width > 16; width /= 2)
+			t->kern->alu(op, x, x, x + width / 2, width / 2);
+	}
+	for (size_t i = 0; i < width; i++) {
+		b[0] = x[i];
+		t->kern->alu(op, a, a, b, 1);
+	}
+	return a[0];
+}
+
+static float exec_reduce_one(struct exec_reduce *x)
+{
+	struct exec_scratch *s = x->t->scratch;
+	uint8_t op = x->insn->op0;
+	bool ordered = op == NEURON_ALU_ADD || op == NEURON_ALU_SUB || op == NEURON_ALU_MULT;
+	float acc = 0;
+
+	for (uint32_t done = 0, n; done < x->length; done += n) {
+		size_t first = done == 0;
+
+		n = x->length - done < EXEC_CHUNK ? x->length - done : EXEC_CHUNK;
+		x->t->kern->load(x->src.dtype, s->a, exec_stream_get(&x->src.s, s->raw, n), n);
+		if (x->logical)
+			exec_truth(x->t, s->a, n);
+		if (first)
+			acc = s->a[0];
+		memmove(s->b, s->a + first, (n - first) * sizeof(*s->b));
+		acc = ordered ? exec_fold_ordered(op, acc, s->b, n - first)
+			      : exec_fold_any(x->t, op, acc, s->b, n - first);
+	}
+	return acc;
+}
+
+static void exec_reduce_scale(struct exec_reduce *x, float *acc, size_t n)
+{
+	float *b = x->t->scratch->b;
+
+	for (int pass = 0; pass < 2; pass++) {
+		if (pass ? !x->insn->negate : x->insn->alpha == 0)
+			continue;
+		for (size_t i = 0; i < n; i++)
+			b[i] = pass ? -1.0f : x->insn->alpha;
+		x->t->kern->alu(NEURON_ALU_MULT, acc, acc, b, n);
+	}
+}
+
+static void exec_reduce_row(struct exec_reduce *x, unsigned int p)
+{
+	struct exec_scratch *s = x->t->scratch;
+	float *acc = s->acc;
+
+	if (x->results >= REDUCE_WIDE) {
+		exec_reduce_wide(x, p, acc);
+	} else {
+		exec_operand_row(&x->src, p);
+		for (uint32_t i = 0; i < x->results; i++)
+			acc[i] = exec_reduce_one(x);
+	}
+	exec_operand_row(&x->dst, p);
+	for (uint32_t done = 0, n; done < x->results; done += n) {
+		n = x->results - done < EXEC_CHUNK ? x->results - done : EXEC_CHUNK;
+		memcpy(s->a, acc + done, n * sizeof(*acc));
+		exec_reduce_scale(x, s->a, n);
+		x->t->kern->store(x->dst.dtype, s->raw, s->a, n);
+		exec_stream_put(&x->dst.s, s->raw, n);
+	}
+}
+
+static uint32_t exec_raw_next(struct exec_stream *s)
+{
+	uint32_t buf = 0, v = 0;
+
+	memcpy(&v, exec_stream_get(s, &buf, 1), s->size);
+	return v;
+}
+
+static void exec_reduce_bitvec_row(struct exec_reduce *x, unsigned int p)
+{
+	struct exec_scratch *s = x->t->scratch;
+	uint8_t *out = (uint8_t *)s->row;
+
+	exec_operand_row(&x->src, p);
+	for (uint32_t i = 0; i < x->results; i++) {
+		uint32_t acc = exec_raw_next(&x->src.s);
+
+		for (uint32_t r = 1; r < x->length; r++)
+			acc = exec_bitvec(x->insn->op0, acc, exec_raw_next(&x->src.s),
+					  8 * x->src.r.size);
+		memcpy(out + (size_t)i * x->dst.r.size, &acc, x->dst.r.size);
+	}
+	exec_operand_row(&x->dst, p);
+	exec_stream_put(&x->dst.s, out, x->results);
+}
+
+void exec_tensor_reduce(struct tpb *t, const struct neuron_insn *insn)
+{
+	struct exec_reduce x;
+
+	exec_reduce_init(&x, t, insn);
+	for (unsigned int p = 0; p < insn->partitions; p++)
+		if (x.bitvec)
+			exec_reduce_bitvec_row(&x, p);
+		else
+			exec_reduce_row(&x, p);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Access patterns as streams of elements (docs/isa.md, Access patterns): located in host memory
+ * once an instruction, rewound for each partition. Operands were checked before. Called by
+ * exec_*.c only.
+ */
+#include "exec.h"
+
+#include <string.h>
+
+/* Merge dimensions that walk as one, drop those of one element: what is left is at most 4 */
+static void exec_stream_merge(struct exec_stream *s, const struct neuron_ap *ap)
+{
+	s->ndim = 0;
+	for (int d = 0; d < NEURON_AP_DIMS; d++) {
+		int64_t step = (int64_t)ap->step[d] * s->size;
+		unsigned int n = s->ndim;
+
+		if (ap->num[d] == 1)
+			continue;
+		if (n && s->step[n - 1] == step * ap->num[d]) {
+			s->step[n - 1] = step;
+			s->num[n - 1] *= ap->num[d];
+			continue;
+		}
+		s->step[n] = step;
+		s->num[n] = ap->num[d];
+		s->ndim++;
+	}
+	if (!s->ndim) {
+		s->step[0] = s->size;
+		s->num[0] = 1;
+		s->ndim = 1;
+	}
+}
+
+void exec_operand_init(const struct tpb *t, struct exec_operand *o, const struct neuron_ap *ap,
+		       unsigned int partitions)
+{
+	neuron_isa_locate(ap, partitions, t->cfg.sbuf_part_size, &o->r);
+	o->dtype = ap->dtype;
+	o->stride = o->r.psum ? t->cfg.psum_host_stride : t->cfg.sbuf_host_stride;
+	o->part0 = (o->r.psum ? t->cfg.psum : t->cfg.sbuf) + o->r.start * o->stride;
+	o->s.size = o->r.size;
+	o->s.count = o->r.count;
+	o->s.first = o->r.first;
+	exec_stream_merge(&o->s, ap);
+	exec_operand_row(o, 0);
+}
+
+void exec_operand_row(struct exec_operand *o, unsigned int p)
+{
+	o->s.base = o->part0 + p * o->stride;
+	o->s.pos = o->s.first;
+	memset(o->s.idx, 0, sizeof(o->s.idx));
+}
+
+/* Move over n elements of the fastest dimension, n at most what is left of it */
+static void exec_stream_advance(struct exec_stream *s, uint32_t n)
+{
+	int d = s->ndim - 1;
+
+	s->idx[d] += n;
+	s->pos += n * s->step[d];
+	while (s->idx[d] == s->num[d]) {
+		s->pos -= s->num[d] * s->step[d];
+		s->idx[d] = 0;
+		if (--d < 0)
+			return;
+		s->idx[d]++;
+		s->pos += s->step[d];
+	}
+}
+
+static uint32_t exec_stream_run(const struct exec_stream *s, size_t n)
+{
+	uint32_t left = s->num[s->ndim - 1] - s->idx[s->ndim - 1];
+
+	return left < n ? left : n;
+}
+
+#define EXEC_GATHER(type) \
+	do { \
+		type *out = to; \
+		for (uint32_t i = 0; i < n; i++, from += step) \
+			memcpy(&out[i], from, sizeof(type)); \
+	} while (0)
+
+#define EXEC_SCATTER(type) \
+	do { \
+		const type *in = from; \
+		for (uint32_t i = 0; i < n; i++, to += step) \
+			memcpy(to, &in[i], sizeof(type)); \
+	} while (0)
+
+static void exec_gather(void *to, const uint8_t *from, int64_t step, uint8_t size, uint32_t n)
+{
+	if (step == size)
+		memcpy(to, from, (size_t)n * size);
+	else if (size == 1)
+		EXEC_GATHER(uint8_t);
+	else if (size == 2)
+		EXEC_GATHER(uint16_t);
+	else
+		EXEC_GATHER(uint32_t);
+}
+
+static void exec_scatter(uint8_t *to, const void *from, int64_t step, uint8_t size, uint32_t n)
+{
+	if (step == size)
+		memcpy(to, from, (size_t)n * size);
+	else if (size == 1)
+		EXEC_SCATTER(uint8_t);
+	else if (size == 2)
+		EXEC_SCATTER(uint16_t);
+	else
+		EXEC_SCATTER(uint32_t);
+}
+
+const void *exec_stream_get(struct exec_stream *s, void *buf, size_t n)
+{
+	uint8_t *out = buf;
+
+	if (s->step[s->ndim - 1] == s->size && exec_stream_run(s, n) == n) {
+		const void *in_place = s->base + s->pos;
+
+		exec_stream_advance(s, n);
+		return in_place;
+	}
+	while (n) {
+		uint32_t run = exec_stream_run(s, n);
+
+		exec_gather(out, s->base + s->pos, s->step[s->ndim - 1], s->size, run);
+		exec_stream_advance(s, run);
+		out += (size_t)run * s->size;
+		n -= run;
+	}
+	return buf;
+}
+
+void exec_stream_put(struct exec_stream *s, const void *buf, size_t n)
+{
+	const uint8_t *in = buf;
+
+	while (n) {
+		uint32_t run = exec_stream_run(s, n);
+
+		exec_scatter(s->base + s->pos, in, s->step[s->ndim - 1], s->size, run);
+		exec_stream_advance(s, run);
+		in += (size_t)run * s->size;
+		n -= run;
+	}
+}
+
+/*
+ * Partitions of two operands are the same or disjoint (start rule), so only the bytes of one
+ * partition matter. The same bytes in the same order, each visited once, are safe too.
+ */
+bool exec_chunks_safe(const struct exec_operand *dst, const struct exec_operand *src)
+{
+	const struct exec_stream *a = &dst->s, *b = &src->s;
+
+	if (dst->r.psum != src->r.psum || dst->r.start != src->r.start ||
+	    dst->r.lo >= src->r.hi || src->r.lo >= dst->r.hi)
+		return true;
+	return a->ndim == 1 && b->ndim == 1 && a->step[0] == b->step[0] && a->step[0] &&
+	       a->first == b->first && a->size == b->size;
+}
+
+static const uint8_t *exec_scalar_at(const struct tpb *t, const struct neuron_scalar *s,
+				     unsigned int p)
+{
+	uint32_t off = s->offset;
+
+	if (off >= NEURON_PSUM_OFFSET) {
+		off -= NEURON_PSUM_OFFSET;
+		return t->cfg.psum +
+		       (off / NEURON_PSUM_PART_STRIDE + p) * t->cfg.psum_host_stride +
+		       off % NEURON_PSUM_PART_STRIDE;
+	}
+	return t->cfg.sbuf + (off / NEURON_SBUF_PART_STRIDE + p) * t->cfg.sbuf_host_stride +
+	       off % NEURON_SBUF_PART_STRIDE;
+}
+
+float exec_scalar_f32(const struct tpb *t, const struct neuron_scalar *s, unsigned int p)
+{
+	uint32_t raw[16] = { 0 };
+	float out[16];
+
+	if (s->kind == NEURON_SCALAR_IMM)
+		return s->f;
+	memcpy(raw, exec_scalar_at(t, s, p), neuron_isa_dtypes[s->dtype].size);
+	t->kern->load(s->dtype, out, raw, 1);
+	return out[0];
+}
+
+uint32_t exec_scalar_bits(const struct tpb *t, const struct neuron_scalar *s, unsigned int p)
+{
+	uint8_t raw[4] = { 0 };
+
+	if (s->kind == NEURON_SCALAR_IMM)
+		return s->bits;
+	memcpy(raw, exec_scalar_at(t, s, p), neuron_isa_dtypes[s->dtype].size);
+	return raw[0] | raw[1] << 8 | raw[2] << 16 | (uint32_t)raw[3] << 24;
+}

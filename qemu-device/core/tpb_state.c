@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A NeuronCore's state as bytes, for save and load: a version, then every field little-endian in
+ * the order of tpb_fields(). SBUF and PSUM are the owner's. A state comes from a file, so every
+ * count and index in it is checked. Called by the chip through tpb.h.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "exec.h"
+
+#define TPB_STATE_VERSION 1
+
+/* One cursor for both ways: fields are named once */
+struct tpb_cursor {
+	uint8_t *buf;
+	uint64_t size, at;
+	bool load, failed;
+};
+
+static void tpb_field(struct tpb_cursor *c, void *field, size_t n)
+{
+	if (!c->buf) {
+		c->at += n;
+		return;
+	}
+	if (n > c->size - c->at) {
+		c->failed = true;
+		return;
+	}
+	if (c->load)
+		memcpy(field, c->buf + c->at, n);
+	else
+		memcpy(c->buf + c->at, field, n);
+	c->at += n;
+}
+
+/* Hosts are little-endian; a big-endian one swaps here */
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "state is little-endian");
+
+static void tpb_flag(struct tpb_cursor *c, bool *flag)
+{
+	uint8_t v = *flag;
+
+	tpb_field(c, &v, 1);
+	if (c->load)
+		*flag = v != 0;
+}
+
+static void tpb_engine_fields(struct tpb_cursor *c, struct tpb_engine *eng)
+{
+	tpb_field(c, eng->fifo, sizeof(eng->fifo));
+	tpb_field(c, eng->fifo_time, sizeof(eng->fifo_time));
+	tpb_field(c, &eng->fifo_head, sizeof(eng->fifo_head));
+	tpb_field(c, &eng->fifo_count, sizeof(eng->fifo_count));
+	tpb_flag(c, &eng->stopped);
+	tpb_field(c, &eng->time, sizeof(eng->time));
+}
+
+static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
+{
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+		tpb_engine_fields(c, &t->eng[e]);
+	tpb_field(c, &t->turn, sizeof(t->turn));
+	tpb_field(c, t->sem, sizeof(t->sem));
+	tpb_field(c, t->sem_time, sizeof(t->sem_time));
+	tpb_field(c, t->event, sizeof(t->event));
+	tpb_field(c, t->event_time, sizeof(t->event_time));
+	tpb_field(c, &t->perf, sizeof(t->perf));
+	tpb_field(c, &t->weights.k, sizeof(t->weights.k));
+	tpb_field(c, &t->weights.fs, sizeof(t->weights.fs));
+	tpb_field(c, &t->weights.dtype, sizeof(t->weights.dtype));
+	tpb_field(c, t->weights.w, sizeof(t->weights.w));
+	tpb_field(c, t->acc, sizeof(t->acc));
+}
+
+int64_t tpb_save(const struct tpb *t, void *buf, uint64_t size)
+{
+	struct tpb_cursor c = { .buf = buf, .size = size };
+	uint32_t version = TPB_STATE_VERSION;
+
+	tpb_field(&c, &version, sizeof(version));
+	tpb_fields(&c, (struct tpb *)t); /* a saving cursor only reads */
+	return c.failed ? -ENOSPC : (int64_t)c.at;
+}
+
+static bool tpb_state_sane(const struct tpb *t)
+{
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+		if (t->eng[e].fifo_head >= NEURON_FIFO_WORDS ||
+		    t->eng[e].fifo_count > NEURON_FIFO_WORDS)
+			return false;
+	for (unsigned int i = 0; i < NEURON_V1_EVENTS; i++)
+		if (t->event[i] > 1)
+			return false;
+	if (t->weights.dtype && (!t->weights.k || t->weights.k > NEURON_PARTITIONS ||
+				 !t->weights.fs || t->weights.fs > NEURON_ISA_MAX_STATIONARY ||
+				 !neuron_isa_dtypes[t->weights.dtype & 63].size))
+		return false;
+	return t->turn < NEURON_ENG_COUNT && t->weights.dtype < 64;
+}
+
+int tpb_load(struct tpb *t, const void *buf, uint64_t size)
+{
+	struct tpb_cursor c = { .buf = (uint8_t *)buf, .size = size, .load = true };
+	uint32_t version = 0;
+
+	tpb_field(&c, &version, sizeof(version));
+	if (c.failed || version != TPB_STATE_VERSION)
+		return -EINVAL;
+	tpb_fields(&c, t);
+	if (c.failed || c.at != size || !tpb_state_sane(t)) {
+		tpb_reset(t);
+		return -EINVAL;
+	}
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+		tpb_decode_head(&t->eng[e]);
+	return 0;
+}
