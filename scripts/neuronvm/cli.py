@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""neuron-vm's command line: list, run, exec."""
+
+import argparse
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+from . import VmError, accel, machine, micro, paths, process
+
+FAILURE_STATUS = 125  # neuron-vm itself failed; the command's own statuses pass through
+DEFAULT_INSTANCE = "inf1.xlarge"
+# loglevel 5: warnings reach the console, which the tests read
+MICRO_CMDLINE = "console=ttyS0 loglevel=5 panic=-1 mitigations=off random.trust_cpu=on no_timer_check tsc=reliable"
+
+
+def _common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--instance", default=DEFAULT_INSTANCE, metavar="TYPE",
+                        help=f"instance type, see list (default {DEFAULT_INSTANCE})")
+    parser.add_argument("--cpus", type=int, metavar="N", help="virtual CPUs")
+    parser.add_argument("--memory", metavar="SIZE", help="guest memory, such as 2G")
+    parser.add_argument("--share", type=Path, metavar="DIR",
+                        help="host directory, at /share in the guest (virtiofs)")
+    parser.add_argument("--kernel", metavar="VERSION", help="the guest's kernel, such as 6.1.0-40-cloud-amd64")
+    parser.add_argument("--accel", choices=["auto", "kvm", "tcg"], default="auto",
+                        help="auto (default) takes KVM if a tiny guest runs under it")
+    parser.add_argument("--qemu-arg", action="append", default=[], metavar="ARG",
+                        help="one more argument for QEMU, may be repeated")
+    parser.add_argument("--dry-run", action="store_true", help="print QEMU's command line and stop")
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="neuron-vm", allow_abbrev=False,
+                                  description="Virtual machines with emulated Neuron devices.")
+    commands = top.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
+    commands.add_parser("list", help="instance types and their chips")
+    run = commands.add_parser("run", help="boot a Debian guest, login on the terminal")
+    _common(run)
+    execute = commands.add_parser("exec", help="run one command in a fresh micro guest")
+    _common(execute)
+    execute.add_argument("--module", type=Path, metavar="FILE.ko", help="load this module in place of ours")
+    execute.add_argument("--no-module", action="store_true", help="load no module")
+    execute.add_argument("--copy", type=Path, action="append", default=[], metavar="FILE",
+                         help="copy to the guest's working directory, may be repeated")
+    execute.add_argument("--timeout", type=float, default=300, metavar="SECONDS",
+                         help="end the guest after this time with status 124 (default 300)")
+    execute.add_argument("--console", type=Path, metavar="FILE", help="keep the guest's kernel log in FILE")
+    execute.add_argument("command", nargs="+", metavar="COMMAND", help="program and arguments, after --")
+    return top
+
+
+def _list() -> int:
+    print(f"{'TYPE':<15} {'CHIPS':>5}  {'TOPOLOGY':<8}  PCI ADDRESSES")
+    for row in machine.instances().values():
+        first, last = row.chips[0], row.chips[-1]
+        where = f"0000:00:{first}" + (f" to 0000:00:{last}" if last != first else "")
+        print(f"{row.name:<15} {len(row.chips):>5}  {row.topology:<8}  {where}")
+    return 0
+
+
+def _machine(args: argparse.Namespace, qemu: Path) -> machine.Machine:
+    row = machine.instance(args.instance)
+    cpus = args.cpus or min(os.cpu_count() or 1, row.vcpus)
+    memory = args.memory or f"{1024 + 192 * len(row.chips)}M"
+    return machine.Machine(row, accel.accel_args(args.accel, qemu), cpus, memory, extra=args.qemu_arg)
+
+
+def _exec(args: argparse.Namespace) -> int:
+    kernel = paths.kernel(args.kernel)
+    qemu = paths.qemu_dir() / "qemu-system-x86_64"
+    module = None
+    if not args.no_module:
+        module = args.module or micro.staged_module(paths.stage(), kernel)
+    if args.module and not args.module.is_file():
+        raise VmError(f"--module {args.module}: no such file")
+    command = micro.command_archive(args.command, args.copy)
+    with tempfile.TemporaryDirectory(prefix="neuron-vm.") as name:
+        work = Path(name)
+        console = args.console or work / "console"
+        argv = [str(qemu), *_machine(args, qemu).args()]
+        argv += ["-kernel", str(kernel.image), "-initrd", str(work / "initrd")]
+        argv += ["-append", MICRO_CMDLINE, "-serial", f"file:{console}"]
+        argv += ["-device", "virtio-serial-pci,addr=4.0", "-device", "virtio-rng-pci,addr=3.0"]
+        if args.dry_run:
+            print(shlex.join(argv))
+            return 0
+        micro.build(work / "initrd", kernel, module, command)
+        return process.run_command(argv, args.timeout, console, work)
+
+
+def main() -> int:
+    args = parser().parse_args()
+    try:
+        if args.subcommand == "list":
+            return _list()
+        if args.subcommand == "exec":
+            return _exec(args)
+        raise VmError("run is not there yet")
+    except VmError as error:
+        print(f"neuron-vm: {error}", file=sys.stderr)
+        return FAILURE_STATUS
+    except KeyboardInterrupt:
+        return 130

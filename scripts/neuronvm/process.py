@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Runs QEMU for one command: pumps the guest's ports, waits for its status, never hangs."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import BinaryIO
+
+from . import VmError
+
+TIMEOUT_STATUS = 124  # as timeout(1)
+LOG_TAIL = 25
+STOP_DEADLINE = 3.0  # QEMU answers SIGTERM at once unless the host is badly overloaded
+
+
+class Port:
+    """A guest port whose bytes come out of a pipe; a thread copies them to their destination."""
+
+    def __init__(self, name: str, sink: BinaryIO | None):
+        self.name = name
+        self.data = bytearray()
+        self._sink = sink
+        self._read, self.fd = os.pipe()
+        self.seen = threading.Event()
+        self._thread = threading.Thread(target=self._pump, daemon=True)
+
+    def args(self) -> list[str]:
+        # QEMU opens its own end of the pipe, so ours can be closed once it runs
+        argv = ["-chardev", f"file,id={self.name},path=/proc/self/fd/{self.fd}"]
+        return argv + ["-device", f"virtserialport,chardev={self.name},name=neuron.{self.name}"]
+
+    def start(self) -> None:
+        os.close(self.fd)
+        self._thread.start()
+
+    def finish(self) -> None:
+        self._thread.join()
+
+    def _pump(self) -> None:
+        while chunk := os.read(self._read, 65536):
+            if self._sink is None:
+                self.data += chunk
+                if b"\n" in self.data:
+                    self.seen.set()
+            elif not _write(self._sink, chunk):
+                self._sink = open(os.devnull, "wb")
+        self.seen.set()
+        os.close(self._read)
+
+
+def _write(sink: BinaryIO, chunk: bytes) -> bool:
+    try:
+        sink.write(chunk)
+        sink.flush()
+    except BrokenPipeError:
+        return False
+    return True
+
+
+def _stop(qemu: subprocess.Popen) -> None:
+    qemu.terminate()
+    try:
+        qemu.wait(STOP_DEADLINE)
+    except subprocess.TimeoutExpired:
+        qemu.kill()
+        qemu.wait()
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return "".join(f"\n  {line}" for line in lines[-LOG_TAIL:])
+
+
+def run_command(argv: list[str], timeout: float, console: Path, work: Path) -> int:
+    """Runs QEMU with the three ports; returns the guest command's status."""
+    ports = [Port("stdout", sys.stdout.buffer), Port("stderr", sys.stderr.buffer)]
+    status = Port("status", None)
+    ports.append(status)
+    full = list(argv)
+    for port in ports:
+        full += port.args()
+    deadline = time.monotonic() + timeout
+    complaints = open(work / "qemu.log", "w+")
+    qemu = subprocess.Popen(full, stdin=subprocess.DEVNULL, stdout=complaints, stderr=complaints,
+                            pass_fds=[port.fd for port in ports])
+    try:
+        for port in ports:
+            port.start()
+        finished = status.seen.wait(max(0.0, deadline - time.monotonic()))
+    finally:
+        _stop(qemu)
+    for port in ports:
+        port.finish()
+    if not finished:
+        print(f"neuron-vm: no end after {timeout:g} s", file=sys.stderr)
+        return TIMEOUT_STATUS
+    match = re.fullmatch(rb"exit (\d+)\n", bytes(status.data))
+    if not match:
+        logs = _tail(work / "qemu.log") + _tail(console)
+        raise VmError(f"the guest ended before its command did{logs}")
+    return int(match.group(1))
