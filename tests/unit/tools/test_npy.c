@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* .npy files: what NumPy wrote reads back, what we write NumPy's rules accept, bad files are refused. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "npy.h"
+
+static char path[] = "/tmp/test_npy.XXXXXX";
+
+static void put(const void *bytes, size_t size)
+{
+	FILE *f = fopen(path, "wb");
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(bytes, 1, size, f), size);
+	fclose(f);
+}
+
+/* What numpy.save wrote for numpy.array([[1, 2, 3], [4, 5, 6]], '<i2') (NumPy 1.24) */
+static const char numpy_file[] =
+	"\x93NUMPY\x01\x00\x76\x00{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }"
+	"                                                          \n"
+	"\x01\x00\x02\x00\x03\x00\x04\x00\x05\x00\x06";
+
+START_TEST(reads_numpys)
+{
+	const int16_t expected[] = { 1, 2, 3, 4, 5, 6 };
+	const char *why;
+	struct npy npy;
+
+	put(numpy_file, sizeof(numpy_file));
+	ck_assert_int_eq(npy_read(path, &npy, &why), 0);
+	ck_assert_uint_eq(npy.dtype, NEURON_DT_INT16);
+	ck_assert_uint_eq(npy.ndim, 2);
+	ck_assert_uint_eq(npy.shape[0], 2);
+	ck_assert_uint_eq(npy.shape[1], 3);
+	ck_assert_mem_eq(npy.data, expected, sizeof(expected));
+	npy_free(&npy);
+}
+END_TEST
+
+START_TEST(writes_what_numpy_writes)
+{
+	int16_t data[] = { 1, 2, 3, 4, 5, 6 };
+	struct npy npy = { .dtype = NEURON_DT_INT16, .ndim = 2, .shape = { 2, 3 }, .data = data,
+			   .size = sizeof(data) };
+	char got[sizeof(numpy_file)];
+	FILE *f;
+
+	ck_assert_int_eq(npy_write(path, &npy), 0);
+	f = fopen(path, "rb");
+	ck_assert_uint_eq(fread(got, 1, sizeof(got), f), sizeof(numpy_file));
+	ck_assert_int_eq(fgetc(f), EOF);
+	fclose(f);
+	ck_assert_mem_eq(got, numpy_file, sizeof(numpy_file));
+}
+END_TEST
+
+START_TEST(refuses)
+{
+	static const struct {
+		size_t at;
+		const char *bytes;
+	} edits[] = {
+		{ 0, "\x92" },		/* magic */
+		{ 6, "\x04" },		/* version */
+		{ 9, "\xff" },		/* header length */
+		{ 21, "<c8" },		/* complex */
+		{ 21, ">i2" },		/* big endian */
+		{ 44, "True " },	/* Fortran order */
+		{ 61, "9" },		/* shape does not match the data */
+		{ 61, "-" },
+		{ 60, "[" },
+	};
+	const char *why;
+	struct npy npy;
+
+	for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
+		char bad[sizeof(numpy_file)];
+
+		memcpy(bad, numpy_file, sizeof(bad));
+		memcpy(bad + edits[i].at, edits[i].bytes, strlen(edits[i].bytes));
+		put(bad, sizeof(bad));
+		ck_assert_msg(npy_read(path, &npy, &why) == -EINVAL, "edit %zu at %zu", i,
+			      edits[i].at);
+		ck_assert_ptr_null(npy.data);
+	}
+	for (size_t n = 0; n < sizeof(numpy_file); n++) {
+		put(numpy_file, n);
+		ck_assert_int_eq(npy_read(path, &npy, &why), -EINVAL);
+	}
+	unlink(path);
+	ck_assert_int_eq(npy_read(path, &npy, &why), -ENOENT);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("npy");
+	Suite *s = suite_create("npy");
+	SRunner *sr = srunner_create(s);
+	int failed, fd = mkstemp(path);
+
+	if (fd < 0)
+		return EXIT_FAILURE;
+	close(fd);
+	suite_add_tcase(s, tc);
+	tcase_add_test(tc, reads_numpys);
+	tcase_add_test(tc, writes_what_numpy_writes);
+	tcase_add_test(tc, refuses);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	unlink(path);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

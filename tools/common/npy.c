@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* See npy.h. The header is a Python dict literal of three known keys; no more of Python is read. */
+#include "npy.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NPY_MAGIC "\x93NUMPY"
+#define NPY_MAGIC_SIZE 6
+#define NPY_HEADER_MAX 65536 /* NumPy's own fit in a few hundred bytes */
+
+static const struct {
+	uint8_t dtype, size;
+	const char *descr, *name;
+} types[] = {
+	{ NEURON_DT_FP32, 4, "<f4", "float32" },   { NEURON_DT_FP16, 2, "<f2", "float16" },
+	{ NEURON_DT_BF16, 2, "|V2", "bfloat16" },  { NEURON_DT_BF16, 2, "<V2", "bfloat16" },
+	{ NEURON_DT_INT8, 1, "|i1", "int8" },	   { NEURON_DT_UINT8, 1, "|u1", "uint8" },
+	{ NEURON_DT_UINT8, 1, "|b1", "uint8" },	   { NEURON_DT_INT16, 2, "<i2", "int16" },
+	{ NEURON_DT_UINT16, 2, "<u2", "uint16" },  { NEURON_DT_INT32, 4, "<i4", "int32" },
+	{ NEURON_DT_UINT32, 4, "<u4", "uint32" },  { NEURON_DT_INT64, 8, "<i8", "int64" },
+	{ NEURON_DT_UINT64, 8, "<u8", "uint64" },
+};
+
+#define NTYPES (sizeof(types) / sizeof(types[0]))
+
+size_t npy_itemsize(uint8_t dtype)
+{
+	for (size_t i = 0; i < NTYPES; i++)
+		if (types[i].dtype == dtype)
+			return types[i].size;
+	return 0;
+}
+
+const char *npy_dtype_name(uint8_t dtype)
+{
+	for (size_t i = 0; i < NTYPES; i++)
+		if (types[i].dtype == dtype)
+			return types[i].name;
+	return "unknown";
+}
+
+/* The text after "'key':", or NULL */
+static const char *find_key(const char *dict, const char *key)
+{
+	char quoted[32];
+	const char *p;
+
+	snprintf(quoted, sizeof(quoted), "'%s'", key);
+	p = strstr(dict, quoted);
+	if (!p)
+		return NULL;
+	p += strlen(quoted);
+	while (isspace((unsigned char)*p))
+		p++;
+	if (*p++ != ':')
+		return NULL;
+	while (isspace((unsigned char)*p))
+		p++;
+	return p;
+}
+
+static int parse_shape(const char *p, struct npy *npy)
+{
+	if (!p || *p++ != '(')
+		return -EINVAL;
+	for (;;) {
+		char *end;
+
+		while (isspace((unsigned char)*p) || *p == ',')
+			p++;
+		if (*p == ')')
+			return 0;
+		if (!isdigit((unsigned char)*p))
+			return -EINVAL;
+		if (npy->ndim == NPY_MAX_DIMS)
+			return -E2BIG;
+		errno = 0;
+		npy->shape[npy->ndim++] = strtoull(p, &end, 10);
+		if (errno)
+			return -EINVAL;
+		p = end;
+	}
+}
+
+static int parse_header(const char *dict, struct npy *npy, const char **why)
+{
+	const char *descr = find_key(dict, "descr"), *order = find_key(dict, "fortran_order");
+	size_t i;
+	int err;
+
+	*why = "header";
+	if (!descr || !order || (*descr != '\'' && *descr != '"'))
+		return -EINVAL;
+	*why = "element type";
+	for (i = 0; i < NTYPES; i++)
+		if (!strncmp(descr + 1, types[i].descr, strlen(types[i].descr)) &&
+		    descr[1 + strlen(types[i].descr)] == *descr)
+			break;
+	if (i == NTYPES)
+		return -EINVAL;
+	npy->dtype = types[i].dtype;
+	*why = "Fortran order";
+	if (strncmp(order, "False", 5))
+		return -EINVAL;
+	*why = "shape";
+	err = parse_shape(find_key(dict, "shape"), npy);
+	if (err)
+		return err;
+	npy->size = npy_itemsize(npy->dtype);
+	for (i = 0; i < npy->ndim; i++)
+		if (__builtin_mul_overflow(npy->size, npy->shape[i], &npy->size))
+			return -EINVAL;
+	return 0;
+}
+
+static int read_all(int fd, void *buf, size_t size)
+{
+	char *p = buf;
+
+	while (size) {
+		ssize_t n = read(fd, p, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return -ENODATA;
+		p += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Magic, version and header length: the length of the dict in bytes, or -errno */
+static int read_preamble(int fd)
+{
+	unsigned char p[12];
+	uint32_t len;
+	int err = read_all(fd, p, 10);
+
+	if (err || memcmp(p, NPY_MAGIC, NPY_MAGIC_SIZE) || p[6] < 1 || p[6] > 3)
+		return -EINVAL;
+	len = p[8] | (uint32_t)p[9] << 8;
+	if (p[6] > 1) {
+		if (read_all(fd, p + 10, 2))
+			return -EINVAL;
+		len |= (uint32_t)p[10] << 16 | (uint32_t)p[11] << 24;
+	}
+	return len && len <= NPY_HEADER_MAX ? (int)len : -EINVAL;
+}
+
+static int read_fd(int fd, struct npy *npy, const char **why)
+{
+	struct stat st;
+	off_t here;
+	char *dict;
+	int len, err;
+
+	*why = "not an .npy file";
+	len = read_preamble(fd);
+	if (len < 0)
+		return len;
+	dict = calloc(1, (size_t)len + 1);
+	if (!dict)
+		return -ENOMEM;
+	err = read_all(fd, dict, (size_t)len);
+	if (!err)
+		err = parse_header(dict, npy, why);
+	free(dict);
+	if (err)
+		return err == -ENODATA ? -EINVAL : err;
+
+	*why = "size does not match the shape";
+	here = lseek(fd, 0, SEEK_CUR);
+	if (fstat(fd, &st) || here < 0 || (uint64_t)(st.st_size - here) != npy->size)
+		return -EINVAL;
+	npy->data = malloc(npy->size ? npy->size : 1);
+	if (!npy->data)
+		return -ENOMEM;
+	return read_all(fd, npy->data, npy->size);
+}
+
+int npy_read(const char *path, struct npy *npy, const char **why)
+{
+	int fd, err;
+
+	memset(npy, 0, sizeof(*npy));
+	*why = "cannot open";
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = read_fd(fd, npy, why);
+	close(fd);
+	if (err)
+		npy_free(npy);
+	return err;
+}
+
+void npy_free(struct npy *npy)
+{
+	free(npy->data);
+	npy->data = NULL;
+}
+
+int npy_write(const char *path, const struct npy *npy)
+{
+	const char *descr = NULL;
+	char shape[NPY_MAX_DIMS * 22 + 2] = "";
+	char dict[sizeof(shape) + 96];
+	size_t pos = 0;
+	FILE *out;
+	int len, pad;
+	bool bad;
+
+	for (size_t i = 0; i < NTYPES && !descr; i++)
+		if (types[i].dtype == npy->dtype)
+			descr = types[i].descr;
+	if (!descr || npy->ndim > NPY_MAX_DIMS)
+		return -EINVAL;
+	for (unsigned int i = 0; i < npy->ndim; i++)
+		pos += (size_t)snprintf(shape + pos, sizeof(shape) - pos, "%llu%s",
+					(unsigned long long)npy->shape[i],
+					npy->ndim == 1	    ? "," :
+					i + 1 < npy->ndim ? ", " :
+							      "");
+	len = snprintf(dict, sizeof(dict), "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
+		       descr, shape);
+	/* the data begins at a multiple of 64 bytes, the header ends in a newline */
+	pad = (64 - (10 + len + 1) % 64) % 64;
+
+	out = fopen(path, "wbe");
+	if (!out)
+		return -errno;
+	fwrite(NPY_MAGIC "\x01\x00", 1, 8, out);
+	fputc((len + pad + 1) & 0xff, out);
+	fputc((len + pad + 1) >> 8, out);
+	fprintf(out, "%s%*s\n", dict, pad, "");
+	fwrite(npy->data, 1, npy->size, out);
+	bad = ferror(out);
+	bad |= fclose(out) != 0;
+	if (!bad)
+		return 0;
+	unlink(path);
+	return -EIO;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * NumPy's .npy files (format 1.0 to 3.0, C order) for the tools: tensors in and out. The element
+ * types are those of nrt.h; bfloat16, which NumPy does not have, is stored as '|V2' (view it as
+ * ml_dtypes.bfloat16). Called by neuron-run, neuron-cli and the tests.
+ */
+#ifndef TOOLS_NPY_H
+#define TOOLS_NPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "neuron/isa/isa.h"
+
+#define NPY_MAX_DIMS 8
+
+struct npy {
+	uint8_t dtype; /* enum neuron_dtype */
+	unsigned int ndim;
+	uint64_t shape[NPY_MAX_DIMS];
+	void *data; /* malloc'd, little-endian, C order */
+	size_t size; /* bytes */
+};
+
+/* Bytes of an element; 0 for a type that .npy files do not carry */
+size_t npy_itemsize(uint8_t dtype);
+const char *npy_dtype_name(uint8_t dtype);
+
+/*
+ * Read a whole file. 0; -EINVAL for a file that is not an .npy file of a type and order we take,
+ * -E2BIG for more than NPY_MAX_DIMS dimensions, or open's and read's error. *why is a static text.
+ */
+int npy_read(const char *path, struct npy *npy, const char **why);
+void npy_free(struct npy *npy);
+
+/* Write dtype, shape and data (npy->size bytes) to path. 0 or -errno; no file is left on error. */
+int npy_write(const char *path, const struct npy *npy);
+
+#endif
