@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+/* UDMA queues: descriptors, rings, packets, errors (docs/hardware.md, UDMA). */
+#include "chip_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST NEURON_UDMA_DESC_FIRST
+#define LAST NEURON_UDMA_DESC_LAST
+#define TX 0
+#define RX 1
+#define K64 0x10000u
+
+static struct fixture f;
+static struct ring q;
+
+static void setup(void)
+{
+	fixture_init(&f, 2);
+	fixture_new_chip(&f);
+	queue_init(&f, &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
+}
+
+static void teardown(void)
+{
+	fixture_free(&f);
+}
+
+static void fill(uint8_t *p, size_t n, uint64_t seed)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		p[i] = (uint8_t)rnd(&seed);
+}
+
+static bool stopped(void)
+{
+	return apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(q.engine)) >>
+		       q.queue & 1;
+}
+
+/* The last entry of core 0's error queue, set up by error_queue() at host 0x700000 */
+#define NQ 0x700000
+static void error_queue(void)
+{
+	uint64_t regs = NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_ERROR_REGS;
+
+	apb_write(&f, regs + NEURON_V1_NQ_BASE_LO, NQ);
+	apb_write(&f, regs + NEURON_V1_NQ_BASE_HI, NEURON_V1_WINDOW_HOST >> 32);
+	apb_write(&f, regs + NEURON_V1_NQ_SIZE, 1024);
+}
+
+static uint32_t error_code(unsigned int i)
+{
+	const uint8_t *e = f.host + NQ + i * NEURON_NQ_ENTRY_SIZE;
+
+	ck_assert_uint_eq(get32(e + NEURON_NQ_ENTRY_PHASE), 1);
+	ck_assert_uint_eq(e[NEURON_NQ_ENTRY_TYPE], NEURON_NQ_ERROR);
+	return get32(e) >> 16;
+}
+
+/* Host to both DRAM channels, device to device through the port alias, and back */
+START_TEST(copies)
+{
+	uint8_t *h = f.host + 0x800000;
+
+	fill(h, 300000, 1);
+	copy(&f, &q, HOST(0x800000), 0x123, 60001);
+	ck_assert_int_eq(memcmp(mem(&f, 0x123), h, 60001), 0);
+	copy(&f, &q, 0x123, NEURON_V1_AXI_PORT1 | (NEURON_V1_DRAM1_BASE + 77), 60001);
+	ck_assert_int_eq(memcmp(mem(&f, NEURON_V1_DRAM1_BASE + 77), h, 60001), 0);
+	copy(&f, &q, NEURON_V1_DRAM1_BASE + 77, HOST(0x900000), 60001);
+	ck_assert_int_eq(memcmp(f.host + 0x900000, h, 60001), 0);
+	copy(&f, &q, HOST(0x800000), HOST(0xa00000), 0); /* 0 is 64 KiB */
+	ck_assert_int_eq(memcmp(f.host + 0xa00000, h, K64), 0);
+	ck_assert_uint_eq(f.host[0xa00000 + K64], 0);
+	/* into a core and out of it: 128 KiB a partition, 256 KiB apart */
+	copy(&f, &q, HOST(0x800000), NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE + 0x40000 * 5, 0);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI,
+					  NEURON_V1_TPB_SIZE + 0x40000 * 5 + 40, 8),
+			  get64(h + 40));
+	copy(&f, &q, NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE + 0x40000 * 5, HOST(0xc00000), 0);
+	ck_assert_int_eq(memcmp(f.host + 0xc00000, h, K64), 0);
+	/* PSUM: 16 KiB a partition without a gap */
+	copy(&f, &q, HOST(0x800000), NEURON_V1_TPB_BASE + NEURON_PSUM_OFFSET + 100, 0);
+	copy(&f, &q, NEURON_V1_TPB_BASE + NEURON_PSUM_OFFSET + 100, HOST(0xd00000), 0);
+	ck_assert_int_eq(memcmp(f.host + 0xd00000, h, K64), 0);
+	ck_assert_uint_eq(queue_reg(&f, &q, TX, NEURON_UDMA_Q_HEAD), 8);
+	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_TAIL), 8);
+	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 0);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(0) +
+					  NEURON_PERF_DMA_BYTES, 8),
+			  3 * 60001 + 5 * K64);
+	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 0);
+}
+END_TEST
+
+/* Small copies are done when the doorbell write returns: the driver polls at once */
+START_TEST(synchronous)
+{
+	unsigned int i;
+
+	for (i = 0; i < 1000; i++) {
+		put32(f.host + 0x800000, i);
+		copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
+		ck_assert_uint_eq(get32(f.host + 0x800004), i);
+	}
+	/* 1000 descriptors in a ring of 64: ring ids and indices went round 15 times */
+	ck_assert_uint_eq(queue_reg(&f, &q, TX, NEURON_UDMA_Q_HEAD), 1000 % 64);
+	ck_assert(!stopped());
+}
+END_TEST
+
+START_TEST(ring_in_dram)
+{
+	queue_init(&f, &q, 5, 0, NEURON_V1_AXI_PORT1 | 0x100000, NEURON_V1_DRAM1_BASE + 0x100, 32);
+	put64(f.host + 0x800000, 0x1122334455667788);
+	copy(&f, &q, HOST(0x800000), HOST(0x800010), 8);
+	ck_assert_uint_eq(get64(f.host + 0x800010), 0x1122334455667788);
+}
+END_TEST
+
+/* Doorbells of both halves add up; S2M alone only prefetches; nothing runs without both */
+START_TEST(accumulate)
+{
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		put32(f.host + 0x800000 + 4 * i, i + 1);
+		push(&f, &q, TX, HOST(0x800000 + 4 * i), 4, FIRST | LAST);
+		push(&f, &q, RX, HOST(0x900000 + 4 * i), 4, 0);
+	}
+	doorbell(&f, &q, RX, 2);
+	doorbell(&f, &q, RX, 4);
+	settle(&f);
+	ck_assert_uint_eq(get32(f.host + 0x900000), 0);
+	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 6);
+	doorbell(&f, &q, TX, 3);
+	ck_assert_uint_eq(get32(f.host + 0x900008), 3);
+	ck_assert_uint_eq(get32(f.host + 0x90000c), 0);
+	doorbell(&f, &q, TX, 1);
+	doorbell(&f, &q, TX, 2);
+	for (i = 0; i < 6; i++)
+		ck_assert_uint_eq(get32(f.host + 0x900000 + 4 * i), i + 1);
+}
+END_TEST
+
+/* A packet is a stream: unequal counts on the two sides, RX closed by its end */
+START_TEST(unequal_packets)
+{
+	static const uint32_t tx[] = {1000, 1, 65535, 3000, 7};
+	uint32_t total = 0, i, done;
+	uint64_t seed = 5;
+
+	for (i = 0; i < 5; i++) {
+		fill(f.host + 0x800000 + total, tx[i], seed++);
+		push(&f, &q, TX, HOST(0x800000 + total), tx[i],
+		     (i == 0 ? FIRST : 0) | (i == 4 ? LAST : 0));
+		total += tx[i];
+	}
+	for (done = 0, i = 0; done < total; done += 4096, i++)
+		push(&f, &q, RX, 0x40000 + done, 4096, 0);
+	/* the next packet starts in the next RX descriptor, whatever is left in the last one */
+	push(&f, &q, TX, HOST(0x800000), 16, FIRST | LAST);
+	push(&f, &q, RX, 0x200000, 4096, 0);
+	doorbell(&f, &q, RX, i + 1);
+	doorbell(&f, &q, TX, 6);
+	settle(&f);
+	ck_assert_int_eq(memcmp(mem(&f, 0x40000), f.host + 0x800000, total), 0);
+	ck_assert_int_eq(memcmp(mem(&f, 0x200000), f.host + 0x800000, 16), 0);
+	ck_assert_uint_eq(get32(mem(&f, 0x200010)), 0);
+	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 0);
+	ck_assert(!stopped());
+}
+END_TEST
+
+START_TEST(packet_limits)
+{
+	unsigned int i;
+
+	queue_init(&f, &q, 2, 3, HOST(0x400000), HOST(0x500000), 512);
+	for (i = 0; i < 128; i++)
+		push(&f, &q, TX, HOST(0x800000 + i), 1,
+		     (i == 0 ? FIRST : 0) | (i == 127 ? LAST : 0));
+	push(&f, &q, RX, 0, 128, 0);
+	doorbell(&f, &q, RX, 1);
+	doorbell(&f, &q, TX, 128);
+	settle(&f);
+	ck_assert(!stopped());
+	for (i = 0; i < 129; i++)
+		push(&f, &q, TX, HOST(0x800000 + i), 1,
+		     (i == 0 ? FIRST : 0) | (i == 128 ? LAST : 0));
+	push(&f, &q, RX, 0, 129, 0);
+	doorbell(&f, &q, RX, 1);
+	doorbell(&f, &q, TX, 129);
+	settle(&f);
+	ck_assert(stopped());
+}
+END_TEST
+
+/* A packet waits for descriptors that are rung later, in the middle of both sides */
+START_TEST(packet_in_pieces)
+{
+	fill(f.host + 0x800000, 300, 3);
+	push(&f, &q, TX, HOST(0x800000), 100, FIRST);
+	push(&f, &q, TX, HOST(0x800064), 200, LAST);
+	push(&f, &q, RX, 0x1000, 150, 0);
+	push(&f, &q, RX, 0x1096, 150, 0);
+	doorbell(&f, &q, RX, 1);
+	doorbell(&f, &q, TX, 1);
+	settle(&f);
+	doorbell(&f, &q, TX, 1);
+	settle(&f);
+	ck_assert_int_eq(memcmp(mem(&f, 0x1000), f.host + 0x800000, 150), 0);
+	ck_assert_uint_eq(get32(mem(&f, 0x1096)), 0);
+	doorbell(&f, &q, RX, 1);
+	settle(&f);
+	ck_assert_int_eq(memcmp(mem(&f, 0x1000), f.host + 0x800000, 300), 0);
+}
+END_TEST
+
+/* In order, barrier or not: each copy reads what the one before it wrote */
+START_TEST(order)
+{
+	unsigned int i;
+
+	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x500000), 4096);
+	fill(f.host + 0x800000, 1000, 9);
+	for (i = 0; i < 2000; i++) {
+		uint64_t src = i ? 0x10000 + 1000 * (i - 1) : HOST(0x800000);
+
+		push(&f, &q, TX, src, 1000, FIRST | LAST | (i % 3 ? 0 : NEURON_UDMA_DESC_DMB));
+		push(&f, &q, RX, 0x10000 + 1000 * i, 1000, 0);
+	}
+	doorbell(&f, &q, RX, 2000);
+	doorbell(&f, &q, TX, 2000);
+	settle(&f);
+	ck_assert_int_eq(memcmp(mem(&f, 0x10000 + 1000 * 1999), f.host + 0x800000, 1000), 0);
+}
+END_TEST
+
+struct bad {
+	uint32_t tx_flags, tx_id, rx_id;
+	uint64_t src, dst;
+	uint32_t code;
+};
+
+static const struct bad bad[] = {
+	{FIRST | LAST, 2, 1, HOST(0), 0, NEURON_NERR_DMA_DESC},
+	{FIRST | LAST, 1, 0, HOST(0), 0, NEURON_NERR_DMA_DESC},
+	{LAST, 1, 1, HOST(0), 0, NEURON_NERR_DMA_DESC},
+	{FIRST | LAST, 1, 1, HOST(HOST_SIZE), 0, NEURON_NERR_DMA_ABORT},
+	{FIRST | LAST, 1, 1, 0, HOST(HOST_SIZE - 2), NEURON_NERR_DMA_ABORT},
+	{FIRST | LAST, 1, 1, 0, 0x800000000, NEURON_NERR_DMA_ABORT},
+	{FIRST | LAST, 1, 1, 0, NEURON_V1_WINDOW_EAST, NEURON_NERR_DMA_ABORT},
+	{FIRST | LAST, 1, 1, 0, NEURON_V1_WINDOW_WEST, NEURON_NERR_DMA_ABORT},
+	{FIRST | LAST, 1, 1, 1ull << 48, 0, NEURON_NERR_DMA_ABORT},
+	{FIRST | LAST, 1, 1, ~0ull, 0, NEURON_NERR_DMA_ABORT},
+	{FIRST | LAST, 1, 1, 0, NEURON_V1_TPB_BASE + NEURON_V1_SBUF_PART_SIZE,
+	 NEURON_NERR_DMA_ABORT},
+	{FIRST | LAST, 1, 1, 0, NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC + 2,
+	 NEURON_NERR_DMA_ABORT},
+	/* the mailbox's and reset's doorbell is not a descriptor's to ring */
+	{FIRST | LAST, 1, 1, 0,
+	 NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL,
+	 NEURON_NERR_DMA_ABORT},
+	{FIRST | LAST, 1, 1, 0, NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(0) +
+	 NEURON_UDMA_M2S_Q_SW_CTRL, NEURON_NERR_DMA_ABORT},
+};
+
+/* An error stops its queue, tells the core's error queue, and a queue reset repairs it */
+START_TEST(bad_descriptors)
+{
+	const struct bad *b = &bad[_i];
+
+	error_queue();
+	push(&f, &q, TX, b->src, 4, b->tx_flags);
+	push(&f, &q, RX, b->dst, 4, 0);
+	f.host[0x400003] = (uint8_t)((f.host[0x400003] & ~3u) | b->tx_id);
+	f.host[0x500003] = (uint8_t)((f.host[0x500003] & ~3u) | b->rx_id);
+	doorbell(&f, &q, RX, 1);
+	doorbell(&f, &q, TX, 1);
+	settle(&f);
+	ck_assert(stopped());
+	ck_assert_uint_eq(error_code(0), b->code);
+	ck_assert_uint_eq(get32(f.host + NQ + NEURON_NQ_ENTRY_ID), 2 << 8 | 15);
+	ck_assert_uint_ge(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 1);
+	/* stopped means stopped */
+	put32(f.host + 0x800000, 42);
+	copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
+	settle(&f);
+	ck_assert_uint_eq(get32(f.host + 0x800004), 0);
+	queue_init(&f, &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
+	ck_assert(!stopped());
+	copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
+	ck_assert_uint_eq(get32(f.host + 0x800004), 42);
+}
+END_TEST
+
+START_TEST(bad_rings)
+{
+	static const struct {
+		uint64_t base;
+		uint32_t len;
+	} ring[] = {
+		{HOST(0x400010), 64}, {HOST(0x400000), 24}, {HOST(0x400000), 65},
+		{HOST(HOST_SIZE), 64}, {NEURON_V1_WINDOW_EAST, 64}, {~255ull, 64},
+	};
+
+	q.base[0] = HOST(0x400000);
+	queue_init(&f, &q, 2, 15, ring[_i].base, HOST(0x500000), ring[_i].len);
+	doorbell(&f, &q, RX, 1);
+	doorbell(&f, &q, TX, 1);
+	settle(&f);
+	ck_assert(stopped());
+}
+END_TEST
+
+/* A doorbell beyond the ring is cut: nobody wrote those descriptors */
+START_TEST(overrun)
+{
+	doorbell(&f, &q, RX, 1000);
+	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 64);
+	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 1);
+	doorbell(&f, &q, RX, 0xffffffff);
+	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 64);
+	queue_init(&f, &q, 2, 15, 0, 0, 0);
+	doorbell(&f, &q, RX, 1);
+	doorbell(&f, &q, TX, 1);
+	settle(&f);
+	ck_assert_uint_eq(queue_reg(&f, &q, TX, NEURON_UDMA_Q_STATUS), 0);
+}
+END_TEST
+
+START_TEST(engine_states)
+{
+	uint64_t e = NEURON_V1_APB_UDMA(2);
+
+	put32(f.host + 0x800000, 42);
+	apb_write(&f, e + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_DISABLE);
+	copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
+	settle(&f);
+	ck_assert_uint_eq(get32(f.host + 0x800004), 0);
+	ck_assert_uint_eq(apb_read(&f, e + NEURON_UDMA_M2S_STATE), 0);
+	apb_write(&f, e + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_NORMAL);
+	settle(&f);
+	ck_assert_uint_eq(get32(f.host + 0x800004), 42);
+	/* abort forgets what was rung; the rings stay in step */
+	apb_write(&f, e + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_DISABLE);
+	copy(&f, &q, HOST(0x800000), HOST(0x800008), 4);
+	apb_write(&f, e + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_ABORT);
+	apb_write(&f, e + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_NORMAL);
+	copy(&f, &q, HOST(0x800000), HOST(0x80000c), 4);
+	settle(&f);
+	ck_assert_uint_eq(get32(f.host + 0x800008), 0);
+	ck_assert_uint_eq(get32(f.host + 0x80000c), 42);
+}
+END_TEST
+
+/* Descriptors write semaphores, events and other queues' doorbells */
+START_TEST(words)
+{
+	uint64_t core1 = NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE;
+	struct ring other;
+
+	put32(f.host + 0x800000, 3);
+	copy(&f, &q, HOST(0x800000), core1 + NEURON_V1_TPB_SEM_INC + 4 * 6, 4);
+	copy(&f, &q, HOST(0x800000), core1 + NEURON_V1_TPB_SEM_INC + 4 * 6, 4);
+	copy(&f, &q, HOST(0x800000), core1 + NEURON_V1_TPB_EVENTS + 4 * 9, 4);
+	ck_assert_uint_eq(fwio_read(&f, core1 + NEURON_V1_TPB_SEM_READ + 4 * 6), 6);
+	ck_assert_uint_eq(fwio_read(&f, core1 + NEURON_V1_TPB_EVENTS + 4 * 9), 3);
+	settle(&f);
+	/* semaphores read by a descriptor */
+	copy(&f, &q, core1 + NEURON_V1_TPB_SEM_READ + 4 * 6, HOST(0x800010), 4);
+	ck_assert_uint_eq(get32(f.host + 0x800010), 6);
+
+	queue_init(&f, &other, 7, 1, HOST(0x600000), HOST(0x610000), 32);
+	push(&f, &other, TX, HOST(0x800000), 4, FIRST | LAST);
+	push(&f, &other, RX, HOST(0x800020), 4, 0);
+	put32(f.host + 0x800004, 1);
+	copy(&f, &q, HOST(0x800004), NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(7) +
+	     NEURON_UDMA_S2M_Q(1) + NEURON_UDMA_Q_TAIL_INC, 4);
+	copy(&f, &q, HOST(0x800004), NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(7) +
+	     NEURON_UDMA_M2S_Q(1) + NEURON_UDMA_Q_TAIL_INC, 4);
+	settle(&f);
+	ck_assert_uint_eq(get32(f.host + 0x800020), 3);
+}
+END_TEST
+
+/* More than one MMIO write may do itself */
+START_TEST(big)
+{
+	unsigned int i;
+
+	fill(f.host + 0x1000000, 16 << 20, 11);
+	queue_init(&f, &q, 2, 15, HOST(0x400000), HOST(0x500000), 1024);
+	for (i = 0; i < 256; i++) {
+		push(&f, &q, TX, HOST(0x1000000 + i * K64), 0, FIRST | LAST);
+		push(&f, &q, RX, 0x7000000 + i * (uint64_t)K64, 0, 0);
+	}
+	doorbell(&f, &q, RX, 256);
+	doorbell(&f, &q, TX, 256);
+	settle(&f);
+	ck_assert_int_eq(memcmp(mem(&f, 0x7000000), f.host + 0x1000000, 16 << 20), 0);
+}
+END_TEST
+
+/* The ordered register writes of the public driver, with its descriptors (tests/data/udma) */
+START_TEST(driver_trace)
+{
+	FILE *in = fopen(UDMA_TRACE, "r");
+	uint64_t engine = NEURON_V1_APB_UDMA(2);
+	unsigned int writes = 0, n, off, v, w[4], i;
+	char line[256], half;
+
+	ck_assert_ptr_nonnull(in);
+	fill(f.host + 0x100000, 0x10064, 21);
+	put32(f.host + 0x200000, 0xabcdef01);
+	/* descriptors first: the trace lists them after the doorbells that start them */
+	while (fgets(line, sizeof(line), in)) {
+		if (sscanf(line, "%cX%u %x %x %x %x", &half, &n, &w[0], &w[1], &w[2], &w[3]) != 6)
+			continue;
+		for (i = 0; i < 4; i++)
+			put32(f.host + (half == 'T' ? 0x12340000 : 0x12360000) % HOST_SIZE +
+				      16 * n + 4 * i,
+			      w[i]);
+	}
+	rewind(in);
+	while (fgets(line, sizeof(line), in)) {
+		if (sscanf(line, "W %x = %x", &off, &v) != 2)
+			continue;
+		/* the example's ring addresses lie beyond the test's host memory */
+		if (off == 0x10028 || off == 0x30028)
+			v %= HOST_SIZE;
+		apb_write(&f, engine + off, v);
+		writes++;
+	}
+	fclose(in);
+	ck_assert_uint_eq(writes, 123 + 14 + 2);
+	ck_assert_uint_eq(get32(f.host + 0x200004), 0xabcdef01);
+	ck_assert_int_eq(memcmp(mem(&f, 0x2000), f.host + 0x100000, 0x10064), 0);
+	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 0);
+	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNIMPLEMENTED), 0);
+	/* what was written reads back through the mailbox; resets have cleared themselves */
+	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x10030), 0x2000);
+	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x100b0), 0);
+	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x30064), 0);
+	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x30020), 0x03030000);
+	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x3c7cc), 0xffffffff);
+	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x3b460), 1);
+	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x380d8), 0xfffff9ff);
+	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x200), 0);
+	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x20200), 0);
+	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x20250), 0);
+}
+END_TEST
+
+/* The escape for software that does not keep ring ids */
+START_TEST(no_ring_ids)
+{
+	struct ncore_chip_config config;
+	unsigned int i;
+
+	ncore_chip_free(f.chip);
+	fixture_config(&f, &config);
+	config.no_ring_id_check = true;
+	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
+	queue_init(&f, &q, 2, 15, HOST(0x400000), HOST(0x500000), 32);
+	for (i = 0; i < 40; i++) {
+		q.id[0] = q.id[1] = i & 3;
+		put32(f.host + 0x800000, i);
+		copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
+		ck_assert_uint_eq(get32(f.host + 0x800004), i);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("udma");
+	TCase *t = tcase_create("all");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, copies);
+	tcase_add_test(t, synchronous);
+	tcase_add_test(t, ring_in_dram);
+	tcase_add_test(t, accumulate);
+	tcase_add_test(t, unequal_packets);
+	tcase_add_test(t, packet_limits);
+	tcase_add_test(t, packet_in_pieces);
+	tcase_add_test(t, order);
+	tcase_add_loop_test(t, bad_descriptors, 0, (int)(sizeof(bad) / sizeof(bad[0])));
+	tcase_add_loop_test(t, bad_rings, 0, 6);
+	tcase_add_test(t, overrun);
+	tcase_add_test(t, engine_states);
+	tcase_add_test(t, words);
+	tcase_add_test(t, big);
+	tcase_add_test(t, driver_trace);
+	tcase_add_test(t, no_ring_ids);
+	suite_add_tcase(s, t);
+	return run_suite(s);
+}
