@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* See run.h: which file goes into which tensor, in rows of one execution's batch. */
+#include "run.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void shape_text(char *out, size_t size, uint8_t dtype, const uint64_t *shape, unsigned int n)
+{
+	size_t pos = (size_t)snprintf(out, size, "%s[", npy_dtype_name(dtype));
+
+	for (unsigned int i = 0; i < n && pos < size; i++)
+		pos += (size_t)snprintf(out + pos, size - pos, "%s%" PRIu64, i ? "," : "",
+					shape[i]);
+	if (pos < size)
+		snprintf(out + pos, size - pos, "]");
+}
+
+/* The model's shape as .npy files have it */
+static bool model_shape(const nrt_tensor_info_t *info, struct npy *npy)
+{
+	if (info->ndim > NPY_MAX_DIMS || !npy_itemsize((uint8_t)info->dtype))
+		return false;
+	npy->dtype = (uint8_t)info->dtype;
+	npy->ndim = info->ndim;
+	for (unsigned int i = 0; i < info->ndim; i++)
+		npy->shape[i] = info->shape[i];
+	npy->size = info->size;
+	return true;
+}
+
+static bool shapes_match(const struct npy *model, const struct npy *file, bool by_rows)
+{
+	if (model->dtype != file->dtype || model->ndim != file->ndim || (by_rows && !model->ndim))
+		return false;
+	for (unsigned int i = by_rows ? 1 : 0; i < model->ndim; i++)
+		if (model->shape[i] != file->shape[i])
+			return false;
+	return true;
+}
+
+static bool bind_input(struct bindings *b, struct binding *item, struct input *in, bool by_rows,
+		       char *why, size_t size)
+{
+	char want[160], got[160];
+	struct npy model;
+
+	if (!model_shape(item->info, &model)) {
+		snprintf(why, size, "input '%s': a type or rank that .npy files do not carry",
+			 item->info->name);
+		return false;
+	}
+	if (!shapes_match(&model, &in->npy, by_rows)) {
+		shape_text(want, sizeof(want), model.dtype, model.shape, model.ndim);
+		shape_text(got, sizeof(got), in->npy.dtype, in->npy.shape, in->npy.ndim);
+		snprintf(why, size, "input '%s': %s holds %s, the model takes %s%s",
+			 item->info->name, in->file, got, want,
+			 by_rows ? " with any number of rows" : "");
+		return false;
+	}
+	item->all = in->npy;
+	if (by_rows) {
+		if (b->rows && (b->rows != in->npy.shape[0] || b->batch != model.shape[0])) {
+			snprintf(why, size, "input '%s': its rows differ from another input's",
+				 item->info->name);
+			return false;
+		}
+		b->rows = in->npy.shape[0];
+		b->batch = model.shape[0];
+	}
+	return true;
+}
+
+static struct input *find_input(struct input *inputs, unsigned int n, const char *name)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (!strcmp(inputs[i].name, name))
+			return &inputs[i];
+	return NULL;
+}
+
+static bool bind_inputs(struct bindings *b, struct input *inputs, unsigned int n, bool by_rows,
+			char *why, size_t size)
+{
+	unsigned int used = 0;
+
+	for (uint64_t i = 0; i < b->info->tensor_count; i++) {
+		struct binding *item = &b->item[i];
+		struct input *in;
+
+		item->info = &b->info->tensor_array[i];
+		if (item->info->usage != NRT_TENSOR_USAGE_INPUT)
+			continue;
+		in = find_input(inputs, n, item->info->name);
+		if (!in) {
+			snprintf(why, size, "input '%s' is missing (--input %s=FILE.npy)",
+				 item->info->name, item->info->name);
+			return false;
+		}
+		used++;
+		if (!bind_input(b, item, in, by_rows, why, size))
+			return false;
+	}
+	for (unsigned int i = 0; used < n && i < n; i++) {
+		uint64_t t;
+
+		for (t = 0; t < b->info->tensor_count; t++)
+			if (b->item[t].info->usage == NRT_TENSOR_USAGE_INPUT &&
+			    !strcmp(b->item[t].info->name, inputs[i].name))
+				break;
+		if (t == b->info->tensor_count) {
+			snprintf(why, size, "the model has no input '%s'", inputs[i].name);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Room for all rows of an output; without --rows that is the tensor itself */
+static bool size_output(struct bindings *b, struct binding *item, bool by_rows)
+{
+	uint64_t row;
+
+	if (!model_shape(item->info, &item->all))
+		return false;
+	if (by_rows) {
+		if (!item->all.ndim || item->all.shape[0] != b->batch)
+			return false;
+		row = item->all.size / b->batch;
+		item->all.shape[0] = b->rows;
+		if (__builtin_mul_overflow(row, b->rows, &item->all.size))
+			return false;
+	}
+	item->all.data = calloc(1, item->all.size ? item->all.size : 1);
+	item->owned = true;
+	return item->all.data;
+}
+
+static bool make_tensors(struct bindings *b, bool by_rows, char *why, size_t size)
+{
+	for (uint64_t i = 0; i < b->info->tensor_count; i++) {
+		struct binding *item = &b->item[i];
+		bool input = item->info->usage == NRT_TENSOR_USAGE_INPUT;
+		NRT_STATUS status;
+
+		if (!input && !size_output(b, item, by_rows)) {
+			snprintf(why, size,
+				 "output '%s': its shape does not follow the inputs' rows",
+				 item->info->name);
+			return false;
+		}
+		status = nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_HOST, -1, item->info->size,
+					     item->info->name, &item->tensor);
+		if (!status)
+			status = nrt_add_tensor_to_tensor_set(input ? b->inputs : b->outputs,
+							      item->info->name, item->tensor);
+		if (status) {
+			snprintf(why, size, "tensor '%s': %s", item->info->name,
+				 nrt_get_status_as_str(status));
+			return false;
+		}
+	}
+	return true;
+}
+
+bool bindings_make(nrt_model_t *model, struct input *inputs, unsigned int ninputs, bool by_rows,
+		   struct bindings *b, char *why, size_t size)
+{
+	memset(b, 0, sizeof(*b));
+	snprintf(why, size, "the model's tensors cannot be read");
+	if (nrt_get_model_tensor_info(model, &b->info))
+		return false;
+	b->item = calloc(b->info->tensor_count ? b->info->tensor_count : 1, sizeof(*b->item));
+	if (!b->item || nrt_allocate_tensor_set(&b->inputs) || nrt_allocate_tensor_set(&b->outputs))
+		return false;
+	if (!bind_inputs(b, inputs, ninputs, by_rows, why, size))
+		return false;
+	if (!b->batch)
+		b->rows = b->batch = 1;
+	return make_tensors(b, by_rows, why, size);
+}
+
+void bindings_free(struct bindings *b)
+{
+	for (uint64_t i = 0; b->item && i < b->info->tensor_count; i++) {
+		if (b->item[i].tensor)
+			nrt_tensor_free(&b->item[i].tensor);
+		if (b->item[i].owned)
+			npy_free(&b->item[i].all);
+	}
+	free(b->item);
+	if (b->inputs)
+		nrt_destroy_tensor_set(&b->inputs);
+	if (b->outputs)
+		nrt_destroy_tensor_set(&b->outputs);
+	if (b->info)
+		nrt_free_model_tensor_info(b->info);
+}
+
+uint64_t bindings_count(const struct bindings *b)
+{
+	return b->rows / b->batch + (b->rows % b->batch != 0);
+}
+
+/* Bytes of execution i in the whole, of one execution's size at most */
+static size_t slice(const struct binding *item, uint64_t i, size_t *offset)
+{
+	size_t one = item->info->size;
+
+	*offset = i * one;
+	return item->all.size - *offset < one ? item->all.size - *offset : one;
+}
+
+NRT_STATUS bindings_load(struct bindings *b, uint64_t i)
+{
+	for (uint64_t t = 0; t < b->info->tensor_count; t++) {
+		struct binding *item = &b->item[t];
+		size_t offset, n = slice(item, i, &offset);
+		NRT_STATUS status;
+
+		if (item->info->usage != NRT_TENSOR_USAGE_INPUT)
+			continue;
+		status = nrt_tensor_write(item->tensor, (char *)item->all.data + offset, 0, n);
+		if (!status && n < item->info->size)
+			status = nrt_tensor_memset(item->tensor, n, 0, item->info->size - n);
+		if (status)
+			return status;
+	}
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS bindings_store(struct bindings *b, uint64_t i)
+{
+	for (uint64_t t = 0; t < b->info->tensor_count; t++) {
+		struct binding *item = &b->item[t];
+		size_t offset, n = slice(item, i, &offset);
+		NRT_STATUS status;
+
+		if (item->info->usage != NRT_TENSOR_USAGE_OUTPUT)
+			continue;
+		status = nrt_tensor_read(item->tensor, (char *)item->all.data + offset, 0, n);
+		if (status)
+			return status;
+	}
+	return NRT_SUCCESS;
+}
+
+int bindings_write(const struct bindings *b, const char *dir, char *why, size_t size)
+{
+	for (uint64_t t = 0; t < b->info->tensor_count; t++) {
+		const struct binding *item = &b->item[t];
+		char *path, *c;
+		int err;
+
+		if (item->info->usage != NRT_TENSOR_USAGE_OUTPUT)
+			continue;
+		if (asprintf(&path, "%s/%s.npy", dir, item->info->name) < 0)
+			return -ENOMEM;
+		for (c = path + strlen(dir) + 1; *c; c++)
+			if (!isalnum((unsigned char)*c) && !strchr("._:-", *c))
+				*c = '_';
+		if (path[strlen(dir) + 1] == '.')
+			path[strlen(dir) + 1] = '_';
+		err = npy_write(path, &item->all);
+		if (err)
+			snprintf(why, size, "%s: %s", path, strerror(-err));
+		free(path);
+		if (err)
+			return err;
+	}
+	return 0;
+}
