@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+/*
+ * From devices to an inventory: libndl for what the driver knows, libpci for the bus, /proc for the
+ * processes. Opens each device only to look, which works while others use it.
+ */
+#include "gather.h"
+#include "host.h"
+#include "pci.h"
+#include "process.h"
+#include "runtime.h"
+
+#include "ndl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIRST_GENERATION 1
+
+static int explain(char *why, size_t size, int err, unsigned index)
+{
+	snprintf(why, size, "/dev/neuron%u: %s", index, strerror(-err));
+	return err;
+}
+
+static int explain_none(char *why, size_t size)
+{
+	unsigned n = ls_pci_count(NULL);
+
+	if (n)
+		snprintf(why, size,
+			 "%u on the PCI bus, but no /dev/neuron0: the neuron module is not "
+			 "loaded",
+			 n);
+	else
+		snprintf(why, size, "none on the PCI bus");
+	return -ENODEV;
+}
+
+static void gather_version(ndl_device_t *dev, struct ls_process *p)
+{
+	size_t size;
+	void *nds;
+
+	if (ndl_nds_open(dev, p->pid, &nds, &size))
+		return;
+	p->runtime = !ls_process_version(nds, size, p->version, sizeof(p->version));
+	ndl_nds_close(dev, p->pid, nds, size);
+}
+
+static int gather_processes(ndl_device_t *dev, struct ls_chip *chip)
+{
+	struct neuron_app_info *apps = NULL;
+	size_t n = 0;
+	int ret;
+
+	ret = ndl_get_all_apps_info(dev, &apps, &n, NEURON_APP_INFO_ALL);
+	if (ret == -ENOTSUP)
+		return 0;
+	for (size_t i = 0; !ret && i < n && chip->n_processes < LS_MAX_PROCESSES; i++) {
+		struct ls_process *p = &chip->processes[chip->n_processes++];
+
+		p->pid = apps[i].pid;
+		ls_process_command("/proc", p->pid, p->command, sizeof(p->command));
+		gather_version(dev, p);
+	}
+	free(apps);
+	return ret;
+}
+
+static int gather_memory(ndl_device_t *dev, struct ls_chip *chip)
+{
+	int ret = ndl_get_dram_size(dev, 0, &chip->channel_bytes);
+	uint64_t size;
+
+	if (ret)
+		return ret;
+	for (chip->channels = 1; !ndl_get_dram_size(dev, chip->channels, &size);)
+		chip->channels++;
+	return 0;
+}
+
+static int gather_open(ndl_device_t *dev, struct ls_chip *chip)
+{
+	uint32_t cores;
+	int ret;
+
+	ret = ndl_get_nc_count(dev, &cores);
+	if (ret)
+		return ret;
+	chip->cores = cores;
+	for (unsigned i = 0; i < dev->connected_device_count && i < LS_MAX_NEIGHBOURS; i++)
+		chip->neighbours[chip->n_neighbours++] = dev->connected_devices[i];
+	ret = ndl_get_links(chip->index, &chip->east, &chip->west);
+	if (ret)
+		return ret;
+	ret = gather_memory(dev, chip);
+	return ret ? ret : gather_processes(dev, chip);
+}
+
+static int gather_chip(struct ls_inventory *inv, struct ls_chip *chip)
+{
+	const ndl_device_init_param_t look = { .initialize_device = false };
+	struct ndl_bdf bdf;
+	ndl_device_t *dev;
+	int ret;
+
+	ret = ndl_get_device_bdf(chip->index, &bdf);
+	if (ret)
+		return ret;
+	snprintf(chip->bdf, sizeof(chip->bdf), "%04x:%02x:%02x.%x", bdf.domain & 0xffff, bdf.bus,
+		 bdf.slot & 0x1f, bdf.func & 7);
+	ret = ndl_open_device(chip->index, &look, &dev);
+	if (ret)
+		return ret;
+	inv->first_generation = dev->device_type == FIRST_GENERATION;
+	ret = gather_open(dev, chip);
+	ndl_close_device(dev);
+	return ret;
+}
+
+int ls_gather(struct ls_inventory *inv, char *why, size_t why_size)
+{
+	int indexes[LS_MAX_CHIPS];
+	int n = ndl_available_devices(indexes, LS_MAX_CHIPS);
+
+	memset(inv, 0, sizeof(*inv));
+	if (n <= 0)
+		return explain_none(why, why_size);
+	for (int i = 0; i < n; i++) {
+		struct ls_chip *chip = &inv->chips[inv->n_chips++];
+		int ret;
+
+		chip->index = indexes[i];
+		ret = gather_chip(inv, chip);
+		if (ret)
+			return explain(why, why_size, ret, chip->index);
+	}
+	ls_pci_locate(NULL, inv->chips, inv->n_chips);
+	snprintf(inv->instance_type, sizeof(inv->instance_type), "%s", ndl_machine_instance());
+	if (!ndl_machine_is_emu())
+		ls_host_instance_id("/sys/class/dmi/id", inv->instance_id,
+				    sizeof(inv->instance_id));
+	if (!geteuid())
+		ls_runtime_ask(&inv->runtime);
+	return 0;
+}

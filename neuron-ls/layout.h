@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The printed forms of an inventory. All write to `out` alone and return 0 or -errno; none asks a
+ * device anything. Called by neuron-ls.c and by the unit tests.
+ */
+#ifndef LS_LAYOUT_H
+#define LS_LAYOUT_H
+
+#include "inventory.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct ls_options {
+	bool wide; /* commands of 80 columns, not 40 */
+	bool all_processes; /* those without a runtime too */
+};
+
+/* The table of the first Inferentia tools (2020). */
+int ls_print_classic(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
+/* The table of the 2.x tools, with its header lines. */
+int ls_print_modern(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
+int ls_print_topology(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
+/* The JSON of the 2.x tools; no newline after the closing bracket. */
+int ls_print_json(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out);
+
+/* The short table above the drawing. */
+int ls_print_chips(const struct ls_inventory *inv, FILE *out);
+
+/* Copies a command, cut to the column's width. */
+void ls_cut_command(const char *command, const struct ls_options *opt, char text[static 81]);
+
+#endif

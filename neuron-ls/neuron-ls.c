@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+/*
+ * neuron-ls: lists the Neuron devices of this machine. Parses the command line, gathers an
+ * inventory, prints it in one of the layouts. Exit status 0, or 1 with one line that says why.
+ */
+#include "gather.h"
+#include "layout.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef int (*print_fn)(const struct ls_inventory *, const struct ls_options *, FILE *);
+
+enum { OPT_FORMAT = 256, OPT_VERSION };
+
+static const struct option long_options[] = {
+	{ "wide", no_argument, NULL, 'w' },
+	{ "show-all-procs", no_argument, NULL, 'a' },
+	{ "topology", no_argument, NULL, 't' },
+	{ "json-output", no_argument, NULL, 'j' },
+	{ "format", required_argument, NULL, OPT_FORMAT },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static const char help[] = "usage: neuron-ls [options]\n"
+			   "Lists the Neuron devices of this machine.\n"
+			   "\n"
+			   "  -w, --wide             show 80 columns of each command, not 40\n"
+			   "  -a, --show-all-procs   show processes without a Neuron runtime too\n"
+			   "  -t, --topology         draw how the devices are connected\n"
+			   "  -j, --json-output      print JSON\n"
+			   "      --format FORMAT    classic (the default on Inf1) or modern\n"
+			   "      --version          print the version\n"
+			   "  -h, --help             print this help\n";
+
+/* Misuse is reported on stdout, as the vendor's tool does. */
+static int misuse(const char *what, const char *arg)
+{
+	printf("%s: %s\n", what, arg);
+	return EXIT_FAILURE;
+}
+
+/* The form that clients parse: error is the last key. */
+static int fatal(const char *msg, const char *error)
+{
+	time_t now = time(NULL);
+	struct tm utc;
+	char text[32];
+
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	fprintf(stderr, "time=\"%s\" level=fatal msg=\"%s\" error=\"%s\"\n", text, msg, error);
+	return EXIT_FAILURE;
+}
+
+static int list(print_fn print, const struct ls_options *opt)
+{
+	static struct ls_inventory inv;
+	char error[256] = "failed to discover Neuron devices: ";
+	size_t used = strlen(error);
+
+	if (ls_gather(&inv, error + used, sizeof(error) - used))
+		return fatal("Failed to load MLA system information", error);
+	if (!print)
+		print = inv.first_generation ? ls_print_classic : ls_print_modern;
+	if (print(&inv, opt, stdout) || fflush(stdout) || ferror(stdout))
+		return fatal("Failed to print", strerror(errno));
+	return EXIT_SUCCESS;
+}
+
+static print_fn find_format(const char *name)
+{
+	if (!strcmp(name, "classic"))
+		return ls_print_classic;
+	return strcmp(name, "modern") ? NULL : ls_print_modern;
+}
+
+int main(int argc, char **argv)
+{
+	struct ls_options opt = { 0 };
+	print_fn table = NULL, other = NULL;
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":watjh", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'w':
+			opt.wide = true;
+			break;
+		case 'a':
+			opt.all_processes = true;
+			break;
+		case 't':
+			other = other == ls_print_json ? other : ls_print_topology;
+			break;
+		case 'j':
+			other = ls_print_json;
+			break;
+		case OPT_FORMAT:
+			table = find_format(optarg);
+			if (!table)
+				return misuse("unknown format", optarg);
+			break;
+		case OPT_VERSION:
+			puts("neuron-ls " NEURON_VERSION);
+			return EXIT_SUCCESS;
+		case 'h':
+			fputs(help, stdout);
+			return EXIT_SUCCESS;
+		case ':':
+			return misuse("flag needs an argument", argv[optind - 1]);
+		default:
+			if (!optopt)
+				return misuse("unknown flag", argv[optind - 1]);
+			return misuse("unknown flag", (char[]){ '-', (char)optopt, '\0' });
+		}
+	}
+	if (optind < argc)
+		return misuse("unexpected argument", argv[optind]);
+	return list(other ? other : table, &opt);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The daemon, asked through its own socket. Called by gather.c. */
+#ifndef LS_RUNTIME_H
+#define LS_RUNTIME_H
+
+#include "inventory.h"
+
+/* The daemon at NEURON_RTD_ADDRESS, or unix:/run/neuron.sock: its address, process and version. All
+ * empty when none answers within a second. */
+void ls_runtime_ask(struct ls_runtime *rt);
+
+#endif
