@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A blocking client of neuron-rtd on the gRPC C core, for our own tools. A client has one
+ * completion queue; calls are started and finished by one thread at a time.
+ */
+#ifndef RTD_CLIENT_H
+#define RTD_CLIENT_H
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+
+struct rtd_client;
+struct rtd_client_call;
+
+/* $NEURON_RTD_ADDRESS or unix:/run/neuron.sock */
+const char *rtd_client_default_address(void);
+/* A bare path is taken as unix:PATH. Never NULL but for memory; nothing is connected yet. */
+struct rtd_client *rtd_client_new(const char *address);
+void rtd_client_free(struct rtd_client *client);
+
+/*
+ * Why the last call failed: "UNAVAILABLE: ..." or "no answer". Until the next call.
+ */
+const char *rtd_client_error(const struct rtd_client *client);
+
+struct rtd_client_method {
+	const char *path; /* "/nrt.nmgr_v1/start" */
+	const ProtobufCMessageDescriptor *response;
+};
+
+/*
+ * One unary call: the answer, to be freed with protobuf_c_message_free_unpacked, or NULL (see
+ * rtd_client_error). timeout_ms 0: no deadline.
+ */
+ProtobufCMessage *rtd_client_call(struct rtd_client *client, const struct rtd_client_method *method,
+				  const ProtobufCMessage *request, unsigned int timeout_ms);
+
+/* Unary calls at once: start returns at once, next gives any finished one */
+int rtd_client_start(struct rtd_client *client, const struct rtd_client_method *method,
+		     const ProtobufCMessage *request, unsigned int timeout_ms, void *data);
+/* The next answer in *response (NULL: the call failed) and its data. false: none under way */
+bool rtd_client_next(struct rtd_client *client, ProtobufCMessage **response, void **data);
+
+/* A client stream: begin, write many, end with the answer */
+struct rtd_client_call *rtd_client_stream(struct rtd_client *client,
+					  const struct rtd_client_method *method);
+int rtd_client_write(struct rtd_client_call *call, const ProtobufCMessage *message);
+ProtobufCMessage *rtd_client_finish(struct rtd_client_call *call); /* frees the call */
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the command line and the JSON files say. Owned by main.c. The keys are those of
+ * runtime-grpc's era: see man/neuron-rtd.8.
+ */
+#ifndef RTD_CONFIG_H
+#define RTD_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RTD_MAX_ENDPOINTS 8
+#define RTD_MAX_DEVICES 64
+#define RTD_DEFAULT_ENDPOINT "unix:/run/neuron.sock"
+#define RTD_CONFIG_DIR "/opt/aws/neuron/config"
+#define RTD_BIN_DIR "/opt/aws/neuron/bin"
+
+struct rtd_config {
+	char *instance;
+	char *endpoints[RTD_MAX_ENDPOINTS];
+	unsigned int nendpoints;
+	uint32_t devices[RTD_MAX_DEVICES];
+	unsigned int ndevices; /* 0: all */
+	bool shmem_enabled;
+	bool drop_capabilities;
+	uint32_t default_timeout_ms, default_ninfer;
+	uint64_t max_neff_size;
+};
+
+struct rtd_config *rtd_config_new(void);
+void rtd_config_free(struct rtd_config *config);
+/* 0 or -errno with a message for people in text */
+int rtd_config_read(struct rtd_config *config, const char *path, char text[256]);
+/* The instance's file NAME.json, beside the configuration file or in the install directories */
+int rtd_config_read_instance(struct rtd_config *config, const char *name, const char *config_path,
+			     char text[256]);
+int rtd_config_add_endpoint(struct rtd_config *config, const char *endpoint);
+/* A unix endpoint's path ("unix:PATH", "unix:///PATH" or a bare path), or NULL: TCP */
+const char *rtd_endpoint_path(const char *endpoint);
+
+#endif

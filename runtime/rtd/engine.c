@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: MIT
+/* The chips through libnrt. NRT statuses become NERR codes here and nowhere else. */
+#include "engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neff.h"
+#include "neuron/hw/inferentia.h"
+#include "neuron/hw/ours.h"
+#include "nrtx.h"
+
+#define MAX_DEVICES 64
+#define BUFFER_ALIGN 4096
+
+struct rtd_engine {
+	unsigned int nc_count, ndevices;
+	struct rtd_device devices[MAX_DEVICES];
+};
+
+struct rtd_program {
+	nrt_model_t *model;
+	nrt_tensor_info_array_t *info;
+	unsigned int ntensors;
+	struct rtd_tensor *tensors;
+	uint32_t nc, nc_count;
+};
+
+struct rtd_slot {
+	struct rtd_program *program;
+	nrt_tensor_set_t *inputs, *outputs;
+	struct slot_tensor {
+		nrt_tensor_t *tensor;
+		void *buffer;
+	} tensors[];
+};
+
+/* ---- errors */
+
+static int nerr_of(NRT_STATUS status)
+{
+	static const struct {
+		NRT_STATUS status;
+		int code;
+	} other[] = {
+		{ NRT_FAIL_HOST_MEM_ALLOC, NERR_RESOURCE },
+		{ NRT_EXEC_UNIT_UNRECOVERABLE, NERR_HW_ERROR },
+		{ NRT_EXEC_BAD_INPUT, NERR_INFER_BAD_INPUT },
+		{ NRT_EXEC_COMPLETED_WITH_NUM_ERR, NERR_INFER_COMPLETED_WITH_NUM_ERR },
+		{ NRT_EXEC_COMPLETED_WITH_ERR, NERR_INFER_COMPLETED_WITH_ERR },
+		{ NRT_EXEC_NC_BUSY, NERR_QUEUE_FULL },
+		{ NRT_EXEC_OOB, NERR_INFER_COMPLETED_WITH_ERR },
+		{ NRT_EXEC_HW_ERR_HBM_UE, NERR_HW_ERROR },
+		{ NRT_EXEC_HW_ERR_NC_UE, NERR_HW_ERROR },
+		{ NRT_EXEC_HW_ERR_DMA_ABORT, NERR_INFER_COMPLETED_WITH_ERR },
+		{ NRT_EXEC_SW_NQ_OVERFLOW, NERR_INFER_COMPLETED_WITH_ERR },
+		{ NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE, NERR_HW_ERROR },
+	};
+
+	if ((status >= NRT_SUCCESS && status <= NRT_QUEUE_FULL) ||
+	    status == NRT_LOAD_NOT_ENOUGH_NC || status == NRT_UNSUPPORTED_NEFF_VERSION)
+		return status; /* the same numbers */
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+		if (other[i].status == status)
+			return other[i].code;
+	return NERR_FAIL;
+}
+
+/* libnrt's lines are outermost first; a daemon's stack is innermost first */
+static void add_reversed(struct rtd_err *err, const char *lines)
+{
+	const char *end = lines + strlen(lines), *start;
+	char line[600];
+
+	while (end > lines) {
+		if (end[-1] == '\n') {
+			end--;
+			continue;
+		}
+		for (start = end; start > lines && start[-1] != '\n'; start--)
+			;
+		snprintf(line, sizeof(line), "%.*s", (int)(end - start), start);
+		rtd_err_lines(err, line);
+		end = start;
+	}
+}
+
+#define engine_fail(err, status, ...) engine_error(err, status, __func__, __VA_ARGS__)
+
+static int engine_error(struct rtd_err *err, NRT_STATUS status, const char *function,
+			const char *what)
+{
+	if (!err->code)
+		err->code = nerr_of(status);
+	add_reversed(err, nrtx_error_details());
+	return rtd_err_add(err, err->code, "TDRV", function, "%s: %s", what,
+			   nrtx_status_text(status));
+}
+
+/* ---- the chips */
+
+static int find_bdf(const struct nrtx_bdf *want)
+{
+	struct nrtx_bdf bdf;
+	uint32_t n;
+
+	if (nrtx_device_count(&n))
+		return -ENODEV;
+	for (uint32_t i = 0; i < n; i++)
+		if (!nrtx_device_bdf(i, &bdf) && bdf.domain == want->domain &&
+		    bdf.bus == want->bus && bdf.slot == want->slot && bdf.func == want->func)
+			return i;
+	return -ENODEV;
+}
+
+int rtd_engine_find_bdf(const char *text)
+{
+	struct nrtx_bdf bdf = { 0 };
+	unsigned int domain, bus, slot, func;
+	char end;
+
+	if (sscanf(text, "%x:%x:%x.%x%c", &domain, &bus, &slot, &func, &end) != 4) {
+		domain = 0;
+		if (sscanf(text, "%x:%x.%x%c", &bus, &slot, &func, &end) != 3)
+			return -EINVAL;
+	}
+	bdf = (struct nrtx_bdf){ domain, bus, slot, func };
+	return find_bdf(&bdf);
+}
+
+/* libnrt takes its cores from the environment, as its own users give them */
+static int choose_cores(const uint32_t *devices, unsigned int n, struct rtd_err *err)
+{
+	uint32_t per_device = 0, count = 0;
+	char range[32];
+
+	if (!n)
+		return 0;
+	for (unsigned int i = 1; i < n; i++)
+		if (devices[i] != devices[i - 1] + 1)
+			return rtd_fail(err, NERR_INVALID, "NMGR",
+					"devices %u and %u are not neighbours in order",
+					devices[i - 1], devices[i]);
+	if (nrtx_cores_per_device(&per_device) || nrtx_device_count(&count) ||
+	    devices[n - 1] >= count)
+		return rtd_fail(err, NERR_FAIL, "TDRV", "Could not open the device index:%u",
+				devices[n - 1]);
+	snprintf(range, sizeof(range), "%u-%u", devices[0] * per_device,
+		 (devices[n - 1] + 1) * per_device - 1);
+	if (setenv("NEURON_RT_VISIBLE_CORES", range, 1))
+		return rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
+	return 0;
+}
+
+static void list_devices(struct rtd_engine *engine)
+{
+	struct rtd_device *device = NULL;
+	struct nrtx_bdf bdf = { 0 };
+	uint32_t index, nc;
+
+	for (unsigned int i = 0; i < engine->nc_count; i++) {
+		if (nrtx_core_location(i, &index, &nc))
+			break;
+		if (!device || device->index != index) {
+			if (engine->ndevices == MAX_DEVICES)
+				break;
+			device = &engine->devices[engine->ndevices++];
+			device->index = index;
+			device->vnc_start = i;
+			nrtx_device_bdf(index, &bdf);
+			snprintf(device->bdf, sizeof(device->bdf), "%04x:%02x:%02x.%x",
+				 bdf.domain & 0xffff, bdf.bus, bdf.slot, bdf.func & 0xf);
+		}
+		device->nc_count++;
+	}
+}
+
+int rtd_engine_open(const uint32_t *devices, unsigned int ndevices, struct rtd_engine **out,
+		    struct rtd_err *err)
+{
+	struct rtd_engine *engine;
+	NRT_STATUS status;
+	uint32_t cores;
+
+	if (choose_cores(devices, ndevices, err))
+		return err->code;
+	status = nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
+	if (status)
+		return engine_fail(err, status, "Failed to initialize devices");
+	engine = calloc(1, sizeof(*engine));
+	status = engine ? nrt_get_visible_nc_count(&cores) : NRT_RESOURCE;
+	if (status || !cores) {
+		engine_fail(err, status ? status : NRT_FAILURE, "No devices specified");
+		free(engine);
+		nrt_close();
+		return err->code;
+	}
+	engine->nc_count = cores;
+	list_devices(engine);
+	*out = engine;
+	return NERR_OK;
+}
+
+void rtd_engine_close(struct rtd_engine *engine)
+{
+	nrt_close();
+	free(engine);
+}
+
+unsigned int rtd_engine_nc_count(const struct rtd_engine *engine)
+{
+	return engine->nc_count;
+}
+
+unsigned int rtd_engine_devices(const struct rtd_engine *engine, const struct rtd_device **devices)
+{
+	*devices = engine->devices;
+	return engine->ndevices;
+}
+
+bool rtd_engine_in_process(void)
+{
+	const char *emu = getenv("NEURON_EMU");
+
+	return emu && *emu;
+}
+
+/* ---- NEFFs and programs */
+
+int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info, struct rtd_err *err)
+{
+	struct neff_header header;
+	struct neff_error error = { 0 };
+	int ret = neff_read_header(neff, size, &header, &error);
+
+	if (ret)
+		return rtd_fail(err, error.version ? NERR_UNSUPPORTED_VERSION : NERR_INVALID, "NMGR",
+				"%s", error.text);
+	memset(info, 0, sizeof(*info));
+	info->major = header.version_major;
+	info->minor = header.version_minor;
+	info->nc_normal = header.num_tpb ? header.num_tpb : 1;
+	for (unsigned int i = 0; i < sizeof(header.tpb_per_node); i++)
+		if (header.tpb_per_node[i] > info->nc_shared)
+			info->nc_shared = header.tpb_per_node[i];
+	if (!info->nc_shared || info->nc_shared > info->nc_normal)
+		info->nc_shared = info->nc_normal;
+	memcpy(info->name, header.name, sizeof(info->name) - 1);
+	for (unsigned int i = 0; i < sizeof(header.uuid); i++)
+		snprintf(info->uuid + 2 * i, 3, "%02x", header.uuid[i]);
+	return NERR_OK;
+}
+
+static NRT_STATUS program_tensors(struct rtd_program *program)
+{
+	NRT_STATUS status = nrt_get_model_tensor_info(program->model, &program->info);
+
+	if (status)
+		return status;
+	program->ntensors = program->info->tensor_count;
+	program->tensors = calloc(program->ntensors + 1, sizeof(*program->tensors));
+	if (!program->tensors)
+		return NRT_RESOURCE;
+	for (unsigned int i = 0; i < program->ntensors; i++) {
+		const nrt_tensor_info_t *from = &program->info->tensor_array[i];
+		struct rtd_tensor *to = &program->tensors[i];
+
+		to->name = from->name;
+		to->output = from->usage == NRT_TENSOR_USAGE_OUTPUT;
+		to->dtype = from->dtype;
+		to->size = from->size;
+		to->ndim = from->ndim < RTD_MAX_DIMS ? from->ndim : RTD_MAX_DIMS;
+		for (unsigned int d = 0; d < to->ndim; d++)
+			to->shape[d] = from->shape[d];
+	}
+	return NRT_SUCCESS;
+}
+
+int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *at,
+		     struct rtd_program **out, struct rtd_err *err)
+{
+	struct nrtx_load_params params = { at->nc, at->nc_count, at->timeout_ms };
+	struct rtd_program *program = calloc(1, sizeof(*program));
+	NRT_STATUS status;
+
+	if (!program)
+		return rtd_fail(err, NERR_RESOURCE, "TDRV", "out of memory");
+	program->nc = at->nc;
+	program->nc_count = at->nc_count;
+	status = nrtx_load(neff, size, &params, &program->model);
+	if (!status)
+		status = program_tensors(program);
+	if (status) {
+		engine_fail(err, status, "load");
+		rtd_program_unload(program);
+		return err->code;
+	}
+	*out = program;
+	return NERR_OK;
+}
+
+void rtd_program_unload(struct rtd_program *program)
+{
+	if (program->info)
+		nrt_free_model_tensor_info(program->info);
+	if (program->model)
+		nrt_unload(program->model);
+	free(program->tensors);
+	free(program);
+}
+
+unsigned int rtd_program_tensors(const struct rtd_program *program, const struct rtd_tensor **list)
+{
+	*list = program->tensors;
+	return program->ntensors;
+}
+
+/* ---- slots */
+
+static NRT_STATUS slot_tensor(struct rtd_slot *slot, unsigned int i)
+{
+	const struct rtd_tensor *tensor = &slot->program->tensors[i];
+	struct slot_tensor *st = &slot->tensors[i];
+	size_t size = tensor->size ? tensor->size : 1;
+	NRT_STATUS status;
+
+	if (posix_memalign(&st->buffer, BUFFER_ALIGN, size)) {
+		st->buffer = NULL;
+		return NRT_RESOURCE;
+	}
+	/* an output that the chip did not write must not show another client's data */
+	memset(st->buffer, 0, size);
+	status = nrt_tensor_allocate_empty(tensor->name, &st->tensor);
+	if (!status)
+		status = nrt_tensor_attach_buffer(st->tensor, st->buffer, tensor->size);
+	if (!status)
+		status = nrt_add_tensor_to_tensor_set(tensor->output ? slot->outputs : slot->inputs,
+						      tensor->name, st->tensor);
+	return status;
+}
+
+int rtd_slot_new(struct rtd_program *program, struct rtd_slot **out, struct rtd_err *err)
+{
+	struct rtd_slot *slot;
+	NRT_STATUS status;
+
+	slot = calloc(1, sizeof(*slot) + program->ntensors * sizeof(slot->tensors[0]));
+	if (!slot)
+		return rtd_fail(err, NERR_RESOURCE, "TDRV", "out of memory");
+	slot->program = program;
+	status = nrt_allocate_tensor_set(&slot->inputs);
+	if (!status)
+		status = nrt_allocate_tensor_set(&slot->outputs);
+	for (unsigned int i = 0; !status && i < program->ntensors; i++)
+		status = slot_tensor(slot, i);
+	if (status) {
+		engine_fail(err, status, "no buffers for an inference");
+		rtd_slot_free(slot);
+		return err->code;
+	}
+	*out = slot;
+	return NERR_OK;
+}
+
+void rtd_slot_free(struct rtd_slot *slot)
+{
+	if (slot->inputs)
+		nrt_destroy_tensor_set(&slot->inputs);
+	if (slot->outputs)
+		nrt_destroy_tensor_set(&slot->outputs);
+	for (unsigned int i = 0; i < slot->program->ntensors; i++) {
+		if (slot->tensors[i].tensor)
+			nrt_tensor_free(&slot->tensors[i].tensor);
+		free(slot->tensors[i].buffer);
+	}
+	free(slot);
+}
+
+void *rtd_slot_buffer(struct rtd_slot *slot, unsigned int tensor)
+{
+	return slot->tensors[tensor].buffer;
+}
+
+/* After these the cores may still be running or stand in the middle of a program */
+static bool needs_reset(int code)
+{
+	return code == NERR_TIMEOUT || code == NERR_HW_ERROR || code == NERR_FAIL ||
+	       code == NERR_INFER_COMPLETED_WITH_ERR;
+}
+
+int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, struct rtd_err *err)
+{
+	struct rtd_program *program = slot->program;
+	NRT_STATUS status = nrt_execute(program->model, slot->inputs, slot->outputs);
+
+	*fatal = false;
+	if (!status)
+		return NERR_OK;
+	engine_fail(err, status, "execute");
+	if (needs_reset(err->code))
+		*fatal = nrtx_reset_cores(program->nc, program->nc_count) != NRT_SUCCESS;
+	return err->code;
+}
+
+/* ---- counters */
+
+int rtd_engine_nc_counters(uint32_t nc, struct rtd_nc_counters *counters)
+{
+	struct nrtx_core_counters from;
+	struct rtd_engine_counters *to[] = {
+		[NEURON_ENG_PE] = &counters->pe,
+		[NEURON_ENG_ACT] = &counters->act,
+		[NEURON_ENG_POOL] = &counters->pool,
+	};
+
+	NRT_STATUS status = nrtx_core_counters(nc, &from);
+
+	if (status)
+		return nerr_of(status);
+	for (unsigned int i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
+		to[i]->idle = from.engine[i].idle_cycles;
+		to[i]->wait = from.engine[i].wait_cycles;
+		to[i]->executed = from.engine[i].insns;
+	}
+	counters->pe_matmul_wait = from.engine[NEURON_ENG_PE].matmul_wait_cycles;
+	counters->pe_matmul_executed = from.engine[NEURON_ENG_PE].matmul_insns;
+	counters->macs = from.macs;
+	counters->time_in_use = from.time_in_use_us;
+	return NERR_OK;
+}
+
+int rtd_engine_hw_counters(struct rtd_engine *engine, uint32_t device,
+			   struct rtd_hw_counters *counters)
+{
+	const uint64_t base = NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM;
+	const uint64_t addr[] = { base + NEURON_MISC_ECC_SRAM, base + NEURON_MISC_ECC_DRAM(0),
+				  base + NEURON_MISC_ECC_DRAM(1) };
+	uint32_t value[3] = { 0 };
+	NRT_STATUS status = nrtx_read_hw_counters(device, addr, value, 3);
+
+	if (status)
+		return nerr_of(status);
+	counters->sram_ecc_uncorr = value[0] & 0xffff;
+	counters->sram_ecc_corr = value[0] >> 16;
+	counters->mem_ecc_uncorr = (value[1] & 0xffff) + (value[2] & 0xffff);
+	counters->mem_ecc_corr = (value[1] >> 16) + (value[2] >> 16);
+	return NERR_OK;
+}
+
+int rtd_engine_memory(struct rtd_engine *engine, uint32_t device, struct rtd_memory_counters *memory)
+{
+	struct nrtx_core_counters from;
+	uint32_t index, nc;
+	NRT_STATUS status;
+
+	memset(memory, 0, sizeof(*memory));
+	for (unsigned int i = 0; i < engine->nc_count; i++) {
+		if (nrtx_core_location(i, &index, &nc) || index != device)
+			continue;
+		status = nrtx_core_counters(i, &from);
+		if (status)
+			return nerr_of(status);
+		memory->host += from.mem_host;
+		/* the first half of a chip's cores works in the first channel */
+		memory->dram[nc >= 2] += from.mem_device;
+	}
+	return NERR_OK;
+}

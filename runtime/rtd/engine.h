@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The chips as the daemon sees them: cores by number, programs with named tensors, one blocking
+ * execution. A thin layer over libnrt (engine.c); the only file here that includes its header.
+ * Any thread; one execution of a program at a time on its first core.
+ */
+#ifndef RTD_ENGINE_H
+#define RTD_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+#define RTD_MAX_DIMS 8
+#define RTD_VERSION_MAJOR 1
+#define RTD_VERSION_MINOR 6
+#define RTD_VERSION "1.6.0.0" /* the interface generation that is spoken; the builds are ours */
+
+struct rtd_engine;  /* the chips */
+struct rtd_program; /* a NEFF loaded on cores */
+struct rtd_slot;    /* buffers for one inference of a program */
+
+struct rtd_device {
+	uint32_t index;
+	char bdf[16]; /* 0000:00:1f.0 */
+	uint32_t nc_count, vnc_start;
+};
+
+struct rtd_tensor {
+	const char *name;
+	bool output;
+	uint32_t dtype;
+	uint64_t size; /* bytes */
+	uint32_t ndim;
+	uint64_t shape[RTD_MAX_DIMS];
+};
+
+/* What the NEFF's header says, before anything is loaded */
+struct rtd_neff_info {
+	uint64_t major, minor;
+	uint32_t nc_normal; /* cores of all nodes */
+	uint32_t nc_shared; /* cores of the largest node */
+	char name[257];
+	char uuid[33];
+};
+
+struct rtd_nc_counters {
+	struct rtd_engine_counters {
+		uint64_t idle, wait, executed;
+	} pe, act, pool;
+	uint64_t pe_matmul_wait, pe_matmul_executed, macs;
+	uint64_t time_in_use; /* microseconds */
+};
+
+struct rtd_hw_counters {
+	uint32_t mem_ecc_corr, mem_ecc_uncorr, sram_ecc_corr, sram_ecc_uncorr;
+};
+
+struct rtd_memory_counters {
+	uint64_t host, dram[2];
+};
+
+/*
+ * Take the chips: devices is an increasing contiguous list of indices, ndevices 0 means all.
+ * On failure the daemon goes on without.
+ */
+int rtd_engine_open(const uint32_t *devices, unsigned int ndevices, struct rtd_engine **engine,
+		    struct rtd_err *err);
+void rtd_engine_close(struct rtd_engine *engine);
+/* The index of the chip at a PCI address (any usual spelling), or -ENODEV; before open */
+int rtd_engine_find_bdf(const char *bdf);
+unsigned int rtd_engine_nc_count(const struct rtd_engine *engine);
+unsigned int rtd_engine_devices(const struct rtd_engine *engine, const struct rtd_device **devices);
+bool rtd_engine_in_process(void);
+
+int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info, struct rtd_err *err);
+
+/* Where a program goes: cores [nc, nc + nc_count); timeout of one execution in milliseconds */
+struct rtd_placement {
+	uint32_t nc, nc_count, timeout_ms;
+};
+/* The NEFF is not needed afterwards */
+int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *placement,
+		     struct rtd_program **program, struct rtd_err *err);
+void rtd_program_unload(struct rtd_program *program);
+unsigned int rtd_program_tensors(const struct rtd_program *program, const struct rtd_tensor **list);
+
+int rtd_slot_new(struct rtd_program *program, struct rtd_slot **slot, struct rtd_err *err);
+void rtd_slot_free(struct rtd_slot *slot);
+void *rtd_slot_buffer(struct rtd_slot *slot, unsigned int tensor); /* index of rtd_program_tensors */
+/*
+ * Run: NERR_OK, NERR_INFER_COMPLETED_WITH_NUM_ERR (outputs are there), or another code. *fatal is
+ * set when the cores could not be brought back and the program cannot run again.
+ */
+int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, struct rtd_err *err);
+
+int rtd_engine_nc_counters(uint32_t nc, struct rtd_nc_counters *counters); /* 0 or a NERR code */
+int rtd_engine_hw_counters(struct rtd_engine *engine, uint32_t device,
+			   struct rtd_hw_counters *counters);
+int rtd_engine_memory(struct rtd_engine *engine, uint32_t device, struct rtd_memory_counters *memory);
+
+#endif

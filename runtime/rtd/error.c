@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/* NERR codes and the stack of detail lines. */
+#include "error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	int code;
+	const char *name;
+} nerr_names[] = {
+	{ NERR_OK, "NERR_OK" },
+	{ NERR_FAIL, "NERR_FAIL" },
+	{ NERR_INVALID, "NERR_INVALID" },
+	{ NERR_INVALID_HANDLE, "NERR_INVALID_HANDLE" },
+	{ NERR_RESOURCE, "NERR_RESOURCE" },
+	{ NERR_TIMEOUT, "NERR_TIMEOUT" },
+	{ NERR_HW_ERROR, "NERR_HW_ERROR" },
+	{ NERR_QUEUE_FULL, "NERR_QUEUE_FULL" },
+	{ NERR_FAILED_STATE, "NERR_FAILED_STATE" },
+	{ NERR_RESOURCE_NC, "NERR_RESOURCE_NC" },
+	{ NERR_UNSUPPORTED_VERSION, "NERR_UNSUPPORTED_VERSION" },
+	{ NERR_INFER_PENDING, "NERR_INFER_PENDING" },
+	{ NERR_INFER_CANCELLED, "NERR_INFER_CANCELLED" },
+	{ NERR_INFER_BAD_INPUT, "NERR_INFER_BAD_INPUT" },
+	{ NERR_INFER_COMPLETED_WITH_NUM_ERR, "NERR_INFER_COMPLETED_WITH_NUM_ERR" },
+	{ NERR_INFER_COMPLETED_WITH_ERR, "NERR_INFER_COMPLETED_WITH_ERR" },
+};
+
+const char *rtd_nerr_name(int code)
+{
+	for (size_t i = 0; i < sizeof(nerr_names) / sizeof(nerr_names[0]); i++)
+		if (nerr_names[i].code == code)
+			return nerr_names[i].name;
+	return "NERR_UNKNOWN";
+}
+
+static void err_append(struct rtd_err *err, const char *line)
+{
+	size_t room = sizeof(err->text) - err->len, n = strlen(line);
+
+	if (err->len && room > 1) {
+		err->text[err->len++] = '\n';
+		room--;
+	}
+	if (n >= room)
+		n = room - 1;
+	memcpy(err->text + err->len, line, n);
+	err->len += n;
+	err->text[err->len] = 0;
+}
+
+int rtd_err_add(struct rtd_err *err, int code, const char *module, const char *function,
+		const char *format, ...)
+{
+	char line[600];
+	va_list args;
+	int n;
+
+	if (!err->code)
+		err->code = code;
+	if (!strncmp(function, "rtd_", 4))
+		function += 4;
+	n = snprintf(line, sizeof(line), "[%s:%s] ", module, function);
+	va_start(args, format);
+	vsnprintf(line + n, sizeof(line) - n, format, args);
+	va_end(args);
+	for (char *p = line; *p; p++)
+		if (*p == '\n')
+			*p = ' ';
+	err_append(err, line);
+	return err->code;
+}
+
+void rtd_err_lines(struct rtd_err *err, const char *lines)
+{
+	if (lines && *lines)
+		err_append(err, lines);
+}

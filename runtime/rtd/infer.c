@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Inferences: posted into a model's slot, executed in order by the group's thread, collected once.
+ * An inference counts against ninfer until it is collected or cancelled.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "log.h"
+#include "rtd.h"
+
+/* ---- slots */
+
+/* Locked on entry and exit of its callers' critical parts only */
+static struct rtd_slot_entry *slot_take(struct rtd *rtd, struct rtd_model *model,
+					struct rtd_err *err)
+{
+	struct rtd_slot_entry *entry;
+
+	pthread_mutex_lock(&rtd->lock);
+	entry = SLIST_FIRST(&model->slots);
+	if (entry)
+		SLIST_REMOVE_HEAD(&model->slots, link);
+	pthread_mutex_unlock(&rtd->lock);
+	if (entry)
+		return entry;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry) {
+		rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
+		return NULL;
+	}
+	if (rtd_slot_new(model->program, &entry->slot, err)) {
+		free(entry);
+		return NULL;
+	}
+	return entry;
+}
+
+/* Locked: the buffers and the reference that kept the model */
+static void slot_put(struct rtd *rtd, struct rtd_infer *infer)
+{
+	struct rtd_model *model = infer->model;
+
+	if (infer->slot)
+		SLIST_INSERT_HEAD(&model->slots, infer->slot, link);
+	infer->slot = NULL;
+	model->refs--;
+	pthread_cond_broadcast(&rtd->idle);
+}
+
+static void outputs_put(struct rtd *rtd, struct rtd_infer *infer)
+{
+	const struct rtd_tensor *tensors;
+	unsigned int n;
+
+	if (!infer->outputs)
+		return;
+	n = rtd_program_tensors(infer->model->program, &tensors);
+	for (unsigned int i = 0; i < n; i++)
+		if (infer->outputs[i])
+			rtd_shm_put(rtd, infer->outputs[i]);
+	free(infer->outputs);
+	infer->outputs = NULL;
+}
+
+void rtd_infer_free(struct rtd *rtd, struct rtd_infer *infer)
+{
+	outputs_put(rtd, infer);
+	pthread_mutex_lock(&rtd->lock);
+	slot_put(rtd, infer);
+	pthread_mutex_unlock(&rtd->lock);
+	free(infer);
+}
+
+/* ---- cookies */
+
+static unsigned int cookie_bucket(uint64_t cookie)
+{
+	return cookie % RTD_COOKIE_BUCKETS;
+}
+
+static struct rtd_infer *cookie_find(struct rtd *rtd, const struct rtd_peer *peer, uint64_t cookie)
+{
+	struct rtd_infer *infer;
+
+	LIST_FOREACH(infer, &rtd->cookies[cookie_bucket(cookie)], hash)
+		if (infer->cookie == cookie && rtd_peer_same(&infer->peer, peer))
+			return infer;
+	return NULL;
+}
+
+/* Not to be guessed, so that a client has only what it posted */
+static uint64_t cookie_new(void)
+{
+	uint64_t cookie = 0;
+
+	while (!cookie)
+		if (getrandom(&cookie, sizeof(cookie), 0) != sizeof(cookie))
+			cookie = rtd_now_ns();
+	return cookie;
+}
+
+/* Locked: out of the tables, into the hands of its waiter */
+static void infer_detach(struct rtd_infer *infer)
+{
+	TAILQ_REMOVE(&infer->model->infers, infer, link);
+	LIST_REMOVE(infer, hash);
+	if (infer->state == RTD_CANCELLED)
+		infer->model->ncancelled--;
+	else
+		infer->model->inflight--;
+}
+
+/* ---- post: inputs */
+
+static const struct rtd_io *find_io(const struct rtd_io *list, unsigned int n, const char *name,
+				    unsigned int *count)
+{
+	const struct rtd_io *found = NULL;
+
+	*count = 0;
+	for (unsigned int i = 0; i < n; i++) {
+		if (!strcmp(list[i].name, name)) {
+			found = &list[i];
+			++*count;
+		}
+	}
+	return found;
+}
+
+static int fill_shm(struct rtd *rtd, const struct rtd_post *post, const struct rtd_tensor *tensor,
+		    const struct rtd_io *io, void *buf, struct rtd_err *err)
+{
+	struct rtd_shm *shm = rtd_shm_get(rtd, post->peer, io->shm);
+	int code = NERR_OK;
+
+	if (!shm)
+		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
+				"Shared memory [%s] of [%s] is not mapped", io->shm, io->name);
+	if (shm->size < tensor->size || rtd_shm_read(shm, buf, tensor->size))
+		code = rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
+				"Invalid data length for [%s], received %llu, expected %llu", io->name,
+				(unsigned long long)shm->size, (unsigned long long)tensor->size);
+	rtd_shm_put(rtd, shm);
+	return code;
+}
+
+static int fill_input(struct rtd *rtd, const struct rtd_post *post, const struct rtd_tensor *tensor,
+		      void *buf, struct rtd_err *err)
+{
+	unsigned int count;
+	const struct rtd_io *io = find_io(post->inputs, post->ninputs, tensor->name, &count);
+
+	if (count != 1)
+		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
+				"ifmap [%s] must be given once, received: %u", tensor->name, count);
+	if (io->shm)
+		return fill_shm(rtd, post, tensor, io, buf, err);
+	if (io->len != tensor->size)
+		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
+				"Invalid data length for [%s], received %zu, expected %llu", io->name,
+				io->len, (unsigned long long)tensor->size);
+	memcpy(buf, io->buf, io->len);
+	return NERR_OK;
+}
+
+/*
+ * Every input must be there. More than the program has are accepted: the compiler may have removed
+ * an input that has no influence, and clients send it all the same.
+ */
+static int fill_inputs(struct rtd *rtd, const struct rtd_post *post, struct rtd_infer *infer,
+		       struct rtd_err *err)
+{
+	const struct rtd_tensor *tensors;
+	unsigned int n = rtd_program_tensors(infer->model->program, &tensors), ninputs = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		ninputs += !tensors[i].output;
+	if (post->ninputs < ninputs)
+		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
+				"Wrong number of ifmaps, expected: %u, received: %u", ninputs,
+				post->ninputs);
+	for (unsigned int i = 0; i < n; i++)
+		if (!tensors[i].output &&
+		    fill_input(rtd, post, &tensors[i], rtd_slot_buffer(infer->slot->slot, i), err))
+			return err->code;
+	return NERR_OK;
+}
+
+/* ---- outputs in shared memory */
+
+static int find_output(struct rtd *rtd, struct rtd_infer *infer, const struct rtd_io *list,
+		       unsigned int n, unsigned int index, struct rtd_err *err)
+{
+	const struct rtd_tensor *tensors, *tensor;
+	const struct rtd_io *io;
+	unsigned int count;
+
+	rtd_program_tensors(infer->model->program, &tensors);
+	tensor = &tensors[index];
+	io = find_io(list, n, tensor->name, &count);
+	if (count != 1 || !io->shm)
+		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
+				"ofmap [%s] must name shared memory once, received: %u",
+				tensor->name, count);
+	infer->outputs[index] = rtd_shm_get(rtd, &infer->peer, io->shm);
+	if (!infer->outputs[index])
+		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
+				"Shared memory [%s] of [%s] is not mapped", io->shm, io->name);
+	if (infer->outputs[index]->size < tensor->size || !infer->outputs[index]->writable)
+		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
+				"Invalid data length for [%s], received %llu, expected %llu%s", io->name,
+				(unsigned long long)infer->outputs[index]->size,
+				(unsigned long long)tensor->size,
+				infer->outputs[index]->writable ? "" : ", mapped read-only");
+	return NERR_OK;
+}
+
+static int find_outputs(struct rtd *rtd, struct rtd_infer *infer, const struct rtd_io *list,
+			unsigned int n, struct rtd_err *err)
+{
+	const struct rtd_tensor *tensors;
+	unsigned int ntensors = rtd_program_tensors(infer->model->program, &tensors);
+
+	if (!n)
+		return NERR_OK;
+	infer->outputs = calloc(ntensors, sizeof(*infer->outputs));
+	if (!infer->outputs)
+		return rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
+	for (unsigned int i = 0; i < ntensors; i++)
+		if (tensors[i].output && find_output(rtd, infer, list, n, i, err))
+			return err->code;
+	return NERR_OK;
+}
+
+static int write_outputs(struct rtd_infer *infer, struct rtd_err *err)
+{
+	const struct rtd_tensor *tensors;
+	unsigned int n = rtd_program_tensors(infer->model->program, &tensors);
+
+	for (unsigned int i = 0; infer->outputs && i < n; i++)
+		if (infer->outputs[i] &&
+		    rtd_shm_write(infer->outputs[i], rtd_slot_buffer(infer->slot->slot, i),
+				  tensors[i].size))
+			return rtd_fail(err, NERR_INFER_COMPLETED_WITH_ERR, "NMGR",
+					"Output [%s] could not be written to its shared memory",
+					tensors[i].name);
+	return NERR_OK;
+}
+
+int rtd_infer_store(struct rtd *rtd, struct rtd_infer *infer, const struct rtd_io *outputs,
+		    unsigned int noutputs)
+{
+	if (infer->outputs || !noutputs || !infer->slot)
+		return NERR_OK;
+	if (find_outputs(rtd, infer, outputs, noutputs, &infer->err))
+		return infer->err.code;
+	return write_outputs(infer, &infer->err);
+}
+
+/* ---- post */
+
+/* Locked */
+static int post_admit(struct rtd *rtd, const struct rtd_post *post, struct rtd_model **out,
+		      struct rtd_err *err)
+{
+	struct rtd_model *model = rtd_model_find(rtd, post->model);
+
+	if (!model || model->dead)
+		return rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find model: %u",
+				post->model);
+	if (model->state == RTD_FAILED)
+		return rtd_fail(err, NERR_FAILED_STATE, "NMGR",
+				"model %u was stopped after an error", post->model);
+	if (model->state != RTD_READY)
+		return rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "model %u is not running",
+				post->model);
+	if (model->inflight >= model->ninfer) {
+		rtd->counters.queue_drop++;
+		return rtd_fail(err, NERR_QUEUE_FULL, "NMGR",
+				"model %u has %u inferences in flight, no more fit", post->model,
+				model->inflight);
+	}
+	model->inflight++;
+	model->refs++;
+	*out = model;
+	return NERR_OK;
+}
+
+static struct rtd_infer *infer_new(const struct rtd_post *post, struct rtd_model *model)
+{
+	struct rtd_infer *infer = calloc(1, sizeof(*infer));
+
+	if (!infer)
+		return NULL;
+	infer->peer = *post->peer;
+	infer->peer.groups = NULL;
+	infer->peer.ngroups = 0;
+	infer->model = model;
+	infer->cookie = cookie_new();
+	infer->done = post->done;
+	infer->done_arg = post->done_arg;
+	infer->posted_ns = rtd_now_ns();
+	return infer;
+}
+
+/* Locked; the model may have been stopped since it was admitted */
+static int infer_queue(struct rtd *rtd, struct rtd_infer *infer, struct rtd_err *err)
+{
+	struct rtd_model *model = infer->model;
+
+	if (model->state != RTD_READY)
+		return rtd_fail(err, NERR_INFER_CANCELLED, "NMGR", "model %u was stopped", model->id);
+	infer->state = RTD_QUEUED;
+	TAILQ_INSERT_TAIL(&model->infers, infer, link);
+	LIST_INSERT_HEAD(&rtd->cookies[cookie_bucket(infer->cookie)], infer, hash);
+	TAILQ_INSERT_TAIL(&model->eg->queue, infer, queue);
+	pthread_cond_signal(&model->eg->work);
+	return NERR_OK;
+}
+
+int rtd_infer_post(struct rtd *rtd, const struct rtd_post *post, uint64_t *cookie,
+		   struct rtd_err *err)
+{
+	struct rtd_model *model = NULL;
+	struct rtd_infer *infer;
+	uint64_t id = 0;
+
+	pthread_mutex_lock(&rtd->lock);
+	post_admit(rtd, post, &model, err);
+	pthread_mutex_unlock(&rtd->lock);
+	if (err->code)
+		return err->code;
+
+	infer = infer_new(post, model);
+	if (infer)
+		infer->slot = slot_take(rtd, model, err);
+	else
+		rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
+	if (!err->code && !fill_inputs(rtd, post, infer, err))
+		find_outputs(rtd, infer, post->outputs, post->noutputs, err);
+
+	pthread_mutex_lock(&rtd->lock);
+	if (!err->code && !infer_queue(rtd, infer, err))
+		id = infer->cookie;
+	if (err->code == NERR_INFER_BAD_INPUT)
+		rtd->counters.bad_input++;
+	if (err->code)
+		model->inflight--;
+	if (err->code && !infer) {
+		model->refs--;
+		pthread_cond_broadcast(&rtd->idle);
+	}
+	pthread_mutex_unlock(&rtd->lock);
+	if (err->code && infer)
+		rtd_infer_free(rtd, infer);
+	if (!err->code)
+		*cookie = id;
+	return err->code;
+}
+
+/* ---- wait */
+
+int rtd_infer_wait(struct rtd *rtd, const struct rtd_peer *peer, uint64_t cookie, bool poll,
+		   rtd_infer_done done, void *arg, struct rtd_err *err)
+{
+	struct rtd_infer *infer;
+	bool now = false;
+
+	pthread_mutex_lock(&rtd->lock);
+	infer = cookie_find(rtd, peer, cookie);
+	if (!infer || infer->done) {
+		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find inference: %llu",
+			 (unsigned long long)cookie);
+	} else if (infer->state == RTD_DONE || infer->state == RTD_CANCELLED) {
+		infer_detach(infer);
+		now = true;
+	} else if (poll) {
+		rtd_fail(err, NERR_INFER_PENDING, "NMGR", "inference %llu is not done",
+			 (unsigned long long)cookie);
+	} else {
+		infer->done = done;
+		infer->done_arg = arg;
+	}
+	pthread_mutex_unlock(&rtd->lock);
+	if (now)
+		done(infer, arg);
+	return err->code;
+}
+
+bool rtd_infer_complete(struct rtd *rtd, const struct rtd_peer *peer, uint64_t cookie)
+{
+	struct rtd_infer *infer;
+	bool complete;
+
+	pthread_mutex_lock(&rtd->lock);
+	infer = cookie_find(rtd, peer, cookie);
+	complete = infer && !infer->done &&
+		   (infer->state == RTD_DONE || infer->state == RTD_CANCELLED);
+	pthread_mutex_unlock(&rtd->lock);
+	return complete;
+}
+
+/* ---- cancel */
+
+/* Locked: a cookie that only remembers that it was cancelled; the oldest are forgotten */
+static void infer_cancelled(struct rtd *rtd, struct rtd_infer *infer)
+{
+	struct rtd_model *model = infer->model;
+	struct rtd_infer *old;
+
+	infer->state = RTD_CANCELLED;
+	infer->err = (struct rtd_err){ 0 };
+	rtd_fail(&infer->err, NERR_INFER_CANCELLED, "NMGR", "model %u was stopped", model->id);
+	model->inflight--;
+	if (infer->slot) {
+		SLIST_INSERT_HEAD(&model->slots, infer->slot, link);
+		infer->slot = NULL;
+	}
+	if (++model->ncancelled <= RTD_MAX_CANCELLED)
+		return;
+	TAILQ_FOREACH(old, &model->infers, link)
+		if (old->state == RTD_CANCELLED && !old->done)
+			break;
+	if (!old)
+		return;
+	TAILQ_REMOVE(&model->infers, old, link);
+	LIST_REMOVE(old, hash);
+	model->ncancelled--;
+	free(old->outputs);
+	free(old);
+}
+
+/* Called with the list of those that have waiters: they are told without the lock */
+static void tell_waiters(struct rtd_infer_list *waited)
+{
+	struct rtd_infer *infer;
+
+	while ((infer = TAILQ_FIRST(waited))) {
+		TAILQ_REMOVE(waited, infer, queue);
+		infer->done(infer, infer->done_arg);
+	}
+}
+
+void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model)
+{
+	struct rtd_infer_list waited = TAILQ_HEAD_INITIALIZER(waited);
+	struct rtd_infer *infer, *next;
+
+	pthread_mutex_lock(&rtd->lock);
+	for (infer = TAILQ_FIRST(&model->infers); infer; infer = next) {
+		next = TAILQ_NEXT(infer, link);
+		if (infer->state == RTD_CANCELLED || infer->state == RTD_RUNNING)
+			continue;
+		if (infer->state == RTD_QUEUED)
+			TAILQ_REMOVE(&model->eg->queue, infer, queue);
+		infer_cancelled(rtd, infer);
+		if (infer->done) {
+			infer_detach(infer);
+			TAILQ_INSERT_TAIL(&waited, infer, queue);
+		}
+	}
+	pthread_mutex_unlock(&rtd->lock);
+	tell_waiters(&waited);
+}
+
+/* ---- the worker */
+
+/* Locked */
+static void count_result(struct rtd *rtd, int code)
+{
+	struct rtd_counters *c = &rtd->counters;
+
+	c->infer++;
+	switch (code) {
+	case NERR_OK:
+		c->ok++;
+		break;
+	case NERR_INFER_COMPLETED_WITH_NUM_ERR:
+		c->num_err++;
+		c->err_numerical++;
+		break;
+	case NERR_INFER_COMPLETED_WITH_ERR:
+		c->with_err++;
+		c->err_model++;
+		break;
+	case NERR_TIMEOUT:
+		c->timeout++;
+		c->err_transient++;
+		break;
+	case NERR_HW_ERROR:
+		c->unknown++;
+		c->err_hw++;
+		break;
+	default:
+		c->unknown++;
+		c->err_rt++;
+		break;
+	}
+}
+
+/* Locked on entry and on return. A result of a model that was stopped meanwhile is dropped. */
+static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, uint64_t begun)
+{
+	struct rtd_model *model = infer->model;
+	struct rtd_eg *eg = model->eg;
+	uint64_t now = rtd_now_ns();
+	bool told = false;
+
+	count_result(rtd, infer->err.code);
+	model->infer_count++;
+	rtd_metric_add(rtd, RTD_METRIC_INFER_ON_CHIP, (now - begun) / 1e9);
+	rtd_metric_add(rtd, RTD_METRIC_INFER, (now - infer->posted_ns) / 1e9);
+	infer->state = RTD_DONE;
+	if (model->state != RTD_READY && model->state != RTD_FAILED)
+		infer_cancelled(rtd, infer);
+	if (fatal && model->state == RTD_READY) {
+		model->state = RTD_FAILED;
+		eg->running = NULL;
+	}
+	if (infer->done) {
+		infer_detach(infer);
+		told = true;
+	}
+	pthread_mutex_unlock(&rtd->lock);
+	if (told)
+		infer->done(infer, infer->done_arg);
+	if (fatal)
+		rtd_infer_cancel_model(rtd, model);
+	pthread_mutex_lock(&rtd->lock);
+	eg->current = NULL;
+	pthread_cond_broadcast(&eg->idle);
+}
+
+static void worker_execute(struct rtd *rtd, struct rtd_infer *infer)
+{
+	uint64_t begun = rtd_now_ns();
+	bool fatal = false;
+	int code;
+
+	pthread_mutex_unlock(&rtd->lock);
+	code = rtd_slot_execute(infer->slot->slot, &fatal, &infer->err);
+	if (code == NERR_OK || code == NERR_INFER_COMPLETED_WITH_NUM_ERR)
+		write_outputs(infer, &infer->err);
+	else
+		rtd_error("NMGR", "model %u: Inference completed with err: %d", infer->model->id,
+			  code);
+	pthread_mutex_lock(&rtd->lock);
+	worker_finish(rtd, infer, fatal, begun);
+}
+
+static void *worker_thread(void *arg)
+{
+	struct rtd_eg *eg = arg;
+	struct rtd *rtd = eg->rtd;
+	struct rtd_infer *infer;
+
+	pthread_mutex_lock(&rtd->lock);
+	while (!eg->end) {
+		infer = TAILQ_FIRST(&eg->queue);
+		if (!infer) {
+			pthread_cond_wait(&eg->work, &rtd->lock);
+			continue;
+		}
+		TAILQ_REMOVE(&eg->queue, infer, queue);
+		infer->state = RTD_RUNNING;
+		eg->current = infer;
+		worker_execute(rtd, infer);
+	}
+	pthread_mutex_unlock(&rtd->lock);
+	return NULL;
+}
+
+int rtd_infer_worker_start(struct rtd *rtd, struct rtd_eg *eg)
+{
+	eg->rtd = rtd;
+	return -pthread_create(&eg->thread, NULL, worker_thread, eg);
+}

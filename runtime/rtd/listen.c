@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/* Unix sockets with credentials. */
+#include "listen.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "peer.h"
+#include "server.h"
+
+static int address_of(const char *path, struct sockaddr_un *address)
+{
+	memset(address, 0, sizeof(*address));
+	address->sun_family = AF_UNIX;
+	if (!*path || strlen(path) >= sizeof(address->sun_path))
+		return -ENAMETOOLONG;
+	strcpy(address->sun_path, path);
+	return 0;
+}
+
+/* 0: nobody there (the path may be stale); -EADDRINUSE: someone answers, or it is no socket */
+static int probe(const char *path)
+{
+	struct sockaddr_un address;
+	struct stat st;
+	int fd, err = address_of(path, &address);
+
+	if (err || lstat(path, &st))
+		return err;
+	if (!S_ISSOCK(st.st_mode))
+		return -EADDRINUSE;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	err = connect(fd, (struct sockaddr *)&address, sizeof(address)) ? errno : 0;
+	close(fd);
+	return err == ECONNREFUSED || err == ENOENT ? 0 : -EADDRINUSE;
+}
+
+static int bind_listen(int fd, const char *temporary)
+{
+	struct sockaddr_un address;
+	int err = address_of(temporary, &address);
+
+	if (err)
+		return err;
+	unlink(temporary);
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)))
+		return -errno;
+	if (chmod(temporary, 0666) || listen(fd, SOMAXCONN))
+		return -errno;
+	return 0;
+}
+
+int rtd_listen_open(const char *path)
+{
+	struct sockaddr_un address;
+	char temporary[sizeof(address.sun_path) + 16];
+	int fd, err = probe(path);
+
+	if (err)
+		return err;
+	snprintf(temporary, sizeof(temporary), "%s.%d", path, (int)getpid());
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	err = bind_listen(fd, temporary);
+	if (!err && rename(temporary, path))
+		err = -errno;
+	if (err) {
+		unlink(temporary);
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+int rtd_listen_accept(int fd, struct rtd_server *server)
+{
+	struct rtd_peer peer;
+	int conn;
+
+	for (;;) {
+		conn = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (conn < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return 0;
+		if (conn < 0 && (errno == ECONNABORTED || errno == EINTR))
+			continue;
+		if (conn < 0)
+			return -errno;
+		if (rtd_peer_read(conn, &peer)) {
+			rtd_error("NRTD", "no credentials of a connection: %s", strerror(errno));
+			close(conn);
+			continue;
+		}
+		rtd_server_add(server, conn, &peer);
+	}
+}
+
+void rtd_listen_close(int fd, const char *path)
+{
+	close(fd);
+	/* another daemon may have taken the path meanwhile: it would answer */
+	if (!probe(path))
+		unlink(path);
+}

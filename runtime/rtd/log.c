@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+/* The daemon's log: one formatted line to syslog and, if asked, to stderr by one write. */
+#include "log.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+static int log_level = RTD_LOG_INFO;
+static bool log_console;
+static atomic_uint_fast64_t log_errors, log_warnings;
+
+void rtd_log_open(int level, bool console)
+{
+	log_level = level;
+	log_console = console;
+	openlog("nrtd", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+}
+
+void rtd_log_close(void)
+{
+	closelog();
+}
+
+void rtd_log_count(uint64_t *errors, uint64_t *warnings)
+{
+	*errors = log_errors;
+	*warnings = log_warnings;
+}
+
+static int log_priority(enum rtd_log_level level)
+{
+	static const int priority[] = {
+		[RTD_LOG_FATAL] = LOG_ALERT,	 [RTD_LOG_CRITICAL] = LOG_CRIT,
+		[RTD_LOG_ERROR] = LOG_ERR,	 [RTD_LOG_WARNING] = LOG_WARNING,
+		[RTD_LOG_INFO] = LOG_INFO,	 [RTD_LOG_DEBUG] = LOG_DEBUG,
+		[RTD_LOG_TRACE] = LOG_DEBUG,
+	};
+
+	return priority[level];
+}
+
+/* What a client named may stand in a line: nothing of it may end the line or move the cursor */
+static void log_clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = ' ';
+}
+
+void rtd_log_line(enum rtd_log_level level, const char *module, const char *function,
+		  const char *format, ...)
+{
+	char text[1024], line[1200];
+	va_list args;
+	int n;
+
+	if (level == RTD_LOG_ERROR)
+		log_errors++;
+	else if (level == RTD_LOG_WARNING)
+		log_warnings++;
+	if ((int)level > log_level)
+		return;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	log_clean(text);
+
+	if (!strncmp(function, "rtd_", 4))
+		function += 4;
+	syslog(log_priority(level), "[%s:%s] %s", module, function, text);
+	if (!log_console)
+		return;
+	n = snprintf(line, sizeof(line), "nrtd[%d]: [%s:%s] %s\n", (int)getpid(), module, function,
+		     text);
+	if (write(STDERR_FILENO, line, n) < 0)
+		log_console = false;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+/* Every method the daemon answers; a path that is not here gets UNIMPLEMENTED. */
+#include "nrtx.pb-c.h"
+#include "rpc.h"
+
+#define NMGR "/nrt.nmgr_v1/"
+#define NMGRX "/nrtx.nmgr_x/"
+
+#define UNARY(service, name, type, handler, blocks)                                                \
+	{                                                                                          \
+		.path = service name, .kind = RTD_UNARY, .blocking = blocks,                       \
+		.request = &type##__descriptor, .message = handler                                 \
+	}
+
+const struct rtd_method rtd_methods[] = {
+	{ .path = NMGR "load",
+	  .kind = RTD_CLIENT_STREAM,
+	  .blocking = true,
+	  .request = &nrt__load_request__descriptor,
+	  .open = rtd_rpc_load_open,
+	  .message = rtd_rpc_load_message,
+	  .end = rtd_rpc_load_end,
+	  .closed = rtd_rpc_load_closed },
+	{ .path = "/nrt.nmgr_session_manager/session_monitor",
+	  .kind = RTD_BIDI,
+	  .blocking = true,
+	  .request = &nrt__session_monitor_request__descriptor,
+	  .open = rtd_rpc_session_open,
+	  .message = rtd_rpc_session_message,
+	  .end = rtd_rpc_session_end },
+	{ .path = "/nrt.nmgr_stream/infer_stream",
+	  .kind = RTD_BIDI,
+	  .request = &nrt__infer_request__descriptor,
+	  .message = rtd_rpc_infer_stream,
+	  .end = rtd_rpc_infer_stream_end },
+
+	UNARY(NMGR, "infer", nrt__infer_request, rtd_rpc_infer, false),
+	UNARY(NMGR, "infer_post", nrt__infer_request, rtd_rpc_infer_post, false),
+	UNARY(NMGR, "infer_wait", nrt__infer_wait_request, rtd_rpc_infer_wait, false),
+	UNARY(NMGR, "infer_poll", nrt__infer_wait_request, rtd_rpc_infer_poll, false),
+	UNARY(NMGR, "infer_check_completion", nrt__infer_check_completion_request,
+	      rtd_rpc_infer_check, false),
+	UNARY(NMGR, "create_eg", nrt__create_eg_request, rtd_rpc_create_eg, false),
+	UNARY(NMGR, "destroy_eg", nrt__destroy_eg_request, rtd_rpc_destroy_eg, true),
+	UNARY(NMGR, "list_egs", nrt__empty, rtd_rpc_list_egs, false),
+	UNARY(NMGR, "start", nrt__start_request, rtd_rpc_start, true),
+	UNARY(NMGR, "stop", nrt__stop_request, rtd_rpc_stop, true),
+	UNARY(NMGR, "unload", nrt__unload_request, rtd_rpc_unload, true),
+	UNARY(NMGR, "unload_all", nrt__empty, rtd_rpc_unload_all, true),
+	UNARY(NMGR, "shm_map", nrt__shm_map_request, rtd_rpc_shm_map, true),
+	UNARY(NMGR, "shm_unmap", nrt__shm_unmap_request, rtd_rpc_shm_unmap, false),
+	UNARY(NMGR, "get_version", nrt__get_version_request, rtd_rpc_get_version, false),
+	UNARY(NMGR, "read_nc_counters", nrt__read_nc_counters_request, rtd_rpc_nc_counters, true),
+	UNARY(NMGR, "read_nc_time_in_use", nrt__read_nc_time_in_use_request,
+	      rtd_rpc_nc_time_in_use, true),
+	UNARY(NMGR, "read_inference_counters", nrt__empty, rtd_rpc_inference_counters, false),
+	UNARY(NMGR, "read_all_counters", nrt__read_all_counters_request, rtd_rpc_all_counters, true),
+	UNARY(NMGR, "read_all_metrics", nrt__read_all_metrics_request, rtd_rpc_all_metrics, false),
+	UNARY(NMGR, "get_hw_counters", nrt__get_hw_counters_request, rtd_rpc_hw_counters, true),
+	UNARY(NMGR, "get_all_hw_counters", nrt__empty, rtd_rpc_all_hw_counters, true),
+
+	UNARY(NMGRX, "describe_daemon", nrtx__describe_daemon_request, rtd_rpc_describe_daemon,
+	      false),
+	UNARY(NMGRX, "list_models", nrtx__list_models_request, rtd_rpc_list_models, false),
+	UNARY(NMGRX, "describe_model", nrtx__describe_model_request, rtd_rpc_describe_model, false),
+	UNARY(NMGRX, "list_owners", nrtx__list_owners_request, rtd_rpc_list_owners, false),
+};
+
+const unsigned int rtd_nmethods = sizeof(rtd_methods) / sizeof(rtd_methods[0]);

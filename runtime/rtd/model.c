@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+/* Models: load, start, stop, unload. Each holds its group's control lock while it works. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "rtd.h"
+
+struct rtd_model *rtd_model_find(struct rtd *rtd, uint32_t id)
+{
+	struct rtd_model *model;
+
+	TAILQ_FOREACH(model, &rtd->models, link)
+		if (model->id == id)
+			return model;
+	return NULL;
+}
+
+/* The group of a model, referenced and with its control lock held; NULL with err set */
+static struct rtd_model *control_model(struct rtd *rtd, uint32_t id, struct rtd_err *err)
+{
+	struct rtd_model *model;
+	struct rtd_eg *eg = NULL;
+
+	pthread_mutex_lock(&rtd->lock);
+	model = rtd_model_find(rtd, id);
+	if (model) {
+		eg = model->eg;
+		eg->refs++;
+	}
+	pthread_mutex_unlock(&rtd->lock);
+	if (eg) {
+		pthread_mutex_lock(&eg->control);
+		pthread_mutex_lock(&rtd->lock);
+		model = rtd_model_find(rtd, id); /* it may have gone meanwhile */
+		pthread_mutex_unlock(&rtd->lock);
+		if (model)
+			return model;
+		pthread_mutex_unlock(&eg->control);
+		rtd_eg_put(rtd, eg);
+	}
+	rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find model: %u", id);
+	return NULL;
+}
+
+static void control_done(struct rtd *rtd, struct rtd_eg *eg)
+{
+	pthread_mutex_unlock(&eg->control);
+	rtd_eg_put(rtd, eg);
+}
+
+/* ---- load */
+
+/* Normal mode if the group has cores for every node, else shared if the largest node fits */
+static int load_cores(const struct rtd_eg *eg, const struct rtd_neff_info *info, uint32_t *count,
+		      struct rtd_err *err)
+{
+	if (eg->count < info->nc_shared)
+		return rtd_fail(err, NERR_RESOURCE_NC, "NMGR",
+				"Insufficient number of VNCs: %u, required: %u", eg->count,
+				info->nc_shared);
+	*count = eg->count < info->nc_normal ? info->nc_shared : info->nc_normal;
+	return NERR_OK;
+}
+
+static struct rtd_model *model_new(struct rtd *rtd, const struct rtd_load *load,
+				   const struct rtd_neff_info *info)
+{
+	struct rtd_model *model = calloc(1, sizeof(*model));
+	const struct rtd_config *config = rtd->config;
+
+	if (!model)
+		return NULL;
+	model->info = *info;
+	model->owner = load->owner;
+	model->neff_size = load->size;
+	model->ninfer = load->ninfer ? load->ninfer : config->default_ninfer;
+	if (model->ninfer > RTD_MAX_NINFER)
+		model->ninfer = RTD_MAX_NINFER;
+	model->timeout_ms = load->timeout_ms ? load->timeout_ms : config->default_timeout_ms;
+	model->refs = 1;
+	TAILQ_INIT(&model->infers);
+	SLIST_INIT(&model->slots);
+	return model;
+}
+
+static void count_load(struct rtd *rtd, const struct rtd_model *model, uint32_t ncs)
+{
+	struct rtd_counters *c = &rtd->counters;
+	const struct rtd_neff_info *info = &model->info;
+	bool first = !c->load++;
+
+	if (first || info->major > c->max_major ||
+	    (info->major == c->max_major && info->minor > c->max_minor)) {
+		c->max_major = info->major;
+		c->max_minor = info->minor;
+	}
+	if (first || info->major < c->min_major ||
+	    (info->major == c->min_major && info->minor < c->min_minor)) {
+		c->min_major = info->major;
+		c->min_minor = info->minor;
+	}
+	if (model->neff_size > c->max_size)
+		c->max_size = model->neff_size;
+	if (ncs > c->max_ncs)
+		c->max_ncs = ncs;
+	rtd_metric_add(rtd, RTD_METRIC_SIZE, model->neff_size);
+	rtd_metric_add(rtd, RTD_METRIC_NUM_NC, ncs);
+	rtd_metric_add(rtd, RTD_METRIC_MAJOR, info->major);
+}
+
+/* Control held */
+static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *load,
+		     const struct rtd_neff_info *info, struct rtd_model **out, struct rtd_err *err)
+{
+	uint64_t begun = rtd_now_ns();
+	struct rtd_placement at;
+	struct rtd_model *model;
+	uint32_t count = 0;
+
+	if (load_cores(eg, info, &count, err))
+		return err->code;
+	model = model_new(rtd, load, info);
+	if (!model)
+		return rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
+	at = (struct rtd_placement){ eg->start, count, model->timeout_ms };
+	if (rtd_program_load(load->neff, load->size, &at, &model->program, err)) {
+		free(model);
+		return rtd_fail(err, NERR_FAIL, "NMGR", "Failed to load NN: %s, err: %d",
+				info->name, err->code);
+	}
+	if (count < info->nc_normal)
+		model->ninfer = 1; /* shared cores: no pipeline */
+
+	pthread_mutex_lock(&rtd->lock);
+	model->eg = eg;
+	model->id = rtd->next_model++;
+	eg->nmodels++;
+	rtd->nmodels++;
+	TAILQ_INSERT_TAIL(&rtd->models, model, link);
+	count_load(rtd, model, count);
+	rtd_metric_add(rtd, RTD_METRIC_LOAD, (rtd_now_ns() - begun) / 1e9);
+	pthread_mutex_unlock(&rtd->lock);
+	rtd_info("NMGR", "model %u: %s in group %u, %u NCs", model->id, info->name, eg->id, count);
+	*out = model;
+	return NERR_OK;
+}
+
+static struct rtd_eg *load_group(struct rtd *rtd, const struct rtd_load *load,
+				 const struct rtd_neff_info *info, struct rtd_err *err)
+{
+	struct rtd_eg *eg = NULL;
+
+	if (!load->has_eg) {
+		rtd_eg_create(rtd, info->nc_normal, &load->owner, true, &eg, err);
+		return eg;
+	}
+	pthread_mutex_lock(&rtd->lock);
+	eg = rtd_eg_get(rtd, load->eg);
+	pthread_mutex_unlock(&rtd->lock);
+	if (!eg)
+		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find group: %u", load->eg);
+	return eg;
+}
+
+static int model_start(struct rtd *rtd, struct rtd_model *model, struct rtd_err *err);
+
+int rtd_model_load(struct rtd *rtd, const struct rtd_load *load, uint32_t *id, struct rtd_err *err)
+{
+	struct rtd_model *model = NULL;
+	struct rtd_neff_info info;
+	struct rtd_eg *eg;
+	bool full;
+
+	if (rtd_neff_inspect(load->neff, load->size, &info, err))
+		return err->code;
+	pthread_mutex_lock(&rtd->lock);
+	full = rtd->nmodels >= RTD_MAX_MODELS;
+	pthread_mutex_unlock(&rtd->lock);
+	if (full)
+		return rtd_fail(err, NERR_RESOURCE, "NMGR", "%d models are loaded, no more fit",
+				RTD_MAX_MODELS);
+	eg = load_group(rtd, load, &info, err);
+	if (!eg)
+		return err->code;
+
+	pthread_mutex_lock(&eg->control);
+	if (eg->dead || (eg->implicit && load->has_eg))
+		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "group %u cannot take models", eg->id);
+	else if (!load_into(rtd, eg, load, &info, &model, err) && eg->implicit)
+		model_start(rtd, model, err);
+	pthread_mutex_lock(&rtd->lock);
+	if (!err->code && !rtd_session_live(rtd, load->owner.session))
+		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "the session has ended");
+	pthread_mutex_unlock(&rtd->lock);
+	if (err->code && model)
+		rtd_model_drop(rtd, model);
+	if (err->code && eg->implicit && !load->has_eg)
+		rtd_eg_remove(rtd, eg);
+	if (!err->code)
+		*id = model->id;
+	pthread_mutex_unlock(&eg->control);
+	rtd_eg_put(rtd, eg);
+	return err->code;
+}
+
+/* ---- start and stop */
+
+static int model_start(struct rtd *rtd, struct rtd_model *model, struct rtd_err *err)
+{
+	uint64_t begun = rtd_now_ns();
+	struct rtd_eg *eg = model->eg;
+	int code = NERR_OK;
+
+	pthread_mutex_lock(&rtd->lock);
+	if (eg->running && eg->running != model) {
+		code = rtd_fail(err, NERR_INVALID, "NMGR",
+				"model %u runs in group %u, stop it before starting model %u",
+				eg->running->id, eg->id, model->id);
+	} else if (model->state == RTD_FAILED) {
+		code = rtd_fail(err, NERR_FAILED_STATE, "NMGR",
+				"model %u failed, unload it and load it again", model->id);
+	} else {
+		eg->running = model;
+		model->state = RTD_READY;
+		rtd->counters.start++;
+		rtd_metric_add(rtd, RTD_METRIC_START, (rtd_now_ns() - begun) / 1e9);
+	}
+	pthread_mutex_unlock(&rtd->lock);
+	return code;
+}
+
+int rtd_model_start(struct rtd *rtd, uint32_t id, struct rtd_err *err)
+{
+	struct rtd_model *model = control_model(rtd, id, err);
+	struct rtd_eg *eg;
+
+	if (!model)
+		return err->code;
+	eg = model->eg;
+	model_start(rtd, model, err);
+	control_done(rtd, eg);
+	return err->code;
+}
+
+/* Cancels what waits, lets the inference that executes end, forgets both. Control held. */
+static void model_stop(struct rtd *rtd, struct rtd_model *model)
+{
+	uint64_t begun = rtd_now_ns();
+	struct rtd_eg *eg = model->eg;
+
+	pthread_mutex_lock(&rtd->lock);
+	if (eg->running == model) {
+		eg->running = NULL;
+		rtd->counters.stop++;
+	}
+	if (model->state == RTD_READY)
+		model->state = RTD_STANDBY;
+	pthread_mutex_unlock(&rtd->lock);
+
+	rtd_infer_cancel_model(rtd, model);
+
+	pthread_mutex_lock(&rtd->lock);
+	while (eg->current && eg->current->model == model)
+		pthread_cond_wait(&eg->idle, &rtd->lock);
+	rtd_metric_add(rtd, RTD_METRIC_STOP, (rtd_now_ns() - begun) / 1e9);
+	pthread_mutex_unlock(&rtd->lock);
+}
+
+int rtd_model_stop(struct rtd *rtd, uint32_t id, struct rtd_err *err)
+{
+	struct rtd_model *model = control_model(rtd, id, err);
+	struct rtd_eg *eg;
+
+	if (!model)
+		return err->code;
+	eg = model->eg;
+	model_stop(rtd, model);
+	control_done(rtd, eg);
+	return NERR_OK;
+}
+
+/* ---- unload */
+
+static void forget_infers(struct rtd *rtd, struct rtd_model *model)
+{
+	struct rtd_infer *infer;
+
+	/* all are cancelled: nothing waits for them and they hold no buffer */
+	while ((infer = TAILQ_FIRST(&model->infers))) {
+		TAILQ_REMOVE(&model->infers, infer, link);
+		LIST_REMOVE(infer, hash);
+		free(infer->outputs);
+		free(infer);
+	}
+}
+
+static void free_slots(struct rtd_model *model)
+{
+	struct rtd_slot_entry *entry;
+
+	while ((entry = SLIST_FIRST(&model->slots))) {
+		SLIST_REMOVE_HEAD(&model->slots, link);
+		rtd_slot_free(entry->slot);
+		free(entry);
+	}
+}
+
+void rtd_model_drop(struct rtd *rtd, struct rtd_model *model)
+{
+	uint64_t begun = rtd_now_ns();
+	struct rtd_eg *eg = model->eg;
+
+	model_stop(rtd, model);
+	pthread_mutex_lock(&rtd->lock);
+	model->dead = true;
+	while (model->refs > 1)
+		pthread_cond_wait(&rtd->idle, &rtd->lock);
+	forget_infers(rtd, model);
+	TAILQ_REMOVE(&rtd->models, model, link);
+	rtd->nmodels--;
+	eg->nmodels--;
+	rtd->counters.unload++;
+	pthread_mutex_unlock(&rtd->lock);
+
+	free_slots(model);
+	rtd_program_unload(model->program);
+	rtd_info("NMGR", "model %u unloaded", model->id);
+	free(model);
+	pthread_mutex_lock(&rtd->lock);
+	rtd_metric_add(rtd, RTD_METRIC_UNLOAD, (rtd_now_ns() - begun) / 1e9);
+	pthread_mutex_unlock(&rtd->lock);
+}
+
+int rtd_model_unload(struct rtd *rtd, uint32_t id, struct rtd_err *err)
+{
+	struct rtd_model *model = control_model(rtd, id, err);
+	struct rtd_eg *eg;
+
+	if (!model)
+		return err->code;
+	eg = model->eg;
+	rtd_model_drop(rtd, model);
+	if (eg->implicit)
+		rtd_eg_remove(rtd, eg);
+	control_done(rtd, eg);
+	return NERR_OK;
+}

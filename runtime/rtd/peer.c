@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/* Credentials of a connection, and opening files with them. */
+#include "peer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int peer_groups(int fd, struct rtd_peer *peer)
+{
+	socklen_t len = RTD_PEER_GROUPS * sizeof(gid_t);
+	gid_t *groups = malloc(len);
+
+	if (!groups)
+		return -ENOMEM;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len)) {
+		/* fewer groups only ever take rights away */
+		free(groups);
+		return 0;
+	}
+	peer->groups = groups;
+	peer->ngroups = len / sizeof(gid_t);
+	return 0;
+}
+
+int rtd_peer_read(int fd, struct rtd_peer *peer)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	memset(peer, 0, sizeof(*peer));
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
+		return -errno;
+	peer->local = true;
+	peer->pid = cred.pid;
+	peer->uid = cred.uid;
+	peer->gid = cred.gid;
+	return peer_groups(fd, peer);
+}
+
+bool rtd_peer_same(const struct rtd_peer *a, const struct rtd_peer *b)
+{
+	return a->local == b->local && (!a->local || a->uid == b->uid);
+}
+
+static int open_regular(const char *path, int flags)
+{
+	struct stat st;
+	int fd, err = 0;
+
+	/* a FIFO must not block the daemon, a terminal not become its own */
+	fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (!S_ISREG(st.st_mode))
+		err = -EINVAL;
+	if (err) {
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static bool become(uid_t uid, gid_t gid)
+{
+	setfsgid(gid);
+	setfsuid(uid);
+	return setfsgid(-1) == (int)gid && setfsuid(-1) == (int)uid;
+}
+
+int rtd_peer_open(const struct rtd_peer *peer, const char *path, int flags)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	int own, fd = -EACCES;
+	gid_t *groups;
+
+	if (!peer->local)
+		return -EACCES;
+	if (peer->uid == uid)
+		return open_regular(path, flags);
+
+	own = getgroups(0, NULL);
+	if (own < 0)
+		return -errno;
+	groups = calloc(own + 1, sizeof(gid_t));
+	if (!groups)
+		return -ENOMEM;
+	own = getgroups(own, groups);
+	if (own >= 0 && !syscall(SYS_setgroups, peer->ngroups, peer->groups)) {
+		if (become(peer->uid, peer->gid))
+			fd = open_regular(path, flags);
+		if (!become(uid, gid) || syscall(SYS_setgroups, own, groups))
+			abort(); /* a thread that is someone else must not go on */
+	}
+	free(groups);
+	return fd;
+}

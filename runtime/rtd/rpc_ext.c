@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+/* Package nrtx: the daemon, its models and their owners, for neuron-cli and neuron-ls. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nrtx.pb-c.h"
+#include "rpc.h"
+
+static void ext_status(struct rtd_call *call, Nrtx__Status *status, struct rtd_err *err)
+{
+	Nrt__Status same;
+
+	rtd_rpc_status(call, &same, err);
+	nrtx__status__init(status);
+	status->code = same.code;
+	status->details = same.details;
+}
+
+/* ---- the daemon */
+
+void rtd_rpc_describe_daemon(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	Nrtx__DescribeDaemonResponse resp = NRTX__DESCRIBE_DAEMON_RESPONSE__INIT;
+	Nrtx__DeviceInfo devices[RTD_MAX_DEVICES], *list[RTD_MAX_DEVICES];
+	struct rtd *rtd = rtd_call_rtd(call);
+	const struct rtd_device *from;
+	struct rtd_err err = { 0 };
+	Nrtx__Status status;
+
+	resp.pid = getpid();
+	resp.version = (char *)RTD_VERSION;
+	resp.address = rtd->config->endpoints;
+	resp.n_address = rtd->config->nendpoints;
+	resp.instance = rtd->config->instance ? rtd->config->instance : (char *)"";
+	resp.in_process = rtd_engine_in_process();
+	resp.device = list;
+	if (!rtd_ready(rtd, &err))
+		resp.n_device = rtd_engine_devices(rtd->engine, &from);
+	for (size_t i = 0; i < resp.n_device; i++) {
+		nrtx__device_info__init(&devices[i]);
+		devices[i].index = from[i].index;
+		devices[i].bdf = (char *)from[i].bdf;
+		devices[i].nc_count = from[i].nc_count;
+		devices[i].vnc_start_index = from[i].vnc_start;
+		list[i] = &devices[i];
+	}
+	ext_status(call, &status, &err);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
+}
+
+/* ---- owners */
+
+struct owner_room {
+	Nrtx__Owner owner;
+	char framework[64];
+};
+
+/* Locked */
+static void owner_fill(struct rtd *rtd, const struct rtd_owner *from, struct owner_room *room)
+{
+	struct rtd_session *session;
+
+	nrtx__owner__init(&room->owner);
+	room->owner.pid = from->peer.pid;
+	room->owner.uid = from->peer.uid;
+	room->framework[0] = 0;
+	TAILQ_FOREACH(session, &rtd->sessions, link)
+		if (session->id == from->session)
+			memcpy(room->framework, session->framework, sizeof(room->framework));
+	/* the session id itself is its owner's alone */
+	room->owner.framework = room->framework;
+	room->owner.has_session = from->session != 0;
+}
+
+/* ---- models */
+
+struct model_room {
+	Nrtx__ModelInfo info;
+	struct owner_room owner;
+	char name[257], uuid[33];
+};
+
+/* Locked */
+static void model_fill(struct rtd *rtd, const struct rtd_model *model, struct model_room *room)
+{
+	const struct rtd_device *devices;
+	unsigned int n = rtd_engine_devices(rtd->engine, &devices);
+	Nrtx__ModelInfo *to = &room->info;
+
+	nrtx__model_info__init(to);
+	memcpy(room->name, model->info.name, sizeof(room->name));
+	memcpy(room->uuid, model->info.uuid, sizeof(room->uuid));
+	to->id = model->id;
+	to->name = room->name;
+	to->uuid = room->uuid;
+	to->state = model->state == RTD_READY  ? NRTX__MODEL_STATE__MODEL_READY :
+		    model->state == RTD_FAILED ? NRTX__MODEL_STATE__MODEL_FAILED :
+						 NRTX__MODEL_STATE__MODEL_STANDBY;
+	to->eg = model->eg->id;
+	to->nc_count = model->eg->count < model->info.nc_normal ? model->info.nc_shared :
+								  model->info.nc_normal;
+	to->vnc_start_index = model->eg->start;
+	for (unsigned int i = 0; i < n && model->eg->start >= devices[i].vnc_start; i++) {
+		to->mla_start_index = devices[i].index;
+		to->nc_start_index = model->eg->start - devices[i].vnc_start;
+	}
+	owner_fill(rtd, &model->owner, &room->owner);
+	to->owner = &room->owner.owner;
+	to->ninfer = model->ninfer;
+	to->timeout_ms = model->timeout_ms;
+	to->infer_count = model->infer_count;
+	to->neff_size = model->neff_size;
+}
+
+/* Locked; *list and *rooms are malloc'ed */
+static size_t models_collect(struct rtd *rtd, struct model_room **rooms, Nrtx__ModelInfo ***list)
+{
+	struct rtd_model *model;
+	size_t n = 0;
+
+	*rooms = calloc(rtd->nmodels + 1, sizeof(**rooms));
+	*list = calloc(rtd->nmodels + 1, sizeof(**list));
+	if (!*rooms || !*list)
+		return 0;
+	TAILQ_FOREACH(model, &rtd->models, link) {
+		model_fill(rtd, model, &(*rooms)[n]);
+		(*list)[n] = &(*rooms)[n].info;
+		n++;
+	}
+	return n;
+}
+
+void rtd_rpc_list_models(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	Nrtx__ListModelsResponse resp = NRTX__LIST_MODELS_RESPONSE__INIT;
+	struct rtd *rtd = rtd_call_rtd(call);
+	struct model_room *rooms = NULL;
+	struct rtd_err err = { 0 };
+	Nrtx__Status status;
+
+	if (!rtd_ready(rtd, &err)) {
+		pthread_mutex_lock(&rtd->lock);
+		resp.n_model = models_collect(rtd, &rooms, &resp.model);
+		pthread_mutex_unlock(&rtd->lock);
+		if (!rooms || !resp.model)
+			rtd_fail(&err, NERR_RESOURCE, "NRTD", "out of memory");
+	}
+	ext_status(call, &status, &err);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
+	free(resp.model);
+	free(rooms);
+}
+
+static Nrtx__TensorInfo **tensors_fill(const struct rtd_tensor *from, size_t n)
+{
+	Nrtx__TensorInfo **list = calloc(n + 1, sizeof(*list));
+	Nrtx__TensorInfo *tensors = calloc(n + 1, sizeof(*tensors));
+
+	if (!list || !tensors) {
+		free(list);
+		free(tensors);
+		return NULL;
+	}
+	list[0] = tensors; /* so that an empty list frees it too */
+	for (size_t i = 0; i < n; i++) {
+		nrtx__tensor_info__init(&tensors[i]);
+		tensors[i].name = (char *)from[i].name;
+		tensors[i].usage = from[i].output ? NRTX__USAGE__USAGE_OUTPUT :
+						    NRTX__USAGE__USAGE_INPUT;
+		tensors[i].size = from[i].size;
+		tensors[i].dtype = from[i].dtype;
+		tensors[i].n_shape = from[i].ndim;
+		tensors[i].shape = (uint64_t *)from[i].shape;
+		list[i] = &tensors[i];
+	}
+	return list;
+}
+
+/* A reference keeps the model, its tensors' names too, until the answer is packed */
+void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	uint32_t id = ((const Nrtx__DescribeModelRequest *)message)->id;
+	Nrtx__DescribeModelResponse resp = NRTX__DESCRIBE_MODEL_RESPONSE__INIT;
+	struct rtd *rtd = rtd_call_rtd(call);
+	const struct rtd_tensor *tensors;
+	struct rtd_model *model = NULL;
+	struct model_room room;
+	struct rtd_err err = { 0 };
+	Nrtx__Status status;
+
+	if (!rtd_ready(rtd, &err)) {
+		pthread_mutex_lock(&rtd->lock);
+		model = rtd_model_find(rtd, id);
+		if (model) {
+			model->refs++;
+			model_fill(rtd, model, &room);
+		}
+		pthread_mutex_unlock(&rtd->lock);
+		if (!model)
+			rtd_fail(&err, NERR_INVALID_HANDLE, "NMGR", "Failed to find model: %u", id);
+	}
+	if (model) {
+		resp.model = &room.info;
+		resp.n_tensor = rtd_program_tensors(model->program, &tensors);
+		resp.tensor = tensors_fill(tensors, resp.n_tensor);
+		if (!resp.tensor)
+			resp.n_tensor = 0;
+	}
+	ext_status(call, &status, &err);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
+	if (resp.tensor)
+		free(resp.tensor[0]);
+	free(resp.tensor);
+	if (model) {
+		pthread_mutex_lock(&rtd->lock);
+		model->refs--;
+		pthread_cond_broadcast(&rtd->idle);
+		pthread_mutex_unlock(&rtd->lock);
+	}
+}
+
+void rtd_rpc_list_owners(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	Nrtx__ListOwnersResponse resp = NRTX__LIST_OWNERS_RESPONSE__INIT;
+	struct rtd *rtd = rtd_call_rtd(call);
+	struct rtd_err err = { 0 };
+	Nrtx__EgOwner *egs = NULL;
+	struct owner_room *owners = NULL;
+	Nrtx__Status status;
+	struct rtd_eg *eg;
+	unsigned int n;
+
+	if (!rtd_ready(rtd, &err)) {
+		n = rtd_engine_nc_count(rtd->engine);
+		egs = calloc(n, sizeof(*egs));
+		owners = calloc(n, sizeof(*owners));
+		resp.eg = calloc(n, sizeof(*resp.eg));
+		if (!egs || !owners || !resp.eg)
+			rtd_fail(&err, NERR_RESOURCE, "NRTD", "out of memory");
+	}
+	if (!err.code) {
+		pthread_mutex_lock(&rtd->lock);
+		TAILQ_FOREACH(eg, &rtd->egs, link) {
+			size_t i = resp.n_eg++;
+
+			nrtx__eg_owner__init(&egs[i]);
+			owner_fill(rtd, &eg->owner, &owners[i]);
+			egs[i].eg = eg->id;
+			egs[i].implicit = eg->implicit;
+			egs[i].owner = &owners[i].owner;
+			resp.eg[i] = &egs[i];
+		}
+		pthread_mutex_unlock(&rtd->lock);
+	}
+	ext_status(call, &status, &err);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
+	free(resp.eg);
+	free(owners);
+	free(egs);
+}

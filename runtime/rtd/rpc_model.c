@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+/*
+ * load (a client stream of single fields), start, stop, unload.
+ *
+ * Order in a load stream: h_eg, session_id, neff_size and model_params each at most once and before
+ * the first chunk; neff_size before the first chunk; then chunks, or one neff_file in their place.
+ * A stream that breaks a rule is read to its end and then answered, as its client writes first and
+ * reads last.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rpc.h"
+
+#define UPLOAD_LIMIT (8ull << 30) /* bytes of NEFFs being received at one time, all clients */
+
+struct load_stream {
+	struct rtd_load load;
+	struct rtd_err err;
+	bool has_params, has_size, has_session;
+	uint64_t neff_size;
+	uint8_t *neff;
+	size_t received, room;
+	char *file;
+};
+
+/* Room for what has been announced grows with what really came */
+static int load_reserve(struct rtd *rtd, struct load_stream *s, size_t add)
+{
+	size_t need = s->received + add, room = s->room ? s->room : 1 << 20;
+	uint8_t *p;
+	bool fits;
+
+	if (need <= s->room)
+		return 0;
+	while (room < need)
+		room *= 2;
+	if (room > s->neff_size)
+		room = s->neff_size;
+	pthread_mutex_lock(&rtd->lock);
+	fits = room - s->room <= UPLOAD_LIMIT - rtd->upload_bytes;
+	if (fits)
+		rtd->upload_bytes += room - s->room;
+	pthread_mutex_unlock(&rtd->lock);
+	p = fits ? realloc(s->neff, room) : NULL;
+	if (!p) {
+		if (fits) {
+			pthread_mutex_lock(&rtd->lock);
+			rtd->upload_bytes -= room - s->room;
+			pthread_mutex_unlock(&rtd->lock);
+		}
+		return rtd_fail(&s->err, NERR_RESOURCE, "NMGR",
+				"NEFF upload failed: no host memory for %zu bytes", room);
+	}
+	s->neff = p;
+	s->room = room;
+	return 0;
+}
+
+static void load_release(struct rtd *rtd, struct load_stream *s)
+{
+	pthread_mutex_lock(&rtd->lock);
+	rtd->upload_bytes -= s->room;
+	pthread_mutex_unlock(&rtd->lock);
+	free(s->neff);
+	s->neff = NULL;
+	s->room = 0;
+}
+
+void rtd_rpc_load_open(struct rtd_call *call)
+{
+	struct load_stream *s = calloc(1, sizeof(*s));
+
+	if (s)
+		rtd_ready(rtd_call_rtd(call), &s->err);
+	rtd_call_set_data(call, s);
+}
+
+void rtd_rpc_load_closed(struct rtd_call *call)
+{
+	struct load_stream *s = rtd_call_data(call);
+
+	if (!s)
+		return;
+	load_release(rtd_call_rtd(call), s);
+	free(s->file);
+	free(s);
+}
+
+/* ---- one message each */
+
+static void load_once(struct load_stream *s, bool *seen, const char *field)
+{
+	if (*seen)
+		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: %s given twice", field);
+	else if (s->received || s->file)
+		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: %s after the NEFF",
+			 field);
+	*seen = true;
+}
+
+static void load_params(struct load_stream *s, const Nrt__ModelParams *params)
+{
+	uint64_t ms;
+
+	load_once(s, &s->has_params, "model_params");
+	if (params->ninfer) {
+		s->load.ninfer = params->ninfer->data;
+		if (!s->load.ninfer || s->load.ninfer > RTD_MAX_NINFER)
+			rtd_fail(&s->err, NERR_INVALID, "NMGR", "ninfer %u, expected 1 to %u",
+				 s->load.ninfer, RTD_MAX_NINFER);
+	}
+	if (params->timeout) {
+		ms = params->timeout->data * 1000ull;
+		s->load.timeout_ms = ms > UINT32_MAX ? UINT32_MAX : ms;
+		if (!ms)
+			rtd_fail(&s->err, NERR_INVALID, "NMGR", "timeout 0, expected seconds");
+	}
+}
+
+static void load_size(struct rtd *rtd, struct load_stream *s, uint64_t size)
+{
+	load_once(s, &s->has_size, "neff_size");
+	s->neff_size = size;
+	if (!size || size > rtd->config->max_neff_size)
+		rtd_fail(&s->err, NERR_INVALID, "NMGR",
+			 "Wrong NEFF file size: %llu, expected 1 to %llu", (unsigned long long)size,
+			 (unsigned long long)rtd->config->max_neff_size);
+}
+
+static void load_chunk(struct rtd *rtd, struct load_stream *s, const ProtobufCBinaryData *chunk)
+{
+	if (!s->has_size || s->file)
+		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: %s",
+			 s->file ? "a chunk after neff_file" : "a chunk before neff_size");
+	else if (chunk->len > s->neff_size - s->received)
+		rtd_fail(&s->err, NERR_INVALID, "NMGR",
+			 "Wrong NEFF file size: more than the announced %llu bytes",
+			 (unsigned long long)s->neff_size);
+	else if (chunk->len && !load_reserve(rtd, s, chunk->len)) {
+		memcpy(s->neff + s->received, chunk->data, chunk->len);
+		s->received += chunk->len;
+	}
+}
+
+static void load_file(struct load_stream *s, const char *path)
+{
+	if (s->file || s->received)
+		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: neff_file after %s",
+			 s->file ? "neff_file" : "chunks");
+	else
+		s->file = strdup(path);
+}
+
+static void load_field(struct rtd *rtd, struct load_stream *s, const Nrt__LoadRequest *req)
+{
+	switch (req->content_case) {
+	case NRT__LOAD_REQUEST__CONTENT_H_EG:
+		load_once(s, &s->load.has_eg, "h_eg");
+		s->load.eg = req->h_eg->id;
+		break;
+	case NRT__LOAD_REQUEST__CONTENT_MODEL_PARAMS:
+		load_params(s, req->model_params);
+		break;
+	case NRT__LOAD_REQUEST__CONTENT_NEFF_SIZE:
+		load_size(rtd, s, req->neff_size);
+		break;
+	case NRT__LOAD_REQUEST__CONTENT_NEFF_CHUNK:
+		load_chunk(rtd, s, &req->neff_chunk->chunk);
+		break;
+	case NRT__LOAD_REQUEST__CONTENT_NEFF_FILE:
+		load_file(s, req->neff_file);
+		break;
+	case NRT__LOAD_REQUEST__CONTENT_SESSION_ID:
+		load_once(s, &s->has_session, "session_id");
+		s->load.owner.session = req->session_id;
+		break;
+	default:
+		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: an empty message");
+	}
+}
+
+void rtd_rpc_load_message(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	struct rtd *rtd = rtd_call_rtd(call);
+	struct load_stream *s = rtd_call_data(call);
+
+	if (s && !s->err.code) {
+		load_field(rtd, s, (const void *)message);
+		if (s->err.code)
+			load_release(rtd, s);
+	}
+	rtd_call_next(call);
+}
+
+/* ---- the end */
+
+static int read_whole(int fd, uint8_t *buf, size_t size)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < size) {
+		n = pread(fd, buf + done, size - done, done);
+		if (n <= 0)
+			return -1;
+		done += n;
+	}
+	return 0;
+}
+
+static int load_read_file(struct rtd_call *call, struct load_stream *s)
+{
+	struct rtd *rtd = rtd_call_rtd(call);
+	struct stat st;
+	int fd = rtd_peer_open(rtd_call_peer(call), s->file, O_RDONLY);
+
+	if (fd < 0)
+		return rtd_fail(&s->err, NERR_INVALID, "NMGR",
+				"Failed to open NEFF [%s] as the client: %s", s->file, strerror(-fd));
+	if (fstat(fd, &st) || st.st_size <= 0 || (uint64_t)st.st_size > rtd->config->max_neff_size ||
+	    (s->has_size && s->neff_size != (uint64_t)st.st_size)) {
+		rtd_fail(&s->err, NERR_INVALID, "NMGR", "Wrong NEFF file size: [%s]", s->file);
+	} else {
+		s->neff_size = st.st_size;
+		if (!load_reserve(rtd, s, s->neff_size) && read_whole(fd, s->neff, s->neff_size))
+			rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: [%s]", s->file);
+		s->received = s->neff_size;
+	}
+	close(fd);
+	return s->err.code;
+}
+
+static int load_finish(struct rtd_call *call, struct load_stream *s, uint32_t *id)
+{
+	struct rtd *rtd = rtd_call_rtd(call);
+
+	if (s->err.code)
+		return s->err.code;
+	if (s->file) {
+		if (load_read_file(call, s))
+			return s->err.code;
+	} else if (!s->has_size || s->received != s->neff_size) {
+		return rtd_fail(&s->err, NERR_INVALID, "NMGR",
+				"Wrong NEFF file size: received %zu bytes, expected %llu",
+				s->received, (unsigned long long)s->neff_size);
+	}
+	if (rtd_call_gone(call))
+		return rtd_fail(&s->err, NERR_INFER_CANCELLED, "NMGR", "the client is gone");
+	if (rtd_session_check(rtd, rtd_call_peer(call), s->load.owner.session, &s->err))
+		return s->err.code;
+	s->load.owner = rtd_rpc_owner(call, s->load.owner.session);
+	s->load.neff = s->neff;
+	s->load.size = s->received;
+	return rtd_model_load(rtd, &s->load, id, &s->err);
+}
+
+void rtd_rpc_load_end(struct rtd_call *call)
+{
+	Nrt__LoadResponse resp = NRT__LOAD_RESPONSE__INIT;
+	struct load_stream *s = rtd_call_data(call);
+	struct rtd_err none = { 0 };
+	Nrt__HNn handle = NRT__H_NN__INIT;
+	Nrt__Status status;
+
+	if (!s)
+		rtd_fail(&none, NERR_RESOURCE, "NMGR", "out of memory");
+	else if (!load_finish(call, s, &handle.id))
+		resp.h_nn = &handle;
+	/* nobody will ever know the id */
+	if (resp.h_nn && rtd_call_gone(call))
+		rtd_model_unload(rtd_call_rtd(call), handle.id, &none);
+	rtd_rpc_status(call, &status, s ? &s->err : &none);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
+}
+
+/* ---- start, stop, unload */
+
+static void model_call(struct rtd_call *call, const Nrt__HNn *handle,
+		       int (*act)(struct rtd *, uint32_t, struct rtd_err *), Nrt__Status *status,
+		       struct rtd_err *err)
+{
+	struct rtd *rtd = rtd_call_rtd(call);
+
+	if (!rtd_ready(rtd, err))
+		act(rtd, handle ? handle->id : 0, err);
+	rtd_rpc_status(call, status, err);
+}
+
+void rtd_rpc_start(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	Nrt__StartResponse resp = NRT__START_RESPONSE__INIT;
+	struct rtd_err err = { 0 };
+	Nrt__Status status;
+
+	model_call(call, ((const Nrt__StartRequest *)message)->h_nn, rtd_model_start, &status, &err);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
+}
+
+void rtd_rpc_stop(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	Nrt__StopResponse resp = NRT__STOP_RESPONSE__INIT;
+	struct rtd_err err = { 0 };
+	Nrt__Status status;
+
+	model_call(call, ((const Nrt__StopRequest *)message)->h_nn, rtd_model_stop, &status, &err);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
+}
+
+void rtd_rpc_unload(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	Nrt__UnloadResponse resp = NRT__UNLOAD_RESPONSE__INIT;
+	struct rtd_err err = { 0 };
+	Nrt__Status status;
+
+	model_call(call, ((const Nrt__UnloadRequest *)message)->h_nn, rtd_model_unload, &status, &err);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+/* The daemon's state as a whole: birth, end, and unload_all. */
+#include "rtd.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "log.h"
+
+struct rtd *rtd_new(struct rtd_config *config)
+{
+	struct rtd *rtd = calloc(1, sizeof(*rtd));
+
+	if (!rtd)
+		return NULL;
+	rtd->config = config;
+	rtd->next_eg = 1;
+	rtd->next_model = RTD_FIRST_MODEL_ID;
+	pthread_mutex_init(&rtd->lock, NULL);
+	pthread_cond_init(&rtd->idle, NULL);
+	TAILQ_INIT(&rtd->egs);
+	TAILQ_INIT(&rtd->models);
+	TAILQ_INIT(&rtd->sessions);
+	TAILQ_INIT(&rtd->shms);
+	for (unsigned int i = 0; i < RTD_COOKIE_BUCKETS; i++)
+		LIST_INIT(&rtd->cookies[i]);
+	return rtd;
+}
+
+void rtd_open_chips(struct rtd *rtd)
+{
+	const struct rtd_device *devices;
+	struct rtd_err err = { 0 };
+	unsigned int n;
+
+	if (rtd_engine_open(rtd->config->devices, rtd->config->ndevices, &rtd->engine, &err)) {
+		rtd->init_error = err;
+		rtd->engine = NULL;
+		rtd_error("NRTD", "Failed to initialize devices, error:%d", err.code);
+		return;
+	}
+	n = rtd_engine_devices(rtd->engine, &devices);
+	for (unsigned int i = 0; i < n; i++)
+		rtd_info("TDRV", "Initialized Inferentia: %s", devices[i].bdf);
+}
+
+int rtd_ready(struct rtd *rtd, struct rtd_err *err)
+{
+	if (rtd->closing)
+		return rtd_fail(err, NERR_FAIL, "NRTD", "the daemon is shutting down");
+	if (rtd->engine)
+		return NERR_OK;
+	err->code = NERR_HW_ERROR;
+	rtd_err_lines(err, rtd->init_error.text);
+	return NERR_HW_ERROR;
+}
+
+uint64_t rtd_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+void rtd_metric_add(struct rtd *rtd, unsigned int metric, double value)
+{
+	struct rtd_metric *m = &rtd->metrics[metric];
+	unsigned int at = m->total++ % RTD_METRIC_SAMPLES;
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	m->sample[at].ts_ns = ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	m->sample[at].value = value;
+}
+
+/* One group after the other, until none is left: others may come while one goes */
+int rtd_unload_all(struct rtd *rtd, struct rtd_err *err)
+{
+	struct rtd_eg *eg;
+	uint32_t id;
+
+	for (;;) {
+		pthread_mutex_lock(&rtd->lock);
+		eg = TAILQ_FIRST(&rtd->egs);
+		id = eg ? eg->id : 0;
+		pthread_mutex_unlock(&rtd->lock);
+		if (!id)
+			return NERR_OK;
+		/* another call may have been quicker */
+		*err = (struct rtd_err){ 0 };
+		if (rtd_eg_destroy(rtd, id, true, err) && err->code != NERR_INVALID_HANDLE)
+			return err->code;
+	}
+}
+
+void rtd_close(struct rtd *rtd)
+{
+	struct rtd_err err = { 0 };
+
+	pthread_mutex_lock(&rtd->lock);
+	rtd->closing = true;
+	pthread_mutex_unlock(&rtd->lock);
+	rtd_unload_all(rtd, &err);
+	rtd_shm_drop(rtd, 0);
+}
+
+void rtd_free(struct rtd *rtd)
+{
+	if (rtd->engine)
+		rtd_engine_close(rtd->engine);
+	pthread_cond_destroy(&rtd->idle);
+	pthread_mutex_destroy(&rtd->lock);
+	free(rtd);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The daemon's state, private to runtime/rtd: core groups (EGs), models, inferences, shared memory
+ * and sessions. The rpc_*.c files translate messages into these calls; nothing here knows gRPC.
+ *
+ * Locks, in this order:
+ *   eg->control  one control operation (load, start, stop, unload, destroy) at a time in a group
+ *   rtd->lock    every list, state and count below; never held during a load, an execution, a copy
+ *                of tensor data or a callback
+ * Each group has a thread that executes its queue in order. References keep groups and models in
+ * memory; the lists hold one.
+ */
+#ifndef RTD_RTD_H
+#define RTD_RTD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "config.h"
+#include "engine.h"
+#include "error.h"
+#include "peer.h"
+
+#define RTD_FIRST_MODEL_ID 10001u
+#define RTD_MAX_MODELS 1024
+#define RTD_MAX_SESSIONS 1024
+#define RTD_MAX_NINFER 1024
+#define RTD_MAX_SHM 16384     /* regions of all clients */
+#define RTD_MAX_SHM_UID 8192  /* of one user */
+#define RTD_MAX_CANCELLED 1024 /* cancelled cookies a model remembers */
+#define RTD_COOKIE_BUCKETS 1024
+#define RTD_METRIC_SAMPLES 1024
+
+struct rtd_owner {
+	struct rtd_peer peer; /* without its groups */
+	uint64_t session;     /* 0: not tracked */
+};
+
+struct rtd_infer;
+TAILQ_HEAD(rtd_infer_list, rtd_infer);
+
+struct rtd_eg {
+	TAILQ_ENTRY(rtd_eg) link;
+	uint32_t id, start, count;
+	bool implicit, dead;
+	unsigned int refs, nmodels;
+	struct rtd_owner owner;
+	struct rtd_model *running;
+	pthread_mutex_t control;
+	/* the worker */
+	struct rtd *rtd;
+	pthread_t thread;
+	pthread_cond_t work, idle;
+	struct rtd_infer_list queue;
+	struct rtd_infer *current;
+	bool end;
+};
+
+enum rtd_model_state { RTD_STANDBY, RTD_READY, RTD_FAILED };
+
+struct rtd_slot_entry {
+	SLIST_ENTRY(rtd_slot_entry) link;
+	struct rtd_slot *slot;
+};
+
+struct rtd_model {
+	TAILQ_ENTRY(rtd_model) link;
+	uint32_t id;
+	struct rtd_eg *eg;
+	struct rtd_program *program;
+	enum rtd_model_state state;
+	struct rtd_owner owner;
+	struct rtd_neff_info info;
+	uint64_t neff_size, infer_count;
+	uint32_t ninfer, timeout_ms;
+	bool dead;
+	unsigned int refs;	   /* the list's, and one for each slot in use */
+	unsigned int inflight;	   /* posted and not collected */
+	unsigned int ncancelled;
+	struct rtd_infer_list infers; /* with a cookie, oldest first */
+	SLIST_HEAD(, rtd_slot_entry) slots;
+};
+
+enum rtd_infer_state { RTD_QUEUED, RTD_RUNNING, RTD_DONE, RTD_CANCELLED };
+
+/* A named place for a tensor's bytes: inline bytes or a shared memory region */
+struct rtd_io {
+	const char *name;
+	const void *buf;
+	size_t len;
+	const char *shm; /* NULL: inline */
+};
+
+typedef void (*rtd_infer_done)(struct rtd_infer *infer, void *arg);
+
+struct rtd_infer {
+	TAILQ_ENTRY(rtd_infer) link;  /* the model's list */
+	TAILQ_ENTRY(rtd_infer) queue; /* the group's queue */
+	LIST_ENTRY(rtd_infer) hash;
+	uint64_t cookie;
+	struct rtd_peer peer; /* without its groups */
+	struct rtd_model *model;
+	struct rtd_slot_entry *slot;
+	enum rtd_infer_state state;
+	struct rtd_err err;
+	struct rtd_shm **outputs; /* by tensor index, or NULL: inline */
+	uint64_t posted_ns;
+	rtd_infer_done done; /* a waiter */
+	void *done_arg;
+};
+
+struct rtd_shm {
+	TAILQ_ENTRY(rtd_shm) link;
+	char *path;
+	struct rtd_owner owner;
+	int fd;
+	uint64_t size;
+	void *map; /* hugetlb only: the fd cannot be written */
+	bool writable;
+	unsigned int refs;
+};
+
+struct rtd_session {
+	TAILQ_ENTRY(rtd_session) link;
+	uint64_t id;
+	struct rtd_peer peer;
+	char framework[64];
+};
+
+/* One latency or size as read_all_metrics reports it: a ring of samples */
+struct rtd_metric {
+	uint64_t total;
+	struct {
+		uint64_t ts_ns;
+		double value;
+	} sample[RTD_METRIC_SAMPLES];
+};
+
+enum {
+	RTD_METRIC_INFER,
+	RTD_METRIC_INFER_ON_CHIP,
+	RTD_METRIC_START,
+	RTD_METRIC_STOP,
+	RTD_METRIC_LOAD,
+	RTD_METRIC_UNLOAD,
+	RTD_METRIC_SIZE,
+	RTD_METRIC_NUM_NC,
+	RTD_METRIC_MAJOR,
+	RTD_METRICS,
+};
+
+struct rtd_counters {
+	uint64_t infer, queue_drop, start, stop, load, unload;
+	uint32_t ok, num_err, with_err, bad_input, timeout, unknown;
+	uint32_t err_numerical, err_model, err_transient, err_hw, err_rt;
+	uint64_t max_major, max_minor, min_major, min_minor, max_size, max_ncs;
+};
+
+struct rtd {
+	struct rtd_config *config;
+	struct rtd_engine *engine; /* NULL: initialisation failed */
+	struct rtd_err init_error;
+	pthread_mutex_t lock;
+	pthread_cond_t idle; /* a slot came back */
+	bool closing;
+	uint64_t upload_bytes; /* NEFF bytes being received now */
+	uint32_t next_eg, next_model;
+	unsigned int nmodels, nsessions, nshm;
+	TAILQ_HEAD(, rtd_eg) egs; /* by start core */
+	TAILQ_HEAD(, rtd_model) models;
+	TAILQ_HEAD(, rtd_session) sessions;
+	TAILQ_HEAD(, rtd_shm) shms;
+	LIST_HEAD(, rtd_infer) cookies[RTD_COOKIE_BUCKETS];
+	struct rtd_counters counters;
+	struct rtd_metric metrics[RTD_METRICS];
+};
+
+/* rtd.c */
+struct rtd *rtd_new(struct rtd_config *config);
+/* Open the chips; on failure the error stays in init_error and every call answers it */
+void rtd_open_chips(struct rtd *rtd);
+void rtd_close(struct rtd *rtd); /* everything is stopped and unloaded, then refused */
+void rtd_free(struct rtd *rtd);
+int rtd_ready(struct rtd *rtd, struct rtd_err *err); /* NERR_OK, or why there is no chip */
+uint64_t rtd_now_ns(void);
+void rtd_metric_add(struct rtd *rtd, unsigned int metric, double value); /* locked */
+int rtd_unload_all(struct rtd *rtd, struct rtd_err *err);
+
+/* group.c */
+int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner, bool implicit,
+		  struct rtd_eg **eg, struct rtd_err *err); /* *eg carries a reference */
+int rtd_eg_destroy(struct rtd *rtd, uint32_t id, bool force, struct rtd_err *err);
+struct rtd_eg *rtd_eg_get(struct rtd *rtd, uint32_t id); /* locked; takes a reference */
+void rtd_eg_put(struct rtd *rtd, struct rtd_eg *eg);	 /* unlocked */
+void rtd_eg_remove(struct rtd *rtd, struct rtd_eg *eg);	 /* control held; the group is empty */
+
+/* model.c */
+struct rtd_load {
+	bool has_eg;
+	uint32_t eg;
+	struct rtd_owner owner;
+	uint32_t ninfer, timeout_ms; /* 0: the default */
+	const void *neff;
+	size_t size;
+};
+int rtd_model_load(struct rtd *rtd, const struct rtd_load *load, uint32_t *id, struct rtd_err *err);
+int rtd_model_start(struct rtd *rtd, uint32_t id, struct rtd_err *err);
+int rtd_model_stop(struct rtd *rtd, uint32_t id, struct rtd_err *err);
+int rtd_model_unload(struct rtd *rtd, uint32_t id, struct rtd_err *err);
+void rtd_model_drop(struct rtd *rtd, struct rtd_model *model); /* control held: stop and unload */
+struct rtd_model *rtd_model_find(struct rtd *rtd, uint32_t id); /* locked */
+
+/* infer.c */
+struct rtd_post {
+	uint32_t model;
+	const struct rtd_peer *peer;
+	const struct rtd_io *inputs, *outputs;
+	unsigned int ninputs, noutputs;
+	rtd_infer_done done; /* a waiter from the start, or NULL */
+	void *done_arg;
+};
+int rtd_infer_post(struct rtd *rtd, const struct rtd_post *post, uint64_t *cookie,
+		   struct rtd_err *err);
+/* done is called once, perhaps before this returns; with an error it is not called */
+int rtd_infer_wait(struct rtd *rtd, const struct rtd_peer *peer, uint64_t cookie, bool poll,
+		   rtd_infer_done done, void *arg, struct rtd_err *err);
+bool rtd_infer_complete(struct rtd *rtd, const struct rtd_peer *peer, uint64_t cookie);
+int rtd_infer_store(struct rtd *rtd, struct rtd_infer *infer, const struct rtd_io *outputs,
+		    unsigned int noutputs); /* outputs named only by the wait */
+void rtd_infer_free(struct rtd *rtd, struct rtd_infer *infer); /* by the waiter */
+void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model);
+int rtd_infer_worker_start(struct rtd *rtd, struct rtd_eg *eg); /* ends when eg->end is set */
+
+/* shm.c */
+int rtd_shm_map(struct rtd *rtd, const struct rtd_peer *peer, uint64_t session, const char *path,
+		uint64_t huge_size, uint32_t prot, struct rtd_err *err);
+int rtd_shm_unmap(struct rtd *rtd, const struct rtd_peer *peer, const char *path,
+		  struct rtd_err *err);
+struct rtd_shm *rtd_shm_get(struct rtd *rtd, const struct rtd_peer *peer, const char *path);
+void rtd_shm_put(struct rtd *rtd, struct rtd_shm *shm);
+int rtd_shm_read(struct rtd_shm *shm, void *buf, size_t len);	     /* 0 or -errno */
+int rtd_shm_write(struct rtd_shm *shm, const void *buf, size_t len); /* 0 or -errno */
+void rtd_shm_drop(struct rtd *rtd, uint64_t session); /* of a session; 0: all */
+
+/* session.c */
+struct rtd_session *rtd_session_open(struct rtd *rtd, const struct rtd_peer *peer);
+void rtd_session_name(struct rtd *rtd, struct rtd_session *session, const char *framework);
+void rtd_session_close(struct rtd *rtd, struct rtd_session *session);
+bool rtd_session_live(struct rtd *rtd, uint64_t id); /* locked; 0 is always live */
+/* Is it open, and this client's */
+int rtd_session_check(struct rtd *rtd, const struct rtd_peer *peer, uint64_t id, struct rtd_err *err);
+
+#endif

@@ -1,0 +1,615 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The gRPC layer (server.h says what it offers).
+ *
+ * A call is born when its request is asked of the core, and carries one tag for each kind of batch.
+ * References: one for the receive side (a message being read or handled), one for the close batch,
+ * one for each send batch under way, one for the handler's open answer. The last one frees the
+ * grpc_call; a call that lives keeps its transport and so its descriptor, which is why the peer
+ * table needs no generation: "fd:N" cannot mean a newer connection while an older call is alive.
+ *
+ * Locks: server->lock protects the peer table and what free waits for, and is a leaf.
+ */
+#include "server.h"
+
+#include <errno.h>
+#include <grpc/grpc.h>
+#include <grpc/grpc_posix.h>
+#include <grpc/grpc_security.h>
+#include <grpc/support/alloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "message.h"
+#include "pool.h"
+
+#define MAX_STREAMS 1024    /* calls at once on one connection; the core queues the rest at the client */
+#define OPEN_REQUESTS 16    /* calls asked of the core in advance */
+#define MAX_CONNECTIONS 256 /* of one uid that is not root */
+#define RESERVED_FDS 64	    /* descriptors kept for the daemon's own files */
+
+struct server_conn {
+	struct rtd_peer peer;
+	ino_t ino; /* tells whether the descriptor is still this connection; 0: unused */
+};
+
+struct rtd_server {
+	struct rtd_server_config config;
+	grpc_server *grpc;
+	grpc_completion_queue *cq;
+	grpc_server_credentials *creds;
+	struct rtd_pool *pool;
+	unsigned int nthreads;
+	pthread_t *threads;
+
+	pthread_mutex_t lock;
+	pthread_cond_t idle;
+	unsigned int calls; /* alive, with those asked of the core */
+	bool stopped;	    /* the core has told that its connections are closed */
+	struct server_conn *conns; /* by descriptor */
+	unsigned int max_conns;
+};
+
+struct server_op {
+	void (*done)(struct rtd_call *call, bool ok);
+	struct rtd_call *call;
+};
+
+struct rtd_call {
+	struct rtd_server *server;
+	grpc_call *grpc;
+	grpc_call_details details;
+	grpc_metadata_array metadata;
+	const struct rtd_method *method;
+	struct rtd_peer peer; /* groups: the call's own copy */
+	atomic_uint refs;
+	atomic_bool answered, gone;
+	bool broken; /* a stream's message could not be parsed */
+	struct server_op op_new, op_recv, op_close, op_send, op_finish;
+	grpc_byte_buffer *received, *sending;
+	ProtobufCMessage *request;
+	bool greeted; /* initial metadata went out */
+	int cancelled;
+	void *data;
+};
+
+/* ---- calls: lifetime */
+
+static void server_forget(struct rtd_server *server)
+{
+	pthread_mutex_lock(&server->lock);
+	if (!--server->calls)
+		pthread_cond_broadcast(&server->idle);
+	pthread_mutex_unlock(&server->lock);
+}
+
+static void call_ref(struct rtd_call *call)
+{
+	atomic_fetch_add(&call->refs, 1);
+}
+
+static void call_unref(struct rtd_call *call)
+{
+	if (atomic_fetch_sub(&call->refs, 1) != 1)
+		return;
+	if (call->method && call->method->closed)
+		call->method->closed(call);
+	if (call->request)
+		protobuf_c_message_free_unpacked(call->request, NULL);
+	if (call->grpc)
+		grpc_call_unref(call->grpc);
+	grpc_call_details_destroy(&call->details);
+	grpc_metadata_array_destroy(&call->metadata);
+	free(call->peer.groups);
+	server_forget(call->server);
+	free(call);
+}
+
+/* Start a batch that completes into op; the reference is dropped by the op's done function */
+static void call_batch(struct rtd_call *call, const grpc_op *ops, size_t n, struct server_op *op)
+{
+	grpc_call_error err;
+
+	call_ref(call);
+	err = grpc_call_start_batch(call->grpc, ops, n, op, NULL);
+	if (err != GRPC_CALL_OK) {
+		rtd_error("NRTD", "batch refused by the core, error: %d", err);
+		call_unref(call);
+	}
+}
+
+/* ---- sending */
+
+static size_t op_greeting(struct rtd_call *call, grpc_op *op)
+{
+	if (call->greeted)
+		return 0;
+	call->greeted = true;
+	op->op = GRPC_OP_SEND_INITIAL_METADATA;
+	return 1;
+}
+
+static size_t op_message(struct rtd_call *call, grpc_op *op, const ProtobufCMessage *message)
+{
+	call->sending = rtd_message_pack(message);
+	op->op = GRPC_OP_SEND_MESSAGE;
+	op->data.send_message.send_message = call->sending;
+	return 1;
+}
+
+static void call_sent(struct rtd_call *call, bool ok)
+{
+	if (call->sending)
+		grpc_byte_buffer_destroy(call->sending);
+	call->sending = NULL;
+	/* a stream that could not be written ends on its read side */
+	if (!call->answered)
+		rtd_call_next(call);
+	call_unref(call);
+}
+
+static void call_finished(struct rtd_call *call, bool ok)
+{
+	if (call->sending)
+		grpc_byte_buffer_destroy(call->sending);
+	call->sending = NULL;
+	call_unref(call);
+}
+
+/* The last batch of a call. The handler's reference goes with it. */
+static void call_status(struct rtd_call *call, const ProtobufCMessage *message,
+			grpc_status_code status, const char *text)
+{
+	grpc_op ops[3] = { 0 };
+	grpc_slice details = grpc_slice_from_copied_string(text ? text : "");
+	size_t n;
+
+	if (atomic_exchange(&call->answered, true)) {
+		grpc_slice_unref(details);
+		return;
+	}
+	if (call->broken) {
+		message = NULL;
+		status = GRPC_STATUS_INTERNAL;
+	}
+	n = op_greeting(call, ops);
+	if (message)
+		n += op_message(call, ops + n, message);
+	ops[n].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
+	ops[n].data.send_status_from_server.status = status;
+	ops[n].data.send_status_from_server.status_details = text ? &details : NULL;
+	call_batch(call, ops, n + 1, &call->op_finish);
+	grpc_slice_unref(details);
+	call_unref(call);
+}
+
+void rtd_call_reply(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	call_status(call, message, GRPC_STATUS_OK, NULL);
+}
+
+void rtd_call_finish(struct rtd_call *call)
+{
+	call_status(call, NULL, GRPC_STATUS_OK, NULL);
+}
+
+void rtd_call_send(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	grpc_op ops[2] = { 0 };
+	size_t n = op_greeting(call, ops);
+
+	n += op_message(call, ops + n, message);
+	call_batch(call, ops, n, &call->op_send);
+}
+
+/* ---- receiving */
+
+void rtd_call_next(struct rtd_call *call)
+{
+	grpc_op op = { .op = GRPC_OP_RECV_MESSAGE };
+
+	op.data.recv_message.recv_message = &call->received;
+	call_batch(call, &op, 1, &call->op_recv);
+}
+
+static void run_message(void *arg)
+{
+	struct rtd_call *call = arg;
+
+	call->method->message(call, call->request);
+	call_unref(call);
+}
+
+static void run_end(void *arg)
+{
+	struct rtd_call *call = arg;
+
+	call->method->end(call);
+	call_unref(call);
+}
+
+static void call_run(struct rtd_call *call, bool pooled, void (*run)(void *))
+{
+	call_ref(call);
+	if (!pooled || rtd_pool_add(call->server->pool, run, call))
+		run(call);
+}
+
+static void call_end(struct rtd_call *call)
+{
+	if (call->method->kind == RTD_UNARY)
+		call_status(call, NULL, GRPC_STATUS_INTERNAL, "the call has no request message");
+	else
+		call_run(call, call->method->blocking, run_end);
+}
+
+static void call_received(struct rtd_call *call, bool ok)
+{
+	ProtobufCMessage *message;
+
+	if (!ok || !call->received) {
+		call_end(call);
+		call_unref(call);
+		return;
+	}
+	message = rtd_message_unpack(call->method->request, call->received);
+	grpc_byte_buffer_destroy(call->received);
+	call->received = NULL;
+	if (!message && call->method->kind == RTD_UNARY) {
+		call_status(call, NULL, GRPC_STATUS_INTERNAL, "the request cannot be parsed");
+	} else if (!message) {
+		call->broken = true;
+		call_end(call);
+	} else if (call->method->kind == RTD_UNARY) {
+		call->request = message;
+		call_run(call, call->method->blocking, run_message);
+	} else {
+		call->method->message(call, message);
+		protobuf_c_message_free_unpacked(message, NULL);
+	}
+	call_unref(call);
+}
+
+/* The call is over for the core: answered, cancelled, or its connection gone */
+static void call_closed(struct rtd_call *call, bool ok)
+{
+	call->gone = call->cancelled;
+	call_unref(call);
+}
+
+/* ---- new calls */
+
+static void server_ask(struct rtd_server *server);
+
+static const struct rtd_method *server_method(struct rtd_server *server, grpc_slice path)
+{
+	for (unsigned int i = 0; i < server->config.nmethods; i++)
+		if (!grpc_slice_str_cmp(path, server->config.methods[i].path))
+			return &server->config.methods[i];
+	return NULL;
+}
+
+static void call_identify(struct rtd_call *call)
+{
+	struct rtd_server *server = call->server;
+	char *name = grpc_call_get_peer(call->grpc);
+	unsigned int fd;
+
+	if (name && sscanf(name, "fd:%u", &fd) == 1) {
+		pthread_mutex_lock(&server->lock);
+		if (fd < server->max_conns && server->conns[fd].ino) {
+			const struct rtd_peer *peer = &server->conns[fd].peer;
+			size_t size = peer->ngroups * sizeof(gid_t);
+
+			call->peer = *peer;
+			call->peer.groups = size ? malloc(size) : NULL;
+			if (call->peer.groups)
+				memcpy(call->peer.groups, peer->groups, size);
+			else
+				call->peer.ngroups = 0;
+		}
+		pthread_mutex_unlock(&server->lock);
+	}
+	gpr_free(name);
+}
+
+static void call_begin(struct rtd_call *call)
+{
+	grpc_op op = { .op = GRPC_OP_RECV_CLOSE_ON_SERVER };
+
+	op.data.recv_close_on_server.cancelled = &call->cancelled;
+	call->method = server_method(call->server, call->details.method);
+	if (!call->method) {
+		static const struct rtd_method unknown = { .path = "/", .kind = RTD_UNARY };
+
+		call->method = &unknown;
+		call_batch(call, &op, 1, &call->op_close);
+		call_status(call, NULL, GRPC_STATUS_UNIMPLEMENTED, "no such method");
+		return;
+	}
+	call_identify(call);
+	call_ref(call);
+	call_batch(call, &op, 1, &call->op_close);
+	if (call->method->open)
+		call->method->open(call);
+	/* an open handler that sends reads when that is sent */
+	if (!call->greeted)
+		rtd_call_next(call);
+	call_unref(call);
+}
+
+static void call_new(struct rtd_call *call, bool ok)
+{
+	if (!ok) { /* the server shuts down */
+		call_unref(call);
+		return;
+	}
+	server_ask(call->server);
+	call_begin(call);
+}
+
+static void server_ask(struct rtd_server *server)
+{
+	struct rtd_call *call = calloc(1, sizeof(*call));
+	grpc_call_error err;
+
+	if (!call) {
+		rtd_error("NRTD", "out of memory for a call");
+		return;
+	}
+	call->server = server;
+	call->refs = 1;
+	call->op_new = (struct server_op){ call_new, call };
+	call->op_recv = (struct server_op){ call_received, call };
+	call->op_close = (struct server_op){ call_closed, call };
+	call->op_send = (struct server_op){ call_sent, call };
+	call->op_finish = (struct server_op){ call_finished, call };
+	grpc_call_details_init(&call->details);
+	grpc_metadata_array_init(&call->metadata);
+	pthread_mutex_lock(&server->lock);
+	server->calls++;
+	pthread_mutex_unlock(&server->lock);
+	err = grpc_server_request_call(server->grpc, &call->grpc, &call->details, &call->metadata,
+				       server->cq, server->cq, &call->op_new);
+	if (err != GRPC_CALL_OK)
+		call_unref(call);
+}
+
+static void server_stopped(struct rtd_server *server)
+{
+	pthread_mutex_lock(&server->lock);
+	server->stopped = true;
+	pthread_cond_broadcast(&server->idle);
+	pthread_mutex_unlock(&server->lock);
+}
+
+static void *server_thread(void *arg)
+{
+	struct rtd_server *server = arg;
+
+	for (;;) {
+		grpc_event ev = grpc_completion_queue_next(
+			server->cq, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
+		struct server_op *op = ev.tag;
+
+		if (ev.type == GRPC_QUEUE_SHUTDOWN)
+			return NULL;
+		if (ev.type != GRPC_OP_COMPLETE)
+			continue;
+		if (ev.tag == server)
+			server_stopped(server);
+		else
+			op->done(op->call, ev.success);
+	}
+}
+
+/* ---- the server */
+
+static grpc_server *server_create(void)
+{
+	grpc_arg args[] = {
+		{ .type = GRPC_ARG_INTEGER,
+		  .key = (char *)GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
+		  .value.integer = -1 },
+		{ .type = GRPC_ARG_INTEGER,
+		  .key = (char *)GRPC_ARG_MAX_SEND_MESSAGE_LENGTH,
+		  .value.integer = -1 },
+		{ .type = GRPC_ARG_INTEGER,
+		  .key = (char *)GRPC_ARG_MAX_CONCURRENT_STREAMS,
+		  .value.integer = MAX_STREAMS },
+		{ .type = GRPC_ARG_INTEGER, .key = (char *)GRPC_ARG_ALLOW_REUSEPORT, .value.integer = 0 },
+	};
+	grpc_channel_args list = { sizeof(args) / sizeof(args[0]), args };
+
+	return grpc_server_create(&list, NULL);
+}
+
+static int server_peers(struct rtd_server *server)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return -errno;
+	limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return -errno;
+	server->max_conns = limit.rlim_cur > RESERVED_FDS ? limit.rlim_cur - RESERVED_FDS : 0;
+	server->conns = calloc(server->max_conns + 1, sizeof(*server->conns));
+	return server->conns ? 0 : -ENOMEM;
+}
+
+int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **out)
+{
+	struct rtd_server *server = calloc(1, sizeof(*server));
+	int err;
+
+	if (!server)
+		return -ENOMEM;
+	server->config = *config;
+	pthread_mutex_init(&server->lock, NULL);
+	pthread_cond_init(&server->idle, NULL);
+	grpc_init();
+	server->threads = calloc(config->threads, sizeof(*server->threads));
+	server->grpc = server_create();
+	server->cq = grpc_completion_queue_create_for_next(NULL);
+	server->creds = grpc_insecure_server_credentials_create();
+	grpc_server_register_completion_queue(server->grpc, server->cq, NULL);
+	err = server->threads ? server_peers(server) : -ENOMEM;
+	if (!err)
+		err = rtd_pool_new(config->workers, &server->pool);
+	if (err) {
+		rtd_server_free(server);
+		return err;
+	}
+	*out = server;
+	return 0;
+}
+
+int rtd_server_listen_tcp(struct rtd_server *server, const char *address)
+{
+	return grpc_server_add_http2_port(server->grpc, address, server->creds) ? 0 : -EADDRINUSE;
+}
+
+int rtd_server_start(struct rtd_server *server)
+{
+	int err;
+
+	grpc_server_start(server->grpc);
+	for (unsigned int i = 0; i < OPEN_REQUESTS; i++)
+		server_ask(server);
+	for (; server->nthreads < server->config.threads; server->nthreads++) {
+		err = pthread_create(&server->threads[server->nthreads], NULL, server_thread,
+				     server);
+		if (err)
+			return -err;
+	}
+	return 0;
+}
+
+/* How many live connections a uid has; the core does not tell when one ends, the inode does */
+static unsigned int server_count(struct rtd_server *server, uid_t uid)
+{
+	unsigned int n = 0;
+	struct stat st;
+
+	for (unsigned int fd = 0; fd < server->max_conns; fd++) {
+		struct server_conn *conn = &server->conns[fd];
+
+		if (!conn->ino)
+			continue;
+		if (fstat(fd, &st) || st.st_ino != conn->ino)
+			conn->ino = 0;
+		else if (conn->peer.uid == uid)
+			n++;
+	}
+	return n;
+}
+
+void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer)
+{
+	struct server_conn *conn;
+	struct stat st;
+
+	pthread_mutex_lock(&server->lock);
+	if ((unsigned int)fd >= server->max_conns || fstat(fd, &st) ||
+	    (peer->uid && server_count(server, peer->uid) >= MAX_CONNECTIONS)) {
+		pthread_mutex_unlock(&server->lock);
+		rtd_warning("NRTD", "too many connections, refused uid %u", (unsigned int)peer->uid);
+		free(peer->groups);
+		close(fd);
+		return;
+	}
+	conn = &server->conns[fd];
+	free(conn->peer.groups);
+	conn->peer = *peer;
+	conn->ino = st.st_ino;
+	pthread_mutex_unlock(&server->lock);
+	grpc_server_add_channel_from_fd(server->grpc, fd, server->creds);
+}
+
+/* No batch may start once the queue is shut down, so every call ends first */
+static void server_drain(struct rtd_server *server)
+{
+	grpc_server_shutdown_and_notify(server->grpc, server->cq, server);
+	grpc_server_cancel_all_calls(server->grpc);
+	pthread_mutex_lock(&server->lock);
+	while (server->calls || !server->stopped)
+		pthread_cond_wait(&server->idle, &server->lock);
+	pthread_mutex_unlock(&server->lock);
+}
+
+void rtd_server_free(struct rtd_server *server)
+{
+	if (server->nthreads)
+		server_drain(server);
+	grpc_completion_queue_shutdown(server->cq);
+	for (unsigned int i = 0; i < server->nthreads; i++)
+		pthread_join(server->threads[i], NULL);
+	rtd_pool_free(server->pool);
+	grpc_server_destroy(server->grpc);
+	grpc_completion_queue_destroy(server->cq);
+	grpc_server_credentials_release(server->creds);
+	for (unsigned int i = 0; server->conns && i < server->max_conns; i++)
+		free(server->conns[i].peer.groups);
+	free(server->conns);
+	free(server->threads);
+	pthread_cond_destroy(&server->idle);
+	pthread_mutex_destroy(&server->lock);
+	free(server);
+	grpc_shutdown();
+}
+
+int rtd_server_work(struct rtd_server *server, void (*run)(void *arg), void *arg)
+{
+	return rtd_pool_add(server->pool, run, arg);
+}
+
+/* ---- what handlers ask */
+
+struct rtd *rtd_call_rtd(struct rtd_call *call)
+{
+	return call->server->config.rtd;
+}
+
+struct rtd_server *rtd_call_server(struct rtd_call *call)
+{
+	return call->server;
+}
+
+const struct rtd_peer *rtd_call_peer(struct rtd_call *call)
+{
+	return &call->peer;
+}
+
+const ProtobufCMessage *rtd_call_request(struct rtd_call *call)
+{
+	return call->request;
+}
+
+bool rtd_call_gone(struct rtd_call *call)
+{
+	return call->gone;
+}
+
+const char *rtd_call_method(struct rtd_call *call)
+{
+	return strrchr(call->method->path, '/') + 1;
+}
+
+void rtd_call_set_data(struct rtd_call *call, void *data)
+{
+	call->data = data;
+}
+
+void *rtd_call_data(struct rtd_call *call)
+{
+	return call->data;
+}

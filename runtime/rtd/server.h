@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gRPC on the C core: completion-queue threads, one small state machine a call, a table of methods.
+ * Owns the grpc_server; knows nothing of groups or models. main.c starts and stops it, methods.c
+ * gives the table, the handlers reply through the functions here.
+ *
+ * Threads: handlers of a call run one at a time, on a completion-queue thread or, for methods
+ * marked blocking, on a thread of the work pool. Replies may come from any thread, once.
+ */
+#ifndef RTD_SERVER_H
+#define RTD_SERVER_H
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+
+#include "peer.h"
+
+struct rtd;
+struct rtd_call;
+struct rtd_server;
+
+enum rtd_method_kind { RTD_UNARY, RTD_CLIENT_STREAM, RTD_BIDI };
+
+struct rtd_method {
+	const char *path;
+	enum rtd_method_kind kind;
+	bool blocking; /* message (unary) or end (client stream) runs in the work pool */
+	const ProtobufCMessageDescriptor *request;
+	/* streams: the call begins; user data goes to rtd_call_set_data */
+	void (*open)(struct rtd_call *call);
+	/* unary: the request, alive as long as the call; streams: one message, alive in the call */
+	void (*message)(struct rtd_call *call, const ProtobufCMessage *message);
+	/* streams: the client half-closed; answer */
+	void (*end)(struct rtd_call *call);
+	/* streams: the call is over (answered or broken); last call for this call, frees the data */
+	void (*closed)(struct rtd_call *call);
+};
+
+struct rtd_server_config {
+	struct rtd *rtd;
+	const struct rtd_method *methods;
+	unsigned int nmethods;
+	unsigned int threads; /* completion-queue threads */
+	unsigned int workers; /* threads for blocking handlers */
+};
+
+int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **server);
+/* A TCP endpoint "host:port"; before start. 0 or -EADDRINUSE */
+int rtd_server_listen_tcp(struct rtd_server *server, const char *address);
+int rtd_server_start(struct rtd_server *server);
+/* A connected unix socket; the server owns the descriptor. Any thread, after start. */
+void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer);
+/* Cancels what is under way, waits for it and frees everything */
+void rtd_server_free(struct rtd_server *server);
+/* Run work on the pool: 0 or -ENOMEM */
+int rtd_server_work(struct rtd_server *server, void (*run)(void *arg), void *arg);
+
+struct rtd *rtd_call_rtd(struct rtd_call *call);
+struct rtd_server *rtd_call_server(struct rtd_call *call);
+const struct rtd_peer *rtd_call_peer(struct rtd_call *call);
+bool rtd_call_gone(struct rtd_call *call); /* the client will not see an answer */
+const ProtobufCMessage *rtd_call_request(struct rtd_call *call); /* unary */
+const char *rtd_call_method(struct rtd_call *call); /* the name after the last '/' */
+void rtd_call_set_data(struct rtd_call *call, void *data);
+void *rtd_call_data(struct rtd_call *call);
+
+/* Unary and client stream: the only answer */
+void rtd_call_reply(struct rtd_call *call, const ProtobufCMessage *message);
+/* Bidi: one message, then the next incoming one is read; end with rtd_call_finish */
+void rtd_call_send(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_call_finish(struct rtd_call *call);
+/* Streams: read the next message (a message handler that does not send calls it) */
+void rtd_call_next(struct rtd_call *call);
+
+#endif
