@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#define ALL_LANES ((1u << NCORE_LANES) - 1)
+
 static const char *const event_names[NCORE_EV_COUNT] = {
 	[NCORE_EV_MMIO_READ] = "mmio_read",
 	[NCORE_EV_MMIO_WRITE] = "mmio_write",
@@ -162,21 +164,34 @@ void ncore_reset_cores(struct ncore_chip *chip, unsigned int map)
 	start_lanes(chip, map);
 }
 
+/* Cores, engines and notification queues, not the memories */
+void ncore_reset_queues(struct ncore_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_ENGINES; i++)
+		ncore_udma_reset(chip, i);
+	for (i = 0; i < NCORE_LANES; i++)
+		ncore_lane_reset(&chip->lane[i]);
+	for (i = 0; i < NCORE_CORES; i++) {
+		tpb_reset(chip->core[i].tpb);
+		ncore_nq_reset(chip, i);
+		atomic_store(&chip->core[i].dma_bytes, 0);
+		atomic_store(&chip->core[i].dma_descs, 0);
+	}
+}
+
 static void reset_all(struct ncore_chip *chip, bool power)
 {
 	unsigned int i;
 
 	atomic_store(&chip->up, false);
 	ncore_fabric_sync(chip);
-	stop_lanes(chip, (1u << NCORE_LANES) - 1);
-	for (i = 0; i < NCORE_ENGINES; i++)
-		ncore_udma_reset(chip, i);
-	ncore_lane_reset(&chip->lane[NCORE_HOST_LANE]);
+	stop_lanes(chip, ALL_LANES);
+	ncore_reset_queues(chip);
 	for (i = 0; i < NCORE_CORES; i++) {
-		reset_core(chip, i);
-		ncore_nq_reset(chip, i);
-		atomic_store(&chip->core[i].dma_bytes, 0);
-		atomic_store(&chip->core[i].dma_descs, 0);
+		clear_core_memory(chip, &chip->core[i].sbuf);
+		clear_core_memory(chip, &chip->core[i].psum);
 	}
 	ncore_misc_reset(chip, power);
 	if (power) {
@@ -186,7 +201,7 @@ static void reset_all(struct ncore_chip *chip, bool power)
 	}
 	atomic_store(&chip->up, true);
 	ncore_fabric_sync(chip);
-	start_lanes(chip, (1u << NCORE_LANES) - 1);
+	start_lanes(chip, ALL_LANES);
 }
 
 void ncore_reset_device(struct ncore_chip *chip)
@@ -232,7 +247,7 @@ void ncore_chip_resume(struct ncore_chip *chip)
 	pthread_mutex_lock(&chip->lock);
 	if (chip->paused) {
 		chip->paused--;
-		start_lanes(chip, (1u << NCORE_LANES) - 1);
+		start_lanes(chip, ALL_LANES);
 	}
 	pthread_mutex_unlock(&chip->lock);
 }

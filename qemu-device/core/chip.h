@@ -192,6 +192,7 @@ void ncore_event(struct ncore_chip *chip, enum ncore_event ev, uint64_t a, uint6
 		 uint64_t d);
 void ncore_guest_error(struct ncore_chip *chip, enum ncore_guest_error kind, uint64_t where,
 		       uint64_t value);
+void ncore_reset_queues(struct ncore_chip *chip); /* all registers but misc; lanes are stopped */
 void ncore_reset_device(struct ncore_chip *chip);		     /* chip->lock */
 void ncore_reset_cores(struct ncore_chip *chip, unsigned int map); /* chip->lock */
 

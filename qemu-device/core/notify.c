@@ -111,7 +111,8 @@ static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int 
 		ncore_guest_error(chip, NCORE_GE_UNDEFINED, base, size);
 		return PUT_OFF;
 	}
-	next = (nq->index + 1) % count;
+	nq->index %= count; /* a loaded state may know another size */
+	next = nq->index + 1 == count ? 0 : nq->index + 1;
 	if (nq->head_known && next == nq->head % count) {
 		ncore_store(&c->nq_overflows, ncore_load(&c->nq_overflows) + 1);
 		return PUT_FULL;

@@ -1,16 +1,359 @@
 /* SPDX-License-Identifier: MIT */
-/* Save and load of a chip at rest. */
+/*
+ * Save and load of a chip at rest, without its memories: a header, then every field in one fixed
+ * order, little-endian. One walk serves both ways, so they cannot drift apart. A loaded state is as
+ * hostile as a guest: every index is checked before it is used.
+ */
 #include "chip.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STATE_MAGIC 0x5249484355524eull /* "NRUCHIR" */
+#define STATE_VERSION 1
+#define TPB_STATE_MAX (16u << 20)
+
+struct state {
+	struct ncore_chip *chip;
+	bool load;
+	const uint8_t *in;
+	uint8_t *out;
+	size_t size, at;
+	const char *bad; /* why it failed */
+	int error;
+};
+
+static void fail(struct state *s, int error, const char *why)
+{
+	if (!s->error) {
+		s->error = error;
+		s->bad = why;
+	}
+}
+
+static bool room(struct state *s, size_t n)
+{
+	size_t need;
+	uint8_t *p;
+
+	if (s->error)
+		return false;
+	if (s->load) {
+		if (n <= s->size - s->at)
+			return true;
+		fail(s, -EINVAL, "the state is cut off");
+		return false;
+	}
+	if (__builtin_add_overflow(s->at, n, &need)) {
+		fail(s, -ENOMEM, "out of memory");
+		return false;
+	}
+	if (need <= s->size)
+		return true;
+	need = need < 1 << 20 ? 1 << 20 : need + need / 2;
+	p = realloc(s->out, need);
+	if (!p) {
+		fail(s, -ENOMEM, "out of memory");
+		return false;
+	}
+	s->out = p;
+	s->size = need;
+	return true;
+}
+
+static void bytes(struct state *s, void *p, size_t n)
+{
+	if (!room(s, n))
+		return;
+	if (s->load)
+		memcpy(p, s->in + s->at, n);
+	else
+		memcpy(s->out + s->at, p, n);
+	s->at += n;
+}
+
+static uint64_t num(struct state *s, uint64_t v, size_t n)
+{
+	uint8_t b[8];
+
+	ncore_put64(b, v);
+	bytes(s, b, n);
+	if (!s->load || s->error)
+		return v;
+	memset(b + n, 0, sizeof(b) - n);
+	return ncore_get64(b);
+}
+
+/* A field of any integer type, atomic or not */
+#define F(s, field) ((field) = (__typeof__(+(field)))num(s, (uint64_t)(field), sizeof(field)))
+/* A field that must stay below a limit */
+#define LIMITED(s, field, limit, why) \
+	do { \
+		uint64_t v_ = num(s, (uint64_t)(field), sizeof(field)); \
+		if (v_ < (limit)) \
+			(field) = (__typeof__(+(field)))v_; \
+		else \
+			fail(s, -EINVAL, why); \
+	} while (0)
+
+static void words(struct state *s, ncore_reg *reg, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		F(s, reg[i]);
+}
+
+static void ring_state(struct state *s, struct ncore_ring *r)
+{
+	words(s, r->reg, 64);
+	LIMITED(s, r->credit, 1u << 24, "a queue has more descriptors than a ring");
+	LIMITED(s, r->head, 1u << 24, "a queue's head is outside of any ring");
+	LIMITED(s, r->tail, 1u << 24, "a queue's tail is outside of any ring");
+	LIMITED(s, r->ring_id, 4, "a ring id is above 3");
+	LIMITED(s, r->open, 2, "not a truth value");
+	F(s, r->cur.ctrl);
+	F(s, r->cur.meta);
+	F(s, r->cur.addr);
+	/* a descriptor that is open has bytes left to copy */
+	LIMITED(s, r->done, r->cur.ctrl & NEURON_UDMA_DESC_LEN_MASK
+				    ? r->cur.ctrl & NEURON_UDMA_DESC_LEN_MASK
+				    : NEURON_UDMA_DESC_LEN_MAX,
+		"a descriptor is beyond its end");
+	if (s->load)
+		r->cached = r->cache_at = 0; /* fetched again */
+}
+
+static void queue_state(struct state *s, struct ncore_queue *q)
+{
+	unsigned int half;
+
+	LIMITED(s, q->home, NCORE_LANES, "a queue is in no lane");
+	LIMITED(s, q->stopped, 2, "not a truth value");
+	LIMITED(s, q->in_packet, 2, "not a truth value");
+	F(s, q->time);
+	for (half = 0; half < NCORE_HALVES; half++) {
+		LIMITED(s, q->packet_descs[half], NEURON_V1_UDMA_DESC_PER_PACKET + 2,
+			"a packet is too long");
+		ring_state(s, &q->ring[half]);
+	}
+}
+
+/* Lists are saved as queue numbers in their order */
+static void list_state(struct state *s, unsigned int lane, struct ncore_queue_list *list,
+		       enum ncore_queue_state kind)
+{
+	struct ncore_queue *q = list->first;
+	uint32_t n = (uint32_t)num(s, list->count, 4);
+
+	for (; n && !s->error; n--) {
+		uint32_t id = q ? q->engine * NCORE_QUEUES + q->index : 0;
+
+		id = (uint32_t)num(s, id, 4);
+		if (q)
+			q = q->next;
+		if (!s->load || s->error)
+			continue;
+		if (id >= NCORE_ENGINES * NCORE_QUEUES ||
+		    s->chip->udma[id / NCORE_QUEUES].queue[id % NCORE_QUEUES].state !=
+			    NCORE_Q_IDLE) {
+			fail(s, -EINVAL, "a queue is listed twice or does not exist");
+			return;
+		}
+		struct ncore_queue *add =
+			&s->chip->udma[id / NCORE_QUEUES].queue[id % NCORE_QUEUES];
+		add->state = (uint8_t)kind;
+		add->lane = (uint8_t)lane;
+		ncore_list_add(list, add, false);
+	}
+}
+
+static void stall_state(struct state *s, struct ncore_lane *lane)
+{
+	struct ncore_queue *q;
+
+	list_state(s, lane->index, &lane->stalled, NCORE_Q_STALLED);
+	for (q = lane->stalled.first; q && !s->error; q = q->next)
+		LIMITED(s, q->stall_engine, NEURON_ENG_COUNT, "a queue waits for no engine");
+	if (!lane->tpb && lane->stalled.first)
+		fail(s, -EINVAL, "a queue waits where there is no core");
+}
+
+static void post_state(struct state *s, struct ncore_post *post, unsigned int core, bool in)
+{
+	uint64_t local;
+
+	F(s, post->addr);
+	F(s, post->value);
+	F(s, post->time);
+	if (!s->load || s->error)
+		return;
+	local = post->addr;
+	if (in ? ncore_core_word(local) != (int)core
+	       : ncore_core_word(local) < 0 &&
+			 local - NEURON_V1_APB_BASE >= NEURON_V1_BAR0_SIZE)
+		fail(s, -EINVAL, "a posted write goes nowhere");
+}
+
+static void lane_state(struct state *s, struct ncore_lane *lane)
+{
+	unsigned int i, n, first = lane->inbox.first;
+
+	list_state(s, lane->index, &lane->ready, NCORE_Q_READY);
+	stall_state(s, lane);
+	F(s, lane->turn_left);
+	LIMITED(s, lane->inbox.count, NCORE_INBOX + 1, "too many posted writes");
+	n = s->error ? 0 : atomic_load(&lane->inbox.count);
+	if (s->load)
+		first = lane->inbox.first = 0;
+	for (i = 0; i < n; i++)
+		post_state(s, &lane->inbox.post[(first + i) % NCORE_INBOX], lane->index, true);
+	LIMITED(s, lane->out_count, NCORE_OUTBOX + 1, "too many posted writes");
+	n = s->error ? 0 : lane->out_count;
+	for (i = 0; i < n; i++)
+		post_state(s, &lane->out[i], lane->index, false);
+	if (!lane->tpb && (atomic_load(&lane->inbox.count) || lane->out_count))
+		fail(s, -EINVAL, "posted writes where there is no core");
+}
+
+static void tpb_state(struct state *s, struct tpb *tpb)
+{
+	int64_t n = s->load ? 0 : tpb_save(tpb, NULL, 0);
+	uint32_t size;
+
+	size = (uint32_t)num(s, n < 0 ? 0 : (uint64_t)n, 4);
+	if (n < 0 || size > TPB_STATE_MAX)
+		fail(s, -EINVAL, "a core's state has no sensible size");
+	if (!room(s, size))
+		return;
+	if (s->load) {
+		if (tpb_load(tpb, s->in + s->at, size))
+			fail(s, -EINVAL, "a core's state is refused");
+	} else if (tpb_save(tpb, s->out + s->at, size) != n) {
+		fail(s, -EINVAL, "a core's state changed while it was saved");
+	}
+	s->at += size;
+}
+
+static void core_state(struct state *s, struct ncore_core *core)
+{
+	unsigned int i;
+
+	words(s, core->putils, NCORE_PUTILS_WORDS);
+	for (i = 0; i < NCORE_NQ_COUNT; i++) {
+		struct ncore_nq *nq = &core->nq[i];
+
+		LIMITED(s, nq->index, 1u << 27, "a notification queue's index is too large");
+		F(s, nq->lap);
+		F(s, nq->head);
+		LIMITED(s, nq->head_known, 2, "not a truth value");
+		LIMITED(s, nq->overflowed, 2, "not a truth value");
+	}
+	F(s, core->nq_overflows);
+	F(s, core->dma_bytes);
+	F(s, core->dma_descs);
+	tpb_state(s, core->tpb);
+}
+
+static void udma_state(struct state *s, struct ncore_udma *u)
+{
+	unsigned int i;
+
+	words(s, u->reg, NCORE_UDMA_WORDS);
+	words(s, u->tdma, sizeof(u->tdma) / sizeof(u->tdma[0]));
+	LIMITED(s, u->disabled, 2, "not a truth value");
+	for (i = 0; i < NCORE_QUEUES; i++)
+		queue_state(s, &u->queue[i]);
+}
+
+static void chip_state(struct state *s)
+{
+	struct ncore_chip *chip = s->chip;
+	unsigned int i;
+
+	words(s, chip->misc, NEURON_V1_APB_MISC_RAM_SIZE / 4);
+	LIMITED(s, chip->reset_armed, 2, "not a truth value");
+	for (i = 0; i < NCORE_GE_COUNT; i++)
+		F(s, chip->guest_errors[i]);
+	for (i = 0; i < NCORE_SENSOR_COUNT; i++)
+		LIMITED(s, chip->sensor[i], 0x10000, "a sensor is out of its range");
+	F(s, chip->power_samples);
+	for (i = 0; i < NCORE_ENGINES; i++)
+		udma_state(s, &chip->udma[i]);
+	for (i = 0; i < NCORE_CORES; i++)
+		core_state(s, &chip->core[i]);
+	for (i = 0; i < NCORE_LANES; i++)
+		lane_state(s, &chip->lane[i]);
+}
+
+static void header(struct state *s)
+{
+	uint64_t magic = STATE_MAGIC;
+	uint32_t version = STATE_VERSION, generation = s->chip->cfg.generation;
+
+	F(s, magic);
+	F(s, version);
+	F(s, generation);
+	if (magic != STATE_MAGIC)
+		fail(s, -EINVAL, "not a chip's state");
+	else if (version != STATE_VERSION)
+		fail(s, -ENOTSUP, "a state of another version than 1");
+	else if (generation != s->chip->cfg.generation)
+		fail(s, -ENOTSUP, "a state of another generation of chips");
+}
+
+static bool at_rest(struct ncore_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_LANES; i++)
+		if (chip->lane[i].running)
+			return false;
+	return chip->paused > 0;
+}
 
 int ncore_chip_save(struct ncore_chip *chip, void **buf, size_t *size)
 {
-	return -ENOTSUP;
+	struct state s = {.chip = chip};
+
+	pthread_mutex_lock(&chip->lock);
+	if (at_rest(chip)) {
+		header(&s);
+		chip_state(&s);
+	} else {
+		s.error = -EBUSY;
+	}
+	pthread_mutex_unlock(&chip->lock);
+	if (s.error) {
+		free(s.out);
+		return s.error;
+	}
+	*buf = s.out;
+	*size = s.at;
+	return 0;
 }
 
 int ncore_chip_load(struct ncore_chip *chip, const void *buf, size_t size, const char **reason)
 {
-	*reason = "not supported yet";
-	return -ENOTSUP;
+	struct state s = {.chip = chip, .load = true, .in = buf, .size = size};
+
+	pthread_mutex_lock(&chip->lock);
+	if (at_rest(chip)) {
+		header(&s);
+		if (!s.error) {
+			ncore_reset_queues(chip);
+			chip_state(&s);
+			if (!s.error && s.at != s.size)
+				fail(&s, -EINVAL, "the state is followed by something else");
+			if (s.error)
+				ncore_reset_queues(chip);
+		}
+	} else {
+		fail(&s, -EBUSY, "the chip is not at rest");
+	}
+	pthread_mutex_unlock(&chip->lock);
+	if (reason)
+		*reason = s.bad;
+	return s.error;
 }

@@ -195,7 +195,7 @@ uint32_t tpb_event_read(const struct tpb *t, unsigned int index)
 static void tpb_event_put(struct tpb *t, unsigned int engine, unsigned int index, bool set,
 			  uint64_t time)
 {
-	if (t->event[index] == set) {
+	if (!!t->event[index] == set) {
 		tpb_error(t, engine,
 			  set ? NEURON_NERR_EVT_DOUBLE_SET : NEURON_NERR_EVT_DOUBLE_CLEAR, index, 0,
 			  0, time);
@@ -207,7 +207,12 @@ static void tpb_event_put(struct tpb *t, unsigned int engine, unsigned int index
 
 void tpb_event_write(struct tpb *t, unsigned int index, uint32_t value, uint64_t time)
 {
+	bool was = t->event[index];
+
 	tpb_event_put(t, NEURON_ENG_COUNT, index, value != 0, time);
+	/* a plain word for who reads it back; inside the core only zero or not counts */
+	if (value && !was)
+		WRITE_ONCE(t->event[index], value);
 }
 
 static bool tpb_wait_met(const struct tpb *t, const struct neuron_insn *insn)

@@ -90,9 +90,6 @@ static bool tpb_state_sane(const struct tpb *t)
 		if (t->eng[e].fifo_head >= NEURON_FIFO_WORDS ||
 		    t->eng[e].fifo_count > NEURON_FIFO_WORDS)
 			return false;
-	for (unsigned int i = 0; i < NEURON_V1_EVENTS; i++)
-		if (t->event[i] > 1)
-			return false;
 	if (t->weights.dtype && (!t->weights.k || t->weights.k > NEURON_PARTITIONS ||
 				 !t->weights.fs || t->weights.fs > NEURON_ISA_MAX_STATIONARY ||
 				 !neuron_isa_dtypes[t->weights.dtype & 63].size))
