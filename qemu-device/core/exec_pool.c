@@ -253,7 +253,7 @@ static void exec_transpose(struct tpb *t, const struct neuron_insn *insn)
 
 	exec_operand_init(t, &src, &insn->src0, p);
 	cols = src.r.count < b ? src.r.count : b;
-	exec_operand_init(t, &dst, &insn->dst, p < b ? cols : p);
+	exec_operand_init(t, &dst, &insn->dst, p <= b ? cols : p);
 	for (unsigned int first = 0; first < p; first += b)
 		exec_transpose_quadrant(t, &dst, &src, first, p < b ? p : b, cols);
 }

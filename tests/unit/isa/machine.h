@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A NeuronCore alone, for tests: memories, a recorder of what it asks of the chip, and helpers to
+ * push instructions. Header-only; used by the tests of this directory.
+ */
+#ifndef ISA_MACHINE_H
+#define ISA_MACHINE_H
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec.h"
+#include "neuron/isa/codec.h"
+
+#define MACHINE_NOTES 64
+
+struct machine_note {
+	unsigned int type, engine;
+	uint16_t code;
+	uint32_t id, data2;
+	uint64_t data, time;
+};
+
+struct machine {
+	struct tpb *tpb;
+	uint8_t *sbuf, *psum;
+	uint32_t sbuf_part_size;
+	struct machine_note note[MACHINE_NOTES];
+	unsigned int notes;
+	struct {
+		uint64_t addr;
+		uint32_t value;
+	} write[MACHINE_NOTES];
+	unsigned int writes;
+	int write_result;
+};
+
+static inline int machine_write(void *opaque, uint64_t addr, uint32_t value, uint64_t time)
+{
+	struct machine *m = opaque;
+
+	if (m->write_result)
+		return m->write_result;
+	ck_assert_uint_lt(m->writes, MACHINE_NOTES);
+	m->write[m->writes].addr = addr;
+	m->write[m->writes++].value = value;
+	return 0;
+}
+
+static inline void machine_notify(void *opaque, unsigned int type, unsigned int engine,
+				  uint16_t code, uint32_t id, uint64_t data, uint32_t data2,
+				  uint64_t time)
+{
+	struct machine *m = opaque;
+
+	if (m->notes < MACHINE_NOTES)
+		m->note[m->notes++] =
+			(struct machine_note){ type, engine, code, id, data2, data, time };
+}
+
+static const struct tpb_ops machine_ops = { machine_write, machine_notify, NULL };
+
+/* Partitions back to back, so that sanitizers see an access beyond the last one */
+static inline void machine_init(struct machine *m, uint32_t sbuf_part_size)
+{
+	struct tpb_config config = { .ops = &machine_ops, .opaque = m };
+
+	memset(m, 0, sizeof(*m));
+	m->sbuf_part_size = sbuf_part_size;
+	m->sbuf = calloc(NEURON_PARTITIONS, sbuf_part_size);
+	m->psum = calloc(NEURON_PARTITIONS, NEURON_PSUM_PART_SIZE);
+	config.sbuf = m->sbuf;
+	config.sbuf_host_stride = config.sbuf_part_size = sbuf_part_size;
+	config.psum = m->psum;
+	config.psum_host_stride = config.psum_part_size = NEURON_PSUM_PART_SIZE;
+	ck_assert_ptr_nonnull(m->sbuf);
+	ck_assert_ptr_nonnull(m->psum);
+	ck_assert_int_eq(tpb_new(&config, &m->tpb), 0);
+}
+
+static inline void machine_fini(struct machine *m)
+{
+	tpb_free(m->tpb);
+	free(m->sbuf);
+	free(m->psum);
+}
+
+static inline void machine_push(struct machine *m, unsigned int engine,
+				const struct neuron_insn *insn, uint64_t time)
+{
+	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
+	int n = neuron_isa_encode(insn, words);
+
+	ck_assert_int_gt(n, 0);
+	ck_assert_uint_ge(tpb_fifo_space(m->tpb, engine), n);
+	tpb_fifo_push(m->tpb, engine, words, n, time);
+}
+
+static inline void machine_run1(struct machine *m, unsigned int engine,
+				const struct neuron_insn *insn)
+{
+	machine_push(m, engine, insn, 0);
+	ck_assert_int_eq(tpb_run(m->tpb, 100), TPB_BLOCKED);
+}
+
+/* Contiguous elements at a byte of a partition */
+static inline struct neuron_ap machine_ap(uint32_t offset, uint8_t dtype, uint16_t n)
+{
+	return (struct neuron_ap){ .offset = offset, .dtype = dtype, .step = { 0, 0, 0, 1 },
+				   .num = { 1, 1, 1, n } };
+}
+
+/* The kernels this machine can run; returns how many */
+static inline unsigned int machine_kernels(const struct exec_kernels *out[3])
+{
+	unsigned int n = 0;
+
+	out[n++] = &exec_kernels_scalar;
+#if defined(__x86_64__)
+	if (exec_kernels_avx2.usable())
+		out[n++] = &exec_kernels_avx2;
+	if (exec_kernels_avx512.usable())
+		out[n++] = &exec_kernels_avx512;
+#endif
+	return n;
+}
+
+/* xorshift64*: seeded, the same everywhere */
+static inline uint64_t machine_random(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * 0x2545f4914f6cdd1dull >> 8;
+}
+
+#endif

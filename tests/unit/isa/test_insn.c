@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every datapath instruction against the scalar reference (ref.c), with random operands of every
+ * type, pattern and special value, in each set of kernels that this processor runs. All memory is
+ * compared after each instruction, so a stray write shows.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "machine.h"
+#include "ref.h"
+
+#define PART 2048 /* bytes of an SBUF partition: small, so operands overlap now and then */
+#define PSUM_USED 2048
+
+static const uint8_t dtypes[] = { NEURON_DT_INT8, NEURON_DT_INT16, NEURON_DT_INT32,
+				  NEURON_DT_BF16, NEURON_DT_FP16,  NEURON_DT_FP32 };
+static const uint8_t int_dtypes[] = { NEURON_DT_INT8, NEURON_DT_INT16, NEURON_DT_INT32 };
+
+struct bench {
+	struct machine m[3];
+	const struct exec_kernels *kern[3];
+	unsigned int machines;
+	struct ref_core ref;
+	uint64_t seed;
+};
+
+static uint64_t pick(struct bench *b, uint64_t n)
+{
+	return machine_random(&b->seed) % n;
+}
+
+static bool one_in(struct bench *b, unsigned int n)
+{
+	return pick(b, n) == 0;
+}
+
+/* Random words, many of them values at the edges of some type */
+static void fill(struct bench *b, uint8_t *p, size_t n)
+{
+	static const uint32_t edge[] = {
+		0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0xffc12345,
+		0x3f800000, 0xbf800000, 0x7f7fffff, 0x00800000, 0x007fffff, 0x00000001,
+		0x477fefff, 0x477ff000, 0x33000000, 0x38800000, 0x387fe000, 0x3f808000,
+		0x3f818000, 0x4effffff, 0x4f000000, 0xcf000000, 0x42fe0000, 0x42ff0000,
+		0x7c007c00, 0x7e00fc01, 0x80008000, 0x7f807fc0, 0xff80ff81, 0x80ff7f01,
+	};
+
+	for (size_t i = 0; i + 4 <= n; i += 4) {
+		uint32_t v = machine_random(&b->seed);
+		float f = ldexpf((float)(int32_t)v, (int)pick(b, 12) - 34);
+
+		if (one_in(b, 8))
+			v = edge[pick(b, sizeof(edge) / sizeof(edge[0]))];
+		else if (!one_in(b, 4))
+			memcpy(&v, &f, 4);
+		memcpy(p + i, &v, 4);
+	}
+}
+
+static void bench_fill(struct bench *b)
+{
+	struct machine *m = &b->m[0];
+
+	for (unsigned int p = 0; p < NEURON_PARTITIONS; p++) {
+		fill(b, m->sbuf + p * PART, PART);
+		fill(b, m->psum + p * NEURON_PSUM_PART_SIZE, PSUM_USED);
+	}
+	for (unsigned int i = 0; i < b->machines; i++) {
+		if (i) {
+			memcpy(b->m[i].sbuf, m->sbuf, NEURON_PARTITIONS * PART);
+			memcpy(b->m[i].psum, m->psum, NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE);
+		}
+	}
+	memcpy(b->ref.sbuf, m->sbuf, NEURON_PARTITIONS * PART);
+	memcpy(b->ref.psum, m->psum, NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE);
+}
+
+static void bench_init(struct bench *b, uint64_t seed)
+{
+	memset(b, 0, sizeof(*b));
+	b->seed = seed;
+	b->machines = machine_kernels(b->kern);
+	for (unsigned int i = 0; i < b->machines; i++) {
+		machine_init(&b->m[i], PART);
+		b->m[i].tpb->kern = b->kern[i];
+	}
+	b->ref.sbuf = malloc(NEURON_PARTITIONS * PART);
+	b->ref.psum = malloc(NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE);
+	b->ref.sbuf_part_size = PART;
+	b->ref.psum_part_size = NEURON_PSUM_PART_SIZE;
+	bench_fill(b);
+}
+
+static void bench_fini(struct bench *b)
+{
+	for (unsigned int i = 0; i < b->machines; i++)
+		machine_fini(&b->m[i]);
+	free(b->ref.sbuf);
+	free(b->ref.psum);
+}
+
+/* Random operands */
+
+static uint32_t random_start(struct bench *b, unsigned int partitions)
+{
+	return partitions > 64 ? 0 : partitions > 32 ? 64 * pick(b, 2) : 32 * pick(b, 4);
+}
+
+static unsigned int random_partitions(struct bench *b)
+{
+	return one_in(b, 6) ? 1 + pick(b, 128) : 1 + pick(b, 6);
+}
+
+/* n elements split into four dimensions, each step one of the usual or odd ones */
+static struct neuron_ap random_ap(struct bench *b, uint8_t dtype, unsigned int partitions,
+				  uint32_t n, bool psum)
+{
+	struct neuron_ap ap = { .dtype = dtype, .num = { 1, 1, 1, 1 } };
+	int64_t step = 1;
+
+	for (int d = 3; d > 0; d--) {
+		uint32_t f = one_in(b, 3) ? n : 1 + pick(b, n < 9 ? n : 9);
+
+		ap.num[d] = n % f ? 1 : f;
+		n /= ap.num[d];
+	}
+	ap.num[0] = n;
+	for (int d = 3; d >= 0; d--) {
+		switch (pick(b, 8)) {
+		case 0:
+			ap.step[d] = 0;
+			break;
+		case 1:
+			ap.step[d] = -step;
+			break;
+		case 2:
+			ap.step[d] = (int)pick(b, 7) - 3;
+			break;
+		case 3:
+			ap.step[d] = 2 * step;
+			break;
+		default:
+			ap.step[d] = step;
+		}
+		step = ap.step[d] * ap.num[d];
+		step = step > 500 || step < -500 ? 1 : step;
+	}
+	ap.offset = pick(b, PART / 4) * 4;
+	if (one_in(b, 2))
+		ap.offset = ap.offset / 256 * 256;
+	if (psum)
+		ap.offset += NEURON_PSUM_OFFSET +
+			     random_start(b, partitions) * NEURON_PSUM_PART_STRIDE;
+	else
+		ap.offset += random_start(b, partitions) * NEURON_SBUF_PART_STRIDE;
+	return ap;
+}
+
+static struct neuron_scalar random_scalar(struct bench *b, const struct neuron_insn *insn,
+					  bool ints)
+{
+	struct neuron_scalar s = { 0 };
+	static const float values[] = { 0, -0.0f, 1, -1, 0.5f, 3, 2.5f, 1e-20f, 1e20f, INFINITY };
+
+	if (one_in(b, 3)) {
+		s.kind = NEURON_SCALAR_PTR;
+		s.dtype = ints ? insn->dst.dtype : dtypes[pick(b, 6)];
+		s.offset = random_ap(b, s.dtype, insn->partitions, 1, one_in(b, 4)).offset;
+		return s;
+	}
+	s.f = values[pick(b, sizeof(values) / sizeof(values[0]))];
+	if (ints)
+		s.bits = one_in(b, 2) ? pick(b, 40) : (uint32_t)machine_random(&b->seed);
+	return s;
+}
+
+static uint8_t random_alu(struct bench *b, uint8_t klass)
+{
+	uint8_t op;
+
+	do
+		op = pick(b, NEURON_ISA_ALU_COUNT);
+	while (!(neuron_isa_alu_class(op) & klass));
+	return op;
+}
+
+static bool takes_one(uint8_t op)
+{
+	return neuron_isa_alu_class(op) & (NEURON_ALU_UNARY | NEURON_ALU_NONE);
+}
+
+/* fp32 results where a function may be 1 ulp off: a narrower type would double the rounding */
+static bool exact_func(uint8_t f)
+{
+	bool inexact = false;
+
+	ref_func(f, 1, 1, &inexact);
+	return !inexact;
+}
+
+static void random_alu_insn(struct bench *b, struct neuron_insn *insn)
+{
+	bool bitvec = insn->opcode != NEURON_OP_SCALAR_TENSOR_TENSOR && one_in(b, 4);
+	uint8_t klass = bitvec ? NEURON_ALU_BITVEC | NEURON_ALU_NONE
+			       : NEURON_ALU_ARITH | NEURON_ALU_UNARY | NEURON_ALU_NONE;
+
+	do
+		insn->op0 = random_alu(b, klass);
+	while (!bitvec && insn->op0 == NEURON_ALU_NOT);
+	if (insn->opcode == NEURON_OP_TENSOR_REDUCE) {
+		insn->op0 = random_alu(b, NEURON_ALU_REDUCES);
+		bitvec = neuron_isa_alu_class(insn->op0) & NEURON_ALU_BITVEC;
+	}
+	if (neuron_isa_ops[insn->opcode].fields & NEURON_FB(OP1))
+		do
+			insn->op1 = random_alu(b, klass);
+		while (!bitvec && insn->op1 == NEURON_ALU_NOT);
+	if (bitvec) {
+		uint8_t t = int_dtypes[pick(b, 3)];
+
+		insn->dst.dtype = insn->src0.dtype = t;
+		if (insn->src1.num[0])
+			insn->src1.dtype = t;
+	}
+	if (insn->op0 == NEURON_ALU_POW || insn->op1 == NEURON_ALU_POW) {
+		insn->dst.dtype = NEURON_DT_FP32;
+		insn->op1 = insn->op0 == NEURON_ALU_POW ? NEURON_ALU_BYPASS : insn->op1;
+		insn->op0 = insn->op1 == NEURON_ALU_POW ? NEURON_ALU_BYPASS : insn->op0;
+	}
+	if (neuron_isa_ops[insn->opcode].fields & NEURON_FB(SCALAR0) && !takes_one(insn->op0)) {
+		insn->scalar0 = random_scalar(b, insn, bitvec);
+		insn->reverse0 = one_in(b, 3);
+	}
+	if (neuron_isa_ops[insn->opcode].fields & NEURON_FB(SCALAR1) && !takes_one(insn->op1)) {
+		insn->scalar1 = random_scalar(b, insn, bitvec);
+		insn->reverse1 = one_in(b, 3);
+	}
+	if (insn->opcode == NEURON_OP_SCALAR_TENSOR_TENSOR)
+		insn->reverse1 = one_in(b, 3);
+}
+
+static void random_activate(struct bench *b, struct neuron_insn *insn)
+{
+	insn->func = pick(b, NEURON_ACT_COUNT);
+	insn->alpha = one_in(b, 2) ? 0.25f : -2;
+	insn->scalar0 = random_scalar(b, insn, false);
+	insn->scalar1 = random_scalar(b, insn, false);
+	insn->reduce_cmd = pick(b, 4);
+	if (!exact_func(insn->func)) {
+		insn->dst.dtype = NEURON_DT_FP32;
+		insn->reduce_cmd &= 1;
+	}
+}
+
+static void random_reduce(struct bench *b, struct neuron_insn *insn, uint32_t n)
+{
+	uint32_t reduced = 1;
+
+	insn->reduce_dims = 1 + pick(b, 4);
+	for (int d = 0; d < insn->reduce_dims; d++)
+		reduced *= insn->src0.num[3 - d];
+	insn->dst = random_ap(b, insn->dst.dtype, insn->partitions, n / reduced, one_in(b, 4));
+	if (one_in(b, 3))
+		insn->alpha = 1.0f / reduced;
+	insn->negate = one_in(b, 4);
+}
+
+static void random_pe(struct bench *b, struct neuron_insn *insn, unsigned int k, unsigned int fs)
+{
+	static const uint8_t types[] = { NEURON_DT_BF16, NEURON_DT_FP16, NEURON_DT_INT8 };
+	unsigned int fm = one_in(b, 4) ? 1 + pick(b, 300) : 1 + pick(b, 60);
+
+	insn->partitions = k;
+	if (insn->opcode == NEURON_OP_PE_TRANSPOSE) {
+		insn->partitions = fm = 1 + pick(b, one_in(b, 4) ? 128 : 40);
+		fs = 1 + pick(b, one_in(b, 4) ? 128 : 40);
+	}
+	insn->src0 = random_ap(b, types[pick(b, 3)], insn->partitions,
+			       insn->opcode == NEURON_OP_MATMUL ? fm : fs, false);
+	if (insn->opcode == NEURON_OP_LDWEIGHTS)
+		return;
+	if (insn->opcode == NEURON_OP_MATMUL)
+		insn->accumulate = one_in(b, 2);
+	insn->dst = random_ap(b,
+			      insn->src0.dtype == NEURON_DT_INT8 ? NEURON_DT_INT32 : NEURON_DT_FP32,
+			      fs, fm, true);
+}
+
+static void random_transpose(struct bench *b, struct neuron_insn *insn)
+{
+	bool one = one_in(b, 2);
+	uint32_t p = one ? 1 + pick(b, 32) : 32 * (1 + pick(b, 4));
+	uint32_t n = one ? 1 + pick(b, 32) : 32 * (1 + pick(b, 4));
+	bool single = p <= 32 && n <= 32;
+	uint8_t t = dtypes[pick(b, 6)];
+
+	insn->partitions = p;
+	insn->src0 = random_ap(b, t, p, n, one_in(b, 4));
+	insn->dst = random_ap(b, t, single ? n : p, single ? p : n, one_in(b, 4));
+}
+
+/* A candidate; most pass the checker */
+static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
+{
+	struct neuron_insn insn = { .opcode = opcode, .partitions = random_partitions(b) };
+	uint32_t f = neuron_isa_ops[opcode].fields, n = 1 + pick(b, one_in(b, 4) ? 300 : 40);
+
+	if (opcode == NEURON_OP_MATMUL) {
+		random_pe(b, &insn, b->ref.k, b->ref.fs);
+		return insn;
+	}
+	if (neuron_isa_ops[opcode].engines == NEURON_ISA_PE) {
+		random_pe(b, &insn, insn.partitions, 1 + pick(b, one_in(b, 3) ? 128 : 20));
+		return insn;
+	}
+	if (opcode == NEURON_OP_TRANSPOSE) {
+		random_transpose(b, &insn);
+		return insn;
+	}
+	insn.dst = random_ap(b, dtypes[pick(b, 6)], insn.partitions,
+			     opcode == NEURON_OP_ACT_READ_ACC ? 1 : n, one_in(b, 4));
+	if (f & NEURON_FB(SRC0))
+		insn.src0 = random_ap(b, dtypes[pick(b, 6)], insn.partitions, n, one_in(b, 4));
+	if (f & NEURON_FB(SRC1))
+		insn.src1 = random_ap(b, dtypes[pick(b, 6)], insn.partitions, n, one_in(b, 4));
+	if (one_in(b, 4)) /* in place */
+		insn.dst = insn.src0.num[0] ? insn.src0 : insn.dst;
+	if (opcode == NEURON_OP_TENSOR_REDUCE)
+		random_reduce(b, &insn, n);
+	if (opcode == NEURON_OP_ACTIVATE)
+		random_activate(b, &insn);
+	if (f & NEURON_FB(OP0))
+		random_alu_insn(b, &insn);
+	if (opcode == NEURON_OP_TENSOR_REDUCE && neuron_isa_alu_class(insn.op0) & NEURON_ALU_BITVEC) {
+		insn.alpha = 0;
+		insn.negate = false;
+	}
+	if (opcode == NEURON_OP_MEMSET) {
+		insn.scalar0 = random_scalar(b, &insn, false);
+	}
+	if (opcode == NEURON_OP_COPY_PREDICATED) {
+		insn.dst.dtype = insn.src0.dtype;
+		insn.src1.dtype = int_dtypes[pick(b, 3)];
+		insn.reverse0 = one_in(b, 2);
+	}
+	return insn;
+}
+
+/* Comparison */
+
+static void describe(const struct neuron_insn *insn, char *out, size_t n)
+{
+	snprintf(out, n, "%s P=%u op %u/%u func %u dst %#x type %u src0 %#x type %u",
+		 neuron_isa_ops[insn->opcode].name, insn->partitions, insn->op0, insn->op1,
+		 insn->func, insn->dst.offset, insn->dst.dtype, insn->src0.offset,
+		 insn->src0.dtype);
+}
+
+static bool near(const uint8_t *pa, const uint8_t *pb)
+{
+	uint32_t a, b;
+
+	memcpy(&a, pa, 4);
+	memcpy(&b, pb, 4);
+	if (a == b)
+		return true;
+	/* fp32 bit patterns of one sign are ordered; a result may underflow to either zero */
+	return (a >> 31 == b >> 31) && (a > b ? a - b : b - a) <= 1;
+}
+
+static void same(const uint8_t *got, const uint8_t *want, size_t n, bool ulp, const char *kernel,
+		 const struct neuron_insn *insn)
+{
+	char text[200];
+
+	if (!memcmp(got, want, n))
+		return;
+	for (size_t i = 0; i < n; i += 4) {
+		if (!memcmp(got + i, want + i, 4) || (ulp && near(got + i, want + i)))
+			continue;
+		describe(insn, text, sizeof(text));
+		ck_abort_msg("%s: %s: byte %zu is %08x, want %08x", kernel, text, i,
+			     *(const uint32_t *)(got + i), *(const uint32_t *)(want + i));
+	}
+}
+
+static void run_one(struct bench *b, unsigned int engine, const struct neuron_insn *insn)
+{
+	size_t nsbuf = NEURON_PARTITIONS * PART;
+	size_t npsum = (size_t)NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE;
+
+	ref_exec(&b->ref, insn, engine == NEURON_ENG_ACT);
+	for (unsigned int i = 0; i < b->machines; i++) {
+		struct machine *m = &b->m[i];
+
+		machine_run1(m, engine, insn);
+		ck_assert_uint_eq(m->notes, 0);
+		same(m->sbuf, b->ref.sbuf, nsbuf, b->ref.inexact, b->kern[i]->name, insn);
+		same(m->psum, b->ref.psum, npsum, b->ref.inexact, b->kern[i]->name, insn);
+		/* between kernels nothing may differ, functions included */
+		same(m->sbuf, b->m[0].sbuf, nsbuf, false, b->kern[i]->name, insn);
+		same(m->psum, b->m[0].psum, npsum, false, b->kern[i]->name, insn);
+	}
+	if (b->ref.inexact) {
+		memcpy(b->ref.sbuf, b->m[0].sbuf, nsbuf);
+		memcpy(b->ref.psum, b->m[0].psum, npsum);
+	}
+}
+
+static void run_random(uint8_t opcode, unsigned int engine, unsigned int count)
+{
+	struct bench b;
+	unsigned int done = 0, tried = 0;
+
+	bench_init(&b, 0x9e3779b97f4a7c15ull + opcode);
+	while (done < count) {
+		struct neuron_insn insn;
+
+		ck_assert_uint_lt(tried++, count * 100);
+		if (opcode == NEURON_OP_MATMUL && done % 4 == 0) {
+			struct neuron_insn w = random_insn(&b, NEURON_OP_LDWEIGHTS);
+
+			if (neuron_isa_check(&w, engine, PART, NULL))
+				continue;
+			run_one(&b, engine, &w);
+		}
+		insn = random_insn(&b, opcode);
+		if (neuron_isa_check(&insn, engine, PART, NULL))
+			continue;
+		if (opcode == NEURON_OP_MATMUL &&
+		    neuron_isa_check_matmul(&insn, PART, b.ref.k, b.ref.fs, b.ref.dtype, NULL))
+			continue;
+		run_one(&b, engine, &insn);
+		if (++done % 16 == 0)
+			bench_fill(&b);
+	}
+	bench_fini(&b);
+}
+
+static const struct {
+	uint8_t opcode, engine;
+	unsigned int count;
+} cases[] = {
+	{ NEURON_OP_LDWEIGHTS, NEURON_ENG_PE, 20 },
+	{ NEURON_OP_MATMUL, NEURON_ENG_PE, 250 },
+	{ NEURON_OP_PE_TRANSPOSE, NEURON_ENG_PE, 150 },
+	{ NEURON_OP_ACTIVATE, NEURON_ENG_ACT, 800 },
+	{ NEURON_OP_ACT_READ_ACC, NEURON_ENG_ACT, 30 },
+	{ NEURON_OP_TENSOR_COPY, NEURON_ENG_ACT, 200 },
+	{ NEURON_OP_TENSOR_COPY, NEURON_ENG_POOL, 400 },
+	{ NEURON_OP_TENSOR_TENSOR, NEURON_ENG_POOL, 600 },
+	{ NEURON_OP_TENSOR_SCALAR, NEURON_ENG_POOL, 600 },
+	{ NEURON_OP_SCALAR_TENSOR_TENSOR, NEURON_ENG_POOL, 400 },
+	{ NEURON_OP_TENSOR_REDUCE, NEURON_ENG_POOL, 600 },
+	{ NEURON_OP_MEMSET, NEURON_ENG_POOL, 100 },
+	{ NEURON_OP_MEMSET, NEURON_ENG_ACT, 50 },
+	{ NEURON_OP_RECIPROCAL, NEURON_ENG_POOL, 100 },
+	{ NEURON_OP_TRANSPOSE, NEURON_ENG_POOL, 200 },
+	{ NEURON_OP_COPY_PREDICATED, NEURON_ENG_POOL, 200 },
+};
+
+START_TEST(test_against_reference)
+{
+	run_random(cases[_i].opcode, cases[_i].engine, cases[_i].count);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("insn");
+	TCase *tc = tcase_create("reference");
+	SRunner *sr;
+	int failed;
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_loop_test(tc, test_against_reference, 0, sizeof(cases) / sizeof(cases[0]));
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed != 0;
+}
