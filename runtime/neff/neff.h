@@ -130,6 +130,11 @@ int neff_read(const void *buf, size_t size, const struct neff_limits *limits, st
 	      struct neff_error *err);
 void neff_free(struct neff_model *model);
 
+/* numpy's names ("float32", "bfloat16") and sizes of enum neuron_dtype; NULL, 0, 0: none */
+const char *neff_dtype_name(uint8_t dtype);
+unsigned int neff_dtype_size(uint8_t dtype);
+uint8_t neff_dtype_from_name(const char *name);
+
 /* Only the header: for tools. 0 or -EINVAL */
 int neff_read_header(const void *buf, size_t size, struct neff_header *header, struct neff_error *err);
 

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Do the pieces of a model fit each other and the hardware? Names, variables, transfer patterns
+ * inside their variables and memories, every instruction, triggers against DMAs. The reader and
+ * the writer both go through here (docs/neff.md, Rules a program keeps).
+ */
+#include "neff_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neuron/isa/check.h"
+#include "neuron/isa/codec.h"
+
+#define MAX_INSTR_SIZE (1ull << 30)
+
+struct ctx {
+	const struct neff_subgraph *sg;
+	struct neff_error *err;
+	uint64_t runs;
+};
+
+/* Variables */
+
+static int name_order(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* names of one namespace are there, well formed and different; consumes the array */
+static int names_unique(struct ctx *c, const char **names, unsigned int n, const char *kind)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && i < n; i++)
+		if (!neff_name_ok(names[i]))
+			ret = neff_fail(c->err, "%s/def.json: %s %u has no good name", c->sg->name,
+					kind, i);
+	if (!ret)
+		qsort(names, n, sizeof(*names), name_order);
+	for (unsigned int i = 1; !ret && i < n; i++)
+		if (!strcmp(names[i], names[i - 1]))
+			ret = neff_fail(c->err, "%s/def.json: two %ss '%.64s'", c->sg->name, kind,
+					names[i]);
+	free(names);
+	return ret;
+}
+
+static int names_check(struct ctx *c)
+{
+	const struct neff_subgraph *sg = c->sg;
+	const char **vars = malloc((sg->nvars + 1) * sizeof(*vars));
+	const char **queues = malloc((sg->nqueues + 1) * sizeof(*queues));
+	int ret;
+
+	if (!vars || !queues) {
+		free(vars);
+		free(queues);
+		return neff_nomem(c->err);
+	}
+	for (unsigned int i = 0; i < sg->nvars; i++)
+		vars[i] = sg->vars[i].name;
+	for (unsigned int i = 0; i < sg->nqueues; i++)
+		queues[i] = sg->queues[i].name;
+	ret = names_unique(c, vars, sg->nvars, "variable");
+	if (ret) {
+		free(queues);
+		return ret;
+	}
+	return names_unique(c, queues, sg->nqueues, "queue set");
+}
+
+static int io_check(struct ctx *c, const struct neff_var *v)
+{
+	uint64_t size = neff_tensor_size(v->dtype, v->ndim, v->shape);
+
+	if (!neff_dtype_size(v->dtype) || !size)
+		return neff_fail(c->err, "%s/def.json: var '%.64s': no type or shape",
+				 c->sg->name, v->name);
+	if (size != v->size)
+		return neff_fail(c->err, "%s/def.json: var '%.64s': size %llu, expected %llu",
+				 c->sg->name, v->name, (unsigned long long)v->size,
+				 (unsigned long long)size);
+	return 0;
+}
+
+static int var_check(struct ctx *c, const struct neff_var *v, unsigned int i)
+{
+	if (!neff_var_type_name(v->type) || v->var_id != i)
+		return neff_fail(c->err, "%s/def.json: var '%.64s': var_id %u at place %u",
+				 c->sg->name, v->name, v->var_id, i);
+	if (v->alignment & (v->alignment - 1))
+		return neff_fail(c->err, "%s/def.json: var '%.64s': alignment %u", c->sg->name,
+				 v->name, v->alignment);
+	if (!v->size && v->type != NEFF_VAR_STATE_BUFFER)
+		return neff_fail(c->err, "%s/def.json: var '%.64s': size 0", c->sg->name, v->name);
+	switch (v->type) {
+	case NEFF_VAR_INPUT:
+	case NEFF_VAR_OUTPUT:
+		return io_check(c, v);
+	case NEFF_VAR_FILE:
+		if (!neff_file_name_ok(v->file_name) || !v->data)
+			return neff_fail(c->err, "%s/def.json: var '%.64s': no file", c->sg->name,
+					 v->name);
+		return 0;
+	case NEFF_VAR_VIRTUAL:
+		if (v->backing_off > INT64_MAX - v->size)
+			return neff_fail(c->err,
+					 "%s/def.json: var '%.64s': backing_variable_off %llu",
+					 c->sg->name, v->name, (unsigned long long)v->backing_off);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int vars_check(struct ctx *c)
+{
+	unsigned int outputs = 0, windows = 0;
+	int ret;
+
+	if (!c->sg->nvars || c->sg->nvars > NEFF_MAX_VARS || c->sg->nqueues > NEFF_MAX_QUEUES)
+		return neff_fail(c->err, "%s/def.json: %u variables, %u queue sets", c->sg->name,
+				 c->sg->nvars, c->sg->nqueues);
+	ret = names_check(c);
+	for (unsigned int i = 0; !ret && i < c->sg->nvars; i++) {
+		ret = var_check(c, &c->sg->vars[i], i);
+		outputs += c->sg->vars[i].type == NEFF_VAR_OUTPUT;
+		windows += c->sg->vars[i].type == NEFF_VAR_STATE_BUFFER;
+	}
+	if (!ret && (!outputs || windows > 1))
+		return neff_fail(c->err, "%s/def.json: %u outputs and %u state buffers, expected "
+				 "at least 1 and at most 1", c->sg->name, outputs, windows);
+	for (unsigned int i = 0; !ret && i < c->sg->nqueues; i++)
+		if (c->sg->queues[i].owner >= NEFF_ENGINES ||
+		    !neff_queue_type_name(c->sg->queues[i].type))
+			return neff_fail(c->err, "%s/def.json: dma_queue '%.64s': bad owner or type",
+					 c->sg->name, c->sg->queues[i].name);
+	return ret;
+}
+
+/* Patterns */
+
+/* Where an error is: the member, the DMA, its descriptor, the side */
+struct at {
+	unsigned int eng, dma, desc;
+	const char *side;
+};
+
+static int pattern_fail(struct ctx *c, const struct at *at, const char *text)
+{
+	return neff_fail(c->err, "%s/%s.json: dma[%u] desc[%u]: '%s': %s", c->sg->name,
+			 neff_engine_keys[at->eng], at->dma, at->desc, at->side, text);
+}
+
+/* Lowest and highest + 1 byte; false on overflow */
+static bool pattern_extent(const struct neff_pattern *p, int64_t *lo, int64_t *hi)
+{
+	int64_t span;
+
+	if (p->offset > INT64_MAX || p->size[0] > INT64_MAX)
+		return false;
+	*lo = (int64_t)p->offset;
+	if (__builtin_add_overflow(*lo, (int64_t)p->size[0], hi))
+		return false;
+	for (unsigned int d = 1; d < p->ndim; d++) {
+		if (p->size[d] > INT64_MAX ||
+		    __builtin_mul_overflow((int64_t)p->size[d] - 1, p->step[d], &span))
+			return false;
+		if (span < 0 ? __builtin_add_overflow(*lo, span, lo)
+			     : __builtin_add_overflow(*hi, span, hi))
+			return false;
+	}
+	return true;
+}
+
+/* One run inside one partition of SBUF or PSUM */
+static bool run_in_core(uint64_t off, uint64_t len)
+{
+	if (off < (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE)
+		return len <= NEURON_V1_SBUF_PART_SIZE &&
+		       off % NEURON_SBUF_PART_STRIDE <= NEURON_V1_SBUF_PART_SIZE - len;
+	if (off < NEURON_PSUM_OFFSET)
+		return false;
+	off -= NEURON_PSUM_OFFSET;
+	return off < (uint64_t)NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE &&
+	       len <= NEURON_PSUM_PART_SIZE &&
+	       off % NEURON_PSUM_PART_STRIDE <= NEURON_PSUM_PART_SIZE - len;
+}
+
+static bool pattern_in_core(const struct neff_pattern *p)
+{
+	uint64_t n[4] = { 1, 1, 1, 1 };
+
+	for (unsigned int d = 1; d < p->ndim; d++)
+		n[d] = p->size[d];
+	for (uint64_t i = 0; i < n[3]; i++)
+		for (uint64_t j = 0; j < n[2]; j++)
+			for (uint64_t k = 0; k < n[1]; k++) {
+				int64_t off = (int64_t)p->offset;
+
+				off += n[1] > 1 ? (int64_t)k * p->step[1] : 0;
+				off += n[2] > 1 ? (int64_t)j * p->step[2] : 0;
+				off += n[3] > 1 ? (int64_t)i * p->step[3] : 0;
+				if (!run_in_core((uint64_t)off, p->size[0]))
+					return false;
+			}
+	return true;
+}
+
+static int pattern_check(struct ctx *c, const struct at *at, const struct neff_pattern *p,
+			 uint64_t *bytes)
+{
+	const struct neff_var *v;
+	uint64_t runs = 1;
+	int64_t lo, hi;
+
+	if (p->var >= c->sg->nvars)
+		return pattern_fail(c, at, "no such variable");
+	v = &c->sg->vars[p->var];
+	if (p->ndim < 1 || p->ndim > 4 || p->step[0] != 1)
+		return pattern_fail(c, at, "not 1 to 4 dimensions, the innermost with step 1");
+	for (unsigned int d = 0; d < p->ndim; d++)
+		if (!p->size[d])
+			return pattern_fail(c, at, "a size of 0");
+	if (!pattern_extent(p, &lo, &hi) || lo < 0)
+		return pattern_fail(c, at, "outside its variable");
+	for (unsigned int d = 1; d < p->ndim; d++)
+		if (__builtin_mul_overflow(runs, p->size[d], &runs))
+			runs = UINT64_MAX;
+	if (runs > NEFF_MAX_RUNS - c->runs)
+		return pattern_fail(c, at, "too many pieces");
+	c->runs += runs;
+	if (__builtin_mul_overflow(runs, p->size[0], bytes))
+		return pattern_fail(c, at, "too many bytes");
+	if (v->type == NEFF_VAR_STATE_BUFFER)
+		return pattern_in_core(p) ? 0
+					  : pattern_fail(c, at, "outside a partition of the core");
+	return (uint64_t)hi <= v->size ? 0 : pattern_fail(c, at, "outside its variable");
+}
+
+static int desc_check(struct ctx *c, struct at *at, const struct neff_desc *d)
+{
+	uint64_t from, to;
+	enum neff_var_type type;
+	int ret;
+
+	at->side = "from";
+	ret = pattern_check(c, at, &d->from, &from);
+	if (ret)
+		return ret;
+	at->side = "to";
+	ret = pattern_check(c, at, &d->to, &to);
+	if (ret)
+		return ret;
+	if (from != to)
+		return pattern_fail(c, at, "not as many bytes as 'from'");
+	type = c->sg->vars[d->to.var].type;
+	if (type == NEFF_VAR_INPUT || type == NEFF_VAR_FILE)
+		return pattern_fail(c, at, "an input or a constant is not written");
+	return 0;
+}
+
+static int dma_check(struct ctx *c, unsigned int eng, unsigned int i)
+{
+	const struct neff_dma *dma = &c->sg->engine[eng].dma[i];
+	const char *sg = c->sg->name, *key = neff_engine_keys[eng];
+	struct at at = { eng, i, 0, NULL };
+	int ret = 0;
+
+	if (dma->queue >= c->sg->nqueues || c->sg->queues[dma->queue].owner != eng)
+		return neff_fail(c->err, "%s/%s.json: dma[%u]: its queue set has another owner", sg,
+				 key, i);
+	if (dma->semaphore < -1 || dma->semaphore >= NEFF_PROGRAM_SEMAPHORES)
+		return neff_fail(c->err, "%s/%s.json: dma[%u]: semaphore %d", sg, key, i,
+				 dma->semaphore);
+	if (!dma->ndesc)
+		return neff_fail(c->err, "%s/%s.json: dma[%u]: no descriptors", sg, key, i);
+	for (at.desc = 0; !ret && at.desc < dma->ndesc; at.desc++)
+		ret = desc_check(c, &at, &dma->desc[at.desc]);
+	return ret;
+}
+
+/* Programs */
+
+struct program {
+	unsigned int eng;
+	size_t offset; /* bytes */
+	unsigned int triggers;
+	/* what LDWEIGHTS left in the array */
+	unsigned int k, fs;
+	uint8_t dtype;
+};
+
+static int insn_fail(struct ctx *c, const struct program *p, const char *text)
+{
+	return neff_fail(c->err, "%s/%s.bin: instruction at %zu: %s", c->sg->name,
+			 neff_engine_keys[p->eng], p->offset, text);
+}
+
+static bool uses_runtime_semaphore(const struct neuron_insn *insn)
+{
+	bool wait = insn->wait >= NEURON_WAIT_SEM_EQ && insn->wait <= NEURON_WAIT_SEM_LE;
+	bool update = insn->update >= NEURON_UPD_SEM_INC && insn->update <= NEURON_UPD_SEM_WR_IMM;
+
+	return (wait && insn->wait_index >= NEFF_PROGRAM_SEMAPHORES) ||
+	       (update && insn->update_index >= NEFF_PROGRAM_SEMAPHORES) ||
+	       (insn->opcode == NEURON_OP_SEM_RANGE_CLEAR && insn->last >= NEFF_PROGRAM_SEMAPHORES);
+}
+
+static int trigger_check(struct ctx *c, struct program *p, const struct neuron_insn *insn)
+{
+	const struct neff_engine *e = &c->sg->engine[p->eng];
+
+	if (p->triggers >= e->ndma)
+		return insn_fail(c, p, "a trigger without a DMA");
+	if (e->dma[p->triggers].id != insn->id)
+		return neff_fail(c->err,
+				 "%s/%s.bin: instruction at %zu: trigger of id %u, dma[%u] has %u",
+				 c->sg->name, neff_engine_keys[p->eng], p->offset, insn->id,
+				 p->triggers, e->dma[p->triggers].id);
+	p->triggers++;
+	return 0;
+}
+
+static int matmul_check(struct ctx *c, struct program *p, const struct neuron_insn *insn)
+{
+	struct neuron_isa_fault fault;
+
+	if (!p->k)
+		return insn_fail(c, p, "no weights are loaded");
+	if (neuron_isa_check_matmul(insn, NEURON_V1_SBUF_PART_SIZE, p->k, p->fs, p->dtype, &fault))
+		return insn_fail(c, p, fault.reason);
+	return 0;
+}
+
+static int insn_check(struct ctx *c, struct program *p, const struct neuron_insn *insn)
+{
+	struct neuron_isa_fault fault;
+
+	if (neuron_isa_check(insn, p->eng, NEURON_V1_SBUF_PART_SIZE, &fault))
+		return insn_fail(c, p, fault.reason);
+	if ((insn->opcode == NEURON_OP_PROGRAM_START) != !p->offset)
+		return insn_fail(c, p, "program_start is the first instruction and no other");
+	if (uses_runtime_semaphore(insn))
+		return insn_fail(c, p, "semaphores 28 to 31 are the runtime's");
+	switch (insn->opcode) {
+	case NEURON_OP_PROGRAM_START:
+		if (insn->isa_version == NEURON_ISA_VERSION)
+			return 0;
+		c->err->version = true;
+		neff_fail(c->err, "%s/%s.bin: ISA version %u, supported %u", c->sg->name,
+			  neff_engine_keys[p->eng], insn->isa_version, NEURON_ISA_VERSION);
+		return -ENOTSUP;
+	case NEURON_OP_WRITE:
+	case NEURON_OP_NOTIFY:
+		return insn_fail(c, p, "only the runtime writes registers and notifies");
+	case NEURON_OP_PSEUDO_DMA_TRIGGER:
+		return trigger_check(c, p, insn);
+	case NEURON_OP_MATMUL:
+		return matmul_check(c, p, insn);
+	case NEURON_OP_LDWEIGHTS:
+		p->k = insn->partitions;
+		p->fs = 1;
+		for (int d = 0; d < NEURON_AP_DIMS; d++)
+			p->fs *= insn->src0.num[d];
+		p->dtype = insn->src0.dtype;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int program_check(struct ctx *c, unsigned int eng)
+{
+	const struct neff_engine *e = &c->sg->engine[eng];
+	struct program p = { .eng = eng };
+	struct neuron_insn insn;
+	int ret = 0, words;
+
+	if (!e->instr)
+		return e->ndma ? neff_fail(c->err, "%s/%s.json: DMAs without a program",
+					   c->sg->name, neff_engine_keys[eng])
+			       : 0;
+	if (!e->instr_size || e->instr_size % NEURON_INSN_WORD || e->instr_size > MAX_INSTR_SIZE)
+		return neff_fail(c->err, "%s/%s.bin: size %zu is not a multiple of %d",
+				 c->sg->name, neff_engine_keys[eng], e->instr_size,
+				 NEURON_INSN_WORD);
+	for (; !ret && p.offset < e->instr_size; p.offset += (size_t)words * NEURON_INSN_WORD) {
+		words = neuron_isa_decode((const uint8_t *)e->instr + p.offset,
+					  (e->instr_size - p.offset) / NEURON_INSN_WORD, &insn);
+		if (words == -EAGAIN)
+			return insn_fail(c, &p, "cut off");
+		if (words < 0)
+			return insn_fail(c, &p, "illegal instruction");
+		ret = insn_check(c, &p, &insn);
+	}
+	if (!ret && p.triggers != e->ndma)
+		return neff_fail(c->err, "%s/%s.json: dma[%u] is never triggered", c->sg->name,
+				 neff_engine_keys[eng], p.triggers);
+	return ret;
+}
+
+static int subgraph_check(const struct neff_subgraph *sg, struct neff_error *err)
+{
+	struct ctx c = { sg, err, 0 };
+	int ret;
+
+	if (!neff_file_name_ok(sg->name))
+		return neff_fail(err, "kelf-0.json: bad subgraph name");
+	ret = vars_check(&c);
+	for (unsigned int e = 0; !ret && e < NEFF_ENGINES; e++) {
+		for (unsigned int i = 0; !ret && i < sg->engine[e].ndma; i++)
+			ret = dma_check(&c, e, i);
+		if (!ret)
+			ret = program_check(&c, e);
+	}
+	if (!ret && !sg->engine[NEURON_ENG_SP].instr)
+		return neff_fail(err, "%s/def.json: no program for sp, which ends the execution",
+				 sg->name);
+	return ret;
+}
+
+int neff_check_model(const struct neff_model *model, struct neff_error *err)
+{
+	int ret = 0;
+
+	if (!model->nsubgraphs || model->nsubgraphs > NEFF_MAX_SUBGRAPHS)
+		return neff_fail(err, "kelf-0.json: %u subgraphs, expected 1 to %u",
+				 model->nsubgraphs, NEFF_MAX_SUBGRAPHS);
+	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
+		ret = subgraph_check(&model->subgraphs[i], err);
+	return ret;
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sgNN/def.json and the engine JSON files, in the official field names (docs/neff.md): from a
+ * struct neff_subgraph and back. Reading checks types, names and ranges of what it takes; whether
+ * the pieces fit each other is neff_check.c's.
+ */
+#include "neff_priv.h"
+#include "neff_read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Writing */
+
+static json_t *var_to_json(const struct neff_var *v)
+{
+	json_t *o = json_pack("{s:s, s:I, s:I}", "type", neff_var_type_name(v->type), "var_id",
+			      (json_int_t)v->var_id, "size", (json_int_t)v->size);
+
+	if (v->alignment)
+		json_object_set_new(o, "alignment", json_integer(v->alignment));
+	if (v->type == NEFF_VAR_FILE)
+		json_object_set_new(o, "file_name", json_string(v->file_name));
+	if (v->type == NEFF_VAR_VIRTUAL)
+		json_object_set_new(o, "backing_variable_off",
+				    json_integer((json_int_t)v->backing_off));
+	return o;
+}
+
+json_t *neff_def_to_json(const struct neff_subgraph *sg)
+{
+	json_t *root = json_object(), *queues = json_object(), *vars = json_object();
+	char key[16], file[16];
+
+	for (unsigned int i = 0; i < sg->nqueues; i++) {
+		const struct neff_queue *q = &sg->queues[i];
+
+		json_object_set_new(queues, q->name,
+				    json_pack("{s:s, s:s, s:i}", "type",
+					      neff_queue_type_name(q->type), "owner",
+					      neff_engine_keys[q->owner], "num_queues", 1));
+	}
+	for (unsigned int i = 0; i < sg->nvars; i++)
+		json_object_set_new(vars, sg->vars[i].name, var_to_json(&sg->vars[i]));
+	json_object_set_new(root, "name", json_string(sg->name));
+	json_object_set_new(root, "dma_queue", queues);
+	json_object_set_new(root, "var", vars);
+	for (unsigned int e = 0; e < NEFF_ENGINES; e++) {
+		if (!sg->engine[e].instr)
+			continue;
+		snprintf(file, sizeof(file), "%s.json", neff_engine_keys[e]);
+		json_object_set_new(root, neff_engine_keys[e], json_string(file));
+		snprintf(key, sizeof(key), "%s_instr", neff_engine_keys[e]);
+		snprintf(file, sizeof(file), "%s.bin", neff_engine_keys[e]);
+		json_object_set_new(root, key, json_string(file));
+	}
+	return root;
+}
+
+static void pattern_to_json(const struct neff_subgraph *sg, const struct neff_pattern *p,
+			    const char *side, json_t *o)
+{
+	json_t *steps = json_array(), *sizes = json_array();
+	char key[16];
+
+	for (unsigned int d = 0; d < p->ndim; d++) {
+		json_array_append_new(steps, json_integer(p->step[d]));
+		json_array_append_new(sizes, json_integer((json_int_t)p->size[d]));
+	}
+	json_object_set_new(o, side, json_string(sg->vars[p->var].name));
+	snprintf(key, sizeof(key), "%s_off", side);
+	json_object_set_new(o, key, json_integer((json_int_t)p->offset));
+	snprintf(key, sizeof(key), "%s_steps", side);
+	json_object_set_new(o, key, steps);
+	snprintf(key, sizeof(key), "%s_sizes", side);
+	json_object_set_new(o, key, sizes);
+}
+
+static json_t *dma_to_json(const struct neff_subgraph *sg, const struct neff_dma *dma)
+{
+	json_t *o = json_object(), *list = json_array();
+
+	json_object_set_new(o, "id", json_integer(dma->id));
+	json_object_set_new(o, "queue", json_string(sg->queues[dma->queue].name));
+	if (dma->semaphore >= 0)
+		json_object_set_new(o, "semaphore", json_integer(dma->semaphore));
+	for (unsigned int i = 0; i < dma->ndesc; i++) {
+		json_t *d = json_object();
+
+		pattern_to_json(sg, &dma->desc[i].from, "from", d);
+		pattern_to_json(sg, &dma->desc[i].to, "to", d);
+		json_array_append_new(list, d);
+	}
+	json_object_set_new(o, "desc", list);
+	return o;
+}
+
+json_t *neff_engine_to_json(const struct neff_subgraph *sg, unsigned int eng)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < sg->engine[eng].ndma; i++)
+		json_array_append_new(list, dma_to_json(sg, &sg->engine[eng].dma[i]));
+	return json_pack("{s:o, s:[]}", "dma", list, "instr");
+}
+
+/* Reading */
+
+static int uint_get(const struct neff_where *w, const json_t *o, const char *key, uint64_t max,
+		    uint64_t *value)
+{
+	const json_t *j = json_object_get(o, key);
+	json_int_t v = json_integer_value(j);
+
+	if (!j)
+		return neff_fail(w->err, "%s: %s: '%s' is missing", w->member, w->what, key);
+	if (!json_is_integer(j) || v < 0 || (uint64_t)v > max)
+		return neff_fail(w->err, "%s: %s: '%s' is not an integer from 0 to %llu", w->member,
+				 w->what, key, (unsigned long long)max);
+	*value = (uint64_t)v;
+	return 0;
+}
+
+static int uint_get_default(const struct neff_where *w, const json_t *o, const char *key,
+			    uint64_t max, uint64_t *value)
+{
+	*value = 0;
+	return json_object_get(o, key) ? uint_get(w, o, key, max, value) : 0;
+}
+
+static const char *string_get(const struct neff_where *w, const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	if (!s)
+		neff_fail(w->err, "%s: %s: '%s' is not a string", w->member, w->what, key);
+	return s;
+}
+
+static int var_file(const struct neff_where *w, const json_t *o, struct neff_var *v)
+{
+	const char *file = string_get(w, o, "file_name");
+
+	if (!file)
+		return -EINVAL;
+	if (!neff_file_name_ok(file))
+		return neff_fail(w->err, "%s: %s: bad file name", w->member, w->what);
+	v->file_name = strdup(file);
+	return v->file_name ? 0 : neff_nomem(w->err);
+}
+
+static int var_from_json(const struct neff_where *w, const json_t *o, struct neff_var *v)
+{
+	const char *type = string_get(w, o, "type");
+	uint64_t n;
+	int ret;
+
+	if (!type)
+		return -EINVAL;
+	if (!neff_var_type_from_name(type, &v->type))
+		return neff_fail(w->err, "%s: %s: type '%.32s' is not supported", w->member,
+				 w->what, type);
+	/* a real file may leave the size of the state buffer out */
+	ret = v->type == NEFF_VAR_STATE_BUFFER ? uint_get_default(w, o, "size", INT64_MAX, &v->size)
+					       : uint_get(w, o, "size", INT64_MAX, &v->size);
+	if (ret)
+		return ret;
+	if (!v->size && v->type != NEFF_VAR_STATE_BUFFER)
+		return neff_fail(w->err, "%s: %s: size 0", w->member, w->what);
+	ret = uint_get_default(w, o, "alignment", 1u << 30, &n);
+	if (ret)
+		return ret;
+	if (n & (n - 1))
+		return neff_fail(w->err, "%s: %s: alignment %llu is not a power of two", w->member,
+				 w->what, (unsigned long long)n);
+	v->alignment = (uint32_t)n;
+	if (v->type == NEFF_VAR_VIRTUAL)
+		return uint_get(w, o, "backing_variable_off", INT64_MAX, &v->backing_off);
+	return v->type == NEFF_VAR_FILE ? var_file(w, o, v) : 0;
+}
+
+static int vars_read(struct neff_where *w, const json_t *root, struct neff_subgraph *sg)
+{
+	json_t *vars = json_object_get(root, "var"), *o;
+	size_t n = json_object_size(vars);
+	const char *name;
+	uint64_t id;
+	int ret;
+
+	if (!json_is_object(vars) || !n || n > NEFF_MAX_VARS)
+		return neff_fail(w->err, "%s: 'var' is not an object of 1 to %u variables",
+				 w->member, NEFF_MAX_VARS);
+	sg->vars = calloc(n, sizeof(*sg->vars));
+	if (!sg->vars)
+		return neff_nomem(w->err);
+	sg->nvars = (unsigned int)n;
+	json_object_foreach(vars, name, o) {
+		snprintf(w->what, sizeof(w->what), "var '%.64s'", name);
+		if (!neff_name_ok(name))
+			return neff_fail(w->err, "%s: bad variable name", w->member);
+		ret = uint_get(w, o, "var_id", n - 1, &id);
+		if (ret)
+			return ret;
+		if (sg->vars[id].name)
+			return neff_fail(w->err, "%s: %s: var_id %llu twice", w->member, w->what,
+					 (unsigned long long)id);
+		sg->vars[id].var_id = (uint32_t)id;
+		sg->vars[id].name = strdup(name);
+		if (!sg->vars[id].name)
+			return neff_nomem(w->err);
+		ret = var_from_json(w, o, &sg->vars[id]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int engine_index(const char *key)
+{
+	for (int e = 0; e < NEFF_ENGINES; e++)
+		if (!strcmp(key, neff_engine_keys[e]))
+			return e;
+	return -1;
+}
+
+static int queue_from_json(const struct neff_where *w, const json_t *o, struct neff_queue *q)
+{
+	const char *type = string_get(w, o, "type"), *owner = string_get(w, o, "owner");
+	uint64_t n = 1;
+	int e, ret = 0;
+
+	if (!type || !owner)
+		return -EINVAL;
+	if (!neff_queue_type_from_name(type, &q->type))
+		return neff_fail(w->err, "%s: %s: type '%.32s' is not supported", w->member,
+				 w->what, type);
+	e = engine_index(owner);
+	if (e < 0)
+		return neff_fail(w->err, "%s: %s: owner '%.32s' is not an engine", w->member,
+				 w->what, owner);
+	q->owner = (unsigned int)e;
+	if (json_object_get(o, "num_queues"))
+		ret = uint_get(w, o, "num_queues", UINT32_MAX, &n);
+	if (!ret && n != 1)
+		return neff_fail(w->err, "%s: %s: num_queues %llu, expected 1", w->member, w->what,
+				 (unsigned long long)n);
+	return ret;
+}
+
+static int queues_read(struct neff_where *w, const json_t *root, struct neff_subgraph *sg)
+{
+	json_t *queues = json_object_get(root, "dma_queue"), *o;
+	size_t n = json_object_size(queues);
+	const char *name;
+	int ret;
+
+	if (!json_is_object(queues) || n > NEFF_MAX_QUEUES)
+		return neff_fail(w->err, "%s: 'dma_queue' is not an object of at most %u queue sets",
+				 w->member, NEFF_MAX_QUEUES);
+	sg->queues = calloc(n ? n : 1, sizeof(*sg->queues));
+	if (!sg->queues)
+		return neff_nomem(w->err);
+	json_object_foreach(queues, name, o) {
+		struct neff_queue *q = &sg->queues[sg->nqueues++];
+
+		snprintf(w->what, sizeof(w->what), "dma_queue '%.64s'", name);
+		if (!neff_name_ok(name))
+			return neff_fail(w->err, "%s: bad queue name", w->member);
+		q->name = strdup(name);
+		if (!q->name)
+			return neff_nomem(w->err);
+		ret = queue_from_json(w, o, q);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int neff_def_read(const char *member, const json_t *root, struct neff_subgraph *sg,
+		  struct neff_error *err)
+{
+	struct neff_where w = { .member = member, .err = err, .what = "def" };
+	int ret;
+
+	if (!json_is_object(root))
+		return neff_fail(err, "%s: not a JSON object", member);
+	if (json_object_get(root, "dve") || json_object_get(root, "dve_instr"))
+		return neff_fail(err, "%s: engine 'dve' is not of this generation: 'pool'", member);
+	ret = vars_read(&w, root, sg);
+	return ret ? ret : queues_read(&w, root, sg);
+}
+
+/* Patterns */
+
+static long var_index(const struct neff_where *w, const char *name)
+{
+	const json_t *j = json_object_get(w->var_index, name);
+
+	return j ? (long)json_integer_value(j) : -1;
+}
+
+static int dims_read(const struct neff_where *w, const json_t *o, const char *side,
+		     struct neff_pattern *p)
+{
+	const json_t *steps, *sizes;
+	char key[16];
+
+	snprintf(key, sizeof(key), "%s_steps", side);
+	steps = json_object_get(o, key);
+	snprintf(key, sizeof(key), "%s_sizes", side);
+	sizes = json_object_get(o, key);
+	p->ndim = (unsigned int)json_array_size(sizes);
+	if (p->ndim < 1 || p->ndim > 4 || json_array_size(steps) != p->ndim)
+		return neff_fail(w->err, "%s: %s: '%s' has not 1 to 4 sizes and as many steps",
+				 w->member, w->what, side);
+	for (unsigned int d = 0; d < p->ndim; d++) {
+		const json_t *step = json_array_get(steps, d), *size = json_array_get(sizes, d);
+
+		if (!json_is_integer(step) || !json_is_integer(size) ||
+		    json_integer_value(size) <= 0)
+			return neff_fail(w->err, "%s: %s: '%s' dimension %u is not an integer step "
+					 "and a size above 0", w->member, w->what, side, d);
+		p->step[d] = json_integer_value(step);
+		p->size[d] = (uint64_t)json_integer_value(size);
+	}
+	return 0;
+}
+
+static int pattern_read(const struct neff_where *w, const json_t *o, const char *side,
+			struct neff_pattern *p)
+{
+	const char *name = string_get(w, o, side);
+	char key[16];
+	long var;
+	int ret;
+
+	if (!name)
+		return -EINVAL;
+	var = var_index(w, name);
+	if (var < 0)
+		return neff_fail(w->err, "%s: %s: '%s' names no variable: '%.64s'", w->member,
+				 w->what, side, name);
+	p->var = (uint32_t)var;
+	snprintf(key, sizeof(key), "%s_off", side);
+	ret = uint_get_default(w, o, key, INT64_MAX, &p->offset);
+	return ret ? ret : dims_read(w, o, side, p);
+}
+
+static int desc_read(const struct neff_where *w, const json_t *o, struct neff_desc *d)
+{
+	const json_t *op = json_object_get(o, "op");
+	int ret;
+
+	if (op && (!json_is_string(op) || strcmp(json_string_value(op), "copy")))
+		return neff_fail(w->err, "%s: %s: only 'op': 'copy' is of this generation",
+				 w->member, w->what);
+	ret = pattern_read(w, o, "from", &d->from);
+	return ret ? ret : pattern_read(w, o, "to", &d->to);
+}
+
+static int descs_read(const struct neff_where *w, const json_t *list, struct neff_dma *dma)
+{
+	size_t n = json_array_size(list);
+	int ret;
+
+	if (!json_is_array(list) || !n || n > NEFF_MAX_RUNS)
+		return neff_fail(w->err, "%s: %s: 'desc' is not a list", w->member, w->what);
+	dma->desc = calloc(n, sizeof(*dma->desc));
+	if (!dma->desc)
+		return neff_nomem(w->err);
+	for (size_t i = 0; i < n; i++) {
+		ret = desc_read(w, json_array_get(list, i), &dma->desc[i]);
+		if (ret)
+			return ret;
+		dma->ndesc++;
+	}
+	return 0;
+}
+
+static int dma_read(struct neff_where *w, const json_t *o, const struct neff_subgraph *sg,
+		    size_t i, struct neff_dma *dma)
+{
+	const char *queue;
+	uint64_t n;
+	int ret;
+
+	snprintf(w->what, sizeof(w->what), "dma[%zu]", i);
+	dma->semaphore = -1;
+	ret = uint_get(w, o, "id", UINT32_MAX, &n);
+	if (ret)
+		return ret;
+	dma->id = (uint32_t)n;
+	queue = string_get(w, o, "queue");
+	if (!queue)
+		return -EINVAL;
+	for (dma->queue = 0; dma->queue < sg->nqueues; dma->queue++)
+		if (!strcmp(sg->queues[dma->queue].name, queue))
+			break;
+	if (dma->queue == sg->nqueues)
+		return neff_fail(w->err, "%s: %s: no queue set '%.64s'", w->member, w->what,
+				 queue);
+	if (json_object_get(o, "event"))
+		return neff_fail(w->err, "%s: %s: 'event' is not supported", w->member, w->what);
+	if (json_object_get(o, "semaphore")) {
+		ret = uint_get(w, o, "semaphore", NEFF_PROGRAM_SEMAPHORES - 1, &n);
+		if (ret)
+			return ret;
+		dma->semaphore = (int)n;
+	}
+	return descs_read(w, json_object_get(o, "desc"), dma);
+}
+
+int neff_engine_read(const char *member, const json_t *root, struct neff_subgraph *sg,
+		     unsigned int eng, struct neff_error *err)
+{
+	struct neff_where w = { .member = member, .err = err, .what = "dma" };
+	struct neff_engine *e = &sg->engine[eng];
+	const json_t *list = json_object_get(root, "dma");
+	size_t n = json_array_size(list);
+	int ret = 0;
+
+	if (!json_is_object(root) || (list && !json_is_array(list)) || n > NEFF_MAX_DMAS)
+		return neff_fail(err, "%s: 'dma' is not a list of at most %u", member,
+				 NEFF_MAX_DMAS);
+	e->dma = calloc(n ? n : 1, sizeof(*e->dma));
+	w.var_index = json_object();
+	if (!e->dma || !w.var_index) {
+		json_decref(w.var_index);
+		return neff_nomem(err);
+	}
+	for (unsigned int i = 0; i < sg->nvars; i++)
+		json_object_set_new(w.var_index, sg->vars[i].name, json_integer(i));
+	for (size_t i = 0; !ret && i < n; i++) {
+		e->ndma++;
+		ret = dma_read(&w, json_array_get(list, i), sg, i, &e->dma[i]);
+	}
+	json_decref(w.var_index);
+	return ret;
+}

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reader. Everything in the file is hostile until it is checked: sizes against limits before
+ * memory is taken, names before they are compared, JSON before it is believed, and the whole by
+ * neff_check.c. On any error nothing is kept.
+ */
+#include "neff_read.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GIB (1ull << 30)
+#define DEFAULT_MAX_FILE (8 * GIB)
+#define DEFAULT_MAX_PAYLOAD (8 * GIB)
+#define DEFAULT_MAX_MEMBERS 65536u
+#define JSON_MAX 4294967295ull /* the public limit of def.json */
+#define VERSION_MAJOR_MAX 2
+#define READ_CHUNK (1u << 20)
+
+struct member {
+	char *name;
+	uint8_t *data;
+	size_t size;
+	bool taken;
+};
+
+struct reader {
+	struct neff_limits limits;
+	struct neff_error *err;
+	struct member *members;
+	size_t count, room;
+	uint64_t unpacked;
+};
+
+/* Member names: relative, no "..", "./" taken off */
+static const char *clean_name(const char *name)
+{
+	const char *p;
+
+	while (name[0] == '.' && name[1] == '/')
+		name += 2;
+	if (name[0] == '/')
+		return NULL;
+	for (p = name; *p; p = strchr(p, '/') ? strchr(p, '/') + 1 : p + strlen(p))
+		if (p[0] == '.' && p[1] == '.' && (p[2] == '/' || !p[2]))
+			return NULL;
+	return name;
+}
+
+static struct member *member_new(struct reader *r, const char *name)
+{
+	struct member *m;
+
+	if (r->count == r->room) {
+		size_t room = r->room ? r->room * 2 : 32;
+
+		m = realloc(r->members, room * sizeof(*m));
+		if (!m)
+			return NULL;
+		r->members = m;
+		r->room = room;
+	}
+	m = &r->members[r->count];
+	memset(m, 0, sizeof(*m));
+	m->name = strdup(name);
+	if (!m->name)
+		return NULL;
+	r->count++;
+	return m;
+}
+
+/* The declared size is only a hint: memory grows with what really arrives */
+static int member_data(struct reader *r, struct archive *a, struct member *m)
+{
+	size_t room = 0;
+
+	for (;;) {
+		la_ssize_t n;
+
+		if (m->size == room) {
+			uint8_t *p;
+
+			room = room ? room * 2 : 4096;
+			p = realloc(m->data, room);
+			if (!p)
+				return neff_nomem(r->err);
+			m->data = p;
+		}
+		n = archive_read_data(a, m->data + m->size,
+				      room - m->size < READ_CHUNK ? room - m->size : READ_CHUNK);
+		if (n < 0)
+			return neff_fail(r->err, "%.160s: %.80s", m->name,
+					 archive_error_string(a) ?: "cannot unpack");
+		if (!n)
+			return 0;
+		m->size += (size_t)n;
+		r->unpacked += (uint64_t)n;
+		if (r->unpacked > r->limits.max_payload)
+			return neff_fail(r->err, "%.160s: payload unpacks to more than %llu bytes",
+					 m->name, (unsigned long long)r->limits.max_payload);
+	}
+}
+
+static int member_read(struct reader *r, struct archive *a, struct archive_entry *e)
+{
+	const char *raw = archive_entry_pathname(e), *name = raw ? clean_name(raw) : NULL;
+	struct member *m;
+
+	if (!name)
+		return neff_fail(r->err, "payload: member name '%.160s' is absolute or leaves the "
+				 "archive", raw ? raw : "");
+	if (archive_entry_filetype(e) == AE_IFDIR)
+		return 0;
+	if (archive_entry_filetype(e) != AE_IFREG || archive_entry_hardlink(e) ||
+	    archive_entry_symlink(e))
+		return neff_fail(r->err, "%.160s: not a regular file", name);
+	if (!*name)
+		return neff_fail(r->err, "payload: a member has no name");
+	if (archive_entry_size_is_set(e) &&
+	    (archive_entry_size(e) < 0 ||
+	     (uint64_t)archive_entry_size(e) > r->limits.max_payload))
+		return neff_fail(r->err, "%.160s: size %lld is over the limit", name,
+				 (long long)archive_entry_size(e));
+	m = member_new(r, name);
+	return m ? member_data(r, a, m) : neff_nomem(r->err);
+}
+
+static int payload_read(struct reader *r, struct archive *a, const void *buf, size_t size)
+{
+	struct archive_entry *e;
+	unsigned int seen = 0;
+	int ret;
+
+	if (archive_read_support_filter_gzip(a) != ARCHIVE_OK ||
+	    archive_read_support_format_tar(a) != ARCHIVE_OK)
+		return neff_nomem(r->err);
+	ret = archive_read_open_memory(a, buf, size);
+	if (ret != ARCHIVE_OK)
+		return neff_fail(r->err, "payload: %.160s",
+				 archive_error_string(a) ?: "cannot unpack");
+	for (;;) {
+		ret = archive_read_next_header(a, &e);
+		if (ret == ARCHIVE_EOF)
+			return 0;
+		if (ret != ARCHIVE_OK)
+			return neff_fail(r->err, "payload: after %u members: %.160s", seen,
+					 archive_error_string(a) ?: "cannot unpack");
+		if (++seen > r->limits.max_members)
+			return neff_fail(r->err, "payload: more than %u members",
+					 r->limits.max_members);
+		ret = member_read(r, a, e);
+		if (ret)
+			return ret;
+	}
+}
+
+static int name_order(const void *a, const void *b)
+{
+	return strcmp(((const struct member *)a)->name, ((const struct member *)b)->name);
+}
+
+static int members_index(struct reader *r)
+{
+	if (!r->count)
+		return neff_fail(r->err, "payload: no members");
+	qsort(r->members, r->count, sizeof(*r->members), name_order);
+	for (size_t i = 1; i < r->count; i++)
+		if (!strcmp(r->members[i].name, r->members[i - 1].name))
+			return neff_fail(r->err, "%.160s: two members of this name",
+					 r->members[i].name);
+	return 0;
+}
+
+static struct member *member_find(struct reader *r, const char *name)
+{
+	struct member key = { .name = (char *)name };
+
+	return bsearch(&key, r->members, r->count, sizeof(key), name_order);
+}
+
+static int json_member(struct reader *r, const char *name, json_t **root)
+{
+	struct member *m = member_find(r, name);
+	json_error_t je;
+
+	if (!m)
+		return neff_fail(r->err, "%.160s: member is missing", name);
+	if (m->size > JSON_MAX)
+		return neff_fail(r->err, "%.160s: size %zu is over the limit of %llu", name,
+				 m->size, JSON_MAX);
+	*root = json_loadb((const char *)m->data, m->size, JSON_REJECT_DUPLICATES, &je);
+	if (!*root)
+		return neff_fail(r->err, "%.100s: line %d: %.100s", name, je.line, je.text);
+	return 0;
+}
+
+/* A member's bytes move to the model; each only once */
+static int data_take(struct reader *r, const char *name, void **data, size_t *size)
+{
+	struct member *m = member_find(r, name);
+
+	if (!m)
+		return neff_fail(r->err, "%.160s: member is missing", name);
+	if (m->taken)
+		return neff_fail(r->err, "%.160s: used twice", name);
+	m->taken = true;
+	*data = m->data;
+	*size = m->size;
+	m->data = NULL;
+	return 0;
+}
+
+/* <sg>/<file named by key of def.json>; 1 when there is no such key */
+static int engine_file(struct reader *r, const struct neff_subgraph *sg, const json_t *def,
+		       const char *key, char path[256])
+{
+	const json_t *j = json_object_get(def, key);
+	const char *file = json_string_value(j);
+
+	if (!j)
+		return 1;
+	if (!file || !neff_file_name_ok(file))
+		return neff_fail(r->err, "%s/def.json: '%s' is not a file name", sg->name, key);
+	snprintf(path, 256, "%s/%s", sg->name, file);
+	return 0;
+}
+
+static int engine_load(struct reader *r, struct neff_subgraph *sg, const json_t *def,
+		       unsigned int eng)
+{
+	char path[256], key[16];
+	json_t *root;
+	int ret;
+
+	snprintf(key, sizeof(key), "%s_instr", neff_engine_keys[eng]);
+	ret = engine_file(r, sg, def, key, path);
+	if (!ret)
+		ret = data_take(r, path, &sg->engine[eng].instr, &sg->engine[eng].instr_size);
+	if (ret < 0)
+		return ret;
+	ret = engine_file(r, sg, def, neff_engine_keys[eng], path);
+	if (ret)
+		return ret < 0 ? ret : 0;
+	ret = json_member(r, path, &root);
+	if (ret)
+		return ret;
+	ret = neff_engine_read(path, root, sg, eng, r->err);
+	json_decref(root);
+	return ret;
+}
+
+static int constants_load(struct reader *r, struct neff_subgraph *sg)
+{
+	char path[256];
+	size_t size;
+	int ret;
+
+	for (unsigned int i = 0; i < sg->nvars; i++) {
+		struct neff_var *v = &sg->vars[i];
+
+		if (v->type != NEFF_VAR_FILE)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", sg->name, v->file_name);
+		ret = data_take(r, path, &v->data, &size);
+		if (ret)
+			return ret;
+		if (size != v->size)
+			return neff_fail(r->err, "%s: size %zu, expected %llu of var '%.64s'", path,
+					 size, (unsigned long long)v->size, v->name);
+	}
+	return 0;
+}
+
+static int subgraph_load(struct reader *r, struct neff_subgraph *sg, const char *definition)
+{
+	json_t *def;
+	int ret = json_member(r, definition, &def);
+
+	if (ret)
+		return ret;
+	ret = neff_def_read(definition, def, sg, r->err);
+	for (unsigned int e = 0; !ret && e < NEFF_ENGINES; e++)
+		ret = engine_load(r, sg, def, e);
+	if (!ret)
+		ret = constants_load(r, sg);
+	json_decref(def);
+	return ret;
+}
+
+static int subgraph_entry(struct reader *r, struct neff_model *model, const json_t *o)
+{
+	const char *name = json_string_value(json_object_get(o, "name"));
+	const char *definition = json_string_value(json_object_get(o, "definition"));
+	struct neff_subgraph *sg = &model->subgraphs[model->nsubgraphs];
+	char path[128];
+
+	if (!name || !neff_file_name_ok(name) || !definition)
+		return neff_fail(r->err, "kelf-0.json: graphs[%u]: no good name or definition",
+				 model->nsubgraphs);
+	for (unsigned int i = 0; i < model->nsubgraphs; i++)
+		if (!strcmp(model->subgraphs[i].name, name))
+			return neff_fail(r->err, "kelf-0.json: two graphs '%.64s'", name);
+	snprintf(path, sizeof(path), "%s/def.json", name);
+	if (strcmp(path, definition))
+		return neff_fail(r->err, "kelf-0.json: graphs[%u]: definition '%.64s', expected "
+				 "'%s'", model->nsubgraphs, definition, path);
+	sg->name = strdup(name);
+	if (!sg->name)
+		return neff_nomem(r->err);
+	model->nsubgraphs++;
+	return subgraph_load(r, sg, definition);
+}
+
+static int kelf_load(struct reader *r, struct neff_model *model, const json_t *kelf)
+{
+	const json_t *graphs = json_object_get(kelf, "graphs");
+	size_t n = json_array_size(graphs);
+	int ret = 0;
+
+	if (!n || n > NEFF_MAX_SUBGRAPHS)
+		return neff_fail(r->err, "kelf-0.json: 'graphs' is not a list of 1 to %u",
+				 NEFF_MAX_SUBGRAPHS);
+	model->subgraphs = calloc(n, sizeof(*model->subgraphs));
+	if (!model->subgraphs)
+		return neff_nomem(r->err);
+	for (size_t i = 0; !ret && i < n; i++)
+		ret = subgraph_entry(r, model, json_array_get(graphs, i));
+	return ret;
+}
+
+static int info_load(struct reader *r, struct neff_model *model)
+{
+	struct member *m = member_find(r, "info.json");
+
+	if (!m)
+		return 0;
+	model->info_json = strndup((const char *)m->data, m->size);
+	return model->info_json ? 0 : neff_nomem(r->err);
+}
+
+static int model_load(struct reader *r, struct neff_model *model)
+{
+	json_t *kelf, *graph;
+	int ret = json_member(r, "kelf-0.json", &kelf);
+
+	if (ret)
+		return ret;
+	ret = kelf_load(r, model, kelf);
+	json_decref(kelf);
+	if (ret)
+		return ret;
+	ret = json_member(r, "neff.json", &graph);
+	if (ret)
+		return ret;
+	ret = neff_graph_read(graph, model, r->err);
+	json_decref(graph);
+	if (!ret)
+		ret = info_load(r, model);
+	return ret ? ret : neff_check_model(model, r->err);
+}
+
+static int header_check(struct reader *r, const struct neff_header *h, const uint8_t *payload,
+			size_t size)
+{
+	uint8_t hash[NEFF_HASH_SIZE];
+
+	if (h->version_major > VERSION_MAJOR_MAX) {
+		neff_fail(r->err, "NEFF version mismatch supported: %d.0 received: %llu.%llu",
+			  VERSION_MAJOR_MAX, (unsigned long long)h->version_major,
+			  (unsigned long long)h->version_minor);
+		r->err->version = true;
+		return -ENOTSUP;
+	}
+	if (h->feature_bits & ~NEFF_FEATURE_EMU || !(h->feature_bits & NEFF_FEATURE_EMU)) {
+		neff_fail(r->err, "header: feature bits 0x%llx, supported 0x%llx: not a program of "
+			  "this instruction set", (unsigned long long)h->feature_bits,
+			  NEFF_FEATURE_EMU);
+		r->err->version = true;
+		return -ENOTSUP;
+	}
+	if (!r->limits.validate_hash)
+		return 0;
+	if (neff_digest(h->pkg_version, payload, size, hash))
+		return neff_fail(r->err, "header: cannot compute the hash");
+	if (memcmp(hash, h->hash, h->pkg_version == 1 ? 32 : 16))
+		return neff_fail(r->err, "header: the hash does not match the payload");
+	return 0;
+}
+
+static void limits_set(struct neff_limits *l, const struct neff_limits *given)
+{
+	if (given)
+		*l = *given;
+	l->max_file = l->max_file ? l->max_file : DEFAULT_MAX_FILE;
+	l->max_payload = l->max_payload ? l->max_payload : DEFAULT_MAX_PAYLOAD;
+	l->max_members = l->max_members ? l->max_members : DEFAULT_MAX_MEMBERS;
+}
+
+static int read_all(struct reader *r, const uint8_t *buf, size_t size, struct neff_model *model)
+{
+	struct neff_header *h = &model->header;
+	struct archive *a;
+	size_t payload;
+	int ret;
+
+	if (size > r->limits.max_file)
+		return neff_fail(r->err, "file: %zu bytes, the limit is %llu", size,
+				 (unsigned long long)r->limits.max_file);
+	ret = neff_read_header(buf, size, h, r->err);
+	if (ret)
+		return ret;
+	payload = h->data_size == size ? size - h->header_size : h->data_size;
+	ret = header_check(r, h, buf + h->header_size, payload);
+	if (ret)
+		return ret;
+	a = archive_read_new();
+	if (!a)
+		return neff_nomem(r->err);
+	ret = payload_read(r, a, buf + h->header_size, payload);
+	archive_read_free(a);
+	if (!ret)
+		ret = members_index(r);
+	return ret ? ret : model_load(r, model);
+}
+
+int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
+	      struct neff_model **model, struct neff_error *err)
+{
+	struct reader r = { .err = err };
+	struct neff_model *m = calloc(1, sizeof(*m));
+	int ret;
+
+	memset(err, 0, sizeof(*err));
+	*model = NULL;
+	if (!m)
+		return neff_nomem(err);
+	limits_set(&r.limits, limits);
+	ret = read_all(&r, buf, size, m);
+	for (size_t i = 0; i < r.count; i++) {
+		free(r.members[i].name);
+		free(r.members[i].data);
+	}
+	free(r.members);
+	if (ret) {
+		neff_free(m);
+		return ret;
+	}
+	*model = m;
+	return 0;
+}
+
+static void engine_free(struct neff_engine *e)
+{
+	for (unsigned int i = 0; i < e->ndma; i++)
+		free(e->dma[i].desc);
+	free(e->dma);
+	free(e->instr);
+}
+
+static void subgraph_free(struct neff_subgraph *sg)
+{
+	for (unsigned int i = 0; i < sg->nvars; i++) {
+		free(sg->vars[i].name);
+		free(sg->vars[i].file_name);
+		free(sg->vars[i].data);
+	}
+	free(sg->vars);
+	for (unsigned int i = 0; i < sg->nqueues; i++)
+		free(sg->queues[i].name);
+	free(sg->queues);
+	for (unsigned int e = 0; e < NEFF_ENGINES; e++)
+		engine_free(&sg->engine[e]);
+	free(sg->name);
+}
+
+void neff_free(struct neff_model *model)
+{
+	if (!model)
+		return;
+	for (unsigned int i = 0; i < model->nsubgraphs; i++)
+		subgraph_free(&model->subgraphs[i]);
+	free(model->subgraphs);
+	free(model->info_json);
+	free(model);
+}

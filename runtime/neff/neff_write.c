@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer: a struct neff_model becomes a header and a reproducible gzip ustar stream. The model
+ * goes through the reader's checks first, so that what is written can be read.
+ */
+#include "neff_priv.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct buffer {
+	uint8_t *data;
+	size_t size, room;
+};
+
+struct member {
+	char name[160];
+	const void *data;
+	size_t size;
+	char *owned; /* JSON text */
+};
+
+struct members {
+	struct member *list;
+	size_t count, room;
+};
+
+static la_ssize_t buffer_append(struct archive *a, void *opaque, const void *data, size_t n)
+{
+	struct buffer *b = opaque;
+
+	if (n > b->room - b->size) {
+		size_t room = b->room * 2 > b->size + n ? b->room * 2 : b->size + n;
+		uint8_t *p = realloc(b->data, room);
+
+		if (!p) {
+			archive_set_error(a, ENOMEM, "out of memory");
+			return -1;
+		}
+		b->data = p;
+		b->room = room;
+	}
+	memcpy(b->data + b->size, data, n);
+	b->size += n;
+	return (la_ssize_t)n;
+}
+
+static struct member *member_add(struct members *m, const char *dir, const char *name)
+{
+	struct member *e;
+
+	if (m->count == m->room) {
+		size_t room = m->room ? m->room * 2 : 32;
+
+		e = realloc(m->list, room * sizeof(*e));
+		if (!e)
+			return NULL;
+		m->list = e;
+		m->room = room;
+	}
+	e = &m->list[m->count++];
+	memset(e, 0, sizeof(*e));
+	snprintf(e->name, sizeof(e->name), "%s%s%s", dir, *dir ? "/" : "", name);
+	return e;
+}
+
+static int member_json(struct members *m, const char *dir, const char *name, json_t *json,
+		       size_t flags, struct neff_error *err)
+{
+	struct member *e = json ? member_add(m, dir, name) : NULL;
+
+	if (e)
+		e->owned = json_dumps(json, flags | JSON_ENSURE_ASCII);
+	json_decref(json);
+	if (!e || !e->owned)
+		return neff_nomem(err);
+	e->data = e->owned;
+	e->size = strlen(e->owned);
+	return 0;
+}
+
+static int member_data(struct members *m, const char *dir, const char *name, const void *data,
+		       size_t size, struct neff_error *err)
+{
+	struct member *e = member_add(m, dir, name);
+
+	if (!e)
+		return neff_nomem(err);
+	e->data = data;
+	e->size = size;
+	return 0;
+}
+
+static int add_engine(struct members *m, const struct neff_subgraph *sg, unsigned int eng,
+		      struct neff_error *err)
+{
+	char name[16];
+	int ret;
+
+	if (!sg->engine[eng].instr)
+		return 0;
+	snprintf(name, sizeof(name), "%s.json", neff_engine_keys[eng]);
+	ret = member_json(m, sg->name, name, neff_engine_to_json(sg, eng), JSON_COMPACT, err);
+	if (ret)
+		return ret;
+	snprintf(name, sizeof(name), "%s.bin", neff_engine_keys[eng]);
+	return member_data(m, sg->name, name, sg->engine[eng].instr, sg->engine[eng].instr_size,
+			   err);
+}
+
+static int add_subgraph(struct members *m, const struct neff_subgraph *sg, struct neff_error *err)
+{
+	int ret = member_json(m, sg->name, "def.json", neff_def_to_json(sg), JSON_INDENT(1), err);
+
+	for (unsigned int e = 0; !ret && e < NEFF_ENGINES; e++)
+		ret = add_engine(m, sg, e, err);
+	for (unsigned int i = 0; !ret && i < sg->nvars; i++)
+		if (sg->vars[i].type == NEFF_VAR_FILE)
+			ret = member_data(m, sg->name, sg->vars[i].file_name, sg->vars[i].data,
+					  sg->vars[i].size, err);
+	return ret;
+}
+
+static json_t *kelf_to_json(const struct neff_model *model)
+{
+	json_t *graphs = json_array();
+
+	for (unsigned int i = 0; i < model->nsubgraphs; i++) {
+		const char *name = model->subgraphs[i].name;
+		char def[128];
+
+		snprintf(def, sizeof(def), "%s/def.json", name);
+		json_array_append_new(graphs, json_pack("{s:s, s:s}", "name", name, "definition",
+							def));
+	}
+	return json_pack("{s:s, s:o}", "version", "0.5", "graphs", graphs);
+}
+
+static int add_all(struct members *m, const struct neff_model *model, struct neff_error *err)
+{
+	int ret = member_json(m, "", "kelf-0.json", kelf_to_json(model), JSON_INDENT(1), err);
+
+	if (!ret)
+		ret = member_json(m, "", "neff.json", neff_graph_to_json(model), JSON_INDENT(1),
+				  err);
+	if (!ret && model->info_json)
+		ret = member_data(m, "", "info.json", model->info_json, strlen(model->info_json),
+				  err);
+	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
+		ret = add_subgraph(m, &model->subgraphs[i], err);
+	return ret;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct member *)a)->name, ((const struct member *)b)->name);
+}
+
+static int unique(const struct members *m, struct neff_error *err)
+{
+	for (size_t i = 1; i < m->count; i++)
+		if (!strcmp(m->list[i].name, m->list[i - 1].name))
+			return neff_fail(err, "%s: two members of this name", m->list[i].name);
+	return 0;
+}
+
+static int write_member(struct archive *a, const struct member *m)
+{
+	struct archive_entry *e = archive_entry_new();
+	int ret = ARCHIVE_FATAL;
+
+	if (!e)
+		return -ENOMEM;
+	archive_entry_set_pathname(e, m->name);
+	archive_entry_set_size(e, (la_int64_t)m->size);
+	archive_entry_set_filetype(e, AE_IFREG);
+	archive_entry_set_perm(e, 0644);
+	archive_entry_set_mtime(e, 0, 0);
+	if (archive_write_header(a, e) == ARCHIVE_OK &&
+	    (!m->size || archive_write_data(a, m->data, m->size) == (la_ssize_t)m->size))
+		ret = archive_write_finish_entry(a);
+	archive_entry_free(e);
+	return ret == ARCHIVE_OK ? 0 : -ENOMEM;
+}
+
+static int write_payload(const struct members *m, struct buffer *b, struct neff_error *err)
+{
+	struct archive *a = archive_write_new();
+	int ret = -ENOMEM;
+
+	if (!a)
+		return neff_nomem(err);
+	/* the fastest level: weights hardly shrink, and compiling should not wait for them */
+	if (archive_write_add_filter_gzip(a) == ARCHIVE_OK &&
+	    archive_write_set_filter_option(a, "gzip", "compression-level", "1") == ARCHIVE_OK &&
+	    archive_write_set_filter_option(a, "gzip", "timestamp", NULL) == ARCHIVE_OK &&
+	    archive_write_set_format_ustar(a) == ARCHIVE_OK &&
+	    archive_write_set_bytes_in_last_block(a, 1) == ARCHIVE_OK &&
+	    archive_write_open2(a, b, NULL, buffer_append, NULL, NULL) == ARCHIVE_OK)
+		ret = 0;
+	for (size_t i = 0; !ret && i < m->count; i++)
+		ret = write_member(a, &m->list[i]);
+	if (!ret && archive_write_close(a) != ARCHIVE_OK)
+		ret = -ENOMEM;
+	if (ret)
+		neff_fail(err, "payload: %s", archive_error_string(a) ?: "cannot write");
+	archive_write_free(a);
+	return ret;
+}
+
+static int write_file(const struct neff_model *model, const struct members *m, struct buffer *b,
+		      struct neff_error *err)
+{
+	struct neff_header h = model->header;
+	int ret;
+
+	b->room = 1 << 16;
+	b->size = NEFF_HEADER_SIZE;
+	b->data = malloc(b->room);
+	if (!b->data)
+		return neff_nomem(err);
+	ret = write_payload(m, b, err);
+	if (ret)
+		return ret;
+	h.header_size = NEFF_HEADER_SIZE;
+	h.data_size = b->size - NEFF_HEADER_SIZE;
+	if (neff_digest(h.pkg_version, b->data + NEFF_HEADER_SIZE, h.data_size, h.hash))
+		return neff_fail(err, "header: no digest for package version %llu",
+				 (unsigned long long)h.pkg_version);
+	neff_header_encode(&h, b->data);
+	return 0;
+}
+
+int neff_write(const struct neff_model *model, void **buf, size_t *size, struct neff_error *err)
+{
+	struct members m = { 0 };
+	struct buffer b = { 0 };
+	int ret;
+
+	memset(err, 0, sizeof(*err));
+	*buf = NULL;
+	*size = 0;
+	ret = neff_check_model(model, err);
+	if (!ret)
+		ret = add_all(&m, model, err);
+	if (!ret) {
+		qsort(m.list, m.count, sizeof(*m.list), by_name);
+		ret = unique(&m, err);
+	}
+	if (!ret)
+		ret = write_file(model, &m, &b, err);
+	for (size_t i = 0; i < m.count; i++)
+		free(m.list[i].owned);
+	free(m.list);
+	if (ret) {
+		free(b.data);
+		return ret;
+	}
+	*buf = b.data;
+	*size = b.size;
+	return 0;
+}

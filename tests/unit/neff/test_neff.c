@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: MIT
+/* The NEFF file: offsets, round trip, and what a reader must refuse, with the member named. */
+#include "testmodel.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neuron/hw/ours.h"
+#include "neuron/isa/codec.h"
+
+/* Header offsets as constants: the public layout, not the library's idea of it */
+static const struct {
+	unsigned int offset, size;
+	uint64_t value;
+} header_fields[] = {
+	{ 0, 8, 2 },	 { 8, 8, 1024 },    { 24, 8, 1 },  { 32, 8, 0 },  { 168, 4, 1 },
+	{ 476, 4, 1 },	 { 480, 1, 1 },	    { 481, 1, 0 }, { 552, 4, 1 }, { 556, 8, 0 },
+	{ 544, 8, 1ull << 62 }, { 1016, 8, 0 },
+};
+
+static uint64_t le(const uint8_t *p, unsigned int n)
+{
+	uint64_t v = 0;
+
+	while (n--)
+		v = v << 8 | p[n];
+	return v;
+}
+
+START_TEST(header_offsets)
+{
+	struct testmodel t;
+	size_t size;
+	uint8_t *b;
+
+	testmodel_add(&t, 16);
+	b = testmodel_write(&t, &size);
+	for (size_t i = 0; i < sizeof(header_fields) / sizeof(header_fields[0]); i++)
+		ck_assert_msg(le(b + header_fields[i].offset, header_fields[i].size) ==
+				      header_fields[i].value,
+			      "offset %u", header_fields[i].offset);
+	ck_assert_uint_eq(le(b + 16, 8), size - 1024);
+	ck_assert_mem_eq(b + 204, "0123456789abcdef", 16);
+	ck_assert_str_eq((char *)b + 220, "add");
+	ck_assert_str_eq((char *)b + 40, "neuron-emulator test");
+	ck_assert_mem_eq(b + 1024, "\x1f\x8b", 2);
+	free(b);
+	testmodel_free(&t);
+}
+END_TEST
+
+static void same_pattern(const struct neff_pattern *a, const struct neff_pattern *b)
+{
+	ck_assert_uint_eq(a->var, b->var);
+	ck_assert_uint_eq(a->offset, b->offset);
+	ck_assert_uint_eq(a->ndim, b->ndim);
+	ck_assert_mem_eq(a->size, b->size, sizeof(a->size));
+	ck_assert_mem_eq(a->step, b->step, sizeof(a->step));
+}
+
+static void same_engine(const struct neff_engine *a, const struct neff_engine *b)
+{
+	ck_assert_uint_eq(a->instr_size, b->instr_size);
+	ck_assert_int_eq(!a->instr, !b->instr);
+	if (a->instr)
+		ck_assert_mem_eq(a->instr, b->instr, a->instr_size);
+	ck_assert_uint_eq(a->ndma, b->ndma);
+	for (unsigned int i = 0; i < a->ndma; i++) {
+		ck_assert_uint_eq(a->dma[i].id, b->dma[i].id);
+		ck_assert_uint_eq(a->dma[i].queue, b->dma[i].queue);
+		ck_assert_int_eq(a->dma[i].semaphore, b->dma[i].semaphore);
+		ck_assert_uint_eq(a->dma[i].ndesc, b->dma[i].ndesc);
+		for (unsigned int k = 0; k < a->dma[i].ndesc; k++) {
+			same_pattern(&a->dma[i].desc[k].from, &b->dma[i].desc[k].from);
+			same_pattern(&a->dma[i].desc[k].to, &b->dma[i].desc[k].to);
+		}
+	}
+}
+
+static void same_subgraph(const struct neff_subgraph *a, const struct neff_subgraph *b)
+{
+	ck_assert_str_eq(a->name, b->name);
+	ck_assert_uint_eq(a->nvars, b->nvars);
+	for (unsigned int i = 0; i < a->nvars; i++) {
+		const struct neff_var *v = &a->vars[i], *w = &b->vars[i];
+
+		ck_assert_str_eq(v->name, w->name);
+		ck_assert_int_eq(v->type, w->type);
+		ck_assert_uint_eq(v->size, w->size);
+		ck_assert_int_eq(v->dtype, w->dtype);
+		ck_assert_uint_eq(v->ndim, w->ndim);
+		ck_assert_mem_eq(v->shape, w->shape, sizeof(v->shape));
+		if (v->data)
+			ck_assert_mem_eq(v->data, w->data, v->size);
+	}
+	ck_assert_uint_eq(a->nqueues, b->nqueues);
+	for (unsigned int i = 0; i < a->nqueues; i++) {
+		ck_assert_str_eq(a->queues[i].name, b->queues[i].name);
+		ck_assert_int_eq(a->queues[i].type, b->queues[i].type);
+		ck_assert_uint_eq(a->queues[i].owner, b->queues[i].owner);
+	}
+	for (int e = 0; e < NEFF_ENGINES; e++)
+		same_engine(&a->engine[e], &b->engine[e]);
+}
+
+static void make(struct testmodel *t, int which)
+{
+	static uint16_t w[128 * 32];
+
+	if (which == 0)
+		testmodel_add(t, 64);
+	else if (which == 1)
+		testmodel_matmul(t, 32, 64, w);
+	else
+		testmodel_shuffle(t);
+}
+
+START_TEST(round_trip)
+{
+	struct neff_limits limits = { .validate_hash = true };
+	struct neff_model *m;
+	struct neff_error err;
+	struct testmodel t;
+	size_t size;
+	void *b;
+
+	make(&t, _i);
+	t.model.info_json = (char *)"{\"compiler\": \"none\"}";
+	b = testmodel_write(&t, &size);
+	ck_assert_msg(!neff_read(b, size, &limits, &m, &err), "%s", err.text);
+	ck_assert_str_eq(m->info_json, t.model.info_json);
+	ck_assert_str_eq(m->header.name, t.model.header.name);
+	ck_assert_uint_eq(m->nsubgraphs, 1);
+	same_subgraph(&t.sg, &m->subgraphs[0]);
+	neff_free(m);
+	free(b);
+	testmodel_free(&t);
+}
+END_TEST
+
+/* Header mutations */
+static const struct {
+	unsigned int offset;
+	uint64_t value;
+	int ret;
+	const char *text;
+} bad_headers[] = {
+	{ 0, 3, -EINVAL, "header: package version" },
+	{ 8, 1023, -EINVAL, "header: header size" },
+	{ 8, ~0ull, -EINVAL, "header: header size" },
+	{ 16, 1ull << 40, -EINVAL, "header: data size" },
+	{ 16, ~0ull, -EINVAL, "header: data size" },
+	{ 16, 10, -EINVAL, "payload" },
+	{ 24, 3, -ENOTSUP, "NEFF version mismatch supported: 2.0 received: 3.0" },
+	{ 168, 0, -EINVAL, "header: num_tpb" },
+	{ 168, 65, -EINVAL, "header: num_tpb" },
+	{ 544, 0, -ENOTSUP, "header: feature bits" },
+	{ 544, 1ull << 62 | 1, -ENOTSUP, "header: feature bits" },
+	{ 172, 0, -EINVAL, "header: the hash" },
+};
+
+static void expect(const void *b, size_t size, const struct neff_limits *limits, int ret,
+		   const char *text)
+{
+	struct neff_model *m = (void *)1;
+	struct neff_error err;
+
+	ck_assert_int_eq(neff_read(b, size, limits, &m, &err), ret);
+	ck_assert_ptr_null(m);
+	ck_assert_msg(strstr(err.text, text), "'%s' does not say '%s'", err.text, text);
+	ck_assert_int_eq(err.version, ret == -ENOTSUP);
+}
+
+START_TEST(bad_header)
+{
+	struct neff_limits limits = { .validate_hash = true };
+	struct testmodel t;
+	size_t size;
+	uint8_t *b;
+
+	testmodel_add(&t, 16);
+	b = testmodel_write(&t, &size);
+	for (int i = 0; i < (bad_headers[_i].offset == 168 ? 4 : 8); i++)
+		b[bad_headers[_i].offset + i] = (uint8_t)(bad_headers[_i].value >> (8 * i));
+	if (bad_headers[_i].offset == 16)
+		limits.validate_hash = false;
+	expect(b, size, &limits, bad_headers[_i].ret, bad_headers[_i].text);
+	free(b);
+	testmodel_free(&t);
+}
+END_TEST
+
+START_TEST(truncated)
+{
+	struct testmodel t;
+	struct neff_model *m;
+	struct neff_error err;
+	size_t size;
+	uint8_t *b;
+
+	testmodel_add(&t, 16);
+	b = testmodel_write(&t, &size);
+	for (size_t n = 0; n < size; n += n < 1024 ? 511 : 37) {
+		uint8_t *copy = malloc(n ? n : 1);
+
+		memcpy(copy, b, n);
+		ck_assert_int_eq(neff_read(copy, n, NULL, &m, &err), -EINVAL);
+		ck_assert_ptr_null(m);
+		if (n >= 1024) /* a header that agrees with what is left: the stream is cut */
+			for (int i = 0; i < 8; i++)
+				copy[16 + i] = (uint8_t)((n - 1024) >> (8 * i));
+		ck_assert_int_eq(neff_read(copy, n, NULL, &m, &err), -EINVAL);
+		ck_assert_ptr_null(m);
+		free(copy);
+	}
+	free(b);
+	testmodel_free(&t);
+}
+END_TEST
+
+/* Payloads made with libarchive: names, kinds and sizes that must not get in */
+
+struct entry {
+	const char *name;
+	int type;
+	const char *data;
+	size_t size;
+};
+
+static uint8_t *pack(const struct entry *e, size_t n, size_t *size)
+{
+	static uint8_t room[1 << 20];
+	struct archive *a = archive_write_new();
+	struct testmodel t;
+	size_t used, good;
+	uint8_t *b, *head;
+
+	archive_write_add_filter_gzip(a);
+	archive_write_set_format_pax_restricted(a);
+	ck_assert_int_eq(archive_write_open_memory(a, room, sizeof(room), &used), ARCHIVE_OK);
+	for (size_t i = 0; i < n; i++) {
+		struct archive_entry *ae = archive_entry_new();
+
+		archive_entry_set_pathname(ae, e[i].name);
+		archive_entry_set_filetype(ae, e[i].type);
+		archive_entry_set_perm(ae, 0644);
+		archive_entry_set_size(ae, e[i].type == AE_IFREG ? (la_int64_t)e[i].size : 0);
+		if (e[i].type == AE_IFLNK)
+			archive_entry_set_symlink(ae, "/etc/passwd");
+		ck_assert_int_eq(archive_write_header(a, ae), ARCHIVE_OK);
+		if (e[i].type == AE_IFREG && e[i].size)
+			archive_write_data(a, e[i].data, e[i].size);
+		archive_entry_free(ae);
+	}
+	archive_write_close(a);
+	archive_write_free(a);
+	testmodel_add(&t, 16);
+	head = testmodel_write(&t, &good);
+	testmodel_free(&t);
+	*size = 1024 + used;
+	b = malloc(*size);
+	memcpy(b, head, 1024);
+	free(head);
+	memcpy(b + 1024, room, used);
+	for (int i = 0; i < 8; i++)
+		b[16 + i] = (uint8_t)(used >> (8 * i));
+	return b;
+}
+
+#define KELF "{\"version\":\"0.5\",\"graphs\":[{\"name\":\"sg00\",\"definition\":\"sg00/def.json\"}]}"
+#define J(s) s, sizeof(s) - 1
+
+static const struct {
+	struct entry e[3];
+	const char *text;
+} bad_payloads[] = {
+	{ { { "/etc/passwd", AE_IFREG, J("x") } }, "/etc/passwd" },
+	{ { { "../x", AE_IFREG, J("x") } }, "../x" },
+	{ { { "sg00/../../x", AE_IFREG, J("x") } }, "sg00/../../x" },
+	{ { { "sg00/..", AE_IFREG, J("x") } }, "sg00/.." },
+	{ { { "kelf-0.json", AE_IFLNK, J("") } }, "kelf-0.json: not a regular file" },
+	{ { { "dev", AE_IFCHR, J("") } }, "dev: not a regular file" },
+	{ { { "a", AE_IFREG, J("x") }, { "./a", AE_IFREG, J("y") } }, "a: two members" },
+	{ { { "readme", AE_IFREG, J("x") } }, "kelf-0.json: member is missing" },
+	{ { { "kelf-0.json", AE_IFREG, J("{") } }, "kelf-0.json: line 1" },
+	{ { { "kelf-0.json", AE_IFREG, J("[]") } }, "kelf-0.json: 'graphs'" },
+	{ { { "kelf-0.json", AE_IFREG, J("{\"a\":1,\"a\":1}") } }, "kelf-0.json: line 1" },
+	{ { { "kelf-0.json", AE_IFREG,
+	      J("{\"graphs\":[{\"name\":\"../x\",\"definition\":\"x\"}]}") } },
+	  "kelf-0.json: graphs[0]" },
+	{ { { "kelf-0.json", AE_IFREG, J(KELF) } }, "sg00/def.json: member is missing" },
+	{ { { "kelf-0.json", AE_IFREG, J(KELF) }, { "sg00/def.json", AE_IFREG, J("[]") } },
+	  "sg00/def.json: not a JSON object" },
+	{ { { "kelf-0.json", AE_IFREG, J(KELF) },
+	    { "sg00/def.json", AE_IFREG,
+	      J("{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"input\",\"var_id\":0}}}") } },
+	  "sg00/def.json: var 'x': 'size' is missing" },
+	{ { { "kelf-0.json", AE_IFREG, J(KELF) },
+	    { "sg00/def.json", AE_IFREG,
+	      J("{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"input\",\"var_id\":1,\"size\":4}}}") } },
+	  "sg00/def.json: var 'x': 'var_id'" },
+	{ { { "kelf-0.json", AE_IFREG, J(KELF) },
+	    { "sg00/def.json", AE_IFREG,
+	      J("{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"file\",\"var_id\":0,\"size\":4,"
+		"\"file_name\":\"../w\"}}}") } },
+	  "sg00/def.json: var 'x': bad file name" },
+	{ { { "kelf-0.json", AE_IFREG, J(KELF) },
+	    { "sg00/def.json", AE_IFREG,
+	      J("{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"file\",\"var_id\":0,\"size\":4,"
+		"\"file_name\":\"w\"}}}") },
+	    { "sg00/w", AE_IFREG, J("abc") } },
+	  "sg00/w: size 3, expected 4" },
+};
+
+START_TEST(bad_payload)
+{
+	size_t n = 0, size;
+	uint8_t *b;
+
+	while (n < 3 && bad_payloads[_i].e[n].name)
+		n++;
+	b = pack(bad_payloads[_i].e, n, &size);
+	expect(b, size, NULL, -EINVAL, bad_payloads[_i].text);
+	free(b);
+}
+END_TEST
+
+START_TEST(bomb)
+{
+	struct neff_limits limits = { .max_payload = 100000, .max_members = 4 };
+	static char zeros[900000];
+	struct entry big = { "big", AE_IFREG, zeros, sizeof(zeros) };
+	struct entry many[5] = {
+		{ "a", AE_IFREG, "", 0 }, { "b", AE_IFREG, "", 0 }, { "c", AE_IFREG, "", 0 },
+		{ "d", AE_IFREG, "", 0 }, { "e", AE_IFREG, "", 0 },
+	};
+	size_t size;
+	uint8_t *b = pack(&big, 1, &size);
+
+	expect(b, size, &limits, -EINVAL, "big: size 900000");
+	limits.max_file = size - 1;
+	expect(b, size, &limits, -EINVAL, "file: ");
+	free(b);
+	b = pack(many, 5, &size);
+	limits.max_file = 0;
+	expect(b, size, &limits, -EINVAL, "payload: more than 4 members");
+	free(b);
+}
+END_TEST
+
+/* Models that are wrong inside: the writer goes through the same checks */
+
+static void break_model(struct testmodel *t, int which)
+{
+	struct neff_engine *sp = &t->sg.engine[NEURON_ENG_SP];
+	struct neff_desc *d = &sp->dma[0].desc[0];
+	struct neuron_insn insn = { .opcode = NEURON_OP_NOTIFY, .id = 1 };
+
+	switch (which) {
+	case 0: t->sg.vars[0].size = 12; break;
+	case 1: d->from.offset = 1; break;
+	case 2: d->from.offset = UINT64_MAX; break;
+	case 3: d->from.step[1] = -1; break;
+	case 4: d->from.step[1] = INT64_MAX; break;
+	case 5: d->from.size[1] = 1ull << 40; d->from.step[1] = 0; break;
+	case 6: d->to.size[1] = 64; break;
+	case 7: d->to.step[1] = 0x20001; break;
+	case 8: d->to.var = 0; break;
+	case 9: d->to.var = 99; break;
+	case 10: sp->dma[0].semaphore = 28; break;
+	case 11: sp->dma[1].id = 7; break;
+	case 12: sp->ndma--; break;
+	case 13: sp->instr_size -= 32; break;
+	case 14: ((uint8_t *)sp->instr)[64] = 0xee; break;
+	case 15: ((uint8_t *)sp->instr)[16] = 2; break;
+	case 16: memcpy((uint8_t *)sp->instr + sp->instr_size - 64, sp->instr, 64); break;
+	case 17: neuron_isa_encode(&insn, (uint8_t *)sp->instr + sp->instr_size - 64); break;
+	case 18: t->sg.engine[NEURON_ENG_POOL].instr_size -= 64; break;
+	case 19: t->sg.queues[0].owner = NEURON_ENG_PE; break;
+	case 20: free(t->sg.vars[1].name); t->sg.vars[1].name = strdup("a"); break;
+	case 21: t->sg.vars[2].type = NEFF_VAR_TMP_BUF; break;
+	case 22: free(sp->instr); sp->instr = NULL; sp->ndma = 0; break;
+	}
+}
+
+static const struct {
+	int ret;
+	const char *text;
+} broken[] = {
+	{ -EINVAL, "sg00/def.json: var 'a': size 12, expected" },
+	{ -EINVAL, "sg00/sp.json: dma[0] desc[0]: 'from': outside its variable" },
+	{ -EINVAL, "sg00/sp.json: dma[0] desc[0]: 'from': outside its variable" },
+	{ -EINVAL, "sg00/sp.json: dma[0] desc[0]: 'from': outside its variable" },
+	{ -EINVAL, "sg00/sp.json: dma[0] desc[0]: 'from': outside its variable" },
+	{ -EINVAL, "sg00/sp.json: dma[0] desc[0]: 'from': too many pieces" },
+	{ -EINVAL, "sg00/sp.json: dma[0] desc[0]: 'to': not as many bytes" },
+	{ -EINVAL, "sg00/sp.json: dma[0] desc[0]: 'to': outside a partition" },
+	{ -EINVAL, "sg00/sp.json: dma[0] desc[0]: 'to'" },
+	{ -EINVAL, "sg00/sp.json: dma[0] desc[0]: 'to': no such variable" },
+	{ -EINVAL, "sg00/sp.json: dma[0]: semaphore 28" },
+	{ -EINVAL, "sg00/sp.bin: instruction at 128: trigger of id 1" },
+	{ -EINVAL, "sg00/sp.bin: instruction at 256: a trigger without a DMA" },
+	{ -EINVAL, "sg00/sp.bin: size" },
+	{ -EINVAL, "sg00/sp.bin: instruction at 64: illegal instruction" },
+	{ -ENOTSUP, "sg00/sp.bin: ISA version 2, supported 1" },
+	{ -EINVAL, "program_start is the first instruction" },
+	{ -EINVAL, "only the runtime" },
+	{ -EINVAL, "sg00/pool.bin: instruction at 64: cut off" },
+	{ -EINVAL, "sg00/sp.json: dma[0]: its queue set has another owner" },
+	{ -EINVAL, "sg00/def.json: two variables 'a'" },
+	{ -EINVAL, "0 outputs" },
+	{ -EINVAL, "no program for sp" },
+};
+
+START_TEST(bad_model)
+{
+	struct neff_error err;
+	struct testmodel t;
+	size_t size;
+	void *b;
+
+	testmodel_add(&t, 16);
+	break_model(&t, _i);
+	ck_assert_int_eq(neff_write(&t.model, &b, &size, &err), broken[_i].ret);
+	ck_assert_ptr_null(b);
+	ck_assert_msg(strstr(err.text, broken[_i].text), "'%s' does not say '%s'", err.text,
+		      broken[_i].text);
+	testmodel_free(&t);
+}
+END_TEST
+
+/* Mutations of a raw (not compressed) file reach the parsers; none may crash or be kept */
+static uint64_t seed;
+
+static uint32_t rnd(void)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(seed >> 33);
+}
+
+static uint8_t *raw_file(size_t *size)
+{
+	struct archive *a = archive_read_new(), *w = archive_write_new();
+	static uint8_t room[1 << 20], data[1 << 18];
+	struct archive_entry *e;
+	struct testmodel t;
+	size_t used, n;
+	uint8_t *b, *out;
+
+	testmodel_add(&t, 8);
+	b = testmodel_write(&t, &n);
+	testmodel_free(&t);
+	archive_read_support_filter_gzip(a);
+	archive_read_support_format_tar(a);
+	archive_read_open_memory(a, b + 1024, n - 1024);
+	archive_write_set_format_ustar(w);
+	archive_write_open_memory(w, room, sizeof(room), &used);
+	while (archive_read_next_header(a, &e) == ARCHIVE_OK) {
+		la_ssize_t len = archive_read_data(a, data, sizeof(data));
+
+		archive_write_header(w, e);
+		archive_write_data(w, data, (size_t)len);
+	}
+	archive_write_close(w);
+	archive_write_free(w);
+	archive_read_free(a);
+	*size = 1024 + used;
+	out = malloc(*size);
+	memcpy(out, b, 1024);
+	memcpy(out + 1024, room, used);
+	free(b);
+	for (int i = 0; i < 8; i++)
+		out[16 + i] = (uint8_t)(used >> (8 * i));
+	return out;
+}
+
+START_TEST(raw_tar_is_read)
+{
+	struct neff_model *m;
+	struct neff_error err;
+	size_t size;
+	uint8_t *b = raw_file(&size);
+
+	ck_assert_msg(!neff_read(b, size, NULL, &m, &err), "%s", err.text);
+	neff_free(m);
+	free(b);
+}
+END_TEST
+
+START_TEST(mutations)
+{
+	struct neff_limits limits = { .max_payload = 1 << 20 };
+	struct neff_model *m;
+	struct neff_error err;
+	size_t size;
+	uint8_t *b = raw_file(&size), *copy = malloc(size);
+	unsigned int refused = 0;
+
+	seed = 0x5eed + (uint64_t)_i;
+	for (int i = 0; i < 1500; i++) {
+		unsigned int n = 1 + rnd() % 4;
+
+		memcpy(copy, b, size);
+		while (n--) {
+			size_t at = rnd() % 5 ? 1024 + rnd() % (size - 1024) : rnd() % 1024;
+
+			copy[at] = rnd() % 3 ? (uint8_t)rnd() : "0{}[]\"-9"[rnd() % 8];
+		}
+		if (neff_read(copy, size, &limits, &m, &err)) {
+			refused++;
+			ck_assert_ptr_null(m);
+			ck_assert_int_ne(err.text[0], 0);
+		}
+		neff_free(m);
+	}
+	ck_assert_uint_gt(refused, 100);
+	free(b);
+	free(copy);
+}
+END_TEST
+
+#define LEN(a) ((int)(sizeof(a) / sizeof((a)[0])))
+
+int main(void)
+{
+	Suite *s = suite_create("neff");
+	TCase *tc = tcase_create("file");
+	SRunner *r;
+	int failed;
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, header_offsets);
+	tcase_add_loop_test(tc, round_trip, 0, 3);
+	tcase_add_loop_test(tc, bad_header, 0, LEN(bad_headers));
+	tcase_add_test(tc, truncated);
+	tcase_add_loop_test(tc, bad_payload, 0, LEN(bad_payloads));
+	tcase_add_test(tc, bomb);
+	tcase_add_loop_test(tc, bad_model, 0, LEN(broken));
+	tcase_add_test(tc, raw_tar_is_read);
+	tcase_add_loop_test(tc, mutations, 0, 4);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* Hand-made programs for tests: see testmodel.h. */
+#include "testmodel.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neuron/hw/ours.h"
+#include "neuron/isa/codec.h"
+
+#define SP NEURON_ENG_SP
+#define POOL NEURON_ENG_POOL
+#define PE NEURON_ENG_PE
+
+static void start(struct testmodel *t, const char *name)
+{
+	struct neff_header *h = &t->model.header;
+
+	memset(t, 0, sizeof(*t));
+	t->model.nsubgraphs = 1;
+	t->model.subgraphs = &t->sg;
+	t->sg.name = strdup("sg00");
+	h->pkg_version = 2;
+	h->version_major = 1;
+	h->num_tpb = 1;
+	h->requested_tpb_count = 1;
+	h->tpb_per_node[0] = 1;
+	h->feature_bits = NEFF_FEATURE_EMU;
+	h->lnc_size = 1;
+	snprintf(h->build_version, sizeof(h->build_version), "neuron-emulator test");
+	snprintf(h->name, sizeof(h->name), "%s", name);
+	memcpy(h->uuid, "0123456789abcdef", 16);
+}
+
+unsigned int testmodel_var(struct testmodel *t, const char *name, enum neff_var_type type,
+			   uint64_t size)
+{
+	unsigned int n = t->sg.nvars++;
+	struct neff_var *v;
+
+	t->sg.vars = realloc(t->sg.vars, t->sg.nvars * sizeof(*v));
+	assert(t->sg.vars);
+	v = &t->sg.vars[n];
+	memset(v, 0, sizeof(*v));
+	v->name = strdup(name);
+	v->type = type;
+	v->var_id = n;
+	v->size = size;
+	return n;
+}
+
+void testmodel_io(struct testmodel *t, unsigned int var, uint8_t dtype, unsigned int d0,
+		  unsigned int d1)
+{
+	struct neff_var *v = &t->sg.vars[var];
+
+	v->dtype = dtype;
+	v->ndim = 2;
+	v->shape[0] = d0;
+	v->shape[1] = d1;
+}
+
+unsigned int testmodel_queue(struct testmodel *t, const char *name, enum neff_queue_type type,
+			     unsigned int owner)
+{
+	unsigned int n = t->sg.nqueues++;
+
+	t->sg.queues = realloc(t->sg.queues, t->sg.nqueues * sizeof(*t->sg.queues));
+	assert(t->sg.queues);
+	t->sg.queues[n] = (struct neff_queue){ strdup(name), type, owner };
+	return n;
+}
+
+void testmodel_insn(struct testmodel *t, unsigned int eng, const struct neuron_insn *insn)
+{
+	struct neff_engine *e = &t->sg.engine[eng];
+	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
+	int n = neuron_isa_encode(insn, words);
+
+	assert(n > 0);
+	e->instr = realloc(e->instr, e->instr_size + (size_t)n * NEURON_INSN_WORD);
+	assert(e->instr);
+	memcpy((uint8_t *)e->instr + e->instr_size, words, (size_t)n * NEURON_INSN_WORD);
+	e->instr_size += (size_t)n * NEURON_INSN_WORD;
+}
+
+struct neff_dma *testmodel_dma(struct testmodel *t, unsigned int eng, unsigned int queue,
+			       int semaphore, unsigned int ndesc)
+{
+	struct neff_engine *e = &t->sg.engine[eng];
+	struct neuron_insn trigger = { .opcode = NEURON_OP_PSEUDO_DMA_TRIGGER, .id = e->ndma };
+	struct neff_dma *dma;
+
+	e->dma = realloc(e->dma, (e->ndma + 1) * sizeof(*dma));
+	assert(e->dma);
+	dma = &e->dma[e->ndma];
+	*dma = (struct neff_dma){ e->ndma, queue, semaphore, ndesc,
+				  calloc(ndesc, sizeof(*dma->desc)) };
+	e->ndma++;
+	testmodel_insn(t, eng, &trigger);
+	return dma;
+}
+
+static void program_start(struct testmodel *t, unsigned int eng)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_PROGRAM_START,
+				    .isa_version = NEURON_ISA_VERSION };
+
+	testmodel_insn(t, eng, &insn);
+}
+
+static void wait_ge(struct testmodel *t, unsigned int eng, unsigned int sem, unsigned int value)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_NOP, .wait = NEURON_WAIT_SEM_GE,
+				    .wait_index = (uint8_t)sem, .wait_value = value };
+
+	testmodel_insn(t, eng, &insn);
+}
+
+static void clear_all(struct testmodel *t)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_SEM_RANGE_CLEAR, .first = 0, .last = 27 };
+
+	testmodel_insn(t, SP, &insn);
+}
+
+/* [rows, row_bytes] in DRAM, one row a partition of SBUF from byte off on */
+static struct neff_desc rows_desc(unsigned int dram, unsigned int sbuf, unsigned int rows,
+				  unsigned int row_bytes, uint64_t off, bool to_sbuf)
+{
+	struct neff_pattern d = { dram, 0, 2, { row_bytes, rows }, { 1, row_bytes } };
+	struct neff_pattern s = { sbuf, off, 2, { row_bytes, rows },
+				  { 1, NEURON_SBUF_PART_STRIDE } };
+
+	return to_sbuf ? (struct neff_desc){ d, s } : (struct neff_desc){ s, d };
+}
+
+static struct neuron_ap ap(uint32_t offset, uint8_t dtype, unsigned int n)
+{
+	return (struct neuron_ap){ offset, dtype, { 0, 0, 0, 1 }, { 1, 1, 1, (uint16_t)n } };
+}
+
+void testmodel_add(struct testmodel *t, unsigned int cols)
+{
+	unsigned int row = cols * 4, a, b, c, sb, in, out;
+	struct neuron_insn add = {
+		.opcode = NEURON_OP_TENSOR_TENSOR, .op0 = NEURON_ALU_ADD, .partitions = 128,
+		.wait = NEURON_WAIT_SEM_GE, .wait_index = 0, .wait_value = 2,
+		.update = NEURON_UPD_SEM_INC, .update_index = 1,
+		.src0 = ap(0, NEURON_DT_FP32, cols), .src1 = ap(row, NEURON_DT_FP32, cols),
+		.dst = ap(2 * row, NEURON_DT_FP32, cols),
+	};
+
+	start(t, "add");
+	a = testmodel_var(t, "a", NEFF_VAR_INPUT, 128ull * row);
+	b = testmodel_var(t, "b", NEFF_VAR_INPUT, 128ull * row);
+	c = testmodel_var(t, "c", NEFF_VAR_OUTPUT, 128ull * row);
+	sb = testmodel_var(t, "sb", NEFF_VAR_STATE_BUFFER, 0);
+	testmodel_io(t, a, NEURON_DT_FP32, 128, cols);
+	testmodel_io(t, b, NEURON_DT_FP32, 128, cols);
+	testmodel_io(t, c, NEURON_DT_FP32, 128, cols);
+	in = testmodel_queue(t, "qin", NEFF_QUEUE_IN, SP);
+	out = testmodel_queue(t, "qout", NEFF_QUEUE_OUT, SP);
+	program_start(t, SP);
+	testmodel_dma(t, SP, in, 0, 1)->desc[0] = rows_desc(a, sb, 128, row, 0, true);
+	testmodel_dma(t, SP, in, 0, 1)->desc[0] = rows_desc(b, sb, 128, row, row, true);
+	program_start(t, POOL);
+	testmodel_insn(t, POOL, &add);
+	wait_ge(t, SP, 1, 1);
+	testmodel_dma(t, SP, out, 2, 1)->desc[0] = rows_desc(c, sb, 128, row, 2 * row, false);
+	wait_ge(t, SP, 2, 1);
+	clear_all(t);
+}
+
+void testmodel_matmul(struct testmodel *t, unsigned int m, unsigned int n, const uint16_t *w)
+{
+	unsigned int x, y, k, sb, in, out;
+	uint32_t psum = NEURON_PSUM_OFFSET;
+	struct neuron_insn ldw = {
+		.opcode = NEURON_OP_LDWEIGHTS, .partitions = 128, .wait = NEURON_WAIT_SEM_GE,
+		.wait_index = 0, .wait_value = 2, .src0 = ap(0, NEURON_DT_BF16, m),
+	};
+	struct neuron_insn mm = {
+		.opcode = NEURON_OP_MATMUL, .partitions = 128, .update = NEURON_UPD_SEM_INC,
+		.update_index = 1, .src0 = ap(2 * m, NEURON_DT_BF16, n),
+		.dst = ap(psum, NEURON_DT_FP32, n),
+	};
+	struct neuron_insn cp = {
+		.opcode = NEURON_OP_TENSOR_COPY, .partitions = (uint8_t)m,
+		.wait = NEURON_WAIT_SEM_GE, .wait_index = 1, .wait_value = 1,
+		.update = NEURON_UPD_SEM_INC, .update_index = 3,
+		.src0 = ap(psum, NEURON_DT_FP32, n), .dst = ap(0x8000, NEURON_DT_FP32, n),
+	};
+
+	start(t, "matmul");
+	x = testmodel_var(t, "x", NEFF_VAR_INPUT, 128ull * n * 2);
+	k = testmodel_var(t, "w", NEFF_VAR_FILE, 128ull * m * 2);
+	y = testmodel_var(t, "y", NEFF_VAR_OUTPUT, (uint64_t)m * n * 4);
+	sb = testmodel_var(t, "sb", NEFF_VAR_STATE_BUFFER, 0);
+	testmodel_io(t, x, NEURON_DT_BF16, 128, n);
+	testmodel_io(t, y, NEURON_DT_FP32, m, n);
+	t->sg.vars[k].file_name = strdup("w.bin");
+	t->sg.vars[k].data = malloc(128ull * m * 2);
+	memcpy(t->sg.vars[k].data, w, 128ull * m * 2);
+	in = testmodel_queue(t, "qin", NEFF_QUEUE_IN, PE);
+	out = testmodel_queue(t, "qout", NEFF_QUEUE_OUT, SP);
+	program_start(t, PE);
+	testmodel_dma(t, PE, in, 0, 1)->desc[0] = rows_desc(k, sb, 128, 2 * m, 0, true);
+	testmodel_dma(t, PE, in, 0, 1)->desc[0] = rows_desc(x, sb, 128, 2 * n, 2 * m, true);
+	testmodel_insn(t, PE, &ldw);
+	testmodel_insn(t, PE, &mm);
+	program_start(t, POOL);
+	testmodel_insn(t, POOL, &cp);
+	program_start(t, SP);
+	wait_ge(t, SP, 3, 1);
+	testmodel_dma(t, SP, out, 2, 1)->desc[0] = rows_desc(y, sb, m, 4 * n, 0x8000, false);
+	wait_ge(t, SP, 2, 1);
+	clear_all(t);
+}
+
+void testmodel_shuffle(struct testmodel *t)
+{
+	/* 30000 bytes: 300 runs of 100 on one side, 1000 runs of 30 on the other, then back */
+	struct neff_pattern x = { 0, 0, 2, { 100, 300 }, { 1, 100 } };
+	struct neff_pattern tmp = { 2, 0, 2, { 30, 1000 }, { 1, 50 } };
+	struct neff_pattern y = { 1, 0, 1, { 30000 }, { 1 } };
+	struct neff_dma *dma;
+	unsigned int q;
+
+	start(t, "shuffle");
+	testmodel_var(t, "x", NEFF_VAR_INPUT, 30000);
+	testmodel_var(t, "y", NEFF_VAR_OUTPUT, 30000);
+	testmodel_var(t, "tmp", NEFF_VAR_TMP_BUF, 50000);
+	testmodel_io(t, 0, NEURON_DT_INT8, 300, 100);
+	testmodel_io(t, 1, NEURON_DT_INT8, 300, 100);
+	q = testmodel_queue(t, "q", NEFF_QUEUE_DATA, SP);
+	program_start(t, SP);
+	dma = testmodel_dma(t, SP, q, 0, 2);
+	dma->desc[0] = (struct neff_desc){ x, tmp };
+	dma->desc[1] = (struct neff_desc){ tmp, y };
+	wait_ge(t, SP, 0, 1);
+	clear_all(t);
+}
+
+static void one_output(struct testmodel *t, const char *name)
+{
+	start(t, name);
+	testmodel_var(t, "y", NEFF_VAR_OUTPUT, 64);
+	testmodel_io(t, 0, NEURON_DT_INT8, 8, 8);
+	program_start(t, SP);
+}
+
+void testmodel_hang(struct testmodel *t)
+{
+	one_output(t, "hang");
+	wait_ge(t, SP, 5, 1);
+}
+
+void testmodel_fault(struct testmodel *t)
+{
+	struct neuron_insn dec = { .opcode = NEURON_OP_NOP, .update = NEURON_UPD_SEM_DEC,
+				   .update_index = 7 };
+
+	one_output(t, "fault");
+	testmodel_insn(t, SP, &dec);
+}
+
+void *testmodel_write(struct testmodel *t, size_t *size)
+{
+	struct neff_error err;
+	void *buf;
+	int ret = neff_write(&t->model, &buf, size, &err);
+
+	if (ret)
+		fprintf(stderr, "neff_write: %s\n", err.text);
+	assert(!ret);
+	return buf;
+}
+
+void testmodel_free(struct testmodel *t)
+{
+	struct neff_model *m = calloc(1, sizeof(*m));
+
+	m->nsubgraphs = 1;
+	m->subgraphs = malloc(sizeof(t->sg));
+	m->subgraphs[0] = t->sg;
+	neff_free(m);
+	memset(t, 0, sizeof(*t));
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Small programs made by hand with the codec, for tests of the file format and of the runtime:
+ * the compiler is not involved. Everything asserts; the caller frees with testmodel_free().
+ */
+#ifndef TESTMODEL_H
+#define TESTMODEL_H
+
+#include "neff.h"
+#include "neuron/isa/isa.h"
+
+struct testmodel {
+	struct neff_model model;
+	struct neff_subgraph sg;
+};
+
+/* c = a + b, fp32 [128, cols]: SP moves, POOL adds */
+void testmodel_add(struct testmodel *t, unsigned int cols);
+/* y = w^T x with w a constant: bf16 [128, m] and [128, n], fp32 [m, n]; m <= 128, n <= 512 */
+void testmodel_matmul(struct testmodel *t, unsigned int m, unsigned int n, const uint16_t *w);
+/* y = x through pieces of odd sizes: unequal descriptor counts on the two sides */
+void testmodel_shuffle(struct testmodel *t);
+/* waits for a semaphore that nobody raises */
+void testmodel_hang(struct testmodel *t);
+/* reads SBUF as a type and shape that is legal, then raises a semaphore below zero */
+void testmodel_fault(struct testmodel *t);
+void testmodel_free(struct testmodel *t);
+
+/* Pieces */
+unsigned int testmodel_var(struct testmodel *t, const char *name, enum neff_var_type type,
+			   uint64_t size);
+void testmodel_io(struct testmodel *t, unsigned int var, uint8_t dtype, unsigned int d0,
+		  unsigned int d1);
+unsigned int testmodel_queue(struct testmodel *t, const char *name, enum neff_queue_type type,
+			     unsigned int owner);
+void testmodel_insn(struct testmodel *t, unsigned int eng, const struct neuron_insn *insn);
+struct neff_dma *testmodel_dma(struct testmodel *t, unsigned int eng, unsigned int queue,
+			       int semaphore, unsigned int ndesc);
+void *testmodel_write(struct testmodel *t, size_t *size);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* testmodel_write add|matmul|shuffle|hang|fault FILE: a hand-made NEFF for shell tests. */
+#include "testmodel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+	static uint16_t w[128 * 64];
+	struct testmodel t;
+	size_t size;
+	void *buf;
+	FILE *f;
+
+	if (argc != 3)
+		return 2;
+	for (int i = 0; i < 128 * 64; i++)
+		w[i] = (uint16_t)(0x3f80 + (i * 37) % 128); /* 1.0 to 1.99 */
+	if (!strcmp(argv[1], "add"))
+		testmodel_add(&t, 64);
+	else if (!strcmp(argv[1], "matmul"))
+		testmodel_matmul(&t, 64, 256, w);
+	else if (!strcmp(argv[1], "shuffle"))
+		testmodel_shuffle(&t);
+	else if (!strcmp(argv[1], "hang"))
+		testmodel_hang(&t);
+	else if (!strcmp(argv[1], "fault"))
+		testmodel_fault(&t);
+	else
+		return 2;
+	buf = testmodel_write(&t, &size);
+	f = fopen(argv[2], "wb");
+	if (!f || fwrite(buf, 1, size, f) != size || fclose(f))
+		return 1;
+	free(buf);
+	testmodel_free(&t);
+	return 0;
+}
