@@ -4,16 +4,24 @@
 import argparse
 import os
 import shlex
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from . import VmError, accel, machine, micro, paths, process
+from . import VmError, accel, debian, machine, micro, paths, process, share
 
 FAILURE_STATUS = 125  # neuron-vm itself failed; the command's own statuses pass through
 DEFAULT_INSTANCE = "inf1.xlarge"
 # loglevel 5: warnings reach the console, which the tests read
 MICRO_CMDLINE = "console=ttyS0 loglevel=5 panic=-1 mitigations=off random.trust_cpu=on no_timer_check tsc=reliable"
+
+
+def _guest(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kernel", metavar="VERSION",
+                        help="the guest's kernel, such as 6.1.0-40-cloud-amd64")
+    parser.add_argument("--build", type=Path, metavar="DIR",
+                        help="meson build directory of the programs (default build/release)")
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +30,8 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cpus", type=int, metavar="N", help="virtual CPUs")
     parser.add_argument("--memory", metavar="SIZE", help="guest memory, such as 2G")
     parser.add_argument("--share", type=Path, metavar="DIR",
-                        help="host directory, at /share in the guest (virtiofs)")
-    parser.add_argument("--kernel", metavar="VERSION", help="the guest's kernel, such as 6.1.0-40-cloud-amd64")
+                        help="host directory, at /mnt/share in the guest (virtiofs)")
+    _guest(parser)
     parser.add_argument("--accel", choices=["auto", "kvm", "tcg"], default="auto",
                         help="auto (default) takes KVM if a tiny guest runs under it")
     parser.add_argument("--qemu-arg", action="append", default=[], metavar="ARG",
@@ -38,6 +46,8 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("list", help="instance types and their chips")
     run = commands.add_parser("run", help="boot a Debian guest, login on the terminal")
     _common(run)
+    prepare = commands.add_parser("prepare", help="make everything that run and exec need")
+    _guest(prepare)
     execute = commands.add_parser("exec", help="run one command in a fresh micro guest")
     _common(execute)
     execute.add_argument("--module", type=Path, metavar="FILE.ko", help="load this module in place of ours")
@@ -60,34 +70,62 @@ def _list() -> int:
     return 0
 
 
-def _machine(args: argparse.Namespace, qemu: Path) -> machine.Machine:
+def _machine(args: argparse.Namespace, qemu: Path, share: Path | None) -> machine.Machine:
     row = machine.instance(args.instance)
     cpus = args.cpus or min(os.cpu_count() or 1, row.vcpus)
     memory = args.memory or f"{1024 + 192 * len(row.chips)}M"
-    return machine.Machine(row, accel.accel_args(args.accel, qemu), cpus, memory, extra=args.qemu_arg)
+    return machine.Machine(row, accel.accel_args(args.accel, qemu), cpus, memory, share, args.qemu_arg)
 
 
-def _exec(args: argparse.Namespace) -> int:
+def _prepare(args: argparse.Namespace) -> int:
     kernel = paths.kernel(args.kernel)
-    qemu = paths.qemu_dir() / "qemu-system-x86_64"
-    module = None
-    if not args.no_module:
-        module = args.module or micro.staged_module(paths.stage(), kernel)
+    paths.qemu_dir()
+    debian.Guest(kernel, paths.make_stage(paths.build_dir(args.build), kernel.version)).prepare()
+    return 0
+
+
+def _print(argv: list[str]) -> int:
+    print(shlex.join(argv))
+    return 0
+
+
+def _exec(args: argparse.Namespace, work: Path) -> int:
     if args.module and not args.module.is_file():
         raise VmError(f"--module {args.module}: no such file")
+    kernel = paths.kernel(args.kernel)
+    qemu_dir = paths.qemu_dir()
+    qemu = qemu_dir / "qemu-system-x86_64"
+    stage = paths.make_stage(paths.build_dir(args.build), kernel.version)
+    module = None if args.no_module else args.module or micro.staged_module(stage, kernel)
     command = micro.command_archive(args.command, args.copy)
-    with tempfile.TemporaryDirectory(prefix="neuron-vm.") as name:
-        work = Path(name)
-        console = args.console or work / "console"
-        argv = [str(qemu), *_machine(args, qemu).args()]
+    console = args.console or work / "console"
+    with share.serve(args.share, qemu_dir, work) as socket:
+        argv = [str(qemu), *_machine(args, qemu, socket).args()]
         argv += ["-kernel", str(kernel.image), "-initrd", str(work / "initrd")]
-        argv += ["-append", MICRO_CMDLINE, "-serial", f"file:{console}"]
+        argv += ["-append", MICRO_CMDLINE + (" neuron.share" if socket else "")]
+        argv += ["-serial", f"file:{console}"]
         argv += ["-device", "virtio-serial-pci,addr=4.0", "-device", "virtio-rng-pci,addr=3.0"]
         if args.dry_run:
-            print(shlex.join(argv))
-            return 0
-        micro.build(work / "initrd", kernel, module, command)
+            return _print(argv)
+        micro.build(work / "initrd", kernel, module, stage, command)
         return process.run_command(argv, args.timeout, console, work)
+
+
+def _run(args: argparse.Namespace, work: Path) -> int:
+    kernel = paths.kernel(args.kernel)
+    qemu_dir = paths.qemu_dir()
+    qemu = qemu_dir / "qemu-system-x86_64"
+    guest = debian.Guest(kernel, paths.make_stage(paths.build_dir(args.build), kernel.version))
+    guest.prepare()
+    with share.serve(args.share, qemu_dir, work) as socket:
+        argv = [str(qemu), *_machine(args, qemu, socket).args()]
+        argv += guest.args(debian.LOGIN_CMDLINE + (" neuron.share" if socket else ""))
+        argv += ["-chardev", "stdio,id=terminal,mux=on,signal=off"]
+        argv += ["-serial", "chardev:terminal", "-mon", "chardev=terminal"]
+        if args.dry_run:
+            return _print(argv)
+        print("neuron-vm: starting; leave with `sudo poweroff` or Ctrl-A x", file=sys.stderr)
+        return subprocess.run(argv, check=False).returncode
 
 
 def main() -> int:
@@ -95,9 +133,10 @@ def main() -> int:
     try:
         if args.subcommand == "list":
             return _list()
-        if args.subcommand == "exec":
-            return _exec(args)
-        raise VmError("run is not there yet")
+        if args.subcommand == "prepare":
+            return _prepare(args)
+        with tempfile.TemporaryDirectory(prefix="neuron-vm.") as work:
+            return (_exec if args.subcommand == "exec" else _run)(args, Path(work))
     except VmError as error:
         print(f"neuron-vm: {error}", file=sys.stderr)
         return FAILURE_STATUS

@@ -109,7 +109,7 @@ def stage_archive(stage: Path) -> cpio.Archive:
 
 
 def staged_module(stage: Path, kernel: paths.Kernel) -> Path | None:
-    module = stage / "lib" / "modules" / kernel.version / "updates" / "neuron.ko"
+    module = stage / "usr" / "lib" / "modules" / kernel.version / "updates" / "neuron.ko"
     return module if module.exists() else None
 
 
@@ -151,9 +151,9 @@ def _cached(kind: str, key: str, build) -> Path:
     return path
 
 
-def build(out: Path, kernel: paths.Kernel, module: Path | None, command: cpio.Archive) -> None:
+def build(out: Path, kernel: paths.Kernel, module: Path | None, stage: Path,
+          command: cpio.Archive) -> None:
     """Writes the whole initramfs: cached parts one after the other, then the command."""
-    stage = paths.stage()
     code = sorted(Path(__file__).parent.glob("*.py")) + [paths.GUEST / "micro-init"]
     programs = [Path(p) for p in PROGRAMS + DATA]
     ours = sorted(p for p in stage.rglob("*") if p.is_file()) if stage.is_dir() else []

@@ -4,6 +4,7 @@
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 from . import VmError
@@ -21,19 +22,34 @@ def cache() -> Path:
     return path
 
 
-def stage() -> Path:
-    """The tree that make fills: what `make install` would put into the root directory."""
-    return Path(os.environ.get("NEURON_STAGE") or TOP / "build" / "stage")
+def build_dir(given: Path | None) -> Path:
+    """The meson build directory whose programs the guest gets."""
+    return given or Path(os.environ.get("NEURON_BUILD") or TOP / "build" / "release")
 
 
-def qemu_dir(build: bool = True) -> Path:
+def make_stage(build: Path, kver: str) -> Path:
+    """What `make install` would put into the root directory; empty if nothing is built."""
+    out = build / "stage"
+    if (build / "build.ninja").exists():
+        argv = [str(TOP / "scripts" / "stage"), str(build), str(out), kver]
+        if subprocess.run(argv, stdout=subprocess.DEVNULL).returncode:
+            raise VmError(f"the programs of {build} could not be collected (scripts/stage)")
+    return out
+
+
+def qemu_dir() -> Path:
+    """The directory of qemu-system-x86_64 and virtiofsd; builds them when our sources changed."""
     given = os.environ.get("NEURON_QEMU_DIR")
     if given:
         return Path(given)
-    argv = [str(TOP / "scripts" / "build-qemu")] + ([] if build else ["--where"])
-    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True)
-    if done.returncode and build:
-        raise VmError("QEMU could not be built (scripts/build-qemu)")
+    script = str(TOP / "scripts" / "build-qemu")
+    done = subprocess.run([script, "--where"], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        if sys.stderr.isatty():
+            print("neuron-vm: building QEMU with the device (minutes the first time)", file=sys.stderr)
+        done = subprocess.run([script], capture_output=True, text=True)
+    if done.returncode:
+        raise VmError(f"QEMU could not be built (scripts/build-qemu)\n{done.stderr[-3000:]}")
     return Path(done.stdout.strip())
 
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""The Debian guest: a distribution image, a layer with what is ours, an initramfs over both."""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+from . import VmError, paths
+
+SCRIPT = paths.TOP / "scripts" / "build-debian-guest"
+LOGIN_CMDLINE = "console=ttyS0 quiet loglevel=4 mitigations=off random.trust_cpu=on no_timer_check tsc=reliable"
+
+
+class Guest:
+    """Files that QEMU boots."""
+
+    def __init__(self, kernel: paths.Kernel, stage: Path):
+        self.kernel = kernel
+        self.stage = stage
+        self.base = Path()
+        self.layer = Path()
+        self.initrd = Path()
+
+    def prepare(self) -> None:
+        """Makes what is missing or out of date; the distribution takes about a minute, once."""
+        directory = paths.cache() / "guest"
+        directory.mkdir(exist_ok=True)
+        root, version = str(self.kernel.root), self.kernel.version
+        self.base = Path(_script("base"))
+        initrd_key = _key([SCRIPT, paths.TOP / "scripts" / "debian" / "init", self.kernel.image])
+        self.initrd = directory / f"initrd-{initrd_key}"
+        if not self.initrd.exists():
+            _script("initrd", root, version, str(self.initrd))
+        ours = sorted(p for p in self.stage.rglob("*") if p.is_file()) if self.stage.is_dir() else []
+        self.layer = directory / f"layer-{_key([SCRIPT, self.kernel.image, *ours])}"
+        if not self.layer.exists():
+            self.stage.mkdir(parents=True, exist_ok=True)
+            _script("layer", str(self.stage), root, version, str(self.layer))
+            _prune(directory, "layer-*", 4)
+
+    def args(self, cmdline: str) -> list[str]:
+        argv = ["-kernel", str(self.kernel.image), "-initrd", str(self.initrd), "-append", cmdline]
+        for name, image in [("base", self.base), ("layer", self.layer)]:
+            argv += ["-drive", f"if=none,id={name},file={image},format=raw,read-only=on"]
+            argv += ["-device", f"virtio-blk-pci,drive={name},addr={'6' if name == 'base' else '7'}.0"]
+        argv += ["-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,addr=2.0,romfile="]
+        return argv + ["-device", "virtio-rng-pci,addr=3.0"]
+
+
+def _script(*arguments: str) -> str:
+    done = subprocess.run([str(SCRIPT), *arguments], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise VmError(f"scripts/build-debian-guest {arguments[0]} failed")
+    return done.stdout.strip()
+
+
+def _key(files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        info = path.stat()
+        digest.update(f"{path} {info.st_size} {info.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def _prune(directory: Path, pattern: str, keep: int) -> None:
+    images = sorted(directory.glob(pattern), key=lambda path: path.stat().st_mtime)
+    for image in images[:-keep]:
+        image.unlink(missing_ok=True)
