@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queues and cores together: instruction fetch into FIFOs, doorbells rung by cores, notification
+ * queues, the same order on every run, and a chip saved in the middle of its work
+ * (docs/hardware.md, Execution).
+ */
+#include "chip_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "neuron/isa/codec.h"
+
+#define FIRST_LAST (NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST)
+#define CORE(nc) (NEURON_V1_TPB_BASE + (nc) * NEURON_V1_TPB_SIZE)
+#define PROG 0x800000	 /* host: programs, 512 KiB an engine */
+#define PROG_SIZE 0x80000
+#define NOTIFY 0x1000000 /* host: notify queues, 256 KiB an engine */
+#define NOTIFY_SIZE 0x40000
+#define CHUNK 0x4000	 /* one FIFO window a descriptor */
+
+static struct fixture f;
+static uint32_t prog_len[NEURON_ENG_COUNT];
+
+static void setup(void)
+{
+	fixture_init(&f, 2);
+	fixture_new_chip(&f);
+	memset(prog_len, 0, sizeof(prog_len));
+}
+
+static void teardown(void)
+{
+	fixture_free(&f);
+}
+
+static void emit(unsigned int e, const struct neuron_insn *insn)
+{
+	uint8_t words[128];
+	int n = neuron_isa_encode(insn, words);
+
+	ck_assert_int_eq(n, 1);
+	memcpy(f.host + PROG + e * PROG_SIZE + prog_len[e], words, 64);
+	prog_len[e] += 64;
+}
+
+static void emit_start(unsigned int e)
+{
+	emit(e, &(struct neuron_insn){.opcode = NEURON_OP_PROGRAM_START,
+				      .isa_version = NEURON_ISA_VERSION});
+}
+
+static void emit_notify(unsigned int e, uint32_t id)
+{
+	emit(e, &(struct neuron_insn){.opcode = NEURON_OP_NOTIFY, .id = id});
+}
+
+static void notify_queue(unsigned int nc, unsigned int e, uint64_t base, uint32_t size)
+{
+	uint64_t regs = NEURON_V1_APB_PUTILS(nc) + NEURON_V1_NQ_NOTIFY_REGS(e);
+
+	apb_write(&f, regs + NEURON_V1_NQ_BASE_LO, (uint32_t)base);
+	apb_write(&f, regs + NEURON_V1_NQ_BASE_HI, (uint32_t)(base >> 32));
+	apb_write(&f, regs + NEURON_V1_NQ_SIZE, size);
+}
+
+/* Queue e of the core's first DMA engine fetches engine e's program into its FIFO */
+static void fetch(unsigned int nc, unsigned int e, struct ring *q)
+{
+	uint64_t rings = HOST(0x400000 + e * 0x20000);
+	uint32_t at, n = 0;
+
+	queue_init(&f, q, nc * 3, e, rings, rings + 0x10000, 256);
+	for (at = 0; at < prog_len[e]; at += CHUNK, n++) {
+		uint32_t len = prog_len[e] - at < CHUNK ? prog_len[e] - at : CHUNK;
+
+		push(&f, q, 0, HOST(PROG + e * PROG_SIZE + at), len, FIRST_LAST);
+		push(&f, q, 1, CORE(nc) + NEURON_V1_TPB_FIFO(e), len, 0);
+	}
+	doorbell(&f, q, 1, n);
+	doorbell(&f, q, 0, n);
+}
+
+static const uint8_t *entry(unsigned int e, unsigned int i)
+{
+	return f.host + NOTIFY + e * NOTIFY_SIZE + i * NEURON_NQ_ENTRY_SIZE;
+}
+
+/* Far more instructions than a FIFO holds, in order, from one queue that stalls again and again */
+START_TEST(fetch_long)
+{
+	struct ring q;
+	unsigned int i;
+
+	emit_start(NEURON_ENG_SP);
+	for (i = 0; i < 5000; i++)
+		emit_notify(NEURON_ENG_SP, 1000 + i);
+	notify_queue(1, NEURON_ENG_SP, HOST(NOTIFY + 3 * NOTIFY_SIZE), NOTIFY_SIZE);
+	fetch(1, NEURON_ENG_SP, &q);
+	settle(&f);
+	for (i = 0; i < 5000; i++) {
+		const uint8_t *p = entry(3, i);
+
+		ck_assert_uint_eq(p[NEURON_NQ_ENTRY_TYPE], NEURON_NQ_NOTIFY);
+		ck_assert_uint_eq(p[NEURON_NQ_ENTRY_ENGINE], NEURON_ENG_SP);
+		ck_assert_uint_eq(get32(p + NEURON_NQ_ENTRY_ID), 1000 + i);
+		ck_assert_uint_eq(get32(p + NEURON_NQ_ENTRY_PHASE), 1);
+		if (i)
+			ck_assert_uint_gt(get64(p + NEURON_NQ_ENTRY_TIME),
+					  get64(p + NEURON_NQ_ENTRY_TIME - 32));
+	}
+	ck_assert_uint_eq(get32(entry(3, 5000) + NEURON_NQ_ENTRY_PHASE), 0);
+	ck_assert_uint_eq(f.irqs, 5000);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0,
+					  NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(1) +
+						  NEURON_PERF_ENG(3) + NEURON_PERF_INSN,
+					  8),
+			  5001);
+}
+END_TEST
+
+/* A small notify queue: phases 1, 2, 1, ...; full queues drop and say so; in device memory too */
+START_TEST(notify_wrap)
+{
+	const uint64_t err = NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_ERROR_REGS;
+	const uint64_t regs = NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_NOTIFY_REGS(0);
+	struct ring q;
+	unsigned int i, dropped;
+
+	apb_write(&f, err + NEURON_V1_NQ_BASE_LO, 0x900000);
+	apb_write(&f, err + NEURON_V1_NQ_SIZE, 4096); /* base high 0: in DRAM */
+	notify_queue(0, 0, HOST(NOTIFY), 8 * 32);
+	emit_start(0);
+	for (i = 0; i < 20; i++)
+		emit_notify(0, i);
+	fetch(0, 0, &q);
+	settle(&f);
+	/* nobody wrote the head: 20 entries in 8 places, laps 0, 1, 2 */
+	for (i = 0; i < 8; i++) {
+		ck_assert_uint_eq(get32(entry(0, i) + NEURON_NQ_ENTRY_ID), i < 4 ? 16 + i : 8 + i);
+		ck_assert_uint_eq(get32(entry(0, i) + NEURON_NQ_ENTRY_PHASE), i < 4 ? 1 : 2);
+	}
+	/* from here on the consumer says where it is: place 4 is next for both */
+	apb_write(&f, regs + NEURON_V1_NQ_HEAD, 4);
+	prog_len[0] = 0;
+	for (i = 0; i < 20; i++)
+		emit_notify(0, 100 + i);
+	fetch(0, 0, &q);
+	settle(&f);
+	for (i = 0; i < 7; i++) /* one place stays free */
+		ck_assert_uint_eq(get32(entry(0, (4 + i) % 8) + NEURON_NQ_ENTRY_ID), 100 + i);
+	dropped = apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_NQ_OVERFLOWS(0));
+	ck_assert_uint_eq(dropped, 13);
+	ck_assert_uint_eq(get32(mem(&f, 0x900000)) >> 16, NEURON_NERR_NQ_OVERFLOW);
+	ck_assert_uint_eq(get32(mem(&f, 0x900000 + 28)), 1);
+	ck_assert_uint_eq(get32(mem(&f, 0x900020 + 28)), 0); /* said once */
+	/* room again */
+	apb_write(&f, regs + NEURON_V1_NQ_HEAD, 3);
+	prog_len[0] = 0;
+	emit_notify(0, 200);
+	fetch(0, 0, &q);
+	settle(&f);
+	ck_assert_uint_eq(get32(entry(0, 3) + NEURON_NQ_ENTRY_ID), 200);
+}
+END_TEST
+
+/* A descriptor into a FIFO must be whole words */
+START_TEST(fifo_write_error)
+{
+	struct ring q;
+
+	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x410000), 64);
+	copy(&f, &q, HOST(PROG), CORE(0) + NEURON_V1_TPB_FIFO(0), 63);
+	settle(&f);
+	ck_assert_uint_eq(apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(0)), 1);
+	ncore_mmio_write(f.chip, NEURON_BAR_AXI, NEURON_V1_TPB_FIFO(0), 4, 1);
+	ck_assert_uint_ge(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 2);
+}
+END_TEST
+
+/*
+ * A program in which everything races inside one core: each engine rings its own queue, whose
+ * packets copy through SBUF and count a semaphore, and notifies with the time it has.
+ */
+#define ROUNDS 60
+
+static void write_desc(uint8_t *ring, uint32_t i, uint64_t addr, uint32_t len, bool tx)
+{
+	uint8_t *d = ring + 16 * i;
+
+	put32(d, len | 1u << NEURON_UDMA_DESC_RING_ID_SHIFT | (tx ? FIRST_LAST : 0));
+	put32(d + 4, tx ? NEURON_UDMA_META_DEFAULT : 0);
+	put64(d + 8, addr);
+}
+
+static uint64_t tail_inc(unsigned int engine, unsigned int queue, bool s2m)
+{
+	return NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(engine) +
+	       (s2m ? NEURON_UDMA_S2M_Q(queue) : NEURON_UDMA_M2S_Q(queue)) + NEURON_UDMA_Q_TAIL_INC;
+}
+
+static void racy_program(struct ring fetchq[4])
+{
+	struct ring q;
+	unsigned int e, i;
+
+	put32(f.host + 0x3f0000, 1);
+	for (e = 0; e < 4; e++) {
+		uint64_t rings = HOST(0x500000 + e * 0x20000);
+
+		queue_init(&f, &q, 1, e, rings, rings + 0x10000, 512);
+		for (i = 0; i < 3 * ROUNDS; i += 3) {
+			/* all engines write the same bytes of SBUF, then read them back */
+			write_desc(mem(&f, rings), i, HOST(0x600000 + e * 4096), 512, true);
+			write_desc(mem(&f, rings + 0x10000), i, CORE(0) + 0x40000, 512, false);
+			write_desc(mem(&f, rings), i + 1, CORE(0) + 0x40000, 512, true);
+			write_desc(mem(&f, rings + 0x10000), i + 1,
+				   HOST(0x2000000 + (e * ROUNDS + i / 3) * 512), 512, false);
+			write_desc(mem(&f, rings), i + 2, HOST(0x3f0000), 4, true);
+			write_desc(mem(&f, rings + 0x10000), i + 2,
+				   CORE(0) + NEURON_V1_TPB_SEM_INC + 4 * e, 4, false);
+		}
+		notify_queue(0, e, HOST(NOTIFY + e * NOTIFY_SIZE), NOTIFY_SIZE);
+		prog_len[e] = 0;
+		emit_start(e);
+		emit(e, &(struct neuron_insn){.opcode = NEURON_OP_NOP,
+					      .wait = NEURON_WAIT_SEM_GE,
+					      .wait_index = 31,
+					      .wait_value = 1});
+		for (i = 0; i < ROUNDS; i++) {
+			emit(e, &(struct neuron_insn){
+					.opcode = NEURON_OP_WRITE,
+					.write = {{tail_inc(1, e, true), 3},
+						  {tail_inc(1, e, false), 3}}});
+			emit(e, &(struct neuron_insn){.opcode = NEURON_OP_NOP});
+			if (i % (e + 2) == 0) /* engines drift apart */
+				emit(e, &(struct neuron_insn){.opcode = NEURON_OP_NOP,
+							      .wait = NEURON_WAIT_SEM_GE,
+							      .wait_index = (uint8_t)e,
+							      .wait_value = i + 1});
+			emit_notify(e, i);
+		}
+		emit(e, &(struct neuron_insn){.opcode = NEURON_OP_NOP,
+					      .wait = NEURON_WAIT_SEM_EQ,
+					      .wait_index = (uint8_t)e,
+					      .wait_value = ROUNDS});
+		emit_notify(e, 9999);
+		fetch(0, e, &fetchq[e]);
+	}
+	for (i = 0; i < 4 * 4096; i++)
+		f.host[0x600000 + i] = (uint8_t)(i * 7 + i / 4096);
+	settle(&f); /* FIFOs are full, everyone waits for semaphore 31 */
+}
+
+#define RESULT_SIZE (4 * ROUNDS * 512)
+
+static void racy_check(void)
+{
+	unsigned int e;
+
+	for (e = 0; e < 4; e++)
+		ck_assert_uint_eq(get32(entry(e, ROUNDS) + NEURON_NQ_ENTRY_ID), 9999);
+}
+
+static uint64_t hash(const uint8_t *p, size_t n, uint64_t h)
+{
+	for (; n; n--, p++)
+		h = (h ^ *p) * 0x100000001b3ull;
+	return h;
+}
+
+static uint64_t racy_result(void)
+{
+	uint64_t h = hash(f.host + 0x2000000, RESULT_SIZE, 0xcbf29ce484222325ull);
+	unsigned int e;
+
+	for (e = 0; e < 4; e++)
+		h = hash(entry(e, 0), (ROUNDS + 1) * 32, h);
+	return h;
+}
+
+static void go(void)
+{
+	ncore_mmio_write(f.chip, NEURON_BAR_AXI, NEURON_V1_TPB_SEM_SET + 4 * 31, 4, 1);
+}
+
+START_TEST(deterministic)
+{
+	static const unsigned int threads[] = {1, 2, 8, 2, 1, 3};
+	struct ring fetchq[4];
+	uint64_t first = 0, h;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
+		fixture_free(&f);
+		fixture_init(&f, threads[i]);
+		fixture_new_chip(&f);
+		racy_program(fetchq);
+		go();
+		settle(&f);
+		racy_check();
+		h = racy_result();
+		if (!i)
+			first = h;
+		ck_assert_uint_eq(h, first);
+	}
+}
+END_TEST
+
+/* Stopping a chip at any boundary changes nothing */
+START_TEST(pause_changes_nothing)
+{
+	struct ring fetchq[4];
+	uint64_t want, seed = 7;
+	unsigned int i;
+
+	racy_program(fetchq);
+	go();
+	settle(&f);
+	want = racy_result();
+	fixture_free(&f);
+	setup();
+	racy_program(fetchq);
+	go();
+	for (i = 0; i < 300; i++) {
+		ncore_chip_pause(f.chip);
+		if (rnd(&seed) & 1) {
+			ncore_chip_pause(f.chip); /* nests */
+			ncore_chip_resume(f.chip);
+		}
+		ncore_mmio_read(f.chip, NEURON_BAR_AXI, NEURON_V1_TPB_SEM_READ, 4);
+		ncore_chip_resume(f.chip);
+	}
+	settle(&f);
+	racy_check();
+	ck_assert_uint_eq(racy_result(), want);
+}
+END_TEST
+
+/* Save and load again and again until the work is done: the same result */
+static void move_state(void)
+{
+	const char *reason = NULL;
+	size_t size, again_size;
+	void *buf, *again;
+	uint64_t dram_size;
+	uint8_t *sbuf;
+	struct ncore_chip_config config;
+	struct ncore_chip *next;
+	unsigned int i;
+
+	ncore_chip_pause(f.chip);
+	ck_assert_int_eq(ncore_chip_save(f.chip, &buf, &size), 0);
+	fixture_config(&f, &config);
+	ck_assert_int_eq(ncore_chip_new(&config, &next), 0);
+	ncore_chip_pause(next);
+	ck_assert_int_eq(ncore_chip_load(next, buf, size, &reason), 0);
+	/* what was loaded saves the same */
+	ck_assert_int_eq(ncore_chip_save(next, &again, &again_size), 0);
+	ck_assert_uint_eq(size, again_size);
+	ck_assert_int_eq(memcmp(buf, again, size), 0);
+	free(again);
+	free(buf);
+	/* memories are the host's to move: here those the program uses */
+	sbuf = malloc(1 << 20);
+	for (i = 0; i < 1 << 20; i += 8)
+		put64(sbuf + i, ncore_mmio_read(f.chip, NEURON_BAR_AXI, i, 8));
+	for (i = 0; i < 1 << 20; i += 8)
+		if (get64(sbuf + i))
+			ncore_mmio_write(next, NEURON_BAR_AXI, i, 8, get64(sbuf + i));
+	free(sbuf);
+	memcpy(ncore_dram(next, &dram_size, NULL), ncore_dram(f.chip, NULL, NULL), 1 << 20);
+	ncore_chip_free(f.chip);
+	f.chip = next;
+	ncore_chip_resume(f.chip);
+}
+
+START_TEST(save_in_the_middle)
+{
+	struct ring fetchq[4];
+	unsigned int moves = 0;
+	uint64_t want;
+
+	racy_program(fetchq);
+	go();
+	settle(&f);
+	want = racy_result();
+	fixture_free(&f);
+	setup();
+	racy_program(fetchq);
+	move_state();
+	go();
+	do {
+		move_state();
+		moves++;
+	} while (!ncore_chip_idle(f.chip) && moves < 1000);
+	settle(&f);
+	racy_check();
+	ck_assert_uint_eq(racy_result(), want);
+	ck_assert_uint_gt(moves, 1);
+}
+END_TEST
+
+START_TEST(load_refuses)
+{
+	const char *reason = NULL;
+	struct ring fetchq[4];
+	uint64_t seed = 99;
+	uint8_t *copy_buf;
+	void *buf;
+	size_t size, n;
+	unsigned int i, k;
+
+	racy_program(fetchq);
+	ck_assert_int_lt(ncore_chip_save(f.chip, &buf, &size), 0); /* not at rest */
+	ncore_chip_pause(f.chip);
+	ck_assert_int_eq(ncore_chip_save(f.chip, &buf, &size), 0);
+	copy_buf = malloc(size + 1);
+	memcpy(copy_buf, buf, size);
+	for (n = 0; n < size; n += 1 + n / 3) {
+		ck_assert_int_lt(ncore_chip_load(f.chip, buf, n, &reason), 0);
+		ck_assert_ptr_nonnull(reason);
+	}
+	ck_assert_int_lt(ncore_chip_load(f.chip, copy_buf, size + 1, &reason), 0);
+	copy_buf[0] ^= 1;
+	ck_assert_int_lt(ncore_chip_load(f.chip, copy_buf, size, &reason), 0);
+	copy_buf[0] ^= 1;
+	copy_buf[8] ^= 2;
+	ck_assert_int_lt(ncore_chip_load(f.chip, copy_buf, size, &reason), 0);
+	copy_buf[8] ^= 2;
+	/* any damage is refused or harmless: the chip can still be run and reset */
+	for (i = 0; i < 60; i++) {
+		memcpy(copy_buf, buf, size);
+		for (k = 0; k < 40; k++)
+			copy_buf[12 + rnd(&seed) % (size - 12)] = (uint8_t)rnd(&seed);
+		if (!ncore_chip_load(f.chip, copy_buf, size, &reason)) {
+			ncore_chip_resume(f.chip);
+			go();
+			ncore_chip_pause(f.chip);
+		}
+	}
+	ck_assert_int_eq(ncore_chip_load(f.chip, buf, size, &reason), 0);
+	free(copy_buf);
+	free(buf);
+	ncore_chip_resume(f.chip);
+	go();
+	settle(&f);
+	racy_check();
+}
+END_TEST
+
+/* A TPB reset halts a core whose program is still being fetched: nothing of it runs afterwards */
+START_TEST(reset_while_fetching)
+{
+	struct ring q;
+	unsigned int i;
+
+	emit_start(0);
+	emit(0, &(struct neuron_insn){.opcode = NEURON_OP_NOP,
+				      .wait = NEURON_WAIT_SEM_GE,
+				      .wait_index = 5,
+				      .wait_value = 1});
+	for (i = 0; i < 3000; i++)
+		emit_notify(0, i);
+	notify_queue(2, 0, HOST(NOTIFY), NOTIFY_SIZE);
+	fetch(2, 0, &q);
+	settle(&f);
+	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_TPB_RESET_MAP, 4);
+	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
+	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL, 1);
+	ncore_mmio_write(f.chip, NEURON_BAR_AXI,
+			 2 * NEURON_V1_TPB_SIZE + NEURON_V1_TPB_SEM_SET + 20, 4, 1);
+	settle(&f);
+	ck_assert_uint_eq(get32(entry(0, 0) + NEURON_NQ_ENTRY_PHASE), 0);
+	ck_assert_uint_eq(queue_reg(&f, &q, 0, NEURON_UDMA_Q_STATUS), 0);
+	/* and the core works again */
+	prog_len[0] = 0;
+	emit_start(0);
+	emit_notify(0, 77);
+	fetch(2, 0, &q);
+	settle(&f);
+	ck_assert_uint_eq(get32(entry(0, 0) + NEURON_NQ_ENTRY_ID), 77);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("lanes");
+	TCase *t = tcase_create("all");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, fetch_long);
+	tcase_add_test(t, notify_wrap);
+	tcase_add_test(t, fifo_write_error);
+	tcase_add_test(t, deterministic);
+	tcase_add_test(t, pause_changes_nothing);
+	tcase_add_test(t, save_in_the_middle);
+	tcase_add_test(t, load_refuses);
+	tcase_add_test(t, reset_while_fetching);
+	suite_add_tcase(s, t);
+	return run_suite(s);
+}
