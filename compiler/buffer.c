@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+/*
+ * SBUF space: a buffer is the same bytes of every partition. First fit from a moving start, so that
+ * freed space is reused late and engines need not wait for each other. Part of the code generator.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "gen.h"
+
+static uint64_t align_up(uint64_t v)
+{
+	return (v + NCC_SBUF_ALIGN - 1) / NCC_SBUF_ALIGN * NCC_SBUF_ALIGN;
+}
+
+/* The first gap of size bytes at or after from; the list link where it goes, or NULL */
+static struct ncc_buf **find_gap(struct ncc_gen *g, uint64_t from, uint64_t size, uint64_t *base)
+{
+	struct ncc_buf **link = &g->sbuf;
+	uint64_t at = from;
+
+	for (; *link; link = &(*link)->next) {
+		uint64_t end = (*link)->base + align_up((*link)->bytes);
+
+		if (end <= at)
+			continue;
+		if ((*link)->base >= at && (*link)->base - at >= size)
+			break;
+		at = end > at ? end : at;
+	}
+	if (at > NEURON_V1_SBUF_PART_SIZE || size > NEURON_V1_SBUF_PART_SIZE - at)
+		return NULL;
+	*base = at;
+	return link;
+}
+
+struct ncc_buf *gen_sbuf_alloc(struct ncc_gen *g, uint64_t bytes)
+{
+	uint64_t size = align_up(bytes ? bytes : 1), base;
+	struct ncc_buf **link = find_gap(g, g->sbuf_next, size, &base), *b;
+
+	if (!link)
+		link = find_gap(g, 0, size, &base);
+	b = link ? calloc(1, sizeof(*b)) : NULL;
+	if (!b)
+		return NULL;
+	b->space = NCC_SBUF;
+	b->base = base;
+	b->bytes = bytes;
+	b->refs = 1;
+	b->next = *link;
+	*link = b;
+	g->sbuf_next = base + size;
+	g->sbuf_live += size;
+	if (g->sbuf_live > g->sbuf_peak)
+		g->sbuf_peak = g->sbuf_live;
+	return b;
+}
+
+struct ncc_buf *gen_dram_buf(struct ncc_gen *g, uint32_t var)
+{
+	struct ncc_buf *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->space = NCC_DRAM;
+	b->var = var;
+	b->refs = 1;
+	return b;
+}
+
+void gen_unref(struct ncc_gen *g, struct ncc_buf *buf)
+{
+	if (!buf || --buf->refs)
+		return;
+	if (buf->space == NCC_SBUF) {
+		struct ncc_buf **link = &g->sbuf;
+
+		while (*link && *link != buf)
+			link = &(*link)->next;
+		if (*link)
+			*link = buf->next;
+		g->sbuf_live -= align_up(buf->bytes ? buf->bytes : 1);
+	}
+	free(buf);
+}
+
+int gen_temp(struct ncc_gen *g, struct ncc_buf *buf)
+{
+	if (g->ntemps == NCC_MAX_TEMPS) {
+		gen_unref(g, buf);
+		return ncc_fail_op(g->err, -EFBIG, g->op, "needs more than %d temporary buffers",
+				   NCC_MAX_TEMPS);
+	}
+	g->temps[g->ntemps++] = buf;
+	return 0;
+}
+
+void gen_release_temps(struct ncc_gen *g, unsigned int mark)
+{
+	while (g->ntemps > mark)
+		gen_unref(g, g->temps[--g->ntemps]);
+}
+
+unsigned int gen_psum_bank(struct ncc_gen *g)
+{
+	return g->psum_bank++ % NEURON_PSUM_BANKS;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Host-side constants: reading and writing elements of every type, and folding of the operations
+ * that only move or convert constant data. Conversions follow the datapath (through fp32, round to
+ * nearest even, saturating to integers, NaN to 0), so that folding never changes a result.
+ */
+#include "ir.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint32_t f32_bits(float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, 4);
+	return u;
+}
+
+static float bits_f32(uint32_t u)
+{
+	float f;
+
+	memcpy(&f, &u, 4);
+	return f;
+}
+
+static uint16_t to_bf16(float f)
+{
+	uint32_t u = f32_bits(f);
+
+	if (isnan(f))
+		return 0x7fc0;
+	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+static float from_f16(uint16_t h)
+{
+	int e = h >> 10 & 31, m = h & 1023;
+	float v;
+
+	if (e == 31)
+		v = m ? NAN : INFINITY;
+	else
+		v = e ? ldexpf((float)(1024 + m), e - 25) : ldexpf((float)m, -24);
+	return h & 0x8000 ? -v : v;
+}
+
+static uint16_t to_f16(float f)
+{
+	uint16_t sign = (uint16_t)(f32_bits(f) >> 16 & 0x8000);
+	float a = fabsf(f);
+	int e;
+
+	if (isnan(f))
+		return 0x7e00;
+	if (a >= 65520.0f)
+		return sign | 0x7c00;
+	if (a < 6.103515625e-05f) /* subnormal: multiples of 2^-24; nearbyint rounds to even */
+		return sign | (uint16_t)nearbyintf(ldexpf(a, 24));
+	(void)frexpf(a, &e); /* a in [2^(e-1), 2^e) */
+	/* the significand may round up to 2048: the carry moves into the exponent as it should */
+	return (uint16_t)(sign | (((e + 13) << 10) + (int)nearbyintf(ldexpf(a, 11 - e)) ));
+}
+
+double ncc_get(uint8_t dtype, const void *data, int64_t i)
+{
+	const uint8_t *p = (const uint8_t *)data + i * ncc_dtype_size(dtype);
+	uint16_t h;
+	uint32_t w;
+
+	switch (dtype) {
+	case NEURON_DT_INT8:
+		return (int8_t)*p;
+	case NEURON_DT_INT16:
+		memcpy(&h, p, 2);
+		return (int16_t)h;
+	case NEURON_DT_BF16:
+		memcpy(&h, p, 2);
+		return (double)bits_f32((uint32_t)h << 16);
+	case NEURON_DT_FP16:
+		memcpy(&h, p, 2);
+		return (double)from_f16(h);
+	case NEURON_DT_INT32:
+		memcpy(&w, p, 4);
+		return (int32_t)w;
+	default:
+		memcpy(&w, p, 4);
+		return (double)bits_f32(w);
+	}
+}
+
+static int64_t saturate(double v, double lo, double hi)
+{
+	if (isnan(v))
+		return 0;
+	v = nearbyint(v);
+	return (int64_t)(v < lo ? lo : v > hi ? hi : v);
+}
+
+void ncc_set(uint8_t dtype, void *data, int64_t i, double v)
+{
+	uint8_t *p = (uint8_t *)data + i * ncc_dtype_size(dtype);
+	uint16_t h;
+	uint32_t w;
+
+	switch (dtype) {
+	case NEURON_DT_INT8:
+		*p = (uint8_t)saturate(v, -128, 127);
+		return;
+	case NEURON_DT_INT16:
+		h = (uint16_t)saturate(v, -32768, 32767);
+		memcpy(p, &h, 2);
+		return;
+	case NEURON_DT_BF16:
+		h = to_bf16((float)v);
+		memcpy(p, &h, 2);
+		return;
+	case NEURON_DT_FP16:
+		h = to_f16((float)v);
+		memcpy(p, &h, 2);
+		return;
+	case NEURON_DT_INT32:
+		w = (uint32_t)saturate(v, -2147483648.0, 2147483647.0);
+		memcpy(p, &w, 4);
+		return;
+	default:
+		w = isnan(v) ? 0x7fc00000 : f32_bits((float)v);
+		memcpy(p, &w, 4);
+	}
+}
+
+bool ncc_scalar_value(const struct ncc_op *op, double *v)
+{
+	int64_t n;
+
+	while (op->kind == NCC_BROADCAST || op->kind == NCC_RESHAPE)
+		op = op->in[0];
+	if (op->kind != NCC_CONST)
+		return false;
+	n = ncc_elems(&op->shape);
+	for (int64_t i = 1; i < n; i++)
+		if (memcmp(op->data, (char *)op->data + i * ncc_dtype_size(op->shape.dtype),
+			   ncc_dtype_size(op->shape.dtype)))
+			return false;
+	*v = ncc_get(op->shape.dtype, op->data, 0);
+	return true;
+}
+
+/* Row-major index in the operand for each row-major index of the result: start + sum(i * step) */
+static int gather(struct ncc_module *m, struct ncc_op *op, int64_t start, const int64_t *step)
+{
+	unsigned int esz = ncc_dtype_size(op->shape.dtype);
+	int64_t n = ncc_elems(&op->shape), at[NCC_MAX_DIMS] = { 0 }, src = start;
+	const char *from = op->in[0]->data;
+	char *to = ncc_alloc(m, (size_t)n * esz);
+
+	if (!to)
+		return 0;
+	for (int64_t i = 0; i < n; i++) {
+		memcpy(to + i * esz, from + src * esz, esz);
+		for (int d = (int)op->shape.ndim - 1; d >= 0; d--) {
+			src += step[d];
+			if (++at[d] < op->shape.dim[d])
+				break;
+			src -= step[d] * op->shape.dim[d];
+			at[d] = 0;
+		}
+	}
+	op->data = to;
+	return 1;
+}
+
+static int fold_move(struct ncc_module *m, struct ncc_op *op)
+{
+	const struct ncc_shape *s = &op->in[0]->shape;
+	int64_t in_step[NCC_MAX_DIMS], step[NCC_MAX_DIMS] = { 0 }, start = 0, n = 1;
+
+	for (int d = (int)s->ndim - 1; d >= 0; d--) {
+		in_step[d] = n;
+		n *= s->dim[d];
+	}
+	for (unsigned int d = 0; d < op->shape.ndim; d++) {
+		if (op->kind == NCC_TRANSPOSE) {
+			step[d] = in_step[op->map[d]];
+		} else if (op->kind == NCC_SLICE) {
+			step[d] = in_step[d] * op->stride[d];
+			start += in_step[d] * op->start[d];
+		} else if (op->kind == NCC_REVERSE) {
+			step[d] = op->mask >> d & 1 ? -in_step[d] : in_step[d];
+			if (op->mask >> d & 1)
+				start += in_step[d] * (s->dim[d] - 1);
+		}
+	}
+	return gather(m, op, start, step);
+}
+
+static int fold_convert(struct ncc_module *m, struct ncc_op *op)
+{
+	int64_t n = ncc_elems(&op->shape);
+	void *to = ncc_alloc(m, (size_t)n * ncc_dtype_size(op->shape.dtype));
+	double v;
+
+	if (!to)
+		return 0;
+	for (int64_t i = 0; i < n; i++) {
+		v = ncc_get(op->in[0]->shape.dtype, op->in[0]->data, i);
+		if (op->shape.pred)
+			v = v != 0;
+		ncc_set(op->shape.dtype, to, i, v);
+	}
+	op->data = to;
+	return 1;
+}
+
+int ncc_fold(struct ncc_module *m, struct ncc_op *op)
+{
+	int done = 0;
+
+	if (op->nin != 1 || op->in[0]->kind != NCC_CONST)
+		return 0;
+	if (op->kind == NCC_RESHAPE) {
+		op->data = op->in[0]->data;
+		done = 1;
+	} else if (op->kind == NCC_TRANSPOSE || op->kind == NCC_SLICE || op->kind == NCC_REVERSE) {
+		done = fold_move(m, op);
+	} else if (op->kind == NCC_CONVERT) {
+		done = fold_convert(m, op);
+	}
+	if (done) {
+		op->kind = NCC_CONST;
+		op->nin = 0;
+	}
+	return done;
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The code generator's driver: operations in order, each into a fresh SBUF buffer or as a view of
+ * its operand; inputs and constants come from DRAM when they are first used, results go there at
+ * the end. A buffer is freed after the last operation that reads it.
+ */
+#include "gen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int (*gen_fn)(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+
+static struct ncc_value *value_new(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *view)
+{
+	op->value = ncc_alloc(g->m, sizeof(*op->value));
+	if (!op->value)
+		return NULL;
+	op->value->view = *view;
+	op->value->uses = op->users;
+	return op->value;
+}
+
+static int no_memory(struct ncc_gen *g)
+{
+	return ncc_fail(g->err, -ENOMEM, "out of memory");
+}
+
+/* Row-major in DRAM, as the caller of the model has it */
+static int gen_param(struct ncc_gen *g, struct ncc_op *op)
+{
+	uint64_t size = (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype);
+	struct ncc_view v;
+	struct ncc_buf *b;
+	struct neff_var *var;
+	char name[32];
+	int id;
+
+	snprintf(name, sizeof(name), "input%lld", (long long)op->index);
+	id = ncc_prog_var(&g->prog, NEFF_VAR_INPUT, name, size);
+	b = id < 0 ? NULL : gen_dram_buf(g, (uint32_t)id);
+	if (!b)
+		return no_memory(g);
+	var = &g->prog.var[id];
+	var->dtype = op->shape.dtype;
+	var->ndim = op->shape.ndim;
+	for (unsigned int d = 0; d < op->shape.ndim; d++)
+		var->shape[d] = (uint64_t)op->shape.dim[d];
+	view_row_major(&v, b, &op->shape);
+	return value_new(g, op, &v) ? 0 : no_memory(g);
+}
+
+/* A copy of the constant with pdim outermost */
+static void *reorder(const struct ncc_op *op, int pdim, struct ncc_view *v)
+{
+	const struct ncc_shape *s = &op->shape;
+	unsigned int esz = ncc_dtype_size(s->dtype);
+	int64_t n = ncc_elems(s), at[NCC_MAX_DIMS] = { 0 }, inner = pdim < 0 ? n : n / s->dim[pdim];
+	char *to = malloc((size_t)n * esz);
+
+	if (pdim >= 0) {
+		int64_t step = 1;
+
+		for (int d = (int)s->ndim - 1; d >= 0; d--) {
+			v->stride[d] = d == pdim ? inner : step;
+			step *= d == pdim ? 1 : s->dim[d];
+		}
+	}
+	for (int64_t i = 0; to && i < n; i++) {
+		int64_t k = 0;
+
+		for (unsigned int d = 0; d < s->ndim; d++)
+			k += at[d] * v->stride[d];
+		memcpy(to + k * esz, (char *)op->data + i * esz, esz);
+		for (int d = (int)s->ndim - 1; d >= 0 && ++at[d] == s->dim[d]; d--)
+			at[d] = 0;
+	}
+	return to;
+}
+
+static int gen_view(struct ncc_gen *g, struct ncc_op *op);
+
+/* A constant, or one spread out, comes to DRAM only when somebody needs more than its value */
+static bool is_lazy(const struct ncc_op *op)
+{
+	return op->kind == NCC_CONST || (op->kind == NCC_BROADCAST && op->in[0]->kind == NCC_CONST);
+}
+
+int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim)
+{
+	struct ncc_view v;
+	struct ncc_buf *b;
+	char name[32];
+	void *data;
+	int id;
+
+	if (op->value)
+		return 0;
+	if (op->kind == NCC_BROADCAST)
+		return gen_view(g, op);
+	view_row_major(&v, NULL, &op->shape);
+	data = reorder(op, pdim, &v);
+	if (!data)
+		return no_memory(g);
+	snprintf(name, sizeof(name), "const%u", g->nfiles++);
+	id = ncc_prog_var(&g->prog, NEFF_VAR_FILE, name,
+			  (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
+	if (id < 0) {
+		free(data);
+		return no_memory(g);
+	}
+	g->prog.var[id].data = data;
+	snprintf(name, sizeof(name), "const%u.bin", g->nfiles - 1);
+	g->prog.var[id].file_name = strdup(name);
+	b = gen_dram_buf(g, (uint32_t)id);
+	if (!b || !g->prog.var[id].file_name)
+		return no_memory(g);
+	v.buf = b;
+	return value_new(g, op, &v) ? 0 : no_memory(g);
+}
+
+int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype, struct ncc_view *out)
+{
+	int rc = gen_place(g, op, pdim);
+
+	return rc ? rc : gen_fetch(g, &op->value->view, pdim, dtype, out);
+}
+
+/* Row-major scratch in DRAM: any shape of the same elements is a view of it */
+static int through_dram(struct ncc_gen *g, const struct ncc_view *src, struct ncc_view *out)
+{
+	struct ncc_shape s;
+	struct ncc_view dst;
+	struct ncc_buf *b;
+	char name[32];
+	int id, rc;
+
+	view_shape(src, &s);
+	snprintf(name, sizeof(name), "tmp%u", g->ntmp++);
+	id = ncc_prog_var(&g->prog, NEFF_VAR_TMP_BUF, name,
+			  (uint64_t)ncc_elems(&s) * ncc_dtype_size(s.dtype));
+	b = id < 0 ? NULL : gen_dram_buf(g, (uint32_t)id);
+	if (!b)
+		return no_memory(g);
+	view_row_major(&dst, b, &s);
+	rc = gen_copy(g, &dst, src);
+	if (rc)
+		gen_unref(g, b);
+	else
+		*out = dst;
+	return rc;
+}
+
+/* Broadcast, transpose, slice, reverse, reshape: a view of the operand where it can be one */
+static int gen_view(struct ncc_gen *g, struct ncc_op *op)
+{
+	struct ncc_view v, x;
+	int rc = gen_place(g, op->in[0], -1);
+
+	if (rc)
+		return rc;
+	x = v = op->in[0]->value->view;
+	switch (op->kind) {
+	case NCC_BROADCAST:
+		v.ndim = op->shape.ndim;
+		v.pdim = -1;
+		memset(v.stride, 0, sizeof(v.stride));
+		memcpy(v.dim, op->shape.dim, sizeof(v.dim));
+		for (unsigned int i = 0; i < x.ndim; i++) {
+			v.stride[op->map[i]] = x.stride[i];
+			if ((int)i == x.pdim)
+				v.pdim = op->map[i];
+		}
+		break;
+	case NCC_TRANSPOSE:
+		v = view_permute(&x, op->map, op->shape.ndim);
+		break;
+	case NCC_SLICE:
+		for (unsigned int d = 0; d < op->shape.ndim; d++)
+			v = view_slice(&v, d, op->start[d], op->shape.dim[d], op->stride[d]);
+		break;
+	case NCC_REVERSE:
+		for (unsigned int d = 0; d < op->shape.ndim; d++)
+			if (op->mask >> d & 1)
+				v = view_slice(&v, d, op->shape.dim[d] - 1, op->shape.dim[d], -1);
+		break;
+	default:
+		if (view_reshape(&x, &op->shape, &v))
+			break;
+		rc = through_dram(g, &x, &x);
+		if (rc)
+			return rc;
+		if (!view_reshape(&x, &op->shape, &v))
+			return ncc_fail_op(g->err, -EINVAL, op, "internal: a row-major reshape is not a view");
+		return value_new(g, op, &v) ? 0 : no_memory(g);
+	}
+	v.buf->refs++;
+	return value_new(g, op, &v) ? 0 : no_memory(g);
+}
+
+static const gen_fn lower[NCC_KINDS] = {
+	[NCC_SELECT] = gen_elementwise, [NCC_CONCAT] = gen_concat, [NCC_PAD] = gen_pad,
+	[NCC_DOT] = gen_dot, [NCC_CONV] = gen_conv, [NCC_REDUCE] = gen_reduce,
+	[NCC_REDUCE_WINDOW] = gen_reduce_window,
+};
+
+/* Must the operand have a place, or does the operation see to it (constants, kernels)? */
+static bool needs_place(const struct ncc_op *op, unsigned int i)
+{
+	if (ncc_is_binary(op->kind) || op->kind == NCC_DOT)
+		return false;
+	return !i || op->kind == NCC_SELECT || op->kind == NCC_CONCAT;
+}
+
+static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
+{
+	for (unsigned int i = 0; i < op->nin; i++) {
+		struct ncc_op *in = op->in[i];
+		bool same = op->kind != NCC_REDUCE && op->kind != NCC_CONV && op->pdim < (int)in->shape.ndim;
+		int rc = needs_place(op, i) ? gen_place(g, in, same ? op->pdim : -1) : 0;
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
+{
+	gen_fn fn = lower[op->kind] ? lower[op->kind] : gen_elementwise;
+	struct ncc_view dst;
+	int rc = place_operands(g, op);
+
+	rc = rc ? rc : gen_sbuf_view(g, &op->shape, op->pdim, &dst);
+	if (rc)
+		return rc;
+	if (!value_new(g, op, &dst))
+		return no_memory(g);
+	return fn(g, op, &dst);
+}
+
+static int gen_op(struct ncc_gen *g, struct ncc_op *op)
+{
+	g->op = op;
+	if (is_lazy(op))
+		return 0;
+	switch (op->kind) {
+	case NCC_PARAM:
+		return gen_param(g, op);
+	case NCC_BROADCAST:
+	case NCC_TRANSPOSE:
+	case NCC_SLICE:
+	case NCC_REVERSE:
+	case NCC_RESHAPE:
+		return gen_view(g, op);
+	default:
+		return gen_compute(g, op);
+	}
+}
+
+static void release(struct ncc_gen *g, struct ncc_op *op)
+{
+	if (op->value && op->value->uses && !--op->value->uses) {
+		gen_unref(g, op->value->view.buf);
+		op->value->view.buf = NULL;
+	}
+}
+
+static int gen_output(struct ncc_gen *g, unsigned int i)
+{
+	struct ncc_op *op = g->m->outs[i];
+	uint64_t size = (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype);
+	struct ncc_buf b = { .space = NCC_DRAM, .refs = 1 };
+	struct neff_var *var;
+	struct ncc_view dst;
+	char name[32];
+	int id, rc;
+
+	g->op = op;
+	rc = gen_place(g, op, -1);
+	if (rc)
+		return rc;
+	snprintf(name, sizeof(name), "output%u", i);
+	id = ncc_prog_var(&g->prog, NEFF_VAR_OUTPUT, name, size);
+	if (id < 0)
+		return no_memory(g);
+	var = &g->prog.var[id];
+	var->dtype = op->shape.dtype;
+	var->ndim = op->shape.ndim;
+	for (unsigned int d = 0; d < op->shape.ndim; d++)
+		var->shape[d] = (uint64_t)op->shape.dim[d];
+	b.var = (uint32_t)id;
+	view_row_major(&dst, &b, &op->shape);
+	rc = gen_copy(g, &dst, &op->value->view);
+	gen_release_temps(g, 0);
+	return rc;
+}
+
+static void free_buffers(struct ncc_gen *g)
+{
+	gen_release_temps(g, 0);
+	for (struct ncc_op *op = g->m->first; op; op = op->next) {
+		if (op->value && op->value->view.buf)
+			gen_unref(g, op->value->view.buf);
+		op->value = NULL;
+	}
+}
+
+int ncc_generate(struct ncc_gen *g)
+{
+	int rc = ncc_prog_var(&g->prog, NEFF_VAR_STATE_BUFFER, "state_buffer",
+			      (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE);
+
+	if (rc < 0)
+		return no_memory(g);
+	rc = 0;
+	for (struct ncc_op *op = g->m->first; !rc && op; op = op->next) {
+		rc = gen_op(g, op);
+		gen_release_temps(g, 0);
+		for (unsigned int i = 0; !rc && i < op->nin; i++)
+			release(g, op->in[i]);
+	}
+	for (unsigned int i = 0; !rc && i < g->m->nouts; i++) {
+		rc = gen_output(g, i);
+		release(g, g->m->outs[i]);
+	}
+	free_buffers(g);
+	return rc;
+}

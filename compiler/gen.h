@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to the code generator: buffers, views and the helpers that every operation uses. gen.c
+ * drives it, gen_*.c lower one family of operations each, walk.c turns views into access patterns.
+ *
+ * A value is a view: dimensions with strides over a buffer in SBUF or DRAM. Transposes, slices,
+ * broadcasts and most reshapes are views of their operand and cost nothing. In SBUF one dimension
+ * may lie along the partitions, 128 to a chunk; the others lie inside the partition.
+ */
+#ifndef NCC_GEN_H
+#define NCC_GEN_H
+
+#include "ncc.h"
+#include "prog.h"
+
+struct ncc_buf {
+	uint8_t space;	/* enum ncc_space */
+	uint32_t var;	/* DRAM */
+	uint64_t base;	/* bytes: in the variable, or in every partition */
+	uint64_t bytes; /* SBUF, PSUM: of a partition */
+	int64_t chunk;	/* bytes between chunks of 128 partitions */
+	unsigned int refs;
+	struct ncc_buf *next; /* SBUF: in order of base */
+};
+
+struct ncc_view {
+	struct ncc_buf *buf;
+	uint8_t dtype;
+	unsigned int ndim;
+	int64_t dim[NCC_MAX_DIMS];
+	int64_t stride[NCC_MAX_DIMS]; /* elements; unused for pdim */
+	int64_t off;		      /* elements */
+	int pdim;		      /* dimension along the partitions; -1: none */
+	int64_t pstart, pstep;	      /* partition of index i: pstart + i * pstep, over all chunks */
+};
+
+struct ncc_value {
+	struct ncc_view view;
+	unsigned int uses; /* operands still to be generated */
+};
+
+#define NCC_MAX_TEMPS 64
+
+struct ncc_gen {
+	struct ncc_module *m;
+	const struct ncc_options *opt;
+	struct ncc_prog prog;
+	struct ncc_buf *sbuf; /* live buffers */
+	uint64_t sbuf_next;   /* where the next search begins: rotates, so that reuse comes late */
+	uint64_t sbuf_live, sbuf_peak;
+	struct ncc_buf *temps[NCC_MAX_TEMPS];
+	unsigned int ntemps;
+	unsigned int psum_bank; /* next */
+	unsigned int copies;	/* alternate engines */
+	unsigned int nfiles, ntmp;
+	struct ncc_buf state; /* the buffer of PSUM views */
+	const struct ncc_op *op;
+	struct ncc_error *err;
+};
+
+#define NCC_SBUF_ALIGN 64
+
+/* buffer.c */
+struct ncc_buf *gen_sbuf_alloc(struct ncc_gen *g, uint64_t bytes);
+struct ncc_buf *gen_dram_buf(struct ncc_gen *g, uint32_t var);
+void gen_unref(struct ncc_gen *g, struct ncc_buf *buf);
+int gen_temp(struct ncc_gen *g, struct ncc_buf *buf); /* released when the operation is done */
+void gen_release_temps(struct ncc_gen *g, unsigned int mark); /* all after the first mark */
+/* a PSUM bank's index, round robin */
+unsigned int gen_psum_bank(struct ncc_gen *g);
+
+/* view.c */
+void view_row_major(struct ncc_view *v, struct ncc_buf *buf, const struct ncc_shape *s);
+/* a new SBUF buffer for the shape, pdim along the partitions, the rest row-major */
+int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *v);
+struct ncc_view view_box(const struct ncc_view *v, const int64_t *lo, const int64_t *size);
+struct ncc_view view_slice(const struct ncc_view *v, unsigned int d, int64_t lo, int64_t n, int64_t step);
+struct ncc_view view_permute(const struct ncc_view *v, const uint8_t *map, unsigned int ndim);
+struct ncc_view view_drop(const struct ncc_view *v, unsigned int d); /* at index 0 of d */
+bool view_reshape(const struct ncc_view *v, const struct ncc_shape *s, struct ncc_view *out);
+bool view_on_engine(const struct ncc_view *v); /* can an engine take it, partitions as they are? */
+void view_shape(const struct ncc_view *v, struct ncc_shape *s);
+
+/*
+ * walk.c: go over views of equal dimensions in pieces that one instruction can take. All have the
+ * same pdim (or, with pdim -1, lie in one partition). Access patterns have at most 4 - reserve
+ * dimensions and max elements.
+ */
+struct walk {
+	const struct ncc_view *v[4];
+	unsigned int nv, nd, nap; /* free dimensions after joining; how many form the pattern */
+	int64_t dim[NCC_MAX_DIMS], stride[4][NCC_MAX_DIMS], at[NCC_MAX_DIMS], block;
+	int64_t p, np;
+	bool done;
+	unsigned int partitions; /* of this piece */
+	struct neuron_ap ap[4];
+};
+void walk_begin(struct walk *w, const struct ncc_view *const *v, unsigned int nv, unsigned int reserve,
+		int64_t max);
+bool walk_next(struct walk *w);
+#define WALK_MAX 16384 /* elements of a partition in one instruction: our own choice, below 64 K */
+
+/* gen_copy.c */
+int gen_dma(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
+int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
+int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v);
+/*
+ * The value in SBUF, pdim along the partitions from 0 (128 to a chunk), of type dtype (0: its own):
+ * the view itself when it already is so, else a temporary copy. Dimensions of stride 0 stay so.
+ */
+int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype, struct ncc_view *out);
+int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype, struct ncc_view *out);
+/* give a constant its place in DRAM, laid out for pdim along the partitions, if it has none yet */
+int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim);
+int gen_insn(struct ncc_gen *g, unsigned int engine, const struct neuron_insn *insn);
+
+/* One family of operations each: fill the result, a fresh SBUF view with op->pdim */
+int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+int gen_pad(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+int gen_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+int gen_reduce_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+int gen_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+int gen_conv(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+
+/*
+ * matmul.c: dst[S, m...] = sum over the terms of st[K, S] * mv[K, m...]. K is at most 128 and along
+ * the partitions of both; S is at most 128 and dst's partitions.
+ */
+struct mm_term {
+	struct ncc_view st, mv;
+};
+int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_term *term,
+	       unsigned int nterms);
+
+/* gen.c: tensor IR -> machine program. The caller frees g->prog */
+int ncc_generate(struct ncc_gen *g);
+
+#endif

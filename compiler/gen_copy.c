@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Moving data: engine copies where both sides have the same dimension along the partitions, DMA
+ * everywhere else, and fetching an operand into the form an operation needs. Part of the code
+ * generator.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen.h"
+
+int gen_insn(struct ncc_gen *g, unsigned int engine, const struct neuron_insn *insn)
+{
+	struct ncc_error e;
+	int rc = ncc_prog_insn(&g->prog, engine, insn, &e);
+
+	return rc ? ncc_fail_op(g->err, rc, g->op, "%s", e.text) : 0;
+}
+
+/* One side of a DMA: byte steps over one chunk of partitions */
+struct side {
+	uint32_t var;
+	int64_t offset;
+	int64_t step[NCC_MAX_DIMS];
+};
+
+static void side_of(const struct ncc_view *v, int64_t p, struct side *s)
+{
+	int64_t esz = ncc_dtype_size(v->dtype), part = v->pstart + p * v->pstep;
+
+	s->var = v->buf->space == NCC_DRAM ? v->buf->var : 0;
+	s->offset = (int64_t)v->buf->base + v->off * esz;
+	if (v->buf->space != NCC_DRAM)
+		s->offset += part / NEURON_PARTITIONS * v->buf->chunk +
+			     part % NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE;
+	for (unsigned int d = 0; d < v->ndim; d++)
+		s->step[d] = (int)d == v->pdim ? v->pstep * NEURON_SBUF_PART_STRIDE : v->stride[d] * esz;
+}
+
+/* How many indices of pdim from p on stay in one chunk */
+static int64_t in_chunk(const struct ncc_view *v, int64_t p, int64_t n)
+{
+	int64_t part = (v->pstart + p * v->pstep) % NEURON_PARTITIONS, room;
+
+	if (v->pdim < 0 || v->buf->space == NCC_DRAM)
+		return n;
+	room = v->pstep > 0 ? (NEURON_PARTITIONS - 1 - part) / v->pstep + 1 : part / -v->pstep + 1;
+	return room < n ? room : n;
+}
+
+struct dma {
+	struct neff_desc *desc;
+	unsigned int n, cap;
+	unsigned int nd;
+	int64_t dim[NCC_MAX_DIMS], to[NCC_MAX_DIMS], from[NCC_MAX_DIMS]; /* innermost first */
+};
+
+static int dma_add(struct ncc_gen *g, struct dma *x, const struct side *to, const struct side *from,
+		   int64_t to_off, int64_t from_off)
+{
+	struct neff_desc *d;
+	unsigned int nd = x->nd < 4 ? x->nd : 4;
+
+	if (x->n == x->cap) {
+		unsigned int cap = x->cap ? x->cap * 2 : 4;
+
+		if (cap > NCC_MAX_DESCS)
+			return ncc_fail_op(g->err, -EFBIG, g->op, "too large: a copy of too many pieces");
+		d = realloc(x->desc, cap * sizeof(*d));
+		if (!d)
+			return ncc_fail(g->err, -ENOMEM, "out of memory");
+		x->desc = d;
+		x->cap = cap;
+	}
+	d = &x->desc[x->n++];
+	memset(d, 0, sizeof(*d));
+	d->from.var = from->var;
+	d->from.offset = (uint64_t)(from->offset + from_off);
+	d->to.var = to->var;
+	d->to.offset = (uint64_t)(to->offset + to_off);
+	d->from.ndim = d->to.ndim = nd;
+	for (unsigned int i = 0; i < nd; i++) {
+		d->from.size[i] = d->to.size[i] = (uint64_t)x->dim[i];
+		d->from.step[i] = x->from[i];
+		d->to.step[i] = x->to[i];
+	}
+	return 0;
+}
+
+/* Join dimensions of the two sides (outermost first in dim) into x, innermost first, in bytes */
+static void dma_dims(struct dma *x, unsigned int ndim, const int64_t *dim, const struct side *to,
+		     const struct side *from, int64_t esz)
+{
+	x->nd = 1;
+	x->dim[0] = esz;
+	x->to[0] = x->from[0] = 1;
+	for (int d = (int)ndim - 1; d >= 0; d--) {
+		unsigned int i = x->nd - 1;
+
+		if (dim[d] == 1)
+			continue;
+		if (to->step[d] == x->to[i] * x->dim[i] && from->step[d] == x->from[i] * x->dim[i]) {
+			x->dim[i] *= dim[d];
+			continue;
+		}
+		x->dim[x->nd] = dim[d];
+		x->to[x->nd] = to->step[d];
+		x->from[x->nd] = from->step[d];
+		x->nd++;
+	}
+}
+
+static int dma_piece(struct ncc_gen *g, struct dma *x, const struct ncc_view *dst,
+		     const struct ncc_view *src, const int64_t *dim, int64_t pd, int64_t ps)
+{
+	int64_t at[NCC_MAX_DIMS] = { 0 }, to_off = 0, from_off = 0;
+	struct side to, from;
+
+	side_of(dst, pd, &to);
+	side_of(src, ps, &from);
+	dma_dims(x, dst->ndim, dim, &to, &from, ncc_dtype_size(dst->dtype));
+	for (;;) { /* dimensions past the fourth are looped over */
+		unsigned int d = 4;
+		int rc = dma_add(g, x, &to, &from, to_off, from_off);
+
+		if (rc)
+			return rc;
+		for (; d < x->nd; d++) {
+			to_off += x->to[d];
+			from_off += x->from[d];
+			if (++at[d] < x->dim[d])
+				break;
+			to_off -= x->to[d] * x->dim[d];
+			from_off -= x->from[d] * x->dim[d];
+			at[d] = 0;
+		}
+		if (d >= x->nd)
+			return 0;
+	}
+}
+
+static enum ncc_queue queue_of(const struct ncc_gen *g, const struct ncc_view *dst,
+			       const struct ncc_view *src)
+{
+	if (src->buf->space == NCC_DRAM && g->prog.var[src->buf->var].type == NEFF_VAR_INPUT)
+		return NCC_Q_IN;
+	if (dst->buf->space == NCC_DRAM && g->prog.var[dst->buf->var].type == NEFF_VAR_OUTPUT)
+		return NCC_Q_OUT;
+	return NCC_Q_DATA;
+}
+
+/* Pieces in which neither side leaves a chunk of partitions; the two pdims may differ */
+int gen_dma(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
+{
+	int64_t dim[NCC_MAX_DIMS], nd = dst->pdim < 0 ? 1 : dst->dim[dst->pdim];
+	int64_t ns = src->pdim < 0 || src->pdim == dst->pdim ? 1 : src->dim[src->pdim];
+	struct dma x = { 0 };
+	int rc = 0;
+
+	memcpy(dim, dst->dim, sizeof(dim));
+	for (int64_t i = 0, n; !rc && i < nd; i += n) {
+		struct ncc_view d = *dst, s = *src;
+
+		n = in_chunk(dst, i, nd - i);
+		if (src->pdim == dst->pdim)
+			n = in_chunk(src, i, n);
+		if (dst->pdim >= 0) {
+			d = view_slice(dst, (unsigned int)dst->pdim, i, n, 1);
+			s = view_slice(src, (unsigned int)dst->pdim, i, n, 1);
+			dim[dst->pdim] = n;
+		}
+		for (int64_t j = 0, m; !rc && j < ns; j += m) {
+			struct ncc_view d2 = d, s2 = s;
+
+			m = ns - j;
+			if (src->pdim >= 0 && src->pdim != dst->pdim) {
+				m = in_chunk(&s, j, m);
+				d2 = view_slice(&d, (unsigned int)src->pdim, j, m, 1);
+				s2 = view_slice(&s, (unsigned int)src->pdim, j, m, 1);
+				dim[src->pdim] = m;
+			}
+			rc = dma_piece(g, &x, &d2, &s2, dim, 0, 0);
+		}
+	}
+	if (rc) {
+		free(x.desc);
+		return rc;
+	}
+	return ncc_prog_dma(&g->prog, queue_of(g, dst, src), x.desc, x.n, g->err);
+}
+
+/* Copies alternate between ACT and POOL; int32 only keeps its bits on POOL */
+static int copy_on_engine(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
+{
+	const struct ncc_view *v[2] = { dst, src };
+	bool act = g->copies++ % 2 == 0 && src->dtype != NEURON_DT_INT32 && dst->dtype != NEURON_DT_INT32;
+	struct walk w;
+
+	walk_begin(&w, v, 2, 0, src->buf->space == NCC_PSUM ? 512 : WALK_MAX);
+	while (walk_next(&w)) {
+		struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_COPY,
+					    .partitions = (uint8_t)w.partitions, .dst = w.ap[0],
+					    .src0 = w.ap[1] };
+		int rc = gen_insn(g, act ? NEURON_ENG_ACT : NEURON_ENG_POOL, &insn);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Is one chunk boundary the other's? (walk steps both sides by 128) */
+static bool same_chunks(const struct ncc_view *a, const struct ncc_view *b)
+{
+	if (a->pdim < 0)
+		return true;
+	return (a->pstart % NEURON_PARTITIONS + a->dim[a->pdim] <= NEURON_PARTITIONS ||
+		a->pstart % NEURON_PARTITIONS == 0) &&
+	       (b->pstart % NEURON_PARTITIONS + b->dim[b->pdim] <= NEURON_PARTITIONS ||
+		b->pstart % NEURON_PARTITIONS == 0);
+}
+
+static bool engine_can_copy(const struct ncc_view *dst, const struct ncc_view *src)
+{
+	return view_on_engine(dst) && view_on_engine(src) && dst->pdim == src->pdim &&
+	       same_chunks(dst, src);
+}
+
+int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
+{
+	struct ncc_view t;
+	int rc;
+
+	if (engine_can_copy(dst, src))
+		return copy_on_engine(g, dst, src);
+	if (dst->dtype == src->dtype && dst->buf->space != NCC_PSUM && src->buf->space != NCC_PSUM)
+		return gen_dma(g, dst, src);
+	/* a cast or PSUM on the way: through SBUF, laid out as the side that an engine can reach */
+	if (view_on_engine(dst)) {
+		rc = gen_fetch(g, src, dst->pdim, 0, &t);
+		return rc ? rc : copy_on_engine(g, dst, &t);
+	}
+	rc = gen_fetch(g, src, src->pdim, dst->dtype, &t);
+	return rc ? rc : gen_dma(g, dst, &t);
+}
+
+int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v)
+{
+	const struct ncc_view *views[1] = { dst };
+	struct walk w;
+
+	walk_begin(&w, views, 1, 0, WALK_MAX);
+	while (walk_next(&w)) {
+		struct neuron_insn insn = { .opcode = NEURON_OP_MEMSET, .partitions = (uint8_t)w.partitions,
+					    .dst = w.ap[0], .scalar0 = { .f = (float)v } };
+		int rc = gen_insn(g, NEURON_ENG_POOL, &insn);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static bool fits_as_it_is(const struct ncc_view *v, int pdim, uint8_t dtype)
+{
+	return v->buf->space == NCC_SBUF && v->pdim == pdim && v->dtype == dtype && view_on_engine(v) &&
+	       (v->pdim < 0 || v->pstart % NEURON_PARTITIONS == 0 ||
+		v->pstart % NEURON_PARTITIONS + v->dim[v->pdim] <= NEURON_PARTITIONS);
+}
+
+/* The shape without its broadcast dimensions, which take no room */
+static void dense_shape(const struct ncc_view *v, int pdim, struct ncc_shape *s)
+{
+	view_shape(v, s);
+	for (unsigned int d = 0; d < s->ndim; d++)
+		if (v->stride[d] == 0 && (int)d != v->pdim && (int)d != pdim)
+			s->dim[d] = 1;
+}
+
+int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype, struct ncc_view *out)
+{
+	struct ncc_view dst, src = *v;
+	struct ncc_shape s;
+	int rc;
+
+	if (!dtype)
+		dtype = v->dtype;
+	if (fits_as_it_is(v, pdim, dtype)) {
+		*out = *v;
+		return 0;
+	}
+	dense_shape(v, pdim, &s);
+	s.dtype = dtype;
+	rc = gen_sbuf_view(g, &s, pdim, &dst);
+	if (rc)
+		return rc;
+	rc = gen_temp(g, dst.buf);
+	if (rc)
+		return rc;
+	for (unsigned int d = 0; d < s.ndim; d++)
+		src.dim[d] = s.dim[d];
+	rc = gen_copy(g, &dst, &src);
+	*out = dst;
+	for (unsigned int d = 0; d < v->ndim; d++) {
+		out->dim[d] = v->dim[d];
+		if (s.dim[d] == 1 && v->dim[d] != 1)
+			out->stride[d] = 0;
+	}
+	return rc;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Element-wise operations: functions on ACT, arithmetic on POOL. An operand that is one constant
+ * becomes an immediate, one that is the same along the free dimensions a scalar of its partition.
+ * Part of the code generator.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "gen.h"
+
+static const uint8_t act_func[NCC_KINDS] = {
+	[NCC_SIGN] = NEURON_ACT_SIGN, [NCC_EXP] = NEURON_ACT_EXP, [NCC_LOG] = NEURON_ACT_LOG,
+	[NCC_TANH] = NEURON_ACT_TANH, [NCC_LOGISTIC] = NEURON_ACT_SIGMOID, [NCC_SQRT] = NEURON_ACT_SQRT,
+	[NCC_RSQRT] = NEURON_ACT_RSQRT, [NCC_ERF] = NEURON_ACT_ERF, [NCC_ABS] = NEURON_ACT_ABS,
+};
+
+static const uint8_t alu_of[NCC_KINDS] = {
+	[NCC_ADD] = NEURON_ALU_ADD, [NCC_SUB] = NEURON_ALU_SUB, [NCC_MUL] = NEURON_ALU_MULT,
+	[NCC_DIV] = NEURON_ALU_MULT, /* by the reciprocal */
+	[NCC_MAX] = NEURON_ALU_MAX, [NCC_MIN] = NEURON_ALU_MIN, [NCC_POW] = NEURON_ALU_POW,
+	[NCC_EQ] = NEURON_ALU_EQ, [NCC_NE] = NEURON_ALU_NE, [NCC_GE] = NEURON_ALU_GE,
+	[NCC_GT] = NEURON_ALU_GT, [NCC_LE] = NEURON_ALU_LE, [NCC_LT] = NEURON_ALU_LT,
+	[NCC_AND] = NEURON_ALU_AND, [NCC_OR] = NEURON_ALU_OR, [NCC_XOR] = NEURON_ALU_XOR,
+};
+
+static uint8_t alu_for(const struct ncc_op *op)
+{
+	if (op->shape.pred && op->kind == NCC_AND)
+		return NEURON_ALU_LOGICAL_AND;
+	if (op->shape.pred && op->kind == NCC_OR)
+		return NEURON_ALU_LOGICAL_OR;
+	if (op->shape.pred && op->kind == NCC_XOR)
+		return NEURON_ALU_LOGICAL_XOR;
+	return alu_of[op->kind];
+}
+
+/* Every piece of dst and of up to two sources through one instruction made from a template */
+static int over(struct ncc_gen *g, unsigned int engine, struct neuron_insn insn,
+		const struct ncc_view *dst, const struct ncc_view *a, const struct ncc_view *b,
+		const struct ncc_view *scalar)
+{
+	const struct ncc_view *v[4] = { dst, a };
+	unsigned int n = 2, bi = 0, si = 0;
+	struct walk w;
+
+	if (b)
+		v[bi = n++] = b;
+	if (scalar)
+		v[si = n++] = scalar;
+	walk_begin(&w, v, n, 0, WALK_MAX);
+	while (walk_next(&w)) {
+		int rc;
+
+		insn.partitions = (uint8_t)w.partitions;
+		insn.dst = w.ap[0];
+		insn.src0 = w.ap[1];
+		if (b)
+			insn.src1 = w.ap[bi];
+		if (scalar) {
+			insn.scalar0.kind = NEURON_SCALAR_PTR;
+			insn.scalar0.dtype = w.ap[si].dtype;
+			insn.scalar0.offset = w.ap[si].offset;
+		}
+		rc = gen_insn(g, engine, &insn);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int tensor_scalar(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *a,
+			 uint8_t alu, double c, bool reverse)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_SCALAR, .op0 = alu,
+				    .scalar0 = { .f = (float)c }, .op1 = NEURON_ALU_BYPASS,
+				    .reverse0 = reverse };
+
+	if (alu >= NEURON_ALU_AND)
+		insn.scalar0.bits = (uint32_t)(int32_t)c;
+	return over(g, NEURON_ENG_POOL, insn, dst, a, NULL, NULL);
+}
+
+static int gen_unary(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_ACTIVATE, .func = act_func[op->kind],
+				    .scalar0 = { .f = 1.0f } };
+	struct ncc_view a;
+	int rc;
+
+	if (op->kind == NCC_CONVERT)
+		return gen_copy(g, dst, &op->in[0]->value->view);
+	rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &a);
+	if (rc)
+		return rc;
+	if (op->kind == NCC_NEG)
+		return tensor_scalar(g, dst, &a, NEURON_ALU_MULT, -1, false);
+	if (op->kind == NCC_NOT && op->shape.pred)
+		return tensor_scalar(g, dst, &a, NEURON_ALU_EQ, 0, false);
+	if (op->kind == NCC_NOT || (op->kind == NCC_ABS && op->shape.dtype == NEURON_DT_INT32)) {
+		insn = (struct neuron_insn){ .opcode = NEURON_OP_TENSOR_SCALAR,
+					     .op0 = op->kind == NCC_NOT ? NEURON_ALU_NOT : NEURON_ALU_ABS };
+		return over(g, NEURON_ENG_POOL, insn, dst, &a, NULL, NULL);
+	}
+	return over(g, NEURON_ENG_ACT, insn, dst, &a, NULL, NULL);
+}
+
+/* One element a partition, whatever the free index? */
+static bool per_partition(const struct ncc_view *v)
+{
+	for (unsigned int d = 0; d < v->ndim; d++)
+		if ((int)d != v->pdim && v->dim[d] != 1 && v->stride[d])
+			return false;
+	return true;
+}
+
+/* 1 / b into a temporary of b's form */
+static int gen_reciprocal(struct ncc_gen *g, struct ncc_view *b)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_RECIPROCAL };
+	struct ncc_view src = *b, dst;
+	struct ncc_shape s;
+	int rc;
+
+	view_shape(b, &s);
+	s.dtype = NEURON_DT_FP32;
+	for (unsigned int d = 0; d < s.ndim; d++)
+		if (!b->stride[d] && (int)d != b->pdim)
+			src.dim[d] = s.dim[d] = 1;
+	rc = gen_sbuf_view(g, &s, b->pdim, &dst);
+	rc = rc ? rc : gen_temp(g, dst.buf);
+	rc = rc ? rc : over(g, NEURON_ENG_POOL, insn, &dst, &src, NULL, NULL);
+	for (unsigned int d = 0; d < s.ndim; d++) {
+		if (s.dim[d] == 1)
+			dst.stride[d] = 0;
+		dst.dim[d] = b->dim[d];
+	}
+	*b = dst;
+	return rc;
+}
+
+static bool is_int(uint8_t dtype)
+{
+	return dtype == NEURON_DT_INT8 || dtype == NEURON_DT_INT16 || dtype == NEURON_DT_INT32;
+}
+
+static int gen_binary(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_TENSOR, .op0 = alu_for(op) };
+	bool bitvec = insn.op0 >= NEURON_ALU_AND;
+	struct ncc_view a, b;
+	double c;
+	int rc;
+
+	if (op->kind == NCC_DIV && is_int(op->shape.dtype))
+		return ncc_fail_op(g->err, -ENOTSUP, op, "division of integers is not supported");
+	if (ncc_scalar_value(op->in[1], &c) && (op->kind != NCC_DIV || fabs(frexp(c, &(int){ 0 })) == 0.5)) {
+		rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &a);
+		if (op->kind == NCC_DIV)
+			c = 1 / c;
+		return rc ? rc : tensor_scalar(g, dst, &a, insn.op0, c, false);
+	}
+	rc = gen_fetch_op(g, op->in[1], dst->pdim, 0, &b);
+	if (!rc && op->kind == NCC_DIV)
+		rc = gen_reciprocal(g, &b);
+	if (rc)
+		return rc;
+	if (ncc_scalar_value(op->in[0], &c))
+		return tensor_scalar(g, dst, &b, insn.op0, c, true);
+	rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &a);
+	if (rc)
+		return rc;
+	if (bitvec || (!per_partition(&a) && !per_partition(&b)))
+		return over(g, NEURON_ENG_POOL, insn, dst, &a, &b, NULL);
+	insn.opcode = NEURON_OP_TENSOR_SCALAR;
+	insn.reverse0 = !per_partition(&b);
+	return over(g, NEURON_ENG_POOL, insn, dst, insn.reverse0 ? &b : &a, NULL,
+		    insn.reverse0 ? &a : &b);
+}
+
+static int gen_select(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_COPY_PREDICATED };
+	struct ncc_view p, t;
+	int rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &p);
+
+	rc = rc ? rc : gen_fetch_op(g, op->in[1], dst->pdim, 0, &t);
+	rc = rc ? rc : gen_copy(g, dst, &op->in[2]->value->view);
+	return rc ? rc : over(g, NEURON_ENG_POOL, insn, dst, &t, &p, NULL);
+}
+
+int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	if (op->kind == NCC_SELECT)
+		return gen_select(g, op, dst);
+	return ncc_is_unary(op->kind) ? gen_unary(g, op, dst) : gen_binary(g, op, dst);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to the HLO front end: hlo_scan.c bounds the file, hlo_import.c walks its computations,
+ * hlo_ops.c knows each operation, hlo_literal.c the constants.
+ */
+#ifndef NCC_HLO_H
+#define NCC_HLO_H
+
+#include "hlo.pb-c.h"
+#include "ir.h"
+
+#define HLO_MAX_FILE (2000ll << 20)
+#define HLO_MAX_DEPTH 32	  /* of messages in messages */
+#define HLO_MAX_FIELDS (1 << 24) /* of the whole file; packed lists count once */
+#define HLO_MAX_CALLS 64	  /* of computations in computations */
+
+/* What an instruction gives: one operation, or a tuple's leaves in order */
+struct hlo_value {
+	unsigned int n;
+	struct ncc_op **op;
+};
+
+struct hlo_import {
+	struct ncc_module *m;
+	const Ncc__Hlo__Module *proto;
+	struct ncc_error *err;
+	unsigned int depth;
+	unsigned int made;
+	int64_t const_bytes;
+};
+
+/* One instruction being imported */
+struct hlo_inst {
+	struct hlo_import *imp;
+	const Ncc__Hlo__Instruction *p;
+	struct ncc_shape shape; /* of an array result */
+	unsigned int nin;
+	struct hlo_value *in;
+	char *where;
+};
+
+int hlo_scan(const ProtobufCMessageDescriptor *desc, const uint8_t *buf, size_t size,
+	     struct ncc_error *err);
+int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s);
+int hlo_literal(struct hlo_inst *in, struct ncc_op *op);
+int hlo_iota(struct hlo_inst *in, struct ncc_op *op);
+const Ncc__Hlo__Computation *hlo_computation(const struct hlo_import *imp, int64_t id);
+int hlo_run_computation(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
+			const struct hlo_value *args, unsigned int nargs, struct hlo_value *result);
+/* everything but parameter, tuple, get-tuple-element and call */
+int hlo_import_op(struct hlo_inst *in, struct ncc_op **op);
+
+#endif

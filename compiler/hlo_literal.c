@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+/* Constants of an HLO module: literals and iota. Part of the HLO front end. */
+#include <errno.h>
+#include <string.h>
+
+#include "hlo.h"
+
+#define HLO_MAX_CONST (1ll << 30) /* bytes, all constants of a module */
+
+static int const_alloc(struct hlo_inst *in, struct ncc_op *op)
+{
+	int64_t bytes = ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype);
+
+	if (bytes > HLO_MAX_CONST - in->imp->const_bytes)
+		return hlo_fail(in, -EFBIG, "too large: the module's constants exceed %lld bytes",
+				(long long)HLO_MAX_CONST);
+	in->imp->const_bytes += bytes;
+	op->data = ncc_alloc(in->imp->m, (size_t)bytes);
+	return op->data ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
+static int wrong_size(struct hlo_inst *in, size_t have, int64_t want, const char *what)
+{
+	return hlo_fail(in, -EINVAL, "the constant has %zu %s, its shape %lld", have, what,
+			(long long)want);
+}
+
+/* Little-endian bytes as they are */
+static int from_bytes(struct hlo_inst *in, struct ncc_op *op, const ProtobufCBinaryData *b)
+{
+	int64_t want = ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype);
+
+	if (b->len != (size_t)want)
+		return wrong_size(in, b->len, want, "bytes");
+	memcpy(op->data, b->data, b->len);
+	return 0;
+}
+
+static int from_words(struct hlo_inst *in, struct ncc_op *op, size_t n, const void *words)
+{
+	if (n != (size_t)ncc_elems(&op->shape))
+		return wrong_size(in, n, ncc_elems(&op->shape), "elements");
+	memcpy(op->data, words, n * 4);
+	return 0;
+}
+
+static int from_preds(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Literal *l)
+{
+	if (l->n_preds != (size_t)ncc_elems(&op->shape))
+		return wrong_size(in, l->n_preds, ncc_elems(&op->shape), "elements");
+	for (size_t i = 0; i < l->n_preds; i++)
+		((uint8_t *)op->data)[i] = l->preds[i] ? 1 : 0;
+	return 0;
+}
+
+static bool row_major(const Ncc__Hlo__Shape *s)
+{
+	const Ncc__Hlo__Layout *l = s->layout;
+
+	for (size_t i = 0; l && i < l->n_minor_to_major; i++)
+		if (l->minor_to_major[i] != (int64_t)(l->n_minor_to_major - 1 - i))
+			return false;
+	return true;
+}
+
+int hlo_literal(struct hlo_inst *in, struct ncc_op *op)
+{
+	const Ncc__Hlo__Literal *l = in->p->literal;
+	struct ncc_shape s;
+	int rc;
+
+	if (!l || !l->shape)
+		return hlo_fail(in, -EINVAL, "a constant without a literal");
+	rc = hlo_shape(in, l->shape, &s);
+	if (rc)
+		return rc;
+	if (s.dtype != op->shape.dtype || s.pred != op->shape.pred || !ncc_same_dims(&s, &op->shape))
+		return hlo_fail(in, -EINVAL, "the literal's shape differs from the constant's");
+	if (!row_major(l->shape))
+		return hlo_fail(in, -EINVAL, "literals in a layout that is not row-major are not supported");
+	rc = const_alloc(in, op);
+	if (rc)
+		return rc;
+	switch (s.dtype) {
+	case NEURON_DT_INT8:
+		return s.pred ? from_preds(in, op, l) : from_bytes(in, op, &l->s8s);
+	case NEURON_DT_INT16:
+		return from_bytes(in, op, &l->s16s);
+	case NEURON_DT_FP16:
+		return from_bytes(in, op, &l->f16s);
+	case NEURON_DT_BF16:
+		return from_bytes(in, op, &l->bf16s);
+	case NEURON_DT_INT32:
+		return from_words(in, op, l->n_s32s, l->s32s);
+	default:
+		return from_words(in, op, l->n_f32s, l->f32s);
+	}
+}
+
+int hlo_iota(struct hlo_inst *in, struct ncc_op *op)
+{
+	int64_t n = ncc_elems(&op->shape), inner = 1, axis = in->p->n_dimensions ? in->p->dimensions[0] : 0;
+	int rc;
+
+	if (axis < 0 || axis >= op->shape.ndim)
+		return hlo_fail(in, -EINVAL, "bad dimension");
+	for (unsigned int d = (unsigned int)axis + 1; d < op->shape.ndim; d++)
+		inner *= op->shape.dim[d];
+	rc = const_alloc(in, op);
+	if (rc)
+		return rc;
+	for (int64_t i = 0; i < n; i++)
+		ncc_set(op->shape.dtype, op->data, i, (double)(i / inner % op->shape.dim[axis]));
+	return 0;
+}

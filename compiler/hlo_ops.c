@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The operations of HLO, one by one: a table from opcode to the function that makes it in the
+ * tensor IR. Part of the HLO front end; the IR's verifier checks every result against its operands.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "hlo.h"
+
+typedef int (*import_fn)(struct hlo_inst *in, struct ncc_op *op);
+
+struct op_rule {
+	const char *opcode;
+	enum ncc_kind kind;
+	int nin; /* -1: any */
+	import_fn attrs;
+};
+
+static struct ncc_op *operand(const struct hlo_inst *in, unsigned int i)
+{
+	return in->in[i].op[0];
+}
+
+/* Take a list of dimension numbers, each below ndim */
+static int take_dims(struct hlo_inst *in, size_t n, const int64_t *v, unsigned int ndim, uint8_t *out)
+{
+	if (n > NCC_MAX_DIMS)
+		return hlo_fail(in, -EINVAL, "%zu dimension numbers", n);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i] < 0 || v[i] >= ndim)
+			return hlo_fail(in, -EINVAL, "dimension number %lld of rank %u", (long long)v[i], ndim);
+		out[i] = (uint8_t)v[i];
+	}
+	return 0;
+}
+
+static int take_mask(struct hlo_inst *in, unsigned int ndim, uint32_t *mask)
+{
+	uint8_t dims[NCC_MAX_DIMS];
+	int rc = take_dims(in, in->p->n_dimensions, in->p->dimensions, ndim, dims);
+
+	*mask = 0;
+	for (size_t i = 0; !rc && i < in->p->n_dimensions; i++) {
+		if (*mask >> dims[i] & 1)
+			return hlo_fail(in, -EINVAL, "dimension %u twice", dims[i]);
+		*mask |= 1u << dims[i];
+	}
+	return rc;
+}
+
+static int attrs_compare(struct hlo_inst *in, struct ncc_op *op)
+{
+	static const struct {
+		const char *name;
+		enum ncc_kind kind;
+	} dir[] = { { "EQ", NCC_EQ }, { "NE", NCC_NE }, { "GE", NCC_GE },
+		    { "GT", NCC_GT }, { "LE", NCC_LE }, { "LT", NCC_LT } };
+
+	for (size_t i = 0; i < sizeof(dir) / sizeof(dir[0]); i++) {
+		if (!strcmp(dir[i].name, in->p->comparison_direction)) {
+			op->kind = dir[i].kind;
+			return 0;
+		}
+	}
+	return hlo_fail(in, -EINVAL, "comparison direction '%.20s'", in->p->comparison_direction);
+}
+
+static int attrs_broadcast(struct hlo_inst *in, struct ncc_op *op)
+{
+	if (in->p->n_dimensions != op->in[0]->shape.ndim)
+		return hlo_fail(in, -EINVAL, "%zu dimension numbers for an operand of rank %u",
+				in->p->n_dimensions, op->in[0]->shape.ndim);
+	return take_dims(in, in->p->n_dimensions, in->p->dimensions, op->shape.ndim, op->map);
+}
+
+static int attrs_transpose(struct hlo_inst *in, struct ncc_op *op)
+{
+	if (in->p->n_dimensions != op->shape.ndim)
+		return hlo_fail(in, -EINVAL, "%zu dimension numbers for rank %u", in->p->n_dimensions,
+				op->shape.ndim);
+	return take_dims(in, in->p->n_dimensions, in->p->dimensions, op->in[0]->shape.ndim, op->map);
+}
+
+static int attrs_slice(struct hlo_inst *in, struct ncc_op *op)
+{
+	if (in->p->n_slice_dimensions != op->in[0]->shape.ndim)
+		return hlo_fail(in, -EINVAL, "%zu ranges for rank %u", in->p->n_slice_dimensions,
+				op->in[0]->shape.ndim);
+	for (size_t i = 0; i < in->p->n_slice_dimensions; i++) {
+		const Ncc__Hlo__SliceDimensions *s = in->p->slice_dimensions[i];
+
+		op->start[i] = s->start;
+		op->stride[i] = s->stride;
+		if (s->start < 0 || s->limit <= s->start || s->stride < 1 ||
+		    s->limit > op->in[0]->shape.dim[i] ||
+		    (i < op->shape.ndim && (s->limit - s->start - 1) / s->stride + 1 != op->shape.dim[i]))
+			return hlo_fail(in, -EINVAL, "range %zu does not fit the shapes", i);
+	}
+	return 0;
+}
+
+static int attrs_reverse(struct hlo_inst *in, struct ncc_op *op)
+{
+	return take_mask(in, op->shape.ndim, &op->mask);
+}
+
+static int attrs_concat(struct hlo_inst *in, struct ncc_op *op)
+{
+	uint8_t axis = 0;
+
+	if (in->p->n_dimensions != 1 || !in->nin)
+		return hlo_fail(in, -EINVAL, "needs one dimension and an operand");
+	if (take_dims(in, 1, in->p->dimensions, op->shape.ndim, &axis))
+		return -EINVAL;
+	op->axis = axis;
+	return 0;
+}
+
+static int attrs_pad(struct hlo_inst *in, struct ncc_op *op)
+{
+	const Ncc__Hlo__PaddingConfig *c = in->p->padding_config;
+
+	if (!c || c->n_dimensions != op->in[0]->shape.ndim)
+		return hlo_fail(in, -EINVAL, "padding configuration does not fit the operand");
+	for (size_t i = 0; i < c->n_dimensions; i++) {
+		op->low[i] = c->dimensions[i]->edge_padding_low;
+		op->high[i] = c->dimensions[i]->edge_padding_high;
+		op->interior[i] = c->dimensions[i]->interior_padding;
+	}
+	return 0;
+}
+
+static int attrs_dot(struct hlo_inst *in, struct ncc_op *op)
+{
+	const Ncc__Hlo__DotDimensionNumbers *d = in->p->dot_dimension_numbers;
+	unsigned int l = op->in[0]->shape.ndim, r = op->in[1]->shape.ndim;
+
+	if (!d || d->n_lhs_batch_dimensions != d->n_rhs_batch_dimensions ||
+	    d->n_lhs_contracting_dimensions != d->n_rhs_contracting_dimensions ||
+	    d->n_lhs_batch_dimensions + d->n_lhs_contracting_dimensions > NCC_MAX_DIMS)
+		return hlo_fail(in, -EINVAL, "bad dimension numbers");
+	op->dot.nbatch = (unsigned int)d->n_lhs_batch_dimensions;
+	op->dot.ncontract = (unsigned int)d->n_lhs_contracting_dimensions;
+	return take_dims(in, op->dot.nbatch, d->lhs_batch_dimensions, l, op->dot.lhs_batch) ?:
+	       take_dims(in, op->dot.nbatch, d->rhs_batch_dimensions, r, op->dot.rhs_batch) ?:
+	       take_dims(in, op->dot.ncontract, d->lhs_contracting_dimensions, l, op->dot.lhs_contract) ?:
+	       take_dims(in, op->dot.ncontract, d->rhs_contracting_dimensions, r, op->dot.rhs_contract);
+}
+
+static int take_window(struct hlo_inst *in, struct ncc_op *op, unsigned int ndim)
+{
+	const Ncc__Hlo__Window *w = in->p->window;
+
+	if ((w ? w->n_dimensions : 0) != ndim)
+		return hlo_fail(in, -EINVAL, "the window has %zu dimensions, expected %u",
+				w ? w->n_dimensions : 0, ndim);
+	for (unsigned int i = 0; i < ndim; i++) {
+		const Ncc__Hlo__WindowDimension *d = w->dimensions[i];
+
+		op->window[i] = (struct ncc_window){ d->size, d->stride, d->padding_low, d->padding_high,
+						     d->window_dilation, d->base_dilation,
+						     d->window_reversal };
+	}
+	return 0;
+}
+
+static int attrs_conv(struct hlo_inst *in, struct ncc_op *op)
+{
+	const Ncc__Hlo__ConvolutionDimensionNumbers *d = in->p->convolution_dimension_numbers;
+	const unsigned int x = op->in[0]->shape.ndim, k = op->in[1]->shape.ndim, y = op->shape.ndim;
+	struct ncc_conv *c = &op->conv;
+	unsigned int n;
+
+	if (!d || x < 2 || d->n_input_spatial_dimensions != x - 2 ||
+	    d->n_kernel_spatial_dimensions != x - 2 || d->n_output_spatial_dimensions != x - 2)
+		return hlo_fail(in, -EINVAL, "bad dimension numbers");
+	if (in->p->batch_group_count > 1)
+		return hlo_fail(in, -ENOTSUP, "batch_group_count %lld is not supported",
+				(long long)in->p->batch_group_count);
+	n = c->nspatial = x - 2;
+	c->groups = in->p->feature_group_count ? in->p->feature_group_count : 1;
+	return take_dims(in, 1, &d->input_batch_dimension, x, &c->in_batch) ?:
+	       take_dims(in, 1, &d->input_feature_dimension, x, &c->in_feature) ?:
+	       take_dims(in, n, d->input_spatial_dimensions, x, c->in_spatial) ?:
+	       take_dims(in, 1, &d->kernel_input_feature_dimension, k, &c->k_in) ?:
+	       take_dims(in, 1, &d->kernel_output_feature_dimension, k, &c->k_out) ?:
+	       take_dims(in, n, d->kernel_spatial_dimensions, k, c->k_spatial) ?:
+	       take_dims(in, 1, &d->output_batch_dimension, y, &c->out_batch) ?:
+	       take_dims(in, 1, &d->output_feature_dimension, y, &c->out_feature) ?:
+	       take_dims(in, n, d->output_spatial_dimensions, y, c->out_spatial) ?:
+	       take_window(in, op, n);
+}
+
+/* The called computation must be one operation on its two parameters */
+static int take_reducer(struct hlo_inst *in, struct ncc_op *op)
+{
+	static const struct {
+		const char *name;
+		enum ncc_kind kind;
+	} known[] = { { "add", NCC_ADD }, { "multiply", NCC_MUL }, { "maximum", NCC_MAX },
+		      { "minimum", NCC_MIN }, { "and", NCC_AND }, { "or", NCC_OR } };
+	const Ncc__Hlo__Computation *c = NULL;
+	const Ncc__Hlo__Instruction *root = NULL;
+	unsigned int params = 0;
+
+	if (in->p->n_called_computation_ids == 1)
+		c = hlo_computation(in->imp, in->p->called_computation_ids[0]);
+	if (!c)
+		return hlo_fail(in, -EINVAL, "calls a computation that does not exist");
+	for (size_t i = 0; i < c->n_instructions; i++)
+		if (c->instructions[i]->id == c->root_id)
+			root = c->instructions[i];
+	if (!root || root->n_operand_ids != 2 || root->operand_ids[0] == root->operand_ids[1])
+		return hlo_fail(in, -ENOTSUP, "reduces by '%.60s', which is not a single operation", c->name);
+	for (size_t i = 0; i < c->n_instructions; i++)
+		params += !strcmp(c->instructions[i]->opcode, "parameter") &&
+			  (c->instructions[i]->id == root->operand_ids[0] ||
+			   c->instructions[i]->id == root->operand_ids[1]);
+	for (size_t i = 0; params == 2 && i < sizeof(known) / sizeof(known[0]); i++) {
+		if (!strcmp(known[i].name, root->opcode)) {
+			op->func = known[i].kind;
+			return 0;
+		}
+	}
+	return hlo_fail(in, -ENOTSUP, "reduces by '%.40s' ('%.60s'), which is not supported", root->opcode,
+			c->name);
+}
+
+static int attrs_reduce(struct hlo_inst *in, struct ncc_op *op)
+{
+	return take_mask(in, op->in[0]->shape.ndim, &op->mask) ?: take_reducer(in, op);
+}
+
+static int attrs_reduce_window(struct hlo_inst *in, struct ncc_op *op)
+{
+	return take_window(in, op, op->in[0]->shape.ndim) ?: take_reducer(in, op);
+}
+
+static const struct op_rule rules[] = {
+	{ "constant", NCC_CONST, 0, hlo_literal },
+	{ "iota", NCC_CONST, 0, hlo_iota },
+	{ "negate", NCC_NEG, 1, NULL },
+	{ "abs", NCC_ABS, 1, NULL },
+	{ "sign", NCC_SIGN, 1, NULL },
+	{ "exponential", NCC_EXP, 1, NULL },
+	{ "log", NCC_LOG, 1, NULL },
+	{ "tanh", NCC_TANH, 1, NULL },
+	{ "logistic", NCC_LOGISTIC, 1, NULL },
+	{ "sqrt", NCC_SQRT, 1, NULL },
+	{ "rsqrt", NCC_RSQRT, 1, NULL },
+	{ "erf", NCC_ERF, 1, NULL },
+	{ "not", NCC_NOT, 1, NULL },
+	{ "convert", NCC_CONVERT, 1, NULL },
+	{ "copy", NCC_CONVERT, 1, NULL },
+	{ "add", NCC_ADD, 2, NULL },
+	{ "subtract", NCC_SUB, 2, NULL },
+	{ "multiply", NCC_MUL, 2, NULL },
+	{ "divide", NCC_DIV, 2, NULL },
+	{ "maximum", NCC_MAX, 2, NULL },
+	{ "minimum", NCC_MIN, 2, NULL },
+	{ "power", NCC_POW, 2, NULL },
+	{ "and", NCC_AND, 2, NULL },
+	{ "or", NCC_OR, 2, NULL },
+	{ "xor", NCC_XOR, 2, NULL },
+	{ "compare", NCC_EQ, 2, attrs_compare },
+	{ "select", NCC_SELECT, 3, NULL },
+	{ "broadcast", NCC_BROADCAST, 1, attrs_broadcast },
+	{ "reshape", NCC_RESHAPE, 1, NULL },
+	{ "transpose", NCC_TRANSPOSE, 1, attrs_transpose },
+	{ "slice", NCC_SLICE, 1, attrs_slice },
+	{ "reverse", NCC_REVERSE, 1, attrs_reverse },
+	{ "concatenate", NCC_CONCAT, -1, attrs_concat },
+	{ "pad", NCC_PAD, 2, attrs_pad },
+	{ "dot", NCC_DOT, 2, attrs_dot },
+	{ "convolution", NCC_CONV, 2, attrs_conv },
+	{ "reduce", NCC_REDUCE, 2, attrs_reduce },
+	{ "reduce-window", NCC_REDUCE_WINDOW, 2, attrs_reduce_window },
+};
+
+/* A new operation of the instruction's name and place */
+static struct ncc_op *make(struct hlo_inst *in, enum ncc_kind kind, const struct ncc_shape *s,
+			   struct ncc_op *a, struct ncc_op *b)
+{
+	struct ncc_op *op = ncc_op_new(in->imp->m, kind, in->p->name, b ? 2 : 1);
+
+	if (!op)
+		return NULL;
+	op->where = in->where;
+	op->shape = *s;
+	op->in[0] = a;
+	if (b)
+		op->in[1] = b;
+	return op;
+}
+
+static struct ncc_op *splat(struct hlo_inst *in, const struct ncc_shape *s, double v)
+{
+	struct ncc_op *c = ncc_const_scalar(in->imp->m, s->dtype, v);
+	struct ncc_op *b = c ? make(in, NCC_BROADCAST, s, c, NULL) : NULL;
+
+	return b;
+}
+
+static bool is_float(uint8_t dtype)
+{
+	return dtype == NEURON_DT_FP32 || dtype == NEURON_DT_BF16 || dtype == NEURON_DT_FP16;
+}
+
+/*
+ * HLO truncates towards zero, the datapath rounds to nearest: r = round(x) is one too far from
+ * zero when |r| > |x|, so r - sign(x) * (|r| > |x|).
+ */
+static int expand_truncation(struct hlo_inst *in, struct ncc_op *op, struct ncc_op **out)
+{
+	struct ncc_shape f = op->shape, i32 = op->shape, p = op->shape;
+	struct ncc_op *x, *r, *ax, *ar, *gt, *s, *fix;
+
+	f.dtype = NEURON_DT_FP32;
+	i32.dtype = NEURON_DT_INT32;
+	p.dtype = NEURON_DT_INT8;
+	p.pred = true;
+	x = make(in, NCC_CONVERT, &f, op->in[0], NULL);
+	r = x ? make(in, NCC_CONVERT, &i32, x, NULL) : NULL;
+	r = r ? make(in, NCC_CONVERT, &f, r, NULL) : NULL;
+	ax = r ? make(in, NCC_ABS, &f, x, NULL) : NULL;
+	ar = ax ? make(in, NCC_ABS, &f, r, NULL) : NULL;
+	gt = ar ? make(in, NCC_GT, &p, ar, ax) : NULL;
+	gt = gt ? make(in, NCC_CONVERT, &f, gt, NULL) : NULL;
+	s = gt ? make(in, NCC_SIGN, &f, x, NULL) : NULL;
+	fix = s ? make(in, NCC_MUL, &f, s, gt) : NULL;
+	fix = fix ? make(in, NCC_SUB, &f, r, fix) : NULL;
+	*out = fix ? make(in, NCC_CONVERT, &op->shape, fix, NULL) : NULL;
+	return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
+static int import_convert(struct hlo_inst *in, struct ncc_op *op, struct ncc_op **out)
+{
+	const struct ncc_shape *from = &op->in[0]->shape;
+	struct ncc_op *zero;
+
+	if (op->shape.dtype == from->dtype && op->shape.pred == from->pred) {
+		*out = op->in[0];
+		return 0;
+	}
+	if (op->shape.pred) {
+		zero = splat(in, from, 0);
+		*out = zero ? make(in, NCC_NE, &op->shape, op->in[0], zero) : NULL;
+		return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	if (is_float(from->dtype) && !is_float(op->shape.dtype))
+		return expand_truncation(in, op, out);
+	return 0;
+}
+
+/* clamp(low, x, high); the bounds may be scalars */
+static int import_clamp(struct hlo_inst *in, struct ncc_op **out)
+{
+	struct ncc_op *bound[2] = { operand(in, 0), operand(in, 2) }, *x = operand(in, 1);
+
+	for (unsigned int i = 0; i < 2; i++) {
+		if (!bound[i]->shape.ndim && x->shape.ndim) {
+			struct ncc_shape s = x->shape;
+
+			s.dtype = bound[i]->shape.dtype;
+			bound[i] = make(in, NCC_BROADCAST, &s, bound[i], NULL);
+			if (!bound[i])
+				return hlo_fail(in, -ENOMEM, "out of memory");
+		}
+	}
+	x = make(in, NCC_MAX, &in->shape, x, bound[0]);
+	*out = x ? make(in, NCC_MIN, &in->shape, x, bound[1]) : NULL;
+	if (!*out)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	return ncc_verify_op(x, in->imp->err) ?: ncc_verify_op(*out, in->imp->err);
+}
+
+static const struct op_rule *find_rule(const char *opcode)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (!strcmp(rules[i].opcode, opcode))
+			return &rules[i];
+	return NULL;
+}
+
+static int unsupported(struct hlo_inst *in)
+{
+	if (in->p->custom_call_target && *in->p->custom_call_target)
+		return hlo_fail(in, -ENOTSUP, "operation not supported (target '%.80s')",
+				in->p->custom_call_target);
+	return hlo_fail(in, -ENOTSUP, "operation not supported");
+}
+
+int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
+{
+	const struct op_rule *rule = find_rule(in->p->opcode);
+	struct ncc_op *op;
+	int rc;
+
+	if (!strcmp(in->p->opcode, "clamp") && in->nin == 3)
+		return import_clamp(in, out);
+	if (!rule)
+		return unsupported(in);
+	if ((rule->kind == NCC_REDUCE || rule->kind == NCC_REDUCE_WINDOW) && in->nin > 2)
+		return hlo_fail(in, -ENOTSUP, "reducing several operands at once is not supported");
+	if (rule->nin >= 0 && in->nin != (unsigned int)rule->nin)
+		return hlo_fail(in, -EINVAL, "%u operands, expected %d", in->nin, rule->nin);
+	op = ncc_op_new(in->imp->m, rule->kind, in->p->name, in->nin);
+	if (!op)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	op->where = in->where;
+	op->shape = in->shape;
+	for (unsigned int i = 0; i < in->nin; i++)
+		op->in[i] = operand(in, i);
+	*out = op;
+	if (rule->kind == NCC_CONST) { /* its data come in the shape, so that is checked first */
+		op->data = op;
+		rc = ncc_verify_op(op, in->imp->err);
+		return rc ? rc : rule->attrs(in, op);
+	}
+	rc = rule->attrs ? rule->attrs(in, op) : 0;
+	rc = rc ? rc : ncc_verify_op(op, in->imp->err);
+	if (!rc && rule->kind == NCC_CONVERT)
+		rc = import_convert(in, op, out);
+	return rc;
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The tensor IR's own business: memory, making operations, replacing and sweeping them. Everything
+ * that builds or rewrites a module calls it.
+ */
+#include "ir.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ncc_mem {
+	struct ncc_mem *next;
+	_Alignas(16) unsigned char data[];
+};
+
+int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int ncc_fail_op(struct ncc_error *err, int code, const struct ncc_op *op, const char *fmt, ...)
+{
+	char text[300];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(err->text, sizeof(err->text), "%s '%.80s'%s%.90s%s: %s", ncc_kind_name(op->kind),
+		 op->name ? op->name : "", op->where ? " (" : "", op->where ? op->where : "",
+		 op->where ? ")" : "", text);
+	return code;
+}
+
+struct ncc_module *ncc_module_new(const char *name)
+{
+	struct ncc_module *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->tail = &m->first;
+	m->name = ncc_strdup(m, name);
+	if (!m->name) {
+		ncc_module_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+void ncc_module_free(struct ncc_module *m)
+{
+	if (!m)
+		return;
+	for (struct ncc_mem *b = m->mem, *next; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	free(m);
+}
+
+void *ncc_alloc(struct ncc_module *m, size_t size)
+{
+	struct ncc_mem *b;
+
+	if (size > SIZE_MAX - sizeof(*b))
+		return NULL;
+	b = calloc(1, sizeof(*b) + size);
+	if (!b)
+		return NULL;
+	b->next = m->mem;
+	m->mem = b;
+	return b->data;
+}
+
+char *ncc_strdup(struct ncc_module *m, const char *s)
+{
+	size_t n = strlen(s) + 1;
+	char *p = ncc_alloc(m, n);
+
+	if (p)
+		memcpy(p, s, n);
+	return p;
+}
+
+struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name, unsigned int nin)
+{
+	struct ncc_op *op = ncc_alloc(m, sizeof(*op));
+
+	if (!op)
+		return NULL;
+	op->kind = kind;
+	op->pdim = -1;
+	op->nin = nin;
+	op->name = ncc_strdup(m, name ? name : ncc_kind_name(kind));
+	op->in = ncc_alloc(m, (nin ? nin : 1) * sizeof(struct ncc_op *));
+	return op->name && op->in ? op : NULL;
+}
+
+void ncc_op_append(struct ncc_module *m, struct ncc_op *op)
+{
+	op->next = NULL;
+	op->id = m->nops++;
+	*m->tail = op;
+	m->tail = &op->next;
+}
+
+struct ncc_op *ncc_const_scalar(struct ncc_module *m, uint8_t dtype, double v)
+{
+	struct ncc_op *op = ncc_op_new(m, NCC_CONST, NULL, 0);
+
+	if (!op)
+		return NULL;
+	op->shape.dtype = dtype;
+	op->data = ncc_alloc(m, 8);
+	if (!op->data)
+		return NULL;
+	ncc_set(dtype, op->data, 0, v);
+	return op;
+}
+
+static const char *const kind_names[NCC_KINDS] = {
+	[NCC_PARAM] = "parameter", [NCC_CONST] = "constant", [NCC_NEG] = "negate",
+	[NCC_ABS] = "abs", [NCC_SIGN] = "sign", [NCC_EXP] = "exponential", [NCC_LOG] = "log",
+	[NCC_TANH] = "tanh", [NCC_LOGISTIC] = "logistic", [NCC_SQRT] = "sqrt",
+	[NCC_RSQRT] = "rsqrt", [NCC_ERF] = "erf", [NCC_NOT] = "not", [NCC_CONVERT] = "convert",
+	[NCC_ADD] = "add", [NCC_SUB] = "subtract", [NCC_MUL] = "multiply", [NCC_DIV] = "divide",
+	[NCC_MAX] = "maximum", [NCC_MIN] = "minimum", [NCC_POW] = "power", [NCC_AND] = "and",
+	[NCC_OR] = "or", [NCC_XOR] = "xor", [NCC_EQ] = "compare-eq", [NCC_NE] = "compare-ne",
+	[NCC_GE] = "compare-ge", [NCC_GT] = "compare-gt", [NCC_LE] = "compare-le",
+	[NCC_LT] = "compare-lt", [NCC_SELECT] = "select", [NCC_BROADCAST] = "broadcast",
+	[NCC_RESHAPE] = "reshape", [NCC_TRANSPOSE] = "transpose", [NCC_SLICE] = "slice",
+	[NCC_REVERSE] = "reverse", [NCC_CONCAT] = "concatenate", [NCC_PAD] = "pad",
+	[NCC_DOT] = "dot", [NCC_CONV] = "convolution", [NCC_REDUCE] = "reduce",
+	[NCC_REDUCE_WINDOW] = "reduce-window",
+};
+
+const char *ncc_kind_name(enum ncc_kind kind)
+{
+	return kind < NCC_KINDS && kind_names[kind] ? kind_names[kind] : "?";
+}
+
+bool ncc_is_unary(enum ncc_kind kind)
+{
+	return kind >= NCC_NEG && kind <= NCC_CONVERT;
+}
+
+bool ncc_is_binary(enum ncc_kind kind)
+{
+	return kind >= NCC_ADD && kind <= NCC_LT;
+}
+
+int64_t ncc_elems(const struct ncc_shape *s)
+{
+	int64_t n = 1;
+
+	for (unsigned int i = 0; i < s->ndim; i++)
+		n *= s->dim[i];
+	return n;
+}
+
+bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b)
+{
+	return a->ndim == b->ndim && !memcmp(a->dim, b->dim, a->ndim * sizeof(a->dim[0]));
+}
+
+unsigned int ncc_dtype_size(uint8_t dtype)
+{
+	switch (dtype) {
+	case NEURON_DT_INT8:
+	case NEURON_DT_UINT8:
+		return 1;
+	case NEURON_DT_INT16:
+	case NEURON_DT_UINT16:
+	case NEURON_DT_BF16:
+	case NEURON_DT_FP16:
+		return 2;
+	default:
+		return 4;
+	}
+}
+
+const char *ncc_dtype_name(const struct ncc_shape *s)
+{
+	if (s->pred)
+		return "pred";
+	switch (s->dtype) {
+	case NEURON_DT_INT8:
+		return "s8";
+	case NEURON_DT_INT16:
+		return "s16";
+	case NEURON_DT_INT32:
+		return "s32";
+	case NEURON_DT_BF16:
+		return "bf16";
+	case NEURON_DT_FP16:
+		return "f16";
+	case NEURON_DT_FP32:
+		return "f32";
+	default:
+		return "?";
+	}
+}
+
+void ncc_number(struct ncc_module *m)
+{
+	m->nops = 0;
+	for (struct ncc_op *op = m->first; op; op = op->next)
+		op->id = m->nops++;
+}
+
+void ncc_count_users(struct ncc_module *m)
+{
+	for (struct ncc_op *op = m->first; op; op = op->next)
+		op->users = 0;
+	for (struct ncc_op *op = m->first; op; op = op->next)
+		for (unsigned int i = 0; i < op->nin; i++)
+			op->in[i]->users++;
+	for (unsigned int i = 0; i < m->nouts; i++)
+		m->outs[i]->users++;
+}
+
+static struct ncc_op *resolve(struct ncc_op *op)
+{
+	while (op->replaced)
+		op = op->replaced;
+	return op;
+}
+
+/* Depth first without recursion: programs are long chains. mark counts operands already visited. */
+static void visit(struct ncc_module *m, struct ncc_op *root, struct ncc_op **stack)
+{
+	size_t n = 0;
+
+	if (root->mark)
+		return;
+	root->mark = 1;
+	stack[n++] = root;
+	while (n) {
+		struct ncc_op *op = stack[n - 1];
+		struct ncc_op *in;
+
+		if (op->mark > op->nin) {
+			ncc_op_append(m, op);
+			n--;
+			continue;
+		}
+		in = op->in[op->mark - 1] = resolve(op->in[op->mark - 1]);
+		op->mark++;
+		if (!in->mark) {
+			in->mark = 1;
+			in->next = NULL;
+			stack[n++] = in;
+		}
+	}
+}
+
+/* Upper bound of reachable operations: every one made so far */
+static size_t count_blocks(const struct ncc_module *m)
+{
+	size_t n = 0;
+
+	for (const struct ncc_mem *b = m->mem; b; b = b->next)
+		n++;
+	return n;
+}
+
+static void clear_marks(struct ncc_op *op, struct ncc_op **stack)
+{
+	size_t n = 0;
+
+	op->mark = 0;
+	stack[n++] = op;
+	while (n) {
+		op = stack[--n];
+		for (unsigned int i = 0; i < op->nin; i++) {
+			struct ncc_op *in = resolve(op->in[i]);
+
+			if (in->mark) {
+				in->mark = 0;
+				stack[n++] = in;
+			}
+		}
+	}
+}
+
+void ncc_sweep(struct ncc_module *m)
+{
+	struct ncc_op **stack = malloc((count_blocks(m) + 1) * sizeof(struct ncc_op *));
+
+	if (!stack)
+		return;
+	m->first = NULL;
+	m->tail = &m->first;
+	m->nops = 0;
+	for (unsigned int i = 0; i < m->nparams; i++)
+		visit(m, m->params[i], stack);
+	for (unsigned int i = 0; i < m->nouts; i++) {
+		m->outs[i] = resolve(m->outs[i]);
+		visit(m, m->outs[i], stack);
+	}
+	for (unsigned int i = 0; i < m->nparams; i++)
+		m->params[i]->mark = 0;
+	for (unsigned int i = 0; i < m->nouts; i++)
+		clear_marks(m->outs[i], stack);
+	free(stack);
+	ncc_count_users(m);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tensor IR: one straight line of operations on dense tensors of static shape, each giving
+ * one value. Front ends (hlo_import.c) build it, passes (pass_*.c) rewrite it, gen*.c lowers it.
+ * The module owns everything reachable from it; operations live until ncc_module_free.
+ */
+#ifndef NCC_IR_H
+#define NCC_IR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "neuron/isa/isa.h"
+
+#define NCC_MAX_DIMS 8
+#define NCC_MAX_ELEMS (1ll << 31) /* of one tensor */
+#define NCC_MAX_OPS 200000
+#define NCC_MAX_OPERANDS 4096
+
+enum ncc_kind {
+	NCC_PARAM, /* index: its number */
+	NCC_CONST, /* data, row-major */
+	/* one operand, element by element */
+	NCC_NEG, NCC_ABS, NCC_SIGN, NCC_EXP, NCC_LOG, NCC_TANH, NCC_LOGISTIC, NCC_SQRT, NCC_RSQRT,
+	NCC_ERF, NCC_NOT, NCC_CONVERT,
+	/* two operands of one shape */
+	NCC_ADD, NCC_SUB, NCC_MUL, NCC_DIV, NCC_MAX, NCC_MIN, NCC_POW, NCC_AND, NCC_OR, NCC_XOR,
+	NCC_EQ, NCC_NE, NCC_GE, NCC_GT, NCC_LE, NCC_LT,
+	NCC_SELECT, /* predicate, on true, on false */
+	/* data movement */
+	NCC_BROADCAST, /* map[i]: result dimension of operand dimension i */
+	NCC_RESHAPE,
+	NCC_TRANSPOSE, /* map[i]: operand dimension of result dimension i */
+	NCC_SLICE,     /* start, stride */
+	NCC_REVERSE,   /* mask: dimensions */
+	NCC_CONCAT,    /* axis */
+	NCC_PAD,       /* operand 1: scalar; low, high (may be negative), interior */
+	/* contractions and reductions */
+	NCC_DOT,	   /* dot */
+	NCC_CONV,	   /* conv, window of its spatial dimensions */
+	NCC_REDUCE,	   /* mask: dimensions; func; operand 1: scalar */
+	NCC_REDUCE_WINDOW, /* window for every dimension; func; operand 1: scalar */
+	NCC_KINDS,
+};
+
+struct ncc_window {
+	int64_t size, stride, low, high, window_dilation, base_dilation;
+	bool reversal;
+};
+
+struct ncc_dot {
+	unsigned int nbatch, ncontract;
+	uint8_t lhs_batch[NCC_MAX_DIMS], rhs_batch[NCC_MAX_DIMS];
+	uint8_t lhs_contract[NCC_MAX_DIMS], rhs_contract[NCC_MAX_DIMS];
+};
+
+struct ncc_conv {
+	unsigned int nspatial;
+	uint8_t in_batch, in_feature, in_spatial[NCC_MAX_DIMS];
+	uint8_t k_in, k_out, k_spatial[NCC_MAX_DIMS];
+	uint8_t out_batch, out_feature, out_spatial[NCC_MAX_DIMS];
+	int64_t groups;
+};
+
+struct ncc_shape {
+	uint8_t dtype; /* enum neuron_dtype; a predicate is int8 holding 0 or 1 */
+	bool pred;
+	unsigned int ndim;
+	int64_t dim[NCC_MAX_DIMS];
+};
+
+struct ncc_op {
+	enum ncc_kind kind;
+	char *name;  /* as the front end had it */
+	char *where; /* "file:line" of the user's program, or NULL */
+	struct ncc_shape shape;
+	unsigned int nin;
+	struct ncc_op **in;
+	/* attributes, by kind (see enum ncc_kind) */
+	int64_t index;
+	unsigned int axis;
+	uint32_t mask;
+	enum ncc_kind func; /* ADD, MUL, MAX, MIN, AND, OR */
+	uint8_t map[NCC_MAX_DIMS];
+	int64_t start[NCC_MAX_DIMS], stride[NCC_MAX_DIMS];
+	int64_t low[NCC_MAX_DIMS], high[NCC_MAX_DIMS], interior[NCC_MAX_DIMS];
+	struct ncc_window window[NCC_MAX_DIMS];
+	struct ncc_dot dot;
+	struct ncc_conv conv;
+	void *data;
+	/* of passes */
+	unsigned int users; /* operands and outputs that name it (ncc_count_users) */
+	struct ncc_op *replaced; /* a pass put this one in its place */
+	int pdim;		 /* pass_layout: dimension along the partitions; -1: none */
+	unsigned int id;	 /* position in the line (ncc_number) */
+	struct ncc_value *value; /* gen: where it lies */
+	unsigned int mark;	 /* ncc_sweep */
+	struct ncc_op *next;
+};
+
+struct ncc_module {
+	char *name;
+	struct ncc_op *first, **tail;
+	unsigned int nops;
+	unsigned int nparams;
+	struct ncc_op **params;
+	unsigned int nouts;
+	struct ncc_op **outs;
+	struct ncc_mem *mem; /* ncc_alloc's blocks */
+};
+
+/* Why a compilation failed: one line, owned by the caller of the compiler */
+struct ncc_error {
+	char text[512];
+};
+int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* the same with the operation's name, kind and source line in front */
+int ncc_fail_op(struct ncc_error *err, int code, const struct ncc_op *op, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+struct ncc_module *ncc_module_new(const char *name);
+void ncc_module_free(struct ncc_module *m);
+/* zeroed memory that lives as long as the module; NULL: out of memory */
+void *ncc_alloc(struct ncc_module *m, size_t size);
+char *ncc_strdup(struct ncc_module *m, const char *s);
+
+/* A new operation, not yet in the line; name may be NULL (then like's name is the stem) */
+struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name, unsigned int nin);
+void ncc_op_append(struct ncc_module *m, struct ncc_op *op);
+/* scalar constant of a dtype from a double */
+struct ncc_op *ncc_const_scalar(struct ncc_module *m, uint8_t dtype, double v);
+
+const char *ncc_kind_name(enum ncc_kind kind);
+bool ncc_is_unary(enum ncc_kind kind);
+bool ncc_is_binary(enum ncc_kind kind);
+static inline bool ncc_is_compare(enum ncc_kind kind)
+{
+	return kind >= NCC_EQ && kind <= NCC_LT;
+}
+int64_t ncc_elems(const struct ncc_shape *s);
+bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b);
+unsigned int ncc_dtype_size(uint8_t dtype);
+const char *ncc_dtype_name(const struct ncc_shape *s);
+
+void ncc_number(struct ncc_module *m);
+void ncc_count_users(struct ncc_module *m);
+/* follow replaced links in operands and outputs, drop what nobody uses */
+void ncc_sweep(struct ncc_module *m);
+
+/* ir_verify.c: every operation's operands, shapes and attributes agree. 0 or -EINVAL */
+int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err);
+int ncc_verify(const struct ncc_module *m, struct ncc_error *err);
+/* ir_print.c */
+void ncc_print(const struct ncc_module *m, FILE *f);
+
+/* constant.c: elements of host-side constants */
+double ncc_get(uint8_t dtype, const void *data, int64_t i);
+void ncc_set(uint8_t dtype, void *data, int64_t i, double v);
+bool ncc_scalar_value(const struct ncc_op *op, double *v); /* op is one constant value, maybe broadcast */
+int ncc_fold(struct ncc_module *m, struct ncc_op *op); /* 1: op became NCC_CONST; 0: not foldable */
+
+#endif

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+/*
+ * neuronx-cc: the command line of the compiler. Owns files and messages; the work is libncc's.
+ * Options that the vendor's front ends pass and that change nothing here are accepted.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ncc.h"
+#include "version.h"
+
+static const char help_text[] =
+	"Usage: neuronx-cc compile --framework XLA MODEL.hlo.pb --target inf1 --output MODEL.neff\n"
+	"                          [OPTION]...\n"
+	"       neuronx-cc list-operators --framework XLA\n"
+	"Compile an HLO module to a NEFF file for one NeuronCore.\n"
+	"\n"
+	"  --framework XLA            the input is a serialized HloModuleProto\n"
+	"  --target inf1              the device to compile for (the default)\n"
+	"  --output FILE, -o FILE     the NEFF to write (default: file.neff)\n"
+	"  --auto-cast SET            which fp32 operations are narrowed: matmult (default), all, none\n"
+	"  --auto-cast-type TYPE      to what: bf16 (default), fp16\n"
+	"  --print-ir                 print the tensor IR after the passes to standard output\n"
+	"  --verbose[=LEVEL]          progress on standard error\n"
+	"  --pipeline STAGE...        accepted; everything is always run\n"
+	"  -O1, -O2, -O3, --fast-math, --fp32-cast, --model-type, --optlevel, --lnc, --jobs,\n"
+	"  --enable-fast-context-switch, --enable-fast-loading-neuron-binaries,\n"
+	"  --neuroncore-pipeline-cores\n"
+	"                             accepted and ignored\n"
+	"  --help                     this text\n"
+	"  --version                  the version\n"
+	"\n"
+	"Exit status: 0 success, 1 the model cannot be compiled or a file cannot be read or written,\n"
+	"2 bad usage.\n";
+
+static const char operators[] =
+	"abs\nadd\nand\nbroadcast\ncall\nclamp\ncompare\nconcatenate\nconstant\nconvert\nconvolution\n"
+	"copy\ndivide\ndot\nerf\nexponential\nget-tuple-element\niota\nlog\nlogistic\nmaximum\nminimum\n"
+	"multiply\nnegate\nnot\nopt-barrier\nor\npad\nparameter\npower\nreduce\nreduce-window\nreshape\n"
+	"reverse\nrsqrt\nselect\nsign\nslice\nsqrt\nsubtract\ntanh\ntranspose\ntuple\nxor\n";
+
+enum { OPT_FRAMEWORK = 256, OPT_TARGET, OPT_CAST, OPT_CAST_TYPE, OPT_PRINT_IR, OPT_VERBOSE, OPT_PIPELINE,
+       OPT_IGNORED, OPT_VERSION };
+
+static const struct option options[] = {
+	{ "framework", required_argument, NULL, OPT_FRAMEWORK },
+	{ "target", required_argument, NULL, OPT_TARGET },
+	{ "output", required_argument, NULL, 'o' },
+	{ "auto-cast", required_argument, NULL, OPT_CAST },
+	{ "auto-cast-type", required_argument, NULL, OPT_CAST_TYPE },
+	{ "print-ir", no_argument, NULL, OPT_PRINT_IR },
+	{ "verbose", optional_argument, NULL, OPT_VERBOSE },
+	{ "pipeline", required_argument, NULL, OPT_PIPELINE },
+	{ "fast-math", required_argument, NULL, OPT_IGNORED },
+	{ "fp32-cast", required_argument, NULL, OPT_IGNORED },
+	{ "model-type", required_argument, NULL, OPT_IGNORED },
+	{ "optlevel", required_argument, NULL, OPT_IGNORED },
+	{ "lnc", required_argument, NULL, OPT_IGNORED },
+	{ "jobs", required_argument, NULL, OPT_IGNORED },
+	{ "enable-fast-context-switch", no_argument, NULL, OPT_IGNORED },
+	{ "enable-fast-loading-neuron-binaries", no_argument, NULL, OPT_IGNORED },
+	{ "neuroncore-pipeline-cores", required_argument, NULL, OPT_IGNORED },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+struct args {
+	const char *input, *output;
+	bool framework, verbose;
+	struct ncc_options opt;
+};
+
+static int usage(const char *what, const char *value)
+{
+	fprintf(stderr, "neuronx-cc: %s%s%s\nTry 'neuronx-cc --help'.\n", what, value ? ": " : "",
+		value ? value : "");
+	return 2;
+}
+
+static int take_cast(struct args *a, const char *v)
+{
+	if (!strcmp(v, "matmult"))
+		a->opt.auto_cast = NCC_CAST_MATMULT;
+	else if (!strcmp(v, "all"))
+		a->opt.auto_cast = NCC_CAST_ALL;
+	else if (!strcmp(v, "none"))
+		a->opt.auto_cast = NCC_CAST_NONE;
+	else
+		return usage("--auto-cast takes matmult, all or none", v);
+	return 0;
+}
+
+static int take_cast_type(struct args *a, const char *v)
+{
+	if (!strcmp(v, "bf16"))
+		a->opt.auto_cast_type = NEURON_DT_BF16;
+	else if (!strcmp(v, "fp16"))
+		a->opt.auto_cast_type = NEURON_DT_FP16;
+	else
+		return usage("--auto-cast-type takes bf16 or fp16 on inf1", v);
+	return 0;
+}
+
+static void log_line(void *opaque, const char *line)
+{
+	fprintf(stderr, "neuronx-cc: %s\n", line);
+}
+
+static bool is_stage(const char *s)
+{
+	return !strcmp(s, "compile") || !strcmp(s, "SaveTemps");
+}
+
+static int take_option(struct args *a, int c, char **argv)
+{
+	switch (c) {
+	case OPT_FRAMEWORK:
+		a->framework = true;
+		return strcasecmp(optarg, "XLA") ? usage("only --framework XLA is supported", optarg) : 0;
+	case OPT_TARGET:
+		return strcmp(optarg, "inf1") ? usage("only --target inf1 is supported", optarg) : 0;
+	case 'o':
+		a->output = optarg;
+		return 0;
+	case OPT_CAST:
+		return take_cast(a, optarg);
+	case OPT_CAST_TYPE:
+		return take_cast_type(a, optarg);
+	case OPT_PRINT_IR:
+		a->opt.print_ir = stdout;
+		return 0;
+	case OPT_VERBOSE:
+		a->verbose = true;
+		if (!optarg && argv[optind] && strspn(argv[optind], "0123456789") == strlen(argv[optind]))
+			optind++;
+		return 0;
+	case OPT_PIPELINE:
+		while (argv[optind] && is_stage(argv[optind]))
+			optind++;
+		return 0;
+	case 'O':
+	case OPT_IGNORED:
+		return 0;
+	default:
+		return usage("bad option", argv[optind - 1]);
+	}
+}
+
+/* 0, an exit status, or -1: done, exit 0 */
+static int parse(struct args *a, int argc, char **argv)
+{
+	int c, rc;
+
+	opterr = 0;
+	/* "-": positional arguments come in order as option 1 */
+	while ((c = getopt_long(argc, argv, "-o:O:h", options, NULL)) != -1) {
+		if (c == 'h' || c == OPT_VERSION) {
+			fputs(c == 'h' ? help_text : "neuronx-cc " NCC_VERSION "\n", stdout);
+			return -1;
+		}
+		if (c == 1) {
+			if (a->input)
+				return usage("two input files", optarg);
+			a->input = optarg;
+			continue;
+		}
+		rc = take_option(a, c, argv);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int read_file(const char *path, void **buf, size_t *size)
+{
+	FILE *f = fopen(path, "rb");
+	struct stat st;
+	size_t cap = 1 << 16;
+
+	if (!f)
+		return -errno;
+	if (!fstat(fileno(f), &st) && S_ISDIR(st.st_mode)) {
+		fclose(f);
+		return -EISDIR;
+	}
+	if (S_ISREG(st.st_mode) && st.st_size > 0)
+		cap = (size_t)st.st_size + 1;
+	*size = 0;
+	*buf = NULL;
+	for (;;) {
+		void *p = realloc(*buf, cap);
+		size_t n;
+
+		if (!p)
+			break;
+		*buf = p;
+		n = fread((char *)p + *size, 1, cap - *size, f);
+		*size += n;
+		if (*size < cap) {
+			int rc = ferror(f) ? -EIO : 0;
+
+			fclose(f);
+			return rc;
+		}
+		cap *= 2;
+	}
+	fclose(f);
+	return -ENOMEM;
+}
+
+/* Beside the target, then renamed: nobody sees half a file */
+static int write_file(const char *path, const void *buf, size_t size)
+{
+	char *tmp = NULL;
+	mode_t mask = umask(0);
+	int fd, rc = 0;
+
+	umask(mask);
+	if (asprintf(&tmp, "%s.XXXXXX", path) < 0)
+		return -ENOMEM;
+	fd = mkstemp(tmp);
+	if (fd < 0) {
+		rc = -errno;
+		free(tmp);
+		return rc;
+	}
+	for (size_t done = 0; !rc && done < size;) {
+		ssize_t n = write(fd, (const char *)buf + done, size - done);
+
+		if (n < 0 && errno != EINTR)
+			rc = -errno;
+		else if (n > 0)
+			done += (size_t)n;
+	}
+	if (!rc && fchmod(fd, 0666 & ~mask))
+		rc = -errno;
+	if (close(fd) && !rc)
+		rc = -errno;
+	if (!rc && rename(tmp, path))
+		rc = -errno;
+	if (rc)
+		unlink(tmp);
+	free(tmp);
+	return rc;
+}
+
+static int compile(struct args *a)
+{
+	void *hlo = NULL, *neff = NULL;
+	size_t size = 0, neff_size;
+	struct ncc_error err;
+	int rc = read_file(a->input, &hlo, &size);
+
+	if (rc) {
+		fprintf(stderr, "neuronx-cc: %s: %s\n", a->input, strerror(-rc));
+		free(hlo);
+		return 1;
+	}
+	if (getrandom(a->opt.uuid, sizeof(a->opt.uuid), 0) != sizeof(a->opt.uuid))
+		memset(a->opt.uuid, 0, sizeof(a->opt.uuid));
+	a->opt.uuid[6] = (uint8_t)((a->opt.uuid[6] & 0x0f) | 0x40);
+	a->opt.uuid[8] = (uint8_t)((a->opt.uuid[8] & 0x3f) | 0x80);
+	a->opt.log = a->verbose ? log_line : NULL;
+	rc = ncc_compile(hlo, size, &a->opt, &neff, &neff_size, &err);
+	free(hlo);
+	if (rc) {
+		fprintf(stderr, "neuronx-cc: %s: %s\n", a->input, err.text);
+		return 1;
+	}
+	rc = write_file(a->output, neff, neff_size);
+	free(neff);
+	if (rc)
+		fprintf(stderr, "neuronx-cc: %s: %s\n", a->output, strerror(-rc));
+	return rc ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct args a = { .output = "file.neff", .opt = { .auto_cast = NCC_CAST_MATMULT } };
+	const char *command = argc > 1 ? argv[1] : "";
+	int rc;
+
+	if (*command && strcmp(command, "compile") && strcmp(command, "list-operators") && command[0] != '-')
+		return usage("unknown command", command);
+	if (*command && command[0] != '-') {
+		argv[1] = argv[0];
+		argc--;
+		argv++;
+	} else {
+		command = "";
+	}
+	rc = parse(&a, argc, argv);
+	if (rc)
+		return rc < 0 ? 0 : rc;
+	if (!*command)
+		return usage("a command is missing", NULL);
+	if (!strcmp(command, "list-operators"))
+		return fputs(operators, stdout) < 0;
+	if (!a.framework)
+		return usage("--framework XLA is missing", NULL);
+	if (!a.input)
+		return usage("an input file is missing", NULL);
+	return compile(&a);
+}

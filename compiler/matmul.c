@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sums of matrix products on PE. The result is cut into boxes of at most one PSUM bank; several
+ * boxes are in flight so that each stationary operand is loaded once for all of them. Finished
+ * boxes are copied out, with the cast to the result's type. Part of the code generator.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "gen.h"
+#include "neuron/isa/check.h"
+
+#define MM_BOXES 4 /* in flight: half of the banks, so that the next ones need not wait */
+
+struct box {
+	int64_t lo[NCC_MAX_DIMS], size[NCC_MAX_DIMS];
+	struct ncc_view psum; /* dimensions as dst's box */
+	struct ncc_buf buf;
+};
+
+/* Elements of a box along each dimension of dst: inner ones whole while they fit a bank */
+static void box_size(const struct ncc_view *dst, const struct mm_term *term, int64_t *size)
+{
+	int64_t room = NEURON_ISA_MAX_MOVING;
+	unsigned int used = 0;
+
+	for (unsigned int d = 1; d < dst->ndim; d++)
+		size[d] = 1;
+	size[0] = dst->dim[0];
+	for (unsigned int d = dst->ndim; d-- > 1 && used < NEURON_AP_DIMS;) {
+		int64_t step = term->mv.stride[d];
+
+		if (dst->dim[d] == 1)
+			continue;
+		if (step > INT16_MAX || step < INT16_MIN)
+			continue;
+		size[d] = dst->dim[d] < room ? dst->dim[d] : room;
+		room /= size[d];
+		used++;
+		if (size[d] < dst->dim[d])
+			break;
+	}
+}
+
+static void psum_view(struct ncc_gen *g, struct box *b, const struct ncc_view *dst, uint8_t dtype)
+{
+	struct ncc_shape s = { .dtype = dtype, .ndim = dst->ndim };
+
+	memcpy(s.dim, b->size, sizeof(s.dim));
+	b->buf = (struct ncc_buf){ .space = NCC_PSUM, .bytes = NEURON_PSUM_BANK_SIZE, .refs = 1,
+				   .base = (uint64_t)gen_psum_bank(g) * NEURON_PSUM_BANK_SIZE };
+	view_row_major(&b->psum, &b->buf, &s);
+	b->psum.pdim = 0;
+}
+
+/* The one access pattern of a view that a box was made to fit */
+static int one_ap(struct ncc_gen *g, const struct ncc_view *v, struct neuron_ap *ap,
+		  unsigned int *partitions)
+{
+	const struct ncc_view *views[1] = { v };
+	struct walk w;
+
+	walk_begin(&w, views, 1, 0, NEURON_ISA_MAX_MOVING);
+	walk_next(&w);
+	*ap = w.ap[0];
+	*partitions = w.partitions;
+	return w.done ? 0 : ncc_fail_op(g->err, -EINVAL, g->op, "internal: operand of a matmul is in pieces");
+}
+
+static int multiply(struct ncc_gen *g, const struct box *b, const struct ncc_view *mv, bool accumulate)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_MATMUL, .accumulate = accumulate };
+	struct ncc_view piece = *mv;
+	unsigned int n;
+	int rc;
+
+	for (unsigned int d = 1; d < mv->ndim; d++)
+		piece = view_slice(&piece, d, b->lo[d], b->size[d], 1);
+	rc = one_ap(g, &piece, &insn.src0, &n);
+	insn.partitions = (uint8_t)n;
+	rc = rc ? rc : one_ap(g, &b->psum, &insn.dst, &n);
+	return rc ? rc : gen_insn(g, NEURON_ENG_PE, &insn);
+}
+
+static int load(struct ncc_gen *g, const struct ncc_view *st)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_LDWEIGHTS };
+	unsigned int n;
+	int rc = one_ap(g, st, &insn.src0, &n);
+
+	insn.partitions = (uint8_t)n;
+	return rc ? rc : gen_insn(g, NEURON_ENG_PE, &insn);
+}
+
+static int run_boxes(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_term *term,
+		     unsigned int nterms, struct box *box, unsigned int nboxes)
+{
+	unsigned int mark = g->ntemps;
+	int rc = 0;
+
+	for (unsigned int t = 0; !rc && t < nterms; t++) {
+		rc = load(g, &term[t].st);
+		for (unsigned int i = 0; !rc && i < nboxes; i++)
+			rc = multiply(g, &box[i], &term[t].mv, t > 0);
+	}
+	for (unsigned int i = 0; !rc && i < nboxes; i++) {
+		struct ncc_view to = view_box(dst, box[i].lo, box[i].size);
+
+		rc = gen_copy(g, &to, &box[i].psum);
+		gen_release_temps(g, mark);
+	}
+	return rc;
+}
+
+int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_term *term,
+	       unsigned int nterms)
+{
+	uint8_t dtype = term->st.dtype == NEURON_DT_INT8 ? NEURON_DT_INT32 : NEURON_DT_FP32;
+	int64_t size[NCC_MAX_DIMS], at[NCC_MAX_DIMS] = { 0 };
+	struct box box[MM_BOXES];
+	unsigned int n = 0;
+	bool more = true;
+	int rc = 0;
+
+	box_size(dst, term, size);
+	while (!rc && more) {
+		struct box *b = &box[n];
+
+		for (unsigned int d = 0; d < dst->ndim; d++) {
+			int64_t left = dst->dim[d] - at[d];
+
+			b->lo[d] = at[d];
+			b->size[d] = left < size[d] ? left : size[d];
+		}
+		psum_view(g, b, dst, dtype);
+		n++;
+		more = false;
+		for (unsigned int d = dst->ndim; d-- > 1 && !more;) {
+			at[d] += size[d];
+			more = at[d] < dst->dim[d];
+			if (!more)
+				at[d] = 0;
+		}
+		if (n == MM_BOXES || !more) {
+			rc = run_boxes(g, dst, term, nterms, box, n);
+			n = 0;
+		}
+	}
+	return rc;
+}

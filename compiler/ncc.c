@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/* The compiler from end to end: read, passes, generate, schedule, check, write. */
+#include "ncc.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen.h"
+
+static void say(const struct ncc_options *opt, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(const struct ncc_options *opt, const char *fmt, ...)
+{
+	char line[256];
+	va_list ap;
+
+	if (!opt->log)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	opt->log(opt->opaque, line);
+}
+
+/* FNV-1a: names the source in info.json, protects nothing */
+static uint64_t hash_of(const void *buf, size_t size)
+{
+	const uint8_t *p = buf;
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < size; i++)
+		h = (h ^ p[i]) * 0x100000001b3ull;
+	return h;
+}
+
+static int write_neff(const struct ncc_output *o, void **out, size_t *out_size, struct ncc_error *err)
+{
+	struct neff_model *model;
+	struct neff_error ne;
+	int rc = ncc_out_model(o, &model, err);
+
+	if (rc)
+		return rc;
+	rc = ncc_check_model(model, err);
+	if (!rc) {
+		rc = neff_write(model, out, out_size, &ne);
+		if (rc)
+			ncc_fail(err, rc, "cannot write the NEFF: %.200s", ne.text);
+	}
+	ncc_out_free(model);
+	return rc;
+}
+
+static int back_end(struct ncc_module *m, const struct ncc_options *opt, uint64_t source_hash, void **out,
+		    size_t *out_size, struct ncc_error *err)
+{
+	struct ncc_gen g = { .m = m, .opt = opt, .err = err };
+	struct ncc_stream stream[NEURON_ENG_COUNT] = { 0 };
+	struct ncc_output o = { .prog = &g.prog, .stream = stream, .module = m, .uuid = opt->uuid,
+				.source_hash = source_hash };
+	int rc;
+
+	ncc_prog_init(&g.prog);
+	rc = ncc_generate(&g);
+	if (!rc) {
+		say(opt, "generated %u instructions and DMAs, %u descriptor patterns, SBUF %llu of %d bytes a partition",
+		    g.prog.nnodes, g.prog.ndesc, (unsigned long long)g.sbuf_peak, NEURON_V1_SBUF_PART_SIZE);
+		rc = ncc_schedule(&g.prog, stream, err);
+	}
+	if (!rc) {
+		say(opt, "scheduled: pe %u, act %u, pool %u, sp %u instructions", stream[0].n, stream[1].n,
+		    stream[2].n, stream[3].n);
+		rc = write_neff(&o, out, out_size, err);
+	}
+	if (!rc)
+		say(opt, "wrote %zu bytes", *out_size);
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+		free(stream[e].insn);
+	ncc_prog_free(&g.prog);
+	return rc;
+}
+
+int ncc_compile(const void *hlo, size_t size, const struct ncc_options *opt, void **out,
+		size_t *out_size, struct ncc_error *err)
+{
+	struct ncc_module *m;
+	int rc;
+
+	err->text[0] = 0;
+	rc = ncc_import_hlo(hlo, size, &m, err);
+	if (rc)
+		return rc;
+	say(opt, "read module '%.100s': %u operations, %u parameters, %u results", m->name, m->nops,
+	    m->nparams, m->nouts);
+	rc = ncc_run_passes(m, opt, err);
+	if (!rc) {
+		say(opt, "%u operations after the passes", m->nops);
+		if (opt->print_ir)
+			ncc_print(m, opt->print_ir);
+		rc = back_end(m, opt, hash_of(hlo, size), out, out_size, err);
+	}
+	ncc_module_free(m);
+	return rc;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libncc: the compiler as a library. neuronx-cc, the tests and the fuzzer call it. Libraries never
+ * print: progress goes to the log callback, a failure to one line of text.
+ */
+#ifndef NCC_H
+#define NCC_H
+
+#include "ir.h"
+
+enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
+
+struct ncc_options {
+	enum ncc_cast auto_cast;  /* default: NCC_CAST_MATMULT */
+	uint8_t auto_cast_type;	  /* NEURON_DT_BF16 (0 means it) or NEURON_DT_FP16 */
+	uint8_t uuid[16];	  /* of the file */
+	FILE *print_ir;		  /* the IR after the passes; NULL: no */
+	void (*log)(void *opaque, const char *line); /* progress; may be NULL */
+	void *opaque;
+};
+
+/* HLO module -> tensor IR, verified. 0, -EINVAL, -ENOTSUP, -EFBIG, -ENOMEM */
+int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **m, struct ncc_error *err);
+
+/* The passes over the tensor IR, in order; the module is verified after each */
+int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err);
+
+/* HLO module -> NEFF file in memory; free() *out. The same input gives the same bytes but the uuid */
+int ncc_compile(const void *hlo, size_t size, const struct ncc_options *opt, void **out,
+		size_t *out_size, struct ncc_error *err);
+
+#endif

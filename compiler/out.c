@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/*
+ * From streams and DMAs to the model that libneff writes. The model borrows the program's
+ * variables and descriptors; ncc_out_free frees only what is made here.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neuron/isa/codec.h"
+#include "prog.h"
+#include "version.h"
+
+static const struct {
+	const char *name;
+	enum neff_queue_type type;
+} queues[NCC_QUEUES] = {
+	[NCC_Q_IN] = { "qSpIn", NEFF_QUEUE_IN },
+	[NCC_Q_DATA] = { "qSpData", NEFF_QUEUE_DATA },
+	[NCC_Q_OUT] = { "qSpOut", NEFF_QUEUE_OUT },
+};
+
+static int encode_stream(const struct ncc_stream *st, struct neff_engine *e, struct ncc_error *err)
+{
+	char *p = malloc((size_t)st->n * NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD + 1);
+
+	if (!p)
+		return ncc_fail(err, -ENOMEM, "out of memory");
+	e->instr = p;
+	for (unsigned int i = 0; i < st->n; i++) {
+		int words = neuron_isa_encode(&st->insn[i], p + e->instr_size);
+
+		if (words < 0)
+			return ncc_fail(err, -EINVAL, "internal: instruction %u (opcode %u) has no encoding", i,
+					st->insn[i].opcode);
+		e->instr_size += (size_t)words * NEURON_INSN_WORD;
+	}
+	return 0;
+}
+
+/* Queues nobody uses are left out: theirs is the number of those before */
+static unsigned int queue_index(const bool *used, unsigned int q)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < q; i++)
+		n += used[i];
+	return n;
+}
+
+static int make_queues(const struct ncc_prog *p, struct neff_subgraph *sg, bool *used)
+{
+	for (unsigned int i = 0; i < p->ndma; i++)
+		used[p->dma[i].queue] = true;
+	sg->queues = calloc(NCC_QUEUES, sizeof(*sg->queues));
+	if (!sg->queues)
+		return -ENOMEM;
+	for (unsigned int q = 0; q < NCC_QUEUES; q++) {
+		if (!used[q])
+			continue;
+		sg->queues[sg->nqueues++] = (struct neff_queue){ .name = (char *)queues[q].name,
+								 .type = queues[q].type,
+								 .owner = NEURON_ENG_SP };
+	}
+	return 0;
+}
+
+/* The program's DMAs are in the order of its one line, and so are SP's triggers */
+static int make_dmas(const struct ncc_prog *p, struct neff_engine *sp, const bool *used)
+{
+	sp->dma = calloc(p->ndma + 1, sizeof(*sp->dma));
+	if (!sp->dma)
+		return -ENOMEM;
+	sp->ndma = p->ndma;
+	for (unsigned int i = 0; i < p->ndma; i++) {
+		sp->dma[i] = p->dma[i];
+		sp->dma[i].queue = queue_index(used, p->dma[i].queue);
+	}
+	return 0;
+}
+
+static char *info_json(const struct ncc_output *o)
+{
+	char *s = NULL;
+
+	if (asprintf(&s, "{\"compiler\": \"neuronx-cc\", \"version\": \"%s\", \"source_hash\": \"%016llx\"}\n",
+		     NCC_VERSION, (unsigned long long)o->source_hash) < 0)
+		return NULL;
+	return s;
+}
+
+static void fill_header(const struct ncc_output *o, struct neff_header *h)
+{
+	h->pkg_version = 2;
+	h->header_size = NEFF_HEADER_SIZE;
+	h->version_major = 1;
+	h->version_minor = 0;
+	snprintf(h->build_version, sizeof(h->build_version), "%s+neuron-emulator", NCC_VERSION);
+	h->num_tpb = 1;
+	h->requested_tpb_count = 1;
+	h->tpb_per_node[0] = 1;
+	h->feature_bits = NEFF_FEATURE_EMU;
+	h->lnc_size = 1;
+	memcpy(h->uuid, o->uuid, sizeof(h->uuid));
+	snprintf(h->name, sizeof(h->name), "%.200s", o->module->name);
+}
+
+int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct ncc_error *err)
+{
+	struct neff_model *m = calloc(1, sizeof(*m));
+	struct neff_subgraph *sg = m ? calloc(1, sizeof(*sg)) : NULL;
+	bool used[NCC_QUEUES] = { false };
+	int rc = -ENOMEM;
+
+	if (!sg)
+		goto fail;
+	fill_header(o, &m->header);
+	m->nsubgraphs = 1;
+	m->subgraphs = sg;
+	m->info_json = info_json(o);
+	sg->name = (char *)"sg00";
+	sg->vars = o->prog->var;
+	sg->nvars = o->prog->nvars;
+	if (!m->info_json || make_queues(o->prog, sg, used) ||
+	    make_dmas(o->prog, &sg->engine[NEURON_ENG_SP], used))
+		goto fail;
+	rc = 0;
+	for (unsigned int e = 0; !rc && e < NEURON_ENG_COUNT; e++)
+		rc = encode_stream(&o->stream[e], &sg->engine[e], err);
+	if (!rc) {
+		*model = m;
+		return 0;
+	}
+	ncc_out_free(m);
+	return rc;
+fail:
+	ncc_out_free(m);
+	return ncc_fail(err, rc, "out of memory");
+}
+
+void ncc_out_free(struct neff_model *m)
+{
+	if (!m)
+		return;
+	if (m->subgraphs) {
+		for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+			free(m->subgraphs->engine[e].instr);
+		free(m->subgraphs->engine[NEURON_ENG_SP].dma);
+		free(m->subgraphs->queues);
+	}
+	free(m->subgraphs);
+	free(m->info_json);
+	free(m);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/* The order of the passes, and what they share. Called by ncc.c. */
+#include "pass.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct ncc_op *pass_new(struct ncc_pass *p, enum ncc_kind kind, const struct ncc_op *like,
+			const struct ncc_shape *shape, struct ncc_op *a, struct ncc_op *b)
+{
+	struct ncc_op *op = ncc_op_new(p->m, kind, like->name, b ? 2 : 1);
+
+	if (!op)
+		return NULL;
+	op->where = like->where;
+	op->shape = *shape;
+	op->in[0] = a;
+	if (b)
+		op->in[1] = b;
+	return op;
+}
+
+int pass_no_memory(struct ncc_pass *p)
+{
+	return ncc_fail(p->err, -ENOMEM, "out of memory");
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct ncc_pass *p);
+} passes[] = {
+	{ "simplify", pass_simplify }, { "windows", pass_windows }, { "autocast", pass_autocast },
+	{ "simplify", pass_simplify }, { "contract", pass_contract }, { "simplify", pass_simplify },
+	{ "layout", pass_layout },
+};
+
+int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err)
+{
+	struct ncc_pass p = { m, opt, err };
+	int rc = ncc_verify(m, err);
+
+	for (size_t i = 0; !rc && i < sizeof(passes) / sizeof(passes[0]); i++) {
+		char text[320];
+
+		rc = passes[i].run(&p);
+		if (rc)
+			return rc;
+		ncc_sweep(m);
+		rc = ncc_verify(m, err);
+		if (rc) {
+			snprintf(text, sizeof(text), "%.300s", err->text);
+			return ncc_fail(err, rc, "internal: after the pass '%s': %s", passes[i].name, text);
+		}
+	}
+	return rc;
+}

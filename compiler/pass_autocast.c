@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What PE takes: bf16, fp16 and int8. fp32 operands of products are cast (--auto-cast matmult, the
+ * default, and all), or, with --auto-cast none, split into three bf16 parts each, whose six largest
+ * products are added up: nearly what an fp32 product would give. --auto-cast all also keeps every
+ * other fp32 value in the narrow type.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "pass.h"
+
+static uint8_t cast_type(const struct ncc_pass *p)
+{
+	return p->opt->auto_cast_type ? p->opt->auto_cast_type : NEURON_DT_BF16;
+}
+
+static struct ncc_op *convert(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x, uint8_t dtype)
+{
+	struct ncc_shape s = x->shape;
+
+	if (x->shape.dtype == dtype)
+		return x;
+	s.dtype = dtype;
+	s.pred = false;
+	return pass_new(p, NCC_CONVERT, like, &s, x, NULL);
+}
+
+/* x = part[0] + part[1] + part[2], each exact in bf16 but for the last */
+static int split(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x, struct ncc_op *part[3])
+{
+	for (unsigned int i = 0; i < 3; i++) {
+		struct ncc_op *back;
+
+		part[i] = convert(p, like, x, NEURON_DT_BF16);
+		if (!part[i] || i == 2)
+			break;
+		back = convert(p, like, part[i], NEURON_DT_FP32);
+		x = back ? pass_new(p, NCC_SUB, like, &x->shape, x, back) : NULL;
+		if (!x)
+			return pass_no_memory(p);
+	}
+	return part[2] ? 0 : pass_no_memory(p);
+}
+
+static struct ncc_op *product(struct ncc_pass *p, const struct ncc_op *op, struct ncc_op *a, struct ncc_op *b)
+{
+	struct ncc_op *r = pass_new(p, op->kind, op, &op->shape, a, b);
+
+	if (!r)
+		return NULL;
+	r->dot = op->dot;
+	r->conv = op->conv;
+	memcpy(r->window, op->window, sizeof(r->window));
+	return r;
+}
+
+/* Smallest products first, so that the sum loses least */
+static int split_product(struct ncc_pass *p, struct ncc_op *op)
+{
+	static const uint8_t order[6][2] = { { 0, 2 }, { 1, 1 }, { 2, 0 }, { 0, 1 }, { 1, 0 }, { 0, 0 } };
+	struct ncc_op *a[3] = { NULL }, *b[3] = { NULL }, *sum = NULL, *r;
+	int rc = split(p, op, op->in[0], a);
+
+	rc = rc ? rc : split(p, op, op->in[1], b);
+	for (unsigned int i = 0; !rc && i < 6; i++) {
+		r = product(p, op, a[order[i][0]], b[order[i][1]]);
+		if (r && sum)
+			r = pass_new(p, NCC_ADD, op, &op->shape, sum, r);
+		if (!r)
+			return pass_no_memory(p);
+		sum = r;
+	}
+	if (!rc)
+		op->replaced = sum;
+	return rc;
+}
+
+static bool pe_takes(uint8_t dtype)
+{
+	return dtype == NEURON_DT_BF16 || dtype == NEURON_DT_FP16 || dtype == NEURON_DT_INT8;
+}
+
+static int cast_product(struct ncc_pass *p, struct ncc_op *op)
+{
+	uint8_t a = op->in[0]->shape.dtype, b = op->in[1]->shape.dtype;
+
+	if (op->in[0]->shape.pred || op->in[1]->shape.pred || a == NEURON_DT_INT32 || a == NEURON_DT_INT16 ||
+	    b == NEURON_DT_INT32 || b == NEURON_DT_INT16)
+		return ncc_fail_op(p->err, -ENOTSUP, op,
+				   "products of %s and %s are not supported (f32, bf16, f16, s8 are)",
+				   ncc_dtype_name(&op->in[0]->shape), ncc_dtype_name(&op->in[1]->shape));
+	if ((a == NEURON_DT_INT8) != (b == NEURON_DT_INT8))
+		return ncc_fail_op(p->err, -ENOTSUP, op, "products of an integer and a float are not supported");
+	if (p->opt->auto_cast == NCC_CAST_NONE && a == NEURON_DT_FP32 && b == NEURON_DT_FP32)
+		return split_product(p, op);
+	for (unsigned int i = 0; i < 2; i++) {
+		if (pe_takes(op->in[i]->shape.dtype))
+			continue;
+		op->in[i] = convert(p, op, op->in[i], cast_type(p));
+		if (!op->in[i])
+			return pass_no_memory(p);
+	}
+	return 0;
+}
+
+/* Every fp32 value but inputs and outputs becomes narrow */
+static int cast_everything(struct ncc_pass *p)
+{
+	uint8_t t = cast_type(p);
+
+	for (struct ncc_op *op = p->m->first; op; op = op->next) {
+		for (unsigned int i = 0; i < op->nin; i++) {
+			struct ncc_op *in = op->in[i];
+
+			if (in->shape.dtype == NEURON_DT_FP32) /* a parameter, a constant */
+				op->in[i] = convert(p, op, in, t);
+			if (!op->in[i])
+				return pass_no_memory(p);
+		}
+		if (op->shape.dtype == NEURON_DT_FP32 && op->kind != NCC_PARAM && op->kind != NCC_CONST)
+			op->shape.dtype = t;
+	}
+	return 0;
+}
+
+int pass_autocast(struct ncc_pass *p)
+{
+	struct ncc_shape was;
+
+	if (p->opt->auto_cast == NCC_CAST_ALL) {
+		uint8_t *dtype = ncc_alloc(p->m, p->m->nouts + 1);
+		int rc;
+
+		for (unsigned int i = 0; dtype && i < p->m->nouts; i++)
+			dtype[i] = p->m->outs[i]->shape.dtype;
+		rc = dtype ? cast_everything(p) : pass_no_memory(p);
+		if (rc)
+			return rc;
+		for (unsigned int i = 0; i < p->m->nouts; i++) {
+			was = p->m->outs[i]->shape;
+			if (was.dtype == dtype[i])
+				continue;
+			p->m->outs[i] = convert(p, p->m->outs[i], p->m->outs[i], dtype[i]);
+			if (!p->m->outs[i])
+				return pass_no_memory(p);
+		}
+	}
+	for (struct ncc_op *op = p->m->first; op; op = op->next) {
+		int rc = op->kind == NCC_DOT || op->kind == NCC_CONV ? cast_product(p, op) : 0;
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Layout: which dimension of each value lies along the 128 partitions. Backwards, every operation
+ * tells its operands what it would like; forwards, each value takes what its own operation can
+ * give: a convolution gives output features, a product one of its free dimensions, a window never
+ * its windowed dimension. The code generator moves data where the two disagree.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "neuron/hw/ours.h"
+#include "pass.h"
+
+#define NONE -1
+
+static void wish(int *want, const struct ncc_op *op, int d)
+{
+	if (d >= 0 && want[op->id] == NONE && op->shape.dim[d] > 1)
+		want[op->id] = d;
+}
+
+static int largest(const struct ncc_op *op, uint32_t not_these)
+{
+	int best = NONE;
+
+	for (unsigned int d = 0; d < op->shape.ndim; d++)
+		if (!(not_these >> d & 1) && (best < 0 || op->shape.dim[d] > op->shape.dim[best]))
+			best = (int)d;
+	return best;
+}
+
+/* Result dimension d as a dimension of the operand, or none */
+static int through(const struct ncc_op *op, int d)
+{
+	const struct ncc_shape *a = &op->in[0]->shape, *b = &op->shape;
+	int64_t before = 1, seen = 1;
+
+	if (d < 0)
+		return NONE;
+	switch (op->kind) {
+	case NCC_BROADCAST:
+		for (unsigned int i = 0; i < a->ndim; i++)
+			if (op->map[i] == d)
+				return (int)i;
+		return NONE;
+	case NCC_TRANSPOSE:
+		return op->map[d];
+	case NCC_REDUCE:
+		for (unsigned int i = 0; i < a->ndim; i++)
+			if (!(op->mask >> i & 1) && d-- == 0)
+				return (int)i;
+		return NONE;
+	case NCC_RESHAPE:
+		for (int i = 0; i < d; i++)
+			before *= b->dim[i];
+		for (unsigned int i = 0; i < a->ndim; i++) {
+			if (seen == before && a->dim[i] == b->dim[d])
+				return (int)i;
+			seen *= a->dim[i];
+		}
+		return NONE;
+	default:
+		return d < (int)a->ndim ? d : NONE;
+	}
+}
+
+/* Operand dimension d as a dimension of the result, or none */
+static int forward(const struct ncc_op *op, int d)
+{
+	for (unsigned int i = 0; i < op->shape.ndim; i++)
+		if (d >= 0 && through(op, (int)i) == d)
+			return (int)i;
+	return NONE;
+}
+
+static int largest_of(const struct ncc_op *op, const uint8_t *dims, unsigned int n)
+{
+	int best = NONE;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (best < 0 || op->shape.dim[dims[i]] > op->shape.dim[best])
+			best = dims[i];
+	return best;
+}
+
+static uint32_t windowed(const struct ncc_op *op)
+{
+	uint32_t mask = 0;
+
+	for (unsigned int d = 0; op->kind == NCC_REDUCE_WINDOW && d < op->shape.ndim; d++)
+		if (op->window[d].size > 1 || op->window[d].stride > 1)
+			mask |= 1u << d;
+	for (unsigned int d = 0; op->kind == NCC_PAD && d < op->shape.ndim; d++)
+		if (op->low[d] || op->high[d] || op->interior[d])
+			mask |= 1u << d;
+	return mask;
+}
+
+static void wishes_of(int *want, const struct ncc_op *op)
+{
+	int d = want[op->id];
+
+	switch (op->kind) {
+	case NCC_DOT:
+		wish(want, op->in[0], largest_of(op->in[0], op->dot.lhs_contract, op->dot.ncontract));
+		wish(want, op->in[1], largest_of(op->in[1], op->dot.rhs_contract, op->dot.ncontract));
+		return;
+	case NCC_CONV:
+		wish(want, op->in[0], op->conv.in_feature);
+		wish(want, op->in[1], op->conv.k_in);
+		return;
+	case NCC_REDUCE:
+		if (d < 0 && op->shape.ndim)
+			d = largest(op, 0);
+		wish(want, op->in[0], op->shape.ndim ? through(op, d) : largest(op->in[0], 0));
+		return;
+	case NCC_REDUCE_WINDOW:
+	case NCC_PAD:
+		if (d >= 0 && windowed(op) >> d & 1)
+			d = NONE;
+		wish(want, op->in[0], d);
+		return;
+	default:
+		for (unsigned int i = 0; i < op->nin; i++)
+			wish(want, op->in[i], i && op->kind == NCC_RESHAPE ? NONE : through(op, d));
+	}
+}
+
+/* One of the free dimensions: the wish, or the one of the operand that is better stationary */
+static int give_dot(const struct ncc_op *op, int d)
+{
+	unsigned int nb = op->dot.nbatch;
+	int best = NONE;
+
+	if (d >= (int)nb)
+		return d;
+	for (unsigned int i = nb; i < op->shape.ndim; i++)
+		if (best < 0 || op->shape.dim[i] > op->shape.dim[best])
+			best = (int)i;
+	return best;
+}
+
+static int give(const struct ncc_op *op, int d)
+{
+	uint32_t mask = windowed(op);
+
+	switch (op->kind) {
+	case NCC_CONV:
+		return op->conv.out_feature;
+	case NCC_DOT:
+		return give_dot(op, d);
+	default:
+		break;
+	}
+	for (unsigned int i = 0; d < 0 && i < op->nin; i++) { /* as an operand has it */
+		const struct ncc_op *in = op->in[i];
+
+		if (in->kind != NCC_CONST && in->kind != NCC_PARAM && (!i || !op->kind || in->shape.ndim == op->shape.ndim))
+			d = forward(op, in->pdim);
+	}
+	if (d >= 0 && !(mask >> d & 1) && op->shape.dim[d] > 1)
+		return d;
+	for (unsigned int i = 0; i < op->shape.ndim; i++) /* the first that fills partitions */
+		if (!(mask >> i & 1) && op->shape.dim[i] >= NEURON_PARTITIONS / 4)
+			return (int)i;
+	d = largest(op, mask);
+	return d;
+}
+
+int pass_layout(struct ncc_pass *p)
+{
+	int *want = malloc((p->m->nops + 1) * sizeof(*want));
+	struct ncc_op **line = malloc((p->m->nops + 1) * sizeof(struct ncc_op *));
+	unsigned int n = 0;
+
+	if (!want || !line) {
+		free(want);
+		free(line);
+		return pass_no_memory(p);
+	}
+	for (struct ncc_op *op = p->m->first; op; op = op->next) {
+		want[n] = NONE;
+		line[n++] = op;
+	}
+	for (unsigned int i = n; i-- > 0;)
+		wishes_of(want, line[i]);
+	for (unsigned int i = 0; i < n; i++)
+		line[i]->pdim = line[i]->shape.ndim ? give(line[i], want[i]) : NONE;
+	free(want);
+	free(line);
+	return 0;
+}

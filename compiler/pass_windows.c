@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Windows made plain: padding and base dilation become pad operations, a reversed kernel a reverse
+ * operation, and a reduction over a window of several dimensions one for each dimension, so that
+ * the code generator sees only sizes, strides and window dilations.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "pass.h"
+
+/* pad(x) for the windows of the given dimensions; x itself when there is nothing to pad */
+static struct ncc_op *pad_for(struct ncc_pass *p, struct ncc_op *like, struct ncc_op *x,
+			      struct ncc_op *value, struct ncc_window *w, const uint8_t *dim,
+			      unsigned int n)
+{
+	struct ncc_op *pad;
+	bool any = false;
+
+	for (unsigned int i = 0; i < n; i++)
+		any = any || w[i].low || w[i].high || w[i].base_dilation != 1;
+	if (!any)
+		return x;
+	pad = pass_new(p, NCC_PAD, like, &x->shape, x, value);
+	if (!pad)
+		return NULL;
+	for (unsigned int i = 0; i < n; i++) {
+		unsigned int d = dim ? dim[i] : i;
+
+		pad->low[d] = w[i].low;
+		pad->high[d] = w[i].high;
+		pad->interior[d] = w[i].base_dilation - 1;
+		pad->shape.dim[d] += (pad->shape.dim[d] - 1) * pad->interior[d] + w[i].low + w[i].high;
+		w[i].low = w[i].high = 0;
+		w[i].base_dilation = 1;
+	}
+	return ncc_verify_op(pad, p->err) ? NULL : pad;
+}
+
+static int plain_conv(struct ncc_pass *p, struct ncc_op *op)
+{
+	struct ncc_op *zero = ncc_const_scalar(p->m, op->in[0]->shape.dtype, 0), *rev, *pad;
+	uint32_t mask = 0;
+
+	for (unsigned int i = 0; i < op->conv.nspatial; i++) {
+		if (op->window[i].reversal)
+			mask |= 1u << op->conv.k_spatial[i];
+		op->window[i].reversal = false;
+	}
+	if (mask) {
+		rev = pass_new(p, NCC_REVERSE, op, &op->in[1]->shape, op->in[1], NULL);
+		if (!rev)
+			return pass_no_memory(p);
+		rev->mask = mask;
+		op->in[1] = rev;
+	}
+	p->err->text[0] = 0;
+	pad = zero ? pad_for(p, op, op->in[0], zero, op->window, op->conv.in_spatial, op->conv.nspatial) : NULL;
+	if (!pad)
+		return p->err->text[0] ? -EFBIG : pass_no_memory(p);
+	op->in[0] = pad;
+	return 0;
+}
+
+static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
+{
+	const struct ncc_window one = { 1, 1, 0, 0, 1, 1, false };
+	struct ncc_op *x;
+	unsigned int last = 0, left = 0;
+
+	p->err->text[0] = 0;
+	x = pad_for(p, op, op->in[0], op->in[1], op->window, NULL, op->shape.ndim);
+	if (!x)
+		return p->err->text[0] ? -EFBIG : pass_no_memory(p);
+	for (unsigned int d = 0; d < op->shape.ndim; d++) {
+		if (op->window[d].size > 1 || op->window[d].stride > 1) {
+			last = d;
+			left++;
+		}
+	}
+	/* all but the last get an operation of their own; min, max, and, or take init twice unharmed */
+	for (unsigned int d = 0; d < last; d++) {
+		struct ncc_op *r;
+		double v;
+
+		if (op->window[d].size == 1 && op->window[d].stride == 1)
+			continue;
+		if ((op->func == NCC_ADD || op->func == NCC_MUL) &&
+		    (!ncc_scalar_value(op->in[1], &v) || v != (op->func == NCC_MUL)))
+			return ncc_fail_op(p->err, -ENOTSUP, op,
+					   "an initial value that changes the result is not supported");
+		r = pass_new(p, NCC_REDUCE_WINDOW, op, &x->shape, x, op->in[1]);
+		if (!r)
+			return pass_no_memory(p);
+		r->func = op->func;
+		r->shape.dim[d] = op->shape.dim[d];
+		for (unsigned int k = 0; k < op->shape.ndim; k++)
+			r->window[k] = one;
+		r->window[d] = op->window[d];
+		op->window[d] = one;
+		x = r;
+	}
+	op->in[0] = x;
+	return 0;
+}
+
+int pass_windows(struct ncc_pass *p)
+{
+	for (struct ncc_op *op = p->m->first; op; op = op->next) {
+		int rc = 0;
+
+		if (op->kind == NCC_CONV)
+			rc = plain_conv(p, op);
+		else if (op->kind == NCC_REDUCE_WINDOW)
+			rc = plain_reduce_window(p, op);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/* The container of a machine program: growing arrays, and the check of every instruction. */
+#include "prog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neuron/isa/check.h"
+
+void ncc_prog_init(struct ncc_prog *p)
+{
+	memset(p, 0, sizeof(*p));
+}
+
+void ncc_prog_free(struct ncc_prog *p)
+{
+	for (unsigned int i = 0; i < p->ndma; i++)
+		free(p->dma[i].desc);
+	for (unsigned int i = 0; i < p->nvars; i++) {
+		free(p->var[i].name);
+		free(p->var[i].file_name);
+		free(p->var[i].data);
+	}
+	free(p->node);
+	free(p->dma);
+	free(p->var);
+}
+
+/* Room for one more element; false: out of memory */
+static bool grow(void *array, unsigned int n, unsigned int *cap, size_t size)
+{
+	void **a = array, *q;
+	unsigned int c;
+
+	if (n < *cap)
+		return true;
+	c = *cap ? *cap * 2 : 64;
+	q = realloc(*a, c * size);
+	if (!q)
+		return false;
+	*a = q;
+	*cap = c;
+	return true;
+}
+
+static struct ncc_node *node_new(struct ncc_prog *p, struct ncc_error *err, int *rc)
+{
+	struct ncc_node *n;
+
+	*rc = 0;
+	if (p->nnodes >= NCC_MAX_NODES) {
+		*rc = ncc_fail(err, -EFBIG, "too large: the program exceeds %d instructions", NCC_MAX_NODES);
+		return NULL;
+	}
+	if (!grow(&p->node, p->nnodes, &p->cap, sizeof(*p->node))) {
+		*rc = ncc_fail(err, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	n = &p->node[p->nnodes++];
+	memset(n, 0, sizeof(*n));
+	n->dma = -1;
+	return n;
+}
+
+int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_insn *insn,
+		  struct ncc_error *err)
+{
+	struct neuron_isa_fault fault;
+	struct ncc_node *n;
+	int rc;
+
+	if (neuron_isa_check(insn, engine, NEURON_V1_SBUF_PART_SIZE, &fault))
+		return ncc_fail(err, -EINVAL, "internal: %s refused by the instruction set: %s (operand %u)",
+				neuron_isa_ops[insn->opcode].name, fault.reason, fault.operand);
+	n = node_new(p, err, &rc);
+	if (!n)
+		return rc;
+	if (insn->opcode == NEURON_OP_LDWEIGHTS)
+		p->fs = (unsigned int)insn->src0.num[0] * insn->src0.num[1] * insn->src0.num[2] *
+			insn->src0.num[3];
+	n->proc = (uint8_t)engine;
+	n->insn = *insn;
+	n->nacc = (uint8_t)ncc_insn_access(insn, p->fs, n->acc);
+	return 0;
+}
+
+/* The smallest box around both */
+static void access_union(struct ncc_access *a, const struct ncc_access *b)
+{
+	a->lo = a->lo < b->lo ? a->lo : b->lo;
+	a->hi = a->hi > b->hi ? a->hi : b->hi;
+	a->p0 = a->p0 < b->p0 ? a->p0 : b->p0;
+	a->p1 = a->p1 > b->p1 ? a->p1 : b->p1;
+}
+
+int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *desc, unsigned int ndesc,
+		 struct ncc_error *err)
+{
+	struct ncc_node *n;
+	int rc = 0;
+
+	if (ndesc > NCC_MAX_DESCS - p->ndesc) {
+		free(desc);
+		return ncc_fail(err, -EFBIG, "too large: more than %d DMA descriptors", NCC_MAX_DESCS);
+	}
+	if (!grow(&p->dma, p->ndma, &p->dma_cap, sizeof(*p->dma))) {
+		free(desc);
+		return ncc_fail(err, -ENOMEM, "out of memory");
+	}
+	p->dma[p->ndma] = (struct neff_dma){ .id = p->ndma, .queue = queue, .semaphore = -1,
+					     .ndesc = ndesc, .desc = desc };
+	p->ndma++;
+	p->ndesc += ndesc;
+	n = node_new(p, err, &rc);
+	if (!n)
+		return rc;
+	n->proc = (uint8_t)NCC_PROC_QUEUE(queue);
+	n->dma = (int32_t)(p->ndma - 1);
+	for (unsigned int i = 0; i < ndesc; i++) {
+		struct ncc_access from, to;
+
+		ncc_pattern_access(&desc[i].from, desc[i].from.var == 0, false, &from);
+		ncc_pattern_access(&desc[i].to, desc[i].to.var == 0, true, &to);
+		if (i) {
+			access_union(&n->acc[0], &from);
+			access_union(&n->acc[1], &to);
+		} else {
+			n->acc[0] = from;
+			n->acc[1] = to;
+		}
+	}
+	n->nacc = 2;
+	return 0;
+}
+
+int ncc_prog_var(struct ncc_prog *p, enum neff_var_type type, const char *name, uint64_t size)
+{
+	struct neff_var *v;
+
+	if (!grow(&p->var, p->nvars, &p->var_cap, sizeof(*p->var)))
+		return -ENOMEM;
+	v = &p->var[p->nvars];
+	memset(v, 0, sizeof(*v));
+	v->name = strdup(name);
+	if (!v->name)
+		return -ENOMEM;
+	v->type = type;
+	v->var_id = p->nvars;
+	v->size = size;
+	v->alignment = type == NEFF_VAR_STATE_BUFFER ? 0 : 64;
+	return (int)p->nvars++;
+}

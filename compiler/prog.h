@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The machine program: instructions and DMAs in one order that respects every dependence, with the
+ * memory each one touches. gen*.c appends to it, sched.c turns it into engine streams with
+ * semaphores, out.c writes the streams and DMAs into a NEFF, check.c proves the result.
+ */
+#ifndef NCC_PROG_H
+#define NCC_PROG_H
+
+#include "ir.h"
+#include "neff.h"
+#include "neuron/hw/ours.h"
+
+/* Who executes: the four engines, then the DMA queues */
+enum ncc_queue { NCC_Q_IN, NCC_Q_DATA, NCC_Q_OUT, NCC_QUEUES };
+#define NCC_PROC_QUEUE(q) (NEURON_ENG_COUNT + (q))
+#define NCC_PROCS (NEURON_ENG_COUNT + NCC_QUEUES)
+
+#define NCC_MAX_NODES (1 << 22)
+#define NCC_MAX_DESCS (1 << 24)
+
+/* A box of memory: bytes [lo, hi) of partitions [p0, p1); in DRAM of variable var, p is unused */
+enum ncc_space { NCC_SBUF, NCC_PSUM, NCC_DRAM };
+struct ncc_access {
+	uint8_t space;
+	bool write;
+	uint32_t var;
+	uint16_t p0, p1;
+	uint64_t lo, hi;
+};
+#define NCC_MAX_ACCESS 6
+
+struct ncc_node {
+	uint8_t proc; /* an engine, or NCC_PROC_QUEUE() */
+	uint8_t nacc;
+	bool signals; /* adds 1 to its proc's semaphore when complete */
+	int32_t dma;  /* index in dmas; -1: an engine's instruction */
+	uint32_t count; /* sched.c: its proc's semaphore once this node is complete */
+	struct neuron_insn insn;
+	struct ncc_access acc[NCC_MAX_ACCESS];
+};
+
+struct ncc_prog {
+	struct ncc_node *node;
+	unsigned int nnodes, cap;
+	struct neff_dma *dma; /* ids are indices; semaphore and queue set by sched.c and out.c */
+	unsigned int ndma, dma_cap;
+	struct neff_var *var; /* 0: the state buffer */
+	unsigned int nvars, var_cap;
+	unsigned int ndesc;
+	unsigned int fs; /* columns of the weights loaded last */
+};
+
+void ncc_prog_init(struct ncc_prog *p);
+void ncc_prog_free(struct ncc_prog *p);
+/* 0, -ENOMEM, -EFBIG, or -EINVAL when the instruction is one its engine would refuse */
+int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_insn *insn,
+		  struct ncc_error *err);
+/* desc is taken over (free()d with the program) also on failure */
+int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *desc, unsigned int ndesc,
+		 struct ncc_error *err);
+/* a new variable; name is copied. Returns its index or -ENOMEM */
+int ncc_prog_var(struct ncc_prog *p, enum neff_var_type type, const char *name, uint64_t size);
+
+/* access.c: what an instruction or a DMA touches */
+int ncc_insn_access(const struct neuron_insn *insn, unsigned int fs, struct ncc_access *acc);
+void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool write,
+			struct ncc_access *acc);
+static inline bool ncc_access_overlap(const struct ncc_access *a, const struct ncc_access *b)
+{
+	return a->space == b->space && a->lo < b->hi && b->lo < a->hi &&
+	       (a->space == NCC_DRAM ? a->var == b->var : a->p0 < b->p1 && b->p0 < a->p1);
+}
+static inline bool ncc_access_covers(const struct ncc_access *a, const struct ncc_access *b)
+{
+	return a->space == b->space && a->lo <= b->lo && b->hi <= a->hi &&
+	       (a->space == NCC_DRAM ? a->var == b->var : a->p0 <= b->p0 && b->p1 <= a->p1);
+}
+
+/* sched.c: the streams, with waits and updates; every semaphore is 0 at the end and SP is last */
+struct ncc_stream {
+	struct neuron_insn *insn;
+	unsigned int n, cap;
+};
+int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENG_COUNT], struct ncc_error *err);
+
+/* out.c: everything into a NEFF; free() *buf */
+struct ncc_output {
+	const struct ncc_prog *prog;
+	const struct ncc_stream *stream;
+	const struct ncc_module *module;
+	const uint8_t *uuid;
+	uint64_t source_hash;
+};
+int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct ncc_error *err);
+void ncc_out_free(struct neff_model *model);
+
+/* check.c: the emitted model ends, leaves semaphores 0, and orders every two accesses that clash */
+int ncc_check_model(const struct neff_model *model, struct ncc_error *err);
+
+#endif

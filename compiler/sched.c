@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Scheduling: the machine program's one order becomes a stream for each engine, with a wait
+ * wherever an access clashes with one of another engine or queue.
+ *
+ * Each producer (PE, ACT, POOL, each DMA queue) has one semaphore that only counts up while the
+ * program runs: instructions of an engine complete in order, and so do the DMAs of a queue, so
+ * "at least n" means that its first n signals are past. A clock for each engine remembers what it
+ * has waited for, directly or through whom it waited for, and a wait that adds nothing is left out.
+ * Every wait names an earlier node of the one order, so the streams cannot deadlock. SP triggers
+ * all DMAs and, last, waits for everybody and clears the semaphores.
+ */
+#include "prog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct clock {
+	uint32_t seen[NCC_PROCS]; /* node index + 1 known to be complete */
+};
+
+/* An access that later ones may clash with */
+struct record {
+	struct ncc_access a;
+	uint32_t node;
+};
+
+struct sched {
+	struct ncc_prog *p;
+	struct record *rec;
+	unsigned int nrec, rec_cap;
+	struct clock *at;		     /* what is known once a node is complete */
+	struct clock now[NEURON_ENG_COUNT]; /* what an engine knows */
+	struct wait {
+		uint32_t node; /* who waits */
+		uint32_t on;
+	} *wait;
+	unsigned int nwait, wait_cap;
+	struct ncc_error *err;
+};
+
+static unsigned int issuer(const struct ncc_node *n)
+{
+	return n->proc < NEURON_ENG_COUNT ? n->proc : NEURON_ENG_SP;
+}
+
+/* Semaphore of a producer: 0 to 2 the engines, then the queues */
+static unsigned int semaphore_of(unsigned int proc)
+{
+	return proc < NEURON_ENG_SP ? proc : proc - 1;
+}
+#define SEMAPHORES (NCC_PROCS - 1)
+
+/* need[proc]: the latest node of each producer that must be complete before this one, plus 1 */
+static void find_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS])
+{
+	const struct ncc_node *n = &s->p->node[index];
+
+	memset(need, 0, NCC_PROCS * sizeof(*need));
+	for (unsigned int r = 0; r < s->nrec; r++) {
+		const struct record *rec = &s->rec[r];
+		unsigned int proc = s->p->node[rec->node].proc;
+
+		if (rec->node + 1 <= need[proc])
+			continue;
+		for (unsigned int i = 0; i < n->nacc; i++) {
+			if ((n->acc[i].write || rec->a.write) && ncc_access_overlap(&n->acc[i], &rec->a)) {
+				need[proc] = rec->node + 1;
+				break;
+			}
+		}
+	}
+	if (n->proc < NEURON_ENG_COUNT) /* an engine's own instructions are in order */
+		need[n->proc] = 0;
+}
+
+static int add_wait(struct sched *s, uint32_t node, uint32_t on)
+{
+	if (s->nwait == s->wait_cap) {
+		unsigned int cap = s->wait_cap ? s->wait_cap * 2 : 256;
+		struct wait *w = realloc(s->wait, cap * sizeof(*w));
+
+		if (!w)
+			return ncc_fail(s->err, -ENOMEM, "out of memory");
+		s->wait = w;
+		s->wait_cap = cap;
+	}
+	s->wait[s->nwait++] = (struct wait){ node, on };
+	s->p->node[on].signals = true;
+	return 0;
+}
+
+static void merge(struct clock *to, const struct clock *from)
+{
+	for (unsigned int i = 0; i < NCC_PROCS; i++)
+		if (from->seen[i] > to->seen[i])
+			to->seen[i] = from->seen[i];
+}
+
+/* The latest first: what it knows may make the others needless */
+static int wait_for_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS])
+{
+	struct clock *now = &s->now[issuer(&s->p->node[index])];
+
+	for (;;) {
+		unsigned int best = NCC_PROCS;
+		int rc;
+
+		for (unsigned int i = 0; i < NCC_PROCS; i++)
+			if (need[i] > now->seen[i] && (best == NCC_PROCS || need[i] > need[best]))
+				best = i;
+		if (best == NCC_PROCS)
+			return 0;
+		rc = add_wait(s, index, need[best] - 1);
+		if (rc)
+			return rc;
+		merge(now, &s->at[need[best] - 1]);
+	}
+}
+
+/* Records that a new write covers, or a new read of the same producer, tell nothing more */
+static void drop_covered(struct sched *s, const struct ncc_node *n)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int r = 0; r < s->nrec; r++) {
+		const struct record *rec = &s->rec[r];
+		bool gone = false;
+
+		for (unsigned int i = 0; i < n->nacc && !gone; i++)
+			gone = ncc_access_covers(&n->acc[i], &rec->a) &&
+			       (n->acc[i].write || (!rec->a.write && s->p->node[rec->node].proc == n->proc));
+		if (!gone)
+			s->rec[kept++] = *rec;
+	}
+	s->nrec = kept;
+}
+
+static int record(struct sched *s, uint32_t index)
+{
+	const struct ncc_node *n = &s->p->node[index];
+
+	if (s->nrec + n->nacc > s->rec_cap) {
+		unsigned int cap = s->rec_cap ? s->rec_cap * 2 : 256;
+		struct record *r = realloc(s->rec, cap * sizeof(*r));
+
+		if (!r)
+			return ncc_fail(s->err, -ENOMEM, "out of memory");
+		s->rec = r;
+		s->rec_cap = cap;
+	}
+	for (unsigned int i = 0; i < n->nacc; i++)
+		s->rec[s->nrec++] = (struct record){ n->acc[i], index };
+	return 0;
+}
+
+static int find_waits(struct sched *s)
+{
+	for (uint32_t i = 0; i < s->p->nnodes; i++) {
+		const struct ncc_node *n = &s->p->node[i];
+		uint32_t need[NCC_PROCS];
+		int rc;
+
+		find_needs(s, i, need);
+		rc = wait_for_needs(s, i, need);
+		if (rc)
+			return rc;
+		s->at[i] = s->now[issuer(n)];
+		s->at[i].seen[n->proc] = i + 1;
+		if (n->proc < NEURON_ENG_COUNT)
+			s->now[n->proc].seen[n->proc] = i + 1;
+		drop_covered(s, n);
+		rc = record(s, i);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int push(struct ncc_stream *st, const struct neuron_insn *insn, struct ncc_error *err)
+{
+	if (st->n == st->cap) {
+		unsigned int cap = st->cap ? st->cap * 2 : 256;
+		struct neuron_insn *p = realloc(st->insn, cap * sizeof(*p));
+
+		if (!p)
+			return ncc_fail(err, -ENOMEM, "out of memory");
+		st->insn = p;
+		st->cap = cap;
+	}
+	st->insn[st->n++] = *insn;
+	return 0;
+}
+
+/* Number the signals, and make every engine's last instruction one, so that SP can wait for it */
+static void count_signals(struct ncc_prog *p, uint32_t count[NCC_PROCS])
+{
+	bool last[NCC_PROCS] = { false };
+
+	for (uint32_t i = p->nnodes; i-- > 0;) {
+		struct ncc_node *n = &p->node[i];
+
+		if (!last[n->proc] || n->dma >= 0)
+			n->signals = true;
+		last[n->proc] = true;
+	}
+	memset(count, 0, NCC_PROCS * sizeof(*count));
+	for (uint32_t i = 0; i < p->nnodes; i++) {
+		struct ncc_node *n = &p->node[i];
+
+		count[n->proc] += n->signals;
+		n->count = count[n->proc];
+		if (n->dma >= 0)
+			p->dma[n->dma].semaphore = (int)semaphore_of(n->proc);
+	}
+}
+
+/* A node and its waits; more than one wait needs a NOP for each of the others */
+static int emit(struct sched *s, uint32_t index, unsigned int first, unsigned int end,
+		struct ncc_stream *st)
+{
+	const struct ncc_node *n = &s->p->node[index];
+	struct neuron_insn insn = n->insn, nop = { .opcode = NEURON_OP_NOP };
+
+	if (n->dma >= 0)
+		insn = (struct neuron_insn){ .opcode = NEURON_OP_PSEUDO_DMA_TRIGGER,
+					     .id = (uint32_t)n->dma };
+	for (unsigned int w = first; w < end; w++) {
+		const struct ncc_node *on = &s->p->node[s->wait[w].on];
+		struct neuron_insn *to = w + 1 == end ? &insn : &nop;
+
+		to->wait = NEURON_WAIT_SEM_GE;
+		to->wait_index = (uint8_t)semaphore_of(on->proc);
+		to->wait_value = on->count;
+		if (to == &nop && push(st, &nop, s->err))
+			return -ENOMEM;
+	}
+	if (n->signals && n->dma < 0) {
+		insn.update = NEURON_UPD_SEM_INC;
+		insn.update_index = (uint8_t)semaphore_of(n->proc);
+	}
+	return push(st, &insn, s->err);
+}
+
+static int finish(struct sched *s, const uint32_t count[NCC_PROCS], struct ncc_stream *sp)
+{
+	struct neuron_insn insn;
+
+	for (unsigned int proc = 0; proc < NCC_PROCS; proc++) {
+		if (!count[proc])
+			continue;
+		insn = (struct neuron_insn){ .opcode = NEURON_OP_NOP, .wait = NEURON_WAIT_SEM_GE,
+					     .wait_index = (uint8_t)semaphore_of(proc),
+					     .wait_value = count[proc] };
+		if (push(sp, &insn, s->err))
+			return -ENOMEM;
+	}
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_SEM_RANGE_CLEAR, .first = 0,
+				     .last = SEMAPHORES - 1 };
+	return push(sp, &insn, s->err);
+}
+
+static int emit_all(struct sched *s, struct ncc_stream *stream)
+{
+	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START,
+					   .isa_version = NEURON_ISA_VERSION };
+	uint32_t count[NCC_PROCS];
+	unsigned int w = 0;
+	int rc = 0;
+
+	count_signals(s->p, count);
+	for (unsigned int e = 0; !rc && e < NEURON_ENG_COUNT; e++)
+		rc = push(&stream[e], &start, s->err);
+	for (uint32_t i = 0; !rc && i < s->p->nnodes; i++) {
+		unsigned int first = w;
+
+		while (w < s->nwait && s->wait[w].node == i)
+			w++;
+		rc = emit(s, i, first, w, &stream[issuer(&s->p->node[i])]);
+	}
+	return rc ? rc : finish(s, count, &stream[NEURON_ENG_SP]);
+}
+
+int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENG_COUNT], struct ncc_error *err)
+{
+	struct sched s = { .p = p, .err = err };
+	int rc;
+
+	s.at = calloc(p->nnodes + 1, sizeof(*s.at));
+	rc = s.at ? find_waits(&s) : ncc_fail(err, -ENOMEM, "out of memory");
+	if (!rc)
+		rc = emit_all(&s, stream);
+	free(s.at);
+	free(s.rec);
+	free(s.wait);
+	return rc;
+}
