@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+# bash completion for the programs of this project. A program's own --help lists its options, so
+# that they are named in one place; only values are known here.
+# shellcheck shell=bash
+
+_neuron_options() {
+    "$@" --help 2>/dev/null | grep -E '^ +-' | sed -E 's/^ +//; s/  .*//' |
+        grep -oE -- '--[a-z][a-z0-9-]*' | sort -u
+}
+
+_neuron() {
+    local program=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    local -a command=("$program")
+
+    case ${program##*/}:$before in
+    neuron-ls:--format) mapfile -t COMPREPLY < <(compgen -W 'classic modern' -- "$word") && return ;;
+    neuron-vm:--accel) mapfile -t COMPREPLY < <(compgen -W 'auto kvm tcg' -- "$word") && return ;;
+    neuron-vm:--instance)
+        mapfile -t COMPREPLY < <(compgen -W "$("$program" list | sed '1d; s/ .*//')" -- "$word")
+        return
+        ;;
+    neuron-vm:"$program")
+        mapfile -t COMPREPLY < <(compgen -W 'list run prepare exec --help' -- "$word")
+        return
+        ;;
+    esac
+    if [[ ${program##*/} == neuron-vm && ${COMP_WORDS[1]} != -* ]]; then
+        command+=("${COMP_WORDS[1]}")
+    fi
+    if [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_neuron_options "${command[@]}")" -- "$word")
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    fi
+}
+
+complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-vm \
+    neuronx-cc

@@ -1,0 +1,71 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+"""Holds `--help` and a manual page together, as TAP: both list the same options.
+
+usage: manual.py PAGE PROGRAM [SUBCOMMAND...]
+
+An option is what a line of --help starts with, and in a page the line after `.TP`. A page also has a
+NAME section that names the program, and groff reads it without a warning.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]*|-[A-Za-z])(?![\w-])")
+
+
+def head(line: str) -> list[str]:
+    """The options before the description, which two blanks set off."""
+    return OPTION.findall(re.split(r"\s{2,}(?!-)", line.strip())[0]) if line.strip().startswith("-") else []
+
+
+def help_options(program: list[str], subcommands: list[str]) -> set[str]:
+    found: set[str] = set()
+    for words in [[]] + [[name] for name in subcommands]:
+        done = subprocess.run(program + words + ["--help"], capture_output=True, text=True, check=False)
+        if done.returncode or done.stderr:
+            raise SystemExit(f"Bail out! {' '.join(program + words)} --help: status {done.returncode}")
+        for line in done.stdout.splitlines():
+            found.update(head(line))
+    return found
+
+
+def page_options(text: str) -> set[str]:
+    found: set[str] = set()
+    lines = text.splitlines()
+    for before, line in zip(lines, lines[1:]):
+        if before.strip() in (".TP", ".TQ"):
+            plain = re.sub(r"\\f.|^\.[BI]R? ?", "", line).replace("\\-", "-")
+            found.update(head(plain))
+    return found
+
+
+def main() -> int:
+    page, program, subcommands = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    text = page.read_text(encoding="utf-8")
+    told, written = help_options([program], subcommands), page_options(text)
+    name = re.search(r"^\.SH NAME\n(.*)$", text, re.MULTILINE)
+    named = bool(name) and name.group(1).replace("\\-", "-").startswith(page.stem)
+    print("1..4")
+    print(f"{'not ok' if told - written else 'ok'} 1 - {page.name} has each option of --help")
+    for option in sorted(told - written):
+        print(f"# not in the page: {option}")
+    print(f"{'not ok' if written - told else 'ok'} 2 - --help has each option of {page.name}")
+    for option in sorted(written - told):
+        print(f"# not in --help: {option}")
+    print(f"{'ok' if named else 'not ok'} 3 - {page.name} names {page.stem}")
+    if not shutil.which("groff"):
+        print("ok 4 # SKIP no groff")
+        return 0
+    done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", str(page)], capture_output=True, text=True)
+    print(f"{'not ok' if done.stderr or done.returncode else 'ok'} 4 - groff reads {page.name} without a warning")
+    for line in done.stderr.splitlines():
+        print(f"# {line}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

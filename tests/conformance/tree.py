@@ -1,0 +1,151 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+"""Checks the tree itself, as TAP: licences, sizes, modes, paths of a developer's machine.
+
+usage: tree.py SOURCE_ROOT
+
+A file states its licence on its first line (its second after `#!`), or REUSE.toml states it; the text
+of every licence named is in LICENSES/.
+"""
+
+import fnmatch
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Callable, Iterator
+
+MAX_LINES = 650  # of code; the aim is 600
+MAX_BYTES = 4 << 20
+CODE = (".c", ".h", ".py", ".sh")
+SPDX = re.compile(r"SPDX-License-Identifier:\s*(\(?[\w.+-]*\w(?: (?:OR|AND|WITH) [\w.+-]*\w)*\)?)")
+MACHINE_PATH = re.compile(r"(?<![\w.])/(home|Users|work|builds)/\w|/tmp/b-\w")
+
+Finding = tuple[Path, str]
+
+
+def files(root: Path) -> list[Path]:
+    listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, check=False)
+    if listed.returncode:
+        return []
+    names = listed.stdout.decode().split("\0")
+    return [Path(n) for n in sorted(names) if n and (root / n).is_file()]
+
+
+class Tree:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.files = files(root)
+        self.text: dict[Path, list[str]] = {}
+        for name in self.files:
+            try:
+                self.text[name] = (root / name).read_text(encoding="utf-8").split("\n")
+            except UnicodeDecodeError:
+                pass
+        reuse = tomllib.loads((root / "REUSE.toml").read_text(encoding="utf-8"))
+        self.annotations = [
+            (path, note["SPDX-License-Identifier"])
+            for note in reuse["annotations"]
+            for path in ([note["path"]] if isinstance(note["path"], str) else note["path"])
+        ]
+
+    def licence(self, name: Path) -> str | None:
+        lines = self.text.get(name, [])
+        head = lines[1:2] if lines and lines[0].startswith("#!") else lines[:1]
+        if lines and lines[0].strip() in ("/*", '"""', "{"):
+            head = lines[1:2]
+        for line in head:
+            if found := SPDX.search(line):
+                return found.group(1).strip()
+        for pattern, licence in reversed(self.annotations):
+            if fnmatch.fnmatchcase(name.as_posix(), pattern.replace("**", "*")):
+                return licence
+        return None
+
+    def code(self) -> Iterator[tuple[Path, list[str]]]:
+        for name, lines in self.text.items():
+            script = lines[0].startswith("#!") and name.parts[0] != "LICENSES"
+            if name.suffix in CODE or script:
+                yield name, lines
+
+
+def unlicensed(tree: Tree) -> Iterator[Finding]:
+    for name in tree.files:
+        if name.parts[0] != "LICENSES" and not tree.licence(name):
+            yield name, "no SPDX line, and none in REUSE.toml"
+
+
+def texts(tree: Tree) -> Iterator[Finding]:
+    have = {p.stem for p in (tree.root / "LICENSES").iterdir()}
+    same = {"GPL-2.0-only": "GPL-2.0", "GPL-2.0-or-later": "GPL-2.0"}
+    for name in tree.files:
+        for word in re.findall(r"[\w.+-]+", tree.licence(name) or "" if name.parts[0] != "LICENSES" else ""):
+            if word not in ("OR", "AND", "WITH") and same.get(word, word) not in have:
+                yield name, f"LICENSES/ has no text of {word}"
+
+
+def long_files(tree: Tree) -> Iterator[Finding]:
+    for name, lines in tree.code():
+        if len(lines) > MAX_LINES and name.parts[:2] != ("include", "uapi"):  # one contract, one file
+            yield name, f"{len(lines)} lines, at most {MAX_LINES}"
+
+
+def trailing_blanks(tree: Tree) -> Iterator[Finding]:
+    for name, lines in tree.code():
+        for number, line in enumerate(lines, 1):
+            if line != line.rstrip():
+                yield name, f"line {number} ends with blanks"
+                break
+
+
+def modes(tree: Tree) -> Iterator[Finding]:
+    for name, lines in tree.text.items():
+        executable = (tree.root / name).stat().st_mode & 0o111
+        if executable and not lines[0].startswith("#!"):
+            yield name, "executable, but not a script"
+
+
+def machine_paths(tree: Tree) -> Iterator[Finding]:
+    for name, lines in tree.text.items():
+        if name == Path("tests/conformance/tree.py"):
+            continue
+        for number, line in enumerate(lines, 1):
+            if found := MACHINE_PATH.search(line):
+                yield name, f"line {number} names {found.group(0)}"
+                break
+
+
+def large_files(tree: Tree) -> Iterator[Finding]:
+    for name in tree.files:
+        if (size := (tree.root / name).stat().st_size) > MAX_BYTES:
+            yield name, f"{size} bytes, at most {MAX_BYTES}"
+
+
+CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
+    ("every file states its licence", unlicensed),
+    ("LICENSES/ has the text of every licence", texts),
+    (f"no code file is longer than {MAX_LINES} lines", long_files),
+    ("no line of code ends with blanks", trailing_blanks),
+    ("only scripts are executable", modes),
+    ("no path of a developer's machine", machine_paths),
+    (f"no file is larger than {MAX_BYTES >> 20} MiB", large_files),
+]
+
+
+def main() -> int:
+    tree = Tree(Path(sys.argv[1]))
+    if not tree.files:
+        print("1..0 # SKIP not a git checkout")
+        return 0
+    print(f"1..{len(CHECKS)}")
+    for number, (title, check) in enumerate(CHECKS, 1):
+        findings = list(check(tree))
+        print(f"{'not ok' if findings else 'ok'} {number} - {title}")
+        for name, what in findings[:20]:
+            print(f"# {name}: {what}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
