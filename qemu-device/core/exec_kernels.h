@@ -24,6 +24,7 @@ typedef float vfh __attribute__((vector_size(KBYTES / 2)));
 typedef uint32_t vuh __attribute__((vector_size(KBYTES / 2)));
 typedef double vd __attribute__((vector_size(KBYTES)));
 typedef int64_t vl __attribute__((vector_size(KBYTES)));
+typedef uint64_t vul __attribute__((vector_size(KBYTES)));
 
 #define LANES (KBYTES / 4)
 #define CANONICAL_NAN 0x7fc00000u

@@ -78,7 +78,7 @@ KINLINE vd dexp(vd x)
 	t = x * LOG2E + MAGIC52;
 	k = t - MAGIC52;
 	r = x - k * LN2_HI - k * LN2_LO;
-	return dpoly(r, c, 14) * (vd)(((vl)t + 1023) << 52);
+	return dpoly(r, c, 14) * (vd)(((vul)t + 1023) << 52);
 }
 
 /* x positive, finite and normal */
@@ -86,8 +86,8 @@ KINLINE vd dlog_finite(vd x)
 {
 	static const double c[] = { 1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13,
 				    1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21 };
-	vl e = ((vl)x - 0x3fe6a09e667f3bcdll) >> 52; /* 1/sqrt(2) <= x / 2^e < sqrt(2) */
-	vd m = (vd)((vl)x - (e << 52));
+	vl e = (vl)((vul)x - 0x3fe6a09e667f3bcdull) >> 52; /* 1/sqrt(2) <= x / 2^e < sqrt(2) */
+	vd m = (vd)((vul)x - ((vul)e << 52));
 	vd k = (vd)(e + (vl)dsplat(MAGIC52)) - MAGIC52;
 	vd s = (m - 1) / (m + 1);
 
