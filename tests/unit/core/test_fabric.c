@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* Neighbours: link bits, windows, chips that copy to each other, vanish and reset. */
+#include "chip_fixture.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#define EAST NEURON_V1_WINDOW_EAST
+#define WEST NEURON_V1_WINDOW_WEST
+#define MISC_DEV (NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM)
+#define STATUS (MISC_DEV + NEURON_MISC_FW_STATUS)
+#define CHIPS 4
+
+static struct ncore_fabric *fabric;
+static struct fixture f[CHIPS]; /* own host memory each, one pool */
+
+static void add_chip(unsigned int i)
+{
+	struct ncore_chip_config config;
+
+	fixture_config(&f[i], &config);
+	config.pool = f[0].pool;
+	config.fabric = fabric;
+	config.slot = i;
+	ck_assert_int_eq(ncore_chip_new(&config, &f[i].chip), 0);
+}
+
+static void start(enum ncore_topology topology)
+{
+	unsigned int i;
+
+	ck_assert_int_eq(ncore_fabric_new(topology, CHIPS, &fabric), 0);
+	for (i = 0; i < CHIPS; i++) {
+		fixture_init(&f[i], i ? 1 : 2);
+		add_chip(i);
+	}
+}
+
+static void setup(void)
+{
+	start(NCORE_TOPOLOGY_LINE);
+}
+
+static void teardown(void)
+{
+	unsigned int i;
+
+	ncore_fabric_free(fabric); /* chips keep it: the order does not matter */
+	for (i = CHIPS; i-- > 0;)
+		fixture_free(&f[i]);
+}
+
+static uint32_t links(unsigned int i)
+{
+	return fwio_read(&f[i], STATUS) & 3;
+}
+
+/* As the public driver finds its neighbours: status bits, then their device ids */
+START_TEST(line)
+{
+	unsigned int i;
+
+	for (i = 0; i < CHIPS; i++)
+		apb_write(&f[i], NEURON_V1_APB_MISC_RAM + NEURON_MISC_DEVICE_ID, 10 + i);
+	for (i = 0; i < CHIPS; i++) {
+		ck_assert_uint_eq(links(i), (i < 3 ? 1 : 0) | (i > 0 ? 2 : 0));
+		if (i < 3)
+			ck_assert_uint_eq(
+				fwio_read(&f[i], EAST | (MISC_DEV + NEURON_MISC_DEVICE_ID)),
+				11 + i);
+		if (i > 0)
+			ck_assert_uint_eq(
+				fwio_read(&f[i], WEST | (MISC_DEV + NEURON_MISC_DEVICE_ID)),
+				9 + i);
+	}
+	/* a neighbour's own status, which holds its links */
+	ck_assert_uint_eq(fwio_read(&f[0], EAST | STATUS), 0x80000003);
+}
+END_TEST
+
+START_TEST(ring)
+{
+	teardown();
+	start(NCORE_TOPOLOGY_RING);
+	apb_write(&f[3], NEURON_V1_APB_MISC_RAM + NEURON_MISC_DEVICE_ID, 33);
+	ck_assert_uint_eq(links(0), 3);
+	ck_assert_uint_eq(fwio_read(&f[0], WEST | (MISC_DEV + NEURON_MISC_DEVICE_ID)), 33);
+}
+END_TEST
+
+START_TEST(slots)
+{
+	struct ncore_chip_config config;
+	struct ncore_chip *chip;
+
+	fixture_config(&f[0], &config);
+	config.fabric = fabric;
+	config.slot = 2;
+	ck_assert_int_eq(ncore_chip_new(&config, &chip), -EBUSY);
+	config.slot = CHIPS;
+	ck_assert_int_eq(ncore_chip_new(&config, &chip), -EINVAL);
+}
+END_TEST
+
+START_TEST(vanish)
+{
+	ncore_chip_free(f[1].chip);
+	f[1].chip = NULL;
+	ck_assert_uint_eq(links(0), 0);
+	ck_assert_uint_eq(links(2), 1);
+	add_chip(1);
+	ck_assert_uint_eq(links(0), 1);
+	ck_assert_uint_eq(links(1), 3);
+}
+END_TEST
+
+/* Memory, cores' memory and semaphores of a neighbour; not its registers and FIFOs */
+START_TEST(windows)
+{
+	uint64_t core2 = NEURON_V1_TPB_BASE + 2 * NEURON_V1_TPB_SIZE;
+	struct ring q;
+
+	queue_init(&f[1], &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
+	put64(f[1].host + 0x800000, 0x1020304050607080);
+	copy(&f[1], &q, HOST(0x800000), EAST | 0x5000, 8);
+	copy(&f[1], &q, HOST(0x800000), WEST | (NEURON_V1_DRAM1_BASE + 0x6000), 8);
+	ck_assert_uint_eq(get64(mem(&f[2], 0x5000)), 0x1020304050607080);
+	ck_assert_uint_eq(get64(mem(&f[0], NEURON_V1_DRAM1_BASE + 0x6000)), 0x1020304050607080);
+	/* from neighbour to neighbour */
+	copy(&f[1], &q, EAST | 0x5000, WEST | 0x7000, 8);
+	ck_assert_uint_eq(get64(mem(&f[0], 0x7000)), 0x1020304050607080);
+	copy(&f[1], &q, EAST | 0x5000, EAST | (core2 + 3 * NEURON_SBUF_PART_STRIDE), 8);
+	ck_assert_uint_eq(ncore_mmio_read(f[2].chip, NEURON_BAR_AXI,
+					  2 * NEURON_V1_TPB_SIZE + 3 * NEURON_SBUF_PART_STRIDE, 8),
+			  0x1020304050607080);
+	put32(f[1].host + 0x800000, 4);
+	copy(&f[1], &q, HOST(0x800000), EAST | (core2 + NEURON_V1_TPB_SEM_INC + 12), 4);
+	settle(&f[1]);
+	settle(&f[2]);
+	ck_assert_uint_eq(fwio_read(&f[2], core2 + NEURON_V1_TPB_SEM_READ + 12), 4);
+	ck_assert_uint_eq(apb_read(&f[1], NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(0)), 0);
+	copy(&f[1], &q, HOST(0x800000),
+	     EAST | (NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(0) +
+		     NEURON_UDMA_Q_TAIL_INC),
+	     4);
+	settle(&f[1]);
+	ck_assert_uint_eq(apb_read(&f[1], NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(0)), 1);
+}
+END_TEST
+
+/*
+ * All chips copy to both neighbours and count their semaphores at once, while one of them is reset,
+ * freed and made again: nothing hangs, and what was not disturbed arrived.
+ */
+#define COPIES 400
+
+static void busy(unsigned int i, struct ring *q)
+{
+	static const uint64_t side[] = {NEURON_V1_WINDOW_EAST, NEURON_V1_WINDOW_WEST};
+	unsigned int n, s;
+
+	queue_init(&f[i], q, 3 * i % 12, 1, HOST(0x400000), HOST(0x500000), 1024);
+	put32(f[i].host + 0x700000, 1);
+	for (n = 0; n < COPIES; n++) {
+		s = i == 0 ? 0 : i == CHIPS - 1 ? 1 : n & 1;
+		if (n % 8 == 7) {
+			push(&f[i], q, 0, HOST(0x700000), 4, NEURON_UDMA_DESC_FIRST |
+			     NEURON_UDMA_DESC_LAST);
+			push(&f[i], q, 1,
+			     side[s] | (NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC + 4 * (2 * i + s)),
+			     4, 0);
+		} else {
+			push(&f[i], q, 0, HOST(0x800000 + n * 64), 0, NEURON_UDMA_DESC_FIRST |
+			     NEURON_UDMA_DESC_LAST);
+			push(&f[i], q, 1, side[s] | (0x1000000ull * (i + 1) + n * 0x10000), 0, 0);
+		}
+	}
+	doorbell(&f[i], q, 1, COPIES);
+	doorbell(&f[i], q, 0, COPIES);
+}
+
+START_TEST(all_at_once)
+{
+	struct ring q[CHIPS];
+	unsigned int i;
+
+	for (i = 0; i < CHIPS; i++)
+		busy(i, &q[i]);
+	for (i = 0; i < CHIPS; i++)
+		settle(&f[i]);
+	for (i = 0; i < CHIPS; i++) /* posts that arrived late */
+		settle(&f[i]);
+	for (i = 0; i < CHIPS; i++) {
+		ck_assert_uint_eq(queue_reg(&f[i], &q[i], 0, NEURON_UDMA_Q_STATUS), 0);
+		ck_assert_uint_eq(ncore_guest_errors(f[i].chip, NCORE_GE_UNDEFINED), 0);
+	}
+	/* chip 0 sends all its counts east, to chip 1, in semaphore 0 */
+	ck_assert_uint_eq(fwio_read(&f[1], NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_READ),
+			  COPIES / 8);
+}
+END_TEST
+
+START_TEST(disturbed)
+{
+	struct ring q[CHIPS];
+	unsigned int round, i;
+
+	for (round = 0; round < 6; round++) {
+		for (i = 0; i < CHIPS; i++)
+			busy(i, &q[i]);
+		apb_write(&f[2], NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, 1);
+		apb_write(&f[2], NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL, 1);
+		ncore_chip_reset(f[3].chip, NCORE_RESET_PCI);
+		if (round & 1) {
+			ncore_chip_free(f[1].chip);
+			add_chip(1);
+		}
+		for (i = 0; i < CHIPS; i++)
+			settle(&f[i]);
+	}
+	ck_assert_uint_eq(links(1), 3);
+}
+END_TEST
+
+/* Mailboxes read each other's registers from two threads while both chips are being reset */
+static void *mailbox_thread(void *arg)
+{
+	struct fixture *mine = arg;
+	uint8_t payload[8];
+	unsigned int i;
+
+	put64(payload, (mine == &f[0] ? EAST : WEST) | STATUS);
+	for (i = 0; i < 500; i++) {
+		/* an answer either way: the value, or failure while the neighbour resets */
+		fwio_send(mine, NEURON_FWIO_CMD_READ, payload, 8);
+		if (i % 8 == 0) {
+			apb_write(mine, NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, 1);
+			apb_write(mine, NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL, 1);
+		}
+	}
+	return NULL;
+}
+
+START_TEST(crossed_mailboxes)
+{
+	pthread_t t[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		ck_assert_int_eq(pthread_create(&t[i], NULL, mailbox_thread, &f[i]), 0);
+	for (i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	ck_assert_uint_eq(links(0), 1);
+	ck_assert_uint_eq(links(1), 3);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("fabric");
+	TCase *t = tcase_create("all");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, line);
+	tcase_add_test(t, ring);
+	tcase_add_test(t, slots);
+	tcase_add_test(t, vanish);
+	tcase_add_test(t, windows);
+	tcase_add_test(t, all_at_once);
+	tcase_add_test(t, disturbed);
+	tcase_add_test(t, crossed_mailboxes);
+	suite_add_tcase(s, t);
+	return run_suite(s);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A guest gone mad: seeded random register writes, descriptors, rings, notification queues, FIFOs
+ * and resets on two linked chips, from two threads. The oracle is the sanitizer, the guards around
+ * host memory, and that the chips still work after a reset.
+ */
+#include "chip_fixture.h"
+#include "neuron/isa/isa.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS 40000
+#define MISC NEURON_V1_APB_MISC_RAM
+
+static struct ncore_fabric *fabric;
+static struct fixture f[2];
+
+static void setup(void)
+{
+	struct ncore_chip_config config;
+	unsigned int i;
+
+	ck_assert_int_eq(ncore_fabric_new(NCORE_TOPOLOGY_LINE, 2, &fabric), 0);
+	for (i = 0; i < 2; i++) {
+		fixture_init(&f[i], 2);
+		fixture_config(&f[i], &config);
+		config.fabric = fabric;
+		config.slot = i;
+		ck_assert_int_eq(ncore_chip_new(&config, &f[i].chip), 0);
+	}
+}
+
+static void teardown(void)
+{
+	fixture_free(&f[0]);
+	fixture_free(&f[1]);
+	ncore_fabric_free(fabric);
+}
+
+static uint64_t pick(uint64_t *s, const uint64_t *v, size_t n)
+{
+	return v[rnd(s) % n];
+}
+
+/* An address that is interesting more often than not */
+static uint64_t some_address(uint64_t *s)
+{
+	static const uint64_t base[] = {
+		0,
+		0x2000,
+		NEURON_V1_DRAM_CHANNEL_SIZE - 64,
+		NEURON_V1_DRAM1_BASE,
+		NEURON_V1_DRAM1_BASE + NEURON_V1_DRAM_CHANNEL_SIZE - 8,
+		NEURON_V1_TPB_BASE,
+		NEURON_V1_TPB_BASE + NEURON_V1_SBUF_PART_SIZE - 16,
+		NEURON_V1_TPB_BASE + NEURON_PSUM_OFFSET,
+		NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(0),
+		NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(3),
+		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE + NEURON_V1_TPB_FIFO(1),
+		NEURON_V1_TPB_BASE + NEURON_V1_TPB_EVENTS,
+		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_SET,
+		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC,
+		NEURON_V1_TPB_BASE + 4 * NEURON_V1_TPB_SIZE - 4,
+		NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(0) +
+			NEURON_UDMA_Q_TAIL_INC,
+		NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_S2M_Q(0) +
+			NEURON_UDMA_Q_TAIL_INC,
+		NEURON_V1_APB_BASE + MISC + NEURON_MISC_DOORBELL,
+		NEURON_V1_APB_BASE + NEURON_V1_BAR0_SIZE - 4,
+		HOST(0x400000),
+		HOST(HOST_SIZE - 4096),
+		HOST(HOST_SIZE),
+	};
+	static const uint64_t window[] = {0, 0, 0, 0, NEURON_V1_AXI_PORT1, NEURON_V1_WINDOW_HOST,
+					  NEURON_V1_WINDOW_EAST, NEURON_V1_WINDOW_WEST, 1ull << 48};
+	uint64_t a = pick(s, base, sizeof(base) / sizeof(base[0]));
+
+	if (rnd(s) % 4 == 0)
+		a += rnd(s) % 0x40000;
+	if (rnd(s) % 64 == 0)
+		return rnd(s);
+	return a | pick(s, window, sizeof(window) / sizeof(window[0]));
+}
+
+/* One that works, so that queues live long enough to do harm; pos aligned for FIFOs and words */
+static uint64_t good_address(uint64_t *s)
+{
+	static const uint64_t base[] = {
+		0x10000,
+		NEURON_V1_DRAM1_BASE,
+		NEURON_V1_TPB_BASE + NEURON_SBUF_PART_STRIDE,
+		NEURON_V1_WINDOW_EAST | 0x20000,
+		NEURON_V1_WINDOW_WEST | (NEURON_V1_TPB_BASE + NEURON_SBUF_PART_STRIDE),
+		HOST(0x600000),
+		HOST(0x700000),
+		NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(0),
+		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE + NEURON_V1_TPB_FIFO(3),
+	};
+
+	return pick(s, base, sizeof(base) / sizeof(base[0])) + rnd(s) % 128 * 64;
+}
+
+/* Fill a ring area with descriptors of a random sort; ring ids mostly right for the first lap */
+static void some_descriptors(struct fixture *x, uint64_t *s, uint32_t at)
+{
+	unsigned int i;
+
+	for (i = 0; i < 128; i++) {
+		uint8_t *d = x->host + at + 16 * i;
+		uint32_t ctrl = rnd(s) % 8 ? (uint32_t)(rnd(s) % 1024) : (uint32_t)(rnd(s) & 0xffff);
+
+		if (rnd(s) % 16)
+			ctrl &= ~63u; /* whole instructions */
+		ctrl |= rnd(s) % 64 ? 1u << 24 : (uint32_t)(rnd(s) % 4) << 24;
+		ctrl |= rnd(s) % 32 ? NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST
+				   : (uint32_t)(rnd(s) & 0xfc000000);
+		put32(d, ctrl);
+		put32(d + 4, rnd(s) % 4 ? NEURON_UDMA_META_DEFAULT : (uint32_t)rnd(s));
+		put64(d + 8, rnd(s) % 16 ? good_address(s) : some_address(s));
+	}
+}
+
+static void some_queue(struct fixture *x, uint64_t *s)
+{
+	unsigned int e = rnd(s) % 12, q = rnd(s) % 3;
+	uint32_t at = 0x400000 + (uint32_t)(rnd(s) % 16) * 0x1000;
+	struct ring r;
+
+	some_descriptors(x, s, at);
+	some_descriptors(x, s, at + 0x800);
+	queue_init(x, &r, e, q, HOST(at), HOST(at + 0x800), rnd(s) % 8 ? 128 : (uint32_t)rnd(s));
+	doorbell(x, &r, 1, (uint32_t)(rnd(s) % 128));
+	doorbell(x, &r, 0, (uint32_t)(rnd(s) % 128));
+}
+
+static void some_register(struct fixture *x, uint64_t *s)
+{
+	static const uint64_t base[] = {
+		NEURON_V1_APB_UDMA(0),
+		NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(0),
+		NEURON_V1_APB_UDMA(0) + NEURON_UDMA_S2M_Q(1),
+		NEURON_V1_APB_UDMA(11) + NEURON_UDMA_S2M_Q(15),
+		NEURON_V1_APB_UDMA(5) + NEURON_UDMA_M2S_STATE,
+		NEURON_V1_APB_PUTILS(0) + 0xbfc,
+		NEURON_V1_APB_PUTILS(3) + NEURON_V1_NQ_ERROR_REGS,
+		MISC,
+		MISC + NEURON_MISC_RESET,
+		MISC + NEURON_MISC_DOORBELL,
+		NEURON_OURS_BAR0_OFFSET,
+		NEURON_V1_BAR0_SIZE - 64,
+	};
+	static const unsigned int size[] = {1, 2, 4, 4, 4, 4, 8, 3};
+	uint64_t off = pick(s, base, sizeof(base) / sizeof(base[0])) + (rnd(s) % 64) * 4;
+	uint64_t v = rnd(s) % 4 ? rnd(s) % 256 : rnd(s) % 2 ? rnd(s) : some_address(s);
+
+	if (rnd(s) % 32 == 0)
+		off = rnd(s) % NEURON_V1_BAR0_SIZE;
+	ncore_mmio_write(x->chip, NEURON_BAR_APB, off, size[rnd(s) % 8], v);
+	ncore_mmio_read(x->chip, NEURON_BAR_APB, off, size[rnd(s) % 8]);
+}
+
+static void some_window(struct fixture *x, uint64_t *s)
+{
+	uint64_t off = some_address(s) - NEURON_V1_TPB_BASE;
+
+	if (rnd(s) % 8 == 0)
+		off = rnd(s);
+	ncore_mmio_write(x->chip, NEURON_BAR_AXI, off, 1u << rnd(s) % 4, rnd(s) % 300);
+	ncore_mmio_read(x->chip, NEURON_BAR_AXI, off, 1u << rnd(s) % 4);
+}
+
+static void *mad(void *arg)
+{
+	struct fixture *x = arg;
+	uint64_t s = 0x9e3779b97f4a7c15ull * (uint64_t)(x - f + 1);
+	unsigned int i;
+
+	/* programs of a sort: mostly NOP, some of another opcode or none */
+	for (i = 0; i < 0x10000; i += 64)
+		x->host[0x600000 + i] = rnd(&s) % 256 ? NEURON_OP_NOP : (uint8_t)(rnd(&s) % 0x40);
+	for (i = 0; i < STEPS; i++) {
+		switch (rnd(&s) % 16) {
+		case 0 ... 5:
+			some_queue(x, &s);
+			break;
+		case 6 ... 11:
+			some_register(x, &s);
+			break;
+		case 12 ... 14:
+			some_window(x, &s);
+			break;
+		default:
+			if (rnd(&s) % 16 == 0) {
+				ncore_chip_pause(x->chip);
+				ncore_chip_resume(x->chip);
+			}
+		}
+	}
+	return NULL;
+}
+
+START_TEST(hammer)
+{
+	pthread_t t[2];
+	struct ring q;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		ck_assert_int_eq(pthread_create(&t[i], NULL, mad, &f[i]), 0);
+	for (i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	for (i = 0; i < 2; i++) {
+		ck_assert_uint_gt(ncore_guest_errors(f[i].chip, NCORE_GE_UNDEFINED), 100);
+		apb_write(&f[i], MISC + NEURON_MISC_RESET, 1);
+		apb_write(&f[i], MISC + NEURON_MISC_DOORBELL, 1);
+	}
+	for (i = 0; i < 2; i++) {
+		settle(&f[i]);
+		ck_assert_uint_eq(fwio_read(&f[i], NEURON_V1_APB_BASE + MISC +
+							   NEURON_MISC_FW_STATUS),
+				  0x80000000u | (i ? 2 : 1));
+		queue_init(&f[i], &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
+		put32(f[i].host + 0x800000, 0xabcdef01);
+		copy(&f[i], &q, HOST(0x800000), HOST(0x800004), 4);
+		ck_assert_uint_eq(get32(f[i].host + 0x800004), 0xabcdef01);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("hammer");
+	TCase *t = tcase_create("all");
+
+	tcase_set_timeout(t, 120);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, hammer);
+	suite_add_tcase(s, t);
+	return run_suite(s);
+}
