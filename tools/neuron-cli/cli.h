@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-cli: what its commands share. Private to tools/neuron-cli; main.c parses and dispatches. */
+#ifndef NEURON_CLI_H
+#define NEURON_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client.h"
+#include "npy.h"
+#include "nrt.pb-c.h"
+#include "nrtx.pb-c.h"
+
+#define CLI_MAX_INPUTS 256
+#define CLI_MAX_MODELS 1024
+#define CLI_TIMEOUT_MS 120000 /* of calls that do not wait for a model */
+
+struct cli_input {
+	const char *name, *file;
+};
+
+struct cli_options {
+	const char *address;
+	/* load, create-ncg */
+	int64_t ncg_id; /* -1: the daemon makes it, 0: we make it */
+	uint32_t nc_count, ninfer, timeout, copies;
+	bool direct_file, start;
+	/* infer */
+	struct cli_input inputs[CLI_MAX_INPUTS];
+	unsigned int ninputs;
+	const char *output_dir;
+	uint32_t in_flight, repeat;
+	bool rows, shm, all, each;
+	/* what is left: ids or files */
+	char **args;
+	unsigned int nargs;
+};
+
+struct cli {
+	struct rtd_client *client;
+	const struct cli_options *options;
+};
+
+/* Every command: an exit status */
+int cli_create_ncg(struct cli *cli);
+int cli_destroy_ncg(struct cli *cli);
+int cli_list_ncg(struct cli *cli);
+int cli_list_model(struct cli *cli);
+int cli_load(struct cli *cli);
+int cli_start(struct cli *cli);
+int cli_stop(struct cli *cli);
+int cli_unload(struct cli *cli);
+int cli_reset(struct cli *cli);
+int cli_infer(struct cli *cli);
+
+/* One line on stderr, "neuron-cli: what: detail"; returns 1 */
+int cli_fail(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A call and its status: NULL, told on stderr, unless it was answered with code 0 */
+ProtobufCMessage *cli_call(struct cli *cli, const struct rtd_client_method *method,
+			   const ProtobufCMessage *request);
+/* The status inside an answer of package nrt or nrtx; false and told on stderr if it is an error */
+bool cli_check(const char *what, int32_t code, const ProtobufCBinaryData *details);
+const char *cli_method_name(const struct rtd_client_method *method);
+bool cli_number(const char *text, uint32_t *value);
+
+/* model.c */
+Nrtx__ListModelsResponse *cli_models(struct cli *cli);
+
+#endif
