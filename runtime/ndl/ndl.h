@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "neuron/hw/inferentia.h"
+#include "neuron/hw/ours.h"
 #include "uapi/neuron/neuron_ioctl.h"
 #include "uapi/neuron/neuron_nds.h"
 

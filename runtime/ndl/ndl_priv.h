@@ -1,53 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Inside libndl: what a backend provides. ndl.c checks arguments that are wrong for every backend
- * and calls through these tables; node*.c talk to /dev/neuronN, emu*.c to chips in this process.
- * Every function returns 0 or -errno unless ndl.h says otherwise.
- */
+/* Private to libndl: what a backend provides. Argument checks that both need are in ndl.c. */
 #ifndef NDL_PRIV_H
 #define NDL_PRIV_H
 
 #include "ndl.h"
 
-/* The machine: one at a time in a process. start's instance is "inf1.6xlarge", or "" for nodes */
-struct ndl_backend {
-	int (*start)(const char *instance);
-	int (*stop)(void); /* -EBUSY while a device is open */
-	const char *(*instance)(void);
-	int (*version)(char *text, size_t size);
-	int (*compatible)(uint32_t *min, uint32_t *max);
-	int (*features)(uint64_t *flags);
-	int (*available)(int *indexes, int size);
-	int (*open)(int index, const ndl_device_init_param_t *params, ndl_device_t **device);
-	int (*bdf)(int index, struct ndl_bdf *bdf);
-	int (*links)(int index, bool *east, bool *west);
-	int (*mark)(uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
-		    uint32_t *available);
-	int (*unmark)(uint32_t first, uint32_t count);
+/* The machine as a whole; state is the backend's */
+struct ndl_machine_ops {
+	int (*open)(const char *instance, void **state);
+	void (*close)(void *state);
+	int (*available)(void *state, int *indexes, int size);
+	int (*device_open)(void *state, int index, const ndl_device_init_param_t *params,
+			   ndl_device_t *dev);
+	int (*bdf)(void *state, int index, struct ndl_bdf *bdf);
+	int (*links)(void *state, int index, bool *east, bool *west);
+	int (*driver_version)(void *state, char *version, size_t size);
+	int (*compatible)(void *state, uint32_t *min, uint32_t *max);
+	int (*features)(void *state, uint64_t *features);
+	const char *(*instance)(void *state);
+	int (*range_mark)(void *state, uint32_t count, uint32_t start, uint32_t end,
+			  uint32_t *first, uint32_t *available);
+	int (*range_unmark)(void *state, uint32_t first, uint32_t count);
 };
 
-extern const struct ndl_backend ndl_node_backend;
-extern const struct ndl_backend ndl_emu_backend;
-
-/* How a core is asked for a lock, and how a semaphore is changed: one entry each in ndl_ops */
-enum ndl_crwl_op { NDL_CRWL_READ_ENTER, NDL_CRWL_READ_EXIT, NDL_CRWL_WRITE_ENTER,
-		   NDL_CRWL_DOWNGRADE };
-enum ndl_sem_op { NDL_SEM_INC, NDL_SEM_DEC, NDL_SEM_READ, NDL_SEM_WRITE };
-
-/* A device */
 struct ndl_ops {
 	int (*close)(ndl_device_t *dev);
 	int (*nc_count)(ndl_device_t *dev, uint32_t *count);
-	int (*dram_size)(ndl_device_t *dev, uint32_t channel, uint64_t *size);
-
 	int (*bar_read)(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
 			uint32_t *data, uint32_t count);
 	int (*bar_write)(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
 			 const uint32_t *data, uint32_t count);
 	int (*read_hw_counters)(ndl_device_t *dev, const uint64_t *addr, uint32_t *data,
 				uint32_t count);
-
-	int (*mem_alloc)(ndl_device_t *dev, const struct ndl_mem_params *params, uint64_t *handle);
+	int (*mem_alloc)(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle);
 	int (*mem_free)(ndl_device_t *dev, uint64_t handle);
 	int (*mem_info)(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
 	int (*mem_map)(ndl_device_t *dev, uint64_t handle, void **va);
@@ -55,45 +40,47 @@ struct ndl_ops {
 	int (*mem_copy)(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 			uint64_t dst_offset, uint64_t size);
 	int (*buf_copy)(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
-			uint64_t size, bool in);
+			uint64_t size, bool to_device, bool zerocopy);
 	int (*mem_set)(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
 		       uint64_t size);
 	int (*dmabuf_fd)(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd);
-
 	int (*eng_set_state)(ndl_device_t *dev, uint32_t eng, uint32_t state);
 	int (*eng_get_state)(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state);
-	int (*queue_init)(ndl_device_t *dev, const struct ndl_queue_params *params,
-			  uint32_t count);
+	int (*queue_init)(ndl_device_t *dev, const struct ndl_queue_params *p, uint32_t count);
 	int (*queue_release)(ndl_device_t *dev, uint32_t eng, uint32_t qid);
-	int (*queue_start)(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx,
-			   uint32_t rx);
+	int (*queue_start)(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx);
 	int (*queue_state)(ndl_device_t *dev, uint32_t eng, uint32_t qid,
 			   struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx);
-	int (*copy_descriptors)(ndl_device_t *dev, uint64_t handle, const void *descs,
-				uint64_t offset, uint32_t count, enum neuron_dma_queue_type type);
-	int (*descriptor_copyout)(ndl_device_t *dev, uint32_t eng, uint32_t qid,
-				  enum neuron_dma_queue_type type, uint32_t start, uint32_t count,
-				  void *descs);
-
-	int (*semaphore)(ndl_device_t *dev, enum ndl_sem_op op, uint32_t nc, uint32_t index,
-			 uint32_t *value);
+	int (*copy_descs)(ndl_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
+			  uint32_t count, enum neuron_dma_queue_type type);
+	int (*descs_out)(ndl_device_t *dev, uint32_t eng, uint32_t qid,
+			 enum neuron_dma_queue_type type, uint32_t start, uint32_t count,
+			 void *descs);
+	/* op is enum nhal_sem_op's order: read, set, increment, decrement */
+	int (*semaphore)(ndl_device_t *dev, int op, uint32_t nc, uint32_t index, uint32_t *value);
 	int (*event)(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value);
-
-	int (*nq_init)(ndl_device_t *dev, const struct ndl_nq_params *params, void **va);
+	int (*nq_init)(ndl_device_t *dev, const struct ndl_nq_params *p, void **va);
 	int (*nq_destroy)(ndl_device_t *dev, void *va);
-
 	int (*nds_open)(ndl_device_t *dev, int pid, void **data, size_t *size);
 	int (*nds_close)(ndl_device_t *dev, int pid, void *data, size_t size);
-
-	int (*crwl)(ndl_device_t *dev, enum ndl_crwl_op op, uint32_t nc,
-		    const struct neuron_uuid *uuid);
+	/* op: 0 reader enter, 1 reader exit, 2 writer enter, 3 writer downgrade */
+	int (*crwl)(ndl_device_t *dev, int op, uint32_t nc, const struct neuron_uuid *uuid);
 	int (*reset)(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id);
 	int (*ready)(ndl_device_t *dev, uint32_t request_id, int *result);
 	int (*cinit)(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state);
 	int (*started_count)(ndl_device_t *dev, uint32_t nc, uint64_t *count);
-	int (*apps_info)(ndl_device_t *dev, struct neuron_app_info **info, size_t *count,
-			 uint16_t flags);
+	int (*apps)(ndl_device_t *dev, struct neuron_app_info **info, size_t *count,
+		    uint16_t flags);
 	int (*printk)(ndl_device_t *dev, const char *text);
 };
+
+extern const struct ndl_machine_ops ndl_node_machine;
+extern const struct ndl_machine_ops ndl_emu_machine;
+
+/* [offset, offset + size) inside [0, limit) */
+static inline bool ndl_range_ok(uint64_t offset, uint64_t size, uint64_t limit)
+{
+	return offset <= limit && size <= limit - offset;
+}
 
 #endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libndl's node backend, the machine: which nodes exist, and what can be asked without attaching
+ * to a device. One write-only ("free access") descriptor serves all of that and stays open: the
+ * public driver drops a process's marks whenever such a descriptor is closed.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "node.h"
+
+#define SYSFS_DEVICE "/sys/devices/virtual/neuron_device/neuron%d/%s"
+
+/* The machine's state; ndl.c's lock is held in every call that has it */
+struct node_machine {
+	int free_fd;	/* -1: not open */
+	int free_index; /* of which device */
+	char instance[64];
+};
+
+int node_ioctl(int fd, unsigned long request, void *arg)
+{
+	int ret;
+
+	do {
+		ret = ioctl(fd, request, arg);
+	} while (ret < 0 && errno == EINTR && request != NEURON_IOCTL_NC_RESET_READY);
+	if (ret < 0)
+		return -errno;
+	return ret > 0 ? -EFAULT : 0;
+}
+
+static int open_node(int index, int flags)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/neuron%d", index);
+	fd = open(path, flags | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	return errno == ENOENT ? -ENODEV : -errno;
+}
+
+static bool node_exists(int index)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/dev/neuron%d", index);
+	return !stat(path, &st) && S_ISCHR(st.st_mode);
+}
+
+/* The free-access descriptor, of the first device that opens */
+static int free_access(struct node_machine *machine)
+{
+	int fd = -ENODEV;
+
+	if (machine->free_fd >= 0)
+		return machine->free_fd;
+	for (int i = 0; i < NDL_MAX_DEVICES && fd < 0; i++) {
+		if (!node_exists(i))
+			continue;
+		fd = open_node(i, O_WRONLY);
+		if (fd >= 0) {
+			machine->free_fd = fd;
+			machine->free_index = i;
+		}
+	}
+	return fd;
+}
+
+static int free_ioctl(void *state, unsigned long request, void *arg)
+{
+	int fd = free_access(state);
+
+	return fd < 0 ? fd : node_ioctl(fd, request, arg);
+}
+
+/* A file's first line, without its end; -errno */
+static int read_line(const char *path, char *line, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, line, size - 1);
+	close(fd);
+	if (n < 0)
+		return -errno;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return 0;
+}
+
+static int node_machine_open(const char *instance, void **state)
+{
+	struct node_machine *machine = calloc(1, sizeof(*machine));
+
+	if (!machine)
+		return -ENOMEM;
+	machine->free_fd = -1;
+	if (read_line("/sys/devices/virtual/dmi/id/product_name", machine->instance,
+		      sizeof(machine->instance)))
+		machine->instance[0] = '\0';
+	*state = machine;
+	return 0;
+}
+
+static void node_machine_close(void *state)
+{
+	struct node_machine *machine = state;
+
+	if (machine->free_fd >= 0)
+		close(machine->free_fd);
+	free(machine);
+}
+
+static const char *node_instance(void *state)
+{
+	return ((struct node_machine *)state)->instance;
+}
+
+static int node_version(void *state, char *text, size_t size)
+{
+	return read_line("/sys/module/neuron/version", text, size);
+}
+
+static int node_compatible(void *state, uint32_t *min, uint32_t *max)
+{
+	struct neuron_ioctl_compatible_version arg = { 0 };
+	int err = free_ioctl(state, NEURON_IOCTL_COMPATIBLE_VERSION, &arg);
+
+	if (!err) {
+		*min = arg.min;
+		*max = arg.max;
+	}
+	return err;
+}
+
+static int node_features(void *state, uint64_t *flags)
+{
+	struct neuron_ioctl_device_driver_info arg = { .size = sizeof(arg) };
+	int err = free_ioctl(state, NEURON_IOCTL_DRIVER_INFO_GET, &arg);
+
+	*flags = arg.feature_flags1;
+	return err;
+}
+
+static int node_available(void *state, int *indexes, int size)
+{
+	int n = 0;
+
+	for (int i = 0; i < NDL_MAX_DEVICES && n < size; i++)
+		if (node_exists(i))
+			indexes[n++] = i;
+	return n;
+}
+
+static int device_info(int fd, ndl_device_t *dev)
+{
+	struct neuron_ioctl_device_info info = { 0 };
+	int err = node_ioctl(fd, NEURON_IOCTL_DEVICE_INFO, &info);
+
+	if (err)
+		return err;
+	if (info.connected_device_count > NEURON_MAX_NEIGHBORS)
+		return -EPROTO;
+	dev->device_type = (uint8_t)info.architecture;
+	dev->device_revision = (uint16_t)info.revision;
+	dev->connected_device_count = (uint8_t)info.connected_device_count;
+	for (uint32_t i = 0; i < info.connected_device_count; i++)
+		dev->connected_devices[i] = (uint8_t)info.connected_devices[i];
+	for (int i = 0; i < 2; i++) {
+		dev->csr_base[i] = info.bar_address[i];
+		dev->csr_size[i] = info.bar_size[i];
+	}
+	return 0;
+}
+
+/* Only looking needs an attached descriptor too: the public driver answers nothing else without */
+static int node_device_open(void *state, int index, const ndl_device_init_param_t *params,
+			    ndl_device_t *dev)
+{
+	struct node_device *node;
+	int err, fd = open_node(index, O_RDWR);
+
+	if (fd < 0)
+		return fd;
+	err = device_info(fd, dev);
+	node = err ? NULL : calloc(1, sizeof(*node));
+	if (!node) {
+		close(fd);
+		return err ? err : -ENOMEM;
+	}
+	node->fd = fd;
+	pthread_mutex_init(&node->lock, NULL);
+	dev->priv = node;
+	dev->ops = &node_ops;
+	return 0;
+}
+
+static int node_bdf(void *state, int index, struct ndl_bdf *bdf)
+{
+	struct neuron_ioctl_device_bdf_ext arg = { 0 };
+	int err, fd = free_access(state);
+
+	if (fd < 0)
+		return fd;
+	/* nd_index counts from the device whose node is open */
+	arg.nd_index = (uint32_t)(index - ((struct node_machine *)state)->free_index);
+	err = node_ioctl(fd, NEURON_IOCTL_DEVICE_BDF_EXT, &arg);
+	if (!err)
+		*bdf = (struct ndl_bdf){ arg.domain, (uint8_t)arg.bus_number, arg.slot, arg.func };
+	return err;
+}
+
+static int sysfs_flag(int index, const char *file, bool *flag)
+{
+	char path[96], line[16];
+	int err;
+
+	snprintf(path, sizeof(path), SYSFS_DEVICE, index, file);
+	err = read_line(path, line, sizeof(line));
+	if (!err)
+		*flag = line[0] == '1';
+	return err;
+}
+
+static int node_links(void *state, int index, bool *east, bool *west)
+{
+	ndl_device_t dev = { 0 };
+	int err, fd;
+
+	if (!sysfs_flag(index, "info/link_east", east) && !sysfs_flag(index, "info/link_west", west))
+		return 0;
+	/* another driver: a neighbour with a higher index is east of us */
+	fd = open_node(index, O_RDWR);
+	if (fd < 0)
+		return fd;
+	err = device_info(fd, &dev);
+	close(fd);
+	*east = *west = false;
+	for (int i = 0; !err && i < dev.connected_device_count; i++)
+		*(dev.connected_devices[i] > index ? east : west) = true;
+	return err;
+}
+
+static int node_mark(void *state, uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
+		     uint32_t *available)
+{
+	struct neuron_ioctl_crwl_nc_map_ext arg = {
+		.nc_count = count,
+		.start_nc_index = start,
+		.end_nc_index = end,
+	};
+	int err = free_ioctl(state, NEURON_IOCTL_CRWL_NC_RANGE_MARK_EXT0, &arg);
+
+	*available = arg.max_nc_available;
+	for (uint32_t nc = start; !err && nc <= end && nc < 512; nc++) {
+		if (arg.bitmap[nc / 64] & (1ull << (nc % 64))) {
+			*first = nc;
+			return 0;
+		}
+	}
+	return err ? err : -EPROTO;
+}
+
+static int node_unmark(void *state, uint32_t first, uint32_t count)
+{
+	struct neuron_ioctl_crwl_nc_map_ext arg = {
+		.nc_count = count,
+		.start_nc_index = first,
+		.end_nc_index = first + count - 1,
+	};
+
+	if (first + count > 512 || !count)
+		return -EINVAL;
+	for (uint32_t nc = first; nc < first + count; nc++)
+		arg.bitmap[nc / 64] |= 1ull << (nc % 64);
+	return free_ioctl(state, NEURON_IOCTL_CRWL_NC_RANGE_UNMARK_EXT0, &arg);
+}
+
+const struct ndl_machine_ops ndl_node_machine = {
+	.open = node_machine_open,
+	.close = node_machine_close,
+	.available = node_available,
+	.device_open = node_device_open,
+	.bdf = node_bdf,
+	.links = node_links,
+	.driver_version = node_version,
+	.compatible = node_compatible,
+	.features = node_features,
+	.instance = node_instance,
+	.range_mark = node_mark,
+	.range_unmark = node_unmark,
+};

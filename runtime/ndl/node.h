@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside libndl's node backend: a device is an open /dev/neuronN. */
+#ifndef NDL_NODE_H
+#define NDL_NODE_H
+
+#include <pthread.h>
+
+#include "ndl_priv.h"
+
+struct node_mapping {
+	struct node_mapping *next;
+	void *va;
+	size_t size;
+};
+
+struct node_device { /* a device's priv */
+	int fd;
+	pthread_mutex_t lock; /* protects mappings */
+	struct node_mapping *mappings;
+};
+
+extern const struct ndl_ops node_ops;
+
+static inline struct node_device *node_device(ndl_device_t *dev)
+{
+	return dev->priv;
+}
+
+/*
+ * ioctl with the errors of this library: the public driver returns a positive count of bytes for
+ * a bad pointer, which is -EFAULT.
+ */
+int node_ioctl(int fd, unsigned long request, void *arg);
+
+/* Mappings of the node at a driver's offset, remembered for node_unmap() */
+int node_map(struct node_device *node, uint64_t offset, uint64_t size, bool writable, void **va);
+int node_unmap(struct node_device *node, void *va);
+
+#endif
