@@ -64,7 +64,7 @@ lint: ## style: clang-format, checkpatch, sparse, shellcheck
 	@scripts/lint --kdir $(KDIR)
 
 bench: guest ## the measures, as ratios of one run
-	@tests/bench/run --build $(REL)
+	@tests/bench/run.py --build $(REL)
 
 install: programs ## install the programs (DESTDIR, prefix /opt/aws/neuron)
 	@DESTDIR=$(DESTDIR) meson install -C $(REL) --no-rebuild
