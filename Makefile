@@ -5,8 +5,8 @@
 BUILD ?= build
 INSTANCE ?= inf1.6xlarge
 DESTDIR ?=
-# The guests' kernel: the newest cloud kernel whose headers are here
-KVER ?= $(shell ls /lib/modules | grep -- -cloud-amd64 | sort -V | tail -n 1)
+# The guests' kernel: the newest cloud kernel of Debian 12 whose headers are here
+KVER ?= $(shell ls /lib/modules | grep -E '^6\.1\..*-cloud-amd64$$' | sort -V | tail -n 1)
 KDIR ?= /lib/modules/$(KVER)/build
 
 REL := $(BUILD)/release
@@ -39,7 +39,7 @@ qemu: | deps ## build QEMU with the device (about three minutes the first time)
 	@$(STEP) 3/4 "QEMU with neuron-inferentia" scripts/build-qemu
 
 guest: programs modules qemu ## build the guest images
-	@$(STEP) 4/4 "guest images" scripts/neuron-vm prepare --build $(REL)
+	@$(STEP) 4/4 "guest images" scripts/neuron-vm prepare --build $(REL) --kernel $(KVER)
 
 demo: guest ## four chips in a VM: neuron-ls, the daemon, 1,797 digits on 16 cores
 	@scripts/demo --build $(REL) --instance $(INSTANCE)
@@ -66,10 +66,11 @@ lint: ## style: clang-format, checkpatch, sparse, shellcheck
 bench: guest ## the measures, as ratios of one run
 	@tests/bench/run.py --build $(REL)
 
-install: programs ## install the programs (DESTDIR, prefix /opt/aws/neuron)
-	@DESTDIR=$(DESTDIR) meson install -C $(REL) --no-rebuild
+install: ## install what `make programs` built (prefix /opt/aws/neuron; DESTDIR)
+	@scripts/stage $(REL) $(REL)/stage
+	@cp -r --preserve=mode,links $(REL)/stage/. $(DESTDIR)/
 
-modules_install: modules ## install neuron.ko into the running kernel's tree
+modules_install: ## install what `make modules` built for KVER
 	@$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install INSTALL_MOD_PATH=$(DESTDIR)
 
 clean: ## remove what was built here (caches outside the tree stay)

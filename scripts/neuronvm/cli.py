@@ -130,6 +130,7 @@ def _run(args: argparse.Namespace, work: Path) -> int:
 
 def main() -> int:
     args = parser().parse_args()
+    os.environ["PATH"] = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"  # depmod, modprobe
     try:
         if args.subcommand == "list":
             return _list()

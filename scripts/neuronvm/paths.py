@@ -32,8 +32,10 @@ def make_stage(build: Path, kver: str) -> Path:
     out = build / "stage"
     if (build / "build.ninja").exists():
         argv = [str(TOP / "scripts" / "stage"), str(build), str(out), kver]
-        if subprocess.run(argv, stdout=subprocess.DEVNULL).returncode:
-            raise VmError(f"the programs of {build} could not be collected (scripts/stage)")
+        done = subprocess.run(argv, capture_output=True, text=True)
+        if done.returncode:
+            raise VmError(f"the programs of {build} could not be collected (scripts/stage)\n"
+                          f"{done.stdout[-1000:]}{done.stderr[-1000:]}")
     return out
 
 
