@@ -194,7 +194,7 @@ int nhal_nq_head_write(struct nhal *hal, unsigned int nc, unsigned int type, uns
 #define NHAL_H2T_RING_LEN 8192
 #define NHAL_H2T_RING_BYTES (NHAL_H2T_RING_LEN * NEURON_UDMA_DESC_SIZE)
 #define NHAL_H2T_BATCH_MAX 2032 /* data descriptors for one doorbell: 127 MiB */
-#define NHAL_H2T_CONTEXTS 3	/* one batch each may be in flight */
+#define NHAL_H2T_CONTEXTS 4	/* one batch each may be in flight */
 #define NHAL_H2T_COMPLETION_BYTES (NHAL_H2T_CONTEXTS * 8)
 #define NHAL_H2T_MARKER 0xabcdef01u
 

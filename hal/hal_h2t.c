@@ -2,7 +2,7 @@
 /*
  * Copies through a core's own ring (docs/hardware.md, How the driver composes a copy). A batch is
  * up to NHAL_H2T_BATCH_MAX pairs of descriptors and one more pair that copies a marker word to the
- * next word; whoever waits polls that second word. Three batches of NHAL_H2T_BATCH_MAX + 1 fit the
+ * next word; whoever waits polls that second word. Four batches of NHAL_H2T_BATCH_MAX + 1 fit the
  * ring, so a context that is submitted again only after it was done never overruns it.
  */
 #include "hal.h"

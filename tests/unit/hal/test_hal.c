@@ -190,7 +190,7 @@ END_TEST
 START_TEST(test_copy_is_the_trace)
 {
 	static uint8_t tx[NHAL_H2T_RING_BYTES], rx[NHAL_H2T_RING_BYTES];
-	static uint32_t completion[6];
+	static uint32_t completion[8];
 	const struct nhal_h2t_mem mem = { tx,	      rx, 0x400012340000ull, 0x400012360000ull,
 					  completion, 0x400000200000ull };
 	struct nhal_h2t h2t;
@@ -246,7 +246,7 @@ END_TEST
 START_TEST(test_batch_limit)
 {
 	static uint8_t tx[NHAL_H2T_RING_BYTES], rx[NHAL_H2T_RING_BYTES];
-	static uint32_t completion[6];
+	static uint32_t completion[8];
 	const struct nhal_h2t_mem mem = { tx, rx, 0x400000000000ull, 0x400000100000ull, completion,
 					  0x400000200000ull };
 	struct nhal_h2t h2t;

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Private to the neuron kernel module: its objects and the functions its files offer each other.
+ *
+ * Objects and lifetimes
+ *   neuron_device  one chip. Referenced by the PCI driver, by each open file and by each memory
+ *                  chunk; the structure outlives the PCI function, everything behind it does not.
+ *   neuron_file    one open file description, attached (O_RDWR, O_RDONLY) or free (O_WRONLY).
+ *   neuron_proc    a slot of the device: one process with at least one attached file. When its
+ *                  last file goes, or the process exits, everything it owned is taken back.
+ *   neuron_mc      a memory chunk. A handle, each queue or NQ that uses it, and each mapping hold a
+ *                  reference; the memory is given back with the last one.
+ *
+ * Locks, outermost first
+ *   nd->srcu        every entry from user space; remove() marks the device dead and drains it
+ *   nd->reset_sem   read: uses DMA, queues or the mailbox; write: reset, taking a process down
+ *   h2t->op_lock    one synchronous operation on a copy ring
+ *   h2t->async_lock the two asynchronous contexts of a copy ring
+ *   mmap_lock       (the kernel's) never taken under anything below: no user access there
+ *   nd->lock        process slots, handles, chunks, pools, queue and core owners, NQs, NDS, CINIT
+ *   h2t->ring_lock  descriptors and contexts of a copy ring
+ *   nd->fwio_lock   the mailbox
+ *   nd->stats_lock  (spin) sysfs counters
+ * neuron_table_lock (device table, files, range marks) is taken outside nd->lock and never together
+ * with nd->reset_sem for writing.
+ */
+#ifndef NEURON_H
+#define NEURON_H
+
+#include <linux/cdev.h>
+#include <linux/genalloc.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/rbtree.h>
+#include <linux/rwsem.h>
+#include <linux/srcu.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "../hal/hal.h"
+#include "uapi/neuron/neuron_ioctl.h"
+#include "uapi/neuron/neuron_nds.h"
+#include "neuron_compat.h"
+
+#define NEURON_DRIVER_VERSION "2.24.7.0"
+#define NEURON_ABI_MIN 2
+#define NEURON_ABI_MAX 7
+#define NEURON_ARCH_V1 1
+
+#define NC_COUNT NEURON_V1_NC_PER_DEVICE
+#define ENG_COUNT NEURON_V1_DMA_ENGINES
+#define QUEUE_COUNT NEURON_DMA_QUEUES_PER_ENG
+#define NQ_TYPES 4
+#define NQ_ENGINES NEURON_V1_NQ_ENGINES
+#define REGION_COUNT 4
+#define REGION_SIZE (NEURON_V1_DRAM_CHANNEL_SIZE / REGION_COUNT)
+#define POOL_COUNT (NEURON_V1_DRAM_CHANNELS * REGION_COUNT)
+
+struct neuron_device;
+
+enum neuron_state {
+	NEURON_STATE_RESET = 0,
+	NEURON_STATE_READY = 1,
+	NEURON_STATE_INVALID = 2,
+};
+
+enum neuron_lifespan {
+	NEURON_LIFE_PROCESS, /* until the owner's last file goes */
+	NEURON_LIFE_DEVICE,
+};
+
+struct neuron_mc {
+	struct kref ref;
+	struct neuron_device *nd;
+	struct rb_node node;	/* nd->chunks, by address */
+	struct list_head link;	/* nd->mcs, while it has a handle */
+	u64 pa;			/* device-side address, also the mmap offset */
+	u64 size;
+	void *va;		/* host chunks */
+	dma_addr_t dma;
+	bool host;
+	u8 pool;
+	u8 nc;
+	u8 type;
+	u8 model_map;		/* cores whose PE FIFO a descriptor in this chunk feeds */
+	enum neuron_lifespan life;
+	pid_t tgid;
+	kuid_t uid;
+	u32 handle;		/* 0 once freed */
+};
+
+struct neuron_proc {
+	pid_t tgid;		/* 0: free slot */
+	unsigned int opens;
+	bool exiting;		/* being taken down: keeps the slot, grants nothing */
+};
+
+struct neuron_file {
+	struct neuron_device *nd;
+	struct list_head link;	/* neuron_files */
+	pid_t tgid;
+	bool free_access;
+	bool detached;
+};
+
+struct neuron_queue {
+	pid_t owner;
+	bool used;
+	struct neuron_mc *tx, *rx;
+	u32 tx_len, rx_len;
+	u32 acked;
+};
+
+struct neuron_nq {
+	struct neuron_mc *mc;
+	pid_t owner;
+};
+
+struct neuron_nds {
+	struct neuron_mc *mc;
+	pid_t pid;		/* 0: free */
+	u64 released;		/* order of release, the oldest is reused first */
+	u64 seen[NC_COUNT][NDS_EXT_NC_COUNTER_LAST];
+};
+
+struct neuron_crwl {
+	u8 uuid[32];
+	pid_t writer;
+	bool writing;
+	unsigned int readers;
+};
+
+struct neuron_reset_req {
+	struct list_head link;
+	u32 id;			/* tgid of the process, 0 for the driver's own */
+	u32 nc_map;
+	bool started;
+	bool done;
+	int result;
+};
+
+#define NEURON_CTX_SYNC0 0
+#define NEURON_CTX_ASYNC1 1
+#define NEURON_CTX_ASYNC2 2
+#define NEURON_CTX_SYNC1 3
+#define NEURON_BOUNCE_SIZE (128 * 1024)
+
+struct neuron_ctx {
+	bool busy;
+	pid_t tgid;
+	u64 deadline;			/* ktime_get_ns() */
+	unsigned int generation;	/* of the ring it was submitted to */
+	struct neuron_mc *src, *dst;	/* asynchronous copies */
+};
+
+struct neuron_h2t {
+	struct neuron_device *nd;
+	unsigned int nc;
+	struct mutex op_lock;
+	struct mutex async_lock;
+	struct mutex ring_lock;
+	struct nhal_h2t ring;
+	struct nhal_h2t_mem mem;
+	bool ready;
+	unsigned int generation;
+	struct neuron_ctx ctx[NHAL_H2T_CONTEXTS];
+	void *page;		/* one coherent block: rings, completion, bounce buffer */
+	dma_addr_t page_dma;
+	void *bounce;
+	u64 bounce_addr;
+};
+
+struct neuron_counter {
+	u64 total, present, peak;
+};
+
+#define NEURON_HOST_KINDS 8
+#define NEURON_DEVICE_KINDS 11
+
+struct neuron_stats {
+	struct neuron_counter nds[NC_COUNT][NDS_EXT_NC_COUNTER_LAST];
+	struct neuron_counter device_mem[NC_COUNT][NEURON_DEVICE_KINDS];
+	struct neuron_counter device_all[NC_COUNT];
+	struct neuron_counter host_all[NC_COUNT];
+	struct neuron_counter host_mem[NEURON_HOST_KINDS];
+	struct neuron_counter reset_req[NC_COUNT];
+	struct neuron_counter reset_fail[NC_COUNT];
+};
+
+struct neuron_power {
+	unsigned int samples, min, max;
+	u64 sum;
+	u32 last;
+	bool supported;
+	time64_t minute;
+	char line[80];
+};
+
+struct neuron_sysfs;
+
+struct neuron_device {
+	struct kref ref;
+	struct pci_dev *pdev;
+	int index;
+	struct device *dev;
+	struct cdev *cdev;
+	struct inode *inode;		/* of the first open: its mapping serves all files */
+
+	struct srcu_struct srcu;
+	bool dead;			/* no new entries */
+	bool gone;			/* hardware is absent */
+
+	void __iomem *bar0, *bar2;
+	u64 bar0_len, bar2_len;
+	phys_addr_t bar4_base;
+	u64 bar4_len;
+	struct nhal hal;
+	void *fwio_buf;
+	dma_addr_t fwio_dma;
+	struct mutex fwio_lock;
+
+	struct rw_semaphore reset_sem;
+	enum neuron_state state;
+	wait_queue_head_t wait;		/* state, reset requests, CRWL, CINIT */
+	atomic_t changes;		/* how often one of them changed */
+	struct work_struct reset_work;
+	struct list_head reset_reqs;	/* nd->lock */
+	struct delayed_work power_work;
+	struct neuron_power power;
+
+	struct mutex lock;
+	struct neuron_proc procs[NEURON_MAX_PROCESS_PER_DEVICE];
+	struct rb_root chunks;
+	struct list_head mcs;
+	struct xarray handles;
+	u32 next_handle, free_count, free_cap;
+	u32 *free_stack;
+	struct gen_pool *pools[POOL_COUNT];
+	unsigned long *used[POOL_COUNT]; /* pages that held someone's data */
+	struct neuron_queue queues[ENG_COUNT][QUEUE_COUNT];
+	pid_t core_owner[NC_COUNT];
+	struct neuron_nq nqs[NC_COUNT][NQ_TYPES][NQ_ENGINES];
+	struct neuron_nds nds[NDS_ENTRIES_PER_DEVICE];
+	u64 nds_released;
+	u64 model_started[NC_COUNT];
+	u32 cinit[NC_COUNT];
+	struct neuron_crwl crwl[NEURON_MAX_NC_PER_DEVICE];
+
+	struct neuron_h2t h2t[NC_COUNT];
+	void *dummy_ring;		/* stopped queues point here */
+	dma_addr_t dummy_dma;
+
+	spinlock_t stats_lock;
+	struct neuron_stats stats;
+	struct neuron_sysfs *sysfs;
+};
+
+#define NEURON_DUMMY_RING_LEN 64
+
+/* neuron_drv.c */
+extern bool neuron_no_reset;
+extern bool neuron_wc_enable;
+
+/* neuron_device.c */
+extern struct mutex neuron_table_lock;
+struct neuron_device *neuron_device_create(struct pci_dev *pdev);
+void neuron_device_destroy(struct neuron_device *nd);
+struct neuron_device *neuron_device_get(struct neuron_device *nd);
+void neuron_device_put(struct neuron_device *nd);
+struct neuron_device *neuron_device_find(int index);
+unsigned int neuron_device_count(void);
+int neuron_enter(struct neuron_device *nd);
+/*
+ * Waiting for something under nd->lock: remember neuron_changes(), look, then wait until there was
+ * a change. 0, -EINTR, -ENODEV, or -ETIMEDOUT when *left (jiffies) has run out.
+ */
+void neuron_changed(struct neuron_device *nd);
+unsigned int neuron_changes(struct neuron_device *nd);
+int neuron_wait_change(struct neuron_device *nd, unsigned int seen, long *left);
+void neuron_exit(struct neuron_device *nd, int idx);
+/* Wait until no device of the system is in its first reset; bounded */
+int neuron_wait_all_ready(void);
+
+/* neuron_cdev.c */
+int neuron_cdev_init(void);
+void neuron_cdev_exit(void);
+int neuron_cdev_add(struct neuron_device *nd);
+void neuron_cdev_del(struct neuron_device *nd);
+extern const struct file_operations neuron_fops;
+bool neuron_files_have(pid_t tgid, bool free_only);
+
+/* neuron_proc.c */
+struct neuron_proc *neuron_proc_find(struct neuron_device *nd, pid_t tgid);
+int neuron_proc_attach(struct neuron_device *nd);
+void neuron_proc_detach(struct neuron_device *nd, pid_t tgid);
+void neuron_proc_remove_all(struct neuron_device *nd);
+/* Gate: the calling process is attached; takes nd->lock */
+bool neuron_attached(struct neuron_device *nd);
+/* Claim a core for the calling process; nd->lock held. -EACCES when another has it */
+int neuron_core_claim(struct neuron_device *nd, unsigned int nc);
+
+/* neuron_fwio.c */
+int neuron_fwio_init(struct neuron_device *nd, u32 features);
+void neuron_fwio_exit(struct neuron_device *nd);
+int neuron_reg_read(struct neuron_device *nd, const u64 *addr, u32 *value, unsigned int n);
+int neuron_misc_read(struct neuron_device *nd, unsigned int word, u32 *value);
+int neuron_neighbors(struct neuron_device *nd, int *east, int *west);
+void neuron_power_start(struct neuron_device *nd);
+void neuron_power_stop(struct neuron_device *nd);
+
+/* neuron_reset.c */
+void neuron_reset_init(struct neuron_device *nd);
+int neuron_reset_request(struct neuron_device *nd, u32 id, u32 nc_map);
+int neuron_reset_wait(struct neuron_device *nd, u32 id, int *result);
+void neuron_reset_forget(struct neuron_device *nd, u32 id);
+void neuron_reset_stop(struct neuron_device *nd);
+int neuron_cores_halt(struct neuron_device *nd, u32 nc_map);
+
+/* neuron_mem.c */
+struct neuron_mc_args {
+	u64 size, align;
+	bool host;
+	u32 channel, region, nc, type;
+	enum neuron_lifespan life;
+};
+int neuron_mem_init(struct neuron_device *nd);
+void neuron_mem_exit(struct neuron_device *nd);
+int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
+		    struct neuron_mc **mc);
+void neuron_mc_get(struct neuron_mc *mc);
+void neuron_mc_put(struct neuron_mc *mc);
+/* Take handle and list away and drop the handle's reference */
+void neuron_mc_free(struct neuron_mc *mc);
+/* The chunk of a handle with a reference; access: what the caller wants to do with it */
+enum neuron_access { NEURON_MAY_READ, NEURON_MAY_WRITE };
+struct neuron_mc *neuron_mc_lookup(struct neuron_device *nd, u64 handle, enum neuron_access access);
+struct neuron_mc *neuron_mc_at(struct neuron_device *nd, u64 pa); /* containing pa, referenced */
+bool neuron_mc_range(const struct neuron_mc *mc, u64 offset, u64 size);
+bool neuron_mc_owned(const struct neuron_mc *mc);
+bool neuron_mc_readable(const struct neuron_mc *mc);
+bool neuron_host_range_owned(struct neuron_device *nd, u64 pa, u64 size);
+void neuron_mem_free_all(struct neuron_device *nd, pid_t tgid);
+void neuron_mem_usage(struct neuron_device *nd, pid_t tgid, u64 *host, u64 *device);
+
+/* neuron_mmap.c */
+int neuron_mmap(struct file *file, struct vm_area_struct *vma);
+
+/* neuron_dma.c */
+int neuron_dma_init(struct neuron_device *nd);
+void neuron_dma_exit(struct neuron_device *nd);
+void neuron_h2t_setup(struct neuron_device *nd, unsigned int nc);
+void neuron_h2t_teardown(struct neuron_device *nd, unsigned int nc);
+int neuron_dma_copy(struct neuron_h2t *h2t, u64 src, u64 dst, u64 len);
+int neuron_dma_fill(struct neuron_h2t *h2t, u64 dst, u64 len, u8 value);
+int neuron_dma_from_kernel(struct neuron_h2t *h2t, u64 dst, const void *buf, u64 len);
+int neuron_dma_from_user(struct neuron_h2t *h2t, u64 dst, const void __user *buf, u64 len);
+int neuron_dma_to_user(struct neuron_h2t *h2t, u64 src, void __user *buf, u64 len);
+/* Adds runs to the ring: 0 when there are no more, 1 to go on with the next batch */
+typedef int (*neuron_push_fn)(struct nhal_h2t *ring, void *arg);
+int neuron_ctx_batch(struct neuron_h2t *h2t, unsigned int ctx, neuron_push_fn push, void *arg);
+int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx);
+bool neuron_ctx_poll(struct neuron_h2t *h2t, unsigned int ctx);
+
+/* neuron_copy.c */
+int neuron_copy_async(struct neuron_device *nd, struct neuron_mc *src, u64 src_offset,
+		      struct neuron_mc *dst, u64 dst_offset, u64 size, u32 pwait, u32 *handle);
+int neuron_copy_async_wait(struct neuron_device *nd, unsigned int nc, u32 handle);
+void neuron_copy_forget(struct neuron_device *nd, pid_t tgid);
+int neuron_zerocopy(struct neuron_h2t *h2t, u64 addr, unsigned long uaddr, u64 size, bool write);
+
+/* neuron_queue.c */
+int neuron_queue_setup(struct neuron_device *nd, const struct neuron_ioctl_dma_queue_init *arg);
+int neuron_queue_start(struct neuron_device *nd, const struct neuron_ioctl_dma_queue_copy_start *arg);
+int neuron_queue_release(struct neuron_device *nd, u32 eng, u32 qid);
+void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map);
+int neuron_queue_state(struct neuron_device *nd, u32 eng, u32 qid,
+		       struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx);
+int neuron_engine_state(struct neuron_device *nd, u32 eng, struct neuron_dma_eng_state *state);
+
+/* neuron_nq.c */
+struct neuron_nq_args {
+	u32 nc, type, eng, size;
+	bool host, force;
+	u32 channel, region;
+};
+int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args,
+		   u64 *mmap_offset, u64 *handle);
+void neuron_nqs_stop(struct neuron_device *nd, pid_t owner, u32 nc_map);
+
+/* neuron_nds.c */
+int neuron_nds_acquire(struct neuron_device *nd, pid_t pid, u64 *offset, u32 *size);
+void neuron_nds_release(struct neuron_device *nd, pid_t pid);
+void neuron_nds_harvest(struct neuron_device *nd);
+void neuron_nds_exit(struct neuron_device *nd);
+
+/* neuron_crwl.c */
+int neuron_crwl_reader_enter(struct neuron_device *nd, u32 nc, const u8 *uuid);
+int neuron_crwl_reader_exit(struct neuron_device *nd, u32 nc, const u8 *uuid);
+int neuron_crwl_writer_enter(struct neuron_device *nd, u32 nc, const u8 *uuid);
+int neuron_crwl_writer_downgrade(struct neuron_device *nd, u32 nc, const u8 *uuid);
+void neuron_crwl_drop(struct neuron_device *nd, pid_t tgid);
+u8 neuron_crwl_held(struct neuron_device *nd, pid_t tgid, struct neuron_uuid *uuids);
+int neuron_mark(struct neuron_device *nd, u32 count, u32 start, u32 end, u32 *max_available,
+		unsigned long *bitmap, unsigned int bits);
+void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsigned int bits);
+void neuron_unmark_all(pid_t tgid);
+int neuron_cinit_set(struct neuron_device *nd, u32 nc, u32 state, u32 *new_state);
+
+/* neuron_ioctl.c and its tables */
+struct neuron_ioctl_entry {
+	unsigned int cmd;
+	unsigned short size; /* of the argument structure */
+	unsigned short flags;
+	int (*fn)(struct neuron_device *nd, void *arg, void __user *user);
+	const char *name;
+};
+#define NIOC_FREE 0x1	/* also on an O_WRONLY descriptor */
+#define NIOC_ATTACHED 0x2
+#define NIOC_OUT 0x4	/* copy the argument back on success */
+#define NIOC_OUT_ERR 0x8 /* and on errors */
+#define NIOC_HW 0x10	/* takes reset_sem for reading */
+#define NEURON_IOC(c, s, f, h)                                                                    \
+	{                                                                                         \
+		.cmd = NEURON_IOCTL_##c, .size = s, .flags = f, .fn = h, .name = #c               \
+	}
+#define NEURON_IOC_ARG_MAX 288
+long neuron_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+extern const struct neuron_ioctl_entry neuron_ioctl_info[], neuron_ioctl_mem[], neuron_ioctl_dma[],
+	neuron_ioctl_core[];
+extern const unsigned int neuron_ioctl_info_count, neuron_ioctl_mem_count, neuron_ioctl_dma_count,
+	neuron_ioctl_core_count;
+
+/* neuron_bar.c */
+int neuron_bar_rw(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *arg, bool write);
+u64 neuron_bar_cookie(unsigned int i);
+int neuron_hw_counters(struct neuron_device *nd, const struct neuron_ioctl_read_hw_counters *arg);
+
+/* neuron_sysfs.c */
+extern const struct attribute_group *neuron_device_groups[];
+extern const struct attribute_group *neuron_class_groups[];
+int neuron_sysfs_add(struct neuron_device *nd);
+void neuron_sysfs_del(struct neuron_device *nd);
+
+/* neuron_stats.c */
+extern const char *const neuron_host_kinds[NEURON_HOST_KINDS];
+extern const char *const neuron_device_kinds[NEURON_DEVICE_KINDS];
+void neuron_stat_add(struct neuron_device *nd, struct neuron_counter *c, u64 delta);
+void neuron_stat_memory(struct neuron_device *nd, const struct neuron_mc *mc, bool add);
+
+#define nd_info(nd, fmt, ...) pr_info("nd%d: " fmt, (nd)->index, ##__VA_ARGS__)
+#define nd_err(nd, fmt, ...) pr_err_ratelimited("nd%d: " fmt, (nd)->index, ##__VA_ARGS__)
+
+#endif

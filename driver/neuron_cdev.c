@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Device numbers, class and nodes; open, flush and release. Owns the list of open files, from
+ * which it is known when the last file of a process goes.
+ *
+ * A file counts for the process that opened it. It is given up when its last descriptor is closed
+ * anywhere, or when that process exits although a child still holds an inherited descriptor.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "neuron.h"
+
+static dev_t neuron_devt;
+static LIST_HEAD(neuron_files); /* neuron_table_lock */
+
+static char *neuron_devnode(NEURON_DEVNODE_CONST struct device *dev, umode_t *mode)
+{
+	if (mode)
+		*mode = 0600; /* the udev rule decides otherwise */
+	return NULL;
+}
+
+static struct class neuron_class = {
+	.name = "neuron_device",
+	.devnode = neuron_devnode,
+	.class_groups = neuron_class_groups,
+	.dev_groups = neuron_device_groups,
+};
+
+int neuron_cdev_init(void)
+{
+	int ret;
+
+	ret = alloc_chrdev_region(&neuron_devt, 0, NEURON_MAX_DEVICES, "neuron");
+	if (ret)
+		return ret;
+	ret = class_register(&neuron_class);
+	if (ret)
+		unregister_chrdev_region(neuron_devt, NEURON_MAX_DEVICES);
+	return ret;
+}
+
+void neuron_cdev_exit(void)
+{
+	class_unregister(&neuron_class);
+	unregister_chrdev_region(neuron_devt, NEURON_MAX_DEVICES);
+}
+
+int neuron_cdev_add(struct neuron_device *nd)
+{
+	dev_t devt = MKDEV(MAJOR(neuron_devt), nd->index);
+	int ret;
+
+	nd->cdev = cdev_alloc();
+	if (!nd->cdev)
+		return -ENOMEM;
+	nd->cdev->ops = &neuron_fops;
+	nd->cdev->owner = THIS_MODULE;
+	ret = cdev_add(nd->cdev, devt, 1);
+	if (ret)
+		goto put_cdev;
+	/* without a parent, so that the path stays /sys/devices/virtual/neuron_device/neuronN */
+	nd->dev = device_create(&neuron_class, NULL, devt, nd, "neuron%d", nd->index);
+	if (IS_ERR(nd->dev)) {
+		ret = PTR_ERR(nd->dev);
+		goto del_cdev;
+	}
+	return 0;
+
+del_cdev:
+	cdev_del(nd->cdev);
+	return ret;
+put_cdev:
+	kobject_put(&nd->cdev->kobj);
+	return ret;
+}
+
+void neuron_cdev_del(struct neuron_device *nd)
+{
+	cdev_del(nd->cdev);
+	device_destroy(&neuron_class, MKDEV(MAJOR(neuron_devt), nd->index));
+}
+
+/* Has the process an open file, on any device; free_only: an O_WRONLY one */
+bool neuron_files_have(pid_t tgid, bool free_only)
+{
+	struct neuron_file *nf;
+
+	lockdep_assert_held(&neuron_table_lock);
+	list_for_each_entry(nf, &neuron_files, link)
+		if (nf->tgid == tgid && (nf->free_access || !free_only))
+			return true;
+	return false;
+}
+
+static int wait_ready(struct neuron_device *nd)
+{
+	if (wait_event_killable(nd->wait, READ_ONCE(nd->state) != NEURON_STATE_RESET ||
+						  READ_ONCE(nd->dead)))
+		return -EINTR;
+	if (READ_ONCE(nd->dead))
+		return -ENODEV;
+	return READ_ONCE(nd->state) == NEURON_STATE_INVALID ? -EINVAL : 0;
+}
+
+static int open_device(struct neuron_device *nd, struct file *file, struct inode *inode)
+{
+	struct neuron_file *nf;
+	int ret;
+
+	nf = kzalloc(sizeof(*nf), GFP_KERNEL);
+	if (!nf)
+		return -ENOMEM;
+	nf->tgid = current->tgid;
+	nf->free_access = (file->f_flags & O_ACCMODE) == O_WRONLY;
+	if (!nf->free_access) {
+		ret = wait_ready(nd);
+		if (!ret)
+			ret = neuron_proc_attach(nd);
+		if (ret) {
+			kfree(nf);
+			return ret;
+		}
+	}
+	nf->nd = neuron_device_get(nd);
+	mutex_lock(&neuron_table_lock);
+	list_add_tail(&nf->link, &neuron_files);
+	if (!nd->inode) {
+		ihold(inode);
+		nd->inode = inode;
+	}
+	file->f_mapping = nd->inode->i_mapping;
+	mutex_unlock(&neuron_table_lock);
+	file->private_data = nf;
+	return 0;
+}
+
+static int neuron_open(struct inode *inode, struct file *file)
+{
+	struct neuron_device *nd = neuron_device_find(iminor(inode));
+	int idx, ret;
+
+	if (!nd)
+		return -ENODEV;
+	idx = neuron_enter(nd);
+	if (idx < 0) {
+		ret = idx;
+	} else {
+		ret = open_device(nd, file, inode);
+		neuron_exit(nd, idx);
+	}
+	neuron_device_put(nd);
+	return ret;
+}
+
+/* Once for each file: give up what the process had through it */
+static void file_detach(struct neuron_file *nf)
+{
+	bool unmark;
+
+	mutex_lock(&neuron_table_lock);
+	if (nf->detached) {
+		mutex_unlock(&neuron_table_lock);
+		return;
+	}
+	nf->detached = true;
+	list_del(&nf->link);
+	unmark = !neuron_files_have(nf->tgid, nf->free_access);
+	mutex_unlock(&neuron_table_lock);
+	if (unmark)
+		neuron_unmark_all(nf->tgid);
+	if (!nf->free_access)
+		neuron_proc_detach(nf->nd, nf->tgid);
+}
+
+static int neuron_flush(struct file *file, fl_owner_t id)
+{
+	struct neuron_file *nf = file->private_data;
+
+	if (current->tgid == nf->tgid && (current->flags & PF_EXITING))
+		file_detach(nf);
+	return 0;
+}
+
+static int neuron_release(struct inode *inode, struct file *file)
+{
+	struct neuron_file *nf = file->private_data;
+
+	file_detach(nf);
+	neuron_device_put(nf->nd);
+	kfree(nf);
+	return 0;
+}
+
+const struct file_operations neuron_fops = {
+	.owner = THIS_MODULE,
+	.open = neuron_open,
+	.flush = neuron_flush,
+	.release = neuron_release,
+	.unlocked_ioctl = neuron_ioctl,
+	.mmap = neuron_mmap,
+};

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The three independent ways in which processes agree on who uses a NeuronCore: range marks
+ * (system wide, advisory), the reader/writer lock of a core (CRWL) and its initialisation state
+ * (CINIT). Owns the mark table (neuron_table_lock), nd->crwl and nd->cinit (nd->lock).
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/bitmap.h>
+
+#include "neuron.h"
+
+#define MARK_COUNT 512
+/* The public waiting times: writers 2 to 4 s, readers 0.5 to 1 s, CINIT ten times 500 ms */
+#define WRITER_WAIT (3 * HZ)
+#define READER_WAIT (HZ)
+#define CINIT_WAIT (5 * HZ)
+
+static pid_t marks[MARK_COUNT];
+
+/* First run of count free cores in [start, end]; *best is the longest run there is */
+static int mark_search(u32 first, u32 last, u32 count, u32 *best)
+{
+	u32 i, run = 0;
+
+	*best = 0;
+	for (i = first; i <= last; i++) {
+		run = marks[i] ? 0 : run + 1;
+		*best = max(*best, run);
+		if (run == count)
+			return i - count + 1;
+	}
+	return -EBUSY;
+}
+
+int neuron_mark(struct neuron_device *nd, u32 count, u32 start, u32 end, u32 *max_available,
+		unsigned long *bitmap, unsigned int bits)
+{
+	u32 base = nd->index * NC_COUNT, i;
+	int first;
+
+	*max_available = 0;
+	bitmap_zero(bitmap, bits);
+	if (!count || start > end || end >= MARK_COUNT - base || end >= bits)
+		return -EINVAL;
+	mutex_lock(&neuron_table_lock);
+	first = mark_search(base + start, base + end, count, max_available);
+	for (i = 0; first >= 0 && i < count; i++) {
+		marks[first + i] = current->tgid;
+		__set_bit(first - base + i, bitmap);
+	}
+	mutex_unlock(&neuron_table_lock);
+	if (first < 0)
+		return first;
+	*max_available = 0;
+	return 0;
+}
+
+/* Own marks only; the others are left alone without an error */
+void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsigned int bits)
+{
+	u32 base = nd->index * NC_COUNT, i;
+
+	mutex_lock(&neuron_table_lock);
+	for_each_set_bit(i, bitmap, min_t(u32, bits, MARK_COUNT - base))
+		if (marks[base + i] == current->tgid)
+			marks[base + i] = 0;
+	mutex_unlock(&neuron_table_lock);
+}
+
+void neuron_unmark_all(pid_t tgid)
+{
+	unsigned int i;
+
+	mutex_lock(&neuron_table_lock);
+	for (i = 0; i < MARK_COUNT; i++)
+		if (marks[i] == tgid)
+			marks[i] = 0;
+	mutex_unlock(&neuron_table_lock);
+}
+
+static bool crwl_current(const struct neuron_crwl *l, const u8 *uuid)
+{
+	return l->writer == current->tgid && !memcmp(l->uuid, uuid, sizeof(l->uuid));
+}
+
+/* Take the lock as writer if it is free: 0, -EALREADY (taken, and it was ours), -EAGAIN */
+static int writer_try(struct neuron_device *nd, struct neuron_crwl *l, const u8 *uuid)
+{
+	int ret = -EAGAIN;
+
+	mutex_lock(&nd->lock);
+	if (!l->writing && !l->readers) {
+		ret = crwl_current(l, uuid) ? -EALREADY : 0;
+		l->writing = true;
+		l->writer = current->tgid;
+		memcpy(l->uuid, uuid, sizeof(l->uuid));
+	}
+	mutex_unlock(&nd->lock);
+	return ret;
+}
+
+/* The lock of another uuid or process is an error at once, a writer of the same one is waited for */
+static int reader_try(struct neuron_device *nd, struct neuron_crwl *l, const u8 *uuid)
+{
+	int ret = -EAGAIN;
+
+	mutex_lock(&nd->lock);
+	if (!l->writing) {
+		ret = crwl_current(l, uuid) ? 0 : -ENOENT;
+		if (!ret)
+			l->readers++;
+	}
+	mutex_unlock(&nd->lock);
+	return ret;
+}
+
+static int crwl_wait(struct neuron_device *nd, struct neuron_crwl *l, const u8 *uuid,
+		     int (*try)(struct neuron_device *nd, struct neuron_crwl *l, const u8 *uuid),
+		     long left)
+{
+	unsigned int seen;
+	int ret, err;
+
+	for (;;) {
+		seen = neuron_changes(nd);
+		ret = try(nd, l, uuid);
+		if (ret != -EAGAIN)
+			return ret;
+		err = neuron_wait_change(nd, seen, &left);
+		if (err)
+			return err == -ETIMEDOUT ? -EBUSY : err;
+	}
+}
+
+int neuron_crwl_writer_enter(struct neuron_device *nd, u32 nc, const u8 *uuid)
+{
+	if (nc >= NEURON_MAX_NC_PER_DEVICE)
+		return -EINVAL;
+	return crwl_wait(nd, &nd->crwl[nc], uuid, writer_try, WRITER_WAIT);
+}
+
+int neuron_crwl_reader_enter(struct neuron_device *nd, u32 nc, const u8 *uuid)
+{
+	if (nc >= NEURON_MAX_NC_PER_DEVICE)
+		return -EINVAL;
+	return crwl_wait(nd, &nd->crwl[nc], uuid, reader_try, READER_WAIT);
+}
+
+int neuron_crwl_writer_downgrade(struct neuron_device *nd, u32 nc, const u8 *uuid)
+{
+	struct neuron_crwl *l;
+	int ret = -EINVAL;
+
+	if (nc >= NEURON_MAX_NC_PER_DEVICE)
+		return -EINVAL;
+	l = &nd->crwl[nc];
+	mutex_lock(&nd->lock);
+	if (l->writing && crwl_current(l, uuid)) {
+		l->writing = false;
+		l->readers = 1;
+		ret = 0;
+	}
+	mutex_unlock(&nd->lock);
+	neuron_changed(nd);
+	return ret;
+}
+
+int neuron_crwl_reader_exit(struct neuron_device *nd, u32 nc, const u8 *uuid)
+{
+	struct neuron_crwl *l;
+	int ret = 0;
+
+	if (nc >= NEURON_MAX_NC_PER_DEVICE)
+		return -EINVAL;
+	l = &nd->crwl[nc];
+	mutex_lock(&nd->lock);
+	if (!l->readers)
+		ret = -EINVAL;
+	else if (!crwl_current(l, uuid))
+		ret = -ENOENT;
+	else
+		l->readers--;
+	mutex_unlock(&nd->lock);
+	neuron_changed(nd);
+	return ret;
+}
+
+void neuron_crwl_drop(struct neuron_device *nd, pid_t tgid)
+{
+	unsigned int nc;
+
+	mutex_lock(&nd->lock);
+	for (nc = 0; nc < NEURON_MAX_NC_PER_DEVICE; nc++)
+		if (nd->crwl[nc].writer == tgid)
+			memset(&nd->crwl[nc], 0, sizeof(nd->crwl[nc]));
+	mutex_unlock(&nd->lock);
+	neuron_changed(nd);
+}
+
+/* Cores whose lock the process holds, and the uuids of the first four; nd->lock held */
+u8 neuron_crwl_held(struct neuron_device *nd, pid_t tgid, struct neuron_uuid *uuids)
+{
+	struct neuron_crwl *l;
+	unsigned int nc;
+	u8 map = 0;
+
+	lockdep_assert_held(&nd->lock);
+	for (nc = 0; nc < NC_COUNT; nc++) {
+		l = &nd->crwl[nc];
+		if (l->writer != tgid || (!l->writing && !l->readers))
+			continue;
+		map |= BIT(nc);
+		memcpy(uuids[nc].value, l->uuid, sizeof(l->uuid));
+	}
+	return map;
+}
+
+/* True when there is nothing to wait for: the core is initialised, or it is ours to do */
+static bool cinit_try(struct neuron_device *nd, u32 nc)
+{
+	bool over = true;
+
+	mutex_lock(&nd->lock);
+	if (nd->cinit[nc] == NEURON_CINIT_STATE_STARTED)
+		over = false;
+	else if (nd->cinit[nc] != NEURON_CINIT_STATE_COMPLETED)
+		nd->cinit[nc] = NEURON_CINIT_STATE_STARTED;
+	mutex_unlock(&nd->lock);
+	return over;
+}
+
+/* The first to start wins, the others wait until it completes; the state is returned */
+int neuron_cinit_set(struct neuron_device *nd, u32 nc, u32 state, u32 *new_state)
+{
+	long left = CINIT_WAIT;
+	unsigned int seen;
+	int err = 0;
+
+	if (nc >= NC_COUNT)
+		return -E2BIG;
+	while (state == NEURON_CINIT_STATE_STARTED && !err) {
+		seen = neuron_changes(nd);
+		if (cinit_try(nd, nc))
+			break;
+		err = neuron_wait_change(nd, seen, &left);
+	}
+	if (err && err != -ETIMEDOUT)
+		return err;
+	mutex_lock(&nd->lock);
+	if (state == NEURON_CINIT_STATE_COMPLETED && nd->cinit[nc] == NEURON_CINIT_STATE_STARTED)
+		nd->cinit[nc] = state;
+	else if (state == NEURON_CINIT_STATE_INVALID)
+		nd->cinit[nc] = state;
+	*new_state = nd->cinit[nc] ? nd->cinit[nc] : NEURON_CINIT_STATE_INVALID;
+	mutex_unlock(&nd->lock);
+	neuron_changed(nd);
+	return 0;
+}

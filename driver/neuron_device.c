@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A chip's life: resources, index, bring-up in order, removal in reverse. Owns the device table.
+ * Called by the PCI driver; every entry from user space passes neuron_enter() here.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/delay.h>
+#include <linux/idr.h>
+#include <linux/slab.h>
+
+#include "neuron.h"
+
+DEFINE_MUTEX(neuron_table_lock);
+static struct neuron_device *neuron_table[NEURON_MAX_DEVICES];
+static DEFINE_IDA(neuron_index_ida);
+
+#define APB_SIZE_MIN (NEURON_V1_APB_MISC_RAM + NEURON_V1_APB_MISC_RAM_SIZE)
+/* The slowest first reset the record shows takes 7.7 s */
+#define ALL_READY_TIMEOUT_MS 10000
+#define ALL_READY_POLL_MS 5
+
+int neuron_enter(struct neuron_device *nd)
+{
+	int idx = srcu_read_lock(&nd->srcu);
+
+	if (!READ_ONCE(nd->dead))
+		return idx;
+	srcu_read_unlock(&nd->srcu, idx);
+	return -ENODEV;
+}
+
+void neuron_exit(struct neuron_device *nd, int idx)
+{
+	srcu_read_unlock(&nd->srcu, idx);
+}
+
+void neuron_changed(struct neuron_device *nd)
+{
+	atomic_inc(&nd->changes);
+	wake_up_all(&nd->wait);
+}
+
+unsigned int neuron_changes(struct neuron_device *nd)
+{
+	return atomic_read(&nd->changes);
+}
+
+int neuron_wait_change(struct neuron_device *nd, unsigned int seen, long *left)
+{
+	*left = wait_event_killable_timeout(nd->wait,
+					    atomic_read(&nd->changes) != seen ||
+						    READ_ONCE(nd->dead),
+					    *left);
+	if (*left < 0)
+		return -EINTR;
+	if (READ_ONCE(nd->dead))
+		return -ENODEV;
+	return *left ? 0 : -ETIMEDOUT;
+}
+
+static void device_release(struct kref *ref)
+{
+	struct neuron_device *nd = container_of(ref, struct neuron_device, ref);
+
+	if (nd->inode)
+		iput(nd->inode);
+	xa_destroy(&nd->handles);
+	kvfree(nd->free_stack);
+	cleanup_srcu_struct(&nd->srcu);
+	ida_free(&neuron_index_ida, nd->index);
+	kvfree(nd);
+}
+
+struct neuron_device *neuron_device_get(struct neuron_device *nd)
+{
+	kref_get(&nd->ref);
+	return nd;
+}
+
+void neuron_device_put(struct neuron_device *nd)
+{
+	kref_put(&nd->ref, device_release);
+}
+
+/* With a reference, NULL if there is none */
+struct neuron_device *neuron_device_find(int index)
+{
+	struct neuron_device *nd = NULL;
+
+	if (index < 0 || index >= NEURON_MAX_DEVICES)
+		return NULL;
+	mutex_lock(&neuron_table_lock);
+	if (neuron_table[index])
+		nd = neuron_device_get(neuron_table[index]);
+	mutex_unlock(&neuron_table_lock);
+	return nd;
+}
+
+unsigned int neuron_device_count(void)
+{
+	unsigned int i, n = 0;
+
+	mutex_lock(&neuron_table_lock);
+	for (i = 0; i < NEURON_MAX_DEVICES; i++)
+		if (neuron_table[i])
+			n = i + 1;
+	mutex_unlock(&neuron_table_lock);
+	return n;
+}
+
+static bool all_ready(void)
+{
+	unsigned int i;
+	bool ready = true;
+
+	mutex_lock(&neuron_table_lock);
+	for (i = 0; i < NEURON_MAX_DEVICES; i++)
+		if (neuron_table[i] &&
+		    READ_ONCE(neuron_table[i]->state) == NEURON_STATE_RESET)
+			ready = false;
+	mutex_unlock(&neuron_table_lock);
+	return ready;
+}
+
+int neuron_wait_all_ready(void)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ALL_READY_TIMEOUT_MS);
+
+	while (!all_ready() && time_before(jiffies, end))
+		if (msleep_interruptible(ALL_READY_POLL_MS))
+			return -EINTR;
+	return 0;
+}
+
+static u32 capability_features(struct pci_dev *pdev)
+{
+	u32 magic, features;
+	u16 version;
+	u8 pos;
+
+	for (pos = pci_find_capability(pdev, PCI_CAP_ID_VNDR); pos;
+	     pos = pci_find_next_capability(pdev, pos, PCI_CAP_ID_VNDR)) {
+		pci_read_config_dword(pdev, pos + NEURON_CAP_MAGIC, &magic);
+		pci_read_config_word(pdev, pos + NEURON_CAP_VERSION, &version);
+		if (magic != NEURON_CAP_MAGIC_VALUE || version != NEURON_CAP_VERSION_VALUE)
+			continue;
+		pci_read_config_dword(pdev, pos + NEURON_CAP_FEATURES, &features);
+		return features;
+	}
+	return 0;
+}
+
+static int map_bars(struct neuron_device *nd)
+{
+	struct pci_dev *pdev = nd->pdev;
+	int ret;
+
+	ret = pcim_enable_device(pdev);
+	if (ret)
+		return ret;
+	pci_set_master(pdev);
+	/* addresses must stay below the host window bit */
+	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(NEURON_V1_WINDOW_SHIFT));
+	if (ret)
+		return ret;
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+	ret = pcim_iomap_regions(pdev, BIT(NEURON_BAR_APB) | BIT(NEURON_BAR_AXI), "neuron");
+	if (ret)
+		return ret;
+	nd->bar0 = pcim_iomap_table(pdev)[NEURON_BAR_APB];
+	nd->bar2 = pcim_iomap_table(pdev)[NEURON_BAR_AXI];
+	nd->bar0_len = pci_resource_len(pdev, NEURON_BAR_APB);
+	nd->bar2_len = pci_resource_len(pdev, NEURON_BAR_AXI);
+	nd->bar4_base = pci_resource_start(pdev, NEURON_BAR_DRAM);
+	nd->bar4_len = pci_resource_len(pdev, NEURON_BAR_DRAM);
+	if (nd->bar0_len < APB_SIZE_MIN || nd->bar2_len < NEURON_V1_BAR2_SIZE) {
+		nd_err(nd, "BAR0 %#llx or BAR2 %#llx is too small\n", nd->bar0_len, nd->bar2_len);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static struct neuron_device *device_new(struct pci_dev *pdev)
+{
+	struct neuron_device *nd = kvzalloc(sizeof(*nd), GFP_KERNEL);
+	int ret;
+
+	if (!nd)
+		return ERR_PTR(-ENOMEM);
+	ret = init_srcu_struct(&nd->srcu);
+	if (ret)
+		goto free_nd;
+	nd->index = ida_alloc_max(&neuron_index_ida, NEURON_MAX_DEVICES - 1, GFP_KERNEL);
+	if (nd->index < 0) {
+		ret = nd->index;
+		goto free_srcu;
+	}
+	kref_init(&nd->ref);
+	nd->pdev = pdev;
+	mutex_init(&nd->lock);
+	mutex_init(&nd->fwio_lock);
+	init_rwsem(&nd->reset_sem);
+	init_waitqueue_head(&nd->wait);
+	INIT_LIST_HEAD(&nd->reset_reqs);
+	INIT_LIST_HEAD(&nd->mcs);
+	spin_lock_init(&nd->stats_lock);
+	xa_init(&nd->handles);
+	nd->chunks = RB_ROOT;
+	nd->next_handle = 1;
+	return nd;
+
+free_srcu:
+	cleanup_srcu_struct(&nd->srcu);
+free_nd:
+	kvfree(nd);
+	return ERR_PTR(ret);
+}
+
+static void table_set(struct neuron_device *nd, struct neuron_device *value)
+{
+	mutex_lock(&neuron_table_lock);
+	neuron_table[nd->index] = value;
+	mutex_unlock(&neuron_table_lock);
+}
+
+struct neuron_device *neuron_device_create(struct pci_dev *pdev)
+{
+	struct neuron_device *nd = device_new(pdev);
+	int ret;
+
+	if (IS_ERR(nd))
+		return nd;
+	ret = map_bars(nd);
+	if (ret)
+		goto put;
+	ret = neuron_fwio_init(nd, capability_features(pdev));
+	if (ret)
+		goto put;
+	ret = neuron_mem_init(nd);
+	if (ret)
+		goto fwio_exit;
+	ret = neuron_dma_init(nd);
+	if (ret)
+		goto mem_exit;
+	neuron_reset_init(nd);
+	table_set(nd, nd);
+	ret = neuron_cdev_add(nd);
+	if (ret)
+		goto table_clear;
+	ret = neuron_sysfs_add(nd);
+	if (ret)
+		goto cdev_del;
+	neuron_power_start(nd);
+	/* the first reset; opens wait for it */
+	ret = neuron_reset_request(nd, 0, NEURON_NC_MAP_DEVICE);
+	if (ret < 0)
+		goto power_stop;
+	nd_info(nd, "%s rev %02x, features %#x\n", pci_name(pdev), pdev->revision,
+		nd->hal.features);
+	return nd;
+
+power_stop:
+	neuron_power_stop(nd);
+	neuron_sysfs_del(nd);
+cdev_del:
+	neuron_cdev_del(nd);
+table_clear:
+	table_set(nd, NULL);
+	neuron_reset_stop(nd);
+	neuron_dma_exit(nd);
+mem_exit:
+	neuron_mem_exit(nd);
+fwio_exit:
+	neuron_fwio_exit(nd);
+put:
+	neuron_device_put(nd);
+	return ERR_PTR(ret);
+}
+
+/*
+ * No new entry, drain the running ones, take everything back, then free. Open files stay and get
+ * -ENODEV; their mappings are taken away.
+ */
+void neuron_device_destroy(struct neuron_device *nd)
+{
+	WRITE_ONCE(nd->dead, true);
+	if (!pci_device_is_present(nd->pdev))
+		WRITE_ONCE(nd->gone, true);
+	neuron_changed(nd);
+	neuron_sysfs_del(nd);
+	neuron_cdev_del(nd);
+	synchronize_srcu(&nd->srcu);
+	neuron_power_stop(nd);
+	neuron_reset_stop(nd);
+	table_set(nd, NULL);
+	neuron_proc_remove_all(nd);
+	if (nd->inode)
+		unmap_mapping_range(nd->inode->i_mapping, 0, 0, 1);
+	neuron_nds_exit(nd);
+	neuron_mem_exit(nd); /* clears with DMA */
+	neuron_dma_exit(nd);
+	neuron_fwio_exit(nd);
+	pci_clear_master(nd->pdev);
+	neuron_device_put(nd);
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The copy ring of each core: batches, completion, deadlines, and the simple operations on top
+ * (copy, fill, to and from user memory through a bounce buffer).
+ *
+ * h2t->op_lock lets one synchronous operation use the ring's two synchronous contexts and the
+ * bounce buffer; h2t->ring_lock covers the descriptors of one batch from push to doorbell. All
+ * callers hold nd->reset_sem, so a ring never changes under an operation except when a batch has
+ * timed out; then the ring starts again with a new generation and batches of the old one fail.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/delay.h>
+#include <linux/uaccess.h>
+
+#include "neuron.h"
+
+/*
+ * The public deadline of V1 is about 16 ms for each descriptor of a batch. Emulated chips share
+ * their host with others, so a floor of two seconds goes on top.
+ */
+#define DEADLINE_FLOOR_NS (2ull * NSEC_PER_SEC)
+#define DEADLINE_DESC_NS (16ull * NSEC_PER_MSEC)
+/* Most batches are done when the doorbell returns: look a few times before sleeping */
+#define SPIN_TURNS 64
+#define POLL_MIN_US 20
+#define POLL_MAX_US 60
+
+#define H2T_BLOCK_SIZE (2 * NHAL_H2T_RING_BYTES + PAGE_SIZE + NEURON_BOUNCE_SIZE)
+
+static int h2t_alloc(struct neuron_device *nd, unsigned int nc)
+{
+	struct neuron_h2t *h2t = &nd->h2t[nc];
+	u64 addr;
+
+	mutex_init(&h2t->op_lock);
+	mutex_init(&h2t->async_lock);
+	mutex_init(&h2t->ring_lock);
+	h2t->nd = nd;
+	h2t->nc = nc;
+	h2t->page = dma_alloc_coherent(&nd->pdev->dev, H2T_BLOCK_SIZE, &h2t->page_dma, GFP_KERNEL);
+	if (!h2t->page)
+		return -ENOMEM;
+	addr = nhal_host_addr(h2t->page_dma);
+	h2t->mem.tx = h2t->page;
+	h2t->mem.tx_addr = addr;
+	h2t->mem.rx = h2t->page + NHAL_H2T_RING_BYTES;
+	h2t->mem.rx_addr = addr + NHAL_H2T_RING_BYTES;
+	h2t->mem.completion = h2t->page + 2 * NHAL_H2T_RING_BYTES;
+	h2t->mem.completion_addr = addr + 2 * NHAL_H2T_RING_BYTES;
+	h2t->bounce = h2t->page + 2 * NHAL_H2T_RING_BYTES + PAGE_SIZE;
+	h2t->bounce_addr = addr + 2 * NHAL_H2T_RING_BYTES + PAGE_SIZE;
+	return 0;
+}
+
+int neuron_dma_init(struct neuron_device *nd)
+{
+	size_t dummy = 2 * NEURON_DUMMY_RING_LEN * NEURON_UDMA_DESC_SIZE;
+	unsigned int nc;
+
+	nd->dummy_ring = dma_alloc_coherent(&nd->pdev->dev, dummy, &nd->dummy_dma, GFP_KERNEL);
+	if (!nd->dummy_ring)
+		return -ENOMEM;
+	for (nc = 0; nc < NC_COUNT; nc++)
+		if (h2t_alloc(nd, nc))
+			goto fail;
+	return 0;
+fail:
+	neuron_dma_exit(nd);
+	return -ENOMEM;
+}
+
+void neuron_dma_exit(struct neuron_device *nd)
+{
+	size_t dummy = 2 * NEURON_DUMMY_RING_LEN * NEURON_UDMA_DESC_SIZE;
+	unsigned int nc;
+
+	for (nc = 0; nc < NC_COUNT; nc++) {
+		if (!nd->h2t[nc].page)
+			continue;
+		neuron_h2t_teardown(nd, nc);
+		dma_free_coherent(&nd->pdev->dev, H2T_BLOCK_SIZE, nd->h2t[nc].page,
+				  nd->h2t[nc].page_dma);
+		nd->h2t[nc].page = NULL;
+	}
+	if (nd->dummy_ring)
+		dma_free_coherent(&nd->pdev->dev, dummy, nd->dummy_ring, nd->dummy_dma);
+}
+
+void neuron_h2t_setup(struct neuron_device *nd, unsigned int nc)
+{
+	struct neuron_h2t *h2t = &nd->h2t[nc];
+
+	mutex_lock(&h2t->ring_lock);
+	h2t->generation++;
+	nhal_h2t_init(&h2t->ring, &nd->hal, nc, &h2t->mem);
+	h2t->ready = true;
+	mutex_unlock(&h2t->ring_lock);
+}
+
+/* The queue no longer reaches the ring; batches in flight fail */
+void neuron_h2t_teardown(struct neuron_device *nd, unsigned int nc)
+{
+	struct neuron_h2t *h2t = &nd->h2t[nc];
+	u64 dummy = nhal_host_addr(nd->dummy_dma);
+	unsigned int half = NEURON_DUMMY_RING_LEN * NEURON_UDMA_DESC_SIZE;
+
+	mutex_lock(&h2t->ring_lock);
+	h2t->generation++;
+	if (h2t->ready && !nd->gone)
+		nhal_queue_init(&nd->hal, h2t->ring.eng, h2t->ring.qid, dummy,
+				NEURON_DUMMY_RING_LEN, dummy + half, NEURON_DUMMY_RING_LEN);
+	h2t->ready = false;
+	mutex_unlock(&h2t->ring_lock);
+}
+
+/* Close the batch that was pushed under ring_lock and ring the doorbell */
+static void ctx_submit_locked(struct neuron_h2t *h2t, unsigned int ctx)
+{
+	struct neuron_ctx *c = &h2t->ctx[ctx];
+	unsigned int n = nhal_h2t_submit(&h2t->ring, ctx);
+
+	c->busy = true;
+	c->tgid = current->tgid;
+	c->generation = h2t->generation;
+	c->deadline = ktime_get_ns() + DEADLINE_FLOOR_NS + n * DEADLINE_DESC_NS;
+}
+
+/* One batch of what push() supplies; its result, or -EIO when the ring is down */
+int neuron_ctx_batch(struct neuron_h2t *h2t, unsigned int ctx, neuron_push_fn push, void *arg)
+{
+	int more;
+
+	mutex_lock(&h2t->ring_lock);
+	if (!h2t->ready) {
+		mutex_unlock(&h2t->ring_lock);
+		return -EIO;
+	}
+	more = push(&h2t->ring, arg);
+	ctx_submit_locked(h2t, ctx);
+	mutex_unlock(&h2t->ring_lock);
+	return more;
+}
+
+bool neuron_ctx_poll(struct neuron_h2t *h2t, unsigned int ctx)
+{
+	return h2t->ctx[ctx].generation != READ_ONCE(h2t->generation) ||
+	       nhal_h2t_done(&h2t->ring, ctx);
+}
+
+/* A batch was lost: start the ring again, so that nothing of it touches memory any more */
+static void ring_restart(struct neuron_h2t *h2t, unsigned int ctx)
+{
+	mutex_lock(&h2t->ring_lock);
+	if (h2t->ctx[ctx].generation == h2t->generation && h2t->ready) {
+		h2t->generation++;
+		nhal_h2t_init(&h2t->ring, &h2t->nd->hal, h2t->nc, &h2t->mem);
+	}
+	mutex_unlock(&h2t->ring_lock);
+}
+
+int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
+{
+	struct neuron_ctx *c = &h2t->ctx[ctx];
+	unsigned int turn = 0;
+	int ret = 0;
+
+	while (!neuron_ctx_poll(h2t, ctx)) {
+		if (turn++ < SPIN_TURNS) {
+			cpu_relax();
+			continue;
+		}
+		if (ktime_get_ns() > c->deadline || READ_ONCE(h2t->nd->gone)) {
+			ring_restart(h2t, ctx);
+			nd_err(h2t->nd, "DMA of core %u timed out\n", h2t->nc);
+			ret = -ETIMEDOUT;
+			break;
+		}
+		usleep_range(POLL_MIN_US, POLL_MAX_US);
+	}
+	if (!ret && c->generation != READ_ONCE(h2t->generation))
+		ret = -EIO;
+	c->busy = false;
+	return ret;
+}
+
+struct copy_run {
+	u64 src, dst, len;
+	u64 src_step; /* 0: the same source again and again */
+	u64 chunk;    /* largest piece of the source */
+};
+
+static int push_run(struct nhal_h2t *ring, void *arg)
+{
+	struct copy_run *run = arg;
+	u64 n;
+
+	while (run->len) {
+		n = nhal_h2t_push(ring, run->src, run->dst, min(run->len, run->chunk));
+		if (!n)
+			return 1;
+		run->dst += n;
+		run->len -= n;
+		run->src += run->src_step ? n : 0;
+	}
+	return 0;
+}
+
+/* Batches alternate between the two synchronous contexts, so the chip always has the next one */
+static int run_all(struct neuron_h2t *h2t, struct copy_run *run)
+{
+	static const unsigned int ctxs[2] = { NEURON_CTX_SYNC0, NEURON_CTX_SYNC1 };
+	bool busy[2] = { false, false };
+	unsigned int i = 0;
+	int ret = 0, more = 1, err;
+
+	while (more > 0) {
+		if (busy[i]) {
+			busy[i] = false;
+			ret = neuron_ctx_wait(h2t, ctxs[i]);
+			if (ret)
+				break;
+		}
+		more = neuron_ctx_batch(h2t, ctxs[i], push_run, run);
+		if (more < 0) {
+			ret = more;
+			break;
+		}
+		busy[i] = true;
+		i ^= 1;
+	}
+	for (i = 0; i < 2; i++) {
+		if (!busy[i])
+			continue;
+		err = neuron_ctx_wait(h2t, ctxs[i]);
+		if (!ret)
+			ret = err;
+	}
+	return ret;
+}
+
+int neuron_dma_copy(struct neuron_h2t *h2t, u64 src, u64 dst, u64 len)
+{
+	struct copy_run run = { src, dst, len, 1, U64_MAX };
+	int ret;
+
+	if (!len)
+		return 0;
+	mutex_lock(&h2t->op_lock);
+	ret = run_all(h2t, &run);
+	mutex_unlock(&h2t->op_lock);
+	return ret;
+}
+
+int neuron_dma_fill(struct neuron_h2t *h2t, u64 dst, u64 len, u8 value)
+{
+	struct copy_run run = { h2t->bounce_addr, dst, len, 0, NEURON_UDMA_DESC_LEN_MAX };
+	int ret;
+
+	if (!len)
+		return 0;
+	mutex_lock(&h2t->op_lock);
+	memset(h2t->bounce, value, NEURON_UDMA_DESC_LEN_MAX);
+	ret = run_all(h2t, &run);
+	mutex_unlock(&h2t->op_lock);
+	return ret;
+}
+
+static int bounce_in(struct neuron_h2t *h2t, u64 dst, const void __user *buf, u64 n)
+{
+	struct copy_run run = { h2t->bounce_addr, dst, n, 1, U64_MAX };
+
+	if (copy_from_user(h2t->bounce, buf, n))
+		return -EFAULT;
+	return run_all(h2t, &run);
+}
+
+static int bounce_out(struct neuron_h2t *h2t, u64 src, void __user *buf, u64 n)
+{
+	struct copy_run run = { src, h2t->bounce_addr, n, 1, U64_MAX };
+	int ret = run_all(h2t, &run);
+
+	if (ret)
+		return ret;
+	return copy_to_user(buf, h2t->bounce, n) ? -EFAULT : 0;
+}
+
+/* At most NEURON_BOUNCE_SIZE bytes */
+int neuron_dma_from_kernel(struct neuron_h2t *h2t, u64 dst, const void *buf, u64 len)
+{
+	struct copy_run run = { h2t->bounce_addr, dst, len, 1, U64_MAX };
+	int ret;
+
+	mutex_lock(&h2t->op_lock);
+	memcpy(h2t->bounce, buf, len);
+	ret = run_all(h2t, &run);
+	mutex_unlock(&h2t->op_lock);
+	return ret;
+}
+
+int neuron_dma_from_user(struct neuron_h2t *h2t, u64 dst, const void __user *buf, u64 len)
+{
+	u64 n;
+	int ret = 0;
+
+	mutex_lock(&h2t->op_lock);
+	for (; len && !ret; len -= n, dst += n, buf += n) {
+		n = min_t(u64, len, NEURON_BOUNCE_SIZE);
+		ret = bounce_in(h2t, dst, buf, n);
+	}
+	mutex_unlock(&h2t->op_lock);
+	return ret;
+}
+
+int neuron_dma_to_user(struct neuron_h2t *h2t, u64 src, void __user *buf, u64 len)
+{
+	u64 n;
+	int ret = 0;
+
+	mutex_lock(&h2t->op_lock);
+	for (; len && !ret; len -= n, src += n, buf += n) {
+		n = min_t(u64, len, NEURON_BOUNCE_SIZE);
+		ret = bounce_out(h2t, src, buf, n);
+	}
+	mutex_unlock(&h2t->op_lock);
+	return ret;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Module entry: parameters, class and device numbers, the PCI driver. Probing never waits for a
+ * chip: the reset runs on its own work item and opens wait for it.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/module.h>
+
+#include "neuron.h"
+
+bool neuron_no_reset;
+module_param_named(no_reset, neuron_no_reset, bool, 0440);
+MODULE_PARM_DESC(no_reset, "skip the hardware reset, initialise DMA only (default 0)");
+
+bool neuron_wc_enable = true;
+module_param_named(wc_enable, neuron_wc_enable, bool, 0440);
+MODULE_PARM_DESC(wc_enable, "map device memory write-combining (default 1)");
+
+static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct neuron_device *nd = neuron_device_create(pdev);
+
+	if (IS_ERR(nd))
+		return PTR_ERR(nd);
+	pci_set_drvdata(pdev, nd);
+	return 0;
+}
+
+static void neuron_remove(struct pci_dev *pdev)
+{
+	neuron_device_destroy(pci_get_drvdata(pdev));
+}
+
+static const struct pci_device_id neuron_pci_ids[] = {
+	{ PCI_DEVICE(NEURON_PCI_VENDOR, 0x7064) },
+	{ PCI_DEVICE(NEURON_PCI_VENDOR, 0x7065) },
+	{ PCI_DEVICE(NEURON_PCI_VENDOR, 0x7066) },
+	{ PCI_DEVICE(NEURON_PCI_VENDOR, 0x7067) },
+	{}
+};
+MODULE_DEVICE_TABLE(pci, neuron_pci_ids);
+
+static struct pci_driver neuron_pci_driver = {
+	.name = "neuron",
+	.id_table = neuron_pci_ids,
+	.probe = neuron_probe,
+	.remove = neuron_remove,
+};
+
+static int __init neuron_module_init(void)
+{
+	int ret;
+
+	pr_info("Neuron Driver Started with Version:%s\n", NEURON_DRIVER_VERSION);
+	ret = neuron_cdev_init();
+	if (ret)
+		return ret;
+	ret = pci_register_driver(&neuron_pci_driver);
+	if (ret)
+		neuron_cdev_exit();
+	return ret;
+}
+
+static void __exit neuron_module_exit(void)
+{
+	pci_unregister_driver(&neuron_pci_driver);
+	neuron_cdev_exit();
+}
+
+module_init(neuron_module_init);
+module_exit(neuron_module_exit);
+MODULE_DESCRIPTION("AWS Neuron devices (Inferentia)");
+MODULE_VERSION(NEURON_DRIVER_VERSION);
+MODULE_AUTHOR("The neuron-emulator authors");
+MODULE_LICENSE("GPL");

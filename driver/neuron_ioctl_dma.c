@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ioctls on DMA engines, queues and descriptors.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "neuron.h"
+
+#define DESC_MAX 65536 /* descriptors in one call */
+
+static int do_eng_init(struct neuron_device *nd, void *arg, void __user *user)
+{
+	return ((struct neuron_ioctl_dma_eng_init *)arg)->eng_id < ENG_COUNT ? 0 : -EINVAL;
+}
+
+static int do_eng_set_state(struct neuron_device *nd, void *arg, void __user *user)
+{
+	static const u32 hw[] = {
+		[0] = NEURON_UDMA_STATE_DISABLE,
+		[2] = NEURON_UDMA_STATE_NORMAL,
+		[3] = NEURON_UDMA_STATE_ABORT,
+	};
+	struct neuron_ioctl_dma_eng_set_state *a = arg;
+	int ret;
+
+	if (a->eng_id >= ENG_COUNT || a->state >= ARRAY_SIZE(hw) || !hw[a->state])
+		return -EINVAL;
+	/* the module's own copy queue lives on this one */
+	if (a->eng_id == NEURON_V1_H2T_ENGINE(a->eng_id / NEURON_V1_DMA_ENG_PER_NC) &&
+	    hw[a->state] != NEURON_UDMA_STATE_NORMAL)
+		return -EACCES;
+	mutex_lock(&nd->lock);
+	ret = neuron_core_claim(nd, a->eng_id / NEURON_V1_DMA_ENG_PER_NC);
+	if (!ret)
+		nhal_engine_state_set(&nd->hal, a->eng_id, hw[a->state]);
+	mutex_unlock(&nd->lock);
+	return ret;
+}
+
+static int do_eng_get_state(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_dma_eng_get_state *a = arg;
+	struct neuron_dma_eng_state state;
+	int ret;
+
+	ret = neuron_engine_state(nd, a->eng_id, &state);
+	if (ret)
+		return ret;
+	return copy_to_user(a->state, &state, sizeof(state)) ? -EFAULT : 0;
+}
+
+static int do_queue_init(struct neuron_device *nd, void *arg, void __user *user)
+{
+	return neuron_queue_setup(nd, arg);
+}
+
+static int do_queue_init_batch(struct neuron_device *nd, void *arg, void __user *user)
+{
+	u32 count = *(u32 *)arg, i;
+	struct neuron_ioctl_dma_queue_init_batch __user *batch = user;
+	struct neuron_ioctl_dma_queue_init *entries;
+	int ret = 0;
+
+	if (count >= NEURON_DMA_QUEUE_INIT_BATCH_MAX)
+		return -E2BIG;
+	if (!count)
+		return 0;
+	entries = memdup_user(batch->entries, count * sizeof(*entries));
+	if (IS_ERR(entries))
+		return PTR_ERR(entries);
+	for (i = 0; i < count && !ret; i++)
+		ret = neuron_queue_setup(nd, &entries[i]);
+	kfree(entries);
+	return ret;
+}
+
+static int do_queue_release(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_dma_queue_release *a = arg;
+
+	return neuron_queue_release(nd, a->eng_id, a->qid);
+}
+
+static int do_queue_copy_start(struct neuron_device *nd, void *arg, void __user *user)
+{
+	return neuron_queue_start(nd, arg);
+}
+
+static int do_ack_completed(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_dma_ack_completed *a = arg;
+	struct neuron_queue *q;
+	int ret = 0;
+
+	if (a->eng_id >= ENG_COUNT || a->qid >= QUEUE_COUNT)
+		return -EINVAL;
+	q = &nd->queues[a->eng_id][a->qid];
+	mutex_lock(&nd->lock);
+	if (!q->used)
+		ret = -EINVAL;
+	else if (q->owner != current->tgid)
+		ret = -EACCES;
+	else
+		q->acked += a->count;
+	mutex_unlock(&nd->lock);
+	return ret;
+}
+
+static int do_queue_get_state(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_dma_queue_get_state *a = arg;
+	struct neuron_dma_queue_state tx, rx;
+	int ret;
+
+	ret = neuron_queue_state(nd, a->eng_id, a->qid, &tx, &rx);
+	if (ret)
+		return ret;
+	if (copy_to_user(a->tx, &tx, sizeof(tx)) || copy_to_user(a->rx, &rx, sizeof(rx)))
+		return -EFAULT;
+	return 0;
+}
+
+static int do_quiesce(struct neuron_device *nd, void *arg, void __user *user)
+{
+	return -ENOTTY;
+}
+
+/* Host addresses must be the caller's; descriptors into a PE FIFO mark the ring */
+static int descs_check(struct neuron_device *nd, struct neuron_mc *mc, const u8 *desc, u32 n,
+		       bool rx)
+{
+	u64 addr, fifo;
+	u32 i, len;
+	unsigned int nc;
+
+	for (i = 0; i < n; i++, desc += NEURON_UDMA_DESC_SIZE) {
+		addr = nhal_desc_addr(desc);
+		len = nhal_desc_len(desc);
+		if (nhal_addr_is_host(addr) && !neuron_host_range_owned(nd, addr, len))
+			return -EINVAL;
+		if (!rx || nhal_addr_to_core(addr, 1, &nc))
+			continue;
+		fifo = nhal_tpb_addr(nc) + NEURON_V1_TPB_PE_FIFO;
+		if (addr >= fifo && addr - fifo < NEURON_V1_TPB_FIFO_SIZE)
+			mc->model_map |= BIT(nc);
+	}
+	return 0;
+}
+
+static int descs_store(struct neuron_mc *mc, u64 offset, const u8 *descs, size_t size)
+{
+	struct neuron_h2t *h2t = &mc->nd->h2t[mc->nc];
+	size_t done, n;
+	int ret = 0;
+
+	if (mc->host) {
+		memcpy(mc->va + offset, descs, size);
+		return 0;
+	}
+	for (done = 0; done < size && !ret; done += n) {
+		n = min_t(size_t, size - done, NEURON_BOUNCE_SIZE);
+		ret = neuron_dma_from_kernel(h2t, mc->pa + offset + done, descs + done, n);
+	}
+	return ret;
+}
+
+static int copy_descriptors(struct neuron_device *nd,
+			    const struct neuron_ioctl_dma_copy_descriptors64 *a)
+{
+	size_t size = (size_t)a->num_descs * NEURON_UDMA_DESC_SIZE;
+	struct neuron_mc *mc;
+	u8 *descs;
+	int ret = -EINVAL;
+
+	if (a->num_descs > DESC_MAX)
+		return -E2BIG;
+	if (a->queue_type > NEURON_DMA_QUEUE_COMPLETION)
+		return -EINVAL;
+	mc = neuron_mc_lookup(nd, a->mem_handle, NEURON_MAY_WRITE);
+	if (IS_ERR(mc))
+		return PTR_ERR(mc);
+	if (!neuron_mc_range(mc, a->offset, size))
+		goto put;
+	ret = 0;
+	if (!size)
+		goto put;
+	descs = vmemdup_user(a->buffer, size);
+	if (IS_ERR(descs)) {
+		ret = PTR_ERR(descs);
+		goto put;
+	}
+	ret = descs_check(nd, mc, descs, a->num_descs, a->queue_type == NEURON_DMA_QUEUE_RX);
+	if (!ret)
+		ret = descs_store(mc, a->offset, descs, size);
+	kvfree(descs);
+put:
+	neuron_mc_put(mc);
+	return ret;
+}
+
+static int do_copy_descriptors64(struct neuron_device *nd, void *arg, void __user *user)
+{
+	return copy_descriptors(nd, arg);
+}
+
+static int do_copy_descriptors(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_dma_copy_descriptors *a = arg;
+	struct neuron_ioctl_dma_copy_descriptors64 wide = { a->mem_handle, a->buffer, a->num_descs,
+							    a->offset, a->queue_type };
+
+	return copy_descriptors(nd, &wide);
+}
+
+/* The ring that the hardware uses now, if it is memory of the caller */
+static struct neuron_mc *ring_of(struct neuron_device *nd,
+				 const struct neuron_ioctl_dma_descriptor_copyout *a, u64 *offset)
+{
+	struct neuron_dma_queue_state tx, rx, *s = a->type == NEURON_DMA_QUEUE_TX ? &tx : &rx;
+	u64 base, first, bytes = (u64)a->count * NEURON_UDMA_DESC_SIZE;
+	struct neuron_mc *mc;
+	int ret;
+
+	ret = neuron_queue_state(nd, a->eng_id, a->qid, &tx, &rx);
+	if (ret)
+		return ERR_PTR(ret);
+	if ((u64)a->start_index + a->count > s->length)
+		return ERR_PTR(-EFBIG);
+	base = nhal_addr_is_host(s->base_addr) ? s->base_addr :
+						 s->base_addr & ~NEURON_V1_AXI_PORT1;
+	mc = neuron_mc_at(nd, base);
+	if (!mc)
+		return ERR_PTR(-EINVAL);
+	first = base - mc->pa + (u64)a->start_index * NEURON_UDMA_DESC_SIZE;
+	if (neuron_mc_owned(mc) && neuron_mc_range(mc, first, bytes)) {
+		*offset = first;
+		return mc;
+	}
+	neuron_mc_put(mc);
+	return ERR_PTR(-EACCES);
+}
+
+static int do_descriptor_copyout(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_dma_descriptor_copyout *a = arg;
+	struct neuron_mc *mc;
+	u64 offset, bytes;
+	int ret;
+
+	if (!a->count || a->type > NEURON_DMA_QUEUE_RX)
+		return -EINVAL;
+	if (a->count > DESC_MAX)
+		return -E2BIG;
+	mc = ring_of(nd, a, &offset);
+	if (IS_ERR(mc))
+		return PTR_ERR(mc);
+	bytes = (u64)a->count * NEURON_UDMA_DESC_SIZE;
+	if (mc->host)
+		ret = copy_to_user(a->buffer, mc->va + offset, bytes) ? -EFAULT : 0;
+	else
+		ret = neuron_dma_to_user(&nd->h2t[mc->nc], mc->pa + offset, a->buffer, bytes);
+	neuron_mc_put(mc);
+	return ret;
+}
+
+#define S(name) sizeof(struct neuron_ioctl_##name)
+#define HWA (NIOC_HW | NIOC_ATTACHED)
+
+const struct neuron_ioctl_entry neuron_ioctl_dma[] = {
+	NEURON_IOC(DMA_QUEUE_COPY_START, S(dma_queue_copy_start), HWA, do_queue_copy_start),
+	NEURON_IOC(DMA_ACK_COMPLETED, S(dma_ack_completed), NIOC_ATTACHED, do_ack_completed),
+	NEURON_IOC(DMA_COPY_DESCRIPTORS64, S(dma_copy_descriptors64), HWA, do_copy_descriptors64),
+	NEURON_IOC(DMA_COPY_DESCRIPTORS, S(dma_copy_descriptors), HWA, do_copy_descriptors),
+	NEURON_IOC(DMA_ENG_INIT, S(dma_eng_init), NIOC_ATTACHED, do_eng_init),
+	NEURON_IOC(DMA_ENG_SET_STATE, S(dma_eng_set_state), HWA, do_eng_set_state),
+	NEURON_IOC(DMA_ENG_GET_STATE, S(dma_eng_get_state), NIOC_HW, do_eng_get_state),
+	NEURON_IOC(DMA_QUEUE_INIT, S(dma_queue_init), HWA, do_queue_init),
+	/* only the count: the entries are copied by the handler */
+	NEURON_IOC(DMA_QUEUE_INIT_BATCH, sizeof(u32), HWA, do_queue_init_batch),
+	NEURON_IOC(DMA_QUEUE_RELEASE, S(dma_queue_release), HWA, do_queue_release),
+	NEURON_IOC(DMA_QUEUE_GET_STATE, S(dma_queue_get_state), NIOC_HW, do_queue_get_state),
+	NEURON_IOC(DMA_DESCRIPTOR_COPYOUT, S(dma_descriptor_copyout), HWA, do_descriptor_copyout),
+	NEURON_IOC(DMA_QUIESCE_QUEUES, 0, 0, do_quiesce),
+};
+const unsigned int neuron_ioctl_dma_count = ARRAY_SIZE(neuron_ioctl_dma);

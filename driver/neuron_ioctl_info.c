@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ioctls that tell about the device, the driver and its processes, and raw register access.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/ctype.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "neuron.h"
+
+#ifndef ENOTSUPP
+#define ENOTSUPP 524
+#endif
+
+#define FEATURE_FLAGS 0xffull /* level 2.24 */
+
+static int do_nothing(struct neuron_device *nd, void *arg, void __user *user)
+{
+	return 0;
+}
+
+static int do_device_info(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_device_info *info = arg;
+	int east, west, ret;
+
+	memset(info, 0, sizeof(*info));
+	info->architecture = NEURON_ARCH_V1;
+	info->revision = nd->pdev->revision;
+	info->bar_address[0] = neuron_bar_cookie(0);
+	info->bar_address[1] = neuron_bar_cookie(1);
+	info->bar_size[0] = nd->bar0_len;
+	info->bar_size[1] = nd->bar2_len;
+	/* a neighbour writes its index when its own reset is over */
+	ret = neuron_wait_all_ready();
+	if (ret)
+		return ret;
+	/* without an answer there are no neighbours */
+	if (neuron_neighbors(nd, &east, &west))
+		return 0;
+	if (east >= 0)
+		info->connected_devices[info->connected_device_count++] = east;
+	if (west >= 0)
+		info->connected_devices[info->connected_device_count++] = west;
+	return 0;
+}
+
+static int do_basic_info(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_device_basic_info *info = arg;
+
+	info->architecture = NEURON_ARCH_V1;
+	info->revision = nd->pdev->revision;
+	return 0;
+}
+
+static int do_driver_info(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_device_driver_info *info = arg;
+
+	memset(info, 0, sizeof(*info));
+	info->architecture = NEURON_ARCH_V1;
+	info->revision = nd->pdev->revision;
+	info->size = sizeof(*info);
+	info->feature_flags1 = FEATURE_FLAGS;
+	return 0;
+}
+
+static int do_notsupp(struct neuron_device *nd, void *arg, void __user *user)
+{
+	return -ENOTSUPP;
+}
+
+static int do_compatible_version(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_compatible_version *v = arg;
+
+	v->max = NEURON_ABI_MAX;
+	v->min = NEURON_ABI_MIN;
+	return 0;
+}
+
+static int do_bdf(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_device_bdf *bdf = arg;
+
+	memset(bdf, 0, sizeof(*bdf));
+	bdf->bus_number = nd->pdev->bus->number;
+	bdf->slot = PCI_SLOT(nd->pdev->devfn);
+	bdf->func = PCI_FUNC(nd->pdev->devfn);
+	return 0;
+}
+
+/* The index counts from the opened node, as a container sees the devices */
+static int do_bdf_ext(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_device_bdf_ext *bdf = arg;
+	struct neuron_device *other;
+
+	if (bdf->nd_index >= NEURON_MAX_DEVICES)
+		return -EINVAL;
+	other = neuron_device_find(nd->index + bdf->nd_index);
+	if (!other)
+		return -EINVAL;
+	bdf->domain = pci_domain_nr(other->pdev->bus);
+	bdf->bus_number = other->pdev->bus->number;
+	bdf->slot = PCI_SLOT(other->pdev->devfn);
+	bdf->func = PCI_FUNC(other->pdev->devfn);
+	neuron_device_put(other);
+	return 0;
+}
+
+static int do_app_pid(struct neuron_device *nd, void *arg, void __user *user)
+{
+	mutex_lock(&nd->lock);
+	*(s32 *)arg = nd->procs[0].tgid;
+	mutex_unlock(&nd->lock);
+	return 0;
+}
+
+static void app_fill(struct neuron_device *nd, struct neuron_app_info *app, u16 flags)
+{
+	struct neuron_uuid uuids[4] = {};
+
+	if (flags & NEURON_APP_INFO_LOCK_INFO) {
+		mutex_lock(&nd->lock);
+		app->nc_lock_map = neuron_crwl_held(nd, app->pid, uuids);
+		mutex_unlock(&nd->lock);
+		memcpy(app->uuid_data, uuids, sizeof(uuids));
+	}
+	if (flags & NEURON_APP_INFO_MEM_USAGE)
+		neuron_mem_usage(nd, app->pid, &app->host_mem_size, &app->device_mem_size);
+}
+
+static int do_apps_info(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_get_apps_info *info = arg;
+	struct neuron_ioctl_get_apps_info __user *uinfo = user;
+	struct neuron_app_info *apps;
+	unsigned int i;
+	int ret = 0;
+
+	apps = kcalloc(NEURON_MAX_PROCESS_PER_DEVICE, sizeof(*apps), GFP_KERNEL);
+	if (!apps)
+		return -ENOMEM;
+	info->size = 0;
+	mutex_lock(&nd->lock);
+	for (i = 0; i < NEURON_MAX_PROCESS_PER_DEVICE && info->size < info->capacity; i++)
+		if (nd->procs[i].tgid)
+			apps[info->size++].pid = nd->procs[i].tgid;
+	mutex_unlock(&nd->lock);
+	for (i = 0; i < info->size; i++)
+		app_fill(nd, &apps[i], info->apps_info_flags);
+	if (copy_to_user(uinfo->app_data, apps, info->size * sizeof(*apps)))
+		ret = -EFAULT;
+	kfree(apps);
+	return ret;
+}
+
+static int do_host_device_id(struct neuron_device *nd, void *arg, void __user *user)
+{
+	((struct neuron_ioctl_host_device_id *)arg)->host_device_id = nd->index;
+	return 0;
+}
+
+/* No routing ids on this generation: the map is the identity */
+static int do_rid_map(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_host_device_id_to_rid_map *map = arg;
+	unsigned int i;
+
+	memset(map, 0, sizeof(*map));
+	map->count = neuron_device_count();
+	for (i = 0; i < map->count; i++)
+		map->host_did_to_rid_map[i] = i;
+	return 0;
+}
+
+/* This generation has no mappable register regions */
+static int do_resource_mmap_info(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_resource_mmap_info *info = arg;
+
+	if (info->block != NEURON_MMAP_BLOCK_TPB || info->block_id >= NC_COUNT)
+		return -EINVAL;
+	info->offset = 0;
+	info->size = 0;
+	return 0;
+}
+
+static int do_printk(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_printk *p = arg;
+	unsigned int i;
+	char *text;
+	int ret = 0;
+
+	if (!p->size)
+		return -EINVAL;
+	if (p->size > NEURON_PRINTK_MAX)
+		return -EFAULT;
+	text = memdup_user(p->buffer, p->size);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	if (text[p->size - 1]) {
+		ret = -EBADMSG;
+		goto free;
+	}
+	for (i = 0; text[i]; i++)
+		if (!isprint(text[i]))
+			text[i] = '?';
+	pr_info_ratelimited("nd%d: process %d: %s\n", nd->index, current->tgid, text);
+free:
+	kfree(text);
+	return ret;
+}
+
+static int do_pid_state_dump(struct neuron_device *nd, void *arg, void __user *user)
+{
+	unsigned int i;
+
+	mutex_lock(&nd->lock);
+	for (i = 0; i < NEURON_MAX_PROCESS_PER_DEVICE; i++)
+		if (nd->procs[i].tgid)
+			pr_info_ratelimited("nd%d: slot %u: process %d, %u open files\n",
+					    nd->index, i, nd->procs[i].tgid, nd->procs[i].opens);
+	mutex_unlock(&nd->lock);
+	return 0;
+}
+
+static int do_pod_info(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_pod_info *info = arg;
+
+	if (info->sz != sizeof(*info))
+		return -EINVAL;
+	memset(info, 0, sizeof(*info));
+	info->sz = sizeof(*info);
+	return 0;
+}
+
+static void pod_fill(struct neuron_ioctl_pod_status *status, u16 size)
+{
+	memset(status, 0, sizeof(*status));
+	status->sz = size;
+	status->state = NEURON_POD_STATE_SINGLE_NODE;
+	status->node_id = -1;
+}
+
+static int do_pod_status(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_pod_status *status = arg;
+
+	if (status->sz != sizeof(*status))
+		return -EINVAL;
+	pod_fill(status, sizeof(*status));
+	return 0;
+}
+
+static int do_pod_status_v2(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_pod_status_v2 *status = arg;
+
+	if (status->v1.sz != sizeof(*status))
+		return -EINVAL;
+	pod_fill(&status->v1, sizeof(*status));
+	status->mode = 0;
+	status->modes_supported = 0;
+	return 0;
+}
+
+static int do_pod_ctrl(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_pod_ctrl *ctrl = arg;
+
+	if (ctrl->sz != sizeof(*ctrl))
+		return -EINVAL;
+	ctrl->state = NEURON_POD_STATE_SINGLE_NODE;
+	return 0;
+}
+
+static int do_pod_ctrl_v2(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_pod_ctrl_v2 *ctrl = arg;
+
+	if (ctrl->v1.sz != sizeof(*ctrl))
+		return -EINVAL;
+	ctrl->v1.state = NEURON_POD_STATE_SINGLE_NODE;
+	return 0;
+}
+
+static int do_bar_read(struct neuron_device *nd, void *arg, void __user *user)
+{
+	return neuron_bar_rw(nd, arg, false);
+}
+
+static int do_bar_write(struct neuron_device *nd, void *arg, void __user *user)
+{
+	return neuron_bar_rw(nd, arg, true);
+}
+
+static int do_hw_counters(struct neuron_device *nd, void *arg, void __user *user)
+{
+	return neuron_hw_counters(nd, arg);
+}
+
+static int do_post_metric(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_post_metric *metric = arg;
+	u8 blob[NEURON_POST_METRIC_MAX];
+	int ret;
+
+	if (metric->data_size > sizeof(blob))
+		return -E2BIG;
+	if (copy_from_user(blob, metric->data, metric->data_size))
+		return -EFAULT;
+	mutex_lock(&nd->fwio_lock);
+	ret = nhal_metric_post(&nd->hal, blob, metric->data_size);
+	mutex_unlock(&nd->fwio_lock);
+	return ret;
+}
+
+#define S(name) sizeof(struct neuron_ioctl_##name)
+
+const struct neuron_ioctl_entry neuron_ioctl_info[] = {
+	NEURON_IOC(DEVICE_INFO, S(device_info), NIOC_OUT, do_device_info),
+	NEURON_IOC(DEVICE_BASIC_INFO, S(device_basic_info), NIOC_OUT | NIOC_FREE, do_basic_info),
+	NEURON_IOC(DEVICE_INIT, 0, 0, do_nothing),
+	NEURON_IOC(DEVICE_RELEASE, 0, 0, do_nothing),
+	NEURON_IOC(DEVICE_APP_PID, sizeof(s32), NIOC_OUT, do_app_pid),
+	NEURON_IOC(DEVICE_GET_ALL_APPS_INFO, S(get_apps_info), NIOC_OUT, do_apps_info),
+	NEURON_IOC(DEVICE_BDF, S(device_bdf), NIOC_OUT, do_bdf),
+	NEURON_IOC(DEVICE_BDF_EXT, S(device_bdf_ext), NIOC_OUT | NIOC_FREE, do_bdf_ext),
+	NEURON_IOC(DRIVER_INFO_GET, S(device_driver_info), NIOC_OUT | NIOC_FREE, do_driver_info),
+	NEURON_IOC(DRIVER_INFO_SET, S(device_driver_info), NIOC_FREE | NIOC_ATTACHED, do_notsupp),
+	NEURON_IOC(COMPATIBLE_VERSION, S(compatible_version), NIOC_OUT | NIOC_FREE,
+		   do_compatible_version),
+	NEURON_IOC(HOST_DEVICE_ID, S(host_device_id), NIOC_OUT, do_host_device_id),
+	NEURON_IOC(HOST_DEVICE_ID_TO_RID_MAP, S(host_device_id_to_rid_map), NIOC_OUT | NIOC_FREE,
+		   do_rid_map),
+	NEURON_IOC(RESOURCE_MMAP_INFO, S(resource_mmap_info), NIOC_OUT, do_resource_mmap_info),
+	NEURON_IOC(PRINTK, S(printk), NIOC_FREE, do_printk),
+	NEURON_IOC(NC_PID_STATE_DUMP, S(nc_pid_state_dump), NIOC_FREE, do_pid_state_dump),
+	NEURON_IOC(GET_LOGICAL_TO_PHYSICAL_NC_MAP, S(get_logical_to_physical_nc_map), NIOC_FREE,
+		   do_notsupp),
+	NEURON_IOC(POD_INFO, S(pod_info), NIOC_OUT | NIOC_FREE, do_pod_info),
+	NEURON_IOC(POD_STATUS, S(pod_status), NIOC_OUT | NIOC_FREE, do_pod_status),
+	NEURON_IOC(POD_STATUS_V2, S(pod_status_v2), NIOC_OUT | NIOC_FREE, do_pod_status_v2),
+	NEURON_IOC(POD_CTRL, S(pod_ctrl), NIOC_OUT | NIOC_FREE, do_pod_ctrl),
+	NEURON_IOC(POD_CTRL_V2, S(pod_ctrl_v2), NIOC_OUT | NIOC_FREE, do_pod_ctrl_v2),
+	NEURON_IOC(BAR_READ, S(bar_rw), NIOC_HW | NIOC_ATTACHED, do_bar_read),
+	NEURON_IOC(BAR_WRITE, S(bar_rw), NIOC_HW | NIOC_ATTACHED, do_bar_write),
+	NEURON_IOC(READ_HW_COUNTERS, S(read_hw_counters), NIOC_HW, do_hw_counters),
+	NEURON_IOC(POST_METRIC, S(post_metric), NIOC_HW | NIOC_ATTACHED, do_post_metric),
+};
+const unsigned int neuron_ioctl_info_count = ARRAY_SIZE(neuron_ioctl_info);

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory chunks: host memory from the DMA allocator, device memory first fit from eight pools of
+ * 1 GiB, handles, look-up, ownership. Owns pools, handles and the tree of chunks, all under
+ * nd->lock.
+ *
+ * A chunk reads as zero when it is handed out. Pages that held a chunk before are remembered and
+ * cleared by DMA when they are handed out again, so that untouched DRAM stays untouched.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/bitmap.h>
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "neuron.h"
+
+/* gen_pool cannot hand out address 0; the bias keeps every alignment */
+#define POOL_BIAS (1ul << 62)
+#define POOL_PAGES (REGION_SIZE / PAGE_SIZE)
+#define MAX_HANDLES (512u * 8192)
+#define FREE_STACK_STEP 256
+
+static u64 pool_base(unsigned int pool)
+{
+	u64 channel = pool / REGION_COUNT ? NEURON_V1_DRAM1_BASE : NEURON_V1_DRAM0_BASE;
+
+	return channel + (pool % REGION_COUNT) * REGION_SIZE;
+}
+
+static int pool_init(struct neuron_device *nd, unsigned int i)
+{
+	nd->pools[i] = gen_pool_create(PAGE_SHIFT, NUMA_NO_NODE);
+	nd->used[i] = vzalloc(BITS_TO_LONGS(POOL_PAGES) * sizeof(long));
+	if (!nd->pools[i] || !nd->used[i])
+		return -ENOMEM;
+	return gen_pool_add(nd->pools[i], POOL_BIAS + pool_base(i), REGION_SIZE, NUMA_NO_NODE);
+}
+
+static void pools_free(struct neuron_device *nd)
+{
+	unsigned int i;
+
+	for (i = 0; i < POOL_COUNT; i++) {
+		if (nd->pools[i])
+			gen_pool_destroy(nd->pools[i]);
+		vfree(nd->used[i]);
+	}
+}
+
+int neuron_mem_init(struct neuron_device *nd)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < POOL_COUNT; i++) {
+		ret = pool_init(nd, i);
+		if (ret) {
+			pools_free(nd);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static u64 pool_page(const struct neuron_mc *mc)
+{
+	return (mc->pa - pool_base(mc->pool)) >> PAGE_SHIFT;
+}
+
+static void backing_free(struct neuron_mc *mc)
+{
+	struct neuron_device *nd = mc->nd;
+
+	if (mc->host) {
+		dma_free_coherent(&nd->pdev->dev, mc->size, mc->va, mc->dma);
+		return;
+	}
+	mutex_lock(&nd->lock);
+	bitmap_set(nd->used[mc->pool], pool_page(mc), mc->size >> PAGE_SHIFT);
+	gen_pool_free(nd->pools[mc->pool], POOL_BIAS + mc->pa, mc->size);
+	mutex_unlock(&nd->lock);
+}
+
+static int backing_alloc_host(struct neuron_mc *mc)
+{
+	mc->va = dma_alloc_coherent(&mc->nd->pdev->dev, mc->size, &mc->dma,
+				    GFP_KERNEL | __GFP_NOWARN);
+	if (!mc->va)
+		return -ENOMEM;
+	mc->pa = nhal_host_addr(mc->dma);
+	return 0;
+}
+
+static int backing_alloc_device(struct neuron_mc *mc, const struct neuron_mc_args *args)
+{
+	struct genpool_data_align align = { .align = max_t(u64, args->align, PAGE_SIZE) };
+	unsigned long addr;
+
+	mc->pool = args->channel * REGION_COUNT + args->region;
+	if (mc->size > REGION_SIZE)
+		return -ENOMEM;
+	addr = gen_pool_alloc_algo(mc->nd->pools[mc->pool], mc->size, gen_pool_first_fit_align,
+				   &align);
+	if (!addr)
+		return -ENOMEM;
+	mc->pa = addr - POOL_BIAS;
+	return 0;
+}
+
+/* Clear the runs of [first, first + n) pages of a pool that held data; reset_sem held */
+static int pages_clear(struct neuron_device *nd, unsigned int pool, unsigned int nc, u64 first,
+		       u64 n)
+{
+	unsigned long start, end = first + n, stop;
+	int ret;
+
+	for (start = find_next_bit(nd->used[pool], end, first); start < end;
+	     start = find_next_bit(nd->used[pool], end, stop)) {
+		stop = find_next_zero_bit(nd->used[pool], end, start);
+		ret = neuron_dma_fill(&nd->h2t[nc], pool_base(pool) + start * PAGE_SIZE,
+				      (stop - start) * PAGE_SIZE, 0);
+		if (ret)
+			return ret;
+	}
+	mutex_lock(&nd->lock);
+	bitmap_clear(nd->used[pool], first, n);
+	mutex_unlock(&nd->lock);
+	return 0;
+}
+
+static void tree_insert(struct neuron_device *nd, struct neuron_mc *mc)
+{
+	struct rb_node **link = &nd->chunks.rb_node, *parent = NULL;
+	struct neuron_mc *other;
+
+	while (*link) {
+		parent = *link;
+		other = rb_entry(parent, struct neuron_mc, node);
+		link = mc->pa < other->pa ? &parent->rb_left : &parent->rb_right;
+	}
+	rb_link_node(&mc->node, parent, link);
+	rb_insert_color(&mc->node, &nd->chunks);
+}
+
+static void mc_release(struct kref *ref)
+{
+	struct neuron_mc *mc = container_of(ref, struct neuron_mc, ref);
+	struct neuron_device *nd = mc->nd;
+	bool orphan;
+
+	mutex_lock(&nd->lock);
+	orphan = RB_EMPTY_NODE(&mc->node);
+	if (!orphan)
+		rb_erase(&mc->node, &nd->chunks);
+	mutex_unlock(&nd->lock);
+	if (!orphan) {
+		neuron_stat_memory(nd, mc, false);
+		backing_free(mc);
+	}
+	kfree(mc);
+	neuron_device_put(nd);
+}
+
+void neuron_mc_get(struct neuron_mc *mc)
+{
+	kref_get(&mc->ref);
+}
+
+/* Not under nd->lock */
+void neuron_mc_put(struct neuron_mc *mc)
+{
+	if (mc)
+		kref_put(&mc->ref, mc_release);
+}
+
+/* A freed handle comes back first; room to give it back is made when it is handed out */
+static int handle_alloc(struct neuron_device *nd, struct neuron_mc *mc)
+{
+	u32 handle, *stack;
+	int ret;
+
+	if (nd->next_handle >= nd->free_cap) {
+		stack = kvmalloc_array(nd->free_cap + FREE_STACK_STEP, sizeof(*stack), GFP_KERNEL);
+		if (!stack)
+			return -ENOMEM;
+		if (nd->free_count)
+			memcpy(stack, nd->free_stack, nd->free_count * sizeof(*stack));
+		kvfree(nd->free_stack);
+		nd->free_stack = stack;
+		nd->free_cap += FREE_STACK_STEP;
+	}
+	handle = nd->free_count ? nd->free_stack[nd->free_count - 1] : nd->next_handle;
+	if (handle >= MAX_HANDLES)
+		return -ENOMEM;
+	ret = xa_err(xa_store(&nd->handles, handle, mc, GFP_KERNEL));
+	if (ret)
+		return ret;
+	if (nd->free_count)
+		nd->free_count--;
+	else
+		nd->next_handle++;
+	mc->handle = handle;
+	list_add_tail(&mc->link, &nd->mcs);
+	return 0;
+}
+
+static int args_check(const struct neuron_mc_args *args)
+{
+	if (!args->size || args->nc >= NEURON_MAX_NC_PER_DEVICE)
+		return -EINVAL;
+	if (args->size > NEURON_V1_DRAM_CHANNEL_SIZE)
+		return -ENOMEM;
+	if (args->host)
+		return args->align ? -EINVAL : 0;
+	if (args->channel >= NEURON_V1_DRAM_CHANNELS || args->region >= REGION_COUNT)
+		return -EINVAL;
+	if (args->align > INT_MAX || (args->align > PAGE_SIZE && !is_power_of_2(args->align)))
+		return -EINVAL;
+	return 0;
+}
+
+static struct neuron_mc *mc_new(struct neuron_device *nd, const struct neuron_mc_args *args)
+{
+	struct neuron_mc *mc = kzalloc(sizeof(*mc), GFP_KERNEL);
+
+	if (!mc)
+		return NULL;
+	kref_init(&mc->ref);
+	INIT_LIST_HEAD(&mc->link);
+	mc->nd = nd;
+	mc->size = ALIGN(args->size, PAGE_SIZE);
+	mc->host = args->host;
+	mc->nc = args->nc % NC_COUNT;
+	mc->type = min_t(u32, args->type, NEURON_MEMALLOC_TYPE_MAX);
+	mc->life = args->life;
+	mc->tgid = current->tgid;
+	mc->uid = current_euid();
+	return mc;
+}
+
+int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
+		    struct neuron_mc **out)
+{
+	struct neuron_mc *mc;
+	int ret;
+
+	ret = args_check(args);
+	if (ret)
+		return ret;
+	mc = mc_new(nd, args);
+	if (!mc)
+		return -ENOMEM;
+	ret = mc->host ? backing_alloc_host(mc) : backing_alloc_device(mc, args);
+	if (ret) {
+		kfree(mc);
+		return ret;
+	}
+	if (!mc->host) {
+		ret = pages_clear(nd, mc->pool, mc->nc, pool_page(mc), mc->size >> PAGE_SHIFT);
+		if (ret) {
+			backing_free(mc);
+			kfree(mc);
+			return ret;
+		}
+	}
+	neuron_device_get(nd);
+	neuron_stat_memory(nd, mc, true);
+	mutex_lock(&nd->lock);
+	tree_insert(nd, mc);
+	ret = handle_alloc(nd, mc);
+	mutex_unlock(&nd->lock);
+	if (ret) {
+		neuron_mc_put(mc);
+		return ret;
+	}
+	*out = mc;
+	return 0;
+}
+
+/* nd->lock held; false when somebody was faster */
+static bool mc_unlink(struct neuron_mc *mc)
+{
+	struct neuron_device *nd = mc->nd;
+
+	lockdep_assert_held(&nd->lock);
+	if (!mc->handle)
+		return false;
+	xa_erase(&nd->handles, mc->handle);
+	nd->free_stack[nd->free_count++] = mc->handle;
+	mc->handle = 0;
+	list_del_init(&mc->link);
+	return true;
+}
+
+void neuron_mc_free(struct neuron_mc *mc)
+{
+	struct neuron_device *nd = mc->nd;
+	bool mine;
+
+	mutex_lock(&nd->lock);
+	mine = mc_unlink(mc);
+	mutex_unlock(&nd->lock);
+	if (mine)
+		neuron_mc_put(mc);
+}
+
+/* The memory of a process, or with tgid 0 every chunk that has a handle */
+void neuron_mem_free_all(struct neuron_device *nd, pid_t tgid)
+{
+	struct neuron_mc *mc, *next;
+	LIST_HEAD(gone);
+
+	mutex_lock(&nd->lock);
+	list_for_each_entry_safe(mc, next, &nd->mcs, link) {
+		if (tgid && (mc->tgid != tgid || mc->life != NEURON_LIFE_PROCESS))
+			continue;
+		mc_unlink(mc);
+		list_add(&mc->link, &gone);
+	}
+	mutex_unlock(&nd->lock);
+	list_for_each_entry_safe(mc, next, &gone, link) {
+		list_del_init(&mc->link);
+		neuron_mc_put(mc);
+	}
+}
+
+/* What was used is cleared before the module lets go of the chip */
+static void mem_wipe(struct neuron_device *nd)
+{
+	unsigned int i;
+
+	if (nd->gone || nd->state != NEURON_STATE_READY)
+		return;
+	down_read(&nd->reset_sem);
+	for (i = 0; i < POOL_COUNT; i++)
+		if (pages_clear(nd, i, 0, 0, POOL_PAGES))
+			nd_err(nd, "device memory was not cleared\n");
+	up_read(&nd->reset_sem);
+}
+
+/* Before neuron_dma_exit(): chunks that a mapping still holds lose their memory here */
+void neuron_mem_exit(struct neuron_device *nd)
+{
+	struct neuron_mc *mc;
+	struct rb_node *node;
+
+	neuron_mem_free_all(nd, 0);
+	for (;;) {
+		mutex_lock(&nd->lock);
+		node = rb_first(&nd->chunks);
+		if (node) {
+			rb_erase(node, &nd->chunks);
+			RB_CLEAR_NODE(node);
+		}
+		mutex_unlock(&nd->lock);
+		if (!node)
+			break;
+		mc = rb_entry(node, struct neuron_mc, node);
+		backing_free(mc);
+	}
+	mem_wipe(nd);
+	pools_free(nd);
+}
+
+bool neuron_mc_owned(const struct neuron_mc *mc)
+{
+	return mc->tgid == current->tgid;
+}
+
+/* Others may look at a chunk when they run as the same user, or may look at anything */
+bool neuron_mc_readable(const struct neuron_mc *mc)
+{
+	return neuron_mc_owned(mc) || uid_eq(mc->uid, current_euid()) || capable(CAP_SYS_RAWIO);
+}
+
+struct neuron_mc *neuron_mc_lookup(struct neuron_device *nd, u64 handle, enum neuron_access access)
+{
+	struct neuron_mc *mc;
+
+	if (!handle || handle >= MAX_HANDLES)
+		return ERR_PTR(-EINVAL);
+	mutex_lock(&nd->lock);
+	mc = xa_load(&nd->handles, handle);
+	if (mc)
+		neuron_mc_get(mc);
+	mutex_unlock(&nd->lock);
+	if (!mc)
+		return ERR_PTR(-EINVAL);
+	if (access == NEURON_MAY_WRITE ? neuron_mc_owned(mc) : neuron_mc_readable(mc))
+		return mc;
+	neuron_mc_put(mc);
+	return ERR_PTR(-EACCES);
+}
+
+static struct neuron_mc *tree_find(struct neuron_device *nd, u64 pa)
+{
+	struct rb_node *node = nd->chunks.rb_node;
+	struct neuron_mc *mc;
+
+	lockdep_assert_held(&nd->lock);
+	while (node) {
+		mc = rb_entry(node, struct neuron_mc, node);
+		if (pa < mc->pa)
+			node = node->rb_left;
+		else if (pa - mc->pa >= mc->size)
+			node = node->rb_right;
+		else
+			return mc;
+	}
+	return NULL;
+}
+
+struct neuron_mc *neuron_mc_at(struct neuron_device *nd, u64 pa)
+{
+	struct neuron_mc *mc;
+
+	mutex_lock(&nd->lock);
+	mc = tree_find(nd, pa);
+	if (mc && (!mc->handle || !kref_get_unless_zero(&mc->ref)))
+		mc = NULL;
+	mutex_unlock(&nd->lock);
+	return mc;
+}
+
+bool neuron_mc_range(const struct neuron_mc *mc, u64 offset, u64 size)
+{
+	return offset <= mc->size && size <= mc->size - offset;
+}
+
+static bool device_has(struct neuron_device *nd, u64 pa, u64 size)
+{
+	struct neuron_proc *proc;
+	struct neuron_mc *mc;
+	bool has;
+
+	mutex_lock(&nd->lock);
+	proc = neuron_proc_find(nd, current->tgid);
+	mc = tree_find(nd, pa);
+	has = proc && mc && mc->handle && mc->host && neuron_mc_owned(mc) &&
+	      neuron_mc_range(mc, pa - mc->pa, size);
+	mutex_unlock(&nd->lock);
+	return has;
+}
+
+/* Host memory of the caller, on this device or another one that it is attached to */
+bool neuron_host_range_owned(struct neuron_device *nd, u64 pa, u64 size)
+{
+	struct neuron_device *other;
+	unsigned int i, n;
+	bool has = device_has(nd, pa, size);
+
+	for (i = 0, n = has ? 0 : neuron_device_count(); i < n && !has; i++) {
+		other = neuron_device_find(i);
+		if (!other)
+			continue;
+		if (other != nd)
+			has = device_has(other, pa, size);
+		neuron_device_put(other);
+	}
+	return has;
+}
+
+/* tgid 0: everybody's */
+void neuron_mem_usage(struct neuron_device *nd, pid_t tgid, u64 *host, u64 *device)
+{
+	struct neuron_mc *mc;
+
+	*host = 0;
+	*device = 0;
+	mutex_lock(&nd->lock);
+	list_for_each_entry(mc, &nd->mcs, link) {
+		if (tgid && mc->tgid != tgid)
+			continue;
+		*(mc->host ? host : device) += mc->size;
+	}
+	mutex_unlock(&nd->lock);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mmap of chunks: the offset is the chunk's device-side address and the length its size. A mapping
+ * keeps its chunk; a process that does not own the chunk gets no write permission, nor the
+ * permission to ask for it later.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/fs.h>
+#include <linux/mm.h>
+
+#include "neuron.h"
+
+static void vm_open(struct vm_area_struct *vma)
+{
+	neuron_mc_get(vma->vm_private_data);
+}
+
+static void vm_close(struct vm_area_struct *vma)
+{
+	neuron_mc_put(vma->vm_private_data);
+}
+
+static const struct vm_operations_struct neuron_vm_ops = {
+	.open = vm_open,
+	.close = vm_close,
+};
+
+static int map_host(struct neuron_mc *mc, struct vm_area_struct *vma)
+{
+	unsigned long pgoff = vma->vm_pgoff;
+	int ret;
+
+	/* the DMA interface takes the offset inside the buffer */
+	vma->vm_pgoff = 0;
+	ret = dma_mmap_coherent(&mc->nd->pdev->dev, vma, mc->va, mc->dma, mc->size);
+	vma->vm_pgoff = pgoff;
+	return ret;
+}
+
+static int map_device(struct neuron_mc *mc, struct vm_area_struct *vma)
+{
+	struct neuron_device *nd = mc->nd;
+	unsigned int bar;
+	u64 offset;
+
+	if (nhal_addr_to_bar(mc->pa, mc->size, &bar, &offset) || bar != NEURON_BAR_DRAM)
+		return -EINVAL;
+	/* the window may be smaller than the memory */
+	if (offset > nd->bar4_len || mc->size > nd->bar4_len - offset)
+		return -EINVAL;
+	vma->vm_page_prot = neuron_wc_enable ? pgprot_writecombine(vma->vm_page_prot) :
+					       pgprot_noncached(vma->vm_page_prot);
+	return io_remap_pfn_range(vma, vma->vm_start, (nd->bar4_base + offset) >> PAGE_SHIFT,
+				  mc->size, vma->vm_page_prot);
+}
+
+static int map_chunk(struct neuron_mc *mc, struct vm_area_struct *vma)
+{
+	if (vma->vm_end - vma->vm_start != mc->size)
+		return -EINVAL;
+	if (!neuron_mc_readable(mc) && mc->life != NEURON_LIFE_DEVICE)
+		return -EACCES;
+	/* a private writable mapping would be a copy that nobody else sees */
+	if (!(vma->vm_flags & VM_SHARED) && vma->vm_flags & VM_WRITE)
+		return -EINVAL;
+	if (!neuron_mc_owned(mc)) {
+		vm_flags_clear(vma, VM_WRITE | VM_MAYWRITE);
+		vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
+	}
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
+	return mc->host ? map_host(mc, vma) : map_device(mc, vma);
+}
+
+int neuron_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct neuron_file *nf = file->private_data;
+	struct neuron_device *nd = nf->nd;
+	struct neuron_mc *mc;
+	int idx, ret;
+
+	if (nf->free_access)
+		return -EACCES;
+	idx = neuron_enter(nd);
+	if (idx < 0)
+		return idx;
+	if (!neuron_attached(nd)) {
+		ret = -EACCES;
+		goto exit;
+	}
+	ret = -EINVAL;
+	mc = neuron_mc_at(nd, (u64)vma->vm_pgoff << PAGE_SHIFT);
+	if (!mc)
+		goto exit;
+	if (mc->pa == (u64)vma->vm_pgoff << PAGE_SHIFT)
+		ret = map_chunk(mc, vma);
+	if (ret) {
+		neuron_mc_put(mc);
+		goto exit;
+	}
+	vma->vm_private_data = mc;
+	vma->vm_ops = &neuron_vm_ops;
+exit:
+	neuron_exit(nd, idx);
+	return ret;
+}

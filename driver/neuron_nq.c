@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Notification queues: memory and registers. What is written there is between the chip and the
+ * runtime. A queue belongs to the process that set it up; a queue that exists is returned as it
+ * is. Owns nd->nqs (nd->lock).
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/log2.h>
+
+#include "neuron.h"
+
+#define NQ_SIZE_MAX (64u << 20)
+
+static int args_check(const struct neuron_nq_args *args)
+{
+	if (args->nc >= NC_COUNT)
+		return -E2BIG;
+	if (args->type >= NQ_TYPES || args->eng >= NQ_ENGINES)
+		return -EINVAL;
+	/* the entries are 32 bytes, and a chunk is whole pages */
+	if (!is_power_of_2(args->size) || args->size < PAGE_SIZE || args->size > NQ_SIZE_MAX)
+		return -EINVAL;
+	return 0;
+}
+
+static struct neuron_mc *nq_memory(struct neuron_device *nd, const struct neuron_nq_args *args)
+{
+	struct neuron_mc_args mem = {
+		.size = args->size,
+		.align = args->host ? 0 : args->size, /* device queues: to their own size */
+		.host = args->host,
+		.channel = args->channel,
+		.region = args->region,
+		.nc = args->nc,
+		.type = args->host ? NEURON_MEMALLOC_TYPE_NOTIFICATION_HOST :
+				     NEURON_MEMALLOC_TYPE_NOTIFICATION_DEVICE,
+		.life = NEURON_LIFE_DEVICE,
+	};
+	struct neuron_mc *mc;
+	int ret;
+
+	ret = neuron_mc_alloc(nd, &mem, &mc);
+	return ret ? ERR_PTR(ret) : mc;
+}
+
+/* The caller's existing queue, NULL to make one, or -EACCES; nd->lock held */
+static struct neuron_mc *nq_existing(struct neuron_device *nd, const struct neuron_nq_args *args)
+{
+	struct neuron_nq *nq = &nd->nqs[args->nc][args->type][args->eng];
+	int ret;
+
+	if (nq->mc && nq->owner != current->tgid)
+		return ERR_PTR(-EACCES);
+	ret = neuron_core_claim(nd, args->nc);
+	if (ret)
+		return ERR_PTR(ret);
+	return args->force ? NULL : nq->mc;
+}
+
+int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args,
+		   u64 *mmap_offset, u64 *handle)
+{
+	struct neuron_nq *nq;
+	struct neuron_mc *mc, *old = NULL;
+	int ret;
+
+	ret = args_check(args);
+	if (ret)
+		return ret;
+	nq = &nd->nqs[args->nc][args->type][args->eng];
+	mutex_lock(&nd->lock);
+	mc = nq_existing(nd, args);
+	mutex_unlock(&nd->lock);
+	if (IS_ERR(mc))
+		return PTR_ERR(mc);
+	if (!mc) {
+		mc = nq_memory(nd, args);
+		if (IS_ERR(mc))
+			return PTR_ERR(mc);
+		mutex_lock(&nd->lock);
+		old = nq->mc;
+		nq->mc = mc;
+		nq->owner = current->tgid;
+		nhal_nq_set(&nd->hal, args->nc, args->type, args->eng, mc->pa, args->size);
+		mutex_unlock(&nd->lock);
+	}
+	*mmap_offset = mc->host ? mc->pa : U64_MAX;
+	*handle = mc->handle;
+	if (old)
+		neuron_mc_free(old);
+	return 0;
+}
+
+static struct neuron_mc *nq_stop(struct neuron_device *nd, unsigned int nc, unsigned int type,
+				 unsigned int eng, pid_t owner, u32 nc_map)
+{
+	struct neuron_nq *nq = &nd->nqs[nc][type][eng];
+	struct neuron_mc *mc = nq->mc;
+
+	if (!mc || (owner ? nq->owner != owner : !(nc_map & BIT(nc))))
+		return NULL;
+	if (!nd->gone)
+		nhal_nq_set(&nd->hal, nc, type, eng, 0, 0);
+	nq->mc = NULL;
+	nq->owner = 0;
+	return mc;
+}
+
+/* Switch off and free the queues of a process, or with owner 0 those of the cores in the map */
+void neuron_nqs_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
+{
+	unsigned int i, nc, type, eng;
+	struct neuron_mc *mc;
+
+	for (i = 0; i < NC_COUNT * NQ_TYPES * NQ_ENGINES; i++) {
+		nc = i / (NQ_TYPES * NQ_ENGINES);
+		type = i / NQ_ENGINES % NQ_TYPES;
+		eng = i % NQ_ENGINES;
+		mutex_lock(&nd->lock);
+		mc = nq_stop(nd, nc, type, eng, owner, nc_map);
+		mutex_unlock(&nd->lock);
+		if (mc)
+			neuron_mc_free(mc);
+	}
+}

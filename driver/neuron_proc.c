@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Process slots of a device and what happens when a process goes: its cores are halted before its
+ * queues, and its queues before its memory, because instructions that were fetched outlive the
+ * process that queued them.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/sched.h>
+
+#include "neuron.h"
+
+struct neuron_proc *neuron_proc_find(struct neuron_device *nd, pid_t tgid)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&nd->lock);
+	for (i = 0; i < NEURON_MAX_PROCESS_PER_DEVICE; i++)
+		if (nd->procs[i].tgid == tgid)
+			return &nd->procs[i];
+	return NULL;
+}
+
+int neuron_proc_attach(struct neuron_device *nd)
+{
+	struct neuron_proc *proc;
+	int ret = 0;
+
+	mutex_lock(&nd->lock);
+	proc = neuron_proc_find(nd, current->tgid);
+	if (!proc)
+		proc = neuron_proc_find(nd, 0);
+	if (!proc || proc->exiting) {
+		ret = -EBUSY;
+	} else {
+		proc->tgid = current->tgid;
+		proc->opens++;
+	}
+	mutex_unlock(&nd->lock);
+	return ret;
+}
+
+bool neuron_attached(struct neuron_device *nd)
+{
+	struct neuron_proc *proc;
+	bool attached;
+
+	mutex_lock(&nd->lock);
+	proc = neuron_proc_find(nd, current->tgid);
+	attached = proc && !proc->exiting;
+	mutex_unlock(&nd->lock);
+	return attached;
+}
+
+int neuron_core_claim(struct neuron_device *nd, unsigned int nc)
+{
+	lockdep_assert_held(&nd->lock);
+	if (nd->core_owner[nc] && nd->core_owner[nc] != current->tgid)
+		return -EACCES;
+	nd->core_owner[nc] = current->tgid;
+	return 0;
+}
+
+static u32 cores_of(struct neuron_device *nd, pid_t tgid)
+{
+	u32 map = 0;
+	unsigned int nc;
+
+	mutex_lock(&nd->lock);
+	for (nc = 0; nc < NC_COUNT; nc++)
+		if (nd->core_owner[nc] == tgid)
+			map |= BIT(nc);
+	mutex_unlock(&nd->lock);
+	return map;
+}
+
+/*
+ * Halt, take the queues away, and halt again: a queue may have fed a core between the two. Other
+ * chips have no map of cores to reset; there the queues are taken away and that is all.
+ */
+static void hardware_take_back(struct neuron_device *nd, pid_t tgid, u32 map)
+{
+	bool halt = map && nd->hal.features & NEURON_CAP_F_TPB_MAP && !nd->gone &&
+		    nd->state == NEURON_STATE_READY;
+
+	down_write(&nd->reset_sem);
+	neuron_copy_forget(nd, tgid);
+	if (halt && neuron_cores_halt(nd, map))
+		nd_err(nd, "cores %#x of process %d did not halt\n", map, tgid);
+	neuron_queues_stop(nd, tgid, 0);
+	neuron_nqs_stop(nd, tgid, 0);
+	if (halt)
+		neuron_cores_halt(nd, map);
+	up_write(&nd->reset_sem);
+}
+
+static void proc_take_down(struct neuron_device *nd, pid_t tgid)
+{
+	u32 map = cores_of(nd, tgid);
+	unsigned int nc;
+
+	neuron_reset_forget(nd, tgid);
+	hardware_take_back(nd, tgid, map);
+	neuron_crwl_drop(nd, tgid);
+	neuron_nds_release(nd, tgid);
+	neuron_mem_free_all(nd, tgid);
+	mutex_lock(&nd->lock);
+	for (nc = 0; nc < NC_COUNT; nc++) {
+		if (nd->core_owner[nc] != tgid)
+			continue;
+		nd->core_owner[nc] = 0;
+		nd->cinit[nc] = NEURON_CINIT_STATE_INVALID;
+		nd->model_started[nc] = 0;
+	}
+	mutex_unlock(&nd->lock);
+	neuron_changed(nd);
+}
+
+/* One file of the process goes; the device may be dead already */
+void neuron_proc_detach(struct neuron_device *nd, pid_t tgid)
+{
+	struct neuron_proc *proc;
+	bool last = false;
+	int idx;
+
+	mutex_lock(&nd->lock);
+	proc = neuron_proc_find(nd, tgid);
+	if (proc && --proc->opens == 0) {
+		proc->exiting = true;
+		last = true;
+	}
+	mutex_unlock(&nd->lock);
+	if (!last)
+		return;
+	idx = neuron_enter(nd);
+	if (idx >= 0) {
+		proc_take_down(nd, tgid);
+		neuron_exit(nd, idx);
+	}
+	mutex_lock(&nd->lock);
+	proc->tgid = 0;
+	proc->exiting = false;
+	mutex_unlock(&nd->lock);
+}
+
+/* The device is dead: nobody enters any more, everything is taken back */
+void neuron_proc_remove_all(struct neuron_device *nd)
+{
+	unsigned int i;
+
+	for (i = 0; i < NEURON_MAX_PROCESS_PER_DEVICE; i++)
+		if (nd->procs[i].tgid)
+			proc_take_down(nd, nd->procs[i].tgid);
+}

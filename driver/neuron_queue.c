@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DMA queues of processes: one owner each until release or exit, rings held while in use, stopped
+ * queues parked on a dummy ring. Owns nd->queues (nd->lock).
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include "neuron.h"
+
+/* What the public driver reports for a queue that was initialised, and for the engine */
+#define QUEUE_SW_ENABLED 2
+#define ENGINE_REVISION 4
+#define ENGINE_IDLE 1
+#define ENGINE_NORMAL 2
+#define ENGINE_ABORT 3
+
+static bool is_h2t(u32 eng, u32 qid)
+{
+	return eng == NEURON_V1_H2T_ENGINE(eng / NEURON_V1_DMA_ENG_PER_NC) &&
+	       qid == NEURON_V1_H2T_QUEUE;
+}
+
+/* The chunk of a ring, NULL for handle 0 */
+static struct neuron_mc *ring_get(struct neuron_device *nd, u64 handle, u32 len)
+{
+	struct neuron_mc *mc;
+
+	if (!handle)
+		return NULL;
+	mc = neuron_mc_lookup(nd, handle, NEURON_MAY_WRITE);
+	if (IS_ERR(mc))
+		return mc;
+	if (nhal_ring_valid(mc->pa, len) &&
+	    neuron_mc_range(mc, 0, (u64)len * NEURON_UDMA_DESC_SIZE))
+		return mc;
+	neuron_mc_put(mc);
+	return ERR_PTR(-EINVAL);
+}
+
+static u64 ring_base(const struct neuron_mc *mc, u32 axi_port)
+{
+	if (!mc)
+		return 0;
+	return mc->host || axi_port != 1 ? mc->pa : mc->pa | NEURON_V1_AXI_PORT1;
+}
+
+static int queue_take(struct neuron_device *nd, const struct neuron_ioctl_dma_queue_init *arg,
+		      struct neuron_mc **tx, struct neuron_mc **rx)
+{
+	struct neuron_queue *q = &nd->queues[arg->eng_id][arg->qid];
+	int ret;
+
+	lockdep_assert_held(&nd->lock);
+	if (q->used && q->owner != current->tgid)
+		return -EACCES;
+	ret = neuron_core_claim(nd, arg->eng_id / NEURON_V1_DMA_ENG_PER_NC);
+	if (ret)
+		return ret;
+	q->used = true;
+	q->owner = current->tgid;
+	swap(q->tx, *tx);
+	swap(q->rx, *rx);
+	q->tx_len = arg->tx_desc_count;
+	q->rx_len = arg->rx_desc_count;
+	q->acked = 0;
+	nhal_queue_init(&nd->hal, arg->eng_id, arg->qid, ring_base(q->tx, arg->axi_port),
+			q->tx_len, ring_base(q->rx, arg->axi_port), q->rx_len);
+	return 0;
+}
+
+int neuron_queue_setup(struct neuron_device *nd, const struct neuron_ioctl_dma_queue_init *arg)
+{
+	struct neuron_mc *tx, *rx;
+	int ret;
+
+	if (arg->eng_id >= ENG_COUNT || arg->qid >= QUEUE_COUNT || arg->rxc_handle)
+		return -EINVAL;
+	if (is_h2t(arg->eng_id, arg->qid))
+		return -EACCES;
+	tx = ring_get(nd, arg->tx_handle, arg->tx_desc_count);
+	if (IS_ERR(tx))
+		return PTR_ERR(tx);
+	rx = ring_get(nd, arg->rx_handle, arg->rx_desc_count);
+	if (IS_ERR(rx)) {
+		neuron_mc_put(tx);
+		return PTR_ERR(rx);
+	}
+	mutex_lock(&nd->lock);
+	ret = queue_take(nd, arg, &tx, &rx);
+	mutex_unlock(&nd->lock);
+	/* on success these are the rings it had before */
+	neuron_mc_put(tx);
+	neuron_mc_put(rx);
+	return ret;
+}
+
+/* The caller's own queue or an error; nd->lock held */
+static struct neuron_queue *queue_own(struct neuron_device *nd, u32 eng, u32 qid)
+{
+	struct neuron_queue *q;
+
+	if (eng >= ENG_COUNT || qid >= QUEUE_COUNT)
+		return ERR_PTR(-EINVAL);
+	q = &nd->queues[eng][qid];
+	if (!q->used)
+		return ERR_PTR(-EINVAL);
+	return q->owner == current->tgid ? q : ERR_PTR(-EACCES);
+}
+
+static void models_count(struct neuron_device *nd, const struct neuron_mc *rx)
+{
+	unsigned int nc;
+
+	for (nc = 0; rx && nc < NC_COUNT; nc++)
+		if (rx->model_map & BIT(nc))
+			nd->model_started[nc]++;
+}
+
+int neuron_queue_start(struct neuron_device *nd,
+		       const struct neuron_ioctl_dma_queue_copy_start *arg)
+{
+	struct neuron_queue *q;
+	int ret = 0;
+
+	mutex_lock(&nd->lock);
+	q = queue_own(nd, arg->eng_id, arg->qid);
+	if (IS_ERR(q))
+		ret = PTR_ERR(q);
+	else if ((arg->tx_desc_count && !q->tx) || !q->rx)
+		ret = -EINVAL;
+	else if (arg->tx_desc_count > q->tx_len || arg->rx_desc_count > q->rx_len)
+		ret = -EINVAL;
+	if (!ret) {
+		models_count(nd, q->rx);
+		nhal_queue_start(&nd->hal, arg->eng_id, arg->qid, arg->tx_desc_count,
+				 arg->rx_desc_count);
+	}
+	mutex_unlock(&nd->lock);
+	return ret;
+}
+
+/* nd->lock held; the rings are the caller's to put */
+static void queue_park(struct neuron_device *nd, unsigned int eng, unsigned int qid,
+		       struct neuron_mc **tx, struct neuron_mc **rx)
+{
+	struct neuron_queue *q = &nd->queues[eng][qid];
+	u64 dummy = nhal_host_addr(nd->dummy_dma);
+
+	if (!nd->gone)
+		nhal_queue_init(&nd->hal, eng, qid, dummy, NEURON_DUMMY_RING_LEN,
+				dummy + NEURON_DUMMY_RING_LEN * NEURON_UDMA_DESC_SIZE,
+				NEURON_DUMMY_RING_LEN);
+	*tx = q->tx;
+	*rx = q->rx;
+	memset(q, 0, sizeof(*q));
+}
+
+int neuron_queue_release(struct neuron_device *nd, u32 eng, u32 qid)
+{
+	struct neuron_mc *tx = NULL, *rx = NULL;
+	struct neuron_queue *q;
+
+	mutex_lock(&nd->lock);
+	q = queue_own(nd, eng, qid);
+	if (!IS_ERR(q))
+		queue_park(nd, eng, qid, &tx, &rx);
+	mutex_unlock(&nd->lock);
+	neuron_mc_put(tx);
+	neuron_mc_put(rx);
+	return PTR_ERR_OR_ZERO(q);
+}
+
+/* Park the queues of a process, or with owner 0 those of the cores in the map */
+void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
+{
+	struct neuron_mc *tx, *rx;
+	struct neuron_queue *q;
+	unsigned int eng, qid;
+	bool hit;
+
+	for (eng = 0; eng < ENG_COUNT; eng++) {
+		for (qid = 0; qid < QUEUE_COUNT; qid++) {
+			q = &nd->queues[eng][qid];
+			mutex_lock(&nd->lock);
+			hit = q->used && (owner ? q->owner == owner :
+						  nc_map & BIT(eng / NEURON_V1_DMA_ENG_PER_NC));
+			tx = NULL;
+			rx = NULL;
+			if (hit)
+				queue_park(nd, eng, qid, &tx, &rx);
+			mutex_unlock(&nd->lock);
+			neuron_mc_put(tx);
+			neuron_mc_put(rx);
+		}
+	}
+}
+
+static int half_state(struct neuron_device *nd, u32 eng, enum nhal_half half, u32 qid,
+		      struct neuron_dma_queue_state *state)
+{
+	static const u16 regs[] = {
+		NEURON_UDMA_Q_STATUS,	    NEURON_UDMA_Q_BASE_LO,	NEURON_UDMA_Q_BASE_HI,
+		NEURON_UDMA_Q_LEN,	    NEURON_UDMA_Q_HEAD,		NEURON_UDMA_Q_TAIL,
+		NEURON_UDMA_Q_COMP_BASE_LO, NEURON_UDMA_Q_COMP_BASE_HI, NEURON_UDMA_Q_COMP_HEAD,
+	};
+	u64 addr[ARRAY_SIZE(regs)];
+	u32 v[ARRAY_SIZE(regs)];
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(regs); i++)
+		addr[i] = nhal_queue_reg_addr(eng, half, qid, regs[i]);
+	ret = neuron_reg_read(nd, addr, v, ARRAY_SIZE(regs));
+	if (ret)
+		return ret;
+	memset(state, 0, sizeof(*state));
+	state->hw_status = v[0];
+	state->base_addr = v[1] | (u64)v[2] << 32;
+	state->length = v[3];
+	state->head_pointer = v[4];
+	state->tail_pointer = v[5];
+	state->completion_base_addr = v[6] | (u64)v[7] << 32;
+	state->completion_head = v[8];
+	if (is_h2t(eng, qid) || READ_ONCE(nd->queues[eng][qid].used))
+		state->sw_status = QUEUE_SW_ENABLED;
+	return 0;
+}
+
+int neuron_queue_state(struct neuron_device *nd, u32 eng, u32 qid,
+		       struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx)
+{
+	int ret;
+
+	if (eng >= ENG_COUNT || qid >= QUEUE_COUNT)
+		return -EINVAL;
+	ret = half_state(nd, eng, NHAL_M2S, qid, tx);
+	return ret ? ret : half_state(nd, eng, NHAL_S2M, qid, rx);
+}
+
+/* Four fields, two bits each: completion, stream, data read, prefetch */
+static u32 state_decode(u32 reg)
+{
+	unsigned int shift;
+	u32 state = ENGINE_IDLE;
+
+	for (shift = 0; shift <= 12; shift += 4) {
+		if ((reg >> shift & 3) == 2)
+			return ENGINE_ABORT;
+		if ((reg >> shift & 3) == 1)
+			state = ENGINE_NORMAL;
+	}
+	return state;
+}
+
+int neuron_engine_state(struct neuron_device *nd, u32 eng, struct neuron_dma_eng_state *state)
+{
+	u64 base, addr[2];
+	u32 v[2];
+	int ret;
+
+	if (eng >= ENG_COUNT)
+		return -EINVAL;
+	base = NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(eng);
+	addr[0] = base + NEURON_UDMA_M2S_STATE;
+	addr[1] = base + NEURON_UDMA_S2M_STATE;
+	ret = neuron_reg_read(nd, addr, v, 2);
+	if (ret)
+		return ret;
+	memset(state, 0, sizeof(*state));
+	state->revision_id = ENGINE_REVISION;
+	state->max_queues = QUEUE_COUNT;
+	state->num_queues = QUEUE_COUNT;
+	state->tx_state = state_decode(v[0]);
+	state->rx_state = state_decode(v[1]);
+	return 0;
+}

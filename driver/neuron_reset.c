@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Resets: the first one at probe, the ones processes ask for, and the halting of a dead process's
+ * cores. One work item a device serves the list of requests; whoever waits sleeps on nd->wait.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/slab.h>
+
+#include "neuron.h"
+
+#define NC_MAP_ALL (BIT(NC_COUNT) - 1)
+
+static u32 map_cores(u32 nc_map)
+{
+	return nc_map == NEURON_NC_MAP_DEVICE ? NC_MAP_ALL : nc_map & NC_MAP_ALL;
+}
+
+/* Bring DMA of the cores into service; reset_sem held for writing */
+static void cores_dma_start(struct neuron_device *nd, u32 cores)
+{
+	unsigned int nc;
+
+	for (nc = 0; nc < NC_COUNT; nc++) {
+		if (!(cores & BIT(nc)))
+			continue;
+		nhal_core_dma_init(&nd->hal, nc);
+		neuron_h2t_setup(nd, nc);
+	}
+}
+
+static int hardware_reset(struct neuron_device *nd, unsigned int type, u32 cores)
+{
+	int ret;
+
+	mutex_lock(&nd->fwio_lock);
+	ret = nhal_reset(&nd->hal, type, cores);
+	if (!ret)
+		nhal_device_id_write(&nd->hal, nd->index);
+	mutex_unlock(&nd->fwio_lock);
+	return ret;
+}
+
+/* Reset some cores without touching queues or owners; reset_sem held for writing */
+int neuron_cores_halt(struct neuron_device *nd, u32 nc_map)
+{
+	lockdep_assert_held_write(&nd->reset_sem);
+	return hardware_reset(nd, NEURON_MISC_RESET_TPB, nc_map);
+}
+
+static void cores_forget(struct neuron_device *nd, u32 cores)
+{
+	unsigned int nc;
+
+	mutex_lock(&nd->lock);
+	for (nc = 0; nc < NC_COUNT; nc++) {
+		if (!(cores & BIT(nc)))
+			continue;
+		nd->cinit[nc] = NEURON_CINIT_STATE_INVALID;
+		nd->model_started[nc] = 0;
+		neuron_stat_add(nd, &nd->stats.reset_req[nc], 1);
+	}
+	mutex_unlock(&nd->lock);
+}
+
+static int reset_do(struct neuron_device *nd, u32 nc_map)
+{
+	bool device = nc_map == NEURON_NC_MAP_DEVICE;
+	u32 cores = map_cores(nc_map);
+	unsigned int nc;
+	int ret = 0;
+
+	/* without a map a reset of one core is a reset of all */
+	if (!device && !(nd->hal.features & NEURON_CAP_F_TPB_MAP))
+		cores = NC_MAP_ALL;
+	down_write(&nd->reset_sem);
+	for (nc = 0; nc < NC_COUNT; nc++)
+		if (cores & BIT(nc))
+			neuron_h2t_teardown(nd, nc);
+	cores_forget(nd, cores);
+	if (!neuron_no_reset)
+		ret = hardware_reset(nd, device ? NEURON_MISC_RESET_DEVICE : NEURON_MISC_RESET_TPB,
+				     cores);
+	if (!ret) {
+		neuron_queues_stop(nd, 0, cores);
+		neuron_nqs_stop(nd, 0, cores);
+		cores_dma_start(nd, cores);
+	}
+	up_write(&nd->reset_sem);
+	if (ret) {
+		nd_err(nd, "reset of %#x failed: %d\n", nc_map, ret);
+		for (nc = 0; nc < NC_COUNT; nc++)
+			if (cores & BIT(nc))
+				neuron_stat_add(nd, &nd->stats.reset_fail[nc], 1);
+	}
+	return ret;
+}
+
+static struct neuron_reset_req *req_find(struct neuron_device *nd, u32 id)
+{
+	struct neuron_reset_req *req;
+
+	lockdep_assert_held(&nd->lock);
+	list_for_each_entry(req, &nd->reset_reqs, link)
+		if (req->id == id)
+			return req;
+	return NULL;
+}
+
+/* The next request; the others that ask for no more than it are served with it */
+static u32 reqs_start(struct neuron_device *nd)
+{
+	struct neuron_reset_req *req;
+	u32 map = 0;
+
+	mutex_lock(&nd->lock);
+	list_for_each_entry(req, &nd->reset_reqs, link) {
+		if (req->done)
+			continue;
+		map |= req->nc_map;
+		req->started = true;
+	}
+	mutex_unlock(&nd->lock);
+	return map;
+}
+
+static void reqs_done(struct neuron_device *nd, int result)
+{
+	struct neuron_reset_req *req, *next;
+
+	mutex_lock(&nd->lock);
+	list_for_each_entry_safe(req, next, &nd->reset_reqs, link) {
+		if (!req->started || req->done)
+			continue;
+		req->done = true;
+		req->result = result;
+		if (!req->id) {
+			list_del(&req->link);
+			kfree(req);
+		}
+	}
+	mutex_unlock(&nd->lock);
+}
+
+static void reset_work(struct work_struct *work)
+{
+	struct neuron_device *nd = container_of(work, struct neuron_device, reset_work);
+	u64 start = ktime_get_ns();
+	u32 map;
+	int ret;
+
+	while (!READ_ONCE(nd->dead)) {
+		map = reqs_start(nd);
+		if (!map)
+			break;
+		ret = reset_do(nd, map);
+		reqs_done(nd, ret);
+		if (nd->state == NEURON_STATE_RESET && !ret)
+			nd_info(nd, "reset done, READY after %llu us\n",
+				div_u64(ktime_get_ns() - start, 1000));
+		/* a failed reset of the device leaves nothing to work with */
+		if (!ret)
+			WRITE_ONCE(nd->state, NEURON_STATE_READY);
+		else if (map == NEURON_NC_MAP_DEVICE)
+			WRITE_ONCE(nd->state, NEURON_STATE_INVALID);
+		neuron_changed(nd);
+	}
+}
+
+void neuron_reset_init(struct neuron_device *nd)
+{
+	INIT_WORK(&nd->reset_work, reset_work);
+}
+
+static bool others_use(struct neuron_device *nd, u32 id, u32 cores)
+{
+	unsigned int nc;
+
+	lockdep_assert_held(&nd->lock);
+	for (nc = 0; nc < NC_COUNT; nc++)
+		if (cores & BIT(nc) && nd->core_owner[nc] && nd->core_owner[nc] != id)
+			return true;
+	return false;
+}
+
+/* 0, 1 when the id has a request already, -EBUSY when another process works on the cores */
+int neuron_reset_request(struct neuron_device *nd, u32 id, u32 nc_map)
+{
+	u32 cores = nd->hal.features & NEURON_CAP_F_TPB_MAP ? map_cores(nc_map) : NC_MAP_ALL;
+	struct neuron_reset_req *req;
+	int ret = 0;
+
+	if (!map_cores(nc_map))
+		return -EINVAL;
+	req = kzalloc(sizeof(*req), GFP_KERNEL);
+	if (!req)
+		return -ENOMEM;
+	req->id = id;
+	req->nc_map = nc_map == NEURON_NC_MAP_DEVICE ? nc_map : map_cores(nc_map);
+	mutex_lock(&nd->lock);
+	if (req_find(nd, id))
+		ret = 1;
+	else if (others_use(nd, id, cores))
+		ret = -EBUSY;
+	else
+		list_add_tail(&req->link, &nd->reset_reqs);
+	mutex_unlock(&nd->lock);
+	if (ret) {
+		kfree(req);
+		return ret;
+	}
+	queue_work(system_unbound_wq, &nd->reset_work);
+	return 0;
+}
+
+static bool req_finished(struct neuron_device *nd, u32 id)
+{
+	struct neuron_reset_req *req;
+	bool finished;
+
+	mutex_lock(&nd->lock);
+	req = req_find(nd, id);
+	finished = !req || req->done;
+	mutex_unlock(&nd->lock);
+	return finished;
+}
+
+/* A long time: the hal gives up before */
+#define REQ_WAIT (300 * HZ)
+
+static int req_wait(struct neuron_device *nd, u32 id)
+{
+	long left = REQ_WAIT;
+	unsigned int seen;
+	int ret = 0;
+
+	do {
+		seen = neuron_changes(nd);
+		if (req_finished(nd, id))
+			return 0;
+		ret = neuron_wait_change(nd, seen, &left);
+	} while (!ret);
+	return ret;
+}
+
+/* Sleep until the request is done and take it off; result: how it ended, -ENOENT if there was none */
+int neuron_reset_wait(struct neuron_device *nd, u32 id, int *result)
+{
+	struct neuron_reset_req *req;
+	int ret;
+
+	*result = -ENOENT;
+	ret = req_wait(nd, id);
+	if (ret)
+		return ret;
+	mutex_lock(&nd->lock);
+	req = req_find(nd, id);
+	if (req && req->done) {
+		*result = req->result;
+		list_del(&req->link);
+		kfree(req);
+	}
+	mutex_unlock(&nd->lock);
+	return 0;
+}
+
+/*
+ * The process goes: drop its request. One that is being served must stay until it is over; as the
+ * work item holds reset_sem meanwhile, the caller's next step waits for it.
+ */
+void neuron_reset_forget(struct neuron_device *nd, u32 id)
+{
+	struct neuron_reset_req *req;
+
+	mutex_lock(&nd->lock);
+	req = req_find(nd, id);
+	if (req && (req->done || !req->started)) {
+		list_del(&req->link);
+		kfree(req);
+	} else if (req) {
+		req->id = 0; /* nobody's: freed when done */
+	}
+	mutex_unlock(&nd->lock);
+}
+
+void neuron_reset_stop(struct neuron_device *nd)
+{
+	struct neuron_reset_req *req, *next;
+
+	cancel_work_sync(&nd->reset_work);
+	mutex_lock(&nd->lock);
+	list_for_each_entry_safe(req, next, &nd->reset_reqs, link) {
+		list_del(&req->link);
+		kfree(req);
+	}
+	mutex_unlock(&nd->lock);
+}
