@@ -1,6 +1,374 @@
 // SPDX-License-Identifier: MIT
+/*
+ * The static checker: from the words of an emitted model alone it proves that every access lies in
+ * its memory, that the program ends whatever the speed of engines and queues, that every two
+ * accesses that clash are ordered by semaphores, and that the semaphores are 0 at the end.
+ *
+ * It replays the streams with vector clocks. The rules that make one replay stand for all: a
+ * semaphore has one producer, which only increments it, and waits are "at least n". Then the n-th
+ * increment is always the same event, and what a wait makes known does not depend on timing. A
+ * program outside these rules is refused. Two DMAs of one queue are not taken to be ordered unless
+ * the second one's trigger knows that the first is complete: queues read ahead.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neuron/isa/check.h"
+#include "neuron/isa/codec.h"
 #include "prog.h"
+
+#define MAX_QUEUES 16
+#define ACTORS (NEURON_ENG_COUNT + MAX_QUEUES)
+#define PROGRAM_SEMAPHORES 28
+
+struct clock {
+	uint32_t n[ACTORS]; /* events of each actor known to be complete */
+};
+
+struct stream {
+	struct neuron_insn *insn;
+	unsigned int n, at, events, fs;
+	uint8_t weights; /* type, and partitions, of what is loaded */
+	unsigned int k;
+	unsigned int next_dma;
+	struct clock now;
+};
+
+struct semaphore {
+	int producer; /* actor; -1: none yet */
+	struct clock *after; /* what the n-th increment makes known */
+	unsigned int n, cap;
+};
+
+struct record {
+	struct ncc_access a;
+	unsigned int actor;
+	uint32_t event;
+};
+
+struct check {
+	const struct neff_subgraph *sg;
+	struct stream s[NEURON_ENG_COUNT];
+	struct clock queue[MAX_QUEUES]; /* what its last completed DMA makes known */
+	uint32_t queue_events[MAX_QUEUES];
+	struct semaphore sem[PROGRAM_SEMAPHORES];
+	struct record *rec;
+	unsigned int nrec, cap;
+	bool cleared;
+	struct ncc_error *err;
+};
+
+static int bad(struct check *c, unsigned int e, const char *what)
+{
+	return ncc_fail(c->err, -EINVAL, "checker: %s, instruction %u: %s", neuron_isa_engines[e], c->s[e].at,
+			what);
+}
+
+static void merge(struct clock *to, const struct clock *from)
+{
+	for (unsigned int i = 0; i < ACTORS; i++)
+		if (from->n[i] > to->n[i])
+			to->n[i] = from->n[i];
+}
+
+static int decode(struct check *c, unsigned int e)
+{
+	const struct neff_engine *eng = &c->sg->engine[e];
+	size_t words = eng->instr_size / NEURON_INSN_WORD, i = 0;
+	struct stream *s = &c->s[e];
+
+	s->insn = calloc(words + 1, sizeof(*s->insn));
+	if (!s->insn)
+		return ncc_fail(c->err, -ENOMEM, "out of memory");
+	while (i < words) {
+		int n = neuron_isa_decode((const char *)eng->instr + i * NEURON_INSN_WORD, words - i,
+					  &s->insn[s->n]);
+
+		s->at = s->n++;
+		if (n < 0)
+			return bad(c, e, "does not decode");
+		i += (size_t)n;
+	}
+	s->at = 0;
+	return 0;
+}
+
+/* The access of an event against all before it that may clash; start is what it knows then */
+static int order(struct check *c, unsigned int e, const struct clock *start, unsigned int actor,
+		 const struct ncc_access *acc, int nacc)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int r = 0; r < c->nrec; r++) {
+		const struct record *rec = &c->rec[r];
+		bool known = start->n[rec->actor] > rec->event, covered = false;
+
+		for (int i = 0; i < nacc; i++) {
+			if ((acc[i].write || rec->a.write) && !known && ncc_access_overlap(&acc[i], &rec->a))
+				return bad(c, e, "an access that is not ordered behind an earlier one it clashes with");
+			covered = covered || (known && acc[i].write && ncc_access_covers(&acc[i], &rec->a)) ||
+				  (!rec->a.write && rec->actor == actor && actor < NEURON_ENG_COUNT &&
+				   ncc_access_covers(&acc[i], &rec->a));
+		}
+		if (!covered)
+			c->rec[kept++] = *rec;
+	}
+	c->nrec = kept;
+	return 0;
+}
+
+static int remember(struct check *c, unsigned int actor, uint32_t event, const struct ncc_access *acc,
+		    int nacc)
+{
+	if (c->nrec + (unsigned int)nacc > c->cap) {
+		unsigned int cap = c->cap ? c->cap * 2 : 256;
+		struct record *p = realloc(c->rec, cap * sizeof(*p));
+
+		if (!p)
+			return ncc_fail(c->err, -ENOMEM, "out of memory");
+		c->rec = p;
+		c->cap = cap;
+	}
+	for (int i = 0; i < nacc; i++)
+		c->rec[c->nrec++] = (struct record){ acc[i], actor, event };
+	return 0;
+}
+
+static int increment(struct check *c, unsigned int e, unsigned int index, unsigned int actor,
+		     const struct clock *after)
+{
+	struct semaphore *s = index < PROGRAM_SEMAPHORES ? &c->sem[index] : NULL;
+
+	if (!s)
+		return bad(c, e, "a semaphore that is the runtime's");
+	if (s->producer >= 0 && s->producer != (int)actor)
+		return bad(c, e, "a semaphore with two producers");
+	s->producer = (int)actor;
+	if (s->n == s->cap) {
+		unsigned int cap = s->cap ? s->cap * 2 : 64;
+		struct clock *p = realloc(s->after, cap * sizeof(*p));
+
+		if (!p)
+			return ncc_fail(c->err, -ENOMEM, "out of memory");
+		s->after = p;
+		s->cap = cap;
+	}
+	s->after[s->n++] = *after;
+	return 0;
+}
+
+/* A side of a DMA lies in its variable */
+static bool in_bounds(const struct check *c, const struct neff_pattern *p)
+{
+	int64_t lo = 0, hi = (int64_t)(p->size[0] - 1), off = (int64_t)p->offset;
+	struct ncc_access a;
+
+	if (p->var >= c->sg->nvars || !p->ndim || p->ndim > 4 || p->step[0] != 1)
+		return false;
+	for (unsigned int d = 1; d < p->ndim; d++) {
+		int64_t span = (int64_t)(p->size[d] - 1) * p->step[d];
+
+		*(span < 0 ? &lo : &hi) += span;
+	}
+	if (off + lo < 0 || (uint64_t)(off + hi) >= c->sg->vars[p->var].size)
+		return false;
+	if (c->sg->vars[p->var].type != NEFF_VAR_STATE_BUFFER)
+		return true;
+	ncc_pattern_access(p, true, false, &a);
+	return a.hi <= NEURON_V1_SBUF_PART_SIZE && a.p1 <= NEURON_PARTITIONS && a.p0 < a.p1;
+}
+
+static uint64_t pattern_bytes(const struct neff_pattern *p)
+{
+	uint64_t n = 1;
+
+	for (unsigned int d = 0; d < p->ndim; d++)
+		n *= p->size[d];
+	return n;
+}
+
+static int trigger(struct check *c, unsigned int e, uint32_t id)
+{
+	struct stream *s = &c->s[e];
+	const struct neff_dma *d = &c->sg->engine[e].dma[s->next_dma];
+	unsigned int actor;
+	struct clock after;
+	int rc = 0;
+
+	if (s->next_dma >= c->sg->engine[e].ndma || d->id != id)
+		return bad(c, e, "triggers a DMA that is not the next of its list");
+	if (d->queue >= c->sg->nqueues || d->queue >= MAX_QUEUES || c->sg->queues[d->queue].owner != e)
+		return bad(c, e, "triggers a queue that is not its own");
+	s->next_dma++;
+	actor = NEURON_ENG_COUNT + d->queue;
+	for (unsigned int i = 0; !rc && i < d->ndesc; i++) {
+		const struct neff_desc *x = &d->desc[i];
+		struct ncc_access acc[2];
+
+		if (!in_bounds(c, &x->from) || !in_bounds(c, &x->to) ||
+		    pattern_bytes(&x->from) != pattern_bytes(&x->to))
+			return bad(c, e, "a DMA outside its variable, or of two sizes");
+		ncc_pattern_access(&x->from, !x->from.var, false, &acc[0]);
+		ncc_pattern_access(&x->to, !x->to.var, true, &acc[1]);
+		rc = order(c, e, &s->now, actor, acc, 2);
+	}
+	for (unsigned int i = 0; !rc && i < d->ndesc; i++) {
+		struct ncc_access acc[2];
+
+		ncc_pattern_access(&d->desc[i].from, !d->desc[i].from.var, false, &acc[0]);
+		ncc_pattern_access(&d->desc[i].to, !d->desc[i].to.var, true, &acc[1]);
+		rc = remember(c, actor, c->queue_events[d->queue], acc, 2);
+	}
+	after = s->now;
+	merge(&after, &c->queue[d->queue]);
+	after.n[actor] = ++c->queue_events[d->queue];
+	c->queue[d->queue] = after;
+	if (!rc && d->semaphore >= 0)
+		rc = increment(c, e, (unsigned int)d->semaphore, actor, &after);
+	return rc;
+}
+
+static int check_insn(struct check *c, unsigned int e, const struct neuron_insn *insn)
+{
+	struct stream *s = &c->s[e];
+	struct neuron_isa_fault fault;
+
+	if (neuron_isa_check(insn, e, NEURON_V1_SBUF_PART_SIZE, &fault))
+		return bad(c, e, fault.reason);
+	if (insn->opcode == NEURON_OP_LDWEIGHTS) {
+		s->fs = (unsigned int)insn->src0.num[0] * insn->src0.num[1] * insn->src0.num[2] *
+			insn->src0.num[3];
+		s->k = insn->partitions;
+		s->weights = insn->src0.dtype;
+	}
+	if (insn->opcode == NEURON_OP_MATMUL &&
+	    neuron_isa_check_matmul(insn, NEURON_V1_SBUF_PART_SIZE, s->k, s->fs, s->weights, &fault))
+		return bad(c, e, fault.reason);
+	if ((insn->opcode == NEURON_OP_PROGRAM_START) != !s->at)
+		return bad(c, e, "PROGRAM_START is the first instruction and no other");
+	return 0;
+}
+
+/* SP's last: everybody is known to be past, and every semaphore that was used is cleared */
+static int check_clear(struct check *c, unsigned int e, const struct neuron_insn *insn)
+{
+	const struct clock *now = &c->s[e].now;
+
+	if (e != NEURON_ENG_SP || c->s[e].at + 1 != c->s[e].n)
+		return bad(c, e, "semaphores are cleared by SP's last instruction only");
+	for (unsigned int a = 0; a < NEURON_ENG_COUNT; a++)
+		if (a != e && (c->s[a].at < c->s[a].n || now->n[a] < c->s[a].events))
+			return bad(c, e, "SP ends before another engine");
+	for (unsigned int q = 0; q < MAX_QUEUES; q++)
+		if (now->n[NEURON_ENG_COUNT + q] < c->queue_events[q])
+			return bad(c, e, "SP ends before a DMA");
+	for (unsigned int i = 0; i < PROGRAM_SEMAPHORES; i++)
+		if (c->sem[i].n && (i < insn->first || i > insn->last))
+			return bad(c, e, "a semaphore is not 0 at the end");
+	c->cleared = true;
+	return 0;
+}
+
+/* 1: executed, 0: waits, or -errno */
+static int step(struct check *c, unsigned int e)
+{
+	struct stream *s = &c->s[e];
+	const struct neuron_insn *insn = &s->insn[s->at];
+	struct ncc_access acc[NCC_MAX_ACCESS];
+	int rc, n;
+
+	if (insn->wait != NEURON_WAIT_NONE) {
+		const struct semaphore *sem = &c->sem[insn->wait_index % PROGRAM_SEMAPHORES];
+
+		if (insn->wait != NEURON_WAIT_SEM_GE || insn->wait_index >= PROGRAM_SEMAPHORES)
+			return bad(c, e, "waits for something else than a semaphore to be at least a number");
+		if (insn->wait_value > sem->n)
+			return 0;
+		if (insn->wait_value)
+			merge(&s->now, &sem->after[insn->wait_value - 1]);
+	}
+	rc = check_insn(c, e, insn);
+	if (rc)
+		return rc;
+	n = ncc_insn_access(insn, s->fs, acc);
+	rc = order(c, e, &s->now, e, acc, n);
+	if (!rc)
+		rc = remember(c, e, s->events, acc, n);
+	if (!rc && insn->opcode == NEURON_OP_PSEUDO_DMA_TRIGGER)
+		rc = trigger(c, e, insn->id);
+	if (!rc && insn->opcode == NEURON_OP_SEM_RANGE_CLEAR)
+		rc = check_clear(c, e, insn);
+	if (rc)
+		return rc;
+	if (n > 0 || insn->update != NEURON_UPD_NONE)
+		s->now.n[e] = ++s->events;
+	if (insn->update != NEURON_UPD_NONE && insn->update != NEURON_UPD_SEM_INC)
+		return bad(c, e, "updates a semaphore in another way than by one");
+	if (insn->update == NEURON_UPD_SEM_INC && increment(c, e, insn->update_index, e, &s->now))
+		return -EINVAL;
+	s->at++;
+	return 1;
+}
+
+static int replay(struct check *c)
+{
+	bool progress = true;
+	int rc;
+
+	while (progress) {
+		progress = false;
+		for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+			while (c->s[e].at < c->s[e].n) {
+				rc = step(c, e);
+				if (rc < 0)
+					return rc;
+				if (!rc)
+					break;
+				progress = true;
+			}
+		}
+	}
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+		if (c->s[e].at < c->s[e].n)
+			return bad(c, e, "waits for ever");
+		if (c->s[e].next_dma != c->sg->engine[e].ndma)
+			return bad(c, e, "does not trigger all of its DMAs");
+	}
+	return c->cleared ? 0 : ncc_fail(c->err, -EINVAL, "checker: SP does not clear the semaphores");
+}
+
+static int check_subgraph(const struct neff_subgraph *sg, struct ncc_error *err)
+{
+	struct check *c = calloc(1, sizeof(*c));
+	int rc = 0;
+
+	if (!c)
+		return ncc_fail(err, -ENOMEM, "out of memory");
+	c->sg = sg;
+	c->err = err;
+	for (unsigned int i = 0; i < PROGRAM_SEMAPHORES; i++)
+		c->sem[i].producer = -1;
+	for (unsigned int e = 0; !rc && e < NEURON_ENG_COUNT; e++)
+		rc = decode(c, e);
+	if (!rc)
+		rc = replay(c);
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+		free(c->s[e].insn);
+	for (unsigned int i = 0; i < PROGRAM_SEMAPHORES; i++)
+		free(c->sem[i].after);
+	free(c->rec);
+	free(c);
+	return rc;
+}
+
 int ncc_check_model(const struct neff_model *model, struct ncc_error *err)
 {
+	for (unsigned int i = 0; i < model->nsubgraphs; i++) {
+		int rc = check_subgraph(&model->subgraphs[i], err);
+
+		if (rc)
+			return rc;
+	}
 	return 0;
 }
