@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chip as a whole: creation, reset, rest, counters. Called through ncore.h; owns the lifetime of
- * everything else in struct ncore_chip.
+ * The chip as a whole: creation, reset, rest, counters. Called through ncore.h; owns the lifetime
+ * of everything else in struct ncore_chip.
  */
 #include "chip.h"
 
@@ -37,7 +37,7 @@ const char *ncore_event_name(enum ncore_event ev)
 void ncore_event(struct ncore_chip *chip, enum ncore_event ev, uint64_t a, uint64_t b, uint64_t c,
 		 uint64_t d)
 {
-	const uint64_t arg[4] = {a, b, c, d};
+	const uint64_t arg[4] = { a, b, c, d };
 
 	if (chip->event_mask >> ev & 1)
 		chip->ops->event(chip->cfg.opaque, ev, arg);
@@ -90,9 +90,10 @@ static void op_insn(void *opaque, unsigned int engine, unsigned int opcode, uint
 	ncore_event(lane->chip, NCORE_EV_INSN, lane->index, engine, opcode, time);
 }
 
-static const struct tpb_ops tpb_ops = {.write = op_write, .notify = op_notify};
-static const struct tpb_ops tpb_ops_trace = {
-	.write = op_write, .notify = op_notify, .insn = op_insn};
+static const struct tpb_ops tpb_ops = { .write = op_write, .notify = op_notify };
+static const struct tpb_ops tpb_ops_trace = { .write = op_write,
+					      .notify = op_notify,
+					      .insn = op_insn };
 
 /* Resets. chip->lock is held in all of them. */
 
@@ -185,9 +186,9 @@ static void reset_all(struct ncore_chip *chip, bool power)
 {
 	unsigned int i;
 
+	stop_lanes(chip, ALL_LANES); /* may drop the lock; from here on nothing does */
 	atomic_store(&chip->up, false);
 	ncore_fabric_sync(chip);
-	stop_lanes(chip, ALL_LANES);
 	ncore_reset_queues(chip);
 	for (i = 0; i < NCORE_CORES; i++) {
 		clear_core_memory(chip, &chip->core[i].sbuf);

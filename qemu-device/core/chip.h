@@ -62,10 +62,10 @@ struct ncore_desc {
 struct ncore_ring {
 	ncore_reg reg[64];
 	_Atomic uint32_t credit; /* descriptors rung and not completed */
-	_Atomic uint32_t head;	 /* index of the first of them */
-	_Atomic uint32_t tail;	 /* index after the last rung */
-	uint32_t ring_id;	 /* what the descriptor at head has to show */
-	bool open;		 /* cur is the descriptor at head, done bytes of it are copied */
+	_Atomic uint32_t head; /* index of the first of them */
+	_Atomic uint32_t tail; /* index after the last rung */
+	uint32_t ring_id; /* what the descriptor at head has to show */
+	bool open; /* cur is the descriptor at head, done bytes of it are copied */
 	struct ncore_desc cur;
 	uint32_t done;
 	uint32_t cached, cache_at; /* descriptors in cache, the next one's position in it */
@@ -73,8 +73,8 @@ struct ncore_ring {
 };
 
 enum ncore_queue_state {
-	NCORE_Q_IDLE,	 /* on no list: nothing to do, stopped, or disabled */
-	NCORE_Q_READY,	 /* on its lane's ready list, or being executed */
+	NCORE_Q_IDLE, /* on no list: nothing to do, stopped, or disabled */
+	NCORE_Q_READY, /* on its lane's ready list, or being executed */
 	NCORE_Q_STALLED, /* on its lane's stalled list: an instruction FIFO is full */
 };
 
@@ -94,7 +94,7 @@ struct ncore_queue {
 
 struct ncore_queue_list {
 	struct ncore_queue *first, *last;
-	unsigned int count;
+	_Atomic unsigned int count;
 };
 
 /* Register words of a UDMA engine that are not a queue's; udma.c maps offsets onto them */
@@ -122,11 +122,11 @@ struct ncore_lane {
 	unsigned int index;
 	struct tpb *tpb; /* NULL: the host's lane */
 
-	bool running;		    /* chip->lock */
+	bool running; /* chip->lock */
 	_Atomic unsigned int stops; /* lane_stop nesting: no new execution, and leave soon */
-	struct ncore_queue_list ready;	 /* chip->lock */
+	struct ncore_queue_list ready; /* chip->lock */
 	struct ncore_queue_list stalled; /* the executor, or chip->lock while stopped */
-	unsigned int turn_left;		 /* ready queues still to serve in this turn */
+	unsigned int turn_left; /* ready queues still to serve in this turn */
 
 	struct {
 		pthread_mutex_t lock;
@@ -193,7 +193,7 @@ void ncore_event(struct ncore_chip *chip, enum ncore_event ev, uint64_t a, uint6
 void ncore_guest_error(struct ncore_chip *chip, enum ncore_guest_error kind, uint64_t where,
 		       uint64_t value);
 void ncore_reset_queues(struct ncore_chip *chip); /* all registers but misc; lanes are stopped */
-void ncore_reset_device(struct ncore_chip *chip);		     /* chip->lock */
+void ncore_reset_device(struct ncore_chip *chip); /* chip->lock */
 void ncore_reset_cores(struct ncore_chip *chip, unsigned int map); /* chip->lock */
 
 /* memory.c */
@@ -235,12 +235,12 @@ ncore_reg *ncore_udma_word(struct ncore_chip *chip, unsigned int engine, uint32_
 
 /* dma.c: what an executing lane does with one queue */
 enum ncore_step {
-	NCORE_STEP_PACKET,  /* a packet is complete */
+	NCORE_STEP_PACKET, /* a packet is complete */
 	NCORE_STEP_STARVED, /* no credit in a half; or stopped */
 	NCORE_STEP_STALLED, /* stall_engine's FIFO of this lane is full */
-	NCORE_STEP_MOVE,    /* must go on in lane *move */
-	NCORE_STEP_RETRY,   /* another lane's inbox is full */
-	NCORE_STEP_LEAVE,   /* budget used or the lane is to stop: the packet goes on later */
+	NCORE_STEP_MOVE, /* must go on in lane *move */
+	NCORE_STEP_RETRY, /* another lane's inbox is full */
+	NCORE_STEP_LEAVE, /* budget used or the lane is to stop: the packet goes on later */
 };
 struct ncore_budget {
 	int64_t bytes, descs;
@@ -250,11 +250,11 @@ enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
 
 /* lane.c */
 void ncore_lane_init(struct ncore_chip *chip, unsigned int index);
-void ncore_lane_stop(struct ncore_lane *lane);	/* chip->lock; waits for a boundary */
+void ncore_lane_stop(struct ncore_lane *lane); /* chip->lock; waits for a boundary */
 void ncore_lane_start(struct ncore_lane *lane); /* chip->lock; undoes one stop */
 void ncore_lane_kick(struct ncore_lane *lane);
 bool ncore_lane_has_work(struct ncore_lane *lane); /* chip->lock, not running */
-void ncore_lane_drain(struct ncore_lane *lane);	   /* executor, or chip->lock while stopped */
+void ncore_lane_drain(struct ncore_lane *lane); /* executor, or chip->lock while stopped */
 void ncore_lane_sync(struct ncore_lane *lane); /* chip->lock: what was posted is visible */
 void ncore_lane_reset(struct ncore_lane *lane); /* stopped: forgets posts and the turn */
 int ncore_lane_post(struct ncore_lane *lane, const struct ncore_post *post); /* 0 or -EAGAIN */
@@ -286,7 +286,7 @@ struct ncore_ep {
 	const struct ncore_mem *mem;
 	uint8_t *ptr;
 	uint64_t addr; /* host physical, or local device address */
-	uint64_t len;  /* bytes that lie together from addr on */
+	uint64_t len; /* bytes that lie together from addr on */
 	unsigned int core, engine; /* FIFO */
 };
 /* addr in chip's own map, no window bits but the port's; 0 or -EFAULT */

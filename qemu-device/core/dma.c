@@ -41,8 +41,8 @@ static void stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t 
 	atomic_store(&q->stopped, true);
 	ncore_event(chip, NCORE_EV_DMA_ERROR, q->engine, q->index, code, addr);
 	ncore_guest_error(chip, NCORE_GE_UNDEFINED, addr, code);
-	ncore_notify(chip, q->engine / NEURON_V1_DMA_ENG_PER_NC, NEURON_NQ_ERROR, 0, code,
-		     (uint32_t)q->engine << 8 | q->index, addr, 0, atomic_load(&q->time));
+	ncore_notify(chip, q->engine / NEURON_V1_DMA_ENG_PER_NC, NEURON_NQ_ERROR, NEURON_ENG_COUNT,
+		     code, (uint32_t)q->engine << 8 | q->index, addr, 0, atomic_load(&q->time));
 }
 
 static bool ring_valid(struct ncore_ring *r)
@@ -121,7 +121,7 @@ static void ring_close(struct ncore_ring *r)
 		r->ring_id = (r->ring_id + 1) & 3;
 		r->cached = 0;
 	}
-	atomic_store(&r->head, head);
+	atomic_store_explicit(&r->head, head, memory_order_relaxed);
 	atomic_fetch_sub(&r->credit, 1);
 }
 
@@ -168,18 +168,22 @@ static bool advance(struct ncore_chip *chip, struct ncore_queue *q, uint64_t n)
 {
 	struct ncore_core *core = &chip->core[q->engine / NEURON_V1_DMA_ENG_PER_NC];
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
+	uint64_t time = atomic_load_explicit(&q->time, memory_order_relaxed);
 	bool last = false;
 
+	/* who sees a later descriptor's word (a completion, a semaphore) sees these bytes */
+	atomic_thread_fence(memory_order_release);
 	m->done += (uint32_t)n;
 	s->done += (uint32_t)n;
-	atomic_fetch_add(&core->dma_bytes, n);
-	atomic_fetch_add(&q->time, n / BYTES_PER_CYCLE);
+	time += n / BYTES_PER_CYCLE;
+	atomic_fetch_add_explicit(&core->dma_bytes, n, memory_order_relaxed);
 	if (m->done == desc_len(&m->cur)) {
 		last = m->cur.ctrl & NEURON_UDMA_DESC_LAST;
-		atomic_fetch_add(&core->dma_descs, 1);
-		atomic_fetch_add(&q->time, DESC_CYCLES);
+		atomic_fetch_add_explicit(&core->dma_descs, 1, memory_order_relaxed);
+		time += DESC_CYCLES;
 		ring_close(m);
 	}
+	atomic_store_explicit(&q->time, time, memory_order_relaxed);
 	if (last || s->done == desc_len(&s->cur))
 		ring_close(s);
 	if (last) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The links between chips: a table of weak pointers. Whoever reaches into a neighbour holds the lock
- * for reading while it does; attaching and detaching write. Chips keep the table alive, not each
- * other.
+ * The links between chips: a table of weak pointers. Whoever reaches into a neighbour holds the
+ * lock for reading while it does; attaching and detaching write. Chips keep the table alive, not
+ * each other.
  */
 #include "chip.h"
 
@@ -67,7 +67,7 @@ static struct ncore_chip *neighbour(struct ncore_fabric *f, unsigned int slot, u
 /* The lock is held for writing: what the chip's status word says about its links */
 static void update_one(struct ncore_fabric *f, struct ncore_chip *chip)
 {
-	static const uint32_t bit[] = {NEURON_MISC_FW_STATUS_EAST, NEURON_MISC_FW_STATUS_WEST};
+	static const uint32_t bit[] = { NEURON_MISC_FW_STATUS_EAST, NEURON_MISC_FW_STATUS_WEST };
 	uint32_t old = ncore_load(&chip->links), new = 0;
 	struct ncore_chip *other;
 	unsigned int side;
@@ -80,8 +80,8 @@ static void update_one(struct ncore_fabric *f, struct ncore_chip *chip)
 	ncore_store(&chip->links, new);
 	for (side = 0; side < 2; side++)
 		if ((old ^ new) & bit[side])
-			ncore_event(chip, NCORE_EV_LINK, chip->cfg.slot, side,
-				    !!(new & bit[side]), 0);
+			ncore_event(chip, NCORE_EV_LINK, chip->cfg.slot, side, !!(new &bit[side]),
+				    0);
 }
 
 static void update(struct ncore_fabric *f, struct ncore_chip *chip)

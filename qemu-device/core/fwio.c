@@ -69,19 +69,6 @@ static uint8_t check_request(struct ncore_chip *chip, unsigned int size)
 	return crc32c(req, size) == crc ? NEURON_FWIO_OK : NEURON_FWIO_FAIL;
 }
 
-static int read_one(struct ncore_chip *chip, uint64_t addr, uint32_t *value)
-{
-	uint64_t local = addr & ~NEURON_V1_AXI_PORT1;
-	unsigned int core;
-
-	/* a semaphore shows everything that was written to it before */
-	if (local - NEURON_V1_TPB_BASE < NCORE_CORES * NEURON_V1_TPB_SIZE) {
-		core = (unsigned int)((local - NEURON_V1_TPB_BASE) / NEURON_V1_TPB_SIZE);
-		ncore_lane_sync(&chip->lane[core]);
-	}
-	return ncore_device_read32(chip, addr, value);
-}
-
 /* Values replace addresses from the front of the payload: value i lies before address i is read */
 static uint8_t do_read(struct ncore_chip *chip, unsigned int *len)
 {
@@ -94,7 +81,7 @@ static uint8_t do_read(struct ncore_chip *chip, unsigned int *len)
 	for (i = 0; i < n; i++) {
 		uint64_t addr = ncore_get64(payload + 8 * i);
 
-		if (read_one(chip, addr, &value)) {
+		if (ncore_device_read32(chip, addr, &value)) {
 			ncore_guest_error(chip, NCORE_GE_UNDEFINED, addr, 0);
 			return NEURON_FWIO_FAIL;
 		}
@@ -115,8 +102,7 @@ static uint8_t run_request(struct ncore_chip *chip, unsigned int size, unsigned 
 			error = do_read(chip, len);
 			break;
 		case NEURON_FWIO_CMD_POST_METRIC:
-			error = *len <= NEURON_MISC_METRIC_SIZE ? NEURON_FWIO_OK
-								: NEURON_FWIO_FAIL;
+			error = *len <= NEURON_MISC_METRIC_SIZE ? NEURON_FWIO_OK : NEURON_FWIO_FAIL;
 			*len = 0;
 			break;
 		default:
@@ -146,12 +132,17 @@ static int answer(struct ncore_chip *chip, uint64_t addr, uint8_t seq, uint8_t e
 
 void ncore_fwio_doorbell(struct ncore_chip *chip)
 {
-	uint64_t req = misc_addr(chip, NEURON_MISC_FWIO_REQ_HI, NEURON_MISC_FWIO_REQ_LO);
-	uint64_t resp = misc_addr(chip, NEURON_MISC_FWIO_RESP_HI, NEURON_MISC_FWIO_RESP_LO);
+	uint64_t req, resp;
 	uint8_t seq, cmd, error;
-	unsigned int len;
+	unsigned int len, i;
 	int size;
 
+	/* semaphores show what was written before; this may drop the lock, so it comes first */
+	for (i = 0; i < NCORE_CORES; i++)
+		ncore_lane_sync(&chip->lane[i]);
+
+	req = misc_addr(chip, NEURON_MISC_FWIO_REQ_HI, NEURON_MISC_FWIO_REQ_LO);
+	resp = misc_addr(chip, NEURON_MISC_FWIO_RESP_HI, NEURON_MISC_FWIO_RESP_LO);
 	if (host_addr(req, &req) || host_addr(resp, &resp) || (size = get_request(chip, req)) < 0) {
 		ncore_guest_error(chip, NCORE_GE_UNDEFINED, req, resp);
 		return;

@@ -113,7 +113,7 @@ int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint6
 	     !ncore_udma_is_doorbell(rel)))
 		return -EACCES;
 	lane->out[lane->out_count++] =
-		(struct ncore_post){.addr = local, .value = value, .time = time};
+		(struct ncore_post){ .addr = local, .value = value, .time = time };
 	return 0;
 }
 
@@ -213,6 +213,13 @@ static struct ncore_lane *put_back(struct ncore_lane *lane, struct ncore_queue *
 	return target == lane ? NULL : target;
 }
 
+/* Would the next turns be this queue's packets and nothing else? Then they need no ceremony. */
+static bool alone(struct ncore_lane *lane)
+{
+	return !atomic_load(&lane->ready.count) && !atomic_load(&lane->inbox.count) &&
+	       !lane->out_count && !(lane->tpb && tpb_runnable(lane->tpb));
+}
+
 /* One queue, up to the end of its packet. false: left in the middle, or cannot go on now */
 static bool serve(struct ncore_lane *lane, struct ncore_budget *budget)
 {
@@ -225,7 +232,9 @@ static bool serve(struct ncore_lane *lane, struct ncore_budget *budget)
 		lane->turn_left = 0;
 		return true;
 	}
-	step = ncore_queue_step(lane, q, budget, &arg);
+	do {
+		step = ncore_queue_step(lane, q, budget, &arg);
+	} while (step == NCORE_STEP_PACKET && alone(lane));
 	pthread_mutex_lock(&lane->chip->lock);
 	if (step != NCORE_STEP_LEAVE)
 		lane->turn_left--;
@@ -306,7 +315,7 @@ static bool leave(struct ncore_lane *lane)
 
 bool ncore_lane_work(struct ncore_lane *lane)
 {
-	struct ncore_budget budget = {.bytes = BATCH_BYTES, .descs = BATCH_DESCS};
+	struct ncore_budget budget = { .bytes = BATCH_BYTES, .descs = BATCH_DESCS };
 	struct ncore_chip *chip = lane->chip;
 	bool more;
 
@@ -325,7 +334,7 @@ bool ncore_lane_work(struct ncore_lane *lane)
 
 void ncore_lane_inline(struct ncore_lane *lane)
 {
-	struct ncore_budget budget = {.bytes = NCORE_INLINE_BYTES, .descs = NCORE_INLINE_DESCS};
+	struct ncore_budget budget = { .bytes = NCORE_INLINE_BYTES, .descs = NCORE_INLINE_DESCS };
 	struct ncore_chip *chip = lane->chip;
 
 	if (!enter(lane)) {
@@ -355,6 +364,8 @@ void ncore_lane_start(struct ncore_lane *lane)
 {
 	if (atomic_fetch_sub(&lane->stops, 1) == 1 && !lane->running && ncore_lane_has_work(lane))
 		ncore_lane_kick(lane);
+	/* what was done while it stood may have left it idle, which someone may wait for */
+	pthread_cond_broadcast(&lane->chip->cond);
 }
 
 void ncore_lane_sync(struct ncore_lane *lane)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chip's memories: DRAM, SBUF and PSUM, from the host's alloc_mem or from mmap. Sparse and never
- * reserved; clearing gives the pages back instead of writing gigabytes.
+ * The chip's memories: DRAM, SBUF and PSUM, from the host's alloc_mem or from mmap. Sparse and
+ * never reserved; clearing gives the pages back instead of writing gigabytes.
  */
 #include "chip.h"
 

@@ -27,9 +27,9 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 	case NEURON_MISC_FW_API_VERSION:
 		return FW_API_VERSION;
 	case NEURON_MISC_FW_STATUS:
-		return atomic_load(&chip->up) ? NEURON_MISC_FW_STATUS_READY |
-							ncore_load(&chip->links)
-					      : 0;
+		return atomic_load(&chip->up)
+			       ? NEURON_MISC_FW_STATUS_READY | ncore_load(&chip->links)
+			       : 0;
 	case NEURON_MISC_SERIAL_LO:
 		return (uint32_t)chip->cfg.serial;
 	case NEURON_MISC_SERIAL_HI:

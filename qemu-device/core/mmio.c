@@ -133,7 +133,7 @@ int ncore_apb_post(struct ncore_chip *chip, struct ncore_lane *lane, uint64_t of
 static uint64_t axi_read(struct ncore_chip *chip, uint64_t off, unsigned int size)
 {
 	uint64_t local = NEURON_V1_TPB_BASE + off;
-	uint8_t buf[8] = {0};
+	uint8_t buf[8] = { 0 };
 	struct ncore_ep ep;
 
 	if (ncore_route_local(chip, local, &ep))
@@ -242,7 +242,7 @@ static uint64_t bar_size(unsigned int bar)
 uint64_t ncore_mmio_read(struct ncore_chip *chip, unsigned int bar, uint64_t offset,
 			 unsigned int size)
 {
-	uint8_t buf[8] = {0};
+	uint8_t buf[8] = { 0 };
 	uint64_t v;
 
 	if (!access_ok(offset, size, bar_size(bar)))

@@ -50,7 +50,10 @@ const char *ncore_event_name(enum ncore_event ev);
 
 /*
  * The host's side, one table. opaque is the chip's host pointer. Host addresses are physical
- * addresses with the window bit stripped. Callbacks never call back into the chip.
+ * addresses with the window bit stripped. Callbacks never call back into the chip, and never wait
+ * for a lock that a caller of this header's functions may hold: they are called with locks of the
+ * chip held, and a caller may be waiting for the thread that calls back (in QEMU: DMA reaches RAM
+ * only and takes no big lock).
  */
 struct ncore_host_ops {
 	/* zeroed, sparse memory; fd -1 if it has none. 0 or -errno. NULL: the core uses mmap */
@@ -63,7 +66,8 @@ struct ncore_host_ops {
 	/* direct pointer to host memory, *len may shrink; NULL: use dma_rw. May be NULL */
 	void *(*dma_map)(void *opaque, uint64_t addr, uint64_t *len, bool write);
 	void (*dma_unmap)(void *opaque, void *ptr, uint64_t len, bool write, uint64_t accessed);
-	void (*irq)(void *opaque, unsigned int vector);	  /* any thread; may be NULL */
+	/* an entry was written to a notification queue of core number vector. Any thread; or NULL */
+	void (*irq)(void *opaque, unsigned int vector);
 	uint64_t (*clock)(void *opaque);		  /* ns, monotonic; NULL: CLOCK_MONOTONIC */
 	/* trace, any thread; NULL: off. events is a bit mask asked once for each chip */
 	void (*event)(void *opaque, enum ncore_event ev, const uint64_t arg[4]);
@@ -112,7 +116,10 @@ void *ncore_dram(struct ncore_chip *chip, uint64_t *size, int *fd);
 enum ncore_reset { NCORE_RESET_POWER, NCORE_RESET_PCI };
 void ncore_chip_reset(struct ncore_chip *chip, enum ncore_reset kind); /* DRAM reads zero after it */
 
-/* Rest: returns when the chip's queues and cores stand at a boundary; nested calls count */
+/*
+ * Rest: returns when the chip's queues and cores stand at a boundary; nested calls count. Before a
+ * state is saved every chip of a fabric has to rest, as neighbours write to each other.
+ */
 void ncore_chip_pause(struct ncore_chip *chip);
 void ncore_chip_resume(struct ncore_chip *chip);
 /* true when no queue and no core has work it could do now */

@@ -55,7 +55,7 @@ void ncore_nq_reg_written(struct ncore_chip *chip, unsigned int core, uint32_t r
 			nq->head_known = true;
 			nq->overflowed = false;
 		} else if (off <= NEURON_V1_NQ_SIZE) {
-			*nq = (struct ncore_nq){0};
+			*nq = (struct ncore_nq){ 0 };
 			ncore_store(&c->putils[(group(n) + NEURON_V1_NQ_HEAD) / 4], 0);
 		}
 		pthread_mutex_unlock(&chip->nq_lock);
@@ -72,7 +72,7 @@ void ncore_nq_reset(struct ncore_chip *chip, unsigned int core)
 	for (i = 0; i < NCORE_PUTILS_WORDS; i++)
 		ncore_store(&c->putils[i], 0);
 	for (i = 0; i < NCORE_NQ_COUNT; i++)
-		c->nq[i] = (struct ncore_nq){0};
+		c->nq[i] = (struct ncore_nq){ 0 };
 	ncore_store(&c->nq_overflows, 0);
 	pthread_mutex_unlock(&chip->nq_lock);
 }
@@ -100,8 +100,8 @@ static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int 
 		    uint64_t *addr)
 {
 	uint32_t size = reg(c, n, NEURON_V1_NQ_SIZE), count = size / NEURON_NQ_ENTRY_SIZE;
-	uint64_t base = (uint64_t)reg(c, n, NEURON_V1_NQ_BASE_HI) << 32 |
-			reg(c, n, NEURON_V1_NQ_BASE_LO);
+	uint64_t base =
+		(uint64_t)reg(c, n, NEURON_V1_NQ_BASE_HI) << 32 | reg(c, n, NEURON_V1_NQ_BASE_LO);
 	struct ncore_nq *nq = &c->nq[n];
 	uint32_t next;
 
@@ -134,7 +134,7 @@ static void report_full(struct ncore_chip *chip, unsigned int core, unsigned int
 			const uint8_t *lost)
 {
 	struct ncore_core *c = &chip->core[core];
-	uint8_t entry[NEURON_NQ_ENTRY_SIZE] = {0};
+	uint8_t entry[NEURON_NQ_ENTRY_SIZE] = { 0 };
 	uint64_t addr;
 
 	if (n == NCORE_NQ_ERROR || c->nq[n].overflowed)

@@ -269,11 +269,11 @@ static int read_words(struct ncore_chip *chip, struct ncore_ep *src, struct ncor
 	return 0;
 }
 
-static int write_word(struct ncore_lane *lane, struct ncore_ep *dst, uint64_t local,
-		      uint32_t value, uint64_t time)
+static int write_word(struct ncore_lane *lane, struct ncore_ep *dst, uint64_t local, uint32_t value,
+		      uint64_t time)
 {
 	int core = ncore_core_word(local);
-	struct ncore_post post = {.addr = local, .value = value, .time = time};
+	struct ncore_post post = { .addr = local, .value = value, .time = time };
 
 	if (core < 0) {
 		if (local < NEURON_V1_APB_BASE || dst->chip != lane->chip)

@@ -88,13 +88,13 @@ static uint64_t num(struct state *s, uint64_t v, size_t n)
 /* A field of any integer type, atomic or not */
 #define F(s, field) ((field) = (__typeof__(+(field)))num(s, (uint64_t)(field), sizeof(field)))
 /* A field that must stay below a limit */
-#define LIMITED(s, field, limit, why) \
-	do { \
+#define LIMITED(s, field, limit, why)                                   \
+	do {                                                            \
 		uint64_t v_ = num(s, (uint64_t)(field), sizeof(field)); \
-		if (v_ < (limit)) \
-			(field) = (__typeof__(+(field)))v_; \
-		else \
-			fail(s, -EINVAL, why); \
+		if (v_ < (limit))                                       \
+			(field) = (__typeof__(+(field)))v_;             \
+		else                                                    \
+			fail(s, -EINVAL, why);                          \
 	} while (0)
 
 static void words(struct state *s, ncore_reg *reg, unsigned int n)
@@ -117,9 +117,9 @@ static void ring_state(struct state *s, struct ncore_ring *r)
 	F(s, r->cur.meta);
 	F(s, r->cur.addr);
 	/* a descriptor that is open has bytes left to copy */
-	LIMITED(s, r->done, r->cur.ctrl & NEURON_UDMA_DESC_LEN_MASK
-				    ? r->cur.ctrl & NEURON_UDMA_DESC_LEN_MASK
-				    : NEURON_UDMA_DESC_LEN_MAX,
+	LIMITED(s, r->done,
+		r->cur.ctrl & NEURON_UDMA_DESC_LEN_MASK ? r->cur.ctrl & NEURON_UDMA_DESC_LEN_MASK
+							: NEURON_UDMA_DESC_LEN_MAX,
 		"a descriptor is beyond its end");
 	if (s->load)
 		r->cached = r->cache_at = 0; /* fetched again */
@@ -191,8 +191,7 @@ static void post_state(struct state *s, struct ncore_post *post, unsigned int co
 		return;
 	local = post->addr;
 	if (in ? ncore_core_word(local) != (int)core
-	       : ncore_core_word(local) < 0 &&
-			 local - NEURON_V1_APB_BASE >= NEURON_V1_BAR0_SIZE)
+	       : ncore_core_word(local) < 0 && local - NEURON_V1_APB_BASE >= NEURON_V1_BAR0_SIZE)
 		fail(s, -EINVAL, "a posted write goes nowhere");
 }
 
@@ -203,12 +202,14 @@ static void lane_state(struct state *s, struct ncore_lane *lane)
 	list_state(s, lane->index, &lane->ready, NCORE_Q_READY);
 	stall_state(s, lane);
 	F(s, lane->turn_left);
+	pthread_mutex_lock(&lane->inbox.lock);
 	LIMITED(s, lane->inbox.count, NCORE_INBOX + 1, "too many posted writes");
 	n = s->error ? 0 : atomic_load(&lane->inbox.count);
 	if (s->load)
 		first = lane->inbox.first = 0;
 	for (i = 0; i < n; i++)
 		post_state(s, &lane->inbox.post[(first + i) % NCORE_INBOX], lane->index, true);
+	pthread_mutex_unlock(&lane->inbox.lock);
 	LIMITED(s, lane->out_count, NCORE_OUTBOX + 1, "too many posted writes");
 	n = s->error ? 0 : lane->out_count;
 	for (i = 0; i < n; i++)
@@ -315,7 +316,7 @@ static bool at_rest(struct ncore_chip *chip)
 
 int ncore_chip_save(struct ncore_chip *chip, void **buf, size_t *size)
 {
-	struct state s = {.chip = chip};
+	struct state s = { .chip = chip };
 
 	pthread_mutex_lock(&chip->lock);
 	if (at_rest(chip)) {
@@ -336,7 +337,7 @@ int ncore_chip_save(struct ncore_chip *chip, void **buf, size_t *size)
 
 int ncore_chip_load(struct ncore_chip *chip, const void *buf, size_t size, const char **reason)
 {
-	struct state s = {.chip = chip, .load = true, .in = buf, .size = size};
+	struct state s = { .chip = chip, .load = true, .in = buf, .size = size };
 
 	pthread_mutex_lock(&chip->lock);
 	if (at_rest(chip)) {

@@ -15,11 +15,11 @@
 static const struct {
 	uint32_t base, words, at;
 } word_map[] = {
-	{0x00000, 512, 0},	/* M2S: AXI, main, read, rate limit, completion, feature */
-	{0x20000, 512, 512},	/* S2M */
-	{0x38000, 256, 1024},	/* GEN: main interrupt controller */
-	{0x3a000, 1344, 1280},	/* secondary interrupt controller to the spare register */
-	{0x3c000, 512, 2624},	/* GEN_EX */
+	{ 0x00000, 512, 0 }, /* M2S: AXI, main, read, rate limit, completion, feature */
+	{ 0x20000, 512, 512 }, /* S2M */
+	{ 0x38000, 256, 1024 }, /* GEN: main interrupt controller */
+	{ 0x3a000, 1344, 1280 }, /* secondary interrupt controller to the spare register */
+	{ 0x3c000, 512, 2624 }, /* GEN_EX */
 };
 static_assert(2624 + 512 == NCORE_UDMA_WORDS, "the map fills the array");
 
@@ -268,8 +268,7 @@ static bool is_ring_setup(uint32_t reg)
 
 static bool is_reset(unsigned int half, uint32_t reg, uint32_t value)
 {
-	return reg == (half == NCORE_M2S ? NEURON_UDMA_M2S_Q_SW_CTRL
-					 : NEURON_UDMA_S2M_Q_SW_CTRL) &&
+	return reg == (half == NCORE_M2S ? NEURON_UDMA_M2S_Q_SW_CTRL : NEURON_UDMA_S2M_Q_SW_CTRL) &&
 	       (value & NEURON_UDMA_Q_SW_CTRL_RESET);
 }
 

@@ -41,7 +41,7 @@ void fixture_config(struct fixture *f, struct ncore_chip_config *config)
 
 void fixture_init(struct fixture *f, unsigned int threads)
 {
-	struct ncore_pool_config pool = {.threads = threads};
+	struct ncore_pool_config pool = { .threads = threads };
 
 	memset(f, 0, sizeof(*f));
 	f->seq = 1;
@@ -79,7 +79,7 @@ uint32_t apb_read(struct fixture *f, uint64_t off)
 
 void put32(void *p, uint32_t v)
 {
-	uint8_t b[4] = {(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)};
+	uint8_t b[4] = { (uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24) };
 
 	memcpy(p, b, 4);
 }
@@ -175,11 +175,13 @@ static uint64_t q_off(unsigned int engine, unsigned int half, unsigned int queue
 void queue_init(struct fixture *f, struct ring *r, unsigned int engine, unsigned int queue,
 		uint64_t tx, uint64_t rx, uint32_t len)
 {
-	static const uint32_t sw[] = {NEURON_UDMA_M2S_Q_SW_CTRL, NEURON_UDMA_S2M_Q_SW_CTRL};
-	static const uint32_t comp[] = {NEURON_UDMA_M2S_Q_COMP_CFG, NEURON_UDMA_S2M_Q_COMP_CFG};
+	static const uint32_t sw[] = { NEURON_UDMA_M2S_Q_SW_CTRL, NEURON_UDMA_S2M_Q_SW_CTRL };
+	static const uint32_t comp[] = { NEURON_UDMA_M2S_Q_COMP_CFG, NEURON_UDMA_S2M_Q_COMP_CFG };
 	unsigned int h;
 
-	*r = (struct ring){.engine = engine, .queue = queue, .base = {tx, rx}, .len = {len, len}};
+	*r = (struct ring){
+		.engine = engine, .queue = queue, .base = { tx, rx }, .len = { len, len }
+	};
 	for (h = 0; h < 2; h++) {
 		uint64_t q = q_off(engine, h, queue);
 

@@ -66,13 +66,12 @@ START_TEST(line)
 	for (i = 0; i < CHIPS; i++) {
 		ck_assert_uint_eq(links(i), (i < 3 ? 1 : 0) | (i > 0 ? 2 : 0));
 		if (i < 3)
-			ck_assert_uint_eq(
-				fwio_read(&f[i], EAST | (MISC_DEV + NEURON_MISC_DEVICE_ID)),
-				11 + i);
+			ck_assert_uint_eq(fwio_read(&f[i],
+						    EAST | (MISC_DEV + NEURON_MISC_DEVICE_ID)),
+					  11 + i);
 		if (i > 0)
 			ck_assert_uint_eq(
-				fwio_read(&f[i], WEST | (MISC_DEV + NEURON_MISC_DEVICE_ID)),
-				9 + i);
+				fwio_read(&f[i], WEST | (MISC_DEV + NEURON_MISC_DEVICE_ID)), 9 + i);
 	}
 	/* a neighbour's own status, which holds its links */
 	ck_assert_uint_eq(fwio_read(&f[0], EAST | STATUS), 0x80000003);
@@ -157,7 +156,7 @@ END_TEST
 
 static void busy(unsigned int i, struct ring *q)
 {
-	static const uint64_t side[] = {NEURON_V1_WINDOW_EAST, NEURON_V1_WINDOW_WEST};
+	static const uint64_t side[] = { NEURON_V1_WINDOW_EAST, NEURON_V1_WINDOW_WEST };
 	unsigned int n, s;
 
 	queue_init(&f[i], q, 3 * i % 12, 1, HOST(0x400000), HOST(0x500000), 1024);
@@ -165,14 +164,15 @@ static void busy(unsigned int i, struct ring *q)
 	for (n = 0; n < COPIES; n++) {
 		s = i == 0 ? 0 : i == CHIPS - 1 ? 1 : n & 1;
 		if (n % 8 == 7) {
-			push(&f[i], q, 0, HOST(0x700000), 4, NEURON_UDMA_DESC_FIRST |
-			     NEURON_UDMA_DESC_LAST);
+			push(&f[i], q, 0, HOST(0x700000), 4,
+			     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
 			push(&f[i], q, 1,
-			     side[s] | (NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC + 4 * (2 * i + s)),
+			     side[s] |
+				     (NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC + 4 * (2 * i + s)),
 			     4, 0);
 		} else {
-			push(&f[i], q, 0, HOST(0x800000 + n * 64), 0, NEURON_UDMA_DESC_FIRST |
-			     NEURON_UDMA_DESC_LAST);
+			push(&f[i], q, 0, HOST(0x800000 + n * 64), 0,
+			     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
 			push(&f[i], q, 1, side[s] | (0x1000000ull * (i + 1) + n * 0x10000), 0, 0);
 		}
 	}

@@ -73,8 +73,15 @@ static uint64_t some_address(uint64_t *s)
 		HOST(HOST_SIZE - 4096),
 		HOST(HOST_SIZE),
 	};
-	static const uint64_t window[] = {0, 0, 0, 0, NEURON_V1_AXI_PORT1, NEURON_V1_WINDOW_HOST,
-					  NEURON_V1_WINDOW_EAST, NEURON_V1_WINDOW_WEST, 1ull << 48};
+	static const uint64_t window[] = { 0,
+					   0,
+					   0,
+					   0,
+					   NEURON_V1_AXI_PORT1,
+					   NEURON_V1_WINDOW_HOST,
+					   NEURON_V1_WINDOW_EAST,
+					   NEURON_V1_WINDOW_WEST,
+					   1ull << 48 };
 	uint64_t a = pick(s, base, sizeof(base) / sizeof(base[0]));
 
 	if (rnd(s) % 4 == 0)
@@ -109,13 +116,14 @@ static void some_descriptors(struct fixture *x, uint64_t *s, uint32_t at)
 
 	for (i = 0; i < 128; i++) {
 		uint8_t *d = x->host + at + 16 * i;
-		uint32_t ctrl = rnd(s) % 8 ? (uint32_t)(rnd(s) % 1024) : (uint32_t)(rnd(s) & 0xffff);
+		uint32_t ctrl =
+			rnd(s) % 8 ? (uint32_t)(rnd(s) % 1024) : (uint32_t)(rnd(s) & 0xffff);
 
 		if (rnd(s) % 16)
 			ctrl &= ~63u; /* whole instructions */
 		ctrl |= rnd(s) % 64 ? 1u << 24 : (uint32_t)(rnd(s) % 4) << 24;
 		ctrl |= rnd(s) % 32 ? NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST
-				   : (uint32_t)(rnd(s) & 0xfc000000);
+				    : (uint32_t)(rnd(s) & 0xfc000000);
 		put32(d, ctrl);
 		put32(d + 4, rnd(s) % 4 ? NEURON_UDMA_META_DEFAULT : (uint32_t)rnd(s));
 		put64(d + 8, rnd(s) % 16 ? good_address(s) : some_address(s));
@@ -151,7 +159,7 @@ static void some_register(struct fixture *x, uint64_t *s)
 		NEURON_OURS_BAR0_OFFSET,
 		NEURON_V1_BAR0_SIZE - 64,
 	};
-	static const unsigned int size[] = {1, 2, 4, 4, 4, 4, 8, 3};
+	static const unsigned int size[] = { 1, 2, 4, 4, 4, 4, 8, 3 };
 	uint64_t off = pick(s, base, sizeof(base) / sizeof(base[0])) + (rnd(s) % 64) * 4;
 	uint64_t v = rnd(s) % 4 ? rnd(s) % 256 : rnd(s) % 2 ? rnd(s) : some_address(s);
 
@@ -218,8 +226,8 @@ START_TEST(hammer)
 	}
 	for (i = 0; i < 2; i++) {
 		settle(&f[i]);
-		ck_assert_uint_eq(fwio_read(&f[i], NEURON_V1_APB_BASE + MISC +
-							   NEURON_MISC_FW_STATUS),
+		ck_assert_uint_eq(fwio_read(&f[i],
+					    NEURON_V1_APB_BASE + MISC + NEURON_MISC_FW_STATUS),
 				  0x80000000u | (i ? 2 : 1));
 		queue_init(&f[i], &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
 		put32(f[i].host + 0x800000, 0xabcdef01);

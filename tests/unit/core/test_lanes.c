@@ -12,12 +12,12 @@
 #include "neuron/isa/codec.h"
 
 #define FIRST_LAST (NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST)
-#define CORE(nc) (NEURON_V1_TPB_BASE + (nc) * NEURON_V1_TPB_SIZE)
-#define PROG 0x800000	 /* host: programs, 512 KiB an engine */
+#define CORE(nc) (NEURON_V1_TPB_BASE + (nc)*NEURON_V1_TPB_SIZE)
+#define PROG 0x800000 /* host: programs, 512 KiB an engine */
 #define PROG_SIZE 0x80000
 #define NOTIFY 0x1000000 /* host: notify queues, 256 KiB an engine */
 #define NOTIFY_SIZE 0x40000
-#define CHUNK 0x4000	 /* one FIFO window a descriptor */
+#define CHUNK 0x4000 /* one FIFO window a descriptor */
 
 static struct fixture f;
 static uint32_t prog_len[NEURON_ENG_COUNT];
@@ -46,13 +46,13 @@ static void emit(unsigned int e, const struct neuron_insn *insn)
 
 static void emit_start(unsigned int e)
 {
-	emit(e, &(struct neuron_insn){.opcode = NEURON_OP_PROGRAM_START,
-				      .isa_version = NEURON_ISA_VERSION});
+	emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_PROGRAM_START,
+				       .isa_version = NEURON_ISA_VERSION });
 }
 
 static void emit_notify(unsigned int e, uint32_t id)
 {
-	emit(e, &(struct neuron_insn){.opcode = NEURON_OP_NOTIFY, .id = id});
+	emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOTIFY, .id = id });
 }
 
 static void notify_queue(unsigned int nc, unsigned int e, uint64_t base, uint32_t size)
@@ -223,27 +223,26 @@ static void racy_program(struct ring fetchq[4])
 		notify_queue(0, e, HOST(NOTIFY + e * NOTIFY_SIZE), NOTIFY_SIZE);
 		prog_len[e] = 0;
 		emit_start(e);
-		emit(e, &(struct neuron_insn){.opcode = NEURON_OP_NOP,
-					      .wait = NEURON_WAIT_SEM_GE,
-					      .wait_index = 31,
-					      .wait_value = 1});
+		emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
+					       .wait = NEURON_WAIT_SEM_GE,
+					       .wait_index = 31,
+					       .wait_value = 1 });
 		for (i = 0; i < ROUNDS; i++) {
-			emit(e, &(struct neuron_insn){
-					.opcode = NEURON_OP_WRITE,
-					.write = {{tail_inc(1, e, true), 3},
-						  {tail_inc(1, e, false), 3}}});
-			emit(e, &(struct neuron_insn){.opcode = NEURON_OP_NOP});
+			emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_WRITE,
+						       .write = { { tail_inc(1, e, true), 3 },
+								  { tail_inc(1, e, false), 3 } } });
+			emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP });
 			if (i % (e + 2) == 0) /* engines drift apart */
-				emit(e, &(struct neuron_insn){.opcode = NEURON_OP_NOP,
-							      .wait = NEURON_WAIT_SEM_GE,
-							      .wait_index = (uint8_t)e,
-							      .wait_value = i + 1});
+				emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
+							       .wait = NEURON_WAIT_SEM_GE,
+							       .wait_index = (uint8_t)e,
+							       .wait_value = i + 1 });
 			emit_notify(e, i);
 		}
-		emit(e, &(struct neuron_insn){.opcode = NEURON_OP_NOP,
-					      .wait = NEURON_WAIT_SEM_EQ,
-					      .wait_index = (uint8_t)e,
-					      .wait_value = ROUNDS});
+		emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
+					       .wait = NEURON_WAIT_SEM_EQ,
+					       .wait_index = (uint8_t)e,
+					       .wait_value = ROUNDS });
 		emit_notify(e, 9999);
 		fetch(0, e, &fetchq[e]);
 	}
@@ -286,7 +285,7 @@ static void go(void)
 
 START_TEST(deterministic)
 {
-	static const unsigned int threads[] = {1, 2, 8, 2, 1, 3};
+	static const unsigned int threads[] = { 1, 2, 8, 2, 1, 3 };
 	struct ring fetchq[4];
 	uint64_t first = 0, h;
 	unsigned int i;
@@ -456,10 +455,10 @@ START_TEST(reset_while_fetching)
 	unsigned int i;
 
 	emit_start(0);
-	emit(0, &(struct neuron_insn){.opcode = NEURON_OP_NOP,
-				      .wait = NEURON_WAIT_SEM_GE,
-				      .wait_index = 5,
-				      .wait_value = 1});
+	emit(0, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
+				       .wait = NEURON_WAIT_SEM_GE,
+				       .wait_index = 5,
+				       .wait_value = 1 });
 	for (i = 0; i < 3000; i++)
 		emit_notify(0, i);
 	notify_queue(2, 0, HOST(NOTIFY), NOTIFY_SIZE);

@@ -65,15 +65,15 @@ START_TEST(read_anywhere)
 	put32(mem(&f, 0x1234560), 0xabad1dea);
 	put32(mem(&f, NEURON_V1_DRAM1_BASE + 64), 0x600dcafe);
 	put32(f.host + 0x300000, 0xfeedf00d);
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, 3 * NEURON_V1_TPB_SIZE + NEURON_V1_TPB_SEM_SET + 20,
-			 4, 77);
+	ncore_mmio_write(f.chip, NEURON_BAR_AXI,
+			 3 * NEURON_V1_TPB_SIZE + NEURON_V1_TPB_SEM_SET + 20, 4, 77);
 	ncore_mmio_write(f.chip, NEURON_BAR_AXI, NEURON_SBUF_PART_STRIDE + 8, 4, 0x01020304);
 	ck_assert_uint_eq(fwio_read(&f, 0x1234560), 0xabad1dea);
 	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_AXI_PORT1 | 0x1234560), 0xabad1dea);
 	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_DRAM1_BASE + 64), 0x600dcafe);
 	ck_assert_uint_eq(fwio_read(&f, HOST(0x300000)), 0xfeedf00d);
 	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_TPB_BASE + 3 * NEURON_V1_TPB_SIZE +
-					      NEURON_V1_TPB_SEM_READ + 20),
+						NEURON_V1_TPB_SEM_READ + 20),
 			  77);
 	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_TPB_BASE + NEURON_SBUF_PART_STRIDE + 8),
 			  0x01020304);
@@ -83,7 +83,7 @@ END_TEST
 
 START_TEST(errors)
 {
-	uint8_t payload[256] = {0}, *req = f.host + FWIO_REQ, *resp = f.host + FWIO_RESP;
+	uint8_t payload[256] = { 0 }, *req = f.host + FWIO_REQ, *resp = f.host + FWIO_RESP;
 
 	ck_assert_int_eq(fwio_send(&f, 9, payload, 8), NEURON_FWIO_UNKNOWN_CMD);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 7), NEURON_FWIO_FAIL);
@@ -192,9 +192,8 @@ START_TEST(tpb_reset_map)
 	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
 	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
 	for (nc = 0; nc < 4; nc++)
-		ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI,
-						  nc * NEURON_V1_TPB_SIZE, 4),
-				  0);
+		ck_assert_uint_eq(
+			ncore_mmio_read(f.chip, NEURON_BAR_AXI, nc * NEURON_V1_TPB_SIZE, 4), 0);
 }
 END_TEST
 
@@ -233,7 +232,7 @@ START_TEST(semaphores)
 	}
 	for (i = 0; i < 32; i++)
 		ck_assert_uint_eq(fwio_read(&f, NEURON_V1_TPB_BASE + 2 * NEURON_V1_TPB_SIZE +
-						      NEURON_V1_TPB_SEM_READ + 4 * i),
+							NEURON_V1_TPB_SEM_READ + 4 * i),
 				  10 + i);
 	ncore_mmio_write(f.chip, 2, NEURON_V1_TPB_EVENTS + 4 * 255, 4, 1);
 	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_TPB_BASE + NEURON_V1_TPB_EVENTS + 4 * 255), 1);

@@ -38,7 +38,8 @@ static void fill(uint8_t *p, size_t n, uint64_t seed)
 static bool stopped(void)
 {
 	return apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(q.engine)) >>
-		       q.queue & 1;
+		       q.queue &
+	       1;
 }
 
 /* The last entry of core 0's error queue, set up by error_queue() at host 0x700000 */
@@ -90,8 +91,10 @@ START_TEST(copies)
 	ck_assert_uint_eq(queue_reg(&f, &q, TX, NEURON_UDMA_Q_HEAD), 8);
 	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_TAIL), 8);
 	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 0);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(0) +
-					  NEURON_PERF_DMA_BYTES, 8),
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0,
+					  NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(0) +
+						  NEURON_PERF_DMA_BYTES,
+					  8),
 			  3 * 60001 + 5 * K64);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 0);
 }
@@ -150,7 +153,7 @@ END_TEST
 /* A packet is a stream: unequal counts on the two sides, RX closed by its end */
 START_TEST(unequal_packets)
 {
-	static const uint32_t tx[] = {1000, 1, 65535, 3000, 7};
+	static const uint32_t tx[] = { 1000, 1, 65535, 3000, 7 };
 	uint32_t total = 0, i, done;
 	uint64_t seed = 5;
 
@@ -248,26 +251,27 @@ struct bad {
 };
 
 static const struct bad bad[] = {
-	{FIRST | LAST, 2, 1, HOST(0), 0, NEURON_NERR_DMA_DESC},
-	{FIRST | LAST, 1, 0, HOST(0), 0, NEURON_NERR_DMA_DESC},
-	{LAST, 1, 1, HOST(0), 0, NEURON_NERR_DMA_DESC},
-	{FIRST | LAST, 1, 1, HOST(HOST_SIZE), 0, NEURON_NERR_DMA_ABORT},
-	{FIRST | LAST, 1, 1, 0, HOST(HOST_SIZE - 2), NEURON_NERR_DMA_ABORT},
-	{FIRST | LAST, 1, 1, 0, 0x800000000, NEURON_NERR_DMA_ABORT},
-	{FIRST | LAST, 1, 1, 0, NEURON_V1_WINDOW_EAST, NEURON_NERR_DMA_ABORT},
-	{FIRST | LAST, 1, 1, 0, NEURON_V1_WINDOW_WEST, NEURON_NERR_DMA_ABORT},
-	{FIRST | LAST, 1, 1, 1ull << 48, 0, NEURON_NERR_DMA_ABORT},
-	{FIRST | LAST, 1, 1, ~0ull, 0, NEURON_NERR_DMA_ABORT},
-	{FIRST | LAST, 1, 1, 0, NEURON_V1_TPB_BASE + NEURON_V1_SBUF_PART_SIZE,
-	 NEURON_NERR_DMA_ABORT},
-	{FIRST | LAST, 1, 1, 0, NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC + 2,
-	 NEURON_NERR_DMA_ABORT},
+	{ FIRST | LAST, 2, 1, HOST(0), 0, NEURON_NERR_DMA_DESC },
+	{ FIRST | LAST, 1, 0, HOST(0), 0, NEURON_NERR_DMA_DESC },
+	{ LAST, 1, 1, HOST(0), 0, NEURON_NERR_DMA_DESC },
+	{ FIRST | LAST, 1, 1, HOST(HOST_SIZE), 0, NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0, HOST(HOST_SIZE - 2), NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0, 0x800000000, NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0, NEURON_V1_WINDOW_EAST, NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0, NEURON_V1_WINDOW_WEST, NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 1ull << 48, 0, NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, ~0ull, 0, NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0, NEURON_V1_TPB_BASE + NEURON_V1_SBUF_PART_SIZE,
+	  NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0, NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC + 2,
+	  NEURON_NERR_DMA_ABORT },
 	/* the mailbox's and reset's doorbell is not a descriptor's to ring */
-	{FIRST | LAST, 1, 1, 0,
-	 NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL,
-	 NEURON_NERR_DMA_ABORT},
-	{FIRST | LAST, 1, 1, 0, NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(0) +
-	 NEURON_UDMA_M2S_Q_SW_CTRL, NEURON_NERR_DMA_ABORT},
+	{ FIRST | LAST, 1, 1, 0, NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL,
+	  NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0,
+	  NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(0) +
+		  NEURON_UDMA_M2S_Q_SW_CTRL,
+	  NEURON_NERR_DMA_ABORT },
 };
 
 /* An error stops its queue, tells the core's error queue, and a queue reset repairs it */
@@ -305,8 +309,8 @@ START_TEST(bad_rings)
 		uint64_t base;
 		uint32_t len;
 	} ring[] = {
-		{HOST(0x400010), 64}, {HOST(0x400000), 24}, {HOST(0x400000), 65},
-		{HOST(HOST_SIZE), 64}, {NEURON_V1_WINDOW_EAST, 64}, {~255ull, 64},
+		{ HOST(0x400010), 64 },	 { HOST(0x400000), 24 },	{ HOST(0x400000), 65 },
+		{ HOST(HOST_SIZE), 64 }, { NEURON_V1_WINDOW_EAST, 64 }, { ~255ull, 64 },
 	};
 
 	q.base[0] = HOST(0x400000);
@@ -380,10 +384,14 @@ START_TEST(words)
 	push(&f, &other, TX, HOST(0x800000), 4, FIRST | LAST);
 	push(&f, &other, RX, HOST(0x800020), 4, 0);
 	put32(f.host + 0x800004, 1);
-	copy(&f, &q, HOST(0x800004), NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(7) +
-	     NEURON_UDMA_S2M_Q(1) + NEURON_UDMA_Q_TAIL_INC, 4);
-	copy(&f, &q, HOST(0x800004), NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(7) +
-	     NEURON_UDMA_M2S_Q(1) + NEURON_UDMA_Q_TAIL_INC, 4);
+	copy(&f, &q, HOST(0x800004),
+	     NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(7) + NEURON_UDMA_S2M_Q(1) +
+		     NEURON_UDMA_Q_TAIL_INC,
+	     4);
+	copy(&f, &q, HOST(0x800004),
+	     NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(7) + NEURON_UDMA_M2S_Q(1) +
+		     NEURON_UDMA_Q_TAIL_INC,
+	     4);
 	settle(&f);
 	ck_assert_uint_eq(get32(f.host + 0x800020), 3);
 }
