@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-as: the assembler of one engine's instruction stream. man/neuron-as.1 describes it. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asm.h"
+#include "neuron/isa/check.h"
+#include "neuron/isa/codec.h"
+
+struct as {
+	const char *source, *output;
+	int engine; /* -1: not checked against one */
+	FILE *in, *out;
+	unsigned int line, errors;
+	uint64_t words;
+};
+
+static const struct option options[] = {
+	{ "engine", required_argument, NULL, 'e' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static void help(void)
+{
+	puts("Usage: neuron-as [OPTION]... -o OUTPUT [SOURCE]\n"
+	     "Assemble one engine's instruction stream (standard input when no SOURCE is given).\n\n"
+	     "  -e, --engine ENGINE  check that ENGINE (pe, act, pool, sp) executes it\n"
+	     "  -o, --output OUTPUT  write the 64-byte words to OUTPUT (- for standard output)\n"
+	     "  -h, --help           show this help\n"
+	     "  -V, --version        show the version");
+}
+
+static void complain(struct as *as, const char *text)
+{
+	fprintf(stderr, "neuron-as: %s:%u: %s\n", as->source, as->line, text);
+	as->errors++;
+}
+
+static void assemble_line(struct as *as, const char *line)
+{
+	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
+	struct neuron_isa_fault fault = { 0 };
+	struct ncc_asm_error err;
+	struct neuron_insn insn;
+	int rc = ncc_asm_parse(line, &insn, &err);
+
+	if (rc == 0)
+		return;
+	if (rc < 0) {
+		complain(as, err.text);
+		return;
+	}
+	rc = neuron_isa_encode(&insn, words);
+	if (rc < 0) {
+		complain(as, "a value does not fit its field");
+		return;
+	}
+	if (as->engine >= 0 &&
+	    neuron_isa_check(&insn, as->engine, NEURON_V1_SBUF_PART_SIZE, &fault)) {
+		complain(as, fault.reason);
+		return;
+	}
+	as->words += rc;
+	if (fwrite(words, NEURON_INSN_WORD, rc, as->out) != (size_t)rc)
+		complain(as, strerror(errno));
+}
+
+static int assemble(struct as *as)
+{
+	char *line = NULL;
+	size_t size = 0;
+
+	while (getline(&line, &size, as->in) >= 0) {
+		as->line++;
+		assemble_line(as, line);
+	}
+	free(line);
+	return as->errors ? 1 : 0;
+}
+
+static int engine_index(const char *name)
+{
+	for (int e = 0; e < NEURON_ENG_COUNT; e++)
+		if (!strcmp(name, neuron_isa_engines[e]))
+			return e;
+	return -1;
+}
+
+/* 0: go on; otherwise the program is over, with *status */
+static int parse_options(struct as *as, int argc, char **argv, int *status)
+{
+	int c;
+
+	*status = 2;
+	while ((c = getopt_long(argc, argv, "e:o:hV", options, NULL)) != -1) {
+		switch (c) {
+		case 'e':
+			as->engine = engine_index(optarg);
+			if (as->engine < 0) {
+				fprintf(stderr, "neuron-as: unknown engine '%s'\n", optarg);
+				return 1;
+			}
+			break;
+		case 'o':
+			as->output = optarg;
+			break;
+		case 'h':
+			help();
+			*status = 0;
+			return 1;
+		case 'V':
+			puts("neuron-as " VERSION);
+			*status = 0;
+			return 1;
+		default:
+			return 1;
+		}
+	}
+	if (!as->output || argc - optind > 1) {
+		fputs("neuron-as: one source and -o OUTPUT are expected\n", stderr);
+		return 1;
+	}
+	as->source = optind < argc ? argv[optind] : "-";
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct as as = { .engine = -1 };
+	int status;
+
+	if (parse_options(&as, argc, argv, &status))
+		return status;
+	as.in = strcmp(as.source, "-") ? fopen(as.source, "r") : stdin;
+	if (!as.in) {
+		fprintf(stderr, "neuron-as: %s: %s\n", as.source, strerror(errno));
+		return 1;
+	}
+	as.out = strcmp(as.output, "-") ? fopen(as.output, "wb") : stdout;
+	if (!as.out) {
+		fprintf(stderr, "neuron-as: %s: %s\n", as.output, strerror(errno));
+		fclose(as.in);
+		return 1;
+	}
+	status = assemble(&as);
+	fclose(as.in);
+	if (fclose(as.out)) {
+		fprintf(stderr, "neuron-as: %s: %s\n", as.output, strerror(errno));
+		status = 1;
+	}
+	if (status && strcmp(as.output, "-"))
+		remove(as.output);
+	return status;
+}

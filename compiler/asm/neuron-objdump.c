@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * neuron-objdump: shows the instruction streams of a NEFF, or of one raw stream.
+ * man/neuron-objdump.1 describes it. What it prints is neuron-as's input.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asm.h"
+#include "neff.h"
+#include "neuron/isa/codec.h"
+
+struct objdump {
+	const char *file;
+	int engine; /* -1: all */
+	bool disassemble;
+	bool illegal; /* something did not decode */
+};
+
+static const struct option options[] = {
+	{ "disassemble", no_argument, NULL, 'd' },
+	{ "engine", required_argument, NULL, 'e' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static void help(void)
+{
+	puts("Usage: neuron-objdump -d [OPTION]... FILE\n"
+	     "Show the instructions of a NEFF, or of a raw stream of 64-byte words.\n\n"
+	     "  -d, --disassemble    show instructions (there is nothing else to show yet)\n"
+	     "  -e, --engine ENGINE  only ENGINE (pe, act, pool, sp) of a NEFF\n"
+	     "  -h, --help           show this help\n"
+	     "  -V, --version        show the version");
+}
+
+static void dump_stream(struct objdump *od, const uint8_t *words, size_t size)
+{
+	size_t n = size / NEURON_INSN_WORD;
+
+	for (size_t i = 0; i < n;) {
+		const uint8_t *at = words + i * NEURON_INSN_WORD;
+		char text[NCC_ASM_LINE];
+		struct neuron_insn insn;
+		int rc = neuron_isa_decode(at, n - i, &insn);
+
+		if (rc < 0) {
+			printf("; %#zx: %s, first bytes %016" PRIx64 "\n", i * NEURON_INSN_WORD,
+			       rc == -EAGAIN ? "cut short" : "illegal", neuron_isa_get_le64(at));
+			od->illegal = true;
+			i++;
+			continue;
+		}
+		ncc_asm_print(&insn, text, sizeof(text));
+		printf("%s ; %#zx\n", text, i * NEURON_INSN_WORD);
+		i += rc;
+	}
+	if (size % NEURON_INSN_WORD) {
+		printf("; %zu bytes are left over\n", size % NEURON_INSN_WORD);
+		od->illegal = true;
+	}
+}
+
+static void dump_neff(struct objdump *od, const struct neff_model *model)
+{
+	for (unsigned int g = 0; g < model->nsubgraphs; g++) {
+		const struct neff_subgraph *sg = &model->subgraphs[g];
+
+		for (int e = 0; e < NEFF_ENGINES; e++) {
+			if (!sg->engine[e].instr || (od->engine >= 0 && od->engine != e))
+				continue;
+			printf("; %s/%s: %zu words\n", sg->name, neuron_isa_engines[e],
+			       sg->engine[e].instr_size / NEURON_INSN_WORD);
+			dump_stream(od, sg->engine[e].instr, sg->engine[e].instr_size);
+		}
+	}
+}
+
+static int read_file(const char *name, uint8_t **buf, size_t *size)
+{
+	FILE *f = fopen(name, "rb");
+	size_t room = 0, n;
+
+	*buf = NULL;
+	*size = 0;
+	if (!f)
+		return -errno;
+	do {
+		uint8_t *p;
+
+		if (*size == room) {
+			room = room ? 2 * room : 65536;
+			p = realloc(*buf, room);
+			if (!p) {
+				fclose(f);
+				return -ENOMEM;
+			}
+			*buf = p;
+		}
+		n = fread(*buf + *size, 1, room - *size, f);
+		*size += n;
+	} while (n);
+	n = ferror(f) ? EIO : 0;
+	fclose(f);
+	return -(int)n;
+}
+
+/* A NEFF starts with a header that says so; anything else is taken for a stream */
+static int dump_file(struct objdump *od)
+{
+	struct neff_error err = { 0 };
+	struct neff_header header;
+	struct neff_model *model;
+	uint8_t *buf;
+	size_t size;
+	int rc = read_file(od->file, &buf, &size);
+
+	if (rc) {
+		fprintf(stderr, "neuron-objdump: %s: %s\n", od->file, strerror(-rc));
+	} else if (size >= NEFF_HEADER_SIZE && !neff_read_header(buf, size, &header, &err)) {
+		rc = neff_read(buf, size, NULL, &model, &err);
+		if (rc)
+			fprintf(stderr, "neuron-objdump: %s: %s\n", od->file, err.text);
+		else
+			dump_neff(od, model);
+		if (!rc)
+			neff_free(model);
+	} else {
+		dump_stream(od, buf, size);
+	}
+	free(buf);
+	return rc || od->illegal ? 1 : 0;
+}
+
+static int engine_index(const char *name)
+{
+	for (int e = 0; e < NEURON_ENG_COUNT; e++)
+		if (!strcmp(name, neuron_isa_engines[e]))
+			return e;
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct objdump od = { .engine = -1 };
+	int c;
+
+	while ((c = getopt_long(argc, argv, "de:hV", options, NULL)) != -1) {
+		switch (c) {
+		case 'd':
+			od.disassemble = true;
+			break;
+		case 'e':
+			od.engine = engine_index(optarg);
+			if (od.engine < 0) {
+				fprintf(stderr, "neuron-objdump: unknown engine '%s'\n", optarg);
+				return 2;
+			}
+			break;
+		case 'h':
+			help();
+			return 0;
+		case 'V':
+			puts("neuron-objdump " VERSION);
+			return 0;
+		default:
+			return 2;
+		}
+	}
+	if (!od.disassemble || argc - optind != 1) {
+		fputs("neuron-objdump: -d and one file are expected\n", stderr);
+		return 2;
+	}
+	od.file = argv[optind];
+	return dump_file(&od);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* Instructions to text: see asm.h. Driven by the field masks of neuron/isa/table.h. */
+#include "asm.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neuron/isa/table.h"
+
+struct out {
+	char *buf;
+	size_t size, len; /* len: as if there were room */
+};
+
+static void __attribute__((format(printf, 2, 3))) put(struct out *o, const char *fmt, ...)
+{
+	size_t room = o->len < o->size ? o->size - o->len : 0;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(room ? o->buf + o->len : NULL, room, fmt, ap);
+	va_end(ap);
+	o->len += n > 0 ? n : 0;
+}
+
+static void put_place(struct out *o, uint32_t offset, uint8_t dtype)
+{
+	uint32_t psum = offset - NEURON_PSUM_OFFSET;
+	const char *name = neuron_isa_dtypes[dtype & 63].name;
+
+	if (offset < NEURON_PSUM_OFFSET)
+		put(o, "sbuf[%u,%#x]", offset / NEURON_SBUF_PART_STRIDE,
+		    offset % NEURON_SBUF_PART_STRIDE);
+	else if (psum < NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE)
+		put(o, "psum[%u,%#x]", psum / NEURON_PSUM_PART_STRIDE,
+		    psum % NEURON_PSUM_PART_STRIDE);
+	else
+		put(o, "window[%#x]", offset);
+	if (name)
+		put(o, ":%s", name);
+	else
+		put(o, ":%u", dtype);
+}
+
+static void put_ap(struct out *o, const char *name, const struct neuron_ap *ap)
+{
+	int d = 0;
+
+	put(o, " %s=", name);
+	put_place(o, ap->offset, ap->dtype);
+	while (d < NEURON_AP_DIMS - 1 && ap->step[d] == 0 && ap->num[d] == 1)
+		d++;
+	for (const char *sep = "["; d < NEURON_AP_DIMS; d++, sep = ",")
+		put(o, "%s%d:%u", sep, ap->step[d], ap->num[d]);
+	put(o, "]");
+}
+
+/* A number when its text gives the same bits back, else the bits */
+static void put_f32(struct out *o, const char *name, float f)
+{
+	char text[32];
+	uint32_t bits;
+	float back;
+
+	memcpy(&bits, &f, sizeof(bits));
+	snprintf(text, sizeof(text), "%.9g", f);
+	back = strtof(text, NULL);
+	if (isfinite(f) && !memcmp(&f, &back, sizeof(f)))
+		put(o, " %s=%s", name, text);
+	else
+		put(o, " %s=0x%08" PRIx32, name, bits);
+}
+
+static void put_scalar(struct out *o, const char *name, const struct neuron_scalar *s)
+{
+	if (s->kind == NEURON_SCALAR_IMM) {
+		put_f32(o, name, s->f);
+		return;
+	}
+	put(o, " %s=@", name);
+	put_place(o, s->offset, s->dtype);
+}
+
+static void put_code(struct out *o, const char *field, const char *name, unsigned int code)
+{
+	if (name)
+		put(o, " %s=%s", field, name);
+	else
+		put(o, " %s=%u", field, code);
+}
+
+static void put_wait(struct out *o, const struct neuron_insn *insn)
+{
+	static const char *const cmp[] = { [NEURON_WAIT_SEM_EQ] = "==", [NEURON_WAIT_SEM_GE] = ">=",
+					   [NEURON_WAIT_SEM_LE] = "<=" };
+
+	switch (insn->wait) {
+	case NEURON_WAIT_SEM_EQ:
+	case NEURON_WAIT_SEM_GE:
+	case NEURON_WAIT_SEM_LE:
+		put(o, " $S[%u]%s%" PRIu32, insn->wait_index, cmp[insn->wait], insn->wait_value);
+		break;
+	case NEURON_WAIT_EVT_SET:
+		put(o, " $E[%u]", insn->wait_index);
+		break;
+	case NEURON_WAIT_EVT_CLR:
+		put(o, " !$E[%u]", insn->wait_index);
+		break;
+	}
+}
+
+static void put_update(struct out *o, const struct neuron_insn *insn)
+{
+	unsigned int i = insn->update_index;
+
+	switch (insn->update) {
+	case NEURON_UPD_NONE:
+		return;
+	case NEURON_UPD_SEM_INC:
+		put(o, " $S[%u]++", i);
+		break;
+	case NEURON_UPD_SEM_DEC:
+		put(o, " $S[%u]--", i);
+		break;
+	case NEURON_UPD_SEM_ADD_IMM:
+		put(o, " $S[%u]+=%" PRIu32, i, insn->update_value);
+		break;
+	case NEURON_UPD_SEM_SUB_IMM:
+		put(o, " $S[%u]-=%" PRIu32, i, insn->update_value);
+		break;
+	case NEURON_UPD_SEM_WR_IMM:
+		put(o, " $S[%u]=%" PRIu32, i, insn->update_value);
+		break;
+	default:
+		put(o, " $E[%u]=%d", i, insn->update == NEURON_UPD_EVT_SET);
+	}
+	put(o, "@%s", insn->trigger == NEURON_TRIG_READ ? "read" : "complete");
+}
+
+static void put_codes(struct out *o, const struct neuron_insn *insn, uint32_t f)
+{
+	if (f & NEURON_FB(OP0))
+		put_code(o, "op0",
+			 insn->op0 < NEURON_ISA_ALU_COUNT ? neuron_isa_alus[insn->op0].name : NULL,
+			 insn->op0);
+	if (f & NEURON_FB(OP1))
+		put_code(o, "op1",
+			 insn->op1 < NEURON_ISA_ALU_COUNT ? neuron_isa_alus[insn->op1].name : NULL,
+			 insn->op1);
+	if (f & NEURON_FB(FUNC))
+		put_code(o, "func",
+			 insn->func < NEURON_ACT_COUNT ? neuron_isa_funcs[insn->func] : NULL,
+			 insn->func);
+	if (f & NEURON_FB(REDUCE_CMD) && insn->reduce_cmd)
+		put_code(o, "reduce_cmd",
+			 insn->reduce_cmd < NEURON_ISA_REDUCE_CMDS
+				 ? neuron_isa_reduce_cmds[insn->reduce_cmd]
+				 : NULL,
+			 insn->reduce_cmd);
+}
+
+static void put_rest(struct out *o, const struct neuron_insn *insn, uint32_t f)
+{
+	uint32_t alpha;
+
+	memcpy(&alpha, &insn->alpha, sizeof(alpha));
+	if (f & NEURON_FB(REDUCE_DIMS))
+		put(o, " reduce_dims=%u", insn->reduce_dims);
+	if (alpha && f & NEURON_FB(ALPHA))
+		put_f32(o, "alpha", insn->alpha);
+	if (alpha && f & NEURON_FB(RESULT_SCALE))
+		put_f32(o, "scale", insn->alpha);
+	if (f & NEURON_FB(ID))
+		put(o, " id=%" PRIu32, insn->id);
+	if (f & NEURON_FB(VERSION))
+		put(o, " version=%u", insn->isa_version);
+	if (f & NEURON_FB(RANGE))
+		put(o, " range=%u:%u", insn->first, insn->last);
+	for (int i = 0; i < 2 && f & NEURON_FB(WRITE); i++)
+		if (insn->write[i].addr || insn->write[i].value)
+			put(o, " write%d=%#" PRIx64 ":%#" PRIx32, i, insn->write[i].addr,
+			    insn->write[i].value);
+}
+
+static void put_flags(struct out *o, const struct neuron_insn *insn)
+{
+	put(o, "%s%s%s%s", insn->accumulate ? " accumulate" : "", insn->negate ? " negate" : "",
+	    insn->reverse0 ? " reverse0" : "", insn->reverse1 ? " reverse1" : "");
+}
+
+int ncc_asm_print(const struct neuron_insn *insn, char *buf, size_t size)
+{
+	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
+	struct out o = { buf, size, 0 };
+	uint32_t f = op->fields;
+
+	if (size)
+		buf[0] = 0;
+	if (!op->name) {
+		put(&o, ".illegal %#x", insn->opcode);
+		return o.len;
+	}
+	put(&o, "%s", op->name);
+	if (f & NEURON_FB(PARTITIONS))
+		put(&o, " p=%u", insn->partitions);
+	if (f & NEURON_FB(DST))
+		put_ap(&o, "dst", &insn->dst);
+	if (f & NEURON_FB(SRC0))
+		put_ap(&o, "src0", &insn->src0);
+	if (f & NEURON_FB(SRC1))
+		put_ap(&o, "src1", &insn->src1);
+	put_codes(&o, insn, f);
+	if (f & NEURON_FB(SCALAR0))
+		put_scalar(&o, "scalar0", &insn->scalar0);
+	if (f & NEURON_FB(SCALAR1))
+		put_scalar(&o, "scalar1", &insn->scalar1);
+	put_rest(&o, insn, f);
+	put_flags(&o, insn);
+	put_wait(&o, insn);
+	put_update(&o, insn);
+	return o.len;
+}
