@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 # TAP for shell tests: source it, call ok, is and like, end with done_testing.
 
 tap_count=0
