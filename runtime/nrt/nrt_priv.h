@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside libnrt. Files: status.c (names, error details), context.c (init, close, cores, counts),
+ * tensor.c and tensor_set.c, place.c (a model's memory), ring.c (descriptors), program.c (streams),
+ * model.c (load, unload, info), exec.c (execute, wait), counters.c (datastore and nrtx counters).
+ *
+ * Locks, in this order: rt.lock (the context: state, cores, models), a core's exec (one execution
+ * at a time, its queues and notification rings), a set's or a tensor's own. A model is pinned by
+ * the executions that run it; nrt_unload waits for them.
+ */
+#ifndef NRT_PRIV_H
+#define NRT_PRIV_H
+
+#include <pthread.h>
+
+#include "ndl.h"
+#include "neff.h"
+#include "neuron/hw/inferentia.h"
+#include "neuron/hw/ours.h"
+#include "neuron/isa/codec.h"
+#include "nrt/nrt.h"
+#include "nrtx.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+#define RT_MAX_CORES (NDL_MAX_DEVICES * NEURON_V1_NC_PER_DEVICE)
+#define RT_NQ_SIZE 4096 /* bytes: 128 entries, and one execution writes one */
+#define RT_NQ_ENTRIES (RT_NQ_SIZE / NEURON_NQ_ENTRY_SIZE)
+#define RT_DEFAULT_TIMEOUT_MS 30000
+
+/*
+ * Error details: each layer that fails adds a line in front of what it called said. rt_fail
+ * returns status, so that `return rt_fail(status, "MODULE", ...)` reads well.
+ */
+void rt_details_clear(void);
+NRT_STATUS rt_fail_at(NRT_STATUS status, const char *module, const char *function,
+		      const char *format, ...) __attribute__((format(printf, 4, 5)));
+#define rt_fail(status, module, ...) rt_fail_at((status), (module), __func__, __VA_ARGS__)
+NRT_STATUS rt_status_from_errno(int err);
+
+/* A notification ring as its consumer sees it */
+struct rt_nq {
+	const uint8_t *ring; /* mapped */
+	unsigned int next, lap;
+};
+
+struct rt_core {
+	uint32_t vnc;	 /* of this process */
+	uint32_t global; /* of the machine */
+	uint32_t device, nc;
+	ndl_device_t *dev;
+	pthread_mutex_t exec;
+	struct rt_nq done, error; /* SP's notify queue, the core's error queue */
+	bool broken;		  /* a reset failed: nothing runs here any more */
+	struct nrtx_core_counters counters; /* engine[] unused; exec held, read without */
+};
+
+struct rt_device {
+	ndl_device_t *dev;
+	void *nds;
+	size_t nds_size;
+};
+
+struct rt {
+	pthread_mutex_t lock;
+	enum { RT_NEW, RT_INIT, RT_CLOSED } state;
+	uint32_t cores_per_device;
+	uint32_t ncores;
+	struct rt_core *cores;
+	struct rt_device devices[NDL_MAX_DEVICES];
+	struct nrt_model *models; /* list */
+	bool marked;
+};
+extern struct rt rt;
+
+/* NRT_SUCCESS when calls may go on; clears the thread's details */
+NRT_STATUS rt_enter(void);
+struct rt_core *rt_core(uint32_t vnc); /* NULL beyond the last */
+/* Fresh notification rings, after a reset as well */
+NRT_STATUS rt_core_rings(struct rt_core *core);
+/* Halt and reset one core: exec held */
+NRT_STATUS rt_core_reset(struct rt_core *core);
+
+/* Device memory: one chunk */
+struct rt_chunk {
+	ndl_device_t *dev;
+	uint64_t handle, pa, size;
+};
+NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, uint32_t type,
+			  struct rt_chunk *chunk);
+void rt_chunk_free(struct rt_chunk *chunk);
+
+/* Tensors */
+struct rt_storage {
+	unsigned int refs;
+	nrt_tensor_placement_t placement;
+	struct rt_core *core;	/* DEVICE */
+	struct rt_chunk chunk;	/* DEVICE */
+	void *va;		/* host memory, or the mapping of device memory once asked for */
+	size_t size;
+	bool owned;		/* va is ours to free */
+	pthread_mutex_t lock;	/* protects the making of the mapping */
+};
+
+struct nrt_tensor {
+	char *name;
+	struct rt_storage *storage; /* NULL: empty */
+	size_t offset, size;
+	uint64_t completions; /* outputs of executions that were delivered */
+};
+
+struct rt_set_item {
+	char *name;
+	nrt_tensor_t *tensor;
+};
+
+struct nrt_tensor_set {
+	pthread_mutex_t lock;
+	unsigned int n, cap;
+	struct rt_set_item *item;
+};
+nrt_tensor_t *rt_set_find(const nrt_tensor_set_t *set, const char *name);
+
+/* A model on a core */
+struct rt_var {
+	const struct neff_var *neff;
+	struct rt_chunk *chunk; /* where it lies; NULL for the state buffer */
+	uint64_t offset;	/* in the chunk */
+	uint64_t pa;		/* device address of its first byte */
+};
+
+/* Descriptors of one queue for one execution, as they go into its rings */
+struct rt_ring {
+	uint32_t eng, qid;
+	uint32_t ntx, nrx; /* descriptors of one execution */
+	uint32_t captx, caprx;
+	uint8_t *tx, *rx;  /* while it is built */
+	struct rt_chunk tx_chunk, rx_chunk;
+	uint32_t tx_len, rx_len; /* ring lengths */
+};
+
+/* What one DMA asks of its queue: what the trigger rings */
+struct rt_trigger {
+	uint32_t id;
+	uint32_t queue; /* index in rings of the data queues */
+	uint32_t ntx, nrx;
+};
+
+#define RT_MAX_DATA_QUEUES (3 * NEURON_DMA_QUEUES_PER_ENG - 1 - NEURON_ENG_COUNT)
+
+struct rt_engine {
+	unsigned int ntriggers;
+	struct rt_trigger *triggers;
+	uint8_t *stream; /* while it is built */
+	size_t size;
+	struct rt_ring ring;
+};
+
+struct nrt_model {
+	struct nrt_model *next;
+	struct neff_model *neff; /* metadata; bulk data freed after load */
+	const struct neff_subgraph *sg;
+	struct rt_core *core;
+	uint32_t timeout_ms;
+	unsigned int nvars;
+	struct rt_var *vars;
+	unsigned int nchunks;
+	struct rt_chunk *chunks;
+	struct rt_chunk code, one; /* streams; the word a completion writes */
+	unsigned int nqueues;
+	struct rt_ring *queues; /* data queues, index as in the subgraph */
+	struct rt_engine engine[NEURON_ENG_COUNT];
+	unsigned int running; /* executions; rt.lock, with idle */
+	pthread_cond_t idle;
+	uint64_t mem_device;
+	struct nrtx_model_counters counters; /* the core's exec */
+};
+
+NRT_STATUS rt_place(struct nrt_model *model);	 /* vars, chunks, constants copied in */
+NRT_STATUS rt_build_rings(struct nrt_model *model); /* data queues and triggers */
+NRT_STATUS rt_build_streams(struct nrt_model *model); /* patched programs and their queues */
+/* Reserve the queue's two rings and write the descriptors that were built */
+NRT_STATUS rt_ring_commit(struct nrt_model *model, struct rt_ring *ring);
+/* One transfer of equal length; packet boundaries are the caller's. -ENOMEM */
+int rt_ring_add_tx(struct rt_ring *ring, uint64_t addr, uint32_t len, uint32_t flags);
+int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len);
+/* Which UDMA engine and queue a core's n-th queue is; n = 0..3 feed the FIFOs */
+void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, uint32_t *qid);
+void rt_model_free(struct nrt_model *model); /* all it holds, whatever was built */
+
+/* Datastore */
+void rt_nds_open(struct rt_device *device);
+void rt_nds_close(struct rt_device *device);
+void rt_nds_add(struct rt_core *core, unsigned int counter, uint64_t value);
+
+#endif
