@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Make the golden modules: one small JAX function each, with inputs and JAX's own outputs.
+
+Writes NAME/module.hlo.pb, NAME/in<i>.npy, NAME/out<i>.npy for every case and cases.txt with a line
+  NAME INPUTS OUTPUTS TOLERANCE
+TOLERANCE is absolute; 0 asks for the same bits. It is ULPS * 2^-23 * SCALE, where SCALE bounds what
+is summed up or rounded on the way:
+  - moves, selections, comparisons, integers, single fp32 additions and products: 0;
+  - functions: both sides are allowed a few ulp of the result (ours 1, JAX's CPU functions up to 4);
+  - sums: order differs, so n terms may be off by n half ulp of the sum of absolute values;
+  - products ("product" cases): the outputs are JAX's for operands rounded to bf16 first, which is
+    what the compiler's default cast does, so only the fp32 sum's order is left;
+  - products inside a larger function: bf16 rounding of an operand that depends on earlier results
+    is left: 2^-8 of the sum of absolute values.
+
+Run it in a virtual environment with jax and numpy: python make.py. Everything is seeded.
+"""
+
+import pathlib
+import shutil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+HERE = pathlib.Path(__file__).resolve().parent
+jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
+rng = np.random.default_rng(0)
+cases = []
+
+
+def f32(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def positive(*shape):
+    return (np.abs(rng.standard_normal(shape)) + 0.1).astype(np.float32)
+
+
+def ints(dtype, low, high, *shape):
+    return rng.integers(low, high, shape, dtype=dtype)
+
+
+def to_bf16(x):
+    x = jnp.asarray(x)
+    return x.astype(jnp.bfloat16).astype(x.dtype) if x.dtype == jnp.float32 else x
+
+
+def save(path, x):
+    x = np.asarray(x)
+    if x.dtype == jnp.bfloat16:
+        x = x.view("V2")
+    if x.dtype == np.bool_:
+        x = x.astype(np.int8)
+    np.save(path, x)
+
+
+def case(name, fn, *args, ulps=0.0, product=False, scale=None):
+    """ulps: of the largest output, or for products of the largest sum of absolute values"""
+    out = HERE / name
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    fn.__name__ = name
+    lowered = jax.jit(fn, keep_unused=True).lower(*args)
+    (out / "module.hlo.pb").write_bytes(lowered.compiler_ir("hlo").as_serialized_hlo_module_proto())
+    with jax.default_matmul_precision("float32"):
+        golden_args = [to_bf16(a) for a in args] if product else args
+        outs = jax.tree.leaves(jax.jit(fn)(*golden_args))
+        if scale is None:
+            sized = jax.tree.leaves(jax.jit(fn)(*[np.abs(a) for a in args])) if product else outs
+            scale = max(float(np.max(np.abs(np.asarray(o, dtype=np.float64)))) for o in sized)
+    for i, a in enumerate(args):
+        save(out / f"in{i}.npy", a)
+    for i, o in enumerate(outs):
+        save(out / f"out{i}.npy", o)
+    cases.append(f"{name} {len(args)} {len(outs)} {ulps * 2.0**-23 * scale:.6g}")
+
+
+def conv(x, w, strides=(1, 1), pad="SAME", rhs=None, groups=1, dn=("NHWC", "HWIO", "NHWC")):
+    return lax.conv_general_dilated(
+        x, w, strides, pad, rhs_dilation=rhs, dimension_numbers=dn, feature_group_count=groups
+    )
+
+
+def elementwise():
+    case("add", lambda a, b: a + b, f32(5, 7), f32(5, 7))
+    case("add_tiles", lambda a, b: a + b, f32(300, 70), f32(300, 70))
+    case("subtract", lambda a: 1.0 - a, f32(9))
+    case("subtract_row", lambda a, b: a - b[:, None], f32(200, 6), f32(200))
+    case("multiply_column", lambda a, b: a * b, f32(4, 6, 8), f32(8))
+    case("divide", lambda a, b: a / b, f32(6, 5), positive(6, 5), ulps=2)
+    case("maximum_minimum", lambda a, b: jnp.maximum(a, b) - jnp.minimum(a, b), f32(3, 4, 5), f32(3, 4, 5))
+    functions = {
+        "exponential": jnp.exp,
+        "tanh": jnp.tanh,
+        "logistic": jax.nn.sigmoid,
+        "log": lambda x: jnp.log(jnp.abs(x) + 0.1),
+        "sqrt": lambda x: jnp.sqrt(jnp.abs(x)),
+        "rsqrt": lambda x: lax.rsqrt(jnp.abs(x) + 0.1),
+        "erf": lambda x: lax.erf(x),
+    }
+    for name, fn in functions.items():
+        case(name, lambda x, fn=fn: fn(x), f32(33, 17), ulps=5)
+    case("abs_negate_sign", lambda x: (jnp.abs(x), -x, jnp.sign(x)), f32(33, 17))
+    case("compare_select", lambda a, b: jnp.where(a > b, a, b * 2), f32(6, 7), f32(6, 7))
+    case("compare_all", lambda a, b: (a == b, a != b, a >= b, a <= b, a < b),
+         ints(np.int32, 0, 3, 6, 7), ints(np.int32, 0, 3, 6, 7))
+    case("predicates", lambda a, b: ((a > 0) & (b > 0), (a > 0) | (b > 0), ~(a > 0)), f32(6, 7), f32(6, 7))
+    case("clamp", lambda a: jnp.clip(a, -0.5, 0.5), f32(6, 7))
+    case("power", lambda a: jnp.power(jnp.abs(a), 2.5), f32(4, 5), ulps=4)
+    case("gelu", lambda a: jax.nn.gelu(a), f32(4, 50), ulps=8)
+
+
+def products():
+    case("dot", lambda a, b: a @ b, f32(5, 9), f32(9, 4), ulps=9, product=True)
+    case("dot_tiles", lambda a, b: a @ b, f32(200, 300), f32(300, 150), ulps=300, product=True)
+    case("dot_wide", lambda a, b: a @ b, f32(3, 16), f32(16, 1100), ulps=16, product=True)
+    case("dot_batch", lambda a, b: jnp.einsum("bij,bjk->bik", a, b), f32(3, 5, 6), f32(3, 6, 7),
+         ulps=6, product=True)
+    case("dot_transposed", lambda a, b: a.T @ b.T, f32(9, 5), f32(4, 9), ulps=9, product=True)
+    case("dot_vectors", lambda a, b: a @ b, f32(9), f32(9), ulps=9, product=True)
+    case("dot_matrix_vector", lambda a, b: a @ b, f32(6, 9), f32(9), ulps=9, product=True)
+    case("dot_outer", lambda a, b: jnp.einsum("i,j->ij", a, b), f32(6), f32(9), product=True)
+    case("dot_two_dimensions", lambda a, b: jnp.einsum("ijk,jkl->il", a, b), f32(4, 5, 6), f32(5, 6, 3),
+         ulps=30, product=True)
+    case("dot_general", lambda a, b: jnp.einsum("aijb,jkil->akbl", a, b), f32(4, 5, 6, 2), f32(6, 3, 5, 2),
+         ulps=30, product=True)
+    case("dot_constant", lambda a: a @ np.linspace(-1, 1, 63, dtype=np.float32).reshape(9, 7), f32(5, 9),
+         ulps=2**15)
+    case("dot_bf16", lambda a, b: lax.dot(a, b, preferred_element_type=jnp.float32),
+         f32(5, 9).astype(jnp.bfloat16), f32(9, 4).astype(jnp.bfloat16), ulps=18)
+    case("dot_fp16", lambda a, b: lax.dot(a, b, preferred_element_type=jnp.float32),
+         f32(5, 9).astype(np.float16), f32(9, 4).astype(np.float16), ulps=18)
+    case("dot_int8", lambda a, b: lax.dot(a, b, preferred_element_type=jnp.int32),
+         ints(np.int8, -128, 127, 4, 50), ints(np.int8, -128, 127, 50, 7))
+    case("conv", lambda x, w: conv(x, w), f32(2, 8, 8, 1), f32(3, 3, 1, 4), ulps=9, product=True)
+    case("conv_stride", lambda x, w: conv(x, w, (2, 2)), f32(2, 9, 8, 5), f32(3, 3, 5, 7), ulps=45,
+         product=True)
+    case("conv_tiles", lambda x, w: conv(x, w), f32(1, 6, 6, 130), f32(3, 3, 130, 132), ulps=1170,
+         product=True)
+    case("conv_dilated", lambda x, w: conv(x, w, rhs=(2, 2)), f32(2, 9, 8, 5), f32(3, 3, 5, 7), ulps=45,
+         product=True)
+    case("conv_transposed", lambda x, w: lax.conv_transpose(x, w, (2, 2), "SAME"), f32(2, 5, 5, 3),
+         f32(3, 3, 3, 4), ulps=27, product=True)
+    case("conv_groups", lambda x, w: conv(x, w, groups=2), f32(2, 6, 6, 6), f32(3, 3, 3, 8), ulps=27,
+         product=True)
+    case("conv_depthwise", lambda x, w: conv(x, w, groups=6), f32(1, 6, 6, 6), f32(3, 3, 1, 6), ulps=9,
+         product=True)
+    case("conv_nchw", lambda x, w: conv(x, w, dn=("NCHW", "OIHW", "NCHW")), f32(2, 3, 6, 6),
+         f32(4, 3, 3, 3), ulps=27, product=True)
+    case("conv_1d", lambda x, w: lax.conv_general_dilated(
+        x, w, (1,), "VALID", dimension_numbers=("NWC", "WIO", "NWC")), f32(2, 16, 3), f32(5, 3, 4),
+        ulps=15, product=True)
+
+
+def reductions():
+    case("reduce_sum_rows", lambda x: x.sum(0), f32(30, 7), ulps=30)
+    case("reduce_sum_columns", lambda x: x.sum(1), f32(30, 7), ulps=7)
+    case("reduce_sum_all", lambda x: x.sum(), f32(130, 7), ulps=910)
+    case("reduce_max", lambda x: (x.max((1, 2)), x.max((0, 2)), x.min((0, 1, 2))), f32(6, 5, 4))
+    case("reduce_product", lambda x: x.prod(1), f32(6, 5), ulps=5)
+    case("reduce_any_all", lambda x: ((x > 0).any(1), (x > 0).all(0)), f32(2, 30))
+    case("reduce_init", lambda x: lax.reduce(x, np.float32(2.5), lax.add, (1,)), f32(6, 5), ulps=6)
+    case("window_max", lambda x: lax.reduce_window(
+        x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"), f32(2, 8, 8, 5))
+    case("window_mean", lambda x: lax.reduce_window(
+        x, 0.0, lax.add, (1, 3, 3, 1), (1, 2, 2, 1), "SAME") / 9, f32(2, 8, 8, 5), ulps=10)
+    case("window_1d", lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (3,), (2,), "VALID"), f32(21))
+    case("window_cumulative", lambda x: jnp.cumsum(x, axis=1), f32(4, 20), ulps=20)
+
+
+def moves():
+    case("reshape", lambda x: (x + 1).reshape(7, 30) * 2, f32(5, 6, 7))
+    case("reshape_merge", lambda x: (x + 1).reshape(6, 35) * 2, f32(5, 6, 7))
+    case("transpose", lambda x: (x + 1).transpose(2, 0, 1) * 2, f32(5, 6, 7))
+    case("slice", lambda x: (x + 1)[1:4, ::2] * 2, f32(5, 9))
+    case("slice_partitions", lambda x: (x + 1)[40:170] * 2, f32(200, 3))
+    case("reverse", lambda x: (x + 1)[::-1, ::-1] * 2, f32(150, 9))
+    case("concatenate_rows", lambda a, b: jnp.concatenate([a + 1, b + 1], 0) * 2, f32(5, 4), f32(140, 4))
+    case("concatenate_columns", lambda a, b: jnp.concatenate([a + 1, b + 1, a], 1) * 2, f32(5, 4), f32(5, 3))
+    case("pad", lambda a: lax.pad(a + 1, jnp.float32(3), ((1, 2, 0), (-1, 2, 1))), f32(5, 6))
+    case("broadcast", lambda a: jnp.broadcast_to(a[:, None, :], (4, 3, 5)) * 2, f32(4, 5))
+    case("constant", lambda a: a + np.arange(20, dtype=np.float32).reshape(4, 5), f32(4, 5))
+    case("iota", lambda a: a + lax.broadcasted_iota(jnp.float32, (4, 5), 0), f32(4, 5))
+    case("tuple", lambda a, b: (a + b, a, b.T), f32(4, 5), f32(4, 5))
+    case("unused_parameter", lambda a, b: a, f32(4, 5), f32(3))
+    case("scalar", lambda a, b: a * b, f32(4, 5), f32())
+
+
+def types():
+    case("bf16", lambda a, b: jnp.maximum(a, b) * a, f32(4, 5).astype(jnp.bfloat16),
+         f32(4, 5).astype(jnp.bfloat16))
+    case("fp16", lambda a, b: jnp.maximum(a, b) * a, f32(4, 5).astype(np.float16),
+         f32(4, 5).astype(np.float16))
+    case("int32", lambda a, b: a * b + a - 3, ints(np.int32, -99, 99, 4, 5), ints(np.int32, -99, 99, 4, 5))
+    case("int8", lambda a, b: jnp.maximum(a, b), ints(np.int8, -128, 127, 4, 50),
+         ints(np.int8, -128, 127, 4, 50))
+    case("bits", lambda a, b: ((a & b) | (a ^ 7)) + ~b, ints(np.int32, -99, 99, 4, 5),
+         ints(np.int32, -99, 99, 4, 5))
+    case("convert_to_int", lambda a: a.astype(jnp.int32), f32(4, 50) * 10)
+    case("convert_from_int", lambda a: a.astype(jnp.float32) * 0.5, ints(np.int32, -99, 99, 4, 5))
+    case("convert_bf16", lambda a: a.astype(jnp.bfloat16), f32(40, 5))
+    case("convert_bool", lambda a: (a > 0).astype(jnp.float32) + a.astype(jnp.bool_), f32(4, 5))
+
+
+def networks():
+    case("softmax", lambda x: jax.nn.softmax(x), f32(6, 10), ulps=20)
+    case("layer_norm", lambda x, g, b: (x - x.mean(-1, keepdims=True))
+         * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * g + b, f32(6, 40), f32(40), f32(40), ulps=60)
+    case("attention", lambda q, k, v: jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k) / 4)
+         @ jnp.einsum("bkhd->bhkd", v), f32(2, 5, 3, 16), f32(2, 5, 3, 16), f32(2, 5, 3, 16), ulps=2**15,
+         scale=3.0)
+    x, w, b = f32(20, 40), f32(40, 30), f32(30)
+    size = np.max((np.abs(x) @ np.abs(w) + np.abs(b)) @ np.abs(w).T)
+    case("perceptron", lambda x, w, b: jax.nn.relu(x @ w + b) @ w.T, x, w, b, ulps=2**15, scale=size)
+
+
+def main():
+    for family in (elementwise, products, reductions, moves, types, networks):
+        family()
+    (HERE / "cases.txt").write_text("\n".join(cases) + "\n")
+    print(f"{len(cases)} cases")
+
+
+if __name__ == "__main__":
+    main()
