@@ -184,6 +184,8 @@ static bool advance(struct ncore_chip *chip, struct ncore_queue *q, uint64_t n)
 		ring_close(m);
 	}
 	atomic_store_explicit(&q->time, time, memory_order_relaxed);
+	if (last && s->done < desc_len(&s->cur))
+		ncore_guest_error(chip, NCORE_GE_IMPL_DEFINED, s->cur.addr, s->done);
 	if (last || s->done == desc_len(&s->cur))
 		ring_close(s);
 	if (last) {
