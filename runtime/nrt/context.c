@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/* The process's hold on the machine: nrt_init, nrt_close, cores, counts, resets. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nrt_priv.h"
+
+struct rt rt = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+NRT_STATUS rt_enter(void)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+
+	rt_details_clear();
+	pthread_mutex_lock(&rt.lock);
+	if (rt.state == RT_NEW)
+		status = NRT_UNINITIALIZED;
+	else if (rt.state == RT_CLOSED)
+		status = NRT_CLOSED;
+	pthread_mutex_unlock(&rt.lock);
+	return status ? rt_fail(status, "NRT", "%s", nrtx_status_text(status)) : status;
+}
+
+struct rt_core *rt_core(uint32_t vnc)
+{
+	return vnc < rt.ncores ? &rt.cores[vnc] : NULL;
+}
+
+/* The machine, asked without rt.lock: libndl has its own */
+static NRT_STATUS machine_size(uint32_t *devices, uint32_t *per_device)
+{
+	int index[NDL_MAX_DEVICES];
+	int n = ndl_available_devices(index, NDL_MAX_DEVICES);
+
+	if (n <= 0)
+		return rt_fail(NRT_HW_ERROR, "NRT", "no Neuron device found: %s",
+			       n ? strerror(-n) : "is the driver loaded?");
+	*devices = (uint32_t)n;
+	*per_device = NEURON_V1_NC_PER_DEVICE;
+	return NRT_SUCCESS;
+}
+
+/* A list of increasing, contiguous cores: "3", "0-3", "0,1,2-5" */
+static bool parse_cores(const char *text, uint32_t *first, uint32_t *count)
+{
+	unsigned long next = 0;
+	bool begun = false;
+
+	for (;;) {
+		unsigned long from, to;
+		char *end;
+
+		from = to = strtoul(text, &end, 10);
+		if (end == text)
+			return false;
+		if (*end == '-') {
+			text = end + 1;
+			to = strtoul(text, &end, 10);
+			if (end == text)
+				return false;
+		}
+		if (to < from || to >= RT_MAX_CORES || (begun && from != next))
+			return false;
+		if (!begun)
+			*first = (uint32_t)from;
+		begun = true;
+		next = to + 1;
+		*count = (uint32_t)(next - *first);
+		if (!*end)
+			return true;
+		if (*end != ',')
+			return false;
+		text = end + 1;
+	}
+}
+
+/* Which cores the environment lets this process take: [*start, *end], *count of them */
+static NRT_STATUS visible_cores(uint32_t total, uint32_t *start, uint32_t *end, uint32_t *count)
+{
+	const char *visible = secure_getenv("NEURON_RT_VISIBLE_CORES");
+	const char *num = secure_getenv("NEURON_RT_NUM_CORES");
+	char *rest;
+
+	*start = 0;
+	*count = total;
+	if (visible && *visible) {
+		if (!parse_cores(visible, start, count))
+			return rt_fail(NRT_INVALID, "NRT",
+				       "NEURON_RT_VISIBLE_CORES=%s is not a range of cores", visible);
+		*end = *start + *count - 1;
+	} else {
+		unsigned long n = num ? strtoul(num, &rest, 10) : 0;
+
+		if (num && (*rest || n > RT_MAX_CORES))
+			return rt_fail(NRT_INVALID, "NRT", "NEURON_RT_NUM_CORES=%s is no number",
+				       num);
+		if (n)
+			*count = (uint32_t)n;
+		*end = total - 1;
+	}
+	if (*end >= total || *count > total)
+		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",
+			       "NeuronCore(s) not available - Requested:%u Available:%u", *count,
+			       total);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS nq_make(struct rt_core *core, unsigned int type, unsigned int engine,
+			  struct rt_nq *nq)
+{
+	struct ndl_nq_params params = {
+		.nc = core->nc,
+		.type = type,
+		.engine = engine,
+		.size = RT_NQ_SIZE,
+		.fresh = true,
+	};
+	void *ring;
+	int err;
+
+	if (nq->ring) {
+		ndl_notification_destroy(core->dev, (void *)(uintptr_t)nq->ring);
+		nq->ring = NULL;
+	}
+	err = ndl_notification_init(core->dev, &params, &ring);
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "TDRV",
+			       "notification queue of nd%u nc%u: %s", core->device, core->nc,
+			       strerror(-err));
+	*nq = (struct rt_nq){ .ring = ring };
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS rt_core_rings(struct rt_core *core)
+{
+	NRT_STATUS status = nq_make(core, NEURON_NQ_NOTIFY, NEURON_ENG_SP, &core->done);
+
+	return status ? status : nq_make(core, NEURON_NQ_ERROR, 0, &core->error);
+}
+
+static int reset_device_cores(ndl_device_t *dev, uint32_t map)
+{
+	uint32_t request;
+	int result = 0;
+	int err = ndl_reset_ncs(dev, map, &request);
+
+	if (!err)
+		err = ndl_ready_ncs(dev, request, &result);
+	return err ? err : result ? -EIO : 0;
+}
+
+NRT_STATUS rt_core_reset(struct rt_core *core)
+{
+	int err = reset_device_cores(core->dev, 1u << core->nc);
+	NRT_STATUS status;
+
+	if (err) {
+		core->broken = true;
+		return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV",
+			       "reset of nd%u nc%u failed: %s", core->device, core->nc,
+			       strerror(-err));
+	}
+	status = rt_core_rings(core);
+	core->broken = status != NRT_SUCCESS;
+	return status;
+}
+
+static NRT_STATUS start_core(struct rt_core *core)
+{
+	uint32_t state = 0;
+
+	pthread_mutex_init(&core->exec, NULL);
+	ndl_nc_init_set_state(core->dev, core->nc, NEURON_CINIT_STATE_STARTED, &state);
+	if (state == NEURON_CINIT_STATE_STARTED)
+		ndl_nc_init_set_state(core->dev, core->nc, NEURON_CINIT_STATE_COMPLETED, &state);
+	return rt_core_rings(core);
+}
+
+static NRT_STATUS open_device(uint32_t index, uint32_t map)
+{
+	struct rt_device *device = &rt.devices[index];
+	const char *reset = secure_getenv("NEURON_RT_RESET_CORES");
+	int err = ndl_open_device((int)index, NULL, &device->dev);
+
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "TDRV", "Could not open the nd%u: %s",
+			       index, strerror(-err));
+	if (!reset || strcmp(reset, "0")) {
+		err = reset_device_cores(device->dev, map);
+		if (err)
+			return rt_fail(NRT_HW_ERROR, "TDRV", "reset of nd%u failed: %s", index,
+				       strerror(-err));
+	}
+	rt_nds_open(device);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS open_cores(uint32_t first, uint32_t count)
+{
+	uint32_t per = rt.cores_per_device;
+
+	rt.cores = calloc(count, sizeof(*rt.cores));
+	if (!rt.cores)
+		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
+	for (uint32_t i = 0; i < count; i++) {
+		struct rt_core *core = &rt.cores[i];
+		NRT_STATUS status = NRT_SUCCESS;
+		uint32_t map = 0;
+
+		core->vnc = i;
+		core->global = first + i;
+		core->device = core->global / per;
+		core->nc = core->global % per;
+		if (!rt.devices[core->device].dev) {
+			for (uint32_t g = core->global; g < first + count && g / per == core->device;
+			     g++)
+				map |= 1u << (g % per);
+			status = open_device(core->device, map);
+		}
+		core->dev = rt.devices[core->device].dev;
+		if (!status)
+			status = start_core(core);
+		if (status)
+			return status;
+		rt.ncores++;
+	}
+	return NRT_SUCCESS;
+}
+
+static void close_all(void)
+{
+	for (uint32_t i = 0; i < rt.ncores; i++) {
+		struct rt_core *core = &rt.cores[i];
+
+		ndl_notification_destroy(core->dev, (void *)(uintptr_t)core->done.ring);
+		ndl_notification_destroy(core->dev, (void *)(uintptr_t)core->error.ring);
+		pthread_mutex_destroy(&core->exec);
+	}
+	for (uint32_t i = 0; i < NDL_MAX_DEVICES; i++) {
+		if (!rt.devices[i].dev)
+			continue;
+		rt_nds_close(&rt.devices[i]);
+		ndl_close_device(rt.devices[i].dev);
+		rt.devices[i] = (struct rt_device){ 0 };
+	}
+	if (rt.marked)
+		ndl_crwl_nc_range_unmark(rt.cores ? rt.cores[0].global : 0, rt.ncores);
+	rt.marked = false;
+	free(rt.cores);
+	rt.cores = NULL;
+	rt.ncores = 0;
+}
+
+static NRT_STATUS init_locked(void)
+{
+	uint32_t devices, start, end, count, first, available = 0;
+	uint32_t min, max;
+	NRT_STATUS status = machine_size(&devices, &rt.cores_per_device);
+	int err;
+
+	if (!status)
+		status = visible_cores(devices * rt.cores_per_device, &start, &end, &count);
+	if (status)
+		return status;
+	err = ndl_get_compatible_version(&min, &max);
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "NRT",
+			       "Neuron Driver version cannot be determined: %s", strerror(-err));
+	err = ndl_crwl_nc_range_mark(count, start, end, &first, &available);
+	if (err)
+		return rt_fail(err == -EBUSY ? NRT_LOAD_NOT_ENOUGH_NC : rt_status_from_errno(err),
+			       "NRT", "NeuronCore(s) not available - Requested:%u Available:%u",
+			       count, available);
+	rt.marked = true;
+	status = open_cores(first, count);
+	if (status)
+		close_all();
+	return status;
+}
+
+EXPORT NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version,
+			   const char *fal_version)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+
+	rt_details_clear();
+	pthread_mutex_lock(&rt.lock);
+	if (rt.state != RT_INIT) {
+		status = init_locked();
+		if (!status)
+			rt.state = RT_INIT;
+	}
+	pthread_mutex_unlock(&rt.lock);
+	return status ? rt_fail(status, "NRT", "initialization failed") : status;
+}
+
+EXPORT void nrt_close(void)
+{
+	if (rt_enter())
+		return;
+	for (;;) {
+		nrt_model_t *model;
+
+		pthread_mutex_lock(&rt.lock);
+		model = rt.models;
+		pthread_mutex_unlock(&rt.lock);
+		if (!model)
+			break;
+		nrt_unload(model);
+	}
+	pthread_mutex_lock(&rt.lock);
+	close_all();
+	rt.state = RT_CLOSED;
+	pthread_mutex_unlock(&rt.lock);
+}
+
+/* Counts */
+
+EXPORT NRT_STATUS nrtx_machine_set(const char *name)
+{
+	int err;
+
+	rt_details_clear();
+	err = ndl_machine_set(name);
+	return err ? rt_fail(NRT_INVALID, "NRT", "machine '%s': %s", name, strerror(-err)) :
+		     NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrtx_device_count(uint32_t *devices)
+{
+	uint32_t per;
+
+	rt_details_clear();
+	return machine_size(devices, &per);
+}
+
+EXPORT NRT_STATUS nrtx_cores_per_device(uint32_t *cores)
+{
+	uint32_t devices;
+
+	rt_details_clear();
+	return machine_size(&devices, cores);
+}
+
+EXPORT NRT_STATUS nrt_get_total_nc_count(uint32_t *nc_count)
+{
+	uint32_t devices, per;
+	NRT_STATUS status;
+
+	rt_details_clear();
+	if (!nc_count)
+		return NRT_INVALID;
+	status = machine_size(&devices, &per);
+	if (!status)
+		*nc_count = devices * per;
+	return status;
+}
+
+EXPORT NRT_STATUS nrt_get_total_vnc_count(uint32_t *vnc_count)
+{
+	return nrt_get_total_nc_count(vnc_count);
+}
+
+EXPORT NRT_STATUS nrt_get_visible_nc_count(uint32_t *nc_count)
+{
+	uint32_t total, start, end;
+	NRT_STATUS status;
+
+	if (!nc_count)
+		return NRT_INVALID;
+	pthread_mutex_lock(&rt.lock);
+	*nc_count = rt.ncores;
+	pthread_mutex_unlock(&rt.lock);
+	if (*nc_count)
+		return NRT_SUCCESS;
+	status = nrt_get_total_nc_count(&total);
+	return status ? status : visible_cores(total, &start, &end, nc_count);
+}
+
+EXPORT NRT_STATUS nrt_get_visible_vnc_count(uint32_t *vnc_count)
+{
+	return nrt_get_visible_nc_count(vnc_count);
+}
+
+EXPORT NRT_STATUS nrtx_device_bdf(uint32_t device, struct nrtx_bdf *bdf)
+{
+	struct ndl_bdf ndl;
+	int err;
+
+	rt_details_clear();
+	err = ndl_get_device_bdf((int)device, &ndl);
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", device,
+			       strerror(-err));
+	*bdf = (struct nrtx_bdf){ ndl.domain, ndl.bus, ndl.slot, ndl.func };
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrtx_core_location(uint32_t vnc, uint32_t *device, uint32_t *nc)
+{
+	NRT_STATUS status = rt_enter();
+	struct rt_core *core = status ? NULL : rt_core(vnc);
+
+	if (status)
+		return status;
+	if (!core)
+		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", vnc, rt.ncores);
+	*device = core->device;
+	*nc = core->nc;
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrtx_read_hw_counters(uint32_t device, const uint64_t *addr, uint32_t *value,
+					uint32_t count)
+{
+	NRT_STATUS status = rt_enter();
+	int err;
+
+	if (status)
+		return status;
+	if (device >= NDL_MAX_DEVICES || !rt.devices[device].dev)
+		return rt_fail(NRT_INVALID, "TDRV", "nd%u is not in use by this process", device);
+	err = ndl_read_hw_counters(rt.devices[device].dev, addr, value, count);
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", device, strerror(-err)) :
+		     NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count)
+{
+	NRT_STATUS status = rt_enter();
+
+	if (status)
+		return status;
+	if (start_core >= rt.ncores || core_count > rt.ncores - start_core)
+		return rt_fail(NRT_INVALID, "NRT", "cores %u..%u of %u", start_core,
+			       start_core + core_count, rt.ncores);
+	for (uint32_t i = start_core; i < start_core + core_count && !status; i++) {
+		pthread_mutex_lock(&rt.cores[i].exec);
+		status = rt_core_reset(&rt.cores[i]);
+		pthread_mutex_unlock(&rt.cores[i].exec);
+	}
+	return status;
+}
+
+EXPORT NRT_STATUS nrt_get_version(nrt_version_t *ver, size_t size)
+{
+	nrt_version_t version = { .rt_major = NRT_MAJOR_VERSION, .rt_minor = NRT_MINOR_VERSION };
+
+	rt_details_clear();
+	if (!ver || !size)
+		return NRT_INVALID;
+	snprintf(version.rt_detail, sizeof(version.rt_detail), "neuron-emulator " VERSION);
+	memcpy(ver, &version, size < sizeof(version) ? size : sizeof(version));
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t length)
+{
+	static const struct {
+		const char *name;
+		uint32_t size;
+	} sizes[] = {
+		{ "inf1.xlarge", NRT_INSTANCE_SIZE_1XL },   { "inf1.2xlarge", NRT_INSTANCE_SIZE_2XL },
+		{ "inf1.6xlarge", NRT_INSTANCE_SIZE_6XL }, { "inf1.24xlarge", NRT_INSTANCE_SIZE_24XL },
+	};
+	nrt_instance_info_t mine = {
+		.family = NRT_INSTANCE_INF1,
+		.size = NRT_INSTANCE_SIZE_UNKNOWN,
+		.arch_name = "inf1",
+		.device_revision = "1",
+	};
+
+	rt_details_clear();
+	if (!info)
+		return NRT_INVALID;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (!strcmp(sizes[i].name, ndl_machine_instance()))
+			mine.size = sizes[i].size;
+	memcpy(info, &mine, length < sizeof(mine) ? length : sizeof(mine));
+	return NRT_SUCCESS;
+}
