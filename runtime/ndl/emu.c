@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The in-process machine: an instance's chips on one fabric and one pool of threads. The table of
+ * instances has the public ones of this generation; positions are those of the real instances.
+ */
+#include "emu.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct instance {
+	const char *name;
+	int chips;
+	uint8_t first_slot;
+} instances[] = {
+	{ "inf1.xlarge", 1, 0x1f },
+	{ "inf1.2xlarge", 1, 0x1f },
+	{ "inf1.6xlarge", 4, 0x1c },
+	{ "inf1.24xlarge", 16, 0x10 },
+};
+
+static const struct instance *instance_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(instances) / sizeof(instances[0]); i++)
+		if (!strcmp(instances[i].name, name))
+			return &instances[i];
+	return NULL;
+}
+
+static void machine_close(void *state)
+{
+	struct emu_machine *m = state;
+
+	for (int i = 0; m->chip && i < m->nchips; i++)
+		emu_chip_fini(&m->chip[i]);
+	if (m->pool)
+		ncore_pool_free(m->pool);
+	if (m->fabric)
+		ncore_fabric_free(m->fabric);
+	if (m->host.arena)
+		emu_host_fini(&m->host);
+	free(m->chip);
+	free(m);
+}
+
+static int machine_build(struct emu_machine *m, const struct instance *inst)
+{
+	const struct ncore_pool_config pool = { 0 };
+	int ret;
+
+	snprintf(m->name, sizeof(m->name), "%s", inst->name);
+	pthread_mutex_init(&m->mark_lock, NULL);
+	m->chip = calloc((size_t)inst->chips, sizeof(*m->chip));
+	if (!m->chip)
+		return -ENOMEM;
+	ret = emu_host_init(&m->host);
+	if (!ret)
+		ret = ncore_pool_new(&pool, &m->pool);
+	if (!ret && inst->chips > 1)
+		ret = ncore_fabric_new(NCORE_TOPOLOGY_LINE, (unsigned int)inst->chips, &m->fabric);
+	for (int i = 0; !ret && i < inst->chips; i++) {
+		m->nchips = i + 1;
+		ret = emu_chip_init(&m->chip[i], m, i);
+	}
+	return ret;
+}
+
+static int machine_open(const char *name, void **state)
+{
+	const struct instance *inst = instance_find(name);
+	struct emu_machine *m;
+	int ret;
+
+	if (!inst)
+		return -EINVAL;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	ret = machine_build(m, inst);
+	if (ret) {
+		machine_close(m);
+		return ret;
+	}
+	*state = m;
+	return 0;
+}
+
+static int machine_available(void *state, int *indexes, int size)
+{
+	struct emu_machine *m = state;
+	int n = m->nchips < size ? m->nchips : size;
+
+	for (int i = 0; i < n; i++)
+		indexes[i] = i;
+	return n;
+}
+
+static int machine_bdf(void *state, int index, struct ndl_bdf *bdf)
+{
+	struct emu_machine *m = state;
+
+	if (index < 0 || index >= m->nchips)
+		return -ENODEV;
+	*bdf = (struct ndl_bdf){ .slot = (uint8_t)(instance_find(m->name)->first_slot + index) };
+	return 0;
+}
+
+static int neighbours(struct emu_chip *chip, int *east, int *west)
+{
+	int ret;
+
+	pthread_mutex_lock(&chip->fwio);
+	ret = nhal_neighbors_read(&chip->hal, east, west);
+	pthread_mutex_unlock(&chip->fwio);
+	return ret;
+}
+
+static int machine_links(void *state, int index, bool *east, bool *west)
+{
+	struct emu_machine *m = state;
+	int e, w, ret;
+
+	if (index < 0 || index >= m->nchips)
+		return -ENODEV;
+	ret = neighbours(&m->chip[index], &e, &w);
+	*east = !ret && e >= 0;
+	*west = !ret && w >= 0;
+	return ret;
+}
+
+static int machine_version(void *state, char *version, size_t size)
+{
+	snprintf(version, size, "emu");
+	return 0;
+}
+
+static int machine_compatible(void *state, uint32_t *min, uint32_t *max)
+{
+	*min = 2;
+	*max = 7;
+	return 0;
+}
+
+static int machine_features(void *state, uint64_t *features)
+{
+	*features = NEURON_FEATURE_BATCH_DMAQ_INIT | NEURON_FEATURE_BIG_CORE_MAPS |
+		    NEURON_FEATURE_MEM_ALLOC_TYPE | NEURON_FEATURE_MEM_ALLOC64 |
+		    NEURON_FEATURE_ZEROCOPY;
+	return 0;
+}
+
+static const char *machine_instance(void *state)
+{
+	return ((struct emu_machine *)state)->name;
+}
+
+/* Longest run of free cores from i on, up to end */
+static uint32_t run_at(const struct emu_machine *m, uint32_t i, uint32_t end)
+{
+	uint32_t n = 0;
+
+	while (i + n <= end && !m->mark[i + n])
+		n++;
+	return n;
+}
+
+static int machine_mark(void *state, uint32_t count, uint32_t start, uint32_t end,
+			uint32_t *first, uint32_t *available)
+{
+	struct emu_machine *m = state;
+	uint32_t total = (uint32_t)m->nchips * NEURON_V1_NC_PER_DEVICE, n, best = 0;
+	int ret = -EBUSY;
+
+	if (!count || start > end || end >= total)
+		return -EINVAL;
+	pthread_mutex_lock(&m->mark_lock);
+	for (uint32_t i = start; ret && i <= end; i++) {
+		n = run_at(m, i, end);
+		best = n > best ? n : best;
+		if (n < count)
+			continue;
+		memset(&m->mark[i], true, count);
+		*first = i;
+		ret = 0;
+	}
+	pthread_mutex_unlock(&m->mark_lock);
+	*available = ret ? best : 0;
+	return ret;
+}
+
+static int machine_unmark(void *state, uint32_t first, uint32_t count)
+{
+	struct emu_machine *m = state;
+	uint32_t total = (uint32_t)m->nchips * NEURON_V1_NC_PER_DEVICE;
+
+	if (!ndl_range_ok(first, count, total))
+		return -EINVAL;
+	pthread_mutex_lock(&m->mark_lock);
+	memset(&m->mark[first], false, count);
+	pthread_mutex_unlock(&m->mark_lock);
+	return 0;
+}
+
+/* Devices */
+
+static int device_open(void *state, int index, const ndl_device_init_param_t *params,
+		       ndl_device_t *dev)
+{
+	struct emu_machine *m = state;
+	struct emu_chip *chip;
+	int east, west, ret;
+
+	if (index >= m->nchips)
+		return -ENODEV;
+	chip = &m->chip[index];
+	ret = neighbours(chip, &east, &west);
+	if (ret)
+		return ret;
+	dev->device_type = 1;
+	dev->device_revision = NEURON_PCI_REVISION;
+	if (east >= 0)
+		dev->connected_devices[dev->connected_device_count++] = (uint8_t)east;
+	if (west >= 0)
+		dev->connected_devices[dev->connected_device_count++] = (uint8_t)west;
+	dev->csr_size[0] = NEURON_V1_BAR0_SIZE;
+	dev->csr_size[1] = NEURON_V1_BAR2_SIZE;
+	dev->ops = &emu_ops;
+	dev->priv = chip;
+	pthread_mutex_lock(&chip->lock);
+	chip->opens++;
+	pthread_mutex_unlock(&chip->lock);
+	return 0;
+}
+
+static int device_close(ndl_device_t *dev)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	unsigned int left;
+
+	pthread_mutex_lock(&chip->lock);
+	left = --chip->opens;
+	pthread_mutex_unlock(&chip->lock);
+	if (!left)
+		emu_chip_released(chip);
+	return 0;
+}
+
+static int device_nc_count(ndl_device_t *dev, uint32_t *count)
+{
+	*count = NEURON_V1_NC_PER_DEVICE;
+	return 0;
+}
+
+static int bar_check(unsigned int bar, const uint64_t *offset, uint32_t count)
+{
+	uint64_t size = bar == NEURON_BAR_APB ? NEURON_V1_BAR0_SIZE : NEURON_V1_BAR2_SIZE;
+
+	if (bar != NEURON_BAR_APB && bar != NEURON_BAR_AXI)
+		return -EINVAL;
+	for (uint32_t i = 0; i < count; i++)
+		if (offset[i] % 4 || !ndl_range_ok(offset[i], 4, size))
+			return -EINVAL;
+	return 0;
+}
+
+static int bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset, uint32_t *data,
+		    uint32_t count)
+{
+	uint64_t base = bar == NEURON_BAR_APB ? NEURON_V1_APB_BASE : NEURON_V1_TPB_BASE, addr;
+	int ret = bar_check(bar, offset, count);
+
+	for (uint32_t i = 0; !ret && i < count; i++) {
+		addr = base + offset[i];
+		ret = emu_reg_read(emu_chip(dev), &addr, &data[i], 1);
+	}
+	return ret;
+}
+
+/* What the module refuses: queue rings and doorbells, and the mailbox page */
+static bool bar_refused(unsigned int bar, uint64_t offset)
+{
+	if (bar != NEURON_BAR_APB)
+		return false;
+	if (offset >= NEURON_V1_APB_MISC_RAM &&
+	    offset < NEURON_V1_APB_MISC_RAM + NEURON_V1_APB_MISC_RAM_SIZE)
+		return true;
+	for (unsigned int e = 0; e < NEURON_V1_DMA_ENGINES; e++)
+		if (offset - NEURON_V1_APB_UDMA(e) < NEURON_UDMA_SIZE)
+			return true;
+	return false;
+}
+
+static int bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
+		     const uint32_t *data, uint32_t count)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	int ret = bar_check(bar, offset, count);
+
+	for (uint32_t i = 0; !ret && i < count; i++)
+		if (bar_refused(bar, offset[i]))
+			ret = -EINVAL;
+	for (uint32_t i = 0; !ret && i < count; i++)
+		chip->hal.ops->write32(chip, bar, offset[i], data[i]);
+	return ret;
+}
+
+static int read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32_t *data,
+			    uint32_t count)
+{
+	return emu_reg_read(emu_chip(dev), addr, data, count);
+}
+
+static int reset(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	int ret = emu_chip_reset(chip, nc_map);
+
+	if (ret == -EINVAL)
+		return ret;
+	chip->reset_result = ret ? 1 : 0;
+	*request_id = 1;
+	return 0;
+}
+
+static int ready(ndl_device_t *dev, uint32_t request_id, int *result)
+{
+	*result = request_id == 1 ? (int)emu_chip(dev)->reset_result : 1;
+	return 0;
+}
+
+static int emu_printk(ndl_device_t *dev, const char *text)
+{
+	size_t n = strlen(text) + 1;
+
+	return n > NEURON_PRINTK_MAX ? -EFAULT : 0; /* there is no log */
+}
+
+const struct ndl_ops emu_ops = {
+	.close = device_close,
+	.nc_count = device_nc_count,
+	.bar_read = bar_read,
+	.bar_write = bar_write,
+	.read_hw_counters = read_hw_counters,
+	.mem_alloc = emu_mem_alloc,
+	.mem_free = emu_mem_free,
+	.mem_info = emu_mem_info,
+	.mem_map = emu_mem_map,
+	.mem_unmap = emu_mem_unmap,
+	.mem_copy = emu_mem_copy,
+	.buf_copy = emu_buf_copy,
+	.mem_set = emu_mem_set,
+	.dmabuf_fd = emu_dmabuf_fd,
+	.eng_set_state = emu_eng_set_state,
+	.eng_get_state = emu_eng_get_state,
+	.queue_init = emu_queue_init,
+	.queue_release = emu_queue_release,
+	.queue_start = emu_queue_start,
+	.queue_state = emu_queue_state,
+	.copy_descs = emu_copy_descs,
+	.descs_out = emu_descs_out,
+	.semaphore = emu_semaphore,
+	.event = emu_event,
+	.nq_init = emu_nq_init,
+	.nq_destroy = emu_nq_destroy,
+	.nds_open = emu_nds_open,
+	.nds_close = emu_nds_close,
+	.crwl = emu_crwl,
+	.reset = reset,
+	.ready = ready,
+	.cinit = emu_cinit,
+	.started_count = emu_started_count,
+	.apps = emu_apps,
+	.printk = emu_printk,
+};
+
+const struct ndl_machine_ops ndl_emu_machine = {
+	.open = machine_open,
+	.close = machine_close,
+	.available = machine_available,
+	.device_open = device_open,
+	.bdf = machine_bdf,
+	.links = machine_links,
+	.driver_version = machine_version,
+	.compatible = machine_compatible,
+	.features = machine_features,
+	.instance = machine_instance,
+	.range_mark = machine_mark,
+	.range_unmark = machine_unmark,
+};

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to libndl's in-process backend: the chips of one instance, the arena that is their host
+ * memory, and what the kernel module would keep for each of them.
+ *
+ * Locks, in order: core.lock (the core's copy ring and staging buffer), chip.lock (handles, pools,
+ * queues, locks and states of cores), chip.fwio (the mailbox), host.lock (arena pool and pins). The
+ * core library's callbacks take host.lock only.
+ */
+#ifndef NDL_EMU_H
+#define NDL_EMU_H
+
+#include <pthread.h>
+
+#include "hal.h"
+#include "ncore.h"
+#include "ndl_priv.h"
+
+#define EMU_MAX_CHIPS 16
+#define EMU_PAGE 4096u
+#define EMU_HANDLES 65536u
+#define EMU_STAGING_SIZE NDL_ZEROCOPY_MIN
+#define EMU_PINS 256
+#define EMU_REGIONS 4
+
+/* First fit over [0, size); free pieces sorted by start */
+struct emu_pool {
+	struct emu_piece {
+		uint64_t start, size;
+	} *piece;
+	size_t count, room;
+};
+int emu_pool_init(struct emu_pool *pool, uint64_t size);
+void emu_pool_fini(struct emu_pool *pool);
+int emu_pool_alloc(struct emu_pool *pool, uint64_t size, uint64_t align, uint64_t *start);
+void emu_pool_free(struct emu_pool *pool, uint64_t start, uint64_t size);
+
+/* Host memory as the chips see it: an arena, and pinned buffers of the caller */
+struct emu_host {
+	pthread_rwlock_t lock; /* pins: DMA holds it for reading */
+	pthread_mutex_t pool_lock;
+	uint8_t *arena;
+	uint64_t arena_size;
+	struct emu_pool pool;
+	struct emu_pin {
+		uint8_t *ptr;
+		uint64_t len; /* 0: free */
+	} pin[EMU_PINS];
+};
+int emu_host_init(struct emu_host *host);
+void emu_host_fini(struct emu_host *host);
+/* Zeroed pages; *addr is the host physical address */
+int emu_host_alloc(struct emu_host *host, uint64_t size, uint64_t align, uint64_t *addr,
+		   void **ptr);
+void emu_host_free(struct emu_host *host, uint64_t addr, uint64_t size);
+int emu_host_pin(struct emu_host *host, void *ptr, uint64_t len, uint64_t *addr);
+void emu_host_unpin(struct emu_host *host, uint64_t addr);
+int emu_host_rw(struct emu_host *host, uint64_t addr, void *buf, uint64_t len, bool write);
+bool emu_host_valid(struct emu_host *host, uint64_t addr, uint64_t len);
+
+struct emu_chunk {
+	uint64_t size; /* 0: free handle */
+	uint64_t addr; /* device-side */
+	void *ptr;     /* host memory, or the chip's DRAM */
+	bool host;
+	uint32_t channel, region, nc, type;
+	unsigned int queues; /* rings in use */
+};
+
+struct emu_core {
+	pthread_mutex_t lock;
+	struct nhal_h2t h2t;
+	struct nhal_h2t_mem h2t_mem;
+	void *staging;
+	uint64_t staging_addr;
+	bool broken; /* a copy timed out: the ring needs a reset */
+	struct neuron_uuid uuid;
+	bool writer;
+	unsigned int readers;
+	bool owned; /* uuid is valid */
+	uint32_t cinit;
+	uint64_t started;
+	bool pe_feed[NEURON_V1_DMA_ENG_PER_NC][NEURON_DMA_QUEUES_PER_ENG];
+};
+
+struct emu_queue {
+	uint64_t tx_handle, rx_handle;
+	uint32_t tx_count, rx_count;
+};
+
+struct emu_nq {
+	void *ptr; /* NULL: none */
+	uint64_t addr;
+	uint32_t size;
+};
+
+struct emu_chip {
+	struct emu_machine *machine;
+	int index;
+	struct ncore_chip *core;
+	uint8_t *dram;
+	struct nhal hal;
+	pthread_mutex_t lock, fwio;
+	struct emu_core nc[NEURON_V1_NC_PER_DEVICE];
+	struct emu_pool pool[NEURON_V1_DRAM_CHANNELS][EMU_REGIONS];
+	struct emu_chunk *chunk; /* index = handle; 0 is none */
+	uint32_t chunks, free_handle; /* free handles are chained through nc */
+	struct emu_queue queue[NEURON_V1_DMA_ENGINES][NEURON_DMA_QUEUES_PER_ENG];
+	struct emu_nq nq[NEURON_V1_NC_PER_DEVICE][6][NEURON_V1_NQ_ENGINES];
+	void *nds;
+	unsigned int nds_users;
+	unsigned int opens;
+	uint32_t reset_result;
+	uint32_t mailbox_pages;
+};
+
+struct emu_machine {
+	char name[24];
+	int nchips;
+	struct ncore_pool *pool;
+	struct ncore_fabric *fabric;
+	struct emu_host host;
+	struct emu_chip *chip;
+	pthread_mutex_t mark_lock;
+	bool mark[EMU_MAX_CHIPS * NEURON_V1_NC_PER_DEVICE];
+};
+
+static inline struct emu_chip *emu_chip(ndl_device_t *dev)
+{
+	return dev->priv;
+}
+
+extern const struct ndl_ops emu_ops;
+
+/* emu_chip.c */
+int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index);
+void emu_chip_fini(struct emu_chip *chip);
+int emu_chip_reset(struct emu_chip *chip, uint32_t nc_map);
+void emu_chip_released(struct emu_chip *chip); /* the last close */
+int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, unsigned int n);
+
+/* emu_mem.c */
+int emu_mem_init(struct emu_chip *chip);
+void emu_mem_fini(struct emu_chip *chip);
+void emu_mem_free_all(struct emu_chip *chip);
+struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle); /* lock held */
+int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle);
+int emu_mem_free(ndl_device_t *dev, uint64_t handle);
+int emu_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
+int emu_mem_map(ndl_device_t *dev, uint64_t handle, void **va);
+int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va);
+int emu_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd);
+
+/* emu_copy.c */
+int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+		 uint64_t dst_offset, uint64_t size);
+int emu_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
+		 bool to_device, bool zerocopy);
+int emu_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
+		uint64_t size);
+
+/* emu_queue.c */
+int emu_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state);
+int emu_eng_get_state(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state);
+int emu_queue_init(ndl_device_t *dev, const struct ndl_queue_params *p, uint32_t count);
+int emu_queue_release(ndl_device_t *dev, uint32_t eng, uint32_t qid);
+int emu_queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx);
+int emu_queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
+		    struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx);
+int emu_copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
+		   uint32_t count, enum neuron_dma_queue_type type);
+int emu_descs_out(ndl_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma_queue_type type,
+		  uint32_t start, uint32_t count, void *descs);
+void emu_queues_stop(struct emu_chip *chip);
+
+/* emu_core.c */
+int emu_semaphore(ndl_device_t *dev, int op, uint32_t nc, uint32_t index, uint32_t *value);
+int emu_event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value);
+int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va);
+int emu_nq_destroy(ndl_device_t *dev, void *va);
+void emu_nq_drop(struct emu_chip *chip, uint32_t nc_map); /* lock held */
+int emu_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size);
+int emu_nds_close(ndl_device_t *dev, int pid, void *data, size_t size);
+int emu_crwl(ndl_device_t *dev, int op, uint32_t nc, const struct neuron_uuid *uuid);
+int emu_cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state);
+int emu_started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count);
+int emu_apps(ndl_device_t *dev, struct neuron_app_info **info, size_t *count, uint16_t flags);
+
+#endif

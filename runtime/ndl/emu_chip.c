@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* One in-process chip: bring-up and reset by the hal's procedures, registers, the last close. */
+#include "emu.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <time.h>
+
+static void chip_write32(void *opaque, unsigned int bar, uint64_t offset, uint32_t value)
+{
+	struct emu_chip *chip = opaque;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	ncore_mmio_write(chip->core, bar, offset, 4, value);
+}
+
+static int chip_wait(void *opaque, unsigned int us)
+{
+	struct timespec ts = { us / 1000000, (long)(us % 1000000) * 1000 };
+
+	if (!us)
+		sched_yield();
+	else
+		nanosleep(&ts, NULL);
+	return 0;
+}
+
+static uint64_t chip_now(void *opaque)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static const struct nhal_ops hal_ops = { chip_write32, chip_wait, chip_now };
+
+static int chip_dma(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
+{
+	struct emu_chip *chip = opaque;
+
+	return emu_host_rw(&chip->machine->host, addr, buf, len, write);
+}
+
+static const struct ncore_host_ops host_ops = { .dma_rw = chip_dma };
+
+int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, unsigned int n)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&chip->fwio);
+	while (!ret && n) {
+		unsigned int k = n < NHAL_FWIO_READ_MAX ? n : NHAL_FWIO_READ_MAX;
+
+		ret = nhal_reg_read(&chip->hal, addr, value, k);
+		addr += k;
+		value += k;
+		n -= k;
+	}
+	pthread_mutex_unlock(&chip->fwio);
+	return ret;
+}
+
+static int mailbox_init(struct emu_chip *chip)
+{
+	uint64_t addr;
+	uint8_t *p;
+	int ret = emu_host_alloc(&chip->machine->host, 2 * NEURON_FWIO_BUF_SIZE, EMU_PAGE, &addr,
+				 (void **)&p);
+
+	if (ret)
+		return ret;
+	nhal_init(&chip->hal, &hal_ops, chip,
+		  NEURON_CAP_F_FAST_RESET | NEURON_CAP_F_TPB_MAP | NEURON_CAP_F_PERF);
+	nhal_mailbox_set(&chip->hal, p, nhal_host_addr(addr), p + NEURON_FWIO_BUF_SIZE,
+			 nhal_host_addr(addr + NEURON_FWIO_BUF_SIZE));
+	return 0;
+}
+
+static int core_init(struct emu_chip *chip, unsigned int nc)
+{
+	struct emu_core *c = &chip->nc[nc];
+	struct nhal_h2t_mem *m = &c->h2t_mem;
+	uint64_t size = 2 * NHAL_H2T_RING_BYTES + EMU_PAGE + EMU_STAGING_SIZE, addr;
+	uint8_t *p;
+	int ret = emu_host_alloc(&chip->machine->host, size, EMU_PAGE, &addr, (void **)&p);
+
+	if (ret)
+		return ret;
+	addr = nhal_host_addr(addr);
+	m->tx = p;
+	m->tx_addr = addr;
+	m->rx = p + NHAL_H2T_RING_BYTES;
+	m->rx_addr = addr + NHAL_H2T_RING_BYTES;
+	m->completion = p + 2 * NHAL_H2T_RING_BYTES;
+	m->completion_addr = addr + 2 * NHAL_H2T_RING_BYTES;
+	c->staging = p + 2 * NHAL_H2T_RING_BYTES + EMU_PAGE;
+	c->staging_addr = addr + 2 * NHAL_H2T_RING_BYTES + EMU_PAGE;
+	c->cinit = NEURON_CINIT_STATE_INVALID;
+	pthread_mutex_init(&c->lock, NULL);
+	return 0;
+}
+
+/* The cores' locks are held, so that no copy is in flight */
+static int bring_up(struct emu_chip *chip, unsigned int type, uint32_t nc_map)
+{
+	int ret;
+
+	pthread_mutex_lock(&chip->fwio);
+	ret = nhal_reset(&chip->hal, type, nc_map);
+	if (!ret)
+		nhal_device_id_write(&chip->hal, (uint32_t)chip->index);
+	pthread_mutex_unlock(&chip->fwio);
+	for (unsigned int nc = 0; !ret && nc < NEURON_V1_NC_PER_DEVICE; nc++) {
+		struct emu_core *c = &chip->nc[nc];
+
+		if (!(nc_map >> nc & 1))
+			continue;
+		nhal_core_dma_init(&chip->hal, nc);
+		nhal_h2t_init(&c->h2t, &chip->hal, nc, &c->h2t_mem);
+		c->broken = false;
+		c->cinit = NEURON_CINIT_STATE_INVALID;
+		c->started = 0;
+	}
+	return ret;
+}
+
+#define ALL_CORES ((1u << NEURON_V1_NC_PER_DEVICE) - 1)
+
+int emu_chip_reset(struct emu_chip *chip, uint32_t nc_map)
+{
+	unsigned int type = nc_map == NEURON_NC_MAP_DEVICE ? NEURON_MISC_RESET_DEVICE
+							   : NEURON_MISC_RESET_TPB;
+	uint32_t map = nc_map & ALL_CORES;
+	int ret;
+
+	if (!map)
+		return -EINVAL;
+	for (unsigned int nc = 0; nc < NEURON_V1_NC_PER_DEVICE; nc++)
+		pthread_mutex_lock(&chip->nc[nc].lock);
+	pthread_mutex_lock(&chip->lock);
+	emu_nq_drop(chip, map);
+	ret = bring_up(chip, type, map);
+	pthread_mutex_unlock(&chip->lock);
+	for (unsigned int nc = NEURON_V1_NC_PER_DEVICE; nc--;)
+		pthread_mutex_unlock(&chip->nc[nc].lock);
+	return ret;
+}
+
+int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index)
+{
+	struct ncore_chip_config config = {
+		.generation = NCORE_INFERENTIA, .ops = &host_ops, .opaque = chip,
+		.pool = machine->pool, .fabric = machine->fabric, .slot = (unsigned int)index,
+	};
+	uint64_t size;
+	int ret;
+
+	chip->machine = machine;
+	chip->index = index;
+	pthread_mutex_init(&chip->lock, NULL);
+	pthread_mutex_init(&chip->fwio, NULL);
+	ret = emu_mem_init(chip);
+	if (!ret)
+		ret = mailbox_init(chip);
+	for (unsigned int nc = 0; !ret && nc < NEURON_V1_NC_PER_DEVICE; nc++)
+		ret = core_init(chip, nc);
+	if (!ret)
+		ret = ncore_chip_new(&config, &chip->core);
+	if (ret)
+		return ret;
+	chip->dram = ncore_dram(chip->core, &size, NULL);
+	return bring_up(chip, NEURON_MISC_RESET_DEVICE, ALL_CORES);
+}
+
+void emu_chip_fini(struct emu_chip *chip)
+{
+	if (!chip->machine)
+		return;
+	ncore_chip_free(chip->core);
+	emu_mem_fini(chip);
+}
+
+/* As the module when a process goes: stop the cores, then take the queues and the memory away */
+void emu_chip_released(struct emu_chip *chip)
+{
+	emu_chip_reset(chip, ALL_CORES);
+	emu_queues_stop(chip);
+	emu_mem_free_all(chip);
+	for (unsigned int nc = 0; nc < NEURON_V1_NC_PER_DEVICE; nc++) {
+		struct emu_core *c = &chip->nc[nc];
+
+		c->writer = c->owned = false;
+		c->readers = 0;
+	}
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies of an in-process chip: through the core's copy ring, descriptor by descriptor, as the
+ * module does it. Small buffers go through a staging buffer, large ones are pinned.
+ */
+#include "emu.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <time.h>
+
+/* A copy of any size; the chip runs on this machine's CPUs, which may be busy */
+#define COPY_TIMEOUT_US (60ull * 1000000)
+#define SPINS 200
+#define SLEEP_MAX_NS 200000
+
+static int h2t_wait(struct emu_core *core)
+{
+	const struct nhal_ops *ops = core->h2t.hal->ops;
+	uint64_t start = ops->now_us(core->h2t.hal->opaque);
+	struct timespec ts = { 0, 2000 };
+
+	for (unsigned int i = 0; !nhal_h2t_done(&core->h2t, 0); i++) {
+		if (i < SPINS) {
+			sched_yield();
+			continue;
+		}
+		if (ops->now_us(core->h2t.hal->opaque) - start > COPY_TIMEOUT_US) {
+			core->broken = true;
+			return -ETIMEDOUT;
+		}
+		nanosleep(&ts, NULL);
+		ts.tv_nsec = ts.tv_nsec * 2 < SLEEP_MAX_NS ? ts.tv_nsec * 2 : SLEEP_MAX_NS;
+	}
+	return 0;
+}
+
+/* core.lock held */
+static int h2t_run(struct emu_core *core, uint64_t src, uint64_t dst, uint64_t len)
+{
+	int ret = core->broken ? -EIO : 0;
+
+	while (!ret && len) {
+		uint64_t n = nhal_h2t_push(&core->h2t, src, dst, len);
+
+		nhal_h2t_submit(&core->h2t, 0);
+		ret = h2t_wait(core);
+		src += n;
+		dst += n;
+		len -= n;
+	}
+	return ret;
+}
+
+/* A copy of the chunk's place: 0, or -EINVAL for a handle or a range */
+static int chunk_at(struct emu_chip *chip, uint64_t handle, uint64_t offset, uint64_t size,
+		    struct emu_chunk *out)
+{
+	struct emu_chunk *c;
+	int ret = -EINVAL;
+
+	pthread_mutex_lock(&chip->lock);
+	c = emu_chunk_get(chip, handle);
+	if (c && ndl_range_ok(offset, size, c->size)) {
+		*out = *c;
+		out->addr += offset;
+		out->ptr = (uint8_t *)c->ptr + offset;
+		ret = 0;
+	}
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
+}
+
+int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
+		 uint64_t dst_offset, uint64_t size)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_chunk from, to;
+	struct emu_core *core;
+	int ret = chunk_at(chip, src, src_offset, size, &from);
+
+	if (!ret)
+		ret = chunk_at(chip, dst, dst_offset, size, &to);
+	if (ret)
+		return ret;
+	core = &chip->nc[to.nc];
+	pthread_mutex_lock(&core->lock);
+	ret = h2t_run(core, from.addr, to.addr, size);
+	pthread_mutex_unlock(&core->lock);
+	return ret;
+}
+
+static int copy_pinned(struct emu_chip *chip, struct emu_core *core, const struct emu_chunk *c,
+		       void *buf, uint64_t size, bool to_device)
+{
+	uint64_t addr;
+	int ret = emu_host_pin(&chip->machine->host, buf, size, &addr);
+
+	if (ret)
+		return ret;
+	ret = to_device ? h2t_run(core, nhal_host_addr(addr), c->addr, size)
+			: h2t_run(core, c->addr, nhal_host_addr(addr), size);
+	emu_host_unpin(&chip->machine->host, addr);
+	return ret;
+}
+
+static int copy_staged(struct emu_core *core, const struct emu_chunk *c, uint8_t *buf,
+		       uint64_t size, bool to_device)
+{
+	uint64_t done = 0, n;
+	int ret = 0;
+
+	for (; !ret && done < size; done += n) {
+		n = size - done < EMU_STAGING_SIZE ? size - done : EMU_STAGING_SIZE;
+		if (to_device) {
+			memcpy(core->staging, buf + done, n);
+			ret = h2t_run(core, core->staging_addr, c->addr + done, n);
+		} else {
+			ret = h2t_run(core, c->addr + done, core->staging_addr, n);
+			memcpy(buf + done, core->staging, n);
+		}
+	}
+	return ret;
+}
+
+int emu_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
+		 bool to_device, bool zerocopy)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_chunk c;
+	struct emu_core *core;
+	int ret = chunk_at(chip, handle, offset, size, &c);
+
+	if (ret || !size)
+		return ret;
+	if (c.host) {
+		memcpy(to_device ? c.ptr : buf, to_device ? buf : c.ptr, size);
+		return 0;
+	}
+	core = &chip->nc[c.nc];
+	pthread_mutex_lock(&core->lock);
+	ret = zerocopy ? copy_pinned(chip, core, &c, buf, size, to_device)
+		       : copy_staged(core, &c, buf, size, to_device);
+	pthread_mutex_unlock(&core->lock);
+	return ret;
+}
+
+int emu_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
+		uint64_t size)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_chunk c;
+	struct emu_core *core;
+	uint64_t done = 0, n;
+	int ret = chunk_at(chip, handle, offset, size, &c);
+
+	if (ret || !size)
+		return ret;
+	if (c.host) {
+		memset(c.ptr, (int)value, size);
+		return 0;
+	}
+	core = &chip->nc[c.nc];
+	pthread_mutex_lock(&core->lock);
+	memset(core->staging, (int)value, size < EMU_STAGING_SIZE ? size : EMU_STAGING_SIZE);
+	for (; !ret && done < size; done += n) {
+		n = size - done < EMU_STAGING_SIZE ? size - done : EMU_STAGING_SIZE;
+		ret = h2t_run(core, core->staging_addr, c.addr + done, n);
+	}
+	pthread_mutex_unlock(&core->lock);
+	return ret;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* Chunks of an in-process chip: handles, pools of its DRAM, host memory from the arena. */
+#include "emu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+int emu_mem_init(struct emu_chip *chip)
+{
+	chip->chunk = calloc(EMU_HANDLES, sizeof(*chip->chunk));
+	chip->chunks = 1;
+	if (!chip->chunk)
+		return -ENOMEM;
+	for (unsigned int c = 0; c < NEURON_V1_DRAM_CHANNELS; c++)
+		for (unsigned int r = 0; r < EMU_REGIONS; r++)
+			if (emu_pool_init(&chip->pool[c][r], NDL_REGION_SIZE))
+				return -ENOMEM;
+	return 0;
+}
+
+void emu_mem_fini(struct emu_chip *chip)
+{
+	for (unsigned int c = 0; c < NEURON_V1_DRAM_CHANNELS; c++)
+		for (unsigned int r = 0; r < EMU_REGIONS; r++)
+			emu_pool_fini(&chip->pool[c][r]);
+	free(chip->chunk);
+}
+
+struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle)
+{
+	return handle && handle < chip->chunks && chip->chunk[handle].size ? &chip->chunk[handle]
+									   : NULL;
+}
+
+static int place_device(struct emu_chip *chip, struct emu_chunk *c, uint64_t align)
+{
+	uint64_t start;
+	int ret = emu_pool_alloc(&chip->pool[c->channel][c->region], c->size,
+				 align > EMU_PAGE ? align : EMU_PAGE, &start);
+
+	if (ret)
+		return ret;
+	start += c->region * NDL_REGION_SIZE;
+	c->addr = (c->channel ? NEURON_V1_DRAM1_BASE : NEURON_V1_DRAM0_BASE) + start;
+	c->ptr = chip->dram + c->channel * NEURON_V1_DRAM_CHANNEL_SIZE + start;
+	return 0;
+}
+
+static int place_host(struct emu_chip *chip, struct emu_chunk *c)
+{
+	uint64_t addr;
+	int ret = emu_host_alloc(&chip->machine->host, c->size, EMU_PAGE, &addr, &c->ptr);
+
+	if (!ret)
+		c->addr = nhal_host_addr(addr);
+	return ret;
+}
+
+static void unplace(struct emu_chip *chip, struct emu_chunk *c)
+{
+	uint64_t start;
+
+	if (c->host) {
+		emu_host_free(&chip->machine->host, nhal_host_physical(c->addr), c->size);
+		return;
+	}
+	/* the module clears a chunk before another process gets it; here the next owner */
+	madvise(c->ptr, c->size, MADV_DONTNEED);
+	start = c->addr - (c->channel ? NEURON_V1_DRAM1_BASE : NEURON_V1_DRAM0_BASE) -
+		c->region * NDL_REGION_SIZE;
+	emu_pool_free(&chip->pool[c->channel][c->region], start, c->size);
+}
+
+static int params_check(const struct ndl_mem_params *p)
+{
+	if (!p->size || p->size > NEURON_V1_DRAM_CHANNEL_SIZE)
+		return -EINVAL;
+	if (p->nc >= NEURON_V1_NC_PER_DEVICE)
+		return -EINVAL;
+	if (p->host)
+		return p->align ? -EINVAL : 0;
+	if (p->channel >= NEURON_V1_DRAM_CHANNELS || p->region >= EMU_REGIONS)
+		return -EINVAL;
+	return p->align & (p->align - 1) || p->align > INT32_MAX ? -EINVAL : 0;
+}
+
+/* Last in, first out, as the module does it */
+static uint32_t handle_take(struct emu_chip *chip)
+{
+	uint32_t h = chip->free_handle;
+
+	if (h)
+		chip->free_handle = chip->chunk[h].nc;
+	else if (chip->chunks < EMU_HANDLES)
+		h = chip->chunks++;
+	return h;
+}
+
+static void handle_give(struct emu_chip *chip, uint32_t h)
+{
+	chip->chunk[h] = (struct emu_chunk){ .nc = chip->free_handle };
+	chip->free_handle = h;
+}
+
+int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_chunk c = {
+		.size = (p->size + EMU_PAGE - 1) & ~(uint64_t)(EMU_PAGE - 1), .host = p->host,
+		.channel = p->channel, .region = p->region, .nc = p->nc, .type = p->type,
+	};
+	uint32_t h;
+	int ret = params_check(p);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&chip->lock);
+	h = handle_take(chip);
+	if (!h) {
+		pthread_mutex_unlock(&chip->lock);
+		return -ENOMEM;
+	}
+	ret = p->host ? place_host(chip, &c) : place_device(chip, &c, p->align);
+	if (ret)
+		handle_give(chip, h);
+	else
+		chip->chunk[h] = c;
+	pthread_mutex_unlock(&chip->lock);
+	*handle = ret ? 0 : h;
+	return ret;
+}
+
+int emu_mem_free(ndl_device_t *dev, uint64_t handle)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_chunk *c;
+	int ret = -EINVAL;
+
+	pthread_mutex_lock(&chip->lock);
+	c = emu_chunk_get(chip, handle);
+	if (c && !c->queues) {
+		unplace(chip, c);
+		handle_give(chip, (uint32_t)handle);
+		ret = 0;
+	} else if (c) {
+		ret = -EBUSY;
+	}
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
+}
+
+void emu_mem_free_all(struct emu_chip *chip)
+{
+	pthread_mutex_lock(&chip->lock);
+	for (uint32_t h = 1; h < chip->chunks; h++)
+		if (chip->chunk[h].size)
+			unplace(chip, &chip->chunk[h]);
+	memset(chip->chunk, 0, chip->chunks * sizeof(*chip->chunk));
+	chip->chunks = 1;
+	chip->free_handle = 0;
+	pthread_mutex_unlock(&chip->lock);
+}
+
+int emu_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_chunk *c;
+
+	pthread_mutex_lock(&chip->lock);
+	c = emu_chunk_get(chip, handle);
+	if (c) {
+		*pa = c->addr;
+		*size = c->size;
+	}
+	pthread_mutex_unlock(&chip->lock);
+	return c ? 0 : -EINVAL;
+}
+
+int emu_mem_map(ndl_device_t *dev, uint64_t handle, void **va)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_chunk *c;
+
+	pthread_mutex_lock(&chip->lock);
+	c = emu_chunk_get(chip, handle);
+	if (c)
+		*va = c->ptr;
+	pthread_mutex_unlock(&chip->lock);
+	return c ? 0 : -EINVAL;
+}
+
+int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_chunk *c;
+	int ret;
+
+	pthread_mutex_lock(&chip->lock);
+	c = emu_chunk_get(chip, handle);
+	ret = c && c->ptr == va ? 0 : -EINVAL;
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
+}
+
+/* There is no kernel object behind memory of the same process */
+int emu_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd)
+{
+	return -ENOTSUP;
+}
