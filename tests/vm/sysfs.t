@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# vm: --instance inf1.6xlarge
+# The module's sysfs tree as other people's programs read it: every leaf they open is there and has
+# the form they parse; what changes is read-only or clears on a write.
+. ./tap.sh
+
+root=/sys/devices/virtual/neuron_device
+node=$root/neuron0
+
+is "$(cd $root && echo *)" "neuron0 neuron1 neuron2 neuron3" "one directory for each device"
+is "$(cd /sys/class/neuron_device && echo neuron*)" "neuron0 neuron1 neuron2 neuron3" "the class lists them"
+like "$(cat /proc/devices)" '[0-9]+ neuron' "/proc/devices names the major number"
+like "$(cat /sys/module/neuron/version)" '^[0-9.]+' "the module has a version"
+is "$(cd /dev && echo neuron*)" "neuron0 neuron1 neuron2 neuron3" "nothing else in /dev is called so"
+
+# a scheduler's list of links: at most 99 bytes, ", " between ids, the higher neighbour first
+is "$(cat $root/neuron[0-3]/connected_devices)" $'1\n2, 0\n3, 1\n2' "connected_devices"
+is "$(cat $node/core_count)" 4 "core_count"
+is "$(stat -c %a $node/connected_devices $node/core_count $node/reset | tr '\n' ' ')" "400 400 600 " "root alone reads these"
+is "$(cat $root/neuron[0-3]/info/link_east $root/neuron[0-3]/info/link_west | tr -d '\n')" 11100111 "link flags"
+is "$(stat -c %a $node/info/link_east)" 444 "link flags are read-only"
+
+is "$(cat $node/info/architecture/device_name)" Inferentia "device_name"
+is "$(cat $node/info/architecture/arch_type)" NDv1 "arch_type"
+is "$(cat $node/info/architecture/instance_type)" Inf1 "instance_type"
+is "$(cat $node/neuron_core0/info/architecture/arch_type)" NCv1 "the core's arch_type"
+is "$(cat $node/info/notify_delay)" -1 "notifications are off at first"
+
+# counters are directories; each leaf is a decimal number
+missing=
+for kind in application_memory constants dma_buffers dma_rings driver_memory notifications tensors uncategorized; do
+    for leaf in total present peak; do
+        grep -qE '^[0-9]+$' "$node/stats/memory_usage/host_mem/$kind/$leaf" || missing+=" host_mem/$kind/$leaf"
+    done
+done
+for core in 0 1 2 3; do
+    stats=$node/neuron_core$core/stats
+    for kind in model_code tensors constants model_shared_scratchpad runtime_memory driver_memory \
+        collectives nonshared_scratchpad notifications dma_rings uncategorized .; do
+        for leaf in total present peak; do
+            grep -qE '^[0-9]+$' "$stats/memory_usage/device_mem/$kind/$leaf" || missing+=" device_mem/$kind/$leaf"
+        done
+    done
+    for name in total present peak; do
+        grep -qE '^[0-9]+$' "$stats/memory_usage/host_mem/$name" || missing+=" host_mem/$name"
+    done
+    for name in success failure timeout exec_bad_input hw_error execute_completed_with_error \
+        execute_completed_with_num_error generic_error resource_error resource_nc_error \
+        execute_failed_to_queue invalid_error unsupported_neff_version oob_error; do
+        for leaf in total present; do
+            grep -qE '^[0-9]+$' "$stats/status/$name/$leaf" || missing+=" status/$name/$leaf"
+        done
+    done
+    for name in model_load_count reset_req_count reset_fail_count inference_count flop_count nc_time_in_use; do
+        grep -qE '^[0-9]+$' "$stats/other_info/$name/total" || missing+=" other_info/$name/total"
+    done
+done 2>/dev/null
+is "$missing" "" "every counter is there and decimal"
+
+# five fields, the last three numbers, as a collector splits them
+like "$(cat $node/stats/power/utilization)" '^POWER_STATUS_[A-Z_]+,[0-9]+,[0-9]+\.[0-9][0-9],[0-9]+\.[0-9][0-9],[0-9]+\.[0-9][0-9]$' \
+    "the power line"
+
+is "$(su user -c "cat $node/info/architecture/device_name" 2>&1)" Inferentia "a user reads info"
+done_testing
