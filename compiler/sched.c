@@ -99,10 +99,8 @@ static void merge(struct clock *to, const struct clock *from)
 }
 
 /* The latest first: what it knows may make the others needless */
-static int wait_for_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS])
+static int wait_for_needs(struct sched *s, struct clock *now, uint32_t index, uint32_t need[NCC_PROCS])
 {
-	struct clock *now = &s->now[issuer(&s->p->node[index])];
-
 	for (;;) {
 		unsigned int best = NCC_PROCS;
 		int rc;
@@ -155,6 +153,16 @@ static int record(struct sched *s, uint32_t index)
 	return 0;
 }
 
+/* At the end SP waits for the last node of everybody: waits of a node behind the last */
+static int find_last_waits(struct sched *s)
+{
+	uint32_t need[NCC_PROCS] = { 0 };
+
+	for (uint32_t i = 0; i < s->p->nnodes; i++)
+		need[s->p->node[i].proc] = i + 1;
+	return wait_for_needs(s, &s->now[NEURON_ENG_SP], s->p->nnodes, need);
+}
+
 static int find_waits(struct sched *s)
 {
 	for (uint32_t i = 0; i < s->p->nnodes; i++) {
@@ -163,7 +171,7 @@ static int find_waits(struct sched *s)
 		int rc;
 
 		find_needs(s, i, need);
-		rc = wait_for_needs(s, i, need);
+		rc = wait_for_needs(s, &s->now[issuer(n)], i, need);
 		if (rc)
 			return rc;
 		s->at[i] = s->now[issuer(n)];
@@ -175,7 +183,7 @@ static int find_waits(struct sched *s)
 		if (rc)
 			return rc;
 	}
-	return 0;
+	return find_last_waits(s);
 }
 
 static int push(struct ncc_stream *st, const struct neuron_insn *insn, struct ncc_error *err)
@@ -193,22 +201,15 @@ static int push(struct ncc_stream *st, const struct neuron_insn *insn, struct nc
 	return 0;
 }
 
-/* Number the signals, and make every engine's last instruction one, so that SP can wait for it */
-static void count_signals(struct ncc_prog *p, uint32_t count[NCC_PROCS])
+/* Number the signals; every DMA is one */
+static void count_signals(struct ncc_prog *p)
 {
-	bool last[NCC_PROCS] = { false };
+	uint32_t count[NCC_PROCS] = { 0 };
 
-	for (uint32_t i = p->nnodes; i-- > 0;) {
-		struct ncc_node *n = &p->node[i];
-
-		if (!last[n->proc] || n->dma >= 0)
-			n->signals = true;
-		last[n->proc] = true;
-	}
-	memset(count, 0, NCC_PROCS * sizeof(*count));
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		struct ncc_node *n = &p->node[i];
 
+		n->signals = n->signals || n->dma >= 0;
 		count[n->proc] += n->signals;
 		n->count = count[n->proc];
 		if (n->dma >= 0)
@@ -216,60 +217,54 @@ static void count_signals(struct ncc_prog *p, uint32_t count[NCC_PROCS])
 	}
 }
 
-/* A node and its waits; more than one wait needs a NOP for each of the others */
+static void set_wait(const struct sched *s, const struct wait *w, struct neuron_insn *insn)
+{
+	const struct ncc_node *on = &s->p->node[w->on];
+
+	insn->wait = NEURON_WAIT_SEM_GE;
+	insn->wait_index = (uint8_t)semaphore_of(on->proc);
+	insn->wait_value = on->count;
+}
+
+/* The instruction with its waits: more than one needs a NOP for each of the others */
+static int push_waiting(struct sched *s, unsigned int first, unsigned int end, struct neuron_insn *insn,
+			struct ncc_stream *st)
+{
+	struct neuron_insn nop = { .opcode = NEURON_OP_NOP };
+
+	for (unsigned int w = first; w < end; w++) {
+		set_wait(s, &s->wait[w], w + 1 == end ? insn : &nop);
+		if (w + 1 < end && push(st, &nop, s->err))
+			return -ENOMEM;
+	}
+	return push(st, insn, s->err);
+}
+
 static int emit(struct sched *s, uint32_t index, unsigned int first, unsigned int end,
 		struct ncc_stream *st)
 {
 	const struct ncc_node *n = &s->p->node[index];
-	struct neuron_insn insn = n->insn, nop = { .opcode = NEURON_OP_NOP };
+	struct neuron_insn insn = n->insn;
 
 	if (n->dma >= 0)
 		insn = (struct neuron_insn){ .opcode = NEURON_OP_PSEUDO_DMA_TRIGGER,
 					     .id = (uint32_t)n->dma };
-	for (unsigned int w = first; w < end; w++) {
-		const struct ncc_node *on = &s->p->node[s->wait[w].on];
-		struct neuron_insn *to = w + 1 == end ? &insn : &nop;
-
-		to->wait = NEURON_WAIT_SEM_GE;
-		to->wait_index = (uint8_t)semaphore_of(on->proc);
-		to->wait_value = on->count;
-		if (to == &nop && push(st, &nop, s->err))
-			return -ENOMEM;
-	}
 	if (n->signals && n->dma < 0) {
 		insn.update = NEURON_UPD_SEM_INC;
 		insn.update_index = (uint8_t)semaphore_of(n->proc);
 	}
-	return push(st, &insn, s->err);
-}
-
-static int finish(struct sched *s, const uint32_t count[NCC_PROCS], struct ncc_stream *sp)
-{
-	struct neuron_insn insn;
-
-	for (unsigned int proc = 0; proc < NCC_PROCS; proc++) {
-		if (!count[proc])
-			continue;
-		insn = (struct neuron_insn){ .opcode = NEURON_OP_NOP, .wait = NEURON_WAIT_SEM_GE,
-					     .wait_index = (uint8_t)semaphore_of(proc),
-					     .wait_value = count[proc] };
-		if (push(sp, &insn, s->err))
-			return -ENOMEM;
-	}
-	insn = (struct neuron_insn){ .opcode = NEURON_OP_SEM_RANGE_CLEAR, .first = 0,
-				     .last = SEMAPHORES - 1 };
-	return push(sp, &insn, s->err);
+	return push_waiting(s, first, end, &insn, st);
 }
 
 static int emit_all(struct sched *s, struct ncc_stream *stream)
 {
 	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START,
 					   .isa_version = NEURON_ISA_VERSION };
-	uint32_t count[NCC_PROCS];
+	struct neuron_insn clear = { .opcode = NEURON_OP_SEM_RANGE_CLEAR, .last = SEMAPHORES - 1 };
 	unsigned int w = 0;
 	int rc = 0;
 
-	count_signals(s->p, count);
+	count_signals(s->p);
 	for (unsigned int e = 0; !rc && e < NEURON_ENG_COUNT; e++)
 		rc = push(&stream[e], &start, s->err);
 	for (uint32_t i = 0; !rc && i < s->p->nnodes; i++) {
@@ -279,7 +274,7 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 			w++;
 		rc = emit(s, i, first, w, &stream[issuer(&s->p->node[i])]);
 	}
-	return rc ? rc : finish(s, count, &stream[NEURON_ENG_SP]);
+	return rc ? rc : push_waiting(s, w, s->nwait, &clear, &stream[NEURON_ENG_SP]);
 }
 
 int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENG_COUNT], struct ncc_error *err)

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "files.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+void *read_data(const char *path, size_t *size)
+{
+	char full[512];
+	FILE *f;
+	void *p;
+	long n;
+
+	snprintf(full, sizeof(full), "%s/%s", TEST_DATA, path);
+	f = fopen(full, "rb");
+	ck_assert_msg(f != NULL, "%s does not open", full);
+	ck_assert_int_eq(fseek(f, 0, SEEK_END), 0);
+	n = ftell(f);
+	ck_assert_int_ge(n, 0);
+	rewind(f);
+	p = malloc((size_t)n + 1);
+	ck_assert_ptr_nonnull(p);
+	ck_assert_uint_eq(fread(p, 1, (size_t)n, f), (size_t)n);
+	((char *)p)[n] = 0;
+	fclose(f);
+	*size = (size_t)n;
+	return p;
+}
+
+void *compile(const void *hlo, size_t size, enum ncc_cast cast, size_t *neff_size)
+{
+	const struct ncc_options opt = { .auto_cast = cast };
+	struct ncc_error err;
+	void *out = NULL;
+	int rc = ncc_compile(hlo, size, &opt, &out, neff_size, &err);
+
+	ck_assert_msg(!rc, "%s", err.text);
+	return out;
+}
+
+struct neff_model *compile_model(const char *path)
+{
+	size_t size, neff_size;
+	void *hlo = read_data(path, &size);
+	void *neff = compile(hlo, size, NCC_CAST_MATMULT, &neff_size);
+	const struct neff_limits limits = { .validate_hash = true };
+	struct neff_model *m;
+	struct neff_error err;
+	int rc = neff_read(neff, neff_size, &limits, &m, &err);
+
+	ck_assert_msg(!rc, "%s", err.text);
+	free(hlo);
+	free(neff);
+	return m;
+}

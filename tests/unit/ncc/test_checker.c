@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The static checker against programs that are wrong in one place: a good model is changed, and the
+ * checker must refuse it. Also: what the compiler writes, libneff reads, and it is the same bytes
+ * every time.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "neuron/isa/codec.h"
+#include "prog.h"
+
+static const char model_path[] = "digits/digits.hlo.pb";
+
+/* Decode the instruction at word i of an engine; returns its words */
+static int insn_at(struct neff_engine *e, size_t i, struct neuron_insn *insn)
+{
+	int n = neuron_isa_decode((char *)e->instr + i * NEURON_INSN_WORD,
+				  e->instr_size / NEURON_INSN_WORD - i, insn);
+
+	ck_assert_int_gt(n, 0);
+	return n;
+}
+
+static void put(struct neff_engine *e, size_t i, const struct neuron_insn *insn)
+{
+	ck_assert_int_gt(neuron_isa_encode(insn, (char *)e->instr + i * NEURON_INSN_WORD), 0);
+}
+
+static void expect_refused(const struct neff_model *m, const char *what)
+{
+	struct ncc_error err = { "" };
+
+	ck_assert_msg(ncc_check_model(m, &err) == -EINVAL, "accepted: %s", what);
+	ck_assert_ptr_nonnull(strstr(err.text, "checker:"));
+}
+
+static void expect_accepted(const struct neff_model *m)
+{
+	struct ncc_error err = { "" };
+
+	ck_assert_msg(!ncc_check_model(m, &err), "%s", err.text);
+}
+
+START_TEST(every_wait_is_needed)
+{
+	struct neff_model *m = compile_model(model_path);
+	unsigned int waits = 0;
+
+	expect_accepted(m);
+	for (unsigned int e = 0; e < NEFF_ENGINES; e++) {
+		struct neff_engine *eng = &m->subgraphs->engine[e];
+
+		for (size_t i = 0; i < eng->instr_size / NEURON_INSN_WORD;) {
+			struct neuron_insn insn, changed;
+			int n = insn_at(eng, i, &insn);
+
+			if (insn.wait != NEURON_WAIT_NONE) {
+				changed = insn;
+				changed.wait = NEURON_WAIT_NONE;
+				changed.wait_index = 0;
+				changed.wait_value = 0;
+				put(eng, i, &changed);
+				expect_refused(m, "a wait is missing");
+				put(eng, i, &insn);
+				waits++;
+			}
+			i += (size_t)n;
+		}
+	}
+	ck_assert_uint_gt(waits, 20);
+	expect_accepted(m);
+	neff_free(m);
+}
+END_TEST
+
+START_TEST(every_signal_is_needed)
+{
+	struct neff_model *m = compile_model(model_path);
+
+	for (unsigned int e = 0; e < NEFF_ENGINES; e++) {
+		struct neff_engine *eng = &m->subgraphs->engine[e];
+
+		for (size_t i = 0; i < eng->instr_size / NEURON_INSN_WORD;) {
+			struct neuron_insn insn, changed;
+			int n = insn_at(eng, i, &insn);
+
+			if (insn.update != NEURON_UPD_NONE) {
+				changed = insn;
+				changed.update = NEURON_UPD_NONE;
+				changed.update_index = 0;
+				put(eng, i, &changed);
+				expect_refused(m, "a signal is missing");
+				put(eng, i, &insn);
+			}
+			i += (size_t)n;
+		}
+	}
+	neff_free(m);
+}
+END_TEST
+
+START_TEST(bad_programs)
+{
+	struct neff_model *m = compile_model(model_path);
+	struct neff_subgraph *sg = m->subgraphs;
+	struct neff_engine *sp = &sg->engine[NEURON_ENG_SP];
+	struct neff_pattern *p = &sp->dma[0].desc[0].to;
+	size_t last = sp->instr_size / NEURON_INSN_WORD - 1;
+	struct neuron_insn insn, other;
+	struct neff_pattern was = *p;
+
+	insn_at(sp, last, &insn);
+	ck_assert_uint_eq(insn.opcode, NEURON_OP_SEM_RANGE_CLEAR);
+	other = insn;
+	other.last = 1;
+	put(sp, last, &other);
+	expect_refused(m, "semaphores left");
+	other = (struct neuron_insn){ .opcode = NEURON_OP_NOP };
+	put(sp, last, &other);
+	expect_refused(m, "no clear");
+	other = insn;
+	other.wait = NEURON_WAIT_SEM_GE;
+	other.wait_value = 1 << 30;
+	put(sp, last, &other);
+	expect_refused(m, "a wait for ever");
+	put(sp, last, &insn);
+
+	p->offset = sg->vars[p->var].size;
+	expect_refused(m, "a DMA behind its variable");
+	*p = was;
+	p->var = sg->nvars;
+	expect_refused(m, "a DMA to no variable");
+	*p = was;
+	p->size[0]++;
+	expect_refused(m, "two sizes");
+	*p = was;
+	sp->dma[0].semaphore = 29;
+	expect_refused(m, "a semaphore of the runtime");
+	neff_free(m);
+}
+END_TEST
+
+START_TEST(same_bytes)
+{
+	size_t size, n1, n2;
+	void *hlo = read_data(model_path, &size);
+	void *a = compile(hlo, size, NCC_CAST_MATMULT, &n1), *b = compile(hlo, size, NCC_CAST_MATMULT, &n2);
+
+	ck_assert_uint_eq(n1, n2);
+	ck_assert_int_eq(memcmp(a, b, n1), 0);
+	free(hlo);
+	free(a);
+	free(b);
+}
+END_TEST
+
+START_TEST(inputs_and_outputs)
+{
+	struct neff_model *m = compile_model(model_path);
+	unsigned int seen = 0;
+
+	for (unsigned int i = 0; i < m->subgraphs->nvars; i++) {
+		const struct neff_var *v = &m->subgraphs->vars[i];
+
+		if (v->type == NEFF_VAR_INPUT) {
+			ck_assert_str_eq(v->name, "input0");
+			ck_assert_uint_eq(v->size, 32 * 64 * 4);
+			ck_assert_uint_eq(v->dtype, NEURON_DT_FP32);
+			ck_assert_uint_eq(v->ndim, 2);
+			ck_assert_uint_eq(v->shape[0], 32);
+			ck_assert_uint_eq(v->shape[1], 64);
+			seen |= 1;
+		} else if (v->type == NEFF_VAR_OUTPUT) {
+			ck_assert_str_eq(v->name, "output0");
+			ck_assert_uint_eq(v->size, 32 * 10 * 4);
+			seen |= 2;
+		}
+	}
+	ck_assert_uint_eq(seen, 3);
+	ck_assert_uint_eq(m->header.feature_bits, NEFF_FEATURE_EMU);
+	ck_assert_uint_eq(m->header.num_tpb, 1);
+	neff_free(m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("checker");
+	TCase *t = tcase_create("checker");
+	SRunner *sr;
+	int failed;
+
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, every_wait_is_needed);
+	tcase_add_test(t, every_signal_is_needed);
+	tcase_add_test(t, bad_programs);
+	tcase_add_test(t, same_bytes);
+	tcase_add_test(t, inputs_and_outputs);
+	suite_add_tcase(s, t);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

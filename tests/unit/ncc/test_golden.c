@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Golden modules (tests/data/hlo, made by JAX): each is compiled, run on the chip in process through
+ * libnrt, and its outputs compared with JAX's within the tolerance of cases.txt. The digits network
+ * runs over all its images.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "npy.h"
+#include "nrt/nrt.h"
+#include "nrtx.h"
+
+#define MAX_CASES 256
+#define MAX_TENSORS 8
+
+struct golden {
+	char name[64];
+	unsigned int nin, nout;
+	double tolerance;
+};
+
+static struct golden cases[MAX_CASES];
+static unsigned int ncases;
+
+static void read_cases(void)
+{
+	size_t size;
+	char *text = read_data("hlo/cases.txt", &size), *save = NULL;
+
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		struct golden *g = &cases[ncases++];
+
+		ck_assert_uint_lt(ncases, MAX_CASES);
+		ck_assert_int_eq(sscanf(line, "%63s %u %u %lf", g->name, &g->nin, &g->nout,
+					&g->tolerance), 4);
+	}
+	free(text);
+}
+
+static void read_npy(struct npy *x, const char *dir, const char *stem, unsigned int i)
+{
+	const char *why = "";
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s/%s%u.npy", TEST_DATA, dir, stem, i);
+	ck_assert_msg(!npy_read(path, x, &why), "%s: %s", path, why);
+}
+
+/* A loaded model with tensors for inputs input0.. and outputs output0.. */
+struct running {
+	nrt_model_t *model;
+	nrt_tensor_set_t *in, *out;
+	nrt_tensor_t *tin[MAX_TENSORS], *tout[MAX_TENSORS];
+	unsigned int nin, nout;
+};
+
+static void add_tensor(nrt_tensor_set_t *set, const char *stem, unsigned int i, size_t size,
+		       nrt_tensor_t **t)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s%u", stem, i);
+	ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, size, name, t), 0);
+	ck_assert_int_eq(nrt_add_tensor_to_tensor_set(set, name, *t), 0);
+}
+
+static void load(struct running *r, const char *path, enum ncc_cast cast, const struct npy *in,
+		 unsigned int nin, const struct npy *out, unsigned int nout)
+{
+	size_t size, neff_size;
+	void *hlo = read_data(path, &size), *neff = compile(hlo, size, cast, &neff_size);
+	NRT_STATUS rc = nrt_load(neff, neff_size, 0, -1, &r->model);
+
+	ck_assert_msg(!rc, "%s: nrt_load: %s", path, nrt_get_status_as_str(rc));
+	ck_assert_int_eq(nrt_allocate_tensor_set(&r->in), 0);
+	ck_assert_int_eq(nrt_allocate_tensor_set(&r->out), 0);
+	r->nin = nin;
+	r->nout = nout;
+	for (unsigned int i = 0; i < nin; i++)
+		add_tensor(r->in, "input", i, in[i].size, &r->tin[i]);
+	for (unsigned int i = 0; i < nout; i++)
+		add_tensor(r->out, "output", i, out[i].size, &r->tout[i]);
+	free(hlo);
+	free(neff);
+}
+
+static void unload(struct running *r)
+{
+	nrt_destroy_tensor_set(&r->in);
+	nrt_destroy_tensor_set(&r->out);
+	for (unsigned int i = 0; i < r->nin; i++)
+		nrt_tensor_free(&r->tin[i]);
+	for (unsigned int i = 0; i < r->nout; i++)
+		nrt_tensor_free(&r->tout[i]);
+	ck_assert_int_eq(nrt_unload(r->model), 0);
+}
+
+/* Largest difference; NaN where one side is */
+static double difference(const struct npy *want, const void *got)
+{
+	unsigned int esz = ncc_dtype_size(want->dtype);
+	double worst = 0;
+
+	for (size_t i = 0; i < want->size / esz; i++) {
+		double a = ncc_get(want->dtype, want->data, (int64_t)i);
+		double b = ncc_get(want->dtype, got, (int64_t)i);
+		double d = fabs(a - b);
+
+		if (isnan(d) || d > worst)
+			worst = d;
+		if (isnan(d))
+			break;
+	}
+	return worst;
+}
+
+static void check_output(const struct golden *g, unsigned int i, const struct npy *want,
+			 const nrt_tensor_t *t)
+{
+	void *got = malloc(want->size);
+	double d;
+
+	ck_assert_ptr_nonnull(got);
+	ck_assert_int_eq(nrt_tensor_read(t, got, 0, want->size), 0);
+	d = difference(want, got);
+	if (g->tolerance == 0)
+		ck_assert_msg(!memcmp(want->data, got, want->size), "%s: output %u: other bits (%g off)",
+			      g->name, i, d);
+	ck_assert_msg(d <= g->tolerance, "%s: output %u is off by %g, tolerance %g", g->name, i, d,
+		      g->tolerance);
+	free(got);
+}
+
+static void run_case(const struct golden *g, enum ncc_cast cast)
+{
+	struct npy in[MAX_TENSORS], out[MAX_TENSORS];
+	struct running r = { 0 };
+	char dir[128], path[160];
+
+	snprintf(dir, sizeof(dir), "hlo/%s", g->name);
+	snprintf(path, sizeof(path), "%s/module.hlo.pb", dir);
+	for (unsigned int i = 0; i < g->nin; i++)
+		read_npy(&in[i], dir, "in", i);
+	for (unsigned int i = 0; i < g->nout; i++)
+		read_npy(&out[i], dir, "out", i);
+	load(&r, path, cast, in, g->nin, out, g->nout);
+	for (unsigned int i = 0; i < g->nin; i++)
+		ck_assert_int_eq(nrt_tensor_write(r.tin[i], in[i].data, 0, in[i].size), 0);
+	for (unsigned int n = 0; n < 2; n++) { /* twice: it leaves the core as it found it */
+		NRT_STATUS rc = nrt_execute(r.model, r.in, r.out);
+
+		ck_assert_msg(!rc, "%s: nrt_execute: %s", g->name, nrt_get_status_as_str(rc));
+		for (unsigned int i = 0; i < g->nout; i++)
+			check_output(g, i, &out[i], r.tout[i]);
+	}
+	unload(&r);
+	for (unsigned int i = 0; i < g->nin; i++)
+		npy_free(&in[i]);
+	for (unsigned int i = 0; i < g->nout; i++)
+		npy_free(&out[i]);
+}
+
+START_TEST(golden)
+{
+	run_case(&cases[_i], NCC_CAST_MATMULT);
+}
+END_TEST
+
+/*
+ * --auto-cast none: fp32 products by three bf16 parts each. The golden outputs of `perceptron` are
+ * those of fp32 products; what is left is 2^-23 of the sum of absolute values a layer, with room for
+ * the order of 40 + 30 terms.
+ */
+START_TEST(products_in_fp32)
+{
+	for (unsigned int i = 0; i < ncases; i++) {
+		struct golden g = cases[i];
+
+		if (strcmp(g.name, "perceptron"))
+			continue;
+		g.tolerance *= 70 / 32768.0;
+		run_case(&g, NCC_CAST_NONE);
+		return;
+	}
+	ck_abort_msg("no case 'perceptron'");
+}
+END_TEST
+
+/* --auto-cast all: every intermediate value has 8 bits; a few of them, so 2^-6 of the scale */
+START_TEST(everything_narrow)
+{
+	for (unsigned int i = 0; i < ncases; i++) {
+		struct golden g = cases[i];
+
+		if (strcmp(g.name, "perceptron"))
+			continue;
+		g.tolerance *= 4;
+		run_case(&g, NCC_CAST_ALL);
+		return;
+	}
+	ck_abort_msg("no case 'perceptron'");
+}
+END_TEST
+
+/* The number behind a key of digits.json */
+static double digits_number(const char *key)
+{
+	size_t size;
+	char *text = read_data("digits/digits.json", &size), *at = strstr(text, key);
+	double v;
+
+	ck_assert_ptr_nonnull(at);
+	v = strtod(strchr(at, ':') + 1, NULL);
+	free(text);
+	return v;
+}
+
+static unsigned int largest(const float *v)
+{
+	unsigned int best = 0;
+
+	for (unsigned int i = 1; i < 10; i++)
+		if (v[i] > v[best])
+			best = i;
+	return best;
+}
+
+START_TEST(digits)
+{
+	unsigned int batch = (unsigned int)digits_number("\"batch\""), right = 0, n;
+	double tolerance = digits_number("\"tolerance\""), worst = 0;
+	struct npy images, logits, labels, held_out, in, out;
+	const char *why = "";
+	struct running r = { 0 };
+	float *got;
+
+	ck_assert_int_eq(npy_read(TEST_DATA "/digits/images.npy", &images, &why), 0);
+	ck_assert_int_eq(npy_read(TEST_DATA "/digits/logits.npy", &logits, &why), 0);
+	ck_assert_int_eq(npy_read(TEST_DATA "/digits/labels.npy", &labels, &why), 0);
+	ck_assert_int_eq(npy_read(TEST_DATA "/digits/held_out.npy", &held_out, &why), 0);
+	n = (unsigned int)images.shape[0];
+	in = (struct npy){ .size = batch * 64 * sizeof(float) };
+	out = (struct npy){ .size = batch * 10 * sizeof(float) };
+	load(&r, "digits/digits.hlo.pb", NCC_CAST_MATMULT, &in, 1, &out, 1);
+	got = calloc(n + batch, 10 * sizeof(float));
+	for (unsigned int i = 0; i < n; i += batch) {
+		unsigned int rows = n - i < batch ? n - i : batch;
+
+		ck_assert_int_eq(nrt_tensor_write(r.tin[0], (float *)images.data + i * 64, 0,
+						  rows * 64 * sizeof(float)), 0);
+		ck_assert_int_eq(nrt_execute(r.model, r.in, r.out), 0);
+		ck_assert_int_eq(nrt_tensor_read(r.tout[0], got + i * 10, 0, out.size), 0);
+	}
+	for (unsigned int i = 0; i < n * 10; i++)
+		worst = fmax(worst, fabs((double)got[i] - (double)((float *)logits.data)[i]));
+	ck_assert_msg(worst <= tolerance, "a logit is off by %g, tolerance %g", worst, tolerance);
+	for (unsigned int i = 0; i < held_out.shape[0]; i++) {
+		int32_t k = ((int32_t *)held_out.data)[i];
+
+		right += (int32_t)largest(got + k * 10) == ((int32_t *)labels.data)[k];
+	}
+	ck_assert_uint_ge(right * 100, held_out.shape[0] * 98);
+	free(got);
+	unload(&r);
+	npy_free(&images);
+	npy_free(&logits);
+	npy_free(&labels);
+	npy_free(&held_out);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("golden");
+	TCase *t = tcase_create("golden");
+	SRunner *sr;
+	int failed;
+
+	read_cases();
+	if (nrtx_machine_set("emu:inf1.xlarge") || nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
+		return 99;
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, golden, 0, (int)ncases);
+	tcase_add_test(t, products_in_fp32);
+	tcase_add_test(t, everything_narrow);
+	tcase_add_test(t, digits);
+	suite_add_tcase(s, t);
+	sr = srunner_create(s);
+	srunner_set_fork_status(sr, CK_NOFORK); /* one machine for all: threads do not survive fork */
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	nrt_close();
+	return failed ? 1 : 0;
+}
