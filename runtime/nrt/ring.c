@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the DMAs of a NEFF to UDMA descriptors. A transfer is two lists of contiguous runs of the
+ * same total; descriptors are cut so that each packet has the same bytes on both sides and at most
+ * 128 descriptors on each. Rings hold one execution, in trigger order, and start again with it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nrt_priv.h"
+
+#define RING_ID 1 /* queues are initialised for each execution, so every lap is the first */
+#define MAX_DESCS (1u << 22)
+
+void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, uint32_t *qid)
+{
+	/* the last queue of the last engine is the driver's own */
+	*eng = core->nc * NEURON_V1_DMA_ENG_PER_NC + n / NEURON_DMA_QUEUES_PER_ENG;
+	*qid = n % NEURON_DMA_QUEUES_PER_ENG;
+}
+
+static void put_le32(uint8_t *p, uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		p[i] = (uint8_t)(v >> (8 * i));
+}
+
+static void put_desc(uint8_t *p, uint32_t len_ctrl, uint32_t meta, uint64_t addr)
+{
+	put_le32(p, len_ctrl);
+	put_le32(p + 4, meta);
+	put_le32(p + 8, (uint32_t)addr);
+	put_le32(p + 12, (uint32_t)(addr >> 32));
+}
+
+static int grow(uint8_t **descs, uint32_t n, uint32_t *cap)
+{
+	uint32_t wanted = *cap ? *cap * 2 : 64;
+	uint8_t *p;
+
+	if (n < *cap)
+		return 0;
+	if (wanted > MAX_DESCS)
+		return -ENOMEM;
+	p = reallocarray(*descs, wanted, NEURON_UDMA_DESC_SIZE);
+	if (!p)
+		return -ENOMEM;
+	*descs = p;
+	*cap = wanted;
+	return 0;
+}
+
+static uint32_t len_ctrl(uint32_t len)
+{
+	return (len & NEURON_UDMA_DESC_LEN_MASK) | RING_ID << NEURON_UDMA_DESC_RING_ID_SHIFT;
+}
+
+int rt_ring_add_tx(struct rt_ring *ring, uint64_t addr, uint32_t len, uint32_t flags)
+{
+	int err = grow(&ring->tx, ring->ntx, &ring->captx);
+
+	if (!err)
+		put_desc(ring->tx + (size_t)ring->ntx++ * NEURON_UDMA_DESC_SIZE,
+			 len_ctrl(len) | flags, NEURON_UDMA_META_DEFAULT, addr);
+	return err;
+}
+
+int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len)
+{
+	int err = grow(&ring->rx, ring->nrx, &ring->caprx);
+
+	if (!err)
+		put_desc(ring->rx + (size_t)ring->nrx++ * NEURON_UDMA_DESC_SIZE, len_ctrl(len), 0,
+			 addr);
+	return err;
+}
+
+/* Walks a pattern run by run; adjacent runs of a dimension come out as one */
+struct walk {
+	const struct neff_pattern *pattern;
+	uint64_t base;	   /* device address of the variable's byte 0 */
+	uint64_t index[4]; /* of the run; [0] is unused */
+	uint64_t run;	   /* bytes of a run */
+	unsigned int dim;  /* first dimension that is walked */
+	uint64_t left;	   /* bytes of the current run not taken yet */
+	uint64_t addr;
+	bool done;
+};
+
+static void walk_start_run(struct walk *w)
+{
+	uint64_t addr = w->base + w->pattern->offset;
+
+	for (unsigned int d = w->dim; d < w->pattern->ndim; d++)
+		addr += w->index[d] * (uint64_t)w->pattern->step[d];
+	w->addr = addr;
+	w->left = w->run;
+}
+
+static void walk_init(struct walk *w, const struct neff_pattern *pattern, uint64_t base)
+{
+	*w = (struct walk){ .pattern = pattern, .base = base, .run = pattern->size[0], .dim = 1 };
+	while (w->dim < pattern->ndim && pattern->step[w->dim] >= 0 &&
+	       (uint64_t)pattern->step[w->dim] == w->run)
+		w->run *= pattern->size[w->dim++];
+	walk_start_run(w);
+}
+
+static void walk_take(struct walk *w, uint64_t n)
+{
+	w->addr += n;
+	w->left -= n;
+	if (w->left)
+		return;
+	for (unsigned int d = w->dim; d < w->pattern->ndim; d++) {
+		if (++w->index[d] < w->pattern->size[d]) {
+			walk_start_run(w);
+			return;
+		}
+		w->index[d] = 0;
+	}
+	w->done = true;
+}
+
+/* A packet as it grows: descriptors pending on both sides */
+struct packet {
+	struct {
+		uint64_t addr;
+		uint32_t len;
+	} tx[NEURON_V1_UDMA_DESC_PER_PACKET], rx[NEURON_V1_UDMA_DESC_PER_PACKET];
+	unsigned int ntx, nrx;
+};
+
+static int packet_flush(struct rt_ring *ring, struct packet *p)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < p->ntx && !err; i++)
+		err = rt_ring_add_tx(ring, p->tx[i].addr, p->tx[i].len,
+				     (i ? 0 : NEURON_UDMA_DESC_FIRST) |
+					     (i + 1 < p->ntx ? 0 : NEURON_UDMA_DESC_LAST));
+	for (unsigned int i = 0; i < p->nrx && !err; i++)
+		err = rt_ring_add_rx(ring, p->rx[i].addr, p->rx[i].len);
+	p->ntx = p->nrx = 0;
+	return err;
+}
+
+/* How far the last descriptor of a side can be extended by a run at addr */
+#define ROOM(side, n, at)                                                       \
+	((n) && (side)[(n) - 1].addr + (side)[(n) - 1].len == (at) ?            \
+		 NEURON_UDMA_DESC_LEN_MAX - (side)[(n) - 1].len :               \
+		 0)
+
+/* One step: as many bytes as both sides take without another descriptor than one new each */
+static int packet_step(struct rt_ring *ring, struct packet *p, struct walk *from, struct walk *to)
+{
+	uint32_t tx_room = ROOM(p->tx, p->ntx, from->addr), rx_room = ROOM(p->rx, p->nrx, to->addr);
+	uint64_t n = from->left < to->left ? from->left : to->left;
+	int err;
+
+	if ((!tx_room && p->ntx == NEURON_V1_UDMA_DESC_PER_PACKET) ||
+	    (!rx_room && p->nrx == NEURON_V1_UDMA_DESC_PER_PACKET)) {
+		err = packet_flush(ring, p);
+		if (err)
+			return err;
+		tx_room = rx_room = 0;
+	}
+	if (!tx_room) {
+		p->tx[p->ntx].addr = from->addr;
+		p->tx[p->ntx++].len = 0;
+		tx_room = NEURON_UDMA_DESC_LEN_MAX;
+	}
+	if (!rx_room) {
+		p->rx[p->nrx].addr = to->addr;
+		p->rx[p->nrx++].len = 0;
+		rx_room = NEURON_UDMA_DESC_LEN_MAX;
+	}
+	n = n < tx_room ? n : tx_room;
+	n = n < rx_room ? n : rx_room;
+	p->tx[p->ntx - 1].len += (uint32_t)n;
+	p->rx[p->nrx - 1].len += (uint32_t)n;
+	walk_take(from, n);
+	walk_take(to, n);
+	return 0;
+}
+
+static int add_transfer(struct nrt_model *model, struct rt_ring *ring, const struct neff_desc *desc)
+{
+	struct packet packet = { .ntx = 0 };
+	struct walk from, to;
+	int err = 0;
+
+	walk_init(&from, &desc->from, model->vars[desc->from.var].pa);
+	walk_init(&to, &desc->to, model->vars[desc->to.var].pa);
+	while (!from.done && !to.done && !err)
+		err = packet_step(ring, &packet, &from, &to);
+	return err ? err : packet_flush(ring, &packet);
+}
+
+/* After the data: a word into the semaphore's increment aperture, behind a barrier */
+static int add_completion(struct nrt_model *model, struct rt_ring *ring, unsigned int semaphore)
+{
+	uint64_t aperture = NEURON_V1_TPB_BASE + model->core->nc * NEURON_V1_TPB_SIZE +
+			    NEURON_V1_TPB_SEM_INC + 4 * semaphore;
+	int err = rt_ring_add_tx(ring, model->one.pa, 4,
+				 NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST |
+					 NEURON_UDMA_DESC_DMB);
+
+	return err ? err : rt_ring_add_rx(ring, aperture, 4);
+}
+
+static int add_dma(struct nrt_model *model, const struct neff_dma *dma, struct rt_trigger *trigger)
+{
+	struct rt_ring *ring = &model->queues[dma->queue];
+	uint32_t ntx = ring->ntx, nrx = ring->nrx;
+	int err = 0;
+
+	for (unsigned int i = 0; i < dma->ndesc && !err; i++)
+		err = add_transfer(model, ring, &dma->desc[i]);
+	if (!err && dma->semaphore >= 0)
+		err = add_completion(model, ring, (unsigned int)dma->semaphore);
+	*trigger = (struct rt_trigger){ dma->id, dma->queue, ring->ntx - ntx, ring->nrx - nrx };
+	return err;
+}
+
+static uint32_t ring_length(uint32_t n)
+{
+	n = (n + NEURON_UDMA_RING_GRAIN) & ~(NEURON_UDMA_RING_GRAIN - 1u);
+	return n < NEURON_UDMA_RING_MIN ? NEURON_UDMA_RING_MIN : n;
+}
+
+static NRT_STATUS commit_side(struct nrt_model *model, const uint8_t *descs, uint32_t n,
+			      enum neuron_dma_queue_type type, struct rt_chunk *chunk,
+			      uint32_t *length)
+{
+	NRT_STATUS status;
+	int err;
+
+	*length = ring_length(n);
+	status = rt_chunk_alloc(model->core, (uint64_t)*length * NEURON_UDMA_DESC_SIZE, 0,
+				NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, chunk);
+	if (status || !n)
+		return status;
+	model->mem_device += chunk->size;
+	err = ndl_dma_copy_descriptors(model->core->dev, chunk->handle, descs, 0, n, type);
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "descriptors: %s", strerror(-err)) :
+		     NRT_SUCCESS;
+}
+
+NRT_STATUS rt_ring_commit(struct nrt_model *model, struct rt_ring *ring)
+{
+	NRT_STATUS status = commit_side(model, ring->tx, ring->ntx, NEURON_DMA_QUEUE_TX,
+					&ring->tx_chunk, &ring->tx_len);
+
+	if (!status)
+		status = commit_side(model, ring->rx, ring->nrx, NEURON_DMA_QUEUE_RX,
+				     &ring->rx_chunk, &ring->rx_len);
+	free(ring->tx);
+	free(ring->rx);
+	ring->tx = ring->rx = NULL;
+	return status;
+}
+
+static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e)
+{
+	const struct neff_engine *neff = &model->sg->engine[e];
+	struct rt_engine *engine = &model->engine[e];
+
+	engine->triggers = calloc(neff->ndma ? neff->ndma : 1, sizeof(*engine->triggers));
+	if (!engine->triggers)
+		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
+	for (unsigned int i = 0; i < neff->ndma; i++) {
+		if (add_dma(model, &neff->dma[i], &engine->triggers[i]))
+			return rt_fail(NRT_RESOURCE, "TDRV",
+				       "queue '%s' has more than %u descriptors",
+				       model->sg->queues[neff->dma[i].queue].name, MAX_DESCS);
+		engine->ntriggers++;
+	}
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS rt_build_rings(struct nrt_model *model)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+
+	model->nqueues = model->sg->nqueues;
+	if (model->nqueues > RT_MAX_DATA_QUEUES)
+		return rt_fail(NRT_RESOURCE, "TDRV", "%u queue sets, a core has %d", model->nqueues,
+			       RT_MAX_DATA_QUEUES);
+	model->queues = calloc(model->nqueues ? model->nqueues : 1, sizeof(*model->queues));
+	if (!model->queues)
+		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
+	for (unsigned int q = 0; q < model->nqueues; q++)
+		rt_queue_number(model->core, NEURON_ENG_COUNT + q, &model->queues[q].eng,
+				&model->queues[q].qid);
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !status; e++)
+		status = build_engine(model, e);
+	for (unsigned int q = 0; q < model->nqueues && !status; q++)
+		status = rt_ring_commit(model, &model->queues[q]);
+	return status;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tensors: a window on reference-counted storage in device memory, in host memory of ours, or in
+ * a buffer of the caller's.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "nrt_priv.h"
+
+#define HOST_ALIGN 4096 /* pages, so that large copies pin whole ones */
+
+static struct rt_storage *storage_new(nrt_tensor_placement_t placement, size_t size)
+{
+	struct rt_storage *storage = calloc(1, sizeof(*storage));
+
+	if (!storage)
+		return NULL;
+	storage->refs = 1;
+	storage->placement = placement;
+	storage->size = size;
+	pthread_mutex_init(&storage->lock, NULL);
+	return storage;
+}
+
+static void storage_put(struct rt_storage *storage)
+{
+	if (!storage || __atomic_sub_fetch(&storage->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (storage->placement == NRT_TENSOR_PLACEMENT_DEVICE) {
+		if (storage->va)
+			ndl_memory_unmap(storage->chunk.dev, storage->chunk.handle, storage->va);
+		rt_chunk_free(&storage->chunk);
+	} else if (storage->owned) {
+		free(storage->va);
+	}
+	pthread_mutex_destroy(&storage->lock);
+	free(storage);
+}
+
+static nrt_tensor_t *tensor_new(const char *name)
+{
+	nrt_tensor_t *tensor = calloc(1, sizeof(*tensor));
+
+	if (!tensor)
+		return NULL;
+	tensor->name = strdup(name ? name : "");
+	if (!tensor->name) {
+		free(tensor);
+		return NULL;
+	}
+	return tensor;
+}
+
+static NRT_STATUS allocate_host(struct rt_storage *storage)
+{
+	size_t rounded;
+
+	if (__builtin_add_overflow(storage->size, (size_t)HOST_ALIGN - 1, &rounded))
+		return rt_fail(NRT_INVALID, "NRT", "size %zu", storage->size);
+	storage->va = aligned_alloc(HOST_ALIGN, rounded & ~((size_t)HOST_ALIGN - 1));
+	if (!storage->va)
+		return rt_fail(NRT_RESOURCE, "NRT", "out of memory: %zu bytes", storage->size);
+	memset(storage->va, 0, storage->size);
+	storage->owned = true;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS allocate_device(struct rt_storage *storage, int vnc)
+{
+	storage->core = vnc < 0 ? NULL : rt_core((uint32_t)vnc);
+	if (!storage->core)
+		return rt_fail(NRT_INVALID, "NRT", "core %d of %u", vnc, rt.ncores);
+	return rt_chunk_alloc(storage->core, storage->size, 0,
+			      NEURON_MEMALLOC_TYPE_TENSORS_DEVICE, &storage->chunk);
+}
+
+EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc, size_t size,
+				      const char *name, nrt_tensor_t **result)
+{
+	NRT_STATUS status = rt_enter();
+	nrt_tensor_t *tensor;
+
+	if (status)
+		return status;
+	if (!result || !size || placement > NRT_TENSOR_PLACEMENT_VIRTUAL)
+		return rt_fail(NRT_INVALID, "NRT", "placement %d, size %zu", (int)placement, size);
+	tensor = tensor_new(name);
+	if (tensor)
+		tensor->storage = storage_new(placement, size);
+	if (!tensor || !tensor->storage) {
+		nrt_tensor_free(&tensor);
+		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
+	}
+	tensor->size = size;
+	if (placement == NRT_TENSOR_PLACEMENT_DEVICE)
+		status = allocate_device(tensor->storage, vnc);
+	else
+		status = allocate_host(tensor->storage);
+	if (status)
+		nrt_tensor_free(&tensor);
+	*result = tensor;
+	return status;
+}
+
+EXPORT NRT_STATUS nrt_tensor_allocate_empty(const char *name, nrt_tensor_t **tensor)
+{
+	NRT_STATUS status = rt_enter();
+
+	if (status)
+		return status;
+	if (!tensor)
+		return rt_fail(NRT_INVALID, "NRT", "no place for the tensor");
+	*tensor = tensor_new(name);
+	return *tensor ? NRT_SUCCESS : rt_fail(NRT_RESOURCE, "NRT", "out of memory");
+}
+
+/* [offset, offset + size) of the tensor; what is missing is refused here for every access */
+static NRT_STATUS check_range(const nrt_tensor_t *tensor, size_t offset, size_t size)
+{
+	NRT_STATUS status = rt_enter();
+
+	if (status)
+		return status;
+	if (!tensor || !tensor->storage)
+		return rt_fail(NRT_INVALID, "NRT", "the tensor has no storage");
+	if (offset > tensor->size || size > tensor->size - offset)
+		return rt_fail(NRT_INVALID, "NRT", "tensor '%s': %zu bytes at %zu of %zu",
+			       tensor->name, size, offset, tensor->size);
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_tensor_allocate_slice(const nrt_tensor_t *source, size_t offset, size_t size,
+					    const char *name, nrt_tensor_t **slice)
+{
+	NRT_STATUS status = check_range(source, offset, size);
+	nrt_tensor_t *tensor;
+
+	if (status)
+		return status;
+	if (!slice || !size)
+		return rt_fail(NRT_INVALID, "NRT", "an empty slice");
+	tensor = tensor_new(name);
+	if (!tensor)
+		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
+	__atomic_add_fetch(&source->storage->refs, 1, __ATOMIC_RELAXED);
+	tensor->storage = source->storage;
+	tensor->offset = source->offset + offset;
+	tensor->size = size;
+	*slice = tensor;
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, size_t size)
+{
+	NRT_STATUS status = rt_enter();
+	struct rt_storage *storage;
+
+	if (status)
+		return status;
+	if (!tensor || !buffer || !size)
+		return rt_fail(NRT_INVALID, "NRT", "tensor, buffer or size missing");
+	storage = storage_new(NRT_TENSOR_PLACEMENT_VIRTUAL, size);
+	if (!storage)
+		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
+	storage->va = buffer;
+	storage_put(tensor->storage);
+	tensor->storage = storage;
+	tensor->offset = 0;
+	tensor->size = size;
+	return NRT_SUCCESS;
+}
+
+EXPORT void nrt_tensor_free(nrt_tensor_t **result)
+{
+	nrt_tensor_t *tensor = result ? *result : NULL;
+
+	if (!tensor)
+		return;
+	storage_put(tensor->storage);
+	free(tensor->name);
+	free(tensor);
+	*result = NULL;
+}
+
+/* Data */
+
+static NRT_STATUS device_error(const nrt_tensor_t *tensor, int err)
+{
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "tensor '%s': %s", tensor->name,
+			     strerror(-err)) :
+		     NRT_SUCCESS;
+}
+
+static NRT_STATUS read_at(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size)
+{
+	struct rt_storage *s = tensor->storage;
+
+	offset += tensor->offset;
+	if (s->placement == NRT_TENSOR_PLACEMENT_DEVICE)
+		return device_error(tensor, ndl_memory_buf_copyout(s->chunk.dev, s->chunk.handle,
+								   buf, offset, size));
+	memcpy(buf, (char *)s->va + offset, size);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS write_at(const nrt_tensor_t *tensor, const void *buf, size_t offset, size_t size)
+{
+	struct rt_storage *s = tensor->storage;
+
+	offset += tensor->offset;
+	if (s->placement == NRT_TENSOR_PLACEMENT_DEVICE)
+		return device_error(tensor, ndl_memory_buf_copyin(s->chunk.dev, s->chunk.handle,
+								  buf, offset, size));
+	memcpy((char *)s->va + offset, buf, size);
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_tensor_read(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size)
+{
+	NRT_STATUS status = check_range(tensor, offset, size);
+
+	return status ? status : read_at(tensor, buf, offset, size);
+}
+
+EXPORT NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset, size_t size)
+{
+	NRT_STATUS status = check_range(tensor, offset, size);
+
+	return status ? status : write_at(tensor, buf, offset, size);
+}
+
+static NRT_STATUS batch(const nrt_tensor_batch_t *batches, uint64_t n, bool write)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+
+	for (uint64_t b = 0; b < n && !status; b++) {
+		for (uint32_t i = 0; i < batches[b].num_ops && !status; i++) {
+			const nrt_tensor_batch_op_t *op = &batches[b].ops[i];
+
+			status = check_range(batches[b].tensor, op->offset, op->size);
+			if (status)
+				break;
+			status = write ? write_at(batches[b].tensor, op->buffer, op->offset,
+						  op->size) :
+					 read_at(batches[b].tensor, op->buffer, op->offset,
+						 op->size);
+		}
+	}
+	return status;
+}
+
+EXPORT NRT_STATUS nrt_tensor_read_batch(const nrt_tensor_batch_t *batches, uint64_t num_batches,
+					bool unsafe)
+{
+	NRT_STATUS status = rt_enter();
+
+	return status ? status : batch(batches, num_batches, false);
+}
+
+EXPORT NRT_STATUS nrt_tensor_write_batch(const nrt_tensor_batch_t *batches, uint64_t num_batches,
+					 bool unsafe)
+{
+	NRT_STATUS status = rt_enter();
+
+	return status ? status : batch(batches, num_batches, true);
+}
+
+EXPORT NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst,
+				  size_t dst_offset, size_t size)
+{
+	NRT_STATUS status = check_range(src, src_offset, size);
+	struct rt_storage *s, *d;
+
+	if (!status)
+		status = check_range(dst, dst_offset, size);
+	if (status)
+		return status;
+	s = src->storage;
+	d = dst->storage;
+	if (s->placement != NRT_TENSOR_PLACEMENT_DEVICE ||
+	    d->placement != NRT_TENSOR_PLACEMENT_DEVICE || s->core != d->core)
+		return rt_fail(NRT_INVALID, "NRT",
+			       "'%s' and '%s' are not device tensors of one core", src->name,
+			       dst->name);
+	return device_error(dst, ndl_memory_copy(s->chunk.dev, s->chunk.handle, d->chunk.handle,
+						 src->offset + src_offset, dst->offset + dst_offset,
+						 size));
+}
+
+EXPORT NRT_STATUS nrt_tensor_memset(nrt_tensor_t *tensor, uint64_t offset, int value, size_t size)
+{
+	NRT_STATUS status = check_range(tensor, offset, size);
+	struct rt_storage *s;
+
+	if (status)
+		return status;
+	s = tensor->storage;
+	offset += tensor->offset;
+	if (s->placement == NRT_TENSOR_PLACEMENT_DEVICE)
+		return device_error(tensor, ndl_memset(s->chunk.dev, s->chunk.handle, offset,
+						       (uint32_t)value & 0xff, size));
+	memset((char *)s->va + offset, value, size);
+	return NRT_SUCCESS;
+}
+
+/* Queries */
+
+EXPORT size_t nrt_tensor_get_size(const nrt_tensor_t *tensor)
+{
+	return tensor ? tensor->size : 0;
+}
+
+EXPORT void *nrt_tensor_get_va(const nrt_tensor_t *tensor)
+{
+	struct rt_storage *s = tensor ? tensor->storage : NULL;
+	void *va;
+
+	if (!s)
+		return NULL;
+	pthread_mutex_lock(&s->lock);
+	if (!s->va && ndl_memory_map(s->chunk.dev, s->chunk.handle, &s->va))
+		s->va = NULL;
+	va = s->va;
+	pthread_mutex_unlock(&s->lock);
+	return va ? (char *)va + tensor->offset : NULL;
+}
+
+EXPORT NRT_STATUS nrt_tensor_get_device_allocation_info(const nrt_tensor_t *tensor,
+							nrt_tensor_device_allocation_info_t *info)
+{
+	NRT_STATUS status = check_range(tensor, 0, 0);
+
+	if (status)
+		return status;
+	if (!info || tensor->storage->placement != NRT_TENSOR_PLACEMENT_DEVICE)
+		return rt_fail(NRT_INVALID, "NRT", "'%s' is not a device tensor", tensor->name);
+	info->physical_address = tensor->storage->chunk.pa + tensor->offset;
+	info->size = tensor->storage->chunk.size;
+	info->hbm_index = tensor->storage->chunk.pa >= NEURON_V1_DRAM1_BASE;
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_tensor_check_output_completion(const nrt_tensor_t *tensor, int64_t timeout_us,
+						     uint64_t expected_count)
+{
+	const struct timespec pause = { .tv_nsec = 20000 };
+	struct timespec start, now;
+
+	rt_details_clear();
+	if (!tensor)
+		return rt_fail(NRT_INVALID, "NRT", "no tensor");
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	while (__atomic_load_n(&tensor->completions, __ATOMIC_ACQUIRE) < expected_count) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (timeout_us >= 0 && (now.tv_sec - start.tv_sec) * 1000000 +
+					       (now.tv_nsec - start.tv_nsec) / 1000 >=
+					       timeout_us)
+			return rt_fail(NRT_TIMEOUT, "NRT", "'%s' was written %llu times, not %llu",
+				       tensor->name, (unsigned long long)tensor->completions,
+				       (unsigned long long)expected_count);
+		nanosleep(&pause, NULL);
+	}
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *tensor)
+{
+	rt_details_clear();
+	if (!tensor)
+		return rt_fail(NRT_INVALID, "NRT", "no tensor");
+	__atomic_store_n(&tensor->completions, 0, __ATOMIC_RELEASE);
+	return NRT_SUCCESS;
+}
+
+/* Memory */
+
+EXPORT NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t n)
+{
+	NRT_STATUS status = rt_enter();
+
+	if (status)
+		return status;
+	if (!dest || !src)
+		return rt_fail(NRT_INVALID, "NRT", "no address");
+	memcpy(dest, src, n);
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
+{
+	NRT_STATUS status = rt_enter();
+	int err = -EINVAL;
+
+	if (status)
+		return status;
+	for (unsigned int i = 0; i < NDL_MAX_DEVICES && err; i++)
+		if (rt.devices[i].dev)
+			err = ndl_get_dmabuf_fd(rt.devices[i].dev, va, size, fd);
+	return err ? rt_fail(NRT_INVALID, "TDRV", "dma-buf of %#llx: %s", (unsigned long long)va,
+			     strerror(-err)) :
+		     NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_index, void **addr, size_t *size)
+{
+	NRT_STATUS status = rt_enter();
+
+	if (status)
+		return status;
+	if (hbm_index < 0 || hbm_index >= NEURON_V1_DRAM_CHANNELS)
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "memory %d", hbm_index);
+	return rt_fail(NRT_INVALID, "NRT", "this generation maps no whole memory");
+}
+
+EXPORT NRT_STATUS nrt_host_device_id_get(int device_id, uint32_t *host_device_id)
+{
+	NRT_STATUS status = rt_enter();
+
+	if (status)
+		return status;
+	if (!host_device_id || device_id < 0 || device_id >= NDL_MAX_DEVICES ||
+	    !rt.devices[device_id].dev)
+		return rt_fail(NRT_INVALID, "NRT", "device %d", device_id);
+	*host_device_id = (uint32_t)device_id;
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_get_attached_efa_bdf(const void *va, char *efa_bdf, size_t *len)
+{
+	NRT_STATUS status = rt_enter();
+
+	return status ? status : rt_fail(NRT_INVALID, "NRT", "no network adapter is attached");
+}
