@@ -9,7 +9,7 @@
 
 #define MISC NEURON_V1_APB_MISC_RAM
 
-static int host_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
+int fixture_host_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
 {
 	struct fixture *f = opaque;
 
@@ -47,7 +47,7 @@ void fixture_init(struct fixture *f, unsigned int threads)
 	f->seq = 1;
 	f->host = mmap(NULL, HOST_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(f->host, MAP_FAILED);
-	f->ops.dma_rw = host_rw;
+	f->ops.dma_rw = fixture_host_rw;
 	f->ops.irq = host_irq;
 	ck_assert_int_eq(ncore_pool_new(&pool, &f->pool), 0);
 }

@@ -38,6 +38,8 @@ void fixture_init(struct fixture *f, unsigned int threads);
 void fixture_config(struct fixture *f, struct ncore_chip_config *config);
 void fixture_new_chip(struct fixture *f);
 void fixture_free(struct fixture *f);
+/* the host's dma_rw: the arena, at host physical 0 */
+int fixture_host_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write);
 
 void apb_write(struct fixture *f, uint64_t off, uint32_t value);
 uint32_t apb_read(struct fixture *f, uint64_t off);

@@ -6,8 +6,11 @@
  */
 #include "chip_fixture.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "neuron/isa/codec.h"
 
@@ -182,7 +185,7 @@ END_TEST
  * A program in which everything races inside one core: each engine rings its own queue, whose
  * packets copy through SBUF and count a semaphore, and notifies with the time it has.
  */
-#define ROUNDS 60
+#define ROUNDS 100 /* longer than a FIFO: fetching stalls in a descriptor */
 
 static void write_desc(uint8_t *ring, uint32_t i, uint64_t addr, uint32_t len, bool tx)
 {
@@ -283,6 +286,49 @@ static void go(void)
 	ncore_mmio_write(f.chip, NEURON_BAR_AXI, NEURON_V1_TPB_SEM_SET + 4 * 31, 4, 1);
 }
 
+/*
+ * One instruction of each engine, then one packet: each engine counts a semaphore, and a queue that
+ * SP rings copies the four counts again and again.
+ */
+START_TEST(turns)
+{
+	uint64_t rings = HOST(0x500000);
+	struct ring q, fetchq[4];
+	unsigned int e, i;
+
+	queue_init(&f, &q, 1, 0, rings, rings + 0x10000, 512);
+	for (i = 0; i < 100; i++) {
+		write_desc(mem(&f, rings), i, CORE(0) + NEURON_V1_TPB_SEM_READ, 16, true);
+		write_desc(mem(&f, rings + 0x10000), i, HOST(0x2000000 + 16 * i), 16, false);
+	}
+	for (e = 0; e < 4; e++) {
+		emit_start(e);
+		emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
+					       .wait = NEURON_WAIT_SEM_GE,
+					       .wait_index = 31,
+					       .wait_value = 1 });
+		if (e == NEURON_ENG_SP)
+			emit(e,
+			     &(struct neuron_insn){ .opcode = NEURON_OP_WRITE,
+						    .write = { { tail_inc(1, 0, true), 100 },
+							       { tail_inc(1, 0, false), 100 } } });
+		for (i = 0; i < 150; i++)
+			emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
+						       .update = NEURON_UPD_SEM_INC,
+						       .update_index = (uint8_t)e });
+		fetch(0, e, &fetchq[e]);
+	}
+	settle(&f);
+	go();
+	settle(&f);
+	for (i = 0; i < 100; i++)
+		for (e = 0; e < 4; e++) /* SP spends a turn on the doorbell */
+			ck_assert_uint_eq(get32(f.host + 0x2000000 + 16 * i + 4 * e),
+					  get32(f.host + 0x2000000 + 4 * e) + i);
+	ck_assert_uint_eq(get32(f.host + 0x2000000 + 12) + 1, get32(f.host + 0x2000000));
+}
+END_TEST
+
 START_TEST(deterministic)
 {
 	static const unsigned int threads[] = { 1, 2, 8, 2, 1, 3 };
@@ -374,29 +420,110 @@ static void move_state(void)
 	ncore_chip_resume(f.chip);
 }
 
+/*
+ * A gate in the host's memory: after so many accesses the lane stands inside one until the gate
+ * opens. So a pause that is asked for meanwhile comes in the middle of the work, however fast it is.
+ */
+static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_cond = PTHREAD_COND_INITIALIZER;
+static long gate_left = -1; /* accesses until it shuts; below 0: open */
+static bool gate_blocks;
+
+static int gated_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
+{
+	pthread_mutex_lock(&gate_lock);
+	while (!gate_left) {
+		gate_blocks = true;
+		pthread_cond_broadcast(&gate_cond);
+		pthread_cond_wait(&gate_cond, &gate_lock);
+	}
+	if (gate_left > 0)
+		gate_left--;
+	pthread_mutex_unlock(&gate_lock);
+	return fixture_host_rw(opaque, addr, buf, len, write);
+}
+
+static void gate_set(long left)
+{
+	pthread_mutex_lock(&gate_lock);
+	gate_left = left;
+	gate_blocks = false;
+	pthread_cond_broadcast(&gate_cond);
+	pthread_mutex_unlock(&gate_lock);
+}
+
+/* Until the lane stands at the gate; false: the chip has nothing left to do */
+static bool gate_wait(void)
+{
+	struct timespec end;
+	bool blocks;
+
+	do {
+		clock_gettime(CLOCK_REALTIME, &end);
+		end.tv_nsec += 1000000;
+		end.tv_sec += end.tv_nsec / 1000000000;
+		end.tv_nsec %= 1000000000;
+		pthread_mutex_lock(&gate_lock);
+		if (!gate_blocks)
+			pthread_cond_timedwait(&gate_cond, &gate_lock, &end);
+		blocks = gate_blocks;
+		pthread_mutex_unlock(&gate_lock);
+	} while (!blocks && !ncore_chip_idle(f.chip));
+	return blocks;
+}
+
+static void *pause_thread(void *arg)
+{
+	*(_Atomic bool *)arg = true;
+	ncore_chip_pause(f.chip);
+	return NULL;
+}
+
+/* Pause while the lane stands at the gate; true: it did not have the time to finish */
+static bool pause_at_gate(void)
+{
+	_Atomic bool started = false;
+	pthread_t t;
+	int i;
+
+	ck_assert_int_eq(pthread_create(&t, NULL, pause_thread, &started), 0);
+	while (!started)
+		sched_yield();
+	for (i = 0; i < 1000; i++)
+		sched_yield();
+	gate_set(-1);
+	pthread_join(t, NULL);
+	return !ncore_chip_idle(f.chip);
+}
+
 START_TEST(save_in_the_middle)
 {
 	struct ring fetchq[4];
 	unsigned int moves = 0;
-	uint64_t want;
+	uint64_t want, seed = 3;
 
 	racy_program(fetchq);
 	go();
 	settle(&f);
 	want = racy_result();
 	fixture_free(&f);
-	setup();
+	fixture_init(&f, 2);
+	f.ops.dma_rw = gated_rw;
+	fixture_new_chip(&f);
 	racy_program(fetchq);
-	move_state();
+	gate_set(5);
 	go();
-	do {
+	while (gate_wait()) {
+		if (pause_at_gate())
+			moves++;
+		gate_set((long)(1 + rnd(&seed) % 60));
 		move_state();
-		moves++;
-	} while (!ncore_chip_idle(f.chip) && moves < 1000);
+	}
+	gate_set(-1);
 	settle(&f);
 	racy_check();
 	ck_assert_uint_eq(racy_result(), want);
-	ck_assert_uint_gt(moves, 1);
+	ck_assert_uint_gt(moves, 10);
 }
 END_TEST
 
@@ -492,6 +619,7 @@ int main(void)
 	tcase_add_test(t, fetch_long);
 	tcase_add_test(t, notify_wrap);
 	tcase_add_test(t, fifo_write_error);
+	tcase_add_test(t, turns);
 	tcase_add_test(t, deterministic);
 	tcase_add_test(t, pause_changes_nothing);
 	tcase_add_test(t, save_in_the_middle);

@@ -328,6 +328,7 @@ START_TEST(overrun)
 	doorbell(&f, &q, RX, 1000);
 	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 64);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 1);
+	doorbell(&f, &q, RX, 1);
 	doorbell(&f, &q, RX, 0xffffffff);
 	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 64);
 	queue_init(&f, &q, 2, 15, 0, 0, 0);
