@@ -30,6 +30,6 @@ echo 1..6
 expect "--topology" "$neuron_ls" --t
 expect "--show-all-procs" "$neuron_ls" --wide --s
 expect "classic modern" "$neuron_ls" --format ""
-expect "inf1.24xlarge inf1.2xlarge" "$root/scripts/neuron-vm" exec --instance inf1.2
+expect "inf1.2xlarge inf1.24xlarge" "$root/scripts/neuron-vm" exec --instance inf1.2
 expect "--module" "$root/scripts/neuron-vm" exec --mo
 expect "list" "$root/scripts/neuron-vm" l

@@ -177,7 +177,8 @@ def guest(tap: Tap, build: str) -> None:
         if instance == "inf1.6xlarge":
             check_processes(tap, results["--format modern -a -w"].out)
     check_missing(tap, run_guest(build, "inf1.6xlarge", [LS], "--no-module")[0], "no module", "4 on the PCI bus")
-    daemon(tap, build)
+    if (Path(build) / "runtime" / "rtd" / "neuron-rtd").exists():
+        daemon(tap, build)
 
 
 def daemon(tap: Tap, build: str) -> None:
