@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# neuronx-cc as the front ends call it: options, exit codes, messages, and no file on failure.
+# usage: cli.sh PATH-OF-neuronx-cc TESTS-DATA-DIRECTORY
+set -euo pipefail
+cc=$1 data=$2
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+model=$data/hlo/add/module.hlo.pb
+
+fail() {
+    echo "cli.sh: $*" >&2
+    exit 1
+}
+# refused STATUS TEXT ARGS...: exits with it, says so in one line, leaves no file
+refused() {
+    local status=$1 text=$2 rc=0
+    shift 2
+    rm -f "$dir/x.neff"
+    "$cc" "$@" >"$dir/out" 2>"$dir/err" || rc=$?
+    [ "$rc" -eq "$status" ] || fail "$*: exit $rc, expected $status"
+    [ ! -s "$dir/out" ] || fail "$*: prints on standard output"
+    grep -qF -- "$text" "$dir/err" || fail "$*: says '$(cat "$dir/err")', expected '$text'"
+    [ -z "$(find "$dir" -name 'x.neff*')" ] || fail "$*: leaves a file"
+}
+
+"$cc" --version | grep -Eqx 'neuronx-cc [0-9]+\.[0-9]+\.[0-9]+' || fail "--version"
+"$cc" --help | grep -q '^Usage: neuronx-cc compile' || fail "--help"
+"$cc" list-operators --framework XLA | grep -qx convolution || fail "list-operators"
+
+# the issue's own line, TensorFlow's and nkipy's
+"$cc" compile --framework XLA "$model" --target inf1 --output "$dir/a.neff" >"$dir/out" 2>&1
+[ ! -s "$dir/out" ] || fail "a quiet compilation prints"
+"$cc" compile --fast-math=none "$model" --framework XLA --verbose=35 --pipeline compile SaveTemps \
+    --output "$dir/b.neff" --fp32-cast=matmult --enable-fast-context-switch \
+    --neuroncore-pipeline-cores=1 2>"$dir/err"
+grep -q 'wrote [0-9]* bytes' "$dir/err" || fail "--verbose says nothing"
+(cd "$dir" && "$cc" compile --framework XLA "$model" --pipeline compile SaveTemps --target inf1 -O1 --output=c.neff)
+# the same program each time: only the uuid (offset 204) differs
+for x in b c; do
+    [ "$(cmp -l "$dir/a.neff" "$dir/$x.neff" | awk '$1 < 205 || $1 > 220' | wc -l)" -eq 0 ] || fail "$x.neff differs"
+done
+[ "$(stat -c %a "$dir/a.neff")" = "$(printf '%o' $((0666 & ~$(umask))))" ] || fail "mode of the file"
+
+refused 1 "No such file" compile --framework XLA "$dir/none.pb" --output "$dir/x.neff"
+refused 1 "not an HLO module" compile --framework XLA "$0" --output "$dir/x.neff"
+refused 1 "Is a directory" compile --framework XLA "$dir" --output "$dir/x.neff"
+refused 1 "No such file" compile --framework XLA "$model" --output "$dir/none/x.neff"
+refused 2 "inf1" compile --framework XLA "$model" --target trn9 --output "$dir/x.neff"
+refused 2 "XLA" compile --framework ONNX "$model" --output "$dir/x.neff"
+refused 2 "--framework" compile "$model" --output "$dir/x.neff"
+refused 2 "input file" compile --framework XLA --output "$dir/x.neff"
+refused 2 "two input files" compile --framework XLA "$model" "$model" --output "$dir/x.neff"
+refused 2 "bad option" compile --framework XLA "$model" --no-such-option --output "$dir/x.neff"
+refused 2 "auto-cast" compile --framework XLA "$model" --auto-cast some --output "$dir/x.neff"
+refused 2 "unknown command" decompile
+refused 2 "command" --framework XLA
+
+# an operation that is not supported: its name, and where it stands in the user's program
+sed 's/maximum/maximun/' "$data/hlo/maximum_minimum/module.hlo.pb" >"$dir/bad.pb"
+refused 1 "maximun 'max" compile --framework XLA "$dir/bad.pb" --output "$dir/x.neff"
+refused 1 "(make.py:" compile --framework XLA "$dir/bad.pb" --output "$dir/x.neff"

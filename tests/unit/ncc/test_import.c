@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Modules that cannot be compiled: malformed files, and good ones changed in one place. Each must be
+ * refused with a message that names what is wrong; nothing may crash (the tests run under
+ * sanitizers). Also the tensor IR's text form.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "hlo.pb-c.h"
+
+#define P "hlo/"
+
+static Ncc__Hlo__Module *unpack(const char *path)
+{
+	size_t size;
+	void *hlo = read_data(path, &size);
+	Ncc__Hlo__Module *m = ncc__hlo__module__unpack(NULL, size, hlo);
+
+	ck_assert_ptr_nonnull(m);
+	free(hlo);
+	return m;
+}
+
+static Ncc__Hlo__Computation *entry(const Ncc__Hlo__Module *m)
+{
+	for (size_t i = 0; i < m->n_computations; i++)
+		if (m->computations[i]->id == m->entry_computation_id)
+			return m->computations[i];
+	ck_abort_msg("no entry");
+	return NULL;
+}
+
+static Ncc__Hlo__Instruction *find(const Ncc__Hlo__Module *m, const char *opcode)
+{
+	Ncc__Hlo__Computation *c = entry(m);
+
+	for (size_t i = 0; i < c->n_instructions; i++)
+		if (!strcmp(c->instructions[i]->opcode, opcode))
+			return c->instructions[i];
+	ck_abort_msg("no '%s'", opcode);
+	return NULL;
+}
+
+static void expect_refused_bytes(const void *hlo, size_t size, const char *text)
+{
+	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
+	struct ncc_error err = { "" };
+	void *out = NULL;
+	size_t out_size = 0;
+	int rc = ncc_compile(hlo, size, &opt, &out, &out_size, &err);
+
+	ck_assert_msg(rc < 0, "accepted; expected '%s'", text);
+	ck_assert_ptr_null(out);
+	ck_assert_msg(strstr(err.text, text) != NULL, "'%s' does not say '%s'", err.text, text);
+	ck_assert_ptr_null(strchr(err.text, '\n'));
+}
+
+static void expect_refused(Ncc__Hlo__Module *m, const char *text)
+{
+	size_t size = ncc__hlo__module__get_packed_size(m);
+	uint8_t *buf = malloc(size + 1);
+
+	ck_assert_ptr_nonnull(buf);
+	ncc__hlo__module__pack(m, buf);
+	expect_refused_bytes(buf, size, text);
+	free(buf);
+	ncc__hlo__module__free_unpacked(m, NULL);
+}
+
+/* Changes of a good module: which file, what is done, what must be said */
+static void set_text(char **s, const char *text)
+{
+	free(*s);
+	*s = strdup(text);
+}
+
+static void unknown_op(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "add");
+
+	set_text(&p->opcode, "sort");
+	set_text(&p->name, "sort.7");
+}
+
+static void custom_call_named(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "add");
+
+	set_text(&p->opcode, "custom-call");
+	p->custom_call_target = strdup("lapack_sgetrf");
+}
+
+static void wrong_shape(Ncc__Hlo__Module *m)
+{
+	find(m, "add")->shape->dimensions[0]++;
+}
+
+static void zero_dimension(Ncc__Hlo__Module *m)
+{
+	find(m, "parameter")->shape->dimensions[0] = 0;
+}
+
+static void negative_dimension(Ncc__Hlo__Module *m)
+{
+	find(m, "parameter")->shape->dimensions[0] = -5;
+}
+
+static void huge_dimension(Ncc__Hlo__Module *m)
+{
+	find(m, "parameter")->shape->dimensions[0] = INT64_MAX;
+}
+
+static void too_large(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Computation *c = entry(m);
+
+	for (size_t i = 0; i < c->n_instructions; i++)
+		for (size_t d = 0; d < c->instructions[i]->shape->n_dimensions; d++)
+			c->instructions[i]->shape->dimensions[d] = 40000;
+}
+
+static void bad_type(Ncc__Hlo__Module *m)
+{
+	find(m, "parameter")->shape->element_type = 12;
+}
+
+static void wild_type(Ncc__Hlo__Module *m)
+{
+	find(m, "parameter")->shape->element_type = INT32_MIN;
+}
+
+static void self_cycle(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "add");
+
+	p->operand_ids[0] = p->id;
+}
+
+static void no_operand(Ncc__Hlo__Module *m)
+{
+	find(m, "add")->operand_ids[0] = 123456789;
+}
+
+static void one_operand(Ncc__Hlo__Module *m)
+{
+	find(m, "add")->n_operand_ids = 1;
+}
+
+static void two_ids(Ncc__Hlo__Module *m)
+{
+	find(m, "add")->id = find(m, "parameter")->id;
+}
+
+static void no_root(Ncc__Hlo__Module *m)
+{
+	entry(m)->root_id = 99;
+}
+
+static void no_entry(Ncc__Hlo__Module *m)
+{
+	m->entry_computation_id = 77777;
+}
+
+static void bad_parameter(Ncc__Hlo__Module *m)
+{
+	find(m, "parameter")->parameter_number = 7;
+}
+
+static void dynamic(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Shape *s = find(m, "parameter")->shape;
+
+	ck_assert_uint_gt(s->n_is_dynamic_dimension, 0);
+	s->is_dynamic_dimension[0] = true;
+}
+
+static void short_constant(Ncc__Hlo__Module *m)
+{
+	find(m, "constant")->literal->n_f32s--;
+}
+
+static void no_literal(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "constant");
+
+	ncc__hlo__literal__free_unpacked(p->literal, NULL);
+	p->literal = NULL;
+}
+
+static void bad_contract(Ncc__Hlo__Module *m)
+{
+	find(m, "dot")->dot_dimension_numbers->lhs_contracting_dimensions[0] = 5;
+}
+
+static void bad_window(Ncc__Hlo__Module *m)
+{
+	find(m, "convolution")->window->dimensions[0]->stride = 0;
+}
+
+static void huge_padding(Ncc__Hlo__Module *m)
+{
+	find(m, "convolution")->window->dimensions[0]->padding_low = INT64_MAX;
+}
+
+static void bad_groups(Ncc__Hlo__Module *m)
+{
+	find(m, "convolution")->feature_group_count = -3;
+}
+
+static void bad_spatial(Ncc__Hlo__Module *m)
+{
+	find(m, "convolution")->convolution_dimension_numbers->input_spatial_dimensions[0] = 0;
+}
+
+static void bad_map(Ncc__Hlo__Module *m)
+{
+	find(m, "broadcast")->dimensions[0] = 9;
+}
+
+static void bad_permutation(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "transpose");
+
+	p->dimensions[0] = p->dimensions[1];
+}
+
+static void bad_slice(Ncc__Hlo__Module *m)
+{
+	find(m, "slice")->slice_dimensions[0]->limit = 1000;
+}
+
+static void bad_reducer(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "reduce");
+
+	p->called_computation_ids[0] = entry(m)->id;
+}
+
+static void calls_itself(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "call");
+
+	p->called_computation_ids[0] = entry(m)->id;
+}
+
+static void bad_element(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "tuple");
+
+	set_text(&p->opcode, "get-tuple-element");
+	p->n_operand_ids = 1;
+	p->tuple_index = 12;
+}
+
+static void layout_of_literal(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Layout *l = find(m, "constant")->literal->shape->layout;
+
+	ck_assert_uint_eq(l->n_minor_to_major, 2);
+	l->minor_to_major[0] = 0;
+	l->minor_to_major[1] = 1;
+}
+
+static void int_division(Ncc__Hlo__Module *m)
+{
+	set_text(&find(m, "multiply")->opcode, "divide");
+}
+
+static const struct {
+	const char *module;
+	void (*change)(Ncc__Hlo__Module *m);
+	const char *text;
+} changes[] = {
+	{ P "add/module.hlo.pb", unknown_op, "sort 'sort.7' (make.py:" },
+	{ P "add/module.hlo.pb", unknown_op, "operation not supported" },
+	{ P "add/module.hlo.pb", custom_call_named, "lapack_sgetrf" },
+	{ P "add/module.hlo.pb", wrong_shape, "add 'add" },
+	{ P "add/module.hlo.pb", zero_dimension, "empty tensors" },
+	{ P "add/module.hlo.pb", negative_dimension, "dimension 0 is -5" },
+	{ P "add/module.hlo.pb", huge_dimension, "too large" },
+	{ P "add/module.hlo.pb", too_large, "too large" },
+	{ P "add/module.hlo.pb", bad_type, "element type f64 is not supported" },
+	{ P "add/module.hlo.pb", wild_type, "element type unknown" },
+	{ P "add/module.hlo.pb", self_cycle, "a cycle" },
+	{ P "add/module.hlo.pb", no_operand, "operand 0 does not exist" },
+	{ P "add/module.hlo.pb", one_operand, "1 operands, expected 2" },
+	{ P "add/module.hlo.pb", two_ids, "two instructions have the id" },
+	{ P "add/module.hlo.pb", no_root, "root" },
+	{ P "add/module.hlo.pb", no_entry, "no entry computation" },
+	{ P "add/module.hlo.pb", bad_parameter, "bad parameter number 7" },
+	{ P "add/module.hlo.pb", dynamic, "dynamic" },
+	{ P "constant/module.hlo.pb", short_constant, "elements, its shape 20" },
+	{ P "constant/module.hlo.pb", no_literal, "without a literal" },
+	{ P "constant/module.hlo.pb", layout_of_literal, "row-major" },
+	{ P "dot/module.hlo.pb", bad_contract, "dimension number 5" },
+	{ P "conv/module.hlo.pb", bad_window, "window out of range" },
+	{ P "conv/module.hlo.pb", huge_padding, "window out of range" },
+	{ P "conv/module.hlo.pb", bad_groups, "groups" },
+	{ P "conv/module.hlo.pb", bad_spatial, "bad dimension numbers" },
+	{ P "subtract_row/module.hlo.pb", bad_map, "dimension number 9" },
+	{ P "transpose/module.hlo.pb", bad_permutation, "bad permutation" },
+	{ P "slice/module.hlo.pb", bad_slice, "range 0 does not fit" },
+	{ P "reduce_sum_rows/module.hlo.pb", bad_reducer, "not supported" },
+	{ P "clamp/module.hlo.pb", calls_itself, "in a cycle" },
+	{ P "tuple/module.hlo.pb", bad_element, "element 12" },
+	{ P "int32/module.hlo.pb", int_division, "division of integers" },
+};
+
+START_TEST(changed)
+{
+	Ncc__Hlo__Module *m = unpack(changes[_i].module);
+
+	changes[_i].change(m);
+	expect_refused(m, changes[_i].text);
+}
+END_TEST
+
+START_TEST(truncated)
+{
+	size_t size;
+	uint8_t *hlo = read_data(P "softmax/module.hlo.pb", &size);
+
+	for (size_t n = 0; n < size; n += 7) {
+		const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
+		struct ncc_error err = { "" };
+		void *out = NULL, *copy = malloc(n + 1); /* so that a read past the end is seen */
+		size_t out_size;
+
+		memcpy(copy, hlo, n);
+		if (!ncc_compile(copy, n, &opt, &out, &out_size, &err))
+			free(out);
+		else
+			ck_assert_str_ne(err.text, "");
+		free(copy);
+	}
+	free(hlo);
+}
+END_TEST
+
+/* Single bytes changed: compiled or refused, never worse. A fixed generator. */
+START_TEST(flipped)
+{
+	static const char *const files[] = { P "conv/module.hlo.pb", P "softmax/module.hlo.pb",
+					     P "window_mean/module.hlo.pb", P "concatenate_rows/module.hlo.pb",
+					     P "conv_transposed/module.hlo.pb", P "dot_general/module.hlo.pb" };
+	uint32_t x = 12345u + (uint32_t)_i;
+	size_t size;
+	uint8_t *hlo = read_data(files[_i], &size);
+
+	for (unsigned int n = 0; n < 400; n++) {
+		const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
+		struct ncc_error err = { "" };
+		void *out = NULL;
+		size_t out_size, at;
+		uint8_t was;
+
+		x = x * 1664525u + 1013904223u;
+		at = (x >> 8) % size;
+		was = hlo[at];
+		hlo[at] ^= (uint8_t)(1u << (x & 7));
+		if (!ncc_compile(hlo, size, &opt, &out, &out_size, &err))
+			free(out);
+		else
+			ck_assert_str_ne(err.text, "");
+		hlo[at] = was;
+	}
+	free(hlo);
+}
+END_TEST
+
+START_TEST(not_protobuf)
+{
+	uint8_t deep[4000], zeros[64] = { 0 };
+	size_t n = sizeof(deep);
+
+	expect_refused_bytes("", 0, "empty");
+	expect_refused_bytes("hello, world", 12, "not an HLO module");
+	expect_refused_bytes(zeros, sizeof(zeros), "bad field tag");
+	/* host_program_shape { result { tuple_shapes { tuple_shapes { ... */
+	while (n > 8) {
+		size_t len = sizeof(deep) - n;
+
+		deep[--n] = (uint8_t)(len >> 7);
+		deep[--n] = (uint8_t)((len & 0x7f) | 0x80);
+		deep[--n] = 0x22; /* field 4, a message, in Module and Shape alike */
+	}
+	expect_refused_bytes(deep + n, sizeof(deep) - n, "not an HLO module");
+}
+END_TEST
+
+START_TEST(text_form)
+{
+	static const char want[] =
+		"module jit_softmax\n"
+		"  %0 = f32[6,10] parameter index=0 p=0  ; x.1\n"
+		"  %1 = f32[] constant {-inf}";
+	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
+	struct ncc_error err;
+	struct ncc_module *m;
+	char *text = NULL;
+	size_t size, n;
+	void *hlo = read_data(P "softmax/module.hlo.pb", &size);
+	FILE *f = open_memstream(&text, &n);
+
+	ck_assert_int_eq(ncc_import_hlo(hlo, size, &m, &err), 0);
+	ck_assert_int_eq(ncc_run_passes(m, &opt, &err), 0);
+	ncc_print(m, f);
+	fclose(f);
+	ck_assert_msg(!strncmp(text, want, sizeof(want) - 1), "%s", text);
+	ck_assert_ptr_nonnull(strstr(text, "f32[6] reduce %0, %1 func=maximum dims={1} p=0"));
+	ck_assert_ptr_nonnull(strstr(text, "  return %"));
+	free(text);
+	free(hlo);
+	ncc_module_free(m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("import");
+	TCase *t = tcase_create("import");
+	SRunner *sr;
+	int failed;
+
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, changed, 0, sizeof(changes) / sizeof(changes[0]));
+	tcase_add_test(t, truncated);
+	tcase_add_loop_test(t, flipped, 0, 6);
+	tcase_add_test(t, not_protobuf);
+	tcase_add_test(t, text_form);
+	suite_add_tcase(s, t);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
