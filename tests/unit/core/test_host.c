@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* What a chip asks of its host: memories, trace, interrupts; registers of ours; window accesses. */
+#include "chip_fixture.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MISC NEURON_V1_APB_MISC_RAM
+#define MEMS 9 /* DRAM, and SBUF and PSUM of four cores */
+
+static struct fixture f;
+
+static struct mem {
+	char name[16];
+	uint8_t *ptr;
+	uint64_t size;
+	int fd;
+	uint64_t dirty;
+} mems[MEMS];
+static unsigned int allocated, freed, fail_at;
+static _Atomic unsigned int seen[NCORE_EV_COUNT];
+
+static int alloc_shared(void *opaque, const char *name, uint64_t size, void **ptr, int *fd)
+{
+	struct mem *m = &mems[allocated];
+
+	if (allocated == MEMS || (fail_at && allocated + 1 == fail_at))
+		return -ENOSPC;
+	allocated++;
+	snprintf(m->name, sizeof(m->name), "%s", name);
+	m->size = size;
+	m->dirty = 0;
+	m->fd = *fd = memfd_create(name, 0);
+	ck_assert_int_eq(ftruncate(m->fd, (off_t)size), 0);
+	*ptr = m->ptr =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, m->fd, 0);
+	ck_assert_ptr_ne(m->ptr, MAP_FAILED);
+	return 0;
+}
+
+static void free_shared(void *opaque, const char *name, void *ptr, uint64_t size, int fd)
+{
+	unsigned int i;
+
+	for (i = 0; i < allocated; i++)
+		if (mems[i].ptr == ptr) {
+			ck_assert_str_eq(mems[i].name, name);
+			ck_assert_uint_eq(mems[i].size, size);
+			ck_assert_int_eq(mems[i].fd, fd);
+		}
+	munmap(ptr, size);
+	close(fd);
+	freed++;
+}
+
+static void mark(void *opaque, const char *name, uint64_t offset, uint64_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < allocated; i++)
+		if (!strcmp(mems[i].name, name)) {
+			ck_assert_uint_le(offset, mems[i].size);
+			ck_assert_uint_le(len, mems[i].size - offset);
+			mems[i].dirty += len;
+		}
+}
+
+static void event(void *opaque, enum ncore_event ev, const uint64_t arg[4])
+{
+	seen[ev]++;
+}
+
+static void setup(void)
+{
+	allocated = freed = fail_at = 0;
+	memset(seen, 0, sizeof(seen));
+	fixture_init(&f, 1);
+	f.ops.alloc_mem = alloc_shared;
+	f.ops.free_mem = free_shared;
+	f.ops.mark_dirty = mark;
+	f.ops.event = event;
+	f.ops.event_mask = ~0ull;
+}
+
+static void teardown(void)
+{
+	fixture_free(&f);
+	ck_assert_uint_eq(freed, allocated);
+}
+
+/* what a memory's file really holds */
+static uint64_t blocks(unsigned int i)
+{
+	struct stat st;
+
+	ck_assert_int_eq(fstat(mems[i].fd, &st), 0);
+	return (uint64_t)st.st_blocks * 512;
+}
+
+/* Shared, file-backed memory: written, marked dirty, given back by a reset, kept sparse */
+START_TEST(memories)
+{
+	struct ring q;
+	uint64_t size;
+	int fd;
+
+	fixture_new_chip(&f);
+	ck_assert_uint_eq(allocated, MEMS);
+	ck_assert_str_eq(mems[0].name, "dram");
+	ck_assert_ptr_eq(ncore_dram(f.chip, &size, &fd), mems[0].ptr);
+	ck_assert_uint_eq(size, 8ull << 30);
+	ck_assert_int_eq(fd, mems[0].fd);
+	queue_init(&f, &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
+	memset(f.host + 0x800000, 0x5a, 0x10000);
+	copy(&f, &q, HOST(0x800000), NEURON_V1_DRAM1_BASE + 0xffff0000, 0);
+	copy(&f, &q, NEURON_V1_DRAM1_BASE + 0xffff0000, NEURON_V1_TPB_BASE + 0x1fff0, 0);
+	ck_assert_uint_eq(mems[0].ptr[(8ull << 30) - 1], 0x5a);
+	ck_assert_uint_eq(mems[0].dirty, 0x10000);
+	ck_assert_uint_eq(mems[1].dirty, 16); /* then there is nothing behind the partition */
+	ck_assert_uint_ge(blocks(0), 0x10000);
+	ncore_chip_reset(f.chip, NCORE_RESET_POWER);
+	ck_assert_uint_eq(blocks(0), 0);
+	ck_assert_uint_eq(blocks(1), 0);
+	ck_assert_uint_eq(mems[0].ptr[(8ull << 30) - 1], 0);
+	ck_assert_uint_eq(mems[1].ptr[0x1fff0], 0);
+}
+END_TEST
+
+START_TEST(alloc_fails)
+{
+	struct ncore_chip_config config;
+	struct ncore_chip *chip;
+
+	fixture_config(&f, &config);
+	for (fail_at = 1; fail_at <= MEMS; fail_at++) {
+		allocated = freed = 0;
+		ck_assert_int_eq(ncore_chip_new(&config, &chip), -ENOSPC);
+		ck_assert_uint_eq(freed, allocated);
+	}
+	fail_at = 0;
+	allocated = freed = 0;
+}
+END_TEST
+
+START_TEST(nan_fill)
+{
+	struct ncore_chip_config config;
+
+	fixture_config(&f, &config);
+	config.nan_fill = true;
+	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 7 * 0x40000, 4), 0xffffffff);
+	ncore_mmio_write(f.chip, 2, 7 * 0x40000, 4, 0);
+	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
+	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 7 * 0x40000, 4), 0xffffffff);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, NEURON_PSUM_OFFSET + 4, 4), 0xffffffff);
+}
+END_TEST
+
+START_TEST(trace)
+{
+	struct ring q;
+	unsigned int i;
+
+	fixture_new_chip(&f);
+	for (i = 0; i < NCORE_EV_COUNT; i++)
+		ck_assert_ptr_nonnull(ncore_event_name(i));
+	ck_assert_ptr_null(ncore_event_name(NCORE_EV_COUNT));
+	fwio_read(&f, NEURON_V1_APB_BASE + MISC);
+	ck_assert_uint_eq(seen[NCORE_EV_FWIO], 1);
+	ck_assert_uint_eq(seen[NCORE_EV_MMIO_WRITE], 5);
+	ck_assert_uint_eq(seen[NCORE_EV_MMIO_READ], 0);
+	queue_init(&f, &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
+	copy(&f, &q, HOST(0), 0, 4);
+	ck_assert_uint_eq(seen[NCORE_EV_DOORBELL], 2);
+	ck_assert_uint_eq(seen[NCORE_EV_DESC], 1);
+	ncore_mmio_write(f.chip, 2, NEURON_V1_TPB_SEM_SET, 4, 1);
+	ck_assert_uint_eq(seen[NCORE_EV_SEMAPHORE], 1);
+	ncore_mmio_write(f.chip, 2, NEURON_V1_TPB_SEM_DEC, 4, 2); /* below 0 */
+	ck_assert_uint_eq(seen[NCORE_EV_ENGINE_ERROR], 1);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, NEURON_V1_TPB_SEM_READ, 4), 1);
+	copy(&f, &q, HOST(HOST_SIZE), 0, 4);
+	ck_assert_uint_eq(seen[NCORE_EV_DMA_ERROR], 1);
+	ck_assert_uint_eq(seen[NCORE_EV_GUEST_ERROR], 1);
+	apb_write(&f, MISC + NEURON_MISC_RESET, 1);
+	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
+	ck_assert_uint_eq(seen[NCORE_EV_RESET], 1);
+}
+END_TEST
+
+START_TEST(our_registers)
+{
+	uint64_t ours = NEURON_OURS_BAR0_OFFSET;
+	uint32_t errors;
+
+	fixture_new_chip(&f);
+	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_ISA_VERSION), 1);
+	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_SBUF_SIZE), 16 << 20);
+	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_GUEST_ERRORS), 0);
+	apb_write(&f, ours + NEURON_OURS_ISA_VERSION, 7); /* read-only */
+	apb_write(&f, 0x7ff000, 1); /* nothing there */
+	ncore_mmio_write(f.chip, 0, MISC, 2, 1); /* half a word */
+	errors = apb_read(&f, ours + NEURON_OURS_GUEST_ERRORS);
+	ck_assert_uint_eq(errors, 3);
+	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 3);
+	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_ISA_VERSION), 1);
+}
+END_TEST
+
+/* Every size, at every edge; outside of a BAR nothing happens */
+START_TEST(accesses)
+{
+	static const uint64_t limit[] = { NEURON_V1_BAR0_SIZE, 0, NEURON_V1_BAR2_SIZE, 0,
+					  8ull << 30 };
+	unsigned int bar, size;
+
+	fixture_new_chip(&f);
+	for (bar = 0; bar < 6; bar++)
+		for (size = 0; size <= 16; size++) {
+			uint64_t end = bar < 5 ? limit[bar] : 0;
+
+			ncore_mmio_write(f.chip, bar, end - size, size, ~0ull);
+			ncore_mmio_read(f.chip, bar, end - size, size);
+			ncore_mmio_write(f.chip, bar, end, size, ~0ull);
+			ck_assert_uint_eq(ncore_mmio_read(f.chip, bar, end, size), 0);
+			ncore_mmio_write(f.chip, bar, ~0ull, size, ~0ull);
+			ck_assert_uint_eq(ncore_mmio_read(f.chip, bar, ~0ull, size), 0);
+		}
+	ncore_mmio_write(f.chip, 2, 0x40, 8, 0x0807060504030201);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 0x43, 1), 4);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 0x42, 2), 0x0403);
+	ncore_mmio_write(f.chip, 2, 0x41, 1, 0xff);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 0x40, 8), 0x080706050403ff01);
+	/* 64 bits of registers are two words, low first */
+	ncore_mmio_write(f.chip, 0, MISC + 0xc0, 8, 0x1111111122222222);
+	ck_assert_uint_eq(apb_read(&f, MISC + 0xc0), 0x22222222);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0, MISC + 0xc0, 8), 0x1111111122222222);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0, MISC + 0xc6, 2), 0x1111);
+	ncore_mmio_write(f.chip, 2, NEURON_V1_TPB_SEM_SET + 8, 8, 0x0000000700000005);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, NEURON_V1_TPB_SEM_READ + 12, 4), 7);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("host");
+	TCase *t = tcase_create("all");
+
+	tcase_set_timeout(t, 30);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, memories);
+	tcase_add_test(t, alloc_fails);
+	tcase_add_test(t, nan_fill);
+	tcase_add_test(t, trace);
+	tcase_add_test(t, our_registers);
+	tcase_add_test(t, accesses);
+	suite_add_tcase(s, t);
+	return run_suite(s);
+}
