@@ -13,13 +13,16 @@ static void add_ap(const struct neuron_ap *ap, unsigned int partitions, bool wri
 
 	if (neuron_isa_locate(ap, partitions, NEURON_V1_SBUF_PART_SIZE, &r))
 		return;
-	acc[(*n)++] = (struct ncc_access){ .space = r.psum ? NCC_PSUM : NCC_SBUF, .write = write,
-					   .p0 = r.start, .p1 = (uint16_t)(r.start + partitions),
-					   .lo = r.lo, .hi = r.hi };
+	acc[(*n)++] = (struct ncc_access){ .space = r.psum ? NCC_PSUM : NCC_SBUF,
+					   .write = write,
+					   .p0 = r.start,
+					   .p1 = (uint16_t)(r.start + partitions),
+					   .lo = r.lo,
+					   .hi = r.hi };
 }
 
-static void add_scalar(const struct neuron_scalar *s, unsigned int partitions, struct ncc_access *acc,
-		       int *n)
+static void add_scalar(const struct neuron_scalar *s, unsigned int partitions,
+		       struct ncc_access *acc, int *n)
 {
 	struct neuron_ap ap = { .offset = s->offset, .dtype = s->dtype, .num = { 1, 1, 1, 1 } };
 
@@ -82,7 +85,11 @@ void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool wr
 			span /= stride;
 		*(rows ? span < 0 ? &p0 : &p1 : span < 0 ? &lo : &hi) += span;
 	}
-	*acc = (struct ncc_access){ .space = state_buffer ? NCC_SBUF : NCC_DRAM, .write = write,
-				    .var = p->var, .p0 = (uint16_t)p0, .p1 = (uint16_t)(p1 + 1),
-				    .lo = (uint64_t)lo, .hi = (uint64_t)hi + 1 };
+	*acc = (struct ncc_access){ .space = state_buffer ? NCC_SBUF : NCC_DRAM,
+				    .write = write,
+				    .var = p->var,
+				    .p0 = (uint16_t)p0,
+				    .p1 = (uint16_t)(p1 + 1),
+				    .lo = (uint64_t)lo,
+				    .hi = (uint64_t)hi + 1 };
 }

@@ -61,8 +61,8 @@ struct check {
 
 static int bad(struct check *c, unsigned int e, const char *what)
 {
-	return ncc_fail(c->err, -EINVAL, "checker: %s, instruction %u: %s", neuron_isa_engines[e], c->s[e].at,
-			what);
+	return ncc_fail(c->err, -EINVAL, "checker: %s, instruction %u: %s", neuron_isa_engines[e],
+			c->s[e].at, what);
 }
 
 static void merge(struct clock *to, const struct clock *from)
@@ -82,8 +82,8 @@ static int decode(struct check *c, unsigned int e)
 	if (!s->insn)
 		return ncc_fail(c->err, -ENOMEM, "out of memory");
 	while (i < words) {
-		int n = neuron_isa_decode((const char *)eng->instr + i * NEURON_INSN_WORD, words - i,
-					  &s->insn[s->n]);
+		int n = neuron_isa_decode((const char *)eng->instr + i * NEURON_INSN_WORD,
+					  words - i, &s->insn[s->n]);
 
 		s->at = s->n++;
 		if (n < 0)
@@ -105,11 +105,15 @@ static int order(struct check *c, unsigned int e, const struct clock *start, uns
 		bool known = start->n[rec->actor] > rec->event, covered = false;
 
 		for (int i = 0; i < nacc; i++) {
-			if ((acc[i].write || rec->a.write) && !known && ncc_access_overlap(&acc[i], &rec->a))
-				return bad(c, e, "an access that is not ordered behind an earlier one it clashes with");
-			covered = covered || (known && acc[i].write && ncc_access_covers(&acc[i], &rec->a)) ||
-				  (!rec->a.write && rec->actor == actor && actor < NEURON_ENG_COUNT &&
-				   ncc_access_covers(&acc[i], &rec->a));
+			if ((acc[i].write || rec->a.write) && !known &&
+			    ncc_access_overlap(&acc[i], &rec->a))
+				return bad(c, e,
+					   "an access that is not ordered behind an earlier one it "
+					   "clashes with");
+			covered = covered ||
+				  (known && acc[i].write && ncc_access_covers(&acc[i], &rec->a)) ||
+				  (!rec->a.write && rec->actor == actor &&
+				   actor < NEURON_ENG_COUNT && ncc_access_covers(&acc[i], &rec->a));
 		}
 		if (!covered)
 			c->rec[kept++] = *rec;
@@ -118,8 +122,8 @@ static int order(struct check *c, unsigned int e, const struct clock *start, uns
 	return 0;
 }
 
-static int remember(struct check *c, unsigned int actor, uint32_t event, const struct ncc_access *acc,
-		    int nacc)
+static int remember(struct check *c, unsigned int actor, uint32_t event,
+		    const struct ncc_access *acc, int nacc)
 {
 	if (c->nrec + (unsigned int)nacc > c->cap) {
 		unsigned int cap = c->cap ? c->cap * 2 : 256;
@@ -198,7 +202,8 @@ static int trigger(struct check *c, unsigned int e, uint32_t id)
 
 	if (s->next_dma >= c->sg->engine[e].ndma || d->id != id)
 		return bad(c, e, "triggers a DMA that is not the next of its list");
-	if (d->queue >= c->sg->nqueues || d->queue >= MAX_QUEUES || c->sg->queues[d->queue].owner != e)
+	if (d->queue >= c->sg->nqueues || d->queue >= MAX_QUEUES ||
+	    c->sg->queues[d->queue].owner != e)
 		return bad(c, e, "triggers a queue that is not its own");
 	s->next_dma++;
 	actor = NEURON_ENG_COUNT + d->queue;
@@ -243,7 +248,8 @@ static int check_insn(struct check *c, unsigned int e, const struct neuron_insn 
 		s->weights = insn->src0.dtype;
 	}
 	if (insn->opcode == NEURON_OP_MATMUL &&
-	    neuron_isa_check_matmul(insn, NEURON_V1_SBUF_PART_SIZE, s->k, s->fs, s->weights, &fault))
+	    neuron_isa_check_matmul(insn, NEURON_V1_SBUF_PART_SIZE, s->k, s->fs, s->weights,
+				    &fault))
 		return bad(c, e, fault.reason);
 	if ((insn->opcode == NEURON_OP_PROGRAM_START) != !s->at)
 		return bad(c, e, "PROGRAM_START is the first instruction and no other");
@@ -282,7 +288,9 @@ static int step(struct check *c, unsigned int e)
 		const struct semaphore *sem = &c->sem[insn->wait_index % PROGRAM_SEMAPHORES];
 
 		if (insn->wait != NEURON_WAIT_SEM_GE || insn->wait_index >= PROGRAM_SEMAPHORES)
-			return bad(c, e, "waits for something else than a semaphore to be at least a number");
+			return bad(c, e,
+				   "waits for something else than a semaphore to be at least a "
+				   "number");
 		if (insn->wait_value > sem->n)
 			return 0;
 		if (insn->wait_value)
@@ -335,7 +343,8 @@ static int replay(struct check *c)
 		if (c->s[e].next_dma != c->sg->engine[e].ndma)
 			return bad(c, e, "does not trigger all of its DMAs");
 	}
-	return c->cleared ? 0 : ncc_fail(c->err, -EINVAL, "checker: SP does not clear the semaphores");
+	return c->cleared ? 0
+			  : ncc_fail(c->err, -EINVAL, "checker: SP does not clear the semaphores");
 }
 
 static int check_subgraph(const struct neff_subgraph *sg, struct ncc_error *err)

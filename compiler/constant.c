@@ -60,7 +60,7 @@ static uint16_t to_f16(float f)
 		return sign | (uint16_t)nearbyintf(ldexpf(a, 24));
 	(void)frexpf(a, &e); /* a in [2^(e-1), 2^e) */
 	/* the significand may round up to 2048: the carry moves into the exponent as it should */
-	return (uint16_t)(sign | (((e + 13) << 10) + (int)nearbyintf(ldexpf(a, 11 - e)) ));
+	return (uint16_t)(sign | (((e + 13) << 10) + (int)nearbyintf(ldexpf(a, 11 - e))));
 }
 
 double ncc_get(uint8_t dtype, const void *data, int64_t i)

@@ -12,7 +12,8 @@
 
 typedef int (*gen_fn)(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 
-static struct ncc_value *value_new(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *view)
+static struct ncc_value *value_new(struct ncc_gen *g, struct ncc_op *op,
+				   const struct ncc_view *view)
 {
 	op->value = ncc_alloc(g->m, sizeof(*op->value));
 	if (!op->value)
@@ -120,7 +121,8 @@ int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim)
 	return value_new(g, op, &v) ? 0 : no_memory(g);
 }
 
-int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype, struct ncc_view *out)
+int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
+		 struct ncc_view *out)
 {
 	int rc = gen_place(g, op, pdim);
 
@@ -192,7 +194,8 @@ static int gen_view(struct ncc_gen *g, struct ncc_op *op)
 		if (rc)
 			return rc;
 		if (!view_reshape(&x, &op->shape, &v))
-			return ncc_fail_op(g->err, -EINVAL, op, "internal: a row-major reshape is not a view");
+			return ncc_fail_op(g->err, -EINVAL, op,
+					   "internal: a row-major reshape is not a view");
 		return value_new(g, op, &v) ? 0 : no_memory(g);
 	}
 	v.buf->refs++;
@@ -200,8 +203,12 @@ static int gen_view(struct ncc_gen *g, struct ncc_op *op)
 }
 
 static const gen_fn lower[NCC_KINDS] = {
-	[NCC_SELECT] = gen_elementwise, [NCC_CONCAT] = gen_concat, [NCC_PAD] = gen_pad,
-	[NCC_DOT] = gen_dot, [NCC_CONV] = gen_conv, [NCC_REDUCE] = gen_reduce,
+	[NCC_SELECT] = gen_elementwise,
+	[NCC_CONCAT] = gen_concat,
+	[NCC_PAD] = gen_pad,
+	[NCC_DOT] = gen_dot,
+	[NCC_CONV] = gen_conv,
+	[NCC_REDUCE] = gen_reduce,
 	[NCC_REDUCE_WINDOW] = gen_reduce_window,
 };
 
@@ -217,7 +224,8 @@ static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 {
 	for (unsigned int i = 0; i < op->nin; i++) {
 		struct ncc_op *in = op->in[i];
-		bool same = op->kind != NCC_REDUCE && op->kind != NCC_CONV && op->pdim < (int)in->shape.ndim;
+		bool same = op->kind != NCC_REDUCE && op->kind != NCC_CONV &&
+			    op->pdim < (int)in->shape.ndim;
 		int rc = needs_place(op, i) ? gen_place(g, in, same ? op->pdim : -1) : 0;
 
 		if (rc)

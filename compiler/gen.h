@@ -14,11 +14,11 @@
 #include "prog.h"
 
 struct ncc_buf {
-	uint8_t space;	/* enum ncc_space */
-	uint32_t var;	/* DRAM */
-	uint64_t base;	/* bytes: in the variable, or in every partition */
+	uint8_t space; /* enum ncc_space */
+	uint32_t var; /* DRAM */
+	uint64_t base; /* bytes: in the variable, or in every partition */
 	uint64_t bytes; /* SBUF, PSUM: of a partition */
-	int64_t chunk;	/* bytes between chunks of 128 partitions */
+	int64_t chunk; /* bytes between chunks of 128 partitions */
 	unsigned int refs;
 	struct ncc_buf *next; /* SBUF: in order of base */
 };
@@ -29,9 +29,9 @@ struct ncc_view {
 	unsigned int ndim;
 	int64_t dim[NCC_MAX_DIMS];
 	int64_t stride[NCC_MAX_DIMS]; /* elements; unused for pdim */
-	int64_t off;		      /* elements */
-	int pdim;		      /* dimension along the partitions; -1: none */
-	int64_t pstart, pstep;	      /* partition of index i: pstart + i * pstep, over all chunks */
+	int64_t off; /* elements */
+	int pdim; /* dimension along the partitions; -1: none */
+	int64_t pstart, pstep; /* partition of index i: pstart + i * pstep, over all chunks */
 };
 
 struct ncc_value {
@@ -46,12 +46,12 @@ struct ncc_gen {
 	const struct ncc_options *opt;
 	struct ncc_prog prog;
 	struct ncc_buf *sbuf; /* live buffers */
-	uint64_t sbuf_next;   /* where the next search begins: rotates, so that reuse comes late */
+	uint64_t sbuf_next; /* where the next search begins: rotates, so that reuse comes late */
 	uint64_t sbuf_live, sbuf_peak;
 	struct ncc_buf *temps[NCC_MAX_TEMPS];
 	unsigned int ntemps;
 	unsigned int psum_bank; /* next */
-	unsigned int copies;	/* alternate engines */
+	unsigned int copies; /* alternate engines */
 	unsigned int nfiles, ntmp;
 	struct ncc_buf state; /* the buffer of PSUM views */
 	const struct ncc_op *op;
@@ -74,7 +74,8 @@ void view_row_major(struct ncc_view *v, struct ncc_buf *buf, const struct ncc_sh
 /* a new SBUF buffer for the shape, pdim along the partitions, the rest row-major */
 int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *v);
 struct ncc_view view_box(const struct ncc_view *v, const int64_t *lo, const int64_t *size);
-struct ncc_view view_slice(const struct ncc_view *v, unsigned int d, int64_t lo, int64_t n, int64_t step);
+struct ncc_view view_slice(const struct ncc_view *v, unsigned int d, int64_t lo, int64_t n,
+			   int64_t step);
 struct ncc_view view_permute(const struct ncc_view *v, const uint8_t *map, unsigned int ndim);
 struct ncc_view view_drop(const struct ncc_view *v, unsigned int d); /* at index 0 of d */
 bool view_reshape(const struct ncc_view *v, const struct ncc_shape *s, struct ncc_view *out);
@@ -95,8 +96,8 @@ struct walk {
 	unsigned int partitions; /* of this piece */
 	struct neuron_ap ap[4];
 };
-void walk_begin(struct walk *w, const struct ncc_view *const *v, unsigned int nv, unsigned int reserve,
-		int64_t max);
+void walk_begin(struct walk *w, const struct ncc_view *const *v, unsigned int nv,
+		unsigned int reserve, int64_t max);
 bool walk_next(struct walk *w);
 #define WALK_MAX 16384 /* elements of a partition in one instruction: our own choice, below 64 K */
 
@@ -108,8 +109,10 @@ int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v);
  * The value in SBUF, pdim along the partitions from 0 (128 to a chunk), of type dtype (0: its own):
  * the view itself when it already is so, else a temporary copy. Dimensions of stride 0 stay so.
  */
-int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype, struct ncc_view *out);
-int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype, struct ncc_view *out);
+int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
+	      struct ncc_view *out);
+int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
+		 struct ncc_view *out);
 /* give a constant its place in DRAM, laid out for pdim along the partitions, if it has none yet */
 int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim);
 int gen_insn(struct ncc_gen *g, unsigned int engine, const struct neuron_insn *insn);

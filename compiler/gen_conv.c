@@ -66,7 +66,8 @@ static void make_terms(struct conv *c, int64_t s0, int64_t sn)
 	c->nterms = 0;
 	while (more) {
 		for (int64_t k0 = 0; k0 < features; k0 += NEURON_PARTITIONS) {
-			int64_t kn = features - k0 < NEURON_PARTITIONS ? features - k0 : NEURON_PARTITIONS;
+			int64_t kn = features - k0 < NEURON_PARTITIONS ? features - k0
+								       : NEURON_PARTITIONS;
 
 			c->term[c->nterms++] = (struct mm_term){ stationary(c, at, k0, kn, s0, sn),
 								 moving(c, at, k0, kn) };
@@ -88,15 +89,16 @@ static int terms_alloc(struct ncc_gen *g, struct conv *c)
 	for (unsigned int i = 0; i < d->nspatial; i++) {
 		n *= c->op->window[i].size; /* at most 2^31 each, and stopped early */
 		if (n > 65536)
-			return ncc_fail_op(g->err, -EFBIG, g->op, "too large: more than 65536 matrix products");
+			return ncc_fail_op(g->err, -EFBIG, g->op,
+					   "too large: more than 65536 matrix products");
 	}
 	c->term = calloc((size_t)n, sizeof(*c->term));
 	return c->term ? 0 : ncc_fail(g->err, -ENOMEM, "out of memory");
 }
 
 /* Output features [s0, s0 + sn) of a group that begins at feature first */
-static int run_features(struct ncc_gen *g, struct conv *c, const struct ncc_view *dst, int64_t first,
-			int64_t s0, int64_t sn)
+static int run_features(struct ncc_gen *g, struct conv *c, const struct ncc_view *dst,
+			int64_t first, int64_t s0, int64_t sn)
 {
 	const struct ncc_conv *d = &c->op->conv;
 	struct ncc_view to = view_slice(dst, d->out_feature, first + s0, sn, 1);
@@ -114,8 +116,10 @@ static int run_features(struct ncc_gen *g, struct conv *c, const struct ncc_view
 static int run_group(struct ncc_gen *g, struct conv *c, const struct ncc_view *dst, int64_t group)
 {
 	const struct ncc_conv *d = &c->op->conv;
-	int64_t in = c->op->in[1]->shape.dim[d->k_in], out = c->op->shape.dim[d->out_feature] / d->groups;
-	struct ncc_view x = view_slice(&c->op->in[0]->value->view, d->in_feature, group * in, in, 1);
+	int64_t in = c->op->in[1]->shape.dim[d->k_in],
+		out = c->op->shape.dim[d->out_feature] / d->groups;
+	struct ncc_view x =
+		view_slice(&c->op->in[0]->value->view, d->in_feature, group * in, in, 1);
 	struct ncc_view k;
 	int rc = gen_place(g, c->op->in[1], d->k_in);
 

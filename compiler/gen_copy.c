@@ -35,7 +35,8 @@ static void side_of(const struct ncc_view *v, int64_t p, struct side *s)
 		s->offset += part / NEURON_PARTITIONS * v->buf->chunk +
 			     part % NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE;
 	for (unsigned int d = 0; d < v->ndim; d++)
-		s->step[d] = (int)d == v->pdim ? v->pstep * NEURON_SBUF_PART_STRIDE : v->stride[d] * esz;
+		s->step[d] =
+			(int)d == v->pdim ? v->pstep * NEURON_SBUF_PART_STRIDE : v->stride[d] * esz;
 }
 
 /* How many indices of pdim from p on stay in one chunk */
@@ -66,7 +67,8 @@ static int dma_add(struct ncc_gen *g, struct dma *x, const struct side *to, cons
 		unsigned int cap = x->cap ? x->cap * 2 : 4;
 
 		if (cap > NCC_MAX_DESCS)
-			return ncc_fail_op(g->err, -EFBIG, g->op, "too large: a copy of too many pieces");
+			return ncc_fail_op(g->err, -EFBIG, g->op,
+					   "too large: a copy of too many pieces");
 		d = realloc(x->desc, cap * sizeof(*d));
 		if (!d)
 			return ncc_fail(g->err, -ENOMEM, "out of memory");
@@ -100,7 +102,8 @@ static void dma_dims(struct dma *x, unsigned int ndim, const int64_t *dim, const
 
 		if (dim[d] == 1)
 			continue;
-		if (to->step[d] == x->to[i] * x->dim[i] && from->step[d] == x->from[i] * x->dim[i]) {
+		if (to->step[d] == x->to[i] * x->dim[i] &&
+		    from->step[d] == x->from[i] * x->dim[i]) {
 			x->dim[i] *= dim[d];
 			continue;
 		}
@@ -194,13 +197,15 @@ int gen_dma(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view
 static int copy_on_engine(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {
 	const struct ncc_view *v[2] = { dst, src };
-	bool act = g->copies++ % 2 == 0 && src->dtype != NEURON_DT_INT32 && dst->dtype != NEURON_DT_INT32;
+	bool act = g->copies++ % 2 == 0 && src->dtype != NEURON_DT_INT32 &&
+		   dst->dtype != NEURON_DT_INT32;
 	struct walk w;
 
 	walk_begin(&w, v, 2, 0, src->buf->space == NCC_PSUM ? 512 : WALK_MAX);
 	while (walk_next(&w)) {
 		struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_COPY,
-					    .partitions = (uint8_t)w.partitions, .dst = w.ap[0],
+					    .partitions = (uint8_t)w.partitions,
+					    .dst = w.ap[0],
 					    .src0 = w.ap[1] };
 		int rc = gen_insn(g, act ? NEURON_ENG_ACT : NEURON_ENG_POOL, &insn);
 
@@ -252,8 +257,10 @@ int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v)
 
 	walk_begin(&w, views, 1, 0, WALK_MAX);
 	while (walk_next(&w)) {
-		struct neuron_insn insn = { .opcode = NEURON_OP_MEMSET, .partitions = (uint8_t)w.partitions,
-					    .dst = w.ap[0], .scalar0 = { .f = (float)v } };
+		struct neuron_insn insn = { .opcode = NEURON_OP_MEMSET,
+					    .partitions = (uint8_t)w.partitions,
+					    .dst = w.ap[0],
+					    .scalar0 = { .f = (float)v } };
 		int rc = gen_insn(g, NEURON_ENG_POOL, &insn);
 
 		if (rc)
@@ -264,7 +271,8 @@ int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v)
 
 static bool fits_as_it_is(const struct ncc_view *v, int pdim, uint8_t dtype)
 {
-	return v->buf->space == NCC_SBUF && v->pdim == pdim && v->dtype == dtype && view_on_engine(v) &&
+	return v->buf->space == NCC_SBUF && v->pdim == pdim && v->dtype == dtype &&
+	       view_on_engine(v) &&
 	       (v->pdim < 0 || v->pstart % NEURON_PARTITIONS == 0 ||
 		v->pstart % NEURON_PARTITIONS + v->dim[v->pdim] <= NEURON_PARTITIONS);
 }
@@ -278,7 +286,8 @@ static void dense_shape(const struct ncc_view *v, int pdim, struct ncc_shape *s)
 			s->dim[d] = 1;
 }
 
-int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype, struct ncc_view *out)
+int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
+	      struct ncc_view *out)
 {
 	struct ncc_view dst, src = *v;
 	struct ncc_shape s;

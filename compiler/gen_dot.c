@@ -18,14 +18,14 @@ struct side {
 	const uint8_t *batch, *contract;
 	unsigned int nfree;
 	uint8_t free[NCC_MAX_DIMS]; /* dimensions of the operand, in order */
-	unsigned int result;	    /* result dimension of the first free one */
+	unsigned int result; /* result dimension of the first free one */
 };
 
 struct dot {
 	const struct ncc_op *op;
 	struct side st, mv;
 	unsigned int sdim; /* of st.free: along the result's partitions */
-	int kp;		   /* index in contract of the dimension along the partitions; -1: none */
+	int kp; /* index in contract of the dimension along the partitions; -1: none */
 	struct mm_term *term;
 	unsigned int nterms;
 };
@@ -52,7 +52,8 @@ static int64_t k_chunks(int64_t n)
 	return (n + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
 }
 
-/* Which contracted dimension lies along the partitions: the moving operand's choice, or the largest */
+/* Which contracted dimension lies along the partitions: the moving operand's choice, or the largest
+ */
 static int choose_k(const struct dot *d)
 {
 	int best = -1;
@@ -63,7 +64,7 @@ static int choose_k(const struct dot *d)
 		if (v && v->view.buf->space == NCC_SBUF && v->view.pdim == d->mv.contract[i])
 			return (int)i;
 		if (best < 0 || d->mv.op->shape.dim[d->mv.contract[i]] >
-				d->mv.op->shape.dim[d->mv.contract[best]])
+					d->mv.op->shape.dim[d->mv.contract[best]])
 			best = (int)i;
 	}
 	return best;
@@ -143,14 +144,16 @@ static int terms_alloc(struct ncc_gen *g, struct dot *d)
 	for (unsigned int i = 0; i < d->op->dot.ncontract; i++) {
 		n *= (int)i == d->kp ? k_chunks(dim[i]) : dim[i];
 		if (n > 65536)
-			return ncc_fail_op(g->err, -EFBIG, g->op, "too large: more than 65536 matrix products");
+			return ncc_fail_op(g->err, -EFBIG, g->op,
+					   "too large: more than 65536 matrix products");
 	}
 	d->term = calloc((size_t)n, sizeof(*d->term));
 	return d->term ? 0 : ncc_fail(g->err, -ENOMEM, "out of memory");
 }
 
 /* The terms of one batch index and one piece of S */
-static void make_terms(struct dot *d, const int64_t *batch, const int64_t *other, int64_t s0, int64_t sn)
+static void make_terms(struct dot *d, const int64_t *batch, const int64_t *other, int64_t s0,
+		       int64_t sn)
 {
 	int64_t k[NCC_MAX_DIMS] = { 0 }, dim[NCC_MAX_DIMS], kd = 1;
 	struct ncc_view v;
@@ -175,7 +178,8 @@ static void make_terms(struct dot *d, const int64_t *batch, const int64_t *other
 
 /* dst[S, m...] for one batch index and one piece of S */
 static struct ncc_view result_piece(const struct dot *d, const struct ncc_view *dst,
-				    const int64_t *batch, const int64_t *other, int64_t s0, int64_t sn)
+				    const int64_t *batch, const int64_t *other, int64_t s0,
+				    int64_t sn)
 {
 	struct ncc_view v = *dst;
 	uint8_t map[NCC_MAX_DIMS];
@@ -184,7 +188,8 @@ static struct ncc_view result_piece(const struct dot *d, const struct ncc_view *
 	for (unsigned int i = 0; i < d->op->dot.nbatch; i++)
 		v = view_slice(&v, i, batch[i], 1, 1);
 	for (unsigned int i = 0; i < d->st.nfree; i++)
-		v = view_slice(&v, d->st.result + i, i == d->sdim ? s0 : other[i], i == d->sdim ? sn : 1, 1);
+		v = view_slice(&v, d->st.result + i, i == d->sdim ? s0 : other[i],
+			       i == d->sdim ? sn : 1, 1);
 	map[n++] = (uint8_t)(d->st.result + d->sdim);
 	for (unsigned int i = 0; i < d->mv.nfree; i++)
 		map[n++] = (uint8_t)(d->mv.result + i);
@@ -201,8 +206,8 @@ static int64_t partition_bytes(const struct side *s, int kdim)
 }
 
 /* All batch indices and free indices of one piece [s0, s0 + sn) of the stationary operand */
-static int run_piece(struct ncc_gen *g, struct dot *d, const struct ncc_view *dst, int64_t s0, int64_t sn,
-		     int64_t base)
+static int run_piece(struct ncc_gen *g, struct dot *d, const struct ncc_view *dst, int64_t s0,
+		     int64_t sn, int64_t base)
 {
 	int64_t batch[NCC_MAX_DIMS] = { 0 }, bdim[NCC_MAX_DIMS], odim[NCC_MAX_DIMS];
 	int rc = 0;
@@ -226,7 +231,8 @@ static int run_piece(struct ncc_gen *g, struct dot *d, const struct ncc_view *ds
 
 static int run_dot(struct ncc_gen *g, struct dot *d, const struct ncc_view *dst)
 {
-	int st_k = d->kp < 0 ? -1 : d->st.contract[d->kp], mv_k = d->kp < 0 ? -1 : d->mv.contract[d->kp];
+	int st_k = d->kp < 0 ? -1 : d->st.contract[d->kp],
+	    mv_k = d->kp < 0 ? -1 : d->mv.contract[d->kp];
 	unsigned int sd = d->st.free[d->sdim], mark;
 	int64_t ns = d->st.op->shape.dim[sd];
 	bool pieces = partition_bytes(&d->st, st_k) > BIG_OPERAND;

@@ -11,18 +11,20 @@
 #include "gen.h"
 
 static const uint8_t act_func[NCC_KINDS] = {
-	[NCC_SIGN] = NEURON_ACT_SIGN, [NCC_EXP] = NEURON_ACT_EXP, [NCC_LOG] = NEURON_ACT_LOG,
-	[NCC_TANH] = NEURON_ACT_TANH, [NCC_LOGISTIC] = NEURON_ACT_SIGMOID, [NCC_SQRT] = NEURON_ACT_SQRT,
-	[NCC_RSQRT] = NEURON_ACT_RSQRT, [NCC_ERF] = NEURON_ACT_ERF, [NCC_ABS] = NEURON_ACT_ABS,
+	[NCC_SIGN] = NEURON_ACT_SIGN,	     [NCC_EXP] = NEURON_ACT_EXP,
+	[NCC_LOG] = NEURON_ACT_LOG,	     [NCC_TANH] = NEURON_ACT_TANH,
+	[NCC_LOGISTIC] = NEURON_ACT_SIGMOID, [NCC_SQRT] = NEURON_ACT_SQRT,
+	[NCC_RSQRT] = NEURON_ACT_RSQRT,	     [NCC_ERF] = NEURON_ACT_ERF,
+	[NCC_ABS] = NEURON_ACT_ABS,
 };
 
 static const uint8_t alu_of[NCC_KINDS] = {
-	[NCC_ADD] = NEURON_ALU_ADD, [NCC_SUB] = NEURON_ALU_SUB, [NCC_MUL] = NEURON_ALU_MULT,
+	[NCC_ADD] = NEURON_ALU_ADD,  [NCC_SUB] = NEURON_ALU_SUB, [NCC_MUL] = NEURON_ALU_MULT,
 	[NCC_DIV] = NEURON_ALU_MULT, /* by the reciprocal */
-	[NCC_MAX] = NEURON_ALU_MAX, [NCC_MIN] = NEURON_ALU_MIN, [NCC_POW] = NEURON_ALU_POW,
-	[NCC_EQ] = NEURON_ALU_EQ, [NCC_NE] = NEURON_ALU_NE, [NCC_GE] = NEURON_ALU_GE,
-	[NCC_GT] = NEURON_ALU_GT, [NCC_LE] = NEURON_ALU_LE, [NCC_LT] = NEURON_ALU_LT,
-	[NCC_AND] = NEURON_ALU_AND, [NCC_OR] = NEURON_ALU_OR, [NCC_XOR] = NEURON_ALU_XOR,
+	[NCC_MAX] = NEURON_ALU_MAX,  [NCC_MIN] = NEURON_ALU_MIN, [NCC_POW] = NEURON_ALU_POW,
+	[NCC_EQ] = NEURON_ALU_EQ,    [NCC_NE] = NEURON_ALU_NE,	 [NCC_GE] = NEURON_ALU_GE,
+	[NCC_GT] = NEURON_ALU_GT,    [NCC_LE] = NEURON_ALU_LE,	 [NCC_LT] = NEURON_ALU_LT,
+	[NCC_AND] = NEURON_ALU_AND,  [NCC_OR] = NEURON_ALU_OR,	 [NCC_XOR] = NEURON_ALU_XOR,
 };
 
 static uint8_t alu_for(const struct ncc_op *op)
@@ -73,8 +75,10 @@ static int over(struct ncc_gen *g, unsigned int engine, struct neuron_insn insn,
 static int tensor_scalar(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *a,
 			 uint8_t alu, double c, bool reverse)
 {
-	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_SCALAR, .op0 = alu,
-				    .scalar0 = { .f = (float)c }, .op1 = NEURON_ALU_BYPASS,
+	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_SCALAR,
+				    .op0 = alu,
+				    .scalar0 = { .f = (float)c },
+				    .op1 = NEURON_ALU_BYPASS,
 				    .reverse0 = reverse };
 
 	if (alu >= NEURON_ALU_AND)
@@ -84,7 +88,8 @@ static int tensor_scalar(struct ncc_gen *g, const struct ncc_view *dst, const st
 
 static int gen_unary(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
-	struct neuron_insn insn = { .opcode = NEURON_OP_ACTIVATE, .func = act_func[op->kind],
+	struct neuron_insn insn = { .opcode = NEURON_OP_ACTIVATE,
+				    .func = act_func[op->kind],
 				    .scalar0 = { .f = 1.0f } };
 	struct ncc_view a;
 	int rc;
@@ -100,7 +105,8 @@ static int gen_unary(struct ncc_gen *g, const struct ncc_op *op, const struct nc
 		return tensor_scalar(g, dst, &a, NEURON_ALU_EQ, 0, false);
 	if (op->kind == NCC_NOT || (op->kind == NCC_ABS && op->shape.dtype == NEURON_DT_INT32)) {
 		insn = (struct neuron_insn){ .opcode = NEURON_OP_TENSOR_SCALAR,
-					     .op0 = op->kind == NCC_NOT ? NEURON_ALU_NOT : NEURON_ALU_ABS };
+					     .op0 = op->kind == NCC_NOT ? NEURON_ALU_NOT
+									: NEURON_ALU_ABS };
 		return over(g, NEURON_ENG_POOL, insn, dst, &a, NULL, NULL);
 	}
 	return over(g, NEURON_ENG_ACT, insn, dst, &a, NULL, NULL);
@@ -155,7 +161,8 @@ static int gen_binary(struct ncc_gen *g, const struct ncc_op *op, const struct n
 
 	if (op->kind == NCC_DIV && is_int(op->shape.dtype))
 		return ncc_fail_op(g->err, -ENOTSUP, op, "division of integers is not supported");
-	if (ncc_scalar_value(op->in[1], &c) && (op->kind != NCC_DIV || fabs(frexp(c, &(int){ 0 })) == 0.5)) {
+	if (ncc_scalar_value(op->in[1], &c) &&
+	    (op->kind != NCC_DIV || fabs(frexp(c, &(int){ 0 })) == 0.5)) {
 		rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &a);
 		if (op->kind == NCC_DIV)
 			c = 1 / c;

@@ -34,8 +34,9 @@ static bool is_identity(const struct ncc_op *op, double v)
 {
 	bool is_int = op->shape.dtype == NEURON_DT_INT32 || op->shape.dtype == NEURON_DT_INT16 ||
 		      op->shape.dtype == NEURON_DT_INT8;
-	double top = op->shape.dtype == NEURON_DT_INT32 ? 2147483647.0 :
-		     op->shape.dtype == NEURON_DT_INT16 ? 32767 : 127;
+	double top = op->shape.dtype == NEURON_DT_INT32	  ? 2147483647.0
+		     : op->shape.dtype == NEURON_DT_INT16 ? 32767
+							  : 127;
 
 	switch (op->func) {
 	case NCC_ADD:
@@ -76,7 +77,8 @@ static int reduce_over(struct ncc_gen *g, const struct ncc_op *op, const struct 
 		       const struct ncc_view *src, const struct inner *in)
 {
 	const struct ncc_view *v[2] = { dst, src };
-	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_REDUCE, .op0 = reduce_alu(op),
+	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_REDUCE,
+				    .op0 = reduce_alu(op),
 				    .reduce_dims = (uint8_t)in->n };
 	int64_t inner = 1;
 	struct walk w;
@@ -84,11 +86,13 @@ static int reduce_over(struct ncc_gen *g, const struct ncc_op *op, const struct 
 	for (unsigned int i = 0; i < in->n; i++) {
 		inner *= in->dim[i];
 		if (in->stride[i] > INT16_MAX || in->stride[i] < INT16_MIN)
-			return ncc_fail_op(g->err, -EFBIG, op, "too large: reduced elements %lld apart",
+			return ncc_fail_op(g->err, -EFBIG, op,
+					   "too large: reduced elements %lld apart",
 					   (long long)in->stride[i]);
 	}
 	if (in->n > NEURON_AP_DIMS || inner > 65535)
-		return ncc_fail_op(g->err, -ENOTSUP, op, "reduces %lld elements in %u separate dimensions",
+		return ncc_fail_op(g->err, -ENOTSUP, op,
+				   "reduces %lld elements in %u separate dimensions",
 				   (long long)inner, in->n);
 	walk_begin(&w, v, 2, in->n, WALK_MAX / inner > 0 ? WALK_MAX / inner : 1);
 	while (walk_next(&w)) {
@@ -165,7 +169,8 @@ static int apply_init(struct ncc_gen *g, const struct ncc_op *op, const struct n
 }
 
 /* Split a fetched source into outer dimensions (a view like the result) and inner ones */
-static void split(const struct ncc_view *src, uint32_t mask, struct ncc_view *outer, struct inner *in)
+static void split(const struct ncc_view *src, uint32_t mask, struct ncc_view *outer,
+		  struct inner *in)
 {
 	uint8_t map[NCC_MAX_DIMS];
 	unsigned int n = 0;

@@ -10,9 +10,9 @@
 #include "ir.h"
 
 #define HLO_MAX_FILE (2000ll << 20)
-#define HLO_MAX_DEPTH 32	  /* of messages in messages */
+#define HLO_MAX_DEPTH 32 /* of messages in messages */
 #define HLO_MAX_FIELDS (1 << 24) /* of the whole file; packed lists count once */
-#define HLO_MAX_CALLS 64	  /* of computations in computations */
+#define HLO_MAX_CALLS 64 /* of computations in computations */
 
 /* What an instruction gives: one operation, or a tuple's leaves in order */
 struct hlo_value {

@@ -21,8 +21,9 @@ int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return ncc_fail(in->imp->err, code, "%.40s '%.80s'%s%.90s%s: %s", in->p->opcode, in->p->name,
-			in->where ? " (" : "", in->where ? in->where : "", in->where ? ")" : "", text);
+	return ncc_fail(in->imp->err, code, "%.40s '%.80s'%s%.90s%s: %s", in->p->opcode,
+			in->p->name, in->where ? " (" : "", in->where ? in->where : "",
+			in->where ? ")" : "", text);
 }
 
 /* "file:line" from the metadata, or from the module's stack frames */
@@ -36,7 +37,8 @@ static char *source_of(struct hlo_import *imp, const Ncc__Hlo__OpMetadata *md)
 	if (md && md->source_file && *md->source_file) {
 		file = md->source_file;
 		line = md->source_line;
-	} else if (md && x && md->stack_frame_id > 0 && (size_t)md->stack_frame_id <= x->n_stack_frames) {
+	} else if (md && x && md->stack_frame_id > 0 &&
+		   (size_t)md->stack_frame_id <= x->n_stack_frames) {
 		int32_t loc = x->stack_frames[md->stack_frame_id - 1]->file_location_id;
 
 		if (loc > 0 && (size_t)loc <= x->n_file_locations) {
@@ -58,14 +60,15 @@ static const struct {
 	uint8_t dtype;
 	bool pred;
 } element_types[] = {
-	{ 1, NEURON_DT_INT8, true }, { 2, NEURON_DT_INT8, false }, { 3, NEURON_DT_INT16, false },
+	{ 1, NEURON_DT_INT8, true },   { 2, NEURON_DT_INT8, false },  { 3, NEURON_DT_INT16, false },
 	{ 4, NEURON_DT_INT32, false }, { 10, NEURON_DT_FP16, false }, { 11, NEURON_DT_FP32, false },
 	{ 16, NEURON_DT_BF16, false },
 };
 
 static const char *const element_names[] = {
-	[5] = "s64", [6] = "u8", [7] = "u16", [8] = "u32", [9] = "u64", [12] = "f64", [13] = "tuple",
-	[14] = "opaque", [15] = "c64", [17] = "token", [18] = "c128", [19] = "f8e5m2", [20] = "f8e4m3fn",
+	[5] = "s64",   [6] = "u8",	[7] = "u16",	   [8] = "u32",	 [9] = "u64",
+	[12] = "f64",  [13] = "tuple",	[14] = "opaque",   [15] = "c64", [17] = "token",
+	[18] = "c128", [19] = "f8e5m2", [20] = "f8e4m3fn",
 };
 
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s)
@@ -77,11 +80,13 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 		if (element_types[i].type == p->element_type)
 			break;
 	if (i == sizeof(element_types) / sizeof(element_types[0])) {
-		const char *name = p->element_type >= 0 && p->element_type <= 20 ?
-					   element_names[p->element_type] : NULL;
+		const char *name = p->element_type >= 0 && p->element_type <= 20
+					   ? element_names[p->element_type]
+					   : NULL;
 
 		return hlo_fail(in, -ENOTSUP,
-				"element type %s is not supported (pred, s8, s16, s32, f16, bf16, f32 are)",
+				"element type %s is not supported (pred, s8, s16, s32, f16, bf16, "
+				"f32 are)",
 				name ? name : "unknown");
 	}
 	s->dtype = element_types[i].dtype;
@@ -112,7 +117,7 @@ struct scope {
 	struct id_entry {
 		int64_t id;
 		size_t index;
-	} *ids;
+	} * ids;
 	struct hlo_value *value;
 	const struct hlo_value *args;
 	unsigned int nargs;
@@ -166,8 +171,10 @@ static int import_element(struct hlo_inst *in, const Ncc__Hlo__Shape *tuple, str
 	int64_t index = in->p->tuple_index;
 	unsigned int first = 0;
 
-	if (!tuple || tuple->element_type != 13 || index < 0 || (uint64_t)index >= tuple->n_tuple_shapes)
-		return hlo_fail(in, -EINVAL, "element %lld of something that has none", (long long)index);
+	if (!tuple || tuple->element_type != 13 || index < 0 ||
+	    (uint64_t)index >= tuple->n_tuple_shapes)
+		return hlo_fail(in, -EINVAL, "element %lld of something that has none",
+				(long long)index);
 	for (int64_t i = 0; i < index; i++)
 		first += leaves(tuple->tuple_shapes[i]);
 	v->n = leaves(tuple->tuple_shapes[index]);
@@ -189,7 +196,8 @@ static int import_parameter(struct hlo_inst *in, const struct scope *s, struct h
 
 		if (rc)
 			return rc;
-		if (!ncc_same_dims(&in->shape, &v->op[0]->shape) || in->shape.dtype != v->op[0]->shape.dtype)
+		if (!ncc_same_dims(&in->shape, &v->op[0]->shape) ||
+		    in->shape.dtype != v->op[0]->shape.dtype)
 			return hlo_fail(in, -EINVAL, "the argument has another shape");
 	}
 	return 0;
@@ -204,7 +212,8 @@ static int import_call(struct hlo_inst *in, struct hlo_value *v)
 	if (!c)
 		return hlo_fail(in, -EINVAL, "calls a computation that does not exist");
 	if (in->imp->depth >= HLO_MAX_CALLS)
-		return hlo_fail(in, -EINVAL, "calls nested more than %d deep, or in a cycle", HLO_MAX_CALLS);
+		return hlo_fail(in, -EINVAL, "calls nested more than %d deep, or in a cycle",
+				HLO_MAX_CALLS);
 	return hlo_run_computation(in->imp, c, in->in, in->nin, v);
 }
 
@@ -238,7 +247,9 @@ static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index
 		if (!find_id(s, in->p->operand_ids[i], &from))
 			return hlo_fail(in, -EINVAL, "operand %u does not exist", i);
 		if (from >= index)
-			return hlo_fail(in, -EINVAL, "operand %u ('%.60s') comes after it: a cycle, or out of order",
+			return hlo_fail(in, -EINVAL,
+					"operand %u ('%.60s') comes after it: a cycle, or out of "
+					"order",
 					i, s->c->instructions[from]->name);
 		in->in[i] = s->value[from];
 		if (!i)
@@ -301,13 +312,15 @@ int hlo_run_computation(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 	rc = -EINVAL;
 	for (size_t i = 1; i < n; i++) {
 		if (s.ids[i].id == s.ids[i - 1].id) {
-			ncc_fail(imp->err, rc, "computation '%.80s': two instructions have the id %lld",
-				 c->name, (long long)s.ids[i].id);
+			ncc_fail(imp->err, rc,
+				 "computation '%.80s': two instructions have the id %lld", c->name,
+				 (long long)s.ids[i].id);
 			goto out;
 		}
 	}
 	if (!find_id(&s, c->root_id, &root)) {
-		ncc_fail(imp->err, rc, "computation '%.80s': the root instruction does not exist", c->name);
+		ncc_fail(imp->err, rc, "computation '%.80s': the root instruction does not exist",
+			 c->name);
 		goto out;
 	}
 	imp->depth++;
@@ -320,8 +333,8 @@ out:
 	return rc;
 }
 
-static int import_params(struct hlo_import *imp, const Ncc__Hlo__Computation *c, struct hlo_value *args,
-			 unsigned int n)
+static int import_params(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
+			 struct hlo_value *args, unsigned int n)
 {
 	struct ncc_module *m = imp->m;
 
@@ -393,8 +406,10 @@ int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **module, str
 	int rc;
 
 	if (!size || size > HLO_MAX_FILE)
-		return ncc_fail(err, size ? -EFBIG : -EINVAL, size ? "the file is larger than %lld bytes" :
-				"not an HLO module: the file is empty (at most %lld bytes)", HLO_MAX_FILE);
+		return ncc_fail(err, size ? -EFBIG : -EINVAL,
+				size ? "the file is larger than %lld bytes"
+				     : "not an HLO module: the file is empty (at most %lld bytes)",
+				HLO_MAX_FILE);
 	rc = hlo_scan(&ncc__hlo__module__descriptor, buf, size, err);
 	if (rc)
 		return rc;

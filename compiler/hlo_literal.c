@@ -74,10 +74,12 @@ int hlo_literal(struct hlo_inst *in, struct ncc_op *op)
 	rc = hlo_shape(in, l->shape, &s);
 	if (rc)
 		return rc;
-	if (s.dtype != op->shape.dtype || s.pred != op->shape.pred || !ncc_same_dims(&s, &op->shape))
+	if (s.dtype != op->shape.dtype || s.pred != op->shape.pred ||
+	    !ncc_same_dims(&s, &op->shape))
 		return hlo_fail(in, -EINVAL, "the literal's shape differs from the constant's");
 	if (!row_major(l->shape))
-		return hlo_fail(in, -EINVAL, "literals in a layout that is not row-major are not supported");
+		return hlo_fail(in, -EINVAL,
+				"literals in a layout that is not row-major are not supported");
 	rc = const_alloc(in, op);
 	if (rc)
 		return rc;
@@ -99,7 +101,8 @@ int hlo_literal(struct hlo_inst *in, struct ncc_op *op)
 
 int hlo_iota(struct hlo_inst *in, struct ncc_op *op)
 {
-	int64_t n = ncc_elems(&op->shape), inner = 1, axis = in->p->n_dimensions ? in->p->dimensions[0] : 0;
+	int64_t n = ncc_elems(&op->shape), inner = 1,
+		axis = in->p->n_dimensions ? in->p->dimensions[0] : 0;
 	int rc;
 
 	if (axis < 0 || axis >= op->shape.ndim)

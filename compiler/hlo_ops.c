@@ -24,13 +24,15 @@ static struct ncc_op *operand(const struct hlo_inst *in, unsigned int i)
 }
 
 /* Take a list of dimension numbers, each below ndim */
-static int take_dims(struct hlo_inst *in, size_t n, const int64_t *v, unsigned int ndim, uint8_t *out)
+static int take_dims(struct hlo_inst *in, size_t n, const int64_t *v, unsigned int ndim,
+		     uint8_t *out)
 {
 	if (n > NCC_MAX_DIMS)
 		return hlo_fail(in, -EINVAL, "%zu dimension numbers", n);
 	for (size_t i = 0; i < n; i++) {
 		if (v[i] < 0 || v[i] >= ndim)
-			return hlo_fail(in, -EINVAL, "dimension number %lld of rank %u", (long long)v[i], ndim);
+			return hlo_fail(in, -EINVAL, "dimension number %lld of rank %u",
+					(long long)v[i], ndim);
 		out[i] = (uint8_t)v[i];
 	}
 	return 0;
@@ -78,9 +80,10 @@ static int attrs_broadcast(struct hlo_inst *in, struct ncc_op *op)
 static int attrs_transpose(struct hlo_inst *in, struct ncc_op *op)
 {
 	if (in->p->n_dimensions != op->shape.ndim)
-		return hlo_fail(in, -EINVAL, "%zu dimension numbers for rank %u", in->p->n_dimensions,
-				op->shape.ndim);
-	return take_dims(in, in->p->n_dimensions, in->p->dimensions, op->in[0]->shape.ndim, op->map);
+		return hlo_fail(in, -EINVAL, "%zu dimension numbers for rank %u",
+				in->p->n_dimensions, op->shape.ndim);
+	return take_dims(in, in->p->n_dimensions, in->p->dimensions, op->in[0]->shape.ndim,
+			 op->map);
 }
 
 static int attrs_slice(struct hlo_inst *in, struct ncc_op *op)
@@ -95,7 +98,8 @@ static int attrs_slice(struct hlo_inst *in, struct ncc_op *op)
 		op->stride[i] = s->stride;
 		if (s->start < 0 || s->limit <= s->start || s->stride < 1 ||
 		    s->limit > op->in[0]->shape.dim[i] ||
-		    (i < op->shape.ndim && (s->limit - s->start - 1) / s->stride + 1 != op->shape.dim[i]))
+		    (i < op->shape.ndim &&
+		     (s->limit - s->start - 1) / s->stride + 1 != op->shape.dim[i]))
 			return hlo_fail(in, -EINVAL, "range %zu does not fit the shapes", i);
 	}
 	return 0;
@@ -159,9 +163,11 @@ static int take_window(struct hlo_inst *in, struct ncc_op *op, unsigned int ndim
 	for (unsigned int i = 0; i < ndim; i++) {
 		const Ncc__Hlo__WindowDimension *d = w->dimensions[i];
 
-		op->window[i] = (struct ncc_window){ d->size, d->stride, d->padding_low, d->padding_high,
-						     d->window_dilation, d->base_dilation,
-						     d->window_reversal };
+		op->window[i] = (struct ncc_window){
+			d->size,	   d->stride,	       d->padding_low,
+			d->padding_high,   d->window_dilation, d->base_dilation,
+			d->window_reversal
+		};
 	}
 	return 0;
 }
@@ -199,8 +205,8 @@ static int take_reducer(struct hlo_inst *in, struct ncc_op *op)
 	static const struct {
 		const char *name;
 		enum ncc_kind kind;
-	} known[] = { { "add", NCC_ADD }, { "multiply", NCC_MUL }, { "maximum", NCC_MAX },
-		      { "minimum", NCC_MIN }, { "and", NCC_AND }, { "or", NCC_OR } };
+	} known[] = { { "add", NCC_ADD },     { "multiply", NCC_MUL }, { "maximum", NCC_MAX },
+		      { "minimum", NCC_MIN }, { "and", NCC_AND },      { "or", NCC_OR } };
 	const Ncc__Hlo__Computation *c = NULL;
 	const Ncc__Hlo__Instruction *root = NULL;
 	unsigned int params = 0;
@@ -213,7 +219,8 @@ static int take_reducer(struct hlo_inst *in, struct ncc_op *op)
 		if (c->instructions[i]->id == c->root_id)
 			root = c->instructions[i];
 	if (!root || root->n_operand_ids != 2 || root->operand_ids[0] == root->operand_ids[1])
-		return hlo_fail(in, -ENOTSUP, "reduces by '%.60s', which is not a single operation", c->name);
+		return hlo_fail(in, -ENOTSUP, "reduces by '%.60s', which is not a single operation",
+				c->name);
 	for (size_t i = 0; i < c->n_instructions; i++)
 		params += !strcmp(c->instructions[i]->opcode, "parameter") &&
 			  (c->instructions[i]->id == root->operand_ids[0] ||
@@ -224,8 +231,8 @@ static int take_reducer(struct hlo_inst *in, struct ncc_op *op)
 			return 0;
 		}
 	}
-	return hlo_fail(in, -ENOTSUP, "reduces by '%.40s' ('%.60s'), which is not supported", root->opcode,
-			c->name);
+	return hlo_fail(in, -ENOTSUP, "reduces by '%.40s' ('%.60s'), which is not supported",
+			root->opcode, c->name);
 }
 
 static int attrs_reduce(struct hlo_inst *in, struct ncc_op *op)

@@ -32,12 +32,14 @@ static bool varint(const uint8_t **p, const uint8_t *end, uint64_t *v)
 	return false;
 }
 
-static const ProtobufCMessageDescriptor *submessage(const ProtobufCMessageDescriptor *d, uint64_t id)
+static const ProtobufCMessageDescriptor *submessage(const ProtobufCMessageDescriptor *d,
+						    uint64_t id)
 {
 	for (unsigned int i = 0; i < d->n_fields; i++)
 		if (d->fields[i].id == id)
-			return d->fields[i].type == PROTOBUF_C_TYPE_MESSAGE ? d->fields[i].descriptor
-									   : NULL;
+			return d->fields[i].type == PROTOBUF_C_TYPE_MESSAGE
+				       ? d->fields[i].descriptor
+				       : NULL;
 	return NULL;
 }
 

@@ -89,7 +89,8 @@ char *ncc_strdup(struct ncc_module *m, const char *s)
 	return p;
 }
 
-struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name, unsigned int nin)
+struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name,
+			  unsigned int nin)
 {
 	struct ncc_op *op = ncc_alloc(m, sizeof(*op));
 
@@ -126,18 +127,47 @@ struct ncc_op *ncc_const_scalar(struct ncc_module *m, uint8_t dtype, double v)
 }
 
 static const char *const kind_names[NCC_KINDS] = {
-	[NCC_PARAM] = "parameter", [NCC_CONST] = "constant", [NCC_NEG] = "negate",
-	[NCC_ABS] = "abs", [NCC_SIGN] = "sign", [NCC_EXP] = "exponential", [NCC_LOG] = "log",
-	[NCC_TANH] = "tanh", [NCC_LOGISTIC] = "logistic", [NCC_SQRT] = "sqrt",
-	[NCC_RSQRT] = "rsqrt", [NCC_ERF] = "erf", [NCC_NOT] = "not", [NCC_CONVERT] = "convert",
-	[NCC_ADD] = "add", [NCC_SUB] = "subtract", [NCC_MUL] = "multiply", [NCC_DIV] = "divide",
-	[NCC_MAX] = "maximum", [NCC_MIN] = "minimum", [NCC_POW] = "power", [NCC_AND] = "and",
-	[NCC_OR] = "or", [NCC_XOR] = "xor", [NCC_EQ] = "compare-eq", [NCC_NE] = "compare-ne",
-	[NCC_GE] = "compare-ge", [NCC_GT] = "compare-gt", [NCC_LE] = "compare-le",
-	[NCC_LT] = "compare-lt", [NCC_SELECT] = "select", [NCC_BROADCAST] = "broadcast",
-	[NCC_RESHAPE] = "reshape", [NCC_TRANSPOSE] = "transpose", [NCC_SLICE] = "slice",
-	[NCC_REVERSE] = "reverse", [NCC_CONCAT] = "concatenate", [NCC_PAD] = "pad",
-	[NCC_DOT] = "dot", [NCC_CONV] = "convolution", [NCC_REDUCE] = "reduce",
+	[NCC_PARAM] = "parameter",
+	[NCC_CONST] = "constant",
+	[NCC_NEG] = "negate",
+	[NCC_ABS] = "abs",
+	[NCC_SIGN] = "sign",
+	[NCC_EXP] = "exponential",
+	[NCC_LOG] = "log",
+	[NCC_TANH] = "tanh",
+	[NCC_LOGISTIC] = "logistic",
+	[NCC_SQRT] = "sqrt",
+	[NCC_RSQRT] = "rsqrt",
+	[NCC_ERF] = "erf",
+	[NCC_NOT] = "not",
+	[NCC_CONVERT] = "convert",
+	[NCC_ADD] = "add",
+	[NCC_SUB] = "subtract",
+	[NCC_MUL] = "multiply",
+	[NCC_DIV] = "divide",
+	[NCC_MAX] = "maximum",
+	[NCC_MIN] = "minimum",
+	[NCC_POW] = "power",
+	[NCC_AND] = "and",
+	[NCC_OR] = "or",
+	[NCC_XOR] = "xor",
+	[NCC_EQ] = "compare-eq",
+	[NCC_NE] = "compare-ne",
+	[NCC_GE] = "compare-ge",
+	[NCC_GT] = "compare-gt",
+	[NCC_LE] = "compare-le",
+	[NCC_LT] = "compare-lt",
+	[NCC_SELECT] = "select",
+	[NCC_BROADCAST] = "broadcast",
+	[NCC_RESHAPE] = "reshape",
+	[NCC_TRANSPOSE] = "transpose",
+	[NCC_SLICE] = "slice",
+	[NCC_REVERSE] = "reverse",
+	[NCC_CONCAT] = "concatenate",
+	[NCC_PAD] = "pad",
+	[NCC_DOT] = "dot",
+	[NCC_CONV] = "convolution",
+	[NCC_REDUCE] = "reduce",
 	[NCC_REDUCE_WINDOW] = "reduce-window",
 };
 

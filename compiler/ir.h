@@ -23,24 +23,48 @@ enum ncc_kind {
 	NCC_PARAM, /* index: its number */
 	NCC_CONST, /* data, row-major */
 	/* one operand, element by element */
-	NCC_NEG, NCC_ABS, NCC_SIGN, NCC_EXP, NCC_LOG, NCC_TANH, NCC_LOGISTIC, NCC_SQRT, NCC_RSQRT,
-	NCC_ERF, NCC_NOT, NCC_CONVERT,
+	NCC_NEG,
+	NCC_ABS,
+	NCC_SIGN,
+	NCC_EXP,
+	NCC_LOG,
+	NCC_TANH,
+	NCC_LOGISTIC,
+	NCC_SQRT,
+	NCC_RSQRT,
+	NCC_ERF,
+	NCC_NOT,
+	NCC_CONVERT,
 	/* two operands of one shape */
-	NCC_ADD, NCC_SUB, NCC_MUL, NCC_DIV, NCC_MAX, NCC_MIN, NCC_POW, NCC_AND, NCC_OR, NCC_XOR,
-	NCC_EQ, NCC_NE, NCC_GE, NCC_GT, NCC_LE, NCC_LT,
+	NCC_ADD,
+	NCC_SUB,
+	NCC_MUL,
+	NCC_DIV,
+	NCC_MAX,
+	NCC_MIN,
+	NCC_POW,
+	NCC_AND,
+	NCC_OR,
+	NCC_XOR,
+	NCC_EQ,
+	NCC_NE,
+	NCC_GE,
+	NCC_GT,
+	NCC_LE,
+	NCC_LT,
 	NCC_SELECT, /* predicate, on true, on false */
 	/* data movement */
 	NCC_BROADCAST, /* map[i]: result dimension of operand dimension i */
 	NCC_RESHAPE,
 	NCC_TRANSPOSE, /* map[i]: operand dimension of result dimension i */
-	NCC_SLICE,     /* start, stride */
-	NCC_REVERSE,   /* mask: dimensions */
-	NCC_CONCAT,    /* axis */
-	NCC_PAD,       /* operand 1: scalar; low, high (may be negative), interior */
+	NCC_SLICE, /* start, stride */
+	NCC_REVERSE, /* mask: dimensions */
+	NCC_CONCAT, /* axis */
+	NCC_PAD, /* operand 1: scalar; low, high (may be negative), interior */
 	/* contractions and reductions */
-	NCC_DOT,	   /* dot */
-	NCC_CONV,	   /* conv, window of its spatial dimensions */
-	NCC_REDUCE,	   /* mask: dimensions; func; operand 1: scalar */
+	NCC_DOT, /* dot */
+	NCC_CONV, /* conv, window of its spatial dimensions */
+	NCC_REDUCE, /* mask: dimensions; func; operand 1: scalar */
 	NCC_REDUCE_WINDOW, /* window for every dimension; func; operand 1: scalar */
 	NCC_KINDS,
 };
@@ -73,7 +97,7 @@ struct ncc_shape {
 
 struct ncc_op {
 	enum ncc_kind kind;
-	char *name;  /* as the front end had it */
+	char *name; /* as the front end had it */
 	char *where; /* "file:line" of the user's program, or NULL */
 	struct ncc_shape shape;
 	unsigned int nin;
@@ -93,10 +117,10 @@ struct ncc_op {
 	/* of passes */
 	unsigned int users; /* operands and outputs that name it (ncc_count_users) */
 	struct ncc_op *replaced; /* a pass put this one in its place */
-	int pdim;		 /* pass_layout: dimension along the partitions; -1: none */
-	unsigned int id;	 /* position in the line (ncc_number) */
+	int pdim; /* pass_layout: dimension along the partitions; -1: none */
+	unsigned int id; /* position in the line (ncc_number) */
 	struct ncc_value *value; /* gen: where it lies */
-	unsigned int mark;	 /* ncc_sweep */
+	unsigned int mark; /* ncc_sweep */
 	struct ncc_op *next;
 };
 
@@ -128,7 +152,8 @@ void *ncc_alloc(struct ncc_module *m, size_t size);
 char *ncc_strdup(struct ncc_module *m, const char *s);
 
 /* A new operation, not yet in the line; name may be NULL (then like's name is the stem) */
-struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name, unsigned int nin);
+struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name,
+			  unsigned int nin);
 void ncc_op_append(struct ncc_module *m, struct ncc_op *op);
 /* scalar constant of a dtype from a double */
 struct ncc_op *ncc_const_scalar(struct ncc_module *m, uint8_t dtype, double v);
@@ -159,7 +184,8 @@ void ncc_print(const struct ncc_module *m, FILE *f);
 /* constant.c: elements of host-side constants */
 double ncc_get(uint8_t dtype, const void *data, int64_t i);
 void ncc_set(uint8_t dtype, void *data, int64_t i, double v);
-bool ncc_scalar_value(const struct ncc_op *op, double *v); /* op is one constant value, maybe broadcast */
+bool ncc_scalar_value(const struct ncc_op *op,
+		      double *v); /* op is one constant value, maybe broadcast */
 int ncc_fold(struct ncc_module *m, struct ncc_op *op); /* 1: op became NCC_CONST; 0: not foldable */
 
 #endif

@@ -44,7 +44,8 @@ static void print_window(const struct ncc_window *w, unsigned int n, FILE *f)
 {
 	fprintf(f, " window={");
 	for (unsigned int i = 0; i < n; i++) {
-		fprintf(f, "%s%lld/%lld", i ? " " : "", (long long)w[i].size, (long long)w[i].stride);
+		fprintf(f, "%s%lld/%lld", i ? " " : "", (long long)w[i].size,
+			(long long)w[i].stride);
 		if (w[i].low || w[i].high)
 			fprintf(f, " pad %lld_%lld", (long long)w[i].low, (long long)w[i].high);
 		if (w[i].window_dilation != 1)
@@ -130,7 +131,8 @@ void ncc_print(const struct ncc_module *m, FILE *f)
 		print_attrs(op, f);
 		if (op->pdim >= 0)
 			fprintf(f, " p=%d", op->pdim);
-		fprintf(f, "  ; %s%s%s\n", op->name, op->where ? " " : "", op->where ? op->where : "");
+		fprintf(f, "  ; %s%s%s\n", op->name, op->where ? " " : "",
+			op->where ? op->where : "");
 	}
 	fprintf(f, "  return");
 	for (unsigned int i = 0; i < m->nouts; i++)

@@ -17,8 +17,8 @@ static int expect_dims(const struct ncc_op *op, const int64_t *dim, unsigned int
 		return ncc_fail_op(err, -EINVAL, op, "rank %u, expected %u", op->shape.ndim, ndim);
 	for (unsigned int i = 0; i < ndim; i++) {
 		if (op->shape.dim[i] != dim[i])
-			return ncc_fail_op(err, -EINVAL, op, "dimension %u is %lld, expected %lld", i,
-					   (long long)op->shape.dim[i], (long long)dim[i]);
+			return ncc_fail_op(err, -EINVAL, op, "dimension %u is %lld, expected %lld",
+					   i, (long long)op->shape.dim[i], (long long)dim[i]);
 	}
 	return 0;
 }
@@ -27,7 +27,8 @@ static int expect_dtype(const struct ncc_op *op, const struct ncc_op *in, struct
 {
 	if (op->shape.dtype != in->shape.dtype)
 		return ncc_fail_op(err, -EINVAL, op, "type %s, operand '%.60s' has %s",
-				   ncc_dtype_name(&op->shape), in->name, ncc_dtype_name(&in->shape));
+				   ncc_dtype_name(&op->shape), in->name,
+				   ncc_dtype_name(&in->shape));
 	return 0;
 }
 
@@ -45,8 +46,9 @@ static int check_elementwise(const struct ncc_op *op, struct ncc_error *err)
 
 		if (!ncc_same_dims(&op->shape, s))
 			return ncc_fail_op(err, -EINVAL, op,
-					   "the shape of operand %u ('%.60s') differs from the result's", i,
-					   op->in[i]->name);
+					   "the shape of operand %u ('%.60s') differs from the "
+					   "result's",
+					   i, op->in[i]->name);
 		if (op->kind == NCC_CONVERT || ncc_is_compare(op->kind))
 			continue;
 		if (!(op->kind == NCC_SELECT && i == 0) && expect_dtype(op, op->in[i], err))
@@ -75,7 +77,8 @@ static int check_broadcast(const struct ncc_op *op, struct ncc_error *err)
 			return ncc_fail_op(err, -EINVAL, op, "bad dimension map");
 		seen |= 1u << d;
 		if (s->dim[i] != op->shape.dim[d])
-			return ncc_fail_op(err, -EINVAL, op, "operand dimension %u is %lld, the result's %u is %lld",
+			return ncc_fail_op(err, -EINVAL, op,
+					   "operand dimension %u is %lld, the result's %u is %lld",
 					   i, (long long)s->dim[i], d, (long long)op->shape.dim[d]);
 	}
 	return expect_dtype(op, op->in[0], err);
@@ -116,7 +119,8 @@ static int check_slice(const struct ncc_op *op, struct ncc_error *err)
 	for (unsigned int i = 0; i < s->ndim; i++) {
 		if (op->stride[i] < 1 || op->start[i] < 0 || op->start[i] >= s->dim[i] ||
 		    (op->shape.dim[i] - 1) > (s->dim[i] - 1 - op->start[i]) / op->stride[i])
-			return ncc_fail_op(err, -EINVAL, op, "dimension %u: outside the operand", i);
+			return ncc_fail_op(err, -EINVAL, op, "dimension %u: outside the operand",
+					   i);
 	}
 	return expect_dtype(op, op->in[0], err);
 }
@@ -125,8 +129,8 @@ static int check_reverse(const struct ncc_op *op, struct ncc_error *err)
 {
 	if (op->mask >> op->shape.ndim)
 		return ncc_fail_op(err, -EINVAL, op, "bad dimension");
-	return expect_dims(op, op->in[0]->shape.dim, op->in[0]->shape.ndim, err) ?:
-		expect_dtype(op, op->in[0], err);
+	return expect_dims(op, op->in[0]->shape.dim, op->in[0]->shape.ndim, err)
+		       ?: expect_dtype(op, op->in[0], err);
 }
 
 static int check_concat(const struct ncc_op *op, struct ncc_error *err)
@@ -169,7 +173,8 @@ static int check_pad(const struct ncc_op *op, struct ncc_error *err)
 		if (op->interior[i] < 0 || op->interior[i] >= NCC_MAX_ELEMS ||
 		    op->low[i] <= -NCC_MAX_ELEMS || op->low[i] >= NCC_MAX_ELEMS ||
 		    op->high[i] <= -NCC_MAX_ELEMS || op->high[i] >= NCC_MAX_ELEMS)
-			return ncc_fail_op(err, -EINVAL, op, "padding of dimension %u out of range", i);
+			return ncc_fail_op(err, -EINVAL, op, "padding of dimension %u out of range",
+					   i);
 		/* at most 2^31 * 2^31: fits */
 		dim[i] = s->dim[i] + (s->dim[i] - 1) * op->interior[i] + op->low[i] + op->high[i];
 	}
@@ -196,8 +201,8 @@ static int check_dot(const struct ncc_op *op, struct ncc_error *err)
 		rs |= 1u << b;
 		if (l->dim[a] != r->dim[b])
 			return ncc_fail_op(err, -EINVAL, op,
-					   "left dimension %u is %lld, right dimension %u is %lld", a,
-					   (long long)l->dim[a], b, (long long)r->dim[b]);
+					   "left dimension %u is %lld, right dimension %u is %lld",
+					   a, (long long)l->dim[a], b, (long long)r->dim[b]);
 		if (batch)
 			dim[n++] = l->dim[a];
 	}
@@ -229,8 +234,8 @@ static int window_out(const struct ncc_op *op, const struct ncc_window *w, int64
 	return 0;
 }
 
-static bool dims_are_a_permutation(unsigned int a, unsigned int b, const uint8_t *sp, unsigned int n,
-				   unsigned int ndim)
+static bool dims_are_a_permutation(unsigned int a, unsigned int b, const uint8_t *sp,
+				   unsigned int n, unsigned int ndim)
 {
 	uint32_t seen = 0;
 
@@ -253,14 +258,16 @@ static int check_conv(const struct ncc_op *op, struct ncc_error *err)
 	int rc;
 
 	if (c->nspatial > NCC_MAX_DIMS - 2 ||
-	    !dims_are_a_permutation(c->in_batch, c->in_feature, c->in_spatial, c->nspatial, x->ndim) ||
+	    !dims_are_a_permutation(c->in_batch, c->in_feature, c->in_spatial, c->nspatial,
+				    x->ndim) ||
 	    !dims_are_a_permutation(c->k_in, c->k_out, c->k_spatial, c->nspatial, k->ndim) ||
 	    !dims_are_a_permutation(c->out_batch, c->out_feature, c->out_spatial, c->nspatial,
 				    op->shape.ndim))
 		return ncc_fail_op(err, -EINVAL, op, "bad dimension numbers");
 	if (c->groups < 1 || x->dim[c->in_feature] % c->groups || k->dim[c->k_out] % c->groups ||
 	    x->dim[c->in_feature] / c->groups != k->dim[c->k_in])
-		return ncc_fail_op(err, -EINVAL, op, "%lld input features, %lld in the kernel, %lld groups",
+		return ncc_fail_op(err, -EINVAL, op,
+				   "%lld input features, %lld in the kernel, %lld groups",
 				   (long long)x->dim[c->in_feature], (long long)k->dim[c->k_in],
 				   (long long)c->groups);
 	dim[c->out_batch] = x->dim[c->in_batch];
@@ -268,7 +275,8 @@ static int check_conv(const struct ncc_op *op, struct ncc_error *err)
 	for (unsigned int i = 0; i < c->nspatial; i++) {
 		if (op->window[i].size != k->dim[c->k_spatial[i]])
 			return ncc_fail_op(err, -EINVAL, op, "window and kernel sizes differ");
-		rc = window_out(op, &op->window[i], x->dim[c->in_spatial[i]], &dim[c->out_spatial[i]], err);
+		rc = window_out(op, &op->window[i], x->dim[c->in_spatial[i]],
+				&dim[c->out_spatial[i]], err);
 		if (rc)
 			return rc;
 	}
@@ -333,17 +341,20 @@ static const struct {
 int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err)
 {
 	bool elementwise = ncc_is_unary(op->kind) || ncc_is_binary(op->kind);
-	unsigned int nin = ncc_is_unary(op->kind) ? 1 : ncc_is_binary(op->kind) ? 2 : rules[op->kind].nin;
+	unsigned int nin = ncc_is_unary(op->kind)    ? 1
+			   : ncc_is_binary(op->kind) ? 2
+						     : rules[op->kind].nin;
 	int64_t n = 1;
 
 	if (op->kind != NCC_CONCAT && op->nin != nin)
 		return ncc_fail_op(err, -EINVAL, op, "%u operands, expected %u", op->nin, nin);
 	if (op->shape.ndim > NCC_MAX_DIMS)
-		return ncc_fail_op(err, -EINVAL, op, "rank %u, at most %u is supported", op->shape.ndim,
-				   NCC_MAX_DIMS);
+		return ncc_fail_op(err, -EINVAL, op, "rank %u, at most %u is supported",
+				   op->shape.ndim, NCC_MAX_DIMS);
 	for (unsigned int i = 0; i < op->shape.ndim; i++) {
 		if (op->shape.dim[i] < 1)
-			return ncc_fail_op(err, -EINVAL, op, "dimension %u is %lld: empty tensors are not supported",
+			return ncc_fail_op(err, -EINVAL, op,
+					   "dimension %u is %lld: empty tensors are not supported",
 					   i, (long long)op->shape.dim[i]);
 		if (op->shape.dim[i] > NCC_MAX_ELEMS / n)
 			return ncc_fail_op(err, -EFBIG, op, "too large: more than %lld elements",
@@ -366,7 +377,8 @@ int ncc_verify(const struct ncc_module *m, struct ncc_error *err)
 			return ncc_fail_op(err, -EINVAL, op, "not numbered");
 		for (unsigned int i = 0; i < op->nin; i++)
 			if (op->in[i]->id >= id || op->in[i]->replaced)
-				return ncc_fail_op(err, -EINVAL, op, "operand %u is not before it", i);
+				return ncc_fail_op(err, -EINVAL, op, "operand %u is not before it",
+						   i);
 	}
 	if (!m->nouts)
 		return ncc_fail(err, -EINVAL, "module '%.100s' has no result", m->name);

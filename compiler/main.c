@@ -22,30 +22,52 @@ static const char help_text[] =
 	"\n"
 	"  --framework XLA            the input is a serialized HloModuleProto\n"
 	"  --target inf1              the device to compile for (the default)\n"
-	"  --output FILE, -o FILE     the NEFF to write (default: file.neff)\n"
-	"  --auto-cast SET            which fp32 operations are narrowed: matmult (default), all, none\n"
+	"  -o, --output FILE          the NEFF to write (default file.neff)\n"
+	"  --auto-cast SET            which fp32 operations are narrowed: matmult (default), all, "
+	"none\n"
 	"  --auto-cast-type TYPE      to what: bf16 (default), fp16\n"
 	"  --print-ir                 print the tensor IR after the passes to standard output\n"
 	"  --verbose[=LEVEL]          progress on standard error\n"
-	"  --pipeline STAGE...        accepted; everything is always run\n"
-	"  -O1, -O2, -O3, --fast-math, --fp32-cast, --model-type, --optlevel, --lnc, --jobs,\n"
-	"  --enable-fast-context-switch, --enable-fast-loading-neuron-binaries,\n"
-	"  --neuroncore-pipeline-cores\n"
-	"                             accepted and ignored\n"
-	"  --help                     this text\n"
+	"  -h, --help                 this text\n"
 	"  --version                  the version\n"
 	"\n"
-	"Exit status: 0 success, 1 the model cannot be compiled or a file cannot be read or written,\n"
+	"Accepted, because front ends pass them, and without effect:\n"
+	"  --pipeline STAGE...\n"
+	"  -O LEVEL, --optlevel LEVEL\n"
+	"  --fast-math MODE\n"
+	"  --fp32-cast SET\n"
+	"  --model-type TYPE\n"
+	"  --lnc N\n"
+	"  --jobs N\n"
+	"  --enable-fast-context-switch\n"
+	"  --enable-fast-loading-neuron-binaries\n"
+	"  --neuroncore-pipeline-cores N\n"
+	"\n"
+	"Exit status: 0 success, 1 the model cannot be compiled or a file cannot be read or "
+	"written,\n"
 	"2 bad usage.\n";
 
-static const char operators[] =
-	"abs\nadd\nand\nbroadcast\ncall\nclamp\ncompare\nconcatenate\nconstant\nconvert\nconvolution\n"
-	"copy\ndivide\ndot\nerf\nexponential\nget-tuple-element\niota\nlog\nlogistic\nmaximum\nminimum\n"
-	"multiply\nnegate\nnot\nopt-barrier\nor\npad\nparameter\npower\nreduce\nreduce-window\nreshape\n"
-	"reverse\nrsqrt\nselect\nsign\nslice\nsqrt\nsubtract\ntanh\ntranspose\ntuple\nxor\n";
+static const char operators[] = "abs\nadd\nand\nbroadcast\ncall\nclamp\ncompare\nconcatenate\nconst"
+				"ant\nconvert\nconvolution\n"
+				"copy\ndivide\ndot\nerf\nexponential\nget-tuple-"
+				"element\niota\nlog\nlogistic\nmaximum\nminimum\n"
+				"multiply\nnegate\nnot\nopt-"
+				"barrier\nor\npad\nparameter\npower\nreduce\nreduce-"
+				"window\nreshape\n"
+				"reverse\nrsqrt\nselect\nsign\nslice\nsqrt\nsubtract\ntanh\ntranspo"
+				"se\ntuple\nxor\n";
 
-enum { OPT_FRAMEWORK = 256, OPT_TARGET, OPT_CAST, OPT_CAST_TYPE, OPT_PRINT_IR, OPT_VERBOSE, OPT_PIPELINE,
-       OPT_IGNORED, OPT_VERSION };
+enum {
+	OPT_FRAMEWORK = 256,
+	OPT_TARGET,
+	OPT_CAST,
+	OPT_CAST_TYPE,
+	OPT_PRINT_IR,
+	OPT_VERBOSE,
+	OPT_PIPELINE,
+	OPT_IGNORED,
+	OPT_VERSION
+};
 
 static const struct option options[] = {
 	{ "framework", required_argument, NULL, OPT_FRAMEWORK },
@@ -122,9 +144,12 @@ static int take_option(struct args *a, int c, char **argv)
 	switch (c) {
 	case OPT_FRAMEWORK:
 		a->framework = true;
-		return strcasecmp(optarg, "XLA") ? usage("only --framework XLA is supported", optarg) : 0;
+		return strcasecmp(optarg, "XLA")
+			       ? usage("only --framework XLA is supported", optarg)
+			       : 0;
 	case OPT_TARGET:
-		return strcmp(optarg, "inf1") ? usage("only --target inf1 is supported", optarg) : 0;
+		return strcmp(optarg, "inf1") ? usage("only --target inf1 is supported", optarg)
+					      : 0;
 	case 'o':
 		a->output = optarg;
 		return 0;
@@ -137,7 +162,8 @@ static int take_option(struct args *a, int c, char **argv)
 		return 0;
 	case OPT_VERBOSE:
 		a->verbose = true;
-		if (!optarg && argv[optind] && strspn(argv[optind], "0123456789") == strlen(argv[optind]))
+		if (!optarg && argv[optind] &&
+		    strspn(argv[optind], "0123456789") == strlen(argv[optind]))
 			optind++;
 		return 0;
 	case OPT_PIPELINE:
@@ -286,7 +312,8 @@ int main(int argc, char **argv)
 	const char *command = argc > 1 ? argv[1] : "";
 	int rc;
 
-	if (*command && strcmp(command, "compile") && strcmp(command, "list-operators") && command[0] != '-')
+	if (*command && strcmp(command, "compile") && strcmp(command, "list-operators") &&
+	    command[0] != '-')
 		return usage("unknown command", command);
 	if (*command && command[0] != '-') {
 		argv[1] = argv[0];

@@ -47,7 +47,9 @@ static void psum_view(struct ncc_gen *g, struct box *b, const struct ncc_view *d
 	struct ncc_shape s = { .dtype = dtype, .ndim = dst->ndim };
 
 	memcpy(s.dim, b->size, sizeof(s.dim));
-	b->buf = (struct ncc_buf){ .space = NCC_PSUM, .bytes = NEURON_PSUM_BANK_SIZE, .refs = 1,
+	b->buf = (struct ncc_buf){ .space = NCC_PSUM,
+				   .bytes = NEURON_PSUM_BANK_SIZE,
+				   .refs = 1,
 				   .base = (uint64_t)gen_psum_bank(g) * NEURON_PSUM_BANK_SIZE };
 	view_row_major(&b->psum, &b->buf, &s);
 	b->psum.pdim = 0;
@@ -64,10 +66,13 @@ static int one_ap(struct ncc_gen *g, const struct ncc_view *v, struct neuron_ap 
 	walk_next(&w);
 	*ap = w.ap[0];
 	*partitions = w.partitions;
-	return w.done ? 0 : ncc_fail_op(g->err, -EINVAL, g->op, "internal: operand of a matmul is in pieces");
+	return w.done ? 0
+		      : ncc_fail_op(g->err, -EINVAL, g->op,
+				    "internal: operand of a matmul is in pieces");
 }
 
-static int multiply(struct ncc_gen *g, const struct box *b, const struct ncc_view *mv, bool accumulate)
+static int multiply(struct ncc_gen *g, const struct box *b, const struct ncc_view *mv,
+		    bool accumulate)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_MATMUL, .accumulate = accumulate };
 	struct ncc_view piece = *mv;

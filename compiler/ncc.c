@@ -9,7 +9,8 @@
 
 #include "gen.h"
 
-static void say(const struct ncc_options *opt, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(const struct ncc_options *opt, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 static void say(const struct ncc_options *opt, const char *fmt, ...)
 {
 	char line[256];
@@ -34,7 +35,8 @@ static uint64_t hash_of(const void *buf, size_t size)
 	return h;
 }
 
-static int write_neff(const struct ncc_output *o, void **out, size_t *out_size, struct ncc_error *err)
+static int write_neff(const struct ncc_output *o, void **out, size_t *out_size,
+		      struct ncc_error *err)
 {
 	struct neff_model *model;
 	struct neff_error ne;
@@ -52,25 +54,31 @@ static int write_neff(const struct ncc_output *o, void **out, size_t *out_size, 
 	return rc;
 }
 
-static int back_end(struct ncc_module *m, const struct ncc_options *opt, uint64_t source_hash, void **out,
-		    size_t *out_size, struct ncc_error *err)
+static int back_end(struct ncc_module *m, const struct ncc_options *opt, uint64_t source_hash,
+		    void **out, size_t *out_size, struct ncc_error *err)
 {
 	struct ncc_gen g = { .m = m, .opt = opt, .err = err };
 	struct ncc_stream stream[NEURON_ENG_COUNT] = { 0 };
-	struct ncc_output o = { .prog = &g.prog, .stream = stream, .module = m, .uuid = opt->uuid,
+	struct ncc_output o = { .prog = &g.prog,
+				.stream = stream,
+				.module = m,
+				.uuid = opt->uuid,
 				.source_hash = source_hash };
 	int rc;
 
 	ncc_prog_init(&g.prog);
 	rc = ncc_generate(&g);
 	if (!rc) {
-		say(opt, "generated %u instructions and DMAs, %u descriptor patterns, SBUF %llu of %d bytes a partition",
-		    g.prog.nnodes, g.prog.ndesc, (unsigned long long)g.sbuf_peak, NEURON_V1_SBUF_PART_SIZE);
+		say(opt,
+		    "generated %u instructions and DMAs, %u descriptor patterns, SBUF %llu of %d "
+		    "bytes a partition",
+		    g.prog.nnodes, g.prog.ndesc, (unsigned long long)g.sbuf_peak,
+		    NEURON_V1_SBUF_PART_SIZE);
 		rc = ncc_schedule(&g.prog, stream, err);
 	}
 	if (!rc) {
-		say(opt, "scheduled: pe %u, act %u, pool %u, sp %u instructions", stream[0].n, stream[1].n,
-		    stream[2].n, stream[3].n);
+		say(opt, "scheduled: pe %u, act %u, pool %u, sp %u instructions", stream[0].n,
+		    stream[1].n, stream[2].n, stream[3].n);
 		rc = write_neff(&o, out, out_size, err);
 	}
 	if (!rc)

@@ -11,10 +11,10 @@
 enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
 
 struct ncc_options {
-	enum ncc_cast auto_cast;  /* default: NCC_CAST_MATMULT */
-	uint8_t auto_cast_type;	  /* NEURON_DT_BF16 (0 means it) or NEURON_DT_FP16 */
-	uint8_t uuid[16];	  /* of the file */
-	FILE *print_ir;		  /* the IR after the passes; NULL: no */
+	enum ncc_cast auto_cast; /* default: NCC_CAST_MATMULT */
+	uint8_t auto_cast_type; /* NEURON_DT_BF16 (0 means it) or NEURON_DT_FP16 */
+	uint8_t uuid[16]; /* of the file */
+	FILE *print_ir; /* the IR after the passes; NULL: no */
 	void (*log)(void *opaque, const char *line); /* progress; may be NULL */
 	void *opaque;
 };

@@ -31,7 +31,8 @@ static int encode_stream(const struct ncc_stream *st, struct neff_engine *e, str
 		int words = neuron_isa_encode(&st->insn[i], p + e->instr_size);
 
 		if (words < 0)
-			return ncc_fail(err, -EINVAL, "internal: instruction %u (opcode %u) has no encoding", i,
+			return ncc_fail(err, -EINVAL,
+					"internal: instruction %u (opcode %u) has no encoding", i,
 					st->insn[i].opcode);
 		e->instr_size += (size_t)words * NEURON_INSN_WORD;
 	}
@@ -83,7 +84,9 @@ static char *info_json(const struct ncc_output *o)
 {
 	char *s = NULL;
 
-	if (asprintf(&s, "{\"compiler\": \"neuronx-cc\", \"version\": \"%s\", \"source_hash\": \"%016llx\"}\n",
+	if (asprintf(&s,
+		     "{\"compiler\": \"neuronx-cc\", \"version\": \"%s\", \"source_hash\": "
+		     "\"%016llx\"}\n",
 		     NCC_VERSION, (unsigned long long)o->source_hash) < 0)
 		return NULL;
 	return s;

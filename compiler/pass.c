@@ -29,7 +29,7 @@ static const struct {
 	const char *name;
 	int (*run)(struct ncc_pass *p);
 } passes[] = {
-	{ "simplify", pass_simplify }, { "windows", pass_windows }, { "autocast", pass_autocast },
+	{ "simplify", pass_simplify }, { "windows", pass_windows },   { "autocast", pass_autocast },
 	{ "simplify", pass_simplify }, { "contract", pass_contract }, { "simplify", pass_simplify },
 	{ "layout", pass_layout },
 };
@@ -49,7 +49,8 @@ int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct n
 		rc = ncc_verify(m, err);
 		if (rc) {
 			snprintf(text, sizeof(text), "%.300s", err->text);
-			return ncc_fail(err, rc, "internal: after the pass '%s': %s", passes[i].name, text);
+			return ncc_fail(err, rc, "internal: after the pass '%s': %s",
+					passes[i].name, text);
 		}
 	}
 	return rc;

@@ -14,12 +14,12 @@ struct ncc_pass {
 	struct ncc_error *err;
 };
 
-int pass_simplify(struct ncc_pass *p);  /* folding, and what is the same with fewer operations */
-int pass_windows(struct ncc_pass *p);   /* padding, dilation and reversal made explicit; one window
-					   dimension at a time */
-int pass_autocast(struct ncc_pass *p);  /* fp32 operands of matrix products to what PE takes */
-int pass_contract(struct ncc_pass *p);  /* reshapes out of the way of products */
-int pass_layout(struct ncc_pass *p);    /* which dimension lies along the partitions */
+int pass_simplify(struct ncc_pass *p); /* folding, and what is the same with fewer operations */
+int pass_windows(struct ncc_pass *p); /* padding, dilation and reversal made explicit; one window
+					 dimension at a time */
+int pass_autocast(struct ncc_pass *p); /* fp32 operands of matrix products to what PE takes */
+int pass_contract(struct ncc_pass *p); /* reshapes out of the way of products */
+int pass_layout(struct ncc_pass *p); /* which dimension lies along the partitions */
 
 /* A new operation at the place of `like`, with its name and source; NULL: out of memory */
 struct ncc_op *pass_new(struct ncc_pass *p, enum ncc_kind kind, const struct ncc_op *like,

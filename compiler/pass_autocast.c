@@ -15,7 +15,8 @@ static uint8_t cast_type(const struct ncc_pass *p)
 	return p->opt->auto_cast_type ? p->opt->auto_cast_type : NEURON_DT_BF16;
 }
 
-static struct ncc_op *convert(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x, uint8_t dtype)
+static struct ncc_op *convert(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x,
+			      uint8_t dtype)
 {
 	struct ncc_shape s = x->shape;
 
@@ -27,7 +28,8 @@ static struct ncc_op *convert(struct ncc_pass *p, const struct ncc_op *like, str
 }
 
 /* x = part[0] + part[1] + part[2], each exact in bf16 but for the last */
-static int split(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x, struct ncc_op *part[3])
+static int split(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x,
+		 struct ncc_op *part[3])
 {
 	for (unsigned int i = 0; i < 3; i++) {
 		struct ncc_op *back;
@@ -43,7 +45,8 @@ static int split(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x
 	return part[2] ? 0 : pass_no_memory(p);
 }
 
-static struct ncc_op *product(struct ncc_pass *p, const struct ncc_op *op, struct ncc_op *a, struct ncc_op *b)
+static struct ncc_op *product(struct ncc_pass *p, const struct ncc_op *op, struct ncc_op *a,
+			      struct ncc_op *b)
 {
 	struct ncc_op *r = pass_new(p, op->kind, op, &op->shape, a, b);
 
@@ -58,7 +61,8 @@ static struct ncc_op *product(struct ncc_pass *p, const struct ncc_op *op, struc
 /* Smallest products first, so that the sum loses least */
 static int split_product(struct ncc_pass *p, struct ncc_op *op)
 {
-	static const uint8_t order[6][2] = { { 0, 2 }, { 1, 1 }, { 2, 0 }, { 0, 1 }, { 1, 0 }, { 0, 0 } };
+	static const uint8_t order[6][2] = { { 0, 2 }, { 1, 1 }, { 2, 0 },
+					     { 0, 1 }, { 1, 0 }, { 0, 0 } };
 	struct ncc_op *a[3] = { NULL }, *b[3] = { NULL }, *sum = NULL, *r;
 	int rc = split(p, op, op->in[0], a);
 
@@ -85,13 +89,16 @@ static int cast_product(struct ncc_pass *p, struct ncc_op *op)
 {
 	uint8_t a = op->in[0]->shape.dtype, b = op->in[1]->shape.dtype;
 
-	if (op->in[0]->shape.pred || op->in[1]->shape.pred || a == NEURON_DT_INT32 || a == NEURON_DT_INT16 ||
-	    b == NEURON_DT_INT32 || b == NEURON_DT_INT16)
+	if (op->in[0]->shape.pred || op->in[1]->shape.pred || a == NEURON_DT_INT32 ||
+	    a == NEURON_DT_INT16 || b == NEURON_DT_INT32 || b == NEURON_DT_INT16)
 		return ncc_fail_op(p->err, -ENOTSUP, op,
-				   "products of %s and %s are not supported (f32, bf16, f16, s8 are)",
-				   ncc_dtype_name(&op->in[0]->shape), ncc_dtype_name(&op->in[1]->shape));
+				   "products of %s and %s are not supported (f32, bf16, f16, s8 "
+				   "are)",
+				   ncc_dtype_name(&op->in[0]->shape),
+				   ncc_dtype_name(&op->in[1]->shape));
 	if ((a == NEURON_DT_INT8) != (b == NEURON_DT_INT8))
-		return ncc_fail_op(p->err, -ENOTSUP, op, "products of an integer and a float are not supported");
+		return ncc_fail_op(p->err, -ENOTSUP, op,
+				   "products of an integer and a float are not supported");
 	if (p->opt->auto_cast == NCC_CAST_NONE && a == NEURON_DT_FP32 && b == NEURON_DT_FP32)
 		return split_product(p, op);
 	for (unsigned int i = 0; i < 2; i++) {
@@ -118,7 +125,8 @@ static int cast_everything(struct ncc_pass *p)
 			if (!op->in[i])
 				return pass_no_memory(p);
 		}
-		if (op->shape.dtype == NEURON_DT_FP32 && op->kind != NCC_PARAM && op->kind != NCC_CONST)
+		if (op->shape.dtype == NEURON_DT_FP32 && op->kind != NCC_PARAM &&
+		    op->kind != NCC_CONST)
 			op->shape.dtype = t;
 	}
 	return 0;

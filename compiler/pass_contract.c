@@ -49,7 +49,8 @@ static unsigned int merged(const struct ncc_op *r, unsigned int d, unsigned int 
 	return n == b->dim[d] ? count : 0;
 }
 
-/* dot(reshape(x), y): contract x's own dimensions. Only where all other dimensions stay as they are */
+/* dot(reshape(x), y): contract x's own dimensions. Only where all other dimensions stay as they are
+ */
 static int unmerge(struct ncc_pass *p, struct ncc_op *op, unsigned int side)
 {
 	struct ncc_op *r = op->in[side], *x, *y, *other = op->in[1 - side];

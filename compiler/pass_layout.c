@@ -102,8 +102,10 @@ static void wishes_of(int *want, const struct ncc_op *op)
 
 	switch (op->kind) {
 	case NCC_DOT:
-		wish(want, op->in[0], largest_of(op->in[0], op->dot.lhs_contract, op->dot.ncontract));
-		wish(want, op->in[1], largest_of(op->in[1], op->dot.rhs_contract, op->dot.ncontract));
+		wish(want, op->in[0],
+		     largest_of(op->in[0], op->dot.lhs_contract, op->dot.ncontract));
+		wish(want, op->in[1],
+		     largest_of(op->in[1], op->dot.rhs_contract, op->dot.ncontract));
 		return;
 	case NCC_CONV:
 		wish(want, op->in[0], op->conv.in_feature);
@@ -155,7 +157,8 @@ static int give(const struct ncc_op *op, int d)
 	for (unsigned int i = 0; d < 0 && i < op->nin; i++) { /* as an operand has it */
 		const struct ncc_op *in = op->in[i];
 
-		if (in->kind != NCC_CONST && in->kind != NCC_PARAM && (!i || !op->kind || in->shape.ndim == op->shape.ndim))
+		if (in->kind != NCC_CONST && in->kind != NCC_PARAM &&
+		    (!i || !op->kind || in->shape.ndim == op->shape.ndim))
 			d = forward(op, in->pdim);
 	}
 	if (d >= 0 && !(mask >> d & 1) && op->shape.dim[d] > 1)

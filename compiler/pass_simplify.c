@@ -32,7 +32,8 @@ static bool is_noop(const struct ncc_op *op)
 	case NCC_CONVERT:
 	case NCC_BROADCAST:
 	case NCC_TRANSPOSE:
-		for (unsigned int i = 0; op->kind != NCC_RESHAPE && op->kind != NCC_CONVERT && i < op->shape.ndim; i++)
+		for (unsigned int i = 0;
+		     op->kind != NCC_RESHAPE && op->kind != NCC_CONVERT && i < op->shape.ndim; i++)
 			if (op->map[i] != i)
 				return false;
 		return same_shape(&op->shape, &a->shape);
@@ -45,7 +46,8 @@ static bool is_noop(const struct ncc_op *op)
 	case NCC_CONCAT:
 		return op->nin == 1;
 	case NCC_MAX: /* max(x, -inf) is x, NaN included */
-		return op->shape.dtype == NEURON_DT_FP32 && ncc_scalar_value(op->in[1], &v) && v == -INFINITY;
+		return op->shape.dtype == NEURON_DT_FP32 && ncc_scalar_value(op->in[1], &v) &&
+		       v == -INFINITY;
 	case NCC_MUL:
 		return ncc_scalar_value(op->in[1], &v) && v == 1;
 	case NCC_PAD:
@@ -87,7 +89,8 @@ static void reshape_to_broadcast(struct ncc_op *op)
 	unsigned int i = 0;
 	uint8_t map[NCC_MAX_DIMS];
 
-	if (op->kind != NCC_RESHAPE || op->in[0]->kind != NCC_BROADCAST || op->shape.ndim <= s->ndim)
+	if (op->kind != NCC_RESHAPE || op->in[0]->kind != NCC_BROADCAST ||
+	    op->shape.ndim <= s->ndim)
 		return;
 	for (unsigned int d = 0; d < op->shape.ndim; d++) {
 		if (i < s->ndim && op->shape.dim[d] == s->dim[i])

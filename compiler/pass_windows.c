@@ -30,7 +30,8 @@ static struct ncc_op *pad_for(struct ncc_pass *p, struct ncc_op *like, struct nc
 		pad->low[d] = w[i].low;
 		pad->high[d] = w[i].high;
 		pad->interior[d] = w[i].base_dilation - 1;
-		pad->shape.dim[d] += (pad->shape.dim[d] - 1) * pad->interior[d] + w[i].low + w[i].high;
+		pad->shape.dim[d] +=
+			(pad->shape.dim[d] - 1) * pad->interior[d] + w[i].low + w[i].high;
 		w[i].low = w[i].high = 0;
 		w[i].base_dilation = 1;
 	}
@@ -55,7 +56,9 @@ static int plain_conv(struct ncc_pass *p, struct ncc_op *op)
 		op->in[1] = rev;
 	}
 	p->err->text[0] = 0;
-	pad = zero ? pad_for(p, op, op->in[0], zero, op->window, op->conv.in_spatial, op->conv.nspatial) : NULL;
+	pad = zero ? pad_for(p, op, op->in[0], zero, op->window, op->conv.in_spatial,
+			     op->conv.nspatial)
+		   : NULL;
 	if (!pad)
 		return p->err->text[0] ? -EFBIG : pass_no_memory(p);
 	op->in[0] = pad;
@@ -78,7 +81,8 @@ static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
 			left++;
 		}
 	}
-	/* all but the last get an operation of their own; min, max, and, or take init twice unharmed */
+	/* all but the last get an operation of their own; min, max, and, or take init twice
+	 * unharmed */
 	for (unsigned int d = 0; d < last; d++) {
 		struct ncc_op *r;
 		double v;
@@ -88,7 +92,8 @@ static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
 		if ((op->func == NCC_ADD || op->func == NCC_MUL) &&
 		    (!ncc_scalar_value(op->in[1], &v) || v != (op->func == NCC_MUL)))
 			return ncc_fail_op(p->err, -ENOTSUP, op,
-					   "an initial value that changes the result is not supported");
+					   "an initial value that changes the result is not "
+					   "supported");
 		r = pass_new(p, NCC_REDUCE_WINDOW, op, &x->shape, x, op->in[1]);
 		if (!r)
 			return pass_no_memory(p);

@@ -50,7 +50,8 @@ static struct ncc_node *node_new(struct ncc_prog *p, struct ncc_error *err, int 
 
 	*rc = 0;
 	if (p->nnodes >= NCC_MAX_NODES) {
-		*rc = ncc_fail(err, -EFBIG, "too large: the program exceeds %d instructions", NCC_MAX_NODES);
+		*rc = ncc_fail(err, -EFBIG, "too large: the program exceeds %d instructions",
+			       NCC_MAX_NODES);
 		return NULL;
 	}
 	if (!grow(&p->node, p->nnodes, &p->cap, sizeof(*p->node))) {
@@ -71,7 +72,8 @@ int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_i
 	int rc;
 
 	if (neuron_isa_check(insn, engine, NEURON_V1_SBUF_PART_SIZE, &fault))
-		return ncc_fail(err, -EINVAL, "internal: %s refused by the instruction set: %s (operand %u)",
+		return ncc_fail(err, -EINVAL,
+				"internal: %s refused by the instruction set: %s (operand %u)",
 				neuron_isa_ops[insn->opcode].name, fault.reason, fault.operand);
 	n = node_new(p, err, &rc);
 	if (!n)
@@ -94,22 +96,24 @@ static void access_union(struct ncc_access *a, const struct ncc_access *b)
 	a->p1 = a->p1 > b->p1 ? a->p1 : b->p1;
 }
 
-int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *desc, unsigned int ndesc,
-		 struct ncc_error *err)
+int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *desc,
+		 unsigned int ndesc, struct ncc_error *err)
 {
 	struct ncc_node *n;
 	int rc = 0;
 
 	if (ndesc > NCC_MAX_DESCS - p->ndesc) {
 		free(desc);
-		return ncc_fail(err, -EFBIG, "too large: more than %d DMA descriptors", NCC_MAX_DESCS);
+		return ncc_fail(err, -EFBIG, "too large: more than %d DMA descriptors",
+				NCC_MAX_DESCS);
 	}
 	if (!grow(&p->dma, p->ndma, &p->dma_cap, sizeof(*p->dma))) {
 		free(desc);
 		return ncc_fail(err, -ENOMEM, "out of memory");
 	}
-	p->dma[p->ndma] = (struct neff_dma){ .id = p->ndma, .queue = queue, .semaphore = -1,
-					     .ndesc = ndesc, .desc = desc };
+	p->dma[p->ndma] = (struct neff_dma){
+		.id = p->ndma, .queue = queue, .semaphore = -1, .ndesc = ndesc, .desc = desc
+	};
 	p->ndma++;
 	p->ndesc += ndesc;
 	n = node_new(p, err, &rc);

@@ -34,7 +34,7 @@ struct ncc_node {
 	uint8_t proc; /* an engine, or NCC_PROC_QUEUE() */
 	uint8_t nacc;
 	bool signals; /* adds 1 to its proc's semaphore when complete */
-	int32_t dma;  /* index in dmas; -1: an engine's instruction */
+	int32_t dma; /* index in dmas; -1: an engine's instruction */
 	uint32_t count; /* sched.c: its proc's semaphore once this node is complete */
 	struct neuron_insn insn;
 	struct ncc_access acc[NCC_MAX_ACCESS];
@@ -57,8 +57,8 @@ void ncc_prog_free(struct ncc_prog *p);
 int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_insn *insn,
 		  struct ncc_error *err);
 /* desc is taken over (free()d with the program) also on failure */
-int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *desc, unsigned int ndesc,
-		 struct ncc_error *err);
+int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *desc,
+		 unsigned int ndesc, struct ncc_error *err);
 /* a new variable; name is copied. Returns its index or -ENOMEM */
 int ncc_prog_var(struct ncc_prog *p, enum neff_var_type type, const char *name, uint64_t size);
 
@@ -82,7 +82,8 @@ struct ncc_stream {
 	struct neuron_insn *insn;
 	unsigned int n, cap;
 };
-int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENG_COUNT], struct ncc_error *err);
+int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENG_COUNT],
+		 struct ncc_error *err);
 
 /* out.c: everything into a NEFF; free() *buf */
 struct ncc_output {

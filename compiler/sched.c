@@ -30,12 +30,12 @@ struct sched {
 	struct ncc_prog *p;
 	struct record *rec;
 	unsigned int nrec, rec_cap;
-	struct clock *at;		     /* what is known once a node is complete */
+	struct clock *at; /* what is known once a node is complete */
 	struct clock now[NEURON_ENG_COUNT]; /* what an engine knows */
 	struct wait {
 		uint32_t node; /* who waits */
 		uint32_t on;
-	} *wait;
+	} * wait;
 	unsigned int nwait, wait_cap;
 	struct ncc_error *err;
 };
@@ -65,7 +65,8 @@ static void find_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS]
 		if (rec->node + 1 <= need[proc])
 			continue;
 		for (unsigned int i = 0; i < n->nacc; i++) {
-			if ((n->acc[i].write || rec->a.write) && ncc_access_overlap(&n->acc[i], &rec->a)) {
+			if ((n->acc[i].write || rec->a.write) &&
+			    ncc_access_overlap(&n->acc[i], &rec->a)) {
 				need[proc] = rec->node + 1;
 				break;
 			}
@@ -99,7 +100,8 @@ static void merge(struct clock *to, const struct clock *from)
 }
 
 /* The latest first: what it knows may make the others needless */
-static int wait_for_needs(struct sched *s, struct clock *now, uint32_t index, uint32_t need[NCC_PROCS])
+static int wait_for_needs(struct sched *s, struct clock *now, uint32_t index,
+			  uint32_t need[NCC_PROCS])
 {
 	for (;;) {
 		unsigned int best = NCC_PROCS;
@@ -128,7 +130,8 @@ static void drop_covered(struct sched *s, const struct ncc_node *n)
 
 		for (unsigned int i = 0; i < n->nacc && !gone; i++)
 			gone = ncc_access_covers(&n->acc[i], &rec->a) &&
-			       (n->acc[i].write || (!rec->a.write && s->p->node[rec->node].proc == n->proc));
+			       (n->acc[i].write ||
+				(!rec->a.write && s->p->node[rec->node].proc == n->proc));
 		if (!gone)
 			s->rec[kept++] = *rec;
 	}
@@ -227,8 +230,8 @@ static void set_wait(const struct sched *s, const struct wait *w, struct neuron_
 }
 
 /* The instruction with its waits: more than one needs a NOP for each of the others */
-static int push_waiting(struct sched *s, unsigned int first, unsigned int end, struct neuron_insn *insn,
-			struct ncc_stream *st)
+static int push_waiting(struct sched *s, unsigned int first, unsigned int end,
+			struct neuron_insn *insn, struct ncc_stream *st)
 {
 	struct neuron_insn nop = { .opcode = NEURON_OP_NOP };
 
@@ -277,7 +280,8 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 	return rc ? rc : push_waiting(s, w, s->nwait, &clear, &stream[NEURON_ENG_SP]);
 }
 
-int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENG_COUNT], struct ncc_error *err)
+int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENG_COUNT],
+		 struct ncc_error *err)
 {
 	struct sched s = { .p = p, .err = err };
 	int rc;

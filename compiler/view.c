@@ -42,14 +42,16 @@ int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct
 		v->buf = gen_sbuf_alloc(g, (uint64_t)(bytes * chunks));
 	if (!v->buf)
 		return ncc_fail_op(g->err, -EFBIG, g->op,
-				   "too large: needs %lld bytes in each of the %d partitions of SBUF, %lld of %d are in use",
-				   (long long)(bytes * chunks), NEURON_PARTITIONS, (long long)g->sbuf_live,
-				   NEURON_V1_SBUF_PART_SIZE);
+				   "too large: needs %lld bytes in each of the %d partitions of "
+				   "SBUF, %lld of %d are in use",
+				   (long long)(bytes * chunks), NEURON_PARTITIONS,
+				   (long long)g->sbuf_live, NEURON_V1_SBUF_PART_SIZE);
 	v->buf->chunk = bytes;
 	return 0;
 }
 
-struct ncc_view view_slice(const struct ncc_view *v, unsigned int d, int64_t lo, int64_t n, int64_t step)
+struct ncc_view view_slice(const struct ncc_view *v, unsigned int d, int64_t lo, int64_t n,
+			   int64_t step)
 {
 	struct ncc_view s = *v;
 
@@ -118,7 +120,8 @@ static bool reshape_group(const struct ncc_view *v, unsigned int i0, unsigned in
 			continue;
 		in[n++] = i;
 	}
-	if (n == 1 && (int)in[0] == v->pdim) { /* the partitions: one dimension must take them whole */
+	if (n == 1 &&
+	    (int)in[0] == v->pdim) { /* the partitions: one dimension must take them whole */
 		for (unsigned int o = o0; o < o1; o++) {
 			out->stride[o] = 0;
 			if (out->pdim < 0 && out->dim[o] == v->dim[in[0]]) {

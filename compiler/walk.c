@@ -7,7 +7,8 @@
 
 #include "gen.h"
 
-static bool joinable(const struct walk *w, unsigned int outer, const struct ncc_view *const *v, int d)
+static bool joinable(const struct walk *w, unsigned int outer, const struct ncc_view *const *v,
+		     int d)
 {
 	for (unsigned int i = 0; i < w->nv; i++)
 		if (w->stride[i][outer] != v[i]->stride[d] * v[i]->dim[d])
@@ -41,8 +42,8 @@ static bool step_fits(const struct walk *w, unsigned int d)
 	return true;
 }
 
-void walk_begin(struct walk *w, const struct ncc_view *const *v, unsigned int nv, unsigned int reserve,
-		int64_t max)
+void walk_begin(struct walk *w, const struct ncc_view *const *v, unsigned int nv,
+		unsigned int reserve, int64_t max)
 {
 	int64_t inner = 1;
 

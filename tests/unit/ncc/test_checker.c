@@ -148,7 +148,8 @@ START_TEST(same_bytes)
 {
 	size_t size, n1, n2;
 	void *hlo = read_data(model_path, &size);
-	void *a = compile(hlo, size, NCC_CAST_MATMULT, &n1), *b = compile(hlo, size, NCC_CAST_MATMULT, &n2);
+	void *a = compile(hlo, size, NCC_CAST_MATMULT, &n1),
+	     *b = compile(hlo, size, NCC_CAST_MATMULT, &n2);
 
 	ck_assert_uint_eq(n1, n2);
 	ck_assert_int_eq(memcmp(a, b, n1), 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Golden modules (tests/data/hlo, made by JAX): each is compiled, run on the chip in process through
- * libnrt, and its outputs compared with JAX's within the tolerance of cases.txt. The digits network
- * runs over all its images.
+ * Golden modules (tests/data/hlo, made by JAX): each is compiled, run on the chip in process
+ * through libnrt, and its outputs compared with JAX's within the tolerance of cases.txt. The digits
+ * network runs over all its images.
  */
 #include <check.h>
 #include <math.h>
@@ -36,7 +36,8 @@ static void read_cases(void)
 
 		ck_assert_uint_lt(ncases, MAX_CASES);
 		ck_assert_int_eq(sscanf(line, "%63s %u %u %lf", g->name, &g->nin, &g->nout,
-					&g->tolerance), 4);
+					&g->tolerance),
+				 4);
 	}
 	free(text);
 }
@@ -128,8 +129,8 @@ static void check_output(const struct golden *g, unsigned int i, const struct np
 	ck_assert_int_eq(nrt_tensor_read(t, got, 0, want->size), 0);
 	d = difference(want, got);
 	if (g->tolerance == 0)
-		ck_assert_msg(!memcmp(want->data, got, want->size), "%s: output %u: other bits (%g off)",
-			      g->name, i, d);
+		ck_assert_msg(!memcmp(want->data, got, want->size),
+			      "%s: output %u: other bits (%g off)", g->name, i, d);
 	ck_assert_msg(d <= g->tolerance, "%s: output %u is off by %g, tolerance %g", g->name, i, d,
 		      g->tolerance);
 	free(got);
@@ -172,8 +173,8 @@ END_TEST
 
 /*
  * --auto-cast none: fp32 products by three bf16 parts each. The golden outputs of `perceptron` are
- * those of fp32 products; what is left is 2^-23 of the sum of absolute values a layer, with room for
- * the order of 40 + 30 terms.
+ * those of fp32 products; what is left is 2^-23 of the sum of absolute values a layer, with room
+ * for the order of 40 + 30 terms.
  */
 START_TEST(products_in_fp32)
 {
@@ -251,7 +252,8 @@ START_TEST(digits)
 		unsigned int rows = n - i < batch ? n - i : batch;
 
 		ck_assert_int_eq(nrt_tensor_write(r.tin[0], (float *)images.data + i * 64, 0,
-						  rows * 64 * sizeof(float)), 0);
+						  rows * 64 * sizeof(float)),
+				 0);
 		ck_assert_int_eq(nrt_execute(r.model, r.in, r.out), 0);
 		ck_assert_int_eq(nrt_tensor_read(r.tout[0], got + i * 10, 0, out.size), 0);
 	}
@@ -290,7 +292,8 @@ int main(void)
 	tcase_add_test(t, digits);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);
-	srunner_set_fork_status(sr, CK_NOFORK); /* one machine for all: threads do not survive fork */
+	srunner_set_fork_status(sr,
+				CK_NOFORK); /* one machine for all: threads do not survive fork */
 	srunner_run_all(sr, CK_NORMAL);
 	failed = srunner_ntests_failed(sr);
 	srunner_free(sr);

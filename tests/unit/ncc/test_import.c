@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Modules that cannot be compiled: malformed files, and good ones changed in one place. Each must be
- * refused with a message that names what is wrong; nothing may crash (the tests run under
+ * Modules that cannot be compiled: malformed files, and good ones changed in one place. Each must
+ * be refused with a message that names what is wrong; nothing may crash (the tests run under
  * sanitizers). Also the tensor IR's text form.
  */
 #include <check.h>
@@ -344,9 +344,12 @@ END_TEST
 /* Single bytes changed: compiled or refused, never worse. A fixed generator. */
 START_TEST(flipped)
 {
-	static const char *const files[] = { P "conv/module.hlo.pb", P "softmax/module.hlo.pb",
-					     P "window_mean/module.hlo.pb", P "concatenate_rows/module.hlo.pb",
-					     P "conv_transposed/module.hlo.pb", P "dot_general/module.hlo.pb" };
+	static const char *const files[] = { P "conv/module.hlo.pb",
+					     P "softmax/module.hlo.pb",
+					     P "window_mean/module.hlo.pb",
+					     P "concatenate_rows/module.hlo.pb",
+					     P "conv_transposed/module.hlo.pb",
+					     P "dot_general/module.hlo.pb" };
 	uint32_t x = 12345u + (uint32_t)_i;
 	size_t size;
 	uint8_t *hlo = read_data(files[_i], &size);
@@ -394,10 +397,9 @@ END_TEST
 
 START_TEST(text_form)
 {
-	static const char want[] =
-		"module jit_softmax\n"
-		"  %0 = f32[6,10] parameter index=0 p=0  ; x.1\n"
-		"  %1 = f32[] constant {-inf}";
+	static const char want[] = "module jit_softmax\n"
+				   "  %0 = f32[6,10] parameter index=0 p=0  ; x.1\n"
+				   "  %1 = f32[] constant {-inf}";
 	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
 	struct ncc_error err;
 	struct ncc_module *m;
