@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Callable
@@ -80,22 +81,55 @@ def beyond_guest_ram(pid: int) -> int:
     return resident - ram
 
 
-def idle(build: Path, instance: str) -> int:
-    argv = exec_argv(build, instance, ["/bin/sh", "-c", f"{LS} >/dev/null; echo ready; sleep 600"], "--memory", "512M")
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as guest:
-        if guest.stdout.readline() != "ready\n":
-            raise Failed(f"{instance} did not come up")
-        try:
-            return beyond_guest_ram(find_qemu(guest.pid))
-        finally:
-            guest.terminate()
+def without_chips(cmdline: list[str], ready: Path) -> list[str]:
+    """The same QEMU with no chip, its guest's output in a file of ours."""
+    argv = cmdline[:1]
+    words = iter(cmdline[1:])
+    for word in words:
+        value = next(words) if word in ("-device", "-object", "-chardev", "-serial") else None
+        if value is None:
+            argv.append(word)
+        elif not value.startswith("neuron-"):
+            target = ready if "id=stdout" in value else "/dev/null"
+            value = re.sub(r"path=/proc/self/fd/\d+", f"path={target}", value)
+            argv += [word, re.sub(r"^file:.*", "null", value)]
+    return argv
+
+
+def wait_for(path: Path, word: str) -> None:
+    deadline = time.monotonic() + 60
+    while word not in path.read_text():
+        if time.monotonic() > deadline:
+            raise Failed(f"no {word} from the guest")
+        time.sleep(0.1)
+
+
+def baseline(cmdline: list[str]) -> int:
+    with tempfile.NamedTemporaryFile() as out:
+        ready = Path(out.name)
+        with subprocess.Popen(without_chips(cmdline, ready), stdin=subprocess.DEVNULL) as qemu:
+            try:
+                wait_for(ready, "ready")
+                return beyond_guest_ram(qemu.pid)
+            finally:
+                qemu.terminate()
 
 
 def memory(build: Path) -> None:
-    one, sixteen = idle(build, "inf1.xlarge"), idle(build, "inf1.24xlarge")
-    show("QEMU's memory beyond guest RAM, 1 idle chip", f"{one / MIB:.0f} MiB")
-    show("QEMU's memory beyond guest RAM, 16 idle chips", f"{sixteen / MIB:.0f} MiB", "64 MiB")
-    show("  of which each chip", f"{(sixteen - one) / MIB / 15:.1f} MiB")
+    command = ["/bin/sh", "-c", f"{LS} >/dev/null 2>&1; echo ready; sleep 600"]
+    argv = exec_argv(build, "inf1.24xlarge", command, "--memory", "512M")
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as guest:
+        try:
+            if guest.stdout.readline() != "ready\n":
+                raise Failed("the guest did not come up")
+            pid = find_qemu(guest.pid)
+            sixteen = beyond_guest_ram(pid)
+            none = baseline(Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1])
+        finally:
+            guest.terminate()
+    show("QEMU's memory beyond guest RAM, 16 idle chips", f"{sixteen / MIB:.0f} MiB")
+    show("QEMU's memory beyond guest RAM, no chip", f"{none / MIB:.0f} MiB")
+    show("  what 16 idle chips add", f"{(sixteen - none) / MIB:.0f} MiB", "64 MiB")
 
 
 def rates(argv: list[str]) -> dict[str, float]:
