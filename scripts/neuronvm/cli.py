@@ -128,8 +128,15 @@ def _run(args: argparse.Namespace, work: Path) -> int:
         return subprocess.run(argv, check=False).returncode
 
 
+def _terminated(number: int, _frame: object) -> None:
+    """Ends the way an exception does, so that QEMU and temporary files go too."""
+    raise SystemExit(128 + number)
+
+
 def main() -> int:
     args = parser().parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _terminated)
     os.environ["PATH"] = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"  # depmod, modprobe
     try:
         if args.subcommand == "list":
