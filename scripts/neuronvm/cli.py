@@ -4,6 +4,7 @@
 import argparse
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
