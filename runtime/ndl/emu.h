@@ -65,6 +65,7 @@ struct emu_chunk {
 	bool host;
 	uint32_t channel, region, nc, type;
 	unsigned int queues; /* rings in use */
+	bool feeds_pe;	     /* descriptors into the PE FIFO: starting it is a model's start */
 };
 
 struct emu_core {
@@ -80,7 +81,6 @@ struct emu_core {
 	bool owned; /* uuid is valid */
 	uint32_t cinit;
 	uint64_t started;
-	bool pe_feed[NEURON_V1_DMA_ENG_PER_NC][NEURON_DMA_QUEUES_PER_ENG];
 };
 
 struct emu_queue {

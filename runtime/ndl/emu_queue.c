@@ -134,19 +134,17 @@ void emu_queues_stop(struct emu_chip *chip)
 int emu_queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, uint32_t rx)
 {
 	struct emu_chip *chip = emu_chip(dev);
-	struct emu_core *core;
+	struct emu_chunk *rx_ring;
 	int ret = queue_check(eng, qid);
 
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&chip->lock);
-	if (is_h2t(eng, qid) || !chip->queue[eng][qid].rx_handle)
+	rx_ring = emu_chunk_get(chip, chip->queue[eng][qid].rx_handle);
+	if (is_h2t(eng, qid) || !rx_ring)
 		ret = -EINVAL;
-	core = &chip->nc[eng / NEURON_V1_DMA_ENG_PER_NC];
-	if (!ret && core->pe_feed[eng % NEURON_V1_DMA_ENG_PER_NC][qid]) {
-		core->pe_feed[eng % NEURON_V1_DMA_ENG_PER_NC][qid] = false;
-		core->started++;
-	}
+	else if (rx_ring->feeds_pe)
+		chip->nc[eng / NEURON_V1_DMA_ENG_PER_NC].started++;
 	pthread_mutex_unlock(&chip->lock);
 	if (!ret)
 		nhal_queue_start(&chip->hal, eng, qid, tx, rx);
@@ -189,7 +187,7 @@ int emu_queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
 	return ret ? ret : half_state(emu_chip(dev), eng, qid, NHAL_S2M, rx);
 }
 
-/* Descriptors name memory of this process; and tell the model-started rule which ring feeds PE */
+/* Descriptors name memory of this process; and tell which ring feeds PE */
 static int descs_check(struct emu_chip *chip, const uint8_t *d, uint32_t count, bool *feeds_pe)
 {
 	*feeds_pe = false;
@@ -224,12 +222,8 @@ int emu_copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uint64
 	c = emu_chunk_get(chip, handle);
 	if (!c || !ndl_range_ok(offset, size, c->size))
 		ret = -EINVAL;
-	for (uint32_t e = 0; !ret && feeds_pe && type == NEURON_DMA_QUEUE_RX &&
-			     e < NEURON_V1_DMA_ENGINES; e++)
-		for (uint32_t q = 0; q < NEURON_DMA_QUEUES_PER_ENG; q++)
-			if (chip->queue[e][q].rx_handle == handle)
-				chip->nc[e / NEURON_V1_DMA_ENG_PER_NC]
-					.pe_feed[e % NEURON_V1_DMA_ENG_PER_NC][q] = true;
+	else if (feeds_pe && type == NEURON_DMA_QUEUE_RX)
+		c->feeds_pe = true;
 	pthread_mutex_unlock(&chip->lock);
 	return ret ? ret : emu_buf_copy(dev, handle, (void *)(uintptr_t)descs, offset, size, true,
 					false);

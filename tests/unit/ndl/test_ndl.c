@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libndl's suite, the same for both backends: test_ndl emu:inf1.6xlarge, or in a guest test_ndl
+ * node. Results and errors are the contract, so every expectation holds for both.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hal.h"
+#include "ndl.h"
+
+#define MIB (1u << 20)
+
+static const char *machine;
+static ndl_device_t *dev;
+
+static void setup(void)
+{
+	int index[NDL_MAX_DEVICES];
+
+	ck_assert_int_eq(ndl_machine_set(machine), 0);
+	ck_assert_int_gt(ndl_available_devices(index, NDL_MAX_DEVICES), 0);
+	ck_assert_int_eq(ndl_open_device(index[0], NULL, &dev), 0);
+}
+
+static void teardown(void)
+{
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+}
+
+static uint64_t device_mem(uint64_t size, uint32_t channel)
+{
+	struct ndl_mem_params p = { .size = size, .channel = channel,
+				    .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };
+	uint64_t handle;
+
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &handle), 0);
+	ck_assert_uint_gt(handle, 0);
+	return handle;
+}
+
+static uint64_t host_mem(uint64_t size)
+{
+	struct ndl_mem_params p = { .size = size, .host = true };
+	uint64_t handle;
+
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &handle), 0);
+	return handle;
+}
+
+static void fill(uint8_t *p, size_t n, uint32_t seed)
+{
+	for (size_t i = 0; i < n; i++) {
+		seed = seed * 1664525u + 1013904223u;
+		p[i] = (uint8_t)(seed >> 24);
+	}
+}
+
+START_TEST(devices)
+{
+	int index[NDL_MAX_DEVICES], n = ndl_available_devices(index, NDL_MAX_DEVICES);
+	uint32_t cores, min, max;
+	char version[32];
+	bool east, west, yes;
+	struct ndl_bdf bdf;
+	uint64_t size;
+
+	ck_assert_int_eq(dev->device_index, index[0]);
+	ck_assert_int_eq(dev->device_type, 1);
+	ck_assert_int_eq(ndl_get_nc_count(dev, &cores), 0);
+	ck_assert_uint_eq(cores, 4);
+	ck_assert_int_eq(ndl_get_version(version, sizeof(version)), 0);
+	ck_assert_int_eq(ndl_get_compatible_version(&min, &max), 0);
+	ck_assert_uint_eq(min, 2);
+	ck_assert_uint_eq(max, 7);
+	ck_assert_int_eq(ndl_feature_supported(NEURON_FEATURE_BATCH_DMAQ_INIT, &yes), 0);
+	ck_assert(yes);
+	for (int i = 0; i < n; i++) {
+		ck_assert_int_eq(index[i], i);
+		ck_assert_int_eq(ndl_get_device_bdf(i, &bdf), 0);
+		ck_assert_int_eq(bdf.func, 0);
+		ck_assert_int_eq(ndl_get_links(i, &east, &west), 0);
+		ck_assert_int_eq(east, i + 1 < n);
+		ck_assert_int_eq(west, i > 0);
+	}
+	ck_assert_int_eq(dev->connected_device_count, n > 1);
+	ck_assert_int_eq(ndl_get_dram_size(dev, 1, &size), 0);
+	ck_assert_uint_eq(size, 4ull << 30);
+	ck_assert_int_eq(ndl_get_dram_size(dev, 2, &size), -EINVAL);
+	ck_assert_int_eq(ndl_get_device_bdf(63, &bdf), -ENODEV);
+}
+END_TEST
+
+START_TEST(alloc_errors)
+{
+	struct ndl_mem_params good = { .size = 4096 }, p;
+	uint64_t h, pa, size;
+
+	p = good, p.channel = 2;
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -EINVAL);
+	p = good, p.region = 4;
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -EINVAL);
+	p = good, p.nc = 8;
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -EINVAL);
+	p = good, p.host = true, p.align = 8192;
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -EINVAL);
+	p = good, p.size = 2ull << 30;
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -ENOMEM);
+	p = good, p.align = 1 << 20;
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
+	ck_assert_int_eq(ndl_memory_get_pa(dev, h, &pa), 0);
+	ck_assert_uint_eq(pa % (1 << 20), 0);
+	ck_assert_int_eq(ndl_memory_free(dev, h), 0);
+	ck_assert_int_eq(ndl_memory_free(dev, h), -EINVAL);
+	ck_assert_int_eq(ndl_memory_get_pa(dev, 12345678, &pa), -EINVAL);
+	h = device_mem(1, 1);
+	ck_assert_int_eq(ndl_memory_get_size(dev, h, &size), 0);
+	ck_assert_uint_eq(size, 4096);
+	ck_assert_int_eq(ndl_memory_get_pa(dev, h, &pa), 0);
+	ck_assert_uint_ge(pa, NEURON_V1_DRAM1_BASE);
+	ck_assert_int_eq(ndl_memory_free(dev, h), 0);
+	h = host_mem(4096);
+	ck_assert_int_eq(ndl_memory_get_pa(dev, h, &pa), 0);
+	ck_assert_uint_eq(pa & NEURON_V1_WINDOW_MASK, NEURON_V1_WINDOW_HOST);
+	ck_assert_int_eq(ndl_memory_free(dev, h), 0);
+}
+END_TEST
+
+/* Sizes around every boundary of the copy path: descriptor, staging, batch, zero-copy */
+static const size_t sizes[] = { 1, 4, 4095, 65535, 65536, 65537, MIB - 1, MIB, MIB + 4097,
+				5 * MIB + 3 };
+
+START_TEST(copies)
+{
+	size_t n = sizes[_i];
+	uint8_t *a = malloc(n + 8), *b = calloc(1, n + 8), *map;
+	uint64_t d0 = device_mem(n + 64, 0), d1 = device_mem(n + 64, 1), h = host_mem(n + 64);
+
+	fill(a, n, (uint32_t)n);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, d0, a, 5, n), 0);
+	ck_assert_int_eq(ndl_memory_copy(dev, d0, d1, 5, 9, n), 0);
+	ck_assert_int_eq(ndl_memory_copy(dev, d1, h, 9, 13, n), 0);
+	ck_assert_int_eq(ndl_memory_map(dev, h, (void **)&map), 0);
+	ck_assert(!memcmp(map + 13, a, n));
+	ck_assert_int_eq(ndl_memory_unmap(dev, h, map), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, b, 13, n), 0);
+	ck_assert(!memcmp(b, a, n));
+	memset(b, 0, n);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, d1, b, 9, n), 0);
+	ck_assert(!memcmp(b, a, n));
+	ck_assert_uint_eq(b[n], 0);
+	ck_assert_int_eq(ndl_memory_free(dev, d0), 0);
+	ck_assert_int_eq(ndl_memory_free(dev, d1), 0);
+	ck_assert_int_eq(ndl_memory_free(dev, h), 0);
+	free(a);
+	free(b);
+}
+END_TEST
+
+START_TEST(copy_errors)
+{
+	uint64_t d = device_mem(8192, 0), h = host_mem(8192);
+	uint8_t buf[64];
+
+	ck_assert_int_eq(ndl_memory_copy(dev, d, 999999, 0, 0, 4), -EINVAL);
+	ck_assert_int_eq(ndl_memory_copy(dev, d, h, 8190, 0, 4), -EINVAL);
+	ck_assert_int_eq(ndl_memory_copy(dev, d, h, 0, ~0ull - 1, 4), -EINVAL);
+	ck_assert_int_eq(ndl_memory_copy(dev, d, h, 0, 0, ~0ull), -EINVAL);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, d, buf, 8129, 64), -EINVAL);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, buf, ~0ull, 64), -EINVAL);
+	ck_assert_int_eq(ndl_memset(dev, d, 8192, 0, 1), -EINVAL);
+	ck_assert_int_eq(ndl_memory_copy(dev, d, h, 0, 0, 0), 0);
+	ck_assert_int_eq(ndl_memset(dev, d, 0, 0, 0), 0);
+	ck_assert_int_eq(ndl_memory_free(dev, d), 0);
+	ck_assert_int_eq(ndl_memory_free(dev, h), 0);
+}
+END_TEST
+
+START_TEST(sets)
+{
+	size_t n = 3 * MIB;
+	uint64_t d = device_mem(n, 0);
+	uint8_t *a = malloc(n);
+
+	ck_assert_int_eq(ndl_memset(dev, d, 0, 0x11, n), 0);
+	ck_assert_int_eq(ndl_memset(dev, d, 7, 0xab, n - 20), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, d, a, 0, n), 0);
+	for (size_t i = 0; i < n; i++)
+		ck_assert_int_eq(a[i], i < 7 || i >= n - 13 ? 0x11 : 0xab);
+	ck_assert_int_eq(ndl_memory_free(dev, d), 0);
+	free(a);
+}
+END_TEST
+
+START_TEST(semaphores_and_events)
+{
+	uint32_t v = 99;
+
+	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 3, 31, 7), 0);
+	ck_assert_int_eq(ndl_nc_semaphore_increment(dev, 3, 31, 5), 0);
+	ck_assert_int_eq(ndl_nc_semaphore_decrement(dev, 3, 31, 2), 0);
+	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 3, 31, &v), 0);
+	ck_assert_uint_eq(v, 10);
+	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 3, 31, 0), 0);
+	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 4, 0, &v), -E2BIG);
+	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 0, 32, &v), -EINVAL);
+	ck_assert_int_eq(ndl_nc_event_set(dev, 1, 255, 1), 0);
+	ck_assert_int_eq(ndl_nc_event_get(dev, 1, 255, &v), 0);
+	ck_assert_uint_eq(v, 1);
+	ck_assert_int_eq(ndl_nc_event_set(dev, 1, 255, 0), 0);
+	ck_assert_int_eq(ndl_nc_event_get(dev, 1, 256, &v), -EINVAL);
+	ck_assert_int_eq(ndl_nc_event_set(dev, 4, 0, 1), -E2BIG);
+}
+END_TEST
+
+/* A queue of our own: two packets with unequal counts, and a completion into a semaphore */
+START_TEST(queues)
+{
+	struct ndl_queue_params q = { .eng = 4, .qid = 3, .tx_count = 64, .rx_count = 32 }, bad;
+	uint64_t src = device_mem(8192, 0), dst = device_mem(8192, 1), one = host_mem(4096);
+	uint64_t src_pa, dst_pa, one_pa, sem;
+	uint8_t tx[5 * 16], rx[4 * 16], a[6000], b[6000], back[5 * 16];
+	struct neuron_dma_queue_state ts, rs;
+	uint32_t word = 1, v = 0;
+
+	fill(a, sizeof(a), 1);
+	q.tx_handle = device_mem(64 * 16, 0);
+	q.rx_handle = host_mem(32 * 16);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, src, a, 0, sizeof(a)), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, one, &word, 0, 4), 0);
+	ndl_memory_get_pa(dev, src, &src_pa);
+	ndl_memory_get_pa(dev, dst, &dst_pa);
+	ndl_memory_get_pa(dev, one, &one_pa);
+	nhal_desc_tx(tx, src_pa, 1000, 1, NEURON_UDMA_DESC_FIRST);
+	nhal_desc_tx(tx + 16, src_pa + 1000, 1000, 1, 0);
+	nhal_desc_tx(tx + 32, src_pa + 2000, 1000, 1, NEURON_UDMA_DESC_LAST);
+	nhal_desc_tx(tx + 48, src_pa + 3000, 3000, 1,
+		     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST | NEURON_UDMA_DESC_DMB);
+	nhal_desc_tx(tx + 64, one_pa, 4, 1, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
+	sem = NEURON_V1_TPB_BASE + nhal_sem_offset(1, NHAL_SEM_INC, 30);
+	nhal_desc_rx(rx, dst_pa, 3000, 1);
+	nhal_desc_rx(rx + 16, dst_pa + 3000, 2999, 1);
+	nhal_desc_rx(rx + 32, dst_pa + 5999, 1, 1);
+	nhal_desc_rx(rx + 48, sem, 4, 1);
+	ck_assert_int_eq(ndl_dma_queue_init(dev, &q), 0);
+	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx, 0, 5, NEURON_DMA_QUEUE_TX), 0);
+	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.rx_handle, rx, 0, 4, NEURON_DMA_QUEUE_RX), 0);
+	ck_assert_int_eq(ndl_dma_descriptor_copyout(dev, 4, 3, NEURON_DMA_QUEUE_TX, 0, 5, back), 0);
+	ck_assert(!memcmp(back, tx, sizeof(tx)));
+	ck_assert_int_eq(ndl_dma_descriptor_copyout(dev, 4, 3, NEURON_DMA_QUEUE_TX, 1, 4, back), 0);
+	ck_assert(!memcmp(back, tx + 16, 64));
+	ck_assert_int_eq(ndl_dma_descriptor_copyout(dev, 4, 3, NEURON_DMA_QUEUE_TX, 60, 5, back),
+			 -EFBIG);
+	ck_assert_int_eq(ndl_dma_queue_copy_start(dev, 4, 3, 5, 4), 0);
+	for (int i = 0; i < 2000 && !v; i++) {
+		struct timespec ms = { 0, 1000000 };
+
+		ck_assert_int_eq(ndl_nc_semaphore_read(dev, 1, 30, &v), 0);
+		if (!v)
+			nanosleep(&ms, NULL);
+	}
+	ck_assert_uint_eq(v, 1);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, dst, b, 0, sizeof(b)), 0);
+	ck_assert(!memcmp(a, b, sizeof(a)));
+	ck_assert_int_eq(ndl_dma_queue_get_state(dev, 4, 3, &ts, &rs), 0);
+	ck_assert_uint_eq(ts.length, 64);
+	ck_assert_uint_eq(rs.length, 32);
+	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 1, 30, 0), 0);
+	/* what is refused */
+	bad = q, bad.eng = 200;
+	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EINVAL);
+	bad = q, bad.qid = 16;
+	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EINVAL);
+	bad = q, bad.tx_handle = 999999;
+	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EINVAL);
+	bad = q, bad.tx_count = 4096;
+	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EINVAL);
+	nhal_desc_tx(tx, nhal_host_addr(0x3fffffff0000ull), 64, 1, 0);
+	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx, 0, 1, NEURON_DMA_QUEUE_TX),
+			 -EINVAL);
+	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx + 16, ~15ull, 1,
+						  NEURON_DMA_QUEUE_TX), -EINVAL);
+	ck_assert_int_eq(ndl_dma_queue_release(dev, 4, 3), 0);
+}
+END_TEST
+
+START_TEST(queue_batch)
+{
+	struct ndl_queue_params q[4];
+	struct neuron_dma_queue_state tx, rx;
+
+	for (uint32_t i = 0; i < 4; i++)
+		q[i] = (struct ndl_queue_params){ .eng = i, .qid = 5, .tx_count = 32u << i,
+						  .rx_count = 64, .tx_handle = device_mem(512u << i, 0),
+						  .rx_handle = host_mem(1024) };
+	ck_assert_int_eq(ndl_dma_queue_init_batch(dev, q, 4), 0);
+	ck_assert_int_eq(ndl_dma_queue_init_batch(dev, q, 256), -E2BIG);
+	for (uint32_t i = 0; i < 4; i++) {
+		ck_assert_int_eq(ndl_dma_queue_get_state(dev, i, 5, &tx, &rx), 0);
+		ck_assert_uint_eq(tx.length, 32u << i);
+		ck_assert_int_eq(ndl_dma_queue_release(dev, i, 5), 0);
+	}
+}
+END_TEST
+
+START_TEST(notification_queue)
+{
+	struct ndl_nq_params p = { .nc = 2, .type = NEURON_NQ_ERROR, .size = 4096, .fresh = true };
+	const uint8_t *ring;
+	void *va, *again;
+
+	p.size = 3000;
+	ck_assert_int_eq(ndl_notification_init(dev, &p, &va), -EINVAL);
+	p.size = 4096;
+	ck_assert_int_eq(ndl_notification_init(dev, &p, &va), 0);
+	ring = va;
+	/* below zero: the core reports it, once, as the first entry of the ring */
+	ck_assert_int_eq(ndl_nc_semaphore_decrement(dev, 2, 9, 1), 0);
+	for (int i = 0; i < 2000 && !ring[NEURON_NQ_ENTRY_PHASE]; i++) {
+		struct timespec ms = { 0, 1000000 };
+
+		nanosleep(&ms, NULL);
+	}
+	ck_assert_uint_eq(ring[NEURON_NQ_ENTRY_PHASE], 1);
+	ck_assert_uint_eq(ring[NEURON_NQ_ENTRY_TYPE], NEURON_NQ_ERROR);
+	ck_assert_uint_eq(ring[NEURON_NQ_ENTRY_CODE], NEURON_NERR_SEM_OVERFLOW);
+	ck_assert_uint_eq(ring[NEURON_NQ_ENTRY_ID], 9);
+	ck_assert_uint_eq(ring[NEURON_NQ_ENTRY_SIZE + NEURON_NQ_ENTRY_PHASE], 0);
+	/* a fresh ring is empty */
+	ck_assert_int_eq(ndl_notification_init(dev, &p, &again), 0);
+	ck_assert_uint_eq(((uint8_t *)again)[NEURON_NQ_ENTRY_PHASE], 0);
+	ck_assert_int_eq(ndl_notification_destroy(dev, again), 0);
+}
+END_TEST
+
+START_TEST(datastore)
+{
+	void *data;
+	size_t size;
+
+	ck_assert_int_eq(ndl_nds_open(dev, 0, &data, &size), 0);
+	ck_assert_uint_eq(size, NDS_ENTRY_SIZE);
+	for (unsigned int nc = 0; nc < 4; nc++) {
+		ndl_nds_add(data, nc, NDS_NC_COUNTER_INFERENCE_COUNT, 5 + nc);
+		ndl_nds_add(data, nc, NDS_EXT_NC_COUNTER_HW_ERR_DMA_ABORT, 1);
+	}
+	ck_assert_uint_eq(ndl_nds_get(data, 3, NDS_NC_COUNTER_INFERENCE_COUNT), 8);
+	ck_assert_uint_eq(*(uint64_t *)((char *)data + 256 + 8 * (3 * 31 + 28)), 8);
+	ck_assert_uint_eq(*(uint64_t *)((char *)data + 55936 + 8 * (64 + 34 - 31)), 1);
+	ck_assert_int_eq(ndl_nds_close(dev, 0, data, size), 0);
+	ck_assert_int_eq(ndl_nds_open(dev, 1, &data, &size), -ENOENT);
+}
+END_TEST
+
+START_TEST(core_locks)
+{
+	struct neuron_uuid a = { { 1 } }, b = { { 2 } };
+	struct neuron_app_info *info;
+	size_t n, me = 0;
+
+	ck_assert_int_eq(ndl_crwl_writer_enter(dev, 2, &a), 0);
+	ck_assert_int_eq(ndl_crwl_writer_downgrade(dev, 2, &b), -EINVAL);
+	ck_assert_int_eq(ndl_crwl_writer_downgrade(dev, 2, &a), 0);
+	ck_assert_int_eq(ndl_crwl_reader_enter(dev, 2, &b), -ENOENT);
+	ck_assert_int_eq(ndl_crwl_reader_enter(dev, 2, &a), 0);
+	ck_assert_int_eq(ndl_get_all_apps_info(dev, &info, &n, NEURON_APP_INFO_ALL), 0);
+	while (me < n && info[me].pid != getpid())
+		me++;
+	ck_assert_uint_lt(me, n);
+	ck_assert_uint_eq(info[me].nc_lock_map, 4);
+	free(info);
+	ck_assert_int_eq(ndl_crwl_reader_exit(dev, 2, &a), 0);
+	ck_assert_int_eq(ndl_crwl_reader_exit(dev, 2, &a), 0);
+	ck_assert_int_eq(ndl_crwl_reader_exit(dev, 2, &a), -EINVAL);
+	ck_assert_int_eq(ndl_crwl_writer_enter(dev, 2, &a), -EALREADY);
+	ck_assert_int_eq(ndl_crwl_writer_downgrade(dev, 2, &a), 0);
+	ck_assert_int_eq(ndl_crwl_reader_exit(dev, 2, &a), 0);
+	ck_assert_int_eq(ndl_crwl_writer_enter(dev, 8, &a), -EINVAL);
+}
+END_TEST
+
+START_TEST(range_marks)
+{
+	int index[NDL_MAX_DEVICES];
+	uint32_t total = 4 * (uint32_t)ndl_available_devices(index, NDL_MAX_DEVICES), first, avail;
+
+	ck_assert_int_eq(ndl_crwl_nc_range_mark(3, 0, total - 1, &first, &avail), 0);
+	ck_assert_uint_eq(first, 0);
+	ck_assert_int_eq(ndl_crwl_nc_range_mark(total, 0, total - 1, &first, &avail), -EBUSY);
+	ck_assert_uint_eq(avail, total - 3);
+	ck_assert_int_eq(ndl_crwl_nc_range_mark(1, 0, total - 1, &first, &avail), 0);
+	ck_assert_uint_eq(first, 3);
+	ck_assert_int_eq(ndl_crwl_nc_range_unmark(1, 1), 0);
+	ck_assert_int_eq(ndl_crwl_nc_range_mark(1, 0, 3, &first, &avail), 0);
+	ck_assert_uint_eq(first, 1);
+	ck_assert_int_eq(ndl_crwl_nc_range_mark(0, 0, 3, &first, &avail), -EINVAL);
+	ck_assert_int_eq(ndl_crwl_nc_range_mark(1, 3, 2, &first, &avail), -EINVAL);
+	ck_assert_int_eq(ndl_crwl_nc_range_unmark(0, 4), 0);
+}
+END_TEST
+
+START_TEST(reset_keeps_memory)
+{
+	uint64_t d = device_mem(4096, 0);
+	uint32_t id, v = 5;
+	uint8_t a[100], b[100];
+	int result = -1;
+
+	fill(a, sizeof(a), 3);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, d, a, 0, sizeof(a)), 0);
+	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 0, 1, 7), 0);
+	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 1, 1, 7), 0);
+	ck_assert_int_eq(ndl_reset_ncs(dev, 1, &id), 0);
+	ck_assert_int_eq(ndl_ready_ncs(dev, id, &result), 0);
+	ck_assert_int_eq(result, 0);
+	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 0, 1, &v), 0);
+	ck_assert_uint_eq(v, 0);
+	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 1, 1, &v), 0);
+	ck_assert_uint_eq(v, 7);
+	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 1, 1, 0), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, d, b, 0, sizeof(b)), 0);
+	ck_assert(!memcmp(a, b, sizeof(a)));
+	ck_assert_int_eq(ndl_memory_free(dev, d), 0);
+}
+END_TEST
+
+START_TEST(start_up_states)
+{
+	uint32_t state, id;
+	uint64_t n;
+	int result;
+
+	ck_assert_int_eq(ndl_reset_ncs(dev, 8, &id), 0);
+	ck_assert_int_eq(ndl_ready_ncs(dev, id, &result), 0);
+	ck_assert_int_eq(ndl_nc_init_set_state(dev, 3, NEURON_CINIT_STATE_STARTED, &state), 0);
+	ck_assert_uint_eq(state, NEURON_CINIT_STATE_STARTED);
+	ck_assert_int_eq(ndl_nc_init_set_state(dev, 3, NEURON_CINIT_STATE_COMPLETED, &state), 0);
+	ck_assert_uint_eq(state, NEURON_CINIT_STATE_COMPLETED);
+	ck_assert_int_eq(ndl_nc_init_set_state(dev, 4, 1, &state), -E2BIG);
+	ck_assert_int_eq(ndl_nc_model_started_count(dev, 3, &n), 0);
+	ck_assert_uint_eq(n, 0);
+	ck_assert_int_eq(ndl_nc_model_started_count(dev, 4, &n), -E2BIG);
+}
+END_TEST
+
+START_TEST(registers)
+{
+	uint64_t misc = NEURON_V1_APB_MISC_RAM, addr = NEURON_V1_APB_BASE + misc, bad = 3, end;
+	uint64_t doorbell = NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(1) + NEURON_UDMA_Q_TAIL_INC;
+	uint32_t v = 0, w = 1, version = 0;
+
+	addr += NEURON_MISC_FW_STATUS;
+	ck_assert_int_eq(ndl_read_hw_counters(dev, &addr, &v, 1), 0);
+	ck_assert_uint_ne(v & NEURON_MISC_FW_STATUS_READY, 0);
+	misc += NEURON_MISC_FW_STATUS;
+	ck_assert_int_eq(ndl_bar_read(dev, 0, &misc, &w, 1), 0);
+	ck_assert_uint_eq(v, w);
+	ck_assert_int_eq(ndl_isa_version(dev, &version), 0);
+	ck_assert_uint_eq(version, 1);
+	ck_assert_int_eq(ndl_bar_read(dev, 4, &misc, &w, 1), -EINVAL);
+	ck_assert_int_eq(ndl_bar_read(dev, 0, &bad, &w, 1), -EINVAL);
+	end = NEURON_V1_BAR0_SIZE;
+	ck_assert_int_eq(ndl_bar_read(dev, 0, &end, &w, 1), -EINVAL);
+	ck_assert_int_eq(ndl_bar_write(dev, 0, &doorbell, &w, 1), -EINVAL);
+	misc = NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL;
+	ck_assert_int_eq(ndl_bar_write(dev, 0, &misc, &w, 1), -EINVAL);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	Suite *s = suite_create("ndl");
+	TCase *tc = tcase_create("device");
+	SRunner *r;
+	int failed;
+
+	machine = argc > 1 ? argv[1] : "emu:inf1.6xlarge";
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, devices);
+	tcase_add_test(tc, alloc_errors);
+	tcase_add_loop_test(tc, copies, 0, sizeof(sizes) / sizeof(sizes[0]));
+	tcase_add_test(tc, copy_errors);
+	tcase_add_test(tc, sets);
+	tcase_add_test(tc, semaphores_and_events);
+	tcase_add_test(tc, queues);
+	tcase_add_test(tc, queue_batch);
+	tcase_add_test(tc, notification_queue);
+	tcase_add_test(tc, datastore);
+	tcase_add_test(tc, core_locks);
+	tcase_add_test(tc, range_marks);
+	tcase_add_test(tc, reset_keeps_memory);
+	tcase_add_test(tc, start_up_states);
+	tcase_add_test(tc, registers);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+/* What only the in-process backend has: choosing the machine, fork, threads, many chips. */
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ndl.h"
+
+START_TEST(names)
+{
+	int index[NDL_MAX_DEVICES];
+	ndl_device_t *dev;
+
+	ck_assert_int_eq(ndl_machine_set("emu:"), -EINVAL);
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.3xlarge"), -EINVAL);
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndl_available_devices(index, NDL_MAX_DEVICES), 1);
+	ck_assert_str_eq(ndl_machine_instance(), "inf1.xlarge");
+	ck_assert(ndl_machine_is_emu());
+	ck_assert_int_eq(ndl_open_device(1, NULL, &dev), -ENODEV);
+	ck_assert_int_eq(ndl_open_device(-1, NULL, &dev), -ENODEV);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.6xlarge"), -EBUSY);
+	ck_assert_int_eq(ndl_machine_close(), -EBUSY);
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+	setenv("NEURON_EMU", "inf1.24xlarge", 1);
+	ck_assert_int_eq(ndl_available_devices(index, NDL_MAX_DEVICES), 16);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+	setenv("NEURON_EMU", "no such machine", 1);
+	ck_assert_int_eq(ndl_available_devices(index, NDL_MAX_DEVICES), -EINVAL);
+}
+END_TEST
+
+START_TEST(child)
+{
+	int index[4], status;
+	ndl_device_t *dev;
+	uint32_t n;
+	pid_t pid;
+
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	pid = fork();
+	if (!pid)
+		_exit(ndl_available_devices(index, 4) != -EOWNERDEAD ||
+		      ndl_get_nc_count(dev, &n) != -EOWNERDEAD);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
+/* Memory goes back with the last close, and comes out zeroed */
+START_TEST(last_close)
+{
+	struct ndl_mem_params p = { .size = 1 << 20 };
+	uint64_t h, again;
+	uint8_t b[64], zero[64] = { 0 };
+	ndl_device_t *dev, *other;
+
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &other), 0);
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
+	ck_assert_int_eq(ndl_memset(dev, h, 0, 0xff, 1 << 20), 0);
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyout(other, h, b, 0, 64), 0);
+	ck_assert_int_eq(b[5], 0xff);
+	ck_assert_int_eq(ndl_close_device(other), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, b, 0, 64), -EINVAL);
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &again), 0);
+	ck_assert_uint_eq(again, 1);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, again, b, 0, 64), 0);
+	ck_assert(!memcmp(b, zero, 64));
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
+static void *copier(void *arg)
+{
+	unsigned int n = (unsigned int)(uintptr_t)arg;
+	struct ndl_mem_params p = { .size = 4 << 20, .nc = n % 4, .channel = n % 2 };
+	uint8_t *a = malloc(4 << 20), *b = malloc(4 << 20);
+	ndl_device_t *dev;
+	uint64_t h;
+	bool ok = !ndl_open_device((int)(n % 4), NULL, &dev);
+
+	for (unsigned int i = 0; ok && i < 20; i++) {
+		size_t size = ((i * 7919 + n * 104729) % ((4 << 20) - 1)) + 1;
+
+		memset(a, (int)(i * 16 + n), size);
+		ok = !ndl_memory_alloc(dev, &p, &h) &&
+		     !ndl_memory_buf_copyin(dev, h, a, 0, size) &&
+		     !ndl_memory_buf_copyout(dev, h, b, 0, size) && !memcmp(a, b, size) &&
+		     !ndl_memory_free(dev, h);
+	}
+	free(a);
+	free(b);
+	return (void *)(uintptr_t)(ok && !ndl_close_device(dev));
+}
+
+START_TEST(threads)
+{
+	pthread_t t[8];
+	void *ok;
+
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.6xlarge"), 0);
+	for (uintptr_t i = 0; i < 8; i++)
+		pthread_create(&t[i], NULL, copier, (void *)i);
+	for (int i = 0; i < 8; i++) {
+		pthread_join(t[i], &ok);
+		ck_assert_ptr_nonnull(ok);
+	}
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("ndl-emu");
+	TCase *tc = tcase_create("emu");
+	SRunner *r;
+	int failed;
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, names);
+	tcase_add_test(tc, child);
+	tcase_add_test(tc, last_close);
+	tcase_add_test(tc, threads);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
