@@ -215,10 +215,21 @@ void tpb_event_write(struct tpb *t, unsigned int index, uint32_t value, uint64_t
 		WRITE_ONCE(t->event[index], value);
 }
 
+static bool tpb_waits_for_semaphore(const struct neuron_insn *insn)
+{
+	return insn->wait >= NEURON_WAIT_SEM_EQ && insn->wait <= NEURON_WAIT_SEM_LE;
+}
+
+/* A semaphore that does not exist is not waited for: the checker refuses the instruction */
 static bool tpb_wait_met(const struct tpb *t, const struct neuron_insn *insn)
 {
-	uint32_t sem = insn->wait_index < NEURON_V1_SEMAPHORES ? t->sem[insn->wait_index] : 0;
+	uint32_t sem = 0;
 
+	if (tpb_waits_for_semaphore(insn)) {
+		if (insn->wait_index >= NEURON_V1_SEMAPHORES)
+			return true;
+		sem = t->sem[insn->wait_index];
+	}
 	switch (insn->wait) {
 	case NEURON_WAIT_SEM_EQ:
 		return sem == insn->wait_value;
@@ -238,17 +249,11 @@ static bool tpb_wait_met(const struct tpb *t, const struct neuron_insn *insn)
 /* When the condition that is met became so: the last change of what it looks at */
 static uint64_t tpb_wait_time(const struct tpb *t, const struct neuron_insn *insn)
 {
-	switch (insn->wait) {
-	case NEURON_WAIT_SEM_EQ:
-	case NEURON_WAIT_SEM_GE:
-	case NEURON_WAIT_SEM_LE:
-		return t->sem_time[insn->wait_index];
-	case NEURON_WAIT_EVT_SET:
-	case NEURON_WAIT_EVT_CLR:
-		return t->event_time[insn->wait_index];
-	default:
+	if (insn->wait == NEURON_WAIT_NONE)
 		return 0;
-	}
+	if (!tpb_waits_for_semaphore(insn))
+		return t->event_time[insn->wait_index];
+	return insn->wait_index < NEURON_V1_SEMAPHORES ? t->sem_time[insn->wait_index] : 0;
 }
 
 static void tpb_update(struct tpb *t, unsigned int e, const struct neuron_insn *insn, uint64_t time)

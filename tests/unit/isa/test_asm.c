@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* The text form of instructions: what is printed parses to the same fields; what is wrong is said. */
+#include "asm.h"
+#include "random_insn.h"
+
+START_TEST(test_round_trip)
+{
+	uint64_t seed = 21 + _i;
+
+	if (!neuron_isa_ops[_i].name)
+		return;
+	for (int r = 0; r < 300; r++) {
+		struct neuron_insn insn = random_fields(_i, &seed), back;
+		struct ncc_asm_error err;
+		char text[NCC_ASM_LINE];
+
+		ck_assert_int_lt(ncc_asm_print(&insn, text, sizeof(text)), NCC_ASM_LINE);
+		ck_assert_msg(ncc_asm_parse(text, &back, &err) == 1, "%s: %s", text, err.text);
+		ck_assert_msg(!memcmp(&insn, &back, sizeof(insn)), "%s", text);
+	}
+}
+END_TEST
+
+START_TEST(test_print)
+{
+	struct neuron_insn insn = {
+		.opcode = NEURON_OP_MATMUL, .partitions = 128, .accumulate = true,
+		.wait = NEURON_WAIT_SEM_GE, .wait_index = 3, .wait_value = 1,
+		.update = NEURON_UPD_SEM_INC, .update_index = 4,
+		.dst = { 0x2004000, NEURON_DT_FP32, { 0, 0, 32, 1 }, { 1, 1, 16, 32 } },
+		.src0 = { 0x41000, NEURON_DT_BF16, { 0, 0, 0, 1 }, { 1, 1, 1, 512 } },
+	};
+	char text[NCC_ASM_LINE], cut[8];
+	int n = ncc_asm_print(&insn, text, sizeof(text));
+
+	ck_assert_str_eq(text, "matmul p=128 dst=psum[1,0]:fp32[32:16,1:32] "
+			       "src0=sbuf[1,0x1000]:bf16[1:512] accumulate "
+			       "$S[3]>=1 $S[4]++@complete");
+	ck_assert_int_eq(n, (int)strlen(text));
+	ck_assert_int_eq(ncc_asm_print(&insn, cut, sizeof(cut)), n);
+	ck_assert_str_eq(cut, "matmul ");
+}
+END_TEST
+
+static const char *const wrong[] = {
+	"matmull",
+	"nop p=1",
+	"nop $S[1]",
+	"nop $S[1]>=",
+	"nop $S[256]>=1",
+	"nop $S[1]++",
+	"nop $S[1]++@never",
+	"nop $S[1]>=1 $S[2]>=2",
+	"nop $S[1]++@read $S[2]++@read",
+	"nop !$S[1]>=1",
+	"nop $E[1]=2@read",
+	"nop garbage",
+	"memset p=1 p=2 dst=sbuf[0,0]:fp32[1:1]",
+	"memset p=256 dst=sbuf[0,0]:fp32[1:1]",
+	"memset p=1 dst=sbuf[128,0]:fp32[1:1]",
+	"memset p=1 dst=sbuf[0,0x40000]:fp32[1:1]",
+	"memset p=1 dst=sbuf[0,0]:fp64[1:1]",
+	"memset p=1 dst=sbuf[0,0]:64[1:1]",
+	"memset p=1 dst=sbuf[0,0]:fp32[1:1,1:1,1:1,1:1,1:1]",
+	"memset p=1 dst=sbuf[0,0]:fp32[1:65536]",
+	"memset p=1 dst=sbuf[0,0]:fp32[32768:1]",
+	"memset p=1 dst=sbuf[0,0]:fp32[1:1]x",
+	"memset p=1 dst=sbuf[0,0]:fp32",
+	"memset p=1 dst=sbuf[0,0]:fp32[1:1] scalar0=",
+	"memset p=1 dst=window[0x4000000]:fp32[1:1]",
+	"program_start version=65536",
+	"notify id=4294967296",
+	"notify id=-1",
+	"write write0=0x10",
+	"sem_range_clear range=1",
+	"tensor_tensor op0=plus",
+};
+
+START_TEST(test_refused)
+{
+	struct ncc_asm_error err;
+	struct neuron_insn insn;
+
+	ck_assert_int_eq(ncc_asm_parse(wrong[_i], &insn, &err), -EINVAL);
+	ck_assert_msg(err.text[0], "no reason for '%s'", wrong[_i]);
+}
+END_TEST
+
+START_TEST(test_empty_lines)
+{
+	struct ncc_asm_error err;
+	struct neuron_insn insn;
+	char longest[5000];
+
+	ck_assert_int_eq(ncc_asm_parse("", &insn, &err), 0);
+	ck_assert_int_eq(ncc_asm_parse(" \t ; comment", &insn, &err), 0);
+	ck_assert_int_eq(ncc_asm_parse("nop ; comment", &insn, &err), 1);
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = 0;
+	ck_assert_int_eq(ncc_asm_parse(longest, &insn, &err), -EINVAL);
+}
+END_TEST
+
+/* Mutated lines end in an answer, never in a crash */
+START_TEST(test_mutations)
+{
+	uint64_t seed = 3;
+
+	for (int r = 0; r < 20000; r++) {
+		struct neuron_insn insn;
+		struct ncc_asm_error err;
+		char text[NCC_ASM_LINE];
+		uint8_t op = machine_random(&seed);
+		int n;
+
+		if (!neuron_isa_ops[op].name)
+			continue;
+		insn = random_fields(op, &seed);
+		n = ncc_asm_print(&insn, text, sizeof(text));
+		for (int i = 0; i < 3; i++)
+			text[machine_random(&seed) % n] = ' ' + machine_random(&seed) % 95;
+		ncc_asm_parse(text, &insn, &err);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("asm");
+	TCase *tc = tcase_create("text");
+	SRunner *sr;
+	int failed;
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, test_round_trip, 0, 256);
+	tcase_add_test(tc, test_print);
+	tcase_add_loop_test(tc, test_refused, 0, sizeof(wrong) / sizeof(wrong[0]));
+	tcase_add_test(tc, test_empty_lines);
+	tcase_add_test(tc, test_mutations);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed != 0;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The encoding: round trips, the places that docs/isa.md names, reserved bits, hostile words, and
+ * the manual's tables against the code's.
+ */
+#include <stdio.h>
+
+#include "random_insn.h"
+
+#define ROUNDS 300
+
+static bool same_insn(const struct neuron_insn *a, const struct neuron_insn *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+START_TEST(test_round_trip)
+{
+	uint64_t seed = 11 + _i;
+
+	if (!neuron_isa_ops[_i].name)
+		return;
+	for (int r = 0; r < ROUNDS; r++) {
+		struct neuron_insn insn = random_fields(_i, &seed), back;
+		uint8_t words[128], again[128];
+		int n = neuron_isa_encode(&insn, words);
+
+		ck_assert_int_eq(n, neuron_isa_ops[_i].words);
+		ck_assert_int_eq(neuron_isa_decode(words, n, &back), n);
+		ck_assert(same_insn(&insn, &back));
+		ck_assert_int_eq(neuron_isa_encode(&back, again), n);
+		ck_assert_mem_eq(words, again, (size_t)n * 64);
+	}
+}
+END_TEST
+
+/* Bytes written by hand from docs/isa.md, section 2 */
+START_TEST(test_layout)
+{
+	static const uint8_t want[64] = {
+		0x11, 0x06, 0x12, 0x80, 0x05, 0x06, 0, 0,   1, 2, 3, 4, 0, 0, 0, 0,
+		0x00, 0x08, 0x00, 0x2a, 0, 0, 0, 0,	    0xff, 0xff, 0x02, 0x00,
+		0x01, 0, 0x01, 0, 0x10, 0, 0x20, 0,
+		0x40, 0x10, 0x04, 0x18, 0, 0, 0, 0,	    0, 0, 0x01, 0x00,
+		0x01, 0, 0x01, 0, 0x01, 0, 0x00, 0x02,
+	};
+	struct neuron_insn insn = {
+		.opcode = NEURON_OP_MATMUL, .trigger = NEURON_TRIG_READ, .accumulate = true,
+		.wait = NEURON_WAIT_SEM_GE, .wait_index = 5, .wait_value = 0x04030201,
+		.update = NEURON_UPD_SEM_INC, .update_index = 6, .partitions = 128,
+		.dst = { 0x2000800, NEURON_DT_FP32, { 0, 0, -1, 2 }, { 1, 1, 16, 32 } },
+		.src0 = { 0x41040, NEURON_DT_BF16, { 0, 0, 0, 1 }, { 1, 1, 1, 512 } },
+	};
+	uint8_t words[128];
+
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), 1);
+	ck_assert_mem_eq(words, want, 64);
+}
+END_TEST
+
+START_TEST(test_layout_two_words)
+{
+	struct neuron_insn insn = {
+		.opcode = NEURON_OP_SCALAR_TENSOR_TENSOR, .partitions = 1, .op0 = 3, .op1 = 2,
+		.reverse1 = true,
+		.scalar0 = { .kind = NEURON_SCALAR_PTR, .dtype = NEURON_DT_FP32, .offset = 0x40 },
+		.src1 = { 0x80, NEURON_DT_INT8, { 0, 0, 0, 7 }, { 1, 1, 1, 9 } },
+	};
+	uint8_t words[128];
+
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), 2);
+	ck_assert_uint_eq(words[0], 0x33);
+	ck_assert_uint_eq(words[1], 0x61); /* ext, reverse1, scalar0 in memory */
+	ck_assert_uint_eq(words[6], 3);
+	ck_assert_uint_eq(words[7], 2);
+	ck_assert_uint_eq(words[56], 0x40);
+	ck_assert_uint_eq(words[59], NEURON_DT_FP32 << 2);
+	ck_assert_uint_eq(words[64], 0x80);
+	ck_assert_uint_eq(words[67], NEURON_DT_INT8 << 2);
+	ck_assert_uint_eq(words[64 + 10], 7);
+	ck_assert_uint_eq(words[64 + 18], 9);
+}
+END_TEST
+
+/* Every bit of an instruction is meaningful or refused */
+START_TEST(test_every_bit)
+{
+	uint64_t seed = 5;
+	struct neuron_insn insn, back;
+	uint8_t words[128], again[128];
+	int n;
+
+	if (!neuron_isa_ops[_i].name)
+		return;
+	insn = random_fields(_i, &seed);
+	n = neuron_isa_encode(&insn, words);
+	for (int bit = 0; bit < n * 512; bit++) {
+		int rc;
+
+		words[bit / 8] ^= 1 << bit % 8;
+		rc = neuron_isa_decode(words, n, &back);
+		if (rc > 0) {
+			ck_assert(!same_insn(&insn, &back));
+			ck_assert_int_eq(neuron_isa_encode(&back, again), rc);
+			ck_assert_mem_eq(words, again, (size_t)rc * 64);
+		} else {
+			ck_assert(rc == -EINVAL || rc == -EAGAIN);
+		}
+		words[bit / 8] ^= 1 << bit % 8;
+	}
+}
+END_TEST
+
+START_TEST(test_random_words)
+{
+	uint64_t seed = 99;
+	struct neuron_isa_fault fault;
+	struct neuron_insn insn;
+	uint8_t words[128], again[128];
+
+	for (int r = 0; r < 200000; r++) {
+		int rc;
+
+		for (int i = 0; i < 128; i++)
+			words[i] = machine_random(&seed) % 3 ? 0 : machine_random(&seed);
+		rc = neuron_isa_decode(words, 1 + r % 2, &insn);
+		if (rc <= 0)
+			continue;
+		ck_assert_int_eq(neuron_isa_encode(&insn, again), rc);
+		ck_assert_mem_eq(words, again, (size_t)rc * 64);
+		neuron_isa_check(&insn, r % 4, NEURON_V1_SBUF_PART_SIZE, &fault);
+	}
+}
+END_TEST
+
+START_TEST(test_refused)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_NOP }, back;
+	uint8_t words[128] = { 0 };
+
+	ck_assert_int_eq(neuron_isa_decode(words, 2, &back), -EINVAL); /* zeroed memory */
+	ck_assert_int_eq(neuron_isa_decode(words, 0, &back), -EAGAIN);
+	insn.opcode = 0xff;
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn.opcode = NEURON_OP_NOP;
+	insn.partitions = 1; /* a field that NOP does not have */
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_NOP, .wait_value = 1 };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_NOP, .update = NEURON_UPD_SEM_INC,
+				     .update_value = 1 };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_LDWEIGHTS, .src0.offset = 1u << 26 };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_TENSOR_TENSOR };
+	ck_assert_int_eq(neuron_isa_encode(&insn, words), 2);
+	ck_assert_int_eq(neuron_isa_decode(words, 1, &back), -EAGAIN);
+	words[1] &= ~1; /* without its ext bit */
+	ck_assert_int_eq(neuron_isa_decode(words, 2, &back), -EINVAL);
+}
+END_TEST
+
+/* The manual has each row of the code's tables, with its number */
+
+static char *manual(void)
+{
+	FILE *f = fopen(ISA_MANUAL, "r");
+	char *text = calloc(1, 1 << 20);
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_ptr_nonnull(text);
+	ck_assert_uint_gt(fread(text, 1, (1 << 20) - 1, f), 1000);
+	fclose(f);
+	return text;
+}
+
+static void has(const char *text, const char *fmt, unsigned int code, const char *name)
+{
+	char row[128];
+
+	snprintf(row, sizeof(row), fmt, code, name);
+	ck_assert_msg(strstr(text, row), "docs/isa.md has no row '%s'", row);
+}
+
+START_TEST(test_manual)
+{
+	char *text = manual();
+
+	for (unsigned int i = 0; i < 256; i++)
+		if (neuron_isa_ops[i].name)
+			has(text, "| 0x%02x | `%s` |", i, neuron_isa_ops[i].name);
+	for (unsigned int i = 0; i < NEURON_ISA_ALU_COUNT; i++)
+		if (neuron_isa_alus[i].name)
+			has(text, "| %u | `%s` |", i, neuron_isa_alus[i].name);
+	for (unsigned int i = 0; i < NEURON_ACT_COUNT; i++)
+		has(text, "| %u | `%s` |", i, neuron_isa_funcs[i]);
+	for (unsigned int i = 0; i < 64; i++)
+		if (neuron_isa_dtypes[i].name)
+			has(text, "| 0x%x | `%s` |", i, neuron_isa_dtypes[i].name);
+	for (unsigned int i = 0; i < NEURON_ISA_REDUCE_CMDS; i++)
+		has(text, "| %u | `%s` |", i, neuron_isa_reduce_cmds[i]);
+	for (unsigned int i = 0; i < NEURON_ENG_COUNT; i++)
+		has(text, "| %u | `%s` |", i, neuron_isa_engines[i]);
+	has(text, "| %u | %s |", NEURON_NERR_ILLEGAL_INSN, "ILLEGAL_INSN");
+	has(text, "| %u | %s |", NEURON_NERR_ILLEGAL_OPERAND, "ILLEGAL_OPERAND");
+	has(text, "| %u | %s |", NEURON_NERR_ISA_VERSION, "ISA_VERSION");
+	has(text, "| %u | %s |", NEURON_NERR_SEM_OVERFLOW, "SEM_OVERFLOW");
+	has(text, "| %u | %s |", NEURON_NERR_EVT_DOUBLE_SET, "EVT_DOUBLE_SET");
+	has(text, "| %u | %s |", NEURON_NERR_EVT_DOUBLE_CLEAR, "EVT_DOUBLE_CLEAR");
+	has(text, "| %u | %s |", NEURON_NERR_WRITE_REFUSED, "WRITE_REFUSED");
+	free(text);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("codec");
+	TCase *tc = tcase_create("codec");
+	SRunner *sr;
+	int failed;
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, test_round_trip, 0, 256);
+	tcase_add_loop_test(tc, test_every_bit, 0, 256);
+	tcase_add_test(tc, test_layout);
+	tcase_add_test(tc, test_layout_two_words);
+	tcase_add_test(tc, test_random_words);
+	tcase_add_test(tc, test_refused);
+	tcase_add_test(tc, test_manual);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed != 0;
+}
