@@ -47,6 +47,11 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("list", help="instance types and their chips")
     run = commands.add_parser("run", help="boot a Debian guest, login on the terminal")
     _common(run)
+    run.add_argument("--copy", type=Path, action="append", default=[], metavar="FILE",
+                     help="copy to the user's home directory, may be repeated")
+    run.add_argument("--once", action="store_true",
+                     help="end the guest with COMMAND, with its status")
+    run.add_argument("command", nargs="*", metavar="COMMAND", help="what to run first, after --")
     prepare = commands.add_parser("prepare", help="make everything that run and exec need")
     _guest(prepare)
     execute = commands.add_parser("exec", help="run one command in a fresh micro guest")
@@ -113,11 +118,14 @@ def _exec(args: argparse.Namespace, work: Path) -> int:
 
 
 def _run(args: argparse.Namespace, work: Path) -> int:
+    if args.once and not args.command:
+        raise VmError("--once needs a command")
     kernel = paths.kernel(args.kernel)
     qemu_dir = paths.qemu_dir()
     qemu = qemu_dir / "qemu-system-x86_64"
     guest = debian.Guest(kernel, paths.make_stage(paths.build_dir(args.build), kernel.version))
     guest.prepare()
+    guest.bring(work / "initrd", args.copy, args.command)
     with share.serve(args.share, qemu_dir, work) as socket:
         argv = [str(qemu), *_machine(args, qemu, socket).args()]
         argv += guest.args(debian.LOGIN_CMDLINE + (" neuron.share" if socket else ""))
@@ -125,6 +133,8 @@ def _run(args: argparse.Namespace, work: Path) -> int:
         argv += ["-serial", "chardev:terminal", "-mon", "chardev=terminal"]
         if args.dry_run:
             return _print(argv)
+        if args.once:
+            return process.run_once(argv)
         print("neuron-vm: starting; leave with `sudo poweroff` or Ctrl-A x", file=sys.stderr)
         return subprocess.run(argv, check=False).returncode
 

@@ -5,6 +5,8 @@ import os
 import stat
 from pathlib import Path
 
+from . import VmError
+
 MAGIC = b"070701"
 
 
@@ -68,6 +70,20 @@ class Archive:
         with open(temporary, "wb") as out:
             self.write(out)
         temporary.rename(path)
+
+
+def copy_all(archive: Archive, directory: str, sources: list[Path]) -> None:
+    """Files and directories of the host, by their own names, into one directory of the guest."""
+    archive.directory(directory)
+    for source in sources:
+        target = f"{directory}/{source.resolve().name}"
+        if source.is_dir():
+            archive.directory(target)
+            archive.tree(target, source)
+        elif source.is_file():
+            archive.file(target, source)
+        else:
+            raise VmError(f"--copy {source}: no such file")
 
 
 def _write_entry(out, number: int, path: str, mode: int, data: bytes) -> None:

@@ -2,10 +2,11 @@
 """The Debian guest: a distribution image, a layer with what is ours, an initramfs over both."""
 
 import hashlib
+import shlex
 import subprocess
 from pathlib import Path
 
-from . import VmError, paths
+from . import VmError, cpio, paths
 
 SCRIPT = paths.TOP / "scripts" / "build-debian-guest"
 LOGIN_CMDLINE = "console=ttyS0 quiet loglevel=4 mitigations=off random.trust_cpu=on no_timer_check tsc=reliable"
@@ -37,6 +38,20 @@ class Guest:
             self.stage.mkdir(parents=True, exist_ok=True)
             _script("layer", str(self.stage), root, version, str(self.layer))
             _prune(directory, "layer-*", 4)
+
+    def bring(self, initrd: Path, copies: list[Path], command: list[str]) -> None:
+        """Adds files for the user's home directory, and what the login shell runs first."""
+        if not copies and not command:
+            return
+        archive = cpio.Archive()
+        cpio.copy_all(archive, "copy", copies)
+        if command:
+            archive.data("copy/.neuron-command", shlex.join(command) + "\n")
+        with open(initrd, "wb") as out:
+            out.write(self.initrd.read_bytes())
+            out.write(bytes(-out.tell() % 4))
+            archive.write(out)
+        self.initrd = initrd
 
     def args(self, cmdline: str) -> list[str]:
         argv = ["-kernel", str(self.kernel.image), "-initrd", str(self.initrd), "-append", cmdline]

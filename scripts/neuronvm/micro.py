@@ -116,14 +116,7 @@ def staged_module(stage: Path, kernel: paths.Kernel) -> Path | None:
 def command_archive(command: list[str], copies: list[Path]) -> cpio.Archive:
     archive = cpio.Archive()
     archive.data("neuron-vm/command", "exec " + shlex.join(command) + "\n")
-    for source in copies:
-        if source.is_dir():
-            archive.directory(f"root/{source.name}")
-            archive.tree(f"root/{source.name}", source)
-        elif source.is_file():
-            archive.file(f"root/{source.name}", source)
-        else:
-            raise VmError(f"--copy {source}: no such file")
+    cpio.copy_all(archive, "root", copies)
     return archive
 
 

@@ -98,8 +98,30 @@ def run_command(argv: list[str], timeout: float, console: Path, work: Path) -> i
     if not finished:
         print(f"neuron-vm: no end after {timeout:g} s", file=sys.stderr)
         return TIMEOUT_STATUS
-    match = re.fullmatch(rb"exit (\d+)\n", bytes(status.data))
-    if not match:
+    found = _parse_status(status)
+    if found is None:
         logs = _tail(work / "qemu.log") + _tail(console)
         raise VmError(f"the guest ended before its command did{logs}")
-    return int(match.group(1))
+    return found
+
+
+def _parse_status(port: Port) -> int | None:
+    match = re.fullmatch(rb"exit (\d+)\n", bytes(port.data))
+    return int(match.group(1)) if match else None
+
+
+def run_once(argv: list[str]) -> int:
+    """Runs QEMU on this terminal until the guest reports its command's status."""
+    status = Port("status", None)
+    full = [*argv, "-device", "virtio-serial-pci,addr=4.0", *status.args()]
+    qemu = subprocess.Popen(full, pass_fds=[status.fd])
+    try:
+        status.start()
+        status.seen.wait()
+    finally:
+        _stop(qemu)
+    status.finish()
+    found = _parse_status(status)
+    if found is None:
+        raise VmError("the guest ended before its command did")
+    return found
