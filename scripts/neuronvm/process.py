@@ -96,7 +96,7 @@ def run_command(argv: list[str], timeout: float, console: Path, work: Path) -> i
     for port in ports:
         port.finish()
     if not finished:
-        print(f"neuron-vm: no end after {timeout:g} s", file=sys.stderr)
+        print(f"neuron-vm: no end after {timeout:g} s{_tail(console)}", file=sys.stderr)
         return TIMEOUT_STATUS
     found = _parse_status(status)
     if found is None:
