@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What others can see of this process: the datastore it shares with the module and monitors, and
+ * the counters of nrtx.h. Performance counters are the chip's own, read through the mailbox.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nrt_priv.h"
+
+#define NEFF_VERSION_MIN 0
+#define NEFF_VERSION_MAX 2
+
+static void set_device_counter(void *nds, unsigned int index, uint64_t value)
+{
+	memcpy((char *)nds + NDS_ND_OFFSET(index), &value, sizeof(value));
+}
+
+/* A datastore that cannot be had costs the monitors, not the program */
+void rt_nds_open(struct rt_device *device)
+{
+	const int32_t version = 1;
+	char *nds;
+
+	if (ndl_nds_open(device->dev, 0, &device->nds, &device->nds_size)) {
+		device->nds = NULL;
+		return;
+	}
+	nds = device->nds;
+	memcpy(nds + NDS_HEADER_OFFSET, NDS_HEADER_MAGIC, sizeof(NDS_HEADER_MAGIC));
+	memcpy(nds + NDS_HEADER_OFFSET + 4, &version, sizeof(version));
+	set_device_counter(nds, NDS_ND_COUNTER_RUNTIME_VERSION,
+			   (uint64_t)NRT_MAJOR_VERSION << 40 | (uint64_t)NRT_MINOR_VERSION << 32);
+	set_device_counter(nds, NDS_ND_COUNTER_MIN_NEFF_VERSION, NEFF_VERSION_MIN);
+	set_device_counter(nds, NDS_ND_COUNTER_MAX_NEFF_VERSION, NEFF_VERSION_MAX);
+}
+
+void rt_nds_close(struct rt_device *device)
+{
+	if (device->nds)
+		ndl_nds_close(device->dev, 0, device->nds, device->nds_size);
+	device->nds = NULL;
+}
+
+void rt_nds_add(struct rt_core *core, unsigned int counter, uint64_t value)
+{
+	void *nds = rt.devices[core->device].nds;
+
+	if (nds)
+		ndl_nds_add(nds, core->nc, counter, value);
+}
+
+/* The words of one core's block: engines first, then its own */
+#define PERF_WORDS (NEURON_PERF_DMA_DESCS / 4 + 2)
+
+static uint64_t perf(const uint32_t *words, unsigned int offset)
+{
+	return words[offset / 4] | (uint64_t)words[offset / 4 + 1] << 32;
+}
+
+static void fill_perf(const uint32_t *words, struct nrtx_core_counters *counters)
+{
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+		unsigned int at = NEURON_PERF_ENG(e);
+
+		counters->engine[e] = (struct nrtx_engine_counters){
+			.insns = perf(words, at + NEURON_PERF_INSN),
+			.busy_cycles = perf(words, at + NEURON_PERF_BUSY),
+			.idle_cycles = perf(words, at + NEURON_PERF_IDLE),
+			.wait_cycles = perf(words, at + NEURON_PERF_WAIT),
+			.matmul_insns = perf(words, at + NEURON_PERF_MATMUL_INSN),
+			.matmul_wait_cycles = perf(words, at + NEURON_PERF_MATMUL_WAIT),
+		};
+	}
+	counters->macs = perf(words, NEURON_PERF_MACS);
+}
+
+EXPORT NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *counters)
+{
+	NRT_STATUS status = rt_enter();
+	uint32_t words[PERF_WORDS] = { 0 };
+	uint64_t addr[PERF_WORDS];
+	struct rt_core *core;
+	int err;
+
+	if (status)
+		return status;
+	core = rt_core(vnc);
+	if (!core || !counters)
+		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", vnc, rt.ncores);
+	for (unsigned int i = 0; i < PERF_WORDS; i++)
+		addr[i] = NEURON_V1_APB_BASE + NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(core->nc) +
+			  4 * i;
+	err = ndl_read_hw_counters(core->dev, addr, words, PERF_WORDS);
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", core->device,
+			       strerror(-err));
+	*counters = core->counters;
+	fill_perf(words, counters);
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrtx_model_counters(const nrt_model_t *model, struct nrtx_model_counters *counters)
+{
+	NRT_STATUS status = rt_enter();
+
+	if (status)
+		return status;
+	if (!model || !counters)
+		return rt_fail(NRT_INVALID, "NRT", "no model");
+	*counters = model->counters;
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t *stats,
+					   size_t size_in, size_t *size_out)
+{
+	NRT_STATUS status = rt_enter();
+	nrt_vnc_memory_stats_t mine;
+	struct rt_core *core;
+
+	if (status)
+		return status;
+	core = rt_core(vnc);
+	if (!core || !stats || !size_out)
+		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", vnc, rt.ncores);
+	mine.bytes_used = core->counters.mem_device;
+	/* the cores of a chip share both channels */
+	mine.bytes_limit = NEURON_V1_DRAM_CHANNELS * NEURON_V1_DRAM_CHANNEL_SIZE;
+	*size_out = size_in < sizeof(mine) ? size_in : sizeof(mine);
+	memcpy(stats, &mine, *size_out);
+	return NRT_SUCCESS;
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One execution: inputs into the model's device memory, queues started, the wait for SP's
+ * notification, outputs back. The core's lock is held all along, so a core executes one model at
+ * a time; different cores run in parallel.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "nrt_priv.h"
+
+/* The wait looks at once, then sleeps a little longer each time: most executions are short */
+#define SPIN_LOOKS 200
+#define SLEEP_MIN_NS 20000
+#define SLEEP_MAX_NS 200000
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* Inputs and outputs */
+
+static nrt_tensor_t *bound(const struct rt_var *var, const nrt_tensor_set_t *inputs,
+			   const nrt_tensor_set_t *outputs)
+{
+	if (var->neff->type == NEFF_VAR_INPUT)
+		return rt_set_find(inputs, var->neff->name);
+	if (var->neff->type == NEFF_VAR_OUTPUT)
+		return rt_set_find(outputs, var->neff->name);
+	return NULL;
+}
+
+static bool is_io(const struct rt_var *var)
+{
+	return var->neff->type == NEFF_VAR_INPUT || var->neff->type == NEFF_VAR_OUTPUT;
+}
+
+static NRT_STATUS check_io(const struct nrt_model *model, const nrt_tensor_set_t *inputs,
+			   const nrt_tensor_set_t *outputs)
+{
+	for (unsigned int i = 0; i < model->nvars; i++) {
+		const struct rt_var *var = &model->vars[i];
+		const char *what = var->neff->type == NEFF_VAR_INPUT ? "ifmap" : "ofmap";
+		const nrt_tensor_t *tensor;
+
+		if (!is_io(var))
+			continue;
+		tensor = bound(var, inputs, outputs);
+		if (!tensor || !tensor->storage)
+			return rt_fail(NRT_EXEC_BAD_INPUT, "NMGR", "%s '%s' is missing", what,
+				       var->neff->name);
+		if (tensor->size != var->neff->size)
+			return rt_fail(NRT_EXEC_BAD_INPUT, "NMGR",
+				       "Invalid data length for [%s], received %zu, expected %llu",
+				       var->neff->name, tensor->size,
+				       (unsigned long long)var->neff->size);
+	}
+	return NRT_SUCCESS;
+}
+
+/* Between a tensor and its variable; device tensors of the same device never leave it */
+static int transfer(struct nrt_model *model, const struct rt_var *var, nrt_tensor_t *tensor, bool in)
+{
+	struct rt_storage *s = tensor->storage;
+	ndl_device_t *dev = model->core->dev;
+	uint64_t handle = var->chunk->handle;
+	void *bounce;
+	int err;
+
+	if (s->placement != NRT_TENSOR_PLACEMENT_DEVICE) {
+		void *buf = (char *)s->va + tensor->offset;
+
+		return in ? ndl_memory_buf_copyin(dev, handle, buf, var->offset, tensor->size) :
+			    ndl_memory_buf_copyout(dev, handle, buf, var->offset, tensor->size);
+	}
+	if (s->chunk.dev == dev)
+		return in ? ndl_memory_copy(dev, s->chunk.handle, handle, tensor->offset,
+					    var->offset, tensor->size) :
+			    ndl_memory_copy(dev, handle, s->chunk.handle, var->offset,
+					    tensor->offset, tensor->size);
+	bounce = malloc(tensor->size);
+	if (!bounce)
+		return -ENOMEM;
+	if (in) {
+		err = ndl_memory_buf_copyout(s->chunk.dev, s->chunk.handle, bounce, tensor->offset,
+					     tensor->size);
+		if (!err)
+			err = ndl_memory_buf_copyin(dev, handle, bounce, var->offset, tensor->size);
+	} else {
+		err = ndl_memory_buf_copyout(dev, handle, bounce, var->offset, tensor->size);
+		if (!err)
+			err = ndl_memory_buf_copyin(s->chunk.dev, s->chunk.handle, bounce,
+						    tensor->offset, tensor->size);
+	}
+	free(bounce);
+	return err;
+}
+
+static NRT_STATUS transfer_all(struct nrt_model *model, const nrt_tensor_set_t *inputs,
+			       nrt_tensor_set_t *outputs, bool in)
+{
+	for (unsigned int i = 0; i < model->nvars; i++) {
+		const struct rt_var *var = &model->vars[i];
+		nrt_tensor_t *tensor;
+		int err;
+
+		if (!is_io(var) || (var->neff->type == NEFF_VAR_INPUT) != in)
+			continue;
+		tensor = bound(var, inputs, outputs);
+		err = transfer(model, var, tensor, in);
+		if (err)
+			return rt_fail(rt_status_from_errno(err), "TDRV", "'%s': %s",
+				       var->neff->name, strerror(-err));
+		if (!in)
+			__atomic_add_fetch(&tensor->completions, 1, __ATOMIC_RELEASE);
+	}
+	return NRT_SUCCESS;
+}
+
+/* Queues */
+
+static void queue_params(const struct rt_ring *ring, struct ndl_queue_params *params)
+{
+	*params = (struct ndl_queue_params){
+		.eng = ring->eng,
+		.qid = ring->qid,
+		.tx_count = ring->tx_len,
+		.rx_count = ring->rx_len,
+		.tx_handle = ring->tx_chunk.handle,
+		.rx_handle = ring->rx_chunk.handle,
+	};
+}
+
+/* Every queue begins its ring again, then the engines' fetch queues are rung */
+static int start_queues(struct nrt_model *model)
+{
+	struct ndl_queue_params params[NEURON_ENG_COUNT + RT_MAX_DATA_QUEUES];
+	ndl_device_t *dev = model->core->dev;
+	uint32_t n = 0;
+	int err;
+
+	for (unsigned int q = 0; q < model->nqueues; q++)
+		queue_params(&model->queues[q], &params[n++]);
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+		if (model->engine[e].size)
+			queue_params(&model->engine[e].ring, &params[n++]);
+	err = ndl_dma_queue_init_batch(dev, params, n);
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !err; e++) {
+		const struct rt_ring *ring = &model->engine[e].ring;
+
+		if (model->engine[e].size)
+			err = ndl_dma_queue_copy_start(dev, ring->eng, ring->qid, ring->ntx,
+						       ring->nrx);
+	}
+	return err;
+}
+
+/* Notifications */
+
+struct entry {
+	uint8_t type, engine;
+	uint16_t code;
+	uint32_t id;
+	uint64_t time, data;
+	uint32_t data2;
+};
+
+static bool nq_next(struct rt_nq *nq, struct entry *entry)
+{
+	const uint8_t *p = nq->ring + (size_t)nq->next * NEURON_NQ_ENTRY_SIZE;
+	const uint32_t *phase = (const void *)(p + NEURON_NQ_ENTRY_PHASE);
+
+	/* the device writes the phase last: what it covers is there once it is */
+	if (__atomic_load_n(phase, __ATOMIC_ACQUIRE) != NEURON_NQ_PHASE(nq->lap))
+		return false;
+	entry->type = p[NEURON_NQ_ENTRY_TYPE];
+	entry->engine = p[NEURON_NQ_ENTRY_ENGINE];
+	memcpy(&entry->code, p + NEURON_NQ_ENTRY_CODE, sizeof(entry->code));
+	memcpy(&entry->id, p + NEURON_NQ_ENTRY_ID, sizeof(entry->id));
+	memcpy(&entry->time, p + NEURON_NQ_ENTRY_TIME, sizeof(entry->time));
+	memcpy(&entry->data, p + NEURON_NQ_ENTRY_DATA, sizeof(entry->data));
+	memcpy(&entry->data2, p + NEURON_NQ_ENTRY_DATA2, sizeof(entry->data2));
+	if (++nq->next == RT_NQ_ENTRIES) {
+		nq->next = 0;
+		nq->lap++;
+	}
+	return true;
+}
+
+static const char *error_text(uint16_t code)
+{
+	static const char *const text[] = {
+		[NEURON_NERR_ILLEGAL_INSN] = "illegal instruction",
+		[NEURON_NERR_ILLEGAL_OPERAND] = "illegal operand",
+		[NEURON_NERR_ISA_VERSION] = "unknown instruction set version",
+		[NEURON_NERR_SEM_OVERFLOW] = "semaphore overflow",
+		[NEURON_NERR_EVT_DOUBLE_SET] = "event set twice",
+		[NEURON_NERR_EVT_DOUBLE_CLEAR] = "event cleared twice",
+		[NEURON_NERR_FIFO_WRITE] = "bad write to an instruction FIFO",
+		[NEURON_NERR_WRITE_REFUSED] = "register write refused",
+		[NEURON_NERR_DMA_ABORT] = "DMA abort",
+		[NEURON_NERR_DMA_DESC] = "bad DMA descriptor",
+		[NEURON_NERR_NUMERICAL] = "numerical error",
+		[NEURON_NERR_NQ_OVERFLOW] = "notification queue overflow",
+	};
+
+	return code < sizeof(text) / sizeof(text[0]) && text[code] ? text[code] : "unknown error";
+}
+
+static NRT_STATUS error_status(uint16_t code)
+{
+	switch (code) {
+	case NEURON_NERR_NUMERICAL:
+		return NRT_EXEC_COMPLETED_WITH_NUM_ERR;
+	case NEURON_NERR_DMA_ABORT:
+		return NRT_EXEC_HW_ERR_DMA_ABORT;
+	case NEURON_NERR_NQ_OVERFLOW:
+		return NRT_EXEC_SW_NQ_OVERFLOW;
+	default:
+		return NRT_EXEC_COMPLETED_WITH_ERR;
+	}
+}
+
+static unsigned int error_counter(uint16_t code)
+{
+	switch (code) {
+	case NEURON_NERR_NUMERICAL:
+		return NDS_NC_COUNTER_ERR_NUMERICAL;
+	case NEURON_NERR_DMA_ABORT:
+		return NDS_EXT_NC_COUNTER_HW_ERR_DMA_ABORT;
+	case NEURON_NERR_NQ_OVERFLOW:
+		return NDS_EXT_NC_COUNTER_ERR_SW_NQ_OVERFLOW;
+	case NEURON_NERR_SEM_OVERFLOW:
+		return NDS_EXT_NC_COUNTER_ERR_SW_SEMAPHORE_ERROR;
+	case NEURON_NERR_EVT_DOUBLE_SET:
+	case NEURON_NERR_EVT_DOUBLE_CLEAR:
+		return NDS_EXT_NC_COUNTER_ERR_SW_EVENT_ERROR;
+	default:
+		return NDS_NC_COUNTER_ERR_MODEL;
+	}
+}
+
+/* Empties the error queue; the first entry decides, a numerical error gives way to any other */
+static NRT_STATUS collect_errors(struct rt_core *core, NRT_STATUS status)
+{
+	static const char *const engines[] = { "pe", "act", "pool", "sp" };
+	struct entry e;
+
+	for (unsigned int n = 0; n < RT_NQ_ENTRIES && nq_next(&core->error, &e); n++) {
+		NRT_STATUS s = error_status(e.code);
+
+		rt_nds_add(core, error_counter(e.code), 1);
+		if (!status || status == NRT_EXEC_COMPLETED_WITH_NUM_ERR)
+			status = s;
+		rt_fail(s, "TDRV", "nd%u nc%u %s: %s (code %u id %#x data %#llx)", core->device,
+			core->nc, e.engine < NEURON_ENG_COUNT ? engines[e.engine] : "dma",
+			error_text(e.code), e.code, e.id, (unsigned long long)e.data);
+	}
+	return status;
+}
+
+/* Errors that do not stop the engine let the program reach its end */
+static bool fatal(NRT_STATUS status)
+{
+	return status && status != NRT_EXEC_COMPLETED_WITH_NUM_ERR;
+}
+
+static NRT_STATUS wait_done(struct nrt_model *model, uint64_t start_us)
+{
+	struct rt_core *core = model->core;
+	uint64_t deadline = start_us + (uint64_t)model->timeout_ms * 1000;
+	struct timespec pause = { .tv_nsec = SLEEP_MIN_NS };
+	NRT_STATUS status = NRT_SUCCESS;
+	struct entry done;
+
+	for (unsigned int look = 0;; look++) {
+		if (nq_next(&core->done, &done))
+			return collect_errors(core, status);
+		if (look < SPIN_LOOKS)
+			continue;
+		status = collect_errors(core, status);
+		if (fatal(status))
+			return status;
+		if (now_us() >= deadline)
+			return rt_fail(NRT_TIMEOUT, "TDRV",
+				       "execution timeout (%u ms) on Neuron Device %u NC %u",
+				       model->timeout_ms, core->device, core->nc);
+		nanosleep(&pause, NULL);
+		pause.tv_nsec = pause.tv_nsec * 2 > SLEEP_MAX_NS ? SLEEP_MAX_NS : pause.tv_nsec * 2;
+	}
+}
+
+static void count(struct nrt_model *model, NRT_STATUS status, uint64_t device_us, uint64_t total_us)
+{
+	struct nrtx_core_counters *c = &model->core->counters;
+	struct nrtx_model_counters *m = &model->counters;
+	unsigned int counter = NDS_NC_COUNTER_INFER_COMPLETED_WITH_ERR;
+
+	m->infers++;
+	m->failed += fatal(status);
+	m->latency_device_us += m->last_latency_device_us = device_us;
+	m->latency_total_us += m->last_latency_total_us = total_us;
+	c->time_in_use_us += device_us;
+	c->latency_device_us += device_us;
+	c->latency_total_us += total_us;
+	if (!status) {
+		c->infer_completed++;
+		counter = NDS_NC_COUNTER_INFER_COMPLETED;
+	} else if (status == NRT_EXEC_COMPLETED_WITH_NUM_ERR) {
+		c->infer_num_err++;
+		counter = NDS_NC_COUNTER_INFER_COMPLETED_WITH_NUM_ERR;
+	} else if (status == NRT_TIMEOUT) {
+		c->infer_timeout++;
+		counter = NDS_NC_COUNTER_INFER_TIMED_OUT;
+	} else {
+		c->infer_err++;
+	}
+	rt_nds_add(model->core, counter, 1);
+	rt_nds_add(model->core, NDS_NC_COUNTER_INFERENCE_COUNT, 1);
+	rt_nds_add(model->core, NDS_NC_COUNTER_TIME_IN_USE, device_us);
+	rt_nds_add(model->core, NDS_NC_COUNTER_LATENCY_DEVICE, device_us);
+	rt_nds_add(model->core, NDS_NC_COUNTER_LATENCY_TOTAL, total_us);
+	rt_nds_add(model->core, NDS_NC_COUNTER_MAC_COUNT, m->macs_per_infer);
+}
+
+/* exec held */
+static NRT_STATUS run(struct nrt_model *model)
+{
+	struct rt_core *core = model->core;
+	uint64_t start = now_us();
+	NRT_STATUS status;
+	int err;
+
+	err = start_queues(model);
+	if (err)
+		status = rt_fail(rt_status_from_errno(err), "TDRV", "starting nd%u nc%u: %s",
+				 core->device, core->nc, strerror(-err));
+	else
+		status = wait_done(model, start);
+	if (fatal(status)) {
+		/* what it left in FIFOs, queues and semaphores goes; the details stay */
+		rt_core_reset(core);
+	}
+	return status;
+}
+
+static NRT_STATUS execute(struct nrt_model *model, const nrt_tensor_set_t *inputs,
+			  nrt_tensor_set_t *outputs)
+{
+	uint64_t start = now_us(), device_start, device_us = 0;
+	struct rt_core *core = model->core;
+	NRT_STATUS status, copied;
+
+	pthread_mutex_lock(&core->exec);
+	if (core->broken) {
+		pthread_mutex_unlock(&core->exec);
+		return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV", "nd%u nc%u needs a reset",
+			       core->device, core->nc);
+	}
+	status = transfer_all(model, inputs, outputs, true);
+	if (!status) {
+		device_start = now_us();
+		status = run(model);
+		device_us = now_us() - device_start;
+	}
+	/* outputs of an execution that saw NaN are delivered */
+	if (!fatal(status)) {
+		copied = transfer_all(model, inputs, outputs, false);
+		if (copied)
+			status = copied;
+	}
+	count(model, status, device_us, now_us() - start);
+	pthread_mutex_unlock(&core->exec);
+	return status;
+}
+
+/* A model that nrt_unload has begun to take away is not found any more */
+static bool pin(nrt_model_t *model)
+{
+	nrt_model_t *m;
+
+	pthread_mutex_lock(&rt.lock);
+	for (m = rt.models; m && m != model; m = m->next)
+		;
+	if (m)
+		m->running++;
+	pthread_mutex_unlock(&rt.lock);
+	return m;
+}
+
+static void unpin(nrt_model_t *model)
+{
+	pthread_mutex_lock(&rt.lock);
+	if (!--model->running)
+		pthread_cond_broadcast(&model->idle);
+	pthread_mutex_unlock(&rt.lock);
+}
+
+EXPORT NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *inputs,
+				     nrt_tensor_set_t *outputs, int repeat_count)
+{
+	NRT_STATUS status = rt_enter();
+
+	if (status)
+		return status;
+	if (!inputs || !outputs || repeat_count < 1)
+		return rt_fail(NRT_INVALID, "NRT", "tensor sets or count missing");
+	if (!pin(model))
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
+	status = check_io(model, inputs, outputs);
+	if (status) {
+		rt_nds_add(model->core, NDS_NC_COUNTER_INFER_INCORRECT_INPUT, 1);
+		__atomic_add_fetch(&model->core->counters.infer_bad_input, 1, __ATOMIC_RELAXED);
+	}
+	for (int i = 0; i < repeat_count && !fatal(status); i++)
+		status = execute(model, inputs, outputs);
+	unpin(model);
+	return status;
+}
+
+EXPORT NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *inputs,
+			      nrt_tensor_set_t *outputs)
+{
+	return nrt_execute_repeat(model, inputs, outputs, 1);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* Models: load, unload, and what can be asked about them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nrt_priv.h"
+
+static void free_ring(struct rt_ring *ring)
+{
+	free(ring->tx);
+	free(ring->rx);
+	rt_chunk_free(&ring->tx_chunk);
+	rt_chunk_free(&ring->rx_chunk);
+}
+
+void rt_model_free(struct nrt_model *model)
+{
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+		free(model->engine[e].triggers);
+		free(model->engine[e].stream);
+		free_ring(&model->engine[e].ring);
+	}
+	for (unsigned int q = 0; model->queues && q < model->nqueues; q++)
+		free_ring(&model->queues[q]);
+	free(model->queues);
+	for (unsigned int i = 0; i < model->nchunks; i++)
+		rt_chunk_free(&model->chunks[i]);
+	free(model->chunks);
+	free(model->vars);
+	rt_chunk_free(&model->code);
+	rt_chunk_free(&model->one);
+	neff_free(model->neff);
+	pthread_cond_destroy(&model->idle);
+	free(model);
+}
+
+/* Constants and programs are on the device now; names, shapes and the header stay */
+static void drop_bulk(struct nrt_model *model)
+{
+	struct neff_subgraph *sg = model->neff->subgraphs;
+
+	for (unsigned int i = 0; i < sg->nvars; i++) {
+		free(sg->vars[i].data);
+		sg->vars[i].data = NULL;
+	}
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+		free(sg->engine[e].instr);
+		sg->engine[e].instr = NULL;
+		free(model->engine[e].triggers);
+		model->engine[e].triggers = NULL;
+		model->engine[e].ntriggers = 0;
+	}
+}
+
+static NRT_STATUS read_neff(const void *bytes, size_t size, struct neff_model **neff)
+{
+	const char *validate = secure_getenv("NEURON_RT_VALIDATE_HASH");
+	struct neff_limits limits = {
+		.validate_hash = validate && (!strcmp(validate, "true") || !strcmp(validate, "1")),
+	};
+	struct neff_error error = { 0 };
+	int err;
+
+	if (!bytes || !size)
+		return rt_fail(NRT_INVALID, "NMGR", "no NEFF");
+	err = neff_read(bytes, size, &limits, neff, &error);
+	if (!err)
+		return NRT_SUCCESS;
+	return rt_fail(error.version ? NRT_UNSUPPORTED_NEFF_VERSION : rt_status_from_errno(err),
+		       "NMGR", "%s", error.text);
+}
+
+static uint32_t default_timeout(void)
+{
+	const char *text = secure_getenv("NEURON_RT_EXEC_TIMEOUT");
+	unsigned long seconds = text ? strtoul(text, NULL, 10) : 0;
+
+	return seconds && seconds < 1000000 ? (uint32_t)seconds * 1000 : RT_DEFAULT_TIMEOUT_MS;
+}
+
+static NRT_STATUS build(struct nrt_model *model)
+{
+	NRT_STATUS status = rt_place(model);
+
+	if (!status)
+		status = rt_build_rings(model);
+	if (!status)
+		status = rt_build_streams(model);
+	return status;
+}
+
+static NRT_STATUS load(const void *bytes, size_t size, struct rt_core *core, uint32_t timeout_ms,
+		       nrt_model_t **result)
+{
+	struct nrt_model *model = calloc(1, sizeof(*model));
+	NRT_STATUS status;
+
+	if (!model)
+		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
+	pthread_cond_init(&model->idle, NULL);
+	model->core = core;
+	model->timeout_ms = timeout_ms ? timeout_ms : default_timeout();
+	status = read_neff(bytes, size, &model->neff);
+	if (!status && model->neff->nsubgraphs != 1)
+		status = rt_fail(NRT_INVALID, "NMGR",
+				 "%u subgraphs: this runtime executes models of one",
+				 model->neff->nsubgraphs);
+	if (!status) {
+		model->sg = model->neff->subgraphs;
+		status = build(model);
+	}
+	if (status) {
+		rt_model_free(model);
+		return rt_fail(status, "NMGR", "Failed to load NN");
+	}
+	drop_bulk(model);
+	rt_nds_add(core, NDS_NC_COUNTER_MODEL_LOAD_COUNT, 1);
+	rt_nds_add(core, NDS_NC_COUNTER_MEM_USAGE_CODE_DEVICE, model->code.size);
+	__atomic_add_fetch(&core->counters.mem_device, model->mem_device, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&rt.lock);
+	model->next = rt.models;
+	rt.models = model;
+	pthread_mutex_unlock(&rt.lock);
+	*result = model;
+	return NRT_SUCCESS;
+}
+
+/* -1: the core with the fewest models, the first of them */
+static struct rt_core *pick_core(void)
+{
+	struct rt_core *best = NULL;
+	unsigned int fewest = ~0u;
+
+	pthread_mutex_lock(&rt.lock);
+	for (uint32_t i = 0; i < rt.ncores; i++) {
+		unsigned int n = 0;
+
+		for (struct nrt_model *m = rt.models; m; m = m->next)
+			n += m->core == &rt.cores[i];
+		if (n < fewest) {
+			fewest = n;
+			best = &rt.cores[i];
+		}
+	}
+	pthread_mutex_unlock(&rt.lock);
+	return best;
+}
+
+EXPORT NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
+			   nrt_model_t **model)
+{
+	NRT_STATUS status = rt_enter();
+	struct rt_core *core;
+
+	if (status)
+		return status;
+	if (!model)
+		return rt_fail(NRT_INVALID, "NRT", "no place for the model");
+	core = vnc < 0 ? pick_core() : rt_core((uint32_t)vnc);
+	if (!core)
+		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",
+			       "core %d: this process has %u", vnc, rt.ncores);
+	return load(neff_bytes, size, core, 0, model);
+}
+
+EXPORT NRT_STATUS nrtx_load(const void *neff_bytes, size_t size,
+			    const struct nrtx_load_params *params, nrt_model_t **model)
+{
+	NRT_STATUS status = rt_enter();
+	struct rt_core *core;
+
+	if (status)
+		return status;
+	if (!model || !params)
+		return rt_fail(NRT_INVALID, "NRT", "no parameters");
+	core = rt_core(params->start_core);
+	if (!core)
+		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",
+			       "Insufficient number of VNCs: %u, required: %u", rt.ncores,
+			       params->start_core + 1);
+	return load(neff_bytes, size, core, params->timeout_ms, model);
+}
+
+EXPORT NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc,
+				       int32_t vnc_count, uint32_t ctx_device_id,
+				       uint32_t ctx_device_count, nrt_model_t **model)
+{
+	if (ctx_device_count > 1) {
+		rt_details_clear();
+		return rt_fail(NRT_INVALID, "NRT", "collectives exist from the second generation on");
+	}
+	return nrt_load(neff_bytes, size, vnc, vnc_count, model);
+}
+
+EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
+{
+	NRT_STATUS status = rt_enter();
+	struct nrt_model **p;
+
+	if (status)
+		return status;
+	pthread_mutex_lock(&rt.lock);
+	for (p = &rt.models; *p && *p != model; p = &(*p)->next)
+		;
+	if (!*p) {
+		pthread_mutex_unlock(&rt.lock);
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
+	}
+	*p = model->next;
+	while (model->running)
+		pthread_cond_wait(&model->idle, &rt.lock);
+	pthread_mutex_unlock(&rt.lock);
+	__atomic_sub_fetch(&model->core->counters.mem_device, model->mem_device, __ATOMIC_RELAXED);
+	rt_nds_add(model->core, NDS_NC_COUNTER_MEM_USAGE_CODE_DEVICE, -model->code.size);
+	rt_model_free(model);
+	return NRT_SUCCESS;
+}
+
+/* Questions */
+
+static bool is_io(const struct neff_var *var)
+{
+	return var->type == NEFF_VAR_INPUT || var->type == NEFF_VAR_OUTPUT;
+}
+
+static bool fill_info(nrt_tensor_info_t *info, const struct neff_var *var)
+{
+	*info = (nrt_tensor_info_t){
+		.usage = var->type == NEFF_VAR_INPUT ? NRT_TENSOR_USAGE_INPUT :
+						       NRT_TENSOR_USAGE_OUTPUT,
+		.size = var->size,
+		.dtype = (nrt_dtype_t)var->dtype,
+		.ndim = var->ndim,
+	};
+	strncpy(info->name, var->name, sizeof(info->name) - 1);
+	info->shape = calloc(var->ndim ? var->ndim : 1, sizeof(*info->shape));
+	for (unsigned int i = 0; info->shape && i < var->ndim; i++)
+		info->shape[i] = (uint32_t)var->shape[i];
+	return info->shape;
+}
+
+EXPORT NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t **result)
+{
+	NRT_STATUS status = rt_enter();
+	nrt_tensor_info_array_t *array;
+
+	if (status)
+		return status;
+	if (!model || !result)
+		return rt_fail(NRT_INVALID, "NRT", "no model");
+	array = calloc(1, sizeof(*array) + model->nvars * sizeof(array->tensor_array[0]));
+	if (!array)
+		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
+	for (unsigned int i = 0; i < model->nvars; i++) {
+		const struct neff_var *var = model->vars[i].neff;
+
+		if (is_io(var) && !fill_info(&array->tensor_array[array->tensor_count++], var)) {
+			nrt_free_model_tensor_info(array);
+			return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
+		}
+	}
+	*result = array;
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *array)
+{
+	for (uint64_t i = 0; array && i < array->tensor_count; i++)
+		free(array->tensor_array[i].shape);
+	free(array);
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_count)
+{
+	NRT_STATUS status = rt_enter();
+
+	if (status)
+		return status;
+	if (!model || !nc_count)
+		return rt_fail(NRT_INVALID, "NRT", "no model");
+	*nc_count = 1;
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_get_model_vnc_count(const nrt_model_t *model, uint32_t *vnc_count)
+{
+	return nrt_get_model_nc_count(model, vnc_count);
+}
+
+EXPORT NRT_STATUS nrt_get_model_instance_count(nrt_model_t *model, uint32_t *instance_count)
+{
+	return nrt_get_model_nc_count(model, instance_count);
+}
+
+EXPORT NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info,
+				     size_t size_in, size_t *size_out)
+{
+	nrt_model_info_t mine;
+	NRT_STATUS status = rt_enter();
+
+	if (status)
+		return status;
+	if (!model || !info || !size_out)
+		return rt_fail(NRT_INVALID, "NRT", "no model");
+	mine.vnc = model->core->vnc;
+	*size_out = size_in < sizeof(mine) ? size_in : sizeof(mine);
+	memcpy(info, &mine, *size_out);
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrtx_model_info(const nrt_model_t *model, struct nrtx_model_info *info)
+{
+	const struct neff_header *header;
+	NRT_STATUS status = rt_enter();
+
+	if (status)
+		return status;
+	if (!model || !info)
+		return rt_fail(NRT_INVALID, "NRT", "no model");
+	header = &model->neff->header;
+	memset(info, 0, sizeof(*info));
+	memcpy(info->name, header->name, sizeof(info->name));
+	memcpy(info->uuid, header->uuid, sizeof(info->uuid));
+	info->cores = 1;
+	info->start_core = model->core->vnc;
+	info->version_major = header->version_major;
+	info->version_minor = header->version_minor;
+	return NRT_SUCCESS;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An engine's stream as it is fetched: DMA triggers become writes of two doorbells, SP's stream
+ * ends with the notification that the execution is over. Streams lie in device memory; a queue of
+ * the core copies them into the engine's FIFO window.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nrt_priv.h"
+
+/* A descriptor stays inside one FIFO window */
+#define FETCH_MAX NEURON_V1_TPB_FIFO_SIZE
+
+static uint64_t doorbell(const struct rt_ring *ring, bool s2m)
+{
+	uint64_t queue = s2m ? NEURON_UDMA_S2M_Q(ring->qid) : NEURON_UDMA_M2S_Q(ring->qid);
+
+	return NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(ring->eng) + queue + NEURON_UDMA_Q_TAIL_INC;
+}
+
+static const struct rt_trigger *find_trigger(const struct rt_engine *engine, uint32_t id)
+{
+	for (unsigned int i = 0; i < engine->ntriggers; i++)
+		if (engine->triggers[i].id == id)
+			return &engine->triggers[i];
+	return NULL;
+}
+
+static void set_write(struct neuron_insn *insn, const struct nrt_model *model,
+		      const struct rt_trigger *trigger)
+{
+	const struct rt_ring *ring = &model->queues[trigger->queue];
+
+	insn->opcode = NEURON_OP_WRITE;
+	insn->id = 0;
+	insn->write[0].addr = doorbell(ring, true);
+	insn->write[0].value = trigger->nrx;
+	insn->write[1].addr = doorbell(ring, false);
+	insn->write[1].value = trigger->ntx;
+}
+
+static NRT_STATUS patch(struct nrt_model *model, unsigned int e)
+{
+	struct rt_engine *engine = &model->engine[e];
+	size_t words = engine->size / NEURON_INSN_WORD, at = 0;
+
+	while (at < words) {
+		uint8_t *p = engine->stream + at * NEURON_INSN_WORD;
+		const struct rt_trigger *trigger;
+		struct neuron_insn insn;
+		int n = neuron_isa_decode(p, words - at, &insn);
+
+		if (n <= 0)
+			return rt_fail(NRT_INVALID, "TDRV", "engine %u: bad instruction at word %zu",
+				       e, at);
+		at += (size_t)n;
+		if (insn.opcode != NEURON_OP_PSEUDO_DMA_TRIGGER)
+			continue;
+		trigger = find_trigger(engine, insn.id);
+		if (!trigger)
+			return rt_fail(NRT_INVALID, "TDRV", "engine %u: no DMA %u", e, insn.id);
+		set_write(&insn, model, trigger);
+		if (neuron_isa_encode(&insn, p) != n)
+			return rt_fail(NRT_FAILURE, "TDRV", "engine %u: DMA %u", e, insn.id);
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS append(struct rt_engine *engine, const struct neuron_insn *insn)
+{
+	int n = neuron_isa_encode(insn, engine->stream + engine->size);
+
+	if (n <= 0)
+		return rt_fail(NRT_FAILURE, "TDRV", "opcode %u", insn->opcode);
+	engine->size += (size_t)n * NEURON_INSN_WORD;
+	return NRT_SUCCESS;
+}
+
+/* The neff's words, patched; SP always has a stream, because it tells the end */
+static NRT_STATUS make_stream(struct nrt_model *model, unsigned int e)
+{
+	const struct neff_engine *neff = &model->sg->engine[e];
+	const struct neuron_insn start = {
+		.opcode = NEURON_OP_PROGRAM_START,
+		.isa_version = NEURON_ISA_VERSION,
+	};
+	const struct neuron_insn end = { .opcode = NEURON_OP_NOTIFY, .id = 1 };
+	struct rt_engine *engine = &model->engine[e];
+	NRT_STATUS status = NRT_SUCCESS;
+
+	if (!neff->instr && e != NEURON_ENG_SP)
+		return NRT_SUCCESS;
+	engine->stream = malloc(neff->instr_size + 2 * NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD);
+	if (!engine->stream)
+		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
+	if (neff->instr) {
+		memcpy(engine->stream, neff->instr, neff->instr_size);
+		engine->size = neff->instr_size;
+		status = patch(model, e);
+	} else {
+		status = append(engine, &start);
+	}
+	if (!status && e == NEURON_ENG_SP)
+		status = append(engine, &end);
+	return status;
+}
+
+static NRT_STATUS load_stream(struct nrt_model *model, unsigned int e, uint64_t offset)
+{
+	struct rt_engine *engine = &model->engine[e];
+	uint64_t window = NEURON_V1_TPB_BASE + model->core->nc * NEURON_V1_TPB_SIZE +
+			  NEURON_V1_TPB_FIFO(e);
+	int err = ndl_memory_buf_copyin(model->core->dev, model->code.handle, engine->stream, offset,
+					engine->size);
+
+	rt_queue_number(model->core, e, &engine->ring.eng, &engine->ring.qid);
+	for (size_t at = 0; at < engine->size && !err; at += FETCH_MAX) {
+		size_t left = engine->size - at;
+		uint32_t n = left < FETCH_MAX ? (uint32_t)left : FETCH_MAX;
+
+		err = rt_ring_add_tx(&engine->ring, model->code.pa + offset + at, n,
+				     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
+		if (!err)
+			err = rt_ring_add_rx(&engine->ring, window, n);
+	}
+	free(engine->stream);
+	engine->stream = NULL;
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "TDRV", "engine %u: %s", e,
+			       strerror(-err));
+	return rt_ring_commit(model, &engine->ring);
+}
+
+NRT_STATUS rt_build_streams(struct nrt_model *model)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+	uint64_t size = 0;
+
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !status; e++) {
+		status = make_stream(model, e);
+		size += model->engine[e].size;
+	}
+	if (status)
+		return status;
+	status = rt_chunk_alloc(model->core, size, 0, NEURON_MEMALLOC_TYPE_CODE_DEVICE,
+				&model->code);
+	if (status)
+		return status;
+	model->mem_device += size;
+	size = 0;
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !status; e++) {
+		if (!model->engine[e].stream)
+			continue;
+		status = load_stream(model, e, size);
+		size += model->engine[e].size;
+	}
+	return status;
+}
