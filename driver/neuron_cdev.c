@@ -3,11 +3,13 @@
  * Device numbers, class and nodes; open, flush and release. Owns the list of open files, from
  * which it is known when the last file of a process goes.
  *
- * A file counts for the process that opened it. It is given up when its last descriptor is closed
- * anywhere, or when that process exits although a child still holds an inherited descriptor.
+ * A file counts for the process that opened it. It is given up when that process has closed its last
+ * descriptor of it, or is gone; that a child holds an inherited descriptor, or a mapping holds the
+ * file, changes nothing.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
+#include <linux/fdtable.h>
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
@@ -178,11 +180,19 @@ static void file_detach(struct neuron_file *nf)
 		neuron_proc_detach(nf->nd, nf->tgid);
 }
 
+static int same_file(const void *file, struct file *other, unsigned int fd)
+{
+	return file == other;
+}
+
+/* The descriptor is out of the table already; an exiting process has no table any more */
 static int neuron_flush(struct file *file, fl_owner_t id)
 {
 	struct neuron_file *nf = file->private_data;
 
-	if (current->tgid == nf->tgid && (current->flags & PF_EXITING))
+	if (current->tgid != nf->tgid)
+		return 0;
+	if (!current->files || !iterate_fd(current->files, 0, same_file, file))
 		file_detach(nf);
 	return 0;
 }

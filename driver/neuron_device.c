@@ -68,7 +68,6 @@ static void device_release(struct kref *ref)
 	xa_destroy(&nd->handles);
 	kvfree(nd->free_stack);
 	cleanup_srcu_struct(&nd->srcu);
-	ida_free(&neuron_index_ida, nd->index);
 	kvfree(nd);
 }
 
@@ -274,6 +273,7 @@ mem_exit:
 fwio_exit:
 	neuron_fwio_exit(nd);
 put:
+	ida_free(&neuron_index_ida, nd->index);
 	neuron_device_put(nd);
 	return ERR_PTR(ret);
 }
@@ -302,5 +302,7 @@ void neuron_device_destroy(struct neuron_device *nd)
 	neuron_dma_exit(nd);
 	neuron_fwio_exit(nd);
 	pci_clear_master(nd->pdev);
+	/* open files may keep the structure, but the index is free for the next device */
+	ida_free(&neuron_index_ida, nd->index);
 	neuron_device_put(nd);
 }
