@@ -107,7 +107,7 @@ def wait_for(path: Path, word: str) -> None:
 def baseline(cmdline: list[str]) -> int:
     with tempfile.NamedTemporaryFile() as out:
         ready = Path(out.name)
-        with subprocess.Popen(without_chips(cmdline, ready), stdin=subprocess.DEVNULL) as qemu:
+        with subprocess.Popen(without_chips(cmdline, ready), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as qemu:
             try:
                 wait_for(ready, "ready")
                 return beyond_guest_ram(qemu.pid)
