@@ -65,6 +65,7 @@ struct emu_chunk {
 	bool host;
 	uint32_t channel, region, nc, type;
 	unsigned int queues; /* rings in use */
+	bool freed;	     /* by its owner, while a queue still has it */
 	bool feeds_pe;	     /* descriptors into the PE FIFO: starting it is a model's start */
 };
 
@@ -144,6 +145,7 @@ int emu_mem_init(struct emu_chip *chip);
 void emu_mem_fini(struct emu_chip *chip);
 void emu_mem_free_all(struct emu_chip *chip);
 struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle); /* lock held */
+void emu_chunk_hold(struct emu_chip *chip, uint64_t handle, bool hold);	 /* lock held */
 int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle);
 int emu_mem_free(ndl_device_t *dev, uint64_t handle);
 int emu_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);

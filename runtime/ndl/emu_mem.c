@@ -29,8 +29,9 @@ void emu_mem_fini(struct emu_chip *chip)
 
 struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle)
 {
-	return handle && handle < chip->chunks && chip->chunk[handle].size ? &chip->chunk[handle]
-									   : NULL;
+	struct emu_chunk *c = handle && handle < chip->chunks ? &chip->chunk[handle] : NULL;
+
+	return c && c->size && !c->freed ? c : NULL;
 }
 
 static int place_device(struct emu_chip *chip, struct emu_chunk *c, uint64_t align)
@@ -103,6 +104,14 @@ static void handle_give(struct emu_chip *chip, uint32_t h)
 	chip->free_handle = h;
 }
 
+static void chunk_put(struct emu_chip *chip, uint32_t h)
+{
+	if (!chip->chunk[h].freed || chip->chunk[h].queues)
+		return;
+	unplace(chip, &chip->chunk[h]);
+	handle_give(chip, h);
+}
+
 int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle)
 {
 	struct emu_chip *chip = emu_chip(dev);
@@ -139,15 +148,26 @@ int emu_mem_free(ndl_device_t *dev, uint64_t handle)
 
 	pthread_mutex_lock(&chip->lock);
 	c = emu_chunk_get(chip, handle);
-	if (c && !c->queues) {
-		unplace(chip, c);
-		handle_give(chip, (uint32_t)handle);
+	if (c) {
+		c->freed = true;
+		chunk_put(chip, (uint32_t)handle);
 		ret = 0;
-	} else if (c) {
-		ret = -EBUSY;
 	}
 	pthread_mutex_unlock(&chip->lock);
 	return ret;
+}
+
+/* A ring belongs to its queue as well; memory goes when both have let go */
+void emu_chunk_hold(struct emu_chip *chip, uint64_t handle, bool hold)
+{
+	if (!handle)
+		return;
+	if (hold) {
+		chip->chunk[handle].queues++;
+		return;
+	}
+	chip->chunk[handle].queues--;
+	chunk_put(chip, (uint32_t)handle);
 }
 
 void emu_mem_free_all(struct emu_chip *chip)

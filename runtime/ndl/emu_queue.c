@@ -61,14 +61,6 @@ static int ring_check(struct emu_chip *chip, uint64_t handle, uint32_t count)
 	return 0;
 }
 
-static void ring_hold(struct emu_chip *chip, uint64_t handle, int by)
-{
-	struct emu_chunk *c = emu_chunk_get(chip, handle);
-
-	if (c)
-		c->queues += (unsigned int)by;
-}
-
 static uint64_t ring_addr(struct emu_chip *chip, uint64_t handle)
 {
 	struct emu_chunk *c = emu_chunk_get(chip, handle);
@@ -81,14 +73,17 @@ static void queue_program(struct emu_chip *chip, const struct ndl_queue_params *
 {
 	struct emu_queue *q = &chip->queue[p->eng][p->qid];
 
-	ring_hold(chip, q->tx_handle, -1);
-	ring_hold(chip, q->rx_handle, -1);
+	struct emu_queue old = *q;
+
 	*q = (struct emu_queue){ p->tx_handle, p->rx_handle, p->tx_count, p->rx_count };
-	ring_hold(chip, q->tx_handle, 1);
-	ring_hold(chip, q->rx_handle, 1);
+	emu_chunk_hold(chip, q->tx_handle, true);
+	emu_chunk_hold(chip, q->rx_handle, true);
 	nhal_queue_init(&chip->hal, p->eng, p->qid, ring_addr(chip, p->tx_handle),
 			p->tx_handle ? p->tx_count : DUMMY_LEN, ring_addr(chip, p->rx_handle),
 			p->rx_handle ? p->rx_count : DUMMY_LEN);
+	/* now that the chip has the new ones */
+	emu_chunk_hold(chip, old.tx_handle, false);
+	emu_chunk_hold(chip, old.rx_handle, false);
 }
 
 int emu_queue_init(ndl_device_t *dev, const struct ndl_queue_params *p, uint32_t count)
