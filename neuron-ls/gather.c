@@ -29,7 +29,9 @@ static int explain_none(char *why, size_t size)
 {
 	unsigned n = ls_pci_count(NULL);
 
-	if (n)
+	if (getenv("NEURON_EMU"))
+		snprintf(why, size, "NEURON_EMU names no instance type");
+	else if (n)
 		snprintf(why, size,
 			 "%u on the PCI bus, but no /dev/neuron0: the neuron module is not "
 			 "loaded",

@@ -34,8 +34,10 @@ static struct pci_access *scan(const char *sysfs)
 	pci->method = PCI_ACCESS_SYS_BUS_PCI;
 	if (sysfs)
 		pci_set_param(pci, "sysfs.path", (char *)sysfs);
-	if (setjmp(failed))
-		return NULL; /* what libpci held when it failed is not worth a second failure */
+	if (setjmp(failed)) {
+		pci_cleanup(pci);
+		return NULL;
+	}
 	pci_init(pci);
 	pci_scan_bus(pci);
 	return pci;

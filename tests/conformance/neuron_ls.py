@@ -198,7 +198,7 @@ def emu(tap: Tap, program: str) -> None:
     for instance in CHIPS:
         results = dict(zip(COMMANDS, run_emu(program, instance, COMMANDS)))
         check_instance(tap, instance, results, has_cpus=False)
-    check_missing(tap, run_emu(program, "inf9.large", [""])[0], "unknown machine", "")
+    check_missing(tap, run_emu(program, "inf9.large", [""])[0], "unknown machine", "NEURON_EMU")
 
 
 def main() -> int:
