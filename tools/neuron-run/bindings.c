@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void shape_text(char *out, size_t size, uint8_t dtype, const uint64_t *shape, unsigned int n)
 {
@@ -251,6 +252,10 @@ NRT_STATUS bindings_store(struct bindings *b, uint64_t i)
 
 int bindings_write(const struct bindings *b, const char *dir, char *why, size_t size)
 {
+	if (mkdir(dir, 0777) && errno != EEXIST) {
+		snprintf(why, size, "%s: %s", dir, strerror(errno));
+		return -errno;
+	}
 	for (uint64_t t = 0; t < b->info->tensor_count; t++) {
 		const struct binding *item = &b->item[t];
 		char *path, *c;

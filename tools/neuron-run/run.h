@@ -43,7 +43,7 @@ uint64_t bindings_count(const struct bindings *b);
 NRT_STATUS bindings_load(struct bindings *b, uint64_t i);
 NRT_STATUS bindings_store(struct bindings *b, uint64_t i);
 
-/* Every output as dir/NAME.npy (characters that do not belong in a file name become '_') */
+/* Every output as dir/NAME.npy (characters that do not belong in a file name become '_'); makes dir */
 int bindings_write(const struct bindings *b, const char *dir, char *why, size_t size);
 
 #endif
