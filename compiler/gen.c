@@ -126,7 +126,7 @@ int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 {
 	int rc = gen_place(g, op, pdim);
 
-	return rc ? rc : gen_fetch(g, &op->value->view, pdim, dtype, out);
+	return rc ? rc : gen_fetch(g, &op->value->view, pdim, dtype ? dtype : op->shape.dtype, out);
 }
 
 /* Row-major scratch in DRAM: any shape of the same elements is a view of it */
@@ -237,10 +237,13 @@ static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 {
 	gen_fn fn = lower[op->kind] ? lower[op->kind] : gen_elementwise;
+	struct ncc_shape shape = op->shape;
 	struct ncc_view dst;
 	int rc = place_operands(g, op);
 
-	rc = rc ? rc : gen_sbuf_view(g, &op->shape, op->pdim, &dst);
+	if (op->write_dtype)
+		shape.dtype = op->write_dtype;
+	rc = rc ? rc : gen_sbuf_view(g, &shape, op->pdim, &dst);
 	if (rc)
 		return rc;
 	if (!value_new(g, op, &dst))
@@ -248,11 +251,69 @@ static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 	return fn(g, op, &dst);
 }
 
+/* May the result be written narrower at once? One instruction writes each element, from fp32. */
+static bool writes_any_type(const struct ncc_op *op)
+{
+	return op->users == 1 && op->shape.dtype == NEURON_DT_FP32 && op->kind != NCC_CONVERT &&
+	       (ncc_is_unary(op->kind) || ncc_is_binary(op->kind) || op->kind == NCC_DOT ||
+		op->kind == NCC_CONV);
+}
+
+static bool casts_when_reading(const struct ncc_op *user, unsigned int i)
+{
+	return user->kind == NCC_DOT || user->kind == NCC_CONV || (user->kind == NCC_PAD && !i);
+}
+
+/*
+ * Converts that cost nothing: the operation before writes the narrow type at once, or the only user
+ * casts as it reads (products, of something in DRAM, piece by piece; a pad's copy, of anything).
+ */
+static void mark_casts(struct ncc_module *m)
+{
+	for (struct ncc_op *op = m->first; op; op = op->next) {
+		op->late_cast = op->kind == NCC_CONVERT && op->users == 1;
+		op->write_dtype = 0;
+	}
+	for (struct ncc_op *op = m->first; op; op = op->next) {
+		for (unsigned int i = 0; i < op->nin; i++)
+			if (!casts_when_reading(op, i))
+				op->in[i]->late_cast = false;
+		if (op->kind == NCC_CONVERT && writes_any_type(op->in[0]) &&
+		    (op->shape.dtype == NEURON_DT_BF16 || op->shape.dtype == NEURON_DT_FP16))
+			op->in[0]->write_dtype = op->shape.dtype;
+	}
+	for (unsigned int i = 0; i < m->nouts; i++)
+		m->outs[i]->late_cast = false;
+	for (struct ncc_op *op = m->first; op; op = op->next)
+		if (op->kind == NCC_PAD && op->in[0]->late_cast)
+			op->in[0]->read_by_copy = true;
+}
+
+/* Is this convert one of those? Then its value is its operand's. */
+static bool cast_is_free(const struct ncc_op *op)
+{
+	const struct ncc_value *v;
+
+	if (op->kind != NCC_CONVERT || !op->in[0]->value)
+		return false;
+	v = op->in[0]->value;
+	return v->view.dtype == op->shape.dtype ||
+	       (op->late_cast && (op->read_by_copy || v->view.buf->space == NCC_DRAM));
+}
+
+static int gen_alias(struct ncc_gen *g, struct ncc_op *op)
+{
+	op->in[0]->value->view.buf->refs++;
+	return value_new(g, op, &op->in[0]->value->view) ? 0 : no_memory(g);
+}
+
 static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 {
 	g->op = op;
 	if (is_lazy(op))
 		return 0;
+	if (cast_is_free(op))
+		return gen_alias(g, op);
 	switch (op->kind) {
 	case NCC_PARAM:
 		return gen_param(g, op);
@@ -323,6 +384,7 @@ int ncc_generate(struct ncc_gen *g)
 	if (rc < 0)
 		return no_memory(g);
 	rc = 0;
+	mark_casts(g->m);
 	for (struct ncc_op *op = g->m->first; !rc && op; op = op->next) {
 		rc = gen_op(g, op);
 		gen_release_temps(g, 0);

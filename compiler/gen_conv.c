@@ -126,8 +126,8 @@ static int run_group(struct ncc_gen *g, struct conv *c, const struct ncc_view *d
 	if (rc)
 		return rc;
 	k = view_slice(&c->op->in[1]->value->view, d->k_out, group * out, out, 1);
-	rc = gen_fetch(g, &x, d->in_feature, 0, &c->x);
-	rc = rc ? rc : gen_fetch(g, &k, d->k_in, 0, &c->k);
+	rc = gen_fetch(g, &x, d->in_feature, c->op->in[0]->shape.dtype, &c->x);
+	rc = rc ? rc : gen_fetch(g, &k, d->k_in, c->op->in[1]->shape.dtype, &c->k);
 	for (int64_t s0 = 0; !rc && s0 < out; s0 += NEURON_PARTITIONS)
 		rc = run_features(g, c, dst, group * out, s0,
 				  out - s0 < NEURON_PARTITIONS ? out - s0 : NEURON_PARTITIONS);

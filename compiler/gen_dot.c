@@ -10,7 +10,7 @@
 
 #include "gen.h"
 
-#define BIG_OPERAND 32768 /* bytes a partition: a stationary operand above is fetched in pieces */
+#define BIG_OPERAND 16384 /* bytes a partition: a stationary operand above is fetched in pieces */
 
 struct side {
 	struct ncc_op *op;
@@ -252,7 +252,7 @@ static int run_dot(struct ncc_gen *g, struct dot *d, const struct ncc_view *dst)
 			if (rc)
 				return rc;
 			part = view_slice(&d->st.op->value->view, sd, s0, sn, 1);
-			rc = gen_fetch(g, &part, st_k, 0, &d->st.view);
+			rc = gen_fetch(g, &part, st_k, d->st.op->shape.dtype, &d->st.view);
 		}
 		if (!rc)
 			rc = run_piece(g, d, dst, s0, sn, pieces ? s0 : 0);

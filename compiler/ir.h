@@ -120,6 +120,9 @@ struct ncc_op {
 	int pdim; /* pass_layout: dimension along the partitions; -1: none */
 	unsigned int id; /* position in the line (ncc_number) */
 	struct ncc_value *value; /* gen: where it lies */
+	bool late_cast; /* gen: a convert that its users do when they read the operand */
+	bool read_by_copy; /* gen: that user is a copy, which casts from anywhere */
+	uint8_t write_dtype; /* gen: what it is written as: its only user's, a convert (0: its own) */
 	unsigned int mark; /* ncc_sweep */
 	struct ncc_op *next;
 };

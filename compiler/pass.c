@@ -31,7 +31,7 @@ static const struct {
 } passes[] = {
 	{ "simplify", pass_simplify }, { "windows", pass_windows },   { "autocast", pass_autocast },
 	{ "simplify", pass_simplify }, { "contract", pass_contract }, { "simplify", pass_simplify },
-	{ "layout", pass_layout },
+	{ "flatten", pass_flatten },   { "simplify", pass_simplify }, { "layout", pass_layout },
 };
 
 int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err)

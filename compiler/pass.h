@@ -19,6 +19,7 @@ int pass_windows(struct ncc_pass *p); /* padding, dilation and reversal made exp
 					 dimension at a time */
 int pass_autocast(struct ncc_pass *p); /* fp32 operands of matrix products to what PE takes */
 int pass_contract(struct ncc_pass *p); /* reshapes out of the way of products */
+int pass_flatten(struct ncc_pass *p); /* long vectors as matrices */
 int pass_layout(struct ncc_pass *p); /* which dimension lies along the partitions */
 
 /* A new operation at the place of `like`, with its name and source; NULL: out of memory */

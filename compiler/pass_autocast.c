@@ -16,6 +16,25 @@ static uint8_t cast_type(const struct ncc_pass *p)
 }
 
 static struct ncc_op *convert(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x,
+			      uint8_t dtype);
+
+/* convert(pad(x)) as pad(convert(x)): half the room, and the pad's copy casts */
+static struct ncc_op *convert_pad(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x,
+				  const struct ncc_shape *shape)
+{
+	struct ncc_op *pad = pass_new(p, NCC_PAD, x, shape, NULL, x->in[1]);
+
+	if (!pad)
+		return NULL;
+	memcpy(pad->low, x->low, sizeof(pad->low));
+	memcpy(pad->high, x->high, sizeof(pad->high));
+	memcpy(pad->interior, x->interior, sizeof(pad->interior));
+	pad->in[0] = convert(p, like, x->in[0], shape->dtype);
+	pad->in[1] = convert(p, like, x->in[1], shape->dtype);
+	return pad->in[0] && pad->in[1] ? pad : NULL;
+}
+
+static struct ncc_op *convert(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x,
 			      uint8_t dtype)
 {
 	struct ncc_shape s = x->shape;
@@ -24,6 +43,8 @@ static struct ncc_op *convert(struct ncc_pass *p, const struct ncc_op *like, str
 		return x;
 	s.dtype = dtype;
 	s.pred = false;
+	if (x->kind == NCC_PAD && x->users <= 1)
+		return convert_pad(p, like, x, &s);
 	return pass_new(p, NCC_CONVERT, like, &s, x, NULL);
 }
 

@@ -16,8 +16,8 @@ enum ncc_queue { NCC_Q_IN, NCC_Q_DATA, NCC_Q_OUT, NCC_QUEUES };
 #define NCC_PROC_QUEUE(q) (NEURON_ENG_COUNT + (q))
 #define NCC_PROCS (NEURON_ENG_COUNT + NCC_QUEUES)
 
-#define NCC_MAX_NODES (1 << 22)
-#define NCC_MAX_DESCS (1 << 24)
+#define NCC_MAX_NODES (1 << 20)
+#define NCC_MAX_DESCS (1 << 20)
 
 /* A box of memory: bytes [lo, hi) of partitions [p0, p1); in DRAM of variable var, p is unused */
 enum ncc_space { NCC_SBUF, NCC_PSUM, NCC_DRAM };

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Long vectors: an element-wise operation or a full reduction over one dimension works on the
+ * vector as a matrix of up to 128 rows instead, so that it fills the partitions with whole rows.
+ * Reshapes between neighbours cancel in pass_simplify.
+ */
+#include "neuron/hw/ours.h"
+#include "pass.h"
+
+#define SHORTEST 512 /* elements; below, one element a partition does as well */
+#define FEWEST_ROWS 16
+
+/* The most rows, at most one for each partition, that divide n */
+static int64_t rows_of(int64_t n)
+{
+	for (int64_t rows = NEURON_PARTITIONS; rows >= FEWEST_ROWS; rows--)
+		if (n % rows == 0)
+			return rows;
+	return 0;
+}
+
+static void matrix_shape(struct ncc_shape *s, int64_t rows)
+{
+	s->ndim = 2;
+	s->dim[1] = s->dim[0] / rows;
+	s->dim[0] = rows;
+}
+
+static struct ncc_op *as_matrix(struct ncc_pass *p, struct ncc_op *op, struct ncc_op *x,
+				int64_t rows)
+{
+	struct ncc_shape s = x->shape;
+
+	matrix_shape(&s, rows);
+	if (x->kind == NCC_BROADCAST && !x->in[0]->shape.ndim)
+		return pass_new(p, NCC_BROADCAST, op, &s, x->in[0], NULL);
+	return pass_new(p, NCC_RESHAPE, op, &s, x, NULL);
+}
+
+static int flatten_elementwise(struct ncc_pass *p, struct ncc_op *op, int64_t rows)
+{
+	struct ncc_op *m, *back;
+	struct ncc_shape s = op->shape;
+
+	matrix_shape(&s, rows);
+	m = ncc_op_new(p->m, op->kind, op->name, op->nin);
+	if (!m)
+		return pass_no_memory(p);
+	m->where = op->where;
+	m->shape = s;
+	for (unsigned int i = 0; i < op->nin; i++) {
+		m->in[i] = as_matrix(p, op, op->in[i], rows);
+		if (!m->in[i])
+			return pass_no_memory(p);
+	}
+	back = pass_new(p, NCC_RESHAPE, op, &op->shape, m, NULL);
+	if (!back)
+		return pass_no_memory(p);
+	op->replaced = back;
+	return 0;
+}
+
+static int flatten_reduce(struct ncc_pass *p, struct ncc_op *op, int64_t rows)
+{
+	op->in[0] = as_matrix(p, op, op->in[0], rows);
+	op->mask = 3;
+	return op->in[0] ? 0 : pass_no_memory(p);
+}
+
+int pass_flatten(struct ncc_pass *p)
+{
+	for (struct ncc_op *op = p->m->first; op; op = op->next) {
+		bool elementwise =
+			ncc_is_unary(op->kind) || ncc_is_binary(op->kind) || op->kind == NCC_SELECT;
+		const struct ncc_shape *s = op->kind == NCC_REDUCE ? &op->in[0]->shape : &op->shape;
+		int64_t rows = 0;
+		int rc = 0;
+
+		for (unsigned int i = 0; i < op->nin; i++)
+			while (op->in[i]->replaced)
+				op->in[i] = op->in[i]->replaced;
+		if (s->ndim == 1 && s->dim[0] >= SHORTEST)
+			rows = rows_of(s->dim[0]);
+		if (rows && elementwise)
+			rc = flatten_elementwise(p, op, rows);
+		else if (rows && op->kind == NCC_REDUCE && op->mask == 1)
+			rc = flatten_reduce(p, op, rows);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
