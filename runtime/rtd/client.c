@@ -83,8 +83,8 @@ void rtd_client_free(struct rtd_client *client)
 		if (response)
 			protobuf_c_message_free_unpacked(response, NULL);
 	grpc_completion_queue_shutdown(client->cq);
-	while (grpc_completion_queue_next(client->cq, gpr_inf_future(GPR_CLOCK_REALTIME), NULL).type !=
-	       GRPC_QUEUE_SHUTDOWN)
+	while (grpc_completion_queue_next(client->cq, gpr_inf_future(GPR_CLOCK_REALTIME), NULL)
+		       .type != GRPC_QUEUE_SHUTDOWN)
 		;
 	grpc_completion_queue_destroy(client->cq);
 	grpc_channel_destroy(client->channel);
@@ -99,9 +99,8 @@ const char *rtd_client_error(const struct rtd_client *client)
 
 /* ---- calls */
 
-static struct rtd_client_call *call_new(struct rtd_client *client,
-					const struct rtd_client_method *method,
-					unsigned int timeout_ms)
+static struct rtd_client_call *
+call_new(struct rtd_client *client, const struct rtd_client_method *method, unsigned int timeout_ms)
 {
 	struct rtd_client_call *call = calloc(1, sizeof(*call));
 	gpr_timespec deadline = gpr_inf_future(GPR_CLOCK_REALTIME);
@@ -119,9 +118,10 @@ static struct rtd_client_call *call_new(struct rtd_client *client,
 	grpc_metadata_array_init(&call->initial);
 	grpc_metadata_array_init(&call->trailing);
 	call->details = grpc_empty_slice();
-	call->grpc = grpc_channel_create_call(client->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
-					      client->cq, grpc_slice_from_static_string(method->path),
-					      NULL, deadline, NULL);
+	call->grpc =
+		grpc_channel_create_call(client->channel, NULL, GRPC_PROPAGATE_DEFAULTS, client->cq,
+					 grpc_slice_from_static_string(method->path), NULL,
+					 deadline, NULL);
 	return call;
 }
 
@@ -166,8 +166,8 @@ static void call_receive(struct rtd_client_call *call)
 
 static bool client_step(struct rtd_client *client)
 {
-	grpc_event ev = grpc_completion_queue_next(client->cq, gpr_inf_future(GPR_CLOCK_REALTIME),
-						   NULL);
+	grpc_event ev =
+		grpc_completion_queue_next(client->cq, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
 	struct client_op *op = ev.tag;
 	struct rtd_client_call *call;
 
@@ -192,9 +192,22 @@ static bool call_wait(struct rtd_client_call *call, struct client_op *op)
 static const char *status_name(grpc_status_code status)
 {
 	static const char *const names[] = {
-		"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
-		"ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
-		"ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
+		"OK",
+		"CANCELLED",
+		"UNKNOWN",
+		"INVALID_ARGUMENT",
+		"DEADLINE_EXCEEDED",
+		"NOT_FOUND",
+		"ALREADY_EXISTS",
+		"PERMISSION_DENIED",
+		"RESOURCE_EXHAUSTED",
+		"FAILED_PRECONDITION",
+		"ABORTED",
+		"OUT_OF_RANGE",
+		"UNIMPLEMENTED",
+		"INTERNAL",
+		"UNAVAILABLE",
+		"DATA_LOSS",
 		"UNAUTHENTICATED",
 	};
 
@@ -209,8 +222,8 @@ static ProtobufCMessage *call_answer(struct rtd_client_call *call)
 
 	client->error[0] = 0;
 	if (call->status != GRPC_STATUS_OK)
-		snprintf(client->error, sizeof(client->error), "%s: %.*s", status_name(call->status),
-			 (int)GRPC_SLICE_LENGTH(call->details),
+		snprintf(client->error, sizeof(client->error), "%s: %.*s",
+			 status_name(call->status), (int)GRPC_SLICE_LENGTH(call->details),
 			 (const char *)GRPC_SLICE_START_PTR(call->details));
 	else if (call->received)
 		message = rtd_message_unpack(call->method->response, call->received);

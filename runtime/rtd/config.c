@@ -55,7 +55,7 @@ const char *rtd_endpoint_path(const char *endpoint)
 
 static int bad_value(char text[256], const char *path, const char *key, const char *expected)
 {
-	snprintf(text, 256, "%s: \"%s\": expected %s", path, key, expected);
+	snprintf(text, 256, "%.120s: \"%s\": expected %s", path, key, expected);
 	return -EINVAL;
 }
 
@@ -81,8 +81,8 @@ static int get_number(json_t *object, const char *key, uint64_t min, uint64_t ma
 		return 0;
 	if (!json_is_integer(item) || json_integer_value(item) < 0 ||
 	    (uint64_t)json_integer_value(item) < min || (uint64_t)json_integer_value(item) > max) {
-		snprintf(range, sizeof(range), "a number from %llu to %llu", (unsigned long long)min,
-			 (unsigned long long)max);
+		snprintf(range, sizeof(range), "a number from %llu to %llu",
+			 (unsigned long long)min, (unsigned long long)max);
 		return bad_value(text, path, key, range);
 	}
 	*value = json_integer_value(item);
@@ -99,14 +99,15 @@ static int read_values(struct rtd_config *config, json_t *root, const char *path
 		return bad_value(text, path, "init_config", "an object");
 	err = get_bool(root, "shmem_enabled", &config->shmem_enabled, path, text);
 	if (!err)
-		err = get_bool(init, "drop_all_capabilities", &config->drop_capabilities, path, text);
+		err = get_bool(init, "drop_all_capabilities", &config->drop_capabilities, path,
+			       text);
 	if (!err)
 		err = get_number(root, "default_timeout", 1, 3600, &timeout, path, text);
 	if (!err)
 		err = get_number(root, "default_ninfer", 1, 1024, &ninfer, path, text);
 	if (!err)
-		err = get_number(root, "max_neff_size", 1024, 8ull << 30, &config->max_neff_size, path,
-				 text);
+		err = get_number(root, "max_neff_size", 1024, 8ull << 30, &config->max_neff_size,
+				 path, text);
 	config->default_timeout_ms = timeout * 1000;
 	config->default_ninfer = ninfer;
 	return err;
@@ -124,7 +125,7 @@ static int load_object(const char *path, json_t **root, char text[256])
 	if (json_is_object(*root))
 		return 0;
 	json_decref(*root);
-	snprintf(text, 256, "%s: expected an object", path);
+	snprintf(text, 256, "%.200s: expected an object", path);
 	return -EINVAL;
 }
 
@@ -150,7 +151,7 @@ static int read_devices(struct rtd_config *config, json_t *list, const char *pat
 	if (!json_is_array(list) || json_array_size(list) > RTD_MAX_DEVICES)
 		return bad_value(text, path, "devices", "an array of device numbers");
 	config->ndevices = 0;
-	json_array_foreach(list, i, item) {
+	json_array_foreach (list, i, item) {
 		if (!json_is_integer(item) || json_integer_value(item) < 0 ||
 		    json_integer_value(item) >= RTD_MAX_DEVICES)
 			return bad_value(text, path, "devices", "an array of device numbers");

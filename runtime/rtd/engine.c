@@ -236,8 +236,8 @@ int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info, 
 	int ret = neff_read_header(neff, size, &header, &error);
 
 	if (ret)
-		return rtd_fail(err, error.version ? NERR_UNSUPPORTED_VERSION : NERR_INVALID, "NMGR",
-				"%s", error.text);
+		return rtd_fail(err, error.version ? NERR_UNSUPPORTED_VERSION : NERR_INVALID,
+				"NMGR", "%s", error.text);
 	memset(info, 0, sizeof(*info));
 	info->major = header.version_major;
 	info->minor = header.version_minor;
@@ -449,7 +449,8 @@ int rtd_engine_hw_counters(struct rtd_engine *engine, uint32_t device,
 	return NERR_OK;
 }
 
-int rtd_engine_memory(struct rtd_engine *engine, uint32_t device, struct rtd_memory_counters *memory)
+int rtd_engine_memory(struct rtd_engine *engine, uint32_t device,
+		      struct rtd_memory_counters *memory)
 {
 	struct nrtx_core_counters from;
 	uint32_t index, nc;

@@ -18,9 +18,9 @@
 #define RTD_VERSION_MINOR 6
 #define RTD_VERSION "1.6.0.0" /* the interface generation that is spoken; the builds are ours */
 
-struct rtd_engine;  /* the chips */
+struct rtd_engine; /* the chips */
 struct rtd_program; /* a NEFF loaded on cores */
-struct rtd_slot;    /* buffers for one inference of a program */
+struct rtd_slot; /* buffers for one inference of a program */
 
 struct rtd_device {
 	uint32_t index;
@@ -75,7 +75,8 @@ unsigned int rtd_engine_nc_count(const struct rtd_engine *engine);
 unsigned int rtd_engine_devices(const struct rtd_engine *engine, const struct rtd_device **devices);
 bool rtd_engine_in_process(void);
 
-int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info, struct rtd_err *err);
+int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info,
+		     struct rtd_err *err);
 
 /* Where a program goes: cores [nc, nc + nc_count); timeout of one execution in milliseconds */
 struct rtd_placement {
@@ -89,7 +90,8 @@ unsigned int rtd_program_tensors(const struct rtd_program *program, const struct
 
 int rtd_slot_new(struct rtd_program *program, struct rtd_slot **slot, struct rtd_err *err);
 void rtd_slot_free(struct rtd_slot *slot);
-void *rtd_slot_buffer(struct rtd_slot *slot, unsigned int tensor); /* index of rtd_program_tensors */
+void *rtd_slot_buffer(struct rtd_slot *slot,
+		      unsigned int tensor); /* index of rtd_program_tensors */
 /*
  * Run: NERR_OK, NERR_INFER_COMPLETED_WITH_NUM_ERR (outputs are there), or another code. *fatal is
  * set when the cores could not be brought back and the program cannot run again.
@@ -99,6 +101,7 @@ int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, struct rtd_err *err);
 int rtd_engine_nc_counters(uint32_t nc, struct rtd_nc_counters *counters); /* 0 or a NERR code */
 int rtd_engine_hw_counters(struct rtd_engine *engine, uint32_t device,
 			   struct rtd_hw_counters *counters);
-int rtd_engine_memory(struct rtd_engine *engine, uint32_t device, struct rtd_memory_counters *memory);
+int rtd_engine_memory(struct rtd_engine *engine, uint32_t device,
+		      struct rtd_memory_counters *memory);
 
 #endif

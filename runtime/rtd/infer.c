@@ -86,8 +86,8 @@ static struct rtd_infer *cookie_find(struct rtd *rtd, const struct rtd_peer *pee
 	struct rtd_infer *infer;
 
 	LIST_FOREACH(infer, &rtd->cookies[cookie_bucket(cookie)], hash)
-		if (infer->cookie == cookie && rtd_peer_same(&infer->peer, peer))
-			return infer;
+	if (infer->cookie == cookie && rtd_peer_same(&infer->peer, peer))
+		return infer;
 	return NULL;
 }
 
@@ -141,8 +141,9 @@ static int fill_shm(struct rtd *rtd, const struct rtd_post *post, const struct r
 				"Shared memory [%s] of [%s] is not mapped", io->shm, io->name);
 	if (shm->size < tensor->size || rtd_shm_read(shm, buf, tensor->size))
 		code = rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
-				"Invalid data length for [%s], received %llu, expected %llu", io->name,
-				(unsigned long long)shm->size, (unsigned long long)tensor->size);
+				"Invalid data length for [%s], received %llu, expected %llu",
+				io->name, (unsigned long long)shm->size,
+				(unsigned long long)tensor->size);
 	rtd_shm_put(rtd, shm);
 	return code;
 }
@@ -160,8 +161,8 @@ static int fill_input(struct rtd *rtd, const struct rtd_post *post, const struct
 		return fill_shm(rtd, post, tensor, io, buf, err);
 	if (io->len != tensor->size)
 		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
-				"Invalid data length for [%s], received %zu, expected %llu", io->name,
-				io->len, (unsigned long long)tensor->size);
+				"Invalid data length for [%s], received %zu, expected %llu",
+				io->name, io->len, (unsigned long long)tensor->size);
 	memcpy(buf, io->buf, io->len);
 	return NERR_OK;
 }
@@ -211,8 +212,8 @@ static int find_output(struct rtd *rtd, struct rtd_infer *infer, const struct rt
 				"Shared memory [%s] of [%s] is not mapped", io->shm, io->name);
 	if (infer->outputs[index]->size < tensor->size || !infer->outputs[index]->writable)
 		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
-				"Invalid data length for [%s], received %llu, expected %llu%s", io->name,
-				(unsigned long long)infer->outputs[index]->size,
+				"Invalid data length for [%s], received %llu, expected %llu%s",
+				io->name, (unsigned long long)infer->outputs[index]->size,
 				(unsigned long long)tensor->size,
 				infer->outputs[index]->writable ? "" : ", mapped read-only");
 	return NERR_OK;
@@ -312,7 +313,8 @@ static int infer_queue(struct rtd *rtd, struct rtd_infer *infer, struct rtd_err 
 	struct rtd_model *model = infer->model;
 
 	if (model->state != RTD_READY)
-		return rtd_fail(err, NERR_INFER_CANCELLED, "NMGR", "model %u was stopped", model->id);
+		return rtd_fail(err, NERR_INFER_CANCELLED, "NMGR", "model %u was stopped",
+				model->id);
 	infer->state = RTD_QUEUED;
 	TAILQ_INSERT_TAIL(&model->infers, infer, link);
 	LIST_INSERT_HEAD(&rtd->cookies[cookie_bucket(infer->cookie)], infer, hash);
@@ -405,11 +407,10 @@ bool rtd_infer_complete(struct rtd *rtd, const struct rtd_peer *peer, uint64_t c
 
 /* ---- cancel */
 
-/* Locked: a cookie that only remembers that it was cancelled; the oldest are forgotten */
-static void infer_cancelled(struct rtd *rtd, struct rtd_infer *infer)
+/* Locked: a cookie that only remembers that it was cancelled */
+static void infer_cancelled(struct rtd_infer *infer)
 {
 	struct rtd_model *model = infer->model;
-	struct rtd_infer *old;
 
 	infer->state = RTD_CANCELLED;
 	infer->err = (struct rtd_err){ 0 };
@@ -419,18 +420,28 @@ static void infer_cancelled(struct rtd *rtd, struct rtd_infer *infer)
 		SLIST_INSERT_HEAD(&model->slots, infer->slot, link);
 		infer->slot = NULL;
 	}
-	if (++model->ncancelled <= RTD_MAX_CANCELLED)
-		return;
-	TAILQ_FOREACH(old, &model->infers, link)
-		if (old->state == RTD_CANCELLED && !old->done)
-			break;
-	if (!old)
-		return;
-	TAILQ_REMOVE(&model->infers, old, link);
-	LIST_REMOVE(old, hash);
-	model->ncancelled--;
-	free(old->outputs);
-	free(old);
+	model->ncancelled++;
+}
+
+/* Forget cancelled cookies, oldest first, until at most keep are left */
+void rtd_infer_forget(struct rtd *rtd, struct rtd_model *model, unsigned int keep)
+{
+	struct rtd_infer_list gone = TAILQ_HEAD_INITIALIZER(gone);
+	struct rtd_infer *infer, *next;
+
+	pthread_mutex_lock(&rtd->lock);
+	for (infer = TAILQ_FIRST(&model->infers); infer && model->ncancelled > keep; infer = next) {
+		next = TAILQ_NEXT(infer, link);
+		if (infer->state != RTD_CANCELLED)
+			continue;
+		infer_detach(infer);
+		TAILQ_INSERT_TAIL(&gone, infer, queue);
+	}
+	pthread_mutex_unlock(&rtd->lock);
+	while ((infer = TAILQ_FIRST(&gone))) {
+		TAILQ_REMOVE(&gone, infer, queue);
+		rtd_infer_free(rtd, infer);
+	}
 }
 
 /* Called with the list of those that have waiters: they are told without the lock */
@@ -444,7 +455,7 @@ static void tell_waiters(struct rtd_infer_list *waited)
 	}
 }
 
-void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model)
+void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model, bool results)
 {
 	struct rtd_infer_list waited = TAILQ_HEAD_INITIALIZER(waited);
 	struct rtd_infer *infer, *next;
@@ -452,11 +463,11 @@ void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model)
 	pthread_mutex_lock(&rtd->lock);
 	for (infer = TAILQ_FIRST(&model->infers); infer; infer = next) {
 		next = TAILQ_NEXT(infer, link);
-		if (infer->state == RTD_CANCELLED || infer->state == RTD_RUNNING)
+		if (infer->state != RTD_QUEUED && !(results && infer->state == RTD_DONE))
 			continue;
 		if (infer->state == RTD_QUEUED)
 			TAILQ_REMOVE(&model->eg->queue, infer, queue);
-		infer_cancelled(rtd, infer);
+		infer_cancelled(infer);
 		if (infer->done) {
 			infer_detach(infer);
 			TAILQ_INSERT_TAIL(&waited, infer, queue);
@@ -464,6 +475,7 @@ void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model)
 	}
 	pthread_mutex_unlock(&rtd->lock);
 	tell_waiters(&waited);
+	rtd_infer_forget(rtd, model, RTD_MAX_CANCELLED);
 }
 
 /* ---- the worker */
@@ -515,7 +527,7 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 	rtd_metric_add(rtd, RTD_METRIC_INFER, (now - infer->posted_ns) / 1e9);
 	infer->state = RTD_DONE;
 	if (model->state != RTD_READY && model->state != RTD_FAILED)
-		infer_cancelled(rtd, infer);
+		infer_cancelled(infer);
 	if (fatal && model->state == RTD_READY) {
 		model->state = RTD_FAILED;
 		eg->running = NULL;
@@ -528,7 +540,7 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 	if (told)
 		infer->done(infer, infer->done_arg);
 	if (fatal)
-		rtd_infer_cancel_model(rtd, model);
+		rtd_infer_cancel_model(rtd, model, false);
 	pthread_mutex_lock(&rtd->lock);
 	eg->current = NULL;
 	pthread_cond_broadcast(&eg->idle);

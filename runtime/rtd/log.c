@@ -34,9 +34,9 @@ void rtd_log_count(uint64_t *errors, uint64_t *warnings)
 static int log_priority(enum rtd_log_level level)
 {
 	static const int priority[] = {
-		[RTD_LOG_FATAL] = LOG_ALERT,	 [RTD_LOG_CRITICAL] = LOG_CRIT,
-		[RTD_LOG_ERROR] = LOG_ERR,	 [RTD_LOG_WARNING] = LOG_WARNING,
-		[RTD_LOG_INFO] = LOG_INFO,	 [RTD_LOG_DEBUG] = LOG_DEBUG,
+		[RTD_LOG_FATAL] = LOG_ALERT, [RTD_LOG_CRITICAL] = LOG_CRIT,
+		[RTD_LOG_ERROR] = LOG_ERR,   [RTD_LOG_WARNING] = LOG_WARNING,
+		[RTD_LOG_INFO] = LOG_INFO,   [RTD_LOG_DEBUG] = LOG_DEBUG,
 		[RTD_LOG_TRACE] = LOG_DEBUG,
 	};
 

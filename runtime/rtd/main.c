@@ -157,22 +157,23 @@ static int compare_devices(const void *a, const void *b)
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-static int find_devices(const struct options *o, struct rtd_config *config)
+static bool find_devices(const struct options *o, struct rtd_config *config, struct rtd_err *err)
 {
 	if (!o->nbdfs)
-		return 0;
+		return true;
 	config->ndevices = 0;
 	for (unsigned int i = 0; i < o->nbdfs; i++) {
 		int index = rtd_engine_find_bdf(o->bdfs[i]);
 
 		if (index < 0) {
+			rtd_fail(err, NERR_HW_ERROR, "NMGR", "no device at %s", o->bdfs[i]);
 			rtd_error("NMGR", "no device at %s", o->bdfs[i]);
-			return index;
+			return false;
 		}
 		config->devices[config->ndevices++] = index;
 	}
 	qsort(config->devices, config->ndevices, sizeof(config->devices[0]), compare_devices);
-	return 0;
+	return true;
 }
 
 /* ---- start */
@@ -226,8 +227,8 @@ static int open_sockets(struct daemon *d)
 		if (path) {
 			d->listen[i] = rtd_listen_open(path);
 			if (d->listen[i] < 0) {
-				rtd_error("NRTD", "cannot listen on %s: %s", d->config->endpoints[i],
-					  strerror(-d->listen[i]));
+				rtd_error("NRTD", "cannot listen on %s: %s",
+					  d->config->endpoints[i], strerror(-d->listen[i]));
 				return d->listen[i];
 			}
 		}
@@ -326,10 +327,10 @@ static int start(struct daemon *d, const struct options *o)
 	d->rtd = rtd_new(d->config);
 	if (d->signal_fd < 0 || !d->rtd)
 		return -ENOMEM;
-	err = find_devices(o, d->config);
-	if (!err)
+	/* a daemon without devices stays up and says why */
+	if (find_devices(o, d->config, &d->rtd->init_error))
 		rtd_open_chips(d->rtd);
-	return err ? err : start_server(d);
+	return start_server(d);
 }
 
 int main(int argc, char **argv)

@@ -6,10 +6,10 @@
 #define NMGR "/nrt.nmgr_v1/"
 #define NMGRX "/nrtx.nmgr_x/"
 
-#define UNARY(service, name, type, handler, blocks)                                                \
-	{                                                                                          \
-		.path = service name, .kind = RTD_UNARY, .blocking = blocks,                       \
-		.request = &type##__descriptor, .message = handler                                 \
+#define UNARY(service, name, type, handler, blocks)                          \
+	{                                                                    \
+		.path = service name, .kind = RTD_UNARY, .blocking = blocks, \
+		.request = &type##__descriptor, .message = handler           \
 	}
 
 const struct rtd_method rtd_methods[] = {
@@ -51,10 +51,11 @@ const struct rtd_method rtd_methods[] = {
 	UNARY(NMGR, "shm_unmap", nrt__shm_unmap_request, rtd_rpc_shm_unmap, false),
 	UNARY(NMGR, "get_version", nrt__get_version_request, rtd_rpc_get_version, false),
 	UNARY(NMGR, "read_nc_counters", nrt__read_nc_counters_request, rtd_rpc_nc_counters, true),
-	UNARY(NMGR, "read_nc_time_in_use", nrt__read_nc_time_in_use_request,
-	      rtd_rpc_nc_time_in_use, true),
+	UNARY(NMGR, "read_nc_time_in_use", nrt__read_nc_time_in_use_request, rtd_rpc_nc_time_in_use,
+	      true),
 	UNARY(NMGR, "read_inference_counters", nrt__empty, rtd_rpc_inference_counters, false),
-	UNARY(NMGR, "read_all_counters", nrt__read_all_counters_request, rtd_rpc_all_counters, true),
+	UNARY(NMGR, "read_all_counters", nrt__read_all_counters_request, rtd_rpc_all_counters,
+	      true),
 	UNARY(NMGR, "read_all_metrics", nrt__read_all_metrics_request, rtd_rpc_all_metrics, false),
 	UNARY(NMGR, "get_hw_counters", nrt__get_hw_counters_request, rtd_rpc_hw_counters, true),
 	UNARY(NMGR, "get_all_hw_counters", nrt__empty, rtd_rpc_all_hw_counters, true),

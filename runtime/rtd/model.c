@@ -12,8 +12,8 @@ struct rtd_model *rtd_model_find(struct rtd *rtd, uint32_t id)
 	struct rtd_model *model;
 
 	TAILQ_FOREACH(model, &rtd->models, link)
-		if (model->id == id)
-			return model;
+	if (model->id == id)
+		return model;
 	return NULL;
 }
 
@@ -259,7 +259,7 @@ static void model_stop(struct rtd *rtd, struct rtd_model *model)
 		model->state = RTD_STANDBY;
 	pthread_mutex_unlock(&rtd->lock);
 
-	rtd_infer_cancel_model(rtd, model);
+	rtd_infer_cancel_model(rtd, model, true);
 
 	pthread_mutex_lock(&rtd->lock);
 	while (eg->current && eg->current->model == model)
@@ -283,19 +283,6 @@ int rtd_model_stop(struct rtd *rtd, uint32_t id, struct rtd_err *err)
 
 /* ---- unload */
 
-static void forget_infers(struct rtd *rtd, struct rtd_model *model)
-{
-	struct rtd_infer *infer;
-
-	/* all are cancelled: nothing waits for them and they hold no buffer */
-	while ((infer = TAILQ_FIRST(&model->infers))) {
-		TAILQ_REMOVE(&model->infers, infer, link);
-		LIST_REMOVE(infer, hash);
-		free(infer->outputs);
-		free(infer);
-	}
-}
-
 static void free_slots(struct rtd_model *model)
 {
 	struct rtd_slot_entry *entry;
@@ -314,10 +301,13 @@ void rtd_model_drop(struct rtd *rtd, struct rtd_model *model)
 
 	model_stop(rtd, model);
 	pthread_mutex_lock(&rtd->lock);
-	model->dead = true;
+	model->dead = true; /* no cookie finds it, nothing is posted */
+	pthread_mutex_unlock(&rtd->lock);
+	rtd_infer_forget(rtd, model, 0);
+
+	pthread_mutex_lock(&rtd->lock);
 	while (model->refs > 1)
 		pthread_cond_wait(&rtd->idle, &rtd->lock);
-	forget_infers(rtd, model);
 	TAILQ_REMOVE(&rtd->models, model, link);
 	rtd->nmodels--;
 	eg->nmodels--;

@@ -18,7 +18,7 @@
 
 struct rtd_peer {
 	bool local; /* a unix socket: pid, uid and gid are the kernel's word */
-	pid_t pid;  /* 0: in another PID namespace */
+	pid_t pid; /* 0: in another PID namespace */
 	uid_t uid;
 	gid_t gid;
 	unsigned int ngroups;

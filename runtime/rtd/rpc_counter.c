@@ -121,8 +121,9 @@ static void nmgr_fill(struct rtd *rtd, struct nmgr_room *room)
 	c = rtd->counters;
 	pthread_mutex_unlock(&rtd->lock);
 
-	const uint32_t subtype[SUBTYPES] = { 0, c.err_numerical, c.err_model, c.err_transient,
-					     c.err_hw, c.err_rt };
+	const uint32_t subtype[SUBTYPES] = { 0,		  c.err_numerical,
+					     c.err_model, c.err_transient,
+					     c.err_hw,	  c.err_rt };
 	const struct {
 		Nrt__InferStatus id;
 		uint32_t count;
@@ -266,7 +267,8 @@ static const struct rtd_device *hw_device(struct rtd *rtd, const Nrt__GetHwCount
 
 	for (unsigned int i = 0; i < n; i++) {
 		if (req->device_case == NRT__GET_HW_COUNTERS_REQUEST__DEVICE_BDF) {
-			if (!strcmp(req->bdf, devices[i].bdf) || !strcmp(req->bdf, devices[i].bdf + 5))
+			if (!strcmp(req->bdf, devices[i].bdf) ||
+			    !strcmp(req->bdf, devices[i].bdf + 5))
 				return &devices[i];
 		} else if (devices[i].index == req->device_id) {
 			return &devices[i];

@@ -67,8 +67,8 @@ static void owner_fill(struct rtd *rtd, const struct rtd_owner *from, struct own
 	room->owner.uid = from->peer.uid;
 	room->framework[0] = 0;
 	TAILQ_FOREACH(session, &rtd->sessions, link)
-		if (session->id == from->session)
-			memcpy(room->framework, session->framework, sizeof(room->framework));
+	if (session->id == from->session)
+		memcpy(room->framework, session->framework, sizeof(room->framework));
 	/* the session id itself is its owner's alone */
 	room->owner.framework = room->framework;
 	room->owner.has_session = from->session != 0;
@@ -95,12 +95,12 @@ static void model_fill(struct rtd *rtd, const struct rtd_model *model, struct mo
 	to->id = model->id;
 	to->name = room->name;
 	to->uuid = room->uuid;
-	to->state = model->state == RTD_READY  ? NRTX__MODEL_STATE__MODEL_READY :
-		    model->state == RTD_FAILED ? NRTX__MODEL_STATE__MODEL_FAILED :
-						 NRTX__MODEL_STATE__MODEL_STANDBY;
+	to->state = model->state == RTD_READY	 ? NRTX__MODEL_STATE__MODEL_READY
+		    : model->state == RTD_FAILED ? NRTX__MODEL_STATE__MODEL_FAILED
+						 : NRTX__MODEL_STATE__MODEL_STANDBY;
 	to->eg = model->eg->id;
-	to->nc_count = model->eg->count < model->info.nc_normal ? model->info.nc_shared :
-								  model->info.nc_normal;
+	to->nc_count = model->eg->count < model->info.nc_normal ? model->info.nc_shared
+								: model->info.nc_normal;
 	to->vnc_start_index = model->eg->start;
 	for (unsigned int i = 0; i < n && model->eg->start >= devices[i].vnc_start; i++) {
 		to->mla_start_index = devices[i].index;
@@ -124,7 +124,8 @@ static size_t models_collect(struct rtd *rtd, struct model_room **rooms, Nrtx__M
 	*list = calloc(rtd->nmodels + 1, sizeof(**list));
 	if (!*rooms || !*list)
 		return 0;
-	TAILQ_FOREACH(model, &rtd->models, link) {
+	TAILQ_FOREACH(model, &rtd->models, link)
+	{
 		model_fill(rtd, model, &(*rooms)[n]);
 		(*list)[n] = &(*rooms)[n].info;
 		n++;
@@ -168,8 +169,8 @@ static Nrtx__TensorInfo **tensors_fill(const struct rtd_tensor *from, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		nrtx__tensor_info__init(&tensors[i]);
 		tensors[i].name = (char *)from[i].name;
-		tensors[i].usage = from[i].output ? NRTX__USAGE__USAGE_OUTPUT :
-						    NRTX__USAGE__USAGE_INPUT;
+		tensors[i].usage =
+			from[i].output ? NRTX__USAGE__USAGE_OUTPUT : NRTX__USAGE__USAGE_INPUT;
 		tensors[i].size = from[i].size;
 		tensors[i].dtype = from[i].dtype;
 		tensors[i].n_shape = from[i].ndim;
@@ -244,7 +245,8 @@ void rtd_rpc_list_owners(struct rtd_call *call, const ProtobufCMessage *message)
 	}
 	if (!err.code) {
 		pthread_mutex_lock(&rtd->lock);
-		TAILQ_FOREACH(eg, &rtd->egs, link) {
+		TAILQ_FOREACH(eg, &rtd->egs, link)
+		{
 			size_t i = resp.n_eg++;
 
 			nrtx__eg_owner__init(&egs[i]);

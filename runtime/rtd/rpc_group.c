@@ -68,7 +68,8 @@ void rtd_rpc_destroy_eg(struct rtd_call *call, const ProtobufCMessage *message)
 	rtd_call_reply(call, &resp.base);
 }
 
-static void eg_info_fill(struct rtd *rtd, const struct rtd_eg *eg, Nrt__EgInfo *info, Nrt__HEg *handle)
+static void eg_info_fill(struct rtd *rtd, const struct rtd_eg *eg, Nrt__EgInfo *info,
+			 Nrt__HEg *handle)
 {
 	const struct rtd_device *devices;
 	unsigned int n = rtd_engine_devices(rtd->engine, &devices);
@@ -94,7 +95,8 @@ static void egs_collect(struct rtd *rtd, Nrt__OutListEgs *resp, Nrt__EgInfo *inf
 	struct rtd_eg *eg;
 
 	pthread_mutex_lock(&rtd->lock);
-	TAILQ_FOREACH(eg, &rtd->egs, link) {
+	TAILQ_FOREACH(eg, &rtd->egs, link)
+	{
 		size_t i = resp->n_eg_info++;
 
 		eg_info_fill(rtd, eg, &infos[i], &handles[i]);

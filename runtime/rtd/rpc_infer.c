@@ -166,8 +166,8 @@ static void infer_wait(struct rtd_call *call, const ProtobufCMessage *message, b
 	struct rtd *rtd = rtd_call_rtd(call);
 	struct rtd_err err = { 0 };
 
-	if (rtd_ready(rtd, &err) || rtd_infer_wait(rtd, rtd_call_peer(call), req->cookie, poll,
-						   wait_done, call, &err))
+	if (rtd_ready(rtd, &err) ||
+	    rtd_infer_wait(rtd, rtd_call_peer(call), req->cookie, poll, wait_done, call, &err))
 		answer_error(call, &err, rtd_call_reply);
 }
 

@@ -95,7 +95,8 @@ void rtd_rpc_load_closed(struct rtd_call *call)
 static void load_once(struct load_stream *s, bool *seen, const char *field)
 {
 	if (*seen)
-		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: %s given twice", field);
+		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: %s given twice",
+			 field);
 	else if (s->received || s->file)
 		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: %s after the NEFF",
 			 field);
@@ -220,14 +221,17 @@ static int load_read_file(struct rtd_call *call, struct load_stream *s)
 
 	if (fd < 0)
 		return rtd_fail(&s->err, NERR_INVALID, "NMGR",
-				"Failed to open NEFF [%s] as the client: %s", s->file, strerror(-fd));
-	if (fstat(fd, &st) || st.st_size <= 0 || (uint64_t)st.st_size > rtd->config->max_neff_size ||
+				"Failed to open NEFF [%s] as the client: %s", s->file,
+				strerror(-fd));
+	if (fstat(fd, &st) || st.st_size <= 0 ||
+	    (uint64_t)st.st_size > rtd->config->max_neff_size ||
 	    (s->has_size && s->neff_size != (uint64_t)st.st_size)) {
 		rtd_fail(&s->err, NERR_INVALID, "NMGR", "Wrong NEFF file size: [%s]", s->file);
 	} else {
 		s->neff_size = st.st_size;
 		if (!load_reserve(rtd, s, s->neff_size) && read_whole(fd, s->neff, s->neff_size))
-			rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: [%s]", s->file);
+			rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: [%s]",
+				 s->file);
 		s->received = s->neff_size;
 	}
 	close(fd);
@@ -297,7 +301,8 @@ void rtd_rpc_start(struct rtd_call *call, const ProtobufCMessage *message)
 	struct rtd_err err = { 0 };
 	Nrt__Status status;
 
-	model_call(call, ((const Nrt__StartRequest *)message)->h_nn, rtd_model_start, &status, &err);
+	model_call(call, ((const Nrt__StartRequest *)message)->h_nn, rtd_model_start, &status,
+		   &err);
 	resp.status = &status;
 	rtd_call_reply(call, &resp.base);
 }
@@ -319,7 +324,8 @@ void rtd_rpc_unload(struct rtd_call *call, const ProtobufCMessage *message)
 	struct rtd_err err = { 0 };
 	Nrt__Status status;
 
-	model_call(call, ((const Nrt__UnloadRequest *)message)->h_nn, rtd_model_unload, &status, &err);
+	model_call(call, ((const Nrt__UnloadRequest *)message)->h_nn, rtd_model_unload, &status,
+		   &err);
 	resp.status = &status;
 	rtd_call_reply(call, &resp.base);
 }

@@ -27,15 +27,15 @@
 #define RTD_MAX_MODELS 1024
 #define RTD_MAX_SESSIONS 1024
 #define RTD_MAX_NINFER 1024
-#define RTD_MAX_SHM 16384     /* regions of all clients */
-#define RTD_MAX_SHM_UID 8192  /* of one user */
+#define RTD_MAX_SHM 16384 /* regions of all clients */
+#define RTD_MAX_SHM_UID 8192 /* of one user */
 #define RTD_MAX_CANCELLED 1024 /* cancelled cookies a model remembers */
 #define RTD_COOKIE_BUCKETS 1024
 #define RTD_METRIC_SAMPLES 1024
 
 struct rtd_owner {
 	struct rtd_peer peer; /* without its groups */
-	uint64_t session;     /* 0: not tracked */
+	uint64_t session; /* 0: not tracked */
 };
 
 struct rtd_infer;
@@ -76,8 +76,8 @@ struct rtd_model {
 	uint64_t neff_size, infer_count;
 	uint32_t ninfer, timeout_ms;
 	bool dead;
-	unsigned int refs;	   /* the list's, and one for each slot in use */
-	unsigned int inflight;	   /* posted and not collected */
+	unsigned int refs; /* the list's, and one for each inference */
+	unsigned int inflight; /* posted and not collected */
 	unsigned int ncancelled;
 	struct rtd_infer_list infers; /* with a cookie, oldest first */
 	SLIST_HEAD(, rtd_slot_entry) slots;
@@ -96,7 +96,7 @@ struct rtd_io {
 typedef void (*rtd_infer_done)(struct rtd_infer *infer, void *arg);
 
 struct rtd_infer {
-	TAILQ_ENTRY(rtd_infer) link;  /* the model's list */
+	TAILQ_ENTRY(rtd_infer) link; /* the model's list */
 	TAILQ_ENTRY(rtd_infer) queue; /* the group's queue */
 	LIST_ENTRY(rtd_infer) hash;
 	uint64_t cookie;
@@ -193,8 +193,8 @@ int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner
 		  struct rtd_eg **eg, struct rtd_err *err); /* *eg carries a reference */
 int rtd_eg_destroy(struct rtd *rtd, uint32_t id, bool force, struct rtd_err *err);
 struct rtd_eg *rtd_eg_get(struct rtd *rtd, uint32_t id); /* locked; takes a reference */
-void rtd_eg_put(struct rtd *rtd, struct rtd_eg *eg);	 /* unlocked */
-void rtd_eg_remove(struct rtd *rtd, struct rtd_eg *eg);	 /* control held; the group is empty */
+void rtd_eg_put(struct rtd *rtd, struct rtd_eg *eg); /* unlocked */
+void rtd_eg_remove(struct rtd *rtd, struct rtd_eg *eg); /* control held; the group is empty */
 
 /* model.c */
 struct rtd_load {
@@ -230,7 +230,9 @@ bool rtd_infer_complete(struct rtd *rtd, const struct rtd_peer *peer, uint64_t c
 int rtd_infer_store(struct rtd *rtd, struct rtd_infer *infer, const struct rtd_io *outputs,
 		    unsigned int noutputs); /* outputs named only by the wait */
 void rtd_infer_free(struct rtd *rtd, struct rtd_infer *infer); /* by the waiter */
-void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model);
+/* What waits in the queue and, with results, what is done and not collected */
+void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model, bool results);
+void rtd_infer_forget(struct rtd *rtd, struct rtd_model *model, unsigned int keep);
 int rtd_infer_worker_start(struct rtd *rtd, struct rtd_eg *eg); /* ends when eg->end is set */
 
 /* shm.c */
@@ -240,7 +242,7 @@ int rtd_shm_unmap(struct rtd *rtd, const struct rtd_peer *peer, const char *path
 		  struct rtd_err *err);
 struct rtd_shm *rtd_shm_get(struct rtd *rtd, const struct rtd_peer *peer, const char *path);
 void rtd_shm_put(struct rtd *rtd, struct rtd_shm *shm);
-int rtd_shm_read(struct rtd_shm *shm, void *buf, size_t len);	     /* 0 or -errno */
+int rtd_shm_read(struct rtd_shm *shm, void *buf, size_t len); /* 0 or -errno */
 int rtd_shm_write(struct rtd_shm *shm, const void *buf, size_t len); /* 0 or -errno */
 void rtd_shm_drop(struct rtd *rtd, uint64_t session); /* of a session; 0: all */
 
@@ -250,6 +252,7 @@ void rtd_session_name(struct rtd *rtd, struct rtd_session *session, const char *
 void rtd_session_close(struct rtd *rtd, struct rtd_session *session);
 bool rtd_session_live(struct rtd *rtd, uint64_t id); /* locked; 0 is always live */
 /* Is it open, and this client's */
-int rtd_session_check(struct rtd *rtd, const struct rtd_peer *peer, uint64_t id, struct rtd_err *err);
+int rtd_session_check(struct rtd *rtd, const struct rtd_peer *peer, uint64_t id,
+		      struct rtd_err *err);
 
 #endif

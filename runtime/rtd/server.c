@@ -30,10 +30,11 @@
 #include "message.h"
 #include "pool.h"
 
-#define MAX_STREAMS 1024    /* calls at once on one connection; the core queues the rest at the client */
-#define OPEN_REQUESTS 16    /* calls asked of the core in advance */
+#define MAX_STREAMS \
+	1024 /* calls at once on one connection; the core queues the rest at the client */
+#define OPEN_REQUESTS 16 /* calls asked of the core in advance */
 #define MAX_CONNECTIONS 256 /* of one uid that is not root */
-#define RESERVED_FDS 64	    /* descriptors kept for the daemon's own files */
+#define RESERVED_FDS 64 /* descriptors kept for the daemon's own files */
 
 struct server_conn {
 	struct rtd_peer peer;
@@ -52,7 +53,7 @@ struct rtd_server {
 	pthread_mutex_t lock;
 	pthread_cond_t idle;
 	unsigned int calls; /* alive, with those asked of the core */
-	bool stopped;	    /* the core has told that its connections are closed */
+	bool stopped; /* the core has told that its connections are closed */
 	struct server_conn *conns; /* by descriptor */
 	unsigned int max_conns;
 };
@@ -424,7 +425,9 @@ static grpc_server *server_create(void)
 		{ .type = GRPC_ARG_INTEGER,
 		  .key = (char *)GRPC_ARG_MAX_CONCURRENT_STREAMS,
 		  .value.integer = MAX_STREAMS },
-		{ .type = GRPC_ARG_INTEGER, .key = (char *)GRPC_ARG_ALLOW_REUSEPORT, .value.integer = 0 },
+		{ .type = GRPC_ARG_INTEGER,
+		  .key = (char *)GRPC_ARG_ALLOW_REUSEPORT,
+		  .value.integer = 0 },
 	};
 	grpc_channel_args list = { sizeof(args) / sizeof(args[0]), args };
 
@@ -522,7 +525,8 @@ void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *pe
 	if ((unsigned int)fd >= server->max_conns || fstat(fd, &st) ||
 	    (peer->uid && server_count(server, peer->uid) >= MAX_CONNECTIONS)) {
 		pthread_mutex_unlock(&server->lock);
-		rtd_warning("NRTD", "too many connections, refused uid %u", (unsigned int)peer->uid);
+		rtd_warning("NRTD", "too many connections, refused uid %u",
+			    (unsigned int)peer->uid);
 		free(peer->groups);
 		close(fd);
 		return;

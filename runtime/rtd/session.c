@@ -39,15 +39,16 @@ void rtd_session_name(struct rtd *rtd, struct rtd_session *session, const char *
 	rtd_info("NRTD", "session of process %d: %s", (int)session->peer.pid, session->framework);
 }
 
-int rtd_session_check(struct rtd *rtd, const struct rtd_peer *peer, uint64_t id, struct rtd_err *err)
+int rtd_session_check(struct rtd *rtd, const struct rtd_peer *peer, uint64_t id,
+		      struct rtd_err *err)
 {
 	struct rtd_session *session;
 	bool found = !id;
 
 	pthread_mutex_lock(&rtd->lock);
 	TAILQ_FOREACH(session, &rtd->sessions, link)
-		if (session->id == id && rtd_peer_same(&session->peer, peer))
-			found = true;
+	if (session->id == id && rtd_peer_same(&session->peer, peer))
+		found = true;
 	pthread_mutex_unlock(&rtd->lock);
 	if (found)
 		return NERR_OK;
@@ -62,8 +63,8 @@ bool rtd_session_live(struct rtd *rtd, uint64_t id)
 	if (!id)
 		return true;
 	TAILQ_FOREACH(session, &rtd->sessions, link)
-		if (session->id == id)
-			return true;
+	if (session->id == id)
+		return true;
 	return false;
 }
 
@@ -74,8 +75,8 @@ static uint32_t session_model(struct rtd *rtd, uint64_t id)
 
 	pthread_mutex_lock(&rtd->lock);
 	TAILQ_FOREACH(model, &rtd->models, link)
-		if (model->owner.session == id)
-			found = model->id;
+	if (model->owner.session == id)
+		found = model->id;
 	pthread_mutex_unlock(&rtd->lock);
 	return found;
 }
@@ -87,8 +88,8 @@ static uint32_t session_eg(struct rtd *rtd, uint64_t id)
 
 	pthread_mutex_lock(&rtd->lock);
 	TAILQ_FOREACH(eg, &rtd->egs, link)
-		if (eg->owner.session == id)
-			found = eg->id;
+	if (eg->owner.session == id)
+		found = eg->id;
 	pthread_mutex_unlock(&rtd->lock);
 	return found;
 }
@@ -111,7 +112,8 @@ void rtd_session_close(struct rtd *rtd, struct rtd_session *session)
 		rtd_eg_destroy(rtd, id, true, &err);
 	rtd_shm_drop(rtd, session->id);
 	if (models || groups)
-		rtd_info("NRTD", "session of process %d ended: %u models unloaded, %u groups removed",
+		rtd_info("NRTD",
+			 "session of process %d ended: %u models unloaded, %u groups removed",
 			 (int)session->peer.pid, models, groups);
 	free(session);
 }

@@ -39,8 +39,8 @@ static struct rtd_shm *shm_find(struct rtd *rtd, const struct rtd_peer *peer, co
 	struct rtd_shm *shm;
 
 	TAILQ_FOREACH(shm, &rtd->shms, link)
-		if (!strcmp(shm->path, path) && rtd_peer_same(&shm->owner.peer, peer))
-			return shm;
+	if (!strcmp(shm->path, path) && rtd_peer_same(&shm->owner.peer, peer))
+		return shm;
 	return NULL;
 }
 
@@ -158,7 +158,7 @@ static bool shm_fits(struct rtd *rtd, const struct rtd_peer *peer)
 	if (rtd->nshm >= RTD_MAX_SHM)
 		return false;
 	TAILQ_FOREACH(shm, &rtd->shms, link)
-		n += rtd_peer_same(&shm->owner.peer, peer);
+	n += rtd_peer_same(&shm->owner.peer, peer);
 	return n < RTD_MAX_SHM_UID;
 }
 
@@ -180,7 +180,8 @@ int rtd_shm_map(struct rtd *rtd, const struct rtd_peer *peer, uint64_t session, 
 		return rtd_fail(err, NERR_INVALID, "NMGR",
 				"[%s] is not a shared memory name, expected /NAME", path);
 	if (!prot || (prot & ~(PROT_READ | PROT_WRITE)))
-		return rtd_fail(err, NERR_INVALID, "NMGR", "mmap_prot %u, expected 1, 2 or 3", prot);
+		return rtd_fail(err, NERR_INVALID, "NMGR", "mmap_prot %u, expected 1, 2 or 3",
+				prot);
 	shm = shm_new(peer, path, huge_size, prot, &ret);
 	if (!shm)
 		return rtd_fail(err, shm_error(ret), "NMGR",
@@ -204,7 +205,8 @@ int rtd_shm_map(struct rtd *rtd, const struct rtd_peer *peer, uint64_t session, 
 	if (fits)
 		return NERR_OK;
 	shm_free(shm);
-	return rtd_fail(err, NERR_RESOURCE, "NMGR", "too many shared memory regions, or the session has ended");
+	return rtd_fail(err, NERR_RESOURCE, "NMGR",
+			"too many shared memory regions, or the session has ended");
 }
 
 int rtd_shm_unmap(struct rtd *rtd, const struct rtd_peer *peer, const char *path,
@@ -277,12 +279,14 @@ static int copy_mapped(struct rtd_shm *shm, void *buf, size_t len, bool write)
 
 int rtd_shm_read(struct rtd_shm *shm, void *buf, size_t len)
 {
-	return shm->map ? copy_mapped(shm, buf, len, false) : copy_whole(shm->fd, buf, len, 0, false);
+	return shm->map ? copy_mapped(shm, buf, len, false)
+			: copy_whole(shm->fd, buf, len, 0, false);
 }
 
 int rtd_shm_write(struct rtd_shm *shm, const void *buf, size_t len)
 {
 	void *from = (void *)(uintptr_t)buf;
 
-	return shm->map ? copy_mapped(shm, from, len, true) : copy_whole(shm->fd, from, len, 0, true);
+	return shm->map ? copy_mapped(shm, from, len, true)
+			: copy_whole(shm->fd, from, len, 0, true);
 }

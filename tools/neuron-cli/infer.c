@@ -44,8 +44,8 @@ struct slot {
 	bool busy;
 	struct buffer {
 		uint8_t *data; /* a whole execution's bytes */
-		char shm[64];  /* its name, or "" */
-	} *buffers; /* by tensor */
+		char shm[64]; /* its name, or "" */
+	} * buffers; /* by tensor */
 };
 
 struct run {
@@ -139,13 +139,13 @@ static bool shm_call(struct cli *cli, const char *path, bool map)
 	req.mmap_prot = PROT_READ | PROT_WRITE;
 	unreq.path = (char *)path;
 	unreq.mmap_prot = PROT_READ | PROT_WRITE;
-	resp = map ? cli_call(cli, &shm_map_method, &req.base) :
-		     cli_call(cli, &shm_unmap_method, &unreq.base);
+	resp = map ? cli_call(cli, &shm_map_method, &req.base)
+		   : cli_call(cli, &shm_unmap_method, &unreq.base);
 	if (resp) {
-		status = map ? ((Nrt__ShmMapResponse *)resp)->status :
-			       ((Nrt__ShmUnmapResponse *)resp)->status;
-		ok = !status || cli_check(map ? "shm_map" : "shm_unmap", status->code,
-					  &status->details);
+		status = map ? ((Nrt__ShmMapResponse *)resp)->status
+			     : ((Nrt__ShmUnmapResponse *)resp)->status;
+		ok = !status ||
+		     cli_check(map ? "shm_map" : "shm_unmap", status->code, &status->details);
 		protobuf_c_message_free_unpacked(resp, NULL);
 	}
 	return ok;
@@ -214,8 +214,8 @@ static bool make_slots(struct run *run)
 			struct buffer *b = &run->slots[s].buffers[i];
 			size_t size = t->list[i].info->size ? t->list[i].info->size : 1;
 
-			if (o->shm ? !buffer_shm(run->cli, b, size, s, i) :
-				     !(b->data = calloc(1, size)))
+			if (o->shm ? !buffer_shm(run->cli, b, size, s, i)
+				   : !(b->data = calloc(1, size)))
 				return false;
 		}
 	}

@@ -135,7 +135,8 @@ static void need_number(const char *option, uint32_t min, uint32_t *value)
 {
 	if (cli_number(optarg, value) && *value >= min)
 		return;
-	fprintf(stderr, "neuron-cli: --%s: expected a number from %u up: %s\n", option, min, optarg);
+	fprintf(stderr, "neuron-cli: --%s: expected a number from %u up: %s\n", option, min,
+		optarg);
 	exit(2);
 }
 
@@ -263,7 +264,8 @@ int main(int argc, char **argv)
 	options.args = argv + optind;
 	options.nargs = argc - optind;
 	if (options.nargs < command->min_args || options.nargs > command->max_args) {
-		fprintf(stderr, "usage: neuron-cli %s [options] %s\n", command->name, command->args);
+		fprintf(stderr, "usage: neuron-cli %s [options] %s\n", command->name,
+			command->args);
 		return 2;
 	}
 	cli.client = rtd_client_new(options.address);

@@ -15,8 +15,8 @@
 
 #define CHUNK_SIZE (1u << 20)
 
-#define METHOD(name, response)                                                                     \
-	static const struct rtd_client_method name##_method = { "/nrt.nmgr_v1/" #name,             \
+#define METHOD(name, response)                                                         \
+	static const struct rtd_client_method name##_method = { "/nrt.nmgr_v1/" #name, \
 								&response##__descriptor }
 METHOD(create_eg, nrt__create_eg_response);
 METHOD(destroy_eg, nrt__destroy_eg_response);
@@ -189,15 +189,16 @@ Nrtx__ListModelsResponse *cli_models(struct cli *cli)
 
 static const char *state_name(Nrtx__ModelState state)
 {
-	return state == NRTX__MODEL_STATE__MODEL_READY	? "READY" :
-	       state == NRTX__MODEL_STATE__MODEL_FAILED ? "FAILED" :
-							  "STANDBY";
+	return state == NRTX__MODEL_STATE__MODEL_READY	  ? "READY"
+	       : state == NRTX__MODEL_STATE__MODEL_FAILED ? "FAILED"
+							  : "STANDBY";
 }
 
 static void print_models(const Nrtx__ListModelsResponse *list)
 {
-	static const char *const titles[] = { "MODEL ID", "MODEL STATUS", "NCG ID",
-					      "NEURON DEVICE START INDEX", "NC INDEX", "NC COUNT" };
+	static const char *const titles[] = { "MODEL ID", "MODEL STATUS",
+					      "NCG ID",	  "NEURON DEVICE START INDEX",
+					      "NC INDEX", "NC COUNT" };
 	struct grid *g = grid_new();
 
 	if (!g)
@@ -259,25 +260,25 @@ int cli_destroy_ncg(struct cli *cli)
 }
 
 /* start, stop and unload have requests and responses of one form */
-#define MODEL_CALL(name, Name, NAME)                                                               \
-	static int name##_model(struct cli *cli, uint32_t id)                                      \
-	{                                                                                          \
-		Nrt__##Name##Request req = NRT__##NAME##_REQUEST__INIT;                            \
-		Nrt__##Name##Response *resp;                                                       \
-		Nrt__HNn handle = NRT__H_NN__INIT;                                                 \
-		bool ok;                                                                           \
-                                                                                                   \
-		handle.id = id;                                                                    \
-		req.h_nn = &handle;                                                                \
-		resp = (void *)cli_call(cli, &name##_method, &req.base);                           \
-		ok = resp && status_ok(&name##_method, resp->status);                              \
-		answer_free(resp);                                                                 \
-		return ok ? 0 : 1;                                                                 \
-	}                                                                                          \
-                                                                                                   \
-	int cli_##name(struct cli *cli)                                                            \
-	{                                                                                          \
-		return for_ids(cli, name##_model);                                                 \
+#define MODEL_CALL(name, Name, NAME)                                     \
+	static int name##_model(struct cli *cli, uint32_t id)            \
+	{                                                                \
+		Nrt__##Name##Request req = NRT__##NAME##_REQUEST__INIT;  \
+		Nrt__##Name##Response *resp;                             \
+		Nrt__HNn handle = NRT__H_NN__INIT;                       \
+		bool ok;                                                 \
+                                                                         \
+		handle.id = id;                                          \
+		req.h_nn = &handle;                                      \
+		resp = (void *)cli_call(cli, &name##_method, &req.base); \
+		ok = resp && status_ok(&name##_method, resp->status);    \
+		answer_free(resp);                                       \
+		return ok ? 0 : 1;                                       \
+	}                                                                \
+                                                                         \
+	int cli_##name(struct cli *cli)                                  \
+	{                                                                \
+		return for_ids(cli, name##_model);                       \
 	}
 
 MODEL_CALL(start, Start, START)

@@ -121,8 +121,8 @@ static bool known_inputs(struct cli *cli, const struct tensors *t)
 	for (unsigned int i = 0; i < o->ninputs; i++) {
 		unsigned int j = 0;
 
-		while (j < t->n && (t->list[j].output ||
-				    strcmp(t->list[j].info->name, o->inputs[i].name)))
+		while (j < t->n &&
+		       (t->list[j].output || strcmp(t->list[j].info->name, o->inputs[i].name)))
 			j++;
 		if (j == t->n) {
 			cli_fail(o->inputs[i].name, "the model has no such input");
@@ -139,7 +139,8 @@ static Nrtx__DescribeModelResponse *describe(struct cli *cli, uint32_t model)
 
 	req.id = model;
 	resp = (void *)cli_call(cli, &describe_method, &req.base);
-	if (!resp || !resp->status || cli_check("infer", resp->status->code, &resp->status->details))
+	if (!resp || !resp->status ||
+	    cli_check("infer", resp->status->code, &resp->status->details))
 		return resp;
 	protobuf_c_message_free_unpacked(&resp->base, NULL);
 	return NULL;
@@ -183,7 +184,8 @@ uint64_t tensors_count(const struct tensors *t)
 	return t->rows / t->batch + (t->rows % t->batch != 0);
 }
 
-uint8_t *tensor_at(const struct tensors *t, const struct tensor *tensor, uint64_t i, uint64_t *bytes)
+uint8_t *tensor_at(const struct tensors *t, const struct tensor *tensor, uint64_t i,
+		   uint64_t *bytes)
 {
 	uint64_t first = i * t->batch, rows = t->rows - first;
 
@@ -207,7 +209,8 @@ bool tensors_write(const struct tensors *t, const char *dir)
 			continue;
 		snprintf(name, sizeof(name), "%s", t->list[i].info->name);
 		for (char *p = name; *p; p++)
-			if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-",
+			if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "._:-",
 				    *p) ||
 			    (p == name && *p == '.'))
 				*p = '_';

@@ -11,7 +11,7 @@
 struct tensor {
 	const Nrtx__TensorInfo *info; /* the daemon's description */
 	bool output;
-	struct npy file;    /* all rows */
+	struct npy file; /* all rows */
 	uint64_t row_bytes; /* with --rows; else the whole tensor is one row */
 };
 
@@ -27,7 +27,8 @@ bool tensors_bind(struct cli *cli, uint32_t model, struct tensors *t);
 void tensors_free(struct tensors *t);
 uint64_t tensors_count(const struct tensors *t); /* executions for all rows */
 /* Execution i of a tensor: where its bytes start in the file and how many of them there are */
-uint8_t *tensor_at(const struct tensors *t, const struct tensor *tensor, uint64_t i, uint64_t *bytes);
+uint8_t *tensor_at(const struct tensors *t, const struct tensor *tensor, uint64_t i,
+		   uint64_t *bytes);
 bool tensors_write(const struct tensors *t, const char *dir);
 
 #endif

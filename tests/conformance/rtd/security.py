@@ -1,0 +1,225 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+"""What a client may name and reach, as TAP: a path is opened with the client's own rights, shared
+memory and cookies belong to the user who made them, TCP clients name no path, and no client can
+bring the daemon down or fill it up. Parts that need two users are skipped unless root runs it."""
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from typing import Any, Iterator
+
+import grpc
+import numpy as np
+
+from harness import (WORK, Client, Daemon, Shm, eventually, in_shm, infer_request, inline, nrt, outputs,
+                     sum_and_product, tap)
+
+INVALID, INVALID_HANDLE, BAD_INPUT = 2, 3, 1002
+NOBODY = 65534
+A = np.ones((4, 32), np.float32)
+SIZE = A.nbytes
+
+
+def other_user(daemon: Daemon, calls: list[str], groups: tuple[int, ...] = ()) -> list[int]:
+    done = subprocess.run([sys.executable, "-B", os.path.join(os.path.dirname(__file__), "other.py"),
+                           daemon.endpoint], input="\n".join(calls) + "\n", capture_output=True, text=True,
+                          user=NOBODY, group=NOBODY, extra_groups=groups, check=False, cwd="/")
+    if done.returncode:
+        print(f"# {done.stderr}")
+    return [int(word) for word in done.stdout.split()]
+
+
+def shm_map(client: Client, path: str, prot: int = 3) -> int:
+    return client.call("shm_map", nrt.shm_map_request(path=path, mmap_prot=prot)).status.code
+
+
+def neff_file(client: Client, path: object) -> tuple[int, str]:
+    answer = client.load_messages(iter([nrt.load_request(neff_file=str(path))]))
+    if answer.h_nn.id:
+        client.unload(answer.h_nn.id)
+    return answer.status.code, answer.status.details.decode()
+
+
+def names(client: Client, neff: bytes) -> None:
+    for path in ("", "x", "/", "/..", "/.", "/a/b", "/../../etc/passwd", "/" + "x" * 300, "/not-there"):
+        tap.equal(shm_map(client, path), INVALID, f"shm_map of {path[:20]!r}")
+    shm = Shm(64)
+    tap.equal([shm_map(client, shm.path, p) for p in (0, 4, 7, 1 << 31)], [INVALID] * 4, "shm_map with wrong mmap_prot")
+    shm.truncate(0)
+    tap.equal(shm_map(client, shm.path), INVALID, "shm_map of an empty file")
+    fifo, link = f"/dev/shm/rtd-test-fifo-{os.getpid()}", f"/dev/shm/rtd-test-link-{os.getpid()}"
+    try:
+        os.mkfifo(fifo)
+        os.symlink("/etc/passwd", link)
+        tap.equal(shm_map(client, fifo[8:]), INVALID, "shm_map of a FIFO does not block")
+        tap.equal(shm_map(client, link[8:], 1), INVALID, "shm_map does not follow a symbolic link")
+    finally:
+        os.unlink(fifo)
+        os.unlink(link)
+    good = WORK / "good.neff"
+    good.write_bytes(neff)
+    tap.equal(neff_file(client, good)[0], 0, "neff_file by path")
+    for path in ("/", "/dev/zero", "/not-there", "", WORK):
+        code, details = neff_file(client, path)
+        tap.ok(code == INVALID and details, f"neff_file of {str(path)[:12]!r}", (code, details))
+
+
+def two_users(daemon: Daemon, client: Client, neff: bytes) -> None:
+    if os.geteuid():
+        tap.skip("clients of two users", "not root")
+        return
+    secret, public, group = WORK / "secret.neff", WORK / "public.neff", WORK / "group.neff"
+    os.chmod(WORK, 0o711)
+    for path, mode in ((secret, 0o600), (public, 0o644), (group, 0o640)):
+        path.write_bytes(neff)
+        os.chmod(path, mode)
+    os.chown(group, 0, 4242)
+    hidden = WORK / "closed"
+    hidden.mkdir(mode=0o700)
+    (hidden / "open.neff").write_bytes(neff)
+    os.chmod(hidden / "open.neff", 0o644)
+    tap.equal(other_user(daemon, [f"neff_file {p}" for p in (secret, public, group, hidden / "open.neff")]),
+              [INVALID, 0, INVALID, INVALID], "neff_file: only what the client could open itself")
+    tap.equal(other_user(daemon, [f"neff_file {group}"], groups=(4242,)), [0], "its supplementary groups count")
+
+    mine, readable, shared = Shm(SIZE, 0o600), Shm(SIZE, 0o644), Shm(SIZE, 0o666)
+    codes = other_user(daemon, [f"shm_map {mine.path} 3", f"shm_map {readable.path} 3", f"shm_map {readable.path} 1",
+                                f"shm_map {shared.path} 3"])
+    tap.equal(codes, [INVALID, INVALID, 0, 0], "shm_map: only with the client's own rights")
+    tap.equal(neff_file(client, secret)[0], 0, "the daemon's thread is itself again afterwards")
+
+    model = client.ready_model(neff)
+    tap.equal(shm_map(client, mine.path), 0, "shared memory of one user")
+    codes = other_user(daemon, [f"infer {model} {mine.path} {mine.path}", f"shm_unmap {mine.path}"])
+    tap.equal(codes, [BAD_INPUT, INVALID_HANDLE], "cannot be read or unmapped by another")
+    answer = client.call("infer", infer_request(model, in_shm(input0=mine.path, input1=mine.path)))
+    tap.equal(answer.status.code, 0, "and is still there for its owner")
+    cookie = client.call("infer_post", infer_request(model, inline(input0=A, input1=A))).cookie
+    tap.equal(other_user(daemon, [f"wait {cookie}"]), [INVALID_HANDLE], "a cookie is worth nothing to another user")
+    waited = client.call("infer_wait", nrt.infer_wait_request(cookie=cookie))
+    tap.equal(waited.status.code, 0, "and its owner still collects")
+    client.call("unload_all")
+
+
+def tcp(neff: bytes) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    daemon = Daemon(endpoint=f"127.0.0.1:{port}")
+    client = Client(daemon)
+    shm, path = Shm(SIZE), WORK / "tcp.neff"
+    path.write_bytes(neff)
+    os.chmod(path, 0o644)
+    tap.equal(shm_map(client, shm.path), INVALID, "over TCP no shared memory can be named")
+    tap.equal(neff_file(client, path)[0], INVALID, "nor a file")
+    model = client.ready_model(neff)
+    answer = client.call("infer", infer_request(model, inline(input0=A, input1=A)))
+    tap.ok(answer.status.code == 0 and np.array_equal(outputs(answer)["output0"], 2 * A.ravel()), "inference works")
+    client.close()
+    tap.equal(daemon.stop(), 0, "the TCP daemon ends with status 0")
+
+
+def shrunk(daemon: Daemon, client: Client, neff: bytes) -> None:
+    """A client takes the memory away after it was mapped: a mapping in the daemon would raise SIGBUS."""
+    model = client.ready_model(neff)
+    source, target = Shm(SIZE), Shm(SIZE)
+    for shm in (source, target):
+        shm_map(client, shm.path)
+    ifmap = in_shm(input0=source.path, input1=source.path)
+    source.truncate(0)
+    answer = client.call("infer", infer_request(model, ifmap))
+    tap.equal(answer.status.code, BAD_INPUT, "an input that was truncated after shm_map")
+    source.truncate(SIZE)
+    target.truncate(0)
+    answer = client.call("infer", infer_request(model, ifmap, in_shm(output0=target.path, output1=target.path)))
+    tap.ok(daemon.alive(), "an output that was truncated does no harm", answer.status)
+    read_only = Shm(SIZE)
+    shm_map(client, read_only.path, 1)
+    answer = client.call("infer", infer_request(model, ifmap, in_shm(output0=read_only.path, output1=read_only.path)))
+    tap.equal(answer.status.code, BAD_INPUT, "an output in memory mapped for reading")
+    small = Shm(SIZE - 1)
+    shm_map(client, small.path)
+    answer = client.call("infer", infer_request(model, in_shm(input0=small.path, input1=source.path)))
+    tap.equal(answer.status.code, BAD_INPUT, "an input in memory one byte too small")
+    client.call("unload_all")
+
+
+def abandoned(daemon: Daemon, client: Client, neff: bytes) -> None:
+    """Clients that go away in the middle of something leave nothing behind."""
+    fds = len(daemon.fds())
+    for _ in range(20):
+        quick = Client(daemon)
+        more = threading.Event()
+        load = quick.channel.stream_unary("/nrt.nmgr_v1/load", request_serializer=lambda m: m.SerializeToString(),
+                                          response_deserializer=nrt.load_response.FromString)
+        call = load.future(half_a_load(neff, more))
+        call.cancel()
+        more.set()
+        session = quick.session()
+        session.read()
+        quick.close()
+    for _ in range(50):
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.connect(daemon.path)
+            raw.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + os.urandom(200))
+    tap.ok(eventually(lambda: len(daemon.fds()) <= fds), "broken calls and connections are cleaned up",
+           (fds, len(daemon.fds())))
+    tap.equal(len(client.call("list_egs").eg_info), 0, "and left no group")
+
+
+def half_a_load(neff: bytes, more: threading.Event) -> Iterator[Any]:
+    yield nrt.load_request(neff_size=len(neff))
+    yield nrt.load_request(neff_chunk=nrt.file_chunk(chunk=neff[:100]))
+    more.wait()
+
+
+def socket_mode(daemon: Daemon) -> None:
+    mode = os.stat(daemon.path).st_mode
+    tap.ok(stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o666, "every user may connect", oct(mode))
+
+
+def dies(daemon: Daemon, neff: bytes) -> None:
+    """SIGKILL with inferences in flight."""
+    client = Client(daemon)
+    model = client.ready_model(neff, ninfer=64)
+    futures = [client.future("infer", infer_request(model, inline(input0=A, input1=A))) for _ in range(64)]
+    daemon.process.kill()
+    daemon.process.wait()
+    codes = set()
+    for future in futures:
+        try:
+            codes.add(future.result().status.code)
+        except grpc.RpcError as error:
+            codes.add(error.code())
+    tap.ok(codes <= {0, grpc.StatusCode.UNAVAILABLE}, "clients of a killed daemon get UNAVAILABLE", codes)
+    try:
+        client.call("list_egs")
+        code = None
+    except grpc.RpcError as error:
+        code = error.code()
+    tap.equal(code, grpc.StatusCode.UNAVAILABLE, "and so do later calls")
+    client.close()
+
+
+def main() -> int:
+    neff = sum_and_product()
+    daemon = Daemon()
+    client = Client(daemon)
+    socket_mode(daemon)
+    names(client, neff)
+    two_users(daemon, client, neff)
+    shrunk(daemon, client, neff)
+    abandoned(daemon, client, neff)
+    client.close()
+    tap.equal(daemon.stop(), 0, "SIGTERM ends the daemon with status 0")
+    tcp(neff)
+    dies(Daemon(), neff)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
