@@ -26,20 +26,21 @@ struct golden {
 static struct golden cases[MAX_CASES];
 static unsigned int ncases;
 
-static void read_cases(void)
+/* Outside any test: no assertions of Check */
+static bool read_cases(void)
 {
-	size_t size;
-	char *text = read_data("hlo/cases.txt", &size), *save = NULL;
+	FILE *f = fopen(TEST_DATA "/hlo/cases.txt", "r");
+	struct golden *g = cases;
 
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		struct golden *g = &cases[ncases++];
-
-		ck_assert_uint_lt(ncases, MAX_CASES);
-		ck_assert_int_eq(sscanf(line, "%63s %u %u %lf", g->name, &g->nin, &g->nout,
-					&g->tolerance),
-				 4);
+	while (f && ncases < MAX_CASES &&
+	       fscanf(f, "%63s %u %u %lf", g->name, &g->nin, &g->nout, &g->tolerance) == 4 &&
+	       g->nin <= MAX_TENSORS && g->nout <= MAX_TENSORS) {
+		ncases++;
+		g++;
 	}
-	free(text);
+	if (f)
+		fclose(f);
+	return ncases > 0 && ncases < MAX_CASES;
 }
 
 static void read_npy(struct npy *x, const char *dir, const char *stem, unsigned int i)
@@ -282,8 +283,8 @@ int main(void)
 	SRunner *sr;
 	int failed;
 
-	read_cases();
-	if (nrtx_machine_set("emu:inf1.xlarge") || nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
+	if (!read_cases() || nrtx_machine_set("emu:inf1.xlarge") ||
+	    nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
 		return 99;
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, golden, 0, (int)ncases);
