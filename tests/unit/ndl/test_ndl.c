@@ -110,6 +110,12 @@ START_TEST(alloc_errors)
 	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -EINVAL);
 	p = good, p.size = 2ull << 30;
 	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -ENOMEM);
+	p = good, p.size = 9ull << 30;
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -ENOMEM);
+	p = good, p.size = ~0ull;
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -ENOMEM);
+	p = good, p.size = 0;
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -EINVAL);
 	p = good, p.align = 1 << 20;
 	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
 	ck_assert_int_eq(ndl_memory_get_pa(dev, h, &pa), 0);

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# libnrt.so.1 as other people's programs meet it: soname, symbol version, a program of the public
+# header, the same program linked against an unversioned stub, and dlopen with dlsym.
+# usage: nrt-library.sh LIBNRT NRT_SMOKE TESTMODEL_WRITE
+set -euo pipefail
+lib=$(realpath "$1")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+src=$(dirname "$0") top=$(dirname "$0")/../../..
+export NEURON_EMU=inf1.xlarge
+
+readelf -d "$lib" | grep -q 'SONAME.*\[libnrt\.so\.1\]'
+nm -D --defined-only "$lib" | grep -q ' nrt_load@@NRT_2\.0\.0$'
+if nm -D --defined-only "$lib" | grep -vE ' (nrt_|NRT_|nrtx_|NRTX_)'; then
+	echo "foreign symbols are exported"
+	exit 1
+fi
+"$3" add "$dir/add.neff"
+"$2" "$dir/add.neff" | grep -x '4 cores, 8192 sums'
+
+# An unversioned stub of the same soname, made from the header's names, as a client's build has it
+grep -ohE '\bnrt_[a-z_]+\(' "$top"/include/nrt/*.h | sort -u | sed 's/(/(void) {}/; s/^/void /' > "$dir/stub.c"
+mkdir "$dir/stub" "$dir/run"
+cc -w -shared -fPIC -Wl,-soname,libnrt.so.1 -o "$dir/stub/libnrt.so" "$dir/stub.c"
+cc -I"$top/include" -o "$dir/client" "$src/nrt_smoke.c" -L"$dir/stub" -lnrt
+cp "$lib" "$dir/run/libnrt.so.1"
+LD_LIBRARY_PATH=$dir/run "$dir/client" "$dir/add.neff" | grep -qx '4 cores, 8192 sums'
+
+# the count before nrt_init, by dlsym, as libfabric asks
+LD_LIBRARY_PATH=$dir/run python3 - <<'PY'
+import ctypes
+nrt = ctypes.CDLL("libnrt.so.1")
+n = ctypes.c_uint32()
+assert nrt.nrt_get_total_nc_count(ctypes.byref(n)) == 0 and n.value == 4
+for name in ("nrt_tensor_allocate", "nrt_tensor_free", "nrt_tensor_get_va", "nrt_memcpy_to_device",
+             "nrt_get_dmabuf_fd", "nrt_profile_start", "nrt_load_collectives"):
+    getattr(nrt, name)
+PY
