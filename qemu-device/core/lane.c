@@ -308,9 +308,13 @@ static bool enter(struct ncore_lane *lane)
 
 static bool leave(struct ncore_lane *lane)
 {
+	bool work = ncore_lane_has_work(lane);
+	bool stop = lane->chip->paused || atomic_load(&lane->stops);
+
 	lane->running = false;
-	pthread_cond_broadcast(&lane->chip->cond);
-	return ncore_lane_has_work(lane) && !lane->chip->paused && !atomic_load(&lane->stops);
+	if (!work || stop)
+		pthread_cond_broadcast(&lane->chip->cond);
+	return work && !stop;
 }
 
 bool ncore_lane_work(struct ncore_lane *lane)

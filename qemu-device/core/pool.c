@@ -33,7 +33,6 @@ static void append(struct ncore_pool *pool, struct ncore_lane *lane)
 	else
 		pool->first = lane;
 	pool->last = lane;
-	pthread_cond_signal(&pool->work);
 }
 
 static struct ncore_lane *take(struct ncore_pool *pool)
@@ -70,8 +69,12 @@ static void *worker(void *arg)
 
 		pthread_mutex_lock(&pool->lock);
 		lane->in_worker = false;
-		if (more || lane->again)
+		if (more || lane->again) {
+			/* this worker takes the first lane itself; a second one is for another */
+			if (pool->first)
+				pthread_cond_signal(&pool->work);
 			append(pool, lane);
+		}
 		pthread_cond_broadcast(&pool->left);
 	}
 	pthread_mutex_unlock(&pool->lock);
@@ -83,10 +86,12 @@ static void *worker(void *arg)
 void ncore_pool_submit(struct ncore_pool *pool, struct ncore_lane *lane)
 {
 	pthread_mutex_lock(&pool->lock);
-	if (lane->in_worker)
+	if (lane->in_worker) {
 		lane->again = true;
-	else if (!lane->queued)
+	} else if (!lane->queued) {
 		append(pool, lane);
+		pthread_cond_signal(&pool->work);
+	}
 	pthread_mutex_unlock(&pool->lock);
 }
 
