@@ -3,8 +3,8 @@
 # neuron-cli against a daemon on chips in its process, as TAP; NumPy is the oracle.
 # usage: cli.sh NEURON_RTD NEURON_CLI (and NEURONX_CC in the environment)
 set -uo pipefail
-rtd=$1
-cli=$2
+rtd=$(realpath "$1")
+cli=$(realpath "$2")
 here=$(cd "$(dirname "$0")" && pwd)
 count=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/rtd-cli.XXXXXX")

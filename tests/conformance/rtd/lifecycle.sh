@@ -3,8 +3,8 @@
 # The daemon as init systems, container entry points and operators meet it, as TAP: readiness, stale
 # sockets, signals, configuration, logs, failed devices. usage: lifecycle.sh NEURON_RTD NEURON_CLI
 set -u
-rtd=$1
-cli=$2
+rtd=$(realpath "$1")
+cli=$(realpath "$2")
 count=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/rtd-lifecycle.XXXXXX")
 pids=()
