@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge
 # The module's sysfs tree as other people's programs read it: every leaf they open is there and has
-# the form they parse; what changes is read-only or clears on a write.
+# the form they parse; a write clears a counter.
 . ./tap.sh
 
 root=/sys/devices/virtual/neuron_device
@@ -57,6 +57,10 @@ for core in 0 1 2 3; do
     done
 done 2>/dev/null
 is "$missing" "" "every counter is there and decimal"
+
+counter=$node/neuron_core0/stats/other_info/reset_req_count/total
+echo 7 >$counter
+is "$(cat $counter)" 0 "a write clears a counter"
 
 # five fields, the last three numbers, as a collector splits them
 like "$(cat $node/stats/power/utilization)" '^POWER_STATUS_[A-Z_]+,[0-9]+,[0-9]+\.[0-9][0-9],[0-9]+\.[0-9][0-9],[0-9]+\.[0-9][0-9]$' \
