@@ -1,0 +1,192 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+# host: needs QEMU alone, no guest
+"""The QEMU device's own duties: properties, refusals, BARs, DMA limits, errors, saved state."""
+
+import re
+import subprocess
+import struct
+import sys
+import tempfile
+from collections.abc import Callable
+
+import qtest
+from qtest import BAR, Qemu
+
+SLOT = 0x1F
+CHIP = ("-object", "neuron-fabric,id=f0,slots=4")
+DEVICE = "neuron-inferentia,id=chip,addr=1f.0,fabric=f0,slot=0"
+MISC = BAR[0] + 0x78E000
+REQUEST, RESPONSE = 0x100000, 0x110000
+HOST_WINDOW = 1 << 46
+STATE_MAGIC = (0x5249484355524E).to_bytes(8, "little")  # opens the core's saved state
+MISC_AS_SEEN_BY_DEVICE = 0xFFFF078E000
+
+results: list[bool] = []
+
+
+def is_(got: object, wanted: object, name: str) -> None:
+    results.append(got == wanted)
+    print(f"{'ok' if got == wanted else 'not ok'} {len(results)} - {name}", flush=True)
+    if got != wanted:
+        print(f"#   got {got!r}\n#   wanted {wanted!r}", flush=True)
+
+
+def chip(*more: str, device: str = DEVICE) -> Qemu:
+    return Qemu(*CHIP, "-device", device, *more)
+
+
+def fwio(vm: Qemu, register: int, sequence: int, response: int = RESPONSE) -> int | None:
+    """Asks the mailbox for a MISC RAM word; None without an answer."""
+    vm.write(RESPONSE, bytes(8))
+    vm.write(REQUEST, qtest.fwio_read_request(sequence, MISC_AS_SEEN_BY_DEVICE + register))
+    for offset, value in [(0x1F4, REQUEST), (0x1F0, (REQUEST | HOST_WINDOW) >> 32),
+                          (0x1FC, response & 0xFFFFFFFF), (0x1F8, (response | HOST_WINDOW) >> 32)]:
+        vm.writel(MISC + offset, value)
+    vm.writel(MISC + 0x800, 1)
+    got, error, _size, value = struct.unpack("<BBHI", vm.read(RESPONSE, 8))
+    return value if got == sequence and not error else None
+
+
+def test_help() -> None:
+    done = subprocess.run([qtest.qemu_binary(), "-device", "neuron-inferentia,help"], capture_output=True, text=True)
+    ours = ["dram-bar-size", "fabric", "nan-fill", "on-guest-error", "pool", "ring-id-check", "serial", "slot"]
+    lines = {line.split("=")[0].strip(): line for line in done.stdout.splitlines()}
+    is_([name for name in ours if " - " not in lines.get(name, "")], [], "help describes every property")
+    undescribed = [n for n, line in lines.items() if n.startswith(("sensor-", "guest-errors-")) and " - " not in line]
+    is_(undescribed, [], "and every sensor and counter")
+
+
+def test_refusals() -> None:
+    for name, args, wanted in [
+        ("a BAR size that is no power of two", ["neuron-inferentia,dram-bar-size=3M"], "power of two"),
+        ("a BAR larger than the DRAM", ["neuron-inferentia,dram-bar-size=16G"], "power of two"),
+        ("a slot without a fabric", ["neuron-inferentia,slot=1"], "slot needs fabric"),
+        ("a slot beyond the fabric", ["neuron-inferentia,fabric=f0,slot=4"], "cannot create the chip in slot 4"),
+        ("a slot that is taken", ["neuron-inferentia,fabric=f0,slot=2"] * 2, "cannot create the chip in slot 2"),
+        ("an unknown reaction", ["neuron-inferentia,on-guest-error=panic"], "on-guest-error"),
+        ("the abstract base", ["neuron-base"], "abstract"),
+    ]:
+        said = qtest.refused(*CHIP, *[word for device in args for word in ("-device", device)])
+        is_(wanted if wanted in said else said, wanted, f"refused: {name}")
+    said = qtest.refused("-object", "neuron-fabric,id=f0,topology=star")
+    is_("line or ring" in said, True, "refused: an unknown topology")
+
+
+def test_config_space() -> None:
+    vm = chip()
+    is_(hex(vm.config_read(SLOT, 0x00)), "0x70641d0f", "vendor and device id")
+    is_(hex(vm.config_read(SLOT, 0x08)), "0x8800001", "class 0x088000, revision 1")
+    is_(hex(vm.config_read(SLOT, 0x2C)), "0x70641d0f", "subsystem ids")
+    for bar, flags, size in [(0, 0x4, 16 << 20), (2, 0x4, 256 << 20), (4, 0xC, 8 << 30)]:
+        for half in (0, 4):
+            vm.config_write(SLOT, 0x10 + 4 * bar + half, 0xFFFFFFFF)
+        low, high = (vm.config_read(SLOT, 0x10 + 4 * bar + half) for half in (0, 4))
+        mask = (high << 32 | low) & ~0xF
+        is_((low & 0xF, (1 << 64) - mask), (flags, size), f"BAR{bar}: type and size")
+    pointer = vm.config_read(SLOT, 0x34) & 0xFF
+    words = [vm.config_read(SLOT, pointer + 4 * i) for i in range(6)]
+    is_((words[0] & 0xFF, words[0] >> 16 & 0xFF), (0x09, 0x18), "a vendor-specific capability of 24 bytes")
+    is_(words[1], 0x4E55524E, "with our magic")
+    is_((words[2] & 0xFFFF, words[2] >> 16 & 0xFF), (1, 0), "version 1, registers in BAR0")
+    is_((words[4], words[5]), (0x800000, 0x10000), "at 8 MiB, 64 KiB")
+    is_(vm.close(), 0, "QEMU leaves with status 0")
+
+
+def test_memory_and_reset() -> None:
+    vm = chip()
+    vm.enable(SLOT)
+    for offset in (0, (4 << 30) - 16, 4 << 30, (8 << 30) - 16):
+        vm.write(BAR[4] + offset, bytes(range(16)))
+    got = [vm.read(BAR[4] + offset, 16) for offset in (0, 4 << 30, (8 << 30) - 16)]
+    is_(got, [bytes(range(16))] * 3, "BAR4 is both DRAM channels")
+    vm.qmp("system_reset")
+    vm.enable(SLOT)
+    is_(vm.read(BAR[4] + (4 << 30), 16), bytes(16), "DRAM reads zero after a reset")
+    vm.close()
+    vm = chip(device=DEVICE + ",dram-bar-size=64M")
+    vm.config_write(SLOT, 0x20, 0xFFFFFFFF)
+    is_((vm.config_read(SLOT, 0x20) & ~0xF) ^ 0xFFFFFFFF, (64 << 20) - 1, "dram-bar-size is honoured")
+    vm.close()
+
+
+def test_mailbox() -> None:
+    vm = chip("-device", "neuron-inferentia,id=east,addr=1e.0,fabric=f0,slot=1")
+    vm.enable(SLOT)
+    is_(fwio(vm, 0x1C, 2), 0x80000001, "status through the mailbox: ready, east link up, none west")
+    before = vm.get("chip", "guest-errors-undefined")
+    is_(fwio(vm, 0x1C, 3, BAR[0] + 0x100), None, "no answer into the chip's own BAR")
+    is_(fwio(vm, 0x1C, 4, 0x3FFFFFFF0000), None, "nor where no memory is")
+    total = sum(vm.get("chip", f"guest-errors-{kind}") for kind in
+                ("undefined", "unsupported", "unimplemented", "implementation-defined"))
+    is_(total - before >= 2, True, "both are counted as guest errors")
+    is_(fwio(vm, 0x1C, 5), 0x80000001, "and the mailbox still works")
+    vm.set("chip", "sensor-sram-ecc-corrected", 3)
+    vm.set("chip", "sensor-sram-ecc-uncorrected", 1)
+    is_(fwio(vm, 0x40, 6), 3 << 16 | 1, "a sensor set from outside is what the mailbox shows")
+    is_(vm.get("chip", "sensor-sram-ecc-corrected"), 3, "and what QOM shows")
+    vm.close()
+
+
+def test_stop_vm() -> None:
+    vm = chip(device=DEVICE + ",on-guest-error=stop-vm")
+    vm.enable(SLOT)
+    fwio(vm, 0x1C, 2, BAR[0] + 0x100)
+    vm.wait_event("STOP")
+    is_(vm.qmp("query-status")["status"], "paused", "on-guest-error=stop-vm pauses the VM")
+    vm.close()
+
+
+def test_saved_state() -> None:
+    with tempfile.NamedTemporaryFile() as file:
+        vm = chip()
+        vm.enable(SLOT)
+        vm.write(BAR[4] + (5 << 30), b"device DRAM")
+        vm.writel(MISC + 0x24, 7)
+        vm.set("chip", "sensor-power", 1234)
+        vm.qmp("migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}])
+        vm.qmp("migrate", uri=f"exec:cat >{file.name}")
+        while (status := vm.qmp("query-migrate").get("status")) in ("setup", "active", "device"):
+            pass
+        is_(status, "completed", "a chip at rest is saved")
+        vm.close()
+
+        vm = chip("-incoming", f"exec:cat {file.name}")
+        while vm.qmp("query-status")["status"] == "inmigrate":
+            pass
+        is_(vm.read(BAR[4] + (5 << 30), 11), b"device DRAM", "its DRAM comes back")
+        is_(fwio(vm, 0x24, 9), 7, "and its registers")
+        is_(vm.close(), 0, "QEMU leaves with status 0")
+
+        data = bytearray(open(file.name, "rb").read())
+        at = data.index(STATE_MAGIC)
+        data[at + len(STATE_MAGIC)] ^= 0x40
+        with tempfile.NamedTemporaryFile() as bad:
+            bad.write(data)
+            bad.flush()
+            said = qtest.refused("-m", "64", *CHIP, "-device", DEVICE, "-incoming", f"exec:cat {bad.name}")
+        is_("a state of another version" in said or said, True, "a state of another version is refused, saying so")
+
+
+def test_trace_points() -> None:
+    source = qtest.TOP / "qemu-device" / "qemu" / "trace-events"
+    ours = set(re.findall(r"^ncore_(\w+)\(", source.read_text(), re.M))
+    core = set()
+    for path in (qtest.TOP / "qemu-device" / "core").glob("*.c"):
+        core |= set(re.findall(r'\[NCORE_EV_\w+\] = "(\w+)"', path.read_text()))
+    is_(ours, core, "trace events have the core's names")
+    done = subprocess.run([qtest.qemu_binary(), "-trace", "help"], capture_output=True, text=True)
+    is_([name for name in sorted(core) if f"ncore_{name}" not in done.stdout.split()], [], "and are in QEMU")
+
+
+TESTS: list[Callable[[], None]] = [
+    test_help, test_refusals, test_config_space, test_memory_and_reset, test_mailbox, test_stop_vm,
+    test_saved_state, test_trace_points,
+]
+for test in TESTS:
+    try:
+        test()
+    except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
+        is_(f"{type(error).__name__}: {error}", "no exception", test.__name__)
+print(f"1..{len(results)}")
+sys.exit(0 if all(results) else 1)
