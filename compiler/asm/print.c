@@ -96,8 +96,9 @@ static void put_code(struct out *o, const char *field, const char *name, unsigne
 
 static void put_wait(struct out *o, const struct neuron_insn *insn)
 {
-	static const char *const cmp[] = { [NEURON_WAIT_SEM_EQ] = "==", [NEURON_WAIT_SEM_GE] = ">=",
-					   [NEURON_WAIT_SEM_LE] = "<=" };
+	static const char *const cmp[] = {
+		[NEURON_WAIT_SEM_EQ] = "==", [NEURON_WAIT_SEM_GE] = ">=", [NEURON_WAIT_SEM_LE] = "<="
+	};
 
 	switch (insn->wait) {
 	case NEURON_WAIT_SEM_EQ:

@@ -34,9 +34,9 @@
 enum exec_mm_mode { EXEC_MM_SET_F32, EXEC_MM_ADD_F32, EXEC_MM_SET_I32, EXEC_MM_ADD_I32 };
 
 /*
- * dst[r][j] (+)= sum over k of w[k][r] * x[k][j]: fp32 fused multiply-add from +0 in the order of k,
- * NaN canonical. Packed operands: w[r / ROWS][k][r % ROWS] in blocks of NEURON_PARTITIONS rows k,
- * x[j / COLS][k][j % COLS] likewise. For int32 the sums are exact integers.
+ * dst[r][j] (+)= sum over k of w[k][r] * x[k][j]: fp32 fused multiply-add from +0 in the order of
+ * k, NaN canonical. Packed operands: w[r / ROWS][k][r % ROWS] in blocks of NEURON_PARTITIONS rows
+ * k, x[j / COLS][k][j % COLS] likewise. For int32 the sums are exact integers.
  */
 struct exec_mm {
 	const float *w, *x;
@@ -67,7 +67,7 @@ const struct exec_kernels *exec_kernels_best(void);
 /* An instruction's walk through one access pattern in one partition, dimensions merged */
 struct exec_stream {
 	uint8_t *base; /* the partition's first byte */
-	int64_t pos;   /* byte of the next element */
+	int64_t pos; /* byte of the next element */
 	int64_t first;
 	int64_t step[NEURON_AP_DIMS]; /* bytes; dimension ndim - 1 is the fastest */
 	uint32_t num[NEURON_AP_DIMS];
@@ -80,7 +80,7 @@ struct exec_stream {
 /* One operand, located: its stream for each partition */
 struct exec_operand {
 	struct exec_stream s;
-	uint8_t *part0;	 /* host address of its first partition */
+	uint8_t *part0; /* host address of its first partition */
 	uint64_t stride; /* between partitions in the host's memory */
 	uint8_t dtype;
 	struct neuron_isa_region r;
@@ -140,7 +140,8 @@ void tpb_decode_head(struct tpb_engine *eng);
 /* exec_stream.c */
 void exec_operand_init(const struct tpb *t, struct exec_operand *o, const struct neuron_ap *ap,
 		       unsigned int partitions);
-void exec_operand_row(struct exec_operand *o, unsigned int p); /* start at partition p's element 0 */
+void exec_operand_row(struct exec_operand *o,
+		      unsigned int p); /* start at partition p's element 0 */
 /* the next n elements, contiguous: in place where they are so, else gathered into buf */
 const void *exec_stream_get(struct exec_stream *s, void *buf, size_t n);
 void exec_stream_put(struct exec_stream *s, const void *buf, size_t n);

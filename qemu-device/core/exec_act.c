@@ -14,8 +14,8 @@ static void exec_fill(float *buf, float x, size_t n)
 }
 
 /* func(data * scale + bias): two fp32 roundings, then the function */
-static void exec_activate_chunk(struct tpb *t, const struct neuron_insn *insn, float *x, float scale,
-				float bias, size_t n)
+static void exec_activate_chunk(struct tpb *t, const struct neuron_insn *insn, float *x,
+				float scale, float bias, size_t n)
 {
 	struct exec_scratch *s = t->scratch;
 

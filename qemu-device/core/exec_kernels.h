@@ -2,7 +2,8 @@
 /*
  * The inner loops, a template: each exec_kernels_*.c defines KTARGET (a function attribute),
  * KBYTES (of a vector) and KNAME(x), includes this once, and adds its register block of the matmul.
- * Written with generic vectors and IEEE operations only, so every instance gives the same bits. Arithmetic rules: docs/isa.md, Arithmetic.
+ * Written with generic vectors and IEEE operations only, so every instance gives the same bits.
+ * Arithmetic rules: docs/isa.md, Arithmetic.
  */
 #include <string.h>
 #ifdef __SSE2__
@@ -228,43 +229,41 @@ KINLINE void store_all(uint8_t dtype, unsigned int size, uint8_t *out, const flo
 }
 
 /* One loop a type: the constant folds the switch away */
-#define EACH_DTYPE(CALL) \
-	switch (dtype) { \
-	case NEURON_DT_BF16: \
-		CALL(NEURON_DT_BF16, 2); \
-		break; \
-	case NEURON_DT_FP16: \
-		CALL(NEURON_DT_FP16, 2); \
-		break; \
-	case NEURON_DT_INT8: \
-		CALL(NEURON_DT_INT8, 1); \
-		break; \
-	case NEURON_DT_INT16: \
+#define EACH_DTYPE(CALL)                  \
+	switch (dtype) {                  \
+	case NEURON_DT_BF16:              \
+		CALL(NEURON_DT_BF16, 2);  \
+		break;                    \
+	case NEURON_DT_FP16:              \
+		CALL(NEURON_DT_FP16, 2);  \
+		break;                    \
+	case NEURON_DT_INT8:              \
+		CALL(NEURON_DT_INT8, 1);  \
+		break;                    \
+	case NEURON_DT_INT16:             \
 		CALL(NEURON_DT_INT16, 2); \
-		break; \
-	case NEURON_DT_INT32: \
+		break;                    \
+	case NEURON_DT_INT32:             \
 		CALL(NEURON_DT_INT32, 4); \
-		break; \
-	default: \
-		CALL(NEURON_DT_FP32, 4); \
+		break;                    \
+	default:                          \
+		CALL(NEURON_DT_FP32, 4);  \
 	}
 
-KTARGET static void KNAME(load)(uint8_t dtype, float *out, const void *in, size_t n)
-{
+KTARGET static void KNAME(load)(uint8_t dtype, float *out, const void *in, size_t n){
 #define LOAD(type, size) load_all(type, size, out, in, n)
 	EACH_DTYPE(LOAD)
 #undef LOAD
 }
 
-KTARGET static void KNAME(store)(uint8_t dtype, void *out, const float *in, size_t n)
-{
+KTARGET static void KNAME(store)(uint8_t dtype, void *out, const float *in, size_t n){
 #define STORE(type, size) store_all(type, size, out, in, n)
 	EACH_DTYPE(STORE)
 #undef STORE
 }
 
-KINLINE void pack_all(uint8_t dtype, unsigned int size, float *x, unsigned int k,
-		      const uint8_t *in, size_t n)
+KINLINE void pack_all(uint8_t dtype, unsigned int size, float *x, unsigned int k, const uint8_t *in,
+		      size_t n)
 {
 	uint8_t tail[LANES * 4] = { 0 };
 	float *out = x + k * EXEC_MM_COLS;
@@ -286,8 +285,7 @@ KINLINE void pack_all(uint8_t dtype, unsigned int size, float *x, unsigned int k
 	}
 }
 
-KTARGET static void KNAME(pack)(uint8_t dtype, float *x, unsigned int k, const void *row, size_t n)
-{
+KTARGET static void KNAME(pack)(uint8_t dtype, float *x, unsigned int k, const void *row, size_t n){
 #define PACK(type, size) pack_all(type, size, x, k, row, n)
 	EACH_DTYPE(PACK)
 #undef PACK
@@ -328,12 +326,12 @@ KINLINE vf vrelu(vf a)
 
 #include "exec_kernels_math.h"
 
-#define ALU_LOOP(expr) \
-	for (size_t i = 0; i < n; i += LANES) { \
+#define ALU_LOOP(expr)                             \
+	for (size_t i = 0; i < n; i += LANES) {    \
 		vf a = ld(pa + i), b = ld(pb + i); \
-		(void)b; \
-		st(r + i, expr); \
-	} \
+		(void)b;                           \
+		st(r + i, expr);                   \
+	}                                          \
 	break
 
 KTARGET static void KNAME(alu)(uint8_t op, float *r, const float *pa, const float *pb, size_t n)
@@ -388,11 +386,11 @@ KTARGET static void KNAME(alu)(uint8_t op, float *r, const float *pa, const floa
 	}
 }
 
-#define ACT_LOOP(expr) \
+#define ACT_LOOP(expr)                          \
 	for (size_t i = 0; i < n; i += LANES) { \
-		vf x = ld(p + i); \
-		st(p + i, expr); \
-	} \
+		vf x = ld(p + i);               \
+		st(p + i, expr);                \
+	}                                       \
 	break
 
 KTARGET static void KNAME(act)(uint8_t func, float alpha, float *p, size_t n)

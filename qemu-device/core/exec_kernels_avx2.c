@@ -11,15 +11,15 @@
 #define ROWS(X) X(0) X(1) X(2) X(3)
 #define ZERO(r) \
 	__m256 a##r = _mm256_setzero_ps(), b##r = _mm256_setzero_ps(), c##r = _mm256_setzero_ps();
-#define FMA(r) \
-	{ \
-		__m256 s = _mm256_set1_ps(w[r]); \
+#define FMA(r)                                       \
+	{                                            \
+		__m256 s = _mm256_set1_ps(w[r]);     \
 		a##r = _mm256_fmadd_ps(s, x0, a##r); \
 		b##r = _mm256_fmadd_ps(s, x1, b##r); \
 		c##r = _mm256_fmadd_ps(s, x2, c##r); \
 	}
-#define STORE(r) \
-	_mm256_storeu_ps(tile + r * EXEC_MM_COLS, a##r); \
+#define STORE(r)                                             \
+	_mm256_storeu_ps(tile + r * EXEC_MM_COLS, a##r);     \
 	_mm256_storeu_ps(tile + r * EXEC_MM_COLS + 8, b##r); \
 	_mm256_storeu_ps(tile + r * EXEC_MM_COLS + 16, c##r);
 

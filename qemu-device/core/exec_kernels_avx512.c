@@ -11,23 +11,22 @@
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define ZERO(r) \
 	__m512 a##r = _mm512_setzero_ps(), b##r = _mm512_setzero_ps(), c##r = _mm512_setzero_ps();
-#define FMA(r) \
-	{ \
-		__m512 s = _mm512_set1_ps(w[r]); \
-		a##r = _mm512_fmadd_ps(s, x0, a##r); \
-		if (nv > 1) \
+#define FMA(r)                                               \
+	{                                                    \
+		__m512 s = _mm512_set1_ps(w[r]);             \
+		a##r = _mm512_fmadd_ps(s, x0, a##r);         \
+		if (nv > 1)                                  \
 			b##r = _mm512_fmadd_ps(s, x1, b##r); \
-		if (nv > 2) \
+		if (nv > 2)                                  \
 			c##r = _mm512_fmadd_ps(s, x2, c##r); \
 	}
-#define STORE(r) \
-	_mm512_storeu_ps(tile + r * EXEC_MM_COLS, a##r); \
+#define STORE(r)                                              \
+	_mm512_storeu_ps(tile + r * EXEC_MM_COLS, a##r);      \
 	_mm512_storeu_ps(tile + r * EXEC_MM_COLS + 16, b##r); \
 	_mm512_storeu_ps(tile + r * EXEC_MM_COLS + 32, c##r);
 
 /* 8 rows by 48 columns: 24 accumulators stay in registers over all of k */
-KINLINE void mm_block(const float *w, const float *x, unsigned int k, unsigned int nv,
-			      float *tile)
+KINLINE void mm_block(const float *w, const float *x, unsigned int k, unsigned int nv, float *tile)
 {
 	ROWS(ZERO)
 

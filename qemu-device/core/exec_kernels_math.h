@@ -69,9 +69,20 @@ KINLINE vd dsqrt(vd x)
 
 KINLINE vd dexp(vd x)
 {
-	static const double c[] = { 1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720,
-				    1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800,
-				    1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0 };
+	static const double c[] = { 1.0,
+				    1.0,
+				    1.0 / 2,
+				    1.0 / 6,
+				    1.0 / 24,
+				    1.0 / 120,
+				    1.0 / 720,
+				    1.0 / 5040,
+				    1.0 / 40320,
+				    1.0 / 362880,
+				    1.0 / 3628800,
+				    1.0 / 39916800,
+				    1.0 / 479001600,
+				    1.0 / 6227020800.0 };
 	vd t, k, r;
 
 	x = dclamp_hi(dclamp_lo(x, -700), 700);
@@ -84,8 +95,8 @@ KINLINE vd dexp(vd x)
 /* x positive, finite and normal */
 KINLINE vd dlog_finite(vd x)
 {
-	static const double c[] = { 1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13,
-				    1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21 };
+	static const double c[] = { 1.0,      1.0 / 3,	1.0 / 5,  1.0 / 7,  1.0 / 9, 1.0 / 11,
+				    1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21 };
 	vl e = (vl)((vul)x - 0x3fe6a09e667f3bcdull) >> 52; /* 1/sqrt(2) <= x / 2^e < sqrt(2) */
 	vd m = (vd)((vul)x - ((vul)e << 52));
 	vd k = (vd)(e + (vl)dsplat(MAGIC52)) - MAGIC52;
@@ -128,12 +139,12 @@ KINLINE vd dtanh(vd x)
 KINLINE vd derfcx(vd z)
 {
 	static const double c[] = {
-		0x1.46e80e227795cp+0,  -0x1.7bf5ec16edd39p-4,  -0x1.5407bebf31280p-3,
-		0x1.4ffa1e11d50bdp-3,  -0x1.bc2b95684464ep-5,  -0x1.07422f54ebd26p-7,
-		0x1.1dd2f06f58bc6p-7,  0x1.4d448256dcc73p-10,  -0x1.7de6dc433d1eap-10,
-		-0x1.dc44a860addbap-12, 0x1.b12b82d96f6efp-13, 0x1.3be1d0d405115p-13,
+		0x1.46e80e227795cp+0,	-0x1.7bf5ec16edd39p-4,	-0x1.5407bebf31280p-3,
+		0x1.4ffa1e11d50bdp-3,	-0x1.bc2b95684464ep-5,	-0x1.07422f54ebd26p-7,
+		0x1.1dd2f06f58bc6p-7,	0x1.4d448256dcc73p-10,	-0x1.7de6dc433d1eap-10,
+		-0x1.dc44a860addbap-12, 0x1.b12b82d96f6efp-13,	0x1.3be1d0d405115p-13,
 		-0x1.2b935634d4c97p-19, -0x1.2c84d0019c1dbp-15, -0x1.900df1ae80dccp-17,
-		0x1.e8eaf91b5b00ep-19, 0x1.d3270d32636d2p-19,  0x1.591195acfc32dp-21,
+		0x1.e8eaf91b5b00ep-19,	0x1.d3270d32636d2p-19,	0x1.591195acfc32dp-21,
 		-0x1.5b5c0977b78bfp-25
 	};
 
@@ -143,12 +154,11 @@ KINLINE vd derfcx(vd z)
 
 KINLINE vd derf(vd x)
 {
-	static const double c[] = {
-		0x1.20dd750429b19p+0,  -0x1.812746b0271ecp-2,  0x1.ce2f2197bc2efp-4,
-		-0x1.b82ce15c3b7f8p-6, 0x1.565ba0406c001p-8,   -0x1.c0286cad68e02p-11,
-		0x1.f941bed7e7847p-14, -0x1.f0705a1dde9aap-17, 0x1.9ae0986f9de4fp-20,
-		-0x1.c1a515de8637ap-24
-	};
+	static const double c[] = { 0x1.20dd750429b19p+0,  -0x1.812746b0271ecp-2,
+				    0x1.ce2f2197bc2efp-4,  -0x1.b82ce15c3b7f8p-6,
+				    0x1.565ba0406c001p-8,  -0x1.c0286cad68e02p-11,
+				    0x1.f941bed7e7847p-14, -0x1.f0705a1dde9aap-17,
+				    0x1.9ae0986f9de4fp-20, -0x1.c1a515de8637ap-24 };
 	vd a = dclamp_hi(dabs(x), 12), s = a * a;
 	vd r = dsel(a < dsplat(1), a * dpoly(s, c, 10), 1 - dexp(-s) * derfcx(a));
 
@@ -197,9 +207,15 @@ KINLINE vd dmish(vd x)
 /* Beyond pi the cubic about pi: the last segment of the documented table */
 KINLINE vd dsin(vd x)
 {
-	static const double c[] = { 1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880,
-				    -1.0 / 39916800, 1.0 / 6227020800.0,
-				    -1.0 / 1307674368000.0, 1.0 / 355687428096000.0,
+	static const double c[] = { 1.0,
+				    -1.0 / 6,
+				    1.0 / 120,
+				    -1.0 / 5040,
+				    1.0 / 362880,
+				    -1.0 / 39916800,
+				    1.0 / 6227020800.0,
+				    -1.0 / 1307674368000.0,
+				    1.0 / 355687428096000.0,
 				    -1.0 / 121645100408832000.0 };
 	vd a = dabs(x), d = (a - PI_HI) - PI_LO;
 	vd y = dsel(a > dsplat(PI_HI / 2), -d, a);
@@ -210,9 +226,9 @@ KINLINE vd dsin(vd x)
 
 KINLINE vd darctan(vd x)
 {
-	static const double c[] = { 1.0, -1.0 / 3, 1.0 / 5, -1.0 / 7, 1.0 / 9, -1.0 / 11, 1.0 / 13,
-				    -1.0 / 15, 1.0 / 17, -1.0 / 19, 1.0 / 21, -1.0 / 23, 1.0 / 25,
-				    -1.0 / 27, 1.0 / 29, -1.0 / 31, 1.0 / 33 };
+	static const double c[] = { 1.0,      -1.0 / 3,	 1.0 / 5,  -1.0 / 7,  1.0 / 9,	-1.0 / 11,
+				    1.0 / 13, -1.0 / 15, 1.0 / 17, -1.0 / 19, 1.0 / 21, -1.0 / 23,
+				    1.0 / 25, -1.0 / 27, 1.0 / 29, -1.0 / 31, 1.0 / 33 };
 	vd a = dabs(x), b = dsel(a > dsplat(1), 1 / a, a);
 	vl upper = b > dsplat(0x1.a827999fcef32p-2); /* tan(pi / 8) */
 	vd y = dsel(upper, (b - 1) / (b + 1), b), r = y * dpoly(y * y, c, 17);
@@ -244,21 +260,21 @@ KINLINE vd dpow(vd x, vd y)
 }
 
 /* Two halves in fp64, joined again */
-#define MAP_F64(x, fn) \
-	({ \
-		vfh in_[2], out_[2]; \
-		vf joined_, arg_ = (x); \
-		memcpy(in_, &arg_, sizeof(arg_)); \
-		for (int h_ = 0; h_ < 2; h_++) \
-			out_[h_] = __builtin_convertvector( \
+#define MAP_F64(x, fn)                                                          \
+	({                                                                      \
+		vfh in_[2], out_[2];                                            \
+		vf joined_, arg_ = (x);                                         \
+		memcpy(in_, &arg_, sizeof(arg_));                               \
+		for (int h_ = 0; h_ < 2; h_++)                                  \
+			out_[h_] = __builtin_convertvector(                     \
 				fn(__builtin_convertvector(in_[h_], vd)), vfh); \
-		memcpy(&joined_, out_, sizeof(joined_)); \
-		joined_; \
+		memcpy(&joined_, out_, sizeof(joined_));                        \
+		joined_;                                                        \
 	})
 
-#define ACT_F64(name, fn) \
-	KINLINE vf act_##name(vf x) \
-	{ \
+#define ACT_F64(name, fn)              \
+	KINLINE vf act_##name(vf x)    \
+	{                              \
 		return MAP_F64(x, fn); \
 	}
 

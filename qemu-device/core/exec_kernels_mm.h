@@ -6,7 +6,7 @@
  */
 
 KTARGET static void KNAME(mm_block)(const float *w, const float *x, unsigned int k, unsigned int nv,
-				     float *tile);
+				    float *tile);
 
 /* Write one row of a tile: set or add once, NaN canonical; or integers, modulo 2^32 */
 KINLINE void mm_store(uint8_t *dst, vf c, size_t bytes, enum exec_mm_mode mode)
@@ -57,8 +57,9 @@ KINLINE void mm_all(const struct exec_mm *mm, enum exec_mm_mode mode)
 		unsigned int left = (mm->fm - col + 15) / 16;
 
 		for (unsigned int row = 0; row < mm->fs; row += EXEC_MM_ROWS) {
-			KNAME(mm_block)(mm->w + (size_t)row * NEURON_PARTITIONS, x, mm->k,
-					left < 3 ? left : 3, tile);
+			KNAME(mm_block)
+			(mm->w + (size_t)row * NEURON_PARTITIONS, x, mm->k, left < 3 ? left : 3,
+			 tile);
 			mm_tile_out(mm, row, col, tile, mode);
 		}
 	}

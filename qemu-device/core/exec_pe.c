@@ -85,7 +85,7 @@ static void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *
 	if (dst->s.ndim == 1 && dst->s.step[0] == 4) {
 		mm->dst = dst->part0 + dst->s.first;
 		mm->dst_stride = dst->stride;
-		mm->mode = is_int ? accumulate ? EXEC_MM_ADD_I32 : EXEC_MM_SET_I32
+		mm->mode = is_int	? accumulate ? EXEC_MM_ADD_I32 : EXEC_MM_SET_I32
 			   : accumulate ? EXEC_MM_ADD_F32
 					: EXEC_MM_SET_F32;
 		t->kern->matmul(mm);
@@ -121,8 +121,9 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 /* The source as the stationary operand, the identity as the moving one; loaded weights stay */
 static void exec_pe_transpose(struct tpb *t, const struct neuron_insn *insn)
 {
-	static const uint32_t one[] = { [NEURON_DT_INT8] = 1, [NEURON_DT_BF16] = 0x3f80,
-					[NEURON_DT_FP16] = 0x3c00 };
+	static const uint32_t one[] = {
+		[NEURON_DT_INT8] = 1, [NEURON_DT_BF16] = 0x3f80, [NEURON_DT_FP16] = 0x3c00
+	};
 	unsigned int k = insn->partitions;
 	struct exec_mm mm = { .k = k };
 	struct exec_operand src, dst;

@@ -224,8 +224,8 @@ static void exec_elementwise(struct tpb *t, const struct neuron_insn *insn)
  * is read before it is written.
  */
 static void exec_transpose_quadrant(struct tpb *t, struct exec_operand *dst,
-				    struct exec_operand *src, unsigned int first,
-				    unsigned int rows, unsigned int cols)
+				    struct exec_operand *src, unsigned int first, unsigned int rows,
+				    unsigned int cols)
 {
 	struct exec_scratch *s = t->scratch;
 	uint32_t n = src->r.count, out = n / cols * rows; /* elements of a row, in and out */

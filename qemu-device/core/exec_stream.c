@@ -79,18 +79,18 @@ static uint32_t exec_stream_run(const struct exec_stream *s, size_t n)
 	return left < n ? left : n;
 }
 
-#define EXEC_GATHER(type) \
-	do { \
-		type *out = to; \
+#define EXEC_GATHER(type)                                      \
+	do {                                                   \
+		type *out = to;                                \
 		for (uint32_t i = 0; i < n; i++, from += step) \
-			memcpy(&out[i], from, sizeof(type)); \
+			memcpy(&out[i], from, sizeof(type));   \
 	} while (0)
 
-#define EXEC_SCATTER(type) \
-	do { \
-		const type *in = from; \
+#define EXEC_SCATTER(type)                                   \
+	do {                                                 \
+		const type *in = from;                       \
 		for (uint32_t i = 0; i < n; i++, to += step) \
-			memcpy(to, &in[i], sizeof(type)); \
+			memcpy(to, &in[i], sizeof(type));    \
 	} while (0)
 
 static void exec_gather(void *to, const uint8_t *from, int64_t step, uint8_t size, uint32_t n)
@@ -160,8 +160,8 @@ bool exec_chunks_safe(const struct exec_operand *dst, const struct exec_operand 
 {
 	const struct exec_stream *a = &dst->s, *b = &src->s;
 
-	if (dst->r.psum != src->r.psum || dst->r.start != src->r.start ||
-	    dst->r.lo >= src->r.hi || src->r.lo >= dst->r.hi)
+	if (dst->r.psum != src->r.psum || dst->r.start != src->r.start || dst->r.lo >= src->r.hi ||
+	    src->r.lo >= dst->r.hi)
 		return true;
 	return a->ndim == 1 && b->ndim == 1 && a->step[0] == b->step[0] && a->step[0] &&
 	       a->first == b->first && a->size == b->size;
@@ -174,8 +174,7 @@ static const uint8_t *exec_scalar_at(const struct tpb *t, const struct neuron_sc
 
 	if (off >= NEURON_PSUM_OFFSET) {
 		off -= NEURON_PSUM_OFFSET;
-		return t->cfg.psum +
-		       (off / NEURON_PSUM_PART_STRIDE + p) * t->cfg.psum_host_stride +
+		return t->cfg.psum + (off / NEURON_PSUM_PART_STRIDE + p) * t->cfg.psum_host_stride +
 		       off % NEURON_PSUM_PART_STRIDE;
 	}
 	return t->cfg.sbuf + (off / NEURON_SBUF_PART_STRIDE + p) * t->cfg.sbuf_host_stride +

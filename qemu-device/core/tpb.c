@@ -87,8 +87,8 @@ static void tpb_fifo_peek(const struct tpb_engine *eng, uint8_t *words, unsigned
 
 void tpb_decode_head(struct tpb_engine *eng)
 {
-	unsigned int n = eng->fifo_count < NEURON_ISA_MAX_WORDS ? eng->fifo_count
-								: NEURON_ISA_MAX_WORDS;
+	unsigned int n =
+		eng->fifo_count < NEURON_ISA_MAX_WORDS ? eng->fifo_count : NEURON_ISA_MAX_WORDS;
 	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
 	int rc;
 

@@ -66,17 +66,21 @@ static void fill(struct bench *b, float *f, unsigned int columns, uint32_t byte)
 static int start(struct bench *b)
 {
 	struct tpb_config config = {
-		.ops = &ops, .opaque = b,
-		.sbuf_host_stride = SBUF_PART, .sbuf_part_size = SBUF_PART,
+		.ops = &ops,
+		.opaque = b,
+		.sbuf_host_stride = SBUF_PART,
+		.sbuf_part_size = SBUF_PART,
 		.psum_host_stride = NEURON_PSUM_PART_SIZE + 64, /* as the chip pads it */
 		.psum_part_size = NEURON_PSUM_PART_SIZE,
 	};
 	struct neuron_insn load = {
-		.opcode = NEURON_OP_LDWEIGHTS, .partitions = K,
+		.opcode = NEURON_OP_LDWEIGHTS,
+		.partitions = K,
 		.src0 = { 0, NEURON_DT_BF16, { 0, 0, 0, 1 }, { 1, 1, 1, FS } },
 	};
 	struct neuron_insn mm = {
-		.opcode = NEURON_OP_MATMUL, .partitions = K,
+		.opcode = NEURON_OP_MATMUL,
+		.partitions = K,
 		.src0 = { MOVING, NEURON_DT_BF16, { 0, 0, 0, 1 }, { 1, 1, 1, FM } },
 		.dst = { NEURON_PSUM_OFFSET, NEURON_DT_FP32, { 0, 0, 0, 1 }, { 1, 1, 1, FM } },
 	};
@@ -115,7 +119,8 @@ static int compare(const struct bench *b)
 {
 	for (int r = 0; r < FS; r++) {
 		for (int j = 0; j < FM; j++) {
-			const uint8_t *got = b->psum + r * (NEURON_PSUM_PART_SIZE + 64ull) + 4ull * j;
+			const uint8_t *got =
+				b->psum + r * (NEURON_PSUM_PART_SIZE + 64ull) + 4ull * j;
 			float sum = 0;
 
 			for (int k = 0; k < K; k++)

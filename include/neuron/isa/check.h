@@ -36,7 +36,7 @@ enum neuron_isa_operand {
 };
 
 struct neuron_isa_fault {
-	uint16_t code;	 /* NEURON_NERR_* */
+	uint16_t code; /* NEURON_NERR_* */
 	uint8_t operand; /* enum neuron_isa_operand */
 	uint32_t offset; /* the operand's */
 	const char *reason;
@@ -46,7 +46,7 @@ struct neuron_isa_fault {
 struct neuron_isa_region {
 	bool psum;
 	uint8_t start; /* first partition */
-	uint8_t size;  /* of an element */
+	uint8_t size; /* of an element */
 	uint32_t count; /* elements a partition */
 	uint32_t first; /* byte in the partition of element 0 */
 	uint32_t lo, hi;
@@ -194,7 +194,8 @@ static inline int neuron_isa_check_bitvec(struct neuron_isa_checker *c)
 
 static inline uint8_t neuron_isa_alu_class(uint8_t op)
 {
-	return op < NEURON_ISA_ALU_COUNT && neuron_isa_alus[op].name ? neuron_isa_alus[op].klass : 0;
+	return op < NEURON_ISA_ALU_COUNT && neuron_isa_alus[op].name ? neuron_isa_alus[op].klass
+								     : 0;
 }
 
 /* op0 and op1: known, of one class, unary scalars zero. Sets *bitvec */
@@ -393,10 +394,10 @@ static inline int neuron_isa_check_elementwise(struct neuron_isa_checker *c)
 			return neuron_isa_illegal(c->fault, "unknown accumulator command");
 		return 0;
 	case NEURON_OP_ACT_READ_ACC:
-		return c->dst.count == 1 ? 0
-					 : neuron_isa_fail(c->fault, NEURON_OPERAND_DST,
-							   insn->dst.offset,
-							   "one element a partition");
+		return c->dst.count == 1
+			       ? 0
+			       : neuron_isa_fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
+						 "one element a partition");
 	case NEURON_OP_MEMSET:
 		return insn->scalar0.kind == NEURON_SCALAR_IMM
 			       ? 0

@@ -62,8 +62,8 @@ static inline uint64_t neuron_isa_member(const struct neuron_insn *insn,
 	}
 }
 
-static inline void neuron_isa_member_set(struct neuron_insn *insn,
-					 const struct neuron_isa_place *p, uint64_t v)
+static inline void neuron_isa_member_set(struct neuron_insn *insn, const struct neuron_isa_place *p,
+					 uint64_t v)
 {
 	uint8_t *m = (uint8_t *)insn + p->member;
 	uint16_t v16 = v;
@@ -88,8 +88,8 @@ static inline void neuron_isa_member_set(struct neuron_insn *insn,
 static inline bool neuron_isa_sync_canonical(const struct neuron_insn *insn)
 {
 	bool wait_value = insn->wait >= NEURON_WAIT_SEM_EQ && insn->wait <= NEURON_WAIT_SEM_LE;
-	bool update_value = insn->update >= NEURON_UPD_SEM_ADD_IMM &&
-			    insn->update <= NEURON_UPD_SEM_WR_IMM;
+	bool update_value =
+		insn->update >= NEURON_UPD_SEM_ADD_IMM && insn->update <= NEURON_UPD_SEM_WR_IMM;
 
 	if (insn->wait > NEURON_WAIT_EVT_CLR || insn->update > NEURON_UPD_EVT_CLR)
 		return false;

@@ -38,11 +38,11 @@ enum neuron_dtype {
 enum neuron_opcode {
 	NEURON_OP_ILLEGAL = 0x00,
 	/* any engine: sequencing */
-	NEURON_OP_NOP = 0x01,		   /* only the wait and the update */
-	NEURON_OP_PROGRAM_START = 0x02,	   /* first instruction of every stream: ISA version */
-	NEURON_OP_SEM_RANGE_CLEAR = 0x03,  /* semaphores first..last := 0 */
-	NEURON_OP_NOTIFY = 0x04,	   /* an entry in the engine's notify queue */
-	NEURON_OP_WRITE = 0x05,		   /* up to two 32-bit writes to device addresses */
+	NEURON_OP_NOP = 0x01, /* only the wait and the update */
+	NEURON_OP_PROGRAM_START = 0x02, /* first instruction of every stream: ISA version */
+	NEURON_OP_SEM_RANGE_CLEAR = 0x03, /* semaphores first..last := 0 */
+	NEURON_OP_NOTIFY = 0x04, /* an entry in the engine's notify queue */
+	NEURON_OP_WRITE = 0x05, /* up to two 32-bit writes to device addresses */
 	NEURON_OP_PSEUDO_DMA_TRIGGER = 0x06, /* in a NEFF only: libnrt turns it into WRITE */
 	/* PE */
 	NEURON_OP_LDWEIGHTS = 0x10,
@@ -151,13 +151,14 @@ enum neuron_trigger {
 
 /*
  * An access pattern: the same in every partition. MATMUL takes partitions = K rows of src0 as the
- * moving operand, the stationary is what LDWEIGHTS loaded. offset is a byte offset in the NeuronCore's
- * window (the start partition is part of it). Pair 0 is the slowest, pair 3 the fastest; steps
- * are in elements, 0 broadcasts, negative is allowed; an unused dimension has step 0, num 1.
+ * moving operand, the stationary is what LDWEIGHTS loaded. offset is a byte offset in the
+ * NeuronCore's window (the start partition is part of it). Pair 0 is the slowest, pair 3 the
+ * fastest; steps are in elements, 0 broadcasts, negative is allowed; an unused dimension has step
+ * 0, num 1.
  */
 struct neuron_ap {
 	uint32_t offset; /* 26 bits */
-	uint8_t dtype;	 /* enum neuron_dtype */
+	uint8_t dtype; /* enum neuron_dtype */
 	int16_t step[NEURON_AP_DIMS];
 	uint16_t num[NEURON_AP_DIMS];
 };
@@ -169,7 +170,7 @@ enum neuron_scalar_kind {
 };
 
 struct neuron_scalar {
-	uint8_t kind;  /* enum neuron_scalar_kind */
+	uint8_t kind; /* enum neuron_scalar_kind */
 	uint8_t dtype; /* of the element at offset, for PTR */
 	union {
 		float f;
@@ -179,41 +180,42 @@ struct neuron_scalar {
 };
 
 /*
- * One instruction, decoded. ACTIVATE: func(src0 * scalar0 + scalar1). Which fields an opcode uses is in table.h; the codec refuses a field
- * that is set and not used, and a reserved bit that is not zero.
+ * One instruction, decoded. ACTIVATE: func(src0 * scalar0 + scalar1). Which fields an opcode uses
+ * is in table.h; the codec refuses a field that is set and not used, and a reserved bit that is not
+ * zero.
  */
 struct neuron_insn {
 	uint8_t opcode; /* enum neuron_opcode */
 
 	/* one wait before, one update after; every opcode has them */
-	uint8_t wait;	     /* enum neuron_wait */
+	uint8_t wait; /* enum neuron_wait */
 	uint8_t wait_index;
 	uint32_t wait_value;
-	uint8_t update;	     /* enum neuron_update */
+	uint8_t update; /* enum neuron_update */
 	uint8_t update_index;
-	uint8_t trigger;     /* enum neuron_trigger */
+	uint8_t trigger; /* enum neuron_trigger */
 	uint32_t update_value;
 
-	uint8_t partitions;  /* 1..128: of src0; dst's where the operation changes it follow from it */
+	uint8_t partitions; /* 1..128: of src0; dst's where the operation changes it follow from it */
 	struct neuron_ap dst, src0, src1, src2;
 	struct neuron_scalar scalar0, scalar1;
 
-	uint8_t op0, op1;    /* enum neuron_alu */
-	uint8_t func;	     /* enum neuron_act_func */
+	uint8_t op0, op1; /* enum neuron_alu */
+	uint8_t func; /* enum neuron_act_func */
 	bool reverse0, reverse1; /* swap the operands of op0, op1 */
-	bool accumulate;     /* MATMUL: add to PSUM (ACTIVATE's accumulator: reduce_cmd) */
-	bool negate;	     /* TENSOR_REDUCE: times -1 */
+	bool accumulate; /* MATMUL: add to PSUM (ACTIVATE's accumulator: reduce_cmd) */
+	bool negate; /* TENSOR_REDUCE: times -1 */
 	uint8_t reduce_dims; /* TENSOR_REDUCE: how many trailing dimensions, 1..4 */
-	uint8_t reduce_cmd;  /* ACTIVATE: public codes idle 0, reset 1, reduce 2, reset_reduce 3 */
-	float alpha;	     /* ACTIVATE: PRELU's slope; TENSOR_REDUCE: scale of the result (0 means 1) */
+	uint8_t reduce_cmd; /* ACTIVATE: public codes idle 0, reset 1, reduce 2, reset_reduce 3 */
+	float alpha; /* ACTIVATE: PRELU's slope; TENSOR_REDUCE: scale of the result (0 means 1) */
 
-	uint32_t id;	     /* NOTIFY: cookie; PSEUDO_DMA_TRIGGER: id in the engine's JSON */
+	uint32_t id; /* NOTIFY: cookie; PSEUDO_DMA_TRIGGER: id in the engine's JSON */
 	uint8_t first, last; /* SEM_RANGE_CLEAR */
 	uint16_t isa_version; /* PROGRAM_START */
 	struct {
 		uint64_t addr; /* device address */
 		uint32_t value;
-	} write[2];	     /* WRITE; an unused pair has addr 0 */
+	} write[2]; /* WRITE; an unused pair has addr 0 */
 };
 
 #endif

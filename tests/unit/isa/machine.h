@@ -107,8 +107,9 @@ static inline void machine_run1(struct machine *m, unsigned int engine,
 /* Contiguous elements at a byte of a partition */
 static inline struct neuron_ap machine_ap(uint32_t offset, uint8_t dtype, uint16_t n)
 {
-	return (struct neuron_ap){ .offset = offset, .dtype = dtype, .step = { 0, 0, 0, 1 },
-				   .num = { 1, 1, 1, n } };
+	return (struct neuron_ap){
+		.offset = offset, .dtype = dtype, .step = { 0, 0, 0, 1 }, .num = { 1, 1, 1, n }
+	};
 }
 
 /* The kernels this machine can run; returns how many */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Random instructions with every field of their opcode set, legal or not, for codec and text tests. */
+/* Random instructions with every field of their opcode set, legal or not, for codec and text tests.
+ */
 #ifndef ISA_RANDOM_INSN_H
 #define ISA_RANDOM_INSN_H
 

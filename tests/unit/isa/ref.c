@@ -308,8 +308,7 @@ static long double ref_transcendental(uint8_t func, long double x)
 	case NEURON_ACT_GELU_TANH:
 		return isinf(x) && x < 0
 			       ? -0.0L
-			       : x * ref_sigmoid(2 * sqrtl(2 / pi) *
-						 (x + 0.044715L * x * x * x));
+			       : x * ref_sigmoid(2 * sqrtl(2 / pi) * (x + 0.044715L * x * x * x));
 	case NEURON_ACT_GELU_SIGMOID:
 		return isinf(x) && x < 0 ? -0.0L : x * ref_sigmoid(1.702L * x);
 	case NEURON_ACT_SILU:
@@ -475,8 +474,7 @@ static uint32_t ref_reduce_one(struct ref_core *c, const struct neuron_insn *ins
 	if (logical)
 		acc = acc != 0;
 	for (uint32_t i = 1; i < length; i++)
-		acc = ref_alu(insn->op0, acc, ref_load(c, &insn->src0, p, first + i),
-			      &c->inexact);
+		acc = ref_alu(insn->op0, acc, ref_load(c, &insn->src0, p, first + i), &c->inexact);
 	if (insn->alpha != 0)
 		acc *= insn->alpha;
 	return ref_from_f32(insn->dst.dtype, insn->negate ? -acc : acc);

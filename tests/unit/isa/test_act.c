@@ -204,12 +204,29 @@ END_TEST
 static const struct {
 	float a, b, want;
 } powers[] = {
-	{ 2, 10, 1024 },       { -2, 3, -8 },	     { -2, 2, 4 },	   { 0, 0, 1 },
-	{ NAN, 0, 1 },	       { 1, NAN, 1 },	     { -1, INFINITY, 1 },  { 0, -1, INFINITY },
-	{ -0.0f, -3, -INFINITY }, { -0.0f, 3, -0.0f }, { -0.0f, 2, 0 },	   { -8, 1.0f / 3, NAN },
-	{ -INFINITY, 3, -INFINITY }, { -INFINITY, -3, -0.0f }, { -INFINITY, 0.5f, INFINITY },
-	{ 0.5f, INFINITY, 0 }, { 2, -INFINITY, 0 },  { 2, 200, INFINITY }, { 2, -149, 0x1p-149f },
-	{ -1, 16777216.0f, 1 }, { -1, 16777215.0f, -1 }, { 10, -45, 1.4e-45f }, { NAN, 1, NAN },
+	{ 2, 10, 1024 },
+	{ -2, 3, -8 },
+	{ -2, 2, 4 },
+	{ 0, 0, 1 },
+	{ NAN, 0, 1 },
+	{ 1, NAN, 1 },
+	{ -1, INFINITY, 1 },
+	{ 0, -1, INFINITY },
+	{ -0.0f, -3, -INFINITY },
+	{ -0.0f, 3, -0.0f },
+	{ -0.0f, 2, 0 },
+	{ -8, 1.0f / 3, NAN },
+	{ -INFINITY, 3, -INFINITY },
+	{ -INFINITY, -3, -0.0f },
+	{ -INFINITY, 0.5f, INFINITY },
+	{ 0.5f, INFINITY, 0 },
+	{ 2, -INFINITY, 0 },
+	{ 2, 200, INFINITY },
+	{ 2, -149, 0x1p-149f },
+	{ -1, 16777216.0f, 1 },
+	{ -1, 16777215.0f, -1 },
+	{ 10, -45, 1.4e-45f },
+	{ NAN, 1, NAN },
 };
 
 START_TEST(test_pow_special_cases)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text form of instructions: what is printed parses to the same fields; what is wrong is said. */
+/* The text form of instructions: what is printed parses to the same; what is wrong is said. */
 #include "asm.h"
 #include "random_insn.h"
 
@@ -24,9 +24,14 @@ END_TEST
 START_TEST(test_print)
 {
 	struct neuron_insn insn = {
-		.opcode = NEURON_OP_MATMUL, .partitions = 128, .accumulate = true,
-		.wait = NEURON_WAIT_SEM_GE, .wait_index = 3, .wait_value = 1,
-		.update = NEURON_UPD_SEM_INC, .update_index = 4,
+		.opcode = NEURON_OP_MATMUL,
+		.partitions = 128,
+		.accumulate = true,
+		.wait = NEURON_WAIT_SEM_GE,
+		.wait_index = 3,
+		.wait_value = 1,
+		.update = NEURON_UPD_SEM_INC,
+		.update_index = 4,
 		.dst = { 0x2004000, NEURON_DT_FP32, { 0, 0, 32, 1 }, { 1, 1, 16, 32 } },
 		.src0 = { 0x41000, NEURON_DT_BF16, { 0, 0, 0, 1 }, { 1, 1, 1, 512 } },
 	};

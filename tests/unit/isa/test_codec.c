@@ -38,16 +38,21 @@ END_TEST
 START_TEST(test_layout)
 {
 	static const uint8_t want[64] = {
-		0x11, 0x06, 0x12, 0x80, 0x05, 0x06, 0, 0,   1, 2, 3, 4, 0, 0, 0, 0,
-		0x00, 0x08, 0x00, 0x2a, 0, 0, 0, 0,	    0xff, 0xff, 0x02, 0x00,
-		0x01, 0, 0x01, 0, 0x10, 0, 0x20, 0,
-		0x40, 0x10, 0x04, 0x18, 0, 0, 0, 0,	    0, 0, 0x01, 0x00,
-		0x01, 0, 0x01, 0, 0x01, 0, 0x00, 0x02,
+		0x11, 0x06, 0x12, 0x80, 0x05, 0x06, 0,	  0, 1,	   2,	 3,    4,    0,	   0,
+		0,    0,    0x00, 0x08, 0x00, 0x2a, 0,	  0, 0,	   0,	 0xff, 0xff, 0x02, 0x00,
+		0x01, 0,    0x01, 0,	0x10, 0,    0x20, 0, 0x40, 0x10, 0x04, 0x18, 0,	   0,
+		0,    0,    0,	  0,	0x01, 0x00, 0x01, 0, 0x01, 0,	 0x01, 0,    0x00, 0x02,
 	};
 	struct neuron_insn insn = {
-		.opcode = NEURON_OP_MATMUL, .trigger = NEURON_TRIG_READ, .accumulate = true,
-		.wait = NEURON_WAIT_SEM_GE, .wait_index = 5, .wait_value = 0x04030201,
-		.update = NEURON_UPD_SEM_INC, .update_index = 6, .partitions = 128,
+		.opcode = NEURON_OP_MATMUL,
+		.trigger = NEURON_TRIG_READ,
+		.accumulate = true,
+		.wait = NEURON_WAIT_SEM_GE,
+		.wait_index = 5,
+		.wait_value = 0x04030201,
+		.update = NEURON_UPD_SEM_INC,
+		.update_index = 6,
+		.partitions = 128,
 		.dst = { 0x2000800, NEURON_DT_FP32, { 0, 0, -1, 2 }, { 1, 1, 16, 32 } },
 		.src0 = { 0x41040, NEURON_DT_BF16, { 0, 0, 0, 1 }, { 1, 1, 1, 512 } },
 	};
@@ -61,7 +66,10 @@ END_TEST
 START_TEST(test_layout_two_words)
 {
 	struct neuron_insn insn = {
-		.opcode = NEURON_OP_SCALAR_TENSOR_TENSOR, .partitions = 1, .op0 = 3, .op1 = 2,
+		.opcode = NEURON_OP_SCALAR_TENSOR_TENSOR,
+		.partitions = 1,
+		.op0 = 3,
+		.op1 = 2,
 		.reverse1 = true,
 		.scalar0 = { .kind = NEURON_SCALAR_PTR, .dtype = NEURON_DT_FP32, .offset = 0x40 },
 		.src1 = { 0x80, NEURON_DT_INT8, { 0, 0, 0, 7 }, { 1, 1, 1, 9 } },
@@ -147,7 +155,8 @@ START_TEST(test_refused)
 	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
 	insn = (struct neuron_insn){ .opcode = NEURON_OP_NOP, .wait_value = 1 };
 	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
-	insn = (struct neuron_insn){ .opcode = NEURON_OP_NOP, .update = NEURON_UPD_SEM_INC,
+	insn = (struct neuron_insn){ .opcode = NEURON_OP_NOP,
+				     .update = NEURON_UPD_SEM_INC,
 				     .update_value = 1 };
 	ck_assert_int_eq(neuron_isa_encode(&insn, words), -EINVAL);
 	insn = (struct neuron_insn){ .opcode = NEURON_OP_LDWEIGHTS, .src0.offset = 1u << 26 };

@@ -39,11 +39,11 @@ static bool one_in(struct bench *b, unsigned int n)
 static void fill(struct bench *b, uint8_t *p, size_t n)
 {
 	static const uint32_t edge[] = {
-		0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0xffc12345,
-		0x3f800000, 0xbf800000, 0x7f7fffff, 0x00800000, 0x007fffff, 0x00000001,
-		0x477fefff, 0x477ff000, 0x33000000, 0x38800000, 0x387fe000, 0x3f808000,
-		0x3f818000, 0x4effffff, 0x4f000000, 0xcf000000, 0x42fe0000, 0x42ff0000,
-		0x7c007c00, 0x7e00fc01, 0x80008000, 0x7f807fc0, 0xff80ff81, 0x80ff7f01,
+		0,	    0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0xffc12345,
+		0x3f800000, 0xbf800000, 0x7f7fffff, 0x00800000, 0x007fffff, 0x00000001, 0x477fefff,
+		0x477ff000, 0x33000000, 0x38800000, 0x387fe000, 0x3f808000, 0x3f818000, 0x4effffff,
+		0x4f000000, 0xcf000000, 0x42fe0000, 0x42ff0000, 0x7c007c00, 0x7e00fc01, 0x80008000,
+		0x7f807fc0, 0xff80ff81, 0x80ff7f01,
 	};
 
 	for (size_t i = 0; i + 4 <= n; i += 4) {
@@ -150,8 +150,8 @@ static struct neuron_ap random_ap(struct bench *b, uint8_t dtype, unsigned int p
 	if (one_in(b, 2))
 		ap.offset = ap.offset / 256 * 256;
 	if (psum)
-		ap.offset += NEURON_PSUM_OFFSET +
-			     random_start(b, partitions) * NEURON_PSUM_PART_STRIDE;
+		ap.offset +=
+			NEURON_PSUM_OFFSET + random_start(b, partitions) * NEURON_PSUM_PART_STRIDE;
 	else
 		ap.offset += random_start(b, partitions) * NEURON_SBUF_PART_STRIDE;
 	return ap;
@@ -282,9 +282,9 @@ static void random_pe(struct bench *b, struct neuron_insn *insn, unsigned int k,
 		return;
 	if (insn->opcode == NEURON_OP_MATMUL)
 		insn->accumulate = one_in(b, 2);
-	insn->dst = random_ap(b,
-			      insn->src0.dtype == NEURON_DT_INT8 ? NEURON_DT_INT32 : NEURON_DT_FP32,
-			      fs, fm, true);
+	insn->dst =
+		random_ap(b, insn->src0.dtype == NEURON_DT_INT8 ? NEURON_DT_INT32 : NEURON_DT_FP32,
+			  fs, fm, true);
 }
 
 static void random_transpose(struct bench *b, struct neuron_insn *insn)
@@ -332,7 +332,8 @@ static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
 		random_activate(b, &insn);
 	if (f & NEURON_FB(OP0))
 		random_alu_insn(b, &insn);
-	if (opcode == NEURON_OP_TENSOR_REDUCE && neuron_isa_alu_class(insn.op0) & NEURON_ALU_BITVEC) {
+	if (opcode == NEURON_OP_TENSOR_REDUCE &&
+	    neuron_isa_alu_class(insn.op0) & NEURON_ALU_BITVEC) {
 		insn.alpha = 0;
 		insn.negate = false;
 	}

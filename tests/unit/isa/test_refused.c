@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What engines refuse, and how (docs/isa.md, section 3.3): each kind of illegal instruction and
+ * operand, and hostile streams.
+ */
+#include "fixture.h"
+
+START_TEST(test_illegal_word)
+{
+	uint8_t word[64] = { 0xee, 0, 0, 0, 0, 0, 0, 1 };
+	struct neuron_insn insn = memset_insn(0, 1);
+
+	tpb_fifo_push(m.tpb, NEURON_ENG_POOL, word, 1, 0);
+	machine_push(&m, NEURON_ENG_POOL, &insn, 0);
+	ck_assert(tpb_runnable(m.tpb));
+	ck_assert_int_eq(tpb_run(m.tpb, 10), TPB_BLOCKED);
+	ck_assert(!tpb_runnable(m.tpb));
+	ck_assert_uint_eq(m.notes, 1); /* once, and nothing after it ran */
+	ck_assert_uint_eq(m.note[0].code, NEURON_NERR_ILLEGAL_INSN);
+	ck_assert_uint_eq(m.note[0].data, 0x01000000000000eeull);
+	ck_assert_uint_eq(m.sbuf[3], 0);
+	machine_run1(&m, NEURON_ENG_ACT, &insn); /* the others go on */
+	ck_assert_uint_eq(m.sbuf[3], 0x3f);
+	tpb_reset(m.tpb);
+	ck_assert_uint_eq(tpb_fifo_space(m.tpb, NEURON_ENG_POOL), NEURON_FIFO_WORDS);
+	m.sbuf[3] = 0;
+	machine_run1(&m, NEURON_ENG_POOL, &insn);
+	ck_assert_uint_eq(m.sbuf[3], 0x3f);
+}
+END_TEST
+
+#define OPERAND(i) ((i) + 1)
+#define ILLEGAL 0
+
+/* What an engine refuses: the operand that is named, or ILLEGAL */
+static const struct {
+	uint8_t engine;
+	struct neuron_insn insn;
+	unsigned int fault;
+} refused[] = {
+#define CASE(fault_, engine_, ...)               \
+	{                                        \
+		engine_, { __VA_ARGS__ }, fault_ \
+	}
+#define COPY_CASE(fault_, parts, d, s)                                                      \
+	CASE(fault_, NEURON_ENG_POOL, .opcode = NEURON_OP_TENSOR_COPY, .partitions = parts, \
+	     .dst = d, .src0 = s)
+#define A(...) __VA_ARGS__
+	COPY_CASE(OPERAND(0), 0, A(AP1(0, FP32, 1)), A(AP1(0, FP32, 1))),
+	COPY_CASE(OPERAND(0), 129, A(AP1(0, FP32, 1)), A(AP1(0, FP32, 1))),
+	COPY_CASE(OPERAND(0), 1, A(AP1(SBUF(1, 0), FP32, 1)), A(AP1(0, FP32, 1))),
+	COPY_CASE(OPERAND(0), 33, A(AP1(SBUF(32, 0), FP32, 1)), A(AP1(0, FP32, 1))),
+	COPY_CASE(OPERAND(0), 65, A(AP1(SBUF(64, 0), FP32, 1)), A(AP1(0, FP32, 1))),
+	COPY_CASE(OPERAND(1), 1, A(AP1(0, FP32, 1)), A(AP1(2, FP32, 1))),
+	COPY_CASE(OPERAND(1), 1, A(AP1(0, FP32, 1)), A(AP1(0, UINT8, 1))),
+	COPY_CASE(OPERAND(1), 1, A(AP1(0, FP32, 1)), A(AP1(0, INVALID, 1))),
+	COPY_CASE(OPERAND(1), 1, A(AP1(0, FP32, 1)), A(AP1(PSUM(128, 0), FP32, 1))),
+	COPY_CASE(OPERAND(1), 1, A(AP1(0, FP32, 1)), A(AP1(PART, FP32, 1))),
+	COPY_CASE(OPERAND(0), 1, A(AP1(0, FP32, 1025)), A(AP1(0, FP32, 1))),
+	COPY_CASE(OPERAND(1), 1, A(AP1(PSUM(0, 0), FP32, 1025)), A(AP1(0, FP32, 1025))),
+	COPY_CASE(OPERAND(0), 1, A(AP1(0, FP32, 2)), A(AP1(0, FP32, 1))),
+	COPY_CASE(OPERAND(0), 1, A(AP1(0, FP32, 0)), A(AP1(0, FP32, 1))),
+	COPY_CASE(OPERAND(1), 1, A(AP1(0, FP32, 2)),
+		  A({ 0, NEURON_DT_FP32, { 0, 0, 0, -1 }, { 1, 1, 1, 2 } })),
+	COPY_CASE(OPERAND(1), 1, A(AP1(0, FP32, 2)),
+		  A({ 0,
+		      NEURON_DT_FP32,
+		      { 32767, 32767, 32767, 32767 },
+		      { 65535, 65535, 65535, 65535 } })),
+	COPY_CASE(OPERAND(1), 1, A(AP1(0, INT8, 2)),
+		  A({ PSUM(0, 0), NEURON_DT_INT8, { 0, 0, 0, 0 }, { 1, 1, 1, 4097 } })),
+	CASE(ILLEGAL, NEURON_ENG_SP, .opcode = NEURON_OP_TENSOR_COPY, .partitions = 1,
+	     .dst = AP1(0, FP32, 1), .src0 = AP1(0, FP32, 1)),
+	CASE(ILLEGAL, NEURON_ENG_ACT, .opcode = NEURON_OP_RECIPROCAL, .partitions = 1,
+	     .dst = AP1(0, FP32, 1), .src0 = AP1(0, FP32, 1)),
+	CASE(ILLEGAL, NEURON_ENG_PE, .opcode = NEURON_OP_PSEUDO_DMA_TRIGGER),
+	CASE(ILLEGAL, NEURON_ENG_PE, .opcode = NEURON_OP_SEM_RANGE_CLEAR, .first = 3, .last = 2),
+	CASE(ILLEGAL, NEURON_ENG_PE, .opcode = NEURON_OP_SEM_RANGE_CLEAR, .first = 3, .last = 32),
+	CASE(OPERAND(NEURON_OPERAND_WAIT), NEURON_ENG_PE, .opcode = NEURON_OP_NOP,
+	     .wait = NEURON_WAIT_SEM_EQ, .wait_index = 32, .wait_value = 5),
+	CASE(OPERAND(NEURON_OPERAND_UPDATE), NEURON_ENG_PE, .opcode = NEURON_OP_NOP,
+	     .update = NEURON_UPD_SEM_INC, .update_index = 32),
+	CASE(OPERAND(1), NEURON_ENG_PE, .opcode = NEURON_OP_LDWEIGHTS, .partitions = 1,
+	     .src0 = AP1(PSUM(0, 0), BF16, 1)),
+	CASE(OPERAND(1), NEURON_ENG_PE, .opcode = NEURON_OP_LDWEIGHTS, .partitions = 1,
+	     .src0 = AP1(0, FP32, 1)),
+	CASE(OPERAND(1), NEURON_ENG_PE, .opcode = NEURON_OP_LDWEIGHTS, .partitions = 1,
+	     .src0 = AP1(0, BF16, 129)),
+	CASE(ILLEGAL, NEURON_ENG_PE, .opcode = NEURON_OP_MATMUL, .partitions = 1,
+	     .src0 = AP1(0, BF16, 1), .dst = AP1(PSUM(0, 0), FP32, 1)),
+	CASE(OPERAND(0), NEURON_ENG_PE, .opcode = NEURON_OP_MATMUL, .partitions = 1,
+	     .src0 = AP1(0, BF16, 1), .dst = AP1(0, FP32, 1)),
+	CASE(OPERAND(0), NEURON_ENG_PE, .opcode = NEURON_OP_PE_TRANSPOSE, .partitions = 4,
+	     .src0 = AP1(0, BF16, 8), .dst = AP1(PSUM(0, 0), FP32, 8)),
+	CASE(OPERAND(0), NEURON_ENG_PE, .opcode = NEURON_OP_PE_TRANSPOSE, .partitions = 4,
+	     .src0 = AP1(0, BF16, 8), .dst = AP1(PSUM(0, 0), INT32, 4)),
+	CASE(ILLEGAL, NEURON_ENG_ACT, .opcode = NEURON_OP_ACTIVATE, .partitions = 1,
+	     .func = NEURON_ACT_COUNT, .src0 = AP1(0, FP32, 1), .dst = AP1(0, FP32, 1)),
+	CASE(ILLEGAL, NEURON_ENG_ACT, .opcode = NEURON_OP_ACTIVATE, .partitions = 1,
+	     .reduce_cmd = 4, .src0 = AP1(0, FP32, 1), .dst = AP1(0, FP32, 1)),
+	CASE(OPERAND(NEURON_OPERAND_SCALAR1), NEURON_ENG_ACT, .opcode = NEURON_OP_ACTIVATE,
+	     .partitions = 1, .src0 = AP1(0, FP32, 1), .dst = AP1(0, FP32, 1),
+	     .scalar1 = { .kind = NEURON_SCALAR_PTR, .dtype = NEURON_DT_FP32, .offset = PART }),
+	CASE(OPERAND(0), NEURON_ENG_ACT, .opcode = NEURON_OP_ACT_READ_ACC, .partitions = 1,
+	     .dst = AP1(0, FP32, 2)),
+	CASE(OPERAND(2), NEURON_ENG_POOL, .opcode = NEURON_OP_TENSOR_TENSOR, .partitions = 1,
+	     .op0 = NEURON_ALU_ADD, .dst = AP1(0, FP32, 1), .src0 = AP1(PSUM(0, 0), FP32, 1),
+	     .src1 = AP1(PSUM(0, 0), FP32, 1)),
+	CASE(ILLEGAL, NEURON_ENG_POOL, .opcode = NEURON_OP_TENSOR_TENSOR, .partitions = 1,
+	     .op0 = NEURON_ALU_ABS, .dst = AP1(0, FP32, 1), .src0 = AP1(0, FP32, 1),
+	     .src1 = AP1(0, FP32, 1)),
+	CASE(ILLEGAL, NEURON_ENG_POOL, .opcode = NEURON_OP_TENSOR_TENSOR, .partitions = 1,
+	     .op0 = 30, .dst = AP1(0, FP32, 1), .src0 = AP1(0, FP32, 1), .src1 = AP1(0, FP32, 1)),
+	CASE(OPERAND(0), NEURON_ENG_POOL, .opcode = NEURON_OP_TENSOR_TENSOR, .partitions = 1,
+	     .op0 = NEURON_ALU_AND, .dst = AP1(0, FP32, 1), .src0 = AP1(0, INT32, 1),
+	     .src1 = AP1(0, INT32, 1)),
+	CASE(OPERAND(2), NEURON_ENG_POOL, .opcode = NEURON_OP_TENSOR_TENSOR, .partitions = 1,
+	     .op0 = NEURON_ALU_AND, .dst = AP1(0, INT32, 1), .src0 = AP1(0, INT32, 1),
+	     .src1 = AP1(0, INT8, 1)),
+	CASE(ILLEGAL, NEURON_ENG_POOL, .opcode = NEURON_OP_TENSOR_SCALAR, .partitions = 1,
+	     .op0 = NEURON_ALU_AND, .op1 = NEURON_ALU_ADD, .dst = AP1(0, INT32, 1),
+	     .src0 = AP1(0, INT32, 1)),
+	CASE(ILLEGAL, NEURON_ENG_POOL, .opcode = NEURON_OP_TENSOR_SCALAR, .partitions = 1,
+	     .op0 = NEURON_ALU_ABS, .scalar0.f = 1, .dst = AP1(0, FP32, 1),
+	     .src0 = AP1(0, FP32, 1)),
+	CASE(ILLEGAL, NEURON_ENG_POOL, .opcode = NEURON_OP_SCALAR_TENSOR_TENSOR, .partitions = 1,
+	     .op0 = NEURON_ALU_AND, .op1 = NEURON_ALU_AND, .dst = AP1(0, INT32, 1),
+	     .src0 = AP1(0, INT32, 1), .src1 = AP1(0, INT32, 1)),
+	CASE(ILLEGAL, NEURON_ENG_POOL, .opcode = NEURON_OP_TENSOR_REDUCE, .partitions = 1,
+	     .op0 = NEURON_ALU_ADD, .dst = AP1(0, FP32, 1), .src0 = AP1(0, FP32, 1)),
+	CASE(ILLEGAL, NEURON_ENG_POOL, .opcode = NEURON_OP_TENSOR_REDUCE, .partitions = 1,
+	     .op0 = NEURON_ALU_POW, .reduce_dims = 1, .dst = AP1(0, FP32, 1),
+	     .src0 = AP1(0, FP32, 4)),
+	CASE(OPERAND(0), NEURON_ENG_POOL, .opcode = NEURON_OP_TENSOR_REDUCE, .partitions = 1,
+	     .op0 = NEURON_ALU_ADD, .reduce_dims = 1, .dst = AP1(0, FP32, 4),
+	     .src0 = AP1(0, FP32, 4)),
+	CASE(ILLEGAL, NEURON_ENG_POOL, .opcode = NEURON_OP_MEMSET, .partitions = 1,
+	     .dst = AP1(0, FP32, 1),
+	     .scalar0 = { .kind = NEURON_SCALAR_PTR, .dtype = NEURON_DT_FP32 }),
+	CASE(OPERAND(1), NEURON_ENG_POOL, .opcode = NEURON_OP_TRANSPOSE, .partitions = 33,
+	     .dst = AP1(0, FP32, 32), .src0 = AP1(0, FP32, 32)),
+	CASE(OPERAND(1), NEURON_ENG_POOL, .opcode = NEURON_OP_TRANSPOSE, .partitions = 32,
+	     .dst = AP1(0, BF16, 32), .src0 = AP1(0, FP16, 32)),
+	CASE(OPERAND(2), NEURON_ENG_POOL, .opcode = NEURON_OP_COPY_PREDICATED, .partitions = 1,
+	     .dst = AP1(0, FP32, 1), .src0 = AP1(0, FP32, 1), .src1 = AP1(0, FP32, 1)),
+	CASE(OPERAND(1), NEURON_ENG_POOL, .opcode = NEURON_OP_COPY_PREDICATED, .partitions = 1,
+	     .dst = AP1(0, FP32, 1), .src0 = AP1(0, INT32, 1), .src1 = AP1(0, INT8, 1)),
+};
+
+START_TEST(test_refused_instructions)
+{
+	unsigned int fault = refused[_i].fault;
+	uint8_t *before = malloc((size_t)NEURON_PARTITIONS * PART);
+
+	for (size_t i = 0; i < (size_t)NEURON_PARTITIONS * PART; i++)
+		m.sbuf[i] = i * 7;
+	memcpy(before, m.sbuf, (size_t)NEURON_PARTITIONS * PART);
+	machine_run1(&m, refused[_i].engine, &refused[_i].insn);
+	ck_assert_uint_eq(m.notes, 1);
+	ck_assert_uint_eq(m.note[0].engine, refused[_i].engine);
+	ck_assert_uint_eq(m.note[0].code,
+			  fault ? NEURON_NERR_ILLEGAL_OPERAND : NEURON_NERR_ILLEGAL_INSN);
+	if (fault)
+		ck_assert_uint_eq(m.note[0].data >> 32, fault - 1);
+	ck_assert_mem_eq(m.sbuf, before, (size_t)NEURON_PARTITIONS * PART);
+	ck_assert_uint_eq(executed(refused[_i].engine), 0);
+	free(before);
+}
+END_TEST
+
+/* MATMUL against the weights that are loaded */
+START_TEST(test_matmul_mismatch)
+{
+	struct neuron_insn load = { .opcode = NEURON_OP_LDWEIGHTS,
+				    .partitions = 8,
+				    .src0 = AP1(0, BF16, 40) };
+	struct neuron_insn mm = { .opcode = NEURON_OP_MATMUL,
+				  .partitions = 8,
+				  .src0 = AP1(0, BF16, 4),
+				  .dst = AP1(PSUM(0, 0), FP32, 4) };
+
+	machine_run1(&m, NEURON_ENG_PE, &load);
+	machine_run1(&m, NEURON_ENG_PE, &mm);
+	ck_assert_uint_eq(m.notes, 0);
+	switch (_i) {
+	case 0:
+		mm.partitions = 7;
+		break;
+	case 1:
+		mm.src0.dtype = NEURON_DT_INT8;
+		mm.dst.dtype = NEURON_DT_INT32;
+		break;
+	case 2:
+		mm.dst.offset = PSUM(96, 0); /* 40 rows do not fit there */
+		break;
+	}
+	machine_run1(&m, NEURON_ENG_PE, &mm);
+	ck_assert_uint_eq(m.notes, 1);
+	ck_assert_uint_eq(m.note[0].code, NEURON_NERR_ILLEGAL_OPERAND);
+	ck_assert_uint_eq(m.note[0].id, 2);
+}
+END_TEST
+
+/* Random legal-looking and illegal instructions on all engines: errors, never a crash */
+START_TEST(test_hostile_stream)
+{
+	uint64_t seed = 8 + _i;
+
+	for (int r = 0; r < 3000; r++) {
+		uint8_t words[128];
+		unsigned int e = machine_random(&seed) % NEURON_ENG_COUNT;
+
+		for (int i = 0; i < 128; i++)
+			words[i] = machine_random(&seed) % 4 ? 0 : machine_random(&seed);
+		if (machine_random(&seed) % 8) {
+			do
+				words[0] = machine_random(&seed);
+			while (!neuron_isa_ops[words[0]].name);
+			words[1] = neuron_isa_ops[words[0]].words - 1;
+		}
+		m.writes = 0;
+		tpb_fifo_push(m.tpb, e, words, 1 + machine_random(&seed) % 2, 0);
+		tpb_run(m.tpb, 20);
+		if (machine_random(&seed) % 4 == 0)
+			tpb_reset(m.tpb);
+		for (unsigned int i = 0; i < NEURON_ENG_COUNT; i++)
+			if (tpb_fifo_space(m.tpb, i) < 2)
+				tpb_reset(m.tpb);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("refused");
+	TCase *tc = tcase_create("errors");
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, test_illegal_word);
+	LOOP(tc, test_refused_instructions, refused);
+	tcase_add_loop_test(tc, test_matmul_mismatch, 0, 3);
+	tcase_add_loop_test(tc, test_hostile_stream, 0, 4);
+	suite_add_tcase(s, tc);
+	return run_suite(s);
+}
