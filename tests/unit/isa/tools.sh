@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# neuron-as and neuron-objdump as programs: one reads what the other writes, and each says what is
+# wrong with its input. usage: tools.sh NEURON_AS NEURON_OBJDUMP
+set -uo pipefail
+as=$1 objdump=$2
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+fail() {
+    echo "tools.sh: $*" >&2
+    exit 1
+}
+
+cat > "$dir/a.s" <<'END'
+; every shape of line
+program_start version=1
+ldweights p=128 src0=sbuf[0,0]:bf16[1:128] $S[3]>=1
+matmul p=128 dst=psum[0,0]:fp32[1:512] src0=sbuf[0,0x1000]:bf16[1:512] accumulate $S[4]++@complete
+END
+"$as" -e pe -o "$dir/a.bin" "$dir/a.s" || fail "assembling"
+[ "$(stat -c %s "$dir/a.bin")" -eq 192 ] || fail "three words are 192 bytes"
+"$objdump" -d "$dir/a.bin" > "$dir/b.s" || fail "disassembling"
+"$as" -o "$dir/b.bin" < "$dir/b.s" || fail "assembling what was disassembled"
+cmp "$dir/a.bin" "$dir/b.bin" || fail "the words differ"
+
+printf 'nop\nnope\nnop p=1\n' > "$dir/bad.s"
+"$as" -o "$dir/bad.bin" "$dir/bad.s" 2> "$dir/err" && fail "accepted a bad source"
+grep -q "bad.s:2: unknown instruction 'nope'" "$dir/err" || fail "line 2 is not named"
+grep -q "bad.s:3:" "$dir/err" || fail "line 3 is not named"
+[ ! -e "$dir/bad.bin" ] || fail "left an output behind"
+"$as" -e sp -o "$dir/c.bin" "$dir/a.s" 2> /dev/null && fail "sp has no matmul"
+
+head -c 100 "$dir/a.bin" > "$dir/cut.bin"
+"$objdump" -d "$dir/cut.bin" > "$dir/cut.s" && fail "accepted a cut stream"
+grep -q '36 bytes are left over' "$dir/cut.s" || fail "the rest is not named"
+head -c 64 /dev/zero > "$dir/zero.bin"
+"$objdump" -d "$dir/zero.bin" | grep -q illegal || fail "zeroed memory is illegal"
+"$objdump" -d "$dir/none.bin" 2> /dev/null && fail "accepted a file that is not there"
+exit 0
