@@ -34,6 +34,7 @@ head -c 100 "$dir/a.bin" > "$dir/cut.bin"
 "$objdump" -d "$dir/cut.bin" > "$dir/cut.s" && fail "accepted a cut stream"
 grep -q '36 bytes are left over' "$dir/cut.s" || fail "the rest is not named"
 head -c 64 /dev/zero > "$dir/zero.bin"
-"$objdump" -d "$dir/zero.bin" | grep -q illegal || fail "zeroed memory is illegal"
+"$objdump" -d "$dir/zero.bin" > "$dir/zero.s" && fail "accepted zeroed memory"
+grep -q illegal "$dir/zero.s" || fail "zeroed memory is not named"
 "$objdump" -d "$dir/none.bin" 2> /dev/null && fail "accepted a file that is not there"
 exit 0
