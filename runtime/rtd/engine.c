@@ -383,13 +383,6 @@ void *rtd_slot_buffer(struct rtd_slot *slot, unsigned int tensor)
 	return slot->tensors[tensor].buffer;
 }
 
-/* After these the cores may still be running or stand in the middle of a program */
-static bool needs_reset(int code)
-{
-	return code == NERR_TIMEOUT || code == NERR_HW_ERROR || code == NERR_FAIL ||
-	       code == NERR_INFER_COMPLETED_WITH_ERR;
-}
-
 int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, struct rtd_err *err)
 {
 	struct rtd_program *program = slot->program;
@@ -399,7 +392,8 @@ int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, struct rtd_err *err)
 	if (!status)
 		return NERR_OK;
 	engine_fail(err, status, "execute");
-	if (needs_reset(err->code))
+	/* libnrt resets the core itself after an error; this is when that has failed */
+	if (status == NRT_EXEC_UNIT_UNRECOVERABLE)
 		*fatal = nrtx_reset_cores(program->nc, program->nc_count) != NRT_SUCCESS;
 	return err->code;
 }

@@ -168,22 +168,30 @@ def with_weights(rows: int = 128, columns: int = 6144) -> tuple[bytes, np.ndarra
     return compile_hlo(m.finish(m.add("add", [rows, columns], x, m.constant(weights))), "with_weights"), weights
 
 
+def hand_made(kind: str) -> bytes:
+    """A program made by hand, without the compiler: see tests/unit/neff/testmodel.h."""
+    path = WORK / f"{kind}.neff"
+    subprocess.run([os.environ["TESTMODEL_WRITE"], kind, path], check=True)
+    return path.read_bytes()
+
+
 # ---- the daemon
 
 class Daemon:
-    def __init__(self, *args: str, endpoint: str | None = None, emu: str = "inf1.6xlarge", **env: str) -> None:
-        self.path = str(WORK / f"neuron{id(self):x}.sock")
+    def __init__(self, *args: str, endpoint: str | None = None, socket: str | None = None, **env: str) -> None:
+        self.path = socket or str(WORK / f"neuron{id(self):x}.sock")
+        self.inode = os.stat(socket).st_ino if socket else 0  # of one a dead daemon left
         self.endpoint = endpoint or f"unix:{self.path}"
         self.log = open(WORK / "daemon.log", "ab")
         command = [os.environ["NEURON_RTD"], "-g", self.endpoint, "--log-console", *args]
-        self.process = subprocess.Popen(command, stderr=self.log, env={**os.environ, "NEURON_EMU": emu, **env})
+        self.process = subprocess.Popen(command, stderr=self.log, env={**os.environ, "NEURON_EMU": "inf1.6xlarge", **env})
         atexit.register(self.kill)
         self.wait()
 
     def wait(self) -> None:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
-            if self.endpoint.startswith("unix:") and os.path.exists(self.path):
+            if self.endpoint.startswith("unix:") and self.there():
                 return
             if not self.endpoint.startswith("unix:"):
                 try:
@@ -193,6 +201,12 @@ class Daemon:
                     pass
             time.sleep(0.02)
         raise SystemExit(f"Bail out! the daemon did not start: {self.tail()}")
+
+    def there(self) -> bool:
+        try:
+            return os.stat(self.path).st_ino != self.inode
+        except FileNotFoundError:
+            return False
 
     def tail(self) -> str:
         return Path(self.log.name).read_text(errors="replace")[-2000:]
@@ -262,6 +276,11 @@ class Client:
 
     def load(self, neff: bytes, eg: int = 0, session: int = 0, ninfer: int = 0, timeout: int = 0) -> Any:
         return self.load_messages(load_sequence(neff, eg, session, ninfer, timeout))
+
+    def zeros(self, model: int) -> list[Any]:
+        """Inputs for any model, as the daemon describes it."""
+        described = self.ext("describe_model", id=model)
+        return [nrt.infer_io(name=t.name, buf=bytes(t.size)) for t in described.tensor if t.usage == nrtx.USAGE_INPUT]
 
     def start(self, model: int) -> int:
         return self.call("start", nrt.start_request(h_nn=nrt.h_nn(id=model))).status.code
