@@ -373,7 +373,7 @@ static void break_model(struct testmodel *t, int which)
 	case 9: d->to.var = 99; break;
 	case 10: sp->dma[0].semaphore = 28; break;
 	case 11: sp->dma[1].id = 7; break;
-	case 12: sp->ndma--; break;
+	case 12: free(sp->dma[--sp->ndma].desc); break;
 	case 13: sp->instr_size -= 32; break;
 	case 14: ((uint8_t *)sp->instr)[64] = 0xee; break;
 	case 15: ((uint8_t *)sp->instr)[16] = 2; break;
@@ -383,7 +383,12 @@ static void break_model(struct testmodel *t, int which)
 	case 19: t->sg.queues[0].owner = NEURON_ENG_PE; break;
 	case 20: free(t->sg.vars[1].name); t->sg.vars[1].name = strdup("a"); break;
 	case 21: t->sg.vars[2].type = NEFF_VAR_TMP_BUF; break;
-	case 22: free(sp->instr); sp->instr = NULL; sp->ndma = 0; break;
+	case 22:
+		while (sp->ndma)
+			free(sp->dma[--sp->ndma].desc);
+		free(sp->instr);
+		sp->instr = NULL;
+		break;
 	}
 }
 

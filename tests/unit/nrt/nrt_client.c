@@ -65,7 +65,8 @@ NRT_STATUS client_run(struct client *c)
 
 void client_free(struct client *c)
 {
-	ok(nrt_unload(c->model), "unload");
+	if (c->model)
+		ok(nrt_unload(c->model), "unload");
 	nrt_destroy_tensor_set(&c->in);
 	nrt_destroy_tensor_set(&c->out);
 	for (uint64_t i = 0; i < c->info->tensor_count; i++)

@@ -511,6 +511,8 @@ START_TEST(unloaded)
 	ck_assert_int_eq(client_run(&cl), NRT_INVALID_HANDLE);
 	ck_assert_int_eq(nrt_unload(cl.model), NRT_INVALID_HANDLE);
 	ck_assert_int_eq(nrt_unload(NULL), NRT_INVALID_HANDLE);
+	cl.model = NULL;
+	client_free(&cl);
 }
 END_TEST
 
