@@ -22,28 +22,28 @@ struct ncore_fabric;
 
 /* What a guest did wrong (docs/hardware.md, Guest errors); each is counted per chip */
 enum ncore_guest_error {
-	NCORE_GE_UNDEFINED,	 /* the record says nothing and hardware would be unpredictable */
-	NCORE_GE_UNSUPPORTED,	 /* real hardware has it, this generation does not */
-	NCORE_GE_UNIMPLEMENTED,	 /* real hardware has it, the model does not yet */
-	NCORE_GE_IMPL_DEFINED,	 /* allowed, and our choice decides */
+	NCORE_GE_UNDEFINED, /* the record says nothing and hardware would be unpredictable */
+	NCORE_GE_UNSUPPORTED, /* real hardware has it, this generation does not */
+	NCORE_GE_UNIMPLEMENTED, /* real hardware has it, the model does not yet */
+	NCORE_GE_IMPL_DEFINED, /* allowed, and our choice decides */
 	NCORE_GE_COUNT,
 };
 
 /* Trace points; names in ncore_event_name(), the same in QEMU's trace-events */
 enum ncore_event {
-	NCORE_EV_MMIO_READ,	/* bar, offset, size, value */
-	NCORE_EV_MMIO_WRITE,	/* bar, offset, size, value */
-	NCORE_EV_FWIO,		/* seq, cmd, size, error */
-	NCORE_EV_RESET,		/* kind, map */
-	NCORE_EV_DOORBELL,	/* engine, queue, half (0 M2S, 1 S2M), count */
-	NCORE_EV_DESC,		/* engine, queue, source, destination (of one copied run) */
-	NCORE_EV_DMA_ERROR,	/* engine, queue, error code, address */
-	NCORE_EV_INSN,		/* core, engine, opcode, virtual time */
-	NCORE_EV_ENGINE_ERROR,	/* core, engine, error code, data */
-	NCORE_EV_NOTIFY,	/* core, type, engine, address */
-	NCORE_EV_SEMAPHORE,	/* core, index, old, new */
-	NCORE_EV_GUEST_ERROR,	/* kind, offset or address, value, 0 */
-	NCORE_EV_LINK,		/* slot, side (0 east, 1 west), up, 0 */
+	NCORE_EV_MMIO_READ, /* bar, offset, size, value */
+	NCORE_EV_MMIO_WRITE, /* bar, offset, size, value */
+	NCORE_EV_FWIO, /* seq, cmd, size, error */
+	NCORE_EV_RESET, /* kind, map */
+	NCORE_EV_DOORBELL, /* engine, queue, half (0 M2S, 1 S2M), count */
+	NCORE_EV_DESC, /* engine, queue, source, destination (of one copied run) */
+	NCORE_EV_DMA_ERROR, /* engine, queue, error code, address */
+	NCORE_EV_INSN, /* core, engine, opcode, virtual time */
+	NCORE_EV_ENGINE_ERROR, /* core, engine, error code, data */
+	NCORE_EV_NOTIFY, /* core, type, engine, address */
+	NCORE_EV_SEMAPHORE, /* core, index, old, new */
+	NCORE_EV_GUEST_ERROR, /* kind, offset or address, value, 0 */
+	NCORE_EV_LINK, /* slot, side (0 east, 1 west), up, 0 */
 	NCORE_EV_COUNT,
 };
 const char *ncore_event_name(enum ncore_event ev);
@@ -68,7 +68,7 @@ struct ncore_host_ops {
 	void (*dma_unmap)(void *opaque, void *ptr, uint64_t len, bool write, uint64_t accessed);
 	/* an entry was written to a notification queue of core number vector. Any thread; or NULL */
 	void (*irq)(void *opaque, unsigned int vector);
-	uint64_t (*clock)(void *opaque);		  /* ns, monotonic; NULL: CLOCK_MONOTONIC */
+	uint64_t (*clock)(void *opaque); /* ns, monotonic; NULL: CLOCK_MONOTONIC */
 	/* trace, any thread; NULL: off. events is a bit mask asked once for each chip */
 	void (*event)(void *opaque, enum ncore_event ev, const uint64_t arg[4]);
 	uint64_t event_mask;
@@ -86,7 +86,8 @@ void ncore_pool_free(struct ncore_pool *pool);
 
 /* The links between chips: slot N's east neighbour is slot N + 1 of the line. Weak pointers. */
 enum ncore_topology { NCORE_TOPOLOGY_LINE, NCORE_TOPOLOGY_RING };
-int ncore_fabric_new(enum ncore_topology topology, unsigned int slots, struct ncore_fabric **fabric);
+int ncore_fabric_new(enum ncore_topology topology, unsigned int slots,
+		     struct ncore_fabric **fabric);
 void ncore_fabric_free(struct ncore_fabric *fabric);
 
 enum ncore_generation { NCORE_INFERENTIA };
@@ -95,26 +96,28 @@ struct ncore_chip_config {
 	enum ncore_generation generation;
 	const struct ncore_host_ops *ops;
 	void *opaque;
-	struct ncore_pool *pool;	/* required */
-	struct ncore_fabric *fabric;	/* NULL: alone */
+	struct ncore_pool *pool; /* required */
+	struct ncore_fabric *fabric; /* NULL: alone */
 	unsigned int slot;
-	uint64_t serial;		/* 0: derived from slot */
-	bool no_ring_id_check;		/* accept descriptors whose ring id does not match the lap */
-	bool nan_fill;			/* reset fills SBUF and PSUM with NaN instead of zero */
+	uint64_t serial; /* 0: derived from slot */
+	bool no_ring_id_check; /* accept descriptors whose ring id does not match the lap */
+	bool nan_fill; /* reset fills SBUF and PSUM with NaN instead of zero */
 };
 
 int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **chip);
 void ncore_chip_free(struct ncore_chip *chip); /* stops it, detaches it from the fabric */
 
 /* size 1, 2, 4 or 8; undefined registers read 0. The BAR numbers are PCI's: 0, 2, (4: ncore_dram) */
-uint64_t ncore_mmio_read(struct ncore_chip *chip, unsigned int bar, uint64_t offset, unsigned int size);
+uint64_t ncore_mmio_read(struct ncore_chip *chip, unsigned int bar, uint64_t offset,
+			 unsigned int size);
 void ncore_mmio_write(struct ncore_chip *chip, unsigned int bar, uint64_t offset, unsigned int size,
 		      uint64_t value);
 /* what BAR4 shows: both channels, one after the other. Size in bytes. */
 void *ncore_dram(struct ncore_chip *chip, uint64_t *size, int *fd);
 
 enum ncore_reset { NCORE_RESET_POWER, NCORE_RESET_PCI };
-void ncore_chip_reset(struct ncore_chip *chip, enum ncore_reset kind); /* DRAM reads zero after it */
+void ncore_chip_reset(struct ncore_chip *chip,
+		      enum ncore_reset kind); /* DRAM reads zero after it */
 
 /*
  * Rest: returns when the chip's queues and cores stand at a boundary; nested calls count. Before a
@@ -135,9 +138,12 @@ uint64_t ncore_guest_errors(struct ncore_chip *chip, enum ncore_guest_error kind
 
 /* Settable from outside (QOM properties): sensors and counters the mailbox shows */
 enum ncore_sensor {
-	NCORE_SENSOR_SRAM_ECC_CORR, NCORE_SENSOR_SRAM_ECC_UNCORR,
-	NCORE_SENSOR_DRAM0_ECC_CORR, NCORE_SENSOR_DRAM0_ECC_UNCORR,
-	NCORE_SENSOR_DRAM1_ECC_CORR, NCORE_SENSOR_DRAM1_ECC_UNCORR,
+	NCORE_SENSOR_SRAM_ECC_CORR,
+	NCORE_SENSOR_SRAM_ECC_UNCORR,
+	NCORE_SENSOR_DRAM0_ECC_CORR,
+	NCORE_SENSOR_DRAM0_ECC_UNCORR,
+	NCORE_SENSOR_DRAM1_ECC_CORR,
+	NCORE_SENSOR_DRAM1_ECC_UNCORR,
 	NCORE_SENSOR_POWER_BP, /* utilisation in basis points, 0..10000 */
 	NCORE_SENSOR_COUNT,
 };

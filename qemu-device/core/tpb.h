@@ -24,18 +24,18 @@ struct tpb_ops {
 	/* an instruction's 32-bit write to a device address; 0, or -EACCES when refused */
 	int (*write)(void *opaque, uint64_t addr, uint32_t value, uint64_t time);
 	/* a notification entry; type is NEURON_NQ_* */
-	void (*notify)(void *opaque, unsigned int type, unsigned int engine, uint16_t code, uint32_t id,
-		       uint64_t data, uint32_t data2, uint64_t time);
+	void (*notify)(void *opaque, unsigned int type, unsigned int engine, uint16_t code,
+		       uint32_t id, uint64_t data, uint32_t data2, uint64_t time);
 	/* trace; NULL when off */
 	void (*insn)(void *opaque, unsigned int engine, unsigned int opcode, uint64_t time);
 };
 
 struct tpb_config {
-	unsigned int index;	    /* core number in its chip */
+	unsigned int index; /* core number in its chip */
 	const struct tpb_ops *ops;
 	void *opaque;
-	uint8_t *sbuf;		    /* 128 partitions */
-	uint64_t sbuf_host_stride;  /* bytes between partitions in the host's memory, padded */
+	uint8_t *sbuf; /* 128 partitions */
+	uint64_t sbuf_host_stride; /* bytes between partitions in the host's memory, padded */
 	uint32_t sbuf_part_size;
 	uint8_t *psum;
 	uint64_t psum_host_stride;
@@ -53,7 +53,7 @@ void tpb_reset(struct tpb *tpb);
 /* What tpb_run came back for */
 enum tpb_state {
 	TPB_BLOCKED, /* every engine waits: for instructions, or for a semaphore or event */
-	TPB_BUDGET,  /* the budget is used up; run again */
+	TPB_BUDGET, /* the budget is used up; run again */
 };
 /*
  * One turn is one instruction of each engine in the order PE, ACT, POOL, SP; budget counts
@@ -64,12 +64,14 @@ bool tpb_runnable(const struct tpb *tpb); /* would tpb_run execute an instructio
 
 /* Free words of an engine's FIFO; append n 64-byte words (n <= free). time: virtual, of the write */
 unsigned int tpb_fifo_space(const struct tpb *tpb, unsigned int engine);
-void tpb_fifo_push(struct tpb *tpb, unsigned int engine, const void *words, unsigned int n, uint64_t time);
+void tpb_fifo_push(struct tpb *tpb, unsigned int engine, const void *words, unsigned int n,
+		   uint64_t time);
 
 /* Semaphores and events; set/inc/dec report overflow and double set themselves (ops->notify) */
 enum tpb_sem_op { TPB_SEM_SET, TPB_SEM_INC, TPB_SEM_DEC };
 uint32_t tpb_sem_read(const struct tpb *tpb, unsigned int index); /* any thread */
-void tpb_sem_write(struct tpb *tpb, enum tpb_sem_op op, unsigned int index, uint32_t value, uint64_t time);
+void tpb_sem_write(struct tpb *tpb, enum tpb_sem_op op, unsigned int index, uint32_t value,
+		   uint64_t time);
 uint32_t tpb_event_read(const struct tpb *tpb, unsigned int index); /* any thread */
 void tpb_event_write(struct tpb *tpb, unsigned int index, uint32_t value, uint64_t time);
 

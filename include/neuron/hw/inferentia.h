@@ -57,15 +57,15 @@
 #define NEURON_V1_TPB_SEM_APERTURE 0x80 /* bytes used of each 0x100 aperture */
 
 /* Inside BAR0 (APB) */
-#define NEURON_V1_APB_TDMA(nc, k) ((nc) * 0x100000 + (k) * 0x1000)
+#define NEURON_V1_APB_TDMA(nc, k) (0x100000 * (nc) + 0x1000 * (k))
 #define NEURON_V1_APB_UDMA(eng) (0x40000 + ((eng) / 3) * 0x100000 + ((eng) % 3) * 0x40000)
-#define NEURON_V1_APB_PUTILS(nc) (0x404000 + (nc) * 0x10000)
+#define NEURON_V1_APB_PUTILS(nc) (0x404000 + 0x10000 * (nc))
 #define NEURON_V1_APB_PUTILS_SIZE 0x10000
 #define NEURON_V1_APB_MISC_RAM 0x78e000
 #define NEURON_V1_APB_MISC_RAM_SIZE 0x1000
 
 /* The queue the driver itself copies with, one a core */
-#define NEURON_V1_H2T_ENGINE(nc) ((nc) * 3 + 2)
+#define NEURON_V1_H2T_ENGINE(nc) (3 * (nc) + 2)
 #define NEURON_V1_H2T_QUEUE 15
 
 /* MISC RAM words */
@@ -94,7 +94,7 @@
 
 /* FWIO messages; CRC-32C over the request with the crc field taken as zero */
 #define NEURON_FWIO_BUF_SIZE 0x10000
-#define NEURON_FWIO_REQ_HDR 8  /* u8 seq, u8 cmd, u16 size, u32 crc */
+#define NEURON_FWIO_REQ_HDR 8 /* u8 seq, u8 cmd, u16 size, u32 crc */
 #define NEURON_FWIO_RESP_HDR 4 /* u8 seq, u8 error, u16 size */
 #define NEURON_FWIO_CMD_READ 1
 #define NEURON_FWIO_CMD_POST_METRIC 2
@@ -107,8 +107,8 @@
 #define NEURON_UDMA_SIZE 0x3c800
 #define NEURON_UDMA_M2S 0x0
 #define NEURON_UDMA_S2M 0x20000
-#define NEURON_UDMA_M2S_Q(q) (0x01000 + (q) * 0x1000)
-#define NEURON_UDMA_S2M_Q(q) (0x21000 + (q) * 0x1000)
+#define NEURON_UDMA_M2S_Q(q) (0x01000 + 0x1000 * (q))
+#define NEURON_UDMA_S2M_Q(q) (0x21000 + 0x1000 * (q))
 #define NEURON_UDMA_M2S_STATE 0x200
 #define NEURON_UDMA_M2S_CHANGE_STATE 0x204
 #define NEURON_UDMA_M2S_CFG_LEN 0x254
@@ -176,8 +176,8 @@
 #define NEURON_V1_NQ_ENGINES 4
 #define NEURON_V1_NQ_ERROR_REGS 0x1074
 #define NEURON_V1_NQ_EVENT_REGS 0x1094
-#define NEURON_V1_NQ_NOTIFY_REGS(eng) (0xbfc + (eng) * 0x104)
-#define NEURON_V1_NQ_TRACE_REGS(eng) (0xc7c + (eng) * 0x104)
+#define NEURON_V1_NQ_NOTIFY_REGS(eng) (0xbfc + 0x104 * (eng))
+#define NEURON_V1_NQ_TRACE_REGS(eng) (0xc7c + 0x104 * (eng))
 #define NEURON_V1_NQ_BASE_LO 0x0 /* offsets inside a register group */
 #define NEURON_V1_NQ_BASE_HI 0x4
 #define NEURON_V1_NQ_SIZE 0x8 /* bytes, a power of two; 0 disables */

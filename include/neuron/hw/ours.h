@@ -26,7 +26,7 @@
 #define NEURON_PSUM_BANKS 8
 
 /* Instruction FIFO windows: PE's is public, the others follow it. A write appends. */
-#define NEURON_V1_TPB_FIFO(eng) (0x265c000 + (eng) * 0x4000)
+#define NEURON_V1_TPB_FIFO(eng) (0x265c000 + 0x4000 * (eng))
 #define NEURON_FIFO_WORDS 256
 #define NEURON_INSN_WORD 64 /* bytes */
 
@@ -48,20 +48,20 @@
 #define NEURON_NQ_ENTRY_DATA 16
 #define NEURON_NQ_ENTRY_DATA2 24
 #define NEURON_NQ_ENTRY_PHASE 28
-#define NEURON_NQ_PHASE(lap) (1 + ((lap) & 1))
+#define NEURON_NQ_PHASE(lap) (1 + (1 & (lap)))
 
 /* Error codes of NEURON_NQ_ERROR entries (code field) */
-#define NEURON_NERR_ILLEGAL_INSN 1    /* data = opcode word */
+#define NEURON_NERR_ILLEGAL_INSN 1 /* data = opcode word */
 #define NEURON_NERR_ILLEGAL_OPERAND 2 /* data = operand index and offset */
 #define NEURON_NERR_ISA_VERSION 3
-#define NEURON_NERR_SEM_OVERFLOW 4    /* id = semaphore */
-#define NEURON_NERR_EVT_DOUBLE_SET 5  /* id = event */
+#define NEURON_NERR_SEM_OVERFLOW 4 /* id = semaphore */
+#define NEURON_NERR_EVT_DOUBLE_SET 5 /* id = event */
 #define NEURON_NERR_EVT_DOUBLE_CLEAR 6
-#define NEURON_NERR_FIFO_WRITE 7      /* not a multiple of 64 bytes */
-#define NEURON_NERR_WRITE_REFUSED 8   /* an instruction's register write outside its own core */
-#define NEURON_NERR_DMA_ABORT 9       /* id = engine << 8 | queue, data = address */
-#define NEURON_NERR_DMA_DESC 10       /* bad descriptor: ring id, first/last, counts */
-#define NEURON_NERR_NUMERICAL 11      /* NaN produced by an instruction that asked to be told */
+#define NEURON_NERR_FIFO_WRITE 7 /* not a multiple of 64 bytes */
+#define NEURON_NERR_WRITE_REFUSED 8 /* an instruction's register write outside its own core */
+#define NEURON_NERR_DMA_ABORT 9 /* id = engine << 8 | queue, data = address */
+#define NEURON_NERR_DMA_DESC 10 /* bad descriptor: ring id, first/last, counts */
+#define NEURON_NERR_NUMERICAL 11 /* NaN produced by an instruction that asked to be told */
 #define NEURON_NERR_NQ_OVERFLOW 12
 
 /* Vendor-specific PCI capability (id 0x09). Offsets inside the capability. */
@@ -76,20 +76,20 @@
 #define NEURON_CAP_LENGTH 0x14 /* u32 */
 #define NEURON_CAP_SIZE 0x18
 #define NEURON_CAP_F_FAST_RESET 0x1 /* reset completes in the doorbell write: do not sleep */
-#define NEURON_CAP_F_TPB_MAP 0x2    /* the TPB reset map is honoured */
-#define NEURON_CAP_F_PERF 0x4       /* performance counters in our registers */
+#define NEURON_CAP_F_TPB_MAP 0x2 /* the TPB reset map is honoured */
+#define NEURON_CAP_F_PERF 0x4 /* performance counters in our registers */
 
 /* Our registers in BAR0 */
 #define NEURON_OURS_BAR0_OFFSET 0x800000
 #define NEURON_OURS_BAR0_SIZE 0x10000
 #define NEURON_OURS_ISA_VERSION 0x0
 #define NEURON_OURS_GUEST_ERRORS 0x4 /* count of what the guest did wrong */
-#define NEURON_OURS_SBUF_SIZE 0x8    /* bytes a core */
-#define NEURON_OURS_NQ_OVERFLOWS(nc) (0x40 + (nc) * 4) /* notification entries dropped */
-#define NEURON_OURS_DMA_STOPPED(eng) (0x80 + (eng) * 4) /* bit q: queue q stopped by an error */
-#define NEURON_OURS_PERF(nc) (0x1000 + (nc) * 0x200)
+#define NEURON_OURS_SBUF_SIZE 0x8 /* bytes a core */
+#define NEURON_OURS_NQ_OVERFLOWS(nc) (0x40 + 4 * (nc)) /* notification entries dropped */
+#define NEURON_OURS_DMA_STOPPED(eng) (0x80 + 4 * (eng)) /* bit q: queue q stopped by an error */
+#define NEURON_OURS_PERF(nc) (0x1000 + 0x200 * (nc))
 /* Inside a core's block, u64 each: engine e at e * 0x40, then the core's own */
-#define NEURON_PERF_ENG(e) ((e) * 0x40)
+#define NEURON_PERF_ENG(e) (0x40 * (e))
 #define NEURON_PERF_INSN 0x00
 #define NEURON_PERF_BUSY 0x08 /* virtual cycles */
 #define NEURON_PERF_IDLE 0x10 /* waiting for instructions */
