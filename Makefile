@@ -44,8 +44,8 @@ guest: programs modules qemu ## build the guest images
 demo: guest ## four chips in a VM: neuron-ls, the daemon, 1,797 digits on 16 cores
 	@scripts/demo --build $(REL) --instance $(INSTANCE)
 
-vm: guest ## the same VM, logged in; INSTANCE=inf1.24xlarge for 16 chips
-	@scripts/neuron-vm run --build $(REL) --instance $(INSTANCE)
+vm: guest ## the demo, and then you are logged in; INSTANCE=inf1.24xlarge for 16 chips
+	@scripts/demo --build $(REL) --instance $(INSTANCE) --login
 
 run: programs ## the same model on the chip in process: neither root nor VM
 	@scripts/demo --build $(REL) --in-process
