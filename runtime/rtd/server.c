@@ -5,10 +5,9 @@
  * A call is born when its request is asked of the core, and carries one tag for each kind of batch.
  * References: one for the receive side (a message being read or handled), one for the close batch,
  * one for each send batch under way, one for the handler's open answer. The last one frees the
- * grpc_call; a call that lives keeps its transport and so its descriptor, which is why the peer
- * table needs no generation: "fd:N" cannot mean a newer connection while an older call is alive.
+ * grpc_call.
  *
- * Locks: server->lock protects the peer table and what free waits for, and is a leaf.
+ * Locks: server->lock protects what free waits for, and is a leaf.
  */
 #include "server.h"
 
@@ -17,15 +16,14 @@
 #include <grpc/grpc_posix.h>
 #include <grpc/grpc_security.h>
 #include <grpc/support/alloc.h>
+#include <grpc/support/log.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "conn.h"
 #include "log.h"
 #include "message.h"
 #include "pool.h"
@@ -33,13 +31,6 @@
 #define MAX_STREAMS \
 	1024 /* calls at once on one connection; the core queues the rest at the client */
 #define OPEN_REQUESTS 16 /* calls asked of the core in advance */
-#define MAX_CONNECTIONS 256 /* of one uid that is not root */
-#define RESERVED_FDS 64 /* descriptors kept for the daemon's own files */
-
-struct server_conn {
-	struct rtd_peer peer;
-	ino_t ino; /* tells whether the descriptor is still this connection; 0: unused */
-};
 
 struct rtd_server {
 	struct rtd_server_config config;
@@ -54,8 +45,7 @@ struct rtd_server {
 	pthread_cond_t idle;
 	unsigned int calls; /* alive, with those asked of the core */
 	bool stopped; /* the core has told that its connections are closed */
-	struct server_conn *conns; /* by descriptor */
-	unsigned int max_conns;
+	struct rtd_conns *conns;
 };
 
 struct server_op {
@@ -299,25 +289,9 @@ static const struct rtd_method *server_method(struct rtd_server *server, grpc_sl
 
 static void call_identify(struct rtd_call *call)
 {
-	struct rtd_server *server = call->server;
 	char *name = grpc_call_get_peer(call->grpc);
-	unsigned int fd;
 
-	if (name && sscanf(name, "fd:%u", &fd) == 1) {
-		pthread_mutex_lock(&server->lock);
-		if (fd < server->max_conns && server->conns[fd].ino) {
-			const struct rtd_peer *peer = &server->conns[fd].peer;
-			size_t size = peer->ngroups * sizeof(gid_t);
-
-			call->peer = *peer;
-			call->peer.groups = size ? malloc(size) : NULL;
-			if (call->peer.groups)
-				memcpy(call->peer.groups, peer->groups, size);
-			else
-				call->peer.ngroups = 0;
-		}
-		pthread_mutex_unlock(&server->lock);
-	}
+	rtd_conns_find(call->server->conns, name, &call->peer);
 	gpr_free(name);
 }
 
@@ -434,19 +408,17 @@ static grpc_server *server_create(void)
 	return grpc_server_create(&list, NULL);
 }
 
-static int server_peers(struct rtd_server *server)
+/* The core's own lines, in our form; what it calls an error is mostly a client's */
+static void server_log(gpr_log_func_args *args)
 {
-	struct rlimit limit;
+	const char *file = strrchr(args->file, '/');
+	enum rtd_log_level level = RTD_LOG_TRACE;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return -errno;
-	limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
-	setrlimit(RLIMIT_NOFILE, &limit);
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return -errno;
-	server->max_conns = limit.rlim_cur > RESERVED_FDS ? limit.rlim_cur - RESERVED_FDS : 0;
-	server->conns = calloc(server->max_conns + 1, sizeof(*server->conns));
-	return server->conns ? 0 : -ENOMEM;
+	if (args->severity == GPR_LOG_SEVERITY_ERROR)
+		level = RTD_LOG_WARNING;
+	else if (args->severity == GPR_LOG_SEVERITY_INFO)
+		level = RTD_LOG_DEBUG;
+	rtd_log_line(level, "GRPC", file ? file + 1 : args->file, "%s", args->message);
 }
 
 int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **out)
@@ -459,13 +431,14 @@ int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **o
 	server->config = *config;
 	pthread_mutex_init(&server->lock, NULL);
 	pthread_cond_init(&server->idle, NULL);
+	gpr_set_log_function(server_log);
 	grpc_init();
 	server->threads = calloc(config->threads, sizeof(*server->threads));
 	server->grpc = server_create();
 	server->cq = grpc_completion_queue_create_for_next(NULL);
 	server->creds = grpc_insecure_server_credentials_create();
 	grpc_server_register_completion_queue(server->grpc, server->cq, NULL);
-	err = server->threads ? server_peers(server) : -ENOMEM;
+	err = server->threads ? rtd_conns_new(&server->conns) : -ENOMEM;
 	if (!err)
 		err = rtd_pool_new(config->workers, &server->pool);
 	if (err) {
@@ -497,45 +470,15 @@ int rtd_server_start(struct rtd_server *server)
 	return 0;
 }
 
-/* How many live connections a uid has; the core does not tell when one ends, the inode does */
-static unsigned int server_count(struct rtd_server *server, uid_t uid)
-{
-	unsigned int n = 0;
-	struct stat st;
-
-	for (unsigned int fd = 0; fd < server->max_conns; fd++) {
-		struct server_conn *conn = &server->conns[fd];
-
-		if (!conn->ino)
-			continue;
-		if (fstat(fd, &st) || st.st_ino != conn->ino)
-			conn->ino = 0;
-		else if (conn->peer.uid == uid)
-			n++;
-	}
-	return n;
-}
-
 void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer)
 {
-	struct server_conn *conn;
-	struct stat st;
-
-	pthread_mutex_lock(&server->lock);
-	if ((unsigned int)fd >= server->max_conns || fstat(fd, &st) ||
-	    (peer->uid && server_count(server, peer->uid) >= MAX_CONNECTIONS)) {
-		pthread_mutex_unlock(&server->lock);
+	if (rtd_conns_add(server->conns, fd, peer)) {
 		rtd_warning("NRTD", "too many connections, refused uid %u",
 			    (unsigned int)peer->uid);
 		free(peer->groups);
 		close(fd);
 		return;
 	}
-	conn = &server->conns[fd];
-	free(conn->peer.groups);
-	conn->peer = *peer;
-	conn->ino = st.st_ino;
-	pthread_mutex_unlock(&server->lock);
 	grpc_server_add_channel_from_fd(server->grpc, fd, server->creds);
 }
 
@@ -561,9 +504,7 @@ void rtd_server_free(struct rtd_server *server)
 	grpc_server_destroy(server->grpc);
 	grpc_completion_queue_destroy(server->cq);
 	grpc_server_credentials_release(server->creds);
-	for (unsigned int i = 0; server->conns && i < server->max_conns; i++)
-		free(server->conns[i].peer.groups);
-	free(server->conns);
+	rtd_conns_free(server->conns);
 	free(server->threads);
 	pthread_cond_destroy(&server->idle);
 	pthread_mutex_destroy(&server->lock);

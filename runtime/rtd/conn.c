@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The table of connections. An entry needs no generation: a call that lives keeps its transport and
+ * so its descriptor, hence "fd:N" cannot mean a newer connection while an older call is alive.
+ * One lock protects all of it and is a leaf.
+ */
+#include "conn.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#define MAX_DESCRIPTORS 65536
+#define MAX_CONNECTIONS 256 /* of one user who is not root */
+#define RESERVED_FDS 64 /* descriptors kept for the daemon's own files */
+
+struct conn {
+	struct rtd_peer peer;
+	ino_t ino; /* of the socket; 0: unused */
+};
+
+struct rtd_conns {
+	pthread_mutex_t lock;
+	unsigned int max;
+	struct conn table[];
+};
+
+int rtd_conns_new(struct rtd_conns **out)
+{
+	struct rtd_conns *conns;
+	struct rlimit limit;
+	unsigned int max;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return -errno;
+	limit.rlim_cur = limit.rlim_max < MAX_DESCRIPTORS ? limit.rlim_max : MAX_DESCRIPTORS;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		return -errno;
+	max = limit.rlim_cur > RESERVED_FDS ? limit.rlim_cur - RESERVED_FDS : 0;
+	conns = calloc(1, sizeof(*conns) + max * sizeof(conns->table[0]));
+	if (!conns)
+		return -ENOMEM;
+	conns->max = max;
+	pthread_mutex_init(&conns->lock, NULL);
+	*out = conns;
+	return 0;
+}
+
+void rtd_conns_free(struct rtd_conns *conns)
+{
+	if (!conns)
+		return;
+	for (unsigned int fd = 0; fd < conns->max; fd++)
+		free(conns->table[fd].peer.groups);
+	pthread_mutex_destroy(&conns->lock);
+	free(conns);
+}
+
+/* Locked: the live connections of a user */
+static unsigned int conns_count(struct rtd_conns *conns, uid_t uid)
+{
+	unsigned int n = 0;
+	struct stat st;
+
+	for (unsigned int fd = 0; fd < conns->max; fd++) {
+		struct conn *conn = &conns->table[fd];
+
+		if (!conn->ino)
+			continue;
+		if (fstat(fd, &st) || st.st_ino != conn->ino)
+			conn->ino = 0;
+		else if (conn->peer.uid == uid)
+			n++;
+	}
+	return n;
+}
+
+int rtd_conns_add(struct rtd_conns *conns, int fd, const struct rtd_peer *peer)
+{
+	struct conn *conn;
+	struct stat st;
+	int err = -EMFILE;
+
+	pthread_mutex_lock(&conns->lock);
+	if ((unsigned int)fd < conns->max && !fstat(fd, &st) &&
+	    (!peer->uid || conns_count(conns, peer->uid) < MAX_CONNECTIONS)) {
+		conn = &conns->table[fd];
+		free(conn->peer.groups);
+		conn->peer = *peer;
+		conn->ino = st.st_ino;
+		err = 0;
+	}
+	pthread_mutex_unlock(&conns->lock);
+	return err;
+}
+
+void rtd_conns_find(struct rtd_conns *conns, const char *name, struct rtd_peer *peer)
+{
+	const struct rtd_peer *from;
+	unsigned int fd;
+	size_t size;
+
+	memset(peer, 0, sizeof(*peer));
+	if (!name || sscanf(name, "fd:%u", &fd) != 1 || fd >= conns->max)
+		return;
+	pthread_mutex_lock(&conns->lock);
+	from = &conns->table[fd].peer;
+	if (conns->table[fd].ino) {
+		*peer = *from;
+		size = from->ngroups * sizeof(gid_t);
+		peer->groups = size ? malloc(size) : NULL;
+		if (peer->groups)
+			memcpy(peer->groups, from->groups, size);
+		else
+			peer->ngroups = 0;
+	}
+	pthread_mutex_unlock(&conns->lock);
+}
