@@ -46,6 +46,24 @@ struct exec_mm {
 	enum exec_mm_mode mode;
 };
 
+/* An operand of the ALU: an array, or one value that stands 16 times at p */
+struct exec_vec {
+	const float *p;
+	size_t step; /* 1 or 0 */
+};
+
+static inline struct exec_vec exec_array(const float *p)
+{
+	return (struct exec_vec){ p, 1 };
+}
+
+static inline struct exec_vec exec_const(float buf[16], float x)
+{
+	for (int i = 0; i < 16; i++)
+		buf[i] = x;
+	return (struct exec_vec){ buf, 0 };
+}
+
 /* The inner loops. Arrays of floats are padded: n may be rounded up to 16 in them */
 struct exec_kernels {
 	const char *name;
@@ -57,7 +75,10 @@ struct exec_kernels {
 	void (*load)(uint8_t dtype, float *out, const void *in, size_t n);
 	void (*store)(uint8_t dtype, void *out, const float *in, size_t n);
 	/* r[i] = a[i] op b[i]; an arithmetic or unary operation */
-	void (*alu)(uint8_t op, float *r, const float *a, const float *b, size_t n);
+	void (*alu)(uint8_t op, float *r, struct exec_vec a, struct exec_vec b, size_t n);
+	/* x[0] op x[1] op ..., where the order does not matter: max, min, logical operations on
+	 * 1.0 and 0.0. n at least 1 */
+	float (*fold)(uint8_t op, const float *x, size_t n);
 	/* x[i] = func(x[i]) */
 	void (*act)(uint8_t func, float alpha, float *x, size_t n);
 };
@@ -92,7 +113,7 @@ struct exec_scratch {
 	uint32_t row[NEURON_ISA_MAX_ELEMS_SBUF]; /* a whole row of results, as raw elements */
 	float acc[NEURON_ISA_MAX_ELEMS_SBUF]; /* TENSOR_REDUCE: a row of results */
 	float x[EXEC_MM_PANELS * EXEC_MM_PANEL];
-	float result[NEURON_ISA_MAX_STATIONARY][NEURON_ISA_MAX_MOVING];
+	uint32_t result[NEURON_ISA_MAX_STATIONARY][NEURON_ISA_MAX_MOVING]; /* raw */
 	float w[NEURON_ISA_MAX_STATIONARY * NEURON_PARTITIONS]; /* PE_TRANSPOSE: as weights */
 };
 
@@ -145,6 +166,7 @@ void exec_operand_row(struct exec_operand *o,
 /* the next n elements, contiguous: in place where they are so, else gathered into buf */
 const void *exec_stream_get(struct exec_stream *s, void *buf, size_t n);
 void exec_stream_put(struct exec_stream *s, const void *buf, size_t n);
+bool exec_stream_distinct(const struct exec_stream *s); /* no element is visited twice */
 /* true when writing dst chunk by chunk cannot change what src still has to read */
 bool exec_chunks_safe(const struct exec_operand *dst, const struct exec_operand *src);
 float exec_scalar_f32(const struct tpb *t, const struct neuron_scalar *s, unsigned int p);

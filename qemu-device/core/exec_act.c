@@ -7,23 +7,18 @@
 
 #include <string.h>
 
-static void exec_fill(float *buf, float x, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		buf[i] = x;
-}
+/* What an ACTIVATE does to each element of a partition */
+struct exec_activation {
+	uint8_t func;
+	float alpha, scale[16], bias[16];
+};
 
 /* func(data * scale + bias): two fp32 roundings, then the function */
-static void exec_activate_chunk(struct tpb *t, const struct neuron_insn *insn, float *x,
-				float scale, float bias, size_t n)
+static void exec_activate_chunk(struct tpb *t, const struct exec_activation *f, float *x, size_t n)
 {
-	struct exec_scratch *s = t->scratch;
-
-	exec_fill(s->b, scale, n);
-	t->kern->alu(NEURON_ALU_MULT, x, x, s->b, n);
-	exec_fill(s->b, bias, n);
-	t->kern->alu(NEURON_ALU_ADD, x, x, s->b, n);
-	t->kern->act(insn->func, insn->alpha, x, n);
+	t->kern->alu(NEURON_ALU_MULT, x, exec_array(x), (struct exec_vec){ f->scale, 0 }, n);
+	t->kern->alu(NEURON_ALU_ADD, x, exec_array(x), (struct exec_vec){ f->bias, 0 }, n);
+	t->kern->act(f->func, f->alpha, x, n);
 }
 
 /* The registers add in element order, one fp32 rounding a step */
@@ -40,17 +35,18 @@ static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
 	struct exec_scratch *s = t->scratch;
 	bool direct = exec_chunks_safe(dst, src);
 	bool reduce = insn->reduce_cmd & 2;
-	float scale = exec_scalar_f32(t, &insn->scalar0, p);
-	float bias = exec_scalar_f32(t, &insn->scalar1, p);
+	struct exec_activation f = { .func = insn->func, .alpha = insn->alpha };
 	float acc = insn->reduce_cmd & 1 ? 0 : t->acc[p];
 	uint8_t *row = (uint8_t *)s->row;
 
+	exec_const(f.scale, exec_scalar_f32(t, &insn->scalar0, p));
+	exec_const(f.bias, exec_scalar_f32(t, &insn->scalar1, p));
 	exec_operand_row(src, p);
 	exec_operand_row(dst, p);
 	for (uint32_t done = 0, n; done < src->r.count; done += n) {
 		n = src->r.count - done < EXEC_CHUNK ? src->r.count - done : EXEC_CHUNK;
 		t->kern->load(src->dtype, s->a, exec_stream_get(&src->s, s->raw, n), n);
-		exec_activate_chunk(t, insn, s->a, scale, bias, n);
+		exec_activate_chunk(t, &f, s->a, n);
 		if (reduce)
 			acc = exec_accumulate(acc, s->a, n);
 		t->kern->store(dst->dtype, direct ? row : row + (size_t)done * dst->r.size, s->a,
@@ -135,7 +131,8 @@ void exec_memset(struct tpb *t, const struct neuron_insn *insn)
 	struct exec_operand dst;
 
 	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
-	exec_fill(s->a, insn->scalar0.f, EXEC_CHUNK);
+	for (int i = 0; i < EXEC_CHUNK; i++)
+		s->a[i] = insn->scalar0.f;
 	t->kern->store(dst.dtype, s->row, s->a, EXEC_CHUNK);
 	for (unsigned int p = 0; p < insn->partitions; p++) {
 		exec_operand_row(&dst, p);

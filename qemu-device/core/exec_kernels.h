@@ -326,15 +326,16 @@ KINLINE vf vrelu(vf a)
 
 #include "exec_kernels_math.h"
 
-#define ALU_LOOP(expr)                             \
-	for (size_t i = 0; i < n; i += LANES) {    \
-		vf a = ld(pa + i), b = ld(pb + i); \
-		(void)b;                           \
-		st(r + i, expr);                   \
-	}                                          \
+#define ALU_LOOP(expr)                                                     \
+	for (size_t i = 0; i < n; i += LANES) {                            \
+		vf a = ld(va.p + i * va.step), b = ld(vb.p + i * vb.step); \
+		(void)b;                                                   \
+		st(r + i, expr);                                           \
+	}                                                                  \
 	break
 
-KTARGET static void KNAME(alu)(uint8_t op, float *r, const float *pa, const float *pb, size_t n)
+KTARGET static void KNAME(alu)(uint8_t op, float *r, struct exec_vec va, struct exec_vec vb,
+			       size_t n)
 {
 	const vf zero = splat(0);
 
@@ -383,6 +384,58 @@ KTARGET static void KNAME(alu)(uint8_t op, float *r, const float *pa, const floa
 		ALU_LOOP(act_rsqrt(a));
 	case NEURON_ALU_RECIP:
 		ALU_LOOP(splat(1.0f) / a);
+	}
+}
+
+KINLINE vf fold_step(uint8_t op, vf a, vf b)
+{
+	switch (op) {
+	case NEURON_ALU_MAX:
+		return vmax(a, b);
+	case NEURON_ALU_MIN:
+		return vmin(a, b);
+	case NEURON_ALU_LOGICAL_AND:
+		return (vf)((vu)a & (vu)b);
+	case NEURON_ALU_LOGICAL_OR:
+		return (vf)((vu)a | (vu)b);
+	default:
+		return (vf)((vu)a ^ (vu)b);
+	}
+}
+
+KINLINE float fold_all(uint8_t op, const float *x, size_t n)
+{
+	vf acc = splat(x[0]);
+	size_t i = 1;
+	float lane[LANES];
+
+	if (n >= LANES) {
+		acc = ld(x);
+		for (i = LANES; i + LANES <= n; i += LANES)
+			acc = fold_step(op, acc, ld(x + i));
+		st(lane, acc);
+		acc = splat(lane[0]);
+		for (int j = 1; j < LANES; j++)
+			acc = fold_step(op, acc, splat(lane[j]));
+	}
+	for (; i < n; i++)
+		acc = fold_step(op, acc, splat(x[i]));
+	return acc[0];
+}
+
+KTARGET static float KNAME(fold)(uint8_t op, const float *x, size_t n)
+{
+	switch (op) {
+	case NEURON_ALU_MAX:
+		return fold_all(NEURON_ALU_MAX, x, n);
+	case NEURON_ALU_MIN:
+		return fold_all(NEURON_ALU_MIN, x, n);
+	case NEURON_ALU_LOGICAL_AND:
+		return fold_all(NEURON_ALU_LOGICAL_AND, x, n);
+	case NEURON_ALU_LOGICAL_OR:
+		return fold_all(NEURON_ALU_LOGICAL_OR, x, n);
+	default:
+		return fold_all(NEURON_ALU_LOGICAL_XOR, x, n);
 	}
 }
 

@@ -58,6 +58,7 @@ const struct exec_kernels exec_kernels_avx2 = {
 	.load = avx2_load,
 	.store = avx2_store,
 	.alu = avx2_alu,
+	.fold = avx2_fold,
 	.act = avx2_act,
 };
 #endif

@@ -65,6 +65,7 @@ const struct exec_kernels exec_kernels_avx512 = {
 	.load = avx512_load,
 	.store = avx512_store,
 	.alu = avx512_alu,
+	.fold = avx512_fold,
 	.act = avx512_act,
 };
 #endif

@@ -48,14 +48,21 @@ KINLINE vd dclamp_hi(vd x, double hi)
 	return dsel(x > dsplat(hi), dsplat(hi), x);
 }
 
+/* Four short chains in place of a long one: every fourth coefficient, in powers of x^4 */
 KINLINE vd dpoly(vd x, const double *c, int n)
 {
-	vd r = dsplat(c[n - 1]);
+	vd s = x * x, q = s * s, part[4];
 
-#pragma GCC unroll 20
-	for (int i = n - 2; i >= 0; i--)
-		r = r * x + c[i];
-	return r;
+#pragma GCC unroll 4
+	for (int j = 0; j < 4; j++) {
+		int last = j + (n - 1 - j) / 4 * 4;
+
+		part[j] = dsplat(c[last]);
+#pragma GCC unroll 8
+		for (int i = last - 4; i >= j; i -= 4)
+			part[j] = part[j] * q + c[i];
+	}
+	return (part[0] + part[1] * x) + (part[2] + part[3] * x) * s;
 }
 
 KINLINE vd dsqrt(vd x)

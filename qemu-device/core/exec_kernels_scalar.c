@@ -64,5 +64,6 @@ const struct exec_kernels exec_kernels_scalar = {
 	.load = scalar_load,
 	.store = scalar_store,
 	.alu = scalar_alu,
+	.fold = scalar_fold,
 	.act = scalar_act,
 };

@@ -47,31 +47,38 @@ static void exec_pack_moving(struct tpb *t, const struct neuron_insn *insn)
 	}
 }
 
-/* One row of results to a destination that is not contiguous, in element order */
-static void exec_psum_row(struct exec_stream *dst, const void *row, uint32_t n, bool is_int,
-			  bool accumulate)
+static uint32_t exec_psum_sum(uint32_t old, uint32_t new, bool is_int)
 {
+	float a, b;
+
+	if (is_int)
+		return old + new;
+	memcpy(&a, &old, sizeof(a));
+	memcpy(&b, &new, sizeof(b));
+	a += b;
+	if (a != a)
+		return 0x7fc00000;
+	memcpy(&new, &a, sizeof(a));
+	return new;
+}
+
+/* Add one row of results to a destination, in element order: an element may come more than once */
+static void exec_psum_add(struct exec_stream *dst, const uint32_t *row, uint32_t n, bool is_int)
+{
+	uint32_t step = exec_stream_distinct(dst) ? n : 1;
+	uint32_t old[NEURON_ISA_MAX_MOVING], sum[NEURON_ISA_MAX_MOVING];
 	struct exec_stream from = *dst;
-	const uint8_t *in = row;
 
-	for (uint32_t i = 0; i < n; i++, in += 4) {
-		uint32_t old, new;
-		float a, b;
+	for (uint32_t at = 0; at < n; at += step) {
+		const uint8_t *in = exec_stream_get(&from, old, step);
 
-		memcpy(&new, in, 4);
-		if (accumulate) {
-			memcpy(&old, exec_stream_get(&from, &old, 1), 4);
-			memcpy(&a, &old, 4);
-			memcpy(&b, &new, 4);
-			a += b;
-			if (is_int)
-				new += old;
-			else if (a != a)
-				new = 0x7fc00000;
-			else
-				memcpy(&new, &a, 4);
+		for (uint32_t i = 0; i < step; i++) {
+			uint32_t v;
+
+			memcpy(&v, in + 4ull * i, sizeof(v));
+			sum[i] = exec_psum_sum(v, row[at + i], is_int);
 		}
-		exec_stream_put(dst, &new, 1);
+		exec_stream_put(dst, sum, step);
 	}
 }
 
@@ -97,7 +104,10 @@ static void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *
 	t->kern->matmul(mm);
 	for (unsigned int r = 0; r < mm->fs; r++) {
 		exec_operand_row(dst, r);
-		exec_psum_row(&dst->s, t->scratch->result[r], mm->fm, is_int, accumulate);
+		if (accumulate)
+			exec_psum_add(&dst->s, t->scratch->result[r], mm->fm, is_int);
+		else
+			exec_stream_put(&dst->s, t->scratch->result[r], mm->fm);
 	}
 }
 

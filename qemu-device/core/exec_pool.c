@@ -39,45 +39,35 @@ static void exec_pool_row(struct exec_pool *x, unsigned int p)
 }
 
 /* a = a op b, or b op a */
-static void exec_pool_alu(struct tpb *t, uint8_t op, bool reverse, float *a, const float *b,
+static void exec_pool_alu(struct tpb *t, uint8_t op, bool reverse, float *a, struct exec_vec b,
 			  size_t n)
 {
 	if (reverse)
-		t->kern->alu(op, a, b, a, n);
+		t->kern->alu(op, a, b, exec_array(a), n);
 	else
-		t->kern->alu(op, a, a, b, n);
-}
-
-static void exec_pool_scalar(struct tpb *t, uint8_t op, bool reverse, float *a, float c, size_t n)
-{
-	float *b = t->scratch->c;
-
-	for (size_t i = 0; i < n; i++)
-		b[i] = c;
-	exec_pool_alu(t, op, reverse, a, b, n);
+		t->kern->alu(op, a, exec_array(a), b, n);
 }
 
 /* One chunk of fp32: a holds src0, b src1; the result in a */
-static void exec_pool_chunk(struct exec_pool *x, float *a, const float *b, const float c[2],
-			    size_t n)
+static void exec_pool_chunk(struct exec_pool *x, float *a, const float *b, float (*c)[16], size_t n)
 {
 	const struct neuron_insn *insn = x->insn;
 	struct tpb *t = x->t;
 
 	switch (insn->opcode) {
 	case NEURON_OP_TENSOR_TENSOR:
-		t->kern->alu(insn->op0, a, a, b, n);
+		exec_pool_alu(t, insn->op0, false, a, exec_array(b), n);
 		break;
 	case NEURON_OP_TENSOR_SCALAR:
-		exec_pool_scalar(t, insn->op0, insn->reverse0, a, c[0], n);
-		exec_pool_scalar(t, insn->op1, insn->reverse1, a, c[1], n);
+		exec_pool_alu(t, insn->op0, insn->reverse0, a, (struct exec_vec){ c[0], 0 }, n);
+		exec_pool_alu(t, insn->op1, insn->reverse1, a, (struct exec_vec){ c[1], 0 }, n);
 		break;
 	case NEURON_OP_SCALAR_TENSOR_TENSOR:
-		exec_pool_scalar(t, insn->op0, insn->reverse0, a, c[0], n);
-		exec_pool_alu(t, insn->op1, insn->reverse1, a, b, n);
+		exec_pool_alu(t, insn->op0, insn->reverse0, a, (struct exec_vec){ c[0], 0 }, n);
+		exec_pool_alu(t, insn->op1, insn->reverse1, a, exec_array(b), n);
 		break;
 	default:
-		t->kern->alu(NEURON_ALU_RECIP, a, a, a, n);
+		exec_pool_alu(t, NEURON_ALU_RECIP, false, a, exec_array(a), n);
 	}
 }
 
@@ -85,10 +75,11 @@ static void exec_pool_arith_row(struct exec_pool *x, unsigned int p)
 {
 	struct exec_scratch *s = x->t->scratch;
 	const struct exec_kernels *kern = x->t->kern;
-	float c[2] = { exec_scalar_f32(x->t, &x->insn->scalar0, p),
-		       exec_scalar_f32(x->t, &x->insn->scalar1, p) };
 	uint8_t *row = (uint8_t *)s->row;
+	float c[2][16];
 
+	exec_const(c[0], exec_scalar_f32(x->t, &x->insn->scalar0, p));
+	exec_const(c[1], exec_scalar_f32(x->t, &x->insn->scalar1, p));
 	exec_pool_row(x, p);
 	for (uint32_t done = 0, n; done < x->dst.r.count; done += n) {
 		n = x->dst.r.count - done < EXEC_CHUNK ? x->dst.r.count - done : EXEC_CHUNK;

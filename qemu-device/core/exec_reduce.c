@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define REDUCE_WIDE 16 /* from this many results on they go side by side */
-#define REDUCE_LANES 256
 
 struct exec_reduce {
 	struct tpb *t;
@@ -41,9 +40,9 @@ static void exec_reduce_init(struct exec_reduce *x, struct tpb *t, const struct 
 
 static void exec_truth(struct tpb *t, float *x, size_t n)
 {
-	static const float zero[EXEC_CHUNK + 16];
+	float zero[16];
 
-	t->kern->alu(NEURON_ALU_NE, x, x, zero, n);
+	t->kern->alu(NEURON_ALU_NE, x, exec_array(x), exec_const(zero, 0), n);
 }
 
 /* Byte distance of element r of a result from its element 0 */
@@ -75,7 +74,8 @@ static void exec_reduce_wide(struct exec_reduce *x, unsigned int p, float *acc)
 			if (x->logical)
 				exec_truth(x->t, s->a, n);
 			if (r)
-				x->t->kern->alu(x->insn->op0, s->b, acc + done, s->a, n);
+				x->t->kern->alu(x->insn->op0, s->b, exec_array(acc + done),
+						exec_array(s->a), n);
 			memcpy(acc + done, r ? s->b : s->a, n * sizeof(*acc));
 		}
 	}
@@ -96,31 +96,6 @@ static float exec_fold_ordered(uint8_t op, float acc, const float *x, size_t n)
 	return acc;
 }
 
-/* Operations whose result does not depend on the order; x is overwritten */
-static float exec_fold_any(struct tpb *t, uint8_t op, float acc, float *x, size_t n)
-{
-	float a[16] = { acc }, b[16] = { 0 };
-	size_t width = n;
-
-	if (n >= 2 * REDUCE_LANES) {
-		size_t i;
-
-		for (i = REDUCE_LANES; i + REDUCE_LANES <= n; i += REDUCE_LANES)
-			t->kern->alu(op, x, x, x + i, REDUCE_LANES);
-		for (; i < n; i++) {
-			b[0] = x[i];
-			t->kern->alu(op, a, a, b, 1);
-		}
-		for (width = REDUCE_LANES; width > 16; width /= 2)
-			t->kern->alu(op, x, x, x + width / 2, width / 2);
-	}
-	for (size_t i = 0; i < width; i++) {
-		b[0] = x[i];
-		t->kern->alu(op, a, a, b, 1);
-	}
-	return a[0];
-}
-
 static float exec_reduce_one(struct exec_reduce *x)
 {
 	struct exec_scratch *s = x->t->scratch;
@@ -137,24 +112,26 @@ static float exec_reduce_one(struct exec_reduce *x)
 			exec_truth(x->t, s->a, n);
 		if (first)
 			acc = s->a[0];
-		memmove(s->b, s->a + first, (n - first) * sizeof(*s->b));
-		acc = ordered ? exec_fold_ordered(op, acc, s->b, n - first)
-			      : exec_fold_any(x->t, op, acc, s->b, n - first);
+		if (ordered) {
+			acc = exec_fold_ordered(op, acc, s->a + first, n - first);
+		} else {
+			s->b[0] = acc;
+			s->b[1] = x->t->kern->fold(op, s->a, n);
+			acc = first ? s->b[1] : x->t->kern->fold(op, s->b, 2);
+		}
 	}
 	return acc;
 }
 
 static void exec_reduce_scale(struct exec_reduce *x, float *acc, size_t n)
 {
-	float *b = x->t->scratch->b;
+	const struct exec_kernels *kern = x->t->kern;
+	float c[16];
 
-	for (int pass = 0; pass < 2; pass++) {
-		if (pass ? !x->insn->negate : x->insn->alpha == 0)
-			continue;
-		for (size_t i = 0; i < n; i++)
-			b[i] = pass ? -1.0f : x->insn->alpha;
-		x->t->kern->alu(NEURON_ALU_MULT, acc, acc, b, n);
-	}
+	if (x->insn->alpha != 0)
+		kern->alu(NEURON_ALU_MULT, acc, exec_array(acc), exec_const(c, x->insn->alpha), n);
+	if (x->insn->negate)
+		kern->alu(NEURON_ALU_MULT, acc, exec_array(acc), exec_const(c, -1), n);
 }
 
 static void exec_reduce_row(struct exec_reduce *x, unsigned int p)

@@ -152,6 +152,20 @@ void exec_stream_put(struct exec_stream *s, const void *buf, size_t n)
 	}
 }
 
+bool exec_stream_distinct(const struct exec_stream *s)
+{
+	int64_t reach = s->size; /* bytes that the faster dimensions span */
+
+	for (int d = s->ndim - 1; d >= 0; d--) {
+		int64_t step = s->step[d] < 0 ? -s->step[d] : s->step[d];
+
+		if (step < reach)
+			return false;
+		reach += (s->num[d] - 1) * step;
+	}
+	return true;
+}
+
 /*
  * Partitions of two operands are the same or disjoint (start rule), so only the bytes of one
  * partition matter. The same bytes in the same order, each visited once, are safe too.
@@ -163,8 +177,8 @@ bool exec_chunks_safe(const struct exec_operand *dst, const struct exec_operand 
 	if (dst->r.psum != src->r.psum || dst->r.start != src->r.start || dst->r.lo >= src->r.hi ||
 	    src->r.lo >= dst->r.hi)
 		return true;
-	return a->ndim == 1 && b->ndim == 1 && a->step[0] == b->step[0] && a->step[0] &&
-	       a->first == b->first && a->size == b->size;
+	return a->ndim == 1 && b->ndim == 1 && a->step[0] == b->step[0] && a->num[0] == b->num[0] &&
+	       a->first == b->first && a->size == b->size && exec_stream_distinct(a);
 }
 
 static const uint8_t *exec_scalar_at(const struct tpb *t, const struct neuron_scalar *s,
