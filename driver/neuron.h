@@ -159,9 +159,9 @@ struct neuron_ctx {
 struct neuron_h2t {
 	struct neuron_device *nd;
 	unsigned int nc;
-	struct mutex op_lock;
-	struct mutex async_lock;
-	struct mutex ring_lock;
+	struct mutex op_lock;	 /* one synchronous operation: bounce buffer, contexts 0, 3 */
+	struct mutex async_lock; /* contexts 1 and 2 */
+	struct mutex ring_lock;	 /* ring, generation, ready */
 	struct nhal_h2t ring;
 	struct nhal_h2t_mem mem;
 	bool ready;
@@ -220,7 +220,7 @@ struct neuron_device {
 	struct nhal hal;
 	void *fwio_buf;
 	dma_addr_t fwio_dma;
-	struct mutex fwio_lock;
+	struct mutex fwio_lock;		/* hal mailbox */
 
 	struct rw_semaphore reset_sem;
 	enum neuron_state state;
@@ -231,7 +231,7 @@ struct neuron_device {
 	struct delayed_work power_work;
 	struct neuron_power power;
 
-	struct mutex lock;
+	struct mutex lock;		/* all from here to h2t */
 	struct neuron_proc procs[NEURON_MAX_PROCESS_PER_DEVICE];
 	struct rb_root chunks;
 	struct list_head mcs;
@@ -253,7 +253,7 @@ struct neuron_device {
 	void *dummy_ring;		/* stopped queues point here */
 	dma_addr_t dummy_dma;
 
-	spinlock_t stats_lock;
+	spinlock_t stats_lock;		/* stats, power.line */
 	struct neuron_stats stats;
 	struct neuron_sysfs *sysfs;
 };
@@ -373,7 +373,8 @@ int neuron_zerocopy(struct neuron_h2t *h2t, u64 addr, unsigned long uaddr, u64 s
 
 /* neuron_queue.c */
 int neuron_queue_setup(struct neuron_device *nd, const struct neuron_ioctl_dma_queue_init *arg);
-int neuron_queue_start(struct neuron_device *nd, const struct neuron_ioctl_dma_queue_copy_start *arg);
+int neuron_queue_start(struct neuron_device *nd,
+		       const struct neuron_ioctl_dma_queue_copy_start *arg);
 int neuron_queue_release(struct neuron_device *nd, u32 eng, u32 qid);
 void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map);
 int neuron_queue_state(struct neuron_device *nd, u32 eng, u32 qid,

@@ -3,8 +3,8 @@
  * Device numbers, class and nodes; open, flush and release. Owns the list of open files, from
  * which it is known when the last file of a process goes.
  *
- * A file counts for the process that opened it. It is given up when that process has closed its last
- * descriptor of it, or is gone; that a child holds an inherited descriptor, or a mapping holds the
+ * A file counts for the process that opened it. It is given up when that process has closed its
+ * last descriptor of it, or is gone; that a child holds an inherited descriptor, or a mapping holds the
  * file, changes nothing.
  */
 #define pr_fmt(fmt) "neuron: " fmt

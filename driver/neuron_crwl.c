@@ -100,7 +100,7 @@ static int writer_try(struct neuron_device *nd, struct neuron_crwl *l, const u8 
 	return ret;
 }
 
-/* The lock of another uuid or process is an error at once, a writer of the same one is waited for */
+/* Another uuid or process is an error at once, a writer is waited for */
 static int reader_try(struct neuron_device *nd, struct neuron_crwl *l, const u8 *uuid)
 {
 	int ret = -EAGAIN;

@@ -11,7 +11,7 @@
 
 #include "neuron.h"
 
-DEFINE_MUTEX(neuron_table_lock);
+DEFINE_MUTEX(neuron_table_lock); /* device table, open files, range marks */
 static struct neuron_device *neuron_table[NEURON_MAX_DEVICES];
 static DEFINE_IDA(neuron_index_ida);
 

@@ -83,8 +83,8 @@ static int do_alloc_v2mt64(struct neuron_device *nd, void *arg, void __user *use
 
 static int do_free(struct neuron_device *nd, void *arg, void __user *user)
 {
-	struct neuron_mc *mc = neuron_mc_lookup(nd, ((struct neuron_ioctl_mem_free *)arg)->mem_handle,
-						NEURON_MAY_WRITE);
+	struct neuron_ioctl_mem_free *a = arg;
+	struct neuron_mc *mc = neuron_mc_lookup(nd, a->mem_handle, NEURON_MAY_WRITE);
 	int ret = -EACCES;
 
 	if (IS_ERR(mc))
@@ -359,7 +359,8 @@ static int do_memset(struct neuron_device *nd, void *arg, void __user *user)
 }
 
 /* Write into a core's window; the source is buffer + offset, the destination dst + offset */
-static int program_engine(struct neuron_device *nd, const struct neuron_ioctl_program_engine_nc64 *a)
+static int program_engine(struct neuron_device *nd,
+			  const struct neuron_ioctl_program_engine_nc64 *a)
 {
 	unsigned int nc;
 	u64 dst;

@@ -18,7 +18,7 @@
 #include "neuron.h"
 
 /* gen_pool cannot hand out address 0; the bias keeps every alignment */
-#define POOL_BIAS (1ul << 62)
+#define POOL_BIAS BIT(62)
 #define POOL_PAGES (REGION_SIZE / PAGE_SIZE)
 #define MAX_HANDLES (512u * 8192)
 #define FREE_STACK_STEP 256

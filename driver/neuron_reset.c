@@ -243,7 +243,7 @@ static int req_wait(struct neuron_device *nd, u32 id)
 	return ret;
 }
 
-/* Sleep until the request is done and take it off; result: how it ended, -ENOENT if there was none */
+/* Sleep until the request is done and take it off; result: how it ended, -ENOENT: there was none */
 int neuron_reset_wait(struct neuron_device *nd, u32 id, int *result)
 {
 	struct neuron_reset_req *req;

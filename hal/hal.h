@@ -94,8 +94,10 @@ int nhal_addr_to_bar(uint64_t addr, uint64_t len, unsigned int *bar, uint64_t *o
 /* [addr, addr + len) lies inside core nc's window: 0 and nc, else -EINVAL */
 int nhal_addr_to_core(uint64_t addr, uint64_t len, unsigned int *nc);
 
-/* Semaphores and events of a core: device addresses for reading through the mailbox, BAR2 offsets
- * for writing. The caller checks nc and index. */
+/*
+ * Semaphores and events of a core: device addresses for reading through the mailbox, BAR2 offsets
+ * for writing. The caller checks nc and index.
+ */
 enum nhal_sem_op {
 	NHAL_SEM_READ,
 	NHAL_SEM_SET,
@@ -219,7 +221,7 @@ struct nhal_h2t {
 /* Set up ring and queue of core nc; also after a reset of the core. No batch may be in flight. */
 void nhal_h2t_init(struct nhal_h2t *h2t, struct nhal *hal, unsigned int nc,
 		   const struct nhal_h2t_mem *mem);
-/* Add a run to the batch, as many bytes as fit; returns the bytes taken, 0 when the batch is full */
+/* Add a run to the batch, as much as fits; returns the bytes taken, 0 when the batch is full */
 uint64_t nhal_h2t_push(struct nhal_h2t *h2t, uint64_t src, uint64_t dst, uint64_t len);
 /* Close the batch with a completion for context ctx and ring; the number of data descriptors */
 unsigned int nhal_h2t_submit(struct nhal_h2t *h2t, unsigned int ctx);

@@ -8,6 +8,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
+/* pairs with the chip writing a completion or a response after its data */
 #define nhal_load_acquire(p) smp_load_acquire(p)
 #else
 #include <errno.h>

@@ -27,7 +27,7 @@ static void eng_write_table(struct nhal *hal, unsigned int eng, const struct reg
 /* Virtual-machine parameters of a queue in GEN_EX */
 #define GEN_EX_VM(q) (0x3c400 + (q) * 0x40)
 
-/* After the queues are enabled: data, outstanding reads, AXI timeout, acknowledge, length, stream */
+/* After the queues: data, outstanding reads, AXI timeout, acknowledge, length, stream */
 static const struct reg_value engine_main[] = {
 	{ 0x00310, 0x01000400 }, { 0x00124, 0x20808080 }, { 0x3a300, 0x05f5e100 },
 	{ 0x00408, 0x00000000 }, { 0x00254, 0x010fffff }, { 0x00258, 0x00000102 },
