@@ -69,19 +69,23 @@ struct ncc_buf *gen_dram_buf(struct ncc_gen *g, uint32_t var)
 	return b;
 }
 
+void gen_sbuf_leave(struct ncc_gen *g, struct ncc_buf *buf)
+{
+	struct ncc_buf **link = &g->sbuf;
+
+	while (*link && *link != buf)
+		link = &(*link)->next;
+	if (*link)
+		*link = buf->next;
+	g->sbuf_live -= align_up(buf->bytes ? buf->bytes : 1);
+}
+
 void gen_unref(struct ncc_gen *g, struct ncc_buf *buf)
 {
 	if (!buf || --buf->refs)
 		return;
-	if (buf->space == NCC_SBUF) {
-		struct ncc_buf **link = &g->sbuf;
-
-		while (*link && *link != buf)
-			link = &(*link)->next;
-		if (*link)
-			*link = buf->next;
-		g->sbuf_live -= align_up(buf->bytes ? buf->bytes : 1);
-	}
+	if (buf->space == NCC_SBUF)
+		gen_sbuf_leave(g, buf);
 	free(buf);
 }
 
@@ -92,6 +96,7 @@ int gen_temp(struct ncc_gen *g, struct ncc_buf *buf)
 		return ncc_fail_op(g->err, -EFBIG, g->op, "needs more than %d temporary buffers",
 				   NCC_MAX_TEMPS);
 	}
+	buf->pin = NCC_PIN_TEMP;
 	g->temps[g->ntemps++] = buf;
 	return 0;
 }

@@ -310,6 +310,7 @@ static int gen_alias(struct ncc_gen *g, struct ncc_op *op)
 static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 {
 	g->op = op;
+	g->stamp++;
 	if (is_lazy(op))
 		return 0;
 	if (cast_is_free(op))
@@ -347,6 +348,7 @@ static int gen_output(struct ncc_gen *g, unsigned int i)
 	int id, rc;
 
 	g->op = op;
+	g->stamp++;
 	rc = gen_place(g, op, -1);
 	if (rc)
 		return rc;

@@ -19,6 +19,10 @@ struct ncc_buf {
 	uint64_t base; /* bytes: in the variable, or in every partition */
 	uint64_t bytes; /* SBUF, PSUM: of a partition */
 	int64_t chunk; /* bytes between chunks of 128 partitions */
+	int64_t row; /* DRAM: bytes between partitions of a spilled buffer; 0: not one */
+	uint16_t parts; /* SBUF: partitions in use */
+	unsigned int pin; /* g->stamp: in use by the operation at hand */
+	unsigned int next_use; /* spill.c */
 	unsigned int refs;
 	struct ncc_buf *next; /* SBUF: in order of base */
 };
@@ -33,6 +37,8 @@ struct ncc_view {
 	int pdim; /* dimension along the partitions; -1: none */
 	int64_t pstart, pstep; /* partition of index i: pstart + i * pstep, over all chunks */
 };
+
+#define NCC_PIN_TEMP UINT32_MAX /* a temporary: never spilled */
 
 struct ncc_value {
 	struct ncc_view view;
@@ -52,6 +58,8 @@ struct ncc_gen {
 	unsigned int ntemps;
 	unsigned int psum_bank; /* next */
 	unsigned int copies; /* alternate engines */
+	unsigned int stamp; /* of the operation at hand */
+	unsigned int nspills;
 	unsigned int nfiles, ntmp;
 	struct ncc_buf state; /* the buffer of PSUM views */
 	const struct ncc_op *op;
@@ -62,12 +70,20 @@ struct ncc_gen {
 
 /* buffer.c */
 struct ncc_buf *gen_sbuf_alloc(struct ncc_gen *g, uint64_t bytes);
+/* the buffer's bytes without the buffer: it goes on to live in DRAM (gen_spill) */
+void gen_sbuf_leave(struct ncc_gen *g, struct ncc_buf *buf);
 struct ncc_buf *gen_dram_buf(struct ncc_gen *g, uint32_t var);
 void gen_unref(struct ncc_gen *g, struct ncc_buf *buf);
 int gen_temp(struct ncc_gen *g, struct ncc_buf *buf); /* released when the operation is done */
 void gen_release_temps(struct ncc_gen *g, unsigned int mark); /* all after the first mark */
 /* a PSUM bank's index, round robin */
 unsigned int gen_psum_bank(struct ncc_gen *g);
+
+/*
+ * spill.c: move the live buffer that is needed last to DRAM; its views stay valid. 0, -ENOSPC when
+ * there is none, or -errno
+ */
+int gen_spill(struct ncc_gen *g);
 
 /* view.c */
 void view_row_major(struct ncc_view *v, struct ncc_buf *buf, const struct ncc_shape *s);

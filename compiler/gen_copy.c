@@ -28,15 +28,15 @@ struct side {
 static void side_of(const struct ncc_view *v, int64_t p, struct side *s)
 {
 	int64_t esz = ncc_dtype_size(v->dtype), part = v->pstart + p * v->pstep;
+	int64_t row = v->buf->space == NCC_DRAM ? v->buf->row : NEURON_SBUF_PART_STRIDE;
 
 	s->var = v->buf->space == NCC_DRAM ? v->buf->var : 0;
 	s->offset = (int64_t)v->buf->base + v->off * esz;
-	if (v->buf->space != NCC_DRAM)
-		s->offset += part / NEURON_PARTITIONS * v->buf->chunk +
-			     part % NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE;
+	if (row)
+		s->offset +=
+			part / NEURON_PARTITIONS * v->buf->chunk + part % NEURON_PARTITIONS * row;
 	for (unsigned int d = 0; d < v->ndim; d++)
-		s->step[d] =
-			(int)d == v->pdim ? v->pstep * NEURON_SBUF_PART_STRIDE : v->stride[d] * esz;
+		s->step[d] = (int)d == v->pdim ? v->pstep * row : v->stride[d] * esz;
 }
 
 /* How many indices of pdim from p on stay in one chunk */
@@ -44,7 +44,7 @@ static int64_t in_chunk(const struct ncc_view *v, int64_t p, int64_t n)
 {
 	int64_t part = (v->pstart + p * v->pstep) % NEURON_PARTITIONS, room;
 
-	if (v->pdim < 0 || v->buf->space == NCC_DRAM)
+	if (v->pdim < 0)
 		return n;
 	room = v->pstep > 0 ? (NEURON_PARTITIONS - 1 - part) / v->pstep + 1 : part / -v->pstep + 1;
 	return room < n ? room : n;
@@ -297,6 +297,8 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 		dtype = v->dtype;
 	if (fits_as_it_is(v, pdim, dtype)) {
 		*out = *v;
+		if (v->buf->pin != NCC_PIN_TEMP)
+			v->buf->pin = g->stamp;
 		return 0;
 	}
 	dense_shape(v, pdim, &s);

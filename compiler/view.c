@@ -35,11 +35,20 @@ int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct
 
 	if (bytes <= NEURON_V1_SBUF_PART_SIZE)
 		bytes = (bytes + NCC_SBUF_ALIGN - 1) / NCC_SBUF_ALIGN * NCC_SBUF_ALIGN;
+	int rc;
+
 	view_row_major(v, NULL, s);
 	v->pdim = pdim;
 	strides_row_major(v);
-	if (bytes <= NEURON_V1_SBUF_PART_SIZE && chunks <= NEURON_V1_SBUF_PART_SIZE / bytes)
-		v->buf = gen_sbuf_alloc(g, (uint64_t)(bytes * chunks));
+	if (bytes <= NEURON_V1_SBUF_PART_SIZE && chunks <= NEURON_V1_SBUF_PART_SIZE / bytes) {
+		do {
+			v->buf = gen_sbuf_alloc(g, (uint64_t)(bytes * chunks));
+			rc = v->buf ? 0 : gen_spill(g);
+		} while (!v->buf && !rc);
+		if (rc && rc != -ENOSPC)
+			return rc;
+	}
+
 	if (!v->buf)
 		return ncc_fail_op(g->err, -EFBIG, g->op,
 				   "too large: needs %lld bytes in each of the %d partitions of "
@@ -47,6 +56,11 @@ int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct
 				   (long long)(bytes * chunks), NEURON_PARTITIONS,
 				   (long long)g->sbuf_live, NEURON_V1_SBUF_PART_SIZE);
 	v->buf->chunk = bytes;
+	v->buf->parts = 1;
+	if (pdim >= 0)
+		v->buf->parts = (uint16_t)(s->dim[pdim] < NEURON_PARTITIONS ? s->dim[pdim]
+									    : NEURON_PARTITIONS);
+	v->buf->pin = g->stamp;
 	return 0;
 }
 

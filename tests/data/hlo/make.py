@@ -217,8 +217,23 @@ def networks():
     case("perceptron", lambda x, w, b: jax.nn.relu(x @ w + b) @ w.T, x, w, b, ulps=2**15, scale=size)
 
 
+def spilling():
+    """Twelve values of 16,000 bytes a partition that are all needed twice: SBUF holds eight"""
+
+    def fn(a, b):
+        ys = [a[:, None] * (b * k)[None, :] for k in range(1, 13)]
+        up = down = jnp.zeros_like(ys[0])
+        for y in ys:
+            up = up * 0.5 - y
+        for y in reversed(ys):
+            down = down * 0.5 - y
+        return up[:, ::800], down.max(1)
+
+    case("spill", fn, f32(128), f32(4000), ulps=4)
+
+
 def main():
-    for family in (elementwise, products, reductions, moves, types, networks):
+    for family in (elementwise, products, reductions, moves, types, networks, spilling):
         family()
     (HERE / "cases.txt").write_text("\n".join(cases) + "\n")
     print(f"{len(cases)} cases")
