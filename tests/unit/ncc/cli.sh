@@ -3,7 +3,7 @@
 # neuronx-cc as the front ends call it: options, exit codes, messages, and no file on failure.
 # usage: cli.sh PATH-OF-neuronx-cc TESTS-DATA-DIRECTORY
 set -euo pipefail
-cc=$1 data=$2
+cc=$(realpath "$1") data=$(realpath "$2")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 model=$data/hlo/add/module.hlo.pb
