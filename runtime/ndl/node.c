@@ -219,6 +219,8 @@ static int node_bdf(void *state, int index, struct ndl_bdf *bdf)
 	/* nd_index counts from the device whose node is open */
 	arg.nd_index = (uint32_t)(index - ((struct node_machine *)state)->free_index);
 	err = node_ioctl(fd, NEURON_IOCTL_DEVICE_BDF_EXT, &arg);
+	if (err == -EINVAL)
+		return -ENODEV;
 	if (!err)
 		*bdf = (struct ndl_bdf){ arg.domain, (uint8_t)arg.bus_number, arg.slot, arg.func };
 	return err;
