@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs QEMU for one command: pumps the guest's ports, waits for its status, never hangs."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ from . import VmError
 
 TIMEOUT_STATUS = 124  # as timeout(1)
 LOG_TAIL = 25
+POWEROFF_DEADLINE = 10.0  # the guest powers itself off once it has reported
 STOP_DEADLINE = 3.0  # QEMU answers SIGTERM at once unless the host is badly overloaded
 
 
@@ -118,6 +120,8 @@ def run_once(argv: list[str]) -> int:
     try:
         status.start()
         status.seen.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            qemu.wait(POWEROFF_DEADLINE)
     finally:
         _stop(qemu)
     status.finish()
