@@ -375,7 +375,8 @@ static int program_engine(struct neuron_device *nd,
 	mutex_unlock(&nd->lock);
 	if (ret)
 		return ret;
-	return neuron_dma_from_user(&nd->h2t[a->nc_id], dst, a->buffer + a->offset, a->size);
+	/* by the core's own ring: an engine that takes nothing blocks nobody else's copies */
+	return neuron_dma_from_user(&nd->h2t[nc], dst, a->buffer + a->offset, a->size);
 }
 
 static int do_program_engine_nc64(struct neuron_device *nd, void *arg, void __user *user)

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Hostile programs: threads that call every ioctl with random arguments, bad pointers included,
+ * while others open, close, fork, map, reset and die. The module must come out of it alive and the
+ * chip usable; what single calls return is nobody's business here.
+ *
+ * usage: driver-storm [SECONDS [SEED]]
+ */
+#include "tap.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define THREADS 3
+#define PROCESSES 3
+#define ARG_SIZE 16384
+
+static const unsigned long numbers[] = {
+	NEURON_IOCTL_DEVICE_RESET, NEURON_IOCTL_DEVICE_READY, NEURON_IOCTL_DEVICE_INFO,
+	NEURON_IOCTL_DEVICE_GET_ALL_APPS_INFO, NEURON_IOCTL_BAR_READ, NEURON_IOCTL_BAR_WRITE,
+	NEURON_IOCTL_POST_METRIC, NEURON_IOCTL_MEM_ALLOC, NEURON_IOCTL_MEM_ALLOC_V2,
+	NEURON_IOCTL_MEM_ALLOC_V2MT, NEURON_IOCTL_MEM_ALLOC_V2MT64, NEURON_IOCTL_MEM_FREE,
+	NEURON_IOCTL_MEM_COPY, NEURON_IOCTL_MEM_COPY64, NEURON_IOCTL_MEM_BUF_COPY,
+	NEURON_IOCTL_MEM_BUF_COPY64, NEURON_IOCTL_MEM_GET_PA, NEURON_IOCTL_MEM_GET_INFO,
+	NEURON_IOCTL_PROGRAM_ENGINE, NEURON_IOCTL_MEMSET, NEURON_IOCTL_MEMSET64,
+	NEURON_IOCTL_MEM_GET_EXTENDED_INFO, NEURON_IOCTL_DMA_ENG_SET_STATE,
+	NEURON_IOCTL_DMA_ENG_GET_STATE, NEURON_IOCTL_DMA_QUEUE_INIT,
+	NEURON_IOCTL_DMA_QUEUE_INIT_BATCH, NEURON_IOCTL_DMA_QUEUE_RELEASE,
+	NEURON_IOCTL_DMA_QUEUE_COPY_START, NEURON_IOCTL_DMA_ACK_COMPLETED,
+	NEURON_IOCTL_DMA_QUEUE_GET_STATE, NEURON_IOCTL_DMA_COPY_DESCRIPTORS,
+	NEURON_IOCTL_DMA_COPY_DESCRIPTORS64, NEURON_IOCTL_DMA_DESCRIPTOR_COPYOUT,
+	NEURON_IOCTL_SEMAPHORE_INCREMENT, NEURON_IOCTL_SEMAPHORE_READ,
+	NEURON_IOCTL_SEMAPHORE_WRITE, NEURON_IOCTL_EVENT_SET, NEURON_IOCTL_EVENT_GET,
+	NEURON_IOCTL_NOTIFICATIONS_INIT_V1, NEURON_IOCTL_NOTIFICATIONS_INIT_V2,
+	NEURON_IOCTL_NOTIFICATIONS_INIT_WITH_REALLOC_V2, NEURON_IOCTL_READ_HW_COUNTERS,
+	NEURON_IOCTL_ACQUIRE_NEURON_DS, NEURON_IOCTL_RELEASE_NEURON_DS,
+	NEURON_IOCTL_CRWL_NC_RANGE_MARK, NEURON_IOCTL_CRWL_NC_RANGE_UNMARK_EXT0,
+	NEURON_IOCTL_NC_MODEL_STARTED_COUNT, NEURON_IOCTL_NC_RESET, NEURON_IOCTL_NC_RESET_READY,
+	NEURON_IOCTL_PROGRAM_ENGINE_NC64, NEURON_IOCTL_DEVICE_BDF_EXT, NEURON_IOCTL_DMABUF_FD,
+	NEURON_IOCTL_MEM_COPY_ASYNC64, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT,
+	NEURON_IOCTL_MEM_MC_GET_INFO_V2, NEURON_IOCTL_RESOURCE_MMAP_INFO, NEURON_IOCTL_PRINTK,
+	NEURON_IOCTL_DUMP_MEM_CHUNKS, NEURON_IOCTL_POD_STATUS_V2,
+	NEURON_IOCTL_MEM_BUF_ZEROCOPY64,
+};
+
+static double end_time;
+static uint64_t calls;
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static uint64_t next(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	*x ^= *x << 17;
+	return *x;
+}
+
+/* Words a driver might stumble over: small numbers, sizes, addresses, the caller's own memory */
+static uint64_t word(uint64_t *x, uint8_t *own)
+{
+	static const uint64_t odd[] = {
+		0, 1, 2, 4095, 4096, 65536, 1 << 20, 1ull << 30, UINT32_MAX, INT32_MAX, UINT64_MAX,
+		1ull << 46, 1ull << 63, 0xfffc0000000ull, 0xfffc265c000ull, 0xffff078e800ull,
+		0x4e0000000000ull, 0x4f0000000000ull, 0xffff888000000000ull,
+	};
+
+	switch (next(x) % 4) {
+	case 0:
+		return next(x) % 8;
+	case 1:
+		return odd[next(x) % (sizeof(odd) / sizeof(odd[0]))];
+	case 2:
+		return (uint64_t)(own + next(x) % (ARG_SIZE / 2));
+	default:
+		return next(x) % (1 << 18);
+	}
+}
+
+static void *storm(void *arg)
+{
+	uint64_t x = (uint64_t)arg * 0x9e3779b97f4a7c15ull | 1, w;
+	uint8_t *own = mmap(NULL, ARG_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	unsigned int i, turn = 0;
+	int fd = -1;
+
+	while (seconds() < end_time) {
+		if (!(turn++ % 256)) {
+			if (fd >= 0)
+				close(fd);
+			fd = node(next(&x) % 2, next(&x) % 16 ? O_RDWR : O_WRONLY);
+		}
+		for (i = 0; i < 96; i += 8) {
+			/* two 32-bit words as often as one of 64 */
+			w = next(&x) % 2 ? word(&x, own) :
+					   (word(&x, own) & UINT32_MAX) | word(&x, own) << 32;
+			memcpy(own + i, &w, 8);
+		}
+		ioctl(fd, numbers[next(&x) % (sizeof(numbers) / sizeof(numbers[0]))],
+		      next(&x) % 64 ? own : (void *)word(&x, own));
+		__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+		if (!(next(&x) % 32)) {
+			void *p = mmap(NULL, 4096ull << (next(&x) % 3), PROT_READ | PROT_WRITE,
+				       MAP_SHARED, fd, word(&x, own) & ~4095ull);
+
+			if (p != MAP_FAILED && next(&x) % 2)
+				munmap(p, 4096);
+		}
+	}
+	return NULL;
+}
+
+static int process(uint64_t seed)
+{
+	pthread_t t[THREADS];
+	uint64_t i;
+
+	for (i = 0; i < THREADS; i++)
+		if (pthread_create(&t[i], NULL, storm, (void *)(seed * THREADS + i + 1)))
+			return 1;
+	for (i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	return calls ? 0 : 2;
+}
+
+static bool works(int index)
+{
+	uint8_t in[10000], out[10000];
+	int fd = node(index, O_RDWR);
+	uint64_t h;
+	bool good;
+
+	pattern(in, sizeof(in), 8);
+	good = fd >= 0 && !chunk(fd, false, sizeof(in), 0, &h) &&
+	       !copy_in(fd, h, in, 0, sizeof(in)) && !copy_out(fd, h, out, 0, sizeof(out)) &&
+	       !memcmp(in, out, sizeof(in));
+	close(fd);
+	return good;
+}
+
+int main(int argc, char **argv)
+{
+	double length = argc > 1 ? atof(argv[1]) : 10, start = seconds();
+	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1, round, i;
+	pid_t pid[PROCESSES];
+	int status, alive = 0;
+
+	for (round = 0; seconds() - start < length; round++) {
+		end_time = seconds() + 2;
+		for (i = 0; i < PROCESSES; i++) {
+			pid[i] = fork();
+			if (!pid[i])
+				_exit(process(seed + round * PROCESSES + i));
+		}
+		usleep(1200000);
+		kill(pid[0], SIGKILL); /* one of them does not finish */
+		for (i = 0; i < PROCESSES; i++) {
+			waitpid(pid[i], &status, 0);
+			alive += WIFEXITED(status) && !WEXITSTATUS(status);
+		}
+	}
+	is(alive, (long long)round * (PROCESSES - 1), "%llu rounds of hostile processes",
+	   (unsigned long long)round);
+	for (i = 0; i < 4; i++)
+		ok(works((int)i), "nd%d works", (int)i);
+	return tap_done();
+}
