@@ -11,8 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-#define ALL_LANES ((1u << NCORE_LANES) - 1)
-
 static const char *const event_names[NCORE_EV_COUNT] = {
 	[NCORE_EV_MMIO_READ] = "mmio_read",
 	[NCORE_EV_MMIO_WRITE] = "mmio_write",
@@ -97,22 +95,20 @@ static const struct tpb_ops tpb_ops_trace = { .write = op_write,
 
 /* Resets. chip->lock is held in all of them. */
 
-static void stop_lanes(struct ncore_chip *chip, unsigned int map)
+static void stop_lanes(struct ncore_chip *chip)
 {
 	unsigned int i;
 
 	for (i = 0; i < NCORE_LANES; i++)
-		if (map >> i & 1)
-			ncore_lane_stop(&chip->lane[i]);
+		ncore_lane_stop(&chip->lane[i]);
 }
 
-static void start_lanes(struct ncore_chip *chip, unsigned int map)
+static void start_lanes(struct ncore_chip *chip)
 {
 	unsigned int i;
 
 	for (i = 0; i < NCORE_LANES; i++)
-		if (map >> i & 1)
-			ncore_lane_start(&chip->lane[i]);
+		ncore_lane_start(&chip->lane[i]);
 }
 
 static void clear_core_memory(struct ncore_chip *chip, struct ncore_mem *mem)
@@ -135,7 +131,19 @@ static void reset_core(struct ncore_chip *chip, unsigned int core)
 	clear_core_memory(chip, &c->psum);
 }
 
-static void abort_lane(struct ncore_chip *chip, unsigned int lane)
+/*
+ * Work that a core's program queued: on its lane, feeding it, or rung on its own engines, whose
+ * descriptors may be about to feed it. Not the driver's copies, which may be anybody's.
+ */
+static bool belongs_to(const struct ncore_queue *q, unsigned int core)
+{
+	if ((q->state != NCORE_Q_IDLE && q->lane == core) || q->home == core)
+		return true;
+	return q->engine / NEURON_V1_DMA_ENG_PER_NC == core &&
+	       !(q->engine == NEURON_V1_H2T_ENGINE(core) && q->index == NEURON_V1_H2T_QUEUE);
+}
+
+static void abort_queues(struct ncore_chip *chip, unsigned int core)
 {
 	unsigned int e, i;
 
@@ -143,7 +151,7 @@ static void abort_lane(struct ncore_chip *chip, unsigned int lane)
 		for (i = 0; i < NCORE_QUEUES; i++) {
 			struct ncore_queue *q = &chip->udma[e].queue[i];
 
-			if (q->state != NCORE_Q_IDLE && q->lane == lane)
+			if (belongs_to(q, core))
 				ncore_queue_abort(chip, q);
 		}
 }
@@ -154,15 +162,15 @@ void ncore_reset_cores(struct ncore_chip *chip, unsigned int map)
 	unsigned int i;
 
 	map = map ? map & all : all;
-	stop_lanes(chip, map);
+	stop_lanes(chip);
 	for (i = 0; i < NCORE_CORES; i++) {
 		if (!(map >> i & 1))
 			continue;
-		abort_lane(chip, i);
+		abort_queues(chip, i);
 		reset_core(chip, i);
 	}
 	ncore_misc_reset(chip, false);
-	start_lanes(chip, map);
+	start_lanes(chip);
 }
 
 /* Cores, engines and notification queues, not the memories */
@@ -186,7 +194,7 @@ static void reset_all(struct ncore_chip *chip, bool power)
 {
 	unsigned int i;
 
-	stop_lanes(chip, ALL_LANES); /* may drop the lock; from here on nothing does */
+	stop_lanes(chip); /* may drop the lock; from here on nothing does */
 	atomic_store(&chip->up, false);
 	ncore_fabric_sync(chip);
 	ncore_reset_queues(chip);
@@ -202,7 +210,7 @@ static void reset_all(struct ncore_chip *chip, bool power)
 	}
 	atomic_store(&chip->up, true);
 	ncore_fabric_sync(chip);
-	start_lanes(chip, ALL_LANES);
+	start_lanes(chip);
 }
 
 void ncore_reset_device(struct ncore_chip *chip)
@@ -248,7 +256,7 @@ void ncore_chip_resume(struct ncore_chip *chip)
 	pthread_mutex_lock(&chip->lock);
 	if (chip->paused) {
 		chip->paused--;
-		start_lanes(chip, ALL_LANES);
+		start_lanes(chip);
 	}
 	pthread_mutex_unlock(&chip->lock);
 }

@@ -58,7 +58,7 @@
 #define NEURON_NERR_EVT_DOUBLE_SET 5 /* id = event */
 #define NEURON_NERR_EVT_DOUBLE_CLEAR 6
 #define NEURON_NERR_FIFO_WRITE 7 /* not a multiple of 64 bytes */
-#define NEURON_NERR_WRITE_REFUSED 8 /* an instruction's register write outside its own core */
+#define NEURON_NERR_WRITE_REFUSED 8 /* an instruction's write to no semaphore, event or doorbell */
 #define NEURON_NERR_DMA_ABORT 9 /* id = engine << 8 | queue, data = address */
 #define NEURON_NERR_DMA_DESC 10 /* bad descriptor: ring id, first/last, counts */
 #define NEURON_NERR_NUMERICAL 11 /* NaN produced by an instruction that asked to be told */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A guest gone mad: seeded random register writes, descriptors, rings, notification queues, FIFOs
- * and resets on two linked chips, from two threads. The oracle is the sanitizer, the guards around
+ * and resets on two linked chips, from four threads. The oracle is the sanitizer, the guards around
  * host memory, and that the chips still work after a reset.
  */
 #include "chip_fixture.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS 40000
+#define STEPS 20000
 #define MISC NEURON_V1_APB_MISC_RAM
 
 static struct ncore_fabric *fabric;
@@ -179,11 +179,15 @@ static void some_window(struct fixture *x, uint64_t *s)
 	ncore_mmio_read(x->chip, NEURON_BAR_AXI, off, 1u << rnd(s) % 4);
 }
 
+#define THREADS 4 /* two a chip: their register writes interleave */
+
+static unsigned int number[THREADS];
+
 static void *mad(void *arg)
 {
-	struct fixture *x = arg;
-	uint64_t s = 0x9e3779b97f4a7c15ull * (uint64_t)(x - f + 1);
-	unsigned int i;
+	unsigned int i, me = *(unsigned int *)arg;
+	struct fixture *x = &f[me % 2];
+	uint64_t s = 0x9e3779b97f4a7c15ull * (me + 1);
 
 	/* programs of a sort: mostly NOP, some of another opcode or none */
 	for (i = 0; i < 0x10000; i += 64)
@@ -211,13 +215,15 @@ static void *mad(void *arg)
 
 START_TEST(hammer)
 {
-	pthread_t t[2];
+	pthread_t t[THREADS];
 	struct ring q;
 	unsigned int i;
 
-	for (i = 0; i < 2; i++)
-		ck_assert_int_eq(pthread_create(&t[i], NULL, mad, &f[i]), 0);
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < THREADS; i++) {
+		number[i] = i;
+		ck_assert_int_eq(pthread_create(&t[i], NULL, mad, &number[i]), 0);
+	}
+	for (i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
 	for (i = 0; i < 2; i++) {
 		ck_assert_uint_gt(ncore_guest_errors(f[i].chip, NCORE_GE_UNDEFINED), 100);

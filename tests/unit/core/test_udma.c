@@ -364,6 +364,37 @@ START_TEST(engine_states)
 }
 END_TEST
 
+/* A TPB reset drops what a core's queues still had to do, but not the driver's copies */
+START_TEST(tpb_reset_drops)
+{
+	struct ring own, other;
+
+	queue_init(&f, &own, 1, 3, HOST(0x600000), HOST(0x608000), 64);
+	queue_init(&f, &other, 4, 3, HOST(0x610000), HOST(0x618000), 64);
+	put32(f.host + 0x800000, 42);
+	apb_write(&f, NEURON_V1_APB_UDMA(1) + NEURON_UDMA_M2S_CHANGE_STATE, 2);
+	apb_write(&f, NEURON_V1_APB_UDMA(2) + NEURON_UDMA_M2S_CHANGE_STATE, 2);
+	apb_write(&f, NEURON_V1_APB_UDMA(4) + NEURON_UDMA_M2S_CHANGE_STATE, 2);
+	copy(&f, &own, HOST(0x800000), HOST(0x800010), 4);
+	copy(&f, &q, HOST(0x800000), HOST(0x800020), 4);
+	copy(&f, &other, HOST(0x800000), HOST(0x800030), 4);
+	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_TPB_RESET_MAP, 1);
+	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
+	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL, 1);
+	apb_write(&f, NEURON_V1_APB_UDMA(1) + NEURON_UDMA_M2S_CHANGE_STATE, 1);
+	apb_write(&f, NEURON_V1_APB_UDMA(2) + NEURON_UDMA_M2S_CHANGE_STATE, 1);
+	apb_write(&f, NEURON_V1_APB_UDMA(4) + NEURON_UDMA_M2S_CHANGE_STATE, 1);
+	settle(&f);
+	ck_assert_uint_eq(get32(f.host + 0x800010), 0);
+	ck_assert_uint_eq(get32(f.host + 0x800020), 42);
+	ck_assert_uint_eq(get32(f.host + 0x800030), 42);
+	/* and the dropped queue goes on where software believes it is */
+	copy(&f, &own, HOST(0x800000), HOST(0x800014), 4);
+	settle(&f);
+	ck_assert_uint_eq(get32(f.host + 0x800014), 42);
+}
+END_TEST
+
 /* Descriptors write semaphores, events and other queues' doorbells */
 START_TEST(words)
 {
@@ -504,6 +535,7 @@ int main(void)
 	tcase_add_loop_test(t, bad_rings, 0, 6);
 	tcase_add_test(t, overrun);
 	tcase_add_test(t, engine_states);
+	tcase_add_test(t, tpb_reset_drops);
 	tcase_add_test(t, words);
 	tcase_add_test(t, big);
 	tcase_add_test(t, driver_trace);
