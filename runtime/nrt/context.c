@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "nrt_priv.h"
 
@@ -167,10 +168,28 @@ NRT_STATUS rt_core_reset(struct rt_core *core)
 	return status;
 }
 
+/* The module's lock of the core, as a reader with this process's uuid: neuron-ls shows it */
+static NRT_STATUS lock_core(struct rt_core *core)
+{
+	int err = ndl_crwl_writer_enter(core->dev, core->nc, &rt.uuid);
+
+	/* -EALREADY comes with the lock */
+	if (!err || err == -EALREADY)
+		err = ndl_crwl_writer_downgrade(core->dev, core->nc, &rt.uuid);
+	core->locked = !err;
+	return err ? rt_fail(err == -EBUSY ? NRT_LOAD_NOT_ENOUGH_NC : rt_status_from_errno(err),
+			     "TDRV", "nd%u nc%u is locked: %s", core->device, core->nc,
+			     strerror(-err))
+		   : NRT_SUCCESS;
+}
+
 static NRT_STATUS start_core(struct rt_core *core)
 {
+	NRT_STATUS status = lock_core(core);
 	uint32_t state = 0;
 
+	if (status)
+		return status;
 	pthread_mutex_init(&core->exec, NULL);
 	ndl_nc_init_set_state(core->dev, core->nc, NEURON_CINIT_STATE_STARTED, &state);
 	if (state == NEURON_CINIT_STATE_STARTED)
@@ -193,6 +212,8 @@ static NRT_STATUS open_device(uint32_t index, uint32_t map)
 			return rt_fail(NRT_HW_ERROR, "TDRV", "reset of nd%u failed: %s", index,
 				       strerror(-err));
 	}
+	if (ndl_isa_version(device->dev, &device->isa_version))
+		device->isa_version = 0;
 	rt_nds_open(device);
 	return NRT_SUCCESS;
 }
@@ -220,11 +241,11 @@ static NRT_STATUS open_cores(uint32_t first, uint32_t count)
 			status = open_device(core->device, map);
 		}
 		core->dev = rt.devices[core->device].dev;
+		rt.ncores++;
 		if (!status)
 			status = start_core(core);
 		if (status)
 			return status;
-		rt.ncores++;
 	}
 	return NRT_SUCCESS;
 }
@@ -234,9 +255,12 @@ static void close_all(void)
 	for (uint32_t i = 0; i < rt.ncores; i++) {
 		struct rt_core *core = &rt.cores[i];
 
-		ndl_notification_destroy(core->dev, (void *)(uintptr_t)core->done.ring);
-		ndl_notification_destroy(core->dev, (void *)(uintptr_t)core->error.ring);
-		pthread_mutex_destroy(&core->exec);
+		if (core->done.ring)
+			ndl_notification_destroy(core->dev, (void *)(uintptr_t)core->done.ring);
+		if (core->error.ring)
+			ndl_notification_destroy(core->dev, (void *)(uintptr_t)core->error.ring);
+		if (core->locked)
+			ndl_crwl_reader_exit(core->dev, core->nc, &rt.uuid);
 	}
 	for (uint32_t i = 0; i < NDL_MAX_DEVICES; i++) {
 		if (!rt.devices[i].dev)
@@ -246,11 +270,19 @@ static void close_all(void)
 		rt.devices[i] = (struct rt_device){ 0 };
 	}
 	if (rt.marked)
-		ndl_crwl_nc_range_unmark(rt.cores ? rt.cores[0].global : 0, rt.ncores);
+		ndl_crwl_nc_range_unmark(rt.first, rt.count);
 	rt.marked = false;
 	free(rt.cores);
 	rt.cores = NULL;
 	rt.ncores = 0;
+}
+
+/* 32 bytes that no other process has */
+static NRT_STATUS make_uuid(void)
+{
+	if (getrandom(&rt.uuid, sizeof(rt.uuid), 0) != sizeof(rt.uuid))
+		return rt_fail(NRT_FAILURE, "NRT", "no random numbers: %s", strerror(errno));
+	return NRT_SUCCESS;
 }
 
 static NRT_STATUS init_locked(void)
@@ -274,7 +306,12 @@ static NRT_STATUS init_locked(void)
 			       "NRT", "NeuronCore(s) not available - Requested:%u Available:%u",
 			       count, available);
 	rt.marked = true;
-	status = open_cores(first, count);
+	rt.first = first;
+	rt.count = count;
+	status = make_uuid();
+	if (!status)
+		status = open_cores(first, count);
+	__atomic_add_fetch(&rt.epoch, 1, __ATOMIC_RELEASE);
 	if (status)
 		close_all();
 	return status;
@@ -311,6 +348,7 @@ EXPORT void nrt_close(void)
 		nrt_unload(model);
 	}
 	pthread_mutex_lock(&rt.lock);
+	__atomic_add_fetch(&rt.epoch, 1, __ATOMIC_RELEASE);
 	close_all();
 	rt.state = RT_CLOSED;
 	pthread_mutex_unlock(&rt.lock);

@@ -51,6 +51,28 @@ void rt_nds_add(struct rt_core *core, unsigned int counter, uint64_t value)
 		ndl_nds_add(nds, core->nc, counter, value);
 }
 
+static unsigned int memory_counter(uint32_t type)
+{
+	switch (type) {
+	case NEURON_MEMALLOC_TYPE_CODE_DEVICE:
+		return NDS_NC_COUNTER_MEM_USAGE_CODE_DEVICE;
+	case NEURON_MEMALLOC_TYPE_TENSORS_DEVICE:
+		return NDS_NC_COUNTER_MEM_USAGE_TENSORS_DEVICE;
+	case NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE:
+		return NDS_NC_COUNTER_MEM_USAGE_CONSTANTS_DEVICE;
+	case NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE:
+		return NDS_NC_COUNTER_MEM_USAGE_SCRATCHPAD_DEVICE;
+	default:
+		return NDS_NC_COUNTER_MEM_USAGE_MISC_DEVICE;
+	}
+}
+
+void rt_memory_add(struct rt_core *core, uint32_t type, int64_t bytes)
+{
+	__atomic_add_fetch(&core->counters.mem_device, (uint64_t)bytes, __ATOMIC_RELAXED);
+	rt_nds_add(core, memory_counter(type), (uint64_t)bytes);
+}
+
 /* The words of one core's block: engines first, then its own */
 #define PERF_WORDS (NEURON_PERF_DMA_DESCS / 4 + 2)
 

@@ -5,6 +5,7 @@
  * a time; different cores run in parallel.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -246,11 +247,29 @@ static unsigned int error_counter(uint16_t code)
 	}
 }
 
-/* Empties the error queue; the first entry decides, a numerical error gives way to any other */
-static NRT_STATUS collect_errors(struct rt_core *core, NRT_STATUS status)
+/* The member whose program did it; a DMA's entry has no engine of its own */
+static const char *culprit(const struct nrt_model *model, const struct entry *e, char *buf,
+			   size_t size)
 {
 	static const char *const engines[] = { "pe", "act", "pool", "sp" };
+	bool dma = e->code == NEURON_NERR_DMA_ABORT || e->code == NEURON_NERR_DMA_DESC;
+
+	if (dma)
+		snprintf(buf, size, "%s dma engine %u queue %u", model->sg->name, e->id >> 8 & 0xff,
+			 e->id & 0xff);
+	else if (e->engine < NEURON_ENG_COUNT)
+		snprintf(buf, size, "%s/%s.bin", model->sg->name, engines[e->engine]);
+	else
+		snprintf(buf, size, "%s", model->sg->name);
+	return buf;
+}
+
+/* Empties the error queue; the first entry decides, a numerical error gives way to any other */
+static NRT_STATUS collect_errors(const struct nrt_model *model, NRT_STATUS status)
+{
+	struct rt_core *core = model->core;
 	struct entry e;
+	char where[128];
 
 	for (unsigned int n = 0; n < RT_NQ_ENTRIES && nq_next(&core->error, &e); n++) {
 		NRT_STATUS s = error_status(e.code);
@@ -259,8 +278,8 @@ static NRT_STATUS collect_errors(struct rt_core *core, NRT_STATUS status)
 		if (!status || status == NRT_EXEC_COMPLETED_WITH_NUM_ERR)
 			status = s;
 		rt_fail(s, "TDRV", "nd%u nc%u %s: %s (code %u id %#x data %#llx)", core->device,
-			core->nc, e.engine < NEURON_ENG_COUNT ? engines[e.engine] : "dma",
-			error_text(e.code), e.code, e.id, (unsigned long long)e.data);
+			core->nc, culprit(model, &e, where, sizeof(where)), error_text(e.code),
+			e.code, e.id, (unsigned long long)e.data);
 	}
 	return status;
 }
@@ -281,10 +300,10 @@ static NRT_STATUS wait_done(struct nrt_model *model, uint64_t start_us)
 
 	for (unsigned int look = 0;; look++) {
 		if (nq_next(&core->done, &done))
-			return collect_errors(core, status);
+			return collect_errors(model, status);
 		if (look < SPIN_LOOKS)
 			continue;
-		status = collect_errors(core, status);
+		status = collect_errors(model, status);
 		if (fatal(status))
 			return status;
 		if (now_us() >= deadline)

@@ -106,6 +106,10 @@ static NRT_STATUS load(const void *bytes, size_t size, struct rt_core *core, uin
 		status = rt_fail(NRT_INVALID, "NMGR",
 				 "%u subgraphs: this runtime executes models of one",
 				 model->neff->nsubgraphs);
+	if (!status && rt.devices[core->device].isa_version != NEURON_ISA_VERSION)
+		status = rt_fail(NRT_UNSUPPORTED_NEFF_VERSION, "NMGR",
+				 "nd%u: instruction set version %u, the model has %u", core->device,
+				 rt.devices[core->device].isa_version, NEURON_ISA_VERSION);
 	if (!status) {
 		model->sg = model->neff->subgraphs;
 		status = build(model);
@@ -116,8 +120,6 @@ static NRT_STATUS load(const void *bytes, size_t size, struct rt_core *core, uin
 	}
 	drop_bulk(model);
 	rt_nds_add(core, NDS_NC_COUNTER_MODEL_LOAD_COUNT, 1);
-	rt_nds_add(core, NDS_NC_COUNTER_MEM_USAGE_CODE_DEVICE, model->code.size);
-	__atomic_add_fetch(&core->counters.mem_device, model->mem_device, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&rt.lock);
 	model->next = rt.models;
 	rt.models = model;
@@ -211,8 +213,6 @@ EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
 	while (model->running)
 		pthread_cond_wait(&model->idle, &rt.lock);
 	pthread_mutex_unlock(&rt.lock);
-	__atomic_sub_fetch(&model->core->counters.mem_device, model->mem_device, __ATOMIC_RELAXED);
-	rt_nds_add(model->core, NDS_NC_COUNTER_MEM_USAGE_CODE_DEVICE, -model->code.size);
 	rt_model_free(model);
 	return NRT_SUCCESS;
 }

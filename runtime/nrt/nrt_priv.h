@@ -52,11 +52,13 @@ struct rt_core {
 	pthread_mutex_t exec;
 	struct rt_nq done, error; /* SP's notify queue, the core's error queue */
 	bool broken;		  /* a reset failed: nothing runs here any more */
+	bool locked;		  /* the module's core lock is held as a reader */
 	struct nrtx_core_counters counters; /* engine[] unused; exec held, read without */
 };
 
 struct rt_device {
 	ndl_device_t *dev;
+	uint32_t isa_version; /* 0: not one of our chips */
 	void *nds;
 	size_t nds_size;
 };
@@ -70,6 +72,9 @@ struct rt {
 	struct rt_device devices[NDL_MAX_DEVICES];
 	struct nrt_model *models; /* list */
 	bool marked;
+	uint32_t first, count; /* the mark */
+	uint32_t epoch; /* counts nrt_init: memory of an earlier one is gone */
+	struct neuron_uuid uuid; /* of this process, for the core locks */
 };
 extern struct rt rt;
 
@@ -81,14 +86,20 @@ NRT_STATUS rt_core_rings(struct rt_core *core);
 /* Halt and reset one core: exec held */
 NRT_STATUS rt_core_reset(struct rt_core *core);
 
-/* Device memory: one chunk */
+/* Device memory: one chunk, counted for its core while it lasts */
 struct rt_chunk {
+	struct rt_core *core; /* NULL: none */
 	ndl_device_t *dev;
 	uint64_t handle, pa, size;
+	uint32_t type, epoch;
 };
 NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, uint32_t type,
 			  struct rt_chunk *chunk);
 void rt_chunk_free(struct rt_chunk *chunk);
+static inline bool rt_chunk_alive(const struct rt_chunk *chunk)
+{
+	return chunk->core && chunk->epoch == __atomic_load_n(&rt.epoch, __ATOMIC_ACQUIRE);
+}
 
 /* Tensors */
 struct rt_storage {
@@ -172,7 +183,6 @@ struct nrt_model {
 	struct rt_engine engine[NEURON_ENG_COUNT];
 	unsigned int running; /* executions; rt.lock, with idle */
 	pthread_cond_t idle;
-	uint64_t mem_device;
 	struct nrtx_model_counters counters; /* the core's exec */
 };
 
@@ -192,5 +202,7 @@ void rt_model_free(struct nrt_model *model); /* all it holds, whatever was built
 void rt_nds_open(struct rt_device *device);
 void rt_nds_close(struct rt_device *device);
 void rt_nds_add(struct rt_core *core, unsigned int counter, uint64_t value);
+/* Memory of a NEURON_MEMALLOC_TYPE_*, taken or (negative) given back */
+void rt_memory_add(struct rt_core *core, uint32_t type, int64_t bytes);
 
 #endif

@@ -29,8 +29,8 @@ NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, u
 			err = ndl_memory_alloc(core->dev, &params, &chunk->handle);
 	}
 	if (!err) {
-		chunk->dev = core->dev;
-		chunk->size = size;
+		*chunk = (struct rt_chunk){ core, core->dev, chunk->handle, 0, size, type, rt.epoch };
+		rt_memory_add(core, type, (int64_t)size);
 		err = ndl_memory_get_pa(core->dev, chunk->handle, &chunk->pa);
 		if (err)
 			rt_chunk_free(chunk);
@@ -44,8 +44,10 @@ NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, u
 
 void rt_chunk_free(struct rt_chunk *chunk)
 {
-	if (chunk->dev)
+	if (rt_chunk_alive(chunk)) {
 		ndl_memory_free(chunk->dev, chunk->handle);
+		rt_memory_add(chunk->core, chunk->type, -(int64_t)chunk->size);
+	}
 	*chunk = (struct rt_chunk){ 0 };
 }
 
@@ -119,7 +121,6 @@ static struct rt_chunk *new_chunk(struct nrt_model *model, uint64_t size, uint64
 	if (*status)
 		return NULL;
 	model->nchunks++;
-	model->mem_device += chunk->size;
 	return chunk;
 }
 

@@ -20,14 +20,6 @@ static uint64_t doorbell(const struct rt_ring *ring, bool s2m)
 	return NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(ring->eng) + queue + NEURON_UDMA_Q_TAIL_INC;
 }
 
-static const struct rt_trigger *find_trigger(const struct rt_engine *engine, uint32_t id)
-{
-	for (unsigned int i = 0; i < engine->ntriggers; i++)
-		if (engine->triggers[i].id == id)
-			return &engine->triggers[i];
-	return NULL;
-}
-
 static void set_write(struct neuron_insn *insn, const struct nrt_model *model,
 		      const struct rt_trigger *trigger)
 {
@@ -41,14 +33,24 @@ static void set_write(struct neuron_insn *insn, const struct nrt_model *model,
 	insn->write[1].value = trigger->ntx;
 }
 
+static uint64_t elements(const struct neuron_ap *ap)
+{
+	uint64_t n = 1;
+
+	for (int d = 0; d < NEURON_AP_DIMS; d++)
+		n *= ap->num[d];
+	return n;
+}
+
 static NRT_STATUS patch(struct nrt_model *model, unsigned int e)
 {
 	struct rt_engine *engine = &model->engine[e];
 	size_t words = engine->size / NEURON_INSN_WORD, at = 0;
+	unsigned int next = 0; /* triggers are listed in their order (libneff checked it) */
+	uint64_t weights = 0;
 
 	while (at < words) {
 		uint8_t *p = engine->stream + at * NEURON_INSN_WORD;
-		const struct rt_trigger *trigger;
 		struct neuron_insn insn;
 		int n = neuron_isa_decode(p, words - at, &insn);
 
@@ -56,12 +58,15 @@ static NRT_STATUS patch(struct nrt_model *model, unsigned int e)
 			return rt_fail(NRT_INVALID, "TDRV", "engine %u: bad instruction at word %zu",
 				       e, at);
 		at += (size_t)n;
+		if (insn.opcode == NEURON_OP_LDWEIGHTS)
+			weights = insn.partitions * elements(&insn.src0);
+		else if (insn.opcode == NEURON_OP_MATMUL)
+			model->counters.macs_per_infer += weights * elements(&insn.src0);
 		if (insn.opcode != NEURON_OP_PSEUDO_DMA_TRIGGER)
 			continue;
-		trigger = find_trigger(engine, insn.id);
-		if (!trigger)
+		if (next == engine->ntriggers || engine->triggers[next].id != insn.id)
 			return rt_fail(NRT_INVALID, "TDRV", "engine %u: no DMA %u", e, insn.id);
-		set_write(&insn, model, trigger);
+		set_write(&insn, model, &engine->triggers[next++]);
 		if (neuron_isa_encode(&insn, p) != n)
 			return rt_fail(NRT_FAILURE, "TDRV", "engine %u: DMA %u", e, insn.id);
 	}
@@ -148,7 +153,6 @@ NRT_STATUS rt_build_streams(struct nrt_model *model)
 				&model->code);
 	if (status)
 		return status;
-	model->mem_device += size;
 	size = 0;
 	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !status; e++) {
 		if (!model->engine[e].stream)

@@ -242,7 +242,6 @@ static NRT_STATUS commit_side(struct nrt_model *model, const uint8_t *descs, uin
 				NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, chunk);
 	if (status || !n)
 		return status;
-	model->mem_device += chunk->size;
 	err = ndl_dma_copy_descriptors(model->core->dev, chunk->handle, descs, 0, n, type);
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "descriptors: %s", strerror(-err)) :
 		     NRT_SUCCESS;

@@ -30,7 +30,7 @@ static void storage_put(struct rt_storage *storage)
 	if (!storage || __atomic_sub_fetch(&storage->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	if (storage->placement == NRT_TENSOR_PLACEMENT_DEVICE) {
-		if (storage->va)
+		if (storage->va && rt_chunk_alive(&storage->chunk))
 			ndl_memory_unmap(storage->chunk.dev, storage->chunk.handle, storage->va);
 		rt_chunk_free(&storage->chunk);
 	} else if (storage->owned) {
@@ -126,6 +126,10 @@ static NRT_STATUS check_range(const nrt_tensor_t *tensor, size_t offset, size_t 
 		return status;
 	if (!tensor || !tensor->storage)
 		return rt_fail(NRT_INVALID, "NRT", "the tensor has no storage");
+	if (tensor->storage->placement == NRT_TENSOR_PLACEMENT_DEVICE &&
+	    !rt_chunk_alive(&tensor->storage->chunk))
+		return rt_fail(NRT_INVALID_HANDLE, "NRT",
+			       "tensor '%s' is of an earlier initialization", tensor->name);
 	if (offset > tensor->size || size > tensor->size - offset)
 		return rt_fail(NRT_INVALID, "NRT", "tensor '%s': %zu bytes at %zu of %zu",
 			       tensor->name, size, offset, tensor->size);
@@ -318,7 +322,7 @@ EXPORT void *nrt_tensor_get_va(const nrt_tensor_t *tensor)
 	struct rt_storage *s = tensor ? tensor->storage : NULL;
 	void *va;
 
-	if (!s)
+	if (!s || (s->placement == NRT_TENSOR_PLACEMENT_DEVICE && !rt_chunk_alive(&s->chunk)))
 		return NULL;
 	pthread_mutex_lock(&s->lock);
 	if (!s->va && ndl_memory_map(s->chunk.dev, s->chunk.handle, &s->va))

@@ -119,6 +119,7 @@ END_TEST
 START_TEST(matmul)
 {
 	static float y[M * W];
+	struct nrtx_model_counters counters;
 	struct testmodel t;
 	struct client cl;
 	size_t size;
@@ -134,6 +135,8 @@ START_TEST(matmul)
 	client_load(&cl, neff, size, 1, NRT_TENSOR_PLACEMENT_VIRTUAL, 0);
 	client_write(&cl, "x", x, sizeof(x));
 	ck_assert_msg(client_run(&cl) == NRT_SUCCESS, "%s", nrtx_error_details());
+	ck_assert_int_eq(nrtx_model_counters(cl.model, &counters), NRT_SUCCESS);
+	ck_assert_uint_eq(counters.macs_per_infer, 128 * M * W);
 	client_read(&cl, "y", y, sizeof(y));
 	for (int i = 0; i < M; i++)
 		for (int j = 0; j < W; j++) {
@@ -239,7 +242,7 @@ START_TEST(engine_error)
 	load_add(&good, 1, NRT_TENSOR_PLACEMENT_VIRTUAL);
 	for (int i = 0; i < 2; i++) {
 		ck_assert_int_eq(client_run(&bad), NRT_EXEC_COMPLETED_WITH_ERR);
-		ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "sp"));
+		ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "sg00/sp.bin"));
 		ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "semaphore"));
 		ck_assert_int_eq(client_run(&good), NRT_SUCCESS);
 		check_add(&good);
@@ -533,6 +536,7 @@ END_TEST
 START_TEST(lifecycle)
 {
 	uint32_t total, n, device, nc;
+	nrt_tensor_t *old, *older;
 	nrt_tensor_set_t *set;
 	nrt_version_t v;
 
@@ -554,7 +558,12 @@ START_TEST(lifecycle)
 	ck_assert_int_eq(nrtx_core_location(3, &device, &nc), NRT_INVALID);
 	ck_assert_int_eq(nrt_get_total_nc_count(&n), NRT_SUCCESS);
 	ck_assert_uint_eq(n, total);
+	ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 2, 64, "old", &old),
+			 NRT_SUCCESS);
+	ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 2, 64, "older", &older),
+			 NRT_SUCCESS);
 	nrt_close();
+	nrt_tensor_free(&old);
 	ck_assert_int_eq(nrt_unload(NULL), NRT_CLOSED);
 	ck_assert_int_eq(nrt_execute(NULL, NULL, NULL), NRT_CLOSED);
 	ck_assert_int_eq(nrt_allocate_tensor_set(&set), NRT_CLOSED);
@@ -563,6 +572,10 @@ START_TEST(lifecycle)
 	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
 	ck_assert_int_eq(nrt_get_visible_vnc_count(&n), NRT_SUCCESS);
 	ck_assert_uint_eq(n, 2);
+	/* memory of the first initialization is gone, and nobody else's is freed in its place */
+	ck_assert_int_eq(nrt_tensor_read(older, &n, 0, 4), NRT_INVALID_HANDLE);
+	ck_assert_ptr_null(nrt_tensor_get_va(older));
+	nrt_tensor_free(&older);
 	nrt_close();
 }
 END_TEST
