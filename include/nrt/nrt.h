@@ -152,9 +152,9 @@ NRT_STATUS nrt_get_visible_vnc_count(uint32_t *vnc_count);
 /* Models. vnc -1: the first core with enough room; vnc_count is ignored, pass -1 */
 NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
 		    nrt_model_t **model);
-NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc,
-				int32_t vnc_count, uint32_t ctx_device_id,
-				uint32_t ctx_device_count, nrt_model_t **model);
+NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
+				uint32_t ctx_device_id, uint32_t ctx_device_count,
+				nrt_model_t **model);
 NRT_STATUS nrt_unload(nrt_model_t *model);
 NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_count);
 NRT_STATUS nrt_get_model_vnc_count(const nrt_model_t *model, uint32_t *vnc_count);

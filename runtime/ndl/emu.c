@@ -165,8 +165,8 @@ static uint32_t run_at(const struct emu_machine *m, uint32_t i, uint32_t end)
 	return n;
 }
 
-static int machine_mark(void *state, uint32_t count, uint32_t start, uint32_t end,
-			uint32_t *first, uint32_t *available)
+static int machine_mark(void *state, uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
+			uint32_t *available)
 {
 	struct emu_machine *m = state;
 	uint32_t total = (uint32_t)m->nchips * NEURON_V1_NC_PER_DEVICE, n, best = 0;
@@ -305,8 +305,7 @@ static int bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset
 	return ret;
 }
 
-static int read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32_t *data,
-			    uint32_t count)
+static int read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32_t *data, uint32_t count)
 {
 	return emu_reg_read(emu_chip(dev), addr, data, count);
 }

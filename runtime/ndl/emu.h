@@ -27,7 +27,7 @@
 struct emu_pool {
 	struct emu_piece {
 		uint64_t start, size;
-	} *piece;
+	} * piece;
 	size_t count, room;
 };
 int emu_pool_init(struct emu_pool *pool, uint64_t size);
@@ -61,12 +61,12 @@ bool emu_host_valid(struct emu_host *host, uint64_t addr, uint64_t len);
 struct emu_chunk {
 	uint64_t size; /* 0: free handle */
 	uint64_t addr; /* device-side */
-	void *ptr;     /* host memory, or the chip's DRAM */
+	void *ptr; /* host memory, or the chip's DRAM */
 	bool host;
 	uint32_t channel, region, nc, type;
 	unsigned int queues; /* rings in use */
-	bool freed;	     /* by its owner, while a queue still has it */
-	bool feeds_pe;	     /* descriptors into the PE FIFO: starting it is a model's start */
+	bool freed; /* by its owner, while a queue still has it */
+	bool feeds_pe; /* descriptors into the PE FIFO: starting it is a model's start */
 };
 
 struct emu_core {
@@ -145,7 +145,7 @@ int emu_mem_init(struct emu_chip *chip);
 void emu_mem_fini(struct emu_chip *chip);
 void emu_mem_free_all(struct emu_chip *chip);
 struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle); /* lock held */
-void emu_chunk_hold(struct emu_chip *chip, uint64_t handle, bool hold);	 /* lock held */
+void emu_chunk_hold(struct emu_chip *chip, uint64_t handle, bool hold); /* lock held */
 int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle);
 int emu_mem_free(ndl_device_t *dev, uint64_t handle);
 int emu_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
@@ -158,8 +158,7 @@ int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_off
 		 uint64_t dst_offset, uint64_t size);
 int emu_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
 		 bool to_device, bool zerocopy);
-int emu_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
-		uint64_t size);
+int emu_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value, uint64_t size);
 
 /* emu_queue.c */
 int emu_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state);

@@ -129,8 +129,8 @@ static int bring_up(struct emu_chip *chip, unsigned int type, uint32_t nc_map)
 
 int emu_chip_reset(struct emu_chip *chip, uint32_t nc_map)
 {
-	unsigned int type = nc_map == NEURON_NC_MAP_DEVICE ? NEURON_MISC_RESET_DEVICE
-							   : NEURON_MISC_RESET_TPB;
+	unsigned int type =
+		nc_map == NEURON_NC_MAP_DEVICE ? NEURON_MISC_RESET_DEVICE : NEURON_MISC_RESET_TPB;
 	uint32_t map = nc_map & ALL_CORES;
 	int ret;
 
@@ -150,8 +150,12 @@ int emu_chip_reset(struct emu_chip *chip, uint32_t nc_map)
 int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index)
 {
 	struct ncore_chip_config config = {
-		.generation = NCORE_INFERENTIA, .ops = &host_ops, .opaque = chip,
-		.pool = machine->pool, .fabric = machine->fabric, .slot = (unsigned int)index,
+		.generation = NCORE_INFERENTIA,
+		.ops = &host_ops,
+		.opaque = chip,
+		.pool = machine->pool,
+		.fabric = machine->fabric,
+		.slot = (unsigned int)index,
 	};
 	uint64_t size;
 	int ret;

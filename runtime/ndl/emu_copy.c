@@ -145,8 +145,7 @@ int emu_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
 	return ret;
 }
 
-int emu_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
-		uint64_t size)
+int emu_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value, uint64_t size)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk c;

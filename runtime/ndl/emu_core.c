@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define WRITER_WAIT_NS (3ll * 1000000000) /* the public driver: 2 to 4 s */
-#define READER_WAIT_NS (700ll * 1000000)  /* 0.5 to 1 s */
+#define READER_WAIT_NS (700ll * 1000000) /* 0.5 to 1 s */
 #define WAIT_STEP_NS 20000
 
 static int core_check(uint32_t nc, uint32_t index, uint32_t limit)
@@ -96,8 +96,8 @@ int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va)
 		nq->size = p->size;
 		ret = emu_host_alloc(&chip->machine->host, size, EMU_PAGE, &nq->addr, &nq->ptr);
 		if (!ret)
-			nhal_nq_set(&chip->hal, p->nc, p->type, p->engine,
-				    nhal_host_addr(nq->addr), p->size);
+			nhal_nq_set(&chip->hal, p->nc, p->type, p->engine, nhal_host_addr(nq->addr),
+				    p->size);
 	}
 	*va = ret ? NULL : nq->ptr;
 	pthread_mutex_unlock(&chip->lock);

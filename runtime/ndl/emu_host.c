@@ -134,8 +134,7 @@ void emu_host_fini(struct emu_host *host)
 	pthread_mutex_destroy(&host->pool_lock);
 }
 
-int emu_host_alloc(struct emu_host *host, uint64_t size, uint64_t align, uint64_t *addr,
-		   void **ptr)
+int emu_host_alloc(struct emu_host *host, uint64_t size, uint64_t align, uint64_t *addr, void **ptr)
 {
 	uint64_t start;
 	int ret;

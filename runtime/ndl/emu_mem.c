@@ -118,8 +118,12 @@ int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *h
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk c = {
-		.size = (p->size + EMU_PAGE - 1) & ~(uint64_t)(EMU_PAGE - 1), .host = p->host,
-		.channel = p->channel, .region = p->region, .nc = p->nc, .type = p->type,
+		.size = (p->size + EMU_PAGE - 1) & ~(uint64_t)(EMU_PAGE - 1),
+		.host = p->host,
+		.channel = p->channel,
+		.region = p->region,
+		.nc = p->nc,
+		.type = p->type,
 	};
 	uint32_t h;
 	int ret = params_check(p);

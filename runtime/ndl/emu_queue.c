@@ -18,7 +18,8 @@ static int queue_check(uint32_t eng, uint32_t qid)
 
 int emu_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state)
 {
-	static const uint32_t hw[] = { [0] = NEURON_UDMA_STATE_DISABLE, [2] = NEURON_UDMA_STATE_NORMAL,
+	static const uint32_t hw[] = { [0] = NEURON_UDMA_STATE_DISABLE,
+				       [2] = NEURON_UDMA_STATE_NORMAL,
 				       [3] = NEURON_UDMA_STATE_ABORT };
 
 	if (eng >= NEURON_V1_DMA_ENGINES || state > 3 || !hw[state])
@@ -121,7 +122,8 @@ void emu_queues_stop(struct emu_chip *chip)
 	pthread_mutex_lock(&chip->lock);
 	for (p.eng = 0; p.eng < NEURON_V1_DMA_ENGINES; p.eng++)
 		for (p.qid = 0; p.qid < NEURON_DMA_QUEUES_PER_ENG; p.qid++)
-			if (chip->queue[p.eng][p.qid].tx_handle || chip->queue[p.eng][p.qid].rx_handle)
+			if (chip->queue[p.eng][p.qid].tx_handle ||
+			    chip->queue[p.eng][p.qid].rx_handle)
 				queue_program(chip, &p);
 	pthread_mutex_unlock(&chip->lock);
 }
@@ -151,7 +153,7 @@ static int half_state(struct emu_chip *chip, uint32_t eng, uint32_t qid, enum nh
 {
 	static const unsigned int reg[] = {
 		NEURON_UDMA_Q_STATUS, NEURON_UDMA_Q_BASE_LO, NEURON_UDMA_Q_BASE_HI,
-		NEURON_UDMA_Q_LEN, NEURON_UDMA_Q_HEAD, NEURON_UDMA_Q_TAIL,
+		NEURON_UDMA_Q_LEN,    NEURON_UDMA_Q_HEAD,    NEURON_UDMA_Q_TAIL,
 	};
 	uint64_t addr[6];
 	uint32_t v[6];
@@ -220,8 +222,8 @@ int emu_copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uint64
 	else if (feeds_pe && type == NEURON_DMA_QUEUE_RX)
 		c->feeds_pe = true;
 	pthread_mutex_unlock(&chip->lock);
-	return ret ? ret : emu_buf_copy(dev, handle, (void *)(uintptr_t)descs, offset, size, true,
-					false);
+	return ret ? ret
+		   : emu_buf_copy(dev, handle, (void *)(uintptr_t)descs, offset, size, true, false);
 }
 
 int emu_descs_out(ndl_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma_queue_type type,

@@ -142,15 +142,15 @@ const char *ndl_machine_instance(void)
 }
 
 /* One machine call under the lock */
-#define MACHINE_CALL(call)                      \
-	do {                                    \
-		int ret_ = machine_get();       \
-						\
-		if (ret_)                       \
-			return ret_;            \
-		ret_ = machine.ops->call;       \
-		machine_put();                  \
-		return ret_;                    \
+#define MACHINE_CALL(call)                \
+	do {                              \
+		int ret_ = machine_get(); \
+                                          \
+		if (ret_)                 \
+			return ret_;      \
+		ret_ = machine.ops->call; \
+		machine_put();            \
+		return ret_;              \
 	} while (0)
 
 int ndl_get_version(char *version, size_t size)
@@ -280,8 +280,8 @@ int ndl_bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset, ui
 	return CALL(bar_read, bar, offset, data, count);
 }
 
-int ndl_bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
-		  const uint32_t *data, uint32_t count)
+int ndl_bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset, const uint32_t *data,
+		  uint32_t count)
 {
 	return CALL(bar_write, bar, offset, data, count);
 }
@@ -395,8 +395,8 @@ int ndl_dma_queue_get_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
 	return CALL(queue_state, eng, qid, tx, rx);
 }
 
-int ndl_dma_copy_descriptors(ndl_device_t *dev, uint64_t handle, const void *descs,
-			     uint64_t offset, uint32_t count, enum neuron_dma_queue_type type)
+int ndl_dma_copy_descriptors(ndl_device_t *dev, uint64_t handle, const void *descs, uint64_t offset,
+			     uint32_t count, enum neuron_dma_queue_type type)
 {
 	return CALL(copy_descs, handle, descs, offset, count, type);
 }

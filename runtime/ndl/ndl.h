@@ -38,8 +38,8 @@ const char *ndl_machine_instance(void);
 
 typedef struct ndl_device_init_param {
 	bool initialize_device; /* false: only look, as monitors do; the device may be in use */
-	int num_dram_regions;	/* 0 */
-	bool map_hbm;		/* not on this generation */
+	int num_dram_regions; /* 0 */
+	bool map_hbm; /* not on this generation */
 } ndl_device_init_param_t;
 
 /* The head has the public layout; what follows is the library's */
@@ -49,7 +49,7 @@ typedef struct ndl_device {
 	uint16_t device_revision;
 	uint8_t connected_device_count;
 	uint8_t connected_devices[NDL_MAX_DEVICES]; /* east first */
-	uint64_t csr_base[2];			    /* BAR0, BAR2: cookies for bar_read/write */
+	uint64_t csr_base[2]; /* BAR0, BAR2: cookies for bar_read/write */
 	uint64_t csr_size[2];
 	const struct ndl_ops *ops;
 	void *priv;
@@ -92,12 +92,12 @@ int ndl_read_hw_counters(ndl_device_t *device, const uint64_t *addr, uint32_t *d
 /* Memory. A handle belongs to its device and to this process; sizes are rounded up to 4 KiB */
 struct ndl_mem_params {
 	uint64_t size;
-	uint64_t align;	      /* device memory only; 0: 4 KiB */
+	uint64_t align; /* device memory only; 0: 4 KiB */
 	bool host;
-	uint32_t channel;     /* device memory */
+	uint32_t channel; /* device memory */
 	uint32_t region;
-	uint32_t nc;	      /* whose copy ring and accounting */
-	uint32_t type;	      /* NEURON_MEMALLOC_TYPE_* */
+	uint32_t nc; /* whose copy ring and accounting */
+	uint32_t type; /* NEURON_MEMALLOC_TYPE_* */
 };
 int ndl_memory_alloc(ndl_device_t *device, const struct ndl_mem_params *params, uint64_t *handle);
 int ndl_memory_free(ndl_device_t *device, uint64_t handle);
@@ -152,7 +152,7 @@ int ndl_nc_event_set(ndl_device_t *device, uint32_t nc, uint32_t index, uint32_t
 /* Notification queues, in host memory. fresh: a new ring even when one exists */
 struct ndl_nq_params {
 	uint32_t nc, type, engine; /* NEURON_NQ_*, NEURON_ENG_* */
-	uint32_t size;		   /* bytes, a power of two */
+	uint32_t size; /* bytes, a power of two */
 	bool fresh;
 };
 int ndl_notification_init(ndl_device_t *device, const struct ndl_nq_params *params, void **va);

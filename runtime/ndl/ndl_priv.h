@@ -26,8 +26,8 @@ struct ndl_machine_ops {
 struct ndl_ops {
 	int (*close)(ndl_device_t *dev);
 	int (*nc_count)(ndl_device_t *dev, uint32_t *count);
-	int (*bar_read)(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
-			uint32_t *data, uint32_t count);
+	int (*bar_read)(ndl_device_t *dev, unsigned int bar, const uint64_t *offset, uint32_t *data,
+			uint32_t count);
 	int (*bar_write)(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
 			 const uint32_t *data, uint32_t count);
 	int (*read_hw_counters)(ndl_device_t *dev, const uint64_t *addr, uint32_t *data,

@@ -21,7 +21,7 @@
 
 /* The machine's state; ndl.c's lock is held in every call that has it */
 struct node_machine {
-	int free_fd;	/* -1: not open */
+	int free_fd; /* -1: not open */
 	int free_index; /* of which device */
 	char instance[64];
 };
@@ -243,7 +243,8 @@ static int node_links(void *state, int index, bool *east, bool *west)
 	ndl_device_t dev = { 0 };
 	int err, fd;
 
-	if (!sysfs_flag(index, "info/link_east", east) && !sysfs_flag(index, "info/link_west", west))
+	if (!sysfs_flag(index, "info/link_east", east) &&
+	    !sysfs_flag(index, "info/link_west", west))
 		return 0;
 	/* another driver: a neighbour with a higher index is east of us */
 	fd = open_node(index, O_RDWR);

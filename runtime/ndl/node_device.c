@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libndl's node backend, a device: one ioctl a function. The module checks; see driver-side docs. */
+/* libndl's node backend, a device: one ioctl a function; the module checks the arguments. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -403,8 +403,7 @@ static int node_nq_init(ndl_device_t *dev, const struct ndl_nq_params *params, v
 	};
 	int err = CALL(dev, NEURON_IOCTL_NOTIFICATIONS_INIT_WITH_REALLOC_V2, arg);
 
-	return err ? err :
-		     node_map(node_device(dev), arg.mmap_offset, params->size, true, va);
+	return err ? err : node_map(node_device(dev), arg.mmap_offset, params->size, true, va);
 }
 
 static int node_nq_destroy(ndl_device_t *dev, void *va)

@@ -34,9 +34,9 @@ struct neff_header {
 enum neff_var_type {
 	NEFF_VAR_INPUT,
 	NEFF_VAR_OUTPUT,
-	NEFF_VAR_FILE,	       /* constant: data/size, written as member <sg>/<file_name> */
-	NEFF_VAR_TMP_BUF,      /* private scratchpad in device DRAM */
-	NEFF_VAR_VIRTUAL,      /* shared scratchpad: backing_off */
+	NEFF_VAR_FILE, /* constant: data/size, written as member <sg>/<file_name> */
+	NEFF_VAR_TMP_BUF, /* private scratchpad in device DRAM */
+	NEFF_VAR_VIRTUAL, /* shared scratchpad: backing_off */
 	NEFF_VAR_STATE_BUFFER, /* the core's window: offsets are window offsets, SBUF from 0 */
 };
 
@@ -44,7 +44,7 @@ struct neff_var {
 	char *name;
 	enum neff_var_type type;
 	uint32_t var_id; /* dense from 0: its index in vars */
-	uint64_t size;	 /* bytes */
+	uint64_t size; /* bytes */
 	uint32_t alignment; /* power of two, 0: none asked */
 	uint64_t backing_off;
 	char *file_name;
@@ -65,8 +65,8 @@ struct neff_queue {
 
 /* One side of a transfer: up to four dimensions, innermost first, everything in bytes but counts */
 struct neff_pattern {
-	uint32_t var;	   /* index in vars */
-	uint64_t offset;   /* bytes */
+	uint32_t var; /* index in vars */
+	uint64_t offset; /* bytes */
 	unsigned int ndim; /* 1..4; size[0] is bytes, the others are counts; step[0] is 1 */
 	uint64_t size[4];
 	int64_t step[4];
@@ -78,9 +78,9 @@ struct neff_desc {
 
 /* One DMA: triggered once an execution by PSEUDO_DMA_TRIGGER id in its queue's owner's stream */
 struct neff_dma {
-	uint32_t id;	     /* unique in its engine's JSON */
-	uint32_t queue;	     /* index in queues */
-	int semaphore;	     /* +1 after the last byte is written; -1: none */
+	uint32_t id; /* unique in its engine's JSON */
+	uint32_t queue; /* index in queues */
+	int semaphore; /* +1 after the last byte is written; -1: none */
 	unsigned int ndesc;
 	struct neff_desc *desc;
 };
@@ -110,12 +110,12 @@ struct neff_model {
 
 struct neff_error {
 	char text[256]; /* "sg00/def.json: var 'x': size 12, expected 16" */
-	bool version;	/* the version or a feature bit is not supported */
+	bool version; /* the version or a feature bit is not supported */
 };
 
 /* A reader's limits; zero: the default. Bombs end here. */
 struct neff_limits {
-	uint64_t max_file;    /* the file as it is (default 8 GiB) */
+	uint64_t max_file; /* the file as it is (default 8 GiB) */
 	uint64_t max_payload; /* unpacked, all members (default 8 GiB) */
 	unsigned int max_members; /* default 65536 */
 	bool validate_hash;
@@ -126,8 +126,8 @@ struct neff_limits {
  * instruction (opcode, reserved bits, operands inside the core's memories), and that triggers and
  * DMAs agree. 0, -EINVAL (content), -ENOTSUP (version or features; err->version), -ENOMEM.
  */
-int neff_read(const void *buf, size_t size, const struct neff_limits *limits, struct neff_model **model,
-	      struct neff_error *err);
+int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
+	      struct neff_model **model, struct neff_error *err);
 void neff_free(struct neff_model *model);
 
 /* numpy's names ("float32", "bfloat16") and sizes of enum neuron_dtype; NULL, 0, 0: none */
@@ -136,7 +136,8 @@ unsigned int neff_dtype_size(uint8_t dtype);
 uint8_t neff_dtype_from_name(const char *name);
 
 /* Only the header: for tools. 0 or -EINVAL */
-int neff_read_header(const void *buf, size_t size, struct neff_header *header, struct neff_error *err);
+int neff_read_header(const void *buf, size_t size, struct neff_header *header,
+		     struct neff_error *err);
 
 /*
  * Write: the same model gives the same bytes (members sorted, times 0) but for the uuid, which the

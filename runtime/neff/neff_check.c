@@ -76,8 +76,8 @@ static int io_check(struct ctx *c, const struct neff_var *v)
 	uint64_t size = neff_tensor_size(v->dtype, v->ndim, v->shape);
 
 	if (!neff_dtype_size(v->dtype) || !size)
-		return neff_fail(c->err, "%s/def.json: var '%.64s': no type or shape",
-				 c->sg->name, v->name);
+		return neff_fail(c->err, "%s/def.json: var '%.64s': no type or shape", c->sg->name,
+				 v->name);
 	if (size != v->size)
 		return neff_fail(c->err, "%s/def.json: var '%.64s': size %llu, expected %llu",
 				 c->sg->name, v->name, (unsigned long long)v->size,
@@ -130,12 +130,15 @@ static int vars_check(struct ctx *c)
 		windows += c->sg->vars[i].type == NEFF_VAR_STATE_BUFFER;
 	}
 	if (!ret && (!outputs || windows > 1))
-		return neff_fail(c->err, "%s/def.json: %u outputs and %u state buffers, expected "
-				 "at least 1 and at most 1", c->sg->name, outputs, windows);
+		return neff_fail(c->err,
+				 "%s/def.json: %u outputs and %u state buffers, expected "
+				 "at least 1 and at most 1",
+				 c->sg->name, outputs, windows);
 	for (unsigned int i = 0; !ret && i < c->sg->nqueues; i++)
 		if (c->sg->queues[i].owner >= NEFF_ENGINES ||
 		    !neff_queue_type_name(c->sg->queues[i].type))
-			return neff_fail(c->err, "%s/def.json: dma_queue '%.64s': bad owner or type",
+			return neff_fail(c->err,
+					 "%s/def.json: dma_queue '%.64s': bad owner or type",
 					 c->sg->name, c->sg->queues[i].name);
 	return ret;
 }
@@ -384,9 +387,8 @@ static int program_check(struct ctx *c, unsigned int eng)
 					   c->sg->name, neff_engine_keys[eng])
 			       : 0;
 	if (!e->instr_size || e->instr_size % NEURON_INSN_WORD || e->instr_size > MAX_INSTR_SIZE)
-		return neff_fail(c->err, "%s/%s.bin: size %zu is not a multiple of %d",
-				 c->sg->name, neff_engine_keys[eng], e->instr_size,
-				 NEURON_INSN_WORD);
+		return neff_fail(c->err, "%s/%s.bin: size %zu is not a multiple of %d", c->sg->name,
+				 neff_engine_keys[eng], e->instr_size, NEURON_INSN_WORD);
 	for (; !ret && p.offset < e->instr_size; p.offset += (size_t)words * NEURON_INSN_WORD) {
 		words = neuron_isa_decode((const uint8_t *)e->instr + p.offset,
 					  (e->instr_size - p.offset) / NEURON_INSN_WORD, &insn);

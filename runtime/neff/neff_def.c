@@ -196,7 +196,7 @@ static int vars_read(struct neff_where *w, const json_t *root, struct neff_subgr
 	if (!sg->vars)
 		return neff_nomem(w->err);
 	sg->nvars = (unsigned int)n;
-	json_object_foreach(vars, name, o) {
+	json_object_foreach (vars, name, o) {
 		snprintf(w->what, sizeof(w->what), "var '%.64s'", name);
 		if (!neff_name_ok(name))
 			return neff_fail(w->err, "%s: bad variable name", w->member);
@@ -257,12 +257,13 @@ static int queues_read(struct neff_where *w, const json_t *root, struct neff_sub
 	int ret;
 
 	if (!json_is_object(queues) || n > NEFF_MAX_QUEUES)
-		return neff_fail(w->err, "%s: 'dma_queue' is not an object of at most %u queue sets",
+		return neff_fail(w->err,
+				 "%s: 'dma_queue' is not an object of at most %u queue sets",
 				 w->member, NEFF_MAX_QUEUES);
 	sg->queues = calloc(n ? n : 1, sizeof(*sg->queues));
 	if (!sg->queues)
 		return neff_nomem(w->err);
-	json_object_foreach(queues, name, o) {
+	json_object_foreach (queues, name, o) {
 		struct neff_queue *q = &sg->queues[sg->nqueues++];
 
 		snprintf(w->what, sizeof(w->what), "dma_queue '%.64s'", name);
@@ -320,8 +321,10 @@ static int dims_read(const struct neff_where *w, const json_t *o, const char *si
 
 		if (!json_is_integer(step) || !json_is_integer(size) ||
 		    json_integer_value(size) <= 0)
-			return neff_fail(w->err, "%s: %s: '%s' dimension %u is not an integer step "
-					 "and a size above 0", w->member, w->what, side, d);
+			return neff_fail(w->err,
+					 "%s: %s: '%s' dimension %u is not an integer step "
+					 "and a size above 0",
+					 w->member, w->what, side, d);
 		p->step[d] = json_integer_value(step);
 		p->size[d] = (uint64_t)json_integer_value(size);
 	}
@@ -379,8 +382,8 @@ static int descs_read(const struct neff_where *w, const json_t *list, struct nef
 	return 0;
 }
 
-static int dma_read(struct neff_where *w, const json_t *o, const struct neff_subgraph *sg,
-		    size_t i, struct neff_dma *dma)
+static int dma_read(struct neff_where *w, const json_t *o, const struct neff_subgraph *sg, size_t i,
+		    struct neff_dma *dma)
 {
 	const char *queue;
 	uint64_t n;
@@ -399,8 +402,7 @@ static int dma_read(struct neff_where *w, const json_t *o, const struct neff_sub
 		if (!strcmp(sg->queues[dma->queue].name, queue))
 			break;
 	if (dma->queue == sg->nqueues)
-		return neff_fail(w->err, "%s: %s: no queue set '%.64s'", w->member, w->what,
-				 queue);
+		return neff_fail(w->err, "%s: %s: no queue set '%.64s'", w->member, w->what, queue);
 	if (json_object_get(o, "event"))
 		return neff_fail(w->err, "%s: %s: 'event' is not supported", w->member, w->what);
 	if (json_object_get(o, "semaphore")) {

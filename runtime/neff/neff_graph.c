@@ -14,7 +14,7 @@
 
 struct graph {
 	json_t *nodes, *args, *heads, *rows, *shapes, *types, *names;
-	json_t *entry;	  /* tensor name to [node, output, 0] */
+	json_t *entry; /* tensor name to [node, output, 0] */
 	json_t *consumed; /* names of outputs that a later subgraph takes */
 	json_int_t entries;
 };
@@ -43,8 +43,8 @@ static void arg_add(struct graph *g, const struct neff_var *v)
 	size_t node = json_array_size(g->nodes);
 
 	json_array_append_new(g->args, json_integer((json_int_t)node));
-	json_array_append_new(g->nodes, json_pack("{s:s, s:s, s:[]}", "op", "null", "name",
-						  v->name, "inputs"));
+	json_array_append_new(g->nodes, json_pack("{s:s, s:s, s:[]}", "op", "null", "name", v->name,
+						  "inputs"));
 	json_array_append_new(g->rows, json_integer(g->entries));
 	entry_add(g, v, node, 0);
 }
@@ -102,7 +102,7 @@ static void heads_add(struct graph *g, const struct neff_subgraph *sg)
 
 json_t *neff_graph_to_json(const struct neff_model *model)
 {
-	struct graph g = { json_array(), json_array(), json_array(), json_array(), json_array(),
+	struct graph g = { json_array(), json_array(), json_array(),  json_array(),  json_array(),
 			   json_array(), json_array(), json_object(), json_object(), 0 };
 
 	for (unsigned int i = 0; i < model->nsubgraphs; i++)
@@ -135,8 +135,10 @@ static int shape_read(const json_t *j, struct neff_var *v, struct neff_error *er
 		json_int_t n = json_integer_value(json_array_get(j, d));
 
 		if (n <= 0 || n > UINT32_MAX)
-			return neff_fail(err, "neff.json: '%.64s': dimension %u is not from 1 to "
-					 "2^32 - 1", v->name, d);
+			return neff_fail(err,
+					 "neff.json: '%.64s': dimension %u is not from 1 to "
+					 "2^32 - 1",
+					 v->name, d);
 		v->shape[d] = (uint64_t)n;
 	}
 	return 0;
@@ -200,7 +202,8 @@ int neff_graph_read(const json_t *root, struct neff_model *model, struct neff_er
 		const char *name = json_string_value(json_array_get(names, i));
 
 		if (!name || json_object_get(index, name))
-			ret = neff_fail(err, "neff.json: tensor_name[%zu] is no string or twice", i);
+			ret = neff_fail(err, "neff.json: tensor_name[%zu] is no string or twice",
+					i);
 		else
 			json_object_set_new(index, name, json_integer((json_int_t)i));
 	}

@@ -97,8 +97,7 @@ int neff_read_header(const void *buf, size_t size, struct neff_header *h, struct
 	/* some writers count the header in */
 	if (h->data_size > size - h->header_size && h->data_size != size)
 		return neff_fail(err, "header: data size %llu, %zu bytes follow the header",
-				 (unsigned long long)h->data_size,
-				 size - (size_t)h->header_size);
+				 (unsigned long long)h->data_size, size - (size_t)h->header_size);
 	if (h->num_tpb < 1 || h->num_tpb > MAX_TPB)
 		return neff_fail(err, "header: num_tpb %u, expected 1 to %d", h->num_tpb, MAX_TPB);
 	return 0;

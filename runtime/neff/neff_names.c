@@ -80,13 +80,13 @@ static const struct {
 	const char *name;
 	unsigned int size;
 } dtypes[] = {
-	[NEURON_DT_UINT64] = { "uint64", 8 },	   [NEURON_DT_INT8] = { "int8", 1 },
-	[NEURON_DT_UINT8] = { "uint8", 1 },	   [NEURON_DT_INT16] = { "int16", 2 },
-	[NEURON_DT_UINT16] = { "uint16", 2 },	   [NEURON_DT_BF16] = { "bfloat16", 2 },
-	[NEURON_DT_FP16] = { "float16", 2 },	   [NEURON_DT_INT32] = { "int32", 4 },
-	[NEURON_DT_UINT32] = { "uint32", 4 },	   [NEURON_DT_FP32] = { "float32", 4 },
-	[NEURON_DT_FP32R] = { "float32r", 4 },	   [NEURON_DT_INT64] = { "int64", 8 },
-	[NEURON_DT_FP8_E3] = { "float8e3", 1 },	   [NEURON_DT_FP8_E4] = { "float8e4", 1 },
+	[NEURON_DT_UINT64] = { "uint64", 8 },	[NEURON_DT_INT8] = { "int8", 1 },
+	[NEURON_DT_UINT8] = { "uint8", 1 },	[NEURON_DT_INT16] = { "int16", 2 },
+	[NEURON_DT_UINT16] = { "uint16", 2 },	[NEURON_DT_BF16] = { "bfloat16", 2 },
+	[NEURON_DT_FP16] = { "float16", 2 },	[NEURON_DT_INT32] = { "int32", 4 },
+	[NEURON_DT_UINT32] = { "uint32", 4 },	[NEURON_DT_FP32] = { "float32", 4 },
+	[NEURON_DT_FP32R] = { "float32r", 4 },	[NEURON_DT_INT64] = { "int64", 8 },
+	[NEURON_DT_FP8_E3] = { "float8e3", 1 }, [NEURON_DT_FP8_E4] = { "float8e4", 1 },
 	[NEURON_DT_FP8_E5] = { "float8e5", 1 },
 };
 
@@ -134,7 +134,8 @@ bool neff_name_ok(const char *name)
 
 bool neff_file_name_ok(const char *name)
 {
-	static const char set[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+	static const char set[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+				  ".";
 	size_t n = name ? strlen(name) : 0;
 
 	return n && n <= 90 && name[0] != '.' && strspn(name, set) == n;

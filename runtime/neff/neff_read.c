@@ -111,8 +111,10 @@ static int member_read(struct reader *r, struct archive *a, struct archive_entry
 	struct member *m;
 
 	if (!name)
-		return neff_fail(r->err, "payload: member name '%.160s' is absolute or leaves the "
-				 "archive", raw ? raw : "");
+		return neff_fail(r->err,
+				 "payload: member name '%.160s' is absolute or leaves the "
+				 "archive",
+				 raw ? raw : "");
 	if (archive_entry_filetype(e) == AE_IFDIR)
 		return 0;
 	if (archive_entry_filetype(e) != AE_IFREG || archive_entry_hardlink(e) ||
@@ -121,8 +123,7 @@ static int member_read(struct reader *r, struct archive *a, struct archive_entry
 	if (!*name)
 		return neff_fail(r->err, "payload: a member has no name");
 	if (archive_entry_size_is_set(e) &&
-	    (archive_entry_size(e) < 0 ||
-	     (uint64_t)archive_entry_size(e) > r->limits.max_payload))
+	    (archive_entry_size(e) < 0 || (uint64_t)archive_entry_size(e) > r->limits.max_payload))
 		return neff_fail(r->err, "%.160s: size %lld is over the limit", name,
 				 (long long)archive_entry_size(e));
 	m = member_new(r, name);
@@ -306,8 +307,10 @@ static int subgraph_entry(struct reader *r, struct neff_model *model, const json
 			return neff_fail(r->err, "kelf-0.json: two graphs '%.64s'", name);
 	snprintf(path, sizeof(path), "%s/def.json", name);
 	if (strcmp(path, definition))
-		return neff_fail(r->err, "kelf-0.json: graphs[%u]: definition '%.64s', expected "
-				 "'%s'", model->nsubgraphs, definition, path);
+		return neff_fail(r->err,
+				 "kelf-0.json: graphs[%u]: definition '%.64s', expected "
+				 "'%s'",
+				 model->nsubgraphs, definition, path);
 	sg->name = strdup(name);
 	if (!sg->name)
 		return neff_nomem(r->err);
@@ -376,9 +379,10 @@ static int header_check(struct reader *r, const struct neff_header *h, const uin
 		return -ENOTSUP;
 	}
 	if (h->feature_bits & ~NEFF_FEATURE_EMU || !(h->feature_bits & NEFF_FEATURE_EMU)) {
-		neff_fail(r->err, "header: feature bits 0x%llx, supported 0x%llx: not a program of "
-			  "this instruction set", (unsigned long long)h->feature_bits,
-			  NEFF_FEATURE_EMU);
+		neff_fail(r->err,
+			  "header: feature bits 0x%llx, supported 0x%llx: not a program of "
+			  "this instruction set",
+			  (unsigned long long)h->feature_bits, NEFF_FEATURE_EMU);
 		r->err->version = true;
 		return -ENOTSUP;
 	}

@@ -134,8 +134,8 @@ static json_t *kelf_to_json(const struct neff_model *model)
 		char def[128];
 
 		snprintf(def, sizeof(def), "%s/def.json", name);
-		json_array_append_new(graphs, json_pack("{s:s, s:s}", "name", name, "definition",
-							def));
+		json_array_append_new(graphs,
+				      json_pack("{s:s, s:s}", "name", name, "definition", def));
 	}
 	return json_pack("{s:s, s:o}", "version", "0.5", "graphs", graphs);
 }

@@ -89,7 +89,8 @@ static NRT_STATUS visible_cores(uint32_t total, uint32_t *start, uint32_t *end, 
 	if (visible && *visible) {
 		if (!parse_cores(visible, start, count))
 			return rt_fail(NRT_INVALID, "NRT",
-				       "NEURON_RT_VISIBLE_CORES=%s is not a range of cores", visible);
+				       "NEURON_RT_VISIBLE_CORES=%s is not a range of cores",
+				       visible);
 		*end = *start + *count - 1;
 	} else {
 		unsigned long n = num ? strtoul(num, &rest, 10) : 0;
@@ -159,9 +160,8 @@ NRT_STATUS rt_core_reset(struct rt_core *core)
 
 	if (err) {
 		core->broken = true;
-		return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV",
-			       "reset of nd%u nc%u failed: %s", core->device, core->nc,
-			       strerror(-err));
+		return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV", "reset of nd%u nc%u failed: %s",
+			       core->device, core->nc, strerror(-err));
 	}
 	status = rt_core_rings(core);
 	core->broken = status != NRT_SUCCESS;
@@ -235,8 +235,8 @@ static NRT_STATUS open_cores(uint32_t first, uint32_t count)
 		core->device = core->global / per;
 		core->nc = core->global % per;
 		if (!rt.devices[core->device].dev) {
-			for (uint32_t g = core->global; g < first + count && g / per == core->device;
-			     g++)
+			for (uint32_t g = core->global;
+			     g < first + count && g / per == core->device; g++)
 				map |= 1u << (g % per);
 			status = open_device(core->device, map);
 		}
@@ -362,8 +362,8 @@ EXPORT NRT_STATUS nrtx_machine_set(const char *name)
 
 	rt_details_clear();
 	err = ndl_machine_set(name);
-	return err ? rt_fail(NRT_INVALID, "NRT", "machine '%s': %s", name, strerror(-err)) :
-		     NRT_SUCCESS;
+	return err ? rt_fail(NRT_INVALID, "NRT", "machine '%s': %s", name, strerror(-err))
+		   : NRT_SUCCESS;
 }
 
 EXPORT NRT_STATUS nrtx_device_count(uint32_t *devices)
@@ -461,8 +461,8 @@ EXPORT NRT_STATUS nrtx_read_hw_counters(uint32_t device, const uint64_t *addr, u
 	if (device >= NDL_MAX_DEVICES || !rt.devices[device].dev)
 		return rt_fail(NRT_INVALID, "TDRV", "nd%u is not in use by this process", device);
 	err = ndl_read_hw_counters(rt.devices[device].dev, addr, value, count);
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", device, strerror(-err)) :
-		     NRT_SUCCESS;
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", device, strerror(-err))
+		   : NRT_SUCCESS;
 }
 
 EXPORT NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count)
@@ -500,8 +500,10 @@ EXPORT NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t length
 		const char *name;
 		uint32_t size;
 	} sizes[] = {
-		{ "inf1.xlarge", NRT_INSTANCE_SIZE_1XL },   { "inf1.2xlarge", NRT_INSTANCE_SIZE_2XL },
-		{ "inf1.6xlarge", NRT_INSTANCE_SIZE_6XL }, { "inf1.24xlarge", NRT_INSTANCE_SIZE_24XL },
+		{ "inf1.xlarge", NRT_INSTANCE_SIZE_1XL },
+		{ "inf1.2xlarge", NRT_INSTANCE_SIZE_2XL },
+		{ "inf1.6xlarge", NRT_INSTANCE_SIZE_6XL },
+		{ "inf1.24xlarge", NRT_INSTANCE_SIZE_24XL },
 	};
 	nrt_instance_info_t mine = {
 		.family = NRT_INSTANCE_INF1,

@@ -112,8 +112,8 @@ EXPORT NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *co
 	if (!core || !counters)
 		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", vnc, rt.ncores);
 	for (unsigned int i = 0; i < PERF_WORDS; i++)
-		addr[i] = NEURON_V1_APB_BASE + NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(core->nc) +
-			  4 * i;
+		addr[i] = NEURON_V1_APB_BASE + NEURON_OURS_BAR0_OFFSET +
+			  NEURON_OURS_PERF(core->nc) + 4 * i;
 	err = ndl_read_hw_counters(core->dev, addr, words, PERF_WORDS);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", core->device,
@@ -123,7 +123,8 @@ EXPORT NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *co
 	return NRT_SUCCESS;
 }
 
-EXPORT NRT_STATUS nrtx_model_counters(const nrt_model_t *model, struct nrtx_model_counters *counters)
+EXPORT NRT_STATUS nrtx_model_counters(const nrt_model_t *model,
+				      struct nrtx_model_counters *counters)
 {
 	NRT_STATUS status = rt_enter();
 

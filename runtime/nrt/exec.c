@@ -66,7 +66,8 @@ static NRT_STATUS check_io(const struct nrt_model *model, const nrt_tensor_set_t
 }
 
 /* Between a tensor and its variable; device tensors of the same device never leave it */
-static int transfer(struct nrt_model *model, const struct rt_var *var, nrt_tensor_t *tensor, bool in)
+static int transfer(struct nrt_model *model, const struct rt_var *var, nrt_tensor_t *tensor,
+		    bool in)
 {
 	struct rt_storage *s = tensor->storage;
 	ndl_device_t *dev = model->core->dev;
@@ -77,13 +78,13 @@ static int transfer(struct nrt_model *model, const struct rt_var *var, nrt_tenso
 	if (s->placement != NRT_TENSOR_PLACEMENT_DEVICE) {
 		void *buf = (char *)s->va + tensor->offset;
 
-		return in ? ndl_memory_buf_copyin(dev, handle, buf, var->offset, tensor->size) :
-			    ndl_memory_buf_copyout(dev, handle, buf, var->offset, tensor->size);
+		return in ? ndl_memory_buf_copyin(dev, handle, buf, var->offset, tensor->size)
+			  : ndl_memory_buf_copyout(dev, handle, buf, var->offset, tensor->size);
 	}
 	if (s->chunk.dev == dev)
 		return in ? ndl_memory_copy(dev, s->chunk.handle, handle, tensor->offset,
-					    var->offset, tensor->size) :
-			    ndl_memory_copy(dev, handle, s->chunk.handle, var->offset,
+					    var->offset, tensor->size)
+			  : ndl_memory_copy(dev, handle, s->chunk.handle, var->offset,
 					    tensor->offset, tensor->size);
 	bounce = malloc(tensor->size);
 	if (!bounce)

@@ -161,8 +161,8 @@ EXPORT NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int
 		return rt_fail(NRT_INVALID, "NRT", "no place for the model");
 	core = vnc < 0 ? pick_core() : rt_core((uint32_t)vnc);
 	if (!core)
-		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",
-			       "core %d: this process has %u", vnc, rt.ncores);
+		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT", "core %d: this process has %u", vnc,
+			       rt.ncores);
 	return load(neff_bytes, size, core, 0, model);
 }
 
@@ -190,7 +190,8 @@ EXPORT NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int3
 {
 	if (ctx_device_count > 1) {
 		rt_details_clear();
-		return rt_fail(NRT_INVALID, "NRT", "collectives exist from the second generation on");
+		return rt_fail(NRT_INVALID, "NRT",
+			       "collectives exist from the second generation on");
 	}
 	return nrt_load(neff_bytes, size, vnc, vnc_count, model);
 }
@@ -227,8 +228,8 @@ static bool is_io(const struct neff_var *var)
 static bool fill_info(nrt_tensor_info_t *info, const struct neff_var *var)
 {
 	*info = (nrt_tensor_info_t){
-		.usage = var->type == NEFF_VAR_INPUT ? NRT_TENSOR_USAGE_INPUT :
-						       NRT_TENSOR_USAGE_OUTPUT,
+		.usage = var->type == NEFF_VAR_INPUT ? NRT_TENSOR_USAGE_INPUT
+						     : NRT_TENSOR_USAGE_OUTPUT,
 		.size = var->size,
 		.dtype = (nrt_dtype_t)var->dtype,
 		.ndim = var->ndim,

@@ -45,14 +45,14 @@ struct rt_nq {
 };
 
 struct rt_core {
-	uint32_t vnc;	 /* of this process */
+	uint32_t vnc; /* of this process */
 	uint32_t global; /* of the machine */
 	uint32_t device, nc;
 	ndl_device_t *dev;
 	pthread_mutex_t exec;
 	struct rt_nq done, error; /* SP's notify queue, the core's error queue */
-	bool broken;		  /* a reset failed: nothing runs here any more */
-	bool locked;		  /* the module's core lock is held as a reader */
+	bool broken; /* a reset failed: nothing runs here any more */
+	bool locked; /* the module's core lock is held as a reader */
 	struct nrtx_core_counters counters; /* engine[] unused; exec held, read without */
 };
 
@@ -105,12 +105,12 @@ static inline bool rt_chunk_alive(const struct rt_chunk *chunk)
 struct rt_storage {
 	unsigned int refs;
 	nrt_tensor_placement_t placement;
-	struct rt_core *core;	/* DEVICE */
-	struct rt_chunk chunk;	/* DEVICE */
-	void *va;		/* host memory, or the mapping of device memory once asked for */
+	struct rt_core *core; /* DEVICE */
+	struct rt_chunk chunk; /* DEVICE */
+	void *va; /* host memory, or the mapping of device memory once asked for */
 	size_t size;
-	bool owned;		/* va is ours to free */
-	pthread_mutex_t lock;	/* protects the making of the mapping */
+	bool owned; /* va is ours to free */
+	pthread_mutex_t lock; /* protects the making of the mapping */
 };
 
 struct nrt_tensor {
@@ -136,8 +136,8 @@ nrt_tensor_t *rt_set_find(const nrt_tensor_set_t *set, const char *name);
 struct rt_var {
 	const struct neff_var *neff;
 	struct rt_chunk *chunk; /* where it lies; NULL for the state buffer */
-	uint64_t offset;	/* in the chunk */
-	uint64_t pa;		/* device address of its first byte */
+	uint64_t offset; /* in the chunk */
+	uint64_t pa; /* device address of its first byte */
 };
 
 /* Descriptors of one queue for one execution, as they go into its rings */
@@ -145,7 +145,7 @@ struct rt_ring {
 	uint32_t eng, qid;
 	uint32_t ntx, nrx; /* descriptors of one execution */
 	uint32_t captx, caprx;
-	uint8_t *tx, *rx;  /* while it is built */
+	uint8_t *tx, *rx; /* while it is built */
 	struct rt_chunk tx_chunk, rx_chunk;
 	uint32_t tx_len, rx_len; /* ring lengths */
 };
@@ -186,7 +186,7 @@ struct nrt_model {
 	struct nrtx_model_counters counters; /* the core's exec */
 };
 
-NRT_STATUS rt_place(struct nrt_model *model);	 /* vars, chunks, constants copied in */
+NRT_STATUS rt_place(struct nrt_model *model); /* vars, chunks, constants copied in */
 NRT_STATUS rt_build_rings(struct nrt_model *model); /* data queues and triggers */
 NRT_STATUS rt_build_streams(struct nrt_model *model); /* patched programs and their queues */
 /* Reserve the queue's two rings and write the descriptors that were built */

@@ -70,13 +70,14 @@ struct nrtx_core_counters {
 	uint64_t time_in_use_us;
 	uint64_t infer_completed, infer_num_err, infer_err, infer_timeout, infer_bad_input;
 	uint64_t latency_device_us, latency_total_us; /* sums */
-	uint64_t mem_host, mem_device;		      /* bytes held by models and tensors */
+	uint64_t mem_host, mem_device; /* bytes held by models and tensors */
 };
 NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *counters);
 
 struct nrtx_model_counters {
 	uint64_t infers, failed;
-	uint64_t latency_device_us, latency_total_us; /* sums; device: between start and notification */
+	uint64_t latency_device_us,
+		latency_total_us; /* sums; device: between start and notification */
 	uint64_t last_latency_device_us, last_latency_total_us;
 	uint64_t macs_per_infer; /* by the program */
 };

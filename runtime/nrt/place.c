@@ -29,7 +29,9 @@ NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, u
 			err = ndl_memory_alloc(core->dev, &params, &chunk->handle);
 	}
 	if (!err) {
-		*chunk = (struct rt_chunk){ core, core->dev, chunk->handle, 0, size, type, rt.epoch };
+		*chunk = (struct rt_chunk){
+			core, core->dev, chunk->handle, 0, size, type, rt.epoch
+		};
 		rt_memory_add(core, type, (int64_t)size);
 		err = ndl_memory_get_pa(core->dev, chunk->handle, &chunk->pa);
 		if (err)
@@ -210,8 +212,8 @@ static NRT_STATUS make_one(struct nrt_model *model)
 		return status;
 	err = ndl_memory_buf_copyin(model->core->dev, model->one.handle, &one, 0, sizeof(one));
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "completion word: %s",
-			     strerror(-err)) :
-		     NRT_SUCCESS;
+			     strerror(-err))
+		   : NRT_SUCCESS;
 }
 
 NRT_STATUS rt_place(struct nrt_model *model)
@@ -232,8 +234,8 @@ NRT_STATUS rt_place(struct nrt_model *model)
 	for (unsigned int i = 0; i < model->nvars; i++) {
 		model->vars[i].neff = &model->sg->vars[i];
 		if (model->vars[i].neff->type == NEFF_VAR_STATE_BUFFER)
-			model->vars[i].pa = NEURON_V1_TPB_BASE +
-					    model->core->nc * NEURON_V1_TPB_SIZE;
+			model->vars[i].pa =
+				NEURON_V1_TPB_BASE + model->core->nc * NEURON_V1_TPB_SIZE;
 	}
 	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]) && !status; t++)
 		status = place_type(model, types[t]);

@@ -55,8 +55,8 @@ static NRT_STATUS patch(struct nrt_model *model, unsigned int e)
 		int n = neuron_isa_decode(p, words - at, &insn);
 
 		if (n <= 0)
-			return rt_fail(NRT_INVALID, "TDRV", "engine %u: bad instruction at word %zu",
-				       e, at);
+			return rt_fail(NRT_INVALID, "TDRV",
+				       "engine %u: bad instruction at word %zu", e, at);
 		at += (size_t)n;
 		if (insn.opcode == NEURON_OP_LDWEIGHTS)
 			weights = insn.partitions * elements(&insn.src0);
@@ -115,10 +115,10 @@ static NRT_STATUS make_stream(struct nrt_model *model, unsigned int e)
 static NRT_STATUS load_stream(struct nrt_model *model, unsigned int e, uint64_t offset)
 {
 	struct rt_engine *engine = &model->engine[e];
-	uint64_t window = NEURON_V1_TPB_BASE + model->core->nc * NEURON_V1_TPB_SIZE +
-			  NEURON_V1_TPB_FIFO(e);
-	int err = ndl_memory_buf_copyin(model->core->dev, model->code.handle, engine->stream, offset,
-					engine->size);
+	uint64_t window =
+		NEURON_V1_TPB_BASE + model->core->nc * NEURON_V1_TPB_SIZE + NEURON_V1_TPB_FIFO(e);
+	int err = ndl_memory_buf_copyin(model->core->dev, model->code.handle, engine->stream,
+					offset, engine->size);
 
 	rt_queue_number(model->core, e, &engine->ring.eng, &engine->ring.qid);
 	for (size_t at = 0; at < engine->size && !err; at += FETCH_MAX) {

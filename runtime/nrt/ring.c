@@ -79,11 +79,11 @@ int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len)
 /* Walks a pattern run by run; adjacent runs of a dimension come out as one */
 struct walk {
 	const struct neff_pattern *pattern;
-	uint64_t base;	   /* device address of the variable's byte 0 */
+	uint64_t base; /* device address of the variable's byte 0 */
 	uint64_t index[4]; /* of the run; [0] is unused */
-	uint64_t run;	   /* bytes of a run */
-	unsigned int dim;  /* first dimension that is walked */
-	uint64_t left;	   /* bytes of the current run not taken yet */
+	uint64_t run; /* bytes of a run */
+	unsigned int dim; /* first dimension that is walked */
+	uint64_t left; /* bytes of the current run not taken yet */
 	uint64_t addr;
 	bool done;
 };
@@ -147,10 +147,10 @@ static int packet_flush(struct rt_ring *ring, struct packet *p)
 }
 
 /* How far the last descriptor of a side can be extended by a run at addr */
-#define ROOM(side, n, at)                                                       \
-	((n) && (side)[(n) - 1].addr + (side)[(n) - 1].len == (at) ?            \
-		 NEURON_UDMA_DESC_LEN_MAX - (side)[(n) - 1].len :               \
-		 0)
+#define ROOM(side, n, at)                                       \
+	((n) && (side)[(n)-1].addr + (side)[(n)-1].len == (at)  \
+		 ? NEURON_UDMA_DESC_LEN_MAX - (side)[(n)-1].len \
+		 : 0)
 
 /* One step: as many bytes as both sides take without another descriptor than one new each */
 static int packet_step(struct rt_ring *ring, struct packet *p, struct walk *from, struct walk *to)
@@ -243,8 +243,8 @@ static NRT_STATUS commit_side(struct nrt_model *model, const uint8_t *descs, uin
 	if (status || !n)
 		return status;
 	err = ndl_dma_copy_descriptors(model->core->dev, chunk->handle, descs, 0, n, type);
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "descriptors: %s", strerror(-err)) :
-		     NRT_SUCCESS;
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "descriptors: %s", strerror(-err))
+		   : NRT_SUCCESS;
 }
 
 NRT_STATUS rt_ring_commit(struct nrt_model *model, struct rt_ring *ring)

@@ -73,8 +73,8 @@ static NRT_STATUS allocate_device(struct rt_storage *storage, int vnc)
 	storage->core = vnc < 0 ? NULL : rt_core((uint32_t)vnc);
 	if (!storage->core)
 		return rt_fail(NRT_INVALID, "NRT", "core %d of %u", vnc, rt.ncores);
-	return rt_chunk_alloc(storage->core, storage->size, 0,
-			      NEURON_MEMALLOC_TYPE_TENSORS_DEVICE, &storage->chunk);
+	return rt_chunk_alloc(storage->core, storage->size, 0, NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
+			      &storage->chunk);
 }
 
 EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc, size_t size,
@@ -194,8 +194,8 @@ EXPORT void nrt_tensor_free(nrt_tensor_t **result)
 static NRT_STATUS device_error(const nrt_tensor_t *tensor, int err)
 {
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "tensor '%s': %s", tensor->name,
-			     strerror(-err)) :
-		     NRT_SUCCESS;
+			     strerror(-err))
+		   : NRT_SUCCESS;
 }
 
 static NRT_STATUS read_at(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size)
@@ -229,7 +229,8 @@ EXPORT NRT_STATUS nrt_tensor_read(const nrt_tensor_t *tensor, void *buf, size_t 
 	return status ? status : read_at(tensor, buf, offset, size);
 }
 
-EXPORT NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset, size_t size)
+EXPORT NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset,
+				   size_t size)
 {
 	NRT_STATUS status = check_range(tensor, offset, size);
 
@@ -248,8 +249,8 @@ static NRT_STATUS batch(const nrt_tensor_batch_t *batches, uint64_t n, bool writ
 			if (status)
 				break;
 			status = write ? write_at(batches[b].tensor, op->buffer, op->offset,
-						  op->size) :
-					 read_at(batches[b].tensor, op->buffer, op->offset,
+						  op->size)
+				       : read_at(batches[b].tensor, op->buffer, op->offset,
 						 op->size);
 		}
 	}
@@ -359,9 +360,9 @@ EXPORT NRT_STATUS nrt_tensor_check_output_completion(const nrt_tensor_t *tensor,
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	while (__atomic_load_n(&tensor->completions, __ATOMIC_ACQUIRE) < expected_count) {
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (timeout_us >= 0 && (now.tv_sec - start.tv_sec) * 1000000 +
-					       (now.tv_nsec - start.tv_nsec) / 1000 >=
-					       timeout_us)
+		if (timeout_us >= 0 &&
+		    (now.tv_sec - start.tv_sec) * 1000000 + (now.tv_nsec - start.tv_nsec) / 1000 >=
+			    timeout_us)
 			return rt_fail(NRT_TIMEOUT, "NRT", "'%s' was written %llu times, not %llu",
 				       tensor->name, (unsigned long long)tensor->completions,
 				       (unsigned long long)expected_count);
@@ -404,8 +405,8 @@ EXPORT NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
 		if (rt.devices[i].dev)
 			err = ndl_get_dmabuf_fd(rt.devices[i].dev, va, size, fd);
 	return err ? rt_fail(NRT_INVALID, "TDRV", "dma-buf of %#llx: %s", (unsigned long long)va,
-			     strerror(-err)) :
-		     NRT_SUCCESS;
+			     strerror(-err))
+		   : NRT_SUCCESS;
 }
 
 EXPORT NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_index, void **addr, size_t *size)

@@ -107,5 +107,6 @@ EXPORT NRT_STATUS nrt_get_tensor_from_tensor_set(nrt_tensor_set_t *set, const ch
 	if (!set || !name || !tensor)
 		return rt_fail(NRT_INVALID, "NRT", "set, name or tensor missing");
 	*tensor = rt_set_find(set, name);
-	return *tensor ? NRT_SUCCESS : rt_fail(NRT_INVALID, "NRT", "no tensor '%s' in the set", name);
+	return *tensor ? NRT_SUCCESS
+		       : rt_fail(NRT_INVALID, "NRT", "no tensor '%s' in the set", name);
 }

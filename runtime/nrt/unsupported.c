@@ -9,9 +9,9 @@ EXPORT NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint3
 
 	if (status)
 		return status;
-	return g_device_count == 1 ?
-		       NRT_SUCCESS :
-		       rt_fail(NRT_INVALID, "NRT", "collectives exist from the second generation on");
+	return g_device_count == 1 ? NRT_SUCCESS
+				   : rt_fail(NRT_INVALID, "NRT",
+					     "collectives exist from the second generation on");
 }
 
 EXPORT NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)

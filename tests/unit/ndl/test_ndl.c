@@ -34,7 +34,8 @@ static void teardown(void)
 
 static uint64_t device_mem(uint64_t size, uint32_t channel)
 {
-	struct ndl_mem_params p = { .size = size, .channel = channel,
+	struct ndl_mem_params p = { .size = size,
+				    .channel = channel,
 				    .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };
 	uint64_t handle;
 
@@ -137,12 +138,13 @@ START_TEST(alloc_errors)
 END_TEST
 
 /* Sizes around every boundary of the copy path: descriptor, staging, batch, zero-copy */
-static const size_t sizes[] = { 1, 4, 4095, 65535, 65536, 65537, MIB - 1, MIB, MIB + 4097,
-				5 * MIB + 3 };
+static const size_t sizes[] = { 1,     4,	4095, 65535,	  65536,
+				65537, MIB - 1, MIB,  MIB + 4097, 5 * MIB + 3 };
 
 START_TEST(copies)
 {
-	size_t n = sizes[_i], hn = n < 4 * MIB ? n : 3 * MIB; /* a kernel has no larger host chunks */
+	size_t n = sizes[_i],
+	       hn = n < 4 * MIB ? n : 3 * MIB; /* a kernel has no larger host chunks */
 	uint8_t *a = malloc(n + 8), *b = calloc(1, n + 8), *map;
 	uint64_t d0 = device_mem(n + 64, 0), d1 = device_mem(n + 64, 1), h = host_mem(hn + 64);
 
@@ -254,8 +256,10 @@ START_TEST(queues)
 	nhal_desc_rx(rx + 32, dst_pa + 5999, 1, 1);
 	nhal_desc_rx(rx + 48, sem, 4, 1);
 	ck_assert_int_eq(ndl_dma_queue_init(dev, &q), 0);
-	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx, 0, 5, NEURON_DMA_QUEUE_TX), 0);
-	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.rx_handle, rx, 0, 4, NEURON_DMA_QUEUE_RX), 0);
+	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx, 0, 5, NEURON_DMA_QUEUE_TX),
+			 0);
+	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.rx_handle, rx, 0, 4, NEURON_DMA_QUEUE_RX),
+			 0);
 	ck_assert_int_eq(ndl_dma_descriptor_copyout(dev, 4, 3, NEURON_DMA_QUEUE_TX, 0, 5, back), 0);
 	ck_assert(!memcmp(back, tx, sizeof(tx)));
 	ck_assert_int_eq(ndl_dma_descriptor_copyout(dev, 4, 3, NEURON_DMA_QUEUE_TX, 1, 4, back), 0);
@@ -290,7 +294,8 @@ START_TEST(queues)
 	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx, 0, 1, NEURON_DMA_QUEUE_TX),
 			 -EINVAL);
 	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx + 16, ~15ull, 1,
-						  NEURON_DMA_QUEUE_TX), -EINVAL);
+						  NEURON_DMA_QUEUE_TX),
+			 -EINVAL);
 	/* a ring that is given back while its queue has it: the handle goes, the memory stays */
 	ck_assert_int_eq(ndl_memory_free(dev, q.tx_handle), 0);
 	ck_assert_int_eq(ndl_memory_free(dev, q.tx_handle), -EINVAL);
@@ -304,8 +309,11 @@ START_TEST(queue_batch)
 	struct neuron_dma_queue_state tx, rx;
 
 	for (uint32_t i = 0; i < 4; i++)
-		q[i] = (struct ndl_queue_params){ .eng = i, .qid = 5, .tx_count = 32u << i,
-						  .rx_count = 64, .tx_handle = device_mem(512u << i, 0),
+		q[i] = (struct ndl_queue_params){ .eng = i,
+						  .qid = 5,
+						  .tx_count = 32u << i,
+						  .rx_count = 64,
+						  .tx_handle = device_mem(512u << i, 0),
 						  .rx_handle = host_mem(1024) };
 	ck_assert_int_eq(ndl_dma_queue_init_batch(dev, q, 4), 0);
 	ck_assert_int_eq(ndl_dma_queue_init_batch(dev, q, 256), -E2BIG);

@@ -97,8 +97,7 @@ static void *copier(void *arg)
 		size_t size = ((i * 7919 + n * 104729) % ((4 << 20) - 1)) + 1;
 
 		memset(a, (int)(i * 16 + n), size);
-		ok = !ndl_memory_alloc(dev, &p, &h) &&
-		     !ndl_memory_buf_copyin(dev, h, a, 0, size) &&
+		ok = !ndl_memory_alloc(dev, &p, &h) && !ndl_memory_buf_copyin(dev, h, a, 0, size) &&
 		     !ndl_memory_buf_copyout(dev, h, b, 0, size) && !memcmp(a, b, size) &&
 		     !ndl_memory_free(dev, h);
 	}

@@ -17,9 +17,9 @@ static const struct {
 	unsigned int offset, size;
 	uint64_t value;
 } header_fields[] = {
-	{ 0, 8, 2 },	 { 8, 8, 1024 },    { 24, 8, 1 },  { 32, 8, 0 },  { 168, 4, 1 },
-	{ 476, 4, 1 },	 { 480, 1, 1 },	    { 481, 1, 0 }, { 552, 4, 1 }, { 556, 8, 0 },
-	{ 544, 8, 1ull << 62 }, { 1016, 8, 0 },
+	{ 0, 8, 2 },   { 8, 8, 1024 }, { 24, 8, 1 },	       { 32, 8, 0 },
+	{ 168, 4, 1 }, { 476, 4, 1 },  { 480, 1, 1 },	       { 481, 1, 0 },
+	{ 552, 4, 1 }, { 556, 8, 0 },  { 544, 8, 1ull << 62 }, { 1016, 8, 0 },
 };
 
 static uint64_t le(const uint8_t *p, unsigned int n)
@@ -271,7 +271,8 @@ static uint8_t *pack(const struct entry *e, size_t n, size_t *size)
 	return b;
 }
 
-#define KELF "{\"version\":\"0.5\",\"graphs\":[{\"name\":\"sg00\",\"definition\":\"sg00/def.json\"}]}"
+#define KELF \
+	"{\"version\":\"0.5\",\"graphs\":[{\"name\":\"sg00\",\"definition\":\"sg00/def.json\"}]}"
 #define J(s) s, sizeof(s) - 1
 
 static const struct {
@@ -301,7 +302,8 @@ static const struct {
 	  "sg00/def.json: var 'x': 'size' is missing" },
 	{ { { "kelf-0.json", AE_IFREG, J(KELF) },
 	    { "sg00/def.json", AE_IFREG,
-	      J("{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"input\",\"var_id\":1,\"size\":4}}}") } },
+	      J("{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"input\",\"var_id\":1,\"size\":4}}"
+		"}") } },
 	  "sg00/def.json: var 'x': 'var_id'" },
 	{ { { "kelf-0.json", AE_IFREG, J(KELF) },
 	    { "sg00/def.json", AE_IFREG,
@@ -361,28 +363,74 @@ static void break_model(struct testmodel *t, int which)
 	struct neuron_insn insn = { .opcode = NEURON_OP_NOTIFY, .id = 1 };
 
 	switch (which) {
-	case 0: t->sg.vars[0].size = 12; break;
-	case 1: d->from.offset = 1; break;
-	case 2: d->from.offset = UINT64_MAX; break;
-	case 3: d->from.step[1] = -1; break;
-	case 4: d->from.step[1] = INT64_MAX; break;
-	case 5: d->from.size[1] = 1ull << 40; d->from.step[1] = 0; break;
-	case 6: d->to.size[1] = 64; break;
-	case 7: d->to.step[1] = 0x20001; break;
-	case 8: d->to.var = 0; break;
-	case 9: d->to.var = 99; break;
-	case 10: sp->dma[0].semaphore = 28; break;
-	case 11: sp->dma[1].id = 7; break;
-	case 12: free(sp->dma[--sp->ndma].desc); break;
-	case 13: sp->instr_size -= 32; break;
-	case 14: ((uint8_t *)sp->instr)[64] = 0xee; break;
-	case 15: ((uint8_t *)sp->instr)[16] = 2; break;
-	case 16: memcpy((uint8_t *)sp->instr + sp->instr_size - 64, sp->instr, 64); break;
-	case 17: neuron_isa_encode(&insn, (uint8_t *)sp->instr + sp->instr_size - 64); break;
-	case 18: t->sg.engine[NEURON_ENG_POOL].instr_size -= 64; break;
-	case 19: t->sg.queues[0].owner = NEURON_ENG_PE; break;
-	case 20: free(t->sg.vars[1].name); t->sg.vars[1].name = strdup("a"); break;
-	case 21: t->sg.vars[2].type = NEFF_VAR_TMP_BUF; break;
+	case 0:
+		t->sg.vars[0].size = 12;
+		break;
+	case 1:
+		d->from.offset = 1;
+		break;
+	case 2:
+		d->from.offset = UINT64_MAX;
+		break;
+	case 3:
+		d->from.step[1] = -1;
+		break;
+	case 4:
+		d->from.step[1] = INT64_MAX;
+		break;
+	case 5:
+		d->from.size[1] = 1ull << 40;
+		d->from.step[1] = 0;
+		break;
+	case 6:
+		d->to.size[1] = 64;
+		break;
+	case 7:
+		d->to.step[1] = 0x20001;
+		break;
+	case 8:
+		d->to.var = 0;
+		break;
+	case 9:
+		d->to.var = 99;
+		break;
+	case 10:
+		sp->dma[0].semaphore = 28;
+		break;
+	case 11:
+		sp->dma[1].id = 7;
+		break;
+	case 12:
+		free(sp->dma[--sp->ndma].desc);
+		break;
+	case 13:
+		sp->instr_size -= 32;
+		break;
+	case 14:
+		((uint8_t *)sp->instr)[64] = 0xee;
+		break;
+	case 15:
+		((uint8_t *)sp->instr)[16] = 2;
+		break;
+	case 16:
+		memcpy((uint8_t *)sp->instr + sp->instr_size - 64, sp->instr, 64);
+		break;
+	case 17:
+		neuron_isa_encode(&insn, (uint8_t *)sp->instr + sp->instr_size - 64);
+		break;
+	case 18:
+		t->sg.engine[NEURON_ENG_POOL].instr_size -= 64;
+		break;
+	case 19:
+		t->sg.queues[0].owner = NEURON_ENG_PE;
+		break;
+	case 20:
+		free(t->sg.vars[1].name);
+		t->sg.vars[1].name = strdup("a");
+		break;
+	case 21:
+		t->sg.vars[2].type = NEFF_VAR_TMP_BUF;
+		break;
 	case 22:
 		while (sp->ndma)
 			free(sp->dma[--sp->ndma].desc);

@@ -113,8 +113,10 @@ static void program_start(struct testmodel *t, unsigned int eng)
 
 static void wait_ge(struct testmodel *t, unsigned int eng, unsigned int sem, unsigned int value)
 {
-	struct neuron_insn insn = { .opcode = NEURON_OP_NOP, .wait = NEURON_WAIT_SEM_GE,
-				    .wait_index = (uint8_t)sem, .wait_value = value };
+	struct neuron_insn insn = { .opcode = NEURON_OP_NOP,
+				    .wait = NEURON_WAIT_SEM_GE,
+				    .wait_index = (uint8_t)sem,
+				    .wait_value = value };
 
 	testmodel_insn(t, eng, &insn);
 }
@@ -131,8 +133,9 @@ static struct neff_desc rows_desc(unsigned int dram, unsigned int sbuf, unsigned
 				  unsigned int row_bytes, uint64_t off, bool to_sbuf)
 {
 	struct neff_pattern d = { dram, 0, 2, { row_bytes, rows }, { 1, row_bytes } };
-	struct neff_pattern s = { sbuf, off, 2, { row_bytes, rows },
-				  { 1, NEURON_SBUF_PART_STRIDE } };
+	struct neff_pattern s = {
+		sbuf, off, 2, { row_bytes, rows }, { 1, NEURON_SBUF_PART_STRIDE }
+	};
 
 	return to_sbuf ? (struct neff_desc){ d, s } : (struct neff_desc){ s, d };
 }
@@ -146,10 +149,16 @@ void testmodel_add(struct testmodel *t, unsigned int cols)
 {
 	unsigned int row = cols * 4, a, b, c, sb, in, out;
 	struct neuron_insn add = {
-		.opcode = NEURON_OP_TENSOR_TENSOR, .op0 = NEURON_ALU_ADD, .partitions = 128,
-		.wait = NEURON_WAIT_SEM_GE, .wait_index = 0, .wait_value = 2,
-		.update = NEURON_UPD_SEM_INC, .update_index = 1,
-		.src0 = ap(0, NEURON_DT_FP32, cols), .src1 = ap(row, NEURON_DT_FP32, cols),
+		.opcode = NEURON_OP_TENSOR_TENSOR,
+		.op0 = NEURON_ALU_ADD,
+		.partitions = 128,
+		.wait = NEURON_WAIT_SEM_GE,
+		.wait_index = 0,
+		.wait_value = 2,
+		.update = NEURON_UPD_SEM_INC,
+		.update_index = 1,
+		.src0 = ap(0, NEURON_DT_FP32, cols),
+		.src1 = ap(row, NEURON_DT_FP32, cols),
 		.dst = ap(2 * row, NEURON_DT_FP32, cols),
 	};
 
@@ -179,19 +188,31 @@ void testmodel_matmul(struct testmodel *t, unsigned int m, unsigned int n, const
 	unsigned int x, y, k, sb, in, out;
 	uint32_t psum = NEURON_PSUM_OFFSET;
 	struct neuron_insn ldw = {
-		.opcode = NEURON_OP_LDWEIGHTS, .partitions = 128, .wait = NEURON_WAIT_SEM_GE,
-		.wait_index = 0, .wait_value = 2, .src0 = ap(0, NEURON_DT_BF16, m),
+		.opcode = NEURON_OP_LDWEIGHTS,
+		.partitions = 128,
+		.wait = NEURON_WAIT_SEM_GE,
+		.wait_index = 0,
+		.wait_value = 2,
+		.src0 = ap(0, NEURON_DT_BF16, m),
 	};
 	struct neuron_insn mm = {
-		.opcode = NEURON_OP_MATMUL, .partitions = 128, .update = NEURON_UPD_SEM_INC,
-		.update_index = 1, .src0 = ap(2 * m, NEURON_DT_BF16, n),
+		.opcode = NEURON_OP_MATMUL,
+		.partitions = 128,
+		.update = NEURON_UPD_SEM_INC,
+		.update_index = 1,
+		.src0 = ap(2 * m, NEURON_DT_BF16, n),
 		.dst = ap(psum, NEURON_DT_FP32, n),
 	};
 	struct neuron_insn cp = {
-		.opcode = NEURON_OP_TENSOR_COPY, .partitions = (uint8_t)m,
-		.wait = NEURON_WAIT_SEM_GE, .wait_index = 1, .wait_value = 1,
-		.update = NEURON_UPD_SEM_INC, .update_index = 3,
-		.src0 = ap(psum, NEURON_DT_FP32, n), .dst = ap(0x8000, NEURON_DT_FP32, n),
+		.opcode = NEURON_OP_TENSOR_COPY,
+		.partitions = (uint8_t)m,
+		.wait = NEURON_WAIT_SEM_GE,
+		.wait_index = 1,
+		.wait_value = 1,
+		.update = NEURON_UPD_SEM_INC,
+		.update_index = 3,
+		.src0 = ap(psum, NEURON_DT_FP32, n),
+		.dst = ap(0x8000, NEURON_DT_FP32, n),
 	};
 
 	start(t, "matmul");
@@ -260,7 +281,8 @@ void testmodel_hang(struct testmodel *t)
 
 void testmodel_fault(struct testmodel *t)
 {
-	struct neuron_insn dec = { .opcode = NEURON_OP_NOP, .update = NEURON_UPD_SEM_DEC,
+	struct neuron_insn dec = { .opcode = NEURON_OP_NOP,
+				   .update = NEURON_UPD_SEM_DEC,
 				   .update_index = 7 };
 
 	one_output(t, "fault");

@@ -32,8 +32,8 @@ void client_load(struct client *c, void *neff, size_t size, uint32_t vnc,
 	for (uint64_t i = 0; i < c->info->tensor_count; i++) {
 		const nrt_tensor_info_t *t = &c->info->tensor_array[i];
 
-		ok(nrt_tensor_allocate(placement, where, t->size, t->name, &c->tensor[i]),
-		   "tensor");
+		ok(nrt_tensor_allocate(placement, where, t->size, t->name, &c->tensor[i]), "tenso"
+											   "r");
 		ok(nrt_add_tensor_to_tensor_set(t->usage == NRT_TENSOR_USAGE_INPUT ? c->in : c->out,
 						t->name, c->tensor[i]),
 		   "add");

@@ -23,7 +23,7 @@ static void *slurp(const char *path, size_t *size)
 #define OK(call)                                                                       \
 	do {                                                                           \
 		NRT_STATUS s_ = (call);                                                \
-										       \
+                                                                                       \
 		if (s_) {                                                              \
 			fprintf(stderr, "%s: %s\n", #call, nrt_get_status_as_str(s_)); \
 			return 1;                                                      \

@@ -91,7 +91,9 @@ static void check_add(struct client *cl)
 }
 
 static const nrt_tensor_placement_t placements[] = {
-	NRT_TENSOR_PLACEMENT_VIRTUAL, NRT_TENSOR_PLACEMENT_DEVICE, NRT_TENSOR_PLACEMENT_HOST,
+	NRT_TENSOR_PLACEMENT_VIRTUAL,
+	NRT_TENSOR_PLACEMENT_DEVICE,
+	NRT_TENSOR_PLACEMENT_HOST,
 };
 
 START_TEST(add)
@@ -145,7 +147,8 @@ START_TEST(matmul)
 			for (int k = 0; k < 128; k++)
 				sum = fmaf(from_bf16(w[k * M + i]), from_bf16(x[k * W + j]), sum);
 			if (y[i * W + j] != sum)
-				ck_abort_msg("y[%d][%d] is %a, expected %a", i, j, y[i * W + j], sum);
+				ck_abort_msg("y[%d][%d] is %a, expected %a", i, j, y[i * W + j],
+					     sum);
 		}
 	client_free(&cl);
 }
@@ -221,8 +224,8 @@ START_TEST(timeout)
 	load_add(&good, 0, NRT_TENSOR_PLACEMENT_VIRTUAL);
 	for (int i = 0; i < 2; i++) {
 		ck_assert_int_eq(client_run(&hang), NRT_TIMEOUT);
-		ck_assert_ptr_nonnull(strstr(nrtx_error_details(),
-					     "execution timeout (100 ms) on Neuron Device 0 NC 0"));
+		ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "execution timeout (100 ms) on "
+								   "Neuron Device 0 NC 0"));
 		ck_assert_int_eq(client_run(&good), NRT_SUCCESS);
 		check_add(&good);
 	}
@@ -587,15 +590,26 @@ START_TEST(statuses)
 		int value;
 		const char *name;
 	} s[] = {
-		{ 0, "NRT_SUCCESS" }, { 1, "NRT_FAILURE" }, { 2, "NRT_INVALID" },
-		{ 3, "NRT_INVALID_HANDLE" }, { 4, "NRT_RESOURCE" }, { 5, "NRT_TIMEOUT" },
-		{ 6, "NRT_HW_ERROR" }, { 7, "NRT_QUEUE_FULL" }, { 9, "NRT_LOAD_NOT_ENOUGH_NC" },
-		{ 10, "NRT_UNSUPPORTED_NEFF_VERSION" }, { 13, "NRT_UNINITIALIZED" },
-		{ 14, "NRT_CLOSED" }, { 15, "NRT_QUEUE_EMPTY" },
-		{ 101, "NRT_EXEC_UNIT_UNRECOVERABLE" }, { 1002, "NRT_EXEC_BAD_INPUT" },
+		{ 0, "NRT_SUCCESS" },
+		{ 1, "NRT_FAILURE" },
+		{ 2, "NRT_INVALID" },
+		{ 3, "NRT_INVALID_HANDLE" },
+		{ 4, "NRT_RESOURCE" },
+		{ 5, "NRT_TIMEOUT" },
+		{ 6, "NRT_HW_ERROR" },
+		{ 7, "NRT_QUEUE_FULL" },
+		{ 9, "NRT_LOAD_NOT_ENOUGH_NC" },
+		{ 10, "NRT_UNSUPPORTED_NEFF_VERSION" },
+		{ 13, "NRT_UNINITIALIZED" },
+		{ 14, "NRT_CLOSED" },
+		{ 15, "NRT_QUEUE_EMPTY" },
+		{ 101, "NRT_EXEC_UNIT_UNRECOVERABLE" },
+		{ 1002, "NRT_EXEC_BAD_INPUT" },
 		{ 1003, "NRT_EXEC_COMPLETED_WITH_NUM_ERR" },
-		{ 1004, "NRT_EXEC_COMPLETED_WITH_ERR" }, { 1005, "NRT_EXEC_NC_BUSY" },
-		{ 1006, "NRT_EXEC_OOB" }, { 1203, "NRT_EXEC_HW_ERR_DMA_ABORT" },
+		{ 1004, "NRT_EXEC_COMPLETED_WITH_ERR" },
+		{ 1005, "NRT_EXEC_NC_BUSY" },
+		{ 1006, "NRT_EXEC_OOB" },
+		{ 1203, "NRT_EXEC_HW_ERR_DMA_ABORT" },
 		{ 1204, "NRT_EXEC_SW_NQ_OVERFLOW" },
 	};
 	NRT_STATUS back;
