@@ -236,10 +236,12 @@ static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 
 static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 {
-	gen_fn fn = lower[op->kind] ? lower[op->kind] : gen_elementwise;
+	struct ncc_op *what =
+		op->fused ? op->fused : op; /* op itself, or the product that it ends */
+	gen_fn fn = lower[what->kind] ? lower[what->kind] : gen_elementwise;
 	struct ncc_shape shape = op->shape;
 	struct ncc_view dst;
-	int rc = place_operands(g, op);
+	int rc = place_operands(g, what);
 
 	if (op->write_dtype)
 		shape.dtype = op->write_dtype;
@@ -248,7 +250,16 @@ static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 		return rc;
 	if (!value_new(g, op, &dst))
 		return no_memory(g);
-	return fn(g, op, &dst);
+	rc = gen_epilogue_begin(g, what);
+	return rc ? rc : fn(g, what, &dst);
+}
+
+/* Does it come into being with a later operation? */
+static bool is_deferred(const struct ncc_op *op)
+{
+	const struct ncc_op *product = op->fused ? op->fused : op;
+
+	return product->ntail && gen_last_of(product) != op;
 }
 
 /* May the result be written narrower at once? One instruction writes each element, from fp32. */
@@ -311,7 +322,7 @@ static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 {
 	g->op = op;
 	g->stamp++;
-	if (is_lazy(op))
+	if (is_lazy(op) || is_deferred(op))
 		return 0;
 	if (cast_is_free(op))
 		return gen_alias(g, op);
@@ -335,6 +346,21 @@ static void release(struct ncc_gen *g, struct ncc_op *op)
 		gen_unref(g, op->value->view.buf);
 		op->value->view.buf = NULL;
 	}
+}
+
+static void release_operands(struct ncc_gen *g, struct ncc_op *op)
+{
+	if (is_deferred(op))
+		return;
+	for (unsigned int i = 0; i < op->nin; i++)
+		release(g, op->in[i]);
+	if (!op->fused)
+		return;
+	for (unsigned int i = 0; i < op->fused->nin; i++)
+		release(g, op->fused->in[i]);
+	for (unsigned int t = 0; t + 1 < op->fused->ntail; t++)
+		for (unsigned int i = 0; i < op->fused->tail[t]->nin; i++)
+			release(g, op->fused->tail[t]->in[i]);
 }
 
 static int gen_output(struct ncc_gen *g, unsigned int i)
@@ -387,11 +413,12 @@ int ncc_generate(struct ncc_gen *g)
 		return no_memory(g);
 	rc = 0;
 	mark_casts(g->m);
+	gen_find_fusions(g->m);
 	for (struct ncc_op *op = g->m->first; !rc && op; op = op->next) {
 		rc = gen_op(g, op);
 		gen_release_temps(g, 0);
-		for (unsigned int i = 0; !rc && i < op->nin; i++)
-			release(g, op->in[i]);
+		if (!rc)
+			release_operands(g, op);
 	}
 	for (unsigned int i = 0; !rc && i < g->m->nouts; i++) {
 		rc = gen_output(g, i);

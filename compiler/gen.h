@@ -45,6 +45,14 @@ struct ncc_value {
 	unsigned int uses; /* operands still to be generated */
 };
 
+/* An operation fused behind a product: alu with a constant or one number for each partition */
+struct ncc_tail {
+	uint8_t alu;
+	bool reverse, constant;
+	double value;
+	struct ncc_view view;
+};
+
 #define NCC_MAX_TEMPS 64
 
 struct ncc_gen {
@@ -60,6 +68,8 @@ struct ncc_gen {
 	unsigned int copies; /* alternate engines */
 	unsigned int stamp; /* of the operation at hand */
 	unsigned int nspills;
+	unsigned int ntail; /* of the product at hand */
+	struct ncc_tail tail[NCC_MAX_TAIL];
 	unsigned int nfiles, ntmp;
 	struct ncc_buf state; /* the buffer of PSUM views */
 	const struct ncc_op *op;
@@ -151,6 +161,15 @@ struct mm_term {
 };
 int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_term *term,
 	       unsigned int nterms);
+
+/*
+ * fuse.c. gen_find_fusions marks what is fused; the operations then come into being with the last
+ * of them. gen_epilogue takes a box out of PSUM through them.
+ */
+void gen_find_fusions(struct ncc_module *m);
+const struct ncc_op *gen_last_of(const struct ncc_op *product);
+int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product);
+int gen_epilogue(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *psum);
 
 /* gen.c: tensor IR -> machine program. The caller frees g->prog */
 int ncc_generate(struct ncc_gen *g);

@@ -18,6 +18,7 @@
 #define NCC_MAX_ELEMS (1ll << 31) /* of one tensor */
 #define NCC_MAX_OPS 200000
 #define NCC_MAX_OPERANDS 4096
+#define NCC_MAX_TAIL 2 /* operations fused behind a product */
 
 enum ncc_kind {
 	NCC_PARAM, /* index: its number */
@@ -122,6 +123,9 @@ struct ncc_op {
 	struct ncc_value *value; /* gen: where it lies */
 	bool late_cast; /* gen: a convert that its users do when they read the operand */
 	bool read_by_copy; /* gen: that user is a copy, which casts from anywhere */
+	struct ncc_op *fused; /* gen: the product that does this operation on its way out */
+	unsigned int ntail; /* gen, of a product: the operations that it does so */
+	struct ncc_op *tail[NCC_MAX_TAIL];
 	uint8_t write_dtype; /* gen: what it is written as: its only user's, a convert (0: its own) */
 	unsigned int mark; /* ncc_sweep */
 	struct ncc_op *next;

@@ -111,7 +111,7 @@ static int run_boxes(struct ncc_gen *g, const struct ncc_view *dst, const struct
 	for (unsigned int i = 0; !rc && i < nboxes; i++) {
 		struct ncc_view to = view_box(dst, box[i].lo, box[i].size);
 
-		rc = gen_copy(g, &to, &box[i].psum);
+		rc = g->ntail ? gen_epilogue(g, &to, &box[i].psum) : gen_copy(g, &to, &box[i].psum);
 		gen_release_temps(g, mark);
 	}
 	return rc;

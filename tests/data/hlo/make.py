@@ -58,7 +58,8 @@ def save(path, x):
 
 
 def case(name, fn, *args, ulps=0.0, product=False, scale=None):
-    """ulps: of the largest output, or for products of the largest sum of absolute values"""
+    """ulps: of the largest output, or for products of the largest sum of absolute values; product:
+    all operands are cast, or only the first so many"""
     out = HERE / name
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
@@ -66,7 +67,8 @@ def case(name, fn, *args, ulps=0.0, product=False, scale=None):
     lowered = jax.jit(fn, keep_unused=True).lower(*args)
     (out / "module.hlo.pb").write_bytes(lowered.compiler_ir("hlo").as_serialized_hlo_module_proto())
     with jax.default_matmul_precision("float32"):
-        golden_args = [to_bf16(a) for a in args] if product else args
+        cast = len(args) if product is True else product
+        golden_args = [to_bf16(a) if i < cast else a for i, a in enumerate(args)]
         outs = jax.tree.leaves(jax.jit(fn)(*golden_args))
         if scale is None:
             sized = jax.tree.leaves(jax.jit(fn)(*[np.abs(a) for a in args])) if product else outs
@@ -217,6 +219,16 @@ def networks():
     case("perceptron", lambda x, w, b: jax.nn.relu(x @ w + b) @ w.T, x, w, b, ulps=2**15, scale=size)
 
 
+def fused():
+    """What products do on their way out, over more than 128 partitions and in both orders"""
+    case("dense", lambda x, w, b: jax.nn.relu(x @ w + b), f32(20, 40), f32(40, 200), f32(200), ulps=40,
+         product=2)
+    case("dense_reversed", lambda x, w, b: 1.0 - (b[:, None] - x @ w), f32(140, 9), f32(9, 6), f32(140),
+         ulps=12, product=2)
+    case("conv_bias", lambda x, w, b: jnp.minimum(b - conv(x, w) * 0.5, 3.0), f32(1, 5, 5, 3),
+         f32(3, 3, 3, 132), f32(132), ulps=27, product=2)
+
+
 def spilling():
     """Twelve values of 16,000 bytes a partition that are all needed twice: SBUF holds eight"""
 
@@ -233,7 +245,7 @@ def spilling():
 
 
 def main():
-    for family in (elementwise, products, reductions, moves, types, networks, spilling):
+    for family in (elementwise, products, reductions, moves, types, networks, spilling, fused):
         family()
     (HERE / "cases.txt").write_text("\n".join(cases) + "\n")
     print(f"{len(cases)} cases")
