@@ -25,7 +25,7 @@ def _needed(program: Path, search: list[Path]) -> list[Path]:
             raise VmError(f"{program} needs {line.split()[0]}, which is not there")
         match = re.search(r"(?:=> )?(/\S+) \(0x", line)
         if match:
-            libraries.append(Path(match.group(1)))
+            libraries.append(Path(os.path.normpath(match.group(1))))
     return libraries
 
 

@@ -147,6 +147,8 @@ def _cached(kind: str, key: str, build) -> Path:
 def build(out: Path, kernel: paths.Kernel, module: Path | None, stage: Path,
           command: cpio.Archive) -> None:
     """Writes the whole initramfs: cached parts one after the other, then the command."""
+    if not (stage / paths.PREFIX / "libexec" / "neuron-vm-relay").exists():
+        raise VmError(f"nothing is built in {stage.parent} (make programs)")
     code = sorted(Path(__file__).parent.glob("*.py")) + [paths.GUEST / "micro-init"]
     programs = [Path(p) for p in PROGRAMS + DATA]
     ours = sorted(p for p in stage.rglob("*") if p.is_file()) if stage.is_dir() else []

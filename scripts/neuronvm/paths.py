@@ -24,7 +24,7 @@ def cache() -> Path:
 
 def build_dir(given: Path | None) -> Path:
     """The meson build directory whose programs the guest gets."""
-    return given or Path(os.environ.get("NEURON_BUILD") or TOP / "build" / "release")
+    return Path(given or os.environ.get("NEURON_BUILD") or TOP / "build" / "release").resolve()
 
 
 def make_stage(build: Path, kver: str) -> Path:

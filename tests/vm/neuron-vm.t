@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# host: it is neuron-vm itself that is tested
+# neuron-vm: instance table, streams, statuses, files, sharing, refusals.
+# shellcheck source=tap.sh
+. ./tap.sh
+top=${NEURON_TOP:-$(cd ../.. && pwd)}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+vm() { "$top/scripts/neuron-vm" "$@"; }
+# run NAME ARGS...: leaves stdout, stderr and the status
+run() { vm exec "$@" >"$work/out" 2>"$work/err"; status=$?; }
+
+is "$(vm list | awk 'NR > 1 { print $1, $2 }')" $'inf1.xlarge 1\ninf1.2xlarge 1\ninf1.6xlarge 4\ninf1.24xlarge 16' \
+    "list: types and their chips"
+is "$(vm exec --instance inf1.24xlarge --dry-run -- true | grep -o 'neuron-inferentia,[^ ]*' | wc -l)" 16 \
+    "dry-run prints a command line with sixteen chips"
+
+echo "from the host" >"$work/file"
+mkdir "$work/shared" && echo "shared" >"$work/shared/there"
+run --no-module --copy "$work/file" --share "$work/shared" -- sh -c \
+    'cat file; echo complaint >/dev/stderr; cat /mnt/share/there; lsmod | grep -c ^neuron; echo back >/mnt/share/back; exit 3'
+is "$(cat "$work/out")" $'from the host\nshared\n0' "the command's output alone; its files; no module"
+is "$(cat "$work/err")" complaint "standard error apart from it"
+is "$status" 3 "its status"
+is "$(cat "$work/shared/back")" back "what it wrote to the shared directory"
+
+head -c 1000000 /dev/urandom >"$work/bytes"
+run --no-module --copy "$work/bytes" -- cat bytes
+ok "a million bytes arrive as they are" cmp "$work/bytes" "$work/out"
+
+run --no-module -- sh -c 'sleep 1000 & kill -TERM $$'
+is "$status" 143 "killed by a signal: 128 and its number; a process left behind holds up nothing"
+run --no-module --timeout 8 -- sleep 1000
+is "$status" 124 "the end of the time: 124"
+run --no-module -- poweroff -f
+is "$status" 125 "a guest that ends without a status: 125"
+run --module "$work/none.ko" -- true
+is "$status" 125 "no such module: 125"
+run --instance inf9.huge -- true
+is "$status" 125 "no such instance type: 125"
+like "$(cat "$work/err")" '^neuron-vm: unknown instance type inf9.huge: one of inf1.xlarge' "and one line that says so"
+run --kernel 0.0-none -- true
+like "$(cat "$work/err")" 'linux-image-0.0-none' "a kernel that is not there is named"
+done_testing
