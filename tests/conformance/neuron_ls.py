@@ -184,14 +184,23 @@ def guest(tap: Tap, build: str) -> None:
 def daemon(tap: Tap, build: str) -> None:
     start = "/opt/aws/neuron/bin/neuron-rtd >/tmp/log 2>&1 & echo $! >/tmp/pid; i=0; "
     wait = "until [ -S /run/neuron.sock ] || [ $i = 600 ]; do sleep 0.1; i=$((i + 1)); done"
-    commands = [start + wait, LS, f"su user -c {LS}", "cat /tmp/pid", "/opt/aws/neuron/bin/neuron-rtd --version"]
-    _, root, user, pid, version = run_guest(build, "inf1.6xlarge", commands)
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in root.out.splitlines() if "0000:00" in line]
+    stopped = f"kill -STOP $(cat /tmp/pid); {LS}; kill -CONT $(cat /tmp/pid)"
+    killed = f"kill -KILL $(cat /tmp/pid); wait; {LS}"
+    commands = [start + wait, LS, f"su user -c {LS}", "cat /tmp/pid", "/opt/aws/neuron/bin/neuron-rtd --version", stopped, killed]
+    _, root, user, pid, version, hung, gone = run_guest(build, "inf1.6xlarge", commands)
     number = version.out.split(" ")[1] if " " in version.out else ""
     want = [["unix:/run/neuron.sock", pid.out.strip(), number]] * 4
-    tap.same([row[7:] for row in cells], want, "with neuron-rtd, root sees its address, process and version")
+    tap.same(runtime_cells(root.out), want, "with neuron-rtd, root sees its address, process and version")
     tap.same(user.out, golden("classic-inf1.6xlarge.txt"), "with neuron-rtd, a user sees the devices alone")
-    tap.same(root.err + user.err, "", "with neuron-rtd, stderr is empty")
+    want = [["unix:/run/neuron.sock", pid.out.strip(), "NA"]] * 4
+    tap.same(runtime_cells(hung.out), want, "a daemon that does not answer has no version")
+    tap.same(gone.out, golden("classic-inf1.6xlarge.txt"), "a dead daemon's socket is no daemon")
+    tap.same("".join(r.err for r in (root, user, hung, gone)), "", "with neuron-rtd, stderr is empty")
+
+
+def runtime_cells(table: str) -> list[list[str]]:
+    rows = [line.split("|")[1:-1] for line in table.splitlines() if "0000:00" in line]
+    return [[cell.strip() for cell in row[7:]] for row in rows]
 
 
 def emu(tap: Tap, program: str) -> None:

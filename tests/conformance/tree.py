@@ -104,8 +104,8 @@ def trailing_blanks(tree: Tree) -> Iterator[Finding]:
 def modes(tree: Tree) -> Iterator[Finding]:
     for name, lines in tree.text.items():
         executable = (tree.root / name).stat().st_mode & 0o111
-        if executable and not lines[0].startswith("#!"):
-            yield name, "executable, but not a script"
+        if bool(executable) != lines[0].startswith("#!"):
+            yield name, "executable, but not a script" if executable else "a script, but not executable"
 
 
 def machine_paths(tree: Tree) -> Iterator[Finding]:
@@ -129,7 +129,7 @@ CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     ("LICENSES/ has the text of every licence", texts),
     (f"no code file is longer than {MAX_LINES} lines", long_files),
     ("no line of code ends with blanks", trailing_blanks),
-    ("only scripts are executable", modes),
+    ("scripts, and only scripts, are executable", modes),
     ("no path of a developer's machine", machine_paths),
     (f"no file is larger than {MAX_BYTES >> 20} MiB", large_files),
 ]

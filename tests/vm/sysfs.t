@@ -14,6 +14,14 @@ like "$(cat /proc/devices)" '[0-9]+ neuron' "/proc/devices names the major numbe
 like "$(cat /sys/module/neuron/version)" '^[0-9.]+' "the module has a version"
 is "$(cd /dev && echo neuron*)" "neuron0 neuron1 neuron2 neuron3" "nothing else in /dev is called so"
 
+# a framework counts the nodes of that major number, whatever they are called
+major=$(awk '$2 == "neuron" { print $1 }' /proc/devices)
+count=0
+for file in /dev/*; do
+    [ ! -c "$file" ] || [ "$((16#$(stat -c %t "$file")))" != "$major" ] || count=$((count + 1))
+done
+is "$count" 4 "as many character devices have it as there are chips"
+
 # a scheduler's list of links: at most 99 bytes, ", " between ids, the higher neighbour first
 is "$(cat $root/neuron[0-3]/connected_devices)" $'1\n2, 0\n3, 1\n2' "connected_devices"
 is "$(cat $node/core_count)" 4 "core_count"
