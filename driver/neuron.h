@@ -90,6 +90,7 @@ struct neuron_mc {
 	pid_t tgid;
 	kuid_t uid;
 	u32 handle;		/* 0 once freed */
+	atomic_t exports;	/* dma-bufs of it */
 };
 
 struct neuron_proc {
@@ -347,6 +348,11 @@ void neuron_mem_usage(struct neuron_device *nd, pid_t tgid, u64 *host, u64 *devi
 
 /* neuron_mmap.c */
 int neuron_mmap(struct file *file, struct vm_area_struct *vma);
+/* The caller's own chunk that is mapped at [va, va + size), referenced */
+struct neuron_mc *neuron_mmap_chunk(u64 va, u64 size, u64 *offset);
+
+/* neuron_dmabuf.c */
+int neuron_dmabuf_export(u64 va, u64 size);
 
 /* neuron_dma.c */
 int neuron_dma_init(struct neuron_device *nd);

@@ -68,6 +68,7 @@ static void device_release(struct kref *ref)
 	xa_destroy(&nd->handles);
 	kvfree(nd->free_stack);
 	cleanup_srcu_struct(&nd->srcu);
+	pci_dev_put(nd->pdev);
 	kvfree(nd);
 }
 
@@ -196,7 +197,7 @@ static struct neuron_device *device_new(struct pci_dev *pdev)
 		goto free_srcu;
 	}
 	kref_init(&nd->ref);
-	nd->pdev = pdev;
+	nd->pdev = pci_dev_get(pdev);
 	mutex_init(&nd->lock);
 	mutex_init(&nd->fwio_lock);
 	init_rwsem(&nd->reset_sem);

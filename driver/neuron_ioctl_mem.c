@@ -443,6 +443,20 @@ static int do_dump_mem_chunks(struct neuron_device *nd, void *arg, void __user *
 	return ret;
 }
 
+static int do_dmabuf_fd(struct neuron_device *nd, void *arg, void __user *user)
+{
+	struct neuron_ioctl_dmabuf_fd *a = arg;
+	int fd;
+
+	/* the place is checked first, because a descriptor cannot be taken back */
+	if (put_user(-1, a->fd))
+		return -EFAULT;
+	fd = neuron_dmabuf_export(a->va, a->size);
+	if (fd < 0)
+		return fd;
+	return put_user(fd, a->fd);
+}
+
 #define S(name) sizeof(struct neuron_ioctl_##name)
 #define HWA (NIOC_HW | NIOC_ATTACHED)
 
@@ -471,6 +485,7 @@ const struct neuron_ioctl_entry neuron_ioctl_mem[] = {
 	NEURON_IOC(PROGRAM_ENGINE, S(program_engine), HWA, do_program_engine),
 	NEURON_IOC(PROGRAM_ENGINE_NC, S(program_engine_nc), HWA, do_program_engine_nc),
 	NEURON_IOC(PROGRAM_ENGINE_NC64, S(program_engine_nc64), HWA, do_program_engine_nc64),
+	NEURON_IOC(DMABUF_FD, S(dmabuf_fd), NIOC_FREE, do_dmabuf_fd),
 	NEURON_IOC(DUMP_MEM_CHUNKS, S(dump_mem_chunks), NIOC_OUT | NIOC_OUT_ERR,
 		   do_dump_mem_chunks),
 };

@@ -12,6 +12,7 @@
 #include <linux/bitmap.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -22,6 +23,10 @@
 #define POOL_PAGES (REGION_SIZE / PAGE_SIZE)
 #define MAX_HANDLES (512u * 8192)
 #define FREE_STACK_STEP 256
+/* Host chunks of all devices together take at most this part of the machine's memory */
+#define HOST_SHARE 2
+
+static atomic64_t host_bytes = ATOMIC64_INIT(0);
 
 static u64 pool_base(unsigned int pool)
 {
@@ -76,6 +81,8 @@ static void backing_free(struct neuron_mc *mc)
 
 	if (mc->host) {
 		dma_free_coherent(&nd->pdev->dev, mc->size, mc->va, mc->dma);
+		mc->va = NULL;
+		atomic64_sub(mc->size, &host_bytes);
 		return;
 	}
 	mutex_lock(&nd->lock);
@@ -86,10 +93,16 @@ static void backing_free(struct neuron_mc *mc)
 
 static int backing_alloc_host(struct neuron_mc *mc)
 {
-	mc->va = dma_alloc_coherent(&mc->nd->pdev->dev, mc->size, &mc->dma,
-				    GFP_KERNEL | __GFP_NOWARN);
-	if (!mc->va)
+	s64 limit = (s64)(totalram_pages() / HOST_SHARE) << PAGE_SHIFT;
+
+	/* kernel memory that any process with a node can ask for: never all of it */
+	if (atomic64_add_return(mc->size, &host_bytes) <= limit)
+		mc->va = dma_alloc_coherent(&mc->nd->pdev->dev, mc->size, &mc->dma,
+					    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!mc->va) {
+		atomic64_sub(mc->size, &host_bytes);
 		return -ENOMEM;
+	}
 	mc->pa = nhal_host_addr(mc->dma);
 	return 0;
 }
@@ -156,10 +169,10 @@ static void mc_release(struct kref *ref)
 	if (!orphan)
 		rb_erase(&mc->node, &nd->chunks);
 	mutex_unlock(&nd->lock);
-	if (!orphan) {
+	if (!orphan)
 		neuron_stat_memory(nd, mc, false);
+	if (!orphan || mc->va)
 		backing_free(mc);
-	}
 	kfree(mc);
 	neuron_device_put(nd);
 }
@@ -359,7 +372,9 @@ void neuron_mem_exit(struct neuron_device *nd)
 		if (!node)
 			break;
 		mc = rb_entry(node, struct neuron_mc, node);
-		backing_free(mc);
+		/* an importer of a dma-buf may still use host memory: freed with the last reference */
+		if (!mc->host || !atomic_read(&mc->exports))
+			backing_free(mc);
 	}
 	mem_wipe(nd);
 	pools_free(nd);

@@ -72,6 +72,34 @@ static int map_chunk(struct neuron_mc *mc, struct vm_area_struct *vma)
 	return mc->host ? map_host(mc, vma) : map_device(mc, vma);
 }
 
+static struct neuron_mc *chunk_of(struct vm_area_struct *vma, u64 va, u64 size, u64 *offset)
+{
+	struct neuron_mc *mc;
+
+	if (!vma || vma->vm_ops != &neuron_vm_ops || va < vma->vm_start ||
+	    size > vma->vm_end - va)
+		return ERR_PTR(-EINVAL);
+	mc = vma->vm_private_data;
+	if (!neuron_mc_owned(mc))
+		return ERR_PTR(-EACCES);
+	/* a split mapping starts inside the chunk */
+	*offset = ((u64)vma->vm_pgoff << PAGE_SHIFT) - mc->pa + (va - vma->vm_start);
+	if (!neuron_mc_range(mc, *offset, size))
+		return ERR_PTR(-EINVAL);
+	neuron_mc_get(mc);
+	return mc;
+}
+
+struct neuron_mc *neuron_mmap_chunk(u64 va, u64 size, u64 *offset)
+{
+	struct neuron_mc *mc;
+
+	mmap_read_lock(current->mm);
+	mc = chunk_of(vma_lookup(current->mm, va), va, size, offset);
+	mmap_read_unlock(current->mm);
+	return mc;
+}
+
 int neuron_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct neuron_file *nf = file->private_data;

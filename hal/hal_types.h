@@ -23,24 +23,24 @@ static inline void nhal_put16(void *p, uint16_t v)
 {
 	uint8_t *b = p;
 
-	b[0] = (uint8_t)v;
-	b[1] = (uint8_t)(v >> 8);
+	b[0] = v & 0xff;
+	b[1] = v >> 8;
 }
 
 static inline void nhal_put32(void *p, uint32_t v)
 {
 	uint8_t *b = p;
 
-	nhal_put16(b, (uint16_t)v);
-	nhal_put16(b + 2, (uint16_t)(v >> 16));
+	nhal_put16(b, v & 0xffff);
+	nhal_put16(b + 2, v >> 16);
 }
 
 static inline void nhal_put64(void *p, uint64_t v)
 {
 	uint8_t *b = p;
 
-	nhal_put32(b, (uint32_t)v);
-	nhal_put32(b + 4, (uint32_t)(v >> 32));
+	nhal_put32(b, v & 0xffffffff);
+	nhal_put32(b + 4, v >> 32);
 }
 
 static inline uint32_t nhal_get32(const void *p)

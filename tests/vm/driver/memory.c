@@ -255,6 +255,8 @@ static void test_mmap(int fd)
 {
 	uint64_t host, dev, pa;
 	uint8_t *p, *q, buf[64];
+	struct neuron_ioctl_dmabuf_fd dmabuf;
+	int buf_fd = -1;
 
 	chunk(fd, true, 12345, 0, &host);
 	chunk(fd, false, 2 * MB, 1, &dev);
@@ -275,12 +277,24 @@ static void test_mmap(int fd)
 	ok(!memcmp(buf, "through the window", 19), "stores reach the chip's memory");
 	ok(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 5ll << 30) == MAP_FAILED,
 	   "nothing is mapped where no chunk is");
+	dmabuf = (struct neuron_ioctl_dmabuf_fd){ (uint64_t)q + 8192, 16384, &buf_fd };
+	is(call(fd, NEURON_IOCTL_DMABUF_FD, &dmabuf), 0, "a part of a mapping as dma-buf");
+	is(lseek(buf_fd, 0, SEEK_END), 16384, "has its size");
+	close(buf_fd);
+	dmabuf.size = 2 * MB;
+	is(call(fd, NEURON_IOCTL_DMABUF_FD, &dmabuf), -EINVAL, "not beyond the mapping");
+	dmabuf.va = (uint64_t)buf & ~4095ull;
+	dmabuf.size = 4096;
+	is(call(fd, NEURON_IOCTL_DMABUF_FD, &dmabuf), -EINVAL, "not of other memory");
+	dmabuf = (struct neuron_ioctl_dmabuf_fd){ (uint64_t)p, 4096, &buf_fd };
+	is(call(fd, NEURON_IOCTL_DMABUF_FD, &dmabuf), 0, "of host memory");
 	is(chunk_free(fd, host), 0, "free what is mapped");
 	p[0] = 42;
 	is(p[0], 42, "the mapping keeps it");
 	is(chunk(fd, true, 12345, 0, &host), 0, "another one");
 	ok(chunk_pa(fd, host) != pa, "elsewhere");
 	munmap(p, 16384);
+	close(buf_fd);
 	munmap(q, 2 * MB);
 	chunk_free(fd, host);
 	chunk_free(fd, dev);
