@@ -158,6 +158,7 @@ NRT_STATUS rt_core_reset(struct rt_core *core)
 	int err = reset_device_cores(core->dev, 1u << core->nc);
 	NRT_STATUS status;
 
+	core->loaded = NULL;
 	if (err) {
 		core->broken = true;
 		return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV", "reset of nd%u nc%u failed: %s",

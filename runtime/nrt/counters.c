@@ -69,6 +69,10 @@ static unsigned int memory_counter(uint32_t type)
 
 void rt_memory_add(struct rt_core *core, uint32_t type, int64_t bytes)
 {
+	if (type == NEURON_MEMALLOC_TYPE_DMA_RINGS_HOST) {
+		__atomic_add_fetch(&core->counters.mem_host, (uint64_t)bytes, __ATOMIC_RELAXED);
+		return;
+	}
 	__atomic_add_fetch(&core->counters.mem_device, (uint64_t)bytes, __ATOMIC_RELAXED);
 	rt_nds_add(core, memory_counter(type), (uint64_t)bytes);
 }

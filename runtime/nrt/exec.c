@@ -132,34 +132,59 @@ static void queue_params(const struct rt_ring *ring, struct ndl_queue_params *pa
 	*params = (struct ndl_queue_params){
 		.eng = ring->eng,
 		.qid = ring->qid,
-		.tx_count = ring->tx_len,
-		.rx_count = ring->rx_len,
-		.tx_handle = ring->tx_chunk.handle,
-		.rx_handle = ring->rx_chunk.handle,
+		.tx_count = ring->tx.len,
+		.rx_count = ring->rx.len,
+		.tx_handle = ring->tx.chunk.handle,
+		.rx_handle = ring->rx.chunk.handle,
 	};
 }
 
-/* Every queue begins its ring again, then the engines' fetch queues are rung */
-static int start_queues(struct nrt_model *model)
+/* The model's rings, data queues first; returns how many */
+static unsigned int rings(struct nrt_model *model,
+			  struct rt_ring *ring[NEURON_ENG_COUNT + RT_MAX_DATA_QUEUES])
 {
-	struct ndl_queue_params params[NEURON_ENG_COUNT + RT_MAX_DATA_QUEUES];
-	ndl_device_t *dev = model->core->dev;
-	uint32_t n = 0;
-	int err;
+	unsigned int n = 0;
 
 	for (unsigned int q = 0; q < model->nqueues; q++)
-		queue_params(&model->queues[q], &params[n++]);
+		ring[n++] = &model->queues[q];
 	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
 		if (model->engine[e].size)
-			queue_params(&model->engine[e].ring, &params[n++]);
-	err = ndl_dma_queue_init_batch(dev, params, n);
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !err; e++) {
-		const struct rt_ring *ring = &model->engine[e].ring;
+			ring[n++] = &model->engine[e].ring;
+	return n;
+}
 
-		if (model->engine[e].size)
-			err = ndl_dma_queue_copy_start(dev, ring->eng, ring->qid, ring->ntx,
-						       ring->nrx);
-	}
+/* The queues take this model's rings, unless they have them from the last execution */
+static int attach_queues(struct nrt_model *model, struct rt_ring **ring, unsigned int n)
+{
+	struct ndl_queue_params params[NEURON_ENG_COUNT + RT_MAX_DATA_QUEUES];
+	int err;
+
+	if (model->core->loaded == model && !model->rewind)
+		return 0;
+	model->core->loaded = NULL;
+	for (unsigned int i = 0; i < n; i++)
+		queue_params(ring[i], &params[i]);
+	err = ndl_dma_queue_init_batch(model->core->dev, params, n);
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < n; i++)
+		rt_ring_rewind(ring[i]);
+	model->core->loaded = model;
+	return 0;
+}
+
+/* Descriptors into the rings, then the engines' fetch queues are rung */
+static int start_queues(struct nrt_model *model)
+{
+	struct rt_ring *ring[NEURON_ENG_COUNT + RT_MAX_DATA_QUEUES];
+	unsigned int n = rings(model, ring);
+	int err = attach_queues(model, ring, n);
+
+	for (unsigned int i = 0; i < n && !err; i++)
+		rt_ring_write(ring[i]);
+	for (unsigned int i = model->nqueues; i < n && !err; i++)
+		err = ndl_dma_queue_copy_start(model->core->dev, ring[i]->eng, ring[i]->qid,
+					       ring[i]->tx.n, ring[i]->rx.n);
 	return err;
 }
 

@@ -6,23 +6,19 @@
 
 #include "nrt_priv.h"
 
-static void free_ring(struct rt_ring *ring)
-{
-	free(ring->tx);
-	free(ring->rx);
-	rt_chunk_free(&ring->tx_chunk);
-	rt_chunk_free(&ring->rx_chunk);
-}
-
 void rt_model_free(struct nrt_model *model)
 {
+	pthread_mutex_lock(&model->core->exec);
+	if (model->core->loaded == model)
+		model->core->loaded = NULL;
+	pthread_mutex_unlock(&model->core->exec);
 	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
 		free(model->engine[e].triggers);
 		free(model->engine[e].stream);
-		free_ring(&model->engine[e].ring);
+		rt_ring_free(&model->engine[e].ring);
 	}
 	for (unsigned int q = 0; model->queues && q < model->nqueues; q++)
-		free_ring(&model->queues[q]);
+		rt_ring_free(&model->queues[q]);
 	free(model->queues);
 	for (unsigned int i = 0; i < model->nchunks; i++)
 		rt_chunk_free(&model->chunks[i]);

@@ -52,6 +52,7 @@ struct rt_core {
 	pthread_mutex_t exec;
 	struct rt_nq done, error; /* SP's notify queue, the core's error queue */
 	bool broken; /* a reset failed: nothing runs here any more */
+	struct nrt_model *loaded; /* whose rings the queues have; exec */
 	bool locked; /* the module's core lock is held as a reader */
 	struct nrtx_core_counters counters; /* engine[] unused; exec held, read without */
 };
@@ -140,14 +141,23 @@ struct rt_var {
 	uint64_t pa; /* device address of its first byte */
 };
 
-/* Descriptors of one queue for one execution, as they go into its rings */
+/*
+ * One side of a queue: the descriptors of one execution, and the ring they go into. A ring in host
+ * memory is mapped and written anew for each execution, where the last one ended; one in device
+ * memory is written at load, and its queue is initialised for each execution.
+ */
+struct rt_half {
+	uint8_t *desc; /* ring id 1; freed once it lies in device memory */
+	uint32_t n, cap;
+	struct rt_chunk chunk;
+	uint8_t *map; /* host memory, else NULL */
+	uint32_t len; /* of the ring */
+	uint32_t next, ring_id;
+};
+
 struct rt_ring {
 	uint32_t eng, qid;
-	uint32_t ntx, nrx; /* descriptors of one execution */
-	uint32_t captx, caprx;
-	uint8_t *tx, *rx; /* while it is built */
-	struct rt_chunk tx_chunk, rx_chunk;
-	uint32_t tx_len, rx_len; /* ring lengths */
+	struct rt_half tx, rx;
 };
 
 /* What one DMA asks of its queue: what the trigger rings */
@@ -181,6 +191,7 @@ struct nrt_model {
 	unsigned int nqueues;
 	struct rt_ring *queues; /* data queues, index as in the subgraph */
 	struct rt_engine engine[NEURON_ENG_COUNT];
+	bool rewind; /* a ring lies in device memory: initialise the queues each time */
 	unsigned int running; /* executions; rt.lock, with idle */
 	pthread_cond_t idle;
 	struct nrtx_model_counters counters; /* the core's exec */
@@ -191,6 +202,9 @@ NRT_STATUS rt_build_rings(struct nrt_model *model); /* data queues and triggers 
 NRT_STATUS rt_build_streams(struct nrt_model *model); /* patched programs and their queues */
 /* Reserve the queue's two rings and write the descriptors that were built */
 NRT_STATUS rt_ring_commit(struct nrt_model *model, struct rt_ring *ring);
+void rt_ring_rewind(struct rt_ring *ring); /* the queue was initialised */
+void rt_ring_write(struct rt_ring *ring); /* the next execution's descriptors, in host rings */
+void rt_ring_free(struct rt_ring *ring);
 /* One transfer of equal length; packet boundaries are the caller's. -ENOMEM */
 int rt_ring_add_tx(struct rt_ring *ring, uint64_t addr, uint32_t len, uint32_t flags);
 int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len);

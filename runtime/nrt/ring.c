@@ -2,7 +2,7 @@
 /*
  * From the DMAs of a NEFF to UDMA descriptors. A transfer is two lists of contiguous runs of the
  * same total; descriptors are cut so that each packet has the same bytes on both sides and at most
- * 128 descriptors on each. Rings hold one execution, in trigger order, and start again with it.
+ * 128 descriptors on each. A ring has room for one execution's descriptors, in trigger order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,10 @@
 
 #include "nrt_priv.h"
 
-#define RING_ID 1 /* queues are initialised for each execution, so every lap is the first */
+#define RING_ID 1 /* of a ring's first lap */
+#define RING_ID_BYTE (NEURON_UDMA_DESC_RING_ID_SHIFT / 8)
+#define RING_ID_MASK 3
+#define HOST_RING_MAX (1u << 20) /* bytes: longer rings lie in device memory */
 #define MAX_DESCS (1u << 22)
 
 void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, uint32_t *qid)
@@ -58,21 +61,22 @@ static uint32_t len_ctrl(uint32_t len)
 
 int rt_ring_add_tx(struct rt_ring *ring, uint64_t addr, uint32_t len, uint32_t flags)
 {
-	int err = grow(&ring->tx, ring->ntx, &ring->captx);
+	struct rt_half *h = &ring->tx;
+	int err = grow(&h->desc, h->n, &h->cap);
 
 	if (!err)
-		put_desc(ring->tx + (size_t)ring->ntx++ * NEURON_UDMA_DESC_SIZE,
-			 len_ctrl(len) | flags, NEURON_UDMA_META_DEFAULT, addr);
+		put_desc(h->desc + (size_t)h->n++ * NEURON_UDMA_DESC_SIZE, len_ctrl(len) | flags,
+			 NEURON_UDMA_META_DEFAULT, addr);
 	return err;
 }
 
 int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len)
 {
-	int err = grow(&ring->rx, ring->nrx, &ring->caprx);
+	struct rt_half *h = &ring->rx;
+	int err = grow(&h->desc, h->n, &h->cap);
 
 	if (!err)
-		put_desc(ring->rx + (size_t)ring->nrx++ * NEURON_UDMA_DESC_SIZE, len_ctrl(len), 0,
-			 addr);
+		put_desc(h->desc + (size_t)h->n++ * NEURON_UDMA_DESC_SIZE, len_ctrl(len), 0, addr);
 	return err;
 }
 
@@ -213,14 +217,14 @@ static int add_completion(struct nrt_model *model, struct rt_ring *ring, unsigne
 static int add_dma(struct nrt_model *model, const struct neff_dma *dma, struct rt_trigger *trigger)
 {
 	struct rt_ring *ring = &model->queues[dma->queue];
-	uint32_t ntx = ring->ntx, nrx = ring->nrx;
+	uint32_t ntx = ring->tx.n, nrx = ring->rx.n;
 	int err = 0;
 
 	for (unsigned int i = 0; i < dma->ndesc && !err; i++)
 		err = add_transfer(model, ring, &dma->desc[i]);
 	if (!err && dma->semaphore >= 0)
 		err = add_completion(model, ring, (unsigned int)dma->semaphore);
-	*trigger = (struct rt_trigger){ dma->id, dma->queue, ring->ntx - ntx, ring->nrx - nrx };
+	*trigger = (struct rt_trigger){ dma->id, dma->queue, ring->tx.n - ntx, ring->rx.n - nrx };
 	return err;
 }
 
@@ -230,35 +234,114 @@ static uint32_t ring_length(uint32_t n)
 	return n < NEURON_UDMA_RING_MIN ? NEURON_UDMA_RING_MIN : n;
 }
 
-static NRT_STATUS commit_side(struct nrt_model *model, const uint8_t *descs, uint32_t n,
-			      enum neuron_dma_queue_type type, struct rt_chunk *chunk,
-			      uint32_t *length)
+/* Host memory for a ring; false: device memory then */
+static bool host_ring(struct nrt_model *model, struct rt_half *h)
 {
-	NRT_STATUS status;
-	int err;
+	struct rt_core *core = model->core;
+	struct ndl_mem_params params = {
+		.size = (uint64_t)h->len * NEURON_UDMA_DESC_SIZE,
+		.host = true,
+		.nc = core->nc,
+		.type = NEURON_MEMALLOC_TYPE_DMA_RINGS_HOST,
+	};
+	uint64_t handle;
+	void *map;
 
-	*length = ring_length(n);
-	status = rt_chunk_alloc(model->core, (uint64_t)*length * NEURON_UDMA_DESC_SIZE, 0,
-				NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, chunk);
-	if (status || !n)
+	if (params.size > HOST_RING_MAX || ndl_memory_alloc(core->dev, &params, &handle))
+		return false;
+	if (ndl_memory_map(core->dev, handle, &map)) {
+		ndl_memory_free(core->dev, handle);
+		return false;
+	}
+	h->map = map;
+	h->chunk =
+		(struct rt_chunk){ core, core->dev, handle, 0, params.size, params.type, rt.epoch };
+	rt_memory_add(core, params.type, (int64_t)params.size);
+	return true;
+}
+
+static NRT_STATUS commit_half(struct nrt_model *model, struct rt_half *h,
+			      enum neuron_dma_queue_type type)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+	int err = 0;
+
+	h->len = ring_length(h->n);
+	if (!host_ring(model, h))
+		status = rt_chunk_alloc(model->core, (uint64_t)h->len * NEURON_UDMA_DESC_SIZE, 0,
+					NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, &h->chunk);
+	if (status)
 		return status;
-	err = ndl_dma_copy_descriptors(model->core->dev, chunk->handle, descs, 0, n, type);
+	/* also for a host ring: the module sees which ring feeds an engine, and checks addresses */
+	if (h->n)
+		err = ndl_dma_copy_descriptors(model->core->dev, h->chunk.handle, h->desc, 0, h->n,
+					       type);
+	if (!h->map) {
+		free(h->desc);
+		h->desc = NULL;
+	}
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "descriptors: %s", strerror(-err))
 		   : NRT_SUCCESS;
 }
 
 NRT_STATUS rt_ring_commit(struct nrt_model *model, struct rt_ring *ring)
 {
-	NRT_STATUS status = commit_side(model, ring->tx, ring->ntx, NEURON_DMA_QUEUE_TX,
-					&ring->tx_chunk, &ring->tx_len);
+	NRT_STATUS status = commit_half(model, &ring->tx, NEURON_DMA_QUEUE_TX);
 
 	if (!status)
-		status = commit_side(model, ring->rx, ring->nrx, NEURON_DMA_QUEUE_RX,
-				     &ring->rx_chunk, &ring->rx_len);
-	free(ring->tx);
-	free(ring->rx);
-	ring->tx = ring->rx = NULL;
+		status = commit_half(model, &ring->rx, NEURON_DMA_QUEUE_RX);
+	if (!status && !(ring->tx.map && ring->rx.map))
+		model->rewind = true;
 	return status;
+}
+
+static void half_rewind(struct rt_half *h)
+{
+	h->next = 0;
+	h->ring_id = RING_ID;
+}
+
+void rt_ring_rewind(struct rt_ring *ring)
+{
+	half_rewind(&ring->tx);
+	half_rewind(&ring->rx);
+}
+
+static void half_write(struct rt_half *h)
+{
+	const uint8_t *from = h->desc;
+
+	for (uint32_t i = 0; h->map && i < h->n; i++, from += NEURON_UDMA_DESC_SIZE) {
+		uint8_t *to = h->map + (size_t)h->next * NEURON_UDMA_DESC_SIZE;
+
+		memcpy(to, from, NEURON_UDMA_DESC_SIZE);
+		to[RING_ID_BYTE] = (uint8_t)((from[RING_ID_BYTE] & ~RING_ID_MASK) | h->ring_id);
+		if (++h->next == h->len) {
+			h->next = 0;
+			h->ring_id = (h->ring_id + 1) & RING_ID_MASK;
+		}
+	}
+}
+
+void rt_ring_write(struct rt_ring *ring)
+{
+	half_write(&ring->tx);
+	half_write(&ring->rx);
+}
+
+static void half_free(struct rt_half *h)
+{
+	if (h->map && rt_chunk_alive(&h->chunk))
+		ndl_memory_unmap(h->chunk.dev, h->chunk.handle, h->map);
+	rt_chunk_free(&h->chunk);
+	free(h->desc);
+	*h = (struct rt_half){ 0 };
+}
+
+void rt_ring_free(struct rt_ring *ring)
+{
+	half_free(&ring->tx);
+	half_free(&ring->rx);
 }
 
 static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e)
