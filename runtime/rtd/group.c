@@ -88,7 +88,7 @@ int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner
 				count, total);
 		goto fail;
 	}
-	if (!rtd_session_live(rtd, owner->session)) {
+	if (rtd->closing || !rtd_session_live(rtd, owner->session)) {
 		code = rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "the session has ended");
 		goto fail;
 	}

@@ -14,6 +14,7 @@
 #define RTD_RTD_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -164,7 +165,7 @@ struct rtd {
 	struct rtd_err init_error;
 	pthread_mutex_t lock;
 	pthread_cond_t idle; /* a slot came back */
-	bool closing;
+	atomic_bool closing; /* set with the lock held, so that no group is made after it */
 	uint64_t upload_bytes; /* NEFF bytes being received now */
 	uint32_t next_eg, next_model;
 	unsigned int nmodels, nsessions, nshm;

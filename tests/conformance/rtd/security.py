@@ -105,6 +105,24 @@ def two_users(daemon: Daemon, client: Client, neff: bytes) -> None:
     client.call("unload_all")
 
 
+def without_capabilities(neff: bytes) -> None:
+    if os.geteuid():
+        tap.skip("a daemon that dropped its capabilities", "not root")
+        return
+    config = WORK / "drop.config"
+    config.write_text('{ "init_config": { "drop_all_capabilities": true } }')
+    daemon = Daemon("-c", str(config))
+    client = Client(daemon)
+    have = [line for task in os.listdir(f"/proc/{daemon.process.pid}/task")
+            for line in open(f"/proc/{daemon.process.pid}/task/{task}/status") if line.startswith("CapEff")]
+    tap.equal(set(have), {"CapEff:\t0000000000000000\n"}, "drop_all_capabilities: no thread has any")
+    path = WORK / "public.neff"
+    tap.equal(neff_file(client, path)[0], 0, "its own user's files can be named")
+    tap.equal(other_user(daemon, [f"neff_file {path}"]), [INVALID], "another user's cannot")
+    client.close()
+    tap.equal(daemon.stop(), 0, "SIGTERM: status 0")
+
+
 def tcp(neff: bytes) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -216,6 +234,7 @@ def main() -> int:
     abandoned(daemon, client, neff)
     client.close()
     tap.equal(daemon.stop(), 0, "SIGTERM ends the daemon with status 0")
+    without_capabilities(neff)
     tcp(neff)
     dies(Daemon(), neff)
     return tap.done()
