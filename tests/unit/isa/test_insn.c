@@ -11,7 +11,8 @@
 #include "ref.h"
 
 #define PART 2048 /* bytes of an SBUF partition: small, so operands overlap now and then */
-#define PSUM_USED 2048
+#define PSUM_USED 8192
+#define LONG_ROW 1025 /* more than the core handles at a time */
 
 static const uint8_t dtypes[] = { NEURON_DT_INT8, NEURON_DT_INT16, NEURON_DT_INT32,
 				  NEURON_DT_BF16, NEURON_DT_FP16,  NEURON_DT_FP32 };
@@ -127,7 +128,7 @@ static struct neuron_ap random_ap(struct bench *b, uint8_t dtype, unsigned int p
 	}
 	ap.num[0] = n;
 	for (int d = 3; d >= 0; d--) {
-		switch (pick(b, 8)) {
+		switch (ap.num[d] > 300 ? 4 + pick(b, 4) : pick(b, 8)) {
 		case 0:
 			ap.step[d] = 0;
 			break;
@@ -305,6 +306,7 @@ static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
 {
 	struct neuron_insn insn = { .opcode = opcode, .partitions = random_partitions(b) };
 	uint32_t f = neuron_isa_ops[opcode].fields, n = 1 + pick(b, one_in(b, 4) ? 300 : 40);
+	bool lengthy = one_in(b, 5);
 
 	if (opcode == NEURON_OP_MATMUL) {
 		random_pe(b, &insn, b->ref.k, b->ref.fs);
@@ -318,10 +320,15 @@ static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
 		random_transpose(b, &insn);
 		return insn;
 	}
+	if (lengthy) { /* one input: both sides in PSUM, where a row may be long, and overlap */
+		n = LONG_ROW + pick(b, 900);
+		insn.partitions = 1;
+	}
 	insn.dst = random_ap(b, dtypes[pick(b, 6)], insn.partitions,
-			     opcode == NEURON_OP_ACT_READ_ACC ? 1 : n, one_in(b, 4));
+			     opcode == NEURON_OP_ACT_READ_ACC ? 1 : n, lengthy || one_in(b, 4));
 	if (f & NEURON_FB(SRC0))
-		insn.src0 = random_ap(b, dtypes[pick(b, 6)], insn.partitions, n, one_in(b, 4));
+		insn.src0 = random_ap(b, dtypes[pick(b, 6)], insn.partitions, n,
+				      lengthy || one_in(b, 4));
 	if (f & NEURON_FB(SRC1))
 		insn.src1 = random_ap(b, dtypes[pick(b, 6)], insn.partitions, n, one_in(b, 4));
 	if (one_in(b, 4)) /* in place */

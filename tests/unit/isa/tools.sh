@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # neuron-as and neuron-objdump as programs: one reads what the other writes, and each says what is
-# wrong with its input. usage: tools.sh NEURON_AS NEURON_OBJDUMP
+# wrong with its input. usage: tools.sh NEURON_AS NEURON_OBJDUMP NEURONX_CC HLO
 set -uo pipefail
-as=$1 objdump=$2
+as=$1 objdump=$2 cc=$3 hlo=$4
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 fail() {
@@ -22,6 +22,16 @@ END
 "$objdump" -d "$dir/a.bin" > "$dir/b.s" || fail "disassembling"
 "$as" -o "$dir/b.bin" < "$dir/b.s" || fail "assembling what was disassembled"
 cmp "$dir/a.bin" "$dir/b.bin" || fail "the words differ"
+
+# each engine's stream of a compiled model is one that the engine executes, and comes back whole
+"$cc" compile --framework XLA "$hlo" --target inf1 --output "$dir/m.neff" > /dev/null ||
+    fail "compiling $hlo"
+for engine in pe act pool sp; do
+    "$objdump" -d -e "$engine" "$dir/m.neff" > "$dir/$engine.s" || fail "disassembling $engine"
+    words=$(sed -n "s|^; sg00/$engine: \([0-9]*\) words|\1|p" "$dir/$engine.s")
+    "$as" -e "$engine" -o "$dir/$engine.bin" "$dir/$engine.s" || fail "assembling $engine"
+    [ "$(stat -c %s "$dir/$engine.bin")" -eq $((${words:-0} * 64)) ] || fail "$engine is cut"
+done
 
 printf 'nop\nnope\nnop p=1\n' > "$dir/bad.s"
 "$as" -o "$dir/bad.bin" "$dir/bad.s" 2> "$dir/err" && fail "accepted a bad source"
