@@ -7,9 +7,10 @@
 top=${NEURON_TOP:-$(cd ../.. && pwd)}
 build=${NEURON_BUILD:-$top/build/release}
 
-out=$("$top/scripts/demo" --build "$build" --instance inf1.6xlarge </dev/null 2>&1 | tr -d '\r')
-is "${PIPESTATUS[0]}" 0 "the demo ends well"
-sed 's/^/# /' <<<"$out"
+out=$("$top/scripts/demo" --build "$build" --instance inf1.6xlarge </dev/null 2>&1)
+is "$?" 0 "the demo ends well"
+out=${out//$'\r'/}
+printf '# %s\n' "${out//$'\n'/$'\n'# }"
 for row in 'c.0 |       0 |      4 | 4096 MB   | 4096 MB   |    1 |    0' \
     'd.0 |       1 |      4 | 4096 MB   | 4096 MB   |    1 |    1' \
     'e.0 |       2 |      4 | 4096 MB   | 4096 MB   |    1 |    1' \
