@@ -61,6 +61,7 @@ static int tensors(nrt_model_t *model, nrt_tensor_set_t *in, nrt_tensor_set_t *o
 
 int main(int argc, char **argv)
 {
+	static const char *const names[] = { "a", "b", "c" };
 	size_t size, n = 0;
 	void *neff = slurp(argc > 1 ? argv[1] : "", &size);
 	nrt_tensor_set_t *in, *out;
@@ -82,7 +83,15 @@ int main(int argc, char **argv)
 	for (size_t k = 0; k < n; k++)
 		if (data[k] != (float)(k % 1000) * 4.0f)
 			return 1;
+	free(data);
+	free(neff);
 	OK(nrt_unload(model));
+	for (int i = 0; i < 3; i++) {
+		nrt_tensor_t *tensor;
+
+		OK(nrt_get_tensor_from_tensor_set(i < 2 ? in : out, names[i], &tensor));
+		nrt_tensor_free(&tensor);
+	}
 	nrt_destroy_tensor_set(&in);
 	nrt_destroy_tensor_set(&out);
 	nrt_close();
