@@ -75,33 +75,33 @@ enum neuron_lifespan {
 struct neuron_mc {
 	struct kref ref;
 	struct neuron_device *nd;
-	struct rb_node node;	/* nd->chunks, by address */
-	struct list_head link;	/* nd->mcs, while it has a handle */
-	u64 pa;			/* device-side address, also the mmap offset */
+	struct rb_node node; /* nd->chunks, by address */
+	struct list_head link; /* nd->mcs, while it has a handle */
+	u64 pa; /* device-side address, also the mmap offset */
 	u64 size;
-	void *va;		/* host chunks */
+	void *va; /* host chunks */
 	dma_addr_t dma;
 	bool host;
 	u8 pool;
 	u8 nc;
 	u8 type;
-	u8 model_map;		/* cores whose PE FIFO a descriptor in this chunk feeds */
+	u8 model_map; /* cores whose PE FIFO a descriptor in this chunk feeds */
 	enum neuron_lifespan life;
 	pid_t tgid;
 	kuid_t uid;
-	u32 handle;		/* 0 once freed */
-	atomic_t exports;	/* dma-bufs of it */
+	u32 handle; /* 0 once freed */
+	atomic_t exports; /* dma-bufs of it */
 };
 
 struct neuron_proc {
-	pid_t tgid;		/* 0: free slot */
+	pid_t tgid; /* 0: free slot */
 	unsigned int opens;
-	bool exiting;		/* being taken down: keeps the slot, grants nothing */
+	bool exiting; /* being taken down: keeps the slot, grants nothing */
 };
 
 struct neuron_file {
 	struct neuron_device *nd;
-	struct list_head link;	/* neuron_files */
+	struct list_head link; /* neuron_files */
 	pid_t tgid;
 	bool free_access;
 	bool detached;
@@ -122,8 +122,8 @@ struct neuron_nq {
 
 struct neuron_nds {
 	struct neuron_mc *mc;
-	pid_t pid;		/* 0: free */
-	u64 released;		/* order of release, the oldest is reused first */
+	pid_t pid; /* 0: free */
+	u64 released; /* order of release, the oldest is reused first */
 	u64 seen[NC_COUNT][NDS_EXT_NC_COUNTER_LAST];
 };
 
@@ -136,7 +136,7 @@ struct neuron_crwl {
 
 struct neuron_reset_req {
 	struct list_head link;
-	u32 id;			/* tgid of the process, 0 for the driver's own */
+	u32 id; /* tgid of the process, 0 for the driver's own */
 	u32 nc_map;
 	bool started;
 	bool done;
@@ -152,23 +152,23 @@ struct neuron_reset_req {
 struct neuron_ctx {
 	bool busy;
 	pid_t tgid;
-	u64 deadline;			/* ktime_get_ns() */
-	unsigned int generation;	/* of the ring it was submitted to */
-	struct neuron_mc *src, *dst;	/* asynchronous copies */
+	u64 deadline; /* ktime_get_ns() */
+	unsigned int generation; /* of the ring it was submitted to */
+	struct neuron_mc *src, *dst; /* asynchronous copies */
 };
 
 struct neuron_h2t {
 	struct neuron_device *nd;
 	unsigned int nc;
-	struct mutex op_lock;	 /* one synchronous operation: bounce buffer, contexts 0, 3 */
+	struct mutex op_lock; /* one synchronous operation: bounce buffer, contexts 0, 3 */
 	struct mutex async_lock; /* contexts 1 and 2 */
-	struct mutex ring_lock;	 /* ring, generation, ready */
+	struct mutex ring_lock; /* ring, generation, ready */
 	struct nhal_h2t ring;
 	struct nhal_h2t_mem mem;
 	bool ready;
 	unsigned int generation;
 	struct neuron_ctx ctx[NHAL_H2T_CONTEXTS];
-	void *page;		/* one coherent block: rings, completion, bounce buffer */
+	void *page; /* one coherent block: rings, completion, bounce buffer */
 	dma_addr_t page_dma;
 	void *bounce;
 	u64 bounce_addr;
@@ -208,11 +208,11 @@ struct neuron_device {
 	int index;
 	struct device *dev;
 	struct cdev *cdev;
-	struct inode *inode;		/* of the first open: its mapping serves all files */
+	struct inode *inode; /* of the first open: its mapping serves all files */
 
 	struct srcu_struct srcu;
-	bool dead;			/* no new entries */
-	bool gone;			/* hardware is absent */
+	bool dead; /* no new entries */
+	bool gone; /* hardware is absent */
 
 	void __iomem *bar0, *bar2;
 	u64 bar0_len, bar2_len;
@@ -221,18 +221,18 @@ struct neuron_device {
 	struct nhal hal;
 	void *fwio_buf;
 	dma_addr_t fwio_dma;
-	struct mutex fwio_lock;		/* hal mailbox */
+	struct mutex fwio_lock; /* hal mailbox */
 
 	struct rw_semaphore reset_sem;
 	enum neuron_state state;
-	wait_queue_head_t wait;		/* state, reset requests, CRWL, CINIT */
-	atomic_t changes;		/* how often one of them changed */
+	wait_queue_head_t wait; /* state, reset requests, CRWL, CINIT */
+	atomic_t changes; /* how often one of them changed */
 	struct work_struct reset_work;
-	struct list_head reset_reqs;	/* nd->lock */
+	struct list_head reset_reqs; /* nd->lock */
 	struct delayed_work power_work;
 	struct neuron_power power;
 
-	struct mutex lock;		/* all from here to h2t */
+	struct mutex lock; /* all from here to h2t */
 	struct neuron_proc procs[NEURON_MAX_PROCESS_PER_DEVICE];
 	struct rb_root chunks;
 	struct list_head mcs;
@@ -251,10 +251,10 @@ struct neuron_device {
 	struct neuron_crwl crwl[NEURON_MAX_NC_PER_DEVICE];
 
 	struct neuron_h2t h2t[NC_COUNT];
-	void *dummy_ring;		/* stopped queues point here */
+	void *dummy_ring; /* stopped queues point here */
 	dma_addr_t dummy_dma;
 
-	spinlock_t stats_lock;		/* stats, power.line */
+	spinlock_t stats_lock; /* stats, power.line */
 	struct neuron_stats stats;
 	struct neuron_sysfs *sysfs;
 };
@@ -393,8 +393,8 @@ struct neuron_nq_args {
 	bool host, force;
 	u32 channel, region;
 };
-int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args,
-		   u64 *mmap_offset, u64 *handle);
+int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args, u64 *mmap_offset,
+		   u64 *handle);
 void neuron_nqs_stop(struct neuron_device *nd, pid_t owner, u32 nc_map);
 
 /* neuron_nds.c */
@@ -424,14 +424,14 @@ struct neuron_ioctl_entry {
 	int (*fn)(struct neuron_device *nd, void *arg, void __user *user);
 	const char *name;
 };
-#define NIOC_FREE 0x1	/* also on an O_WRONLY descriptor */
+#define NIOC_FREE 0x1 /* also on an O_WRONLY descriptor */
 #define NIOC_ATTACHED 0x2
-#define NIOC_OUT 0x4	/* copy the argument back on success */
+#define NIOC_OUT 0x4 /* copy the argument back on success */
 #define NIOC_OUT_ERR 0x8 /* and on errors */
-#define NIOC_HW 0x10	/* takes reset_sem for reading */
-#define NEURON_IOC(c, s, f, h)                                                                    \
-	{                                                                                         \
-		.cmd = NEURON_IOCTL_##c, .size = s, .flags = f, .fn = h, .name = #c               \
+#define NIOC_HW 0x10 /* takes reset_sem for reading */
+#define NEURON_IOC(c, s, f, h)                                                      \
+	{                                                                           \
+		.cmd = NEURON_IOCTL_##c, .size = s, .flags = f, .fn = h, .name = #c \
 	}
 #define NEURON_IOC_ARG_MAX 288
 long neuron_ioctl(struct file *file, unsigned int cmd, unsigned long arg);

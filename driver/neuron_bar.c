@@ -117,8 +117,7 @@ static int bar0_check(struct neuron_device *nd, u64 offset)
 }
 
 /* Addresses: bar 0 a list, bar 2 consecutive words from the first */
-static int get_offsets(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *arg,
-		       u64 *offset)
+static int get_offsets(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *arg, u64 *offset)
 {
 	u64 address;
 	unsigned int i;
@@ -163,8 +162,8 @@ static int bar_write(struct neuron_device *nd, const struct neuron_ioctl_bar_rw 
 		return -EFAULT;
 	mutex_lock(&nd->lock);
 	for (i = 0; i < arg->count && !ret; i++)
-		ret = arg->bar ? neuron_core_claim(nd, offset[i] / NEURON_V1_TPB_SIZE) :
-				 bar0_check(nd, offset[i]);
+		ret = arg->bar ? neuron_core_claim(nd, offset[i] / NEURON_V1_TPB_SIZE)
+			       : bar0_check(nd, offset[i]);
 	for (i = 0; i < arg->count && !ret; i++)
 		writel(data[i], base + offset[i]);
 	mutex_unlock(&nd->lock);

@@ -4,8 +4,8 @@
  * which it is known when the last file of a process goes.
  *
  * A file counts for the process that opened it. It is given up when that process has closed its
- * last descriptor of it, or is gone; that a child holds an inherited descriptor, or a mapping holds the
- * file, changes nothing.
+ * last descriptor of it, or is gone; that a child holds an inherited descriptor, or a mapping holds
+ * the file, changes nothing.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
@@ -94,7 +94,7 @@ bool neuron_files_have(pid_t tgid, bool free_only)
 	struct neuron_file *nf;
 
 	lockdep_assert_held(&neuron_table_lock);
-	list_for_each_entry(nf, &neuron_files, link)
+	list_for_each_entry (nf, &neuron_files, link)
 		if (nf->tgid == tgid && (nf->free_access || !free_only))
 			return true;
 	return false;
@@ -102,8 +102,8 @@ bool neuron_files_have(pid_t tgid, bool free_only)
 
 static int wait_ready(struct neuron_device *nd)
 {
-	if (wait_event_killable(nd->wait, READ_ONCE(nd->state) != NEURON_STATE_RESET ||
-						  READ_ONCE(nd->dead)))
+	if (wait_event_killable(nd->wait,
+				READ_ONCE(nd->state) != NEURON_STATE_RESET || READ_ONCE(nd->dead)))
 		return -EINTR;
 	if (READ_ONCE(nd->dead))
 		return -ENODEV;

@@ -52,8 +52,8 @@ static int window_map(struct neuron_device *nd, struct window *w, unsigned long 
 					GFP_KERNEL);
 	if (ret)
 		return ret;
-	ret = dma_map_sgtable(&nd->pdev->dev, &w->sgt,
-			      w->to_user ? DMA_FROM_DEVICE : DMA_TO_DEVICE, 0);
+	ret = dma_map_sgtable(&nd->pdev->dev, &w->sgt, w->to_user ? DMA_FROM_DEVICE : DMA_TO_DEVICE,
+			      0);
 	if (ret) {
 		sg_free_table(&w->sgt);
 		return ret;
@@ -85,8 +85,8 @@ static int window_push(struct nhal_h2t *ring, void *arg)
 	while (w->sg) {
 		host = nhal_host_addr(sg_dma_address(w->sg)) + w->sg_done;
 		left = sg_dma_len(w->sg) - w->sg_done;
-		n = w->to_user ? nhal_h2t_push(ring, w->addr, host, left) :
-				 nhal_h2t_push(ring, host, w->addr, left);
+		n = w->to_user ? nhal_h2t_push(ring, w->addr, host, left)
+			       : nhal_h2t_push(ring, host, w->addr, left);
 		w->addr += n;
 		w->sg_done += n;
 		if (n < left)

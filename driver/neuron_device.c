@@ -48,10 +48,8 @@ unsigned int neuron_changes(struct neuron_device *nd)
 
 int neuron_wait_change(struct neuron_device *nd, unsigned int seen, long *left)
 {
-	*left = wait_event_killable_timeout(nd->wait,
-					    atomic_read(&nd->changes) != seen ||
-						    READ_ONCE(nd->dead),
-					    *left);
+	*left = wait_event_killable_timeout(
+		nd->wait, atomic_read(&nd->changes) != seen || READ_ONCE(nd->dead), *left);
 	if (*left < 0)
 		return -EINTR;
 	if (READ_ONCE(nd->dead))
@@ -116,8 +114,7 @@ static bool all_ready(void)
 
 	mutex_lock(&neuron_table_lock);
 	for (i = 0; i < NEURON_MAX_DEVICES; i++)
-		if (neuron_table[i] &&
-		    READ_ONCE(neuron_table[i]->state) == NEURON_STATE_RESET)
+		if (neuron_table[i] && READ_ONCE(neuron_table[i]->state) == NEURON_STATE_RESET)
 			ready = false;
 	mutex_unlock(&neuron_table_lock);
 	return ready;

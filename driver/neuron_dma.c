@@ -187,7 +187,7 @@ int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
 struct copy_run {
 	u64 src, dst, len;
 	u64 src_step; /* 0: the same source again and again */
-	u64 chunk;    /* largest piece of the source */
+	u64 chunk; /* largest piece of the source */
 };
 
 static int push_run(struct nhal_h2t *ring, void *arg)

@@ -12,7 +12,8 @@
 
 #include "neuron.h"
 
-struct export {
+struct export
+{
 	struct neuron_mc *mc;
 	u64 offset, size;
 };
@@ -72,8 +73,8 @@ static struct sg_table *export_map(struct dma_buf_attachment *at, enum dma_data_
 	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
 	ret = -ENOMEM;
 	if (sgt)
-		ret = e->mc->host ? sgt_host(e, at->dev, sgt, dir) :
-				    sgt_device(e, at->dev, sgt, dir);
+		ret = e->mc->host ? sgt_host(e, at->dev, sgt, dir)
+				  : sgt_device(e, at->dev, sgt, dir);
 	neuron_exit(nd, idx);
 	if (!ret)
 		return sgt;

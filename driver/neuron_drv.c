@@ -32,13 +32,11 @@ static void neuron_remove(struct pci_dev *pdev)
 	neuron_device_destroy(pci_get_drvdata(pdev));
 }
 
-static const struct pci_device_id neuron_pci_ids[] = {
-	{ PCI_DEVICE(NEURON_PCI_VENDOR, 0x7064) },
-	{ PCI_DEVICE(NEURON_PCI_VENDOR, 0x7065) },
-	{ PCI_DEVICE(NEURON_PCI_VENDOR, 0x7066) },
-	{ PCI_DEVICE(NEURON_PCI_VENDOR, 0x7067) },
-	{}
-};
+static const struct pci_device_id neuron_pci_ids[] = { { PCI_DEVICE(NEURON_PCI_VENDOR, 0x7064) },
+						       { PCI_DEVICE(NEURON_PCI_VENDOR, 0x7065) },
+						       { PCI_DEVICE(NEURON_PCI_VENDOR, 0x7066) },
+						       { PCI_DEVICE(NEURON_PCI_VENDOR, 0x7067) },
+						       {} };
 MODULE_DEVICE_TABLE(pci, neuron_pci_ids);
 
 static struct pci_driver neuron_pci_driver = {

@@ -143,8 +143,8 @@ static void power_sample(struct neuron_device *nd)
 
 static void power_work(struct work_struct *work)
 {
-	struct neuron_device *nd = container_of(to_delayed_work(work), struct neuron_device,
-						power_work);
+	struct neuron_device *nd =
+		container_of(to_delayed_work(work), struct neuron_device, power_work);
 	time64_t now = ktime_get_real_seconds();
 	u32 api;
 

@@ -137,8 +137,11 @@ static int do_event_get(struct neuron_device *nd, void *arg, void __user *user)
 static int do_nq_init_v1(struct neuron_device *nd, void *arg, void __user *user)
 {
 	struct neuron_ioctl_notifications_init_v1 *a = arg;
-	struct neuron_nq_args args = { .nc = a->nc_id, .type = a->nq_type, .eng = a->engine_index,
-				       .size = a->size, .host = true };
+	struct neuron_nq_args args = { .nc = a->nc_id,
+				       .type = a->nq_type,
+				       .eng = a->engine_index,
+				       .size = a->size,
+				       .host = true };
 	u64 handle;
 
 	return neuron_nq_init(nd, &args, &a->mmap_offset, &handle);
@@ -147,9 +150,12 @@ static int do_nq_init_v1(struct neuron_device *nd, void *arg, void __user *user)
 static int do_nq_init_v2(struct neuron_device *nd, void *arg, void __user *user)
 {
 	struct neuron_ioctl_notifications_init_v2 *a = arg;
-	struct neuron_nq_args args = { .nc = a->nq_dev_id, .type = a->nq_type,
-				       .eng = a->engine_index, .size = a->size,
-				       .host = a->on_host_memory, .channel = a->dram_channel,
+	struct neuron_nq_args args = { .nc = a->nq_dev_id,
+				       .type = a->nq_type,
+				       .eng = a->engine_index,
+				       .size = a->size,
+				       .host = a->on_host_memory,
+				       .channel = a->dram_channel,
 				       .region = a->dram_region };
 
 	if (a->nq_dev_type != NEURON_NQ_DEV_NC)
@@ -160,10 +166,14 @@ static int do_nq_init_v2(struct neuron_device *nd, void *arg, void __user *user)
 static int do_nq_init_realloc(struct neuron_device *nd, void *arg, void __user *user)
 {
 	struct neuron_ioctl_notifications_init_with_realloc_v2 *a = arg;
-	struct neuron_nq_args args = { .nc = a->nq_dev_id, .type = a->nq_type,
-				       .eng = a->engine_index, .size = a->size,
-				       .host = a->on_host_memory, .force = a->force_alloc_mem,
-				       .channel = a->dram_channel, .region = a->dram_region };
+	struct neuron_nq_args args = { .nc = a->nq_dev_id,
+				       .type = a->nq_type,
+				       .eng = a->engine_index,
+				       .size = a->size,
+				       .host = a->on_host_memory,
+				       .force = a->force_alloc_mem,
+				       .channel = a->dram_channel,
+				       .region = a->dram_region };
 
 	if (a->nq_dev_type != NEURON_NQ_DEV_NC)
 		return -ENOSYS;

@@ -230,8 +230,7 @@ static struct neuron_mc *ring_of(struct neuron_device *nd,
 		return ERR_PTR(ret);
 	if ((u64)a->start_index + a->count > s->length)
 		return ERR_PTR(-EFBIG);
-	base = nhal_addr_is_host(s->base_addr) ? s->base_addr :
-						 s->base_addr & ~NEURON_V1_AXI_PORT1;
+	base = nhal_addr_is_host(s->base_addr) ? s->base_addr : s->base_addr & ~NEURON_V1_AXI_PORT1;
 	mc = neuron_mc_at(nd, base);
 	if (!mc)
 		return ERR_PTR(-EINVAL);

@@ -224,8 +224,8 @@ static int do_pid_state_dump(struct neuron_device *nd, void *arg, void __user *u
 	mutex_lock(&nd->lock);
 	for (i = 0; i < NEURON_MAX_PROCESS_PER_DEVICE; i++)
 		if (nd->procs[i].tgid)
-			pr_info_ratelimited("nd%d: slot %u: process %d, %u open files\n",
-					    nd->index, i, nd->procs[i].tgid, nd->procs[i].opens);
+			pr_info_ratelimited("nd%d: slot %u: process %d, %u open files\n", nd->index,
+					    i, nd->procs[i].tgid, nd->procs[i].opens);
 	mutex_unlock(&nd->lock);
 	return 0;
 }

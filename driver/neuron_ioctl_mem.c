@@ -44,8 +44,12 @@ static u32 default_type(u32 host)
 static int do_alloc(struct neuron_device *nd, void *arg, void __user *user)
 {
 	struct neuron_ioctl_mem_alloc *a = arg;
-	struct neuron_mc_args args = { a->size,	       0,	 a->host_memory,
-				       a->dram_channel, a->dram_region, a->nc_id,
+	struct neuron_mc_args args = { a->size,
+				       0,
+				       a->host_memory,
+				       a->dram_channel,
+				       a->dram_region,
+				       a->nc_id,
 				       default_type(a->host_memory) };
 
 	return mem_alloc(nd, &args, a->mem_handle);
@@ -54,8 +58,12 @@ static int do_alloc(struct neuron_device *nd, void *arg, void __user *user)
 static int do_alloc_v2(struct neuron_device *nd, void *arg, void __user *user)
 {
 	struct neuron_ioctl_mem_alloc_v2 *a = arg;
-	struct neuron_mc_args args = { a->size,	       a->align, a->host_memory,
-				       a->dram_channel, a->dram_region, a->nc_id,
+	struct neuron_mc_args args = { a->size,
+				       a->align,
+				       a->host_memory,
+				       a->dram_channel,
+				       a->dram_region,
+				       a->nc_id,
 				       default_type(a->host_memory) };
 
 	return mem_alloc(nd, &args, a->mem_handle);
@@ -64,9 +72,8 @@ static int do_alloc_v2(struct neuron_device *nd, void *arg, void __user *user)
 static int do_alloc_v2mt(struct neuron_device *nd, void *arg, void __user *user)
 {
 	struct neuron_ioctl_mem_alloc_v2_mem_type *a = arg;
-	struct neuron_mc_args args = { a->size,	       a->align, a->host_memory,
-				       a->dram_channel, a->dram_region, a->nc_id,
-				       a->mem_type };
+	struct neuron_mc_args args = { a->size,	       a->align, a->host_memory, a->dram_channel,
+				       a->dram_region, a->nc_id, a->mem_type };
 
 	return mem_alloc(nd, &args, a->mem_handle);
 }
@@ -74,9 +81,8 @@ static int do_alloc_v2mt(struct neuron_device *nd, void *arg, void __user *user)
 static int do_alloc_v2mt64(struct neuron_device *nd, void *arg, void __user *user)
 {
 	struct neuron_ioctl_mem_alloc_v2_mem_type64 *a = arg;
-	struct neuron_mc_args args = { a->size,	       a->align, a->host_memory,
-				       a->dram_channel, a->dram_region, a->nc_id,
-				       a->mem_type };
+	struct neuron_mc_args args = { a->size,	       a->align, a->host_memory, a->dram_channel,
+				       a->dram_region, a->nc_id, a->mem_type };
 
 	return mem_alloc(nd, &args, a->mem_handle);
 }
@@ -408,7 +414,7 @@ static unsigned int chunks_list(struct neuron_device *nd, u32 channel,
 	unsigned int n = 0;
 
 	mutex_lock(&nd->lock);
-	list_for_each_entry(mc, &nd->mcs, link) {
+	list_for_each_entry (mc, &nd->mcs, link) {
 		if (mc->host || mc->pool / REGION_COUNT != channel)
 			continue;
 		if (n < max) {
@@ -478,8 +484,7 @@ const struct neuron_ioctl_entry neuron_ioctl_mem[] = {
 	NEURON_IOC(MEM_FREE, S(mem_free), NIOC_ATTACHED, do_free),
 	NEURON_IOC(MEM_GET_PA, S(mem_get_pa), NIOC_ATTACHED, do_get_pa),
 	NEURON_IOC(MEM_GET_INFO, S(mem_get_info), NIOC_ATTACHED, do_get_info),
-	NEURON_IOC(MEM_GET_EXTENDED_INFO, S(mem_get_extended_info), NIOC_OUT,
-		   do_get_extended_info),
+	NEURON_IOC(MEM_GET_EXTENDED_INFO, S(mem_get_extended_info), NIOC_OUT, do_get_extended_info),
 	NEURON_IOC(MEM_MC_GET_INFO, S(mem_get_mc_mmap_info), NIOC_OUT, do_mc_get_info),
 	NEURON_IOC(MEM_MC_GET_INFO_V2, S(mem_get_mc_mmap_info_v2), NIOC_OUT, do_mc_get_info_v2),
 	NEURON_IOC(PROGRAM_ENGINE, S(program_engine), HWA, do_program_engine),

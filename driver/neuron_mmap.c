@@ -49,8 +49,8 @@ static int map_device(struct neuron_mc *mc, struct vm_area_struct *vma)
 	/* the window may be smaller than the memory */
 	if (offset > nd->bar4_len || mc->size > nd->bar4_len - offset)
 		return -EINVAL;
-	vma->vm_page_prot = neuron_wc_enable ? pgprot_writecombine(vma->vm_page_prot) :
-					       pgprot_noncached(vma->vm_page_prot);
+	vma->vm_page_prot = neuron_wc_enable ? pgprot_writecombine(vma->vm_page_prot)
+					     : pgprot_noncached(vma->vm_page_prot);
 	return io_remap_pfn_range(vma, vma->vm_start, (nd->bar4_base + offset) >> PAGE_SHIFT,
 				  mc->size, vma->vm_page_prot);
 }
@@ -76,8 +76,7 @@ static struct neuron_mc *chunk_of(struct vm_area_struct *vma, u64 va, u64 size, 
 {
 	struct neuron_mc *mc;
 
-	if (!vma || vma->vm_ops != &neuron_vm_ops || va < vma->vm_start ||
-	    size > vma->vm_end - va)
+	if (!vma || vma->vm_ops != &neuron_vm_ops || va < vma->vm_start || size > vma->vm_end - va)
 		return ERR_PTR(-EINVAL);
 	mc = vma->vm_private_data;
 	if (!neuron_mc_owned(mc))

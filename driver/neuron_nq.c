@@ -33,8 +33,8 @@ static struct neuron_mc *nq_memory(struct neuron_device *nd, const struct neuron
 		.channel = args->channel,
 		.region = args->region,
 		.nc = args->nc,
-		.type = args->host ? NEURON_MEMALLOC_TYPE_NOTIFICATION_HOST :
-				     NEURON_MEMALLOC_TYPE_NOTIFICATION_DEVICE,
+		.type = args->host ? NEURON_MEMALLOC_TYPE_NOTIFICATION_HOST
+				   : NEURON_MEMALLOC_TYPE_NOTIFICATION_DEVICE,
 		.life = NEURON_LIFE_DEVICE,
 	};
 	struct neuron_mc *mc;
@@ -58,8 +58,8 @@ static struct neuron_mc *nq_existing(struct neuron_device *nd, const struct neur
 	return args->force ? NULL : nq->mc;
 }
 
-int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args,
-		   u64 *mmap_offset, u64 *handle)
+int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args, u64 *mmap_offset,
+		   u64 *handle)
 {
 	struct neuron_nq *nq;
 	struct neuron_mc *mc, *old = NULL;

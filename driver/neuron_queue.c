@@ -63,8 +63,8 @@ static int queue_take(struct neuron_device *nd, const struct neuron_ioctl_dma_qu
 	q->tx_len = arg->tx_desc_count;
 	q->rx_len = arg->rx_desc_count;
 	q->acked = 0;
-	nhal_queue_init(&nd->hal, arg->eng_id, arg->qid, ring_base(q->tx, arg->axi_port),
-			q->tx_len, ring_base(q->rx, arg->axi_port), q->rx_len);
+	nhal_queue_init(&nd->hal, arg->eng_id, arg->qid, ring_base(q->tx, arg->axi_port), q->tx_len,
+			ring_base(q->rx, arg->axi_port), q->rx_len);
 	return 0;
 }
 
@@ -182,8 +182,8 @@ void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
 		for (qid = 0; qid < QUEUE_COUNT; qid++) {
 			q = &nd->queues[eng][qid];
 			mutex_lock(&nd->lock);
-			hit = q->used && (owner ? q->owner == owner :
-						  nc_map & BIT(eng / NEURON_V1_DMA_ENG_PER_NC));
+			hit = q->used && (owner ? q->owner == owner
+						: nc_map & BIT(eng / NEURON_V1_DMA_ENG_PER_NC));
 			tx = NULL;
 			rx = NULL;
 			if (hit)

@@ -119,8 +119,8 @@ static struct counter_dir *dir_new(struct neuron_sysfs *s, struct neuron_counter
 	return dir;
 }
 
-static struct counter_dir *add_dir(struct neuron_sysfs *s, struct kobject *parent,
-				   const char *name, struct neuron_counter *counter, bool memory)
+static struct counter_dir *add_dir(struct neuron_sysfs *s, struct kobject *parent, const char *name,
+				   struct neuron_counter *counter, bool memory)
 {
 	struct counter_dir *dir;
 
@@ -173,11 +173,11 @@ static void add_group(struct neuron_sysfs *s, struct kobject *parent,
 }
 
 /* Files with a fixed text */
-#define TEXT_FILE(var, file, text)                                                                \
-	static ssize_t var##_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)     \
-	{                                                                                         \
-		return sysfs_emit(buf, text "\n");                                                \
-	}                                                                                         \
+#define TEXT_FILE(var, file, text)                                                            \
+	static ssize_t var##_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf) \
+	{                                                                                     \
+		return sysfs_emit(buf, text "\n");                                            \
+	}                                                                                     \
 	static struct kobj_attribute var = __ATTR(file, 0644, var##_show, NULL)
 
 TEXT_FILE(device_arch, arch_type, "NDv1");
@@ -188,10 +188,10 @@ TEXT_FILE(core_arch, arch_type, "NCv1");
 static struct attribute *device_arch_attrs[] = { &device_arch.attr, &instance_type.attr,
 						 &device_name.attr, NULL };
 static const struct attribute_group device_arch_group = { .name = "architecture",
-							   .attrs = device_arch_attrs };
+							  .attrs = device_arch_attrs };
 static struct attribute *core_arch_attrs[] = { &core_arch.attr, NULL };
 static const struct attribute_group core_arch_group = { .name = "architecture",
-							 .attrs = core_arch_attrs };
+							.attrs = core_arch_attrs };
 
 /* Files that need the device */
 static struct neuron_device *file_nd(struct kobj_attribute *ka)
@@ -243,8 +243,8 @@ static ssize_t notify_delay_show(struct kobject *kobj, struct kobj_attribute *ka
 	return sysfs_emit(buf, "%d\n", container_of(ka, struct nd_file, ka)->value);
 }
 
-static ssize_t notify_delay_store(struct kobject *kobj, struct kobj_attribute *ka,
-				  const char *buf, size_t count)
+static ssize_t notify_delay_store(struct kobject *kobj, struct kobj_attribute *ka, const char *buf,
+				  size_t count)
 {
 	int value;
 
@@ -401,7 +401,7 @@ void neuron_sysfs_del(struct neuron_device *nd)
 	sysfs_remove_link(&nd->dev->kobj, "device");
 	while (s->kobjs)
 		kobject_put(s->kobj[--s->kobjs]);
-	list_for_each_entry_safe(dir, next, &s->dirs, link)
+	list_for_each_entry_safe (dir, next, &s->dirs, link)
 		kfree(dir);
 	kfree(s);
 	nd->sysfs = NULL;
@@ -476,13 +476,13 @@ static const struct attribute_group neuron_device_group = { .attrs = neuron_devi
 const struct attribute_group *neuron_device_groups[] = { &neuron_device_group, NULL };
 
 /* /sys/class/neuron_device/: what there is to say without a pod */
-#define CLASS_FILE(file, text)                                                                    \
-	static ssize_t file##_show(NEURON_CLASS_ATTR_CONST struct class *class,                   \
-				   NEURON_CLASS_ATTR_CONST struct class_attribute *attr,          \
-				   char *buf)                                                     \
-	{                                                                                         \
-		return sysfs_emit(buf, text "\n");                                                \
-	}                                                                                         \
+#define CLASS_FILE(file, text)                                                           \
+	static ssize_t file##_show(NEURON_CLASS_ATTR_CONST struct class *class,          \
+				   NEURON_CLASS_ATTR_CONST struct class_attribute *attr, \
+				   char *buf)                                            \
+	{                                                                                \
+		return sysfs_emit(buf, text "\n");                                       \
+	}                                                                                \
 	static CLASS_ATTR_RO(file)
 
 CLASS_FILE(node_id_2, "-1");

@@ -196,14 +196,14 @@ int nhal_nq_head_write(struct nhal *hal, unsigned int nc, unsigned int type, uns
 #define NHAL_H2T_RING_LEN 8192
 #define NHAL_H2T_RING_BYTES (NHAL_H2T_RING_LEN * NEURON_UDMA_DESC_SIZE)
 #define NHAL_H2T_BATCH_MAX 2032 /* data descriptors for one doorbell: 127 MiB */
-#define NHAL_H2T_CONTEXTS 4	/* one batch each may be in flight */
+#define NHAL_H2T_CONTEXTS 4 /* one batch each may be in flight */
 #define NHAL_H2T_COMPLETION_BYTES (NHAL_H2T_CONTEXTS * 8)
 #define NHAL_H2T_MARKER 0xabcdef01u
 
 struct nhal_h2t_mem { /* host memory, 256-byte aligned */
-	void *tx, *rx;			/* NHAL_H2T_RING_BYTES each */
+	void *tx, *rx; /* NHAL_H2T_RING_BYTES each */
 	uint64_t tx_addr, rx_addr;
-	void *completion;		/* NHAL_H2T_COMPLETION_BYTES */
+	void *completion; /* NHAL_H2T_COMPLETION_BYTES */
 	uint64_t completion_addr;
 };
 

@@ -42,8 +42,8 @@ uint64_t nhal_h2t_push(struct nhal_h2t *h2t, uint64_t src, uint64_t dst, uint64_
 	uint32_t n;
 
 	while (done < len && h2t->pending < NHAL_H2T_BATCH_MAX) {
-		n = len - done < NEURON_UDMA_DESC_LEN_MAX ? (uint32_t)(len - done) :
-							    NEURON_UDMA_DESC_LEN_MAX;
+		n = len - done < NEURON_UDMA_DESC_LEN_MAX ? (uint32_t)(len - done)
+							  : NEURON_UDMA_DESC_LEN_MAX;
 		push_pair(h2t, src + done, dst + done, n);
 		h2t->pending++;
 		done += n;

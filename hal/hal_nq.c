@@ -40,8 +40,7 @@ int nhal_nq_set(struct nhal *hal, unsigned int nc, unsigned int type, unsigned i
 	ret = nhal_nq_regs(nc, type, eng, &regs);
 	if (ret)
 		return ret;
-	hal->ops->write32(hal->opaque, NEURON_BAR_APB, regs + NEURON_V1_NQ_BASE_LO,
-			  (uint32_t)base);
+	hal->ops->write32(hal->opaque, NEURON_BAR_APB, regs + NEURON_V1_NQ_BASE_LO, (uint32_t)base);
 	hal->ops->write32(hal->opaque, NEURON_BAR_APB, regs + NEURON_V1_NQ_BASE_HI,
 			  (uint32_t)(base >> 32));
 	hal->ops->write32(hal->opaque, NEURON_BAR_APB, regs + NEURON_V1_NQ_SIZE, size);

@@ -85,9 +85,9 @@ int nhal_reset(struct nhal *hal, unsigned int type, uint32_t tpb_map)
 		return -EINVAL;
 	reset_start(hal, type, tpb_map);
 	if (!(hal->features & NEURON_CAP_F_FAST_RESET)) {
-		ret = hal->ops->wait(hal->opaque, type == NEURON_MISC_RESET_DEVICE ?
-							  FIRST_SLEEP_DEVICE_US :
-							  FIRST_SLEEP_TPB_US);
+		ret = hal->ops->wait(hal->opaque, type == NEURON_MISC_RESET_DEVICE
+							  ? FIRST_SLEEP_DEVICE_US
+							  : FIRST_SLEEP_TPB_US);
 		if (ret < 0)
 			return ret;
 	}

@@ -25,7 +25,7 @@ static void eng_write_table(struct nhal *hal, unsigned int eng, const struct reg
 }
 
 /* Virtual-machine parameters of a queue in GEN_EX */
-#define GEN_EX_VM(q) (0x3c400 + (q) * 0x40)
+#define GEN_EX_VM(q) (0x3c400 + (q)*0x40)
 
 /* After the queues: data, outstanding reads, AXI timeout, acknowledge, length, stream */
 static const struct reg_value engine_main[] = {

@@ -76,8 +76,8 @@ static void fake_mailbox(struct fake *f)
 	if (f->req[1] == 2)
 		n = 0;
 	for (i = 0; i < n; i++) {
-		uint64_t addr = le32(f->req + 8 + 8 * i) |
-				(uint64_t)le32(f->req + 12 + 8 * i) << 32;
+		uint64_t addr = le32(f->req + 8 + 8 * i) | (uint64_t)le32(f->req + 12 + 8 * i)
+								   << 32;
 		uint32_t v = fake_reg(f, addr);
 
 		for (b = 0; b < 4; b++)
@@ -131,8 +131,7 @@ static void setup(void)
 }
 
 /* "# --- title ---" begins a section of the trace; fills table, returns its length */
-static unsigned int trace_section(const char *title,
-				  uint32_t table[][2], unsigned int max)
+static unsigned int trace_section(const char *title, uint32_t table[][2], unsigned int max)
 {
 	FILE *f = fopen(UDMA_TRACE, "r");
 	char line[256];
@@ -191,8 +190,9 @@ START_TEST(test_copy_is_the_trace)
 {
 	static uint8_t tx[NHAL_H2T_RING_BYTES], rx[NHAL_H2T_RING_BYTES];
 	static uint32_t completion[8];
-	const struct nhal_h2t_mem mem = { tx,	      rx, 0x400012340000ull, 0x400012360000ull,
-					  completion, 0x400000200000ull };
+	const struct nhal_h2t_mem mem = {
+		tx, rx, 0x400012340000ull, 0x400012360000ull, completion, 0x400000200000ull
+	};
 	struct nhal_h2t h2t;
 	char line[256], half;
 	unsigned int idx, w[4], i, found = 0;
@@ -247,8 +247,9 @@ START_TEST(test_batch_limit)
 {
 	static uint8_t tx[NHAL_H2T_RING_BYTES], rx[NHAL_H2T_RING_BYTES];
 	static uint32_t completion[8];
-	const struct nhal_h2t_mem mem = { tx, rx, 0x400000000000ull, 0x400000100000ull, completion,
-					  0x400000200000ull };
+	const struct nhal_h2t_mem mem = {
+		tx, rx, 0x400000000000ull, 0x400000100000ull, completion, 0x400000200000ull
+	};
 	struct nhal_h2t h2t;
 
 	nhal_h2t_init(&h2t, &hal, 3, &mem);

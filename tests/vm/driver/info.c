@@ -134,13 +134,14 @@ static void test_page_end(int fd)
 		is(call(fd, row[i].cmd, two + 4096 - row[i].size), 0, "%s at a page's end",
 		   row[i].name);
 		ok(all_bytes(two, 4096 - row[i].size, 0xff), "%s stays inside", row[i].name);
-		is(call(fd, row[i].cmd, two + 4096 - row[i].size + 1), -EFAULT,
-		   "%s across the end", row[i].name);
+		is(call(fd, row[i].cmd, two + 4096 - row[i].size + 1), -EFAULT, "%s across the end",
+		   row[i].name);
 		is(call(fd, row[i].cmd, NULL), -EFAULT, "%s at NULL", row[i].name);
 	}
 	memset(two, 0xff, 4096);
 	call(fd, NEURON_IOCTL_HOST_DEVICE_ID_TO_RID_MAP, two + 4096 - 260);
-	ok(all_bytes(two + 4096 - 260 + 4 + 16 * 4, 260 - 4 - 16 * 4, 0), "rid map: the rest is zero");
+	ok(all_bytes(two + 4096 - 260 + 4 + 16 * 4, 260 - 4 - 16 * 4, 0), "rid map: the rest is "
+									  "zero");
 	munmap(two, 4096);
 }
 

@@ -87,10 +87,11 @@ static void test_copies(int fd)
 	static const struct {
 		uint64_t offset, size;
 	} row[] = {
-		{ 0, 1 },	       { 3, 5 },	    { 4095, 2 },
-		{ 1, 64 * KB - 1 },    { 0, 64 * KB },	    { 7, 64 * KB + 1 },
-		{ 5, 128 * KB },       { 11, 128 * KB + 3 }, { 4096, 1 * MB },
-		{ 13, 3 * MB + 17 },
+		{ 0, 1 },	  { 3, 5 },
+		{ 4095, 2 },	  { 1, 64 * KB - 1 },
+		{ 0, 64 * KB },	  { 7, 64 * KB + 1 },
+		{ 5, 128 * KB },  { 11, 128 * KB + 3 },
+		{ 4096, 1 * MB }, { 13, 3 * MB + 17 },
 	};
 	static const unsigned long way[] = { NEURON_IOCTL_MEM_BUF_COPY64,
 					     NEURON_IOCTL_MEM_BUF_ZEROCOPY64 };
@@ -132,10 +133,10 @@ static void test_copies(int fd)
 static void test_zerocopy(int fd)
 {
 	size_t size = 40 * MB + 12345;
-	uint8_t *a = mmap(NULL, 44 * MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			  0);
-	uint8_t *b = mmap(NULL, 44 * MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			  0);
+	uint8_t *a =
+		mmap(NULL, 44 * MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *b =
+		mmap(NULL, 44 * MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	size_t i;
 	uint64_t h;
 
@@ -232,8 +233,8 @@ static void test_fills(int fd)
 	m = (struct neuron_ioctl_memset64){ h, 3, 0x1ee, 200 * KB };
 	is(call(fd, NEURON_IOCTL_MEMSET64, &m), 0, "fill with the low byte");
 	copy_out(fd, h, out, 0, 300 * KB);
-	ok(out[2] == 0 && all_bytes(out + 3, 200 * KB, 0xee) && out[200 * KB + 3] == 0,
-	   "exactly there");
+	ok(out[2] == 0 && all_bytes(out + 3, 200 * KB, 0xee) && out[200 * KB + 3] == 0, "exactly "
+											"there");
 	m.size = 0;
 	m.value = 0x55;
 	is(call(fd, NEURON_IOCTL_MEMSET64, &m), 0, "fill nothing");
@@ -267,16 +268,21 @@ static void test_mmap(int fd)
 	pattern(p, 16384, 3);
 	copy_out(fd, host, buf, 16384 - 64, 64);
 	ok(!memcmp(buf, p + 16384 - 64, 64), "the driver sees what was stored");
-	ok(mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, pa) == MAP_FAILED && errno == EINVAL,
-	   "a part cannot be mapped");
+	ok(mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, pa) == MAP_FAILED && errno == EINVAL, "a "
+											     "part "
+											     "canno"
+											     "t be "
+											     "mappe"
+											     "d");
 	ok(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, pa + 4096) == MAP_FAILED, "nor from inside");
 	q = mmap(NULL, 2 * MB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, chunk_pa(fd, dev));
 	ok(q != MAP_FAILED, "map device memory");
 	memcpy(q + 4096, "through the window", 19);
 	copy_out(fd, dev, buf, 4096, 19);
 	ok(!memcmp(buf, "through the window", 19), "stores reach the chip's memory");
-	ok(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 5ll << 30) == MAP_FAILED,
-	   "nothing is mapped where no chunk is");
+	ok(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 5ll << 30) == MAP_FAILED, "nothing is "
+										 "mapped where no "
+										 "chunk is");
 	dmabuf = (struct neuron_ioctl_dmabuf_fd){ (uint64_t)q + 8192, 16384, &buf_fd };
 	is(call(fd, NEURON_IOCTL_DMABUF_FD, &dmabuf), 0, "a part of a mapping as dma-buf");
 	is(lseek(buf_fd, 0, SEEK_END), 16384, "has its size");

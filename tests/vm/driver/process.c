@@ -567,8 +567,8 @@ static void test_removal(void)
 	is(put("/sys/bus/pci/drivers/neuron/unbind", "0000:00:1f.0"), 0, "unbind under open files");
 	is(call(fd, NEURON_IOCTL_HOST_DEVICE_ID, &id), -ENODEV, "an open file says so");
 	is(copy_in(fd, h, b, 0, 8), -ENODEV, "whatever is asked");
-	ok(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == ENODEV,
-	   "mmap too");
+	ok(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == ENODEV, "mmap "
+											    "too");
 	ok(node(3, O_RDWR) < 0, "the node is gone");
 	is(child_end(&c), -1, "a mapping of it is gone");
 	for (i = 0; i < 5; i++) {

@@ -143,7 +143,8 @@ static void test_batch(int fd)
 	unsigned int i;
 
 	for (i = 0; i < 8; i++)
-		b->entries[i] = (struct neuron_ioctl_dma_queue_init){ 1, i, RING, RING, tx, rx, 0, 0 };
+		b->entries[i] =
+			(struct neuron_ioctl_dma_queue_init){ 1, i, RING, RING, tx, rx, 0, 0 };
 	b->count = 8;
 	is(call(fd, NEURON_IOCTL_DMA_QUEUE_INIT_BATCH, b), 0, "eight queues at once");
 	b->count = 256;
@@ -199,12 +200,12 @@ static void test_registers(int fd)
 		const char *name;
 		uint32_t offset;
 	} refused[] = {
-		{ "reset word", 0x78e1ec },	{ "doorbell", 0x78e800 },
-		{ "request buffer", 0x78e1f4 }, { "device id", 0x78e024 },
-		{ "ring base", 0x41028 },	{ "queue doorbell", 0x41038 },
-		{ "ring length", 0x41030 },	{ "completion base", 0x61044 },
-		{ "NQ base", 0x404bfc },	{ "copy queue", 0xd0020 },
-		{ "our registers", 0x800000 },	{ "unaligned", 0x41022 },
+		{ "reset word", 0x78e1ec },	 { "doorbell", 0x78e800 },
+		{ "request buffer", 0x78e1f4 },	 { "device id", 0x78e024 },
+		{ "ring base", 0x41028 },	 { "queue doorbell", 0x41038 },
+		{ "ring length", 0x41030 },	 { "completion base", 0x61044 },
+		{ "NQ base", 0x404bfc },	 { "copy queue", 0xd0020 },
+		{ "our registers", 0x800000 },	 { "unaligned", 0x41022 },
 		{ "end of the BAR", 0x1000000 },
 	};
 	unsigned int i;
@@ -257,8 +258,9 @@ static void test_counters(int fd)
 static void test_notifications(int fd)
 {
 	struct neuron_ioctl_notifications_init_v1 v1 = { 0, 1, 2, 8192, 0 };
-	struct neuron_ioctl_notifications_init_v2 v2 = { .nq_dev_id = 0, .nq_type = 3,
-							 .size = 16384, .on_host_memory = 1 };
+	struct neuron_ioctl_notifications_init_v2 v2 = {
+		.nq_dev_id = 0, .nq_type = 3, .size = 16384, .on_host_memory = 1
+	};
 	uint64_t first;
 	void *p;
 

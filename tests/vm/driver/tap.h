@@ -84,8 +84,8 @@ static inline int chunk(int fd, bool host, uint64_t size, uint32_t channel, uint
 		.size = size,
 		.host_memory = host,
 		.dram_channel = channel,
-		.mem_type = host ? NEURON_MEMALLOC_TYPE_TENSORS_HOST :
-				   NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
+		.mem_type = host ? NEURON_MEMALLOC_TYPE_TENSORS_HOST
+				 : NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
 		.mem_handle = (void *)handle,
 	};
 
