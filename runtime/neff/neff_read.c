@@ -16,8 +16,11 @@
 #define GIB (1ull << 30)
 #define DEFAULT_MAX_FILE (8 * GIB)
 #define DEFAULT_MAX_PAYLOAD (8 * GIB)
+/* gzip packs a thousand to one; models do not, and memory for a bomb is real memory */
+#define PAYLOAD_BASE (256ull << 20)
+#define PAYLOAD_RATIO 64
 #define DEFAULT_MAX_MEMBERS 65536u
-#define JSON_MAX 4294967295ull /* the public limit of def.json */
+#define JSON_MAX (32ull << 20) /* parsed JSON takes twenty times its text */
 #define VERSION_MAJOR_MAX 2
 #define READ_CHUNK (1u << 20)
 
@@ -395,12 +398,16 @@ static int header_check(struct reader *r, const struct neff_header *h, const uin
 	return 0;
 }
 
-static void limits_set(struct neff_limits *l, const struct neff_limits *given)
+static void limits_set(struct neff_limits *l, const struct neff_limits *given, uint64_t size)
 {
+	uint64_t payload = size < DEFAULT_MAX_PAYLOAD / PAYLOAD_RATIO - PAYLOAD_BASE / PAYLOAD_RATIO
+				   ? PAYLOAD_BASE + PAYLOAD_RATIO * size
+				   : DEFAULT_MAX_PAYLOAD;
+
 	if (given)
 		*l = *given;
 	l->max_file = l->max_file ? l->max_file : DEFAULT_MAX_FILE;
-	l->max_payload = l->max_payload ? l->max_payload : DEFAULT_MAX_PAYLOAD;
+	l->max_payload = l->max_payload ? l->max_payload : payload;
 	l->max_members = l->max_members ? l->max_members : DEFAULT_MAX_MEMBERS;
 }
 
@@ -442,7 +449,7 @@ int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	*model = NULL;
 	if (!m)
 		return neff_nomem(err);
-	limits_set(&r.limits, limits);
+	limits_set(&r.limits, limits, size);
 	ret = read_all(&r, buf, size, m);
 	for (size_t i = 0; i < r.count; i++) {
 		free(r.members[i].name);

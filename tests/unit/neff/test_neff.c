@@ -354,6 +354,39 @@ START_TEST(bomb)
 }
 END_TEST
 
+/* Without limits of the caller's: zeros without end must not become memory without end */
+START_TEST(bomb_default)
+{
+	size_t room = 4u << 20, size;
+	struct archive *a = archive_write_new();
+	struct archive_entry *e = archive_entry_new();
+	struct entry none = { "x", AE_IFREG, "", 0 };
+	uint8_t *b = pack(&none, 1, &size), *bomb = malloc(room), *zeros = calloc(1, 1 << 20);
+	size_t used;
+
+	memcpy(bomb, b, 1024);
+	archive_write_add_filter_gzip(a);
+	archive_write_set_format_ustar(a);
+	archive_write_open_memory(a, bomb + 1024, room - 1024, &used);
+	archive_entry_set_pathname(e, "zeros");
+	archive_entry_set_filetype(e, AE_IFREG);
+	archive_entry_set_size(e, 600ll << 20);
+	archive_write_header(a, e);
+	for (int i = 0; i < 600; i++)
+		archive_write_data(a, zeros, 1 << 20);
+	archive_write_close(a);
+	archive_write_free(a);
+	archive_entry_free(e);
+	ck_assert_uint_lt(used, 1 << 20);
+	for (int i = 0; i < 8; i++)
+		bomb[16 + i] = (uint8_t)(used >> (8 * i));
+	expect(bomb, 1024 + used, NULL, -EINVAL, "zeros: size 629145600 is over the limit");
+	free(b);
+	free(bomb);
+	free(zeros);
+}
+END_TEST
+
 /* Models that are wrong inside: the writer goes through the same checks */
 
 static void break_model(struct testmodel *t, int which)
@@ -592,6 +625,7 @@ int main(void)
 	tcase_add_test(tc, truncated);
 	tcase_add_loop_test(tc, bad_payload, 0, LEN(bad_payloads));
 	tcase_add_test(tc, bomb);
+	tcase_add_test(tc, bomb_default);
 	tcase_add_loop_test(tc, bad_model, 0, LEN(broken));
 	tcase_add_test(tc, raw_tar_is_read);
 	tcase_add_loop_test(tc, mutations, 0, 4);
