@@ -168,6 +168,24 @@ def test_saved_state() -> None:
         is_("a state of another version" in said or said, True, "a state of another version is refused, saying so")
 
 
+def test_unplug() -> None:
+    vm = chip("-device", "neuron-inferentia,id=east,addr=1e.0,fabric=f0,slot=1")
+    vm.enable(SLOT)
+    vm.write(BAR[4], b"in use")
+    is_(fwio(vm, 0x1C, 2), 0x80000001, "a neighbour in the east")
+    for _ in range(2):
+        vm.qmp("device_del", id="east")
+        # the guest's part: ACPI eject of slot 1e (bus selector, then the slot's bit)
+        vm.command("outl", 0xAE10, 0)
+        vm.command("outl", 0xAE08, 1 << 0x1E)
+        vm.wait_event("DEVICE_DELETED")
+        vm.events.clear()
+        is_(fwio(vm, 0x1C, 3), 0x80000000, "unplugged: the link is down")
+        vm.qmp("device_add", driver="neuron-inferentia", id="east", bus="pci.0", addr="1e.0", fabric="f0", slot="1")
+        is_(fwio(vm, 0x1C, 4), 0x80000001, "plugged again: the link is up")
+    is_(vm.close(), 0, "QEMU leaves with status 0")
+
+
 def test_trace_points() -> None:
     source = qtest.TOP / "qemu-device" / "qemu" / "trace-events"
     ours = set(re.findall(r"^ncore_(\w+)\(", source.read_text(), re.M))
@@ -181,7 +199,7 @@ def test_trace_points() -> None:
 
 TESTS: list[Callable[[], None]] = [
     test_help, test_refusals, test_config_space, test_memory_and_reset, test_mailbox, test_stop_vm,
-    test_saved_state, test_trace_points,
+    test_saved_state, test_unplug, test_trace_points,
 ]
 for test in TESTS:
     try:
