@@ -34,5 +34,6 @@ def accel_args(choice: str, qemu: Path) -> list[str]:
     """QEMU's -accel and -cpu for auto, kvm or tcg."""
     if choice == "kvm" or (choice == "auto" and kvm_works(qemu)):
         return ["-accel", "kvm", "-cpu", KVM_CPU]
-    # five-level paging costs an emulated CPU a level of walk and gives this guest nothing
-    return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
+    # Five-level paging costs an emulated CPU a level of walk and gives this guest nothing; with erms
+    # the guest's kernel copies by rep movsb, which TCG runs a byte at a time.
+    return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off,erms=off,fsrm=off"]
