@@ -116,7 +116,8 @@ struct neff_error {
 /* A reader's limits; zero: the default. Bombs end here. */
 struct neff_limits {
 	uint64_t max_file; /* the file as it is (default 8 GiB) */
-	uint64_t max_payload; /* unpacked, all members (default 64 times the file + 256 MiB, at most 8 GiB) */
+	uint64_t max_payload; /* unpacked, all members (default 64 times the file + 256 MiB, at most
+				 8 GiB) */
 	unsigned int max_members; /* default 65536 */
 	bool validate_hash;
 };

@@ -142,6 +142,7 @@ int main(int argc, char **argv)
 	wait_and_pump(child, s);
 	if (waitpid(child, &status, 0) != child)
 		die("wait");
-	dprintf(port, "exit %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	dprintf(port, "exit %d\n",
+		WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A hostile guest: random reads and writes of a chip's BAR0 and BAR2 through sysfs, repeatable by
- * seed. Values are of three kinds: anything, small numbers, and addresses of a buffer of its own, so
- * that what is set off by accident writes there and not over the kernel. Called by
+ * seed. Values are of three kinds: anything, small numbers, and addresses of a buffer of its own,
+ * so that what is set off by accident writes there and not over the kernel. Called by
  * hostile-registers.t inside a guest.
  *
  *   poke BDF SEED COUNT    COUNT random accesses

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: MIT
 """A client that another user runs: makes the calls its standard input lists and prints a code for each.
 
-usage: other.py ENDPOINT < calls
+usage: other.py ENDPOINT ID [GROUP ...] < calls; ID is the user and the group it becomes
 
   shm_map PATH PROT | shm_unmap PATH | neff_file PATH | infer MODEL PATH PATH | wait COOKIE
 """
 
+import os
+import shutil
 import sys
 import types
 
-from harness import Client, in_shm, infer_request, nrt
+from harness import WORK, Client, in_shm, infer_request, nrt
 
 
 def run(client: Client, words: list[str]) -> int:
@@ -32,6 +34,11 @@ def run(client: Client, words: list[str]) -> int:
 
 
 def main() -> int:
+    user = int(sys.argv[2])
+    shutil.rmtree(WORK)  # the other user could not
+    os.setgroups([int(group) for group in sys.argv[3:]])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
     client = Client(types.SimpleNamespace(endpoint=sys.argv[1]))
     for line in sys.stdin:
         print(run(client, line.split()), flush=True)

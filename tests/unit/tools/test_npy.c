@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* .npy files: what NumPy wrote reads back, what we write NumPy's rules accept, bad files are refused. */
+/* .npy files: what NumPy wrote reads back, what we write NumPy's rules accept, bad files are
+ * refused. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -21,10 +22,10 @@ static void put(const void *bytes, size_t size)
 }
 
 /* What numpy.save wrote for numpy.array([[1, 2, 3], [4, 5, 6]], '<i2') (NumPy 1.24) */
-static const char numpy_file[] =
-	"\x93NUMPY\x01\x00\x76\x00{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }"
-	"                                                          \n"
-	"\x01\x00\x02\x00\x03\x00\x04\x00\x05\x00\x06";
+static const char numpy_file[] = "\x93NUMPY\x01\x00\x76\x00{'descr': '<i2', 'fortran_order': "
+				 "False, 'shape': (2, 3), }"
+				 "                                                          \n"
+				 "\x01\x00\x02\x00\x03\x00\x04\x00\x05\x00\x06";
 
 START_TEST(reads_numpys)
 {
@@ -46,7 +47,10 @@ END_TEST
 START_TEST(writes_what_numpy_writes)
 {
 	int16_t data[] = { 1, 2, 3, 4, 5, 6 };
-	struct npy npy = { .dtype = NEURON_DT_INT16, .ndim = 2, .shape = { 2, 3 }, .data = data,
+	struct npy npy = { .dtype = NEURON_DT_INT16,
+			   .ndim = 2,
+			   .shape = { 2, 3 },
+			   .data = data,
 			   .size = sizeof(data) };
 	char got[sizeof(numpy_file)];
 	FILE *f;
@@ -66,15 +70,14 @@ START_TEST(refuses)
 		size_t at;
 		const char *bytes;
 	} edits[] = {
-		{ 0, "\x92" },		/* magic */
-		{ 6, "\x04" },		/* version */
-		{ 9, "\xff" },		/* header length */
-		{ 21, "<c8" },		/* complex */
-		{ 21, ">i2" },		/* big endian */
-		{ 44, "True " },	/* Fortran order */
-		{ 61, "9" },		/* shape does not match the data */
-		{ 61, "-" },
-		{ 60, "[" },
+		{ 0, "\x92" }, /* magic */
+		{ 6, "\x04" }, /* version */
+		{ 9, "\xff" }, /* header length */
+		{ 21, "<c8" }, /* complex */
+		{ 21, ">i2" }, /* big endian */
+		{ 44, "True " }, /* Fortran order */
+		{ 61, "9" }, /* shape does not match the data */
+		{ 61, "-" },	 { 60, "[" },
 	};
 	const char *why;
 	struct npy npy;
