@@ -24,8 +24,11 @@ def serve(directory: Path | None, qemu_dir: Path, work: Path) -> Iterator[Path |
     socket = work / "share.sock"
     argv = [str(qemu_dir / "virtiofsd"), f"--socket-path={socket}"]
     argv += ["-o", f"source={directory.resolve()}", "-o", "cache=auto"]
-    if os.geteuid() != 0:
-        # it confines itself with mount namespaces; root of a namespace of its own may do so
+    if os.geteuid() == 0:
+        # a mount namespace, its default, cannot be had in every container or chroot
+        argv += ["-o", "sandbox=chroot"]
+    else:
+        # root of a user namespace of its own may make a mount namespace
         argv = ["unshare", "--user", "--map-root-user", *argv]
     log = open(work / "virtiofsd.log", "w+")
     server = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
