@@ -201,6 +201,19 @@ static uint8_t *host_ptr(struct emu_host *host, uint64_t addr, uint64_t len)
 	return host->pin[slot].ptr + off;
 }
 
+/* A word is stored at once and after all before it: the host polls the phase of notifications */
+static void host_write(uint8_t *p, const void *buf, uint64_t len)
+{
+	uint32_t word;
+
+	if (len != sizeof(word) || (uintptr_t)p % sizeof(word)) {
+		memcpy(p, buf, len);
+		return;
+	}
+	memcpy(&word, buf, sizeof(word));
+	__atomic_store_n((uint32_t *)(void *)p, word, __ATOMIC_RELEASE);
+}
+
 int emu_host_rw(struct emu_host *host, uint64_t addr, void *buf, uint64_t len, bool write)
 {
 	bool pinned = addr >= PIN_BASE;
@@ -209,8 +222,10 @@ int emu_host_rw(struct emu_host *host, uint64_t addr, void *buf, uint64_t len, b
 	if (pinned)
 		pthread_rwlock_rdlock(&host->lock);
 	p = host_ptr(host, addr, len);
-	if (p)
-		memcpy(write ? p : buf, write ? buf : p, len);
+	if (p && write)
+		host_write(p, buf, len);
+	else if (p)
+		memcpy(buf, p, len);
 	if (pinned)
 		pthread_rwlock_unlock(&host->lock);
 	return p ? 0 : -EFAULT;

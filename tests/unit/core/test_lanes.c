@@ -167,6 +167,44 @@ START_TEST(notify_wrap)
 }
 END_TEST
 
+/* What the host polls, an entry's phase, is a write of its own behind the rest of the entry */
+static struct {
+	uint64_t addr, len;
+} nq_writes[4];
+static _Atomic unsigned int nq_write_count;
+
+static int watched_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
+{
+	if (write && addr >= NOTIFY && addr < NOTIFY + NOTIFY_SIZE && nq_write_count < 4) {
+		nq_writes[nq_write_count].addr = addr - NOTIFY;
+		nq_writes[nq_write_count++].len = len;
+	}
+	return fixture_host_rw(opaque, addr, buf, len, write);
+}
+
+START_TEST(notify_phase_last)
+{
+	struct ring q;
+
+	fixture_free(&f);
+	fixture_init(&f, 2);
+	f.ops.dma_rw = watched_rw;
+	fixture_new_chip(&f);
+	notify_queue(0, 0, HOST(NOTIFY), 8 * 32);
+	emit_start(0);
+	emit_notify(0, 1);
+	emit_notify(0, 2);
+	fetch(0, 0, &q);
+	settle(&f);
+	ck_assert_uint_eq(nq_write_count, 4);
+	for (unsigned int i = 0; i < 4; i++) {
+		ck_assert_uint_eq(nq_writes[i].addr, i / 2 * NEURON_NQ_ENTRY_SIZE +
+							     (i % 2 ? NEURON_NQ_ENTRY_PHASE : 0));
+		ck_assert_uint_eq(nq_writes[i].len, i % 2 ? 4 : NEURON_NQ_ENTRY_PHASE);
+	}
+}
+END_TEST
+
 /* A descriptor into a FIFO must be whole words */
 START_TEST(fifo_write_error)
 {
@@ -618,6 +656,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, fetch_long);
 	tcase_add_test(t, notify_wrap);
+	tcase_add_test(t, notify_phase_last);
 	tcase_add_test(t, fifo_write_error);
 	tcase_add_test(t, turns);
 	tcase_add_test(t, deterministic);
