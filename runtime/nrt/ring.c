@@ -14,7 +14,8 @@
 #define RING_ID_BYTE (NEURON_UDMA_DESC_RING_ID_SHIFT / 8)
 #define RING_ID_MASK 3
 #define HOST_RING_MAX (1u << 20) /* bytes: longer rings lie in device memory */
-#define MAX_DESCS (1u << 22)
+#define MAX_DESCS (1u << 22) /* of a queue's side */
+#define MAX_MODEL_DESCS (1u << 23) /* of all queues: 128 MiB, and one queue's more */
 
 void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, uint32_t *qid)
 {
@@ -344,7 +345,7 @@ void rt_ring_free(struct rt_ring *ring)
 	half_free(&ring->rx);
 }
 
-static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e)
+static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e, uint64_t *descs)
 {
 	const struct neff_engine *neff = &model->sg->engine[e];
 	struct rt_engine *engine = &model->engine[e];
@@ -357,6 +358,10 @@ static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e)
 			return rt_fail(NRT_RESOURCE, "TDRV",
 				       "queue '%s' has more than %u descriptors",
 				       model->sg->queues[neff->dma[i].queue].name, MAX_DESCS);
+		*descs += engine->triggers[i].ntx + engine->triggers[i].nrx;
+		if (*descs > MAX_MODEL_DESCS)
+			return rt_fail(NRT_RESOURCE, "TDRV", "more than %u descriptors",
+				       MAX_MODEL_DESCS);
 		engine->ntriggers++;
 	}
 	return NRT_SUCCESS;
@@ -365,6 +370,7 @@ static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e)
 NRT_STATUS rt_build_rings(struct nrt_model *model)
 {
 	NRT_STATUS status = NRT_SUCCESS;
+	uint64_t descs = 0;
 
 	model->nqueues = model->sg->nqueues;
 	if (model->nqueues > RT_MAX_DATA_QUEUES)
@@ -377,7 +383,7 @@ NRT_STATUS rt_build_rings(struct nrt_model *model)
 		rt_queue_number(model->core, NEURON_ENG_COUNT + q, &model->queues[q].eng,
 				&model->queues[q].qid);
 	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !status; e++)
-		status = build_engine(model, e);
+		status = build_engine(model, e, &descs);
 	for (unsigned int q = 0; q < model->nqueues && !status; q++)
 		status = rt_ring_commit(model, &model->queues[q]);
 	return status;
