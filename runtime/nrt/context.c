@@ -8,19 +8,35 @@
 
 #include "nrt_priv.h"
 
-struct rt rt = { .lock = PTHREAD_MUTEX_INITIALIZER };
+struct rt rt = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
-NRT_STATUS rt_enter(void)
+NRT_STATUS rt_hold(void)
 {
 	NRT_STATUS status = NRT_SUCCESS;
 
-	rt_details_clear();
 	pthread_mutex_lock(&rt.lock);
+	rt.users++;
 	if (rt.state == RT_NEW)
 		status = NRT_UNINITIALIZED;
-	else if (rt.state == RT_CLOSED)
+	else if (rt.state != RT_INIT)
 		status = NRT_CLOSED;
 	pthread_mutex_unlock(&rt.lock);
+	return status;
+}
+
+void rt_leave(NRT_STATUS *status)
+{
+	pthread_mutex_lock(&rt.lock);
+	if (!--rt.users)
+		pthread_cond_broadcast(&rt.changed);
+	pthread_mutex_unlock(&rt.lock);
+}
+
+NRT_STATUS rt_enter(void)
+{
+	NRT_STATUS status = rt_hold();
+
+	rt_details_clear();
 	return status ? rt_fail(status, "NRT", "%s", nrtx_status_text(status)) : status;
 }
 
@@ -139,7 +155,20 @@ NRT_STATUS rt_core_rings(struct rt_core *core)
 {
 	NRT_STATUS status = nq_make(core, NEURON_NQ_NOTIFY, NEURON_ENG_SP, &core->done);
 
-	return status ? status : nq_make(core, NEURON_NQ_ERROR, 0, &core->error);
+	if (!status)
+		status = nq_make(core, NEURON_NQ_ERROR, 0, &core->error);
+	return status ? status : rt_core_errors_read(core);
+}
+
+NRT_STATUS rt_core_errors_read(struct rt_core *core)
+{
+	const uint64_t head =
+		NEURON_V1_APB_PUTILS(core->nc) + NEURON_V1_NQ_ERROR_REGS + NEURON_V1_NQ_HEAD;
+	int err = ndl_bar_write(core->dev, NEURON_BAR_APB, &head, &core->error.next, 1);
+
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "error queue of nd%u nc%u: %s",
+			     core->device, core->nc, strerror(-err))
+		   : NRT_SUCCESS;
 }
 
 static int reset_device_cores(ndl_device_t *dev, uint32_t map)
@@ -325,6 +354,8 @@ EXPORT NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_versio
 
 	rt_details_clear();
 	pthread_mutex_lock(&rt.lock);
+	while (rt.state == RT_CLOSING)
+		pthread_cond_wait(&rt.changed, &rt.lock);
 	if (rt.state != RT_INIT) {
 		status = init_locked();
 		if (!status)
@@ -336,22 +367,25 @@ EXPORT NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_versio
 
 EXPORT void nrt_close(void)
 {
-	if (rt_enter())
-		return;
-	for (;;) {
-		nrt_model_t *model;
-
-		pthread_mutex_lock(&rt.lock);
-		model = rt.models;
-		pthread_mutex_unlock(&rt.lock);
-		if (!model)
-			break;
-		nrt_unload(model);
-	}
+	rt_details_clear();
 	pthread_mutex_lock(&rt.lock);
-	__atomic_add_fetch(&rt.epoch, 1, __ATOMIC_RELEASE);
-	close_all();
-	rt.state = RT_CLOSED;
+	while (rt.state == RT_CLOSING)
+		pthread_cond_wait(&rt.changed, &rt.lock);
+	if (rt.state == RT_INIT) {
+		rt.state = RT_CLOSING;
+		while (rt.users)
+			pthread_cond_wait(&rt.changed, &rt.lock);
+		while (rt.models) {
+			nrt_model_t *model = rt.models;
+
+			rt.models = model->next;
+			rt_model_free(model);
+		}
+		__atomic_add_fetch(&rt.epoch, 1, __ATOMIC_RELEASE);
+		close_all();
+		rt.state = RT_CLOSED;
+		pthread_cond_broadcast(&rt.changed);
+	}
 	pthread_mutex_unlock(&rt.lock);
 }
 
@@ -439,7 +473,7 @@ EXPORT NRT_STATUS nrtx_device_bdf(uint32_t device, struct nrtx_bdf *bdf)
 
 EXPORT NRT_STATUS nrtx_core_location(uint32_t vnc, uint32_t *device, uint32_t *nc)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 	struct rt_core *core = status ? NULL : rt_core(vnc);
 
 	if (status)
@@ -454,7 +488,7 @@ EXPORT NRT_STATUS nrtx_core_location(uint32_t vnc, uint32_t *device, uint32_t *n
 EXPORT NRT_STATUS nrtx_read_hw_counters(uint32_t device, const uint64_t *addr, uint32_t *value,
 					uint32_t count)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 	int err;
 
 	if (status)
@@ -468,7 +502,7 @@ EXPORT NRT_STATUS nrtx_read_hw_counters(uint32_t device, const uint64_t *addr, u
 
 EXPORT NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	if (status)
 		return status;

@@ -104,7 +104,7 @@ static void fill_perf(const uint32_t *words, struct nrtx_core_counters *counters
 
 EXPORT NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *counters)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 	uint32_t words[PERF_WORDS] = { 0 };
 	uint64_t addr[PERF_WORDS];
 	struct rt_core *core;
@@ -130,12 +130,15 @@ EXPORT NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *co
 EXPORT NRT_STATUS nrtx_model_counters(const nrt_model_t *model,
 				      struct nrtx_model_counters *counters)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
+	RT_PIN(pinned, model);
 
 	if (status)
 		return status;
 	if (!model || !counters)
 		return rt_fail(NRT_INVALID, "NRT", "no model");
+	if (!pinned)
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
 	*counters = model->counters;
 	return NRT_SUCCESS;
 }
@@ -143,7 +146,7 @@ EXPORT NRT_STATUS nrtx_model_counters(const nrt_model_t *model,
 EXPORT NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t *stats,
 					   size_t size_in, size_t *size_out)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 	nrt_vnc_memory_stats_t mine;
 	struct rt_core *core;
 

@@ -61,6 +61,11 @@ static NRT_STATUS check_io(const struct nrt_model *model, const nrt_tensor_set_t
 				       "Invalid data length for [%s], received %zu, expected %llu",
 				       var->neff->name, tensor->size,
 				       (unsigned long long)var->neff->size);
+		if (tensor->storage->placement == NRT_TENSOR_PLACEMENT_DEVICE &&
+		    !rt_chunk_alive(&tensor->storage->chunk))
+			return rt_fail(NRT_INVALID_HANDLE, "NMGR",
+				       "%s '%s': its tensor is of an earlier initialization", what,
+				       var->neff->name);
 	}
 	return NRT_SUCCESS;
 }
@@ -296,8 +301,9 @@ static NRT_STATUS collect_errors(const struct nrt_model *model, NRT_STATUS statu
 	struct rt_core *core = model->core;
 	struct entry e;
 	char where[128];
+	unsigned int n;
 
-	for (unsigned int n = 0; n < RT_NQ_ENTRIES && nq_next(&core->error, &e); n++) {
+	for (n = 0; n < RT_NQ_ENTRIES && nq_next(&core->error, &e); n++) {
 		NRT_STATUS s = error_status(e.code);
 
 		rt_nds_add(core, error_counter(e.code), 1);
@@ -307,6 +313,8 @@ static NRT_STATUS collect_errors(const struct nrt_model *model, NRT_STATUS statu
 			core->nc, culprit(model, &e, where, sizeof(where)), error_text(e.code),
 			e.code, e.id, (unsigned long long)e.data);
 	}
+	if (n)
+		rt_core_errors_read(core);
 	return status;
 }
 
@@ -425,38 +433,16 @@ static NRT_STATUS execute(struct nrt_model *model, const nrt_tensor_set_t *input
 	return status;
 }
 
-/* A model that nrt_unload has begun to take away is not found any more */
-static bool pin(nrt_model_t *model)
-{
-	nrt_model_t *m;
-
-	pthread_mutex_lock(&rt.lock);
-	for (m = rt.models; m && m != model; m = m->next)
-		;
-	if (m)
-		m->running++;
-	pthread_mutex_unlock(&rt.lock);
-	return m;
-}
-
-static void unpin(nrt_model_t *model)
-{
-	pthread_mutex_lock(&rt.lock);
-	if (!--model->running)
-		pthread_cond_broadcast(&model->idle);
-	pthread_mutex_unlock(&rt.lock);
-}
-
 EXPORT NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *inputs,
 				     nrt_tensor_set_t *outputs, int repeat_count)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	if (status)
 		return status;
 	if (!inputs || !outputs || repeat_count < 1)
 		return rt_fail(NRT_INVALID, "NRT", "tensor sets or count missing");
-	if (!pin(model))
+	if (!rt_model_pin(model))
 		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
 	status = check_io(model, inputs, outputs);
 	if (status) {
@@ -465,7 +451,7 @@ EXPORT NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t 
 	}
 	for (int i = 0; i < repeat_count && !fatal(status); i++)
 		status = execute(model, inputs, outputs);
-	unpin(model);
+	rt_model_unpin(model);
 	return status;
 }
 

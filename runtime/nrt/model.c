@@ -31,6 +31,29 @@ void rt_model_free(struct nrt_model *model)
 	free(model);
 }
 
+bool rt_model_pin(const struct nrt_model *model)
+{
+	struct nrt_model *m;
+
+	pthread_mutex_lock(&rt.lock);
+	for (m = rt.models; m && m != model; m = m->next)
+		;
+	if (m)
+		m->running++;
+	pthread_mutex_unlock(&rt.lock);
+	return m;
+}
+
+void rt_model_unpin(const struct nrt_model *model)
+{
+	struct nrt_model *m = (struct nrt_model *)model;
+
+	pthread_mutex_lock(&rt.lock);
+	if (!--m->running)
+		pthread_cond_broadcast(&m->idle);
+	pthread_mutex_unlock(&rt.lock);
+}
+
 /* Constants and programs are on the device now; names, shapes and the header stay */
 static void drop_bulk(struct nrt_model *model)
 {
@@ -148,7 +171,7 @@ static struct rt_core *pick_core(void)
 EXPORT NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
 			   nrt_model_t **model)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 	struct rt_core *core;
 
 	if (status)
@@ -165,7 +188,7 @@ EXPORT NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int
 EXPORT NRT_STATUS nrtx_load(const void *neff_bytes, size_t size,
 			    const struct nrtx_load_params *params, nrt_model_t **model)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 	struct rt_core *core;
 
 	if (status)
@@ -194,7 +217,7 @@ EXPORT NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int3
 
 EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 	struct nrt_model **p;
 
 	if (status)
@@ -239,13 +262,16 @@ static bool fill_info(nrt_tensor_info_t *info, const struct neff_var *var)
 
 EXPORT NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t **result)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
+	RT_PIN(pinned, model);
 	nrt_tensor_info_array_t *array;
 
 	if (status)
 		return status;
 	if (!model || !result)
 		return rt_fail(NRT_INVALID, "NRT", "no model");
+	if (!pinned)
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
 	array = calloc(1, sizeof(*array) + model->nvars * sizeof(array->tensor_array[0]));
 	if (!array)
 		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
@@ -271,7 +297,7 @@ EXPORT NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *array)
 
 EXPORT NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_count)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	if (status)
 		return status;
@@ -295,12 +321,15 @@ EXPORT NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t 
 				     size_t size_in, size_t *size_out)
 {
 	nrt_model_info_t mine;
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
+	RT_PIN(pinned, model);
 
 	if (status)
 		return status;
 	if (!model || !info || !size_out)
 		return rt_fail(NRT_INVALID, "NRT", "no model");
+	if (!pinned)
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
 	mine.vnc = model->core->vnc;
 	*size_out = size_in < sizeof(mine) ? size_in : sizeof(mine);
 	memcpy(info, &mine, *size_out);
@@ -310,12 +339,15 @@ EXPORT NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t 
 EXPORT NRT_STATUS nrtx_model_info(const nrt_model_t *model, struct nrtx_model_info *info)
 {
 	const struct neff_header *header;
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
+	RT_PIN(pinned, model);
 
 	if (status)
 		return status;
 	if (!model || !info)
 		return rt_fail(NRT_INVALID, "NRT", "no model");
+	if (!pinned)
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
 	header = &model->neff->header;
 	memset(info, 0, sizeof(*info));
 	memcpy(info->name, header->name, sizeof(info->name));

@@ -6,7 +6,9 @@
  *
  * Locks, in this order: rt.lock (the context: state, cores, models), a core's exec (one execution
  * at a time, its queues and notification rings), a set's or a tensor's own. A model is pinned by
- * the executions that run it; nrt_unload waits for them.
+ * the calls that use it; nrt_unload waits for them. Every call that uses a core, a device or a
+ * model is counted in rt.users; nrt_close lets nobody in any more, waits until all have left, and
+ * holds rt.lock while it takes everything away.
  */
 #ifndef NRT_PRIV_H
 #define NRT_PRIV_H
@@ -66,7 +68,9 @@ struct rt_device {
 
 struct rt {
 	pthread_mutex_t lock;
-	enum { RT_NEW, RT_INIT, RT_CLOSED } state;
+	enum { RT_NEW, RT_INIT, RT_CLOSING, RT_CLOSED } state;
+	unsigned int users; /* calls in progress */
+	pthread_cond_t changed; /* users fell to 0, or RT_CLOSING is over */
 	uint32_t cores_per_device;
 	uint32_t ncores;
 	struct rt_core *cores;
@@ -79,11 +83,20 @@ struct rt {
 };
 extern struct rt rt;
 
-/* NRT_SUCCESS when calls may go on; clears the thread's details */
+/*
+ * A call begins: status is NRT_SUCCESS when it may go on, and the thread's details are cleared. It
+ * ends with the block, after the return value was computed. RT_HOLD does not ask for a state.
+ */
+#define RT_ENTER(status) __attribute__((cleanup(rt_leave))) NRT_STATUS status = rt_enter()
+#define RT_HOLD(status) __attribute__((cleanup(rt_leave), unused)) NRT_STATUS status = rt_hold()
 NRT_STATUS rt_enter(void);
+NRT_STATUS rt_hold(void);
+void rt_leave(NRT_STATUS *status);
 struct rt_core *rt_core(uint32_t vnc); /* NULL beyond the last */
 /* Fresh notification rings, after a reset as well */
 NRT_STATUS rt_core_rings(struct rt_core *core);
+/* Tell the chip how far the error ring was read: it never overtakes its reader */
+NRT_STATUS rt_core_errors_read(struct rt_core *core);
 /* Halt and reset one core: exec held */
 NRT_STATUS rt_core_reset(struct rt_core *core);
 
@@ -192,7 +205,7 @@ struct nrt_model {
 	struct rt_ring *queues; /* data queues, index as in the subgraph */
 	struct rt_engine engine[NEURON_ENG_COUNT];
 	bool rewind; /* a ring lies in device memory: initialise the queues each time */
-	unsigned int running; /* executions; rt.lock, with idle */
+	unsigned int running; /* calls that use it; rt.lock, with idle */
 	pthread_cond_t idle;
 	struct nrtx_model_counters counters; /* the core's exec */
 };
@@ -211,6 +224,18 @@ int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len);
 /* Which UDMA engine and queue a core's n-th queue is; n = 0..3 feed the FIFOs */
 void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, uint32_t *qid);
 void rt_model_free(struct nrt_model *model); /* all it holds, whatever was built */
+/* Keep a model for a call. False: not loaded, or nrt_unload has begun to take it away */
+bool rt_model_pin(const struct nrt_model *model);
+void rt_model_unpin(const struct nrt_model *model);
+static inline void rt_model_release(const struct nrt_model **pinned)
+{
+	if (*pinned)
+		rt_model_unpin(*pinned);
+}
+/* NULL when the model is not loaded; let go with the block */
+#define RT_PIN(pinned, model)                                                       \
+	__attribute__((cleanup(rt_model_release))) const struct nrt_model *pinned = \
+		rt_model_pin(model) ? (model) : NULL
 
 /* Datastore */
 void rt_nds_open(struct rt_device *device);

@@ -80,7 +80,7 @@ static NRT_STATUS allocate_device(struct rt_storage *storage, int vnc)
 EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc, size_t size,
 				      const char *name, nrt_tensor_t **result)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 	nrt_tensor_t *tensor;
 
 	if (status)
@@ -107,7 +107,7 @@ EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc,
 
 EXPORT NRT_STATUS nrt_tensor_allocate_empty(const char *name, nrt_tensor_t **tensor)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	if (status)
 		return status;
@@ -120,10 +120,6 @@ EXPORT NRT_STATUS nrt_tensor_allocate_empty(const char *name, nrt_tensor_t **ten
 /* [offset, offset + size) of the tensor; what is missing is refused here for every access */
 static NRT_STATUS check_range(const nrt_tensor_t *tensor, size_t offset, size_t size)
 {
-	NRT_STATUS status = rt_enter();
-
-	if (status)
-		return status;
 	if (!tensor || !tensor->storage)
 		return rt_fail(NRT_INVALID, "NRT", "the tensor has no storage");
 	if (tensor->storage->placement == NRT_TENSOR_PLACEMENT_DEVICE &&
@@ -139,9 +135,11 @@ static NRT_STATUS check_range(const nrt_tensor_t *tensor, size_t offset, size_t 
 EXPORT NRT_STATUS nrt_tensor_allocate_slice(const nrt_tensor_t *source, size_t offset, size_t size,
 					    const char *name, nrt_tensor_t **slice)
 {
-	NRT_STATUS status = check_range(source, offset, size);
+	RT_ENTER(status);
 	nrt_tensor_t *tensor;
 
+	if (!status)
+		status = check_range(source, offset, size);
 	if (status)
 		return status;
 	if (!slice || !size)
@@ -159,7 +157,7 @@ EXPORT NRT_STATUS nrt_tensor_allocate_slice(const nrt_tensor_t *source, size_t o
 
 EXPORT NRT_STATUS nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, size_t size)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 	struct rt_storage *storage;
 
 	if (status)
@@ -179,6 +177,7 @@ EXPORT NRT_STATUS nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, s
 
 EXPORT void nrt_tensor_free(nrt_tensor_t **result)
 {
+	RT_HOLD(held);
 	nrt_tensor_t *tensor = result ? *result : NULL;
 
 	if (!tensor)
@@ -224,16 +223,20 @@ static NRT_STATUS write_at(const nrt_tensor_t *tensor, const void *buf, size_t o
 
 EXPORT NRT_STATUS nrt_tensor_read(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size)
 {
-	NRT_STATUS status = check_range(tensor, offset, size);
+	RT_ENTER(status);
 
+	if (!status)
+		status = check_range(tensor, offset, size);
 	return status ? status : read_at(tensor, buf, offset, size);
 }
 
 EXPORT NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset,
 				   size_t size)
 {
-	NRT_STATUS status = check_range(tensor, offset, size);
+	RT_ENTER(status);
 
+	if (!status)
+		status = check_range(tensor, offset, size);
 	return status ? status : write_at(tensor, buf, offset, size);
 }
 
@@ -260,7 +263,7 @@ static NRT_STATUS batch(const nrt_tensor_batch_t *batches, uint64_t n, bool writ
 EXPORT NRT_STATUS nrt_tensor_read_batch(const nrt_tensor_batch_t *batches, uint64_t num_batches,
 					bool unsafe)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	return status ? status : batch(batches, num_batches, false);
 }
@@ -268,7 +271,7 @@ EXPORT NRT_STATUS nrt_tensor_read_batch(const nrt_tensor_batch_t *batches, uint6
 EXPORT NRT_STATUS nrt_tensor_write_batch(const nrt_tensor_batch_t *batches, uint64_t num_batches,
 					 bool unsafe)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	return status ? status : batch(batches, num_batches, true);
 }
@@ -276,9 +279,11 @@ EXPORT NRT_STATUS nrt_tensor_write_batch(const nrt_tensor_batch_t *batches, uint
 EXPORT NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst,
 				  size_t dst_offset, size_t size)
 {
-	NRT_STATUS status = check_range(src, src_offset, size);
+	RT_ENTER(status);
 	struct rt_storage *s, *d;
 
+	if (!status)
+		status = check_range(src, src_offset, size);
 	if (!status)
 		status = check_range(dst, dst_offset, size);
 	if (status)
@@ -297,9 +302,11 @@ EXPORT NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nr
 
 EXPORT NRT_STATUS nrt_tensor_memset(nrt_tensor_t *tensor, uint64_t offset, int value, size_t size)
 {
-	NRT_STATUS status = check_range(tensor, offset, size);
+	RT_ENTER(status);
 	struct rt_storage *s;
 
+	if (!status)
+		status = check_range(tensor, offset, size);
 	if (status)
 		return status;
 	s = tensor->storage;
@@ -320,6 +327,7 @@ EXPORT size_t nrt_tensor_get_size(const nrt_tensor_t *tensor)
 
 EXPORT void *nrt_tensor_get_va(const nrt_tensor_t *tensor)
 {
+	RT_HOLD(held);
 	struct rt_storage *s = tensor ? tensor->storage : NULL;
 	void *va;
 
@@ -336,8 +344,10 @@ EXPORT void *nrt_tensor_get_va(const nrt_tensor_t *tensor)
 EXPORT NRT_STATUS nrt_tensor_get_device_allocation_info(const nrt_tensor_t *tensor,
 							nrt_tensor_device_allocation_info_t *info)
 {
-	NRT_STATUS status = check_range(tensor, 0, 0);
+	RT_ENTER(status);
 
+	if (!status)
+		status = check_range(tensor, 0, 0);
 	if (status)
 		return status;
 	if (!info || tensor->storage->placement != NRT_TENSOR_PLACEMENT_DEVICE)
@@ -384,7 +394,7 @@ EXPORT NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *tensor)
 
 EXPORT NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t n)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	if (status)
 		return status;
@@ -396,7 +406,7 @@ EXPORT NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t n)
 
 EXPORT NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 	int err = -EINVAL;
 
 	if (status)
@@ -411,7 +421,7 @@ EXPORT NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
 
 EXPORT NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_index, void **addr, size_t *size)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	if (status)
 		return status;
@@ -422,7 +432,7 @@ EXPORT NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_index, void **addr,
 
 EXPORT NRT_STATUS nrt_host_device_id_get(int device_id, uint32_t *host_device_id)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	if (status)
 		return status;
@@ -435,7 +445,7 @@ EXPORT NRT_STATUS nrt_host_device_id_get(int device_id, uint32_t *host_device_id
 
 EXPORT NRT_STATUS nrt_get_attached_efa_bdf(const void *va, char *efa_bdf, size_t *len)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	return status ? status : rt_fail(NRT_INVALID, "NRT", "no network adapter is attached");
 }

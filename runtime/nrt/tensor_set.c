@@ -8,7 +8,7 @@
 EXPORT NRT_STATUS nrt_allocate_tensor_set(nrt_tensor_set_t **result)
 {
 	nrt_tensor_set_t *set;
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	if (status)
 		return status;
@@ -85,7 +85,7 @@ static NRT_STATUS add(nrt_tensor_set_t *set, const char *name, nrt_tensor_t *ten
 EXPORT NRT_STATUS nrt_add_tensor_to_tensor_set(nrt_tensor_set_t *set, const char *name,
 					       nrt_tensor_t *tensor)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	if (status)
 		return status;
@@ -100,7 +100,7 @@ EXPORT NRT_STATUS nrt_add_tensor_to_tensor_set(nrt_tensor_set_t *set, const char
 EXPORT NRT_STATUS nrt_get_tensor_from_tensor_set(nrt_tensor_set_t *set, const char *name,
 						 nrt_tensor_t **tensor)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	if (status)
 		return status;

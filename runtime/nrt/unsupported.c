@@ -5,7 +5,7 @@
 
 EXPORT NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
 {
-	NRT_STATUS status = rt_enter();
+	RT_ENTER(status);
 
 	if (status)
 		return status;

@@ -281,12 +281,18 @@ void testmodel_hang(struct testmodel *t)
 
 void testmodel_fault(struct testmodel *t)
 {
+	testmodel_faults(t, 1);
+}
+
+void testmodel_faults(struct testmodel *t, unsigned int times)
+{
 	struct neuron_insn dec = { .opcode = NEURON_OP_NOP,
 				   .update = NEURON_UPD_SEM_DEC,
 				   .update_index = 7 };
 
 	one_output(t, "fault");
-	testmodel_insn(t, SP, &dec);
+	while (times--)
+		testmodel_insn(t, SP, &dec);
 }
 
 void *testmodel_write(struct testmodel *t, size_t *size)

@@ -24,6 +24,8 @@ void testmodel_shuffle(struct testmodel *t);
 void testmodel_hang(struct testmodel *t);
 /* reads SBUF as a type and shape that is legal, then raises a semaphore below zero */
 void testmodel_fault(struct testmodel *t);
+/* the same, times over: an error that does not stop its engine */
+void testmodel_faults(struct testmodel *t, unsigned int times);
 void testmodel_free(struct testmodel *t);
 
 /* Pieces */

@@ -6,6 +6,7 @@
 #include <check.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -250,6 +251,28 @@ START_TEST(engine_error)
 		ck_assert_int_eq(client_run(&bad), NRT_EXEC_COMPLETED_WITH_ERR);
 		ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "sg00/sp.bin"));
 		ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "semaphore"));
+		ck_assert_int_eq(client_run(&good), NRT_SUCCESS);
+		check_add(&good);
+	}
+	client_free(&bad);
+	client_free(&good);
+}
+END_TEST
+
+static void many_faults(struct testmodel *t)
+{
+	testmodel_faults(t, 170);
+}
+
+/* More errors than the error queue has places: none of them makes the execution look good */
+START_TEST(error_flood)
+{
+	struct client bad, good;
+
+	load_small(&bad, many_faults, 1, 5000);
+	load_add(&good, 1, NRT_TENSOR_PLACEMENT_VIRTUAL);
+	for (int i = 0; i < 5; i++) {
+		ck_assert_int_eq(client_run(&bad), NRT_EXEC_COMPLETED_WITH_ERR);
 		ck_assert_int_eq(client_run(&good), NRT_SUCCESS);
 		check_add(&good);
 	}
@@ -544,6 +567,7 @@ START_TEST(lifecycle)
 	uint32_t total, n, device, nc;
 	nrt_tensor_t *old, *older;
 	nrt_tensor_set_t *set;
+	struct client cl;
 	nrt_version_t v;
 
 	ck_assert_int_eq(nrtx_machine_set(machine), NRT_SUCCESS);
@@ -581,8 +605,97 @@ START_TEST(lifecycle)
 	/* memory of the first initialization is gone, and nobody else's is freed in its place */
 	ck_assert_int_eq(nrt_tensor_read(older, &n, 0, 4), NRT_INVALID_HANDLE);
 	ck_assert_ptr_null(nrt_tensor_get_va(older));
+	load_small(&cl, testmodel_hang, 0, 100);
+	ck_assert_int_eq(nrt_add_tensor_to_tensor_set(cl.out, "y", older), NRT_SUCCESS);
+	ck_assert_int_eq(client_run(&cl), NRT_INVALID_HANDLE);
+	client_free(&cl);
 	nrt_tensor_free(&older);
 	nrt_close();
+}
+END_TEST
+
+/* Calls that are in progress when another thread closes end well, those after it say so */
+struct closing {
+	pthread_t thread;
+	void *neff;
+	size_t size;
+	unsigned int rounds;
+	NRT_STATUS last;
+};
+
+static NRT_STATUS use_all(struct closing *c)
+{
+	nrt_tensor_t *tensor = NULL, *y = NULL;
+	nrt_tensor_set_t *set = NULL;
+	nrt_model_t *model = NULL;
+	struct nrtx_model_info info;
+	uint64_t word = 0;
+	NRT_STATUS s = nrt_load(c->neff, c->size, -1, -1, &model);
+
+	if (!s)
+		s = nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 4096, "t", &tensor);
+	if (!s)
+		s = nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_VIRTUAL, -1, 30000, "x", &y);
+	if (!s)
+		s = nrt_tensor_write(tensor, &word, 0, sizeof(word));
+	if (!s)
+		s = nrt_allocate_tensor_set(&set);
+	if (!s)
+		s = nrt_add_tensor_to_tensor_set(set, "x", y);
+	if (!s)
+		s = nrt_add_tensor_to_tensor_set(set, "y", y);
+	if (!s)
+		s = nrt_execute(model, set, set);
+	if (!s)
+		s = nrtx_model_info(model, &info);
+	if (!s)
+		s = nrt_unload(model);
+	nrt_destroy_tensor_set(&set);
+	nrt_tensor_free(&y);
+	nrt_tensor_free(&tensor);
+	return s;
+}
+
+static void *until_closed(void *arg)
+{
+	struct closing *c = arg;
+
+	do {
+		c->last = use_all(c);
+		__atomic_add_fetch(&c->rounds, 1, __ATOMIC_RELEASE);
+	} while (!c->last);
+	return NULL;
+}
+
+START_TEST(close_in_use)
+{
+	struct closing c[3] = { 0 };
+	struct testmodel t;
+
+	ck_assert_int_eq(nrtx_machine_set(machine), NRT_SUCCESS);
+	for (int i = 0; i < 3; i++) {
+		testmodel_shuffle(&t);
+		c[i].neff = testmodel_write(&t, &c[i].size);
+		testmodel_free(&t);
+	}
+	for (unsigned int round = 0; round < 20; round++) {
+		ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+		ck_assert_uint_eq(memory_used(0), 0);
+		for (int i = 0; i < 3; i++) {
+			__atomic_store_n(&c[i].rounds, 0, __ATOMIC_RELEASE);
+			pthread_create(&c[i].thread, NULL, until_closed, &c[i]);
+		}
+		for (int i = 0; i < 3; i++)
+			while (__atomic_load_n(&c[i].rounds, __ATOMIC_ACQUIRE) < round % 3)
+				sched_yield();
+		nrt_close();
+		for (int i = 0; i < 3; i++) {
+			pthread_join(c[i].thread, NULL);
+			ck_assert_int_eq(c[i].last, NRT_CLOSED);
+		}
+	}
+	for (int i = 0; i < 3; i++)
+		free(c[i].neff);
 }
 END_TEST
 
@@ -645,6 +758,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, two_models_a_core);
 	tcase_add_test(tc, timeout);
 	tcase_add_test(tc, engine_error);
+	tcase_add_test(tc, error_flood);
 	tcase_add_test(tc, bad_input);
 	tcase_add_test(tc, bad_neff);
 	tcase_add_test(tc, memory_comes_back);
@@ -656,6 +770,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, unloaded);
 	tcase_add_test(tc, reset);
 	tcase_add_test(bare, lifecycle);
+	tcase_add_test(bare, close_in_use);
 	tcase_add_test(bare, statuses);
 	suite_add_tcase(s, tc);
 	suite_add_tcase(s, bare);
