@@ -238,6 +238,22 @@ static bool any_running(struct ncore_chip *chip)
 	return false;
 }
 
+/* Instructions do not say what they write: the host hears of it when it may look */
+static void mark_cores_dirty(struct ncore_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_CORES; i++) {
+		struct ncore_core *c = &chip->core[i];
+
+		if (!chip->lane[i].ran)
+			continue;
+		chip->lane[i].ran = false;
+		ncore_mem_dirty(chip, &c->sbuf, c->sbuf.ptr, c->sbuf.size);
+		ncore_mem_dirty(chip, &c->psum, c->psum.ptr, c->psum.size);
+	}
+}
+
 void ncore_chip_pause(struct ncore_chip *chip)
 {
 	unsigned int i;
@@ -248,6 +264,7 @@ void ncore_chip_pause(struct ncore_chip *chip)
 		atomic_fetch_add(&chip->lane[i].stops, 1);
 	while (any_running(chip))
 		pthread_cond_wait(&chip->cond, &chip->lock);
+	mark_cores_dirty(chip);
 	pthread_mutex_unlock(&chip->lock);
 }
 

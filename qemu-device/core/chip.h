@@ -127,6 +127,7 @@ struct ncore_lane {
 	struct ncore_queue_list ready; /* chip->lock */
 	struct ncore_queue_list stalled; /* the executor, or chip->lock while stopped */
 	unsigned int turn_left; /* ready queues still to serve in this turn */
+	bool ran; /* instructions since the last rest: the core's memories may be dirty */
 
 	struct {
 		pthread_mutex_t lock;

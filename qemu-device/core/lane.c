@@ -249,6 +249,7 @@ static void begin_turn(struct ncore_lane *lane)
 {
 	ncore_lane_drain(lane);
 	if (lane->tpb && flush_out(lane)) {
+		lane->ran |= tpb_runnable(lane->tpb);
 		tpb_run(lane->tpb, TURN_INSNS);
 		flush_out(lane);
 		wake_stalled(lane);

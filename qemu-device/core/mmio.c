@@ -135,6 +135,7 @@ static uint64_t axi_read(struct ncore_chip *chip, uint64_t off, unsigned int siz
 	uint64_t local = NEURON_V1_TPB_BASE + off;
 	uint8_t buf[8] = { 0 };
 	struct ncore_ep ep;
+	uint64_t word;
 
 	if (ncore_route_local(chip, local, &ep))
 		return 0;
@@ -149,7 +150,10 @@ static uint64_t axi_read(struct ncore_chip *chip, uint64_t off, unsigned int siz
 		ncore_lane_sync(&chip->lane[ep.core]);
 		pthread_mutex_unlock(&chip->lock);
 	}
-	return (uint64_t)ncore_word_read(chip, local & ~3ull) >> 8 * (local & 3);
+	word = ncore_word_read(chip, local & ~3ull);
+	if (size == 8 && ep.len >= 8)
+		word |= (uint64_t)ncore_word_read(chip, (local & ~3ull) + 4) << 32;
+	return word >> 8 * (local & 3);
 }
 
 static void axi_write_word(struct ncore_chip *chip, uint64_t local, uint32_t value)

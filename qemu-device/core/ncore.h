@@ -59,7 +59,10 @@ struct ncore_host_ops {
 	/* zeroed, sparse memory; fd -1 if it has none. 0 or -errno. NULL: the core uses mmap */
 	int (*alloc_mem)(void *opaque, const char *name, uint64_t size, void **ptr, int *fd);
 	void (*free_mem)(void *opaque, const char *name, void *ptr, uint64_t size, int fd);
-	/* the core wrote [offset, offset + len) of a memory it got from alloc_mem; may be NULL */
+	/*
+	 * the core wrote [offset, offset + len) of a memory it got from alloc_mem; what
+	 * instructions wrote is said when the chip comes to rest. May be NULL
+	 */
 	void (*mark_dirty)(void *opaque, const char *name, uint64_t offset, uint64_t len);
 	/* copy to or from host memory; 0 or -errno (a hole, the chip's own BARs) */
 	int (*dma_rw)(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write);

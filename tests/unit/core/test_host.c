@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "neuron/isa/codec.h"
+
 #define MISC NEURON_V1_APB_MISC_RAM
 #define MEMS 9 /* DRAM, and SBUF and PSUM of four cores */
 
@@ -131,6 +133,40 @@ START_TEST(memories)
 }
 END_TEST
 
+/* What instructions write is said before anybody saves it */
+START_TEST(instructions_dirty)
+{
+	const struct neuron_insn memset7 = {
+		.opcode = NEURON_OP_MEMSET,
+		.partitions = 1,
+		.dst = { .dtype = NEURON_DT_FP32, .num = { 1, 1, 1, 1 } },
+		.scalar0.bits = 0x40e00000,
+	};
+	uint64_t before;
+	struct ring q;
+
+	fixture_new_chip(&f);
+	ncore_chip_pause(f.chip);
+	ck_assert_uint_eq(mems[1].dirty, 0);
+	ncore_chip_resume(f.chip);
+	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
+	ck_assert_int_eq(neuron_isa_encode(&memset7, f.host + 0x800000), 1);
+	copy(&f, &q, HOST(0x800000), NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(NEURON_ENG_POOL), 64);
+	settle(&f);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 0, 4), 0x40e00000);
+	ncore_chip_pause(f.chip);
+	ck_assert_str_eq(mems[1].name, "sbuf0");
+	ck_assert_uint_eq(mems[1].dirty, mems[1].size);
+	ck_assert_uint_eq(mems[2].dirty, mems[2].size);
+	ck_assert_uint_eq(mems[3].dirty, 0); /* the next core did nothing */
+	before = mems[1].dirty;
+	ncore_chip_resume(f.chip);
+	ncore_chip_pause(f.chip);
+	ck_assert_uint_eq(mems[1].dirty, before);
+	ncore_chip_resume(f.chip);
+}
+END_TEST
+
 START_TEST(alloc_fails)
 {
 	struct ncore_chip_config config;
@@ -244,6 +280,8 @@ START_TEST(accesses)
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0, MISC + 0xc6, 2), 0x1111);
 	ncore_mmio_write(f.chip, 2, NEURON_V1_TPB_SEM_SET + 8, 8, 0x0000000700000005);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, NEURON_V1_TPB_SEM_READ + 12, 4), 7);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, NEURON_V1_TPB_SEM_READ + 8, 8),
+			  0x0000000700000005);
 }
 END_TEST
 
@@ -255,6 +293,7 @@ int main(void)
 	tcase_set_timeout(t, 30);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, memories);
+	tcase_add_test(t, instructions_dirty);
 	tcase_add_test(t, alloc_fails);
 	tcase_add_test(t, nan_fill);
 	tcase_add_test(t, trace);
