@@ -12,34 +12,44 @@
 #include "migration/vmstate.h"
 #include "neuron.h"
 
+/*
+ * The chip goes at unplug, its BARs' last users a grace period later: a virtual
+ * CPU may have looked the region up and be waiting for the big lock.
+ */
+static uint64_t neuron_mmio_read(NeuronState *s, unsigned bar, hwaddr addr,
+                                 unsigned size)
+{
+    return s->chip ? ncore_mmio_read(s->chip, bar, addr, size) : UINT64_MAX;
+}
+
+static void neuron_mmio_write(NeuronState *s, unsigned bar, hwaddr addr,
+                              unsigned size, uint64_t value)
+{
+    if (s->chip) {
+        ncore_mmio_write(s->chip, bar, addr, size, value);
+    }
+}
+
 static uint64_t neuron_apb_read(void *opaque, hwaddr addr, unsigned size)
 {
-    NeuronState *s = opaque;
-
-    return ncore_mmio_read(s->chip, NEURON_BAR_APB, addr, size);
+    return neuron_mmio_read(opaque, NEURON_BAR_APB, addr, size);
 }
 
 static void neuron_apb_write(void *opaque, hwaddr addr, uint64_t value,
                              unsigned size)
 {
-    NeuronState *s = opaque;
-
-    ncore_mmio_write(s->chip, NEURON_BAR_APB, addr, size, value);
+    neuron_mmio_write(opaque, NEURON_BAR_APB, addr, size, value);
 }
 
 static uint64_t neuron_axi_read(void *opaque, hwaddr addr, unsigned size)
 {
-    NeuronState *s = opaque;
-
-    return ncore_mmio_read(s->chip, NEURON_BAR_AXI, addr, size);
+    return neuron_mmio_read(opaque, NEURON_BAR_AXI, addr, size);
 }
 
 static void neuron_axi_write(void *opaque, hwaddr addr, uint64_t value,
                              unsigned size)
 {
-    NeuronState *s = opaque;
-
-    ncore_mmio_write(s->chip, NEURON_BAR_AXI, addr, size, value);
+    neuron_mmio_write(opaque, NEURON_BAR_AXI, addr, size, value);
 }
 
 static const MemoryRegionOps neuron_apb_ops = {
@@ -109,13 +119,16 @@ static bool neuron_create_chip(NeuronState *s, Error **errp)
         .no_ring_id_check = !s->ring_id_check,
         .nan_fill = s->nan_fill,
     };
-    NeuronPool *pool = s->pool ?: neuron_pool_default(errp);
     int ret, i;
 
-    if (!pool) {
-        return false;
+    if (!s->pool) {
+        s->pool = neuron_pool_default(errp);
+        if (!s->pool) {
+            return false;
+        }
+        object_ref(OBJECT(s->pool)); /* the link's, until the device is freed */
     }
-    config.pool = neuron_pool_core(pool);
+    config.pool = neuron_pool_core(s->pool);
     ret = ncore_chip_new(&config, &s->chip);
     if (ret < 0) {
         error_setg_errno(errp, -ret, "cannot create the chip in slot %u",

@@ -15,7 +15,6 @@
 #include "neuron.h"
 #include "trace.h"
 
-/* RAM only: an access that would run an MMIO handler fails instead */
 static const MemTxAttrs neuron_dma_attrs = { .memory = 1 };
 
 static NeuronMem *neuron_mem_by_name(NeuronState *s, const char *name)
@@ -123,22 +122,12 @@ static bool neuron_dma_allowed(NeuronState *s, uint64_t addr, uint64_t len)
            !neuron_addr_is_own(s, addr, len);
 }
 
-static int neuron_dma_rw(void *opaque, uint64_t addr, void *buf, uint64_t len,
-                         bool write)
-{
-    NeuronState *s = opaque;
-    DMADirection dir = write ? DMA_DIRECTION_FROM_DEVICE
-                             : DMA_DIRECTION_TO_DEVICE;
-
-    if (!neuron_dma_allowed(s, addr, len)) {
-        return -EFAULT;
-    }
-    if (pci_dma_rw(PCI_DEVICE(s), addr, buf, len, dir, neuron_dma_attrs)) {
-        return -EFAULT;
-    }
-    return 0;
-}
-
+/*
+ * A pointer to guest RAM, *len may shrink; NULL where there is none. Everything
+ * else than RAM that can be written (ROM too, which MemTxAttrs.memory lets
+ * through) would make address_space_rw() take the big lock, and who holds it
+ * may be waiting for the very thread that copies.
+ */
 static void *neuron_dma_map(void *opaque, uint64_t addr, uint64_t *len,
                             bool write)
 {
@@ -146,6 +135,7 @@ static void *neuron_dma_map(void *opaque, uint64_t addr, uint64_t *len,
     AddressSpace *as = pci_get_address_space(PCI_DEVICE(s));
     hwaddr xlat, plen = *len;
     MemoryRegion *mr;
+    ram_addr_t offset;
     void *ptr;
 
     if (!neuron_dma_allowed(s, addr, *len)) {
@@ -158,6 +148,11 @@ static void *neuron_dma_map(void *opaque, uint64_t addr, uint64_t *len,
         return NULL;
     }
     ptr = address_space_map(as, addr, &plen, write, neuron_dma_attrs);
+    if (ptr && !memory_region_from_host(ptr, &offset)) {
+        /* no longer RAM: give the bounce buffer back without its write */
+        address_space_unmap(as, ptr, plen, false, 0);
+        return NULL;
+    }
     *len = plen;
     return ptr;
 }
@@ -169,6 +164,34 @@ static void neuron_dma_unmap(void *opaque, void *ptr, uint64_t len, bool write,
 
     address_space_unmap(pci_get_address_space(PCI_DEVICE(s)), ptr, len, write,
                         accessed);
+}
+
+static int neuron_dma_rw(void *opaque, uint64_t addr, void *buf, uint64_t len,
+                         bool write)
+{
+    uint64_t part;
+    void *ptr;
+
+    /* while we read, nobody else's last reference can become ours to drop */
+    RCU_READ_LOCK_GUARD();
+    smp_mb(); /* as pci_dma_rw() does: after what made the guest ask for this */
+    if (!len) {
+        return -EFAULT;
+    }
+    for (; len; addr += part, buf += part, len -= part) {
+        part = len;
+        ptr = neuron_dma_map(opaque, addr, &part, write);
+        if (!ptr || !part) {
+            return -EFAULT;
+        }
+        if (write) {
+            memcpy(ptr, buf, part);
+        } else {
+            memcpy(buf, ptr, part);
+        }
+        neuron_dma_unmap(opaque, ptr, part, write, part);
+    }
+    return 0;
 }
 
 static uint64_t neuron_clock(void *opaque)

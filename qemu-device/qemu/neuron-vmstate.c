@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
+#include "qemu/units.h"
 #include "migration/vmstate.h"
 #include "neuron.h"
 
@@ -21,6 +22,16 @@ void neuron_vm_change_state(void *opaque, bool running, RunState state)
         s->paused = true;
         ncore_chip_pause(s->chip);
     }
+}
+
+/* A chip saves about a megabyte; what an incoming stream says is not to be trusted */
+#define NEURON_SAVED_MAX (64 * MiB)
+
+static bool neuron_saved_size_ok(void *opaque, int version_id)
+{
+    NeuronState *s = opaque;
+
+    return s->saved_size <= NEURON_SAVED_MAX;
 }
 
 static int neuron_pre_save(void *opaque)
@@ -79,6 +90,7 @@ const VMStateDescription vmstate_neuron = {
         VMSTATE_PCI_DEVICE(parent_obj, NeuronState),
         VMSTATE_UINT32_EQUAL(slot, NeuronState, NULL),
         VMSTATE_UINT32(saved_size, NeuronState),
+        VMSTATE_VALIDATE("size of the chip's state", neuron_saved_size_ok),
         VMSTATE_VBUFFER_ALLOC_UINT32(saved, NeuronState, 1, NULL, saved_size),
         VMSTATE_END_OF_LIST()
     },

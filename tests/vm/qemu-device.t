@@ -8,6 +8,7 @@ import subprocess
 import struct
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 
 import qtest
@@ -17,7 +18,8 @@ SLOT = 0x1F
 CHIP = ("-object", "neuron-fabric,id=f0,slots=4")
 DEVICE = "neuron-inferentia,id=chip,addr=1f.0,fabric=f0,slot=0"
 MISC = BAR[0] + 0x78E000
-REQUEST, RESPONSE = 0x100000, 0x110000
+REQUEST, RESPONSE, RINGS = 0x100000, 0x110000, 0x120000
+BIOS = 0xFFFF0000
 HOST_WINDOW = 1 << 46
 STATE_MAGIC = (0x5249484355524E).to_bytes(8, "little")  # opens the core's saved state
 MISC_AS_SEEN_BY_DEVICE = 0xFFFF078E000
@@ -186,6 +188,64 @@ def test_unplug() -> None:
     is_(vm.close(), 0, "QEMU leaves with status 0")
 
 
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + qtest.DEADLINE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("waited in vain")
+
+
+def ring(vm: Qemu, engine: int, queue: int, count: int) -> None:
+    """Sets a queue up on the rings at RINGS, and rings it."""
+    block = BAR[0] + 0x40000 + engine // 3 * 0x100000 + engine % 3 * 0x40000 + queue * 0x1000
+    for half, base in ((0x21000, RINGS + 0x1000), (0x1000, RINGS)):
+        vm.writel(block + half + 0x28, base)
+        vm.writel(block + half + 0x2C, HOST_WINDOW >> 32)
+        vm.writel(block + half + 0x30, 128)
+        vm.writel(block + half + 0x20, 0x03030000)
+    for half in (0x21000, 0x1000):
+        vm.writel(block + half + 0x38, count)
+
+
+def reset_queue(vm: Qemu, engine: int, queue: int) -> None:
+    block = BAR[0] + 0x40000 + engine // 3 * 0x100000 + engine % 3 * 0x40000 + queue * 0x1000
+    vm.writel(block + 0x1000 + 0xB0, 0x100)
+    vm.writel(block + 0x21000 + 0x64, 0x100)
+
+
+def fill_rings(vm: Qemu, source: int, target: int) -> None:
+    vm.write(RINGS, struct.pack("<IIQ", 0x0D001000, 0x01080003, HOST_WINDOW | source) * 128)
+    vm.write(RINGS + 0x1000, struct.pack("<IIQ", 0x01001000, 0, HOST_WINDOW | target) * 128)
+
+
+def test_pool_outlives_its_name() -> None:
+    vm = chip()
+    vm.enable(SLOT)
+    vm.qmp("object-del", id="neuron-default-pool")
+    vm.write(0x200000, b"by a worker")
+    fill_rings(vm, 0x200000, 0x300000)
+    ring(vm, 0, 0, 100)
+    wait_until(lambda: vm.readl(BAR[0] + 0x41000 + 0x24) == 0)
+    is_(vm.read(0x300000, 11), b"by a worker", "the default pool lives as long as a chip uses it")
+    is_(vm.close(), 0, "QEMU leaves with status 0")
+
+
+def test_dma_to_rom() -> None:
+    """A worker must not wait for the big lock, whose holder may be waiting for the worker."""
+    vm = chip()
+    vm.enable(SLOT)
+    fill_rings(vm, 0x200000, BIOS)
+    was = vm.read(BIOS, 64)
+    for _ in range(20):
+        for queue in range(48):
+            ring(vm, queue // 16, queue % 16, 100)  # too many for the doorbell write itself
+            reset_queue(vm, queue // 16, queue % 16)
+    ring(vm, 0, 0, 100)
+    wait_until(lambda: vm.readl(BAR[0] + 0x800080) == 1)
+    is_(vm.read(BIOS, 64), was, "a descriptor that writes ROM is an abort, and nothing hangs")
+    is_(vm.close(), 0, "QEMU leaves with status 0")
+
+
 def test_trace_points() -> None:
     source = qtest.TOP / "qemu-device" / "qemu" / "trace-events"
     ours = set(re.findall(r"^ncore_(\w+)\(", source.read_text(), re.M))
@@ -199,7 +259,7 @@ def test_trace_points() -> None:
 
 TESTS: list[Callable[[], None]] = [
     test_help, test_refusals, test_config_space, test_memory_and_reset, test_mailbox, test_stop_vm,
-    test_saved_state, test_unplug, test_trace_points,
+    test_saved_state, test_unplug, test_pool_outlives_its_name, test_dma_to_rom, test_trace_points,
 ]
 for test in TESTS:
     try:
