@@ -248,7 +248,7 @@ static uint8_t *input_bytes(struct run *run, struct slot *slot, unsigned int i)
 	const struct tensors *t = &slot->target->work->t;
 	struct buffer *b = &slot->buffers[i];
 	uint64_t size = t->list[i].info->size, bytes;
-	uint8_t *from = tensor_at(t, &t->list[i], slot->index, &bytes);
+	uint8_t *from = tensor_at(&t->list[i], slot->index, &bytes);
 
 	if (bytes == size && !b->shm[0])
 		return from;
@@ -310,7 +310,7 @@ static bool slot_store(struct slot *slot, const Nrt__InferResponse *resp)
 	for (unsigned int i = 0; i < t->n; i++) {
 		if (!t->list[i].output)
 			continue;
-		to = tensor_at(t, &t->list[i], slot->index, &bytes);
+		to = tensor_at(&t->list[i], slot->index, &bytes);
 		if (slot->buffers[i].shm[0]) {
 			memcpy(to, slot->buffers[i].data, bytes);
 			continue;
@@ -428,7 +428,7 @@ static double seconds(void)
 
 static void report(const struct run *run, double time)
 {
-	uint64_t rows = run->works[0].t.rows * run->nworks * run->cli->options->repeat;
+	uint64_t rows = run->works[0].t.rows.given * run->nworks * run->cli->options->repeat;
 
 	printf("%llu rows, %llu inferences on %u models, %u in flight: %.3f s, %.1f rows/s\n",
 	       (unsigned long long)rows, (unsigned long long)run->inferences, run->ntargets,

@@ -2,52 +2,45 @@
 /* See tensors.h. */
 #include "tensors.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const struct rtd_client_method describe_method = {
 	"/nrtx.nmgr_x/describe_model", &nrtx__describe_model_response__descriptor
 };
 
-static void shape_text(const uint64_t *shape, unsigned int n, char *text, size_t size)
+/* The daemon's word on a tensor, as .npy files have it; it is not trusted to fit together */
+static bool model_shape(const Nrtx__TensorInfo *info, struct npy *npy)
 {
-	size_t at = snprintf(text, size, "(");
-
-	for (unsigned int i = 0; i < n && at < size; i++)
-		at += snprintf(text + at, size - at, "%s%llu", i ? ", " : "",
-			       (unsigned long long)shape[i]);
-	if (at < size)
-		snprintf(text + at, size - at, ")");
-}
-
-static bool shape_fits(const Nrtx__TensorInfo *info, const struct npy *file, bool rows)
-{
-	if (file->dtype != info->dtype || file->ndim != info->n_shape || (rows && !file->ndim))
-		return false;
-	for (unsigned int i = rows ? 1 : 0; i < file->ndim; i++)
-		if (file->shape[i] != info->shape[i])
-			return false;
-	return true;
-}
-
-static bool bind_rows(struct tensors *t, struct tensor *tensor)
-{
-	const Nrtx__TensorInfo *info = tensor->info;
-	uint64_t rows = tensor->file.shape[0], batch = info->shape[0];
-
-	if (!batch || !rows || (t->rows && (t->rows != rows || t->batch != batch))) {
-		cli_fail(info->name, "%llu rows in batches of %llu, expected %llu in %llu",
-			 (unsigned long long)rows, (unsigned long long)batch,
-			 (unsigned long long)t->rows, (unsigned long long)t->batch);
+	memset(npy, 0, sizeof(*npy));
+	if (info->n_shape > NPY_MAX_DIMS || info->dtype > UINT8_MAX) {
+		cli_fail(info->name, "a type or rank that .npy files do not carry");
 		return false;
 	}
-	t->rows = rows;
-	t->batch = batch;
-	tensor->row_bytes = info->size / batch;
+	npy->dtype = info->dtype;
+	npy->ndim = info->n_shape;
+	for (unsigned int i = 0; i < npy->ndim; i++)
+		npy->shape[i] = info->shape[i];
+	npy->size = info->size;
+	if (!rows_model_ok(npy)) {
+		cli_fail(info->name, "a type or size that .npy files do not carry");
+		return false;
+	}
 	return true;
+}
+
+static bool bind_rows(struct tensors *t, const Nrtx__TensorInfo *info, const struct npy *model,
+		      const struct npy *file)
+{
+	struct rows before = t->rows;
+
+	if ((!before.split || file->shape[0]) && rows_join(&t->rows, model, file))
+		return true;
+	cli_fail(info->name, "%llu rows in batches of %llu, expected %llu in %llu",
+		 (unsigned long long)file->shape[0], (unsigned long long)model->shape[0],
+		 (unsigned long long)(before.joined ? before.given : 0),
+		 (unsigned long long)(before.joined ? before.batch : 0));
+	return false;
 }
 
 static bool bind_input(struct cli *cli, struct tensors *t, struct tensor *tensor)
@@ -56,7 +49,8 @@ static bool bind_input(struct cli *cli, struct tensors *t, struct tensor *tensor
 	const Nrtx__TensorInfo *info = tensor->info;
 	const struct cli_input *input = NULL;
 	const char *why = "";
-	char have[128], want[128];
+	char have[160], want[160];
+	struct npy model;
 	int err;
 
 	for (unsigned int i = 0; i < o->ninputs; i++)
@@ -72,46 +66,27 @@ static bool bind_input(struct cli *cli, struct tensors *t, struct tensor *tensor
 		cli_fail(input->file, "%s", why);
 		return false;
 	}
-	if (!shape_fits(info, &tensor->file, o->rows)) {
-		shape_text(tensor->file.shape, tensor->file.ndim, have, sizeof(have));
-		shape_text(info->shape, info->n_shape, want, sizeof(want));
-		cli_fail(input->file, "%s %s, expected %s %s%s", npy_dtype_name(tensor->file.dtype),
-			 have, npy_dtype_name(info->dtype), want,
-			 o->rows ? " with any number of rows" : "");
+	if (!model_shape(info, &model))
+		return false;
+	if (!rows_match(&t->rows, &model, &tensor->file)) {
+		rows_dims_text(&tensor->file, ", ", have, sizeof(have));
+		rows_dims_text(&model, ", ", want, sizeof(want));
+		cli_fail(input->file, "%s (%s), expected %s (%s)%s",
+			 npy_dtype_name(tensor->file.dtype), have, npy_dtype_name(model.dtype),
+			 want, o->rows ? " with any number of rows" : "");
 		return false;
 	}
-	if (o->rows)
-		return bind_rows(t, tensor);
-	tensor->row_bytes = info->size;
-	return true;
+	return bind_rows(t, info, &model, &tensor->file);
 }
 
-static bool bind_output(struct cli *cli, struct tensors *t, struct tensor *tensor)
+static bool bind_output(struct tensors *t, struct tensor *tensor)
 {
-	const Nrtx__TensorInfo *info = tensor->info;
-	struct npy *file = &tensor->file;
-	bool rows = cli->options->rows;
-
-	if (info->n_shape > NPY_MAX_DIMS ||
-	    (rows && (!info->n_shape || info->shape[0] != t->batch))) {
-		cli_fail(info->name, "the shape of this output does not follow the inputs' rows");
+	if (!model_shape(tensor->info, &tensor->file))
 		return false;
-	}
-	file->dtype = info->dtype;
-	file->ndim = info->n_shape;
-	for (unsigned int i = 0; i < file->ndim; i++)
-		file->shape[i] = info->shape[i];
-	tensor->row_bytes = info->size / t->batch;
-	if (rows)
-		file->shape[0] = t->rows;
-	if (__builtin_mul_overflow(tensor->row_bytes, t->rows, &file->size)) {
-		cli_fail(info->name, "too many rows");
-		return false;
-	}
-	file->data = calloc(file->size ? file->size : 1, 1);
-	if (!file->data)
-		cli_fail(info->name, "out of memory");
-	return file->data;
+	if (rows_extend(&t->rows, &tensor->file))
+		return true;
+	cli_fail(tensor->info->name, "the shape of this output does not follow the inputs' rows");
+	return false;
 }
 
 static bool known_inputs(struct cli *cli, const struct tensors *t)
@@ -149,6 +124,7 @@ static Nrtx__DescribeModelResponse *describe(struct cli *cli, uint32_t model)
 bool tensors_bind(struct cli *cli, uint32_t model, struct tensors *t)
 {
 	memset(t, 0, sizeof(*t));
+	rows_init(&t->rows, cli->options->rows);
 	t->model = describe(cli, model);
 	if (!t->model)
 		return false;
@@ -162,12 +138,10 @@ bool tensors_bind(struct cli *cli, uint32_t model, struct tensors *t)
 		if (!t->list[i].output && !bind_input(cli, t, &t->list[i]))
 			return false;
 	}
-	if (!cli->options->rows)
-		t->rows = t->batch = 1;
 	for (unsigned int i = 0; i < t->n; i++)
-		if (t->list[i].output && !bind_output(cli, t, &t->list[i]))
+		if (t->list[i].output && !bind_output(t, &t->list[i]))
 			return false;
-	return t->batch && known_inputs(cli, t);
+	return known_inputs(cli, t);
 }
 
 void tensors_free(struct tensors *t)
@@ -181,45 +155,31 @@ void tensors_free(struct tensors *t)
 
 uint64_t tensors_count(const struct tensors *t)
 {
-	return t->rows / t->batch + (t->rows % t->batch != 0);
+	return rows_count(&t->rows);
 }
 
-uint8_t *tensor_at(const struct tensors *t, const struct tensor *tensor, uint64_t i,
-		   uint64_t *bytes)
+uint8_t *tensor_at(const struct tensor *tensor, uint64_t i, uint64_t *bytes)
 {
-	uint64_t first = i * t->batch, rows = t->rows - first;
+	size_t offset;
 
-	if (rows > t->batch)
-		rows = t->batch;
-	*bytes = rows * tensor->row_bytes;
-	return (uint8_t *)tensor->file.data + first * tensor->row_bytes;
+	*bytes = rows_slice(&tensor->file, tensor->info->size, i, &offset);
+	return (uint8_t *)tensor->file.data + offset;
 }
 
 bool tensors_write(const struct tensors *t, const char *dir)
 {
-	char path[4096], name[512];
-	int err;
-
-	if (mkdir(dir, 0777) && errno != EEXIST) {
-		cli_fail(dir, "%s", strerror(errno));
-		return false;
-	}
 	for (unsigned int i = 0; i < t->n; i++) {
+		char *path;
+		int err;
+
 		if (!t->list[i].output)
 			continue;
-		snprintf(name, sizeof(name), "%s", t->list[i].info->name);
-		for (char *p = name; *p; p++)
-			if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "._:-",
-				    *p) ||
-			    (p == name && *p == '.'))
-				*p = '_';
-		snprintf(path, sizeof(path), "%s/%s.npy", dir, name);
-		err = npy_write(path, &t->list[i].file);
-		if (err) {
-			cli_fail(path, "%s", strerror(-err));
+		err = rows_write(dir, t->list[i].info->name, &t->list[i].file, &path);
+		if (err)
+			cli_fail(path ? path : dir, "%s", strerror(-err));
+		free(path);
+		if (err)
 			return false;
-		}
 	}
 	return true;
 }

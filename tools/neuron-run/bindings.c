@@ -2,50 +2,25 @@
 /* See run.h: which file goes into which tensor, in rows of one execution's batch. */
 #include "run.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static void shape_text(char *out, size_t size, uint8_t dtype, const uint64_t *shape, unsigned int n)
-{
-	size_t pos = (size_t)snprintf(out, size, "%s[", npy_dtype_name(dtype));
-
-	for (unsigned int i = 0; i < n && pos < size; i++)
-		pos += (size_t)snprintf(out + pos, size - pos, "%s%" PRIu64, i ? "," : "",
-					shape[i]);
-	if (pos < size)
-		snprintf(out + pos, size - pos, "]");
-}
 
 /* The model's shape as .npy files have it */
 static bool model_shape(const nrt_tensor_info_t *info, struct npy *npy)
 {
-	if (info->ndim > NPY_MAX_DIMS || !npy_itemsize((uint8_t)info->dtype))
+	if (info->ndim > NPY_MAX_DIMS)
 		return false;
 	npy->dtype = (uint8_t)info->dtype;
 	npy->ndim = info->ndim;
 	for (unsigned int i = 0; i < info->ndim; i++)
 		npy->shape[i] = info->shape[i];
 	npy->size = info->size;
-	return true;
+	return rows_model_ok(npy);
 }
 
-static bool shapes_match(const struct npy *model, const struct npy *file, bool by_rows)
-{
-	if (model->dtype != file->dtype || model->ndim != file->ndim || (by_rows && !model->ndim))
-		return false;
-	for (unsigned int i = by_rows ? 1 : 0; i < model->ndim; i++)
-		if (model->shape[i] != file->shape[i])
-			return false;
-	return true;
-}
-
-static bool bind_input(struct bindings *b, struct binding *item, struct input *in, bool by_rows,
-		       char *why, size_t size)
+static bool bind_input(struct bindings *b, struct binding *item, struct input *in, char *why,
+		       size_t size)
 {
 	char want[160], got[160];
 	struct npy model;
@@ -55,24 +30,21 @@ static bool bind_input(struct bindings *b, struct binding *item, struct input *i
 			 item->info->name);
 		return false;
 	}
-	if (!shapes_match(&model, &in->npy, by_rows)) {
-		shape_text(want, sizeof(want), model.dtype, model.shape, model.ndim);
-		shape_text(got, sizeof(got), in->npy.dtype, in->npy.shape, in->npy.ndim);
-		snprintf(why, size, "input '%s': %s holds %s, the model takes %s%s",
-			 item->info->name, in->file, got, want,
-			 by_rows ? " with any number of rows" : "");
+	if (!rows_match(&b->rows, &model, &in->npy)) {
+		rows_dims_text(&model, ",", want, sizeof(want));
+		rows_dims_text(&in->npy, ",", got, sizeof(got));
+		snprintf(why, size, "input '%s': %s holds %s[%s], the model takes %s[%s]%s",
+			 item->info->name, in->file, npy_dtype_name(in->npy.dtype), got,
+			 npy_dtype_name(model.dtype), want,
+			 b->rows.split ? " with any number of rows" : "");
+		return false;
+	}
+	if (!rows_join(&b->rows, &model, &in->npy)) {
+		snprintf(why, size, "input '%s': its rows differ from another input's",
+			 item->info->name);
 		return false;
 	}
 	item->all = in->npy;
-	if (by_rows) {
-		if (b->rows && (b->rows != in->npy.shape[0] || b->batch != model.shape[0])) {
-			snprintf(why, size, "input '%s': its rows differ from another input's",
-				 item->info->name);
-			return false;
-		}
-		b->rows = in->npy.shape[0];
-		b->batch = model.shape[0];
-	}
 	return true;
 }
 
@@ -84,8 +56,8 @@ static struct input *find_input(struct input *inputs, unsigned int n, const char
 	return NULL;
 }
 
-static bool bind_inputs(struct bindings *b, struct input *inputs, unsigned int n, bool by_rows,
-			char *why, size_t size)
+static bool bind_inputs(struct bindings *b, struct input *inputs, unsigned int n, char *why,
+			size_t size)
 {
 	unsigned int used = 0;
 
@@ -103,7 +75,7 @@ static bool bind_inputs(struct bindings *b, struct input *inputs, unsigned int n
 			return false;
 		}
 		used++;
-		if (!bind_input(b, item, in, by_rows, why, size))
+		if (!bind_input(b, item, in, why, size))
 			return false;
 	}
 	for (unsigned int i = 0; used < n && i < n; i++) {
@@ -122,33 +94,20 @@ static bool bind_inputs(struct bindings *b, struct input *inputs, unsigned int n
 }
 
 /* Room for all rows of an output; without --rows that is the tensor itself */
-static bool size_output(struct bindings *b, struct binding *item, bool by_rows)
+static bool size_output(struct bindings *b, struct binding *item)
 {
-	uint64_t row;
-
-	if (!model_shape(item->info, &item->all))
-		return false;
-	if (by_rows) {
-		if (!item->all.ndim || item->all.shape[0] != b->batch)
-			return false;
-		row = item->all.size / b->batch;
-		item->all.shape[0] = b->rows;
-		if (__builtin_mul_overflow(row, b->rows, &item->all.size))
-			return false;
-	}
-	item->all.data = calloc(1, item->all.size ? item->all.size : 1);
-	item->owned = true;
-	return item->all.data;
+	item->owned = model_shape(item->info, &item->all) && rows_extend(&b->rows, &item->all);
+	return item->owned;
 }
 
-static bool make_tensors(struct bindings *b, bool by_rows, char *why, size_t size)
+static bool make_tensors(struct bindings *b, char *why, size_t size)
 {
 	for (uint64_t i = 0; i < b->info->tensor_count; i++) {
 		struct binding *item = &b->item[i];
 		bool input = item->info->usage == NRT_TENSOR_USAGE_INPUT;
 		NRT_STATUS status;
 
-		if (!input && !size_output(b, item, by_rows)) {
+		if (!input && !size_output(b, item)) {
 			snprintf(why, size,
 				 "output '%s': its shape does not follow the inputs' rows",
 				 item->info->name);
@@ -172,17 +131,16 @@ bool bindings_make(nrt_model_t *model, struct input *inputs, unsigned int ninput
 		   struct bindings *b, char *why, size_t size)
 {
 	memset(b, 0, sizeof(*b));
+	rows_init(&b->rows, by_rows);
 	snprintf(why, size, "the model's tensors cannot be read");
 	if (nrt_get_model_tensor_info(model, &b->info))
 		return false;
 	b->item = calloc(b->info->tensor_count ? b->info->tensor_count : 1, sizeof(*b->item));
 	if (!b->item || nrt_allocate_tensor_set(&b->inputs) || nrt_allocate_tensor_set(&b->outputs))
 		return false;
-	if (!bind_inputs(b, inputs, ninputs, by_rows, why, size))
+	if (!bind_inputs(b, inputs, ninputs, why, size))
 		return false;
-	if (!b->batch)
-		b->rows = b->batch = 1;
-	return make_tensors(b, by_rows, why, size);
+	return make_tensors(b, why, size);
 }
 
 void bindings_free(struct bindings *b)
@@ -204,23 +162,14 @@ void bindings_free(struct bindings *b)
 
 uint64_t bindings_count(const struct bindings *b)
 {
-	return b->rows / b->batch + (b->rows % b->batch != 0);
-}
-
-/* Bytes of execution i in the whole, of one execution's size at most */
-static size_t slice(const struct binding *item, uint64_t i, size_t *offset)
-{
-	size_t one = item->info->size;
-
-	*offset = i * one;
-	return item->all.size - *offset < one ? item->all.size - *offset : one;
+	return rows_count(&b->rows);
 }
 
 NRT_STATUS bindings_load(struct bindings *b, uint64_t i)
 {
 	for (uint64_t t = 0; t < b->info->tensor_count; t++) {
 		struct binding *item = &b->item[t];
-		size_t offset, n = slice(item, i, &offset);
+		size_t offset, n = rows_slice(&item->all, item->info->size, i, &offset);
 		NRT_STATUS status;
 
 		if (item->info->usage != NRT_TENSOR_USAGE_INPUT)
@@ -238,7 +187,7 @@ NRT_STATUS bindings_store(struct bindings *b, uint64_t i)
 {
 	for (uint64_t t = 0; t < b->info->tensor_count; t++) {
 		struct binding *item = &b->item[t];
-		size_t offset, n = slice(item, i, &offset);
+		size_t offset, n = rows_slice(&item->all, item->info->size, i, &offset);
 		NRT_STATUS status;
 
 		if (item->info->usage != NRT_TENSOR_USAGE_OUTPUT)
@@ -252,27 +201,16 @@ NRT_STATUS bindings_store(struct bindings *b, uint64_t i)
 
 int bindings_write(const struct bindings *b, const char *dir, char *why, size_t size)
 {
-	if (mkdir(dir, 0777) && errno != EEXIST) {
-		snprintf(why, size, "%s: %s", dir, strerror(errno));
-		return -errno;
-	}
 	for (uint64_t t = 0; t < b->info->tensor_count; t++) {
 		const struct binding *item = &b->item[t];
-		char *path, *c;
+		char *path;
 		int err;
 
 		if (item->info->usage != NRT_TENSOR_USAGE_OUTPUT)
 			continue;
-		if (asprintf(&path, "%s/%s.npy", dir, item->info->name) < 0)
-			return -ENOMEM;
-		for (c = path + strlen(dir) + 1; *c; c++)
-			if (!isalnum((unsigned char)*c) && !strchr("._:-", *c))
-				*c = '_';
-		if (path[strlen(dir) + 1] == '.')
-			path[strlen(dir) + 1] = '_';
-		err = npy_write(path, &item->all);
+		err = rows_write(dir, item->info->name, &item->all, &path);
 		if (err)
-			snprintf(why, size, "%s: %s", path, strerror(-err));
+			snprintf(why, size, "%s: %s", path ? path : dir, strerror(-err));
 		free(path);
 		if (err)
 			return err;

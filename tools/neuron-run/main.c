@@ -30,10 +30,14 @@ struct options {
 };
 
 static const struct option long_options[] = {
-	{ "input", required_argument, NULL, 'i' },  { "output-dir", required_argument, NULL, 'o' },
-	{ "device", required_argument, NULL, 'd' }, { "core", required_argument, NULL, 'c' },
-	{ "repeat", required_argument, NULL, 'r' }, { "rows", no_argument, NULL, 'R' },
-	{ "help", no_argument, NULL, 'h' },	    { "version", no_argument, NULL, 'v' },
+	{ "input", required_argument, NULL, 'i' },
+	{ "output-dir", required_argument, NULL, 'o' },
+	{ "device", required_argument, NULL, 'd' },
+	{ "core", required_argument, NULL, 'c' },
+	{ "repeat", required_argument, NULL, 'r' },
+	{ "rows", no_argument, NULL, 'R' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'v' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -46,7 +50,8 @@ static void usage(FILE *out)
 	      "                             " DEFAULT_DEVICE "), ndN for /dev/neuronN\n"
 	      "  -c, --core N               first core of the device to load on (default 0)\n"
 	      "  -r, --repeat N             execute N times (default 1)\n"
-	      "  -R, --rows                 inputs have any number of rows; execute batch by batch\n"
+	      "  -R, --rows                 inputs have any number of rows; execute batch by "
+	      "batch\n"
 	      "  -h, --help                 this text\n"
 	      "  -v, --version              the version\n",
 	      out);
@@ -65,7 +70,8 @@ static int fail_nrt(const char *what, NRT_STATUS status)
 	return EXIT_FAILURE;
 }
 
-static bool parse_number(const char *text, unsigned long min, unsigned long max, unsigned long *value)
+static bool parse_number(const char *text, unsigned long min, unsigned long max,
+			 unsigned long *value)
 {
 	char *end;
 
@@ -240,7 +246,8 @@ static int run_model(const struct options *opt, nrt_model_t *model)
 		ret = fail_nrt("execution failed", status);
 		goto out;
 	}
-	ret = bindings_write(&b, opt->output_dir, why, sizeof(why)) ? fail(why, NULL) : EXIT_SUCCESS;
+	ret = bindings_write(&b, opt->output_dir, why, sizeof(why)) ? fail(why, NULL)
+								    : EXIT_SUCCESS;
 	if (ret || !n)
 		goto out;
 	qsort(times, n, sizeof(*times), compare_double);

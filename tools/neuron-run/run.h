@@ -7,6 +7,7 @@
 
 #include "npy.h"
 #include "nrt/nrt.h"
+#include "rows.h"
 
 struct input {
 	const char *name; /* points into argv */
@@ -19,14 +20,14 @@ struct binding {
 	const nrt_tensor_info_t *info;
 	nrt_tensor_t *tensor;
 	struct npy all; /* input: the user's file; output: what will be written */
-	bool owned;	/* all.data is ours */
+	bool owned; /* all.data is ours */
 };
 
 struct bindings {
 	nrt_tensor_info_array_t *info;
 	struct binding *item; /* info->tensor_count of them */
 	nrt_tensor_set_t *inputs, *outputs;
-	uint64_t rows, batch; /* rows given, rows of one execution; equal without --rows */
+	struct rows rows;
 };
 
 /*
@@ -43,7 +44,8 @@ uint64_t bindings_count(const struct bindings *b);
 NRT_STATUS bindings_load(struct bindings *b, uint64_t i);
 NRT_STATUS bindings_store(struct bindings *b, uint64_t i);
 
-/* Every output as dir/NAME.npy (characters that do not belong in a file name become '_'); makes dir */
+/* Every output as dir/NAME.npy (characters that do not belong in a file name become '_'); makes dir
+ */
 int bindings_write(const struct bindings *b, const char *dir, char *why, size_t size);
 
 #endif

@@ -37,6 +37,7 @@ rng = np.random.default_rng(5)
 for name in "ab":
     np.save(f"{name}.npy", rng.integers(-99, 99, (101, 32)).astype(np.float32))
     np.save(f"{name}4.npy", np.load(f"{name}.npy")[:4])
+np.save("none.npy", np.load("a4.npy")[:0])
 np.save("int.npy", np.load("a4.npy").astype(np.int32))
 EOP
 ok $? "models and inputs are made"
@@ -113,6 +114,8 @@ refused() {
 }
 refused "int32 (4, 32), expected float32 (4, 32)" infer 10001 -i input0=int.npy -i input1=b4.npy
 refused "(101, 32), expected float32 (4, 32)" infer 10001 -i input0=a.npy -i input1=b4.npy
+refused "0 rows in batches of 4" infer 10001 --rows -i input0=none.npy -i input1=b.npy
+refused "101 rows in batches of 4, expected 4 in 4" infer 10001 --rows -i input0=a4.npy -i input1=b.npy
 refused "this input of the model is not given" infer 10001 -i input0=a4.npy
 refused "the model has no such input" infer 10001 -i input0=a4.npy -i input1=b4.npy -i x=b4.npy
 refused "nothing.npy: cannot open" infer 10001 -i input0=nothing.npy -i input1=b4.npy
