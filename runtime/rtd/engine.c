@@ -82,6 +82,7 @@ static void add_reversed(struct rtd_err *err, const char *lines)
 		for (start = end; start > lines && start[-1] != '\n'; start--)
 			;
 		snprintf(line, sizeof(line), "%.*s", (int)(end - start), start);
+		rtd_text_clean(line);
 		rtd_err_lines(err, line);
 		end = start;
 	}
@@ -248,6 +249,7 @@ int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info, 
 	if (!info->nc_shared || info->nc_shared > info->nc_normal)
 		info->nc_shared = info->nc_normal;
 	memcpy(info->name, header.name, sizeof(info->name) - 1);
+	rtd_text_ascii(info->name);
 	for (unsigned int i = 0; i < sizeof(header.uuid); i++)
 		snprintf(info->uuid + 2 * i, 3, "%02x", header.uuid[i]);
 	return NERR_OK;

@@ -36,6 +36,24 @@ const char *rtd_nerr_name(int code)
 	return "NERR_UNKNOWN";
 }
 
+void rtd_text_clean(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p; p++) {
+		/* U+0080 to U+009F are controls too */
+		if (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
+			p[0] = p[1] = ' ';
+		else if (*p < 0x20 || *p == 0x7f)
+			*p = ' ';
+	}
+}
+
+void rtd_text_ascii(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p; p++)
+		if (*p < 0x20 || *p > 0x7e)
+			*p = '?';
+}
+
 static void err_append(struct rtd_err *err, const char *line)
 {
 	size_t room = sizeof(err->text) - err->len, n = strlen(line);
@@ -66,9 +84,7 @@ int rtd_err_add(struct rtd_err *err, int code, const char *module, const char *f
 	va_start(args, format);
 	vsnprintf(line + n, sizeof(line) - n, format, args);
 	va_end(args);
-	for (char *p = line; *p; p++)
-		if (*p == '\n')
-			*p = ' ';
+	rtd_text_clean(line);
 	err_append(err, line);
 	return err->code;
 }

@@ -41,6 +41,11 @@ int rtd_err_add(struct rtd_err *err, int code, const char *module, const char *f
 /* Add ready-made lines (libnrt's) as they are */
 void rtd_err_lines(struct rtd_err *err, const char *lines);
 
+/* A client's text in a line: nothing of it may end the line or steer a terminal */
+void rtd_text_clean(char *text);
+/* And in a protobuf string, which must be UTF-8 for its readers: what is not ASCII becomes '?' */
+void rtd_text_ascii(char *text);
+
 #define rtd_fail(err, code, module, ...) rtd_err_add(err, code, module, __func__, __VA_ARGS__)
 
 #endif

@@ -542,7 +542,7 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 	if (fatal)
 		rtd_infer_cancel_model(rtd, model, false);
 	pthread_mutex_lock(&rtd->lock);
-	eg->current = NULL;
+	eg->busy = NULL;
 	pthread_cond_broadcast(&eg->idle);
 }
 
@@ -578,7 +578,7 @@ static void *worker_thread(void *arg)
 		}
 		TAILQ_REMOVE(&eg->queue, infer, queue);
 		infer->state = RTD_RUNNING;
-		eg->current = infer;
+		eg->busy = infer->model;
 		worker_execute(rtd, infer);
 	}
 	pthread_mutex_unlock(&rtd->lock);

@@ -9,6 +9,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "error.h"
+
 static int log_level = RTD_LOG_INFO;
 static bool log_console;
 static atomic_uint_fast64_t log_errors, log_warnings;
@@ -43,14 +45,6 @@ static int log_priority(enum rtd_log_level level)
 	return priority[level];
 }
 
-/* What a client named may stand in a line: nothing of it may end the line or move the cursor */
-static void log_clean(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = ' ';
-}
-
 void rtd_log_line(enum rtd_log_level level, const char *module, const char *function,
 		  const char *format, ...)
 {
@@ -68,7 +62,7 @@ void rtd_log_line(enum rtd_log_level level, const char *module, const char *func
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	log_clean(text);
+	rtd_text_clean(text);
 
 	if (!strncmp(function, "rtd_", 4))
 		function += 4;

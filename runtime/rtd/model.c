@@ -262,7 +262,7 @@ static void model_stop(struct rtd *rtd, struct rtd_model *model)
 	rtd_infer_cancel_model(rtd, model, true);
 
 	pthread_mutex_lock(&rtd->lock);
-	while (eg->current && eg->current->model == model)
+	while (eg->busy == model)
 		pthread_cond_wait(&eg->idle, &rtd->lock);
 	rtd_metric_add(rtd, RTD_METRIC_STOP, (rtd_now_ns() - begun) / 1e9);
 	pthread_mutex_unlock(&rtd->lock);

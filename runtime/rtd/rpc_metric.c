@@ -80,7 +80,7 @@ static void metric_summary(struct metric_room *room, uint64_t now_ns, uint64_t s
 static void metric_fill(struct metric_room *room, unsigned int index, uint32_t period)
 {
 	struct timespec ts;
-	uint64_t now;
+	uint64_t now, span = period * 1000000000ull;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	now = ts.tv_sec * 1000000000ull + ts.tv_nsec;
@@ -89,7 +89,7 @@ static void metric_fill(struct metric_room *room, unsigned int index, uint32_t p
 	room->metric.overflow = room->from.total > RTD_METRIC_SAMPLES;
 	room->metric.data = room->list;
 	if (period)
-		metric_summary(room, now, now - period * 1000000000ull);
+		metric_summary(room, now, span < now ? now - span : 0);
 	else
 		metric_series(room);
 }

@@ -55,7 +55,7 @@ struct rtd_eg {
 	pthread_t thread;
 	pthread_cond_t work, idle;
 	struct rtd_infer_list queue;
-	struct rtd_infer *current;
+	struct rtd_model *busy; /* the one whose inference executes */
 	bool end;
 };
 
@@ -119,6 +119,7 @@ struct rtd_shm {
 	int fd;
 	uint64_t size;
 	void *map; /* hugetlb only: the fd cannot be written */
+	uint64_t map_size;
 	bool writable;
 	unsigned int refs;
 };

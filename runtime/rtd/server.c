@@ -497,7 +497,11 @@ void rtd_server_free(struct rtd_server *server)
 {
 	if (server->nthreads)
 		server_drain(server);
+	else /* a core that listens must be shut down even if it never started */
+		grpc_server_shutdown_and_notify(server->grpc, server->cq, server);
 	grpc_completion_queue_shutdown(server->cq);
+	if (!server->nthreads)
+		server_thread(server);
 	for (unsigned int i = 0; i < server->nthreads; i++)
 		pthread_join(server->threads[i], NULL);
 	rtd_pool_free(server->pool);
@@ -541,7 +545,7 @@ const ProtobufCMessage *rtd_call_request(struct rtd_call *call)
 
 bool rtd_call_gone(struct rtd_call *call)
 {
-	return call->gone;
+	return call->gone || call->broken;
 }
 
 const char *rtd_call_method(struct rtd_call *call)

@@ -35,6 +35,7 @@ void rtd_session_name(struct rtd *rtd, struct rtd_session *session, const char *
 {
 	pthread_mutex_lock(&rtd->lock);
 	strncpy(session->framework, framework, sizeof(session->framework) - 1);
+	rtd_text_ascii(session->framework);
 	pthread_mutex_unlock(&rtd->lock);
 	rtd_info("NRTD", "session of process %d: %s", (int)session->peer.pid, session->framework);
 }

@@ -26,7 +26,7 @@
 static void shm_free(struct rtd_shm *shm)
 {
 	if (shm->map)
-		munmap(shm->map, shm->size);
+		munmap(shm->map, shm->map_size);
 	if (shm->fd >= 0)
 		close(shm->fd);
 	free(shm->path);
@@ -115,8 +115,10 @@ static int shm_measure(struct rtd_shm *shm, bool huge, uint64_t huge_size)
 		return -EINVAL;
 	if (!huge)
 		return 0;
-	shm->map = mmap(NULL, shm->size, PROT_READ | (shm->writable ? PROT_WRITE : 0), MAP_SHARED,
-			shm->fd, 0);
+	/* whole pages of the file system: munmap takes nothing else */
+	shm->map_size = (shm->size + st.st_blksize - 1) / st.st_blksize * st.st_blksize;
+	shm->map = mmap(NULL, shm->map_size, PROT_READ | (shm->writable ? PROT_WRITE : 0),
+			MAP_SHARED, shm->fd, 0);
 	if (shm->map == MAP_FAILED) {
 		shm->map = NULL;
 		return -errno;

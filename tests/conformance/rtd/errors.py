@@ -185,6 +185,34 @@ def load_order(client: Client, neff: bytes) -> None:
     client.call("unload_all")
 
 
+def broken_load(client: Client, neff: bytes) -> None:
+    """A message that is no message after a whole NEFF: nobody learns an id, so no model may stay."""
+    load = client.channel.stream_unary("/nrt.nmgr_v1/load", request_serializer=lambda b: b,
+                                       response_deserializer=lambda b: b)
+    messages = [m.SerializeToString() for m in load_sequence(neff)]
+    try:
+        load(iter([*messages, b"\xff\xff\xff"]), timeout=100)
+        code = None
+    except grpc.RpcError as error:
+        code = error.code()
+    tap.equal(code, grpc.StatusCode.INTERNAL, "a load that ends in a message that is no message: INTERNAL")
+    tap.equal((len(client.ext("list_models").model), len(client.call("list_egs").eg_info)), (0, 0), "nothing is loaded")
+    client.call("unload_all")
+
+
+def foreign_text(client: Client, neff: bytes) -> None:
+    """What a client names reaches another user's terminal and parser: only as printable ASCII."""
+    name = b"\x1b[2J\xff\0"
+    at = 220  # the header's name
+    model = client.load(neff[:at] + name + neff[at + len(name):], client.eg(1))
+    tap.equal(model.status.code, 0, "a NEFF with a hostile name in its header")
+    tap.equal(client.ext("list_models").model[0].name, "?[2J?", "is listed by a printable one")
+    client.call("unload_all")
+    text = client.call("shm_map", nrt.shm_map_request(path="/\x1b[2J\u009b\ny/", mmap_prot=3)).status.details
+    tap.ok(b"[2J" in text and not any(c in text for c in (b"\x1b", b"\xc2\x9b", b"\ny")), "details hold no controls",
+           text)
+
+
 def bad_neffs(client: Client, neff: bytes) -> None:
     eg = client.eg(1)
     newer = bytearray(neff)
@@ -268,6 +296,9 @@ def counters(client: Client, neff: bytes) -> None:
     summary = client.call("read_all_metrics", nrt.read_all_metrics_request(summarize_period=3600))
     total = {m.metric_type: m for m in summary.nmgr_metrics}[nrt.NMGR_METRIC_INFER_LATENCY].data[0].value_agg
     tap.ok(total.count == len(latency.data) and total.min <= total.sum / total.count <= total.max, "in summary", total)
+    ever = client.call("read_all_metrics", nrt.read_all_metrics_request(summarize_period=(1 << 32) - 1))
+    total = {m.metric_type: m for m in ever.nmgr_metrics}[nrt.NMGR_METRIC_INFER_LATENCY].data[0].value_agg
+    tap.equal(total.count, len(latency.data), "a period before the epoch holds them all")
     chips = client.call("get_all_hw_counters").counters
     tap.equal([c.bdf for c in chips], [f"0000:00:{n}.0" for n in ("1c", "1d", "1e", "1f")], "counters of four chips")
     chip = client.call("get_hw_counters", nrt.get_hw_counters_request(bdf="0000:00:1e.0"))
@@ -289,6 +320,8 @@ def main() -> int:
     polling(client, neff)
     streams(client, neff)
     load_order(client, neff)
+    broken_load(client, neff)
+    foreign_text(client, neff)
     bad_neffs(client, neff)
     transport(client)
     counters(client, neff)

@@ -64,6 +64,16 @@ ok $? "every line has that form"
 [ $? = 1 ] && [ -S "$work/a.sock" ] && ncg "$work/a.sock" >/dev/null
 ok $? "a second daemon on the same socket exits with 1 and leaves the first one alone"
 
+cat >"$work/ports.py" <<'PY'
+import socket, subprocess, sys
+taken, free = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
+ports = [s.getsockname()[1] for s in (free, taken)]
+free.close()
+print(subprocess.run([sys.argv[1], "-x", *(f"-g127.0.0.1:{p}" for p in ports)], stderr=subprocess.DEVNULL).returncode)
+PY
+[ "$(/usr/bin/python3 "$work/ports.py" "$rtd")" = 1 ]
+ok $? "a second TCP endpoint that is in use: status 1"
+
 # signals
 kill -TERM "$pid"
 wait "$pid"
