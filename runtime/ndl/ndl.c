@@ -86,6 +86,8 @@ int ndl_machine_set(const char *name)
 	ret = parse(name, &ops, &instance);
 	if (ret)
 		return ret;
+	if (machine.forked)
+		return -EOWNERDEAD;
 	pthread_mutex_lock(&machine.lock);
 	if (machine.ops && strcmp(machine.name, name))
 		ret = -EBUSY;
@@ -107,6 +109,8 @@ int ndl_machine_close(void)
 {
 	int ret = 0;
 
+	if (machine.forked)
+		return -EOWNERDEAD;
 	pthread_mutex_lock(&machine.lock);
 	if (machine.devices) {
 		ret = -EBUSY;
@@ -237,8 +241,13 @@ int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device
 
 int ndl_close_device(ndl_device_t *dev)
 {
-	int ret = dev->ops->close(dev);
+	int ret;
 
+	if (machine.forked) { /* the threads that would take the chip to rest are the parent's */
+		free(dev);
+		return -EOWNERDEAD;
+	}
+	ret = dev->ops->close(dev);
 	pthread_mutex_lock(&machine.lock);
 	machine.devices--;
 	machine_put();

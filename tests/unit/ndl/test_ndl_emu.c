@@ -46,9 +46,13 @@ START_TEST(child)
 	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
 	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
 	pid = fork();
-	if (!pid)
+	if (!pid) {
+		alarm(10); /* nothing waits for the parent's threads */
 		_exit(ndl_available_devices(index, 4) != -EOWNERDEAD ||
-		      ndl_get_nc_count(dev, &n) != -EOWNERDEAD);
+		      ndl_get_nc_count(dev, &n) != -EOWNERDEAD ||
+		      ndl_machine_set("emu:inf1.xlarge") != -EOWNERDEAD ||
+		      ndl_close_device(dev) != -EOWNERDEAD || ndl_machine_close() != -EOWNERDEAD);
+	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
 	ck_assert_int_eq(ndl_close_device(dev), 0);
