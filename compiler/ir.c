@@ -22,6 +22,10 @@ int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
+	/* names come from the file, and the message is one line */
+	for (char *p = err->text; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
 	return code;
 }
 
@@ -33,10 +37,9 @@ int ncc_fail_op(struct ncc_error *err, int code, const struct ncc_op *op, const 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	snprintf(err->text, sizeof(err->text), "%s '%.80s'%s%.90s%s: %s", ncc_kind_name(op->kind),
-		 op->name ? op->name : "", op->where ? " (" : "", op->where ? op->where : "",
-		 op->where ? ")" : "", text);
-	return code;
+	return ncc_fail(err, code, "%s '%.80s'%s%.90s%s: %s", ncc_kind_name(op->kind),
+			op->name ? op->name : "", op->where ? " (" : "", op->where ? op->where : "",
+			op->where ? ")" : "", text);
 }
 
 struct ncc_module *ncc_module_new(const char *name)

@@ -265,6 +265,12 @@ static void layout_of_literal(Ncc__Hlo__Module *m)
 	l->minor_to_major[1] = 1;
 }
 
+static void name_of_two_lines(Ncc__Hlo__Module *m)
+{
+	unknown_op(m);
+	set_text(&find(m, "sort")->name, "a\nb");
+}
+
 static void int_division(Ncc__Hlo__Module *m)
 {
 	set_text(&find(m, "multiply")->opcode, "divide");
@@ -277,6 +283,7 @@ static const struct {
 } changes[] = {
 	{ P "add/module.hlo.pb", unknown_op, "sort 'sort.7' (make.py:" },
 	{ P "add/module.hlo.pb", unknown_op, "operation not supported" },
+	{ P "add/module.hlo.pb", name_of_two_lines, "sort 'a?b'" },
 	{ P "add/module.hlo.pb", custom_call_named, "lapack_sgetrf" },
 	{ P "add/module.hlo.pb", wrong_shape, "add 'add" },
 	{ P "add/module.hlo.pb", zero_dimension, "empty tensors" },

@@ -283,6 +283,7 @@ static const struct {
 	{ { { "../x", AE_IFREG, J("x") } }, "../x" },
 	{ { { "sg00/../../x", AE_IFREG, J("x") } }, "sg00/../../x" },
 	{ { { "sg00/..", AE_IFREG, J("x") } }, "sg00/.." },
+	{ { { "../x\n\033[2Jall is well", AE_IFREG, J("x") } }, "../x??[2Jall is well" },
 	{ { { "kelf-0.json", AE_IFLNK, J("") } }, "kelf-0.json: not a regular file" },
 	{ { { "dev", AE_IFCHR, J("") } }, "dev: not a regular file" },
 	{ { { "a", AE_IFREG, J("x") }, { "./a", AE_IFREG, J("y") } }, "a: two members" },
