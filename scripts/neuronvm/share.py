@@ -3,14 +3,12 @@
 
 import contextlib
 import os
+import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from . import VmError
-
-START_DEADLINE = 5.0  # it has to create one socket
 
 
 @contextlib.contextmanager
@@ -21,28 +19,28 @@ def serve(directory: Path | None, qemu_dir: Path, work: Path) -> Iterator[Path |
         return
     if not directory.is_dir():
         raise VmError(f"--share {directory}: not a directory")
-    socket = work / "share.sock"
-    argv = [str(qemu_dir / "virtiofsd"), f"--socket-path={socket}"]
+    path = work / "share.sock"
+    # a descriptor and not --socket-path: for that it wants a lock file that only root can make
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen(1)
+    argv = [str(qemu_dir / "virtiofsd"), f"--fd={listener.fileno()}"]
     argv += ["-o", f"source={directory.resolve()}", "-o", "cache=auto"]
     if os.geteuid() == 0:
         # a mount namespace, its default, cannot be had in every container or chroot
         argv += ["-o", "sandbox=chroot"]
     else:
         # root of a user namespace of its own may make a mount namespace
-        argv = ["unshare", "--user", "--map-root-user", *argv]
+        argv = ["unshare", "--user", "--map-root-user", "--map-auto", *argv]
     log = open(work / "virtiofsd.log", "w+")
-    server = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    server = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                              pass_fds=[listener.fileno()])
+    listener.close()
     try:
-        _wait_for(socket, server, work / "virtiofsd.log")
-        yield socket
+        yield path
+        if server.poll():
+            raise VmError(f"virtiofsd ended\n{(work / 'virtiofsd.log').read_text()}")
     finally:
         server.terminate()
         server.wait()
-
-
-def _wait_for(socket: Path, server: subprocess.Popen, log: Path) -> None:
-    deadline = time.monotonic() + START_DEADLINE
-    while not socket.exists():
-        if server.poll() is not None or time.monotonic() > deadline:
-            raise VmError(f"virtiofsd did not start\n{log.read_text()}")
-        time.sleep(0.01)
+        log.close()
