@@ -196,9 +196,6 @@ static void neuron_exit(PCIDevice *pdev)
     NeuronState *s = NEURON_BASE(pdev);
 
     qemu_del_vm_change_state_handler(s->vmstate_change);
-    if (s->paused) {
-        ncore_chip_resume(s->chip);
-    }
     ncore_chip_free(s->chip);
     s->chip = NULL;
     g_free(s->saved);

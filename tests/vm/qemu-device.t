@@ -160,14 +160,15 @@ def test_saved_state() -> None:
         is_(fwio(vm, 0x24, 9), 7, "and its registers")
         is_(vm.close(), 0, "QEMU leaves with status 0")
 
-        data = bytearray(open(file.name, "rb").read())
-        at = data.index(STATE_MAGIC)
-        data[at + len(STATE_MAGIC)] ^= 0x40
-        with tempfile.NamedTemporaryFile() as bad:
-            bad.write(data)
-            bad.flush()
-            said = qtest.refused("-m", "64", *CHIP, "-device", DEVICE, "-incoming", f"exec:cat {bad.name}")
-        is_("a state of another version" in said or said, True, "a state of another version is refused, saying so")
+        for what, offset, wanted in [("of another version", len(STATE_MAGIC), "a state of another version"),
+                                     ("of a gigabyte", -4, "size of the chip's state")]:
+            data = bytearray(open(file.name, "rb").read())
+            data[data.index(STATE_MAGIC) + offset] ^= 0x40
+            with tempfile.NamedTemporaryFile() as bad:
+                bad.write(data)
+                bad.flush()
+                said = qtest.refused("-m", "64", *CHIP, "-device", DEVICE, "-incoming", f"exec:cat {bad.name}")
+            is_(wanted in said or said, True, f"a state {what} is refused, saying so")
 
 
 def test_unplug() -> None:
