@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Register access for programs. An address is a cookie plus an offset: DEVICE_INFO hands out the
- * cookies, nothing of the kernel's address space. Reads go through the mailbox. Writes reach
+ * cookies, nothing of the kernel's address space. Reads go through the mailbox; what a core keeps
+ * in SBUF and PSUM is for its owner alone. Writes reach
  * only what belongs to a core of the caller and cannot point the chip at memory: ring, completion
  * and notification bases, doorbells, and the module's own copy queue are refused.
  */
@@ -116,6 +117,13 @@ static int bar0_check(struct neuron_device *nd, u64 offset)
 	return neuron_core_claim(nd, nc);
 }
 
+/* BAR2: SBUF and PSUM lie in front of a core's registers */
+static bool is_core_memory(u64 offset)
+{
+	return offset % NEURON_V1_TPB_SIZE <
+	       NEURON_PSUM_OFFSET + NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE;
+}
+
 /* Addresses: bar 0 a list, bar 2 consecutive words from the first */
 static int get_offsets(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *arg, u64 *offset)
 {
@@ -135,6 +143,19 @@ static int get_offsets(struct neuron_device *nd, const struct neuron_ioctl_bar_r
 	return 0;
 }
 
+static int core_memory_claim(struct neuron_device *nd, const u64 *offset, unsigned int n)
+{
+	unsigned int i;
+	int ret = 0;
+
+	mutex_lock(&nd->lock);
+	for (i = 0; i < n && !ret; i++)
+		if (is_core_memory(offset[i]))
+			ret = neuron_core_claim(nd, offset[i] / NEURON_V1_TPB_SIZE);
+	mutex_unlock(&nd->lock);
+	return ret;
+}
+
 static int bar_read(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *arg, u64 *offset,
 		    u32 *data)
 {
@@ -142,6 +163,9 @@ static int bar_read(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *
 	unsigned int i;
 	int ret;
 
+	ret = arg->bar ? core_memory_claim(nd, offset, arg->count) : 0;
+	if (ret)
+		return ret;
 	for (i = 0; i < arg->count; i++)
 		offset[i] += base;
 	ret = neuron_reg_read(nd, offset, data, arg->count);
@@ -200,7 +224,8 @@ static int counters_check(const u64 *addr, unsigned int n)
 	u64 offset;
 
 	for (i = 0; i < n; i++)
-		if (nhal_addr_to_bar(addr[i], 4, &bar, &offset) || bar == NEURON_BAR_DRAM)
+		if (nhal_addr_to_bar(addr[i], 4, &bar, &offset) || bar == NEURON_BAR_DRAM ||
+		    (bar == NEURON_BAR_AXI && is_core_memory(offset)))
 			return -EINVAL;
 	return 0;
 }
