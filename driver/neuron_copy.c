@@ -239,13 +239,17 @@ int neuron_copy_async(struct neuron_device *nd, struct neuron_mc *src, u64 src_o
 
 	if (pwait != NEURON_DMA_H2T_CTX_HANDLE_NONE && !async_handle(pwait))
 		return -EINVAL;
-	if (!size || size > (u64)NHAL_H2T_BATCH_MAX * NEURON_UDMA_DESC_LEN_MAX)
+	if (size > (u64)NHAL_H2T_BATCH_MAX * NEURON_UDMA_DESC_LEN_MAX)
 		return -EINVAL;
 	mutex_lock(&h2t->async_lock);
 	if (async_handle(pwait) && h2t->ctx[pwait].tgid == current->tgid)
 		ret = async_end(h2t, pwait);
 	if (ret)
 		goto unlock;
+	if (!size) { /* over already: waiting for it finds nothing to wait for, or an older copy */
+		*handle = NEURON_CTX_ASYNC1;
+		goto unlock;
+	}
 	ctx = async_pick(h2t);
 	ret = neuron_ctx_batch(h2t, ctx, async_push, &run);
 	if (ret)

@@ -64,7 +64,8 @@ static int map_chunk(struct neuron_mc *mc, struct vm_area_struct *vma)
 	/* a private writable mapping would be a copy that nobody else sees */
 	if (!(vma->vm_flags & VM_SHARED) && vma->vm_flags & VM_WRITE)
 		return -EINVAL;
-	if (!neuron_mc_owned(mc)) {
+	/* nor may mprotect make it one */
+	if (!neuron_mc_owned(mc) || !(vma->vm_flags & VM_SHARED)) {
 		vm_flags_clear(vma, VM_WRITE | VM_MAYWRITE);
 		vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
 	}
