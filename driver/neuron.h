@@ -90,7 +90,6 @@ struct neuron_mc {
 	pid_t tgid;
 	kuid_t uid;
 	u32 handle; /* 0 once freed */
-	atomic_t exports; /* dma-bufs of it */
 };
 
 struct neuron_proc {
@@ -213,6 +212,7 @@ struct neuron_device {
 	struct srcu_struct srcu;
 	bool dead; /* no new entries */
 	bool gone; /* hardware is absent */
+	bool finish; /* a signal does not end the waiting for hardware */
 
 	void __iomem *bar0, *bar2;
 	u64 bar0_len, bar2_len;
@@ -248,6 +248,7 @@ struct neuron_device {
 	u64 nds_released;
 	u64 model_started[NC_COUNT];
 	u32 cinit[NC_COUNT];
+	pid_t cinit_by[NC_COUNT]; /* who started */
 	struct neuron_crwl crwl[NEURON_MAX_NC_PER_DEVICE];
 
 	struct neuron_h2t h2t[NC_COUNT];
@@ -298,7 +299,11 @@ struct neuron_proc *neuron_proc_find(struct neuron_device *nd, pid_t tgid);
 int neuron_proc_attach(struct neuron_device *nd);
 void neuron_proc_detach(struct neuron_device *nd, pid_t tgid);
 void neuron_proc_remove_all(struct neuron_device *nd);
-/* Gate: the calling process is attached; takes nd->lock */
+/*
+ * Gate: the calling process is attached. An answer given under nd->lock (the first form) or
+ * nd->reset_sem holds for as long: taking a process down waits for both.
+ */
+bool neuron_attached_locked(struct neuron_device *nd);
 bool neuron_attached(struct neuron_device *nd);
 /* Claim a core for the calling process; nd->lock held. -EACCES when another has it */
 int neuron_core_claim(struct neuron_device *nd, unsigned int nc);
@@ -329,6 +334,7 @@ struct neuron_mc_args {
 };
 int neuron_mem_init(struct neuron_device *nd);
 void neuron_mem_exit(struct neuron_device *nd);
+/* With a handle, and a reference for the caller: others may free the handle at any time */
 int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 		    struct neuron_mc **mc);
 void neuron_mc_get(struct neuron_mc *mc);

@@ -44,7 +44,11 @@ int neuron_mark(struct neuron_device *nd, u32 count, u32 start, u32 end, u32 *ma
 	if (!count || start > end || end >= MARK_COUNT - base || end >= bits)
 		return -EINVAL;
 	mutex_lock(&neuron_table_lock);
-	first = mark_search(base + start, base + end, count, max_available);
+	/* marks go with the files of the process: one with an inherited descriptor has none */
+	if (neuron_files_have(current->tgid, false))
+		first = mark_search(base + start, base + end, count, max_available);
+	else
+		first = -EACCES;
 	for (i = 0; first >= 0 && i < count; i++) {
 		marks[first + i] = current->tgid;
 		__set_bit(first - base + i, bitmap);
@@ -90,7 +94,10 @@ static int writer_try(struct neuron_device *nd, struct neuron_crwl *l, const u8 
 	int ret = -EAGAIN;
 
 	mutex_lock(&nd->lock);
-	if (!l->writing && !l->readers) {
+	/* a process that went while it waited would keep the lock for ever */
+	if (!neuron_attached_locked(nd)) {
+		ret = -EACCES;
+	} else if (!l->writing && !l->readers) {
 		ret = crwl_current(l, uuid) ? -EALREADY : 0;
 		l->writing = true;
 		l->writer = current->tgid;
@@ -106,7 +113,9 @@ static int reader_try(struct neuron_device *nd, struct neuron_crwl *l, const u8 
 	int ret = -EAGAIN;
 
 	mutex_lock(&nd->lock);
-	if (!l->writing) {
+	if (!neuron_attached_locked(nd)) {
+		ret = -EACCES;
+	} else if (!l->writing) {
 		ret = crwl_current(l, uuid) ? 0 : -ENOENT;
 		if (!ret)
 			l->readers++;
@@ -224,8 +233,10 @@ static bool cinit_try(struct neuron_device *nd, u32 nc)
 	mutex_lock(&nd->lock);
 	if (nd->cinit[nc] == NEURON_CINIT_STATE_STARTED)
 		over = false;
-	else if (nd->cinit[nc] != NEURON_CINIT_STATE_COMPLETED)
+	if (over && nd->cinit[nc] != NEURON_CINIT_STATE_COMPLETED && neuron_attached_locked(nd)) {
 		nd->cinit[nc] = NEURON_CINIT_STATE_STARTED;
+		nd->cinit_by[nc] = current->tgid;
+	}
 	mutex_unlock(&nd->lock);
 	return over;
 }

@@ -261,7 +261,11 @@ power_stop:
 	neuron_power_stop(nd);
 	neuron_sysfs_del(nd);
 cdev_del:
+	/* the node was there: somebody may be in it */
+	WRITE_ONCE(nd->dead, true);
+	neuron_changed(nd);
 	neuron_cdev_del(nd);
+	synchronize_srcu(&nd->srcu);
 table_clear:
 	table_set(nd, NULL);
 	neuron_reset_stop(nd);
@@ -297,9 +301,10 @@ void neuron_device_destroy(struct neuron_device *nd)
 		unmap_mapping_range(nd->inode->i_mapping, 0, 0, 1);
 	neuron_nds_exit(nd);
 	neuron_mem_exit(nd); /* clears with DMA */
+	/* rings and buffers go when the chip can no longer reach them */
+	pci_clear_master(nd->pdev);
 	neuron_dma_exit(nd);
 	neuron_fwio_exit(nd);
-	pci_clear_master(nd->pdev);
 	/* open files may keep the structure, but the index is free for the next device */
 	ida_free(&neuron_index_ida, nd->index);
 	neuron_device_put(nd);

@@ -97,7 +97,6 @@ static void export_unmap(struct dma_buf_attachment *at, struct sg_table *sgt,
 
 static void export_free(struct export *e)
 {
-	atomic_dec(&e->mc->exports);
 	neuron_mc_put(e->mc);
 	kfree(e);
 }
@@ -133,7 +132,6 @@ int neuron_dmabuf_export(u64 va, u64 size)
 		kfree(e);
 		return ret;
 	}
-	atomic_inc(&e->mc->exports);
 	info.ops = &export_ops;
 	info.size = size;
 	info.flags = O_RDWR | O_CLOEXEC;

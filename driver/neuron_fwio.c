@@ -39,7 +39,7 @@ static int op_wait(void *opaque, unsigned int us)
 	do {
 		if (READ_ONCE(nd->gone))
 			return -ENODEV;
-		if (fatal_signal_pending(current))
+		if (!READ_ONCE(nd->finish) && fatal_signal_pending(current))
 			return -EINTR;
 		step = min(us, LONG_WAIT_STEP_US);
 		usleep_range(step, step + step / 4 + 1);

@@ -60,7 +60,10 @@ static int call(struct neuron_device *nd, const struct neuron_ioctl_entry *e, vo
 		return e->fn(nd, arg, user);
 	if (down_read_killable(&nd->reset_sem))
 		return -EINTR;
-	if (READ_ONCE(nd->state) == NEURON_STATE_READY)
+	/* the last descriptor may have been closed since the gate */
+	if (e->flags & NIOC_ATTACHED && !neuron_attached(nd))
+		ret = -EACCES;
+	else if (READ_ONCE(nd->state) == NEURON_STATE_READY)
 		ret = e->fn(nd, arg, user);
 	else
 		ret = -EINVAL;

@@ -29,11 +29,14 @@ static int mem_alloc(struct neuron_device *nd, const struct neuron_mc_args *args
 	ret = neuron_mc_alloc(nd, args, &mc);
 	if (ret)
 		return ret;
-	handle = mc->handle;
-	if (!put_user(handle, uhandle))
-		return 0;
-	neuron_mc_free(mc);
-	return -EFAULT;
+	/* 0 when another thread guessed the handle and freed it */
+	handle = READ_ONCE(mc->handle);
+	if (put_user(handle, uhandle)) {
+		neuron_mc_free(mc);
+		ret = -EFAULT;
+	}
+	neuron_mc_put(mc);
+	return ret;
 }
 
 static u32 default_type(u32 host)

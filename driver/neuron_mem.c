@@ -75,20 +75,19 @@ static u64 pool_page(const struct neuron_mc *mc)
 	return (mc->pa - pool_base(mc->pool)) >> PAGE_SHIFT;
 }
 
-static void backing_free(struct neuron_mc *mc)
+static void host_free(struct neuron_mc *mc)
+{
+	dma_free_coherent(&mc->nd->pdev->dev, mc->size, mc->va, mc->dma);
+	atomic64_sub(mc->size, &host_bytes);
+}
+
+static void pages_free(struct neuron_mc *mc)
 {
 	struct neuron_device *nd = mc->nd;
 
-	if (mc->host) {
-		dma_free_coherent(&nd->pdev->dev, mc->size, mc->va, mc->dma);
-		mc->va = NULL;
-		atomic64_sub(mc->size, &host_bytes);
-		return;
-	}
-	mutex_lock(&nd->lock);
+	lockdep_assert_held(&nd->lock);
 	bitmap_set(nd->used[mc->pool], pool_page(mc), mc->size >> PAGE_SHIFT);
 	gen_pool_free(nd->pools[mc->pool], POOL_BIAS + mc->pa, mc->size);
-	mutex_unlock(&nd->lock);
 }
 
 static int backing_alloc_host(struct neuron_mc *mc)
@@ -162,17 +161,18 @@ static void mc_release(struct kref *ref)
 {
 	struct neuron_mc *mc = container_of(ref, struct neuron_mc, ref);
 	struct neuron_device *nd = mc->nd;
-	bool orphan;
 
 	mutex_lock(&nd->lock);
-	orphan = RB_EMPTY_NODE(&mc->node);
-	if (!orphan)
+	if (!RB_EMPTY_NODE(&mc->node)) {
 		rb_erase(&mc->node, &nd->chunks);
+		/* in one step, or removal would find the pool in use and the chunk not */
+		if (!mc->host)
+			pages_free(mc);
+	}
 	mutex_unlock(&nd->lock);
-	if (!orphan)
-		neuron_stat_memory(nd, mc, false);
-	if (!orphan || mc->va)
-		backing_free(mc);
+	neuron_stat_memory(nd, mc, false);
+	if (mc->host)
+		host_free(mc);
 	kfree(mc);
 	neuron_device_put(nd);
 }
@@ -274,7 +274,9 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 	if (!mc->host) {
 		ret = pages_clear(nd, mc->pool, mc->nc, pool_page(mc), mc->size >> PAGE_SHIFT);
 		if (ret) {
-			backing_free(mc);
+			mutex_lock(&nd->lock);
+			pages_free(mc);
+			mutex_unlock(&nd->lock);
 			kfree(mc);
 			return ret;
 		}
@@ -284,6 +286,8 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 	mutex_lock(&nd->lock);
 	tree_insert(nd, mc);
 	ret = handle_alloc(nd, mc);
+	if (!ret)
+		neuron_mc_get(mc);
 	mutex_unlock(&nd->lock);
 	if (ret) {
 		neuron_mc_put(mc);
@@ -354,29 +358,26 @@ static void mem_wipe(struct neuron_device *nd)
 	up_read(&nd->reset_sem);
 }
 
-/* Before neuron_dma_exit(): chunks that a mapping still holds lose their memory here */
+/*
+ * Before neuron_dma_exit(). Chunks that a mapping or a dma-buf still holds lose their device memory
+ * here. Their host memory goes with the last reference: an importer may still use it, and a mapping
+ * that was being made may have escaped the removal of mappings.
+ */
 void neuron_mem_exit(struct neuron_device *nd)
 {
 	struct neuron_mc *mc;
 	struct rb_node *node;
 
 	neuron_mem_free_all(nd, 0);
-	for (;;) {
-		mutex_lock(&nd->lock);
-		node = rb_first(&nd->chunks);
-		if (node) {
-			rb_erase(node, &nd->chunks);
-			RB_CLEAR_NODE(node);
-		}
-		mutex_unlock(&nd->lock);
-		if (!node)
-			break;
+	mutex_lock(&nd->lock);
+	while ((node = rb_first(&nd->chunks))) {
 		mc = rb_entry(node, struct neuron_mc, node);
-		/* an importer of a dma-buf may still use host memory: freed with the last reference
-		 */
-		if (!mc->host || !atomic_read(&mc->exports))
-			backing_free(mc);
+		rb_erase(node, &nd->chunks);
+		RB_CLEAR_NODE(node);
+		if (!mc->host)
+			pages_free(mc);
 	}
+	mutex_unlock(&nd->lock);
 	mem_wipe(nd);
 	pools_free(nd);
 }

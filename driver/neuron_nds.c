@@ -30,7 +30,7 @@ static struct neuron_nds *nds_free(struct neuron_device *nd)
 	return oldest;
 }
 
-static int nds_create(struct neuron_device *nd, struct neuron_mc **mc)
+static int nds_create(struct neuron_device *nd, u64 *offset)
 {
 	struct neuron_mc_args args = {
 		.size = NDS_ENTRY_SIZE,
@@ -39,23 +39,34 @@ static int nds_create(struct neuron_device *nd, struct neuron_mc **mc)
 		.life = NEURON_LIFE_DEVICE,
 	};
 	struct neuron_nds *entry;
+	struct neuron_mc *mc;
+	bool used = false;
 	int ret;
 
-	ret = neuron_mc_alloc(nd, &args, mc);
+	ret = neuron_mc_alloc(nd, &args, &mc);
 	if (ret)
 		return ret;
 	mutex_lock(&nd->lock);
-	entry = nds_find(nd, current->tgid) ? NULL : nds_free(nd);
-	if (entry) {
+	entry = nds_find(nd, current->tgid); /* of another thread, meanwhile */
+	if (!neuron_attached_locked(nd)) {
+		ret = -EACCES;
+	} else if (!entry) {
+		entry = nds_free(nd);
+		used = entry;
+		ret = used ? 0 : -ENOMEM;
+	}
+	if (used) {
 		memset(entry->seen, 0, sizeof(entry->seen));
-		entry->mc = *mc;
+		entry->mc = mc;
 		entry->pid = current->tgid;
 	}
+	if (!ret)
+		*offset = entry->mc->pa;
 	mutex_unlock(&nd->lock);
-	if (entry)
-		return 0;
-	neuron_mc_free(*mc);
-	return -ENOMEM;
+	if (!used)
+		neuron_mc_free(mc);
+	neuron_mc_put(mc);
+	return ret;
 }
 
 /* pid 0: the caller's own, created if needed; another one must exist */
@@ -63,8 +74,6 @@ int neuron_nds_acquire(struct neuron_device *nd, pid_t pid, u64 *offset, u32 *si
 {
 	pid_t want = pid ? pid : current->tgid;
 	struct neuron_nds *entry;
-	struct neuron_mc *mc;
-	int ret = 0;
 
 	if (pid < 0)
 		return -EINVAL;
@@ -77,10 +86,7 @@ int neuron_nds_acquire(struct neuron_device *nd, pid_t pid, u64 *offset, u32 *si
 		return 0;
 	if (want != current->tgid)
 		return -ENOENT;
-	ret = nds_create(nd, &mc);
-	if (!ret)
-		*offset = mc->pa;
-	return ret;
+	return nds_create(nd, offset);
 }
 
 /* Add what grew since the last look; nd->lock held */

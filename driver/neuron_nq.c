@@ -44,7 +44,7 @@ static struct neuron_mc *nq_memory(struct neuron_device *nd, const struct neuron
 	return ret ? ERR_PTR(ret) : mc;
 }
 
-/* The caller's existing queue, NULL to make one, or -EACCES; nd->lock held */
+/* The caller's existing queue with a reference, NULL to make one, or -EACCES; nd->lock held */
 static struct neuron_mc *nq_existing(struct neuron_device *nd, const struct neuron_nq_args *args)
 {
 	struct neuron_nq *nq = &nd->nqs[args->nc][args->type][args->eng];
@@ -55,7 +55,10 @@ static struct neuron_mc *nq_existing(struct neuron_device *nd, const struct neur
 	ret = neuron_core_claim(nd, args->nc);
 	if (ret)
 		return ERR_PTR(ret);
-	return args->force ? NULL : nq->mc;
+	if (args->force || !nq->mc)
+		return NULL;
+	neuron_mc_get(nq->mc);
+	return nq->mc;
 }
 
 int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args, u64 *mmap_offset,
@@ -86,7 +89,8 @@ int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args, 
 		mutex_unlock(&nd->lock);
 	}
 	*mmap_offset = mc->host ? mc->pa : U64_MAX;
-	*handle = mc->handle;
+	*handle = READ_ONCE(mc->handle);
+	neuron_mc_put(mc);
 	if (old)
 		neuron_mc_free(old);
 	return 0;

@@ -40,14 +40,19 @@ int neuron_proc_attach(struct neuron_device *nd)
 	return ret;
 }
 
+bool neuron_attached_locked(struct neuron_device *nd)
+{
+	struct neuron_proc *proc = neuron_proc_find(nd, current->tgid);
+
+	return proc && !proc->exiting;
+}
+
 bool neuron_attached(struct neuron_device *nd)
 {
-	struct neuron_proc *proc;
 	bool attached;
 
 	mutex_lock(&nd->lock);
-	proc = neuron_proc_find(nd, current->tgid);
-	attached = proc && !proc->exiting;
+	attached = neuron_attached_locked(nd);
 	mutex_unlock(&nd->lock);
 	return attached;
 }
@@ -84,6 +89,8 @@ static void hardware_take_back(struct neuron_device *nd, pid_t tgid, u32 map)
 		    nd->state == NEURON_STATE_READY;
 
 	down_write(&nd->reset_sem);
+	/* a thread that is killed while it closes must halt the cores all the same */
+	WRITE_ONCE(nd->finish, true);
 	neuron_copy_forget(nd, tgid);
 	if (halt && neuron_cores_halt(nd, map))
 		nd_err(nd, "cores %#x of process %d did not halt\n", map, tgid);
@@ -91,6 +98,7 @@ static void hardware_take_back(struct neuron_device *nd, pid_t tgid, u32 map)
 	neuron_nqs_stop(nd, tgid, 0);
 	if (halt)
 		neuron_cores_halt(nd, map);
+	WRITE_ONCE(nd->finish, false);
 	up_write(&nd->reset_sem);
 }
 
@@ -106,6 +114,9 @@ static void proc_take_down(struct neuron_device *nd, pid_t tgid)
 	neuron_mem_free_all(nd, tgid);
 	mutex_lock(&nd->lock);
 	for (nc = 0; nc < NC_COUNT; nc++) {
+		/* nobody will complete what it started */
+		if (nd->cinit[nc] == NEURON_CINIT_STATE_STARTED && nd->cinit_by[nc] == tgid)
+			nd->cinit[nc] = NEURON_CINIT_STATE_INVALID;
 		if (nd->core_owner[nc] != tgid)
 			continue;
 		nd->core_owner[nc] = 0;

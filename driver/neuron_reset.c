@@ -183,7 +183,8 @@ static bool others_use(struct neuron_device *nd, u32 id, u32 cores)
 	return false;
 }
 
-/* 0, 1 when the id has a request already, -EBUSY when another process works on the cores */
+/* 0, 1 when the id has a request already, -EBUSY when another process works on the cores.
+ * id: the calling process, or 0 for the driver itself */
 int neuron_reset_request(struct neuron_device *nd, u32 id, u32 nc_map)
 {
 	u32 cores = nd->hal.features & NEURON_CAP_F_TPB_MAP ? map_cores(nc_map) : NC_MAP_ALL;
@@ -198,7 +199,9 @@ int neuron_reset_request(struct neuron_device *nd, u32 id, u32 nc_map)
 	req->id = id;
 	req->nc_map = nc_map == NEURON_NC_MAP_DEVICE ? nc_map : map_cores(nc_map);
 	mutex_lock(&nd->lock);
-	if (req_find(nd, id))
+	if (id && !neuron_attached_locked(nd))
+		ret = -EACCES;
+	else if (req_find(nd, id))
 		ret = 1;
 	else if (others_use(nd, id, cores))
 		ret = -EBUSY;
