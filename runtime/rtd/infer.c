@@ -4,6 +4,7 @@
  * An inference counts against ninfer until it is collected or cancelled.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -263,9 +264,40 @@ int rtd_infer_store(struct rtd *rtd, struct rtd_infer *infer, const struct rtd_i
 
 /* ---- post */
 
+static bool poster_gone(const struct rtd_infer *infer)
+{
+	return infer->peer.local && infer->peer.pid > 0 && kill(infer->peer.pid, 0) &&
+	       errno == ESRCH;
+}
+
+/* Locked: results that no process is left to collect must not fill a model's queue for good */
+static void reap_abandoned(struct rtd_model *model, struct rtd_infer_list *gone)
+{
+	struct rtd_infer *infer, *next;
+
+	for (infer = TAILQ_FIRST(&model->infers); infer; infer = next) {
+		next = TAILQ_NEXT(infer, link);
+		if (infer->state != RTD_DONE || infer->done || !poster_gone(infer))
+			continue;
+		infer_detach(infer);
+		TAILQ_INSERT_TAIL(gone, infer, queue);
+	}
+}
+
+/* The caller's list, without the lock */
+static void free_list(struct rtd *rtd, struct rtd_infer_list *gone)
+{
+	struct rtd_infer *infer;
+
+	while ((infer = TAILQ_FIRST(gone))) {
+		TAILQ_REMOVE(gone, infer, queue);
+		rtd_infer_free(rtd, infer);
+	}
+}
+
 /* Locked */
 static int post_admit(struct rtd *rtd, const struct rtd_post *post, struct rtd_model **out,
-		      struct rtd_err *err)
+		      struct rtd_infer_list *gone, struct rtd_err *err)
 {
 	struct rtd_model *model = rtd_model_find(rtd, post->model);
 
@@ -278,6 +310,8 @@ static int post_admit(struct rtd *rtd, const struct rtd_post *post, struct rtd_m
 	if (model->state != RTD_READY)
 		return rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "model %u is not running",
 				post->model);
+	if (model->inflight >= model->ninfer)
+		reap_abandoned(model, gone);
 	if (model->inflight >= model->ninfer) {
 		rtd->counters.queue_drop++;
 		return rtd_fail(err, NERR_QUEUE_FULL, "NMGR",
@@ -326,13 +360,15 @@ static int infer_queue(struct rtd *rtd, struct rtd_infer *infer, struct rtd_err 
 int rtd_infer_post(struct rtd *rtd, const struct rtd_post *post, uint64_t *cookie,
 		   struct rtd_err *err)
 {
+	struct rtd_infer_list gone = TAILQ_HEAD_INITIALIZER(gone);
 	struct rtd_model *model = NULL;
 	struct rtd_infer *infer;
 	uint64_t id = 0;
 
 	pthread_mutex_lock(&rtd->lock);
-	post_admit(rtd, post, &model, err);
+	post_admit(rtd, post, &model, &gone, err);
 	pthread_mutex_unlock(&rtd->lock);
+	free_list(rtd, &gone);
 	if (err->code)
 		return err->code;
 
@@ -438,10 +474,7 @@ void rtd_infer_forget(struct rtd *rtd, struct rtd_model *model, unsigned int kee
 		TAILQ_INSERT_TAIL(&gone, infer, queue);
 	}
 	pthread_mutex_unlock(&rtd->lock);
-	while ((infer = TAILQ_FIRST(&gone))) {
-		TAILQ_REMOVE(&gone, infer, queue);
-		rtd_infer_free(rtd, infer);
-	}
+	free_list(rtd, &gone);
 }
 
 /* Called with the list of those that have waiters: they are told without the lock */

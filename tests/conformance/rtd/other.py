@@ -4,7 +4,8 @@
 
 usage: other.py ENDPOINT ID [GROUP ...] < calls; ID is the user and the group it becomes
 
-  shm_map PATH PROT | shm_unmap PATH | neff_file PATH | infer MODEL PATH PATH | wait COOKIE
+  shm_map PATH PROT | shm_unmap PATH | neff_file PATH | infer MODEL PATH PATH | post MODEL |
+  wait COOKIE
 """
 
 import os
@@ -28,6 +29,9 @@ def run(client: Client, words: list[str]) -> int:
     if words[0] == "infer":
         request = infer_request(int(words[1]), in_shm(input0=words[2], input1=words[3]))
         return client.call("infer", request).status.code
+    if words[0] == "post":
+        model = int(words[1])
+        return client.call("infer_post", infer_request(model, client.zeros(model))).status.code
     if words[0] == "wait":
         return client.call("infer_wait", nrt.infer_wait_request(cookie=int(words[1]))).status.code
     raise SystemExit(f"no such call: {words}")

@@ -18,7 +18,7 @@ import numpy as np
 from harness import (WORK, Client, Daemon, Shm, eventually, in_shm, infer_request, inline, nrt, outputs,
                      sum_and_product, tap)
 
-INVALID, INVALID_HANDLE, BAD_INPUT = 2, 3, 1002
+INVALID, INVALID_HANDLE, QUEUE_FULL, BAD_INPUT = 2, 3, 7, 1002
 NOBODY = 65534
 A = np.ones((4, 32), np.float32)
 SIZE = A.nbytes
@@ -103,6 +103,9 @@ def two_users(daemon: Daemon, client: Client, neff: bytes) -> None:
     tap.equal(other_user(daemon, [f"wait {cookie}"]), [INVALID_HANDLE], "a cookie is worth nothing to another user")
     waited = client.call("infer_wait", nrt.infer_wait_request(cookie=cookie))
     tap.equal(waited.status.code, 0, "and its owner still collects")
+    tap.equal(other_user(daemon, [f"post {model}"] * 5), [0] * 4 + [QUEUE_FULL], "a client that collects nothing")
+    request = infer_request(model, inline(input0=A, input1=A))
+    tap.ok(eventually(lambda: client.call("infer", request).status.code == 0), "its death makes room for others")
     client.call("unload_all")
 
 
