@@ -265,6 +265,28 @@ void testmodel_shuffle(struct testmodel *t)
 	clear_all(t);
 }
 
+void testmodel_scatter(struct testmodel *t)
+{
+	const uint64_t n = (1u << 22) - 2;
+	const struct neff_pattern x = { 0, 0, 2, { 1, n }, { 1, 2 } };
+	const struct neff_pattern y = { 1, 0, 2, { 1, n }, { 1, 2 } };
+
+	start(t, "scatter");
+	testmodel_var(t, "x", NEFF_VAR_INPUT, 2 * n);
+	testmodel_var(t, "y", NEFF_VAR_OUTPUT, 2 * n);
+	testmodel_io(t, 0, NEURON_DT_INT8, 2, (unsigned int)n);
+	testmodel_io(t, 1, NEURON_DT_INT8, 2, (unsigned int)n);
+	program_start(t, SP);
+	for (unsigned int i = 0; i < 2; i++) {
+		unsigned int q = testmodel_queue(t, i ? "b" : "a", NEFF_QUEUE_DATA, SP);
+
+		testmodel_dma(t, SP, q, (int)i, 1)->desc[0] = (struct neff_desc){ x, y };
+	}
+	wait_ge(t, SP, 0, 1);
+	wait_ge(t, SP, 1, 1);
+	clear_all(t);
+}
+
 static void one_output(struct testmodel *t, const char *name)
 {
 	start(t, name);

@@ -20,6 +20,8 @@ void testmodel_add(struct testmodel *t, unsigned int cols);
 void testmodel_matmul(struct testmodel *t, unsigned int m, unsigned int n, const uint16_t *w);
 /* y = x through pieces of odd sizes: unequal descriptor counts on the two sides */
 void testmodel_shuffle(struct testmodel *t);
+/* the same every second byte copied by two queues: a small file and 16 million descriptors */
+void testmodel_scatter(struct testmodel *t);
 /* waits for a semaphore that nobody raises */
 void testmodel_hang(struct testmodel *t);
 /* reads SBUF as a type and shape that is legal, then raises a semaphore below zero */

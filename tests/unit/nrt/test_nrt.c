@@ -345,6 +345,24 @@ START_TEST(bad_neff)
 }
 END_TEST
 
+/* A file of a few thousand bytes must not take gigabytes of descriptors */
+START_TEST(descriptor_bomb)
+{
+	size_t before = memory_used(0), size;
+	nrt_model_t *model = NULL;
+	struct testmodel t;
+	void *neff;
+
+	testmodel_scatter(&t);
+	neff = testmodel_write(&t, &size);
+	testmodel_free(&t);
+	ck_assert_int_eq(nrt_load(neff, size, 0, -1, &model), NRT_RESOURCE);
+	ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "descriptors"));
+	ck_assert_uint_eq(memory_used(0), before);
+	free(neff);
+}
+END_TEST
+
 START_TEST(memory_comes_back)
 {
 	size_t before = memory_used(0);
@@ -761,6 +779,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, error_flood);
 	tcase_add_test(tc, bad_input);
 	tcase_add_test(tc, bad_neff);
+	tcase_add_test(tc, descriptor_bomb);
 	tcase_add_test(tc, memory_comes_back);
 	tcase_add_test(tc, all_cores);
 	tcase_add_test(tc, one_core_many_threads);
