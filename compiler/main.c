@@ -4,6 +4,7 @@
  * Options that the vendor's front ends pass and that change nothing here are accepted.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,14 +241,43 @@ static int read_file(const char *path, void **buf, size_t *size)
 	return -ENOMEM;
 }
 
+static int write_all(int fd, const void *buf, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = write(fd, (const char *)buf + done, size - done);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0)
+			done += (size_t)n;
+	}
+	return 0;
+}
+
+/* A pipe or a device is written to, never replaced by a file */
+static int write_special(const char *path, const void *buf, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = write_all(fd, buf, size);
+	if (close(fd) && !rc)
+		rc = -errno;
+	return rc;
+}
+
 /* Beside the target, then renamed: nobody sees half a file */
 static int write_file(const char *path, const void *buf, size_t size)
 {
 	char *tmp = NULL;
 	mode_t mask = umask(0);
-	int fd, rc = 0;
+	struct stat st;
+	int fd, rc;
 
 	umask(mask);
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return write_special(path, buf, size);
 	if (asprintf(&tmp, "%s.XXXXXX", path) < 0)
 		return -ENOMEM;
 	fd = mkstemp(tmp);
@@ -256,14 +286,7 @@ static int write_file(const char *path, const void *buf, size_t size)
 		free(tmp);
 		return rc;
 	}
-	for (size_t done = 0; !rc && done < size;) {
-		ssize_t n = write(fd, (const char *)buf + done, size - done);
-
-		if (n < 0 && errno != EINTR)
-			rc = -errno;
-		else if (n > 0)
-			done += (size_t)n;
-	}
+	rc = write_all(fd, buf, size);
 	if (!rc && fchmod(fd, 0666 & ~mask))
 		rc = -errno;
 	if (close(fd) && !rc)

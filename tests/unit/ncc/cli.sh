@@ -42,6 +42,14 @@ for x in b c; do
 done
 [ "$(stat -c %a "$dir/a.neff")" = "$(printf '%o' $((0666 & ~$(umask))))" ] || fail "mode of the file"
 
+# what is not a file is written to and stays what it is
+mkfifo "$dir/pipe"
+timeout 20 cat "$dir/pipe" >"$dir/d.neff" &
+timeout 20 "$cc" compile --framework XLA "$model" --output "$dir/pipe"
+[ -p "$dir/pipe" ] || fail "the pipe was replaced"
+wait
+[ "$(stat -c %s "$dir/d.neff")" -eq "$(stat -c %s "$dir/a.neff")" ] || fail "the pipe got another file"
+
 refused 1 "No such file" compile --framework XLA "$dir/none.pb" --output "$dir/x.neff"
 refused 1 "not an HLO module" compile --framework XLA "$0" --output "$dir/x.neff"
 refused 1 "Is a directory" compile --framework XLA "$dir" --output "$dir/x.neff"
