@@ -102,7 +102,8 @@ static int read_values(struct rtd_config *config, json_t *root, const char *path
 		err = get_bool(init, "drop_all_capabilities", &config->drop_capabilities, path,
 			       text);
 	if (!err)
-		err = get_number(root, "default_timeout", 1, 3600, &timeout, path, text);
+		err = get_number(root, "default_timeout", 1, RTD_MAX_TIMEOUT_S, &timeout, path,
+				 text);
 	if (!err)
 		err = get_number(root, "default_ninfer", 1, 1024, &ninfer, path, text);
 	if (!err)

@@ -85,7 +85,7 @@ int rtd_listen_open(const char *path)
 int rtd_listen_accept(int fd, struct rtd_server *server)
 {
 	struct rtd_peer peer;
-	int conn;
+	int conn, err;
 
 	for (;;) {
 		conn = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -95,8 +95,9 @@ int rtd_listen_accept(int fd, struct rtd_server *server)
 			continue;
 		if (conn < 0)
 			return -errno;
-		if (rtd_peer_read(conn, &peer)) {
-			rtd_error("NRTD", "no credentials of a connection: %s", strerror(errno));
+		err = rtd_peer_read(conn, &peer);
+		if (err) {
+			rtd_error("NRTD", "no credentials of a connection: %s", strerror(-err));
 			close(conn);
 			continue;
 		}

@@ -105,7 +105,7 @@ static void load_once(struct load_stream *s, bool *seen, const char *field)
 
 static void load_params(struct load_stream *s, const Nrt__ModelParams *params)
 {
-	uint64_t ms;
+	uint32_t seconds;
 
 	load_once(s, &s->has_params, "model_params");
 	if (params->ninfer) {
@@ -115,9 +115,11 @@ static void load_params(struct load_stream *s, const Nrt__ModelParams *params)
 				 s->load.ninfer, RTD_MAX_NINFER);
 	}
 	if (params->timeout) {
-		ms = params->timeout->data * 1000ull;
-		s->load.timeout_ms = ms > UINT32_MAX ? UINT32_MAX : ms;
-		if (!ms)
+		seconds = params->timeout->data;
+		if (seconds > RTD_MAX_TIMEOUT_S)
+			seconds = RTD_MAX_TIMEOUT_S;
+		s->load.timeout_ms = seconds * 1000;
+		if (!seconds)
 			rtd_fail(&s->err, NERR_INVALID, "NMGR", "timeout 0, expected seconds");
 	}
 }

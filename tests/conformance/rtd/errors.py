@@ -182,6 +182,8 @@ def load_order(client: Client, neff: bytes) -> None:
     refused(client.load(neff, eg, session=99).status, INVALID_HANDLE, "99", "load: no such session")
     loaded = client.load_messages(iter(good))
     tap.equal(loaded.status.code, 0, "load: and the right order is accepted")
+    client.load(neff, eg, timeout=1 << 31)
+    tap.equal(client.ext("list_models").model[-1].timeout_ms, 3_600_000, "load: no timeout is longer than an hour")
     client.call("unload_all")
 
 
