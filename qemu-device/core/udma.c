@@ -212,18 +212,17 @@ void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q)
 	memset(q->packet_descs, 0, sizeof(q->packet_descs));
 }
 
+/* Every lane is stopped once, not once for each queue: a stop may wait for a turn of instructions */
 static void engine_abort(struct ncore_chip *chip, unsigned int engine)
 {
 	unsigned int i;
 
-	for (i = 0; i < NCORE_QUEUES; i++) {
-		struct ncore_queue *q = &chip->udma[engine].queue[i];
-		struct ncore_lane *lane = queue_hold(chip, q);
-
-		ncore_queue_abort(chip, q);
-		if (lane)
-			ncore_lane_start(lane);
-	}
+	for (i = 0; i < NCORE_LANES; i++)
+		ncore_lane_stop(&chip->lane[i]);
+	for (i = 0; i < NCORE_QUEUES; i++)
+		ncore_queue_abort(chip, &chip->udma[engine].queue[i]);
+	for (i = 0; i < NCORE_LANES; i++)
+		ncore_lane_start(&chip->lane[i]);
 }
 
 static void engine_start(struct ncore_chip *chip, unsigned int engine)
