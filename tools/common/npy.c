@@ -20,12 +20,12 @@ static const struct {
 	uint8_t dtype, size;
 	const char *descr, *name;
 } types[] = {
-	{ NEURON_DT_FP32, 4, "<f4", "float32" },   { NEURON_DT_FP16, 2, "<f2", "float16" },
-	{ NEURON_DT_BF16, 2, "|V2", "bfloat16" },  { NEURON_DT_BF16, 2, "<V2", "bfloat16" },
-	{ NEURON_DT_INT8, 1, "|i1", "int8" },	   { NEURON_DT_UINT8, 1, "|u1", "uint8" },
-	{ NEURON_DT_UINT8, 1, "|b1", "uint8" },	   { NEURON_DT_INT16, 2, "<i2", "int16" },
-	{ NEURON_DT_UINT16, 2, "<u2", "uint16" },  { NEURON_DT_INT32, 4, "<i4", "int32" },
-	{ NEURON_DT_UINT32, 4, "<u4", "uint32" },  { NEURON_DT_INT64, 8, "<i8", "int64" },
+	{ NEURON_DT_FP32, 4, "<f4", "float32" },  { NEURON_DT_FP16, 2, "<f2", "float16" },
+	{ NEURON_DT_BF16, 2, "|V2", "bfloat16" }, { NEURON_DT_BF16, 2, "<V2", "bfloat16" },
+	{ NEURON_DT_INT8, 1, "|i1", "int8" },	  { NEURON_DT_UINT8, 1, "|u1", "uint8" },
+	{ NEURON_DT_UINT8, 1, "|b1", "uint8" },	  { NEURON_DT_INT16, 2, "<i2", "int16" },
+	{ NEURON_DT_UINT16, 2, "<u2", "uint16" }, { NEURON_DT_INT32, 4, "<i4", "int32" },
+	{ NEURON_DT_UINT32, 4, "<u4", "uint32" }, { NEURON_DT_INT64, 8, "<i8", "int64" },
 	{ NEURON_DT_UINT64, 8, "<u8", "uint64" },
 };
 
@@ -229,11 +229,11 @@ int npy_write(const char *path, const struct npy *npy)
 	for (unsigned int i = 0; i < npy->ndim; i++)
 		pos += (size_t)snprintf(shape + pos, sizeof(shape) - pos, "%llu%s",
 					(unsigned long long)npy->shape[i],
-					npy->ndim == 1	    ? "," :
-					i + 1 < npy->ndim ? ", " :
-							      "");
-	len = snprintf(dict, sizeof(dict), "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
-		       descr, shape);
+					npy->ndim == 1	    ? ","
+					: i + 1 < npy->ndim ? ", "
+							    : "");
+	len = snprintf(dict, sizeof(dict),
+		       "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, shape);
 	/* the data begins at a multiple of 64 bytes, the header ends in a newline */
 	pad = (64 - (10 + len + 1) % 64) % 64;
 
