@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "asm.h"
 #include "neuron/isa/check.h"
@@ -134,6 +135,8 @@ static int parse_options(struct as *as, int argc, char **argv, int *status)
 int main(int argc, char **argv)
 {
 	struct as as = { .engine = -1 };
+	struct stat st;
+	bool keep;
 	int status;
 
 	if (parse_options(&as, argc, argv, &status))
@@ -149,13 +152,14 @@ int main(int argc, char **argv)
 		fclose(as.in);
 		return 1;
 	}
+	keep = fstat(fileno(as.out), &st) || !S_ISREG(st.st_mode);
 	status = assemble(&as);
 	fclose(as.in);
 	if (fclose(as.out)) {
 		fprintf(stderr, "neuron-as: %s: %s\n", as.output, strerror(errno));
 		status = 1;
 	}
-	if (status && strcmp(as.output, "-"))
+	if (status && !keep) /* half a program; a device or a pipe stays */
 		remove(as.output);
 	return status;
 }
