@@ -18,8 +18,9 @@ static int args_check(const struct neuron_nq_args *args)
 		return -E2BIG;
 	if (args->type >= NQ_TYPES || args->eng >= NQ_ENGINES)
 		return -EINVAL;
-	/* the entries are 32 bytes, and a chunk is whole pages */
-	if (!is_power_of_2(args->size) || args->size < PAGE_SIZE || args->size > NQ_SIZE_MAX)
+	/* the chip works with two entries and more */
+	if (!is_power_of_2(args->size) || args->size < 2 * NEURON_NQ_ENTRY_SIZE ||
+	    args->size > NQ_SIZE_MAX)
 		return -EINVAL;
 	return 0;
 }

@@ -274,6 +274,11 @@ static void test_notifications(int fd)
 	v1.size = 12288;
 	v1.engine_index = 3;
 	is(call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_V1, &v1), -EINVAL, "no power of two");
+	v1.size = 2048;
+	is(call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_V1, &v1), 0, "half a page");
+	v1.size = 32;
+	v1.engine_index = 1;
+	is(call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_V1, &v1), -EINVAL, "less than two entries");
 	v1.size = 8192;
 	v1.nq_type = 4;
 	is(call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_V1, &v1), -EINVAL, "a type V1 has not");
