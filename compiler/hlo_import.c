@@ -154,8 +154,14 @@ static unsigned int leaves(const Ncc__Hlo__Shape *s)
 static int import_tuple(struct hlo_inst *in, struct hlo_value *v)
 {
 	v->n = 0;
-	for (unsigned int i = 0; i < in->nin; i++)
+	for (unsigned int i = 0; i < in->nin; i++) {
+		/* tuples of tuples grow without bound in a small file */
+		if (in->in[i].n > NCC_MAX_OPS - in->imp->made)
+			return hlo_fail(in, -EFBIG, "more than %d operations and tuple elements",
+					NCC_MAX_OPS);
+		in->imp->made += in->in[i].n;
 		v->n += in->in[i].n;
+	}
 	v->op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
 	if (!v->op)
 		return hlo_fail(in, -ENOMEM, "out of memory");

@@ -265,6 +265,35 @@ static void layout_of_literal(Ncc__Hlo__Module *m)
 	l->minor_to_major[1] = 1;
 }
 
+/* Each tuple holds the one before it twice: 2^40 elements in a file of a few thousand bytes */
+static void tuple_bomb(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Computation *c = entry(m);
+	int64_t last = c->root_id;
+
+	c->instructions =
+		realloc(c->instructions, (c->n_instructions + 40) * sizeof(*c->instructions));
+	ck_assert_ptr_nonnull(c->instructions);
+	for (int64_t id = 100000; id < 100040; id++) {
+		Ncc__Hlo__Instruction *p = malloc(sizeof(*p));
+
+		ck_assert_ptr_nonnull(p);
+		ncc__hlo__instruction__init(p);
+		p->opcode = strdup("tuple");
+		p->name = strdup("bomb");
+		p->id = id;
+		p->shape = malloc(sizeof(*p->shape));
+		ncc__hlo__shape__init(p->shape);
+		p->shape->element_type = 13;
+		p->n_operand_ids = 2;
+		p->operand_ids = malloc(2 * sizeof(*p->operand_ids));
+		p->operand_ids[0] = p->operand_ids[1] = last;
+		last = id;
+		c->instructions[c->n_instructions++] = p;
+	}
+	c->root_id = last;
+}
+
 static void name_of_two_lines(Ncc__Hlo__Module *m)
 {
 	unknown_op(m);
@@ -284,6 +313,7 @@ static const struct {
 	{ P "add/module.hlo.pb", unknown_op, "sort 'sort.7' (make.py:" },
 	{ P "add/module.hlo.pb", unknown_op, "operation not supported" },
 	{ P "add/module.hlo.pb", name_of_two_lines, "sort 'a?b'" },
+	{ P "add/module.hlo.pb", tuple_bomb, "tuple 'bomb': more than" },
 	{ P "add/module.hlo.pb", custom_call_named, "lapack_sgetrf" },
 	{ P "add/module.hlo.pb", wrong_shape, "add 'add" },
 	{ P "add/module.hlo.pb", zero_dimension, "empty tensors" },
