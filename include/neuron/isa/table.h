@@ -39,7 +39,7 @@ enum neuron_isa_field {
 	NEURON_F_NEGATE,
 	NEURON_F_REDUCE_DIMS,
 	NEURON_F_REDUCE_CMD,
-	NEURON_F_ALPHA,	       /* ACTIVATE: second word */
+	NEURON_F_ALPHA, /* ACTIVATE: second word */
 	NEURON_F_RESULT_SCALE, /* TENSOR_REDUCE: the same member, first word */
 	NEURON_F_ID,
 	NEURON_F_RANGE,
@@ -51,44 +51,44 @@ enum neuron_isa_field {
 #define NEURON_FB_TENSOR (NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SRC0))
 
 /* X(enum suffix, mnemonic, engines, 64-byte words, fields) */
-#define NEURON_ISA_OPS(X) \
-	X(NOP, "nop", NEURON_ISA_ALL, 1, 0) \
-	X(PROGRAM_START, "program_start", NEURON_ISA_ALL, 1, NEURON_FB(VERSION)) \
-	X(SEM_RANGE_CLEAR, "sem_range_clear", NEURON_ISA_ALL, 1, NEURON_FB(RANGE)) \
-	X(NOTIFY, "notify", NEURON_ISA_ALL, 1, NEURON_FB(ID)) \
-	X(WRITE, "write", NEURON_ISA_ALL, 1, NEURON_FB(WRITE)) \
-	X(PSEUDO_DMA_TRIGGER, "pseudo_dma_trigger", NEURON_ISA_ALL, 1, NEURON_FB(ID)) \
-	X(LDWEIGHTS, "ldweights", NEURON_ISA_PE, 1, NEURON_FB(PARTITIONS) | NEURON_FB(SRC0)) \
-	X(MATMUL, "matmul", NEURON_ISA_PE, 1, NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE)) \
-	X(PE_TRANSPOSE, "pe_transpose", NEURON_ISA_PE, 1, NEURON_FB_TENSOR) \
-	X(ACTIVATE, "activate", NEURON_ISA_ACT, 2, \
-	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(FUNC) | \
-		  NEURON_FB(REDUCE_CMD) | NEURON_FB(ALPHA)) \
+#define NEURON_ISA_OPS(X)                                                                          \
+	X(NOP, "nop", NEURON_ISA_ALL, 1, 0)                                                        \
+	X(PROGRAM_START, "program_start", NEURON_ISA_ALL, 1, NEURON_FB(VERSION))                   \
+	X(SEM_RANGE_CLEAR, "sem_range_clear", NEURON_ISA_ALL, 1, NEURON_FB(RANGE))                 \
+	X(NOTIFY, "notify", NEURON_ISA_ALL, 1, NEURON_FB(ID))                                      \
+	X(WRITE, "write", NEURON_ISA_ALL, 1, NEURON_FB(WRITE))                                     \
+	X(PSEUDO_DMA_TRIGGER, "pseudo_dma_trigger", NEURON_ISA_ALL, 1, NEURON_FB(ID))              \
+	X(LDWEIGHTS, "ldweights", NEURON_ISA_PE, 1, NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))       \
+	X(MATMUL, "matmul", NEURON_ISA_PE, 1, NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE))            \
+	X(PE_TRANSPOSE, "pe_transpose", NEURON_ISA_PE, 1, NEURON_FB_TENSOR)                        \
+	X(ACTIVATE, "activate", NEURON_ISA_ACT, 2,                                                 \
+	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(FUNC) |           \
+		  NEURON_FB(REDUCE_CMD) | NEURON_FB(ALPHA))                                        \
 	X(ACT_READ_ACC, "act_read_acc", NEURON_ISA_ACT, 1, NEURON_FB(PARTITIONS) | NEURON_FB(DST)) \
-	X(TENSOR_COPY, "tensor_copy", NEURON_ISA_ACT | NEURON_ISA_POOL, 1, NEURON_FB_TENSOR) \
-	X(TENSOR_TENSOR, "tensor_tensor", NEURON_ISA_POOL, 2, \
-	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(OP0)) \
-	X(TENSOR_SCALAR, "tensor_scalar", NEURON_ISA_POOL, 1, \
-	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(OP0) | \
-		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1)) \
-	X(SCALAR_TENSOR_TENSOR, "scalar_tensor_tensor", NEURON_ISA_POOL, 2, \
-	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(SCALAR0) | NEURON_FB(OP0) | \
-		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1)) \
-	X(TENSOR_REDUCE, "tensor_reduce", NEURON_ISA_POOL, 1, \
-	  NEURON_FB_TENSOR | NEURON_FB(OP0) | NEURON_FB(NEGATE) | NEURON_FB(REDUCE_DIMS) | \
-		  NEURON_FB(RESULT_SCALE)) \
-	X(MEMSET, "memset", NEURON_ISA_ACT | NEURON_ISA_POOL, 1, \
-	  NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SCALAR0)) \
-	X(RECIPROCAL, "reciprocal", NEURON_ISA_POOL, 1, NEURON_FB_TENSOR) \
-	X(TRANSPOSE, "transpose", NEURON_ISA_POOL, 1, NEURON_FB_TENSOR) \
-	X(COPY_PREDICATED, "copy_predicated", NEURON_ISA_POOL, 2, \
+	X(TENSOR_COPY, "tensor_copy", NEURON_ISA_ACT | NEURON_ISA_POOL, 1, NEURON_FB_TENSOR)       \
+	X(TENSOR_TENSOR, "tensor_tensor", NEURON_ISA_POOL, 2,                                      \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(OP0))                                     \
+	X(TENSOR_SCALAR, "tensor_scalar", NEURON_ISA_POOL, 1,                                      \
+	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(OP0) |            \
+		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1))                      \
+	X(SCALAR_TENSOR_TENSOR, "scalar_tensor_tensor", NEURON_ISA_POOL, 2,                        \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(SCALAR0) | NEURON_FB(OP0) |               \
+		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1))                      \
+	X(TENSOR_REDUCE, "tensor_reduce", NEURON_ISA_POOL, 1,                                      \
+	  NEURON_FB_TENSOR | NEURON_FB(OP0) | NEURON_FB(NEGATE) | NEURON_FB(REDUCE_DIMS) |         \
+		  NEURON_FB(RESULT_SCALE))                                                         \
+	X(MEMSET, "memset", NEURON_ISA_ACT | NEURON_ISA_POOL, 1,                                   \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SCALAR0))                             \
+	X(RECIPROCAL, "reciprocal", NEURON_ISA_POOL, 1, NEURON_FB_TENSOR)                          \
+	X(TRANSPOSE, "transpose", NEURON_ISA_POOL, 1, NEURON_FB_TENSOR)                            \
+	X(COPY_PREDICATED, "copy_predicated", NEURON_ISA_POOL, 2,                                  \
 	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(REVERSE0))
 
 struct neuron_isa_op {
 	const char *name; /* mnemonic; NULL: no such opcode */
-	uint8_t engines;  /* mask of NEURON_ISA_* */
-	uint8_t words;	  /* 1 or 2; the ext bit must agree */
-	uint32_t fields;  /* mask of NEURON_FB() */
+	uint8_t engines; /* mask of NEURON_ISA_* */
+	uint8_t words; /* 1 or 2; the ext bit must agree */
+	uint32_t fields; /* mask of NEURON_FB() */
 };
 
 #define NEURON_ISA_OP_ROW(op, name, engines, words, fields) \
@@ -96,11 +96,11 @@ struct neuron_isa_op {
 static const struct neuron_isa_op neuron_isa_ops[256] = { NEURON_ISA_OPS(NEURON_ISA_OP_ROW) };
 #undef NEURON_ISA_OP_ROW
 
-#define NEURON_ISA_OP_ASSERT(op, name, engines, words, fields) \
-	static_assert((words) == 1 || (words) == 2, name ": one or two words"); \
+#define NEURON_ISA_OP_ASSERT(op, name, engines, words, fields)                            \
+	static_assert((words) == 1 || (words) == 2, name ": one or two words");           \
 	static_assert((words) == 2 || !((fields) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))), \
-		      name ": src1 and alpha lie in the second word"); \
-	static_assert((words) == 1 || ((fields) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))), \
+		      name ": src1 and alpha lie in the second word");                    \
+	static_assert((words) == 1 || ((fields) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))),  \
 		      name ": the second word holds something");
 NEURON_ISA_OPS(NEURON_ISA_OP_ASSERT)
 #undef NEURON_ISA_OP_ASSERT
@@ -112,50 +112,50 @@ static_assert(NEURON_F_COUNT <= 32, "fields fit a 32-bit mask");
  * list: see NEURON_ISA_SCALAR_BYTE.
  */
 #define NEURON_ISA_AP_PLACES(X, group, ap, byte) \
-	X(group, ap.offset, byte, 0, 26) \
-	X(group, ap.dtype, byte, 26, 6) \
-	X(group, ap.step[0], (byte) + 4, 0, 16) \
-	X(group, ap.step[1], (byte) + 6, 0, 16) \
-	X(group, ap.step[2], (byte) + 8, 0, 16) \
+	X(group, ap.offset, byte, 0, 26)         \
+	X(group, ap.dtype, byte, 26, 6)          \
+	X(group, ap.step[0], (byte) + 4, 0, 16)  \
+	X(group, ap.step[1], (byte) + 6, 0, 16)  \
+	X(group, ap.step[2], (byte) + 8, 0, 16)  \
 	X(group, ap.step[3], (byte) + 10, 0, 16) \
-	X(group, ap.num[0], (byte) + 12, 0, 16) \
-	X(group, ap.num[1], (byte) + 14, 0, 16) \
-	X(group, ap.num[2], (byte) + 16, 0, 16) \
+	X(group, ap.num[0], (byte) + 12, 0, 16)  \
+	X(group, ap.num[1], (byte) + 14, 0, 16)  \
+	X(group, ap.num[2], (byte) + 16, 0, 16)  \
 	X(group, ap.num[3], (byte) + 18, 0, 16)
 
-#define NEURON_ISA_PLACES(X) \
-	X(SYNC, opcode, 0, 0, 8) \
-	X(SYNC, trigger, 1, 1, 1) \
-	X(ACCUMULATE, accumulate, 1, 2, 1) \
-	X(NEGATE, negate, 1, 3, 1) \
-	X(REVERSE0, reverse0, 1, 4, 1) \
-	X(REVERSE1, reverse1, 1, 5, 1) \
-	X(SCALAR0, scalar0.kind, 1, 6, 1) \
-	X(SCALAR1, scalar1.kind, 1, 7, 1) \
-	X(SYNC, wait, 2, 0, 4) \
-	X(SYNC, update, 2, 4, 4) \
-	X(PARTITIONS, partitions, 3, 0, 8) \
-	X(SYNC, wait_index, 4, 0, 8) \
-	X(SYNC, update_index, 5, 0, 8) \
-	X(OP0, op0, 6, 0, 8) \
-	X(FUNC, func, 6, 0, 8) \
-	X(OP1, op1, 7, 0, 8) \
-	X(REDUCE_DIMS, reduce_dims, 7, 0, 8) \
-	X(REDUCE_CMD, reduce_cmd, 7, 0, 8) \
-	X(SYNC, wait_value, 8, 0, 32) \
-	X(SYNC, update_value, 12, 0, 32) \
-	NEURON_ISA_AP_PLACES(X, DST, dst, 16) \
+#define NEURON_ISA_PLACES(X)                    \
+	X(SYNC, opcode, 0, 0, 8)                \
+	X(SYNC, trigger, 1, 1, 1)               \
+	X(ACCUMULATE, accumulate, 1, 2, 1)      \
+	X(NEGATE, negate, 1, 3, 1)              \
+	X(REVERSE0, reverse0, 1, 4, 1)          \
+	X(REVERSE1, reverse1, 1, 5, 1)          \
+	X(SCALAR0, scalar0.kind, 1, 6, 1)       \
+	X(SCALAR1, scalar1.kind, 1, 7, 1)       \
+	X(SYNC, wait, 2, 0, 4)                  \
+	X(SYNC, update, 2, 4, 4)                \
+	X(PARTITIONS, partitions, 3, 0, 8)      \
+	X(SYNC, wait_index, 4, 0, 8)            \
+	X(SYNC, update_index, 5, 0, 8)          \
+	X(OP0, op0, 6, 0, 8)                    \
+	X(FUNC, func, 6, 0, 8)                  \
+	X(OP1, op1, 7, 0, 8)                    \
+	X(REDUCE_DIMS, reduce_dims, 7, 0, 8)    \
+	X(REDUCE_CMD, reduce_cmd, 7, 0, 8)      \
+	X(SYNC, wait_value, 8, 0, 32)           \
+	X(SYNC, update_value, 12, 0, 32)        \
+	NEURON_ISA_AP_PLACES(X, DST, dst, 16)   \
 	NEURON_ISA_AP_PLACES(X, SRC0, src0, 36) \
 	NEURON_ISA_AP_PLACES(X, SRC1, src1, 64) \
-	X(RESULT_SCALE, alpha, 56, 0, 32) \
-	X(ALPHA, alpha, 64, 0, 32) \
-	X(VERSION, isa_version, 16, 0, 16) \
-	X(ID, id, 16, 0, 32) \
-	X(RANGE, first, 16, 0, 8) \
-	X(RANGE, last, 17, 0, 8) \
-	X(WRITE, write[0].addr, 16, 0, 64) \
-	X(WRITE, write[1].addr, 24, 0, 64) \
-	X(WRITE, write[0].value, 32, 0, 32) \
+	X(RESULT_SCALE, alpha, 56, 0, 32)       \
+	X(ALPHA, alpha, 64, 0, 32)              \
+	X(VERSION, isa_version, 16, 0, 16)      \
+	X(ID, id, 16, 0, 32)                    \
+	X(RANGE, first, 16, 0, 8)               \
+	X(RANGE, last, 17, 0, 8)                \
+	X(WRITE, write[0].addr, 16, 0, 64)      \
+	X(WRITE, write[1].addr, 24, 0, 64)      \
+	X(WRITE, write[0].value, 32, 0, 32)     \
 	X(WRITE, write[1].value, 36, 0, 32)
 
 #define NEURON_ISA_EXT_BIT 8 /* of the first 64 bits: byte 1, bit 0 */
@@ -164,65 +164,68 @@ static_assert(NEURON_F_COUNT <= 32, "fields fit a 32-bit mask");
 
 struct neuron_isa_place {
 	uint16_t member; /* offset in struct neuron_insn */
-	uint8_t size;	 /* of the member, bytes */
-	uint8_t field;	 /* enum neuron_isa_field */
-	uint8_t word;	 /* which aligned 8 bytes of the instruction */
+	uint8_t size; /* of the member, bytes */
+	uint8_t field; /* enum neuron_isa_field */
+	uint8_t word; /* which aligned 8 bytes of the instruction */
 	uint8_t shift;
 	uint8_t bits;
 };
 
 #define NEURON_ISA_SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
 #define NEURON_ISA_PLACE_ROW(f, m, byte, bit, nbits) \
-	{ offsetof(struct neuron_insn, m), NEURON_ISA_SIZEOF(m), NEURON_F_##f, (byte) / 8, \
-	  (byte) % 8 * 8 + (bit), nbits },
-static const struct neuron_isa_place neuron_isa_places[] = {
-	NEURON_ISA_PLACES(NEURON_ISA_PLACE_ROW)
-};
+	{ offsetof(struct neuron_insn, m),           \
+	  NEURON_ISA_SIZEOF(m),                      \
+	  NEURON_F_##f,                              \
+	  (byte) / 8,                                \
+	  (byte) % 8 * 8 + (bit),                    \
+	  nbits },
+static const struct neuron_isa_place neuron_isa_places[] = { NEURON_ISA_PLACES(
+	NEURON_ISA_PLACE_ROW) };
 #undef NEURON_ISA_PLACE_ROW
 #define NEURON_ISA_PLACE_COUNT (sizeof(neuron_isa_places) / sizeof(neuron_isa_places[0]))
 
-#define NEURON_ISA_PLACE_ASSERT(f, m, byte, bit, nbits) \
+#define NEURON_ISA_PLACE_ASSERT(f, m, byte, bit, nbits)                               \
 	static_assert((byte) % 8 * 8 + (bit) + (nbits) <= 64, #m " crosses 8 bytes"); \
-	static_assert((byte) < 128, #m " lies in the instruction"); \
+	static_assert((byte) < 128, #m " lies in the instruction");                   \
 	static_assert((nbits) <= 8 * NEURON_ISA_SIZEOF(m), #m " holds its bits");
 NEURON_ISA_PLACES(NEURON_ISA_PLACE_ASSERT)
 #undef NEURON_ISA_PLACE_ASSERT
 static_assert(NEURON_ISA_SCALAR_BYTE(1) + 4 == NEURON_INSN_WORD, "scalars end the first word");
 
 /* ALU operations: X(enum suffix, name, class) */
-#define NEURON_ALU_ARITH 1  /* fp32 */
-#define NEURON_ALU_UNARY 2  /* fp32, the second operand is ignored and must be 0 */
+#define NEURON_ALU_ARITH 1 /* fp32 */
+#define NEURON_ALU_UNARY 2 /* fp32, the second operand is ignored and must be 0 */
 #define NEURON_ALU_BITVEC 4 /* raw bits of integers */
 #define NEURON_ALU_REDUCES 8 /* may be a reduction */
-#define NEURON_ALU_NONE 16  /* bypass: of any class */
-#define NEURON_ISA_ALUS(X) \
-	X(BYPASS, "bypass", NEURON_ALU_NONE) \
-	X(ADD, "add", NEURON_ALU_ARITH | NEURON_ALU_REDUCES) \
-	X(SUB, "sub", NEURON_ALU_ARITH | NEURON_ALU_REDUCES) \
-	X(MULT, "mult", NEURON_ALU_ARITH | NEURON_ALU_REDUCES) \
-	X(MAX, "max", NEURON_ALU_ARITH | NEURON_ALU_REDUCES) \
-	X(MIN, "min", NEURON_ALU_ARITH | NEURON_ALU_REDUCES) \
-	X(EQ, "eq", NEURON_ALU_ARITH) \
-	X(NE, "ne", NEURON_ALU_ARITH) \
-	X(GE, "ge", NEURON_ALU_ARITH) \
-	X(GT, "gt", NEURON_ALU_ARITH) \
-	X(LE, "le", NEURON_ALU_ARITH) \
-	X(LT, "lt", NEURON_ALU_ARITH) \
+#define NEURON_ALU_NONE 16 /* bypass: of any class */
+#define NEURON_ISA_ALUS(X)                                                   \
+	X(BYPASS, "bypass", NEURON_ALU_NONE)                                 \
+	X(ADD, "add", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)                 \
+	X(SUB, "sub", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)                 \
+	X(MULT, "mult", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)               \
+	X(MAX, "max", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)                 \
+	X(MIN, "min", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)                 \
+	X(EQ, "eq", NEURON_ALU_ARITH)                                        \
+	X(NE, "ne", NEURON_ALU_ARITH)                                        \
+	X(GE, "ge", NEURON_ALU_ARITH)                                        \
+	X(GT, "gt", NEURON_ALU_ARITH)                                        \
+	X(LE, "le", NEURON_ALU_ARITH)                                        \
+	X(LT, "lt", NEURON_ALU_ARITH)                                        \
 	X(LOGICAL_AND, "logical_and", NEURON_ALU_ARITH | NEURON_ALU_REDUCES) \
-	X(LOGICAL_OR, "logical_or", NEURON_ALU_ARITH | NEURON_ALU_REDUCES) \
+	X(LOGICAL_OR, "logical_or", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)   \
 	X(LOGICAL_XOR, "logical_xor", NEURON_ALU_ARITH | NEURON_ALU_REDUCES) \
-	X(POW, "pow", NEURON_ALU_ARITH) \
-	X(ABS_MAX, "abs_max", NEURON_ALU_ARITH) \
-	X(ABS, "abs", NEURON_ALU_UNARY) \
-	X(SQUARE, "square", NEURON_ALU_UNARY) \
-	X(RELU, "relu", NEURON_ALU_UNARY) \
-	X(RSQRT, "rsqrt", NEURON_ALU_UNARY) \
-	X(RECIP, "recip", NEURON_ALU_UNARY) \
-	X(AND, "and", NEURON_ALU_BITVEC | NEURON_ALU_REDUCES) \
-	X(OR, "or", NEURON_ALU_BITVEC | NEURON_ALU_REDUCES) \
-	X(XOR, "xor", NEURON_ALU_BITVEC | NEURON_ALU_REDUCES) \
-	X(NOT, "not", NEURON_ALU_BITVEC | NEURON_ALU_UNARY) \
-	X(SHL, "shl", NEURON_ALU_BITVEC) \
+	X(POW, "pow", NEURON_ALU_ARITH)                                      \
+	X(ABS_MAX, "abs_max", NEURON_ALU_ARITH)                              \
+	X(ABS, "abs", NEURON_ALU_UNARY)                                      \
+	X(SQUARE, "square", NEURON_ALU_UNARY)                                \
+	X(RELU, "relu", NEURON_ALU_UNARY)                                    \
+	X(RSQRT, "rsqrt", NEURON_ALU_UNARY)                                  \
+	X(RECIP, "recip", NEURON_ALU_UNARY)                                  \
+	X(AND, "and", NEURON_ALU_BITVEC | NEURON_ALU_REDUCES)                \
+	X(OR, "or", NEURON_ALU_BITVEC | NEURON_ALU_REDUCES)                  \
+	X(XOR, "xor", NEURON_ALU_BITVEC | NEURON_ALU_REDUCES)                \
+	X(NOT, "not", NEURON_ALU_BITVEC | NEURON_ALU_UNARY)                  \
+	X(SHL, "shl", NEURON_ALU_BITVEC)                                     \
 	X(SHR, "shr", NEURON_ALU_BITVEC)
 
 struct neuron_isa_alu {
@@ -231,9 +234,8 @@ struct neuron_isa_alu {
 };
 #define NEURON_ISA_ALU_ROW(op, name, klass) [NEURON_ALU_##op] = { name, klass },
 #define NEURON_ISA_ALU_COUNT 64
-static const struct neuron_isa_alu neuron_isa_alus[NEURON_ISA_ALU_COUNT] = {
-	NEURON_ISA_ALUS(NEURON_ISA_ALU_ROW)
-};
+static const struct neuron_isa_alu neuron_isa_alus[NEURON_ISA_ALU_COUNT] = { NEURON_ISA_ALUS(
+	NEURON_ISA_ALU_ROW) };
 #undef NEURON_ISA_ALU_ROW
 
 static const char *const neuron_isa_funcs[NEURON_ACT_COUNT] = {
@@ -275,8 +277,8 @@ static const struct neuron_isa_dtype neuron_isa_dtypes[64] = {
 
 static const char *const neuron_isa_engines[NEURON_ENG_COUNT] = { "pe", "act", "pool", "sp" };
 #define NEURON_ISA_REDUCE_CMDS 4
-static const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS] = {
-	"idle", "reset", "reduce", "reset_reduce"
-};
+static const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS] = { "idle", "reset",
+									    "reduce",
+									    "reset_reduce" };
 
 #endif
