@@ -150,9 +150,12 @@ static void test_copy_of_nothing(void)
 {
 	struct neuron_ioctl_mem_copy_async64 a = { .pwait_handle = NEURON_DMA_H2T_CTX_HANDLE_NONE };
 	int fd = node(0, O_RDWR);
+	uint64_t src, dst;
 
-	chunk(fd, false, 4096, 0, &a.src_mem_handle);
-	chunk(fd, false, 4096, 0, &a.dst_mem_handle);
+	chunk(fd, false, 4096, 0, &src);
+	chunk(fd, false, 4096, 0, &dst);
+	a.src_mem_handle = src;
+	a.dst_mem_handle = dst;
 	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC64, &a), 0, "an asynchronous copy of nothing");
 	ok(a.wait_handle == 1 || a.wait_handle == 2, "has a handle, %u", a.wait_handle);
 	close(fd);
@@ -162,7 +165,7 @@ static uint64_t cookie;
 
 static int reads_sbuf(void)
 {
-	uint64_t addr = cookie;
+	__u64 addr = cookie;
 	uint32_t data;
 	struct neuron_ioctl_bar_rw rw = { 2, &addr, &data, 1 };
 	int fd = node(0, O_RDWR), ret;
@@ -176,7 +179,7 @@ static int reads_sbuf(void)
 
 static void test_core_memory(void)
 {
-	uint64_t addr = NEURON_V1_TPB_BASE;
+	__u64 addr = NEURON_V1_TPB_BASE;
 	uint32_t data = 0;
 	struct neuron_ioctl_read_hw_counters c = { &addr, &data, 1 };
 	struct neuron_ioctl_bar_rw rw = { 2, &addr, &data, 1 };
