@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/* libnrt's constants: names, values and sizes that programs were compiled with. */
+#include <check.h>
+
+#include "nrt/nrt.h"
+#include "nrtx.h"
+
+/* nrt_status.h's values as the public record has them */
+START_TEST(statuses)
+{
+	static const struct {
+		int value;
+		const char *name;
+	} s[] = {
+		{ 0, "NRT_SUCCESS" },
+		{ 1, "NRT_FAILURE" },
+		{ 2, "NRT_INVALID" },
+		{ 3, "NRT_INVALID_HANDLE" },
+		{ 4, "NRT_RESOURCE" },
+		{ 5, "NRT_TIMEOUT" },
+		{ 6, "NRT_HW_ERROR" },
+		{ 7, "NRT_QUEUE_FULL" },
+		{ 9, "NRT_LOAD_NOT_ENOUGH_NC" },
+		{ 10, "NRT_UNSUPPORTED_NEFF_VERSION" },
+		{ 13, "NRT_UNINITIALIZED" },
+		{ 14, "NRT_CLOSED" },
+		{ 15, "NRT_QUEUE_EMPTY" },
+		{ 101, "NRT_EXEC_UNIT_UNRECOVERABLE" },
+		{ 1002, "NRT_EXEC_BAD_INPUT" },
+		{ 1003, "NRT_EXEC_COMPLETED_WITH_NUM_ERR" },
+		{ 1004, "NRT_EXEC_COMPLETED_WITH_ERR" },
+		{ 1005, "NRT_EXEC_NC_BUSY" },
+		{ 1006, "NRT_EXEC_OOB" },
+		{ 1203, "NRT_EXEC_HW_ERR_DMA_ABORT" },
+		{ 1204, "NRT_EXEC_SW_NQ_OVERFLOW" },
+	};
+	NRT_STATUS back;
+
+	for (size_t i = 0; i < sizeof(s) / sizeof(s[0]); i++) {
+		ck_assert_str_eq(nrt_get_status_as_str((NRT_STATUS)s[i].value), s[i].name);
+		ck_assert(nrtx_status_from_str(s[i].name, &back));
+		ck_assert_int_eq(back, s[i].value);
+	}
+	ck_assert(!nrtx_status_from_str("NRT_NOTHING", &back));
+	ck_assert_ptr_nonnull(nrt_get_status_as_str((NRT_STATUS)8));
+	ck_assert_uint_eq(sizeof(nrt_tensor_info_t), 296);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("nrt-status");
+	TCase *tc = tcase_create("status");
+	SRunner *r;
+	int failed;
+
+	tcase_add_test(tc, statuses);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
