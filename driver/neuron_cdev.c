@@ -94,7 +94,7 @@ bool neuron_files_have(pid_t tgid, bool free_only)
 	struct neuron_file *nf;
 
 	lockdep_assert_held(&neuron_table_lock);
-	list_for_each_entry (nf, &neuron_files, link)
+	list_for_each_entry(nf, &neuron_files, link)
 		if (nf->tgid == tgid && (nf->free_access || !free_only))
 			return true;
 	return false;

@@ -66,9 +66,10 @@ void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsign
 	u32 base = nd->index * NC_COUNT, i;
 
 	mutex_lock(&neuron_table_lock);
-	for_each_set_bit(i, bitmap,
-			 min_t(u32, bits, MARK_COUNT - base)) if (marks[base + i] == current->tgid)
-		marks[base + i] = 0;
+	for_each_set_bit(i, bitmap, min_t(u32, bits, MARK_COUNT - base)) {
+		if (marks[base + i] == current->tgid)
+			marks[base + i] = 0;
+	}
 	mutex_unlock(&neuron_table_lock);
 }
 

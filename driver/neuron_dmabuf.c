@@ -12,13 +12,12 @@
 
 #include "neuron.h"
 
-struct export
-{
+struct neuron_export {
 	struct neuron_mc *mc;
 	u64 offset, size;
 };
 
-static int sgt_host(struct export *e, struct device *dev, struct sg_table *sgt,
+static int sgt_host(struct neuron_export *e, struct device *dev, struct sg_table *sgt,
 		    enum dma_data_direction dir)
 {
 	struct neuron_mc *mc = e->mc;
@@ -35,7 +34,7 @@ static int sgt_host(struct export *e, struct device *dev, struct sg_table *sgt,
 }
 
 /* No pages: the bus address of the window, as one segment */
-static int sgt_device(struct export *e, struct device *dev, struct sg_table *sgt,
+static int sgt_device(struct neuron_export *e, struct device *dev, struct sg_table *sgt,
 		      enum dma_data_direction dir)
 {
 	struct neuron_device *nd = e->mc->nd;
@@ -62,7 +61,7 @@ static int sgt_device(struct export *e, struct device *dev, struct sg_table *sgt
 
 static struct sg_table *export_map(struct dma_buf_attachment *at, enum dma_data_direction dir)
 {
-	struct export *e = at->dmabuf->priv;
+	struct neuron_export *e = at->dmabuf->priv;
 	struct neuron_device *nd = e->mc->nd;
 	struct sg_table *sgt;
 	int idx, ret;
@@ -85,7 +84,7 @@ static struct sg_table *export_map(struct dma_buf_attachment *at, enum dma_data_
 static void export_unmap(struct dma_buf_attachment *at, struct sg_table *sgt,
 			 enum dma_data_direction dir)
 {
-	struct export *e = at->dmabuf->priv;
+	struct neuron_export *e = at->dmabuf->priv;
 
 	if (e->mc->host)
 		dma_unmap_sgtable(at->dev, sgt, dir, 0);
@@ -95,7 +94,7 @@ static void export_unmap(struct dma_buf_attachment *at, struct sg_table *sgt,
 	kfree(sgt);
 }
 
-static void export_free(struct export *e)
+static void export_free(struct neuron_export *e)
 {
 	neuron_mc_put(e->mc);
 	kfree(e);
@@ -117,7 +116,7 @@ int neuron_dmabuf_export(u64 va, u64 size)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
 	struct dma_buf *buf;
-	struct export *e;
+	struct neuron_export *e;
 	int ret;
 
 	if (!size || !PAGE_ALIGNED(va) || !PAGE_ALIGNED(size) || size > UINT_MAX)

@@ -417,7 +417,7 @@ static unsigned int chunks_list(struct neuron_device *nd, u32 channel,
 	unsigned int n = 0;
 
 	mutex_lock(&nd->lock);
-	list_for_each_entry (mc, &nd->mcs, link) {
+	list_for_each_entry(mc, &nd->mcs, link) {
 		if (mc->host || mc->pool / REGION_COUNT != channel)
 			continue;
 		if (n < max) {

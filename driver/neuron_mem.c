@@ -331,14 +331,14 @@ void neuron_mem_free_all(struct neuron_device *nd, pid_t tgid)
 	LIST_HEAD(gone);
 
 	mutex_lock(&nd->lock);
-	list_for_each_entry_safe (mc, next, &nd->mcs, link) {
+	list_for_each_entry_safe(mc, next, &nd->mcs, link) {
 		if (tgid && (mc->tgid != tgid || mc->life != NEURON_LIFE_PROCESS))
 			continue;
 		mc_unlink(mc);
 		list_add(&mc->link, &gone);
 	}
 	mutex_unlock(&nd->lock);
-	list_for_each_entry_safe (mc, next, &gone, link) {
+	list_for_each_entry_safe(mc, next, &gone, link) {
 		list_del_init(&mc->link);
 		neuron_mc_put(mc);
 	}
@@ -488,7 +488,7 @@ void neuron_mem_usage(struct neuron_device *nd, pid_t tgid, u64 *host, u64 *devi
 	*host = 0;
 	*device = 0;
 	mutex_lock(&nd->lock);
-	list_for_each_entry (mc, &nd->mcs, link) {
+	list_for_each_entry(mc, &nd->mcs, link) {
 		if (tgid && mc->tgid != tgid)
 			continue;
 		*(mc->host ? host : device) += mc->size;

@@ -101,7 +101,7 @@ static struct neuron_reset_req *req_find(struct neuron_device *nd, u32 id)
 	struct neuron_reset_req *req;
 
 	lockdep_assert_held(&nd->lock);
-	list_for_each_entry (req, &nd->reset_reqs, link)
+	list_for_each_entry(req, &nd->reset_reqs, link)
 		if (req->id == id)
 			return req;
 	return NULL;
@@ -114,7 +114,7 @@ static u32 reqs_start(struct neuron_device *nd)
 	u32 map = 0;
 
 	mutex_lock(&nd->lock);
-	list_for_each_entry (req, &nd->reset_reqs, link) {
+	list_for_each_entry(req, &nd->reset_reqs, link) {
 		if (req->done)
 			continue;
 		map |= req->nc_map;
@@ -129,7 +129,7 @@ static void reqs_done(struct neuron_device *nd, int result)
 	struct neuron_reset_req *req, *next;
 
 	mutex_lock(&nd->lock);
-	list_for_each_entry_safe (req, next, &nd->reset_reqs, link) {
+	list_for_each_entry_safe(req, next, &nd->reset_reqs, link) {
 		if (!req->started || req->done)
 			continue;
 		req->done = true;
@@ -183,8 +183,10 @@ static bool others_use(struct neuron_device *nd, u32 id, u32 cores)
 	return false;
 }
 
-/* 0, 1 when the id has a request already, -EBUSY when another process works on the cores.
- * id: the calling process, or 0 for the driver itself */
+/*
+ * 0, 1 when the id has a request already, -EBUSY when another process works on the cores.
+ * id: the calling process, or 0 for the driver itself
+ */
 int neuron_reset_request(struct neuron_device *nd, u32 id, u32 nc_map)
 {
 	u32 cores = nd->hal.features & NEURON_CAP_F_TPB_MAP ? map_cores(nc_map) : NC_MAP_ALL;
@@ -292,7 +294,7 @@ void neuron_reset_stop(struct neuron_device *nd)
 
 	cancel_work_sync(&nd->reset_work);
 	mutex_lock(&nd->lock);
-	list_for_each_entry_safe (req, next, &nd->reset_reqs, link) {
+	list_for_each_entry_safe(req, next, &nd->reset_reqs, link) {
 		list_del(&req->link);
 		kfree(req);
 	}

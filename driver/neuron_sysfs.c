@@ -401,7 +401,7 @@ void neuron_sysfs_del(struct neuron_device *nd)
 	sysfs_remove_link(&nd->dev->kobj, "device");
 	while (s->kobjs)
 		kobject_put(s->kobj[--s->kobjs]);
-	list_for_each_entry_safe (dir, next, &s->dirs, link)
+	list_for_each_entry_safe(dir, next, &s->dirs, link)
 		kfree(dir);
 	kfree(s);
 	nd->sysfs = NULL;

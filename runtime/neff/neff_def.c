@@ -196,7 +196,7 @@ static int vars_read(struct neff_where *w, const json_t *root, struct neff_subgr
 	if (!sg->vars)
 		return neff_nomem(w->err);
 	sg->nvars = (unsigned int)n;
-	json_object_foreach (vars, name, o) {
+	json_object_foreach(vars, name, o) {
 		snprintf(w->what, sizeof(w->what), "var '%.64s'", name);
 		if (!neff_name_ok(name))
 			return neff_fail(w->err, "%s: bad variable name", w->member);
@@ -263,7 +263,7 @@ static int queues_read(struct neff_where *w, const json_t *root, struct neff_sub
 	sg->queues = calloc(n ? n : 1, sizeof(*sg->queues));
 	if (!sg->queues)
 		return neff_nomem(w->err);
-	json_object_foreach (queues, name, o) {
+	json_object_foreach(queues, name, o) {
 		struct neff_queue *q = &sg->queues[sg->nqueues++];
 
 		snprintf(w->what, sizeof(w->what), "dma_queue '%.64s'", name);

@@ -152,7 +152,7 @@ static int read_devices(struct rtd_config *config, json_t *list, const char *pat
 	if (!json_is_array(list) || json_array_size(list) > RTD_MAX_DEVICES)
 		return bad_value(text, path, "devices", "an array of device numbers");
 	config->ndevices = 0;
-	json_array_foreach (list, i, item) {
+	json_array_foreach(list, i, item) {
 		if (!json_is_integer(item) || json_integer_value(item) < 0 ||
 		    json_integer_value(item) >= RTD_MAX_DEVICES)
 			return bad_value(text, path, "devices", "an array of device numbers");

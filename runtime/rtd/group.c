@@ -37,8 +37,7 @@ static void eg_insert(struct rtd *rtd, struct rtd_eg *eg)
 {
 	struct rtd_eg *at;
 
-	TAILQ_FOREACH(at, &rtd->egs, link)
-	{
+	TAILQ_FOREACH(at, &rtd->egs, link) {
 		if (at->start > eg->start) {
 			TAILQ_INSERT_BEFORE(at, eg, link);
 			return;
@@ -119,8 +118,7 @@ struct rtd_eg *rtd_eg_get(struct rtd *rtd, uint32_t id)
 {
 	struct rtd_eg *eg;
 
-	TAILQ_FOREACH(eg, &rtd->egs, link)
-	{
+	TAILQ_FOREACH(eg, &rtd->egs, link) {
 		if (eg->id == id) {
 			eg->refs++;
 			return eg;
@@ -159,8 +157,8 @@ static struct rtd_model *first_model(struct rtd *rtd, struct rtd_eg *eg)
 
 	pthread_mutex_lock(&rtd->lock);
 	TAILQ_FOREACH(model, &rtd->models, link)
-	if (model->eg == eg)
-		break;
+		if (model->eg == eg)
+			break;
 	pthread_mutex_unlock(&rtd->lock);
 	return model;
 }

@@ -87,8 +87,8 @@ static struct rtd_infer *cookie_find(struct rtd *rtd, const struct rtd_peer *pee
 	struct rtd_infer *infer;
 
 	LIST_FOREACH(infer, &rtd->cookies[cookie_bucket(cookie)], hash)
-	if (infer->cookie == cookie && rtd_peer_same(&infer->peer, peer))
-		return infer;
+		if (infer->cookie == cookie && rtd_peer_same(&infer->peer, peer))
+			return infer;
 	return NULL;
 }
 

@@ -12,8 +12,8 @@ struct rtd_model *rtd_model_find(struct rtd *rtd, uint32_t id)
 	struct rtd_model *model;
 
 	TAILQ_FOREACH(model, &rtd->models, link)
-	if (model->id == id)
-		return model;
+		if (model->id == id)
+			return model;
 	return NULL;
 }
 

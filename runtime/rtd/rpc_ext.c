@@ -67,8 +67,8 @@ static void owner_fill(struct rtd *rtd, const struct rtd_owner *from, struct own
 	room->owner.uid = from->peer.uid;
 	room->framework[0] = 0;
 	TAILQ_FOREACH(session, &rtd->sessions, link)
-	if (session->id == from->session)
-		memcpy(room->framework, session->framework, sizeof(room->framework));
+		if (session->id == from->session)
+			memcpy(room->framework, session->framework, sizeof(room->framework));
 	/* the session id itself is its owner's alone */
 	room->owner.framework = room->framework;
 	room->owner.has_session = from->session != 0;
@@ -124,8 +124,7 @@ static size_t models_collect(struct rtd *rtd, struct model_room **rooms, Nrtx__M
 	*list = calloc(rtd->nmodels + 1, sizeof(**list));
 	if (!*rooms || !*list)
 		return 0;
-	TAILQ_FOREACH(model, &rtd->models, link)
-	{
+	TAILQ_FOREACH(model, &rtd->models, link) {
 		model_fill(rtd, model, &(*rooms)[n]);
 		(*list)[n] = &(*rooms)[n].info;
 		n++;
@@ -245,8 +244,7 @@ void rtd_rpc_list_owners(struct rtd_call *call, const ProtobufCMessage *message)
 	}
 	if (!err.code) {
 		pthread_mutex_lock(&rtd->lock);
-		TAILQ_FOREACH(eg, &rtd->egs, link)
-		{
+		TAILQ_FOREACH(eg, &rtd->egs, link) {
 			size_t i = resp.n_eg++;
 
 			nrtx__eg_owner__init(&egs[i]);

@@ -95,8 +95,7 @@ static void egs_collect(struct rtd *rtd, Nrt__OutListEgs *resp, Nrt__EgInfo *inf
 	struct rtd_eg *eg;
 
 	pthread_mutex_lock(&rtd->lock);
-	TAILQ_FOREACH(eg, &rtd->egs, link)
-	{
+	TAILQ_FOREACH(eg, &rtd->egs, link) {
 		size_t i = resp->n_eg_info++;
 
 		eg_info_fill(rtd, eg, &infos[i], &handles[i]);

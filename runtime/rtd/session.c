@@ -48,8 +48,8 @@ int rtd_session_check(struct rtd *rtd, const struct rtd_peer *peer, uint64_t id,
 
 	pthread_mutex_lock(&rtd->lock);
 	TAILQ_FOREACH(session, &rtd->sessions, link)
-	if (session->id == id && rtd_peer_same(&session->peer, peer))
-		found = true;
+		if (session->id == id && rtd_peer_same(&session->peer, peer))
+			found = true;
 	pthread_mutex_unlock(&rtd->lock);
 	if (found)
 		return NERR_OK;
@@ -64,8 +64,8 @@ bool rtd_session_live(struct rtd *rtd, uint64_t id)
 	if (!id)
 		return true;
 	TAILQ_FOREACH(session, &rtd->sessions, link)
-	if (session->id == id)
-		return true;
+		if (session->id == id)
+			return true;
 	return false;
 }
 
@@ -76,8 +76,8 @@ static uint32_t session_model(struct rtd *rtd, uint64_t id)
 
 	pthread_mutex_lock(&rtd->lock);
 	TAILQ_FOREACH(model, &rtd->models, link)
-	if (model->owner.session == id)
-		found = model->id;
+		if (model->owner.session == id)
+			found = model->id;
 	pthread_mutex_unlock(&rtd->lock);
 	return found;
 }
@@ -89,8 +89,8 @@ static uint32_t session_eg(struct rtd *rtd, uint64_t id)
 
 	pthread_mutex_lock(&rtd->lock);
 	TAILQ_FOREACH(eg, &rtd->egs, link)
-	if (eg->owner.session == id)
-		found = eg->id;
+		if (eg->owner.session == id)
+			found = eg->id;
 	pthread_mutex_unlock(&rtd->lock);
 	return found;
 }

@@ -39,8 +39,8 @@ static struct rtd_shm *shm_find(struct rtd *rtd, const struct rtd_peer *peer, co
 	struct rtd_shm *shm;
 
 	TAILQ_FOREACH(shm, &rtd->shms, link)
-	if (!strcmp(shm->path, path) && rtd_peer_same(&shm->owner.peer, peer))
-		return shm;
+		if (!strcmp(shm->path, path) && rtd_peer_same(&shm->owner.peer, peer))
+			return shm;
 	return NULL;
 }
 
@@ -160,7 +160,7 @@ static bool shm_fits(struct rtd *rtd, const struct rtd_peer *peer)
 	if (rtd->nshm >= RTD_MAX_SHM)
 		return false;
 	TAILQ_FOREACH(shm, &rtd->shms, link)
-	n += rtd_peer_same(&shm->owner.peer, peer);
+		n += rtd_peer_same(&shm->owner.peer, peer);
 	return n < RTD_MAX_SHM_UID;
 }
 
