@@ -186,7 +186,7 @@ static int vars_read(struct neff_where *w, const json_t *root, struct neff_subgr
 	json_t *vars = json_object_get(root, "var"), *o;
 	size_t n = json_object_size(vars);
 	const char *name;
-	uint64_t id;
+	uint64_t id = 0;
 	int ret;
 
 	if (!json_is_object(vars) || !n || n > NEFF_MAX_VARS)
@@ -386,7 +386,7 @@ static int dma_read(struct neff_where *w, const json_t *o, const struct neff_sub
 		    struct neff_dma *dma)
 {
 	const char *queue;
-	uint64_t n;
+	uint64_t n = 0;
 	int ret;
 
 	snprintf(w->what, sizeof(w->what), "dma[%zu]", i);

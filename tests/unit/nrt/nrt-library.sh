@@ -3,15 +3,15 @@
 # libnrt.so.1 as other people's programs meet it: soname, symbol version, a program of the public
 # header, the same program linked against an unversioned stub, and dlopen with dlsym.
 # usage: nrt-library.sh LIBNRT NRT_SMOKE TESTMODEL_WRITE
-set -euo pipefail
+set -euo pipefail # so no grep -q at the end of a pipe: it would end the writer by SIGPIPE
 lib=$(realpath "$1")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 src=$(dirname "$0") top=$(dirname "$0")/../../..
 export NEURON_EMU=inf1.xlarge
 
-readelf -d "$lib" | grep -q 'SONAME.*\[libnrt\.so\.1\]'
-nm -D --defined-only "$lib" | grep -q ' nrt_load@@NRT_2\.0\.0$'
+readelf -d "$lib" | grep 'SONAME.*\[libnrt\.so\.1\]' >/dev/null
+nm -D --defined-only "$lib" | grep ' nrt_load@@NRT_2\.0\.0$' >/dev/null
 if nm -D --defined-only "$lib" | grep -vE ' (nrt_|NRT_|nrtx_|NRTX_)'; then
 	echo "foreign symbols are exported"
 	exit 1
@@ -20,7 +20,7 @@ fi
 "$2" "$dir/add.neff" | grep -x '4 cores, 8192 sums'
 
 # A sanitized library cannot be loaded into programs that are not
-if nm -D --undefined-only "$lib" | grep -q __asan_init; then exit 0; fi
+if nm -D --undefined-only "$lib" | grep __asan_init >/dev/null; then exit 0; fi
 
 # An unversioned stub of the same soname, made from the header's names, as a client's build has it
 grep -ohE '\bnrt_[a-z_]+\(' "$top"/include/nrt/*.h | sort -u | sed 's/(/(void) {}/; s/^/void /' > "$dir/stub.c"
@@ -28,7 +28,7 @@ mkdir "$dir/stub" "$dir/run"
 cc -w -shared -fPIC -Wl,-soname,libnrt.so.1 -o "$dir/stub/libnrt.so" "$dir/stub.c"
 cc -I"$top/include" -o "$dir/client" "$src/nrt_smoke.c" -L"$dir/stub" -lnrt
 cp "$lib" "$dir/run/libnrt.so.1"
-LD_LIBRARY_PATH=$dir/run "$dir/client" "$dir/add.neff" | grep -qx '4 cores, 8192 sums'
+LD_LIBRARY_PATH=$dir/run "$dir/client" "$dir/add.neff" | grep -x '4 cores, 8192 sums' >/dev/null
 
 # the count before nrt_init, by dlsym, as libfabric asks
 LD_LIBRARY_PATH=$dir/run python3 - <<'PY'
