@@ -15,6 +15,7 @@ _neuron() {
     case ${program##*/}:$before in
     neuron-ls:--format) mapfile -t COMPREPLY < <(compgen -W 'classic modern' -- "$word") && return ;;
     neuron-vm:--accel) mapfile -t COMPREPLY < <(compgen -W 'auto kvm tcg' -- "$word") && return ;;
+    neuron-vm:--machine) mapfile -t COMPREPLY < <(compgen -W 'pc q35' -- "$word") && return ;;
     neuron-vm:--instance)
         mapfile -t COMPREPLY < <(compgen -W "$("$program" list | sed '1d; s/ .*//')" -- "$word")
         return

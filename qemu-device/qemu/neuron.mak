@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What our QEMU has: the pc machine, the Neuron devices, and what a Debian guest needs of virtio
+# What our QEMU has: the pc and q35 machines, root ports to plug into, the Neuron devices, and what a
+# Debian guest needs of virtio
 CONFIG_I440FX=y
+CONFIG_Q35=y
+CONFIG_PCIE_PORT=y
 CONFIG_NEURON=y
 CONFIG_ISA_DEBUG=y
 CONFIG_VIRTIO_PCI=y

@@ -33,6 +33,10 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--share", type=Path, metavar="DIR",
                         help="host directory, at /mnt/share in the guest (virtiofs)")
     _guest(parser)
+    parser.add_argument("--machine", choices=["pc", "q35"], default="pc",
+                        help="pc (default): chips on bus 0; q35: each behind a PCIe root port, two at most")
+    parser.add_argument("--qmp", type=Path, metavar="SOCKET",
+                        help="where QEMU listens for QMP, such as plugging a chip or migration")
     parser.add_argument("--accel", choices=["auto", "kvm", "tcg"], default="auto",
                         help="auto (default) takes KVM if a tiny guest runs under it")
     parser.add_argument("--qemu-arg", action="append", default=[], metavar="ARG",
@@ -80,7 +84,8 @@ def _machine(args: argparse.Namespace, qemu: Path, share: Path | None) -> machin
     row = machine.instance(args.instance)
     cpus = args.cpus or min(os.cpu_count() or 1, row.vcpus)
     memory = args.memory or f"{1024 + 192 * len(row.chips)}M"
-    return machine.Machine(row, accel.accel_args(args.accel, qemu), cpus, memory, share, args.qemu_arg)
+    acceleration = accel.accel_args(args.accel, qemu)
+    return machine.Machine(row, acceleration, cpus, memory, share, args.qemu_arg, args.machine, args.qmp)
 
 
 def _prepare(args: argparse.Namespace) -> int:

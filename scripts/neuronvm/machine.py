@@ -8,6 +8,14 @@ from pathlib import Path
 from . import VmError
 
 TABLE = Path(__file__).with_name("instances.json")
+GIB = 1 << 30
+CHIP_SPAN = 16  # GiB of the 64-bit PCI hole for each chip: 8 GiB of BAR4, naturally aligned, and room
+HOLE_MIN = 32  # GiB; what QEMU takes by itself, 2 GiB on pc, has no place for a chip plugged later
+# q35: a chip's BAR0 and BAR2 cannot be prefetched, so a root port passes them on below 4 GiB only,
+# where there is room for two of these windows
+PORT_MAX = 2
+PORT_WINDOWS = "mem-reserve=512M,pref64-reserve=8G"
+PORT_FIRST = 0x10
 
 
 @dataclass
@@ -42,17 +50,26 @@ class Machine:
     memory: str
     share: Path | None = None
     extra: list[str] = field(default_factory=list)
+    kind: str = "pc"
+    qmp: Path | None = None
 
     def args(self) -> list[str]:
         argv = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
         argv += [*self.accel, "-machine", self._machine(), "-smp", str(self.cpus)]
         argv += ["-m", self.memory, "-rtc", "base=utc"]
-        argv += self._smbios() + self._share() + self._chips()
+        argv += self._hole() + self._smbios() + self._share()
+        argv += self._ports() if self.kind == "q35" else self._chips()
+        if self.qmp:
+            argv += ["-qmp", f"unix:{self.qmp},server=on,wait=off"]
         return argv + self.extra
 
     def _machine(self) -> str:
-        # on q35 the chipset itself sits at 00:1f.0, where the real instance has a chip
-        return "pc,memory-backend=ram" if self.share else "pc"
+        return self.kind + (",memory-backend=ram" if self.share else "")
+
+    def _hole(self) -> list[str]:
+        host = "i440FX-pcihost" if self.kind == "pc" else "q35-pcihost"
+        size = max(HOLE_MIN, CHIP_SPAN * len(self.instance.chips))
+        return ["-global", f"{host}.pci-hole64-size={size * GIB}"]
 
     def _smbios(self) -> list[str]:
         name = self.instance.name
@@ -66,9 +83,26 @@ class Machine:
         argv += ["-chardev", f"socket,id=share,path={self.share}"]
         return argv + ["-device", "vhost-user-fs-pci,chardev=share,tag=share,addr=5.0"]
 
+    def _fabric(self) -> list[str]:
+        row = self.instance
+        return ["-object", f"neuron-fabric,id=f0,topology={row.topology},slots={len(row.chips)}"]
+
     def _chips(self) -> list[str]:
         row = self.instance
-        argv = ["-object", f"neuron-fabric,id=f0,topology={row.topology},slots={len(row.chips)}"]
+        argv = self._fabric()
         for slot, addr in enumerate(row.chips):
             argv += ["-device", f"{row.device},id=chip{slot},addr={addr},fabric=f0,slot={slot}"]
+        return argv
+
+    def _ports(self) -> list[str]:
+        """q35: each chip behind a root port. The chipset sits at 00:1f.0, where an instance has a chip."""
+        row = self.instance
+        if len(row.chips) > PORT_MAX:
+            raise VmError(f"--machine q35 has room for {PORT_MAX} chips behind root ports, "
+                          f"{row.name} has {len(row.chips)}")
+        argv = self._fabric()
+        for slot in range(len(row.chips)):
+            where = f"addr={PORT_FIRST + slot:x}.0,chassis={slot + 1},slot={slot + 1}"
+            argv += ["-device", f"pcie-root-port,id=port{slot},{where},{PORT_WINDOWS}"]
+            argv += ["-device", f"{row.device},id=chip{slot},bus=port{slot},fabric=f0,slot={slot}"]
         return argv
