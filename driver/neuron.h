@@ -19,6 +19,7 @@
  *   mmap_lock       (the kernel's) never taken under anything below: no user access there
  *   nd->lock        process slots, handles, chunks, pools, queue and core owners, NQs, NDS, CINIT
  *   h2t->ring_lock  descriptors and contexts of a copy ring
+ *   nd->watch.lock  what the last look at the chip found
  *   nd->fwio_lock   the mailbox
  *   nd->stats_lock  (spin) sysfs counters
  * neuron_table_lock (device table, files, range marks) is taken outside nd->lock and never together
@@ -43,6 +44,7 @@
 #include "../hal/hal.h"
 #include "uapi/neuron/neuron_ioctl.h"
 #include "uapi/neuron/neuron_nds.h"
+#include "uapi/neuron/neuron_netlink.h"
 #include "neuron_compat.h"
 
 #define NEURON_DRIVER_VERSION "2.24.7.0"
@@ -194,9 +196,29 @@ struct neuron_power {
 	unsigned int samples, min, max;
 	u64 sum;
 	u32 last;
-	bool supported;
+	bool supported, refused;
 	time64_t minute;
 	char line[80];
+};
+
+/* Errors that a memory counted */
+struct neuron_ecc {
+	u32 corrected, uncorrected;
+};
+
+#define NEURON_LINKS 2
+#define NEURON_MEMORIES 3
+
+struct neuron_health {
+	bool link[NEURON_LINKS]; /* enum neuron_link_side */
+	struct neuron_ecc ecc[NEURON_MEMORIES]; /* enum neuron_ecc_memory */
+};
+
+struct neuron_watch {
+	struct mutex lock; /* known, last, and power but for its line */
+	struct delayed_work work;
+	struct neuron_health last;
+	bool known;
 };
 
 struct neuron_sysfs;
@@ -229,7 +251,7 @@ struct neuron_device {
 	atomic_t changes; /* how often one of them changed */
 	struct work_struct reset_work;
 	struct list_head reset_reqs; /* nd->lock */
-	struct delayed_work power_work;
+	struct neuron_watch watch;
 	struct neuron_power power;
 
 	struct mutex lock; /* all from here to h2t */
@@ -314,8 +336,37 @@ void neuron_fwio_exit(struct neuron_device *nd);
 int neuron_reg_read(struct neuron_device *nd, const u64 *addr, u32 *value, unsigned int n);
 int neuron_misc_read(struct neuron_device *nd, unsigned int word, u32 *value);
 int neuron_neighbors(struct neuron_device *nd, int *east, int *west);
-void neuron_power_start(struct neuron_device *nd);
-void neuron_power_stop(struct neuron_device *nd);
+
+/* neuron_watch.c */
+void neuron_watch_init(struct neuron_device *nd);
+void neuron_watch_start(struct neuron_device *nd);
+void neuron_watch_stop(struct neuron_device *nd);
+int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health);
+bool neuron_watch_last(struct neuron_device *nd, struct neuron_health *health);
+
+/* neuron_event.c */
+struct neuron_reset_event {
+	enum neuron_reset_stage stage;
+	u32 cores; /* as in nc_map */
+	u32 pid; /* 0: nobody's */
+	u32 duration_us;
+	u32 error;
+};
+struct neuron_hang {
+	enum neuron_hang_reason reason;
+	u32 cores;
+	u32 engine, queue; /* of a copy */
+	u32 pid; /* 0: not known */
+	u32 dump; /* 0: none was made */
+};
+int neuron_event_init(void);
+void neuron_event_exit(void);
+void neuron_event_device(struct neuron_device *nd, bool added);
+void neuron_event_reset(struct neuron_device *nd, const struct neuron_reset_event *e);
+void neuron_event_link(struct neuron_device *nd, u32 side, bool up);
+void neuron_event_ecc(struct neuron_device *nd, u32 memory, const struct neuron_ecc *now,
+		      const struct neuron_ecc *fresh);
+void neuron_event_hang(struct neuron_device *nd, const struct neuron_hang *h);
 
 /* neuron_reset.c */
 void neuron_reset_init(struct neuron_device *nd);

@@ -241,6 +241,7 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev)
 	if (ret)
 		goto mem_exit;
 	neuron_reset_init(nd);
+	neuron_watch_init(nd);
 	table_set(nd, nd);
 	ret = neuron_cdev_add(nd);
 	if (ret)
@@ -248,17 +249,19 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev)
 	ret = neuron_sysfs_add(nd);
 	if (ret)
 		goto cdev_del;
-	neuron_power_start(nd);
+	neuron_watch_start(nd);
+	neuron_event_device(nd, true);
 	/* the first reset; opens wait for it */
 	ret = neuron_reset_request(nd, 0, NEURON_NC_MAP_DEVICE);
 	if (ret < 0)
-		goto power_stop;
+		goto watch_stop;
 	nd_info(nd, "%s rev %02x, features %#x\n", pci_name(pdev), pdev->revision,
 		nd->hal.features);
 	return nd;
 
-power_stop:
-	neuron_power_stop(nd);
+watch_stop:
+	neuron_event_device(nd, false);
+	neuron_watch_stop(nd);
 	neuron_sysfs_del(nd);
 cdev_del:
 	/* the node was there: somebody may be in it */
@@ -293,9 +296,10 @@ void neuron_device_destroy(struct neuron_device *nd)
 	neuron_sysfs_del(nd);
 	neuron_cdev_del(nd);
 	synchronize_srcu(&nd->srcu);
-	neuron_power_stop(nd);
+	neuron_watch_stop(nd);
 	neuron_reset_stop(nd);
 	table_set(nd, NULL);
+	neuron_event_device(nd, false);
 	neuron_proc_remove_all(nd);
 	if (nd->inode)
 		unmap_mapping_range(nd->inode->i_mapping, 0, 0, 1);

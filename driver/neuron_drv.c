@@ -51,12 +51,21 @@ static int __init neuron_module_init(void)
 	int ret;
 
 	pr_info("Neuron Driver Started with Version:%s\n", NEURON_DRIVER_VERSION);
-	ret = neuron_cdev_init();
+	ret = neuron_event_init();
 	if (ret)
 		return ret;
+	ret = neuron_cdev_init();
+	if (ret)
+		goto event_exit;
 	ret = pci_register_driver(&neuron_pci_driver);
 	if (ret)
-		neuron_cdev_exit();
+		goto cdev_exit;
+	return 0;
+
+cdev_exit:
+	neuron_cdev_exit();
+event_exit:
+	neuron_event_exit();
 	return ret;
 }
 
@@ -64,6 +73,7 @@ static void __exit neuron_module_exit(void)
 {
 	pci_unregister_driver(&neuron_pci_driver);
 	neuron_cdev_exit();
+	neuron_event_exit();
 }
 
 module_init(neuron_module_init);

@@ -108,7 +108,7 @@ static struct neuron_reset_req *req_find(struct neuron_device *nd, u32 id)
 }
 
 /* The next request; the others that ask for no more than it are served with it */
-static u32 reqs_start(struct neuron_device *nd)
+static u32 reqs_start(struct neuron_device *nd, u32 *pid)
 {
 	struct neuron_reset_req *req;
 	u32 map = 0;
@@ -119,6 +119,8 @@ static u32 reqs_start(struct neuron_device *nd)
 			continue;
 		map |= req->nc_map;
 		req->started = true;
+		if (!*pid)
+			*pid = req->id;
 	}
 	mutex_unlock(&nd->lock);
 	return map;
@@ -142,28 +144,39 @@ static void reqs_done(struct neuron_device *nd, int result)
 	mutex_unlock(&nd->lock);
 }
 
+static void reset_end(struct neuron_device *nd, struct neuron_reset_event *event, int ret)
+{
+	if (nd->state == NEURON_STATE_RESET && !ret)
+		nd_info(nd, "reset done, READY after %u us\n", event->duration_us);
+	/* a failed reset of the device leaves nothing to work with */
+	if (!ret)
+		WRITE_ONCE(nd->state, NEURON_STATE_READY);
+	else if (event->cores == NEURON_NC_MAP_DEVICE)
+		WRITE_ONCE(nd->state, NEURON_STATE_INVALID);
+	event->stage = ret ? NEURON_RESET_STAGE_FAILED : NEURON_RESET_STAGE_READY;
+	event->error = -ret;
+	neuron_event_reset(nd, event);
+	neuron_changed(nd);
+}
+
 static void reset_work(struct work_struct *work)
 {
 	struct neuron_device *nd = container_of(work, struct neuron_device, reset_work);
-	u64 start = ktime_get_ns();
-	u32 map;
+	struct neuron_reset_event event;
+	u64 start;
 	int ret;
 
 	while (!READ_ONCE(nd->dead)) {
-		map = reqs_start(nd);
-		if (!map)
+		start = ktime_get_ns();
+		event = (struct neuron_reset_event){ .stage = NEURON_RESET_STAGE_START };
+		event.cores = reqs_start(nd, &event.pid);
+		if (!event.cores)
 			break;
-		ret = reset_do(nd, map);
+		neuron_event_reset(nd, &event);
+		ret = reset_do(nd, event.cores);
 		reqs_done(nd, ret);
-		if (nd->state == NEURON_STATE_RESET && !ret)
-			nd_info(nd, "reset done, READY after %llu us\n",
-				div_u64(ktime_get_ns() - start, 1000));
-		/* a failed reset of the device leaves nothing to work with */
-		if (!ret)
-			WRITE_ONCE(nd->state, NEURON_STATE_READY);
-		else if (map == NEURON_NC_MAP_DEVICE)
-			WRITE_ONCE(nd->state, NEURON_STATE_INVALID);
-		neuron_changed(nd);
+		event.duration_us = div_u64(ktime_get_ns() - start, 1000);
+		reset_end(nd, &event, ret);
 	}
 }
 

@@ -199,27 +199,27 @@ static struct neuron_device *file_nd(struct kobj_attribute *ka)
 	return container_of(ka, struct nd_file, ka)->nd;
 }
 
-static ssize_t link_show(struct kobj_attribute *ka, char *buf, u32 bit)
+static ssize_t link_show(struct kobj_attribute *ka, char *buf, enum neuron_link_side side)
 {
 	struct neuron_device *nd = file_nd(ka);
 	int idx = neuron_enter(nd), ret;
-	u32 status;
+	struct neuron_health health;
 
 	if (idx < 0)
 		return idx;
-	ret = neuron_misc_read(nd, NEURON_MISC_FW_STATUS, &status);
+	ret = neuron_watch_look(nd, &health);
 	neuron_exit(nd, idx);
-	return ret ? ret : sysfs_emit(buf, "%d\n", !!(status & bit));
+	return ret ? ret : sysfs_emit(buf, "%d\n", health.link[side]);
 }
 
 static ssize_t link_east_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
 {
-	return link_show(ka, buf, NEURON_MISC_FW_STATUS_EAST);
+	return link_show(ka, buf, NEURON_LINK_SIDE_EAST);
 }
 
 static ssize_t link_west_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
 {
-	return link_show(ka, buf, NEURON_MISC_FW_STATUS_WEST);
+	return link_show(ka, buf, NEURON_LINK_SIDE_WEST);
 }
 
 static ssize_t power_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)

@@ -51,6 +51,32 @@ skip() {
     echo "ok $tap_count - $1 # skip $2"
 }
 
+# qmp_open: QEMU's monitor, for a test with "# monitor:" in its head
+qmp_open() {
+    local port tries=0 found=
+    until [ -n "$found" ] || [ $((tries++)) -gt 3000 ]; do # the port's name comes after the port
+        for port in /sys/class/virtio-ports/*; do
+            if grep -qx neuron.monitor "$port/name"; then found=/dev/${port##*/}; fi
+        done
+        if [ -z "$found" ]; then usleep 10000; fi
+    done
+    exec 9<>"$found"
+    read -r _ <&9
+    qmp '{"execute":"qmp_capabilities"}'
+}
+
+# qmp JSON: one command to the monitor; fails when it is refused
+qmp() {
+    local line
+    printf '%s\n' "$1" >&9
+    while read -r line <&9; do
+        case $line in
+        *'"return"'*) return 0 ;;
+        *'"error"'*) echo "$line" >&2; return 1 ;;
+        esac
+    done
+}
+
 done_testing() {
     echo "1..$tap_count"
     [ "$tap_failed" -eq 0 ]

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Looks at the chip from time to time, the only periodic work of the module: power samples, links,
+ * ECC counters. All of them come with one mailbox message, so that watching costs no more than the
+ * power samples do, whose number in a minute programs know (60 make a minute valid); there is no
+ * interrupt for any of it. A read of sysfs that asks the chip is a look as well.
+ *
+ * nd->watch.lock: what the last look found; taken outside the mailbox's lock.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/ktime.h>
+
+#include "neuron.h"
+
+/* 120 samples a minute: a minute is valid from 60 on */
+#define WATCH_PERIOD (HZ / 2)
+#define POWER_SAMPLES_VALID 60
+#define POWER_API_MIN 3
+#define POWER_MAX_BP 10000
+
+enum { WORD_API, WORD_STATUS, WORD_ECC, WORD_POWER = WORD_ECC + NEURON_MEMORIES, WORDS };
+
+static void power_minute_end(struct neuron_device *nd, time64_t now)
+{
+	struct neuron_power *p = &nd->power;
+	bool valid = p->samples >= POWER_SAMPLES_VALID;
+	unsigned int avg = valid ? div_u64(p->sum, p->samples) : 0;
+	unsigned int min = valid ? p->min : 0, max = valid ? p->max : 0;
+
+	spin_lock(&nd->stats_lock);
+	scnprintf(p->line, sizeof(p->line), "POWER_STATUS_%s,%lld,%u.%02u,%u.%02u,%u.%02u",
+		  valid ? "VALID" : "NO_DATA", now, min / 100, min % 100, max / 100, max % 100,
+		  avg / 100, avg % 100);
+	spin_unlock(&nd->stats_lock);
+	p->samples = 0;
+	p->sum = 0;
+	p->min = POWER_MAX_BP;
+	p->max = 0;
+	p->minute = now;
+}
+
+static void power_sample(struct neuron_device *nd, u32 word)
+{
+	struct neuron_power *p = &nd->power;
+	u32 bp = word & 0xffff;
+
+	/* the sample counter must move, or it is the old sample again */
+	if (word >> 16 == p->last >> 16 || bp > POWER_MAX_BP)
+		return;
+	p->last = word;
+	p->samples++;
+	p->sum += bp;
+	p->min = min(p->min, bp);
+	p->max = max(p->max, bp);
+}
+
+static void power_look(struct neuron_device *nd, const u32 *word)
+{
+	time64_t now = ktime_get_real_seconds();
+
+	if (word[WORD_API] < POWER_API_MIN) {
+		if (!nd->power.refused)
+			nd_info(nd, "firmware API %u has no power utilization\n", word[WORD_API]);
+		nd->power.refused = true;
+		return;
+	}
+	nd->power.supported = true;
+	power_sample(nd, word[WORD_POWER]);
+	if (now - nd->power.minute >= 60)
+		power_minute_end(nd, now);
+}
+
+static void links_look(struct neuron_device *nd, u32 status)
+{
+	static const u32 bits[NEURON_LINKS] = {
+		[NEURON_LINK_SIDE_EAST] = NEURON_MISC_FW_STATUS_EAST,
+		[NEURON_LINK_SIDE_WEST] = NEURON_MISC_FW_STATUS_WEST,
+	};
+	unsigned int i;
+	bool up;
+
+	for (i = 0; i < NEURON_LINKS; i++) {
+		up = status & bits[i];
+		if (nd->watch.known && up != nd->watch.last.link[i]) {
+			nd_info(nd, "link %s is %s\n", i == NEURON_LINK_SIDE_EAST ? "east" : "west",
+				up ? "up" : "down");
+			neuron_event_link(nd, i, up);
+		}
+		nd->watch.last.link[i] = up;
+	}
+}
+
+/* Counters that went back were cleared: what they show now is new */
+static u32 grown(u32 old, u32 now)
+{
+	return now >= old ? now - old : now;
+}
+
+static void ecc_look(struct neuron_device *nd, unsigned int memory, u32 word)
+{
+	struct neuron_ecc *last = &nd->watch.last.ecc[memory];
+	struct neuron_ecc now = { .corrected = word >> 16, .uncorrected = word & 0xffff };
+	struct neuron_ecc fresh = {
+		.corrected = grown(last->corrected, now.corrected),
+		.uncorrected = grown(last->uncorrected, now.uncorrected),
+	};
+
+	*last = now;
+	if (fresh.corrected || fresh.uncorrected)
+		neuron_event_ecc(nd, memory, &now, &fresh);
+}
+
+/**
+ * neuron_watch_look() - look at the chip now, and tell what changed
+ * @nd: the device
+ * @health: what was found, or NULL
+ *
+ * Return: 0 or -errno of the mailbox.
+ */
+int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health)
+{
+	static const unsigned int misc[WORDS] = {
+		[WORD_API] = NEURON_MISC_FW_API_VERSION,
+		[WORD_STATUS] = NEURON_MISC_FW_STATUS,
+		[WORD_ECC + NEURON_ECC_MEMORY_SRAM] = NEURON_MISC_ECC_SRAM,
+		[WORD_ECC + NEURON_ECC_MEMORY_DRAM0] = NEURON_MISC_ECC_DRAM(0),
+		[WORD_ECC + NEURON_ECC_MEMORY_DRAM1] = NEURON_MISC_ECC_DRAM(1),
+		[WORD_POWER] = NEURON_MISC_POWER(0),
+	};
+	u64 addr[WORDS];
+	u32 word[WORDS];
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < WORDS; i++)
+		addr[i] = nhal_misc_addr(misc[i]);
+	mutex_lock(&nd->watch.lock);
+	ret = neuron_reg_read(nd, addr, word, WORDS);
+	if (ret)
+		goto unlock;
+	links_look(nd, word[WORD_STATUS]);
+	for (i = 0; i < NEURON_MEMORIES; i++)
+		ecc_look(nd, i, word[WORD_ECC + i]);
+	power_look(nd, word);
+	nd->watch.known = true;
+	if (health)
+		*health = nd->watch.last;
+unlock:
+	mutex_unlock(&nd->watch.lock);
+	return ret;
+}
+
+/**
+ * neuron_watch_last() - what the last look found
+ * @nd: the device
+ * @health: where it goes
+ *
+ * Return: whether there was one.
+ */
+bool neuron_watch_last(struct neuron_device *nd, struct neuron_health *health)
+{
+	bool known;
+
+	mutex_lock(&nd->watch.lock);
+	known = nd->watch.known;
+	*health = nd->watch.last;
+	mutex_unlock(&nd->watch.lock);
+	return known;
+}
+
+static void watch_work(struct work_struct *work)
+{
+	struct neuron_device *nd =
+		container_of(to_delayed_work(work), struct neuron_device, watch.work);
+
+	if (READ_ONCE(nd->state) == NEURON_STATE_READY)
+		neuron_watch_look(nd, NULL);
+	queue_delayed_work(system_power_efficient_wq, &nd->watch.work, WATCH_PERIOD);
+}
+
+/**
+ * neuron_watch_init() - once for a device, before anything can look
+ * @nd: the device
+ */
+void neuron_watch_init(struct neuron_device *nd)
+{
+	mutex_init(&nd->watch.lock);
+	INIT_DELAYED_WORK(&nd->watch.work, watch_work);
+	power_minute_end(nd, ktime_get_real_seconds());
+}
+
+/**
+ * neuron_watch_start() - begin to look from time to time
+ * @nd: the device
+ */
+void neuron_watch_start(struct neuron_device *nd)
+{
+	queue_delayed_work(system_power_efficient_wq, &nd->watch.work, WATCH_PERIOD);
+}
+
+/**
+ * neuron_watch_stop() - no more looks when this returns, but for those of sysfs
+ * @nd: the device
+ */
+void neuron_watch_stop(struct neuron_device *nd)
+{
+	cancel_delayed_work_sync(&nd->watch.work);
+}

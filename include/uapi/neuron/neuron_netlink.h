@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * The generic-netlink family of the module: what there is, and what happens to it. The form of each
+ * message is in docs/netlink/neuron.yaml; a test holds the two together. Attributes are in the
+ * machine's byte order. New attributes and commands are added at the end.
+ */
+#ifndef UAPI_NEURON_NETLINK_H
+#define UAPI_NEURON_NETLINK_H
+
+#define NEURON_FAMILY_NAME "neuron"
+#define NEURON_FAMILY_VERSION 1
+
+#define NEURON_MCGRP_EVENTS "events"
+
+enum neuron_device_state {
+	NEURON_DEVICE_STATE_RESET,
+	NEURON_DEVICE_STATE_READY,
+	NEURON_DEVICE_STATE_INVALID,
+};
+
+enum neuron_reset_stage {
+	NEURON_RESET_STAGE_START,
+	NEURON_RESET_STAGE_READY,
+	NEURON_RESET_STAGE_FAILED,
+};
+
+enum neuron_link_side {
+	NEURON_LINK_SIDE_EAST,
+	NEURON_LINK_SIDE_WEST,
+};
+
+enum neuron_ecc_memory {
+	NEURON_ECC_MEMORY_SRAM,
+	NEURON_ECC_MEMORY_DRAM0,
+	NEURON_ECC_MEMORY_DRAM1,
+};
+
+enum neuron_hang_reason {
+	NEURON_HANG_REASON_COPY, /* a copy of the module missed its deadline */
+	NEURON_HANG_REASON_RESET, /* a reset did not end */
+	NEURON_HANG_REASON_HALT, /* the cores of a process that went did not stop */
+	NEURON_HANG_REASON_MAILBOX, /* the firmware gives no answer */
+};
+
+enum {
+	NEURON_A_DEVICE_INDEX = 1,
+	NEURON_A_DEVICE_BDF,
+	NEURON_A_DEVICE_STATE,
+	NEURON_A_DEVICE_ARCHITECTURE,
+	NEURON_A_DEVICE_CORE_COUNT,
+	NEURON_A_DEVICE_RESET,
+	NEURON_A_DEVICE_LINK,
+	NEURON_A_DEVICE_ECC,
+	NEURON_A_DEVICE_HANG,
+
+	__NEURON_A_DEVICE_MAX,
+	NEURON_A_DEVICE_MAX = (__NEURON_A_DEVICE_MAX - 1)
+};
+
+enum {
+	NEURON_A_RESET_STAGE = 1,
+	NEURON_A_RESET_CORES,
+	NEURON_A_RESET_PID,
+	NEURON_A_RESET_DURATION,
+	NEURON_A_RESET_ERROR,
+
+	__NEURON_A_RESET_MAX,
+	NEURON_A_RESET_MAX = (__NEURON_A_RESET_MAX - 1)
+};
+
+enum {
+	NEURON_A_LINK_SIDE = 1,
+	NEURON_A_LINK_UP,
+
+	__NEURON_A_LINK_MAX,
+	NEURON_A_LINK_MAX = (__NEURON_A_LINK_MAX - 1)
+};
+
+enum {
+	NEURON_A_ECC_MEMORY = 1,
+	NEURON_A_ECC_CORRECTED,
+	NEURON_A_ECC_UNCORRECTED,
+	NEURON_A_ECC_NEW_CORRECTED,
+	NEURON_A_ECC_NEW_UNCORRECTED,
+
+	__NEURON_A_ECC_MAX,
+	NEURON_A_ECC_MAX = (__NEURON_A_ECC_MAX - 1)
+};
+
+enum {
+	NEURON_A_HANG_REASON = 1,
+	NEURON_A_HANG_CORES,
+	NEURON_A_HANG_ENGINE,
+	NEURON_A_HANG_QUEUE,
+	NEURON_A_HANG_PID,
+	NEURON_A_HANG_DUMP,
+
+	__NEURON_A_HANG_MAX,
+	NEURON_A_HANG_MAX = (__NEURON_A_HANG_MAX - 1)
+};
+
+enum {
+	NEURON_CMD_DEVICE_GET = 1,
+	NEURON_CMD_DEVICE_ADD_NTF,
+	NEURON_CMD_DEVICE_DEL_NTF,
+	NEURON_CMD_RESET_NTF,
+	NEURON_CMD_LINK_NTF,
+	NEURON_CMD_ECC_NTF,
+	NEURON_CMD_HANG_NTF,
+
+	__NEURON_CMD_MAX,
+	NEURON_CMD_MAX = (__NEURON_CMD_MAX - 1)
+};
+
+#endif
