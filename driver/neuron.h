@@ -98,6 +98,7 @@ struct neuron_proc {
 	pid_t tgid; /* 0: free slot */
 	unsigned int opens;
 	bool exiting; /* being taken down: keeps the slot, grants nothing */
+	bool lost; /* what it had on the chip is gone: may only close */
 };
 
 struct neuron_file {
@@ -327,6 +328,8 @@ void neuron_proc_remove_all(struct neuron_device *nd);
  */
 bool neuron_attached_locked(struct neuron_device *nd);
 bool neuron_attached(struct neuron_device *nd);
+/* The calling process had something on the chip before its power went */
+bool neuron_lost(struct neuron_device *nd);
 /* Claim a core for the calling process; nd->lock held. -EACCES when another has it */
 int neuron_core_claim(struct neuron_device *nd, unsigned int nc);
 
@@ -343,6 +346,10 @@ void neuron_watch_start(struct neuron_device *nd);
 void neuron_watch_stop(struct neuron_device *nd);
 int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health);
 bool neuron_watch_last(struct neuron_device *nd, struct neuron_health *health);
+
+/* neuron_pm.c */
+extern const struct dev_pm_ops neuron_pm_ops;
+void neuron_shutdown(struct pci_dev *pdev);
 
 /* neuron_event.c */
 struct neuron_reset_event {

@@ -24,14 +24,17 @@ int neuron_enter(struct neuron_device *nd)
 {
 	int idx = srcu_read_lock(&nd->srcu);
 
-	if (!READ_ONCE(nd->dead))
+	if (!READ_ONCE(nd->dead)) {
+		__release(&nd->srcu); /* for sparse: neuron_exit() does it */
 		return idx;
+	}
 	srcu_read_unlock(&nd->srcu, idx);
 	return -ENODEV;
 }
 
 void neuron_exit(struct neuron_device *nd, int idx)
 {
+	__acquire(&nd->srcu);
 	srcu_read_unlock(&nd->srcu, idx);
 }
 

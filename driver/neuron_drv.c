@@ -44,6 +44,8 @@ static struct pci_driver neuron_pci_driver = {
 	.id_table = neuron_pci_ids,
 	.probe = neuron_probe,
 	.remove = neuron_remove,
+	.shutdown = neuron_shutdown,
+	.driver.pm = pm_sleep_ptr(&neuron_pm_ops),
 };
 
 static int __init neuron_module_init(void)

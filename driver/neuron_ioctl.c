@@ -48,6 +48,8 @@ static int gates_check(const struct neuron_file *nf, const struct neuron_ioctl_e
 	}
 	if (e->flags & NIOC_ATTACHED && !nf->free_access && !neuron_attached(nf->nd))
 		return -EACCES;
+	if (e->flags & (NIOC_ATTACHED | NIOC_HW) && !nf->free_access && neuron_lost(nf->nd))
+		return -EIO;
 	return 0;
 }
 

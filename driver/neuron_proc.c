@@ -32,6 +32,8 @@ int neuron_proc_attach(struct neuron_device *nd)
 		proc = neuron_proc_find(nd, 0);
 	if (!proc || proc->exiting) {
 		ret = -EBUSY;
+	} else if (proc->lost) {
+		ret = -EIO;
 	} else {
 		proc->tgid = current->tgid;
 		proc->opens++;
@@ -55,6 +57,18 @@ bool neuron_attached(struct neuron_device *nd)
 	attached = neuron_attached_locked(nd);
 	mutex_unlock(&nd->lock);
 	return attached;
+}
+
+bool neuron_lost(struct neuron_device *nd)
+{
+	struct neuron_proc *proc;
+	bool lost;
+
+	mutex_lock(&nd->lock);
+	proc = neuron_proc_find(nd, current->tgid);
+	lost = proc && proc->lost;
+	mutex_unlock(&nd->lock);
+	return lost;
 }
 
 int neuron_core_claim(struct neuron_device *nd, unsigned int nc)
@@ -151,6 +165,7 @@ void neuron_proc_detach(struct neuron_device *nd, pid_t tgid)
 	mutex_lock(&nd->lock);
 	proc->tgid = 0;
 	proc->exiting = false;
+	proc->lost = false;
 	mutex_unlock(&nd->lock);
 }
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Suspend, resume and shutdown. Nothing is saved: a chip without power forgets its memories, so the
+ * processes that were attached are told so (-EIO until they have closed the node) and the chip
+ * starts with a reset, as after probing. The PCI core saves and restores the configuration space.
+ *
+ * There is no runtime power management: what an attached process loaded would be lost, and a chip
+ * that nobody is attached to still has its power sampled, as the public driver does.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include "neuron.h"
+
+#define NC_MAP_ALL (BIT(NC_COUNT) - 1)
+
+/* reset_sem held for writing */
+static void procs_lose(struct neuron_device *nd)
+{
+	struct neuron_proc *proc;
+	unsigned int i;
+
+	for (i = 0; i < NEURON_MAX_PROCESS_PER_DEVICE; i++) {
+		proc = &nd->procs[i];
+		if (!proc->tgid)
+			continue;
+		neuron_copy_forget(nd, proc->tgid);
+		mutex_lock(&nd->lock);
+		proc->lost = true;
+		mutex_unlock(&nd->lock);
+	}
+	mutex_lock(&nd->lock);
+	memset(nd->core_owner, 0, sizeof(nd->core_owner));
+	mutex_unlock(&nd->lock);
+}
+
+/*
+ * Bring the chip to rest: no work item of ours touches it afterwards, its cores stand, no queue
+ * reaches memory that a process or the next kernel uses.
+ */
+static void quiesce(struct neuron_device *nd, enum neuron_state state)
+{
+	unsigned int nc;
+	bool halt;
+
+	neuron_watch_stop(nd);
+	flush_work(&nd->reset_work);
+	down_write(&nd->reset_sem);
+	halt = nd->hal.features & NEURON_CAP_F_TPB_MAP && nd->state == NEURON_STATE_READY;
+	WRITE_ONCE(nd->state, state);
+	procs_lose(nd);
+	if (halt && neuron_cores_halt(nd, NC_MAP_ALL))
+		nd_err(nd, "cores did not halt\n");
+	neuron_queues_stop(nd, 0, NC_MAP_ALL);
+	neuron_nqs_stop(nd, 0, NC_MAP_ALL);
+	for (nc = 0; nc < NC_COUNT; nc++)
+		neuron_h2t_teardown(nd, nc);
+	up_write(&nd->reset_sem);
+	pci_clear_master(nd->pdev);
+}
+
+static int neuron_suspend(struct device *dev)
+{
+	quiesce(dev_get_drvdata(dev), NEURON_STATE_RESET);
+	return 0;
+}
+
+/* The reset runs on its own, as after probing: opens wait for it, resuming does not */
+static int neuron_resume(struct device *dev)
+{
+	struct neuron_device *nd = dev_get_drvdata(dev);
+	int ret;
+
+	pci_set_master(nd->pdev);
+	neuron_watch_start(nd);
+	ret = neuron_reset_request(nd, 0, NEURON_NC_MAP_DEVICE);
+	return ret < 0 ? ret : 0;
+}
+
+const struct dev_pm_ops neuron_pm_ops = { SYSTEM_SLEEP_PM_OPS(neuron_suspend, neuron_resume) };
+
+/**
+ * neuron_shutdown() - the machine goes down, or another kernel takes over
+ * @pdev: the PCI function
+ *
+ * User space may still run; what it asks of the chip is refused from here on.
+ */
+void neuron_shutdown(struct pci_dev *pdev)
+{
+	quiesce(pci_get_drvdata(pdev), NEURON_STATE_INVALID);
+}
