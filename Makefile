@@ -14,7 +14,7 @@ SAN := $(BUILD)/sanitized
 LOG := $(BUILD)/log
 STEP := scripts/step $(LOG)
 
-.PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest lint bench \
+.PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest check-module lint bench \
 	install modules_install clean
 
 help: ## this list
@@ -57,11 +57,16 @@ check-quick: $(SAN)/build.ninja ## unit tests under sanitizers: no VM, no QEMU
 check-guest: guest ## the tests that run in guests (TAP)
 	@tests/vm/run --build $(REL) --output $(BUILD)/tap
 
+check-module: | deps ## the module under checkpatch, sparse, W=1, clang and its analyser
+	@mkdir -p $(BUILD)/tap
+	@scripts/check-module $(KDIR) $(BUILD)/check-module >$(BUILD)/tap/check-module.tap; \
+		status=$$?; cat $(BUILD)/tap/check-module.tap; exit $$status
+
 check: ## every test, with all set-up; ends with the totals
 	@scripts/check $(BUILD)
 
-lint: ## style: clang-format, checkpatch, sparse, shellcheck
-	@scripts/lint --kdir $(KDIR)
+lint: ## style: clang-format, shellcheck, SPDX lines
+	@scripts/lint
 
 bench: guest ## the measures, as ratios of one run
 	@tests/bench/run.py --build $(REL)

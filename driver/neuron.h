@@ -359,6 +359,7 @@ struct neuron_reset_event {
 	u32 duration_us;
 	u32 error;
 };
+
 struct neuron_hang {
 	enum neuron_hang_reason reason;
 	u32 cores;
@@ -366,6 +367,7 @@ struct neuron_hang {
 	u32 pid; /* 0: not known */
 	u32 dump; /* 0: none was made */
 };
+
 int neuron_event_init(void);
 void neuron_event_exit(void);
 void neuron_event_device(struct neuron_device *nd, bool added);
@@ -390,6 +392,7 @@ struct neuron_mc_args {
 	u32 channel, region, nc, type;
 	enum neuron_lifespan life;
 };
+
 int neuron_mem_init(struct neuron_device *nd);
 void neuron_mem_exit(struct neuron_device *nd);
 /* With a handle, and a reference for the caller: others may free the handle at any time */
@@ -457,6 +460,7 @@ struct neuron_nq_args {
 	bool host, force;
 	u32 channel, region;
 };
+
 int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args, u64 *mmap_offset,
 		   u64 *handle);
 void neuron_nqs_stop(struct neuron_device *nd, pid_t owner, u32 nc_map);
@@ -488,6 +492,7 @@ struct neuron_ioctl_entry {
 	int (*fn)(struct neuron_device *nd, void *arg, void __user *user);
 	const char *name;
 };
+
 #define NIOC_FREE 0x1 /* also on an O_WRONLY descriptor */
 #define NIOC_ATTACHED 0x2
 #define NIOC_OUT 0x4 /* copy the argument back on success */

@@ -51,8 +51,9 @@ unsigned int neuron_changes(struct neuron_device *nd)
 
 int neuron_wait_change(struct neuron_device *nd, unsigned int seen, long *left)
 {
-	*left = wait_event_killable_timeout(
-		nd->wait, atomic_read(&nd->changes) != seen || READ_ONCE(nd->dead), *left);
+	*left = wait_event_killable_timeout(nd->wait,
+					    atomic_read(&nd->changes) != seen ||
+					    READ_ONCE(nd->dead), *left);
 	if (*left < 0)
 		return -EINTR;
 	if (READ_ONCE(nd->dead))

@@ -325,4 +325,5 @@ const struct neuron_ioctl_entry neuron_ioctl_core[] = {
 	NEURON_IOC(HBM_SCRUB_START, 0, 0, do_refuse),
 	NEURON_IOC(HBM_SCRUB_WAIT, 0, 0, do_refuse),
 };
+
 const unsigned int neuron_ioctl_core_count = ARRAY_SIZE(neuron_ioctl_core);

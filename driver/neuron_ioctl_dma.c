@@ -225,6 +225,7 @@ static struct neuron_mc *ring_of(struct neuron_device *nd,
 	struct neuron_mc *mc;
 	int ret;
 
+	*offset = 0;
 	ret = neuron_queue_state(nd, a->eng_id, a->qid, &tx, &rx);
 	if (ret)
 		return ERR_PTR(ret);
@@ -285,4 +286,5 @@ const struct neuron_ioctl_entry neuron_ioctl_dma[] = {
 	NEURON_IOC(DMA_DESCRIPTOR_COPYOUT, S(dma_descriptor_copyout), HWA, do_descriptor_copyout),
 	NEURON_IOC(DMA_QUIESCE_QUEUES, 0, 0, do_quiesce),
 };
+
 const unsigned int neuron_ioctl_dma_count = ARRAY_SIZE(neuron_ioctl_dma);

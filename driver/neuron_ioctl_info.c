@@ -355,4 +355,5 @@ const struct neuron_ioctl_entry neuron_ioctl_info[] = {
 	NEURON_IOC(READ_HW_COUNTERS, S(read_hw_counters), NIOC_HW, do_hw_counters),
 	NEURON_IOC(POST_METRIC, S(post_metric), NIOC_HW | NIOC_ATTACHED, do_post_metric),
 };
+
 const unsigned int neuron_ioctl_info_count = ARRAY_SIZE(neuron_ioctl_info);

@@ -189,13 +189,17 @@ static int do_mc_get_info_v2(struct neuron_device *nd, void *arg, void __user *u
 static int pair_get(struct neuron_device *nd, const struct neuron_ioctl_mem_copy64 *a,
 		    struct neuron_mc **src, struct neuron_mc **dst)
 {
+	int ret;
+
 	*src = neuron_mc_lookup(nd, a->src_mem_handle, NEURON_MAY_READ);
-	if (IS_ERR(*src))
-		return PTR_ERR(*src);
+	ret = PTR_ERR_OR_ZERO(*src);
+	if (ret)
+		return ret;
 	*dst = neuron_mc_lookup(nd, a->dst_mem_handle, NEURON_MAY_WRITE);
-	if (IS_ERR(*dst)) {
+	ret = PTR_ERR_OR_ZERO(*dst);
+	if (ret) {
 		neuron_mc_put(*src);
-		return PTR_ERR(*dst);
+		return ret;
 	}
 	if (neuron_mc_range(*src, a->src_offset, a->size) &&
 	    neuron_mc_range(*dst, a->dst_offset, a->size))
@@ -497,4 +501,5 @@ const struct neuron_ioctl_entry neuron_ioctl_mem[] = {
 	NEURON_IOC(DUMP_MEM_CHUNKS, S(dump_mem_chunks), NIOC_OUT | NIOC_OUT_ERR,
 		   do_dump_mem_chunks),
 };
+
 const unsigned int neuron_ioctl_mem_count = ARRAY_SIZE(neuron_ioctl_mem);

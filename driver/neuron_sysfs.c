@@ -472,6 +472,7 @@ static struct attribute *neuron_device_attrs[] = {
 	&dev_attr_connected_devices.attr,
 	NULL,
 };
+
 static const struct attribute_group neuron_device_group = { .attrs = neuron_device_attrs };
 const struct attribute_group *neuron_device_groups[] = { &neuron_device_group, NULL };
 
@@ -496,5 +497,6 @@ static struct attribute *neuron_class_attrs[] = {
 	&class_attr_server_id_2.attr,	   &class_attr_server_id_4.attr,
 	&class_attr_ultraserver_mode.attr, NULL,
 };
+
 static const struct attribute_group neuron_class_group = { .attrs = neuron_class_attrs };
 const struct attribute_group *neuron_class_groups[] = { &neuron_class_group, NULL };

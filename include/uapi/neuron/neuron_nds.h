@@ -47,16 +47,16 @@
 
 /* Offset of counter idx of the device, and of counter idx of core nc (0..15) */
 #define NDS_ND_OFFSET(idx) (NDS_DEVICE_COUNTERS_OFFSET + 8 * (idx))
-#define NDS_NC_OFFSET(nc, idx)                                                                   \
-	((nc) >= NDS_CORE_COUNTERS_UNITS                                                         \
-		 ? NDS_ADDITIONAL_CORES_OFFSET +                                                 \
-			   8 * (((nc)-NDS_CORE_COUNTERS_UNITS) * NDS_ADDITIONAL_CORES_PER_UNIT + \
-				(idx))                                                           \
-	 : (idx) < NDS_CORE_COUNTERS_PER_UNIT                                                    \
-		 ? NDS_CORE_COUNTERS_OFFSET + 8 * ((nc)*NDS_CORE_COUNTERS_PER_UNIT + (idx))      \
-		 : NDS_CORE_COUNTERS_EXTENDED_OFFSET +                                           \
-			   8 * ((nc)*NDS_CORE_COUNTERS_EXTENDED_PER_UNIT +                       \
-				(idx)-NDS_CORE_COUNTERS_PER_UNIT))
+#define NDS_NC_OFFSET(nc, idx)                                                                    \
+	((nc) >= NDS_CORE_COUNTERS_UNITS                                                          \
+		 ? NDS_ADDITIONAL_CORES_OFFSET + 8 * (NDS_ADDITIONAL_CORES_PER_UNIT *             \
+							      (-NDS_CORE_COUNTERS_UNITS + (nc)) + \
+						      (idx))                                      \
+	 : (idx) < NDS_CORE_COUNTERS_PER_UNIT                                                     \
+		 ? NDS_CORE_COUNTERS_OFFSET + 8 * (NDS_CORE_COUNTERS_PER_UNIT * (nc) + (idx))     \
+		 : NDS_CORE_COUNTERS_EXTENDED_OFFSET +                                            \
+			   8 * (NDS_CORE_COUNTERS_EXTENDED_PER_UNIT * (nc) + (idx) +              \
+				-NDS_CORE_COUNTERS_PER_UNIT))
 
 /* Device counters */
 #define NDS_ND_COUNTER_RUNTIME_VERSION 0 /* build 31:0, minor 39:32, major 47:40, type 63:48 */
