@@ -14,6 +14,9 @@ from . import VmError, accel, debian, machine, micro, paths, process, share
 
 FAILURE_STATUS = 125  # neuron-vm itself failed; the command's own statuses pass through
 DEFAULT_INSTANCE = "inf1.xlarge"
+# what the checkers of a debug kernel cost
+DEBUG_MEMORY = 2
+DEBUG_TIME = 6
 # loglevel 5: warnings reach the console, which the tests read
 MICRO_CMDLINE = "console=ttyS0 loglevel=5 panic=-1 mitigations=off random.trust_cpu=on no_timer_check tsc=reliable"
 
@@ -80,10 +83,10 @@ def _list() -> int:
     return 0
 
 
-def _machine(args: argparse.Namespace, qemu: Path, share: Path | None) -> machine.Machine:
+def _machine(args: argparse.Namespace, qemu: Path, share: Path | None, debug: bool = False) -> machine.Machine:
     row = machine.instance(args.instance)
     cpus = args.cpus or min(os.cpu_count() or 1, row.vcpus)
-    memory = args.memory or f"{1024 + 192 * len(row.chips)}M"
+    memory = args.memory or f"{(1024 + 192 * len(row.chips)) * (DEBUG_MEMORY if debug else 1)}M"
     acceleration = accel.accel_args(args.accel, qemu)
     return machine.Machine(row, acceleration, cpus, memory, share, args.qemu_arg, args.machine, args.qmp)
 
@@ -111,7 +114,7 @@ def _exec(args: argparse.Namespace, work: Path) -> int:
     command = micro.command_archive(args.command, args.copy)
     console = args.console or work / "console"
     with share.serve(args.share, qemu_dir, work) as socket:
-        argv = [str(qemu), *_machine(args, qemu, socket).args()]
+        argv = [str(qemu), *_machine(args, qemu, socket, kernel.debug).args()]
         argv += ["-kernel", str(kernel.image), "-initrd", str(work / "initrd")]
         argv += ["-append", MICRO_CMDLINE + (" neuron.share" if socket else "")]
         argv += ["-serial", f"file:{console}"]
@@ -119,7 +122,8 @@ def _exec(args: argparse.Namespace, work: Path) -> int:
         if args.dry_run:
             return _print(argv)
         micro.build(work / "initrd", kernel, module, stage, command)
-        return process.run_command(argv, args.timeout, console, work)
+        timeout = args.timeout * (DEBUG_TIME if kernel.debug else 1)
+        return process.run_command(argv, timeout, console, work)
 
 
 def _run(args: argparse.Namespace, work: Path) -> int:

@@ -109,7 +109,10 @@ def stage_archive(stage: Path) -> cpio.Archive:
 
 
 def staged_module(stage: Path, kernel: paths.Kernel) -> Path | None:
+    """What `make modules` built for the kernel, or scripts/build-module beside the programs."""
     module = stage / "usr" / "lib" / "modules" / kernel.version / "updates" / "neuron.ko"
+    if not module.exists():
+        module = stage.parents[1] / "modules" / kernel.version / "neuron.ko"
     return module if module.exists() else None
 
 

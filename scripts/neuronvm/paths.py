@@ -64,6 +64,11 @@ class Kernel:
         self.image = root / "boot" / f"vmlinuz-{version}"
         self.modules = root / "lib" / "modules" / version
 
+    @property
+    def debug(self) -> bool:
+        """One of scripts/build-debug-kernel: its checkers cost time and memory."""
+        return "-neuron-" in self.version
+
 
 def _kernels() -> list[Kernel]:
     found = []
@@ -80,8 +85,9 @@ def _version_key(kernel: Kernel) -> list[int]:
 
 
 def kernel(version: str | None) -> Kernel:
-    """The named kernel, or the newest cloud kernel of the 6.1 line."""
+    """The named kernel, that of $NEURON_KERNEL, or the newest cloud kernel of the 6.1 line."""
     kernels = _kernels()
+    version = version or os.environ.get("NEURON_KERNEL")
     if version:
         kernels = [k for k in kernels if k.version == version]
         wanted = f"linux-image-{version}"
