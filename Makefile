@@ -5,6 +5,8 @@
 BUILD ?= build
 INSTANCE ?= inf1.6xlarge
 DESTDIR ?=
+FUZZ_TIME ?= 600
+FUZZ_ENGINE ?= libfuzzer
 # The guests' kernel: the newest cloud kernel of Debian 12 whose headers are here
 KVER ?= $(shell ls /lib/modules | grep -E '^6\.1\..*-cloud-amd64$$' | sort -V | tail -n 1)
 KDIR ?= /lib/modules/$(KVER)/build
@@ -71,11 +73,36 @@ lint: ## style: clang-format, shellcheck, SPDX lines
 bench: guest ## the measures, as ratios of one run
 	@tests/bench/run.py --build $(REL)
 
+.PHONY: fuzz fuzz-device fuzz-smoke
+fuzz: ## run the fuzzers for FUZZ_TIME seconds in all (600); FUZZ_ENGINE=afl for AFL++
+	@scripts/install-deps --fuzz
+	@tests/fuzz/run --time $(FUZZ_TIME) --engine $(FUZZ_ENGINE)
+
+fuzz-device: ## the same for the device in a QEMU with sanitizers (builds it: five minutes)
+	@scripts/install-deps --fuzz
+	@tests/fuzz/device.py --time $(FUZZ_TIME)
+
+fuzz-smoke: ## five minutes of both
+	@$(MAKE) --no-print-directory FUZZ_TIME=200 fuzz
+	@$(MAKE) --no-print-directory FUZZ_TIME=100 fuzz-device
+
 install: ## install what `make programs` built (prefix /opt/aws/neuron; DESTDIR)
 	@scripts/stage $(REL) $(REL)/stage
 	@cp -r --preserve=mode,links $(REL)/stage/. $(DESTDIR)/
 
-modules_install: ## install what `make modules` built for KVER
+modules_fuzz: ## run the fuzzers for FUZZ_TIME seconds in all (600); FUZZ_ENGINE=afl for AFL++
+	@scripts/install-deps --fuzz
+	@tests/fuzz/run --time $(FUZZ_TIME) --engine $(FUZZ_ENGINE)
+
+fuzz-device: ## the same for the device in a QEMU with sanitizers (builds it: five minutes)
+	@scripts/install-deps --fuzz
+	@tests/fuzz/device.py --time $(FUZZ_TIME)
+
+fuzz-smoke: ## five minutes of both
+	@$(MAKE) --no-print-directory FUZZ_TIME=200 fuzz
+	@$(MAKE) --no-print-directory FUZZ_TIME=100 fuzz-device
+
+install: ## install what `make modules` built for KVER
 	@$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install INSTALL_MOD_PATH=$(DESTDIR)
 
 clean: ## remove what was built here (caches outside the tree stay)

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Programs for the four engines of one core, run with every set of kernels that the processor has:
+ * all memories, semaphores, events, counters and notifications must come out alike, and a state
+ * saved in the middle and loaded elsewhere must go on alike. SBUF is small, its partitions lie back
+ * to back, and the memories end at guard zones of the allocator.
+ */
+#include "exec.h"
+#include "insns.h"
+
+#define PART 1024u
+#define SBUF_SIZE (NEURON_PARTITIONS * PART)
+#define PSUM_SIZE (NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE)
+#define INSNS 24
+#define SETS 4 /* scalar, avx2, avx512; the last is loaded from a saved state */
+#define WORK_MAX (1u << 17) /* elements of all partitions: a fuzzer wants many inputs */
+
+struct core {
+	struct tpb *tpb;
+	uint8_t *sbuf, *psum;
+	uint64_t notes, hash;
+};
+
+static struct core cores[SETS];
+static unsigned int sets;
+
+static void note(struct core *c, uint64_t v)
+{
+	c->notes++;
+	c->hash = (c->hash ^ v) * 0x100000001b3ull;
+}
+
+static int op_write(void *opaque, uint64_t addr, uint32_t value, uint64_t time)
+{
+	note(opaque, addr);
+	note(opaque, value);
+	note(opaque, time);
+	return addr & 4 ? -13 : 0;
+}
+
+static void op_notify(void *opaque, unsigned int type, unsigned int engine, uint16_t code,
+		      uint32_t id, uint64_t data, uint32_t data2, uint64_t time)
+{
+	note(opaque, type << 24 | engine << 16 | code);
+	note(opaque, (uint64_t)data2 << 32 | id);
+	note(opaque, data);
+	note(opaque, time);
+}
+
+static const struct tpb_ops ops = { op_write, op_notify, NULL };
+
+static void add_core(const struct exec_kernels *kern)
+{
+	struct core *c = &cores[sets++];
+	struct tpb_config config = { .ops = &ops, .opaque = c };
+
+	c->sbuf = malloc(SBUF_SIZE);
+	c->psum = malloc(PSUM_SIZE);
+	fuzz_assert(c->sbuf && c->psum);
+	config.sbuf = c->sbuf;
+	config.sbuf_host_stride = config.sbuf_part_size = PART;
+	config.psum = c->psum;
+	config.psum_host_stride = config.psum_part_size = NEURON_PSUM_PART_SIZE;
+	fuzz_assert(!tpb_new(&config, &c->tpb));
+	c->tpb->kern = kern;
+}
+
+static void create(void)
+{
+	add_core(&exec_kernels_scalar);
+#if defined(__x86_64__)
+	if (exec_kernels_avx2.usable())
+		add_core(&exec_kernels_avx2);
+	if (exec_kernels_avx512.usable())
+		add_core(&exec_kernels_avx512);
+#endif
+	add_core(exec_kernels_best());
+}
+
+/* A few patterns that matter: small numbers, NaN, infinities, denormals, bytes of the input */
+static void fill(struct fuzz_in *in, uint8_t *p, size_t size)
+{
+	static const uint32_t pattern[] = { 0,		0x3f800000, 0x3f803f80, 0x7fc00000,
+					    0xff800000, 0x00000001, 0x80008000, 0x01020304 };
+	uint32_t seed = fuzz_u32(in), v = fuzz_pick(in, pattern);
+
+	for (size_t i = 0; i < size; i += 4) {
+		if (seed) {
+			seed ^= seed << 13;
+			seed ^= seed >> 17;
+			seed ^= seed << 5;
+			v = (seed & 0x8fffffff) | 0x30000000;
+		}
+		memcpy(p + i, &v, 4);
+	}
+}
+
+static void begin(struct fuzz_in *in)
+{
+	static uint8_t sbuf[SBUF_SIZE];
+
+	fill(in, sbuf, sizeof(sbuf));
+	for (unsigned int i = 0; i < sets; i++) {
+		struct core *c = &cores[i];
+
+		tpb_reset(c->tpb);
+		memset(&c->tpb->perf, 0, sizeof(c->tpb->perf));
+		memset(c->tpb->sem_time, 0, sizeof(c->tpb->sem_time));
+		memset(c->tpb->event_time, 0, sizeof(c->tpb->event_time));
+		memset(&c->tpb->weights, 0, sizeof(c->tpb->weights));
+		for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+			c->tpb->eng[e].time = 0;
+		memcpy(c->sbuf, sbuf, SBUF_SIZE);
+		memset(c->psum, 0, PSUM_SIZE);
+		c->notes = c->hash = 0;
+	}
+}
+
+static uint64_t elements(const struct neuron_ap *ap)
+{
+	uint64_t n = 1;
+
+	for (int d = 0; d < NEURON_AP_DIMS; d++)
+		n *= ap->num[d];
+	return n;
+}
+
+/* Two words of the engine's FIFO at most; 0: this one is not for us */
+static unsigned int next_insn(struct fuzz_in *in, unsigned int engine, uint8_t *words)
+{
+	struct neuron_insn insn;
+	const uint8_t *raw;
+	size_t size;
+	int n;
+
+	memset(words, 0, NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD);
+	if (fuzz_u8(in) < 224) {
+		insn = fuzz_insn(in, engine, PART);
+		n = neuron_isa_encode(&insn, words);
+		if (n < 0)
+			return 0;
+	} else {
+		raw = fuzz_bytes(in, NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD, &size);
+		if (size)
+			memcpy(words, raw, size);
+		n = neuron_isa_decode(words, NEURON_ISA_MAX_WORDS, &insn);
+		if (n < 0)
+			n = 1;
+	}
+	return elements(&insn.src0) * insn.partitions > WORK_MAX ||
+			       elements(&insn.dst) * insn.partitions > WORK_MAX
+		       ? 0
+		       : (unsigned int)n;
+}
+
+static void push(struct fuzz_in *in)
+{
+	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
+	unsigned int engine = fuzz_u8(in) % NEURON_ENG_COUNT;
+	unsigned int n = next_insn(in, engine, words);
+	uint64_t time = fuzz_u8(in);
+
+	if (n > tpb_fifo_space(cores[0].tpb, engine))
+		return;
+	for (unsigned int i = 0; i < sets && n; i++)
+		tpb_fifo_push(cores[i].tpb, engine, words, n, time);
+}
+
+static void save_and_load(void)
+{
+	struct core *from = &cores[0], *to = &cores[sets - 1];
+	int64_t n = tpb_save(from->tpb, NULL, 0);
+	uint8_t *buf = malloc((size_t)n);
+
+	fuzz_assert(buf && tpb_save(from->tpb, buf, (uint64_t)n) == n);
+	fuzz_assert(!tpb_load(to->tpb, buf, (uint64_t)n));
+	free(buf);
+}
+
+static void same(const struct core *a, const struct core *b)
+{
+	fuzz_assert(!memcmp(a->sbuf, b->sbuf, SBUF_SIZE));
+	fuzz_assert(!memcmp(a->psum, b->psum, PSUM_SIZE));
+	fuzz_assert(!memcmp(a->tpb->sem, b->tpb->sem, sizeof(a->tpb->sem)));
+	fuzz_assert(!memcmp(a->tpb->event, b->tpb->event, sizeof(a->tpb->event)));
+	fuzz_assert(!memcmp(&a->tpb->perf, &b->tpb->perf, sizeof(a->tpb->perf)));
+	fuzz_assert(!memcmp(a->tpb->acc, b->tpb->acc, sizeof(a->tpb->acc)));
+	fuzz_assert(a->notes == b->notes && a->hash == b->hash);
+}
+
+static void run(unsigned int budget)
+{
+	enum tpb_state s = tpb_run(cores[0].tpb, budget);
+
+	for (unsigned int i = 1; i < sets; i++)
+		fuzz_assert(tpb_run(cores[i].tpb, budget) == s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_in in = { data, data + size };
+	unsigned int n;
+
+	if (!sets)
+		create();
+	begin(&in);
+	for (n = 0; n < INSNS && !fuzz_end(&in); n++) {
+		uint8_t what = fuzz_u8(&in);
+
+		push(&in);
+		if (what >= 240)
+			save_and_load();
+		if (what & 1)
+			run(1 + what / 16);
+	}
+	run(4 * INSNS);
+	for (unsigned int i = 1; i < sets; i++)
+		same(&cores[0], &cores[i]);
+	return 0;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Registers: any access to any BAR of two linked chips and one alone, between them rests, saves,
+ * resets and bytes of host memory. What it must not do is in chips.c.
+ */
+#include "chips.h"
+
+#define STEPS 256
+
+static uint64_t offset(struct fuzz_in *in, unsigned int bar)
+{
+	static const uint32_t axi[] = {
+		0,
+		NEURON_V1_SBUF_PART_SIZE - 4,
+		NEURON_PSUM_OFFSET,
+		NEURON_V1_TPB_FIFO(0),
+		NEURON_V1_TPB_FIFO(3) + NEURON_V1_TPB_FIFO_SIZE - 4,
+		NEURON_V1_TPB_EVENTS,
+		NEURON_V1_TPB_SEM_READ,
+		NEURON_V1_TPB_SEM_SET,
+		NEURON_V1_TPB_SEM_INC,
+		NEURON_V1_TPB_SEM_DEC,
+		(uint32_t)NEURON_V1_TPB_SIZE - 4,
+	};
+	uint8_t kind = fuzz_u8(in);
+
+	if (kind >= 240)
+		return fuzz_u64(in);
+	if (bar == NEURON_BAR_APB)
+		return fuzz_register(in);
+	if (bar == NEURON_BAR_AXI)
+		return fuzz_pick(in, axi) + (kind & 3) * NEURON_V1_TPB_SIZE + fuzz_u8(in) * 4u;
+	return kind & 1 ? 2 * NEURON_V1_DRAM_CHANNEL_SIZE - kind : kind * 8u;
+}
+
+static uint64_t value(struct fuzz_in *in)
+{
+	uint8_t kind = fuzz_u8(in);
+
+	if (kind < 128)
+		return kind;
+	if (kind < 160)
+		return fuzz_address(in);
+	if (kind < 192)
+		return fuzz_address(in) >> 32;
+	return kind < 224 ? 1ull << (kind & 31) : fuzz_u64(in);
+}
+
+static void access_bar(struct fuzz_in *in, struct fuzz_chip *c, uint8_t what)
+{
+	static const uint8_t bars[] = { 0, 0, 0, 0, 2, 2, 4, 1 };
+	static const uint8_t sizes[] = { 4, 4, 4, 4, 8, 2, 1, 3 };
+	unsigned int bar = bars[what & 7], size = what & 0x40 ? fuzz_pick(in, sizes) : 4;
+	uint64_t off = offset(in, bar);
+
+	if (what & 0x20)
+		ncore_mmio_read(c->core, bar, off, size);
+	else
+		ncore_mmio_write(c->core, bar, off, size, value(in));
+}
+
+static void poke_host(struct fuzz_in *in, struct fuzz_chip *c)
+{
+	uint32_t at = fuzz_u16(in) * 16u;
+	const uint8_t *p;
+	size_t n;
+
+	p = fuzz_bytes(in, fuzz_u8(in), &n);
+	if (n <= HOST_SIZE - at)
+		memcpy(c->host + at, p, n);
+}
+
+/* A saved chip is loaded into the one beside it; both go on */
+static void save_and_load(struct fuzz_chip *from, struct fuzz_chip *to)
+{
+	const char *why = NULL;
+	size_t size;
+	void *buf;
+
+	ncore_chip_pause(from->core);
+	if (from != to)
+		ncore_chip_pause(to->core);
+	fuzz_assert(!ncore_chip_save(from->core, &buf, &size));
+	fuzz_assert(!ncore_chip_load(to->core, buf, size, &why));
+	free(buf);
+	if (from != to)
+		ncore_chip_resume(to->core);
+	ncore_chip_resume(from->core);
+}
+
+static void special(struct fuzz_in *in, struct fuzz_chip *chip, struct fuzz_chip *c)
+{
+	switch (fuzz_u8(in) % 16) {
+	case 0:
+		save_and_load(c, &chip[fuzz_u8(in) % CHIPS]);
+		break;
+	case 1:
+		ncore_chip_reset(c->core, NCORE_RESET_PCI);
+		break;
+	case 2:
+		ncore_chip_pause(c->core);
+		ncore_chip_resume(c->core);
+		break;
+	case 3:
+		ncore_sensor_set(c->core, fuzz_u8(in), fuzz_u32(in));
+		break;
+	case 4 ... 6:
+		chip_settle(c, 2);
+		break;
+	default:
+		poke_host(in, c);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_in in = { data, data + size };
+	struct fuzz_chip *chip = chips_begin();
+	unsigned int n;
+
+	for (n = 0; n < STEPS && !fuzz_end(&in); n++) {
+		uint8_t what = fuzz_u8(&in);
+		struct fuzz_chip *c = &chip[(what >> 3 & 3) % CHIPS];
+
+		if (what & 0x80)
+			special(&in, chip, c);
+		else
+			access_bar(&in, c, what);
+	}
+	chips_end();
+	return 0;
+}

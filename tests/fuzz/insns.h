@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Instructions out of a fuzzer's bytes: legal more often than not, because operands are put where
+ * memories are and their shapes are small. Header-only; targets of this directory only.
+ */
+#ifndef FUZZ_INSNS_H
+#define FUZZ_INSNS_H
+
+#include "fuzz.h"
+#include "neuron/isa/codec.h"
+
+static inline struct neuron_ap fuzz_ap(struct fuzz_in *in, uint32_t part_size)
+{
+	static const uint8_t dtype[] = { NEURON_DT_FP32,  NEURON_DT_BF16,  NEURON_DT_FP16,
+					 NEURON_DT_INT32, NEURON_DT_INT16, NEURON_DT_INT8 };
+	static const int16_t step[] = { 1, 0, 2, 3, 16, -1, -2, 32 };
+	static const uint16_t num[] = { 1, 2, 3, 4, 8, 16, 17, 32 };
+	struct neuron_ap ap = { .num = { 1, 1, 1, 1 } };
+	uint8_t kind = fuzz_u8(in), shape = fuzz_u8(in);
+	unsigned int part = (kind & 3) * 32;
+
+	ap.dtype = dtype[kind / 8 % 6];
+	if (kind >= 248)
+		ap.dtype = fuzz_u8(in) & 63;
+	if (kind & 4)
+		ap.offset = NEURON_PSUM_OFFSET + part * NEURON_PSUM_PART_STRIDE;
+	else
+		ap.offset = part * NEURON_SBUF_PART_STRIDE;
+	ap.offset += (fuzz_u8(in) * 4u) % part_size;
+	ap.step[3] = step[shape & 7];
+	ap.num[3] = num[shape >> 3 & 7];
+	if (shape & 0x40) {
+		uint8_t more = fuzz_u8(in);
+
+		ap.step[2] = step[more & 7];
+		ap.num[2] = num[more >> 3 & 3];
+		ap.step[1] = (int16_t)(more >> 5);
+		ap.num[1] = 2;
+	}
+	if (shape & 0x80 && fuzz_u8(in) < 32) { /* anything */
+		for (int d = 0; d < NEURON_AP_DIMS; d++) {
+			ap.step[d] = (int16_t)fuzz_u16(in);
+			ap.num[d] = fuzz_u16(in);
+		}
+		ap.offset += fuzz_u32(in);
+		ap.offset &= 0x3ffffff;
+	}
+	return ap;
+}
+
+static inline void fuzz_sync(struct fuzz_in *in, struct neuron_insn *insn)
+{
+	uint8_t kind = fuzz_u8(in);
+
+	if (kind < 128) /* most have neither: a program that waits for ever shows little */
+		return;
+	if (kind & 1) {
+		insn->update = 1 + kind / 2 % NEURON_UPD_EVT_CLR;
+		insn->update_index = fuzz_u8(in) % 40;
+		insn->trigger = kind >> 5 & 1;
+		if (insn->update >= NEURON_UPD_SEM_ADD_IMM && insn->update <= NEURON_UPD_SEM_WR_IMM)
+			insn->update_value = fuzz_u16(in);
+	}
+	if (kind & 0x40) {
+		insn->wait = 1 + kind / 2 % NEURON_WAIT_EVT_CLR;
+		insn->wait_index = fuzz_u8(in) % 40;
+		if (insn->wait <= NEURON_WAIT_SEM_LE)
+			insn->wait_value = fuzz_u8(in) % 4;
+	}
+}
+
+static inline struct neuron_scalar fuzz_scalar(struct fuzz_in *in, uint32_t part_size)
+{
+	static const float f[] = { 0, 1, -1, 0.5f, 2, 3e38f, 1e-40f, -0.0f };
+	struct neuron_scalar s = { 0 };
+	uint8_t kind = fuzz_u8(in);
+
+	if (kind < 64) {
+		s.f = f[kind % 8];
+	} else if (kind < 128) {
+		s.bits = fuzz_u32(in);
+	} else {
+		struct neuron_ap ap = fuzz_ap(in, part_size);
+
+		s.kind = NEURON_SCALAR_PTR;
+		s.dtype = ap.dtype;
+		s.offset = ap.offset;
+	}
+	return s;
+}
+
+/* Fields of an opcode that are neither operands nor synchronisation: small, now and then wild */
+static inline void fuzz_fields(struct fuzz_in *in, struct neuron_insn *insn, uint32_t fields)
+{
+	for (size_t i = 0; i < NEURON_ISA_PLACE_COUNT; i++) {
+		const struct neuron_isa_place *p = &neuron_isa_places[i];
+		uint64_t v;
+
+		if (p->field == NEURON_F_SYNC || p->field == NEURON_F_PARTITIONS ||
+		    p->field == NEURON_F_DST || p->field == NEURON_F_SRC0 ||
+		    p->field == NEURON_F_SRC1 || !(fields & 1u << p->field))
+			continue;
+		v = fuzz_u8(in);
+		if (v >= 224)
+			v = fuzz_u64(in);
+		else if (p->bits > 8)
+			v <<= 24; /* floats */
+		else
+			v %= 40;
+		neuron_isa_member_set(insn, p, v & neuron_isa_mask(p->bits));
+	}
+}
+
+/* partitions that go with a start in any quadrant, more often than not */
+static inline uint8_t fuzz_partitions(struct fuzz_in *in)
+{
+	static const uint8_t some[] = { 1, 2, 3, 16, 31, 32, 32, 64, 128, 33, 0, 129 };
+
+	return fuzz_pick(in, some);
+}
+
+static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engine,
+					   uint32_t part_size)
+{
+	static const uint8_t ops[NEURON_ENG_COUNT][8] = {
+		{ NEURON_OP_LDWEIGHTS, NEURON_OP_LDWEIGHTS, NEURON_OP_MATMUL, NEURON_OP_MATMUL,
+		  NEURON_OP_PE_TRANSPOSE, NEURON_OP_NOP, NEURON_OP_NOTIFY, NEURON_OP_MATMUL },
+		{ NEURON_OP_ACTIVATE, NEURON_OP_ACTIVATE, NEURON_OP_ACT_READ_ACC,
+		  NEURON_OP_TENSOR_COPY, NEURON_OP_MEMSET, NEURON_OP_SEM_RANGE_CLEAR, NEURON_OP_NOP,
+		  NEURON_OP_ACTIVATE },
+		{ NEURON_OP_TENSOR_COPY, NEURON_OP_TENSOR_TENSOR, NEURON_OP_TENSOR_SCALAR,
+		  NEURON_OP_SCALAR_TENSOR_TENSOR, NEURON_OP_TENSOR_REDUCE, NEURON_OP_RECIPROCAL,
+		  NEURON_OP_TRANSPOSE, NEURON_OP_COPY_PREDICATED },
+		{ NEURON_OP_NOP, NEURON_OP_WRITE, NEURON_OP_NOTIFY, NEURON_OP_SEM_RANGE_CLEAR,
+		  NEURON_OP_PROGRAM_START, NEURON_OP_PSEUDO_DMA_TRIGGER, NEURON_OP_WRITE,
+		  NEURON_OP_NOP },
+	};
+	struct neuron_insn insn = { 0 };
+	uint8_t kind = fuzz_u8(in), same;
+	uint32_t f;
+
+	insn.opcode = kind < 224 ? ops[engine][kind % 8] : fuzz_u8(in) % 0x40;
+	f = neuron_isa_ops[insn.opcode].fields;
+	fuzz_sync(in, &insn);
+	fuzz_fields(in, &insn, f);
+	if (f & NEURON_FB(PARTITIONS))
+		insn.partitions = fuzz_partitions(in);
+	if (f & NEURON_FB(SRC0))
+		insn.src0 = fuzz_ap(in, part_size);
+	same = f & NEURON_FB(DST) ? fuzz_u8(in) : 0;
+	if (f & NEURON_FB(DST))
+		insn.dst = fuzz_ap(in, part_size);
+	if (f & NEURON_FB(SRC1))
+		insn.src1 = fuzz_ap(in, part_size);
+	/* one shape, or nothing but refusals would come of it */
+	if ((f & NEURON_FB(SRC0)) && same < 200) {
+		memcpy(insn.dst.num, insn.src0.num, sizeof(insn.dst.num));
+		if (f & NEURON_FB(SRC1))
+			memcpy(insn.src1.num, insn.src0.num, sizeof(insn.src1.num));
+		if (!(f & NEURON_FB(DST)))
+			memset(&insn.dst, 0, sizeof(insn.dst));
+	}
+	if (f & NEURON_FB(SCALAR0))
+		insn.scalar0 = fuzz_scalar(in, part_size);
+	if (f & NEURON_FB(SCALAR1))
+		insn.scalar1 = fuzz_scalar(in, part_size);
+	return insn;
+}
+
+#endif
