@@ -90,19 +90,7 @@ install: ## install what `make programs` built (prefix /opt/aws/neuron; DESTDIR)
 	@scripts/stage $(REL) $(REL)/stage
 	@cp -r --preserve=mode,links $(REL)/stage/. $(DESTDIR)/
 
-modules_fuzz: ## run the fuzzers for FUZZ_TIME seconds in all (600); FUZZ_ENGINE=afl for AFL++
-	@scripts/install-deps --fuzz
-	@tests/fuzz/run --time $(FUZZ_TIME) --engine $(FUZZ_ENGINE)
-
-fuzz-device: ## the same for the device in a QEMU with sanitizers (builds it: five minutes)
-	@scripts/install-deps --fuzz
-	@tests/fuzz/device.py --time $(FUZZ_TIME)
-
-fuzz-smoke: ## five minutes of both
-	@$(MAKE) --no-print-directory FUZZ_TIME=200 fuzz
-	@$(MAKE) --no-print-directory FUZZ_TIME=100 fuzz-device
-
-install: ## install what `make modules` built for KVER
+modules_install: ## install what `make modules` built for KVER
 	@$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install INSTALL_MOD_PATH=$(DESTDIR)
 
 clean: ## remove what was built here (caches outside the tree stay)
