@@ -15,8 +15,9 @@ REL := $(BUILD)/release
 SAN := $(BUILD)/sanitized
 LOG := $(BUILD)/log
 STEP := scripts/step $(LOG)
+MIGRATION_TESTS := $(addprefix tests/vm/,migration.t)
 
-.PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest check-module lint bench \
+.PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest check-module check-migration lint bench \
 	install modules_install clean
 
 help: ## this list
@@ -63,6 +64,9 @@ check-module: | deps ## the module under checkpatch, sparse, W=1, clang and its 
 	@mkdir -p $(BUILD)/tap
 	@scripts/check-module $(KDIR) $(BUILD)/check-module >$(BUILD)/tap/check-module.tap; \
 		status=$$?; cat $(BUILD)/tap/check-module.tap; exit $$status
+
+check-migration: guest ## long runs: saved, moved, plugged, reset and suspended in the middle of work
+	@NEURON_TESTS=long tests/vm/run --build $(REL) --output $(BUILD)/tap-migration $(MIGRATION_TESTS)
 
 check: ## every test, with all set-up; ends with the totals
 	@scripts/check $(BUILD)

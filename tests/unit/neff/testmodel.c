@@ -145,9 +145,43 @@ static struct neuron_ap ap(uint32_t offset, uint8_t dtype, unsigned int n)
 	return (struct neuron_ap){ offset, dtype, { 0, 0, 0, 1 }, { 1, 1, 1, (uint16_t)n } };
 }
 
+/* What add and long share: inputs a and b, output c, in SBUF one after the other */
+struct abc {
+	unsigned int c, sb, out;
+};
+
+static struct abc start_abc(struct testmodel *t, const char *name, unsigned int cols)
+{
+	unsigned int row = cols * 4, a, b, c, sb, in;
+
+	start(t, name);
+	a = testmodel_var(t, "a", NEFF_VAR_INPUT, 128ull * row);
+	b = testmodel_var(t, "b", NEFF_VAR_INPUT, 128ull * row);
+	c = testmodel_var(t, "c", NEFF_VAR_OUTPUT, 128ull * row);
+	sb = testmodel_var(t, "sb", NEFF_VAR_STATE_BUFFER, 0);
+	testmodel_io(t, a, NEURON_DT_FP32, 128, cols);
+	testmodel_io(t, b, NEURON_DT_FP32, 128, cols);
+	testmodel_io(t, c, NEURON_DT_FP32, 128, cols);
+	in = testmodel_queue(t, "qin", NEFF_QUEUE_IN, SP);
+	program_start(t, SP);
+	testmodel_dma(t, SP, in, 0, 1)->desc[0] = rows_desc(a, sb, 128, row, 0, true);
+	testmodel_dma(t, SP, in, 0, 1)->desc[0] = rows_desc(b, sb, 128, row, row, true);
+	program_start(t, POOL);
+	return (struct abc){ c, sb, testmodel_queue(t, "qout", NEFF_QUEUE_OUT, SP) };
+}
+
+/* c is where the last instruction of POOL, which raises semaphore 1, left it */
+static void end_abc(struct testmodel *t, struct abc v, unsigned int row, uint64_t off)
+{
+	wait_ge(t, SP, 1, 1);
+	testmodel_dma(t, SP, v.out, 2, 1)->desc[0] = rows_desc(v.c, v.sb, 128, row, off, false);
+	wait_ge(t, SP, 2, 1);
+	clear_all(t);
+}
+
 void testmodel_add(struct testmodel *t, unsigned int cols)
 {
-	unsigned int row = cols * 4, a, b, c, sb, in, out;
+	unsigned int row = cols * 4;
 	struct neuron_insn add = {
 		.opcode = NEURON_OP_TENSOR_TENSOR,
 		.op0 = NEURON_ALU_ADD,
@@ -161,26 +195,37 @@ void testmodel_add(struct testmodel *t, unsigned int cols)
 		.src1 = ap(row, NEURON_DT_FP32, cols),
 		.dst = ap(2 * row, NEURON_DT_FP32, cols),
 	};
+	struct abc v = start_abc(t, "add", cols);
 
-	start(t, "add");
-	a = testmodel_var(t, "a", NEFF_VAR_INPUT, 128ull * row);
-	b = testmodel_var(t, "b", NEFF_VAR_INPUT, 128ull * row);
-	c = testmodel_var(t, "c", NEFF_VAR_OUTPUT, 128ull * row);
-	sb = testmodel_var(t, "sb", NEFF_VAR_STATE_BUFFER, 0);
-	testmodel_io(t, a, NEURON_DT_FP32, 128, cols);
-	testmodel_io(t, b, NEURON_DT_FP32, 128, cols);
-	testmodel_io(t, c, NEURON_DT_FP32, 128, cols);
-	in = testmodel_queue(t, "qin", NEFF_QUEUE_IN, SP);
-	out = testmodel_queue(t, "qout", NEFF_QUEUE_OUT, SP);
-	program_start(t, SP);
-	testmodel_dma(t, SP, in, 0, 1)->desc[0] = rows_desc(a, sb, 128, row, 0, true);
-	testmodel_dma(t, SP, in, 0, 1)->desc[0] = rows_desc(b, sb, 128, row, row, true);
-	program_start(t, POOL);
 	testmodel_insn(t, POOL, &add);
-	wait_ge(t, SP, 1, 1);
-	testmodel_dma(t, SP, out, 2, 1)->desc[0] = rows_desc(c, sb, 128, row, 2 * row, false);
-	wait_ge(t, SP, 2, 1);
-	clear_all(t);
+	end_abc(t, v, row, 2ull * row);
+}
+
+void testmodel_long(struct testmodel *t, unsigned int cols, unsigned int steps)
+{
+	unsigned int row = cols * 4, from = 0, to = 2 * row;
+	struct abc v = start_abc(t, "long", cols);
+
+	wait_ge(t, POOL, 0, 2);
+	for (unsigned int i = 0; i < steps; i++) {
+		struct neuron_insn mul = {
+			.opcode = NEURON_OP_TENSOR_TENSOR,
+			.op0 = NEURON_ALU_MULT,
+			.partitions = 128,
+			.src0 = ap(from, NEURON_DT_FP32, cols),
+			.src1 = ap(row, NEURON_DT_FP32, cols),
+			.dst = ap(to, NEURON_DT_FP32, cols),
+		};
+
+		if (i == steps - 1) {
+			mul.update = NEURON_UPD_SEM_INC;
+			mul.update_index = 1;
+		}
+		testmodel_insn(t, POOL, &mul);
+		from = to;
+		to = 2 * row - to;
+	}
+	end_abc(t, v, row, from);
 }
 
 void testmodel_matmul(struct testmodel *t, unsigned int m, unsigned int n, const uint16_t *w)

@@ -18,6 +18,8 @@ struct testmodel {
 void testmodel_add(struct testmodel *t, unsigned int cols);
 /* y = w^T x with w a constant: bf16 [128, m] and [128, n], fp32 [m, n]; m <= 128, n <= 512 */
 void testmodel_matmul(struct testmodel *t, unsigned int m, unsigned int n, const uint16_t *w);
+/* c = a * b * b ... fp32 [128, cols], steps times: as long as one likes, each step needs the last */
+void testmodel_long(struct testmodel *t, unsigned int cols, unsigned int steps);
 /* y = x through pieces of odd sizes: unequal descriptor counts on the two sides */
 void testmodel_shuffle(struct testmodel *t);
 /* the same every second byte copied by two queues: a small file and 16 million descriptors */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* testmodel_write add|matmul|shuffle|hang|fault FILE: a hand-made NEFF for shell tests. */
+/* testmodel_write add|long|matmul|shuffle|hang|fault FILE: a hand-made NEFF for shell tests. */
 #include "testmodel.h"
 
 #include <stdio.h>
@@ -20,6 +20,8 @@ int main(int argc, char **argv)
 		w[i] = (uint16_t)(0x3f80 + (i * 37) % 128); /* 1.0 to 1.99 */
 	if (!strcmp(argv[1], "add"))
 		testmodel_add(&t, 64);
+	else if (!strcmp(argv[1], "long"))
+		testmodel_long(&t, 4096, 2000);
 	else if (!strcmp(argv[1], "matmul"))
 		testmodel_matmul(&t, 64, 256, w);
 	else if (!strcmp(argv[1], "shuffle"))

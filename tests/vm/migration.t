@@ -1,0 +1,188 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+# host: two QEMU processes at once
+"""Saving, loading and live migration of guests in the middle of DMA and of inferences.
+
+The oracle is a run that nobody disturbs: the same program on a chip in this host's own process.
+"""
+
+import hashlib
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import guest
+from guest import BUILD, LONG, Guest, VmError, is_, ok, program, wait_for
+
+HOPS = 6 if LONG else 1
+SNAPSHOTS = 5 if LONG else 2
+STREAM_MIB = 16
+OPTIONS = ["--instance", "inf1.xlarge", "--memory", "768M"]
+DRAM = 8 << 30
+EVENTS = [{"capability": "events", "state": True}]
+MODEL_STEPS, MODEL_SHAPE = 2000, (128, 4096)
+
+
+class Stream:
+    """Copies to, in and from the chip, for ever; a line for each round, whose bytes were compared."""
+
+    command = ["./stream", "node", "0", "0", str(STREAM_MIB)]
+    copies = [BUILD / "tests" / "vm" / "stream"]
+
+    @staticmethod
+    def wanted(rounds: int) -> list[str]:
+        args = ["emu:inf1.xlarge", "0", str(rounds), str(STREAM_MIB)]
+        return program("tests/vm/stream", *args).splitlines()
+
+
+class Model:
+    """A program of seconds on one engine, each instruction on the result of the one before, for ever."""
+
+    script = "while neuron-run long.neff -d nd0 -i a=a.npy -i b=b.npy -o out >&2; do sha256sum <out/c.npy; done"
+    command = ["sh", "-c", script]
+
+    def __init__(self, work: Path):
+        rng = np.random.default_rng(1)
+        a = rng.standard_normal(MODEL_SHAPE, dtype=np.float32)
+        b = (1 + rng.uniform(-1e-3, 1e-3, MODEL_SHAPE)).astype(np.float32)
+        program("tests/unit/neff/testmodel_write", "long", str(work / "long.neff"))
+        self.copies = [work / name for name in ("long.neff", "a.npy", "b.npy")]
+        np.save(work / "a.npy", a)
+        np.save(work / "b.npy", b)
+        for _ in range(MODEL_STEPS):
+            a = a * b
+        self.result = a
+
+    def right(self, lines: list[str], work: Path) -> bool:
+        """The file that the sum is of: an array's header as neuron-run writes it is as NumPy writes it."""
+        np.save(work / "c.npy", self.result)
+        digest = hashlib.sha256((work / "c.npy").read_bytes()).hexdigest()
+        return bool(lines) and all(line.split()[0] == digest for line in lines)
+
+
+def resident(vm: Guest, size: int) -> list[int]:
+    """Bytes resident of each mapping of that size, which is a chip's DRAM."""
+    found, wanted = [], False
+    for line in Path(f"/proc/{vm.qemu_pid()}/smaps").read_text().splitlines():
+        head = re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line)
+        if head:
+            wanted = int(head[2], 16) - int(head[1], 16) == size
+        elif wanted and line.startswith("Rss:"):
+            found.append(int(line.split()[1]) << 10)
+    return found
+
+
+def migrate(source: Guest, uri: str) -> None:
+    source.qmp("migrate-set-capabilities", capabilities=EVENTS)
+    source.qmp("migrate-set-parameters", max_bandwidth=1 << 40)
+    source.qmp("migrate", uri=uri)
+    source.qmp.wait_event("MIGRATION", lambda data: data["status"] in ("completed", "failed"))
+    answer = source.qmp("query-migrate")
+    if answer["status"] != "completed":
+        raise VmError(f"migration: {answer}")
+
+
+def moved(source: Guest, work: Stream | Model) -> Guest:
+    """The guest in another QEMU process; the first one ends."""
+    wire = source.dir / "wire"
+    target = Guest(work.command, options=OPTIONS, copies=work.copies, qemu=["-incoming", f"unix:{wire}"])
+    wait_for(wire.exists, "the other QEMU")
+    migrate(source, f"unix:{wire}")
+    target.qmp.wait_event("RESUME")
+    source.end()
+    return target
+
+
+def test_live_dma() -> None:
+    """Copies go on from one process to the next; no byte is lost, and no memory made up."""
+    work = Stream()
+    vm = Guest(work.command, copies=work.copies, options=OPTIONS)
+    lines = [vm.until("round 0")]
+    for _ in range(HOPS):
+        before = resident(vm, DRAM)
+        vm.seen.clear()
+        target = moved(vm, work)
+        lines += vm.rest()
+        lines += [target.until("round ") for _ in range(2)]
+        after = resident(target, DRAM)
+        vm = target
+    is_(lines, work.wanted(len(lines)), f"rounds of copies over {HOPS} live migrations, none lost or repeated")
+    print(f"# {len(lines)} rounds; resident of the DRAM: {before[0] >> 20} MiB there, {after[0] >> 20} MiB here")
+    ok(before[0] < DRAM // 16 > after[0], "the DRAM that nobody used is resident on neither side")
+
+
+def test_live_inference() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        work = Model(Path(name))
+        vm = Guest(work.command, copies=work.copies, options=OPTIONS)
+        lines = [vm.line() or ""]
+        for _ in range(HOPS):
+            vm.seen.clear()
+            target = moved(vm, work)
+            lines += vm.rest()
+            lines += [target.line() or "" for _ in range(2)]
+            vm = target
+        ok(work.right(lines, Path(name)), f"inferences over {HOPS} live migrations give NumPy's bits")
+        print(f"# {len(lines)} inferences")
+
+
+def test_saved_inference() -> None:
+    """To a file, and from it once more than it was written."""
+    with tempfile.TemporaryDirectory() as name:
+        work, state = Model(Path(name)), Path(name) / "state"
+        vm = Guest(work.command, copies=work.copies, options=OPTIONS)
+        vm.line()
+        migrate(vm, f"exec:cat >{state}")
+        vm.end()
+        for time in ("once", "and again"):
+            vm = Guest(work.command, copies=work.copies, options=OPTIONS, qemu=["-incoming", f"exec:cat {state}"])
+            lines = [vm.line() or "" for _ in range(2)]
+            ok(work.right(lines, Path(name)), f"an inference loaded from a file goes on to NumPy's bits, {time}")
+            vm.end()
+
+
+def job(vm: Guest, command: str, tag: str) -> None:
+    vm.qmp(command, job_id=tag, tag=tag, vmstate="disk", devices=["disk"])
+    vm.qmp.wait_event("JOB_STATUS_CHANGE", lambda data: data["id"] == tag and data["status"] == "concluded")
+    error = vm.qmp("query-jobs")[0].get("error")
+    vm.qmp("job-dismiss", id=tag)
+    if error:
+        raise VmError(f"{command}: {error}")
+
+
+def create(vm: Guest, options: dict[str, object]) -> None:
+    vm.qmp("blockdev-create", job_id="create", options=options)
+    vm.qmp.wait_event("JOB_STATUS_CHANGE", lambda data: data["id"] == "create" and data["status"] == "concluded")
+    vm.qmp("job-dismiss", id="create")
+
+
+def test_snapshots() -> None:
+    """savevm and loadvm in one process: rounds are run again from where the snapshot was."""
+    work = Stream()
+    vm = Guest(work.command, copies=work.copies, options=OPTIONS)
+    image = str(vm.dir / "disk.qcow2")
+    create(vm, {"driver": "file", "filename": image, "size": 0})
+    vm.qmp("blockdev-add", driver="file", node_name="file", filename=image)
+    create(vm, {"driver": "qcow2", "file": "file", "size": 1 << 20})
+    vm.qmp("blockdev-add", driver="qcow2", node_name="disk", file="file")
+    vm.until("round 0")
+    again = 0
+    for i in range(SNAPSHOTS):
+        job(vm, "snapshot-save", f"s{i}")
+        before = vm.until("round ")
+        for _ in range(3):
+            last = vm.until("round ")
+        job(vm, "snapshot-load", f"s{i}")
+        while (line := vm.until("round ")) != before:
+            last = line
+        again += int(last.split()[1]) > int(before.split()[1])
+        vm.until("round ")
+    is_(again, SNAPSHOTS, f"{SNAPSHOTS} snapshots saved in the middle of copies go on where they were")
+    wanted = work.wanted(1 + max(int(line.split()[1]) for line in vm.seen))
+    is_([line for line in vm.seen if line not in wanted], [], "and every round gives its bytes each time")
+
+
+sys.exit(guest.run_tests([test_live_dma, test_live_inference, test_saved_inference, test_snapshots]))
