@@ -21,6 +21,8 @@
  *   h2t->ring_lock  descriptors and contexts of a copy ring
  *   nd->watch.lock  what the last look at the chip found
  *   nd->fwio_lock   the mailbox
+ *   nd->dump.lock   the last hang dump
+ *   nd->notify_lock whether the sysfs tree is there
  *   nd->stats_lock  (spin) sysfs counters
  * neuron_table_lock (device table, files, range marks) is taken outside nd->lock and never together
  * with nd->reset_sem for writing.
@@ -220,6 +222,15 @@ struct neuron_watch {
 	struct delayed_work work;
 	struct neuron_health last;
 	bool known;
+	bool silent; /* the work's own: the firmware gave no answer */
+};
+
+/* The state after the last hang */
+struct neuron_dump {
+	struct mutex lock; /* data, size */
+	void *data;
+	size_t size;
+	atomic_t count;
 };
 
 struct neuron_sysfs;
@@ -254,6 +265,7 @@ struct neuron_device {
 	struct list_head reset_reqs; /* nd->lock */
 	struct neuron_watch watch;
 	struct neuron_power power;
+	struct neuron_dump dump;
 
 	struct mutex lock; /* all from here to h2t */
 	struct neuron_proc procs[NEURON_MAX_PROCESS_PER_DEVICE];
@@ -280,6 +292,7 @@ struct neuron_device {
 
 	spinlock_t stats_lock; /* stats, power.line */
 	struct neuron_stats stats;
+	struct mutex notify_lock; /* sysfs: the tree is there */
 	struct neuron_sysfs *sysfs;
 };
 
@@ -347,6 +360,13 @@ void neuron_watch_stop(struct neuron_device *nd);
 int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health);
 bool neuron_watch_last(struct neuron_device *nd, struct neuron_health *health);
 
+/* neuron_dump.c */
+extern NEURON_BIN_ATTR_CONST struct bin_attribute *NEURON_BIN_ATTR_CONST neuron_bin_attrs[];
+void neuron_dump_init(struct neuron_device *nd);
+void neuron_dump_forget(struct neuron_device *nd);
+struct neuron_hang;
+void neuron_hang(struct neuron_device *nd, struct neuron_hang *h);
+
 /* neuron_pm.c */
 extern const struct dev_pm_ops neuron_pm_ops;
 void neuron_shutdown(struct pci_dev *pdev);
@@ -366,6 +386,7 @@ struct neuron_hang {
 	u32 engine, queue; /* of a copy */
 	u32 pid; /* 0: not known */
 	u32 dump; /* 0: none was made */
+	int error;
 };
 
 int neuron_event_init(void);
@@ -450,6 +471,7 @@ int neuron_queue_start(struct neuron_device *nd,
 		       const struct neuron_ioctl_dma_queue_copy_start *arg);
 int neuron_queue_release(struct neuron_device *nd, u32 eng, u32 qid);
 void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map);
+void neuron_queue_reg_addrs(u32 eng, enum nhal_half half, u32 qid, u64 *addr);
 int neuron_queue_state(struct neuron_device *nd, u32 eng, u32 qid,
 		       struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx);
 int neuron_engine_state(struct neuron_device *nd, u32 eng, struct neuron_dma_eng_state *state);
@@ -519,6 +541,8 @@ extern const struct attribute_group *neuron_device_groups[];
 extern const struct attribute_group *neuron_class_groups[];
 int neuron_sysfs_add(struct neuron_device *nd);
 void neuron_sysfs_del(struct neuron_device *nd);
+void neuron_sysfs_notify(struct neuron_device *nd, const char *dir, const char *file);
+void neuron_sysfs_scan(struct neuron_device *nd);
 
 /* neuron_stats.c */
 extern const char *const neuron_host_kinds[NEURON_HOST_KINDS];

@@ -30,6 +30,12 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, unsigned long flag
 #define NEURON_CLASS_ATTR_CONST const
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define NEURON_BIN_ATTR_CONST
+#else
+#define NEURON_BIN_ATTR_CONST const
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define NEURON_IMPORT_NS_DMA_BUF MODULE_IMPORT_NS(DMA_BUF)
 #else

@@ -69,6 +69,7 @@ static void device_release(struct kref *ref)
 		iput(nd->inode);
 	xa_destroy(&nd->handles);
 	kvfree(nd->free_stack);
+	neuron_dump_forget(nd);
 	cleanup_srcu_struct(&nd->srcu);
 	pci_dev_put(nd->pdev);
 	kvfree(nd);
@@ -206,6 +207,8 @@ static struct neuron_device *device_new(struct pci_dev *pdev)
 	INIT_LIST_HEAD(&nd->reset_reqs);
 	INIT_LIST_HEAD(&nd->mcs);
 	spin_lock_init(&nd->stats_lock);
+	mutex_init(&nd->notify_lock);
+	neuron_dump_init(nd);
 	xa_init(&nd->handles);
 	nd->chunks = RB_ROOT;
 	nd->next_handle = 1;

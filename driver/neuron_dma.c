@@ -159,6 +159,21 @@ static void ring_restart(struct neuron_h2t *h2t, unsigned int ctx)
 	mutex_unlock(&h2t->ring_lock);
 }
 
+/* The ring as it stands goes into the dump before it starts again */
+static void copy_hangs(struct neuron_h2t *h2t, unsigned int ctx)
+{
+	struct neuron_hang hang = {
+		.reason = NEURON_HANG_REASON_COPY,
+		.cores = BIT(h2t->nc),
+		.engine = h2t->ring.eng,
+		.queue = h2t->ring.qid,
+		.pid = h2t->ctx[ctx].tgid,
+		.error = -ETIMEDOUT,
+	};
+
+	neuron_hang(h2t->nd, &hang);
+}
+
 int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
 {
 	struct neuron_ctx *c = &h2t->ctx[ctx];
@@ -171,6 +186,7 @@ int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
 			continue;
 		}
 		if (ktime_get_ns() > c->deadline || READ_ONCE(h2t->nd->gone)) {
+			copy_hangs(h2t, ctx);
 			ring_restart(h2t, ctx);
 			nd_err(h2t->nd, "DMA of core %u timed out\n", h2t->nc);
 			ret = -ETIMEDOUT;

@@ -101,13 +101,22 @@ static void hardware_take_back(struct neuron_device *nd, pid_t tgid, u32 map)
 {
 	bool halt = map && nd->hal.features & NEURON_CAP_F_TPB_MAP && !nd->gone &&
 		    nd->state == NEURON_STATE_READY;
+	struct neuron_hang hang = {
+		.reason = NEURON_HANG_REASON_HALT,
+		.cores = map,
+		.pid = tgid,
+	};
 
 	down_write(&nd->reset_sem);
 	/* a thread that is killed while it closes must halt the cores all the same */
 	WRITE_ONCE(nd->finish, true);
 	neuron_copy_forget(nd, tgid);
-	if (halt && neuron_cores_halt(nd, map))
+	if (halt)
+		hang.error = neuron_cores_halt(nd, map);
+	if (hang.error) {
 		nd_err(nd, "cores %#x of process %d did not halt\n", map, tgid);
+		neuron_hang(nd, &hang);
+	}
 	neuron_queues_stop(nd, tgid, 0);
 	neuron_nqs_stop(nd, tgid, 0);
 	if (halt)

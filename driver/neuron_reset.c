@@ -144,6 +144,18 @@ static void reqs_done(struct neuron_device *nd, int result)
 	mutex_unlock(&nd->lock);
 }
 
+static void reset_hangs(struct neuron_device *nd, const struct neuron_reset_event *event, int error)
+{
+	struct neuron_hang hang = {
+		.reason = NEURON_HANG_REASON_RESET,
+		.cores = event->cores,
+		.pid = event->pid,
+		.error = error,
+	};
+
+	neuron_hang(nd, &hang);
+}
+
 static void reset_end(struct neuron_device *nd, struct neuron_reset_event *event, int ret)
 {
 	if (nd->state == NEURON_STATE_RESET && !ret)
@@ -156,7 +168,10 @@ static void reset_end(struct neuron_device *nd, struct neuron_reset_event *event
 	event->stage = ret ? NEURON_RESET_STAGE_FAILED : NEURON_RESET_STAGE_READY;
 	event->error = -ret;
 	neuron_event_reset(nd, event);
+	if (ret == -ETIMEDOUT)
+		reset_hangs(nd, event, ret);
 	neuron_changed(nd);
+	neuron_sysfs_notify(nd, NULL, "reset");
 }
 
 static void reset_work(struct work_struct *work)

@@ -32,6 +32,8 @@ struct counter_dir {
 	struct attribute_group group;
 	struct attribute *attrs[FILES_MAX + 1];
 	struct leaf leaf[FILES_MAX];
+	struct kobject *parent;
+	u64 told[FILES_MAX]; /* what pollers were last woken for */
 };
 
 enum nd_file_id { ND_FILE_NOTIFY, ND_FILE_EAST, ND_FILE_WEST, ND_FILE_POWER, ND_FILES };
@@ -132,6 +134,7 @@ static struct counter_dir *add_dir(struct neuron_sysfs *s, struct kobject *paren
 		return NULL;
 	}
 	dir->group.name = name;
+	dir->parent = parent;
 	s->error = sysfs_create_group(parent, &dir->group);
 	return dir;
 }
@@ -237,7 +240,7 @@ static ssize_t power_show(struct kobject *kobj, struct kobj_attribute *ka, char 
 	return n;
 }
 
-/* Kept for programs that set it; counters are looked at when read, so there is nothing to delay */
+/* -1: poll() on counters does not wake; 0: it does, at the next look after a change */
 static ssize_t notify_delay_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
 {
 	return sysfs_emit(buf, "%d\n", container_of(ka, struct nd_file, ka)->value);
@@ -398,13 +401,73 @@ void neuron_sysfs_del(struct neuron_device *nd)
 	struct neuron_sysfs *s = nd->sysfs;
 	struct counter_dir *dir, *next;
 
+	mutex_lock(&nd->notify_lock);
+	nd->sysfs = NULL;
+	mutex_unlock(&nd->notify_lock);
 	sysfs_remove_link(&nd->dev->kobj, "device");
 	while (s->kobjs)
 		kobject_put(s->kobj[--s->kobjs]);
 	list_for_each_entry_safe(dir, next, &s->dirs, link)
 		kfree(dir);
 	kfree(s);
-	nd->sysfs = NULL;
+}
+
+/**
+ * neuron_sysfs_notify() - wake who polls a file, if the tree is still there
+ * @nd: the device
+ * @dir: directory below the device's, or NULL
+ * @file: its name
+ */
+void neuron_sysfs_notify(struct neuron_device *nd, const char *dir, const char *file)
+{
+	mutex_lock(&nd->notify_lock);
+	if (nd->sysfs)
+		sysfs_notify(&nd->dev->kobj, dir, file);
+	mutex_unlock(&nd->notify_lock);
+}
+
+static void dir_scan(struct counter_dir *dir)
+{
+	struct leaf *leaf;
+	unsigned int i;
+	u64 value;
+
+	for (i = 0; dir->attrs[i]; i++) {
+		leaf = &dir->leaf[i];
+		spin_lock(&leaf->nd->stats_lock);
+		value = *leaf_value(leaf);
+		spin_unlock(&leaf->nd->stats_lock);
+		if (value == dir->told[i])
+			continue;
+		dir->told[i] = value;
+		sysfs_notify(dir->parent, dir->group.name, leaf->ka.attr.name);
+	}
+}
+
+/**
+ * neuron_sysfs_scan() - wake who polls counters that changed, if info/notify_delay asks for it
+ * @nd: the device
+ *
+ * The datastore is memory that processes count in by themselves, so that changes are found by
+ * looking only.
+ */
+void neuron_sysfs_scan(struct neuron_device *nd)
+{
+	struct counter_dir *dir;
+	bool wanted;
+
+	mutex_lock(&nd->notify_lock);
+	wanted = nd->sysfs && READ_ONCE(nd->sysfs->file[ND_FILE_NOTIFY].value) >= 0;
+	mutex_unlock(&nd->notify_lock);
+	if (!wanted)
+		return;
+	neuron_nds_harvest(nd);
+	mutex_lock(&nd->notify_lock);
+	if (nd->sysfs) {
+		list_for_each_entry(dir, &nd->sysfs->dirs, link)
+			dir_scan(dir);
+	}
+	mutex_unlock(&nd->notify_lock);
 }
 
 /* neuronN/: files of the device itself */
@@ -473,7 +536,11 @@ static struct attribute *neuron_device_attrs[] = {
 	NULL,
 };
 
-static const struct attribute_group neuron_device_group = { .attrs = neuron_device_attrs };
+static const struct attribute_group neuron_device_group = {
+	.attrs = neuron_device_attrs,
+	.bin_attrs = neuron_bin_attrs,
+};
+
 const struct attribute_group *neuron_device_groups[] = { &neuron_device_group, NULL };
 
 /* /sys/class/neuron_device/: what there is to say without a pod */

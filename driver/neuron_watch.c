@@ -77,15 +77,19 @@ static void links_look(struct neuron_device *nd, u32 status)
 		[NEURON_LINK_SIDE_EAST] = NEURON_MISC_FW_STATUS_EAST,
 		[NEURON_LINK_SIDE_WEST] = NEURON_MISC_FW_STATUS_WEST,
 	};
+	static const char *const link_files[NEURON_LINKS] = {
+		[NEURON_LINK_SIDE_EAST] = "link_east",
+		[NEURON_LINK_SIDE_WEST] = "link_west",
+	};
 	unsigned int i;
 	bool up;
 
 	for (i = 0; i < NEURON_LINKS; i++) {
 		up = status & bits[i];
 		if (nd->watch.known && up != nd->watch.last.link[i]) {
-			nd_info(nd, "link %s is %s\n", i == NEURON_LINK_SIDE_EAST ? "east" : "west",
-				up ? "up" : "down");
+			nd_info(nd, "%s is %s\n", link_files[i], up ? "up" : "down");
 			neuron_event_link(nd, i, up);
+			neuron_sysfs_notify(nd, "info", link_files[i]);
 		}
 		nd->watch.last.link[i] = up;
 	}
@@ -169,13 +173,30 @@ bool neuron_watch_last(struct neuron_device *nd, struct neuron_health *health)
 	return known;
 }
 
+/* A firmware that gives no answer: told once, until it gave one again */
+static void mailbox_look(struct neuron_device *nd)
+{
+	struct neuron_hang hang = {
+		.reason = NEURON_HANG_REASON_MAILBOX,
+		.cores = NEURON_NC_MAP_DEVICE,
+	};
+
+	hang.error = neuron_watch_look(nd, NULL);
+	if (hang.error == -ETIMEDOUT && !nd->watch.silent) {
+		nd_err(nd, "the firmware does not answer\n");
+		neuron_hang(nd, &hang);
+	}
+	nd->watch.silent = hang.error == -ETIMEDOUT;
+}
+
 static void watch_work(struct work_struct *work)
 {
 	struct neuron_device *nd =
 		container_of(to_delayed_work(work), struct neuron_device, watch.work);
 
 	if (READ_ONCE(nd->state) == NEURON_STATE_READY)
-		neuron_watch_look(nd, NULL);
+		mailbox_look(nd);
+	neuron_sysfs_scan(nd);
 	queue_delayed_work(system_power_efficient_wq, &nd->watch.work, WATCH_PERIOD);
 }
 

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge
 # data: tests/data/abi/sysfs-tree.txt
-# The whole sysfs tree against the recorded one of the public driver: every file and mode, and two
+# copy: tests/vm/driver/driver-tool
+# The whole sysfs tree against the recorded one of the public driver: every file and mode, and three
 # files of our own; and what sysfs.t does not look at.
 . ./tap.sh
 
 cd /sys/devices/virtual/neuron_device/neuron0 || exit 1
-wanted=$(grep -v '^#' /root/sysfs-tree.txt; echo '444 ./info/link_east'; echo '444 ./info/link_west')
+wanted=$(grep -v '^#' /root/sysfs-tree.txt; echo '444 ./info/link_east'; echo '444 ./info/link_west'
+    echo '600 ./hang_dump')
 is "$(find . -type f -exec stat -c '%a %n' {} + | sort)" "$(sort <<<"$wanted")" "files and modes"
 is "$(od -An -c core_count | tr -d ' ')" 4 "core_count has no newline"
 is "$(basename "$(readlink -f device)")" 0000:00:1c.0 "a link to the PCI device"
@@ -18,6 +20,10 @@ is "$(cat info/notify_delay)" 0 "notify_delay can be set"
 is "$(cat neuron_core0/stats/other_info/reset_req_count/total)" 1 "one reset so far"
 echo 1 >reset
 is "$(cat reset)" 1 "another one by sysfs"
+counter=neuron_core2/stats/other_info/reset_req_count/total
+ok "poll() tells of a counter that changed" /root/driver-tool poll $counter 'echo 1 >reset'
+is "$(cat $counter)" 3 "and here it is"
+ok "it tells of the one after it" /root/driver-tool poll $counter 'echo 1 >reset'
 total=$(cat ../neuron*/neuron_core*/stats/memory_usage/device_mem/total | sort -u)
 is "$total" 0 "no device memory is in use"
 done_testing

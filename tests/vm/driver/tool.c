@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What shell tests of the module need and the shell cannot do.
+ *
+ *	driver-tool copy N		a process that copies a page to and from chip N's core 0;
+ *prints its pid, then "copied", or the error driver-tool poll FILE COMMAND	waits in poll() for
+ *a change of a sysfs file, while COMMAND runs in a shell (status 1 after a minute) driver-tool dump
+ *FILE		a hang dump, a line for each thing in it
+ */
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "tap.h"
+#include "uapi/neuron/neuron_dump.h"
+
+#define DEADLINE_MS 60000
+#define DUMP_MAX (1 << 20)
+
+static int copy(int index)
+{
+	static uint8_t in[4096], out[4096];
+	uint64_t handle = 0;
+	int fd = node(index, O_RDWR), ret;
+
+	printf("%d\n", getpid());
+	pattern(in, sizeof(in), 1);
+	ret = fd < 0 ? fd : chunk(fd, false, sizeof(in), 0, &handle);
+	if (!ret)
+		ret = copy_in(fd, handle, in, 0, sizeof(in));
+	if (!ret)
+		ret = copy_out(fd, handle, out, 0, sizeof(out));
+	if (!ret && memcmp(in, out, sizeof(in)))
+		ret = -EBADMSG;
+	printf("%s\n", ret ? strerror(-ret) : "copied");
+	return ret ? 1 : 0;
+}
+
+static int wait_change(const char *path, const char *command)
+{
+	struct pollfd p = { .fd = open(path, O_RDONLY | O_CLOEXEC), .events = POLLPRI };
+	char text[64];
+	pid_t child;
+	int ret;
+
+	if (p.fd < 0 || read(p.fd, text, sizeof(text)) < 0)
+		return 2;
+	child = fork();
+	if (!child) {
+		execl("/bin/bash", "bash", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	ret = poll(&p, 1, DEADLINE_MS);
+	waitpid(child, NULL, 0);
+	return ret == 1 && p.revents & POLLPRI ? 0 : 1;
+}
+
+static void print_regs(const char *name, const uint32_t *r)
+{
+	printf(" %s{status=%#x base=%#llx length=%u head=%u tail=%u}", name, r[0],
+	       (unsigned long long)r[2] << 32 | r[1], r[3], r[4], r[5]);
+}
+
+static void print_section(uint32_t type, const void *data, uint32_t length)
+{
+	const struct neuron_dump_word *w = data;
+	const struct neuron_dump_queue *q = data;
+	const struct neuron_dump_core *c = data;
+	const struct neuron_dump_process *p = data;
+	const struct neuron_dump_nq *n = data;
+	const void *end = (const uint8_t *)data + length;
+
+	for (; type == NEURON_DUMP_WORDS && (const void *)w < end; w++)
+		printf("word %#llx %#x\n", (unsigned long long)w->address, w->value);
+	for (; type == NEURON_DUMP_QUEUES && (const void *)q < end; q++) {
+		printf("queue engine=%u queue=%u pid=%u", q->engine, q->queue, q->pid);
+		print_regs("tx", q->tx);
+		print_regs("rx", q->rx);
+		printf("\n");
+	}
+	for (; type == NEURON_DUMP_CORES && (const void *)c < end; c++)
+		printf("core core=%u pid=%u init=%u semaphores=%u semaphore3=%u\n", c->core, c->pid,
+		       c->init_state, c->semaphores, c->semaphore[3]);
+	for (; type == NEURON_DUMP_PROCESSES && (const void *)p < end; p++)
+		printf("process pid=%u flags=%u files=%u\n", p->pid, p->flags, p->files);
+	if (type == NEURON_DUMP_NOTIFICATIONS)
+		printf("notifications core=%u pid=%u size=%u here=%zu\n", n->core, n->pid, n->size,
+		       length - sizeof(*n));
+}
+
+static int dump(const char *path)
+{
+	static uint64_t data[DUMP_MAX / 8];
+	const struct neuron_dump_header *h = (void *)data;
+	uint32_t size = 0, at;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	while ((n = read(fd, (char *)data + size, sizeof(data) - size)) > 0)
+		size += (uint32_t)n;
+	if (n < 0 || !size) {
+		printf("no dump\n");
+		return 1;
+	}
+	if (size < sizeof(*h) || h->magic != NEURON_DUMP_MAGIC || h->size != size ||
+	    h->version != NEURON_DUMP_VERSION || memcmp(data, "NEURDUMP", 8)) {
+		printf("malformed header\n");
+		return 1;
+	}
+	printf("header id=%u index=%u bdf=%s state=%u reason=%u cores=%#x engine=%u queue=%u "
+	       "pid=%u "
+	       "error=%u flags=%u driver=%s\n",
+	       h->id, h->index, h->bdf, h->state, h->reason, h->cores, h->engine, h->queue, h->pid,
+	       h->error, h->flags, h->driver);
+	for (at = sizeof(*h); at < size;) {
+		const struct neuron_dump_section *s = (void *)((char *)data + at);
+
+		if (size - at < sizeof(*s) || s->length % 8 || s->length > size - at - sizeof(*s)) {
+			printf("malformed section at %u\n", at);
+			return 1;
+		}
+		print_section(s->type, s + 1, s->length);
+		at += (uint32_t)sizeof(*s) + s->length;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 3 && !strcmp(argv[1], "copy"))
+		return copy(atoi(argv[2]));
+	if (argc == 4 && !strcmp(argv[1], "poll"))
+		return wait_change(argv[2], argv[3]);
+	if (argc == 3 && !strcmp(argv[1], "dump"))
+		return dump(argv[2]);
+	return 2;
+}
