@@ -20,8 +20,12 @@ _neuron() {
         mapfile -t COMPREPLY < <(compgen -W "$("$program" list | sed '1d; s/ .*//')" -- "$word")
         return
         ;;
+    neuron-vm:nd[0-9]*)
+        mapfile -t COMPREPLY < <(compgen -S = -W "$("$program" fault --help | sed '1,/^faults:/d; s/^  \([a-z][a-z-]*\) .*/\1/; /^ /d; /^$/,$d')" -- "$word")
+        return
+        ;;
     neuron-vm:"$program")
-        mapfile -t COMPREPLY < <(compgen -W 'list run prepare exec --help' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'list run prepare exec fault --help' -- "$word")
         return
         ;;
     esac

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /*
  * Reset and firmware status (docs/hardware.md, Reset). A chip that announces FAST_RESET is polled
- * at once; any other gets the public driver's times.
+ * at once and has shorter deadlines; any other gets the public driver's times.
  */
 #include "hal.h"
 
@@ -16,8 +16,12 @@
 #define RETRY_TPB_US (10ull * SEC)
 #define GIVE_UP_US (120ull * SEC)
 #define READY_READS 5
-/* FAST_RESET: a step of the polling loop */
+/* FAST_RESET: the reset is over when its doorbell is, or it does not come; steps of the loop */
 #define FAST_POLL_US 100
+#define FAST_LOOKS_US (2 * MSEC) /* after these, the slower ones */
+#define SLOW_POLL_US (20 * MSEC)
+#define FAST_RETRY_US (250 * MSEC)
+#define FAST_GIVE_UP_US (2ull * SEC)
 
 static void misc_write(struct nhal *hal, unsigned int word, uint32_t value)
 {
@@ -33,15 +37,25 @@ static void reset_start(struct nhal *hal, unsigned int type, uint32_t tpb_map)
 	misc_write(hal, NEURON_MISC_DOORBELL, 1);
 }
 
+static unsigned int poll_step(bool fast, uint64_t since)
+{
+	if (!fast)
+		return POLL_US;
+	return since < FAST_LOOKS_US ? FAST_POLL_US : SLOW_POLL_US;
+}
+
 /* Wait for the reset word to clear, asking again at the public interval */
 static int reset_wait(struct nhal *hal, unsigned int type, uint32_t tpb_map)
 {
 	bool fast = hal->features & NEURON_CAP_F_FAST_RESET;
 	uint64_t retry = type == NEURON_MISC_RESET_DEVICE ? RETRY_DEVICE_US : RETRY_TPB_US;
+	uint64_t give_up = fast ? FAST_GIVE_UP_US : GIVE_UP_US;
 	uint64_t start = hal->ops->now_us(hal->opaque), asked = start, now;
 	uint32_t word;
 	int ret;
 
+	if (fast)
+		retry = FAST_RETRY_US;
 	for (;;) {
 		ret = nhal_reg_read1(hal, nhal_misc_addr(NEURON_MISC_RESET), &word);
 		if (!ret && !word)
@@ -49,13 +63,13 @@ static int reset_wait(struct nhal *hal, unsigned int type, uint32_t tpb_map)
 		if (ret && ret != -ETIMEDOUT && ret != -EIO)
 			return ret;
 		now = hal->ops->now_us(hal->opaque);
-		if (now - start > GIVE_UP_US)
+		if (now - start > give_up)
 			return -ETIMEDOUT;
 		if (now - asked > retry) {
 			reset_start(hal, type, tpb_map);
 			asked = now;
 		}
-		ret = hal->ops->wait(hal->opaque, fast ? FAST_POLL_US : POLL_US);
+		ret = hal->ops->wait(hal->opaque, poll_step(fast, now - asked));
 		if (ret < 0)
 			return ret;
 	}

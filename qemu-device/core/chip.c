@@ -25,6 +25,7 @@ static const char *const event_names[NCORE_EV_COUNT] = {
 	[NCORE_EV_SEMAPHORE] = "semaphore",
 	[NCORE_EV_GUEST_ERROR] = "guest_error",
 	[NCORE_EV_LINK] = "link",
+	[NCORE_EV_FAULT] = "fault",
 };
 
 const char *ncore_event_name(enum ncore_event ev)
@@ -88,10 +89,17 @@ static void op_insn(void *opaque, unsigned int engine, unsigned int opcode, uint
 	ncore_event(lane->chip, NCORE_EV_INSN, lane->index, engine, opcode, time);
 }
 
-static const struct tpb_ops tpb_ops = { .write = op_write, .notify = op_notify };
-static const struct tpb_ops tpb_ops_trace = { .write = op_write,
-					      .notify = op_notify,
-					      .insn = op_insn };
+static enum tpb_fault op_fault(void *opaque, bool datapath)
+{
+	struct ncore_lane *lane = opaque;
+
+	return ncore_fault_insn(lane->chip, lane->index, datapath);
+}
+
+static const struct tpb_ops tpb_ops = { .write = op_write, .notify = op_notify, .fault = op_fault };
+static const struct tpb_ops tpb_ops_trace = {
+	.write = op_write, .notify = op_notify, .fault = op_fault, .insn = op_insn
+};
 
 /* Resets. chip->lock is held in all of them. */
 
@@ -341,6 +349,7 @@ static int new_core(struct ncore_chip *chip, unsigned int i)
 		.index = i,
 		.ops = chip->event_mask >> NCORE_EV_INSN & 1 ? &tpb_ops_trace : &tpb_ops,
 		.opaque = &chip->lane[i],
+		.faults = &chip->faults.armed,
 		.sbuf_host_stride = NCORE_SBUF_STRIDE,
 		.sbuf_part_size = NEURON_V1_SBUF_PART_SIZE,
 		.psum_host_stride = NCORE_PSUM_STRIDE,
@@ -391,6 +400,7 @@ static void free_parts(struct ncore_chip *chip)
 	for (i = 0; i < NCORE_LANES; i++)
 		pthread_mutex_destroy(&chip->lane[i].inbox.lock);
 	pthread_cond_destroy(&chip->cond);
+	pthread_mutex_destroy(&chip->faults.lock);
 	pthread_mutex_destroy(&chip->nq_lock);
 	pthread_mutex_destroy(&chip->lock);
 	free(chip);
@@ -444,6 +454,7 @@ int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **o
 	pthread_condattr_destroy(&attr);
 	pthread_mutex_init(&chip->lock, NULL);
 	pthread_mutex_init(&chip->nq_lock, NULL);
+	ncore_faults_init(chip);
 	for (i = 0; i < NCORE_LANES; i++)
 		ncore_lane_init(chip, i);
 	ret = build(chip);

@@ -2,7 +2,8 @@
 /*
  * Private to the core library: what a chip is made of. chip.c creates, resets and rests it; mmio.c
  * dispatches registers; misc.c, udma.c, notify.c own their blocks; lane.c and dma.c execute;
- * route.c turns device addresses into endpoints; state.c saves and loads.
+ * route.c turns device addresses into endpoints; fault.c holds the faults on command; state.c saves
+ * and loads.
  *
  * Execution. A lane is what one thread at a time may execute: one for each NeuronCore (the core and
  * the queues that feed or are rung by it) and one for the queues the host rings. The right to
@@ -10,8 +11,8 @@
  * Register writes that touch what a lane owns stop it first (lane_stop) at the next boundary.
  *
  * Locks, in order: chip->lock, fabric->lock, then the leaves: lane->inbox.lock, chip->nq_lock,
- * pool->lock. An executing lane holds none of them while it copies, but fabric->lock for reading
- * when a neighbour is involved; it never waits for a chip->lock with fabric->lock held.
+ * pool->lock, faults.lock. An executing lane holds none of them while it copies, but fabric->lock
+ * for reading when a neighbour is involved; it never waits for a chip->lock with fabric->lock held.
  * Register reads take no lock: every register is an atomic word.
  */
 #ifndef NCORE_CHIP_H
@@ -78,13 +79,20 @@ enum ncore_queue_state {
 	NCORE_Q_STALLED, /* on its lane's stalled list: an instruction FIFO is full */
 };
 
+/* What keeps a queue from running until a queue reset */
+enum ncore_queue_stop {
+	NCORE_Q_RUNS,
+	NCORE_Q_ERROR, /* reported in the error queue */
+	NCORE_Q_HUNG, /* says nothing, looks busy: only a fault does this */
+};
+
 struct ncore_queue {
 	uint8_t engine, index;
 	uint8_t lane; /* where it is ready or stalled; changes under chip->lock */
 	uint8_t home; /* where a doorbell from the host puts it */
 	uint8_t state; /* enum ncore_queue_state, under chip->lock */
 	uint8_t stall_engine; /* the FIFO it waits for */
-	_Atomic bool stopped; /* after an error, until a queue reset */
+	_Atomic uint8_t stopped; /* enum ncore_queue_stop */
 	bool in_packet;
 	uint16_t packet_descs[NCORE_HALVES];
 	_Atomic uint64_t time;
@@ -164,6 +172,23 @@ struct ncore_core {
 	_Atomic uint64_t dma_bytes, dma_descs;
 };
 
+/* Occasions that are left for a fault: skip pass, then left strike */
+struct ncore_fault_slot {
+	uint64_t skip, left, fired;
+	uint32_t value;
+	uint8_t core; /* NCORE_CORES: any */
+	uint8_t queue; /* enum ncore_fault_queue */
+};
+
+enum ncore_fault_queue { NCORE_FQ_ANY, NCORE_FQ_COPY, NCORE_FQ_PROGRAM };
+
+struct ncore_faults {
+	_Atomic uint32_t
+		armed; /* a bit for each fault that is: all that a path without faults reads */
+	pthread_mutex_t lock;
+	struct ncore_fault_slot slot[NCORE_FAULT_COUNT];
+};
+
 struct ncore_chip {
 	struct ncore_chip_config cfg;
 	const struct ncore_host_ops *ops;
@@ -185,6 +210,7 @@ struct ncore_chip {
 	_Atomic uint64_t guest_errors[NCORE_GE_COUNT];
 	_Atomic uint64_t sensor[NCORE_SENSOR_COUNT];
 	ncore_reg power_samples;
+	struct ncore_faults faults;
 	uint8_t fwio[NEURON_FWIO_BUF_SIZE]; /* chip->lock */
 };
 
@@ -196,6 +222,24 @@ void ncore_guest_error(struct ncore_chip *chip, enum ncore_guest_error kind, uin
 void ncore_reset_queues(struct ncore_chip *chip); /* all registers but misc; lanes are stopped */
 void ncore_reset_device(struct ncore_chip *chip); /* chip->lock */
 void ncore_reset_cores(struct ncore_chip *chip, unsigned int map); /* chip->lock */
+
+/* fault.c */
+#define NCORE_FAULT_BIT(fault) (1u << NCORE_FAULT_##fault)
+void ncore_faults_init(struct ncore_chip *chip);
+/* An occasion of an armed fault: true when it strikes. core NCORE_CORES: of none */
+bool ncore_fault_occasion(struct ncore_chip *chip, enum ncore_fault fault, unsigned int core,
+			  enum ncore_fault_queue queue);
+/* What becomes of the queue whose next descriptor reads addr; *code: of an error */
+enum ncore_queue_stop ncore_fault_desc(struct ncore_chip *chip, const struct ncore_queue *q,
+				       uint64_t addr, uint16_t *code);
+/* The same of an instruction; datapath: it reads SBUF or PSUM */
+enum tpb_fault ncore_fault_insn(struct ncore_chip *chip, unsigned int core, bool datapath);
+bool ncore_fault_value(struct ncore_chip *chip, enum ncore_fault fault, uint32_t *value);
+
+static inline bool ncore_fault_armed(struct ncore_chip *chip, uint32_t bits)
+{
+	return atomic_load_explicit(&chip->faults.armed, memory_order_relaxed) & bits;
+}
 
 /* memory.c */
 int ncore_mem_alloc(struct ncore_chip *chip, const char *name, uint64_t size, bool huge,
@@ -219,6 +263,7 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel);
 void ncore_misc_write(struct ncore_chip *chip, uint32_t rel, uint32_t value);
 bool ncore_misc_plain(uint32_t rel);
 void ncore_misc_reset(struct ncore_chip *chip, bool power);
+bool ncore_misc_resetting(struct ncore_chip *chip); /* a device reset hangs */
 uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel);
 void ncore_fwio_doorbell(struct ncore_chip *chip);
 

@@ -36,13 +36,20 @@ static uint32_t desc_len(const struct ncore_desc *d)
 	return len ? len : NEURON_UDMA_DESC_LEN_MAX;
 }
 
-static void stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr)
+static void report_stop(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code,
+			uint64_t addr)
 {
-	atomic_store(&q->stopped, true);
+	atomic_store(&q->stopped, NCORE_Q_ERROR);
 	ncore_event(chip, NCORE_EV_DMA_ERROR, q->engine, q->index, code, addr);
-	ncore_guest_error(chip, NCORE_GE_UNDEFINED, addr, code);
 	ncore_notify(chip, q->engine / NEURON_V1_DMA_ENG_PER_NC, NEURON_NQ_ERROR, NEURON_ENG_COUNT,
 		     code, (uint32_t)q->engine << 8 | q->index, addr, 0, atomic_load(&q->time));
+}
+
+/* An error of the guest's */
+static void stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr)
+{
+	ncore_guest_error(chip, NCORE_GE_UNDEFINED, addr, code);
+	report_stop(chip, q, code, addr);
 }
 
 static bool ring_valid(struct ncore_ring *r)
@@ -142,6 +149,24 @@ static int check_packet(struct ncore_chip *chip, struct ncore_queue *q)
 	return 0;
 }
 
+/* Faults on command strike when a TX descriptor begins; true when the queue no longer runs */
+static bool struck(struct ncore_chip *chip, struct ncore_queue *q)
+{
+	uint64_t addr = q->ring[NCORE_M2S].cur.addr;
+	uint16_t code = 0;
+
+	switch (ncore_fault_desc(chip, q, addr, &code)) {
+	case NCORE_Q_ERROR:
+		report_stop(chip, q, code, addr);
+		return true;
+	case NCORE_Q_HUNG:
+		atomic_store(&q->stopped, NCORE_Q_HUNG);
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Open what is not open; 0, or the step to return with */
 static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_step *step)
 {
@@ -151,6 +176,8 @@ static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_
 	if (!m->open) {
 		if (ring_open(chip, q, NCORE_M2S) || check_packet(chip, q))
 			return -EINVAL;
+		if (ncore_fault_armed(chip, ~0u) && struck(chip, q))
+			return -EIO;
 	}
 	if (!s->open) {
 		if (ring_open(chip, q, NCORE_S2M))

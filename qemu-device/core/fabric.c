@@ -64,6 +64,16 @@ static struct ncore_chip *neighbour(struct ncore_fabric *f, unsigned int slot, u
 	return other < f->slots && other != slot ? f->chip[other] : NULL;
 }
 
+/* The lock is held; a link is down when the chip at either end says so */
+static bool link_up(struct ncore_chip *chip, struct ncore_chip *other, unsigned int side)
+{
+	static const uint32_t down[] = { NCORE_FAULT_BIT(LINK_EAST_DOWN),
+					 NCORE_FAULT_BIT(LINK_WEST_DOWN) };
+
+	return atomic_load(&other->up) && !ncore_fault_armed(chip, down[side]) &&
+	       !ncore_fault_armed(other, down[!side]);
+}
+
 /* The lock is held for writing: what the chip's status word says about its links */
 static void update_one(struct ncore_fabric *f, struct ncore_chip *chip)
 {
@@ -74,7 +84,7 @@ static void update_one(struct ncore_fabric *f, struct ncore_chip *chip)
 
 	for (side = 0; side < 2; side++) {
 		other = neighbour(f, chip->cfg.slot, side);
-		if (other && atomic_load(&other->up))
+		if (other && link_up(chip, other, side))
 			new |= bit[side];
 	}
 	ncore_store(&chip->links, new);
@@ -167,5 +177,5 @@ struct ncore_chip *ncore_fabric_peer(struct ncore_chip *chip, unsigned int side)
 	if (!chip->cfg.fabric)
 		return NULL;
 	other = neighbour(chip->cfg.fabric, chip->cfg.slot, side);
-	return other && atomic_load(&other->up) ? other : NULL;
+	return other && link_up(chip, other, side) ? other : NULL;
 }

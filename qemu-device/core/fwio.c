@@ -114,6 +114,12 @@ static uint8_t run_request(struct ncore_chip *chip, unsigned int size, unsigned 
 	return error;
 }
 
+static bool fault(struct ncore_chip *chip, enum ncore_fault fault)
+{
+	return ncore_fault_armed(chip, 1u << fault) &&
+	       ncore_fault_occasion(chip, fault, NCORE_CORES, NCORE_FQ_ANY);
+}
+
 static int answer(struct ncore_chip *chip, uint64_t addr, uint8_t seq, uint8_t error,
 		  unsigned int len)
 {
@@ -154,7 +160,15 @@ void ncore_fwio_doorbell(struct ncore_chip *chip)
 		ncore_guest_error(chip, NCORE_GE_UNDEFINED, req, 0);
 		return;
 	}
+	if (fault(chip, NCORE_FAULT_MAILBOX_SILENCE))
+		return;
 	error = run_request(chip, (unsigned int)size, &len);
+	if (fault(chip, NCORE_FAULT_MAILBOX_BAD_CRC)) {
+		error = NEURON_FWIO_FAIL;
+		len = 0;
+	}
+	if (fault(chip, NCORE_FAULT_MAILBOX_SHORT))
+		len -= len < 4 ? len : 4;
 	if (answer(chip, resp, seq, error, len))
 		ncore_guest_error(chip, NCORE_GE_UNDEFINED, resp, 0);
 	ncore_event(chip, NCORE_EV_FWIO, seq, cmd, (uint64_t)size, error);

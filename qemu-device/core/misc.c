@@ -16,9 +16,13 @@ static uint32_t ecc_word(struct ncore_chip *chip, enum ncore_sensor corr, enum n
 /* Each look is a new sample, or the driver drops it */
 static uint32_t power_word(struct ncore_chip *chip)
 {
-	uint32_t sample = atomic_fetch_add(&chip->power_samples, 1) + 1;
+	bool stale = ncore_fault_armed(chip, NCORE_FAULT_BIT(POWER_STALE));
+	uint32_t sample = atomic_fetch_add(&chip->power_samples, !stale) + !stale;
+	uint32_t reading = (uint32_t)atomic_load(&chip->sensor[NCORE_SENSOR_POWER_BP]);
 
-	return (uint32_t)atomic_load(&chip->sensor[NCORE_SENSOR_POWER_BP]) | sample << 16;
+	if (ncore_fault_armed(chip, NCORE_FAULT_BIT(POWER_READING)))
+		ncore_fault_value(chip, NCORE_FAULT_POWER_READING, &reading);
+	return reading | sample << 16;
 }
 
 uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
@@ -68,12 +72,34 @@ bool ncore_misc_plain(uint32_t rel)
 	}
 }
 
+bool ncore_misc_resetting(struct ncore_chip *chip)
+{
+	return ncore_load(&chip->misc[NEURON_MISC_RESET / 4]) == NEURON_MISC_RESET_DEVICE &&
+	       !chip->reset_armed;
+}
+
+/* A reset that does not begin: the word stays, and the chip is lost until one does */
+static bool reset_hangs(struct ncore_chip *chip, uint32_t kind)
+{
+	if ((kind != NEURON_MISC_RESET_DEVICE && kind != NEURON_MISC_RESET_TPB) ||
+	    !ncore_fault_armed(chip, NCORE_FAULT_BIT(RESET_HANG)) ||
+	    !ncore_fault_occasion(chip, NCORE_FAULT_RESET_HANG, NCORE_CORES, NCORE_FQ_ANY))
+		return false;
+	if (kind == NEURON_MISC_RESET_DEVICE) {
+		atomic_store(&chip->up, false);
+		ncore_fabric_sync(chip);
+	}
+	return true;
+}
+
 static void start_reset(struct ncore_chip *chip)
 {
 	uint32_t kind = ncore_load(&chip->misc[NEURON_MISC_RESET / 4]);
 	uint32_t map = ncore_load(&chip->misc[NEURON_MISC_TPB_RESET_MAP / 4]);
 
 	chip->reset_armed = false;
+	if (reset_hangs(chip, kind))
+		return;
 	ncore_store(&chip->misc[NEURON_MISC_RESET / 4], 0);
 	switch (kind) {
 	case NEURON_MISC_RESET_DEVICE:
@@ -178,7 +204,7 @@ static uint32_t stopped_queues(struct ncore_chip *chip, unsigned int engine)
 	unsigned int i;
 
 	for (i = 0; i < NCORE_QUEUES; i++)
-		if (atomic_load(&chip->udma[engine].queue[i].stopped))
+		if (atomic_load(&chip->udma[engine].queue[i].stopped) == NCORE_Q_ERROR)
 			map |= 1u << i;
 	return map;
 }

@@ -44,6 +44,7 @@ enum ncore_event {
 	NCORE_EV_SEMAPHORE, /* core, index, old, new */
 	NCORE_EV_GUEST_ERROR, /* kind, offset or address, value, 0 */
 	NCORE_EV_LINK, /* slot, side (0 east, 1 west), up, 0 */
+	NCORE_EV_FAULT, /* enum ncore_fault, core, how often it has struck, 0 */
 	NCORE_EV_COUNT,
 };
 const char *ncore_event_name(enum ncore_event ev);
@@ -152,5 +153,28 @@ enum ncore_sensor {
 };
 uint64_t ncore_sensor_get(struct ncore_chip *chip, enum ncore_sensor sensor);
 void ncore_sensor_set(struct ncore_chip *chip, enum ncore_sensor sensor, uint64_t value);
+
+/* Faults on command (docs/hardware.md, Faults); the list is neuron/hw/faults.def */
+enum ncore_fault {
+#define NEURON_FAULT(symbol, name, kind, text) NCORE_FAULT_##symbol,
+#include "neuron/hw/faults.def"
+#undef NEURON_FAULT
+	NCORE_FAULT_COUNT,
+};
+const char *ncore_fault_name(enum ncore_fault fault);
+const char *ncore_fault_text(enum ncore_fault fault);
+int ncore_fault_find(const char *name, size_t len); /* enum ncore_fault, or -ENOENT */
+/*
+ * spec: "off"; "on" (STATE); a number (VALUE); or, for TIMES, a count or "always", then as wished
+ * ":after=N" (let N occasions pass first), ":core=N" (occasions of this core alone) and
+ * ":queue=copy" or ":queue=program" (descriptors of the driver's copy queues, or of all others).
+ * 0, or -EINVAL and nothing has changed. chip NULL: only checks.
+ */
+int ncore_fault_set(struct ncore_chip *chip, enum ncore_fault fault, const char *spec);
+/* What is armed now, in the same form: counts are what is left of them */
+#define NCORE_FAULT_SPEC_MAX 80
+void ncore_fault_get(struct ncore_chip *chip, enum ncore_fault fault,
+		     char spec[NCORE_FAULT_SPEC_MAX]);
+uint64_t ncore_fault_fired(struct ncore_chip *chip, enum ncore_fault fault);
 
 #endif

@@ -95,6 +95,14 @@ static int put_entry(struct ncore_chip *chip, uint64_t addr, uint8_t *entry)
 
 enum put { PUT_OK, PUT_OFF, PUT_FULL, PUT_FAULT };
 
+/* nq_lock is held: as if the queue were full */
+static bool overflow_fault(struct ncore_chip *chip, struct ncore_core *c, unsigned int n)
+{
+	return n != NCORE_NQ_ERROR && ncore_fault_armed(chip, NCORE_FAULT_BIT(NQ_OVERFLOW)) &&
+	       ncore_fault_occasion(chip, NCORE_FAULT_NQ_OVERFLOW, (unsigned int)(c - chip->core),
+				    NCORE_FQ_ANY);
+}
+
 /* nq_lock is held */
 static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int n, uint8_t *entry,
 		    uint64_t *addr)
@@ -113,7 +121,7 @@ static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int 
 	}
 	nq->index %= count; /* a loaded state may know another size */
 	next = nq->index + 1 == count ? 0 : nq->index + 1;
-	if (nq->head_known && next == nq->head % count) {
+	if ((nq->head_known && next == nq->head % count) || overflow_fault(chip, c, n)) {
 		ncore_store(&c->nq_overflows, ncore_load(&c->nq_overflows) + 1);
 		return PUT_FULL;
 	}

@@ -130,7 +130,7 @@ static void queue_state(struct state *s, struct ncore_queue *q)
 	unsigned int half;
 
 	LIMITED(s, q->home, NCORE_LANES, "a queue is in no lane");
-	LIMITED(s, q->stopped, 2, "not a truth value");
+	LIMITED(s, q->stopped, 3, "a queue is stopped in no way");
 	LIMITED(s, q->in_packet, 2, "not a truth value");
 	F(s, q->time);
 	for (half = 0; half < NCORE_HALVES; half++) {
@@ -275,6 +275,8 @@ static void chip_state(struct state *s)
 
 	words(s, chip->misc, NEURON_V1_APB_MISC_RAM_SIZE / 4);
 	LIMITED(s, chip->reset_armed, 2, "not a truth value");
+	if (s->load && !s->error)
+		atomic_store(&chip->up, !ncore_misc_resetting(chip));
 	for (i = 0; i < NCORE_GE_COUNT; i++)
 		F(s, chip->guest_errors[i]);
 	for (i = 0; i < NCORE_SENSOR_COUNT; i++)
@@ -349,6 +351,7 @@ int ncore_chip_load(struct ncore_chip *chip, const void *buf, size_t size, const
 				fail(&s, -EINVAL, "the state is followed by something else");
 			if (s.error)
 				ncore_reset_queues(chip);
+			ncore_fabric_sync(chip);
 		}
 	} else {
 		fail(&s, -EBUSY, "the chip is not at rest");

@@ -8,6 +8,7 @@
 #include "tpb.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -353,6 +354,23 @@ static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *in
 	return false;
 }
 
+/* Faults on command: true when one has stopped the engine */
+static bool tpb_struck(struct tpb *t, unsigned int e, bool datapath)
+{
+	if (!t->cfg.faults || !atomic_load_explicit(t->cfg.faults, memory_order_relaxed))
+		return false;
+	switch (t->cfg.ops->fault(t->cfg.opaque, datapath)) {
+	case TPB_FAULT_HANG:
+		t->eng[e].stopped = true;
+		return true;
+	case TPB_FAULT_SRAM:
+		tpb_engine_stop(t, e, NEURON_NERR_SRAM_UE, t->eng[e].insn.opcode, 0);
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* The head instruction of an engine that may run */
 static void tpb_step(struct tpb *t, unsigned int e)
 {
@@ -367,6 +385,9 @@ static void tpb_step(struct tpb *t, unsigned int e)
 				0);
 		return;
 	}
+	datapath = neuron_isa_ops[insn->opcode].fields & NEURON_FB(PARTITIONS);
+	if (tpb_struck(t, e, datapath))
+		return;
 	arrived = tpb_fifo_pop(eng);
 	if (arrived > eng->time) {
 		COUNT(t->perf.eng[e].idle, arrived - eng->time);
@@ -384,7 +405,6 @@ static void tpb_step(struct tpb *t, unsigned int e)
 	if (!tpb_exec(t, e, insn, eng->time))
 		return;
 	cost = exec_cost(t, e, insn);
-	datapath = neuron_isa_ops[insn->opcode].fields & NEURON_FB(PARTITIONS);
 	eng->time += cost;
 	COUNT(t->perf.eng[e].busy, cost);
 	COUNT(t->perf.eng[e].insn, 1);

@@ -20,12 +20,17 @@
 
 struct tpb;
 
+/* What a fault on command does to an engine before its next instruction */
+enum tpb_fault { TPB_FAULT_NONE, TPB_FAULT_HANG, TPB_FAULT_SRAM };
+
 struct tpb_ops {
 	/* an instruction's 32-bit write to a device address; 0, or -EACCES when refused */
 	int (*write)(void *opaque, uint64_t addr, uint32_t value, uint64_t time);
 	/* a notification entry; type is NEURON_NQ_* */
 	void (*notify)(void *opaque, unsigned int type, unsigned int engine, uint16_t code,
 		       uint32_t id, uint64_t data, uint32_t data2, uint64_t time);
+	/* asked before each instruction while *faults is not 0; datapath: it reads memories */
+	enum tpb_fault (*fault)(void *opaque, bool datapath);
 	/* trace; NULL when off */
 	void (*insn)(void *opaque, unsigned int engine, unsigned int opcode, uint64_t time);
 };
@@ -34,6 +39,7 @@ struct tpb_config {
 	unsigned int index; /* core number in its chip */
 	const struct tpb_ops *ops;
 	void *opaque;
+	const _Atomic uint32_t *faults; /* not 0: ask ops->fault; NULL: never */
 	uint8_t *sbuf; /* 128 partitions */
 	uint64_t sbuf_host_stride; /* bytes between partitions in the host's memory, padded */
 	uint32_t sbuf_part_size;

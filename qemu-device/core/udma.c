@@ -83,8 +83,8 @@ static uint32_t state_read(struct ncore_chip *chip, unsigned int engine, unsigne
 	for (i = 0; i < NCORE_QUEUES; i++) {
 		struct ncore_queue *q = &chip->udma[engine].queue[i];
 
-		if (atomic_load(&q->ring[half].credit) && !atomic_load(&q->stopped) &&
-		    ncore_queue_runnable(chip, q))
+		if (atomic_load(&q->ring[half].credit) &&
+		    (atomic_load(&q->stopped) == NCORE_Q_HUNG || ncore_queue_runnable(chip, q)))
 			return 0x1111;
 	}
 	return 0;
@@ -187,7 +187,7 @@ static void queue_reset(struct ncore_chip *chip, struct ncore_queue *q, unsigned
 	q->ring[other].done = 0;
 	q->in_packet = false;
 	memset(q->packet_descs, 0, sizeof(q->packet_descs));
-	atomic_store(&q->stopped, false);
+	atomic_store(&q->stopped, NCORE_Q_RUNS);
 	q->home = NCORE_HOST_LANE;
 }
 

@@ -138,6 +138,11 @@ static bool neuron_create_chip(NeuronState *s, Error **errp)
     for (i = 0; i < NCORE_SENSOR_COUNT; i++) {
         ncore_sensor_set(s->chip, i, s->sensor[i]);
     }
+    for (i = 0; i < NCORE_FAULT_COUNT; i++) {
+        if (s->fault[i][0]) {
+            ncore_fault_set(s->chip, i, s->fault[i]);
+        }
+    }
     return true;
 }
 

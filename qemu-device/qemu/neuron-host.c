@@ -247,6 +247,9 @@ static void neuron_event(void *opaque, enum ncore_event ev,
     case NCORE_EV_LINK:
         trace_ncore_link(s->slot, arg[0], arg[1], arg[2]);
         break;
+    case NCORE_EV_FAULT:
+        trace_ncore_fault(s->slot, ncore_fault_name(arg[0]), arg[1], arg[2]);
+        break;
     case NCORE_EV_GUEST_ERROR:
         neuron_guest_error(s, arg);
         break;
@@ -276,6 +279,7 @@ static uint64_t neuron_event_mask(void)
     NEURON_WANT(NOTIFY)
     NEURON_WANT(SEMAPHORE)
     NEURON_WANT(LINK)
+    NEURON_WANT(FAULT)
 #undef NEURON_WANT
     return mask;
 }

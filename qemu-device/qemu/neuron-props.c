@@ -11,6 +11,8 @@
  *   nan-fill          what SBUF and PSUM hold after a reset
  *   on-guest-error    report, or stop the VM
  *   sensor-*          sensors and error counters the mailbox shows (writable)
+ *   fault-*           faults on command (writable): neuron/hw/faults.def
+ *   faults-fired      how often each has struck (read only)
  *   guest-errors-*    what the guest did wrong (read only)
  */
 #include "qemu/osdep.h"
@@ -141,6 +143,80 @@ static void neuron_get_errors(Object *obj, Visitor *v, const char *name,
     visit_type_uint64(v, name, &value, errp);
 }
 
+static char *neuron_fault_property(enum ncore_fault fault)
+{
+    return g_strdup_printf("fault-%s", ncore_fault_name(fault));
+}
+
+static void neuron_get_fault(Object *obj, Visitor *v, const char *name,
+                             void *opaque, Error **errp)
+{
+    NeuronState *s = NEURON_BASE(obj);
+    uintptr_t i = (uintptr_t)opaque;
+    char spec[NCORE_FAULT_SPEC_MAX] = "off";
+    char *p = spec;
+
+    if (s->chip) {
+        ncore_fault_get(s->chip, i, spec);
+    } else if (s->fault[i][0]) {
+        pstrcpy(spec, sizeof(spec), s->fault[i]);
+    }
+    visit_type_str(v, name, &p, errp);
+}
+
+static void neuron_set_fault(Object *obj, Visitor *v, const char *name,
+                             void *opaque, Error **errp)
+{
+    NeuronState *s = NEURON_BASE(obj);
+    uintptr_t i = (uintptr_t)opaque;
+    char *spec;
+
+    if (!visit_type_str(v, name, &spec, errp)) {
+        return;
+    }
+    if (strlen(spec) >= NCORE_FAULT_SPEC_MAX ||
+        ncore_fault_set(s->chip, i, spec) < 0) {
+        error_setg(errp, "%s: \"%s\" is no specification of this fault", name,
+                   spec);
+    } else {
+        pstrcpy(s->fault[i], sizeof(s->fault[i]), spec);
+    }
+    g_free(spec);
+}
+
+static char *neuron_get_fired(Object *obj, Error **errp)
+{
+    NeuronState *s = NEURON_BASE(obj);
+    GString *text = g_string_new(NULL);
+    int i;
+
+    for (i = 0; s->chip && i < NCORE_FAULT_COUNT; i++) {
+        uint64_t n = ncore_fault_fired(s->chip, i);
+
+        if (n) {
+            g_string_append_printf(text, "%s%s=%" PRIu64, text->len ? " " : "",
+                                   ncore_fault_name(i), n);
+        }
+    }
+    return g_string_free(text, false);
+}
+
+static void neuron_add_faults(ObjectClass *oc)
+{
+    uintptr_t i;
+
+    for (i = 0; i < NCORE_FAULT_COUNT; i++) {
+        g_autofree char *name = neuron_fault_property(i);
+
+        object_class_property_add(oc, name, "str", neuron_get_fault,
+                                  neuron_set_fault, NULL, (void *)i);
+        object_class_property_set_description(oc, name, ncore_fault_text(i));
+    }
+    object_class_property_add_str(oc, "faults-fired", neuron_get_fired, NULL);
+    object_class_property_set_description(oc, "faults-fired",
+        "how often each fault has struck");
+}
+
 void neuron_props_class_init(ObjectClass *oc)
 {
     uintptr_t i;
@@ -163,6 +239,7 @@ void neuron_props_class_init(ObjectClass *oc)
         object_class_property_set_description(oc, neuron_sensors[i].name,
                                               neuron_sensors[i].description);
     }
+    neuron_add_faults(oc);
     for (i = 0; i < NCORE_GE_COUNT; i++) {
         object_class_property_add(oc, neuron_errors[i].name, "uint64",
                                   neuron_get_errors, NULL, NULL, (void *)i);

@@ -72,6 +72,7 @@ struct NeuronState {
     bool nan_fill;
     NeuronGuestErrorAction on_guest_error;
     uint64_t sensor[NCORE_SENSOR_COUNT];
+    char fault[NCORE_FAULT_COUNT][NCORE_FAULT_SPEC_MAX]; /* until realized */
 
     struct ncore_chip *chip;
     struct ncore_host_ops ops;

@@ -78,6 +78,8 @@ static int machine_open(const char *name, void **state)
 	if (!m)
 		return -ENOMEM;
 	ret = machine_build(m, inst);
+	if (!ret)
+		ret = emu_faults_from_environment(m);
 	if (ret) {
 		machine_close(m);
 		return ret;
@@ -127,6 +129,15 @@ static int machine_links(void *state, int index, bool *east, bool *west)
 	*east = !ret && e >= 0;
 	*west = !ret && w >= 0;
 	return ret;
+}
+
+static int machine_fault(void *state, int index, const char *fault)
+{
+	struct emu_machine *m = state;
+
+	if (index < 0 || index >= m->nchips)
+		return -ENODEV;
+	return emu_fault(&m->chip[index], fault, strlen(fault));
 }
 
 static int machine_version(void *state, char *version, size_t size)
@@ -386,4 +397,5 @@ const struct ndl_machine_ops ndl_emu_machine = {
 	.instance = machine_instance,
 	.range_mark = machine_mark,
 	.range_unmark = machine_unmark,
+	.fault = machine_fault,
 };

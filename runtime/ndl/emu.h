@@ -75,7 +75,7 @@ struct emu_core {
 	struct nhal_h2t_mem h2t_mem;
 	void *staging;
 	uint64_t staging_addr;
-	bool broken; /* a copy timed out: the ring needs a reset */
+	bool broken; /* its reset failed: no copies until one succeeds */
 	struct neuron_uuid uuid;
 	bool writer;
 	unsigned int readers;
@@ -125,6 +125,10 @@ struct emu_machine {
 	pthread_mutex_t mark_lock;
 	bool mark[EMU_MAX_CHIPS * NEURON_V1_NC_PER_DEVICE];
 };
+
+/* emu_fault.c */
+int emu_fault(struct emu_chip *chip, const char *fault, size_t len);
+int emu_faults_from_environment(struct emu_machine *m);
 
 static inline struct emu_chip *emu_chip(ndl_device_t *dev)
 {

@@ -106,6 +106,8 @@ static int bring_up(struct emu_chip *chip, unsigned int type, uint32_t nc_map)
 {
 	int ret;
 
+	for (unsigned int nc = 0; nc < NEURON_V1_NC_PER_DEVICE; nc++)
+		chip->nc[nc].broken |= nc_map >> nc & 1;
 	pthread_mutex_lock(&chip->fwio);
 	ret = nhal_reset(&chip->hal, type, nc_map);
 	if (!ret)

@@ -9,26 +9,52 @@
 #include <sched.h>
 #include <time.h>
 
-/* A copy of any size; the chip runs on this machine's CPUs, which may be busy */
-#define COPY_TIMEOUT_US (60ull * 1000000)
+/*
+ * The public deadline of V1 is 16 ms for a descriptor. The chip runs on this machine's CPUs, which
+ * may be busy: a floor of five seconds on top.
+ */
+#define DEADLINE_FLOOR_US (5ull * 1000000)
+#define DEADLINE_DESC_US 16000ull
 #define SPINS 200
 #define SLEEP_MAX_NS 200000
 
-static int h2t_wait(struct emu_core *core)
+/* An error has stopped the ring's queue: its entry is in the core's error queue */
+static bool h2t_stopped(struct emu_core *core)
+{
+	struct emu_chip *chip = core->h2t.hal->opaque;
+
+	return ncore_mmio_read(chip->core, NEURON_BAR_APB,
+			       NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(core->h2t.eng),
+			       4) >>
+		       core->h2t.qid &
+	       1;
+}
+
+/* A batch was lost: start the ring again, so that nothing of it touches memory any more */
+static int h2t_lost(struct emu_core *core, int error)
+{
+	struct nhal_h2t_mem mem = core->h2t_mem;
+
+	nhal_h2t_init(&core->h2t, core->h2t.hal, core->h2t.eng / NEURON_V1_DMA_ENG_PER_NC, &mem);
+	return error;
+}
+
+static int h2t_wait(struct emu_core *core, unsigned int descs)
 {
 	const struct nhal_ops *ops = core->h2t.hal->ops;
 	uint64_t start = ops->now_us(core->h2t.hal->opaque);
 	struct timespec ts = { 0, 2000 };
 
 	for (unsigned int i = 0; !nhal_h2t_done(&core->h2t, 0); i++) {
+		if (h2t_stopped(core))
+			return h2t_lost(core, -EIO);
 		if (i < SPINS) {
 			sched_yield();
 			continue;
 		}
-		if (ops->now_us(core->h2t.hal->opaque) - start > COPY_TIMEOUT_US) {
-			core->broken = true;
-			return -ETIMEDOUT;
-		}
+		if (ops->now_us(core->h2t.hal->opaque) - start >
+		    DEADLINE_FLOOR_US + descs * DEADLINE_DESC_US)
+			return h2t_lost(core, -ETIMEDOUT);
 		nanosleep(&ts, NULL);
 		ts.tv_nsec = ts.tv_nsec * 2 < SLEEP_MAX_NS ? ts.tv_nsec * 2 : SLEEP_MAX_NS;
 	}
@@ -43,8 +69,7 @@ static int h2t_run(struct emu_core *core, uint64_t src, uint64_t dst, uint64_t l
 	while (!ret && len) {
 		uint64_t n = nhal_h2t_push(&core->h2t, src, dst, len);
 
-		nhal_h2t_submit(&core->h2t, 0);
-		ret = h2t_wait(core);
+		ret = h2t_wait(core, nhal_h2t_submit(&core->h2t, 0));
 		src += n;
 		dst += n;
 		len -= n;

@@ -123,6 +123,17 @@ int ndl_machine_close(void)
 	return ret;
 }
 
+int ndl_fault(int index, const char *fault)
+{
+	int ret = machine_get();
+
+	if (ret)
+		return ret;
+	ret = machine.ops->fault ? machine.ops->fault(machine.state, index, fault) : -ENOTSUP;
+	machine_put();
+	return ret;
+}
+
 bool ndl_machine_is_emu(void)
 {
 	bool emu;

@@ -36,6 +36,12 @@ bool ndl_machine_is_emu(void);
 /* "inf1.6xlarge"; "" when the platform does not say */
 const char *ndl_machine_instance(void);
 
+/*
+ * Make a chip in this process fail: "dma-abort=2:core=1" (docs/hardware.md, Faults; without a value
+ * "1" or "on"). -ENOENT no such fault, -EINVAL not a value of it, -ENOTSUP on nodes
+ */
+int ndl_fault(int index, const char *fault);
+
 typedef struct ndl_device_init_param {
 	bool initialize_device; /* false: only look, as monitors do; the device may be in use */
 	int num_dram_regions; /* 0 */

@@ -21,6 +21,7 @@ struct ndl_machine_ops {
 	int (*range_mark)(void *state, uint32_t count, uint32_t start, uint32_t end,
 			  uint32_t *first, uint32_t *available);
 	int (*range_unmark)(void *state, uint32_t first, uint32_t count);
+	int (*fault)(void *state, int index, const char *fault); /* NULL: no such thing */
 };
 
 struct ndl_ops {

@@ -109,27 +109,6 @@ static int transfer(struct nrt_model *model, const struct rt_var *var, nrt_tenso
 	return err;
 }
 
-static NRT_STATUS transfer_all(struct nrt_model *model, const nrt_tensor_set_t *inputs,
-			       nrt_tensor_set_t *outputs, bool in)
-{
-	for (unsigned int i = 0; i < model->nvars; i++) {
-		const struct rt_var *var = &model->vars[i];
-		nrt_tensor_t *tensor;
-		int err;
-
-		if (!is_io(var) || (var->neff->type == NEFF_VAR_INPUT) != in)
-			continue;
-		tensor = bound(var, inputs, outputs);
-		err = transfer(model, var, tensor, in);
-		if (err)
-			return rt_fail(rt_status_from_errno(err), "TDRV", "'%s': %s",
-				       var->neff->name, strerror(-err));
-		if (!in)
-			__atomic_add_fetch(&tensor->completions, 1, __ATOMIC_RELEASE);
-	}
-	return NRT_SUCCESS;
-}
-
 /* Queues */
 
 static void queue_params(const struct rt_ring *ring, struct ndl_queue_params *params)
@@ -240,6 +219,8 @@ static const char *error_text(uint16_t code)
 		[NEURON_NERR_DMA_DESC] = "bad DMA descriptor",
 		[NEURON_NERR_NUMERICAL] = "numerical error",
 		[NEURON_NERR_NQ_OVERFLOW] = "notification queue overflow",
+		[NEURON_NERR_DRAM_UE] = "uncorrectable error in device memory",
+		[NEURON_NERR_SRAM_UE] = "uncorrectable error in SBUF or PSUM",
 	};
 
 	return code < sizeof(text) / sizeof(text[0]) && text[code] ? text[code] : "unknown error";
@@ -254,6 +235,10 @@ static NRT_STATUS error_status(uint16_t code)
 		return NRT_EXEC_HW_ERR_DMA_ABORT;
 	case NEURON_NERR_NQ_OVERFLOW:
 		return NRT_EXEC_SW_NQ_OVERFLOW;
+	case NEURON_NERR_DRAM_UE:
+		return NRT_EXEC_HW_ERR_HBM_UE;
+	case NEURON_NERR_SRAM_UE:
+		return NRT_EXEC_HW_ERR_NC_UE;
 	default:
 		return NRT_EXEC_COMPLETED_WITH_ERR;
 	}
@@ -268,6 +253,10 @@ static unsigned int error_counter(uint16_t code)
 		return NDS_EXT_NC_COUNTER_HW_ERR_DMA_ABORT;
 	case NEURON_NERR_NQ_OVERFLOW:
 		return NDS_EXT_NC_COUNTER_ERR_SW_NQ_OVERFLOW;
+	case NEURON_NERR_DRAM_UE:
+		return NDS_EXT_NC_COUNTER_HW_ERR_HBM_UE;
+	case NEURON_NERR_SRAM_UE:
+		return NDS_EXT_NC_COUNTER_HW_ERR_NC_UE;
 	case NEURON_NERR_SEM_OVERFLOW:
 		return NDS_EXT_NC_COUNTER_ERR_SW_SEMAPHORE_ERROR;
 	case NEURON_NERR_EVT_DOUBLE_SET:
@@ -283,11 +272,15 @@ static const char *culprit(const struct nrt_model *model, const struct entry *e,
 			   size_t size)
 {
 	static const char *const engines[] = { "pe", "act", "pool", "sp" };
-	bool dma = e->code == NEURON_NERR_DMA_ABORT || e->code == NEURON_NERR_DMA_DESC;
+	unsigned int eng = e->id >> 8 & 0xff, queue = e->id & 0xff;
+	bool dma = e->code == NEURON_NERR_DMA_ABORT || e->code == NEURON_NERR_DMA_DESC ||
+		   (e->engine >= NEURON_ENG_COUNT &&
+		    (e->code == NEURON_NERR_DRAM_UE || e->code == NEURON_NERR_SRAM_UE));
 
-	if (dma)
-		snprintf(buf, size, "%s dma engine %u queue %u", model->sg->name, e->id >> 8 & 0xff,
-			 e->id & 0xff);
+	if (dma && eng == NEURON_V1_H2T_ENGINE(model->core->nc) && queue == NEURON_V1_H2T_QUEUE)
+		snprintf(buf, size, "copy");
+	else if (dma)
+		snprintf(buf, size, "%s dma engine %u queue %u", model->sg->name, eng, queue);
 	else if (e->engine < NEURON_ENG_COUNT)
 		snprintf(buf, size, "%s/%s.bin", model->sg->name, engines[e->engine]);
 	else
@@ -316,6 +309,31 @@ static NRT_STATUS collect_errors(const struct nrt_model *model, NRT_STATUS statu
 	if (n)
 		rt_core_errors_read(core);
 	return status;
+}
+
+static NRT_STATUS transfer_all(struct nrt_model *model, const nrt_tensor_set_t *inputs,
+			       nrt_tensor_set_t *outputs, bool in)
+{
+	for (unsigned int i = 0; i < model->nvars; i++) {
+		const struct rt_var *var = &model->vars[i];
+		nrt_tensor_t *tensor;
+		NRT_STATUS status;
+		int err;
+
+		if (!is_io(var) || (var->neff->type == NEFF_VAR_INPUT) != in)
+			continue;
+		tensor = bound(var, inputs, outputs);
+		err = transfer(model, var, tensor, in);
+		if (err) {
+			/* the chip may know more than that it failed */
+			status = collect_errors(model, NRT_SUCCESS);
+			return rt_fail(status ? status : rt_status_from_errno(err), "TDRV",
+				       "'%s': %s", var->neff->name, strerror(-err));
+		}
+		if (!in)
+			__atomic_add_fetch(&tensor->completions, 1, __ATOMIC_RELEASE);
+	}
+	return NRT_SUCCESS;
 }
 
 /* Errors that do not stop the engine let the program reach its end */
@@ -416,6 +434,9 @@ static NRT_STATUS execute(struct nrt_model *model, const nrt_tensor_set_t *input
 		return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV", "nd%u nc%u needs a reset",
 			       core->device, core->nc);
 	}
+	/* what came between executions is of a copy, whose caller was told */
+	collect_errors(model, NRT_SUCCESS);
+	rt_details_clear();
 	status = transfer_all(model, inputs, outputs, true);
 	if (!status) {
 		device_start = now_us();

@@ -68,6 +68,22 @@ static int nerr_of(NRT_STATUS status)
 	return NERR_FAIL;
 }
 
+/* Not what a program did to itself; a time-out may be either */
+static bool is_hardware(NRT_STATUS status)
+{
+	switch (status) {
+	case NRT_HW_ERROR:
+	case NRT_EXEC_UNIT_UNRECOVERABLE:
+	case NRT_EXEC_HW_ERR_HBM_UE:
+	case NRT_EXEC_HW_ERR_NC_UE:
+	case NRT_EXEC_HW_ERR_DMA_ABORT:
+	case NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* libnrt's lines are outermost first; a daemon's stack is innermost first */
 static void add_reversed(struct rtd_err *err, const char *lines)
 {
@@ -93,8 +109,10 @@ static void add_reversed(struct rtd_err *err, const char *lines)
 static int engine_error(struct rtd_err *err, NRT_STATUS status, const char *function,
 			const char *what)
 {
-	if (!err->code)
+	if (!err->code) {
 		err->code = nerr_of(status);
+		err->hardware = is_hardware(status);
+	}
 	add_reversed(err, nrtx_error_details());
 	return rtd_err_add(err, err->code, "TDRV", function, "%s: %s", what,
 			   nrtx_status_text(status));

@@ -6,6 +6,7 @@
 #ifndef RTD_ERROR_H
 #define RTD_ERROR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum rtd_nerr {
@@ -31,6 +32,7 @@ const char *rtd_nerr_name(int code);
 
 struct rtd_err {
 	int code;
+	bool hardware; /* the chip's fault, not the program's */
 	size_t len;
 	char text[1024];
 };

@@ -514,12 +514,12 @@ void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model, bool resul
 /* ---- the worker */
 
 /* Locked */
-static void count_result(struct rtd *rtd, int code)
+static void count_result(struct rtd *rtd, const struct rtd_err *err)
 {
 	struct rtd_counters *c = &rtd->counters;
 
 	c->infer++;
-	switch (code) {
+	switch (err->code) {
 	case NERR_OK:
 		c->ok++;
 		break;
@@ -529,7 +529,8 @@ static void count_result(struct rtd *rtd, int code)
 		break;
 	case NERR_INFER_COMPLETED_WITH_ERR:
 		c->with_err++;
-		c->err_model++;
+		c->err_hw += err->hardware;
+		c->err_model += !err->hardware;
 		break;
 	case NERR_TIMEOUT:
 		c->timeout++;
@@ -554,7 +555,7 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 	uint64_t now = rtd_now_ns();
 	bool told = false;
 
-	count_result(rtd, infer->err.code);
+	count_result(rtd, &infer->err);
 	model->infer_count++;
 	rtd_metric_add(rtd, RTD_METRIC_INFER_ON_CHIP, (now - begun) / 1e9);
 	rtd_metric_add(rtd, RTD_METRIC_INFER, (now - infer->posted_ns) / 1e9);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""neuron-vm's command line: list, run, exec."""
+"""neuron-vm's command line: list, run, exec, fault."""
 
 import argparse
 import os
@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import VmError, accel, debian, machine, micro, paths, process, share
+from . import VmError, accel, debian, faults, machine, micro, paths, process, running, share
 
 FAILURE_STATUS = 125  # neuron-vm itself failed; the command's own statuses pass through
 DEFAULT_INSTANCE = "inf1.xlarge"
@@ -35,6 +35,10 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", metavar="SIZE", help="guest memory, such as 2G")
     parser.add_argument("--share", type=Path, metavar="DIR",
                         help="host directory, at /mnt/share in the guest (virtiofs)")
+    parser.add_argument("--name", metavar="NAME",
+                        help="what `neuron-vm fault --vm` calls this VM (default vm and a number)")
+    parser.add_argument("--fault", action="append", default=[], metavar="ndN:FAULT=VALUE",
+                        help="start with this fault armed, may be repeated; see fault --help")
     _guest(parser)
     parser.add_argument("--machine", choices=["pc", "q35"], default="pc",
                         help="pc (default): chips on bus 0; q35: each behind a PCIe root port, two at most")
@@ -67,10 +71,19 @@ def parser() -> argparse.ArgumentParser:
     execute.add_argument("--no-module", action="store_true", help="load no module")
     execute.add_argument("--copy", type=Path, action="append", default=[], metavar="FILE",
                          help="copy to the guest's working directory, may be repeated")
+    execute.add_argument("--fault-port", action="store_true",
+                         help="let COMMAND arm faults, through the virtio port neuron.fault")
     execute.add_argument("--timeout", type=float, default=300, metavar="SECONDS",
                          help="end the guest after this time with status 124 (default 300)")
     execute.add_argument("--console", type=Path, metavar="FILE", help="keep the guest's kernel log in FILE")
     execute.add_argument("command", nargs="+", metavar="COMMAND", help="program and arguments, after --")
+    fault = commands.add_parser("fault", help="make a chip of a running VM fail",
+                                formatter_class=argparse.RawDescriptionHelpFormatter,
+                                description="Arms faults in a chip; without any, lists what is armed and has struck.",
+                                epilog=faults.epilog())
+    fault.add_argument("--vm", metavar="NAME", help="the VM, when there are several")
+    fault.add_argument("chip", nargs="?", metavar="CHIP", help="nd0, nd1 and so on")
+    fault.add_argument("faults", nargs="*", metavar="FAULT[=VALUE]", help="from the list below, or clear")
     return top
 
 
@@ -88,7 +101,9 @@ def _machine(args: argparse.Namespace, qemu: Path, share: Path | None, debug: bo
     cpus = args.cpus or min(os.cpu_count() or 1, row.vcpus)
     memory = args.memory or f"{(1024 + 192 * len(row.chips)) * (DEBUG_MEMORY if debug else 1)}M"
     acceleration = accel.accel_args(args.accel, qemu)
-    return machine.Machine(row, acceleration, cpus, memory, share, args.qemu_arg, args.machine, args.qmp)
+    made = machine.Machine(row, acceleration, cpus, memory, share, args.qemu_arg, args.machine, args.qmp)
+    made.faults = faults.device_options(args.fault, len(row.chips))
+    return made
 
 
 def _prepare(args: argparse.Namespace) -> int:
@@ -113,12 +128,17 @@ def _exec(args: argparse.Namespace, work: Path) -> int:
     module = None if args.no_module else args.module or micro.staged_module(stage, kernel)
     command = micro.command_archive(args.command, args.copy)
     console = args.console or work / "console"
-    with share.serve(args.share, qemu_dir, work) as socket:
+    with share.serve(args.share, qemu_dir, work) as socket, running.Registered(args.name) as registered:
         argv = [str(qemu), *_machine(args, qemu, socket, kernel.debug).args()]
         argv += ["-kernel", str(kernel.image), "-initrd", str(work / "initrd")]
         argv += ["-append", MICRO_CMDLINE + (" neuron.share" if socket else "")]
         argv += ["-serial", f"file:{console}"]
         argv += ["-device", "virtio-serial-pci,addr=4.0", "-device", "virtio-rng-pci,addr=3.0"]
+        argv += registered.args()
+        if args.fault_port:
+            port = faults.Port(work, registered.path)
+            argv += port.args()
+            port.start()
         if args.dry_run:
             return _print(argv)
         micro.build(work / "initrd", kernel, module, stage, command)
@@ -135,8 +155,8 @@ def _run(args: argparse.Namespace, work: Path) -> int:
     guest = debian.Guest(kernel, paths.make_stage(paths.build_dir(args.build), kernel.version))
     guest.prepare()
     guest.bring(work / "initrd", args.copy, args.command)
-    with share.serve(args.share, qemu_dir, work) as socket:
-        argv = [str(qemu), *_machine(args, qemu, socket).args()]
+    with share.serve(args.share, qemu_dir, work) as socket, running.Registered(args.name) as registered:
+        argv = [str(qemu), *_machine(args, qemu, socket).args(), *registered.args()]
         argv += guest.args(debian.LOGIN_CMDLINE + (" neuron.share" if socket else ""))
         argv += ["-chardev", "stdio,id=terminal,mux=on,signal=off"]
         argv += ["-serial", "chardev:terminal", "-mon", "chardev=terminal"]
@@ -163,6 +183,8 @@ def main() -> int:
             return _list()
         if args.subcommand == "prepare":
             return _prepare(args)
+        if args.subcommand == "fault":
+            return faults.command(args.vm, args.chip, args.faults)
         with tempfile.TemporaryDirectory(prefix="neuron-vm.") as work:
             return (_exec if args.subcommand == "exec" else _run)(args, Path(work))
     except VmError as error:

@@ -52,6 +52,7 @@ class Machine:
     extra: list[str] = field(default_factory=list)
     kind: str = "pc"
     qmp: Path | None = None
+    faults: dict[int, str] = field(default_factory=dict)  # of a slot, as device options
 
     def args(self) -> list[str]:
         argv = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
@@ -91,7 +92,7 @@ class Machine:
         row = self.instance
         argv = self._fabric()
         for slot, addr in enumerate(row.chips):
-            argv += ["-device", f"{row.device},id=chip{slot},addr={addr},fabric=f0,slot={slot}"]
+            argv += ["-device", f"{row.device},id=chip{slot},addr={addr},fabric=f0,slot={slot}{self.faults.get(slot, '')}"]
         return argv
 
     def _ports(self) -> list[str]:
@@ -104,5 +105,5 @@ class Machine:
         for slot in range(len(row.chips)):
             where = f"addr={PORT_FIRST + slot:x}.0,chassis={slot + 1},slot={slot + 1}"
             argv += ["-device", f"pcie-root-port,id=port{slot},{where},{PORT_WINDOWS}"]
-            argv += ["-device", f"{row.device},id=chip{slot},bus=port{slot},fabric=f0,slot={slot}"]
+            argv += ["-device", f"{row.device},id=chip{slot},bus=port{slot},fabric=f0,slot={slot}{self.faults.get(slot, '')}"]
         return argv

@@ -43,7 +43,7 @@ static void on_notify(void *opaque, unsigned int type, unsigned int engine, uint
 	((struct bench *)opaque)->error = true;
 }
 
-static const struct tpb_ops ops = { on_write, on_notify, NULL };
+static const struct tpb_ops ops = { .write = on_write, .notify = on_notify };
 
 /* The same numbers twice: bf16 in SBUF, fp32 for OpenBLAS */
 static void fill(struct bench *b, float *f, unsigned int columns, uint32_t byte)

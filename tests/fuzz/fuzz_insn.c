@@ -47,7 +47,7 @@ static void op_notify(void *opaque, unsigned int type, unsigned int engine, uint
 	note(opaque, time);
 }
 
-static const struct tpb_ops ops = { op_write, op_notify, NULL };
+static const struct tpb_ops ops = { .write = op_write, .notify = op_notify };
 
 static void add_core(const struct exec_kernels *kern)
 {

@@ -55,8 +55,8 @@ def test_help() -> None:
     ours = ["dram-bar-size", "fabric", "nan-fill", "on-guest-error", "pool", "ring-id-check", "serial", "slot"]
     lines = {line.split("=")[0].strip(): line for line in done.stdout.splitlines()}
     is_([name for name in ours if " - " not in lines.get(name, "")], [], "help describes every property")
-    undescribed = [n for n, line in lines.items() if n.startswith(("sensor-", "guest-errors-")) and " - " not in line]
-    is_(undescribed, [], "and every sensor and counter")
+    undescribed = [n for n, line in lines.items() if n.startswith(("sensor-", "guest-errors-", "fault")) and " - " not in line]
+    is_(undescribed, [], "and every sensor, counter and fault")
 
 
 def test_refusals() -> None:
@@ -127,6 +127,35 @@ def test_mailbox() -> None:
     vm.set("chip", "sensor-sram-ecc-uncorrected", 1)
     is_(fwio(vm, 0x40, 6), 3 << 16 | 1, "a sensor set from outside is what the mailbox shows")
     is_(vm.get("chip", "sensor-sram-ecc-corrected"), 3, "and what QOM shows")
+    vm.close()
+
+
+def test_faults() -> None:
+    """Properties alone; what each fault does is shown by tests/unit/core/test_fault and by fault-*.t."""
+    rows = re.findall(r'^NEURON_FAULT\(\w+, "([a-z-]+)"', (qtest.TOP / "include/neuron/hw/faults.def").read_text(), re.M)
+    vm = chip(device=DEVICE + ",fault-mailbox-silence=1:after=1")
+    vm.enable(SLOT)
+    names = [row["name"] for row in vm.qmp("device-list-properties", typename="neuron-inferentia")]
+    is_(sorted(name for name in names if name.startswith("fault-")), sorted(f"fault-{row}" for row in rows),
+        "a property each")
+    is_(vm.get("chip", "fault-mailbox-silence"), "1:after=1", "armed on the command line")
+    answers = [fwio(vm, 0x1C, sequence) for sequence in (2, 3, 4)]
+    is_(answers, [0x80000000, None, 0x80000000], "the second request is not answered, the third is")
+    is_(vm.get("chip", "fault-mailbox-silence"), "off", "then it is over")
+    vm.set("chip", "fault-mailbox-bad-crc", "2")
+    is_(fwio(vm, 0x1C, 5), None, "armed while the VM runs")
+    vm.qmp("system_reset")
+    vm.enable(SLOT)
+    is_(vm.get("chip", "fault-mailbox-bad-crc"), "1", "a reset leaves it armed")
+    is_(fwio(vm, 0x1C, 6), None, "and it strikes")
+    is_(vm.get("chip", "faults-fired"), "mailbox-silence=1 mailbox-bad-crc=2", "what has struck is counted")
+    try:
+        vm.set("chip", "fault-dma-abort", "sometimes")
+    except RuntimeError as error:
+        is_(str(error), 'fault-dma-abort: "sometimes" is no specification of this fault', "nonsense is refused")
+    is_(vm.get("chip", "fault-dma-abort"), "off", "and changes nothing")
+    said = qtest.refused(*CHIP, "-device", DEVICE + ",fault-link-east-down=5")
+    is_("is no specification" in said or said, True, "on the command line too")
     vm.close()
 
 
@@ -259,8 +288,8 @@ def test_trace_points() -> None:
 
 
 TESTS: list[Callable[[], None]] = [
-    test_help, test_refusals, test_config_space, test_memory_and_reset, test_mailbox, test_stop_vm,
-    test_saved_state, test_unplug, test_pool_outlives_its_name, test_dma_to_rom, test_trace_points,
+    test_help, test_refusals, test_config_space, test_memory_and_reset, test_mailbox, test_faults,
+    test_stop_vm, test_saved_state, test_unplug, test_pool_outlives_its_name, test_dma_to_rom, test_trace_points,
 ]
 for test in TESTS:
     try:

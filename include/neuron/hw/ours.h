@@ -63,6 +63,8 @@
 #define NEURON_NERR_DMA_DESC 10 /* bad descriptor: ring id, first/last, counts */
 #define NEURON_NERR_NUMERICAL 11 /* NaN produced by an instruction that asked to be told */
 #define NEURON_NERR_NQ_OVERFLOW 12
+#define NEURON_NERR_DRAM_UE 13 /* uncorrectable ECC error; id and data as of DMA_ABORT */
+#define NEURON_NERR_SRAM_UE 14 /* the same, or of an engine: data = opcode */
 
 /* Vendor-specific PCI capability (id 0x09). Offsets inside the capability. */
 #define NEURON_CAP_LEN 0x02

@@ -368,6 +368,12 @@ START_TEST(test_reset_gives_up)
 	ck_assert_uint_gt(fake.now, 120000000);
 	ck_assert_uint_lt(fake.now, 140000000);
 	setup();
+	hal.features = NEURON_CAP_F_FAST_RESET;
+	fake.reset_reads = 1u << 30;
+	ck_assert_int_eq(nhal_reset(&hal, 1, 0), -ETIMEDOUT);
+	ck_assert_uint_gt(fake.now, 2000000);
+	ck_assert_uint_lt(fake.now, 4000000);
+	setup();
 	fake.status = 3;
 	ck_assert_int_eq(nhal_reset(&hal, 1, 0), -EIO);
 }
