@@ -16,7 +16,7 @@
 
 #include "neuron/isa/check.h"
 #include "neuron/isa/codec.h"
-#include "prog.h"
+#include "records.h"
 
 #define MAX_QUEUES 16
 #define ACTORS (NEURON_ENG_COUNT + MAX_QUEUES)
@@ -41,20 +41,13 @@ struct semaphore {
 	unsigned int n, cap;
 };
 
-struct record {
-	struct ncc_access a;
-	unsigned int actor;
-	uint32_t event;
-};
-
 struct check {
 	const struct neff_subgraph *sg;
 	struct stream s[NEURON_ENG_COUNT];
 	struct clock queue[MAX_QUEUES]; /* what its last completed DMA makes known */
 	uint32_t queue_events[MAX_QUEUES];
 	struct semaphore sem[PROGRAM_SEMAPHORES];
-	struct record *rec;
-	unsigned int nrec, cap;
+	struct ncc_records rec; /* who: the actor, when: the event */
 	bool cleared;
 	struct ncc_error *err;
 };
@@ -94,48 +87,49 @@ static int decode(struct check *c, unsigned int e)
 	return 0;
 }
 
+/* One access at the records of those before */
+struct look {
+	const struct clock *start; /* what is known then */
+	unsigned int actor;
+	const struct ncc_access *a;
+	bool clash;
+};
+
+/* true: the record tells nothing more */
+static bool look_at(void *ctx, const struct ncc_record *rec)
+{
+	struct look *l = ctx;
+	bool known = l->start->n[rec->who] > rec->when;
+
+	if ((l->a->write || rec->a.write) && !known && ncc_access_overlap(l->a, &rec->a))
+		l->clash = true;
+	if (known && l->a->write && ncc_access_covers(l->a, &rec->a))
+		return true;
+	return !rec->a.write && rec->who == l->actor && l->actor < NEURON_ENG_COUNT &&
+	       ncc_access_covers(l->a, &rec->a);
+}
+
 /* The access of an event against all before it that may clash; start is what it knows then */
 static int order(struct check *c, unsigned int e, const struct clock *start, unsigned int actor,
 		 const struct ncc_access *acc, int nacc)
 {
-	unsigned int kept = 0;
+	struct look l = { .start = start, .actor = actor };
 
-	for (unsigned int r = 0; r < c->nrec; r++) {
-		const struct record *rec = &c->rec[r];
-		bool known = start->n[rec->actor] > rec->event, covered = false;
-
-		for (int i = 0; i < nacc; i++) {
-			if ((acc[i].write || rec->a.write) && !known &&
-			    ncc_access_overlap(&acc[i], &rec->a))
-				return bad(c, e,
-					   "an access that is not ordered behind an earlier one it "
-					   "clashes with");
-			covered = covered ||
-				  (known && acc[i].write && ncc_access_covers(&acc[i], &rec->a)) ||
-				  (!rec->a.write && rec->actor == actor &&
-				   actor < NEURON_ENG_COUNT && ncc_access_covers(&acc[i], &rec->a));
-		}
-		if (!covered)
-			c->rec[kept++] = *rec;
+	for (int i = 0; i < nacc; i++) {
+		l.a = &acc[i];
+		ncc_records_visit(&c->rec, l.a, look_at, &l);
 	}
-	c->nrec = kept;
-	return 0;
+	return l.clash ? bad(c, e,
+			     "an access that is not ordered behind an earlier one it clashes with")
+		       : 0;
 }
 
 static int remember(struct check *c, unsigned int actor, uint32_t event,
 		    const struct ncc_access *acc, int nacc)
 {
-	if (c->nrec + (unsigned int)nacc > c->cap) {
-		unsigned int cap = c->cap ? c->cap * 2 : 256;
-		struct record *p = realloc(c->rec, cap * sizeof(*p));
-
-		if (!p)
-			return ncc_fail(c->err, -ENOMEM, "out of memory");
-		c->rec = p;
-		c->cap = cap;
-	}
 	for (int i = 0; i < nacc; i++)
-		c->rec[c->nrec++] = (struct record){ acc[i], actor, event };
+		if (ncc_records_add(&c->rec, &acc[i], actor, event))
+			return ncc_fail(c->err, -ENOMEM, "out of memory");
 	return 0;
 }
 
@@ -366,7 +360,7 @@ static int check_subgraph(const struct neff_subgraph *sg, struct ncc_error *err)
 		free(c->s[e].insn);
 	for (unsigned int i = 0; i < PROGRAM_SEMAPHORES; i++)
 		free(c->sem[i].after);
-	free(c->rec);
+	ncc_records_free(&c->rec);
 	free(c);
 	return rc;
 }

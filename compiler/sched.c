@@ -10,7 +10,7 @@
  * Every wait names an earlier node of the one order, so the streams cannot deadlock. SP triggers
  * all DMAs and, last, waits for everybody and clears the semaphores.
  */
-#include "prog.h"
+#include "records.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,16 +20,9 @@ struct clock {
 	uint32_t seen[NCC_PROCS]; /* node index + 1 known to be complete */
 };
 
-/* An access that later ones may clash with */
-struct record {
-	struct ncc_access a;
-	uint32_t node;
-};
-
 struct sched {
 	struct ncc_prog *p;
-	struct record *rec;
-	unsigned int nrec, rec_cap;
+	struct ncc_records rec; /* who: its producer, when: its node */
 	struct clock *at; /* what is known once a node is complete */
 	struct clock now[NEURON_ENG_COUNT]; /* what an engine knows */
 	struct wait {
@@ -52,25 +45,33 @@ static unsigned int semaphore_of(unsigned int proc)
 }
 #define SEMAPHORES (NCC_PROCS - 1)
 
+/* One access of a node at the records of those before */
+struct look {
+	const struct ncc_access *a;
+	uint32_t *need;
+	unsigned int proc; /* of the node */
+};
+
+static bool note_clash(void *ctx, const struct ncc_record *rec)
+{
+	const struct look *l = ctx;
+
+	if (rec->when + 1 > l->need[rec->who] && (l->a->write || rec->a.write) &&
+	    ncc_access_overlap(l->a, &rec->a))
+		l->need[rec->who] = rec->when + 1;
+	return false;
+}
+
 /* need[proc]: the latest node of each producer that must be complete before this one, plus 1 */
 static void find_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS])
 {
 	const struct ncc_node *n = &s->p->node[index];
 
 	memset(need, 0, NCC_PROCS * sizeof(*need));
-	for (unsigned int r = 0; r < s->nrec; r++) {
-		const struct record *rec = &s->rec[r];
-		unsigned int proc = s->p->node[rec->node].proc;
+	for (unsigned int i = 0; i < n->nacc; i++) {
+		struct look l = { .a = &n->acc[i], .need = need };
 
-		if (rec->node + 1 <= need[proc])
-			continue;
-		for (unsigned int i = 0; i < n->nacc; i++) {
-			if ((n->acc[i].write || rec->a.write) &&
-			    ncc_access_overlap(&n->acc[i], &rec->a)) {
-				need[proc] = rec->node + 1;
-				break;
-			}
-		}
+		ncc_records_visit(&s->rec, &n->acc[i], note_clash, &l);
 	}
 	if (n->proc < NEURON_ENG_COUNT) /* an engine's own instructions are in order */
 		need[n->proc] = 0;
@@ -120,39 +121,26 @@ static int wait_for_needs(struct sched *s, struct clock *now, uint32_t index,
 }
 
 /* Records that a new write covers, or a new read of the same producer, tell nothing more */
-static void drop_covered(struct sched *s, const struct ncc_node *n)
+static bool is_covered(void *ctx, const struct ncc_record *rec)
 {
-	unsigned int kept = 0;
+	const struct look *l = ctx;
 
-	for (unsigned int r = 0; r < s->nrec; r++) {
-		const struct record *rec = &s->rec[r];
-		bool gone = false;
-
-		for (unsigned int i = 0; i < n->nacc && !gone; i++)
-			gone = ncc_access_covers(&n->acc[i], &rec->a) &&
-			       (n->acc[i].write ||
-				(!rec->a.write && s->p->node[rec->node].proc == n->proc));
-		if (!gone)
-			s->rec[kept++] = *rec;
-	}
-	s->nrec = kept;
+	return ncc_access_covers(l->a, &rec->a) &&
+	       (l->a->write || (!rec->a.write && rec->who == l->proc));
 }
 
 static int record(struct sched *s, uint32_t index)
 {
 	const struct ncc_node *n = &s->p->node[index];
 
-	if (s->nrec + n->nacc > s->rec_cap) {
-		unsigned int cap = s->rec_cap ? s->rec_cap * 2 : 256;
-		struct record *r = realloc(s->rec, cap * sizeof(*r));
+	for (unsigned int i = 0; i < n->nacc; i++) {
+		struct look l = { .a = &n->acc[i], .proc = n->proc };
 
-		if (!r)
-			return ncc_fail(s->err, -ENOMEM, "out of memory");
-		s->rec = r;
-		s->rec_cap = cap;
+		ncc_records_visit(&s->rec, &n->acc[i], is_covered, &l);
 	}
 	for (unsigned int i = 0; i < n->nacc; i++)
-		s->rec[s->nrec++] = (struct record){ n->acc[i], index };
+		if (ncc_records_add(&s->rec, &n->acc[i], n->proc, index))
+			return ncc_fail(s->err, -ENOMEM, "out of memory");
 	return 0;
 }
 
@@ -181,7 +169,6 @@ static int find_waits(struct sched *s)
 		s->at[i].seen[n->proc] = i + 1;
 		if (n->proc < NEURON_ENG_COUNT)
 			s->now[n->proc].seen[n->proc] = i + 1;
-		drop_covered(s, n);
 		rc = record(s, i);
 		if (rc)
 			return rc;
@@ -291,7 +278,7 @@ int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENG_COUNT],
 	if (!rc)
 		rc = emit_all(&s, stream);
 	free(s.at);
-	free(s.rec);
+	ncc_records_free(&s.rec);
 	free(s.wait);
 	return rc;
 }
