@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "gen.h"
+#include "neuron/hw/inferentia.h"
 
 static uint64_t align_up(uint64_t v)
 {
@@ -80,12 +81,94 @@ void gen_sbuf_leave(struct ncc_gen *g, struct ncc_buf *buf)
 	g->sbuf_live -= align_up(buf->bytes ? buf->bytes : 1);
 }
 
+int gen_var(struct ncc_gen *g, enum neff_var_type type, const char *name, uint64_t size)
+{
+	const uint64_t all = NEURON_V1_DRAM_CHANNEL_SIZE * NEURON_V1_DRAM_CHANNELS;
+	int id;
+
+	if (size > NEURON_V1_DRAM_CHANNEL_SIZE)
+		return ncc_fail_op(g->err, -EFBIG, g->op,
+				   "too large: %llu bytes, a channel of DRAM has %llu",
+				   (unsigned long long)size,
+				   (unsigned long long)NEURON_V1_DRAM_CHANNEL_SIZE);
+	if (size > all - g->dram)
+		return ncc_fail_op(g->err, -EFBIG, g->op,
+				   "too large: with it the model needs %llu bytes of DRAM, a chip "
+				   "has %llu",
+				   (unsigned long long)(g->dram + size), (unsigned long long)all);
+	id = ncc_prog_var(&g->prog, type, name, size);
+	if (id < 0)
+		return ncc_fail(g->err, id, "out of memory");
+	g->dram += size;
+	return id;
+}
+
+/* Smaller ones are not worth the waits that a second use brings */
+#define REUSE_BYTES (1 << 20)
+
+/* A variable that cannot be remembered is merely not used again */
+static void make_idle(struct ncc_gen *g, uint32_t var)
+{
+	uint32_t *p;
+
+	if (g->prog.var[var].size < REUSE_BYTES)
+		return;
+	p = realloc(g->idle, (g->nidle + 1) * sizeof(*p));
+	if (!p)
+		return;
+	g->idle = p;
+	g->idle[g->nidle++] = var;
+}
+
+/* The smallest idle variable that holds size bytes and is not twice as large; -1: none */
+static int take_idle(struct ncc_gen *g, uint64_t size)
+{
+	unsigned int best = g->nidle;
+	int var;
+
+	for (unsigned int i = 0; i < g->nidle; i++) {
+		uint64_t n = g->prog.var[g->idle[i]].size;
+
+		if (n >= size && n / 2 <= size &&
+		    (best == g->nidle || n < g->prog.var[g->idle[best]].size))
+			best = i;
+	}
+	if (best == g->nidle)
+		return -1;
+	var = (int)g->idle[best];
+	g->idle[best] = g->idle[--g->nidle];
+	return var;
+}
+
+int gen_scratch(struct ncc_gen *g, const struct ncc_shape *s, struct ncc_view *v)
+{
+	uint64_t size = (uint64_t)ncc_elems(s) * ncc_dtype_size(s->dtype);
+	int id = size < REUSE_BYTES ? -1 : take_idle(g, size);
+	struct ncc_buf *b;
+	char name[32];
+
+	if (id < 0) {
+		snprintf(name, sizeof(name), "tmp%u", g->ntmp++);
+		id = gen_var(g, NEFF_VAR_TMP_BUF, name, size);
+	}
+	if (id < 0)
+		return id;
+	b = gen_dram_buf(g, (uint32_t)id);
+	if (!b)
+		return ncc_fail(g->err, -ENOMEM, "out of memory");
+	b->scratch = true;
+	view_row_major(v, b, s);
+	return 0;
+}
+
 void gen_unref(struct ncc_gen *g, struct ncc_buf *buf)
 {
 	if (!buf || --buf->refs)
 		return;
 	if (buf->space == NCC_SBUF)
 		gen_sbuf_leave(g, buf);
+	if (buf->scratch)
+		make_idle(g, buf->var);
 	free(buf);
 }
 

@@ -39,8 +39,10 @@ static int gen_param(struct ncc_gen *g, struct ncc_op *op)
 	int id;
 
 	snprintf(name, sizeof(name), "input%lld", (long long)op->index);
-	id = ncc_prog_var(&g->prog, NEFF_VAR_INPUT, name, size);
-	b = id < 0 ? NULL : gen_dram_buf(g, (uint32_t)id);
+	id = gen_var(g, NEFF_VAR_INPUT, name, size);
+	if (id < 0)
+		return id;
+	b = gen_dram_buf(g, (uint32_t)id);
 	if (!b)
 		return no_memory(g);
 	var = &g->prog.var[id];
@@ -105,11 +107,11 @@ int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim)
 	if (!data)
 		return no_memory(g);
 	snprintf(name, sizeof(name), "const%u", g->nfiles++);
-	id = ncc_prog_var(&g->prog, NEFF_VAR_FILE, name,
-			  (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
+	id = gen_var(g, NEFF_VAR_FILE, name,
+		     (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
 	if (id < 0) {
 		free(data);
-		return no_memory(g);
+		return id;
 	}
 	g->prog.var[id].data = data;
 	snprintf(name, sizeof(name), "const%u.bin", g->nfiles - 1);
@@ -134,21 +136,15 @@ static int through_dram(struct ncc_gen *g, const struct ncc_view *src, struct nc
 {
 	struct ncc_shape s;
 	struct ncc_view dst;
-	struct ncc_buf *b;
-	char name[32];
-	int id, rc;
+	int rc;
 
 	view_shape(src, &s);
-	snprintf(name, sizeof(name), "tmp%u", g->ntmp++);
-	id = ncc_prog_var(&g->prog, NEFF_VAR_TMP_BUF, name,
-			  (uint64_t)ncc_elems(&s) * ncc_dtype_size(s.dtype));
-	b = id < 0 ? NULL : gen_dram_buf(g, (uint32_t)id);
-	if (!b)
-		return no_memory(g);
-	view_row_major(&dst, b, &s);
+	rc = gen_scratch(g, &s, &dst);
+	if (rc)
+		return rc;
 	rc = gen_copy(g, &dst, src);
 	if (rc)
-		gen_unref(g, b);
+		gen_unref(g, dst.buf);
 	else
 		*out = dst;
 	return rc;
@@ -234,24 +230,50 @@ static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 	return 0;
 }
 
-static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
+/* The whole result in SBUF at once */
+static int compute_whole(struct ncc_gen *g, struct ncc_op *op, struct ncc_op *what)
 {
-	struct ncc_op *what =
-		op->fused ? op->fused : op; /* op itself, or the product that it ends */
 	gen_fn fn = lower[what->kind] ? lower[what->kind] : gen_elementwise;
 	struct ncc_shape shape = op->shape;
 	struct ncc_view dst;
-	int rc = place_operands(g, what);
+	int rc;
 
 	if (op->write_dtype)
 		shape.dtype = op->write_dtype;
-	rc = rc ? rc : gen_sbuf_view(g, &shape, op->pdim, &dst);
+	rc = gen_sbuf_view(g, &shape, op->pdim, &dst);
 	if (rc)
 		return rc;
 	if (!value_new(g, op, &dst))
 		return no_memory(g);
 	rc = gen_epilogue_begin(g, what);
 	return rc ? rc : fn(g, what, &dst);
+}
+
+static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
+{
+	struct ncc_op *what =
+		op->fused ? op->fused : op; /* op itself, or the product that it ends */
+	struct ncc_prog_mark mark;
+	unsigned int nspills;
+	int rc = place_operands(g, what);
+
+	if (rc)
+		return rc;
+	mark = ncc_prog_mark(&g->prog);
+	nspills = g->nspills;
+	g->no_room = false;
+	rc = compute_whole(g, op, what);
+	if (!rc || !g->no_room)
+		return rc;
+	/* what was begun goes, but what was spilled for it has moved and what it did before stays */
+	gen_release_temps(g, 0);
+	if (op->value)
+		gen_unref(g, op->value->view.buf);
+	op->value = NULL;
+	if (g->nspills == nspills)
+		ncc_prog_rewind(&g->prog, &mark);
+	g->no_room = false;
+	return gen_tiled(g, op);
 }
 
 /* Does it come into being with a later operation? */
@@ -379,9 +401,9 @@ static int gen_output(struct ncc_gen *g, unsigned int i)
 	if (rc)
 		return rc;
 	snprintf(name, sizeof(name), "output%u", i);
-	id = ncc_prog_var(&g->prog, NEFF_VAR_OUTPUT, name, size);
+	id = gen_var(g, NEFF_VAR_OUTPUT, name, size);
 	if (id < 0)
-		return no_memory(g);
+		return id;
 	var = &g->prog.var[id];
 	var->dtype = op->shape.dtype;
 	var->ndim = op->shape.ndim;
@@ -425,5 +447,6 @@ int ncc_generate(struct ncc_gen *g)
 		release(g, g->m->outs[i]);
 	}
 	free_buffers(g);
+	free(g->idle);
 	return rc;
 }

@@ -21,6 +21,7 @@ struct ncc_buf {
 	int64_t chunk; /* bytes between chunks of 128 partitions */
 	int64_t row; /* DRAM: bytes between partitions of a spilled buffer; 0: not one */
 	uint16_t parts; /* SBUF: partitions in use */
+	bool scratch; /* DRAM: the variable may serve again when the buffer is gone */
 	unsigned int pin; /* g->stamp: in use by the operation at hand */
 	unsigned int next_use; /* spill.c */
 	unsigned int refs;
@@ -68,6 +69,10 @@ struct ncc_gen {
 	unsigned int copies; /* alternate engines */
 	unsigned int stamp; /* of the operation at hand */
 	unsigned int nspills;
+	bool no_room; /* why it failed: SBUF, or one instruction, cannot hold it; a piece may do */
+	uint64_t dram; /* bytes of all variables */
+	uint32_t *idle; /* scratch variables that nobody uses */
+	unsigned int nidle;
 	unsigned int ntail; /* of the product at hand */
 	struct ncc_tail tail[NCC_MAX_TAIL];
 	unsigned int nfiles, ntmp;
@@ -83,6 +88,10 @@ struct ncc_buf *gen_sbuf_alloc(struct ncc_gen *g, uint64_t bytes);
 /* the buffer's bytes without the buffer: it goes on to live in DRAM (gen_spill) */
 void gen_sbuf_leave(struct ncc_gen *g, struct ncc_buf *buf);
 struct ncc_buf *gen_dram_buf(struct ncc_gen *g, uint32_t var);
+/* a new variable, or its error: -EFBIG when the chip's DRAM has no room for it */
+int gen_var(struct ncc_gen *g, enum neff_var_type type, const char *name, uint64_t size);
+/* a scratch variable, row-major; a large one that is idle serves again. 0 or -errno */
+int gen_scratch(struct ncc_gen *g, const struct ncc_shape *s, struct ncc_view *v);
 void gen_unref(struct ncc_gen *g, struct ncc_buf *buf);
 int gen_temp(struct ncc_gen *g, struct ncc_buf *buf); /* released when the operation is done */
 void gen_release_temps(struct ncc_gen *g, unsigned int mark); /* all after the first mark */
@@ -94,6 +103,7 @@ unsigned int gen_psum_bank(struct ncc_gen *g);
  * there is none, or -errno
  */
 int gen_spill(struct ncc_gen *g);
+int gen_spill_buf(struct ncc_gen *g, struct ncc_buf *b); /* this one */
 
 /* view.c */
 void view_row_major(struct ncc_view *v, struct ncc_buf *buf, const struct ncc_shape *s);
@@ -129,6 +139,8 @@ bool walk_next(struct walk *w);
 
 /* gen_copy.c */
 int gen_dma(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
+int gen_dma_list(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src,
+		 unsigned int n); /* n pairs of views as one DMA */
 int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
 int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v);
 /*
@@ -141,7 +153,16 @@ int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 		 struct ncc_view *out);
 /* give a constant its place in DRAM, laid out for pdim along the partitions, if it has none yet */
 int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim);
+/*
+ * The dimension along which neighbours of much data are 2 to 4 elements apart or lie backwards, so
+ * that a DMA would go element by element while an engine can step so; -1: none
+ */
+int gen_sparse_dim(const struct ncc_view *v, int pdim);
 int gen_insn(struct ncc_gen *g, unsigned int engine, const struct neuron_insn *insn);
+
+/* gen_transpose.c: would a DMA go element by element? Then through blocks that POOL transposes */
+bool gen_is_transpose(const struct ncc_view *dst, const struct ncc_view *src);
+int gen_transpose(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
 
 /* One family of operations each: fill the result, a fresh SBUF view with op->pdim */
 int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
@@ -149,6 +170,16 @@ int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 int gen_pad(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_reduce_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+/*
+ * gen_reduce.c, its parts: dst = src without the dimensions in mask; acc = func(acc, part); a
+ * window without the initial value; dst = func(dst, initial value)
+ */
+int gen_reduce_part(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst,
+		    const struct ncc_view *src, uint32_t mask);
+int gen_reduce_combine(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *acc,
+		       const struct ncc_view *part);
+int gen_window_part(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+int gen_reduce_init(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_conv(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 
@@ -162,6 +193,27 @@ struct mm_term {
 int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_term *term,
 	       unsigned int nterms);
 
+/* The same in steps: boxes of dst open in PSUM, terms added to all, the boxes taken out */
+#define MM_BOXES 4 /* in flight: half of the banks, so that the next ones need not wait */
+struct mm_box {
+	int64_t lo[NCC_MAX_DIMS], size[NCC_MAX_DIMS];
+	struct ncc_view psum; /* dimensions as dst's box */
+	struct ncc_buf buf;
+};
+struct mm {
+	struct mm_box box[MM_BOXES];
+	unsigned int n;
+};
+/* what one PSUM bank takes of a dst with such dimensions; mv's steps matter */
+void gen_mm_box_size(unsigned int ndim, const int64_t *dim, const struct ncc_view *mv,
+		     int64_t *size);
+/* dst has at most MM_BOXES boxes of that size; operand: the operands' type */
+void gen_mm_begin(struct ncc_gen *g, struct mm *mm, const struct ncc_view *dst, const int64_t *size,
+		  uint8_t operand);
+int gen_mm_add(struct ncc_gen *g, const struct mm *mm, const struct mm_term *term,
+	       unsigned int nterms, bool accumulate);
+int gen_mm_end(struct ncc_gen *g, const struct mm *mm, const struct ncc_view *dst);
+
 /*
  * fuse.c. gen_find_fusions marks what is fused; the operations then come into being with the last
  * of them. gen_epilogue takes a box out of PSUM through them.
@@ -170,6 +222,12 @@ void gen_find_fusions(struct ncc_module *m);
 const struct ncc_op *gen_last_of(const struct ncc_op *product);
 int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product);
 int gen_epilogue(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *psum);
+
+/*
+ * gen_tile.c: what does not fit SBUF with its operands, and the product and operations fused with
+ * it: each in pieces, with a result in DRAM
+ */
+int gen_tiled(struct ncc_gen *g, struct ncc_op *op);
 
 /* gen.c: tensor IR -> machine program. The caller frees g->prog */
 int ncc_generate(struct ncc_gen *g);

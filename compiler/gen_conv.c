@@ -88,9 +88,11 @@ static int terms_alloc(struct ncc_gen *g, struct conv *c)
 
 	for (unsigned int i = 0; i < d->nspatial; i++) {
 		n *= c->op->window[i].size; /* at most 2^31 each, and stopped early */
-		if (n > 65536)
+		if (n > 65536) {
+			g->no_room = true;
 			return ncc_fail_op(g->err, -EFBIG, g->op,
 					   "too large: more than 65536 matrix products");
+		}
 	}
 	c->term = calloc((size_t)n, sizeof(*c->term));
 	return c->term ? 0 : ncc_fail(g->err, -ENOMEM, "out of memory");

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen.h"
+#include "gen_tile.h"
 
 int gen_insn(struct ncc_gen *g, unsigned int engine, const struct neuron_insn *insn)
 {
@@ -90,15 +90,50 @@ static int dma_add(struct ncc_gen *g, struct dma *x, const struct side *to, cons
 	return 0;
 }
 
+/*
+ * The order in which dimensions are joined, innermost first: from the last on; when neighbours lie
+ * along another one on both sides (a view of a transpose), in the order of their steps.
+ */
+static void dma_order(unsigned int ndim, const int64_t *dim, const struct side *to,
+		      const struct side *from, int64_t esz, uint8_t *order)
+{
+	unsigned int last = ndim, run = ndim; /* with more than one index; with neighbours */
+	bool sort;
+
+	for (unsigned int d = 0; d < ndim; d++) {
+		order[ndim - 1 - d] = (uint8_t)d;
+		if (dim[d] == 1)
+			continue;
+		last = d;
+		if (to->step[d] == esz && from->step[d] == esz)
+			run = d;
+	}
+	sort = run < ndim && run != last;
+	for (unsigned int i = 1; sort && i < ndim; i++) {
+		for (unsigned int k = i; k > 0; k--) {
+			uint8_t a = order[k - 1], b = order[k];
+
+			if (llabs(to->step[a]) + llabs(from->step[a]) <=
+			    llabs(to->step[b]) + llabs(from->step[b]))
+				break;
+			order[k - 1] = b;
+			order[k] = a;
+		}
+	}
+}
+
 /* Join dimensions of the two sides (outermost first in dim) into x, innermost first, in bytes */
 static void dma_dims(struct dma *x, unsigned int ndim, const int64_t *dim, const struct side *to,
 		     const struct side *from, int64_t esz)
 {
+	uint8_t order[NCC_MAX_DIMS];
+
 	x->nd = 1;
 	x->dim[0] = esz;
 	x->to[0] = x->from[0] = 1;
-	for (int d = (int)ndim - 1; d >= 0; d--) {
-		unsigned int i = x->nd - 1;
+	dma_order(ndim, dim, to, from, esz, order);
+	for (unsigned int k = 0; k < ndim; k++) {
+		unsigned int i = x->nd - 1, d = order[k];
 
 		if (dim[d] == 1)
 			continue;
@@ -154,11 +189,11 @@ static enum ncc_queue queue_of(const struct ncc_gen *g, const struct ncc_view *d
 }
 
 /* Pieces in which neither side leaves a chunk of partitions; the two pdims may differ */
-int gen_dma(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
+static int dma_collect(struct ncc_gen *g, struct dma *x, const struct ncc_view *dst,
+		       const struct ncc_view *src)
 {
 	int64_t dim[NCC_MAX_DIMS], nd = dst->pdim < 0 ? 1 : dst->dim[dst->pdim];
 	int64_t ns = src->pdim < 0 || src->pdim == dst->pdim ? 1 : src->dim[src->pdim];
-	struct dma x = { 0 };
 	int rc = 0;
 
 	memcpy(dim, dst->dim, sizeof(dim));
@@ -183,14 +218,32 @@ int gen_dma(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view
 				s2 = view_slice(&s, (unsigned int)src->pdim, j, m, 1);
 				dim[src->pdim] = m;
 			}
-			rc = dma_piece(g, &x, &d2, &s2, dim, 0, 0);
+			rc = dma_piece(g, x, &d2, &s2, dim, 0, 0);
 		}
 	}
+	return rc;
+}
+
+int gen_dma_list(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src,
+		 unsigned int n)
+{
+	struct dma x = { 0 };
+	int rc = 0;
+
+	for (unsigned int i = 0; !rc && i < n; i++)
+		rc = dma_collect(g, &x, &dst[i], &src[i]);
 	if (rc) {
 		free(x.desc);
 		return rc;
 	}
 	return ncc_prog_dma(&g->prog, queue_of(g, dst, src), x.desc, x.n, g->err);
+}
+
+int gen_dma(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
+{
+	if (gen_is_transpose(dst, src))
+		return gen_transpose(g, dst, src);
+	return gen_dma_list(g, dst, src, 1);
 }
 
 /* Copies alternate between ACT and POOL; int32 only keeps its bits on POOL */
@@ -232,22 +285,80 @@ static bool engine_can_copy(const struct ncc_view *dst, const struct ncc_view *s
 	       same_chunks(dst, src);
 }
 
-int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
+static int make_dense(struct ncc_gen *g, struct ncc_view *v)
 {
-	struct ncc_view t;
+	struct ncc_view to;
+	struct ncc_shape s;
 	int rc;
 
-	if (engine_can_copy(dst, src))
-		return copy_on_engine(g, dst, src);
-	if (dst->dtype == src->dtype && dst->buf->space != NCC_PSUM && src->buf->space != NCC_PSUM)
-		return gen_dma(g, dst, src);
-	/* a cast or PSUM on the way: through SBUF, laid out as the side that an engine can reach */
+	view_shape(v, &s);
+	rc = gen_sbuf_view(g, &s, v->pdim, &to);
+	rc = rc ? rc : gen_temp(g, to.buf);
+	rc = rc ? rc : copy_on_engine(g, &to, v);
+	*v = to;
+	return rc;
+}
+
+/* A cast or PSUM on the way: through SBUF, laid out as the side that an engine can reach */
+static int copy_through(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
+{
+	int rc, pdim = src->pdim;
+	struct ncc_view t;
+
 	if (view_on_engine(dst)) {
 		rc = gen_fetch(g, src, dst->pdim, 0, &t);
 		return rc ? rc : copy_on_engine(g, dst, &t);
 	}
-	rc = gen_fetch(g, src, src->pdim, dst->dtype, &t);
+	if (tile_bytes(src, src->dim, pdim, 0) > TILE_BYTES || gen_sparse_dim(src, -1) >= 0)
+		pdim = tile_pdim(src, pdim, 0);
+	rc = gen_fetch(g, src, pdim, dst->dtype, &t);
+	if (!rc && gen_sparse_dim(&t, -1) >= 0)
+		rc = make_dense(g, &t);
 	return rc ? rc : gen_dma(g, dst, &t);
+}
+
+/* What SBUF cannot hold on the way goes in boxes */
+static int copy_boxes(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
+{
+	int pdim = view_on_engine(dst) ? dst->pdim : tile_pdim(src, src->pdim, 0), rc;
+	unsigned int mark = g->ntemps;
+	int64_t step[NCC_MAX_DIMS];
+	struct tile_box b;
+
+	memcpy(step, src->dim, sizeof(step));
+	while (tile_bytes(src, step, pdim, dst->dtype) > TILE_BYTES / 2 &&
+	       tile_halve(step, src->ndim, pdim, ~0u))
+		;
+	tile_first(&b, src->ndim, src->dim, step);
+	do {
+		struct ncc_view to = view_box(dst, b.lo, b.size),
+				from = view_box(src, b.lo, b.size);
+
+		rc = copy_through(g, &to, &from);
+		gen_release_temps(g, mark);
+	} while (!rc && tile_next(&b));
+	return rc;
+}
+
+int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
+{
+	bool before = g->no_room;
+	unsigned int mark = g->ntemps;
+	int rc;
+
+	if (engine_can_copy(dst, src))
+		return copy_on_engine(g, dst, src);
+	if (dst->dtype == src->dtype && dst->buf->space != NCC_PSUM &&
+	    src->buf->space != NCC_PSUM &&
+	    (dst->buf->space != NCC_DRAM || gen_sparse_dim(src, -1) < 0))
+		return gen_dma(g, dst, src);
+	g->no_room = false;
+	rc = copy_through(g, dst, src);
+	if (!rc || !g->no_room)
+		return rc;
+	gen_release_temps(g, mark);
+	g->no_room = before;
+	return copy_boxes(g, dst, src);
 }
 
 int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v)
@@ -286,6 +397,45 @@ static void dense_shape(const struct ncc_view *v, int pdim, struct ncc_shape *s)
 			s->dim[d] = 1;
 }
 
+#define FEWEST_SPARSE 65536 /* elements; below, the descriptors are no burden */
+
+int gen_sparse_dim(const struct ncc_view *v, int pdim)
+{
+	int64_t n = 1;
+	int best = -1;
+
+	for (unsigned int d = 0; d < v->ndim; d++) {
+		n *= v->dim[d];
+		if (v->dim[d] > 1 && v->stride[d] && (int)d != v->pdim &&
+		    (best < 0 || llabs(v->stride[d]) < llabs(v->stride[best])))
+			best = (int)d;
+	}
+	if (best < 0 || best == pdim || n < FEWEST_SPARSE || v->stride[best] == 1 ||
+	    llabs(v->stride[best]) > 4)
+		return -1;
+	return best;
+}
+
+/* Fetch it with what lies between, and step over that in SBUF */
+static int fetch_sparse(struct ncc_gen *g, const struct ncc_view *v, unsigned int d, int pdim,
+			uint8_t dtype, struct ncc_view *out)
+{
+	int64_t step = llabs(v->stride[d]), n = v->dim[d];
+	struct ncc_view dense = *v;
+	int rc;
+
+	if (v->stride[d] < 0)
+		dense = view_slice(v, d, n - 1, n, -1);
+	dense.dim[d] = (n - 1) * step + 1;
+	dense.stride[d] = 1;
+	rc = gen_fetch(g, &dense, pdim, dtype, out);
+	if (rc)
+		return rc;
+	*out = v->stride[d] < 0 ? view_slice(out, d, dense.dim[d] - 1, n, -step)
+				: view_slice(out, d, 0, n, step);
+	return 0;
+}
+
 int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
 	      struct ncc_view *out)
 {
@@ -301,6 +451,8 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 			v->buf->pin = g->stamp;
 		return 0;
 	}
+	if (v->buf->space == NCC_DRAM && gen_sparse_dim(v, pdim) >= 0)
+		return fetch_sparse(g, v, (unsigned int)gen_sparse_dim(v, pdim), pdim, dtype, out);
 	dense_shape(v, pdim, &s);
 	s.dtype = dtype;
 	rc = gen_sbuf_view(g, &s, pdim, &dst);

@@ -143,9 +143,11 @@ static int terms_alloc(struct ncc_gen *g, struct dot *d)
 	contract_dims(d, dim);
 	for (unsigned int i = 0; i < d->op->dot.ncontract; i++) {
 		n *= (int)i == d->kp ? k_chunks(dim[i]) : dim[i];
-		if (n > 65536)
+		if (n > 65536) {
+			g->no_room = true;
 			return ncc_fail_op(g->err, -EFBIG, g->op,
 					   "too large: more than 65536 matrix products");
+		}
 	}
 	d->term = calloc((size_t)n, sizeof(*d->term));
 	return d->term ? 0 : ncc_fail(g->err, -ENOMEM, "out of memory");

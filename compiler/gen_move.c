@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Concatenation and padding: pieces copied into place. Part of the code generator. */
 #include <errno.h>
+#include <string.h>
 
-#include "gen.h"
+#include "gen_tile.h"
 
 int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
@@ -11,13 +12,55 @@ int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 	for (unsigned int i = 0; i < op->nin; i++) {
 		int64_t n = op->in[i]->shape.dim[op->axis];
 		struct ncc_view part = view_slice(dst, op->axis, at, n, 1);
+		unsigned int mark = g->ntemps;
 		int rc = gen_copy(g, &part, &op->in[i]->value->view);
 
+		if (dst->buf->space == NCC_DRAM)
+			gen_release_temps(g, mark);
 		if (rc)
 			return rc;
 		at += n;
 	}
 	return 0;
+}
+
+/* One number all over a value in DRAM: as many times a tile of it as it takes */
+static int fill_dram(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *spread,
+		     double v)
+{
+	int64_t n = ncc_elems(&g->op->shape), columns = TILE_BYTES / ncc_dtype_size(dst->dtype);
+	int64_t rows = n < NEURON_PARTITIONS ? n : NEURON_PARTITIONS;
+	struct ncc_shape s = { .dtype = dst->dtype, .ndim = 2, .dim = { rows, columns } };
+	struct ncc_view flat = *dst, tile, src;
+	int rc;
+
+	if (!tile_flatten(&flat))
+		return ncc_fail_op(g->err, -EINVAL, g->op, "internal: scratch is not row-major");
+	if (columns > n / rows)
+		s.dim[1] = columns = n / rows;
+	rc = gen_sbuf_view(g, &s, 0, &tile);
+	rc = rc ? rc : gen_temp(g, tile.buf);
+	if (rc)
+		return rc;
+	if (spread) {
+		src = *spread;
+		src.ndim = 2;
+		memcpy(src.dim, s.dim, sizeof(src.dim));
+		rc = gen_copy(g, &tile, &src);
+	} else {
+		rc = gen_memset(g, &tile, v);
+	}
+	for (int64_t lo = 0; !rc && lo < n;) {
+		int64_t c = (n - lo) / rows < columns ? (n - lo) / rows : columns;
+		int64_t r = c ? rows : n - lo;
+		struct ncc_view to = tile_flat_piece(&flat, lo, r, c ? c : 1), from = tile;
+
+		from = view_slice(&from, 0, 0, r, 1);
+		from = view_slice(&from, 1, 0, to.dim[1], 1);
+		rc = gen_dma(g, &to, &from);
+		lo += r * to.dim[1];
+	}
+	return rc;
 }
 
 /* The pad value need not be constant: a scalar spread over the result */
@@ -28,7 +71,8 @@ static int fill(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 	int rc;
 
 	if (ncc_scalar_value(op->in[1], &v))
-		return gen_memset(g, dst, v);
+		return dst->buf->space == NCC_DRAM ? fill_dram(g, dst, NULL, v)
+						   : gen_memset(g, dst, v);
 	rc = gen_place(g, op->in[1], -1);
 	if (rc)
 		return rc;
@@ -39,6 +83,8 @@ static int fill(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 		spread.dim[d] = dst->dim[d];
 		spread.stride[d] = 0;
 	}
+	if (dst->buf->space == NCC_DRAM)
+		return fill_dram(g, dst, &spread, 0);
 	return gen_copy(g, dst, &spread);
 }
 

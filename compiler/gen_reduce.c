@@ -85,15 +85,18 @@ static int reduce_over(struct ncc_gen *g, const struct ncc_op *op, const struct 
 
 	for (unsigned int i = 0; i < in->n; i++) {
 		inner *= in->dim[i];
-		if (in->stride[i] > INT16_MAX || in->stride[i] < INT16_MIN)
-			return ncc_fail_op(g->err, -EFBIG, op,
-					   "too large: reduced elements %lld apart",
-					   (long long)in->stride[i]);
+		if (in->stride[i] <= INT16_MAX && in->stride[i] >= INT16_MIN)
+			continue;
+		g->no_room = true;
+		return ncc_fail_op(g->err, -EFBIG, op, "too large: reduced elements %lld apart",
+				   (long long)in->stride[i]);
 	}
-	if (in->n > NEURON_AP_DIMS || inner > 65535)
+	if (in->n > NEURON_AP_DIMS || inner > 65535) {
+		g->no_room = true;
 		return ncc_fail_op(g->err, -ENOTSUP, op,
 				   "reduces %lld elements in %u separate dimensions",
 				   (long long)inner, in->n);
+	}
 	walk_begin(&w, v, 2, in->n, WALK_MAX / inner > 0 ? WALK_MAX / inner : 1);
 	while (walk_next(&w)) {
 		int rc;
@@ -117,7 +120,7 @@ static int reduce_over(struct ncc_gen *g, const struct ncc_op *op, const struct 
 }
 
 /* result = func(result, initial value), unless that changes nothing */
-static int apply_init(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+int gen_reduce_init(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_SCALAR, .op0 = reduce_alu(op) };
 	const struct ncc_view *v[2] = { dst, NULL };
@@ -190,6 +193,34 @@ static void split(const struct ncc_view *src, uint32_t mask, struct ncc_view *ou
 	*outer = view_permute(src, map, n);
 }
 
+int gen_reduce_part(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst,
+		    const struct ncc_view *src, uint32_t mask)
+{
+	struct ncc_view outer;
+	struct inner in;
+
+	split(src, mask, &outer, &in);
+	return reduce_over(g, op, dst, &outer, &in);
+}
+
+int gen_reduce_combine(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *acc,
+		       const struct ncc_view *part)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_TENSOR, .op0 = reduce_alu(op) };
+	const struct ncc_view *v[2] = { acc, part };
+	struct walk w;
+	int rc = 0;
+
+	walk_begin(&w, v, 2, 0, WALK_MAX);
+	while (!rc && walk_next(&w)) {
+		insn.partitions = (uint8_t)w.partitions;
+		insn.dst = insn.src0 = w.ap[0];
+		insn.src1 = w.ap[1];
+		rc = gen_insn(g, NEURON_ENG_POOL, &insn);
+	}
+	return rc;
+}
+
 /* A result without dimensions: every partition's own, then all in one partition */
 static int reduce_all(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
@@ -248,11 +279,10 @@ int gen_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 		split(&src, op->mask, &outer, &in);
 		rc = reduce_over(g, op, dst, &outer, &in);
 	}
-	return rc ? rc : apply_init(g, op, dst);
+	return rc ? rc : gen_reduce_init(g, op, dst);
 }
 
-/* One windowed dimension, no padding, no base dilation: pass_window.c saw to it */
-int gen_reduce_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+int gen_window_part(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	struct inner in = { 0 };
 	struct ncc_view src;
@@ -273,6 +303,13 @@ int gen_reduce_window(struct ncc_gen *g, const struct ncc_op *op, const struct n
 		in.n = 1;
 		in.dim[0] = 1;
 	}
-	rc = reduce_over(g, op, dst, &src, &in);
-	return rc ? rc : apply_init(g, op, dst);
+	return reduce_over(g, op, dst, &src, &in);
+}
+
+/* One windowed dimension, no padding, no base dilation: pass_window.c saw to it */
+int gen_reduce_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	int rc = gen_window_part(g, op, dst);
+
+	return rc ? rc : gen_reduce_init(g, op, dst);
 }

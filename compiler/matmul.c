@@ -10,39 +10,33 @@
 #include "gen.h"
 #include "neuron/isa/check.h"
 
-#define MM_BOXES 4 /* in flight: half of the banks, so that the next ones need not wait */
-
-struct box {
-	int64_t lo[NCC_MAX_DIMS], size[NCC_MAX_DIMS];
-	struct ncc_view psum; /* dimensions as dst's box */
-	struct ncc_buf buf;
-};
-
 /* Elements of a box along each dimension of dst: inner ones whole while they fit a bank */
-static void box_size(const struct ncc_view *dst, const struct mm_term *term, int64_t *size)
+void gen_mm_box_size(unsigned int ndim, const int64_t *dim, const struct ncc_view *mv,
+		     int64_t *size)
 {
 	int64_t room = NEURON_ISA_MAX_MOVING;
 	unsigned int used = 0;
 
-	for (unsigned int d = 1; d < dst->ndim; d++)
+	for (unsigned int d = 1; d < ndim; d++)
 		size[d] = 1;
-	size[0] = dst->dim[0];
-	for (unsigned int d = dst->ndim; d-- > 1 && used < NEURON_AP_DIMS;) {
-		int64_t step = term->mv.stride[d];
+	size[0] = dim[0];
+	for (unsigned int d = ndim; d-- > 1 && used < NEURON_AP_DIMS;) {
+		int64_t step = mv->stride[d];
 
-		if (dst->dim[d] == 1)
+		if (dim[d] == 1)
 			continue;
 		if (step > INT16_MAX || step < INT16_MIN)
 			continue;
-		size[d] = dst->dim[d] < room ? dst->dim[d] : room;
+		size[d] = dim[d] < room ? dim[d] : room;
 		room /= size[d];
 		used++;
-		if (size[d] < dst->dim[d])
+		if (size[d] < dim[d])
 			break;
 	}
 }
 
-static void psum_view(struct ncc_gen *g, struct box *b, const struct ncc_view *dst, uint8_t dtype)
+static void psum_view(struct ncc_gen *g, struct mm_box *b, const struct ncc_view *dst,
+		      uint8_t dtype)
 {
 	struct ncc_shape s = { .dtype = dtype, .ndim = dst->ndim };
 
@@ -71,7 +65,7 @@ static int one_ap(struct ncc_gen *g, const struct ncc_view *v, struct neuron_ap 
 				    "internal: operand of a matmul is in pieces");
 }
 
-static int multiply(struct ncc_gen *g, const struct box *b, const struct ncc_view *mv,
+static int multiply(struct ncc_gen *g, const struct mm_box *b, const struct ncc_view *mv,
 		    bool accumulate)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_MATMUL, .accumulate = accumulate };
@@ -97,39 +91,42 @@ static int load(struct ncc_gen *g, const struct ncc_view *st)
 	return rc ? rc : gen_insn(g, NEURON_ENG_PE, &insn);
 }
 
-static int run_boxes(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_term *term,
-		     unsigned int nterms, struct box *box, unsigned int nboxes)
+int gen_mm_add(struct ncc_gen *g, const struct mm *mm, const struct mm_term *term,
+	       unsigned int nterms, bool accumulate)
 {
-	unsigned int mark = g->ntemps;
 	int rc = 0;
 
 	for (unsigned int t = 0; !rc && t < nterms; t++) {
 		rc = load(g, &term[t].st);
-		for (unsigned int i = 0; !rc && i < nboxes; i++)
-			rc = multiply(g, &box[i], &term[t].mv, t > 0);
+		for (unsigned int i = 0; !rc && i < mm->n; i++)
+			rc = multiply(g, &mm->box[i], &term[t].mv, accumulate || t > 0);
 	}
-	for (unsigned int i = 0; !rc && i < nboxes; i++) {
-		struct ncc_view to = view_box(dst, box[i].lo, box[i].size);
+	return rc;
+}
 
-		rc = g->ntail ? gen_epilogue(g, &to, &box[i].psum) : gen_copy(g, &to, &box[i].psum);
+int gen_mm_end(struct ncc_gen *g, const struct mm *mm, const struct ncc_view *dst)
+{
+	unsigned int mark = g->ntemps;
+	int rc = 0;
+
+	for (unsigned int i = 0; !rc && i < mm->n; i++) {
+		const struct mm_box *b = &mm->box[i];
+		struct ncc_view to = view_box(dst, b->lo, b->size);
+
+		rc = g->ntail ? gen_epilogue(g, &to, &b->psum) : gen_copy(g, &to, &b->psum);
 		gen_release_temps(g, mark);
 	}
 	return rc;
 }
 
-int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_term *term,
-	       unsigned int nterms)
+/* The boxes from *at on, as many as are in flight; at moves on, and is 0 behind the last */
+static bool open_boxes(struct ncc_gen *g, struct mm *mm, const struct ncc_view *dst,
+		       const int64_t *size, uint8_t dtype, int64_t *at)
 {
-	uint8_t dtype = term->st.dtype == NEURON_DT_INT8 ? NEURON_DT_INT32 : NEURON_DT_FP32;
-	int64_t size[NCC_MAX_DIMS], at[NCC_MAX_DIMS] = { 0 };
-	struct box box[MM_BOXES];
-	unsigned int n = 0;
 	bool more = true;
-	int rc = 0;
 
-	box_size(dst, term, size);
-	while (!rc && more) {
-		struct box *b = &box[n];
+	for (mm->n = 0; more && mm->n < MM_BOXES; mm->n++) {
+		struct mm_box *b = &mm->box[mm->n];
 
 		for (unsigned int d = 0; d < dst->ndim; d++) {
 			int64_t left = dst->dim[d] - at[d];
@@ -138,7 +135,6 @@ int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_te
 			b->size[d] = left < size[d] ? left : size[d];
 		}
 		psum_view(g, b, dst, dtype);
-		n++;
 		more = false;
 		for (unsigned int d = dst->ndim; d-- > 1 && !more;) {
 			at[d] += size[d];
@@ -146,10 +142,36 @@ int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_te
 			if (!more)
 				at[d] = 0;
 		}
-		if (n == MM_BOXES || !more) {
-			rc = run_boxes(g, dst, term, nterms, box, n);
-			n = 0;
-		}
+	}
+	return more;
+}
+
+static uint8_t sum_dtype(uint8_t operand)
+{
+	return operand == NEURON_DT_INT8 ? NEURON_DT_INT32 : NEURON_DT_FP32;
+}
+
+void gen_mm_begin(struct ncc_gen *g, struct mm *mm, const struct ncc_view *dst, const int64_t *size,
+		  uint8_t operand)
+{
+	int64_t at[NCC_MAX_DIMS] = { 0 };
+
+	open_boxes(g, mm, dst, size, sum_dtype(operand), at);
+}
+
+int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_term *term,
+	       unsigned int nterms)
+{
+	int64_t size[NCC_MAX_DIMS], at[NCC_MAX_DIMS] = { 0 };
+	struct mm mm;
+	bool more = true;
+	int rc = 0;
+
+	gen_mm_box_size(dst->ndim, dst->dim, &term->mv, size);
+	while (!rc && more) {
+		more = open_boxes(g, &mm, dst, size, sum_dtype(term->st.dtype), at);
+		rc = gen_mm_add(g, &mm, term, nterms, false);
+		rc = rc ? rc : gen_mm_end(g, &mm, dst);
 	}
 	return rc;
 }

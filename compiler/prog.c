@@ -138,6 +138,19 @@ int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *des
 	return 0;
 }
 
+struct ncc_prog_mark ncc_prog_mark(const struct ncc_prog *p)
+{
+	return (struct ncc_prog_mark){ p->nnodes, p->ndma, p->ndesc };
+}
+
+void ncc_prog_rewind(struct ncc_prog *p, const struct ncc_prog_mark *mark)
+{
+	while (p->ndma > mark->ndma)
+		free(p->dma[--p->ndma].desc);
+	p->nnodes = mark->nnodes;
+	p->ndesc = mark->ndesc;
+}
+
 int ncc_prog_var(struct ncc_prog *p, enum neff_var_type type, const char *name, uint64_t size)
 {
 	struct neff_var *v;

@@ -59,6 +59,12 @@ int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_i
 /* desc is taken over (free()d with the program) also on failure */
 int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *desc,
 		 unsigned int ndesc, struct ncc_error *err);
+/* forget the instructions and DMAs after a mark; variables stay */
+struct ncc_prog_mark {
+	unsigned int nnodes, ndma, ndesc;
+};
+struct ncc_prog_mark ncc_prog_mark(const struct ncc_prog *p);
+void ncc_prog_rewind(struct ncc_prog *p, const struct ncc_prog_mark *mark);
 /* a new variable; name is copied. Returns its index or -ENOMEM */
 int ncc_prog_var(struct ncc_prog *p, enum neff_var_type type, const char *name, uint64_t size);
 

@@ -54,15 +54,21 @@ static void image(struct neff_pattern *p, uint32_t var, uint64_t offset, const s
 int gen_spill(struct ncc_gen *g)
 {
 	struct ncc_buf *b = find_victim(g);
+
+	return b ? gen_spill_buf(g, b) : -ENOSPC;
+}
+
+int gen_spill_buf(struct ncc_gen *g, struct ncc_buf *b)
+{
 	struct neff_desc *d;
 	char name[32];
 	int id, rc;
 
-	if (!b)
-		return -ENOSPC;
 	snprintf(name, sizeof(name), "spill%u", g->nspills++);
-	id = ncc_prog_var(&g->prog, NEFF_VAR_TMP_BUF, name, b->bytes * b->parts);
-	d = id < 0 ? NULL : calloc(1, sizeof(*d));
+	id = gen_var(g, NEFF_VAR_TMP_BUF, name, b->bytes * b->parts);
+	if (id < 0)
+		return id;
+	d = calloc(1, sizeof(*d));
 	if (!d)
 		return ncc_fail(g->err, -ENOMEM, "out of memory");
 	image(&d->from, 0, b->base, b, NEURON_SBUF_PART_STRIDE);

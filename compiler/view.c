@@ -49,6 +49,7 @@ int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct
 			return rc;
 	}
 
+	g->no_room = g->no_room || !v->buf;
 	if (!v->buf)
 		return ncc_fail_op(g->err, -EFBIG, g->op,
 				   "too large: needs %lld bytes in each of the %d partitions of "

@@ -11,11 +11,10 @@
 
 #include "files.h"
 #include "npy.h"
-#include "nrt/nrt.h"
 #include "nrtx.h"
+#include "running.h"
 
 #define MAX_CASES 256
-#define MAX_TENSORS 8
 
 struct golden {
 	char name[64];
@@ -50,55 +49,6 @@ static void read_npy(struct npy *x, const char *dir, const char *stem, unsigned 
 
 	snprintf(path, sizeof(path), "%s/%s/%s%u.npy", TEST_DATA, dir, stem, i);
 	ck_assert_msg(!npy_read(path, x, &why), "%s: %s", path, why);
-}
-
-/* A loaded model with tensors for inputs input0.. and outputs output0.. */
-struct running {
-	nrt_model_t *model;
-	nrt_tensor_set_t *in, *out;
-	nrt_tensor_t *tin[MAX_TENSORS], *tout[MAX_TENSORS];
-	unsigned int nin, nout;
-};
-
-static void add_tensor(nrt_tensor_set_t *set, const char *stem, unsigned int i, size_t size,
-		       nrt_tensor_t **t)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "%s%u", stem, i);
-	ck_assert_int_eq(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, size, name, t), 0);
-	ck_assert_int_eq(nrt_add_tensor_to_tensor_set(set, name, *t), 0);
-}
-
-static void load(struct running *r, const char *path, enum ncc_cast cast, const struct npy *in,
-		 unsigned int nin, const struct npy *out, unsigned int nout)
-{
-	size_t size, neff_size;
-	void *hlo = read_data(path, &size), *neff = compile(hlo, size, cast, &neff_size);
-	NRT_STATUS rc = nrt_load(neff, neff_size, 0, -1, &r->model);
-
-	ck_assert_msg(!rc, "%s: nrt_load: %s", path, nrt_get_status_as_str(rc));
-	ck_assert_int_eq(nrt_allocate_tensor_set(&r->in), 0);
-	ck_assert_int_eq(nrt_allocate_tensor_set(&r->out), 0);
-	r->nin = nin;
-	r->nout = nout;
-	for (unsigned int i = 0; i < nin; i++)
-		add_tensor(r->in, "input", i, in[i].size, &r->tin[i]);
-	for (unsigned int i = 0; i < nout; i++)
-		add_tensor(r->out, "output", i, out[i].size, &r->tout[i]);
-	free(hlo);
-	free(neff);
-}
-
-static void unload(struct running *r)
-{
-	nrt_destroy_tensor_set(&r->in);
-	nrt_destroy_tensor_set(&r->out);
-	for (unsigned int i = 0; i < r->nin; i++)
-		nrt_tensor_free(&r->tin[i]);
-	for (unsigned int i = 0; i < r->nout; i++)
-		nrt_tensor_free(&r->tout[i]);
-	ck_assert_int_eq(nrt_unload(r->model), 0);
 }
 
 /* Largest difference; NaN where one side is */
@@ -137,6 +87,18 @@ static void check_output(const struct golden *g, unsigned int i, const struct np
 	free(got);
 }
 
+static void load(struct running *r, const char *path, enum ncc_cast cast, const struct npy *in,
+		 unsigned int nin, const struct npy *out, unsigned int nout)
+{
+	size_t in_size[MAX_TENSORS], out_size[MAX_TENSORS];
+
+	for (unsigned int i = 0; i < nin; i++)
+		in_size[i] = in[i].size;
+	for (unsigned int i = 0; i < nout; i++)
+		out_size[i] = out[i].size;
+	running_load(r, path, cast, in_size, nin, out_size, nout);
+}
+
 static void run_case(const struct golden *g, enum ncc_cast cast)
 {
 	struct npy in[MAX_TENSORS], out[MAX_TENSORS];
@@ -159,7 +121,7 @@ static void run_case(const struct golden *g, enum ncc_cast cast)
 		for (unsigned int i = 0; i < g->nout; i++)
 			check_output(g, i, &out[i], r.tout[i]);
 	}
-	unload(&r);
+	running_unload(&r);
 	for (unsigned int i = 0; i < g->nin; i++)
 		npy_free(&in[i]);
 	for (unsigned int i = 0; i < g->nout; i++)
@@ -268,7 +230,7 @@ START_TEST(digits)
 	}
 	ck_assert_uint_ge(right * 100, held_out.shape[0] * 98);
 	free(got);
-	unload(&r);
+	running_unload(&r);
 	npy_free(&images);
 	npy_free(&logits);
 	npy_free(&labels);

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Export the modules of tests/unit/ncc/test_large.c: operations on values larger than SBUF.
+
+Writes NAME.hlo.pb, the module alone: the test makes the inputs and computes what must come out.
+Run it in a virtual environment with jax: python make.py.
+"""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+HERE = pathlib.Path(__file__).resolve().parent
+jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
+
+
+def case(name, fn, *shapes):
+    fn.__name__ = name
+    args = [jax.ShapeDtypeStruct(s, jnp.float32) for s in shapes]
+    hlo = jax.jit(fn, keep_unused=True).lower(*args).compiler_ir("hlo")
+    (HERE / f"{name}.hlo.pb").write_bytes(hlo.as_serialized_hlo_module_proto())
+
+
+def pad(x):
+    return lax.pad(x, jnp.float32(7), ((2, 0, 0), (1, -3, 1)))
+
+
+def window(x):
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 3, 3), (1, 1, 2, 2), "SAME")
+
+
+def conv(x, w, b):
+    y = lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return jnp.maximum(y + b, 0)
+
+
+def conv_planes(x, w):
+    return lax.conv_general_dilated(x, w, (2, 2), "VALID", dimension_numbers=("NCHW", "OIHW", "NCHW"))
+
+
+case("add", lambda a, b: a + b, (1024, 2048), (1024, 2048))
+case("add_same", lambda a: a * a + 1, (1, 4000003))
+case("bias_relu", lambda a, b: jnp.maximum(a + b, 0), (3, 5, 70000), (70000,))
+case("divide", lambda a, b: a / b, (1024, 2048), (1024, 2048))
+case("select", lambda a, b: jnp.where(a > b, a, b * 2), (1024, 2048), (1024, 2048))
+case("to_bf16", lambda a: (a + 0.5).astype(jnp.bfloat16), (1024, 4096))
+case("add_transposed", lambda a, b: a + b.T, (1500, 1100), (1100, 1500))
+case("sum_rows", lambda a: a.sum(-1), (2, 200000))
+case("max_columns", lambda a: a.max(0), (1024, 4096))
+case("sum_all", lambda a: a.sum(), (1, 4000003))
+case("softmax", lambda a: jax.nn.softmax(a, -1), (2, 20000))
+case("transpose", lambda a: a.T, (1030, 2050))
+case("reverse", lambda a: a[:, ::-1] + 1, (1024, 4096))
+case("slice", lambda a: a[3:, 1::2] + 1, (1024, 4096))
+case("concatenate", lambda a, b: jnp.concatenate([a, b + 1], 1), (1024, 2048), (1024, 3000))
+case("pad", pad, (1024, 2048))
+case("window_max", window, (1, 64, 224, 224))
+case("cumulative", lambda a: jnp.cumsum(a, -1), (1, 12000))
+case("dot", lambda a, b: a @ b, (700, 1500), (1500, 4100))
+case("dot_long", lambda a, b: a @ b, (3, 300000), (300000, 5))
+case("dot_bias_relu", lambda a, b, c: jnp.maximum(a @ b.T + c, 0), (1100, 520), (4096, 520), (4096,))
+case("dot_batch", lambda a, b: jnp.einsum("bqhd,bkhd->bhqk", a, b), (4, 500, 12, 64), (4, 500, 12, 64))
+case("conv", conv, (2, 112, 112, 64), (3, 3, 64, 64), (64,))
+case("conv_planes", conv_planes, (1, 3, 500, 500), (64, 3, 7, 7))

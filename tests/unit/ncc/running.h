@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* A module compiled and loaded on the chip in process, with its tensors (libnrt is initialized). */
+#ifndef TEST_NCC_RUNNING_H
+#define TEST_NCC_RUNNING_H
+
+#include "ncc.h"
+#include "nrt/nrt.h"
+
+#define MAX_TENSORS 8
+
+struct running {
+	nrt_model_t *model;
+	nrt_tensor_set_t *in, *out;
+	nrt_tensor_t *tin[MAX_TENSORS], *tout[MAX_TENSORS];
+	unsigned int nin, nout;
+};
+
+/* path is under tests/data; sizes are of the tensors input0.. and output0.. */
+void running_load(struct running *r, const char *path, enum ncc_cast cast, const size_t *in,
+		  unsigned int nin, const size_t *out, unsigned int nout);
+void running_unload(struct running *r);
+
+#endif
