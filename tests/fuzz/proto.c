@@ -149,8 +149,9 @@ static void mutate_list(struct mutation *m, const ProtobufCFieldDescriptor *f, s
 			break;
 		*list = more;
 		memcpy(more + *n * size, more + i * size, size);
-		if (f->type == PROTOBUF_C_TYPE_MESSAGE)
-			((ProtobufCMessage **)more)[*n] = copy_of(((ProtobufCMessage **)more)[i]);
+		if (f->type == PROTOBUF_C_TYPE_MESSAGE &&
+		    !(((ProtobufCMessage **)more)[*n] = copy_of(((ProtobufCMessage **)more)[i])))
+			break;
 		++*n;
 		break;
 	case 2:

@@ -1,0 +1,174 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+# host: needs QEMU alone, no guest
+"""A guest that turns the chip on itself: queues that feed themselves for ever while BARs vanish, bus
+mastering goes off and the device is unplugged; host addresses that lead back into BARs."""
+
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import qtest
+from qtest import BAR, Qemu
+
+SLOT, EAST = 0x1F, 0x1E
+CHIP = ("-object", "neuron-fabric,id=f0,slots=2")
+DEVICE = "neuron-inferentia,id=chip,addr=1f.0,fabric=f0,slot=0,ring-id-check=off"
+NEIGHBOUR = "neuron-inferentia,id=east,addr=1e.0,fabric=f0,slot=1"
+EAST_BAR = {0: 0xE1000000, 2: 0xC0000000, 4: 0x600000000}
+HOST, APB = 1 << 46, 0xFFFF0000000
+MISC, STOPPED, DESCS = 0x78E000, 0x800080, 0x801110
+RINGS, DATA, TARGET = 0x100000, 0x200000, 0x300000
+M2S, S2M = 0x41000, 0x61000  # engine 0, queue 0
+RING_LEN = 32
+
+results: list[bool] = []
+
+
+def is_(got: object, wanted: object, name: str) -> None:
+    results.append(got == wanted)
+    print(f"{'ok' if got == wanted else 'not ok'} {len(results)} - {name}", flush=True)
+    if got != wanted:
+        print(f"#   got {got!r}\n#   wanted {wanted!r}", flush=True)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + qtest.DEADLINE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("waited in vain")
+
+
+def setup_queue(vm: Qemu, base: int) -> None:
+    for half, switch, at in ((M2S, 0xB0, base), (S2M, 0x64, base + 0x1000)):
+        for offset, value in ((0x20, 0x3000000), (switch, 0x100), (0x28, at & 0xFFFFFFFF), (0x2C, at >> 32),
+                              (0x30, RING_LEN), (0x20, 0x30000)):
+            vm.writel(BAR[0] + half + offset, value)
+
+
+def bells(vm: Qemu, count: int) -> None:
+    for half in (S2M, M2S):
+        vm.writel(BAR[0] + half + 0x38, count)
+
+
+def copy(vm: Qemu, source: int, target: int) -> bool:
+    """One descriptor of 8 bytes; False: the queue was stopped by an error."""
+    setup_queue(vm, HOST + RINGS)
+    vm.write(RINGS, struct.pack("<IIQ", 0x0D000008, 0x01080003, source))
+    vm.write(RINGS + 0x1000, struct.pack("<IIQ", 0x01000008, 0, target))
+    bells(vm, 1)
+    wait_until(lambda: vm.readl(BAR[0] + S2M + 0x24) == 0 or vm.readl(BAR[0] + STOPPED) & 1 == 1)
+    return vm.readl(BAR[0] + STOPPED) & 1 == 0
+
+
+def endless(vm: Qemu) -> None:
+    """Packets that ring their own queue's two doorbells, each every second time, for two packets."""
+    vm.enable(SLOT)
+    vm.write(DATA, struct.pack("<I", 2))
+    vm.write(RINGS, struct.pack("<IIQ", 0x0D000004, 0x01080003, HOST + DATA) * RING_LEN)
+    vm.write(RINGS + 0x1000, b"".join(struct.pack("<IIQ", 0x01000004, 0, APB + half + 0x38)
+                                      for half in (M2S, S2M) * (RING_LEN // 2)))
+    setup_queue(vm, HOST + RINGS)
+    bells(vm, 20)
+    goes_on(vm)
+
+
+def goes_on(vm: Qemu) -> None:
+    before = vm.readl(BAR[0] + DESCS)
+    wait_until(lambda: vm.readl(BAR[0] + DESCS) - before & 0xFFFFFFFF > 10000)
+
+
+def mailbox(vm: Qemu, bars: dict[int, int]) -> bool:
+    vm.write(TARGET, bytes(8))
+    vm.write(DATA + 0x1000, qtest.fwio_read_request(3, APB + MISC + 0x1C))
+    for offset, value in ((0x1F4, DATA + 0x1000), (0x1F0, HOST >> 32), (0x1FC, TARGET), (0x1F8, HOST >> 32), (0x800, 1)):
+        vm.writel(bars[0] + MISC + offset, value)
+    return vm.read(TARGET, 8)[0::7] == bytes([3, 0x80])
+
+
+def enable_east(vm: Qemu) -> None:
+    for bar, address in EAST_BAR.items():
+        vm.config_write(EAST, 0x10 + 4 * bar, address & 0xFFFFFFFF)
+        vm.config_write(EAST, 0x14 + 4 * bar, address >> 32)
+    vm.config_write(EAST, 0x04, 0x6)
+
+
+def test_endless_work() -> None:
+    vm = Qemu(*CHIP, "-device", DEVICE, "-device", NEIGHBOUR)
+    enable_east(vm)
+    endless(vm)
+    is_(vm.qmp("query-status")["status"], "running", "QMP answers while a queue feeds itself")
+    is_([mailbox(vm, BAR), mailbox(vm, EAST_BAR)], [True, True], "so do both mailboxes")
+    vm.qmp("stop")
+    before = vm.readl(BAR[0] + DESCS)
+    is_(vm.readl(BAR[0] + DESCS), before, "it rests while the VM is stopped")
+    vm.qmp("cont")
+    goes_on(vm)
+    vm.config_write(SLOT, 0x04, 0x4)
+    vm.config_write(SLOT, 0x04, 0x6)
+    goes_on(vm)
+    vm.config_write(SLOT, 0x04, 0x2)
+    wait_until(lambda: vm.readl(BAR[0] + STOPPED) & 1 == 1)
+    is_(vm.readl(BAR[0] + M2S + 0x24) > 0, True, "without bus mastering it is an abort, at once")
+    endless(vm)
+    vm.writel(BAR[0] + MISC + 0x1EC, 1)
+    vm.writel(BAR[0] + MISC + 0x800, 1)
+    is_(vm.readl(BAR[0] + M2S + 0x24), 0, "a device reset ends it")
+    endless(vm)
+    vm.qmp("system_reset")
+    vm.enable(SLOT)
+    is_(vm.readl(BAR[0] + M2S + 0x24), 0, "so does the machine's")
+    endless(vm)
+    vm.qmp("device_del", id="chip")
+    vm.command("outl", 0xAE10, 0)
+    vm.command("outl", 0xAE08, 1 << SLOT)
+    vm.wait_event("DEVICE_DELETED")
+    enable_east(vm)
+    is_(mailbox(vm, EAST_BAR), True, "unplugged in the middle, and the neighbour works")
+    vm.qmp("device_add", driver="neuron-inferentia", id="chip", bus="pci.0", addr="1f.0", fabric="f0", slot="0")
+    vm.enable(SLOT)
+    is_(mailbox(vm, BAR), True, "plugged again it works")
+    endless_again = Qemu(*CHIP, "-device", DEVICE)
+    endless(endless_again)
+    is_(endless_again.close(), 0, "QEMU quits while it goes on")
+    is_(vm.close(), 0, "QEMU leaves with status 0")
+
+
+def test_own_bars() -> None:
+    vm = Qemu(*CHIP, "-device", DEVICE, "-device", NEIGHBOUR)
+    vm.enable(SLOT)
+    enable_east(vm)
+    vm.write(DATA, b"01234567")
+    is_(copy(vm, HOST + DATA, HOST + TARGET), True, "host memory to host memory")
+    is_(copy(vm, HOST + DATA, HOST + BAR[0] + MISC + 0x800), False, "not to the own doorbell through the host")
+    is_(copy(vm, HOST + BAR[0] + MISC, HOST + TARGET), False, "nor from a register")
+    is_(copy(vm, HOST + DATA, HOST + BAR[2] + 0x2701200), False, "nor to a semaphore")
+    is_(copy(vm, HOST + DATA, HOST + BAR[4]), False, "nor to the own DRAM")
+    is_(copy(vm, HOST + DATA, HOST + EAST_BAR[0] + MISC + 0x24), False, "nor to a neighbour's registers")
+    is_(vm.readl(EAST_BAR[0] + MISC + 0x24), 0, "which are as they were")
+    is_(copy(vm, HOST + DATA, HOST + EAST_BAR[4] + 64), True, "a neighbour's DRAM is memory like any other")
+    is_(vm.read(EAST_BAR[4] + 64, 8), b"01234567", "and has the bytes")
+    for name, base in (("DRAM", BAR[4]), ("registers", BAR[0])):
+        setup_queue(vm, HOST + base)
+        bells(vm, 1)
+        wait_until(lambda: vm.readl(BAR[0] + STOPPED) & 1 == 1)
+        is_(vm.readl(BAR[0] + M2S + 0x24), 1, f"a ring in the own {name} through the host is an abort")
+    errors = vm.get("chip", "guest-errors-undefined")
+    for offset, value in ((0, BAR[0] + MISC), (4, HOST >> 32), (8, 4096)):
+        vm.writel(BAR[0] + 0x405074 + offset, value)
+    copy(vm, 1 << 48, HOST + TARGET)
+    is_(vm.get("chip", "guest-errors-undefined"), errors + 2, "a notification queue in the own registers gets nothing")
+    is_(mailbox(vm, BAR), True, "and the chip works")
+    is_(vm.close(), 0, "QEMU leaves with status 0")
+
+
+TESTS: list[Callable[[], None]] = [test_endless_work, test_own_bars]
+for test in TESTS:
+    try:
+        test()
+    except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
+        is_(f"{type(error).__name__}: {error}", "no exception", test.__name__)
+print(f"1..{len(results)}")
+sys.exit(0 if all(results) else 1)
