@@ -198,10 +198,16 @@ static int async_end(struct neuron_h2t *h2t, unsigned int ctx)
 	return ret;
 }
 
-/* A free context; one whose copy is over counts as free, as its owner loses nothing */
-static unsigned int async_pick(struct neuron_h2t *h2t)
+/*
+ * A free context; one whose copy is over counts as free, as its owner loses nothing. What waits for
+ * the first gets the second, as under the public driver.
+ */
+static unsigned int async_pick(struct neuron_h2t *h2t, u32 pwait)
 {
-	static const unsigned int ctxs[2] = { NEURON_CTX_ASYNC1, NEURON_CTX_ASYNC2 };
+	const unsigned int ctxs[2] = {
+		pwait == NEURON_CTX_ASYNC1 ? NEURON_CTX_ASYNC2 : NEURON_CTX_ASYNC1,
+		pwait == NEURON_CTX_ASYNC1 ? NEURON_CTX_ASYNC1 : NEURON_CTX_ASYNC2,
+	};
 	unsigned int i;
 
 	for (i = 0; i < 2; i++)
@@ -250,7 +256,7 @@ int neuron_copy_async(struct neuron_device *nd, struct neuron_mc *src, u64 src_o
 		*handle = NEURON_CTX_ASYNC1;
 		goto unlock;
 	}
-	ctx = async_pick(h2t);
+	ctx = async_pick(h2t, pwait);
 	ret = neuron_ctx_batch(h2t, ctx, async_push, &run);
 	if (ret)
 		goto unlock;

@@ -18,18 +18,20 @@
 
 static pid_t marks[MARK_COUNT];
 
-/* First run of count free cores in [start, end]; *best is the longest run there is */
+/* First run of count free cores in [first, last]; *best is the longest of the shorter ones seen */
 static int mark_search(u32 first, u32 last, u32 count, u32 *best)
 {
 	u32 i, run = 0;
 
-	*best = 0;
 	for (i = first; i <= last; i++) {
-		run = marks[i] ? 0 : run + 1;
-		*best = max(*best, run);
-		if (run == count)
+		if (marks[i]) {
+			*best = max(*best, run);
+			run = 0;
+		} else if (++run == count) {
 			return i - count + 1;
+		}
 	}
+	*best = max(*best, run);
 	return -EBUSY;
 }
 
@@ -54,10 +56,7 @@ int neuron_mark(struct neuron_device *nd, u32 count, u32 start, u32 end, u32 *ma
 		__set_bit(first - base + i, bitmap);
 	}
 	mutex_unlock(&neuron_table_lock);
-	if (first < 0)
-		return first;
-	*max_available = 0;
-	return 0;
+	return min(first, 0);
 }
 
 /* Own marks only; the others are left alone without an error */
@@ -160,16 +159,19 @@ int neuron_crwl_reader_enter(struct neuron_device *nd, u32 nc, const u8 *uuid)
 int neuron_crwl_writer_downgrade(struct neuron_device *nd, u32 nc, const u8 *uuid)
 {
 	struct neuron_crwl *l;
-	int ret = -EINVAL;
+	int ret = 0;
 
 	if (nc >= NEURON_MAX_NC_PER_DEVICE)
 		return -EINVAL;
 	l = &nd->crwl[nc];
 	mutex_lock(&nd->lock);
-	if (l->writing && crwl_current(l, uuid)) {
+	if (!l->writing) {
+		ret = -EINVAL;
+	} else if (!crwl_current(l, uuid)) {
+		ret = -ENOENT;
+	} else {
 		l->writing = false;
 		l->readers = 1;
-		ret = 0;
 	}
 	mutex_unlock(&nd->lock);
 	neuron_changed(nd);
@@ -185,10 +187,10 @@ int neuron_crwl_reader_exit(struct neuron_device *nd, u32 nc, const u8 *uuid)
 		return -EINVAL;
 	l = &nd->crwl[nc];
 	mutex_lock(&nd->lock);
-	if (!l->readers)
-		ret = -EINVAL;
-	else if (!crwl_current(l, uuid))
+	if (!crwl_current(l, uuid))
 		ret = -ENOENT;
+	else if (!l->readers)
+		ret = -EINVAL;
 	else
 		l->readers--;
 	mutex_unlock(&nd->lock);

@@ -322,8 +322,8 @@ const struct neuron_ioctl_entry neuron_ioctl_core[] = {
 	NEURON_IOC(NC_RESET, S(device_reset), NIOC_ATTACHED | NIOC_OUT, do_nc_reset),
 	NEURON_IOC(NC_RESET_READY, S(device_ready), NIOC_ATTACHED | NIOC_OUT, do_nc_reset_ready),
 	/* this generation cannot scrub; the public driver answers -1 */
-	NEURON_IOC(HBM_SCRUB_START, 0, 0, do_refuse),
-	NEURON_IOC(HBM_SCRUB_WAIT, 0, 0, do_refuse),
+	NEURON_IOC(HBM_SCRUB_START, S(hbm_scrub_start), 0, do_refuse),
+	NEURON_IOC(HBM_SCRUB_WAIT, S(hbm_scrub_wait), 0, do_refuse),
 };
 
 const unsigned int neuron_ioctl_core_count = ARRAY_SIZE(neuron_ioctl_core);

@@ -183,7 +183,9 @@ static int do_resource_mmap_info(struct neuron_device *nd, void *arg, void __use
 {
 	struct neuron_ioctl_resource_mmap_info *info = arg;
 
-	if (info->block != NEURON_MMAP_BLOCK_TPB || info->block_id >= NC_COUNT)
+	/* nothing of this chip can be mapped; the semaphores are asked for by name all the same */
+	if (info->block != NEURON_MMAP_BLOCK_TPB || info->block_id >= NC_COUNT ||
+	    info->resource != NEURON_MMAP_RESOURCE_SEMAPHORE)
 		return -EINVAL;
 	info->offset = 0;
 	info->size = 0;
@@ -334,7 +336,7 @@ const struct neuron_ioctl_entry neuron_ioctl_info[] = {
 	NEURON_IOC(DEVICE_BDF, S(device_bdf), NIOC_OUT, do_bdf),
 	NEURON_IOC(DEVICE_BDF_EXT, S(device_bdf_ext), NIOC_OUT | NIOC_FREE, do_bdf_ext),
 	NEURON_IOC(DRIVER_INFO_GET, S(device_driver_info), NIOC_OUT | NIOC_FREE, do_driver_info),
-	NEURON_IOC(DRIVER_INFO_SET, S(device_driver_info), NIOC_FREE | NIOC_ATTACHED, do_notsupp),
+	NEURON_IOC(DRIVER_INFO_SET, 0, NIOC_FREE | NIOC_ATTACHED, do_notsupp),
 	NEURON_IOC(COMPATIBLE_VERSION, S(compatible_version), NIOC_OUT | NIOC_FREE,
 		   do_compatible_version),
 	NEURON_IOC(HOST_DEVICE_ID, S(host_device_id), NIOC_OUT, do_host_device_id),
@@ -343,8 +345,7 @@ const struct neuron_ioctl_entry neuron_ioctl_info[] = {
 	NEURON_IOC(RESOURCE_MMAP_INFO, S(resource_mmap_info), NIOC_OUT, do_resource_mmap_info),
 	NEURON_IOC(PRINTK, S(printk), NIOC_FREE, do_printk),
 	NEURON_IOC(NC_PID_STATE_DUMP, S(nc_pid_state_dump), NIOC_FREE, do_pid_state_dump),
-	NEURON_IOC(GET_LOGICAL_TO_PHYSICAL_NC_MAP, S(get_logical_to_physical_nc_map), NIOC_FREE,
-		   do_notsupp),
+	NEURON_IOC(GET_LOGICAL_TO_PHYSICAL_NC_MAP, 0, NIOC_FREE, do_notsupp),
 	NEURON_IOC(POD_INFO, S(pod_info), NIOC_OUT | NIOC_FREE, do_pod_info),
 	NEURON_IOC(POD_STATUS, S(pod_status), NIOC_OUT | NIOC_FREE, do_pod_status),
 	NEURON_IOC(POD_STATUS_V2, S(pod_status_v2), NIOC_OUT | NIOC_FREE, do_pod_status_v2),

@@ -222,9 +222,10 @@ static int handle_alloc(struct neuron_device *nd, struct neuron_mc *mc)
 
 static int args_check(const struct neuron_mc_args *args)
 {
-	if (!args->size || args->nc >= NEURON_MAX_NC_PER_DEVICE)
+	if (args->nc >= NEURON_MAX_NC_PER_DEVICE || args->size > S64_MAX)
 		return -EINVAL;
-	if (args->size > NEURON_V1_DRAM_CHANNEL_SIZE)
+	/* nothing is no size the public driver finds memory for */
+	if (!args->size || args->size > NEURON_V1_DRAM_CHANNEL_SIZE)
 		return -ENOMEM;
 	if (args->host)
 		return args->align ? -EINVAL : 0;

@@ -14,9 +14,7 @@
 
 static int args_check(const struct neuron_nq_args *args)
 {
-	if (args->nc >= NC_COUNT)
-		return -E2BIG;
-	if (args->type >= NQ_TYPES || args->eng >= NQ_ENGINES)
+	if (args->nc >= NC_COUNT || args->type >= NQ_TYPES || args->eng >= NQ_ENGINES)
 		return -EINVAL;
 	/* the chip works with two entries and more */
 	if (!is_power_of_2(args->size) || args->size < 2 * NEURON_NQ_ENTRY_SIZE ||

@@ -188,15 +188,16 @@ static int machine_mark(void *state, uint32_t count, uint32_t start, uint32_t en
 	pthread_mutex_lock(&m->mark_lock);
 	for (uint32_t i = start; ret && i <= end; i++) {
 		n = run_at(m, i, end);
-		best = n > best ? n : best;
-		if (n < count)
+		if (n < count) {
+			best = n > best ? n : best;
 			continue;
+		}
 		memset(&m->mark[i], true, count);
 		*first = i;
 		ret = 0;
 	}
 	pthread_mutex_unlock(&m->mark_lock);
-	*available = ret ? best : 0;
+	*available = best;
 	return ret;
 }
 

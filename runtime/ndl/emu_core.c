@@ -84,9 +84,8 @@ int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va)
 	uint64_t regs, size = p->size < EMU_PAGE ? EMU_PAGE : p->size;
 	int ret = 0;
 
-	if (p->nc >= NEURON_V1_NC_PER_DEVICE)
-		return -E2BIG;
-	if (nhal_nq_regs(p->nc, p->type, p->engine, &regs))
+	if (p->nc >= NEURON_V1_NC_PER_DEVICE ||
+	    nhal_nq_regs(p->nc, p->type, p->engine, &regs))
 		return -EINVAL;
 	pthread_mutex_lock(&chip->lock);
 	nq = &chip->nq[p->nc][p->type][p->engine];
@@ -169,10 +168,10 @@ static int crwl_try(struct emu_core *c, int op, const struct neuron_uuid *uuid)
 		c->readers++;
 		return 0;
 	case 1:
-		if (!c->readers)
-			return -EINVAL;
 		if (!known)
 			return -ENOENT;
+		if (!c->readers)
+			return -EINVAL;
 		c->readers--;
 		return 0;
 	case 2:
@@ -183,8 +182,10 @@ static int crwl_try(struct emu_core *c, int op, const struct neuron_uuid *uuid)
 		c->uuid = *uuid;
 		return known ? -EALREADY : 0;
 	default:
-		if (!c->writer || !known)
+		if (!c->writer)
 			return -EINVAL;
+		if (!known)
+			return -ENOENT;
 		c->writer = false;
 		c->readers = 1;
 		return 0;

@@ -76,9 +76,9 @@ static void unplace(struct emu_chip *chip, struct emu_chunk *c)
 static int params_check(const struct ndl_mem_params *p)
 {
 	if (!p->size)
-		return -EINVAL;
-	if (p->size > INT64_MAX)
 		return -ENOMEM;
+	if (p->size > INT64_MAX)
+		return -EINVAL;
 	if (p->nc >= NEURON_V1_NC_PER_DEVICE)
 		return -EINVAL;
 	if (p->host)

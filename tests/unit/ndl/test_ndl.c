@@ -114,9 +114,9 @@ START_TEST(alloc_errors)
 	p = good, p.size = 9ull << 30;
 	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -ENOMEM);
 	p = good, p.size = ~0ull;
-	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -ENOMEM);
-	p = good, p.size = 0;
 	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -EINVAL);
+	p = good, p.size = 0;
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -ENOMEM);
 	p = good, p.align = 1 << 20;
 	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
 	ck_assert_int_eq(ndl_memory_get_pa(dev, h, &pa), 0);
@@ -381,7 +381,7 @@ START_TEST(core_locks)
 	size_t n, me = 0;
 
 	ck_assert_int_eq(ndl_crwl_writer_enter(dev, 2, &a), 0);
-	ck_assert_int_eq(ndl_crwl_writer_downgrade(dev, 2, &b), -EINVAL);
+	ck_assert_int_eq(ndl_crwl_writer_downgrade(dev, 2, &b), -ENOENT);
 	ck_assert_int_eq(ndl_crwl_writer_downgrade(dev, 2, &a), 0);
 	ck_assert_int_eq(ndl_crwl_reader_enter(dev, 2, &b), -ENOENT);
 	ck_assert_int_eq(ndl_crwl_reader_enter(dev, 2, &a), 0);

@@ -52,10 +52,10 @@ static void test_limits(int fd)
 	uint64_t h, pa;
 	struct neuron_ioctl_mem_alloc_v2 a = { .size = 4096, .mem_handle = (void *)&h };
 
-	is(chunk(fd, false, 0, 0, &h), -EINVAL, "no size");
+	is(chunk(fd, false, 0, 0, &h), -ENOMEM, "no size");
 	is(chunk(fd, false, 4096, 2, &h), -EINVAL, "channel 2");
-	is(chunk(fd, false, UINT64_MAX, 0, &h), -ENOMEM, "all there is and more");
-	is(chunk(fd, true, UINT64_MAX - 4095, 0, &h), -ENOMEM, "of the host");
+	is(chunk(fd, false, UINT64_MAX, 0, &h), -EINVAL, "all there is and more");
+	is(chunk(fd, true, UINT64_MAX - 4095, 0, &h), -EINVAL, "of the host");
 	is(chunk(fd, false, 1025 * MB, 0, &h), -ENOMEM, "more than a region");
 	a.dram_region = 4;
 	is(call(fd, NEURON_IOCTL_MEM_ALLOC_V2, &a), -EINVAL, "region 4");

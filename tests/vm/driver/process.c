@@ -381,7 +381,7 @@ static void test_crwl(void)
 	start = seconds();
 	is(call(fd, NEURON_IOCTL_CRWL_READER_ENTER, &lock), -EBUSY, "a reader waits for a writer");
 	ok(seconds() - start > 0.4 && seconds() - start < 3, "about a second");
-	is(call(fd, NEURON_IOCTL_CRWL_WRITER_DOWNGRADE, &lock), -EINVAL, "only its owner");
+	is(call(fd, NEURON_IOCTL_CRWL_WRITER_DOWNGRADE, &lock), -ENOENT, "only its owner");
 	is(child_end(&c), 0, "downgrade, readers, and -EALREADY with the lock taken");
 	lock.nc_id = 8;
 	is(call(fd, NEURON_IOCTL_CRWL_WRITER_ENTER, &lock), -EINVAL, "core 8");
