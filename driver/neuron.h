@@ -525,6 +525,8 @@ struct neuron_ioctl_entry {
 		.cmd = NEURON_IOCTL_##c, .size = s, .flags = f, .fn = h, .name = #c \
 	}
 #define NEURON_IOC_ARG_MAX 288
+
+void neuron_refused(struct neuron_device *nd, const char *what, int err);
 long neuron_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 extern const struct neuron_ioctl_entry neuron_ioctl_info[], neuron_ioctl_mem[], neuron_ioctl_dma[],
 	neuron_ioctl_core[];

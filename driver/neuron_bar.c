@@ -12,6 +12,7 @@
 #include <linux/uaccess.h>
 
 #include "neuron.h"
+#include "neuron_trace.h"
 
 #define BAR_RW_MAX 4096 /* words in one call */
 #define COOKIE_BASE 0x4e0000000000ull
@@ -171,6 +172,8 @@ static int bar_read(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *
 	ret = neuron_reg_read(nd, offset, data, arg->count);
 	if (ret)
 		return ret;
+	for (i = 0; i < arg->count; i++)
+		trace_bar_read(nd->index, arg->bar, offset[i] - base, data[i]);
 	return copy_to_user(arg->data, data, arg->count * sizeof(*data)) ? -EFAULT : 0;
 }
 
@@ -188,8 +191,10 @@ static int bar_write(struct neuron_device *nd, const struct neuron_ioctl_bar_rw 
 	for (i = 0; i < arg->count && !ret; i++)
 		ret = arg->bar ? neuron_core_claim(nd, offset[i] / NEURON_V1_TPB_SIZE)
 			       : bar0_check(nd, offset[i]);
-	for (i = 0; i < arg->count && !ret; i++)
+	for (i = 0; i < arg->count && !ret; i++) {
+		trace_bar_write(nd->index, arg->bar, offset[i], data[i]);
 		writel(data[i], base + offset[i]);
+	}
 	mutex_unlock(&nd->lock);
 	return ret;
 }

@@ -156,6 +156,7 @@ static int neuron_open(struct inode *inode, struct file *file)
 		ret = open_device(nd, file, inode);
 		neuron_exit(nd, idx);
 	}
+	neuron_refused(nd, "open", ret);
 	neuron_device_put(nd);
 	return ret;
 }

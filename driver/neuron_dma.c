@@ -14,6 +14,7 @@
 #include <linux/uaccess.h>
 
 #include "neuron.h"
+#include "neuron_trace.h"
 
 /*
  * The public deadline of V1 is about 16 ms for each descriptor of a batch. Emulated chips share
@@ -120,6 +121,7 @@ static void ctx_submit_locked(struct neuron_h2t *h2t, unsigned int ctx)
 	struct neuron_ctx *c = &h2t->ctx[ctx];
 	unsigned int n = nhal_h2t_submit(&h2t->ring, ctx);
 
+	trace_dma_memcpy(h2t->nd->index, h2t->nc, ctx, n);
 	c->busy = true;
 	c->tgid = current->tgid;
 	c->generation = h2t->generation;

@@ -10,6 +10,7 @@
 #include <net/genetlink.h>
 
 #include "neuron.h"
+#include "neuron_trace.h"
 
 static struct genl_family neuron_family;
 
@@ -150,6 +151,7 @@ void neuron_event_reset(struct neuron_device *nd, const struct neuron_reset_even
 	void *head;
 	struct sk_buff *skb = event_start(nd, NEURON_CMD_RESET_NTF, &head);
 
+	trace_reset(nd->index, e->stage, e->cores, e->error);
 	if (skb)
 		event_send(skb, head, put_reset(skb, e));
 }
@@ -165,6 +167,7 @@ void neuron_event_link(struct neuron_device *nd, u32 side, bool up)
 	void *head;
 	struct sk_buff *skb = event_start(nd, NEURON_CMD_LINK_NTF, &head);
 
+	trace_link(nd->index, side, up);
 	if (skb)
 		event_send(skb, head, put_link(skb, side, up));
 }
@@ -182,6 +185,7 @@ void neuron_event_ecc(struct neuron_device *nd, u32 memory, const struct neuron_
 	void *head;
 	struct sk_buff *skb = event_start(nd, NEURON_CMD_ECC_NTF, &head);
 
+	trace_ecc(nd->index, memory, fresh->corrected, fresh->uncorrected);
 	if (skb)
 		event_send(skb, head, put_ecc(skb, memory, now, fresh));
 }
@@ -215,6 +219,7 @@ void neuron_event_hang(struct neuron_device *nd, const struct neuron_hang *h)
 	void *head;
 	struct sk_buff *skb = event_start(nd, NEURON_CMD_HANG_NTF, &head);
 
+	trace_hang(nd->index, h->reason, h->cores, h->pid, h->dump);
 	if (skb)
 		event_send(skb, head, put_hang(skb, h));
 }

@@ -9,6 +9,7 @@
 #include <linux/sched/signal.h>
 
 #include "neuron.h"
+#include "neuron_trace.h"
 
 /* Longer waits sleep in steps, so that removal and a fatal signal end them */
 #define LONG_WAIT_STEP_US 20000u
@@ -77,6 +78,7 @@ int neuron_reg_read(struct neuron_device *nd, const u64 *addr, u32 *value, unsig
 	mutex_lock(&nd->fwio_lock);
 	ret = nhal_reg_read(&nd->hal, addr, value, n);
 	mutex_unlock(&nd->fwio_lock);
+	trace_fwio(nd->index, n, ret);
 	return ret;
 }
 

@@ -6,9 +6,11 @@
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 
 #include "neuron.h"
+#include "neuron_trace.h"
 
 static const struct neuron_ioctl_entry *table_find(const struct neuron_ioctl_entry *table,
 						   unsigned int n, unsigned int cmd)
@@ -40,12 +42,64 @@ static const struct neuron_ioctl_entry *entry_find(unsigned int cmd)
 	return e;
 }
 
+/* What an error means here; NULL: it is no refusal */
+static const char *refusal_reason(int err)
+{
+	switch (err) {
+	case -EINVAL:
+		return "no such handle, a value out of range, or the chip is not ready";
+	case -EACCES:
+		return "not attached, or it is another process's";
+	case -EFAULT:
+		return "a bad pointer";
+	case -E2BIG:
+		return "too much at once, or no such core";
+	case -ENOMEM:
+		return "no memory";
+	case -EBUSY:
+		return "others use it";
+	case -EIO:
+		return "what it had on the chip is lost, or the chip failed";
+	case -ETIMEDOUT:
+		return "the chip did not answer in time";
+	case -ENOENT:
+		return "there is none";
+	case -ENODEV:
+		return "the device is gone";
+	case -EPERM:
+	case -ENOSYS:
+	case -ENOTTY:
+	case -ENOTSUPP:
+		return "not on this chip";
+	default:
+		return NULL;
+	}
+}
+
+/**
+ * neuron_refused() - log what was refused to the calling process, and why
+ * @nd: the device
+ * @what: what it asked for
+ * @err: what it gets, -errno; results that are no refusal are not logged
+ *
+ * Everything that user space asks for and does not get comes through here.
+ */
+void neuron_refused(struct neuron_device *nd, const char *what, int err)
+{
+	const char *reason = err < 0 ? refusal_reason(err) : NULL;
+	char comm[TASK_COMM_LEN];
+
+	if (!reason)
+		return;
+	get_task_comm(comm, current);
+	pr_notice_ratelimited("nd%d: %*pE[%d]: %s refused (%d): %s\n", nd->index,
+			      (int)strlen(comm), comm, current->tgid, what, err, reason);
+}
+
 static int gates_check(const struct neuron_file *nf, const struct neuron_ioctl_entry *e)
 {
-	if (nf->free_access && !(e->flags & NIOC_FREE)) {
-		nd_err(nf->nd, "%s on a write-only descriptor\n", e->name);
+	if (nf->free_access && !(e->flags & NIOC_FREE))
 		return -EINVAL;
-	}
 	if (e->flags & NIOC_ATTACHED && !nf->free_access && !neuron_attached(nf->nd))
 		return -EACCES;
 	if (e->flags & (NIOC_ATTACHED | NIOC_HW) && !nf->free_access && neuron_lost(nf->nd))
@@ -88,20 +142,27 @@ static int run(struct neuron_file *nf, const struct neuron_ioctl_entry *e, void 
 	return ret;
 }
 
-long neuron_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+static int enter_and_run(struct neuron_file *nf, const struct neuron_ioctl_entry *e,
+			 void __user *user)
 {
-	struct neuron_file *nf = file->private_data;
-	const struct neuron_ioctl_entry *e = entry_find(cmd);
-	int idx, ret;
+	int idx = neuron_enter(nf->nd), ret;
 
-	if (!e)
-		return -EINVAL;
-	idx = neuron_enter(nf->nd);
 	if (idx < 0)
 		return idx;
 	ret = gates_check(nf, e);
 	if (!ret)
-		ret = run(nf, e, (void __user *)arg);
+		ret = run(nf, e, user);
 	neuron_exit(nf->nd, idx);
+	return ret;
+}
+
+long neuron_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct neuron_file *nf = file->private_data;
+	const struct neuron_ioctl_entry *e = entry_find(cmd);
+	int ret = e ? enter_and_run(nf, e, (void __user *)arg) : -EINVAL;
+
+	trace_ioctl(nf->nd->index, cmd, ret);
+	neuron_refused(nf->nd, e ? e->name : "an unknown ioctl", ret);
 	return ret;
 }

@@ -9,12 +9,16 @@
 #include <linux/uaccess.h>
 
 #include "neuron.h"
+#include "neuron_trace.h"
 
 #define DESC_MAX 65536 /* descriptors in one call */
 
 static int do_eng_init(struct neuron_device *nd, void *arg, void __user *user)
 {
-	return ((struct neuron_ioctl_dma_eng_init *)arg)->eng_id < ENG_COUNT ? 0 : -EINVAL;
+	struct neuron_ioctl_dma_eng_init *a = arg;
+
+	trace_dma_engine_init(nd->index, a->eng_id);
+	return a->eng_id < ENG_COUNT ? 0 : -EINVAL;
 }
 
 static int do_eng_set_state(struct neuron_device *nd, void *arg, void __user *user)
@@ -96,6 +100,7 @@ static int do_ack_completed(struct neuron_device *nd, void *arg, void __user *us
 	struct neuron_queue *q;
 	int ret = 0;
 
+	trace_dma_ack_completed(nd->index, a->eng_id, a->qid, a->count);
 	if (a->eng_id >= ENG_COUNT || a->qid >= QUEUE_COUNT)
 		return -EINVAL;
 	q = &nd->queues[a->eng_id][a->qid];
@@ -186,6 +191,7 @@ static int copy_descriptors(struct neuron_device *nd,
 	if (!neuron_mc_range(mc, a->offset, size))
 		goto put;
 	ret = 0;
+	trace_dma_desc_copy(nd->index, a->mem_handle, a->offset, a->num_descs);
 	if (!size)
 		goto put;
 	descs = vmemdup_user(a->buffer, size);

@@ -9,6 +9,7 @@
 #include <linux/uaccess.h>
 
 #include "neuron.h"
+#include "neuron_trace.h"
 
 #ifndef ENOTSUPP
 #define ENOTSUPP 524
@@ -318,6 +319,7 @@ static int do_post_metric(struct neuron_device *nd, void *arg, void __user *user
 		return -E2BIG;
 	if (copy_from_user(blob, metric->data, metric->data_size))
 		return -EFAULT;
+	trace_metrics_post(nd->index, metric->data_size);
 	mutex_lock(&nd->fwio_lock);
 	ret = nhal_metric_post(&nd->hal, blob, metric->data_size);
 	mutex_unlock(&nd->fwio_lock);

@@ -10,6 +10,7 @@
 #include <linux/uaccess.h>
 
 #include "neuron.h"
+#include "neuron_trace.h"
 
 #define DUMP_MAX 65536 /* chunks in one answer */
 #define EXTENDED_INFO_VERSION 1
@@ -31,6 +32,7 @@ static int mem_alloc(struct neuron_device *nd, const struct neuron_mc_args *args
 		return ret;
 	/* 0 when another thread guessed the handle and freed it */
 	handle = READ_ONCE(mc->handle);
+	trace_ioctl_mem_alloc(nd->index, handle, mc->pa, mc->size, mc->host);
 	if (put_user(handle, uhandle)) {
 		neuron_mc_free(mc);
 		ret = -EFAULT;
@@ -100,6 +102,7 @@ static int do_free(struct neuron_device *nd, void *arg, void __user *user)
 		return PTR_ERR(mc);
 	/* notification queues and datastores are the driver's to free */
 	if (mc->life == NEURON_LIFE_PROCESS) {
+		trace_ioctl_mem_free(nd->index, a->mem_handle, mc->pa, mc->size, mc->host);
 		neuron_mc_free(mc);
 		ret = 0;
 	}
@@ -218,6 +221,7 @@ static int do_copy64(struct neuron_device *nd, void *arg, void __user *user)
 	ret = pair_get(nd, a, &src, &dst);
 	if (ret)
 		return ret;
+	trace_ioctl_mem_copy(nd->index, src->pa + a->src_offset, dst->pa + a->dst_offset, a->size);
 	ret = neuron_dma_copy(mc_h2t(dst->host ? src : dst), src->pa + a->src_offset,
 			      dst->pa + a->dst_offset, a->size);
 	neuron_mc_put(src);
@@ -245,6 +249,7 @@ static int do_copy_async64(struct neuron_device *nd, void *arg, void __user *use
 	ret = pair_get(nd, &pair, &src, &dst);
 	if (ret)
 		return ret;
+	trace_ioctl_mem_copy(nd->index, src->pa + a->src_offset, dst->pa + a->dst_offset, a->size);
 	ret = neuron_copy_async(nd, src, a->src_offset, dst, a->dst_offset, a->size,
 				a->pwait_handle, &a->wait_handle);
 	neuron_mc_put(src);
@@ -320,6 +325,10 @@ static int buf_copy(struct neuron_device *nd, const struct neuron_ioctl_mem_buf_
 			      a->copy_to_mem_handle ? NEURON_MAY_WRITE : NEURON_MAY_READ);
 	if (IS_ERR(mc))
 		return PTR_ERR(mc);
+	if (a->copy_to_mem_handle)
+		trace_ioctl_mem_copyin(nd->index, a->mem_handle, a->offset, a->size);
+	else
+		trace_ioctl_mem_copyout(nd->index, a->mem_handle, a->offset, a->size);
 	if (neuron_mc_range(mc, a->offset, a->size))
 		ret = !a->size ? 0 : mc->host ? host_copy(mc, a) : device(mc, a);
 	neuron_mc_put(mc);

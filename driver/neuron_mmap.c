@@ -100,7 +100,7 @@ struct neuron_mc *neuron_mmap_chunk(u64 va, u64 size, u64 *offset)
 	return mc;
 }
 
-int neuron_mmap(struct file *file, struct vm_area_struct *vma)
+static int mmap_checked(struct file *file, struct vm_area_struct *vma)
 {
 	struct neuron_file *nf = file->private_data;
 	struct neuron_device *nd = nf->nd;
@@ -130,5 +130,14 @@ int neuron_mmap(struct file *file, struct vm_area_struct *vma)
 	vma->vm_ops = &neuron_vm_ops;
 exit:
 	neuron_exit(nd, idx);
+	return ret;
+}
+
+int neuron_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct neuron_file *nf = file->private_data;
+	int ret = mmap_checked(file, vma);
+
+	neuron_refused(nf->nd, "mmap", ret);
 	return ret;
 }

@@ -9,6 +9,7 @@
 #include <linux/sched.h>
 
 #include "neuron.h"
+#include "neuron_trace.h"
 
 struct neuron_proc *neuron_proc_find(struct neuron_device *nd, pid_t tgid)
 {
@@ -35,8 +36,9 @@ int neuron_proc_attach(struct neuron_device *nd)
 	} else if (proc->lost) {
 		ret = -EIO;
 	} else {
+		if (!proc->opens++)
+			trace_process(nd->index, current->tgid, true);
 		proc->tgid = current->tgid;
-		proc->opens++;
 	}
 	mutex_unlock(&nd->lock);
 	return ret;
@@ -166,6 +168,7 @@ void neuron_proc_detach(struct neuron_device *nd, pid_t tgid)
 	mutex_unlock(&nd->lock);
 	if (!last)
 		return;
+	trace_process(nd->index, tgid, false);
 	idx = neuron_enter(nd);
 	if (idx >= 0) {
 		proc_take_down(nd, tgid);

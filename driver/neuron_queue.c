@@ -6,6 +6,7 @@
 #define pr_fmt(fmt) "neuron: " fmt
 
 #include "neuron.h"
+#include "neuron_trace.h"
 
 /* What the public driver reports for a queue that was initialised, and for the engine */
 #define QUEUE_SW_ENABLED 2
@@ -73,6 +74,7 @@ int neuron_queue_setup(struct neuron_device *nd, const struct neuron_ioctl_dma_q
 	struct neuron_mc *tx, *rx;
 	int ret;
 
+	trace_dma_queue_init(nd->index, arg);
 	if (arg->eng_id >= ENG_COUNT || arg->qid >= QUEUE_COUNT || arg->rxc_handle)
 		return -EINVAL;
 	if (is_h2t(arg->eng_id, arg->qid))
@@ -132,6 +134,8 @@ int neuron_queue_start(struct neuron_device *nd,
 		ret = -EINVAL;
 	if (!ret) {
 		models_count(nd, q->rx);
+		trace_dma_queue_copy_start(nd->index, arg->eng_id, arg->qid, arg->tx_desc_count,
+					   arg->rx_desc_count);
 		nhal_queue_start(&nd->hal, arg->eng_id, arg->qid, arg->tx_desc_count,
 				 arg->rx_desc_count);
 	}
@@ -146,6 +150,7 @@ static void queue_park(struct neuron_device *nd, unsigned int eng, unsigned int 
 	struct neuron_queue *q = &nd->queues[eng][qid];
 	u64 dummy = nhal_host_addr(nd->dummy_dma);
 
+	trace_dma_queue_release(nd->index, eng, qid);
 	if (!nd->gone)
 		nhal_queue_init(&nd->hal, eng, qid, dummy, NEURON_DUMMY_RING_LEN,
 				dummy + NEURON_DUMMY_RING_LEN * NEURON_UDMA_DESC_SIZE,

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What shell tests of the module need and the shell cannot do.
+ * What shell tests of the module need and the shell cannot do:
  *
- *	driver-tool copy N		a process that copies a page to and from chip N's core 0;
- *prints its pid, then "copied", or the error driver-tool poll FILE COMMAND	waits in poll() for
- *a change of a sysfs file, while COMMAND runs in a shell (status 1 after a minute) driver-tool dump
- *FILE		a hang dump, a line for each thing in it
+ * copy N: a process that copies a page to and from core 0 of chip N; prints its pid, then "copied",
+ * or the error.
+ *
+ * refused N: asks for what it does not get: a free, a mapping, an ioctl that is none; prints its
+ * pid, then the errors.
+ *
+ * poll FILE COMMAND: waits in poll() for a change of a sysfs file, while COMMAND runs in a shell
+ * (status 1 after a minute).
+ *
+ * dump FILE: a hang dump, a line for each thing in it.
  */
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "tap.h"
@@ -34,6 +41,21 @@ static int copy(int index)
 		ret = -EBADMSG;
 	printf("%s\n", ret ? strerror(-ret) : "copied");
 	return ret ? 1 : 0;
+}
+
+static int refused(int index)
+{
+	struct neuron_ioctl_mem_free bad = { 12345 };
+	int fd = node(index, O_RDWR), status = node(index, O_WRONLY);
+	void *map;
+
+	printf("%d\n", getpid());
+	printf("%d\n", call(fd, NEURON_IOCTL_MEM_FREE, &bad));
+	printf("%d\n", call(status, NEURON_IOCTL_MEM_FREE, &bad));
+	printf("%d\n", call(fd, _IO('N', 200), &bad));
+	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 1l << 40);
+	printf("%d\n", map == MAP_FAILED ? -errno : 0);
+	return fd < 0 || status < 0;
 }
 
 static int wait_change(const char *path, const char *command)
@@ -130,6 +152,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 3 && !strcmp(argv[1], "copy"))
 		return copy(atoi(argv[2]));
+	if (argc == 3 && !strcmp(argv[1], "refused"))
+		return refused(atoi(argv[2]));
 	if (argc == 4 && !strcmp(argv[1], "poll"))
 		return wait_change(argv[2], argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "dump"))

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# vm: --instance inf1.6xlarge
+# copy: tests/vm/driver/driver-events
+# copy: tests/vm/driver/driver-tool
+# monitor:
+# What the module waits for and does not get: an event, a dump with the chip's state, and a chip that
+# works again. Faults come from outside, through QEMU's monitor.
+. ./tap.sh
+
+neuron=/sys/devices/virtual/neuron_device/neuron0
+
+# events NAME REGEX COMMAND: the events of COMMAND, up to one like REGEX, into $got
+events() {
+    local status=0
+    got=$(./driver-events until "$2" "$3") || status=$?
+    point "$status" "$1"
+    if [ "$status" -ne 0 ]; then printf '%s\n' "$got" | sed 's/^/#   /'; fi
+}
+
+fault() {
+    qmp "{\"execute\":\"qom-set\",\"arguments\":{\"path\":\"/machine/peripheral/chip0\",\"property\":\"fault-$1\",\"value\":\"$2\"}}"
+}
+export -f fault qmp
+
+qmp_open
+is "$(./driver-tool copy 0 | tail -n 1)" copied "a copy"
+is "$(./driver-tool dump $neuron/hang_dump)" "no dump" "no dump before there was a hang"
+
+ok "a descriptor that is never done" fault dma-hang 1
+events "a copy that does not end" 'hang-ntf' './driver-tool copy 0 >copy.log'
+pid=$(head -n 1 copy.log)
+is "$(tail -n 1 copy.log)" "Connection timed out" "the process is told"
+like "$got" "^hang-ntf index=0 bdf=0000:00:1c.0 state=1 hang\{ reason=0 cores=1 engine=2 queue=15 pid=$pid dump=1 \}" \
+    "listeners are, too"
+dump=$(./driver-tool dump $neuron/hang_dump)
+like "$dump" "^header id=1 index=0 bdf=0000:00:1c.0 state=1 reason=0 cores=0x1 engine=2 queue=15 pid=$pid error=110 flags=0 driver=2.24.7.0" \
+    "the dump says what it is of"
+like "$dump" '^queue engine=2 queue=15 pid=0 tx\{status=0x[1-9a-f]' "the copy queue has descriptors that are not done"
+is "$(grep -c '^queue ' <<<"$dump")" 4 "the copy queues of all cores, and no others"
+like "$dump" '^word 0xffff078e01c 0x8000000[0-3]' "the status word: ready"
+is "$(grep -c '^core .*semaphores=32' <<<"$dump")" 4 "the cores with their semaphores"
+like "$dump" "^process pid=$pid flags=0 files=1" "who was attached"
+is "$(./driver-tool copy 0 | tail -n 1)" copied "the next copy works"
+is "$(stat -c %a $neuron/hang_dump)" 600 "the dump is root's"
+ok "poll() tells of a dump" ./driver-tool poll $neuron/reset "echo 1 >$neuron/reset"
+echo >$neuron/hang_dump
+is "$(./driver-tool dump $neuron/hang_dump)" "no dump" "a write forgets it"
+
+ok "a reset that does not begin" fault reset-hang always
+events "does not end" 'hang-ntf' "echo 1 >$neuron/reset"
+like "$got" '^reset-ntf index=0 .*state=2 reset\{ stage=2 cores=4294967295 duration=[0-9]+ error=110 \}' "it failed"
+like "$got" '^hang-ntf index=0 .*state=2 hang\{ reason=1 cores=4294967295 dump=2 \}' "it hangs"
+is "$(./driver-tool copy 0 | tail -n 1)" "Invalid argument" "the chip is not to be had"
+fault reset-hang off
+events "until a reset works" 'stage=1' "echo 1 >$neuron/reset"
+is "$(./driver-tool copy 0 | tail -n 1)" copied "then it is"
+
+fault mailbox-silence always
+events "a firmware that says nothing" 'hang-ntf index=0 .*reason=3' true
+like "$(./driver-tool dump $neuron/hang_dump)" '^header id=3 .*reason=3 cores=0xffffffff .*error=110 flags=1 ' \
+    "a dump without registers"
+fault mailbox-silence off
+ok "it goes on" cat $neuron/info/link_east
+is "$(./driver-tool copy 0 | tail -n 1)" copied "and copies"
+done_testing
