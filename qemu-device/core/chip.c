@@ -212,6 +212,7 @@ static void reset_all(struct ncore_chip *chip, bool power)
 	}
 	ncore_misc_reset(chip, power);
 	if (power) {
+		ncore_irq_reset(chip);
 		ncore_mem_clear(chip, &chip->dram);
 		for (i = 0; i < NCORE_GE_COUNT; i++)
 			atomic_store(&chip->guest_errors[i], 0);

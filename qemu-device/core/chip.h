@@ -169,6 +169,8 @@ struct ncore_core {
 	ncore_reg putils[NCORE_PUTILS_WORDS];
 	struct ncore_nq nq[NCORE_NQ_COUNT]; /* chip->nq_lock */
 	ncore_reg nq_overflows;
+	ncore_reg nq_entries; /* written under nq_lock */
+	bool irq_armed; /* nq_lock: the next entry raises the core's vector */
 	_Atomic uint64_t dma_bytes, dma_descs;
 };
 
@@ -265,6 +267,7 @@ bool ncore_misc_plain(uint32_t rel);
 void ncore_misc_reset(struct ncore_chip *chip, bool power);
 bool ncore_misc_resetting(struct ncore_chip *chip); /* a device reset hangs */
 uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel);
+bool ncore_ours_write(struct ncore_chip *chip, uint32_t rel, uint32_t value); /* false: read-only */
 void ncore_fwio_doorbell(struct ncore_chip *chip);
 
 /* udma.c; chip->lock is held for all but reads */
@@ -365,6 +368,8 @@ int ncore_copy(struct ncore_lane *lane, struct ncore_copy *copy);
 /* notify.c */
 void ncore_nq_reg_written(struct ncore_chip *chip, unsigned int core, uint32_t rel);
 void ncore_nq_reset(struct ncore_chip *chip, unsigned int core);
+void ncore_irq_arm(struct ncore_chip *chip, unsigned int core, uint32_t seen);
+void ncore_irq_reset(struct ncore_chip *chip);
 void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
 		  unsigned int engine, uint16_t code, uint32_t id, uint64_t data, uint32_t data2,
 		  uint64_t time);

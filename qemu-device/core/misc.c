@@ -219,6 +219,8 @@ uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel)
 	if (rel - NEURON_OURS_NQ_OVERFLOWS(0) < NCORE_CORES * 4)
 		return ncore_load(
 			&chip->core[(rel - NEURON_OURS_NQ_OVERFLOWS(0)) / 4].nq_overflows);
+	if (rel - NEURON_OURS_NQ_ENTRIES(0) < NCORE_CORES * 4)
+		return ncore_load(&chip->core[(rel - NEURON_OURS_NQ_ENTRIES(0)) / 4].nq_entries);
 	if (rel - NEURON_OURS_DMA_STOPPED(0) < NCORE_ENGINES * 4)
 		return stopped_queues(chip, (rel - NEURON_OURS_DMA_STOPPED(0)) / 4);
 	switch (rel) {
@@ -233,4 +235,12 @@ uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel)
 	default:
 		return 0;
 	}
+}
+
+bool ncore_ours_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
+{
+	if (rel - NEURON_OURS_NQ_ENTRIES(0) >= NCORE_CORES * 4)
+		return false;
+	ncore_irq_arm(chip, (rel - NEURON_OURS_NQ_ENTRIES(0)) / 4, value);
+	return true;
 }

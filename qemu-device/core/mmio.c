@@ -95,6 +95,10 @@ void ncore_apb_write(struct ncore_chip *chip, uint64_t offset, uint32_t value)
 	case B_MISC:
 		ncore_misc_write(chip, rel, value);
 		return;
+	case B_OURS:
+		if (!ncore_ours_write(chip, rel, value))
+			ncore_guest_error(chip, NCORE_GE_UNDEFINED, offset, value);
+		return;
 	default:
 		word = plain_word(chip, b, index, rel);
 		if (!word) {

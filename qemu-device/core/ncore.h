@@ -70,7 +70,10 @@ struct ncore_host_ops {
 	/* direct pointer to host memory, *len may shrink; NULL: use dma_rw. May be NULL */
 	void *(*dma_map)(void *opaque, uint64_t addr, uint64_t *len, bool write);
 	void (*dma_unmap)(void *opaque, void *ptr, uint64_t len, bool write, uint64_t accessed);
-	/* an entry was written to a notification queue of core number vector. Any thread; or NULL */
+	/*
+	 * the vector of core number vector is raised: the host armed it, and an entry it has not
+	 * seen is in one of the core's notification queues. Any thread; or NULL
+	 */
 	void (*irq)(void *opaque, unsigned int vector);
 	uint64_t (*clock)(void *opaque); /* ns, monotonic; NULL: CLOCK_MONOTONIC */
 	/* trace, any thread; NULL: off. events is a bit mask asked once for each chip */

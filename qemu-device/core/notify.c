@@ -77,6 +77,41 @@ void ncore_nq_reset(struct ncore_chip *chip, unsigned int core)
 	pthread_mutex_unlock(&chip->nq_lock);
 }
 
+/*
+ * Interrupts. A host that saw n entries arms the core's vector with n: an entry it has not seen
+ * raises the vector at once, else the next one does, and disarms it. So no entry is missed between
+ * a look and the arming, and a host that does not wait is not interrupted.
+ */
+static void raise_irq(struct ncore_chip *chip, unsigned int core)
+{
+	if (chip->ops->irq)
+		chip->ops->irq(chip->cfg.opaque, core);
+}
+
+void ncore_irq_arm(struct ncore_chip *chip, unsigned int core, uint32_t seen)
+{
+	struct ncore_core *c = &chip->core[core];
+
+	pthread_mutex_lock(&chip->nq_lock);
+	c->irq_armed = ncore_load(&c->nq_entries) == seen;
+	if (!c->irq_armed)
+		raise_irq(chip, core);
+	pthread_mutex_unlock(&chip->nq_lock);
+}
+
+/* Neither count nor arming is the chip's to reset while a host may wait: only with the function */
+void ncore_irq_reset(struct ncore_chip *chip)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&chip->nq_lock);
+	for (i = 0; i < NCORE_CORES; i++) {
+		ncore_store(&chip->core[i].nq_entries, 0);
+		chip->core[i].irq_armed = false;
+	}
+	pthread_mutex_unlock(&chip->nq_lock);
+}
+
 /* Entry without its last word first: who polls the phase sees a whole entry */
 static int put_entry(struct ncore_chip *chip, uint64_t addr, uint8_t *entry)
 {
@@ -134,6 +169,7 @@ static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int 
 	nq->index = next;
 	if (!next)
 		nq->lap++;
+	ncore_store(&c->nq_entries, ncore_load(&c->nq_entries) + 1);
 	return PUT_OK;
 }
 
@@ -163,8 +199,10 @@ void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
 {
 	uint8_t entry[NEURON_NQ_ENTRY_SIZE];
 	int n = queue_number(type, engine);
+	struct ncore_core *c = &chip->core[core];
 	enum put result = PUT_OFF;
 	uint64_t addr = 0;
+	uint32_t before;
 
 	entry[NEURON_NQ_ENTRY_TYPE] = (uint8_t)type;
 	entry[NEURON_NQ_ENTRY_ENGINE] = (uint8_t)engine;
@@ -176,14 +214,17 @@ void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
 	ncore_put32(entry + NEURON_NQ_ENTRY_DATA2, data2);
 	if (n >= 0) {
 		pthread_mutex_lock(&chip->nq_lock);
-		result = put(chip, &chip->core[core], (unsigned int)n, entry, &addr);
+		before = ncore_load(&c->nq_entries);
+		result = put(chip, c, (unsigned int)n, entry, &addr);
 		if (result == PUT_FULL)
 			report_full(chip, core, (unsigned int)n, entry);
+		if (c->irq_armed && ncore_load(&c->nq_entries) != before) {
+			c->irq_armed = false;
+			raise_irq(chip, core);
+		}
 		pthread_mutex_unlock(&chip->nq_lock);
 	}
 	if (type == NEURON_NQ_ERROR)
 		ncore_event(chip, NCORE_EV_ENGINE_ERROR, core, engine, code, data);
 	ncore_event(chip, NCORE_EV_NOTIFY, core, type, engine, addr);
-	if (result == PUT_OK && chip->ops->irq)
-		chip->ops->irq(chip->cfg.opaque, core);
 }

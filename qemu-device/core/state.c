@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define STATE_MAGIC 0x5249484355524eull /* "NRUCHIR" */
-#define STATE_VERSION 1
+#define STATE_VERSION 2
 #define TPB_STATE_MAX (16u << 20)
 
 struct state {
@@ -252,6 +252,8 @@ static void core_state(struct state *s, struct ncore_core *core)
 		LIMITED(s, nq->overflowed, 2, "not a truth value");
 	}
 	F(s, core->nq_overflows);
+	F(s, core->nq_entries);
+	LIMITED(s, core->irq_armed, 2, "not a truth value");
 	F(s, core->dma_bytes);
 	F(s, core->dma_descs);
 	tpb_state(s, core->tpb);
@@ -301,7 +303,7 @@ static void header(struct state *s)
 	if (magic != STATE_MAGIC)
 		fail(s, -EINVAL, "not a chip's state");
 	else if (version != STATE_VERSION)
-		fail(s, -ENOTSUP, "a state of another version than 1");
+		fail(s, -ENOTSUP, "a state of another version than 2");
 	else if (generation != s->chip->cfg.generation)
 		fail(s, -ENOTSUP, "a state of another generation of chips");
 }

@@ -71,6 +71,8 @@ static const MemoryRegionOps neuron_axi_ops = {
 /* docs/hardware.md, "The capability" */
 static bool neuron_add_capability(PCIDevice *pdev, Error **errp)
 {
+    uint32_t features = NEURON_CAP_F_FAST_RESET | NEURON_CAP_F_TPB_MAP |
+                        NEURON_CAP_F_PERF;
     int pos = pci_add_capability(pdev, PCI_CAP_ID_VNDR, 0, NEURON_CAP_SIZE,
                                  errp);
     uint8_t *cap = pdev->config + pos;
@@ -82,8 +84,10 @@ static bool neuron_add_capability(PCIDevice *pdev, Error **errp)
     pci_set_long(cap + NEURON_CAP_MAGIC, NEURON_CAP_MAGIC_VALUE);
     pci_set_word(cap + NEURON_CAP_VERSION, NEURON_CAP_VERSION_VALUE);
     pci_set_byte(cap + NEURON_CAP_BAR, NEURON_BAR_APB);
-    pci_set_long(cap + NEURON_CAP_FEATURES, NEURON_CAP_F_FAST_RESET |
-                 NEURON_CAP_F_TPB_MAP | NEURON_CAP_F_PERF);
+    if (neuron_irq_present(NEURON_BASE(pdev))) {
+        features |= NEURON_CAP_F_IRQ;
+    }
+    pci_set_long(cap + NEURON_CAP_FEATURES, features);
     pci_set_long(cap + NEURON_CAP_OFFSET, NEURON_OURS_BAR0_OFFSET);
     pci_set_long(cap + NEURON_CAP_LENGTH, NEURON_OURS_BAR0_SIZE);
     return true;
@@ -178,17 +182,20 @@ static void neuron_realize(PCIDevice *pdev, Error **errp)
 {
     NeuronState *s = NEURON_BASE(pdev);
 
-    if (!neuron_check_properties(s, errp) ||
-        !neuron_add_capability(pdev, errp)) {
+    if (!neuron_check_properties(s, errp)) {
         return;
     }
     neuron_host_init(s);
+    neuron_irq_init(s);
     if (!neuron_create_chip(s, errp)) {
+        neuron_irq_fini(s);
         return;
     }
-    if (!neuron_create_bars(s, errp)) {
+    if (!neuron_create_bars(s, errp) || !neuron_irq_add_vectors(s, errp) ||
+        !neuron_add_capability(pdev, errp)) {
         ncore_chip_free(s->chip);
         s->chip = NULL;
+        neuron_irq_fini(s);
         return;
     }
     s->vmstate_change =
@@ -203,6 +210,7 @@ static void neuron_exit(PCIDevice *pdev)
     qemu_del_vm_change_state_handler(s->vmstate_change);
     ncore_chip_free(s->chip);
     s->chip = NULL;
+    neuron_irq_fini(s);
     g_free(s->saved);
     s->saved = NULL;
 }
@@ -212,6 +220,7 @@ static void neuron_reset(DeviceState *dev)
     NeuronState *s = NEURON_BASE(dev);
 
     ncore_chip_reset(s->chip, NCORE_RESET_PCI);
+    neuron_irq_reset(s);
 }
 
 static void neuron_class_init(ObjectClass *oc, void *data)

@@ -293,6 +293,7 @@ void neuron_host_init(NeuronState *s)
         .dma_rw = neuron_dma_rw,
         .dma_map = neuron_dma_map,
         .dma_unmap = neuron_dma_unmap,
+        .irq = neuron_irq_raise,
         .clock = neuron_clock,
         .event = neuron_event,
         .event_mask = neuron_event_mask(),

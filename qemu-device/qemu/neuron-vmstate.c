@@ -21,6 +21,8 @@ void neuron_vm_change_state(void *opaque, bool running, RunState state)
     } else if (!running && !s->paused) {
         s->paused = true;
         ncore_chip_pause(s->chip);
+        /* raised and not delivered is no state of its own: nothing saved it */
+        neuron_irq_flush(s);
     }
 }
 
@@ -81,13 +83,14 @@ static int neuron_post_load(void *opaque, int version_id)
 
 const VMStateDescription vmstate_neuron = {
     .name = "neuron",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .pre_save = neuron_pre_save,
     .post_save = neuron_post_save,
     .post_load = neuron_post_load,
     .fields = (VMStateField[]) {
         VMSTATE_PCI_DEVICE(parent_obj, NeuronState),
+        VMSTATE_MSIX(parent_obj, NeuronState),
         VMSTATE_UINT32_EQUAL(slot, NeuronState, NULL),
         VMSTATE_UINT32(saved_size, NeuronState),
         VMSTATE_VALIDATE("size of the chip's state", neuron_saved_size_ok),

@@ -13,6 +13,7 @@
 #define HW_MISC_NEURON_H
 
 #include "hw/pci/pci.h"
+#include "hw/pci/msix.h"
 #include "qom/object.h"
 #include "sysemu/runstate.h"
 
@@ -34,6 +35,9 @@ OBJECT_DECLARE_TYPE(NeuronState, NeuronClass, NEURON_BASE)
 #define NEURON_BAR_APB 0
 #define NEURON_BAR_AXI 2
 #define NEURON_BAR_DRAM 4
+
+/* MSI-X: one vector for each core */
+#define NEURON_VECTORS 4
 
 /* DRAM, and SBUF and PSUM of four cores; with room */
 #define NEURON_MEM_MAX 16
@@ -79,6 +83,9 @@ struct NeuronState {
     bool paused;
     VMChangeStateEntry *vmstate_change;
 
+    QEMUBH *irq_bh;
+    uint32_t irq_raised; /* atomic: vectors the big lock has not seen yet */
+
     MemoryRegion apb;
     MemoryRegion axi;
     MemoryRegion dram;
@@ -96,6 +103,15 @@ NeuronPool *neuron_pool_default(Error **errp);
 /* neuron-host.c */
 void neuron_host_init(NeuronState *s);
 MemoryRegion *neuron_host_find_mem(NeuronState *s, const void *ptr);
+
+/* neuron-irq.c */
+void neuron_irq_init(NeuronState *s);
+bool neuron_irq_add_vectors(NeuronState *s, Error **errp);
+void neuron_irq_fini(NeuronState *s);
+bool neuron_irq_present(NeuronState *s);
+void neuron_irq_raise(void *opaque, unsigned vector); /* any thread */
+void neuron_irq_flush(NeuronState *s);
+void neuron_irq_reset(NeuronState *s);
 
 /* neuron-props.c */
 void neuron_props_class_init(ObjectClass *oc);

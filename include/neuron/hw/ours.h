@@ -80,6 +80,7 @@
 #define NEURON_CAP_F_FAST_RESET 0x1 /* reset completes in the doorbell write: do not sleep */
 #define NEURON_CAP_F_TPB_MAP 0x2 /* the TPB reset map is honoured */
 #define NEURON_CAP_F_PERF 0x4 /* performance counters in our registers */
+#define NEURON_CAP_F_IRQ 0x8 /* MSI-X vectors on notification entries */
 
 /* Our registers in BAR0 */
 #define NEURON_OURS_BAR0_OFFSET 0x800000
@@ -89,6 +90,11 @@
 #define NEURON_OURS_SBUF_SIZE 0x8 /* bytes a core */
 #define NEURON_OURS_NQ_OVERFLOWS(nc) (0x40 + 4 * (nc)) /* notification entries dropped */
 #define NEURON_OURS_DMA_STOPPED(eng) (0x80 + 4 * (eng)) /* bit q: queue q stopped by an error */
+/*
+ * Core nc's notification entries, all queues together: counts what was written. A write arms vector
+ * nc, which is raised once, when the count is not, or no longer, the value written.
+ */
+#define NEURON_OURS_NQ_ENTRIES(nc) (0xc0 + 4 * (nc))
 #define NEURON_OURS_PERF(nc) (0x1000 + 0x200 * (nc))
 /* Inside a core's block, u64 each: engine e at e * 0x40, then the core's own */
 #define NEURON_PERF_ENG(e) (0x40 * (e))
@@ -101,5 +107,9 @@
 #define NEURON_PERF_MACS 0x100
 #define NEURON_PERF_DMA_BYTES 0x108
 #define NEURON_PERF_DMA_DESCS 0x110
+
+/* MSI-X table and pending bits, behind our registers in BAR0: a vector for each core */
+#define NEURON_OURS_MSIX_TABLE 0x810000
+#define NEURON_OURS_MSIX_PBA 0x818000
 
 #endif

@@ -26,7 +26,8 @@ static void host_irq(void *opaque, unsigned int vector)
 {
 	struct fixture *f = opaque;
 
-	f->irqs++;
+	ck_assert_uint_lt(vector, 4);
+	f->irqs[vector]++;
 }
 
 void fixture_config(struct fixture *f, struct ncore_chip_config *config)
