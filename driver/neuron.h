@@ -109,6 +109,15 @@ struct neuron_file {
 	pid_t tgid;
 	bool free_access;
 	bool detached;
+	unsigned long watched; /* cores whose notification entries it has looked at */
+	u32 seen[NC_COUNT]; /* how many there were */
+};
+
+struct neuron_irq {
+	struct neuron_device *nd;
+	unsigned int nc;
+	u32 entries; /* of the core's notification queues, as last read from the chip */
+	wait_queue_head_t wait;
 };
 
 struct neuron_queue {
@@ -287,6 +296,8 @@ struct neuron_device {
 	struct neuron_crwl crwl[NEURON_MAX_NC_PER_DEVICE];
 
 	struct neuron_h2t h2t[NC_COUNT];
+	bool has_irqs;
+	struct neuron_irq irqs[NC_COUNT];
 	void *dummy_ring; /* stopped queues point here */
 	dma_addr_t dummy_dma;
 
@@ -397,6 +408,12 @@ void neuron_event_link(struct neuron_device *nd, u32 side, bool up);
 void neuron_event_ecc(struct neuron_device *nd, u32 memory, const struct neuron_ecc *now,
 		      const struct neuron_ecc *fresh);
 void neuron_event_hang(struct neuron_device *nd, const struct neuron_hang *h);
+
+/* neuron_irq.c */
+void neuron_irq_init(struct neuron_device *nd);
+void neuron_irq_exit(struct neuron_device *nd);
+ssize_t neuron_read(struct file *file, char __user *buf, size_t size, loff_t *pos);
+__poll_t neuron_poll(struct file *file, struct poll_table_struct *wait);
 
 /* neuron_reset.c */
 void neuron_reset_init(struct neuron_device *nd);

@@ -214,5 +214,7 @@ const struct file_operations neuron_fops = {
 	.flush = neuron_flush,
 	.release = neuron_release,
 	.unlocked_ioctl = neuron_ioctl,
+	.read = neuron_read,
+	.poll = neuron_poll,
 	.mmap = neuron_mmap,
 };

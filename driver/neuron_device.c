@@ -135,6 +135,20 @@ int neuron_wait_all_ready(void)
 	return 0;
 }
 
+/* Our registers are where the header says, or we use none */
+static bool capability_registers(struct pci_dev *pdev, u8 pos)
+{
+	u32 offset, length;
+	u8 bar;
+
+	pci_read_config_byte(pdev, pos + NEURON_CAP_BAR, &bar);
+	pci_read_config_dword(pdev, pos + NEURON_CAP_OFFSET, &offset);
+	pci_read_config_dword(pdev, pos + NEURON_CAP_LENGTH, &length);
+	return bar == NEURON_BAR_APB && offset == NEURON_OURS_BAR0_OFFSET &&
+	       length >= NEURON_OURS_BAR0_SIZE &&
+	       pci_resource_len(pdev, bar) >= (u64)offset + length;
+}
+
 static u32 capability_features(struct pci_dev *pdev)
 {
 	u32 magic, features;
@@ -148,6 +162,8 @@ static u32 capability_features(struct pci_dev *pdev)
 		if (magic != NEURON_CAP_MAGIC_VALUE || version != NEURON_CAP_VERSION_VALUE)
 			continue;
 		pci_read_config_dword(pdev, pos + NEURON_CAP_FEATURES, &features);
+		if (!capability_registers(pdev, pos))
+			features &= NEURON_CAP_F_FAST_RESET | NEURON_CAP_F_TPB_MAP;
 		return features;
 	}
 	return 0;
@@ -247,6 +263,7 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev)
 	ret = neuron_dma_init(nd);
 	if (ret)
 		goto mem_exit;
+	neuron_irq_init(nd);
 	neuron_reset_init(nd);
 	neuron_watch_init(nd);
 	table_set(nd, nd);
@@ -279,6 +296,7 @@ cdev_del:
 table_clear:
 	table_set(nd, NULL);
 	neuron_reset_stop(nd);
+	neuron_irq_exit(nd);
 	neuron_dma_exit(nd);
 mem_exit:
 	neuron_mem_exit(nd);
@@ -312,6 +330,7 @@ void neuron_device_destroy(struct neuron_device *nd)
 		unmap_mapping_range(nd->inode->i_mapping, 0, 0, 1);
 	neuron_nds_exit(nd);
 	neuron_mem_exit(nd); /* clears with DMA */
+	neuron_irq_exit(nd);
 	/* rings and buffers go when the chip can no longer reach them */
 	pci_clear_master(nd->pdev);
 	neuron_dma_exit(nd);

@@ -289,11 +289,13 @@ static int bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
 	return ret;
 }
 
-/* What the module refuses: queue rings and doorbells, and the mailbox page */
+/* What the module refuses: queue rings and doorbells, the mailbox page, our own registers */
 static bool bar_refused(unsigned int bar, uint64_t offset)
 {
 	if (bar != NEURON_BAR_APB)
 		return false;
+	if (offset >= NEURON_OURS_BAR0_OFFSET)
+		return true;
 	if (offset >= NEURON_V1_APB_MISC_RAM &&
 	    offset < NEURON_V1_APB_MISC_RAM + NEURON_V1_APB_MISC_RAM_SIZE)
 		return true;
@@ -374,6 +376,10 @@ const struct ndl_ops emu_ops = {
 	.event = emu_event,
 	.nq_init = emu_nq_init,
 	.nq_destroy = emu_nq_destroy,
+	.wait_open = emu_wait_open,
+	.wait_look = emu_wait_look,
+	.wait = emu_wait,
+	.wait_close = emu_wait_close,
 	.nds_open = emu_nds_open,
 	.nds_close = emu_nds_close,
 	.crwl = emu_crwl,

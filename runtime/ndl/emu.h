@@ -5,7 +5,7 @@
  *
  * Locks, in order: core.lock (the core's copy ring and staging buffer), chip.lock (handles, pools,
  * queues, locks and states of cores), chip.fwio (the mailbox), host.lock (arena pool and pins). The
- * core library's callbacks take host.lock only.
+ * core library's callbacks take host.lock or irq.lock only.
  */
 #ifndef NDL_EMU_H
 #define NDL_EMU_H
@@ -102,6 +102,11 @@ struct emu_chip {
 	uint8_t *dram;
 	struct nhal hal;
 	pthread_mutex_t lock, fwio;
+	struct {
+		pthread_mutex_t lock;
+		pthread_cond_t cond;
+		unsigned int raised[NEURON_V1_NC_PER_DEVICE]; /* how often */
+	} irq;
 	struct emu_core nc[NEURON_V1_NC_PER_DEVICE];
 	struct emu_pool pool[NEURON_V1_DRAM_CHANNELS][EMU_REGIONS];
 	struct emu_chunk *chunk; /* index = handle; 0 is none */
@@ -177,6 +182,14 @@ int emu_copy_descs(ndl_device_t *dev, uint64_t handle, const void *descs, uint64
 int emu_descs_out(ndl_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma_queue_type type,
 		  uint32_t start, uint32_t count, void *descs);
 void emu_queues_stop(struct emu_chip *chip);
+
+/* emu_wait.c */
+int emu_irq_init(struct emu_chip *chip);
+void emu_irq(void *opaque, unsigned int vector);
+int emu_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter);
+int emu_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter);
+int emu_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
+void emu_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter);
 
 /* emu_core.c */
 int emu_semaphore(ndl_device_t *dev, int op, uint32_t nc, uint32_t index, uint32_t *value);

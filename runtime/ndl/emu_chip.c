@@ -42,7 +42,7 @@ static int chip_dma(void *opaque, uint64_t addr, void *buf, uint64_t len, bool w
 	return emu_host_rw(&chip->machine->host, addr, buf, len, write);
 }
 
-static const struct ncore_host_ops host_ops = { .dma_rw = chip_dma };
+static const struct ncore_host_ops host_ops = { .dma_rw = chip_dma, .irq = emu_irq };
 
 int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, unsigned int n)
 {
@@ -166,7 +166,9 @@ int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index)
 	chip->index = index;
 	pthread_mutex_init(&chip->lock, NULL);
 	pthread_mutex_init(&chip->fwio, NULL);
-	ret = emu_mem_init(chip);
+	ret = emu_irq_init(chip);
+	if (!ret)
+		ret = emu_mem_init(chip);
 	if (!ret)
 		ret = mailbox_init(chip);
 	for (unsigned int nc = 0; !ret && nc < NEURON_V1_NC_PER_DEVICE; nc++)

@@ -471,6 +471,45 @@ int ndl_notification_destroy(ndl_device_t *dev, void *va)
 	return CALL(nq_destroy, va);
 }
 
+int ndl_wait_open(ndl_device_t *dev, uint32_t nc, struct ndl_waiter **out)
+{
+	struct ndl_waiter *waiter;
+	int err;
+
+	*out = NULL;
+	if (nc >= NEURON_V1_NC_PER_DEVICE)
+		return -E2BIG;
+	waiter = malloc(sizeof(*waiter));
+	if (!waiter)
+		return -ENOMEM;
+	*waiter = (struct ndl_waiter){ .dev = dev, .nc = nc, .fd = -1 };
+	err = CALL(wait_open, waiter);
+	if (err) {
+		free(waiter);
+		return err;
+	}
+	*out = waiter;
+	return 0;
+}
+
+int ndl_wait_look(struct ndl_waiter *waiter)
+{
+	return waiter->dev->ops->wait_look(waiter->dev, waiter);
+}
+
+int ndl_wait(struct ndl_waiter *waiter, uint64_t timeout_us)
+{
+	return waiter->dev->ops->wait(waiter->dev, waiter, timeout_us);
+}
+
+void ndl_wait_close(struct ndl_waiter *waiter)
+{
+	if (!waiter)
+		return;
+	waiter->dev->ops->wait_close(waiter->dev, waiter);
+	free(waiter);
+}
+
 int ndl_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size)
 {
 	*data = NULL;

@@ -5,6 +5,13 @@
 
 #include "ndl.h"
 
+struct ndl_waiter {
+	ndl_device_t *dev;
+	uint32_t nc;
+	uint32_t seen; /* emu: entries when it last looked */
+	int fd; /* node: a file of its own, which keeps what was seen */
+};
+
 /* The machine as a whole; state is the backend's */
 struct ndl_machine_ops {
 	int (*open)(const char *instance, void **state);
@@ -62,6 +69,10 @@ struct ndl_ops {
 	int (*event)(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value);
 	int (*nq_init)(ndl_device_t *dev, const struct ndl_nq_params *p, void **va);
 	int (*nq_destroy)(ndl_device_t *dev, void *va);
+	int (*wait_open)(ndl_device_t *dev, struct ndl_waiter *waiter);
+	int (*wait_look)(ndl_device_t *dev, struct ndl_waiter *waiter);
+	int (*wait)(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
+	void (*wait_close)(ndl_device_t *dev, struct ndl_waiter *waiter);
 	int (*nds_open)(ndl_device_t *dev, int pid, void **data, size_t *size);
 	int (*nds_close)(ndl_device_t *dev, int pid, void *data, size_t size);
 	/* op: 0 reader enter, 1 reader exit, 2 writer enter, 3 writer downgrade */

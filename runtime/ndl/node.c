@@ -50,6 +50,11 @@ static int open_node(int index, int flags)
 	return errno == ENOENT ? -ENODEV : -errno;
 }
 
+int node_open(int index)
+{
+	return open_node(index, O_RDWR);
+}
+
 static bool node_exists(int index)
 {
 	char path[32];

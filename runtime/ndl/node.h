@@ -32,6 +32,14 @@ static inline struct node_device *node_device(ndl_device_t *dev)
  */
 int node_ioctl(int fd, unsigned long request, void *arg);
 
+int node_open(int index); /* attached; a descriptor or -errno */
+
+/* node_wait.c */
+int node_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter);
+int node_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter);
+int node_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
+void node_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter);
+
 /* Mappings of the node at a driver's offset, remembered for node_unmap() */
 int node_map(struct node_device *node, uint64_t offset, uint64_t size, bool writable, void **va);
 int node_unmap(struct node_device *node, void *va);

@@ -224,7 +224,11 @@ static NRT_STATUS start_core(struct rt_core *core)
 	ndl_nc_init_set_state(core->dev, core->nc, NEURON_CINIT_STATE_STARTED, &state);
 	if (state == NEURON_CINIT_STATE_STARTED)
 		ndl_nc_init_set_state(core->dev, core->nc, NEURON_CINIT_STATE_COMPLETED, &state);
-	return rt_core_rings(core);
+	status = rt_core_rings(core);
+	/* without one the wait for an execution looks and sleeps in turn */
+	if (!status && ndl_wait_open(core->dev, core->nc, &core->waiter))
+		core->waiter = NULL;
+	return status;
 }
 
 static NRT_STATUS open_device(uint32_t index, uint32_t map)
@@ -285,6 +289,7 @@ static void close_all(void)
 	for (uint32_t i = 0; i < rt.ncores; i++) {
 		struct rt_core *core = &rt.cores[i];
 
+		ndl_wait_close(core->waiter);
 		if (core->done.ring)
 			ndl_notification_destroy(core->dev, (void *)(uintptr_t)core->done.ring);
 		if (core->error.ring)

@@ -12,7 +12,10 @@
 
 #include "nrt_priv.h"
 
-/* The wait looks at once, then sleeps a little longer each time: most executions are short */
+/*
+ * The wait looks a few times, as many executions are short, and then sleeps until the core writes a
+ * notification; where nothing interrupts it sleeps a little longer between two looks each time
+ */
 #define SPIN_LOOKS 200
 #define SLEEP_MIN_NS 20000
 #define SLEEP_MAX_NS 200000
@@ -342,6 +345,34 @@ static bool fatal(NRT_STATUS status)
 	return status && status != NRT_EXEC_COMPLETED_WITH_NUM_ERR;
 }
 
+/* Sleep until there may be something to see, at most until the deadline. 0 or -errno */
+static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *pause)
+{
+	uint64_t now = now_us();
+	int err;
+
+	if (now >= deadline)
+		return -ETIMEDOUT;
+	if (core->waiter) {
+		err = ndl_wait(core->waiter, deadline - now);
+		return err == -ETIMEDOUT ? 0 : err; /* one last look */
+	}
+	nanosleep(pause, NULL);
+	pause->tv_nsec = pause->tv_nsec * 2 > SLEEP_MAX_NS ? SLEEP_MAX_NS : pause->tv_nsec * 2;
+	return 0;
+}
+
+static NRT_STATUS wait_failed(struct nrt_model *model, int err)
+{
+	struct rt_core *core = model->core;
+
+	if (err != -ETIMEDOUT)
+		return rt_fail(rt_status_from_errno(err), "TDRV", "waiting for nd%u nc%u: %s",
+			       core->device, core->nc, strerror(-err));
+	return rt_fail(NRT_TIMEOUT, "TDRV", "execution timeout (%u ms) on Neuron Device %u NC %u",
+		       model->timeout_ms, core->device, core->nc);
+}
+
 static NRT_STATUS wait_done(struct nrt_model *model, uint64_t start_us)
 {
 	struct rt_core *core = model->core;
@@ -349,21 +380,25 @@ static NRT_STATUS wait_done(struct nrt_model *model, uint64_t start_us)
 	struct timespec pause = { .tv_nsec = SLEEP_MIN_NS };
 	NRT_STATUS status = NRT_SUCCESS;
 	struct entry done;
+	int err = 0;
 
 	for (unsigned int look = 0;; look++) {
+		bool sleepy = look >= SPIN_LOOKS;
+
+		/* what is written after this ends the sleep */
+		if (sleepy && core->waiter)
+			err = ndl_wait_look(core->waiter);
 		if (nq_next(&core->done, &done))
 			return collect_errors(model, status);
-		if (look < SPIN_LOOKS)
+		if (!sleepy)
 			continue;
 		status = collect_errors(model, status);
 		if (fatal(status))
 			return status;
-		if (now_us() >= deadline)
-			return rt_fail(NRT_TIMEOUT, "TDRV",
-				       "execution timeout (%u ms) on Neuron Device %u NC %u",
-				       model->timeout_ms, core->device, core->nc);
-		nanosleep(&pause, NULL);
-		pause.tv_nsec = pause.tv_nsec * 2 > SLEEP_MAX_NS ? SLEEP_MAX_NS : pause.tv_nsec * 2;
+		if (!err)
+			err = wait_entry(core, deadline, &pause);
+		if (err)
+			return wait_failed(model, err);
 	}
 }
 

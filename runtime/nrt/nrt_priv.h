@@ -53,6 +53,7 @@ struct rt_core {
 	ndl_device_t *dev;
 	pthread_mutex_t exec;
 	struct rt_nq done, error; /* SP's notify queue, the core's error queue */
+	struct ndl_waiter *waiter; /* exec; NULL where nothing interrupts */
 	bool broken; /* a reset failed: nothing runs here any more */
 	struct nrt_model *loaded; /* whose rings the queues have; exec */
 	bool locked; /* the module's core lock is held as a reader */

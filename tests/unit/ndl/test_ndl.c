@@ -5,6 +5,9 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -355,6 +358,150 @@ START_TEST(notification_queue)
 }
 END_TEST
 
+/* An error entry on the core: its semaphore cannot go below zero */
+static void make_entry(uint32_t nc)
+{
+	ck_assert_int_eq(ndl_nc_semaphore_decrement(dev, nc, 9, 1), 0);
+}
+
+static const uint8_t *error_ring(uint32_t nc)
+{
+	struct ndl_nq_params p = { .nc = nc, .type = NEURON_NQ_ERROR, .size = 4096, .fresh = true };
+	void *va;
+
+	ck_assert_int_eq(ndl_notification_init(dev, &p, &va), 0);
+	return va;
+}
+
+/* Entries end a wait when they come after the look, whether the wait has begun or not */
+START_TEST(waiting)
+{
+	const uint8_t *ring = error_ring(2);
+	struct ndl_waiter *w, *other;
+
+	ck_assert_int_eq(ndl_wait_open(dev, 4, &w), -E2BIG);
+	error_ring(1);
+	ck_assert_int_eq(ndl_wait_open(dev, 2, &w), 0);
+	ck_assert_int_eq(ndl_wait_open(dev, 2, &other), 0);
+	ck_assert_int_eq(ndl_wait(w, 0), -ETIMEDOUT);
+	make_entry(1); /* nothing that concerns core 2 */
+	ck_assert_int_eq(ndl_wait(w, 1000), -ETIMEDOUT);
+	make_entry(2);
+	ck_assert_int_eq(ndl_wait(w, 60000000), 0);
+	ck_assert_int_eq(ndl_wait(w, 60000000), 0); /* until it has looked */
+	ck_assert_int_eq(ndl_wait_look(w), 0);
+	ck_assert_uint_eq(ring[NEURON_NQ_ENTRY_PHASE], 1);
+	ck_assert_int_eq(ndl_wait(w, 0), -ETIMEDOUT);
+	/* what one waiter saw, another one did not */
+	ck_assert_int_eq(ndl_wait(other, 60000000), 0);
+	make_entry(2);
+	ck_assert_int_eq(ndl_wait(w, 60000000), 0);
+	ndl_wait_close(other);
+	ndl_wait_close(w);
+	ndl_wait_close(NULL);
+}
+END_TEST
+
+struct sleeper {
+	struct ndl_waiter *waiter;
+	const uint8_t *ring;
+	pid_t tid;
+	bool ready;
+	unsigned int entries; /* phases of which it wants to see */
+};
+
+/* Waits for entry after entry, and never looks but when it is told to */
+static void *sleep_for_entries(void *arg)
+{
+	struct sleeper *s = arg;
+	unsigned int i = 0;
+
+	s->tid = gettid();
+	__atomic_store_n(&s->ready, true, __ATOMIC_RELEASE);
+	while (i < s->entries) {
+		int err = ndl_wait_look(s->waiter);
+
+		for (; i < s->entries; i++)
+			if (!__atomic_load_n(&s->ring[i * NEURON_NQ_ENTRY_SIZE +
+						      NEURON_NQ_ENTRY_PHASE],
+					     __ATOMIC_ACQUIRE))
+				break;
+		if (i == s->entries)
+			break;
+		if (!err)
+			err = ndl_wait(s->waiter, 60000000);
+		if (err)
+			return (void *)(intptr_t)err;
+	}
+	return NULL;
+}
+
+/* Nanoseconds on a processor, and how often it went to sleep */
+static void thread_costs(pid_t tid, unsigned long long *run_ns, unsigned long long *switches)
+{
+	static const char key[] = "voluntary_ctxt_switches:";
+	char path[64], line[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
+	f = fopen(path, "r");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_int_eq(fscanf(f, "%llu", run_ns), 1);
+	fclose(f);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+	f = fopen(path, "r");
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, sizeof(key) - 1))
+			*switches = strtoull(line + sizeof(key) - 1, NULL, 10);
+	fclose(f);
+}
+
+/*
+ * Work on the same device, enough of it that whoever looks now and then would have looked: costs of
+ * the waiting thread before and after it. True: none.
+ */
+static bool sleeps_through(pid_t tid, uint64_t handle, const uint8_t *buf)
+{
+	unsigned long long run[2], switches[2] = { 0 };
+
+	thread_costs(tid, &run[0], &switches[0]);
+	for (int i = 0; i < 40; i++)
+		ck_assert_int_eq(ndl_memory_buf_copyin(dev, handle, buf, 0, MIB), 0);
+	make_entry(1);
+	thread_costs(tid, &run[1], &switches[1]);
+	return run[0] == run[1] && switches[0] == switches[1];
+}
+
+/* A waiter costs nothing until its core writes an entry; and none of many is missed */
+START_TEST(idle_waiter)
+{
+	struct sleeper s = { .ring = error_ring(2), .entries = 100 };
+	uint64_t handle = device_mem(MIB, 0);
+	uint8_t *buf = calloc(1, MIB);
+	bool asleep = false;
+	pthread_t thread;
+	void *result;
+
+	error_ring(1);
+	ck_assert_int_eq(ndl_wait_open(dev, 2, &s.waiter), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, sleep_for_entries, &s), 0);
+	while (!__atomic_load_n(&s.ready, __ATOMIC_ACQUIRE))
+		sched_yield();
+	/* the first times it may still be on its way to bed */
+	for (int i = 0; i < 20 && !asleep; i++)
+		asleep = sleeps_through(s.tid, handle, buf);
+	ck_assert(asleep);
+	for (unsigned int i = 0; i < s.entries; i++)
+		make_entry(2);
+	ck_assert_int_eq(pthread_join(thread, &result), 0);
+	ck_assert_ptr_null(result);
+	ndl_wait_close(s.waiter);
+	ck_assert_int_eq(ndl_memory_free(dev, handle), 0);
+	free(buf);
+}
+END_TEST
+
 START_TEST(datastore)
 {
 	void *data;
@@ -508,6 +655,8 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, queues);
 	tcase_add_test(tc, queue_batch);
 	tcase_add_test(tc, notification_queue);
+	tcase_add_test(tc, waiting);
+	tcase_add_test(tc, idle_waiter);
 	tcase_add_test(tc, datastore);
 	tcase_add_test(tc, core_locks);
 	tcase_add_test(tc, range_marks);

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "nrt_client.h"
 #include "testmodel.h"
@@ -238,6 +239,21 @@ START_TEST(timeout)
 	ck_assert_uint_eq(n.infer_completed, 2);
 	client_free(&hang);
 	client_free(&good);
+}
+END_TEST
+
+/* Who waits for an execution sleeps until something happens: a look at intervals would show here */
+START_TEST(idle_while_waiting)
+{
+	struct rusage before, after;
+	struct client hang;
+
+	load_small(&hang, testmodel_hang, 0, 1000);
+	getrusage(RUSAGE_THREAD, &before);
+	ck_assert_int_eq(client_run(&hang), NRT_TIMEOUT);
+	getrusage(RUSAGE_THREAD, &after);
+	ck_assert_int_lt(after.ru_nvcsw - before.ru_nvcsw, 100);
+	client_free(&hang);
 }
 END_TEST
 
@@ -733,6 +749,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, unequal_descriptors);
 	tcase_add_test(tc, two_models_a_core);
 	tcase_add_test(tc, timeout);
+	tcase_add_test(tc, idle_while_waiting);
 	tcase_add_test(tc, engine_error);
 	tcase_add_test(tc, error_flood);
 	tcase_add_test(tc, bad_input);

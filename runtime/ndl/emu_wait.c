@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting on an in-process chip: its vectors wake a condition variable, which stands for the
+ * module's interrupt handler. The count a waiter saw is handed to the chip, which raises the vector
+ * when its own count is another one; so nothing is lost between a look and the sleep.
+ */
+#include "emu.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define ENTRIES(nc) (NEURON_OURS_BAR0_OFFSET + NEURON_OURS_NQ_ENTRIES(nc))
+
+int emu_irq_init(struct emu_chip *chip)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&chip->irq.cond, &attr);
+	pthread_condattr_destroy(&attr);
+	return -pthread_mutex_init(&chip->irq.lock, NULL);
+}
+
+/* Any thread, with the core library's locks held: irq.lock is a leaf */
+void emu_irq(void *opaque, unsigned int vector)
+{
+	struct emu_chip *chip = opaque;
+
+	pthread_mutex_lock(&chip->irq.lock);
+	chip->irq.raised[vector]++;
+	pthread_cond_broadcast(&chip->irq.cond);
+	pthread_mutex_unlock(&chip->irq.lock);
+}
+
+int emu_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
+{
+	waiter->seen = (uint32_t)ncore_mmio_read(emu_chip(dev)->core, NEURON_BAR_APB,
+						 ENTRIES(waiter->nc), 4);
+	return 0;
+}
+
+int emu_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter)
+{
+	return emu_wait_look(dev, waiter);
+}
+
+static struct timespec deadline(uint64_t timeout_us)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	ts.tv_sec += (time_t)(timeout_us / 1000000);
+	ts.tv_nsec += (long)(timeout_us % 1000000) * 1000;
+	if (ts.tv_nsec >= 1000000000) {
+		ts.tv_nsec -= 1000000000;
+		ts.tv_sec++;
+	}
+	return ts;
+}
+
+int emu_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct timespec end = deadline(timeout_us);
+	unsigned int before;
+	int ret = 0;
+
+	pthread_mutex_lock(&chip->irq.lock);
+	before = chip->irq.raised[waiter->nc];
+	pthread_mutex_unlock(&chip->irq.lock);
+	ncore_mmio_write(chip->core, NEURON_BAR_APB, ENTRIES(waiter->nc), 4, waiter->seen);
+	pthread_mutex_lock(&chip->irq.lock);
+	while (chip->irq.raised[waiter->nc] == before && !ret)
+		ret = -pthread_cond_timedwait(&chip->irq.cond, &chip->irq.lock, &end);
+	pthread_mutex_unlock(&chip->irq.lock);
+	return ret;
+}
+
+void emu_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter)
+{
+}

@@ -1,0 +1,6 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# vm: --instance inf1.6xlarge
+# copy: tests/vm/driver/driver-wait
+# tests/vm/driver/wait.c
+exec ./driver-wait
