@@ -412,6 +412,7 @@ void neuron_event_hang(struct neuron_device *nd, const struct neuron_hang *h);
 /* neuron_irq.c */
 void neuron_irq_init(struct neuron_device *nd);
 void neuron_irq_exit(struct neuron_device *nd);
+void neuron_irq_wake(struct neuron_device *nd);
 ssize_t neuron_read(struct file *file, char __user *buf, size_t size, loff_t *pos);
 __poll_t neuron_poll(struct file *file, struct poll_table_struct *wait);
 

@@ -67,16 +67,21 @@ none:
 	nd_err(nd, "no interrupt vectors: %d\n", ret);
 }
 
-/* Nobody enters any more; who still sleeps in poll() learns that the device is gone */
-void neuron_irq_exit(struct neuron_device *nd)
+/* Who sleeps in poll() looks again: the device is gone, or the process has lost what it had there */
+void neuron_irq_wake(struct neuron_device *nd)
 {
 	unsigned int nc;
 
-	if (!nd->has_irqs)
-		return;
-	irqs_free(nd, NC_COUNT);
 	for (nc = 0; nc < NC_COUNT; nc++)
 		wake_up_interruptible_all(&nd->irqs[nc].wait);
+}
+
+/* Nobody enters any more */
+void neuron_irq_exit(struct neuron_device *nd)
+{
+	if (nd->has_irqs)
+		irqs_free(nd, NC_COUNT);
+	neuron_irq_wake(nd);
 }
 
 static bool core_is_mine(struct neuron_device *nd, unsigned int nc)
@@ -85,16 +90,25 @@ static bool core_is_mine(struct neuron_device *nd, unsigned int nc)
 	return nd->core_owner[nc] == current->tgid;
 }
 
+/* nd->lock held: may the caller read and poll? */
+static int caller_error(struct neuron_device *nd)
+{
+	struct neuron_proc *proc = neuron_proc_find(nd, current->tgid);
+
+	if (!proc || proc->exiting)
+		return -EACCES;
+	return proc->lost ? -EIO : 0;
+}
+
 /* Others' cores count nothing for the caller */
 static int entries_look(struct neuron_file *nf, unsigned int first, unsigned int n, u32 *value)
 {
 	struct neuron_device *nd = nf->nd;
 	unsigned int nc;
-	int ret = 0;
+	int ret;
 
 	mutex_lock(&nd->lock);
-	if (!neuron_attached_locked(nd))
-		ret = -EACCES;
+	ret = caller_error(nd);
 	for (nc = first; nc < first + n && !ret; nc++) {
 		struct neuron_irq *irq = &nd->irqs[nc];
 
@@ -147,9 +161,11 @@ static bool core_ready(struct neuron_file *nf, unsigned int nc)
 
 	if (seen != (mine ? READ_ONCE(irq->entries) : 0))
 		return true;
-	if (mine)
-		writel(seen, entries_reg(irq));
-	return false;
+	if (!mine)
+		return false;
+	writel(seen, entries_reg(irq));
+	/* the interrupt may still be on its way when a poll that does not sleep asks */
+	return readl(entries_reg(irq)) != seen;
 }
 
 /* Cores that the file has looked at, or all while it has looked at none */
@@ -170,7 +186,7 @@ __poll_t neuron_poll(struct file *file, poll_table *wait)
 	if (idx < 0)
 		return EPOLLERR | EPOLLHUP;
 	mutex_lock(&nd->lock);
-	if (!neuron_attached_locked(nd))
+	if (caller_error(nd))
 		mask = EPOLLERR;
 	for_each_set_bit(nc, &watched, NC_COUNT)
 		if (!mask && core_ready(nf, nc))

@@ -55,6 +55,7 @@ static void quiesce(struct neuron_device *nd, enum neuron_state state)
 	for (nc = 0; nc < NC_COUNT; nc++)
 		neuron_h2t_teardown(nd, nc);
 	up_write(&nd->reset_sem);
+	neuron_irq_wake(nd);
 	pci_clear_master(nd->pdev);
 }
 

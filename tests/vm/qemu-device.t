@@ -168,6 +168,14 @@ def test_stop_vm() -> None:
     vm.close()
 
 
+def save(vm: Qemu, name: str) -> str:
+    vm.qmp("migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}])
+    vm.qmp("migrate", uri=f"exec:cat >{name}")
+    while (status := vm.qmp("query-migrate").get("status")) in ("setup", "active", "device"):
+        pass
+    return status
+
+
 def test_saved_state() -> None:
     with tempfile.NamedTemporaryFile() as file:
         vm = chip()
@@ -175,11 +183,7 @@ def test_saved_state() -> None:
         vm.write(BAR[4] + (5 << 30), b"device DRAM")
         vm.writel(MISC + 0x24, 7)
         vm.set("chip", "sensor-power", 1234)
-        vm.qmp("migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}])
-        vm.qmp("migrate", uri=f"exec:cat >{file.name}")
-        while (status := vm.qmp("query-migrate").get("status")) in ("setup", "active", "device"):
-            pass
-        is_(status, "completed", "a chip at rest is saved")
+        is_(save(vm, file.name), "completed", "a chip at rest is saved")
         vm.close()
 
         vm = chip("-incoming", f"exec:cat {file.name}")
@@ -260,6 +264,70 @@ def test_pool_outlives_its_name() -> None:
     is_(vm.close(), 0, "QEMU leaves with status 0")
 
 
+MSIX_TABLE, MSIX_PBA, ENTRIES = BAR[0] + 0x810000, BAR[0] + 0x818000, BAR[0] + 0x8000C0
+VECTOR_RAM = 0x400000  # a message is a write: here it lands in RAM, where it can be seen
+
+
+def capability(vm: Qemu, wanted: int) -> int:
+    at = vm.config_read(SLOT, 0x34) & 0xFF
+    while at and vm.config_read(SLOT, at) & 0xFF != wanted:
+        at = vm.config_read(SLOT, at) >> 8 & 0xFF
+    return at
+
+
+def enable_msix(vm: Qemu) -> None:
+    at = capability(vm, 0x11)
+    vm.config_write(SLOT, at, vm.config_read(SLOT, at) | 1 << 31)
+    for vector in range(4):
+        for word, value in enumerate((VECTOR_RAM + 4 * vector, 0, 0xC0DE00 + vector, 0)):
+            vm.writel(MSIX_TABLE + 16 * vector + 4 * word, value)
+
+
+def error_queue(vm: Qemu, core: int) -> None:
+    for offset, value in ((0x1074, 0x500000 + 0x1000 * core), (0x1078, HOST_WINDOW >> 32), (0x107C, 4096)):
+        vm.writel(BAR[0] + 0x404000 + 0x10000 * core + offset, value)
+
+
+def make_entry(vm: Qemu, core: int) -> None:
+    vm.writel(BAR[2] + 0x4000000 * core + 0x2701300, 1)  # subtract from a semaphore that is 0
+
+
+def message(vm: Qemu, vector: int) -> int:
+    return vm.readl(VECTOR_RAM + 4 * vector)
+
+
+def test_interrupts() -> None:
+    with tempfile.NamedTemporaryFile() as file:
+        vm = chip()
+        vm.enable(SLOT)
+        at = capability(vm, 0x11)
+        is_((vm.config_read(SLOT, at) >> 16 & 0x7FF, vm.config_read(SLOT, at + 4), vm.config_read(SLOT, at + 8)),
+            (3, 0x810000, 0x818000), "MSI-X: four vectors, table and pending bits in BAR0")
+        is_(vm.config_read(SLOT, capability(vm, 0x09) + 0x0C) & 8, 8, "and the capability announces interrupts")
+        enable_msix(vm)
+        error_queue(vm, 2)
+        vm.writel(ENTRIES + 8, 0)
+        make_entry(vm, 2)
+        wait_until(lambda: message(vm, 2) == 0xC0DE02)
+        is_(vm.readl(ENTRIES + 8), 1, "an entry of core 2 sends vector 2's message")
+        vm.write(VECTOR_RAM, bytes(16))
+        vm.writel(MSIX_TABLE + 0x2C, 1)
+        vm.writel(ENTRIES + 8, 1)
+        make_entry(vm, 2)
+        wait_until(lambda: vm.readl(MSIX_PBA) == 4)
+        is_(vm.read(VECTOR_RAM, 16), bytes(16), "masked: the pending bit instead")
+        save(vm, file.name)
+        vm.close()
+
+        vm = chip("-incoming", f"exec:cat {file.name}")
+        wait_until(lambda: vm.qmp("query-status")["status"] != "inmigrate")
+        is_((vm.readl(MSIX_PBA), vm.readl(ENTRIES + 8)), (4, 2), "the pending bit and the count travel with the VM")
+        vm.writel(MSIX_TABLE + 0x2C, 0)
+        is_(message(vm, 2), 0xC0DE02, "unmasked: the message is sent")
+        is_(vm.readl(MSIX_PBA), 0, "and nothing is pending")
+        is_(vm.close(), 0, "QEMU leaves with status 0")
+
+
 def test_dma_to_rom() -> None:
     """A worker must not wait for the big lock, whose holder may be waiting for the worker."""
     vm = chip()
@@ -289,7 +357,8 @@ def test_trace_points() -> None:
 
 TESTS: list[Callable[[], None]] = [
     test_help, test_refusals, test_config_space, test_memory_and_reset, test_mailbox, test_faults,
-    test_stop_vm, test_saved_state, test_unplug, test_pool_outlives_its_name, test_dma_to_rom, test_trace_points,
+    test_stop_vm, test_saved_state, test_unplug, test_pool_outlives_its_name, test_interrupts,
+    test_dma_to_rom, test_trace_points,
 ]
 for test in TESTS:
     try:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Interrupts on notification entries: counting, arming, raising once (docs/hardware.md, Interrupts). */
+/* Interrupts on notification entries: counting, arming, raising once (docs/hardware.md,
+ * Interrupts). */
 #include "chip_fixture.h"
 
 #include <pthread.h>

@@ -422,9 +422,9 @@ static void *sleep_for_entries(void *arg)
 		int err = ndl_wait_look(s->waiter);
 
 		for (; i < s->entries; i++)
-			if (!__atomic_load_n(&s->ring[i * NEURON_NQ_ENTRY_SIZE +
-						      NEURON_NQ_ENTRY_PHASE],
-					     __ATOMIC_ACQUIRE))
+			if (!__atomic_load_n(
+				    &s->ring[i * NEURON_NQ_ENTRY_SIZE + NEURON_NQ_ENTRY_PHASE],
+				    __ATOMIC_ACQUIRE))
 				break;
 		if (i == s->entries)
 			break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * read() and poll() of a node: which cores a file watches, what ends a poll, what others cannot see,
- * and that interrupts come only when somebody waits. /proc/interrupts is the witness.
+ * read() and poll() of a node: which cores a file watches, what ends a poll, what others cannot
+ * see, and that interrupts come only when somebody waits. /proc/interrupts is the witness.
  */
 #include "tap.h"
 
@@ -80,7 +80,7 @@ static void test_forms(int fd)
 	ok(pread(fd, n, 3, 0) < 0 && errno == EINVAL, "whole numbers only");
 	ok(pread(fd, n, 4, 2) < 0 && errno == EINVAL, "at their places");
 	ok(pread(fd, (void *)nowhere, 4, 0) < 0 && errno == EFAULT, "to nowhere");
-	ok(read(free_fd, n, 4) < 0 && errno == EINVAL, "a write-only file does not read");
+	ok(read(free_fd, n, 4) < 0 && errno == EBADF, "a write-only file does not read");
 	is(ready(free_fd, 0), POLLIN, "and is always ready, as under the public driver");
 	close(free_fd);
 }
@@ -100,11 +100,9 @@ static void test_watching(int fd)
 	is(look(fd, 1, &n), 4, "look");
 	is(n, before + 1, "one more");
 	is(ready(fd, 0), 0, "and nothing new again");
-	is(interrupts(), irqs + 1, "that was one interrupt");
+	ok(interrupts() > irqs, "there was an interrupt");
 	make_entry(fd, 1);
-	make_entry(fd, 1);
-	is(interrupts(), irqs + 2, "two more entries while armed: one more");
-	is(ready(fd, 0), POLLIN, "readable");
+	is(ready(fd, 0), POLLIN, "an entry is seen whether its interrupt has come or not");
 	is(ready(two, 0), POLLIN, "so is a file that has not looked at anything");
 	look(two, 2, &n);
 	is(ready(two, 0), 0, "until it has: now it watches core 2 alone");
@@ -115,11 +113,21 @@ static void test_watching(int fd)
 
 static void test_silent(int fd)
 {
-	long irqs = interrupts();
+	long irqs, before;
+	uint32_t n[CORES];
 	int i;
 
-	for (i = 0; i < 50; i++)
-		make_entry(fd, 3);
+	/* core 2's interrupt shows that those before it have come */
+	is(pread(fd, n, sizeof(n), 0), 16, "look at all");
+	is(ready(fd, 0), 0, "armed");
+	irqs = interrupts();
+	make_entry(fd, 2);
+	for (before = irqs; irqs == before;)
+		irqs = interrupts();
+	for (i = 0; i < 50; i++) {
+		make_entry(fd, 2);
+	}
+	look(fd, 2, n); /* a register read: behind the entries */
 	is(interrupts(), irqs, "nobody waits: no interrupt");
 }
 
