@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# vm: --instance inf1.6xlarge
+# copy: tests/vm/driver/driver-faults
+# allows: Call Trace
+# tests/vm/driver/faults.c; a kernel that can make allocations fail reports those that it does not expect
+for kind in failslab fail_page_alloc; do
+    settings=/sys/kernel/debug/$kind
+    [ -d $settings ] || continue
+    echo 0 >$settings/verbose
+    echo N >$settings/ignore-gfp-wait
+    [ ! -e $settings/min-order ] || echo 0 >$settings/min-order
+    [ ! -e $settings/ignore-gfp-highmem ] || echo N >$settings/ignore-gfp-highmem
+done
+[ ! -d /sys/kernel/debug/fail_usercopy ] || echo 0 >/sys/kernel/debug/fail_usercopy/verbose
+exec ./driver-faults

@@ -1,0 +1,6 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# vm: --instance inf1.6xlarge
+# copy: tests/vm/driver/driver-fuzz
+# tests/vm/driver/fuzz.c
+exec ./driver-fuzz 20000 1

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+/* Arguments for every ioctl; see fuzz.h. */
+#include "fuzz.h"
+
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "neuron/hw/inferentia.h"
+#include "uapi/neuron/neuron_ioctl.h"
+
+#define PAGE 4096
+#define ARG_PAGES 4
+#define BUF_PAGES 48
+
+uint64_t fz_next(struct fz *fz)
+{
+	fz->rng ^= fz->rng << 13;
+	fz->rng ^= fz->rng >> 7;
+	fz->rng ^= fz->rng << 17;
+	return fz->rng >> 11;
+}
+
+bool fz_once(struct fz *fz, uint64_t n)
+{
+	return n && !(fz_next(fz) % n);
+}
+
+/* Pages with one behind them that cannot be touched; the end of what can */
+static uint8_t *guarded(size_t pages)
+{
+	uint8_t *p = mmap(NULL, (pages + 1) * PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED || mprotect(p + pages * PAGE, PAGE, PROT_NONE))
+		return NULL;
+	return p + pages * PAGE;
+}
+
+bool fz_init(struct fz *fz, uint64_t seed, unsigned int wild)
+{
+	memset(fz, 0, sizeof(*fz));
+	fz->rng = seed * 0x9e3779b97f4a7c15ull | 1;
+	fz->wild = wild;
+	fz->map = MAP_FAILED;
+	fz->arg_end = guarded(ARG_PAGES);
+	fz->buf_end = guarded(BUF_PAGES);
+	fz->read_only = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return fz->arg_end && fz->buf_end && fz->read_only != MAP_FAILED;
+}
+
+void fz_exit(struct fz *fz)
+{
+	if (fz->map != MAP_FAILED)
+		munmap(fz->map, fz->map_size);
+	munmap(fz->arg_end - ARG_PAGES * PAGE, (ARG_PAGES + 1) * PAGE);
+	munmap(fz->buf_end - BUF_PAGES * PAGE, (BUF_PAGES + 1) * PAGE);
+	munmap(fz->read_only, PAGE);
+}
+
+static uint64_t odd(struct fz *fz)
+{
+	static const uint64_t values[] = {
+		0,	    1,
+		4095,	    4097,
+		65537,	    1ull << 30,
+		1ull << 31, INT32_MAX,
+		UINT32_MAX, 1ull << 32,
+		1ull << 46, 1ull << 63,
+		INT64_MAX,  UINT64_MAX - 1,
+		UINT64_MAX, 0xffff888000000000ull,
+	};
+
+	if (fz_once(fz, 4))
+		return fz_next(fz);
+	return values[fz_next(fz) % (sizeof(values) / sizeof(values[0]))];
+}
+
+static const struct fz_chunk *any_chunk(struct fz *fz)
+{
+	return &fz->chunks[fz_next(fz) % FZ_CHUNKS];
+}
+
+/* Memory up to the guard page, or what is none */
+static uint64_t pointer(struct fz *fz)
+{
+	uint64_t room;
+
+	if (fz_once(fz, fz->wild))
+		return odd(fz);
+	if (fz_once(fz, fz->wild))
+		return (uint64_t)fz->read_only;
+	/* often too short for what is asked of it, when wild */
+	room = fz->wild && fz_once(fz, 8) ? 8 * (fz_next(fz) % 32) : BUF_PAGES * PAGE;
+	return (uint64_t)fz->buf_end - room;
+}
+
+static bool has(const char *name, const char *part)
+{
+	return strstr(name, part);
+}
+
+static uint64_t count_of(struct fz *fz, const char *name)
+{
+	static const uint64_t rings[] = { 32, 64, 64, 64, 128, 1 };
+
+	if (has(name, "desc_count"))
+		return rings[fz_next(fz) % 6];
+	if (has(name, "size"))
+		return PAGE << (fz_next(fz) % 4);
+	return fz_next(fz) % 20;
+}
+
+static uint64_t place_of(struct fz *fz, const char *name)
+{
+	const struct fz_chunk *chunk = any_chunk(fz);
+
+	if (!strcmp(name, "dst")) /* of a program: in a core's window */
+		return NEURON_V1_TPB_BASE + fz_next(fz) % 4 * NEURON_V1_TPB_SIZE;
+	if (!strcmp(name, "va"))
+		return fz->map == MAP_FAILED ? 0 : (uint64_t)fz->map;
+	if (!strcmp(name, "offset") || has(name, "_offset"))
+		return fz_once(fz, 2) ? 0 : 64 * (fz_next(fz) % 32);
+	return chunk->pa;
+}
+
+/* Names with few values that mean anything, and how many there are */
+static const struct {
+	const char *name;
+	unsigned int values;
+} small[] = {
+	{ "nc_id", 4 },		 { "nq_dev_id", 4 },	    { "eng_id", 12 },
+	{ "qid", 16 },		 { "dram_channel", 2 },	    { "dram_region", 4 },
+	{ "hbm_index", 2 },	 { "semaphore_index", 32 }, { "event_index", 256 },
+	{ "nq_type", 4 },	 { "engine_index", 5 },	    { "nq_dev_type", 1 },
+	{ "queue_type", 3 },	 { "axi_port", 2 },	    { "mem_type", 12 },
+	{ "on_host_memory", 2 }, { "host_memory", 2 },	    { "copy_to_mem_handle", 2 },
+	{ "start_index", 2 },	 { "rxc_handle", 1 },	    { "block_id", 4 },
+	{ "nd_index", 2 },	 { "pwait_handle", 3 },	    { "end_nc_index", 64 },
+};
+
+static bool small_of(struct fz *fz, const char *name, uint64_t *value)
+{
+	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
+		if (strcmp(name, small[i].name))
+			continue;
+		*value = fz_next(fz) % small[i].values;
+		return true;
+	}
+	return false;
+}
+
+static uint64_t value_of(struct fz *fz, const struct fz_ioctl *io, const struct fz_field *f)
+{
+	uint64_t value;
+
+	if (f->pointer)
+		return pointer(fz);
+	if (fz_once(fz, fz->wild))
+		return odd(fz);
+	if (small_of(fz, f->name, &value))
+		return value;
+	if (has(f->name, "handle"))
+		return any_chunk(fz)->handle;
+	if (has(f->name, "size") || has(f->name, "count") || has(f->name, "num_") ||
+	    !strcmp(f->name, "capacity"))
+		return count_of(fz, f->name);
+	if (!strcmp(f->name, "pa") || !strcmp(f->name, "va") || !strcmp(f->name, "dst") ||
+	    has(f->name, "offset"))
+		return place_of(fz, f->name);
+	if (!strcmp(f->name, "sz") || !strcmp(f->name, "v1")) /* it starts with its sz */
+		return io->size;
+	if (!strcmp(f->name, "pid") || !strcmp(f->name, "request_id"))
+		return fz_once(fz, 2) ? 0 : (uint64_t)getpid();
+	if (!strcmp(f->name, "align"))
+		return fz_once(fz, 2) ? 0 : PAGE << (fz_next(fz) % 5);
+	if (!strcmp(f->name, "nc_map"))
+		return fz_once(fz, 8) ? UINT32_MAX : 1u << (fz_next(fz) % 4);
+	if (!strcmp(f->name, "bar"))
+		return 2 * (fz_next(fz) % 2);
+	return fz_next(fz) % 4;
+}
+
+/* Words for what pointers lead to: register addresses, chunks, small numbers; a text's last byte */
+static void buffer_fill(struct fz *fz)
+{
+	uint64_t *words = (uint64_t *)(fz->buf_end - BUF_PAGES * PAGE);
+
+	for (unsigned int i = 0; i < 32; i++) {
+		switch (fz_next(fz) % 4) {
+		case 0:
+			words[i] = 0x4e0000000000ull + 4 * (fz_next(fz) % (1 << 22));
+			break;
+		case 1:
+			words[i] = any_chunk(fz)->pa;
+			break;
+		default:
+			words[i] = fz_next(fz) % 65536;
+		}
+	}
+}
+
+void *fz_arg(struct fz *fz, const struct fz_ioctl *io)
+{
+	uint8_t *arg = fz->arg_end - ((io->size + 7) & ~7);
+	const struct fz_field *f;
+	uint64_t value;
+
+	memset(fz->arg_end - ARG_PAGES * PAGE, 0xff, ARG_PAGES * PAGE);
+	buffer_fill(fz);
+	for (f = io->fields; f->name; f++) {
+		if (fz_once(fz, fz->wild * 2))
+			continue; /* stays 0xff */
+		for (unsigned int at = 0; at < f->size; at += 8) {
+			unsigned int n = f->size - at < 8 ? f->size - at : 8;
+
+			value = value_of(fz, io, f);
+			memcpy(arg + f->offset + at, &value, n);
+		}
+	}
+	return fz_once(fz, fz->wild * 8) ? (void *)odd(fz) : arg;
+}
+
+static const struct fz_field *field_of(const struct fz_ioctl *io, const char *name)
+{
+	const struct fz_field *f;
+
+	for (f = io->fields; f->name; f++)
+		if (!strcmp(f->name, name))
+			return f;
+	return NULL;
+}
+
+void fz_learn(struct fz *fz, int fd, const struct fz_ioctl *io, const void *arg)
+{
+	struct fz_chunk *chunk = &fz->chunks[fz_next(fz) % FZ_CHUNKS];
+	struct neuron_ioctl_mem_free old = { chunk->handle };
+	struct neuron_ioctl_mem_get_pa ask;
+	uint64_t target, handle, pa = 0;
+
+	if (strncmp(io->name, "MEM_ALLOC", 9))
+		return;
+	memcpy(&target, (const uint8_t *)arg + field_of(io, "mem_handle")->offset, 8);
+	if (target != (uint64_t)fz->buf_end - BUF_PAGES * PAGE)
+		return;
+	memcpy(&handle, (void *)target, 8);
+	if (old.mem_handle)
+		ioctl(fd, NEURON_IOCTL_MEM_FREE, &old);
+	ask.mem_handle = handle;
+	ask.pa = (void *)&pa;
+	if (ioctl(fd, NEURON_IOCTL_MEM_GET_PA, &ask))
+		return;
+	chunk->handle = handle;
+	chunk->pa = pa;
+	memcpy(&chunk->size, arg, 8);
+	chunk->size = (chunk->size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+void fz_map(struct fz *fz, int fd)
+{
+	static const int prot[] = { PROT_READ, PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE,
+				    PROT_READ | PROT_EXEC };
+	const struct fz_chunk *chunk = any_chunk(fz);
+	uint64_t size = fz_once(fz, fz->wild) ? PAGE : chunk->size;
+
+	if (fz->map != MAP_FAILED)
+		munmap(fz->map, fz->map_size);
+	fz->map_size = size;
+	fz->map = mmap(NULL, size, prot[fz_next(fz) % 4],
+		       fz_once(fz, fz->wild) ? MAP_PRIVATE : MAP_SHARED, fd, (off_t)chunk->pa);
+	if (fz->map != MAP_FAILED && size > PAGE && fz_once(fz, 8))
+		mprotect(fz->map, PAGE, PROT_READ | PROT_WRITE);
+}
