@@ -17,11 +17,12 @@ LOG := $(BUILD)/log
 STEP := scripts/step $(LOG)
 MIGRATION_TESTS := $(addprefix tests/vm/,migration.t)
 
-.PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest check-module check-migration lint bench \
+.PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest check-module check-migration \
+	check-module-builds lint bench \
 	install modules_install clean
 
 help: ## this list
-	@sed -n 's/^\([a-z_-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+	@sed -n 's/^\([a-z_-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
 deps: ## install the packages that building and running need (asks for sudo once)
 	@scripts/install-deps
@@ -67,6 +68,9 @@ check-module: | deps ## the module under checkpatch, sparse, W=1, clang and its 
 
 check-migration: guest ## long runs: saved, moved, plugged, reset and suspended in the middle of work
 	@NEURON_TESTS=long tests/vm/run --build $(REL) --output $(BUILD)/tap-migration $(MIGRATION_TESTS)
+
+check-module-builds: ## the module against the newest kernels of Debian's suites (downloads)
+	@scripts/check-module-builds $(BUILD)/module-builds
 
 check: ## every test, with all set-up; ends with the totals
 	@scripts/check $(BUILD)
