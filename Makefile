@@ -17,7 +17,8 @@ LOG := $(BUILD)/log
 STEP := scripts/step $(LOG)
 MIGRATION_TESTS := $(addprefix tests/vm/,migration.t)
 
-.PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest check-module check-migration \
+.PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest test-modules check-module \
+	check-migration \
 	check-module-builds lint bench \
 	install modules_install clean
 
@@ -58,7 +59,10 @@ check-quick: $(SAN)/build.ninja ## unit tests under sanitizers: no VM, no QEMU
 	@$(STEP) 1/2 "programs with sanitizers" ninja -C $(SAN)
 	@meson test -C $(SAN) --no-rebuild --print-errorlogs
 
-check-guest: guest ## the tests that run in guests (TAP)
+test-modules: modules
+	@$(MAKE) -s -C $(KDIR) M=$(CURDIR)/tests/vm/importer modules
+
+check-guest: guest test-modules ## the tests that run in guests (TAP)
 	@tests/vm/run --build $(REL) --output $(BUILD)/tap
 
 check-module: | deps ## the module under checkpatch, sparse, W=1, clang and its analyser

@@ -17,6 +17,7 @@
  *   h2t->op_lock    one synchronous operation on a copy ring
  *   h2t->async_lock the two asynchronous contexts of a copy ring
  *   mmap_lock       (the kernel's) never taken under anything below: no user access there
+ *   p2p_lock        registered bus addresses; not held while an owner is told
  *   nd->lock        process slots, handles, chunks, pools, queue and core owners, NQs, NDS, CINIT
  *   h2t->ring_lock  descriptors and contexts of a copy ring
  *   nd->watch.lock  what the last look at the chip found
@@ -456,6 +457,11 @@ void neuron_mem_usage(struct neuron_device *nd, pid_t tgid, u64 *host, u64 *devi
 int neuron_mmap(struct file *file, struct vm_area_struct *vma);
 /* The caller's own chunk that is mapped at [va, va + size), referenced */
 struct neuron_mc *neuron_mmap_chunk(u64 va, u64 size, u64 *offset);
+struct neuron_mc *neuron_mmap_chunk_locked(u64 va, u64 size, u64 *offset); /* mmap_lock held */
+
+/* neuron_p2p.c: whoever registered addresses that end with this is told */
+void neuron_p2p_unmapped(struct vm_area_struct *vma); /* mmap_lock held */
+void neuron_p2p_removed(struct neuron_device *nd);
 
 /* neuron_dmabuf.c */
 int neuron_dmabuf_export(u64 va, u64 size);

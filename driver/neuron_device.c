@@ -326,6 +326,7 @@ void neuron_device_destroy(struct neuron_device *nd)
 	table_set(nd, NULL);
 	neuron_event_device(nd, false);
 	neuron_proc_remove_all(nd);
+	neuron_p2p_removed(nd);
 	if (nd->inode)
 		unmap_mapping_range(nd->inode->i_mapping, 0, 0, 1);
 	neuron_nds_exit(nd);

@@ -18,6 +18,7 @@ static void vm_open(struct vm_area_struct *vma)
 
 static void vm_close(struct vm_area_struct *vma)
 {
+	neuron_p2p_unmapped(vma);
 	neuron_mc_put(vma->vm_private_data);
 }
 
@@ -90,12 +91,17 @@ static struct neuron_mc *chunk_of(struct vm_area_struct *vma, u64 va, u64 size, 
 	return mc;
 }
 
+struct neuron_mc *neuron_mmap_chunk_locked(u64 va, u64 size, u64 *offset)
+{
+	return chunk_of(vma_lookup(current->mm, va), va, size, offset);
+}
+
 struct neuron_mc *neuron_mmap_chunk(u64 va, u64 size, u64 *offset)
 {
 	struct neuron_mc *mc;
 
 	mmap_read_lock(current->mm);
-	mc = chunk_of(vma_lookup(current->mm, va), va, size, offset);
+	mc = neuron_mmap_chunk_locked(va, size, offset);
 	mmap_read_unlock(current->mm);
 	return mc;
 }
