@@ -343,10 +343,14 @@ static void works(struct fuzz_chip *c)
 
 void chips_end(void)
 {
-	unsigned int i;
+	unsigned int i, f;
 
 	if (chips[0].used || chips[1].used)
 		chips[0].used = chips[1].used = true;
+	/* faults are the host's: no reset clears them */
+	for (i = 0; i < CHIPS; i++)
+		for (f = 0; f < NCORE_FAULT_COUNT; f++)
+			fuzz_assert(!ncore_fault_set(chips[i].core, f, "off"));
 	/* at rest first: what one writes to the other must not come after the other's reset */
 	for (i = 0; i < CHIPS; i++)
 		if (chips[i].used)

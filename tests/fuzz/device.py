@@ -11,6 +11,7 @@ After each round both chips have to answer their mailbox and to copy. Exit statu
 import argparse
 import os
 import random
+import re
 import select
 import struct
 import subprocess
@@ -35,6 +36,9 @@ RINGS, DATA, PROGRAMS, MAILBOX, NOTES = 0x100000, 0x200000, 0x300000, 0x400000, 
 DEVICE = ("neuron-inferentia,id=chip0,addr=1f.0,fabric=f0,slot=0",
           "neuron-inferentia,id=chip1,addr=1e.0,fabric=f0,slot=1,ring-id-check=off")
 EJECT = 0xAE08  # the ACPI hot-plug controller of the pc machine: what a guest's eject writes
+
+
+FAULTS = re.findall(r'^NEURON_FAULT\(\w+, "([\w-]+)"', (TOP / "include/neuron/hw/faults.def").read_text(), re.M)
 
 
 class Died(Exception):
@@ -301,6 +305,12 @@ class Round:
         else:
             self.unplug(chip)
 
+    def fault(self, chip: int) -> None:
+        """Faults on command; the round's end takes them back."""
+        name = self.pick(*FAULTS)
+        spec = self.pick("1", "2:after=5", "always", "on", "700", "always:core=1", "1:queue=copy", "off")
+        self.vm.qmp(set_property(chip, f"fault-{name}", spec))
+
     def unplug(self, chip: int) -> None:
         vm = self.vm
         vm.qmp(f'{{"execute": "device_del", "arguments": {{"id": "chip{chip}"}}}}')
@@ -312,10 +322,15 @@ class Round:
 
     def run(self, steps: int) -> None:
         actions = [self.setup] * 6 + [self.self_feeding] * 2 + [self.instructions] * 3 + [self.mailbox, self.notifications]
-        actions += [self.raw] * 3 + [self.map_change] * 2 + [self.reset]
+        actions += [self.fault] + [self.raw] * 3 + [self.map_change] * 2 + [self.reset]
         for _ in range(steps):
             self.rnd.choice(actions)(self.rnd.randrange(2))
         self.vm.flush()
+
+
+def set_property(chip: int, name: str, value: str) -> str:
+    arguments = f'{{"path": "/machine/peripheral/chip{chip}", "property": "{name}", "value": "{value}"}}'
+    return f'{{"execute": "qom-set", "arguments": {arguments}}}'
 
 
 def plug(vm: Vm, chip: int) -> None:
@@ -333,6 +348,9 @@ def plug(vm: Vm, chip: int) -> None:
 
 def settled(vm: Vm) -> None:
     """Both chips work, after a reset of the machine."""
+    for chip in (0, 1):
+        for name in FAULTS:
+            vm.qmp(set_property(chip, f"fault-{name}", "off"))
     vm.qmp('{"execute": "system_reset"}')
     for chip in (0, 1):
         vm.enable(chip)

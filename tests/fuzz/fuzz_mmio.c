@@ -94,6 +94,36 @@ static void save_and_load(struct fuzz_chip *from, struct fuzz_chip *to)
 	ncore_chip_resume(from->core);
 }
 
+/* Faults on command: what a fault says of itself is what it can be set to */
+static void set_fault(struct fuzz_in *in, struct fuzz_chip *c)
+{
+	static const char *const specs[] = { "off",
+					     "on",
+					     "1",
+					     "always",
+					     "2:after=3",
+					     "always:core=1",
+					     "3:queue=copy",
+					     "always:queue=program",
+					     "700" };
+	enum ncore_fault fault = fuzz_u8(in) % (NCORE_FAULT_COUNT + 1);
+	char spec[NCORE_FAULT_SPEC_MAX];
+	const uint8_t *p;
+	size_t n;
+
+	snprintf(spec, sizeof(spec), "%s", fuzz_pick(in, specs));
+	if (fuzz_u8(in) >= 192) {
+		p = fuzz_bytes(in, sizeof(spec) - 1, &n);
+		memcpy(spec, p, n);
+		spec[n] = 0;
+	}
+	c->used = true;
+	if (ncore_fault_set(c->core, fault, spec))
+		return;
+	ncore_fault_get(c->core, fault, spec);
+	fuzz_assert(!ncore_fault_set(c->core, fault, spec));
+}
+
 static void special(struct fuzz_in *in, struct fuzz_chip *chip, struct fuzz_chip *c)
 {
 	switch (fuzz_u8(in) % 16) {
@@ -112,6 +142,9 @@ static void special(struct fuzz_in *in, struct fuzz_chip *chip, struct fuzz_chip
 		break;
 	case 4 ... 6:
 		chip_settle(c, 2);
+		break;
+	case 7:
+		set_fault(in, c);
 		break;
 	default:
 		poke_host(in, c);
