@@ -95,6 +95,7 @@ struct neuron_mc {
 	pid_t tgid;
 	kuid_t uid;
 	u32 handle; /* 0 once freed */
+	struct page *void_page; /* what mappings show once the chip has gone */
 };
 
 struct neuron_proc {

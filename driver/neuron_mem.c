@@ -173,6 +173,8 @@ static void mc_release(struct kref *ref)
 	neuron_stat_memory(nd, mc, false);
 	if (mc->host)
 		host_free(mc);
+	if (mc->void_page)
+		__free_page(mc->void_page);
 	kfree(mc);
 	neuron_device_put(nd);
 }

@@ -2,12 +2,14 @@
 /*
  * mmap of chunks: the offset is the chunk's device-side address and the length its size. A mapping
  * keeps its chunk; a process that does not own the chunk gets no write permission, nor the
- * permission to ask for it later.
+ * permission to ask for it later. When the chip goes, a page of zeros takes the place of all of a
+ * chunk's: who looks there for a notification sees none, asks, and gets -ENODEV.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/pfn_t.h>
 
 #include "neuron.h"
 
@@ -22,9 +24,43 @@ static void vm_close(struct vm_area_struct *vma)
 	neuron_mc_put(vma->vm_private_data);
 }
 
+/* One page for all of the chunk, so that a dead chip costs no memory */
+static struct page *void_page(struct neuron_mc *mc)
+{
+	struct page *page = READ_ONCE(mc->void_page), *mine;
+
+	if (page)
+		return page;
+	mine = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	if (!mine)
+		return NULL;
+	page = cmpxchg(&mc->void_page, NULL, mine);
+	if (page)
+		__free_page(mine);
+	return page ?: mine;
+}
+
+/* Everything is mapped at once, so only removal makes a page miss */
+static vm_fault_t vm_fault(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	struct neuron_mc *mc = vma->vm_private_data;
+	struct page *page;
+
+	if (!READ_ONCE(mc->nd->dead))
+		return VM_FAULT_SIGBUS;
+	page = void_page(mc);
+	if (!page)
+		return VM_FAULT_OOM;
+	if (vma->vm_flags & VM_MIXEDMAP)
+		return vmf_insert_mixed(vma, vmf->address, page_to_pfn_t(page));
+	return vmf_insert_pfn(vma, vmf->address, page_to_pfn(page));
+}
+
 static const struct vm_operations_struct neuron_vm_ops = {
 	.open = vm_open,
 	.close = vm_close,
+	.fault = vm_fault,
 };
 
 static int map_host(struct neuron_mc *mc, struct vm_area_struct *vma)
