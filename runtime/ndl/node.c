@@ -83,10 +83,24 @@ static int free_access(struct node_machine *machine)
 	return fd;
 }
 
+/*
+ * The device of the descriptor may have been unplugged: then another's, opened before the old one
+ * is closed, so that the process keeps its marks.
+ */
 static int free_ioctl(void *state, unsigned long request, void *arg)
 {
-	int fd = free_access(state);
+	struct node_machine *machine = state;
+	int fd = free_access(machine), old, err;
 
+	if (fd < 0)
+		return fd;
+	err = node_ioctl(fd, request, arg);
+	if (err != -ENODEV)
+		return err;
+	old = machine->free_fd;
+	machine->free_fd = -1;
+	fd = free_access(machine);
+	close(old);
 	return fd < 0 ? fd : node_ioctl(fd, request, arg);
 }
 
@@ -217,13 +231,19 @@ static int node_device_open(void *state, int index, const ndl_device_init_param_
 static int node_bdf(void *state, int index, struct ndl_bdf *bdf)
 {
 	struct neuron_ioctl_device_bdf_ext arg = { 0 };
-	int err, fd = free_access(state);
+	struct neuron_ioctl_compatible_version version = { 0 };
+	struct node_machine *machine = state;
+	int err;
 
-	if (fd < 0)
-		return fd;
+	if (!node_exists(index))
+		return -ENODEV;
+	/* any answer shows that the open node still has its device */
+	err = free_ioctl(machine, NEURON_IOCTL_COMPATIBLE_VERSION, &version);
+	if (err)
+		return err;
 	/* nd_index counts from the device whose node is open */
-	arg.nd_index = (uint32_t)(index - ((struct node_machine *)state)->free_index);
-	err = node_ioctl(fd, NEURON_IOCTL_DEVICE_BDF_EXT, &arg);
+	arg.nd_index = (uint32_t)(index - machine->free_index);
+	err = node_ioctl(machine->free_fd, NEURON_IOCTL_DEVICE_BDF_EXT, &arg);
 	if (err == -EINVAL)
 		return -ENODEV;
 	if (!err)

@@ -45,86 +45,6 @@ struct rt_core *rt_core(uint32_t vnc)
 	return vnc < rt.ncores ? &rt.cores[vnc] : NULL;
 }
 
-/* The machine, asked without rt.lock: libndl has its own */
-static NRT_STATUS machine_size(uint32_t *devices, uint32_t *per_device)
-{
-	int index[NDL_MAX_DEVICES];
-	int n = ndl_available_devices(index, NDL_MAX_DEVICES);
-
-	if (n <= 0)
-		return rt_fail(NRT_HW_ERROR, "NRT", "no Neuron device found: %s",
-			       n ? strerror(-n) : "is the driver loaded?");
-	*devices = (uint32_t)n;
-	*per_device = NEURON_V1_NC_PER_DEVICE;
-	return NRT_SUCCESS;
-}
-
-/* A list of increasing, contiguous cores: "3", "0-3", "0,1,2-5" */
-static bool parse_cores(const char *text, uint32_t *first, uint32_t *count)
-{
-	unsigned long next = 0;
-	bool begun = false;
-
-	for (;;) {
-		unsigned long from, to;
-		char *end;
-
-		from = to = strtoul(text, &end, 10);
-		if (end == text)
-			return false;
-		if (*end == '-') {
-			text = end + 1;
-			to = strtoul(text, &end, 10);
-			if (end == text)
-				return false;
-		}
-		if (to < from || to >= RT_MAX_CORES || (begun && from != next))
-			return false;
-		if (!begun)
-			*first = (uint32_t)from;
-		begun = true;
-		next = to + 1;
-		*count = (uint32_t)(next - *first);
-		if (!*end)
-			return true;
-		if (*end != ',')
-			return false;
-		text = end + 1;
-	}
-}
-
-/* Which cores the environment lets this process take: [*start, *end], *count of them */
-static NRT_STATUS visible_cores(uint32_t total, uint32_t *start, uint32_t *end, uint32_t *count)
-{
-	const char *visible = secure_getenv("NEURON_RT_VISIBLE_CORES");
-	const char *num = secure_getenv("NEURON_RT_NUM_CORES");
-	char *rest;
-
-	*start = 0;
-	*count = total;
-	if (visible && *visible) {
-		if (!parse_cores(visible, start, count))
-			return rt_fail(NRT_INVALID, "NRT",
-				       "NEURON_RT_VISIBLE_CORES=%s is not a range of cores",
-				       visible);
-		*end = *start + *count - 1;
-	} else {
-		unsigned long n = num ? strtoul(num, &rest, 10) : 0;
-
-		if (num && (*rest || n > RT_MAX_CORES))
-			return rt_fail(NRT_INVALID, "NRT", "NEURON_RT_NUM_CORES=%s is no number",
-				       num);
-		if (n)
-			*count = (uint32_t)n;
-		*end = total - 1;
-	}
-	if (*end >= total || *count > total)
-		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",
-			       "NeuronCore(s) not available - Requested:%u Available:%u", *count,
-			       total);
-	return NRT_SUCCESS;
-}
-
 static NRT_STATUS nq_make(struct rt_core *core, unsigned int type, unsigned int engine,
 			  struct rt_nq *nq)
 {
@@ -252,34 +172,47 @@ static NRT_STATUS open_device(uint32_t index, uint32_t map)
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS open_cores(uint32_t first, uint32_t count)
+static NRT_STATUS open_core(struct rt_core *core, uint32_t global, uint32_t map)
 {
-	uint32_t per = rt.cores_per_device;
+	NRT_STATUS status = NRT_SUCCESS;
 
+	core->vnc = rt.ncores;
+	core->global = global;
+	core->device = global / NEURON_V1_NC_PER_DEVICE;
+	core->nc = global % NEURON_V1_NC_PER_DEVICE;
+	if (!rt.devices[core->device].dev)
+		status = open_device(core->device, map);
+	core->dev = rt.devices[core->device].dev;
+	rt.ncores++;
+	return status ? status : start_core(core);
+}
+
+/* The cores of the mark that are on the device of one of them */
+static uint32_t device_map(const struct rt_mark *mark, uint32_t global)
+{
+	const uint32_t per = NEURON_V1_NC_PER_DEVICE;
+	uint32_t map = 0;
+
+	for (uint32_t g = global / per * per; g < global / per * per + per; g++)
+		if (g >= mark->first && g - mark->first < mark->count)
+			map |= 1u << (g % per);
+	return map;
+}
+
+static NRT_STATUS open_cores(uint32_t count)
+{
 	rt.cores = calloc(count, sizeof(*rt.cores));
 	if (!rt.cores)
 		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
-	for (uint32_t i = 0; i < count; i++) {
-		struct rt_core *core = &rt.cores[i];
-		NRT_STATUS status = NRT_SUCCESS;
-		uint32_t map = 0;
+	for (const struct rt_mark *mark = rt.marks; mark < rt.marks + rt.nmarks; mark++) {
+		for (uint32_t i = 0; i < mark->count; i++) {
+			uint32_t global = mark->first + i;
+			NRT_STATUS status =
+				open_core(&rt.cores[rt.ncores], global, device_map(mark, global));
 
-		core->vnc = i;
-		core->global = first + i;
-		core->device = core->global / per;
-		core->nc = core->global % per;
-		if (!rt.devices[core->device].dev) {
-			for (uint32_t g = core->global;
-			     g < first + count && g / per == core->device; g++)
-				map |= 1u << (g % per);
-			status = open_device(core->device, map);
+			if (status)
+				return status;
 		}
-		core->dev = rt.devices[core->device].dev;
-		rt.ncores++;
-		if (!status)
-			status = start_core(core);
-		if (status)
-			return status;
 	}
 	return NRT_SUCCESS;
 }
@@ -304,9 +237,7 @@ static void close_all(void)
 		ndl_close_device(rt.devices[i].dev);
 		rt.devices[i] = (struct rt_device){ 0 };
 	}
-	if (rt.marked)
-		ndl_crwl_nc_range_unmark(rt.first, rt.count);
-	rt.marked = false;
+	rt_cores_unmark(rt.marks, &rt.nmarks);
 	free(rt.cores);
 	rt.cores = NULL;
 	rt.ncores = 0;
@@ -322,30 +253,26 @@ static NRT_STATUS make_uuid(void)
 
 static NRT_STATUS init_locked(void)
 {
-	uint32_t devices, start, end, count, first, available = 0;
+	struct rt_machine machine;
+	struct rt_want want;
 	uint32_t min, max;
-	NRT_STATUS status = machine_size(&devices, &rt.cores_per_device);
+	NRT_STATUS status = rt_machine(&machine);
 	int err;
 
 	if (!status)
-		status = visible_cores(devices * rt.cores_per_device, &start, &end, &count);
+		status = rt_cores_visible(&machine, &want);
 	if (status)
 		return status;
 	err = ndl_get_compatible_version(&min, &max);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "NRT",
 			       "Neuron Driver version cannot be determined: %s", strerror(-err));
-	err = ndl_crwl_nc_range_mark(count, start, end, &first, &available);
-	if (err)
-		return rt_fail(err == -EBUSY ? NRT_LOAD_NOT_ENOUGH_NC : rt_status_from_errno(err),
-			       "NRT", "NeuronCore(s) not available - Requested:%u Available:%u",
-			       count, available);
-	rt.marked = true;
-	rt.first = first;
-	rt.count = count;
+	status = rt_cores_mark(&machine, &want, rt.marks, &rt.nmarks);
+	if (status)
+		return status;
 	status = make_uuid();
 	if (!status)
-		status = open_cores(first, count);
+		status = open_cores(want.count);
 	__atomic_add_fetch(&rt.epoch, 1, __ATOMIC_RELEASE);
 	if (status)
 		close_all();
@@ -408,31 +335,36 @@ EXPORT NRT_STATUS nrtx_machine_set(const char *name)
 
 EXPORT NRT_STATUS nrtx_device_count(uint32_t *devices)
 {
-	uint32_t per;
+	struct rt_machine machine;
+	NRT_STATUS status;
 
 	rt_details_clear();
-	return machine_size(devices, &per);
+	status = rt_machine(&machine);
+	if (!status)
+		*devices = machine.n;
+	return status;
 }
 
 EXPORT NRT_STATUS nrtx_cores_per_device(uint32_t *cores)
 {
-	uint32_t devices;
+	struct rt_machine machine;
 
 	rt_details_clear();
-	return machine_size(&devices, cores);
+	*cores = NEURON_V1_NC_PER_DEVICE;
+	return rt_machine(&machine);
 }
 
 EXPORT NRT_STATUS nrt_get_total_nc_count(uint32_t *nc_count)
 {
-	uint32_t devices, per;
+	struct rt_machine machine;
 	NRT_STATUS status;
 
 	rt_details_clear();
 	if (!nc_count)
 		return NRT_INVALID;
-	status = machine_size(&devices, &per);
+	status = rt_machine(&machine);
 	if (!status)
-		*nc_count = devices * per;
+		*nc_count = machine.n * NEURON_V1_NC_PER_DEVICE;
 	return status;
 }
 
@@ -443,7 +375,8 @@ EXPORT NRT_STATUS nrt_get_total_vnc_count(uint32_t *vnc_count)
 
 EXPORT NRT_STATUS nrt_get_visible_nc_count(uint32_t *nc_count)
 {
-	uint32_t total, start, end;
+	struct rt_machine machine;
+	struct rt_want want;
 	NRT_STATUS status;
 
 	if (!nc_count)
@@ -453,8 +386,13 @@ EXPORT NRT_STATUS nrt_get_visible_nc_count(uint32_t *nc_count)
 	pthread_mutex_unlock(&rt.lock);
 	if (*nc_count)
 		return NRT_SUCCESS;
-	status = nrt_get_total_nc_count(&total);
-	return status ? status : visible_cores(total, &start, &end, nc_count);
+	rt_details_clear();
+	status = rt_machine(&machine);
+	if (!status)
+		status = rt_cores_visible(&machine, &want);
+	if (!status)
+		*nc_count = want.count;
+	return status;
 }
 
 EXPORT NRT_STATUS nrt_get_visible_vnc_count(uint32_t *vnc_count)

@@ -19,6 +19,7 @@
 #define SPIN_LOOKS 200
 #define SLEEP_MIN_NS 20000
 #define SLEEP_MAX_NS 200000
+#define ASK_LOOKS 128 /* looks between two questions whether the device is still there */
 
 static uint64_t now_us(void)
 {
@@ -345,6 +346,16 @@ static bool fatal(NRT_STATUS status)
 	return status && status != NRT_EXEC_COMPLETED_WITH_NUM_ERR;
 }
 
+/* A ring of a device that was unplugged stays empty for ever; a waiter would hear of it */
+static int check_device(struct rt_core *core)
+{
+	const uint64_t offset = NEURON_V1_APB_PUTILS(core->nc) + NEURON_V1_NQ_ERROR_REGS;
+	uint32_t base;
+	int err = ndl_bar_read(core->dev, NEURON_BAR_APB, &offset, &base, 1);
+
+	return err == -ENODEV ? err : 0;
+}
+
 /* Sleep until there may be something to see, at most until the deadline. 0 or -errno */
 static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *pause)
 {
@@ -395,6 +406,8 @@ static NRT_STATUS wait_done(struct nrt_model *model, uint64_t start_us)
 		status = collect_errors(model, status);
 		if (fatal(status))
 			return status;
+		if (!err && !core->waiter && look % ASK_LOOKS == 0)
+			err = check_device(core);
 		if (!err)
 			err = wait_entry(core, deadline, &pause);
 		if (err)

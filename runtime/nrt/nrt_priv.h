@@ -67,18 +67,43 @@ struct rt_device {
 	size_t nds_size;
 };
 
+/*
+ * cores.c: which cores there are and which are ours. A core's number is 4 * its device's index +
+ * its number there, whether the devices before it are plugged or not.
+ */
+struct rt_machine {
+	int index[NDL_MAX_DEVICES]; /* of the devices that are there, increasing */
+	uint32_t n;
+};
+
+struct rt_want {
+	uint32_t start, end; /* inclusive */
+	uint32_t count; /* of the cores there */
+};
+
+struct rt_mark {
+	uint32_t first, count; /* cores without a gap */
+};
+
+#define RT_MAX_MARKS ((NDL_MAX_DEVICES + 1) / 2) /* every second device is missing */
+NRT_STATUS rt_machine(struct rt_machine *machine); /* without rt.lock: libndl has its own */
+/* What the environment lets this process take */
+NRT_STATUS rt_cores_visible(const struct rt_machine *machine, struct rt_want *want);
+NRT_STATUS rt_cores_mark(const struct rt_machine *machine, const struct rt_want *want,
+			 struct rt_mark *marks, unsigned int *nmarks);
+void rt_cores_unmark(const struct rt_mark *marks, unsigned int *nmarks);
+
 struct rt {
 	pthread_mutex_t lock;
 	enum { RT_NEW, RT_INIT, RT_CLOSING, RT_CLOSED } state;
 	unsigned int users; /* calls in progress */
 	pthread_cond_t changed; /* users fell to 0, or RT_CLOSING is over */
-	uint32_t cores_per_device;
 	uint32_t ncores;
 	struct rt_core *cores;
 	struct rt_device devices[NDL_MAX_DEVICES];
 	struct nrt_model *models; /* list */
-	bool marked;
-	uint32_t first, count; /* the mark */
+	struct rt_mark marks[RT_MAX_MARKS];
+	unsigned int nmarks;
 	uint32_t epoch; /* counts nrt_init: memory of an earlier one is gone */
 	struct neuron_uuid uuid; /* of this process, for the core locks */
 };

@@ -123,11 +123,8 @@ static int engine_error(struct rtd_err *err, NRT_STATUS status, const char *func
 static int find_bdf(const struct nrtx_bdf *want)
 {
 	struct nrtx_bdf bdf;
-	uint32_t n;
 
-	if (nrtx_device_count(&n))
-		return -ENODEV;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < MAX_DEVICES; i++)
 		if (!nrtx_device_bdf(i, &bdf) && bdf.domain == want->domain &&
 		    bdf.bus == want->bus && bdf.slot == want->slot && bdf.func == want->func)
 			return i;
@@ -152,7 +149,8 @@ int rtd_engine_find_bdf(const char *text)
 /* libnrt takes its cores from the environment, as its own users give them */
 static int choose_cores(const uint32_t *devices, unsigned int n, struct rtd_err *err)
 {
-	uint32_t per_device = 0, count = 0;
+	uint32_t per_device = 0;
+	struct nrtx_bdf bdf;
 	char range[32];
 
 	if (!n)
@@ -162,10 +160,10 @@ static int choose_cores(const uint32_t *devices, unsigned int n, struct rtd_err 
 			return rtd_fail(err, NERR_INVALID, "NMGR",
 					"devices %u and %u are not neighbours in order",
 					devices[i - 1], devices[i]);
-	if (nrtx_cores_per_device(&per_device) || nrtx_device_count(&count) ||
-	    devices[n - 1] >= count)
-		return rtd_fail(err, NERR_FAIL, "TDRV", "Could not open the device index:%u",
-				devices[n - 1]);
+	for (unsigned int i = 0; i < n; i++)
+		if (nrtx_cores_per_device(&per_device) || nrtx_device_bdf(devices[i], &bdf))
+			return rtd_fail(err, NERR_FAIL, "TDRV",
+					"Could not open the device index:%u", devices[i]);
 	snprintf(range, sizeof(range), "%u-%u", devices[0] * per_device,
 		 (devices[n - 1] + 1) * per_device - 1);
 	if (setenv("NEURON_RT_VISIBLE_CORES", range, 1))

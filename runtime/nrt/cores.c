@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which cores the machine has, which of them the environment lets this process take, and taking
+ * them: the module's marks. Devices may be missing in between, unplugged; a run is what lies
+ * between two gaps. Called by context.c.
+ */
+#include "nrt_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PER_DEVICE NEURON_V1_NC_PER_DEVICE
+
+NRT_STATUS rt_machine(struct rt_machine *machine)
+{
+	int n = ndl_available_devices(machine->index, NDL_MAX_DEVICES);
+
+	if (n <= 0)
+		return rt_fail(NRT_HW_ERROR, "NRT", "no Neuron device found: %s",
+			       n ? strerror(-n) : "is the driver loaded?");
+	machine->n = (uint32_t)n;
+	return NRT_SUCCESS;
+}
+
+/* A list of increasing, contiguous cores: "3", "0-3", "0,1,2-5" */
+static bool parse_cores(const char *text, uint32_t *first, uint32_t *count)
+{
+	unsigned long next = 0;
+	bool begun = false;
+
+	for (;;) {
+		unsigned long from, to;
+		char *end;
+
+		from = to = strtoul(text, &end, 10);
+		if (end == text)
+			return false;
+		if (*end == '-') {
+			text = end + 1;
+			to = strtoul(text, &end, 10);
+			if (end == text)
+				return false;
+		}
+		if (to < from || to >= RT_MAX_CORES || (begun && from != next))
+			return false;
+		if (!begun)
+			*first = (uint32_t)from;
+		begun = true;
+		next = to + 1;
+		*count = (uint32_t)(next - *first);
+		if (!*end)
+			return true;
+		if (*end != ',')
+			return false;
+		text = end + 1;
+	}
+}
+
+/* The next run of cores in [start, end] from *at on, which moves behind it; false: no more */
+static bool next_run(const struct rt_machine *machine, const struct rt_want *want, uint32_t *at,
+		     struct rt_mark *run)
+{
+	*run = (struct rt_mark){ 0 };
+	for (; *at < machine->n; (*at)++) {
+		uint32_t first = (uint32_t)machine->index[*at] * PER_DEVICE;
+		uint32_t last = first + PER_DEVICE - 1;
+
+		first = first < want->start ? want->start : first;
+		last = last > want->end ? want->end : last;
+		if (first > last)
+			continue;
+		if (run->count && run->first + run->count != first)
+			break;
+		if (!run->count)
+			run->first = first;
+		run->count += last - first + 1;
+	}
+	return run->count;
+}
+
+static uint32_t cores_there(const struct rt_machine *machine, const struct rt_want *want)
+{
+	uint32_t at = 0, count = 0;
+	struct rt_mark run;
+
+	while (next_run(machine, want, &at, &run))
+		count += run.count;
+	return count;
+}
+
+NRT_STATUS rt_cores_visible(const struct rt_machine *machine, struct rt_want *want)
+{
+	const char *visible = secure_getenv("NEURON_RT_VISIBLE_CORES");
+	const char *num = secure_getenv("NEURON_RT_NUM_CORES");
+	char *rest;
+	uint32_t there;
+
+	*want = (struct rt_want){ .end = RT_MAX_CORES - 1 };
+	if (visible && *visible) {
+		if (!parse_cores(visible, &want->start, &want->count))
+			return rt_fail(NRT_INVALID, "NRT",
+				       "NEURON_RT_VISIBLE_CORES=%s is not a range of cores",
+				       visible);
+		want->end = want->start + want->count - 1;
+	} else if (num) {
+		unsigned long n = strtoul(num, &rest, 10);
+
+		if (*rest || n > RT_MAX_CORES)
+			return rt_fail(NRT_INVALID, "NRT", "NEURON_RT_NUM_CORES=%s is no number",
+				       num);
+		want->count = (uint32_t)n;
+	}
+	there = cores_there(machine, want);
+	if (!want->count)
+		want->count = there;
+	if (want->count > there)
+		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",
+			       "NeuronCore(s) not available - Requested:%u Available:%u",
+			       want->count, there);
+	return NRT_SUCCESS;
+}
+
+static int mark(uint32_t count, const struct rt_mark *run, struct rt_mark *out, uint32_t *available)
+{
+	int err = ndl_crwl_nc_range_mark(count, run->first, run->first + run->count - 1,
+					 &out->first, available);
+
+	out->count = count;
+	return err;
+}
+
+/* In one piece, the first that is free */
+static int mark_run(const struct rt_machine *machine, const struct rt_want *want,
+		    struct rt_mark *out, uint32_t *available)
+{
+	uint32_t at = 0;
+	struct rt_mark run;
+	int err = -EBUSY;
+
+	while (err == -EBUSY && next_run(machine, want, &at, &run))
+		if (run.count >= want->count)
+			err = mark(want->count, &run, out, available);
+	return err;
+}
+
+/* More than any run has: whole runs, and the rest from the last */
+static int mark_runs(const struct rt_machine *machine, const struct rt_want *want,
+		     struct rt_mark *marks, unsigned int *nmarks, uint32_t *available)
+{
+	uint32_t at = 0, left = want->count;
+	struct rt_mark run;
+
+	while (left && next_run(machine, want, &at, &run)) {
+		uint32_t count = run.count < left ? run.count : left;
+		int err = mark(count, &run, &marks[*nmarks], available);
+
+		if (err) {
+			rt_cores_unmark(marks, nmarks);
+			return err;
+		}
+		(*nmarks)++;
+		left -= count;
+	}
+	return 0;
+}
+
+NRT_STATUS rt_cores_mark(const struct rt_machine *machine, const struct rt_want *want,
+			 struct rt_mark *marks, unsigned int *nmarks)
+{
+	uint32_t at = 0, longest = 0, available = 0;
+	struct rt_mark run;
+	int err;
+
+	*nmarks = 0;
+	while (next_run(machine, want, &at, &run))
+		longest = run.count > longest ? run.count : longest;
+	if (longest >= want->count) {
+		err = mark_run(machine, want, marks, &available);
+		*nmarks = !err;
+	} else {
+		err = mark_runs(machine, want, marks, nmarks, &available);
+	}
+	return err ? rt_fail(err == -EBUSY ? NRT_LOAD_NOT_ENOUGH_NC : rt_status_from_errno(err),
+			     "NRT", "NeuronCore(s) not available - Requested:%u Available:%u",
+			     want->count, available)
+		   : NRT_SUCCESS;
+}
+
+void rt_cores_unmark(const struct rt_mark *marks, unsigned int *nmarks)
+{
+	while (*nmarks) {
+		(*nmarks)--;
+		ndl_crwl_nc_range_unmark(marks[*nmarks].first, marks[*nmarks].count);
+	}
+}
