@@ -15,7 +15,7 @@ REL := $(BUILD)/release
 SAN := $(BUILD)/sanitized
 LOG := $(BUILD)/log
 STEP := scripts/step $(LOG)
-MIGRATION_TESTS := $(addprefix tests/vm/,migration.t)
+MIGRATION_TESTS := $(addprefix tests/vm/,migration.t hotplug.t power.t runtime-gap.t)
 
 .PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest test-modules check-module \
 	check-migration \

@@ -5,6 +5,7 @@ A test that needs two guests at once, or one that is saved, moved, reset or has 
 """
 
 import contextlib
+import hashlib
 import os
 import queue
 import signal
@@ -18,6 +19,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 TOP = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("NEURON_BUILD", TOP / "build" / "release"))
@@ -64,6 +67,26 @@ def run_tests(tests: list[Callable[[], None]]) -> int:
 def program(name: str, *args: str) -> str:
     """What a program of the build directory prints on this host."""
     return subprocess.run([BUILD / name, *args], check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+class Model:
+    """A program of seconds on one engine, each instruction on the result of the one before: its files,
+    and the digest of the output's file by NumPy."""
+
+    STEPS, SHAPE = 2000, (128, 4096)
+
+    def __init__(self, work: Path):
+        rng = np.random.default_rng(1)
+        a = rng.standard_normal(self.SHAPE, dtype=np.float32)
+        b = (1 + rng.uniform(-1e-3, 1e-3, self.SHAPE)).astype(np.float32)
+        program("tests/unit/neff/testmodel_write", "long", str(work / "long.neff"))
+        self.copies = [work / name for name in ("long.neff", "a.npy", "b.npy")]
+        np.save(work / "a.npy", a)
+        np.save(work / "b.npy", b)
+        for _ in range(self.STEPS):
+            a = a * b
+        np.save(work / "c.npy", a)
+        self.digest = hashlib.sha256((work / "c.npy").read_bytes()).hexdigest()
 
 
 class Guest:

@@ -6,24 +6,22 @@
 The oracle is a run that nobody disturbs: the same program on a chip in this host's own process.
 """
 
-import hashlib
 import re
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 import guest
-from guest import BUILD, LONG, Guest, VmError, is_, ok, program, wait_for
+from guest import BUILD, LONG, Guest, Model, VmError, is_, ok, program, wait_for
 
 HOPS = 6 if LONG else 1
 SNAPSHOTS = 5 if LONG else 2
 STREAM_MIB = 16
 OPTIONS = ["--instance", "inf1.xlarge", "--memory", "768M"]
 DRAM = 8 << 30
+FOREVER = "while neuron-run long.neff -d nd0 -i a=a.npy -i b=b.npy -o out >&2; do sha256sum <out/c.npy; done"
 EVENTS = [{"capability": "events", "state": True}]
-MODEL_STEPS, MODEL_SHAPE = 2000, (128, 4096)
 
 
 class Stream:
@@ -36,31 +34,6 @@ class Stream:
     def wanted(rounds: int) -> list[str]:
         args = ["emu:inf1.xlarge", "0", str(rounds), str(STREAM_MIB)]
         return program("tests/vm/stream", *args).splitlines()
-
-
-class Model:
-    """A program of seconds on one engine, each instruction on the result of the one before, for ever."""
-
-    script = "while neuron-run long.neff -d nd0 -i a=a.npy -i b=b.npy -o out >&2; do sha256sum <out/c.npy; done"
-    command = ["sh", "-c", script]
-
-    def __init__(self, work: Path):
-        rng = np.random.default_rng(1)
-        a = rng.standard_normal(MODEL_SHAPE, dtype=np.float32)
-        b = (1 + rng.uniform(-1e-3, 1e-3, MODEL_SHAPE)).astype(np.float32)
-        program("tests/unit/neff/testmodel_write", "long", str(work / "long.neff"))
-        self.copies = [work / name for name in ("long.neff", "a.npy", "b.npy")]
-        np.save(work / "a.npy", a)
-        np.save(work / "b.npy", b)
-        for _ in range(MODEL_STEPS):
-            a = a * b
-        self.result = a
-
-    def right(self, lines: list[str], work: Path) -> bool:
-        """The file that the sum is of: an array's header as neuron-run writes it is as NumPy writes it."""
-        np.save(work / "c.npy", self.result)
-        digest = hashlib.sha256((work / "c.npy").read_bytes()).hexdigest()
-        return bool(lines) and all(line.split()[0] == digest for line in lines)
 
 
 def resident(vm: Guest, size: int) -> list[int]:
@@ -85,10 +58,18 @@ def migrate(source: Guest, uri: str) -> None:
         raise VmError(f"migration: {answer}")
 
 
-def moved(source: Guest, work: Stream | Model) -> Guest:
+def inferring(work: Model, qemu: list[str] | None = None) -> Guest:
+    return Guest(["sh", "-c", FOREVER], copies=work.copies, options=OPTIONS, qemu=qemu)
+
+
+def right(work: Model, lines: list[str | None]) -> bool:
+    return bool(lines) and all(line == f"{work.digest}  -" for line in lines)
+
+
+def moved(source: Guest, start: Callable[[list[str]], Guest]) -> Guest:
     """The guest in another QEMU process; the first one ends."""
     wire = source.dir / "wire"
-    target = Guest(work.command, options=OPTIONS, copies=work.copies, qemu=["-incoming", f"unix:{wire}"])
+    target = start(["-incoming", f"unix:{wire}"])
     wait_for(wire.exists, "the other QEMU")
     migrate(source, f"unix:{wire}")
     target.qmp.wait_event("RESUME")
@@ -96,20 +77,23 @@ def moved(source: Guest, work: Stream | Model) -> Guest:
     return target
 
 
+def copying(qemu: list[str] | None = None) -> Guest:
+    return Guest(Stream.command, copies=Stream.copies, options=OPTIONS, qemu=qemu)
+
+
 def test_live_dma() -> None:
     """Copies go on from one process to the next; no byte is lost, and no memory made up."""
-    work = Stream()
-    vm = Guest(work.command, copies=work.copies, options=OPTIONS)
+    vm = copying()
     lines = [vm.until("round 0")]
     for _ in range(HOPS):
         before = resident(vm, DRAM)
         vm.seen.clear()
-        target = moved(vm, work)
+        target = moved(vm, copying)
         lines += vm.rest()
         lines += [target.until("round ") for _ in range(2)]
         after = resident(target, DRAM)
         vm = target
-    is_(lines, work.wanted(len(lines)), f"rounds of copies over {HOPS} live migrations, none lost or repeated")
+    is_(lines, Stream.wanted(len(lines)), f"rounds of copies over {HOPS} live migrations, none lost or repeated")
     print(f"# {len(lines)} rounds; resident of the DRAM: {before[0] >> 20} MiB there, {after[0] >> 20} MiB here")
     ok(before[0] < DRAM // 16 > after[0], "the DRAM that nobody used is resident on neither side")
 
@@ -117,30 +101,30 @@ def test_live_dma() -> None:
 def test_live_inference() -> None:
     with tempfile.TemporaryDirectory() as name:
         work = Model(Path(name))
-        vm = Guest(work.command, copies=work.copies, options=OPTIONS)
-        lines = [vm.line() or ""]
+        vm = inferring(work)
+        lines = [vm.line()]
         for _ in range(HOPS):
             vm.seen.clear()
-            target = moved(vm, work)
+            target = moved(vm, lambda qemu: inferring(work, qemu))
             lines += vm.rest()
-            lines += [target.line() or "" for _ in range(2)]
+            lines += [target.line() for _ in range(2)]
             vm = target
-        ok(work.right(lines, Path(name)), f"inferences over {HOPS} live migrations give NumPy's bits")
+        ok(right(work, lines), f"inferences over {HOPS} live migrations give NumPy's bits")
         print(f"# {len(lines)} inferences")
 
 
 def test_saved_inference() -> None:
-    """To a file, and from it once more than it was written."""
+    """To a file, and from it more often than it was written."""
     with tempfile.TemporaryDirectory() as name:
         work, state = Model(Path(name)), Path(name) / "state"
-        vm = Guest(work.command, copies=work.copies, options=OPTIONS)
+        vm = inferring(work)
         vm.line()
         migrate(vm, f"exec:cat >{state}")
         vm.end()
         for time in ("once", "and again"):
-            vm = Guest(work.command, copies=work.copies, options=OPTIONS, qemu=["-incoming", f"exec:cat {state}"])
-            lines = [vm.line() or "" for _ in range(2)]
-            ok(work.right(lines, Path(name)), f"an inference loaded from a file goes on to NumPy's bits, {time}")
+            vm = inferring(work, ["-incoming", f"exec:cat {state}"])
+            lines = [vm.line() for _ in range(2)]
+            ok(right(work, lines), f"an inference loaded from a file goes on to NumPy's bits, {time}")
             vm.end()
 
 
@@ -161,8 +145,7 @@ def create(vm: Guest, options: dict[str, object]) -> None:
 
 def test_snapshots() -> None:
     """savevm and loadvm in one process: rounds are run again from where the snapshot was."""
-    work = Stream()
-    vm = Guest(work.command, copies=work.copies, options=OPTIONS)
+    vm = copying()
     image = str(vm.dir / "disk.qcow2")
     create(vm, {"driver": "file", "filename": image, "size": 0})
     vm.qmp("blockdev-add", driver="file", node_name="file", filename=image)
@@ -181,7 +164,7 @@ def test_snapshots() -> None:
         again += int(last.split()[1]) > int(before.split()[1])
         vm.until("round ")
     is_(again, SNAPSHOTS, f"{SNAPSHOTS} snapshots saved in the middle of copies go on where they were")
-    wanted = work.wanted(1 + max(int(line.split()[1]) for line in vm.seen))
+    wanted = Stream.wanted(1 + max(int(line.split()[1]) for line in vm.seen))
     is_([line for line in vm.seen if line not in wanted], [], "and every round gives its bytes each time")
 
 

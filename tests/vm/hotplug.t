@@ -1,0 +1,85 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+# host: QEMU plugs and unplugs while the guest works
+"""Chips plugged and unplugged: ACPI on pc, a PCIe root port on q35; idle, in DMA, in an inference."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import guest
+from guest import BUILD, LONG, TOP, Guest, Model, is_, ok, program
+
+TIMES = 5 if LONG else 1
+
+
+class Chip:
+    """The chip that comes and goes: the last of the guest's."""
+
+    def __init__(self, vm: Guest, index: int, where: dict[str, str]):
+        self.vm, self.name = vm, f"chip{index}"
+        self.add = {"driver": "neuron-inferentia", "id": self.name, "fabric": "f0", "slot": index, **where}
+
+    def unplug(self) -> None:
+        self.vm.qmp("device_del", id=self.name)
+
+    def gone(self) -> None:
+        """The guest has let go of it, and so has QEMU: only then is there room for another."""
+        self.vm.qmp.wait_event("DEVICE_DELETED", lambda data: data.get("device") == self.name)
+
+    def plug(self) -> None:
+        self.vm.qmp("device_add", **self.add)
+
+
+def cycle(chip: Chip, name: str, nodes: str, without: str, lines: list[str]) -> None:
+    """Out and in again; then copies are right."""
+    chip.gone()
+    is_(chip.vm.until("gone: "), f"gone: {without}", f"{name}: the node goes, the others stay")
+    chip.plug()
+    is_(chip.vm.until("there: "), f"there: {nodes}", f"{name}: plugged again, the node is back")
+    is_(chip.vm.line(), lines[0], f"{name}: and the new chip works")
+
+
+def check(options: list[str], index: int, where: dict[str, str]) -> None:
+    copied = program("tests/vm/stream", "emu:inf1.xlarge", "0", "2", "4").splitlines()[-1]
+    nodes = " ".join(f"neuron{i}" for i in range(index + 1))
+    without = " ".join(f"neuron{i}" for i in range(index)) or "neuron*"
+    with tempfile.TemporaryDirectory() as name:
+        work = Model(Path(name))
+        copies = [*work.copies, BUILD / "tests" / "vm" / "stream", TOP / "tests" / "vm" / "hotplug.sh"]
+        vm = Guest(["bash", "./hotplug.sh", str(index), str(TIMES)], copies=copies, options=options)
+        chip = Chip(vm, index, where)
+        is_(vm.line(), f"idle: {nodes}", "the chips that are there at start")
+        chip.unplug()
+        cycle(chip, "idle", nodes, without, [copied])
+        for _ in range(TIMES):
+            vm.until("round 1")
+            chip.unplug()
+            is_(vm.until("failed"), "failed: copy: No such device", "in DMA: the copy fails with ENODEV")
+            is_(vm.line(), "stream 1", "in DMA: and its program goes on to its end")
+            cycle(chip, "in DMA", nodes, without, [copied])
+        for _ in range(TIMES):
+            vm.until("inference")
+            chip.unplug()
+            said = vm.until("neuron-run ")
+            ok(said.startswith("neuron-run 1: ") and "No such device" in said, "in an inference: it fails and says why")
+            print(f"# {said}")
+            cycle(chip, "in an inference", nodes, without, [f"{work.digest}  -"])
+        is_(vm.status(), 0, "the guest's script ends well")
+
+
+def test_pc() -> None:
+    check(["--instance", "inf1.6xlarge"], 3, {"bus": "pci.0", "addr": "1f.0"})
+
+
+def test_q35() -> None:
+    check(["--machine", "q35", "--memory", "768M"], 0, {"bus": "port0"})
+
+
+def test_q35_native() -> None:
+    """Without ACPI the root port tells the guest itself."""
+    bridges = "--qemu-arg=ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"
+    check(["--machine", "q35", "--memory", "768M", "--qemu-arg=-global", bridges], 0, {"bus": "port0"})
+
+
+sys.exit(guest.run_tests([test_pc, test_q35, *([test_q35_native] if LONG else [])]))

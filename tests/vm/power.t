@@ -1,0 +1,105 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+# host: QEMU resets and wakes up while the guest works
+"""A chip at work when its guest is reset, jumps into another kernel, or sleeps."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import guest
+from guest import BUILD, LONG, Guest, Model, is_, program
+
+from neuronvm import cpio, micro, paths  # guest has put scripts/ on the path
+from neuronvm.cli import MICRO_CMDLINE
+
+TIMES = 5 if LONG else 1
+STREAM = BUILD / "tests" / "vm" / "stream"
+OPTIONS = ["--instance", "inf1.xlarge", "--memory", "1536M"]
+# copies in the background; in front an inference, over and over; what fails begins anew
+BUSY = """
+while :; do ./stream node 0 0 16; done &
+while :; do neuron-run long.neff -d nd0 -i a=a.npy -i b=b.npy -o out >/dev/null && sha256sum <out/c.npy; done
+"""
+# once both have done something, in the middle of the next: ACTION
+THEN = """
+ready=
+(%s) | while read -r line; do
+    echo "$line"
+    case $line in
+    *-) [ "$ready" = yes ] || { ready=yes; %s; } ;;
+    esac
+done
+"""
+
+
+def wanted_rounds(count: int) -> list[str]:
+    return program("tests/vm/stream", "emu:inf1.xlarge", "0", str(count), "16").splitlines()
+
+
+def both(vm: Guest, work: Model, name: str) -> None:
+    """From the first round of copies to the end of an inference: both right."""
+    first = vm.until("round 0 ")
+    vm.seen.clear()
+    vm.until(work.digest[:8])
+    rounds = [first] + [line for line in vm.seen if line.startswith("round ")]
+    is_((rounds, vm.seen[-1]), (wanted_rounds(len(rounds)), f"{work.digest}  -"), name)
+
+
+def busy(work: Model, script: str = BUSY, more: list[Path] | None = None) -> Guest:
+    return Guest(["sh", "-c", script], copies=[*work.copies, STREAM, *(more or [])], options=OPTIONS)
+
+
+def test_reset() -> None:
+    """The machine's reset button, in the middle of both."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Model(Path(name))
+        vm = busy(work)
+        vm.qmp("set-action", reboot="reset")
+        both(vm, work, "copies and inferences")
+        for i in range(TIMES):
+            vm.qmp("system_reset")
+            vm.qmp.wait_event("RESET")
+            both(vm, work, f"and again after reset {i + 1}")
+
+
+def test_suspend() -> None:
+    """Sleep in the middle of both: who was at work is told, and whoever begins anew goes on."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Model(Path(name))
+        vm = busy(work, THEN % (BUSY, "echo mem >/sys/power/state; echo awake"))
+        both(vm, work, "copies and inferences")
+        vm.qmp.wait_event("SUSPEND")
+        vm.seen.clear()
+        vm.qmp("system_wakeup")
+        vm.qmp.wait_event("WAKEUP")
+        vm.until("round 0 ")
+        failed = [line for line in vm.seen if line.startswith("failed")]
+        is_(failed, ["failed: copy: Input/output error"], "a copy under way when the machine slept fails")
+        vm.until(work.digest[:8])
+        is_(vm.line() is None, False, "after it, an inference is right and all goes on")
+
+
+def next_kernel(directory: Path, work: Model) -> list[Path]:
+    """A kernel and an initramfs that does the same once more, and what jumps there."""
+    kernel = paths.kernel(None)
+    stage = paths.make_stage(BUILD, kernel.version)
+    command = micro.command_archive(["sh", "-c", BUSY], [*work.copies, STREAM])
+    micro.build(directory / "initrd", kernel, micro.staged_module(stage, kernel), stage, command)
+    (directory / "vmlinuz").write_bytes(kernel.image.read_bytes())
+    return [directory / "vmlinuz", directory / "initrd", BUILD / "tests" / "vm" / "kexec"]
+
+
+def test_kexec() -> None:
+    """Another kernel takes the machine over; the old one's queues must not write into its memory."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Model(Path(name))
+        jump = f"./kexec vmlinuz initrd '{MICRO_CMDLINE}'"
+        vm = busy(work, THEN % (BUSY, jump), next_kernel(Path(name), work))
+        both(vm, work, "copies and inferences")
+        both(vm, work, "and again in the kernel that kexec started")
+        vm.qmp("query-status")
+        is_([e for e in vm.qmp.events if e["event"] == "RESET"], [], "without a reset of the machine")
+
+
+sys.exit(guest.run_tests([test_reset, test_suspend, test_kexec]))
