@@ -9,7 +9,6 @@
 
 #include <linux/fs.h>
 #include <linux/mm.h>
-#include <linux/pfn_t.h>
 
 #include "neuron.h"
 
@@ -52,9 +51,11 @@ static vm_fault_t vm_fault(struct vm_fault *vmf)
 	page = void_page(mc);
 	if (!page)
 		return VM_FAULT_OOM;
-	if (vma->vm_flags & VM_MIXEDMAP)
-		return vmf_insert_mixed(vma, vmf->address, page_to_pfn_t(page));
-	return vmf_insert_pfn(vma, vmf->address, page_to_pfn(page));
+	if (vma->vm_flags & VM_PFNMAP)
+		return vmf_insert_pfn(vma, vmf->address, page_to_pfn(page));
+	get_page(page); /* behind an IOMMU a mapping is made of pages */
+	vmf->page = page;
+	return 0;
 }
 
 static const struct vm_operations_struct neuron_vm_ops = {
