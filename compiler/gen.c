@@ -372,7 +372,7 @@ static void release(struct ncc_gen *g, struct ncc_op *op)
 
 static void release_operands(struct ncc_gen *g, struct ncc_op *op)
 {
-	if (is_deferred(op))
+	if (is_deferred(op) || is_lazy(op)) /* the second reads its operand later, if at all */
 		return;
 	for (unsigned int i = 0; i < op->nin; i++)
 		release(g, op->in[i]);

@@ -15,7 +15,7 @@ static const uint8_t act_func[NCC_KINDS] = {
 	[NCC_LOG] = NEURON_ACT_LOG,	     [NCC_TANH] = NEURON_ACT_TANH,
 	[NCC_LOGISTIC] = NEURON_ACT_SIGMOID, [NCC_SQRT] = NEURON_ACT_SQRT,
 	[NCC_RSQRT] = NEURON_ACT_RSQRT,	     [NCC_ERF] = NEURON_ACT_ERF,
-	[NCC_ABS] = NEURON_ACT_ABS,
+	[NCC_ABS] = NEURON_ACT_ABS,	     [NCC_SIN] = NEURON_ACT_SIN,
 };
 
 static const uint8_t alu_of[NCC_KINDS] = {
@@ -25,6 +25,7 @@ static const uint8_t alu_of[NCC_KINDS] = {
 	[NCC_EQ] = NEURON_ALU_EQ,    [NCC_NE] = NEURON_ALU_NE,	 [NCC_GE] = NEURON_ALU_GE,
 	[NCC_GT] = NEURON_ALU_GT,    [NCC_LE] = NEURON_ALU_LE,	 [NCC_LT] = NEURON_ALU_LT,
 	[NCC_AND] = NEURON_ALU_AND,  [NCC_OR] = NEURON_ALU_OR,	 [NCC_XOR] = NEURON_ALU_XOR,
+	[NCC_SHL] = NEURON_ALU_SHL,  [NCC_SHR] = NEURON_ALU_SHR,
 };
 
 static uint8_t alu_for(const struct ncc_op *op)

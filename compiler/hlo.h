@@ -44,6 +44,8 @@ int hlo_scan(const ProtobufCMessageDescriptor *desc, const uint8_t *buf, size_t 
 int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s);
+/* room for a constant's data, of which a module has a limited amount */
+int hlo_const_alloc(struct hlo_inst *in, struct ncc_op *op);
 int hlo_literal(struct hlo_inst *in, struct ncc_op *op);
 int hlo_iota(struct hlo_inst *in, struct ncc_op *op);
 const Ncc__Hlo__Computation *hlo_computation(const struct hlo_import *imp, int64_t id);

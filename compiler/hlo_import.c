@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "hlo.h"
+#include "hlo_make.h"
 
 int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 {
@@ -273,6 +274,12 @@ static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index
 		return import_element(in, tuple, v);
 	if (!strcmp(opcode, "call"))
 		return import_call(in, v);
+	if (!strcmp(opcode, "reduce") && in->nin == 4) {
+		for (unsigned int i = 0; i < 4; i++)
+			if (in->in[i].n != 1)
+				return hlo_fail(in, -EINVAL, "operand %u is a tuple", i);
+		return hlo_arg_reduce(in, v);
+	}
 	return import_array(in, v);
 }
 

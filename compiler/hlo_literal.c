@@ -7,7 +7,7 @@
 
 #define HLO_MAX_CONST (1ll << 30) /* bytes, all constants of a module */
 
-static int const_alloc(struct hlo_inst *in, struct ncc_op *op)
+int hlo_const_alloc(struct hlo_inst *in, struct ncc_op *op)
 {
 	int64_t bytes = ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype);
 
@@ -80,7 +80,7 @@ int hlo_literal(struct hlo_inst *in, struct ncc_op *op)
 	if (!row_major(l->shape))
 		return hlo_fail(in, -EINVAL,
 				"literals in a layout that is not row-major are not supported");
-	rc = const_alloc(in, op);
+	rc = hlo_const_alloc(in, op);
 	if (rc)
 		return rc;
 	switch (s.dtype) {
@@ -109,7 +109,7 @@ int hlo_iota(struct hlo_inst *in, struct ncc_op *op)
 		return hlo_fail(in, -EINVAL, "bad dimension");
 	for (unsigned int d = (unsigned int)axis + 1; d < op->shape.ndim; d++)
 		inner *= op->shape.dim[d];
-	rc = const_alloc(in, op);
+	rc = hlo_const_alloc(in, op);
 	if (rc)
 		return rc;
 	for (int64_t i = 0; i < n; i++)

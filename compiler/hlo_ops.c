@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "hlo.h"
+#include "hlo_make.h"
 
 typedef int (*import_fn)(struct hlo_inst *in, struct ncc_op *op);
 
@@ -271,6 +272,8 @@ static const struct op_rule rules[] = {
 	{ "and", NCC_AND, 2, NULL },
 	{ "or", NCC_OR, 2, NULL },
 	{ "xor", NCC_XOR, 2, NULL },
+	{ "shift-left", NCC_SHL, 2, NULL },
+	{ "shift-right-logical", NCC_SHR, 2, NULL },
 	{ "compare", NCC_EQ, 2, attrs_compare },
 	{ "select", NCC_SELECT, 3, NULL },
 	{ "broadcast", NCC_BROADCAST, 1, attrs_broadcast },
@@ -403,8 +406,11 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 {
 	const struct op_rule *rule = find_rule(in->p->opcode);
 	struct ncc_op *op;
-	int rc;
+	int rc = hlo_expand(in, out);
 
+	rc = rc == 1 ? hlo_index(in, out) : rc;
+	if (rc != 1)
+		return rc ? rc : ncc_verify_op(*out, in->imp->err);
 	if (!strcmp(in->p->opcode, "clamp") && in->nin == 3)
 		return import_clamp(in, out);
 	if (!rule)

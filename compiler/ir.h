@@ -34,6 +34,7 @@ enum ncc_kind {
 	NCC_SQRT,
 	NCC_RSQRT,
 	NCC_ERF,
+	NCC_SIN, /* in [-pi, pi] */
 	NCC_NOT,
 	NCC_CONVERT,
 	/* two operands of one shape */
@@ -47,6 +48,8 @@ enum ncc_kind {
 	NCC_AND,
 	NCC_OR,
 	NCC_XOR,
+	NCC_SHL, /* by its bits or more: 0 */
+	NCC_SHR, /* logical */
 	NCC_EQ,
 	NCC_NE,
 	NCC_GE,
@@ -115,7 +118,9 @@ struct ncc_op {
 	struct ncc_dot dot;
 	struct ncc_conv conv;
 	void *data;
+	bool exact; /* --auto-cast all leaves its types as they are */
 	/* of passes */
+	bool narrowed; /* pass_autocast: from fp32 */
 	unsigned int users; /* operands and outputs that name it (ncc_count_users) */
 	struct ncc_op *replaced; /* a pass put this one in its place */
 	int pdim; /* pass_layout: dimension along the partitions; -1: none */

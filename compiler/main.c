@@ -48,15 +48,17 @@ static const char help_text[] =
 	"written,\n"
 	"2 bad usage.\n";
 
-static const char operators[] = "abs\nadd\nand\nbroadcast\ncall\nclamp\ncompare\nconcatenate\nconst"
-				"ant\nconvert\nconvolution\n"
-				"copy\ndivide\ndot\nerf\nexponential\nget-tuple-"
-				"element\niota\nlog\nlogistic\nmaximum\nminimum\n"
-				"multiply\nnegate\nnot\nopt-"
-				"barrier\nor\npad\nparameter\npower\nreduce\nreduce-"
-				"window\nreshape\n"
-				"reverse\nrsqrt\nselect\nsign\nslice\nsqrt\nsubtract\ntanh\ntranspo"
-				"se\ntuple\nxor\n";
+static const char operators[] =
+	"abs\nadd\nand\nbroadcast\ncall\ncbrt\nceil\nclamp\ncompare\n"
+	"concatenate\nconstant\nconvert\nconvolution\ncopy\ncosine\ndivide\ndot\n"
+	"dynamic-slice\ndynamic-update-slice\nerf\nexponential\n"
+	"exponential-minus-one\nfloor\ngather\nget-tuple-element\niota\n"
+	"is-finite\nlog\nlog-plus-one\nlogistic\nmaximum\nminimum\nmultiply\n"
+	"negate\nnot\nopt-barrier\nor\npad\nparameter\npower\nreduce\n"
+	"reduce-window\nremainder\nreshape\nreverse\nround-nearest-afz\n"
+	"round-nearest-even\nrsqrt\nselect\nshift-left\nshift-right-arithmetic\n"
+	"shift-right-logical\nsign\nsine\nslice\nsqrt\nsubtract\ntan\ntanh\n"
+	"transpose\ntuple\nxor\n";
 
 enum {
 	OPT_FRAMEWORK = 256,

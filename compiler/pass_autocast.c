@@ -132,12 +132,29 @@ static int cast_product(struct ncc_pass *p, struct ncc_op *op)
 	return 0;
 }
 
+/* What must stay exact has its fp32 operands back, though they were narrowed */
+static int keep_types(struct ncc_pass *p, struct ncc_op *op)
+{
+	for (unsigned int i = 0; i < op->nin; i++) {
+		if (op->in[i]->narrowed)
+			op->in[i] = convert(p, op, op->in[i], NEURON_DT_FP32);
+		if (!op->in[i])
+			return pass_no_memory(p);
+	}
+	return 0;
+}
+
 /* Every fp32 value but inputs and outputs becomes narrow */
 static int cast_everything(struct ncc_pass *p)
 {
 	uint8_t t = cast_type(p);
 
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {
+		if (op->exact) {
+			if (keep_types(p, op))
+				return -ENOMEM;
+			continue;
+		}
 		for (unsigned int i = 0; i < op->nin; i++) {
 			struct ncc_op *in = op->in[i];
 
@@ -147,8 +164,10 @@ static int cast_everything(struct ncc_pass *p)
 				return pass_no_memory(p);
 		}
 		if (op->shape.dtype == NEURON_DT_FP32 && op->kind != NCC_PARAM &&
-		    op->kind != NCC_CONST)
+		    op->kind != NCC_CONST) {
 			op->shape.dtype = t;
+			op->narrowed = true;
+		}
 	}
 	return 0;
 }

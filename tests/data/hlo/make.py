@@ -244,8 +244,50 @@ def spilling():
     case("spill", fn, f32(128), f32(4000), ulps=4)
 
 
+def expanded():
+    """Operations that the compiler makes of others; tiny tolerances let zeros have either sign"""
+    edges = [0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, -0.3, 0.3, 1e10, -1e10, 8388607.5, -4194304.5]
+    x = np.concatenate([np.array(edges, np.float32), f32(200) * 5])
+    case("round", lambda a: (jnp.floor(a), jnp.ceil(a), jnp.round(a),
+                             lax.round(a, lax.RoundingMethod.AWAY_FROM_ZERO)), x, ulps=1e-12, scale=1.0)
+    case("is_finite", jnp.isfinite, np.array([1, -np.inf, np.inf, np.nan, 3e38, 0], np.float32))
+    case("cube_root", jnp.cbrt, np.concatenate([f32(60) * 100, np.zeros(1, np.float32)]), ulps=4)
+    case("log_plus_one", jnp.log1p, np.concatenate([positive(60), f32(60) * np.float32(1e-4)]), ulps=8)
+    case("exp_minus_one", jnp.expm1, np.concatenate([f32(60), f32(60) * np.float32(1e-4)]), ulps=8)
+    case("log_exp_near_zero", lambda a: (jnp.log1p(a), jnp.expm1(a)), f32(60) * np.float32(1e-4), ulps=8)
+    angles = np.concatenate([f32(60) * 5, f32(60) * 1000])
+    case("sine_cosine", lambda a: (jnp.sin(a), jnp.cos(a)), angles, ulps=6)
+    case("tangent", jnp.tan, f32(60) * np.float32(0.4), ulps=12)
+    divisors = np.where(f32(90) > 0, 1, -1).astype(np.float32) * positive(90)
+    case("remainder", lambda a, b: (lax.rem(a, b), jnp.remainder(a, b)), f32(90) * 50, divisors, ulps=4)
+    case("divide_int", lambda a, b: (lax.div(a, b), lax.rem(a, b), a // 7),
+         ints(np.int32, -9000000, 9000000, 90), ints(np.int32, 1, 300, 90) * (1 - 2 * ints(np.int32, 0, 2, 90)))
+    case("shifts", lambda a, b: (a << b, a >> b, lax.shift_right_logical(a, b)),
+         ints(np.int32, -(2**31), 2**31 - 1, 90), ints(np.int32, 0, 32, 90))
+
+
+def chosen():
+    case("argmax", lambda a: (jnp.argmax(a, 1), jnp.argmin(a, 0)), ints(np.int32, -20, 20, 7, 150))
+    case("argmax_float", lambda a: jnp.argmax(a), f32(300))
+    case("embedding", lambda t, i: t[i], f32(300, 20), ints(np.int32, -300, 300, 4, 5))
+    case("embedding_columns", lambda t, i: jnp.take(t, i, axis=1, mode="clip"), f32(6, 50, 3),
+         ints(np.int32, -9, 60, 33))
+    case("embedding_int", lambda t, i: jnp.take(t, i, axis=0, mode="clip"),
+         ints(np.int32, -99999, 99999, 40, 3), ints(np.int32, 0, 40, 9))
+    table = f32(200, 8)
+    case("embedding_constant", lambda i: jnp.asarray(table)[i], ints(np.int32, 0, 200, 9))
+    case("dynamic_slice", lambda x, i, j: (lax.dynamic_slice(x, (i, j), (3, 5)), lax.dynamic_slice(x, (2, 3), (3, 5)),
+                                           lax.dynamic_slice(x, (i, 4), (1, 9))),
+         f32(40, 17), np.int32(39), np.int32(7))
+    case("dynamic_update", lambda x, u, i, j: (lax.dynamic_update_slice(x, u, (i, j)), lax.dynamic_update_slice(x, u, (5, 3)),
+                                               lax.dynamic_update_slice(x, u, (i, 0))),
+         f32(40, 17), f32(3, 4), np.int32(11), np.int32(99))
+    case("dynamic_update_cache", lambda x, u, i: lax.dynamic_update_slice(x, u, (0, i, 0, 0)), f32(1, 30, 2, 8),
+         f32(1, 1, 2, 8), np.int32(8))
+
+
 def main():
-    for family in (elementwise, products, reductions, moves, types, networks, spilling, fused):
+    for family in (elementwise, products, reductions, moves, types, networks, spilling, fused, expanded, chosen):
         family()
     (HERE / "cases.txt").write_text("\n".join(cases) + "\n")
     print(f"{len(cases)} cases")

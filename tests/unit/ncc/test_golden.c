@@ -170,6 +170,24 @@ START_TEST(everything_narrow)
 }
 END_TEST
 
+/* What is chosen by index is only narrowed, and indices are not: values below 4 have 8 bits */
+START_TEST(chosen_narrow)
+{
+	unsigned int found = 0;
+
+	for (unsigned int i = 0; i < ncases; i++) {
+		struct golden g = cases[i];
+
+		if (strcmp(g.name, "embedding") && strcmp(g.name, "dynamic_update"))
+			continue;
+		g.tolerance = 0x1p-7;
+		run_case(&g, NCC_CAST_ALL);
+		found++;
+	}
+	ck_assert_uint_eq(found, 2);
+}
+END_TEST
+
 /* The number behind a key of digits.json */
 static double digits_number(const char *key)
 {
@@ -252,6 +270,7 @@ int main(void)
 	tcase_add_loop_test(t, golden, 0, (int)ncases);
 	tcase_add_test(t, products_in_fp32);
 	tcase_add_test(t, everything_narrow);
+	tcase_add_test(t, chosen_narrow);
 	tcase_add_test(t, digits);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);

@@ -133,6 +133,42 @@ static void wild_type(Ncc__Hlo__Module *m)
 	find(m, "parameter")->shape->element_type = INT32_MIN;
 }
 
+static void partial_slices(Ncc__Hlo__Module *m)
+{
+	find(m, "gather")->gather_slice_sizes[1]--;
+}
+
+static void gather_of_nothing(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "gather");
+
+	ncc__hlo__gather_dimension_numbers__free_unpacked(p->gather_dimension_numbers, NULL);
+	p->gather_dimension_numbers = NULL;
+}
+
+static void gather_along_nothing(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__GatherDimensionNumbers *g = find(m, "gather")->gather_dimension_numbers;
+
+	g->start_index_map[0] = g->collapsed_slice_dims[0] = -1;
+}
+
+static void slice_larger(Ncc__Hlo__Module *m)
+{
+	find(m, "dynamic-slice")->shape->dimensions[0] = 41;
+}
+
+static void start_missing(Ncc__Hlo__Module *m)
+{
+	find(m, "dynamic-slice")->n_operand_ids--;
+}
+
+static void update_larger(Ncc__Hlo__Module *m)
+{
+	find(m, "dynamic-update-slice")->operand_ids[1] = find(m, "parameter")->id;
+	find(m, "parameter")->shape->dimensions[0]++;
+}
+
 static void self_cycle(Ncc__Hlo__Module *m)
 {
 	Ncc__Hlo__Instruction *p = find(m, "add");
@@ -300,9 +336,21 @@ static void name_of_two_lines(Ncc__Hlo__Module *m)
 	set_text(&find(m, "sort")->name, "a\nb");
 }
 
-static void int_division(Ncc__Hlo__Module *m)
+static void shift_of_floats(Ncc__Hlo__Module *m)
 {
-	set_text(&find(m, "multiply")->opcode, "divide");
+	Ncc__Hlo__Instruction *p = find(m, "shift-left");
+
+	p->shape->element_type = 11;
+}
+
+static void floor_of_two(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "floor");
+
+	p->operand_ids = realloc(p->operand_ids, 2 * sizeof(*p->operand_ids));
+	ck_assert_ptr_nonnull(p->operand_ids);
+	p->operand_ids[1] = p->operand_ids[0];
+	p->n_operand_ids = 2;
 }
 
 static const struct {
@@ -320,6 +368,12 @@ static const struct {
 	{ P "add/module.hlo.pb", negative_dimension, "dimension 0 is -5" },
 	{ P "add/module.hlo.pb", huge_dimension, "too large" },
 	{ P "add/module.hlo.pb", too_large, "too large" },
+	{ P "embedding_constant/module.hlo.pb", partial_slices, "only of whole slices" },
+	{ P "embedding_constant/module.hlo.pb", gather_of_nothing, "dimension numbers" },
+	{ P "embedding_constant/module.hlo.pb", gather_along_nothing, "only of whole slices" },
+	{ P "dynamic_slice/module.hlo.pb", slice_larger, "does not fit" },
+	{ P "dynamic_slice/module.hlo.pb", start_missing, "operands for rank" },
+	{ P "dynamic_update/module.hlo.pb", update_larger, "operand" },
 	{ P "add/module.hlo.pb", bad_type, "element type f64 is not supported" },
 	{ P "add/module.hlo.pb", wild_type, "element type unknown" },
 	{ P "add/module.hlo.pb", self_cycle, "a cycle" },
@@ -344,7 +398,8 @@ static const struct {
 	{ P "reduce_sum_rows/module.hlo.pb", bad_reducer, "not supported" },
 	{ P "clamp/module.hlo.pb", calls_itself, "in a cycle" },
 	{ P "tuple/module.hlo.pb", bad_element, "element 12" },
-	{ P "int32/module.hlo.pb", int_division, "division of integers" },
+	{ P "shifts/module.hlo.pb", shift_of_floats, "type" },
+	{ P "round/module.hlo.pb", floor_of_two, "operands" },
 };
 
 START_TEST(changed)
