@@ -17,8 +17,8 @@ LOG := $(BUILD)/log
 STEP := scripts/step $(LOG)
 MIGRATION_TESTS := $(addprefix tests/vm/,migration.t hotplug.t power.t runtime-gap.t)
 
-.PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest test-modules check-module \
-	check-migration \
+.PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest \
+	check-generic-kernel test-modules check-module check-migration \
 	check-module-builds lint bench \
 	install modules_install clean
 
@@ -58,6 +58,9 @@ run: programs ## the same model on the chip in process: neither root nor VM
 check-quick: $(SAN)/build.ninja ## unit tests under sanitizers: no VM, no QEMU
 	@$(STEP) 1/2 "programs with sanitizers" ninja -C $(SAN)
 	@meson test -C $(SAN) --no-rebuild --print-errorlogs
+
+check-generic-kernel: programs qemu ## what the cloud kernel has not: hwmon, device coredumps
+	@tests/vm/generic-kernel --build $(REL) --output $(BUILD)/tap-generic
 
 test-modules: modules
 	@$(MAKE) -s -C $(KDIR) M=$(CURDIR)/tests/vm/importer modules

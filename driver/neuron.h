@@ -276,6 +276,7 @@ struct neuron_device {
 	struct list_head reset_reqs; /* nd->lock */
 	struct neuron_watch watch;
 	struct neuron_power power;
+	struct device *hwmon; /* NULL: the kernel has none */
 	struct neuron_dump dump;
 
 	struct mutex lock; /* all from here to h2t */
@@ -371,7 +372,12 @@ void neuron_watch_init(struct neuron_device *nd);
 void neuron_watch_start(struct neuron_device *nd);
 void neuron_watch_stop(struct neuron_device *nd);
 int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health);
+int neuron_power_last(struct neuron_device *nd);
 bool neuron_watch_last(struct neuron_device *nd, struct neuron_health *health);
+
+/* neuron_hwmon.c */
+void neuron_hwmon_add(struct neuron_device *nd);
+void neuron_hwmon_del(struct neuron_device *nd);
 
 /* neuron_dump.c */
 extern NEURON_BIN_ATTR_CONST struct bin_attribute *NEURON_BIN_ATTR_CONST neuron_bin_attrs[];

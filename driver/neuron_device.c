@@ -274,6 +274,7 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev)
 	if (ret)
 		goto cdev_del;
 	neuron_watch_start(nd);
+	neuron_hwmon_add(nd);
 	neuron_event_device(nd, true);
 	/* the first reset; opens wait for it */
 	ret = neuron_reset_request(nd, 0, NEURON_NC_MAP_DEVICE);
@@ -285,6 +286,7 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev)
 
 watch_stop:
 	neuron_event_device(nd, false);
+	neuron_hwmon_del(nd);
 	neuron_watch_stop(nd);
 	neuron_sysfs_del(nd);
 cdev_del:
@@ -318,6 +320,7 @@ void neuron_device_destroy(struct neuron_device *nd)
 	if (!pci_device_is_present(nd->pdev))
 		WRITE_ONCE(nd->gone, true);
 	neuron_changed(nd);
+	neuron_hwmon_del(nd);
 	neuron_sysfs_del(nd);
 	neuron_cdev_del(nd);
 	synchronize_srcu(&nd->srcu);

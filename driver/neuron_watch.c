@@ -55,6 +55,22 @@ static void power_sample(struct neuron_device *nd, u32 word)
 	p->max = max(p->max, bp);
 }
 
+/**
+ * neuron_power_last() - the last power sample
+ * @nd: the device
+ *
+ * Return: utilization in basis points, or -ENODATA.
+ */
+int neuron_power_last(struct neuron_device *nd)
+{
+	int bp;
+
+	mutex_lock(&nd->watch.lock);
+	bp = nd->power.last ? nd->power.last & 0xffff : -ENODATA;
+	mutex_unlock(&nd->watch.lock);
+	return bp;
+}
+
 static void power_look(struct neuron_device *nd, const u32 *word)
 {
 	time64_t now = ktime_get_real_seconds();

@@ -44,6 +44,13 @@ like "$dump" "^process pid=$pid flags=0 files=1" "who was attached"
 is "$(./driver-tool copy 0 | tail -n 1)" copied "the next copy works"
 is "$(stat -c %a $neuron/hang_dump)" 600 "the dump is root's"
 ok "poll() tells of a dump" ./driver-tool poll $neuron/reset "echo 1 >$neuron/reset"
+if [ -d /sys/class/devcoredump ]; then
+    core=$neuron/device/devcoredump
+    is "$(./driver-tool dump "$core/data")" "$dump" "the device coredump is the same"
+    echo 0 >"$core/data"
+else
+    skip "the device coredump is the same" "this kernel has none"
+fi
 echo >$neuron/hang_dump
 is "$(./driver-tool dump $neuron/hang_dump)" "no dump" "a write forgets it"
 

@@ -8,9 +8,10 @@
 . ./tap.sh
 
 cd /sys/devices/virtual/neuron_device/neuron0 || exit 1
-wanted=$(grep -v '^#' /root/sysfs-tree.txt; echo '444 ./info/link_east'; echo '444 ./info/link_west'
+# power/ is the kernel's, and not the same in all kernels
+wanted=$(grep -v -e '^#' -e ' ./power/' /root/sysfs-tree.txt; echo '444 ./info/link_east'; echo '444 ./info/link_west'
     echo '600 ./hang_dump')
-is "$(find . -type f -exec stat -c '%a %n' {} + | sort)" "$(sort <<<"$wanted")" "files and modes"
+is "$(find . -path ./power -prune -o -type f -exec stat -c '%a %n' {} + | sort)" "$(sort <<<"$wanted")" "files and modes"
 is "$(od -An -c core_count | tr -d ' ')" 4 "core_count has no newline"
 is "$(basename "$(readlink -f device)")" 0000:00:1c.0 "a link to the PCI device"
 is "$(cat /sys/class/neuron_device/node_id_4)" -1 "no node id"
@@ -24,6 +25,15 @@ counter=neuron_core2/stats/other_info/reset_req_count/total
 ok "poll() tells of a counter that changed" /root/driver-tool poll $counter 'echo 1 >reset'
 is "$(cat $counter)" 3 "and here it is"
 ok "it tells of the one after it" /root/driver-tool poll $counter 'echo 1 >reset'
+if [ -d /sys/class/hwmon ]; then
+    hwmon=$(echo device/hwmon/hwmon*)
+    is "$(cat "$hwmon/name") $(cat "$hwmon/power1_label")" "neuron utilization" "hwmon has the power reading"
+    while ! power=$(cat "$hwmon/power1_utilization" 2>/dev/null); do usleep 10000; done
+    like "$power" '^[0-9]+$' "in thousandths of a per cent"
+else
+    skip "hwmon has the power reading" "this kernel has no hwmon"
+    skip "in thousandths of a per cent" "this kernel has no hwmon"
+fi
 total=$(cat ../neuron*/neuron_core*/stats/memory_usage/device_mem/total | sort -u)
 is "$total" 0 "no device memory is in use"
 done_testing
