@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # host: needs QEMU alone, no guest
 """A guest that turns the chip on itself: queues that feed themselves for ever while BARs vanish, bus
-mastering goes off and the device is unplugged; host addresses that lead back into BARs."""
+mastering goes off and the device is unplugged; host addresses and interrupts that lead back into BARs."""
 
 import struct
 import subprocess
@@ -20,6 +20,7 @@ NEIGHBOUR = "neuron-inferentia,id=east,addr=1e.0,fabric=f0,slot=1"
 EAST_BAR = {0: 0xE1000000, 2: 0xC0000000, 4: 0x600000000}
 HOST, APB = 1 << 46, 0xFFFF0000000
 MISC, STOPPED, DESCS = 0x78E000, 0x800080, 0x801110
+ENTRIES, MSIX_TABLE = 0x8000C0, 0x810000
 RINGS, DATA, TARGET = 0x100000, 0x200000, 0x300000
 M2S, S2M = 0x41000, 0x61000  # engine 0, queue 0
 RING_LEN = 32
@@ -164,7 +165,43 @@ def test_own_bars() -> None:
     is_(vm.close(), 0, "QEMU leaves with status 0")
 
 
-TESTS: list[Callable[[], None]] = [test_endless_work, test_own_bars]
+def start_interrupts(vm: Qemu) -> None:
+    """Two vectors whose messages arm each other with a count that is wrong, which raises at once."""
+    vm.enable(SLOT)
+    at = vm.config_read(SLOT, 0x34) & 0xFF
+    while vm.config_read(SLOT, at) & 0xFF != 0x11:
+        at = vm.config_read(SLOT, at) >> 8 & 0xFF
+    vm.config_write(SLOT, at, vm.config_read(SLOT, at) | 1 << 31)
+    for vector, target in ((0, ENTRIES + 4), (1, ENTRIES)):
+        for word, value in enumerate((BAR[0] + target, 0, 7, 0)):
+            vm.writel(BAR[0] + MSIX_TABLE + 16 * vector + 4 * word, value)
+    vm.write(TARGET, bytes(8))
+    vm.writel(BAR[0] + ENTRIES, 7)
+
+
+def test_interrupts_into_own_registers() -> None:
+    vm = Qemu(*CHIP, "-device", DEVICE)
+    start_interrupts(vm)
+    is_(vm.qmp("query-status")["status"], "running", "QMP answers while two vectors raise each other")
+    is_(mailbox(vm, BAR), True, "so does the mailbox")
+    vm.writel(BAR[0] + MSIX_TABLE + 16, TARGET)
+    wait_until(lambda: vm.readl(TARGET) == 7)
+    is_(vm.readl(TARGET), 7, "they still did when one was led away")
+    start_interrupts(vm)
+    vm.qmp("stop")
+    vm.qmp("cont")
+    vm.qmp("system_reset")
+    vm.enable(SLOT)
+    is_(mailbox(vm, BAR), True, "a reset ends it")
+    start_interrupts(vm)
+    vm.qmp("device_del", id="chip")
+    vm.command("outl", 0xAE10, 0)
+    vm.command("outl", 0xAE08, 1 << SLOT)
+    vm.wait_event("DEVICE_DELETED")
+    is_(vm.close(), 0, "unplugged in the middle, QEMU leaves with status 0")
+
+
+TESTS: list[Callable[[], None]] = [test_endless_work, test_own_bars, test_interrupts_into_own_registers]
 for test in TESTS:
     try:
         test()
