@@ -312,9 +312,11 @@ struct neuron_device {
 
 #define NEURON_DUMMY_RING_LEN 64
 
-/* neuron_drv.c */
-extern bool neuron_no_reset;
-extern bool neuron_wc_enable;
+/* neuron_params.c */
+extern int neuron_no_reset;
+extern int neuron_wc_enable;
+int neuron_params_check(void);
+u64 neuron_chunk_size(u64 size); /* rounded up to the granularity of chunks */
 
 /* neuron_device.c */
 extern struct mutex neuron_table_lock;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Module entry: parameters, class and device numbers, the PCI driver. Probing never waits for a
+ * Module entry: class and device numbers, the PCI driver. Probing never waits for a
  * chip: the reset runs on its own work item and opens wait for it.
  */
 #define pr_fmt(fmt) "neuron: " fmt
@@ -8,14 +8,6 @@
 #include <linux/module.h>
 
 #include "neuron.h"
-
-bool neuron_no_reset;
-module_param_named(no_reset, neuron_no_reset, bool, 0440);
-MODULE_PARM_DESC(no_reset, "skip the hardware reset, initialise DMA only (default 0)");
-
-bool neuron_wc_enable = true;
-module_param_named(wc_enable, neuron_wc_enable, bool, 0440);
-MODULE_PARM_DESC(wc_enable, "map device memory write-combining (default 1)");
 
 static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
@@ -52,6 +44,9 @@ static int __init neuron_module_init(void)
 {
 	int ret;
 
+	ret = neuron_params_check();
+	if (ret)
+		return ret;
 	pr_info("Neuron Driver Started with Version:%s\n", NEURON_DRIVER_VERSION);
 	ret = neuron_event_init();
 	if (ret)

@@ -247,7 +247,7 @@ static struct neuron_mc *mc_new(struct neuron_device *nd, const struct neuron_mc
 	kref_init(&mc->ref);
 	INIT_LIST_HEAD(&mc->link);
 	mc->nd = nd;
-	mc->size = ALIGN(args->size, PAGE_SIZE);
+	mc->size = neuron_chunk_size(args->size);
 	mc->host = args->host;
 	mc->nc = args->nc % NC_COUNT;
 	mc->type = min_t(u32, args->type, NEURON_MEMALLOC_TYPE_MAX);

@@ -12,6 +12,8 @@
  * (status 1 after a minute).
  *
  * dump FILE: a hang dump, a line for each thing in it.
+ *
+ * chunk N: how many bytes a chunk takes that N bytes were asked for.
  */
 #include <poll.h>
 #include <signal.h>
@@ -56,6 +58,17 @@ static int refused(int index)
 	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 1l << 40);
 	printf("%d\n", map == MAP_FAILED ? -errno : 0);
 	return fd < 0 || status < 0;
+}
+
+static int chunk_takes(uint64_t size)
+{
+	struct neuron_ioctl_mem_get_extended_info info = { 0 };
+	int fd = node(0, O_RDWR), ret = chunk(fd, false, size, 0, &info.mem_handle);
+
+	if (!ret)
+		ret = call(fd, NEURON_IOCTL_MEM_GET_EXTENDED_INFO, &info);
+	printf("%lld\n", ret ? (long long)ret : (long long)info.size);
+	return ret ? 1 : 0;
 }
 
 static int wait_change(const char *path, const char *command)
@@ -156,6 +169,8 @@ int main(int argc, char **argv)
 		return refused(atoi(argv[2]));
 	if (argc == 4 && !strcmp(argv[1], "poll"))
 		return wait_change(argv[2], argv[3]);
+	if (argc == 3 && !strcmp(argv[1], "chunk"))
+		return chunk_takes(strtoull(argv[2], NULL, 0));
 	if (argc == 3 && !strcmp(argv[1], "dump"))
 		return dump(argv[2]);
 	return 2;

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# vm: --instance inf1.xlarge
+# data: tests/data/abi/parameters.txt
+# copy: tests/vm/driver/driver-tool
+# The module takes every parameter of the public driver, with its default.
+. ./tap.sh
+
+cd /sys/module/neuron/parameters || exit 1
+wanted=$(grep -v '^#' /root/parameters.txt)
+is "$(for name in *; do echo "$name $(cat "$name")"; done)" "$wanted" "names and defaults"
+is "$(stat -c %a -- * | sort -u)" 440 "all are read-only"
+all=${wanted// /=}
+rmmod neuron
+# shellcheck disable=SC2086 # one word each
+ok "the module loads with all of them given" modprobe neuron $all
+rmmod neuron
+ok "a larger granularity" modprobe neuron mempool_min_alloc_size=65536
+is "$(/root/driver-tool chunk 1)" 65536 "is what a small chunk takes"
+rmmod neuron
+for bad in 0 2048 5000 4294967296; do
+    point $((! $(modprobe neuron mempool_min_alloc_size=$bad 2>/dev/null; echo $?))) "not $bad"
+done
+done_testing
