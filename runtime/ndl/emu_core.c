@@ -84,8 +84,7 @@ int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va)
 	uint64_t regs, size = p->size < EMU_PAGE ? EMU_PAGE : p->size;
 	int ret = 0;
 
-	if (p->nc >= NEURON_V1_NC_PER_DEVICE ||
-	    nhal_nq_regs(p->nc, p->type, p->engine, &regs))
+	if (p->nc >= NEURON_V1_NC_PER_DEVICE || nhal_nq_regs(p->nc, p->type, p->engine, &regs))
 		return -EINVAL;
 	pthread_mutex_lock(&chip->lock);
 	nq = &chip->nq[p->nc][p->type][p->engine];
