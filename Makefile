@@ -19,7 +19,7 @@ MIGRATION_TESTS := $(addprefix tests/vm/,migration.t hotplug.t power.t runtime-g
 
 .PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest \
 	check-generic-kernel test-modules check-module check-migration \
-	check-module-builds lint bench \
+	check-module-builds check-debug-kernel check-debug-kernel-short lint bench \
 	install modules_install clean
 
 help: ## this list
@@ -75,6 +75,13 @@ check-module: | deps ## the module under checkpatch, sparse, W=1, clang and its 
 
 check-migration: guest ## long runs: saved, moved, plugged, reset and suspended in the middle of work
 	@NEURON_TESTS=long tests/vm/run --build $(REL) --output $(BUILD)/tap-migration $(MIGRATION_TESTS)
+
+check-debug-kernel: programs qemu ## the guest tests on a kernel with KASAN, lockdep, kmemleak
+	@scripts/check-debug-kernel kasan $(BUILD)
+
+# What of it `make check` has time for
+check-debug-kernel-short: programs qemu
+	@scripts/check-debug-kernel kasan $(BUILD) tests/vm/driver-fuzz.t
 
 check-module-builds: ## the module against the newest kernels of Debian's suites (downloads)
 	@scripts/check-module-builds $(BUILD)/module-builds
