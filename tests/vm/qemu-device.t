@@ -328,6 +328,58 @@ def test_interrupts() -> None:
         is_(vm.close(), 0, "QEMU leaves with status 0")
 
 
+TX_SIZE, RX_SIZE, PACKETS = 64 << 10, 40 << 10, 4  # a packet: two TX descriptors into four RX ones
+CHANNEL1 = 0x1000000000
+
+
+def write_packets(vm: Qemu) -> bytes:
+    """Rings that copy from DRAM's channel 0 to channel 1; what channel 1 has to hold at the end."""
+    tx = rx = wanted = b""
+    for i in range(2 * PACKETS):
+        vm.command("memset", BAR[4] + i * TX_SIZE, TX_SIZE, 1 + i)
+        tx += struct.pack("<IIQ", 0x01000000 | (0x04000000, 0x08000000)[i % 2], 0x01080003, i * TX_SIZE)
+    for i in range(4 * PACKETS):
+        rx += struct.pack("<IIQ", 0x01000000 | RX_SIZE, 0, CHANNEL1 + i * RX_SIZE)
+    for packet in range(PACKETS):
+        data = bytes([1 + 2 * packet]) * TX_SIZE + bytes([2 + 2 * packet]) * TX_SIZE
+        wanted += data.ljust(4 * RX_SIZE, b"\0")
+    vm.write(RINGS, tx)
+    vm.write(RINGS + 0x1000, rx)
+    return wanted
+
+
+def moved(vm: Qemu) -> Qemu:
+    """Another QEMU with the state of the first, which ends."""
+    with tempfile.NamedTemporaryFile() as file:
+        vm.qmp("migrate", uri=f"exec:cat >{file.name}")
+        wait_until(lambda: vm.qmp("query-migrate").get("status") in ("completed", "failed"))
+        vm.close()
+        vm = chip("-incoming", f"exec:cat {file.name}")
+        wait_until(lambda: vm.qmp("query-status")["status"] != "inmigrate")
+    return vm
+
+
+def test_saved_in_dma() -> None:
+    """A copy stands where it has no RX descriptors left: between packets, in one, in a descriptor."""
+    block = BAR[0] + 0x40000
+    for rung in (2, 5, 8):
+        vm = chip()
+        vm.enable(SLOT)
+        wanted = write_packets(vm)
+        ring(vm, 0, 0, 0)
+        vm.writel(block + 0x1000 + 0x38, 2 * PACKETS)
+        vm.writel(block + 0x21000 + 0x38, rung)
+        wait_until(lambda: vm.readl(block + 0x21000 + 0x24) == 0)
+        left = vm.readl(block + 0x1000 + 0x24)
+        vm = moved(vm)
+        is_((left > 0, vm.readl(block + 0x1000 + 0x24)), (True, left), f"saved after {rung} RX descriptors, as it stood")
+        vm.writel(block + 0x21000 + 0x38, 4 * PACKETS - rung)
+        wait_until(lambda: vm.readl(block + 0x1000 + 0x24) == 0)
+        is_(vm.read(BAR[4] + (4 << 30), len(wanted)) == wanted, True, "loaded, it copies the rest, byte for byte")
+        is_(vm.readl(BAR[0] + 0x800080), 0, "and no queue has stopped")
+        vm.close()
+
+
 def test_dma_to_rom() -> None:
     """A worker must not wait for the big lock, whose holder may be waiting for the worker."""
     vm = chip()
@@ -357,7 +409,7 @@ def test_trace_points() -> None:
 
 TESTS: list[Callable[[], None]] = [
     test_help, test_refusals, test_config_space, test_memory_and_reset, test_mailbox, test_faults,
-    test_stop_vm, test_saved_state, test_unplug, test_pool_outlives_its_name, test_interrupts,
+    test_stop_vm, test_saved_state, test_unplug, test_pool_outlives_its_name, test_interrupts, test_saved_in_dma,
     test_dma_to_rom, test_trace_points,
 ]
 for test in TESTS:
