@@ -6,20 +6,35 @@
 The oracle is a run that nobody disturbs: the same program on a chip in this host's own process.
 """
 
+import hashlib
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 import guest
-from guest import BUILD, LONG, Guest, Model, VmError, is_, ok, program, wait_for
+from guest import BUILD, LONG, TOP, Guest, Model, VmError, is_, ok, program, wait_for
 
 HOPS = 6 if LONG else 1
 SNAPSHOTS = 5 if LONG else 2
 STREAM_MIB = 16
 OPTIONS = ["--instance", "inf1.xlarge", "--memory", "768M"]
 DRAM = 8 << 30
+ROWS = 64
+DAEMON = """
+neuron-rtd -g unix:/run/neuron.sock --log-console >&2 &
+until [ -S /run/neuron.sock ]; do usleep 20000; done
+neuron-cli load digits.neff --copies 16 --start >&2
+while neuron-cli infer --all --each --rows --input input0=images.npy --output-dir out >&2; do
+    [ "$(find out -name output0.npy | wc -l)" = 16 ] || exit 1
+    sha256sum out/*/output0.npy | cut -c1-64 | sort -u
+    rm -r out
+done
+"""
 FOREVER = "while neuron-run long.neff -d nd0 -i a=a.npy -i b=b.npy -o out >&2; do sha256sum <out/c.npy; done"
 EVENTS = [{"capability": "events", "state": True}]
 
@@ -113,6 +128,39 @@ def test_live_inference() -> None:
         print(f"# {len(lines)} inferences")
 
 
+def digits(work: Path) -> str:
+    """A model, its inputs, and the digest of its output on a chip in this process."""
+    tools, data = BUILD / "stage" / "opt" / "aws" / "neuron" / "bin", TOP / "tests" / "data" / "digits"
+    np.save(work / "images.npy", np.load(data / "images.npy")[:ROWS])
+    subprocess.run([tools / "neuronx-cc", "compile", "--framework", "XLA", data / "digits.hlo.pb", "--target", "inf1",
+                    "--output", work / "digits.neff"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([tools / "neuron-run", work / "digits.neff", "--rows", "--input", f"input0={work}/images.npy",
+                    "--output-dir", work / "out"], check=True, stdout=subprocess.DEVNULL)
+    return hashlib.sha256((work / "out" / "output0.npy").read_bytes()).hexdigest()
+
+
+def test_live_daemon() -> None:
+    """Four chips, a model on each of 16 cores, a daemon and its client: all of it moves."""
+    options = ["--instance", "inf1.6xlarge"]
+    with tempfile.TemporaryDirectory() as name:
+        wanted = digits(Path(name))
+        copies = [Path(name) / "digits.neff", Path(name) / "images.npy"]
+
+        def start(qemu: list[str] | None = None) -> Guest:
+            return Guest(["sh", "-c", DAEMON], copies=copies, options=options, qemu=qemu)
+
+        vm = start()
+        lines = [vm.line()]
+        for _ in range(HOPS):
+            vm.seen.clear()
+            target = moved(vm, start)
+            lines += vm.rest()
+            lines += [target.line() for _ in range(2)]
+            vm = target
+        is_(set(lines), {wanted}, f"16 cores over {HOPS} live migrations give the bits of a chip in process")
+        print(f"# {len(lines)} times {ROWS} rows on each core")
+
+
 def test_saved_inference() -> None:
     """To a file, and from it more often than it was written."""
     with tempfile.TemporaryDirectory() as name:
@@ -168,4 +216,4 @@ def test_snapshots() -> None:
     is_([line for line in vm.seen if line not in wanted], [], "and every round gives its bytes each time")
 
 
-sys.exit(guest.run_tests([test_live_dma, test_live_inference, test_saved_inference, test_snapshots]))
+sys.exit(guest.run_tests([test_live_dma, test_live_inference, test_live_daemon, test_saved_inference, test_snapshots]))

@@ -41,6 +41,8 @@ is "$status" 125 "no such module: 125"
 run --instance inf9.huge -- true
 is "$status" 125 "no such instance type: 125"
 like "$(cat "$work/err")" '^neuron-vm: unknown instance type inf9.huge: one of inf1.xlarge' "and one line that says so"
+run --machine q35 --instance inf1.6xlarge -- true
+like "$(cat "$work/err")" 'q35 has room for 2 chips behind root ports, inf1.6xlarge has 4' "four chips on q35 are refused"
 run --kernel 0.0-none -- true
 like "$(cat "$work/err")" 'linux-image-0.0-none' "a kernel that is not there is named"
 done_testing
