@@ -254,6 +254,18 @@ class Round:
             for offset, value in ((0, base), (4, base >> 32), (8, self.pick(64, 4096, 0, 1 << 31, 96)), (0x18, self.pick(0, 1, 5))):
                 self.reg(chip, group + offset, value)
 
+    def interrupts(self, chip: int) -> None:
+        """Vectors on, their messages anywhere, armed with any count"""
+        vm, r = self.vm, self.rnd
+        vm.config(SLOTS[chip], 0x5A, self.pick(0x8000, 0x8000, 0xC000, 0), "w")
+        for vector in range(4):
+            target = self.pick(NOTES, BARS[chip][0] + 0x8000C0 + 4 * r.randrange(4), BARS[chip][0] + 0x81000C + 16 * r.randrange(4),
+                               BARS[1 - chip][0] + 0x8000C0, BARS[chip][0] + self.queue_block(0, 0, 1) + 0x38,
+                               BARS[chip][4], 0xFEE00000, r.getrandbits(32) & ~3)
+            for word, value in enumerate((target, target >> 32, self.pick(0, 1, 7, 0x4041), self.pick(0, 0, 0, 1))):
+                self.reg(chip, 0x810000 + 16 * vector + 4 * word, value)
+            self.reg(chip, 0x8000C0 + 4 * vector, self.pick(0, 1, 7))
+
     def raw(self, chip: int) -> None:
         for _ in range(8):
             bar = self.pick(0, 0, 2, 4)
@@ -322,7 +334,7 @@ class Round:
 
     def run(self, steps: int) -> None:
         actions = [self.setup] * 6 + [self.self_feeding] * 2 + [self.instructions] * 3 + [self.mailbox, self.notifications]
-        actions += [self.fault] + [self.raw] * 3 + [self.map_change] * 2 + [self.reset]
+        actions += [self.fault, self.interrupts] + [self.raw] * 3 + [self.map_change] * 2 + [self.reset]
         for _ in range(steps):
             self.rnd.choice(actions)(self.rnd.randrange(2))
         self.vm.flush()
