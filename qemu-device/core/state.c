@@ -339,6 +339,15 @@ int ncore_chip_save(struct ncore_chip *chip, void **buf, size_t *size)
 	return 0;
 }
 
+/* What was loaded before the state was refused: a chip fresh from reset remains, ready */
+static void forget(struct ncore_chip *chip)
+{
+	ncore_reset_queues(chip);
+	ncore_misc_reset(chip, true);
+	ncore_irq_reset(chip);
+	atomic_store(&chip->up, true);
+}
+
 int ncore_chip_load(struct ncore_chip *chip, const void *buf, size_t size, const char **reason)
 {
 	struct state s = { .chip = chip, .load = true, .in = buf, .size = size };
@@ -352,7 +361,7 @@ int ncore_chip_load(struct ncore_chip *chip, const void *buf, size_t size, const
 			if (!s.error && s.at != s.size)
 				fail(&s, -EINVAL, "the state is followed by something else");
 			if (s.error)
-				ncore_reset_queues(chip);
+				forget(chip);
 			ncore_fabric_sync(chip);
 		}
 	} else {

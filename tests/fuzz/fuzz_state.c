@@ -93,8 +93,11 @@ static void load(struct fuzz_chip *c, const uint8_t *buf, size_t size)
 	ret = ncore_chip_load(c->core, buf, size, &why);
 	fuzz_assert(ret ? why != NULL : !why);
 	ncore_chip_resume(c->core);
-	if (ret)
+	if (ret) {
 		fuzz_assert(ncore_chip_idle(c->core));
+		fuzz_assert(chip_read(c, NEURON_V1_APB_MISC_RAM + NEURON_MISC_FW_STATUS) &
+			    NEURON_MISC_FW_STATUS_READY);
+	}
 	chip_write(c, NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_CHANGE_STATE,
 		   NEURON_UDMA_STATE_NORMAL);
 	ncore_mmio_write(c->core, NEURON_BAR_AXI, NEURON_V1_TPB_SEM_SET + 12, 4, 1);
