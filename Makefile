@@ -20,7 +20,7 @@ MIGRATION_TESTS := $(addprefix tests/vm/,migration.t hotplug.t power.t runtime-g
 .PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest \
 	check-generic-kernel test-modules check-module check-migration \
 	check-module-builds check-debug-kernel check-debug-kernel-short lint bench \
-	install modules_install clean
+	install dkms modules_install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z_-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -111,6 +111,11 @@ fuzz-smoke: ## five minutes of both
 install: ## install what `make programs` built (prefix /opt/aws/neuron; DESTDIR)
 	@scripts/stage $(REL) $(REL)/stage
 	@cp -r --preserve=mode,links $(REL)/stage/. $(DESTDIR)/
+
+dkms: ## put the module's source into DESTDIR/usr/src, for dkms
+	@install -d $(DESTDIR)/usr/src
+	@version=$$(scripts/dkms-source $(DESTDIR)/usr/src) && \
+		echo "now: dkms install neuron/$$version"
 
 modules_install: ## install what `make modules` built for KVER
 	@$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install INSTALL_MOD_PATH=$(DESTDIR)
