@@ -103,11 +103,17 @@ int tile_pdim(const struct ncc_view *v, int wish, uint32_t not_these)
 }
 
 #define SHORTEST_RUN 16 /* elements of a partition that a split dimension leaves */
+#define SHORT_ROW 64 /* elements: rows that are better taken many at a time */
 
 bool tile_can_split(const struct ncc_view *v, int d)
 {
 	return v->ndim < NCC_MAX_DIMS && v->pdim != d &&
 	       v->dim[d] >= (int64_t)NEURON_PARTITIONS * SHORTEST_RUN;
+}
+
+bool tile_should_split(const struct ncc_view *v, int d)
+{
+	return d >= 0 && v->stride[d] > 0 && v->stride[d] <= SHORT_ROW && tile_can_split(v, d);
 }
 
 struct ncc_view tile_split(const struct ncc_view *v, unsigned int d)
@@ -283,12 +289,12 @@ static int elem_boxes(struct ncc_gen *g, const struct elem *e, int pdim)
 	return tile_flush(g, &st, rc);
 }
 
-/* A long row has to lie along the partitions: as 128 rows, and the rest by itself */
+/* Short rows, or one long one, along the partitions: as 128 long ones, and the rest by itself */
 static int elem_any(struct ncc_gen *g, const struct elem *e)
 {
 	int pdim = tile_pdim(&e->dst, e->op->pdim, 0), rc;
 	struct elem main = *e, rest = *e;
-	bool split = pdim >= 0 && e->dst.stride[pdim] == 1 && tile_can_split(&e->dst, pdim);
+	bool split = tile_should_split(&e->dst, pdim);
 
 	for (unsigned int i = 0; i < e->op->nin && split; i++)
 		split = !e->used[i] || tile_can_split(&e->in[i], pdim);
@@ -447,7 +453,7 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 	g->ntail = 0;
 	switch (op->kind) {
 	case NCC_CONCAT:
-		return gen_concat(g, op, &dst);
+		return tile_concat(g, op, &dst);
 	case NCC_PAD:
 		return gen_pad(g, op, &dst);
 	case NCC_REDUCE:

@@ -38,6 +38,7 @@ int tile_pdim(const struct ncc_view *v, int wish, uint32_t not_these);
 
 /* A long dimension of v as two, 128 of equal length, and what is left over (maybe nothing) */
 bool tile_can_split(const struct ncc_view *v, int d);
+bool tile_should_split(const struct ncc_view *v, int d); /* and rows along it are short */
 struct ncc_view tile_split(const struct ncc_view *v, unsigned int d);
 struct ncc_view tile_rest(const struct ncc_view *v, unsigned int d);
 
@@ -67,6 +68,7 @@ void tile_op_init(struct tile_op *t, const struct ncc_op *op, const struct ncc_s
 void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v);
 
 /* The operation op (not what is fused behind it) in pieces to dst, row-major in DRAM */
+int tile_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int tile_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int tile_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);

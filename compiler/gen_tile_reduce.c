@@ -250,7 +250,7 @@ int tile_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 		if (!(op->mask >> d & 1) && i++ == op->pdim)
 			wish = d;
 	r.pdim = tile_pdim(x, wish, op->mask);
-	if (r.pdim < 0 || x->stride[r.pdim] != 1 || !tile_can_split(x, r.pdim))
+	if (!tile_should_split(x, r.pdim))
 		return reduce_boxes(g, &r, x, dst);
 	for (int d = 0; d < r.pdim; d++)
 		k += !(op->mask >> d & 1);

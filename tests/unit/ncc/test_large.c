@@ -122,6 +122,18 @@ static double want_concatenate(size_t i)
 	return column < 2048 ? in[0][row * 2048 + column] : in[1][row * 3000 + column - 2048] + 1;
 }
 
+static double want_stack(size_t i)
+{
+	return in[i % 2][i / 2] + (double)(i % 2);
+}
+
+static double want_short_rows(size_t i)
+{
+	const float *row = in[0] + i / 3 * 3;
+
+	return in[0][i] - fmax(row[0], fmax(row[1], row[2]));
+}
+
 static double want_pad(size_t i)
 {
 	size_t row = i / 4093, column = i % 4093; /* 1 + 2048 + 2047 - 3 */
@@ -240,6 +252,8 @@ static const struct large cases[] = {
 	{ "reverse", { 1024 * 4096 }, 1024 * 4096, want_reverse, 0, 1, false },
 	{ "slice", { 1024 * 4096 }, 1021 * 2048, want_slice, 0, 1, false },
 	{ "concatenate", { 1024 * 2048, 1024 * 3000 }, 1024 * 5048, want_concatenate, 0, 1, false },
+	{ "stack", { 1111 * 2000, 1111 * 2000 }, 2 * 1111 * 2000, want_stack, 0, 1, false },
+	{ "short_rows", { 3 * 1000003 }, 3 * 1000003, want_short_rows, 0, 1, false },
 	{ "pad", { 1024 * 2048 }, 1026 * 4093, want_pad, 0, 1, false },
 	{ "window_max", { 64 * 224 * 224 }, 64 * 112 * 112, want_window_max, 0, 1, false },
 	{ "cumulative", { 12000 }, 12000, want_cumulative, 0, 1, false },
