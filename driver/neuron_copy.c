@@ -144,7 +144,8 @@ static int windows_run(struct neuron_h2t *h2t, struct window *w, u64 addr, unsig
 	u64 n;
 
 	for (; size && !ret; size -= n, addr += n, uaddr += n, i ^= 1) {
-		n = min_t(u64, size, WINDOW_SIZE);
+		/* ends with a page: two windows that are mapped at once must share no cache line */
+		n = min_t(u64, size, WINDOW_SIZE - offset_in_page(uaddr));
 		ret = window_finish(h2t, &w[i]);
 		if (!ret)
 			ret = window_start(h2t, &w[i], addr, uaddr, n);

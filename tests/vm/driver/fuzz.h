@@ -55,5 +55,6 @@ void *fz_arg(struct fz *fz, const struct fz_ioctl *io);
 void fz_learn(struct fz *fz, int fd, const struct fz_ioctl *io, const void *arg);
 /* Map a known chunk, with random rights, in place of the one that is mapped */
 void fz_map(struct fz *fz, int fd);
+void fz_unmap(struct fz *fz);
 
 #endif

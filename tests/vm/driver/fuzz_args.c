@@ -50,10 +50,16 @@ bool fz_init(struct fz *fz, uint64_t seed, unsigned int wild)
 	return fz->arg_end && fz->buf_end && fz->read_only != MAP_FAILED;
 }
 
-void fz_exit(struct fz *fz)
+void fz_unmap(struct fz *fz)
 {
 	if (fz->map != MAP_FAILED)
 		munmap(fz->map, fz->map_size);
+	fz->map = MAP_FAILED;
+}
+
+void fz_exit(struct fz *fz)
+{
+	fz_unmap(fz);
 	munmap(fz->arg_end - ARG_PAGES * PAGE, (ARG_PAGES + 1) * PAGE);
 	munmap(fz->buf_end - BUF_PAGES * PAGE, (BUF_PAGES + 1) * PAGE);
 	munmap(fz->read_only, PAGE);
@@ -264,8 +270,7 @@ void fz_map(struct fz *fz, int fd)
 	const struct fz_chunk *chunk = any_chunk(fz);
 	uint64_t size = fz_once(fz, fz->wild) ? PAGE : chunk->size;
 
-	if (fz->map != MAP_FAILED)
-		munmap(fz->map, fz->map_size);
+	fz_unmap(fz);
 	fz->map_size = size;
 	fz->map = mmap(NULL, size, prot[fz_next(fz) % 4],
 		       fz_once(fz, fz->wild) ? MAP_PRIVATE : MAP_SHARED, fd, (off_t)chunk->pa);
