@@ -18,7 +18,7 @@ STEP := scripts/step $(LOG)
 MIGRATION_TESTS := $(addprefix tests/vm/,migration.t hotplug.t power.t runtime-gap.t)
 
 .PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest \
-	check-generic-kernel test-modules check-module check-migration \
+	check-generic-kernel test-modules check-module check-migration check-faults \
 	check-module-builds check-debug-kernel check-debug-kernel-short lint bench \
 	install dkms modules_install clean
 
@@ -88,6 +88,10 @@ check-module-builds: ## the module against the newest kernels of Debian's suites
 
 check: ## every test, with all set-up; ends with the totals
 	@scripts/check $(BUILD)
+
+check-faults: guest ## faults on command: what module, daemon and tools say, and that the chip recovers
+	@ninja -C $(REL) tests/unit/core/test_fault >/dev/null && $(REL)/tests/unit/core/test_fault
+	@tests/vm/run --build $(REL) --output $(BUILD)/tap tests/vm/fault-*.t
 
 lint: ## style: clang-format, shellcheck, SPDX lines
 	@scripts/lint

@@ -275,6 +275,7 @@ struct neuron_device {
 	struct work_struct reset_work;
 	struct list_head reset_reqs; /* nd->lock */
 	struct neuron_watch watch;
+	u64 serial; /* 0 before the first look */
 	struct neuron_power power;
 	struct device *hwmon; /* NULL: the kernel has none */
 	struct neuron_dump dump;
@@ -385,6 +386,10 @@ void neuron_hwmon_del(struct neuron_device *nd);
 extern NEURON_BIN_ATTR_CONST struct bin_attribute *NEURON_BIN_ATTR_CONST neuron_bin_attrs[];
 void neuron_dump_init(struct neuron_device *nd);
 void neuron_dump_forget(struct neuron_device *nd);
+/* neuron_hwerr.c */
+enum neuron_hwerr { NEURON_HWERR_SRAM, NEURON_HWERR_CORE, NEURON_HWERR_DRAM, NEURON_HWERR_DMA };
+void neuron_hwerr(struct neuron_device *nd, enum neuron_hwerr what, int nc);
+
 struct neuron_hang;
 void neuron_hang(struct neuron_device *nd, struct neuron_hang *h);
 

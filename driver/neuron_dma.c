@@ -162,7 +162,7 @@ static void ring_restart(struct neuron_h2t *h2t, unsigned int ctx)
 }
 
 /* The ring as it stands goes into the dump before it starts again */
-static void copy_hangs(struct neuron_h2t *h2t, unsigned int ctx)
+static void copy_hangs(struct neuron_h2t *h2t, unsigned int ctx, int error)
 {
 	struct neuron_hang hang = {
 		.reason = NEURON_HANG_REASON_COPY,
@@ -170,10 +170,38 @@ static void copy_hangs(struct neuron_h2t *h2t, unsigned int ctx)
 		.engine = h2t->ring.eng,
 		.queue = h2t->ring.qid,
 		.pid = h2t->ctx[ctx].tgid,
-		.error = -ETIMEDOUT,
+		.error = error,
 	};
 
 	neuron_hang(h2t->nd, &hang);
+}
+
+/* An error has stopped the ring's queue, which only our own register tells: no need to wait longer */
+static bool copy_stopped(struct neuron_h2t *h2t)
+{
+	struct neuron_device *nd = h2t->nd;
+	u32 reg = NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(h2t->ring.eng);
+
+	return nd->hal.features && READ_ONCE(h2t->ready) && !READ_ONCE(nd->gone) &&
+	       readl(nd->bar0 + reg) & BIT(h2t->ring.qid);
+}
+
+/*
+ * The batch is lost. Its descriptors are the module's own, so it was not a program's fault; if a
+ * memory's error stopped it, the counters say so.
+ */
+static int copy_lost(struct neuron_h2t *h2t, unsigned int ctx, int error)
+{
+	struct neuron_device *nd = h2t->nd;
+
+	copy_hangs(h2t, ctx, error);
+	ring_restart(h2t, ctx);
+	nd_err(nd, "DMA of core %u %s\n", h2t->nc, error == -EIO ? "was aborted" : "timed out");
+	if (!READ_ONCE(nd->gone)) {
+		neuron_hwerr(nd, NEURON_HWERR_DMA, h2t->nc);
+		neuron_watch_look(nd, NULL);
+	}
+	return error;
 }
 
 int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
@@ -188,10 +216,12 @@ int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
 			continue;
 		}
 		if (ktime_get_ns() > c->deadline || READ_ONCE(h2t->nd->gone)) {
-			copy_hangs(h2t, ctx);
-			ring_restart(h2t, ctx);
-			nd_err(h2t->nd, "DMA of core %u timed out\n", h2t->nc);
-			ret = -ETIMEDOUT;
+			ret = copy_lost(h2t, ctx, -ETIMEDOUT);
+			break;
+		}
+		/* another batch of the ring may have been lost, and this one with it */
+		if (copy_stopped(h2t) && !neuron_ctx_poll(h2t, ctx)) {
+			ret = copy_lost(h2t, ctx, -EIO);
 			break;
 		}
 		usleep_range(POLL_MIN_US, POLL_MAX_US);

@@ -90,8 +90,11 @@ static int reset_do(struct neuron_device *nd, u32 nc_map)
 	if (ret) {
 		nd_err(nd, "reset of %#x failed: %d\n", nc_map, ret);
 		for (nc = 0; nc < NC_COUNT; nc++)
-			if (cores & BIT(nc))
+			if (cores & BIT(nc)) {
 				neuron_stat_add(nd, &nd->stats.reset_fail[nc], 1);
+				if (ret == -ETIMEDOUT || ret == -EIO)
+					neuron_hwerr(nd, NEURON_HWERR_CORE, nc);
+			}
 	}
 	return ret;
 }

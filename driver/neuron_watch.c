@@ -19,7 +19,15 @@
 #define POWER_API_MIN 3
 #define POWER_MAX_BP 10000
 
-enum { WORD_API, WORD_STATUS, WORD_ECC, WORD_POWER = WORD_ECC + NEURON_MEMORIES, WORDS };
+enum {
+	WORD_API,
+	WORD_STATUS,
+	WORD_SERIAL_LO,
+	WORD_SERIAL_HI,
+	WORD_ECC,
+	WORD_POWER = WORD_ECC + NEURON_MEMORIES,
+	WORDS
+};
 
 static void power_minute_end(struct neuron_device *nd, time64_t now)
 {
@@ -129,6 +137,9 @@ static void ecc_look(struct neuron_device *nd, unsigned int memory, u32 word)
 	*last = now;
 	if (fresh.corrected || fresh.uncorrected)
 		neuron_event_ecc(nd, memory, &now, &fresh);
+	if (fresh.uncorrected)
+		neuron_hwerr(nd, memory == NEURON_ECC_MEMORY_SRAM ? NEURON_HWERR_SRAM : NEURON_HWERR_DRAM,
+			     -1);
 }
 
 /**
@@ -143,6 +154,8 @@ int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health)
 	static const unsigned int misc[WORDS] = {
 		[WORD_API] = NEURON_MISC_FW_API_VERSION,
 		[WORD_STATUS] = NEURON_MISC_FW_STATUS,
+		[WORD_SERIAL_LO] = NEURON_MISC_SERIAL_LO,
+		[WORD_SERIAL_HI] = NEURON_MISC_SERIAL_HI,
 		[WORD_ECC + NEURON_ECC_MEMORY_SRAM] = NEURON_MISC_ECC_SRAM,
 		[WORD_ECC + NEURON_ECC_MEMORY_DRAM0] = NEURON_MISC_ECC_DRAM(0),
 		[WORD_ECC + NEURON_ECC_MEMORY_DRAM1] = NEURON_MISC_ECC_DRAM(1),
@@ -159,6 +172,7 @@ int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health)
 	ret = neuron_reg_read(nd, addr, word, WORDS);
 	if (ret)
 		goto unlock;
+	WRITE_ONCE(nd->serial, (u64)word[WORD_SERIAL_HI] << 32 | word[WORD_SERIAL_LO]);
 	links_look(nd, word[WORD_STATUS]);
 	for (i = 0; i < NEURON_MEMORIES; i++)
 		ecc_look(nd, i, word[WORD_ECC + i]);

@@ -164,6 +164,7 @@ static void *map_file(const char *path, size_t *size)
 static bool choose_device(const struct options *opt, uint32_t *core, NRT_STATUS *status)
 {
 	unsigned long index = 0;
+	char range[32];
 	uint32_t cores;
 
 	if (!strncmp(opt->device, "nd", 2)) {
@@ -177,8 +178,13 @@ static bool choose_device(const struct options *opt, uint32_t *core, NRT_STATUS 
 	}
 	if (!*status)
 		*status = nrtx_cores_per_device(&cores);
-	if (!*status)
-		*core = (uint32_t)index * cores + opt->core;
+	*core = opt->core;
+	if (*status || !strncmp(opt->device, "emu:", 4))
+		return true;
+	/* this device alone: another may be in use or broken */
+	snprintf(range, sizeof(range), "%lu-%lu", index * cores, (index + 1) * cores - 1);
+	if (setenv("NEURON_RT_VISIBLE_CORES", range, 1))
+		*status = NRT_RESOURCE;
 	return true;
 }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hardware errors in the kernel log, in the form that node-problem-detector's public rules look for:
+ * "NEURON_HW_ERR=<what>" between blanks, then key=value pairs. What a program did to itself (a bad
+ * descriptor, an illegal instruction) is no such error and is told to its owner alone.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/dmi.h>
+#include <linux/utsname.h>
+
+#include "neuron.h"
+
+static const char *const hwerr_names[] = {
+	[NEURON_HWERR_SRAM] = "SRAM_UNCORRECTABLE_ERROR",
+	[NEURON_HWERR_CORE] = "NC_UNCORRECTABLE_ERROR",
+	[NEURON_HWERR_DRAM] = "HBM_UNCORRECTABLE_ERROR",
+	[NEURON_HWERR_DMA] = "DMA_ERROR",
+};
+
+/* A cloud's name of this machine is where it puts asset tags */
+static const char *instance_id(void)
+{
+	const char *tag = dmi_get_system_info(DMI_BOARD_ASSET_TAG);
+
+	return tag && *tag && !strchr(tag, ' ') ? tag : "unknown";
+}
+
+/**
+ * neuron_hwerr() - a line for those who watch over machines
+ * @nd: the device
+ * @what: the kind of error
+ * @nc: the core, or -1: of none
+ */
+void neuron_hwerr(struct neuron_device *nd, enum neuron_hwerr what, int nc)
+{
+	pr_err("nd%d: NEURON_HW_ERR=%s instance-id=%s hostname=%s nd-id=%d nc-id=%d serial-num=%016llx action=TERMINATE_INSTANCE\n",
+	       nd->index, hwerr_names[what], instance_id(), init_utsname()->nodename, nd->index, nc,
+	       nd->serial);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Faults on command, in process, as libnrt's callers meet them: each test starts chips of its own
+ * with NEURON_EMU_FAULTS (docs/nrt.md). The statuses are the public ones; the oracle of the
+ * executions around them is plain C over the inputs.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nrt_client.h"
+#include "testmodel.h"
+
+#define COLS 64
+#define N (128 * COLS)
+
+static float a[N], b[N], c[N];
+
+static void start(const char *faults)
+{
+	setenv("NEURON_EMU_FAULTS", faults, 1);
+	ck_assert_int_eq(nrtx_machine_set("emu:inf1.xlarge"), NRT_SUCCESS);
+	ck_assert_msg(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "%s",
+		      nrtx_error_details());
+}
+
+static void load(struct client *cl)
+{
+	struct testmodel t;
+	size_t size;
+	void *neff;
+
+	testmodel_add(&t, COLS);
+	neff = testmodel_write(&t, &size);
+	testmodel_free(&t);
+	client_load(cl, neff, size, 0, NRT_TENSOR_PLACEMENT_VIRTUAL, 1000);
+	for (int i = 0; i < N; i++) {
+		a[i] = (float)(i % 1000);
+		b[i] = (float)(i / 1000) / 8;
+	}
+	client_write(cl, "a", a, sizeof(a));
+	client_write(cl, "b", b, sizeof(b));
+}
+
+static void runs(struct client *cl)
+{
+	ck_assert_msg(client_run(cl) == NRT_SUCCESS, "%s", nrtx_error_details());
+	client_read(cl, "c", c, sizeof(c));
+	for (int i = 0; i < N; i++)
+		ck_assert_msg(c[i] == a[i] + b[i], "element %d: %g", i, c[i]);
+}
+
+static const struct {
+	const char *fault;
+	NRT_STATUS status;
+	const char *why;
+} once[] = {
+	{ "nd0:dma-abort=1:queue=program", NRT_EXEC_HW_ERR_DMA_ABORT, "dma engine" },
+	{ "nd0:dma-hang=1:queue=program", NRT_TIMEOUT, "execution timeout" },
+	{ "nd0:engine-hang", NRT_TIMEOUT, "execution timeout" },
+	{ "nd0:nq-overflow", NRT_EXEC_SW_NQ_OVERFLOW, "notification queue overflow" },
+	{ "nd0:sram-ecc-uncorrected", NRT_EXEC_HW_ERR_NC_UE, "in SBUF or PSUM" },
+	{ "nd0:dram-ecc-uncorrected=1:queue=program", NRT_EXEC_HW_ERR_HBM_UE, "dma engine" },
+	{ "nd0:dram-ecc-uncorrected=1:queue=copy", NRT_EXEC_HW_ERR_HBM_UE, "copy: uncorrectable" },
+};
+
+/* One execution fails as the table says, the next one is right: the core was reset meanwhile */
+START_TEST(strikes_once)
+{
+	struct client cl;
+
+	start(once[_i].fault);
+	load(&cl);
+	ck_assert_int_eq(client_run(&cl), once[_i].status);
+	ck_assert_msg(strstr(nrtx_error_details(), once[_i].why), "%s", nrtx_error_details());
+	runs(&cl);
+	runs(&cl);
+	client_free(&cl);
+	nrt_close();
+}
+END_TEST
+
+START_TEST(disturbs_nobody)
+{
+	struct client cl;
+
+	start("nd0:dram-ecc-corrected=always nd0:sram-ecc-corrected=always nd0:mailbox-silence=1 "
+	      "nd0:mailbox-short=3 nd0:reset-hang=2");
+	load(&cl);
+	runs(&cl);
+	client_free(&cl);
+	nrt_close();
+}
+END_TEST
+
+START_TEST(core_is_lost)
+{
+	struct client cl;
+
+	start("nd0:engine-hang nd0:reset-hang=always:after=1"); /* nrt_init's own goes through */
+	load(&cl);
+	ck_assert_int_eq(client_run(&cl), NRT_TIMEOUT);
+	ck_assert_int_eq(client_run(&cl), NRT_EXEC_UNIT_UNRECOVERABLE);
+	client_free(&cl);
+	nrt_close();
+}
+END_TEST
+
+static const char *const wrong[] = {
+	"dma-abort",
+	"nd1:dma-abort",
+	"nd0:dma-explosion",
+	"nd0:dma-abort=x",
+	"ndx:dma-abort=1",
+	"nd0:link-east-down=2",
+	"nd0",
+	"nd0:",
+};
+
+START_TEST(refused)
+{
+	setenv("NEURON_EMU_FAULTS", wrong[_i], 1);
+	ck_assert_int_ne(nrtx_machine_set("emu:inf1.xlarge"), NRT_SUCCESS);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("nrt-fault");
+	TCase *tc = tcase_create("fault");
+	SRunner *r;
+	int failed;
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_loop_test(tc, strikes_once, 0, sizeof(once) / sizeof(once[0]));
+	tcase_add_test(tc, disturbs_nobody);
+	tcase_add_test(tc, core_is_lost);
+	tcase_add_loop_test(tc, refused, 0, sizeof(wrong) / sizeof(wrong[0]));
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

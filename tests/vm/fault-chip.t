@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# vm: --instance inf1.6xlarge --fault-port --timeout 500 --fault nd0:power-reading=4321 --fault nd2:power-reading=20000 --fault nd3:power-stale=on
+# copy: tests/unit/neff/testmodel_write tests/vm/driver/driver-events
+# data: tests/vm/fault.sh
+# Faults of the chip as a whole: mailbox, resets, links, power. What the module and its tools report,
+# and that a reset brings the chip back.
+. ./tap.sh
+. ./fault.sh
+
+sys=/sys/devices/virtual/neuron_device
+mark() { marks=$((marks + 1)) && echo "test: mark $marks" >/dev/kmsg; }
+since() { dmesg | sed "1,/test: mark $marks\$/d"; }
+marks=0
+# reset CHIP: by sysfs, until the module says that it is over
+reset() { ./driver-events until "reset-ntf index=$1 .* stage=[12] " "echo 1 >$sys/neuron$1/reset" >/dev/null; }
+# runs CHIP NAME: neuron-run adds two arrays on it
+runs() {
+    rm -rf /tmp/out
+    neuron-run add.neff --device "nd$1" --input a=one.npy --input b=two5.npy \
+        --output-dir /tmp/out >/tmp/run 2>&1
+    ok "$2" cmp /tmp/out/c.npy sum.npy
+    [ -s /tmp/out/c.npy ] || sed "s/^/#   /" /tmp/run
+}
+npy() {
+    local row i
+    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (128, 64), }"
+    for ((i = 0; i < 256; i++)); do row+=$1; done
+    # shellcheck disable=SC2059
+    for ((i = 0; i < 32; i++)); do printf "$row"; done
+}
+
+./testmodel_write add add.neff
+npy '\x00\x00\x80\x3f' >one.npy   # 1.0
+npy '\x00\x00\x20\x40' >two5.npy  # 2.5
+npy '\x00\x00\x60\x40' >sum.npy   # 3.5
+while grep -qx 0 $sys/*/reset; do usleep 10000; done
+power() { cat "$sys/neuron$1/stats/power/utilization"; }
+first2=$(power 2) first3=$(power 3) # of before the first minute
+runs 1 "without a fault"
+
+# the mailbox: fifteen tries, so less than that is not seen
+mark
+fault nd1 mailbox-bad-crc=5
+is "$(cat $sys/neuron1/connected_devices)" "2, 0" "five requests refused: asked again"
+fault nd1 mailbox-short=5
+is "$(cat $sys/neuron1/connected_devices)" "2, 0" "five answers too short: asked again"
+fault nd1 mailbox-silence=1
+is "$(cat $sys/neuron1/connected_devices)" "2, 0" "one without an answer: asked again"
+is "$(since | grep 'nd1:')" "" "and nothing to be said about it"
+fault nd1 mailbox-bad-crc=always
+like "$(cat $sys/neuron1/info/link_east 2>&1)" 'Input/output error' "a mailbox that refuses everything is an I/O error"
+reset 1
+is "$(cat $sys/neuron1/reset)" 2 "without a mailbox no reset ends"
+like "$(since)" 'nd1: reset of 0xffffffff failed: -110' "which the kernel log says"
+like "$(since)" '.* NEURON_HW_ERR=NC_UNCORRECTABLE_ERROR .*nd-id=1 nc-id=3 ' "in the form of a hardware error, for each core"
+fault nd1 clear
+reset 1
+is "$(cat $sys/neuron1/reset)" 1 "the next reset does"
+runs 1 "and the chip works"
+
+# resets that do not begin
+mark
+fault nd2 reset-hang=3
+reset 2
+is "$(cat $sys/neuron2/reset)" 1 "a reset that needs four tries"
+is "$(since | grep -E 'nd2: reset of|NEURON_HW_ERR')" "" "is as good as any"
+runs 2 "and the chip works"
+fault nd2 reset-hang=always
+reset 2
+is "$(cat $sys/neuron2/reset)" 2 "a reset that never ends is given up"
+like "$(since)" 'nd2: reset of 0xffffffff failed: -110' "which the kernel log says"
+like "$(since)" ' NEURON_HW_ERR=NC_UNCORRECTABLE_ERROR .*nd-id=2 nc-id=0 ' "as a hardware error too"
+is "$(cat $sys/neuron2/neuron_core0/stats/other_info/reset_fail_count/total)" 1 "it is counted"
+like "$(cat /dev/neuron2 2>&1)" 'Invalid argument' "the node cannot be opened"
+neuron-run add.neff --device nd2 --input a=one.npy --input b=two5.npy --output-dir /tmp/out >/tmp/run 2>&1
+like "$(cat /tmp/run)" 'nd2|device 2|Could not open' "and neuron-run says so"
+neuron-rtd -g unix:/run/neuron.sock -l 2 >/tmp/log 2>&1 &
+pid=$!
+until [ -S /run/neuron.sock ] || ! kill -0 $pid; do usleep 20000; done
+like "$(neuron-cli list-ncg 2>&1)" 'NERR code 6' "a daemon on it answers NERR_HW_ERROR to every call"
+kill $pid
+wait $pid
+runs 3 "the chip beside it works"
+fault nd2 reset-hang=off
+reset 2
+is "$(cat $sys/neuron2/reset)" 1 "the next reset ends"
+runs 2 "and the chip works"
+
+# a reset of a core that never ends, while a program runs
+fault nd3 engine-hang reset-hang=always:after=1
+NEURON_RT_EXEC_TIMEOUT=1 neuron-run add.neff --device nd3 --input a=one.npy --input b=two5.npy \
+    --output-dir /tmp/out >/tmp/run 2>&1
+is "$(($? != 0))" 1 "a program that hangs on a core that cannot be reset fails"
+like "$(cat /tmp/run)" 'timed out|timeout' "for a timeout"
+like "$(since)" ' NEURON_HW_ERR=NC_UNCORRECTABLE_ERROR .*nd-id=3 ' "the core is reported"
+fault nd3 reset-hang=off
+reset 3
+runs 3 "a reset brings it back"
+
+# links
+fault nd1 link-east-down
+is "$(cat $sys/neuron1/connected_devices) $(cat $sys/neuron2/connected_devices)" "0 3" "a broken link is gone at both ends"
+like "$(neuron-ls)" '1d.0 \|       1 .*\|    0 \|    1 \|' "neuron-ls shows it"
+reset 1
+is "$(cat $sys/neuron1/connected_devices)" "0" "a reset repairs no cable"
+fault nd1 clear
+is "$(cat $sys/neuron1/connected_devices)" "2, 0" "repaired"
+
+# power: a line a minute, from when the module was loaded; the other chips read 0
+until [[ $(power 0) == *_VALID* && $(power 1) == *_VALID* && $(power 2) != "$first2" && $(power 3) != "$first3" ]]; do
+    usleep 100000
+done
+like "$(power 0)" '^POWER_STATUS_VALID,[0-9]+,43.21,43.21,43.21$' "power readings are what the chip says"
+like "$(power 1)" '^POWER_STATUS_VALID,[0-9]+,0.00,0.00,0.00$' "of each chip"
+like "$(power 2)" '^POWER_STATUS_NO_DATA,[0-9]+,0.00,0.00,0.00$' "impossible readings are none"
+like "$(power 3)" '^POWER_STATUS_NO_DATA,[0-9]+,0.00,0.00,0.00$' "nor are old ones"
+done_testing
