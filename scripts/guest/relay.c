@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * neuron-vm-relay: runs the micro guest's command with pipes as its outputs, copies them to the
- * guest's ports and reports the status. A port can be opened only once, a pipe as /dev/stderr as
- * often as a program likes; and a daemon the command left behind does not hold up the end.
- * Called by micro-init.
+ * guest's ports and reports its start and its status. A port can be opened only once, a pipe as
+ * /dev/stderr as often as a program likes; and a daemon the command left behind does not hold up
+ * the end. Called by micro-init.
  *
  *   neuron-vm-relay OUT-PORT ERR-PORT STATUS-PORT COMMAND ARGS...
  */
@@ -138,6 +138,7 @@ int main(int argc, char **argv)
 	port = open(argv[3], O_WRONLY | O_CLOEXEC);
 	if (port < 0)
 		die(argv[3]);
+	dprintf(port, "started\n");
 	child = start(argv + 4, s);
 	wait_and_pump(child, s);
 	if (waitpid(child, &status, 0) != child)

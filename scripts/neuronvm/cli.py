@@ -143,7 +143,9 @@ def _exec(args: argparse.Namespace, work: Path) -> int:
             return _print(argv)
         micro.build(work / "initrd", kernel, module, stage, command)
         timeout = args.timeout * (DEBUG_TIME if kernel.debug else 1)
-        return process.run_command(argv, timeout, console, work)
+        # who has QEMU's own means may start the guest again
+        done = None if args.qmp or args.name or args.qemu_arg else work / "initrd"
+        return process.run_command(argv, timeout, console, work, done)
 
 
 def _run(args: argparse.Namespace, work: Path) -> int:
@@ -178,6 +180,8 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _terminated)
     os.environ["PATH"] = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"  # depmod, modprobe
+    # QEMU's threads hand memory to each other; an arena for each would keep tens of MiB of free pieces
+    os.environ.setdefault("MALLOC_ARENA_MAX", "1")
     try:
         if args.subcommand == "list":
             return _list()

@@ -77,7 +77,9 @@ def modules_archive(kernel: paths.Kernel, module: Path | None) -> cpio.Archive:
             shutil.copy(source, target)
         if module:
             (tree / UDEV_MODULE_DIR).mkdir()
-            shutil.copy(module, tree / UDEV_MODULE_DIR / module.name)
+            copy = shutil.copy(module, tree / UDEV_MODULE_DIR / module.name)
+            # debug information is nine tenths of a module, and nothing in the guest reads it
+            subprocess.run(["strip", "--strip-debug", copy], stderr=subprocess.DEVNULL, check=False)
         for index in ["modules.order", "modules.builtin", "modules.builtin.modinfo"]:
             shutil.copy(kernel.modules / index, tree)
         subprocess.run(["depmod", "-b", name, kernel.version], check=True)

@@ -34,6 +34,15 @@ run --no-module -- sh -c 'sleep 1000 & kill -TERM $$'
 is "$status" 143 "killed by a signal: 128 and its number; a process left behind holds up nothing"
 run --no-module --timeout 8 -- sleep 1000
 is "$status" 124 "the end of the time: 124"
+mkdir "$work/tmp"
+TMPDIR=$work/tmp vm exec --no-module -- sleep 1000 >/dev/null 2>&1 &
+# sizes of the initramfs and of what it takes on the disk, once the guest is up
+until sizes=$(stat -c '%s %b' "$work"/tmp/neuron-vm.*/initrd 2>/dev/null) && [[ $sizes =~ ^[1-9].*\ .?.$ ]]; do
+    kill -0 $! 2>/dev/null || break
+    sleep 0.1
+done
+kill $! && wait $!
+like "$sizes" '^[1-9][0-9]{7,} [0-9]{1,2}$' "a running guest's initramfs takes next to no memory and disk, at its full size"
 run --no-module -- poweroff -f
 is "$status" 125 "a guest that ends without a status: 125"
 run --module "$work/none.ko" -- true
