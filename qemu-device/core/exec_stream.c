@@ -72,11 +72,49 @@ static void exec_stream_advance(struct exec_stream *s, uint32_t n)
 	}
 }
 
+/* Whole rows of the fastest dimension in the next n elements, as far as the second one reaches */
+static uint32_t exec_stream_rows(const struct exec_stream *s, size_t n)
+{
+	int d = s->ndim - 1;
+	size_t rows = n / s->num[d];
+	uint32_t left;
+
+	if (!d || s->idx[d])
+		return 0;
+	left = s->num[d - 1] - s->idx[d - 1];
+	return left < rows ? left : (uint32_t)rows;
+}
+
+/* Move over rows that exec_stream_rows() counted */
+static void exec_stream_skip(struct exec_stream *s, uint32_t rows)
+{
+	int d = s->ndim - 1;
+
+	s->idx[d - 1] += rows - 1;
+	s->pos += (rows - 1) * s->step[d - 1];
+	exec_stream_advance(s, s->num[d]);
+}
+
 static uint32_t exec_stream_run(const struct exec_stream *s, size_t n)
 {
 	uint32_t left = s->num[s->ndim - 1] - s->idx[s->ndim - 1];
 
 	return left < n ? left : n;
+}
+
+/* Rows are a few elements long as often as not: no call for them */
+static inline void exec_copy(uint8_t *to, const uint8_t *from, size_t n)
+{
+	if (n > 128) {
+		memcpy(to, from, n);
+		return;
+	}
+	for (; n >= 16; n -= 16, to += 16, from += 16)
+		memcpy(to, from, 16);
+	for (; n >= 4; n -= 4, to += 4, from += 4)
+		memcpy(to, from, 4);
+	for (; n; n--)
+		*to++ = *from++;
 }
 
 #define EXEC_GATHER(type)                                      \
@@ -96,7 +134,7 @@ static uint32_t exec_stream_run(const struct exec_stream *s, size_t n)
 static void exec_gather(void *to, const uint8_t *from, int64_t step, uint8_t size, uint32_t n)
 {
 	if (step == size)
-		memcpy(to, from, (size_t)n * size);
+		exec_copy(to, from, (size_t)n * size);
 	else if (size == 1)
 		EXEC_GATHER(uint8_t);
 	else if (size == 2)
@@ -108,13 +146,33 @@ static void exec_gather(void *to, const uint8_t *from, int64_t step, uint8_t siz
 static void exec_scatter(uint8_t *to, const void *from, int64_t step, uint8_t size, uint32_t n)
 {
 	if (step == size)
-		memcpy(to, from, (size_t)n * size);
+		exec_copy(to, from, (size_t)n * size);
 	else if (size == 1)
 		EXEC_SCATTER(uint8_t);
 	else if (size == 2)
 		EXEC_SCATTER(uint16_t);
 	else
 		EXEC_SCATTER(uint32_t);
+}
+
+static void exec_gather_rows(uint8_t *to, const struct exec_stream *s, uint32_t rows)
+{
+	int d = s->ndim - 1;
+	const uint8_t *from = s->base + s->pos;
+	size_t bytes = (size_t)s->num[d] * s->size;
+
+	for (; rows; rows--, from += s->step[d - 1], to += bytes)
+		exec_gather(to, from, s->step[d], s->size, s->num[d]);
+}
+
+static void exec_scatter_rows(const struct exec_stream *s, const uint8_t *from, uint32_t rows)
+{
+	int d = s->ndim - 1;
+	uint8_t *to = s->base + s->pos;
+	size_t bytes = (size_t)s->num[d] * s->size;
+
+	for (; rows; rows--, to += s->step[d - 1], from += bytes)
+		exec_scatter(to, from, s->step[d], s->size, s->num[d]);
 }
 
 const void *exec_stream_get(struct exec_stream *s, void *buf, size_t n)
@@ -128,8 +186,16 @@ const void *exec_stream_get(struct exec_stream *s, void *buf, size_t n)
 		return in_place;
 	}
 	while (n) {
-		uint32_t run = exec_stream_run(s, n);
+		uint32_t rows = exec_stream_rows(s, n), run;
 
+		if (rows) {
+			exec_gather_rows(out, s, rows);
+			exec_stream_skip(s, rows);
+			out += (size_t)rows * s->num[s->ndim - 1] * s->size;
+			n -= (size_t)rows * s->num[s->ndim - 1];
+			continue;
+		}
+		run = exec_stream_run(s, n);
 		exec_gather(out, s->base + s->pos, s->step[s->ndim - 1], s->size, run);
 		exec_stream_advance(s, run);
 		out += (size_t)run * s->size;
@@ -143,8 +209,16 @@ void exec_stream_put(struct exec_stream *s, const void *buf, size_t n)
 	const uint8_t *in = buf;
 
 	while (n) {
-		uint32_t run = exec_stream_run(s, n);
+		uint32_t rows = exec_stream_rows(s, n), run;
 
+		if (rows) {
+			exec_scatter_rows(s, in, rows);
+			exec_stream_skip(s, rows);
+			in += (size_t)rows * s->num[s->ndim - 1] * s->size;
+			n -= (size_t)rows * s->num[s->ndim - 1];
+			continue;
+		}
+		run = exec_stream_run(s, n);
 		exec_scatter(s->base + s->pos, in, s->step[s->ndim - 1], s->size, run);
 		exec_stream_advance(s, run);
 		in += (size_t)run * s->size;
