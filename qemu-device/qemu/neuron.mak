@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What our QEMU has: the pc and q35 machines, root ports to plug into, the Neuron devices, and what a
-# Debian guest needs of virtio
+# What our QEMU has: the pc and q35 machines, root ports to plug into, the Neuron devices, what a
+# Debian guest needs of virtio, and an NVMe disk, which tests/bench measures beside the chip
 CONFIG_I440FX=y
 CONFIG_Q35=y
 CONFIG_PCIE_PORT=y
 CONFIG_NEURON=y
 CONFIG_ISA_DEBUG=y
+CONFIG_NVME_PCI=y
 CONFIG_VIRTIO_PCI=y
 CONFIG_VIRTIO_BLK=y
 CONFIG_VIRTIO_NET=y

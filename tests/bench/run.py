@@ -11,6 +11,8 @@ each measure means.
 import argparse
 import os
 import re
+import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -65,71 +67,66 @@ def find_qemu(pid: int) -> int:
     raise Failed("no QEMU process")
 
 
-def beyond_guest_ram(pid: int) -> int:
-    """Resident bytes outside the largest mapping, which is guest RAM or a chip's (untouched) DRAM."""
-    ram = resident = size = 0
+def beyond_guest_ram(pid: int) -> tuple[int, int]:
+    """Resident bytes outside guest RAM, and how many of them are code that TCG translated."""
+    ram = resident = size = code = 0
+    translated = found_ram = False
     guest = int(re.search(r"-m\0(?:size=)?(\d+)", Path(f"/proc/{pid}/cmdline").read_text()).group(1)) * MIB
     for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
-        if found := re.match(r"Size:\s+(\d+) kB", line):
+        if found := re.match(r"\w+-\w+ (\S+) \S+ \S+ \S+\s*(\S*)", line):
+            translated = found.groups() == ("rwxp", "")
+        elif found := re.match(r"Size:\s+(\d+) kB", line):
             size = int(found.group(1)) << 10
+            found_ram |= size == guest
         elif found := re.match(r"Rss:\s+(\d+) kB", line):
             resident += int(found.group(1)) << 10
+            if translated:
+                code += int(found.group(1)) << 10
             if size == guest:
                 ram += int(found.group(1)) << 10
-    if not ram:
+    if not found_ram:
         raise Failed("QEMU's guest RAM not found")
-    return resident - ram
+    return resident - ram, code
 
 
-def without_chips(cmdline: list[str], ready: Path) -> list[str]:
-    """The same QEMU with no chip, its guest's output in a file of ours."""
-    argv = cmdline[:1]
-    words = iter(cmdline[1:])
-    for word in words:
-        value = next(words) if word in ("-device", "-object", "-chardev", "-serial") else None
-        if value is None:
-            argv.append(word)
-        elif not value.startswith("neuron-"):
-            target = ready if "id=stdout" in value else "/dev/null"
-            value = re.sub(r"path=/proc/self/fd/\d+", f"path={target}", value)
-            argv += [word, re.sub(r"^file:.*", "null", value)]
-    return argv
-
-
-def wait_for(path: Path, word: str) -> None:
-    deadline = time.monotonic() + 60
-    while word not in path.read_text():
-        if time.monotonic() > deadline:
-            raise Failed(f"no {word} from the guest")
-        time.sleep(0.1)
-
-
-def baseline(cmdline: list[str]) -> int:
-    with tempfile.NamedTemporaryFile() as out:
-        ready = Path(out.name)
-        with subprocess.Popen(without_chips(cmdline, ready), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as qemu:
-            try:
-                wait_for(ready, "ready")
-                return beyond_guest_ram(qemu.pid)
-            finally:
-                qemu.terminate()
-
-
-def memory(build: Path) -> None:
+def idle(build: Path, instance: str) -> tuple[int, int]:
+    """Of a guest in which neuron-ls ran."""
     command = ["/bin/sh", "-c", f"{LS} >/dev/null 2>&1; echo ready; sleep 600"]
-    argv = exec_argv(build, "inf1.24xlarge", command, "--memory", "512M")
+    argv = exec_argv(build, instance, command, "--memory", "512M")
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as guest:
         try:
             if guest.stdout.readline() != "ready\n":
                 raise Failed("the guest did not come up")
-            pid = find_qemu(guest.pid)
-            sixteen = beyond_guest_ram(pid)
-            none = baseline(Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1])
+            return beyond_guest_ram(find_qemu(guest.pid))
         finally:
             guest.terminate()
-    show("QEMU's memory beyond guest RAM, 16 idle chips", f"{sixteen / MIB:.0f} MiB")
-    show("QEMU's memory beyond guest RAM, no chip", f"{none / MIB:.0f} MiB")
-    show("  what 16 idle chips add", f"{(sixteen - none) / MIB:.0f} MiB", "64 MiB")
+
+
+def stopped(build: Path, instance: str) -> int:
+    """Of the same QEMU before its guest's first instruction, without kernel and initramfs."""
+    dry_run = exec_argv(build, instance, ["true"], "--memory", "512M", "--dry-run")
+    words = shlex.split(subprocess.run(dry_run, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    for option in ("-kernel", "-initrd", "-append", "-serial"):
+        at = words.index(option)
+        del words[at : at + 2]
+    with tempfile.TemporaryDirectory() as work:
+        pidfile = Path(work) / "pid"
+        # a daemon's starter returns when everything is made
+        subprocess.run([*words, "-S", "-daemonize", "-pidfile", str(pidfile)], check=True)
+        pid = int(pidfile.read_text())
+        try:
+            return beyond_guest_ram(pid)[0]
+        finally:
+            os.kill(pid, signal.SIGTERM)
+
+
+def memory(build: Path) -> None:
+    one, sixteen = stopped(build, "inf1.xlarge"), stopped(build, "inf1.24xlarge")
+    show("QEMU's memory beyond guest RAM, 16 chips, before boot", f"{sixteen / MIB:.0f} MiB", "64 MiB")
+    show("  of it one chip", f"{(sixteen - one) / 15 / MIB:.2f} MiB")
+    whole, code = idle(build, "inf1.24xlarge")
+    show("the same after boot and neuron-ls, 16 idle chips", f"{whole / MIB:.0f} MiB", "64 MiB")
+    show("  of it code that TCG translated", f"{code / MIB:.0f} MiB")
 
 
 def rates(argv: list[str]) -> dict[str, float]:
@@ -153,6 +150,39 @@ def copies(build: Path) -> None:
         show(f"buffered {text} / memcpy in the guest", f"{guest['buffered-' + way] / guest['memcpy']:.2f}")
 
 
+WAYS = [("in", "host to device"), ("out", "device to host"), ("device", "device to device")]
+SIZES = [("4k", "4 KiB"), ("1m", "1 MiB"), ("1g", "1 GiB")]
+# the quickest disk there is: what it costs is QEMU's NVMe device and the guest's driver alone
+NVME = ["-drive", "if=none,id=zeroes,driver=null-co,size=1G,read-zeroes=on",
+        "-device", "nvme,serial=zeroes,drive=zeroes,addr=8.0"]
+
+
+def driver(build: Path) -> None:
+    program = build / "tests" / "bench" / "bench-driver"
+    host = rates([str(program), "--memcpy"])
+    options = ["--copy", str(program), "--memory", "3G", "--timeout", "900"]
+    options += [f"--qemu-arg={word}" for word in NVME]
+    took = rates(exec_argv(build, "inf1.xlarge", ["./bench-driver", "/dev/nvme0n1"], *options))
+    show("reset to READY", f"{took['reset'] * 1e3:.2f} ms")
+    for call, text in [("open", "open and close / of /dev/null"), ("ioctl", "smallest ioctl / one that /dev/null refuses")]:
+        ratio = took[call + "-neuron"] / took[call + "-null"]
+        show(text, f"{ratio:.2f}")
+    show("doorbell to completion, one descriptor of 4 KiB", f"{took['doorbell'] * 1e6:.1f} us")
+    show("  / 4 KiB read of QEMU's NVMe, same guest", f"{took['doorbell'] / took['read']:.2f}", "1.00")
+    show("copy of 4 KiB to the host / that read", f"{took['out-4k'] / took['read']:.2f}", "1.00")
+    for size, text in SIZES:
+        for way, where in WAYS:
+            speed = took[f"memcpy-{size}"] / took[f"{way}-{size}"], host[f"memcpy-{size}"] / took[f"{way}-{size}"]
+            show(f"{text} {where} / memcpy in the guest, on the host", f"{speed[0]:.2f} {speed[1]:.3f}")
+
+
+def chips(build: Path) -> None:
+    program = build / "tests" / "bench" / "bench-chips"
+    options = ["--copy", str(program), "--memory", "4G"]
+    got = rates(exec_argv(build, "inf1.24xlarge", ["./bench-chips"], *options))
+    show("16 chips copying at once / one", f"{got['chips-16'] / got['chips-1']:.2f}")
+
+
 def matmul(build: Path) -> None:
     got = rates([str(build / "tests" / "bench" / "bench-matmul")])
     show("128x128x512 bf16 matmuls, one core", f"{got['matmul'] / 1e9:.1f} GFLOP/s")
@@ -164,6 +194,8 @@ MEASURES: dict[str, Callable[[Path], None]] = {
     "boot": boot,
     "memory": memory,
     "copies": copies,
+    "driver": driver,
+    "chips": chips,
     "matmul": matmul,
 }
 
