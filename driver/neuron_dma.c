@@ -176,7 +176,7 @@ static void copy_hangs(struct neuron_h2t *h2t, unsigned int ctx, int error)
 	neuron_hang(h2t->nd, &hang);
 }
 
-/* An error has stopped the ring's queue, which only our own register tells: no need to wait longer */
+/* An error has stopped the ring's queue, which only our own register tells */
 static bool copy_stopped(struct neuron_h2t *h2t)
 {
 	struct neuron_device *nd = h2t->nd;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hardware errors in the kernel log, in the form that node-problem-detector's public rules look for:
+ * Hardware errors in the kernel log, as node-problem-detector's public rules look for them:
  * "NEURON_HW_ERR=<what>" between blanks, then key=value pairs. What a program did to itself (a bad
  * descriptor, an illegal instruction) is no such error and is told to its owner alone.
  */

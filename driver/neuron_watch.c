@@ -138,7 +138,9 @@ static void ecc_look(struct neuron_device *nd, unsigned int memory, u32 word)
 	if (fresh.corrected || fresh.uncorrected)
 		neuron_event_ecc(nd, memory, &now, &fresh);
 	if (fresh.uncorrected)
-		neuron_hwerr(nd, memory == NEURON_ECC_MEMORY_SRAM ? NEURON_HWERR_SRAM : NEURON_HWERR_DRAM,
+		neuron_hwerr(nd,
+			     memory == NEURON_ECC_MEMORY_SRAM ? NEURON_HWERR_SRAM :
+								NEURON_HWERR_DRAM,
 			     -1);
 }
 
