@@ -378,6 +378,35 @@ int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health);
 int neuron_power_last(struct neuron_device *nd);
 bool neuron_watch_last(struct neuron_device *nd, struct neuron_health *health);
 
+/* neuron_inject.c: failures on command */
+enum neuron_fail {
+	NEURON_FAIL_MMAP,
+	NEURON_FAIL_DMA_WAIT,
+	NEURON_FAIL_MC_ALLOC,
+	NEURON_FAIL_FWIO_READ,
+	NEURON_FAIL_FWIO_METRIC,
+	NEURON_FAIL_COUNT,
+};
+
+#ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
+void neuron_inject_init(void);
+void neuron_inject_exit(void);
+bool neuron_fail(enum neuron_fail what);
+#else
+static inline void neuron_inject_init(void)
+{
+}
+
+static inline void neuron_inject_exit(void)
+{
+}
+
+static inline bool neuron_fail(enum neuron_fail what)
+{
+	return false;
+}
+#endif
+
 /* neuron_hwmon.c */
 void neuron_hwmon_add(struct neuron_device *nd);
 void neuron_hwmon_del(struct neuron_device *nd);

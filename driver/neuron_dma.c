@@ -210,6 +210,11 @@ int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
 	unsigned int turn = 0;
 	int ret = 0;
 
+	if (neuron_fail(NEURON_FAIL_DMA_WAIT)) {
+		ring_restart(h2t, ctx);
+		c->busy = false;
+		return -ETIMEDOUT;
+	}
 	while (!neuron_ctx_poll(h2t, ctx)) {
 		if (turn++ < SPIN_TURNS) {
 			cpu_relax();

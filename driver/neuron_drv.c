@@ -54,12 +54,14 @@ static int __init neuron_module_init(void)
 	ret = neuron_cdev_init();
 	if (ret)
 		goto event_exit;
+	neuron_inject_init();
 	ret = pci_register_driver(&neuron_pci_driver);
 	if (ret)
 		goto cdev_exit;
 	return 0;
 
 cdev_exit:
+	neuron_inject_exit();
 	neuron_cdev_exit();
 event_exit:
 	neuron_event_exit();
@@ -69,6 +71,7 @@ event_exit:
 static void __exit neuron_module_exit(void)
 {
 	pci_unregister_driver(&neuron_pci_driver);
+	neuron_inject_exit();
 	neuron_cdev_exit();
 	neuron_event_exit();
 }

@@ -75,6 +75,8 @@ int neuron_reg_read(struct neuron_device *nd, const u64 *addr, u32 *value, unsig
 {
 	int ret;
 
+	if (neuron_fail(NEURON_FAIL_FWIO_READ))
+		return -EIO;
 	mutex_lock(&nd->fwio_lock);
 	ret = nhal_reg_read(&nd->hal, addr, value, n);
 	mutex_unlock(&nd->fwio_lock);

@@ -319,6 +319,8 @@ static int do_post_metric(struct neuron_device *nd, void *arg, void __user *user
 		return -E2BIG;
 	if (copy_from_user(blob, metric->data, metric->data_size))
 		return -EFAULT;
+	if (neuron_fail(NEURON_FAIL_FWIO_METRIC))
+		return -EIO;
 	trace_metrics_post(nd->index, metric->data_size);
 	mutex_lock(&nd->fwio_lock);
 	ret = nhal_metric_post(&nd->hal, blob, metric->data_size);

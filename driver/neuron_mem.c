@@ -266,6 +266,8 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 	ret = args_check(args);
 	if (ret)
 		return ret;
+	if (neuron_fail(NEURON_FAIL_MC_ALLOC))
+		return -ENOMEM;
 	mc = mc_new(nd, args);
 	if (!mc)
 		return -ENOMEM;

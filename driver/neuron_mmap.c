@@ -152,6 +152,8 @@ static int mmap_checked(struct file *file, struct vm_area_struct *vma)
 
 	if (nf->free_access)
 		return -EACCES;
+	if (neuron_fail(NEURON_FAIL_MMAP))
+		return -ENOMEM;
 	idx = neuron_enter(nd);
 	if (idx < 0)
 		return idx;

@@ -8,6 +8,8 @@
  * refused N: asks for what it does not get: a free, a mapping, an ioctl that is none; prints its
  * pid, then the errors.
  *
+ * use N: allocates, maps and copies a page on chip N, and posts a metric; prints the error of each.
+ *
  * poll FILE COMMAND: waits in poll() for a change of a sysfs file, while COMMAND runs in a shell
  * (status 1 after a minute).
  *
@@ -69,6 +71,27 @@ static int chunk_takes(uint64_t size)
 		ret = call(fd, NEURON_IOCTL_MEM_GET_EXTENDED_INFO, &info);
 	printf("%lld\n", ret ? (long long)ret : (long long)info.size);
 	return ret ? 1 : 0;
+}
+
+static int use(int index)
+{
+	static uint8_t page[4096];
+	struct neuron_ioctl_post_metric metric = { page, 8 };
+	uint64_t handle = 0, pa;
+	int fd = node(index, O_RDWR);
+	void *map;
+
+	printf("%d ", chunk(fd, true, sizeof(page), 0, &handle));
+	pa = chunk_pa(fd, handle);
+	map = mmap(NULL, sizeof(page), PROT_READ, MAP_SHARED, fd, (off_t)pa);
+	printf("%d ", map == MAP_FAILED ? -errno : 0);
+	/* memory that had another owner is cleared with a copy: that one fails first */
+	if (!chunk(fd, false, sizeof(page), 0, &handle))
+		printf("%d ", copy_in(fd, handle, page, 0, sizeof(page)));
+	else
+		printf("no-memory ");
+	printf("%d\n", call(fd, NEURON_IOCTL_POST_METRIC, &metric));
+	return 0;
 }
 
 static int wait_change(const char *path, const char *command)
@@ -167,6 +190,8 @@ int main(int argc, char **argv)
 		return copy(atoi(argv[2]));
 	if (argc == 3 && !strcmp(argv[1], "refused"))
 		return refused(atoi(argv[2]));
+	if (argc == 3 && !strcmp(argv[1], "use"))
+		return use(atoi(argv[2]));
 	if (argc == 4 && !strcmp(argv[1], "poll"))
 		return wait_change(argv[2], argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "chunk"))
