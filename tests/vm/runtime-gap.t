@@ -49,6 +49,7 @@ unplug 1c
 like "$(neuron-ls)" '1d.0 \|       1 ' "the first device is missing, the others keep their numbers"
 ok "a program on nd1" neuron-run add.neff -d nd1 -i a=one.npy -i b=two5.npy -o /tmp/run
 ok "has the right sum" cmp /tmp/run/c.npy sum.npy
+is "$(cat /sys/devices/virtual/neuron_device/neuron{1,2}/neuron_core0/stats/status/success/total)" $'1\n0' "and ran there"
 daemon
 is "$(neuron-cli list-ncg | head -n 1)" "Device count 3 NC count 12" "a daemon without nd0 has the other twelve cores"
 read -ra ids <<<"$(neuron-cli load --copies 12 --start --timeout 60 add.neff | tr '\n' ' ')"
