@@ -186,6 +186,7 @@ void ncore_reset_queues(struct ncore_chip *chip)
 {
 	unsigned int i;
 
+	ncore_guard_reset(chip);
 	for (i = 0; i < NCORE_ENGINES; i++)
 		ncore_udma_reset(chip, i);
 	for (i = 0; i < NCORE_LANES; i++)

@@ -59,6 +59,13 @@ struct ncore_desc {
 
 #define NCORE_DESC_CACHE 16
 
+/* Host pages that the guard granted last: guard.c */
+struct ncore_guard_hit {
+	uint64_t start, size;
+	uint32_t generation;
+	uint8_t domain;
+};
+
 /* One half of a queue. credit is added to by doorbells; the rest belongs to the queue's lane. */
 struct ncore_ring {
 	ncore_reg reg[64];
@@ -71,6 +78,7 @@ struct ncore_ring {
 	uint32_t done;
 	uint32_t cached, cache_at; /* descriptors in cache, the next one's position in it */
 	uint8_t cache[NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE];
+	struct ncore_guard_hit ring_hit, data_hit;
 };
 
 enum ncore_queue_state {
@@ -93,6 +101,7 @@ struct ncore_queue {
 	uint8_t state; /* enum ncore_queue_state, under chip->lock */
 	uint8_t stall_engine; /* the FIFO it waits for */
 	_Atomic uint8_t stopped; /* enum ncore_queue_stop */
+	_Atomic uint8_t domain; /* guard.c */
 	bool in_packet;
 	uint16_t packet_descs[NCORE_HALVES];
 	_Atomic uint64_t time;
@@ -170,6 +179,7 @@ struct ncore_core {
 	struct ncore_nq nq[NCORE_NQ_COUNT]; /* chip->nq_lock */
 	ncore_reg nq_overflows;
 	ncore_reg nq_entries; /* written under nq_lock */
+	struct ncore_guard_hit nq_hit; /* nq_lock */
 	bool irq_armed; /* nq_lock: the next entry raises the core's vector */
 	_Atomic uint64_t dma_bytes, dma_descs;
 };
@@ -209,6 +219,11 @@ struct ncore_chip {
 	ncore_reg misc[NEURON_V1_APB_MISC_RAM_SIZE / 4];
 	bool reset_armed;
 	pthread_mutex_t nq_lock;
+	struct {
+		_Atomic bool on;
+		ncore_reg root[2], core[NCORE_CORES];
+		ncore_reg generation; /* of what was granted; not saved */
+	} guard; /* written with all lanes stopped */
 	_Atomic uint64_t guest_errors[NCORE_GE_COUNT];
 	_Atomic uint64_t sensor[NCORE_SENSOR_COUNT];
 	ncore_reg power_samples;
@@ -274,6 +289,7 @@ void ncore_fwio_doorbell(struct ncore_chip *chip);
 uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t rel);
 void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel, uint32_t value);
 bool ncore_udma_is_doorbell(uint32_t rel);
+struct ncore_queue *ncore_udma_queue(struct ncore_chip *chip, unsigned int engine, uint32_t rel);
 /* by a core or a descriptor (lane), or the host (NULL) */
 void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *lane, unsigned int engine,
 		     uint32_t rel, uint32_t count, uint64_t time);
@@ -358,12 +374,29 @@ int ncore_core_word(uint64_t local);
 struct ncore_copy {
 	uint64_t src, dst, len;
 	uint64_t time;
+	uint8_t domain;
+	struct ncore_guard_hit *src_hit, *dst_hit;
 	uint64_t done;
 	uint64_t bad;
 	enum ncore_step why;
 	unsigned int move, stall_engine;
 };
 int ncore_copy(struct ncore_lane *lane, struct ncore_copy *copy);
+
+/* guard.c: what a domain may reach; an executor asks, or a writer of notifications */
+uint8_t ncore_guard_queue_domain(struct ncore_chip *chip, struct ncore_queue *q);
+uint8_t ncore_guard_core_domain(struct ncore_chip *chip, unsigned int core);
+/* 0, with *len cut to what lies together, or -EACCES */
+int ncore_guard_ep(struct ncore_chip *chip, uint8_t domain, struct ncore_guard_hit *hit,
+		   const struct ncore_ep *ep, uint64_t *len);
+bool ncore_guard_whole(struct ncore_chip *chip, uint8_t domain, struct ncore_guard_hit *hit,
+		       const struct ncore_ep *ep, uint64_t len);
+bool ncore_guard_core(struct ncore_chip *chip, uint8_t domain, unsigned int core);
+/* may a word be written: semaphores and events of the domain's cores, doorbells of its queues */
+bool ncore_guard_word(struct ncore_chip *chip, uint8_t domain, uint64_t local);
+bool ncore_guard_read(struct ncore_chip *chip, uint32_t rel, uint32_t *value); /* false: not ours */
+bool ncore_guard_write(struct ncore_chip *chip, uint32_t rel, uint32_t value); /* chip->lock */
+void ncore_guard_reset(struct ncore_chip *chip); /* lanes are stopped */
 
 /* notify.c */
 void ncore_nq_reg_written(struct ncore_chip *chip, unsigned int core, uint32_t rel);

@@ -66,7 +66,7 @@ static int ring_fetch(struct ncore_chip *chip, struct ncore_queue *q, struct nco
 	uint32_t head = atomic_load(&r->head);
 	uint32_t n = atomic_load(&r->credit);
 	struct ncore_ep ep;
-	uint64_t addr;
+	uint64_t addr, bytes;
 
 	if (!ring_valid(r)) {
 		stop_queue(chip, q, NEURON_NERR_DMA_DESC, ring_base(r));
@@ -77,8 +77,10 @@ static int ring_fetch(struct ncore_chip *chip, struct ncore_queue *q, struct nco
 	if (n > ring_len(r) - head)
 		n = ring_len(r) - head;
 	addr = ring_base(r) + (uint64_t)head * NEURON_UDMA_DESC_SIZE;
+	bytes = (uint64_t)n * NEURON_UDMA_DESC_SIZE;
 	if (ncore_route_own(chip, addr, &ep) ||
-	    ncore_ep_rw(chip, &ep, r->cache, (uint64_t)n * NEURON_UDMA_DESC_SIZE, false)) {
+	    !ncore_guard_whole(chip, ncore_guard_queue_domain(chip, q), &r->ring_hit, &ep, bytes) ||
+	    ncore_ep_rw(chip, &ep, r->cache, bytes, false)) {
 		stop_queue(chip, q, NEURON_NERR_DMA_ABORT, addr);
 		return -EFAULT;
 	}
@@ -232,6 +234,9 @@ static enum ncore_step copy_some(struct ncore_lane *lane, struct ncore_queue *q,
 		.dst = s->cur.addr + s->done,
 		.len = ml < sl ? ml : sl,
 		.time = atomic_load(&q->time),
+		.domain = ncore_guard_queue_domain(lane->chip, q),
+		.src_hit = &m->data_hit,
+		.dst_hit = &s->data_hit,
 	};
 
 	switch (ncore_copy(lane, &c)) {

@@ -103,6 +103,7 @@ void ncore_lane_drain(struct ncore_lane *lane)
 int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint64_t time)
 {
 	uint64_t local = addr & ~NEURON_V1_AXI_PORT1;
+	uint8_t domain = ncore_guard_core_domain(lane->chip, lane->index);
 	uint32_t rel;
 
 	if (lane->out_count == NCORE_OUTBOX)
@@ -111,6 +112,8 @@ int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint6
 	    (local - NEURON_V1_APB_BASE >= NEURON_V1_BAR0_SIZE || local & 3 ||
 	     ncore_udma_decode(local - NEURON_V1_APB_BASE, &rel) < 0 ||
 	     !ncore_udma_is_doorbell(rel)))
+		return -EACCES;
+	if (!ncore_guard_word(lane->chip, domain, local))
 		return -EACCES;
 	lane->out[lane->out_count++] =
 		(struct ncore_post){ .addr = local, .value = value, .time = time };

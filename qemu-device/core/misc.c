@@ -213,6 +213,7 @@ uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel)
 {
 	uint64_t errors = 0;
 	unsigned int i;
+	uint32_t value;
 
 	if (rel - NEURON_OURS_PERF(0) < NCORE_CORES * 0x200)
 		return perf_read(chip, (rel - NEURON_OURS_PERF(0)) / 0x200, rel % 0x200);
@@ -223,6 +224,8 @@ uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel)
 		return ncore_load(&chip->core[(rel - NEURON_OURS_NQ_ENTRIES(0)) / 4].nq_entries);
 	if (rel - NEURON_OURS_DMA_STOPPED(0) < NCORE_ENGINES * 4)
 		return stopped_queues(chip, (rel - NEURON_OURS_DMA_STOPPED(0)) / 4);
+	if (ncore_guard_read(chip, rel, &value))
+		return value;
 	switch (rel) {
 	case NEURON_OURS_ISA_VERSION:
 		return NEURON_ISA_VERSION;
@@ -240,7 +243,7 @@ uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel)
 bool ncore_ours_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
 {
 	if (rel - NEURON_OURS_NQ_ENTRIES(0) >= NCORE_CORES * 4)
-		return false;
+		return ncore_guard_write(chip, rel, value);
 	ncore_irq_arm(chip, (rel - NEURON_OURS_NQ_ENTRIES(0)) / 4, value);
 	return true;
 }

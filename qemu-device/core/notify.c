@@ -113,11 +113,14 @@ void ncore_irq_reset(struct ncore_chip *chip)
 }
 
 /* Entry without its last word first: who polls the phase sees a whole entry */
-static int put_entry(struct ncore_chip *chip, uint64_t addr, uint8_t *entry)
+static int put_entry(struct ncore_chip *chip, struct ncore_core *c, uint64_t addr, uint8_t *entry)
 {
+	uint8_t domain = ncore_guard_core_domain(chip, (unsigned int)(c - chip->core));
 	struct ncore_ep ep;
 
 	if (ncore_route_own(chip, addr, &ep) || ep.len < NEURON_NQ_ENTRY_SIZE)
+		return -1;
+	if (!ncore_guard_whole(chip, domain, &c->nq_hit, &ep, NEURON_NQ_ENTRY_SIZE))
 		return -1;
 	if (ncore_ep_rw(chip, &ep, entry, NEURON_NQ_ENTRY_PHASE, true))
 		return -1;
@@ -162,7 +165,7 @@ static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int 
 	}
 	*addr = base + (uint64_t)nq->index * NEURON_NQ_ENTRY_SIZE;
 	ncore_put32(entry + NEURON_NQ_ENTRY_PHASE, NEURON_NQ_PHASE(nq->lap));
-	if (put_entry(chip, *addr, entry)) {
+	if (put_entry(chip, c, *addr, entry)) {
 		ncore_guest_error(chip, NCORE_GE_UNDEFINED, *addr, size);
 		return PUT_FAULT;
 	}

@@ -296,6 +296,8 @@ static int copy_to_words(struct ncore_lane *lane, struct ncore_ep *dst, struct n
 	if ((dst->addr | len) & 3)
 		return fail(c, c->dst);
 	for (i = 0; i < len; i += 4) {
+		if (!ncore_guard_word(dst->chip, c->domain, dst->addr + i))
+			return fail(c, c->dst + i);
 		ret = write_word(lane, dst, dst->addr + i, ncore_get32(buf + i), c->time);
 		if (ret == -EAGAIN)
 			return i ? 0 : wait_for(c, NCORE_STEP_RETRY);
@@ -386,6 +388,10 @@ static int copy_run(struct ncore_lane *lane, struct ncore_copy *c)
 		len = src.len;
 	if (len > dst.len)
 		len = dst.len;
+	if (ncore_guard_ep(lane->chip, c->domain, c->src_hit, &src, &len))
+		return fail(c, c->src);
+	if (ncore_guard_ep(lane->chip, c->domain, c->dst_hit, &dst, &len))
+		return fail(c, c->dst);
 	if (bulk(&src) && bulk(&dst))
 		return copy_bulk(lane->chip, &src, &dst, c, len);
 	return copy_special(lane, &src, &dst, c, len);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define STATE_MAGIC 0x5249484355524eull /* "NRUCHIR" */
-#define STATE_VERSION 2
+#define STATE_VERSION 3
 #define TPB_STATE_MAX (16u << 20)
 
 struct state {
@@ -131,6 +131,7 @@ static void queue_state(struct state *s, struct ncore_queue *q)
 
 	LIMITED(s, q->home, NCORE_LANES, "a queue is in no lane");
 	LIMITED(s, q->stopped, 3, "a queue is stopped in no way");
+	F(s, q->domain);
 	LIMITED(s, q->in_packet, 2, "not a truth value");
 	F(s, q->time);
 	for (half = 0; half < NCORE_HALVES; half++) {
@@ -284,6 +285,9 @@ static void chip_state(struct state *s)
 	for (i = 0; i < NCORE_SENSOR_COUNT; i++)
 		LIMITED(s, chip->sensor[i], 0x10000, "a sensor is out of its range");
 	F(s, chip->power_samples);
+	LIMITED(s, chip->guard.on, 2, "not a truth value");
+	words(s, chip->guard.root, 2);
+	words(s, chip->guard.core, NCORE_CORES);
 	for (i = 0; i < NCORE_ENGINES; i++)
 		udma_state(s, &chip->udma[i]);
 	for (i = 0; i < NCORE_CORES; i++)
@@ -303,7 +307,7 @@ static void header(struct state *s)
 	if (magic != STATE_MAGIC)
 		fail(s, -EINVAL, "not a chip's state");
 	else if (version != STATE_VERSION)
-		fail(s, -ENOTSUP, "a state of another version than 2");
+		fail(s, -ENOTSUP, "a state of another version than 3");
 	else if (generation != s->chip->cfg.generation)
 		fail(s, -ENOTSUP, "a state of another generation of chips");
 }

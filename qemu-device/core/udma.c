@@ -294,6 +294,14 @@ static void queue_write(struct ncore_chip *chip, struct ncore_queue *q, unsigned
 		ncore_lane_kick(lane);
 }
 
+struct ncore_queue *ncore_udma_queue(struct ncore_chip *chip, unsigned int engine, uint32_t rel)
+{
+	unsigned int half;
+	uint32_t reg;
+
+	return queue_of(chip, engine, rel, &half, &reg);
+}
+
 bool ncore_udma_is_doorbell(uint32_t rel)
 {
 	return (rel - Q_BLOCK(NCORE_M2S) < NCORE_QUEUES * Q_STRIDE ||

@@ -72,7 +72,7 @@ static const MemoryRegionOps neuron_axi_ops = {
 static bool neuron_add_capability(PCIDevice *pdev, Error **errp)
 {
     uint32_t features = NEURON_CAP_F_FAST_RESET | NEURON_CAP_F_TPB_MAP |
-                        NEURON_CAP_F_PERF;
+                        NEURON_CAP_F_PERF | NEURON_CAP_F_GUARD;
     int pos = pci_add_capability(pdev, PCI_CAP_ID_VNDR, 0, NEURON_CAP_SIZE,
                                  errp);
     uint8_t *cap = pdev->config + pos;

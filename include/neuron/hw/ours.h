@@ -81,6 +81,7 @@
 #define NEURON_CAP_F_TPB_MAP 0x2 /* the TPB reset map is honoured */
 #define NEURON_CAP_F_PERF 0x4 /* performance counters in our registers */
 #define NEURON_CAP_F_IRQ 0x8 /* MSI-X vectors on notification entries */
+#define NEURON_CAP_F_GUARD 0x10 /* what queues and cores reach can be limited */
 
 /* Our registers in BAR0 */
 #define NEURON_OURS_BAR0_OFFSET 0x800000
@@ -95,6 +96,25 @@
  * nc, which is raised once, when the count is not, or no longer, the value written.
  */
 #define NEURON_OURS_NQ_ENTRIES(nc) (0xc0 + 4 * (nc))
+/* The guard. Domains: 0 reaches nothing, 255 everything; a write to any of these fences */
+#define NEURON_OURS_GUARD_CTRL 0x100 /* bit 0: on */
+#define NEURON_OURS_GUARD_FENCE 0x104 /* nothing that the table granted before is used after */
+#define NEURON_OURS_GUARD_ROOT_LO 0x108 /* host physical address of the table */
+#define NEURON_OURS_GUARD_ROOT_HI 0x10c
+#define NEURON_OURS_GUARD_CORE(nc) (0x140 + 4 * (nc)) /* the core's domain */
+#define NEURON_OURS_GUARD_QUEUE(eng, q) (0x200 + 0x40 * (eng) + 4 * (q)) /* the queue's */
+#define NEURON_GUARD_NONE 0
+#define NEURON_GUARD_HOST 0xff
+/*
+ * The table: 8192 u64 addresses of middle pages, each 512 u64 addresses of leaf pages, each one u8
+ * for a page of 4 KiB: the domain it belongs to. Address 0: there is nothing below.
+ */
+#define NEURON_GUARD_PAGE_SHIFT 12
+#define NEURON_GUARD_LEAF_ENTRIES 4096
+#define NEURON_GUARD_MID_SHIFT 24
+#define NEURON_GUARD_MID_ENTRIES 512
+#define NEURON_GUARD_ROOT_SHIFT 33
+#define NEURON_GUARD_ROOT_ENTRIES 8192
 #define NEURON_OURS_PERF(nc) (0x1000 + 0x200 * (nc))
 /* Inside a core's block, u64 each: engine e at e * 0x40, then the core's own */
 #define NEURON_PERF_ENG(e) (0x40 * (e))

@@ -256,6 +256,34 @@ START_TEST(crossed_mailboxes)
 }
 END_TEST
 
+/* With the guard on both sides a queue reaches a neighbour's cores of its own domain alone */
+START_TEST(guarded)
+{
+	static const struct {
+		uint64_t addr;
+		bool fine;
+	} to[] = {
+		{ EAST | NEURON_V1_TPB_BASE, true },
+		{ EAST | (NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE), false },
+		{ EAST | (NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE + NEURON_V1_TPB_EVENTS), false },
+		{ EAST | 0x5000, true },
+		{ WEST | (NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE), true }, /* no guard there */
+	};
+	const uint64_t ours = NEURON_OURS_BAR0_OFFSET;
+	struct ring q;
+
+	apb_write(&f[2], ours + NEURON_OURS_GUARD_CORE(0), 5);
+	apb_write(&f[2], ours + NEURON_OURS_GUARD_CORE(1), 6);
+	apb_write(&f[2], ours + NEURON_OURS_GUARD_CTRL, 1);
+	apb_write(&f[1], ours + NEURON_OURS_GUARD_QUEUE(0, 0), 5);
+	apb_write(&f[1], ours + NEURON_OURS_GUARD_CTRL, 1);
+	queue_init(&f[1], &q, 0, 0, 0x100000, 0x200000, 64);
+	copy(&f[1], &q, 0x300000, to[_i].addr, 4);
+	settle(&f[1]);
+	ck_assert_uint_eq(apb_read(&f[1], ours + NEURON_OURS_DMA_STOPPED(0)), !to[_i].fine);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("fabric");
@@ -268,6 +296,7 @@ int main(void)
 	tcase_add_test(t, slots);
 	tcase_add_test(t, vanish);
 	tcase_add_test(t, windows);
+	tcase_add_loop_test(t, guarded, 0, 5);
 	tcase_add_test(t, all_at_once);
 	tcase_add_test(t, disturbed);
 	tcase_add_test(t, crossed_mailboxes);

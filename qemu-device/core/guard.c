@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guard (docs/hardware.md, The guard): what queues and cores of a domain may reach. A table in
+ * host memory says for each page of host memory which domain it belongs to; registers say it of
+ * queues and cores. Off, or for NEURON_GUARD_HOST, there are no limits.
+ *
+ * The executor of a lane asks before each run it copies and keeps the last run of pages it was
+ * granted. A write to a register of the guard stops all lanes and makes what was kept invalid, so
+ * that nothing granted before it is used after it.
+ */
+#include "chip.h"
+
+#include <errno.h>
+
+#define PAGE (1u << NEURON_GUARD_PAGE_SHIFT)
+#define AHEAD 64 /* pages looked at at once */
+
+static uint64_t root(struct ncore_chip *chip)
+{
+	return (uint64_t)ncore_load(&chip->guard.root[1]) << 32 | ncore_load(&chip->guard.root[0]);
+}
+
+static bool table_read(struct ncore_chip *chip, uint64_t addr, void *buf, uint64_t len)
+{
+	return !chip->ops->dma_rw(chip->cfg.opaque, addr, buf, len, false);
+}
+
+/* An entry of a directory: the address of the next level, 0 for none */
+static uint64_t entry(struct ncore_chip *chip, uint64_t table, uint64_t index)
+{
+	uint8_t e[8];
+
+	return table && table_read(chip, table + index * sizeof(e), e, sizeof(e))
+		       ? ncore_get64(e) & ~(uint64_t)(PAGE - 1)
+		       : 0;
+}
+
+/* How many pages from addr's on are the domain's, as far as it was looked */
+static unsigned int granted(struct ncore_chip *chip, uint8_t domain, uint64_t addr)
+{
+	uint64_t leaf = entry(chip, root(chip), addr >> NEURON_GUARD_ROOT_SHIFT), n, at;
+	uint8_t owner[AHEAD];
+	unsigned int i;
+
+	leaf = entry(chip, leaf, (addr >> NEURON_GUARD_MID_SHIFT) % NEURON_GUARD_MID_ENTRIES);
+	at = (addr >> NEURON_GUARD_PAGE_SHIFT) % NEURON_GUARD_LEAF_ENTRIES;
+	n = NEURON_GUARD_LEAF_ENTRIES - at;
+	if (n > AHEAD)
+		n = AHEAD;
+	if (!leaf || !table_read(chip, leaf + at, owner, n))
+		return 0;
+	for (i = 0; i < n && owner[i] == domain; i++)
+		;
+	return i;
+}
+
+/* Bytes from a host address on that the domain may reach, at most len */
+static uint64_t host_bytes(struct ncore_chip *chip, uint8_t domain, struct ncore_guard_hit *hit,
+			   uint64_t addr, uint64_t len)
+{
+	uint32_t generation = ncore_load(&chip->guard.generation);
+
+	if (hit->generation != generation || hit->domain != domain ||
+	    addr - hit->start >= hit->size) {
+		hit->generation = generation;
+		hit->domain = domain;
+		hit->start = addr & ~(uint64_t)(PAGE - 1);
+		hit->size = (uint64_t)granted(chip, domain, addr) * PAGE;
+		if (!hit->size)
+			return 0;
+	}
+	addr -= hit->start;
+	return len < hit->size - addr ? len : hit->size - addr;
+}
+
+bool ncore_guard_core(struct ncore_chip *chip, uint8_t domain, unsigned int core)
+{
+	return domain == NEURON_GUARD_HOST || !atomic_load(&chip->guard.on) ||
+	       (domain && ncore_load(&chip->guard.core[core]) == domain);
+}
+
+uint8_t ncore_guard_core_domain(struct ncore_chip *chip, unsigned int core)
+{
+	return atomic_load(&chip->guard.on) ? (uint8_t)ncore_load(&chip->guard.core[core])
+					    : NEURON_GUARD_HOST;
+}
+
+uint8_t ncore_guard_queue_domain(struct ncore_chip *chip, struct ncore_queue *q)
+{
+	return atomic_load(&chip->guard.on) ? atomic_load(&q->domain) : NEURON_GUARD_HOST;
+}
+
+int ncore_guard_ep(struct ncore_chip *chip, uint8_t domain, struct ncore_guard_hit *hit,
+		   const struct ncore_ep *ep, uint64_t *len)
+{
+	uint64_t n;
+
+	if (domain == NEURON_GUARD_HOST)
+		return 0;
+	if (ep->kind == NCORE_EP_HOST) {
+		n = domain ? host_bytes(chip, domain, hit, ep->addr, *len) : 0;
+		*len = n < *len ? n : *len;
+		return n ? 0 : -EACCES;
+	}
+	if ((ep->kind == NCORE_EP_MEM && ep->mem == &ep->chip->dram) ||
+	    (ep->kind == NCORE_EP_WORD && ep->addr >= NEURON_V1_APB_BASE))
+		return domain ? 0 : -EACCES;
+	return ncore_guard_core(ep->chip, domain, ep->core) ? 0 : -EACCES;
+}
+
+bool ncore_guard_whole(struct ncore_chip *chip, uint8_t domain, struct ncore_guard_hit *hit,
+		       const struct ncore_ep *ep, uint64_t len)
+{
+	struct ncore_ep part = *ep;
+	uint64_t n;
+
+	for (; len; len -= n, part.addr += n) {
+		n = len;
+		if (ncore_guard_ep(chip, domain, hit, &part, &n))
+			return false;
+	}
+	return true;
+}
+
+bool ncore_guard_word(struct ncore_chip *chip, uint8_t domain, uint64_t local)
+{
+	int core = ncore_core_word(local), engine;
+	struct ncore_queue *q;
+	uint32_t rel;
+
+	if (domain == NEURON_GUARD_HOST)
+		return true;
+	if (core >= 0)
+		return ncore_guard_core(chip, domain, (unsigned int)core);
+	engine = ncore_udma_decode(local - NEURON_V1_APB_BASE, &rel);
+	if (engine < 0 || !ncore_udma_is_doorbell(rel))
+		return false;
+	q = ncore_udma_queue(chip, (unsigned int)engine, rel);
+	return domain && q && atomic_load(&q->domain) == domain;
+}
+
+/* The lanes are stopped: what was granted is forgotten, entries being written are over */
+static void forget(struct ncore_chip *chip)
+{
+	atomic_fetch_add(&chip->guard.generation, 1);
+	pthread_mutex_lock(&chip->nq_lock);
+	pthread_mutex_unlock(&chip->nq_lock);
+}
+
+void ncore_guard_reset(struct ncore_chip *chip)
+{
+	unsigned int i, k;
+
+	atomic_store(&chip->guard.on, false);
+	ncore_store(&chip->guard.root[0], 0);
+	ncore_store(&chip->guard.root[1], 0);
+	for (i = 0; i < NCORE_CORES; i++)
+		ncore_store(&chip->guard.core[i], 0);
+	for (i = 0; i < NCORE_ENGINES; i++)
+		for (k = 0; k < NCORE_QUEUES; k++)
+			atomic_store(&chip->udma[i].queue[k].domain, 0);
+	forget(chip);
+}
+
+static struct ncore_queue *queue_reg(struct ncore_chip *chip, uint32_t rel)
+{
+	rel -= NEURON_OURS_GUARD_QUEUE(0, 0);
+	return rel < NCORE_ENGINES * NCORE_QUEUES * 4
+		       ? &chip->udma[rel / 4 / NCORE_QUEUES].queue[rel / 4 % NCORE_QUEUES]
+		       : NULL;
+}
+
+bool ncore_guard_read(struct ncore_chip *chip, uint32_t rel, uint32_t *value)
+{
+	struct ncore_queue *q = queue_reg(chip, rel);
+
+	*value = 0;
+	if (q)
+		*value = atomic_load(&q->domain);
+	else if (rel - NEURON_OURS_GUARD_CORE(0) < NCORE_CORES * 4)
+		*value = ncore_load(&chip->guard.core[(rel - NEURON_OURS_GUARD_CORE(0)) / 4]);
+	else if (rel == NEURON_OURS_GUARD_CTRL)
+		*value = atomic_load(&chip->guard.on);
+	else if (rel == NEURON_OURS_GUARD_ROOT_LO || rel == NEURON_OURS_GUARD_ROOT_HI)
+		*value = ncore_load(&chip->guard.root[rel == NEURON_OURS_GUARD_ROOT_HI]);
+	else
+		return false;
+	return true;
+}
+
+static bool set(struct ncore_chip *chip, uint32_t rel, uint32_t value)
+{
+	struct ncore_queue *q = queue_reg(chip, rel);
+
+	if (q)
+		atomic_store(&q->domain, (uint8_t)value);
+	else if (rel - NEURON_OURS_GUARD_CORE(0) < NCORE_CORES * 4)
+		ncore_store(&chip->guard.core[(rel - NEURON_OURS_GUARD_CORE(0)) / 4], value & 0xff);
+	else if (rel == NEURON_OURS_GUARD_CTRL)
+		atomic_store(&chip->guard.on, value & 1);
+	else if (rel == NEURON_OURS_GUARD_ROOT_LO)
+		ncore_store(&chip->guard.root[0], value & ~(PAGE - 1));
+	else if (rel == NEURON_OURS_GUARD_ROOT_HI)
+		ncore_store(&chip->guard.root[1], value & 0x3fff);
+	else
+		return rel == NEURON_OURS_GUARD_FENCE;
+	return true;
+}
+
+bool ncore_guard_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
+{
+	unsigned int i;
+	bool known;
+
+	for (i = 0; i < NCORE_LANES; i++)
+		ncore_lane_stop(&chip->lane[i]);
+	known = set(chip, rel, value);
+	forget(chip);
+	for (i = 0; i < NCORE_LANES; i++)
+		ncore_lane_start(&chip->lane[i]);
+	return known;
+}
