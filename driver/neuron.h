@@ -91,6 +91,7 @@ struct neuron_mc {
 	u8 nc;
 	u8 type;
 	u8 model_map; /* cores whose PE FIFO a descriptor in this chunk feeds */
+	u8 domain; /* to which the guard grants it, 0: to none; neuron_guard.c */
 	enum neuron_lifespan life;
 	pid_t tgid;
 	kuid_t uid;
@@ -101,6 +102,7 @@ struct neuron_mc {
 struct neuron_proc {
 	pid_t tgid; /* 0: free slot */
 	unsigned int opens;
+	u8 domain; /* of the guard */
 	bool exiting; /* being taken down: keeps the slot, grants nothing */
 	bool lost; /* what it had on the chip is gone: may only close */
 };
@@ -124,6 +126,7 @@ struct neuron_irq {
 
 struct neuron_queue {
 	pid_t owner;
+	u8 domain; /* that the guard knows it by */
 	bool used;
 	struct neuron_mc *tx, *rx;
 	u32 tx_len, rx_len;
@@ -300,6 +303,8 @@ struct neuron_device {
 	struct neuron_crwl crwl[NEURON_MAX_NC_PER_DEVICE];
 
 	struct neuron_h2t h2t[NC_COUNT];
+	bool guarded; /* constant after probing */
+	struct list_head guard_link;
 	bool has_irqs;
 	struct neuron_irq irqs[NC_COUNT];
 	void *dummy_ring; /* stopped queues point here */
@@ -452,6 +457,18 @@ void neuron_event_link(struct neuron_device *nd, u32 side, bool up);
 void neuron_event_ecc(struct neuron_device *nd, u32 memory, const struct neuron_ecc *now,
 		      const struct neuron_ecc *fresh);
 void neuron_event_hang(struct neuron_device *nd, const struct neuron_hang *h);
+
+/* neuron_guard.c */
+u8 neuron_guard_domain_get(pid_t tgid);
+void neuron_guard_domain_put(u8 domain);
+int neuron_guard_grant(struct neuron_mc *mc, u8 domain);
+void neuron_guard_revoke(struct neuron_mc *mc);
+void neuron_guard_core(struct neuron_device *nd, unsigned int nc, u8 domain);
+void neuron_guard_queue(struct neuron_device *nd, unsigned int eng, unsigned int qid, u8 domain);
+void neuron_guard_init(struct neuron_device *nd);
+void neuron_guard_start(struct neuron_device *nd);
+void neuron_guard_exit(struct neuron_device *nd);
+void neuron_guard_free(void);
 
 /* neuron_irq.c */
 void neuron_irq_init(struct neuron_device *nd);

@@ -264,6 +264,7 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev)
 	if (ret)
 		goto mem_exit;
 	neuron_irq_init(nd);
+	neuron_guard_init(nd);
 	neuron_reset_init(nd);
 	neuron_watch_init(nd);
 	table_set(nd, nd);
@@ -298,6 +299,7 @@ cdev_del:
 table_clear:
 	table_set(nd, NULL);
 	neuron_reset_stop(nd);
+	neuron_guard_exit(nd);
 	neuron_irq_exit(nd);
 	neuron_dma_exit(nd);
 mem_exit:
@@ -334,6 +336,7 @@ void neuron_device_destroy(struct neuron_device *nd)
 		unmap_mapping_range(nd->inode->i_mapping, 0, 0, 1);
 	neuron_nds_exit(nd);
 	neuron_mem_exit(nd); /* clears with DMA */
+	neuron_guard_exit(nd);
 	neuron_irq_exit(nd);
 	/* rings and buffers go when the chip can no longer reach them */
 	pci_clear_master(nd->pdev);

@@ -72,6 +72,7 @@ static void __exit neuron_module_exit(void)
 {
 	pci_unregister_driver(&neuron_pci_driver);
 	neuron_inject_exit();
+	neuron_guard_free();
 	neuron_cdev_exit();
 	neuron_event_exit();
 }

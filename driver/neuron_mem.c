@@ -171,8 +171,10 @@ static void mc_release(struct kref *ref)
 	}
 	mutex_unlock(&nd->lock);
 	neuron_stat_memory(nd, mc, false);
-	if (mc->host)
+	if (mc->host) {
+		neuron_guard_revoke(mc);
 		host_free(mc);
+	}
 	if (mc->void_page)
 		__free_page(mc->void_page);
 	kfree(mc);
@@ -257,6 +259,18 @@ static struct neuron_mc *mc_new(struct neuron_device *nd, const struct neuron_mc
 	return mc;
 }
 
+/* Descriptors may name host memory of the process, but not its datastore, which others use later */
+static int guard_grant(struct neuron_device *nd, struct neuron_mc *mc)
+{
+	struct neuron_proc *proc = neuron_proc_find(nd, mc->tgid);
+
+	if (!mc->host || !proc)
+		return 0;
+	if (mc->life == NEURON_LIFE_DEVICE && mc->type != NEURON_MEMALLOC_TYPE_NOTIFICATION_HOST)
+		return 0;
+	return neuron_guard_grant(mc, proc->domain);
+}
+
 int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 		    struct neuron_mc **out)
 {
@@ -290,7 +304,9 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 	neuron_stat_memory(nd, mc, true);
 	mutex_lock(&nd->lock);
 	tree_insert(nd, mc);
-	ret = handle_alloc(nd, mc);
+	ret = guard_grant(nd, mc);
+	if (!ret)
+		ret = handle_alloc(nd, mc);
 	if (!ret)
 		neuron_mc_get(mc);
 	mutex_unlock(&nd->lock);
@@ -345,6 +361,8 @@ void neuron_mem_free_all(struct neuron_device *nd, pid_t tgid)
 	mutex_unlock(&nd->lock);
 	list_for_each_entry_safe(mc, next, &gone, link) {
 		list_del_init(&mc->link);
+		/* somebody may still hold it, but its owner's domain will be another's */
+		neuron_guard_revoke(mc);
 		neuron_mc_put(mc);
 	}
 }

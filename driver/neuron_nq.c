@@ -90,8 +90,10 @@ int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args, 
 	*mmap_offset = mc->host ? mc->pa : U64_MAX;
 	*handle = READ_ONCE(mc->handle);
 	neuron_mc_put(mc);
-	if (old)
+	if (old) {
+		neuron_guard_revoke(old);
 		neuron_mc_free(old);
+	}
 	return 0;
 }
 
@@ -123,7 +125,9 @@ void neuron_nqs_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
 		mutex_lock(&nd->lock);
 		mc = nq_stop(nd, nc, type, eng, owner, nc_map);
 		mutex_unlock(&nd->lock);
-		if (mc)
+		if (mc) {
+			neuron_guard_revoke(mc);
 			neuron_mc_free(mc);
+		}
 	}
 }

@@ -36,9 +36,15 @@ int neuron_proc_attach(struct neuron_device *nd)
 	} else if (proc->lost) {
 		ret = -EIO;
 	} else {
-		if (!proc->opens++)
-			trace_process(nd->index, current->tgid, true);
-		proc->tgid = current->tgid;
+		if (!proc->tgid)
+			proc->domain = neuron_guard_domain_get(current->tgid);
+		if (!proc->domain) {
+			ret = -EBUSY;
+		} else {
+			if (!proc->opens++)
+				trace_process(nd->index, current->tgid, true);
+			proc->tgid = current->tgid;
+		}
 	}
 	mutex_unlock(&nd->lock);
 	return ret;
@@ -75,10 +81,16 @@ bool neuron_lost(struct neuron_device *nd)
 
 int neuron_core_claim(struct neuron_device *nd, unsigned int nc)
 {
+	struct neuron_proc *proc;
+
 	lockdep_assert_held(&nd->lock);
-	if (nd->core_owner[nc] && nd->core_owner[nc] != current->tgid)
+	if (nd->core_owner[nc] == current->tgid)
+		return 0;
+	if (nd->core_owner[nc])
 		return -EACCES;
 	nd->core_owner[nc] = current->tgid;
+	proc = neuron_proc_find(nd, current->tgid);
+	neuron_guard_core(nd, nc, proc ? proc->domain : NEURON_GUARD_NONE);
 	return 0;
 }
 
@@ -145,6 +157,7 @@ static void proc_take_down(struct neuron_device *nd, pid_t tgid)
 		if (nd->core_owner[nc] != tgid)
 			continue;
 		nd->core_owner[nc] = 0;
+		neuron_guard_core(nd, nc, NEURON_GUARD_NONE);
 		nd->cinit[nc] = NEURON_CINIT_STATE_INVALID;
 		nd->model_started[nc] = 0;
 	}
@@ -175,6 +188,8 @@ void neuron_proc_detach(struct neuron_device *nd, pid_t tgid)
 		neuron_exit(nd, idx);
 	}
 	mutex_lock(&nd->lock);
+	neuron_guard_domain_put(proc->domain);
+	proc->domain = NEURON_GUARD_NONE;
 	proc->tgid = 0;
 	proc->exiting = false;
 	proc->lost = false;

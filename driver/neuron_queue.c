@@ -45,6 +45,18 @@ static u64 ring_base(const struct neuron_mc *mc, u32 axi_port)
 	return mc->host || axi_port != 1 ? mc->pa : mc->pa | NEURON_V1_AXI_PORT1;
 }
 
+/* The guard lets the queue reach what is its owner's; nd->lock held */
+static void domain_set(struct neuron_device *nd, struct neuron_queue *q, u32 eng, u32 qid)
+{
+	struct neuron_proc *proc = neuron_proc_find(nd, q->owner);
+	u8 domain = proc ? proc->domain : NEURON_GUARD_NONE;
+
+	if (q->domain == domain)
+		return;
+	neuron_guard_queue(nd, eng, qid, domain);
+	q->domain = domain;
+}
+
 static int queue_take(struct neuron_device *nd, const struct neuron_ioctl_dma_queue_init *arg,
 		      struct neuron_mc **tx, struct neuron_mc **rx)
 {
@@ -64,6 +76,7 @@ static int queue_take(struct neuron_device *nd, const struct neuron_ioctl_dma_qu
 	q->tx_len = arg->tx_desc_count;
 	q->rx_len = arg->rx_desc_count;
 	q->acked = 0;
+	domain_set(nd, q, arg->eng_id, arg->qid);
 	nhal_queue_init(&nd->hal, arg->eng_id, arg->qid, ring_base(q->tx, arg->axi_port), q->tx_len,
 			ring_base(q->rx, arg->axi_port), q->rx_len);
 	return 0;
@@ -155,6 +168,7 @@ static void queue_park(struct neuron_device *nd, unsigned int eng, unsigned int 
 		nhal_queue_init(&nd->hal, eng, qid, dummy, NEURON_DUMMY_RING_LEN,
 				dummy + NEURON_DUMMY_RING_LEN * NEURON_UDMA_DESC_SIZE,
 				NEURON_DUMMY_RING_LEN);
+	neuron_guard_queue(nd, eng, qid, NEURON_GUARD_NONE);
 	*tx = q->tx;
 	*rx = q->rx;
 	memset(q, 0, sizeof(*q));

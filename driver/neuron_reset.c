@@ -84,6 +84,8 @@ static int reset_do(struct neuron_device *nd, u32 nc_map)
 	if (!ret) {
 		neuron_queues_stop(nd, 0, cores);
 		neuron_nqs_stop(nd, 0, cores);
+		if (device)
+			neuron_guard_start(nd);
 		cores_dma_start(nd, cores);
 	}
 	up_write(&nd->reset_sem);

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The chip's guard (docs/hardware.md, The guard): which host memory, cores and queues a process's
+ * queues and instructions reach, whatever it writes into its rings. Owns the table that all chips
+ * share, the domains of processes, and the guard registers.
+ *
+ * A domain is a process on all devices that it is attached to. Host chunks are granted to their
+ * owner's domain when they are made, and taken away when they are given back or their owner goes.
+ * Zero-copy needs no grant: its queue is the module's own.
+ *
+ * guard_lock is a leaf.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/gfp.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+
+#include "neuron.h"
+
+#define ROOT_SIZE (NEURON_GUARD_ROOT_ENTRIES * sizeof(u64))
+#define DOMAINS (NEURON_GUARD_HOST - 1) /* 1 to 254 */
+#define OURS(nd) ((nd)->bar0 + NEURON_OURS_BAR0_OFFSET)
+
+static DEFINE_MUTEX(guard_lock); /* all that follows */
+static __le64 *guard_root;
+static LIST_HEAD(guard_devices);
+static struct {
+	pid_t tgid;
+	unsigned int users; /* devices it is attached to */
+} guard_domains[DOMAINS];
+
+/* The process's domain on one more device; 0: there are too many processes */
+u8 neuron_guard_domain_get(pid_t tgid)
+{
+	unsigned int i, spare = DOMAINS;
+
+	mutex_lock(&guard_lock);
+	for (i = 0; i < DOMAINS; i++) {
+		if (guard_domains[i].users && guard_domains[i].tgid == tgid)
+			break;
+		if (!guard_domains[i].users && spare == DOMAINS)
+			spare = i;
+	}
+	if (i == DOMAINS)
+		i = spare;
+	if (i < DOMAINS) {
+		guard_domains[i].tgid = tgid;
+		guard_domains[i].users++;
+	}
+	mutex_unlock(&guard_lock);
+	return i < DOMAINS ? i + 1 : NEURON_GUARD_NONE;
+}
+
+void neuron_guard_domain_put(u8 domain)
+{
+	mutex_lock(&guard_lock);
+	if (domain)
+		guard_domains[domain - 1].users--;
+	mutex_unlock(&guard_lock);
+}
+
+/* The next level behind an entry, made if it is not there and shall be */
+static void *level(__le64 *entry, bool make)
+{
+	void *page;
+
+	if (*entry)
+		return phys_to_virt(le64_to_cpu(*entry));
+	page = make ? (void *)get_zeroed_page(GFP_KERNEL) : NULL;
+	if (page)
+		WRITE_ONCE(*entry, cpu_to_le64(virt_to_phys(page)));
+	return page;
+}
+
+/* The byte of a page of host memory */
+static u8 *owner_of(u64 addr, bool make)
+{
+	__le64 *mid;
+	u8 *leaf;
+
+	mid = level(&guard_root[addr >> NEURON_GUARD_ROOT_SHIFT], make);
+	if (!mid)
+		return NULL;
+	leaf = level(&mid[(addr >> NEURON_GUARD_MID_SHIFT) % NEURON_GUARD_MID_ENTRIES], make);
+	if (!leaf)
+		return NULL;
+	return &leaf[(addr >> NEURON_GUARD_PAGE_SHIFT) % NEURON_GUARD_LEAF_ENTRIES];
+}
+
+static int pages_set(u64 addr, u64 size, u8 domain)
+{
+	u64 end = addr + size;
+	u8 *owner;
+
+	lockdep_assert_held(&guard_lock);
+	for (; addr < end; addr += BIT(NEURON_GUARD_PAGE_SHIFT)) {
+		owner = owner_of(addr, domain != NEURON_GUARD_NONE);
+		if (owner)
+			WRITE_ONCE(*owner, domain);
+		else if (domain)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Let the owner's queues reach a host chunk */
+int neuron_guard_grant(struct neuron_mc *mc, u8 domain)
+{
+	int ret = 0;
+
+	mutex_lock(&guard_lock);
+	if (guard_root && domain) {
+		mc->domain = domain;
+		ret = pages_set(mc->dma, mc->size, domain);
+	}
+	mutex_unlock(&guard_lock);
+	return ret;
+}
+
+/* Nobody's queues reach the chunk any more, on any chip, when this returns */
+void neuron_guard_revoke(struct neuron_mc *mc)
+{
+	struct neuron_device *nd;
+
+	mutex_lock(&guard_lock);
+	if (mc->domain) {
+		pages_set(mc->dma, mc->size, NEURON_GUARD_NONE);
+		mc->domain = NEURON_GUARD_NONE;
+		list_for_each_entry(nd, &guard_devices, guard_link)
+			writel(1, OURS(nd) + NEURON_OURS_GUARD_FENCE);
+	}
+	mutex_unlock(&guard_lock);
+}
+
+static void reg_set(struct neuron_device *nd, u32 reg, u32 value)
+{
+	if (nd->guarded && !nd->gone)
+		writel(value, OURS(nd) + reg);
+}
+
+void neuron_guard_core(struct neuron_device *nd, unsigned int nc, u8 domain)
+{
+	reg_set(nd, NEURON_OURS_GUARD_CORE(nc), domain);
+}
+
+void neuron_guard_queue(struct neuron_device *nd, unsigned int eng, unsigned int qid, u8 domain)
+{
+	reg_set(nd, NEURON_OURS_GUARD_QUEUE(eng, qid), domain);
+}
+
+/* Before the first reset. A chip behind an IOMMU has other addresses than the table */
+void neuron_guard_init(struct neuron_device *nd)
+{
+	INIT_LIST_HEAD(&nd->guard_link);
+	if (!(nd->hal.features & NEURON_CAP_F_GUARD))
+		return;
+	if (nd->dummy_dma != virt_to_phys(nd->dummy_ring)) {
+		nd_info(nd, "behind an IOMMU: queues are not guarded\n");
+		return;
+	}
+	mutex_lock(&guard_lock);
+	if (!guard_root)
+		guard_root = alloc_pages_exact(ROOT_SIZE, GFP_KERNEL | __GFP_ZERO);
+	if (guard_root) {
+		nd->guarded = true;
+		list_add(&nd->guard_link, &guard_devices);
+	}
+	mutex_unlock(&guard_lock);
+	if (!nd->guarded)
+		nd_err(nd, "no memory for a table: queues are not guarded\n");
+}
+
+/* After a device reset, which turns the guard off; nothing runs yet. reset_sem held for writing */
+void neuron_guard_start(struct neuron_device *nd)
+{
+	u64 root = nd->guarded ? virt_to_phys(guard_root) : 0;
+	struct neuron_proc *proc;
+	unsigned int eng, nc;
+
+	for (eng = 0; eng < ENG_COUNT * QUEUE_COUNT; eng++)
+		neuron_guard_queue(nd, eng / QUEUE_COUNT, eng % QUEUE_COUNT, NEURON_GUARD_NONE);
+	mutex_lock(&nd->lock);
+	for (nc = 0; nc < NC_COUNT; nc++) {
+		proc = nd->core_owner[nc] ? neuron_proc_find(nd, nd->core_owner[nc]) : NULL;
+		neuron_guard_core(nd, nc, proc ? proc->domain : NEURON_GUARD_NONE);
+		neuron_guard_queue(nd, NEURON_V1_H2T_ENGINE(nc), NEURON_V1_H2T_QUEUE,
+				   NEURON_GUARD_HOST);
+	}
+	mutex_unlock(&nd->lock);
+	reg_set(nd, NEURON_OURS_GUARD_ROOT_LO, lower_32_bits(root));
+	reg_set(nd, NEURON_OURS_GUARD_ROOT_HI, upper_32_bits(root));
+	reg_set(nd, NEURON_OURS_GUARD_CTRL, 1);
+}
+
+/* Its queues are parked */
+void neuron_guard_exit(struct neuron_device *nd)
+{
+	reg_set(nd, NEURON_OURS_GUARD_CTRL, 0);
+	mutex_lock(&guard_lock);
+	list_del_init(&nd->guard_link);
+	mutex_unlock(&guard_lock);
+}
+
+/* The module goes, and all chips have let go of the table */
+void neuron_guard_free(void)
+{
+	__le64 *mid;
+	unsigned int i, k;
+
+	for (i = 0; guard_root && i < NEURON_GUARD_ROOT_ENTRIES; i++) {
+		mid = level(&guard_root[i], false);
+		for (k = 0; mid && k < NEURON_GUARD_MID_ENTRIES; k++)
+			free_page((unsigned long)level(&mid[k], false));
+		free_page((unsigned long)mid);
+	}
+	if (guard_root)
+		free_pages_exact(guard_root, ROOT_SIZE);
+	guard_root = NULL;
+}
