@@ -104,6 +104,8 @@ uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t 
 		return state_read(chip, engine, NCORE_M2S);
 	if (rel == NEURON_UDMA_S2M_STATE)
 		return state_read(chip, engine, NCORE_S2M);
+	if (rel == NEURON_UDMA_M2S_VERSION)
+		return NEURON_UDMA_VERSION;
 	word = ncore_udma_word(chip, engine, rel);
 	return word ? ncore_load(word) : 0;
 }

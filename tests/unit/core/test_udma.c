@@ -349,6 +349,7 @@ START_TEST(engine_states)
 	settle(&f);
 	ck_assert_uint_eq(get32(f.host + 0x800004), 0);
 	ck_assert_uint_eq(apb_read(&f, e + NEURON_UDMA_M2S_STATE), 0);
+	ck_assert_uint_eq(apb_read(&f, e + 0x604), 4); /* what the public driver 1.2 wants to see */
 	apb_write(&f, e + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_NORMAL);
 	settle(&f);
 	ck_assert_uint_eq(get32(f.host + 0x800004), 42);
