@@ -67,7 +67,7 @@ none:
 	nd_err(nd, "no interrupt vectors: %d\n", ret);
 }
 
-/* Who sleeps in poll() looks again: the device is gone, or the process has lost what it had there */
+/* Who sleeps in poll() looks again: the device is gone, or the process lost what it had there */
 void neuron_irq_wake(struct neuron_device *nd)
 {
 	unsigned int nc;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bus addresses of mapped device memory for other kernel modules. A registration holds its chunk, so
- * nobody else gets the memory while a card may still reach it. Its owner is told once, when the
- * mapping or the device goes: from then on the addresses are not to be used.
+ * Bus addresses of mapped device memory for other kernel modules. A registration holds its chunk,
+ * so nobody else gets the memory while a card may still reach it. Its owner is told once, when the
+ * mapping or the device goes: from then on the addresses are not to be used. It lives until its
+ * owner gives it back, which may be in that callback.
  *
  * p2p_lock protects the list; it is taken inside mmap_lock and never while a callback runs.
  */
@@ -21,14 +22,14 @@
 #define HUGE_FROM SZ_256M
 
 struct neuron_p2p {
-	struct kref ref; /* the user's, and the list's */
 	struct list_head link;
-	bool listed;
+	bool listed; /* nobody has been told */
 	struct neuron_mc *mc;
 	struct mm_struct *mm; /* to compare, never followed */
 	void (*callback)(void *data);
 	void *data;
-	struct task_struct *teller; /* runs the callback; to compare */
+	struct task_struct *teller; /* while it runs the callback; to compare */
+	bool *gone; /* the teller's, set when the callback gives the registration back */
 	struct completion told;
 	struct neuron_p2p_va_info info; /* and one page_info */
 };
@@ -36,21 +37,12 @@ struct neuron_p2p {
 static DEFINE_MUTEX(p2p_lock);
 static LIST_HEAD(p2p_list);
 
-static void p2p_release(struct kref *ref)
-{
-	struct neuron_p2p *p = container_of(ref, struct neuron_p2p, ref);
-
-	neuron_mc_put(p->mc);
-	kfree(p);
-}
-
 static struct neuron_p2p *p2p_new(void (*callback)(void *data), void *data)
 {
 	struct neuron_p2p *p = kzalloc(struct_size(p, info.page_info, 1), GFP_KERNEL);
 
 	if (!p)
 		return NULL;
-	kref_init(&p->ref);
 	init_completion(&p->told);
 	p->mm = current->mm;
 	p->callback = callback;
@@ -101,7 +93,6 @@ static int p2p_add(struct neuron_p2p *p, u64 va, u64 size)
 		mutex_lock(&p2p_lock);
 		list_add(&p->link, &p2p_list);
 		p->listed = true;
-		kref_get(&p->ref);
 		mutex_unlock(&p2p_lock);
 	}
 	if (idx >= 0)
@@ -114,12 +105,12 @@ static int p2p_add(struct neuron_p2p *p, u64 va, u64 size)
  * @virtual_address: in a mapping of the current process, page-aligned
  * @length: bytes, a multiple of the page size, inside that one mapping
  * @vainfo: the addresses, valid until neuron_p2p_unregister_va()
- * @free_callback: called once, in process context, when the mapping or the device goes; may be NULL,
- *	may call neuron_p2p_unregister_va()
+ * @free_callback: called once, in process context, when the mapping or the device goes; may be
+ *	NULL, may call neuron_p2p_unregister_va()
  * @data: for the callback
  *
- * Return: 0; -EINVAL for what is no mapping of device memory, -EACCES for memory of another process,
- * -ENODEV, -ENOMEM.
+ * Return: 0; -EINVAL for what is no mapping of device memory, -EACCES for memory of another
+ * process, -ENODEV, -ENOMEM.
  */
 int neuron_p2p_register_va(u64 virtual_address, u64 length, struct neuron_p2p_va_info **vainfo,
 			   void (*free_callback)(void *data), void *data)
@@ -166,11 +157,12 @@ int neuron_p2p_unregister_va(struct neuron_p2p_va_info *vainfo)
 		list_del(&p->link);
 	p->listed = false;
 	mutex_unlock(&p2p_lock);
-	if (listed)
-		kref_put(&p->ref, p2p_release);
-	else if (p->teller != current)
+	if (!listed && p->teller == current)
+		*p->gone = true;
+	else if (!listed)
 		wait_for_completion(&p->told);
-	kref_put(&p->ref, p2p_release);
+	neuron_mc_put(p->mc);
+	kfree(p);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(neuron_p2p_unregister_va);
@@ -192,7 +184,7 @@ static bool p2p_ends(const struct neuron_p2p *p, const struct p2p_end *e)
 }
 
 /* The next one to be told, off the list and now the teller's */
-static struct neuron_p2p *p2p_take(const struct p2p_end *e)
+static struct neuron_p2p *p2p_take(const struct p2p_end *e, bool *gone)
 {
 	struct neuron_p2p *p, *found = NULL;
 
@@ -203,6 +195,7 @@ static struct neuron_p2p *p2p_take(const struct p2p_end *e)
 		list_del(&p->link);
 		p->listed = false;
 		p->teller = current;
+		p->gone = gone;
 		found = p;
 		break;
 	}
@@ -213,12 +206,15 @@ static struct neuron_p2p *p2p_take(const struct p2p_end *e)
 static void p2p_tell(const struct p2p_end *e)
 {
 	struct neuron_p2p *p;
+	bool gone = false;
 
-	while ((p = p2p_take(e))) {
+	for (; (p = p2p_take(e, &gone)); gone = false) {
 		if (p->callback)
 			p->callback(p->data);
+		if (gone)
+			continue;
+		p->teller = NULL;
 		complete_all(&p->told);
-		kref_put(&p->ref, p2p_release);
 	}
 }
 

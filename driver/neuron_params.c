@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Module parameters. The names and defaults are the public driver's, so that its modprobe options
- * load this module too; what Inferentia has nothing for is kept and shown, and does nothing. All are
- * read once, at load time.
+ * load this module too; what Inferentia has nothing for is kept and shown, and does nothing. All
+ * are read once, at load time.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
