@@ -168,6 +168,8 @@ static void *work(void *arg)
 		return NULL;
 	for (int i = 0; i < FDS; i++)
 		w.fds[i] = node((int)(seed + (uint64_t)i) % NODES, O_RDWR);
+	if (w.binds) /* once at least, however few turns this thread gets */
+		rebind(&w.fz);
 	while (__atomic_load_n(&shared->calls, __ATOMIC_RELAXED) < shared->wanted)
 		step(&w);
 	for (int i = 0; i < FDS; i++)
