@@ -35,7 +35,7 @@ is "$status" 143 "killed by a signal: 128 and its number; a process left behind 
 run --no-module --timeout 8 -- sleep 1000
 is "$status" 124 "the end of the time: 124"
 mkdir "$work/tmp"
-TMPDIR=$work/tmp vm exec --no-module -- sleep 1000 >/dev/null 2>&1 &
+TMPDIR=$work/tmp "$top/scripts/neuron-vm" exec --no-module -- sleep 1000 >/dev/null 2>&1 &
 # sizes of the initramfs and of what it takes on the disk, once the guest is up
 until sizes=$(stat -c '%s %b' "$work"/tmp/neuron-vm.*/initrd 2>/dev/null) && [[ $sizes =~ ^[1-9].*\ .?.$ ]]; do
     kill -0 $! 2>/dev/null || break
