@@ -6,8 +6,9 @@
 # The module takes every parameter of the public driver, with its default.
 . ./tap.sh
 
+here=$PWD
 cd /sys/module/neuron/parameters || exit 1
-wanted=$(grep -v '^#' /root/parameters.txt)
+wanted=$(grep -v '^#' "$here"/parameters.txt)
 is "$(for name in *; do echo "$name $(cat "$name")"; done)" "$wanted" "names and defaults"
 is "$(stat -c %a -- * | sort -u)" 440 "all are read-only"
 all=${wanted// /=}
@@ -16,7 +17,7 @@ rmmod neuron
 ok "the module loads with all of them given" modprobe neuron $all
 rmmod neuron
 ok "a larger granularity" modprobe neuron mempool_min_alloc_size=65536
-is "$(/root/driver-tool chunk 1)" 65536 "is what a small chunk takes"
+is "$("$here"/driver-tool chunk 1)" 65536 "is what a small chunk takes"
 rmmod neuron
 for bad in 0 2048 5000 4294967296; do
     point $((! $(modprobe neuron mempool_min_alloc_size=$bad 2>/dev/null; echo $?))) "not $bad"

@@ -7,9 +7,10 @@
 # files of our own; and what sysfs.t does not look at.
 . ./tap.sh
 
+here=$PWD
 cd /sys/devices/virtual/neuron_device/neuron0 || exit 1
 # power/ is the kernel's, and not the same in all kernels
-wanted=$(grep -v -e '^#' -e ' ./power/' /root/sysfs-tree.txt; echo '444 ./info/link_east'; echo '444 ./info/link_west'
+wanted=$(grep -v -e '^#' -e ' ./power/' "$here"/sysfs-tree.txt; echo '444 ./info/link_east'; echo '444 ./info/link_west'
     echo '600 ./hang_dump')
 is "$(find . -path ./power -prune -o -type f -exec stat -c '%a %n' {} + | sort)" "$(sort <<<"$wanted")" "files and modes"
 is "$(od -An -c core_count | tr -d ' ')" 4 "core_count has no newline"
@@ -22,9 +23,9 @@ is "$(cat neuron_core0/stats/other_info/reset_req_count/total)" 1 "one reset so 
 echo 1 >reset
 is "$(cat reset)" 1 "another one by sysfs"
 counter=neuron_core2/stats/other_info/reset_req_count/total
-ok "poll() tells of a counter that changed" /root/driver-tool poll $counter 'echo 1 >reset'
+ok "poll() tells of a counter that changed" "$here"/driver-tool poll $counter 'echo 1 >reset'
 is "$(cat $counter)" 3 "and here it is"
-ok "it tells of the one after it" /root/driver-tool poll $counter 'echo 1 >reset'
+ok "it tells of the one after it" "$here"/driver-tool poll $counter 'echo 1 >reset'
 if [ -d /sys/class/hwmon ]; then
     hwmon=$(echo device/hwmon/hwmon*)
     is "$(cat "$hwmon/name") $(cat "$hwmon/power1_label")" "neuron utilization" "hwmon has the power reading"

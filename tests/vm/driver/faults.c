@@ -156,21 +156,6 @@ static void bind_use(void *p)
 	driver_file("bind");
 }
 
-static bool works(int index)
-{
-	uint8_t in[5000], out[5000];
-	int fd = node(index, O_RDWR);
-	uint64_t h;
-	bool good;
-
-	pattern(in, sizeof(in), 8);
-	good = fd >= 0 && !chunk(fd, false, sizeof(in), 0, &h) &&
-	       !copy_in(fd, h, in, 0, sizeof(in)) && !copy_out(fd, h, out, 0, sizeof(out)) &&
-	       !memcmp(in, out, sizeof(in));
-	close(fd);
-	return good;
-}
-
 static long long present(const char *kind)
 {
 	const char *line = line_of("/sys/devices/virtual/neuron_device/neuron0/neuron_core0/stats/"
@@ -218,12 +203,12 @@ int main(int argc, char **argv)
 	before = failures;
 	each(nothing, open_use, NULL, 0);
 	ok(failures > before, "%llu inside open and close", failures - before);
-	ok(works(0), "nd0 works");
+	ok(node_works(0), "nd0 works");
 	is(present("host_mem"), 0, "no host memory is left allocated");
 	is(present("device_mem"), 0, "no device memory is left allocated");
 	before = failures;
 	ok(each(unbind, bind_use, NULL, BIND_STRIDE) < NTH_MAX, "the module starts in the end");
 	ok(failures > before, "%llu failures while it did", failures - before);
-	ok(works(0), "nd0 works");
+	ok(node_works(0), "nd0 works");
 	return tap_done();
 }

@@ -212,21 +212,6 @@ static void fuzz(void)
 	} while (pid > 0);
 }
 
-static bool works(int index)
-{
-	uint8_t in[10000], out[10000];
-	int fd = node(index, O_RDWR);
-	uint64_t h;
-	bool good;
-
-	pattern(in, sizeof(in), 8);
-	good = fd >= 0 && !chunk(fd, false, sizeof(in), 0, &h) &&
-	       !copy_in(fd, h, in, 0, sizeof(in)) && !copy_out(fd, h, out, 0, sizeof(out)) &&
-	       !memcmp(in, out, sizeof(in));
-	close(fd);
-	return good;
-}
-
 /* The module's own count of what is allocated */
 static long long allocated(int index)
 {
@@ -290,7 +275,7 @@ int main(int argc, char **argv)
 	   (unsigned long long)shared->rebinds);
 	is((long long)shared->strange, 0, "errors are ones that programs know");
 	for (int n = 0; n < 4; n++) {
-		ok(works(n), "nd%d works", n);
+		ok(node_works(n), "nd%d works", n);
 		is(allocated(n), 0, "nd%d: nothing is allocated", n);
 	}
 	return tap_done();

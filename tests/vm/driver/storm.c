@@ -184,21 +184,6 @@ static int process(uint64_t seed)
 	return calls ? 0 : 2;
 }
 
-static bool works(int index)
-{
-	uint8_t in[10000], out[10000];
-	int fd = node(index, O_RDWR);
-	uint64_t h;
-	bool good;
-
-	pattern(in, sizeof(in), 8);
-	good = fd >= 0 && !chunk(fd, false, sizeof(in), 0, &h) &&
-	       !copy_in(fd, h, in, 0, sizeof(in)) && !copy_out(fd, h, out, 0, sizeof(out)) &&
-	       !memcmp(in, out, sizeof(in));
-	close(fd);
-	return good;
-}
-
 int main(int argc, char **argv)
 {
 	double length = argc > 1 ? atof(argv[1]) : 10, start = seconds();
@@ -223,6 +208,6 @@ int main(int argc, char **argv)
 	is(alive, (long long)round * (PROCESSES - 1), "%llu rounds of hostile processes",
 	   (unsigned long long)round);
 	for (i = 0; i < 4; i++)
-		ok(works((int)i), "nd%d works", (int)i);
+		ok(node_works((int)i), "nd%d works", (int)i);
 	return tap_done();
 }

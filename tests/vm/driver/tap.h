@@ -148,6 +148,22 @@ static inline bool all_bytes(const uint8_t *p, size_t n, uint8_t value)
 	return true;
 }
 
+/* A node takes bytes and gives them back */
+static inline bool node_works(int index)
+{
+	uint8_t in[10000], out[10000];
+	int fd = node(index, O_RDWR);
+	uint64_t h;
+	bool good;
+
+	pattern(in, sizeof(in), 8);
+	good = fd >= 0 && !chunk(fd, false, sizeof(in), 0, &h) &&
+	       !copy_in(fd, h, in, 0, sizeof(in)) && !copy_out(fd, h, out, 0, sizeof(out)) &&
+	       !memcmp(in, out, sizeof(in));
+	close(fd);
+	return good;
+}
+
 /* First line of a file, without the newline; NULL if it cannot be read */
 static inline const char *line_of(const char *fmt, ...)
 {

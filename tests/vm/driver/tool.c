@@ -65,8 +65,10 @@ static int refused(int index)
 static int chunk_takes(uint64_t size)
 {
 	struct neuron_ioctl_mem_get_extended_info info = { 0 };
-	int fd = node(0, O_RDWR), ret = chunk(fd, false, size, 0, &info.mem_handle);
+	uint64_t handle = 0;
+	int fd = node(0, O_RDWR), ret = chunk(fd, false, size, 0, &handle);
 
+	info.mem_handle = handle;
 	if (!ret)
 		ret = call(fd, NEURON_IOCTL_MEM_GET_EXTENDED_INFO, &info);
 	printf("%lld\n", ret ? (long long)ret : (long long)info.size);
