@@ -78,7 +78,7 @@ static int chunk_takes(uint64_t size)
 static int use(int index)
 {
 	static uint8_t page[4096];
-	struct neuron_ioctl_post_metric metric = { page, 8 };
+	struct neuron_ioctl_post_metric metric = { (void *)page, 8 };
 	uint64_t handle = 0, pa;
 	int fd = node(index, O_RDWR);
 	void *map;
