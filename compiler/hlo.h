@@ -6,8 +6,8 @@
 #ifndef NCC_HLO_H
 #define NCC_HLO_H
 
+#include "build.h"
 #include "hlo.pb-c.h"
-#include "ir.h"
 
 #define HLO_MAX_FILE (2000ll << 20)
 #define HLO_MAX_DEPTH 32 /* of messages in messages */
@@ -33,10 +33,10 @@ struct hlo_import {
 struct hlo_inst {
 	struct hlo_import *imp;
 	const Ncc__Hlo__Instruction *p;
+	struct ncc_build b; /* of this instruction */
 	struct ncc_shape shape; /* of an array result */
 	unsigned int nin;
 	struct hlo_value *in;
-	char *where;
 };
 
 int hlo_scan(const ProtobufCMessageDescriptor *desc, const uint8_t *buf, size_t size,
@@ -44,8 +44,6 @@ int hlo_scan(const ProtobufCMessageDescriptor *desc, const uint8_t *buf, size_t 
 int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s);
-/* room for a constant's data, of which a module has a limited amount */
-int hlo_const_alloc(struct hlo_inst *in, struct ncc_op *op);
 int hlo_literal(struct hlo_inst *in, struct ncc_op *op);
 int hlo_iota(struct hlo_inst *in, struct ncc_op *op);
 const Ncc__Hlo__Computation *hlo_computation(const struct hlo_import *imp, int64_t id);

@@ -22,9 +22,7 @@ int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return ncc_fail(in->imp->err, code, "%.40s '%.80s'%s%.90s%s: %s", in->p->opcode,
-			in->p->name, in->where ? " (" : "", in->where ? in->where : "",
-			in->where ? ")" : "", text);
+	return build_fail(&in->b, code, "%s", text);
 }
 
 /* "file:line" from the metadata, or from the module's stack frames */
@@ -102,6 +100,17 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 		if (p->is_dynamic_dimension[i])
 			return hlo_fail(in, -ENOTSUP, "dynamic dimensions are not supported");
 	return 0;
+}
+
+static struct hlo_inst new_inst(struct hlo_import *imp, const Ncc__Hlo__Instruction *p)
+{
+	return (struct hlo_inst){ .imp = imp,
+				  .p = p,
+				  .b = { .m = imp->m,
+					 .err = imp->err,
+					 .kind = p->opcode,
+					 .name = p->name,
+					 .const_bytes = &imp->const_bytes } };
 }
 
 const Ncc__Hlo__Computation *hlo_computation(const struct hlo_import *imp, int64_t id)
@@ -286,12 +295,12 @@ static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index
 static int import_all(struct hlo_import *imp, struct scope *s)
 {
 	for (size_t i = 0; i < s->c->n_instructions; i++) {
-		struct hlo_inst in = { .imp = imp, .p = s->c->instructions[i] };
+		struct hlo_inst in = new_inst(imp, s->c->instructions[i]);
 		int rc;
 
 		if (++imp->made > NCC_MAX_OPS)
 			return ncc_fail(imp->err, -EFBIG, "more than %d operations", NCC_MAX_OPS);
-		in.where = source_of(imp, in.p->metadata);
+		in.b.where = source_of(imp, in.p->metadata);
 		if (in.p->n_operand_ids > NCC_MAX_OPERANDS)
 			return hlo_fail(&in, -EFBIG, "%zu operands", in.p->n_operand_ids);
 		in.nin = (unsigned int)in.p->n_operand_ids;
@@ -352,7 +361,7 @@ static int import_params(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 	struct ncc_module *m = imp->m;
 
 	for (size_t i = 0; i < c->n_instructions; i++) {
-		struct hlo_inst in = { .imp = imp, .p = c->instructions[i] };
+		struct hlo_inst in = new_inst(imp, c->instructions[i]);
 		int64_t k = in.p->parameter_number;
 		struct ncc_op *op;
 		int rc;

@@ -5,18 +5,17 @@
 
 #include "hlo.h"
 
-#define HLO_MAX_CONST (1ll << 30) /* bytes, all constants of a module */
-
-int hlo_const_alloc(struct hlo_inst *in, struct ncc_op *op)
+/* room for the constant's data, of which a module has a limited amount */
+static int take_room(struct hlo_inst *in, struct ncc_op *op)
 {
-	int64_t bytes = ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype);
+	struct ncc_op *c;
 
-	if (bytes > HLO_MAX_CONST - in->imp->const_bytes)
-		return hlo_fail(in, -EFBIG, "too large: the module's constants exceed %lld bytes",
-				(long long)HLO_MAX_CONST);
-	in->imp->const_bytes += bytes;
-	op->data = ncc_alloc(in->imp->m, (size_t)bytes);
-	return op->data ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+	in->imp->err->text[0] = 0;
+	c = build_const(&in->b, &op->shape);
+	if (!c)
+		return in->imp->err->text[0] ? -EFBIG : hlo_fail(in, -ENOMEM, "out of memory");
+	op->data = c->data;
+	return 0;
 }
 
 static int wrong_size(struct hlo_inst *in, size_t have, int64_t want, const char *what)
@@ -80,7 +79,7 @@ int hlo_literal(struct hlo_inst *in, struct ncc_op *op)
 	if (!row_major(l->shape))
 		return hlo_fail(in, -EINVAL,
 				"literals in a layout that is not row-major are not supported");
-	rc = hlo_const_alloc(in, op);
+	rc = take_room(in, op);
 	if (rc)
 		return rc;
 	switch (s.dtype) {
@@ -109,7 +108,7 @@ int hlo_iota(struct hlo_inst *in, struct ncc_op *op)
 		return hlo_fail(in, -EINVAL, "bad dimension");
 	for (unsigned int d = (unsigned int)axis + 1; d < op->shape.ndim; d++)
 		inner *= op->shape.dim[d];
-	rc = hlo_const_alloc(in, op);
+	rc = take_room(in, op);
 	if (rc)
 		return rc;
 	for (int64_t i = 0; i < n; i++)

@@ -289,79 +289,22 @@ static const struct op_rule rules[] = {
 	{ "reduce-window", NCC_REDUCE_WINDOW, 2, attrs_reduce_window },
 };
 
-/* A new operation of the instruction's name and place */
 static struct ncc_op *make(struct hlo_inst *in, enum ncc_kind kind, const struct ncc_shape *s,
 			   struct ncc_op *a, struct ncc_op *b)
 {
-	struct ncc_op *op = ncc_op_new(in->imp->m, kind, in->p->name, b ? 2 : 1);
+	struct ncc_op *op = build_node(&in->b, kind, s, a, b, NULL);
 
-	if (!op)
-		return NULL;
-	op->where = in->where;
-	op->shape = *s;
-	op->in[0] = a;
-	if (b)
-		op->in[1] = b;
+	if (op)
+		op->exact = false;
 	return op;
-}
-
-static struct ncc_op *splat(struct hlo_inst *in, const struct ncc_shape *s, double v)
-{
-	struct ncc_op *c = ncc_const_scalar(in->imp->m, s->dtype, v);
-	struct ncc_op *b = c ? make(in, NCC_BROADCAST, s, c, NULL) : NULL;
-
-	return b;
-}
-
-static bool is_float(uint8_t dtype)
-{
-	return dtype == NEURON_DT_FP32 || dtype == NEURON_DT_BF16 || dtype == NEURON_DT_FP16;
-}
-
-/*
- * HLO truncates towards zero, the datapath rounds to nearest: r = round(x) is one too far from
- * zero when |r| > |x|, so r - sign(x) * (|r| > |x|).
- */
-static int expand_truncation(struct hlo_inst *in, struct ncc_op *op, struct ncc_op **out)
-{
-	struct ncc_shape f = op->shape, i32 = op->shape, p = op->shape;
-	struct ncc_op *x, *r, *ax, *ar, *gt, *s, *fix;
-
-	f.dtype = NEURON_DT_FP32;
-	i32.dtype = NEURON_DT_INT32;
-	p.dtype = NEURON_DT_INT8;
-	p.pred = true;
-	x = make(in, NCC_CONVERT, &f, op->in[0], NULL);
-	r = x ? make(in, NCC_CONVERT, &i32, x, NULL) : NULL;
-	r = r ? make(in, NCC_CONVERT, &f, r, NULL) : NULL;
-	ax = r ? make(in, NCC_ABS, &f, x, NULL) : NULL;
-	ar = ax ? make(in, NCC_ABS, &f, r, NULL) : NULL;
-	gt = ar ? make(in, NCC_GT, &p, ar, ax) : NULL;
-	gt = gt ? make(in, NCC_CONVERT, &f, gt, NULL) : NULL;
-	s = gt ? make(in, NCC_SIGN, &f, x, NULL) : NULL;
-	fix = s ? make(in, NCC_MUL, &f, s, gt) : NULL;
-	fix = fix ? make(in, NCC_SUB, &f, r, fix) : NULL;
-	*out = fix ? make(in, NCC_CONVERT, &op->shape, fix, NULL) : NULL;
-	return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
 static int import_convert(struct hlo_inst *in, struct ncc_op *op, struct ncc_op **out)
 {
-	const struct ncc_shape *from = &op->in[0]->shape;
-	struct ncc_op *zero;
-
-	if (op->shape.dtype == from->dtype && op->shape.pred == from->pred) {
-		*out = op->in[0];
-		return 0;
-	}
-	if (op->shape.pred) {
-		zero = splat(in, from, 0);
-		*out = zero ? make(in, NCC_NE, &op->shape, op->in[0], zero) : NULL;
-		return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
-	}
-	if (is_float(from->dtype) && !is_float(op->shape.dtype))
-		return expand_truncation(in, op, out);
-	return 0;
+	*out = lower_convert(&in->b, op->in[0], &op->shape);
+	if (*out && (*out)->kind == NCC_CONVERT && (*out)->in[0] == op->in[0])
+		(*out)->exact = false;
+	return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
 /* clamp(low, x, high); the bounds may be scalars */
@@ -422,7 +365,7 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 	op = ncc_op_new(in->imp->m, rule->kind, in->p->name, in->nin);
 	if (!op)
 		return hlo_fail(in, -ENOMEM, "out of memory");
-	op->where = in->where;
+	op->where = in->b.where;
 	op->shape = in->shape;
 	for (unsigned int i = 0; i < in->nin; i++)
 		op->in[i] = operand(in, i);

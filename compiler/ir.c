@@ -206,6 +206,11 @@ bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b)
 	return a->ndim == b->ndim && !memcmp(a->dim, b->dim, a->ndim * sizeof(a->dim[0]));
 }
 
+bool ncc_is_float(uint8_t dtype)
+{
+	return dtype == NEURON_DT_FP32 || dtype == NEURON_DT_BF16 || dtype == NEURON_DT_FP16;
+}
+
 unsigned int ncc_dtype_size(uint8_t dtype)
 {
 	switch (dtype) {

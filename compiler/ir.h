@@ -179,6 +179,7 @@ static inline bool ncc_is_compare(enum ncc_kind kind)
 }
 int64_t ncc_elems(const struct ncc_shape *s);
 bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b);
+bool ncc_is_float(uint8_t dtype);
 unsigned int ncc_dtype_size(uint8_t dtype);
 const char *ncc_dtype_name(const struct ncc_shape *s);
 

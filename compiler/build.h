@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making operations of the tensor IR for one operation of a front end, whichever it is (build.c),
+ * and what the IR does not have as several operations that it has (lower_*.c). They are named after
+ * the front end's operation and keep their types (ncc_op.exact). An operand that could not be made
+ * (NULL) makes the result NULL, so that only the last need be looked at.
+ */
+#ifndef NCC_BUILD_H
+#define NCC_BUILD_H
+
+#include "ir.h"
+
+#define NCC_MAX_CONST (1ll << 30) /* bytes, all constants of a module */
+
+/* The operation being read: what a front end fills in once and hands to everything here */
+struct ncc_build {
+	struct ncc_module *m;
+	struct ncc_error *err;
+	const char *kind; /* as the front end calls the operation, for messages */
+	const char *name;
+	char *where; /* "file:line" or NULL */
+	int64_t *const_bytes; /* of the module, so far */
+};
+
+/* one line with the operation's kind, name and place in front; returns code */
+int build_fail(const struct ncc_build *bl, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* up to three operands; those after the first NULL are absent, the first must be there */
+struct ncc_op *build_node(struct ncc_build *bl, enum ncc_kind kind, const struct ncc_shape *s,
+			  struct ncc_op *a, struct ncc_op *b, struct ncc_op *c);
+/* a constant of a shape, its data zero; NULL also when the module has too many (bl->err says so) */
+struct ncc_op *build_const(struct ncc_build *bl, const struct ncc_shape *s);
+/* one number all over a shape */
+struct ncc_op *build_splat(struct ncc_build *bl, const struct ncc_shape *s, double v);
+/* s32[n]: 0, 1, 2, ... */
+struct ncc_op *build_count(struct ncc_build *bl, int64_t n);
+struct ncc_op *build_cast(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype);
+/* a predicate of a's shape */
+struct ncc_op *build_compare(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
+			     struct ncc_op *b);
+struct ncc_op *build_select(struct ncc_build *bl, struct ncc_op *p, struct ncc_op *a,
+			    struct ncc_op *b);
+/* x with its dimensions spread over a shape: map[i] is where dimension i goes */
+struct ncc_op *build_spread(struct ncc_build *bl, const struct ncc_shape *s, struct ncc_op *x,
+			    const uint8_t *map);
+/* the dimensions of s, the type of x */
+struct ncc_op *build_reshape(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *s);
+/* map[i]: x's dimension of result dimension i */
+struct ncc_op *build_transpose(struct ncc_build *bl, struct ncc_op *x, const uint8_t *map);
+
+/* lower_math.c: fp32 operands and results of one shape, whatever --auto-cast all says */
+struct ncc_op *lower_round_even(struct ncc_build *bl, struct ncc_op *x);
+struct ncc_op *lower_round_away(struct ncc_build *bl, struct ncc_op *x);
+struct ncc_op *lower_floor(struct ncc_build *bl, struct ncc_op *x);
+struct ncc_op *lower_ceil(struct ncc_build *bl, struct ncc_op *x);
+struct ncc_op *lower_cbrt(struct ncc_build *bl, struct ncc_op *x);
+struct ncc_op *lower_log1p(struct ncc_build *bl, struct ncc_op *x);
+struct ncc_op *lower_expm1(struct ncc_build *bl, struct ncc_op *x);
+struct ncc_op *lower_sin(struct ncc_build *bl, struct ncc_op *x);
+struct ncc_op *lower_cos(struct ncc_build *bl, struct ncc_op *x);
+struct ncc_op *lower_tan(struct ncc_build *bl, struct ncc_op *x);
+struct ncc_op *lower_remainder(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
+/* of integers that fp32 holds, towards zero; the operands are fp32 */
+struct ncc_op *lower_divide_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
+struct ncc_op *lower_rest_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
+/* a predicate */
+struct ncc_op *lower_is_finite(struct ncc_build *bl, struct ncc_op *x);
+/* x >> n of integers of one type, the sign coming in */
+struct ncc_op *lower_shift_arithmetic(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *n);
+/* any type to any: towards zero from a float to an integer, != 0 to a predicate */
+struct ncc_op *lower_convert(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *to);
+
+/* lower_index.c: what is chosen by an index */
+/* idx as s32 in 0 .. most */
+struct ncc_op *lower_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most);
+/* bf16[idx dims..., n]: 1 where the last index is the value of idx, else 0 */
+struct ncc_op *lower_one_hot(struct ncc_build *bl, struct ncc_op *idx, int64_t n);
+/* x with dimension d chosen by the ones of hot[..., n]: [hot's others..., x's others...] */
+struct ncc_op *lower_choose(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
+			    unsigned int d);
+/*
+ * x with dimension d replaced by idx's dimensions, which come in its place: [x's before d...,
+ * idx's, x's behind d...]. Indices out of range are clamped.
+ */
+struct ncc_op *lower_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
+			  unsigned int d);
+
+#endif
