@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dma-buf export of a mapped chunk: other drivers (network cards) reach host chunks as pages and
- * device chunks through the DRAM window. A buffer holds its chunk; while it exists, removal of the
- * device leaves host memory alone, because an importer may still be working on it.
+ * device chunks through the DRAM window. A buffer holds its chunk, and so the pages of a host chunk
+ * beyond the device's removal, because an importer may still be working on them. Nobody can be told
+ * of a removal: kernels pass move_notify() on only with an experimental option, and network cards
+ * pin what they import. What they do with a removed chip's window is between them and that chip.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
 #include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -20,14 +23,14 @@ struct neuron_export {
 static int sgt_host(struct neuron_export *e, struct device *dev, struct sg_table *sgt,
 		    enum dma_data_direction dir)
 {
-	struct neuron_mc *mc = e->mc;
 	int ret;
 
-	ret = dma_get_sgtable(&mc->nd->pdev->dev, sgt, mc->va + e->offset, mc->dma + e->offset,
-			      e->size);
+	ret = sg_alloc_table(sgt, 1, GFP_KERNEL);
 	if (ret)
 		return ret;
-	ret = dma_map_sgtable(dev, sgt, dir, 0);
+	sg_set_page(sgt->sgl, virt_to_page(e->mc->va + e->offset), e->size, 0);
+	/* others have them mapped as well, for what they share */
+	ret = dma_map_sgtable(dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC);
 	if (ret)
 		sg_free_table(sgt);
 	return ret;
@@ -87,7 +90,7 @@ static void export_unmap(struct dma_buf_attachment *at, struct sg_table *sgt,
 	struct neuron_export *e = at->dmabuf->priv;
 
 	if (e->mc->host)
-		dma_unmap_sgtable(at->dev, sgt, dir, 0);
+		dma_unmap_sgtable(at->dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC);
 	else
 		dma_unmap_resource(at->dev, sg_dma_address(sgt->sgl), e->size, dir, 0);
 	sg_free_table(sgt);

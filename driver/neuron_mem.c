@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory chunks: host memory from the DMA allocator, device memory first fit from eight pools of
- * 1 GiB, handles, look-up, ownership. Owns pools, handles and the tree of chunks, all under
- * nd->lock.
+ * Memory chunks: host memory of contiguous pages, device memory first fit from eight pools of 1 GiB,
+ * handles, look-up, ownership. Owns pools, handles and the tree of chunks, all under nd->lock.
+ *
+ * Host memory is pages that are mapped for the chip, not memory of the DMA interface: whoever still
+ * has pages of a chunk when the chip goes (the importer of a dma-buf) keeps them, and the chip's
+ * mapping ends all the same. A chunk in the tree is one that the chip can reach.
  *
  * A chunk reads as zero when it is handed out. Pages that held a chunk before are remembered and
  * cleared by DMA when they are handed out again, so that untouched DRAM stays untouched.
@@ -12,6 +15,7 @@
 #include <linux/bitmap.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -77,8 +81,32 @@ static u64 pool_page(const struct neuron_mc *mc)
 
 static void host_free(struct neuron_mc *mc)
 {
-	dma_free_coherent(&mc->nd->pdev->dev, mc->size, mc->va, mc->dma);
+	free_pages_exact(mc->va, mc->size);
 	atomic64_sub(mc->size, &host_bytes);
+}
+
+/* The chip's queues reach the pages no more */
+static void host_unmap(struct neuron_mc *mc)
+{
+	neuron_guard_revoke(mc);
+	dma_unmap_single(&mc->nd->pdev->dev, mc->dma, mc->size, DMA_BIDIRECTIONAL);
+}
+
+/* Program and chip work on it at once, so that nothing may lie between them */
+static int host_map(struct neuron_mc *mc)
+{
+	struct device *dev = &mc->nd->pdev->dev;
+
+	mc->dma = dma_map_single(dev, mc->va, mc->size, DMA_BIDIRECTIONAL);
+	if (dma_mapping_error(dev, mc->dma))
+		return -ENOMEM;
+	if (dma_need_sync(dev, mc->dma)) {
+		dma_unmap_single(dev, mc->dma, mc->size, DMA_BIDIRECTIONAL);
+		nd_err(mc->nd, "host memory that needs bounce buffers cannot be shared\n");
+		return -ENOMEM;
+	}
+	mc->pa = nhal_host_addr(mc->dma);
+	return 0;
 }
 
 static void pages_free(struct neuron_mc *mc)
@@ -93,17 +121,20 @@ static void pages_free(struct neuron_mc *mc)
 static int backing_alloc_host(struct neuron_mc *mc)
 {
 	s64 limit = (s64)(totalram_pages() / HOST_SHARE) << PAGE_SHIFT;
+	int ret;
 
 	/* kernel memory that any process with a node can ask for: never all of it */
 	if (atomic64_add_return(mc->size, &host_bytes) <= limit)
-		mc->va = dma_alloc_coherent(&mc->nd->pdev->dev, mc->size, &mc->dma,
-					    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+		mc->va = alloc_pages_exact(mc->size,
+					   GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	if (!mc->va) {
 		atomic64_sub(mc->size, &host_bytes);
 		return -ENOMEM;
 	}
-	mc->pa = nhal_host_addr(mc->dma);
-	return 0;
+	ret = host_map(mc);
+	if (ret)
+		host_free(mc);
+	return ret;
 }
 
 static int backing_alloc_device(struct neuron_mc *mc, const struct neuron_mc_args *args)
@@ -157,24 +188,33 @@ static void tree_insert(struct neuron_device *nd, struct neuron_mc *mc)
 	rb_insert_color(&mc->node, &nd->chunks);
 }
 
+/* In one step, or removal would find the chunk gone and its memory still in use; nd->lock held */
+static void mc_take_off(struct neuron_mc *mc)
+{
+	struct neuron_device *nd = mc->nd;
+
+	lockdep_assert_held(&nd->lock);
+	if (RB_EMPTY_NODE(&mc->node))
+		return;
+	rb_erase(&mc->node, &nd->chunks);
+	RB_CLEAR_NODE(&mc->node);
+	if (mc->host)
+		host_unmap(mc);
+	else
+		pages_free(mc);
+}
+
 static void mc_release(struct kref *ref)
 {
 	struct neuron_mc *mc = container_of(ref, struct neuron_mc, ref);
 	struct neuron_device *nd = mc->nd;
 
 	mutex_lock(&nd->lock);
-	if (!RB_EMPTY_NODE(&mc->node)) {
-		rb_erase(&mc->node, &nd->chunks);
-		/* in one step, or removal would find the pool in use and the chunk not */
-		if (!mc->host)
-			pages_free(mc);
-	}
+	mc_take_off(mc);
 	mutex_unlock(&nd->lock);
 	neuron_stat_memory(nd, mc, false);
-	if (mc->host) {
-		neuron_guard_revoke(mc);
+	if (mc->host)
 		host_free(mc);
-	}
 	if (mc->void_page)
 		__free_page(mc->void_page);
 	kfree(mc);
@@ -247,6 +287,7 @@ static struct neuron_mc *mc_new(struct neuron_device *nd, const struct neuron_mc
 	if (!mc)
 		return NULL;
 	kref_init(&mc->ref);
+	RB_CLEAR_NODE(&mc->node);
 	INIT_LIST_HEAD(&mc->link);
 	mc->nd = nd;
 	mc->size = neuron_chunk_size(args->size);
@@ -382,24 +423,18 @@ static void mem_wipe(struct neuron_device *nd)
 }
 
 /*
- * Before neuron_dma_exit(). Chunks that a mapping or a dma-buf still holds lose their device memory
- * here. Their host memory goes with the last reference: an importer may still use it, and a mapping
- * that was being made may have escaped the removal of mappings.
+ * Before neuron_dma_exit(), after the removal of mappings. Chunks that a mapping or a dma-buf still
+ * holds lose the chip here; the pages of host memory go with the last reference, because an importer
+ * may be using them.
  */
 void neuron_mem_exit(struct neuron_device *nd)
 {
-	struct neuron_mc *mc;
 	struct rb_node *node;
 
 	neuron_mem_free_all(nd, 0);
 	mutex_lock(&nd->lock);
-	while ((node = rb_first(&nd->chunks))) {
-		mc = rb_entry(node, struct neuron_mc, node);
-		rb_erase(node, &nd->chunks);
-		RB_CLEAR_NODE(node);
-		if (!mc->host)
-			pages_free(mc);
-	}
+	while ((node = rb_first(&nd->chunks)))
+		mc_take_off(rb_entry(node, struct neuron_mc, node));
 	mutex_unlock(&nd->lock);
 	mem_wipe(nd);
 	pools_free(nd);

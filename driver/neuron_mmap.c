@@ -2,13 +2,19 @@
 /*
  * mmap of chunks: the offset is the chunk's device-side address and the length its size. A mapping
  * keeps its chunk; a process that does not own the chunk gets no write permission, nor the
- * permission to ask for it later. When the chip goes, a page of zeros takes the place of all of a
- * chunk's: who looks there for a notification sees none, asks, and gets -ENODEV.
+ * permission to ask for it later.
+ *
+ * Pages are put in when they are touched, many at once, and only while the device is entered: once
+ * removal has drained its users and taken the mappings' pages away, none comes back. From then on
+ * one page of zeros stands for all of a chunk's: who looks there for a notification sees none, asks,
+ * and gets -ENODEV.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
 #include <linux/fs.h>
+#include <linux/io.h>
 #include <linux/mm.h>
+#include <linux/pagemap.h>
 
 #include "neuron.h"
 
@@ -39,23 +45,65 @@ static struct page *void_page(struct neuron_mc *mc)
 	return page ?: mine;
 }
 
-/* Everything is mapped at once, so only removal makes a page miss */
-static vm_fault_t vm_fault(struct vm_fault *vmf)
+static vm_fault_t void_fault(struct vm_fault *vmf, struct neuron_mc *mc)
+{
+	struct page *page = void_page(mc);
+
+	return page ? vmf_insert_pfn(vmf->vma, vmf->address, page_to_pfn(page)) : VM_FAULT_OOM;
+}
+
+/* The first page frame of a chunk; the DRAM window may be smaller than the memory */
+static int chunk_pfn(struct neuron_mc *mc, unsigned long *pfn)
+{
+	struct neuron_device *nd = mc->nd;
+	unsigned int bar;
+	u64 offset;
+
+	if (mc->host) {
+		*pfn = page_to_pfn(virt_to_page(mc->va));
+		return 0;
+	}
+	if (nhal_addr_to_bar(mc->pa, mc->size, &bar, &offset) || bar != NEURON_BAR_DRAM)
+		return -EINVAL;
+	if (offset > nd->bar4_len || mc->size > nd->bar4_len - offset)
+		return -EINVAL;
+	*pfn = (nd->bar4_base + offset) >> PAGE_SHIFT;
+	return 0;
+}
+
+/* The page that was touched, and what else of the mapping one table of pages covers */
+static vm_fault_t chunk_fault(struct vm_fault *vmf, struct neuron_mc *mc)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	struct neuron_mc *mc = vma->vm_private_data;
-	struct page *page;
+	unsigned long block = vmf->address & PMD_MASK;
+	unsigned long addr = max(vma->vm_start, block), pfn;
+	unsigned long end = min(vma->vm_end - 1, block + (PMD_SIZE - 1));
+	vm_fault_t ret, wanted = VM_FAULT_SIGBUS;
 
-	if (!READ_ONCE(mc->nd->dead))
+	if (chunk_pfn(mc, &pfn))
 		return VM_FAULT_SIGBUS;
-	page = void_page(mc);
-	if (!page)
-		return VM_FAULT_OOM;
-	if (vma->vm_flags & VM_PFNMAP)
-		return vmf_insert_pfn(vma, vmf->address, page_to_pfn(page));
-	get_page(page); /* behind an IOMMU a mapping is made of pages */
-	vmf->page = page;
-	return 0;
+	pfn += linear_page_index(vma, addr) - (mc->pa >> PAGE_SHIFT);
+	for (; addr < end; addr += PAGE_SIZE, pfn++) {
+		ret = vmf_insert_pfn(vma, addr, pfn);
+		if (addr == vmf->address)
+			wanted = ret;
+		if (ret != VM_FAULT_NOPAGE && addr >= vmf->address)
+			break;
+	}
+	return wanted;
+}
+
+static vm_fault_t vm_fault(struct vm_fault *vmf)
+{
+	struct neuron_mc *mc = vmf->vma->vm_private_data;
+	int idx = neuron_enter(mc->nd);
+	vm_fault_t ret;
+
+	if (idx < 0)
+		return void_fault(vmf, mc);
+	ret = chunk_fault(vmf, mc);
+	neuron_exit(mc->nd, idx);
+	return ret;
 }
 
 static const struct vm_operations_struct neuron_vm_ops = {
@@ -64,37 +112,10 @@ static const struct vm_operations_struct neuron_vm_ops = {
 	.fault = vm_fault,
 };
 
-static int map_host(struct neuron_mc *mc, struct vm_area_struct *vma)
-{
-	unsigned long pgoff = vma->vm_pgoff;
-	int ret;
-
-	/* the DMA interface takes the offset inside the buffer */
-	vma->vm_pgoff = 0;
-	ret = dma_mmap_coherent(&mc->nd->pdev->dev, vma, mc->va, mc->dma, mc->size);
-	vma->vm_pgoff = pgoff;
-	return ret;
-}
-
-static int map_device(struct neuron_mc *mc, struct vm_area_struct *vma)
-{
-	struct neuron_device *nd = mc->nd;
-	unsigned int bar;
-	u64 offset;
-
-	if (nhal_addr_to_bar(mc->pa, mc->size, &bar, &offset) || bar != NEURON_BAR_DRAM)
-		return -EINVAL;
-	/* the window may be smaller than the memory */
-	if (offset > nd->bar4_len || mc->size > nd->bar4_len - offset)
-		return -EINVAL;
-	vma->vm_page_prot = neuron_wc_enable ? pgprot_writecombine(vma->vm_page_prot)
-					     : pgprot_noncached(vma->vm_page_prot);
-	return io_remap_pfn_range(vma, vma->vm_start, (nd->bar4_base + offset) >> PAGE_SHIFT,
-				  mc->size, vma->vm_page_prot);
-}
-
 static int map_chunk(struct neuron_mc *mc, struct vm_area_struct *vma)
 {
+	unsigned long pfn;
+
 	if (vma->vm_end - vma->vm_start != mc->size)
 		return -EINVAL;
 	if (!neuron_mc_readable(mc) && mc->life != NEURON_LIFE_DEVICE)
@@ -107,8 +128,11 @@ static int map_chunk(struct neuron_mc *mc, struct vm_area_struct *vma)
 		vm_flags_clear(vma, VM_WRITE | VM_MAYWRITE);
 		vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
 	}
-	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
-	return mc->host ? map_host(mc, vma) : map_device(mc, vma);
+	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
+	if (!mc->host)
+		vma->vm_page_prot = neuron_wc_enable ? pgprot_writecombine(vma->vm_page_prot)
+						     : pgprot_noncached(vma->vm_page_prot);
+	return chunk_pfn(mc, &pfn);
 }
 
 static struct neuron_mc *chunk_of(struct vm_area_struct *vma, u64 va, u64 size, u64 *offset)

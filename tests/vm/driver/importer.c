@@ -192,19 +192,35 @@ static void test_removal(int fd)
 {
 	int im = importer(), unbind = open("/sys/bus/pci/drivers/neuron/unbind", O_WRONLY);
 	uint64_t h;
-	uint8_t *p = mapped(fd, false, SIZE, &h);
-	int32_t buf = -1;
+	uint8_t *p = mapped(fd, false, SIZE, &h), *host = mapped(fd, true, SIZE, &h);
+	int32_t buf = -1, host_buf = -1;
 	struct neuron_ioctl_dmabuf_fd a = { (uintptr_t)p, SIZE, &buf };
+	struct neuron_ioctl_dmabuf_fd b = { (uintptr_t)host + 4096, SIZE - 8192, &host_buf };
 	struct importer_register r = { .va = (uintptr_t)p, .size = SIZE };
-	struct importer_import m = { 0 };
+	struct importer_import m = { 0 }, held = { .host = 1 };
 
+	pattern(bytes, SIZE, 43);
+	copy_in(fd, h, bytes, 0, SIZE);
 	is(call(im, IMPORTER_REGISTER, &r), 0, "register");
 	is(call(fd, NEURON_IOCTL_DMABUF_FD, &a), 0, "and a dma-buf");
+	is(call(fd, NEURON_IOCTL_DMABUF_FD, &b), 0, "and one of host memory");
 	m.fd = buf;
+	held.fd = host_buf;
+	is(call(im, IMPORTER_HOLD, &held), 0, "which a card has mapped");
 	is(write(unbind, "0000:00:1f.0", 12), 12, "unbind");
 	is(call(im, IMPORTER_TOLD, NULL), 1, "told of the end of the device");
 	is(call(im, IMPORTER_IMPORT, &m), -ENODEV, "nothing left to import");
 	is(call(im, IMPORTER_REGISTER, &r), -ENODEV, "nor to register");
+	is(host[4096], 0, "the program's mapping is empty");
+	memset(&held.bytes, 0, sizeof(held.bytes));
+	is(call(im, IMPORTER_HELD, &held), 0, "what the card has mapped");
+	ok(!memcmp(held.bytes, bytes + 4096, sizeof(held.bytes)), "is still the pages it was");
+	munmap(host, SIZE);
+	close(host_buf);
+	close(fd);
+	is(call(im, IMPORTER_HELD, &held), 0, "also without a mapping or a file");
+	ok(!memcmp(held.bytes, bytes + 4096, sizeof(held.bytes)), "of the device");
+	is(call(im, IMPORTER_LET_GO, NULL), 0, "it lets go");
 	close(buf);
 	close(unbind);
 	munmap(p, SIZE);
@@ -226,6 +242,5 @@ int main(void)
 	test_dmabuf(fd, false);
 	test_dmabuf(fd, true);
 	test_removal(fd);
-	close(fd);
 	return tap_done();
 }

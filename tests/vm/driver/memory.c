@@ -252,6 +252,33 @@ static void test_fills(int fd)
 	free(out);
 }
 
+/* What is put in when it is touched is the right page, also after the mapping was cut and moved */
+static void test_parts(int fd, bool host)
+{
+	const uint64_t size = host ? MB : 5 * MB;
+	uint8_t *in = malloc(size), *p, *q;
+	uint64_t h;
+
+	pattern(in, size, 55);
+	chunk(fd, host, size, 0, &h);
+	copy_in(fd, h, in, 0, size);
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, chunk_pa(fd, h));
+	is(munmap(p + 4096, 4096), 0, "the second page of %s memory is cut out",
+	   host ? "host" : "device");
+	ok(!memcmp(p + 8192, in + 8192, size - 8192), "behind it, the chunk's bytes");
+	ok(!memcmp(p, in, 4096), "before it too");
+	q = mremap(p + 8192, size - 8192, size - 8192, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	ok(q != MAP_FAILED && !memcmp(q, in + 8192, size - 8192), "and where it was moved to");
+	q[size - 8193] ^= 1;
+	copy_out(fd, h, in, size - 1, 1);
+	is(in[0], q[size - 8193], "writes arrive");
+	munmap(p, 4096);
+	munmap(q, size - 8192);
+	chunk_free(fd, h);
+	free(in);
+}
+
 static void test_mmap(int fd)
 {
 	uint64_t host, dev, pa;
@@ -371,6 +398,8 @@ int main(void)
 	test_chunk_to_chunk(fd);
 	test_fills(fd);
 	test_mmap(fd);
+	test_parts(fd, true);
+	test_parts(fd, false);
 	test_others(fd);
 	close(fd);
 	return tap_done();

@@ -537,22 +537,28 @@ static int put(const char *path, const char *text)
 	return ret;
 }
 
-/* In a child, because touching a mapping that is gone altogether would be a SIGBUS */
+/*
+ * Host and device memory, touched before the device goes and not, and freed. In a child, because
+ * touching a mapping that is gone altogether would be a SIGBUS
+ */
 static int maps_and_touches(struct child *c)
 {
 	int fd = node(3, O_RDWR);
-	volatile uint8_t *p[2];
+	volatile uint8_t *p[6];
 	uint64_t h;
 	int i;
 
-	for (i = 0; i < 2; i++) {
-		chunk(fd, i, 8192, 0, &h);
+	for (i = 0; i < 6; i++) {
+		chunk(fd, i % 2, 8192, 0, &h);
 		p[i] = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, chunk_pa(fd, h));
-		p[i][0] = p[i][4096] = 1;
+		if (i / 2 != 1)
+			p[i][0] = p[i][4096] = 1;
+		if (i / 2 == 2)
+			chunk_free(fd, h);
 	}
 	say(c);
 	hear(c);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 6; i++) {
 		if (p[i][0] || p[i][4096])
 			return 1;
 		p[i][0] = 2;

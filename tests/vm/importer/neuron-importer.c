@@ -23,6 +23,9 @@ struct importer {
 	int (*unregister)(struct neuron_p2p_va_info *info);
 	atomic_t told;
 	bool in_callback; /* unregister from there */
+	struct dma_buf *held;
+	struct dma_buf_attachment *held_at;
+	struct sg_table *held_sgt;
 };
 
 static void told(void *data)
@@ -90,23 +93,66 @@ static int do_peek(struct importer *im, struct importer_peek *a)
 			: -ENOENT;
 }
 
+static int import_look(struct sg_table *sgt, struct importer_import *a)
+{
+	a->address = sg_dma_address(sgt->sgl);
+	a->length = sg_dma_len(sgt->sgl);
+	a->segments = sgt->nents;
+	if (!a->host)
+		return peek_bus(a->address, a->bytes, sizeof(a->bytes));
+	/* without an IOMMU a bus address of RAM is its physical address */
+	memcpy(a->bytes, phys_to_virt(a->address), sizeof(a->bytes));
+	return 0;
+}
+
 static int import_map(struct dma_buf_attachment *at, struct importer_import *a)
 {
 	struct sg_table *sgt;
-	int ret = 0;
+	int ret;
 
 	sgt = dma_buf_map_attachment(at, DMA_BIDIRECTIONAL);
 	if (IS_ERR(sgt))
 		return PTR_ERR(sgt);
-	a->address = sg_dma_address(sgt->sgl);
-	a->length = sg_dma_len(sgt->sgl);
-	a->segments = sgt->nents;
-	if (a->host) /* without an IOMMU a bus address of RAM is its physical address */
-		memcpy(a->bytes, phys_to_virt(a->address), sizeof(a->bytes));
-	else
-		ret = peek_bus(a->address, a->bytes, sizeof(a->bytes));
+	ret = import_look(sgt, a);
 	dma_buf_unmap_attachment(at, sgt, DMA_BIDIRECTIONAL);
 	return ret;
+}
+
+static void let_go(struct importer *im)
+{
+	if (im->held_sgt)
+		dma_buf_unmap_attachment(im->held_at, im->held_sgt, DMA_BIDIRECTIONAL);
+	if (im->held_at)
+		dma_buf_detach(im->held, im->held_at);
+	if (im->held)
+		dma_buf_put(im->held);
+	im->held = NULL;
+	im->held_at = NULL;
+	im->held_sgt = NULL;
+}
+
+/* By a function that is not the chip: its driver stays when neuron.ko lets go of the chip */
+static int do_hold(struct importer *im, struct importer_import *a)
+{
+	struct pci_dev *pdev = pci_get_device(PCI_VENDOR_ID_REDHAT_QUMRANET, PCI_ANY_ID, NULL);
+	struct dma_buf *buf = dma_buf_get(a->fd);
+	struct dma_buf_attachment *at;
+	struct sg_table *sgt;
+
+	let_go(im);
+	if (!pdev || IS_ERR(buf))
+		return -ENODEV;
+	im->held = buf;
+	at = dma_buf_attach(buf, &pdev->dev);
+	pci_dev_put(pdev);
+	if (IS_ERR(at))
+		return PTR_ERR(at);
+	im->held_at = at;
+	sgt = dma_buf_map_attachment(at, DMA_BIDIRECTIONAL);
+	if (IS_ERR(sgt))
+		return PTR_ERR(sgt);
+	im->held_sgt = sgt;
+	return import_look(sgt, a);
 }
 
 /* The importing device has to be one that can do DMA: the chip's own function is at hand */
@@ -154,6 +200,13 @@ static int dispatch(struct importer *im, unsigned int cmd, void *arg)
 		return atomic_read(&im->told);
 	case IMPORTER_IMPORT:
 		return do_import(arg);
+	case IMPORTER_HOLD:
+		return do_hold(im, arg);
+	case IMPORTER_HELD:
+		return im->held_sgt ? import_look(im->held_sgt, arg) : -ENOENT;
+	case IMPORTER_LET_GO:
+		let_go(im);
+		return 0;
 	}
 	return -ENOTTY;
 }
@@ -181,6 +234,7 @@ static int importer_open(struct inode *inode, struct file *file)
 static int importer_release(struct inode *inode, struct file *file)
 {
 	drop(file->private_data);
+	let_go(file->private_data);
 	kfree(file->private_data);
 	return 0;
 }
