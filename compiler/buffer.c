@@ -140,7 +140,7 @@ static int take_idle(struct ncc_gen *g, uint64_t size)
 	return var;
 }
 
-int gen_scratch(struct ncc_gen *g, const struct ncc_shape *s, struct ncc_view *v)
+int gen_scratch(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *v)
 {
 	uint64_t size = (uint64_t)ncc_elems(s) * ncc_dtype_size(s->dtype);
 	int id = size < REUSE_BYTES ? -1 : take_idle(g, size);
@@ -158,6 +158,7 @@ int gen_scratch(struct ncc_gen *g, const struct ncc_shape *s, struct ncc_view *v
 		return ncc_fail(g->err, -ENOMEM, "out of memory");
 	b->scratch = true;
 	view_row_major(v, b, s);
+	view_turn(v, pdim);
 	return 0;
 }
 

@@ -54,30 +54,35 @@ static int gen_param(struct ncc_gen *g, struct ncc_op *op)
 	return value_new(g, op, &v) ? 0 : no_memory(g);
 }
 
-/* A copy of the constant with pdim outermost */
-static void *reorder(const struct ncc_op *op, int pdim, struct ncc_view *v)
+/* A copy of the constant with pdim outermost and inner innermost, if they are dimensions */
+static void *reorder(const struct ncc_op *op, int pdim, int inner, struct ncc_view *v)
 {
 	const struct ncc_shape *s = &op->shape;
 	unsigned int esz = ncc_dtype_size(s->dtype);
-	int64_t n = ncc_elems(s), at[NCC_MAX_DIMS] = { 0 }, inner = pdim < 0 ? n : n / s->dim[pdim];
+	int64_t n = ncc_elems(s), at[NCC_MAX_DIMS] = { 0 }, k = 0, step = 1;
 	char *to = malloc((size_t)n * esz);
 
-	if (pdim >= 0) {
-		int64_t step = 1;
-
-		for (int d = (int)s->ndim - 1; d >= 0; d--) {
-			v->stride[d] = d == pdim ? inner : step;
-			step *= d == pdim ? 1 : s->dim[d];
-		}
+	if (inner >= 0) {
+		v->stride[inner] = step;
+		step *= s->dim[inner];
 	}
+	for (int d = (int)s->ndim - 1; d >= 0; d--) {
+		if (d == pdim || d == inner)
+			continue;
+		v->stride[d] = step;
+		step *= s->dim[d];
+	}
+	if (pdim >= 0)
+		v->stride[pdim] = step;
 	for (int64_t i = 0; to && i < n; i++) {
-		int64_t k = 0;
-
-		for (unsigned int d = 0; d < s->ndim; d++)
-			k += at[d] * v->stride[d];
 		memcpy(to + k * esz, (char *)op->data + i * esz, esz);
-		for (int d = (int)s->ndim - 1; d >= 0 && ++at[d] == s->dim[d]; d--)
+		for (int d = (int)s->ndim - 1; d >= 0; d--) {
+			k += v->stride[d];
+			if (++at[d] < s->dim[d])
+				break;
+			k -= at[d] * v->stride[d];
 			at[d] = 0;
+		}
 	}
 	return to;
 }
@@ -92,6 +97,11 @@ static bool is_lazy(const struct ncc_op *op)
 
 int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim)
 {
+	return gen_place_inner(g, op, pdim, -1);
+}
+
+int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
+{
 	struct ncc_view v;
 	struct ncc_buf *b;
 	char name[32];
@@ -103,7 +113,7 @@ int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim)
 	if (op->kind == NCC_BROADCAST)
 		return gen_view(g, op);
 	view_row_major(&v, NULL, &op->shape);
-	data = reorder(op, pdim, &v);
+	data = reorder(op, pdim, inner, &v);
 	if (!data)
 		return no_memory(g);
 	snprintf(name, sizeof(name), "const%u", g->nfiles++);
@@ -131,22 +141,29 @@ int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 	return rc ? rc : gen_fetch(g, &op->value->view, pdim, dtype ? dtype : op->shape.dtype, out);
 }
 
-/* Row-major scratch in DRAM: any shape of the same elements is a view of it */
-static int through_dram(struct ncc_gen *g, const struct ncc_view *src, struct ncc_view *out)
+/*
+ * Scratch in DRAM that the shape is a view of: as any shape of the same elements is of a row-major
+ * one, and many are of one that lies as the partitions do
+ */
+static int through_dram(struct ncc_gen *g, const struct ncc_view *src,
+			const struct ncc_shape *shape, struct ncc_view *out)
 {
+	struct ncc_view dst, turned;
 	struct ncc_shape s;
-	struct ncc_view dst;
 	int rc;
 
 	view_shape(src, &s);
-	rc = gen_scratch(g, &s, &dst);
+	view_row_major(&turned, src->buf, &s);
+	view_turn(&turned, src->pdim);
+	rc = gen_scratch(g, &s, view_reshape(&turned, shape, out) ? src->pdim : -1, &dst);
 	if (rc)
 		return rc;
 	rc = gen_copy(g, &dst, src);
+	if (!rc && !view_reshape(&dst, shape, out))
+		rc = ncc_fail_op(g->err, -EINVAL, g->op,
+				 "internal: a row-major reshape is not a view");
 	if (rc)
 		gen_unref(g, dst.buf);
-	else
-		*out = dst;
 	return rc;
 }
 
@@ -186,12 +203,9 @@ static int gen_view(struct ncc_gen *g, struct ncc_op *op)
 	default:
 		if (view_reshape(&x, &op->shape, &v))
 			break;
-		rc = through_dram(g, &x, &x);
+		rc = through_dram(g, &x, &op->shape, &v);
 		if (rc)
 			return rc;
-		if (!view_reshape(&x, &op->shape, &v))
-			return ncc_fail_op(g->err, -EINVAL, op,
-					   "internal: a row-major reshape is not a view");
 		return value_new(g, op, &v) ? 0 : no_memory(g);
 	}
 	v.buf->refs++;
@@ -279,6 +293,8 @@ static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 /* Does it come into being with a later operation? */
 static bool is_deferred(const struct ncc_op *op)
 {
+	if (op->group)
+		return op->group != op;
 	const struct ncc_op *product = op->fused ? op->fused : op;
 
 	return product->ntail && gen_last_of(product) != op;
@@ -346,6 +362,8 @@ static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 	g->stamp++;
 	if (is_lazy(op) || is_deferred(op))
 		return 0;
+	if (op->group)
+		return gen_tiled(g, op);
 	if (cast_is_free(op))
 		return gen_alias(g, op);
 	switch (op->kind) {
@@ -374,8 +392,9 @@ static void release_operands(struct ncc_gen *g, struct ncc_op *op)
 {
 	if (is_deferred(op) || is_lazy(op)) /* the second reads its operand later, if at all */
 		return;
-	for (unsigned int i = 0; i < op->nin; i++)
-		release(g, op->in[i]);
+	for (struct ncc_op *x = op->group ? op->group_first : op; x; x = x->group_next)
+		for (unsigned int i = 0; i < x->nin; i++)
+			release(g, x->in[i]);
 	if (!op->fused)
 		return;
 	for (unsigned int i = 0; i < op->fused->nin; i++)
@@ -436,6 +455,7 @@ int ncc_generate(struct ncc_gen *g)
 	rc = 0;
 	mark_casts(g->m);
 	gen_find_fusions(g->m);
+	gen_find_groups(g->m);
 	for (struct ncc_op *op = g->m->first; !rc && op; op = op->next) {
 		rc = gen_op(g, op);
 		gen_release_temps(g, 0);

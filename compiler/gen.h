@@ -90,8 +90,11 @@ void gen_sbuf_leave(struct ncc_gen *g, struct ncc_buf *buf);
 struct ncc_buf *gen_dram_buf(struct ncc_gen *g, uint32_t var);
 /* a new variable, or its error: -EFBIG when the chip's DRAM has no room for it */
 int gen_var(struct ncc_gen *g, enum neff_var_type type, const char *name, uint64_t size);
-/* a scratch variable, row-major; a large one that is idle serves again. 0 or -errno */
-int gen_scratch(struct ncc_gen *g, const struct ncc_shape *s, struct ncc_view *v);
+/*
+ * a scratch variable, row-major, but pdim (or -1) outermost if it is the last dimension; a large
+ * one that is idle serves again. 0 or -errno
+ */
+int gen_scratch(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *v);
 void gen_unref(struct ncc_gen *g, struct ncc_buf *buf);
 int gen_temp(struct ncc_gen *g, struct ncc_buf *buf); /* released when the operation is done */
 void gen_release_temps(struct ncc_gen *g, unsigned int mark); /* all after the first mark */
@@ -107,6 +110,8 @@ int gen_spill_buf(struct ncc_gen *g, struct ncc_buf *b); /* this one */
 
 /* view.c */
 void view_row_major(struct ncc_view *v, struct ncc_buf *buf, const struct ncc_shape *s);
+/* in DRAM: pdim outermost, if neighbours would lie in different partitions */
+void view_turn(struct ncc_view *v, int pdim);
 /* a new SBUF buffer for the shape, pdim along the partitions, the rest row-major */
 int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *v);
 struct ncc_view view_box(const struct ncc_view *v, const int64_t *lo, const int64_t *size);
@@ -153,6 +158,8 @@ int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 		 struct ncc_view *out);
 /* give a constant its place in DRAM, laid out for pdim along the partitions, if it has none yet */
 int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim);
+/* the same with neighbours along inner */
+int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner);
 /*
  * The dimension along which neighbours of much data are 2 to 4 elements apart or lie backwards, so
  * that a DMA would go element by element while an engine can step so; -1: none
@@ -222,6 +229,12 @@ void gen_find_fusions(struct ncc_module *m);
 const struct ncc_op *gen_last_of(const struct ncc_op *product);
 int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product);
 int gen_epilogue(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *psum);
+
+/*
+ * gen_group.c marks element-wise operations that are made together, piece by piece, at the place of
+ * the last one
+ */
+void gen_find_groups(struct ncc_module *m);
 
 /*
  * gen_tile.c: what does not fit SBUF with its operands, and the product and operations fused with

@@ -115,6 +115,25 @@ static int run_features(struct ncc_gen *g, struct conv *c, const struct ncc_view
 	return gen_matmul(g, &to, c->term, c->nterms);
 }
 
+/* The kernel of a group in SBUF, neighbours along its output features as in DRAM */
+static int fetch_kernel(struct ncc_gen *g, struct conv *c, const struct ncc_view *k)
+{
+	const struct ncc_conv *d = &c->op->conv;
+	uint8_t map[NCC_MAX_DIMS] = { d->k_in }, back[NCC_MAX_DIMS];
+	struct ncc_view v;
+	int rc;
+
+	memcpy(map + 1, d->k_spatial, d->nspatial);
+	map[d->nspatial + 1] = d->k_out;
+	for (unsigned int i = 0; i < k->ndim; i++)
+		back[map[i]] = (uint8_t)i;
+	v = view_permute(k, map, k->ndim);
+	rc = gen_fetch(g, &v, 0, c->op->in[1]->shape.dtype, &v);
+	if (!rc)
+		c->k = view_permute(&v, back, k->ndim);
+	return rc;
+}
+
 static int run_group(struct ncc_gen *g, struct conv *c, const struct ncc_view *dst, int64_t group)
 {
 	const struct ncc_conv *d = &c->op->conv;
@@ -123,13 +142,16 @@ static int run_group(struct ncc_gen *g, struct conv *c, const struct ncc_view *d
 	struct ncc_view x =
 		view_slice(&c->op->in[0]->value->view, d->in_feature, group * in, in, 1);
 	struct ncc_view k;
-	int rc = gen_place(g, c->op->in[1], d->k_in);
+	int rc = gen_place_inner(g, c->op->in[1], d->k_in, d->k_out);
 
 	if (rc)
 		return rc;
 	k = view_slice(&c->op->in[1]->value->view, d->k_out, group * out, out, 1);
 	rc = gen_fetch(g, &x, d->in_feature, c->op->in[0]->shape.dtype, &c->x);
-	rc = rc ? rc : gen_fetch(g, &k, d->k_in, c->op->in[1]->shape.dtype, &c->k);
+	if (!rc && k.stride[d->k_out] == 1)
+		rc = fetch_kernel(g, c, &k);
+	else if (!rc)
+		rc = gen_fetch(g, &k, d->k_in, c->op->in[1]->shape.dtype, &c->k);
 	for (int64_t s0 = 0; !rc && s0 < out; s0 += NEURON_PARTITIONS)
 		rc = run_features(g, c, dst, group * out, s0,
 				  out - s0 < NEURON_PARTITIONS ? out - s0 : NEURON_PARTITIONS);

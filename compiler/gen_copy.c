@@ -90,25 +90,12 @@ static int dma_add(struct ncc_gen *g, struct dma *x, const struct side *to, cons
 	return 0;
 }
 
-/*
- * The order in which dimensions are joined, innermost first: from the last on; when neighbours lie
- * along another one on both sides (a view of a transpose), in the order of their steps.
- */
-static void dma_order(unsigned int ndim, const int64_t *dim, const struct side *to,
-		      const struct side *from, int64_t esz, uint8_t *order)
+/* Innermost first: from the last on, or in the order of their steps */
+static void dma_order(unsigned int ndim, const struct side *to, const struct side *from, bool sort,
+		      uint8_t *order)
 {
-	unsigned int last = ndim, run = ndim; /* with more than one index; with neighbours */
-	bool sort;
-
-	for (unsigned int d = 0; d < ndim; d++) {
+	for (unsigned int d = 0; d < ndim; d++)
 		order[ndim - 1 - d] = (uint8_t)d;
-		if (dim[d] == 1)
-			continue;
-		last = d;
-		if (to->step[d] == esz && from->step[d] == esz)
-			run = d;
-	}
-	sort = run < ndim && run != last;
 	for (unsigned int i = 1; sort && i < ndim; i++) {
 		for (unsigned int k = i; k > 0; k--) {
 			uint8_t a = order[k - 1], b = order[k];
@@ -123,15 +110,12 @@ static void dma_order(unsigned int ndim, const int64_t *dim, const struct side *
 }
 
 /* Join dimensions of the two sides (outermost first in dim) into x, innermost first, in bytes */
-static void dma_dims(struct dma *x, unsigned int ndim, const int64_t *dim, const struct side *to,
-		     const struct side *from, int64_t esz)
+static void dma_join(struct dma *x, unsigned int ndim, const int64_t *dim, const struct side *to,
+		     const struct side *from, int64_t esz, const uint8_t *order)
 {
-	uint8_t order[NCC_MAX_DIMS];
-
 	x->nd = 1;
 	x->dim[0] = esz;
 	x->to[0] = x->from[0] = 1;
-	dma_order(ndim, dim, to, from, esz, order);
 	for (unsigned int k = 0; k < ndim; k++) {
 		unsigned int i = x->nd - 1, d = order[k];
 
@@ -147,6 +131,24 @@ static void dma_dims(struct dma *x, unsigned int ndim, const int64_t *dim, const
 		x->from[x->nd] = from->step[d];
 		x->nd++;
 	}
+}
+
+/* In the order that leaves longer pieces without a gap; the dimensions' own one when both do */
+static void dma_dims(struct dma *x, unsigned int ndim, const int64_t *dim, const struct side *to,
+		     const struct side *from, int64_t esz)
+{
+	uint8_t order[NCC_MAX_DIMS];
+	int64_t run;
+
+	dma_order(ndim, to, from, false, order);
+	dma_join(x, ndim, dim, to, from, esz, order);
+	run = x->dim[0];
+	dma_order(ndim, to, from, true, order);
+	dma_join(x, ndim, dim, to, from, esz, order);
+	if (x->dim[0] > run)
+		return;
+	dma_order(ndim, to, from, false, order);
+	dma_join(x, ndim, dim, to, from, esz, order);
 }
 
 static int dma_piece(struct ncc_gen *g, struct dma *x, const struct ncc_view *dst,

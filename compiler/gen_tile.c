@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Operations whose result and operands do not fit SBUF together: the result is a scratch variable
- * in DRAM, row-major, and is made piece by piece. A piece is stored when the instructions of the
+ * in DRAM and is made piece by piece. A piece is stored when the instructions of the
  * next one are in the program, so that loads, computing and stores of three pieces overlap. What
- * all tiled operations share, and the element-wise ones. Part of the code generator.
+ * all tiled operations share; the element-wise ones are gen_group.c's. Part of the code generator.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -207,111 +207,6 @@ void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v
 	t->in[i] = x;
 }
 
-/* Is the operand of a binary operation an immediate? Then it needs no place. */
-static bool is_immediate(const struct ncc_op *op, unsigned int i)
-{
-	double v;
-
-	if (!ncc_is_binary(op->kind) || op->kind == NCC_DIV || !ncc_scalar_value(op->in[i], &v))
-		return false;
-	return i == 1 || !ncc_scalar_value(op->in[1], &v);
-}
-
-/* Operands and result of an element-wise operation in the form that pieces are cut from */
-struct elem {
-	const struct ncc_op *op;
-	struct ncc_view dst, in[TILE_OPERANDS];
-	bool used[TILE_OPERANDS];
-	uint8_t dtype[TILE_OPERANDS]; /* what it is fetched as */
-};
-
-/* Bytes of an element of the result, all operands counted */
-static int64_t elem_bytes(const struct elem *e, const int64_t *size, int pdim)
-{
-	int64_t n = tile_bytes(&e->dst, size, pdim, 0);
-
-	for (unsigned int i = 0; i < e->op->nin; i++) {
-		if (!e->used[i])
-			continue;
-		n += tile_bytes(&e->in[i], size, pdim, e->dtype[i]);
-		if (e->op->kind == NCC_DIV && i == 1)
-			n += tile_bytes(&e->in[i], size, pdim, 0) * 4 /
-			     ncc_dtype_size(e->in[i].dtype);
-	}
-	return n;
-}
-
-static int elem_piece(struct ncc_gen *g, const struct elem *e, struct tile_store *st,
-		      const struct ncc_view *to, const struct ncc_view *in, int pdim)
-{
-	unsigned int mark = g->ntemps;
-	struct ncc_view tile;
-	struct ncc_shape s;
-	struct tile_op t;
-	int rc;
-
-	g->stamp++;
-	view_shape(to, &s);
-	rc = tile_alloc(g, &s, pdim, &tile);
-	if (rc)
-		return rc;
-	tile_op_init(&t, e->op, &s, pdim);
-	for (unsigned int i = 0; i < e->op->nin; i++)
-		if (e->used[i])
-			tile_op_operand(&t, i, &in[i]);
-	rc = gen_elementwise(g, &t.op, &tile);
-	gen_release_temps(g, mark);
-	if (!rc)
-		return tile_put(g, st, &tile, to);
-	gen_unref(g, tile.buf);
-	return rc;
-}
-
-static int elem_boxes(struct ncc_gen *g, const struct elem *e, int pdim)
-{
-	struct tile_store st = { 0 };
-	int64_t step[NCC_MAX_DIMS];
-	struct tile_box b;
-	int rc;
-
-	memcpy(step, e->dst.dim, sizeof(step));
-	while (elem_bytes(e, step, pdim) > TILE_BYTES && tile_halve(step, e->dst.ndim, pdim, ~0u))
-		;
-	tile_first(&b, e->dst.ndim, e->dst.dim, step);
-	do {
-		struct ncc_view to = view_box(&e->dst, b.lo, b.size), in[TILE_OPERANDS];
-
-		for (unsigned int i = 0; i < e->op->nin; i++)
-			if (e->used[i])
-				in[i] = view_box(&e->in[i], b.lo, b.size);
-		rc = elem_piece(g, e, &st, &to, in, pdim);
-	} while (!rc && tile_next(&b));
-	return tile_flush(g, &st, rc);
-}
-
-/* Short rows, or one long one, along the partitions: as 128 long ones, and the rest by itself */
-static int elem_any(struct ncc_gen *g, const struct elem *e)
-{
-	int pdim = tile_pdim(&e->dst, e->op->pdim, 0), rc;
-	struct elem main = *e, rest = *e;
-	bool split = tile_should_split(&e->dst, pdim);
-
-	for (unsigned int i = 0; i < e->op->nin && split; i++)
-		split = !e->used[i] || tile_can_split(&e->in[i], pdim);
-	if (!split)
-		return elem_boxes(g, e, pdim);
-	main.dst = tile_split(&e->dst, (unsigned int)pdim);
-	rest.dst = tile_rest(&e->dst, (unsigned int)pdim);
-	for (unsigned int i = 0; i < e->op->nin; i++) {
-		if (!e->used[i])
-			continue;
-		main.in[i] = tile_split(&e->in[i], (unsigned int)pdim);
-		rest.in[i] = tile_rest(&e->in[i], (unsigned int)pdim);
-	}
-	rc = elem_boxes(g, &main, pdim);
-	return rc || !rest.dst.dim[pdim] ? rc : elem_boxes(g, &rest, pdim);
-}
-
 /* As one dimension: contiguous in DRAM, or the same element throughout */
 bool tile_flatten(struct ncc_view *v)
 {
@@ -336,18 +231,6 @@ bool tile_flatten(struct ncc_view *v)
 	return true;
 }
 
-static bool flatten_all(struct elem *e)
-{
-	struct elem f = *e;
-	bool ok = tile_flatten(&f.dst);
-
-	for (unsigned int i = 0; ok && i < e->op->nin; i++)
-		ok = !f.used[i] || tile_flatten(&f.in[i]);
-	if (ok)
-		*e = f;
-	return ok;
-}
-
 /* rows x columns elements from lo on of a flat view */
 struct ncc_view tile_flat_piece(const struct ncc_view *v, int64_t lo, int64_t rows, int64_t columns)
 {
@@ -362,50 +245,6 @@ struct ncc_view tile_flat_piece(const struct ncc_view *v, int64_t lo, int64_t ro
 	return r;
 }
 
-/* Contiguous values: rows of as many elements as a piece may have, whatever the shape was */
-static int elem_flat(struct ncc_gen *g, const struct elem *e)
-{
-	int64_t n = e->dst.dim[0], columns, probe[1] = { NCC_SBUF_ALIGN };
-	struct tile_store st = { 0 };
-	int rc = 0;
-
-	columns = TILE_BYTES / (elem_bytes(e, probe, -1) / NCC_SBUF_ALIGN) / NCC_SBUF_ALIGN *
-		  NCC_SBUF_ALIGN;
-	for (int64_t lo = 0; !rc && lo < n;) {
-		int64_t left = n - lo, c = left / NEURON_PARTITIONS, rows = NEURON_PARTITIONS;
-		struct ncc_view to, in[TILE_OPERANDS];
-
-		c = c > columns ? columns : c;
-		if (!c) {
-			rows = left;
-			c = 1;
-		}
-		to = tile_flat_piece(&e->dst, lo, rows, c);
-		for (unsigned int i = 0; i < e->op->nin; i++)
-			if (e->used[i])
-				in[i] = tile_flat_piece(&e->in[i], lo, rows, c);
-		rc = elem_piece(g, e, &st, &to, in, 0);
-		lo += rows * c;
-	}
-	return tile_flush(g, &st, rc);
-}
-
-static int tile_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
-{
-	struct elem e = { .op = op, .dst = *dst };
-
-	for (unsigned int i = 0; i < op->nin; i++) {
-		e.used[i] = !is_immediate(op, i);
-		if (!e.used[i])
-			continue;
-		e.in[i] = op->in[i]->value->view;
-		e.dtype[i] = op->in[i]->shape.dtype;
-		if (op->kind == NCC_CONVERT)
-			e.dtype[i] = 0;
-	}
-	return flatten_all(&e) ? elem_flat(g, &e) : elem_any(g, &e);
-}
-
 /* Everything an operation reads has a place, and nothing large of it stays in SBUF */
 static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 {
@@ -415,13 +254,16 @@ static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 		double v;
 		int rc;
 
-		if (is_immediate(op, i) ||
+		if (tile_is_immediate(op, i) ||
 		    (i == 1 &&
 		     (op->kind == NCC_REDUCE || op->kind == NCC_REDUCE_WINDOW ||
 		      op->kind == NCC_PAD) &&
 		     ncc_scalar_value(in, &v)))
 			continue;
-		rc = gen_place(g, in, same ? op->pdim : -1);
+		if (op->kind == NCC_CONV && i == 1)
+			rc = gen_place_inner(g, in, op->conv.k_in, op->conv.k_out);
+		else
+			rc = gen_place(g, in, same ? op->pdim : -1);
 		if (rc)
 			return rc;
 		if (in->value->view.buf->space == NCC_SBUF && in->value->view.buf->bytes > 4096)
@@ -432,15 +274,17 @@ static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 	return 0;
 }
 
-static int tile_one(struct ncc_gen *g, struct ncc_op *op)
+/* Its result's place in DRAM */
+int tile_result(struct ncc_gen *g, struct ncc_op *op)
 {
+	bool turned = op->kind != NCC_REDUCE && op->kind != NCC_CONCAT && op->kind != NCC_PAD;
 	struct ncc_shape s = op->shape;
 	struct ncc_view dst;
-	int rc = place_operands(g, op);
+	int rc;
 
 	if (op->write_dtype)
 		s.dtype = op->write_dtype;
-	rc = rc ? rc : gen_scratch(g, &s, &dst);
+	rc = gen_scratch(g, &s, turned ? op->pdim : -1, &dst);
 	if (rc)
 		return rc;
 	op->value = ncc_alloc(g->m, sizeof(*op->value));
@@ -450,22 +294,35 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 	}
 	op->value->view = dst;
 	op->value->uses = op->users;
+	return 0;
+}
+
+static int tile_one(struct ncc_gen *g, struct ncc_op *op)
+{
+	const struct ncc_view *dst;
+	int rc;
+
 	g->ntail = 0;
+	if (tile_is_elementwise(op))
+		return tile_elementwise(g, op);
+	rc = place_operands(g, op);
+	rc = rc ? rc : tile_result(g, op);
+	if (rc)
+		return rc;
+	dst = &op->value->view;
 	switch (op->kind) {
 	case NCC_CONCAT:
-		return tile_concat(g, op, &dst);
+		return tile_concat(g, op, dst);
 	case NCC_PAD:
-		return gen_pad(g, op, &dst);
+		return gen_pad(g, op, dst);
 	case NCC_REDUCE:
-		return tile_reduce(g, op, &dst);
+		return tile_reduce(g, op, dst);
 	case NCC_REDUCE_WINDOW:
-		return tile_window(g, op, &dst);
+		return tile_window(g, op, dst);
 	case NCC_DOT:
-		return tile_dot(g, op, &dst);
-	case NCC_CONV:
-		return tile_conv(g, op, &dst);
+		return tile_dot(g, op, dst);
 	default:
-		return tile_elementwise(g, op, &dst);
+		return tile_conv(g, op, dst);
 	}
 }
 

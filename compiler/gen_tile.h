@@ -67,7 +67,14 @@ struct tile_op {
 void tile_op_init(struct tile_op *t, const struct ncc_op *op, const struct ncc_shape *s, int pdim);
 void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v);
 
-/* The operation op (not what is fused behind it) in pieces to dst, row-major in DRAM */
+/* gen_group.c */
+bool tile_is_elementwise(const struct ncc_op *op);
+bool tile_is_immediate(const struct ncc_op *op,
+		       unsigned int i); /* such an operand needs no place */
+int tile_elementwise(struct ncc_gen *g, struct ncc_op *last); /* with its group, if it has one */
+
+int tile_result(struct ncc_gen *g, struct ncc_op *op); /* its value, in DRAM, not yet made */
+/* The operation op (not what is fused behind it) in pieces to dst, in DRAM */
 int tile_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int tile_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int tile_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);

@@ -27,7 +27,7 @@ static int in_order(struct ncc_gen *g, const struct ncc_op *x, const uint8_t *ma
 	}
 	view_shape(&src, &s);
 	s.dtype = x->shape.dtype;
-	rc = gen_scratch(g, &s, &copy);
+	rc = gen_scratch(g, &s, -1, &copy);
 	if (rc)
 		return rc;
 	rc = gen_copy(g, &copy, &src);

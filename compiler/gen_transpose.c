@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Transposes of much data. A DMA between two sides that are contiguous along different dimensions
- * goes element by element, a descriptor each. Instead both dimensions are cut into tiles: rows
- * come to SBUF whole, POOL transposes their blocks of 32 x 32, and the blocks go on in runs of 32
- * elements. Bits do not change. Part of the code generator.
+ * goes element by element, a descriptor each. Instead POOL transposes blocks of 32 x 32: from where
+ * they lie to where they belong if both sides are in SBUF, else in tiles whose rows come to SBUF
+ * whole and go on as whole columns. Bits do not change. Part of the code generator.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 #define BLOCK NEURON_ISA_TRANSPOSE_BLOCK
 #define TILE_COLUMNS 512
-#define BLOCKS (NEURON_PARTITIONS / BLOCK * (TILE_COLUMNS / BLOCK)) /* of a tile */
+#define MOST_BLOCKS 32 /* of an instruction: ours, below the 64 that it may have */
 #define FEWEST_ELEMS 65536 /* below, the descriptors are no burden */
 #define FEWEST_OF_TILE 1024
 #define SHORTEST 4 /* elements of either dimension */
@@ -74,80 +74,98 @@ static int tile_view(struct ncc_gen *g, uint8_t dtype, int64_t rows, int64_t col
 	return rc ? rc : gen_temp(g, v->buf);
 }
 
+/* A view of [32 partitions, the other dimensions, chunks of a, chunks of b, 32] */
+static void blocks_of(struct ncc_view *r, const struct ncc_view *v, unsigned int inner,
+		      int64_t first, int64_t astep, int64_t bstep)
+{
+	struct ncc_view x = *v;
+	unsigned int n = 1;
+
+	r->buf = v->buf;
+	r->dtype = v->dtype;
+	r->off = v->off;
+	r->pdim = 0;
+	r->pstart = v->pstart + first;
+	r->pstep = 1;
+	r->stride[0] = 0;
+	for (unsigned int d = 0; d < v->ndim; d++)
+		if ((int)d != v->pdim && d != inner)
+			r->stride[n++] = x.stride[d];
+	r->stride[n++] = astep;
+	r->stride[n++] = bstep;
+	r->stride[n] = x.stride[inner];
+}
+
 static int transpose_blocks(struct ncc_gen *g, const struct ncc_view *dst,
 			    const struct ncc_view *src)
 {
 	const struct ncc_view *v[2] = { dst, src };
 	struct neuron_insn insn = { .opcode = NEURON_OP_TRANSPOSE };
 	struct walk w;
+	int rc = 0;
 
-	walk_begin(&w, v, 2, 0, TILE_COLUMNS);
-	walk_next(&w);
-	insn.partitions = (uint8_t)w.partitions;
-	insn.dst = w.ap[0];
-	insn.src0 = w.ap[1];
-	return gen_insn(g, NEURON_ENG_POOL, &insn);
+	walk_begin(&w, v, 2, 0, BLOCK * MOST_BLOCKS);
+	while (!rc && walk_next(&w)) {
+		insn.partitions = (uint8_t)w.partitions;
+		insn.dst = w.ap[0];
+		insn.src0 = w.ap[1];
+		rc = gen_insn(g, NEURON_ENG_POOL, &insn);
+	}
+	return rc;
 }
 
-/* A dimension as blocks of 32 and the place in a block */
-static struct ncc_view in_blocks(const struct ncc_view *v, unsigned int d, int64_t block,
-				 int64_t inner)
+/* Blocks that lie in one quadrant of the source's partitions and go to one of the result's */
+static int turn_quadrant(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src,
+			 int64_t qa, int64_t qb)
 {
-	struct ncc_view r = *v;
+	const int64_t esz = ncc_dtype_size(src->dtype), per = NEURON_PARTITIONS / BLOCK;
+	unsigned int a = (unsigned int)src->pdim, b = (unsigned int)dst->pdim, n = 1;
+	struct ncc_view from = { 0 }, to = { 0 }, s = *src, d = *dst;
 
-	for (unsigned int i = v->ndim; i > d; i--) {
-		r.dim[i] = v->dim[i - 1];
-		r.stride[i] = v->stride[i - 1];
-	}
-	r.ndim++;
-	r.dim[d] = v->dim[d] / BLOCK;
-	r.stride[d] = block;
-	r.dim[d + 1] = BLOCK;
-	r.stride[d + 1] = inner;
-	return r;
+	s.off += qb * BLOCK * src->stride[b];
+	d.off += qa * BLOCK * dst->stride[a];
+	blocks_of(&from, &s, b, qa * BLOCK, src->buf->chunk / esz,
+		  NEURON_PARTITIONS * src->stride[b]);
+	blocks_of(&to, &d, a, qb * BLOCK, NEURON_PARTITIONS * dst->stride[a],
+		  dst->buf->chunk / esz);
+	from.dim[0] = BLOCK;
+	for (unsigned int k = 0; k < src->ndim; k++)
+		if (k != a && k != b)
+			from.dim[n++] = src->dim[k];
+	from.dim[n++] = (src->dim[a] / BLOCK - qa + per - 1) / per;
+	from.dim[n++] = (src->dim[b] / BLOCK - qb + per - 1) / per;
+	from.dim[n++] = BLOCK;
+	from.ndim = to.ndim = n;
+	memcpy(to.dim, from.dim, sizeof(to.dim));
+	return transpose_blocks(g, &to, &from);
 }
 
-/*
- * Block (q, k) holds rows 32q.. as columns: partition 32q + j is column 32k + j of the tile. to is
- * [columns, rows]. The whole blocks of a block row are one pair of views, if columns do not lie
- * along partitions there.
- */
-static int store_blocks(struct ncc_gen *g, const struct ncc_view *turned, const struct ncc_view *t)
+/* Both in SBUF: POOL turns blocks and puts them into whichever partitions they belong to */
+static int turn(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {
-	int64_t rows = turned->dim[1], columns = turned->dim[0], whole = columns / BLOCK * BLOCK;
-	struct ncc_view to[BLOCKS], from[BLOCKS];
-	unsigned int n = 0;
+	const int64_t per = NEURON_PARTITIONS / BLOCK;
+	int64_t na = src->dim[src->pdim] / BLOCK, nb = src->dim[dst->pdim] / BLOCK;
+	int rc = 0;
 
-	if (turned->pdim == 0)
-		whole = 0;
-	for (int64_t i = 0; i < rows; i += BLOCK) {
-		int64_t ni = rows - i < BLOCK ? rows - i : BLOCK;
-		struct ncc_view row = view_slice(turned, 1, i, ni, 1);
+	for (int64_t qa = 0; qa < per && qa < na; qa++)
+		for (int64_t qb = 0; !rc && qb < per && qb < nb; qb++)
+			rc = turn_quadrant(g, dst, src, qa, qb);
+	return rc;
+}
 
-		if (whole) {
-			to[n] = view_slice(&row, 0, 0, whole, 1);
-			to[n] = in_blocks(&to[n], 0, row.stride[0] * BLOCK, row.stride[0]);
-			from[n] = view_slice(t, 0, i, BLOCK, 1);
-			from[n].ndim = 3;
-			from[n].pdim = 1;
-			from[n].dim[0] = whole / BLOCK;
-			from[n].stride[0] = BLOCK;
-			from[n].dim[1] = BLOCK;
-			from[n].stride[1] = 0;
-			from[n].dim[2] = ni;
-			from[n].stride[2] = 1;
-			n++;
-		}
-		for (int64_t j = whole; j < columns; j += BLOCK) {
-			int64_t nj = columns - j < BLOCK ? columns - j : BLOCK;
+static bool starts_a_chunk(const struct ncc_view *v)
+{
+	return v->pstart % NEURON_PARTITIONS == 0 && v->pstep == 1 &&
+	       v->buf->chunk % ncc_dtype_size(v->dtype) == 0;
+}
 
-			to[n] = view_slice(&row, 0, j, nj, 1);
-			from[n] = view_slice(t, 0, i, nj, 1);
-			from[n] = view_slice(&from[n], 1, j, ni, 1);
-			n++;
-		}
-	}
-	return gen_dma_list(g, to, from, n);
+/* Whole blocks from partitions to partitions, which needs no DMA? */
+static bool can_turn(const struct ncc_view *dst, const struct ncc_view *src)
+{
+	return src->buf->space == NCC_SBUF && dst->buf->space == NCC_SBUF &&
+	       src->ndim + 2 < NCC_MAX_DIMS && src->pdim >= 0 && dst->pdim >= 0 &&
+	       src->pdim != dst->pdim && src->dim[src->pdim] % BLOCK == 0 &&
+	       src->dim[dst->pdim] % BLOCK == 0 && starts_a_chunk(src) && starts_a_chunk(dst);
 }
 
 /* [rows, columns]: rows along dst's contiguous dimension, columns along src's */
@@ -159,15 +177,21 @@ static int transpose_tile(struct ncc_gen *g, const struct ncc_view *dst, const s
 	struct ncc_view in, out, part;
 	int rc = tile_view(g, dst->dtype, rows, columns, &in);
 
-	rc = rc ? rc : tile_view(g, dst->dtype, rows, columns, &out);
+	rc = rc ? rc : tile_view(g, dst->dtype, columns, rows, &out);
 	if (!rc) {
 		part = view_slice(&in, 0, 0, dst->dim[0], 1);
 		part = view_slice(&part, 1, 0, dst->dim[1], 1);
 		rc = gen_dma_list(g, &part, src, 1);
 	}
-	rc = rc ? rc : transpose_blocks(g, &out, &in);
-	part = view_permute(dst, swap, 2);
-	rc = rc ? rc : store_blocks(g, &part, &out);
+	if (!rc) {
+		part = view_permute(&out, swap, 2);
+		rc = turn(g, &part, &in);
+	}
+	if (!rc) {
+		part = view_slice(&part, 0, 0, dst->dim[0], 1);
+		part = view_slice(&part, 1, 0, dst->dim[1], 1);
+		rc = gen_dma_list(g, dst, &part, 1);
+	}
 	gen_release_temps(g, mark);
 	return rc;
 }
@@ -204,6 +228,8 @@ int gen_transpose(struct ncc_gen *g, const struct ncc_view *dst, const struct nc
 	int rc = 0;
 
 	join_dims(&d, &s);
+	if (can_turn(&d, &s))
+		return turn(g, &d, &s);
 	plane[0] = (uint8_t)contiguous(&d);
 	plane[1] = (uint8_t)contiguous(&s);
 	for (;;) {

@@ -121,6 +121,7 @@ struct ncc_op {
 	bool exact; /* --auto-cast all leaves its types as they are */
 	/* of passes */
 	bool narrowed; /* pass_autocast: from fp32 */
+	struct ncc_op *cast; /* pass_autocast: the last convert of it */
 	unsigned int users; /* operands and outputs that name it (ncc_count_users) */
 	struct ncc_op *replaced; /* a pass put this one in its place */
 	int pdim; /* pass_layout: dimension along the partitions; -1: none */
@@ -131,6 +132,7 @@ struct ncc_op {
 	struct ncc_op *fused; /* gen: the product that does this operation on its way out */
 	unsigned int ntail; /* gen, of a product: the operations that it does so */
 	struct ncc_op *tail[NCC_MAX_TAIL];
+	struct ncc_op *group, *group_first, *group_next; /* gen: made together; group: the last */
 	uint8_t write_dtype; /* gen: what it is written as: its only user's, a convert (0: its own) */
 	unsigned int mark; /* ncc_sweep */
 	struct ncc_op *next;

@@ -45,7 +45,9 @@ static struct ncc_op *convert(struct ncc_pass *p, const struct ncc_op *like, str
 	s.pred = false;
 	if (x->kind == NCC_PAD && x->users <= 1)
 		return convert_pad(p, like, x, &s);
-	return pass_new(p, NCC_CONVERT, like, &s, x, NULL);
+	if (!x->cast || x->cast->shape.dtype != dtype)
+		x->cast = pass_new(p, NCC_CONVERT, like, &s, x, NULL);
+	return x->cast;
 }
 
 /* x = part[0] + part[1] + part[2], each exact in bf16 but for the last */
@@ -176,6 +178,8 @@ int pass_autocast(struct ncc_pass *p)
 {
 	struct ncc_shape was;
 
+	for (struct ncc_op *op = p->m->first; op; op = op->next)
+		op->cast = NULL;
 	if (p->opt->auto_cast == NCC_CAST_ALL) {
 		uint8_t *dtype = ncc_alloc(p->m, p->m->nouts + 1);
 		int rc;

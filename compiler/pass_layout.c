@@ -114,7 +114,10 @@ static void wishes_of(int *want, const struct ncc_op *op)
 	case NCC_REDUCE:
 		if (d < 0 && op->shape.ndim)
 			d = largest(op, 0);
-		wish(want, op->in[0], op->shape.ndim ? through(op, d) : largest(op->in[0], 0));
+		d = op->shape.ndim ? through(op, d) : largest(op->in[0], 0);
+		if (d >= 0 && op->in[0]->shape.dim[d] >= NEURON_PARTITIONS / 4)
+			want[op->in[0]->id] = NONE; /* others would have to turn it: they can */
+		wish(want, op->in[0], d);
 		return;
 	case NCC_REDUCE_WINDOW:
 	case NCC_PAD:
@@ -140,6 +143,26 @@ static int give_dot(const struct ncc_op *op, int d)
 		if (best < 0 || op->shape.dim[i] > op->shape.dim[best])
 			best = (int)i;
 	return best;
+}
+
+/* An element-wise operation of values that lie in one way: it would have to turn the others */
+static int as_operands(const struct ncc_op *op, int d)
+{
+	int found = NONE;
+
+	if (op->kind == NCC_CONVERT ||
+	    (!ncc_is_unary(op->kind) && !ncc_is_binary(op->kind) && op->kind != NCC_SELECT))
+		return d;
+	for (unsigned int i = 0; i < op->nin; i++) {
+		const struct ncc_op *in = op->in[i];
+
+		if (in->kind == NCC_CONST || in->kind == NCC_PARAM || in->kind == NCC_BROADCAST)
+			continue;
+		if (in->pdim == d || (found >= 0 && in->pdim != found))
+			return d;
+		found = in->pdim;
+	}
+	return found >= 0 && op->shape.dim[found] >= NEURON_PARTITIONS / 4 ? found : d;
 }
 
 static int give(const struct ncc_op *op, int d)
@@ -188,7 +211,8 @@ int pass_layout(struct ncc_pass *p)
 	for (unsigned int i = n; i-- > 0;)
 		wishes_of(want, line[i]);
 	for (unsigned int i = 0; i < n; i++)
-		line[i]->pdim = line[i]->shape.ndim ? give(line[i], want[i]) : NONE;
+		line[i]->pdim =
+			line[i]->shape.ndim ? give(line[i], as_operands(line[i], want[i])) : NONE;
 	free(want);
 	free(line);
 	return 0;

@@ -28,6 +28,24 @@ void view_row_major(struct ncc_view *v, struct ncc_buf *buf, const struct ncc_sh
 	strides_row_major(v);
 }
 
+void view_turn(struct ncc_view *v, int pdim)
+{
+	int64_t step = 1;
+
+	if (pdim < 0 || v->dim[pdim] == 1)
+		return;
+	for (unsigned int d = (unsigned int)pdim + 1; d < v->ndim; d++)
+		if (v->dim[d] > 1)
+			return;
+	for (int d = (int)v->ndim - 1; d >= 0; d--) {
+		if (d == pdim)
+			continue;
+		v->stride[d] = step;
+		step *= v->dim[d];
+	}
+	v->stride[pdim] = step;
+}
+
 int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *v)
 {
 	int64_t chunks = pdim < 0 ? 1 : (s->dim[pdim] + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;

@@ -71,6 +71,9 @@ struct exec_kernels {
 	void (*matmul)(const struct exec_mm *mm);
 	/* convert one row of n moving elements into row k of the panels at x */
 	void (*pack)(uint8_t dtype, float *x, unsigned int k, const void *row, size_t n);
+	/* the same for n stationary elements (at most 128), row k of the weights at w; what pads
+	 * the last block is 0 */
+	void (*weights)(uint8_t dtype, float *w, unsigned int k, const void *row, size_t n);
 	/* conversions of n contiguous elements to and from fp32 (docs/isa.md, Conversions) */
 	void (*load)(uint8_t dtype, float *out, const void *in, size_t n);
 	void (*store)(uint8_t dtype, void *out, const float *in, size_t n);
@@ -166,6 +169,14 @@ void exec_operand_row(struct exec_operand *o,
 /* the next n elements, contiguous: in place where they are so, else gathered into buf */
 const void *exec_stream_get(struct exec_stream *s, void *buf, size_t n);
 void exec_stream_put(struct exec_stream *s, const void *buf, size_t n);
+/* where the next n elements lie if they are contiguous, which are then past; else NULL */
+void *exec_stream_at(struct exec_stream *s, size_t n);
+/* the next n elements as fp32, in buf or where they lie (or in scratch->raw, until the next call) */
+const float *exec_stream_floats(const struct tpb *t, struct exec_stream *s, uint8_t dtype,
+				float *buf, size_t n);
+/* the next n elements converted and written; uses scratch->row */
+void exec_stream_store(const struct tpb *t, struct exec_stream *s, uint8_t dtype, const float *x,
+		       size_t n);
 bool exec_stream_distinct(const struct exec_stream *s); /* no element is visited twice */
 /* true when writing dst chunk by chunk cannot change what src still has to read */
 bool exec_chunks_safe(const struct exec_operand *dst, const struct exec_operand *src);

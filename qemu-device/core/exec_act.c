@@ -13,11 +13,16 @@ struct exec_activation {
 	float alpha, scale[16], bias[16];
 };
 
-/* func(data * scale + bias): two fp32 roundings, then the function */
-static void exec_activate_chunk(struct tpb *t, const struct exec_activation *f, float *x, size_t n)
+/* func(data * scale + bias) of a into x: two fp32 roundings, then the function */
+static void exec_activate_chunk(struct tpb *t, const struct exec_activation *f, float *x,
+				const float *a, size_t n)
 {
-	t->kern->alu(NEURON_ALU_MULT, x, exec_array(x), (struct exec_vec){ f->scale, 0 }, n);
-	t->kern->alu(NEURON_ALU_ADD, x, exec_array(x), (struct exec_vec){ f->bias, 0 }, n);
+	if (f->scale[0] != 1.0f) { /* 1 changes nothing */
+		t->kern->alu(NEURON_ALU_MULT, x, exec_array(a), (struct exec_vec){ f->scale, 0 },
+			     n);
+		a = x;
+	}
+	t->kern->alu(NEURON_ALU_ADD, x, exec_array(a), (struct exec_vec){ f->bias, 0 }, n);
 	t->kern->act(f->func, f->alpha, x, n);
 }
 
@@ -45,14 +50,14 @@ static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
 	exec_operand_row(dst, p);
 	for (uint32_t done = 0, n; done < src->r.count; done += n) {
 		n = src->r.count - done < EXEC_CHUNK ? src->r.count - done : EXEC_CHUNK;
-		t->kern->load(src->dtype, s->a, exec_stream_get(&src->s, s->raw, n), n);
-		exec_activate_chunk(t, &f, s->a, n);
+		exec_activate_chunk(t, &f, s->a,
+				    exec_stream_floats(t, &src->s, src->dtype, s->a, n), n);
 		if (reduce)
 			acc = exec_accumulate(acc, s->a, n);
-		t->kern->store(dst->dtype, direct ? row : row + (size_t)done * dst->r.size, s->a,
-			       n);
 		if (direct)
-			exec_stream_put(&dst->s, row, n);
+			exec_stream_store(t, &dst->s, dst->dtype, s->a, n);
+		else
+			t->kern->store(dst->dtype, row + (size_t)done * dst->r.size, s->a, n);
 	}
 	if (!direct)
 		exec_stream_put(&dst->s, row, dst->r.count);
@@ -92,19 +97,21 @@ static void exec_copy_row(struct tpb *t, struct exec_operand *dst, struct exec_o
 	uint8_t *row = (uint8_t *)s->row;
 
 	for (uint32_t done = 0, n; done < src->r.count; done += n) {
-		uint8_t *out = direct ? row : row + (size_t)done * dst->r.size;
-		const void *in;
+		uint8_t *at = row + (size_t)done * dst->r.size;
 
 		n = src->r.count - done < EXEC_CHUNK ? src->r.count - done : EXEC_CHUNK;
-		in = exec_stream_get(&src->s, s->raw, n);
-		if (bits) {
-			memcpy(out, in, (size_t)n * src->r.size);
+		if (!bits) {
+			const float *x = exec_stream_floats(t, &src->s, src->dtype, s->a, n);
+
+			if (direct)
+				exec_stream_store(t, &dst->s, dst->dtype, x, n);
+			else
+				t->kern->store(dst->dtype, at, x, n);
+		} else if (direct) {
+			exec_stream_put(&dst->s, exec_stream_get(&src->s, s->raw, n), n);
 		} else {
-			t->kern->load(src->dtype, s->a, in, n);
-			t->kern->store(dst->dtype, out, s->a, n);
+			memcpy(at, exec_stream_get(&src->s, s->raw, n), (size_t)n * src->r.size);
 		}
-		if (direct)
-			exec_stream_put(&dst->s, row, n);
 	}
 	if (!direct)
 		exec_stream_put(&dst->s, row, dst->r.count);

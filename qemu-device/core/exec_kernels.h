@@ -291,6 +291,37 @@ KTARGET static void KNAME(pack)(uint8_t dtype, float *x, unsigned int k, const v
 #undef PACK
 }
 
+KINLINE void weights_all(uint8_t dtype, unsigned int size, float *w, unsigned int k,
+			 const uint8_t *in, size_t n)
+{
+	const size_t part = LANES < EXEC_MM_ROWS ? LANES : EXEC_MM_ROWS;
+	uint8_t tail[LANES * 4] = { 0 };
+
+	for (size_t i = 0; i < n; i += LANES) {
+		const uint8_t *from = in + i * size;
+		float lane[LANES];
+
+		if (n - i < LANES) {
+			memcpy(tail, from, (n - i) * size);
+			from = tail;
+		}
+		st(lane, load16(dtype, from));
+		for (size_t j = 0; j < LANES; j += part) {
+			size_t c = i + j, block = c / EXEC_MM_ROWS * NEURON_PARTITIONS + k;
+
+			memcpy(w + block * EXEC_MM_ROWS + c % EXEC_MM_ROWS, lane + j,
+			       part * sizeof(*lane));
+		}
+	}
+}
+
+KTARGET static void KNAME(weights)(uint8_t dtype, float *w, unsigned int k, const void *row,
+				   size_t n){
+#define WEIGHTS(type, size) weights_all(type, size, w, k, row, n)
+	EACH_DTYPE(WEIGHTS)
+#undef WEIGHTS
+}
+
 /* ALU operations on fp32 */
 
 KINLINE vf truth(vi mask)

@@ -55,6 +55,7 @@ const struct exec_kernels exec_kernels_avx2 = {
 	.usable = avx2_usable,
 	.matmul = avx2_matmul,
 	.pack = avx2_pack,
+	.weights = avx2_weights,
 	.load = avx2_load,
 	.store = avx2_store,
 	.alu = avx2_alu,

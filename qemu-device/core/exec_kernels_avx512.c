@@ -62,6 +62,7 @@ const struct exec_kernels exec_kernels_avx512 = {
 	.usable = avx512_usable,
 	.matmul = avx512_matmul,
 	.pack = avx512_pack,
+	.weights = avx512_weights,
 	.load = avx512_load,
 	.store = avx512_store,
 	.alu = avx512_alu,

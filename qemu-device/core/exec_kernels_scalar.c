@@ -61,6 +61,7 @@ const struct exec_kernels exec_kernels_scalar = {
 	.usable = scalar_usable,
 	.matmul = scalar_matmul,
 	.pack = scalar_pack,
+	.weights = scalar_weights,
 	.load = scalar_load,
 	.store = scalar_store,
 	.alu = scalar_alu,

@@ -8,14 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* One row of at most 128 columns into row k of the packed weights */
-static void exec_weights_row(float *w, unsigned int k, const float *row, unsigned int fs)
-{
-	for (unsigned int c = 0; c < fs; c++)
-		w[(c / EXEC_MM_ROWS * NEURON_PARTITIONS + k) * EXEC_MM_ROWS + c % EXEC_MM_ROWS] =
-			row[c];
-}
-
 static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 {
 	struct tpb_weights *w = &t->weights;
@@ -25,13 +17,10 @@ static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 	w->k = insn->partitions;
 	w->fs = src.r.count;
 	w->dtype = insn->src0.dtype;
-	if (w->fs % EXEC_MM_ROWS)
-		memset(w->w, 0, sizeof(w->w));
 	for (unsigned int k = 0; k < w->k; k++) {
 		exec_operand_row(&src, k);
-		t->kern->load(src.dtype, t->scratch->a,
-			      exec_stream_get(&src.s, t->scratch->raw, w->fs), w->fs);
-		exec_weights_row(w->w, k, t->scratch->a, w->fs);
+		t->kern->weights(src.dtype, w->w, k,
+				 exec_stream_get(&src.s, t->scratch->raw, w->fs), w->fs);
 	}
 }
 
@@ -148,9 +137,8 @@ static void exec_pe_transpose(struct tpb *t, const struct neuron_insn *insn)
 		uint8_t row8[NEURON_PARTITIONS] = { 0 };
 
 		exec_operand_row(&src, i);
-		t->kern->load(src.dtype, t->scratch->a,
-			      exec_stream_get(&src.s, t->scratch->raw, mm.fs), mm.fs);
-		exec_weights_row(w, i, t->scratch->a, mm.fs);
+		t->kern->weights(src.dtype, w, i, exec_stream_get(&src.s, t->scratch->raw, mm.fs),
+				 mm.fs);
 		row16[i] = one[src.dtype];
 		row8[i] = one[src.dtype];
 		t->kern->pack(src.dtype, t->scratch->x, i,

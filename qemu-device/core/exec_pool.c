@@ -38,36 +38,38 @@ static void exec_pool_row(struct exec_pool *x, unsigned int p)
 		exec_operand_row(&x->src1, p);
 }
 
-/* a = a op b, or b op a */
-static void exec_pool_alu(struct tpb *t, uint8_t op, bool reverse, float *a, struct exec_vec b,
-			  size_t n)
+/* r = a op b, or b op a; the result's place, which is a's when nothing is to be done */
+static const float *exec_pool_alu(struct tpb *t, uint8_t op, bool reverse, float *r, const float *a,
+				  struct exec_vec b, size_t n)
 {
+	if (op == NEURON_ALU_BYPASS && !reverse)
+		return a;
 	if (reverse)
-		t->kern->alu(op, a, b, exec_array(a), n);
+		t->kern->alu(op, r, b, exec_array(a), n);
 	else
-		t->kern->alu(op, a, exec_array(a), b, n);
+		t->kern->alu(op, r, exec_array(a), b, n);
+	return r;
 }
 
-/* One chunk of fp32: a holds src0, b src1; the result in a */
-static void exec_pool_chunk(struct exec_pool *x, float *a, const float *b, float (*c)[16], size_t n)
+/* One chunk of fp32: a is src0, b src1; the result may go to r */
+static const float *exec_pool_chunk(struct exec_pool *x, float *r, const float *a, const float *b,
+				    float (*c)[16], size_t n)
 {
 	const struct neuron_insn *insn = x->insn;
+	const struct exec_vec c0 = { c[0], 0 }, c1 = { c[1], 0 };
 	struct tpb *t = x->t;
 
 	switch (insn->opcode) {
 	case NEURON_OP_TENSOR_TENSOR:
-		exec_pool_alu(t, insn->op0, false, a, exec_array(b), n);
-		break;
+		return exec_pool_alu(t, insn->op0, false, r, a, exec_array(b), n);
 	case NEURON_OP_TENSOR_SCALAR:
-		exec_pool_alu(t, insn->op0, insn->reverse0, a, (struct exec_vec){ c[0], 0 }, n);
-		exec_pool_alu(t, insn->op1, insn->reverse1, a, (struct exec_vec){ c[1], 0 }, n);
-		break;
+		a = exec_pool_alu(t, insn->op0, insn->reverse0, r, a, c0, n);
+		return exec_pool_alu(t, insn->op1, insn->reverse1, r, a, c1, n);
 	case NEURON_OP_SCALAR_TENSOR_TENSOR:
-		exec_pool_alu(t, insn->op0, insn->reverse0, a, (struct exec_vec){ c[0], 0 }, n);
-		exec_pool_alu(t, insn->op1, insn->reverse1, a, exec_array(b), n);
-		break;
+		a = exec_pool_alu(t, insn->op0, insn->reverse0, r, a, c0, n);
+		return exec_pool_alu(t, insn->op1, insn->reverse1, r, a, exec_array(b), n);
 	default:
-		exec_pool_alu(t, NEURON_ALU_RECIP, false, a, exec_array(a), n);
+		return exec_pool_alu(t, NEURON_ALU_RECIP, false, r, a, exec_array(a), n);
 	}
 }
 
@@ -75,25 +77,29 @@ static void exec_pool_arith_row(struct exec_pool *x, unsigned int p)
 {
 	struct exec_scratch *s = x->t->scratch;
 	const struct exec_kernels *kern = x->t->kern;
-	uint8_t *row = (uint8_t *)s->row;
 	float c[2][16];
 
 	exec_const(c[0], exec_scalar_f32(x->t, &x->insn->scalar0, p));
 	exec_const(c[1], exec_scalar_f32(x->t, &x->insn->scalar1, p));
 	exec_pool_row(x, p);
 	for (uint32_t done = 0, n; done < x->dst.r.count; done += n) {
+		const float *a, *b = NULL;
+
 		n = x->dst.r.count - done < EXEC_CHUNK ? x->dst.r.count - done : EXEC_CHUNK;
-		kern->load(x->src0.dtype, s->a, exec_stream_get(&x->src0.s, s->raw, n), n);
-		if (x->has_src1)
-			kern->load(x->src1.dtype, s->b, exec_stream_get(&x->src1.s, s->raw, n), n);
-		exec_pool_chunk(x, s->a, s->b, c, n);
-		kern->store(x->dst.dtype, x->direct ? row : row + (size_t)done * x->dst.r.size,
-			    s->a, n);
+		if (x->has_src1) /* not in raw, which src0 may take */
+			b = exec_stream_floats(x->t, &x->src1.s, x->src1.dtype, s->b, n);
+		if (b == (const float *)s->raw)
+			b = memcpy(s->b, b, n * sizeof(*b));
+		a = exec_stream_floats(x->t, &x->src0.s, x->src0.dtype, s->a, n);
+		a = exec_pool_chunk(x, s->a, a, b, c, n);
 		if (x->direct)
-			exec_stream_put(&x->dst.s, row, n);
+			exec_stream_store(x->t, &x->dst.s, x->dst.dtype, a, n);
+		else
+			kern->store(x->dst.dtype, (uint8_t *)s->row + (size_t)done * x->dst.r.size,
+				    a, n);
 	}
 	if (!x->direct)
-		exec_stream_put(&x->dst.s, row, x->dst.r.count);
+		exec_stream_put(&x->dst.s, s->row, x->dst.r.count);
 }
 
 /* Raw elements of 1, 2 or 4 bytes as 32 bits, and back */
@@ -210,6 +216,30 @@ static void exec_elementwise(struct tpb *t, const struct neuron_insn *insn)
 			exec_pool_arith_row(&x, p);
 }
 
+#define EXEC_TURN(type)                                                          \
+	do {                                                                     \
+		const type *from = in;                                           \
+		type *to = out;                                                  \
+		for (uint32_t b = 0; b < n; b += cols, to += rows, from += cols) \
+			for (uint32_t c = 0; c < cols; c++)                      \
+				to[(size_t)c * stride] = from[c];                \
+	} while (0)
+
+/* Row r of blocks that lie side by side becomes their column: n elements, stride between rows */
+static void exec_turn_row(void *row, unsigned int r, const void *in, uint32_t n, unsigned int rows,
+			  unsigned int cols, uint8_t size)
+{
+	uint32_t stride = n / cols * rows;
+	void *out = (uint8_t *)row + (size_t)r * size;
+
+	if (size == 1)
+		EXEC_TURN(uint8_t);
+	else if (size == 2)
+		EXEC_TURN(uint16_t);
+	else
+		EXEC_TURN(uint32_t);
+}
+
 /*
  * One quadrant, or one block that is not full: rows x cols blocks side by side. The whole quadrant
  * is read before it is written.
@@ -227,9 +257,7 @@ static void exec_transpose_quadrant(struct tpb *t, struct exec_operand *dst,
 
 		exec_operand_row(src, first + r);
 		in = exec_stream_get(&src->s, s->x, n);
-		for (uint32_t c = 0; c < n; c++)
-			exec_raw_put(s->row, size, c % cols * out + c / cols * rows + r,
-				     exec_raw_get(in, size, c));
+		exec_turn_row(s->row, r, in, n, rows, cols, size);
 	}
 	for (unsigned int c = 0; c < cols; c++) {
 		exec_operand_row(dst, first + c);

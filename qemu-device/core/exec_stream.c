@@ -175,16 +175,24 @@ static void exec_scatter_rows(const struct exec_stream *s, const uint8_t *from, 
 		exec_scatter(to, from, s->step[d], s->size, s->num[d]);
 }
 
+void *exec_stream_at(struct exec_stream *s, size_t n)
+{
+	void *in_place = s->base + s->pos;
+
+	if (s->step[s->ndim - 1] != s->size || exec_stream_run(s, n) != n)
+		return NULL;
+	exec_stream_advance(s, n);
+	return in_place;
+}
+
 const void *exec_stream_get(struct exec_stream *s, void *buf, size_t n)
 {
 	uint8_t *out = buf;
 
-	if (s->step[s->ndim - 1] == s->size && exec_stream_run(s, n) == n) {
-		const void *in_place = s->base + s->pos;
+	const void *in_place = exec_stream_at(s, n);
 
-		exec_stream_advance(s, n);
+	if (in_place)
 		return in_place;
-	}
 	while (n) {
 		uint32_t rows = exec_stream_rows(s, n), run;
 
@@ -224,6 +232,28 @@ void exec_stream_put(struct exec_stream *s, const void *buf, size_t n)
 		in += (size_t)run * s->size;
 		n -= run;
 	}
+}
+
+const float *exec_stream_floats(const struct tpb *t, struct exec_stream *s, uint8_t dtype,
+				float *buf, size_t n)
+{
+	const void *in = exec_stream_get(s, t->scratch->raw, n);
+
+	/* the inner loops read whole vectors */
+	if (dtype == NEURON_DT_FP32 && n % 16 == 0)
+		return in;
+	t->kern->load(dtype, buf, in, n);
+	return buf;
+}
+
+void exec_stream_store(const struct tpb *t, struct exec_stream *s, uint8_t dtype, const float *x,
+		       size_t n)
+{
+	void *at = exec_stream_at(s, n);
+
+	t->kern->store(dtype, at ? at : t->scratch->row, x, n);
+	if (!at)
+		exec_stream_put(s, t->scratch->row, n);
 }
 
 bool exec_stream_distinct(const struct exec_stream *s)

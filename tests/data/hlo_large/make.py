@@ -40,6 +40,27 @@ def conv_planes(x, w):
     return lax.conv_general_dilated(x, w, (2, 2), "VALID", dimension_numbers=("NCHW", "OIHW", "NCHW"))
 
 
+def chain(a, b):
+    """Element-wise operations that belong together, one of which a reduction reads too"""
+    x = a + b
+    y = jnp.where(x > a, jnp.maximum(x, 3) * 2, -a)
+    z = (y.astype(jnp.bfloat16) + jnp.bfloat16(1)).astype(jnp.float32)
+    return z * x - jnp.abs(y) + y.max(-1, keepdims=True)
+
+
+def dot_chain(a, b):
+    """The same behind a product whose columns lie along the partitions"""
+    x = a @ b
+    y = jnp.where(x > 5, x, x * 2 + 1)
+    return jnp.maximum(y - x, y * 3)
+
+
+def turned(a, b):
+    """Products of one value in both directions: blocks turned from partitions to partitions"""
+    x = a + 1
+    return (x @ b) * 2 + x.T @ b
+
+
 case("add", lambda a, b: a + b, (1024, 2048), (1024, 2048))
 case("add_same", lambda a: a * a + 1, (1, 4000003))
 case("bias_relu", lambda a, b: jnp.maximum(a + b, 0), (3, 5, 70000), (70000,))
@@ -66,3 +87,6 @@ case("dot_bias_relu", lambda a, b, c: jnp.maximum(a @ b.T + c, 0), (1100, 520), 
 case("dot_batch", lambda a, b: jnp.einsum("bqhd,bkhd->bhqk", a, b), (4, 500, 12, 64), (4, 500, 12, 64))
 case("conv", conv, (2, 112, 112, 64), (3, 3, 64, 64), (64,))
 case("conv_planes", conv_planes, (1, 3, 500, 500), (64, 3, 7, 7))
+case("chain", chain, (1500, 1100), (1100,))
+case("dot_chain", dot_chain, (2000, 64), (64, 1536))
+case("turned", turned, (384, 384), (384, 224))

@@ -224,6 +224,44 @@ static double want_conv_planes(size_t i)
 	return sum;
 }
 
+static double chain_y(size_t i)
+{
+	double a = in[0][i], x = a + in[1][i % 1100];
+
+	return x > a ? fmax(x, 3) * 2 : -a;
+}
+
+static double want_chain(size_t i)
+{
+	static double most[1500];
+	double y = chain_y(i);
+
+	for (size_t k = 0; i == 0 && k < (size_t)1500 * 1100; k++)
+		most[k / 1100] = k % 1100 ? fmax(most[k / 1100], chain_y(k)) : chain_y(k);
+	return (y + 1) * (in[0][i] + in[1][i % 1100]) - fabs(y) + most[i / 1100];
+}
+
+static double want_dot_chain(size_t i)
+{
+	double x = 0, y;
+
+	for (size_t k = 0; k < 64; k++)
+		x += in[0][i / 1536 * 64 + k] * in[1][k * 1536 + i % 1536];
+	y = x > 5 ? x : x * 2 + 1;
+	return fmax(y - x, y * 3);
+}
+
+static double want_turned(size_t i)
+{
+	size_t row = i / 224, column = i % 224;
+	double sum = 0;
+
+	for (size_t k = 0; k < 384; k++)
+		sum += ((in[0][row * 384 + k] + 1) * 2 + in[0][k * 384 + row] + 1) *
+		       in[1][k * 224 + column];
+	return sum;
+}
+
 /*
  * Quotients are products with the correctly rounded reciprocal: 2^-24 each, and the rounding of the
  * product, 3 * 2^-24 at most. A softmax adds the error of exp (1 ulp, 2^-23, and the argument's
@@ -274,6 +312,9 @@ static const struct large cases[] = {
 	  0,
 	  101,
 	  false },
+	{ "chain", { 1500 * 1100, 1100 }, 1500 * 1100, want_chain, 0, 1, false },
+	{ "dot_chain", { 2000 * 64, 64 * 1536 }, 2000 * 1536, want_dot_chain, 0, 7, false },
+	{ "turned", { 384 * 384, 384 * 224 }, 384 * 224, want_turned, 0, 1, false },
 	{ "conv_planes",
 	  { 3 * 500 * 500, 64 * 147 },
 	  64 * 247 * 247,
