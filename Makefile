@@ -59,6 +59,11 @@ check-quick: $(SAN)/build.ninja ## unit tests under sanitizers: no VM, no QEMU
 	@$(STEP) 1/2 "programs with sanitizers" ninja -C $(SAN)
 	@meson test -C $(SAN) --no-rebuild --print-errorlogs
 
+.PHONY: check-networks
+check-networks: programs ## whole networks on the chip in process against float64 (JAX from PyPI)
+	@scripts/install-deps --networks
+	@tests/networks/run --build $(REL) --output $(BUILD)/networks
+
 check-generic-kernel: programs qemu ## what the cloud kernel has not: hwmon, device coredumps
 	@tests/vm/generic-kernel --build $(REL) --output $(BUILD)/tap-generic
 

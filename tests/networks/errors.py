@@ -160,8 +160,7 @@ def evaluate(eqn: Any, values: list[Value]) -> Value:
     def bind(*args: Any) -> Any:
         return eqn.primitive.bind(*args, **params)
 
-    if not is_real(values[-1].x) and name != "convert_element_type" or all(v.v is None for v in values) and \
-            name in ("convert_element_type", "iota", *MOVES):
+    if name != "convert_element_type" and not any(is_real(v.x) for v in values):
         return Value(bind(*(v.x for v in values)), None)
     if name in UNARY or name == "integer_pow":
         x, n = values[0].x, params.get("y")

@@ -6,8 +6,9 @@ usage: generate.py [--small] [--module-only] OUT_DIR NETWORK...     (no NETWORK:
 
 OUT_DIR/NETWORK/module.hlo.pb    as JAX exports it, fp32
                 in<i>.npy        the inputs
-                out<i>.npy       the results in float64
+                out<i>.npy       the float64 results, each as two float32 numbers whose sum it is
                 sigma_<mode><i>.npy    standard deviation of the error for --auto-cast <mode> (errors.py)
+OUT_DIR/cases.txt gets a line for each: network, inputs, results.
 --module-only leaves out the results and their errors: what the benchmarks need.
 
 Needs jax and numpy. Everything is seeded.
@@ -45,7 +46,13 @@ def module(name: str, net: Network) -> bytes:
     return lowered.compiler_ir("hlo").as_serialized_hlo_module_proto()
 
 
-def write(out: pathlib.Path, name: str, small: bool, module_only: bool) -> None:
+def pair(x: np.ndarray) -> np.ndarray:
+    high = x.astype(np.float32)
+    return np.stack([high, (x - high).astype(np.float32)])
+
+
+def write(out: pathlib.Path, name: str, small: bool, module_only: bool) -> str:
+    """The line of cases.txt"""
     net = NETWORKS[name](small)
     to = out / name
     to.mkdir(parents=True, exist_ok=True)
@@ -53,13 +60,14 @@ def write(out: pathlib.Path, name: str, small: bool, module_only: bool) -> None:
     for i, x in enumerate(net.inputs):
         np.save(to / f"in{i}.npy", x)
     if module_only:
-        return
+        return f"{name} {len(net.inputs)} 0"
     with jax.enable_x64(True):
         results = errors.analyse(net.fn, net.weights, net.inputs)
     for i, (x, sigmas) in enumerate(results):
-        np.save(to / f"out{i}.npy", x)
+        np.save(to / f"out{i}.npy", pair(x))
         for mode, sigma in zip(errors.MODES, sigmas):
             np.save(to / f"sigma_{mode.name}{i}.npy", sigma.astype(np.float32))
+    return f"{name} {len(net.inputs)} {len(results)}"
 
 
 def main() -> None:
@@ -73,8 +81,8 @@ def main() -> None:
     if not args.out or not args.network:
         print("\n".join(NETWORKS))
         return
-    for name in args.network:
-        write(args.out, name, args.small, args.module_only)
+    lines = [write(args.out, name, args.small, args.module_only) for name in args.network]
+    (args.out / "cases.txt").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

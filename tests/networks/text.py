@@ -100,8 +100,8 @@ def gpt2_step(small: bool) -> Network:
     def block(p: Any, x: jax.Array, k: jax.Array, v: jax.Array, at: jax.Array) -> Any:
         y = layer_norm(p["ln1"], x)
         new = [split_heads(dense(p[n], y), heads) for n in "qkv"]
-        k = lax.dynamic_update_slice(k, new[1], (0, at, 0, 0))
-        v = lax.dynamic_update_slice(v, new[2], (0, at, 0, 0))
+        k = lax.dynamic_update_slice_in_dim(k, new[1], at, 1)
+        v = lax.dynamic_update_slice_in_dim(v, new[2], at, 1)
         keep = (lax.iota(jnp.int32, k.shape[1]) <= at)[None, None, None, :]
         x = x + dense(p["o"], attention(new[0], k, v, keep))
         x = x + dense(p["down"], jax.nn.gelu(dense(p["up"], layer_norm(p["ln2"], x)), approximate=True))
