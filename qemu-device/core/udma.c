@@ -401,7 +401,8 @@ void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine)
 		atomic_store(&q->time, 0);
 	}
 	for (i = 0; i < NCORE_UDMA_WORDS; i++)
-		ncore_store(&u->reg[i], 0);
+		if (ncore_load(&u->reg[i])) /* pages of an unused engine stay untouched */
+			ncore_store(&u->reg[i], 0);
 	for (i = 0; i < sizeof(u->tdma) / sizeof(u->tdma[0]); i++)
 		ncore_store(&u->tdma[i], 0);
 	atomic_store(&u->disabled, false);

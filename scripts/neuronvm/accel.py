@@ -57,4 +57,6 @@ def accel_args(choice: str, qemu: Path) -> list[str]:
         return ["-accel", "kvm", "-cpu", KVM_CPU]
     # Five-level paging costs an emulated CPU a level of walk and gives this guest nothing; with erms
     # the guest's kernel copies by rep movsb, which TCG runs a byte at a time.
-    return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off,erms=off,fsrm=off"]
+    argv = ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off,erms=off,fsrm=off"]
+    # What was translated while the guest booted is most of QEMU's own memory: an idle guest gives it back.
+    return [*argv, "-object", "neuron-trim,id=trim0"]

@@ -73,6 +73,8 @@ def test_refusals() -> None:
         is_(wanted if wanted in said else said, wanted, f"refused: {name}")
     said = qtest.refused("-object", "neuron-fabric,id=f0,topology=star")
     is_("line or ring" in said, True, "refused: an unknown topology")
+    said = qtest.refused("-object", "neuron-trim,id=t0,seconds=0")
+    is_("1 to 3600 expected" in said, True, "refused: no time to be idle in")
 
 
 def test_config_space() -> None:
