@@ -35,6 +35,7 @@ struct ncc_op *build_node(struct ncc_build *bl, enum ncc_kind kind, const struct
 		op->in[1] = b;
 	if (c)
 		op->in[2] = c;
+	ncc_fold_elementwise(bl->m, op);
 	return op;
 }
 
@@ -91,6 +92,18 @@ struct ncc_op *build_cast(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype)
 	return build_node(bl, NCC_CONVERT, &s, x, NULL, NULL);
 }
 
+struct ncc_op *build_bitcast(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype)
+{
+	struct ncc_shape s;
+
+	if (!x || (x->shape.dtype == dtype && !x->shape.pred))
+		return x;
+	s = x->shape;
+	s.dtype = dtype;
+	s.pred = false;
+	return build_node(bl, NCC_BITCAST, &s, x, NULL, NULL);
+}
+
 struct ncc_op *build_compare(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
 			     struct ncc_op *b)
 {
@@ -145,4 +158,66 @@ struct ncc_op *build_transpose(struct ncc_build *bl, struct ncc_op *x, const uin
 	if (op)
 		memcpy(op->map, map, s.ndim);
 	return op;
+}
+
+struct ncc_op *build_slice(struct ncc_build *bl, struct ncc_op *x, unsigned int d, int64_t start,
+			   int64_t n)
+{
+	struct ncc_op *op;
+	struct ncc_shape s;
+
+	if (!x)
+		return NULL;
+	if (!start && n == x->shape.dim[d])
+		return x;
+	s = x->shape;
+	s.dim[d] = n;
+	op = build_node(bl, NCC_SLICE, &s, x, NULL, NULL);
+	for (unsigned int i = 0; op && i < s.ndim; i++) {
+		op->start[i] = i == d ? start : 0;
+		op->stride[i] = 1;
+	}
+	return op;
+}
+
+struct ncc_op *build_concat(struct ncc_build *bl, struct ncc_op *const *x, unsigned int n,
+			    unsigned int d)
+{
+	struct ncc_op *op;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (!x[i])
+			return NULL;
+	if (n == 1)
+		return x[0];
+	op = ncc_op_new(bl->m, NCC_CONCAT, bl->name, n);
+	if (!op)
+		return NULL;
+	op->where = bl->where;
+	op->exact = true;
+	op->axis = d;
+	op->shape = x[0]->shape;
+	op->shape.dim[d] = 0;
+	for (unsigned int i = 0; i < n; i++) {
+		op->in[i] = x[i];
+		op->shape.dim[d] += x[i]->shape.dim[d];
+	}
+	return op;
+}
+
+struct ncc_op *build_halves(struct ncc_build *bl, struct ncc_op *x, unsigned int d, build_fn fn)
+{
+	struct ncc_op *rest = NULL;
+
+	while (x && x->shape.dim[d] > 1) {
+		int64_t n = x->shape.dim[d], half = n / 2;
+
+		if (n % 2) {
+			struct ncc_op *last = build_slice(bl, x, d, n - 1, 1);
+
+			rest = rest ? fn(bl, last, rest) : last;
+		}
+		x = fn(bl, build_slice(bl, x, d, 0, half), build_slice(bl, x, d, half, half));
+	}
+	return rest ? fn(bl, x, rest) : x;
 }

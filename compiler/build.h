@@ -36,6 +36,7 @@ struct ncc_op *build_splat(struct ncc_build *bl, const struct ncc_shape *s, doub
 /* s32[n]: 0, 1, 2, ... */
 struct ncc_op *build_count(struct ncc_build *bl, int64_t n);
 struct ncc_op *build_cast(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype);
+struct ncc_op *build_bitcast(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype);
 /* a predicate of a's shape */
 struct ncc_op *build_compare(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
 			     struct ncc_op *b);
@@ -49,6 +50,15 @@ struct ncc_op *build_reshape(struct ncc_build *bl, struct ncc_op *x, const struc
 /* map[i]: x's dimension of result dimension i */
 struct ncc_op *build_transpose(struct ncc_build *bl, struct ncc_op *x, const uint8_t *map);
 
+typedef struct ncc_op *(*build_fn)(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
+/* n indices of dimension d from start on */
+struct ncc_op *build_slice(struct ncc_build *bl, struct ncc_op *x, unsigned int d, int64_t start,
+			   int64_t n);
+struct ncc_op *build_concat(struct ncc_build *bl, struct ncc_op *const *x, unsigned int n,
+			    unsigned int d);
+/* dimension d to 1: its halves against each other, log2 times; an odd one waits */
+struct ncc_op *build_halves(struct ncc_build *bl, struct ncc_op *x, unsigned int d, build_fn fn);
+
 /* lower_math.c: fp32 operands and results of one shape, whatever --auto-cast all says */
 struct ncc_op *lower_round_even(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *lower_round_away(struct ncc_build *bl, struct ncc_op *x);
@@ -61,13 +71,24 @@ struct ncc_op *lower_sin(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *lower_cos(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *lower_tan(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *lower_remainder(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
-/* of integers that fp32 holds, towards zero; the operands are fp32 */
+/* of integers below 2^24 in fp32, towards zero, b not 0 */
 struct ncc_op *lower_divide_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
+/* atan(y / x) in the quadrant of (x, y) */
+struct ncc_op *lower_atan2(struct ncc_build *bl, struct ncc_op *y, struct ncc_op *x);
+/* to that many bits of exponent and of fraction, ties to even; the rest is zeros */
+struct ncc_op *lower_reduce_precision(struct ncc_build *bl, struct ncc_op *x, unsigned int exponent,
+				      unsigned int fraction);
+/* integers of one type: the rest of a division towards zero; a for b = 0 */
 struct ncc_op *lower_rest_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
 /* a predicate */
 struct ncc_op *lower_is_finite(struct ncc_build *bl, struct ncc_op *x);
 /* x >> n of integers of one type, the sign coming in */
 struct ncc_op *lower_shift_arithmetic(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *n);
+/* how many bits are set; how many zeros there are above the highest that is */
+struct ncc_op *lower_popcount(struct ncc_build *bl, struct ncc_op *x);
+struct ncc_op *lower_leading_zeros(struct ncc_build *bl, struct ncc_op *x);
+/* s32 that is ordered as floats are with -NaN first, -0 before 0 and NaN last */
+struct ncc_op *lower_total_order(struct ncc_build *bl, struct ncc_op *x);
 /* any type to any: towards zero from a float to an integer, != 0 to a predicate */
 struct ncc_op *lower_convert(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *to);
 

@@ -72,9 +72,14 @@ double ncc_get(uint8_t dtype, const void *data, int64_t i)
 	switch (dtype) {
 	case NEURON_DT_INT8:
 		return (int8_t)*p;
+	case NEURON_DT_UINT8:
+		return *p;
 	case NEURON_DT_INT16:
 		memcpy(&h, p, 2);
 		return (int16_t)h;
+	case NEURON_DT_UINT16:
+		memcpy(&h, p, 2);
+		return h;
 	case NEURON_DT_BF16:
 		memcpy(&h, p, 2);
 		return (double)bits_f32((uint32_t)h << 16);
@@ -84,6 +89,9 @@ double ncc_get(uint8_t dtype, const void *data, int64_t i)
 	case NEURON_DT_INT32:
 		memcpy(&w, p, 4);
 		return (int32_t)w;
+	case NEURON_DT_UINT32:
+		memcpy(&w, p, 4);
+		return w;
 	default:
 		memcpy(&w, p, 4);
 		return (double)bits_f32(w);
@@ -108,8 +116,15 @@ void ncc_set(uint8_t dtype, void *data, int64_t i, double v)
 	case NEURON_DT_INT8:
 		*p = (uint8_t)saturate(v, -128, 127);
 		return;
+	case NEURON_DT_UINT8:
+		*p = (uint8_t)saturate(v, 0, 255);
+		return;
 	case NEURON_DT_INT16:
 		h = (uint16_t)saturate(v, -32768, 32767);
+		memcpy(p, &h, 2);
+		return;
+	case NEURON_DT_UINT16:
+		h = (uint16_t)saturate(v, 0, 65535);
 		memcpy(p, &h, 2);
 		return;
 	case NEURON_DT_BF16:
@@ -124,10 +139,23 @@ void ncc_set(uint8_t dtype, void *data, int64_t i, double v)
 		w = (uint32_t)saturate(v, -2147483648.0, 2147483647.0);
 		memcpy(p, &w, 4);
 		return;
+	case NEURON_DT_UINT32:
+		w = (uint32_t)saturate(v, 0, 4294967295.0);
+		memcpy(p, &w, 4);
+		return;
 	default:
 		w = isnan(v) ? 0x7fc00000 : f32_bits((float)v);
 		memcpy(p, &w, 4);
 	}
+}
+
+void ncc_set_int(uint8_t dtype, void *data, int64_t i, int64_t v)
+{
+	unsigned int esz = ncc_dtype_size(dtype);
+	uint8_t bytes[4] = { (uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16),
+			     (uint8_t)(v >> 24) };
+
+	memcpy((uint8_t *)data + i * esz, bytes, esz);
 }
 
 bool ncc_scalar_value(const struct ncc_op *op, double *v)
@@ -207,7 +235,10 @@ static int fold_convert(struct ncc_module *m, struct ncc_op *op)
 		v = ncc_get(op->in[0]->shape.dtype, op->in[0]->data, i);
 		if (op->shape.pred)
 			v = v != 0;
-		ncc_set(op->shape.dtype, to, i, v);
+		if (ncc_is_float(op->in[0]->shape.dtype) || ncc_is_float(op->shape.dtype))
+			ncc_set(op->shape.dtype, to, i, v);
+		else
+			ncc_set_int(op->shape.dtype, to, i, (int64_t)v);
 	}
 	op->data = to;
 	return 1;
@@ -219,7 +250,7 @@ int ncc_fold(struct ncc_module *m, struct ncc_op *op)
 
 	if (op->nin != 1 || op->in[0]->kind != NCC_CONST)
 		return 0;
-	if (op->kind == NCC_RESHAPE) {
+	if (op->kind == NCC_RESHAPE || op->kind == NCC_BITCAST) {
 		op->data = op->in[0]->data;
 		done = 1;
 	} else if (op->kind == NCC_TRANSPOSE || op->kind == NCC_SLICE || op->kind == NCC_REVERSE) {

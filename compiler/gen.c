@@ -46,7 +46,7 @@ static int gen_param(struct ncc_gen *g, struct ncc_op *op)
 	if (!b)
 		return no_memory(g);
 	var = &g->prog.var[id];
-	var->dtype = op->shape.dtype;
+	var->dtype = op->io_dtype ? op->io_dtype : op->shape.dtype;
 	var->ndim = op->shape.ndim;
 	for (unsigned int d = 0; d < op->shape.ndim; d++)
 		var->shape[d] = (uint64_t)op->shape.dim[d];
@@ -167,7 +167,8 @@ static int through_dram(struct ncc_gen *g, const struct ncc_view *src,
 	return rc;
 }
 
-/* Broadcast, transpose, slice, reverse, reshape: a view of the operand where it can be one */
+/* Broadcast, transpose, slice, reverse, bitcast, reshape: a view of the operand where it can be one
+ */
 static int gen_view(struct ncc_gen *g, struct ncc_op *op)
 {
 	struct ncc_view v, x;
@@ -187,6 +188,9 @@ static int gen_view(struct ncc_gen *g, struct ncc_op *op)
 			if ((int)i == x.pdim)
 				v.pdim = op->map[i];
 		}
+		break;
+	case NCC_BITCAST:
+		v.dtype = op->shape.dtype;
 		break;
 	case NCC_TRANSPOSE:
 		v = view_permute(&x, op->map, op->shape.ndim);
@@ -373,6 +377,7 @@ static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 	case NCC_TRANSPOSE:
 	case NCC_SLICE:
 	case NCC_REVERSE:
+	case NCC_BITCAST:
 	case NCC_RESHAPE:
 		return gen_view(g, op);
 	default:
@@ -424,7 +429,7 @@ static int gen_output(struct ncc_gen *g, unsigned int i)
 	if (id < 0)
 		return id;
 	var = &g->prog.var[id];
-	var->dtype = op->shape.dtype;
+	var->dtype = g->m->out_dtype ? g->m->out_dtype[i] : op->shape.dtype;
 	var->ndim = op->shape.ndim;
 	for (unsigned int d = 0; d < op->shape.ndim; d++)
 		var->shape[d] = (uint64_t)op->shape.dim[d];

@@ -363,11 +363,30 @@ int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_vie
 	return copy_boxes(g, dst, src);
 }
 
+/* hi * 2^16, then the low bits: an fp32 constant does not hold every integer */
+static int memset_low(struct ncc_gen *g, const struct neuron_ap *dst, unsigned int partitions,
+		      uint32_t low)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_SCALAR,
+				    .partitions = (uint8_t)partitions,
+				    .dst = *dst,
+				    .src0 = *dst,
+				    .op0 = NEURON_ALU_OR,
+				    .scalar0 = { .bits = low },
+				    .op1 = NEURON_ALU_BYPASS };
+
+	return gen_insn(g, NEURON_ENG_POOL, &insn);
+}
+
 int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v)
 {
+	bool parts = dst->dtype == NEURON_DT_INT32 && (double)(float)v != v;
+	uint32_t bits = parts ? (uint32_t)(int32_t)v : 0;
 	const struct ncc_view *views[1] = { dst };
 	struct walk w;
 
+	if (parts)
+		v = (int32_t)(bits & 0xffff0000u);
 	walk_begin(&w, views, 1, 0, WALK_MAX);
 	while (walk_next(&w)) {
 		struct neuron_insn insn = { .opcode = NEURON_OP_MEMSET,
@@ -376,6 +395,8 @@ int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v)
 					    .scalar0 = { .f = (float)v } };
 		int rc = gen_insn(g, NEURON_ENG_POOL, &insn);
 
+		if (!rc && parts)
+			rc = memset_low(g, &w.ap[0], w.partitions, bits & 0xffff);
 		if (rc)
 			return rc;
 	}

@@ -16,6 +16,7 @@ static const uint8_t act_func[NCC_KINDS] = {
 	[NCC_LOGISTIC] = NEURON_ACT_SIGMOID, [NCC_SQRT] = NEURON_ACT_SQRT,
 	[NCC_RSQRT] = NEURON_ACT_RSQRT,	     [NCC_ERF] = NEURON_ACT_ERF,
 	[NCC_ABS] = NEURON_ACT_ABS,	     [NCC_SIN] = NEURON_ACT_SIN,
+	[NCC_ATAN] = NEURON_ACT_ARCTAN,
 };
 
 static const uint8_t alu_of[NCC_KINDS] = {

@@ -24,6 +24,8 @@ struct hlo_import {
 	struct ncc_module *m;
 	const Ncc__Hlo__Module *proto;
 	struct ncc_error *err;
+	bool narrow; /* 64-bit types become 32-bit ones */
+	bool narrowed; /* one did */
 	unsigned int depth;
 	unsigned int made;
 	int64_t const_bytes;

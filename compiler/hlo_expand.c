@@ -105,6 +105,54 @@ static int expand_shift_arithmetic(struct hlo_inst *in, struct ncc_op **out)
 	return 0;
 }
 
+static int expand_integer(struct hlo_inst *in, unsigned int nin, struct ncc_op **out)
+{
+	struct ncc_op *x = in->in[0].op[0];
+	int rc = same_shapes(in, nin);
+
+	if (rc)
+		return rc;
+	if (ncc_is_float(in->shape.dtype) || in->shape.pred || in->shape.dtype != x->shape.dtype)
+		return hlo_fail(in, -EINVAL, "of %s", ncc_dtype_name(&x->shape));
+	if (nin == 2)
+		*out = lower_rest_whole(&in->b, x, in->in[1].op[0]);
+	else if (!strcmp(in->p->opcode, "popcnt"))
+		*out = lower_popcount(&in->b, x);
+	else
+		*out = lower_leading_zeros(&in->b, x);
+	return 0;
+}
+
+static int expand_bitcast(struct hlo_inst *in, struct ncc_op **out)
+{
+	struct ncc_op *x = in->in[0].op[0];
+
+	if (in->nin != 1)
+		return hlo_fail(in, -EINVAL, "%u operands, expected 1", in->nin);
+	if (!ncc_same_dims(&x->shape, &in->shape) || x->shape.pred != in->shape.pred ||
+	    ncc_dtype_size(x->shape.dtype) != ncc_dtype_size(in->shape.dtype))
+		return hlo_fail(in, -ENOTSUP, "from %s to %s is not supported: of another size",
+				ncc_dtype_name(&x->shape), ncc_dtype_name(&in->shape));
+	*out = x->shape.pred ? x : build_bitcast(&in->b, x, in->shape.dtype);
+	return 0;
+}
+
+static int expand_precision(struct hlo_inst *in, struct ncc_op **out)
+{
+	int rc = same_shapes(in, 1);
+	int e = in->p->exponent_bits, f = in->p->mantissa_bits;
+
+	if (rc)
+		return rc;
+	if (!ncc_is_float(in->shape.dtype) || in->in[0].op[0]->shape.dtype != in->shape.dtype)
+		return hlo_fail(in, -EINVAL, "of %s", ncc_dtype_name(&in->in[0].op[0]->shape));
+	if (e < 1 || f < 0)
+		return hlo_fail(in, -EINVAL, "to %d bits of exponent and %d of fraction", e, f);
+	*out = lower_reduce_precision(&in->b, in->in[0].op[0], e > 8 ? 8 : (unsigned int)e,
+				      f > 23 ? 23 : (unsigned int)f);
+	return 0;
+}
+
 int hlo_expand(struct hlo_inst *in, struct ncc_op **out)
 {
 	const char *opcode = in->p->opcode;
@@ -122,9 +170,15 @@ int hlo_expand(struct hlo_inst *in, struct ncc_op **out)
 	else if (!strcmp(opcode, "shift-right-arithmetic"))
 		rc = expand_shift_arithmetic(in, out);
 	else if (!strcmp(opcode, "remainder"))
-		rc = expand_binary(in, whole ? lower_rest_whole : lower_remainder, out);
-	else if (!strcmp(opcode, "divide") && whole)
-		rc = expand_binary(in, lower_divide_whole, out);
+		rc = whole ? expand_integer(in, 2, out) : expand_binary(in, lower_remainder, out);
+	else if (!strcmp(opcode, "atan2"))
+		rc = expand_binary(in, lower_atan2, out);
+	else if (!strcmp(opcode, "popcnt") || !strcmp(opcode, "count-leading-zeros"))
+		rc = expand_integer(in, 1, out);
+	else if (!strcmp(opcode, "bitcast-convert"))
+		rc = expand_bitcast(in, out);
+	else if (!strcmp(opcode, "reduce-precision"))
+		rc = expand_precision(in, out);
 	if (!rc && !*out)
 		rc = hlo_fail(in, -ENOMEM, "out of memory");
 	return rc;

@@ -59,24 +59,37 @@ static const struct {
 	uint8_t dtype;
 	bool pred;
 } element_types[] = {
-	{ 1, NEURON_DT_INT8, true },   { 2, NEURON_DT_INT8, false },  { 3, NEURON_DT_INT16, false },
-	{ 4, NEURON_DT_INT32, false }, { 10, NEURON_DT_FP16, false }, { 11, NEURON_DT_FP32, false },
-	{ 16, NEURON_DT_BF16, false },
+	{ 1, NEURON_DT_INT8, true },	{ 2, NEURON_DT_INT8, false },
+	{ 3, NEURON_DT_INT16, false },	{ 4, NEURON_DT_INT32, false },
+	{ 6, NEURON_DT_UINT8, false },	{ 7, NEURON_DT_UINT16, false },
+	{ 8, NEURON_DT_UINT32, false }, { 10, NEURON_DT_FP16, false },
+	{ 11, NEURON_DT_FP32, false },	{ 16, NEURON_DT_BF16, false },
 };
 
+/* s64, u64, f64 with --narrow-64bit */
+static int32_t narrowed(struct hlo_import *imp, int32_t type)
+{
+	int32_t to = type == 5 ? 4 : type == 9 ? 8 : type == 12 ? 11 : type;
+
+	if (!imp->narrow || to == type)
+		return type;
+	imp->narrowed = true;
+	return to;
+}
+
 static const char *const element_names[] = {
-	[5] = "s64",   [6] = "u8",	[7] = "u16",	   [8] = "u32",	 [9] = "u64",
-	[12] = "f64",  [13] = "tuple",	[14] = "opaque",   [15] = "c64", [17] = "token",
-	[18] = "c128", [19] = "f8e5m2", [20] = "f8e4m3fn",
+	[5] = "s64",  [9] = "u64",    [12] = "f64",  [13] = "tuple",  [14] = "opaque",
+	[15] = "c64", [17] = "token", [18] = "c128", [19] = "f8e5m2", [20] = "f8e4m3fn",
 };
 
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s)
 {
+	int32_t type = narrowed(in->imp, p->element_type);
 	size_t i;
 
 	memset(s, 0, sizeof(*s));
 	for (i = 0; i < sizeof(element_types) / sizeof(element_types[0]); i++)
-		if (element_types[i].type == p->element_type)
+		if (element_types[i].type == type)
 			break;
 	if (i == sizeof(element_types) / sizeof(element_types[0])) {
 		const char *name = p->element_type >= 0 && p->element_type <= 20
@@ -84,9 +97,14 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 					   : NULL;
 
 		return hlo_fail(in, -ENOTSUP,
-				"element type %s is not supported (pred, s8, s16, s32, f16, bf16, "
-				"f32 are)",
-				name ? name : "unknown");
+				"element type %s is not supported (pred, s8, s16, s32, u8, u16, "
+				"u32, "
+				"f16, bf16, f32 are%s)",
+				name ? name : "unknown",
+				p->element_type == 5 || p->element_type == 9 ||
+						p->element_type == 12
+					? "; --narrow-64bit makes 32 bits of it"
+					: "");
 	}
 	s->dtype = element_types[i].dtype;
 	s->pred = element_types[i].pred;
@@ -423,7 +441,13 @@ static int import_entry(struct hlo_import *imp)
 
 int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **module, struct ncc_error *err)
 {
-	struct hlo_import imp = { .err = err };
+	return ncc_import_hlo_opt(buf, size, &(struct ncc_options){ 0 }, module, err);
+}
+
+int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
+		       struct ncc_module **module, struct ncc_error *err)
+{
+	struct hlo_import imp = { .err = err, .narrow = opt->narrow_64bit };
 	Ncc__Hlo__Module *proto;
 	int rc;
 
@@ -446,6 +470,8 @@ int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **module, str
 		ncc_module_free(imp.m);
 		return rc;
 	}
+	if (imp.narrowed && opt->warn)
+		opt->warn(opt->opaque, "64-bit types are narrowed to 32 bits (--narrow-64bit)");
 	ncc_sweep(imp.m);
 	*module = imp.m;
 	return 0;

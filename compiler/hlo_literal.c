@@ -43,6 +43,22 @@ static int from_words(struct hlo_inst *in, struct ncc_op *op, size_t n, const vo
 	return 0;
 }
 
+/* 64 bits that were narrowed: the nearest that 32 bits hold */
+static int from_wide(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Literal *l)
+{
+	uint8_t t = op->shape.dtype;
+	size_t n = t == NEURON_DT_FP32 ? l->n_f64s : t == NEURON_DT_UINT32 ? l->n_u64s : l->n_s64s;
+
+	if (n != (size_t)ncc_elems(&op->shape))
+		return wrong_size(in, n, ncc_elems(&op->shape), "elements");
+	for (size_t i = 0; i < n; i++)
+		ncc_set(t, op->data, (int64_t)i,
+			t == NEURON_DT_FP32	? l->f64s[i]
+			: t == NEURON_DT_UINT32 ? (double)l->u64s[i]
+						: (double)l->s64s[i]);
+	return 0;
+}
+
 static int from_preds(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Literal *l)
 {
 	if (l->n_preds != (size_t)ncc_elems(&op->shape))
@@ -82,9 +98,18 @@ int hlo_literal(struct hlo_inst *in, struct ncc_op *op)
 	rc = take_room(in, op);
 	if (rc)
 		return rc;
+	if (l->shape->element_type == 5 || l->shape->element_type == 9 ||
+	    l->shape->element_type == 12)
+		return from_wide(in, op, l);
 	switch (s.dtype) {
 	case NEURON_DT_INT8:
 		return s.pred ? from_preds(in, op, l) : from_bytes(in, op, &l->s8s);
+	case NEURON_DT_UINT8:
+		return from_bytes(in, op, &l->u8s);
+	case NEURON_DT_UINT16:
+		return from_bytes(in, op, &l->u16s);
+	case NEURON_DT_UINT32:
+		return from_words(in, op, l->n_u32s, l->u32s);
 	case NEURON_DT_INT16:
 		return from_bytes(in, op, &l->s16s);
 	case NEURON_DT_FP16:

@@ -53,6 +53,19 @@ static int take_mask(struct hlo_inst *in, unsigned int ndim, uint32_t *mask)
 	return rc;
 }
 
+static int compare_in_total(struct hlo_inst *in, struct ncc_op *op)
+{
+	if (strcmp(in->p->comparison_type, "TOTALORDER") || !ncc_is_float(op->in[0]->shape.dtype) ||
+	    op->in[0]->shape.dtype != op->in[1]->shape.dtype)
+		return 0;
+	for (unsigned int i = 0; i < 2; i++) {
+		op->in[i] = lower_total_order(&in->b, op->in[i]);
+		if (!op->in[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
 static int attrs_compare(struct hlo_inst *in, struct ncc_op *op)
 {
 	static const struct {
@@ -64,7 +77,7 @@ static int attrs_compare(struct hlo_inst *in, struct ncc_op *op)
 	for (size_t i = 0; i < sizeof(dir) / sizeof(dir[0]); i++) {
 		if (!strcmp(dir[i].name, in->p->comparison_direction)) {
 			op->kind = dir[i].kind;
-			return 0;
+			return compare_in_total(in, op);
 		}
 	}
 	return hlo_fail(in, -EINVAL, "comparison direction '%.20s'", in->p->comparison_direction);
@@ -345,6 +358,16 @@ static int unsupported(struct hlo_inst *in)
 	return hlo_fail(in, -ENOTSUP, "operation not supported");
 }
 
+/* What is constant decides loops and indices; large constants wait for the passes */
+#define FOLD_MOST 4096
+
+static void fold(struct hlo_inst *in, struct ncc_op *op)
+{
+	if (op->kind != NCC_CONST && ncc_elems(&op->shape) <= FOLD_MOST &&
+	    !ncc_fold(in->imp->m, op))
+		ncc_fold_elementwise(in->imp->m, op);
+}
+
 int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 {
 	const struct op_rule *rule = find_rule(in->p->opcode);
@@ -352,8 +375,12 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 	int rc = hlo_expand(in, out);
 
 	rc = rc == 1 ? hlo_index(in, out) : rc;
-	if (rc != 1)
-		return rc ? rc : ncc_verify_op(*out, in->imp->err);
+	if (rc != 1) {
+		rc = rc ? rc : ncc_verify_op(*out, in->imp->err);
+		if (!rc)
+			fold(in, *out);
+		return rc;
+	}
 	if (!strcmp(in->p->opcode, "clamp") && in->nin == 3)
 		return import_clamp(in, out);
 	if (!rule)
@@ -377,6 +404,8 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 	}
 	rc = rule->attrs ? rule->attrs(in, op) : 0;
 	rc = rc ? rc : ncc_verify_op(op, in->imp->err);
+	if (!rc)
+		fold(in, op);
 	if (!rc && rule->kind == NCC_CONVERT)
 		rc = import_convert(in, op, out);
 	return rc;

@@ -143,6 +143,7 @@ static const char *const kind_names[NCC_KINDS] = {
 	[NCC_RSQRT] = "rsqrt",
 	[NCC_ERF] = "erf",
 	[NCC_SIN] = "sine",
+	[NCC_ATAN] = "arctan",
 	[NCC_NOT] = "not",
 	[NCC_CONVERT] = "convert",
 	[NCC_ADD] = "add",
@@ -165,6 +166,7 @@ static const char *const kind_names[NCC_KINDS] = {
 	[NCC_LT] = "compare-lt",
 	[NCC_SELECT] = "select",
 	[NCC_BROADCAST] = "broadcast",
+	[NCC_BITCAST] = "bitcast",
 	[NCC_RESHAPE] = "reshape",
 	[NCC_TRANSPOSE] = "transpose",
 	[NCC_SLICE] = "slice",
@@ -211,6 +213,11 @@ bool ncc_is_float(uint8_t dtype)
 	return dtype == NEURON_DT_FP32 || dtype == NEURON_DT_BF16 || dtype == NEURON_DT_FP16;
 }
 
+bool ncc_is_unsigned(uint8_t dtype)
+{
+	return dtype == NEURON_DT_UINT8 || dtype == NEURON_DT_UINT16 || dtype == NEURON_DT_UINT32;
+}
+
 unsigned int ncc_dtype_size(uint8_t dtype)
 {
 	switch (dtype) {
@@ -238,6 +245,12 @@ const char *ncc_dtype_name(const struct ncc_shape *s)
 		return "s16";
 	case NEURON_DT_INT32:
 		return "s32";
+	case NEURON_DT_UINT8:
+		return "u8";
+	case NEURON_DT_UINT16:
+		return "u16";
+	case NEURON_DT_UINT32:
+		return "u32";
 	case NEURON_DT_BF16:
 		return "bf16";
 	case NEURON_DT_FP16:

@@ -35,8 +35,10 @@ enum ncc_kind {
 	NCC_RSQRT,
 	NCC_ERF,
 	NCC_SIN, /* in [-pi, pi] */
+	NCC_ATAN,
 	NCC_NOT,
-	NCC_CONVERT,
+	NCC_CONVERT, /* from a float to an integer: to nearest even, saturated; integers wrap around
+		      */
 	/* two operands of one shape */
 	NCC_ADD,
 	NCC_SUB,
@@ -59,6 +61,7 @@ enum ncc_kind {
 	NCC_SELECT, /* predicate, on true, on false */
 	/* data movement */
 	NCC_BROADCAST, /* map[i]: result dimension of operand dimension i */
+	NCC_BITCAST, /* the same bits as a type of the same size */
 	NCC_RESHAPE,
 	NCC_TRANSPOSE, /* map[i]: operand dimension of result dimension i */
 	NCC_SLICE, /* start, stride */
@@ -119,6 +122,7 @@ struct ncc_op {
 	struct ncc_conv conv;
 	void *data;
 	bool exact; /* --auto-cast all leaves its types as they are */
+	uint8_t io_dtype; /* a parameter's for the model's user; 0: the shape's (pass_integers) */
 	/* of passes */
 	bool narrowed; /* pass_autocast: from fp32 */
 	struct ncc_op *cast; /* pass_autocast: the last convert of it */
@@ -146,6 +150,7 @@ struct ncc_module {
 	struct ncc_op **params;
 	unsigned int nouts;
 	struct ncc_op **outs;
+	uint8_t *out_dtype; /* for the model's user; NULL: the shapes' (pass_integers) */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
 };
 
@@ -182,6 +187,7 @@ static inline bool ncc_is_compare(enum ncc_kind kind)
 int64_t ncc_elems(const struct ncc_shape *s);
 bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b);
 bool ncc_is_float(uint8_t dtype);
+bool ncc_is_unsigned(uint8_t dtype);
 unsigned int ncc_dtype_size(uint8_t dtype);
 const char *ncc_dtype_name(const struct ncc_shape *s);
 
@@ -199,8 +205,11 @@ void ncc_print(const struct ncc_module *m, FILE *f);
 /* constant.c: elements of host-side constants */
 double ncc_get(uint8_t dtype, const void *data, int64_t i);
 void ncc_set(uint8_t dtype, void *data, int64_t i, double v);
+void ncc_set_int(uint8_t dtype, void *data, int64_t i, int64_t v); /* its low bits */
 bool ncc_scalar_value(const struct ncc_op *op,
 		      double *v); /* op is one constant value, maybe broadcast */
 int ncc_fold(struct ncc_module *m, struct ncc_op *op); /* 1: op became NCC_CONST; 0: not foldable */
+/* fold.c: the same of element-wise operations, where the datapath gives the same bits */
+int ncc_fold_elementwise(struct ncc_module *m, struct ncc_op *op);
 
 #endif

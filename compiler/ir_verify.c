@@ -93,6 +93,16 @@ static int check_reshape(const struct ncc_op *op, struct ncc_error *err)
 	return expect_dtype(op, op->in[0], err);
 }
 
+static int check_bitcast(const struct ncc_op *op, struct ncc_error *err)
+{
+	const struct ncc_shape *s = &op->in[0]->shape;
+
+	if (ncc_dtype_size(op->shape.dtype) != ncc_dtype_size(s->dtype))
+		return ncc_fail_op(err, -EINVAL, op, "type %s from %s: of another size",
+				   ncc_dtype_name(&op->shape), ncc_dtype_name(s));
+	return expect_dims(op, s->dim, s->ndim, err);
+}
+
 static int check_transpose(const struct ncc_op *op, struct ncc_error *err)
 {
 	const struct ncc_shape *s = &op->in[0]->shape;
@@ -326,6 +336,7 @@ static const struct {
 	[NCC_CONST] = { check_leaf, 0 },
 	[NCC_SELECT] = { check_elementwise, 3 },
 	[NCC_BROADCAST] = { check_broadcast, 1 },
+	[NCC_BITCAST] = { check_bitcast, 1 },
 	[NCC_RESHAPE] = { check_reshape, 1 },
 	[NCC_TRANSPOSE] = { check_transpose, 1 },
 	[NCC_SLICE] = { check_slice, 1 },

@@ -181,34 +181,34 @@ struct ncc_op *lower_tan(struct ncc_build *bl, struct ncc_op *x)
 	return f2(bl, NCC_DIV, lower_sin(bl, x), lower_cos(bl, x));
 }
 
-/* a / b towards zero of fp32 integers below 2^24 that are not negative, and the remainder */
-static struct ncc_op *quotient(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b,
-			       struct ncc_op **rest)
+/* a / b towards zero of fp32 integers below 2^24 that are not negative */
+static struct ncc_op *quotient(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
 {
 	struct ncc_op *q = nearest(bl, f2(bl, NCC_DIV, a, b));
 	struct ncc_op *r = f2(bl, NCC_SUB, a, f2(bl, NCC_MUL, q, b)), *less, *more;
 
 	less = one_if(bl, test_c(bl, NCC_LT, r, 0));
 	more = one_if(bl, test(bl, NCC_GE, r, b));
-	q = f2(bl, NCC_SUB, f2(bl, NCC_ADD, q, more), less);
-	r = f2(bl, NCC_SUB, r, f2(bl, NCC_MUL, more, b));
-	*rest = f2(bl, NCC_ADD, r, f2(bl, NCC_MUL, less, b));
-	return q;
+	return f2(bl, NCC_SUB, f2(bl, NCC_ADD, q, more), less);
 }
 
 struct ncc_op *lower_divide_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
 {
-	struct ncc_op *rest, *q = quotient(bl, f1(bl, NCC_ABS, a), f1(bl, NCC_ABS, b), &rest);
+	struct ncc_op *q = quotient(bl, f1(bl, NCC_ABS, a), f1(bl, NCC_ABS, b));
 
 	return f2(bl, NCC_MUL, q, f2(bl, NCC_MUL, f1(bl, NCC_SIGN, a), f1(bl, NCC_SIGN, b)));
 }
 
+/* a - (a / b) * b: a itself for b = 0, where the quotient is -1 */
 struct ncc_op *lower_rest_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
 {
-	struct ncc_op *rest = NULL;
+	struct ncc_op *q = a && b ? build_node(bl, NCC_DIV, &a->shape, a, b, NULL) : NULL;
 
-	quotient(bl, f1(bl, NCC_ABS, a), f1(bl, NCC_ABS, b), &rest);
-	return f2(bl, NCC_MUL, rest, f1(bl, NCC_SIGN, a));
+	if (!q)
+		return NULL;
+	q = build_node(bl, NCC_MUL, &a->shape, q, b, NULL);
+	q = q ? build_node(bl, NCC_SUB, &a->shape, a, q, NULL) : NULL;
+	return build_select(bl, build_compare(bl, NCC_EQ, b, build_splat(bl, &b->shape, 0)), a, q);
 }
 
 /* |a| - q |b| with b in parts of eight bits, so that the products are exact for q < 2^16 */
@@ -238,6 +238,17 @@ struct ncc_op *lower_is_finite(struct ncc_build *bl, struct ncc_op *x)
 	return test_c(bl, NCC_LT, f1(bl, NCC_ABS, build_cast(bl, x, NEURON_DT_FP32)), INFINITY);
 }
 
+/* Whatever the type says, the highest bit is the sign */
+static struct ncc_op *lower_shift_unsigned(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *n)
+{
+	uint8_t dtype = (uint8_t)(x->shape.dtype - 1); /* the codes of nrt.h: signed, unsigned */
+
+	return build_bitcast(bl,
+			     lower_shift_arithmetic(bl, build_bitcast(bl, x, dtype),
+						    build_bitcast(bl, n, dtype)),
+			     x->shape.dtype);
+}
+
 /* What is negative is shifted as its complement, which is not */
 struct ncc_op *lower_shift_arithmetic(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *n)
 {
@@ -247,6 +258,8 @@ struct ncc_op *lower_shift_arithmetic(struct ncc_build *bl, struct ncc_op *x, st
 	if (!x || !n)
 		return NULL;
 	s = x->shape;
+	if (ncc_is_unsigned(s.dtype))
+		return lower_shift_unsigned(bl, x, n);
 	minus = build_compare(bl, NCC_LT, x, build_splat(bl, &s, 0));
 	sign = build_node(bl, NCC_NEG, &s, build_node(bl, NCC_CONVERT, &s, minus, NULL, NULL), NULL,
 			  NULL);
@@ -257,15 +270,17 @@ struct ncc_op *lower_shift_arithmetic(struct ncc_build *bl, struct ncc_op *x, st
 }
 
 /*
- * The datapath rounds to nearest: r = round(x) is one too far from zero when |r| > |x|, so
- * r - sign(x) * (|r| > |x|).
+ * Towards zero. The datapath rounds to nearest: r = round(x) is one too far from zero when
+ * |r| > |x|, so r - sign(x) * (|r| > |x|). From 2^23 on x is whole.
  */
 static struct ncc_op *truncated(struct ncc_build *bl, struct ncc_op *x)
 {
 	struct ncc_op *r = f1(bl, NCC_CONVERT, build_cast(bl, x, NEURON_DT_INT32)), *far;
+	struct ncc_op *size = f1(bl, NCC_ABS, x);
 
-	far = one_if(bl, test(bl, NCC_GT, f1(bl, NCC_ABS, r), f1(bl, NCC_ABS, x)));
-	return f2(bl, NCC_SUB, r, f2(bl, NCC_MUL, f1(bl, NCC_SIGN, x), far));
+	far = one_if(bl, test(bl, NCC_GT, f1(bl, NCC_ABS, r), size));
+	r = f2(bl, NCC_SUB, r, f2(bl, NCC_MUL, f1(bl, NCC_SIGN, x), far));
+	return build_select(bl, test_c(bl, NCC_LT, size, WHOLE), r, x);
 }
 
 struct ncc_op *lower_convert(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *to)

@@ -27,6 +27,7 @@ static const char help_text[] =
 	"  --auto-cast SET            which fp32 operations are narrowed: matmult (default), all, "
 	"none\n"
 	"  --auto-cast-type TYPE      to what: bf16 (default), fp16\n"
+	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
 	"  --print-ir                 print the tensor IR after the passes to standard output\n"
 	"  --verbose[=LEVEL]          progress on standard error\n"
 	"  -h, --help                 this text\n"
@@ -49,12 +50,13 @@ static const char help_text[] =
 	"2 bad usage.\n";
 
 static const char operators[] =
-	"abs\nadd\nand\nbroadcast\ncall\ncbrt\nceil\nclamp\ncompare\n"
-	"concatenate\nconstant\nconvert\nconvolution\ncopy\ncosine\ndivide\ndot\n"
+	"abs\nadd\nand\natan2\nbitcast-convert\nbroadcast\ncall\ncbrt\nceil\nclamp\ncompare\n"
+	"concatenate\nconstant\nconvert\nconvolution\ncopy\ncosine\ncount-leading-"
+	"zeros\ndivide\ndot\n"
 	"dynamic-slice\ndynamic-update-slice\nerf\nexponential\n"
 	"exponential-minus-one\nfloor\ngather\nget-tuple-element\niota\n"
 	"is-finite\nlog\nlog-plus-one\nlogistic\nmaximum\nminimum\nmultiply\n"
-	"negate\nnot\nopt-barrier\nor\npad\nparameter\npower\nreduce\n"
+	"negate\nnot\nopt-barrier\nor\npad\nparameter\npopcnt\npower\nreduce\nreduce-precision\n"
 	"reduce-window\nremainder\nreshape\nreverse\nround-nearest-afz\n"
 	"round-nearest-even\nrsqrt\nselect\nshift-left\nshift-right-arithmetic\n"
 	"shift-right-logical\nsign\nsine\nslice\nsqrt\nsubtract\ntan\ntanh\n"
@@ -65,6 +67,7 @@ enum {
 	OPT_TARGET,
 	OPT_CAST,
 	OPT_CAST_TYPE,
+	OPT_NARROW,
 	OPT_PRINT_IR,
 	OPT_VERBOSE,
 	OPT_PIPELINE,
@@ -78,6 +81,7 @@ static const struct option options[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "auto-cast", required_argument, NULL, OPT_CAST },
 	{ "auto-cast-type", required_argument, NULL, OPT_CAST_TYPE },
+	{ "narrow-64bit", no_argument, NULL, OPT_NARROW },
 	{ "print-ir", no_argument, NULL, OPT_PRINT_IR },
 	{ "verbose", optional_argument, NULL, OPT_VERBOSE },
 	{ "pipeline", required_argument, NULL, OPT_PIPELINE },
@@ -137,6 +141,11 @@ static void log_line(void *opaque, const char *line)
 	fprintf(stderr, "neuronx-cc: %s\n", line);
 }
 
+static void warn_line(void *opaque, const char *line)
+{
+	fprintf(stderr, "neuronx-cc: warning: %s\n", line);
+}
+
 static bool is_stage(const char *s)
 {
 	return !strcmp(s, "compile") || !strcmp(s, "SaveTemps");
@@ -160,6 +169,9 @@ static int take_option(struct args *a, int c, char **argv)
 		return take_cast(a, optarg);
 	case OPT_CAST_TYPE:
 		return take_cast_type(a, optarg);
+	case OPT_NARROW:
+		a->opt.narrow_64bit = true;
+		return 0;
 	case OPT_PRINT_IR:
 		a->opt.print_ir = stdout;
 		return 0;
@@ -318,6 +330,7 @@ static int compile(struct args *a)
 	a->opt.uuid[6] = (uint8_t)((a->opt.uuid[6] & 0x0f) | 0x40);
 	a->opt.uuid[8] = (uint8_t)((a->opt.uuid[8] & 0x3f) | 0x80);
 	a->opt.log = a->verbose ? log_line : NULL;
+	a->opt.warn = warn_line;
 	rc = ncc_compile(hlo, size, &a->opt, &neff, &neff_size, &err);
 	free(hlo);
 	if (rc) {

@@ -96,7 +96,7 @@ int ncc_compile(const void *hlo, size_t size, const struct ncc_options *opt, voi
 	int rc;
 
 	err->text[0] = 0;
-	rc = ncc_import_hlo(hlo, size, &m, err);
+	rc = ncc_import_hlo_opt(hlo, size, opt, &m, err);
 	if (rc)
 		return rc;
 	say(opt, "read module '%.100s': %u operations, %u parameters, %u results", m->name, m->nops,

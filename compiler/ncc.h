@@ -15,12 +15,16 @@ struct ncc_options {
 	uint8_t auto_cast_type; /* NEURON_DT_BF16 (0 means it) or NEURON_DT_FP16 */
 	uint8_t uuid[16]; /* of the file */
 	FILE *print_ir; /* the IR after the passes; NULL: no */
+	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */
 	void (*log)(void *opaque, const char *line); /* progress; may be NULL */
+	void (*warn)(void *opaque, const char *line); /* what may surprise; may be NULL */
 	void *opaque;
 };
 
 /* HLO module -> tensor IR, verified. 0, -EINVAL, -ENOTSUP, -EFBIG, -ENOMEM */
 int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **m, struct ncc_error *err);
+int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
+		       struct ncc_module **m, struct ncc_error *err);
 
 /* The passes over the tensor IR, in order; the module is verified after each */
 int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err);

@@ -29,9 +29,10 @@ static const struct {
 	const char *name;
 	int (*run)(struct ncc_pass *p);
 } passes[] = {
-	{ "simplify", pass_simplify }, { "windows", pass_windows },   { "autocast", pass_autocast },
-	{ "simplify", pass_simplify }, { "contract", pass_contract }, { "simplify", pass_simplify },
-	{ "flatten", pass_flatten },   { "simplify", pass_simplify }, { "layout", pass_layout },
+	{ "simplify", pass_simplify }, { "windows", pass_windows },   { "integers", pass_integers },
+	{ "simplify", pass_simplify }, { "autocast", pass_autocast }, { "simplify", pass_simplify },
+	{ "contract", pass_contract }, { "simplify", pass_simplify }, { "flatten", pass_flatten },
+	{ "simplify", pass_simplify }, { "layout", pass_layout },
 };
 
 int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err)

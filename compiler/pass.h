@@ -17,6 +17,7 @@ struct ncc_pass {
 int pass_simplify(struct ncc_pass *p); /* folding, and what is the same with fewer operations */
 int pass_windows(struct ncc_pass *p); /* padding, dilation and reversal made explicit; one window
 					 dimension at a time */
+int pass_integers(struct ncc_pass *p); /* integers exact on a datapath of fp32, and signed */
 int pass_autocast(struct ncc_pass *p); /* fp32 operands of matrix products to what PE takes */
 int pass_contract(struct ncc_pass *p); /* reshapes out of the way of products */
 int pass_flatten(struct ncc_pass *p); /* long vectors as matrices */

@@ -28,12 +28,14 @@ static bool is_noop(const struct ncc_op *op)
 	double v;
 
 	switch (op->kind) {
+	case NCC_BITCAST:
 	case NCC_RESHAPE:
 	case NCC_CONVERT:
 	case NCC_BROADCAST:
 	case NCC_TRANSPOSE:
 		for (unsigned int i = 0;
-		     op->kind != NCC_RESHAPE && op->kind != NCC_CONVERT && i < op->shape.ndim; i++)
+		     (op->kind == NCC_BROADCAST || op->kind == NCC_TRANSPOSE) && i < op->shape.ndim;
+		     i++)
 			if (op->map[i] != i)
 				return false;
 		return same_shape(&op->shape, &a->shape);
@@ -66,7 +68,7 @@ static void merge_chain(struct ncc_op *op)
 
 	if (op->kind != a->kind)
 		return;
-	if (op->kind == NCC_RESHAPE) {
+	if (op->kind == NCC_RESHAPE || op->kind == NCC_BITCAST) {
 		op->in[0] = a->in[0];
 	} else if (op->kind == NCC_TRANSPOSE) {
 		for (unsigned int i = 0; i < op->shape.ndim; i++)
@@ -133,6 +135,9 @@ int pass_simplify(struct ncc_pass *p)
 		for (unsigned int i = 0; i < op->nin; i++)
 			operand(op, i);
 		if (!op->nin || ncc_fold(p->m, op))
+			continue;
+		ncc_fold_elementwise(p->m, op);
+		if (!op->nin)
 			continue;
 		reshape_to_broadcast(op);
 		merge_chain(op);

@@ -2,12 +2,16 @@
 /*
  * Windows made plain: padding and base dilation become pad operations, a reversed kernel a reverse
  * operation, and a reduction over a window of several dimensions one for each dimension, so that
- * the code generator sees only sizes, strides and window dilations.
+ * the code generator sees only sizes, strides and window dilations. Long windows, and those of
+ * integers, become element-wise operations of slices.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "build.h"
 #include "pass.h"
+
+#define LONG 16 /* windows from here on are put together of parts */
 
 /* pad(x) for the windows of the given dimensions; x itself when there is nothing to pad */
 static struct ncc_op *pad_for(struct ncc_pass *p, struct ncc_op *like, struct ncc_op *x,
@@ -65,6 +69,88 @@ static int plain_conv(struct ncc_pass *p, struct ncc_op *op)
 	return 0;
 }
 
+/* Elements start, start + stride, ... of dimension d */
+static struct ncc_op *every(struct ncc_build *bl, struct ncc_op *x, unsigned int d, int64_t start,
+			    int64_t n, int64_t stride)
+{
+	struct ncc_op *op = build_slice(bl, x, d, start, n);
+
+	if (op && op != x)
+		op->stride[d] = stride;
+	return op;
+}
+
+static struct ncc_op *both(struct ncc_build *bl, enum ncc_kind func, struct ncc_op *a,
+			   struct ncc_op *b)
+{
+	return a && b ? build_node(bl, func, &a->shape, a, b, NULL) : NULL;
+}
+
+/*
+ * A window of n elements is the windows of 1, 2, 4, ... elements that add up to n, side by side;
+ * each of those is two of the one before. So a cumulative sum of n elements takes log2(n) steps.
+ */
+static struct ncc_op *long_window(struct ncc_build *bl, enum ncc_kind func, struct ncc_op *x,
+				  unsigned int d, const struct ncc_window *w, int64_t out)
+{
+	struct ncc_op *r = NULL;
+	int64_t at = 0;
+
+	for (int64_t n = 1; x && n <= w->size; n *= 2) {
+		int64_t step = n * w->window_dilation;
+
+		if (w->size & n) {
+			struct ncc_op *p = every(bl, x, d, at * w->window_dilation, out, w->stride);
+
+			r = r ? both(bl, func, r, p) : p;
+			at += n;
+		}
+		if (2 * n <= w->size)
+			x = both(bl, func, build_slice(bl, x, d, 0, x->shape.dim[d] - step),
+				 build_slice(bl, x, d, step, x->shape.dim[d] - step));
+	}
+	return r;
+}
+
+static bool is_long(const struct ncc_op *op)
+{
+	bool integer = !op->shape.pred && !ncc_is_float(op->shape.dtype);
+
+	for (unsigned int d = 0; d < op->shape.ndim; d++)
+		if (op->window[d].size > (integer ? 1 : LONG - 1))
+			return true;
+	return integer;
+}
+
+static int split_reduce_window(struct ncc_pass *p, struct ncc_op *op, struct ncc_op *x)
+{
+	int64_t const_bytes = 0;
+	struct ncc_build bl = { .m = p->m,
+				.err = p->err,
+				.kind = ncc_kind_name(op->kind),
+				.name = op->name,
+				.where = op->where,
+				.const_bytes = &const_bytes };
+	struct ncc_shape s = op->shape;
+	struct ncc_op *init = op->in[1];
+
+	if (ncc_is_float(s.dtype)) { /* one rounding at the end */
+		x = build_cast(&bl, x, NEURON_DT_FP32);
+		init = build_cast(&bl, init, NEURON_DT_FP32);
+		s.dtype = NEURON_DT_FP32;
+	}
+	for (unsigned int d = 0; d < op->shape.ndim; d++)
+		x = long_window(&bl, op->func, x, d, &op->window[d], op->shape.dim[d]);
+	init = s.ndim && init ? build_spread(&bl, &s, init, NULL) : init;
+	x = both(&bl, op->func, x, init);
+	if (x && op->shape.dtype != s.dtype)
+		x = build_cast(&bl, x, op->shape.dtype);
+	if (!x)
+		return pass_no_memory(p);
+	op->replaced = x;
+	return 0;
+}
+
 static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
 {
 	const struct ncc_window one = { 1, 1, 0, 0, 1, 1, false };
@@ -75,6 +161,8 @@ static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
 	x = pad_for(p, op, op->in[0], op->in[1], op->window, NULL, op->shape.ndim);
 	if (!x)
 		return p->err->text[0] ? -EFBIG : pass_no_memory(p);
+	if (is_long(op))
+		return split_reduce_window(p, op, x);
 	for (unsigned int d = 0; d < op->shape.ndim; d++) {
 		if (op->window[d].size > 1 || op->window[d].stride > 1) {
 			last = d;
@@ -114,6 +202,9 @@ int pass_windows(struct ncc_pass *p)
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {
 		int rc = 0;
 
+		for (unsigned int i = 0; i < op->nin; i++)
+			while (op->in[i]->replaced)
+				op->in[i] = op->in[i]->replaced;
 		if (op->kind == NCC_CONV)
 			rc = plain_conv(p, op);
 		else if (op->kind == NCC_REDUCE_WINDOW)

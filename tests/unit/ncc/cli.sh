@@ -68,3 +68,10 @@ refused 2 "command" --framework XLA
 sed 's/maximum/maximun/' "$data/hlo/maximum_minimum/module.hlo.pb" >"$dir/bad.pb"
 refused 1 "maximun 'max" compile --framework XLA "$dir/bad.pb" --output "$dir/x.neff"
 refused 1 "(make.py:" compile --framework XLA "$dir/bad.pb" --output "$dir/x.neff"
+
+# 64-bit types: only with the flag, and then with a warning
+refused 1 "narrow-64bit" compile --framework XLA "$data/hlo_ops/narrowed/module.hlo.pb" --output "$dir/x.neff"
+"$cc" compile --framework XLA "$data/hlo_ops/narrowed/module.hlo.pb" --narrow-64bit --output "$dir/w.neff" 2>"$dir/err"
+[ "$(cat "$dir/err")" = "neuronx-cc: warning: 64-bit types are narrowed to 32 bits (--narrow-64bit)" ] ||
+    fail "--narrow-64bit says '$(cat "$dir/err")'"
+[ -s "$dir/w.neff" ] || fail "--narrow-64bit wrote nothing"

@@ -29,7 +29,7 @@ void *read_data(const char *path, size_t *size)
 
 void *compile(const void *hlo, size_t size, enum ncc_cast cast, size_t *neff_size)
 {
-	const struct ncc_options opt = { .auto_cast = cast };
+	const struct ncc_options opt = { .auto_cast = cast, .narrow_64bit = true };
 	struct ncc_error err;
 	void *out = NULL;
 	int rc = ncc_compile(hlo, size, &opt, &out, neff_size, &err);

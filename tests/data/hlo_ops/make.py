@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Make the golden modules of integers, indices, sorting and control flow (see ../hlo/make.py).
+
+A case is a function and the types and shapes of its inputs, which are drawn from a generator seeded
+with the case's name: `make.py NAME...` makes only those, cases.txt is brought up to date.
+TOLERANCE is ULPS * 2^-23 * the largest output, 0 where the bits must be JAX's.
+"""
+
+import pathlib
+import shutil
+import sys
+import zlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+HERE = pathlib.Path(__file__).resolve().parent
+jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
+cases = {}
+
+
+class Draw:
+    """What a case's inputs are drawn from"""
+
+    def __init__(self, name):
+        self.rng = np.random.default_rng(zlib.crc32(name.encode()))
+
+    def f32(self, *shape):
+        return self.rng.standard_normal(shape).astype(np.float32)
+
+    def ints(self, dtype, *shape, low=None, high=None):
+        info = np.iinfo(dtype)
+        low = info.min if low is None else low
+        high = info.max if high is None else high
+        return self.rng.integers(low, high, shape, dtype=dtype, endpoint=True)
+
+    def edges(self, dtype, *shape):
+        """all of a type, its ends and small numbers among them"""
+        info = np.iinfo(dtype)
+        x = self.ints(dtype, *shape).reshape(-1)
+        special = [info.min, info.max, 0, 1, info.max - 1, info.min + 1, 2, 3, info.max // 2]
+        if info.min < 0:
+            special += [-1, -2, -3]
+        at = self.rng.permutation(x.size)[: x.size // 3]
+        x[at] = np.array(special, dtype)[self.rng.integers(0, len(special), at.size)]
+        return x.reshape(shape)
+
+
+def save(path, x):
+    x = np.asarray(x)
+    if x.dtype == jnp.bfloat16:
+        x = x.view("V2")
+    if x.dtype == np.bool_:
+        x = x.astype(np.int8)
+    np.save(path, x)
+
+
+def case(name, fn, make, ulps=0.0, wide=False):
+    """make(draw) gives the inputs; wide: exported with 64-bit types, run with 32-bit ones"""
+    cases[name] = (fn, make, ulps, wide)
+
+
+def widened(x):
+    wide = {"int32": np.int64, "uint32": np.uint64, "float32": np.float64}
+    return jax.ShapeDtypeStruct(x.shape, wide[x.dtype.name])
+
+
+def write(name):
+    fn, make, ulps, wide = cases[name]
+    args = make(Draw(name))
+    args = args if isinstance(args, tuple) else (args,)
+    out = HERE / name
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    fn.__name__ = name
+    with jax.enable_x64(wide):
+        shapes = [widened(a) if wide else a for a in args]
+        lowered = jax.jit(fn, keep_unused=True).lower(*shapes)
+    (out / "module.hlo.pb").write_bytes(lowered.compiler_ir("hlo").as_serialized_hlo_module_proto())
+    outs = jax.tree.leaves(jax.jit(fn)(*args))
+    scale = max(float(np.max(np.abs(np.asarray(o, dtype=np.float64)), initial=0)) for o in outs)
+    for i, a in enumerate(args):
+        save(out / f"in{i}.npy", a)
+    for i, o in enumerate(outs):
+        save(out / f"out{i}.npy", o)
+    return f"{name} {len(args)} {len(outs)} {ulps * 2.0**-23 * scale if ulps else 0:.6g}"
+
+
+TYPES = {"s8": np.int8, "u8": np.uint8, "s16": np.int16, "u16": np.uint16, "s32": np.int32, "u32": np.uint32}
+
+
+def integer_type(t, dtype):
+    two = lambda d: (d.edges(dtype, 12, 40), d.edges(dtype, 12, 40))
+    case(f"arithmetic_{t}", lambda a, b: (a + b, a - b, a * b, -a, a * 77 + 5, jnp.abs(a)), two)
+    case(f"order_{t}", lambda a, b: (a < b, a <= b, a > b, a >= b, a == b, jnp.maximum(a, b),
+                                     jnp.minimum(a, b), jnp.clip(a, 3, 100)), two)
+    case(f"divide_{t}", lambda a, b: (lax.div(a, b), lax.rem(a, b), lax.div(a, dtype(7)), lax.sign(a)), two)
+    case(f"bits_{t}", lambda a, b: (a & b, a | b, a ^ b, ~a, a << (b & 7), lax.shift_right_logical(a, b),
+                                    lax.population_count(a), lax.clz(a)), two)
+    case(f"shift_arithmetic_{t}", lambda a, b: lax.shift_right_arithmetic(a, b), two)
+    case(f"reduce_{t}", lambda a: (jnp.sum(a, 1, dtype=a.dtype), jnp.max(a, 0), jnp.min(a), jnp.prod(a, 1, dtype=a.dtype),
+                                   jnp.sum(a, dtype=a.dtype)),
+         lambda d: d.edges(dtype, 30, 50))
+    case(f"to_{t}", lambda *x: tuple(v.astype(dtype) for v in x),
+         lambda d: tuple(d.edges(u, 5, 40) for u in TYPES.values()))
+    case(f"from_{t}", lambda x: (x.astype(jnp.float32), x.astype(jnp.bfloat16), x.astype(jnp.float16),
+                                 x.astype(jnp.bool_)),
+         lambda d: d.edges(dtype, 5, 200))
+    case(f"float_to_{t}", lambda x: x.astype(dtype),
+         lambda d: np.concatenate([
+             d.f32(100) * 3, d.f32(100) * 1e4, d.f32(100) * 3e9,
+             np.array([np.inf, -np.inf, np.nan, 0.5, -0.5, 1.5, 254.9, 255.5, 4294967040, 2147483520,
+                       -2147483648, 16777215, 8388607.5, 127.5, -128.9, 32767.9], np.float32)]))
+    case(f"moves_{t}", lambda a, b: (jnp.where(a > b, a, b).T, jnp.concatenate([a, b], 1)[:, 3:50:2],
+                                     lax.pad(a, dtype(99), ((1, 2, 0), (0, 3, 1)))), two)
+    case(f"window_{t}", lambda a: (lax.reduce_window(a, dtype(np.iinfo(dtype).min), lax.max, (2, 3), (1, 2), "VALID"),
+                                   lax.reduce_window(a, dtype(0), lax.add, (1, 5), (1, 1), "SAME")),
+         lambda d: d.edges(dtype, 9, 21))
+
+
+def integers():
+    for t, dtype in TYPES.items():
+        integer_type(t, dtype)
+    for a, b in (("u8", "u8"), ("u8", "s8"), ("s16", "s16"), ("s32", "s32"), ("u32", "u32")):
+        out = jnp.uint32 if a == "u32" else jnp.int32
+        case(f"dot_{a}_{b}", lambda x, y, out=out: lax.dot(x.astype(out), y.astype(out)),
+             lambda d, a=a, b=b: (d.ints(TYPES[a], 7, 150), d.ints(TYPES[b], 150, 9)))
+    case("conv_u8", lambda x, w: lax.conv_general_dilated(
+        x.astype(jnp.int32), w.astype(jnp.int32), (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")),
+        lambda d: (d.ints(np.uint8, 1, 6, 6, 5), d.ints(np.int8, 3, 3, 5, 4)))
+    case("large_constants", lambda x: (x + 123456789, x == 2147483647, jnp.where(x > 0, 16777217, x),
+                                       lax.pad(x, jnp.int32(2147480001), ((1, 1, 0), (1, 1, 0)))),
+         lambda d: d.edges(np.int32, 6, 40))
+    case("bitcast", lambda x, y: (lax.bitcast_convert_type(x, jnp.int32), lax.bitcast_convert_type(y, jnp.float32),
+                                  lax.bitcast_convert_type(lax.bitcast_convert_type(x, jnp.uint32) & 0x7fffffff, jnp.float32)),
+         lambda d: (d.f32(6, 30), d.ints(np.int32, 6, 30, low=0, high=2**30)))
+    case("reduce_precision", lambda x: (lax.reduce_precision(x, 5, 10), lax.reduce_precision(x, 8, 7), lax.reduce_precision(x, 4, 3)),
+         lambda d: np.concatenate([d.f32(100), d.f32(50) * 1e5, d.f32(50) * 1e-6,
+                                   np.array([np.inf, -np.inf, 0, -0.0, 65520, 240, 248], np.float32)]))
+    edge = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, 1e-30, -1e30], np.float32)
+    case("atan2", lambda y, x: lax.atan2(y, x),
+         lambda d: (np.concatenate([d.f32(60), np.repeat(edge, 8)]), np.concatenate([d.f32(60), np.tile(edge, 8)])), ulps=4)
+    case("arc_functions", lambda x: (jnp.arctan(x * 5), jnp.arcsin(x), jnp.arccos(x)),
+         lambda d: np.tanh(d.f32(5, 40)), ulps=6)
+
+
+def wide():
+    case("narrowed", lambda a, b, c: (a * b + 3, a // (b | 1), c * 2 + 1, a.astype(c.dtype) * 0.5),
+         lambda d: (d.ints(np.int32, 6, 30, low=-999, high=999), d.ints(np.int32, 6, 30, low=-999, high=999),
+                    d.f32(6, 30)), wide=True)
+
+
+def main():
+    for family in (integers, wide):
+        family()
+    names = sys.argv[1:] or list(cases)
+    lines = {}
+    if sys.argv[1:]:
+        for line in (HERE / "cases.txt").read_text().splitlines():
+            lines[line.split()[0]] = line
+    for name in names:
+        lines[name] = write(name)
+    (HERE / "cases.txt").write_text("".join(f"{lines[n]}\n" for n in cases if n in lines))
+    print(f"{len(names)} made, {len(lines)} cases")
+
+
+if __name__ == "__main__":
+    main()
