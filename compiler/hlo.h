@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to the HLO front end: hlo_scan.c bounds the file, hlo_import.c walks its computations,
+ * Private to the HLO front end: hlo_import.c walks its computations,
  * hlo_ops.c knows each operation, hlo_literal.c the constants.
  */
 #ifndef NCC_HLO_H
@@ -9,9 +9,6 @@
 #include "build.h"
 #include "hlo.pb-c.h"
 
-#define HLO_MAX_FILE (2000ll << 20)
-#define HLO_MAX_DEPTH 32 /* of messages in messages */
-#define HLO_MAX_FIELDS (1 << 24) /* of the whole file; packed lists count once */
 #define HLO_MAX_CALLS 64 /* of computations in computations */
 
 /* What an instruction gives: one operation, or a tuple's leaves in order */
@@ -41,8 +38,6 @@ struct hlo_inst {
 	struct hlo_value *in;
 };
 
-int hlo_scan(const ProtobufCMessageDescriptor *desc, const uint8_t *buf, size_t size,
-	     struct ncc_error *err);
 int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s);

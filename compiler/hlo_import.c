@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The HLO front end: a serialized HloModuleProto becomes a module of the tensor IR. Calls are
- * inlined, tuples are taken apart. The file is hostile: hlo_scan.c bounds it, and every id, shape,
- * size and count is checked here and in the IR's verifier. Called by ncc.c.
+ * inlined, tuples are taken apart. The file is hostile: proto_scan.c bounds it, and every id,
+ * shape, size and count is checked here and in the IR's verifier. Called by ncc.c.
  */
 #include "ncc.h"
 
@@ -13,6 +13,7 @@
 
 #include "hlo.h"
 #include "hlo_make.h"
+#include "proto_scan.h"
 
 int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 {
@@ -451,12 +452,7 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 	Ncc__Hlo__Module *proto;
 	int rc;
 
-	if (!size || size > HLO_MAX_FILE)
-		return ncc_fail(err, size ? -EFBIG : -EINVAL,
-				size ? "the file is larger than %lld bytes"
-				     : "not an HLO module: the file is empty (at most %lld bytes)",
-				HLO_MAX_FILE);
-	rc = hlo_scan(&ncc__hlo__module__descriptor, buf, size, err);
+	rc = ncc_proto_scan(&ncc__hlo__module__descriptor, "an HLO module", buf, size, err);
 	if (rc)
 		return rc;
 	proto = ncc__hlo__module__unpack(NULL, size, buf);

@@ -36,6 +36,9 @@ enum ncc_kind {
 	NCC_ERF,
 	NCC_SIN, /* in [-pi, pi] */
 	NCC_ATAN,
+	NCC_SOFTPLUS,
+	NCC_GELU, /* with erf */
+	NCC_MISH,
 	NCC_NOT,
 	NCC_CONVERT, /* from a float to an integer: to nearest even, saturated; integers wrap around
 		      */
@@ -211,5 +214,8 @@ bool ncc_scalar_value(const struct ncc_op *op,
 int ncc_fold(struct ncc_module *m, struct ncc_op *op); /* 1: op became NCC_CONST; 0: not foldable */
 /* fold.c: the same of element-wise operations, where the datapath gives the same bits */
 int ncc_fold_elementwise(struct ncc_module *m, struct ncc_op *op);
+
+/* eval.c: 1: op, whose operands are constants, became one; 0: not folded; -ENOMEM */
+int ncc_eval(struct ncc_module *m, struct ncc_op *op);
 
 #endif

@@ -16,17 +16,19 @@
 #include "version.h"
 
 static const char help_text[] =
-	"Usage: neuronx-cc compile --framework XLA MODEL.hlo.pb --target inf1 --output MODEL.neff\n"
+	"Usage: neuronx-cc compile --framework XLA|ONNX MODEL --target inf1 --output MODEL.neff\n"
 	"                          [OPTION]...\n"
-	"       neuronx-cc list-operators --framework XLA\n"
-	"Compile an HLO module to a NEFF file for one NeuronCore.\n"
+	"       neuronx-cc list-operators --framework XLA|ONNX\n"
+	"Compile an HLO module or an ONNX model to a NEFF file for one NeuronCore.\n"
 	"\n"
-	"  --framework XLA            the input is a serialized HloModuleProto\n"
+	"  --framework XLA|ONNX       the input is a serialized HloModuleProto or ModelProto\n"
 	"  --target inf1              the device to compile for (the default)\n"
 	"  -o, --output FILE          the NEFF to write (default file.neff)\n"
 	"  --auto-cast SET            which fp32 operations are narrowed: matmult (default), all, "
 	"none\n"
 	"  --auto-cast-type TYPE      to what: bf16 (default), fp16\n"
+	"  --input-shape NAME=1x3x224 ONNX: the shape of an input that the model leaves open\n"
+	"  --input-value NAME=V,V...  ONNX: an input becomes a constant of these elements\n"
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
 	"  --print-ir                 print the tensor IR after the passes to standard output\n"
 	"  --verbose[=LEVEL]          progress on standard error\n"
@@ -67,6 +69,8 @@ enum {
 	OPT_TARGET,
 	OPT_CAST,
 	OPT_CAST_TYPE,
+	OPT_INPUT_SHAPE,
+	OPT_INPUT_VALUE,
 	OPT_NARROW,
 	OPT_PRINT_IR,
 	OPT_VERBOSE,
@@ -81,6 +85,8 @@ static const struct option options[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "auto-cast", required_argument, NULL, OPT_CAST },
 	{ "auto-cast-type", required_argument, NULL, OPT_CAST_TYPE },
+	{ "input-shape", required_argument, NULL, OPT_INPUT_SHAPE },
+	{ "input-value", required_argument, NULL, OPT_INPUT_VALUE },
 	{ "narrow-64bit", no_argument, NULL, OPT_NARROW },
 	{ "print-ir", no_argument, NULL, OPT_PRINT_IR },
 	{ "verbose", optional_argument, NULL, OPT_VERBOSE },
@@ -99,10 +105,13 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+#define MAX_INPUTS 256 /* that options name */
+
 struct args {
-	const char *input, *output;
+	const char *input_file, *output;
 	bool framework, verbose;
 	struct ncc_options opt;
+	struct ncc_input input[MAX_INPUTS];
 };
 
 static int usage(const char *what, const char *value)
@@ -136,6 +145,75 @@ static int take_cast_type(struct args *a, const char *v)
 	return 0;
 }
 
+/* The input that NAME= names, a new one or one that another option named; *rest: what is behind */
+static struct ncc_input *take_input(struct args *a, char *text, char **rest)
+{
+	char *eq = strrchr(text, '=');
+	unsigned int i;
+
+	if (!eq || eq == text)
+		return NULL;
+	*eq = 0;
+	*rest = eq + 1;
+	for (i = 0; i < a->opt.ninputs; i++)
+		if (!strcmp(a->input[i].name, text))
+			return &a->input[i];
+	if (i == MAX_INPUTS)
+		return NULL;
+	a->opt.input = a->input;
+	a->opt.ninputs++;
+	a->input[i].name = text;
+	return &a->input[i];
+}
+
+static int take_input_shape(struct args *a, char *text)
+{
+	struct ncc_input *in;
+	char *p, *end;
+
+	in = take_input(a, text, &p);
+	if (!in)
+		return usage("--input-shape takes NAME=1x3x224", text);
+	in->has_shape = true;
+	for (in->ndim = 0; *p && in->ndim < NCC_MAX_DIMS; p = *end ? end + 1 : end) {
+		in->dim[in->ndim++] = strtoll(p, &end, 10);
+		if (end == p || (*end && (*end != 'x' || !end[1])) || in->dim[in->ndim - 1] < 1)
+			return usage("--input-shape takes NAME=1x3x224", p);
+	}
+	return *p ? usage("--input-shape takes up to 8 dimensions", p) : 0;
+}
+
+static int take_input_value(struct args *a, char *text)
+{
+	struct ncc_input *in;
+	size_t room = strlen(text);
+	double *v = calloc(room + 1, sizeof(*v));
+	char *p, *end;
+
+	in = take_input(a, text, &p);
+	if (!in || !v || !*p || in->value) {
+		free(v);
+		return usage("--input-value takes NAME=1,2,3", text);
+	}
+	in->value = v;
+	while (*p) {
+		v[in->nvalues++] = strtod(p, &end);
+		if (end == p || (*end && (*end != ',' || !end[1])))
+			return usage("--input-value takes NAME=1,2,3", p);
+		p = *end ? end + 1 : end;
+	}
+	return 0;
+}
+
+static int take_framework(struct args *a, const char *v)
+{
+	a->framework = true;
+	if (strcasecmp(v, "XLA") && strcasecmp(v, "ONNX"))
+		return usage("--framework takes XLA or ONNX", v);
+	a->opt.framework = strcasecmp(v, "XLA") ? NCC_ONNX : NCC_XLA;
+	return 0;
+}
+
 static void log_line(void *opaque, const char *line)
 {
 	fprintf(stderr, "neuronx-cc: %s\n", line);
@@ -155,10 +233,7 @@ static int take_option(struct args *a, int c, char **argv)
 {
 	switch (c) {
 	case OPT_FRAMEWORK:
-		a->framework = true;
-		return strcasecmp(optarg, "XLA")
-			       ? usage("only --framework XLA is supported", optarg)
-			       : 0;
+		return take_framework(a, optarg);
 	case OPT_TARGET:
 		return strcmp(optarg, "inf1") ? usage("only --target inf1 is supported", optarg)
 					      : 0;
@@ -169,6 +244,10 @@ static int take_option(struct args *a, int c, char **argv)
 		return take_cast(a, optarg);
 	case OPT_CAST_TYPE:
 		return take_cast_type(a, optarg);
+	case OPT_INPUT_SHAPE:
+		return take_input_shape(a, optarg);
+	case OPT_INPUT_VALUE:
+		return take_input_value(a, optarg);
 	case OPT_NARROW:
 		a->opt.narrow_64bit = true;
 		return 0;
@@ -206,9 +285,9 @@ static int parse(struct args *a, int argc, char **argv)
 			return -1;
 		}
 		if (c == 1) {
-			if (a->input)
+			if (a->input_file)
 				return usage("two input files", optarg);
-			a->input = optarg;
+			a->input_file = optarg;
 			continue;
 		}
 		rc = take_option(a, c, argv);
@@ -318,10 +397,10 @@ static int compile(struct args *a)
 	void *hlo = NULL, *neff = NULL;
 	size_t size = 0, neff_size;
 	struct ncc_error err;
-	int rc = read_file(a->input, &hlo, &size);
+	int rc = read_file(a->input_file, &hlo, &size);
 
 	if (rc) {
-		fprintf(stderr, "neuronx-cc: %s: %s\n", a->input, strerror(-rc));
+		fprintf(stderr, "neuronx-cc: %s: %s\n", a->input_file, strerror(-rc));
 		free(hlo);
 		return 1;
 	}
@@ -334,7 +413,7 @@ static int compile(struct args *a)
 	rc = ncc_compile(hlo, size, &a->opt, &neff, &neff_size, &err);
 	free(hlo);
 	if (rc) {
-		fprintf(stderr, "neuronx-cc: %s: %s\n", a->input, err.text);
+		fprintf(stderr, "neuronx-cc: %s: %s\n", a->input_file, err.text);
 		return 1;
 	}
 	rc = write_file(a->output, neff, neff_size);
@@ -344,9 +423,40 @@ static int compile(struct args *a)
 	return rc ? 1 : 0;
 }
 
+static int list_operators(enum ncc_framework framework)
+{
+	const char *name;
+
+	if (framework == NCC_XLA)
+		return fputs(operators, stdout) < 0;
+	for (unsigned int i = 0; (name = ncc_onnx_operator(i)); i++)
+		if (puts(name) < 0)
+			return 1;
+	return 0;
+}
+
+static void free_args(struct args *a)
+{
+	for (unsigned int i = 0; i < a->opt.ninputs; i++)
+		free((void *)a->input[i].value);
+}
+
+static int run(struct args *a, const char *command)
+{
+	if (!*command)
+		return usage("a command is missing", NULL);
+	if (!strcmp(command, "list-operators"))
+		return list_operators(a->opt.framework);
+	if (!a->framework)
+		return usage("--framework is missing", NULL);
+	if (!a->input_file)
+		return usage("an input file is missing", NULL);
+	return compile(a);
+}
+
 int main(int argc, char **argv)
 {
-	struct args a = { .output = "file.neff", .opt = { .auto_cast = NCC_CAST_MATMULT } };
+	static struct args a = { .output = "file.neff", .opt = { .auto_cast = NCC_CAST_MATMULT } };
 	const char *command = argc > 1 ? argv[1] : "";
 	int rc;
 
@@ -361,15 +471,8 @@ int main(int argc, char **argv)
 		command = "";
 	}
 	rc = parse(&a, argc, argv);
-	if (rc)
-		return rc < 0 ? 0 : rc;
-	if (!*command)
-		return usage("a command is missing", NULL);
-	if (!strcmp(command, "list-operators"))
-		return fputs(operators, stdout) < 0;
-	if (!a.framework)
-		return usage("--framework XLA is missing", NULL);
-	if (!a.input)
-		return usage("an input file is missing", NULL);
-	return compile(&a);
+	if (!rc)
+		rc = run(&a, command);
+	free_args(&a);
+	return rc < 0 ? 0 : rc;
 }

@@ -89,14 +89,15 @@ static int back_end(struct ncc_module *m, const struct ncc_options *opt, uint64_
 	return rc;
 }
 
-int ncc_compile(const void *hlo, size_t size, const struct ncc_options *opt, void **out,
+int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err)
 {
 	struct ncc_module *m;
 	int rc;
 
 	err->text[0] = 0;
-	rc = ncc_import_hlo_opt(hlo, size, opt, &m, err);
+	rc = opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, &m, err)
+					: ncc_import_hlo_opt(model, size, opt, &m, err);
 	if (rc)
 		return rc;
 	say(opt, "read module '%.100s': %u operations, %u parameters, %u results", m->name, m->nops,
@@ -106,7 +107,7 @@ int ncc_compile(const void *hlo, size_t size, const struct ncc_options *opt, voi
 		say(opt, "%u operations after the passes", m->nops);
 		if (opt->print_ir)
 			ncc_print(m, opt->print_ir);
-		rc = back_end(m, opt, hash_of(hlo, size), out, out_size, err);
+		rc = back_end(m, opt, hash_of(model, size), out, out_size, err);
 	}
 	ncc_module_free(m);
 	return rc;

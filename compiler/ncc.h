@@ -10,7 +10,22 @@
 
 enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
 
+enum ncc_framework { NCC_XLA, NCC_ONNX };
+
+/* What is said of one of the model's inputs (ONNX) */
+struct ncc_input {
+	const char *name;
+	bool has_shape; /* dim: for dimensions that the model leaves open */
+	unsigned int ndim;
+	int64_t dim[NCC_MAX_DIMS];
+	const double *value; /* the input becomes a constant; NULL: it stays an input */
+	size_t nvalues;
+};
+
 struct ncc_options {
+	enum ncc_framework framework;
+	const struct ncc_input *input;
+	unsigned int ninputs;
 	enum ncc_cast auto_cast; /* default: NCC_CAST_MATMULT */
 	uint8_t auto_cast_type; /* NEURON_DT_BF16 (0 means it) or NEURON_DT_FP16 */
 	uint8_t uuid[16]; /* of the file */
@@ -26,11 +41,21 @@ int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **m, struct n
 int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
 		       struct ncc_module **m, struct ncc_error *err);
 
+/* ONNX model -> the same. Of opt: input, narrow_64bit */
+int ncc_import_onnx(const void *buf, size_t size, const struct ncc_options *opt,
+		    struct ncc_module **m, struct ncc_error *err);
+
+/* The operators of ONNX that are known, by number; NULL: no more */
+const char *ncc_onnx_operator(unsigned int i);
+
 /* The passes over the tensor IR, in order; the module is verified after each */
 int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err);
 
-/* HLO module -> NEFF file in memory; free() *out. The same input gives the same bytes but the uuid */
-int ncc_compile(const void *hlo, size_t size, const struct ncc_options *opt, void **out,
+/*
+ * A model of opt->framework -> NEFF file in memory; free() *out. The same input gives the same
+ * bytes but the uuid.
+ */
+int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err);
 
 #endif

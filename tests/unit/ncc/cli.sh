@@ -28,6 +28,8 @@ refused() {
 "$cc" --help | grep '^Usage: neuronx-cc compile' >/dev/null || fail "--help"
 "$cc" list-operators --framework XLA | grep -x convolution >/dev/null || fail "list-operators"
 
+"$cc" list-operators --framework ONNX | grep -x MatMul >/dev/null || fail "list-operators of ONNX"
+
 # the issue's own line, TensorFlow's and nkipy's
 "$cc" compile --framework XLA "$model" --target inf1 --output "$dir/a.neff" >"$dir/out" 2>&1
 [ ! -s "$dir/out" ] || fail "a quiet compilation prints"
@@ -55,7 +57,7 @@ refused 1 "not an HLO module" compile --framework XLA "$0" --output "$dir/x.neff
 refused 1 "Is a directory" compile --framework XLA "$dir" --output "$dir/x.neff"
 refused 1 "No such file" compile --framework XLA "$model" --output "$dir/none/x.neff"
 refused 2 "inf1" compile --framework XLA "$model" --target trn9 --output "$dir/x.neff"
-refused 2 "XLA" compile --framework ONNX "$model" --output "$dir/x.neff"
+refused 2 "XLA" compile --framework TENSORFLOW "$model" --output "$dir/x.neff"
 refused 2 "--framework" compile "$model" --output "$dir/x.neff"
 refused 2 "input file" compile --framework XLA --output "$dir/x.neff"
 refused 2 "two input files" compile --framework XLA "$model" "$model" --output "$dir/x.neff"

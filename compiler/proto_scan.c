@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT
-/*
- * A first walk over a protobuf file that bounds what the generated parser will do with it: nesting,
- * the number of fields, and lengths. The parser recurses and allocates for whatever it finds.
- */
-#include <errno.h>
+/* The first walk over a protobuf file: the parser recurses and allocates for whatever it finds. */
+#include "proto_scan.h"
 
-#include "hlo.h"
+#include <errno.h>
 
 struct scan {
 	const uint8_t *base;
+	const char *what;
 	size_t fields;
 	struct ncc_error *err;
 };
 
 static int bad(struct scan *s, const uint8_t *at, const char *what)
 {
-	return ncc_fail(s->err, -EINVAL, "not an HLO module: %s at byte %zu", what,
+	return ncc_fail(s->err, -EINVAL, "not %s: %s at byte %zu", s->what, what,
 			(size_t)(at - s->base));
 }
 
@@ -46,7 +44,7 @@ static const ProtobufCMessageDescriptor *submessage(const ProtobufCMessageDescri
 static int scan_message(struct scan *s, const ProtobufCMessageDescriptor *d, const uint8_t *p,
 			const uint8_t *end, unsigned int depth)
 {
-	if (depth > HLO_MAX_DEPTH)
+	if (depth > NCC_MAX_DEPTH)
 		return bad(s, p, "messages nested too deeply");
 	while (p < end) {
 		const ProtobufCMessageDescriptor *sub;
@@ -54,7 +52,7 @@ static int scan_message(struct scan *s, const ProtobufCMessageDescriptor *d, con
 		uint64_t tag, v;
 		int rc;
 
-		if (++s->fields > HLO_MAX_FIELDS)
+		if (++s->fields > NCC_MAX_FIELDS)
 			return bad(s, p, "too many fields");
 		if (!varint(&p, end, &tag) || !(tag >> 3) || tag >> 32)
 			return bad(s, start, "bad field tag");
@@ -86,10 +84,14 @@ static int scan_message(struct scan *s, const ProtobufCMessageDescriptor *d, con
 	return 0;
 }
 
-int hlo_scan(const ProtobufCMessageDescriptor *desc, const uint8_t *buf, size_t size,
-	     struct ncc_error *err)
+int ncc_proto_scan(const ProtobufCMessageDescriptor *desc, const char *what, const uint8_t *buf,
+		   size_t size, struct ncc_error *err)
 {
-	struct scan s = { .base = buf, .err = err };
+	struct scan s = { .base = buf, .what = what, .err = err };
 
+	if (!size || size > NCC_MAX_FILE)
+		return size ? ncc_fail(err, -EFBIG, "the file is larger than %lld bytes",
+				       NCC_MAX_FILE)
+			    : ncc_fail(err, -EINVAL, "not %s: the file is empty", what);
 	return scan_message(&s, desc, buf, buf + size, 0);
 }

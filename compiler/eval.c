@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operations on constants, done by the compiler: shapes that a model computes, and parameters that
+ * it puts together. Elements are doubles while they are worked on; an operation of the IR rounds
+ * once, to its type, and integers are exact and wrap around. Called by the ONNX front end.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir.h"
+
+static void steps_of(const struct ncc_shape *s, int64_t *step)
+{
+	int64_t n = 1;
+
+	for (int d = (int)s->ndim - 1; d >= 0; d--) {
+		step[d] = n;
+		n *= s->dim[d];
+	}
+}
+
+/* to[i] = from[start + sum of index * step], over the indices of s in order */
+static void walk(const struct ncc_shape *s, double *to, const double *from, int64_t start,
+		 const int64_t *step)
+{
+	int64_t n = ncc_elems(s), at[NCC_MAX_DIMS] = { 0 }, src = start;
+
+	for (int64_t i = 0; i < n; i++) {
+		to[i] = from[src];
+		for (int d = (int)s->ndim - 1; d >= 0; d--) {
+			src += step[d];
+			if (++at[d] < s->dim[d])
+				break;
+			src -= step[d] * s->dim[d];
+			at[d] = 0;
+		}
+	}
+}
+
+static void spread(const struct ncc_op *op, const double *from, double *to)
+{
+	int64_t in_step[NCC_MAX_DIMS] = { 0 }, step[NCC_MAX_DIMS] = { 0 };
+
+	steps_of(&op->in[0]->shape, in_step);
+	for (unsigned int i = 0; i < op->in[0]->shape.ndim; i++)
+		step[op->map[i]] = in_step[i];
+	walk(&op->shape, to, from, 0, step);
+}
+
+/* The elements of a constant, or of one that is spread; free() them */
+static double *read_values(const struct ncc_op *op)
+{
+	const struct ncc_op *c = op->kind == NCC_BROADCAST ? op->in[0] : op;
+	int64_t n = ncc_elems(&c->shape);
+	double *v, *wide;
+
+	if (c->kind != NCC_CONST)
+		return NULL;
+	v = malloc((size_t)n * sizeof(*v));
+	for (int64_t i = 0; v && i < n; i++)
+		v[i] = ncc_get(c->shape.dtype, c->data, i);
+	if (!v || c == op)
+		return v;
+	wide = malloc((size_t)ncc_elems(&op->shape) * sizeof(*v));
+	if (wide)
+		spread(op, v, wide);
+	free(v);
+	return wide;
+}
+
+static bool is_float(uint8_t dtype)
+{
+	return dtype == NEURON_DT_FP32 || dtype == NEURON_DT_BF16 || dtype == NEURON_DT_FP16;
+}
+
+static double eval_unary(enum ncc_kind kind, double a, bool pred)
+{
+	switch (kind) {
+	case NCC_NEG:
+		return -a;
+	case NCC_ABS:
+		return fabs(a);
+	case NCC_SIGN:
+		return a > 0 ? 1 : a < 0 ? -1 : a;
+	case NCC_EXP:
+		return exp(a);
+	case NCC_LOG:
+		return log(a);
+	case NCC_TANH:
+		return tanh(a);
+	case NCC_LOGISTIC:
+		return 1 / (1 + exp(-a));
+	case NCC_SQRT:
+		return sqrt(a);
+	case NCC_RSQRT:
+		return 1 / sqrt(a);
+	case NCC_ERF:
+		return erf(a);
+	case NCC_SIN:
+		return sin(a);
+	case NCC_ATAN:
+		return atan(a);
+	case NCC_SOFTPLUS:
+		return a > 0 ? a + log1p(exp(-a)) : log1p(exp(a));
+	case NCC_GELU:
+		return a * 0.5 * (1 + erf(a * M_SQRT1_2));
+	case NCC_MISH:
+		return a * tanh(a > 0 ? a + log1p(exp(-a)) : log1p(exp(a)));
+	case NCC_NOT:
+		return pred ? a == 0 : (double)~(int64_t)a;
+	default:
+		return a;
+	}
+}
+
+static bool eval_compare(enum ncc_kind kind, double a, double b)
+{
+	switch (kind) {
+	case NCC_EQ:
+		return a == b;
+	case NCC_NE:
+		return a != b;
+	case NCC_GE:
+		return a >= b;
+	case NCC_GT:
+		return a > b;
+	case NCC_LE:
+		return a <= b;
+	default:
+		return a < b;
+	}
+}
+
+static double eval_float(enum ncc_kind kind, double a, double b)
+{
+	switch (kind) {
+	case NCC_ADD:
+		return a + b;
+	case NCC_SUB:
+		return a - b;
+	case NCC_MUL:
+		return a * b;
+	case NCC_DIV:
+		return a / b;
+	case NCC_MAX:
+		return isnan(a) || a > b ? a : b;
+	case NCC_MIN:
+		return isnan(a) || a < b ? a : b;
+	case NCC_POW:
+		return pow(a, b);
+	default:
+		return NAN;
+	}
+}
+
+/* Elements have at most 32 bits, so that nothing overflows but a power, which wraps as all do */
+static int64_t eval_integer(enum ncc_kind kind, int64_t a, int64_t b)
+{
+	uint64_t r = 1;
+
+	switch (kind) {
+	case NCC_ADD:
+		return a + b;
+	case NCC_SUB:
+		return a - b;
+	case NCC_MUL:
+		return a * b;
+	case NCC_DIV:
+		return b ? a / b : -1;
+	case NCC_MAX:
+		return a > b ? a : b;
+	case NCC_MIN:
+		return a < b ? a : b;
+	case NCC_AND:
+		return a & b;
+	case NCC_OR:
+		return a | b;
+	case NCC_XOR:
+		return a ^ b;
+	case NCC_SHL:
+		return b < 0 || b > 31 ? 0 : (int64_t)((uint64_t)a << b);
+	case NCC_SHR:
+		return b < 0 || b > 31 ? 0 : (int64_t)((uint64_t)a >> b);
+	case NCC_POW:
+		if (b < 0)
+			return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+		for (; b; b >>= 1, a = (int64_t)((uint64_t)a * (uint64_t)a))
+			r *= b & 1 ? (uint64_t)a : 1;
+		return (int64_t)r;
+	default:
+		return 0;
+	}
+}
+
+static double wrapped(uint8_t dtype, int64_t v)
+{
+	switch (dtype) {
+	case NEURON_DT_INT8:
+		return (int8_t)v;
+	case NEURON_DT_UINT8:
+		return (uint8_t)v;
+	case NEURON_DT_INT16:
+		return (int16_t)v;
+	case NEURON_DT_UINT16:
+		return (uint16_t)v;
+	case NEURON_DT_UINT32:
+		return (uint32_t)v;
+	default:
+		return (int32_t)v;
+	}
+}
+
+static int64_t whole(uint8_t dtype, enum ncc_kind kind, double v)
+{
+	int64_t i = (int64_t)v, bits = 8 * (int64_t)ncc_dtype_size(dtype);
+
+	return kind == NCC_SHR && i < 0 ? i & ((1ll << bits) - 1) : i;
+}
+
+static double eval_binary(const struct ncc_shape *s, enum ncc_kind kind, double a, double b)
+{
+	int64_t r;
+
+	if (ncc_is_compare(kind))
+		return eval_compare(kind, a, b);
+	if (is_float(s->dtype))
+		return eval_float(kind, a, b);
+	r = eval_integer(kind, whole(s->dtype, kind, a), (int64_t)b);
+	return s->pred ? r != 0 : wrapped(s->dtype, r);
+}
+
+static void eval_reduce(const struct ncc_op *op, const double *in, double init, double *out)
+{
+	const struct ncc_shape *s = &op->in[0]->shape;
+	int64_t n = ncc_elems(s), step[NCC_MAX_DIMS] = { 0 }, out_step[NCC_MAX_DIMS];
+	int64_t at[NCC_MAX_DIMS] = { 0 }, dst = 0, m = ncc_elems(&op->shape);
+	unsigned int k = 0;
+
+	steps_of(&op->shape, out_step);
+	for (unsigned int d = 0; d < s->ndim; d++)
+		step[d] = op->mask >> d & 1 ? 0 : out_step[k++];
+	for (int64_t i = 0; i < m; i++)
+		out[i] = init;
+	for (int64_t i = 0; i < n; i++) {
+		out[dst] = eval_binary(&op->shape, op->func, out[dst], in[i]);
+		for (int d = (int)s->ndim - 1; d >= 0; d--) {
+			dst += step[d];
+			if (++at[d] < s->dim[d])
+				break;
+			dst -= step[d] * s->dim[d];
+			at[d] = 0;
+		}
+	}
+}
+
+/* Pad without interior: for each element of the result, the operand's or the value */
+static void eval_pad(const struct ncc_op *op, const double *in, double value, double *out)
+{
+	const struct ncc_shape *s = &op->in[0]->shape;
+	int64_t n = ncc_elems(&op->shape), step[NCC_MAX_DIMS];
+
+	steps_of(s, step);
+	for (int64_t i = 0; i < n; i++) {
+		int64_t rest = i, src = 0;
+		bool inside = true;
+
+		for (int d = (int)s->ndim - 1; d >= 0; d--) {
+			int64_t at = rest % op->shape.dim[d] - op->low[d];
+
+			rest /= op->shape.dim[d];
+			inside = inside && at >= 0 && at < s->dim[d];
+			src += at * step[d];
+		}
+		out[i] = inside ? in[src] : value;
+	}
+}
+
+static void eval_concat(const struct ncc_op *op, double *const *in, double *out)
+{
+	int64_t inner = 1, outer = 1, at = 0;
+
+	for (unsigned int d = 0; d < op->shape.ndim; d++)
+		*(d < op->axis ? &outer : &inner) *= op->shape.dim[d];
+	for (unsigned int k = 0; k < op->nin; k++) {
+		int64_t part = ncc_elems(&op->in[k]->shape) / outer;
+
+		for (int64_t o = 0; o < outer; o++)
+			memcpy(out + o * inner + at, in[k] + o * part, (size_t)part * sizeof(*out));
+		at += part;
+	}
+}
+
+static void eval_move(const struct ncc_op *op, const double *in, double *out)
+{
+	const struct ncc_shape *s = &op->in[0]->shape;
+	int64_t in_step[NCC_MAX_DIMS] = { 0 }, step[NCC_MAX_DIMS] = { 0 }, start = 0;
+
+	steps_of(s, in_step);
+	for (unsigned int d = 0; d < op->shape.ndim; d++) {
+		if (op->kind == NCC_TRANSPOSE) {
+			step[d] = in_step[op->map[d]];
+		} else if (op->kind == NCC_SLICE) {
+			step[d] = in_step[d] * op->stride[d];
+			start += in_step[d] * op->start[d];
+		} else {
+			step[d] = op->mask >> d & 1 ? -in_step[d] : in_step[d];
+			start += op->mask >> d & 1 ? in_step[d] * (s->dim[d] - 1) : 0;
+		}
+	}
+	walk(&op->shape, out, in, start, step);
+}
+
+static bool eval_op(const struct ncc_op *op, double *const *in, double *out)
+{
+	int64_t n = ncc_elems(&op->shape);
+
+	switch (op->kind) {
+	case NCC_RESHAPE:
+		memcpy(out, in[0], (size_t)n * sizeof(*out));
+		return true;
+	case NCC_BROADCAST:
+		spread(op, in[0], out);
+		return true;
+	case NCC_TRANSPOSE:
+	case NCC_SLICE:
+	case NCC_REVERSE:
+		eval_move(op, in[0], out);
+		return true;
+	case NCC_CONCAT:
+		eval_concat(op, in, out);
+		return true;
+	case NCC_PAD:
+		eval_pad(op, in[0], in[1][0], out);
+		return true;
+	case NCC_REDUCE:
+		eval_reduce(op, in[0], in[1][0], out);
+		return true;
+	case NCC_SELECT:
+		for (int64_t i = 0; i < n; i++)
+			out[i] = in[0][i] != 0 ? in[1][i] : in[2][i];
+		return true;
+	default:
+		break;
+	}
+	if (!ncc_is_unary(op->kind) && !ncc_is_binary(op->kind))
+		return false;
+	for (int64_t i = 0; i < n; i++)
+		out[i] = ncc_is_unary(op->kind)
+				 ? eval_unary(op->kind, in[0][i], op->shape.pred)
+				 : eval_binary(&op->shape, op->kind, in[0][i], in[1][i]);
+	return true;
+}
+
+static int store(struct ncc_module *m, struct ncc_op *op, const double *v)
+{
+	int64_t n = ncc_elems(&op->shape);
+	void *data = ncc_alloc(m, (size_t)n * ncc_dtype_size(op->shape.dtype));
+
+	if (!data)
+		return -ENOMEM;
+	for (int64_t i = 0; i < n; i++)
+		ncc_set(op->shape.dtype, data, i, op->shape.pred ? v[i] != 0 : v[i]);
+	op->data = data;
+	op->kind = NCC_CONST;
+	op->nin = 0;
+	return 1;
+}
+
+int ncc_eval(struct ncc_module *m, struct ncc_op *op)
+{
+	const unsigned int nin = op->nin;
+	double **in, *out;
+	bool ok = nin > 0;
+	int rc = 0;
+
+	for (unsigned int d = 0; d < op->shape.ndim && op->kind == NCC_PAD; d++)
+		ok = ok && !op->interior[d];
+	in = ok ? calloc(nin, sizeof(*in)) : NULL;
+	if (!in)
+		return ok ? -ENOMEM : 0;
+	for (unsigned int i = 0; i < nin; i++) {
+		in[i] = ok ? read_values(op->in[i]) : NULL;
+		ok = in[i];
+	}
+	out = ok ? malloc((size_t)ncc_elems(&op->shape) * sizeof(*out)) : NULL;
+	if (out && eval_op(op, in, out))
+		rc = store(m, op, out);
+	for (unsigned int i = 0; i < nin; i++)
+		free(in[i]);
+	free(in);
+	free(out);
+	return rc;
+}

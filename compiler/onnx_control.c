@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Functions of a model, and the operators that hold graphs: If of a constant condition, Loop of a
+ * constant number of trips, which is unrolled. Part of the ONNX front end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "onnx_graph.h"
+
+static bool enter(struct onnx_node *n)
+{
+	if (n->imp->depth >= ONNX_MAX_CALLS) {
+		onnx_fail(n, -EINVAL, "functions or graphs nested more than %d deep, or in a cycle",
+			  ONNX_MAX_CALLS);
+		return false;
+	}
+	n->imp->depth++;
+	return true;
+}
+
+static int64_t opset_of(const struct onnx_node *n, const Ncc__Onnx__Function *f)
+{
+	for (size_t i = 0; i < f->n_opset_import; i++)
+		if (!*f->opset_import[i]->domain)
+			return f->opset_import[i]->version;
+	return n->opset;
+}
+
+static int run_function(struct onnx_node *n, const Ncc__Onnx__Function *f, struct onnx_scope *s)
+{
+	int rc;
+
+	for (size_t i = 0; i < f->n_input; i++) {
+		struct onnx_value none = { 0 };
+
+		if (!onnx_bind(s, f->input[i], i < n->nin ? n->in[i] : none))
+			return onnx_fail(n, -EINVAL, "the function has '%.80s' twice", f->input[i]);
+	}
+	n->body = f;
+	n->opset = opset_of(n, f);
+	rc = onnx_run(n, n->imp, f->node, f->n_node, s);
+	for (size_t i = 0; i < f->n_output && !rc && i < n->nout; i++) {
+		struct onnx_binding *b = onnx_lookup(s, f->output[i]);
+
+		if (!b || b->tensor)
+			return onnx_fail(n, -EINVAL, "the function gives no '%.80s'", f->output[i]);
+		n->out[i] = b->v;
+	}
+	return rc;
+}
+
+void onnx_call(struct onnx_node *n, const Ncc__Onnx__Function *f)
+{
+	size_t names = f->n_input;
+	struct onnx_scope s;
+	int rc;
+
+	for (size_t i = 0; i < f->n_node; i++)
+		names += f->node[i]->n_output;
+	if (n->nin > f->n_input || n->nout > f->n_output) {
+		onnx_fail(n, -EINVAL, "%u operands and %u results, the function has %zu and %zu",
+			  n->nin, n->nout, f->n_input, f->n_output);
+		return;
+	}
+	if (!enter(n))
+		return;
+	if (onnx_scope_init(&s, NULL, names)) {
+		onnx_fail(n, -ENOMEM, "out of memory");
+	} else {
+		rc = run_function(n, f, &s);
+		if (!n->rc)
+			n->rc = rc;
+		onnx_scope_free(&s);
+	}
+	n->imp->depth--;
+}
+
+/* A graph of the node with its inputs; its outputs go to out, of at most max */
+static void run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct onnx_value *in,
+		      unsigned int nin, struct onnx_value *out, unsigned int nout)
+{
+	struct onnx_scope s = { 0 };
+	int rc;
+
+	if (g->n_input != nin || g->n_output != nout) {
+		onnx_fail(n, -EINVAL,
+			  "graph '%.60s' has %zu inputs and %zu outputs, expected %u and %u",
+			  g->name, g->n_input, g->n_output, nin, nout);
+		return;
+	}
+	if (!enter(n))
+		return;
+	rc = onnx_graph_scope(n->imp, g, n->scope, &s);
+	for (unsigned int i = 0; i < nin && !rc; i++)
+		if (!onnx_bind(&s, g->input[i]->name, in[i]))
+			rc = onnx_fail(n, -EINVAL, "graph input '%.80s' is defined twice",
+				       g->input[i]->name);
+	rc = rc ?: onnx_run(n, n->imp, g->node, g->n_node, &s);
+	rc = rc ?: onnx_graph_outputs(n->imp, g, &s, out);
+	if (!n->rc)
+		n->rc = rc;
+	onnx_scope_free(&s);
+	n->imp->depth--;
+}
+
+static void import_if(struct onnx_node *n)
+{
+	const Ncc__Onnx__Attribute *a;
+	double v;
+
+	if (!onnx_in_scalar(n, 0, &v))
+		return;
+	a = onnx_attr(n, v != 0 ? "then_branch" : "else_branch");
+	if (!a || !a->g)
+		onnx_fail(n, -EINVAL, "a branch is missing");
+	else
+		run_graph(n, a->g, NULL, 0, n->out, n->nout);
+}
+
+/* One trip: the body's first output is its condition, then what is carried, then what is kept */
+struct loop {
+	const Ncc__Onnx__Graph *body;
+	unsigned int carried, kept;
+	int64_t trips;
+	struct onnx_value *in, *out;
+	onnx_op *parts; /* kept values, trip by trip */
+	int64_t done;
+};
+
+static bool holds(struct onnx_node *n, const struct onnx_value *v)
+{
+	double d = 0;
+
+	if (!n->rc && (!v->op || !ncc_scalar_value(v->op, &d)))
+		onnx_fail(n, -ENOTSUP, "the condition must be a constant in every trip");
+	return !n->rc && d != 0;
+}
+
+static bool one_trip(struct onnx_node *n, struct loop *l)
+{
+	struct ncc_shape s = { .dtype = NEURON_DT_INT32 };
+
+	l->in[0] = (struct onnx_value){ ox_scalar(n, &s, (double)l->done), ONNX_INT64 };
+	run_graph(n, l->body, l->in, l->carried + 2, l->out, l->carried + l->kept + 1);
+	for (unsigned int i = 0; i < l->carried + 1 && !n->rc; i++)
+		l->in[i + 1] = l->out[i];
+	for (unsigned int k = 0; k < l->kept && !n->rc; k++) {
+		onnx_op x = l->out[l->carried + 1 + k].op;
+		int64_t dim[NCC_MAX_DIMS] = { 1 };
+
+		if (x->shape.ndim == NCC_MAX_DIMS) {
+			onnx_fail(n, -ENOTSUP, "a result of rank 9");
+			return false;
+		}
+		for (unsigned int d = 0; d < x->shape.ndim; d++)
+			dim[d + 1] = x->shape.dim[d];
+		l->parts[k * l->trips + l->done] = ox_reshape(n, x, x->shape.ndim + 1, dim);
+	}
+	l->done++;
+	return !n->rc;
+}
+
+static void run_loop(struct onnx_node *n, struct loop *l)
+{
+	struct ncc_shape s = { .dtype = NEURON_DT_INT8, .pred = true };
+
+	l->in[1] = n->nin > 1 && n->in[1].op
+			   ? n->in[1]
+			   : (struct onnx_value){ ox_scalar(n, &s, 1), ONNX_BOOL };
+	for (unsigned int i = 0; i < l->carried; i++)
+		l->in[i + 2] = n->in[i + 2];
+	while (!n->rc && l->done < l->trips && holds(n, &l->in[1]) && one_trip(n, l))
+		;
+	if (!n->rc && !l->done && l->kept)
+		onnx_fail(n, -ENOTSUP, "no trip: the results are empty");
+	if (!n->rc && l->done == l->trips && l->done == ONNX_MAX_TRIPS)
+		onnx_fail(n, -EFBIG, "more than %d trips", ONNX_MAX_TRIPS - 1);
+	for (unsigned int i = 0; i < l->carried && !n->rc; i++)
+		n->out[i] = l->in[i + 2];
+	for (unsigned int k = 0; k < l->kept && !n->rc; k++)
+		onnx_give_as(n, l->carried + k,
+			     ox_concat(n, l->parts + k * l->trips, (unsigned int)l->done, 0),
+			     l->out[l->carried + 1 + k].type);
+}
+
+static void import_loop(struct onnx_node *n)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, "body");
+	struct loop l = { .trips = ONNX_MAX_TRIPS };
+	double v;
+
+	if (!a || !a->g || n->nin < 2 || a->g->n_output < n->nin - 1 ||
+	    n->nout != a->g->n_output - 1) {
+		onnx_fail(n, -EINVAL, "the body is missing, or has other operands or results");
+		return;
+	}
+	l.body = a->g;
+	l.carried = n->nin - 2;
+	l.kept = n->nout - l.carried;
+	if (onnx_in(n, 0)) {
+		if (!onnx_in_scalar(n, 0, &v))
+			return;
+		if (v < l.trips)
+			l.trips = v < 0 ? 0 : (int64_t)v;
+	}
+	l.in = calloc(l.carried + 2, sizeof(*l.in));
+	l.out = calloc(n->nout + 1, sizeof(*l.out));
+	l.parts = calloc((size_t)l.kept * l.trips + 1, sizeof(onnx_op));
+	if (l.in && l.out && l.parts)
+		run_loop(n, &l);
+	else
+		onnx_fail(n, -ENOMEM, "out of memory");
+	free(l.in);
+	free(l.out);
+	free(l.parts);
+}
+
+const struct onnx_rule onnx_control[] = {
+	{ "If", 1, 1, import_if, 0 },
+	{ "Loop", 2, -1, import_loop, 0 },
+	{ NULL, 0, 0, NULL, 0 },
+};

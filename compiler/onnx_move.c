@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+/* Operators that move, shape or repeat data, or tell of its shape. Part of the ONNX front end. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx.h"
+
+static void import_identity(struct onnx_node *n)
+{
+	if (n->nout)
+		n->out[0] = n->in[0];
+}
+
+/* Where a 0 stands for the operand's dimension, and one -1 for what is left */
+static void import_reshape(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	int64_t dim[NCC_MAX_DIMS], left = x ? ncc_elems(&x->shape) : 0;
+	int open = -1;
+	unsigned int count;
+
+	if (!onnx_in_ints(n, 1, dim, NCC_MAX_DIMS, &count))
+		return;
+	for (unsigned int i = 0; i < count; i++) {
+		if (!dim[i] && !onnx_int(n, "allowzero", 0) && i < x->shape.ndim)
+			dim[i] = x->shape.dim[i];
+		if (dim[i] == -1 && open < 0)
+			open = (int)i;
+		else if (dim[i] < 1 || left % dim[i])
+			onnx_fail(n, -EINVAL, "dimension %u of %lld does not fit the operand", i,
+				  (long long)dim[i]);
+		else
+			left /= dim[i];
+		if (n->rc)
+			return;
+	}
+	if (open >= 0)
+		dim[open] = left;
+	onnx_give(n, 0, ox_reshape(n, x, count, dim));
+}
+
+static void import_flatten(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	int64_t axis = onnx_int(n, "axis", 1), dim[2] = { 1, 1 };
+
+	axis = axis < 0 ? axis + x->shape.ndim : axis;
+	if (axis < 0 || axis > x->shape.ndim) {
+		onnx_fail(n, -EINVAL, "axis %lld of rank %u", (long long)axis, x->shape.ndim);
+		return;
+	}
+	for (unsigned int i = 0; i < x->shape.ndim; i++)
+		dim[i >= axis] *= x->shape.dim[i];
+	onnx_give(n, 0, ox_reshape(n, x, 2, dim));
+}
+
+static void import_squeeze(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	int64_t axes[NCC_MAX_DIMS], dim[NCC_MAX_DIMS];
+	unsigned int count, k = 0;
+	uint32_t mask = 0;
+
+	if (onnx_in_ints(n, 1, axes, NCC_MAX_DIMS, &count)) {
+		for (unsigned int i = 0; i < count; i++)
+			mask |= 1u << onnx_axis(n, axes[i], x->shape.ndim);
+	} else {
+		for (unsigned int i = 0; i < x->shape.ndim; i++)
+			mask |= x->shape.dim[i] == 1 ? 1u << i : 0;
+	}
+	for (unsigned int i = 0; i < x->shape.ndim && !n->rc; i++) {
+		if (!(mask >> i & 1))
+			dim[k++] = x->shape.dim[i];
+		else if (x->shape.dim[i] != 1)
+			onnx_fail(n, -EINVAL, "dimension %u is %lld, not 1", i,
+				  (long long)x->shape.dim[i]);
+	}
+	onnx_give(n, 0, ox_reshape(n, x, k, dim));
+}
+
+static void import_unsqueeze(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	int64_t axes[NCC_MAX_DIMS], dim[NCC_MAX_DIMS];
+	unsigned int count, k = 0;
+	uint32_t mask = 0;
+
+	if (!onnx_in_ints(n, 1, axes, NCC_MAX_DIMS, &count))
+		return;
+	count += x->shape.ndim;
+	if (count > NCC_MAX_DIMS) {
+		onnx_fail(n, -ENOTSUP, "rank %u, at most %u is supported", count, NCC_MAX_DIMS);
+		return;
+	}
+	for (unsigned int i = 0; i + x->shape.ndim < count; i++)
+		mask |= 1u << onnx_axis(n, axes[i], count);
+	for (unsigned int i = 0; i < count; i++) {
+		if (!(mask >> i & 1) && k == x->shape.ndim)
+			onnx_fail(n, -EINVAL, "an axis twice");
+		dim[i] = mask >> i & 1 || k == x->shape.ndim ? 1 : x->shape.dim[k++];
+	}
+	onnx_give(n, 0, ox_reshape(n, x, count, dim));
+}
+
+static void import_transpose(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	int64_t v[NCC_MAX_DIMS];
+	uint8_t perm[NCC_MAX_DIMS];
+	unsigned int count, ndim = x->shape.ndim;
+	bool given = onnx_ints(n, "perm", v, NCC_MAX_DIMS, &count);
+
+	if (given && count != ndim)
+		onnx_fail(n, -EINVAL, "%u numbers in 'perm', expected %u", count, ndim);
+	for (unsigned int i = 0; i < ndim && !n->rc; i++)
+		perm[i] = (uint8_t)(given ? onnx_axis(n, v[i], ndim) : ndim - 1 - i);
+	onnx_give(n, 0, ox_transpose(n, x, perm));
+}
+
+/* Both shapes broadcast, so that a 1 of the wanted one keeps the operand's dimension */
+static void import_expand(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	int64_t dim[NCC_MAX_DIMS], want[NCC_MAX_DIMS];
+	unsigned int count, ndim;
+
+	if (!onnx_in_ints(n, 1, want, NCC_MAX_DIMS, &count))
+		return;
+	ndim = count > x->shape.ndim ? count : x->shape.ndim;
+	for (unsigned int i = 0; i < ndim; i++) {
+		int64_t p = i < x->shape.ndim ? x->shape.dim[x->shape.ndim - 1 - i] : 1;
+		int64_t q = i < count ? want[count - 1 - i] : 1;
+
+		dim[ndim - 1 - i] = q == 1 ? p : q;
+	}
+	onnx_give(n, 0, ox_expand(n, x, ndim, dim));
+}
+
+static void import_concat(struct onnx_node *n)
+{
+	onnx_op *part = calloc(n->nin, sizeof(*part)), x;
+	unsigned int count = 0, axis;
+
+	for (unsigned int i = 0; part && i < n->nin; i++)
+		if (onnx_in(n, i)) /* not the empty ones */
+			part[count++] = onnx_in(n, i);
+	x = count ? part[0] : NULL;
+	if (!x) {
+		onnx_fail(n, part ? -ENOTSUP : -ENOMEM, "no operand that is not empty");
+	} else {
+		axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim);
+		onnx_give(n, 0, ox_concat(n, part, count, axis));
+	}
+	free(part);
+}
+
+/* An integer list as the node's result */
+static void give_list(struct onnx_node *n, const int64_t *v, unsigned int count, bool scalar)
+{
+	struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = !scalar, .dim = { count } };
+	onnx_op op;
+
+	if (!count) { /* an empty list */
+		n->out[0].type = ONNX_INT64;
+		return;
+	}
+	op = ox_data(n, &s);
+	for (unsigned int i = 0; op && i < count; i++)
+		ncc_set(NEURON_DT_INT32, op->data, i, (double)v[i]);
+	onnx_give_as(n, 0, op, ONNX_INT64);
+}
+
+static int64_t clamp(int64_t v, int64_t low, int64_t high)
+{
+	return v < low ? low : v > high ? high : v;
+}
+
+static void import_shape(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	int64_t nd = x->shape.ndim, from = onnx_int(n, "start", 0), to = onnx_int(n, "end", nd);
+
+	from = clamp(from < 0 ? from + nd : from, 0, nd);
+	to = clamp(to < 0 ? to + nd : to, from, nd);
+	if (n->nout)
+		give_list(n, x->shape.dim + from, (unsigned int)(to - from), false);
+}
+
+static void import_size(struct onnx_node *n)
+{
+	int64_t elems = ncc_elems(&onnx_in(n, 0)->shape);
+
+	if (n->nout)
+		give_list(n, &elems, 1, true);
+}
+
+static void import_constant(struct onnx_node *n)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, "value");
+	struct ncc_shape s = { .dtype = NEURON_DT_FP32 };
+	onnx_op op;
+	int rc;
+
+	if (!n->nout)
+		return;
+	if (a && a->t) {
+		rc = onnx_tensor(n->imp, a->t, n->b.name, &n->out[0]);
+		n->rc = n->rc ? n->rc : rc;
+		return;
+	}
+	a = onnx_attr(n, "value_float");
+	if (a) {
+		onnx_give_as(n, 0, ox_scalar(n, &s, (double)a->f), ONNX_FLOAT);
+		return;
+	}
+	a = onnx_attr(n, "value_floats");
+	if (a && a->n_floats) {
+		s.ndim = 1;
+		s.dim[0] = (int64_t)a->n_floats;
+		op = ox_data(n, &s);
+		for (size_t i = 0; op && i < a->n_floats; i++)
+			ncc_set(s.dtype, op->data, (int64_t)i, (double)a->floats[i]);
+		onnx_give_as(n, 0, op, ONNX_FLOAT);
+		return;
+	}
+	a = onnx_attr(n, "value_int");
+	if (a) {
+		give_list(n, &a->i, 1, true);
+		return;
+	}
+	a = onnx_attr(n, "value_ints");
+	if (a)
+		give_list(n, a->ints, (unsigned int)a->n_ints, false);
+	else
+		onnx_fail(n, -ENOTSUP, "no value, or of a kind that is not supported");
+}
+
+const struct onnx_rule onnx_move[] = {
+	{ "Concat", 1, -1, import_concat, 0 },	    { "Constant", 0, 0, import_constant, 0 },
+	{ "Expand", 2, 2, import_expand, 0 },	    { "Flatten", 1, 1, import_flatten, 0 },
+	{ "Identity", 1, 1, import_identity, 0 },   { "Reshape", 2, 2, import_reshape, 0 },
+	{ "Shape", 1, 1, import_shape, 0 },	    { "Size", 1, 1, import_size, 0 },
+	{ "Squeeze", 1, 2, import_squeeze, 0 },	    { "Transpose", 1, 1, import_transpose, 0 },
+	{ "Unsqueeze", 2, 2, import_unsqueeze, 0 }, { NULL, 0, 0, NULL, 0 },
+};

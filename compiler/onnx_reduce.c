@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+/* Reductions, normalization and what chooses the largest. Part of the ONNX front end. */
+#include <errno.h>
+#include <math.h>
+
+#include "onnx.h"
+
+/* The dimensions that 'axes' names: an operand from opset 18 (13 of ReduceSum) on */
+static uint32_t take_axes(struct onnx_node *n, onnx_op x, bool *noop)
+{
+	int64_t axes[NCC_MAX_DIMS];
+	uint32_t mask = 0;
+	unsigned int count;
+	bool given = n->nin > 1 && (n->in[1].op || n->in[1].type)
+			     ? onnx_in_ints(n, 1, axes, NCC_MAX_DIMS, &count)
+			     : onnx_ints(n, "axes", axes, NCC_MAX_DIMS, &count);
+
+	*noop = false;
+	if (!given || !count) {
+		*noop = onnx_int(n, "noop_with_empty_axes", 0);
+		return (1u << x->shape.ndim) - 1;
+	}
+	for (unsigned int i = 0; i < count && !n->rc; i++)
+		mask |= 1u << onnx_axis(n, axes[i], x->shape.ndim);
+	return mask;
+}
+
+static double count_of(onnx_op x, uint32_t mask)
+{
+	double count = 1;
+
+	for (unsigned int i = 0; i < x->shape.ndim; i++)
+		count *= mask >> i & 1 ? (double)x->shape.dim[i] : 1;
+	return count;
+}
+
+enum { SUM, MEAN, MAX, MIN, PROD, L1, L2, LOG_SUM, LOG_SUM_EXP, SUM_SQUARE };
+
+/* ln of the sum of exponentials, the largest taken out first */
+static onnx_op log_sum_exp(struct onnx_node *n, onnx_op x, uint32_t mask, bool keep)
+{
+	onnx_op top = ox_reduce(n, x, NCC_MAX, mask, true), sum;
+
+	sum = ox_un(n, NCC_EXP, ox_bin(n, NCC_SUB, x, top));
+	sum = ox_un(n, NCC_LOG, ox_reduce(n, sum, NCC_ADD, mask, keep));
+	if (sum && !keep)
+		top = ox_reshape(n, top, sum->shape.ndim, sum->shape.dim);
+	return ox_bin(n, NCC_ADD, sum, top);
+}
+
+static onnx_op reduce_as(struct onnx_node *n, int what, onnx_op x, uint32_t mask, bool keep)
+{
+	switch (what) {
+	case MEAN:
+		x = ox_reduce(n, x, NCC_ADD, mask, keep);
+		return ox_bin(n, NCC_DIV, x,
+			      x ? ox_scalar(n, &x->shape, count_of(onnx_in(n, 0), mask)) : x);
+	case MAX:
+		return ox_reduce(n, x, NCC_MAX, mask, keep);
+	case MIN:
+		return ox_reduce(n, x, NCC_MIN, mask, keep);
+	case PROD:
+		return ox_reduce(n, x, NCC_MUL, mask, keep);
+	case L1:
+		return ox_reduce(n, ox_un(n, NCC_ABS, x), NCC_ADD, mask, keep);
+	case L2:
+		x = ox_reduce(n, ox_bin(n, NCC_MUL, x, x), NCC_ADD, mask, keep);
+		return ox_un(n, NCC_SQRT, x);
+	case LOG_SUM:
+		return ox_un(n, NCC_LOG, ox_reduce(n, x, NCC_ADD, mask, keep));
+	case LOG_SUM_EXP:
+		return log_sum_exp(n, x, mask, keep);
+	case SUM_SQUARE:
+		return ox_reduce(n, ox_bin(n, NCC_MUL, x, x), NCC_ADD, mask, keep);
+	default:
+		return ox_reduce(n, x, NCC_ADD, mask, keep);
+	}
+}
+
+static void import_reduce(struct onnx_node *n)
+{
+	bool noop, keep = onnx_int(n, "keepdims", 1);
+	onnx_op x = onnx_in(n, 0);
+	uint32_t mask = take_axes(n, x, &noop);
+	int what = onnx_arg(n);
+
+	if (n->rc)
+		return;
+	if (what >= L2 && what <= LOG_SUM_EXP && !ncc_is_float(x->shape.dtype))
+		onnx_fail(n, -ENOTSUP, "of %s is not supported", ncc_dtype_name(&x->shape));
+	onnx_give(n, 0, noop ? x : reduce_as(n, what, x, mask, keep));
+}
+
+onnx_op ox_softmax(struct onnx_node *n, onnx_op x, unsigned int axis, bool log)
+{
+	const uint32_t mask = 1u << axis;
+	onnx_op e = ox_bin(n, NCC_SUB, x, ox_reduce(n, x, NCC_MAX, mask, true)), sum;
+
+	sum = ox_reduce(n, ox_un(n, NCC_EXP, e), NCC_ADD, mask, true);
+	if (log)
+		return ox_bin(n, NCC_SUB, e, ox_un(n, NCC_LOG, sum));
+	return ox_bin(n, NCC_DIV, ox_un(n, NCC_EXP, e), sum);
+}
+
+static void import_softmax(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
+
+	if (!ncc_is_float(x->shape.dtype))
+		onnx_fail(n, -EINVAL, "of %s", ncc_dtype_name(&x->shape));
+	onnx_give(n, 0, ox_softmax(n, x, axis, onnx_arg(n)));
+}
+
+const struct onnx_rule onnx_reduce[] = {
+	{ "LogSoftmax", 1, 1, import_softmax, true },
+	{ "ReduceL1", 1, 2, import_reduce, L1 },
+	{ "ReduceL2", 1, 2, import_reduce, L2 },
+	{ "ReduceLogSum", 1, 2, import_reduce, LOG_SUM },
+	{ "ReduceLogSumExp", 1, 2, import_reduce, LOG_SUM_EXP },
+	{ "ReduceMax", 1, 2, import_reduce, MAX },
+	{ "ReduceMean", 1, 2, import_reduce, MEAN },
+	{ "ReduceMin", 1, 2, import_reduce, MIN },
+	{ "ReduceProd", 1, 2, import_reduce, PROD },
+	{ "ReduceSum", 1, 2, import_reduce, SUM },
+	{ "ReduceSumSquare", 1, 2, import_reduce, SUM_SQUARE },
+	{ "Softmax", 1, 1, import_softmax, false },
+	{ NULL, 0, 0, NULL, 0 },
+};

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Constants of an ONNX model: a TensorProto's elements come as raw bytes or as a list of one of
+ * five types. Part of the ONNX front end.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "onnx.h"
+
+static const struct {
+	const char *name;
+	uint8_t dtype; /* 0: none */
+	uint8_t size; /* of an element in raw bytes */
+	bool pred;
+} types[] = {
+	[ONNX_FLOAT] = { "float", NEURON_DT_FP32, 4, false },
+	[ONNX_UINT8] = { "uint8", NEURON_DT_UINT8, 1, false },
+	[ONNX_INT8] = { "int8", NEURON_DT_INT8, 1, false },
+	[ONNX_UINT16] = { "uint16", NEURON_DT_UINT16, 2, false },
+	[ONNX_INT16] = { "int16", NEURON_DT_INT16, 2, false },
+	[ONNX_INT32] = { "int32", NEURON_DT_INT32, 4, false },
+	[ONNX_INT64] = { "int64", NEURON_DT_INT32, 8, false },
+	[ONNX_STRING] = { "string", 0, 0, false },
+	[ONNX_BOOL] = { "bool", NEURON_DT_INT8, 1, true },
+	[ONNX_FLOAT16] = { "float16", NEURON_DT_FP16, 2, false },
+	[ONNX_DOUBLE] = { "double", NEURON_DT_FP32, 8, false },
+	[ONNX_UINT32] = { "uint32", NEURON_DT_UINT32, 4, false },
+	[ONNX_UINT64] = { "uint64", NEURON_DT_UINT32, 8, false },
+	[14] = { "complex64", 0, 8, false },
+	[15] = { "complex128", 0, 16, false },
+	[ONNX_BFLOAT16] = { "bfloat16", NEURON_DT_BF16, 2, false },
+};
+
+static bool known(int32_t type)
+{
+	return type > 0 && (size_t)type < sizeof(types) / sizeof(types[0]) && types[type].name;
+}
+
+const char *onnx_type_name(int32_t type)
+{
+	return known(type) ? types[type].name : "unknown";
+}
+
+int onnx_dtype(int32_t type, struct ncc_shape *s)
+{
+	if (!known(type) || !types[type].dtype)
+		return -ENOTSUP;
+	s->dtype = types[type].dtype;
+	s->pred = types[type].pred;
+	return 0;
+}
+
+int32_t onnx_type_of(const struct ncc_shape *s)
+{
+	for (int32_t t = 1; (size_t)t < sizeof(types) / sizeof(types[0]); t++)
+		if (known(t) && !onnx_is_wide(t) && types[t].dtype == s->dtype &&
+		    types[t].pred == s->pred)
+			return t;
+	return 0;
+}
+
+bool onnx_is_wide(int32_t type)
+{
+	return type == ONNX_INT64 || type == ONNX_DOUBLE || type == ONNX_UINT64;
+}
+
+/* One tensor being read */
+struct reader {
+	struct onnx_import *imp;
+	const Ncc__Onnx__Tensor *t;
+	const char *name;
+	struct ncc_op *op;
+	int64_t n;
+};
+
+static int fail(const struct reader *r, int code, const char *what)
+{
+	return ncc_fail(r->imp->err, code, "constant '%.100s' (%s): %s", r->name,
+			onnx_type_name(r->t->data_type), what);
+}
+
+static int wrong_size(const struct reader *r, size_t have, const char *what)
+{
+	return ncc_fail(r->imp->err, -EINVAL, "constant '%.100s' (%s): %zu %s, its shape has %lld",
+			r->name, onnx_type_name(r->t->data_type), have, what, (long long)r->n);
+}
+
+/*
+ * A 64-bit integer that 32 bits hold. What is beyond 2^62 stands for "no limit" in what exporters
+ * write (the end of a slice) and becomes the largest there is.
+ */
+static int put_int64(const struct reader *r, int64_t i, int64_t v)
+{
+	const int64_t none = 1ll << 62;
+	const bool is_unsigned = r->t->data_type == ONNX_UINT64;
+	const int64_t least = is_unsigned ? 0 : INT32_MIN,
+		      most = is_unsigned ? UINT32_MAX : INT32_MAX;
+
+	if (!is_unsigned && (v >= none || v <= -none))
+		v = v > 0 ? most : least;
+	if (v > most || v < least)
+		return fail(r, -ENOTSUP, "an element does not fit 32 bits");
+	ncc_set(r->op->shape.dtype, r->op->data, i, (double)v);
+	return 0;
+}
+
+static int from_raw(const struct reader *r)
+{
+	const uint8_t *p = r->t->raw_data.data;
+	const unsigned int size = types[r->t->data_type].size;
+	int64_t v;
+	double d;
+	int rc = 0;
+
+	if (r->t->raw_data.len != (size_t)r->n * size)
+		return wrong_size(r, r->t->raw_data.len / size, "elements");
+	if (size != 8 && r->t->data_type != ONNX_BOOL) {
+		memcpy(r->op->data, p, r->t->raw_data.len);
+		return 0;
+	}
+	for (int64_t i = 0; i < r->n && !rc; i++) {
+		if (r->t->data_type == ONNX_BOOL) {
+			((uint8_t *)r->op->data)[i] = p[i] != 0;
+		} else if (r->t->data_type == ONNX_INT64 || r->t->data_type == ONNX_UINT64) {
+			memcpy(&v, p + i * 8, 8);
+			rc = put_int64(r, i, v);
+		} else {
+			memcpy(&d, p + i * 8, 8);
+			ncc_set(NEURON_DT_FP32, r->op->data, i, d);
+		}
+	}
+	return rc;
+}
+
+/* float16 and bfloat16 are bits in int32_data; the other small types are numbers there */
+static int from_list(const struct reader *r)
+{
+	const bool bits = r->t->data_type == ONNX_FLOAT16 || r->t->data_type == ONNX_BFLOAT16;
+	const size_t have = r->t->data_type == ONNX_FLOAT    ? r->t->n_float_data
+			    : r->t->data_type == ONNX_INT64  ? r->t->n_int64_data
+			    : r->t->data_type == ONNX_DOUBLE ? r->t->n_double_data
+			    : r->t->data_type == ONNX_UINT32 || r->t->data_type == ONNX_UINT64
+				    ? r->t->n_uint64_data
+				    : r->t->n_int32_data;
+	int rc = 0;
+
+	if (have != (size_t)r->n)
+		return wrong_size(r, have, "elements");
+	for (int64_t i = 0; i < r->n && !rc; i++) {
+		if (r->t->data_type == ONNX_FLOAT)
+			memcpy((float *)r->op->data + i, &r->t->float_data[i], 4);
+		else if (r->t->data_type == ONNX_INT64)
+			rc = put_int64(r, i, r->t->int64_data[i]);
+		else if (r->t->data_type == ONNX_UINT64)
+			rc = put_int64(r, i, (int64_t)r->t->uint64_data[i]);
+		else if (r->t->data_type == ONNX_UINT32)
+			ncc_set(NEURON_DT_UINT32, r->op->data, i, (double)r->t->uint64_data[i]);
+		else if (r->t->data_type == ONNX_DOUBLE)
+			ncc_set(NEURON_DT_FP32, r->op->data, i, r->t->double_data[i]);
+		else if (bits)
+			((uint16_t *)r->op->data)[i] = (uint16_t)r->t->int32_data[i];
+		else if (r->t->data_type == ONNX_BOOL)
+			((uint8_t *)r->op->data)[i] = r->t->int32_data[i] != 0;
+		else
+			ncc_set(r->op->shape.dtype, r->op->data, i, r->t->int32_data[i]);
+	}
+	return rc;
+}
+
+static int take_shape(const struct reader *r, struct ncc_shape *s)
+{
+	if (onnx_dtype(r->t->data_type, s))
+		return fail(r, -ENOTSUP, "a type that is not supported");
+	if (r->t->n_dims > NCC_MAX_DIMS)
+		return fail(r, -ENOTSUP, "more than 8 dimensions");
+	s->ndim = (unsigned int)r->t->n_dims;
+	for (unsigned int i = 0; i < s->ndim; i++)
+		s->dim[i] = r->t->dims[i];
+	return 0;
+}
+
+int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
+		struct onnx_value *v)
+{
+	struct reader r = { .imp = imp, .t = t, .name = name };
+	int64_t bytes;
+	int rc;
+
+	r.op = ncc_op_new(imp->m, NCC_CONST, name, 0);
+	if (!r.op)
+		return ncc_fail(imp->err, -ENOMEM, "out of memory");
+	r.op->data = r.op; /* until it has its own, for the verifier */
+	rc = take_shape(&r, &r.op->shape);
+	v->type = t->data_type;
+	for (unsigned int i = 0; !rc && i < r.op->shape.ndim; i++)
+		if (!r.op->shape.dim[i])
+			return 0; /* empty: as if it were absent */
+	rc = rc ?: ncc_verify_op(r.op, imp->err);
+	if (rc)
+		return rc;
+	if (t->data_location)
+		return fail(&r, -ENOTSUP, "its data lie in another file, which is not supported");
+	r.n = ncc_elems(&r.op->shape);
+	bytes = r.n * ncc_dtype_size(r.op->shape.dtype);
+	if (bytes > NCC_MAX_CONST - imp->const_bytes)
+		return fail(&r, -EFBIG, "too large: the model's constants exceed 1 GiB");
+	imp->const_bytes += bytes;
+	/* a file that says much and holds nothing is refused before the memory is taken */
+	if (t->raw_data.len ? t->raw_data.len / types[t->data_type].size < (size_t)r.n
+			    : t->n_float_data + t->n_int32_data + t->n_int64_data +
+					      t->n_double_data + t->n_uint64_data <
+				      (size_t)r.n)
+		return wrong_size(&r, t->raw_data.len / types[t->data_type].size, "elements");
+	r.op->data = ncc_alloc(imp->m, (size_t)bytes);
+	if (!r.op->data)
+		return fail(&r, -ENOMEM, "out of memory");
+	v->op = r.op;
+	return t->raw_data.len ? from_raw(&r) : from_list(&r);
+}

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Convolutions and pooling: batch, channels, then one to six spatial dimensions. Part of the ONNX
+ * front end.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "onnx.h"
+
+#define MAX_SPATIAL (NCC_MAX_DIMS - 2)
+
+/* What strides, dilations, pads and auto_pad say; extra: what ceil_mode adds behind the padding */
+struct spatial {
+	unsigned int n;
+	int64_t size[MAX_SPATIAL], kernel[MAX_SPATIAL], stride[MAX_SPATIAL], dilation[MAX_SPATIAL];
+	int64_t low[MAX_SPATIAL], high[MAX_SPATIAL], extra[MAX_SPATIAL], out[MAX_SPATIAL];
+};
+
+static bool in_range(struct onnx_node *n, const int64_t *v, unsigned int count, int64_t least,
+		     const char *what)
+{
+	for (unsigned int i = 0; i < count && !n->rc; i++)
+		if (v[i] < least || v[i] >= NCC_MAX_ELEMS)
+			onnx_fail(n, -EINVAL, "%s of %lld", what, (long long)v[i]);
+	return !n->rc;
+}
+
+/* One number for each spatial dimension, 1 if absent */
+static bool take_list(struct onnx_node *n, const char *name, int64_t *v, unsigned int count)
+{
+	unsigned int have;
+
+	for (unsigned int i = 0; i < count; i++)
+		v[i] = 1;
+	if (onnx_ints(n, name, v, MAX_SPATIAL, &have) && have != count)
+		onnx_fail(n, -EINVAL, "%u numbers in '%s', expected %u", have, name, count);
+	return in_range(n, v, count, 1, name);
+}
+
+static void take_pads(struct onnx_node *n, struct spatial *s)
+{
+	int64_t v[2 * MAX_SPATIAL];
+	unsigned int have;
+
+	if (!onnx_ints(n, "pads", v, 2 * MAX_SPATIAL, &have))
+		return;
+	if (have != 2 * s->n) {
+		onnx_fail(n, -EINVAL, "%u numbers in 'pads', expected %u", have, 2 * s->n);
+		return;
+	}
+	if (!in_range(n, v, have, -NCC_MAX_ELEMS + 1, "pads"))
+		return;
+	memcpy(s->low, v, s->n * sizeof(*v));
+	memcpy(s->high, v + s->n, s->n * sizeof(*v));
+}
+
+static int64_t span_of(const struct spatial *s, unsigned int i)
+{
+	return (s->kernel[i] - 1) * s->dilation[i] + 1;
+}
+
+static bool same_pads(struct onnx_node *n, bool *upper)
+{
+	*upper = onnx_string_is(n, "auto_pad", "SAME_UPPER", "NOTSET");
+	return *upper || onnx_string_is(n, "auto_pad", "SAME_LOWER", "NOTSET");
+}
+
+static bool take_spatial(struct onnx_node *n, onnx_op x, const int64_t *kernel, struct spatial *s)
+{
+	bool upper;
+
+	memset(s, 0, sizeof(*s));
+	if (x->shape.ndim < 3 || x->shape.ndim > MAX_SPATIAL + 2) {
+		onnx_fail(n, -EINVAL, "operand 0 has rank %u, at least 3 is expected",
+			  x->shape.ndim);
+		return false;
+	}
+	s->n = x->shape.ndim - 2;
+	memcpy(s->size, x->shape.dim + 2, s->n * sizeof(*s->size));
+	if (kernel)
+		memcpy(s->kernel, kernel, s->n * sizeof(*kernel));
+	else if (!take_list(n, "kernel_shape", s->kernel, s->n))
+		return false;
+	if (!take_list(n, "strides", s->stride, s->n) ||
+	    !take_list(n, "dilations", s->dilation, s->n))
+		return false;
+	take_pads(n, s);
+	for (unsigned int i = 0; i < s->n; i++) {
+		if (s->dilation[i] > NCC_MAX_ELEMS / s->kernel[i]) {
+			onnx_fail(n, -EINVAL, "a dilated kernel that is too large");
+			return false;
+		}
+		if (same_pads(n, &upper)) {
+			int64_t out = (s->size[i] + s->stride[i] - 1) / s->stride[i];
+			int64_t pad = (out - 1) * s->stride[i] + span_of(s, i) - s->size[i];
+
+			pad = pad < 0 ? 0 : pad;
+			s->low[i] = upper ? pad / 2 : pad - pad / 2;
+			s->high[i] = pad - s->low[i];
+		}
+	}
+	return !n->rc;
+}
+
+/* How many windows there are; with ceil_mode the last may end behind the padding, not begin there */
+static bool take_out(struct onnx_node *n, struct spatial *s)
+{
+	bool ceil_mode = onnx_int(n, "ceil_mode", 0);
+
+	for (unsigned int i = 0; i < s->n; i++) {
+		int64_t room = s->size[i] + s->low[i] + s->high[i] - span_of(s, i);
+		int64_t steps =
+			ceil_mode ? (room + s->stride[i] - 1) / s->stride[i] : room / s->stride[i];
+
+		if (room < 0) {
+			onnx_fail(n, -EINVAL, "the window of %lld is larger than its operand",
+				  (long long)span_of(s, i));
+			return false;
+		}
+		if (steps * s->stride[i] >= s->size[i] + s->low[i])
+			steps--;
+		s->out[i] = steps + 1;
+		s->extra[i] = steps * s->stride[i] - room;
+		s->extra[i] = s->extra[i] < 0 ? 0 : s->extra[i];
+	}
+	return true;
+}
+
+/* For every dimension of the operand */
+static void take_window(const struct spatial *s, struct ncc_window *w)
+{
+	for (unsigned int i = 0; i < s->n + 2; i++)
+		w[i] = (struct ncc_window){ 1, 1, 0, 0, 1, 1, false };
+	for (unsigned int i = 0; i < s->n; i++)
+		w[i + 2] = (struct ncc_window){ s->kernel[i],	s->stride[i],
+						s->low[i],	s->high[i] + s->extra[i],
+						s->dilation[i], 1,
+						false };
+}
+
+static struct ncc_conv plain_conv(unsigned int nspatial, int64_t groups)
+{
+	struct ncc_conv c = {
+		.nspatial = nspatial, .groups = groups, .in_feature = 1, .k_in = 1, .out_feature = 1
+	};
+
+	for (unsigned int i = 0; i < nspatial; i++)
+		c.in_spatial[i] = c.k_spatial[i] = c.out_spatial[i] = (uint8_t)(i + 2);
+	return c;
+}
+
+/* The result's spatial dimensions follow from the window, which is checked */
+static onnx_op make_conv(struct onnx_node *n, onnx_op x, onnx_op k, const struct ncc_conv *c,
+			 const struct ncc_window *w, uint8_t dtype)
+{
+	struct ncc_shape s;
+	onnx_op op;
+
+	if (!x || !k || n->rc)
+		return NULL;
+	s = x->shape;
+	s.dtype = dtype;
+	s.dim[1] = k->shape.dim[c->k_out];
+	for (unsigned int i = 0; i < c->nspatial; i++) {
+		int64_t span = (w[i].size - 1) * w[i].window_dilation + 1;
+		int64_t size =
+			(x->shape.dim[i + 2] - 1) * w[i].base_dilation + 1 + w[i].low + w[i].high;
+
+		if (size < span) {
+			onnx_fail(n, -EINVAL, "the kernel of %lld is larger than its operand",
+				  (long long)span);
+			return NULL;
+		}
+		s.dim[i + 2] = (size - span) / w[i].stride + 1;
+	}
+	op = ox_node(n, NCC_CONV, &s, x, k, NULL);
+	if (!op)
+		return NULL;
+	op->conv = *c;
+	memcpy(op->window, w, c->nspatial * sizeof(*w));
+	return ox_done(n, op);
+}
+
+static onnx_op add_bias(struct onnx_node *n, onnx_op x, onnx_op bias)
+{
+	const uint8_t map = 1;
+
+	if (!bias || !x)
+		return x;
+	if (bias->shape.ndim != 1 || bias->shape.dim[0] != x->shape.dim[1]) {
+		onnx_fail(n, -EINVAL, "the bias does not have one number for each of %lld channels",
+			  (long long)x->shape.dim[1]);
+		return NULL;
+	}
+	return ox_bin(n, NCC_ADD, x, ox_spread(n, bias, &x->shape, &map));
+}
+
+/* Operands, ranks, kernel_shape and group agree */
+static bool check_conv(struct onnx_node *n, onnx_op x, onnx_op k, int64_t groups)
+{
+	int64_t v[MAX_SPATIAL];
+	unsigned int have;
+
+	if (x->shape.ndim < 3 || k->shape.ndim != x->shape.ndim) {
+		onnx_fail(n, -EINVAL, "operands of rank %u and %u, expected the same, at least 3",
+			  x->shape.ndim, k->shape.ndim);
+		return false;
+	}
+	if (groups < 1 || x->shape.dim[1] % groups || k->shape.dim[0] % groups) {
+		onnx_fail(n, -EINVAL, "%lld groups of %lld channels and %lld filters",
+			  (long long)groups, (long long)x->shape.dim[1],
+			  (long long)k->shape.dim[0]);
+		return false;
+	}
+	if (onnx_ints(n, "kernel_shape", v, MAX_SPATIAL, &have))
+		for (unsigned int i = 0; i < have; i++)
+			if (have != x->shape.ndim - 2 || v[i] != k->shape.dim[i + 2])
+				onnx_fail(n, -EINVAL, "kernel_shape is not the kernel's");
+	return !n->rc;
+}
+
+/* x and k of the types that the product takes */
+onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, uint8_t dtype)
+{
+	int64_t groups = onnx_int(n, "group", 1);
+	struct ncc_window w[NCC_MAX_DIMS];
+	struct ncc_conv c;
+	struct spatial s;
+
+	if (!x || !k || n->rc || !check_conv(n, x, k, groups) ||
+	    !take_spatial(n, x, k->shape.dim + 2, &s))
+		return NULL;
+	take_window(&s, w);
+	c = plain_conv(s.n, groups);
+	return make_conv(n, x, k, &c, w + 2, dtype);
+}
+
+static bool of_floats(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+
+	if (!ncc_is_float(x->shape.dtype))
+		onnx_fail(n, -ENOTSUP, "of %s is not supported", ncc_dtype_name(&x->shape));
+	return !n->rc;
+}
+
+static void import_conv(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+
+	if (of_floats(n))
+		onnx_give(n, 0,
+			  add_bias(n, ox_conv(n, x, onnx_in(n, 1), x->shape.dtype), onnx_in(n, 2)));
+}
+
+/* C x M/g filters as M x C/g */
+static onnx_op turn_filters(struct onnx_node *n, onnx_op k, int64_t groups)
+{
+	const unsigned int nd = k->shape.ndim;
+	int64_t dim[NCC_MAX_DIMS + 1], in = k->shape.dim[0] / groups, out = k->shape.dim[1];
+	uint8_t perm[NCC_MAX_DIMS] = { 0, 2, 1, 3, 4, 5, 6, 7 };
+
+	if (nd == NCC_MAX_DIMS) {
+		onnx_fail(n, -ENOTSUP, "more than 5 spatial dimensions");
+		return NULL;
+	}
+	dim[0] = groups;
+	dim[1] = in;
+	dim[2] = out;
+	memcpy(dim + 3, k->shape.dim + 2, (nd - 2) * sizeof(*dim));
+	k = ox_transpose(n, ox_reshape(n, k, nd + 1, dim), perm);
+	dim[1] = groups * out;
+	dim[2] = in;
+	return ox_reshape(n, k, nd, dim + 1);
+}
+
+/* pads, output_shape and auto_pad of a transposed convolution; what they take from the full one */
+static bool take_cut(struct onnx_node *n, struct spatial *s, const int64_t *output_padding)
+{
+	int64_t shape[MAX_SPATIAL];
+	unsigned int have;
+	bool upper, same = same_pads(n, &upper);
+	bool given = onnx_ints(n, "output_shape", shape, MAX_SPATIAL, &have);
+
+	if (given && have != s->n)
+		onnx_fail(n, -EINVAL, "%u numbers in 'output_shape', expected %u", have, s->n);
+	if (given && !in_range(n, shape, have, 1, "output_shape"))
+		return false;
+	for (unsigned int i = 0; i < s->n && !n->rc; i++) {
+		int64_t full = s->stride[i] * (s->size[i] - 1) + output_padding[i] + span_of(s, i);
+		int64_t cut = full - (given ? shape[i] : s->size[i] * s->stride[i]);
+
+		if (!given && !same)
+			continue;
+		cut = !given && cut < 0 ? 0 : cut;
+		s->low[i] = cut < 0 ? 0 : upper ? cut / 2 : cut - cut / 2; /* more: at the end */
+		s->high[i] = cut - s->low[i];
+	}
+	return !n->rc;
+}
+
+static void import_conv_transpose(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), k = onnx_in(n, 1);
+	int64_t groups = onnx_int(n, "group", 1), more[MAX_SPATIAL] = { 0 };
+	struct ncc_window w[MAX_SPATIAL];
+	unsigned int have;
+	struct ncc_conv c;
+	struct spatial s;
+
+	if (!of_floats(n) || !check_conv(n, x, k, groups) ||
+	    !take_spatial(n, x, k->shape.dim + 2, &s))
+		return;
+	if (x->shape.dim[1] != k->shape.dim[0])
+		onnx_fail(n, -EINVAL, "%lld channels, the kernel has %lld",
+			  (long long)x->shape.dim[1], (long long)k->shape.dim[0]);
+	onnx_ints(n, "output_padding", more, MAX_SPATIAL, &have);
+	if (!in_range(n, more, s.n, 0, "output_padding") || !take_cut(n, &s, more))
+		return;
+	for (unsigned int i = 0; i < s.n; i++)
+		w[i] = (struct ncc_window){ s.kernel[i],
+					    1,
+					    span_of(&s, i) - 1 - s.low[i],
+					    span_of(&s, i) - 1 - s.high[i] + more[i],
+					    s.dilation[i],
+					    s.stride[i],
+					    true };
+	c = plain_conv(s.n, groups);
+	x = make_conv(n, x, turn_filters(n, k, groups), &c, w, x->shape.dtype);
+	onnx_give(n, 0, add_bias(n, x, onnx_in(n, 2)));
+}
+
+static void import_max_pool(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	struct ncc_window w[NCC_MAX_DIMS];
+	struct spatial s;
+
+	if (!take_spatial(n, x, NULL, &s) || !take_out(n, &s))
+		return;
+	take_window(&s, w);
+	onnx_give(n, 0, ox_reduce_window(n, x, NCC_MAX, ox_least(&x->shape), w));
+}
+
+/* 1 / (elements that each window averages over): of the operand, or of the padding too */
+static onnx_op weights(struct onnx_node *n, onnx_op like, const struct spatial *s, bool padding)
+{
+	struct ncc_shape shape = { .dtype = NEURON_DT_FP32, .ndim = s->n };
+	int64_t at[MAX_SPATIAL] = { 0 }, elems = 1;
+	onnx_op op;
+
+	for (unsigned int i = 0; i < s->n; i++)
+		elems *= shape.dim[i] = like->shape.dim[i + 2];
+	op = ox_data(n, &shape);
+	for (int64_t e = 0; op && e < elems; e++) {
+		int64_t count = 1;
+
+		for (unsigned int i = 0; i < s->n; i++) {
+			int64_t here = 0, first = at[i] * s->stride[i] - s->low[i];
+			int64_t from = padding ? -s->low[i] : 0;
+			int64_t to = s->size[i] + (padding ? s->high[i] : 0);
+
+			for (int64_t k = 0; k < s->kernel[i]; k++, first += s->dilation[i])
+				here += first >= from && first < to;
+			count *= here;
+		}
+		ncc_set(NEURON_DT_FP32, op->data, e, 1.0 / (double)count);
+		for (int d = (int)s->n - 1; d >= 0 && ++at[d] == shape.dim[d]; d--)
+			at[d] = 0;
+	}
+	return op ? ox_cast_like(n, op, like) : NULL;
+}
+
+static void import_average_pool(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), r;
+	bool padding = onnx_int(n, "count_include_pad", 0);
+	struct ncc_window w[NCC_MAX_DIMS];
+	struct spatial s;
+
+	if (!of_floats(n) || !take_spatial(n, x, NULL, &s) || !take_out(n, &s))
+		return;
+	take_window(&s, w);
+	r = ox_reduce_window(n, x, NCC_ADD, 0, w);
+	if (r)
+		onnx_give(n, 0, ox_bin(n, NCC_MUL, r, weights(n, r, &s, padding)));
+}
+
+/* (sum of |x|^p)^(1/p) */
+static onnx_op root(struct onnx_node *n, onnx_op x, int64_t p)
+{
+	return p == 1	? x
+	       : p == 2 ? ox_un(n, NCC_SQRT, x)
+			: ox_binc(n, NCC_POW, x, 1.0 / (double)p);
+}
+
+static onnx_op powered(struct onnx_node *n, onnx_op x, int64_t p)
+{
+	return p == 1	? ox_un(n, NCC_ABS, x)
+	       : p == 2 ? ox_bin(n, NCC_MUL, x, x)
+			: ox_binc(n, NCC_POW, ox_un(n, NCC_ABS, x), (double)p);
+}
+
+static void import_lp_pool(struct onnx_node *n)
+{
+	int64_t p = onnx_int(n, "p", 2);
+	onnx_op x = onnx_in(n, 0);
+	struct ncc_window w[NCC_MAX_DIMS];
+	struct spatial s;
+
+	if (!of_floats(n) || !take_spatial(n, x, NULL, &s) || !take_out(n, &s))
+		return;
+	take_window(&s, w);
+	onnx_give(n, 0, root(n, ox_reduce_window(n, powered(n, x, p), NCC_ADD, 0, w), p));
+}
+
+enum { GLOBAL_AVERAGE, GLOBAL_MAX, GLOBAL_LP };
+
+static void import_global(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	int64_t p = onnx_int(n, "p", 2), count = 1;
+	uint32_t mask;
+
+	if (!of_floats(n))
+		return;
+	if (x->shape.ndim < 3) {
+		onnx_fail(n, -EINVAL, "rank %u, at least 3 is expected", x->shape.ndim);
+		return;
+	}
+	mask = (1u << x->shape.ndim) - 4;
+	for (unsigned int i = 2; i < x->shape.ndim; i++)
+		count *= x->shape.dim[i];
+	if (onnx_arg(n) == GLOBAL_MAX)
+		x = ox_reduce(n, x, NCC_MAX, mask, true);
+	else if (onnx_arg(n) == GLOBAL_LP)
+		x = root(n, ox_reduce(n, powered(n, x, p), NCC_ADD, mask, true), p);
+	else
+		x = ox_binc(n, NCC_MUL, ox_reduce(n, x, NCC_ADD, mask, true), 1.0 / (double)count);
+	onnx_give(n, 0, x);
+}
+
+const struct onnx_rule onnx_window[] = {
+	{ "AveragePool", 1, 1, import_average_pool, 0 },
+	{ "Conv", 2, 3, import_conv, 0 },
+	{ "ConvTranspose", 2, 3, import_conv_transpose, 0 },
+	{ "GlobalAveragePool", 1, 1, import_global, GLOBAL_AVERAGE },
+	{ "GlobalLpPool", 1, 1, import_global, GLOBAL_LP },
+	{ "GlobalMaxPool", 1, 1, import_global, GLOBAL_MAX },
+	{ "LpPool", 1, 1, import_lp_pool, 0 },
+	{ "MaxPool", 1, 1, import_max_pool, 0 },
+	{ NULL, 0, 0, NULL, 0 },
+};

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: MIT
+#include "onnx_case.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nrt/nrt.h"
+
+static bool fail(struct onnx_case *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static bool fail(struct onnx_case *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (c->why[0])
+		return false;
+	va_start(ap, fmt);
+	vsnprintf(c->why, sizeof(c->why), fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+static void *read_file(const char *path, size_t *size)
+{
+	FILE *f = fopen(path, "rb");
+	void *p = NULL;
+	long n;
+
+	if (f && !fseek(f, 0, SEEK_END) && (n = ftell(f)) >= 0) {
+		rewind(f);
+		p = malloc((size_t)n + 1);
+		*size = p ? fread(p, 1, (size_t)n, f) : 0;
+	}
+	if (f)
+		fclose(f);
+	return p;
+}
+
+/* One element of raw bytes; the types that the compiler does not know are not needed */
+static double raw_element(int32_t type, const uint8_t *p)
+{
+	union {
+		uint8_t b[8];
+		float f;
+		double d;
+		int64_t i64;
+		int32_t i32;
+		uint32_t u32;
+		int16_t i16;
+		uint16_t u16;
+	} u = { { 0 } };
+
+	switch (type) {
+	case ONNX_FLOAT:
+		memcpy(u.b, p, 4);
+		return (double)u.f;
+	case ONNX_DOUBLE:
+		memcpy(u.b, p, 8);
+		return u.d;
+	case ONNX_INT64:
+	case ONNX_UINT64:
+		memcpy(u.b, p, 8);
+		return (double)u.i64;
+	case ONNX_INT32:
+		memcpy(u.b, p, 4);
+		return u.i32;
+	case ONNX_UINT32:
+		memcpy(u.b, p, 4);
+		return u.u32;
+	case ONNX_INT16:
+		memcpy(u.b, p, 2);
+		return u.i16;
+	case ONNX_UINT16:
+		memcpy(u.b, p, 2);
+		return u.u16;
+	case ONNX_FLOAT16:
+		return ncc_get(NEURON_DT_FP16, p, 0);
+	case ONNX_BFLOAT16:
+		return ncc_get(NEURON_DT_BF16, p, 0);
+	case ONNX_INT8:
+		return (int8_t)*p;
+	default:
+		return *p;
+	}
+}
+
+static size_t raw_size(int32_t type)
+{
+	switch (type) {
+	case ONNX_DOUBLE:
+	case ONNX_INT64:
+	case ONNX_UINT64:
+		return 8;
+	case ONNX_FLOAT:
+	case ONNX_INT32:
+	case ONNX_UINT32:
+		return 4;
+	case ONNX_UINT8:
+	case ONNX_INT8:
+	case ONNX_BOOL:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+static bool list_element(const Ncc__Onnx__Tensor *t, size_t i, double *v)
+{
+	uint16_t bits;
+
+	if (i < t->n_float_data)
+		*v = (double)t->float_data[i];
+	else if (i < t->n_int64_data)
+		*v = (double)t->int64_data[i];
+	else if (i < t->n_double_data)
+		*v = t->double_data[i];
+	else if (i < t->n_uint64_data)
+		*v = (double)t->uint64_data[i];
+	else if (i < t->n_int32_data)
+		*v = t->int32_data[i];
+	else
+		return false;
+	if (t->data_type == ONNX_FLOAT16 || t->data_type == ONNX_BFLOAT16) {
+		bits = (uint16_t)*v;
+		*v = raw_element(t->data_type, (uint8_t *)&bits);
+	}
+	return true;
+}
+
+static bool take_tensor(struct onnx_case *c, const Ncc__Onnx__Tensor *t, struct onnx_data *d)
+{
+	const size_t size = raw_size(t->data_type);
+
+	d->type = t->data_type;
+	d->n = 1;
+	d->ndim = (unsigned int)t->n_dims;
+	if (t->n_dims > NCC_MAX_DIMS)
+		return fail(c, "a file's tensor has rank %zu", t->n_dims);
+	for (unsigned int i = 0; i < d->ndim; i++)
+		d->n *= d->dim[i] = t->dims[i];
+	d->v = calloc((size_t)d->n + 1, sizeof(*d->v));
+	for (int64_t i = 0; d->v && i < d->n; i++) {
+		if (t->raw_data.len >= (size_t)(i + 1) * size)
+			d->v[i] = raw_element(d->type, t->raw_data.data + (size_t)i * size);
+		else if (!list_element(t, (size_t)i, &d->v[i]))
+			return fail(c, "a file's tensor is too short");
+	}
+	return d->v;
+}
+
+/* bfloat16 is uint16 in the files, which NumPy wrote: the model says what it is */
+static bool read_tensor(struct onnx_case *c, const char *dir, const char *stem, size_t i,
+			struct onnx_data *d)
+{
+	Ncc__Onnx__ValueInfo *const *all =
+		*stem == 'i' ? c->model->graph->input : c->model->graph->output;
+	Ncc__Onnx__Tensor *t = NULL;
+	char path[600];
+	size_t size = 0;
+	void *p;
+	bool ok;
+
+	snprintf(path, sizeof(path), "%.500s/test_data_set_0/%s_%zu.pb", dir, stem, i);
+	p = read_file(path, &size);
+	if (p)
+		t = ncc__onnx__tensor__unpack(NULL, size, p);
+	free(p);
+	if (t && t->data_type == ONNX_UINT16 && all[i]->type && all[i]->type->tensor_type)
+		t->data_type = all[i]->type->tensor_type->elem_type;
+	ok = t ? take_tensor(c, t, d) : fail(c, "%s %zu cannot be read", stem, i);
+	if (t)
+		ncc__onnx__tensor__free_unpacked(t, NULL);
+	return ok;
+}
+
+static bool in_list(const char *list, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (!strncmp(p, name, len) && (p[len] == ',' || !p[len]))
+			return true;
+	return false;
+}
+
+/* Inputs that the options name become constants, with the value that the test has for them */
+static bool freeze(struct onnx_case *c, const char *dir, const char *options)
+{
+	const Ncc__Onnx__Graph *g = c->model->graph;
+
+	c->opt.narrow_64bit = in_list(options, "narrow-64bit");
+	c->opt.input = c->frozen;
+	for (size_t i = 0; i < g->n_input && i < ONNX_CASE_MAX; i++) {
+		struct ncc_input *f = &c->frozen[c->opt.ninputs];
+
+		if (!in_list(options, g->input[i]->name))
+			continue;
+		if (!read_tensor(c, dir, "input", i, &c->in[i]))
+			return false;
+		f->name = g->input[i]->name;
+		f->value = c->in[i].v;
+		f->nvalues = (size_t)c->in[i].n;
+		c->opt.ninputs++;
+	}
+	return true;
+}
+
+/* Terms that a result sums up, over the whole module */
+static double terms_of(const struct ncc_module *m, bool *products)
+{
+	double terms = 0;
+
+	for (const struct ncc_op *op = m->first; op; op = op->next) {
+		double k = op->nin ? (double)ncc_elems(&op->in[0]->shape) : 0;
+
+		if (op->kind == NCC_DOT || op->kind == NCC_CONV) {
+			*products = true;
+			terms += op->kind == NCC_CONV
+					 ? (double)ncc_elems(&op->in[1]->shape) /
+						   (double)op->in[1]->shape.dim[op->conv.k_out]
+					 : 0;
+			for (unsigned int i = 0; i < op->dot.ncontract && op->kind == NCC_DOT; i++)
+				terms += (double)op->in[0]->shape.dim[op->dot.lhs_contract[i]];
+		} else if (op->kind == NCC_REDUCE) {
+			terms += k / (double)ncc_elems(&op->shape);
+		} else if (op->kind == NCC_REDUCE_WINDOW) {
+			for (unsigned int i = 0; i < op->shape.ndim; i++)
+				terms += (double)op->window[i].size;
+		} else if (op->nin) {
+			terms += 1;
+		}
+	}
+	return terms;
+}
+
+static double largest(const struct onnx_data *d, double least)
+{
+	for (int64_t i = 0; i < d->n; i++)
+		if (isfinite(d->v[i]) && fabs(d->v[i]) > least)
+			least = fabs(d->v[i]);
+	return least;
+}
+
+/*
+ * Each operation rounds once, so a result is off by at most its number of terms and operations
+ * times 2^-24 (of fp32; more for a narrower type) of the largest number on the way: a product of
+ * two inputs, or the result.
+ */
+static void take_tolerance(struct onnx_case *c, const struct ncc_module *m)
+{
+	bool products = false;
+	double unit = 0x1p-24, scale = 1, most = 1, terms = terms_of(m, &products);
+	const Ncc__Onnx__Graph *g = c->model->graph;
+
+	for (size_t i = 0; i < g->n_input; i++)
+		most = c->in[i].type == ONNX_BOOL ? most : largest(&c->in[i], most);
+	for (size_t i = 0; i < g->n_output; i++) {
+		scale = largest(&c->out[i], scale);
+		if (c->out[i].type == ONNX_FLOAT16)
+			unit = 0x1p-11;
+		if (c->out[i].type == ONNX_BFLOAT16)
+			unit = 0x1p-8;
+	}
+	scale = fmax(scale, products ? most * most : most);
+	c->tolerance = unit * (2 + terms) * scale;
+}
+
+static bool compile(struct onnx_case *c, const char *dir, void **neff, size_t *neff_size)
+{
+	const Ncc__Onnx__Graph *g = c->model->graph;
+	struct ncc_module *m;
+	struct ncc_error err = { { 0 } };
+	int rc;
+
+	rc = ncc_import_onnx(c->file, c->size, &c->opt, &m, &err);
+	if (!rc) {
+		for (size_t i = 0; i < g->n_input; i++)
+			if (!c->in[i].v && !read_tensor(c, dir, "input", i, &c->in[i]))
+				rc = -EIO;
+		for (size_t i = 0; i < g->n_output && !rc; i++)
+			if (!read_tensor(c, dir, "output", i, &c->out[i]))
+				rc = -EIO;
+		if (!rc)
+			take_tolerance(c, m);
+		ncc_module_free(m);
+		if (rc)
+			return false;
+		rc = ncc_compile(c->file, c->size, &c->opt, neff, neff_size, &err);
+	}
+	c->refused = rc;
+	return rc ? fail(c, "%s", err.text) : true;
+}
+
+static nrt_tensor_t *add_tensor(nrt_tensor_set_t *set, const char *stem, size_t i, size_t size)
+{
+	nrt_tensor_t *t = NULL;
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s%zu", stem, i);
+	if (nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, size, name, &t) ||
+	    nrt_add_tensor_to_tensor_set(set, name, t))
+		return NULL;
+	return t;
+}
+
+/* As the model has it: what CastLike only takes the type of has one element in the files */
+static int64_t elements(const struct onnx_case *c, size_t i)
+{
+	const Ncc__Onnx__Type *t = c->model->graph->input[i]->type;
+	const Ncc__Onnx__TensorShape *s = t && t->tensor_type ? t->tensor_type->shape : NULL;
+	int64_t n = 1;
+
+	for (size_t d = 0; s && d < s->n_dim; d++)
+		n *= s->dim[d]->dim_value;
+	return s && n > 0 ? n : c->in[i].n;
+}
+
+static bool write_input(struct onnx_case *c, nrt_tensor_set_t *set, size_t index, size_t i,
+			nrt_tensor_t **t)
+{
+	const struct onnx_data *d = &c->in[i];
+	struct ncc_shape s;
+	size_t size;
+	void *p;
+	bool ok;
+
+	if (onnx_dtype(d->type, &s))
+		return fail(c, "input %zu has type %d", i, d->type);
+	size = (size_t)elements(c, i) * ncc_dtype_size(s.dtype);
+	p = malloc(size + 1);
+	for (int64_t k = 0; p && d->n && k < elements(c, i); k++)
+		ncc_set(s.dtype, p, k, d->v[k % d->n]);
+	*t = add_tensor(set, "input", index, size);
+	ok = p && *t && !nrt_tensor_write(*t, p, 0, size);
+	free(p);
+	return ok ? true : fail(c, "input %zu cannot be written", i);
+}
+
+/* Integers and predicates have the same bits; NaN and infinities are the same */
+static bool same(const struct onnx_case *c, int32_t type, double want, double got)
+{
+	bool is_float = type == ONNX_FLOAT || type == ONNX_DOUBLE || type == ONNX_FLOAT16 ||
+			type == ONNX_BFLOAT16;
+
+	if (isnan(want) || isnan(got))
+		return isnan(want) && isnan(got);
+	if (!is_float || isinf(want) || isinf(got))
+		return want == got;
+	return fabs(want - got) <= c->tolerance;
+}
+
+static bool compare(struct onnx_case *c, size_t i, const nrt_tensor_t *t, uint8_t dtype)
+{
+	const struct onnx_data *d = &c->out[i];
+	size_t size = (size_t)d->n * ncc_dtype_size(dtype);
+	void *got = malloc(size + 1);
+	bool ok = got && !nrt_tensor_read(t, got, 0, size);
+
+	if (!ok)
+		fail(c, "output %zu cannot be read", i);
+	for (int64_t k = 0; k < d->n && ok; k++) {
+		double v = ncc_get(dtype, got, k);
+
+		ok = same(c, d->type, d->v[k], v);
+		if (!ok)
+			fail(c, "output %zu: element %lld is %.9g, expected %.9g within %g", i,
+			     (long long)k, v, d->v[k], c->tolerance);
+	}
+	free(got);
+	return ok;
+}
+
+static bool execute(struct onnx_case *c, nrt_model_t *model)
+{
+	const Ncc__Onnx__Graph *g = c->model->graph;
+	nrt_tensor_t *tin[ONNX_CASE_MAX] = { 0 }, *tout[ONNX_CASE_MAX] = { 0 };
+	nrt_tensor_set_t *in = NULL, *out = NULL;
+	struct ncc_shape s[ONNX_CASE_MAX];
+	size_t nin = 0;
+	bool ok = !nrt_allocate_tensor_set(&in) && !nrt_allocate_tensor_set(&out);
+
+	for (size_t i = 0; i < g->n_input && ok; i++) {
+		bool constant = false;
+
+		for (unsigned int k = 0; k < c->opt.ninputs; k++)
+			constant = constant || c->frozen[k].value == c->in[i].v;
+		if (constant)
+			continue;
+		ok = write_input(c, in, nin, i, &tin[nin]);
+		nin++;
+	}
+	for (size_t i = 0; i < g->n_output && ok; i++) {
+		ok = !onnx_dtype(c->out[i].type, &s[i]);
+		tout[i] = ok ? add_tensor(out, "output", i,
+					  (size_t)c->out[i].n * ncc_dtype_size(s[i].dtype))
+			     : NULL;
+		ok = tout[i] ? true : fail(c, "output %zu cannot be made", i);
+	}
+	if (ok && nrt_execute(model, in, out))
+		ok = fail(c, "nrt_execute fails");
+	for (size_t i = 0; i < g->n_output && ok; i++)
+		ok = compare(c, i, tout[i], s[i].dtype);
+	nrt_destroy_tensor_set(&in);
+	nrt_destroy_tensor_set(&out);
+	for (unsigned int i = 0; i < ONNX_CASE_MAX; i++) {
+		if (tin[i])
+			nrt_tensor_free(&tin[i]);
+		if (tout[i])
+			nrt_tensor_free(&tout[i]);
+	}
+	return ok;
+}
+
+static bool run(struct onnx_case *c, const char *dir, const char *options)
+{
+	const Ncc__Onnx__Graph *g = c->model->graph;
+	nrt_model_t *model;
+	void *neff = NULL;
+	size_t size;
+	NRT_STATUS rc;
+	bool ok;
+
+	c->opt.framework = NCC_ONNX;
+	c->opt.auto_cast = NCC_CAST_NONE;
+	if (!g || g->n_input > ONNX_CASE_MAX || g->n_output > ONNX_CASE_MAX)
+		return fail(c, "too many inputs or outputs");
+	if (!freeze(c, dir, options) || !compile(c, dir, &neff, &size))
+		return false;
+	rc = nrt_load(neff, size, 0, -1, &model);
+	free(neff);
+	if (rc)
+		return fail(c, "nrt_load: %s", nrt_get_status_as_str(rc));
+	ok = execute(c, model);
+	nrt_unload(model);
+	return ok;
+}
+
+bool onnx_case_run(struct onnx_case *c, const char *dir, const char *options)
+{
+	char path[600];
+	bool ok = false;
+
+	memset(c, 0, sizeof(*c));
+	snprintf(path, sizeof(path), "%.500s/model.onnx", dir);
+	c->file = read_file(path, &c->size);
+	if (c->file)
+		c->model = ncc__onnx__model__unpack(NULL, c->size, c->file);
+	if (c->model)
+		ok = run(c, dir, options);
+	else
+		fail(c, "the model cannot be read");
+	if (c->model)
+		ncc__onnx__model__free_unpacked(c->model, NULL);
+	free(c->file);
+	for (unsigned int i = 0; i < ONNX_CASE_MAX; i++) {
+		free(c->in[i].v);
+		free(c->out[i].v);
+	}
+	return ok;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One test in ONNX's layout: model.onnx, and test_data_set_0 with input_N.pb and output_N.pb. It is
+ * compiled with fp32 products (--auto-cast none), run through libnrt and compared.
+ */
+#ifndef TEST_NCC_ONNX_CASE_H
+#define TEST_NCC_ONNX_CASE_H
+
+#include "onnx.h"
+
+#define ONNX_CASE_MAX 64 /* inputs, outputs */
+
+/* A tensor of a file: its elements as doubles */
+struct onnx_data {
+	int32_t type;
+	unsigned int ndim;
+	int64_t dim[NCC_MAX_DIMS], n;
+	double *v;
+};
+
+struct onnx_case {
+	bool refused; /* by the compiler, with this message */
+	char why[512]; /* or why it fails; empty: it passed */
+	Ncc__Onnx__Model *model;
+	void *file;
+	size_t size;
+	struct onnx_data in[ONNX_CASE_MAX], out[ONNX_CASE_MAX];
+	struct ncc_input frozen[ONNX_CASE_MAX];
+	struct ncc_options opt;
+	double tolerance; /* of one element, absolute */
+};
+
+/* options: "-", or "narrow-64bit" and names of inputs that are constants, by commas. true: it
+ * passed */
+bool onnx_case_run(struct onnx_case *c, const char *dir, const char *options);
+
+#endif

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ONNX's own tests of its operators (Debian's libonnx-testdata): each model is compiled, run on the
+ * chip in process and its outputs compared with theirs. tests/data/onnx/nodes.txt says of every one
+ * whether it passes, or with which words the compiler refuses it; a change in either direction is a
+ * failure, and so is a test that the table does not have.
+ *
+ * usage: test_onnx_nodes TABLE DIRECTORY [--update | NAME...]
+ *
+ * --update writes the table anew: it tries --narrow-64bit and constant inputs where a message asks
+ * for them. With names, only those, and what they give is printed.
+ */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nrtx.h"
+#include "onnx_case.h"
+
+struct row {
+	char name[80];
+	char status[12]; /* passed or refused */
+	char options[160]; /* "-", or narrow-64bit and NAME of each input that is a constant, by
+			    * commas
+			    */
+	char why[400];
+};
+
+struct table {
+	struct row *row;
+	size_t n;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
+}
+
+static bool read_table(const char *path, struct table *t)
+{
+	FILE *f = fopen(path, "r");
+	char line[1024];
+
+	t->row = calloc(2000, sizeof(*t->row));
+	while (f && t->row && fgets(line, sizeof(line), f)) {
+		struct row *r = &t->row[t->n];
+
+		if (line[0] != '#' && t->n < 2000 &&
+		    sscanf(line, "%79s %11s %159s %399[^\n]", r->name, r->status, r->options,
+			   r->why) >= 3)
+			t->n++;
+	}
+	if (f)
+		fclose(f);
+	if (t->row)
+		qsort(t->row, t->n, sizeof(*t->row), by_name);
+	return f && t->row;
+}
+
+static bool list_tests(const char *dir, struct table *t)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	t->row = calloc(2000, sizeof(*t->row));
+	while (d && t->row && (e = readdir(d)))
+		if (!strncmp(e->d_name, "test_", 5) && t->n < 2000)
+			snprintf(t->row[t->n++].name, sizeof(t->row->name), "%.79s", e->d_name + 5);
+	if (d)
+		closedir(d);
+	if (t->row)
+		qsort(t->row, t->n, sizeof(*t->row), by_name);
+	return d && t->row && t->n;
+}
+
+static void run_row(const char *dir, struct row *r)
+{
+	struct onnx_case c;
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/test_%s", dir, r->name);
+	snprintf(r->status, sizeof(r->status), "%s",
+		 onnx_case_run(&c, path, r->options) ? "passed"
+		 : c.refused			     ? "refused"
+						     : "failed");
+	snprintf(r->why, sizeof(r->why), "%.399s", c.why);
+}
+
+/* What the message asks for is added to the options; false: it asks for nothing new */
+static bool add_option(struct row *r)
+{
+	const char *at = strstr(r->why, "--narrow-64bit"), *end;
+	char more[100] = "", was[sizeof(r->options)];
+	int n;
+
+	if (strcmp(r->status, "refused"))
+		return false;
+	if (at) {
+		snprintf(more, sizeof(more), "narrow-64bit");
+	} else if (strstr(r->why, "must be a constant")) {
+		at = strstr(r->why, "('");
+		end = at ? strchr(at + 2, '\'') : NULL;
+		if (end)
+			snprintf(more, sizeof(more), "%.*s", (int)(end - at - 2), at + 2);
+	}
+	if (!*more || strstr(r->options, more) ||
+	    strlen(r->options) + strlen(more) + 2 > sizeof(was))
+		return false;
+	memcpy(was, r->options, sizeof(was));
+	n = snprintf(r->options, sizeof(r->options), "%s%s%s", strcmp(was, "-") ? was : "",
+		     strcmp(was, "-") ? "," : "", more);
+	return n < (int)sizeof(r->options);
+}
+
+static void search(const char *dir, struct row *r)
+{
+	struct row first;
+
+	strcpy(r->options, "-");
+	run_row(dir, r);
+	first = *r;
+	while (add_option(r))
+		run_row(dir, r);
+	if (!strncmp(r->options, "narrow-64bit,", 13)) { /* asked for before the constants were */
+		struct row without = *r;
+
+		snprintf(without.options, sizeof(without.options), "%s", r->options + 13);
+		run_row(dir, &without);
+		if (!strcmp(without.status, r->status))
+			*r = without;
+	}
+	if (!strcmp(r->status, "refused") && strcmp(first.options, r->options) &&
+	    strstr(r->why, "input '"))
+		*r = first; /* the constant it wants is none of the model's inputs */
+}
+
+static int update(const char *path, const char *dir, struct table *t)
+{
+	FILE *f = fopen(path, "w");
+	unsigned int passed = 0, failed = 0;
+
+	if (!f)
+		return 2;
+	fprintf(f, "# SPDX-License-Identifier: MIT\n"
+		   "# ONNX's tests of its operators: name, status, options, the compiler's "
+		   "message.\n"
+		   "# Written by test_onnx_nodes --update; read by it and by docs/compiler.md's "
+		   "table.\n");
+	for (size_t i = 0; i < t->n; i++) {
+		struct row *r = &t->row[i];
+
+		search(dir, r);
+		fprintf(f, "%s\t%s\t%s\t%s\n", r->name, r->status, r->options, r->why);
+		passed += !strcmp(r->status, "passed");
+		failed += !strcmp(r->status, "failed");
+	}
+	fclose(f);
+	printf("%zu tests, %u passed, %u failed\n", t->n, passed, failed);
+	return failed != 0;
+}
+
+static int check(const char *dir, const struct table *have, const struct table *want)
+{
+	unsigned int bad = 0, passed = 0;
+
+	for (size_t i = 0; i < have->n; i++) {
+		const struct row *w =
+			bsearch(&have->row[i], want->row, want->n, sizeof(*w), by_name);
+		struct row got = have->row[i];
+
+		if (!w) {
+			printf("%s: not in the table\n", got.name);
+			bad++;
+			continue;
+		}
+		memcpy(got.options, w->options, sizeof(got.options));
+		run_row(dir, &got);
+		passed += !strcmp(got.status, "passed");
+		if (!strcmp(got.status, w->status) && !strcmp(got.why, w->why))
+			continue;
+		printf("%s: %s %s\n\texpected %s %s\n", got.name, got.status, got.why, w->status,
+		       w->why);
+		bad++;
+	}
+	for (size_t i = 0; i < want->n; i++) {
+		if (bsearch(&want->row[i], have->row, have->n, sizeof(*have->row), by_name))
+			continue;
+		printf("%s: in the table, but there is no such test\n", want->row[i].name);
+		bad++;
+	}
+	printf("%zu tests: %u passed, %zu refused, %u not as the table says\n", have->n, passed,
+	       have->n - passed - bad, bad);
+	return bad != 0;
+}
+
+static int named(const char *dir, char **name, int n)
+{
+	int rc = 0;
+
+	for (int i = 0; i < n; i++) {
+		struct row r = { 0 };
+
+		snprintf(r.name, sizeof(r.name), "%s", name[i]);
+		search(dir, &r);
+		printf("%s %s %s %s\n", r.name, r.status, r.options, r.why);
+		rc |= strcmp(r.status, "passed") != 0;
+	}
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct table have = { 0 }, want = { 0 };
+	int rc = 2;
+
+	if (argc < 3)
+		return 2;
+	if (!list_tests(argv[2], &have)) {
+		printf("no tests in %s: libonnx-testdata is not installed\n", argv[2]);
+		return 77;
+	}
+	if (nrtx_machine_set("emu:inf1.xlarge") || nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
+		return 99;
+	if (argc > 3 && !strcmp(argv[3], "--update"))
+		rc = update(argv[1], argv[2], &have);
+	else if (argc > 3)
+		rc = named(argv[2], argv + 3, argc - 3);
+	else if (read_table(argv[1], &want))
+		rc = check(argv[2], &have, &want);
+	free(have.row);
+	free(want.row);
+	nrt_close();
+	return rc;
+}
