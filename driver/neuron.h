@@ -16,7 +16,8 @@
  *   nd->reset_sem   read: uses DMA, queues or the mailbox; write: reset, taking a process down
  *   h2t->op_lock    one synchronous operation on a copy ring
  *   h2t->async_lock the two asynchronous contexts of a copy ring
- *   mmap_lock       (the kernel's) never taken under anything below: no user access there
+ *   mmap_lock       (the kernel's) never taken under anything below. A page of user memory is
+ *                   waited for with none of all these held (neuron_user.c)
  *   p2p_lock        registered bus addresses; not held while an owner is told
  *   nd->lock        process slots, handles, chunks, pools, queue and core owners, NQs, NDS, CINIT
  *   h2t->ring_lock  descriptors and contexts of a copy ring
@@ -49,6 +50,7 @@
 #include "uapi/neuron/neuron_nds.h"
 #include "uapi/neuron/neuron_netlink.h"
 #include "neuron_compat.h"
+#include "neuron_user.h"
 
 #define NEURON_DRIVER_VERSION "2.24.7.0"
 #define NEURON_ABI_MIN 2
@@ -524,7 +526,7 @@ void neuron_p2p_unmapped(struct vm_area_struct *vma); /* mmap_lock held */
 void neuron_p2p_removed(struct neuron_device *nd);
 
 /* neuron_dmabuf.c */
-int neuron_dmabuf_export(u64 va, u64 size);
+struct dma_buf *neuron_dmabuf_export(u64 va, u64 size);
 
 /* neuron_dma.c */
 int neuron_dma_init(struct neuron_device *nd);
@@ -534,8 +536,10 @@ void neuron_h2t_teardown(struct neuron_device *nd, unsigned int nc);
 int neuron_dma_copy(struct neuron_h2t *h2t, u64 src, u64 dst, u64 len);
 int neuron_dma_fill(struct neuron_h2t *h2t, u64 dst, u64 len, u8 value);
 int neuron_dma_from_kernel(struct neuron_h2t *h2t, u64 dst, const void *buf, u64 len);
-int neuron_dma_from_user(struct neuron_h2t *h2t, u64 dst, const void __user *buf, u64 len);
-int neuron_dma_to_user(struct neuron_h2t *h2t, u64 src, void __user *buf, u64 len);
+int neuron_dma_from_user(struct neuron_h2t *h2t, struct neuron_call *call, u64 dst,
+			 const void __user *buf, u64 len);
+int neuron_dma_to_user(struct neuron_h2t *h2t, struct neuron_call *call, u64 src,
+		       void __user *buf, u64 len);
 /* Adds runs to the ring: 0 when there are no more, 1 to go on with the next batch */
 typedef int (*neuron_push_fn)(struct nhal_h2t *ring, void *arg);
 int neuron_ctx_batch(struct neuron_h2t *h2t, unsigned int ctx, neuron_push_fn push, void *arg);
@@ -547,7 +551,9 @@ int neuron_copy_async(struct neuron_device *nd, struct neuron_mc *src, u64 src_o
 		      struct neuron_mc *dst, u64 dst_offset, u64 size, u32 pwait, u32 *handle);
 int neuron_copy_async_wait(struct neuron_device *nd, unsigned int nc, u32 handle);
 void neuron_copy_forget(struct neuron_device *nd, pid_t tgid);
-int neuron_zerocopy(struct neuron_h2t *h2t, u64 addr, unsigned long uaddr, u64 size, bool write);
+/* neuron_zerocopy.c */
+int neuron_zerocopy(struct neuron_h2t *h2t, struct neuron_call *call, u64 addr, unsigned long uaddr,
+		    u64 size, bool to_user);
 
 /* neuron_queue.c */
 int neuron_queue_setup(struct neuron_device *nd, const struct neuron_ioctl_dma_queue_init *arg);
@@ -595,7 +601,7 @@ struct neuron_ioctl_entry {
 	unsigned int cmd;
 	unsigned short size; /* of the argument structure */
 	unsigned short flags;
-	int (*fn)(struct neuron_device *nd, void *arg, void __user *user);
+	int (*fn)(struct neuron_device *nd, void *arg, struct neuron_call *call);
 	const char *name;
 };
 
@@ -618,9 +624,11 @@ extern const unsigned int neuron_ioctl_info_count, neuron_ioctl_mem_count, neuro
 	neuron_ioctl_core_count;
 
 /* neuron_bar.c */
-int neuron_bar_rw(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *arg, bool write);
+int neuron_bar_rw(struct neuron_device *nd, struct neuron_call *call,
+		  const struct neuron_ioctl_bar_rw *arg, bool write);
 u64 neuron_bar_cookie(unsigned int i);
-int neuron_hw_counters(struct neuron_device *nd, const struct neuron_ioctl_read_hw_counters *arg);
+int neuron_hw_counters(struct neuron_device *nd, struct neuron_call *call,
+		       const struct neuron_ioctl_read_hw_counters *arg);
 
 /* neuron_sysfs.c */
 extern const struct attribute_group *neuron_device_groups[];

@@ -9,7 +9,6 @@
 #define pr_fmt(fmt) "neuron: " fmt
 
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 
 #include "neuron.h"
 #include "neuron_trace.h"
@@ -126,22 +125,19 @@ static bool is_core_memory(u64 offset)
 }
 
 /* Addresses: bar 0 a list, bar 2 consecutive words from the first */
-static int get_offsets(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *arg, u64 *offset)
+static int get_offsets(struct neuron_device *nd, struct neuron_call *call,
+		       const struct neuron_ioctl_bar_rw *arg, u64 *offset)
 {
-	u64 address;
+	size_t size = (arg->bar ? 1 : arg->count) * sizeof(*offset);
+	u64 *address;
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < arg->count; i++) {
-		if (arg->bar && i)
-			address += 4;
-		else if (get_user(address, arg->address + i))
-			return -EFAULT;
-		ret = bar_offset(nd, arg->bar, address, &offset[i]);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	ret = neuron_call_fetch(call, arg->address, size, (void **)&address);
+	for (i = 0; i < arg->count && !ret; i++)
+		ret = bar_offset(nd, arg->bar, arg->bar ? *address + 4 * i : address[i],
+				 &offset[i]);
+	return ret;
 }
 
 static int core_memory_claim(struct neuron_device *nd, const u64 *offset, unsigned int n)
@@ -157,10 +153,11 @@ static int core_memory_claim(struct neuron_device *nd, const u64 *offset, unsign
 	return ret;
 }
 
-static int bar_read(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *arg, u64 *offset,
-		    u32 *data)
+static int bar_read(struct neuron_device *nd, struct neuron_call *call,
+		    const struct neuron_ioctl_bar_rw *arg, u64 *offset, u32 *data)
 {
 	u64 base = arg->bar ? NEURON_V1_TPB_BASE : NEURON_V1_APB_BASE;
+	size_t size = arg->count * sizeof(*data);
 	unsigned int i;
 	int ret;
 
@@ -170,23 +167,25 @@ static int bar_read(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *
 	for (i = 0; i < arg->count; i++)
 		offset[i] += base;
 	ret = neuron_reg_read(nd, offset, data, arg->count);
-	if (ret)
-		return ret;
-	for (i = 0; i < arg->count; i++)
+	if (!ret)
+		ret = neuron_call_write(call, arg->data, data, size, size);
+	for (i = 0; i < arg->count && !ret; i++)
 		trace_bar_read(nd->index, arg->bar, offset[i] - base, data[i]);
-	return copy_to_user(arg->data, data, arg->count * sizeof(*data)) ? -EFAULT : 0;
+	return ret;
 }
 
 /* Nothing is written unless everything may be */
-static int bar_write(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *arg,
-		     const u64 *offset, u32 *data)
+static int bar_write(struct neuron_device *nd, struct neuron_call *call,
+		     const struct neuron_ioctl_bar_rw *arg, const u64 *offset, u32 *data)
 {
 	void __iomem *base = arg->bar ? nd->bar2 : nd->bar0;
+	size_t size = arg->count * sizeof(*data);
 	unsigned int i;
-	int ret = 0;
+	int ret;
 
-	if (copy_from_user(data, arg->data, arg->count * sizeof(*data)))
-		return -EFAULT;
+	ret = neuron_call_read(call, data, arg->data, size, size);
+	if (ret)
+		return ret;
 	mutex_lock(&nd->lock);
 	for (i = 0; i < arg->count && !ret; i++)
 		ret = arg->bar ? neuron_core_claim(nd, offset[i] / NEURON_V1_TPB_SIZE)
@@ -199,7 +198,8 @@ static int bar_write(struct neuron_device *nd, const struct neuron_ioctl_bar_rw 
 	return ret;
 }
 
-int neuron_bar_rw(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *arg, bool write)
+int neuron_bar_rw(struct neuron_device *nd, struct neuron_call *call,
+		  const struct neuron_ioctl_bar_rw *arg, bool write)
 {
 	u64 *offset;
 	u32 *data;
@@ -215,9 +215,10 @@ int neuron_bar_rw(struct neuron_device *nd, const struct neuron_ioctl_bar_rw *ar
 	if (!offset)
 		return -ENOMEM;
 	data = (u32 *)(offset + arg->count);
-	ret = get_offsets(nd, arg, offset);
+	ret = get_offsets(nd, call, arg, offset);
 	if (!ret)
-		ret = write ? bar_write(nd, arg, offset, data) : bar_read(nd, arg, offset, data);
+		ret = write ? bar_write(nd, call, arg, offset, data)
+			    : bar_read(nd, call, arg, offset, data);
 	kvfree(offset);
 	return ret;
 }
@@ -235,28 +236,29 @@ static int counters_check(const u64 *addr, unsigned int n)
 	return 0;
 }
 
-int neuron_hw_counters(struct neuron_device *nd, const struct neuron_ioctl_read_hw_counters *arg)
+int neuron_hw_counters(struct neuron_device *nd, struct neuron_call *call,
+		       const struct neuron_ioctl_read_hw_counters *arg)
 {
+	size_t size = arg->count * sizeof(u32);
 	u64 *addr;
 	u32 *data;
-	int ret = -EFAULT;
+	int ret;
 
 	if (arg->count > NHAL_FWIO_READ_MAX)
 		return -E2BIG;
 	if (!arg->count)
 		return 0;
-	addr = kvmalloc_array(arg->count, sizeof(*addr) + sizeof(*data), GFP_KERNEL);
-	if (!addr)
-		return -ENOMEM;
-	data = (u32 *)(addr + arg->count);
-	if (copy_from_user(addr, arg->address, arg->count * sizeof(*addr)))
-		goto free;
-	ret = counters_check(addr, arg->count);
+	ret = neuron_call_fetch(call, arg->address, arg->count * sizeof(*addr), (void **)&addr);
 	if (!ret)
-		ret = neuron_reg_read(nd, addr, data, arg->count);
-	if (!ret && copy_to_user(arg->data, data, arg->count * sizeof(*data)))
-		ret = -EFAULT;
-free:
-	kvfree(addr);
+		ret = counters_check(addr, arg->count);
+	if (ret)
+		return ret;
+	data = kvmalloc(size, GFP_KERNEL);
+	if (!data)
+		return -ENOMEM;
+	ret = neuron_reg_read(nd, addr, data, arg->count);
+	if (!ret)
+		ret = neuron_call_write(call, arg->data, data, size, size);
+	kvfree(data);
 	return ret;
 }

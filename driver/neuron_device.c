@@ -194,8 +194,8 @@ static int map_bars(struct neuron_device *nd)
 	nd->bar4_base = pci_resource_start(pdev, NEURON_BAR_DRAM);
 	nd->bar4_len = pci_resource_len(pdev, NEURON_BAR_DRAM);
 	/* mappings are made page by page; without this they are only slower */
-	if (neuron_wc_enable && devm_arch_io_reserve_memtype_wc(&pdev->dev, nd->bar4_base,
-								 nd->bar4_len))
+	if (neuron_wc_enable &&
+	    devm_arch_io_reserve_memtype_wc(&pdev->dev, nd->bar4_base, nd->bar4_len))
 		nd_info(nd, "device memory is not write-combining\n");
 	if (nd->bar0_len < APB_SIZE_MIN || nd->bar2_len < NEURON_V1_BAR2_SIZE) {
 		nd_err(nd, "BAR0 %#llx or BAR2 %#llx is too small\n", nd->bar0_len, nd->bar2_len);

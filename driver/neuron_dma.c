@@ -11,7 +11,6 @@
 #define pr_fmt(fmt) "neuron: " fmt
 
 #include <linux/delay.h>
-#include <linux/uaccess.h>
 
 #include "neuron.h"
 #include "neuron_trace.h"
@@ -319,25 +318,6 @@ int neuron_dma_fill(struct neuron_h2t *h2t, u64 dst, u64 len, u8 value)
 	return ret;
 }
 
-static int bounce_in(struct neuron_h2t *h2t, u64 dst, const void __user *buf, u64 n)
-{
-	struct copy_run run = { h2t->bounce_addr, dst, n, 1, U64_MAX };
-
-	if (copy_from_user(h2t->bounce, buf, n))
-		return -EFAULT;
-	return run_all(h2t, &run);
-}
-
-static int bounce_out(struct neuron_h2t *h2t, u64 src, void __user *buf, u64 n)
-{
-	struct copy_run run = { src, h2t->bounce_addr, n, 1, U64_MAX };
-	int ret = run_all(h2t, &run);
-
-	if (ret)
-		return ret;
-	return copy_to_user(buf, h2t->bounce, n) ? -EFAULT : 0;
-}
-
 /* At most NEURON_BOUNCE_SIZE bytes */
 int neuron_dma_from_kernel(struct neuron_h2t *h2t, u64 dst, const void *buf, u64 len)
 {
@@ -351,29 +331,44 @@ int neuron_dma_from_kernel(struct neuron_h2t *h2t, u64 dst, const void *buf, u64
 	return ret;
 }
 
-int neuron_dma_from_user(struct neuron_h2t *h2t, u64 dst, const void __user *buf, u64 len)
+/* What is done of it is counted in call->done, also when it is not all */
+int neuron_dma_from_user(struct neuron_h2t *h2t, struct neuron_call *call, u64 dst,
+			 const void __user *buf, u64 len)
 {
-	u64 n;
+	struct copy_run run;
 	int ret = 0;
+	u64 left, n;
 
 	mutex_lock(&h2t->op_lock);
-	for (; len && !ret; len -= n, dst += n, buf += n) {
-		n = min_t(u64, len, NEURON_BOUNCE_SIZE);
-		ret = bounce_in(h2t, dst, buf, n);
+	for (; call->done < len && !ret; call->done += ret ? 0 : n) {
+		left = len - call->done;
+		n = min_t(u64, left, NEURON_BOUNCE_SIZE);
+		run = (struct copy_run){ h2t->bounce_addr, dst + call->done, n, 1, U64_MAX };
+		ret = neuron_call_read(call, h2t->bounce, buf + call->done, n, left);
+		if (!ret)
+			ret = run_all(h2t, &run);
 	}
 	mutex_unlock(&h2t->op_lock);
 	return ret;
 }
 
-int neuron_dma_to_user(struct neuron_h2t *h2t, u64 src, void __user *buf, u64 len)
+int neuron_dma_to_user(struct neuron_h2t *h2t, struct neuron_call *call, u64 src,
+		       void __user *buf, u64 len)
 {
-	u64 n;
+	struct copy_run run;
 	int ret = 0;
+	u64 left, n;
 
 	mutex_lock(&h2t->op_lock);
-	for (; len && !ret; len -= n, src += n, buf += n) {
-		n = min_t(u64, len, NEURON_BOUNCE_SIZE);
-		ret = bounce_out(h2t, src, buf, n);
+	for (; call->done < len && !ret; call->done += ret ? 0 : n) {
+		left = len - call->done;
+		n = min_t(u64, left, NEURON_BOUNCE_SIZE);
+		run = (struct copy_run){ src + call->done, h2t->bounce_addr, n, 1, U64_MAX };
+		ret = neuron_call_there(call, buf + call->done, n, left);
+		if (!ret)
+			ret = run_all(h2t, &run);
+		if (!ret)
+			ret = neuron_call_write(call, buf + call->done, h2t->bounce, n, left);
 	}
 	mutex_unlock(&h2t->op_lock);
 	return ret;

@@ -115,7 +115,7 @@ static const struct dma_buf_ops export_ops = {
 };
 
 /* va must lie in one of the caller's mappings of a chunk that it owns */
-int neuron_dmabuf_export(u64 va, u64 size)
+struct dma_buf *neuron_dmabuf_export(u64 va, u64 size)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
 	struct dma_buf *buf;
@@ -123,30 +123,25 @@ int neuron_dmabuf_export(u64 va, u64 size)
 	int ret;
 
 	if (!size || !PAGE_ALIGNED(va) || !PAGE_ALIGNED(size) || size > UINT_MAX)
-		return -EINVAL;
+		return ERR_PTR(-EINVAL);
 	e = kzalloc(sizeof(*e), GFP_KERNEL);
 	if (!e)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	e->size = size;
 	e->mc = neuron_mmap_chunk(va, size, &e->offset);
 	if (IS_ERR(e->mc)) {
 		ret = PTR_ERR(e->mc);
 		kfree(e);
-		return ret;
+		return ERR_PTR(ret);
 	}
 	info.ops = &export_ops;
 	info.size = size;
 	info.flags = O_RDWR | O_CLOEXEC;
 	info.priv = e;
 	buf = dma_buf_export(&info);
-	if (IS_ERR(buf)) {
+	if (IS_ERR(buf))
 		export_free(e);
-		return PTR_ERR(buf);
-	}
-	ret = dma_buf_fd(buf, O_CLOEXEC);
-	if (ret < 0)
-		dma_buf_put(buf);
-	return ret;
+	return buf;
 }
 
 NEURON_IMPORT_NS_DMA_BUF;

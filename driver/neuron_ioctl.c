@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ioctl entry: find the row by number, pass the gates, copy the argument in, call, copy it out.
- * A handler sees a copy of its argument; what that points to it copies itself. Rows live beside
- * their handlers in neuron_ioctl_{info,mem,dma,core}.c.
+ * ioctl entry: find the row by number, copy the argument in, pass the gates, call, copy it out.
+ * A handler sees a copy of its argument; what that points to it copies itself, and runs again when
+ * that was not there (neuron_user.c). Rows live beside their handlers in
+ * neuron_ioctl_{info,mem,dma,core}.c.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
@@ -107,43 +108,29 @@ static int gates_check(const struct neuron_file *nf, const struct neuron_ioctl_e
 	return 0;
 }
 
-static int call(struct neuron_device *nd, const struct neuron_ioctl_entry *e, void *arg,
-		void __user *user)
+static int handle(struct neuron_device *nd, const struct neuron_ioctl_entry *e, void *arg,
+		  struct neuron_call *call)
 {
 	int ret;
 
 	if (!(e->flags & NIOC_HW))
-		return e->fn(nd, arg, user);
+		return e->fn(nd, arg, call);
 	if (down_read_killable(&nd->reset_sem))
 		return -EINTR;
 	/* the last descriptor may have been closed since the gate */
 	if (e->flags & NIOC_ATTACHED && !neuron_attached(nd))
 		ret = -EACCES;
 	else if (READ_ONCE(nd->state) == NEURON_STATE_READY)
-		ret = e->fn(nd, arg, user);
+		ret = e->fn(nd, arg, call);
 	else
 		ret = -EINVAL;
 	up_read(&nd->reset_sem);
 	return ret;
 }
 
-static int run(struct neuron_file *nf, const struct neuron_ioctl_entry *e, void __user *user)
-{
-	u8 arg[NEURON_IOC_ARG_MAX] __aligned(8) = {};
-	bool out;
-	int ret;
-
-	if (e->size && copy_from_user(arg, user, e->size))
-		return -EFAULT;
-	ret = call(nf->nd, e, arg, user);
-	out = ret >= 0 ? e->flags & (NIOC_OUT | NIOC_OUT_ERR) : e->flags & NIOC_OUT_ERR;
-	if (out && copy_to_user(user, arg, e->size))
-		return -EFAULT;
-	return ret;
-}
-
-static int enter_and_run(struct neuron_file *nf, const struct neuron_ioctl_entry *e,
-			 void __user *user)
+/* arg: NULL if it could not be read, which is told to who passes the gates */
+static int run(struct neuron_file *nf, const struct neuron_ioctl_entry *e, void *arg,
+	       struct neuron_call *call)
 {
 	int idx = neuron_enter(nf->nd), ret;
 
@@ -151,8 +138,32 @@ static int enter_and_run(struct neuron_file *nf, const struct neuron_ioctl_entry
 		return idx;
 	ret = gates_check(nf, e);
 	if (!ret)
-		ret = run(nf, e, user);
+		ret = arg ? handle(nf->nd, e, arg, call) : -EFAULT;
 	neuron_exit(nf->nd, idx);
+	return ret;
+}
+
+/* User memory that is not there is waited for here, where nothing is held */
+static int run_all(struct neuron_file *nf, const struct neuron_ioctl_entry *e, void __user *user)
+{
+	u8 arg[NEURON_IOC_ARG_MAX] __aligned(8) = {};
+	struct neuron_call call = { .user = user };
+	bool bad = e->size && copy_from_user(arg, user, e->size), out;
+	int ret;
+
+	for (;;) {
+		ret = run(nf, e, bad ? NULL : arg, &call);
+		if (ret != -EFAULT || !call.miss)
+			break;
+		ret = neuron_call_wait(&call);
+		if (ret)
+			break;
+		call.again = true;
+	}
+	neuron_call_end(&call);
+	out = ret >= 0 ? e->flags & (NIOC_OUT | NIOC_OUT_ERR) : e->flags & NIOC_OUT_ERR;
+	if (out && !bad && copy_to_user(user, arg, e->size))
+		return -EFAULT;
 	return ret;
 }
 
@@ -160,7 +171,7 @@ long neuron_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct neuron_file *nf = file->private_data;
 	const struct neuron_ioctl_entry *e = entry_find(cmd);
-	int ret = e ? enter_and_run(nf, e, (void __user *)arg) : -EINVAL;
+	int ret = e ? run_all(nf, e, (void __user *)arg) : -EINVAL;
 
 	trace_ioctl(nf->nd->index, cmd, ret);
 	neuron_refused(nf->nd, e ? e->name : "an unknown ioctl", ret);

@@ -7,14 +7,14 @@
 
 #include "neuron.h"
 
-static int do_device_reset(struct neuron_device *nd, void *arg, void __user *user)
+static int do_device_reset(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	neuron_reset_request(nd, current->tgid, NEURON_NC_MAP_DEVICE);
 	return 0;
 }
 
 /* Deprecated form: 1 is ok, and so is having asked for nothing */
-static int do_device_ready(struct neuron_device *nd, void *arg, void __user *user)
+static int do_device_ready(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	int result, ret;
 
@@ -23,13 +23,13 @@ static int do_device_ready(struct neuron_device *nd, void *arg, void __user *use
 	return ret;
 }
 
-static int do_reset_status(struct neuron_device *nd, void *arg, void __user *user)
+static int do_reset_status(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	*(u8 *)arg = 1;
 	return 0;
 }
 
-static int do_nc_reset(struct neuron_device *nd, void *arg, void __user *user)
+static int do_nc_reset(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_device_reset *a = arg;
 
@@ -37,7 +37,7 @@ static int do_nc_reset(struct neuron_device *nd, void *arg, void __user *user)
 	return neuron_reset_request(nd, current->tgid, a->nc_map);
 }
 
-static int do_nc_reset_ready(struct neuron_device *nd, void *arg, void __user *user)
+static int do_nc_reset_ready(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_device_ready *a = arg;
 	int result = -ENOENT, ret = 0;
@@ -71,22 +71,22 @@ static int sem_write(struct neuron_device *nd, const struct neuron_ioctl_semapho
 	return ret;
 }
 
-static int do_sem_increment(struct neuron_device *nd, void *arg, void __user *user)
+static int do_sem_increment(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	return sem_write(nd, arg, NHAL_SEM_INC);
 }
 
-static int do_sem_decrement(struct neuron_device *nd, void *arg, void __user *user)
+static int do_sem_decrement(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	return sem_write(nd, arg, NHAL_SEM_DEC);
 }
 
-static int do_sem_write(struct neuron_device *nd, void *arg, void __user *user)
+static int do_sem_write(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	return sem_write(nd, arg, NHAL_SEM_SET);
 }
 
-static int do_sem_read(struct neuron_device *nd, void *arg, void __user *user)
+static int do_sem_read(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_semaphore *a = arg;
 	int ret = sem_check(a);
@@ -106,7 +106,7 @@ static int event_check(const struct neuron_ioctl_event *a)
 	return a->event_index < NEURON_V1_EVENTS ? 0 : -EINVAL;
 }
 
-static int do_event_set(struct neuron_device *nd, void *arg, void __user *user)
+static int do_event_set(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_event *a = arg;
 	int ret = event_check(a);
@@ -121,7 +121,7 @@ static int do_event_set(struct neuron_device *nd, void *arg, void __user *user)
 	return ret;
 }
 
-static int do_event_get(struct neuron_device *nd, void *arg, void __user *user)
+static int do_event_get(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_event *a = arg;
 	int ret = event_check(a);
@@ -134,7 +134,7 @@ static int do_event_get(struct neuron_device *nd, void *arg, void __user *user)
 	return ret;
 }
 
-static int do_nq_init_v1(struct neuron_device *nd, void *arg, void __user *user)
+static int do_nq_init_v1(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_notifications_init_v1 *a = arg;
 	struct neuron_nq_args args = { .nc = a->nc_id,
@@ -147,7 +147,7 @@ static int do_nq_init_v1(struct neuron_device *nd, void *arg, void __user *user)
 	return neuron_nq_init(nd, &args, &a->mmap_offset, &handle);
 }
 
-static int do_nq_init_v2(struct neuron_device *nd, void *arg, void __user *user)
+static int do_nq_init_v2(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_notifications_init_v2 *a = arg;
 	struct neuron_nq_args args = { .nc = a->nq_dev_id,
@@ -163,7 +163,7 @@ static int do_nq_init_v2(struct neuron_device *nd, void *arg, void __user *user)
 	return neuron_nq_init(nd, &args, &a->mmap_offset, &a->mem_handle);
 }
 
-static int do_nq_init_realloc(struct neuron_device *nd, void *arg, void __user *user)
+static int do_nq_init_realloc(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_notifications_init_with_realloc_v2 *a = arg;
 	struct neuron_nq_args args = { .nc = a->nq_dev_id,
@@ -180,17 +180,17 @@ static int do_nq_init_realloc(struct neuron_device *nd, void *arg, void __user *
 	return neuron_nq_init(nd, &args, &a->mmap_offset, &a->mem_handle);
 }
 
-static int do_nothing(struct neuron_device *nd, void *arg, void __user *user)
+static int do_nothing(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	return 0;
 }
 
-static int do_refuse(struct neuron_device *nd, void *arg, void __user *user)
+static int do_refuse(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	return -EPERM;
 }
 
-static int do_nds_acquire(struct neuron_device *nd, void *arg, void __user *user)
+static int do_nds_acquire(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_neuron_ds_info *a = arg;
 
@@ -198,7 +198,7 @@ static int do_nds_acquire(struct neuron_device *nd, void *arg, void __user *user
 }
 
 /* Owner only, otherwise ignored */
-static int do_nds_release(struct neuron_device *nd, void *arg, void __user *user)
+static int do_nds_release(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_neuron_ds_info *a = arg;
 
@@ -207,35 +207,35 @@ static int do_nds_release(struct neuron_device *nd, void *arg, void __user *user
 	return 0;
 }
 
-static int do_reader_enter(struct neuron_device *nd, void *arg, void __user *user)
+static int do_reader_enter(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_crwl *a = arg;
 
 	return neuron_crwl_reader_enter(nd, a->nc_id, a->uuid.value);
 }
 
-static int do_reader_exit(struct neuron_device *nd, void *arg, void __user *user)
+static int do_reader_exit(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_crwl *a = arg;
 
 	return neuron_crwl_reader_exit(nd, a->nc_id, a->uuid.value);
 }
 
-static int do_writer_enter(struct neuron_device *nd, void *arg, void __user *user)
+static int do_writer_enter(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_crwl *a = arg;
 
 	return neuron_crwl_writer_enter(nd, a->nc_id, a->uuid.value);
 }
 
-static int do_writer_downgrade(struct neuron_device *nd, void *arg, void __user *user)
+static int do_writer_downgrade(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_crwl *a = arg;
 
 	return neuron_crwl_writer_downgrade(nd, a->nc_id, a->uuid.value);
 }
 
-static int do_mark(struct neuron_device *nd, void *arg, void __user *user)
+static int do_mark(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_crwl_nc_map *a = arg;
 
@@ -244,7 +244,7 @@ static int do_mark(struct neuron_device *nd, void *arg, void __user *user)
 			   &a->max_nc_available, (unsigned long *)&a->bitmap, 64);
 }
 
-static int do_mark_ext(struct neuron_device *nd, void *arg, void __user *user)
+static int do_mark_ext(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_crwl_nc_map_ext *a = arg;
 
@@ -252,7 +252,7 @@ static int do_mark_ext(struct neuron_device *nd, void *arg, void __user *user)
 			   &a->max_nc_available, (unsigned long *)a->bitmap, 512);
 }
 
-static int do_unmark(struct neuron_device *nd, void *arg, void __user *user)
+static int do_unmark(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_crwl_nc_map *a = arg;
 
@@ -260,7 +260,7 @@ static int do_unmark(struct neuron_device *nd, void *arg, void __user *user)
 	return 0;
 }
 
-static int do_unmark_ext(struct neuron_device *nd, void *arg, void __user *user)
+static int do_unmark_ext(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_crwl_nc_map_ext *a = arg;
 
@@ -268,14 +268,14 @@ static int do_unmark_ext(struct neuron_device *nd, void *arg, void __user *user)
 	return 0;
 }
 
-static int do_cinit(struct neuron_device *nd, void *arg, void __user *user)
+static int do_cinit(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_cinit_set *a = arg;
 
 	return neuron_cinit_set(nd, a->nc_id, a->state, &a->new_state);
 }
 
-static int do_model_started(struct neuron_device *nd, void *arg, void __user *user)
+static int do_model_started(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_nc_model_started_count *a = arg;
 

@@ -4,16 +4,12 @@
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
-#include <linux/mm.h>
-#include <linux/slab.h>
-#include <linux/uaccess.h>
-
 #include "neuron.h"
 #include "neuron_trace.h"
 
 #define DESC_MAX 65536 /* descriptors in one call */
 
-static int do_eng_init(struct neuron_device *nd, void *arg, void __user *user)
+static int do_eng_init(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_dma_eng_init *a = arg;
 
@@ -21,7 +17,7 @@ static int do_eng_init(struct neuron_device *nd, void *arg, void __user *user)
 	return a->eng_id < ENG_COUNT ? 0 : -EINVAL;
 }
 
-static int do_eng_set_state(struct neuron_device *nd, void *arg, void __user *user)
+static int do_eng_set_state(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	static const u32 hw[] = {
 		[0] = NEURON_UDMA_STATE_DISABLE,
@@ -45,7 +41,7 @@ static int do_eng_set_state(struct neuron_device *nd, void *arg, void __user *us
 	return ret;
 }
 
-static int do_eng_get_state(struct neuron_device *nd, void *arg, void __user *user)
+static int do_eng_get_state(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_dma_eng_get_state *a = arg;
 	struct neuron_dma_eng_state state;
@@ -54,47 +50,44 @@ static int do_eng_get_state(struct neuron_device *nd, void *arg, void __user *us
 	ret = neuron_engine_state(nd, a->eng_id, &state);
 	if (ret)
 		return ret;
-	return copy_to_user(a->state, &state, sizeof(state)) ? -EFAULT : 0;
+	return neuron_call_write(call, a->state, &state, sizeof(state), sizeof(state));
 }
 
-static int do_queue_init(struct neuron_device *nd, void *arg, void __user *user)
+static int do_queue_init(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	return neuron_queue_setup(nd, arg);
 }
 
-static int do_queue_init_batch(struct neuron_device *nd, void *arg, void __user *user)
+static int do_queue_init_batch(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	u32 count = *(u32 *)arg, i;
-	struct neuron_ioctl_dma_queue_init_batch __user *batch = user;
+	struct neuron_ioctl_dma_queue_init_batch __user *batch = call->user;
 	struct neuron_ioctl_dma_queue_init *entries;
-	int ret = 0;
+	int ret;
 
 	if (count >= NEURON_DMA_QUEUE_INIT_BATCH_MAX)
 		return -E2BIG;
 	if (!count)
 		return 0;
-	entries = memdup_user(batch->entries, count * sizeof(*entries));
-	if (IS_ERR(entries))
-		return PTR_ERR(entries);
+	ret = neuron_call_fetch(call, batch->entries, count * sizeof(*entries), (void **)&entries);
 	for (i = 0; i < count && !ret; i++)
 		ret = neuron_queue_setup(nd, &entries[i]);
-	kfree(entries);
 	return ret;
 }
 
-static int do_queue_release(struct neuron_device *nd, void *arg, void __user *user)
+static int do_queue_release(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_dma_queue_release *a = arg;
 
 	return neuron_queue_release(nd, a->eng_id, a->qid);
 }
 
-static int do_queue_copy_start(struct neuron_device *nd, void *arg, void __user *user)
+static int do_queue_copy_start(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	return neuron_queue_start(nd, arg);
 }
 
-static int do_ack_completed(struct neuron_device *nd, void *arg, void __user *user)
+static int do_ack_completed(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_dma_ack_completed *a = arg;
 	struct neuron_queue *q;
@@ -115,7 +108,7 @@ static int do_ack_completed(struct neuron_device *nd, void *arg, void __user *us
 	return ret;
 }
 
-static int do_queue_get_state(struct neuron_device *nd, void *arg, void __user *user)
+static int do_queue_get_state(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_dma_queue_get_state *a = arg;
 	struct neuron_dma_queue_state tx, rx;
@@ -124,12 +117,11 @@ static int do_queue_get_state(struct neuron_device *nd, void *arg, void __user *
 	ret = neuron_queue_state(nd, a->eng_id, a->qid, &tx, &rx);
 	if (ret)
 		return ret;
-	if (copy_to_user(a->tx, &tx, sizeof(tx)) || copy_to_user(a->rx, &rx, sizeof(rx)))
-		return -EFAULT;
-	return 0;
+	ret = neuron_call_write(call, a->tx, &tx, sizeof(tx), sizeof(tx));
+	return ret ?: neuron_call_write(call, a->rx, &rx, sizeof(rx), sizeof(rx));
 }
 
-static int do_quiesce(struct neuron_device *nd, void *arg, void __user *user)
+static int do_quiesce(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	return -ENOTTY;
 }
@@ -173,12 +165,12 @@ static int descs_store(struct neuron_mc *mc, u64 offset, const u8 *descs, size_t
 	return ret;
 }
 
-static int copy_descriptors(struct neuron_device *nd,
+static int copy_descriptors(struct neuron_device *nd, struct neuron_call *call,
 			    const struct neuron_ioctl_dma_copy_descriptors64 *a)
 {
 	size_t size = (size_t)a->num_descs * NEURON_UDMA_DESC_SIZE;
 	struct neuron_mc *mc;
-	u8 *descs;
+	void *descs;
 	int ret = -EINVAL;
 
 	if (a->num_descs > DESC_MAX)
@@ -191,35 +183,33 @@ static int copy_descriptors(struct neuron_device *nd,
 	if (!neuron_mc_range(mc, a->offset, size))
 		goto put;
 	ret = 0;
-	trace_dma_desc_copy(nd->index, a->mem_handle, a->offset, a->num_descs);
+	if (!call->again)
+		trace_dma_desc_copy(nd->index, a->mem_handle, a->offset, a->num_descs);
 	if (!size)
 		goto put;
-	descs = vmemdup_user(a->buffer, size);
-	if (IS_ERR(descs)) {
-		ret = PTR_ERR(descs);
-		goto put;
-	}
-	ret = descs_check(nd, mc, descs, a->num_descs, a->queue_type == NEURON_DMA_QUEUE_RX);
+	ret = neuron_call_fetch(call, a->buffer, size, &descs);
+	if (!ret)
+		ret = descs_check(nd, mc, descs, a->num_descs,
+				  a->queue_type == NEURON_DMA_QUEUE_RX);
 	if (!ret)
 		ret = descs_store(mc, a->offset, descs, size);
-	kvfree(descs);
 put:
 	neuron_mc_put(mc);
 	return ret;
 }
 
-static int do_copy_descriptors64(struct neuron_device *nd, void *arg, void __user *user)
+static int do_copy_descriptors64(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	return copy_descriptors(nd, arg);
+	return copy_descriptors(nd, call, arg);
 }
 
-static int do_copy_descriptors(struct neuron_device *nd, void *arg, void __user *user)
+static int do_copy_descriptors(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_dma_copy_descriptors *a = arg;
 	struct neuron_ioctl_dma_copy_descriptors64 wide = { a->mem_handle, a->buffer, a->num_descs,
 							    a->offset, a->queue_type };
 
-	return copy_descriptors(nd, &wide);
+	return copy_descriptors(nd, call, &wide);
 }
 
 /* The ring that the hardware uses now, if it is memory of the caller */
@@ -250,7 +240,7 @@ static struct neuron_mc *ring_of(struct neuron_device *nd,
 	return ERR_PTR(-EACCES);
 }
 
-static int do_descriptor_copyout(struct neuron_device *nd, void *arg, void __user *user)
+static int do_descriptor_copyout(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_dma_descriptor_copyout *a = arg;
 	struct neuron_mc *mc;
@@ -266,9 +256,9 @@ static int do_descriptor_copyout(struct neuron_device *nd, void *arg, void __use
 		return PTR_ERR(mc);
 	bytes = (u64)a->count * NEURON_UDMA_DESC_SIZE;
 	if (mc->host)
-		ret = copy_to_user(a->buffer, mc->va + offset, bytes) ? -EFAULT : 0;
+		ret = neuron_call_write(call, a->buffer, mc->va + offset, bytes, bytes);
 	else
-		ret = neuron_dma_to_user(&nd->h2t[mc->nc], mc->pa + offset, a->buffer, bytes);
+		ret = neuron_dma_to_user(&nd->h2t[mc->nc], call, mc->pa + offset, a->buffer, bytes);
 	neuron_mc_put(mc);
 	return ret;
 }

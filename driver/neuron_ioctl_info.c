@@ -6,7 +6,6 @@
 
 #include <linux/ctype.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 
 #include "neuron.h"
 #include "neuron_trace.h"
@@ -17,12 +16,12 @@
 
 #define FEATURE_FLAGS 0xffull /* level 2.24 */
 
-static int do_nothing(struct neuron_device *nd, void *arg, void __user *user)
+static int do_nothing(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	return 0;
 }
 
-static int do_device_info(struct neuron_device *nd, void *arg, void __user *user)
+static int do_device_info(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_device_info *info = arg;
 	int east, west, ret;
@@ -48,7 +47,7 @@ static int do_device_info(struct neuron_device *nd, void *arg, void __user *user
 	return 0;
 }
 
-static int do_basic_info(struct neuron_device *nd, void *arg, void __user *user)
+static int do_basic_info(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_device_basic_info *info = arg;
 
@@ -57,7 +56,7 @@ static int do_basic_info(struct neuron_device *nd, void *arg, void __user *user)
 	return 0;
 }
 
-static int do_driver_info(struct neuron_device *nd, void *arg, void __user *user)
+static int do_driver_info(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_device_driver_info *info = arg;
 
@@ -69,12 +68,12 @@ static int do_driver_info(struct neuron_device *nd, void *arg, void __user *user
 	return 0;
 }
 
-static int do_notsupp(struct neuron_device *nd, void *arg, void __user *user)
+static int do_notsupp(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	return -ENOTSUPP;
 }
 
-static int do_compatible_version(struct neuron_device *nd, void *arg, void __user *user)
+static int do_compatible_version(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_compatible_version *v = arg;
 
@@ -83,7 +82,7 @@ static int do_compatible_version(struct neuron_device *nd, void *arg, void __use
 	return 0;
 }
 
-static int do_bdf(struct neuron_device *nd, void *arg, void __user *user)
+static int do_bdf(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_device_bdf *bdf = arg;
 
@@ -95,7 +94,7 @@ static int do_bdf(struct neuron_device *nd, void *arg, void __user *user)
 }
 
 /* The index counts from the opened node, as a container sees the devices */
-static int do_bdf_ext(struct neuron_device *nd, void *arg, void __user *user)
+static int do_bdf_ext(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_device_bdf_ext *bdf = arg;
 	struct neuron_device *other;
@@ -113,7 +112,7 @@ static int do_bdf_ext(struct neuron_device *nd, void *arg, void __user *user)
 	return 0;
 }
 
-static int do_app_pid(struct neuron_device *nd, void *arg, void __user *user)
+static int do_app_pid(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	mutex_lock(&nd->lock);
 	*(s32 *)arg = nd->procs[0].tgid;
@@ -135,13 +134,14 @@ static void app_fill(struct neuron_device *nd, struct neuron_app_info *app, u16 
 		neuron_mem_usage(nd, app->pid, &app->host_mem_size, &app->device_mem_size);
 }
 
-static int do_apps_info(struct neuron_device *nd, void *arg, void __user *user)
+static int do_apps_info(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_get_apps_info *info = arg;
-	struct neuron_ioctl_get_apps_info __user *uinfo = user;
+	struct neuron_ioctl_get_apps_info __user *uinfo = call->user;
 	struct neuron_app_info *apps;
 	unsigned int i;
-	int ret = 0;
+	size_t size;
+	int ret;
 
 	apps = kcalloc(NEURON_MAX_PROCESS_PER_DEVICE, sizeof(*apps), GFP_KERNEL);
 	if (!apps)
@@ -154,20 +154,20 @@ static int do_apps_info(struct neuron_device *nd, void *arg, void __user *user)
 	mutex_unlock(&nd->lock);
 	for (i = 0; i < info->size; i++)
 		app_fill(nd, &apps[i], info->apps_info_flags);
-	if (copy_to_user(uinfo->app_data, apps, info->size * sizeof(*apps)))
-		ret = -EFAULT;
+	size = info->size * sizeof(*apps);
+	ret = neuron_call_write(call, uinfo->app_data, apps, size, size);
 	kfree(apps);
 	return ret;
 }
 
-static int do_host_device_id(struct neuron_device *nd, void *arg, void __user *user)
+static int do_host_device_id(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	((struct neuron_ioctl_host_device_id *)arg)->host_device_id = nd->index;
 	return 0;
 }
 
 /* No routing ids on this generation: the map is the identity */
-static int do_rid_map(struct neuron_device *nd, void *arg, void __user *user)
+static int do_rid_map(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_host_device_id_to_rid_map *map = arg;
 	unsigned int i;
@@ -180,7 +180,7 @@ static int do_rid_map(struct neuron_device *nd, void *arg, void __user *user)
 }
 
 /* This generation has no mappable register regions */
-static int do_resource_mmap_info(struct neuron_device *nd, void *arg, void __user *user)
+static int do_resource_mmap_info(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_resource_mmap_info *info = arg;
 
@@ -193,34 +193,30 @@ static int do_resource_mmap_info(struct neuron_device *nd, void *arg, void __use
 	return 0;
 }
 
-static int do_printk(struct neuron_device *nd, void *arg, void __user *user)
+static int do_printk(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_printk *p = arg;
 	unsigned int i;
 	char *text;
-	int ret = 0;
+	int ret;
 
 	if (!p->size)
 		return -EINVAL;
 	if (p->size > NEURON_PRINTK_MAX)
 		return -EFAULT;
-	text = memdup_user(p->buffer, p->size);
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	if (text[p->size - 1]) {
-		ret = -EBADMSG;
-		goto free;
-	}
+	ret = neuron_call_fetch(call, p->buffer, p->size, (void **)&text);
+	if (ret)
+		return ret;
+	if (text[p->size - 1])
+		return -EBADMSG;
 	for (i = 0; text[i]; i++)
 		if (!isprint(text[i]))
 			text[i] = '?';
 	pr_info_ratelimited("nd%d: process %d: %s\n", nd->index, current->tgid, text);
-free:
-	kfree(text);
-	return ret;
+	return 0;
 }
 
-static int do_pid_state_dump(struct neuron_device *nd, void *arg, void __user *user)
+static int do_pid_state_dump(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	unsigned int i;
 
@@ -233,7 +229,7 @@ static int do_pid_state_dump(struct neuron_device *nd, void *arg, void __user *u
 	return 0;
 }
 
-static int do_pod_info(struct neuron_device *nd, void *arg, void __user *user)
+static int do_pod_info(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_pod_info *info = arg;
 
@@ -252,7 +248,7 @@ static void pod_fill(struct neuron_ioctl_pod_status *status, u16 size)
 	status->node_id = -1;
 }
 
-static int do_pod_status(struct neuron_device *nd, void *arg, void __user *user)
+static int do_pod_status(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_pod_status *status = arg;
 
@@ -262,7 +258,7 @@ static int do_pod_status(struct neuron_device *nd, void *arg, void __user *user)
 	return 0;
 }
 
-static int do_pod_status_v2(struct neuron_device *nd, void *arg, void __user *user)
+static int do_pod_status_v2(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_pod_status_v2 *status = arg;
 
@@ -274,7 +270,7 @@ static int do_pod_status_v2(struct neuron_device *nd, void *arg, void __user *us
 	return 0;
 }
 
-static int do_pod_ctrl(struct neuron_device *nd, void *arg, void __user *user)
+static int do_pod_ctrl(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_pod_ctrl *ctrl = arg;
 
@@ -284,7 +280,7 @@ static int do_pod_ctrl(struct neuron_device *nd, void *arg, void __user *user)
 	return 0;
 }
 
-static int do_pod_ctrl_v2(struct neuron_device *nd, void *arg, void __user *user)
+static int do_pod_ctrl_v2(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_pod_ctrl_v2 *ctrl = arg;
 
@@ -294,22 +290,22 @@ static int do_pod_ctrl_v2(struct neuron_device *nd, void *arg, void __user *user
 	return 0;
 }
 
-static int do_bar_read(struct neuron_device *nd, void *arg, void __user *user)
+static int do_bar_read(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	return neuron_bar_rw(nd, arg, false);
+	return neuron_bar_rw(nd, call, arg, false);
 }
 
-static int do_bar_write(struct neuron_device *nd, void *arg, void __user *user)
+static int do_bar_write(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	return neuron_bar_rw(nd, arg, true);
+	return neuron_bar_rw(nd, call, arg, true);
 }
 
-static int do_hw_counters(struct neuron_device *nd, void *arg, void __user *user)
+static int do_hw_counters(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	return neuron_hw_counters(nd, arg);
+	return neuron_hw_counters(nd, call, arg);
 }
 
-static int do_post_metric(struct neuron_device *nd, void *arg, void __user *user)
+static int do_post_metric(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_post_metric *metric = arg;
 	u8 blob[NEURON_POST_METRIC_MAX];
@@ -317,8 +313,9 @@ static int do_post_metric(struct neuron_device *nd, void *arg, void __user *user
 
 	if (metric->data_size > sizeof(blob))
 		return -E2BIG;
-	if (copy_from_user(blob, metric->data, metric->data_size))
-		return -EFAULT;
+	ret = neuron_call_read(call, blob, metric->data, metric->data_size, metric->data_size);
+	if (ret)
+		return ret;
 	if (neuron_fail(NEURON_FAIL_FWIO_METRIC))
 		return -EIO;
 	trace_metrics_post(nd->index, metric->data_size);

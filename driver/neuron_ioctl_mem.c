@@ -5,9 +5,10 @@
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
+#include <linux/dma-buf.h>
+#include <linux/file.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 
 #include "neuron.h"
 #include "neuron_trace.h"
@@ -20,8 +21,8 @@ static struct neuron_h2t *mc_h2t(const struct neuron_mc *mc)
 	return &mc->nd->h2t[mc->nc];
 }
 
-static int mem_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
-		     u64 __user *uhandle)
+static int mem_alloc(struct neuron_device *nd, struct neuron_call *call,
+		     const struct neuron_mc_args *args, u64 __user *uhandle)
 {
 	struct neuron_mc *mc;
 	u64 handle;
@@ -32,11 +33,11 @@ static int mem_alloc(struct neuron_device *nd, const struct neuron_mc_args *args
 		return ret;
 	/* 0 when another thread guessed the handle and freed it */
 	handle = READ_ONCE(mc->handle);
-	trace_ioctl_mem_alloc(nd->index, handle, mc->pa, mc->size, mc->host);
-	if (put_user(handle, uhandle)) {
+	ret = neuron_call_write(call, uhandle, &handle, sizeof(handle), sizeof(handle));
+	if (ret)
 		neuron_mc_free(mc);
-		ret = -EFAULT;
-	}
+	else
+		trace_ioctl_mem_alloc(nd->index, handle, mc->pa, mc->size, mc->host);
 	neuron_mc_put(mc);
 	return ret;
 }
@@ -46,7 +47,7 @@ static u32 default_type(u32 host)
 	return host ? NEURON_MEMALLOC_TYPE_UNKNOWN_HOST : NEURON_MEMALLOC_TYPE_UNKNOWN_DEVICE;
 }
 
-static int do_alloc(struct neuron_device *nd, void *arg, void __user *user)
+static int do_alloc(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_alloc *a = arg;
 	struct neuron_mc_args args = { a->size,
@@ -57,10 +58,10 @@ static int do_alloc(struct neuron_device *nd, void *arg, void __user *user)
 				       a->nc_id,
 				       default_type(a->host_memory) };
 
-	return mem_alloc(nd, &args, a->mem_handle);
+	return mem_alloc(nd, call, &args, a->mem_handle);
 }
 
-static int do_alloc_v2(struct neuron_device *nd, void *arg, void __user *user)
+static int do_alloc_v2(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_alloc_v2 *a = arg;
 	struct neuron_mc_args args = { a->size,
@@ -71,28 +72,28 @@ static int do_alloc_v2(struct neuron_device *nd, void *arg, void __user *user)
 				       a->nc_id,
 				       default_type(a->host_memory) };
 
-	return mem_alloc(nd, &args, a->mem_handle);
+	return mem_alloc(nd, call, &args, a->mem_handle);
 }
 
-static int do_alloc_v2mt(struct neuron_device *nd, void *arg, void __user *user)
+static int do_alloc_v2mt(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_alloc_v2_mem_type *a = arg;
 	struct neuron_mc_args args = { a->size,	       a->align, a->host_memory, a->dram_channel,
 				       a->dram_region, a->nc_id, a->mem_type };
 
-	return mem_alloc(nd, &args, a->mem_handle);
+	return mem_alloc(nd, call, &args, a->mem_handle);
 }
 
-static int do_alloc_v2mt64(struct neuron_device *nd, void *arg, void __user *user)
+static int do_alloc_v2mt64(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_alloc_v2_mem_type64 *a = arg;
 	struct neuron_mc_args args = { a->size,	       a->align, a->host_memory, a->dram_channel,
 				       a->dram_region, a->nc_id, a->mem_type };
 
-	return mem_alloc(nd, &args, a->mem_handle);
+	return mem_alloc(nd, call, &args, a->mem_handle);
 }
 
-static int do_free(struct neuron_device *nd, void *arg, void __user *user)
+static int do_free(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_free *a = arg;
 	struct neuron_mc *mc = neuron_mc_lookup(nd, a->mem_handle, NEURON_MAY_WRITE);
@@ -110,7 +111,7 @@ static int do_free(struct neuron_device *nd, void *arg, void __user *user)
 	return ret;
 }
 
-static int do_get_pa(struct neuron_device *nd, void *arg, void __user *user)
+static int do_get_pa(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_get_pa *a = arg;
 	struct neuron_mc *mc = neuron_mc_lookup(nd, a->mem_handle, NEURON_MAY_READ);
@@ -118,12 +119,12 @@ static int do_get_pa(struct neuron_device *nd, void *arg, void __user *user)
 
 	if (IS_ERR(mc))
 		return PTR_ERR(mc);
-	ret = put_user(mc->pa, a->pa);
+	ret = neuron_call_write(call, a->pa, &mc->pa, sizeof(mc->pa), sizeof(mc->pa));
 	neuron_mc_put(mc);
 	return ret;
 }
 
-static int do_get_info(struct neuron_device *nd, void *arg, void __user *user)
+static int do_get_info(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_get_info *a = arg;
 	struct neuron_mc *mc = neuron_mc_lookup(nd, a->mem_handle, NEURON_MAY_READ);
@@ -131,14 +132,15 @@ static int do_get_info(struct neuron_device *nd, void *arg, void __user *user)
 
 	if (IS_ERR(mc))
 		return PTR_ERR(mc);
-	ret = put_user(mc->pa, a->pa);
+	ret = neuron_call_write(call, a->pa, &mc->pa, sizeof(mc->pa), sizeof(mc->pa));
 	if (!ret && a->mmap_offset)
-		ret = put_user(mc->pa, a->mmap_offset);
+		ret = neuron_call_write(call, a->mmap_offset, &mc->pa, sizeof(mc->pa),
+					sizeof(mc->pa));
 	neuron_mc_put(mc);
 	return ret;
 }
 
-static int do_get_extended_info(struct neuron_device *nd, void *arg, void __user *user)
+static int do_get_extended_info(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_get_extended_info *a = arg;
 	struct neuron_mc *mc = neuron_mc_lookup(nd, a->mem_handle, NEURON_MAY_READ);
@@ -173,7 +175,7 @@ static int chunk_at(struct neuron_device *nd, u64 pa, u64 *offset, u64 *size, u6
 	return ret;
 }
 
-static int do_mc_get_info(struct neuron_device *nd, void *arg, void __user *user)
+static int do_mc_get_info(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_get_mc_mmap_info *a = arg;
 	u64 handle;
@@ -181,7 +183,7 @@ static int do_mc_get_info(struct neuron_device *nd, void *arg, void __user *user
 	return chunk_at(nd, a->pa, &a->mmap_offset, &a->size, &handle);
 }
 
-static int do_mc_get_info_v2(struct neuron_device *nd, void *arg, void __user *user)
+static int do_mc_get_info_v2(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_get_mc_mmap_info_v2 *a = arg;
 
@@ -212,7 +214,7 @@ static int pair_get(struct neuron_device *nd, const struct neuron_ioctl_mem_copy
 	return -EINVAL;
 }
 
-static int do_copy64(struct neuron_device *nd, void *arg, void __user *user)
+static int do_copy64(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_copy64 *a = arg;
 	struct neuron_mc *src, *dst;
@@ -229,16 +231,16 @@ static int do_copy64(struct neuron_device *nd, void *arg, void __user *user)
 	return ret;
 }
 
-static int do_copy(struct neuron_device *nd, void *arg, void __user *user)
+static int do_copy(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_copy *a = arg;
 	struct neuron_ioctl_mem_copy64 wide = { a->src_mem_handle, a->dst_mem_handle, a->size,
 						a->src_offset, a->dst_offset };
 
-	return do_copy64(nd, &wide, user);
+	return do_copy64(nd, &wide, call);
 }
 
-static int do_copy_async64(struct neuron_device *nd, void *arg, void __user *user)
+static int do_copy_async64(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_copy_async64 *a = arg;
 	struct neuron_ioctl_mem_copy64 pair = { a->src_mem_handle, a->dst_mem_handle, a->size,
@@ -257,7 +259,7 @@ static int do_copy_async64(struct neuron_device *nd, void *arg, void __user *use
 	return ret;
 }
 
-static int do_copy_async(struct neuron_device *nd, void *arg, void __user *user)
+static int do_copy_async(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_copy_async *a = arg;
 	struct neuron_ioctl_mem_copy_async64 wide = {
@@ -268,13 +270,13 @@ static int do_copy_async(struct neuron_device *nd, void *arg, void __user *user)
 		.dst_offset = a->dst_offset,
 		.pwait_handle = a->pwait_handle,
 	};
-	int ret = do_copy_async64(nd, &wide, user);
+	int ret = do_copy_async64(nd, &wide, call);
 
 	a->wait_handle = wide.wait_handle;
 	return ret;
 }
 
-static int do_copy_async_wait(struct neuron_device *nd, void *arg, void __user *user)
+static int do_copy_async_wait(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_copy_async_wait *a = arg;
 	struct neuron_ioctl_mem_copy64 pair = { a->src_mem_handle, a->dst_mem_handle };
@@ -290,33 +292,47 @@ static int do_copy_async_wait(struct neuron_device *nd, void *arg, void __user *
 	return ret;
 }
 
-static int host_copy(struct neuron_mc *mc, const struct neuron_ioctl_mem_buf_copy64 *a)
+typedef int (*buf_copy_fn)(struct neuron_mc *mc, struct neuron_call *call,
+			   const struct neuron_ioctl_mem_buf_copy64 *a);
+
+static int host_copy(struct neuron_mc *mc, struct neuron_call *call,
+		     const struct neuron_ioctl_mem_buf_copy64 *a)
 {
 	void *va = mc->va + a->offset;
+	int ret = 0;
+	u64 left, n;
 
-	if (a->size > LONG_MAX)
-		return -EINVAL;
-	if (a->copy_to_mem_handle)
-		return copy_from_user(va, a->buffer, a->size) ? -EFAULT : 0;
-	return copy_to_user(a->buffer, va, a->size) ? -EFAULT : 0;
+	for (; call->done < a->size && !ret; call->done += ret ? 0 : n) {
+		left = a->size - call->done;
+		n = min_t(u64, left, NEURON_BOUNCE_SIZE);
+		if (a->copy_to_mem_handle)
+			ret = neuron_call_read(call, va + call->done, a->buffer + call->done, n,
+					       left);
+		else
+			ret = neuron_call_write(call, a->buffer + call->done, va + call->done, n,
+						left);
+	}
+	return ret;
 }
 
-static int bounce_copy(struct neuron_mc *mc, const struct neuron_ioctl_mem_buf_copy64 *a)
+static int bounce_copy(struct neuron_mc *mc, struct neuron_call *call,
+		       const struct neuron_ioctl_mem_buf_copy64 *a)
 {
 	if (a->copy_to_mem_handle)
-		return neuron_dma_from_user(mc_h2t(mc), mc->pa + a->offset, a->buffer, a->size);
-	return neuron_dma_to_user(mc_h2t(mc), mc->pa + a->offset, a->buffer, a->size);
+		return neuron_dma_from_user(mc_h2t(mc), call, mc->pa + a->offset, a->buffer,
+					    a->size);
+	return neuron_dma_to_user(mc_h2t(mc), call, mc->pa + a->offset, a->buffer, a->size);
 }
 
-static int zero_copy(struct neuron_mc *mc, const struct neuron_ioctl_mem_buf_copy64 *a)
+static int zero_copy(struct neuron_mc *mc, struct neuron_call *call,
+		     const struct neuron_ioctl_mem_buf_copy64 *a)
 {
-	return neuron_zerocopy(mc_h2t(mc), mc->pa + a->offset, (unsigned long)a->buffer, a->size,
-			       !a->copy_to_mem_handle);
+	return neuron_zerocopy(mc_h2t(mc), call, mc->pa + a->offset, (unsigned long)a->buffer,
+			       a->size, !a->copy_to_mem_handle);
 }
 
-static int buf_copy(struct neuron_device *nd, const struct neuron_ioctl_mem_buf_copy64 *a,
-		    int (*device)(struct neuron_mc *mc,
-				  const struct neuron_ioctl_mem_buf_copy64 *a))
+static int buf_copy(struct neuron_device *nd, struct neuron_call *call,
+		    const struct neuron_ioctl_mem_buf_copy64 *a, buf_copy_fn device)
 {
 	struct neuron_mc *mc;
 	int ret = -EINVAL;
@@ -325,36 +341,36 @@ static int buf_copy(struct neuron_device *nd, const struct neuron_ioctl_mem_buf_
 			      a->copy_to_mem_handle ? NEURON_MAY_WRITE : NEURON_MAY_READ);
 	if (IS_ERR(mc))
 		return PTR_ERR(mc);
-	if (a->copy_to_mem_handle)
+	if (!call->again && a->copy_to_mem_handle)
 		trace_ioctl_mem_copyin(nd->index, a->mem_handle, a->offset, a->size);
-	else
+	else if (!call->again)
 		trace_ioctl_mem_copyout(nd->index, a->mem_handle, a->offset, a->size);
 	if (neuron_mc_range(mc, a->offset, a->size))
-		ret = !a->size ? 0 : mc->host ? host_copy(mc, a) : device(mc, a);
+		ret = !a->size ? 0 : mc->host ? host_copy(mc, call, a) : device(mc, call, a);
 	neuron_mc_put(mc);
 	return ret;
 }
 
-static int do_buf_copy64(struct neuron_device *nd, void *arg, void __user *user)
+static int do_buf_copy64(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	return buf_copy(nd, arg, bounce_copy);
+	return buf_copy(nd, call, arg, bounce_copy);
 }
 
-static int do_buf_copy(struct neuron_device *nd, void *arg, void __user *user)
+static int do_buf_copy(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_buf_copy *a = arg;
 	struct neuron_ioctl_mem_buf_copy64 wide = { a->mem_handle, a->buffer, a->size, a->offset,
 						    a->copy_to_mem_handle };
 
-	return buf_copy(nd, &wide, bounce_copy);
+	return buf_copy(nd, call, &wide, bounce_copy);
 }
 
-static int do_zerocopy64(struct neuron_device *nd, void *arg, void __user *user)
+static int do_zerocopy64(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	return buf_copy(nd, arg, zero_copy);
+	return buf_copy(nd, call, arg, zero_copy);
 }
 
-static int do_memset64(struct neuron_device *nd, void *arg, void __user *user)
+static int do_memset64(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_memset64 *a = arg;
 	struct neuron_mc *mc = neuron_mc_lookup(nd, a->mem_handle, NEURON_MAY_WRITE);
@@ -372,16 +388,16 @@ static int do_memset64(struct neuron_device *nd, void *arg, void __user *user)
 	return ret;
 }
 
-static int do_memset(struct neuron_device *nd, void *arg, void __user *user)
+static int do_memset(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_memset *a = arg;
 	struct neuron_ioctl_memset64 wide = { a->mem_handle, a->offset, a->value, a->size };
 
-	return do_memset64(nd, &wide, user);
+	return do_memset64(nd, &wide, call);
 }
 
 /* Write into a core's window; the source is buffer + offset, the destination dst + offset */
-static int program_engine(struct neuron_device *nd,
+static int program_engine(struct neuron_device *nd, struct neuron_call *call,
 			  const struct neuron_ioctl_program_engine_nc64 *a)
 {
 	unsigned int nc;
@@ -398,29 +414,29 @@ static int program_engine(struct neuron_device *nd,
 	if (ret)
 		return ret;
 	/* by the core's own ring: an engine that takes nothing blocks nobody else's copies */
-	return neuron_dma_from_user(&nd->h2t[nc], dst, a->buffer + a->offset, a->size);
+	return neuron_dma_from_user(&nd->h2t[nc], call, dst, a->buffer + a->offset, a->size);
 }
 
-static int do_program_engine_nc64(struct neuron_device *nd, void *arg, void __user *user)
+static int do_program_engine_nc64(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	return program_engine(nd, arg);
+	return program_engine(nd, call, arg);
 }
 
-static int do_program_engine_nc(struct neuron_device *nd, void *arg, void __user *user)
+static int do_program_engine_nc(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_program_engine_nc *a = arg;
 	struct neuron_ioctl_program_engine_nc64 wide = { a->nc_id, a->dst, a->buffer, a->size,
 							 a->offset };
 
-	return program_engine(nd, &wide);
+	return program_engine(nd, call, &wide);
 }
 
-static int do_program_engine(struct neuron_device *nd, void *arg, void __user *user)
+static int do_program_engine(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_program_engine *a = arg;
 	struct neuron_ioctl_program_engine_nc64 wide = { 0, a->dst, a->buffer, a->size, a->offset };
 
-	return program_engine(nd, &wide);
+	return program_engine(nd, call, &wide);
 }
 
 static unsigned int chunks_list(struct neuron_device *nd, u32 channel,
@@ -444,12 +460,13 @@ static unsigned int chunks_list(struct neuron_device *nd, u32 channel,
 	return n;
 }
 
-static int do_dump_mem_chunks(struct neuron_device *nd, void *arg, void __user *user)
+static int do_dump_mem_chunks(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_dump_mem_chunks *a = arg;
 	unsigned int max = min_t(u32, a->num_entries_in, DUMP_MAX);
 	struct neuron_ioctl_mem_chunk_info *info;
-	int ret = 0;
+	size_t size;
+	int ret;
 
 	if (a->hbm_index >= NEURON_V1_DRAM_CHANNELS)
 		return -EINVAL;
@@ -457,26 +474,34 @@ static int do_dump_mem_chunks(struct neuron_device *nd, void *arg, void __user *
 	if (!info)
 		return -ENOMEM;
 	a->num_entries_out = chunks_list(nd, a->hbm_index, info, max);
+	size = a->num_entries_out * sizeof(*info);
 	if (a->num_entries_out > max)
 		ret = -EAGAIN;
-	else if (copy_to_user(a->data, info, a->num_entries_out * sizeof(*info)))
-		ret = -EFAULT;
+	else
+		ret = neuron_call_write(call, a->data, info, size, size);
 	kvfree(info);
 	return ret;
 }
 
-static int do_dmabuf_fd(struct neuron_device *nd, void *arg, void __user *user)
+static int do_dmabuf_fd(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_dmabuf_fd *a = arg;
-	int fd;
+	struct dma_buf *buf;
+	int fd, ret;
 
-	/* the place is checked first, because a descriptor cannot be taken back */
-	if (put_user(-1, a->fd))
-		return -EFAULT;
-	fd = neuron_dmabuf_export(a->va, a->size);
-	if (fd < 0)
-		return fd;
-	return put_user(fd, a->fd);
+	buf = neuron_dmabuf_export(a->va, a->size);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	ret = fd < 0 ? fd : neuron_call_write(call, a->fd, &fd, sizeof(fd), sizeof(fd));
+	if (!ret) {
+		fd_install(fd, buf->file);
+		return 0;
+	}
+	if (fd >= 0)
+		put_unused_fd(fd);
+	dma_buf_put(buf);
+	return ret;
 }
 
 #define S(name) sizeof(struct neuron_ioctl_##name)

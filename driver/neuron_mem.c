@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory chunks: host memory of contiguous pages, device memory first fit from eight pools of 1 GiB,
- * handles, look-up, ownership. Owns pools, handles and the tree of chunks, all under nd->lock.
+ * Memory chunks: host memory of contiguous pages, device memory first fit from eight pools of
+ * 1 GiB, handles, look-up, ownership. Owns pools, handles and the tree of chunks, all under
+ * nd->lock.
  *
  * Host memory is pages that are mapped for the chip, not memory of the DMA interface: whoever still
  * has pages of a chunk when the chip goes (the importer of a dma-buf) keeps them, and the chip's
@@ -424,8 +425,8 @@ static void mem_wipe(struct neuron_device *nd)
 
 /*
  * Before neuron_dma_exit(), after the removal of mappings. Chunks that a mapping or a dma-buf still
- * holds lose the chip here; the pages of host memory go with the last reference, because an importer
- * may be using them.
+ * holds lose the chip here; the pages of host memory go with the last reference, because an
+ * importer may be using them.
  */
 void neuron_mem_exit(struct neuron_device *nd)
 {

@@ -6,8 +6,8 @@
  *
  * Pages are put in when they are touched, many at once, and only while the device is entered: once
  * removal has drained its users and taken the mappings' pages away, none comes back. From then on
- * one page of zeros stands for all of a chunk's: who looks there for a notification sees none, asks,
- * and gets -ENODEV.
+ * one page of zeros stands for all of a chunk's: who looks there for a notification sees none,
+ * asks, and gets -ENODEV.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 

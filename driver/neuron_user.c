@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * User memory of an ioctl. A page of it may be anywhere: on a disk, behind FUSE, or with a program
+ * that handles its own faults and never answers. So nothing of the module's is held while a page is
+ * waited for. Inside a call memory is copied and pinned only as far as it is there; what is missed
+ * makes the handler return -EFAULT and let go of everything, the page is fetched, and the handler
+ * runs again (neuron_ioctl.c). It must therefore undo what it has done before it returns -EFAULT,
+ * or count it in call->done.
+ */
+#define pr_fmt(fmt) "neuron: " fmt
+
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "neuron.h"
+
+/* Fetched at once, if that much is still to come */
+#define AHEAD (1024 * 1024)
+
+static int miss(struct neuron_call *call, enum neuron_miss kind, unsigned long at, u64 size)
+{
+	call->miss = kind;
+	call->miss_at = at;
+	call->miss_size = size;
+	return -EFAULT;
+}
+
+/* rest: how much the handler has still to read from here, size included */
+int neuron_call_read(struct neuron_call *call, void *to, const void __user *from, size_t size,
+		     u64 rest)
+{
+	unsigned long left;
+
+	if (!size)
+		return 0;
+	if (!access_ok(from, size))
+		return -EFAULT;
+	pagefault_disable();
+	left = __copy_from_user_inatomic(to, from, size);
+	pagefault_enable();
+	if (!left)
+		return 0;
+	left = size - left;
+	return miss(call, NEURON_MISS_READ, (unsigned long)from + left, rest - left);
+}
+
+int neuron_call_write(struct neuron_call *call, void __user *to, const void *from, size_t size,
+		      u64 rest)
+{
+	unsigned long left;
+
+	if (!size)
+		return 0;
+	if (!access_ok(to, size))
+		return -EFAULT;
+	pagefault_disable();
+	left = __copy_to_user_inatomic(to, from, size);
+	pagefault_enable();
+	if (!left)
+		return 0;
+	left = size - left;
+	return miss(call, NEURON_MISS_WRITE, (unsigned long)to + left, rest - left);
+}
+
+/* Whether neuron_call_write() is likely to work, for who would work in vain otherwise */
+int neuron_call_there(struct neuron_call *call, const void __user *at, size_t size, u64 rest)
+{
+	const void __user *end = at + size;
+	unsigned long missing = 0, step;
+	u8 byte;
+
+	if (!access_ok(at, size))
+		return -EFAULT;
+	pagefault_disable();
+	for (; at < end && !missing; at += step, rest -= step) {
+		missing = __copy_from_user_inatomic(&byte, at, 1);
+		step = missing ? 0 : PAGE_SIZE - offset_in_page(at);
+	}
+	pagefault_enable();
+	return missing ? miss(call, NEURON_MISS_WRITE, (unsigned long)at, rest) : 0;
+}
+
+/* All of a list that the argument points to, the same for every run; freed with the call */
+int neuron_call_fetch(struct neuron_call *call, const void __user *from, size_t size, void **data)
+{
+	int ret;
+
+	if (!call->list) {
+		call->list = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+		if (!call->list)
+			return -ENOMEM;
+		call->list_read = false;
+	}
+	*data = call->list;
+	if (call->list_read)
+		return 0;
+	ret = neuron_call_read(call, call->list, from, size, size);
+	call->list_read = !ret;
+	return ret;
+}
+
+/* n pages from uaddr on, all or none; write: the chip will write to them */
+int neuron_call_pin(struct neuron_call *call, unsigned long uaddr, unsigned int n, bool write,
+		    struct page **pages)
+{
+	int got;
+
+	if (call->pinned == n && call->pinned_at == uaddr) {
+		memcpy(pages, call->pages, n * sizeof(*pages));
+		call->pinned = 0;
+		return 0;
+	}
+	got = pin_user_pages_fast(uaddr & PAGE_MASK, n, FOLL_NOFAULT | (write ? FOLL_WRITE : 0),
+				  pages);
+	if (got == n)
+		return 0;
+	if (got > 0)
+		unpin_user_pages(pages, got);
+	call->pin_write = write;
+	return miss(call, NEURON_MISS_PIN, uaddr, n);
+}
+
+static void pins_drop(struct neuron_call *call)
+{
+	if (call->pinned)
+		unpin_user_pages(call->pages, call->pinned);
+	call->pinned = 0;
+	kvfree(call->pages);
+	call->pages = NULL;
+}
+
+static int pin_now(struct neuron_call *call)
+{
+	unsigned int n = call->miss_size;
+	int got;
+
+	pins_drop(call);
+	call->pages = kvmalloc_array(n, sizeof(*call->pages), GFP_KERNEL);
+	if (!call->pages)
+		return -ENOMEM;
+	got = pin_user_pages_fast(call->miss_at & PAGE_MASK, n, call->pin_write ? FOLL_WRITE : 0,
+				  call->pages);
+	if (got <= 0)
+		return got ?: -EFAULT;
+	call->pinned = got;
+	call->pinned_at = call->miss_at;
+	return got == n ? 0 : -EFAULT;
+}
+
+/* Nothing is held. 0: what was missed is there now, for a moment at least */
+int neuron_call_wait(struct neuron_call *call)
+{
+	u64 size = min_t(u64, call->miss_size, AHEAD), left;
+	enum neuron_miss kind = call->miss;
+
+	call->miss = NEURON_MISS_NONE;
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	if (kind == NEURON_MISS_PIN)
+		return pin_now(call);
+	if (kind == NEURON_MISS_READ)
+		left = fault_in_readable((const char __user *)call->miss_at, size);
+	else
+		left = fault_in_safe_writeable((const char __user *)call->miss_at, size);
+	return left < size ? 0 : -EFAULT;
+}
+
+void neuron_call_end(struct neuron_call *call)
+{
+	pins_drop(call);
+	kvfree(call->list);
+	call->list = NULL;
+}
