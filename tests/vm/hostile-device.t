@@ -128,7 +128,7 @@ def test_endless_work() -> None:
     vm.wait_event("DEVICE_DELETED")
     enable_east(vm)
     is_(mailbox(vm, EAST_BAR), True, "unplugged in the middle, and the neighbour works")
-    vm.qmp("device_add", driver="neuron-inferentia", id="chip", bus="pci.0", addr="1f.0", fabric="f0", slot="0")
+    vm.qmp("device_add", driver="neuron-inferentia", id="chip", bus="pci.0", addr="1f.0", fabric="f0", slot=0)
     vm.enable(SLOT)
     is_(mailbox(vm, BAR), True, "plugged again it works")
     endless_again = Qemu(*CHIP, "-device", DEVICE)

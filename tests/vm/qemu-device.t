@@ -219,7 +219,7 @@ def test_unplug() -> None:
         vm.wait_event("DEVICE_DELETED")
         vm.events.clear()
         is_(fwio(vm, 0x1C, 3), 0x80000000, "unplugged: the link is down")
-        vm.qmp("device_add", driver="neuron-inferentia", id="east", bus="pci.0", addr="1e.0", fabric="f0", slot="1")
+        vm.qmp("device_add", driver="neuron-inferentia", id="east", bus="pci.0", addr="1e.0", fabric="f0", slot=1)
         is_(fwio(vm, 0x1C, 4), 0x80000001, "plugged again: the link is up")
     is_(vm.close(), 0, "QEMU leaves with status 0")
 

@@ -4,6 +4,7 @@
 For host tests of what QEMU does and no guest can show: properties, bad command lines, saved state.
 """
 
+import atexit
 import json
 import socket
 import struct
@@ -42,6 +43,7 @@ class Qemu:
         argv += ["-qtest", f"unix:{names['qtest']}", "-qtest-log", "/dev/null"]
         argv += ["-qmp", f"unix:{names['qmp']}", *args]
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL)
+        atexit.register(self.process.kill)  # a test that failed on its way leaves nothing that runs
         self._qtest = self._accept(listeners["qtest"])
         self._qmp = self._accept(listeners["qmp"])
         self.events: list[dict[str, Any]] = []
