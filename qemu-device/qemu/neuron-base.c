@@ -199,7 +199,8 @@ static void neuron_realize(PCIDevice *pdev, Error **errp)
         return;
     }
     s->vmstate_change =
-        qdev_add_vm_change_state_handler(DEVICE(s), neuron_vm_change_state, s);
+        qdev_add_vm_change_state_handler(DEVICE(s), neuron_vm_change_state,
+                                         NULL, s);
     neuron_vm_change_state(s, runstate_is_running(), RUN_STATE_PRELAUNCH);
 }
 
@@ -223,14 +224,14 @@ static void neuron_reset(DeviceState *dev)
     neuron_irq_reset(s);
 }
 
-static void neuron_class_init(ObjectClass *oc, void *data)
+static void neuron_class_init(ObjectClass *oc, NeuronClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(oc);
     PCIDeviceClass *k = PCI_DEVICE_CLASS(oc);
 
     k->realize = neuron_realize;
     k->exit = neuron_exit;
-    dc->reset = neuron_reset;
+    device_class_set_legacy_reset(dc, neuron_reset);
     dc->vmsd = &vmstate_neuron;
     set_bit(DEVICE_CATEGORY_MISC, dc->categories);
     neuron_props_class_init(oc);

@@ -109,7 +109,7 @@ static void neuron_fabric_finalize(Object *obj)
     g_free(f->topology);
 }
 
-static void neuron_fabric_class_init(ObjectClass *oc, void *data)
+static void neuron_fabric_class_init(ObjectClass *oc, NeuronClassData *data)
 {
     UserCreatableClass *ucc = USER_CREATABLE_CLASS(oc);
 
@@ -181,7 +181,7 @@ static void neuron_pool_finalize(Object *obj)
     }
 }
 
-static void neuron_pool_class_init(ObjectClass *oc, void *data)
+static void neuron_pool_class_init(ObjectClass *oc, NeuronClassData *data)
 {
     UserCreatableClass *ucc = USER_CREATABLE_CLASS(oc);
 

@@ -144,7 +144,7 @@ static void *neuron_dma_map(void *opaque, uint64_t addr, uint64_t *len,
     RCU_READ_LOCK_GUARD();
     mr = address_space_translate(as, addr, &xlat, &plen, write,
                                  neuron_dma_attrs);
-    if (!memory_access_is_direct(mr, write)) {
+    if (!memory_access_is_direct(mr, write, neuron_dma_attrs)) {
         return NULL;
     }
     ptr = address_space_map(as, addr, &plen, write, neuron_dma_attrs);

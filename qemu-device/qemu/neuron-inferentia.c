@@ -18,7 +18,8 @@
 /* 0xf0 and 0xff put the public driver into modes for other emulators */
 #define INFERENTIA_REVISION 0x01
 
-static void neuron_inferentia_class_init(ObjectClass *oc, void *data)
+static void neuron_inferentia_class_init(ObjectClass *oc,
+                                         NeuronClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(oc);
     PCIDeviceClass *k = PCI_DEVICE_CLASS(oc);

@@ -18,11 +18,12 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
+#include "qemu/cutils.h"
 #include "qemu/units.h"
 #include "hw/qdev-properties.h"
 #include "neuron.h"
 
-static Property neuron_properties[] = {
+static NEURON_PROPERTY neuron_properties[] = {
     DEFINE_PROP_LINK("fabric", NeuronState, fabric, TYPE_NEURON_FABRIC,
                      NeuronFabric *),
     DEFINE_PROP_LINK("pool", NeuronState, pool, TYPE_NEURON_POOL,
@@ -32,7 +33,7 @@ static Property neuron_properties[] = {
     DEFINE_PROP_UINT64("serial", NeuronState, serial, 0),
     DEFINE_PROP_BOOL("ring-id-check", NeuronState, ring_id_check, true),
     DEFINE_PROP_BOOL("nan-fill", NeuronState, nan_fill, false),
-    DEFINE_PROP_END_OF_LIST(),
+    NEURON_PROPERTY_END
 };
 
 static const struct {

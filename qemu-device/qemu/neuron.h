@@ -15,7 +15,7 @@
 #include "hw/pci/pci.h"
 #include "hw/pci/msix.h"
 #include "qom/object.h"
-#include "sysemu/runstate.h"
+#include "compat.h"
 
 #include "ncore.h"
 #include "neuron/hw/inferentia.h"
