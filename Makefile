@@ -18,7 +18,7 @@ STEP := scripts/step $(LOG)
 MIGRATION_TESTS := $(addprefix tests/vm/,migration.t hotplug.t power.t runtime-gap.t)
 
 .PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest \
-	check-generic-kernel test-modules check-module check-migration check-faults \
+	check-generic-kernel check-qemu-newest test-modules check-module check-migration check-faults \
 	check-module-builds check-debug-kernel check-debug-kernel-short lint bench \
 	install dkms modules_install clean
 
@@ -66,6 +66,10 @@ check-networks: programs ## whole networks on the chip in process against float6
 
 check-generic-kernel: programs qemu ## what the cloud kernel has not: hwmon, device coredumps
 	@tests/vm/generic-kernel --build $(REL) --output $(BUILD)/tap-generic
+
+check-qemu-newest: programs test-modules ## the guest tests on QEMU 10.2, with kernels 6.1 and 6.12 (builds both)
+	@scripts/install-deps --newest-qemu
+	@tests/vm/newest-qemu --build $(REL) --output $(BUILD)/tap-newest
 
 test-modules: modules
 	@$(MAKE) -s -C $(KDIR) M=$(CURDIR)/tests/vm/importer modules
