@@ -96,7 +96,7 @@ struct ncc_op *build_bitcast(struct ncc_build *bl, struct ncc_op *x, uint8_t dty
 {
 	struct ncc_shape s;
 
-	if (!x || (x->shape.dtype == dtype && !x->shape.pred))
+	if (!x || x->shape.dtype == dtype)
 		return x;
 	s = x->shape;
 	s.dtype = dtype;

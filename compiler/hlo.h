@@ -21,6 +21,7 @@ struct hlo_import {
 	struct ncc_module *m;
 	const Ncc__Hlo__Module *proto;
 	struct ncc_error *err;
+	const struct ncc_shape *lift; /* what scalars have the dimensions of (hlo_lift); or NULL */
 	bool narrow; /* 64-bit types become 32-bit ones */
 	bool narrowed; /* one did */
 	unsigned int depth;

@@ -115,6 +115,10 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 	s->ndim = (unsigned int)p->n_dimensions;
 	for (i = 0; i < s->ndim; i++)
 		s->dim[i] = p->dimensions[i];
+	if (!s->ndim && in->imp->lift) {
+		s->ndim = in->imp->lift->ndim;
+		memcpy(s->dim, in->imp->lift->dim, sizeof(s->dim));
+	}
 	for (i = 0; i < p->n_is_dynamic_dimension; i++)
 		if (p->is_dynamic_dimension[i])
 			return hlo_fail(in, -ENOTSUP, "dynamic dimensions are not supported");
@@ -240,16 +244,17 @@ static int import_parameter(struct hlo_inst *in, const struct scope *s, struct h
 
 static int import_call(struct hlo_inst *in, struct hlo_value *v)
 {
-	const Ncc__Hlo__Computation *c = NULL;
+	return hlo_call(in, hlo_called(in, 0), in->in, in->nin, v);
+}
 
-	if (in->p->n_called_computation_ids == 1)
-		c = hlo_computation(in->imp, in->p->called_computation_ids[0]);
-	if (!c)
-		return hlo_fail(in, -EINVAL, "calls a computation that does not exist");
-	if (in->imp->depth >= HLO_MAX_CALLS)
-		return hlo_fail(in, -EINVAL, "calls nested more than %d deep, or in a cycle",
-				HLO_MAX_CALLS);
-	return hlo_run_computation(in->imp, c, in->in, in->nin, v);
+/* Of one operand by one operation, argmax or argmin, or anything else */
+static int import_reduce(struct hlo_inst *in, struct hlo_value *v)
+{
+	int rc = 1;
+
+	if (in->nin == 4 && in->in[0].n == 1 && in->in[1].n == 1 && in->in[2].n == 1)
+		rc = hlo_arg_reduce(in, v);
+	return rc == 1 ? hlo_reduce_many(in, v) : rc;
 }
 
 static int import_array(struct hlo_inst *in, struct hlo_value *v)
@@ -267,6 +272,17 @@ static int import_array(struct hlo_inst *in, struct hlo_value *v)
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	return hlo_import_op(in, v->op);
 }
+
+/* What takes or gives tuples, or runs computations */
+static const struct {
+	const char *opcode;
+	int (*import)(struct hlo_inst *in, struct hlo_value *v);
+} structure[] = {
+	{ "tuple", import_tuple }, { "call", import_call },
+	{ "fusion", import_call }, { "map", hlo_map },
+	{ "sort", hlo_sort },	   { "topk", hlo_topk },
+	{ "while", hlo_while },	   { "conditional", hlo_conditional },
+};
 
 static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index)
 {
@@ -292,22 +308,17 @@ static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index
 	}
 	if (!strcmp(opcode, "parameter"))
 		return import_parameter(in, s, v);
-	if (!strcmp(opcode, "tuple"))
-		return import_tuple(in, v);
 	if (!strcmp(opcode, "opt-barrier") && in->nin == 1) {
 		*v = in->in[0];
 		return 0;
 	}
 	if (!strcmp(opcode, "get-tuple-element") && in->nin == 1)
 		return import_element(in, tuple, v);
-	if (!strcmp(opcode, "call"))
-		return import_call(in, v);
-	if (!strcmp(opcode, "reduce") && in->nin == 4) {
-		for (unsigned int i = 0; i < 4; i++)
-			if (in->in[i].n != 1)
-				return hlo_fail(in, -EINVAL, "operand %u is a tuple", i);
-		return hlo_arg_reduce(in, v);
-	}
+	if (!strcmp(opcode, "reduce") && (in->nin != 2 || !hlo_simple_reducer(in)))
+		return import_reduce(in, v);
+	for (size_t i = 0; i < sizeof(structure) / sizeof(structure[0]); i++)
+		if (!strcmp(opcode, structure[i].opcode))
+			return structure[i].import(in, v);
 	return import_array(in, v);
 }
 

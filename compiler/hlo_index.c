@@ -321,12 +321,10 @@ int hlo_arg_reduce(struct hlo_inst *in, struct hlo_value *v)
 	int64_t d = in->p->n_dimensions == 1 ? in->p->dimensions[0] : -1;
 
 	if (!c || arg_direction(c, &func))
-		return hlo_fail(in, -ENOTSUP,
-				"reducing several operands at once is not supported but for "
-				"argmax and argmin");
+		return 1;
 	if (d < 0 || d >= x->shape.ndim || !ncc_same_dims(&x->shape, &idx->shape) ||
 	    idx->shape.dtype != NEURON_DT_INT32 || !counts_along(idx, (unsigned int)d))
-		return hlo_fail(in, -ENOTSUP, "only of a value and its s32 index in one dimension");
+		return 1;
 	s.dtype = x->shape.dtype;
 	s.pred = x->shape.pred;
 	for (unsigned int i = 0; i < x->shape.ndim; i++) {
@@ -341,6 +339,9 @@ int hlo_arg_reduce(struct hlo_inst *in, struct hlo_value *v)
 	best = build_node(&in->b, NCC_REDUCE, &s, x, in->in[2].op[0], NULL);
 	eq = best ? build_compare(&in->b, NCC_EQ, x, build_spread(&in->b, &x->shape, best, map))
 		  : NULL;
+	if (eq && ncc_is_float(x->shape.dtype)) /* the best of a NaN is a NaN */
+		eq = build_node(&in->b, NCC_OR, &eq->shape, eq, build_compare(&in->b, NCC_NE, x, x),
+				NULL);
 	big = build_splat(&in->b, &idx->shape, (double)x->shape.dim[d]);
 	at = eq && big ? build_node(&in->b, NCC_SELECT, &idx->shape, eq, idx, big) : NULL;
 	big = ncc_const_scalar(in->imp->m, NEURON_DT_INT32, 2147483647.0);

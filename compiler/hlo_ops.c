@@ -213,40 +213,50 @@ static int attrs_conv(struct hlo_inst *in, struct ncc_op *op)
 	       take_window(in, op, n);
 }
 
-/* The called computation must be one operation on its two parameters */
-static int take_reducer(struct hlo_inst *in, struct ncc_op *op)
+static const struct {
+	const char *name;
+	enum ncc_kind kind;
+} reducers[] = { { "add", NCC_ADD },	 { "multiply", NCC_MUL }, { "maximum", NCC_MAX },
+		 { "minimum", NCC_MIN }, { "and", NCC_AND },	  { "or", NCC_OR } };
+
+/* One operation on the computation's two parameters; 0 (a parameter): it is something else */
+static enum ncc_kind reducer_of(struct hlo_inst *in)
 {
-	static const struct {
-		const char *name;
-		enum ncc_kind kind;
-	} known[] = { { "add", NCC_ADD },     { "multiply", NCC_MUL }, { "maximum", NCC_MAX },
-		      { "minimum", NCC_MIN }, { "and", NCC_AND },      { "or", NCC_OR } };
 	const Ncc__Hlo__Computation *c = NULL;
 	const Ncc__Hlo__Instruction *root = NULL;
 	unsigned int params = 0;
 
 	if (in->p->n_called_computation_ids == 1)
 		c = hlo_computation(in->imp, in->p->called_computation_ids[0]);
-	if (!c)
-		return hlo_fail(in, -EINVAL, "calls a computation that does not exist");
-	for (size_t i = 0; i < c->n_instructions; i++)
+	for (size_t i = 0; c && i < c->n_instructions; i++)
 		if (c->instructions[i]->id == c->root_id)
 			root = c->instructions[i];
 	if (!root || root->n_operand_ids != 2 || root->operand_ids[0] == root->operand_ids[1])
-		return hlo_fail(in, -ENOTSUP, "reduces by '%.60s', which is not a single operation",
-				c->name);
+		return NCC_PARAM;
 	for (size_t i = 0; i < c->n_instructions; i++)
 		params += !strcmp(c->instructions[i]->opcode, "parameter") &&
 			  (c->instructions[i]->id == root->operand_ids[0] ||
 			   c->instructions[i]->id == root->operand_ids[1]);
-	for (size_t i = 0; params == 2 && i < sizeof(known) / sizeof(known[0]); i++) {
-		if (!strcmp(known[i].name, root->opcode)) {
-			op->func = known[i].kind;
-			return 0;
-		}
-	}
-	return hlo_fail(in, -ENOTSUP, "reduces by '%.40s' ('%.60s'), which is not supported",
-			root->opcode, c->name);
+	for (size_t i = 0; params == 2 && i < sizeof(reducers) / sizeof(reducers[0]); i++)
+		if (!strcmp(reducers[i].name, root->opcode))
+			return reducers[i].kind;
+	return NCC_PARAM;
+}
+
+bool hlo_simple_reducer(struct hlo_inst *in)
+{
+	return reducer_of(in) != NCC_PARAM;
+}
+
+static int take_reducer(struct hlo_inst *in, struct ncc_op *op)
+{
+	op->func = reducer_of(in);
+	if (op->func == NCC_PARAM)
+		return hlo_called(in, 0) ? hlo_fail(in, -ENOTSUP,
+						    "reduces by a computation that is not a "
+						    "single operation")
+					 : -EINVAL;
+	return 0;
 }
 
 static int attrs_reduce(struct hlo_inst *in, struct ncc_op *op)
@@ -368,6 +378,22 @@ static void fold(struct hlo_inst *in, struct ncc_op *op)
 		ncc_fold_elementwise(in->imp->m, op);
 }
 
+/* A scalar's constant in a computation that runs on tensors: one number all over */
+static int lifted_constant(struct hlo_inst *in, struct ncc_op **out)
+{
+	const struct ncc_shape *s = in->imp->lift;
+	struct ncc_shape to = in->shape;
+	int rc;
+
+	in->imp->lift = NULL;
+	rc = hlo_shape(in, in->p->shape, &in->shape) ?: hlo_import_op(in, out);
+	in->imp->lift = s;
+	if (rc || (*out)->shape.ndim)
+		return rc;
+	*out = build_spread(&in->b, &to, *out, NULL);
+	return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
 int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 {
 	const struct op_rule *rule = find_rule(in->p->opcode);
@@ -397,6 +423,8 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 	for (unsigned int i = 0; i < in->nin; i++)
 		op->in[i] = operand(in, i);
 	*out = op;
+	if (rule->kind == NCC_CONST && in->imp->lift)
+		return lifted_constant(in, out);
 	if (rule->kind == NCC_CONST) { /* its data come in the shape, so that is checked first */
 		op->data = op;
 		rc = ncc_verify_op(op, in->imp->err);

@@ -52,17 +52,16 @@ static const char help_text[] =
 	"2 bad usage.\n";
 
 static const char operators[] =
-	"abs\nadd\nand\natan2\nbitcast-convert\nbroadcast\ncall\ncbrt\nceil\nclamp\ncompare\n"
-	"concatenate\nconstant\nconvert\nconvolution\ncopy\ncosine\ncount-leading-"
-	"zeros\ndivide\ndot\n"
-	"dynamic-slice\ndynamic-update-slice\nerf\nexponential\n"
-	"exponential-minus-one\nfloor\ngather\nget-tuple-element\niota\n"
-	"is-finite\nlog\nlog-plus-one\nlogistic\nmaximum\nminimum\nmultiply\n"
-	"negate\nnot\nopt-barrier\nor\npad\nparameter\npopcnt\npower\nreduce\nreduce-precision\n"
-	"reduce-window\nremainder\nreshape\nreverse\nround-nearest-afz\n"
+	"abs\nadd\nand\natan2\nbitcast-convert\nbroadcast\ncall\ncbrt\nceil\nclamp\n"
+	"compare\nconcatenate\nconditional\nconstant\nconvert\nconvolution\ncopy\ncosine\n"
+	"count-leading-\ndivide\ndot\ndynamic-slice\ndynamic-update-slice\nerf\n"
+	"exponential\nexponential-minus-one\nfloor\nfusion\ngather\nget-tuple-element\n"
+	"iota\nis-finite\nlog\nlog-plus-one\nlogistic\nmap\nmaximum\nminimum\nmultiply\n"
+	"negate\nnot\nopt-barrier\nor\npad\nparameter\npopcnt\npower\nreduce\n"
+	"reduce-precision\nreduce-window\nremainder\nreshape\nreverse\nround-nearest-afz\n"
 	"round-nearest-even\nrsqrt\nselect\nshift-left\nshift-right-arithmetic\n"
-	"shift-right-logical\nsign\nsine\nslice\nsqrt\nsubtract\ntan\ntanh\n"
-	"transpose\ntuple\nxor\n";
+	"shift-right-logical\nsign\nsine\nslice\nsort\nsqrt\nsubtract\ntan\ntanh\ntopk\n"
+	"transpose\ntuple\nwhile\nxor\nzeros\n";
 
 enum {
 	OPT_FRAMEWORK = 256,

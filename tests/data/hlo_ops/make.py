@@ -147,14 +147,71 @@ def integers():
          lambda d: np.tanh(d.f32(5, 40)), ulps=6)
 
 
+def many():
+    """reductions of several operands, sorts"""
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, 1.0, -np.nan], np.float32)
+    odd = lambda d, *shape: (lambda x: (x.reshape(-1).__setitem__(d.rng.permutation(x.size)[:8], special), x)[1])(d.f32(*shape))
+    case("sort", lambda x, y: (jnp.sort(x), jnp.sort(y, axis=0)), lambda d: (odd(d, 37), odd(d, 16, 11)))
+    case("sort_int", lambda x, y: (jnp.sort(x), jnp.sort(y, descending=True)),
+         lambda d: (d.edges(np.int32, 5, 50), d.edges(np.uint8, 90)))
+    case("argsort", lambda x: (jnp.argsort(x, axis=1), jnp.argsort(x, axis=0, descending=True)),
+         lambda d: d.ints(np.int32, 6, 70, low=-9, high=9))
+    case("sort_pairs", lambda k, v, w: lax.sort((k, v, w), dimension=1, num_keys=2),
+         lambda d: (d.ints(np.int32, 3, 33, low=0, high=4), d.f32(3, 33), d.f32(3, 33)))
+    case("top_k", lambda x: lax.top_k(x, 7), lambda d: d.f32(4, 100))
+    case("top_k_int", lambda x: lax.top_k(x, 3), lambda d: d.ints(np.int32, 20, low=0, high=5))
+    case("median", lambda x: jnp.median(x, axis=1), lambda d: d.f32(8, 31))
+    case("argmax_nan", lambda x: (jnp.argmax(x, 1), jnp.argmin(x, 0)), lambda d: odd(d, 6, 20))
+    case("argmax_unsigned", lambda x: (jnp.argmax(x, 1), jnp.argmin(x)), lambda d: d.ints(np.uint32, 7, 30))
+    case("reduce_several", lambda x, y: lax.reduce((x, y), (np.float32(-np.inf), np.int32(0)), lambda a, b: (
+        jnp.where(a[0] >= b[0], a[0], b[0]), jnp.where(a[0] >= b[0], a[1], b[1]) + 0), (0, 2)),
+         lambda d: (d.f32(5, 6, 7), d.ints(np.int32, 5, 6, 7)))
+    case("reduce_own", lambda x: lax.reduce(x, np.int32(0), lambda a, b: (a | b) ^ (a & b), (1,)),
+         lambda d: d.ints(np.int32, 9, 23))
+    case("map", lambda x, y: jax.vmap(lambda a, b: jnp.where(a > b, a - b, b))(x, y), lambda d: (d.f32(50), d.f32(50)))
+    case("cumulative", lambda x, y: (jnp.cumsum(x, axis=1), lax.cummax(y, axis=0), lax.cumprod(x, axis=0), jnp.cumsum(x[:, ::-1], 1)),
+         lambda d: (d.ints(np.int32, 5, 100), d.f32(70, 3)))
+
+
+def flow():
+    case("random_bits", lambda key: jax.random.bits(jax.random.wrap_key_data(key, impl="threefry2x32"), (40,), jnp.uint32),
+         lambda d: np.array([17, 4000000000], np.uint32))
+    case("random_uniform", lambda key: jax.random.uniform(jax.random.wrap_key_data(key, impl="threefry2x32"), (6, 40)),
+         lambda d: np.array([1, 2], np.uint32))
+    case("fori_loop", lambda x: lax.fori_loop(0, 5, lambda i, c: c * 2 + i, x), lambda d: d.ints(np.int32, 4, 5, low=-99, high=99))
+    case("scan", lambda c, xs: lax.scan(lambda c, v: (c + v, c * 2 - v), c, xs), lambda d: (d.f32(8), d.f32(12, 8)))
+    case("scan_reverse", lambda xs: lax.scan(lambda c, v: (jnp.maximum(c, v), c), jnp.zeros(3), xs, reverse=True)[1],
+         lambda d: d.f32(9, 3))
+    case("loops_nested", lambda x: lax.fori_loop(2, 6, lambda i, c: lax.fori_loop(0, 3, lambda k, e: e + i * k, c) + 1, x),
+         lambda d: d.ints(np.int32, 7, low=-99, high=99))
+    case("while_known", lambda x: lax.while_loop(lambda s: s[0] * s[0] < 50, lambda s: (s[0] + 2, s[1] - s[0]), (jnp.int32(1), x))[1],
+         lambda d: d.ints(np.int32, 6, 3, low=-99, high=99))
+    case("cond", lambda x, y: (lax.cond(x.sum() > 0, lambda a, b: (a + 1, b), lambda a, b: (a * 2, a - b), x, y),
+                               lax.cond(y.sum() > 1000, lambda a: a, lambda a: -a, x)), lambda d: (d.f32(5, 6), d.f32(5, 6)))
+    case("switch", lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, lambda v: v[::-1]], x),
+         lambda d: (np.int32(2), d.f32(9)))
+    case("switch_clamped", lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, lambda v: v[::-1]], x),
+         lambda d: (np.int32(-7), d.f32(9)))
+
+
 def wide():
     case("narrowed", lambda a, b, c: (a * b + 3, a // (b | 1), c * 2 + 1, a.astype(c.dtype) * 0.5),
          lambda d: (d.ints(np.int32, 6, 30, low=-999, high=999), d.ints(np.int32, 6, 30, low=-999, high=999),
                     d.f32(6, 30)), wide=True)
 
 
+def refused():
+    """The module alone: a loop whose turns depend on the data (tests/unit/ncc/test_import.c)"""
+    out = HERE / "while_data"
+    out.mkdir(exist_ok=True)
+    fn = lambda x: lax.while_loop(lambda s: s.sum() < 50, lambda s: s * 2, x)
+    fn.__name__ = "while_data"
+    hlo = jax.jit(fn).lower(np.ones(3, np.float32)).compiler_ir("hlo")
+    (out / "module.hlo.pb").write_bytes(hlo.as_serialized_hlo_module_proto())
+
+
 def main():
-    for family in (integers, wide):
+    for family in (integers, many, flow, wide):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}
@@ -164,6 +221,7 @@ def main():
     for name in names:
         lines[name] = write(name)
     (HERE / "cases.txt").write_text("".join(f"{lines[n]}\n" for n in cases if n in lines))
+    refused()
     print(f"{len(names)} made, {len(lines)} cases")
 
 

@@ -82,8 +82,8 @@ static void unknown_op(Ncc__Hlo__Module *m)
 {
 	Ncc__Hlo__Instruction *p = find(m, "add");
 
-	set_text(&p->opcode, "sort");
-	set_text(&p->name, "sort.7");
+	set_text(&p->opcode, "fft");
+	set_text(&p->name, "fft.7");
 }
 
 static void custom_call_named(Ncc__Hlo__Module *m)
@@ -333,7 +333,7 @@ static void tuple_bomb(Ncc__Hlo__Module *m)
 static void name_of_two_lines(Ncc__Hlo__Module *m)
 {
 	unknown_op(m);
-	set_text(&find(m, "sort")->name, "a\nb");
+	set_text(&find(m, "fft")->name, "a\nb");
 }
 
 static void shift_of_floats(Ncc__Hlo__Module *m)
@@ -353,14 +353,44 @@ static void floor_of_two(Ncc__Hlo__Module *m)
 	p->n_operand_ids = 2;
 }
 
+static void sort_of_nothing(Ncc__Hlo__Module *m)
+{
+	find(m, "sort")->dimensions[0] = 7;
+}
+
+static void too_many_largest(Ncc__Hlo__Module *m)
+{
+	find(m, "topk")->k = 1000;
+}
+
+static void one_branch(Ncc__Hlo__Module *m)
+{
+	find(m, "conditional")->n_called_computation_ids = 1;
+}
+
+static void no_condition(Ncc__Hlo__Module *m)
+{
+	find(m, "while")->called_computation_ids[1] = 12345;
+}
+
+static void no_change(Ncc__Hlo__Module *m)
+{
+}
+
 static const struct {
 	const char *module;
 	void (*change)(Ncc__Hlo__Module *m);
 	const char *text;
 } changes[] = {
-	{ P "add/module.hlo.pb", unknown_op, "sort 'sort.7' (make.py:" },
+	{ P "add/module.hlo.pb", unknown_op, "fft 'fft.7' (make.py:" },
 	{ P "add/module.hlo.pb", unknown_op, "operation not supported" },
-	{ P "add/module.hlo.pb", name_of_two_lines, "sort 'a?b'" },
+	{ P "add/module.hlo.pb", name_of_two_lines, "fft 'a?b'" },
+	{ "hlo_ops/sort_pairs/module.hlo.pb", sort_of_nothing, "sort 'sort" },
+	{ "hlo_ops/top_k/module.hlo.pb", too_many_largest, "k is 1000 of 100" },
+	{ "hlo_ops/cond/module.hlo.pb", one_branch, "operands for 1 branches" },
+	{ "hlo_ops/fori_loop/module.hlo.pb", no_condition, "does not exist" },
+	{ "hlo_ops/while_data/module.hlo.pb", no_change,
+	  "the number of turns depends on the data" },
 	{ P "add/module.hlo.pb", tuple_bomb, "tuple 'bomb': more than" },
 	{ P "add/module.hlo.pb", custom_call_named, "lapack_sgetrf" },
 	{ P "add/module.hlo.pb", wrong_shape, "add 'add" },
@@ -395,7 +425,7 @@ static const struct {
 	{ P "subtract_row/module.hlo.pb", bad_map, "dimension number 9" },
 	{ P "transpose/module.hlo.pb", bad_permutation, "bad permutation" },
 	{ P "slice/module.hlo.pb", bad_slice, "range 0 does not fit" },
-	{ P "reduce_sum_rows/module.hlo.pb", bad_reducer, "not supported" },
+	{ P "reduce_sum_rows/module.hlo.pb", bad_reducer, "another shape" },
 	{ P "clamp/module.hlo.pb", calls_itself, "in a cycle" },
 	{ P "tuple/module.hlo.pb", bad_element, "element 12" },
 	{ P "shifts/module.hlo.pb", shift_of_floats, "type" },

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Control flow of HLO on a machine without branches: calls and fusions are inlined, of a
+ * conditional all branches are computed and one is chosen, a while whose condition is known when
+ * the module is read is unrolled. Computations of scalars are also run on whole tensors (hlo_lift)
+ * here. Part of the HLO front end.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "hlo.h"
+#include "hlo_make.h"
+
+const Ncc__Hlo__Computation *hlo_called(struct hlo_inst *in, size_t i)
+{
+	const Ncc__Hlo__Computation *c = NULL;
+
+	if (i < in->p->n_called_computation_ids)
+		c = hlo_computation(in->imp, in->p->called_computation_ids[i]);
+	if (!c)
+		hlo_fail(in, -EINVAL, "calls a computation that does not exist");
+	return c;
+}
+
+int hlo_call(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct hlo_value *args,
+	     unsigned int nargs, struct hlo_value *v)
+{
+	if (!c)
+		return -EINVAL;
+	if (in->imp->depth >= HLO_MAX_CALLS)
+		return hlo_fail(in, -EINVAL, "calls nested more than %d deep, or in a cycle",
+				HLO_MAX_CALLS);
+	return hlo_run_computation(in->imp, c, args, nargs, v);
+}
+
+int hlo_lift(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct ncc_shape *s,
+	     struct ncc_op *const *x, unsigned int n, struct hlo_value *v)
+{
+	const struct ncc_shape *before = in->imp->lift;
+	struct hlo_value *args = ncc_alloc(in->imp->m, (n + 1) * sizeof(*args));
+	int rc;
+
+	for (unsigned int i = 0; args && i < n; i++) {
+		args[i].n = 1;
+		args[i].op = ncc_alloc(in->imp->m, sizeof(struct ncc_op *));
+		if (!x[i] || !args[i].op)
+			return hlo_fail(in, -ENOMEM, "out of memory");
+		args[i].op[0] = x[i];
+	}
+	if (!args)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	in->imp->lift = s->ndim ? s : NULL;
+	rc = hlo_call(in, c, args, n, v);
+	in->imp->lift = before;
+	return rc;
+}
+
+static bool same_leaves(const struct hlo_value *a, const struct hlo_value *b)
+{
+	bool same = a->n == b->n;
+
+	for (unsigned int i = 0; same && i < a->n; i++)
+		same = ncc_same_dims(&a->op[i]->shape, &b->op[i]->shape) &&
+		       a->op[i]->shape.dtype == b->op[i]->shape.dtype &&
+		       a->op[i]->shape.pred == b->op[i]->shape.pred;
+	return same;
+}
+
+/* Leaf by leaf: a's where the scalar p holds, else b's */
+static int choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_value *a,
+			 struct hlo_value *b)
+{
+	struct ncc_op **op = ncc_alloc(in->imp->m, (a->n + 1) * sizeof(struct ncc_op *));
+
+	if (!same_leaves(a, b))
+		return hlo_fail(in, -EINVAL, "branches of different results");
+	for (unsigned int i = 0; op && i < a->n; i++) {
+		struct ncc_shape s = a->op[i]->shape;
+		struct ncc_op *where = p;
+
+		s.dtype = NEURON_DT_INT8;
+		s.pred = true;
+		if (s.ndim)
+			where = build_spread(&in->b, &s, p, NULL);
+		op[i] = a->op[i] == b->op[i] ? a->op[i]
+					     : build_select(&in->b, where, a->op[i], b->op[i]);
+		if (!op[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	b->op = op;
+	return op ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
+static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n,
+			 struct hlo_value *v)
+{
+	struct hlo_value a;
+	struct ncc_op *p = sel;
+	int rc = hlo_call(in, hlo_called(in, n - 1), &in->in[n], 1, v);
+
+	for (unsigned int i = n - 1; !rc && i-- > 0;) {
+		rc = hlo_call(in, hlo_called(in, i), &in->in[i + 1], 1, &a);
+		if (!rc && !sel->shape.pred) {
+			p = build_compare(&in->b, NCC_EQ, sel, build_splat(&in->b, &sel->shape, i));
+			rc = p ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+		}
+		rc = rc ? rc : choose_leaves(in, p, &a, v);
+	}
+	return rc;
+}
+
+/* Of a predicate the first branch is the one for true; an index out of range means the last one */
+int hlo_conditional(struct hlo_inst *in, struct hlo_value *v)
+{
+	unsigned int n = (unsigned int)in->p->n_called_computation_ids, i;
+	struct ncc_op *sel;
+	double k;
+
+	if (!n || in->nin != n + 1 || in->in[0].n != 1)
+		return hlo_fail(in, -EINVAL, "%u operands for %u branches", in->nin, n);
+	sel = in->in[0].op[0];
+	if (sel->shape.ndim || (sel->shape.pred ? n != 2 : sel->shape.dtype != NEURON_DT_INT32))
+		return hlo_fail(in, -EINVAL, "operand 0 is neither a predicate nor an s32 index");
+	if (!ncc_scalar_value(sel, &k))
+		return choose_branch(in, sel, n, v);
+	i = k < 0 || k >= n ? n - 1 : (unsigned int)k;
+	if (sel->shape.pred)
+		i = k == 0;
+	return hlo_call(in, hlo_called(in, i), &in->in[i + 1], 1, v);
+}
+
+/* The body's computation comes first, then the condition's */
+int hlo_while(struct hlo_inst *in, struct hlo_value *v)
+{
+	const Ncc__Hlo__Computation *body = hlo_called(in, 0), *cond = hlo_called(in, 1);
+	struct hlo_value go;
+	double k = 1;
+	int rc = body && cond ? 0 : -EINVAL;
+
+	if (!rc && in->nin != 1)
+		return hlo_fail(in, -EINVAL, "%u operands, expected 1", in->nin);
+	*v = in->in[0];
+	while (!rc) {
+		struct hlo_value before = *v;
+
+		rc = hlo_call(in, cond, v, 1, &go);
+		if (!rc && (go.n != 1 || go.op[0]->shape.ndim || !go.op[0]->shape.pred))
+			rc = hlo_fail(in, -EINVAL, "the condition is not a predicate");
+		if (!rc && !ncc_scalar_value(go.op[0], &k))
+			rc = hlo_fail(in, -ENOTSUP,
+				      "the number of turns depends on the data: a core has no "
+				      "branches, loops of a fixed number are unrolled");
+		if (rc || k == 0)
+			break;
+		rc = hlo_call(in, body, &before, 1, v);
+		if (!rc && !same_leaves(&before, v))
+			rc = hlo_fail(in, -EINVAL, "the body changes the shape");
+	}
+	return rc;
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operations that are told by a computation of scalars what to do: map, reductions of any kind and
+ * of several operands, sort, and topk, which is one. The computation is run on whole tensors. Part
+ * of the HLO front end.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "hlo.h"
+#include "hlo_make.h"
+
+#define MANY 16 /* operands */
+
+static int arrays(struct hlo_inst *in, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (in->in[i].n != 1)
+			return hlo_fail(in, -EINVAL, "operand %u is a tuple", i);
+	for (unsigned int i = 1; i < n; i++)
+		if (!ncc_same_dims(&in->in[i].op[0]->shape, &in->in[0].op[0]->shape))
+			return hlo_fail(in, -EINVAL, "operand %u has another shape", i);
+	return 0;
+}
+
+static int take_results(struct hlo_inst *in, struct ncc_op *const *x, unsigned int n,
+			struct hlo_value *v)
+{
+	v->n = n;
+	v->op = ncc_alloc(in->imp->m, n * sizeof(struct ncc_op *));
+	for (unsigned int i = 0; i < n; i++) {
+		int rc;
+
+		if (!v->op || !x[i])
+			return hlo_fail(in, -ENOMEM, "out of memory, or too many constants");
+		v->op[i] = x[i];
+		rc = ncc_verify_op(x[i], in->imp->err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int hlo_map(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct ncc_op *x[MANY];
+	int rc;
+
+	if (!in->nin || in->nin > MANY)
+		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
+	rc = arrays(in, in->nin);
+	for (unsigned int i = 0; !rc && i < in->nin; i++)
+		x[i] = in->in[i].op[0];
+	return rc ? rc : hlo_lift(in, hlo_called(in, 0), &x[0]->shape, x, in->nin, v);
+}
+
+/* a = computation(a, b), of n values each */
+static int combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const *b, unsigned int n)
+{
+	struct ncc_op *x[2 * MANY];
+	struct hlo_value v;
+	int rc;
+
+	for (unsigned int i = 0; i < n; i++) {
+		x[i] = a[i];
+		x[n + i] = b[i];
+		if (!a[i] || !b[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	rc = hlo_lift(in, hlo_called(in, 0), &a[0]->shape, x, 2 * n, &v);
+	if (rc)
+		return rc;
+	if (v.n != n)
+		return hlo_fail(in, -EINVAL, "the computation has %u results, expected %u", v.n, n);
+	for (unsigned int i = 0; i < n; i++) {
+		if (!ncc_same_dims(&v.op[i]->shape, &a[i]->shape) ||
+		    v.op[i]->shape.dtype != a[i]->shape.dtype)
+			return hlo_fail(in, -EINVAL, "the computation changes a type");
+		a[i] = v.op[i];
+	}
+	return 0;
+}
+
+/* Halves of a dimension against each other until one is left; an odd one waits */
+static int reduce_along(struct hlo_inst *in, struct ncc_op **x, unsigned int n, unsigned int d)
+{
+	struct ncc_op *rest[MANY] = { NULL }, *hi[MANY], *last[MANY];
+	int rc = 0;
+
+	while (!rc && x[0]->shape.dim[d] > 1) {
+		int64_t len = x[0]->shape.dim[d], half = len / 2;
+
+		for (unsigned int i = 0; i < n; i++) {
+			last[i] = build_slice(&in->b, x[i], d, len - 1, 1);
+			hi[i] = build_slice(&in->b, x[i], d, half, half);
+			x[i] = build_slice(&in->b, x[i], d, 0, half);
+		}
+		rc = combine(in, x, hi, n);
+		if (!rc && len % 2 && rest[0])
+			rc = combine(in, last, rest, n);
+		if (len % 2)
+			memcpy(rest, last, sizeof(rest));
+	}
+	return !rc && rest[0] ? combine(in, x, rest, n) : rc;
+}
+
+int hlo_reduce_many(struct hlo_inst *in, struct hlo_value *v)
+{
+	unsigned int n = in->nin / 2;
+	struct ncc_op *x[MANY], *init[MANY];
+	struct ncc_shape s;
+	uint32_t mask = 0;
+	int rc;
+
+	if (!n || in->nin % 2 || n > MANY)
+		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
+	rc = arrays(in, n);
+	for (unsigned int i = 0; !rc && i < n; i++)
+		x[i] = in->in[i].op[0];
+	for (size_t i = 0; !rc && i < in->p->n_dimensions; i++) {
+		int64_t d = in->p->dimensions[i];
+
+		if (d < 0 || d >= x[0]->shape.ndim || mask >> d & 1)
+			return hlo_fail(in, -EINVAL, "bad dimensions");
+		mask |= 1u << d;
+		rc = reduce_along(in, x, n, (unsigned int)d);
+	}
+	if (rc)
+		return rc;
+	s = (struct ncc_shape){ 0 };
+	for (unsigned int d = 0; d < x[0]->shape.ndim; d++)
+		if (!(mask >> d & 1))
+			s.dim[s.ndim++] = x[0]->shape.dim[d];
+	for (unsigned int i = 0; i < n; i++) {
+		struct hlo_value *b = &in->in[n + i];
+
+		x[i] = build_reshape(&in->b, x[i], &s);
+		if (!x[i] || b->n != 1 || b->op[0]->shape.ndim ||
+		    b->op[0]->shape.dtype != x[i]->shape.dtype)
+			return hlo_fail(in, -EINVAL, "initial value %u does not fit", i);
+		init[i] = s.ndim ? build_spread(&in->b, &x[i]->shape, b->op[0], NULL) : b->op[0];
+	}
+	rc = combine(in, init, x, n);
+	return rc ? rc : take_results(in, init, n, v);
+}
+
+/* Values being sorted along the middle one of three dimensions; the last is where they stood */
+struct sorting {
+	struct hlo_inst *in;
+	const Ncc__Hlo__Computation *before; /* NULL: the order of x[0], the largest first or last */
+	bool descending;
+	unsigned int n; /* values, the place included */
+	struct ncc_op *x[MANY + 1]; /* floats as integers: bits are moved, NaN and all */
+	uint8_t dtype[MANY]; /* what they are */
+	int64_t outer, length, padded, inner;
+};
+
+/* Does a come before b? The computation's parameters are a0, b0, a1, b1, ... */
+static struct ncc_op *comes_before(struct sorting *st, struct ncc_op *const *a,
+				   struct ncc_op *const *b)
+{
+	struct ncc_op *x[2 * MANY];
+	struct hlo_value v;
+
+	for (unsigned int i = 0; i + 1 < st->n; i++) {
+		x[2 * i] = build_bitcast(&st->in->b, a[i], st->dtype[i]);
+		x[2 * i + 1] = build_bitcast(&st->in->b, b[i], st->dtype[i]);
+		if (!x[2 * i] || !x[2 * i + 1])
+			return NULL;
+	}
+	if (!st->before) {
+		struct ncc_op *ka = x[0], *kb = x[1];
+
+		if (ncc_is_float(ka->shape.dtype)) {
+			ka = lower_total_order(&st->in->b, ka);
+			kb = lower_total_order(&st->in->b, kb);
+		}
+		return build_compare(&st->in->b, st->descending ? NCC_GT : NCC_LT, ka, kb);
+	}
+	if (hlo_lift(st->in, st->before, &a[0]->shape, x, 2 * (st->n - 1), &v))
+		return NULL;
+	if (v.n != 1 || !v.op[0]->shape.pred || !ncc_same_dims(&v.op[0]->shape, &a[0]->shape)) {
+		hlo_fail(st->in, -EINVAL, "the computation does not give a predicate");
+		return NULL;
+	}
+	return v.op[0];
+}
+
+static struct ncc_op *both(struct sorting *st, enum ncc_kind kind, struct ncc_op *a,
+			   struct ncc_op *b)
+{
+	return a && b ? build_node(&st->in->b, kind, &a->shape, a, b, NULL) : NULL;
+}
+
+/* Must hi come before lo? Equal ones stay in their order; padding, whose place is behind, is last */
+static struct ncc_op *must_swap(struct sorting *st, struct ncc_op *const *lo,
+				struct ncc_op *const *hi)
+{
+	struct ncc_build *bl = &st->in->b;
+	struct ncc_op *pl = lo[st->n - 1], *ph = hi[st->n - 1], *less, *more, *r, *end;
+
+	less = comes_before(st, hi, lo);
+	more = less ? comes_before(st, lo, hi) : NULL;
+	if (!more)
+		return NULL;
+	more = build_node(bl, NCC_NOT, &more->shape, more, NULL, NULL);
+	r = both(st, NCC_OR, less, both(st, NCC_AND, more, build_compare(bl, NCC_LT, ph, pl)));
+	if (st->padded == st->length)
+		return r;
+	end = build_splat(bl, &pl->shape, (double)st->length);
+	r = both(st, NCC_OR, r, build_compare(bl, NCC_GE, pl, end));
+	return both(st, NCC_AND, r, build_compare(bl, NCC_LT, ph, end));
+}
+
+static struct ncc_op *backwards(struct sorting *st, struct ncc_op *x)
+{
+	struct ncc_op *op =
+		x ? build_node(&st->in->b, NCC_REVERSE, &x->shape, x, NULL, NULL) : NULL;
+
+	if (op)
+		op->mask = 1u << 3;
+	return op;
+}
+
+/* Blocks of 2 * half: each element of the first half against one of the second, or its mirror */
+static int stage(struct sorting *st, int64_t half, bool mirror)
+{
+	struct ncc_shape s = { .ndim = 5,
+			       .dim = { st->outer, st->padded / (2 * half), 2, half, st->inner } };
+	struct ncc_shape flat = { .ndim = 3, .dim = { st->outer, st->padded, st->inner } };
+	struct ncc_build *bl = &st->in->b;
+	struct ncc_op *lo[MANY + 1], *hi[MANY + 1], *pair[2], *swap;
+
+	st->in->imp->err->text[0] = 0;
+	for (unsigned int i = 0; i < st->n; i++) {
+		struct ncc_op *r = build_reshape(bl, st->x[i], &s);
+
+		lo[i] = build_slice(bl, r, 2, 0, 1);
+		hi[i] = build_slice(bl, r, 2, 1, 1);
+		if (mirror)
+			hi[i] = backwards(st, hi[i]);
+	}
+	swap = must_swap(st, lo, hi);
+	if (!swap)
+		return st->in->imp->err->text[0] ? -EINVAL
+						 : hlo_fail(st->in, -ENOMEM, "out of memory");
+	for (unsigned int i = 0; i < st->n; i++) {
+		pair[0] = build_select(bl, swap, hi[i], lo[i]);
+		pair[1] = build_select(bl, swap, lo[i], hi[i]);
+		if (mirror)
+			pair[1] = backwards(st, pair[1]);
+		st->x[i] = build_reshape(bl, build_concat(bl, pair, 2, 2), &flat);
+	}
+	return 0;
+}
+
+/* A bitonic network in which every exchange puts the first in front */
+static int network(struct sorting *st)
+{
+	int rc = 0;
+
+	for (int64_t block = 2; !rc && block <= st->padded; block *= 2) {
+		rc = stage(st, block / 2, true);
+		for (int64_t half = block / 4; !rc && half; half /= 2)
+			rc = stage(st, half, false);
+	}
+	return rc;
+}
+
+static struct ncc_op *as_bits(struct ncc_build *bl, struct ncc_op *x)
+{
+	if (!ncc_is_float(x->shape.dtype))
+		return x;
+	return build_bitcast(bl, x,
+			     x->shape.dtype == NEURON_DT_FP32 ? NEURON_DT_INT32 : NEURON_DT_INT16);
+}
+
+/* Sorted value i, the first n, in a shape of its own type */
+static struct ncc_op *sorted(struct sorting *st, unsigned int i, int64_t n,
+			     const struct ncc_shape *s)
+{
+	struct ncc_op *x = build_slice(&st->in->b, st->x[i], 1, 0, n);
+
+	if (x && i + 1 < st->n && ncc_is_float(st->dtype[i]))
+		x = build_bitcast(&st->in->b, x, st->dtype[i]);
+	return build_reshape(&st->in->b, x, s);
+}
+
+/* The values as [outer, padded, inner], and where they stand */
+static int begin_sorting(struct sorting *st, struct ncc_op *const *x, unsigned int n,
+			 unsigned int d)
+{
+	const struct ncc_shape *s = &x[0]->shape;
+	struct ncc_build *bl = &st->in->b;
+	struct ncc_shape flat = { .ndim = 3 };
+	struct ncc_op *place;
+	uint8_t map = 1;
+
+	st->outer = st->inner = st->padded = 1;
+	for (unsigned int i = 0; i < s->ndim; i++)
+		*(i < d ? &st->outer : &st->inner) *= i == d ? 1 : s->dim[i];
+	st->length = s->dim[d];
+	while (st->padded < st->length)
+		st->padded *= 2;
+	st->n = n + 1;
+	flat.dim[0] = st->outer;
+	flat.dim[2] = st->inner;
+	for (unsigned int i = 0; i < n; i++) {
+		struct ncc_op *part[2];
+
+		flat.dim[1] = st->length;
+		st->dtype[i] = x[i]->shape.dtype;
+		part[0] = build_reshape(bl, as_bits(bl, x[i]), &flat);
+		part[1] = build_slice(bl, part[0], 1, 0, st->padded - st->length);
+		st->x[i] = st->padded == st->length ? part[0] : build_concat(bl, part, 2, 1);
+	}
+	flat.dim[1] = st->padded;
+	flat.dtype = NEURON_DT_INT32;
+	place = build_count(bl, st->padded);
+	st->x[n] = place ? build_spread(bl, &flat, place, &map) : NULL;
+	for (unsigned int i = 0; i <= n; i++)
+		if (!st->x[i])
+			return hlo_fail(st->in, -ENOMEM, "out of memory");
+	return network(st);
+}
+
+int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct sorting st = { .in = in, .before = hlo_called(in, 0) };
+	int64_t d = in->p->n_dimensions == 1 ? in->p->dimensions[0] : -1;
+	struct ncc_op *x[MANY];
+	int rc;
+
+	if (!st.before || !in->nin || in->nin > MANY)
+		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
+	rc = arrays(in, in->nin);
+	if (rc)
+		return rc;
+	if (d < 0 || d >= in->in[0].op[0]->shape.ndim)
+		return hlo_fail(in, -EINVAL, "bad dimension");
+	for (unsigned int i = 0; i < in->nin; i++)
+		x[i] = in->in[i].op[0];
+	rc = begin_sorting(&st, x, in->nin, (unsigned int)d);
+	for (unsigned int i = 0; !rc && i < in->nin; i++)
+		x[i] = sorted(&st, i, st.length, &in->in[i].op[0]->shape);
+	return rc ? rc : take_results(in, x, in->nin, v);
+}
+
+int hlo_topk(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct sorting st = { .in = in, .descending = in->p->largest };
+	struct ncc_op *x[2];
+	struct ncc_shape s;
+	unsigned int d;
+	int rc;
+
+	if (in->nin != 1 || in->in[0].n != 1 || !in->in[0].op[0]->shape.ndim)
+		return hlo_fail(in, -EINVAL, "needs one operand of rank 1 at least");
+	x[0] = in->in[0].op[0];
+	s = x[0]->shape;
+	d = s.ndim - 1;
+	if (in->p->k < 1 || in->p->k > s.dim[d])
+		return hlo_fail(in, -EINVAL, "k is %lld of %lld", (long long)in->p->k,
+				(long long)s.dim[d]);
+	rc = begin_sorting(&st, x, 1, d);
+	s.dim[d] = in->p->k;
+	for (unsigned int i = 0; !rc && i < 2; i++)
+		x[i] = sorted(&st, i, in->p->k, &s);
+	return rc ? rc : take_results(in, x, 2, v);
+}
