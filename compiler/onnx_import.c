@@ -136,6 +136,15 @@ static const Ncc__Onnx__Function *find_function(const struct onnx_import *imp,
 	return NULL;
 }
 
+/* A node without a name has its first result's */
+static const char *name_of(const Ncc__Onnx__Node *p)
+{
+	for (size_t i = 0; !*p->name && i < p->n_output; i++)
+		if (*p->output[i])
+			return p->output[i];
+	return p->name;
+}
+
 static bool is_onnx(const char *domain)
 {
 	return !*domain || !strcmp(domain, "ai.onnx");
@@ -213,7 +222,7 @@ int onnx_run(const struct onnx_node *around, struct onnx_import *imp, Ncc__Onnx_
 		n.b = (struct ncc_build){ .m = imp->m,
 					  .err = imp->err,
 					  .kind = p->op_type,
-					  .name = *p->name || !p->n_output ? p->name : p->output[0],
+					  .name = name_of(p),
 					  .const_bytes = &imp->const_bytes };
 		if (around) {
 			n.caller = around->body ? around : around->caller;

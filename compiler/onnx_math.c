@@ -211,6 +211,10 @@ static void import_clip(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
 
+	if (n->opset < 11 && onnx_attr(n, "min"))
+		x = ox_binc(n, NCC_MAX, x, onnx_float(n, "min", 0));
+	if (n->opset < 11 && onnx_attr(n, "max"))
+		x = ox_binc(n, NCC_MIN, x, onnx_float(n, "max", 0));
 	if (onnx_in(n, 1))
 		x = ox_bin(n, NCC_MAX, x, onnx_in(n, 1));
 	if (onnx_in(n, 2))

@@ -55,6 +55,15 @@ static void import_flatten(struct onnx_node *n)
 	onnx_give(n, 0, ox_reshape(n, x, 2, dim));
 }
 
+/* Axes are an operand from opset 13 on, an attribute before */
+static bool take_axes(struct onnx_node *n, int64_t *axes, unsigned int *count)
+{
+	if (n->opset < 13)
+		return onnx_ints(n, "axes", axes, NCC_MAX_DIMS, count);
+	*count = 0;
+	return n->nin > 1 && onnx_in_ints(n, 1, axes, NCC_MAX_DIMS, count);
+}
+
 static void import_squeeze(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
@@ -62,7 +71,7 @@ static void import_squeeze(struct onnx_node *n)
 	unsigned int count, k = 0;
 	uint32_t mask = 0;
 
-	if (onnx_in_ints(n, 1, axes, NCC_MAX_DIMS, &count)) {
+	if (take_axes(n, axes, &count)) {
 		for (unsigned int i = 0; i < count; i++)
 			mask |= 1u << onnx_axis(n, axes[i], x->shape.ndim);
 	} else {
@@ -86,8 +95,10 @@ static void import_unsqueeze(struct onnx_node *n)
 	unsigned int count, k = 0;
 	uint32_t mask = 0;
 
-	if (!onnx_in_ints(n, 1, axes, NCC_MAX_DIMS, &count))
+	if (!take_axes(n, axes, &count)) {
+		onnx_fail(n, -EINVAL, "no axes");
 		return;
+	}
 	count += x->shape.ndim;
 	if (count > NCC_MAX_DIMS) {
 		onnx_fail(n, -ENOTSUP, "rank %u, at most %u is supported", count, NCC_MAX_DIMS);
@@ -242,5 +253,5 @@ const struct onnx_rule onnx_move[] = {
 	{ "Identity", 1, 1, import_identity, 0 },   { "Reshape", 2, 2, import_reshape, 0 },
 	{ "Shape", 1, 1, import_shape, 0 },	    { "Size", 1, 1, import_size, 0 },
 	{ "Squeeze", 1, 2, import_squeeze, 0 },	    { "Transpose", 1, 1, import_transpose, 0 },
-	{ "Unsqueeze", 2, 2, import_unsqueeze, 0 }, { NULL, 0, 0, NULL, 0 },
+	{ "Unsqueeze", 1, 2, import_unsqueeze, 0 }, { NULL, 0, 0, NULL, 0 },
 };

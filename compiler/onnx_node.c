@@ -20,8 +20,10 @@ int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
 	return n->rc;
 }
 
-static const struct onnx_rule *const tables[] = { onnx_math,   onnx_act,  onnx_dot,    onnx_window,
-						  onnx_reduce, onnx_move, onnx_control };
+static const struct onnx_rule *const tables[] = {
+	onnx_math, onnx_act,   onnx_dot,   onnx_einsum, onnx_window, onnx_reduce,  onnx_norm,
+	onnx_move, onnx_slice, onnx_index, onnx_quant,	onnx_rnn,    onnx_control,
+};
 
 const struct onnx_rule *onnx_find(const char *op_type)
 {

@@ -104,12 +104,20 @@ onnx_op ox_softmax(struct onnx_node *n, onnx_op x, unsigned int axis, bool log)
 
 static void import_softmax(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0);
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
+	onnx_op x = onnx_in(n, 0), r;
+	int64_t otherwise = n->opset < 13 ? 1 : -1, dim[2] = { 1, 1 };
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", otherwise), x->shape.ndim);
 
 	if (!ncc_is_float(x->shape.dtype))
 		onnx_fail(n, -EINVAL, "of %s", ncc_dtype_name(&x->shape));
-	onnx_give(n, 0, ox_softmax(n, x, axis, onnx_arg(n)));
+	if (n->opset >= 13) {
+		onnx_give(n, 0, ox_softmax(n, x, axis, onnx_arg(n)));
+		return;
+	}
+	for (unsigned int i = 0; i < x->shape.ndim; i++) /* of a matrix, then */
+		dim[i >= axis] *= x->shape.dim[i];
+	r = ox_softmax(n, ox_reshape(n, x, 2, dim), 1, onnx_arg(n));
+	onnx_give(n, 0, ox_reshape(n, r, x->shape.ndim, x->shape.dim));
 }
 
 const struct onnx_rule onnx_reduce[] = {

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+/* Normalization. Statistics are computed in fp32. Part of the ONNX front end. */
+#include <errno.h>
+#include <math.h>
+
+#include "onnx.h"
+
+static double count_of(onnx_op x, uint32_t mask)
+{
+	double count = 1;
+
+	for (unsigned int i = 0; i < x->shape.ndim; i++)
+		count *= mask >> i & 1 ? (double)x->shape.dim[i] : 1;
+	return count;
+}
+
+static onnx_op mean(struct onnx_node *n, onnx_op x, uint32_t mask)
+{
+	return x ? ox_binc(n, NCC_MUL, ox_reduce(n, x, NCC_ADD, mask, true), 1 / count_of(x, mask))
+		 : NULL;
+}
+
+/* (x - mean) / sqrt(variance + epsilon); what it subtracts and multiplies with, if asked */
+static onnx_op normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsilon,
+			 onnx_op *subtracted, onnx_op *scale)
+{
+	onnx_op m = mean(n, x, mask), d = ox_bin(n, NCC_SUB, x, m);
+	onnx_op var = mean(n, ox_bin(n, NCC_MUL, d, d), mask);
+	onnx_op inv = ox_un(n, NCC_RSQRT, ox_binc(n, NCC_ADD, var, epsilon));
+
+	if (subtracted)
+		*subtracted = m;
+	if (scale)
+		*scale = inv;
+	return ox_bin(n, NCC_MUL, d, inv);
+}
+
+/* One number a channel, as x's rank */
+static onnx_op by_channel(struct onnx_node *n, onnx_op v, onnx_op x)
+{
+	int64_t dim[NCC_MAX_DIMS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+
+	if (!v || n->rc)
+		return NULL;
+	if (v->shape.ndim != 1 || x->shape.ndim < 2 || v->shape.dim[0] != x->shape.dim[1]) {
+		onnx_fail(n, -EINVAL, "an operand does not have one number for each channel");
+		return NULL;
+	}
+	dim[1] = v->shape.dim[0];
+	return ox_f32(n, ox_reshape(n, v, x->shape.ndim, dim));
+}
+
+/* Constants fold: one multiplication and one addition are left */
+static void import_batch_norm(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), scale, shift, m, var;
+
+	if (onnx_int(n, "training_mode", 0) || n->nout > 1) {
+		onnx_fail(n, -ENOTSUP, "training is not supported");
+		return;
+	}
+	m = by_channel(n, onnx_in(n, 3), x);
+	var = ox_binc(n, NCC_ADD, by_channel(n, onnx_in(n, 4), x), onnx_float(n, "epsilon", 1e-5));
+	scale = ox_bin(n, NCC_DIV, by_channel(n, onnx_in(n, 1), x), ox_un(n, NCC_SQRT, var));
+	shift = ox_bin(n, NCC_SUB, by_channel(n, onnx_in(n, 2), x), ox_bin(n, NCC_MUL, m, scale));
+	scale = ox_bin(n, NCC_ADD, ox_bin(n, NCC_MUL, ox_f32(n, x), scale), shift);
+	onnx_give(n, 0, ox_cast_like(n, scale, x));
+}
+
+static void import_instance_norm(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), r;
+	uint32_t mask = (1u << x->shape.ndim) - 4;
+
+	if (x->shape.ndim < 3) {
+		onnx_fail(n, -EINVAL, "rank %u, at least 3 is expected", x->shape.ndim);
+		return;
+	}
+	r = normalize(n, ox_f32(n, x), mask, onnx_float(n, "epsilon", 1e-5), NULL, NULL);
+	r = ox_bin(n, NCC_MUL, r, by_channel(n, onnx_in(n, 1), x));
+	r = ox_bin(n, NCC_ADD, r, by_channel(n, onnx_in(n, 2), x));
+	onnx_give(n, 0, ox_cast_like(n, r, x));
+}
+
+/* Groups of channels become dimension 1 and one of each dimension 2 */
+static void import_group_norm(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), r;
+	int64_t groups = onnx_int(n, "num_groups", 0), dim[3];
+
+	if (x->shape.ndim < 3 || groups < 1 || x->shape.dim[1] % groups) {
+		onnx_fail(n, -EINVAL, "%lld groups do not fit the operand", (long long)groups);
+		return;
+	}
+	if (n->opset < 21) {
+		onnx_fail(n, -ENOTSUP, "before operator set 21 is not supported");
+		return;
+	}
+	dim[0] = x->shape.dim[0];
+	dim[1] = groups;
+	dim[2] = ncc_elems(&x->shape) / dim[0] / groups;
+	r = ox_reshape(n, ox_f32(n, x), 3, dim);
+	r = normalize(n, r, 4, onnx_float(n, "epsilon", 1e-5), NULL, NULL);
+	r = ox_reshape(n, r, x->shape.ndim, x->shape.dim);
+	r = ox_bin(n, NCC_MUL, r, by_channel(n, onnx_in(n, 1), x));
+	r = ox_bin(n, NCC_ADD, r, by_channel(n, onnx_in(n, 2), x));
+	onnx_give(n, 0, ox_cast_like(n, r, x));
+}
+
+static void import_layer_norm(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), r, m = NULL, inv = NULL;
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
+	uint32_t mask = (1u << x->shape.ndim) - (1u << axis);
+
+	r = normalize(n, ox_f32(n, x), mask, onnx_float(n, "epsilon", 1e-5), &m, &inv);
+	r = ox_bin(n, NCC_MUL, r, ox_f32(n, onnx_in(n, 1)));
+	if (onnx_in(n, 2))
+		r = ox_bin(n, NCC_ADD, r, ox_f32(n, onnx_in(n, 2)));
+	onnx_give(n, 0, ox_cast_like(n, r, x));
+	onnx_give_as(n, 1, m, ONNX_FLOAT);
+	onnx_give_as(n, 2, inv, ONNX_FLOAT);
+}
+
+static void import_rms_norm(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), f = ox_f32(n, x), r;
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
+	uint32_t mask = (1u << x->shape.ndim) - (1u << axis);
+
+	r = mean(n, ox_bin(n, NCC_MUL, f, f), mask);
+	r = ox_un(n, NCC_RSQRT, ox_binc(n, NCC_ADD, r, onnx_float(n, "epsilon", 1e-5)));
+	r = ox_bin(n, NCC_MUL, ox_bin(n, NCC_MUL, f, r), ox_f32(n, onnx_in(n, 1)));
+	onnx_give(n, 0, ox_cast_like(n, r, x));
+}
+
+/* x / (bias + alpha / size * sum of the squares of the channels around)^beta */
+static void import_lrn(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), f = ox_f32(n, x), s;
+	int64_t size = onnx_int(n, "size", 1);
+	struct ncc_window w[NCC_MAX_DIMS];
+
+	if (x->shape.ndim < 3 || size < 1 || size > 65536) {
+		onnx_fail(n, -EINVAL, "rank %u, size %lld", x->shape.ndim, (long long)size);
+		return;
+	}
+	for (unsigned int i = 0; i < NCC_MAX_DIMS; i++)
+		w[i] = (struct ncc_window){ 1, 1, 0, 0, 1, 1, false };
+	w[1] = (struct ncc_window){ size, 1, (size - 1) / 2, size / 2, 1, 1, false };
+	s = ox_reduce_window(n, ox_bin(n, NCC_MUL, f, f), NCC_ADD, 0, w);
+	s = ox_binc(n, NCC_MUL, s, onnx_float(n, "alpha", 1e-4) / (double)size);
+	s = ox_binc(n, NCC_ADD, s, onnx_float(n, "bias", 1));
+	s = ox_binc(n, NCC_POW, s, onnx_float(n, "beta", 0.75));
+	onnx_give(n, 0, ox_cast_like(n, ox_bin(n, NCC_DIV, f, s), x));
+}
+
+static void import_mvn(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	int64_t axes[NCC_MAX_DIMS] = { 0, 2, 3 };
+	unsigned int count;
+	uint32_t mask = 0;
+
+	if (!onnx_ints(n, "axes", axes, NCC_MAX_DIMS, &count))
+		count = 3;
+	for (unsigned int i = 0; i < count; i++)
+		mask |= 1u << onnx_axis(n, axes[i], x->shape.ndim);
+	onnx_give(n, 0, ox_cast_like(n, normalize(n, ox_f32(n, x), mask, 1e-9, NULL, NULL), x));
+}
+
+static void import_lp_norm(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), s = x;
+	uint32_t mask = 1u << onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
+	int64_t p = onnx_int(n, "p", 2);
+
+	if (p == 1)
+		s = ox_reduce(n, ox_un(n, NCC_ABS, x), NCC_ADD, mask, true);
+	else
+		s = ox_un(n, NCC_SQRT, ox_reduce(n, ox_bin(n, NCC_MUL, x, x), NCC_ADD, mask, true));
+	onnx_give(n, 0, ox_bin(n, NCC_DIV, x, s));
+}
+
+const struct onnx_rule onnx_norm[] = {
+	{ "BatchNormalization", 5, 5, import_batch_norm, 0 },
+	{ "GroupNormalization", 3, 3, import_group_norm, 0 },
+	{ "InstanceNormalization", 3, 3, import_instance_norm, 0 },
+	{ "LRN", 1, 1, import_lrn, 0 },
+	{ "LayerNormalization", 2, 3, import_layer_norm, 0 },
+	{ "LpNormalization", 1, 1, import_lp_norm, 0 },
+	{ "MeanVarianceNormalization", 1, 1, import_mvn, 0 },
+	{ "RMSNormalization", 2, 2, import_rms_norm, 0 },
+	{ NULL, 0, 0, NULL, 0 },
+};

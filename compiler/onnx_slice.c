@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+/* Operators that cut, pad, repeat and rearrange. Part of the ONNX front end. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx.h"
+
+static int64_t clamp(int64_t v, int64_t low, int64_t high)
+{
+	return v < low ? low : v > high ? high : v;
+}
+
+/* One dimension from start to end by step, as ONNX counts: both clamp, end is not in */
+static onnx_op cut(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t start, int64_t end,
+		   int64_t step)
+{
+	int64_t size = x->shape.dim[axis], count;
+
+	if (!step || step <= -NCC_MAX_ELEMS || step >= NCC_MAX_ELEMS)
+		step = step > 0 ? size : step < 0 ? -size : 0;
+	if (!step) {
+		onnx_fail(n, -EINVAL, "a step of 0");
+		return NULL;
+	}
+	start = clamp(start < 0 ? start + size : start, step < 0 ? -1 : 0,
+		      step < 0 ? size - 1 : size);
+	end = clamp(end < 0 ? end + size : end, step < 0 ? -1 : 0, size);
+	count = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
+	if (count < 1 && x->shape.ndim == 1 && onnx_is_const(x)) {
+		n->out[0].type = n->in[0].type; /* an empty list */
+		return NULL;
+	}
+	if (count < 1) {
+		onnx_fail(n, -ENOTSUP,
+			  "dimension %u has nothing left: empty tensors are not supported", axis);
+		return NULL;
+	}
+	if (step > 0)
+		return ox_slice(n, x, axis, start, count, step);
+	x = ox_slice(n, x, axis, start + (count - 1) * step,
+		     count == 1 ? 1 : (count - 1) * -step + 1, 1);
+	return ox_slice(n, ox_reverse(n, x, axis), axis, 0, count, -step);
+}
+
+/* Lists are operands from opset 10 on, attributes before */
+static bool list(struct onnx_node *n, unsigned int i, const char *name, int64_t *v,
+		 unsigned int *count)
+{
+	if (n->opset < 10)
+		return onnx_ints(n, name, v, NCC_MAX_DIMS, count);
+	*count = 0;
+	return onnx_in(n, i) && onnx_in_ints(n, i, v, NCC_MAX_DIMS, count);
+}
+
+static void import_slice(struct onnx_node *n)
+{
+	int64_t start[NCC_MAX_DIMS], end[NCC_MAX_DIMS], axes[NCC_MAX_DIMS], step[NCC_MAX_DIMS];
+	unsigned int count, ends, count_axes, count_steps;
+	onnx_op x = onnx_in(n, 0);
+	uint32_t seen = 0;
+
+	if (!list(n, 1, "starts", start, &count) || !list(n, 2, "ends", end, &ends)) {
+		onnx_fail(n, -EINVAL, "no starts or ends");
+		return;
+	}
+	if (!list(n, 3, "axes", axes, &count_axes))
+		for (count_axes = 0; count_axes < count; count_axes++)
+			axes[count_axes] = count_axes;
+	if (!list(n, 4, "steps", step, &count_steps))
+		for (count_steps = 0; count_steps < count; count_steps++)
+			step[count_steps] = 1;
+	if (ends != count || count_axes != count || count_steps != count)
+		onnx_fail(n, -EINVAL, "%u starts, %u ends, %u axes, %u steps", count, ends,
+			  count_axes, count_steps);
+	for (unsigned int i = 0; i < count && x && !n->rc; i++) {
+		unsigned int axis = onnx_axis(n, axes[i], x->shape.ndim);
+
+		if (seen >> axis & 1)
+			onnx_fail(n, -EINVAL, "axis %u twice", axis);
+		seen |= 1u << axis;
+		x = n->rc ? NULL : cut(n, x, axis, start[i], end[i], step[i]);
+	}
+	onnx_give(n, 0, x);
+}
+
+static void import_split(struct onnx_node *n)
+{
+	int64_t size[ONNX_MAX_OUTPUTS], at = 0, total, each;
+	onnx_op x = onnx_in(n, 0);
+	unsigned int count = 0, axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim);
+	bool given = onnx_in(n, 1) ? onnx_in_ints(n, 1, size, ONNX_MAX_OUTPUTS, &count)
+				   : onnx_ints(n, "split", size, ONNX_MAX_OUTPUTS, &count);
+
+	if (n->rc)
+		return;
+	total = x->shape.dim[axis];
+	each = n->nout ? (total + n->nout - 1) / n->nout : 0; /* the last may be smaller */
+	for (unsigned int i = 0; !given && i < n->nout; i++)
+		size[i] = i + 1 < n->nout ? each : total - each * (n->nout - 1);
+	if (given && count != n->nout)
+		onnx_fail(n, -EINVAL, "%u sizes for %u results", count, n->nout);
+	for (unsigned int i = 0; i < n->nout && !n->rc; i++) {
+		if (size[i] < 1 || size[i] > total - at) {
+			onnx_fail(n, size[i] ? -EINVAL : -ENOTSUP,
+				  size[i] ? "part %u does not fit the operand"
+					  : "part %u is empty: empty tensors are not supported",
+				  i);
+			return;
+		}
+		onnx_give(n, i, ox_slice(n, x, axis, at, size[i], 1));
+		at += size[i];
+	}
+	if (at != total)
+		onnx_fail(n, -EINVAL, "the parts are %lld of %lld", (long long)at,
+			  (long long)total);
+}
+
+/* Repeats what lies at the border (edge), or mirrors what lies behind it (reflect), or wraps */
+static onnx_op border(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t low, int64_t high,
+		      int mode)
+{
+	int64_t size = x->shape.dim[axis];
+	struct ncc_shape s = x->shape;
+	onnx_op part[3], edge;
+	unsigned int k = 0;
+
+	if (mode && (low > size - (mode == 1) || high > size - (mode == 1))) {
+		onnx_fail(n, -ENOTSUP, "padding of %lld of a dimension of %lld",
+			  (long long)(low > high ? low : high), (long long)size);
+		return NULL;
+	}
+	for (unsigned int side = 0; side < 2; side++) {
+		int64_t much = side ? high : low;
+
+		if (side)
+			part[k++] = x;
+		if (much <= 0)
+			continue;
+		s.dim[axis] = much;
+		if (mode == 0) {
+			edge = ox_slice(n, x, axis, side ? size - 1 : 0, 1, 1);
+			part[k++] = ox_expand(n, edge, s.ndim, s.dim);
+		} else if (mode == 1) {
+			edge = ox_slice(n, x, axis, side ? size - 1 - much : 1, much, 1);
+			part[k++] = ox_reverse(n, edge, axis);
+		} else {
+			part[k++] = ox_slice(n, x, axis, side ? 0 : size - much, much, 1);
+		}
+	}
+	return ox_concat(n, part, k, axis);
+}
+
+/* pads of all axes, or of those that operand 3 names */
+static bool take_pads(struct onnx_node *n, onnx_op x, int64_t *low, int64_t *high)
+{
+	int64_t v[2 * NCC_MAX_DIMS], axes[NCC_MAX_DIMS];
+	unsigned int count, some = x->shape.ndim;
+	bool given = n->opset < 11 ? onnx_ints(n, "pads", v, 2 * NCC_MAX_DIMS, &count)
+				   : onnx_in_ints(n, 1, v, 2 * NCC_MAX_DIMS, &count);
+
+	for (unsigned int i = 0; i < NCC_MAX_DIMS; i++) {
+		low[i] = high[i] = 0;
+		axes[i] = i;
+	}
+	if (onnx_in(n, 3) && !onnx_in_ints(n, 3, axes, NCC_MAX_DIMS, &some))
+		return false;
+	if (!given || count != 2 * some) {
+		onnx_fail(n, -EINVAL, "%u pads, expected %u", given ? count : 0, 2 * some);
+		return false;
+	}
+	for (unsigned int i = 0; i < some && !n->rc; i++) {
+		unsigned int axis = onnx_axis(n, axes[i], x->shape.ndim);
+
+		low[axis] = v[i];
+		high[axis] = v[some + i];
+		if (low[axis] <= -NCC_MAX_ELEMS || low[axis] >= NCC_MAX_ELEMS ||
+		    high[axis] <= -NCC_MAX_ELEMS || high[axis] >= NCC_MAX_ELEMS)
+			onnx_fail(n, -EINVAL, "padding out of range");
+	}
+	return !n->rc;
+}
+
+static void import_pad(struct onnx_node *n)
+{
+	static const char *const modes[] = { "edge", "reflect", "wrap" };
+	int64_t low[NCC_MAX_DIMS], high[NCC_MAX_DIMS], cut_low, cut_high;
+	onnx_op x = onnx_in(n, 0), value = onnx_in(n, 2);
+	int mode = -1;
+
+	if (!take_pads(n, x, low, high))
+		return;
+	for (int i = 0; i < 3; i++)
+		mode = onnx_string_is(n, "mode", modes[i], "constant") ? i : mode;
+	if (mode < 0) {
+		value = value ? ox_reshape(n, value, 0, NULL)
+			      : ox_scalar(n, &x->shape, onnx_float(n, "value", 0));
+		onnx_give(n, 0, ox_pad(n, x, value, low, high));
+		return;
+	}
+	for (unsigned int i = 0; i < onnx_in(n, 0)->shape.ndim && x; i++) {
+		x = border(n, x, i, low[i], high[i], mode);
+		cut_low = low[i] < 0 ? -low[i] : 0;
+		cut_high = high[i] < 0 ? -high[i] : 0;
+		if (x && cut_low + cut_high)
+			x = ox_slice(n, x, i, cut_low, x->shape.dim[i] - cut_low - cut_high, 1);
+	}
+	onnx_give(n, 0, x);
+}
+
+/* Each dimension gets one before it, along which it is repeated */
+static void import_tile(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	int64_t times[NCC_MAX_DIMS], dim[NCC_MAX_DIMS + 1];
+	unsigned int count;
+
+	if (!onnx_in_ints(n, 1, times, NCC_MAX_DIMS, &count))
+		return;
+	if (count != x->shape.ndim)
+		onnx_fail(n, -EINVAL, "%u repeats for rank %u", count, x->shape.ndim);
+	for (unsigned int i = 0; i < count && x && !n->rc; i++) {
+		struct ncc_shape s = x->shape;
+		uint8_t map[NCC_MAX_DIMS];
+
+		if (times[i] < 1 || times[i] > NCC_MAX_ELEMS) {
+			onnx_fail(n, -ENOTSUP, "%lld repeats", (long long)times[i]);
+			return;
+		}
+		if (times[i] == 1)
+			continue;
+		if (s.ndim == NCC_MAX_DIMS) {
+			onnx_fail(n, -ENOTSUP, "of rank 8");
+			return;
+		}
+		memcpy(dim, s.dim, sizeof(s.dim));
+		for (unsigned int d = 0; d < s.ndim && d < NCC_MAX_DIMS; d++)
+			map[d] = (uint8_t)(d < i ? d : d + 1);
+		for (unsigned int d = s.ndim; d > i; d--)
+			s.dim[d] = s.dim[d - 1];
+		s.dim[i] = times[i];
+		s.ndim++;
+		dim[i] *= times[i];
+		x = ox_reshape(n, ox_spread(n, x, &s, map), s.ndim - 1, dim);
+	}
+	onnx_give(n, 0, x);
+}
+
+/* N (b b C) H W -> N C (H b) (W b), or the way back; crd: C comes before the blocks */
+static void import_depth_to_space(struct onnx_node *n)
+{
+	static const uint8_t dcr[6] = { 0, 3, 4, 1, 5, 2 }, crd[6] = { 0, 1, 4, 2, 5, 3 };
+	onnx_op x = onnx_in(n, 0);
+	int64_t b = onnx_int(n, "blocksize", 0), c, h, w;
+	bool is_crd = onnx_string_is(n, "mode", "CRD", "DCR");
+
+	if (x->shape.ndim != 4 || b < 1 || b > 65536 || x->shape.dim[1] % (b * b)) {
+		onnx_fail(n, -EINVAL, "a block of %lld does not fit the operand", (long long)b);
+		return;
+	}
+	c = x->shape.dim[1] / (b * b);
+	h = x->shape.dim[2];
+	w = x->shape.dim[3];
+	x = ox_reshape(n, x, 6,
+		       is_crd ? (int64_t[]){ x->shape.dim[0], c, b, b, h, w }
+			      : (int64_t[]){ x->shape.dim[0], b, b, c, h, w });
+	x = ox_transpose(n, x, is_crd ? crd : dcr);
+	onnx_give(n, 0,
+		  ox_reshape(n, x, 4, (int64_t[]){ x ? x->shape.dim[0] : 0, c, h * b, w * b }));
+}
+
+static void import_space_to_depth(struct onnx_node *n)
+{
+	static const uint8_t perm[6] = { 0, 3, 5, 1, 2, 4 };
+	onnx_op x = onnx_in(n, 0);
+	int64_t b = onnx_int(n, "blocksize", 0), c, h, w, batch;
+
+	if (x->shape.ndim != 4 || b < 1 || x->shape.dim[2] % b || x->shape.dim[3] % b) {
+		onnx_fail(n, -EINVAL, "a block of %lld does not fit the operand", (long long)b);
+		return;
+	}
+	batch = x->shape.dim[0];
+	c = x->shape.dim[1];
+	h = x->shape.dim[2] / b;
+	w = x->shape.dim[3] / b;
+	x = ox_transpose(n, ox_reshape(n, x, 6, (int64_t[]){ batch, c, h, b, w, b }), perm);
+	onnx_give(n, 0, ox_reshape(n, x, 4, (int64_t[]){ batch, c * b * b, h, w }));
+}
+
+/* Inference: what goes in comes out, and the mask is all true */
+static void import_dropout(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), mask;
+	struct ncc_shape s = x->shape;
+	double training = 0, ratio = 0.5;
+
+	if ((onnx_in(n, 2) && !onnx_in_scalar(n, 2, &training)) ||
+	    (training != 0 && onnx_in(n, 1) && !onnx_in_scalar(n, 1, &ratio)))
+		return;
+	if (training != 0 && ratio != 0) {
+		onnx_fail(n, -ENOTSUP, "training is not supported");
+		return;
+	}
+	onnx_give(n, 0, x);
+	s.dtype = NEURON_DT_INT8;
+	s.pred = true;
+	mask = ox_expand(n, ox_scalar(n, &s, 1), s.ndim, s.dim);
+	onnx_give_as(n, 1, mask, ONNX_BOOL);
+}
+
+/* Where column - row compares with k: a constant */
+static onnx_op triangle(struct onnx_node *n, int64_t rows, int64_t cols, int64_t k,
+			enum ncc_kind kind)
+{
+	struct ncc_shape s = { NEURON_DT_INT8, true, 2, { rows, cols } };
+	onnx_op op = ox_data(n, &s);
+
+	for (int64_t i = 0; op && i < rows * cols; i++) {
+		int64_t d = i % cols - i / cols;
+
+		((uint8_t *)op->data)[i] = kind == NCC_EQ   ? d == k
+					   : kind == NCC_GE ? d >= k
+							    : d <= k;
+	}
+	return op;
+}
+
+static void import_trilu(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), keep;
+	unsigned int nd = x->shape.ndim;
+	double k = 0;
+
+	if (onnx_in(n, 1) && !onnx_in_scalar(n, 1, &k))
+		return;
+	if (nd < 2) {
+		onnx_fail(n, -EINVAL, "of rank %u", nd);
+		return;
+	}
+	keep = triangle(n, x->shape.dim[nd - 2], x->shape.dim[nd - 1], (int64_t)k,
+			onnx_int(n, "upper", 1) ? NCC_GE : NCC_LE);
+	onnx_give(n, 0, ox_select(n, keep, x, ox_scalar(n, &x->shape, 0)));
+}
+
+static void import_eye_like(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), eye;
+	int32_t type = (int32_t)onnx_int(n, "dtype", n->in[0].type);
+	struct ncc_shape s;
+
+	if (x->shape.ndim != 2 || onnx_dtype(type, &s)) {
+		onnx_fail(n, -ENOTSUP, "of rank %u and type %s", x->shape.ndim,
+			  onnx_type_name(type));
+		return;
+	}
+	eye = triangle(n, x->shape.dim[0], x->shape.dim[1], onnx_int(n, "k", 0), NCC_EQ);
+	onnx_give_as(n, 0, ox_cast(n, eye, s.dtype, s.pred), type);
+}
+
+static void import_constant_of_shape(struct onnx_node *n)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, "value");
+	struct ncc_shape s = { .dtype = NEURON_DT_FP32 };
+	struct onnx_value v = { 0 };
+	int64_t dim[NCC_MAX_DIMS];
+	unsigned int count;
+	int rc;
+
+	if (!onnx_in_ints(n, 0, dim, NCC_MAX_DIMS, &count))
+		return;
+	rc = a && a->t ? onnx_tensor(n->imp, a->t, n->b.name, &v) : 0;
+	n->rc = n->rc ? n->rc : rc;
+	if (!v.op)
+		v = (struct onnx_value){ ox_scalar(n, &s, 0), ONNX_FLOAT };
+	if (v.op && ncc_elems(&v.op->shape) != 1)
+		onnx_fail(n, -EINVAL, "the value is not one number");
+	for (unsigned int i = 0; i < count; i++)
+		if (dim[i] < 1)
+			onnx_fail(n, -ENOTSUP,
+				  "a dimension of %lld: empty tensors are not supported",
+				  (long long)dim[i]);
+	onnx_give_as(n, 0, ox_expand(n, ox_reshape(n, v.op, 0, NULL), count, dim), v.type);
+}
+
+static void import_range(struct onnx_node *n)
+{
+	struct ncc_shape s = { .dtype = onnx_in(n, 0)->shape.dtype, .ndim = 1 };
+	double start, limit, delta, count;
+	onnx_op op;
+
+	if (!onnx_in_scalar(n, 0, &start) || !onnx_in_scalar(n, 1, &limit) ||
+	    !onnx_in_scalar(n, 2, &delta))
+		return;
+	count = delta != 0 ? (limit - start) / delta : 0;
+	if (!(count > 0) || count > NCC_MAX_ELEMS) {
+		onnx_fail(n, -ENOTSUP, "of %g elements", count);
+		return;
+	}
+	s.dim[0] = (int64_t)count + (count > (double)(int64_t)count);
+	op = ox_data(n, &s);
+	for (int64_t i = 0; op && i < s.dim[0]; i++)
+		ncc_set(s.dtype, op->data, i, start + (double)i * delta);
+	onnx_give(n, 0, op);
+}
+
+const struct onnx_rule onnx_slice[] = {
+	{ "ConstantOfShape", 1, 1, import_constant_of_shape, 0 },
+	{ "DepthToSpace", 1, 1, import_depth_to_space, 0 },
+	{ "Dropout", 1, 3, import_dropout, 0 },
+	{ "EyeLike", 1, 1, import_eye_like, 0 },
+	{ "Pad", 1, 4, import_pad, 0 },
+	{ "Range", 3, 3, import_range, 0 },
+	{ "Slice", 1, 5, import_slice, 0 },
+	{ "SpaceToDepth", 1, 1, import_space_to_depth, 0 },
+	{ "Split", 1, 2, import_split, 0 },
+	{ "Tile", 2, 2, import_tile, 0 },
+	{ "Trilu", 1, 2, import_trilu, 0 },
+	{ NULL, 0, 0, NULL, 0 },
+};
