@@ -13,7 +13,9 @@
 
 #define ONNX_OPSET_MIN 7
 #define ONNX_MAX_CALLS 32 /* of functions and graphs in each other */
-#define ONNX_MAX_FOLD (1 << 22) /* elements of what is computed while importing */
+#define ONNX_MAX_FOLD (1 << 22) /* elements of an operation that is computed while importing */
+#define ONNX_MAX_FOLDED (1 << 28) /* of all of them */
+#define ONNX_MAX_DATA (1 << 24) /* elements of a constant that is made up */
 #define ONNX_MAX_OUTPUTS 256 /* of a node */
 #define ONNX_MAX_TRIPS 4096 /* of a loop, which is unrolled */
 
@@ -48,7 +50,7 @@ struct onnx_import {
 	struct ncc_error *err;
 	int64_t opset;
 	unsigned int depth, made;
-	int64_t const_bytes;
+	int64_t const_bytes, folded;
 	bool narrowed; /* something of 64 bits is no constant */
 };
 

@@ -38,8 +38,21 @@ onnx_op ox_node(struct onnx_node *n, enum ncc_kind kind, const struct ncc_shape 
 	return op;
 }
 
+/* What the compiler computes itself is bounded, of an operation and of the model */
+static bool may_fold(struct onnx_node *n, onnx_op op)
+{
+	int64_t work = ncc_elems(&op->shape);
+
+	for (unsigned int i = 0; i < op->nin; i++)
+		work += ncc_elems(&op->in[i]->shape);
+	if (work > ONNX_MAX_FOLD || work > ONNX_MAX_FOLDED - n->imp->folded)
+		return false;
+	n->imp->folded += work;
+	return true;
+}
+
 /* One number spread out stays as it is: it costs nothing */
-static bool folds(onnx_op op)
+static bool folds(struct onnx_node *n, onnx_op op)
 {
 	bool splats = true;
 
@@ -50,7 +63,7 @@ static bool folds(onnx_op op)
 			return false;
 		splats = splats && op->in[i]->kind == NCC_BROADCAST;
 	}
-	return ncc_elems(&op->shape) <= ONNX_MAX_FOLD && (!splats || op->kind != NCC_BROADCAST);
+	return may_fold(n, op) && (!splats || op->kind != NCC_BROADCAST);
 }
 
 onnx_op ox_done(struct onnx_node *n, onnx_op op)
@@ -65,7 +78,7 @@ onnx_op ox_done(struct onnx_node *n, onnx_op op)
 		onnx_fail(n, rc, "%s", err.text);
 		return NULL;
 	}
-	if (folds(op) && ncc_eval(n->imp->m, op) < 0)
+	if (folds(n, op) && ncc_eval(n->imp->m, op) < 0)
 		return no_memory(n);
 	return op;
 }
@@ -80,6 +93,11 @@ onnx_op ox_data(struct onnx_node *n, const struct ncc_shape *s)
 		return NULL;
 	if (ncc_verify_op(&op, &err)) {
 		onnx_fail(n, -EINVAL, "%s", err.text);
+		return NULL;
+	}
+	if (ncc_elems(s) > ONNX_MAX_DATA) {
+		onnx_fail(n, -EFBIG, "too large: a constant of more than %d elements",
+			  ONNX_MAX_DATA);
 		return NULL;
 	}
 	made = build_const(&n->b, s);
@@ -97,7 +115,7 @@ static int fold_all(struct onnx_node *n, onnx_op op)
 		if (rc < 0)
 			return rc;
 	}
-	return op->kind == NCC_BROADCAST ? 0 : ncc_eval(n->imp->m, op);
+	return op->kind == NCC_BROADCAST || !may_fold(n, op) ? 0 : ncc_eval(n->imp->m, op);
 }
 
 onnx_op ox_lowered(struct onnx_node *n, onnx_op op, onnx_op x)
@@ -105,7 +123,7 @@ onnx_op ox_lowered(struct onnx_node *n, onnx_op op, onnx_op x)
 	if (!op)
 		return NULL;
 	n->imp->made += 16; /* about */
-	if (onnx_is_const(x) && ncc_elems(&op->shape) <= ONNX_MAX_FOLD && fold_all(n, op) < 0)
+	if (onnx_is_const(x) && fold_all(n, op) < 0)
 		return no_memory(n);
 	return op;
 }
@@ -324,6 +342,10 @@ onnx_op ox_slice(struct onnx_node *n, onnx_op a, unsigned int axis, int64_t star
 	if (!a || n->rc)
 		return NULL;
 	s = a->shape;
+	if (axis >= s.ndim) {
+		onnx_fail(n, -EINVAL, "an operand has rank %u, more is expected", s.ndim);
+		return NULL;
+	}
 	if (!start && count == s.dim[axis])
 		return a;
 	s.dim[axis] = count;

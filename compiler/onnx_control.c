@@ -141,6 +141,10 @@ static bool one_trip(struct onnx_node *n, struct loop *l)
 {
 	struct ncc_shape s = { .dtype = NEURON_DT_INT32 };
 
+	if (++n->imp->made > NCC_MAX_OPS) {
+		onnx_fail(n, -EFBIG, "too large: more than %d operations", NCC_MAX_OPS);
+		return false;
+	}
 	l->in[0] = (struct onnx_value){ ox_scalar(n, &s, (double)l->done), ONNX_INT64 };
 	run_graph(n, l->body, l->in, l->carried + 2, l->out, l->carried + l->kept + 1);
 	for (unsigned int i = 0; i < l->carried + 1 && !n->rc; i++)

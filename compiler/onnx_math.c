@@ -10,10 +10,27 @@
 
 typedef onnx_op (*unary_fn)(struct ncc_build *b, onnx_op x);
 
+static bool is_logic(enum ncc_kind kind)
+{
+	return kind == NCC_AND || kind == NCC_OR || kind == NCC_XOR || kind == NCC_NOT ||
+	       kind == NCC_SHL || kind == NCC_SHR;
+}
+
+/* Bits are not of floats, arithmetic not of predicates */
+static bool check_type(struct onnx_node *n, enum ncc_kind kind)
+{
+	const struct ncc_shape *s = &onnx_in(n, 0)->shape;
+
+	if (is_logic(kind) ? ncc_is_float(s->dtype) : s->pred)
+		onnx_fail(n, -EINVAL, "of %s", ncc_dtype_name(s));
+	return !n->rc;
+}
+
 /* One kind of the IR, of the operand's own type */
 static void import_unary(struct onnx_node *n)
 {
-	onnx_give(n, 0, ox_un(n, (enum ncc_kind)onnx_arg(n), onnx_in(n, 0)));
+	if (check_type(n, (enum ncc_kind)onnx_arg(n)))
+		onnx_give(n, 0, ox_un(n, (enum ncc_kind)onnx_arg(n), onnx_in(n, 0)));
 }
 
 static void import_float(struct onnx_node *n)
@@ -126,6 +143,8 @@ static void import_formula(struct onnx_node *n)
 
 static void import_binary(struct onnx_node *n)
 {
+	if (!check_type(n, (enum ncc_kind)onnx_arg(n)))
+		return;
 	onnx_give(n, 0, ox_bin(n, (enum ncc_kind)onnx_arg(n), onnx_in(n, 0), onnx_in(n, 1)));
 }
 
@@ -186,7 +205,8 @@ static void import_shift(struct onnx_node *n)
 {
 	enum ncc_kind kind = onnx_string_is(n, "direction", "LEFT", "") ? NCC_SHL : NCC_SHR;
 
-	onnx_give(n, 0, ox_bin(n, kind, onnx_in(n, 0), onnx_in(n, 1)));
+	if (check_type(n, kind))
+		onnx_give(n, 0, ox_bin(n, kind, onnx_in(n, 0), onnx_in(n, 1)));
 }
 
 /* Max, Min, Sum and Mean of any number of operands */

@@ -99,6 +99,10 @@ static onnx_op times(struct rnn *l, onnx_op a, onnx_op w)
 
 	if (!a || !w || l->n->rc)
 		return NULL;
+	if (!a->shape.ndim) {
+		onnx_fail(l->n, -EINVAL, "a state of rank 0");
+		return NULL;
+	}
 	d.lhs_contract[0] = (uint8_t)(a->shape.ndim - 1);
 	if (w->shape.ndim != 2 || w->shape.dim[1] != a->shape.dim[a->shape.ndim - 1] ||
 	    w->shape.dim[0] % l->hidden) {

@@ -344,6 +344,18 @@ static void import_max_pool(struct onnx_node *n)
 	onnx_give(n, 0, ox_reduce_window(n, x, NCC_MAX, ox_least(&x->shape), w));
 }
 
+/* How many of a window's elements lie in from..to: those k with from <= first + k dilation < to */
+static int64_t inside(const struct spatial *s, unsigned int i, int64_t first, int64_t from,
+		      int64_t to)
+{
+	const int64_t d = s->dilation[i];
+	int64_t low = from > first ? (from - first + d - 1) / d : 0;
+	int64_t high = to > first ? (to - first + d - 1) / d : 0;
+
+	high = high < s->kernel[i] ? high : s->kernel[i];
+	return high > low ? high - low : 0;
+}
+
 /* 1 / (elements that each window averages over): of the operand, or of the padding too */
 static onnx_op weights(struct onnx_node *n, onnx_op like, const struct spatial *s, bool padding)
 {
@@ -355,18 +367,13 @@ static onnx_op weights(struct onnx_node *n, onnx_op like, const struct spatial *
 		elems *= shape.dim[i] = like->shape.dim[i + 2];
 	op = ox_data(n, &shape);
 	for (int64_t e = 0; op && e < elems; e++) {
-		int64_t count = 1;
+		double count = 1;
 
-		for (unsigned int i = 0; i < s->n; i++) {
-			int64_t here = 0, first = at[i] * s->stride[i] - s->low[i];
-			int64_t from = padding ? -s->low[i] : 0;
-			int64_t to = s->size[i] + (padding ? s->high[i] : 0);
-
-			for (int64_t k = 0; k < s->kernel[i]; k++, first += s->dilation[i])
-				here += first >= from && first < to;
-			count *= here;
-		}
-		ncc_set(NEURON_DT_FP32, op->data, e, 1.0 / (double)count);
+		for (unsigned int i = 0; i < s->n; i++)
+			count *= (double)inside(s, i, at[i] * s->stride[i] - s->low[i],
+						padding ? -s->low[i] : 0,
+						s->size[i] + (padding ? s->high[i] : 0));
+		ncc_set(NEURON_DT_FP32, op->data, e, 1 / count);
 		for (int d = (int)s->n - 1; d >= 0 && ++at[d] == shape.dim[d]; d--)
 			at[d] = 0;
 	}

@@ -36,6 +36,98 @@ def hlo() -> dict[str, bytes]:
     return {p.parent.name: b"\1" + p.read_bytes() for p in modules if p.stat().st_size < 4096}
 
 
+def ints(name: str, *values: int) -> str:
+    return f"attribute {{name: '{name}' type: 7 {' '.join(f'ints: {v}' for v in values)}}} "
+
+
+def number(name: str, value: int) -> str:
+    return f"attribute {{name: '{name}' type: 2 i: {value}}} "
+
+
+def text(name: str, value: str) -> str:
+    return f"attribute {{name: '{name}' type: 3 s: '{value}'}} "
+
+
+def node(kind: str, inputs: str, attributes: str = "", outputs: str = "y") -> str:
+    names = [f"input: '{n}'" for n in inputs.split(",")] + [f"output: '{n}'" for n in outputs.split(",")]
+    return f"node {{op_type: '{kind}' {' '.join(names)} {attributes}}} "
+
+
+def value(kind: str, name: str, *dims: int, elem: int = 1) -> str:
+    shape = " ".join(f"dim {{dim_value: {d}}}" for d in dims)
+    return f"{kind} {{name: '{name}' type {{tensor_type {{elem_type: {elem} shape {{{shape}}}}}}}}} "
+
+
+def constant(name: str, values: tuple[float, ...], dims: tuple[int, ...], elem: int = 7) -> str:
+    field = "int64_data" if elem == 7 else "float_data"
+    return (f"initializer {{name: '{name}' data_type: {elem} {' '.join(f'dims: {d}' for d in dims)} "
+            f"{' '.join(f'{field}: {v}' for v in values)}}} ")
+
+
+def onnx() -> dict[str, bytes]:
+    """A small model for each kind of operator."""
+    x, z = value("input", "x", 2, 3, 4), value("input", "z", 2, 3, 4)
+    image, kernel = value("input", "x", 1, 2, 5, 5), value("input", "z", 4, 2, 3, 3)
+    square, flag = value("input", "x", 4, 4), value("input", "x", 2, 3, elem=9)
+    bytes_ = value("input", "x", 3, 4, elem=2) + value("input", "z", 4, 2, elem=2)
+    gates = value("input", "w", 1, 12, 4) + value("input", "r", 1, 12, 3)
+    body = ("attribute {name: 'body' type: 5 g {" + value("input", "i", elem=7) + value("input", "c", elem=9)
+            + value("input", "a", 2) + node("Identity", "c", outputs="d") + node("Add", "a,a", outputs="b")
+            + "output {name: 'd'} output {name: 'b'} output {name: 'b'}}}")
+    branch = "attribute {{name: '{}' type: 5 g {{node {{op_type: '{}' input: 'x' output: 'b'}} output {{name: 'b'}}}}}} "
+    graphs = {kind.lower(): x + z + node(kind, "x,z") for kind in ("Add", "Div", "Pow", "Max", "Less", "PRelu")}
+    graphs |= {kind.lower(): x + node(kind, "x") for kind in ("Relu", "Gelu", "Softmax", "Floor", "Acos", "Elu", "Shape",
+                                                              "ReduceMean", "ArgMax", "Hardmax", "Flatten", "ReduceL2")}
+    graphs |= {
+        "matmul": x + value("input", "z", 4, 5) + node("MatMul", "x,z"),
+        "gemm": square + value("input", "z", 4, 2) + node("Gemm", "x,z", number("transA", 1)),
+        "conv": image + kernel + node("Conv", "x,z", ints("pads", 1, 1, 1, 1) + ints("strides", 2, 2)),
+        "convt": image + value("input", "z", 2, 4, 3, 3) + node("ConvTranspose", "x,z", ints("strides", 2, 2)),
+        "maxpool": image + node("MaxPool", "x", ints("kernel_shape", 2, 2) + number("ceil_mode", 1)),
+        "avgpool": image + node("AveragePool", "x", ints("kernel_shape", 3, 3) + text("auto_pad", "SAME_UPPER")),
+        "transpose": x + node("Transpose", "x", ints("perm", 2, 0, 1)),
+        "reshape": x + constant("s", (0, -1), (2,)) + node("Reshape", "x,s"),
+        "slice": x + constant("a", (3, 2), (2,)) + constant("b", (0, 0), (2,)) + constant("c", (2, 1), (2,))
+        + constant("d", (-1, -1), (2,)) + node("Slice", "x,a,b,c,d"),
+        "concat": x + z + node("Concat", "x,z", number("axis", 1)),
+        "split": x + constant("s", (1, 3), (2,)) + node("Split", "x,s", number("axis", 2), "y,w"),
+        "pad": x + constant("p", (1, 0, 0, 0, 1, 2), (6,)) + node("Pad", "x,p", text("mode", "edge")),
+        "gather": x + constant("i", (2, 0, -1), (3,)) + node("Gather", "x,i", number("axis", 1)),
+        "gatherat": square + value("input", "i", 4, 2, elem=6) + node("GatherElements", "x,i", number("axis", 1)),
+        "onehot": value("input", "x", 3, elem=6) + constant("d", (4,), ()) + constant("v", (0, 1), (2,), 1)
+        + node("OneHot", "x,d,v"),
+        "topk": x + constant("k", (2,), (1,)) + node("TopK", "x,k", outputs="y,i"),
+        "cumsum": x + constant("a", (1,), ()) + node("CumSum", "x,a", number("reverse", 1)),
+        "tile": x + constant("s", (1, 2, 1), (3,)) + node("Tile", "x,s"),
+        "einsum": square + value("input", "z", 4, 4) + node("Einsum", "x,z", text("equation", "ij,jk->ki")),
+        "layernorm": x + value("input", "z", 4) + node("LayerNormalization", "x,z"),
+        "batchnorm": image + "".join(value("input", n, 2) for n in "abcd") + node("BatchNormalization", "x,a,b,c,d"),
+        "quantize": x + constant("s", (0.5,), (), 1) + node("QuantizeLinear", "x,s"),
+        "matmulint": bytes_ + node("MatMulInteger", "x,z"),
+        "gru": value("input", "x", 2, 1, 4) + value("input", "w", 1, 9, 4) + value("input", "r", 1, 9, 3)
+        + node("GRU", "x,w,r", number("hidden_size", 3)),
+        "lstm": value("input", "x", 2, 1, 4) + gates + node("LSTM", "x,w,r", text("direction", "reverse")),
+        "not": flag + node("Not", "x"),
+        "cast": x + node("Cast", "x", number("to", 6)),
+        "if": x + constant("c", (1,), (), 7) + node("Cast", "c", number("to", 9), "f")
+        + node("If", "f", branch.format("then_branch", "Neg") + branch.format("else_branch", "Abs")),
+        "loop": value("input", "x", 2) + constant("n", (3,), ()) + node("Loop", "n,,x", body, "y,w"),
+        "shapes": x + node("Shape", "x", outputs="s") + constant("i", (1,), (1,)) + node("Gather", "s,i", outputs="t")
+        + constant("m", (-1,), (1,)) + node("Concat", "t,m", number("axis", 0), "u") + node("Reshape", "x,u"),
+    }
+    function = ("functions {name: 'F' domain: 'f' input: 'a' output: 'b' opset_import {version: 17} "
+                "node {op_type: 'Tanh' input: 'a' output: 'b'}}")
+    call = x + "node {op_type: 'F' domain: 'f' input: 'x' output: 'y'}"
+    texts = {name: f"graph {{{g} output {{name: 'y'}}}}" for name, g in graphs.items()}
+    texts["function"] = f"graph {{{call} output {{name: 'y'}}}} {function}"
+    out = {}
+    for name, model in texts.items():
+        done = subprocess.run(["protoc", "--encode=ncc.onnx.Model", "onnx.proto"], cwd=TOP / "compiler", check=True,
+                              input=f"ir_version: 8 opset_import {{version: 17}} {model}".encode(), capture_output=True)
+        out[name] = b"\x09" + done.stdout
+    return out
+
+
 def mmio() -> dict[str, bytes]:
     """The public driver's register writes to engine 0, and its reads."""
     out = bytearray()
@@ -106,7 +198,7 @@ def noise(target: str) -> dict[str, bytes]:
 def main() -> int:
     build, output = Path(sys.argv[1]), Path(sys.argv[2])
     neff, asm = programs(build)
-    seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "rtd": rtd()}
+    seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "rtd": rtd(), "onnx": onnx()}
     seeds |= {target: noise(target) for target in ("insn", "mailbox", "rings", "state")}
     for target, inputs in seeds.items():
         (output / target).mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+/* The compiler: any bytes as an ONNX model (model.h). */
+#include "model.h"
+#include "onnx.pb-c.h"
+#include "proto.h"
+
+#ifdef FUZZ_LIBFUZZER
+#define WORDS 192
+
+/* Strings of a model: its names, an attribute's, operators */
+static const char *const *words(void)
+{
+	static const char *const names[] = {
+		"a",	"b",	    "c",	 "x",	      "y",	 "axis",     "axes",
+		"to",	"pads",	    "strides",	 "dilations", "group",	 "auto_pad", "kernel_shape",
+		"perm", "keepdims", "direction", "equation",  "layout",	 "value",    "body",
+		"mode", "alpha",    "ceil_mode", "k",	      "epsilon", "size",
+	};
+	static const char *all[WORDS];
+	unsigned int n = 0;
+
+	for (; n < sizeof(names) / sizeof(names[0]); n++)
+		all[n] = names[n];
+	for (unsigned int i = 0; n < WORDS - 1 && ncc_onnx_operator(i); i++)
+		all[n++] = ncc_onnx_operator(i);
+	return all;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
+{
+	if (!size || seed % 8 == 0)
+		return LLVMFuzzerMutate(data, size, max_size);
+	return 1 + fuzz_proto_mutate(&ncc__onnx__model__descriptor, words(), data + 1, size - 1,
+				     max_size - 1, seed);
+}
+#endif
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ncc_options opt = { .framework = NCC_ONNX };
+
+	if (!size)
+		return 0;
+	opt.auto_cast = data[0] % 3;
+	opt.auto_cast_type = data[0] & 4 ? NEURON_DT_FP16 : NEURON_DT_BF16;
+	opt.narrow_64bit = data[0] & 8;
+	fuzz_model(data + 1, size - 1, &opt);
+	return 0;
+}

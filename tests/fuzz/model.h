@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The compiler, for its targets: any bytes as a model, through the import, the passes, code
+ * generation, the scheduler and its checker. A model that is refused gets a reason; what is
+ * compiled is the same bytes every time, and libneff accepts it. Large tensors end before code is
+ * generated, to keep the fuzzer fast: their limits are unit tests.
+ */
+#ifndef FUZZ_MODEL_H
+#define FUZZ_MODEL_H
+
+#include "fuzz.h"
+#include "ncc.h"
+
+void fuzz_model(const uint8_t *data, size_t size, const struct ncc_options *opt);
+
+#endif
