@@ -459,9 +459,13 @@ int ncc_generate(struct ncc_gen *g)
 		return no_memory(g);
 	rc = 0;
 	mark_casts(g->m);
-	gen_find_fusions(g->m);
-	gen_find_groups(g->m);
+	if (g->opt->level != 1) {
+		gen_find_fusions(g->m);
+		gen_find_groups(g->m);
+	}
 	for (struct ncc_op *op = g->m->first; !rc && op; op = op->next) {
+		if (g->opt->progress)
+			g->opt->progress(g->opt->opaque, "generating", op->id, g->m->nops);
 		rc = gen_op(g, op);
 		gen_release_temps(g, 0);
 		if (!rc)

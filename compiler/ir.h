@@ -202,8 +202,8 @@ void ncc_sweep(struct ncc_module *m);
 /* ir_verify.c: every operation's operands, shapes and attributes agree. 0 or -EINVAL */
 int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err);
 int ncc_verify(const struct ncc_module *m, struct ncc_error *err);
-/* ir_print.c */
-void ncc_print(const struct ncc_module *m, FILE *f);
+/* ir_print.c: as text that ncc_import_ir reads, constants up to so many elements in full */
+void ncc_print(const struct ncc_module *m, int64_t most, FILE *f);
 
 /* constant.c: elements of host-side constants */
 double ncc_get(uint8_t dtype, const void *data, int64_t i);

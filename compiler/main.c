@@ -10,18 +10,21 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ncc.h"
 #include "version.h"
 
 static const char help_text[] =
-	"Usage: neuronx-cc compile --framework XLA|ONNX MODEL --target inf1 --output MODEL.neff\n"
+	"Usage: neuronx-cc compile --framework XLA|ONNX|IR MODEL --target inf1 --output "
+	"MODEL.neff\n"
 	"                          [OPTION]...\n"
 	"       neuronx-cc list-operators --framework XLA|ONNX\n"
 	"Compile an HLO module or an ONNX model to a NEFF file for one NeuronCore.\n"
 	"\n"
 	"  --framework XLA|ONNX       the input is a serialized HloModuleProto or ModelProto\n"
+	"  --framework IR             the input is the tensor IR as --print-ir prints it\n"
 	"  --target inf1              the device to compile for (the default)\n"
 	"  -o, --output FILE          the NEFF to write (default file.neff)\n"
 	"  --auto-cast SET            which fp32 operations are narrowed: matmult (default), all, "
@@ -30,14 +33,18 @@ static const char help_text[] =
 	"  --input-shape NAME=1x3x224 ONNX: the shape of an input that the model leaves open\n"
 	"  --input-value NAME=V,V...  ONNX: an input becomes a constant of these elements\n"
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
+	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: "
+	"all\n"
 	"  --print-ir                 print the tensor IR after the passes to standard output\n"
-	"  --verbose[=LEVEL]          progress on standard error\n"
+	"  --dump-ir-after PASS       print it after a pass: read, simplify, windows, ..., or all\n"
+	"  --ir-constants             print constants in full, so that --framework IR reads them\n"
+	"  --report FILE              write what the program consists of, as JSON\n"
+	"  --verbose[=LEVEL]          what is done, on standard error\n"
 	"  -h, --help                 this text\n"
 	"  --version                  the version\n"
 	"\n"
 	"Accepted, because front ends pass them, and without effect:\n"
 	"  --pipeline STAGE...\n"
-	"  -O LEVEL, --optlevel LEVEL\n"
 	"  --fast-math MODE\n"
 	"  --fp32-cast SET\n"
 	"  --model-type TYPE\n"
@@ -72,6 +79,9 @@ enum {
 	OPT_INPUT_VALUE,
 	OPT_NARROW,
 	OPT_PRINT_IR,
+	OPT_DUMP_IR,
+	OPT_CONSTANTS,
+	OPT_REPORT,
 	OPT_VERBOSE,
 	OPT_PIPELINE,
 	OPT_IGNORED,
@@ -88,12 +98,15 @@ static const struct option options[] = {
 	{ "input-value", required_argument, NULL, OPT_INPUT_VALUE },
 	{ "narrow-64bit", no_argument, NULL, OPT_NARROW },
 	{ "print-ir", no_argument, NULL, OPT_PRINT_IR },
+	{ "dump-ir-after", required_argument, NULL, OPT_DUMP_IR },
+	{ "ir-constants", no_argument, NULL, OPT_CONSTANTS },
+	{ "report", required_argument, NULL, OPT_REPORT },
 	{ "verbose", optional_argument, NULL, OPT_VERBOSE },
 	{ "pipeline", required_argument, NULL, OPT_PIPELINE },
 	{ "fast-math", required_argument, NULL, OPT_IGNORED },
 	{ "fp32-cast", required_argument, NULL, OPT_IGNORED },
 	{ "model-type", required_argument, NULL, OPT_IGNORED },
-	{ "optlevel", required_argument, NULL, OPT_IGNORED },
+	{ "optlevel", required_argument, NULL, 'O' },
 	{ "lnc", required_argument, NULL, OPT_IGNORED },
 	{ "jobs", required_argument, NULL, OPT_IGNORED },
 	{ "enable-fast-context-switch", no_argument, NULL, OPT_IGNORED },
@@ -107,7 +120,7 @@ static const struct option options[] = {
 #define MAX_INPUTS 256 /* that options name */
 
 struct args {
-	const char *input_file, *output;
+	const char *input_file, *output, *report;
 	bool framework, verbose;
 	struct ncc_options opt;
 	struct ncc_input input[MAX_INPUTS];
@@ -207,10 +220,51 @@ static int take_input_value(struct args *a, char *text)
 static int take_framework(struct args *a, const char *v)
 {
 	a->framework = true;
-	if (strcasecmp(v, "XLA") && strcasecmp(v, "ONNX"))
-		return usage("--framework takes XLA or ONNX", v);
-	a->opt.framework = strcasecmp(v, "XLA") ? NCC_ONNX : NCC_XLA;
+	if (strcasecmp(v, "XLA") && strcasecmp(v, "ONNX") && strcasecmp(v, "IR"))
+		return usage("--framework takes XLA, ONNX or IR", v);
+	a->opt.framework = !strcasecmp(v, "IR")	    ? NCC_IR
+			   : !strcasecmp(v, "ONNX") ? NCC_ONNX
+						    : NCC_XLA;
 	return 0;
+}
+
+static int take_level(struct args *a, const char *v)
+{
+	if (strlen(v) != 1 || !strchr("123", *v))
+		return usage("-O takes 1, 2 or 3", v);
+	a->opt.level = (unsigned int)(*v - '0');
+	return 0;
+}
+
+static int take_pass(struct args *a, const char *v)
+{
+	const char *name;
+	bool known = !strcmp(v, "all") || !strcmp(v, NCC_PASS_READ);
+
+	for (unsigned int i = 0; (name = ncc_pass_name(i)); i++)
+		known = known || !strcmp(v, name);
+	if (!known)
+		return usage("--dump-ir-after takes a pass (neuronx-cc(1) lists them) or all", v);
+	a->opt.dump_after = v;
+	a->opt.dump = stdout;
+	return 0;
+}
+
+/* Work that takes more than two seconds says how far it is, on a terminal, four times a second */
+static void show_progress(void *opaque, const char *part, unsigned int done, unsigned int total)
+{
+	static struct timespec first, last;
+	struct timespec now;
+	double since;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!first.tv_sec)
+		first = now;
+	since = (double)(now.tv_sec - last.tv_sec) + 1e-9 * (double)(now.tv_nsec - last.tv_nsec);
+	if (now.tv_sec - first.tv_sec < 2 || since < 0.25)
+		return;
+	last = now;
+	fprintf(stderr, "\r%s: %u of %u operations\033[K\r", part, done, total);
 }
 
 static void log_line(void *opaque, const char *line)
@@ -253,6 +307,14 @@ static int take_option(struct args *a, int c, char **argv)
 	case OPT_PRINT_IR:
 		a->opt.print_ir = stdout;
 		return 0;
+	case OPT_DUMP_IR:
+		return take_pass(a, optarg);
+	case OPT_CONSTANTS:
+		a->opt.print_elements = INT64_MAX;
+		return 0;
+	case OPT_REPORT:
+		a->report = optarg;
+		return 0;
 	case OPT_VERBOSE:
 		a->verbose = true;
 		if (!optarg && argv[optind] &&
@@ -264,6 +326,7 @@ static int take_option(struct args *a, int c, char **argv)
 			optind++;
 		return 0;
 	case 'O':
+		return take_level(a, optarg);
 	case OPT_IGNORED:
 		return 0;
 	default:
@@ -391,11 +454,21 @@ static int write_file(const char *path, const void *buf, size_t size)
 	return rc;
 }
 
+static int save(const char *path, const void *buf, size_t size)
+{
+	int rc = write_file(path, buf, size);
+
+	if (rc)
+		fprintf(stderr, "neuronx-cc: %s: %s\n", path, strerror(-rc));
+	return rc;
+}
+
 static int compile(struct args *a)
 {
 	void *hlo = NULL, *neff = NULL;
-	size_t size = 0, neff_size;
+	size_t size = 0, neff_size, report_size;
 	struct ncc_error err;
+	char *report = NULL;
 	int rc = read_file(a->input_file, &hlo, &size);
 
 	if (rc) {
@@ -409,16 +482,20 @@ static int compile(struct args *a)
 	a->opt.uuid[8] = (uint8_t)((a->opt.uuid[8] & 0x3f) | 0x80);
 	a->opt.log = a->verbose ? log_line : NULL;
 	a->opt.warn = warn_line;
+	a->opt.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+	if (a->report)
+		a->opt.report = open_memstream(&report, &report_size);
 	rc = ncc_compile(hlo, size, &a->opt, &neff, &neff_size, &err);
 	free(hlo);
-	if (rc) {
-		fprintf(stderr, "neuronx-cc: %s: %s\n", a->input_file, err.text);
-		return 1;
-	}
-	rc = write_file(a->output, neff, neff_size);
-	free(neff);
+	if (a->opt.report)
+		fclose(a->opt.report);
 	if (rc)
-		fprintf(stderr, "neuronx-cc: %s: %s\n", a->output, strerror(-rc));
+		fprintf(stderr, "neuronx-cc: %s: %s\n", a->input_file, err.text);
+	rc = rc ? rc : save(a->output, neff, neff_size);
+	if (!rc && a->report)
+		rc = save(a->report, report, report_size);
+	free(neff);
+	free(report);
 	return rc ? 1 : 0;
 }
 
@@ -426,6 +503,8 @@ static int list_operators(enum ncc_framework framework)
 {
 	const char *name;
 
+	if (framework == NCC_IR)
+		return usage("list-operators takes XLA or ONNX", NULL);
 	if (framework == NCC_XLA)
 		return fputs(operators, stdout) < 0;
 	for (unsigned int i = 0; (name = ncc_onnx_operator(i)); i++)
@@ -455,7 +534,8 @@ static int run(struct args *a, const char *command)
 
 int main(int argc, char **argv)
 {
-	static struct args a = { .output = "file.neff", .opt = { .auto_cast = NCC_CAST_MATMULT } };
+	static struct args a = { .output = "file.neff",
+				 .opt = { .auto_cast = NCC_CAST_MATMULT, .print_elements = 16 } };
 	const char *command = argc > 1 ? argv[1] : "";
 	int rc;
 

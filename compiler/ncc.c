@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "gen.h"
+#include "report.h"
 
 static void say(const struct ncc_options *opt, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -54,8 +55,21 @@ static int write_neff(const struct ncc_output *o, void **out, size_t *out_size,
 	return rc;
 }
 
-static int back_end(struct ncc_module *m, const struct ncc_options *opt, uint64_t source_hash,
-		    void **out, size_t *out_size, struct ncc_error *err)
+static int report(const struct ncc_gen *g, unsigned int nread, const struct ncc_stream *stream)
+{
+	struct ncc_report r = { .m = g->m,
+				.nread = nread,
+				.prog = &g->prog,
+				.stream = stream,
+				.sbuf_peak = g->sbuf_peak };
+
+	if (!g->opt->report || !ncc_report(&r, g->opt->report))
+		return 0;
+	return ncc_fail(g->err, -ENOMEM, "out of memory");
+}
+
+static int back_end(struct ncc_module *m, unsigned int nread, const struct ncc_options *opt,
+		    uint64_t source_hash, void **out, size_t *out_size, struct ncc_error *err)
 {
 	struct ncc_gen g = { .m = m, .opt = opt, .err = err };
 	struct ncc_stream stream[NEURON_ENG_COUNT] = { 0 };
@@ -83,6 +97,12 @@ static int back_end(struct ncc_module *m, const struct ncc_options *opt, uint64_
 	}
 	if (!rc)
 		say(opt, "wrote %zu bytes", *out_size);
+	if (!rc)
+		rc = report(&g, nread, stream);
+	if (rc < 0 && *out) {
+		free(*out);
+		*out = NULL;
+	}
 	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
 		free(stream[e].insn);
 	ncc_prog_free(&g.prog);
@@ -93,21 +113,25 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 		size_t *out_size, struct ncc_error *err)
 {
 	struct ncc_module *m;
+	unsigned int nread;
 	int rc;
 
 	err->text[0] = 0;
-	rc = opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, &m, err)
-					: ncc_import_hlo_opt(model, size, opt, &m, err);
+	*out = NULL;
+	rc = opt->framework == NCC_IR	  ? ncc_import_ir(model, size, &m, err)
+	     : opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, &m, err)
+					  : ncc_import_hlo_opt(model, size, opt, &m, err);
 	if (rc)
 		return rc;
+	nread = m->nops;
 	say(opt, "read module '%.100s': %u operations, %u parameters, %u results", m->name, m->nops,
 	    m->nparams, m->nouts);
 	rc = ncc_run_passes(m, opt, err);
 	if (!rc) {
 		say(opt, "%u operations after the passes", m->nops);
 		if (opt->print_ir)
-			ncc_print(m, opt->print_ir);
-		rc = back_end(m, opt, hash_of(model, size), out, out_size, err);
+			ncc_print(m, opt->print_elements, opt->print_ir);
+		rc = back_end(m, nread, opt, hash_of(model, size), out, out_size, err);
 	}
 	ncc_module_free(m);
 	return rc;

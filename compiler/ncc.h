@@ -10,7 +10,9 @@
 
 enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
 
-enum ncc_framework { NCC_XLA, NCC_ONNX };
+enum ncc_framework { NCC_XLA, NCC_ONNX, NCC_IR };
+
+#define NCC_PASS_READ "read" /* --dump-ir-after: as it was read */
 
 /* What is said of one of the model's inputs (ONNX) */
 struct ncc_input {
@@ -29,10 +31,17 @@ struct ncc_options {
 	enum ncc_cast auto_cast; /* default: NCC_CAST_MATMULT */
 	uint8_t auto_cast_type; /* NEURON_DT_BF16 (0 means it) or NEURON_DT_FP16 */
 	uint8_t uuid[16]; /* of the file */
+	unsigned int level; /* 1: nothing is fused; else everything is */
 	FILE *print_ir; /* the IR after the passes; NULL: no */
+	const char *dump_after; /* the IR after every pass of this name, or all */
+	FILE *dump;
+	int64_t print_elements; /* of a constant, in both */
+	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
 	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */
 	void (*log)(void *opaque, const char *line); /* progress; may be NULL */
 	void (*warn)(void *opaque, const char *line); /* what may surprise; may be NULL */
+	/* how far a part of the work is: done of total; may be NULL */
+	void (*progress)(void *opaque, const char *part, unsigned int done, unsigned int total);
 	void *opaque;
 };
 
@@ -47,6 +56,12 @@ int ncc_import_onnx(const void *buf, size_t size, const struct ncc_options *opt,
 
 /* The operators of ONNX that are known, by number; NULL: no more */
 const char *ncc_onnx_operator(unsigned int i);
+
+/* The IR's text form (ir_text.h) -> the same */
+int ncc_import_ir(const void *buf, size_t size, struct ncc_module **m, struct ncc_error *err);
+
+/* The names of the passes in order, some more than once; NULL: no more */
+const char *ncc_pass_name(unsigned int i);
 
 /* The passes over the tensor IR, in order; the module is verified after each */
 int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err);

@@ -35,11 +35,28 @@ static const struct {
 	{ "simplify", pass_simplify }, { "layout", pass_layout },
 };
 
+const char *ncc_pass_name(unsigned int i)
+{
+	return i < sizeof(passes) / sizeof(passes[0]) ? passes[i].name : NULL;
+}
+
+/* --dump-ir-after */
+static void dump(const struct ncc_module *m, const struct ncc_options *opt, const char *pass)
+{
+	if (!opt->dump || !opt->dump_after ||
+	    (strcmp(opt->dump_after, "all") && strcmp(opt->dump_after, pass)))
+		return;
+	fprintf(opt->dump, "// after %s\n", pass);
+	ncc_print(m, opt->print_elements, opt->dump);
+}
+
 int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err)
 {
 	struct ncc_pass p = { m, opt, err };
 	int rc = ncc_verify(m, err);
 
+	if (!rc)
+		dump(m, opt, NCC_PASS_READ);
 	for (size_t i = 0; !rc && i < sizeof(passes) / sizeof(passes[0]); i++) {
 		char text[320];
 
@@ -53,6 +70,7 @@ int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct n
 			return ncc_fail(err, rc, "internal: after the pass '%s': %s",
 					passes[i].name, text);
 		}
+		dump(m, opt, passes[i].name);
 	}
 	return rc;
 }

@@ -496,6 +496,15 @@ static bool any_integers(const struct ncc_module *m)
 	return false;
 }
 
+/* What the model's user sees, unless a module that was read as text says so */
+static bool keep_out_types(struct ncc_module *m)
+{
+	m->out_dtype = ncc_alloc(m, m->nouts + 1);
+	for (unsigned int i = 0; m->out_dtype && i < m->nouts; i++)
+		m->out_dtype[i] = m->outs[i]->shape.dtype;
+	return m->out_dtype;
+}
+
 int pass_integers(struct ncc_pass *p)
 {
 	struct ncc_module *m = p->m;
@@ -507,13 +516,10 @@ int pass_integers(struct ncc_pass *p)
 	x.bl.const_bytes = &x.const_bytes;
 	x.was = ncc_alloc(m, (m->nops + 1) * sizeof(*x.was));
 	x.range = ncc_alloc(m, (m->nops + 1) * sizeof(*x.range));
-	m->out_dtype = ncc_alloc(m, m->nouts + 1);
-	if (!x.was || !x.range || !m->out_dtype)
+	if (!x.was || !x.range || (!m->out_dtype && !keep_out_types(m)))
 		return pass_no_memory(p);
-	for (unsigned int i = 0; i < m->nouts; i++)
-		m->out_dtype[i] = m->outs[i]->shape.dtype;
 	for (struct ncc_op *op = m->first; op && !rc; op = op->next) {
-		if (op->kind == NCC_PARAM)
+		if (op->kind == NCC_PARAM && !op->io_dtype)
 			op->io_dtype = op->shape.dtype;
 		rc = one(&x, op);
 	}

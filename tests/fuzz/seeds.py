@@ -125,6 +125,17 @@ def onnx() -> dict[str, bytes]:
         done = subprocess.run(["protoc", "--encode=ncc.onnx.Model", "onnx.proto"], cwd=TOP / "compiler", check=True,
                               input=f"ir_version: 8 opset_import {{version: 17}} {model}".encode(), capture_output=True)
         out[name] = b"\x09" + done.stdout
+
+
+def ir(build: Path) -> dict[str, bytes]:
+    """The golden modules as the compiler prints them"""
+    out = {}
+    for module in sorted((TOP / "tests/data/hlo").glob("*/module.hlo.pb")):
+        argv = [build / "compiler/neuronx-cc", "compile", "--framework", "XLA", module, "--dump-ir-after", "read",
+                "--ir-constants", "--output", "/dev/null"]
+        text = subprocess.run(argv, check=True, capture_output=True).stdout
+        if len(text) < 2048:
+            out[module.parent.name] = text
     return out
 
 
@@ -198,7 +209,7 @@ def noise(target: str) -> dict[str, bytes]:
 def main() -> int:
     build, output = Path(sys.argv[1]), Path(sys.argv[2])
     neff, asm = programs(build)
-    seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "rtd": rtd(), "onnx": onnx()}
+    seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "ir": ir(build), "rtd": rtd(), "onnx": onnx()}
     seeds |= {target: noise(target) for target in ("insn", "mailbox", "rings", "state")}
     for target, inputs in seeds.items():
         (output / target).mkdir(parents=True, exist_ok=True)

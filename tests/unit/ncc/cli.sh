@@ -44,6 +44,31 @@ for x in b c; do
 done
 [ "$(stat -c %a "$dir/a.neff")" = "$(printf '%o' $((0666 & ~$(umask))))" ] || fail "mode of the file"
 
+# what the passes do, as text that reads again; unknown passes are refused
+"$cc" compile --framework XLA "$data/hlo/dense/module.hlo.pb" --dump-ir-after all --ir-constants \
+    --output "$dir/e.neff" >"$dir/ir"
+grep '^// after ' "$dir/ir" | sed 's,// after ,,' | sort -u >"$dir/passes"
+for pass in read simplify windows autocast contract flatten layout; do
+    grep -qx "$pass" "$dir/passes" || fail "--dump-ir-after all has no $pass"
+done
+awk '/^\/\/ after/ { n++ } n == 1' "$dir/ir" >"$dir/first.ir"
+"$cc" compile --framework IR "$dir/first.ir" --output "$dir/f.neff"
+refused 2 "takes a pass" compile --framework XLA "$model" --dump-ir-after nothing --output "$dir/x.neff"
+refused 2 "-O takes" compile --framework XLA "$model" -O7 --output "$dir/x.neff"
+refused 1 "module is missing" compile --framework IR "$model" --output "$dir/x.neff"
+
+# the report's counts are those of the file
+"$cc" compile --framework XLA "$data/hlo/dense/module.hlo.pb" --report "$dir/r.json" --output "$dir/e.neff"
+for engine in pe act pool sp; do
+    [ "$(jq ".engines.$engine | .instructions == ([.opcodes[]] | add) and .occupancy >= 0 and .occupancy <= 1" \
+        "$dir/r.json")" = true ] || fail "the report's engine $engine"
+done
+[ "$(jq '.engines.pe.opcodes.matmul > 0 and .dram.total > 0 and .sbuf.high_water <= .sbuf.size' \
+    "$dir/r.json")" = true ] || fail "the report"
+"$cc" compile --framework XLA "$data/hlo/dense/module.hlo.pb" -O1 --report "$dir/r1.json" --output "$dir/e.neff"
+[ "$(jq -s 'map([.engines[].instructions] | add) | .[0] < .[1]' "$dir/r.json" "$dir/r1.json")" = true ] ||
+    fail "-O1 fuses as -O2 does"
+
 # what is not a file is written to and stays what it is
 mkfifo "$dir/pipe"
 timeout 20 cat "$dir/pipe" >"$dir/d.neff" &

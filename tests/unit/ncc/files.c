@@ -27,9 +27,13 @@ void *read_data(const char *path, size_t *size)
 	return p;
 }
 
+unsigned int compile_level;
+
 void *compile(const void *hlo, size_t size, enum ncc_cast cast, size_t *neff_size)
 {
-	const struct ncc_options opt = { .auto_cast = cast, .narrow_64bit = true };
+	const struct ncc_options opt = { .auto_cast = cast,
+					 .narrow_64bit = true,
+					 .level = compile_level };
 	struct ncc_error err;
 	void *out = NULL;
 	int rc = ncc_compile(hlo, size, &opt, &out, neff_size, &err);

@@ -7,6 +7,8 @@
 #include "neff.h"
 
 void *read_data(const char *path, size_t *size); /* under tests/data; free() it */
+extern unsigned int compile_level; /* -O */
+
 /* The module to a NEFF in memory, uuid zero; aborts the test when that fails */
 void *compile(const void *hlo, size_t size, enum ncc_cast cast, size_t *neff_size);
 /* and read back by libneff; neff_free() it */

@@ -532,7 +532,7 @@ START_TEST(text_form)
 
 	ck_assert_int_eq(ncc_import_hlo(hlo, size, &m, &err), 0);
 	ck_assert_int_eq(ncc_run_passes(m, &opt, &err), 0);
-	ncc_print(m, f);
+	ncc_print(m, 4, f);
 	fclose(f);
 	ck_assert_msg(!strncmp(text, want, sizeof(want) - 1), "%s", text);
 	ck_assert_ptr_nonnull(strstr(text, "f32[6] reduce %0, %1 func=maximum dims={1} p=0"));

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Whole networks in small shapes (tests/data/networks): each is compiled with the default casts and
- * with none, run on the chip in process through libnrt, and every output element compared with the
- * float64 result: within as many standard deviations of its error as n normal variables stay.
- * tests/networks/errors.py derives the deviations.
+ * Whole networks in small shapes (tests/data/networks): each is compiled with the default casts,
+ * with none and with nothing fused, run on the chip in process through libnrt, and every output
+ * element compared with the float64 result: within as many standard deviations of its error as n
+ * normal variables stay. tests/networks/errors.py derives the deviations.
  */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "files.h"
 #include "npy.h"
 #include "nrtx.h"
 #include "running.h"
@@ -25,7 +26,11 @@ static unsigned int ncases;
 static const struct {
 	const char *name;
 	enum ncc_cast cast;
-} modes[] = { { "matmult", NCC_CAST_MATMULT }, { "none", NCC_CAST_NONE } };
+	unsigned int level;
+} modes[] = { { "matmult", NCC_CAST_MATMULT, 2 },
+	      { "none", NCC_CAST_NONE, 2 },
+	      { "matmult", NCC_CAST_MATMULT, 1 } };
+#define MODES (sizeof(modes) / sizeof(modes[0]))
 
 static bool read_cases(void)
 {
@@ -120,6 +125,7 @@ static void run_network(const struct network *n, unsigned int mode)
 
 	for (unsigned int i = 0; i < n->nin; i++)
 		read_npy(&in[i], n, "in", i);
+	compile_level = modes[mode].level;
 	load(&r, n, modes[mode].cast, in);
 	for (unsigned int i = 0; i < n->nin; i++)
 		ck_assert_int_eq(nrt_tensor_write(r.tin[i], in[i].data, 0, in[i].size), 0);
@@ -134,7 +140,7 @@ static void run_network(const struct network *n, unsigned int mode)
 
 START_TEST(network)
 {
-	run_network(&cases[_i / 2], (unsigned int)_i % 2);
+	run_network(&cases[(unsigned int)_i / MODES], (unsigned int)_i % MODES);
 }
 END_TEST
 
@@ -149,7 +155,7 @@ int main(void)
 	    nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
 		return 99;
 	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, network, 0, 2 * (int)ncases);
+	tcase_add_loop_test(t, network, 0, (int)(MODES * ncases));
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);
 	srunner_set_fork_status(sr, CK_NOFORK); /* one machine for all */

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The IR as text: every golden module and network, as it was read and after the passes, prints as
+ * text that reads as a module that prints the same; and the text of a module compiles to the very
+ * program that the module compiles to. Wrong text is refused with its line.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+
+#define MAX_CASES 512
+
+static char cases[MAX_CASES][96];
+static unsigned int ncases;
+
+static void add_cases(const char *dir)
+{
+	char path[256], line[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s/cases.txt", TEST_DATA, dir);
+	f = fopen(path, "r");
+	while (f && ncases < MAX_CASES && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, " \n")] = 0;
+		snprintf(cases[ncases++], sizeof(cases[0]), "%.16s/%.60s/module.hlo.pb", dir, line);
+	}
+	if (f)
+		fclose(f);
+}
+
+static char *text_of(const struct ncc_module *m, size_t *size)
+{
+	char *text = NULL;
+	FILE *f = open_memstream(&text, size);
+
+	ck_assert_ptr_nonnull(f);
+	ncc_print(m, INT64_MAX, f);
+	fclose(f);
+	return text;
+}
+
+static struct ncc_module *parse(const char *text, size_t size, const char *what)
+{
+	struct ncc_module *m = NULL;
+	struct ncc_error err;
+	int rc = ncc_import_ir(text, size, &m, &err);
+
+	ck_assert_msg(!rc, "%s: %s", what, err.text);
+	return m;
+}
+
+static void round_trip(const struct ncc_module *m, const char *what)
+{
+	size_t size, again_size;
+	char *text = text_of(m, &size), *again;
+	struct ncc_module *back = parse(text, size, what);
+
+	ck_assert_uint_eq(back->nops, m->nops);
+	ck_assert_uint_eq(back->nparams, m->nparams);
+	again = text_of(back, &again_size);
+	ck_assert_msg(!strcmp(text, again), "%s: prints otherwise when read back", what);
+	free(text);
+	free(again);
+	ncc_module_free(back);
+}
+
+START_TEST(module)
+{
+	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT, .narrow_64bit = true };
+	struct ncc_module *m;
+	struct ncc_error err;
+	size_t size;
+	void *hlo = read_data(cases[_i], &size);
+
+	ck_assert_msg(!ncc_import_hlo_opt(hlo, size, &opt, &m, &err), "%s", err.text);
+	round_trip(m, cases[_i]);
+	ck_assert_msg(!ncc_run_passes(m, &opt, &err), "%s", err.text);
+	round_trip(m, cases[_i]);
+	ncc_module_free(m);
+	free(hlo);
+}
+END_TEST
+
+static struct neff_model *model_of(const void *input, size_t size, enum ncc_framework framework)
+{
+	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT,
+					 .framework = framework,
+					 .narrow_64bit = true };
+	const struct neff_limits limits = { .validate_hash = true };
+	struct neff_model *m = NULL;
+	struct neff_error why;
+	struct ncc_error err;
+	void *neff;
+	size_t n;
+
+	ck_assert_msg(!ncc_compile(input, size, &opt, &neff, &n, &err), "%s", err.text);
+	ck_assert_msg(!neff_read(neff, n, &limits, &m, &why), "%s", why.text);
+	free(neff);
+	return m;
+}
+
+START_TEST(same_program)
+{
+	struct neff_model *a, *b;
+	struct ncc_module *m;
+	struct ncc_error err;
+	size_t size, text_size;
+	void *hlo = read_data(cases[_i], &size);
+	const struct ncc_options opt = { .narrow_64bit = true };
+	char *text;
+
+	ck_assert_msg(!ncc_import_hlo_opt(hlo, size, &opt, &m, &err), "%s", err.text);
+	text = text_of(m, &text_size);
+	a = model_of(hlo, size, NCC_XLA);
+	b = model_of(text, text_size, NCC_IR);
+	for (unsigned int e = 0; e < NEFF_ENGINES; e++) {
+		const struct neff_engine *x = &a->subgraphs[0].engine[e],
+					 *y = &b->subgraphs[0].engine[e];
+
+		ck_assert_uint_eq(x->instr_size, y->instr_size);
+		ck_assert_uint_eq(x->ndma, y->ndma);
+		ck_assert(!x->instr_size || !memcmp(x->instr, y->instr, x->instr_size));
+	}
+	neff_free(a);
+	neff_free(b);
+	ncc_module_free(m);
+	free(text);
+	free(hlo);
+}
+END_TEST
+
+static const struct {
+	const char *text, *says;
+} wrong[] = {
+	{ "", "line 1: module is missing" },
+	{ "module \"a\"\n%0 = f32[2] parameter index=0 \"x\"\n", "line 3: % is missing" },
+	{ "module \"a\"\n%1 = f32[2] parameter \"x\"\nreturn %0\n", "numbered from 0" },
+	{ "module \"a\"\n%0 = f31[2] parameter \"x\"\nreturn %0\n", "line 2: unknown type" },
+	{ "module \"a\"\n%0 = f32[0] parameter \"x\"\nreturn %0\n", "out of range" },
+	{ "module \"a\"\n%0 = f32[65536,65536] parameter \"x\"\nreturn %0\n", "too many elements" },
+	{ "module \"a\"\n%0 = f32[2] thing \"x\"\nreturn %0\n", "unknown operation" },
+	{ "module \"a\"\n%0 = f32[2] abs %0 \"x\"\nreturn %0\n", "not there yet" },
+	{ "module \"a\"\n%0 = f32[2] abs \"x\"\nreturn %0\n", "0 operands, expected 1" },
+	{ "module \"a\"\n%0 = f32[2] parameter index=1 \"x\"\nreturn %0\n", "bad index" },
+	{ "module \"a\"\n%0 = f32[2] parameter size=1 \"x\"\nreturn %0\n", "unknown attribute" },
+	{ "module \"a\"\n%0 = f32[2] parameter p=1 \"x\"\nreturn %0\n", "p is no dimension" },
+	{ "module \"a\"\n%0 = f32[2] constant {1} \"x\"\nreturn %0\n", "an element is missing" },
+	{ "module \"a\"\n%0 = f32[2] constant {1, ...} \"x\"\nreturn %0\n", "cut short" },
+	{ "module \"a\"\n%0 = f32[2] constant {1, nan} \"x\"\nreturn %0\n", "an element is "
+									    "missing" },
+	{ "module \"a\"\n%0 = f32[9999] constant {1} \"x\"\nreturn %0\n", "cut short or too "
+									  "large" },
+	{ "module \"a\"\n%0 = f32[2000000] constant {*1} \"x\"\nreturn %0\n", "cut short or too "
+									      "large" },
+	{ "module \"a\"\n%0 = f32[2] parameter index=0 \"x\nreturn %0\n", "without an end" },
+	{ "module \"a\"\n%0 = f32[2] parameter index=0 \"x\" y\nreturn %0\n", "something behind" },
+	{ "module \"a\"\n%0 = f32[2] parameter index=0 \"x\"\nreturn %0\nreturn %0\n", "line 4: "
+										       "something "
+										       "behind" },
+	{ "module \"a\"\n%0 = f32[2] parameter index=0 \"x\"\nreturn %0:u8, %0\n", "some results" },
+	{ "module \"a\"\n%0 = f32[2] parameter index=0 \"x\"\n"
+	  "%1 = f32[2] transpose %0 map={0,1} \"y\"\nreturn %1\n",
+	  "line 3: a list of another length" },
+	{ "module \"a\"\n%0 = f32[2,3] parameter index=0 \"x\"\n"
+	  "%1 = f32[2,3] transpose %0 map={0,0} \"y\"\nreturn %1\n",
+	  "bad permutation" },
+	{ "module \"a\"\n%0 = f32[2,3] parameter index=0 \"x\"\n"
+	  "%1 = f32[2,3] transpose %0 map={0,9} \"y\"\nreturn %1\n",
+	  "out of range" },
+};
+
+START_TEST(refused)
+{
+	struct ncc_module *m;
+	struct ncc_error err = { { 0 } };
+
+	ck_assert_int_lt(ncc_import_ir(wrong[_i].text, strlen(wrong[_i].text), &m, &err), 0);
+	ck_assert_msg(strstr(err.text, wrong[_i].says), "says '%s', expected '%s'", err.text,
+		      wrong[_i].says);
+}
+END_TEST
+
+/* Every element keeps its bits, and names what they are made of */
+START_TEST(bits)
+{
+	static const char text[] = "// a comment\nmodule \"m \\22\\0a\"\n\n"
+				   "  %0 = f32[6] constant {0x7fc00123, -0, inf, -inf, "
+				   "1.40129846e-45, 0.100000001} \"c\" \"f:1\"\n"
+				   "  %1 = s32[3] constant {-2147483648, 2147483647, 0} \"\"\n"
+				   "  %2 = bf16[1000] constant {*0xffff} \"n\"\n"
+				   "  return %0, %1, %2\n";
+	struct ncc_module *m = parse(text, sizeof(text) - 1, "bits");
+	const uint32_t *c = m->first->data;
+	size_t size;
+	char *again = text_of(m, &size);
+
+	ck_assert_str_eq(m->name, "m \"\n");
+	ck_assert_uint_eq(c[0], 0x7fc00123);
+	ck_assert_uint_eq(c[1], 0x80000000);
+	ck_assert_uint_eq(c[4], 1);
+	ck_assert_str_eq(m->first->where, "f:1");
+	ck_assert_int_eq(((int32_t *)m->first->next->data)[0], INT32_MIN);
+	ck_assert_uint_eq(((uint16_t *)m->outs[2]->data)[999], 0xffff);
+	ck_assert_str_eq(strstr(again, "  %0"), strstr(text, "  %0"));
+	free(again);
+	ncc_module_free(m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("text");
+	TCase *t = tcase_create("text");
+	SRunner *sr;
+	int failed;
+
+	add_cases("hlo");
+	add_cases("hlo_ops");
+	add_cases("networks");
+	if (!ncases || ncases == MAX_CASES)
+		return 99;
+	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, module, 0, (int)ncases);
+	tcase_add_loop_test(t, same_program, 0, (int)ncases);
+	tcase_add_loop_test(t, refused, 0, (int)(sizeof(wrong) / sizeof(wrong[0])));
+	tcase_add_test(t, bits);
+	suite_add_tcase(s, t);
+	sr = srunner_create(s);
+	srunner_set_fork_status(sr, CK_NOFORK);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
