@@ -9,8 +9,11 @@
 
 #if QEMU_VERSION_MAJOR >= 10
 
+#include "exec/tb-flush.h"
+#include "hw/core/cpu.h"
 #include "hw/pci/pci_device.h"
 #include "system/runstate.h"
+#include "system/tcg.h"
 
 typedef const void NeuronClassData;
 
@@ -23,6 +26,11 @@ typedef const void NeuronClassData;
 #include "exec/memory.h"
 #include "hw/qdev-core.h"
 #include "sysemu/runstate.h"
+#include "sysemu/tcg.h"
+#ifdef NEED_CPU_H
+#include "exec/exec-all.h"
+#define queue_tb_flush tb_flush
+#endif
 
 typedef void NeuronClassData;
 

@@ -6,10 +6,10 @@
  * Under TCG most of QEMU's own memory is code that it translated, nearly all
  * of it while the guest booted; then come the images of kernel and initramfs.
  * Once the whole process has been idle for a while, that code is dropped; what
- * runs next is translated again, which costs some milliseconds. tree.patch has
- * the other half: a flush hands the pages of the translation buffer back, and
- * the kernel's image is a mapping of its file. Without TCG the object does
- * nothing.
+ * runs next is translated again, which costs some milliseconds. The patches of
+ * QEMU's own files have the other half: a flush hands the pages of the
+ * translation buffer back, and the kernel's image is a mapping of its file.
+ * Without TCG the object does nothing.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -19,10 +19,9 @@
 #include "qemu/timer.h"
 #include "qemu/units.h"
 #include "qom/object_interfaces.h"
-#include "exec/exec-all.h"
 #include "hw/boards.h"
-#include "sysemu/tcg.h"
 #include "tcg/tcg.h"
+#include "compat.h"
 
 #define TYPE_NEURON_TRIM "neuron-trim"
 OBJECT_DECLARE_SIMPLE_TYPE(NeuronTrim, NEURON_TRIM)
@@ -90,7 +89,7 @@ static void neuron_trim_tick(void *opaque)
     t->cpu_ns = now;
     if (first_cpu && tcg_code_size() >= NEURON_TRIM_CODE_MIN &&
         used < t->seconds * NANOSECONDS_PER_SECOND / NEURON_TRIM_IDLE_SHARE) {
-        tb_flush(first_cpu);
+        queue_tb_flush(first_cpu);
         neuron_trim_file(current_machine->kernel_filename);
         neuron_trim_file(current_machine->initrd_filename);
     }
@@ -137,7 +136,7 @@ static void neuron_trim_finalize(Object *obj)
     timer_free(NEURON_TRIM(obj)->timer);
 }
 
-static void neuron_trim_class_init(ObjectClass *oc, void *data)
+static void neuron_trim_class_init(ObjectClass *oc, NeuronClassData *data)
 {
     UserCreatableClass *ucc = USER_CREATABLE_CLASS(oc);
 
