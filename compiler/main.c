@@ -203,7 +203,7 @@ static int take_input_value(struct args *a, char *text)
 	char *p, *end;
 
 	in = take_input(a, text, &p);
-	if (!in || !v || !*p || in->value) {
+	if (!in || !v || in->value) {
 		free(v);
 		return usage("--input-value takes NAME=1,2,3", text);
 	}

@@ -88,7 +88,7 @@ struct onnx_rule {
 /* tables end with an op_type of NULL */
 extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[], onnx_reduce[],
 	onnx_norm[], onnx_move[], onnx_slice[], onnx_index[], onnx_control[], onnx_quant[],
-	onnx_rnn[], onnx_einsum[];
+	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[];
 
 /* onnx_node.c */
 int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)

@@ -199,6 +199,8 @@ static void import_loop(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "the body is missing, or has other operands or results");
 		return;
 	}
+	if (n->in[1].op && !onnx_is_const(n->in[1].op) && !onnx_in_scalar(n, 1, &v))
+		return;
 	l.body = a->g;
 	l.carried = n->nin - 2;
 	l.kept = n->nout - l.carried;

@@ -166,6 +166,55 @@ static bool takes_empty(const struct onnx_node *n, unsigned int i)
 	return false;
 }
 
+/* Before version 7 operators broadcast otherwise and told of training: but for these */
+static void check_opset(struct onnx_node *n)
+{
+	static const char *const same[] = {
+		"Abs",
+		"AveragePool",
+		"Ceil",
+		"Concat",
+		"Constant",
+		"Conv",
+		"Elu",
+		"Exp",
+		"Floor",
+		"Flatten",
+		"GlobalAveragePool",
+		"GlobalMaxPool",
+		"HardSigmoid",
+		"Identity",
+		"InstanceNormalization",
+		"LeakyRelu",
+		"Log",
+		"MatMul",
+		"MaxPool",
+		"Neg",
+		"Not",
+		"Reciprocal",
+		"ReduceLogSum",
+		"ReduceMax",
+		"ReduceMean",
+		"ReduceSum",
+		"Relu",
+		"Selu",
+		"Sigmoid",
+		"Softplus",
+		"Softsign",
+		"Sqrt",
+		"Tanh",
+		"Transpose",
+	};
+
+	if (n->opset >= ONNX_OPSET_MIN)
+		return;
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+		if (!strcmp(same[i], n->p->op_type))
+			return;
+	onnx_fail(n, -ENOTSUP, "of operator set %lld, at least %d is expected", (long long)n->opset,
+		  ONNX_OPSET_MIN);
+}
+
 static void import_rule(struct onnx_node *n)
 {
 	const struct onnx_rule *rule = is_onnx(n->p->domain) ? onnx_find(n->p->op_type) : NULL;
@@ -176,6 +225,7 @@ static void import_rule(struct onnx_node *n)
 			  *n->p->domain ? "')" : "");
 		return;
 	}
+	check_opset(n);
 	if (n->nin < (unsigned int)rule->min ||
 	    (rule->max >= 0 && n->nin > (unsigned int)rule->max)) {
 		onnx_fail(n, -EINVAL, "%u operands, expected %d to %d", n->nin, rule->min,
@@ -306,6 +356,16 @@ static const struct ncc_input *asked(const struct onnx_import *imp, const char *
 	return NULL;
 }
 
+static int unknown_dimension(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p, unsigned int i)
+{
+	const Ncc__Onnx__Dimension *d = p->type->tensor_type->shape->dim[i];
+	const bool named = d->value_case == NCC__ONNX__DIMENSION__VALUE_DIM_PARAM;
+
+	return ncc_fail(imp->err, -ENOTSUP,
+			"input '%.100s': dimension %u (%.40s) is not known: give --input-shape",
+			p->name, i, named ? d->dim_param : "without a name");
+}
+
 static int input_shape(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 		       const struct ncc_input *given, struct ncc_shape *s)
 {
@@ -330,19 +390,17 @@ static int input_shape(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 	}
 	for (unsigned int i = 0; shape && i < shape->n_dim; i++) {
 		const Ncc__Onnx__Dimension *d = shape->dim[i];
+		const bool known = d->value_case == NCC__ONNX__DIMENSION__VALUE_DIM_VALUE;
 
-		if (!(given && given->has_shape))
+		if (!(given && given->has_shape) && known)
 			s->dim[s->ndim++] = d->dim_value;
-		else if (d->dim_value && d->dim_value != s->dim[i])
+		else if (!(given && given->has_shape))
+			return unknown_dimension(imp, p, i);
+		else if (known && d->dim_value != s->dim[i])
 			return ncc_fail(imp->err, -EINVAL,
 					"input '%.100s': dimension %u is %lld, --input-shape gives "
 					"%lld",
 					p->name, i, (long long)d->dim_value, (long long)s->dim[i]);
-		if (!s->dim[i])
-			return ncc_fail(imp->err, -ENOTSUP,
-					"input '%.100s': dimension %u ('%.40s') is not known: give "
-					"--input-shape",
-					p->name, i, d->dim_param);
 	}
 	return 0;
 }
@@ -365,6 +423,14 @@ static int input_value(struct onnx_import *imp, const struct ncc_input *given, s
 	return 0;
 }
 
+static bool is_empty(const struct ncc_shape *s)
+{
+	for (unsigned int i = 0; i < s->ndim; i++)
+		if (!s->dim[i])
+			return true;
+	return false;
+}
+
 static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 			struct onnx_scope *s)
 {
@@ -376,10 +442,25 @@ static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 
 	if (!op)
 		return ncc_fail(imp->err, -ENOMEM, "out of memory");
-	rc = input_shape(imp, p, given, &op->shape) ?: ncc_verify_op(op, imp->err);
+	rc = input_shape(imp, p, given, &op->shape);
 	if (rc)
 		return rc;
 	v.type = p->type->tensor_type->elem_type;
+	if (is_empty(&op->shape)) {
+		v.op = NULL;
+		if (!given || !given->value || given->nvalues)
+			return ncc_fail(imp->err, -ENOTSUP,
+					"input '%.100s' is empty: it must be a constant "
+					"(--input-value)",
+					p->name);
+		return onnx_bind(s, p->name, v)
+			       ? 0
+			       : ncc_fail(imp->err, -EINVAL, "input '%.100s' is defined twice",
+					  p->name);
+	}
+	rc = ncc_verify_op(op, imp->err);
+	if (rc)
+		return rc;
 	if (given && given->value) {
 		rc = input_value(imp, given, op);
 	} else if (onnx_is_wide(v.type) && !imp->opt->narrow_64bit) {
@@ -442,10 +523,6 @@ static int find_opset(struct onnx_import *imp)
 			imp->opset = imp->proto->opset_import[i]->version;
 	if (!imp->proto->graph)
 		return ncc_fail(imp->err, -EINVAL, "not an ONNX model: no graph");
-	if (imp->opset < ONNX_OPSET_MIN)
-		return ncc_fail(imp->err, -ENOTSUP,
-				"the model's operator set is version %lld, at least %d is expected",
-				(long long)imp->opset, ONNX_OPSET_MIN);
 	return 0;
 }
 

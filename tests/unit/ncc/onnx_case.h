@@ -30,8 +30,16 @@ struct onnx_case {
 	double tolerance; /* of one element, absolute */
 };
 
-/* options: "-", or "narrow-64bit" and names of inputs that are constants, by commas. true: it
- * passed */
+/*
+ * options, by commas: "-", "narrow-64bit", NAME of an input that is a constant, NAME:shape of one
+ * whose shape the data tell. true: it passed
+ */
 bool onnx_case_run(struct onnx_case *c, const char *dir, const char *options);
+/*
+ * NAME of the input that a message wants to be a constant, or, if wanted is none, of the first list
+ * of integers or integer that the options do not have; NULL: none
+ */
+const char *onnx_case_constant(const struct onnx_case *c, const char *options, const char *wanted);
+void onnx_case_free(struct onnx_case *c);
 
 #endif

@@ -19,10 +19,9 @@
 
 struct row {
 	char name[80];
+	char op[40]; /* the model's operator, or "several" */
 	char status[12]; /* passed or refused */
-	char options[160]; /* "-", or narrow-64bit and NAME of each input that is a constant, by
-			    * commas
-			    */
+	char options[160]; /* of onnx_case_run */
 	char why[400];
 };
 
@@ -46,8 +45,8 @@ static bool read_table(const char *path, struct table *t)
 		struct row *r = &t->row[t->n];
 
 		if (line[0] != '#' && t->n < 2000 &&
-		    sscanf(line, "%79s %11s %159s %399[^\n]", r->name, r->status, r->options,
-			   r->why) >= 3)
+		    sscanf(line, "%79s %39s %11s %159s %399[^\n]", r->name, r->op, r->status,
+			   r->options, r->why) >= 4)
 			t->n++;
 	}
 	if (f)
@@ -73,10 +72,12 @@ static bool list_tests(const char *dir, struct table *t)
 	return d && t->row && t->n;
 }
 
-static void run_row(const char *dir, struct row *r)
+/* next: what the message asks for, as an option; empty: nothing */
+static void run_row(const char *dir, struct row *r, char *next, size_t size)
 {
 	struct onnx_case c;
-	char path[512];
+	char path[512], name[100] = "";
+	const char *constant = NULL;
 
 	snprintf(path, sizeof(path), "%s/test_%s", dir, r->name);
 	snprintf(r->status, sizeof(r->status), "%s",
@@ -84,54 +85,57 @@ static void run_row(const char *dir, struct row *r)
 		 : c.refused			     ? "refused"
 						     : "failed");
 	snprintf(r->why, sizeof(r->why), "%.399s", c.why);
+	snprintf(r->op, sizeof(r->op), "%.39s",
+		 c.model && c.model->graph && c.model->graph->n_node == 1
+			 ? c.model->graph->node[0]->op_type
+			 : "several");
+	snprintf(next, size, "%s", "");
+	if (c.refused && strstr(c.why, "--narrow-64bit"))
+		snprintf(next, size, "narrow-64bit");
+	else if (c.refused && sscanf(c.why, "input '%99[^']'", name) == 1 &&
+		 strstr(c.why, "--input-shape"))
+		snprintf(next, size, "%s:shape", name);
+	else if (c.refused && strstr(c.why, "must be a constant") &&
+		 sscanf(c.why, "input '%99[^']'", name) == 1)
+		constant = name;
+	else if (c.refused && strstr(c.why, "must be a constant") && strstr(c.why, "('") &&
+		 sscanf(strstr(c.why, "('"), "('%99[^']'", name) == 1)
+		constant = onnx_case_constant(&c, r->options, name);
+	if (constant)
+		snprintf(next, size, "%s", constant);
+	onnx_case_free(&c);
 }
 
 /* What the message asks for is added to the options; false: it asks for nothing new */
-static bool add_option(struct row *r)
+static bool add_option(struct row *r, const char *next)
 {
-	const char *at = strstr(r->why, "--narrow-64bit"), *end;
-	char more[100] = "", was[sizeof(r->options)];
+	char was[sizeof(r->options)];
 	int n;
 
-	if (strcmp(r->status, "refused"))
-		return false;
-	if (at) {
-		snprintf(more, sizeof(more), "narrow-64bit");
-	} else if (strstr(r->why, "must be a constant")) {
-		at = strstr(r->why, "('");
-		end = at ? strchr(at + 2, '\'') : NULL;
-		if (end)
-			snprintf(more, sizeof(more), "%.*s", (int)(end - at - 2), at + 2);
-	}
-	if (!*more || strstr(r->options, more) ||
-	    strlen(r->options) + strlen(more) + 2 > sizeof(was))
+	if (!*next || strstr(r->options, next))
 		return false;
 	memcpy(was, r->options, sizeof(was));
 	n = snprintf(r->options, sizeof(r->options), "%s%s%s", strcmp(was, "-") ? was : "",
-		     strcmp(was, "-") ? "," : "", more);
+		     strcmp(was, "-") ? "," : "", next);
 	return n < (int)sizeof(r->options);
 }
 
 static void search(const char *dir, struct row *r)
 {
-	struct row first;
+	struct row without;
+	char next[120];
 
 	strcpy(r->options, "-");
-	run_row(dir, r);
-	first = *r;
-	while (add_option(r))
-		run_row(dir, r);
-	if (!strncmp(r->options, "narrow-64bit,", 13)) { /* asked for before the constants were */
-		struct row without = *r;
-
-		snprintf(without.options, sizeof(without.options), "%s", r->options + 13);
-		run_row(dir, &without);
-		if (!strcmp(without.status, r->status))
-			*r = without;
-	}
-	if (!strcmp(r->status, "refused") && strcmp(first.options, r->options) &&
-	    strstr(r->why, "input '"))
-		*r = first; /* the constant it wants is none of the model's inputs */
+	run_row(dir, r, next, sizeof(next));
+	while (add_option(r, next))
+		run_row(dir, r, next, sizeof(next));
+	if (strncmp(r->options, "narrow-64bit,", 13))
+		return;
+	without = *r; /* asked for before the constants were */
+	snprintf(without.options, sizeof(without.options), "%s", r->options + 13);
+	run_row(dir, &without, next, sizeof(next));
+	if (!strcmp(without.status, r->status))
+		*r = without;
 }
 
 static int update(const char *path, const char *dir, struct table *t)
@@ -150,7 +154,7 @@ static int update(const char *path, const char *dir, struct table *t)
 		struct row *r = &t->row[i];
 
 		search(dir, r);
-		fprintf(f, "%s\t%s\t%s\t%s\n", r->name, r->status, r->options, r->why);
+		fprintf(f, "%s\t%s\t%s\t%s\t%s\n", r->name, r->op, r->status, r->options, r->why);
 		passed += !strcmp(r->status, "passed");
 		failed += !strcmp(r->status, "failed");
 	}
@@ -167,6 +171,7 @@ static int check(const char *dir, const struct table *have, const struct table *
 		const struct row *w =
 			bsearch(&have->row[i], want->row, want->n, sizeof(*w), by_name);
 		struct row got = have->row[i];
+		char next[120];
 
 		if (!w) {
 			printf("%s: not in the table\n", got.name);
@@ -174,7 +179,7 @@ static int check(const char *dir, const struct table *have, const struct table *
 			continue;
 		}
 		memcpy(got.options, w->options, sizeof(got.options));
-		run_row(dir, &got);
+		run_row(dir, &got, next, sizeof(next));
 		passed += !strcmp(got.status, "passed");
 		if (!strcmp(got.status, w->status) && !strcmp(got.why, w->why))
 			continue;

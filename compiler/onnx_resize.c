@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Resize and Upsample: one dimension after the other, each result a weighted sum of one, two or
+ * four elements at places that the compiler knows. Part of the ONNX front end.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx.h"
+
+enum mode { NEAREST, LINEAR, CUBIC };
+enum coordinates { HALF_PIXEL, SYMMETRIC, PYTORCH, ALIGN, ASYMMETRIC, TF_HALF_PIXEL, CROP };
+enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
+
+struct resize {
+	enum mode mode;
+	enum coordinates coordinates;
+	enum rounding rounding;
+	double a; /* of the cubic */
+	bool exclude;
+	double outside; /* the value there, with CROP */
+	double scale[NCC_MAX_DIMS];
+	int64_t size[NCC_MAX_DIMS];
+	double from[NCC_MAX_DIMS], to[NCC_MAX_DIMS]; /* of CROP, in units of the dimension */
+};
+
+static int choice(struct onnx_node *n, const char *name, const char *const *words, int count,
+		  const char *otherwise)
+{
+	for (int i = 0; i < count; i++)
+		if (onnx_string_is(n, name, words[i], otherwise))
+			return i;
+	onnx_fail(n, -ENOTSUP, "%s has a value that is not supported", name);
+	return 0;
+}
+
+/* Where result o lies among in elements */
+static double place(const struct resize *r, unsigned int d, int64_t in, int64_t o)
+{
+	const double x = (double)o, scale = r->scale[d], out = scale * (double)in;
+	double adjusted, offset;
+
+	switch (r->coordinates) {
+	case SYMMETRIC: /* the size is not scale * in, but a whole number */
+		adjusted = (double)r->size[d] / out;
+		offset = (double)in / 2 * (1 - adjusted);
+		return offset + (x + 0.5) / scale - 0.5;
+	case PYTORCH:
+		return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
+	case ALIGN:
+		return out > 1 ? x * (double)(in - 1) / (out - 1) : 0;
+	case ASYMMETRIC:
+		return x / scale;
+	case TF_HALF_PIXEL:
+		return (x + 0.5) / scale;
+	case CROP:
+		if (out > 1)
+			return r->from[d] * (double)(in - 1) +
+			       x * (r->to[d] - r->from[d]) * (double)(in - 1) / (out - 1);
+		return 0.5 * (r->from[d] + r->to[d]) * (double)(in - 1);
+	default:
+		return (x + 0.5) / scale - 0.5;
+	}
+}
+
+static double nearest(const struct resize *r, double x)
+{
+	switch (r->rounding) {
+	case FLOOR:
+		return floor(x);
+	case CEIL:
+		return ceil(x);
+	case PREFER_CEIL:
+		return floor(x + 0.5);
+	default:
+		return ceil(x - 0.5);
+	}
+}
+
+static double cubic(double a, double t)
+{
+	t = fabs(t);
+	if (t <= 1)
+		return ((a + 2) * t - (a + 3)) * t * t + 1;
+	return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
+}
+
+static double weight(const struct resize *r, double t)
+{
+	if (r->mode == NEAREST)
+		return 1;
+	return r->mode == LINEAR ? 1 - fabs(t) : cubic(r->a, t);
+}
+
+/* Element and weight of each tap for each result of a dimension */
+static void take_taps(const struct resize *r, unsigned int d, int64_t in, unsigned int taps,
+		      onnx_op *index, onnx_op *factor)
+{
+	for (int64_t o = 0; o < r->size[d]; o++) {
+		double x = place(r, d, in, o), sum = 0, w[4], at[4];
+		double first = r->mode == NEAREST ? nearest(r, x) : floor(x) - (taps == 4);
+
+		for (unsigned int t = 0; t < taps; t++) {
+			at[t] = first + t;
+			w[t] = weight(r, x - at[t]);
+			if (r->exclude && (at[t] < 0 || at[t] >= (double)in))
+				w[t] = 0;
+			sum += w[t];
+		}
+		for (unsigned int t = 0; t < taps; t++) {
+			double i = at[t] < 0 ? 0 : at[t] >= (double)in ? (double)(in - 1) : at[t];
+
+			ncc_set(NEURON_DT_INT32, index[t]->data, o, i);
+			ncc_set(NEURON_DT_FP32, factor[t]->data, o, w[t] / (r->exclude ? sum : 1));
+		}
+	}
+}
+
+/* Each element k times: no index needed */
+static onnx_op repeated(struct onnx_node *n, onnx_op x, unsigned int d, int64_t k)
+{
+	struct ncc_shape s = x->shape;
+	int64_t dim[NCC_MAX_DIMS];
+	uint8_t map[NCC_MAX_DIMS];
+
+	memcpy(dim, s.dim, sizeof(dim));
+	dim[d] *= k;
+	for (unsigned int i = 0; i < s.ndim; i++)
+		map[i] = (uint8_t)(i <= d ? i : i + 1);
+	for (unsigned int i = s.ndim; i > d + 1; i--)
+		s.dim[i] = s.dim[i - 1];
+	s.dim[d + 1] = k;
+	s.ndim++;
+	return ox_reshape(n, ox_spread(n, x, &s, map), s.ndim - 1, dim);
+}
+
+/* k if result i is element i / k, else 0 */
+static int64_t repeats(onnx_op index, int64_t in)
+{
+	int64_t count = ncc_elems(&index->shape), k = count / in;
+
+	for (int64_t i = 0; i < count; i++)
+		if (!k || count % in || ncc_get(NEURON_DT_INT32, index->data, i) != (double)(i / k))
+			return 0;
+	return k;
+}
+
+static onnx_op weighted(struct onnx_node *n, onnx_op x, unsigned int d, onnx_op index,
+			onnx_op factor)
+{
+	const uint8_t map = (uint8_t)d;
+	int64_t k = repeats(index, x->shape.dim[d]);
+
+	x = k && x->shape.ndim < NCC_MAX_DIMS ? repeated(n, x, d, k) : ox_take(n, x, index, d);
+	return x && factor ? ox_bin(n, NCC_MUL, x, ox_spread(n, factor, &x->shape, &map)) : x;
+}
+
+static onnx_op one_dimension(struct onnx_node *n, const struct resize *r, onnx_op x, unsigned int d)
+{
+	const unsigned int taps = r->mode == NEAREST ? 1 : r->mode == LINEAR ? 2 : 4;
+	struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { r->size[d] } };
+	onnx_op index[4], factor[4], sum = NULL;
+
+	for (unsigned int t = 0; t < taps; t++) {
+		s.dtype = NEURON_DT_INT32;
+		index[t] = ox_data(n, &s);
+		s.dtype = NEURON_DT_FP32;
+		factor[t] = ox_data(n, &s);
+	}
+	if (n->rc)
+		return NULL;
+	take_taps(r, d, x->shape.dim[d], taps, index, factor);
+	for (unsigned int t = 0; t < taps; t++) {
+		onnx_op part = weighted(n, x, d, index[t], taps > 1 ? factor[t] : NULL);
+
+		sum = sum ? ox_bin(n, NCC_ADD, sum, part) : part;
+	}
+	return sum;
+}
+
+/* With CROP, what lies outside the operand has a value of its own */
+static onnx_op extrapolated(struct onnx_node *n, const struct resize *r, onnx_op x, onnx_op y,
+			    unsigned int d)
+{
+	struct ncc_shape s = { NEURON_DT_INT8, true, 1, { r->size[d] } };
+	const uint8_t map = (uint8_t)d;
+	onnx_op out = ox_data(n, &s);
+
+	if (!out || !y)
+		return NULL;
+	for (int64_t o = 0; o < r->size[d]; o++) {
+		double at = place(r, d, x->shape.dim[d], o);
+
+		((uint8_t *)out->data)[o] = at < 0 || at > (double)(x->shape.dim[d] - 1);
+	}
+	s = y->shape;
+	out = ox_spread(n, out, &s, &map);
+	return ox_select(n, out, ox_scalar(n, &s, r->outside), y);
+}
+
+/* Numbers of a list, which may be of floats */
+static bool numbers(struct onnx_node *n, unsigned int i, double *v, unsigned int max,
+		    unsigned int *count)
+{
+	onnx_op op = onnx_in(n, i);
+
+	*count = 0;
+	if (!op || n->rc)
+		return false;
+	if (op->kind == NCC_BROADCAST && ncc_elems(&op->shape) <= max)
+		ncc_eval(n->imp->m, op);
+	if (op->kind != NCC_CONST || op->shape.ndim != 1 || op->shape.dim[0] > max) {
+		onnx_fail(n, -ENOTSUP, "operand %u ('%.80s') must be a constant", i,
+			  n->p->input[i]);
+		return false;
+	}
+	*count = (unsigned int)op->shape.dim[0];
+	for (unsigned int k = 0; k < *count; k++)
+		v[k] = ncc_get(op->shape.dtype, op->data, k);
+	return true;
+}
+
+/* Scales or sizes of the dimensions that axes names; roi has those too */
+static void take_sizes(struct onnx_node *n, struct resize *r, onnx_op x, unsigned int first)
+{
+	double v[NCC_MAX_DIMS], roi[2 * NCC_MAX_DIMS];
+	int64_t axes[NCC_MAX_DIMS];
+	unsigned int nd = x->shape.ndim, count, nroi, naxes;
+	bool scales = numbers(n, first, v, NCC_MAX_DIMS, &count);
+
+	if (!scales && !numbers(n, first + 1, v, NCC_MAX_DIMS, &count)) {
+		onnx_fail(n, -EINVAL, "neither scales nor sizes");
+		return;
+	}
+	if (!onnx_ints(n, "axes", axes, NCC_MAX_DIMS, &naxes))
+		for (naxes = 0; naxes < nd; naxes++)
+			axes[naxes] = naxes;
+	if (count != naxes)
+		onnx_fail(n, -EINVAL, "%u scales or sizes for %u dimensions", count, naxes);
+	for (unsigned int i = 0; i < nd; i++) {
+		r->scale[i] = r->to[i] = 1;
+		r->size[i] = x->shape.dim[i];
+	}
+	for (unsigned int i = 0; i < count && !n->rc; i++) {
+		unsigned int d = onnx_axis(n, axes[i], nd);
+		double in = (double)x->shape.dim[d];
+
+		r->scale[d] = scales ? v[i] : v[i] / in;
+		if (!(v[i] > 0) || v[i] * (scales ? in : 1) >= NCC_MAX_ELEMS)
+			onnx_fail(n, -EINVAL, "a scale or size of %g", v[i]);
+		else
+			r->size[d] = (int64_t)(scales ? floor(in * v[i]) : v[i]);
+	}
+	if (r->coordinates != CROP || n->rc)
+		return;
+	if (!numbers(n, 1, roi, 2 * NCC_MAX_DIMS, &nroi) || nroi != 2 * naxes) {
+		onnx_fail(n, -EINVAL, "no roi of %u numbers", 2 * naxes);
+		return;
+	}
+	for (unsigned int i = 0; i < naxes && !n->rc; i++) {
+		r->from[onnx_axis(n, axes[i], nd)] = roi[i];
+		r->to[onnx_axis(n, axes[i], nd)] = roi[naxes + i];
+	}
+}
+
+static void run(struct onnx_node *n, struct resize *r)
+{
+	onnx_op x = onnx_in(n, 0), y = r->mode == NEAREST ? x : ox_f32(n, x);
+
+	for (unsigned int d = 0; d < x->shape.ndim && y && !n->rc; d++) {
+		bool same = r->size[d] == x->shape.dim[d] && r->scale[d] == 1 && r->from[d] == 0 &&
+			    r->to[d] == 1;
+
+		if (!r->size[d])
+			onnx_fail(n, -ENOTSUP, "dimension %u becomes 0", d);
+		else if (!same)
+			y = one_dimension(n, r, y, d);
+		if (!same && r->coordinates == CROP && !n->rc)
+			y = extrapolated(n, r, x, y, d);
+	}
+	onnx_give(n, 0, ox_cast_like(n, y, x));
+}
+
+static void import_resize(struct onnx_node *n)
+{
+	static const char *const modes[] = { "nearest", "linear", "cubic" };
+	static const char *const places[] = { "half_pixel",	    "half_pixel_symmetric",
+					      "pytorch_half_pixel", "align_corners",
+					      "asymmetric",	    "tf_half_pixel_for_nn",
+					      "tf_crop_and_resize" };
+	static const char *const roundings[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
+						 "ceil" };
+	struct resize r = { 0 };
+
+	r.mode = (enum mode)choice(n, "mode", modes, 3, "nearest");
+	r.coordinates = (enum coordinates)choice(n, "coordinate_transformation_mode", places, 7,
+						 n->opset < 11 ? "asymmetric" : "half_pixel");
+	r.rounding = (enum rounding)choice(n, "nearest_mode", roundings, 4,
+					   n->opset < 11 ? "floor" : "round_prefer_floor");
+	r.a = onnx_float(n, "cubic_coeff_a", -0.75);
+	r.exclude = onnx_int(n, "exclude_outside", 0);
+	r.outside = onnx_float(n, "extrapolation_value", 0);
+	if (onnx_int(n, "antialias", 0) ||
+	    !onnx_string_is(n, "keep_aspect_ratio_policy", "stretch", "stretch"))
+		onnx_fail(n, -ENOTSUP, "antialias and keep_aspect_ratio_policy are not supported");
+	take_sizes(n, &r, onnx_in(n, 0), n->opset < 11 ? 1 : 2);
+	if (!n->rc)
+		run(n, &r);
+}
+
+static void import_upsample(struct onnx_node *n)
+{
+	static const char *const modes[] = { "nearest", "linear" };
+	struct resize r = { .coordinates = ASYMMETRIC, .rounding = FLOOR };
+
+	r.mode = (enum mode)choice(n, "mode", modes, 2, "nearest");
+	take_sizes(n, &r, onnx_in(n, 0), 1);
+	if (!n->rc)
+		run(n, &r);
+}
+
+const struct onnx_rule onnx_resize[] = {
+	{ "Resize", 1, 4, import_resize, 0 },
+	{ "Upsample", 2, 2, import_upsample, 0 },
+	{ NULL, 0, 0, NULL, 0 },
+};

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operators that write where indices say, and those that turn sequences around. A place that
+ * several indices name gets their sum, product, largest or smallest; without a reduction, where
+ * ONNX leaves the winner open, the largest. Part of the ONNX front end.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "onnx.h"
+
+/* ADD, MUL, MAX, MIN; NCC_KINDS: replace */
+static enum ncc_kind reduction(struct onnx_node *n)
+{
+	static const struct {
+		const char *name;
+		enum ncc_kind kind;
+	} known[] = { { "none", NCC_KINDS },
+		      { "add", NCC_ADD },
+		      { "mul", NCC_MUL },
+		      { "max", NCC_MAX },
+		      { "min", NCC_MIN } };
+
+	for (unsigned int i = 0; i < 5; i++)
+		if (onnx_string_is(n, "reduction", known[i].name, "none"))
+			return known[i].kind;
+	onnx_fail(n, -ENOTSUP, "the reduction is not supported");
+	return NCC_KINDS;
+}
+
+static double neutral(enum ncc_kind kind, const struct ncc_shape *s)
+{
+	return kind == NCC_ADD	 ? 0
+	       : kind == NCC_MUL ? 1
+	       : kind == NCC_MIN ? ox_most(s)
+				 : ox_least(s);
+}
+
+/* What the updates u with hot (both of one more dimension, d) make of x */
+static onnx_op merged(struct onnx_node *n, onnx_op x, onnx_op u, onnx_op hot, unsigned int d)
+{
+	enum ncc_kind kind = reduction(n), func = kind == NCC_KINDS ? NCC_MAX : kind;
+	onnx_op any, all;
+
+	if (!x || !u || !hot || n->rc)
+		return NULL;
+	if (x->shape.pred) {
+		onnx_fail(n, -ENOTSUP, "of predicates is not supported");
+		return NULL;
+	}
+	all = ox_reduce(n, ox_select(n, hot, u, ox_scalar(n, &u->shape, neutral(func, &u->shape))),
+			func, 1u << d, false);
+	if (kind != NCC_KINDS)
+		return ox_bin(n, kind, x, all);
+	any = ox_reduce(n, hot, NCC_OR, 1u << d, false);
+	return ox_select(n, any, all, x);
+}
+
+static onnx_op insert_one(struct onnx_node *n, onnx_op x, unsigned int at)
+{
+	int64_t dim[NCC_MAX_DIMS + 1];
+
+	if (!x || n->rc)
+		return NULL;
+	if (x->shape.ndim == NCC_MAX_DIMS) {
+		onnx_fail(n, -ENOTSUP, "of rank 8");
+		return NULL;
+	}
+	for (unsigned int i = 0; i <= x->shape.ndim; i++)
+		dim[i] = i == at ? 1 : x->shape.dim[i < at ? i : i - 1];
+	return ox_reshape(n, x, x->shape.ndim + 1, dim);
+}
+
+/* The part of x that the indices' other dimensions cover, changed; the rest as it is */
+static onnx_op put_back(struct onnx_node *n, onnx_op x, onnx_op part)
+{
+	for (unsigned int d = 0; part && x && d < x->shape.ndim; d++) {
+		int64_t have = part->shape.dim[d], want = x->shape.dim[d];
+		onnx_op rest[2] = { part, x };
+
+		if (have == want)
+			continue;
+		for (unsigned int i = 0; i < x->shape.ndim; i++)
+			rest[1] = i == d  ? ox_slice(n, rest[1], i, have, want - have, 1)
+				  : i > d ? ox_slice(n, rest[1], i, 0, part->shape.dim[i], 1)
+					  : rest[1];
+		part = ox_concat(n, rest, 2, d);
+	}
+	return part;
+}
+
+static void import_scatter_elements(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), u = onnx_in(n, 2), part = x, hot;
+	unsigned int nd = x->shape.ndim, axis = onnx_axis(n, onnx_int(n, "axis", 0), nd);
+	const uint8_t map = (uint8_t)axis;
+	struct ncc_shape s;
+
+	if (n->rc)
+		return;
+	if (idx->shape.ndim != nd || !ncc_same_dims(&idx->shape, &u->shape) || nd == NCC_MAX_DIMS) {
+		onnx_fail(n, -EINVAL, "indices and updates of rank %u and %u for rank %u",
+			  idx->shape.ndim, u->shape.ndim, nd);
+		return;
+	}
+	for (unsigned int i = 0; i < nd && !n->rc; i++) {
+		if (i == axis)
+			continue;
+		if (idx->shape.dim[i] > x->shape.dim[i])
+			onnx_fail(n, -EINVAL,
+				  "dimension %u of the indices is larger than the data's", i);
+		else
+			part = ox_slice(n, part, i, 0, idx->shape.dim[i], 1);
+	}
+	/* [.., size, k, ..]: the place among axis, then the update */
+	idx = insert_one(n, ox_from_end(n, idx, x->shape.dim[axis]), axis);
+	u = insert_one(n, u, axis);
+	if (n->rc || !idx || !u)
+		return;
+	s = idx->shape;
+	s.dim[axis] = x->shape.dim[axis];
+	hot = ox_spread(n, ox_iota(n, NEURON_DT_INT32, s.dim[axis]), &s, &map);
+	hot = ox_bin(n, NCC_EQ, hot, idx);
+	u = ox_expand(n, u, s.ndim, s.dim);
+	onnx_give_as(n, 0, put_back(n, x, merged(n, part, u, hot, axis + 1)), n->in[0].type);
+}
+
+static void import_scatter_nd(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), u = onnx_in(n, 2), hot;
+	int64_t k = idx->shape.ndim ? idx->shape.dim[idx->shape.ndim - 1] : 0, rows = 1, rest = 1;
+	int64_t many, all[3];
+	struct ncc_shape s;
+	const uint8_t map = 1;
+
+	if (k < 1 || k > x->shape.ndim) {
+		onnx_fail(n, -EINVAL, "%lld coordinates for rank %u", (long long)k, x->shape.ndim);
+		return;
+	}
+	many = ncc_elems(&idx->shape) / k;
+	for (unsigned int i = 0; i < x->shape.ndim; i++)
+		*(i < k ? &rows : &rest) *= x->shape.dim[i];
+	if (ncc_elems(&u->shape) != many * rest) {
+		onnx_fail(n, -EINVAL, "%lld updates of %lld elements, expected %lld",
+			  (long long)many, (long long)ncc_elems(&u->shape),
+			  (long long)(many * rest));
+		return;
+	}
+	idx = ox_flat_index(n, idx, (unsigned int)k, x->shape.dim);
+	all[0] = many;
+	all[1] = all[2] = 1;
+	idx = ox_reshape(n, idx, 3, all);
+	s = (struct ncc_shape){ x->shape.dtype, x->shape.pred, 3, { many, rows, rest } };
+	hot = ox_spread(n, ox_iota(n, NEURON_DT_INT32, rows), &s, &map);
+	hot = ox_bin(n, NCC_EQ, hot, idx);
+	all[2] = rest;
+	u = ox_expand(n, ox_reshape(n, u, 3, all), 3, s.dim);
+	hot = merged(n, ox_reshape(n, x, 2, s.dim + 1), u, hot, 0);
+	onnx_give_as(n, 0, ox_reshape(n, hot, x->shape.ndim, x->shape.dim), n->in[0].type);
+}
+
+/* The first lens[b] of each sequence the other way round: a gather of whole steps */
+static void import_reverse_sequence(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), lens = onnx_in(n, 1), t, turned, row;
+	int64_t time = onnx_int(n, "time_axis", 0), steps, batch, dim[NCC_MAX_DIMS];
+	static const uint8_t swap[NCC_MAX_DIMS] = { 1, 0, 2, 3, 4, 5, 6, 7 };
+
+	if (x->shape.ndim < 2 || time < 0 || time > 1 || onnx_int(n, "batch_axis", 1) != 1 - time) {
+		onnx_fail(n, -EINVAL, "axes that are not 0 and 1");
+		return;
+	}
+	x = time ? x : ox_transpose(n, x, swap); /* batch, time */
+	if (!x)
+		return;
+	batch = x->shape.dim[0];
+	steps = x->shape.dim[1];
+	if (lens->shape.ndim != 1 || lens->shape.dim[0] != batch) {
+		onnx_fail(n, -EINVAL, "not one length for each sequence");
+		return;
+	}
+	lens = ox_reshape(n, ox_cast(n, lens, NEURON_DT_INT32, false), 2, (int64_t[]){ batch, 1 });
+	t = ox_iota(n, NEURON_DT_INT32, steps);
+	turned = ox_bin(n, NCC_SUB, ox_binc(n, NCC_SUB, lens, 1), t);
+	turned = ox_select(n, ox_binc(n, NCC_GE, turned, 0), turned, t);
+	row = ox_binc(n, NCC_MUL, ox_iota(n, NEURON_DT_INT32, batch), (double)steps);
+	turned = ox_bin(n, NCC_ADD, turned, ox_reshape(n, row, 2, (int64_t[]){ batch, 1 }));
+	memcpy(dim, x->shape.dim, sizeof(dim));
+	dim[1] *= dim[0];
+	t = ox_reshape(n, x, x->shape.ndim - 1, dim + 1);
+	t = t && turned ? ox_take(n, t, turned, 0) : NULL;
+	onnx_give(n, 0, time ? t : ox_transpose(n, t, swap));
+}
+
+/* a - b cos(2 pi i / m) + c cos(4 pi i / m) */
+static void import_window(struct onnx_node *n)
+{
+	static const double terms[3][3] = { { 0.5, 0.5, 0 },
+					    { 25.0 / 46, 21.0 / 46, 0 },
+					    { 0.42, 0.5, 0.08 } };
+	const double *k = terms[onnx_arg(n)];
+	int32_t type = (int32_t)onnx_int(n, "output_datatype", ONNX_FLOAT);
+	struct ncc_shape s = { .ndim = 1 };
+	double size, m;
+	onnx_op op;
+
+	if (!onnx_in_scalar(n, 0, &size))
+		return;
+	if (onnx_dtype(type, &s) || !(size >= 1) || size > NCC_MAX_ELEMS) {
+		onnx_fail(n, -ENOTSUP, "of size %g and type %s", size, onnx_type_name(type));
+		return;
+	}
+	s.dim[0] = (int64_t)size;
+	m = onnx_int(n, "periodic", 1) ? size : size - 1;
+	op = ox_data(n, &s);
+	for (int64_t i = 0; op && i < s.dim[0]; i++) {
+		double w = 2 * M_PI * (double)i / (m > 0 ? m : 1);
+
+		ncc_set(s.dtype, op->data, i, k[0] - k[1] * cos(w) + k[2] * cos(2 * w));
+	}
+	onnx_give_as(n, 0, op, type);
+}
+
+const struct onnx_rule onnx_scatter[] = {
+	{ "BlackmanWindow", 1, 1, import_window, 2 },
+	{ "HammingWindow", 1, 1, import_window, 1 },
+	{ "HannWindow", 1, 1, import_window, 0 },
+	{ "ReverseSequence", 2, 2, import_reverse_sequence, 0 },
+	{ "Scatter", 3, 3, import_scatter_elements, 0 },
+	{ "ScatterElements", 3, 3, import_scatter_elements, 0 },
+	{ "ScatterND", 3, 3, import_scatter_nd, 0 },
+	{ NULL, 0, 0, NULL, 0 },
+};

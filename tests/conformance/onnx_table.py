@@ -1,0 +1,89 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+"""Holds docs/compiler.md's tables of ONNX operators to what the tests found, as TAP.
+
+usage: onnx_table.py [--write] TREE NEURONX-CC
+
+The tables lie between two comments and are made of tests/data/onnx/nodes.txt, which test_onnx_nodes
+checks, and of what neuronx-cc list-operators prints. --write puts them there.
+"""
+
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+BEGIN, END = "<!-- begin: onnx_table.py -->\n", "<!-- end: onnx_table.py -->\n"
+WIDTH = 110
+
+
+def wrapped(words: list[str]) -> str:
+    lines, line = [], ""
+    for i, word in enumerate(words):
+        word += "," if i + 1 < len(words) else "."
+        if line and len(line) + 1 + len(word) > WIDTH:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    return "\n".join([*lines, line]) + "\n"
+
+
+def reason(message: str) -> str:
+    """What the compiler says, without the node's names."""
+    text = re.sub(r"^\w+ '[^']*': ", "", message)
+    text = re.sub(r"\(domain '([^']*)'\)", r"(\1)", text)
+    return re.sub(r" ?\(?'[^']*'\)?", "", text).replace("input is", "an input is").replace("input:", "an input:")
+
+
+def tables(tree: Path, operators: set[str]) -> str:
+    passed: dict[str, int] = defaultdict(int)
+    refused: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    options = 0
+    for line in (tree / "tests/data/onnx/nodes.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        _, operator, status, with_options, message = line.split("\t")
+        if status == "passed":
+            passed[operator] += 1
+            options += with_options != "-"
+        else:
+            refused[operator][reason(message)] += 1
+    failed = sum(sum(why.values()) for why in refused.values())
+    good = sorted(o for o in passed if o not in refused and o != "several")
+    out = (f"Of libonnx-testdata's {sum(passed.values()) + failed} tests {sum(passed.values())} pass, "
+           f"{options} of them with constant inputs or\n`--narrow-64bit`, and {failed} are refused. "
+           "Operators that pass all their tests, with their number:\n\n")
+    out += wrapped([f"{o} {passed[o]}" for o in good])
+    out += "\nRead, but without a test in that package:\n\n"
+    out += wrapped(sorted(operators - set(passed) - set(refused)))
+    out += "\nThe others; \"several\" are models of more than one node, most of them operators written as functions:\n\n"
+    out += "| operator | pass | refused, and why |\n|---|---|---|\n"
+    for operator in sorted(refused):
+        why = "; ".join(f"{count}: {text}" for text, count in sorted(refused[operator].items()))
+        out += f"| {operator} | {passed[operator]} | {why} |\n"
+    return out
+
+
+def main() -> int:
+    write = "--write" in sys.argv
+    tree, compiler = Path(sys.argv[-2]), sys.argv[-1]
+    listed = subprocess.run([compiler, "list-operators", "--framework", "ONNX"], capture_output=True, text=True,
+                            check=True).stdout.split()
+    page = tree / "docs/compiler.md"
+    text = page.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    want = before + BEGIN + tables(tree, set(listed)) + END + after
+    if write:
+        page.write_text(want)
+    print("1..1")
+    print(f"{'ok' if write or text == want else 'not ok'} 1 - docs/compiler.md has the tables of ONNX operators")
+    if not write and text != want:
+        print("# tests/conformance/onnx_table.py --write . build/release/compiler/neuronx-cc")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
