@@ -95,16 +95,49 @@ struct ncc_op *lower_convert(struct ncc_build *bl, struct ncc_op *x, const struc
 /* lower_index.c: what is chosen by an index */
 /* idx as s32 in 0 .. most */
 struct ncc_op *lower_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most);
-/* bf16[idx dims..., n]: 1 where the last index is the value of idx, else 0 */
+/* fp16[idx dims..., n]: 1 where the last index is the value of idx, else 0 */
 struct ncc_op *lower_one_hot(struct ncc_build *bl, struct ncc_op *idx, int64_t n);
-/* x with dimension d chosen by the ones of hot[..., n]: [hot's others..., x's others...] */
+/*
+ * x with dimension d chosen by the ones of hot[..., n], every bit of it: [hot's others..., x's
+ * others...]; the first so many dimensions of both are shared
+ */
 struct ncc_op *lower_choose(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
-			    unsigned int d);
+			    unsigned int d, unsigned int shared);
 /*
  * x with dimension d replaced by idx's dimensions, which come in its place: [x's before d...,
  * idx's, x's behind d...]. Indices out of range are clamped.
  */
 struct ncc_op *lower_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 			  unsigned int d);
+
+/* Where slices are gathered from or scattered to: HLO's dimension numbers (lower_gather.c) */
+struct ncc_slices {
+	unsigned int nwindow; /* dimensions of the result (or the updates) that lie in a slice */
+	uint8_t window[NCC_MAX_DIMS];
+	uint32_t dropped; /* mask: dimensions of the operand that a slice lacks (of size 1) */
+	unsigned int nbatch; /* shared dimensions: the operand's, and the indices' */
+	uint8_t batch[NCC_MAX_DIMS], index_batch[NCC_MAX_DIMS];
+	unsigned int nmap; /* component i of an index is along dimension map[i] of the operand */
+	uint8_t map[NCC_MAX_DIMS];
+	unsigned int vector; /* dimension of the indices along which an index's components lie */
+	int64_t size[NCC_MAX_DIMS]; /* of a slice, for each dimension of the operand */
+};
+/* 0, or -errno and bl->err; *out of shape s. Starts out of range are clamped. */
+int lower_gather(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
+		 const struct ncc_slices *g, const struct ncc_shape *s, struct ncc_op **out);
+
+/*
+ * lower_scatter.c: x with slices of it combined with the updates, in their order; a slice that is
+ * not all inside is left out. func: NCC_ADD, ...; NCC_SELECT: the update takes its place;
+ * NCC_PARAM: what combine does.
+ */
+struct ncc_combine {
+	enum ncc_kind func;
+	struct ncc_op *(*fn)(void *opaque, struct ncc_op *old, struct ncc_op *update);
+	void *opaque;
+};
+int lower_scatter(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
+		  struct ncc_op *updates, const struct ncc_slices *g, const struct ncc_combine *c,
+		  struct ncc_op **out);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operations that choose by index (lower_index.c): gather, dynamic-slice, dynamic-update-slice, and
- * reductions of values with their indices. Part of the HLO front end.
+ * Operations that choose by index (lower_index.c): gather, scatter, dynamic-slice,
+ * dynamic-update-slice, and reductions of values with their indices. Part of the HLO front end.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,48 +10,138 @@
 #include "hlo.h"
 #include "hlo_make.h"
 
-/* Rows (or columns, ...) of one dimension by index, the others whole: an embedding's lookup */
+static int take_list(struct hlo_inst *in, size_t n, const int64_t *v, unsigned int *count,
+		     uint8_t *out)
+{
+	if (n > NCC_MAX_DIMS)
+		return hlo_fail(in, -EINVAL, "%zu dimension numbers", n);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i] < 0 || v[i] >= NCC_MAX_DIMS)
+			return hlo_fail(in, -EINVAL, "dimension number %lld", (long long)v[i]);
+		out[i] = (uint8_t)v[i];
+	}
+	*count = (unsigned int)n;
+	return 0;
+}
+
+/* The same of gather and scatter; batches: of the operand and of the indices */
+static int take_slices(struct hlo_inst *in, struct ncc_slices *s, size_t ndropped,
+		       const int64_t *dropped, const int64_t *index_batch, size_t nindex_batch)
+{
+	uint8_t list[NCC_MAX_DIMS];
+	unsigned int n, nb;
+	int rc = take_list(in, ndropped, dropped, &n, list);
+
+	rc = rc ? rc : take_list(in, nindex_batch, index_batch, &nb, s->index_batch);
+	for (unsigned int i = 0; !rc && i < n; i++)
+		s->dropped |= 1u << list[i];
+	if (!rc && nb != s->nbatch)
+		rc = hlo_fail(in, -EINVAL, "%u shared dimensions of the operand, %u of the indices",
+			      s->nbatch, nb);
+	return rc;
+}
+
 static int gather(struct hlo_inst *in, struct ncc_op **out)
 {
 	const Ncc__Hlo__GatherDimensionNumbers *g = in->p->gather_dimension_numbers;
-	struct ncc_op *x, *idx, *r;
-	struct ncc_shape is;
-	uint8_t map[NCC_MAX_DIMS];
-	unsigned int d, batch = 0, offset;
+	struct ncc_slices s = { 0 };
+	struct ncc_op *x;
+	int rc;
 
-	if (in->nin != 2 || !g)
+	if (in->nin != 2 || !g || g->index_vector_dim < 0 || g->index_vector_dim > NCC_MAX_DIMS)
 		return hlo_fail(in, -EINVAL, "needs two operands and dimension numbers");
 	x = in->in[0].op[0];
-	idx = in->in[1].op[0];
-	if (g->n_start_index_map != 1 || g->n_collapsed_slice_dims != 1 ||
-	    g->start_index_map[0] != g->collapsed_slice_dims[0] || g->n_operand_batching_dims ||
-	    in->p->n_gather_slice_sizes != x->shape.ndim || g->start_index_map[0] < 0 ||
-	    g->start_index_map[0] >= x->shape.ndim)
-		return hlo_fail(in, -ENOTSUP, "only of whole slices along one dimension");
-	d = (unsigned int)g->start_index_map[0];
-	for (unsigned int i = 0; i < x->shape.ndim; i++)
-		if (in->p->gather_slice_sizes[i] != (i == d ? 1 : x->shape.dim[i]))
-			return hlo_fail(in, -ENOTSUP, "only of whole slices along one dimension");
-	is = idx->shape;
-	if (g->index_vector_dim == (int64_t)is.ndim - 1 && is.dim[is.ndim - 1] == 1)
-		is.ndim--;
-	else if (g->index_vector_dim != (int64_t)is.ndim)
-		return hlo_fail(in, -ENOTSUP, "the index vector is not the last dimension");
-	offset = is.ndim;
-	for (unsigned int i = 0; i < in->shape.ndim; i++) {
-		bool off = false;
+	if (in->p->n_gather_slice_sizes != x->shape.ndim)
+		return hlo_fail(in, -EINVAL, "slices of rank %zu of an operand of rank %u",
+				in->p->n_gather_slice_sizes, x->shape.ndim);
+	memcpy(s.size, in->p->gather_slice_sizes, x->shape.ndim * sizeof(s.size[0]));
+	s.vector = (unsigned int)g->index_vector_dim;
+	rc = take_list(in, g->n_offset_dims, g->offset_dims, &s.nwindow, s.window) ?:
+	     take_list(in, g->n_start_index_map, g->start_index_map, &s.nmap, s.map) ?:
+	     take_list(in, g->n_operand_batching_dims, g->operand_batching_dims, &s.nbatch, s.batch) ?:
+	     take_slices(in, &s, g->n_collapsed_slice_dims, g->collapsed_slice_dims,
+			 g->start_indices_batching_dims, g->n_start_indices_batching_dims);
+	return rc ? rc : lower_gather(&in->b, x, in->in[1].op[0], &s, &in->shape, out);
+}
 
-		for (size_t k = 0; k < g->n_offset_dims; k++)
-			off = off || g->offset_dims[k] == i;
-		map[i] = (uint8_t)(off ? offset++ : batch++);
+struct combining {
+	struct hlo_inst *in;
+	const Ncc__Hlo__Computation *c;
+};
+
+static struct ncc_op *combine(void *opaque, struct ncc_op *old, struct ncc_op *update)
+{
+	struct combining *x = opaque;
+	struct ncc_op *arg[2] = { old, update };
+	struct hlo_value v;
+
+	if (!old || !update || hlo_lift(x->in, x->c, &old->shape, arg, 2, &v) || v.n != 1)
+		return NULL;
+	return v.op[0];
+}
+
+/* How an update is combined: the computation is its second parameter, one operation, or anything */
+static enum ncc_kind combining_of(struct hlo_inst *in, const Ncc__Hlo__Computation *c)
+{
+	for (size_t i = 0; i < c->n_instructions; i++) {
+		const Ncc__Hlo__Instruction *p = c->instructions[i];
+
+		if (p->id == c->root_id && !strcmp(p->opcode, "parameter") &&
+		    p->parameter_number == 1)
+			return NCC_SELECT;
 	}
-	if (batch != is.ndim || offset != in->shape.ndim ||
-	    in->shape.ndim != is.ndim + x->shape.ndim - 1)
-		return hlo_fail(in, -EINVAL, "dimension numbers do not fit the shapes");
-	idx = build_reshape(&in->b, lower_clamp_index(&in->b, idx, x->shape.dim[d] - 1), &is);
-	r = lower_choose(&in->b, lower_one_hot(&in->b, idx, x->shape.dim[d]), x, d);
-	*out = build_transpose(&in->b, r, map);
-	return 0;
+	return hlo_reducer(in);
+}
+
+/* What a slice has along each dimension of the operand: the updates' windows in order, else 1 */
+static int take_windows(struct hlo_inst *in, struct ncc_slices *s, const struct ncc_shape *x,
+			const struct ncc_shape *u)
+{
+	unsigned int n = 0;
+
+	for (unsigned int d = 0; d < x->ndim; d++) {
+		bool batch = false;
+
+		for (unsigned int i = 0; i < s->nbatch; i++)
+			batch = batch || s->batch[i] == d;
+		s->size[d] = 1;
+		if (batch || s->dropped >> d & 1)
+			continue;
+		if (n == s->nwindow || s->window[n] >= u->ndim)
+			return hlo_fail(in, -EINVAL, "dimension numbers do not fit the shapes");
+		s->size[d] = u->dim[s->window[n++]];
+	}
+	return n == s->nwindow ? 0
+			       : hlo_fail(in, -EINVAL, "dimension numbers do not fit the shapes");
+}
+
+static int scatter(struct hlo_inst *in, struct ncc_op **out)
+{
+	const Ncc__Hlo__ScatterDimensionNumbers *g = in->p->scatter_dimension_numbers;
+	struct combining x = { .in = in, .c = hlo_called(in, 0) };
+	struct ncc_combine c = { .fn = combine, .opaque = &x };
+	struct ncc_slices s = { 0 };
+	struct ncc_op *u;
+	int rc;
+
+	if (!x.c)
+		return -EINVAL;
+	if (in->nin != 3)
+		return hlo_fail(in, -ENOTSUP, "of several operands at once is not supported");
+	u = in->in[2].op[0];
+	if (!g || g->index_vector_dim < 0 || g->index_vector_dim > NCC_MAX_DIMS ||
+	    u->shape.dtype != in->in[0].op[0]->shape.dtype)
+		return hlo_fail(in, -EINVAL, "needs dimension numbers and one type");
+	s.vector = (unsigned int)g->index_vector_dim;
+	rc = take_list(in, g->n_update_window_dims, g->update_window_dims, &s.nwindow, s.window) ?:
+	     take_list(in, g->n_scatter_dims_to_operand_dims, g->scatter_dims_to_operand_dims, &s.nmap,
+		       s.map) ?:
+	     take_list(in, g->n_input_batching_dims, g->input_batching_dims, &s.nbatch, s.batch) ?:
+	     take_slices(in, &s, g->n_inserted_window_dims, g->inserted_window_dims,
+			 g->scatter_indices_batching_dims, g->n_scatter_indices_batching_dims) ?:
+	     take_windows(in, &s, &in->in[0].op[0]->shape, &u->shape);
+	c.func = combining_of(in, x.c);
+	return rc ? rc : lower_scatter(&in->b, in->in[0].op[0], in->in[1].op[0], u, &s, &c, out);
 }
 
 /* Start indices: of each dimension one scalar; constant ones are known and in range */
@@ -130,7 +220,7 @@ static int dynamic_slice(struct hlo_inst *in, struct ncc_op **out)
 		if (!st.op[d])
 			continue;
 		hot = lower_one_hot(&in->b, range(in, st.op[d], in->shape.dim[d]), s.dim[d]);
-		cut = first_to(in, lower_choose(&in->b, hot, cut, d), d);
+		cut = first_to(in, lower_choose(&in->b, hot, cut, d, 0), d);
 	}
 	*out = cut;
 	return 0;
@@ -212,7 +302,8 @@ static int dynamic_update(struct hlo_inst *in, struct ncc_op **out)
 			continue;
 		hot = lower_one_hot(&in->b, range(in, st.op[d], u->shape.dim[d]), x->shape.dim[d]);
 		mask = inside(in, st.op[d], u->shape.dim[d], d);
-		u = first_to(in, lower_choose(&in->b, build_transpose(&in->b, hot, swap), u, d), d);
+		u = first_to(in, lower_choose(&in->b, build_transpose(&in->b, hot, swap), u, d, 0),
+			     d);
 		if (!mask)
 			return hlo_fail(in, -ENOMEM, "out of memory");
 		st.op[d] = mask;
@@ -233,10 +324,15 @@ int hlo_index(struct hlo_inst *in, struct ncc_op **out)
 	*out = NULL;
 	if (!strcmp(in->p->opcode, "gather"))
 		rc = gather(in, out);
+	else if (!strcmp(in->p->opcode, "scatter"))
+		rc = scatter(in, out);
 	else if (!strcmp(in->p->opcode, "dynamic-slice") && in->nin)
 		rc = dynamic_slice(in, out);
 	else if (!strcmp(in->p->opcode, "dynamic-update-slice"))
 		rc = dynamic_update(in, out);
+	if (!rc && *out &&
+	    (!ncc_same_dims(&(*out)->shape, &in->shape) || (*out)->shape.dtype != in->shape.dtype))
+		return hlo_fail(in, -EINVAL, "the result's shape does not fit the operands'");
 	if (rc || *out)
 		return rc;
 	if (in->imp->err->text[0])

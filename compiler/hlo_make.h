@@ -26,6 +26,7 @@ int hlo_topk(struct hlo_inst *in, struct hlo_value *v);
 
 /* hlo_ops.c: does the computation that is called reduce by one operation of the IR? */
 bool hlo_simple_reducer(struct hlo_inst *in);
+enum ncc_kind hlo_reducer(struct hlo_inst *in); /* which; NCC_PARAM: none */
 /* reduce of (values, their indices): argmax and argmin, as JAX makes them; 1: it is
  * something else */
 int hlo_arg_reduce(struct hlo_inst *in, struct hlo_value *v);

@@ -220,7 +220,7 @@ static const struct {
 		 { "minimum", NCC_MIN }, { "and", NCC_AND },	  { "or", NCC_OR } };
 
 /* One operation on the computation's two parameters; 0 (a parameter): it is something else */
-static enum ncc_kind reducer_of(struct hlo_inst *in)
+enum ncc_kind hlo_reducer(struct hlo_inst *in)
 {
 	const Ncc__Hlo__Computation *c = NULL;
 	const Ncc__Hlo__Instruction *root = NULL;
@@ -245,12 +245,12 @@ static enum ncc_kind reducer_of(struct hlo_inst *in)
 
 bool hlo_simple_reducer(struct hlo_inst *in)
 {
-	return reducer_of(in) != NCC_PARAM;
+	return hlo_reducer(in) != NCC_PARAM;
 }
 
 static int take_reducer(struct hlo_inst *in, struct ncc_op *op)
 {
-	op->func = reducer_of(in);
+	op->func = hlo_reducer(in);
 	if (op->func == NCC_PARAM)
 		return hlo_called(in, 0) ? hlo_fail(in, -ENOTSUP,
 						    "reduces by a computation that is not a "

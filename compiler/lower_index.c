@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
  * What is chosen by an index. A core has no indirect addressing: it is a product with a matrix of
- * ones and zeros, which is exact when fp32 values are taken as the sum of three bf16 parts. Called
- * by the front ends.
+ * ones and zeros. So that every bit arrives, whatever it means (an infinity times 0 would be NaN),
+ * the bits are taken as whole numbers of 11 bits, which fp16 holds and a sum with zeros leaves
+ * alone. Called by the front ends.
  */
 #include <string.h>
 
 #include "build.h"
 
-/* bf16[idx dims..., n]: 1 where the last index is the value of idx, else 0 */
+#define PART_BITS 11
+#define MOST_PARTS 3
+
 struct ncc_op *lower_one_hot(struct ncc_build *bl, struct ncc_op *idx, int64_t n)
 {
 	struct ncc_shape s;
@@ -25,43 +28,45 @@ struct ncc_op *lower_one_hot(struct ncc_build *bl, struct ncc_op *idx, int64_t n
 	a = build_spread(bl, &s, idx, map);
 	b = build_count(bl, n);
 	b = b ? build_spread(bl, &s, b, &last) : NULL;
-	return build_cast(bl, build_compare(bl, NCC_EQ, a, b), NEURON_DT_BF16);
+	return build_cast(bl, build_compare(bl, NCC_EQ, a, b), NEURON_DT_FP16);
 }
 
-/* One part of x in bf16, taken from what is left of it; constants now, so that it costs nothing */
-static struct ncc_op *take_part(struct ncc_build *bl, struct ncc_op **left, bool last)
+/* The bits of element i of a constant */
+static uint32_t raw_bits(const struct ncc_op *c, int64_t i)
 {
-	struct ncc_op *x = *left, *part = build_cast(bl, x, NEURON_DT_BF16), *r;
-	int64_t n = ncc_elems(&x->shape);
+	unsigned int esz = ncc_dtype_size(c->shape.dtype);
+	uint8_t b[4] = { 0 };
 
-	if (!part)
-		return NULL;
-	if (x->kind == NCC_CONST) {
-		struct ncc_shape s = x->shape;
-
-		r = build_const(bl, &s);
-		s.dtype = NEURON_DT_BF16;
-		part = r ? build_const(bl, &s) : NULL;
-		if (!part)
-			return NULL;
-		for (int64_t i = 0; i < n; i++) {
-			double v = ncc_get(NEURON_DT_FP32, x->data, i);
-
-			ncc_set(NEURON_DT_BF16, part->data, i, v);
-			ncc_set(NEURON_DT_FP32, r->data, i,
-				v - ncc_get(NEURON_DT_BF16, part->data, i));
-		}
-		*left = r;
-		return part;
-	}
-	r = last ? x : build_cast(bl, part, NEURON_DT_FP32);
-	*left = r ? build_node(bl, NCC_SUB, &x->shape, x, r, NULL) : NULL;
-	return *left ? part : NULL;
+	memcpy(b, (const uint8_t *)c->data + i * esz, esz);
+	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
-/* x with dimension d chosen by the ones of hot[..., n]: [hot's others..., x's others...], fp32 */
+/* Part k of x as fp16; of a constant now, so that it costs nothing */
+static struct ncc_op *take_part(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *word,
+				unsigned int k)
+{
+	const uint32_t mask = (1u << PART_BITS) - 1;
+	struct ncc_shape s = x->shape;
+	struct ncc_op *p;
+
+	if (x->kind == NCC_CONST) {
+		s.dtype = NEURON_DT_FP16;
+		s.pred = false;
+		p = build_const(bl, &s);
+		for (int64_t i = 0; p && i < ncc_elems(&s); i++)
+			ncc_set(NEURON_DT_FP16, p->data, i, raw_bits(x, i) >> k * PART_BITS & mask);
+		return p;
+	}
+	s = word->shape;
+	p = k ? build_node(bl, NCC_SHR, &s, word, build_splat(bl, &s, k * PART_BITS), NULL) : word;
+	if ((k + 1) * PART_BITS < 32)
+		p = build_node(bl, NCC_AND, &s, p, build_splat(bl, &s, mask), NULL);
+	return build_cast(bl, p, NEURON_DT_FP16);
+}
+
+/* [shared, hot's others..., x's others...], fp32 */
 static struct ncc_op *choose_part(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
-				  unsigned int d)
+				  unsigned int d, unsigned int shared)
 {
 	struct ncc_shape s = { .dtype = NEURON_DT_FP32 };
 	struct ncc_op *op;
@@ -70,51 +75,62 @@ static struct ncc_op *choose_part(struct ncc_build *bl, struct ncc_op *hot, stru
 		return NULL;
 	for (unsigned int i = 0; i + 1 < hot->shape.ndim; i++)
 		s.dim[s.ndim++] = hot->shape.dim[i];
-	for (unsigned int i = 0; i < x->shape.ndim; i++)
+	for (unsigned int i = shared; i < x->shape.ndim; i++)
 		if (i != d)
 			s.dim[s.ndim++] = x->shape.dim[i];
 	op = build_node(bl, NCC_DOT, &s, hot, x, NULL);
 	if (!op)
 		return NULL;
+	op->dot.nbatch = shared;
+	for (unsigned int i = 0; i < shared; i++)
+		op->dot.lhs_batch[i] = op->dot.rhs_batch[i] = (uint8_t)i;
 	op->dot.ncontract = 1;
 	op->dot.lhs_contract[0] = (uint8_t)(hot->shape.ndim - 1);
 	op->dot.rhs_contract[0] = (uint8_t)d;
 	return op;
 }
 
-/* The same of x's own type. idx may be of any rank; its values are in range. */
-struct ncc_op *lower_choose(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
-			    unsigned int d)
+static struct ncc_op *choose_parts(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
+				   unsigned int d, unsigned int shared)
 {
-	struct ncc_shape was = x->shape;
-	unsigned int parts =
-		was.pred || was.dtype == NEURON_DT_BF16 || was.dtype == NEURON_DT_INT8 ? 1 : 3;
-	struct ncc_op *sum = NULL, *part[3] = { NULL }, *left;
+	unsigned int size = ncc_dtype_size(x->shape.dtype), n = size == 4 ? MOST_PARTS : 2;
+	uint8_t whole = size == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16;
+	struct ncc_op *word = NULL, *sum = NULL;
 
-	if (!hot || hot->shape.ndim - 1 + was.ndim - 1 > NCC_MAX_DIMS)
+	if (x->kind != NCC_CONST)
+		word = build_cast(bl, build_bitcast(bl, x, whole), NEURON_DT_INT32);
+	if (!word && x->kind != NCC_CONST)
 		return NULL;
-	if (parts == 1) {
-		sum = choose_part(bl, hot, build_cast(bl, x, NEURON_DT_BF16), d);
-	} else {
-		left = build_cast(bl, x, NEURON_DT_FP32);
-		for (unsigned int i = 0; left && i < parts; i++)
-			part[i] = take_part(bl, &left, i + 1 == parts);
-		for (unsigned int i = parts; i-- > 0;) {
-			struct ncc_op *p = choose_part(bl, hot, part[i], d);
+	if (word && size == 2)
+		word = build_node(bl, NCC_AND, &word->shape, word,
+				  build_splat(bl, &word->shape, 0xffff), NULL);
+	for (unsigned int k = 0; k < n; k++) {
+		struct ncc_op *p = choose_part(bl, hot, take_part(bl, x, word, k), d, shared);
 
-			if (!p)
-				return NULL;
-			sum = sum ? build_node(bl, NCC_ADD, &p->shape, sum, p, NULL) : p;
-		}
+		p = build_cast(bl, p, NEURON_DT_INT32);
+		if (!p)
+			return NULL;
+		if (k)
+			p = build_node(bl, NCC_SHL, &p->shape, p,
+				       build_splat(bl, &p->shape, k * PART_BITS), NULL);
+		sum = sum ? build_node(bl, NCC_OR, &p->shape, sum, p, NULL) : p;
 	}
-	if (!sum)
+	return build_bitcast(bl, build_cast(bl, sum, whole), x->shape.dtype);
+}
+
+struct ncc_op *lower_choose(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
+			    unsigned int d, unsigned int shared)
+{
+	struct ncc_op *sum;
+
+	if (!hot || !x || hot->shape.ndim - 1 + x->shape.ndim - 1 - shared > NCC_MAX_DIMS)
 		return NULL;
-	if (was.pred) { /* 0 or 1 */
-		struct ncc_op *half = build_splat(bl, &sum->shape, 0.5);
-
-		return build_compare(bl, NCC_GT, sum, half);
-	}
-	return was.dtype == NEURON_DT_FP32 ? sum : build_cast(bl, sum, was.dtype);
+	if (ncc_dtype_size(x->shape.dtype) > 1)
+		return choose_parts(bl, hot, x, d, shared);
+	sum = choose_part(bl, hot, build_cast(bl, x, NEURON_DT_FP16), d, shared);
+	if (sum && x->shape.pred) /* 0 or 1 */
+		return build_compare(bl, NCC_GT, sum, build_splat(bl, &sum->shape, 0.5));
+	return build_cast(bl, sum, x->shape.dtype);
 }
 
 struct ncc_op *lower_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most)
@@ -156,5 +172,6 @@ struct ncc_op *lower_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op 
 	idx = lower_clamp_index(bl, idx, n - 1);
 	if (!idx)
 		return NULL;
-	return in_place(bl, lower_choose(bl, lower_one_hot(bl, idx, n), x, d), idx->shape.ndim, d);
+	return in_place(bl, lower_choose(bl, lower_one_hot(bl, idx, n), x, d, 0), idx->shape.ndim,
+			d);
 }

@@ -59,16 +59,18 @@ static const char help_text[] =
 	"2 bad usage.\n";
 
 static const char operators[] =
-	"abs\nadd\nand\natan2\nbitcast-convert\nbroadcast\ncall\ncbrt\nceil\nclamp\n"
-	"compare\nconcatenate\nconditional\nconstant\nconvert\nconvolution\ncopy\ncosine\n"
-	"count-leading-\ndivide\ndot\ndynamic-slice\ndynamic-update-slice\nerf\n"
-	"exponential\nexponential-minus-one\nfloor\nfusion\ngather\nget-tuple-element\n"
-	"iota\nis-finite\nlog\nlog-plus-one\nlogistic\nmap\nmaximum\nminimum\nmultiply\n"
-	"negate\nnot\nopt-barrier\nor\npad\nparameter\npopcnt\npower\nreduce\n"
-	"reduce-precision\nreduce-window\nremainder\nreshape\nreverse\nround-nearest-afz\n"
-	"round-nearest-even\nrsqrt\nselect\nshift-left\nshift-right-arithmetic\n"
-	"shift-right-logical\nsign\nsine\nslice\nsort\nsqrt\nsubtract\ntan\ntanh\ntopk\n"
-	"transpose\ntuple\nwhile\nxor\nzeros\n";
+	"abs\nadd\nand\natan2\nbitcast-convert\nbroadcast\ncall\ncbrt\nceil\n"
+	"clamp\ncompare\nconcatenate\nconditional\nconstant\nconvert\n"
+	"convolution\ncopy\ncosine\ncount-leading-zeros\ndivide\ndot\n"
+	"dynamic-slice\ndynamic-update-slice\nerf\nexponential\n"
+	"exponential-minus-one\nfloor\nfusion\ngather\nget-tuple-element\niota\n"
+	"is-finite\nlog\nlog-plus-one\nlogistic\nmap\nmaximum\nminimum\n"
+	"multiply\nnegate\nnot\nopt-barrier\nor\npad\nparameter\npopcnt\npower\n"
+	"reduce\nreduce-precision\nreduce-window\nremainder\nreshape\nreverse\n"
+	"round-nearest-afz\nround-nearest-even\nrsqrt\nscatter\nselect\n"
+	"shift-left\nshift-right-arithmetic\nshift-right-logical\nsign\nsine\n"
+	"slice\nsort\nsqrt\nsubtract\ntan\ntanh\ntopk\ntranspose\ntuple\nwhile\n"
+	"xor\n";
 
 enum {
 	OPT_FRAMEWORK = 256,

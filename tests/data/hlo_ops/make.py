@@ -173,6 +173,51 @@ def many():
          lambda d: (d.ints(np.int32, 5, 100), d.f32(70, 3)))
 
 
+def indexed():
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, -np.nan, 3e38], np.float32)
+
+    def table(d, *shape):
+        x = d.f32(*shape)
+        x.reshape(-1)[d.rng.permutation(x.size)[:8]] = special
+        return x
+
+    rows = lambda d, n, *shape: d.ints(np.int32, *shape, low=-n - 3, high=n + 3)
+    dn = lax.GatherDimensionNumbers
+    case("gather_special", lambda t, i: (t[i], jnp.take(t, i, axis=1, mode="clip")), lambda d: (table(d, 30, 20), rows(d, 19, 4, 3)))
+    case("gather_two", lambda t, i, j: t[i, j], lambda d: (table(d, 9, 7, 5), rows(d, 9, 11), rows(d, 7, 11)))
+    case("gather_apart", lambda t, i, j: t[i, :, j], lambda d: (table(d, 9, 7, 5), rows(d, 9, 6, 2), rows(d, 5, 2)))
+    case("gather_along", lambda t, i: (jnp.take_along_axis(t, i, 1), jnp.take_along_axis(t, i % 12, 0)),
+         lambda d: (table(d, 12, 40), d.ints(np.int32, 12, 40, low=0, high=39)))
+    case("gather_windows", lambda t, i: jax.vmap(lambda k: lax.dynamic_slice(t, (k[0], k[1], 0), (3, 2, 6)))(i),
+         lambda d: (table(d, 10, 9, 6), rows(d, 10, 5, 2)))
+    case("gather_batched", lambda t, i: jax.vmap(lambda x, k: lax.dynamic_slice(x, (k, 2), (4, 3)))(t, i),
+         lambda d: (table(d, 6, 10, 9), rows(d, 10, 6)))
+    case("gather_order", lambda t, i: lax.gather(t, i, dn((0, 2), (2,), (2, 0)), (2, 5, 1), mode="clip"),
+         lambda d: (table(d, 8, 5, 7), d.ints(np.int32, 3, 2, low=-2, high=9)))
+    case("gather_types", lambda a, b, c, e, i: (a[i], b[i], c[i], e[i]),
+         lambda d: (d.edges(np.int32, 20, 6), d.edges(np.uint8, 20, 6), d.edges(np.uint16, 20, 6),
+                    d.f32(20, 6).astype(jnp.bfloat16), rows(d, 20, 9)))
+    case("gather_bool", lambda t, i: t[i] > 0, lambda d: (table(d, 30), rows(d, 30, 40)))
+    case("gather_constant", lambda i: jnp.asarray(table(Draw("gather_constant_table"), 40, 6))[i], lambda d: rows(d, 40, 9))
+    case("dynamic_special", lambda t, u, i, j: (lax.dynamic_slice(t, (i, j), (3, 5)), lax.dynamic_update_slice(t, u, (i, j))),
+         lambda d: (table(d, 20, 17), table(d, 3, 5), np.int32(11), np.int32(99)))
+    case("scatter_set", lambda x, i, u: (x.at[i].set(u), x.at[i[:3]].set(u[:3])), lambda d: (table(d, 30, 7), rows(d, 30, 25), table(d, 25, 7)))
+    case("scatter_add", lambda x, i, u: x.at[i].add(u), lambda d: (d.f32(30, 7), rows(d, 30, 12), d.f32(12, 7)))
+    case("scatter_add_many", lambda x, i, u: x.at[i].add(u), lambda d: (d.f32(30, 7), rows(d, 30, 300), d.f32(300, 7)), ulps=300)
+    case("scatter_add_infinite", lambda x, i, u: x.at[i].add(u), lambda d: (np.zeros((50, 3), np.float32), np.arange(40, dtype=np.int32), np.round(
+        np.where(np.arange(120).reshape(40, 3) % 17 == 3, np.inf, np.where(np.arange(120).reshape(40, 3) % 19 == 5, np.nan, 2.0))).astype(np.float32)))
+    case("scatter_integers", lambda x, i, u: (x.at[i].add(u), x.at[i].max(u), x.at[i].min(u), x.at[i].multiply(u)),
+         lambda d: (d.ints(np.int32, 20), rows(d, 20, 50), d.ints(np.int32, 50)))
+    case("scatter_points", lambda x, i, j, u: (x.at[i, j].set(u), x.at[i, :, j].add(1)),
+         lambda d: (d.ints(np.int16, 6, 5, 7), rows(d, 6, 20), rows(d, 5, 20), d.ints(np.int16, 20, 7)))
+    case("scatter_windows", lambda x, i, u: jax.vmap(lambda a, k, w: lax.dynamic_update_slice(a, w, (k, 1)))(x, i, u),
+         lambda d: (table(d, 5, 9, 6), rows(d, 9, 5), table(d, 5, 3, 4)))
+    case("scatter_apply", lambda x, i: x.at[i].apply(jnp.tanh), lambda d: (d.f32(30), d.rng.permutation(30)[:7].astype(np.int32)), ulps=6)
+    case("bincount", lambda i: jnp.bincount(i, length=10), lambda d: d.ints(np.int32, 200, low=0, high=11))
+    case("segment_sum", lambda x, i: jax.ops.segment_sum(x, i, 6), lambda d: (d.ints(np.int32, 40, 3), d.ints(np.int32, 40, low=0, high=5)))
+    case("one_hot", lambda i: jax.nn.one_hot(i, 12), lambda d: rows(d, 12, 9))
+
+
 def flow():
     case("random_bits", lambda key: jax.random.bits(jax.random.wrap_key_data(key, impl="threefry2x32"), (40,), jnp.uint32),
          lambda d: np.array([17, 4000000000], np.uint32))
@@ -211,7 +256,7 @@ def refused():
 
 
 def main():
-    for family in (integers, many, flow, wide):
+    for family in (integers, many, indexed, flow, wide):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}

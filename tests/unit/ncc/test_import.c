@@ -153,6 +153,20 @@ static void gather_along_nothing(Ncc__Hlo__Module *m)
 	g->start_index_map[0] = g->collapsed_slice_dims[0] = -1;
 }
 
+static void scatter_shared(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__ScatterDimensionNumbers *g = find(m, "scatter")->scatter_dimension_numbers;
+
+	g->index_vector_dim = 5;
+}
+
+static void scatter_of_two(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "scatter");
+
+	p->n_operand_ids = 2;
+}
+
 static void slice_larger(Ncc__Hlo__Module *m)
 {
 	find(m, "dynamic-slice")->shape->dimensions[0] = 41;
@@ -398,9 +412,11 @@ static const struct {
 	{ P "add/module.hlo.pb", negative_dimension, "dimension 0 is -5" },
 	{ P "add/module.hlo.pb", huge_dimension, "too large" },
 	{ P "add/module.hlo.pb", too_large, "too large" },
-	{ P "embedding_constant/module.hlo.pb", partial_slices, "only of whole slices" },
+	{ P "embedding_constant/module.hlo.pb", partial_slices, "does not fit" },
 	{ P "embedding_constant/module.hlo.pb", gather_of_nothing, "dimension numbers" },
-	{ P "embedding_constant/module.hlo.pb", gather_along_nothing, "only of whole slices" },
+	{ P "embedding_constant/module.hlo.pb", gather_along_nothing, "dimension number -1" },
+	{ "hlo_ops/scatter_add/module.hlo.pb", scatter_shared, "dimension numbers" },
+	{ "hlo_ops/scatter_add/module.hlo.pb", scatter_of_two, "not supported" },
 	{ P "dynamic_slice/module.hlo.pb", slice_larger, "does not fit" },
 	{ P "dynamic_slice/module.hlo.pb", start_missing, "operands for rank" },
 	{ P "dynamic_update/module.hlo.pb", update_larger, "operand" },
