@@ -28,30 +28,47 @@ static int no_memory(struct ncc_gen *g)
 	return ncc_fail(g->err, -ENOMEM, "out of memory");
 }
 
-/* Row-major in DRAM, as the caller of the model has it */
-static int gen_param(struct ncc_gen *g, struct ncc_op *op)
+/*
+ * A variable of the caller's, row-major, or one that passes between stages, which lies as both like
+ * it. v: its place
+ */
+static int io_var(struct ncc_gen *g, enum neff_var_type type, int64_t number,
+		  const struct ncc_op *op, uint8_t dtype, struct ncc_view *v)
 {
 	uint64_t size = (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype);
-	struct ncc_view v;
-	struct ncc_buf *b;
+	bool edge = number >= NCC_EDGE;
 	struct neff_var *var;
 	char name[32];
 	int id;
 
-	snprintf(name, sizeof(name), "input%lld", (long long)op->index);
-	id = gen_var(g, NEFF_VAR_INPUT, name, size);
+	snprintf(name, sizeof(name), "%s%lld",
+		 edge			  ? "stage"
+		 : type == NEFF_VAR_INPUT ? "input"
+					  : "output",
+		 (long long)(edge ? number - NCC_EDGE : number));
+	id = gen_var(g, type, name, size);
 	if (id < 0)
 		return id;
-	b = gen_dram_buf(g, (uint32_t)id);
-	if (!b)
-		return no_memory(g);
 	var = &g->prog.var[id];
-	var->dtype = op->io_dtype ? op->io_dtype : op->shape.dtype;
+	var->dtype = dtype ? dtype : op->shape.dtype;
 	var->ndim = op->shape.ndim;
 	for (unsigned int d = 0; d < op->shape.ndim; d++)
 		var->shape[d] = (uint64_t)op->shape.dim[d];
-	view_row_major(&v, b, &op->shape);
-	return value_new(g, op, &v) ? 0 : no_memory(g);
+	view_row_major(v, NULL, &op->shape);
+	if (edge)
+		view_turn(v, op->pdim);
+	return id;
+}
+
+static int gen_param(struct ncc_gen *g, struct ncc_op *op)
+{
+	struct ncc_view v;
+	int id = io_var(g, NEFF_VAR_INPUT, op->index, op, op->io_dtype, &v);
+
+	if (id < 0)
+		return id;
+	v.buf = gen_dram_buf(g, (uint32_t)id);
+	return v.buf && value_new(g, op, &v) ? 0 : no_memory(g);
 }
 
 /* A copy of the constant with pdim outermost and inner innermost, if they are dimensions */
@@ -411,12 +428,9 @@ static void release_operands(struct ncc_gen *g, struct ncc_op *op)
 
 static int gen_output(struct ncc_gen *g, unsigned int i)
 {
-	struct ncc_op *op = g->m->outs[i];
-	uint64_t size = (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype);
 	struct ncc_buf b = { .space = NCC_DRAM, .refs = 1 };
-	struct neff_var *var;
+	struct ncc_op *op = g->m->outs[i];
 	struct ncc_view dst;
-	char name[32];
 	int id, rc;
 
 	g->op = op;
@@ -424,17 +438,12 @@ static int gen_output(struct ncc_gen *g, unsigned int i)
 	rc = gen_place(g, op, -1);
 	if (rc)
 		return rc;
-	snprintf(name, sizeof(name), "output%u", i);
-	id = gen_var(g, NEFF_VAR_OUTPUT, name, size);
+	id = io_var(g, NEFF_VAR_OUTPUT, g->m->out_number ? g->m->out_number[i] : i, op,
+		    g->m->out_dtype ? g->m->out_dtype[i] : 0, &dst);
 	if (id < 0)
 		return id;
-	var = &g->prog.var[id];
-	var->dtype = g->m->out_dtype ? g->m->out_dtype[i] : op->shape.dtype;
-	var->ndim = op->shape.ndim;
-	for (unsigned int d = 0; d < op->shape.ndim; d++)
-		var->shape[d] = (uint64_t)op->shape.dim[d];
 	b.var = (uint32_t)id;
-	view_row_major(&dst, &b, &op->shape);
+	dst.buf = &b;
 	rc = gen_copy(g, &dst, &op->value->view);
 	gen_release_temps(g, 0);
 	return rc;

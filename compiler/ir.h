@@ -18,6 +18,7 @@
 #define NCC_MAX_ELEMS (1ll << 31) /* of one tensor */
 #define NCC_MAX_OPS 200000
 #define NCC_MAX_OPERANDS 4096
+#define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
 #define NCC_MAX_TAIL 2 /* operations fused behind a product */
 
 enum ncc_kind {
@@ -154,6 +155,7 @@ struct ncc_module {
 	unsigned int nouts;
 	struct ncc_op **outs;
 	uint8_t *out_dtype; /* for the model's user; NULL: the shapes' (pass_integers) */
+	int64_t *out_number; /* of a pipeline's stage: what each is called; NULL: its index */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
 };
 

@@ -21,7 +21,8 @@ static const char help_text[] =
 	"MODEL.neff\n"
 	"                          [OPTION]...\n"
 	"       neuronx-cc list-operators --framework XLA|ONNX\n"
-	"Compile an HLO module or an ONNX model to a NEFF file for one NeuronCore.\n"
+	"Compile an HLO module or an ONNX model to a NEFF file for one NeuronCore\n"
+	"or a pipeline of them.\n"
 	"\n"
 	"  --framework XLA|ONNX       the input is a serialized HloModuleProto or ModelProto\n"
 	"  --framework IR             the input is the tensor IR as --print-ir prints it\n"
@@ -35,6 +36,7 @@ static const char help_text[] =
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
 	"  -O LEVEL, --optlevel LEVEL 1: fuse nothing, each operation by itself; 2 (default), 3: "
 	"all\n"
+	"  --neuroncore-pipeline-cores N  cut the model over up to N cores, 1 to 16 (default 1)\n"
 	"  --print-ir                 print the tensor IR after the passes to standard output\n"
 	"  --dump-ir-after PASS       print it after a pass: read, simplify, windows, ..., or all\n"
 	"  --ir-constants             print constants in full, so that --framework IR reads them\n"
@@ -52,7 +54,6 @@ static const char help_text[] =
 	"  --jobs N\n"
 	"  --enable-fast-context-switch\n"
 	"  --enable-fast-loading-neuron-binaries\n"
-	"  --neuroncore-pipeline-cores N\n"
 	"\n"
 	"Exit status: 0 success, 1 the model cannot be compiled or a file cannot be read or "
 	"written,\n"
@@ -80,6 +81,7 @@ enum {
 	OPT_INPUT_SHAPE,
 	OPT_INPUT_VALUE,
 	OPT_NARROW,
+	OPT_CORES,
 	OPT_PRINT_IR,
 	OPT_DUMP_IR,
 	OPT_CONSTANTS,
@@ -113,7 +115,7 @@ static const struct option options[] = {
 	{ "jobs", required_argument, NULL, OPT_IGNORED },
 	{ "enable-fast-context-switch", no_argument, NULL, OPT_IGNORED },
 	{ "enable-fast-loading-neuron-binaries", no_argument, NULL, OPT_IGNORED },
-	{ "neuroncore-pipeline-cores", required_argument, NULL, OPT_IGNORED },
+	{ "neuroncore-pipeline-cores", required_argument, NULL, OPT_CORES },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -269,6 +271,17 @@ static void show_progress(void *opaque, const char *part, unsigned int done, uns
 	fprintf(stderr, "\r%s: %u of %u operations\033[K\r", part, done, total);
 }
 
+static int take_cores(struct args *a, const char *v)
+{
+	char *end;
+	unsigned long n = strtoul(v, &end, 10);
+
+	if (end == v || *end || n < 1 || n > 16)
+		return usage("--neuroncore-pipeline-cores takes 1 to 16", v);
+	a->opt.pipeline_cores = (unsigned int)n;
+	return 0;
+}
+
 static void log_line(void *opaque, const char *line)
 {
 	fprintf(stderr, "neuronx-cc: %s\n", line);
@@ -297,6 +310,8 @@ static int take_option(struct args *a, int c, char **argv)
 		return 0;
 	case OPT_CAST:
 		return take_cast(a, optarg);
+	case OPT_CORES:
+		return take_cores(a, optarg);
 	case OPT_CAST_TYPE:
 		return take_cast_type(a, optarg);
 	case OPT_INPUT_SHAPE:

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "gen.h"
+#include "pipeline.h"
 #include "report.h"
 
 static void say(const struct ncc_options *opt, const char *fmt, ...)
@@ -55,65 +56,121 @@ static int write_neff(const struct ncc_output *o, void **out, size_t *out_size,
 	return rc;
 }
 
-static int report(const struct ncc_gen *g, unsigned int nread, const struct ncc_stream *stream)
-{
-	struct ncc_report r = { .m = g->m,
-				.nread = nread,
-				.prog = &g->prog,
-				.stream = stream,
-				.sbuf_peak = g->sbuf_peak };
+/* One core's program */
+struct program {
+	struct ncc_gen g;
+	struct ncc_stage out;
+};
 
-	if (!g->opt->report || !ncc_report(&r, g->opt->report))
-		return 0;
-	return ncc_fail(g->err, -ENOMEM, "out of memory");
+/* What each core's program consists of; of a pipeline a list */
+static int report(const struct program *p, unsigned int n, unsigned int nread, FILE *f)
+{
+	int rc = 0;
+
+	if (n > 1)
+		fprintf(f, "{\"stages\": [\n");
+	for (unsigned int i = 0; !rc && i < n; i++) {
+		struct ncc_report r = { .m = p[i].g.m,
+					.nread = nread,
+					.prog = &p[i].g.prog,
+					.stream = p[i].out.stream,
+					.sbuf_peak = p[i].g.sbuf_peak };
+
+		if (i)
+			fprintf(f, ",\n");
+		rc = ncc_report(&r, f);
+	}
+	if (n > 1)
+		fprintf(f, "]}\n");
+	return rc ? ncc_fail(p->g.err, -ENOMEM, "out of memory") : 0;
 }
 
-static int back_end(struct ncc_module *m, unsigned int nread, const struct ncc_options *opt,
-		    uint64_t source_hash, void **out, size_t *out_size, struct ncc_error *err)
+static int make_program(struct program *p, struct ncc_module *m, const struct ncc_options *opt,
+			struct ncc_error *err)
 {
-	struct ncc_gen g = { .m = m, .opt = opt, .err = err };
-	struct ncc_stream stream[NEURON_ENG_COUNT] = { 0 };
-	struct ncc_output o = { .prog = &g.prog,
-				.stream = stream,
-				.module = m,
-				.uuid = opt->uuid,
-				.source_hash = source_hash };
+	struct ncc_stream *stream = p->out.stream;
 	int rc;
 
-	ncc_prog_init(&g.prog);
-	rc = ncc_generate(&g);
-	if (!rc) {
-		say(opt,
-		    "generated %u instructions and DMAs, %u descriptor patterns, SBUF %llu of %d "
-		    "bytes a partition",
-		    g.prog.nnodes, g.prog.ndesc, (unsigned long long)g.sbuf_peak,
-		    NEURON_V1_SBUF_PART_SIZE);
-		rc = ncc_schedule(&g.prog, stream, err);
-	}
-	if (!rc) {
+	p->g = (struct ncc_gen){ .m = m, .opt = opt, .err = err };
+	p->out.prog = &p->g.prog;
+	ncc_prog_init(&p->g.prog);
+	rc = ncc_generate(&p->g);
+	if (rc)
+		return rc;
+	say(opt,
+	    "generated %u instructions and DMAs, %u descriptor patterns, SBUF %llu of %d bytes a "
+	    "partition",
+	    p->g.prog.nnodes, p->g.prog.ndesc, (unsigned long long)p->g.sbuf_peak,
+	    NEURON_V1_SBUF_PART_SIZE);
+	rc = ncc_schedule(&p->g.prog, stream, err);
+	if (!rc)
 		say(opt, "scheduled: pe %u, act %u, pool %u, sp %u instructions", stream[0].n,
 		    stream[1].n, stream[2].n, stream[3].n);
-		rc = write_neff(&o, out, out_size, err);
-	}
-	if (!rc)
-		say(opt, "wrote %zu bytes", *out_size);
-	if (!rc)
-		rc = report(&g, nread, stream);
-	if (rc < 0 && *out) {
-		free(*out);
-		*out = NULL;
-	}
+	return rc;
+}
+
+static void free_program(struct program *p)
+{
 	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
-		free(stream[e].insn);
-	ncc_prog_free(&g.prog);
+		free(p->out.stream[e].insn);
+	ncc_prog_free(&p->g.prog);
+}
+
+static int back_end(struct ncc_module **stage, unsigned int n, const struct ncc_options *opt,
+		    struct ncc_output *o, struct ncc_error *err)
+{
+	struct program *p = calloc(n, sizeof(*p));
+	struct ncc_stage *st = calloc(n, sizeof(*st));
+	unsigned int made = 0;
+	int rc = p && st ? 0 : ncc_fail(err, -ENOMEM, "out of memory");
+
+	for (; !rc && made < n; made++) {
+		rc = make_program(&p[made], stage[made], opt, err);
+		st[made] = p[made].out;
+	}
+	o->stage = st;
+	o->nstages = n;
+	rc = rc ? rc : write_neff(o, &o->file, &o->size, err);
+	if (!rc)
+		say(opt, "wrote %zu bytes", o->size);
+	if (!rc && opt->report)
+		rc = report(p, n, o->nread, opt->report);
+	for (unsigned int i = 0; i < made; i++)
+		free_program(&p[i]);
+	free(p);
+	free(st);
+	return rc;
+}
+
+/* For as many cores as were asked for, if there is enough to do for them */
+static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
+		     struct ncc_error *err)
+{
+	struct ncc_module *stage[NCC_MAX_STAGES];
+	unsigned int want = opt->pipeline_cores ? opt->pipeline_cores : 1, n = 0;
+	int rc;
+
+	if (want > NCC_MAX_STAGES)
+		return ncc_fail(err, -EINVAL, "a pipeline of %u cores: 1 to %d are possible", want,
+				NCC_MAX_STAGES);
+	o->requested = want;
+	if (want == 1)
+		return back_end(&m, 1, opt, o, err);
+	rc = ncc_split(m, want, stage, &n, err);
+	if (!rc) {
+		say(opt, "pipeline of %u cores, %u asked for", n, want);
+		rc = back_end(stage, n, opt, o, err);
+	}
+	for (unsigned int i = 0; i < n; i++)
+		ncc_module_free(stage[i]);
 	return rc;
 }
 
 int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err)
 {
+	struct ncc_output o = { .uuid = opt->uuid, .source_hash = hash_of(model, size) };
 	struct ncc_module *m;
-	unsigned int nread;
 	int rc;
 
 	err->text[0] = 0;
@@ -123,7 +180,7 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 					  : ncc_import_hlo_opt(model, size, opt, &m, err);
 	if (rc)
 		return rc;
-	nread = m->nops;
+	o.nread = m->nops;
 	say(opt, "read module '%.100s': %u operations, %u parameters, %u results", m->name, m->nops,
 	    m->nparams, m->nouts);
 	rc = ncc_run_passes(m, opt, err);
@@ -131,8 +188,15 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 		say(opt, "%u operations after the passes", m->nops);
 		if (opt->print_ir)
 			ncc_print(m, opt->print_elements, opt->print_ir);
-		rc = back_end(m, nread, opt, hash_of(model, size), out, out_size, err);
+		o.name = m->name;
+		rc = back_ends(m, opt, &o, err);
 	}
+	if (rc) {
+		free(o.file);
+		o.file = NULL;
+	}
+	*out = o.file;
+	*out_size = o.size;
 	ncc_module_free(m);
 	return rc;
 }

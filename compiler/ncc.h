@@ -30,6 +30,7 @@ struct ncc_options {
 	unsigned int ninputs;
 	enum ncc_cast auto_cast; /* default: NCC_CAST_MATMULT */
 	uint8_t auto_cast_type; /* NEURON_DT_BF16 (0 means it) or NEURON_DT_FP16 */
+	unsigned int pipeline_cores; /* 1 (0 means it) to 16: a stage a core, if there is enough */
 	uint8_t uuid[16]; /* of the file */
 	unsigned int level; /* 1: nothing is fused; else everything is */
 	FILE *print_ir; /* the IR after the passes; NULL: no */

@@ -99,57 +99,71 @@ static void fill_header(const struct ncc_output *o, struct neff_header *h)
 	h->version_major = 1;
 	h->version_minor = 0;
 	snprintf(h->build_version, sizeof(h->build_version), "%s+neuron-emulator", NCC_VERSION);
-	h->num_tpb = 1;
-	h->requested_tpb_count = 1;
-	h->tpb_per_node[0] = 1;
+	h->num_tpb = o->nstages;
+	h->requested_tpb_count = o->requested;
+	for (unsigned int i = 0; i < o->nstages; i++)
+		h->tpb_per_node[i] = 1;
 	h->feature_bits = NEFF_FEATURE_EMU;
 	h->lnc_size = 1;
 	memcpy(h->uuid, o->uuid, sizeof(h->uuid));
-	snprintf(h->name, sizeof(h->name), "%.200s", o->module->name);
+	snprintf(h->name, sizeof(h->name), "%.200s", o->name);
+}
+
+static int out_subgraph(const struct ncc_stage *st, unsigned int i, struct neff_subgraph *sg,
+			struct ncc_error *err)
+{
+	bool used[NCC_QUEUES] = { false };
+	int rc = 0;
+
+	if (asprintf(&sg->name, "sg%02u", i) < 0)
+		sg->name = NULL;
+	sg->vars = st->prog->var;
+	sg->nvars = st->prog->nvars;
+	if (!sg->name || make_queues(st->prog, sg, used) ||
+	    make_dmas(st->prog, &sg->engine[NEURON_ENG_SP], used))
+		return ncc_fail(err, -ENOMEM, "out of memory");
+	for (unsigned int e = 0; !rc && e < NEURON_ENG_COUNT; e++)
+		rc = encode_stream(&st->stream[e], &sg->engine[e], err);
+	return rc;
 }
 
 int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct ncc_error *err)
 {
 	struct neff_model *m = calloc(1, sizeof(*m));
-	struct neff_subgraph *sg = m ? calloc(1, sizeof(*sg)) : NULL;
-	bool used[NCC_QUEUES] = { false };
-	int rc = -ENOMEM;
+	int rc = 0;
 
-	if (!sg)
-		goto fail;
-	fill_header(o, &m->header);
-	m->nsubgraphs = 1;
-	m->subgraphs = sg;
-	m->info_json = info_json(o);
-	sg->name = (char *)"sg00";
-	sg->vars = o->prog->var;
-	sg->nvars = o->prog->nvars;
-	if (!m->info_json || make_queues(o->prog, sg, used) ||
-	    make_dmas(o->prog, &sg->engine[NEURON_ENG_SP], used))
-		goto fail;
-	rc = 0;
-	for (unsigned int e = 0; !rc && e < NEURON_ENG_COUNT; e++)
-		rc = encode_stream(&o->stream[e], &sg->engine[e], err);
-	if (!rc) {
-		*model = m;
-		return 0;
+	if (m)
+		m->subgraphs = calloc(o->nstages, sizeof(*m->subgraphs));
+	if (m)
+		m->info_json = info_json(o);
+	if (!m || !m->subgraphs || !m->info_json) {
+		ncc_out_free(m);
+		return ncc_fail(err, -ENOMEM, "out of memory");
 	}
-	ncc_out_free(m);
+	fill_header(o, &m->header);
+	for (unsigned int i = 0; !rc && i < o->nstages; i++) {
+		m->nsubgraphs++;
+		rc = out_subgraph(&o->stage[i], i, &m->subgraphs[i], err);
+	}
+	if (rc)
+		ncc_out_free(m);
+	else
+		*model = m;
 	return rc;
-fail:
-	ncc_out_free(m);
-	return ncc_fail(err, rc, "out of memory");
 }
 
 void ncc_out_free(struct neff_model *m)
 {
 	if (!m)
 		return;
-	if (m->subgraphs) {
+	for (unsigned int i = 0; i < m->nsubgraphs; i++) {
+		struct neff_subgraph *sg = &m->subgraphs[i];
+
 		for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
-			free(m->subgraphs->engine[e].instr);
-		free(m->subgraphs->engine[NEURON_ENG_SP].dma);
-		free(m->subgraphs->queues);
+			free(sg->engine[e].instr);
+		free(sg->engine[NEURON_ENG_SP].dma);
+		free(sg->queues);
+		free(sg->name);
 	}
 	free(m->subgraphs);
 	free(m->info_json);

@@ -91,13 +91,20 @@ struct ncc_stream {
 int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENG_COUNT],
 		 struct ncc_error *err);
 
-/* out.c: everything into a NEFF; free() *buf */
-struct ncc_output {
+/* out.c: everything into a NEFF, a subgraph a stage; free() *buf */
+struct ncc_stage {
 	const struct ncc_prog *prog;
-	const struct ncc_stream *stream;
-	const struct ncc_module *module;
+	struct ncc_stream stream[NEURON_ENG_COUNT];
+};
+struct ncc_output {
+	const struct ncc_stage *stage;
+	unsigned int nstages, requested; /* cores asked for */
+	unsigned int nread; /* operations before the passes */
+	const char *name;
 	const uint8_t *uuid;
 	uint64_t source_hash;
+	void *file; /* what comes of it */
+	size_t size;
 };
 int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct ncc_error *err);
 void ncc_out_free(struct neff_model *model);

@@ -310,7 +310,7 @@ EXPORT void nrt_close(void)
 		while (rt.models) {
 			nrt_model_t *model = rt.models;
 
-			rt.models = model->next;
+			rt.models = model->next_model;
 			rt_model_free(model);
 		}
 		__atomic_add_fetch(&rt.epoch, 1, __ATOMIC_RELEASE);

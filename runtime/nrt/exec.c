@@ -21,7 +21,7 @@
 #define SLEEP_MAX_NS 200000
 #define ASK_LOOKS 128 /* looks between two questions whether the device is still there */
 
-static uint64_t now_us(void)
+uint64_t rt_now_us(void)
 {
 	struct timespec ts;
 
@@ -41,20 +41,21 @@ static nrt_tensor_t *bound(const struct rt_var *var, const nrt_tensor_set_t *inp
 	return NULL;
 }
 
-static bool is_io(const struct rt_var *var)
-{
-	return var->neff->type == NEFF_VAR_INPUT || var->neff->type == NEFF_VAR_OUTPUT;
-}
-
 static NRT_STATUS check_io(const struct nrt_model *model, const nrt_tensor_set_t *inputs,
 			   const nrt_tensor_set_t *outputs)
 {
+	for (unsigned int i = 0; i < model->nstages; i++) {
+		NRT_STATUS status = check_io(model->stage[i], inputs, outputs);
+
+		if (status)
+			return status;
+	}
 	for (unsigned int i = 0; i < model->nvars; i++) {
 		const struct rt_var *var = &model->vars[i];
 		const char *what = var->neff->type == NEFF_VAR_INPUT ? "ifmap" : "ofmap";
 		const nrt_tensor_t *tensor;
 
-		if (!is_io(var))
+		if (!rt_var_is_io(var))
 			continue;
 		tensor = bound(var, inputs, outputs);
 		if (!tensor || !tensor->storage)
@@ -324,7 +325,7 @@ static NRT_STATUS transfer_all(struct nrt_model *model, const nrt_tensor_set_t *
 		NRT_STATUS status;
 		int err;
 
-		if (!is_io(var) || (var->neff->type == NEFF_VAR_INPUT) != in)
+		if (!rt_var_is_io(var) || (var->neff->type == NEFF_VAR_INPUT) != in)
 			continue;
 		tensor = bound(var, inputs, outputs);
 		err = transfer(model, var, tensor, in);
@@ -341,7 +342,7 @@ static NRT_STATUS transfer_all(struct nrt_model *model, const nrt_tensor_set_t *
 }
 
 /* Errors that do not stop the engine let the program reach its end */
-static bool fatal(NRT_STATUS status)
+bool rt_fatal(NRT_STATUS status)
 {
 	return status && status != NRT_EXEC_COMPLETED_WITH_NUM_ERR;
 }
@@ -359,7 +360,7 @@ static int check_device(struct rt_core *core)
 /* Sleep until there may be something to see, at most until the deadline. 0 or -errno */
 static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *pause)
 {
-	uint64_t now = now_us();
+	uint64_t now = rt_now_us();
 	int err;
 
 	if (now >= deadline)
@@ -404,7 +405,7 @@ static NRT_STATUS wait_done(struct nrt_model *model, uint64_t start_us)
 		if (!sleepy)
 			continue;
 		status = collect_errors(model, status);
-		if (fatal(status))
+		if (rt_fatal(status))
 			return status;
 		if (!err && !core->waiter && look % ASK_LOOKS == 0)
 			err = check_device(core);
@@ -415,16 +416,23 @@ static NRT_STATUS wait_done(struct nrt_model *model, uint64_t start_us)
 	}
 }
 
+void rt_count_model(struct nrt_model *model, NRT_STATUS status, uint64_t device_us,
+		    uint64_t total_us)
+{
+	struct nrtx_model_counters *m = &model->counters;
+
+	m->infers++;
+	m->failed += rt_fatal(status);
+	m->latency_device_us += m->last_latency_device_us = device_us;
+	m->latency_total_us += m->last_latency_total_us = total_us;
+}
+
 static void count(struct nrt_model *model, NRT_STATUS status, uint64_t device_us, uint64_t total_us)
 {
 	struct nrtx_core_counters *c = &model->core->counters;
-	struct nrtx_model_counters *m = &model->counters;
 	unsigned int counter = NDS_NC_COUNTER_INFER_COMPLETED_WITH_ERR;
 
-	m->infers++;
-	m->failed += fatal(status);
-	m->latency_device_us += m->last_latency_device_us = device_us;
-	m->latency_total_us += m->last_latency_total_us = total_us;
+	rt_count_model(model, status, device_us, total_us);
 	c->time_in_use_us += device_us;
 	c->latency_device_us += device_us;
 	c->latency_total_us += total_us;
@@ -445,14 +453,14 @@ static void count(struct nrt_model *model, NRT_STATUS status, uint64_t device_us
 	rt_nds_add(model->core, NDS_NC_COUNTER_TIME_IN_USE, device_us);
 	rt_nds_add(model->core, NDS_NC_COUNTER_LATENCY_DEVICE, device_us);
 	rt_nds_add(model->core, NDS_NC_COUNTER_LATENCY_TOTAL, total_us);
-	rt_nds_add(model->core, NDS_NC_COUNTER_MAC_COUNT, m->macs_per_infer);
+	rt_nds_add(model->core, NDS_NC_COUNTER_MAC_COUNT, model->counters.macs_per_infer);
 }
 
 /* exec held */
 static NRT_STATUS run(struct nrt_model *model)
 {
 	struct rt_core *core = model->core;
-	uint64_t start = now_us();
+	uint64_t start = rt_now_us();
 	NRT_STATUS status;
 	int err;
 
@@ -462,22 +470,41 @@ static NRT_STATUS run(struct nrt_model *model)
 				 core->device, core->nc, strerror(-err));
 	else
 		status = wait_done(model, start);
-	if (fatal(status)) {
+	if (rt_fatal(status)) {
 		/* what it left in FIFOs, queues and semaphores goes; the details stay */
 		rt_core_reset(core);
 	}
 	return status;
 }
 
-static NRT_STATUS execute(struct nrt_model *model, const nrt_tensor_set_t *inputs,
-			  nrt_tensor_set_t *outputs)
+/* exec held: between the stages before and behind, if the model is one of a pipeline */
+static NRT_STATUS run_stage(struct nrt_model *model, uint64_t *device_us)
 {
-	uint64_t start = now_us(), device_start, device_us = 0;
+	NRT_STATUS status, given;
+	uint64_t start;
+
+	rt_edges_wait(model);
+	start = rt_now_us();
+	status = run(model);
+	*device_us = rt_now_us() - start;
+	given = rt_fatal(status) ? status : rt_edges_give(model);
+	if (rt_fatal(given)) {
+		rt_edges_empty(model->next);
+		return given;
+	}
+	return status;
+}
+
+NRT_STATUS rt_stage_execute(struct nrt_model *model, const nrt_tensor_set_t *inputs,
+			    nrt_tensor_set_t *outputs, uint64_t *device_us)
+{
+	uint64_t start = rt_now_us(), took = 0;
 	struct rt_core *core = model->core;
 	NRT_STATUS status, copied;
 
 	pthread_mutex_lock(&core->exec);
 	if (core->broken) {
+		rt_edges_empty(model);
 		pthread_mutex_unlock(&core->exec);
 		return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV", "nd%u nc%u needs a reset",
 			       core->device, core->nc);
@@ -485,21 +512,32 @@ static NRT_STATUS execute(struct nrt_model *model, const nrt_tensor_set_t *input
 	/* what came between executions is of a copy, whose caller was told */
 	collect_errors(model, NRT_SUCCESS);
 	rt_details_clear();
-	status = transfer_all(model, inputs, outputs, true);
-	if (!status) {
-		device_start = now_us();
-		status = run(model);
-		device_us = now_us() - device_start;
-	}
+	status = rt_edges_take(model);
+	if (!status)
+		status = transfer_all(model, inputs, outputs, true);
+	if (!status)
+		status = run_stage(model, &took);
 	/* outputs of an execution that saw NaN are delivered */
-	if (!fatal(status)) {
+	if (!rt_fatal(status)) {
 		copied = transfer_all(model, inputs, outputs, false);
 		if (copied)
 			status = copied;
+		if (rt_fatal(copied)) /* nobody comes for what was given */
+			rt_edges_empty(model->next);
 	}
-	count(model, status, device_us, now_us() - start);
+	count(model, status, took, rt_now_us() - start);
 	pthread_mutex_unlock(&core->exec);
+	*device_us += took;
 	return status;
+}
+
+static NRT_STATUS execute(struct nrt_model *model, const nrt_tensor_set_t *inputs,
+			  nrt_tensor_set_t *outputs)
+{
+	uint64_t device_us = 0;
+
+	return model->nstages ? rt_pipeline_execute(model, inputs, outputs)
+			      : rt_stage_execute(model, inputs, outputs, &device_us);
 }
 
 EXPORT NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *inputs,
@@ -518,7 +556,7 @@ EXPORT NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t 
 		rt_nds_add(model->core, NDS_NC_COUNTER_INFER_INCORRECT_INPUT, 1);
 		__atomic_add_fetch(&model->core->counters.infer_bad_input, 1, __ATOMIC_RELAXED);
 	}
-	for (int i = 0; i < repeat_count && !fatal(status); i++)
+	for (int i = 0; i < repeat_count && !rt_fatal(status); i++)
 		status = execute(model, inputs, outputs);
 	rt_model_unpin(model);
 	return status;

@@ -6,8 +6,24 @@
 
 #include "nrt_priv.h"
 
+struct nrt_model *rt_model_new(struct rt_core *core)
+{
+	struct nrt_model *model = calloc(1, sizeof(*model));
+
+	if (!model)
+		return NULL;
+	model->core = core;
+	pthread_cond_init(&model->idle, NULL);
+	pthread_cond_init(&model->edge_taken, NULL);
+	pthread_mutex_init(&model->edge_lock, NULL);
+	pthread_mutex_init(&model->serial, NULL);
+	pthread_mutex_init(&model->count_lock, NULL);
+	return model;
+}
+
 void rt_model_free(struct nrt_model *model)
 {
+	rt_pipeline_free(model);
 	pthread_mutex_lock(&model->core->exec);
 	if (model->core->loaded == model)
 		model->core->loaded = NULL;
@@ -28,6 +44,10 @@ void rt_model_free(struct nrt_model *model)
 	rt_chunk_free(&model->one);
 	neff_free(model->neff);
 	pthread_cond_destroy(&model->idle);
+	pthread_cond_destroy(&model->edge_taken);
+	pthread_mutex_destroy(&model->edge_lock);
+	pthread_mutex_destroy(&model->serial);
+	pthread_mutex_destroy(&model->count_lock);
 	free(model);
 }
 
@@ -36,7 +56,7 @@ bool rt_model_pin(const struct nrt_model *model)
 	struct nrt_model *m;
 
 	pthread_mutex_lock(&rt.lock);
-	for (m = rt.models; m && m != model; m = m->next)
+	for (m = rt.models; m && m != model; m = m->next_model)
 		;
 	if (m)
 		m->running++;
@@ -57,18 +77,21 @@ void rt_model_unpin(const struct nrt_model *model)
 /* Constants and programs are on the device now; names, shapes and the header stay */
 static void drop_bulk(struct nrt_model *model)
 {
-	struct neff_subgraph *sg = model->neff->subgraphs;
+	for (unsigned int k = 0; k < model->neff->nsubgraphs; k++) {
+		struct neff_subgraph *sg = &model->neff->subgraphs[k];
+		struct nrt_model *stage = model->nstages ? model->stage[k] : model;
 
-	for (unsigned int i = 0; i < sg->nvars; i++) {
-		free(sg->vars[i].data);
-		sg->vars[i].data = NULL;
-	}
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
-		free(sg->engine[e].instr);
-		sg->engine[e].instr = NULL;
-		free(model->engine[e].triggers);
-		model->engine[e].triggers = NULL;
-		model->engine[e].ntriggers = 0;
+		for (unsigned int i = 0; i < sg->nvars; i++) {
+			free(sg->vars[i].data);
+			sg->vars[i].data = NULL;
+		}
+		for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+			free(sg->engine[e].instr);
+			sg->engine[e].instr = NULL;
+			free(stage->engine[e].triggers);
+			stage->engine[e].triggers = NULL;
+			stage->engine[e].ntriggers = 0;
+		}
 	}
 }
 
@@ -98,7 +121,7 @@ static uint32_t default_timeout(void)
 	return seconds && seconds < 1000000 ? (uint32_t)seconds * 1000 : RT_DEFAULT_TIMEOUT_MS;
 }
 
-static NRT_STATUS build(struct nrt_model *model)
+NRT_STATUS rt_model_build(struct nrt_model *model)
 {
 	NRT_STATUS status = rt_place(model);
 
@@ -109,58 +132,47 @@ static NRT_STATUS build(struct nrt_model *model)
 	return status;
 }
 
-static NRT_STATUS load(const void *bytes, size_t size, struct rt_core *core, uint32_t timeout_ms,
-		       nrt_model_t **result)
+static NRT_STATUS build(struct nrt_model *model, uint32_t ncores)
 {
-	struct nrt_model *model = calloc(1, sizeof(*model));
 	NRT_STATUS status;
 
-	if (!model)
-		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
-	pthread_cond_init(&model->idle, NULL);
-	model->core = core;
-	model->timeout_ms = timeout_ms ? timeout_ms : default_timeout();
-	status = read_neff(bytes, size, &model->neff);
-	if (!status && model->neff->nsubgraphs != 1)
-		status = rt_fail(NRT_INVALID, "NMGR",
-				 "%u subgraphs: this runtime executes models of one",
-				 model->neff->nsubgraphs);
-	if (!status && rt.devices[core->device].isa_version != NEURON_ISA_VERSION)
-		status = rt_fail(NRT_UNSUPPORTED_NEFF_VERSION, "NMGR",
-				 "nd%u: instruction set version %u, the model has %u", core->device,
-				 rt.devices[core->device].isa_version, NEURON_ISA_VERSION);
-	if (!status) {
-		model->sg = model->neff->subgraphs;
-		status = build(model);
-	}
-	if (status) {
-		rt_model_free(model);
-		return rt_fail(status, "NMGR", "Failed to load NN");
-	}
-	drop_bulk(model);
-	rt_nds_add(core, NDS_NC_COUNTER_MODEL_LOAD_COUNT, 1);
-	pthread_mutex_lock(&rt.lock);
-	model->next = rt.models;
-	rt.models = model;
-	pthread_mutex_unlock(&rt.lock);
-	*result = model;
-	return NRT_SUCCESS;
+	if (model->neff->nsubgraphs > 1)
+		return rt_pipeline_build(model, ncores);
+	model->sg = model->neff->subgraphs;
+	status = rt_place_begin(model);
+	return status ? status : rt_model_build(model);
 }
 
-/* -1: the core with the fewest models, the first of them */
-static struct rt_core *pick_core(void)
+/* Where a model goes: its first core (NULL: wherever there is least), and how many there may be */
+struct place {
+	struct rt_core *core;
+	uint32_t most; /* 0: as many as it needs */
+	uint32_t timeout_ms;
+};
+
+static unsigned int models_on(const struct rt_core *core)
+{
+	unsigned int n = 0;
+
+	for (struct nrt_model *m = rt.models; m; m = m->next_model)
+		n += core >= m->core && core < m->core + (m->nstages ? m->nstages : 1);
+	return n;
+}
+
+/* The first run of n cores with the fewest models */
+static struct rt_core *pick_cores(uint32_t n)
 {
 	struct rt_core *best = NULL;
 	unsigned int fewest = ~0u;
 
 	pthread_mutex_lock(&rt.lock);
-	for (uint32_t i = 0; i < rt.ncores; i++) {
-		unsigned int n = 0;
+	for (uint32_t i = 0; i + n <= rt.ncores; i++) {
+		unsigned int there = 0;
 
-		for (struct nrt_model *m = rt.models; m; m = m->next)
-			n += m->core == &rt.cores[i];
-		if (n < fewest) {
-			fewest = n;
+		for (uint32_t k = 0; k < n; k++)
+			there += models_on(&rt.cores[i + k]);
+		if (there < fewest) {
+			fewest = there;
 			best = &rt.cores[i];
 		}
 	}
@@ -168,39 +180,98 @@ static struct rt_core *pick_core(void)
 	return best;
 }
 
+/* The cores a model gets: all it needs, or as many as it may have and its stages take turns */
+static NRT_STATUS take_cores(struct nrt_model *model, const struct place *place, uint32_t *n)
+{
+	uint32_t first;
+
+	*n = model->neff->nsubgraphs;
+	if (place->most && place->most < *n)
+		*n = place->most;
+	model->core = place->core ? place->core : pick_cores(*n);
+	first = model->core ? model->core->vnc : 0;
+	if (!model->core || first + *n > rt.ncores)
+		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NMGR",
+			       "Insufficient number of VNCs: %u, required: %u", rt.ncores,
+			       first + *n);
+	for (uint32_t i = 0; i < *n; i++) {
+		uint32_t device = model->core[i].device;
+
+		if (rt.devices[device].isa_version != NEURON_ISA_VERSION)
+			return rt_fail(NRT_UNSUPPORTED_NEFF_VERSION, "NMGR",
+				       "nd%u: instruction set version %u, the model has %u", device,
+				       rt.devices[device].isa_version, NEURON_ISA_VERSION);
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS load(const void *bytes, size_t size, const struct place *place,
+		       nrt_model_t **result)
+{
+	struct nrt_model *model = rt_model_new(place->core ? place->core : rt.cores);
+	NRT_STATUS status;
+	uint32_t ncores;
+
+	if (!model)
+		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
+	model->timeout_ms = place->timeout_ms ? place->timeout_ms : default_timeout();
+	status = read_neff(bytes, size, &model->neff);
+	if (!status)
+		status = take_cores(model, place, &ncores);
+	if (!model->core)
+		model->core = rt.cores;
+	if (!status)
+		status = build(model, ncores);
+	if (status) {
+		rt_model_free(model);
+		return rt_fail(status, "NMGR", "Failed to load NN");
+	}
+	drop_bulk(model);
+	for (uint32_t i = 0; i < ncores; i++)
+		rt_nds_add(model->core + i, NDS_NC_COUNTER_MODEL_LOAD_COUNT, 1);
+	pthread_mutex_lock(&rt.lock);
+	model->next_model = rt.models;
+	rt.models = model;
+	pthread_mutex_unlock(&rt.lock);
+	*result = model;
+	return NRT_SUCCESS;
+}
+
 EXPORT NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
 			   nrt_model_t **model)
 {
 	RT_ENTER(status);
-	struct rt_core *core;
+	struct place place = { .most = vnc_count > 0 ? (uint32_t)vnc_count : 0 };
 
 	if (status)
 		return status;
 	if (!model)
 		return rt_fail(NRT_INVALID, "NRT", "no place for the model");
-	core = vnc < 0 ? pick_core() : rt_core((uint32_t)vnc);
-	if (!core)
+	place.core = vnc < 0 ? NULL : rt_core((uint32_t)vnc);
+	if (vnc >= 0 && !place.core)
 		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT", "core %d: this process has %u", vnc,
 			       rt.ncores);
-	return load(neff_bytes, size, core, 0, model);
+	return load(neff_bytes, size, &place, model);
 }
 
 EXPORT NRT_STATUS nrtx_load(const void *neff_bytes, size_t size,
 			    const struct nrtx_load_params *params, nrt_model_t **model)
 {
 	RT_ENTER(status);
-	struct rt_core *core;
+	struct place place = { 0 };
 
 	if (status)
 		return status;
 	if (!model || !params)
 		return rt_fail(NRT_INVALID, "NRT", "no parameters");
-	core = rt_core(params->start_core);
-	if (!core)
+	place.core = rt_core(params->start_core);
+	place.most = params->core_count;
+	place.timeout_ms = params->timeout_ms;
+	if (!place.core)
 		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",
 			       "Insufficient number of VNCs: %u, required: %u", rt.ncores,
 			       params->start_core + 1);
-	return load(neff_bytes, size, core, params->timeout_ms, model);
+	return load(neff_bytes, size, &place, model);
 }
 
 EXPORT NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc,
@@ -223,13 +294,13 @@ EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
 	if (status)
 		return status;
 	pthread_mutex_lock(&rt.lock);
-	for (p = &rt.models; *p && *p != model; p = &(*p)->next)
+	for (p = &rt.models; *p && *p != model; p = &(*p)->next_model)
 		;
 	if (!*p) {
 		pthread_mutex_unlock(&rt.lock);
 		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
 	}
-	*p = model->next;
+	*p = model->next_model;
 	while (model->running)
 		pthread_cond_wait(&model->idle, &rt.lock);
 	pthread_mutex_unlock(&rt.lock);
@@ -238,11 +309,6 @@ EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
 }
 
 /* Questions */
-
-static bool is_io(const struct neff_var *var)
-{
-	return var->type == NEFF_VAR_INPUT || var->type == NEFF_VAR_OUTPUT;
-}
 
 static bool fill_info(nrt_tensor_info_t *info, const struct neff_var *var)
 {
@@ -260,11 +326,37 @@ static bool fill_info(nrt_tensor_info_t *info, const struct neff_var *var)
 	return info->shape;
 }
 
+/* An input that several stages read is one tensor */
+static bool is_listed(const nrt_tensor_info_array_t *array, const struct neff_var *var)
+{
+	for (uint64_t i = 0; i < array->tensor_count; i++)
+		if (!strncmp(array->tensor_array[i].name, var->name,
+			     sizeof(array->tensor_array[i].name) - 1))
+			return true;
+	return false;
+}
+
+/* The tensors of a model of one subgraph, or of a stage, after those that are listed already */
+static bool list_tensors(nrt_tensor_info_array_t *array, const struct nrt_model *model)
+{
+	for (unsigned int i = 0; i < model->nvars; i++) {
+		const struct rt_var *var = &model->vars[i];
+
+		if (!rt_var_is_io(var) || (model->prev && is_listed(array, var->neff)))
+			continue;
+		if (!fill_info(&array->tensor_array[array->tensor_count++], var->neff))
+			return false;
+	}
+	return true;
+}
+
 EXPORT NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t **result)
 {
 	RT_ENTER(status);
 	RT_PIN(pinned, model);
 	nrt_tensor_info_array_t *array;
+	unsigned int most = 0;
+	bool ok;
 
 	if (status)
 		return status;
@@ -272,16 +364,17 @@ EXPORT NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_
 		return rt_fail(NRT_INVALID, "NRT", "no model");
 	if (!pinned)
 		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
-	array = calloc(1, sizeof(*array) + model->nvars * sizeof(array->tensor_array[0]));
+	for (unsigned int k = 0; k < model->neff->nsubgraphs; k++)
+		most += model->neff->subgraphs[k].nvars;
+	array = calloc(1, sizeof(*array) + most * sizeof(array->tensor_array[0]));
 	if (!array)
 		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
-	for (unsigned int i = 0; i < model->nvars; i++) {
-		const struct neff_var *var = model->vars[i].neff;
-
-		if (is_io(var) && !fill_info(&array->tensor_array[array->tensor_count++], var)) {
-			nrt_free_model_tensor_info(array);
-			return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
-		}
+	ok = list_tensors(array, model);
+	for (unsigned int k = 0; ok && k < model->nstages; k++)
+		ok = list_tensors(array, model->stage[k]);
+	if (!ok) {
+		nrt_free_model_tensor_info(array);
+		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
 	}
 	*result = array;
 	return NRT_SUCCESS;
@@ -295,6 +388,15 @@ EXPORT NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *array)
 	return NRT_SUCCESS;
 }
 
+static uint32_t rt_model_cores(const struct nrt_model *model)
+{
+	uint32_t n = 1;
+
+	while (n < model->nstages && model->stage[n]->core != model->core)
+		n++;
+	return n;
+}
+
 EXPORT NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_count)
 {
 	RT_ENTER(status);
@@ -303,7 +405,7 @@ EXPORT NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_
 		return status;
 	if (!model || !nc_count)
 		return rt_fail(NRT_INVALID, "NRT", "no model");
-	*nc_count = 1;
+	*nc_count = rt_model_cores(model);
 	return NRT_SUCCESS;
 }
 
@@ -352,7 +454,7 @@ EXPORT NRT_STATUS nrtx_model_info(const nrt_model_t *model, struct nrtx_model_in
 	memset(info, 0, sizeof(*info));
 	memcpy(info->name, header->name, sizeof(info->name));
 	memcpy(info->uuid, header->uuid, sizeof(info->uuid));
-	info->cores = 1;
+	info->cores = rt_model_cores(model);
 	info->start_core = model->core->vnc;
 	info->version_major = header->version_major;
 	info->version_minor = header->version_minor;

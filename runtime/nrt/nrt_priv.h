@@ -2,7 +2,8 @@
 /*
  * Inside libnrt. Files: status.c (names, error details), context.c (init, close, cores, counts),
  * tensor.c and tensor_set.c, place.c (a model's memory), ring.c (descriptors), program.c (streams),
- * model.c (load, unload, info), exec.c (execute, wait), counters.c (datastore and nrtx counters).
+ * model.c (load, unload, info), pipeline.c (models of several subgraphs), exec.c (execute, wait),
+ * counters.c (datastore and nrtx counters).
  *
  * Locks, in this order: rt.lock (the context: state, cores, models), a core's exec (one execution
  * at a time, its queues and notification rings), a set's or a tensor's own. A model is pinned by
@@ -178,7 +179,14 @@ struct rt_var {
 	struct rt_chunk *chunk; /* where it lies; NULL for the state buffer */
 	uint64_t offset; /* in the chunk */
 	uint64_t pa; /* device address of its first byte */
+	bool edge; /* passes between stages, is nobody's tensor */
+	bool remote; /* of them: lies in the next stage's device, pa is its window */
 };
+static inline bool rt_var_is_io(const struct rt_var *var)
+{
+	return !var->edge &&
+	       (var->neff->type == NEFF_VAR_INPUT || var->neff->type == NEFF_VAR_OUTPUT);
+}
 
 /*
  * One side of a queue: the descriptors of one execution, and the ring they go into. A ring in host
@@ -216,9 +224,28 @@ struct rt_engine {
 	struct rt_ring ring;
 };
 
+/* pipeline.c: what a stage makes for the next one */
+struct rt_edge {
+	struct rt_var *out, *in; /* of the stage before, of this one */
+	struct rt_chunk landing; /* in a neighbour's device: where the stage before writes it */
+	void *host; /* from farther away: through here */
+};
+
 struct nrt_model {
-	struct nrt_model *next;
-	struct neff_model *neff; /* metadata; bulk data freed after load */
+	struct nrt_model *next_model;
+	struct neff_model
+		*neff; /* metadata; bulk data freed after load. A stage: NULL, its head's */
+	/* a pipeline's head has stages and nothing on the device; a stage has neighbours */
+	unsigned int nstages;
+	struct nrt_model **stage;
+	bool shared; /* fewer cores than stages */
+	pthread_mutex_t serial, count_lock; /* head: one execution, when shared; counters */
+	struct nrt_model *prev, *next;
+	unsigned int nedges;
+	struct rt_edge *edges; /* from prev */
+	pthread_mutex_t edge_lock; /* edge_full */
+	pthread_cond_t edge_taken;
+	bool edge_full; /* an execution of prev has them, or is about to */
 	const struct neff_subgraph *sg;
 	struct rt_core *core;
 	uint32_t timeout_ms;
@@ -236,7 +263,9 @@ struct nrt_model {
 	struct nrtx_model_counters counters; /* the core's exec */
 };
 
-NRT_STATUS rt_place(struct nrt_model *model); /* vars, chunks, constants copied in */
+NRT_STATUS rt_place_begin(struct nrt_model *model); /* vars, not yet anywhere */
+NRT_STATUS rt_place(struct nrt_model *model); /* chunks, constants copied in */
+NRT_STATUS rt_model_build(struct nrt_model *model); /* all that follows rt_place_begin */
 NRT_STATUS rt_build_rings(struct nrt_model *model); /* data queues and triggers */
 NRT_STATUS rt_build_streams(struct nrt_model *model); /* patched programs and their queues */
 /* Reserve the queue's two rings and write the descriptors that were built */
@@ -249,6 +278,7 @@ int rt_ring_add_tx(struct rt_ring *ring, uint64_t addr, uint32_t len, uint32_t f
 int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len);
 /* Which UDMA engine and queue a core's n-th queue is; n = 0..3 feed the FIFOs */
 void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, uint32_t *qid);
+struct nrt_model *rt_model_new(struct rt_core *core); /* NULL: out of memory */
 void rt_model_free(struct nrt_model *model); /* all it holds, whatever was built */
 /* Keep a model for a call. False: not loaded, or nrt_unload has begun to take it away */
 bool rt_model_pin(const struct nrt_model *model);
@@ -262,6 +292,29 @@ static inline void rt_model_release(const struct nrt_model **pinned)
 #define RT_PIN(pinned, model)                                                       \
 	__attribute__((cleanup(rt_model_release))) const struct nrt_model *pinned = \
 		rt_model_pin(model) ? (model) : NULL
+
+/* exec.c, for pipeline.c: one stage, or a model of one */
+NRT_STATUS rt_stage_execute(struct nrt_model *stage, const nrt_tensor_set_t *inputs,
+			    nrt_tensor_set_t *outputs, uint64_t *device_us);
+bool rt_fatal(NRT_STATUS status);
+uint64_t rt_now_us(void);
+void rt_count_model(struct nrt_model *model, NRT_STATUS status, uint64_t device_us,
+		    uint64_t total_us);
+
+/* pipeline.c. ncores cores from head->core on; what is left undone by a failure is freed later */
+NRT_STATUS rt_pipeline_build(struct nrt_model *head, uint32_t ncores);
+void rt_pipeline_free(struct nrt_model *head);
+NRT_STATUS rt_pipeline_execute(struct nrt_model *head, const nrt_tensor_set_t *inputs,
+			       nrt_tensor_set_t *outputs);
+/*
+ * A stage that executes: take what prev made; wait until next has taken what it was given, from
+ * when on its edges are this execution's; give. rt_edges_empty: after a failure, they are free
+ * again. No-ops where there is no neighbour.
+ */
+NRT_STATUS rt_edges_take(struct nrt_model *stage);
+void rt_edges_wait(struct nrt_model *stage);
+NRT_STATUS rt_edges_give(struct nrt_model *stage);
+void rt_edges_empty(struct nrt_model *stage);
 
 /* Datastore */
 void rt_nds_open(struct rt_device *device);

@@ -69,7 +69,7 @@ static uint32_t chunk_type(enum neff_var_type type)
 static bool placed_here(const struct rt_var *var, uint32_t type)
 {
 	return var->neff->type != NEFF_VAR_STATE_BUFFER && var->neff->type != NEFF_VAR_VIRTUAL &&
-	       chunk_type(var->neff->type) == type && !var->chunk;
+	       chunk_type(var->neff->type) == type && !var->chunk && !var->remote;
 }
 
 static bool align_up(uint64_t *value, uint64_t align)
@@ -216,15 +216,8 @@ static NRT_STATUS make_one(struct nrt_model *model)
 		   : NRT_SUCCESS;
 }
 
-NRT_STATUS rt_place(struct nrt_model *model)
+NRT_STATUS rt_place_begin(struct nrt_model *model)
 {
-	static const uint32_t types[] = {
-		NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
-		NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE,
-		NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE,
-	};
-	NRT_STATUS status = NRT_SUCCESS;
-
 	model->nvars = model->sg->nvars;
 	model->vars = calloc(model->nvars ? model->nvars : 1, sizeof(*model->vars));
 	/* a chunk a variable at most, and the scratchpad */
@@ -237,6 +230,18 @@ NRT_STATUS rt_place(struct nrt_model *model)
 			model->vars[i].pa =
 				NEURON_V1_TPB_BASE + model->core->nc * NEURON_V1_TPB_SIZE;
 	}
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS rt_place(struct nrt_model *model)
+{
+	static const uint32_t types[] = {
+		NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
+		NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE,
+		NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE,
+	};
+	NRT_STATUS status = NRT_SUCCESS;
+
 	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]) && !status; t++)
 		status = place_type(model, types[t]);
 	if (!status)

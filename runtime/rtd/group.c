@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Core groups: contiguous cores, one running model, one thread that executes. */
+/* Core groups: contiguous cores, one running model, threads that execute: one for each stage. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -146,7 +146,8 @@ void rtd_eg_remove(struct rtd *rtd, struct rtd_eg *eg)
 	TAILQ_REMOVE(&rtd->egs, eg, link);
 	pthread_cond_broadcast(&eg->work);
 	pthread_mutex_unlock(&rtd->lock);
-	pthread_join(eg->thread, NULL);
+	for (unsigned int i = 0; i < eg->nthreads; i++)
+		pthread_join(eg->thread[i], NULL);
 	rtd_info("NMGR", "group %u removed", eg->id);
 	rtd_eg_put(rtd, eg);
 }

@@ -576,7 +576,8 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 	if (fatal)
 		rtd_infer_cancel_model(rtd, model, false);
 	pthread_mutex_lock(&rtd->lock);
-	eg->busy = NULL;
+	if (!--eg->nbusy)
+		eg->busy = NULL;
 	pthread_cond_broadcast(&eg->idle);
 }
 
@@ -597,6 +598,13 @@ static void worker_execute(struct rtd *rtd, struct rtd_infer *infer)
 	worker_finish(rtd, infer, fatal, begun);
 }
 
+/* Locked: one model at a time, and as many of its inferences as it has stages */
+static bool may_begin(const struct rtd_eg *eg, const struct rtd_infer *infer)
+{
+	return infer &&
+	       (!eg->nbusy || (eg->busy == infer->model && eg->nbusy < infer->model->stages));
+}
+
 static void *worker_thread(void *arg)
 {
 	struct rtd_eg *eg = arg;
@@ -606,13 +614,16 @@ static void *worker_thread(void *arg)
 	pthread_mutex_lock(&rtd->lock);
 	while (!eg->end) {
 		infer = TAILQ_FIRST(&eg->queue);
-		if (!infer) {
+		if (!may_begin(eg, infer)) {
 			pthread_cond_wait(&eg->work, &rtd->lock);
 			continue;
 		}
 		TAILQ_REMOVE(&eg->queue, infer, queue);
 		infer->state = RTD_RUNNING;
 		eg->busy = infer->model;
+		eg->nbusy++;
+		if (!TAILQ_EMPTY(&eg->queue)) /* perhaps another one may go on too */
+			pthread_cond_signal(&eg->work);
 		worker_execute(rtd, infer);
 	}
 	pthread_mutex_unlock(&rtd->lock);
@@ -621,6 +632,12 @@ static void *worker_thread(void *arg)
 
 int rtd_infer_worker_start(struct rtd *rtd, struct rtd_eg *eg)
 {
+	int err = 0;
+
 	eg->rtd = rtd;
-	return -pthread_create(&eg->thread, NULL, worker_thread, eg);
+	while (!err && eg->nthreads < eg->count && eg->nthreads < RTD_MAX_STAGES) {
+		err = pthread_create(&eg->thread[eg->nthreads], NULL, worker_thread, eg);
+		eg->nthreads += !err;
+	}
+	return eg->nthreads ? 0 : -err;
 }

@@ -130,8 +130,11 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 		return rtd_fail(err, NERR_FAIL, "NMGR", "Failed to load NN: %s, err: %d",
 				info->name, err->code);
 	}
-	if (count < info->nc_normal)
+	model->stages = count;
+	if (count < info->nc_normal) {
 		model->ninfer = 1; /* shared cores: no pipeline */
+		model->stages = 1;
+	}
 
 	pthread_mutex_lock(&rtd->lock);
 	model->eg = eg;

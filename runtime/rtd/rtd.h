@@ -39,6 +39,8 @@ struct rtd_owner {
 	uint64_t session; /* 0: not tracked */
 };
 
+#define RTD_MAX_STAGES 16 /* of a pipeline, worth a thread each */
+
 struct rtd_infer;
 TAILQ_HEAD(rtd_infer_list, rtd_infer);
 
@@ -50,12 +52,13 @@ struct rtd_eg {
 	struct rtd_owner owner;
 	struct rtd_model *running;
 	pthread_mutex_t control;
-	/* the worker */
+	/* the workers: as many of a pipeline's inferences are under way as it has stages */
 	struct rtd *rtd;
-	pthread_t thread;
+	unsigned int nthreads, nbusy;
+	pthread_t thread[RTD_MAX_STAGES];
 	pthread_cond_t work, idle;
 	struct rtd_infer_list queue;
-	struct rtd_model *busy; /* the one whose inference executes */
+	struct rtd_model *busy; /* the one whose inferences execute */
 	bool end;
 };
 
@@ -76,6 +79,7 @@ struct rtd_model {
 	struct rtd_neff_info info;
 	uint64_t neff_size, infer_count;
 	uint32_t ninfer, timeout_ms;
+	uint32_t stages; /* cores that it has for itself */
 	bool dead;
 	unsigned int refs; /* the list's, and one for each inference */
 	unsigned int inflight; /* posted and not collected */

@@ -42,6 +42,10 @@ grep -q 'wrote [0-9]* bytes' "$dir/err" || fail "--verbose says nothing"
 for x in b c; do
     [ "$(cmp -l "$dir/a.neff" "$dir/$x.neff" | awk '$1 < 205 || $1 > 220' | wc -l)" -eq 0 ] || fail "$x.neff differs"
 done
+# a pipeline's file names its cores (offsets 168 and 476) and has a subgraph for each
+"$cc" compile --framework XLA "$data/hlo/attention/module.hlo.pb" --output "$dir/p.neff" --neuroncore-pipeline-cores 4
+[ "$(od -An -tu4 -j168 -N4 "$dir/p.neff") $(od -An -tu4 -j476 -N4 "$dir/p.neff")" = "          4           4" ] || fail "cores in the header"
+[ "$(tail -c +1025 "$dir/p.neff" | tar tz | grep -c 'sg0[0-3]/def.json')" -eq 4 ] || fail "subgraphs"
 [ "$(stat -c %a "$dir/a.neff")" = "$(printf '%o' $((0666 & ~$(umask))))" ] || fail "mode of the file"
 
 # what the passes do, as text that reads again; unknown passes are refused
@@ -88,6 +92,10 @@ refused 2 "input file" compile --framework XLA --output "$dir/x.neff"
 refused 2 "two input files" compile --framework XLA "$model" "$model" --output "$dir/x.neff"
 refused 2 "bad option" compile --framework XLA "$model" --no-such-option --output "$dir/x.neff"
 refused 2 "auto-cast" compile --framework XLA "$model" --auto-cast some --output "$dir/x.neff"
+for n in 0 17 x ''; do
+    refused 2 "--neuroncore-pipeline-cores takes 1 to 16" compile --framework XLA "$model" --neuroncore-pipeline-cores "$n" \
+        --output "$dir/x.neff"
+done
 refused 2 "unknown command" decompile
 refused 2 "command" --framework XLA
 

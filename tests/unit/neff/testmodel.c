@@ -374,6 +374,45 @@ void *testmodel_write(struct testmodel *t, size_t *size)
 	return buf;
 }
 
+static void set_name(struct testmodel *t, unsigned int var, const char *format, unsigned int n)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), format, n);
+	free(t->sg.vars[var].name);
+	t->sg.vars[var].name = strdup(name);
+}
+
+void *testmodel_stages(unsigned int n, unsigned int cols, size_t *size)
+{
+	struct testmodel *t = calloc(n, sizeof(*t)), all;
+	struct neff_subgraph *sg = calloc(n, sizeof(*sg));
+	void *buf;
+
+	for (unsigned int k = 0; k < n; k++) {
+		testmodel_add(&t[k], cols);
+		if (k)
+			set_name(&t[k], 0, "sum%u", k);
+		if (k + 1 < n)
+			set_name(&t[k], 2, "sum%u", k + 1);
+		free(t[k].sg.name);
+		t[k].sg.name = malloc(8);
+		snprintf(t[k].sg.name, 8, "sg%02u", k);
+		sg[k] = t[k].sg;
+	}
+	all = t[0];
+	all.model.header.num_tpb = n;
+	all.model.nsubgraphs = n;
+	all.model.subgraphs = sg;
+	memset(all.model.header.tpb_per_node, 1, n);
+	buf = testmodel_write(&all, size);
+	for (unsigned int k = 0; k < n; k++)
+		testmodel_free(&t[k]);
+	free(t);
+	free(sg);
+	return buf;
+}
+
 void testmodel_free(struct testmodel *t)
 {
 	struct neff_model *m = calloc(1, sizeof(*m));

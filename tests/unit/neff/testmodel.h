@@ -31,6 +31,8 @@ void testmodel_fault(struct testmodel *t);
 /* the same, times over: an error that does not stop its engine */
 void testmodel_faults(struct testmodel *t, unsigned int times);
 void testmodel_free(struct testmodel *t);
+/* a NEFF of n subgraphs, n at most 64: c = a + n * b, each adding b to what the one before gave */
+void *testmodel_stages(unsigned int n, unsigned int cols, size_t *size);
 
 /* Pieces */
 unsigned int testmodel_var(struct testmodel *t, const char *name, enum neff_var_type type,

@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* testmodel_write add|long|matmul|shuffle|hang|fault FILE: a hand-made NEFF for shell tests. */
+/* testmodel_write add|long|matmul|shuffle|stages|hang|fault FILE: a hand-made NEFF for shell tests.
+ */
 #include "testmodel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static int save(const char *path, void *buf, size_t size)
+{
+	FILE *f = fopen(path, "wb");
+
+	if (!f || fwrite(buf, 1, size, f) != size || fclose(f))
+		return 1;
+	free(buf);
+	return 0;
+}
 
 int main(int argc, char **argv)
 {
@@ -12,12 +23,15 @@ int main(int argc, char **argv)
 	struct testmodel t;
 	size_t size;
 	void *buf;
-	FILE *f;
 
 	if (argc != 3)
 		return 2;
 	for (int i = 0; i < 128 * 64; i++)
 		w[i] = (uint16_t)(0x3f80 + (i * 37) % 128); /* 1.0 to 1.99 */
+	if (!strcmp(argv[1], "stages")) {
+		buf = testmodel_stages(7, 64, &size);
+		return save(argv[2], buf, size);
+	}
 	if (!strcmp(argv[1], "add"))
 		testmodel_add(&t, 64);
 	else if (!strcmp(argv[1], "long"))
@@ -33,10 +47,6 @@ int main(int argc, char **argv)
 	else
 		return 2;
 	buf = testmodel_write(&t, &size);
-	f = fopen(argv[2], "wb");
-	if (!f || fwrite(buf, 1, size, f) != size || fclose(f))
-		return 1;
-	free(buf);
 	testmodel_free(&t);
-	return 0;
+	return save(argv[2], buf, size);
 }

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/* Models of several subgraphs: what passes between them, and what must be refused. */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testmodel.h"
+
+#define STAGES 3
+
+struct stages {
+	struct testmodel t[STAGES];
+	struct neff_subgraph sg[STAGES];
+	struct neff_model model;
+};
+
+static void rename_to(char **name, const char *to)
+{
+	free(*name);
+	*name = strdup(to);
+}
+
+/* sg00: c = a + b; sg01: d = c + b; sg02: e = d + b */
+static void make(struct stages *s, unsigned int cols)
+{
+	static const char *const names[STAGES][3] = { { "a", "b", "c" },
+						      { "c", "b", "d" },
+						      { "d", "b", "e" } };
+	static const char *const sg[STAGES] = { "sg00", "sg01", "sg02" };
+
+	memset(s, 0, sizeof(*s));
+	for (unsigned int k = 0; k < STAGES; k++) {
+		testmodel_add(&s->t[k], k == 1 ? cols : 16);
+		rename_to(&s->t[k].sg.name, sg[k]);
+		for (unsigned int i = 0; i < 3; i++) {
+			ck_assert_int_ne(s->t[k].sg.vars[i].type, NEFF_VAR_STATE_BUFFER);
+			rename_to(&s->t[k].sg.vars[i].name, names[k][i]);
+		}
+	}
+	s->model = s->t[0].model;
+	s->model.nsubgraphs = STAGES;
+	s->model.subgraphs = s->sg;
+}
+
+static int write_stages(struct stages *s, void **buf, size_t *size, struct neff_error *err)
+{
+	for (unsigned int k = 0; k < STAGES; k++)
+		s->sg[k] = s->t[k].sg;
+	return neff_write(&s->model, buf, size, err);
+}
+
+static void release(struct stages *s)
+{
+	for (unsigned int k = 0; k < STAGES; k++)
+		testmodel_free(&s->t[k]);
+}
+
+START_TEST(round_trip)
+{
+	struct neff_limits limits = { .validate_hash = true };
+	struct neff_error err;
+	struct neff_model *m;
+	struct stages s;
+	size_t size;
+	void *b;
+
+	make(&s, 16);
+	ck_assert_msg(!write_stages(&s, &b, &size, &err), "%s", err.text);
+	ck_assert_msg(!neff_read(b, size, &limits, &m, &err), "%s", err.text);
+	ck_assert_uint_eq(m->nsubgraphs, STAGES);
+	for (unsigned int k = 0; k < STAGES; k++) {
+		ck_assert_str_eq(m->subgraphs[k].name, s.sg[k].name);
+		ck_assert_str_eq(m->subgraphs[k].vars[0].name, s.sg[k].vars[0].name);
+		ck_assert_uint_eq(m->subgraphs[k].engine[3].instr_size,
+				  s.sg[k].engine[3].instr_size);
+	}
+	neff_free(m);
+	free(b);
+	release(&s);
+}
+END_TEST
+
+static void wrong(struct stages *s, int which)
+{
+	switch (which) {
+	case 0: /* as many bytes, another shape */
+		s->t[1].sg.vars[0].shape[0] = 64;
+		s->t[1].sg.vars[0].shape[1] = 32;
+		break;
+	case 1:
+		s->t[2].sg.vars[1].dtype = 8; /* int32 */
+		break;
+	case 2:
+		rename_to(&s->t[1].sg.vars[0].name, "x");
+		rename_to(&s->t[1].sg.vars[2].name, "c");
+		break;
+	case 3:
+		rename_to(&s->t[2].sg.vars[1].name, "c");
+		break;
+	case 4:
+		rename_to(&s->t[0].sg.vars[0].name, "e");
+		break;
+	case 5:
+		rename_to(&s->t[2].sg.name, "sg00");
+		break;
+	case 6:
+		s->model.nsubgraphs = 65;
+		break;
+	}
+}
+
+static const char *const why[] = {
+	"sg01/def.json: var 'c': type or shape is not that of sg00",
+	"sg02/def.json: var 'b': type or shape is not that of sg00",
+	"sg01/def.json: var 'c': an output of sg00 too",
+	"sg02/def.json: var 'c': an output of sg00, which is not the subgraph before",
+	"sg00/def.json: var 'e': an output of sg02, which is not the subgraph before",
+	"kelf-0.json: two subgraphs 'sg00'",
+	"kelf-0.json: 65 subgraphs, expected 1 to 64",
+};
+
+START_TEST(refused)
+{
+	struct neff_error err;
+	struct stages s;
+	size_t size;
+	void *b;
+
+	make(&s, 16);
+	wrong(&s, _i);
+	ck_assert_int_eq(write_stages(&s, &b, &size, &err), -EINVAL);
+	ck_assert_ptr_null(b);
+	ck_assert_msg(!strcmp(err.text, why[_i]), "'%s' is not '%s'", err.text, why[_i]);
+	release(&s);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("stages");
+	TCase *t = tcase_create("stages");
+	SRunner *sr;
+	int failed;
+
+	tcase_add_test(t, round_trip);
+	tcase_add_loop_test(t, refused, 0, (int)(sizeof(why) / sizeof(why[0])));
+	suite_add_tcase(s, t);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
