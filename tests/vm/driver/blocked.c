@@ -197,7 +197,8 @@ static bool user_start(struct user *u)
 /* Fills the hole */
 static void user_end(struct user *u)
 {
-	struct uffdio_copy copy = { .dst = (uintptr_t)buf + HOLE, .src = (uintptr_t)fill,
+	struct uffdio_copy copy = { .dst = (uintptr_t)buf + HOLE,
+				    .src = (uintptr_t)fill,
 				    .len = PAGE };
 
 	ioctl(uffd, UFFDIO_COPY, &copy);
