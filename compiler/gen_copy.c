@@ -459,6 +459,37 @@ static int fetch_sparse(struct ncc_gen *g, const struct ncc_view *v, unsigned in
 	return 0;
 }
 
+/* Along the partitions, to be repeated along other ones: element by element to each of them */
+static bool is_spread_across(const struct ncc_view *v, int pdim)
+{
+	return v->buf->space == NCC_SBUF && v->pdim >= 0 && pdim >= 0 && v->pdim != pdim &&
+	       v->dim[v->pdim] > 1 && v->stride[pdim] == 0 && v->dim[pdim] >= NEURON_PARTITIONS / 4;
+}
+
+/* It goes to DRAM once, where its elements are neighbours */
+static int fetch_spread(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
+			struct ncc_view *out)
+{
+	struct ncc_view one = *v, flat;
+	struct ncc_shape s;
+	int rc;
+
+	for (unsigned int d = 0; d < v->ndim; d++)
+		if (v->stride[d] == 0 && (int)d != v->pdim)
+			one.dim[d] = 1;
+	view_shape(&one, &s);
+	rc = gen_scratch(g, &s, -1, &flat);
+	rc = rc ? rc : gen_temp(g, flat.buf);
+	rc = rc ? rc : gen_copy(g, &flat, &one);
+	if (rc)
+		return rc;
+	for (unsigned int d = 0; d < v->ndim; d++)
+		if (one.dim[d] != v->dim[d])
+			flat.stride[d] = 0;
+	memcpy(flat.dim, v->dim, sizeof(flat.dim));
+	return gen_fetch(g, &flat, pdim, dtype, out);
+}
+
 int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
 	      struct ncc_view *out)
 {
@@ -476,6 +507,8 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 	}
 	if (v->buf->space == NCC_DRAM && gen_sparse_dim(v, pdim) >= 0)
 		return fetch_sparse(g, v, (unsigned int)gen_sparse_dim(v, pdim), pdim, dtype, out);
+	if (is_spread_across(v, pdim))
+		return fetch_spread(g, v, pdim, dtype, out);
 	dense_shape(v, pdim, &s);
 	s.dtype = dtype;
 	rc = gen_sbuf_view(g, &s, pdim, &dst);
