@@ -11,7 +11,7 @@
 #include "ncc.h"
 #include "onnx.pb-c.h"
 
-#define ONNX_OPSET_MIN 7
+#define ONNX_OPSET_MIN 6
 #define ONNX_MAX_CALLS 32 /* of functions and graphs in each other */
 #define ONNX_MAX_FOLD (1 << 22) /* elements of an operation that is computed while importing */
 #define ONNX_MAX_FOLDED (1 << 28) /* of all of them */

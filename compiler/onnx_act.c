@@ -148,10 +148,17 @@ static void import_relu(struct onnx_node *n)
 	onnx_give(n, 0, positive(n, onnx_in(n, 0)));
 }
 
-/* The slope broadcasts to x, not both to each other */
+/* The slope broadcasts to x, not both to each other; before version 7 it is one for each channel */
 static void import_prelu(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), low = ox_bin(n, NCC_MUL, negative(n, x), onnx_in(n, 1));
+	onnx_op x = onnx_in(n, 0), slope = onnx_in(n, 1), low;
+	int64_t dim[NCC_MAX_DIMS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+
+	if (n->opset < 7 && slope->shape.ndim == 1 && x->shape.ndim > 1) {
+		dim[1] = slope->shape.dim[0];
+		slope = ox_reshape(n, slope, x->shape.ndim, dim);
+	}
+	low = ox_bin(n, NCC_MUL, negative(n, x), slope);
 
 	onnx_give(n, 0, ox_bin(n, NCC_ADD, positive(n, x), low));
 }

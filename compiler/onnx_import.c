@@ -166,7 +166,7 @@ static bool takes_empty(const struct onnx_node *n, unsigned int i)
 	return false;
 }
 
-/* Before version 7 operators broadcast otherwise and told of training: but for these */
+/* Before version 6 operators broadcast and cast otherwise: but for these */
 static void check_opset(struct onnx_node *n)
 {
 	static const char *const same[] = {

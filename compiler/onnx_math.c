@@ -141,16 +141,35 @@ static void import_formula(struct onnx_node *n)
 	onnx_give(n, 0, ox_cast_like(n, fn[onnx_arg(n)](n, ox_f32(n, x)), x));
 }
 
+/* Before version 7 the second operand's dimensions may begin at an axis of the first's */
+static onnx_op second(struct onnx_node *n)
+{
+	onnx_op a = onnx_in(n, 0), b = onnx_in(n, 1);
+	int64_t axis = onnx_int(n, "axis", -1), dim[NCC_MAX_DIMS];
+	unsigned int nd;
+
+	if (n->opset >= 7 || !onnx_int(n, "broadcast", 0) || axis < 0)
+		return b;
+	nd = a->shape.ndim;
+	if (axis > nd || b->shape.ndim > nd - axis) {
+		onnx_fail(n, -EINVAL, "axis %lld of rank %u", (long long)axis, nd);
+		return NULL;
+	}
+	for (unsigned int i = 0; i < nd - axis; i++)
+		dim[i] = i < b->shape.ndim ? b->shape.dim[i] : 1;
+	return ox_reshape(n, b, nd - (unsigned int)axis, dim);
+}
+
 static void import_binary(struct onnx_node *n)
 {
 	if (!check_type(n, (enum ncc_kind)onnx_arg(n)))
 		return;
-	onnx_give(n, 0, ox_bin(n, (enum ncc_kind)onnx_arg(n), onnx_in(n, 0), onnx_in(n, 1)));
+	onnx_give(n, 0, ox_bin(n, (enum ncc_kind)onnx_arg(n), onnx_in(n, 0), second(n)));
 }
 
 static void import_compare(struct onnx_node *n)
 {
-	onnx_op r = ox_bin(n, (enum ncc_kind)onnx_arg(n), onnx_in(n, 0), onnx_in(n, 1));
+	onnx_op r = ox_bin(n, (enum ncc_kind)onnx_arg(n), onnx_in(n, 0), second(n));
 
 	onnx_give_as(n, 0, r, ONNX_BOOL);
 }
@@ -184,9 +203,11 @@ static void import_mod(struct onnx_node *n)
 /* The result has the base's type */
 static void import_pow(struct onnx_node *n)
 {
-	onnx_op a = onnx_in(n, 0), b = onnx_in(n, 1), r;
+	onnx_op a = onnx_in(n, 0), b = second(n), r;
 	double v;
 
+	if (!b)
+		return;
 	if (onnx_is_const(a) && onnx_is_const(b)) {
 		r = ox_bin(n, NCC_POW, a, ox_cast_like(n, b, a));
 	} else if (ncc_scalar_value(b, &v) && (v == 2 || v == 3)) {

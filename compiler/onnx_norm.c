@@ -55,7 +55,8 @@ static void import_batch_norm(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), scale, shift, m, var;
 
-	if (onnx_int(n, "training_mode", 0) || n->nout > 1) {
+	if (onnx_int(n, "training_mode", 0) || n->nout > 1 || !onnx_int(n, "spatial", 1) ||
+	    (n->opset < 7 && !onnx_int(n, "is_test", 0))) {
 		onnx_fail(n, -ENOTSUP, "training is not supported");
 		return;
 	}

@@ -4,7 +4,7 @@
 
 usage: onnx_table.py [--write] TREE NEURONX-CC
 
-The tables lie between two comments and are made of tests/data/onnx/nodes.txt, which test_onnx_nodes
+The tables lie between two comments and are made of tests/data/onnx/node.txt, which test_onnx_nodes
 checks, and of what neuronx-cc list-operators prints. --write puts them there.
 """
 
@@ -41,7 +41,7 @@ def tables(tree: Path, operators: set[str]) -> str:
     passed: dict[str, int] = defaultdict(int)
     refused: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     options = 0
-    for line in (tree / "tests/data/onnx/nodes.txt").read_text().splitlines():
+    for line in (tree / "tests/data/onnx/node.txt").read_text().splitlines():
         if line.startswith("#"):
             continue
         _, operator, status, with_options, message = line.split("\t")

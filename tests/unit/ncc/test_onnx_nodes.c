@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * ONNX's own tests of its operators (Debian's libonnx-testdata): each model is compiled, run on the
- * chip in process and its outputs compared with theirs. tests/data/onnx/nodes.txt says of every one
+ * chip in process and its outputs compared with theirs. tests/data/onnx/node.txt says of every one
  * whether it passes, or with which words the compiler refuses it; a change in either direction is a
  * failure, and so is a test that the table does not have.
  *
