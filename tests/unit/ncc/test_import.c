@@ -535,7 +535,7 @@ END_TEST
 
 START_TEST(text_form)
 {
-	static const char want[] = "module jit_softmax\n"
+	static const char want[] = "module \"jit_softmax\"\n"
 				   "  %0 = f32[6,10] parameter index=0 p=0 \"x.1\"\n"
 				   "  %1 = f32[] constant {-inf}";
 	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
