@@ -188,6 +188,9 @@ int exec_pe(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fau
 int exec_act(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
 int exec_pool(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
 void exec_tensor_reduce(struct tpb *t, const struct neuron_insn *insn); /* exec_reduce.c */
+/* exec_bits.c: one partition of a bitvec operation or predicated copy; src1 may be NULL */
+void exec_bits_row(struct tpb *t, const struct neuron_insn *insn, struct exec_operand *dst,
+		   struct exec_operand *src0, struct exec_operand *src1, unsigned int p);
 uint32_t exec_bitvec(uint8_t op, uint32_t a, uint32_t b, unsigned int bits);
 void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool through_fp32);
 void exec_memset(struct tpb *t, const struct neuron_insn *insn);

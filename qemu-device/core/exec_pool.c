@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POOL (Vector engine): element-wise arithmetic, copies, predicated copies and transposes
- * (docs/isa.md, Vector engine); reductions are exec_reduce.c's. Called by tpb.c.
+ * POOL (Vector engine): element-wise arithmetic, copies and transposes (docs/isa.md,
+ * Vector engine); reductions are exec_reduce.c's, operations on raw bits exec_bits.c's. Called by
+ * tpb.c.
  */
 #include "exec.h"
 
@@ -102,105 +103,6 @@ static void exec_pool_arith_row(struct exec_pool *x, unsigned int p)
 		exec_stream_put(&x->dst.s, s->row, x->dst.r.count);
 }
 
-/* Raw elements of 1, 2 or 4 bytes as 32 bits, and back */
-static uint32_t exec_raw_get(const void *p, uint8_t size, uint32_t i)
-{
-	uint16_t h;
-	uint32_t w;
-
-	if (size == 1)
-		return ((const uint8_t *)p)[i];
-	if (size == 2) {
-		memcpy(&h, (const uint8_t *)p + 2ull * i, 2);
-		return h;
-	}
-	memcpy(&w, (const uint8_t *)p + 4ull * i, 4);
-	return w;
-}
-
-static void exec_raw_put(void *p, uint8_t size, uint32_t i, uint32_t v)
-{
-	uint16_t h = v;
-
-	if (size == 1)
-		((uint8_t *)p)[i] = v;
-	else if (size == 2)
-		memcpy((uint8_t *)p + 2ull * i, &h, 2);
-	else
-		memcpy((uint8_t *)p + 4ull * i, &v, 4);
-}
-
-uint32_t exec_bitvec(uint8_t op, uint32_t a, uint32_t b, unsigned int bits)
-{
-	uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1;
-
-	a &= mask;
-	b &= mask;
-	switch (op) {
-	case NEURON_ALU_AND:
-		return a & b;
-	case NEURON_ALU_OR:
-		return a | b;
-	case NEURON_ALU_XOR:
-		return a ^ b;
-	case NEURON_ALU_NOT:
-		return ~a & mask;
-	case NEURON_ALU_SHL:
-		return b >= bits ? 0 : a << b & mask;
-	case NEURON_ALU_SHR:
-		return b >= bits ? 0 : a >> b;
-	default: /* bypass */
-		return a;
-	}
-}
-
-static uint32_t exec_bitvec_element(const struct neuron_insn *insn, uint32_t a, uint32_t b,
-				    const uint32_t c[2], unsigned int bits)
-{
-	if (insn->opcode == NEURON_OP_TENSOR_TENSOR)
-		return exec_bitvec(insn->op0, a, b, bits);
-	a = insn->reverse0 ? exec_bitvec(insn->op0, c[0], a, bits)
-			   : exec_bitvec(insn->op0, a, c[0], bits);
-	return insn->reverse1 ? exec_bitvec(insn->op1, c[1], a, bits)
-			      : exec_bitvec(insn->op1, a, c[1], bits);
-}
-
-/* COPY_PREDICATED moves bits too: b is the predicate, old what the destination holds */
-static uint32_t exec_raw_element(struct exec_pool *x, uint32_t a, uint32_t b, uint32_t old,
-				 const uint32_t c[2])
-{
-	if (x->insn->opcode == NEURON_OP_COPY_PREDICATED)
-		return (b != 0) != x->insn->reverse0 ? a : old;
-	return exec_bitvec_element(x->insn, a, b, c, 8 * x->dst.r.size);
-}
-
-static void exec_pool_raw_row(struct exec_pool *x, unsigned int p)
-{
-	struct exec_scratch *s = x->t->scratch;
-	uint32_t c[2] = { exec_scalar_bits(x->t, &x->insn->scalar0, p),
-			  exec_scalar_bits(x->t, &x->insn->scalar1, p) };
-	uint8_t size0 = x->src0.r.size, size1 = x->src1.r.size, size = x->dst.r.size;
-	struct exec_stream old;
-
-	exec_pool_row(x, p);
-	old = x->dst.s;
-	for (uint32_t done = 0, n; done < x->dst.r.count; done += n) {
-		const void *a, *b = NULL, *o;
-
-		n = x->dst.r.count - done < EXEC_CHUNK ? x->dst.r.count - done : EXEC_CHUNK;
-		a = exec_stream_get(&x->src0.s, s->raw, n);
-		if (x->has_src1)
-			b = exec_stream_get(&x->src1.s, s->a, n);
-		o = exec_stream_get(&old, s->b, n);
-		for (uint32_t i = 0; i < n; i++)
-			exec_raw_put(s->row, size, done + i,
-				     exec_raw_element(x, exec_raw_get(a, size0, i),
-						      b ? exec_raw_get(b, size1, i) : 0,
-						      exec_raw_get(o, size, i), c));
-	}
-	exec_stream_put(&x->dst.s, s->row, x->dst.r.count);
-}
-
 static void exec_elementwise(struct tpb *t, const struct neuron_insn *insn)
 {
 	struct exec_pool x;
@@ -211,7 +113,7 @@ static void exec_elementwise(struct tpb *t, const struct neuron_insn *insn)
 	exec_pool_init(&x, t, insn);
 	for (unsigned int p = 0; p < insn->partitions; p++)
 		if (raw)
-			exec_pool_raw_row(&x, p);
+			exec_bits_row(t, insn, &x.dst, &x.src0, x.has_src1 ? &x.src1 : NULL, p);
 		else
 			exec_pool_arith_row(&x, p);
 }
