@@ -29,7 +29,7 @@ static int take_slices(struct hlo_inst *in, struct ncc_slices *s, size_t ndroppe
 		       const int64_t *dropped, const int64_t *index_batch, size_t nindex_batch)
 {
 	uint8_t list[NCC_MAX_DIMS];
-	unsigned int n, nb;
+	unsigned int n = 0, nb = 0;
 	int rc = take_list(in, ndropped, dropped, &n, list);
 
 	rc = rc ? rc : take_list(in, nindex_batch, index_batch, &nb, s->index_batch);
