@@ -56,7 +56,7 @@ def tables(tree: Path, operators: set[str]) -> str:
            f"{options} of them with constant inputs or\n`--narrow-64bit`, and {failed} are refused. "
            "Operators that pass all their tests, with their number:\n\n")
     out += wrapped([f"{o} {passed[o]}" for o in good])
-    out += "\nRead, but without a test in that package:\n\n"
+    out += "\nRead, but without a test in that package (`tests/data/onnx/own` has some):\n\n"
     out += wrapped(sorted(operators - set(passed) - set(refused)))
     out += "\nThe others; \"several\" are models of more than one node, most of them operators written as functions:\n\n"
     out += "| operator | pass | refused, and why |\n|---|---|---|\n"

@@ -28,6 +28,17 @@ refused() {
 "$cc" --help | grep '^Usage: neuronx-cc compile' >/dev/null || fail "--help"
 "$cc" list-operators --framework XLA | grep -x convolution >/dev/null || fail "list-operators"
 
+own=$data/onnx/own
+"$cc" compile --framework ONNX "$own/test_open_dimension/model.onnx" --input-shape x=2x3x4 --target inf1 \
+    --output "$dir/o.neff" >"$dir/out" 2>&1 || fail "ONNX: $(cat "$dir/out")"
+[ ! -s "$dir/out" ] || fail "ONNX: prints $(cat "$dir/out")"
+"$cc" compile --framework ONNX "$own/test_gather_embedding/model.onnx" --narrow-64bit --output "$dir/o.neff" 2>"$dir/err"
+grep -qF 'warning: 64-bit' "$dir/err" || fail "--narrow-64bit without a warning"
+"$cc" compile --framework ONNX "$own/test_topk_long/model.onnx" --input-value "x=$(seq -s, 1000)" --output "$dir/o.neff"
+refused 1 "give --input-shape" compile --framework ONNX "$own/test_open_dimension/model.onnx" --output "$dir/x.neff"
+refused 1 "not an ONNX model" compile --framework ONNX "$0" --output "$dir/x.neff"
+refused 2 "--input-shape" compile --framework ONNX "$model" --input-shape x=2,3 --output "$dir/x.neff"
+refused 2 "--input-value" compile --framework ONNX "$model" --input-value 3 --output "$dir/x.neff"
 "$cc" list-operators --framework ONNX | grep -x MatMul >/dev/null || fail "list-operators of ONNX"
 
 # the issue's own line, TensorFlow's and nkipy's

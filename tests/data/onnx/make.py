@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Models that libonnx-testdata lacks, with inputs and what ONNX's reference evaluator gives for them.
+
+usage: make.py OUTPUT        (in an environment with the packages onnx and numpy)
+
+Each is a directory in that package's layout: operators that came later or have no test there, forms of
+later operator sets, sums longer than the package's, dimensions left open, and small networks.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+RND = np.random.default_rng(1234)
+TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
+         np.dtype(np.int32): TensorProto.INT32, np.dtype(np.uint8): TensorProto.UINT8,
+         np.dtype(np.int8): TensorProto.INT8, np.dtype(np.bool_): TensorProto.BOOL,
+         np.dtype(np.float16): TensorProto.FLOAT16}
+
+
+def normal(*shape: int) -> np.ndarray:
+    return RND.standard_normal(shape).astype(np.float32)
+
+
+def save(directory: Path, name: str, nodes: list, inputs: dict, constants: dict | None = None, opset: int = 18,
+         opened: dict | None = None, functions: list | None = None,
+         expected: list | None = None) -> None:
+    values = [helper.make_tensor_value_info(k, TYPES[v.dtype], (opened or {}).get(k, v.shape)) for k, v in inputs.items()]
+    held = [numpy_helper.from_array(np.array(v), k) for k, v in (constants or {}).items()]
+    outputs = [o for o in nodes[-1].output if o]
+    opsets = [helper.make_opsetid("", opset)] + ([helper.make_opsetid("own", 1)] if functions else [])
+    blank = [helper.make_empty_tensor_value_info(o) for o in outputs]
+    graph = helper.make_graph(nodes, name, values, blank, held)
+    model = helper.make_model(graph, opset_imports=opsets, functions=functions or [], ir_version=8)
+    found = expected or ReferenceEvaluator(model).run(None, inputs)
+    del model.graph.output[:]
+    for key, value in zip(outputs, found):
+        model.graph.output.append(helper.make_tensor_value_info(key, TYPES[np.asarray(value).dtype], None))
+    data = directory / f"test_{name}" / "test_data_set_0"
+    data.mkdir(parents=True, exist_ok=True)
+    (data.parent / "model.onnx").write_bytes(model.SerializeToString())
+    for i, value in enumerate(inputs.values()):
+        (data / f"input_{i}.pb").write_bytes(numpy_helper.from_array(value).SerializeToString())
+    for i, value in enumerate(found):
+        (data / f"output_{i}.pb").write_bytes(numpy_helper.from_array(np.asarray(value)).SerializeToString())
+
+
+def node(kind: str, inputs: str, outputs: str = "y", **attributes: object):
+    return helper.make_node(kind, inputs.split(","), outputs.split(","), **attributes)
+
+
+def operators(to: Path) -> None:
+    x, z = normal(2, 3, 4), normal(2, 3, 4)
+    whole = RND.integers(-100, 100, (3, 4)).astype(np.int32)
+    for kind in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
+        save(to, kind.lower(), [node(kind, "x,z")], {"x": whole, "z": whole[::-1].copy()})
+    save(to, "bitwisenot", [node("BitwiseNot", "x")], {"x": whole})
+    save(to, "gelu", [node("Gelu", "x")], {"x": x}, opset=20)
+    save(to, "gelu_tanh", [node("Gelu", "x", approximate="tanh")], {"x": x}, opset=20)
+    save(to, "mish", [node("Mish", "x")], {"x": x})
+    save(to, "lpnormalization", [node("LpNormalization", "x", axis=1)], {"x": x})
+    save(to, "groupnormalization", [node("GroupNormalization", "x,s,b", num_groups=2)],
+         {"x": normal(2, 4, 3, 3), "s": normal(4), "b": normal(4)}, opset=21)
+    save(to, "lppool", [node("LpPool", "x", kernel_shape=[2, 2], strides=[2, 2], p=2)], {"x": normal(1, 2, 6, 6)})
+    save(to, "rmsnormalization", [node("RMSNormalization", "x,s")], {"x": x, "s": normal(4)}, opset=23)
+    save(to, "swish", [node("Swish", "x", alpha=1.5)], {"x": x}, opset=24)
+    image = normal(1, 2, 3, 4)  # the evaluator does not have this one
+    save(to, "globallppool", [node("GlobalLpPool", "x", p=2)], {"x": image},
+         expected=[np.sqrt(np.sum(image.astype(np.float64) ** 2, axis=(2, 3), keepdims=True)).astype(np.float32)])
+    save(to, "reduce_axes_operand", [node("ReduceMean", "x,a", keepdims=0)], {"x": x}, {"a": np.array([1], np.int64)})
+    save(to, "split_num_outputs", [node("Split", "x", "a,b", axis=2, num_outputs=2)], {"x": x})
+    save(to, "pad_axes", [node("Pad", "x,p,,a", mode="reflect")], {"x": x},
+         {"p": np.array([2, 1], np.int64), "a": np.array([2], np.int64)})
+    save(to, "matmulinteger_long", [node("MatMulInteger", "x,z,p")],
+         {"x": RND.integers(0, 256, (3, 600)).astype(np.uint8), "z": RND.integers(-128, 128, (600, 5)).astype(np.int8),
+          "p": np.array(7, np.uint8)})
+    save(to, "convinteger_long", [node("ConvInteger", "x,z")],
+         {"x": RND.integers(0, 256, (1, 40, 6, 6)).astype(np.uint8),
+          "z": RND.integers(0, 256, (4, 40, 3, 3)).astype(np.uint8)})
+    save(to, "matmul_long", [node("MatMul", "x,z")], {"x": normal(4, 700), "z": normal(700, 9)})
+    save(to, "matmul_vector", [node("MatMul", "x,z")], {"x": normal(7), "z": normal(3, 7, 2)})
+    save(to, "add_float16", [node("Add", "x,z")], {"x": x.astype(np.float16), "z": z.astype(np.float16)})
+    save(to, "gather_embedding", [node("Gather", "t,i")],
+         {"i": RND.integers(0, 50, (2, 7)).astype(np.int64)}, {"t": normal(50, 16)})
+    save(to, "topk_long", [node("TopK", "x,k", "v,i")], {"x": normal(5, 200)}, {"k": np.array([9], np.int64)})
+    save(to, "einsum_three", [node("Einsum", "x,z,w", equation="bij,bjk,kl->bil")],
+         {"x": normal(2, 3, 4), "z": normal(2, 4, 5), "w": normal(5, 6)})
+    save(to, "scatternd_rows", [node("ScatterND", "x,i,u")], {"x": x, "u": normal(1, 3, 4)},
+         {"i": np.array([[1]], np.int64)})
+    save(to, "open_dimension", [node("Shape", "x", "s", start=1), node("Reshape", "x,s2", "f"), node("Relu", "f")],
+         {"x": x}, {"s2": np.array([0, -1], np.int64)}, opened={"x": ("batch", 3, 4)})
+
+
+def networks(to: Path) -> None:
+    save(to, "convolutional", [
+        node("Conv", "x,w1,b1", "a", pads=[1, 1, 1, 1]), node("BatchNormalization", "a,s,h,m,v", "b"),
+        node("Relu", "b", "c"), node("MaxPool", "c", "d", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Conv", "d,w2", "e", group=8, pads=[1, 1, 1, 1]), node("Clip", "e,lo,hi", "f"),
+        node("Conv", "f,w3,b3", "g"), node("GlobalAveragePool", "g", "h2"), node("Flatten", "h2", "i"),
+        node("Gemm", "i,w4,b4", "j", transB=1), node("Softmax", "j")],
+        {"x": normal(2, 3, 16, 16)},
+        {"w1": normal(8, 3, 3, 3) / 5, "b1": normal(8), "s": normal(8), "h": normal(8), "m": normal(8),
+         "v": np.abs(normal(8)) + 1, "w2": normal(8, 1, 3, 3) / 3, "lo": np.float32(0), "hi": np.float32(6),
+         "w3": normal(12, 8, 1, 1) / 3, "b3": normal(12), "w4": normal(10, 12) / 3, "b4": normal(10)})
+    heads, width, length = 4, 32, 12
+    each = width // heads
+    split = {"sh": np.array([0, 0, heads, each], np.int64), "back": np.array([0, 0, width], np.int64),
+             "scale": np.float32(each ** -0.5)}
+    save(to, "attention", [
+        node("MatMul", "x,wq", "q0"), node("MatMul", "x,wk", "k0"), node("MatMul", "x,wv", "v0"),
+        node("Reshape", "q0,sh", "q1"), node("Reshape", "k0,sh", "k1"), node("Reshape", "v0,sh", "v1"),
+        node("Transpose", "q1", "q", perm=[0, 2, 1, 3]), node("Transpose", "k1", "k", perm=[0, 2, 3, 1]),
+        node("Transpose", "v1", "v", perm=[0, 2, 1, 3]), node("MatMul", "q,k", "a"), node("Mul", "a,scale", "b"),
+        node("Softmax", "b", "c", axis=-1), node("MatMul", "c,v", "d"), node("Transpose", "d", "e", perm=[0, 2, 1, 3]),
+        node("Reshape", "e,back", "f"), node("MatMul", "f,wo", "g"), node("Add", "x,g", "h"),
+        node("LayerNormalization", "h,s,t")],
+        {"x": normal(2, length, width)},
+        split | {w: normal(width, width) / 6 for w in ("wq", "wk", "wv", "wo")} | {"s": normal(width), "t": normal(width)})
+    save(to, "function", [helper.make_node("Twice", ["x"], ["a"], domain="own", by=3.0), node("Neg", "a")],
+         {"x": normal(3, 3)}, functions=[helper.make_function(
+             "own", "Twice", ["x"], ["y"],
+             [scale_by(), node("Mul", "x,by", "y")], [helper.make_opsetid("", 18)], ["by"])])
+
+
+def scale_by():
+    constant = helper.make_node("Constant", [], ["by"])
+    ref = constant.attribute.add()
+    ref.name, ref.ref_attr_name, ref.type = "value_float", "by", 1
+    return constant
+
+
+def main() -> None:
+    to = Path(sys.argv[1])
+    operators(to)
+    networks(to)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ONNX models that cannot be compiled: malformed files, and good ones (tests/data/onnx/own) changed
+ * in one place. Each must be refused in one line that names the node, its operator and what was
+ * expected; nothing may crash (the tests run under sanitizers).
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "onnx.pb-c.h"
+
+#define P "onnx/own/test_"
+
+static Ncc__Onnx__Model *unpack(const char *name)
+{
+	char path[200];
+	size_t size;
+	Ncc__Onnx__Model *m;
+	void *p;
+
+	snprintf(path, sizeof(path), P "%s/model.onnx", name);
+	p = read_data(path, &size);
+	m = ncc__onnx__model__unpack(NULL, size, p);
+	ck_assert_ptr_nonnull(m);
+	free(p);
+	return m;
+}
+
+static struct ncc_options options = { .framework = NCC_ONNX };
+
+static void expect_bytes(const void *p, size_t size, const char *text)
+{
+	struct ncc_error err = { "" };
+	void *out = NULL;
+	size_t out_size = 0;
+	int rc = ncc_compile(p, size, &options, &out, &out_size, &err);
+
+	if (!text) {
+		ck_assert_msg(!rc, "refused: %s", err.text);
+		free(out);
+		return;
+	}
+	ck_assert_msg(rc < 0, "accepted; expected '%s'", text);
+	ck_assert_ptr_null(out);
+	ck_assert_msg(strstr(err.text, text) != NULL, "'%s' does not say '%s'", err.text, text);
+	ck_assert_ptr_null(strchr(err.text, '\n'));
+}
+
+/* text NULL: it compiles */
+static void expect(Ncc__Onnx__Model *m, const char *text)
+{
+	size_t size = ncc__onnx__model__get_packed_size(m);
+	uint8_t *buf = malloc(size + 1);
+
+	ck_assert_ptr_nonnull(buf);
+	ncc__onnx__model__pack(m, buf);
+	expect_bytes(buf, size, text);
+	free(buf);
+	ncc__onnx__model__free_unpacked(m, NULL);
+}
+
+static void set_text(char **s, const char *text)
+{
+	if (*s != protobuf_c_empty_string)
+		free(*s);
+	*s = strdup(text);
+}
+
+static Ncc__Onnx__Tensor *constant(Ncc__Onnx__Model *m, const char *name)
+{
+	for (size_t i = 0; i < m->graph->n_initializer; i++)
+		if (!strcmp(m->graph->initializer[i]->name, name))
+			return m->graph->initializer[i];
+	ck_abort_msg("no '%s'", name);
+	return NULL;
+}
+
+static Ncc__Onnx__Attribute *attribute(Ncc__Onnx__Model *m, size_t node, const char *name)
+{
+	Ncc__Onnx__Node *n = m->graph->node[node];
+
+	for (size_t i = 0; i < n->n_attribute; i++)
+		if (!strcmp(n->attribute[i]->name, name))
+			return n->attribute[i];
+	ck_abort_msg("no '%s'", name);
+	return NULL;
+}
+
+static void no_graph(Ncc__Onnx__Model *m)
+{
+	ncc__onnx__graph__free_unpacked(m->graph, NULL);
+	m->graph = NULL;
+}
+
+static void old(Ncc__Onnx__Model *m)
+{
+	m->opset_import[0]->version = 3;
+}
+
+static void unknown(Ncc__Onnx__Model *m)
+{
+	set_text(&m->graph->node[2]->op_type, "Reluu");
+}
+
+static void foreign(Ncc__Onnx__Model *m)
+{
+	set_text(&m->graph->node[2]->domain, "com.example");
+}
+
+static void missing(Ncc__Onnx__Model *m)
+{
+	set_text(&m->graph->node[2]->input[0], "nothing");
+}
+
+static void cycle(Ncc__Onnx__Model *m)
+{
+	set_text(&m->graph->node[0]->input[0], "y");
+}
+
+static void twice(Ncc__Onnx__Model *m)
+{
+	set_text(&m->graph->node[2]->output[0], "a");
+}
+
+static void same_constant(Ncc__Onnx__Model *m)
+{
+	set_text(&constant(m, "b3")->name, "b4");
+}
+
+static void absent(Ncc__Onnx__Model *m)
+{
+	set_text(&m->graph->node[0]->input[1], "");
+}
+
+static void output(Ncc__Onnx__Model *m)
+{
+	set_text(&m->graph->output[0]->name, "none");
+}
+
+static void wrong_kernel(Ncc__Onnx__Model *m)
+{
+	constant(m, "w1")->dims[1] = 1;
+	constant(m, "w1")->raw_data.len /= 3;
+}
+
+static void short_data(Ncc__Onnx__Model *m)
+{
+	constant(m, "w1")->raw_data.len -= 4;
+}
+
+static void huge(Ncc__Onnx__Model *m)
+{
+	constant(m, "w1")->dims[0] = 1ll << 30;
+}
+
+static void negative(Ncc__Onnx__Model *m)
+{
+	constant(m, "w1")->dims[0] = -8;
+}
+
+static void string_type(Ncc__Onnx__Model *m)
+{
+	constant(m, "w1")->data_type = 8;
+}
+
+static void outside(Ncc__Onnx__Model *m)
+{
+	constant(m, "w1")->data_location = 1;
+}
+
+static void pads(Ncc__Onnx__Model *m)
+{
+	attribute(m, 0, "pads")->n_ints = 3;
+}
+
+static void far_pads(Ncc__Onnx__Model *m)
+{
+	attribute(m, 0, "pads")->ints[0] = INT64_MIN;
+}
+
+static void strides(Ncc__Onnx__Model *m)
+{
+	attribute(m, 3, "strides")->ints[0] = 0;
+}
+
+static void groups(Ncc__Onnx__Model *m)
+{
+	attribute(m, 4, "group")->i = -1;
+}
+
+static void channels(Ncc__Onnx__Model *m)
+{
+	m->graph->input[0]->type->tensor_type->shape->dim[1]->dim_value = 4;
+}
+
+static void open(Ncc__Onnx__Model *m)
+{
+	m->graph->input[0]->type->tensor_type->shape->dim[0]->value_case =
+		NCC__ONNX__DIMENSION__VALUE__NOT_SET;
+}
+
+static void wide(Ncc__Onnx__Model *m)
+{
+	m->graph->input[0]->type->tensor_type->elem_type = 11;
+}
+
+static const struct {
+	const char *name;
+	void (*change)(Ncc__Onnx__Model *m);
+	const char *text;
+} changes[] = {
+	{ "convolutional", no_graph, "no graph" },
+	{ "convolutional", old, "BatchNormalization 'b': of operator set 3" },
+	{ "convolutional", unknown, "Reluu 'c': operator not supported" },
+	{ "convolutional", foreign, "Relu 'c': operator not supported (domain 'com.example')" },
+	{ "convolutional", missing, "Relu 'c': operand 0 ('nothing') does not exist" },
+	{ "convolutional", cycle, "Conv 'a': operand 0 ('y') does not exist, or comes after it" },
+	{ "convolutional", twice, "Relu 'a': 'a' is defined twice" },
+	{ "convolutional", same_constant, "constant 'b4' is defined twice" },
+	{ "convolutional", absent, "Conv 'a': operand 1 is absent" },
+	{ "convolutional", output, "output 'none'" },
+	{ "convolutional", wrong_kernel, "Conv 'a': convolution 'a': 3 input features" },
+	{ "convolutional", short_data, "constant 'w1' (float): 215 elements, its shape has 216" },
+	{ "convolutional", huge, "constant 'w1'" },
+	{ "convolutional", negative, "'w1'" },
+	{ "convolutional", string_type, "constant 'w1' (string)" },
+	{ "convolutional", outside, "another file" },
+	{ "convolutional", pads, "Conv 'a': 3 numbers in 'pads', expected 4" },
+	{ "convolutional", far_pads, "Conv 'a': pads of" },
+	{ "convolutional", strides, "MaxPool 'd': strides of 0" },
+	{ "convolutional", groups, "Conv 'e': -1 groups" },
+	{ "convolutional", channels, "Conv 'a'" },
+	{ "convolutional", open, "input 'x': dimension 0 (without a name) is not known" },
+	{ "convolutional", wide, "input 'x' has type double: 64-bit types need --narrow-64bit" },
+	{ "open_dimension", NULL, "input 'x': dimension 0 (batch) is not known" },
+	{ "gather_embedding", NULL, "input 'i' has type int64" },
+	{ "convolutional", NULL, NULL },
+};
+
+START_TEST(changed)
+{
+	Ncc__Onnx__Model *m = unpack(changes[_i].name);
+
+	options.ninputs = 0;
+	if (changes[_i].change)
+		changes[_i].change(m);
+	expect(m, changes[_i].text);
+}
+END_TEST
+
+START_TEST(bytes)
+{
+	static uint8_t zeros[16], deep[4096];
+	size_t n = sizeof(deep);
+
+	expect_bytes("", 0, "empty");
+	expect_bytes("hello, world", 12, "not an ONNX model");
+	expect_bytes(zeros, sizeof(zeros), "bad field tag");
+	/* graph { node { attribute { g { node { ... */
+	for (unsigned int level = 0; n > 200 || level % 3 != 1; level++) {
+		static const uint8_t tags[] = { 0x32, 0x2a, 0x0a }; /* g, attribute, node */
+		size_t len = sizeof(deep) - n;
+
+		deep[--n] = (uint8_t)(len >> 7);
+		deep[--n] = (uint8_t)((len & 0x7f) | 0x80);
+		deep[--n] = tags[level % 3];
+	}
+	deep[n] = 0x3a; /* graph of the model */
+	expect_bytes(deep + n, sizeof(deep) - n, "not an ONNX model");
+}
+END_TEST
+
+/* What --input-shape and --input-value say has to fit the model */
+START_TEST(inputs)
+{
+	static const double values[2] = { 1, 2 };
+	struct ncc_input in = { .name = "x", .has_shape = true, .ndim = 3, .dim = { 5, 3, 4 } };
+
+	options.input = &in;
+	options.ninputs = 1;
+	expect(unpack("open_dimension"), NULL);
+	in.dim[1] = 7;
+	expect(unpack("open_dimension"), "dimension 1 is 3, --input-shape gives 7");
+	in.ndim = 2;
+	expect(unpack("open_dimension"), "rank 3, --input-shape gives 2");
+	in = (struct ncc_input){ .name = "q" };
+	expect(unpack("open_dimension"), "no input 'q'");
+	in = (struct ncc_input){ .name = "i", .value = values, .nvalues = 2 };
+	expect(unpack("gather_embedding"), "input 'i': 14 elements, --input-value gives 2");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("onnx-import");
+	TCase *t = tcase_create("onnx-import");
+	SRunner *sr;
+	int failed;
+
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, changed, 0, (int)(sizeof(changes) / sizeof(changes[0])));
+	tcase_add_test(t, bytes);
+	tcase_add_test(t, inputs);
+	suite_add_tcase(s, t);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
