@@ -631,8 +631,7 @@ int neuron_hw_counters(struct neuron_device *nd, struct neuron_call *call,
 		       const struct neuron_ioctl_read_hw_counters *arg);
 
 /* neuron_sysfs.c */
-extern const struct attribute_group *neuron_device_groups[];
-extern const struct attribute_group *neuron_class_groups[];
+extern const struct attribute_group *neuron_device_groups[], *neuron_class_groups[];
 int neuron_sysfs_add(struct neuron_device *nd);
 void neuron_sysfs_del(struct neuron_device *nd);
 void neuron_sysfs_notify(struct neuron_device *nd, const char *dir, const char *file);
