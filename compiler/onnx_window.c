@@ -10,6 +10,7 @@
 #include "onnx.h"
 
 #define MAX_SPATIAL (NCC_MAX_DIMS - 2)
+#define MAX_PLACES 256 /* of a kernel, where the largest element's index is asked for */
 
 /* What strides, dilations, pads and auto_pad say; extra: what ceil_mode adds behind the padding */
 struct spatial {
@@ -332,6 +333,62 @@ static void import_conv_transpose(struct onnx_node *n)
 	onnx_give(n, 0, add_bias(n, x, onnx_in(n, 2)));
 }
 
+/* Numbers of x's elements, row by row, or (storage_order 1) column by column of the spatial ones */
+static onnx_op numbers(struct onnx_node *n, onnx_op x)
+{
+	const bool columns = onnx_int(n, "storage_order", 0);
+	const unsigned int nd = x->shape.ndim;
+	int64_t dim[NCC_MAX_DIMS];
+	uint8_t perm[NCC_MAX_DIMS];
+
+	for (unsigned int i = 0; i < nd; i++) {
+		perm[i] = (uint8_t)(columns && i > 1 ? nd + 1 - i : i);
+		dim[i] = x->shape.dim[perm[i]];
+	}
+	x = ox_iota(n, NEURON_DT_INT32, ncc_elems(&x->shape));
+	return ox_transpose(n, ox_reshape(n, x, nd, dim), perm);
+}
+
+/* What every window has at one place of the kernel, whose number is k */
+static onnx_op at_place(struct onnx_node *n, onnx_op x, const struct spatial *s, int64_t k)
+{
+	for (unsigned int i = s->n; i-- > 0 && x;) {
+		x = ox_slice(n, x, i + 2, k % s->kernel[i] * s->dilation[i], s->out[i],
+			     s->stride[i]);
+		k /= s->kernel[i];
+	}
+	return x;
+}
+
+/* The number of the first largest element of each window: one place of the kernel after the other */
+static void give_indices(struct onnx_node *n, onnx_op x, const struct spatial *s)
+{
+	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 }, places = 1;
+	onnx_op at, best = NULL, which = NULL;
+
+	for (unsigned int i = 0; i < s->n; i++) {
+		low[i + 2] = s->low[i];
+		high[i + 2] = s->high[i] + s->extra[i];
+		places *= s->kernel[i] <= MAX_PLACES ? s->kernel[i] : MAX_PLACES + 1;
+		places = places <= MAX_PLACES ? places : MAX_PLACES + 1;
+	}
+	if (places > MAX_PLACES) {
+		onnx_fail(n, -ENOTSUP, "indices of a kernel of more than %d places", MAX_PLACES);
+		return;
+	}
+	at = numbers(n, x);
+	at = at ? ox_pad(n, at, ox_scalar(n, &at->shape, 0), low, high) : NULL;
+	x = ox_pad(n, x, ox_scalar(n, &x->shape, ox_least(&x->shape)), low, high);
+	for (int64_t k = 0; k < places && !n->rc; k++) {
+		onnx_op v = at_place(n, x, s, k), i = at_place(n, at, s, k);
+		onnx_op more = k ? ox_bin(n, NCC_GT, v, best) : NULL;
+
+		best = k ? ox_select(n, more, v, best) : v;
+		which = k ? ox_select(n, more, i, which) : i;
+	}
+	onnx_give_as(n, 1, which, ONNX_INT64);
+}
+
 static void import_max_pool(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
@@ -340,6 +397,8 @@ static void import_max_pool(struct onnx_node *n)
 
 	if (!take_spatial(n, x, NULL, &s) || !take_out(n, &s))
 		return;
+	if (n->nout > 1 && *n->p->output[1])
+		give_indices(n, x, &s);
 	take_window(&s, w);
 	onnx_give(n, 0, ox_reduce_window(n, x, NCC_MAX, ox_least(&x->shape), w));
 }
