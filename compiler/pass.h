@@ -15,6 +15,7 @@ struct ncc_pass {
 };
 
 int pass_simplify(struct ncc_pass *p); /* folding, and what is the same with fewer operations */
+int pass_depthwise(struct ncc_pass *p); /* convolutions of each feature by itself, element-wise */
 int pass_windows(struct ncc_pass *p); /* padding, dilation and reversal made explicit; one window
 					 dimension at a time */
 int pass_integers(struct ncc_pass *p); /* integers exact on a datapath of fp32, and signed */

@@ -9,6 +9,7 @@ each measure means.
 """
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -26,6 +27,10 @@ MIB = 1 << 20
 # long enough for neuron-trim: two of its periods
 IDLE_SECONDS = 12
 LS = "/opt/aws/neuron/bin/neuron-ls"
+
+
+NETWORKS = ("mlp", "digits", "lenet5", "resnet50", "mobilenet_v2", "yolo_head", "lstm", "bert_base", "bert_base_8",
+            "distilbert", "vit_b16", "gpt2_step")
 
 
 class Failed(Exception):
@@ -197,6 +202,23 @@ def matmul(build: Path) -> None:
     show("matmul / OpenBLAS", f"{got['matmul'] / got['openblas']:.2f}", "0.60")
 
 
+def networks(build: Path) -> None:
+    """Compilations of whole networks, one after the other"""
+    runner = ROOT / "tests" / "networks" / "run"
+    with tempfile.TemporaryDirectory() as work:
+        argv = [str(runner), "--build", str(build), "--output", work, "--compile-only"]
+        names = [f"{name}:matmult" for name in NETWORKS]
+        done = subprocess.run([*argv, *names], stdout=subprocess.DEVNULL, check=False)
+        if done.returncode:
+            raise Failed(f"tests/networks/run exited with {done.returncode}")
+        record = json.loads((Path(work) / "networks.json").read_text())
+    for name in NETWORKS:
+        took = record[f"{name}:matmult"]
+        goal = "120 s, 4096 MiB" if name == "bert_base" else ""
+        show(f"compile {name}", f"{took['seconds']:.1f} s", goal)
+        show("  of a processor; most memory", f"{took['processor']:.1f} s, {took['bytes'] / MIB:.0f} MiB")
+
+
 MEASURES: dict[str, Callable[[Path], None]] = {
     "boot": boot,
     "memory": memory,
@@ -204,6 +226,7 @@ MEASURES: dict[str, Callable[[Path], None]] = {
     "driver": driver,
     "chips": chips,
     "matmul": matmul,
+    "networks": networks,
 }
 
 
