@@ -79,11 +79,8 @@ def lstm(small: bool) -> Network:
             return (h, c), h
 
         zero = jnp.zeros((batch, m), x.dtype)
-        state, hidden = (zero, zero), []
-        for t in range(steps):
-            state, h = step(state, x[:, t])
-            hidden.append(h)
-        return dense(p["out"], jnp.stack(hidden, 1)), *state
+        state, hidden = lax.scan(step, (zero, zero), x.swapaxes(0, 1))
+        return dense(p["out"], hidden.swapaxes(0, 1)), *state
 
     return Network(fn, weights, (w.normal(batch, steps, n),))
 
