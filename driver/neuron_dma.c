@@ -87,14 +87,21 @@ void neuron_dma_exit(struct neuron_device *nd)
 		dma_free_coherent(&nd->pdev->dev, dummy, nd->dummy_ring, nd->dummy_dma);
 }
 
+/* Under ring_lock; who waits for a batch looks without */
+static void generation_next(struct neuron_h2t *h2t)
+{
+	lockdep_assert_held(&h2t->ring_lock);
+	WRITE_ONCE(h2t->generation, h2t->generation + 1);
+}
+
 void neuron_h2t_setup(struct neuron_device *nd, unsigned int nc)
 {
 	struct neuron_h2t *h2t = &nd->h2t[nc];
 
 	mutex_lock(&h2t->ring_lock);
-	h2t->generation++;
+	generation_next(h2t);
 	nhal_h2t_init(&h2t->ring, &nd->hal, nc, &h2t->mem);
-	h2t->ready = true;
+	WRITE_ONCE(h2t->ready, true);
 	mutex_unlock(&h2t->ring_lock);
 }
 
@@ -106,11 +113,11 @@ void neuron_h2t_teardown(struct neuron_device *nd, unsigned int nc)
 	unsigned int half = NEURON_DUMMY_RING_LEN * NEURON_UDMA_DESC_SIZE;
 
 	mutex_lock(&h2t->ring_lock);
-	h2t->generation++;
-	if (h2t->ready && !nd->gone)
+	generation_next(h2t);
+	if (h2t->ready && !READ_ONCE(nd->gone))
 		nhal_queue_init(&nd->hal, h2t->ring.eng, h2t->ring.qid, dummy,
 				NEURON_DUMMY_RING_LEN, dummy + half, NEURON_DUMMY_RING_LEN);
-	h2t->ready = false;
+	WRITE_ONCE(h2t->ready, false);
 	mutex_unlock(&h2t->ring_lock);
 }
 
@@ -154,7 +161,7 @@ static void ring_restart(struct neuron_h2t *h2t, unsigned int ctx)
 {
 	mutex_lock(&h2t->ring_lock);
 	if (h2t->ctx[ctx].generation == h2t->generation && h2t->ready) {
-		h2t->generation++;
+		generation_next(h2t);
 		nhal_h2t_init(&h2t->ring, &h2t->nd->hal, h2t->nc, &h2t->mem);
 	}
 	mutex_unlock(&h2t->ring_lock);

@@ -120,14 +120,20 @@ static void dump_queues(struct dump *d)
 	struct neuron_dump_section *s = section_start(d, NEURON_DUMP_QUEUES);
 	unsigned int nc, eng, qid;
 	struct neuron_queue *q;
+	pid_t owner;
+	bool used;
 
 	for (nc = 0; nc < NC_COUNT; nc++)
 		dump_queue(d, NEURON_V1_H2T_ENGINE(nc), NEURON_V1_H2T_QUEUE, 0);
 	for (eng = 0; eng < ENG_COUNT; eng++) {
 		for (qid = 0; qid < QUEUE_COUNT; qid++) {
 			q = &d->nd->queues[eng][qid];
-			if (READ_ONCE(q->used))
-				dump_queue(d, eng, qid, READ_ONCE(q->owner));
+			mutex_lock(&d->nd->lock);
+			used = q->used;
+			owner = q->owner;
+			mutex_unlock(&d->nd->lock);
+			if (used)
+				dump_queue(d, eng, qid, owner);
 		}
 	}
 	section_end(d, s);

@@ -135,7 +135,7 @@ void neuron_guard_revoke(struct neuron_mc *mc)
 
 static void reg_set(struct neuron_device *nd, u32 reg, u32 value)
 {
-	if (nd->guarded && !nd->gone)
+	if (nd->guarded && !READ_ONCE(nd->gone))
 		writel(value, OURS(nd) + reg);
 }
 

@@ -133,6 +133,7 @@ static int descs_check(struct neuron_device *nd, struct neuron_mc *mc, const u8 
 	u64 addr, fifo;
 	u32 i, len;
 	unsigned int nc;
+	u8 map = 0;
 
 	for (i = 0; i < n; i++, desc += NEURON_UDMA_DESC_SIZE) {
 		addr = nhal_desc_addr(desc);
@@ -143,8 +144,11 @@ static int descs_check(struct neuron_device *nd, struct neuron_mc *mc, const u8 
 			continue;
 		fifo = nhal_tpb_addr(nc) + NEURON_V1_TPB_PE_FIFO;
 		if (addr >= fifo && addr - fifo < NEURON_V1_TPB_FIFO_SIZE)
-			mc->model_map |= BIT(nc);
+			map |= BIT(nc);
 	}
+	mutex_lock(&nd->lock);
+	mc->model_map |= map;
+	mutex_unlock(&nd->lock);
 	return 0;
 }
 

@@ -167,7 +167,7 @@ static int chunk_at(struct neuron_device *nd, u64 pa, u64 *offset, u64 *size, u6
 	if (neuron_mc_readable(mc)) {
 		*offset = mc->pa;
 		*size = mc->size;
-		*handle = mc->handle;
+		*handle = READ_ONCE(mc->handle);
 	} else {
 		ret = -EACCES;
 	}

@@ -154,16 +154,25 @@ static int backing_alloc_device(struct neuron_mc *mc, const struct neuron_mc_arg
 	return 0;
 }
 
+/* The next run of used pages in [from, end) of a pool; false when there is none */
+static bool pages_next(struct neuron_device *nd, unsigned int pool, unsigned long from,
+		       unsigned long end, unsigned long *start, unsigned long *stop)
+{
+	mutex_lock(&nd->lock); /* a word of the map has bits of others */
+	*start = find_next_bit(nd->used[pool], end, from);
+	*stop = find_next_zero_bit(nd->used[pool], end, *start);
+	mutex_unlock(&nd->lock);
+	return *start < end;
+}
+
 /* Clear the runs of [first, first + n) pages of a pool that held data; reset_sem held */
 static int pages_clear(struct neuron_device *nd, unsigned int pool, unsigned int nc, u64 first,
 		       u64 n)
 {
-	unsigned long start, end = first + n, stop;
+	unsigned long start, end = first + n, stop = first;
 	int ret;
 
-	for (start = find_next_bit(nd->used[pool], end, first); start < end;
-	     start = find_next_bit(nd->used[pool], end, stop)) {
-		stop = find_next_zero_bit(nd->used[pool], end, start);
+	while (pages_next(nd, pool, stop, end, &start, &stop)) {
 		ret = neuron_dma_fill(&nd->h2t[nc], pool_base(pool) + start * PAGE_SIZE,
 				      (stop - start) * PAGE_SIZE, 0);
 		if (ret)
@@ -260,7 +269,7 @@ static int handle_alloc(struct neuron_device *nd, struct neuron_mc *mc)
 		nd->free_count--;
 	else
 		nd->next_handle++;
-	mc->handle = handle;
+	WRITE_ONCE(mc->handle, handle);
 	list_add_tail(&mc->link, &nd->mcs);
 	return 0;
 }
@@ -370,7 +379,7 @@ static bool mc_unlink(struct neuron_mc *mc)
 		return false;
 	xa_erase(&nd->handles, mc->handle);
 	nd->free_stack[nd->free_count++] = mc->handle;
-	mc->handle = 0;
+	WRITE_ONCE(mc->handle, 0);
 	list_del_init(&mc->link);
 	return true;
 }
@@ -414,7 +423,7 @@ static void mem_wipe(struct neuron_device *nd)
 {
 	unsigned int i;
 
-	if (nd->gone || nd->state != NEURON_STATE_READY)
+	if (READ_ONCE(nd->gone) || READ_ONCE(nd->state) != NEURON_STATE_READY)
 		return;
 	down_read(&nd->reset_sem);
 	for (i = 0; i < POOL_COUNT; i++)

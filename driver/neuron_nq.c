@@ -105,7 +105,7 @@ static struct neuron_mc *nq_stop(struct neuron_device *nd, unsigned int nc, unsi
 
 	if (!mc || (owner ? nq->owner != owner : !(nc_map & BIT(nc))))
 		return NULL;
-	if (!nd->gone)
+	if (!READ_ONCE(nd->gone))
 		nhal_nq_set(&nd->hal, nc, type, eng, 0, 0);
 	nq->mc = NULL;
 	nq->owner = 0;

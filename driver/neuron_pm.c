@@ -18,15 +18,16 @@ static void procs_lose(struct neuron_device *nd)
 {
 	struct neuron_proc *proc;
 	unsigned int i;
+	pid_t tgid;
 
 	for (i = 0; i < NEURON_MAX_PROCESS_PER_DEVICE; i++) {
 		proc = &nd->procs[i];
-		if (!proc->tgid)
-			continue;
-		neuron_copy_forget(nd, proc->tgid);
 		mutex_lock(&nd->lock);
-		proc->lost = true;
+		tgid = proc->tgid;
+		proc->lost = tgid;
 		mutex_unlock(&nd->lock);
+		if (tgid)
+			neuron_copy_forget(nd, tgid);
 	}
 	mutex_lock(&nd->lock);
 	memset(nd->core_owner, 0, sizeof(nd->core_owner));
@@ -45,7 +46,8 @@ static void quiesce(struct neuron_device *nd, enum neuron_state state)
 	neuron_watch_stop(nd);
 	flush_work(&nd->reset_work);
 	down_write(&nd->reset_sem);
-	halt = nd->hal.features & NEURON_CAP_F_TPB_MAP && nd->state == NEURON_STATE_READY;
+	halt = nd->hal.features & NEURON_CAP_F_TPB_MAP &&
+	       READ_ONCE(nd->state) == NEURON_STATE_READY;
 	WRITE_ONCE(nd->state, state);
 	procs_lose(nd);
 	if (halt && neuron_cores_halt(nd, NC_MAP_ALL))

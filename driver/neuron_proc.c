@@ -113,8 +113,8 @@ static u32 cores_of(struct neuron_device *nd, pid_t tgid)
  */
 static void hardware_take_back(struct neuron_device *nd, pid_t tgid, u32 map)
 {
-	bool halt = map && nd->hal.features & NEURON_CAP_F_TPB_MAP && !nd->gone &&
-		    nd->state == NEURON_STATE_READY;
+	bool halt = map && nd->hal.features & NEURON_CAP_F_TPB_MAP && !READ_ONCE(nd->gone) &&
+		    READ_ONCE(nd->state) == NEURON_STATE_READY;
 	struct neuron_hang hang = {
 		.reason = NEURON_HANG_REASON_HALT,
 		.cores = map,
@@ -200,8 +200,14 @@ void neuron_proc_detach(struct neuron_device *nd, pid_t tgid)
 void neuron_proc_remove_all(struct neuron_device *nd)
 {
 	unsigned int i;
+	pid_t tgid;
 
-	for (i = 0; i < NEURON_MAX_PROCESS_PER_DEVICE; i++)
-		if (nd->procs[i].tgid)
-			proc_take_down(nd, nd->procs[i].tgid);
+	for (i = 0; i < NEURON_MAX_PROCESS_PER_DEVICE; i++) {
+		/* its last file may be closed meanwhile, which leaves the slot empty */
+		mutex_lock(&nd->lock);
+		tgid = nd->procs[i].tgid;
+		mutex_unlock(&nd->lock);
+		if (tgid)
+			proc_take_down(nd, tgid);
+	}
 }

@@ -164,7 +164,7 @@ static void queue_park(struct neuron_device *nd, unsigned int eng, unsigned int 
 	u64 dummy = nhal_host_addr(nd->dummy_dma);
 
 	trace_dma_queue_release(nd->index, eng, qid);
-	if (!nd->gone)
+	if (!READ_ONCE(nd->gone))
 		nhal_queue_init(&nd->hal, eng, qid, dummy, NEURON_DUMMY_RING_LEN,
 				dummy + NEURON_DUMMY_RING_LEN * NEURON_UDMA_DESC_SIZE,
 				NEURON_DUMMY_RING_LEN);
