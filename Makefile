@@ -19,7 +19,7 @@ MIGRATION_TESTS := $(addprefix tests/vm/,migration.t hotplug.t power.t runtime-g
 
 .PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest \
 	check-generic-kernel check-qemu-newest test-modules check-module check-migration check-faults \
-	check-module-builds check-debug-kernel check-debug-kernel-short lint bench \
+	check-module-builds check-debug-kernel check-debug-kernel-short check-kcsan lint bench \
 	install dkms modules_install clean
 
 help: ## this list
@@ -87,6 +87,9 @@ check-migration: guest ## long runs: saved, moved, plugged, reset and suspended 
 
 check-debug-kernel: programs qemu ## the guest tests on a kernel with KASAN, lockdep, kmemleak
 	@scripts/check-debug-kernel kasan $(BUILD)
+
+check-kcsan: programs qemu ## the module's guest tests on a kernel that reports data races
+	@scripts/check-debug-kernel kcsan $(BUILD)
 
 # What of it `make check` has time for
 check-debug-kernel-short: programs qemu

@@ -3,7 +3,9 @@
 # vm: --instance inf1.6xlarge
 # copy: tests/vm/driver/driver-faults
 # allows: Call Trace
-# tests/vm/driver/faults.c; a kernel that can make allocations fail reports those that it does not expect
+# ignores: at remove_proc_entry
+# tests/vm/driver/faults.c; a kernel that can make allocations fail reports those that it does not
+# expect, and warns when it takes files of an interrupt away that it could not make
 for kind in failslab fail_page_alloc; do
     settings=/sys/kernel/debug/$kind
     [ -d $settings ] || continue
@@ -11,6 +13,9 @@ for kind in failslab fail_page_alloc; do
     echo N >$settings/ignore-gfp-wait
     [ ! -e $settings/min-order ] || echo 0 >$settings/min-order
     [ ! -e $settings/ignore-gfp-highmem ] || echo N >$settings/ignore-gfp-highmem
+done
+for settings in /sys/kernel/debug/neuron/fail_*; do
+    [ ! -d "$settings" ] || echo 0 >"$settings/verbose"
 done
 [ ! -d /sys/kernel/debug/fail_usercopy ] || echo 0 >/sys/kernel/debug/fail_usercopy/verbose
 exec ./driver-faults

@@ -5,7 +5,10 @@
  * killed; chips are unbound and bound again under them. Afterwards the chips work, nothing is
  * allocated any more, and the kernel log is clean (tests/vm/one).
  *
- * usage: driver-fuzz CALLS [SEED]
+ * With "fail", what the calls allocate and copy fails now and then, as the kernel's fault injection
+ * is set in debugfs (driver-random.t); only these calls are marked for it.
+ *
+ * usage: driver-fuzz CALLS [SEED [fail]]
  */
 #include "tap.h"
 
@@ -26,8 +29,10 @@
 #define ERRNO_MAX 133
 #define ENOTSUPP 524
 #define ADDRESS_MAX 32
+#define FAILURES_MAX 1000000000
 /* Most structures are right most of the time: so many ioctls succeed at least once */
 #define WANTED_IOCTLS 75
+#define WANTED_FAILING 60 /* when not everything works, in fewer calls */
 
 struct shared {
 	uint64_t calls, wanted;
@@ -40,6 +45,8 @@ struct shared {
 static struct shared *shared;
 static char address[NODES][ADDRESS_MAX]; /* of the chips on PCI */
 static __thread sigjmp_buf fault;
+static bool failing;
+static __thread int fail_fd = -1; /* the thread's make-it-fail */
 
 struct worker {
 	struct fz fz;
@@ -51,6 +58,23 @@ static void faulted(int number)
 {
 	(void)number;
 	siglongjmp(fault, 1);
+}
+
+/* Turning it off copies from user memory, which may fail as well */
+static void fail(bool on)
+{
+	while (fail_fd >= 0 && pwrite(fail_fd, on ? "1" : "0", 1, 0) != 1)
+		continue;
+}
+
+/* A thread's own: again after fork() */
+static void fail_init(void)
+{
+	if (fail_fd >= 0)
+		close(fail_fd);
+	fail_fd = failing ? open("/proc/thread-self/make-it-fail", O_RDWR | O_CLOEXEC) : -1;
+	if (failing && (fail_fd < 0 || pwrite(fail_fd, "0", 1, 0) != 1))
+		abort();
 }
 
 /* What was mapped may have gone with its chip */
@@ -84,6 +108,9 @@ static void rebind(struct fz *fz)
 
 	if (write_file("/sys/bus/pci/drivers/neuron/unbind", where))
 		__atomic_add_fetch(&shared->rebinds, 1, __ATOMIC_RELAXED);
+	fail(fz_once(fz, 2));
+	bind_again(where);
+	fail(false);
 	bind_again(where);
 }
 
@@ -98,7 +125,9 @@ static void ioctl_once(struct worker *w)
 	if ((strstr(io->name, "CRWL_") || strstr(io->name, "CINIT")) && !fz_once(&w->fz, 16))
 		return;
 	arg = fz_arg(&w->fz, io);
+	fail(true);
 	ret = call(fd, io->cmd, arg);
+	fail(false);
 	if (ret >= 0) {
 		__atomic_add_fetch(&shared->good[i], 1, __ATOMIC_RELAXED);
 		fz_learn(&w->fz, fd, io, arg);
@@ -112,12 +141,14 @@ static void reopen(struct worker *w)
 {
 	int *fd = &w->fds[fz_next(&w->fz) % FDS];
 
+	fail(true);
 	if (*fd >= 0)
 		close(*fd);
 	if (fz_once(&w->fz, 3))
 		*fd = dup(w->fds[fz_next(&w->fz) % FDS]);
 	else
 		*fd = node((int)(fz_next(&w->fz) % NODES), fz_once(&w->fz, 16) ? O_WRONLY : O_RDWR);
+	fail(false);
 }
 
 /* A child goes on with what it inherited, for a while, and dies in one of two ways */
@@ -129,6 +160,7 @@ static void offspring(struct worker *w)
 		waitpid(pid, NULL, 0);
 	if (pid)
 		return;
+	fail_init();
 	for (int i = 0; i < 32; i++) {
 		if (fz_once(&w->fz, 8))
 			reopen(w);
@@ -146,15 +178,20 @@ static void step(struct worker *w)
 	__atomic_add_fetch(&shared->calls, 1, __ATOMIC_RELAXED);
 	if (fz_once(fz, 48))
 		reopen(w);
-	if (fz_once(fz, 24))
+	if (fz_once(fz, 24)) {
+		fz_unmap(fz);
+		fail(true);
 		fz_map(fz, w->fds[fz_next(fz) % FDS]);
+		fail(false);
+	}
 	if (fz_once(fz, 24))
 		touch(fz);
 	if (fz_once(fz, 512))
 		offspring(w);
 	if (w->binds && fz_once(fz, 512))
 		rebind(fz);
-	if (fz_once(fz, 2048))
+	/* not before somebody has come through the first unbinding */
+	if (fz_once(fz, 2048) && __atomic_load_n(&shared->rebinds, __ATOMIC_RELAXED))
 		raise(SIGKILL);
 	ioctl_once(w);
 }
@@ -166,6 +203,7 @@ static void *work(void *arg)
 
 	if (!fz_init(&w.fz, seed, WILD))
 		return NULL;
+	fail_init();
 	for (int i = 0; i < FDS; i++)
 		w.fds[i] = node((int)(seed + (uint64_t)i) % NODES, O_RDWR);
 	if (w.binds) /* once at least, however few turns this thread gets */
@@ -231,6 +269,15 @@ static long long allocated(int index)
 	return sum;
 }
 
+/* How often the kernel has made something fail; the limit is what driver-random.t sets */
+static void failures(const char *kind)
+{
+	const char *line = line_of("/sys/kernel/debug/%s/times", kind);
+	long long n = line ? FAILURES_MAX - atoll(line) : -1;
+
+	ok(n > 0, "%s: %lld failures", kind, n);
+}
+
 static bool addresses(void)
 {
 	char link[64], target[256];
@@ -259,6 +306,7 @@ int main(int argc, char **argv)
 		return 1;
 	shared->wanted = argc > 1 ? strtoull(argv[1], NULL, 0) : 20000;
 	shared->seeds = seed * 1000003;
+	failing = argc > 3;
 	printf("# %llu calls, seed %llu\n", (unsigned long long)shared->wanted,
 	       (unsigned long long)seed);
 	fflush(stdout);
@@ -270,10 +318,16 @@ int main(int argc, char **argv)
 		if (!shared->good[i])
 			printf("# never successful: %s\n", fz_ioctls[i].name);
 	}
-	ok(good >= WANTED_IOCTLS, "%u of %u ioctls succeeded", good, fz_ioctl_count);
+	ok(good >= (failing ? WANTED_FAILING : WANTED_IOCTLS), "%u of %u ioctls succeeded", good,
+	   fz_ioctl_count);
 	ok(shared->rebinds > 0, "chips were unbound, %llu times",
 	   (unsigned long long)shared->rebinds);
 	is((long long)shared->strange, 0, "errors are ones that programs know");
+	if (failing) {
+		failures("failslab");
+		failures("fail_page_alloc");
+		failures("fail_usercopy");
+	}
 	for (int n = 0; n < 4; n++) {
 		ok(node_works(n), "nd%d works", n);
 		is(allocated(n), 0, "nd%d: nothing is allocated", n);
