@@ -143,6 +143,9 @@ int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 	while (!rc) {
 		struct hlo_value before = *v;
 
+		if (in->imp->m->made > NCC_MAX_MADE / 2)
+			return hlo_fail(in, -EFBIG, "too large: unrolled, more than %d operations",
+					NCC_MAX_MADE / 2);
 		rc = hlo_call(in, cond, v, 1, &go);
 		if (!rc && (go.n != 1 || go.op[0]->shape.ndim || !go.op[0]->shape.pred))
 			rc = hlo_fail(in, -EINVAL, "the condition is not a predicate");

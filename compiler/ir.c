@@ -95,10 +95,11 @@ char *ncc_strdup(struct ncc_module *m, const char *s)
 struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name,
 			  unsigned int nin)
 {
-	struct ncc_op *op = ncc_alloc(m, sizeof(*op));
+	struct ncc_op *op = m->made < NCC_MAX_MADE ? ncc_alloc(m, sizeof(*op)) : NULL;
 
 	if (!op)
 		return NULL;
+	m->made++;
 	op->kind = kind;
 	op->pdim = -1;
 	op->nin = nin;

@@ -17,6 +17,7 @@
 #define NCC_MAX_DIMS 8
 #define NCC_MAX_ELEMS (1ll << 31) /* of one tensor */
 #define NCC_MAX_OPS 200000
+#define NCC_MAX_MADE (1 << 20) /* operations made for a module, swept ones too: some 1.3 GB */
 #define NCC_MAX_OPERANDS 4096
 #define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
 #define NCC_MAX_TAIL 2 /* operations fused behind a product */
@@ -150,6 +151,7 @@ struct ncc_module {
 	char *name;
 	struct ncc_op *first, **tail;
 	unsigned int nops;
+	unsigned int made; /* by ncc_op_new, at most NCC_MAX_MADE */
 	unsigned int nparams;
 	struct ncc_op **params;
 	unsigned int nouts;

@@ -387,6 +387,22 @@ static void no_condition(Ncc__Hlo__Module *m)
 	find(m, "while")->called_computation_ids[1] = 12345;
 }
 
+static void never_ends(Ncc__Hlo__Module *m)
+{
+	for (size_t i = 0; i < m->n_computations; i++) {
+		Ncc__Hlo__Computation *c = m->computations[i];
+
+		for (size_t k = 0; k < c->n_instructions; k++) {
+			Ncc__Hlo__Instruction *p = c->instructions[k];
+
+			if (!strcmp(p->opcode, "compare"))
+				set_text(&p->comparison_direction, "NE");
+			if (!strcmp(p->opcode, "constant") && p->literal->s32s[0] == 5)
+				p->literal->s32s[0] = -1;
+		}
+	}
+}
+
 static void no_change(Ncc__Hlo__Module *m)
 {
 }
@@ -403,6 +419,7 @@ static const struct {
 	{ "hlo_ops/top_k/module.hlo.pb", too_many_largest, "k is 1000 of 100" },
 	{ "hlo_ops/cond/module.hlo.pb", one_branch, "operands for 1 branches" },
 	{ "hlo_ops/fori_loop/module.hlo.pb", no_condition, "does not exist" },
+	{ "hlo_ops/fori_loop/module.hlo.pb", never_ends, "more than" },
 	{ "hlo_ops/while_data/module.hlo.pb", no_change,
 	  "the number of turns depends on the data" },
 	{ P "add/module.hlo.pb", tuple_bomb, "tuple 'bomb': more than" },
