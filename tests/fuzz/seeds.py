@@ -107,6 +107,14 @@ def onnx() -> dict[str, bytes]:
         "gru": value("input", "x", 2, 1, 4) + value("input", "w", 1, 9, 4) + value("input", "r", 1, 9, 3)
         + node("GRU", "x,w,r", number("hidden_size", 3)),
         "lstm": value("input", "x", 2, 1, 4) + gates + node("LSTM", "x,w,r", text("direction", "reverse")),
+        "resize": image + constant("s", (1, 1, 2, 0.7), (4,), 1) + node("Resize", "x,,s", text("mode", "linear")),
+        "maxpoolat": image + node("MaxPool", "x", ints("kernel_shape", 2, 2), "y,i"),
+        "scatter": square + value("input", "i", 2, 4, elem=6) + value("input", "z", 2, 4)
+        + node("ScatterElements", "x,i,z", text("reduction", "add")),
+        "scatternd": square + constant("i", (1, 3), (2, 1)) + value("input", "z", 2, 4) + node("ScatterND", "x,i,z"),
+        "crossentropy": square + value("input", "z", 4, elem=6) + node("SoftmaxCrossEntropyLoss", "x,z"),
+        "reversed": square + value("input", "z", 4, elem=6) + node("ReverseSequence", "x,z"),
+        "hann": constant("s", (9,), ()) + node("HannWindow", "s"),
         "not": flag + node("Not", "x"),
         "cast": x + node("Cast", "x", number("to", 6)),
         "if": x + constant("c", (1,), (), 7) + node("Cast", "c", number("to", 9), "f")
@@ -125,6 +133,7 @@ def onnx() -> dict[str, bytes]:
         done = subprocess.run(["protoc", "--encode=ncc.onnx.Model", "onnx.proto"], cwd=TOP / "compiler", check=True,
                               input=f"ir_version: 8 opset_import {{version: 17}} {model}".encode(), capture_output=True)
         out[name] = b"\x09" + done.stdout
+    return out
 
 
 def ir(build: Path) -> dict[str, bytes]:
