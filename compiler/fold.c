@@ -10,6 +10,7 @@
 #include "ir.h"
 
 #define MOST 65536 /* elements: larger ones are left to the chip */
+#define MOST_SPLIT (1 << 26) /* but the parts of a table: it would split it anew each time */
 
 /* An operand: its data, and what to add to the index for each element (0: one number) */
 struct source {
@@ -215,7 +216,7 @@ int ncc_fold_elementwise(struct ncc_module *m, struct ncc_op *op)
 			return 0;
 		one = one && !s[i].step;
 	}
-	if (!one && n > MOST)
+	if (!one && n > (op->kind == NCC_SUB || op->kind == NCC_CONVERT ? MOST_SPLIT : MOST))
 		return 0;
 	n = one ? 1 : n;
 	to = ncc_alloc(m, (size_t)n * ncc_dtype_size(op->shape.dtype));

@@ -490,6 +490,35 @@ static int fetch_spread(struct ncc_gen *g, const struct ncc_view *v, int pdim, u
 	return gen_fetch(g, &flat, pdim, dtype, out);
 }
 
+/* An SBUF view of the shape whose dimensions lie in the order in which v's do in DRAM */
+static int view_like(struct ncc_gen *g, const struct ncc_view *v, const struct ncc_shape *s,
+		     int pdim, struct ncc_view *dst)
+{
+	uint8_t map[NCC_MAX_DIMS], back[NCC_MAX_DIMS];
+	struct ncc_shape t = *s;
+	int at = pdim, rc;
+
+	for (unsigned int d = 0; d < v->ndim; d++) {
+		unsigned int k = d;
+
+		for (; k > 0 && v->buf->space == NCC_DRAM && v->stride[d] > 0 &&
+		       v->stride[map[k - 1]] < v->stride[d];
+		     k--)
+			map[k] = map[k - 1];
+		map[k] = (uint8_t)d;
+	}
+	for (unsigned int d = 0; d < v->ndim; d++) {
+		back[map[d]] = (uint8_t)d;
+		t.dim[d] = s->dim[map[d]];
+		if (map[d] == pdim)
+			at = (int)d;
+	}
+	rc = gen_sbuf_view(g, &t, at, dst);
+	if (!rc)
+		*dst = view_permute(dst, back, v->ndim);
+	return rc;
+}
+
 int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
 	      struct ncc_view *out)
 {
@@ -511,7 +540,7 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 		return fetch_spread(g, v, pdim, dtype, out);
 	dense_shape(v, pdim, &s);
 	s.dtype = dtype;
-	rc = gen_sbuf_view(g, &s, pdim, &dst);
+	rc = view_like(g, v, &s, pdim, &dst);
 	if (rc)
 		return rc;
 	rc = gen_temp(g, dst.buf);

@@ -464,6 +464,33 @@ static int place_result(struct ncc_gen *g, const struct group *x, struct ncc_op 
 	return 0;
 }
 
+/* A small source in other partitions than the results comes from DRAM, in rows, piece after piece */
+static int flatten_source(struct ncc_gen *g, struct ncc_view *v, int pdim)
+{
+	struct ncc_view from = *v, to;
+	struct ncc_shape s;
+	int rc;
+
+	if (v->pdim < 0 || v->pdim == pdim)
+		return 0;
+	for (unsigned int d = 0; d < v->ndim; d++)
+		if (!v->stride[d] && (int)d != v->pdim)
+			from.dim[d] = 1;
+	view_shape(&from, &s);
+	if (ncc_elems(&s) > GROUP_ELEMS)
+		return 0;
+	rc = gen_scratch(g, &s, -1, &to);
+	rc = rc ? rc : gen_temp(g, to.buf);
+	rc = rc ? rc : gen_copy(g, &to, &from);
+	for (unsigned int d = 0; d < v->ndim; d++) {
+		if (to.dim[d] != v->dim[d])
+			to.stride[d] = 0;
+		to.dim[d] = v->dim[d];
+	}
+	*v = to;
+	return rc;
+}
+
 static int place(struct ncc_gen *g, struct group *x, struct form *f, int pdim)
 {
 	int rc = 0;
@@ -479,6 +506,8 @@ static int place(struct ncc_gen *g, struct group *x, struct form *f, int pdim)
 		}
 		if (!rc)
 			f->v[s] = t->op->value->view;
+		if (!rc && !t->result)
+			rc = flatten_source(g, &f->v[s], pdim);
 	}
 	return rc;
 }
