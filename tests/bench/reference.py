@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Inferences a second of a network by JAX, and by onnxruntime, on one thread: by the processor time they took.
+
+usage: reference.py NETWORK [SECONDS]      of tests/networks; bert_base_8 and resnet50 have an ONNX form here
+
+onnxruntime is given the same network built by hand with random weights, in the form in which exporters write
+it. Needs jax and numpy, and for the second line onnx and onnxruntime.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any, Callable
+
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.environ["OMP_NUM_THREADS"] = "1"
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "networks"))
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from generate import NETWORKS  # noqa: E402
+
+
+def rate(call: Callable[[], Any], seconds: float) -> float:
+    call()
+    begun, end, n = time.process_time(), time.monotonic() + seconds, 0
+    while time.monotonic() < end or not n:
+        call()
+        n += 1
+    return n / (time.process_time() - begun)
+
+
+class Graph:
+    """An ONNX graph in the making: each method adds a node and returns its result's name"""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.random = np.random.default_rng(1)
+
+    def constant(self, value: Any) -> str:
+        from onnx import numpy_helper
+
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def weights(self, *shape: int, scale: float = 0.02) -> str:
+        return self.constant((self.random.standard_normal(shape) * scale).astype(np.float32))
+
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        from onnx import helper
+
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, inputs, [name], **attributes))
+        return name
+
+    def dense(self, x: str, n: int, m: int) -> str:
+        return self.op("Add", self.op("MatMul", x, self.weights(n, m)), self.weights(m))
+
+    def conv(self, x: str, n: int, m: int, k: int, stride: int = 1) -> str:
+        weights = self.weights(m, n, k, k, scale=(2 / (n * k * k)) ** 0.5)
+        return self.op("Conv", x, weights, self.weights(m), kernel_shape=[k, k], strides=[stride] * 2, pads=[k // 2] * 4)
+
+    def norm(self, x: str, n: int) -> str:
+        return self.op("LayerNormalization", x, self.constant(np.ones(n, np.float32)), self.weights(n), epsilon=1e-12)
+
+
+def onnx_bert(g: Graph, batch: int) -> tuple[str, dict[str, np.ndarray]]:
+    heads = g.constant(np.array([batch, 128, 12, 64]))
+    flat = g.constant(np.array([batch, 128, 768]))
+
+    def split(x: str, perm: list[int]) -> str:
+        return g.op("Transpose", g.op("Reshape", g.dense(x, 768, 768), heads), perm=perm)
+
+    x = g.norm(g.op("Add", g.op("Gather", g.weights(30522, 768), "ids"), g.weights(128, 768)), 768)
+    for _ in range(12):
+        scores = g.op("MatMul", split(x, [0, 2, 1, 3]), split(x, [0, 2, 3, 1]))
+        scores = g.op("Softmax", g.op("Mul", scores, g.constant(np.float32(0.125))), axis=-1)
+        y = g.op("MatMul", scores, split(x, [0, 2, 1, 3]))
+        y = g.op("Reshape", g.op("Transpose", y, perm=[0, 2, 1, 3]), flat)
+        x = g.norm(g.op("Add", x, g.dense(y, 768, 768)), 768)
+        y = g.op("Gelu", g.dense(x, 768, 3072))
+        x = g.norm(g.op("Add", x, g.dense(y, 3072, 768)), 768)
+    return x, {"ids": np.zeros((batch, 128), np.int64)}
+
+
+def onnx_resnet50(g: Graph, batch: int) -> tuple[str, dict[str, np.ndarray]]:
+    x = g.op("Relu", g.conv("image", 3, 64, 7, 2))
+    x = g.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    width = 64
+    for stage, blocks in enumerate((3, 4, 6, 3)):
+        middle = 64 << stage
+        for block in range(blocks):
+            stride = 2 if stage and not block else 1
+            y = g.op("Relu", g.conv(x, width, middle, 1))
+            y = g.op("Relu", g.conv(y, middle, middle, 3, stride))
+            y = g.conv(y, middle, 4 * middle, 1)
+            if not block:
+                x = g.conv(x, width, 4 * middle, 1, stride)
+            x = g.op("Relu", g.op("Add", x, y))
+            width = 4 * middle
+    x = g.op("Flatten", g.op("GlobalAveragePool", x))
+    return g.dense(x, 2048, 1000), {"image": np.zeros((batch, 3, 224, 224), np.float32)}
+
+
+def onnx_call(name: str) -> Callable[[], Any]:
+    import onnxruntime
+    from onnx import TensorProto, helper
+
+    build, batch = {"bert_base_8": (onnx_bert, 8), "resnet50": (onnx_resnet50, 1)}[name]
+    g = Graph()
+    out, inputs = build(g, batch)
+    of = {np.dtype(np.int64): TensorProto.INT64, np.dtype(np.float32): TensorProto.FLOAT}
+    given = [helper.make_tensor_value_info(n, of[x.dtype], x.shape) for n, x in inputs.items()]
+    result = helper.make_tensor_value_info(out, TensorProto.FLOAT, None)
+    graph = helper.make_graph(g.nodes, name, given, [result], g.constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return lambda: session.run(None, inputs)
+
+
+def main() -> None:
+    name, seconds = sys.argv[1], float((sys.argv[2:] or ["5"])[0])
+    net = NETWORKS[name](False)
+    weights = jax.tree.map(jnp.asarray, net.weights)
+    fn = jax.jit(net.fn)
+    print(f"jax {rate(lambda: jax.block_until_ready(fn(weights, *net.inputs)), seconds):.6f}", flush=True)
+    try:
+        call = onnx_call(name)
+    except ImportError as error:
+        print(f"reference.py: {error}", file=sys.stderr)
+        return
+    print(f"onnxruntime {rate(call, seconds):.6f}")
+
+
+if __name__ == "__main__":
+    main()
