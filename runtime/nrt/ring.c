@@ -14,6 +14,7 @@
 #define RING_ID_BYTE (NEURON_UDMA_DESC_RING_ID_SHIFT / 8)
 #define RING_ID_MASK 3
 #define HOST_RING_MAX (1u << 20) /* bytes: longer rings lie in device memory */
+#define COPY_MAX 4096 /* descriptors in one call: the module takes no more than it checks at once */
 #define MAX_DESCS (1u << 22) /* of a queue's side */
 #define MAX_MODEL_DESCS (1u << 23) /* of all queues: 128 MiB, and one queue's more */
 
@@ -274,9 +275,12 @@ static NRT_STATUS commit_half(struct nrt_model *model, struct rt_half *h,
 	if (status)
 		return status;
 	/* also for a host ring: the module sees which ring feeds an engine, and checks addresses */
-	if (h->n)
-		err = ndl_dma_copy_descriptors(model->core->dev, h->chunk.handle, h->desc, 0, h->n,
-					       type);
+	for (uint32_t at = 0, n; at < h->n && !err; at += n) {
+		n = h->n - at < COPY_MAX ? h->n - at : COPY_MAX;
+		err = ndl_dma_copy_descriptors(model->core->dev, h->chunk.handle,
+					       h->desc + (size_t)at * NEURON_UDMA_DESC_SIZE,
+					       (uint64_t)at * NEURON_UDMA_DESC_SIZE, n, type);
+	}
 	if (!h->map) {
 		free(h->desc);
 		h->desc = NULL;

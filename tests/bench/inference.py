@@ -90,7 +90,11 @@ def measure(build: Path, show: Callable[..., None], guest: Callable[..., list[st
         mine = in_process(build, neff, 1)["processor"]
         show(f"{text}: in process", f"{mine:.2f} /s")
         show("  / the faster of those", f"{mine / best:.2f}", "0.50")
-        rate = through_socket(build, name, neff, guest)
+        try:
+            rate = through_socket(build, name, neff, guest)
+        except subprocess.CalledProcessError as error:
+            show(f"{text}: through the socket of a guest: failed", f"status {error.returncode}")
+            continue
         show(f"{text}: through the socket of a guest", f"{rate:.2f} /s")
         show("  / the faster of those", f"{rate / best:.2f}", "0.50")
     try:
