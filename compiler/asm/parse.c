@@ -59,19 +59,19 @@ static int number(struct parser *ps, int64_t min, uint64_t max, int64_t *out)
 
 static int u8(struct parser *ps, uint8_t *out)
 {
-	int64_t v;
+	int64_t v = 0;
 	int rc = number(ps, 0, UINT8_MAX, &v);
 
-	*out = rc ? 0 : v;
+	*out = v;
 	return rc;
 }
 
 static int u32(struct parser *ps, uint32_t *out)
 {
-	int64_t v;
+	int64_t v = 0;
 	int rc = number(ps, 0, UINT32_MAX, &v);
 
-	*out = rc ? 0 : v;
+	*out = v;
 	return rc;
 }
 

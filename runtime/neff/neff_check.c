@@ -245,7 +245,7 @@ static int pattern_check(struct ctx *c, const struct at *at, const struct neff_p
 
 static int desc_check(struct ctx *c, struct at *at, const struct neff_desc *d)
 {
-	uint64_t from, to;
+	uint64_t from = 0, to = 0;
 	enum neff_var_type type;
 	int ret;
 

@@ -260,7 +260,7 @@ static int engine_load(struct reader *r, struct neff_subgraph *sg, const json_t 
 static int constants_load(struct reader *r, struct neff_subgraph *sg)
 {
 	char path[256];
-	size_t size;
+	size_t size = 0;
 	int ret;
 
 	for (unsigned int i = 0; i < sg->nvars; i++) {

@@ -104,13 +104,15 @@ static void walk_start_run(struct walk *w)
 	w->left = w->run;
 }
 
-static void walk_init(struct walk *w, const struct neff_pattern *pattern, uint64_t base)
+static struct walk walk_new(const struct neff_pattern *pattern, uint64_t base)
 {
-	*w = (struct walk){ .pattern = pattern, .base = base, .run = pattern->size[0], .dim = 1 };
-	while (w->dim < pattern->ndim && pattern->step[w->dim] >= 0 &&
-	       (uint64_t)pattern->step[w->dim] == w->run)
-		w->run *= pattern->size[w->dim++];
-	walk_start_run(w);
+	struct walk w = { .pattern = pattern, .base = base, .run = pattern->size[0], .dim = 1 };
+
+	while (w.dim < pattern->ndim && pattern->step[w.dim] >= 0 &&
+	       (uint64_t)pattern->step[w.dim] == w.run)
+		w.run *= pattern->size[w.dim++];
+	walk_start_run(&w);
+	return w;
 }
 
 static void walk_take(struct walk *w, uint64_t n)
@@ -194,11 +196,10 @@ static int packet_step(struct rt_ring *ring, struct packet *p, struct walk *from
 static int add_transfer(struct nrt_model *model, struct rt_ring *ring, const struct neff_desc *desc)
 {
 	struct packet packet = { .ntx = 0 };
-	struct walk from, to;
+	struct walk from = walk_new(&desc->from, model->vars[desc->from.var].pa);
+	struct walk to = walk_new(&desc->to, model->vars[desc->to.var].pa);
 	int err = 0;
 
-	walk_init(&from, &desc->from, model->vars[desc->from.var].pa);
-	walk_init(&to, &desc->to, model->vars[desc->to.var].pa);
 	while (!from.done && !to.done && !err)
 		err = packet_step(ring, &packet, &from, &to);
 	return err ? err : packet_flush(ring, &packet);

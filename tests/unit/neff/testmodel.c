@@ -396,8 +396,8 @@ void *testmodel_stages(unsigned int n, unsigned int cols, size_t *size)
 		if (k + 1 < n)
 			set_name(&t[k], 2, "sum%u", k + 1);
 		free(t[k].sg.name);
-		t[k].sg.name = malloc(8);
-		snprintf(t[k].sg.name, 8, "sg%02u", k);
+		t[k].sg.name = malloc(16);
+		snprintf(t[k].sg.name, 16, "sg%02u", k);
 		sg[k] = t[k].sg;
 	}
 	all = t[0];
