@@ -175,6 +175,55 @@ bool ncc_scalar_value(const struct ncc_op *op, double *v)
 	return true;
 }
 
+bool ncc_compares(enum ncc_kind kind, double a, double b)
+{
+	switch (kind) {
+	case NCC_EQ:
+		return a == b;
+	case NCC_NE:
+		return a != b;
+	case NCC_GE:
+		return a >= b;
+	case NCC_GT:
+		return a > b;
+	case NCC_LE:
+		return a <= b;
+	default:
+		return a < b;
+	}
+}
+
+void ncc_steps(const struct ncc_shape *s, int64_t *step)
+{
+	int64_t n = 1;
+
+	for (int d = (int)s->ndim - 1; d >= 0; d--) {
+		step[d] = n;
+		n *= s->dim[d];
+	}
+}
+
+int64_t ncc_move_steps(const struct ncc_op *op, int64_t *step)
+{
+	const struct ncc_shape *s = &op->in[0]->shape;
+	int64_t in_step[NCC_MAX_DIMS] = { 0 }, start = 0;
+
+	ncc_steps(s, in_step);
+	for (unsigned int d = 0; d < op->shape.ndim; d++) {
+		bool back = op->kind == NCC_REVERSE && op->mask >> d & 1;
+
+		step[d] = in_step[op->kind == NCC_TRANSPOSE ? op->map[d] : d];
+		if (op->kind == NCC_SLICE) {
+			start += step[d] * op->start[d];
+			step[d] *= op->stride[d];
+		} else if (back) {
+			start += step[d] * (s->dim[d] - 1);
+			step[d] = -step[d];
+		}
+	}
+	return start;
+}
+
 /* Row-major index in the operand for each row-major index of the result: start + sum(i * step) */
 static int gather(struct ncc_module *m, struct ncc_op *op, int64_t start, const int64_t *step)
 {
@@ -201,25 +250,8 @@ static int gather(struct ncc_module *m, struct ncc_op *op, int64_t start, const 
 
 static int fold_move(struct ncc_module *m, struct ncc_op *op)
 {
-	const struct ncc_shape *s = &op->in[0]->shape;
-	int64_t in_step[NCC_MAX_DIMS], step[NCC_MAX_DIMS] = { 0 }, start = 0, n = 1;
+	int64_t step[NCC_MAX_DIMS], start = ncc_move_steps(op, step);
 
-	for (int d = (int)s->ndim - 1; d >= 0; d--) {
-		in_step[d] = n;
-		n *= s->dim[d];
-	}
-	for (unsigned int d = 0; d < op->shape.ndim; d++) {
-		if (op->kind == NCC_TRANSPOSE) {
-			step[d] = in_step[op->map[d]];
-		} else if (op->kind == NCC_SLICE) {
-			step[d] = in_step[d] * op->stride[d];
-			start += in_step[d] * op->start[d];
-		} else if (op->kind == NCC_REVERSE) {
-			step[d] = op->mask >> d & 1 ? -in_step[d] : in_step[d];
-			if (op->mask >> d & 1)
-				start += in_step[d] * (s->dim[d] - 1);
-		}
-	}
 	return gather(m, op, start, step);
 }
 

@@ -11,16 +11,6 @@
 
 #include "ir.h"
 
-static void steps_of(const struct ncc_shape *s, int64_t *step)
-{
-	int64_t n = 1;
-
-	for (int d = (int)s->ndim - 1; d >= 0; d--) {
-		step[d] = n;
-		n *= s->dim[d];
-	}
-}
-
 /* to[i] = from[start + sum of index * step], over the indices of s in order */
 static void walk(const struct ncc_shape *s, double *to, const double *from, int64_t start,
 		 const int64_t *step)
@@ -43,7 +33,7 @@ static void spread(const struct ncc_op *op, const double *from, double *to)
 {
 	int64_t in_step[NCC_MAX_DIMS] = { 0 }, step[NCC_MAX_DIMS] = { 0 };
 
-	steps_of(&op->in[0]->shape, in_step);
+	ncc_steps(&op->in[0]->shape, in_step);
 	for (unsigned int i = 0; i < op->in[0]->shape.ndim; i++)
 		step[op->map[i]] = in_step[i];
 	walk(&op->shape, to, from, 0, step);
@@ -112,24 +102,6 @@ static double eval_unary(enum ncc_kind kind, double a, bool pred)
 		return pred ? a == 0 : (double)~(int64_t)a;
 	default:
 		return a;
-	}
-}
-
-static bool eval_compare(enum ncc_kind kind, double a, double b)
-{
-	switch (kind) {
-	case NCC_EQ:
-		return a == b;
-	case NCC_NE:
-		return a != b;
-	case NCC_GE:
-		return a >= b;
-	case NCC_GT:
-		return a > b;
-	case NCC_LE:
-		return a <= b;
-	default:
-		return a < b;
 	}
 }
 
@@ -224,7 +196,7 @@ static double eval_binary(const struct ncc_shape *s, enum ncc_kind kind, double 
 	int64_t r;
 
 	if (ncc_is_compare(kind))
-		return eval_compare(kind, a, b);
+		return ncc_compares(kind, a, b);
 	if (is_float(s->dtype))
 		return eval_float(kind, a, b);
 	r = eval_integer(kind, whole(s->dtype, kind, a), (int64_t)b);
@@ -238,7 +210,7 @@ static void eval_reduce(const struct ncc_op *op, const double *in, double init, 
 	int64_t at[NCC_MAX_DIMS] = { 0 }, dst = 0, m = ncc_elems(&op->shape);
 	unsigned int k = 0;
 
-	steps_of(&op->shape, out_step);
+	ncc_steps(&op->shape, out_step);
 	for (unsigned int d = 0; d < s->ndim; d++)
 		step[d] = op->mask >> d & 1 ? 0 : out_step[k++];
 	for (int64_t i = 0; i < m; i++)
@@ -261,7 +233,7 @@ static void eval_pad(const struct ncc_op *op, const double *in, double value, do
 	const struct ncc_shape *s = &op->in[0]->shape;
 	int64_t n = ncc_elems(&op->shape), step[NCC_MAX_DIMS];
 
-	steps_of(s, step);
+	ncc_steps(s, step);
 	for (int64_t i = 0; i < n; i++) {
 		int64_t rest = i, src = 0;
 		bool inside = true;
@@ -294,21 +266,8 @@ static void eval_concat(const struct ncc_op *op, double *const *in, double *out)
 
 static void eval_move(const struct ncc_op *op, const double *in, double *out)
 {
-	const struct ncc_shape *s = &op->in[0]->shape;
-	int64_t in_step[NCC_MAX_DIMS] = { 0 }, step[NCC_MAX_DIMS] = { 0 }, start = 0;
+	int64_t step[NCC_MAX_DIMS], start = ncc_move_steps(op, step);
 
-	steps_of(s, in_step);
-	for (unsigned int d = 0; d < op->shape.ndim; d++) {
-		if (op->kind == NCC_TRANSPOSE) {
-			step[d] = in_step[op->map[d]];
-		} else if (op->kind == NCC_SLICE) {
-			step[d] = in_step[d] * op->stride[d];
-			start += in_step[d] * op->start[d];
-		} else {
-			step[d] = op->mask >> d & 1 ? -in_step[d] : in_step[d];
-			start += op->mask >> d & 1 ? in_step[d] * (s->dim[d] - 1) : 0;
-		}
-	}
 	walk(&op->shape, out, in, start, step);
 }
 

@@ -39,24 +39,6 @@ static double get(const struct source *s, int64_t i)
 	return ncc_get(s->op->shape.dtype, s->op->data, i * s->step);
 }
 
-static bool compare(enum ncc_kind kind, double a, double b)
-{
-	switch (kind) {
-	case NCC_EQ:
-		return a == b;
-	case NCC_NE:
-		return a != b;
-	case NCC_GE:
-		return a >= b;
-	case NCC_GT:
-		return a > b;
-	case NCC_LE:
-		return a <= b;
-	default:
-		return a < b;
-	}
-}
-
 /* The datapath's answer, or false where it has its own way of rounding */
 static bool fold_float(enum ncc_kind kind, float a, float b, float *r)
 {
@@ -164,7 +146,7 @@ static bool fold_one(const struct ncc_op *op, const struct source *s, void *to, 
 		return true;
 	}
 	if (ncc_is_compare(op->kind)) {
-		ncc_set_int(op->shape.dtype, to, i, compare(op->kind, a, b));
+		ncc_set_int(op->shape.dtype, to, i, ncc_compares(op->kind, a, b));
 		return true;
 	}
 	if (ncc_is_float(op->shape.dtype)) {

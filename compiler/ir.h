@@ -215,6 +215,12 @@ void ncc_set(uint8_t dtype, void *data, int64_t i, double v);
 void ncc_set_int(uint8_t dtype, void *data, int64_t i, int64_t v); /* its low bits */
 bool ncc_scalar_value(const struct ncc_op *op,
 		      double *v); /* op is one constant value, maybe broadcast */
+bool ncc_compares(enum ncc_kind kind, double a, double b); /* NCC_EQ to NCC_GE */
+/* row-major: elements from one index to the next, of each dimension */
+void ncc_steps(const struct ncc_shape *s, int64_t *step);
+/* the same in the operand of a transpose, slice or reverse, for the result's dimensions; where it
+ * starts */
+int64_t ncc_move_steps(const struct ncc_op *op, int64_t *step);
 int ncc_fold(struct ncc_module *m, struct ncc_op *op); /* 1: op became NCC_CONST; 0: not foldable */
 /* fold.c: the same of element-wise operations, where the datapath gives the same bits */
 int ncc_fold_elementwise(struct ncc_module *m, struct ncc_op *op);

@@ -312,6 +312,21 @@ onnx_op ox_reshape(struct onnx_node *n, onnx_op a, unsigned int ndim, const int6
 	return ox_done(n, ox_node(n, NCC_RESHAPE, &s, a, NULL, NULL));
 }
 
+onnx_op ox_insert(struct onnx_node *n, onnx_op x, unsigned int at)
+{
+	int64_t dim[NCC_MAX_DIMS + 1];
+
+	if (!x || n->rc)
+		return NULL;
+	if (x->shape.ndim == NCC_MAX_DIMS) {
+		onnx_fail(n, -ENOTSUP, "of rank 8");
+		return NULL;
+	}
+	for (unsigned int i = 0; i <= x->shape.ndim; i++)
+		dim[i] = i == at ? 1 : x->shape.dim[i < at ? i : i - 1];
+	return ox_reshape(n, x, x->shape.ndim + 1, dim);
+}
+
 onnx_op ox_transpose(struct onnx_node *n, onnx_op a, const uint8_t *perm)
 {
 	struct ncc_shape s;

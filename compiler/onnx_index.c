@@ -149,22 +149,6 @@ static onnx_op covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int
 	return n->rc ? NULL : x;
 }
 
-/* [.., 1, size] of [.., size]: against idx's places */
-static onnx_op with_one(struct onnx_node *n, onnx_op x, unsigned int at)
-{
-	int64_t dim[NCC_MAX_DIMS + 1];
-
-	if (!x || n->rc)
-		return NULL;
-	if (x->shape.ndim == NCC_MAX_DIMS) {
-		onnx_fail(n, -ENOTSUP, "of rank 8");
-		return NULL;
-	}
-	for (unsigned int i = 0; i <= x->shape.ndim; i++)
-		dim[i] = i == at ? 1 : x->shape.dim[i < at ? i : i - 1];
-	return ox_reshape(n, x, x->shape.ndim + 1, dim);
-}
-
 /* Of each row along axis, the elements that idx names: all but one are 0 and add up */
 static onnx_op take_elements(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
 {
@@ -178,7 +162,7 @@ static onnx_op take_elements(struct onnx_node *n, onnx_op x, onnx_op idx, unsign
 	}
 	x = to_last(n, covered(n, x, idx, axis), axis);
 	hot = places(n, to_last(n, ox_from_end(n, idx, size), axis), size);
-	x = with_one(n, x, nd - 1);
+	x = ox_insert(n, x, nd - 1);
 	if (!x || !hot)
 		return NULL;
 	x = ox_select(n, hot, x, ox_scalar(n, &x->shape, 0));

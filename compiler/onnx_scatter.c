@@ -57,21 +57,6 @@ static onnx_op merged(struct onnx_node *n, onnx_op x, onnx_op u, onnx_op hot, un
 	return ox_select(n, any, all, x);
 }
 
-static onnx_op insert_one(struct onnx_node *n, onnx_op x, unsigned int at)
-{
-	int64_t dim[NCC_MAX_DIMS + 1];
-
-	if (!x || n->rc)
-		return NULL;
-	if (x->shape.ndim == NCC_MAX_DIMS) {
-		onnx_fail(n, -ENOTSUP, "of rank 8");
-		return NULL;
-	}
-	for (unsigned int i = 0; i <= x->shape.ndim; i++)
-		dim[i] = i == at ? 1 : x->shape.dim[i < at ? i : i - 1];
-	return ox_reshape(n, x, x->shape.ndim + 1, dim);
-}
-
 /* The part of x that the indices' other dimensions cover, changed; the rest as it is */
 static onnx_op put_back(struct onnx_node *n, onnx_op x, onnx_op part)
 {
@@ -114,8 +99,8 @@ static void import_scatter_elements(struct onnx_node *n)
 			part = ox_slice(n, part, i, 0, idx->shape.dim[i], 1);
 	}
 	/* [.., size, k, ..]: the place among axis, then the update */
-	idx = insert_one(n, ox_from_end(n, idx, x->shape.dim[axis]), axis);
-	u = insert_one(n, u, axis);
+	idx = ox_insert(n, ox_from_end(n, idx, x->shape.dim[axis]), axis);
+	u = ox_insert(n, u, axis);
 	if (n->rc || !idx || !u)
 		return;
 	s = idx->shape;
