@@ -20,6 +20,16 @@ struct ncc_op *pass_new(struct ncc_pass *p, enum ncc_kind kind, const struct ncc
 	return op;
 }
 
+struct ncc_build pass_build(struct ncc_pass *p, const struct ncc_op *op, int64_t *const_bytes)
+{
+	return (struct ncc_build){ .m = p->m,
+				   .err = p->err,
+				   .kind = ncc_kind_name(op->kind),
+				   .name = op->name,
+				   .where = op->where,
+				   .const_bytes = const_bytes };
+}
+
 int pass_no_memory(struct ncc_pass *p)
 {
 	return ncc_fail(p->err, -ENOMEM, "out of memory");
@@ -30,11 +40,12 @@ static const struct {
 	int (*run)(struct ncc_pass *p);
 } passes[] = {
 	{ "simplify", pass_simplify },	 { "windows", pass_windows },
-	{ "depthwise", pass_depthwise }, { "integers", pass_integers },
-	{ "simplify", pass_simplify },	 { "autocast", pass_autocast },
-	{ "simplify", pass_simplify },	 { "contract", pass_contract },
-	{ "simplify", pass_simplify },	 { "flatten", pass_flatten },
-	{ "simplify", pass_simplify },	 { "layout", pass_layout },
+	{ "depthwise", pass_depthwise }, { "patches", pass_patches },
+	{ "integers", pass_integers },	 { "simplify", pass_simplify },
+	{ "autocast", pass_autocast },	 { "simplify", pass_simplify },
+	{ "contract", pass_contract },	 { "simplify", pass_simplify },
+	{ "flatten", pass_flatten },	 { "simplify", pass_simplify },
+	{ "layout", pass_layout },
 };
 
 const char *ncc_pass_name(unsigned int i)

@@ -6,6 +6,7 @@
 #ifndef NCC_PASS_H
 #define NCC_PASS_H
 
+#include "build.h"
 #include "ncc.h"
 
 struct ncc_pass {
@@ -16,6 +17,7 @@ struct ncc_pass {
 
 int pass_simplify(struct ncc_pass *p); /* folding, and what is the same with fewer operations */
 int pass_depthwise(struct ncc_pass *p); /* convolutions of each feature by itself, element-wise */
+int pass_patches(struct ncc_pass *p); /* convolutions whose kernel steps by its size, one product */
 int pass_windows(struct ncc_pass *p); /* padding, dilation and reversal made explicit; one window
 					 dimension at a time */
 int pass_integers(struct ncc_pass *p); /* integers exact on a datapath of fp32, and signed */
@@ -27,6 +29,8 @@ int pass_layout(struct ncc_pass *p); /* which dimension lies along the partition
 /* A new operation at the place of `like`, with its name and source; NULL: out of memory */
 struct ncc_op *pass_new(struct ncc_pass *p, enum ncc_kind kind, const struct ncc_op *like,
 			const struct ncc_shape *shape, struct ncc_op *a, struct ncc_op *b);
+/* what build.h wants to make operations for op */
+struct ncc_build pass_build(struct ncc_pass *p, const struct ncc_op *op, int64_t *const_bytes);
 int pass_no_memory(struct ncc_pass *p);
 
 #endif

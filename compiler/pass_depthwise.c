@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 
-#include "build.h"
 #include "pass.h"
 
 #define FEWEST_FEATURES 8
@@ -95,12 +94,7 @@ int pass_depthwise(struct ncc_pass *p)
 	int64_t const_bytes = 0;
 
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {
-		struct ncc_build bl = { .m = p->m,
-					.err = p->err,
-					.kind = ncc_kind_name(op->kind),
-					.name = op->name,
-					.where = op->where,
-					.const_bytes = &const_bytes };
+		struct ncc_build bl = pass_build(p, op, &const_bytes);
 
 		if (!is_depthwise(op))
 			continue;

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "build.h"
 #include "pass.h"
 
 #define LONG 16 /* windows from here on are put together of parts */
@@ -125,12 +124,7 @@ static bool is_long(const struct ncc_op *op)
 static int split_reduce_window(struct ncc_pass *p, struct ncc_op *op, struct ncc_op *x)
 {
 	int64_t const_bytes = 0;
-	struct ncc_build bl = { .m = p->m,
-				.err = p->err,
-				.kind = ncc_kind_name(op->kind),
-				.name = op->name,
-				.where = op->where,
-				.const_bytes = &const_bytes };
+	struct ncc_build bl = pass_build(p, op, &const_bytes);
 	struct ncc_shape s = op->shape;
 	struct ncc_op *init = op->in[1];
 

@@ -286,8 +286,15 @@ def chosen():
          f32(1, 1, 2, 8), np.int32(8))
 
 
+def patches():
+    case("conv_patches", lambda x, w: conv(x, w, strides=(4, 3), pad="VALID"), f32(2, 13, 9, 5), f32(4, 3, 5, 7),
+         ulps=16, product=True)
+    case("conv_patches_nchw", lambda x, w: conv(x, w, strides=(2, 5), pad="VALID", dn=("NCHW", "OIHW", "NCHW")),
+         f32(3, 3, 8, 10), f32(140, 3, 2, 5), ulps=16, product=True)
+
+
 def main():
-    for family in (elementwise, products, reductions, moves, types, networks, spilling, fused, expanded, chosen):
+    for family in (elementwise, products, reductions, moves, types, networks, spilling, fused, expanded, chosen, patches):
         family()
     (HERE / "cases.txt").write_text("\n".join(cases) + "\n")
     print(f"{len(cases)} cases")
