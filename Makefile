@@ -32,7 +32,7 @@ $(REL)/build.ninja $(SAN)/build.ninja: | deps
 $(REL)/build.ninja:
 	@meson setup $(REL) --buildtype=release --prefix=/opt/aws/neuron --libdir=lib -Db_ndebug=false >/dev/null
 $(SAN)/build.ninja:
-	@meson setup $(SAN) -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	@meson setup $(SAN) -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 
 programs: $(REL)/build.ninja ## build the programs and libraries
 	@$(STEP) 1/4 "programs and libraries" ninja -C $(REL)
@@ -56,7 +56,7 @@ run: programs ## the same model on the chip in process: neither root nor VM
 	@scripts/demo --build $(REL) --in-process
 
 check-quick: $(SAN)/build.ninja ## unit tests under sanitizers: no VM, no QEMU
-	@$(STEP) 1/2 "programs with sanitizers" ninja -C $(SAN)
+	@$(STEP) 1/2 "programs with sanitizers" ninja -C $(SAN) meson-test-prereq
 	@meson test -C $(SAN) --no-rebuild --print-errorlogs
 
 .PHONY: check-networks
