@@ -60,12 +60,7 @@ static double *read_values(const struct ncc_op *op)
 	return wide;
 }
 
-static bool is_float(uint8_t dtype)
-{
-	return dtype == NEURON_DT_FP32 || dtype == NEURON_DT_BF16 || dtype == NEURON_DT_FP16;
-}
-
-static double eval_unary(enum ncc_kind kind, double a, bool pred)
+static double eval_unary(enum ncc_kind kind, double a)
 {
 	switch (kind) {
 	case NCC_NEG:
@@ -98,8 +93,6 @@ static double eval_unary(enum ncc_kind kind, double a, bool pred)
 		return a * 0.5 * (1 + erf(a * M_SQRT1_2));
 	case NCC_MISH:
 		return a * tanh(a > 0 ? a + log1p(exp(-a)) : log1p(exp(a)));
-	case NCC_NOT:
-		return pred ? a == 0 : (double)~(int64_t)a;
 	default:
 		return a;
 	}
@@ -127,43 +120,16 @@ static double eval_float(enum ncc_kind kind, double a, double b)
 	}
 }
 
-/* Elements have at most 32 bits, so that nothing overflows but a power, which wraps as all do */
-static int64_t eval_integer(enum ncc_kind kind, int64_t a, int64_t b)
+/* Wraps around, as all do */
+static int64_t power(int64_t a, int64_t b)
 {
 	uint64_t r = 1;
 
-	switch (kind) {
-	case NCC_ADD:
-		return a + b;
-	case NCC_SUB:
-		return a - b;
-	case NCC_MUL:
-		return a * b;
-	case NCC_DIV:
-		return b ? a / b : -1;
-	case NCC_MAX:
-		return a > b ? a : b;
-	case NCC_MIN:
-		return a < b ? a : b;
-	case NCC_AND:
-		return a & b;
-	case NCC_OR:
-		return a | b;
-	case NCC_XOR:
-		return a ^ b;
-	case NCC_SHL:
-		return b < 0 || b > 31 ? 0 : (int64_t)((uint64_t)a << b);
-	case NCC_SHR:
-		return b < 0 || b > 31 ? 0 : (int64_t)((uint64_t)a >> b);
-	case NCC_POW:
-		if (b < 0)
-			return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
-		for (; b; b >>= 1, a = (int64_t)((uint64_t)a * (uint64_t)a))
-			r *= b & 1 ? (uint64_t)a : 1;
-		return (int64_t)r;
-	default:
-		return 0;
-	}
+	if (b < 0)
+		return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+	for (; b; b >>= 1, a = (int64_t)((uint64_t)a * (uint64_t)a))
+		r *= b & 1 ? (uint64_t)a : 1;
+	return (int64_t)r;
 }
 
 static double wrapped(uint8_t dtype, int64_t v)
@@ -184,23 +150,23 @@ static double wrapped(uint8_t dtype, int64_t v)
 	}
 }
 
-static int64_t whole(uint8_t dtype, enum ncc_kind kind, double v)
+/* NCC_CONVERT keeps its operand */
+static double eval_integer(const struct ncc_shape *s, enum ncc_kind kind, double a, double b)
 {
-	int64_t i = (int64_t)v, bits = 8 * (int64_t)ncc_dtype_size(dtype);
+	int64_t r = (int64_t)a;
 
-	return kind == NCC_SHR && i < 0 ? i & ((1ll << bits) - 1) : i;
+	if (kind == NCC_POW)
+		r = power((int64_t)a, (int64_t)b);
+	else
+		ncc_integer(kind, s, (int64_t)a, (int64_t)b, &r);
+	return s->pred ? r != 0 : wrapped(s->dtype, r);
 }
 
 static double eval_binary(const struct ncc_shape *s, enum ncc_kind kind, double a, double b)
 {
-	int64_t r;
-
 	if (ncc_is_compare(kind))
 		return ncc_compares(kind, a, b);
-	if (is_float(s->dtype))
-		return eval_float(kind, a, b);
-	r = eval_integer(kind, whole(s->dtype, kind, a), (int64_t)b);
-	return s->pred ? r != 0 : wrapped(s->dtype, r);
+	return ncc_is_float(s->dtype) ? eval_float(kind, a, b) : eval_integer(s, kind, a, b);
 }
 
 static void eval_reduce(const struct ncc_op *op, const double *in, double init, double *out)
@@ -274,6 +240,7 @@ static void eval_move(const struct ncc_op *op, const double *in, double *out)
 static bool eval_op(const struct ncc_op *op, double *const *in, double *out)
 {
 	int64_t n = ncc_elems(&op->shape);
+	bool whole;
 
 	switch (op->kind) {
 	case NCC_RESHAPE:
@@ -303,12 +270,17 @@ static bool eval_op(const struct ncc_op *op, double *const *in, double *out)
 	default:
 		break;
 	}
-	if (!ncc_is_unary(op->kind) && !ncc_is_binary(op->kind))
+	if (ncc_is_binary(op->kind)) {
+		for (int64_t i = 0; i < n; i++)
+			out[i] = eval_binary(&op->shape, op->kind, in[0][i], in[1][i]);
+		return true;
+	}
+	if (!ncc_is_unary(op->kind))
 		return false;
+	whole = !ncc_is_float(op->in[0]->shape.dtype) && !ncc_is_float(op->shape.dtype);
 	for (int64_t i = 0; i < n; i++)
-		out[i] = ncc_is_unary(op->kind)
-				 ? eval_unary(op->kind, in[0][i], op->shape.pred)
-				 : eval_binary(&op->shape, op->kind, in[0][i], in[1][i]);
+		out[i] = whole ? eval_integer(&op->shape, op->kind, in[0][i], 0)
+			       : eval_unary(op->kind, in[0][i]);
 	return true;
 }
 

@@ -71,11 +71,11 @@ static int64_t divided(int64_t a, int64_t b)
 	return b ? a / b : -1;
 }
 
-static bool fold_int(const struct ncc_op *op, int64_t a, int64_t b, int64_t *r)
+bool ncc_integer(enum ncc_kind kind, const struct ncc_shape *s, int64_t a, int64_t b, int64_t *r)
 {
-	unsigned int bits = 8 * ncc_dtype_size(op->shape.dtype);
+	unsigned int bits = 8 * ncc_dtype_size(s->dtype);
 
-	switch (op->kind) {
+	switch (kind) {
 	case NCC_NEG:
 		*r = -a;
 		return true;
@@ -86,7 +86,7 @@ static bool fold_int(const struct ncc_op *op, int64_t a, int64_t b, int64_t *r)
 		*r = (a > 0) - (a < 0);
 		return true;
 	case NCC_NOT:
-		*r = op->shape.pred ? !a : ~a;
+		*r = s->pred ? !a : ~a;
 		return true;
 	case NCC_ADD:
 		*r = a + b;
@@ -117,7 +117,7 @@ static bool fold_int(const struct ncc_op *op, int64_t a, int64_t b, int64_t *r)
 		return true;
 	case NCC_SHL:
 	case NCC_SHR:
-		*r = shifted(op->kind, a, b, bits);
+		*r = shifted(kind, a, b, bits);
 		return true;
 	default:
 		return false;
@@ -156,7 +156,7 @@ static bool fold_one(const struct ncc_op *op, const struct source *s, void *to, 
 		ncc_set(NEURON_DT_FP32, to, i, (double)f);
 		return true;
 	}
-	if (!fold_int(op, (int64_t)a, (int64_t)b, &v))
+	if (!ncc_integer(op->kind, &op->shape, (int64_t)a, (int64_t)b, &v))
 		return false;
 	ncc_set_int(op->shape.dtype, to, i, v);
 	return true;

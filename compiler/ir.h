@@ -224,6 +224,8 @@ int64_t ncc_move_steps(const struct ncc_op *op, int64_t *step);
 int ncc_fold(struct ncc_module *m, struct ncc_op *op); /* 1: op became NCC_CONST; 0: not foldable */
 /* fold.c: the same of element-wise operations, where the datapath gives the same bits */
 int ncc_fold_elementwise(struct ncc_module *m, struct ncc_op *op);
+/* an integer operation on elements of shape s; the low bits of *r are the result. false: not one */
+bool ncc_integer(enum ncc_kind kind, const struct ncc_shape *s, int64_t a, int64_t b, int64_t *r);
 
 /* eval.c: 1: op, whose operands are constants, became one; 0: not folded; -ENOMEM */
 int ncc_eval(struct ncc_module *m, struct ncc_op *op);

@@ -18,6 +18,7 @@ from onnx.reference import ReferenceEvaluator
 RND = np.random.default_rng(1234)
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
          np.dtype(np.int32): TensorProto.INT32, np.dtype(np.uint8): TensorProto.UINT8,
+         np.dtype(np.uint32): TensorProto.UINT32,
          np.dtype(np.int8): TensorProto.INT8, np.dtype(np.bool_): TensorProto.BOOL,
          np.dtype(np.float16): TensorProto.FLOAT16}
 
@@ -133,10 +134,25 @@ def scale_by():
     return constant
 
 
+def constants(to: Path) -> None:
+    """What the compiler computes itself wraps around as the chip's integers do"""
+    words, byte = np.array([0xFFFFFFFF, 0x80000001, 3], np.uint32), np.array([0, 5, 255], np.uint8)
+    save(to, "constants_u32", [node("Mul", "c,c", "m"), node("Sub", "d,c", "s"), node("BitwiseXor", "m,s", "k"),
+                               node("ReduceProd", "c", "p", keepdims=0), node("Add", "k,p", "z"), node("Add", "x,z")],
+         {"x": np.array([1, 0xFFFFFFFF, 7], np.uint32)}, {"c": words, "d": words[::-1].copy()})
+    save(to, "constants_u8", [node("Tile", "c,n", "long"), node("BitwiseNot", "long", "not"),
+                              node("Slice", "not,from,to", "k"), node("Add", "x,k")],
+         {"x": byte}, {"c": byte[::-1].copy(), "n": np.array([30000]), "from": np.array([0]), "to": np.array([3])})
+    low = np.array([-2147483648, -1, 2147483647], np.int32)
+    save(to, "constants_s32", [node("Neg", "c", "n"), node("Abs", "c", "a"), node("BitwiseXor", "n,a", "k"),
+                               node("BitwiseXor", "x,k")], {"x": low[::-1].copy()}, {"c": low})
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     operators(to)
     networks(to)
+    constants(to)
 
 
 if __name__ == "__main__":
