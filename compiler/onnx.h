@@ -150,6 +150,8 @@ onnx_op ox_expand(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64
 onnx_op ox_spread(struct onnx_node *n, onnx_op a, const struct ncc_shape *s, const uint8_t *map);
 onnx_op ox_reshape(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64_t *dim);
 onnx_op ox_insert(struct onnx_node *n, onnx_op x, unsigned int at); /* a dimension of 1 */
+/* onnx_index.c: the part of x that idx's dimensions cover, but for axis */
+onnx_op onnx_covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 onnx_op ox_transpose(struct onnx_node *n, onnx_op a, const uint8_t *perm);
 onnx_op ox_slice(struct onnx_node *n, onnx_op a, unsigned int axis, int64_t start, int64_t count,
 		 int64_t stride);

@@ -91,18 +91,8 @@ static void import_gather(struct onnx_node *n)
 /* idx (s32, from 0 on) in a new last dimension of size: where it is the number of the place */
 static onnx_op places(struct onnx_node *n, onnx_op idx, int64_t size)
 {
-	int64_t dim[NCC_MAX_DIMS + 1];
-
-	if (!idx || n->rc)
-		return NULL;
-	if (idx->shape.ndim == NCC_MAX_DIMS) {
-		onnx_fail(n, -ENOTSUP, "of rank 8");
-		return NULL;
-	}
-	memcpy(dim, idx->shape.dim, sizeof(idx->shape.dim));
-	dim[idx->shape.ndim] = 1;
-	idx = ox_reshape(n, idx, idx->shape.ndim + 1, dim);
-	return ox_bin(n, NCC_EQ, idx, ox_iota(n, NEURON_DT_INT32, size));
+	idx = idx ? ox_insert(n, idx, idx->shape.ndim) : NULL;
+	return idx ? ox_bin(n, NCC_EQ, idx, ox_iota(n, NEURON_DT_INT32, size)) : NULL;
 }
 
 /* Dimension axis comes last */
@@ -134,8 +124,7 @@ static onnx_op from_last(struct onnx_node *n, onnx_op x, unsigned int axis)
 	return ox_transpose(n, x, perm);
 }
 
-/* The part of x that idx's dimensions cover, but for axis */
-static onnx_op covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
+onnx_op onnx_covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
 {
 	for (unsigned int i = 0; x && i < x->shape.ndim && !n->rc; i++) {
 		if (i == axis)
@@ -160,7 +149,7 @@ static onnx_op take_elements(struct onnx_node *n, onnx_op x, onnx_op idx, unsign
 		onnx_fail(n, -EINVAL, "indices of rank %u for rank %u", idx->shape.ndim, nd);
 		return NULL;
 	}
-	x = to_last(n, covered(n, x, idx, axis), axis);
+	x = to_last(n, onnx_covered(n, x, idx, axis), axis);
 	hot = places(n, to_last(n, ox_from_end(n, idx, size), axis), size);
 	x = ox_insert(n, x, nd - 1);
 	if (!x || !hot)

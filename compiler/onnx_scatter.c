@@ -77,7 +77,7 @@ static onnx_op put_back(struct onnx_node *n, onnx_op x, onnx_op part)
 
 static void import_scatter_elements(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), u = onnx_in(n, 2), part = x, hot;
+	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), u = onnx_in(n, 2), part, hot;
 	unsigned int nd = x->shape.ndim, axis = onnx_axis(n, onnx_int(n, "axis", 0), nd);
 	const uint8_t map = (uint8_t)axis;
 	struct ncc_shape s;
@@ -89,15 +89,7 @@ static void import_scatter_elements(struct onnx_node *n)
 			  idx->shape.ndim, u->shape.ndim, nd);
 		return;
 	}
-	for (unsigned int i = 0; i < nd && !n->rc; i++) {
-		if (i == axis)
-			continue;
-		if (idx->shape.dim[i] > x->shape.dim[i])
-			onnx_fail(n, -EINVAL,
-				  "dimension %u of the indices is larger than the data's", i);
-		else
-			part = ox_slice(n, part, i, 0, idx->shape.dim[i], 1);
-	}
+	part = onnx_covered(n, x, idx, axis);
 	/* [.., size, k, ..]: the place among axis, then the update */
 	idx = ox_insert(n, ox_from_end(n, idx, x->shape.dim[axis]), axis);
 	u = ox_insert(n, u, axis);

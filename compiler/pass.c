@@ -35,6 +35,24 @@ int pass_no_memory(struct ncc_pass *p)
 	return ncc_fail(p->err, -ENOMEM, "out of memory");
 }
 
+int pass_expand(struct ncc_pass *p, bool (*is_one)(const struct ncc_op *op),
+		struct ncc_op *(*expand)(struct ncc_build *bl, const struct ncc_op *op))
+{
+	int64_t const_bytes = 0;
+
+	for (struct ncc_op *op = p->m->first; op; op = op->next) {
+		struct ncc_build bl = pass_build(p, op, &const_bytes);
+
+		if (!is_one(op))
+			continue;
+		p->err->text[0] = 0;
+		op->replaced = expand(&bl, op);
+		if (!op->replaced)
+			return p->err->text[0] ? -EFBIG : pass_no_memory(p);
+	}
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct ncc_pass *p);

@@ -5,8 +5,6 @@
  * element-wise operations in fp32, with the features along the partitions: for each position of the
  * kernel the input, moved by it, times the kernel's numbers of that position.
  */
-#include <errno.h>
-
 #include "pass.h"
 
 #define FEWEST_FEATURES 8
@@ -91,17 +89,5 @@ static struct ncc_op *expand(struct ncc_build *bl, const struct ncc_op *op)
 
 int pass_depthwise(struct ncc_pass *p)
 {
-	int64_t const_bytes = 0;
-
-	for (struct ncc_op *op = p->m->first; op; op = op->next) {
-		struct ncc_build bl = pass_build(p, op, &const_bytes);
-
-		if (!is_depthwise(op))
-			continue;
-		p->err->text[0] = 0;
-		op->replaced = expand(&bl, op);
-		if (!op->replaced)
-			return p->err->text[0] ? -EFBIG : pass_no_memory(p);
-	}
-	return 0;
+	return pass_expand(p, is_depthwise, expand);
 }

@@ -4,8 +4,6 @@
  * transformer's patches). With few features, a product for each position of the kernel would leave
  * most of the matrix unit's rows empty; instead a patch becomes one row of a single product.
  */
-#include <errno.h>
-
 #include "pass.h"
 
 #define MOST_SPATIAL 2
@@ -118,17 +116,5 @@ static struct ncc_op *expand(struct ncc_build *bl, const struct ncc_op *op)
 
 int pass_patches(struct ncc_pass *p)
 {
-	int64_t const_bytes = 0;
-
-	for (struct ncc_op *op = p->m->first; op; op = op->next) {
-		struct ncc_build bl = pass_build(p, op, &const_bytes);
-
-		if (!is_patches(op))
-			continue;
-		p->err->text[0] = 0;
-		op->replaced = expand(&bl, op);
-		if (!op->replaced)
-			return p->err->text[0] ? -EFBIG : pass_no_memory(p);
-	}
-	return 0;
+	return pass_expand(p, is_patches, expand);
 }

@@ -2,25 +2,11 @@
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge --timeout 300
 # copy: tests/unit/neff/testmodel_write
+# data: tests/vm/npy.sh
 # NeuronCore Pipeline through the daemon's socket and the module: two copies of a model of seven stages lie on
 # fourteen cores of four chips, so that values cross from chip to chip. The model is hand-made: c = a + 7b.
 . ./tap.sh
-
-# repeated COUNT BYTES: printf's escapes, many times
-repeated() {
-    local chunk='' i
-    for ((i = 0; i < 256; i++)); do chunk+=$2; done
-    for ((i = 0; i < $1 / 256; i++)); do
-        # shellcheck disable=SC2059
-        printf "$chunk"
-    done
-}
-
-# npy BYTES: a float32 (128, 64) array of one value
-npy() {
-    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (128, 64), }"
-    repeated 8192 "$1"
-}
+. ./npy.sh
 
 ./testmodel_write stages stages.neff
 npy '\x00\x00\x80\x3f' >one.npy   # 1.0

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge --timeout 300
 # copy: tests/unit/neff/testmodel_write
+# data: tests/vm/npy.sh
 # The daemon on the module's devices: all 16 cores at once, one owner of a device, users, and a daemon
 # that is killed while a core executes. The programs are hand-made: c = a + b, and one that never ends.
 . ./tap.sh
+. ./npy.sh
 
 # daemon SOCKET OPTION... : in the background, until it can be used
 daemon() {
@@ -13,22 +15,6 @@ daemon() {
     neuron-rtd -g "unix:$socket" --log-console "$@" >>/tmp/log 2>&1 &
     pid=$!
     until [ -S "$socket" ] || ! kill -0 $pid 2>/dev/null; do usleep 20000; done
-}
-
-# repeated COUNT BYTES: printf's escapes, many times
-repeated() {
-    local chunk='' i
-    for ((i = 0; i < 256; i++)); do chunk+=$2; done
-    for ((i = 0; i < $1 / 256; i++)); do
-        # shellcheck disable=SC2059
-        printf "$chunk"
-    done
-}
-
-# npy BYTES: a float32 (128, 64) array of one value
-npy() {
-    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (128, 64), }"
-    repeated 8192 "$1"
 }
 
 ./testmodel_write add add.neff
