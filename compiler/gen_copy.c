@@ -53,8 +53,8 @@ static int64_t in_chunk(const struct ncc_view *v, int64_t p, int64_t n)
 struct dma {
 	struct neff_desc *desc;
 	unsigned int n, cap;
-	unsigned int nd;
-	int64_t dim[NCC_MAX_DIMS], to[NCC_MAX_DIMS], from[NCC_MAX_DIMS]; /* innermost first */
+	unsigned int nd; /* innermost first: an element's bytes, then the dimensions */
+	int64_t dim[NCC_MAX_DIMS + 1], to[NCC_MAX_DIMS + 1], from[NCC_MAX_DIMS + 1];
 };
 
 static int dma_add(struct ncc_gen *g, struct dma *x, const struct side *to, const struct side *from,
@@ -154,7 +154,7 @@ static void dma_dims(struct dma *x, unsigned int ndim, const int64_t *dim, const
 static int dma_piece(struct ncc_gen *g, struct dma *x, const struct ncc_view *dst,
 		     const struct ncc_view *src, const int64_t *dim, int64_t pd, int64_t ps)
 {
-	int64_t at[NCC_MAX_DIMS] = { 0 }, to_off = 0, from_off = 0;
+	int64_t at[NCC_MAX_DIMS + 1] = { 0 }, to_off = 0, from_off = 0;
 	struct side to, from;
 
 	side_of(dst, pd, &to);

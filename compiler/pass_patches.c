@@ -6,7 +6,6 @@
  */
 #include "pass.h"
 
-#define MOST_SPATIAL 2
 #define MOST_FEATURES 64 /* from there on the features of one position fill the rows well enough */
 
 static bool is_patches(const struct ncc_op *op)
@@ -15,7 +14,8 @@ static bool is_patches(const struct ncc_op *op)
 	int64_t positions = 1;
 
 	if (op->kind != NCC_CONV || c->groups != 1 || !ncc_is_float(op->shape.dtype) ||
-	    op->in[0]->shape.dim[c->in_feature] >= MOST_FEATURES || c->nspatial > MOST_SPATIAL)
+	    op->in[0]->shape.dim[c->in_feature] >= MOST_FEATURES ||
+	    op->shape.ndim + c->nspatial > NCC_MAX_DIMS)
 		return false;
 	for (unsigned int i = 0; i < c->nspatial; i++) {
 		const struct ncc_window *w = &op->window[i];

@@ -286,15 +286,22 @@ def chosen():
          f32(1, 1, 2, 8), np.int32(8))
 
 
+def ranks():
+    case("transpose_8d", lambda x: x.transpose(7, 6, 5, 4, 3, 2, 1, 0), f32(2, 3, 2, 2, 3, 2, 2, 2))
+
+
 def patches():
     case("conv_patches", lambda x, w: conv(x, w, strides=(4, 3), pad="VALID"), f32(2, 13, 9, 5), f32(4, 3, 5, 7),
          ulps=16, product=True)
+    case("conv_patches_3d", lambda x, w: conv(x, w, strides=(2, 2, 3), pad="VALID", dn=("NCDHW", "OIDHW", "NCDHW")),
+         f32(2, 4, 5, 4, 7), f32(6, 4, 2, 2, 3), ulps=16, product=True)
     case("conv_patches_nchw", lambda x, w: conv(x, w, strides=(2, 5), pad="VALID", dn=("NCHW", "OIHW", "NCHW")),
          f32(3, 3, 8, 10), f32(140, 3, 2, 5), ulps=16, product=True)
 
 
 def main():
-    for family in (elementwise, products, reductions, moves, types, networks, spilling, fused, expanded, chosen, patches):
+    for family in (elementwise, products, reductions, moves, types, networks, spilling, fused, expanded, chosen,
+                   patches, ranks):
         family()
     (HERE / "cases.txt").write_text("\n".join(cases) + "\n")
     print(f"{len(cases)} cases")
