@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Differences between the kernels the module builds for (6.1 to 6.12), in one place. */
+/* Differences between the kernels the module builds for (6.1 to 7.3), in one place. */
 #ifndef NEURON_COMPAT_H
 #define NEURON_COMPAT_H
 

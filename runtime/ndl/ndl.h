@@ -38,7 +38,8 @@ const char *ndl_machine_instance(void);
 
 /*
  * Make a chip in this process fail: "dma-abort=2:core=1" (docs/hardware.md, Faults; without a value
- * "1" or "on"). -ENOENT no such fault, -EINVAL not a value of it, -ENOTSUP on nodes
+ * "1" or "on"). -ENODEV no such chip, -ENOENT no such fault, -EINVAL not a value of it,
+ * -ENOTSUP on nodes
  */
 int ndl_fault(int index, const char *fault);
 

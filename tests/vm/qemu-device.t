@@ -3,13 +3,17 @@
 # host: needs QEMU alone, no guest
 """The QEMU device's own duties: properties, refusals, BARs, DMA limits, errors, saved state."""
 
+import concurrent.futures
+import contextlib
 import re
-import subprocess
+import socket
 import struct
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import qtest
 from qtest import BAR, Qemu
@@ -21,6 +25,7 @@ MISC = BAR[0] + 0x78E000
 REQUEST, RESPONSE, RINGS = 0x100000, 0x110000, 0x120000
 BIOS = 0xFFFF0000
 HOST_WINDOW = 1 << 46
+QUEUE = BAR[0] + 0x40000  # queue 0 of engine 0: the halves at + 0x1000 and + 0x21000
 STATE_MAGIC = (0x5249484355524E).to_bytes(8, "little")  # opens the core's saved state
 MISC_AS_SEEN_BY_DEVICE = 0xFFFF078E000
 
@@ -206,6 +211,54 @@ def test_saved_state() -> None:
             is_(wanted in said or said, True, f"a state {what} is refused, saying so")
 
 
+def forward(source: socket.socket, target: socket.socket, change: Callable[[bytearray], None]) -> None:
+    """All that the source sends; what change does to a state's head, which may come in pieces."""
+    kept = b""
+    with contextlib.suppress(OSError):  # either may have given up
+        while chunk := source.recv(1 << 16):
+            data = bytearray(kept + chunk)
+            change(data)
+            held = max(n for n in range(len(STATE_MAGIC) + 1) if data.endswith(STATE_MAGIC[:n]))
+            kept = bytes(data[len(data) - held:])
+            target.sendall(data[:len(data) - held])
+    for end in (source, target):
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+
+def other_version(data: bytearray) -> None:
+    at = data.find(STATE_MAGIC)
+    if 0 <= at < len(data) - len(STATE_MAGIC):
+        data[at + len(STATE_MAGIC)] ^= 0x40
+
+
+def test_live_refusal() -> None:
+    """Between two processes, with a return path: the source learns of it, and goes on."""
+    with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor() as threads:
+        vm = chip()
+        vm.enable(SLOT)
+        vm.writel(MISC + 0x24, 7)
+        path, middle = Path(name) / "wire", Path(name) / "middle"
+        target = threads.submit(qtest.refused, "-m", "64", *CHIP, "-device", DEVICE, "-incoming", f"unix:{path}")
+        wait_until(path.exists)
+        listener = Qemu._listen(str(middle))
+        vm.qmp("migrate-set-capabilities", capabilities=[{"capability": "return-path", "state": True}])
+        vm.qmp("migrate", uri=f"unix:{middle}")
+        source, _ = listener.accept()
+        wire = socket.socket(socket.AF_UNIX)
+        wire.connect(str(path))
+        threads.submit(forward, wire, source, lambda data: None)
+        threads.submit(forward, source, wire, other_version)
+        said = target.result(qtest.DEADLINE)
+        wanted = "cannot load the chip's state: a state of another version"
+        is_(wanted in said or said, True, "another version offered by a live migration is refused, saying so")
+        wait_until(lambda: vm.qmp("query-migrate").get("status") in ("completed", "failed"))
+        is_(vm.qmp("query-migrate")["status"], "failed", "the source is told")
+        wait_until(lambda: vm.qmp("query-status")["status"] == "running")
+        is_(fwio(vm, 0x24, 9), 7, "and its chip goes on")
+        is_(vm.close(), 0, "QEMU leaves with status 0")
+
+
 def test_unplug() -> None:
     vm = chip("-device", "neuron-inferentia,id=east,addr=1e.0,fabric=f0,slot=1")
     vm.enable(SLOT)
@@ -382,6 +435,92 @@ def test_saved_in_dma() -> None:
         vm.close()
 
 
+GUARD = BAR[0] + 0x800100
+TABLE, MIDDLE, LEAF = 0x2000000, 0x2010000, 0x2011000  # 64 KiB, a page, a page for each 16 MiB
+PAGE, SOURCE, MINE, THEIRS, NOTES = 0x1000, 0x200000, 0x300000, 0x400000, 0x500000
+DOMAIN = 5
+
+
+def guard_on(vm: Qemu) -> None:
+    """Queue 0 of engine 0, and core 0, are of a domain that has the rings, SOURCE, MINE and NOTES."""
+    vm.write(TABLE, struct.pack("<Q", MIDDLE))
+    vm.write(MIDDLE, struct.pack("<4Q", *(LEAF + PAGE * i for i in range(4))))
+    for address, pages in ((RINGS, 2), (SOURCE, 4), (MINE, 4), (NOTES, 1)):
+        vm.write(LEAF + address // PAGE, bytes([DOMAIN]) * pages)
+    for offset, value in ((0x08, TABLE), (0x0C, 0), (0x40, DOMAIN), (0x100, DOMAIN), (0x00, 1)):
+        vm.writel(GUARD + offset, value)
+
+
+def guarded(vm: Qemu) -> None:
+    """Three packets for a guarded queue, of which one is done; the third goes where it may not."""
+    vm.enable(SLOT)
+    for i in range(3):
+        vm.write(SOURCE + PAGE * i, bytes([1 + i]) * PAGE)
+        vm.write(RINGS + 16 * i, struct.pack("<IIQ", 0x0D001000, 0x01080003, HOST_WINDOW | SOURCE + PAGE * i))
+        target = (MINE, MINE + PAGE, THEIRS)[i]
+        vm.write(RINGS + 0x1000 + 16 * i, struct.pack("<IIQ", 0x01001000, 0, HOST_WINDOW | target))
+    vm.write(THEIRS, b"theirs")
+    error_queue(vm, 0)
+    guard_on(vm)
+    ring(vm, 0, 0, 0)
+    vm.writel(QUEUE + 0x1000 + 0x38, 3)
+    vm.writel(QUEUE + 0x21000 + 0x38, 1)
+    wait_until(lambda: vm.readl(QUEUE + 0x21000 + 0x24) == 0)
+
+
+def check_guarded(vm: Qemu, name: str) -> None:
+    is_([vm.readl(GUARD + offset) for offset in (0x00, 0x08, 0x40, 0x100)], [1, TABLE, DOMAIN, DOMAIN],
+        f"a guarded chip, {name}: the guard's registers")
+    is_((vm.read(MINE, 1), vm.read(MINE + PAGE, 1), vm.readl(BAR[0] + 0x800080)), (b"\1", b"\0", 0),
+        f"{name}: it stands where it stood")
+    vm.writel(QUEUE + 0x21000 + 0x38, 2)
+    wait_until(lambda: vm.readl(BAR[0] + 0x800080) == 1)
+    is_(vm.read(MINE + PAGE, PAGE), b"\2" * PAGE, f"{name}: what it was granted it may write")
+    is_(vm.read(THEIRS, 6), b"theirs", f"{name}: and nothing else")
+    kind, _engine, code, ident, _time, data = struct.unpack("<BBHIQQ", vm.read(NOTES, 24))
+    is_((kind, code, ident, data), (3, 9, 0, HOST_WINDOW | THEIRS), f"{name}: the error entry says where")
+
+
+def add_disk(vm: Qemu, name: str) -> None:
+    """A qcow2 image as the block device "disk", for snapshots."""
+    vm.qmp("blockdev-add", **{"driver": "file", "node-name": "file", "filename": name})
+    vm.qmp("blockdev-create", **{"job-id": "create", "options": {"driver": "qcow2", "file": "file", "size": 1 << 20}})
+    wait_until(lambda: vm.qmp("query-jobs")[0]["status"] == "concluded")
+    vm.qmp("job-dismiss", id="create")
+    vm.qmp("blockdev-add", **{"driver": "qcow2", "node-name": "disk", "file": "file"})
+
+
+def snapshot(vm: Qemu, command: str) -> None:
+    vm.events.clear()
+    vm.qmp(command, **{"job-id": command, "tag": "s", "vmstate": "disk", "devices": ["disk"]})
+    wait_until(lambda: vm.qmp("query-jobs")[0]["status"] == "concluded")
+    if error := vm.qmp("query-jobs")[0].get("error"):
+        raise RuntimeError(f"{command}: {error}")
+    vm.qmp("job-dismiss", id=command)
+
+
+def test_guarded() -> None:
+    """Loaded where the guard has been changed since, and in a QEMU that never had one."""
+    with tempfile.NamedTemporaryFile(suffix=".qcow2") as file:
+        vm = chip()
+        add_disk(vm, file.name)
+        guarded(vm)
+        snapshot(vm, "snapshot-save")
+        for offset, value in ((0x00, 0), (0x08, 0), (0x40, 0xFF), (0x100, 0xFF), (0x04, 1)):
+            vm.writel(GUARD + offset, value)
+        vm.writel(QUEUE + 0x21000 + 0x38, 2)
+        wait_until(lambda: vm.readl(QUEUE + 0x1000 + 0x24) == 0)
+        is_(vm.read(THEIRS, 6), b"\3" * 6, "without the guard, all three packets arrive")
+        snapshot(vm, "snapshot-load")
+        check_guarded(vm, "as a snapshot")
+        is_(vm.close(), 0, "QEMU leaves with status 0")
+    vm = chip()
+    guarded(vm)
+    vm = moved(vm)
+    check_guarded(vm, "in another process")
+    vm.close()
+
+
 def test_dma_to_rom() -> None:
     """A worker must not wait for the big lock, whose holder may be waiting for the worker."""
     vm = chip()
@@ -411,8 +550,8 @@ def test_trace_points() -> None:
 
 TESTS: list[Callable[[], None]] = [
     test_help, test_refusals, test_config_space, test_memory_and_reset, test_mailbox, test_faults,
-    test_stop_vm, test_saved_state, test_unplug, test_pool_outlives_its_name, test_interrupts, test_saved_in_dma,
-    test_dma_to_rom, test_trace_points,
+    test_stop_vm, test_saved_state, test_live_refusal, test_unplug, test_pool_outlives_its_name, test_interrupts, test_saved_in_dma,
+    test_guarded, test_dma_to_rom, test_trace_points,
 ]
 for test in TESTS:
     try:

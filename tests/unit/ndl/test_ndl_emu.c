@@ -126,6 +126,54 @@ START_TEST(threads)
 }
 END_TEST
 
+/* A fault strikes as often as it says, and then the chip works; what is no fault is refused */
+START_TEST(faults)
+{
+	struct ndl_mem_params p = { .size = 4096 };
+	uint8_t in[64], out[64] = { 0 };
+	bool east, west;
+	ndl_device_t *dev;
+	uint64_t h;
+
+	memset(in, 0x5a, sizeof(in));
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.6xlarge"), 0);
+	ck_assert_int_eq(ndl_fault(4, "dma-abort"), -ENODEV);
+	ck_assert_int_eq(ndl_fault(-1, "dma-abort"), -ENODEV);
+	ck_assert_int_eq(ndl_fault(0, "no-such-fault"), -ENOENT);
+	ck_assert_int_eq(ndl_fault(0, ""), -ENOENT);
+	ck_assert_int_eq(ndl_fault(0, "dma-abort=sometimes"), -EINVAL);
+	ck_assert_int_eq(ndl_fault(0, "dma-abort=1:core=4"), -EINVAL);
+	ck_assert_int_eq(ndl_fault(0, "link-east-down=5"), -EINVAL);
+
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, h, in, 0, sizeof(in)), 0);
+	ck_assert_int_eq(ndl_fault(0, "dma-abort"), 0);
+	ck_assert_int_eq(ndl_fault(1, "dma-hang=always"), 0); /* another chip's */
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, sizeof(out)), -EIO);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, sizeof(out)), 0);
+	ck_assert_mem_eq(in, out, sizeof(in));
+	ck_assert_int_eq(ndl_fault(0, "dma-abort=always"), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, sizeof(out)), -EIO);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, sizeof(out)), -EIO);
+	ck_assert_int_eq(ndl_fault(0, "dma-abort=off"), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, sizeof(out)), 0);
+
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+
+	ck_assert_int_eq(ndl_get_links(1, &east, &west), 0);
+	ck_assert(east && west);
+	ck_assert_int_eq(ndl_fault(1, "link-east-down"), 0); /* one that lasts */
+	ck_assert_int_eq(ndl_get_links(1, &east, &west), 0);
+	ck_assert(!east && west);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+
+	ck_assert_int_eq(ndl_machine_set("node"), 0);
+	ck_assert_int_eq(ndl_fault(0, "dma-abort"), -ENOTSUP);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("ndl-emu");
@@ -138,6 +186,7 @@ int main(void)
 	tcase_add_test(tc, child);
 	tcase_add_test(tc, last_close);
 	tcase_add_test(tc, threads);
+	tcase_add_test(tc, faults);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
