@@ -91,6 +91,8 @@ static double eval_unary(enum ncc_kind kind, double a)
 		return a > 0 ? a + log1p(exp(-a)) : log1p(exp(a));
 	case NCC_GELU:
 		return a * 0.5 * (1 + erf(a * M_SQRT1_2));
+	case NCC_GELU_TANH:
+		return a * 0.5 * (1 + tanh(sqrt(2 / M_PI) * (a + 0.044715 * a * a * a)));
 	case NCC_MISH:
 		return a * tanh(a > 0 ? a + log1p(exp(-a)) : log1p(exp(a)));
 	default:

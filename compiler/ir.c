@@ -147,6 +147,7 @@ static const char *const kind_names[NCC_KINDS] = {
 	[NCC_ATAN] = "arctan",
 	[NCC_SOFTPLUS] = "softplus",
 	[NCC_GELU] = "gelu",
+	[NCC_GELU_TANH] = "gelu-tanh",
 	[NCC_MISH] = "mish",
 	[NCC_NOT] = "not",
 	[NCC_CONVERT] = "convert",

@@ -40,6 +40,7 @@ enum ncc_kind {
 	NCC_ATAN,
 	NCC_SOFTPLUS,
 	NCC_GELU, /* with erf */
+	NCC_GELU_TANH,
 	NCC_MISH,
 	NCC_NOT,
 	NCC_CONVERT, /* from a float to an integer: to nearest even, saturated; integers wrap around

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Activation functions. Part of the ONNX front end. */
-#include <math.h>
 
 #include "onnx.h"
 
@@ -80,14 +79,9 @@ static onnx_op hard_swish(struct onnx_node *n, onnx_op x)
 
 static onnx_op gelu(struct onnx_node *n, onnx_op x)
 {
-	onnx_op cube, t;
+	bool tanh = onnx_string_is(n, "approximate", "tanh", "none");
 
-	if (!onnx_string_is(n, "approximate", "tanh", "none"))
-		return ox_un(n, NCC_GELU, x);
-	cube = ox_bin(n, NCC_MUL, x, ox_bin(n, NCC_MUL, x, x));
-	t = ox_bin(n, NCC_ADD, x, ox_binc(n, NCC_MUL, cube, 0.044715));
-	t = ox_un(n, NCC_TANH, ox_binc(n, NCC_MUL, t, sqrt(2 / M_PI)));
-	return ox_bin(n, NCC_MUL, ox_binc(n, NCC_MUL, x, 0.5), ox_binc(n, NCC_ADD, t, 1));
+	return ox_un(n, tanh ? NCC_GELU_TANH : NCC_GELU, x);
 }
 
 static onnx_op softplus(struct onnx_node *n, onnx_op x)

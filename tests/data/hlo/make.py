@@ -299,9 +299,15 @@ def patches():
          f32(3, 3, 8, 10), f32(140, 3, 2, 5), ulps=16, product=True)
 
 
+def idioms():
+    case("gelu_erfc", lambda a: jax.nn.gelu(3 * a, approximate=False), f32(4, 50), ulps=8)
+    case("gelu_erf", lambda a: 0.5 * a * (1 + lax.erf(a / np.float32(np.sqrt(2)))), f32(4, 50), ulps=8)
+    case("silu", jax.nn.silu, f32(4, 50), ulps=8)
+
+
 def main():
     for family in (elementwise, products, reductions, moves, types, networks, spilling, fused, expanded, chosen,
-                   patches, ranks):
+                   patches, ranks, idioms):
         family()
     (HERE / "cases.txt").write_text("\n".join(cases) + "\n")
     print(f"{len(cases)} cases")

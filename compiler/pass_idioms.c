@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Functions that ACT has, where a front end wrote them out: GELU with the error function (JAX gives
+ * erfc as two polynomials) or with tanh, and the logistic function. What is matched is the whole
+ * expression, operation by operation and constant by constant, in any order of the operands of
+ * sums and products.
+ *
+ * An idiom is an expression in postfix form: x is the argument, =a gives what is on top of the
+ * stack a name and takes it away, ? is select(predicate, on true, on false).
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pass.h"
+
+/* As jax.lax.erfc(t) is expanded; s = t t, z = 1 / s, q = -s */
+#define ERFC_SERIES                                                                                \
+	"t t * =s 1 t s 7.85386146e-05 * -0.000801019371 + s * 0.00518832775 + s * -0.0268538129 " \
+	"+ s * 0.112835854 + s * -0.37612626 + s * 1.12837911 + * - =a "
+#define ERFC_TAIL                                                                                 \
+	"s neg =q 1 s / =z z 0.0232682005 * -0.138703942 + z * 0.368742466 + z * -0.582473278 + " \
+	"z * 0.621000469 + z * -0.494451523 + z * 0.340487987 + z * -0.274112701 + z * "          \
+	"0.563825965 + =b "                                                                       \
+	"z -10.477664 * 12.9771996 + z * -7.49551868 + z * 2.92101908 + z * -1.01526523 + z * "   \
+	"0.42184633 + z * -0.282076746 + z * 0.564189494 + =c "                                   \
+	"q -88.7228394 < 0 q exp 1 t abs / * t abs 2 < b c ? * ? =u "
+#define ERFC ERFC_SERIES ERFC_TAIL "t abs 1 < a t 0 < 2 u - u ? ? =e "
+#define ERF_1 "x 0.707106769 * erf 1 + =e "
+#define ERF_2 "x 1.41421354 / erf 1 + =e "
+#define TANH_OF(cube) "x " cube " 0.0447149985 * + 0.797884583 * tanh 1 + =e "
+#define TANH_1 TANH_OF("x x x * *")
+#define TANH_2 TANH_OF("x 3 pow")
+
+/* A half of x times e, in each way to write it */
+#define HALF_1(kind, e)               \
+	{                             \
+		kind, e "x 0.5 * e *" \
+	}
+#define HALF_2(kind, e)               \
+	{                             \
+		kind, e "x e 0.5 * *" \
+	}
+#define HALF_3(kind, e)               \
+	{                             \
+		kind, e "x e * 0.5 *" \
+	}
+#define HALF(kind, e) HALF_1(kind, e), HALF_2(kind, e), HALF_3(kind, e)
+
+static const struct {
+	enum ncc_kind kind;
+	const char *text;
+} idioms[] = {
+	{ NCC_LOGISTIC, "1 x neg exp 1 + /" },
+	HALF(NCC_GELU, "x neg 0.707106769 * =t " ERFC),
+	HALF(NCC_GELU, ERF_1),
+	HALF(NCC_GELU, ERF_2),
+	HALF(NCC_GELU_TANH, TANH_1),
+	HALF(NCC_GELU_TANH, TANH_2),
+};
+
+static const struct {
+	const char *word;
+	enum ncc_kind kind;
+	unsigned int nin;
+} words[] = {
+	{ "*", NCC_MUL, 2 },   { "+", NCC_ADD, 2 },	{ "-", NCC_SUB, 2 },
+	{ "/", NCC_DIV, 2 },   { "<", NCC_LT, 2 },	{ "?", NCC_SELECT, 3 },
+	{ "abs", NCC_ABS, 1 }, { "erf", NCC_ERF, 1 },	{ "exp", NCC_EXP, 1 },
+	{ "neg", NCC_NEG, 1 }, { "tanh", NCC_TANH, 1 }, { "pow", NCC_POW, 2 },
+};
+
+#define MOST_NODES 128
+#define MOST_STEPS 2048 /* of one comparison; the longest idiom takes some 150 */
+#define NUMBER NCC_CONST
+#define ARGUMENT NCC_PARAM
+
+struct idiom {
+	unsigned int n; /* the last node is the whole */
+	struct {
+		enum ncc_kind kind;
+		unsigned int nin;
+		float value;
+		unsigned char in[3];
+	} node[MOST_NODES];
+	/* of a comparison */
+	const struct ncc_op *is[MOST_NODES]; /* what a node was found to be */
+	struct ncc_op *x;
+	unsigned int steps;
+};
+
+/* One word's node; the stack and the names hold nodes */
+static void read_word(struct idiom *id, const char *word, unsigned char *stack, unsigned int *depth,
+		      unsigned char *name)
+{
+	unsigned int k;
+
+	if (word[0] == '=') {
+		name[word[1] - 'a'] = stack[--*depth];
+		return;
+	}
+	if (islower((unsigned char)word[0]) && !word[1]) {
+		stack[(*depth)++] = name[word[0] - 'a'];
+		return;
+	}
+	for (k = 0; k < sizeof(words) / sizeof(words[0]) && strcmp(words[k].word, word); k++)
+		;
+	if (k == sizeof(words) / sizeof(words[0])) {
+		id->node[id->n].kind = NUMBER;
+		id->node[id->n].value = strtof(word, NULL);
+	} else {
+		id->node[id->n].kind = words[k].kind;
+		id->node[id->n].nin = words[k].nin;
+		*depth -= words[k].nin;
+		memcpy(id->node[id->n].in, stack + *depth, words[k].nin);
+	}
+	stack[(*depth)++] = (unsigned char)id->n++;
+}
+
+static void read_idiom(struct idiom *id, const char *text)
+{
+	unsigned char stack[16], name['z' - 'a' + 1] = { 0 };
+	unsigned int depth = 0;
+	char word[24];
+	int n;
+
+	memset(id, 0, sizeof(*id));
+	id->node[id->n++].kind = ARGUMENT; /* node 0, which x names, as all names at first */
+	for (; sscanf(text, "%23s%n", word, &n) == 1; text += n)
+		read_word(id, word, stack, &depth, name);
+}
+
+static struct ncc_op *made(struct ncc_op *op)
+{
+	while (op->replaced)
+		op = op->replaced;
+	return op;
+}
+
+static bool matches(struct idiom *id, unsigned int node, struct ncc_op *op);
+
+/* The operands, the last one first: where an idiom has its numbers, which tell soonest */
+static bool operands_match(struct idiom *id, unsigned int node, struct ncc_op *op, bool swap)
+{
+	for (unsigned int i = id->node[node].nin; i-- > 0;)
+		if (!matches(id, id->node[node].in[i], made(op->in[swap ? 1 - i : i])))
+			return false;
+	return true;
+}
+
+static bool matches(struct idiom *id, unsigned int node, struct ncc_op *op)
+{
+	enum ncc_kind kind = id->node[node].kind;
+	struct ncc_op *x = id->x;
+	double v;
+
+	if (id->is[node] == op)
+		return true;
+	if (++id->steps > MOST_STEPS)
+		return false;
+	if (kind == NUMBER)
+		return ncc_scalar_value(op, &v) && (float)v == id->node[node].value;
+	if (kind == ARGUMENT) {
+		id->x = x ? x : op;
+		return id->x == op;
+	}
+	if (op->kind != kind)
+		return false;
+	for (unsigned int swap = 0; swap < (kind == NCC_ADD || kind == NCC_MUL ? 2 : 1); swap++) {
+		if (operands_match(id, node, op, swap)) {
+			id->is[node] = op;
+			return true;
+		}
+		id->x = x;
+		if (!x) /* what was found belongs to another argument */
+			memset(id->is, 0, sizeof(id->is));
+	}
+	return false;
+}
+
+static int replace(struct ncc_pass *p, struct ncc_op *op, struct idiom *id, enum ncc_kind kind)
+{
+	memset(id->is, 0, sizeof(id->is));
+	id->x = NULL;
+	id->steps = 0;
+	if (!matches(id, id->n - 1, op) || id->x->shape.dtype != NEURON_DT_FP32 ||
+	    !ncc_same_dims(&id->x->shape, &op->shape))
+		return 0;
+	op->replaced = pass_new(p, kind, op, &op->shape, id->x, NULL);
+	return op->replaced ? 0 : pass_no_memory(p);
+}
+
+int pass_idioms(struct ncc_pass *p)
+{
+	struct idiom *id = malloc(sizeof(*id));
+	int rc = id ? 0 : pass_no_memory(p);
+
+	for (unsigned int i = 0; !rc && i < sizeof(idioms) / sizeof(idioms[0]); i++) {
+		read_idiom(id, idioms[i].text);
+		for (struct ncc_op *op = p->m->first; !rc && op; op = op->next)
+			if (op->kind == id->node[id->n - 1].kind && !op->replaced)
+				rc = replace(p, op, id, idioms[i].kind);
+	}
+	free(id);
+	return rc;
+}
