@@ -361,13 +361,11 @@ static int new_core(struct ncore_chip *chip, unsigned int i)
 	int ret;
 
 	snprintf(name, sizeof(name), "sbuf%u", i);
-	ret = ncore_mem_alloc(chip, name, NEURON_PARTITIONS * NCORE_SBUF_STRIDE, false,
-			      &core->sbuf);
+	ret = ncore_mem_alloc(chip, name, NEURON_PARTITIONS * NCORE_SBUF_STRIDE, &core->sbuf);
 	if (ret)
 		return ret;
 	snprintf(name, sizeof(name), "psum%u", i);
-	ret = ncore_mem_alloc(chip, name, NEURON_PARTITIONS * NCORE_PSUM_STRIDE, false,
-			      &core->psum);
+	ret = ncore_mem_alloc(chip, name, NEURON_PARTITIONS * NCORE_PSUM_STRIDE, &core->psum);
 	if (ret)
 		return ret;
 	cfg.sbuf = core->sbuf.ptr;
@@ -413,7 +411,7 @@ static int build(struct ncore_chip *chip)
 	unsigned int i;
 	int ret;
 
-	ret = ncore_mem_alloc(chip, "dram", NCORE_DRAM_SIZE, true, &chip->dram);
+	ret = ncore_mem_alloc(chip, "dram", NCORE_DRAM_SIZE, &chip->dram);
 	for (i = 0; i < NCORE_CORES && !ret; i++) {
 		ret = new_core(chip, i);
 		chip->lane[i].tpb = chip->core[i].tpb;

@@ -31,7 +31,8 @@
 #define NCORE_HOST_LANE NCORE_CORES
 
 #define NCORE_DRAM_SIZE (NEURON_V1_DRAM_CHANNELS * NEURON_V1_DRAM_CHANNEL_SIZE)
-#define NCORE_MEM_PAD 64 /* after each partition: neighbours fall into different cache sets */
+/* after each partition: neighbours fall into different cache sets */
+#define NCORE_MEM_PAD TPB_SLACK
 #define NCORE_SBUF_STRIDE (NEURON_V1_SBUF_PART_SIZE + NCORE_MEM_PAD)
 #define NCORE_PSUM_STRIDE (NEURON_PSUM_PART_SIZE + NCORE_MEM_PAD)
 
@@ -69,7 +70,8 @@ struct ncore_guard_hit {
 /* One half of a queue. credit is added to by doorbells; the rest belongs to the queue's lane. */
 struct ncore_ring {
 	ncore_reg reg[64];
-	_Atomic uint32_t credit; /* descriptors rung and not completed */
+	_Atomic uint32_t credit; /* descriptors rung and not completed, with those in taken */
+	_Atomic uint32_t taken; /* completed in this step: subtracted when it ends */
 	_Atomic uint32_t head; /* index of the first of them */
 	_Atomic uint32_t tail; /* index after the last rung */
 	uint32_t ring_id; /* what the descriptor at head has to show */
@@ -80,6 +82,14 @@ struct ncore_ring {
 	uint8_t cache[NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE];
 	struct ncore_guard_hit ring_hit, data_hit;
 };
+
+/* Descriptors rung and not completed; any thread. credit first: it shrinks after taken does */
+static inline uint32_t ncore_ring_credit(const struct ncore_ring *r)
+{
+	uint32_t credit = atomic_load(&r->credit);
+
+	return credit - atomic_load_explicit(&r->taken, memory_order_relaxed);
+}
 
 enum ncore_queue_state {
 	NCORE_Q_IDLE, /* on no list: nothing to do, stopped, or disabled */
@@ -104,6 +114,7 @@ struct ncore_queue {
 	_Atomic uint8_t domain; /* guard.c */
 	bool in_packet;
 	uint16_t packet_descs[NCORE_HALVES];
+	uint64_t step_bytes; /* copied in this step */
 	_Atomic uint64_t time;
 	struct ncore_ring ring[NCORE_HALVES];
 	struct ncore_queue *next; /* ready or stalled list */
@@ -259,7 +270,7 @@ static inline bool ncore_fault_armed(struct ncore_chip *chip, uint32_t bits)
 }
 
 /* memory.c */
-int ncore_mem_alloc(struct ncore_chip *chip, const char *name, uint64_t size, bool huge,
+int ncore_mem_alloc(struct ncore_chip *chip, const char *name, uint64_t size,
 		    struct ncore_mem *mem);
 void ncore_mem_free(struct ncore_chip *chip, struct ncore_mem *mem);
 void ncore_mem_clear(struct ncore_chip *chip, struct ncore_mem *mem);

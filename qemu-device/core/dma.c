@@ -64,7 +64,7 @@ static bool ring_valid(struct ncore_ring *r)
 static int ring_fetch(struct ncore_chip *chip, struct ncore_queue *q, struct ncore_ring *r)
 {
 	uint32_t head = atomic_load(&r->head);
-	uint32_t n = atomic_load(&r->credit);
+	uint32_t n = ncore_ring_credit(r);
 	struct ncore_ep ep;
 	uint64_t addr, bytes;
 
@@ -131,7 +131,7 @@ static void ring_close(struct ncore_ring *r)
 		r->cached = 0;
 	}
 	atomic_store_explicit(&r->head, head, memory_order_relaxed);
-	atomic_fetch_sub(&r->credit, 1);
+	atomic_store_explicit(&r->taken, r->taken + 1, memory_order_relaxed);
 }
 
 static int check_packet(struct ncore_chip *chip, struct ncore_queue *q)
@@ -195,7 +195,6 @@ static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_
 /* Account for copied bytes and close descriptors; true: the packet is complete */
 static bool advance(struct ncore_chip *chip, struct ncore_queue *q, uint64_t n)
 {
-	struct ncore_core *core = &chip->core[q->engine / NEURON_V1_DMA_ENG_PER_NC];
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
 	uint64_t time = atomic_load_explicit(&q->time, memory_order_relaxed);
 	bool last = false;
@@ -205,10 +204,9 @@ static bool advance(struct ncore_chip *chip, struct ncore_queue *q, uint64_t n)
 	m->done += (uint32_t)n;
 	s->done += (uint32_t)n;
 	time += n / BYTES_PER_CYCLE;
-	atomic_fetch_add_explicit(&core->dma_bytes, n, memory_order_relaxed);
+	q->step_bytes += n;
 	if (m->done == desc_len(&m->cur)) {
 		last = m->cur.ctrl & NEURON_UDMA_DESC_LAST;
-		atomic_fetch_add_explicit(&core->dma_descs, 1, memory_order_relaxed);
 		time += DESC_CYCLES;
 		ring_close(m);
 	}
@@ -255,8 +253,33 @@ static enum ncore_step copy_some(struct ncore_lane *lane, struct ncore_queue *q,
 	return advance(lane->chip, q, c.done) ? NCORE_STEP_PACKET : NCORE_STEP_LEAVE;
 }
 
-enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
-				 struct ncore_budget *budget, unsigned int *move)
+static void settle_ring(struct ncore_ring *r)
+{
+	uint32_t n = atomic_load_explicit(&r->taken, memory_order_relaxed);
+
+	if (!n)
+		return;
+	atomic_store_explicit(&r->taken, 0, memory_order_relaxed);
+	atomic_fetch_sub(&r->credit, n);
+}
+
+/*
+ * What others add to as well is counted once a step, not once a descriptor: such an operation waits
+ * for every byte copied before it
+ */
+static void settle(struct ncore_chip *chip, struct ncore_queue *q)
+{
+	struct ncore_core *core = &chip->core[q->engine / NEURON_V1_DMA_ENG_PER_NC];
+
+	atomic_fetch_add_explicit(&core->dma_descs, q->ring[NCORE_M2S].taken, memory_order_relaxed);
+	atomic_fetch_add_explicit(&core->dma_bytes, q->step_bytes, memory_order_relaxed);
+	q->step_bytes = 0;
+	settle_ring(&q->ring[NCORE_M2S]);
+	settle_ring(&q->ring[NCORE_S2M]);
+}
+
+static enum ncore_step run(struct ncore_lane *lane, struct ncore_queue *q,
+			   struct ncore_budget *budget, unsigned int *move)
 {
 	struct ncore_chip *chip = lane->chip;
 	enum ncore_step step;
@@ -272,4 +295,13 @@ enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
 		if (step != NCORE_STEP_LEAVE)
 			return step;
 	}
+}
+
+enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
+				 struct ncore_budget *budget, unsigned int *move)
+{
+	enum ncore_step step = run(lane, q, budget, move);
+
+	settle(lane->chip, q);
+	return step;
 }

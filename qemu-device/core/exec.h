@@ -25,18 +25,22 @@
 
 /* Elements that the elementwise paths convert and compute at a time: buffers stay in L1 */
 #define EXEC_CHUNK 1024
+#define EXEC_AHEAD 1024 /* bytes of the next partition that are fetched while one is worked on */
 /* Columns and rows of one register block of the matmul kernels */
 #define EXEC_MM_COLS 48
 #define EXEC_MM_ROWS 8
-#define EXEC_MM_PANEL (NEURON_PARTITIONS * EXEC_MM_COLS) /* floats */
-#define EXEC_MM_PANELS ((NEURON_ISA_MAX_MOVING + EXEC_MM_COLS - 1) / EXEC_MM_COLS)
+/* Floats between rows of the moving operand and between blocks of weights: odd numbers of lines,
+ * so that neighbours fall into different cache sets */
+#define EXEC_MM_X_ROW (NEURON_ISA_MAX_MOVING + 48)
+#define EXEC_MM_W_BLOCK (NEURON_PARTITIONS * EXEC_MM_ROWS + 16)
+#define EXEC_MM_W_SIZE (NEURON_ISA_MAX_STATIONARY / EXEC_MM_ROWS * EXEC_MM_W_BLOCK)
 
 enum exec_mm_mode { EXEC_MM_SET_F32, EXEC_MM_ADD_F32, EXEC_MM_SET_I32, EXEC_MM_ADD_I32 };
 
 /*
  * dst[r][j] (+)= sum over k of w[k][r] * x[k][j]: fp32 fused multiply-add from +0 in the order of
- * k, NaN canonical. Packed operands: w[r / ROWS][k][r % ROWS] in blocks of NEURON_PARTITIONS rows
- * k, x[j / COLS][k][j % COLS] likewise. For int32 the sums are exact integers.
+ * k, NaN canonical. Operands in fp32: the weights w[r / ROWS][k][r % ROWS], EXEC_MM_W_BLOCK from
+ * block to block; x[k][j], EXEC_MM_X_ROW from row to row. For int32 the sums are exact integers.
  */
 struct exec_mm {
 	const float *w, *x;
@@ -64,16 +68,29 @@ static inline struct exec_vec exec_const(float buf[16], float x)
 	return (struct exec_vec){ buf, 0 };
 }
 
-/* The inner loops. Arrays of floats are padded: n may be rounded up to 16 in them */
+/* An access pattern whose runs (the fastest dimension) are few: the same in every partition */
+struct exec_runs {
+	uint32_t count, len; /* runs; elements of each */
+	int64_t step; /* bytes between elements of a run */
+	int64_t at[NEURON_ISA_MAX_MOVING]; /* byte of each run's first element */
+};
+
+/*
+ * The inner loops. Arrays of floats are padded: n may be rounded up to 16 in them. TPB_SLACK bytes
+ * behind an input may be read.
+ */
 struct exec_kernels {
 	const char *name;
 	bool (*usable)(void);
 	void (*matmul)(const struct exec_mm *mm);
-	/* convert one row of n moving elements into row k of the panels at x */
-	void (*pack)(uint8_t dtype, float *x, unsigned int k, const void *row, size_t n);
-	/* the same for n stationary elements (at most 128), row k of the weights at w; what pads
-	 * the last block is 0 */
-	void (*weights)(uint8_t dtype, float *w, unsigned int k, const void *row, size_t n);
+	/* x[k][j], EXEC_MM_X_ROW from row to row: the elements of a pattern in each of rows
+	 * partitions, the first at in, stride bytes apart */
+	void (*moving)(uint8_t dtype, float *x, const uint8_t *in, size_t stride, unsigned int rows,
+		       const struct exec_runs *runs);
+	/* the weights at w: n contiguous elements (at most 128) of each of rows partitions; what
+	 * pads the last block is 0 */
+	void (*weights)(uint8_t dtype, float *w, const uint8_t *in, size_t stride,
+			unsigned int rows, size_t n);
 	/* conversions of n contiguous elements to and from fp32 (docs/isa.md, Conversions) */
 	void (*load)(uint8_t dtype, float *out, const void *in, size_t n);
 	void (*store)(uint8_t dtype, void *out, const float *in, size_t n);
@@ -115,9 +132,10 @@ struct exec_scratch {
 	uint32_t raw[EXEC_CHUNK + 16];
 	uint32_t row[NEURON_ISA_MAX_ELEMS_SBUF]; /* a whole row of results, as raw elements */
 	float acc[NEURON_ISA_MAX_ELEMS_SBUF]; /* TENSOR_REDUCE: a row of results */
-	float x[EXEC_MM_PANELS * EXEC_MM_PANEL];
+	float x[NEURON_PARTITIONS * EXEC_MM_X_ROW];
+	struct exec_runs runs;
 	uint32_t result[NEURON_ISA_MAX_STATIONARY][NEURON_ISA_MAX_MOVING]; /* raw */
-	float w[NEURON_ISA_MAX_STATIONARY * NEURON_PARTITIONS]; /* PE_TRANSPOSE: as weights */
+	float w[EXEC_MM_W_SIZE]; /* PE_TRANSPOSE: as weights */
 };
 
 #define TPB_FIFO_BYTES (NEURON_FIFO_WORDS * NEURON_INSN_WORD)
@@ -140,7 +158,7 @@ struct tpb_engine {
 struct tpb_weights {
 	unsigned int k, fs;
 	uint8_t dtype; /* 0: none loaded */
-	float w[NEURON_ISA_MAX_STATIONARY * NEURON_PARTITIONS];
+	float w[EXEC_MM_W_SIZE];
 };
 
 struct tpb {
@@ -166,9 +184,12 @@ void exec_operand_init(const struct tpb *t, struct exec_operand *o, const struct
 		       unsigned int partitions);
 void exec_operand_row(struct exec_operand *o,
 		      unsigned int p); /* start at partition p's element 0 */
+void exec_operand_ahead(const struct exec_operand *o);
 /* the next n elements, contiguous: in place where they are so, else gathered into buf */
 const void *exec_stream_get(struct exec_stream *s, void *buf, size_t n);
 void exec_stream_put(struct exec_stream *s, const void *buf, size_t n);
+/* the whole pattern, of at most NEURON_ISA_MAX_MOVING elements, from the partition's first byte */
+void exec_stream_runs(const struct exec_stream *s, struct exec_runs *runs);
 /* where the next n elements lie if they are contiguous, which are then past; else NULL */
 void *exec_stream_at(struct exec_stream *s, size_t n);
 /* the next n elements as fp32, in buf or where they lie (or in scratch->raw, until the next call) */

@@ -48,6 +48,10 @@ static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
 	exec_const(f.bias, exec_scalar_f32(t, &insn->scalar1, p));
 	exec_operand_row(src, p);
 	exec_operand_row(dst, p);
+	if (p + 1 < insn->partitions) {
+		exec_operand_ahead(src);
+		exec_operand_ahead(dst);
+	}
 	for (uint32_t done = 0, n; done < src->r.count; done += n) {
 		n = src->r.count - done < EXEC_CHUNK ? src->r.count - done : EXEC_CHUNK;
 		exec_activate_chunk(t, &f, s->a,

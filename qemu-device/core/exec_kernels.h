@@ -77,15 +77,20 @@ KINLINE vf canonical(vf x)
 
 /* Conversions to fp32 */
 
+#ifndef KWIDEN /* 16-bit lanes to 32 and back, as the processor does it in one instruction */
+#define KWIDEN(h) __builtin_convertvector(h, vu)
+#define KNARROW(u) __builtin_convertvector(u, vh)
+#endif
+
 KINLINE vf from_bf16(vh h)
 {
-	return (vf)(__builtin_convertvector(h, vu) << 16);
+	return (vf)(KWIDEN(h) << 16);
 }
 
 /* The exponent moves by a multiplication with 2^112, which is exact and normalises denormals */
 KINLINE vf from_fp16(vh h)
 {
-	vu u = __builtin_convertvector(h, vu), mag = (u & 0x7fff) << 13;
+	vu u = KWIDEN(h), mag = (u & 0x7fff) << 13;
 	vu finite = (vu)((vf)mag * splat(0x1p112f));
 
 	return (vf)(sel((u & 0x7c00) == 0x7c00, mag | 0x7f800000u, finite) | (u & 0x8000) << 16);
@@ -131,7 +136,7 @@ KINLINE vh to_bf16(vf x)
 	vu u = (vu)x;
 
 	u = (u + 0x7fff + (u >> 16 & 1)) >> 16;
-	return __builtin_convertvector(sel(x != x, (vu){} + 0x7fc0, u), vh);
+	return KNARROW(sel(x != x, (vu){} + 0x7fc0, u));
 }
 
 KINLINE vh to_fp16(vf x)
@@ -144,7 +149,7 @@ KINLINE vh to_fp16(vf x)
 	vu r = sel((vi)mag < 0x38800000, tiny, normal);
 
 	r = sel((vi)mag >= 0x477ff000, (vu){} + 0x7c00, r) | sign;
-	return __builtin_convertvector(sel(x != x, (vu){} + 0x7e00, r), vh);
+	return KNARROW(sel(x != x, (vu){} + 0x7e00, r));
 }
 
 /* |x| clamped to at most 2^15: adding 1.5 * 2^23 leaves the rounded integer in the low bits */
@@ -204,15 +209,19 @@ KINLINE void store16(uint8_t dtype, void *out, vf x)
 
 KINLINE void load_all(uint8_t dtype, unsigned int size, float *out, const uint8_t *in, size_t n)
 {
-	uint8_t tail[LANES * 4] = { 0 };
-	size_t i;
-
-	for (i = 0; i + LANES <= n; i += LANES)
+	for (size_t i = 0; i < n; i += LANES)
 		st(out + i, load16(dtype, in + i * size));
-	if (i == n)
-		return;
-	memcpy(tail, in + i * size, (n - i) * size);
-	st(out + i, load16(dtype, tail));
+}
+
+/* The first n bytes of a vector: no call for them */
+KINLINE void store_bytes(uint8_t *out, const uint8_t *in, size_t n)
+{
+	for (; n >= 16; n -= 16, in += 16, out += 16)
+		memcpy(out, in, 16);
+	for (; n >= 4; n -= 4, in += 4, out += 4)
+		memcpy(out, in, 4);
+	for (; n; n--)
+		*out++ = *in++;
 }
 
 KINLINE void store_all(uint8_t dtype, unsigned int size, uint8_t *out, const float *in, size_t n)
@@ -225,7 +234,7 @@ KINLINE void store_all(uint8_t dtype, unsigned int size, uint8_t *out, const flo
 	if (i == n)
 		return;
 	store16(dtype, tail, ld(in + i));
-	memcpy(out + i * size, tail, (n - i) * size);
+	store_bytes(out + i * size, tail, (n - i) * size);
 }
 
 /* One loop a type: the constant folds the switch away */
@@ -262,62 +271,106 @@ KTARGET static void KNAME(store)(uint8_t dtype, void *out, const float *in, size
 #undef STORE
 }
 
-KINLINE void pack_all(uint8_t dtype, unsigned int size, float *x, unsigned int k, const uint8_t *in,
+/* One run of elements, as fp32, at out; elements are some bytes apart */
+KINLINE void load_run(uint8_t dtype, unsigned int size, float *out, const uint8_t *in, int64_t step,
 		      size_t n)
 {
-	uint8_t tail[LANES * 4] = { 0 };
-	float *out = x + k * EXEC_MM_COLS;
-	size_t i, col = 0;
+	uint8_t raw[LANES * 4];
+	vu pair;
 
-	for (i = 0; i < n; i += LANES) {
-		const uint8_t *from = in + i * size;
-
-		if (n - i < LANES) {
-			memcpy(tail, from, (n - i) * size);
-			from = tail;
-		}
-		st(out + col, load16(dtype, from));
-		col += LANES;
-		if (col == EXEC_MM_COLS) {
-			col = 0;
-			out += EXEC_MM_PANEL;
-		}
+	if (step == (int64_t)size) {
+		for (size_t i = 0; i < n; i += LANES)
+			st(out + i, load16(dtype, in + i * size));
+		return;
 	}
-}
-
-KTARGET static void KNAME(pack)(uint8_t dtype, float *x, unsigned int k, const void *row, size_t n){
-#define PACK(type, size) pack_all(type, size, x, k, row, n)
-	EACH_DTYPE(PACK)
-#undef PACK
-}
-
-KINLINE void weights_all(uint8_t dtype, unsigned int size, float *w, unsigned int k,
-			 const uint8_t *in, size_t n)
-{
-	const size_t part = LANES < EXEC_MM_ROWS ? LANES : EXEC_MM_ROWS;
-	uint8_t tail[LANES * 4] = { 0 };
-
+	if (dtype == NEURON_DT_BF16 && step == 4) { /* every other element: the low halves */
+		for (size_t i = 0; i < n; i += LANES) {
+			memcpy(&pair, in + i * 4, sizeof(pair));
+			st(out + i, (vf)(pair << 16));
+		}
+		return;
+	}
 	for (size_t i = 0; i < n; i += LANES) {
-		const uint8_t *from = in + i * size;
-		float lane[LANES];
+		size_t m = n - i < LANES ? n - i : LANES;
 
-		if (n - i < LANES) {
-			memcpy(tail, from, (n - i) * size);
-			from = tail;
-		}
-		st(lane, load16(dtype, from));
-		for (size_t j = 0; j < LANES; j += part) {
-			size_t c = i + j, block = c / EXEC_MM_ROWS * NEURON_PARTITIONS + k;
+		for (size_t j = 0; j < m; j++)
+			memcpy(raw + j * size, in + (int64_t)(i + j) * step, size);
+		st(out + i, load16(dtype, raw));
+	}
+}
 
-			memcpy(w + block * EXEC_MM_ROWS + c % EXEC_MM_ROWS, lane + j,
-			       part * sizeof(*lane));
+/* Partitions lie so far apart that no processor foresees the next: ask for it some rows ahead */
+#define AHEAD 8
+#define LINE 64
+
+KINLINE void fetch_ahead(const uint8_t *in, size_t n)
+{
+	for (size_t i = 0; i < n; i += LINE)
+		__builtin_prefetch(in + i);
+}
+
+KINLINE void moving_all(uint8_t dtype, unsigned int size, float *x, const uint8_t *in,
+			size_t stride, unsigned int rows, const struct exec_runs *runs)
+{
+	for (unsigned int k = 0; k < rows; k++, in += stride, x += EXEC_MM_X_ROW) {
+		for (uint32_t r = 0; r < runs->count; r++) {
+			const uint8_t *from = in + runs->at[r];
+
+			if (k + AHEAD < rows && runs->step == (int64_t)size)
+				fetch_ahead(from + AHEAD * stride, runs->len * size);
+			load_run(dtype, size, x + (size_t)r * runs->len, from, runs->step,
+				 runs->len);
 		}
 	}
 }
 
-KTARGET static void KNAME(weights)(uint8_t dtype, float *w, unsigned int k, const void *row,
-				   size_t n){
-#define WEIGHTS(type, size) weights_all(type, size, w, k, row, n)
+KTARGET static void KNAME(moving)(uint8_t dtype, float *x, const uint8_t *in, size_t stride,
+				  unsigned int rows, const struct exec_runs *runs){
+#define MOVING(type, size) moving_all(type, size, x, in, stride, rows, runs)
+	EACH_DTYPE(MOVING)
+#undef MOVING
+}
+
+/* The first n lanes, zeros behind them */
+KINLINE vf first_lanes(vf x, size_t n)
+{
+	float lane[LANES];
+
+	st(lane, x);
+	for (size_t j = n; j < LANES; j++)
+		lane[j] = 0;
+	return ld(lane);
+}
+
+#define WEIGHT_PART (LANES < EXEC_MM_ROWS ? LANES : EXEC_MM_ROWS)
+
+KINLINE void weights_all(uint8_t dtype, unsigned int size, float *w, const uint8_t *in,
+			 size_t stride, unsigned int rows, size_t n)
+{
+	for (unsigned int k = 0; k < rows; k++, in += stride) {
+		if (k + AHEAD < rows)
+			fetch_ahead(in + AHEAD * stride, n * size);
+		for (size_t i = 0; i < n; i += LANES) {
+			vf v = load16(dtype, in + i * size);
+			float part[LANES / WEIGHT_PART][WEIGHT_PART];
+
+			if (n - i < LANES)
+				v = first_lanes(v, n - i);
+			memcpy(part, &v, sizeof(v));
+			for (size_t j = 0; j < LANES / WEIGHT_PART; j++) {
+				size_t c = i + j * WEIGHT_PART;
+
+				memcpy(w + c / EXEC_MM_ROWS * EXEC_MM_W_BLOCK +
+					       (size_t)k * EXEC_MM_ROWS + c % EXEC_MM_ROWS,
+				       part[j], sizeof(part[j]));
+			}
+		}
+	}
+}
+
+KTARGET static void KNAME(weights)(uint8_t dtype, float *w, const uint8_t *in, size_t stride,
+				   unsigned int rows, size_t n){
+#define WEIGHTS(type, size) weights_all(type, size, w, in, stride, rows, n)
 	EACH_DTYPE(WEIGHTS)
 #undef WEIGHTS
 }

@@ -28,7 +28,7 @@ KINLINE void mm_quarter(const float *w, const float *x, unsigned int k, float *t
 {
 	ROWS(ZERO)
 
-	for (unsigned int i = 0; i < k; i++, w += EXEC_MM_ROWS, x += EXEC_MM_COLS) {
+	for (unsigned int i = 0; i < k; i++, w += EXEC_MM_ROWS, x += EXEC_MM_X_ROW) {
 		__m256 x0 = _mm256_loadu_ps(x), x1 = _mm256_loadu_ps(x + 8);
 		__m256 x2 = _mm256_loadu_ps(x + 16);
 
@@ -37,12 +37,16 @@ KINLINE void mm_quarter(const float *w, const float *x, unsigned int k, float *t
 	ROWS(STORE)
 }
 
-KTARGET static void avx2_mm_block(const float *w, const float *x, unsigned int k, unsigned int nv,
-				  float *tile)
+KINLINE void mm_block(const struct exec_mm *mm, unsigned int row, unsigned int col,
+		      enum exec_mm_mode mode)
 {
+	float tile[EXEC_MM_ROWS * EXEC_MM_COLS] __attribute__((aligned(64)));
+
 	for (unsigned int r = 0; r < EXEC_MM_ROWS; r += 4)
-		for (unsigned int j = 0; j < nv * 16; j += 24)
-			mm_quarter(w + r, x + j, k, tile + r * EXEC_MM_COLS + j);
+		for (unsigned int j = 0; j < mm_cols(mm, col); j += 24)
+			mm_quarter(mm_weights(mm, row) + r, mm->x + col + j, mm->k,
+				   tile + r * EXEC_MM_COLS + j);
+	mm_tile_out(mm, row, col, tile, mode);
 }
 
 static bool avx2_usable(void)
@@ -54,7 +58,7 @@ const struct exec_kernels exec_kernels_avx2 = {
 	.name = "avx2",
 	.usable = avx2_usable,
 	.matmul = avx2_matmul,
-	.pack = avx2_pack,
+	.moving = avx2_moving,
 	.weights = avx2_weights,
 	.load = avx2_load,
 	.store = avx2_store,

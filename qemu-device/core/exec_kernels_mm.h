@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The matmul of exec_kernels.h around a register block that each exec_kernels_*.c supplies:
- * KNAME(mm_block)(w, x, k, nv, tile), nv times 16 columns. A panel of x (24 KiB) stays in L1
- * while the blocks of w stream past it.
+ * mm_block(mm, row, col, mode), at most EXEC_MM_ROWS by EXEC_MM_COLS results from there on. The
+ * columns of x that a block reads (24 KiB) stay in L1 while the blocks of w stream past them.
  */
 
-KTARGET static void KNAME(mm_block)(const float *w, const float *x, unsigned int k, unsigned int nv,
-				    float *tile);
+KINLINE void mm_block(const struct exec_mm *mm, unsigned int row, unsigned int col,
+		      enum exec_mm_mode mode);
 
 /* Write one row of a tile: set or add once, NaN canonical; or integers, modulo 2^32 */
 KINLINE void mm_store(uint8_t *dst, vf c, size_t bytes, enum exec_mm_mode mode)
@@ -30,11 +30,26 @@ KINLINE void mm_store(uint8_t *dst, vf c, size_t bytes, enum exec_mm_mode mode)
 	memcpy(dst, &r, bytes);
 }
 
+KINLINE const float *mm_weights(const struct exec_mm *mm, unsigned int row)
+{
+	return mm->w + (size_t)(row / EXEC_MM_ROWS) * EXEC_MM_W_BLOCK;
+}
+
+KINLINE unsigned int mm_rows(const struct exec_mm *mm, unsigned int row)
+{
+	return mm->fs - row < EXEC_MM_ROWS ? mm->fs - row : EXEC_MM_ROWS;
+}
+
+KINLINE unsigned int mm_cols(const struct exec_mm *mm, unsigned int col)
+{
+	return mm->fm - col < EXEC_MM_COLS ? mm->fm - col : EXEC_MM_COLS;
+}
+
+/* A block's results from tile[row][col] to their place */
 KINLINE void mm_tile_out(const struct exec_mm *mm, unsigned int row, unsigned int col,
 			 const float *tile, enum exec_mm_mode mode)
 {
-	unsigned int rows = mm->fs - row < EXEC_MM_ROWS ? mm->fs - row : EXEC_MM_ROWS;
-	unsigned int cols = mm->fm - col < EXEC_MM_COLS ? mm->fm - col : EXEC_MM_COLS;
+	unsigned int rows = mm_rows(mm, row), cols = mm_cols(mm, col);
 
 	for (unsigned int r = 0; r < rows; r++) {
 		uint8_t *dst = mm->dst + (row + r) * mm->dst_stride + col * 4ull;
@@ -50,19 +65,9 @@ KINLINE void mm_tile_out(const struct exec_mm *mm, unsigned int row, unsigned in
 
 KINLINE void mm_all(const struct exec_mm *mm, enum exec_mm_mode mode)
 {
-	float tile[EXEC_MM_ROWS * EXEC_MM_COLS] __attribute__((aligned(64)));
-
-	for (unsigned int col = 0; col < mm->fm; col += EXEC_MM_COLS) {
-		const float *x = mm->x + (size_t)(col / EXEC_MM_COLS) * EXEC_MM_PANEL;
-		unsigned int left = (mm->fm - col + 15) / 16;
-
-		for (unsigned int row = 0; row < mm->fs; row += EXEC_MM_ROWS) {
-			KNAME(mm_block)
-			(mm->w + (size_t)row * NEURON_PARTITIONS, x, mm->k, left < 3 ? left : 3,
-			 tile);
-			mm_tile_out(mm, row, col, tile, mode);
-		}
-	}
+	for (unsigned int col = 0; col < mm->fm; col += EXEC_MM_COLS)
+		for (unsigned int row = 0; row < mm->fs; row += EXEC_MM_ROWS)
+			mm_block(mm, row, col, mode);
 }
 
 KTARGET static void KNAME(matmul)(const struct exec_mm *mm)

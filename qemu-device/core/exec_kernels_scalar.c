@@ -41,14 +41,18 @@ KINLINE void fma_row(float *acc, float w, const float *x, unsigned int n)
 #endif
 }
 
-static void scalar_mm_block(const float *w, const float *x, unsigned int k, unsigned int nv,
-			    float *tile)
+KINLINE void mm_block(const struct exec_mm *mm, unsigned int row, unsigned int col,
+		      enum exec_mm_mode mode)
 {
-	memset(tile, 0, EXEC_MM_ROWS * EXEC_MM_COLS * sizeof(*tile));
-	for (unsigned int i = 0; i < k; i++)
+	float tile[EXEC_MM_ROWS * EXEC_MM_COLS] = { 0 };
+	const float *w = mm_weights(mm, row);
+
+	for (unsigned int i = 0; i < mm->k; i++)
 		for (unsigned int r = 0; r < EXEC_MM_ROWS; r++)
 			fma_row(tile + r * EXEC_MM_COLS, w[i * EXEC_MM_ROWS + r],
-				x + i * EXEC_MM_COLS, nv * 16);
+				mm->x + (size_t)i * EXEC_MM_X_ROW + col,
+				(mm_cols(mm, col) + 15) / 16 * 16);
+	mm_tile_out(mm, row, col, tile, mode);
 }
 
 static bool scalar_usable(void)
@@ -60,7 +64,7 @@ const struct exec_kernels exec_kernels_scalar = {
 	.name = "scalar",
 	.usable = scalar_usable,
 	.matmul = scalar_matmul,
-	.pack = scalar_pack,
+	.moving = scalar_moving,
 	.weights = scalar_weights,
 	.load = scalar_load,
 	.store = scalar_store,

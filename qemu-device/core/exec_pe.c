@@ -1,12 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The PE (Tensor engine): LDWEIGHTS, MATMUL, PE_TRANSPOSE (docs/isa.md, Tensor engine). Operands
- * are converted to fp32 once and packed for the kernels. Called by tpb.c.
+ * are converted to fp32 once, the weights in blocks as the kernels want them. Called by tpb.c.
  */
 #include "exec.h"
 
 #include <errno.h>
 #include <string.h>
+
+/* The operand's elements in every partition as rows of fp32 in scratch->x */
+static void exec_rows(struct tpb *t, struct exec_operand *src, unsigned int rows)
+{
+	struct exec_runs *runs = &t->scratch->runs;
+
+	exec_operand_row(src, 0);
+	exec_stream_runs(&src->s, runs);
+	t->kern->moving(src->dtype, t->scratch->x, src->part0, src->stride, rows, runs);
+}
+
+static void exec_weights(struct tpb *t, float *w, struct exec_operand *src, unsigned int rows)
+{
+	const uint8_t *in;
+
+	exec_operand_row(src, 0);
+	in = exec_stream_at(&src->s, src->r.count);
+	if (in) {
+		t->kern->weights(src->dtype, w, in, src->stride, rows, src->r.count);
+		return;
+	}
+	exec_rows(t, src, rows);
+	t->kern->weights(NEURON_DT_FP32, w, (const uint8_t *)t->scratch->x,
+			 EXEC_MM_X_ROW * sizeof(float), rows, src->r.count);
+}
 
 static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 {
@@ -17,23 +42,7 @@ static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 	w->k = insn->partitions;
 	w->fs = src.r.count;
 	w->dtype = insn->src0.dtype;
-	for (unsigned int k = 0; k < w->k; k++) {
-		exec_operand_row(&src, k);
-		t->kern->weights(src.dtype, w->w, k,
-				 exec_stream_get(&src.s, t->scratch->raw, w->fs), w->fs);
-	}
-}
-
-static void exec_pack_moving(struct tpb *t, const struct neuron_insn *insn)
-{
-	struct exec_operand src;
-
-	exec_operand_init(t, &src, &insn->src0, insn->partitions);
-	for (unsigned int k = 0; k < insn->partitions; k++) {
-		exec_operand_row(&src, k);
-		t->kern->pack(src.dtype, t->scratch->x, k,
-			      exec_stream_get(&src.s, t->scratch->raw, src.r.count), src.r.count);
-	}
+	exec_weights(t, w->w, &src, w->k);
 }
 
 static uint32_t exec_psum_sum(uint32_t old, uint32_t new, bool is_int)
@@ -105,13 +114,14 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 {
 	struct tpb_weights *w = &t->weights;
 	struct exec_mm mm = { .w = w->w, .k = w->k, .fs = w->fs };
-	struct exec_operand dst;
+	struct exec_operand dst, src;
 
 	if (!w->dtype)
 		return neuron_isa_illegal(fault, "no weights are loaded");
 	if (neuron_isa_check_matmul(insn, t->cfg.sbuf_part_size, w->k, w->fs, w->dtype, fault))
 		return -EINVAL;
-	exec_pack_moving(t, insn);
+	exec_operand_init(t, &src, &insn->src0, w->k);
+	exec_rows(t, &src, w->k);
 	exec_operand_init(t, &dst, &insn->dst, w->fs);
 	exec_mm_run(t, &mm, &dst, insn->accumulate);
 	return 0;
@@ -120,29 +130,18 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 /* The source as the stationary operand, the identity as the moving one; loaded weights stay */
 static void exec_pe_transpose(struct tpb *t, const struct neuron_insn *insn)
 {
-	static const uint32_t one[] = {
-		[NEURON_DT_INT8] = 1, [NEURON_DT_BF16] = 0x3f80, [NEURON_DT_FP16] = 0x3c00
-	};
 	unsigned int k = insn->partitions;
-	struct exec_mm mm = { .k = k };
 	struct exec_operand src, dst;
-	float *w = t->scratch->w;
+	struct exec_mm mm = { .w = t->scratch->w, .k = k };
 
 	exec_operand_init(t, &src, &insn->src0, k);
 	mm.fs = src.r.count;
-	mm.w = w;
-	memset(w, 0, sizeof(t->scratch->w));
+	exec_weights(t, t->scratch->w, &src, k);
 	for (unsigned int i = 0; i < k; i++) {
-		uint16_t row16[NEURON_PARTITIONS] = { 0 };
-		uint8_t row8[NEURON_PARTITIONS] = { 0 };
+		float *row = t->scratch->x + (size_t)i * EXEC_MM_X_ROW;
 
-		exec_operand_row(&src, i);
-		t->kern->weights(src.dtype, w, i, exec_stream_get(&src.s, t->scratch->raw, mm.fs),
-				 mm.fs);
-		row16[i] = one[src.dtype];
-		row8[i] = one[src.dtype];
-		t->kern->pack(src.dtype, t->scratch->x, i,
-			      src.r.size == 1 ? (void *)row8 : (void *)row16, k);
+		memset(row, 0, NEURON_PARTITIONS * sizeof(*row));
+		row[i] = 1;
 	}
 	exec_operand_init(t, &dst, &insn->dst, mm.fs);
 	exec_mm_run(t, &mm, &dst, false);

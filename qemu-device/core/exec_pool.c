@@ -83,6 +83,12 @@ static void exec_pool_arith_row(struct exec_pool *x, unsigned int p)
 	exec_const(c[0], exec_scalar_f32(x->t, &x->insn->scalar0, p));
 	exec_const(c[1], exec_scalar_f32(x->t, &x->insn->scalar1, p));
 	exec_pool_row(x, p);
+	if (p + 1 < x->insn->partitions) {
+		exec_operand_ahead(&x->src0);
+		exec_operand_ahead(&x->dst);
+		if (x->has_src1)
+			exec_operand_ahead(&x->src1);
+	}
 	for (uint32_t done = 0, n; done < x->dst.r.count; done += n) {
 		const float *a, *b = NULL;
 

@@ -55,6 +55,18 @@ void exec_operand_row(struct exec_operand *o, unsigned int p)
 	memset(o->s.idx, 0, sizeof(o->s.idx));
 }
 
+/* The partition after this one will be walked next: rows lie too far apart to be foreseen */
+void exec_operand_ahead(const struct exec_operand *o)
+{
+	const uint8_t *next = o->s.base + o->s.first + o->stride;
+	int64_t bytes = o->s.num[o->s.ndim - 1] * o->s.step[o->s.ndim - 1];
+
+	if (o->s.ndim > 1 || bytes > EXEC_AHEAD)
+		bytes = EXEC_AHEAD;
+	for (int64_t i = 0; i < bytes; i += 64)
+		__builtin_prefetch(next + i);
+}
+
 /* Move over n elements of the fastest dimension, n at most what is left of it */
 static void exec_stream_advance(struct exec_stream *s, uint32_t n)
 {
@@ -234,13 +246,29 @@ void exec_stream_put(struct exec_stream *s, const void *buf, size_t n)
 	}
 }
 
+void exec_stream_runs(const struct exec_stream *s, struct exec_runs *runs)
+{
+	unsigned int inner = s->ndim - 1;
+
+	runs->len = s->num[inner];
+	runs->step = s->step[inner];
+	runs->at[0] = s->first;
+	runs->count = 1;
+	for (unsigned int d = inner; d-- > 0;) { /* what there is, again for each step of d */
+		uint32_t n = runs->count;
+
+		for (uint32_t i = 1; i < s->num[d]; i++)
+			for (uint32_t j = 0; j < n; j++)
+				runs->at[runs->count++] = runs->at[j] + i * s->step[d];
+	}
+}
+
 const float *exec_stream_floats(const struct tpb *t, struct exec_stream *s, uint8_t dtype,
 				float *buf, size_t n)
 {
 	const void *in = exec_stream_get(s, t->scratch->raw, n);
 
-	/* the inner loops read whole vectors */
-	if (dtype == NEURON_DT_FP32 && n % 16 == 0)
+	if (dtype == NEURON_DT_FP32)
 		return in;
 	t->kern->load(dtype, buf, in, n);
 	return buf;
@@ -301,13 +329,11 @@ static const uint8_t *exec_scalar_at(const struct tpb *t, const struct neuron_sc
 
 float exec_scalar_f32(const struct tpb *t, const struct neuron_scalar *s, unsigned int p)
 {
-	uint32_t raw[16] = { 0 };
 	float out[16];
 
 	if (s->kind == NEURON_SCALAR_IMM)
 		return s->f;
-	memcpy(raw, exec_scalar_at(t, s, p), neuron_isa_dtypes[s->dtype].size);
-	t->kern->load(s->dtype, out, raw, 1);
+	t->kern->load(s->dtype, out, exec_scalar_at(t, s, p), 1);
 	return out[0];
 }
 

@@ -35,12 +35,15 @@ struct tpb_ops {
 	void (*insn)(void *opaque, unsigned int engine, unsigned int opcode, uint64_t time);
 };
 
+#define TPB_SLACK 64 /* vectors are read whole */
+
 struct tpb_config {
 	unsigned int index; /* core number in its chip */
 	const struct tpb_ops *ops;
 	void *opaque;
 	const _Atomic uint32_t *faults; /* not 0: ask ops->fault; NULL: never */
-	uint8_t *sbuf; /* 128 partitions */
+	/* 128 partitions; TPB_SLACK bytes behind the last one of each memory are readable */
+	uint8_t *sbuf;
 	uint64_t sbuf_host_stride; /* bytes between partitions in the host's memory, padded */
 	uint32_t sbuf_part_size;
 	uint8_t *psum;

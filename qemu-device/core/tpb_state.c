@@ -70,7 +70,9 @@ static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 	tpb_field(c, &t->weights.k, sizeof(t->weights.k));
 	tpb_field(c, &t->weights.fs, sizeof(t->weights.fs));
 	tpb_field(c, &t->weights.dtype, sizeof(t->weights.dtype));
-	tpb_field(c, t->weights.w, sizeof(t->weights.w));
+	for (unsigned int i = 0; i < NEURON_ISA_MAX_STATIONARY / EXEC_MM_ROWS; i++)
+		tpb_field(c, t->weights.w + (size_t)i * EXEC_MM_W_BLOCK,
+			  NEURON_PARTITIONS * EXEC_MM_ROWS * sizeof(*t->weights.w));
 	tpb_field(c, t->acc, sizeof(t->acc));
 }
 

@@ -61,7 +61,7 @@ static uint32_t queue_read(struct ncore_queue *q, unsigned int half, uint32_t re
 
 	switch (reg & ~3u) {
 	case NEURON_UDMA_Q_STATUS:
-		return atomic_load(&r->credit) & STATUS_USED_MASK;
+		return ncore_ring_credit(r) & STATUS_USED_MASK;
 	case NEURON_UDMA_Q_HEAD:
 	case NEURON_UDMA_Q_CURRENT:
 		return atomic_load(&r->head);
@@ -83,7 +83,7 @@ static uint32_t state_read(struct ncore_chip *chip, unsigned int engine, unsigne
 	for (i = 0; i < NCORE_QUEUES; i++) {
 		struct ncore_queue *q = &chip->udma[engine].queue[i];
 
-		if (atomic_load(&q->ring[half].credit) &&
+		if (ncore_ring_credit(&q->ring[half]) &&
 		    (atomic_load(&q->stopped) == NCORE_Q_HUNG || ncore_queue_runnable(chip, q)))
 			return 0x1111;
 	}
@@ -122,7 +122,7 @@ bool ncore_queue_runnable(struct ncore_chip *chip, struct ncore_queue *q)
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
 	const uint32_t enable = NEURON_UDMA_Q_CFG_PREFETCH | NEURON_UDMA_Q_CFG_SCHEDULER;
 
-	return atomic_load(&m->credit) && atomic_load(&s->credit) && !atomic_load(&q->stopped) &&
+	return ncore_ring_credit(m) && ncore_ring_credit(s) && !atomic_load(&q->stopped) &&
 	       !atomic_load(&chip->udma[q->engine].disabled) &&
 	       (q_reg(m, NEURON_UDMA_Q_CFG) & enable) == enable &&
 	       (q_reg(s, NEURON_UDMA_Q_CFG) & enable) == enable;
@@ -316,7 +316,7 @@ static void add_credit(struct ncore_chip *chip, struct ncore_queue *q, unsigned 
 {
 	struct ncore_ring *r = &q->ring[half];
 	uint32_t len = q_reg(r, NEURON_UDMA_Q_LEN) & 0xffffff;
-	uint32_t credit = atomic_load(&r->credit);
+	uint32_t credit = ncore_ring_credit(r);
 
 	/* more than the ring holds: what the surplus would be read from, nobody wrote */
 	if (count > len || credit > len - count) {
@@ -352,7 +352,7 @@ void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned 
 		return;
 	/* small copies of the host's: here and now, the driver's deadlines are milliseconds */
 	if (!from && lane->index == NCORE_HOST_LANE &&
-	    atomic_load(&q->ring[NCORE_M2S].credit) <= NCORE_INLINE_DESCS)
+	    ncore_ring_credit(&q->ring[NCORE_M2S]) <= NCORE_INLINE_DESCS)
 		ncore_lane_inline(lane);
 	else
 		ncore_lane_kick(lane);

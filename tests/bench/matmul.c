@@ -85,8 +85,8 @@ static int start(struct bench *b)
 		.dst = { NEURON_PSUM_OFFSET, NEURON_DT_FP32, { 0, 0, 0, 1 }, { 1, 1, 1, FM } },
 	};
 
-	b->sbuf = config.sbuf = calloc(NEURON_PARTITIONS, SBUF_PART);
-	b->psum = config.psum = calloc(NEURON_PARTITIONS, config.psum_host_stride);
+	b->sbuf = config.sbuf = calloc(1, NEURON_PARTITIONS * SBUF_PART + TPB_SLACK);
+	b->psum = config.psum = calloc(1, NEURON_PARTITIONS * config.psum_host_stride + TPB_SLACK);
 	b->w = malloc(sizeof(float) * K * FS);
 	b->x = malloc(sizeof(float) * K * FM);
 	b->c = malloc(sizeof(float) * FS * FM);

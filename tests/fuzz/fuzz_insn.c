@@ -3,7 +3,7 @@
  * Programs for the four engines of one core, run with every set of kernels that the processor has:
  * all memories, semaphores, events, counters and notifications must come out alike, and a state
  * saved in the middle and loaded elsewhere must go on alike. SBUF is small, its partitions lie back
- * to back, and the memories end at guard zones of the allocator.
+ * to back, and the memories end at guard zones of the allocator, but for the slack that may be read.
  */
 #include "exec.h"
 #include "insns.h"
@@ -11,6 +11,7 @@
 #define PART 1024u
 #define SBUF_SIZE (NEURON_PARTITIONS * PART)
 #define PSUM_SIZE (NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE)
+#define SLACK_BYTE 0x7f /* behind the memories: read perhaps, of no effect, never written */
 #define INSNS 24
 #define SETS 4 /* scalar, avx2, avx512; the last is loaded from a saved state */
 #define WORK_MAX (1u << 17) /* elements of all partitions: a fuzzer wants many inputs */
@@ -54,9 +55,11 @@ static void add_core(const struct exec_kernels *kern)
 	struct core *c = &cores[sets++];
 	struct tpb_config config = { .ops = &ops, .opaque = c };
 
-	c->sbuf = malloc(SBUF_SIZE);
-	c->psum = malloc(PSUM_SIZE);
+	c->sbuf = calloc(1, SBUF_SIZE + TPB_SLACK);
+	c->psum = calloc(1, PSUM_SIZE + TPB_SLACK);
 	fuzz_assert(c->sbuf && c->psum);
+	memset(c->sbuf + SBUF_SIZE, SLACK_BYTE, TPB_SLACK);
+	memset(c->psum + PSUM_SIZE, SLACK_BYTE, TPB_SLACK);
 	config.sbuf = c->sbuf;
 	config.sbuf_host_stride = config.sbuf_part_size = PART;
 	config.psum = c->psum;
@@ -177,8 +180,16 @@ static void save_and_load(void)
 	free(buf);
 }
 
+static void whole(const uint8_t *slack)
+{
+	for (unsigned int i = 0; i < TPB_SLACK; i++)
+		fuzz_assert(slack[i] == SLACK_BYTE);
+}
+
 static void same(const struct core *a, const struct core *b)
 {
+	whole(a->sbuf + SBUF_SIZE);
+	whole(a->psum + PSUM_SIZE);
 	fuzz_assert(!memcmp(a->sbuf, b->sbuf, SBUF_SIZE));
 	fuzz_assert(!memcmp(a->psum, b->psum, PSUM_SIZE));
 	fuzz_assert(!memcmp(a->tpb->sem, b->tpb->sem, sizeof(a->tpb->sem)));

@@ -68,8 +68,8 @@ static inline void machine_init(struct machine *m, uint32_t sbuf_part_size)
 
 	memset(m, 0, sizeof(*m));
 	m->sbuf_part_size = sbuf_part_size;
-	m->sbuf = calloc(NEURON_PARTITIONS, sbuf_part_size);
-	m->psum = calloc(NEURON_PARTITIONS, NEURON_PSUM_PART_SIZE);
+	m->sbuf = calloc(1, (size_t)NEURON_PARTITIONS * sbuf_part_size + TPB_SLACK);
+	m->psum = calloc(1, (size_t)NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE + TPB_SLACK);
 	config.sbuf = m->sbuf;
 	config.sbuf_host_stride = config.sbuf_part_size = sbuf_part_size;
 	config.psum = m->psum;
