@@ -4,7 +4,7 @@
  * while others open, close, fork, map, reset and die. The module must come out of it alive and the
  * chip usable; what single calls return is nobody's business here.
  *
- * usage: driver-storm [SECONDS [SEED]]
+ * usage: driver-storm [ROUNDS [CALLS [SEED]]], calls of each thread
  */
 #include "tap.h"
 
@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define THREADS 3
 #define PROCESSES 3
@@ -81,16 +80,11 @@ static const unsigned long numbers[] = {
 	NEURON_IOCTL_MEM_BUF_ZEROCOPY64,
 };
 
-static double end_time;
-static uint64_t calls;
-
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
+/* What a thread does: so many calls, or calls without end, and a byte to tell after half of them */
+struct work {
+	uint64_t seed, calls;
+	int halfway; /* a descriptor, or -1 */
+};
 
 static uint64_t next(uint64_t *x)
 {
@@ -139,14 +133,18 @@ static uint64_t word(uint64_t *x, uint8_t *own)
 
 static void *storm(void *arg)
 {
-	uint64_t x = (uint64_t)arg * 0x9e3779b97f4a7c15ull | 1, w;
+	const struct work *work = arg;
+	uint64_t x = work->seed * 0x9e3779b97f4a7c15ull | 1, w, turn;
 	uint8_t *own =
 		mmap(NULL, ARG_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	unsigned int i, turn = 0;
+	unsigned int i;
 	int fd = -1;
 
-	while (seconds() < end_time) {
-		if (!(turn++ % 256)) {
+	for (turn = 0; work->halfway >= 0 || turn < work->calls; turn++) {
+		if (work->halfway >= 0 && turn == work->calls / 2 &&
+		    write(work->halfway, "", 1) != 1)
+			return NULL;
+		if (!(turn % 256)) {
 			if (fd >= 0)
 				close(fd);
 			fd = node(next(&x) % 2, next(&x) % 16 ? O_RDWR : O_WRONLY);
@@ -159,7 +157,6 @@ static void *storm(void *arg)
 		}
 		ioctl(fd, numbers[next(&x) % (sizeof(numbers) / sizeof(numbers[0]))],
 		      next(&x) % 64 ? own : (void *)word(&x, own));
-		__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
 		if (!(next(&x) % 32)) {
 			void *p = mmap(NULL, 4096ull << (next(&x) % 3), PROT_READ | PROT_WRITE,
 				       MAP_SHARED, fd, word(&x, own) & ~4095ull);
@@ -171,43 +168,62 @@ static void *storm(void *arg)
 	return NULL;
 }
 
-static int process(uint64_t seed)
+/* A process that ends by itself, or one that works until it is killed */
+static int process(uint64_t seed, uint64_t calls, int halfway)
 {
+	struct work work[THREADS];
 	pthread_t t[THREADS];
-	uint64_t i;
+	int i;
 
-	for (i = 0; i < THREADS; i++)
-		if (pthread_create(&t[i], NULL, storm, (void *)(seed * THREADS + i + 1)))
+	for (i = 0; i < THREADS; i++) {
+		work[i] = (struct work){ seed * THREADS + i + 1, calls, halfway };
+		if (pthread_create(&t[i], NULL, storm, &work[i]))
 			return 1;
+	}
 	for (i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
-	return calls ? 0 : 2;
+	return 0;
+}
+
+/* The first process dies in the middle of its work. Returns how many of the others came to their
+ * end */
+static int one_round(uint64_t seed, uint64_t calls)
+{
+	int halfway[2], status, ended = 0;
+	pid_t pid[PROCESSES];
+	uint64_t i;
+	char byte;
+
+	if (pipe(halfway))
+		return -1;
+	for (i = 0; i < PROCESSES; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			_exit(process(seed + i, calls, i ? -1 : halfway[1]));
+	}
+	close(halfway[1]);
+	if (read(halfway[0], &byte, 1) == 1)
+		kill(pid[0], SIGKILL);
+	close(halfway[0]);
+	for (i = 0; i < PROCESSES; i++) {
+		waitpid(pid[i], &status, 0);
+		ended += i ? WIFEXITED(status) && !WEXITSTATUS(status) : WIFSIGNALED(status) - 1;
+	}
+	return ended;
 }
 
 int main(int argc, char **argv)
 {
-	double length = argc > 1 ? atof(argv[1]) : 10, start = seconds();
-	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1, round, i;
-	pid_t pid[PROCESSES];
-	int status, alive = 0;
+	uint64_t rounds = argc > 1 ? strtoull(argv[1], NULL, 0) : 4;
+	uint64_t calls = argc > 2 ? strtoull(argv[2], NULL, 0) : 1000;
+	uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 0) : 1, round;
+	int i, ended = 0;
 
-	for (round = 0; seconds() - start < length; round++) {
-		end_time = seconds() + 2;
-		for (i = 0; i < PROCESSES; i++) {
-			pid[i] = fork();
-			if (!pid[i])
-				_exit(process(seed + round * PROCESSES + i));
-		}
-		usleep(1200000);
-		kill(pid[0], SIGKILL); /* one of them does not finish */
-		for (i = 0; i < PROCESSES; i++) {
-			waitpid(pid[i], &status, 0);
-			alive += WIFEXITED(status) && !WEXITSTATUS(status);
-		}
-	}
-	is(alive, (long long)round * (PROCESSES - 1), "%llu rounds of hostile processes",
-	   (unsigned long long)round);
+	for (round = 0; round < rounds; round++)
+		ended += one_round(seed + round * PROCESSES, calls);
+	is(ended, (long long)rounds * (PROCESSES - 1), "%llu rounds of hostile processes",
+	   (unsigned long long)rounds);
 	for (i = 0; i < 4; i++)
-		ok(node_works((int)i), "nd%d works", (int)i);
+		ok(node_works(i), "nd%d works", i);
 	return tap_done();
 }
