@@ -55,7 +55,7 @@ struct ncc_op *build_const(struct ncc_build *bl, const struct ncc_shape *s)
 	*bl->const_bytes += bytes;
 	op->where = bl->where;
 	op->shape = *s;
-	op->data = ncc_alloc(bl->m, (size_t)bytes);
+	op->data = ncc_alloc_data(bl->m, (size_t)bytes);
 	return op->data ? op : NULL;
 }
 

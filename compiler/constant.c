@@ -230,7 +230,7 @@ static int gather(struct ncc_module *m, struct ncc_op *op, int64_t start, const 
 	unsigned int esz = ncc_dtype_size(op->shape.dtype);
 	int64_t n = ncc_elems(&op->shape), at[NCC_MAX_DIMS] = { 0 }, src = start;
 	const char *from = op->in[0]->data;
-	char *to = ncc_alloc(m, (size_t)n * esz);
+	char *to = ncc_alloc_data(m, (size_t)n * esz);
 
 	if (!to)
 		return 0;
@@ -258,7 +258,7 @@ static int fold_move(struct ncc_module *m, struct ncc_op *op)
 static int fold_convert(struct ncc_module *m, struct ncc_op *op)
 {
 	int64_t n = ncc_elems(&op->shape);
-	void *to = ncc_alloc(m, (size_t)n * ncc_dtype_size(op->shape.dtype));
+	void *to = ncc_alloc_data(m, (size_t)n * ncc_dtype_size(op->shape.dtype));
 	double v;
 
 	if (!to)

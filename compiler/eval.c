@@ -289,7 +289,7 @@ static bool eval_op(const struct ncc_op *op, double *const *in, double *out)
 static int store(struct ncc_module *m, struct ncc_op *op, const double *v)
 {
 	int64_t n = ncc_elems(&op->shape);
-	void *data = ncc_alloc(m, (size_t)n * ncc_dtype_size(op->shape.dtype));
+	void *data = ncc_alloc_data(m, (size_t)n * ncc_dtype_size(op->shape.dtype));
 
 	if (!data)
 		return -ENOMEM;

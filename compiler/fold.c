@@ -201,7 +201,7 @@ int ncc_fold_elementwise(struct ncc_module *m, struct ncc_op *op)
 	if (!one && n > (op->kind == NCC_SUB || op->kind == NCC_CONVERT ? MOST_SPLIT : MOST))
 		return 0;
 	n = one ? 1 : n;
-	to = ncc_alloc(m, (size_t)n * ncc_dtype_size(op->shape.dtype));
+	to = ncc_alloc_data(m, (size_t)n * ncc_dtype_size(op->shape.dtype));
 	for (int64_t i = 0; i < n; i++)
 		if (!to || !fold_one(op, s, to, i))
 			return 0;

@@ -71,33 +71,46 @@ static int gen_param(struct ncc_gen *g, struct ncc_op *op)
 	return v.buf && value_new(g, op, &v) ? 0 : no_memory(g);
 }
 
-/* A copy of the constant with pdim outermost and inner innermost, if they are dimensions */
-static void *reorder(const struct ncc_op *op, int pdim, int inner, struct ncc_view *v)
+/* Strides with pdim outermost and inner innermost, if they are dimensions; true: row-major ones */
+static bool constant_strides(const struct ncc_shape *s, int pdim, int inner, int64_t *stride)
 {
-	const struct ncc_shape *s = &op->shape;
-	unsigned int esz = ncc_dtype_size(s->dtype);
-	int64_t n = ncc_elems(s), at[NCC_MAX_DIMS] = { 0 }, k = 0, step = 1;
-	char *to = malloc((size_t)n * esz);
+	int64_t step = 1, plain = 1;
+	bool same = true;
 
 	if (inner >= 0) {
-		v->stride[inner] = step;
+		stride[inner] = step;
 		step *= s->dim[inner];
 	}
 	for (int d = (int)s->ndim - 1; d >= 0; d--) {
 		if (d == pdim || d == inner)
 			continue;
-		v->stride[d] = step;
+		stride[d] = step;
 		step *= s->dim[d];
 	}
 	if (pdim >= 0)
-		v->stride[pdim] = step;
+		stride[pdim] = step;
+	for (int d = (int)s->ndim - 1; d >= 0; d--) {
+		same = same && (s->dim[d] == 1 || stride[d] == plain);
+		plain *= s->dim[d];
+	}
+	return same;
+}
+
+/* A copy of the constant that lies with such strides */
+static void *reorder(const struct ncc_op *op, const int64_t *stride)
+{
+	const struct ncc_shape *s = &op->shape;
+	unsigned int esz = ncc_dtype_size(s->dtype);
+	int64_t n = ncc_elems(s), at[NCC_MAX_DIMS] = { 0 }, k = 0;
+	char *to = malloc((size_t)n * esz);
+
 	for (int64_t i = 0; to && i < n; i++) {
 		memcpy(to + k * esz, (char *)op->data + i * esz, esz);
 		for (int d = (int)s->ndim - 1; d >= 0; d--) {
-			k += v->stride[d];
+			k += stride[d];
 			if (++at[d] < s->dim[d])
 				break;
-			k -= at[d] * v->stride[d];
+			k -= at[d] * stride[d];
 			at[d] = 0;
 		}
 	}
@@ -122,6 +135,7 @@ int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
 	struct ncc_view v;
 	struct ncc_buf *b;
 	char name[32];
+	bool lent;
 	void *data;
 	int id;
 
@@ -130,17 +144,20 @@ int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
 	if (op->kind == NCC_BROADCAST)
 		return gen_view(g, op);
 	view_row_major(&v, NULL, &op->shape);
-	data = reorder(op, pdim, inner, &v);
+	lent = constant_strides(&op->shape, pdim, inner, v.stride);
+	data = lent ? op->data : reorder(op, v.stride);
 	if (!data)
 		return no_memory(g);
 	snprintf(name, sizeof(name), "const%u", g->nfiles++);
 	id = gen_var(g, NEFF_VAR_FILE, name,
 		     (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
 	if (id < 0) {
-		free(data);
+		if (!lent)
+			free(data);
 		return id;
 	}
 	g->prog.var[id].data = data;
+	g->prog.lent[id] = lent;
 	snprintf(name, sizeof(name), "const%u.bin", g->nfiles - 1);
 	g->prog.var[id].file_name = strdup(name);
 	b = gen_dram_buf(g, (uint32_t)id);

@@ -231,13 +231,39 @@ static int run_piece(struct ncc_gen *g, struct dot *d, const struct ncc_view *ds
 	return rc;
 }
 
+/*
+ * How much of a stationary operand comes to SBUF at once: all of it, or as many times 128 as are no
+ * more than BIG_OPERAND, since a DMA needs a descriptor for each row of a piece
+ */
+static int64_t piece_width(const struct dot *d, int st_k)
+{
+	int64_t ns = d->st.op->shape.dim[d->st.free[d->sdim]];
+	int64_t bytes = partition_bytes(&d->st, st_k), n;
+
+	if (bytes <= BIG_OPERAND)
+		return ns;
+	n = BIG_OPERAND / (bytes / ns ? bytes / ns : 1) / NEURON_PARTITIONS;
+	return (n ? n : 1) * NEURON_PARTITIONS;
+}
+
+static int fetch_piece(struct ncc_gen *g, struct dot *d, int st_k, int64_t s0, int64_t sn)
+{
+	struct ncc_view part;
+	int rc = gen_place(g, d->st.op, st_k);
+
+	if (rc)
+		return rc;
+	part = view_slice(&d->st.op->value->view, d->st.free[d->sdim], s0, sn, 1);
+	return gen_fetch(g, &part, st_k, d->st.op->shape.dtype, &d->st.view);
+}
+
 static int run_dot(struct ncc_gen *g, struct dot *d, const struct ncc_view *dst)
 {
 	int st_k = d->kp < 0 ? -1 : d->st.contract[d->kp],
 	    mv_k = d->kp < 0 ? -1 : d->mv.contract[d->kp];
 	unsigned int sd = d->st.free[d->sdim], mark;
-	int64_t ns = d->st.op->shape.dim[sd];
-	bool pieces = partition_bytes(&d->st, st_k) > BIG_OPERAND;
+	int64_t ns = d->st.op->shape.dim[sd], width = piece_width(d, st_k);
+	bool pieces = width < ns;
 	int rc = gen_fetch_op(g, d->mv.op, mv_k, 0, &d->mv.view);
 
 	if (!rc && !pieces)
@@ -246,18 +272,12 @@ static int run_dot(struct ncc_gen *g, struct dot *d, const struct ncc_view *dst)
 	for (int64_t s0 = 0; !rc && s0 < ns; s0 += NEURON_PARTITIONS) {
 		int64_t sn = ns - s0 < NEURON_PARTITIONS ? ns - s0 : NEURON_PARTITIONS;
 
-		if (pieces) {
-			struct ncc_view part;
-
+		if (pieces && s0 % width == 0) {
 			gen_release_temps(g, mark);
-			rc = gen_place(g, d->st.op, st_k);
-			if (rc)
-				return rc;
-			part = view_slice(&d->st.op->value->view, sd, s0, sn, 1);
-			rc = gen_fetch(g, &part, st_k, d->st.op->shape.dtype, &d->st.view);
+			rc = fetch_piece(g, d, st_k, s0, ns - s0 < width ? ns - s0 : width);
 		}
 		if (!rc)
-			rc = run_piece(g, d, dst, s0, sn, pieces ? s0 : 0);
+			rc = run_piece(g, d, dst, s0, sn, s0 - s0 % width);
 	}
 	return rc;
 }

@@ -13,7 +13,7 @@
 #define BLOCK NEURON_ISA_TRANSPOSE_BLOCK
 #define TILE_COLUMNS 512
 #define MOST_BLOCKS 32 /* of an instruction: ours, below the 64 that it may have */
-#define FEWEST_ELEMS 65536 /* below, the descriptors are no burden */
+#define FEWEST_ELEMS 8192 /* below, the descriptors are no burden */
 #define FEWEST_OF_TILE 1024
 #define SHORTEST 4 /* elements of either dimension */
 
@@ -24,19 +24,6 @@ static int contiguous(const struct ncc_view *v)
 		if ((int)d != v->pdim && v->dim[d] > 1 && v->stride[d] == 1)
 			return (int)d;
 	return -1;
-}
-
-bool gen_is_transpose(const struct ncc_view *dst, const struct ncc_view *src)
-{
-	int a = contiguous(dst), b = contiguous(src);
-	int64_t n = 1;
-
-	if (a < 0 || b < 0 || a == b || dst->dim[a] < SHORTEST || dst->dim[b] < SHORTEST ||
-	    dst->dim[a] * dst->dim[b] < FEWEST_OF_TILE)
-		return false;
-	for (unsigned int d = 0; d < dst->ndim; d++)
-		n *= dst->dim[d];
-	return n >= FEWEST_ELEMS;
 }
 
 static bool along_partitions(const struct ncc_view *v, unsigned int d)
@@ -58,6 +45,23 @@ static void join_dims(struct ncc_view *x, struct ncc_view *y)
 		*x = view_drop(x, d);
 		*y = view_drop(y, d);
 	}
+}
+
+bool gen_is_transpose(const struct ncc_view *dst, const struct ncc_view *src)
+{
+	struct ncc_view x = *dst, y = *src;
+	int64_t n = 1;
+	int a, b;
+
+	join_dims(&x, &y);
+	a = contiguous(&x);
+	b = contiguous(&y);
+	if (a < 0 || b < 0 || a == b || x.dim[a] < SHORTEST || x.dim[b] < SHORTEST ||
+	    x.dim[a] * x.dim[b] < FEWEST_OF_TILE)
+		return false;
+	for (unsigned int d = 0; d < x.ndim; d++)
+		n *= x.dim[d];
+	return n >= FEWEST_ELEMS;
 }
 
 static int64_t round_up(int64_t n)

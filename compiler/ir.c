@@ -12,6 +12,7 @@
 
 struct ncc_mem {
 	struct ncc_mem *next;
+	size_t size;
 	_Alignas(16) unsigned char data[];
 };
 
@@ -57,18 +58,24 @@ struct ncc_module *ncc_module_new(const char *name)
 	return m;
 }
 
+static void free_blocks(struct ncc_mem *b)
+{
+	for (struct ncc_mem *next; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+}
+
 void ncc_module_free(struct ncc_module *m)
 {
 	if (!m)
 		return;
-	for (struct ncc_mem *b = m->mem, *next; b; b = next) {
-		next = b->next;
-		free(b);
-	}
+	free_blocks(m->mem);
+	free_blocks(m->data);
 	free(m);
 }
 
-void *ncc_alloc(struct ncc_module *m, size_t size)
+static void *alloc_block(struct ncc_mem **list, size_t size)
 {
 	struct ncc_mem *b;
 
@@ -77,9 +84,21 @@ void *ncc_alloc(struct ncc_module *m, size_t size)
 	b = calloc(1, sizeof(*b) + size);
 	if (!b)
 		return NULL;
-	b->next = m->mem;
-	m->mem = b;
+	b->size = size;
+	b->next = *list;
+	*list = b;
 	return b->data;
+}
+
+void *ncc_alloc(struct ncc_module *m, size_t size)
+{
+	return alloc_block(&m->mem, size);
+}
+
+void *ncc_alloc_data(struct ncc_module *m, size_t size)
+{
+	m->garbage += size;
+	return alloc_block(&m->data, size);
 }
 
 char *ncc_strdup(struct ncc_module *m, const char *s)
@@ -123,7 +142,7 @@ struct ncc_op *ncc_const_scalar(struct ncc_module *m, uint8_t dtype, double v)
 	if (!op)
 		return NULL;
 	op->shape.dtype = dtype;
-	op->data = ncc_alloc(m, 8);
+	op->data = ncc_alloc_data(m, 8);
 	if (!op->data)
 		return NULL;
 	ncc_set(dtype, op->data, 0, v);
@@ -349,10 +368,58 @@ static void clear_marks(struct ncc_op *op, struct ncc_op **stack)
 	}
 }
 
+static int by_address(const void *a, const void *b)
+{
+	uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Is one of the n sorted addresses inside the block? */
+static bool is_used(const struct ncc_mem *b, const uintptr_t *at, size_t n)
+{
+	size_t lo = 0;
+
+	while (n) { /* the first that is not below the data */
+		size_t half = n / 2;
+
+		if (at[lo + half] < (uintptr_t)b->data) {
+			lo += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return at[lo] && at[lo] - (uintptr_t)b->data < b->size;
+}
+
+/* Drop the data that no operation of the line has; without memory for that it stays */
+static void sweep_data(struct ncc_module *m)
+{
+	uintptr_t *at = calloc(m->nops + 1, sizeof(*at));
+	size_t n = 0;
+
+	for (struct ncc_op *op = m->first; at && op; op = op->next)
+		if (op->data)
+			at[n++] = (uintptr_t)op->data;
+	if (n)
+		qsort(at, n, sizeof(*at), by_address);
+	for (struct ncc_mem **link = &m->data, *b; at && (b = *link);) {
+		if (is_used(b, at, n)) {
+			link = &b->next;
+			continue;
+		}
+		*link = b->next;
+		free(b);
+	}
+	free(at);
+}
+
 void ncc_sweep(struct ncc_module *m)
 {
 	struct ncc_op **stack = malloc((count_blocks(m) + 1) * sizeof(struct ncc_op *));
 
+	m->garbage = 0;
 	if (!stack)
 		return;
 	m->first = NULL;
@@ -370,4 +437,5 @@ void ncc_sweep(struct ncc_module *m)
 		clear_marks(m->outs[i], stack);
 	free(stack);
 	ncc_count_users(m);
+	sweep_data(m);
 }

@@ -160,6 +160,8 @@ struct ncc_module {
 	uint8_t *out_dtype; /* for the model's user; NULL: the shapes' (pass_integers) */
 	int64_t *out_number; /* of a pipeline's stage: what each is called; NULL: its index */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
+	struct ncc_mem *data; /* ncc_alloc_data's */
+	size_t garbage; /* bytes of data since the last sweep, which may all be in use */
 };
 
 /* Why a compilation failed: one line, owned by the caller of the compiler */
@@ -176,6 +178,8 @@ struct ncc_module *ncc_module_new(const char *name);
 void ncc_module_free(struct ncc_module *m);
 /* zeroed memory that lives as long as the module; NULL: out of memory */
 void *ncc_alloc(struct ncc_module *m, size_t size);
+/* the same for an operation's data: until a sweep finds it in no operation of the line */
+void *ncc_alloc_data(struct ncc_module *m, size_t size);
 char *ncc_strdup(struct ncc_module *m, const char *s);
 
 /* A new operation, not yet in the line; name may be NULL (then like's name is the stem) */
@@ -201,7 +205,7 @@ const char *ncc_dtype_name(const struct ncc_shape *s);
 
 void ncc_number(struct ncc_module *m);
 void ncc_count_users(struct ncc_module *m);
-/* follow replaced links in operands and outputs, drop what nobody uses */
+/* follow replaced links in operands and outputs, drop what nobody uses, and its data */
 void ncc_sweep(struct ncc_module *m);
 
 /* ir_verify.c: every operation's operands, shapes and attributes agree. 0 or -EINVAL */

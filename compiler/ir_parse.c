@@ -208,7 +208,7 @@ static int constant_data(struct parser *p, struct ncc_op *op)
 	p->bytes += n * esz;
 	if (splat ? n > IR_MAX_SPLAT || p->bytes > MAX_LENGTH : n > p->end - p->at)
 		return fail(p, "a constant that is cut short or too large");
-	op->data = ncc_alloc(p->m, (size_t)n * esz + 8);
+	op->data = ncc_alloc_data(p->m, (size_t)n * esz + 8);
 	if (!op->data)
 		return no_memory(p);
 	for (int64_t i = 0; !rc && i < (splat ? 1 : n); i++) {

@@ -480,6 +480,15 @@ static int save(const char *path, const void *buf, size_t size)
 	return rc;
 }
 
+/* It may be as large as all that is made of it */
+static void drop_model(void *opaque)
+{
+	void **model = opaque;
+
+	free(*model);
+	*model = NULL;
+}
+
 static int compile(struct args *a)
 {
 	void *hlo = NULL, *neff = NULL;
@@ -499,6 +508,8 @@ static int compile(struct args *a)
 	a->opt.uuid[8] = (uint8_t)((a->opt.uuid[8] & 0x3f) | 0x80);
 	a->opt.log = a->verbose ? log_line : NULL;
 	a->opt.warn = warn_line;
+	a->opt.model_read = drop_model;
+	a->opt.opaque = &hlo;
 	a->opt.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
 	if (a->report)
 		a->opt.report = open_memstream(&report, &report_size);

@@ -180,6 +180,8 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 					  : ncc_import_hlo_opt(model, size, opt, &m, err);
 	if (rc)
 		return rc;
+	if (opt->model_read)
+		opt->model_read(opt->opaque);
 	o.nread = m->nops;
 	say(opt, "read module '%.100s': %u operations, %u parameters, %u results", m->name, m->nops,
 	    m->nparams, m->nouts);

@@ -415,7 +415,7 @@ static int input_value(struct onnx_import *imp, const struct ncc_input *given, s
 				"gives %zu",
 				given->name, (long long)n, given->nvalues);
 	op->kind = NCC_CONST;
-	op->data = ncc_alloc(imp->m, (size_t)n * ncc_dtype_size(op->shape.dtype));
+	op->data = ncc_alloc_data(imp->m, (size_t)n * ncc_dtype_size(op->shape.dtype));
 	if (!op->data)
 		return ncc_fail(imp->err, -ENOMEM, "out of memory");
 	for (int64_t i = 0; i < n; i++)

@@ -213,7 +213,7 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 					      t->n_double_data + t->n_uint64_data <
 				      (size_t)r.n)
 		return wrong_size(&r, t->raw_data.len / types[t->data_type].size, "elements");
-	r.op->data = ncc_alloc(imp->m, (size_t)bytes);
+	r.op->data = ncc_alloc_data(imp->m, (size_t)bytes);
 	if (!r.op->data)
 		return fail(&r, -ENOMEM, "out of memory");
 	v->op = r.op;

@@ -129,9 +129,16 @@ static void broadcast_of_reshape(struct ncc_op *op)
 	op->in[0] = r->in[0];
 }
 
+/* Bytes of constants made, after which what was folded goes, that it does not add up */
+#define MOST_GARBAGE (256u << 20)
+
 int pass_simplify(struct ncc_pass *p)
 {
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {
+		if (p->m->garbage > MOST_GARBAGE) {
+			ncc_sweep(p->m);
+			op = p->m->first;
+		}
 		for (unsigned int i = 0; i < op->nin; i++)
 			operand(op, i);
 		if (!op->nin || ncc_fold(p->m, op))

@@ -20,8 +20,10 @@ void ncc_prog_free(struct ncc_prog *p)
 	for (unsigned int i = 0; i < p->nvars; i++) {
 		free(p->var[i].name);
 		free(p->var[i].file_name);
-		free(p->var[i].data);
+		if (!p->lent[i])
+			free(p->var[i].data);
 	}
+	free(p->lent);
 	free(p->node);
 	free(p->dma);
 	free(p->var);
@@ -155,8 +157,10 @@ int ncc_prog_var(struct ncc_prog *p, enum neff_var_type type, const char *name, 
 {
 	struct neff_var *v;
 
-	if (!grow(&p->var, p->nvars, &p->var_cap, sizeof(*p->var)))
+	if (!grow(&p->lent, p->nvars, &p->lent_cap, sizeof(*p->lent)) ||
+	    !grow(&p->var, p->nvars, &p->var_cap, sizeof(*p->var)))
 		return -ENOMEM;
+	p->lent[p->nvars] = false;
 	v = &p->var[p->nvars];
 	memset(v, 0, sizeof(*v));
 	v->name = strdup(name);

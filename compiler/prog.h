@@ -47,6 +47,8 @@ struct ncc_prog {
 	unsigned int ndma, dma_cap;
 	struct neff_var *var; /* 0: the state buffer */
 	unsigned int nvars, var_cap;
+	bool *lent; /* of each variable: its data is the module's */
+	unsigned int lent_cap;
 	unsigned int ndesc;
 	unsigned int fs; /* columns of the weights loaded last */
 };

@@ -84,6 +84,10 @@ done
 [ "$(jq -s 'map([.engines[].instructions] | add) | .[0] < .[1]' "$dir/r.json" "$dir/r1.json")" = true ] ||
     fail "-O1 fuses as -O2 does"
 
+# what lies the wrong way round goes by blocks, though its dimensions are short ones in two places
+"$cc" compile --framework XLA "$data/hlo_large/keys.hlo.pb" --auto-cast none --report "$dir/r.json" --output "$dir/e.neff"
+[ "$(jq '[.queues[].pieces] | add < 20000' "$dir/r.json")" = true ] || fail "keys are moved element by element"
+
 # what is not a file is written to and stays what it is
 mkfifo "$dir/pipe"
 timeout 20 cat "$dir/pipe" >"$dir/d.neff" &

@@ -262,6 +262,15 @@ static double want_turned(size_t i)
 	return sum;
 }
 
+static double want_keys(size_t i)
+{
+	double sum = 0;
+
+	for (size_t k = 0; k < 64; k++)
+		sum += in[0][i / 256 * 64 + k] * in[1][(i % 256 * 12 + i / 256) * 64 + k];
+	return sum;
+}
+
 /*
  * Quotients are products with the correctly rounded reciprocal: 2^-24 each, and the rounding of the
  * product, 3 * 2^-24 at most. A softmax adds the error of exp (1 ulp, 2^-23, and the argument's
@@ -314,6 +323,7 @@ static const struct large cases[] = {
 	  false },
 	{ "chain", { 1500 * 1100, 1100 }, 1500 * 1100, want_chain, 0, 1, false },
 	{ "dot_chain", { 2000 * 64, 64 * 1536 }, 2000 * 1536, want_dot_chain, 0, 7, false },
+	{ "keys", { 12 * 64, 256 * 12 * 64 }, 12 * 256, want_keys, 0, 1, false },
 	{ "turned", { 384 * 384, 384 * 224 }, 384 * 224, want_turned, 0, 1, false },
 	{ "conv_planes",
 	  { 3 * 500 * 500, 64 * 147 },
