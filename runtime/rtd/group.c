@@ -98,7 +98,7 @@ int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner
 		goto fail;
 	}
 	eg->id = rtd->next_eg;
-	if (rtd_infer_worker_start(rtd, eg)) {
+	if (rtd_worker_start(rtd, eg)) {
 		code = rtd_fail(err, NERR_RESOURCE, "NMGR", "no thread for the group");
 		goto fail;
 	}

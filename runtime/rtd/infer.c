@@ -104,7 +104,7 @@ static uint64_t cookie_new(void)
 }
 
 /* Locked: out of the tables, into the hands of its waiter */
-static void infer_detach(struct rtd_infer *infer)
+void rtd_infer_detach(struct rtd_infer *infer)
 {
 	TAILQ_REMOVE(&infer->model->infers, infer, link);
 	LIST_REMOVE(infer, hash);
@@ -237,7 +237,7 @@ static int find_outputs(struct rtd *rtd, struct rtd_infer *infer, const struct r
 	return NERR_OK;
 }
 
-static int write_outputs(struct rtd_infer *infer, struct rtd_err *err)
+int rtd_infer_deliver(struct rtd_infer *infer, struct rtd_err *err)
 {
 	const struct rtd_tensor *tensors;
 	unsigned int n = rtd_program_tensors(infer->model->program, &tensors);
@@ -259,7 +259,7 @@ int rtd_infer_store(struct rtd *rtd, struct rtd_infer *infer, const struct rtd_i
 		return NERR_OK;
 	if (find_outputs(rtd, infer, outputs, noutputs, &infer->err))
 		return infer->err.code;
-	return write_outputs(infer, &infer->err);
+	return rtd_infer_deliver(infer, &infer->err);
 }
 
 /* ---- post */
@@ -279,7 +279,7 @@ static void reap_abandoned(struct rtd_model *model, struct rtd_infer_list *gone)
 		next = TAILQ_NEXT(infer, link);
 		if (infer->state != RTD_DONE || infer->done || !poster_gone(infer))
 			continue;
-		infer_detach(infer);
+		rtd_infer_detach(infer);
 		TAILQ_INSERT_TAIL(gone, infer, queue);
 	}
 }
@@ -413,7 +413,7 @@ int rtd_infer_wait(struct rtd *rtd, const struct rtd_peer *peer, uint64_t cookie
 		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find inference: %llu",
 			 (unsigned long long)cookie);
 	} else if (infer->state == RTD_DONE || infer->state == RTD_CANCELLED) {
-		infer_detach(infer);
+		rtd_infer_detach(infer);
 		now = true;
 	} else if (poll) {
 		rtd_fail(err, NERR_INFER_PENDING, "NMGR", "inference %llu is not done",
@@ -444,7 +444,7 @@ bool rtd_infer_complete(struct rtd *rtd, const struct rtd_peer *peer, uint64_t c
 /* ---- cancel */
 
 /* Locked: a cookie that only remembers that it was cancelled */
-static void infer_cancelled(struct rtd_infer *infer)
+void rtd_infer_cancelled(struct rtd_infer *infer)
 {
 	struct rtd_model *model = infer->model;
 
@@ -470,7 +470,7 @@ void rtd_infer_forget(struct rtd *rtd, struct rtd_model *model, unsigned int kee
 		next = TAILQ_NEXT(infer, link);
 		if (infer->state != RTD_CANCELLED)
 			continue;
-		infer_detach(infer);
+		rtd_infer_detach(infer);
 		TAILQ_INSERT_TAIL(&gone, infer, queue);
 	}
 	pthread_mutex_unlock(&rtd->lock);
@@ -500,144 +500,13 @@ void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model, bool resul
 			continue;
 		if (infer->state == RTD_QUEUED)
 			TAILQ_REMOVE(&model->eg->queue, infer, queue);
-		infer_cancelled(infer);
+		rtd_infer_cancelled(infer);
 		if (infer->done) {
-			infer_detach(infer);
+			rtd_infer_detach(infer);
 			TAILQ_INSERT_TAIL(&waited, infer, queue);
 		}
 	}
 	pthread_mutex_unlock(&rtd->lock);
 	tell_waiters(&waited);
 	rtd_infer_forget(rtd, model, RTD_MAX_CANCELLED);
-}
-
-/* ---- the worker */
-
-/* Locked */
-static void count_result(struct rtd *rtd, const struct rtd_err *err)
-{
-	struct rtd_counters *c = &rtd->counters;
-
-	c->infer++;
-	switch (err->code) {
-	case NERR_OK:
-		c->ok++;
-		break;
-	case NERR_INFER_COMPLETED_WITH_NUM_ERR:
-		c->num_err++;
-		c->err_numerical++;
-		break;
-	case NERR_INFER_COMPLETED_WITH_ERR:
-		c->with_err++;
-		c->err_hw += err->hardware;
-		c->err_model += !err->hardware;
-		break;
-	case NERR_TIMEOUT:
-		c->timeout++;
-		c->err_transient++;
-		break;
-	case NERR_HW_ERROR:
-		c->unknown++;
-		c->err_hw++;
-		break;
-	default:
-		c->unknown++;
-		c->err_rt++;
-		break;
-	}
-}
-
-/* Locked on entry and on return. A result of a model that was stopped meanwhile is dropped. */
-static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, uint64_t begun)
-{
-	struct rtd_model *model = infer->model;
-	struct rtd_eg *eg = model->eg;
-	uint64_t now = rtd_now_ns();
-	bool told = false;
-
-	count_result(rtd, &infer->err);
-	model->infer_count++;
-	rtd_metric_add(rtd, RTD_METRIC_INFER_ON_CHIP, (now - begun) / 1e9);
-	rtd_metric_add(rtd, RTD_METRIC_INFER, (now - infer->posted_ns) / 1e9);
-	infer->state = RTD_DONE;
-	if (model->state != RTD_READY && model->state != RTD_FAILED)
-		infer_cancelled(infer);
-	if (fatal && model->state == RTD_READY) {
-		model->state = RTD_FAILED;
-		eg->running = NULL;
-	}
-	if (infer->done) {
-		infer_detach(infer);
-		told = true;
-	}
-	pthread_mutex_unlock(&rtd->lock);
-	if (told)
-		infer->done(infer, infer->done_arg);
-	if (fatal)
-		rtd_infer_cancel_model(rtd, model, false);
-	pthread_mutex_lock(&rtd->lock);
-	if (!--eg->nbusy)
-		eg->busy = NULL;
-	pthread_cond_broadcast(&eg->idle);
-}
-
-static void worker_execute(struct rtd *rtd, struct rtd_infer *infer)
-{
-	uint64_t begun = rtd_now_ns();
-	bool fatal = false;
-	int code;
-
-	pthread_mutex_unlock(&rtd->lock);
-	code = rtd_slot_execute(infer->slot->slot, &fatal, &infer->err);
-	if (code == NERR_OK || code == NERR_INFER_COMPLETED_WITH_NUM_ERR)
-		write_outputs(infer, &infer->err);
-	else
-		rtd_error("NMGR", "model %u: Inference completed with err: %d", infer->model->id,
-			  code);
-	pthread_mutex_lock(&rtd->lock);
-	worker_finish(rtd, infer, fatal, begun);
-}
-
-/* Locked: one model at a time, and as many of its inferences as it has stages */
-static bool may_begin(const struct rtd_eg *eg, const struct rtd_infer *infer)
-{
-	return infer &&
-	       (!eg->nbusy || (eg->busy == infer->model && eg->nbusy < infer->model->stages));
-}
-
-static void *worker_thread(void *arg)
-{
-	struct rtd_eg *eg = arg;
-	struct rtd *rtd = eg->rtd;
-	struct rtd_infer *infer;
-
-	pthread_mutex_lock(&rtd->lock);
-	while (!eg->end) {
-		infer = TAILQ_FIRST(&eg->queue);
-		if (!may_begin(eg, infer)) {
-			pthread_cond_wait(&eg->work, &rtd->lock);
-			continue;
-		}
-		TAILQ_REMOVE(&eg->queue, infer, queue);
-		infer->state = RTD_RUNNING;
-		eg->busy = infer->model;
-		eg->nbusy++;
-		if (!TAILQ_EMPTY(&eg->queue)) /* perhaps another one may go on too */
-			pthread_cond_signal(&eg->work);
-		worker_execute(rtd, infer);
-	}
-	pthread_mutex_unlock(&rtd->lock);
-	return NULL;
-}
-
-int rtd_infer_worker_start(struct rtd *rtd, struct rtd_eg *eg)
-{
-	int err = 0;
-
-	eg->rtd = rtd;
-	while (!err && eg->nthreads < eg->count && eg->nthreads < RTD_MAX_STAGES) {
-		err = pthread_create(&eg->thread[eg->nthreads], NULL, worker_thread, eg);
-		eg->nthreads += !err;
-	}
-	return eg->nthreads ? 0 : -err;
 }

@@ -55,7 +55,7 @@ struct rtd_eg {
 	/* the workers: as many of a pipeline's inferences are under way as it has stages */
 	struct rtd *rtd;
 	unsigned int nthreads, nbusy;
-	pthread_t thread[RTD_MAX_STAGES];
+	pthread_t thread[RTD_MAX_STAGES + 1];
 	pthread_cond_t work, idle;
 	struct rtd_infer_list queue;
 	struct rtd_model *busy; /* the one whose inferences execute */
@@ -239,7 +239,12 @@ void rtd_infer_free(struct rtd *rtd, struct rtd_infer *infer); /* by the waiter 
 /* What waits in the queue and, with results, what is done and not collected */
 void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model, bool results);
 void rtd_infer_forget(struct rtd *rtd, struct rtd_model *model, unsigned int keep);
-int rtd_infer_worker_start(struct rtd *rtd, struct rtd_eg *eg); /* ends when eg->end is set */
+void rtd_infer_detach(struct rtd_infer *infer); /* locked: it is its waiter's from here on */
+void rtd_infer_cancelled(struct rtd_infer *infer); /* locked: a cookie that remembers it */
+int rtd_infer_deliver(struct rtd_infer *infer, struct rtd_err *err); /* into shared memory */
+
+/* worker.c */
+int rtd_worker_start(struct rtd *rtd, struct rtd_eg *eg); /* ends when eg->end is set */
 
 /* shm.c */
 int rtd_shm_map(struct rtd *rtd, const struct rtd_peer *peer, uint64_t session, const char *path,

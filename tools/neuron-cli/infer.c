@@ -26,10 +26,10 @@ static const struct rtd_client_method shm_map_method = { "/nrt.nmgr_v1/shm_map",
 static const struct rtd_client_method shm_unmap_method = { "/nrt.nmgr_v1/shm_unmap",
 							   &nrt__shm_unmap_response__descriptor };
 
-/* Rows to be done, by one model or by all */
+/* Rows to be done, by one model or by all, as often as it was asked for */
 struct work {
 	struct tensors t;
-	uint64_t next, count;
+	uint64_t next, count; /* inferences; each time has t's */
 };
 
 struct target {
@@ -117,7 +117,7 @@ static bool bind_works(struct run *run)
 	for (unsigned int i = 0; i < run->nworks; i++) {
 		if (!tensors_bind(run->cli, run->targets[i].model, &run->works[i].t))
 			return false;
-		run->works[i].count = tensors_count(&run->works[i].t);
+		run->works[i].count = tensors_count(&run->works[i].t) * run->cli->options->repeat;
 	}
 	for (unsigned int i = 0; i < run->ntargets; i++)
 		run->targets[i].work = &run->works[run->nworks > 1 ? i : 0];
@@ -358,7 +358,7 @@ static bool fill(struct run *run)
 
 	while ((slot = free_slot(run)) && (target = next_target(run))) {
 		slot->target = target;
-		slot->index = target->work->next++;
+		slot->index = target->work->next++ % tensors_count(&target->work->t);
 		slot->busy = true;
 		target->inflight++;
 		run->busy++;
@@ -406,16 +406,11 @@ static bool collect(struct run *run)
 
 static bool run_all(struct run *run)
 {
-	for (uint32_t n = 0; n < run->cli->options->repeat; n++) {
-		for (unsigned int i = 0; i < run->nworks; i++)
-			run->works[i].next = 0;
-		if (!fill(run))
-			return false;
-		while (run->busy)
-			if (!collect(run) || !fill(run))
-				return false;
-	}
-	return true;
+	bool ok = fill(run);
+
+	while (ok && run->busy)
+		ok = collect(run) && fill(run);
+	return ok;
 }
 
 static double seconds(void)

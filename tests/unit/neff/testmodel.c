@@ -310,9 +310,8 @@ void testmodel_shuffle(struct testmodel *t)
 	clear_all(t);
 }
 
-void testmodel_scatter(struct testmodel *t)
+void testmodel_scatter(struct testmodel *t, uint64_t n)
 {
-	const uint64_t n = (1u << 22) - 2;
 	const struct neff_pattern x = { 0, 0, 2, { 1, n }, { 1, 2 } };
 	const struct neff_pattern y = { 1, 0, 2, { 1, n }, { 1, 2 } };
 

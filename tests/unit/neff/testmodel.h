@@ -22,8 +22,8 @@ void testmodel_matmul(struct testmodel *t, unsigned int m, unsigned int n, const
 void testmodel_long(struct testmodel *t, unsigned int cols, unsigned int steps);
 /* y = x through pieces of odd sizes: unequal descriptor counts on the two sides */
 void testmodel_shuffle(struct testmodel *t);
-/* the same every second byte copied by two queues: a small file and 16 million descriptors */
-void testmodel_scatter(struct testmodel *t);
+/* every second of 2n bytes copied by two queues, both all of them: a small file, 4n descriptors */
+void testmodel_scatter(struct testmodel *t, uint64_t n);
 /* waits for a semaphore that nobody raises */
 void testmodel_hang(struct testmodel *t);
 /* reads SBUF as a type and shape that is legal, then raises a semaphore below zero */

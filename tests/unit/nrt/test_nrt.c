@@ -65,16 +65,23 @@ static float from_bf16(uint16_t h)
 	return f;
 }
 
+/* The model that was made, which is given away */
+static void load_made(struct client *cl, struct testmodel *t, uint32_t vnc,
+		      nrt_tensor_placement_t placement, uint32_t timeout_ms)
+{
+	size_t size;
+	void *neff = testmodel_write(t, &size);
+
+	testmodel_free(t);
+	client_load(cl, neff, size, vnc, placement, timeout_ms);
+}
+
 static void load_add(struct client *cl, uint32_t vnc, nrt_tensor_placement_t placement)
 {
 	struct testmodel t;
-	size_t size;
-	void *neff;
 
 	testmodel_add(&t, COLS);
-	neff = testmodel_write(&t, &size);
-	testmodel_free(&t);
-	client_load(cl, neff, size, vnc, placement, 0);
+	load_made(cl, &t, vnc, placement, 0);
 	for (int i = 0; i < N; i++) {
 		a[i] = value();
 		b[i] = value();
@@ -126,17 +133,13 @@ START_TEST(matmul)
 	struct nrtx_model_counters counters;
 	struct testmodel t;
 	struct client cl;
-	size_t size;
-	void *neff;
 
 	for (int i = 0; i < 128 * M; i++)
 		w[i] = bf16(value());
 	for (int i = 0; i < 128 * W; i++)
 		x[i] = bf16(value());
 	testmodel_matmul(&t, M, W, w);
-	neff = testmodel_write(&t, &size);
-	testmodel_free(&t);
-	client_load(&cl, neff, size, 1, NRT_TENSOR_PLACEMENT_VIRTUAL, 0);
+	load_made(&cl, &t, 1, NRT_TENSOR_PLACEMENT_VIRTUAL, 0);
 	client_write(&cl, "x", x, sizeof(x));
 	ck_assert_msg(client_run(&cl) == NRT_SUCCESS, "%s", nrtx_error_details());
 	ck_assert_int_eq(nrtx_model_counters(cl.model, &counters), NRT_SUCCESS);
@@ -161,8 +164,6 @@ START_TEST(unequal_descriptors)
 	static uint8_t in[30000], out[30000];
 	struct testmodel t;
 	struct client cl;
-	size_t size;
-	void *neff;
 
 	for (size_t i = 0; i < sizeof(in); i++)
 		in[i] = (uint8_t)rnd();
@@ -170,9 +171,7 @@ START_TEST(unequal_descriptors)
 	/* back from the gaps: 30 bytes of every 50 */
 	t.sg.engine[3].dma[0].desc[1].from =
 		(struct neff_pattern){ 2, 0, 2, { 30, 1000 }, { 1, 50 } };
-	neff = testmodel_write(&t, &size);
-	testmodel_free(&t);
-	client_load(&cl, neff, size, 2, NRT_TENSOR_PLACEMENT_VIRTUAL, 0);
+	load_made(&cl, &t, 2, NRT_TENSOR_PLACEMENT_VIRTUAL, 0);
 	client_write(&cl, "x", in, sizeof(in));
 	/* often enough that every ring wraps, the id of its laps included */
 	for (int i = 0; i < 150; i++) {
@@ -181,6 +180,30 @@ START_TEST(unequal_descriptors)
 		ck_assert_msg(client_run(&cl) == NRT_SUCCESS, "%s", nrtx_error_details());
 		client_read(&cl, "y", out, sizeof(out));
 		ck_assert(!memcmp(in, out, sizeof(in)));
+	}
+	client_free(&cl);
+}
+END_TEST
+
+/* More than the module takes in one call: rings in host memory, then in the chip's */
+START_TEST(many_descriptors)
+{
+	static uint8_t in[400000], out[400000];
+	const unsigned int n = _i ? 200000 : 30000;
+	struct testmodel t;
+	struct client cl;
+
+	testmodel_scatter(&t, n);
+	load_made(&cl, &t, 1, NRT_TENSOR_PLACEMENT_VIRTUAL, 0);
+	for (unsigned int i = 0; i < 6 * n; i++) {
+		in[i % (2 * n)] = (uint8_t)rnd();
+		if ((i + 1) % (2 * n))
+			continue;
+		client_write(&cl, "x", in, 2 * n);
+		ck_assert_msg(client_run(&cl) == NRT_SUCCESS, "%s", nrtx_error_details());
+		client_read(&cl, "y", out, 2 * n);
+		for (unsigned int k = 0; k < 2 * n; k += 2)
+			ck_assert_uint_eq(out[k], in[k]);
 	}
 	client_free(&cl);
 }
@@ -211,13 +234,9 @@ static void load_small(struct client *cl, void (*make)(struct testmodel *), uint
 		       uint32_t timeout_ms)
 {
 	struct testmodel t;
-	size_t size;
-	void *neff;
 
 	make(&t);
-	neff = testmodel_write(&t, &size);
-	testmodel_free(&t);
-	client_load(cl, neff, size, vnc, NRT_TENSOR_PLACEMENT_VIRTUAL, timeout_ms);
+	load_made(cl, &t, vnc, NRT_TENSOR_PLACEMENT_VIRTUAL, timeout_ms);
 }
 
 START_TEST(timeout)
@@ -369,7 +388,7 @@ START_TEST(descriptor_bomb)
 	struct testmodel t;
 	void *neff;
 
-	testmodel_scatter(&t);
+	testmodel_scatter(&t, (1u << 22) - 2);
 	neff = testmodel_write(&t, &size);
 	testmodel_free(&t);
 	ck_assert_int_eq(nrt_load(neff, size, 0, -1, &model), NRT_RESOURCE);
@@ -747,6 +766,7 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(tc, add, 0, 3);
 	tcase_add_test(tc, matmul);
 	tcase_add_test(tc, unequal_descriptors);
+	tcase_add_loop_test(tc, many_descriptors, 0, 2);
 	tcase_add_test(tc, two_models_a_core);
 	tcase_add_test(tc, timeout);
 	tcase_add_test(tc, idle_while_waiting);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A group's threads: each takes the next inference from the group's queue, executes it, and tells
+ * its waiter. There is one thread for each stage of a pipeline and one more, so that the cores go
+ * on while gRPC sends a result.
+ */
+#include "log.h"
+#include "rtd.h"
+
+/* Locked */
+static void count_result(struct rtd *rtd, const struct rtd_err *err)
+{
+	struct rtd_counters *c = &rtd->counters;
+
+	c->infer++;
+	switch (err->code) {
+	case NERR_OK:
+		c->ok++;
+		break;
+	case NERR_INFER_COMPLETED_WITH_NUM_ERR:
+		c->num_err++;
+		c->err_numerical++;
+		break;
+	case NERR_INFER_COMPLETED_WITH_ERR:
+		c->with_err++;
+		c->err_hw += err->hardware;
+		c->err_model += !err->hardware;
+		break;
+	case NERR_TIMEOUT:
+		c->timeout++;
+		c->err_transient++;
+		break;
+	case NERR_HW_ERROR:
+		c->unknown++;
+		c->err_hw++;
+		break;
+	default:
+		c->unknown++;
+		c->err_rt++;
+		break;
+	}
+}
+
+/* Locked: the cores are free for what comes next */
+static void worker_leave(struct rtd_eg *eg)
+{
+	if (!--eg->nbusy)
+		eg->busy = NULL;
+	pthread_cond_broadcast(&eg->idle);
+	if (!TAILQ_EMPTY(&eg->queue))
+		pthread_cond_signal(&eg->work);
+}
+
+/*
+ * Locked on entry and on return. A result of a model that was stopped meanwhile is dropped. The
+ * waiter is told while the cores execute the next inference; after a failure first.
+ */
+static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, uint64_t begun)
+{
+	struct rtd_model *model = infer->model;
+	struct rtd_eg *eg = model->eg;
+	uint64_t now = rtd_now_ns();
+	bool told = false;
+
+	count_result(rtd, &infer->err);
+	model->infer_count++;
+	rtd_metric_add(rtd, RTD_METRIC_INFER_ON_CHIP, (now - begun) / 1e9);
+	rtd_metric_add(rtd, RTD_METRIC_INFER, (now - infer->posted_ns) / 1e9);
+	infer->state = RTD_DONE;
+	if (model->state != RTD_READY && model->state != RTD_FAILED)
+		rtd_infer_cancelled(infer);
+	if (fatal && model->state == RTD_READY) {
+		model->state = RTD_FAILED;
+		eg->running = NULL;
+	}
+	if (infer->done) {
+		rtd_infer_detach(infer);
+		told = true;
+	}
+	if (!fatal)
+		worker_leave(eg);
+	pthread_mutex_unlock(&rtd->lock);
+	if (told)
+		infer->done(infer, infer->done_arg);
+	if (fatal)
+		rtd_infer_cancel_model(rtd, model, false);
+	pthread_mutex_lock(&rtd->lock);
+	if (fatal)
+		worker_leave(eg);
+}
+
+static void worker_execute(struct rtd *rtd, struct rtd_infer *infer)
+{
+	uint64_t begun = rtd_now_ns();
+	bool fatal = false;
+	int code;
+
+	pthread_mutex_unlock(&rtd->lock);
+	code = rtd_slot_execute(infer->slot->slot, &fatal, &infer->err);
+	if (code == NERR_OK || code == NERR_INFER_COMPLETED_WITH_NUM_ERR)
+		rtd_infer_deliver(infer, &infer->err);
+	else
+		rtd_error("NMGR", "model %u: Inference completed with err: %d", infer->model->id,
+			  code);
+	pthread_mutex_lock(&rtd->lock);
+	worker_finish(rtd, infer, fatal, begun);
+}
+
+/* Locked: one model at a time, and as many of its inferences as it has stages */
+static bool may_begin(const struct rtd_eg *eg, const struct rtd_infer *infer)
+{
+	return infer &&
+	       (!eg->nbusy || (eg->busy == infer->model && eg->nbusy < infer->model->stages));
+}
+
+static void *worker_thread(void *arg)
+{
+	struct rtd_eg *eg = arg;
+	struct rtd *rtd = eg->rtd;
+	struct rtd_infer *infer;
+
+	pthread_mutex_lock(&rtd->lock);
+	while (!eg->end) {
+		infer = TAILQ_FIRST(&eg->queue);
+		if (!may_begin(eg, infer)) {
+			pthread_cond_wait(&eg->work, &rtd->lock);
+			continue;
+		}
+		TAILQ_REMOVE(&eg->queue, infer, queue);
+		infer->state = RTD_RUNNING;
+		eg->busy = infer->model;
+		eg->nbusy++;
+		if (!TAILQ_EMPTY(&eg->queue)) /* perhaps another one may go on too */
+			pthread_cond_signal(&eg->work);
+		worker_execute(rtd, infer);
+	}
+	pthread_mutex_unlock(&rtd->lock);
+	return NULL;
+}
+
+int rtd_worker_start(struct rtd *rtd, struct rtd_eg *eg)
+{
+	int err = 0;
+
+	eg->rtd = rtd;
+	/* one for each stage, and one that tells */
+	while (!err && eg->nthreads <= eg->count && eg->nthreads <= RTD_MAX_STAGES) {
+		err = pthread_create(&eg->thread[eg->nthreads], NULL, worker_thread, eg);
+		eg->nthreads += !err;
+	}
+	return eg->nthreads ? 0 : -err;
+}

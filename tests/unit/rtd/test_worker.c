@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A group's threads: the cores go on while a result is sent. A waiter that is told here blocks
+ * until a later inference has been told; with one thread that executes and tells, that is for ever.
+ */
+#include <check.h>
+#include <semaphore.h>
+#include <stdlib.h>
+
+#include "rtd.h"
+#include "testmodel.h"
+
+#define COLS 16
+#define N (128 * COLS)
+
+static struct rtd_config config = { .default_timeout_ms = 60000, .default_ninfer = 8 };
+static const struct rtd_peer peer = { .local = true };
+static struct rtd *rtd;
+static uint32_t model;
+static float a[N], b[N];
+
+struct told {
+	sem_t *wait, *post; /* or NULL */
+	sem_t over;
+	int code;
+	float c[N];
+};
+
+static void start(void)
+{
+	struct rtd_load load = { .ninfer = 0 };
+	struct rtd_err err = { 0 };
+	struct testmodel t;
+	void *neff;
+
+	setenv("NEURON_EMU", "inf1.xlarge", 1);
+	rtd = rtd_new(&config);
+	rtd_open_chips(rtd);
+	testmodel_add(&t, COLS);
+	neff = testmodel_write(&t, &load.size);
+	testmodel_free(&t);
+	load.neff = neff;
+	ck_assert_msg(!rtd_model_load(rtd, &load, &model, &err), "%s", err.text);
+	ck_assert_msg(!rtd_model_start(rtd, model, &err), "%s", err.text);
+	free(neff);
+	for (int i = 0; i < N; i++) {
+		a[i] = (float)i;
+		b[i] = (float)(i % 7) / 8;
+	}
+}
+
+static void stop(void)
+{
+	rtd_close(rtd);
+	rtd_free(rtd);
+}
+
+static void done(struct rtd_infer *infer, void *arg)
+{
+	const struct rtd_tensor *tensors;
+	unsigned int n = rtd_program_tensors(infer->model->program, &tensors);
+	struct told *told = arg;
+
+	if (told->post)
+		sem_post(told->post);
+	if (told->wait)
+		sem_wait(told->wait);
+	told->code = infer->err.code;
+	for (unsigned int i = 0; infer->slot && i < n; i++)
+		if (tensors[i].output)
+			memcpy(told->c, rtd_slot_buffer(infer->slot->slot, i), sizeof(told->c));
+	rtd_infer_free(rtd, infer);
+	sem_post(&told->over);
+}
+
+static void post(struct told *told)
+{
+	const struct rtd_io inputs[] = { { .name = "a", .buf = a, .len = sizeof(a) },
+					 { .name = "b", .buf = b, .len = sizeof(b) } };
+	const struct rtd_post post = { .model = model,
+				       .peer = &peer,
+				       .inputs = inputs,
+				       .ninputs = 2,
+				       .done = done,
+				       .done_arg = told };
+	struct rtd_err err = { 0 };
+	uint64_t cookie;
+
+	sem_init(&told->over, 0, 0);
+	ck_assert_msg(!rtd_infer_post(rtd, &post, &cookie, &err), "%s", err.text);
+}
+
+static void check_sum(struct told *told)
+{
+	sem_wait(&told->over);
+	ck_assert_int_eq(told->code, NERR_OK);
+	for (int i = 0; i < N; i++)
+		ck_assert_msg(told->c[i] == a[i] + b[i], "element %d: %g", i, told->c[i]);
+}
+
+/* The first waiter waits for the second one, again and again */
+START_TEST(goes_on_while_it_tells)
+{
+	static struct told first, second;
+	sem_t sem;
+
+	start();
+	sem_init(&sem, 0, 0);
+	for (int i = 0; i < 20; i++) {
+		first.wait = &sem;
+		second.post = &sem;
+		post(&first);
+		post(&second);
+		check_sum(&second);
+		check_sum(&first);
+	}
+	stop();
+}
+END_TEST
+
+static void *unload(void *arg)
+{
+	struct rtd_err err = { 0 };
+
+	ck_assert_msg(!rtd_model_unload(rtd, model, &err), "%s", err.text);
+	sem_post(arg);
+	return NULL;
+}
+
+/* A model is there until the last of its waiters has been told: its buffers hold the result */
+START_TEST(stays_until_all_are_told)
+{
+	static struct told told;
+	sem_t begun, go, gone;
+	pthread_t thread;
+
+	start();
+	sem_init(&begun, 0, 0);
+	sem_init(&go, 0, 0);
+	sem_init(&gone, 0, 0);
+	told.post = &begun;
+	told.wait = &go;
+	post(&told);
+	sem_wait(&begun);
+	pthread_create(&thread, NULL, unload, &gone);
+	for (bool dead = false; !dead;) { /* unloading has come as far as it can */
+		struct rtd_model *m;
+
+		pthread_mutex_lock(&rtd->lock);
+		m = TAILQ_FIRST(&rtd->models);
+		dead = !m || m->dead;
+		pthread_mutex_unlock(&rtd->lock);
+	}
+	ck_assert_int_ne(sem_trywait(&gone), 0);
+	sem_post(&go);
+	check_sum(&told);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(sem_trywait(&gone), 0);
+	stop();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("rtd-worker");
+	TCase *tc = tcase_create("worker");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_test(tc, goes_on_while_it_tells);
+	tcase_add_test(tc, stays_until_all_are_told);
+	tcase_set_timeout(tc, 60);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
