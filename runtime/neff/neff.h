@@ -72,9 +72,18 @@ struct neff_pattern {
 	int64_t step[4];
 };
 
+/*
+ * A copy, or a gather: then from is a table in DRAM, two dimensions, a row's bytes and the rows, and
+ * every run of to is a row of it, which row says an int32 of variable index, one behind the other
+ */
 struct neff_desc {
-	struct neff_pattern from, to; /* the same number of bytes */
+	struct neff_pattern from, to; /* of a copy: the same number of bytes */
+	bool gather;
+	uint32_t index; /* index in vars */
+	uint64_t index_off; /* bytes */
 };
+#define NEFF_MAX_ROW (1u << 16) /* bytes of a row of a gather */
+#define NEFF_MAX_ROWS (1u << 16) /* of its table */
 
 /* One DMA: triggered once an execution by PSEUDO_DMA_TRIGGER id in its queue's owner's stream */
 struct neff_dma {

@@ -243,6 +243,37 @@ static int pattern_check(struct ctx *c, const struct at *at, const struct neff_p
 	return (uint64_t)hi <= v->size ? 0 : pattern_fail(c, at, "outside its variable");
 }
 
+/* A gather's table, and the indices of n rows */
+static int gather_check(struct ctx *c, struct at *at, const struct neff_desc *d, uint64_t n)
+{
+	uint64_t bytes = n * sizeof(uint32_t), end; /* n: at most 2^24 */
+	const struct neff_var *v;
+
+	at->side = "from";
+	if (c->sg->vars[d->from.var].type == NEFF_VAR_STATE_BUFFER || d->from.ndim != 2 ||
+	    d->from.size[0] > NEFF_MAX_ROW || d->from.size[1] > NEFF_MAX_ROWS)
+		return pattern_fail(c, at,
+				    "not a table in DRAM of at most 65536 rows of at most 65536 "
+				    "bytes");
+	at->side = "to";
+	if (d->to.size[0] != d->from.size[0])
+		return pattern_fail(c, at, "its pieces are not the rows of 'from'");
+	at->side = "index";
+	if (d->index >= c->sg->nvars)
+		return pattern_fail(c, at, "no such variable");
+	if (n > NEFF_MAX_RUNS - c->runs)
+		return pattern_fail(c, at, "too many pieces");
+	c->runs += n;
+	v = &c->sg->vars[d->index];
+	if (v->type == NEFF_VAR_STATE_BUFFER)
+		return run_in_core(d->index_off, bytes)
+			       ? 0
+			       : pattern_fail(c, at, "outside a partition of the core");
+	if (__builtin_add_overflow(d->index_off, bytes, &end) || end > v->size)
+		return pattern_fail(c, at, "outside its variable");
+	return 0;
+}
+
 static int desc_check(struct ctx *c, struct at *at, const struct neff_desc *d)
 {
 	uint64_t from = 0, to = 0;
@@ -257,8 +288,13 @@ static int desc_check(struct ctx *c, struct at *at, const struct neff_desc *d)
 	ret = pattern_check(c, at, &d->to, &to);
 	if (ret)
 		return ret;
-	if (from != to)
-		return pattern_fail(c, at, "not as many bytes as 'from'");
+	if (d->gather)
+		ret = gather_check(c, at, d, to / d->to.size[0]);
+	else if (from != to)
+		ret = pattern_fail(c, at, "not as many bytes as 'from'");
+	if (ret)
+		return ret;
+	at->side = "to";
 	type = c->sg->vars[d->to.var].type;
 	if (type == NEFF_VAR_INPUT || type == NEFF_VAR_FILE)
 		return pattern_fail(c, at, "an input or a constant is not written");
@@ -282,6 +318,27 @@ static int dma_check(struct ctx *c, unsigned int eng, unsigned int i)
 		return neff_fail(c->err, "%s/%s.json: dma[%u]: no descriptors", sg, key, i);
 	for (at.desc = 0; !ret && at.desc < dma->ndesc; at.desc++)
 		ret = desc_check(c, &at, &dma->desc[at.desc]);
+	return ret;
+}
+
+/* A gather's rows come later than what its queue copies behind it: gathers have their own */
+static int gathers_check(struct ctx *c, unsigned int eng)
+{
+	const struct neff_engine *e = &c->sg->engine[eng];
+	uint8_t *seen = calloc(c->sg->nqueues + 1, 1);
+	int ret = seen ? 0 : neff_nomem(c->err);
+
+	for (unsigned int i = 0; !ret && i < e->ndma; i++) {
+		const struct neff_dma *dma = &e->dma[i];
+
+		for (unsigned int k = 0; k < dma->ndesc; k++)
+			seen[dma->queue] |= dma->desc[k].gather ? 1 : 2;
+		if (seen[dma->queue] == 3)
+			ret = neff_fail(c->err,
+					"%s/%s.json: dma[%u]: a gather and a copy in one queue set",
+					c->sg->name, neff_engine_keys[eng], i);
+	}
+	free(seen);
 	return ret;
 }
 
@@ -415,6 +472,8 @@ static int subgraph_check(const struct neff_subgraph *sg, struct neff_error *err
 	for (unsigned int e = 0; !ret && e < NEFF_ENGINES; e++) {
 		for (unsigned int i = 0; !ret && i < sg->engine[e].ndma; i++)
 			ret = dma_check(&c, e, i);
+		if (!ret)
+			ret = gathers_check(&c, e);
 		if (!ret)
 			ret = program_check(&c, e);
 	}

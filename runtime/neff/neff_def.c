@@ -78,6 +78,13 @@ static void pattern_to_json(const struct neff_subgraph *sg, const struct neff_pa
 	json_object_set_new(o, key, sizes);
 }
 
+static void index_to_json(const struct neff_subgraph *sg, const struct neff_desc *d, json_t *o)
+{
+	json_object_set_new(o, "op", json_string("gather"));
+	json_object_set_new(o, "index", json_string(sg->vars[d->index].name));
+	json_object_set_new(o, "index_off", json_integer((json_int_t)d->index_off));
+}
+
 static json_t *dma_to_json(const struct neff_subgraph *sg, const struct neff_dma *dma)
 {
 	json_t *o = json_object(), *list = json_array();
@@ -91,6 +98,8 @@ static json_t *dma_to_json(const struct neff_subgraph *sg, const struct neff_dma
 
 		pattern_to_json(sg, &dma->desc[i].from, "from", d);
 		pattern_to_json(sg, &dma->desc[i].to, "to", d);
+		if (dma->desc[i].gather)
+			index_to_json(sg, &dma->desc[i], d);
 		json_array_append_new(list, d);
 	}
 	json_object_set_new(o, "desc", list);
@@ -331,36 +340,48 @@ static int dims_read(const struct neff_where *w, const json_t *o, const char *si
 	return 0;
 }
 
-static int pattern_read(const struct neff_where *w, const json_t *o, const char *side,
-			struct neff_pattern *p)
+/* A side's variable and where it begins there */
+static int place_read(const struct neff_where *w, const json_t *o, const char *side, uint32_t *var,
+		      uint64_t *offset)
 {
 	const char *name = string_get(w, o, side);
 	char key[16];
-	long var;
-	int ret;
+	long i;
 
 	if (!name)
 		return -EINVAL;
-	var = var_index(w, name);
-	if (var < 0)
+	i = var_index(w, name);
+	if (i < 0)
 		return neff_fail(w->err, "%s: %s: '%s' names no variable: '%.64s'", w->member,
 				 w->what, side, name);
-	p->var = (uint32_t)var;
+	*var = (uint32_t)i;
 	snprintf(key, sizeof(key), "%s_off", side);
-	ret = uint_get_default(w, o, key, INT64_MAX, &p->offset);
+	return uint_get_default(w, o, key, INT64_MAX, offset);
+}
+
+static int pattern_read(const struct neff_where *w, const json_t *o, const char *side,
+			struct neff_pattern *p)
+{
+	int ret = place_read(w, o, side, &p->var, &p->offset);
+
 	return ret ? ret : dims_read(w, o, side, p);
 }
 
 static int desc_read(const struct neff_where *w, const json_t *o, struct neff_desc *d)
 {
 	const json_t *op = json_object_get(o, "op");
+	const char *name = op ? json_string_value(op) : "copy";
 	int ret;
 
-	if (op && (!json_is_string(op) || strcmp(json_string_value(op), "copy")))
-		return neff_fail(w->err, "%s: %s: only 'op': 'copy' is of this generation",
+	d->gather = name && !strcmp(name, "gather");
+	if (!name || (!d->gather && strcmp(name, "copy")))
+		return neff_fail(w->err,
+				 "%s: %s: only 'op': 'copy' and 'gather' are of this generation",
 				 w->member, w->what);
 	ret = pattern_read(w, o, "from", &d->from);
-	return ret ? ret : pattern_read(w, o, "to", &d->to);
+	if (!ret)
+		ret = pattern_read(w, o, "to", &d->to);
+	return ret || !d->gather ? ret : place_read(w, o, "index", &d->index, &d->index_off);
 }
 
 static int descs_read(const struct neff_where *w, const json_t *list, struct neff_dma *dma)

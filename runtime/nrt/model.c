@@ -36,6 +36,7 @@ void rt_model_free(struct nrt_model *model)
 	for (unsigned int q = 0; model->queues && q < model->nqueues; q++)
 		rt_ring_free(&model->queues[q]);
 	free(model->queues);
+	rt_gather_free(model);
 	for (unsigned int i = 0; i < model->nchunks; i++)
 		rt_chunk_free(&model->chunks[i]);
 	free(model->chunks);

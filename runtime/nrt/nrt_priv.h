@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Inside libnrt. Files: status.c (names, error details), context.c (init, close, cores, counts),
- * tensor.c and tensor_set.c, place.c (a model's memory), ring.c (descriptors), program.c (streams),
- * model.c (load, unload, info), pipeline.c (models of several subgraphs), exec.c (execute, wait),
- * counters.c (datastore and nrtx counters).
+ * tensor.c and tensor_set.c, place.c (a model's memory), ring.c (descriptors), gather.c (those that
+ * are made while a program runs), program.c (streams), model.c (load, unload, info), pipeline.c
+ * (models of several subgraphs), exec.c (execute, wait), counters.c (datastore and nrtx counters).
  *
  * Locks, in this order: rt.lock (the context: state, cores, models), a core's exec (one execution
  * at a time, its queues and notification rings), a set's or a tensor's own. A model is pinned by
@@ -205,6 +205,7 @@ struct rt_half {
 struct rt_ring {
 	uint32_t eng, qid;
 	struct rt_half tx, rx;
+	struct rt_ring *next; /* gather.c: the queue whose TX descriptors this one's copies write */
 };
 
 /* What one DMA asks of its queue: what the trigger rings */
@@ -255,7 +256,8 @@ struct nrt_model {
 	struct rt_chunk *chunks;
 	struct rt_chunk code, one; /* streams; the word a completion writes */
 	unsigned int nqueues;
-	struct rt_ring *queues; /* data queues, index as in the subgraph */
+	struct rt_ring *queues; /* data queues, index as in the subgraph, and gather.c's behind */
+	struct rt_gathers *gathers; /* NULL: it has none */
 	struct rt_engine engine[NEURON_ENG_COUNT];
 	bool rewind; /* a ring lies in device memory: initialise the queues each time */
 	unsigned int running; /* calls that use it; rt.lock, with idle */
@@ -268,6 +270,8 @@ NRT_STATUS rt_place(struct nrt_model *model); /* chunks, constants copied in */
 NRT_STATUS rt_model_build(struct nrt_model *model); /* all that follows rt_place_begin */
 NRT_STATUS rt_build_rings(struct nrt_model *model); /* data queues and triggers */
 NRT_STATUS rt_build_streams(struct nrt_model *model); /* patched programs and their queues */
+/* program.c: what rings a queue, its receiving half or the other one */
+uint64_t rt_doorbell(const struct rt_ring *ring, bool s2m);
 /* Reserve the queue's two rings and write the descriptors that were built */
 NRT_STATUS rt_ring_commit(struct nrt_model *model, struct rt_ring *ring);
 void rt_ring_rewind(struct rt_ring *ring); /* the queue was initialised */
@@ -276,6 +280,23 @@ void rt_ring_free(struct rt_ring *ring);
 /* One transfer of equal length; packet boundaries are the caller's. -ENOMEM */
 int rt_ring_add_tx(struct rt_ring *ring, uint64_t addr, uint32_t len, uint32_t flags);
 int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len);
+/* The runs of two patterns, whose variables lie at these addresses, in packets. -ENOMEM */
+int rt_ring_add_copy(struct rt_ring *ring, const struct neff_pattern *from, uint64_t from_pa,
+		     const struct neff_pattern *to, uint64_t to_pa);
+/* The semaphore's increment behind them */
+int rt_ring_add_completion(const struct nrt_model *model, struct rt_ring *ring,
+			   unsigned int semaphore);
+/* Device memory for descriptors whose number is known before they are: its address is then too */
+NRT_STATUS rt_half_reserve(struct nrt_model *model, struct rt_half *h, uint32_t n);
+/*
+ * gather.c: the queues a subgraph's gathers take besides their own; what they need before the first
+ * is added (model->queues is there); one of them. -ENOMEM
+ */
+unsigned int rt_gather_queues(const struct neff_subgraph *sg);
+NRT_STATUS rt_gather_begin(struct nrt_model *model);
+int rt_gather_add(struct nrt_model *model, const struct neff_dma *dma, struct rt_ring *ring);
+NRT_STATUS rt_gather_commit(struct nrt_model *model); /* all are added: what they read, copied in */
+void rt_gather_free(struct nrt_model *model);
 /* Which UDMA engine and queue a core's n-th queue is; n = 0..3 feed the FIFOs */
 void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, uint32_t *qid);
 struct nrt_model *rt_model_new(struct rt_core *core); /* NULL: out of memory */

@@ -13,7 +13,7 @@
 /* A descriptor stays inside one FIFO window */
 #define FETCH_MAX NEURON_V1_TPB_FIFO_SIZE
 
-static uint64_t doorbell(const struct rt_ring *ring, bool s2m)
+uint64_t rt_doorbell(const struct rt_ring *ring, bool s2m)
 {
 	uint64_t queue = s2m ? NEURON_UDMA_S2M_Q(ring->qid) : NEURON_UDMA_M2S_Q(ring->qid);
 
@@ -27,9 +27,9 @@ static void set_write(struct neuron_insn *insn, const struct nrt_model *model,
 
 	insn->opcode = NEURON_OP_WRITE;
 	insn->id = 0;
-	insn->write[0].addr = doorbell(ring, true);
+	insn->write[0].addr = rt_doorbell(ring, true);
 	insn->write[0].value = trigger->nrx;
-	insn->write[1].addr = doorbell(ring, false);
+	insn->write[1].addr = rt_doorbell(ring, false);
 	insn->write[1].value = trigger->ntx;
 }
 

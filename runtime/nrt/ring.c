@@ -193,11 +193,11 @@ static int packet_step(struct rt_ring *ring, struct packet *p, struct walk *from
 	return 0;
 }
 
-static int add_transfer(struct nrt_model *model, struct rt_ring *ring, const struct neff_desc *desc)
+int rt_ring_add_copy(struct rt_ring *ring, const struct neff_pattern *from_pattern,
+		     uint64_t from_pa, const struct neff_pattern *to_pattern, uint64_t to_pa)
 {
 	struct packet packet = { .ntx = 0 };
-	struct walk from = walk_new(&desc->from, model->vars[desc->from.var].pa);
-	struct walk to = walk_new(&desc->to, model->vars[desc->to.var].pa);
+	struct walk from = walk_new(from_pattern, from_pa), to = walk_new(to_pattern, to_pa);
 	int err = 0;
 
 	while (!from.done && !to.done && !err)
@@ -206,7 +206,8 @@ static int add_transfer(struct nrt_model *model, struct rt_ring *ring, const str
 }
 
 /* After the data: a word into the semaphore's increment aperture, behind a barrier */
-static int add_completion(struct nrt_model *model, struct rt_ring *ring, unsigned int semaphore)
+int rt_ring_add_completion(const struct nrt_model *model, struct rt_ring *ring,
+			   unsigned int semaphore)
 {
 	uint64_t aperture = NEURON_V1_TPB_BASE + model->core->nc * NEURON_V1_TPB_SIZE +
 			    NEURON_V1_TPB_SEM_INC + 4 * semaphore;
@@ -217,16 +218,31 @@ static int add_completion(struct nrt_model *model, struct rt_ring *ring, unsigne
 	return err ? err : rt_ring_add_rx(ring, aperture, 4);
 }
 
+static int add_copies(struct nrt_model *model, const struct neff_dma *dma, struct rt_ring *ring)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < dma->ndesc && !err; i++) {
+		const struct neff_desc *d = &dma->desc[i];
+
+		err = rt_ring_add_copy(ring, &d->from, model->vars[d->from.var].pa, &d->to,
+				       model->vars[d->to.var].pa);
+	}
+	if (!err && dma->semaphore >= 0)
+		err = rt_ring_add_completion(model, ring, (unsigned int)dma->semaphore);
+	return err;
+}
+
 static int add_dma(struct nrt_model *model, const struct neff_dma *dma, struct rt_trigger *trigger)
 {
 	struct rt_ring *ring = &model->queues[dma->queue];
 	uint32_t ntx = ring->tx.n, nrx = ring->rx.n;
 	int err = 0;
 
-	for (unsigned int i = 0; i < dma->ndesc && !err; i++)
-		err = add_transfer(model, ring, &dma->desc[i]);
-	if (!err && dma->semaphore >= 0)
-		err = add_completion(model, ring, (unsigned int)dma->semaphore);
+	if (ring->next)
+		err = rt_gather_add(model, dma, ring);
+	else
+		err = add_copies(model, dma, ring);
 	*trigger = (struct rt_trigger){ dma->id, dma->queue, ring->tx.n - ntx, ring->rx.n - nrx };
 	return err;
 }
@@ -263,16 +279,32 @@ static bool host_ring(struct nrt_model *model, struct rt_half *h)
 	return true;
 }
 
+NRT_STATUS rt_half_reserve(struct nrt_model *model, struct rt_half *h, uint32_t n)
+{
+	h->len = ring_length(n);
+	return rt_chunk_alloc(model->core, (uint64_t)h->len * NEURON_UDMA_DESC_SIZE, 0,
+			      NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, &h->chunk);
+}
+
+/* Where the ring is to lie, unless that was known before its descriptors were */
+static NRT_STATUS place_half(struct nrt_model *model, struct rt_half *h)
+{
+	if (h->chunk.core)
+		return h->n < h->len ? NRT_SUCCESS
+				     : rt_fail(NRT_FAILURE, "TDRV",
+					       "a ring of %u descriptors has "
+					       "no room for %u",
+					       h->len, h->n);
+	h->len = ring_length(h->n);
+	return host_ring(model, h) ? NRT_SUCCESS : rt_half_reserve(model, h, h->n);
+}
+
 static NRT_STATUS commit_half(struct nrt_model *model, struct rt_half *h,
 			      enum neuron_dma_queue_type type)
 {
-	NRT_STATUS status = NRT_SUCCESS;
+	NRT_STATUS status = place_half(model, h);
 	int err = 0;
 
-	h->len = ring_length(h->n);
-	if (!host_ring(model, h))
-		status = rt_chunk_alloc(model->core, (uint64_t)h->len * NEURON_UDMA_DESC_SIZE, 0,
-					NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, &h->chunk);
 	if (status)
 		return status;
 	/* also for a host ring: the module sees which ring feeds an engine, and checks addresses */
@@ -350,6 +382,16 @@ void rt_ring_free(struct rt_ring *ring)
 	half_free(&ring->rx);
 }
 
+/* Descriptors of a queue and of those that it rings */
+static uint64_t chain_size(const struct rt_ring *ring)
+{
+	uint64_t n = 0;
+
+	for (; ring; ring = ring->next)
+		n += ring->tx.n + ring->rx.n;
+	return n;
+}
+
 static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e, uint64_t *descs)
 {
 	const struct neff_engine *neff = &model->sg->engine[e];
@@ -359,11 +401,14 @@ static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e, uint64_t
 	if (!engine->triggers)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 	for (unsigned int i = 0; i < neff->ndma; i++) {
+		struct rt_ring *ring = &model->queues[neff->dma[i].queue];
+		uint64_t before = chain_size(ring);
+
 		if (add_dma(model, &neff->dma[i], &engine->triggers[i]))
 			return rt_fail(NRT_RESOURCE, "TDRV",
 				       "queue '%s' has more than %u descriptors",
 				       model->sg->queues[neff->dma[i].queue].name, MAX_DESCS);
-		*descs += engine->triggers[i].ntx + engine->triggers[i].nrx;
+		*descs += chain_size(ring) - before;
 		if (*descs > MAX_MODEL_DESCS)
 			return rt_fail(NRT_RESOURCE, "TDRV", "more than %u descriptors",
 				       MAX_MODEL_DESCS);
@@ -374,21 +419,27 @@ static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e, uint64_t
 
 NRT_STATUS rt_build_rings(struct nrt_model *model)
 {
-	NRT_STATUS status = NRT_SUCCESS;
+	NRT_STATUS status;
 	uint64_t descs = 0;
 
 	model->nqueues = model->sg->nqueues;
+	if (model->nqueues <= RT_MAX_DATA_QUEUES)
+		model->nqueues += rt_gather_queues(model->sg);
 	if (model->nqueues > RT_MAX_DATA_QUEUES)
-		return rt_fail(NRT_RESOURCE, "TDRV", "%u queue sets, a core has %d", model->nqueues,
-			       RT_MAX_DATA_QUEUES);
+		return rt_fail(NRT_RESOURCE, "TDRV",
+			       "%u queue sets, a core has %d (a set of gathers takes three)",
+			       model->nqueues, RT_MAX_DATA_QUEUES);
 	model->queues = calloc(model->nqueues ? model->nqueues : 1, sizeof(*model->queues));
 	if (!model->queues)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 	for (unsigned int q = 0; q < model->nqueues; q++)
 		rt_queue_number(model->core, NEURON_ENG_COUNT + q, &model->queues[q].eng,
 				&model->queues[q].qid);
+	status = rt_gather_begin(model);
 	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !status; e++)
 		status = build_engine(model, e, &descs);
+	if (!status)
+		status = rt_gather_commit(model);
 	for (unsigned int q = 0; q < model->nqueues && !status; q++)
 		status = rt_ring_commit(model, &model->queues[q]);
 	return status;

@@ -179,7 +179,7 @@ def programs(build: Path) -> tuple[dict[str, bytes], dict[str, bytes]]:
     neff, asm = {}, {}
     with tempfile.TemporaryDirectory() as tmp:
         path = Path(tmp) / "model.neff"
-        for name in ("add", "matmul", "shuffle", "hang", "fault"):
+        for name in ("add", "gather", "matmul", "shuffle", "hang", "fault"):
             subprocess.run([build / "tests/unit/neff/testmodel_write", name, path], check=True)
             neff[name] = neff_members(path.read_bytes())
             neff[name + "-file"] = b"\xff" + path.read_bytes()

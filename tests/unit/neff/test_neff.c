@@ -77,6 +77,9 @@ static void same_engine(const struct neff_engine *a, const struct neff_engine *b
 		for (unsigned int k = 0; k < a->dma[i].ndesc; k++) {
 			same_pattern(&a->dma[i].desc[k].from, &b->dma[i].desc[k].from);
 			same_pattern(&a->dma[i].desc[k].to, &b->dma[i].desc[k].to);
+			ck_assert_int_eq(a->dma[i].desc[k].gather, b->dma[i].desc[k].gather);
+			ck_assert_uint_eq(a->dma[i].desc[k].index, b->dma[i].desc[k].index);
+			ck_assert_uint_eq(a->dma[i].desc[k].index_off, b->dma[i].desc[k].index_off);
 		}
 	}
 }
@@ -107,6 +110,8 @@ static void same_subgraph(const struct neff_subgraph *a, const struct neff_subgr
 		same_engine(&a->engine[e], &b->engine[e]);
 }
 
+static const struct testmodel_tables tables = { 2, 300, 100, 130 };
+
 static void make(struct testmodel *t, int which)
 {
 	static uint16_t w[128 * 32];
@@ -115,8 +120,10 @@ static void make(struct testmodel *t, int which)
 		testmodel_add(t, 64);
 	else if (which == 1)
 		testmodel_matmul(t, 32, 64, w);
-	else
+	else if (which == 2)
 		testmodel_shuffle(t);
+	else
+		testmodel_gather(t, &tables);
 }
 
 START_TEST(round_trip)
@@ -520,6 +527,96 @@ START_TEST(bad_model)
 }
 END_TEST
 
+/* The second gather's first descriptor, to SBUF, and what is wrong with it */
+static void break_gather(struct testmodel *t, int which)
+{
+	struct neff_engine *sp = &t->sg.engine[NEURON_ENG_SP];
+	struct neff_desc *d = &sp->dma[1].desc[0];
+
+	switch (which) {
+	case 0:
+		d->from.var = 0;
+		break;
+	case 1:
+		d->from.ndim = 1;
+		break;
+	case 2:
+		d->from.size[1] = 65537;
+		d->from.step[1] = 0;
+		break;
+	case 3:
+		d->from.size[0] = d->to.size[0] = 65537;
+		t->sg.vars[1].size = 1 << 24;
+		t->sg.vars[1].shape[0] = t->sg.vars[1].shape[1] = 1 << 12;
+		d->from.step[1] = 0;
+		d->to.ndim = 2;
+		break;
+	case 4:
+		d->from.offset = 100 * 600;
+		break;
+	case 5:
+		d->to.size[0] = 99;
+		break;
+	case 6:
+		d->to.var = 1;
+		d->to.step[1] = d->to.step[2] = 0;
+		break;
+	case 7:
+		d->index = 4;
+		break;
+	case 8:
+		d->index_off = 12;
+		break;
+	case 9:
+		d->index_off = UINT64_MAX - 4;
+		break;
+	case 10:
+		d->index = 0;
+		d->index_off = 131072 - 508;
+		break;
+	case 11:
+		d->gather = false;
+		break;
+	case 12:
+		d->gather = false;
+		d->from.size[1] = 128;
+		break;
+	}
+}
+
+static const char *const broken_gather[] = {
+	"dma[1] desc[0]: 'from': not a table in DRAM",
+	"dma[1] desc[0]: 'from': not a table in DRAM",
+	"dma[1] desc[0]: 'from': not a table in DRAM",
+	"dma[1] desc[0]: 'from': not a table in DRAM",
+	"dma[1] desc[0]: 'from': outside its variable",
+	"dma[1] desc[0]: 'to': its pieces are not the rows of 'from'",
+	"dma[1] desc[0]: 'to': an input or a constant is not written",
+	"dma[1] desc[0]: 'index': no such variable",
+	"dma[1] desc[0]: 'index': outside its variable",
+	"dma[1] desc[0]: 'index': outside its variable",
+	"dma[1] desc[0]: 'index': outside a partition",
+	"dma[1] desc[0]: 'to': not as many bytes",
+	"dma[1]: a gather and a copy in one queue set",
+};
+
+START_TEST(bad_gather)
+{
+	struct neff_error err;
+	struct testmodel t;
+	size_t size;
+	void *b;
+
+	testmodel_gather(&t, &tables);
+	break_gather(&t, _i);
+	ck_assert_int_eq(neff_write(&t.model, &b, &size, &err), -EINVAL);
+	ck_assert_ptr_null(b);
+	ck_assert_msg(strstr(err.text, broken_gather[_i]), "'%s' does not say '%s'", err.text,
+		      broken_gather[_i]);
+	testmodel_free(&t);
+}
+END_TEST
+
 /* Mutations of a raw (not compressed) file reach the parsers; none may crash or be kept */
 static uint64_t seed;
 
@@ -529,7 +626,7 @@ static uint32_t rnd(void)
 	return (uint32_t)(seed >> 33);
 }
 
-static uint8_t *raw_file(size_t *size)
+static uint8_t *raw_file(int which, size_t *size)
 {
 	struct archive *a = archive_read_new(), *w = archive_write_new();
 	static uint8_t room[1 << 20], data[1 << 18];
@@ -538,7 +635,7 @@ static uint8_t *raw_file(size_t *size)
 	size_t used, n;
 	uint8_t *b, *out;
 
-	testmodel_add(&t, 8);
+	make(&t, which);
 	b = testmodel_write(&t, &n);
 	testmodel_free(&t);
 	archive_read_support_filter_gzip(a);
@@ -570,7 +667,7 @@ START_TEST(raw_tar_is_read)
 	struct neff_model *m;
 	struct neff_error err;
 	size_t size;
-	uint8_t *b = raw_file(&size);
+	uint8_t *b = raw_file(0, &size);
 
 	ck_assert_msg(!neff_read(b, size, NULL, &m, &err), "%s", err.text);
 	neff_free(m);
@@ -584,7 +681,7 @@ START_TEST(mutations)
 	struct neff_model *m;
 	struct neff_error err;
 	size_t size;
-	uint8_t *b = raw_file(&size), *copy = malloc(size);
+	uint8_t *b = raw_file(_i < 4 ? 0 : 3, &size), *copy = malloc(size);
 	unsigned int refused = 0;
 
 	seed = 0x5eed + (uint64_t)_i;
@@ -621,15 +718,16 @@ int main(void)
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, header_offsets);
-	tcase_add_loop_test(tc, round_trip, 0, 3);
+	tcase_add_loop_test(tc, round_trip, 0, 4);
 	tcase_add_loop_test(tc, bad_header, 0, LEN(bad_headers));
 	tcase_add_test(tc, truncated);
 	tcase_add_loop_test(tc, bad_payload, 0, LEN(bad_payloads));
 	tcase_add_test(tc, bomb);
 	tcase_add_test(tc, bomb_default);
 	tcase_add_loop_test(tc, bad_model, 0, LEN(broken));
+	tcase_add_loop_test(tc, bad_gather, 0, LEN(broken_gather));
 	tcase_add_test(tc, raw_tar_is_read);
-	tcase_add_loop_test(tc, mutations, 0, 4);
+	tcase_add_loop_test(tc, mutations, 0, 6);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -137,7 +137,8 @@ static struct neff_desc rows_desc(unsigned int dram, unsigned int sbuf, unsigned
 		sbuf, off, 2, { row_bytes, rows }, { 1, NEURON_SBUF_PART_STRIDE }
 	};
 
-	return to_sbuf ? (struct neff_desc){ d, s } : (struct neff_desc){ s, d };
+	return to_sbuf ? (struct neff_desc){ .from = d, .to = s }
+		       : (struct neff_desc){ .from = s, .to = d };
 }
 
 static struct neuron_ap ap(uint32_t offset, uint8_t dtype, unsigned int n)
@@ -304,8 +305,8 @@ void testmodel_shuffle(struct testmodel *t)
 	q = testmodel_queue(t, "q", NEFF_QUEUE_DATA, SP);
 	program_start(t, SP);
 	dma = testmodel_dma(t, SP, q, 0, 2);
-	dma->desc[0] = (struct neff_desc){ x, tmp };
-	dma->desc[1] = (struct neff_desc){ tmp, y };
+	dma->desc[0] = (struct neff_desc){ .from = x, .to = tmp };
+	dma->desc[1] = (struct neff_desc){ .from = tmp, .to = y };
 	wait_ge(t, SP, 0, 1);
 	clear_all(t);
 }
@@ -324,10 +325,91 @@ void testmodel_scatter(struct testmodel *t, uint64_t n)
 	for (unsigned int i = 0; i < 2; i++) {
 		unsigned int q = testmodel_queue(t, i ? "b" : "a", NEFF_QUEUE_DATA, SP);
 
-		testmodel_dma(t, SP, q, (int)i, 1)->desc[0] = (struct neff_desc){ x, y };
+		testmodel_dma(t, SP, q, (int)i, 1)->desc[0] =
+			(struct neff_desc){ .from = x, .to = y };
 	}
 	wait_ge(t, SP, 0, 1);
 	wait_ge(t, SP, 1, 1);
+	clear_all(t);
+}
+
+/* Table k's rows, for an odd k from the last one on */
+static struct neff_pattern table_rows(const struct testmodel_tables *g, unsigned int k)
+{
+	struct neff_pattern p = {
+		1, (uint64_t)k * g->rows * g->row, 2, { g->row, g->rows }, { 1, g->row }
+	};
+
+	if (k % 2) {
+		p.offset += (uint64_t)(g->rows - 1) * g->row;
+		p.step[1] = -p.step[1];
+	}
+	return p;
+}
+
+/* n rows of SBUF, the i-th in partition i % 128: those that fill all of them, then the rest */
+static unsigned int sbuf_rows(const struct testmodel_tables *g, struct neff_pattern p[2])
+{
+	unsigned int full = g->n / 128, rest = g->n % 128, i = 0;
+
+	if (full)
+		p[i++] = (struct neff_pattern){
+			0, 0, 3, { g->row, 128, full }, { 1, NEURON_SBUF_PART_STRIDE, g->row }
+		};
+	if (rest)
+		p[i++] = (struct neff_pattern){ 0,
+						(uint64_t)full * g->row,
+						2,
+						{ g->row, rest },
+						{ 1, NEURON_SBUF_PART_STRIDE } };
+	return i;
+}
+
+/* Table k straight to its place in y (even k), or through SBUF */
+static void gather_one(struct testmodel *t, const struct testmodel_tables *g, unsigned int k)
+{
+	uint64_t y = (uint64_t)k * g->n * g->row;
+	struct neff_desc d = { .from = table_rows(g, k),
+			       .to = { 3, y, 2, { g->row, g->n }, { 1, g->row } },
+			       .gather = true,
+			       .index = 2 };
+	struct neff_pattern p[2];
+	unsigned int np = k % 2 ? sbuf_rows(g, p) : 1;
+	struct neff_dma *dma = testmodel_dma(t, SP, 0, 0, np);
+
+	for (unsigned int i = 0; i < np; i++) {
+		dma->desc[i] = d;
+		if (k % 2)
+			dma->desc[i].to = p[i];
+		dma->desc[i].index_off = i ? g->n / 128 * 512 : 0;
+	}
+	wait_ge(t, SP, 0, k + 1);
+	if (k % 2 == 0)
+		return;
+	dma = testmodel_dma(t, SP, 1, 1, np);
+	for (unsigned int i = 0; i < np; i++) {
+		dma->desc[i] = (struct neff_desc){ .from = p[i], .to = d.to };
+		dma->desc[i].to.offset += i ? (uint64_t)(g->n / 128 * 128) * g->row : 0;
+		dma->desc[i].to.size[1] = p[i].size[1] * (p[i].ndim == 3 ? p[i].size[2] : 1);
+	}
+	wait_ge(t, SP, 1, k / 2 + 1);
+}
+
+void testmodel_gather(struct testmodel *t, const struct testmodel_tables *g)
+{
+	start(t, "gather");
+	testmodel_var(t, "sb", NEFF_VAR_STATE_BUFFER, 0);
+	testmodel_var(t, "table", NEFF_VAR_INPUT, (uint64_t)g->tables * g->rows * g->row);
+	testmodel_var(t, "index", NEFF_VAR_INPUT, (uint64_t)g->n * 4);
+	testmodel_var(t, "y", NEFF_VAR_OUTPUT, (uint64_t)g->tables * g->n * g->row);
+	testmodel_io(t, 1, NEURON_DT_INT8, g->tables * g->rows, g->row);
+	testmodel_io(t, 2, NEURON_DT_INT32, 1, g->n);
+	testmodel_io(t, 3, NEURON_DT_INT8, g->tables * g->n, g->row);
+	testmodel_queue(t, "rows", NEFF_QUEUE_DATA, SP);
+	testmodel_queue(t, "copies", NEFF_QUEUE_DATA, SP);
+	program_start(t, SP);
+	for (unsigned int k = 0; k < g->tables; k++)
+		gather_one(t, g, k);
 	clear_all(t);
 }
 

@@ -24,6 +24,14 @@ void testmodel_long(struct testmodel *t, unsigned int cols, unsigned int steps);
 void testmodel_shuffle(struct testmodel *t);
 /* every second of 2n bytes copied by two queues, both all of them: a small file, 4n descriptors */
 void testmodel_scatter(struct testmodel *t, uint64_t n);
+/*
+ * y[k, i] = table[k, index[i]], for an odd k table[k, rows - 1 - index[i]] and through SBUF
+ * (n rows in 128 KiB a partition); row bytes
+ */
+struct testmodel_tables {
+	unsigned int tables, rows, row, n;
+};
+void testmodel_gather(struct testmodel *t, const struct testmodel_tables *g);
 /* waits for a semaphore that nobody raises */
 void testmodel_hang(struct testmodel *t);
 /* reads SBUF as a type and shape that is legal, then raises a semaphore below zero */

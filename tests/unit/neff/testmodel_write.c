@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* testmodel_write add|long|matmul|shuffle|stages|hang|fault FILE: a hand-made NEFF for shell tests.
+/* testmodel_write add|gather|long|matmul|shuffle|stages|hang|fault FILE: a hand-made NEFF for tests
  */
 #include "testmodel.h"
 
@@ -19,6 +19,7 @@ static int save(const char *path, void *buf, size_t size)
 
 int main(int argc, char **argv)
 {
+	const struct testmodel_tables tables = { 3, 300, 100, 130 };
 	static uint16_t w[128 * 64];
 	struct testmodel t;
 	size_t size;
@@ -34,6 +35,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "add"))
 		testmodel_add(&t, 64);
+	else if (!strcmp(argv[1], "gather"))
+		testmodel_gather(&t, &tables);
 	else if (!strcmp(argv[1], "long"))
 		testmodel_long(&t, 4096, 2000);
 	else if (!strcmp(argv[1], "matmul"))

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Gathers: DMAs whose source addresses the program chooses. No instruction makes an address and no
+ * index is believed, so three queues do it, of which the program rings the first:
+ *
+ * 1. the index's low bytes into the descriptors of the second queue, which then is rung;
+ * 2. these read an address each, from a list of the addresses of all rows, into the source
+ *    addresses of the third queue's descriptors, which then is rung;
+ * 3. the rows, and the semaphore.
+ *
+ * A list has a place for every number that an index's low bytes can have, row i modulo the number
+ * of rows at place i, and lies at an address that is a multiple of its size: whatever the program
+ * computes, the second queue stays in the list and the third in the table. Places are 256 bytes
+ * apart, so that the byte of the address below the index is the loader's: which of the LIST_TABLES
+ * tables that share a list.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nrt_priv.h"
+
+#define PLACE 256 /* bytes from one place of a list to the next */
+#define LIST_TABLES (PLACE / (int)sizeof(uint64_t))
+#define MAX_LISTS 8 /* 128 MiB */
+#define MAX_TABLES (MAX_LISTS * LIST_TABLES)
+#define MAX_ROWS (1u << 22) /* of a queue */
+#define DESC_ADDR 8 /* where in a descriptor its address is */
+#define BELLS 4 /* words of a gather: what rings the second queue, what rings the third */
+
+struct table {
+	uint32_t var;
+	uint64_t offset, rows;
+	int64_t pitch;
+};
+
+struct rt_gathers {
+	unsigned int width; /* bytes of an index: 1 or 2 */
+	unsigned int ntables;
+	struct table table[MAX_TABLES];
+	struct rt_chunk list[MAX_LISTS], bells;
+	unsigned int n, next; /* gathers, and the next to be added */
+	uint32_t *bell;
+};
+
+static bool is_gather(const struct neff_dma *dma)
+{
+	return dma->desc[0].gather; /* then all are (libneff checked it) */
+}
+
+static uint64_t rows_of(const struct neff_desc *d)
+{
+	uint64_t n = 1;
+
+	for (unsigned int i = 1; i < d->to.ndim; i++)
+		n *= d->to.size[i];
+	return n;
+}
+
+/* Rows and gathers of a queue; a queue of copies has none */
+static unsigned int count(const struct neff_subgraph *sg, unsigned int queue, uint64_t *rows)
+{
+	const struct neff_engine *e = &sg->engine[sg->queues[queue].owner];
+	unsigned int n = 0;
+
+	*rows = 0;
+	for (unsigned int i = 0; i < e->ndma; i++) {
+		if (e->dma[i].queue != queue || !is_gather(&e->dma[i]))
+			continue;
+		n++;
+		for (unsigned int k = 0; k < e->dma[i].ndesc; k++)
+			*rows += rows_of(&e->dma[i].desc[k]);
+	}
+	return n;
+}
+
+unsigned int rt_gather_queues(const struct neff_subgraph *sg)
+{
+	unsigned int n = 0;
+	uint64_t rows;
+
+	for (unsigned int q = 0; q < sg->nqueues; q++)
+		n += count(sg, q, &rows) ? 2 : 0;
+	return n;
+}
+
+static unsigned int find_table(const struct rt_gathers *g, const struct neff_pattern *p)
+{
+	unsigned int i = 0;
+
+	while (i < g->ntables &&
+	       (g->table[i].var != p->var || g->table[i].offset != p->offset ||
+		g->table[i].pitch != p->step[1] || g->table[i].rows != p->size[1]))
+		i++;
+	return i;
+}
+
+static NRT_STATUS find_tables(struct rt_gathers *g, const struct neff_engine *e)
+{
+	for (unsigned int i = 0; i < e->ndma; i++) {
+		for (unsigned int k = 0; is_gather(&e->dma[i]) && k < e->dma[i].ndesc; k++) {
+			const struct neff_pattern *p = &e->dma[i].desc[k].from;
+			unsigned int t = find_table(g, p);
+
+			if (t < g->ntables)
+				continue;
+			if (t == MAX_TABLES)
+				return rt_fail(NRT_RESOURCE, "TDRV", "rows of more than %d tables",
+					       MAX_TABLES);
+			g->table[g->ntables++] =
+				(struct table){ p->var, p->offset, p->size[1], p->step[1] };
+			if (p->size[1] > 256)
+				g->width = 2;
+		}
+	}
+	return NRT_SUCCESS;
+}
+
+static void fill_list(const struct nrt_model *model, const struct table *t, unsigned int slot,
+		      uint8_t *list, uint64_t size)
+{
+	uint64_t first = model->vars[t->var].pa + t->offset, row = 0;
+
+	for (uint64_t at = slot * sizeof(uint64_t); at < size; at += PLACE) {
+		uint64_t addr = first + row * (uint64_t)t->pitch;
+
+		memcpy(list + at, &addr, sizeof(addr)); /* little-endian, as this machine is */
+		row = row + 1 < t->rows ? row + 1 : 0;
+	}
+}
+
+static NRT_STATUS make_list(struct nrt_model *model, unsigned int n)
+{
+	struct rt_gathers *g = model->gathers;
+	uint64_t size = (uint64_t)PLACE << (8 * g->width);
+	unsigned int last = (n + 1) * LIST_TABLES;
+	NRT_STATUS status = rt_chunk_alloc(model->core, size, size,
+					   NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, &g->list[n]);
+	uint8_t *list;
+	int err;
+
+	if (status)
+		return status;
+	if (g->list[n].pa % size)
+		return rt_fail(NRT_FAILURE, "TDRV", "a list's memory is not aligned");
+	list = calloc(1, size);
+	if (!list)
+		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
+	for (unsigned int i = n * LIST_TABLES; i < last && i < g->ntables; i++)
+		fill_list(model, &g->table[i], i % LIST_TABLES, list, size);
+	err = ndl_memory_buf_copyin(model->core->dev, g->list[n].handle, list, 0, size);
+	free(list);
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "a list: %s", strerror(-err))
+		   : NRT_SUCCESS;
+}
+
+/* The queues behind each queue of gathers, and their descriptors' memory */
+static NRT_STATUS make_queues(struct nrt_model *model)
+{
+	struct rt_ring *next = model->queues + model->sg->nqueues;
+	NRT_STATUS status = NRT_SUCCESS;
+
+	for (unsigned int q = 0; q < model->sg->nqueues && !status; q++) {
+		uint64_t rows, n = count(model->sg, q, &rows);
+
+		if (!n)
+			continue;
+		if (rows + n > MAX_ROWS)
+			return rt_fail(NRT_RESOURCE, "TDRV", "queue '%s' gathers more than %u rows",
+				       model->sg->queues[q].name, MAX_ROWS);
+		model->gathers->n += (unsigned int)n;
+		model->queues[q].next = next;
+		next->next = next + 1;
+		/* one descriptor a row, and one a gather: the doorbells, the semaphore */
+		status = rt_half_reserve(model, &next[0].tx, (uint32_t)(rows + n));
+		if (!status)
+			status = rt_half_reserve(model, &next[1].tx, (uint32_t)(rows + n));
+		next += 2;
+	}
+	return status;
+}
+
+NRT_STATUS rt_gather_begin(struct nrt_model *model)
+{
+	struct rt_gathers *g;
+	NRT_STATUS status;
+
+	if (model->nqueues == model->sg->nqueues)
+		return NRT_SUCCESS;
+	g = model->gathers = calloc(1, sizeof(*g));
+	if (!g)
+		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
+	g->width = 1;
+	status = make_queues(model);
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !status; e++)
+		status = find_tables(g, &model->sg->engine[e]);
+	for (unsigned int n = 0; n * LIST_TABLES < g->ntables && !status; n++)
+		status = make_list(model, n);
+	if (!status)
+		status = rt_chunk_alloc(model->core, g->n * BELLS * sizeof(uint32_t), 0,
+					NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, &g->bells);
+	if (status)
+		return status;
+	g->bell = calloc(g->n, BELLS * sizeof(uint32_t));
+	return g->bell ? NRT_SUCCESS : rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
+}
+
+/* Where the addresses of n descriptors that are about to be added will lie, byte by byte */
+static struct neff_pattern addresses(const struct rt_ring *ring, uint64_t size, uint64_t n)
+{
+	return (struct neff_pattern){
+		.offset = (uint64_t)ring->tx.n * NEURON_UDMA_DESC_SIZE + DESC_ADDR,
+		.ndim = 2,
+		.size = { size, n },
+		.step = { 1, NEURON_UDMA_DESC_SIZE },
+	};
+}
+
+static int add_rows(struct nrt_model *model, const struct neff_desc *d, struct rt_ring *ring)
+{
+	const struct rt_gathers *g = model->gathers;
+	struct rt_ring *places = ring->next, *rows = places->next;
+	unsigned int table = find_table(g, &d->from);
+	uint64_t n = rows_of(d);
+	struct neff_pattern index = { .offset = d->index_off,
+				      .ndim = 2,
+				      .size = { g->width, n },
+				      .step = { 1, sizeof(uint32_t) } };
+	struct neff_pattern place = { .offset = table % LIST_TABLES * sizeof(uint64_t),
+				      .ndim = 2,
+				      .size = { sizeof(uint64_t), n } };
+	struct neff_pattern row = { .offset = d->from.offset,
+				    .ndim = 2,
+				    .size = { d->from.size[0], n } };
+	struct neff_pattern to = addresses(places, g->width, n);
+	int err;
+
+	to.offset++; /* the byte below is the table's */
+	err = rt_ring_add_copy(ring, &index, model->vars[d->index].pa, &to, places->tx.chunk.pa);
+	to = addresses(rows, sizeof(uint64_t), n);
+	if (!err)
+		err = rt_ring_add_copy(places, &place, g->list[table / LIST_TABLES].pa, &to,
+				       rows->tx.chunk.pa);
+	if (!err)
+		err = rt_ring_add_copy(rows, &row, model->vars[d->from.var].pa, &d->to,
+				       model->vars[d->to.var].pa);
+	return err;
+}
+
+/* Two words into the two doorbells of the next queue, behind a barrier */
+static int add_bells(struct nrt_model *model, struct rt_ring *ring, unsigned int bell)
+{
+	int err = rt_ring_add_tx(
+		ring, model->gathers->bells.pa + bell * sizeof(uint32_t), 2 * sizeof(uint32_t),
+		NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST | NEURON_UDMA_DESC_DMB);
+
+	if (!err)
+		err = rt_ring_add_rx(ring, rt_doorbell(ring->next, true), sizeof(uint32_t));
+	if (!err)
+		err = rt_ring_add_rx(ring, rt_doorbell(ring->next, false), sizeof(uint32_t));
+	return err;
+}
+
+int rt_gather_add(struct nrt_model *model, const struct neff_dma *dma, struct rt_ring *ring)
+{
+	struct rt_ring *places = ring->next, *rows = places->next;
+	unsigned int at = model->gathers->next++ * BELLS;
+	uint32_t *bell = model->gathers->bell + at;
+	uint32_t before[BELLS] = { places->rx.n, places->tx.n, rows->rx.n, rows->tx.n };
+	int err = 0;
+
+	for (unsigned int i = 0; i < dma->ndesc && !err; i++)
+		err = add_rows(model, &dma->desc[i], ring);
+	if (!err)
+		err = add_bells(model, ring, at);
+	if (!err)
+		err = add_bells(model, places, at + 2);
+	if (!err && dma->semaphore >= 0)
+		err = rt_ring_add_completion(model, rows, (unsigned int)dma->semaphore);
+	bell[0] = places->rx.n - before[0];
+	bell[1] = places->tx.n - before[1];
+	bell[2] = rows->rx.n - before[2];
+	bell[3] = rows->tx.n - before[3];
+	return err;
+}
+
+NRT_STATUS rt_gather_commit(struct nrt_model *model)
+{
+	struct rt_gathers *g = model->gathers;
+	int err;
+
+	if (!g)
+		return NRT_SUCCESS;
+	err = ndl_memory_buf_copyin(model->core->dev, g->bells.handle, g->bell, 0, g->bells.size);
+	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "doorbells: %s", strerror(-err))
+		   : NRT_SUCCESS;
+}
+
+void rt_gather_free(struct nrt_model *model)
+{
+	struct rt_gathers *g = model->gathers;
+
+	if (!g)
+		return;
+	for (unsigned int i = 0; i < MAX_LISTS; i++)
+		rt_chunk_free(&g->list[i]);
+	rt_chunk_free(&g->bells);
+	free(g->bell);
+	free(g);
+	model->gathers = NULL;
+}
