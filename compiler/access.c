@@ -93,3 +93,34 @@ void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool wr
 				    .lo = (uint64_t)lo,
 				    .hi = (uint64_t)hi + 1 };
 }
+
+uint64_t ncc_gather_rows(const struct neff_desc *d)
+{
+	uint64_t n = 1;
+
+	for (unsigned int i = 1; i < d->to.ndim; i++)
+		n *= d->to.size[i];
+	return n;
+}
+
+struct neff_pattern ncc_gather_index(const struct neff_desc *d)
+{
+	return (struct neff_pattern){ .var = d->index,
+				      .offset = d->index_off,
+				      .ndim = 1,
+				      .size = { ncc_gather_rows(d) * sizeof(uint32_t) },
+				      .step = { 1 } };
+}
+
+unsigned int ncc_desc_access(const struct neff_desc *d, struct ncc_access *acc)
+{
+	struct neff_pattern index;
+
+	ncc_pattern_access(&d->from, !d->from.var, false, &acc[0]);
+	ncc_pattern_access(&d->to, !d->to.var, true, &acc[1]);
+	if (!d->gather)
+		return 2;
+	index = ncc_gather_index(d);
+	ncc_pattern_access(&index, !index.var, false, &acc[2]);
+	return 3;
+}

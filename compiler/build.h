@@ -104,6 +104,14 @@ struct ncc_op *lower_one_hot(struct ncc_build *bl, struct ncc_op *idx, int64_t n
 struct ncc_op *lower_choose(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
 			    unsigned int d, unsigned int shared);
 /*
+ * Rows of a table by DMA: is that better for one of shared parts of rows by columns of x's
+ * elements? Then x is such a table in any shape, idx s32 inside the rows, its first dimension the
+ * shared one; the result is [idx's elements, columns]
+ */
+bool lower_has_rows(const struct ncc_op *x, int64_t shared, int64_t rows, int64_t columns);
+struct ncc_op *lower_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x,
+			  int64_t shared, int64_t rows);
+/*
  * x with dimension d replaced by idx's dimensions, which come in its place: [x's before d...,
  * idx's, x's behind d...]. Indices out of range are clamped.
  */

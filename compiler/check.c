@@ -186,6 +186,20 @@ static uint64_t pattern_bytes(const struct neff_pattern *p)
 	return n;
 }
 
+/* Both sides lie in their variables, and fit each other */
+static bool desc_fits(const struct check *c, const struct neff_desc *d)
+{
+	struct neff_pattern index;
+
+	if (!in_bounds(c, &d->from) || !in_bounds(c, &d->to))
+		return false;
+	if (!d->gather)
+		return pattern_bytes(&d->from) == pattern_bytes(&d->to);
+	index = ncc_gather_index(d);
+	return d->from.var && d->from.ndim == 2 && d->from.size[1] <= NEFF_MAX_ROWS &&
+	       d->from.size[0] == d->to.size[0] && in_bounds(c, &index);
+}
+
 static int trigger(struct check *c, unsigned int e, uint32_t id)
 {
 	struct stream *s = &c->s[e];
@@ -202,22 +216,17 @@ static int trigger(struct check *c, unsigned int e, uint32_t id)
 	s->next_dma++;
 	actor = NEURON_ENG_COUNT + d->queue;
 	for (unsigned int i = 0; !rc && i < d->ndesc; i++) {
-		const struct neff_desc *x = &d->desc[i];
-		struct ncc_access acc[2];
+		struct ncc_access acc[NCC_DESC_ACCESS];
 
-		if (!in_bounds(c, &x->from) || !in_bounds(c, &x->to) ||
-		    pattern_bytes(&x->from) != pattern_bytes(&x->to))
+		if (!desc_fits(c, &d->desc[i]))
 			return bad(c, e, "a DMA outside its variable, or of two sizes");
-		ncc_pattern_access(&x->from, !x->from.var, false, &acc[0]);
-		ncc_pattern_access(&x->to, !x->to.var, true, &acc[1]);
-		rc = order(c, e, &s->now, actor, acc, 2);
+		rc = order(c, e, &s->now, actor, acc, (int)ncc_desc_access(&d->desc[i], acc));
 	}
 	for (unsigned int i = 0; !rc && i < d->ndesc; i++) {
-		struct ncc_access acc[2];
+		struct ncc_access acc[NCC_DESC_ACCESS];
+		int n = (int)ncc_desc_access(&d->desc[i], acc);
 
-		ncc_pattern_access(&d->desc[i].from, !d->desc[i].from.var, false, &acc[0]);
-		ncc_pattern_access(&d->desc[i].to, !d->desc[i].to.var, true, &acc[1]);
-		rc = remember(c, actor, c->queue_events[d->queue], acc, 2);
+		rc = remember(c, actor, c->queue_events[d->queue], acc, n);
 	}
 	after = s->now;
 	merge(&after, &c->queue[d->queue]);

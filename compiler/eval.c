@@ -232,6 +232,20 @@ static void eval_concat(const struct ncc_op *op, double *const *in, double *out)
 	}
 }
 
+/* What is outside, a check of the model's will say */
+static void eval_gather(const struct ncc_op *op, const double *table, const double *index,
+			double *out)
+{
+	int64_t rows = op->in[0]->shape.dim[0], n = op->shape.dim[1];
+
+	for (int64_t i = 0; i < op->shape.dim[0]; i++) {
+		int64_t row = index[i] < 0 ? 0 : (int64_t)index[i];
+
+		row = row < rows ? row : rows - 1;
+		memcpy(out + i * n, table + row * n, (size_t)n * sizeof(*out));
+	}
+}
+
 static void eval_move(const struct ncc_op *op, const double *in, double *out)
 {
 	int64_t step[NCC_MAX_DIMS], start = ncc_move_steps(op, step);
@@ -261,6 +275,9 @@ static bool eval_op(const struct ncc_op *op, double *const *in, double *out)
 		return true;
 	case NCC_PAD:
 		eval_pad(op, in[0], in[1][0], out);
+		return true;
+	case NCC_GATHER:
+		eval_gather(op, in[0], in[1], out);
 		return true;
 	case NCC_REDUCE:
 		eval_reduce(op, in[0], in[1][0], out);

@@ -254,6 +254,7 @@ static const gen_fn lower[NCC_KINDS] = {
 	[NCC_SELECT] = gen_elementwise,
 	[NCC_CONCAT] = gen_concat,
 	[NCC_PAD] = gen_pad,
+	[NCC_GATHER] = gen_gather,
 	[NCC_DOT] = gen_dot,
 	[NCC_CONV] = gen_conv,
 	[NCC_REDUCE] = gen_reduce,
@@ -263,7 +264,7 @@ static const gen_fn lower[NCC_KINDS] = {
 /* Must the operand have a place, or does the operation see to it (constants, kernels)? */
 static bool needs_place(const struct ncc_op *op, unsigned int i)
 {
-	if (ncc_is_binary(op->kind) || op->kind == NCC_DOT)
+	if (ncc_is_binary(op->kind) || op->kind == NCC_DOT || op->kind == NCC_GATHER)
 		return false;
 	return !i || op->kind == NCC_SELECT || op->kind == NCC_CONCAT;
 }

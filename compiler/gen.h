@@ -175,6 +175,7 @@ int gen_transpose(struct ncc_gen *g, const struct ncc_view *dst, const struct nc
 int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_pad(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+int gen_gather(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_reduce_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 /*

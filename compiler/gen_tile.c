@@ -305,7 +305,7 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 	g->ntail = 0;
 	if (tile_is_elementwise(op))
 		return tile_elementwise(g, op);
-	rc = place_operands(g, op);
+	rc = op->kind == NCC_GATHER ? 0 : place_operands(g, op);
 	rc = rc ? rc : tile_result(g, op);
 	if (rc)
 		return rc;
@@ -315,6 +315,8 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 		return tile_concat(g, op, dst);
 	case NCC_PAD:
 		return gen_pad(g, op, dst);
+	case NCC_GATHER:
+		return gen_gather(g, op, dst);
 	case NCC_REDUCE:
 		return tile_reduce(g, op, dst);
 	case NCC_REDUCE_WINDOW:

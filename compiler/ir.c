@@ -197,6 +197,7 @@ static const char *const kind_names[NCC_KINDS] = {
 	[NCC_REVERSE] = "reverse",
 	[NCC_CONCAT] = "concatenate",
 	[NCC_PAD] = "pad",
+	[NCC_GATHER] = "gather",
 	[NCC_DOT] = "dot",
 	[NCC_CONV] = "convolution",
 	[NCC_REDUCE] = "reduce",

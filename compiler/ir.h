@@ -20,6 +20,7 @@
 #define NCC_MAX_MADE (1 << 20) /* operations made for a module, swept ones too: some 1.3 GB */
 #define NCC_MAX_OPERANDS 4096
 #define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
+#define NCC_MAX_TABLE 65536 /* rows to gather from: what the NEFF's gather takes */
 #define NCC_MAX_TAIL 2 /* operations fused behind a product */
 
 enum ncc_kind {
@@ -74,6 +75,7 @@ enum ncc_kind {
 	NCC_REVERSE, /* mask: dimensions */
 	NCC_CONCAT, /* axis */
 	NCC_PAD, /* operand 1: scalar; low, high (may be negative), interior */
+	NCC_GATHER, /* [rows, n], s32[m] -> [m, n]: the rows of these numbers, which are all inside */
 	/* contractions and reductions */
 	NCC_DOT, /* dot */
 	NCC_CONV, /* conv, window of its spatial dimensions */

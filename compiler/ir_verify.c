@@ -192,6 +192,18 @@ static int check_pad(const struct ncc_op *op, struct ncc_error *err)
 		expect_dtype(op, op->in[0], err);
 }
 
+static int check_gather(const struct ncc_op *op, struct ncc_error *err)
+{
+	const struct ncc_shape *table = &op->in[0]->shape, *index = &op->in[1]->shape;
+	int64_t dim[2] = { index->dim[0], table->dim[1] };
+
+	if (table->ndim != 2 || index->ndim != 1 || index->dtype != NEURON_DT_INT32)
+		return ncc_fail_op(err, -EINVAL, op, "not a matrix and a vector of s32");
+	if (table->dim[0] > NCC_MAX_TABLE)
+		return ncc_fail_op(err, -EINVAL, op, "a table of more than %d rows", NCC_MAX_TABLE);
+	return expect_dims(op, dim, 2, err) ?: expect_dtype(op, op->in[0], err);
+}
+
 static int check_dot(const struct ncc_op *op, struct ncc_error *err)
 {
 	const struct ncc_shape *l = &op->in[0]->shape, *r = &op->in[1]->shape;
@@ -343,6 +355,7 @@ static const struct {
 	[NCC_REVERSE] = { check_reverse, 1 },
 	[NCC_CONCAT] = { check_concat, 0 }, /* any number */
 	[NCC_PAD] = { check_pad, 2 },
+	[NCC_GATHER] = { check_gather, 2 },
 	[NCC_DOT] = { check_dot, 2 },
 	[NCC_CONV] = { check_conv, 2 },
 	[NCC_REDUCE] = { check_reduce, 2 },

@@ -259,6 +259,7 @@ int lower_gather(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 	struct ncc_op *row, *table, *r;
 	struct ncc_shape dims;
 	uint8_t map[NCC_MAX_DIMS];
+	bool by_rows;
 	struct slices s;
 	int rc = slices_init(&s, bl, x, idx, g);
 
@@ -269,14 +270,17 @@ int lower_gather(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 	bl->err->text[0] = 0;
 	row = slices_rows(&s, false);
 	table = slices_matrix(&s, x, true);
-	if (s.shared == 1 && row && table) { /* products without a batch are better laid out */
+	by_rows = table && lower_has_rows(x, s.shared, s.rows, table->shape.dim[2]);
+	if (!by_rows && s.shared == 1 && row &&
+	    table) { /* products without a batch are better laid out */
 		row = build_reshape(bl, row, &(struct ncc_shape){ .ndim = 1, .dim = { s.slices } });
 		table = build_reshape(
 			bl, table,
 			&(struct ncc_shape){ .ndim = 2, .dim = { s.rows, table->shape.dim[2] } });
 	}
-	r = lower_choose(bl, lower_one_hot(bl, row, s.rows), table, s.shared == 1 ? 0 : 1,
-			 s.shared > 1);
+	r = by_rows ? lower_rows(bl, row, table, s.shared, s.rows)
+		    : lower_choose(bl, lower_one_hot(bl, row, s.rows), table, s.shared == 1 ? 0 : 1,
+				   s.shared > 1);
 	*out = build_transpose(bl, build_reshape(bl, r, &dims), map);
 	if (*out)
 		return 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is chosen by an index. A core has no indirect addressing: it is a product with a matrix of
- * ones and zeros. So that every bit arrives, whatever it means (an infinity times 0 would be NaN),
- * the bits are taken as whole numbers of 11 bits, which fp16 holds and a sum with zeros leaves
- * alone. Called by the front ends.
+ * What is chosen by an index. Whole rows of a large table come by DMA. No engine addresses
+ * indirectly: the rest is a product with a matrix of ones and zeros. So that every bit arrives,
+ * whatever it means (an infinity times 0 would be NaN), the bits are taken as whole numbers of 11
+ * bits, which fp16 holds and a sum with zeros leaves alone. Called by the front ends.
  */
 #include <string.h>
 
@@ -11,6 +11,8 @@
 
 #define PART_BITS 11
 #define MOST_PARTS 3
+#define SHORTEST_ROW 64 /* bytes: shorter ones are mostly descriptors */
+#define SMALLEST_TABLE 8192 /* elements: below, a product with it is sooner done */
 
 struct ncc_op *lower_one_hot(struct ncc_build *bl, struct ncc_op *idx, int64_t n)
 {
@@ -143,6 +145,42 @@ struct ncc_op *lower_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64
 		 : NULL;
 }
 
+bool lower_has_rows(const struct ncc_op *x, int64_t shared, int64_t rows, int64_t columns)
+{
+	return columns * ncc_dtype_size(x->shape.dtype) >= SHORTEST_ROW &&
+	       rows * columns >= SMALLEST_TABLE && shared * rows <= NCC_MAX_TABLE;
+}
+
+struct ncc_op *lower_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x,
+			  int64_t shared, int64_t rows)
+{
+	struct ncc_shape table, flat = { .ndim = 1 }, s = { .ndim = 2 };
+
+	if (!idx || !x)
+		return NULL;
+	if (shared > 1) { /* each part of the table behind the one before */
+		struct ncc_op *at = build_count(bl, shared);
+		uint8_t map = 0;
+
+		at = at ? build_node(bl, NCC_MUL, &at->shape, at,
+				     build_splat(bl, &at->shape, (double)rows), NULL)
+			: NULL;
+		at = at ? build_spread(bl, &idx->shape, at, &map) : NULL;
+		idx = at ? build_node(bl, NCC_ADD, &idx->shape, idx, at, NULL) : NULL;
+		if (!idx)
+			return NULL;
+	}
+	flat.dim[0] = s.dim[0] = ncc_elems(&idx->shape);
+	table = s;
+	table.dim[0] = shared * rows;
+	table.dim[1] = s.dim[1] = ncc_elems(&x->shape) / (shared * rows);
+	s.dtype = x->shape.dtype;
+	s.pred = x->shape.pred;
+	x = build_reshape(bl, x, &table);
+	idx = build_reshape(bl, idx, &flat);
+	return x && idx ? build_node(bl, NCC_GATHER, &s, x, idx, NULL) : NULL;
+}
+
 /* [idx's, x's others] -> [x's before d, idx's, x's behind d] */
 static struct ncc_op *in_place(struct ncc_build *bl, struct ncc_op *r, unsigned int nidx,
 			       unsigned int d)
@@ -161,6 +199,46 @@ static struct ncc_op *in_place(struct ncc_build *bl, struct ncc_op *r, unsigned 
 	return build_transpose(bl, r, map);
 }
 
+static int64_t product_of(const struct ncc_shape *s, unsigned int first, unsigned int last)
+{
+	int64_t n = 1;
+
+	for (unsigned int i = first; i < last; i++)
+		n *= s->dim[i];
+	return n;
+}
+
+static bool take_rows(const struct ncc_op *x, unsigned int d)
+{
+	return lower_has_rows(x, product_of(&x->shape, 0, d), x->shape.dim[d],
+			      product_of(&x->shape, d + 1, x->shape.ndim));
+}
+
+/* Along dimension d: what is before it is shared, what is behind it a row */
+static struct ncc_op *take_by_rows(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
+				   unsigned int d)
+{
+	struct ncc_shape s = { 0 }, each = idx->shape;
+	int64_t before = product_of(&x->shape, 0, d);
+	uint8_t map[NCC_MAX_DIMS];
+
+	if (idx->shape.ndim + x->shape.ndim - 1 > NCC_MAX_DIMS)
+		return NULL;
+	for (unsigned int i = 0; i < d; i++)
+		s.dim[s.ndim++] = x->shape.dim[i];
+	for (unsigned int i = 0; i < idx->shape.ndim; i++)
+		s.dim[s.ndim++] = idx->shape.dim[i];
+	for (unsigned int i = d + 1; i < x->shape.ndim; i++)
+		s.dim[s.ndim++] = x->shape.dim[i];
+	each.ndim = 2;
+	each.dim[0] = before;
+	each.dim[1] = ncc_elems(&idx->shape);
+	map[0] = 1;
+	idx = build_reshape(bl, idx, &(struct ncc_shape){ .ndim = 1, .dim = { each.dim[1] } });
+	idx = build_spread(bl, &each, idx, map);
+	return build_reshape(bl, lower_rows(bl, idx, x, before, x->shape.dim[d]), &s);
+}
+
 struct ncc_op *lower_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 			  unsigned int d)
 {
@@ -172,6 +250,8 @@ struct ncc_op *lower_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op 
 	idx = lower_clamp_index(bl, idx, n - 1);
 	if (!idx)
 		return NULL;
+	if (take_rows(x, d))
+		return take_by_rows(bl, x, idx, d);
 	return in_place(bl, lower_choose(bl, lower_one_hot(bl, idx, n), x, d, 0), idx->shape.ndim,
 			d);
 }

@@ -18,6 +18,7 @@ static const struct {
 	[NCC_Q_IN] = { "qSpIn", NEFF_QUEUE_IN },
 	[NCC_Q_DATA] = { "qSpData", NEFF_QUEUE_DATA },
 	[NCC_Q_OUT] = { "qSpOut", NEFF_QUEUE_OUT },
+	[NCC_Q_GATHER] = { "qSpGather", NEFF_QUEUE_DATA },
 };
 
 static int encode_stream(const struct ncc_stream *st, struct neff_engine *e, struct ncc_error *err)

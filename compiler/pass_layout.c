@@ -119,6 +119,8 @@ static void wishes_of(int *want, const struct ncc_op *op)
 			want[op->in[0]->id] = NONE; /* others would have to turn it: they can */
 		wish(want, op->in[0], d);
 		return;
+	case NCC_GATHER: /* from DRAM, a row wherever it is wanted */
+		return;
 	case NCC_REDUCE_WINDOW:
 	case NCC_PAD:
 		if (d >= 0 && windowed(op) >> d & 1)
@@ -174,6 +176,8 @@ static int give(const struct ncc_op *op, int d)
 		return op->conv.out_feature;
 	case NCC_DOT:
 		return give_dot(op, d);
+	case NCC_GATHER:
+		return 0;
 	default:
 		break;
 	}

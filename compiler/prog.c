@@ -124,19 +124,16 @@ int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *des
 	n->proc = (uint8_t)NCC_PROC_QUEUE(queue);
 	n->dma = (int32_t)(p->ndma - 1);
 	for (unsigned int i = 0; i < ndesc; i++) {
-		struct ncc_access from, to;
+		struct ncc_access acc[NCC_DESC_ACCESS];
 
-		ncc_pattern_access(&desc[i].from, desc[i].from.var == 0, false, &from);
-		ncc_pattern_access(&desc[i].to, desc[i].to.var == 0, true, &to);
-		if (i) {
-			access_union(&n->acc[0], &from);
-			access_union(&n->acc[1], &to);
-		} else {
-			n->acc[0] = from;
-			n->acc[1] = to;
+		n->nacc = (uint8_t)ncc_desc_access(&desc[i], acc);
+		for (unsigned int k = 0; k < n->nacc; k++) {
+			if (i)
+				access_union(&n->acc[k], &acc[k]);
+			else
+				n->acc[k] = acc[k];
 		}
 	}
-	n->nacc = 2;
 	return 0;
 }
 

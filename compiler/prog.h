@@ -12,7 +12,7 @@
 #include "neuron/hw/ours.h"
 
 /* Who executes: the four engines, then the DMA queues */
-enum ncc_queue { NCC_Q_IN, NCC_Q_DATA, NCC_Q_OUT, NCC_QUEUES };
+enum ncc_queue { NCC_Q_IN, NCC_Q_DATA, NCC_Q_OUT, NCC_Q_GATHER, NCC_QUEUES };
 #define NCC_PROC_QUEUE(q) (NEURON_ENG_COUNT + (q))
 #define NCC_PROCS (NEURON_ENG_COUNT + NCC_QUEUES)
 
@@ -74,6 +74,12 @@ int ncc_prog_var(struct ncc_prog *p, enum neff_var_type type, const char *name, 
 int ncc_insn_access(const struct neuron_insn *insn, unsigned int fs, struct ncc_access *acc);
 void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool write,
 			struct ncc_access *acc);
+/* the boxes of one descriptor, to NCC_DESC_ACCESS of them; returns how many */
+#define NCC_DESC_ACCESS 3
+unsigned int ncc_desc_access(const struct neff_desc *d, struct ncc_access *acc);
+/* of a gather's indices: one after the other */
+uint64_t ncc_gather_rows(const struct neff_desc *d);
+struct neff_pattern ncc_gather_index(const struct neff_desc *d);
 static inline bool ncc_access_overlap(const struct ncc_access *a, const struct ncc_access *b)
 {
 	return a->space == b->space && a->lo < b->hi && b->lo < a->hi &&

@@ -155,6 +155,7 @@ static struct ncc_range of_kind(const struct ncc_op *op, const struct ncc_shape 
 	case NCC_SLICE:
 	case NCC_REVERSE:
 	case NCC_CONVERT:
+	case NCC_GATHER:
 		return *in[0];
 	case NCC_PAD:
 		return hull(*in[0], *in[1]);

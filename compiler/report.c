@@ -17,7 +17,7 @@
 #define SEMAPHORES (NCC_PROCS - 1)
 
 static const char *const engine_names[] = { "pe", "act", "pool", "sp" };
-static const char *const queue_names[] = { "in", "data", "out" };
+static const char *const queue_names[] = { "in", "data", "out", "gather" };
 
 struct signals { /* of one semaphore: when it reached 1, 2, ... */
 	uint64_t *at;
@@ -101,9 +101,15 @@ static uint64_t pattern_bytes(const struct neff_pattern *p)
 
 static uint64_t dma_pieces(const struct neff_desc *d)
 {
-	uint64_t a = pieces(&d->from), b = pieces(&d->to);
+	uint64_t a = d->gather ? 0 : pieces(&d->from), b = pieces(&d->to);
 
 	return a > b ? a : b;
+}
+
+/* A row takes a descriptor in each of three queues: index, address, bytes (runtime/nrt/gather.c) */
+static uint64_t dma_cycles(const struct neff_desc *d)
+{
+	return (d->gather ? 3 : 1) * 64 * dma_pieces(d) + pattern_bytes(&d->to) / 4;
 }
 
 static void signal(struct sim *s, unsigned int sem, uint64_t at)
@@ -130,7 +136,7 @@ static void transfer(struct sim *s, const struct neff_dma *dma, uint64_t start)
 	uint64_t cycles = 0;
 
 	for (unsigned int i = 0; i < dma->ndesc; i++)
-		cycles += 64 * dma_pieces(&dma->desc[i]) + pattern_bytes(&dma->desc[i].from) / 4;
+		cycles += dma_cycles(&dma->desc[i]);
 	if (s->now[q] < start)
 		s->now[q] = start;
 	s->now[q] += cycles;
@@ -260,7 +266,7 @@ static void print_queues(const struct ncc_report *r, const struct sim *s, uint64
 			transfers++;
 			for (unsigned int k = 0; k < d->ndesc; k++) {
 				n += dma_pieces(&d->desc[k]);
-				bytes += pattern_bytes(&d->desc[k].from);
+				bytes += pattern_bytes(&d->desc[k].to);
 			}
 		}
 		fprintf(f,

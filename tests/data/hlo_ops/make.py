@@ -218,6 +218,35 @@ def indexed():
     case("one_hot", lambda i: jax.nn.one_hot(i, 12), lambda d: rows(d, 12, 9))
 
 
+def tables():
+    """Whole rows of tables large enough to be taken by DMA"""
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, -np.nan, 3e38], np.float32)
+
+    def table(d, *shape):
+        x = d.f32(*shape)
+        x.reshape(-1)[d.rng.permutation(x.size)[:800]] = np.tile(special, 100)
+        return x
+
+    rows = lambda d, n, *shape: d.ints(np.int32, *shape, low=-n - 3, high=n + 3)
+    pick = lambda t, i: lax.gather(t, i[:, None], lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, t.shape[1]), mode="clip")
+    case("rows_special", lambda t, i: (t[i], jnp.take(t, i, axis=0, mode="clip")), lambda d: (table(d, 300, 32), rows(d, 300, 3, 7)))
+    case("rows_types", lambda a, b, c, e, i: (a[i], b[i], c[i], e[i]),
+         lambda d: (d.edges(np.int32, 128, 64), d.edges(np.uint8, 100, 101), d.edges(np.uint16, 128, 64),
+                    d.f32(128, 64).astype(jnp.bfloat16), rows(d, 128, 9)))
+    case("rows_indices", lambda t, i, j, k: (pick(t, i), pick(t, j), pick(t, k)),
+         lambda d: (d.edges(np.int8, 200, 80), d.edges(np.int8, 9), d.edges(np.int16, 140), d.edges(np.uint8, 1)))
+    case("rows_batched", lambda t, i: jax.vmap(lambda x, k: x[k])(t, i), lambda d: (table(d, 2, 256, 32), rows(d, 256, 2, 5)))
+    case("rows_windows", lambda t, i: jax.vmap(lambda k: lax.dynamic_slice(t, (k[0], k[1], 0), (3, 2, 40)))(i),
+         lambda d: (table(d, 20, 11, 40), rows(d, 20, 5, 2)))
+    case("rows_along", lambda t, i: jnp.take(t, i, axis=1, mode="clip"), lambda d: (table(d, 4, 90, 30), rows(d, 90, 2, 3)))
+    case("rows_computed", lambda t, i, j: (t[i], (t + 1)[(i + j) % 128], t.T[j[:7] % 64]),
+         lambda d: (d.f32(128, 64), rows(d, 128, 150), rows(d, 128, 150)))
+    case("rows_chained", lambda t, u, i: (u[t[i, 0]], u[t[i, 1]]),
+         lambda d: (d.ints(np.int32, 256, 32, low=0, high=255), table(d, 256, 32), rows(d, 256, 20)))
+    case("rows_constant", lambda i: jnp.asarray(table(Draw("rows_constant_table"), 130, 70))[i], lambda d: rows(d, 130, 2, 9))
+    case("rows_wide", lambda a, i: (a[:, None] + lax.iota(np.float32, 20000))[i][:, ::1999], lambda d: (d.f32(5), rows(d, 5, 3)))
+
+
 def flow():
     case("random_bits", lambda key: jax.random.bits(jax.random.wrap_key_data(key, impl="threefry2x32"), (40,), jnp.uint32),
          lambda d: np.array([17, 4000000000], np.uint32))
@@ -256,7 +285,7 @@ def refused():
 
 
 def main():
-    for family in (integers, many, indexed, flow, wide):
+    for family in (integers, many, indexed, tables, flow, wide):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}

@@ -14,6 +14,9 @@
 #include "prog.h"
 
 static const char model_path[] = "digits/digits.hlo.pb";
+static const char gather_path[] =
+	"hlo_ops/rows_chained/module.hlo.pb"; /* one's rows index another */
+static const char *const models[] = { model_path, gather_path };
 
 /* Decode the instruction at word i of an engine; returns its words */
 static int insn_at(struct neff_engine *e, size_t i, struct neuron_insn *insn)
@@ -47,7 +50,7 @@ static void expect_accepted(const struct neff_model *m)
 
 START_TEST(every_wait_is_needed)
 {
-	struct neff_model *m = compile_model(model_path);
+	struct neff_model *m = compile_model(models[_i]);
 	unsigned int waits = 0;
 
 	expect_accepted(m);
@@ -79,7 +82,7 @@ END_TEST
 
 START_TEST(every_signal_is_needed)
 {
-	struct neff_model *m = compile_model(model_path);
+	struct neff_model *m = compile_model(models[_i]);
 
 	for (unsigned int e = 0; e < NEFF_ENGINES; e++) {
 		struct neff_engine *eng = &m->subgraphs->engine[e];
@@ -144,6 +147,42 @@ START_TEST(bad_programs)
 }
 END_TEST
 
+static struct neff_desc *find_gather(struct neff_model *m)
+{
+	struct neff_engine *sp = &m->subgraphs->engine[NEURON_ENG_SP];
+
+	for (unsigned int i = 0; i < sp->ndma; i++)
+		if (sp->dma[i].desc[0].gather)
+			return sp->dma[i].desc;
+	ck_abort_msg("no gather");
+}
+
+START_TEST(bad_gathers)
+{
+	struct neff_model *m = compile_model(gather_path);
+	struct neff_desc *d = find_gather(m), was = *d;
+
+	d->index_off = m->subgraphs->vars[d->index].size - 4;
+	expect_refused(m, "indices behind their variable");
+	*d = was;
+	d->index = m->subgraphs->nvars;
+	expect_refused(m, "indices of no variable");
+	*d = was;
+	d->to.size[0] /= 2;
+	expect_refused(m, "half rows");
+	*d = was;
+	d->from.size[1]++;
+	expect_refused(m, "a table larger than its variable");
+	*d = was;
+	d->from.var = 0;
+	d->from.offset = 0;
+	expect_refused(m, "a table in SBUF");
+	*d = was;
+	expect_accepted(m);
+	neff_free(m);
+}
+END_TEST
+
 START_TEST(same_bytes)
 {
 	size_t size, n1, n2;
@@ -196,8 +235,9 @@ int main(void)
 	int failed;
 
 	tcase_set_timeout(t, 60);
-	tcase_add_test(t, every_wait_is_needed);
-	tcase_add_test(t, every_signal_is_needed);
+	tcase_add_loop_test(t, every_wait_is_needed, 0, 2);
+	tcase_add_loop_test(t, every_signal_is_needed, 0, 2);
+	tcase_add_test(t, bad_gathers);
 	tcase_add_test(t, bad_programs);
 	tcase_add_test(t, same_bytes);
 	tcase_add_test(t, inputs_and_outputs);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Rows of a table by index: a DMA whose source addresses the program chooses (docs/neff.md). Table
+ * and indices lie in DRAM, the rows go wherever the result is. Part of the code generator.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "gen.h"
+
+/* The operand in DRAM, its last dimension's elements side by side: as it lies, or a copy */
+static int in_dram(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *out)
+{
+	unsigned int last = op->shape.ndim - 1;
+	const struct ncc_view *v;
+	int rc = gen_place(g, op, -1);
+
+	if (rc)
+		return rc;
+	v = &op->value->view;
+	*out = *v;
+	if (v->buf->space == NCC_DRAM && v->pdim < 0 && !v->buf->row &&
+	    (v->stride[last] == 1 || v->dim[last] == 1))
+		return 0;
+	rc = gen_scratch(g, &op->shape, -1, out);
+	rc = rc ? rc : gen_temp(g, out->buf);
+	return rc ? rc : gen_copy(g, out, v);
+}
+
+static struct neff_pattern table_rows(const struct ncc_view *table, int64_t at, int64_t bytes)
+{
+	int64_t esz = ncc_dtype_size(table->dtype);
+
+	return (struct neff_pattern){
+		.var = table->buf->var,
+		.offset = table->buf->base + (uint64_t)(table->off * esz + at),
+		.ndim = 2,
+		.size = { (uint64_t)bytes, (uint64_t)table->dim[0] },
+		.step = { 1, table->stride[0] * esz },
+	};
+}
+
+/* n rows of the result from row lo on: within one chunk of partitions, or whole chunks */
+static struct neff_pattern result_rows(const struct ncc_view *dst, int64_t lo, int64_t n,
+				       int64_t at, int64_t bytes)
+{
+	int64_t esz = ncc_dtype_size(dst->dtype), p = NEURON_PARTITIONS;
+	struct neff_pattern r = {
+		.var = dst->buf->space == NCC_DRAM ? dst->buf->var : 0,
+		.offset = dst->buf->base + (uint64_t)(dst->off * esz + at),
+		.ndim = 2,
+		.size = { (uint64_t)bytes, (uint64_t)n },
+		.step = { 1, dst->stride[0] * esz },
+	};
+
+	if (dst->buf->space == NCC_DRAM) {
+		r.offset += (uint64_t)(lo * r.step[1]);
+		return r;
+	}
+	r.offset += (uint64_t)(lo / p * dst->buf->chunk);
+	r.step[1] = NEURON_SBUF_PART_STRIDE;
+	if (n > p) {
+		r.ndim = 3;
+		r.size[1] = (uint64_t)p;
+		r.size[2] = (uint64_t)(n / p);
+		r.step[2] = dst->buf->chunk;
+	}
+	return r;
+}
+
+/* Both dimensions in pieces: rows that fill all partitions and the rest, columns of a descriptor */
+static unsigned int pieces(const struct ncc_view *dst, const struct ncc_view *table,
+			   const struct ncc_view *index, struct neff_desc *d)
+{
+	int64_t row = table->dim[1] * ncc_dtype_size(table->dtype), n = dst->dim[0], m;
+	unsigned int count = 0;
+
+	for (int64_t lo = 0; lo < n; lo += m) {
+		m = n - lo;
+		if (dst->buf->space != NCC_DRAM && m > NEURON_PARTITIONS)
+			m = m / NEURON_PARTITIONS * NEURON_PARTITIONS;
+		for (int64_t at = 0; at < row; at += NEFF_MAX_ROW) {
+			int64_t bytes = row - at < NEFF_MAX_ROW ? row - at : NEFF_MAX_ROW;
+
+			if (d)
+				d[count] = (struct neff_desc){
+					.from = table_rows(table, at, bytes),
+					.to = result_rows(dst, lo, m, at, bytes),
+					.gather = true,
+					.index = index->buf->var,
+					.index_off = index->buf->base +
+						     (uint64_t)(index->off + lo) * sizeof(uint32_t),
+				};
+			count++;
+		}
+	}
+	return count;
+}
+
+int gen_gather(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	struct ncc_view table, index;
+	struct neff_desc *d;
+	unsigned int n;
+	int rc = in_dram(g, op->in[0], &table);
+
+	rc = rc ? rc : in_dram(g, op->in[1], &index);
+	if (rc)
+		return rc;
+	n = pieces(dst, &table, &index, NULL);
+	d = calloc(n, sizeof(*d));
+	if (!d)
+		return ncc_fail(g->err, -ENOMEM, "out of memory");
+	pieces(dst, &table, &index, d);
+	return ncc_prog_dma(&g->prog, NCC_Q_GATHER, d, n, g->err);
+}
