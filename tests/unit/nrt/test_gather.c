@@ -180,7 +180,7 @@ int main(int argc, char **argv)
 
 	if (argc != 2)
 		return 2;
-	machine = strcmp(argv[1], "node") ? argv[1] : NULL;
+	machine = argv[1];
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, shapes_and_places, 0, sizeof(shapes) / sizeof(shapes[0]));
