@@ -420,7 +420,7 @@ static void dense_shape(const struct ncc_view *v, int pdim, struct ncc_shape *s)
 			s->dim[d] = 1;
 }
 
-#define FEWEST_SPARSE 65536 /* elements; below, the descriptors are no burden */
+#define FEWEST_SPARSE 1024 /* elements; below, the descriptors are no burden */
 
 int gen_sparse_dim(const struct ncc_view *v, int pdim)
 {
@@ -429,12 +429,11 @@ int gen_sparse_dim(const struct ncc_view *v, int pdim)
 
 	for (unsigned int d = 0; d < v->ndim; d++) {
 		n *= v->dim[d];
-		if (v->dim[d] > 1 && v->stride[d] && (int)d != v->pdim &&
+		if (v->dim[d] > 1 && v->stride[d] && (int)d != v->pdim && (int)d != pdim &&
 		    (best < 0 || llabs(v->stride[d]) < llabs(v->stride[best])))
 			best = (int)d;
 	}
-	if (best < 0 || best == pdim || n < FEWEST_SPARSE || v->stride[best] == 1 ||
-	    llabs(v->stride[best]) > 4)
+	if (best < 0 || n < FEWEST_SPARSE || v->stride[best] == 1 || llabs(v->stride[best]) > 4)
 		return -1;
 	return best;
 }
