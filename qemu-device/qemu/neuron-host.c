@@ -86,9 +86,16 @@ static void neuron_mark_dirty(void *opaque, const char *name, uint64_t offset,
                               uint64_t len)
 {
     NeuronState *s = opaque;
-    NeuronMem *mem = neuron_mem_by_name(s, name);
+    NeuronMem *mem;
 
-    /* Dirty bits have a reader only while a migration runs */
+    /*
+     * Dirty bits have a reader only while a migration runs, or dirty rates are
+     * measured. A region's own mask is never empty under TCG.
+     */
+    if (!global_dirty_tracking) {
+        return;
+    }
+    mem = neuron_mem_by_name(s, name);
     if (mem && memory_region_get_dirty_log_mask(&mem->mr)) {
         memory_region_set_dirty(&mem->mr, offset, len);
     }
