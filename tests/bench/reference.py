@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Inferences a second of a network by JAX, and by onnxruntime, on one thread: by the processor time they took.
+"""Inferences a second of a network by JAX, and by onnxruntime, on one thread: by the processor time they took, and by the clock.
 
 usage: reference.py NETWORK [SECONDS]      of tests/networks; bert_base_8 and resnet50 have an ONNX form here
 
@@ -25,13 +25,14 @@ import numpy as np  # noqa: E402
 from generate import NETWORKS  # noqa: E402
 
 
-def rate(call: Callable[[], Any], seconds: float) -> float:
+def measure(program: str, call: Callable[[], Any], seconds: float) -> None:
     call()
-    begun, end, n = time.process_time(), time.monotonic() + seconds, 0
-    while time.monotonic() < end or not n:
+    begun, begun_clock, n = time.process_time(), time.monotonic(), 0
+    while time.monotonic() < begun_clock + seconds or not n:
         call()
         n += 1
-    return n / (time.process_time() - begun)
+    took, took_clock = time.process_time() - begun, time.monotonic() - begun_clock
+    print(f"{program} {n / took:.6f}\n{program}-clock {n / took_clock:.6f}", flush=True)
 
 
 class Graph:
@@ -131,13 +132,13 @@ def main() -> None:
     net = NETWORKS[name](False)
     weights = jax.tree.map(jnp.asarray, net.weights)
     fn = jax.jit(net.fn)
-    print(f"jax {rate(lambda: jax.block_until_ready(fn(weights, *net.inputs)), seconds):.6f}", flush=True)
+    measure("jax", lambda: jax.block_until_ready(fn(weights, *net.inputs)), seconds)
     try:
         call = onnx_call(name)
     except ImportError as error:
         print(f"reference.py: {error}", file=sys.stderr)
         return
-    print(f"onnxruntime {rate(call, seconds):.6f}")
+    measure("onnxruntime", call, seconds)
 
 
 if __name__ == "__main__":
