@@ -5,6 +5,7 @@
  * executions around them is plain C over the inputs.
  */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,52 @@ START_TEST(strikes_once)
 }
 END_TEST
 
+/*
+ * A gather is three queues that ring each other: whichever descriptor of theirs is the one that
+ * fails, the next execution's rows are right
+ */
+#define GATHERED 13
+
+START_TEST(in_a_gather)
+{
+	const struct testmodel_tables g = { 2, 300, 100, GATHERED };
+	static uint8_t table[600 * 100], y[2 * GATHERED * 100];
+	int32_t index[GATHERED];
+	struct testmodel t;
+	struct client cl;
+	char fault[64];
+	size_t size;
+	void *neff;
+
+	snprintf(fault, sizeof(fault), "nd0:dma-abort=1:queue=program:after=%d", _i);
+	start(fault);
+	testmodel_gather(&t, &g);
+	neff = testmodel_write(&t, &size);
+	testmodel_free(&t);
+	client_load(&cl, neff, size, 0, NRT_TENSOR_PLACEMENT_VIRTUAL, 1000);
+	for (int i = 0; i < 600; i++)
+		memset(table + i * 100, i % 251, 100);
+	for (int i = 0; i < GATHERED; i++)
+		index[i] = (i * 77 + _i) % 300;
+	client_write(&cl, "table", table, sizeof(table));
+	client_write(&cl, "index", index, sizeof(index));
+	ck_assert_int_eq(client_run(&cl), NRT_EXEC_HW_ERR_DMA_ABORT);
+	ck_assert_msg(client_run(&cl) == NRT_SUCCESS, "%s", nrtx_error_details());
+	client_read(&cl, "y", y, sizeof(y));
+	for (int i = 0; i < 2 * GATHERED; i++) {
+		int at = index[i % GATHERED], row = i < GATHERED ? at : 599 - at;
+
+		ck_assert_uint_eq(y[i * 100], row % 251);
+		ck_assert_uint_eq(y[i * 100 + 99], row % 251);
+	}
+	client_free(&cl);
+	nrt_close();
+}
+END_TEST
+
+/* Indices, places, rows and what is behind each, of both; the copy; SP's instructions */
+#define GATHER_DESCS (2 * 3 * (GATHERED + 1) + GATHERED + 1 + 1)
+
 START_TEST(disturbs_nobody)
 {
 	struct client cl;
@@ -133,6 +180,7 @@ int main(void)
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, strikes_once, 0, sizeof(once) / sizeof(once[0]));
+	tcase_add_loop_test(tc, in_a_gather, 0, GATHER_DESCS);
 	tcase_add_test(tc, disturbs_nobody);
 	tcase_add_test(tc, core_is_lost);
 	tcase_add_loop_test(tc, refused, 0, sizeof(wrong) / sizeof(wrong[0]));
