@@ -117,6 +117,9 @@ struct ncc_op *lower_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_o
  */
 struct ncc_op *lower_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 			  unsigned int d);
+/* the same with indices, s32, that are inside */
+struct ncc_op *lower_take_inside(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
+				 unsigned int d);
 
 /* Where slices are gathered from or scattered to: HLO's dimension numbers (lower_gather.c) */
 struct ncc_slices {

@@ -214,14 +214,10 @@ static int dynamic_slice(struct hlo_inst *in, struct ncc_op **out)
 		cut->start[d] = st.at[d];
 		cut->stride[d] = 1;
 	}
-	for (unsigned int d = 0; cut && d < s.ndim; d++) {
-		struct ncc_op *hot;
-
-		if (!st.op[d])
-			continue;
-		hot = lower_one_hot(&in->b, range(in, st.op[d], in->shape.dim[d]), s.dim[d]);
-		cut = first_to(in, lower_choose(&in->b, hot, cut, d, 0), d);
-	}
+	for (unsigned int d = 0; cut && d < s.ndim; d++)
+		if (st.op[d])
+			cut = lower_take_inside(&in->b, cut, range(in, st.op[d], in->shape.dim[d]),
+						d);
 	*out = cut;
 	return 0;
 }

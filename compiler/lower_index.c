@@ -13,6 +13,7 @@
 #define MOST_PARTS 3
 #define SHORTEST_ROW 64 /* bytes: shorter ones are mostly descriptors */
 #define SMALLEST_TABLE 8192 /* elements: below, a product with it is sooner done */
+#define MOST_TABLES 16 /* that a longer one is cut into */
 
 struct ncc_op *lower_one_hot(struct ncc_build *bl, struct ncc_op *idx, int64_t n)
 {
@@ -148,13 +149,58 @@ struct ncc_op *lower_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64
 bool lower_has_rows(const struct ncc_op *x, int64_t shared, int64_t rows, int64_t columns)
 {
 	return columns * ncc_dtype_size(x->shape.dtype) >= SHORTEST_ROW &&
-	       rows * columns >= SMALLEST_TABLE && shared * rows <= NCC_MAX_TABLE;
+	       rows * columns >= SMALLEST_TABLE && shared * rows <= MOST_TABLES * NCC_MAX_TABLE;
+}
+
+/* idx inside the n rows from lo on: others are made so, theirs come from elsewhere */
+static struct ncc_op *rows_of_part(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x,
+				   int64_t lo, int64_t n)
+{
+	struct ncc_shape s = x->shape;
+
+	if (n < s.dim[0]) {
+		if (lo)
+			idx = build_node(bl, NCC_SUB, &idx->shape, idx,
+					 build_splat(bl, &idx->shape, (double)lo), NULL);
+		x = build_slice(bl, x, 0, lo, n);
+		idx = idx ? lower_clamp_index(bl, idx, n - 1) : NULL;
+	}
+	s.dim[0] = idx ? idx->shape.dim[0] : 0;
+	return x && idx ? build_node(bl, NCC_GATHER, &s, x, idx, NULL) : NULL;
+}
+
+/* x a matrix, idx a vector: from as many parts of x as it takes, the last that has the row wins */
+static struct ncc_op *rows_of_parts(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x)
+{
+	struct ncc_op *sum = NULL;
+	uint8_t map = 0;
+
+	for (int64_t lo = 0; lo < x->shape.dim[0]; lo += NCC_MAX_TABLE) {
+		int64_t left = x->shape.dim[0] - lo;
+		struct ncc_op *r = rows_of_part(bl, idx, x, lo,
+						left < NCC_MAX_TABLE ? left : NCC_MAX_TABLE),
+			      *has;
+		struct ncc_shape s;
+
+		if (lo && r) {
+			has = build_compare(bl, NCC_GE, idx,
+					    build_splat(bl, &idx->shape, (double)lo));
+			s = r->shape;
+			s.dtype = NEURON_DT_INT8;
+			s.pred = true;
+			r = build_select(bl, has ? build_spread(bl, &s, has, &map) : NULL, r, sum);
+		}
+		if (!r)
+			return NULL;
+		sum = r;
+	}
+	return sum;
 }
 
 struct ncc_op *lower_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x,
 			  int64_t shared, int64_t rows)
 {
-	struct ncc_shape table, flat = { .ndim = 1 }, s = { .ndim = 2 };
+	struct ncc_shape table = { .ndim = 2 }, flat = { .ndim = 1 };
 
 	if (!idx || !x)
 		return NULL;
@@ -170,15 +216,12 @@ struct ncc_op *lower_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_o
 		if (!idx)
 			return NULL;
 	}
-	flat.dim[0] = s.dim[0] = ncc_elems(&idx->shape);
-	table = s;
+	flat.dim[0] = ncc_elems(&idx->shape);
 	table.dim[0] = shared * rows;
-	table.dim[1] = s.dim[1] = ncc_elems(&x->shape) / (shared * rows);
-	s.dtype = x->shape.dtype;
-	s.pred = x->shape.pred;
+	table.dim[1] = ncc_elems(&x->shape) / (shared * rows);
 	x = build_reshape(bl, x, &table);
 	idx = build_reshape(bl, idx, &flat);
-	return x && idx ? build_node(bl, NCC_GATHER, &s, x, idx, NULL) : NULL;
+	return x && idx ? rows_of_parts(bl, idx, x) : NULL;
 }
 
 /* [idx's, x's others] -> [x's before d, idx's, x's behind d] */
@@ -239,19 +282,23 @@ static struct ncc_op *take_by_rows(struct ncc_build *bl, struct ncc_op *x, struc
 	return build_reshape(bl, lower_rows(bl, idx, x, before, x->shape.dim[d]), &s);
 }
 
-struct ncc_op *lower_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
-			  unsigned int d)
+struct ncc_op *lower_take_inside(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
+				 unsigned int d)
 {
-	int64_t n;
+	struct ncc_op *hot;
 
-	if (!x || !idx || d >= x->shape.ndim)
-		return NULL;
-	n = x->shape.dim[d];
-	idx = lower_clamp_index(bl, idx, n - 1);
-	if (!idx)
+	if (!x || !idx)
 		return NULL;
 	if (take_rows(x, d))
 		return take_by_rows(bl, x, idx, d);
-	return in_place(bl, lower_choose(bl, lower_one_hot(bl, idx, n), x, d, 0), idx->shape.ndim,
-			d);
+	hot = lower_one_hot(bl, idx, x->shape.dim[d]);
+	return in_place(bl, lower_choose(bl, hot, x, d, 0), idx->shape.ndim, d);
+}
+
+struct ncc_op *lower_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
+			  unsigned int d)
+{
+	if (!x || !idx || d >= x->shape.ndim)
+		return NULL;
+	return lower_take_inside(bl, x, lower_clamp_index(bl, idx, x->shape.dim[d] - 1), d);
 }

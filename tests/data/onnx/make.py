@@ -148,11 +148,20 @@ def constants(to: Path) -> None:
                                node("BitwiseXor", "x,k")], {"x": low[::-1].copy()}, {"c": low})
 
 
+def rows(to: Path) -> None:
+    """Tables large enough for their rows to be taken by DMA"""
+    save(to, "gather_rows", [node("Gather", "t,i")],
+         {"i": RND.integers(-300, 300, (3, 7)).astype(np.int32)}, {"t": normal(300, 32)})
+    save(to, "gather_rows_axis", [node("Gather", "x,i", axis=1)],
+         {"x": normal(2, 260, 32), "i": RND.integers(-260, 260, (2, 2)).astype(np.int32)})
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     operators(to)
     networks(to)
     constants(to)
+    rows(to)
 
 
 if __name__ == "__main__":

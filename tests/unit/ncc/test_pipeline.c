@@ -15,7 +15,7 @@
 #include "nrtx.h"
 
 #define NEAR "hlo/attention/module.hlo.pb" /* twelve stages of the sixteen */
-#define MAX_TENSORS 8
+#define MAX_TENSORS 9
 
 static void start(const char *faults)
 {
@@ -165,6 +165,7 @@ START_TEST(same_bits)
 
 	start("");
 	ck_assert_int_eq(glob(TEST_DATA "/hlo/*/module.hlo.pb", 0, NULL, &g), 0);
+	ck_assert_int_eq(glob(TEST_DATA "/hlo_ops/rows_*/module.hlo.pb", GLOB_APPEND, NULL, &g), 0);
 	ck_assert_uint_gt(g.gl_pathc, 50);
 	for (size_t i = 0; i < g.gl_pathc; i++)
 		against_one_core(g.gl_pathv[i] + strlen(TEST_DATA "/"));
