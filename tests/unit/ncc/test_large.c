@@ -52,6 +52,11 @@ static double want_select(size_t i)
 	return in[0][i] > in[1][i] ? in[0][i] : in[1][i] * 2;
 }
 
+static double want_gather(size_t i)
+{
+	return in[0][(size_t)fmin(fmax(in[1][i / 64] * 17, 0), 299) * 64 + i % 64];
+}
+
 static double want_to_bf16(size_t i)
 {
 	return in[0][i] + 0.5;
@@ -283,6 +288,7 @@ static const struct large cases[] = {
 	{ "bias_relu", { 15 * 70000, 70000 }, 15 * 70000, want_bias_relu, 0, 1, false },
 	{ "divide", { 1024 * 2048, 1024 * 2048 }, 1024 * 2048, want_divide, 0x3p-24, 1, false },
 	{ "select", { 1024 * 2048, 1024 * 2048 }, 1024 * 2048, want_select, 0, 1, false },
+	{ "gather", { 300 * 64, 70000 }, 70000 * 64, want_gather, 0, 1, false },
 	{ "to_bf16", { 1024 * 4096 }, 1024 * 4096, want_to_bf16, 0, 1, true },
 	{ "add_transposed",
 	  { 1500 * 1100, 1100 * 1500 },
