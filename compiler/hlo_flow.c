@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Control flow of HLO on a machine without branches: calls and fusions are inlined, of a
- * conditional all branches are computed and one is chosen, a while whose condition is known when
- * the module is read is unrolled. Computations of scalars are also run on whole tensors (hlo_lift)
+ * conditional all branches are computed and one is chosen, a while whose turns are bounded is
+ * unrolled. Computations of scalars are also run on whole tensors (hlo_lift)
  * here. Part of the HLO front end.
  */
 #include <errno.h>
@@ -10,6 +10,7 @@
 
 #include "hlo.h"
 #include "hlo_make.h"
+#include "range.h"
 
 const Ncc__Hlo__Computation *hlo_called(struct hlo_inst *in, size_t i)
 {
@@ -129,35 +130,143 @@ int hlo_conditional(struct hlo_inst *in, struct hlo_value *v)
 	return hlo_call(in, hlo_called(in, i), &in->in[i + 1], 1, v);
 }
 
+#define MOST_LOOKED_AT 4096 /* elements */
+
+/* Bounds of an integer, from what it is made of so many operations back */
+static struct ncc_range bounds(const struct ncc_op *op, unsigned int depth)
+{
+	struct ncc_range r[3] = { { 0 } };
+	const struct ncc_range *in[3] = { &r[0], &r[1], &r[2] };
+
+	if ((op->kind != NCC_CONST && (!depth || op->nin > 3)) ||
+	    ncc_elems(&op->shape) > MOST_LOOKED_AT)
+		return ncc_type_range(&op->shape);
+	for (unsigned int i = 0; i < op->nin; i++)
+		r[i] = bounds(op->in[i], depth - 1);
+	return ncc_range_of(op, &op->shape, in);
+}
+
+#define LOOK_BACK 8 /* operations */
+
+/* Is the predicate the same (*k) whatever the inputs are? */
+static bool is_known(const struct ncc_op *p, unsigned int depth, bool *k)
+{
+	struct ncc_range a, b;
+	bool x = false, y = false, kx, ky;
+	double v;
+
+	if (ncc_scalar_value(p, &v)) {
+		*k = v != 0;
+		return true;
+	}
+	if (!depth)
+		return false;
+	if (p->kind == NCC_AND || p->kind == NCC_OR) {
+		kx = is_known(p->in[0], depth - 1, &x);
+		ky = is_known(p->in[1], depth - 1, &y);
+		*k = p->kind == NCC_OR;
+		if ((kx && x == *k) || (ky && y == *k))
+			return true;
+		*k = !*k;
+		return kx && ky;
+	}
+	if (!ncc_is_compare(p->kind) || p->shape.ndim || ncc_is_float(p->in[0]->shape.dtype))
+		return false;
+	a = bounds(p->in[0], LOOK_BACK);
+	b = bounds(p->in[1], LOOK_BACK);
+	*k = ncc_compares(p->kind, (double)a.lo, (double)b.lo);
+	return *k == ncc_compares(p->kind, (double)a.lo, (double)b.hi) &&
+	       *k == ncc_compares(p->kind, (double)a.hi, (double)b.lo) &&
+	       *k == ncc_compares(p->kind, (double)a.hi, (double)b.hi) &&
+	       ((p->kind != NCC_EQ && p->kind != NCC_NE) || a.hi < b.lo || b.hi < a.lo);
+}
+
+/* Does a number that is known change from turn to turn? Else there is nothing to bound them by */
+static bool counts(const struct hlo_value *before, const struct hlo_value *after)
+{
+	double a, b;
+
+	for (unsigned int i = 0; i < after->n; i++)
+		if (!after->op[i]->shape.ndim && ncc_scalar_value(before->op[i], &a) &&
+		    ncc_scalar_value(after->op[i], &b) && a != b)
+			return true;
+	return false;
+}
+
+#define MOST_TURNS 1024 /* of a loop that data may end earlier */
+
+/*
+ * A loop being unrolled. Conditions that depend on data do not stop it: state goes on as if all of
+ * them held, and result takes it over while they do
+ */
+struct unrolling {
+	const Ncc__Hlo__Computation *body, *cond;
+	struct hlo_value state, result;
+	struct ncc_op *going; /* the conditions so far; NULL: all held */
+	unsigned int turns; /* since the first that depends on data */
+};
+
+/* 1: there is a turn to make; 0: there is none */
+static int goes_on(struct hlo_inst *in, struct unrolling *u)
+{
+	struct hlo_value go;
+	bool k;
+	int rc = hlo_call(in, u->cond, &u->state, 1, &go);
+
+	if (rc)
+		return rc;
+	if (go.n != 1 || go.op[0]->shape.ndim || !go.op[0]->shape.pred)
+		return hlo_fail(in, -EINVAL, "the condition is not a predicate");
+	if (is_known(go.op[0], LOOK_BACK, &k))
+		return k;
+	u->going = u->going
+			   ? build_node(&in->b, NCC_AND, &u->going->shape, u->going, go.op[0], NULL)
+			   : go.op[0];
+	return u->going ? 1 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
+static int turn(struct hlo_inst *in, struct unrolling *u)
+{
+	struct hlo_value before = u->state, chosen;
+	int rc;
+
+	if (in->imp->m->made > NCC_MAX_MADE / 2)
+		return hlo_fail(in, -EFBIG, "too large: unrolled, more than %d operations",
+				NCC_MAX_MADE / 2);
+	rc = hlo_call(in, u->body, &before, 1, &u->state);
+	if (rc)
+		return rc;
+	if (!same_leaves(&before, &u->state))
+		return hlo_fail(in, -EINVAL, "the body changes the shape");
+	if (!u->going) {
+		u->result = u->state;
+		return 0;
+	}
+	if (u->turns++ >= MOST_TURNS || !counts(&before, &u->state))
+		return hlo_fail(in, -ENOTSUP,
+				"the number of turns depends on the data and is not bounded by %d: "
+				"a core has no branches, loops are unrolled",
+				MOST_TURNS);
+	chosen = u->result;
+	rc = choose_leaves(in, u->going, &u->state, &chosen);
+	u->result = chosen;
+	return rc;
+}
+
 /* The body's computation comes first, then the condition's */
 int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 {
-	const Ncc__Hlo__Computation *body = hlo_called(in, 0), *cond = hlo_called(in, 1);
-	struct hlo_value go;
-	double k = 1;
-	int rc = body && cond ? 0 : -EINVAL;
+	struct unrolling u = { .body = hlo_called(in, 0), .cond = hlo_called(in, 1) };
+	int rc = u.body && u.cond ? 1 : -EINVAL;
 
-	if (!rc && in->nin != 1)
+	if (rc > 0 && in->nin != 1)
 		return hlo_fail(in, -EINVAL, "%u operands, expected 1", in->nin);
-	*v = in->in[0];
-	while (!rc) {
-		struct hlo_value before = *v;
-
-		if (in->imp->m->made > NCC_MAX_MADE / 2)
-			return hlo_fail(in, -EFBIG, "too large: unrolled, more than %d operations",
-					NCC_MAX_MADE / 2);
-		rc = hlo_call(in, cond, v, 1, &go);
-		if (!rc && (go.n != 1 || go.op[0]->shape.ndim || !go.op[0]->shape.pred))
-			rc = hlo_fail(in, -EINVAL, "the condition is not a predicate");
-		if (!rc && !ncc_scalar_value(go.op[0], &k))
-			rc = hlo_fail(in, -ENOTSUP,
-				      "the number of turns depends on the data: a core has no "
-				      "branches, loops of a fixed number are unrolled");
-		if (rc || k == 0)
-			break;
-		rc = hlo_call(in, body, &before, 1, v);
-		if (!rc && !same_leaves(&before, v))
-			rc = hlo_fail(in, -EINVAL, "the body changes the shape");
+	u.state = u.result = in->in[0];
+	while (rc > 0) {
+		rc = goes_on(in, &u);
+		if (rc > 0)
+			rc = turn(in, &u) ?: 1;
 	}
+	*v = u.result;
 	return rc;
 }

@@ -264,6 +264,17 @@ def flow():
          lambda d: d.ints(np.int32, 7, low=-99, high=99))
     case("while_known", lambda x: lax.while_loop(lambda s: s[0] * s[0] < 50, lambda s: (s[0] + 2, s[1] - s[0]), (jnp.int32(1), x))[1],
          lambda d: d.ints(np.int32, 6, 3, low=-99, high=99))
+    case("while_bounded", lambda x: lax.while_loop(lambda s: (s[0] < 12) & (s[1].sum() < 40), lambda s: (s[0] + 1, s[1] * 2 + 1), (jnp.int32(0), x)),
+         lambda d: d.ints(np.int32, 3, low=-2, high=2))
+    case("while_to_bound", lambda x: lax.while_loop(lambda s: (s[1].max() < 99) & ~(s[0] > 4), lambda s: (s[0] + 1, s[1] + s[0]), (jnp.int32(0), x))[1],
+         lambda d: d.ints(np.int32, 2, 3, low=-9, high=9))
+    case("fori_bounded", lambda n, x: lax.fori_loop(0, jnp.clip(n, 0, 9), lambda i, c: c * 3 + i, x),
+         lambda d: (np.int32(5), d.ints(np.int32, 4, low=-9, high=9)))
+    case("fori_none", lambda n, x: lax.fori_loop(0, jnp.minimum(n, 9), lambda i, c: c * 3 + i, x),
+         lambda d: (np.int32(-5), d.ints(np.int32, 4, low=-9, high=9)))
+    case("while_nested", lambda n, x: lax.fori_loop(0, 3, lambda i, c: lax.while_loop(
+             lambda s: (s[0] < 5) & (s[1] < n), lambda s: (s[0] + 1, s[1] * 2 + i), (jnp.int32(0), c))[1], x),
+         lambda d: (np.int32(60), np.int32(3)))
     case("cond", lambda x, y: (lax.cond(x.sum() > 0, lambda a, b: (a + 1, b), lambda a, b: (a * 2, a - b), x, y),
                                lax.cond(y.sum() > 1000, lambda a: a, lambda a: -a, x)), lambda d: (d.f32(5, 6), d.f32(5, 6)))
     case("switch", lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, lambda v: v[::-1]], x),
@@ -279,13 +290,15 @@ def wide():
 
 
 def refused():
-    """The module alone: a loop whose turns depend on the data (tests/unit/ncc/test_import.c)"""
-    out = HERE / "while_data"
-    out.mkdir(exist_ok=True)
-    fn = lambda x: lax.while_loop(lambda s: s.sum() < 50, lambda s: s * 2, x)
-    fn.__name__ = "while_data"
-    hlo = jax.jit(fn).lower(np.ones(3, np.float32)).compiler_ir("hlo")
-    (out / "module.hlo.pb").write_bytes(hlo.as_serialized_hlo_module_proto())
+    """The modules alone: loops whose turns depend on the data (tests/unit/ncc/test_import.c)"""
+    loops = {"while_data": lambda x: lax.while_loop(lambda s: s.sum() < 50, lambda s: s * 2, x),
+             "while_counted": lambda x: lax.while_loop(lambda s: s[1].sum() < 50, lambda s: (s[0] + 1, s[1] * 2), (jnp.int32(0), x))}
+    for name, fn in loops.items():
+        out = HERE / name
+        out.mkdir(exist_ok=True)
+        fn.__name__ = name
+        hlo = jax.jit(fn).lower(np.ones(3, np.float32)).compiler_ir("hlo")
+        (out / "module.hlo.pb").write_bytes(hlo.as_serialized_hlo_module_proto())
 
 
 def main():

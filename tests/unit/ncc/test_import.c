@@ -422,6 +422,7 @@ static const struct {
 	{ "hlo_ops/fori_loop/module.hlo.pb", never_ends, "more than" },
 	{ "hlo_ops/while_data/module.hlo.pb", no_change,
 	  "the number of turns depends on the data" },
+	{ "hlo_ops/while_counted/module.hlo.pb", no_change, "is not bounded by 1024" },
 	{ P "add/module.hlo.pb", tuple_bomb, "tuple 'bomb': more than" },
 	{ P "add/module.hlo.pb", custom_call_named, "lapack_sgetrf" },
 	{ P "add/module.hlo.pb", wrong_shape, "add 'add" },
