@@ -9,8 +9,11 @@
 
 #include "hlo.h"
 #include "hlo_make.h"
+#include "neuron/hw/ours.h"
 
 #define MANY 16 /* operands */
+#define LONG_ONE 4096 /* elements to sort: so many fill partitions by themselves */
+#define FEW_ROWS 16 /* of those: more do */
 
 static int arrays(struct hlo_inst *in, unsigned int n)
 {
@@ -153,6 +156,8 @@ struct sorting {
 	struct ncc_op *x[MANY + 1]; /* floats as integers: bits are moved, NaN and all */
 	uint8_t dtype[MANY]; /* what they are */
 	int64_t outer, length, padded, inner;
+	int64_t lanes; /* of a long one: x is [lanes, padded / lanes, outer * inner] meanwhile */
+	bool turned; /* its first two dimensions, that is */
 };
 
 /* Does a come before b? The computation's parameters are a0, b0, a1, b1, ... */
@@ -267,6 +272,132 @@ static int network(struct sorting *st)
 	return rc;
 }
 
+/* An operation that has a place of its own: each user of a transpose would turn it anew */
+static struct ncc_op *in_place(struct ncc_build *bl, struct ncc_op *x)
+{
+	if (x)
+		x = build_node(bl, NCC_OR, &x->shape, x, build_splat(bl, &x->shape, 0), NULL);
+	if (x)
+		x->upright = true;
+	return x;
+}
+
+static void turn_lanes(struct sorting *st, bool turned)
+{
+	static const uint8_t map[3] = { 1, 0, 2 };
+
+	for (unsigned int i = 0; i < st->n && st->turned != turned; i++)
+		st->x[i] = in_place(&st->in->b, build_transpose(&st->in->b, st->x[i], map));
+	st->turned = turned;
+}
+
+/*
+ * A predicate of pairs: do they belong to a block that is sorted backwards? pair and first: from
+ * one index of the second dimension to the next, and of the first
+ */
+static struct ncc_op *backward_blocks(struct sorting *st, const struct ncc_shape *s, int64_t block,
+				      int64_t first, int64_t pair)
+{
+	uint8_t d = first == 1 || block < first;
+	struct ncc_shape line = { .dtype = NEURON_DT_INT8, .pred = true, .ndim = 1 };
+	struct ncc_op *c;
+
+	line.dim[0] = s->dim[d];
+	c = build_const(&st->in->b, &line);
+	for (int64_t i = 0; c && i < line.dim[0]; i++)
+		ncc_set_int(NEURON_DT_INT8, c->data, i, (i * (d ? pair : first) & block) != 0);
+	return c ? build_spread(&st->in->b, s, c, &d) : NULL;
+}
+
+/* Blocks of so many, each second one backwards: elements half apart against each other */
+static int wide_stage(struct sorting *st, int64_t block, int64_t half)
+{
+	int64_t run = st->padded / st->lanes, rest = st->outer * st->inner;
+	bool turned = half >= run;
+	int64_t a = turned ? run : st->lanes, b = turned ? st->lanes : run;
+	int64_t h = turned ? half / run : half;
+	struct ncc_shape s = { .ndim = 5, .dim = { a, b / (2 * h), 2, h, rest } };
+	struct ncc_shape flat = { .ndim = 3, .dim = { a, b, rest } };
+	struct ncc_op *lo[MANY + 1], *hi[MANY + 1], *pair[2], *swap;
+	struct ncc_build *bl = &st->in->b;
+
+	st->in->imp->err->text[0] = 0;
+	turn_lanes(st, turned);
+	for (unsigned int i = 0; i < st->n; i++) {
+		struct ncc_op *r = build_reshape(bl, st->x[i], &s);
+
+		lo[i] = build_slice(bl, r, 2, 0, 1);
+		hi[i] = build_slice(bl, r, 2, 1, 1);
+	}
+	swap = must_swap(st, lo, hi);
+	if (swap && block < st->padded)
+		swap = both(st, NCC_XOR, swap,
+			    backward_blocks(st, &swap->shape, block, turned ? 1 : run, 2 * half));
+	if (!swap)
+		return st->in->imp->err->text[0] ? -EINVAL
+						 : hlo_fail(st->in, -ENOMEM, "out of memory");
+	for (unsigned int i = 0; i < st->n; i++) {
+		pair[0] = build_select(bl, swap, hi[i], lo[i]);
+		pair[1] = build_select(bl, swap, lo[i], hi[i]);
+		st->x[i] = build_reshape(bl, build_concat(bl, pair, 2, 2), &flat);
+	}
+	return 0;
+}
+
+/* [length, rest] as [lanes, run, rest]; what is missing is repeated from the beginning */
+static struct ncc_op *in_lanes(struct sorting *st, struct ncc_op *x)
+{
+	int64_t run = st->padded / st->lanes, full = st->length / run, over = st->length % run;
+	struct ncc_shape s = { .ndim = 3, .dim = { full, run, st->outer * st->inner } };
+	struct ncc_op *part[3], *row[2];
+	struct ncc_build *bl = &st->in->b;
+	unsigned int n = 0;
+
+	part[n++] = build_reshape(bl, build_slice(bl, x, 0, 0, full * run), &s);
+	if (over) {
+		row[0] = build_slice(bl, x, 0, full * run, over);
+		row[1] = build_slice(bl, x, 0, 0, run - over);
+		s.dim[0] = 1;
+		part[n++] = build_reshape(bl, build_concat(bl, row, 2, 0), &s);
+	}
+	s.dim[0] = st->lanes - full - (over > 0);
+	if (s.dim[0])
+		part[n++] = build_reshape(bl, build_slice(bl, x, 0, 0, s.dim[0] * run), &s);
+	return n > 1 ? build_concat(bl, part, n, 0) : part[0];
+}
+
+/*
+ * The same for many elements of few rows: along the partitions and in them. Where those in
+ * different partitions meet, the whole is turned, so that they lie in one.
+ */
+static int wide_network(struct sorting *st)
+{
+	static const uint8_t map[3] = { 1, 0, 2 }, line[2] = { 0, 1 };
+	int64_t run = st->padded / st->lanes, rest = st->outer * st->inner;
+	struct ncc_shape two = { .ndim = 2, .dim = { st->length, rest } };
+	struct ncc_shape back = { .ndim = 3, .dim = { st->padded, st->outer, st->inner } };
+	struct ncc_shape wide = { .dtype = NEURON_DT_INT32,
+				  .ndim = 3,
+				  .dim = { st->lanes, run, rest } };
+	struct ncc_shape square = { .ndim = 2, .dim = { st->lanes, run } };
+	struct ncc_build *bl = &st->in->b;
+	struct ncc_op *place = build_reshape(bl, build_count(bl, st->padded), &square);
+	int rc = 0;
+
+	for (unsigned int i = 0; i + 1 < st->n; i++) {
+		struct ncc_op *x = build_reshape(bl, build_transpose(bl, st->x[i], map), &two);
+
+		st->x[i] = in_place(bl, in_lanes(st, x));
+	}
+	st->x[st->n - 1] = place ? in_place(bl, build_spread(bl, &wide, place, line)) : NULL;
+	for (int64_t block = 2; !rc && block <= st->padded; block *= 2)
+		for (int64_t half = block / 2; !rc && half; half /= 2)
+			rc = wide_stage(st, block, half);
+	for (unsigned int i = 0; !rc && i < st->n; i++)
+		st->x[i] = build_transpose(bl, build_reshape(bl, st->x[i], &back), map);
+	return rc;
+}
+
 static struct ncc_op *as_bits(struct ncc_build *bl, struct ncc_op *x)
 {
 	if (!ncc_is_float(x->shape.dtype))
@@ -286,15 +417,33 @@ static struct ncc_op *sorted(struct sorting *st, unsigned int i, int64_t n,
 	return build_reshape(&st->in->b, x, s);
 }
 
-/* The values as [outer, padded, inner], and where they stand */
+/* [outer, length, inner] to a power of 2, and where the values stand */
+static int tall_network(struct sorting *st)
+{
+	struct ncc_shape flat = { .dtype = NEURON_DT_INT32,
+				  .ndim = 3,
+				  .dim = { st->outer, st->padded, st->inner } };
+	struct ncc_build *bl = &st->in->b;
+	struct ncc_op *place = build_count(bl, st->padded), *part[2];
+	uint8_t map = 1;
+
+	for (unsigned int i = 0; i + 1 < st->n && st->padded > st->length; i++) {
+		part[0] = st->x[i];
+		part[1] = build_slice(bl, part[0], 1, 0, st->padded - st->length);
+		st->x[i] = build_concat(bl, part, 2, 1);
+	}
+	st->x[st->n - 1] = place ? build_spread(bl, &flat, place, &map) : NULL;
+	return network(st);
+}
+
+/* Sort along dimension d: the values are [outer, padded, inner] then */
 static int begin_sorting(struct sorting *st, struct ncc_op *const *x, unsigned int n,
 			 unsigned int d)
 {
 	const struct ncc_shape *s = &x[0]->shape;
 	struct ncc_build *bl = &st->in->b;
 	struct ncc_shape flat = { .ndim = 3 };
-	struct ncc_op *place;
-	uint8_t map = 1;
+	int rc;
 
 	st->outer = st->inner = st->padded = 1;
 	for (unsigned int i = 0; i < s->ndim; i++)
@@ -304,24 +453,22 @@ static int begin_sorting(struct sorting *st, struct ncc_op *const *x, unsigned i
 		st->padded *= 2;
 	st->n = n + 1;
 	flat.dim[0] = st->outer;
+	flat.dim[1] = st->length;
 	flat.dim[2] = st->inner;
 	for (unsigned int i = 0; i < n; i++) {
-		struct ncc_op *part[2];
-
-		flat.dim[1] = st->length;
 		st->dtype[i] = x[i]->shape.dtype;
-		part[0] = build_reshape(bl, as_bits(bl, x[i]), &flat);
-		part[1] = build_slice(bl, part[0], 1, 0, st->padded - st->length);
-		st->x[i] = st->padded == st->length ? part[0] : build_concat(bl, part, 2, 1);
+		st->x[i] = build_reshape(bl, as_bits(bl, x[i]), &flat);
 	}
-	flat.dim[1] = st->padded;
-	flat.dtype = NEURON_DT_INT32;
-	place = build_count(bl, st->padded);
-	st->x[n] = place ? build_spread(bl, &flat, place, &map) : NULL;
-	for (unsigned int i = 0; i <= n; i++)
+	if (st->padded >= LONG_ONE && st->outer * st->inner <= FEW_ROWS) {
+		st->lanes = NEURON_PARTITIONS;
+		rc = wide_network(st);
+	} else {
+		rc = tall_network(st);
+	}
+	for (unsigned int i = 0; !rc && i <= n; i++)
 		if (!st->x[i])
-			return hlo_fail(st->in, -ENOMEM, "out of memory");
-	return network(st);
+			rc = hlo_fail(st->in, -ENOMEM, "out of memory");
+	return rc;
 }
 
 int hlo_sort(struct hlo_inst *in, struct hlo_value *v)

@@ -130,6 +130,7 @@ struct ncc_op {
 	struct ncc_conv conv;
 	void *data;
 	bool exact; /* --auto-cast all leaves its types as they are */
+	bool upright; /* its first dimension lies along the partitions, whatever its operand's do */
 	uint8_t io_dtype; /* a parameter's for the model's user; 0: the shape's (pass_integers) */
 	/* of passes */
 	bool narrowed; /* pass_autocast: from fp32 */

@@ -36,6 +36,7 @@ const struct ir_attr ir_attrs[] = {
 	{ "window", IR_WINDOW, IR_N_SPATIAL, AT(window), conv },
 	{ "window", IR_WINDOW, IR_N_RANK, AT(window), window },
 	{ "exact", IR_BOOL, 0, AT(exact), NULL },
+	{ "upright", IR_BOOL, 0, AT(upright), NULL },
 	{ "narrowed", IR_BOOL, 0, AT(narrowed), NULL },
 	{ NULL, 0, 0, 0, NULL },
 };

@@ -209,7 +209,7 @@ int pass_layout(struct ncc_pass *p)
 		return pass_no_memory(p);
 	}
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {
-		want[n] = NONE;
+		want[n] = op->upright ? 0 : NONE;
 		line[n++] = op;
 	}
 	for (unsigned int i = n; i-- > 0;)

@@ -171,6 +171,10 @@ def many():
     case("map", lambda x, y: jax.vmap(lambda a, b: jnp.where(a > b, a - b, b))(x, y), lambda d: (d.f32(50), d.f32(50)))
     case("cumulative", lambda x, y: (jnp.cumsum(x, axis=1), lax.cummax(y, axis=0), lax.cumprod(x, axis=0), jnp.cumsum(x[:, ::-1], 1)),
          lambda d: (d.ints(np.int32, 5, 100), d.f32(70, 3)))
+    case("top_k_long", lambda x: lax.top_k(x, 50), lambda d: np.round(d.f32(1, 5000), 2))
+    case("sort_long", lambda x: jnp.sort(x, 0), lambda d: d.f32(4100, 3))
+    case("sort_pairs_long", lambda a, b: lax.sort((a, b), num_keys=1, is_stable=True),
+         lambda d: (d.ints(np.int16, 2, 4096, low=-90, high=90), d.ints(np.uint8, 2, 4096)))
 
 
 def indexed():
