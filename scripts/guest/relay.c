@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * neuron-vm-relay: runs the micro guest's command with pipes as its outputs, copies them to the
- * guest's ports and reports its start and its status. A port can be opened only once, a pipe as
- * /dev/stderr as often as a program likes; and a daemon the command left behind does not hold up
- * the end. Called by micro-init.
+ * guest's ports and reports its start, then its status and how many bytes each port was given:
+ * the status may overtake them. A port can be opened only once, a pipe as /dev/stderr as often as
+ * a program likes; and a daemon the command left behind does not hold up the end. Called by
+ * micro-init.
  *
  *   neuron-vm-relay OUT-PORT ERR-PORT STATUS-PORT COMMAND ARGS...
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,6 +25,7 @@
 struct stream {
 	int pipe; /* -1 at its end */
 	int port;
+	uint64_t sent;
 };
 
 static void die(const char *what)
@@ -31,16 +34,17 @@ static void die(const char *what)
 	exit(1);
 }
 
-static void copy_out(int port, const char *data, ssize_t size)
+static void copy_out(struct stream *s, const char *data, ssize_t size)
 {
 	while (size > 0) {
-		ssize_t n = write(port, data, size);
+		ssize_t n = write(s->port, data, size);
 
 		if (n < 0 && errno != EINTR)
 			die("port");
 		if (n > 0) {
 			data += n;
 			size -= n;
+			s->sent += (uint64_t)n;
 		}
 	}
 }
@@ -55,7 +59,7 @@ static bool pump(struct stream *s)
 		return false;
 	n = read(s->pipe, data, sizeof(data));
 	if (n > 0) {
-		copy_out(s->port, data, n);
+		copy_out(s, data, n);
 		return true;
 	}
 	if (!n || (errno != EAGAIN && errno != EINTR)) {
@@ -124,7 +128,7 @@ static void wait_and_pump(pid_t child, struct stream s[STREAMS])
 
 int main(int argc, char **argv)
 {
-	struct stream s[STREAMS];
+	struct stream s[STREAMS] = { 0 };
 	int status, port;
 	pid_t child;
 
@@ -143,7 +147,7 @@ int main(int argc, char **argv)
 	wait_and_pump(child, s);
 	if (waitpid(child, &status, 0) != child)
 		die("wait");
-	dprintf(port, "exit %d\n",
-		WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	dprintf(port, "exit %d %" PRIu64 " %" PRIu64 "\n", status, s[0].sent, s[1].sent);
 	return 0;
 }

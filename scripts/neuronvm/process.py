@@ -14,9 +14,11 @@ from typing import BinaryIO, Callable
 from . import VmError
 
 TIMEOUT_STATUS = 124  # as timeout(1)
-STATUS_LINE = re.compile(rb"^exit (\d+)\n", re.MULTILINE)
+# the command's status, and how many bytes it wrote to stdout and stderr (a login guest does not say)
+STATUS_LINE = re.compile(rb"^exit (\d+)(?: (\d+) (\d+))?\n", re.MULTILINE)
 LOG_TAIL = 25
 POWEROFF_DEADLINE = 10.0  # the guest powers itself off once it has reported
+DRAIN_DEADLINE = 10.0  # no byte for so long: a guest that moved here sent some of them elsewhere
 STOP_DEADLINE = 3.0  # QEMU answers SIGTERM at once unless the host is badly overloaded
 
 
@@ -30,6 +32,8 @@ class Port:
         self._sink = sink
         self._read, self.fd = os.pipe()
         self.seen = threading.Event()
+        self._received, self._writing = 0, False
+        self._moved = threading.Condition()
         self._thread = threading.Thread(target=self._pump, daemon=True)
 
     def args(self) -> list[str]:
@@ -44,8 +48,21 @@ class Port:
     def finish(self) -> None:
         self._thread.join()
 
+    def drain(self, count: int) -> None:
+        """Waits until so many bytes have come: they lie in the guest while the pipe is full."""
+        with self._moved:
+            while self._received < count and (self._moved.wait(DRAIN_DEADLINE) or self._writing):
+                pass
+
+    def _note(self, received: int, writing: bool) -> None:
+        with self._moved:
+            self._received += received
+            self._writing = writing
+            self._moved.notify()
+
     def _pump(self) -> None:
         while chunk := os.read(self._read, 65536):
+            self._note(len(chunk), True)
             if self._sink is None:
                 if not self.data:
                     self._on_start()
@@ -54,6 +71,8 @@ class Port:
                     self.seen.set()
             elif not _write(self._sink, chunk):
                 self._sink = open(os.devnull, "wb")
+            self._note(0, False)
+        self._note(sys.maxsize, False)
         self.seen.set()
         os.close(self._read)
 
@@ -110,6 +129,9 @@ def run_command(argv: list[str], timeout: float, console: Path, work: Path, done
         for port in ports:
             port.start()
         finished = status.seen.wait(max(0.0, deadline - time.monotonic()))
+        if match := STATUS_LINE.search(status.data):
+            for port, count in zip(ports, match.groups()[1:]):
+                port.drain(int(count or 0))
     finally:
         _stop(qemu)
     for port in ports:

@@ -29,6 +29,10 @@ is "$(cat "$work/shared/back")" back "what it wrote to the shared directory"
 head -c 1000000 /dev/urandom >"$work/bytes"
 run --no-module --copy "$work/bytes" -- cat bytes
 ok "a million bytes arrive as they are" cmp "$work/bytes" "$work/out"
+vm exec --no-module --copy "$work/bytes" --share "$work/shared" -- sh -c 'cat bytes; echo >/mnt/share/done' 2>"$work/err" \
+    > >(until [ -e "$work/shared/done" ]; do sleep 0.1; done; cat >"$work/late")
+wait $!
+ok "at a reader that begins when the command has ended, too" cmp "$work/bytes" "$work/late"
 
 run --no-module -- sh -c 'sleep 1000 & kill -TERM $$'
 is "$status" 143 "killed by a signal: 128 and its number; a process left behind holds up nothing"
