@@ -104,6 +104,18 @@ static struct ncc_op *reduce_last(const struct scatter *s, struct ncc_op *x, enu
 	return r;
 }
 
+/* [shared, rows, columns]: the updates of these numbers; what is where one is -1 matters to nobody */
+static struct ncc_op *chosen(const struct scatter *s, struct ncc_op *number)
+{
+	struct ncc_op *r;
+
+	if (!lower_has_rows(s->u, s->u->shape.dim[0], s->slices, s->u->shape.dim[2]))
+		return lower_choose(s->bl, lower_one_hot(s->bl, number, s->slices), s->u, 1, 1);
+	r = lower_rows(s->bl, lower_clamp_index(s->bl, number, s->slices - 1), s->u,
+		       s->u->shape.dim[0], s->slices);
+	return build_reshape(s->bl, r, &s->x->shape);
+}
+
 /* The last update of each row, chosen; rows that none hits stay */
 static struct ncc_op *last_one(const struct scatter *s)
 {
@@ -125,8 +137,7 @@ static struct ncc_op *last_one(const struct scatter *s)
 	to.pred = true;
 	some = build_compare(s->bl, NCC_GE, last, build_splat(s->bl, &last->shape, 0));
 	some = some ? build_spread(s->bl, &to, some, of_row) : NULL;
-	n = lower_choose(s->bl, lower_one_hot(s->bl, last, s->slices), s->u, 1, 1);
-	return build_select(s->bl, some, n, s->x);
+	return build_select(s->bl, some, chosen(s, last), s->x);
 }
 
 /* fp32[shared, rows, columns]: the sums of what hits each row; the parts are exact in their type */

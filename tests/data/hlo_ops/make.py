@@ -248,6 +248,7 @@ def tables():
     case("rows_chained", lambda t, u, i: (u[t[i, 0]], u[t[i, 1]]),
          lambda d: (d.ints(np.int32, 256, 32, low=0, high=255), table(d, 256, 32), rows(d, 256, 20)))
     case("rows_constant", lambda i: jnp.asarray(table(Draw("rows_constant_table"), 130, 70))[i], lambda d: rows(d, 130, 2, 9))
+    case("rows_scattered", lambda x, i, u: x.at[i].set(u), lambda d: (d.ints(np.int8, 190, 70), rows(d, 190, 140), d.ints(np.int8, 140, 70)))
     case("rows_dynamic", lambda t, i: (lax.dynamic_slice(t, (i, 3), (7, 41)), lax.dynamic_slice(t, (5, i), (190, 2))),
          lambda d: (table(d, 200, 44), np.int32(196)))
     case("rows_long", lambda b, i: (lax.iota(np.float32, 70000)[:, None] + b)[i], lambda d: (d.rng.integers(0, 99, 16).astype(np.float32), np.array(
