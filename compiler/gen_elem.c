@@ -94,7 +94,8 @@ static int gen_unary(struct ncc_gen *g, const struct ncc_op *op, const struct nc
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_ACTIVATE,
 				    .func = act_func[op->kind],
-				    .scalar0 = { .f = 1.0f } };
+				    .scalar0 = { .f = 1.0f },
+				    .scalar1 = { .f = -0.0f } }; /* x + -0 is x, of -0 too */
 	struct ncc_view a;
 	int rc;
 

@@ -248,9 +248,17 @@ bool hlo_simple_reducer(struct hlo_inst *in)
 	return hlo_reducer(in) != NCC_PARAM;
 }
 
+/* XLA's arithmetic on truth values: a sum is "or", a product "and" */
+static enum ncc_kind of_truth(enum ncc_kind kind, const struct ncc_shape *s)
+{
+	if (!s->pred)
+		return kind;
+	return kind == NCC_ADD ? NCC_OR : kind == NCC_MUL ? NCC_AND : kind;
+}
+
 static int take_reducer(struct hlo_inst *in, struct ncc_op *op)
 {
-	op->func = hlo_reducer(in);
+	op->func = of_truth(hlo_reducer(in), &in->shape);
 	if (op->func == NCC_PARAM)
 		return hlo_called(in, 0) ? hlo_fail(in, -ENOTSUP,
 						    "reduces by a computation that is not a "
@@ -415,7 +423,7 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 		return hlo_fail(in, -ENOTSUP, "reducing several operands at once is not supported");
 	if (rule->nin >= 0 && in->nin != (unsigned int)rule->nin)
 		return hlo_fail(in, -EINVAL, "%u operands, expected %d", in->nin, rule->nin);
-	op = ncc_op_new(in->imp->m, rule->kind, in->p->name, in->nin);
+	op = ncc_op_new(in->imp->m, of_truth(rule->kind, &in->shape), in->p->name, in->nin);
 	if (!op)
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	op->where = in->b.where;

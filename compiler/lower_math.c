@@ -98,11 +98,13 @@ struct ncc_op *lower_floor(struct ncc_build *bl, struct ncc_op *x)
 	return f2(bl, NCC_SUB, r, one_if(bl, test(bl, NCC_GT, r, x)));
 }
 
+/* -(-r - 1), and for what rounds to -0 no sum that makes it +0 */
 struct ncc_op *lower_ceil(struct ncc_build *bl, struct ncc_op *x)
 {
 	struct ncc_op *r = lower_round_even(bl, x);
+	struct ncc_op *less = one_if(bl, test(bl, NCC_LT, r, x));
 
-	return f2(bl, NCC_ADD, r, one_if(bl, test(bl, NCC_LT, r, x)));
+	return f1(bl, NCC_NEG, f2(bl, NCC_SUB, f1(bl, NCC_NEG, r), less));
 }
 
 /* towards zero, of a number that is not negative */
@@ -157,6 +159,7 @@ static struct ncc_op *reduce_angle(struct ncc_build *bl, struct ncc_op *x)
 	static const double part[3] = { 6.28125, 0.00193500518798828125, 3.0199159819567529e-07 };
 	struct ncc_op *k = lower_round_even(bl, fc(bl, NCC_MUL, x, 0.15915494309189535));
 
+	k = fc(bl, NCC_ADD, k, 0); /* not -0: it would make +0 of x = -0 */
 	for (unsigned int i = 0; i < 3; i++)
 		x = f2(bl, NCC_SUB, x, fc(bl, NCC_MUL, k, part[i]));
 	return x;

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax._src.lib import _jax
 
 HERE = pathlib.Path(__file__).resolve().parent
 jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
@@ -58,9 +59,18 @@ def save(path, x):
     np.save(path, x)
 
 
-def case(name, fn, make, ulps=0.0, wide=False):
-    """make(draw) gives the inputs; wide: exported with 64-bit types, run with 32-bit ones"""
-    cases[name] = (fn, make, ulps, wide)
+def case(name, fn, make, ulps=0.0, wide=False, edit=()):
+    """make(draw) gives the inputs; wide: exported with 64-bit types, run with 32-bit ones; edit: pairs
+    of an operation of the exported module and what XLA defines it to be alike, which JAX never writes"""
+    cases[name] = (fn, make, ulps, wide, edit)
+
+
+def edited(lowered, edit):
+    text = str(lowered.compiler_ir("stablehlo"))
+    for old, new in edit:
+        assert old in text
+        text = text.replace(old, new)
+    return _jax.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)
 
 
 def widened(x):
@@ -69,7 +79,7 @@ def widened(x):
 
 
 def write(name):
-    fn, make, ulps, wide = cases[name]
+    fn, make, ulps, wide, edit = cases[name]
     args = make(Draw(name))
     args = args if isinstance(args, tuple) else (args,)
     out = HERE / name
@@ -79,7 +89,8 @@ def write(name):
     with jax.enable_x64(wide):
         shapes = [widened(a) if wide else a for a in args]
         lowered = jax.jit(fn, keep_unused=True).lower(*shapes)
-    (out / "module.hlo.pb").write_bytes(lowered.compiler_ir("hlo").as_serialized_hlo_module_proto())
+    hlo = edited(lowered, edit) if edit else lowered.compiler_ir("hlo")
+    (out / "module.hlo.pb").write_bytes(hlo.as_serialized_hlo_module_proto())
     outs = jax.tree.leaves(jax.jit(fn)(*args))
     scale = max(float(np.max(np.abs(np.asarray(o, dtype=np.float64)), initial=0)) for o in outs)
     for i, a in enumerate(args):
@@ -294,6 +305,24 @@ def wide():
                     d.f32(6, 30)), wide=True)
 
 
+def zeros():
+    odd = (jnp.floor, jnp.ceil, jnp.round, jnp.trunc, jnp.sin, jnp.tan, jnp.tanh, jnp.sign, jnp.expm1, jnp.log1p,
+           jnp.cbrt, lax.erf, jnp.arctan, jnp.arcsinh, jnp.sinh, jnp.sqrt, jnp.negative, jnp.abs)
+    case("signed_zeros", lambda a: (*(f(a) for f in odd), lax.rem(a, np.float32(2)), lax.atan2(a, np.float32(1))),
+         lambda d: np.array([-0.0, 0.0], np.float32))
+    edges = [0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, -0.3, 0.3, 1e10, -1e10, 8388607.5, -4194304.5, -0.0, 0.0]
+    case("rounded_bits", lambda a: (jnp.floor(a), jnp.ceil(a), jnp.round(a),
+                                    lax.round(a, lax.RoundingMethod.AWAY_FROM_ZERO)),
+         lambda d: np.concatenate([np.array(edges, np.float32), d.f32(200) * 5]))
+
+
+def truth():
+    case("truth_arithmetic",
+         lambda a, b: (a | b, a & b, lax.reduce(a, False, lax.bitwise_or, (1,)), lax.reduce(b, True, lax.bitwise_and, (0,))),
+         lambda d: (d.ints(np.int8, 5, 8, low=0, high=1) == 1, d.ints(np.int8, 5, 8, low=0, high=1) == 1),
+         edit=(("stablehlo.or", "stablehlo.add"), ("stablehlo.and", "stablehlo.multiply")))
+
+
 def refused():
     """The modules alone: loops whose turns depend on the data (tests/unit/ncc/test_import.c)"""
     loops = {"while_data": lambda x: lax.while_loop(lambda s: s.sum() < 50, lambda s: s * 2, x),
@@ -307,7 +336,7 @@ def refused():
 
 
 def main():
-    for family in (integers, many, indexed, tables, flow, wide):
+    for family in (integers, many, indexed, tables, flow, wide, zeros, truth):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}
