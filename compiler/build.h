@@ -80,6 +80,8 @@ struct ncc_op *lower_reduce_precision(struct ncc_build *bl, struct ncc_op *x, un
 				      unsigned int fraction);
 /* integers of one type: the rest of a division towards zero; a for b = 0 */
 struct ncc_op *lower_rest_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
+/* integers of one type: a to the power of b; of a negative b what 1 / a^-b is, towards zero */
+struct ncc_op *lower_power_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
 /* a predicate */
 struct ncc_op *lower_is_finite(struct ncc_build *bl, struct ncc_op *x);
 /* x >> n of integers of one type, the sign coming in */

@@ -114,7 +114,9 @@ static int expand_integer(struct hlo_inst *in, unsigned int nin, struct ncc_op *
 		return rc;
 	if (ncc_is_float(in->shape.dtype) || in->shape.pred || in->shape.dtype != x->shape.dtype)
 		return hlo_fail(in, -EINVAL, "of %s", ncc_dtype_name(&x->shape));
-	if (nin == 2)
+	if (!strcmp(in->p->opcode, "power"))
+		*out = lower_power_whole(&in->b, x, in->in[1].op[0]);
+	else if (nin == 2)
 		*out = lower_rest_whole(&in->b, x, in->in[1].op[0]);
 	else if (!strcmp(in->p->opcode, "popcnt"))
 		*out = lower_popcount(&in->b, x);
@@ -171,6 +173,8 @@ int hlo_expand(struct hlo_inst *in, struct ncc_op **out)
 		rc = expand_shift_arithmetic(in, out);
 	else if (!strcmp(opcode, "remainder"))
 		rc = whole ? expand_integer(in, 2, out) : expand_binary(in, lower_remainder, out);
+	else if (!strcmp(opcode, "power") && whole)
+		rc = expand_integer(in, 2, out);
 	else if (!strcmp(opcode, "atan2"))
 		rc = expand_binary(in, lower_atan2, out);
 	else if (!strcmp(opcode, "popcnt") || !strcmp(opcode, "count-leading-zeros"))

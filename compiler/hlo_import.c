@@ -316,6 +316,8 @@ static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index
 		return import_element(in, tuple, v);
 	if (!strcmp(opcode, "reduce") && (in->nin != 2 || !hlo_simple_reducer(in)))
 		return import_reduce(in, v);
+	if (!strcmp(opcode, "reduce-window") && (in->nin != 2 || !hlo_simple_reducer(in)))
+		return hlo_window_many(in, v);
 	for (size_t i = 0; i < sizeof(structure) / sizeof(structure[0]); i++)
 		if (!strcmp(opcode, structure[i].opcode))
 			return structure[i].import(in, v);

@@ -19,10 +19,19 @@ int hlo_conditional(struct hlo_inst *in, struct hlo_value *v);
 int hlo_while(struct hlo_inst *in, struct hlo_value *v);
 
 /* hlo_many.c */
+#define HLO_MANY 16 /* operands of what may have several */
+int hlo_arrays(struct hlo_inst *in, unsigned int n); /* the first n operands: of one shape? */
+/* a = computation(a, b), of n values each */
+int hlo_combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const *b, unsigned int n);
+int hlo_take_results(struct hlo_inst *in, struct ncc_op *const *x, unsigned int n,
+		     struct hlo_value *v);
 int hlo_map(struct hlo_inst *in, struct hlo_value *v);
 int hlo_reduce_many(struct hlo_inst *in, struct hlo_value *v);
 int hlo_sort(struct hlo_inst *in, struct hlo_value *v);
 int hlo_topk(struct hlo_inst *in, struct hlo_value *v);
+
+/* hlo_window.c */
+int hlo_window_many(struct hlo_inst *in, struct hlo_value *v);
 
 /* hlo_ops.c: does the computation that is called reduce by one operation of the IR? */
 bool hlo_simple_reducer(struct hlo_inst *in);

@@ -11,11 +11,10 @@
 #include "hlo_make.h"
 #include "neuron/hw/ours.h"
 
-#define MANY 16 /* operands */
 #define LONG_ONE 4096 /* elements to sort: so many fill partitions by themselves */
 #define FEW_ROWS 16 /* of those: more do */
 
-static int arrays(struct hlo_inst *in, unsigned int n)
+int hlo_arrays(struct hlo_inst *in, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
 		if (in->in[i].n != 1)
@@ -26,8 +25,8 @@ static int arrays(struct hlo_inst *in, unsigned int n)
 	return 0;
 }
 
-static int take_results(struct hlo_inst *in, struct ncc_op *const *x, unsigned int n,
-			struct hlo_value *v)
+int hlo_take_results(struct hlo_inst *in, struct ncc_op *const *x, unsigned int n,
+		     struct hlo_value *v)
 {
 	v->n = n;
 	v->op = ncc_alloc(in->imp->m, n * sizeof(struct ncc_op *));
@@ -46,21 +45,20 @@ static int take_results(struct hlo_inst *in, struct ncc_op *const *x, unsigned i
 
 int hlo_map(struct hlo_inst *in, struct hlo_value *v)
 {
-	struct ncc_op *x[MANY];
+	struct ncc_op *x[HLO_MANY];
 	int rc;
 
-	if (!in->nin || in->nin > MANY)
+	if (!in->nin || in->nin > HLO_MANY)
 		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
-	rc = arrays(in, in->nin);
+	rc = hlo_arrays(in, in->nin);
 	for (unsigned int i = 0; !rc && i < in->nin; i++)
 		x[i] = in->in[i].op[0];
 	return rc ? rc : hlo_lift(in, hlo_called(in, 0), &x[0]->shape, x, in->nin, v);
 }
 
-/* a = computation(a, b), of n values each */
-static int combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const *b, unsigned int n)
+int hlo_combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const *b, unsigned int n)
 {
-	struct ncc_op *x[2 * MANY];
+	struct ncc_op *x[2 * HLO_MANY];
 	struct hlo_value v;
 	int rc;
 
@@ -87,7 +85,7 @@ static int combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const 
 /* Halves of a dimension against each other until one is left; an odd one waits */
 static int reduce_along(struct hlo_inst *in, struct ncc_op **x, unsigned int n, unsigned int d)
 {
-	struct ncc_op *rest[MANY] = { NULL }, *hi[MANY], *last[MANY];
+	struct ncc_op *rest[HLO_MANY] = { NULL }, *hi[HLO_MANY], *last[HLO_MANY];
 	int rc = 0;
 
 	while (!rc && x[0]->shape.dim[d] > 1) {
@@ -98,26 +96,26 @@ static int reduce_along(struct hlo_inst *in, struct ncc_op **x, unsigned int n, 
 			hi[i] = build_slice(&in->b, x[i], d, half, half);
 			x[i] = build_slice(&in->b, x[i], d, 0, half);
 		}
-		rc = combine(in, x, hi, n);
+		rc = hlo_combine(in, x, hi, n);
 		if (!rc && len % 2 && rest[0])
-			rc = combine(in, last, rest, n);
+			rc = hlo_combine(in, last, rest, n);
 		if (len % 2)
 			memcpy(rest, last, sizeof(rest));
 	}
-	return !rc && rest[0] ? combine(in, x, rest, n) : rc;
+	return !rc && rest[0] ? hlo_combine(in, x, rest, n) : rc;
 }
 
 int hlo_reduce_many(struct hlo_inst *in, struct hlo_value *v)
 {
 	unsigned int n = in->nin / 2;
-	struct ncc_op *x[MANY], *init[MANY];
+	struct ncc_op *x[HLO_MANY], *init[HLO_MANY];
 	struct ncc_shape s;
 	uint32_t mask = 0;
 	int rc;
 
-	if (!n || in->nin % 2 || n > MANY)
+	if (!n || in->nin % 2 || n > HLO_MANY)
 		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
-	rc = arrays(in, n);
+	rc = hlo_arrays(in, n);
 	for (unsigned int i = 0; !rc && i < n; i++)
 		x[i] = in->in[i].op[0];
 	for (size_t i = 0; !rc && i < in->p->n_dimensions; i++) {
@@ -143,8 +141,8 @@ int hlo_reduce_many(struct hlo_inst *in, struct hlo_value *v)
 			return hlo_fail(in, -EINVAL, "initial value %u does not fit", i);
 		init[i] = s.ndim ? build_spread(&in->b, &x[i]->shape, b->op[0], NULL) : b->op[0];
 	}
-	rc = combine(in, init, x, n);
-	return rc ? rc : take_results(in, init, n, v);
+	rc = hlo_combine(in, init, x, n);
+	return rc ? rc : hlo_take_results(in, init, n, v);
 }
 
 /* Values being sorted along the middle one of three dimensions; the last is where they stood */
@@ -153,8 +151,8 @@ struct sorting {
 	const Ncc__Hlo__Computation *before; /* NULL: the order of x[0], the largest first or last */
 	bool descending;
 	unsigned int n; /* values, the place included */
-	struct ncc_op *x[MANY + 1]; /* floats as integers: bits are moved, NaN and all */
-	uint8_t dtype[MANY]; /* what they are */
+	struct ncc_op *x[HLO_MANY + 1]; /* floats as integers: bits are moved, NaN and all */
+	uint8_t dtype[HLO_MANY]; /* what they are */
 	int64_t outer, length, padded, inner;
 	int64_t lanes; /* of a long one: x is [lanes, padded / lanes, outer * inner] meanwhile */
 	bool turned; /* its first two dimensions, that is */
@@ -164,7 +162,7 @@ struct sorting {
 static struct ncc_op *comes_before(struct sorting *st, struct ncc_op *const *a,
 				   struct ncc_op *const *b)
 {
-	struct ncc_op *x[2 * MANY];
+	struct ncc_op *x[2 * HLO_MANY];
 	struct hlo_value v;
 
 	for (unsigned int i = 0; i + 1 < st->n; i++) {
@@ -234,7 +232,7 @@ static int stage(struct sorting *st, int64_t half, bool mirror)
 			       .dim = { st->outer, st->padded / (2 * half), 2, half, st->inner } };
 	struct ncc_shape flat = { .ndim = 3, .dim = { st->outer, st->padded, st->inner } };
 	struct ncc_build *bl = &st->in->b;
-	struct ncc_op *lo[MANY + 1], *hi[MANY + 1], *pair[2], *swap;
+	struct ncc_op *lo[HLO_MANY + 1], *hi[HLO_MANY + 1], *pair[2], *swap;
 
 	st->in->imp->err->text[0] = 0;
 	for (unsigned int i = 0; i < st->n; i++) {
@@ -318,7 +316,7 @@ static int wide_stage(struct sorting *st, int64_t block, int64_t half)
 	int64_t h = turned ? half / run : half;
 	struct ncc_shape s = { .ndim = 5, .dim = { a, b / (2 * h), 2, h, rest } };
 	struct ncc_shape flat = { .ndim = 3, .dim = { a, b, rest } };
-	struct ncc_op *lo[MANY + 1], *hi[MANY + 1], *pair[2], *swap;
+	struct ncc_op *lo[HLO_MANY + 1], *hi[HLO_MANY + 1], *pair[2], *swap;
 	struct ncc_build *bl = &st->in->b;
 
 	st->in->imp->err->text[0] = 0;
@@ -475,12 +473,12 @@ int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct sorting st = { .in = in, .before = hlo_called(in, 0) };
 	int64_t d = in->p->n_dimensions == 1 ? in->p->dimensions[0] : -1;
-	struct ncc_op *x[MANY];
+	struct ncc_op *x[HLO_MANY];
 	int rc;
 
-	if (!st.before || !in->nin || in->nin > MANY)
+	if (!st.before || !in->nin || in->nin > HLO_MANY)
 		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
-	rc = arrays(in, in->nin);
+	rc = hlo_arrays(in, in->nin);
 	if (rc)
 		return rc;
 	if (d < 0 || d >= in->in[0].op[0]->shape.ndim)
@@ -490,7 +488,7 @@ int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
 	rc = begin_sorting(&st, x, in->nin, (unsigned int)d);
 	for (unsigned int i = 0; !rc && i < in->nin; i++)
 		x[i] = sorted(&st, i, st.length, &in->in[i].op[0]->shape);
-	return rc ? rc : take_results(in, x, in->nin, v);
+	return rc ? rc : hlo_take_results(in, x, in->nin, v);
 }
 
 int hlo_topk(struct hlo_inst *in, struct hlo_value *v)
@@ -513,5 +511,5 @@ int hlo_topk(struct hlo_inst *in, struct hlo_value *v)
 	s.dim[d] = in->p->k;
 	for (unsigned int i = 0; !rc && i < 2; i++)
 		x[i] = sorted(&st, i, in->p->k, &s);
-	return rc ? rc : take_results(in, x, 2, v);
+	return rc ? rc : hlo_take_results(in, x, 2, v);
 }

@@ -256,25 +256,17 @@ static enum ncc_kind of_truth(enum ncc_kind kind, const struct ncc_shape *s)
 	return kind == NCC_ADD ? NCC_OR : kind == NCC_MUL ? NCC_AND : kind;
 }
 
-static int take_reducer(struct hlo_inst *in, struct ncc_op *op)
-{
-	op->func = of_truth(hlo_reducer(in), &in->shape);
-	if (op->func == NCC_PARAM)
-		return hlo_called(in, 0) ? hlo_fail(in, -ENOTSUP,
-						    "reduces by a computation that is not a "
-						    "single operation")
-					 : -EINVAL;
-	return 0;
-}
-
+/* By one operation: others are hlo_many.c's and hlo_window.c's */
 static int attrs_reduce(struct hlo_inst *in, struct ncc_op *op)
 {
-	return take_mask(in, op->in[0]->shape.ndim, &op->mask) ?: take_reducer(in, op);
+	op->func = of_truth(hlo_reducer(in), &in->shape);
+	return take_mask(in, op->in[0]->shape.ndim, &op->mask);
 }
 
 static int attrs_reduce_window(struct hlo_inst *in, struct ncc_op *op)
 {
-	return take_window(in, op, op->in[0]->shape.ndim) ?: take_reducer(in, op);
+	op->func = of_truth(hlo_reducer(in), &in->shape);
+	return take_window(in, op, op->in[0]->shape.ndim);
 }
 
 static const struct op_rule rules[] = {
@@ -419,8 +411,6 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 		return import_clamp(in, out);
 	if (!rule)
 		return unsupported(in);
-	if ((rule->kind == NCC_REDUCE || rule->kind == NCC_REDUCE_WINDOW) && in->nin > 2)
-		return hlo_fail(in, -ENOTSUP, "reducing several operands at once is not supported");
 	if (rule->nin >= 0 && in->nin != (unsigned int)rule->nin)
 		return hlo_fail(in, -EINVAL, "%u operands, expected %d", in->nin, rule->nin);
 	op = ncc_op_new(in->imp->m, of_truth(rule->kind, &in->shape), in->p->name, in->nin);

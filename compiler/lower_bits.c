@@ -76,6 +76,40 @@ struct ncc_op *lower_leading_zeros(struct ncc_build *bl, struct ncc_op *x)
 	return build_cast(bl, u, x->shape.dtype);
 }
 
+/* What 1 and -1 to a negative power are comes of its low bits; the inverse of others is 0 */
+static struct ncc_op *inverse_powers(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b,
+				     struct ncc_op *r)
+{
+	struct ncc_op *p = build_compare(bl, NCC_LT, b, build_splat(bl, &b->shape, 0));
+	struct ncc_op *one = build_compare(bl, NCC_NE, a, build_splat(bl, &a->shape, 1));
+	struct ncc_op *minus = build_compare(bl, NCC_NE, a, build_splat(bl, &a->shape, -1));
+
+	p = u2(bl, NCC_AND, p, u2(bl, NCC_AND, one, minus));
+	return build_select(bl, p, build_splat(bl, &a->shape, 0), r);
+}
+
+/* Squares of squares, for each bit of b that is set */
+struct ncc_op *lower_power_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
+{
+	bool is_unsigned = ncc_is_unsigned(b->shape.dtype);
+	unsigned int bits = 8 * ncc_dtype_size(b->shape.dtype) - !is_unsigned;
+	struct ncc_op *r = build_splat(bl, &a->shape, 1), *square = a;
+	double known;
+
+	if (ncc_scalar_value(b, &known) && known >= 0)
+		for (bits = 0; bits < 32 && known >= (double)(1ull << bits);)
+			bits++;
+	for (unsigned int i = 0; r && square && i < bits; i++) {
+		struct ncc_op *bit = uc(bl, NCC_AND, uc(bl, NCC_SHR, b, i), 1);
+
+		if (i)
+			square = u2(bl, NCC_MUL, square, square);
+		bit = bit ? build_compare(bl, NCC_NE, bit, build_splat(bl, &bit->shape, 0)) : NULL;
+		r = build_select(bl, bit, u2(bl, NCC_MUL, r, square), r);
+	}
+	return r && square && !is_unsigned ? inverse_powers(bl, a, b, r) : r;
+}
+
 /* Rounding may carry into the exponent, as it should; then what is too large or too small */
 struct ncc_op *lower_reduce_precision(struct ncc_build *bl, struct ncc_op *x, unsigned int exponent,
 				      unsigned int fraction)

@@ -73,6 +73,29 @@ def edited(lowered, edit):
     return _jax.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)
 
 
+def power_case(t, dtype):
+    """HLO's own power of integers, which JAX writes as products; powers in Python's integers"""
+    text = f"func.func public @main(%a: tensor<6x20x{t}>, %b: tensor<6x20x{t}>) -> tensor<6x20x{t}> {{ " \
+           f"%0 = stablehlo.power %a, %b : tensor<6x20x{t}> return %0 : tensor<6x20x{t}> }}"
+    low = np.iinfo(dtype).min
+
+    def power(a, b):
+        r = pow(a, b) if b >= 0 else a ** (-b % 2) if abs(a) == 1 else 0
+        return (r - low) % 2 ** np.iinfo(dtype).bits + low
+
+    def fn(a, b):
+        return np.array([power(int(x), int(y)) for x, y in zip(a.ravel(), b.ravel())], dtype).reshape(a.shape)
+
+    def draw(d):
+        a, b = d.edges(dtype, 6, 20), d.ints(dtype, 6, 20, low=0, high=20)
+        a[:, :10] = d.ints(dtype, 6, 10, low=max(low, -3), high=3)
+        if low:
+            b[:, 5:10] = d.ints(dtype, 6, 5, low=-4, high=4)
+        return a, b
+
+    cases[f"power_{t}"] = (fn, draw, 0.0, False, text)
+
+
 def widened(x):
     wide = {"int32": np.int64, "uint32": np.uint64, "float32": np.float64}
     return jax.ShapeDtypeStruct(x.shape, wide[x.dtype.name])
@@ -86,12 +109,16 @@ def write(name):
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
     fn.__name__ = name
-    with jax.enable_x64(wide):
-        shapes = [widened(a) if wide else a for a in args]
-        lowered = jax.jit(fn, keep_unused=True).lower(*shapes)
-    hlo = edited(lowered, edit) if edit else lowered.compiler_ir("hlo")
+    if isinstance(edit, str):  # the module, of which fn says what it does
+        hlo = _jax.mlir.mlir_module_to_xla_computation(edit, use_tuple_args=False, return_tuple=False)
+        outs = [fn(*args)]
+    else:
+        with jax.enable_x64(wide):
+            shapes = [widened(a) if wide else a for a in args]
+            lowered = jax.jit(fn, keep_unused=True).lower(*shapes)
+        hlo = edited(lowered, edit) if edit else lowered.compiler_ir("hlo")
+        outs = jax.tree.leaves(jax.jit(fn)(*args))
     (out / "module.hlo.pb").write_bytes(hlo.as_serialized_hlo_module_proto())
-    outs = jax.tree.leaves(jax.jit(fn)(*args))
     scale = max(float(np.max(np.abs(np.asarray(o, dtype=np.float64)), initial=0)) for o in outs)
     for i, a in enumerate(args):
         save(out / f"in{i}.npy", a)
@@ -135,6 +162,8 @@ def integer_type(t, dtype):
 def integers():
     for t, dtype in TYPES.items():
         integer_type(t, dtype)
+    for t in ("s8", "u8", "s32", "u32"):
+        power_case({"s": "i", "u": "ui"}[t[0]] + t[1:], TYPES[t])
     for a, b in (("u8", "u8"), ("u8", "s8"), ("s16", "s16"), ("s32", "s32"), ("u32", "u32")):
         out = jnp.uint32 if a == "u32" else jnp.int32
         case(f"dot_{a}_{b}", lambda x, y, out=out: lax.dot(x.astype(out), y.astype(out)),
@@ -182,6 +211,20 @@ def many():
     case("map", lambda x, y: jax.vmap(lambda a, b: jnp.where(a > b, a - b, b))(x, y), lambda d: (d.f32(50), d.f32(50)))
     case("cumulative", lambda x, y: (jnp.cumsum(x, axis=1), lax.cummax(y, axis=0), lax.cumprod(x, axis=0), jnp.cumsum(x[:, ::-1], 1)),
          lambda d: (d.ints(np.int32, 5, 100), d.f32(70, 3)))
+    def most(a, b):
+        better = (a[0] > b[0]) | ((a[0] == b[0]) & (a[1] < b[1]))
+        return jnp.where(better, a[0], b[0]), jnp.where(better, a[1], b[1])
+
+    def pool(x, window, strides, padding, base=None, dilation=None):
+        at = lax.iota(jnp.int32, x.size).reshape(x.shape)
+        low = -jnp.inf if x.dtype == jnp.float32 else np.iinfo(x.dtype).min
+        return lax.reduce_window((x, at), (x.dtype.type(low), jnp.int32(2**31 - 1)), most, window, strides, padding, base, dilation)
+
+    case("pool_argmax", lambda x: pool(x, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"), lambda d: d.f32(2, 6, 8, 5))
+    case("pool_argmax_same", lambda x: pool(x, (1, 3, 5), (1, 2, 1), "SAME"), lambda d: d.ints(np.int32, 4, 11, 9, low=-5, high=5))
+    case("pool_dilated", lambda x: pool(x, (3, 2), (1, 3), ((2, 1), (0, 4)), (2, 1), (1, 3)), lambda d: d.f32(9, 12))
+    case("window_any", lambda x: lax.reduce_window(x, jnp.int32(0), lambda a, b: a ^ b, (1, 7), (1, 3), ((0, 0), (3, 2))),
+         lambda d: d.ints(np.int32, 5, 30))
     case("top_k_long", lambda x: lax.top_k(x, 50), lambda d: np.round(d.f32(1, 5000), 2))
     case("sort_long", lambda x: jnp.sort(x, 0), lambda d: d.f32(4100, 3))
     case("sort_pairs_long", lambda a, b: lax.sort((a, b), num_keys=1, is_stable=True),

@@ -377,6 +377,23 @@ static void too_many_largest(Ncc__Hlo__Module *m)
 	find(m, "topk")->k = 1000;
 }
 
+static void window_too_large(Ncc__Hlo__Module *m)
+{
+	find(m, "reduce-window")->window->dimensions[1]->size = 1000;
+}
+
+static void window_without_end(Ncc__Hlo__Module *m)
+{
+	find(m, "reduce-window")->window->dimensions[1]->padding_low = INT64_MAX;
+}
+
+static void window_missing(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Window *w = find(m, "reduce-window")->window;
+
+	ncc__hlo__window_dimension__free_unpacked(w->dimensions[--w->n_dimensions], NULL);
+}
+
 static void one_branch(Ncc__Hlo__Module *m)
 {
 	find(m, "conditional")->n_called_computation_ids = 1;
@@ -417,6 +434,9 @@ static const struct {
 	{ P "add/module.hlo.pb", name_of_two_lines, "fft 'a?b'" },
 	{ "hlo_ops/sort_pairs/module.hlo.pb", sort_of_nothing, "sort 'sort" },
 	{ "hlo_ops/top_k/module.hlo.pb", too_many_largest, "k is 1000 of 100" },
+	{ "hlo_ops/pool_argmax/module.hlo.pb", window_too_large, "no window fits dimension 1" },
+	{ "hlo_ops/pool_argmax/module.hlo.pb", window_without_end, "bad window" },
+	{ "hlo_ops/window_any/module.hlo.pb", window_missing, "does not have the operand's" },
 	{ "hlo_ops/cond/module.hlo.pb", one_branch, "operands for 1 branches" },
 	{ "hlo_ops/fori_loop/module.hlo.pb", no_condition, "does not exist" },
 	{ "hlo_ops/fori_loop/module.hlo.pb", never_ends, "more than" },
