@@ -13,6 +13,7 @@
 #include "files.h"
 #include "neuron/isa/isa.h"
 #include "nrtx.h"
+#include "pipeline.h"
 
 #define NEAR "hlo/attention/module.hlo.pb" /* twelve stages of the sixteen */
 #define MAX_TENSORS 9
@@ -300,6 +301,67 @@ START_TEST(stage_fails)
 }
 END_TEST
 
+static struct ncc_op *new_op(struct ncc_module *m, enum ncc_kind kind, unsigned int nin,
+			     int64_t rows, int64_t cols)
+{
+	struct ncc_op *op = ncc_op_new(m, kind, "op", nin);
+
+	op->shape = (struct ncc_shape){ .dtype = NEURON_DT_FP32, .ndim = 2, .dim = { rows, cols } };
+	ncc_op_append(m, op);
+	return op;
+}
+
+static unsigned int count(const struct ncc_module *m, enum ncc_kind kind)
+{
+	unsigned int n = 0;
+
+	for (const struct ncc_op *op = m->first; op; op = op->next)
+		n += op->kind == kind;
+	return n;
+}
+
+/* One row times a matrix that is made by two million steps, then times seven of as many weights */
+START_TEST(weights_are_weighed)
+{
+	struct ncc_module *m = ncc_module_new("weights"), *stage[NCC_MAX_STAGES];
+	struct ncc_op *param[2], *y, *by;
+	struct ncc_error err;
+	unsigned int n;
+
+	y = param[0] = new_op(m, NCC_PARAM, 0, 1, 1024);
+	by = param[1] = new_op(m, NCC_PARAM, 0, 1024, 1024);
+	param[1]->index = 1;
+	m->params = param;
+	m->nparams = 2;
+	for (int i = 0; i < 2; i++) {
+		struct ncc_op *in = by;
+
+		by = new_op(m, NCC_EXP, 1, 1024, 1024);
+		by->in[0] = in;
+	}
+	for (int i = 0; i < 8; i++) {
+		struct ncc_op *in = y;
+
+		y = new_op(m, NCC_DOT, 2, 1, 1024);
+		y->in[0] = in;
+		y->in[1] = by;
+		y->dot = (struct ncc_dot){ .ncontract = 1, .lhs_contract = { 1 } };
+		by = new_op(m, NCC_CONST, 0, 1024, 1024);
+	}
+	m->outs = &y;
+	m->nouts = 1;
+	ncc_number(m);
+	ncc_count_users(m);
+	ck_assert_int_eq(ncc_split(m, 4, stage, &n, &err), 0);
+	ck_assert_uint_eq(n, 4);
+	for (unsigned int i = 0; i < n; i++) {
+		ck_assert_uint_eq(count(stage[i], NCC_DOT), 2);
+		ncc_module_free(stage[i]);
+	}
+	ncc_module_free(m);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("pipeline");
@@ -316,6 +378,7 @@ int main(void)
 	tcase_add_test(t, not_enough_cores);
 	tcase_add_test(t, through_the_host);
 	tcase_add_test(t, stage_fails);
+	tcase_add_test(t, weights_are_weighed);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);
