@@ -3,11 +3,12 @@
  * Suspend to RAM under a process that has memory and a copy under way on the chip: what it had is
  * gone and it is told so, until it has closed the node; then everything works again. The clock of
  * the machine ends the sleep.
+ *
+ * usage: driver-suspend SECONDS, from now to the alarm: it is lost if the machine does not sleep yet
  */
 #include "tap.h"
 
 #define SIZE (1u << 20)
-#define SLEEP "+2"
 
 static uint8_t in[SIZE], out[SIZE];
 
@@ -22,10 +23,13 @@ static int put(const char *path, const char *text)
 	return ret;
 }
 
-static int suspend_machine(void)
+static int suspend_machine(const char *seconds)
 {
-	int ret = put("/sys/class/rtc/rtc0/wakealarm", SLEEP);
+	char alarm[16];
+	int ret;
 
+	snprintf(alarm, sizeof(alarm), "+%s", seconds);
+	ret = put("/sys/class/rtc/rtc0/wakealarm", alarm);
 	return ret ? ret : put("/sys/power/state", "mem");
 }
 
@@ -52,8 +56,9 @@ static bool use(int fd, uint64_t seed)
 	       !copy_out(fd, handle, out, 0, SIZE) && !memcmp(in, out, SIZE);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	const char *seconds = argc > 1 ? argv[1] : "2";
 	struct neuron_ioctl_device_basic_info info = { 0 };
 	uint64_t handle = 0;
 	int fd = node(0, O_RDWR), again;
@@ -61,7 +66,7 @@ int main(void)
 	ok(fd >= 0 && use(fd, 1), "a process works");
 	is(chunk(fd, false, SIZE, 1, &handle), 0, "has memory");
 	is(copy_start(fd, handle), 0, "and a copy under way");
-	is(suspend_machine(), 0, "the machine sleeps and wakes up");
+	is(suspend_machine(seconds), 0, "the machine sleeps and wakes up");
 	is(copy_out(fd, handle, out, 0, SIZE), -EIO, "its memory is not to be had");
 	is(chunk(fd, false, SIZE, 0, &handle), -EIO, "nor new memory");
 	is(call(fd, NEURON_IOCTL_DEVICE_BASIC_INFO, &info), 0, "it may ask what the chip is");
@@ -71,7 +76,7 @@ int main(void)
 	close(fd);
 	fd = node(0, O_RDWR);
 	ok(fd >= 0 && use(fd, 3), "closed and opened again, it works");
-	is(suspend_machine(), 0, "a second time");
+	is(suspend_machine(seconds), 0, "a second time");
 	is(chunk(fd, false, SIZE, 0, &handle), -EIO, "the same");
 	close(fd);
 	fd = node(0, O_RDWR);
