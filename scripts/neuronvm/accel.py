@@ -60,3 +60,16 @@ def accel_args(choice: str, qemu: Path) -> list[str]:
     argv = ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off,erms=off,fsrm=off"]
     # What was translated while the guest booted is most of QEMU's own memory: an idle guest gives it back.
     return [*argv, "-object", "neuron-trim,id=trim0"]
+
+
+def clock(accel: list[str], stage: Path) -> str:
+    """For the command line of an emulated guest's kernel: how fast its time stamp counter, the host's, is.
+
+    It would measure that against a timer, and on a busy host find a tenth or less; its clock would then
+    run ten times as fast as it should, with all of its timeouts.
+    """
+    program = stage / paths.PREFIX / "libexec" / "neuron-vm-tsc"
+    if "kvm" in accel or not program.exists():
+        return ""
+    done = subprocess.run([program], stdout=subprocess.PIPE, check=True, text=True)
+    return f" tsc_early_khz={done.stdout.strip()}"

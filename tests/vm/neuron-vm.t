@@ -34,6 +34,13 @@ vm exec --no-module --copy "$work/bytes" --share "$work/shared" -- sh -c 'cat by
 wait $!
 ok "at a reader that begins when the command has ended, too" cmp "$work/bytes" "$work/late"
 
+# shellcheck disable=SC2016
+run --no-module -- sh -c 'tr " " "\n" </proc/cmdline | sed -n "s/tsc_early_khz=//p"; dmesg | sed -n "s/.*tsc: Detected \(.*\)\.\(...\) MHz.*/\1\2/p"'
+if [[ $(vm exec --dry-run -- true) == *"accel kvm"* ]]; then
+    skip "the guest's clock" "KVM tells the guest"
+else
+    is "$(uniq -cd "$work/out" | awk '{ print $1 }')" 2 "an emulated guest's kernel takes the host's word for its clock"
+fi
 run --no-module -- sh -c 'sleep 1000 & kill -TERM $$'
 is "$status" 143 "killed by a signal: 128 and its number; a process left behind holds up nothing"
 run --no-module --timeout 8 -- sleep 1000
