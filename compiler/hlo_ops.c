@@ -430,9 +430,9 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 	}
 	rc = rule->attrs ? rule->attrs(in, op) : 0;
 	rc = rc ? rc : ncc_verify_op(op, in->imp->err);
+	if (!rc && rule->kind == NCC_CONVERT)
+		return import_convert(in, op, out);
 	if (!rc)
 		fold(in, op);
-	if (!rc && rule->kind == NCC_CONVERT)
-		rc = import_convert(in, op, out);
 	return rc;
 }

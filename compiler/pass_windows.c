@@ -121,6 +121,15 @@ static bool is_long(const struct ncc_op *op)
 	return integer;
 }
 
+/* Does the initial value change a sum or a product, so that it may be taken only once? */
+static bool adds_once(const struct ncc_op *op)
+{
+	double v;
+
+	return (op->func == NCC_ADD || op->func == NCC_MUL) &&
+	       (!ncc_scalar_value(op->in[1], &v) || v != (op->func == NCC_MUL));
+}
+
 static int split_reduce_window(struct ncc_pass *p, struct ncc_op *op, struct ncc_op *x)
 {
 	int64_t const_bytes = 0;
@@ -155,7 +164,7 @@ static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
 	x = pad_for(p, op, op->in[0], op->in[1], op->window, NULL, op->shape.ndim);
 	if (!x)
 		return p->err->text[0] ? -EFBIG : pass_no_memory(p);
-	if (is_long(op))
+	if (is_long(op) || adds_once(op))
 		return split_reduce_window(p, op, x);
 	for (unsigned int d = 0; d < op->shape.ndim; d++) {
 		if (op->window[d].size > 1 || op->window[d].stride > 1) {
@@ -167,15 +176,9 @@ static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
 	 * unharmed */
 	for (unsigned int d = 0; d < last; d++) {
 		struct ncc_op *r;
-		double v;
 
 		if (op->window[d].size == 1 && op->window[d].stride == 1)
 			continue;
-		if ((op->func == NCC_ADD || op->func == NCC_MUL) &&
-		    (!ncc_scalar_value(op->in[1], &v) || v != (op->func == NCC_MUL)))
-			return ncc_fail_op(p->err, -ENOTSUP, op,
-					   "an initial value that changes the result is not "
-					   "supported");
 		r = pass_new(p, NCC_REDUCE_WINDOW, op, &x->shape, x, op->in[1]);
 		if (!r)
 			return pass_no_memory(p);

@@ -225,6 +225,9 @@ def many():
     case("pool_dilated", lambda x: pool(x, (3, 2), (1, 3), ((2, 1), (0, 4)), (2, 1), (1, 3)), lambda d: d.f32(9, 12))
     case("window_any", lambda x: lax.reduce_window(x, jnp.int32(0), lambda a, b: a ^ b, (1, 7), (1, 3), ((0, 0), (3, 2))),
          lambda d: d.ints(np.int32, 5, 30))
+    case("window_initial", lambda x, y: (lax.reduce_window(x, np.float32(2.5), lax.add, (2, 3), (1, 1), "VALID"),
+                                         lax.reduce_window(y, np.int32(3), lax.mul, (2, 2), (1, 2), "VALID")),
+         lambda d: (d.ints(np.int32, 4, 6, low=-9, high=9).astype(np.float32), d.ints(np.int32, 5, 8, low=-9, high=9)))
     case("top_k_long", lambda x: lax.top_k(x, 50), lambda d: np.round(d.f32(1, 5000), 2))
     case("sort_long", lambda x: jnp.sort(x, 0), lambda d: d.f32(4100, 3))
     case("sort_pairs_long", lambda a, b: lax.sort((a, b), num_keys=1, is_stable=True),
@@ -323,6 +326,9 @@ def flow():
          lambda d: d.ints(np.int32, 7, low=-99, high=99))
     case("while_known", lambda x: lax.while_loop(lambda s: s[0] * s[0] < 50, lambda s: (s[0] + 2, s[1] - s[0]), (jnp.int32(1), x))[1],
          lambda d: d.ints(np.int32, 6, 3, low=-99, high=99))
+    case("convert_spread", lambda x, y: lax.fori_loop(0, 4, lambda i, c: (
+             c[0] + lax.broadcast(i, (9,)).astype(jnp.float32), c[1] * 2 + lax.broadcast(i * jnp.float32(0.7), (9,)).astype(jnp.int32)), (x, y)),
+         lambda d: (d.ints(np.int32, 9, low=-99, high=99).astype(np.float32), d.ints(np.int32, 9, low=-99, high=99)))
     case("while_bounded", lambda x: lax.while_loop(lambda s: (s[0] < 12) & (s[1].sum() < 40), lambda s: (s[0] + 1, s[1] * 2 + 1), (jnp.int32(0), x)),
          lambda d: d.ints(np.int32, 3, low=-2, high=2))
     case("while_to_bound", lambda x: lax.while_loop(lambda s: (s[1].max() < 99) & ~(s[0] > 4), lambda s: (s[0] + 1, s[1] + s[0]), (jnp.int32(0), x))[1],
