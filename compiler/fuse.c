@@ -27,8 +27,10 @@ static bool is_scalar(const struct ncc_op *op, int pdim)
 
 	if (ncc_scalar_value(op, &v))
 		return true;
-	return op->kind == NCC_BROADCAST &&
-	       (!op->in[0]->shape.ndim || (op->in[0]->shape.ndim == 1 && op->map[0] == pdim));
+	for (unsigned int i = 0; op->kind == NCC_BROADCAST && i < op->in[0]->shape.ndim; i++)
+		if (op->in[0]->shape.dim[i] > 1 && op->map[i] != pdim)
+			return false;
+	return op->kind == NCC_BROADCAST;
 }
 
 static void fuse(struct ncc_op *op)

@@ -17,6 +17,7 @@ struct ncc_pass {
 
 int pass_simplify(struct ncc_pass *p); /* folding, and what is the same with fewer operations */
 int pass_idioms(struct ncc_pass *p); /* functions of ACT that were written out */
+int pass_scale(struct ncc_pass *p); /* constants behind a convolution into its kernel */
 int pass_depthwise(struct ncc_pass *p); /* convolutions of each feature by itself, element-wise */
 int pass_patches(struct ncc_pass *p); /* convolutions whose kernel steps by its size, one product */
 int pass_windows(struct ncc_pass *p); /* padding, dilation and reversal made explicit; one window

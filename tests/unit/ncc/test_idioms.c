@@ -2,10 +2,12 @@
 /*
  * Functions that JAX writes out become the one operation that computes them, and only they: with
  * any one of their numbers changed by one unit in the last place, or one reading of the argument
- * by something else, they stay what they are.
+ * by something else, they stay what they are. And constants behind a convolution go into its
+ * kernel.
  */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "files.h"
@@ -154,6 +156,66 @@ START_TEST(other_argument)
 }
 END_TEST
 
+/* 1 - ((3, 5) x - (7, 11)) (0.5, 2), returned as %11; %5 is what a second user would read */
+static const char normalized[] = "module \"scale\"\n"
+				 "%0 = f32[1,3,1] parameter index=0 \"x\"\n"
+				 "%1 = f32[1,1,2] constant {3, 5} \"k\"\n"
+				 "%2 = f32[1,3,2] convolution %0, %1 in={0,2,1} kernel={1,2,0} "
+				 "out={0,2,1} groups=1 "
+				 "window={1/1} \"y\"\n"
+				 "%3 = f32[2] constant {7, 11} \"mean\"\n"
+				 "%4 = f32[1,3,2] broadcast %3 map={2} \"m\"\n"
+				 "%5 = f32[1,3,2] subtract %2, %4 \"a\"\n"
+				 "%6 = f32[2] constant {0.5, 2} \"scale\"\n"
+				 "%7 = f32[1,3,2] broadcast %6 map={2} \"s\"\n"
+				 "%8 = f32[1,3,2] multiply %5, %7 \"b\"\n"
+				 "%9 = f32[] constant {1} \"one\"\n"
+				 "%10 = f32[1,3,2] broadcast %9 map={} \"ones\"\n"
+				 "%11 = f32[1,3,2] subtract %10, %8 \"c\"\n";
+
+static struct ncc_module *after_passes(const char *end)
+{
+	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
+	struct ncc_module *m = NULL;
+	struct ncc_error err;
+	char text[sizeof(normalized) + 64];
+	int n = snprintf(text, sizeof(text), "%s%s", normalized, end);
+
+	ck_assert_msg(!ncc_import_ir(text, (size_t)n, &m, &err), "%s", err.text);
+	ck_assert_msg(!ncc_run_passes(m, &opt, &err), "%s", err.text);
+	return m;
+}
+
+/* 4.5 - 1.5 x and 23 - 10 x */
+START_TEST(kernel_is_scaled)
+{
+	struct ncc_module *m = after_passes("return %11\n");
+	const struct ncc_op *sum = m->outs[0], *conv = sum->in[0], *k = conv->in[1];
+	const struct ncc_op *c = sum->in[1]->in[0];
+
+	ck_assert_int_eq(sum->kind, NCC_ADD);
+	ck_assert_int_eq(conv->kind, NCC_CONV);
+	ck_assert_double_eq(ncc_get(k->shape.dtype, k->data, 0), -1.5);
+	ck_assert_double_eq(ncc_get(k->shape.dtype, k->data, 1), -10);
+	ck_assert_double_eq(ncc_get(c->shape.dtype, c->data, 0), 4.5);
+	ck_assert_double_eq(ncc_get(c->shape.dtype, c->data, 1), 23);
+	ncc_module_free(m);
+}
+END_TEST
+
+/* Somebody else wants the value on the way: then what is behind that stays */
+START_TEST(read_on_the_way)
+{
+	struct ncc_module *m = after_passes("return %11, %5\n");
+	const struct ncc_op *conv = m->outs[1]->in[0];
+
+	ck_assert_int_eq(m->outs[0]->kind, NCC_SUB);
+	ck_assert_int_eq(conv->kind, NCC_CONV);
+	ck_assert_double_eq(ncc_get(conv->in[1]->shape.dtype, conv->in[1]->data, 0), 3);
+	ncc_module_free(m);
+}
+END_TEST
+
 int main(void)
 {
 	const int n = sizeof(found) / sizeof(found[0]);
@@ -165,6 +227,8 @@ int main(void)
 	tcase_add_loop_test(t, is_found, 0, n);
 	tcase_add_loop_test(t, other_numbers, 0, n);
 	tcase_add_loop_test(t, other_argument, 0, n);
+	tcase_add_test(t, kernel_is_scaled);
+	tcase_add_test(t, read_on_the_way);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);
 	srunner_set_fork_status(sr, CK_NOFORK);
