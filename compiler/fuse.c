@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fusion: one or two element-wise operations behind a product, whose other operand is a constant or
- * one number for each partition (a bias, a relu), are done by the very instruction that takes the
- * product out of PSUM. TENSOR_SCALAR keeps fp32 between the two, so not a bit changes. Part of the
- * code generator.
+ * Fusion: element-wise operations behind a product (a bias, a relu, GELU, what a residual connection
+ * adds) are done by the instruction that takes the product out of PSUM, and by more of them on the
+ * same box while there are some left. Each instruction keeps fp32 between its operations, and so
+ * does what lies between two of them, so not a bit changes. Part of the code generator.
  */
+#include <math.h>
+#include <string.h>
+
 #include "gen.h"
 
 static const uint8_t alu_of[NCC_KINDS] = {
-	[NCC_ADD] = NEURON_ALU_ADD, [NCC_SUB] = NEURON_ALU_SUB, [NCC_MUL] = NEURON_ALU_MULT,
-	[NCC_MAX] = NEURON_ALU_MAX, [NCC_MIN] = NEURON_ALU_MIN,
+	[NCC_ADD] = NEURON_ALU_ADD,  [NCC_SUB] = NEURON_ALU_SUB, [NCC_MUL] = NEURON_ALU_MULT,
+	[NCC_MAX] = NEURON_ALU_MAX,  [NCC_MIN] = NEURON_ALU_MIN, [NCC_DIV] = NEURON_ALU_MULT,
+	[NCC_NEG] = NEURON_ALU_MULT, /* by -1 */
 };
+
+#define TENSOR_BYTES 32768 /* of a partition: larger results have no other tensor beside them */
+#define TENSOR_ROOM 106496 /* for all: some of SBUF is left for fragments */
 
 /* The product that x is, or ends the fused operations of; NULL: x is neither */
 static struct ncc_op *product_of(struct ncc_op *x)
@@ -33,16 +40,52 @@ static bool is_scalar(const struct ncc_op *op, int pdim)
 	return op->kind == NCC_BROADCAST;
 }
 
+/* Bytes of a partition, roughly */
+static int64_t spread_bytes(const struct ncc_op *op)
+{
+	return ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype) / NEURON_PARTITIONS;
+}
+
+/* Is there room for the product's operands, its result and one more tensor of that shape? */
+static bool fits_beside(const struct ncc_op *product)
+{
+	int64_t p = product->shape.dim[product->pdim],
+		chunks = (p + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
+	int64_t result = ncc_elems(&product->shape) / p * chunks * 4;
+
+	return result <= TENSOR_BYTES &&
+	       spread_bytes(product->in[0]) + spread_bytes(product->in[1]) + 2 * result <=
+		       TENSOR_ROOM;
+}
+
+/* Can op be done with its operand k still in PSUM? */
+static bool can_follow(const struct ncc_op *op, unsigned int k, const struct ncc_op *product)
+{
+	const struct ncc_op *other = op->nin > 1 ? op->in[1 - k] : NULL;
+	double c;
+
+	if (!other)
+		return alu_of[op->kind] || gen_act_func(op->kind);
+	if (!alu_of[op->kind] || other == op->in[k])
+		return false;
+	if (op->kind == NCC_DIV)
+		return !k && ncc_scalar_value(other, &c) && fabs(frexp(c, &(int){ 0 })) == 0.5;
+	return is_scalar(other, op->pdim) || fits_beside(product);
+}
+
 static void fuse(struct ncc_op *op)
 {
-	if (!alu_of[op->kind] || op->shape.dtype != NEURON_DT_FP32)
+	unsigned int later = op->nin == 2 && op->in[1]->id > op->in[0]->id;
+
+	if (op->nin < 1 || op->nin > 2 || op->shape.dtype != NEURON_DT_FP32)
 		return;
-	for (unsigned int k = 0; k < 2; k++) {
+	for (unsigned int i = 0; i < op->nin; i++) {
+		unsigned int k = i ? !later : later; /* what the other one needs is gone by then */
 		struct ncc_op *x = op->in[k], *p = product_of(x);
 
 		if (!p || x->users != 1 || x->write_dtype || p->ntail == NCC_MAX_TAIL ||
-		    p->shape.dtype != NEURON_DT_FP32 || op->pdim != p->pdim || op->in[1 - k] == x ||
-		    !is_scalar(op->in[1 - k], op->pdim))
+		    p->shape.dtype != NEURON_DT_FP32 || op->pdim < 0 || op->pdim != p->pdim ||
+		    !can_follow(op, k, p))
 			continue;
 		op->fused = p;
 		p->tail[p->ntail++] = op;
@@ -65,48 +108,138 @@ const struct ncc_op *gen_last_of(const struct ncc_op *product)
 	return product->ntail ? product->tail[product->ntail - 1] : product;
 }
 
-int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product)
+/* One operation behind x */
+static int begin_tail(struct ncc_gen *g, struct ncc_op *op, const struct ncc_op *x,
+		      struct ncc_tail *t)
+{
+	struct ncc_op *other;
+
+	*t = (struct ncc_tail){ .alu = alu_of[op->kind], .reverse = op->in[0] != x };
+	if (op->nin == 1) {
+		t->form = t->alu ? TAIL_CONSTANT : TAIL_FUNCTION;
+		t->func = gen_act_func(op->kind);
+		t->value = -1;
+		return 0;
+	}
+	other = op->in[t->reverse ? 0 : 1];
+	if (ncc_scalar_value(other, &t->value)) {
+		t->form = TAIL_CONSTANT;
+		if (op->kind == NCC_DIV)
+			t->value = 1 / t->value;
+		return 0;
+	}
+	t->form = is_scalar(other, op->pdim) ? TAIL_SCALAR : TAIL_TENSOR;
+	return gen_fetch_op(g, other, op->pdim, 0, &t->view);
+}
+
+int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product, const struct ncc_view *dst)
 {
 	const struct ncc_op *x = product;
 
 	g->ntail = 0;
+	g->whole = *dst;
 	for (unsigned int i = 0; i < product->ntail; i++) {
-		struct ncc_op *op = product->tail[i], *other;
-		struct ncc_tail *t = &g->tail[i];
-		int rc = 0;
+		int rc = begin_tail(g, product->tail[i], x, &g->tail[i]);
 
-		t->reverse = op->in[0] != x;
-		t->alu = alu_of[op->kind];
-		other = op->in[t->reverse ? 0 : 1];
-		t->constant = ncc_scalar_value(other, &t->value);
-		if (!t->constant)
-			rc = gen_fetch_op(g, other, op->pdim, 0, &t->view);
 		if (rc)
 			return rc;
-		x = op;
+		x = product->tail[i];
 	}
 	g->ntail = product->ntail;
 	return 0;
 }
 
-/* The scalar of the partitions that dst is: one number for each, whatever the other dimensions */
-static struct ncc_view beside(const struct ncc_tail *t, const struct ncc_view *dst)
+/*
+ * The part of an operation's other operand that dst is of the whole result: what of the index a
+ * dimension has comes out of the offset, because the result's dimensions lie in their order
+ */
+static struct ncc_view beside(const struct ncc_view *whole, const struct ncc_tail *t,
+			      const struct ncc_view *dst)
 {
 	struct ncc_view v = *dst;
+	int64_t rest = dst->off - whole->off;
 
 	v.buf = t->view.buf;
 	v.dtype = t->view.dtype;
 	v.off = t->view.off;
-	v.pstart = t->view.pstart + dst->pstart;
-	for (unsigned int d = 0; d < v.ndim; d++)
-		v.stride[d] = 0;
+	v.pstart = t->view.pstart + dst->pstart - whole->pstart;
+	memset(v.stride, 0, sizeof(v.stride));
+	for (unsigned int d = 0; t->form == TAIL_TENSOR && d < whole->ndim; d++) {
+		if ((int)d == whole->pdim || whole->dim[d] == 1)
+			continue;
+		v.off += rest / whole->stride[d] * t->view.stride[d];
+		rest %= whole->stride[d];
+		for (unsigned int i = 0; i < v.ndim; i++)
+			if ((int)i != v.pdim && v.dim[i] > 1 && dst->stride[i] == whole->stride[d])
+				v.stride[i] = t->view.stride[d];
+	}
 	return v;
+}
+
+/* What one instruction does of the tail: which operations are its scalars and its tensor */
+struct step {
+	unsigned int engine, n;
+	struct neuron_insn insn;
+	const struct ncc_tail *scalar[2], *tensor;
+};
+
+static bool is_scale(const struct ncc_tail *t, uint8_t alu)
+{
+	return t->form <= TAIL_SCALAR && t->alu == alu;
+}
+
+/* func(a * scale + bias) */
+static bool try_function(const struct ncc_tail *t, unsigned int left, struct step *s)
+{
+	unsigned int k = 0;
+
+	*s = (struct step){ .engine = NEURON_ENG_ACT,
+			    .insn = { .opcode = NEURON_OP_ACTIVATE,
+				      .scalar0 = { .f = 1 },
+				      .scalar1 = { .f = -0.0f } } };
+	if (is_scale(&t[k], NEURON_ALU_MULT))
+		s->scalar[0] = &t[k++];
+	if (k < left && is_scale(&t[k], NEURON_ALU_ADD))
+		s->scalar[1] = &t[k++];
+	if (k == left || t[k].form != TAIL_FUNCTION)
+		return false;
+	s->insn.func = t[k].func;
+	s->n = k + 1;
+	return true;
+}
+
+static void next_step(const struct ncc_tail *t, unsigned int left, struct step *s)
+{
+	if (try_function(t, left, s))
+		return;
+	*s = (struct step){ .engine = NEURON_ENG_POOL, .n = 1 };
+	s->insn.op0 = t[0].alu;
+	s->insn.reverse0 = t[0].reverse;
+	if (t[0].form == TAIL_TENSOR) {
+		s->insn.opcode = NEURON_OP_TENSOR_TENSOR;
+		s->tensor = &t[0];
+		return;
+	}
+	s->insn.opcode = NEURON_OP_TENSOR_SCALAR;
+	s->insn.op1 = NEURON_ALU_BYPASS;
+	s->scalar[0] = &t[0];
+	if (left == 1 || t[1].form == TAIL_FUNCTION)
+		return;
+	s->n = 2;
+	s->insn.op1 = t[1].alu;
+	s->insn.reverse1 = t[1].reverse;
+	if (t[1].form == TAIL_TENSOR) {
+		s->insn.opcode = NEURON_OP_SCALAR_TENSOR_TENSOR;
+		s->tensor = &t[1];
+	} else {
+		s->scalar[1] = &t[1];
+	}
 }
 
 static void set_scalar(const struct ncc_tail *t, const struct neuron_ap *ap,
 		       struct neuron_scalar *s)
 {
-	if (t->constant) {
+	if (t->form == TAIL_CONSTANT) {
 		s->f = (float)t->value;
 		return;
 	}
@@ -115,39 +248,79 @@ static void set_scalar(const struct ncc_tail *t, const struct neuron_ap *ap,
 	s->offset = ap->offset;
 }
 
-int gen_epilogue(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *psum)
+static int run_step(struct ncc_gen *g, const struct step *s, const struct ncc_view *dst,
+		    const struct ncc_view *src)
 {
-	struct ncc_view side[NCC_MAX_TAIL];
-	const struct ncc_view *v[2 + NCC_MAX_TAIL] = { dst, psum };
-	unsigned int n = 2, at[NCC_MAX_TAIL] = { 0 };
+	const struct ncc_tail *t[3] = { s->scalar[0], s->scalar[1], s->tensor };
+	const struct ncc_view *v[4] = { dst, src };
+	unsigned int n = 2, at[3] = { 0 };
+	struct ncc_view side[3];
 	struct walk w;
 
-	for (unsigned int i = 0; i < g->ntail; i++) {
-		if (g->tail[i].constant)
+	for (unsigned int i = 0; i < 3; i++) {
+		if (!t[i] || t[i]->form == TAIL_CONSTANT)
 			continue;
-		side[i] = beside(&g->tail[i], dst);
+		side[i] = beside(&g->whole, t[i], &g->box);
 		at[i] = n;
 		v[n++] = &side[i];
 	}
 	walk_begin(&w, v, n, 0, NEURON_PSUM_BANK_SIZE / 4);
 	while (walk_next(&w)) {
-		struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_SCALAR,
-					    .partitions = (uint8_t)w.partitions,
-					    .dst = w.ap[0],
-					    .src0 = w.ap[1],
-					    .op0 = g->tail[0].alu,
-					    .reverse0 = g->tail[0].reverse };
+		struct neuron_insn insn = s->insn;
 		int rc;
 
-		set_scalar(&g->tail[0], &w.ap[at[0]], &insn.scalar0);
-		if (g->ntail > 1) {
-			insn.op1 = g->tail[1].alu;
-			insn.reverse1 = g->tail[1].reverse;
-			set_scalar(&g->tail[1], &w.ap[at[1]], &insn.scalar1);
+		insn.partitions = (uint8_t)w.partitions;
+		insn.dst = w.ap[0];
+		insn.src0 = w.ap[1];
+		if (s->scalar[0])
+			set_scalar(s->scalar[0], &w.ap[at[0]], &insn.scalar0);
+		if (s->scalar[1])
+			set_scalar(s->scalar[1], &w.ap[at[1]], &insn.scalar1);
+		if (s->tensor && insn.opcode == NEURON_OP_TENSOR_TENSOR && insn.reverse0) {
+			insn.src0 = w.ap[at[2]];
+			insn.src1 = w.ap[1];
+			insn.reverse0 = false;
+		} else if (s->tensor) {
+			insn.src1 = w.ap[at[2]];
 		}
-		rc = gen_insn(g, NEURON_ENG_POOL, &insn);
+		rc = gen_insn(g, s->engine, &insn);
 		if (rc)
 			return rc;
 	}
 	return 0;
+}
+
+/* Where fp32 stays between two instructions: the result's place, or one beside it */
+static int between(struct ncc_gen *g, const struct ncc_view *dst, struct ncc_view *v)
+{
+	struct ncc_shape s;
+	int rc;
+
+	*v = *dst;
+	if (dst->dtype == NEURON_DT_FP32)
+		return 0;
+	view_shape(dst, &s);
+	s.dtype = NEURON_DT_FP32;
+	rc = gen_sbuf_view(g, &s, dst->pdim, v);
+	return rc ? rc : gen_temp(g, v->buf);
+}
+
+int gen_epilogue(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *psum)
+{
+	struct ncc_view mid, src = *psum;
+	struct step s;
+	int rc = 0;
+
+	mid.buf = NULL;
+	g->box = *dst;
+	for (unsigned int i = 0; !rc && i < g->ntail; i += s.n) {
+		next_step(&g->tail[i], g->ntail - i, &s);
+		if (i + s.n == g->ntail)
+			return run_step(g, &s, dst, &src);
+		if (!mid.buf)
+			rc = between(g, dst, &mid);
+		rc = rc ? rc : run_step(g, &s, &mid, &src);
+		src = mid;
+	}
+	return rc;
 }

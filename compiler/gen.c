@@ -4,7 +4,7 @@
  * its operand; inputs and constants come from DRAM when they are first used, results go there at
  * the end. A buffer is freed after the last operation that reads it.
  */
-#include "gen.h"
+#include "gen_tile.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -283,6 +283,32 @@ static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 	return 0;
 }
 
+static unsigned int reads(const struct ncc_op *op, const struct ncc_op *in)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < op->nin; i++)
+		n += op->in[i] == in;
+	return n;
+}
+
+/* The place of an operand that nobody needs afterwards, or a new one */
+static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_shape *s,
+			struct ncc_view *dst)
+{
+	bool each = !op->fused && tile_is_elementwise(op);
+
+	for (unsigned int i = op->kind == NCC_SELECT; each && i < op->nin; i++) {
+		if (!view_can_take(op->in[i], reads(op, op->in[i]), s, op->pdim))
+			continue;
+		*dst = op->in[i]->value->view;
+		dst->buf->refs++;
+		dst->buf->pin = g->stamp;
+		return 0;
+	}
+	return gen_sbuf_view(g, s, op->pdim, dst);
+}
+
 /* The whole result in SBUF at once */
 static int compute_whole(struct ncc_gen *g, struct ncc_op *op, struct ncc_op *what)
 {
@@ -293,12 +319,12 @@ static int compute_whole(struct ncc_gen *g, struct ncc_op *op, struct ncc_op *wh
 
 	if (op->write_dtype)
 		shape.dtype = op->write_dtype;
-	rc = gen_sbuf_view(g, &shape, op->pdim, &dst);
+	rc = result_place(g, op, &shape, &dst);
 	if (rc)
 		return rc;
 	if (!value_new(g, op, &dst))
 		return no_memory(g);
-	rc = gen_epilogue_begin(g, what);
+	rc = gen_epilogue_begin(g, what, &dst);
 	return rc ? rc : fn(g, what, &dst);
 }
 

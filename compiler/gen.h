@@ -46,10 +46,15 @@ struct ncc_value {
 	unsigned int uses; /* operands still to be generated */
 };
 
-/* An operation fused behind a product: alu with a constant or one number for each partition */
+/*
+ * An operation fused behind a product: alu with a constant, with one number for each partition or
+ * with a tensor, or a function of ACT
+ */
+enum ncc_tail_form { TAIL_CONSTANT, TAIL_SCALAR, TAIL_TENSOR, TAIL_FUNCTION };
 struct ncc_tail {
-	uint8_t alu;
-	bool reverse, constant;
+	enum ncc_tail_form form;
+	uint8_t alu, func;
+	bool reverse;
 	double value;
 	struct ncc_view view;
 };
@@ -75,6 +80,7 @@ struct ncc_gen {
 	unsigned int nidle;
 	unsigned int ntail; /* of the product at hand */
 	struct ncc_tail tail[NCC_MAX_TAIL];
+	struct ncc_view whole, box; /* its result, and the box of it that leaves PSUM */
 	unsigned int nfiles, ntmp;
 	struct ncc_buf state; /* the buffer of PSUM views */
 	const struct ncc_op *op;
@@ -102,10 +108,11 @@ void gen_release_temps(struct ncc_gen *g, unsigned int mark); /* all after the f
 unsigned int gen_psum_bank(struct ncc_gen *g);
 
 /*
- * spill.c: move the live buffer that is needed last to DRAM; its views stay valid. 0, -ENOSPC when
- * there is none, or -errno
+ * spill.c: make room for size bytes of every partition by moving a live buffer within SBUF, or the
+ * one that is needed last to DRAM; views stay valid. 0: try again, -ENOSPC when there is none, or
+ * -errno
  */
-int gen_spill(struct ncc_gen *g);
+int gen_make_room(struct ncc_gen *g, uint64_t size);
 int gen_spill_buf(struct ncc_gen *g, struct ncc_buf *b); /* this one */
 
 /* view.c */
@@ -120,6 +127,12 @@ struct ncc_view view_slice(const struct ncc_view *v, unsigned int d, int64_t lo,
 struct ncc_view view_permute(const struct ncc_view *v, const uint8_t *map, unsigned int ndim);
 struct ncc_view view_drop(const struct ncc_view *v, unsigned int d); /* at index 0 of d */
 bool view_reshape(const struct ncc_view *v, const struct ncc_shape *s, struct ncc_view *out);
+/*
+ * May a result of that shape take the place of in, which is read so many times on the way to it and
+ * never again?
+ */
+bool view_can_take(const struct ncc_op *in, unsigned int reads, const struct ncc_shape *s,
+		   int pdim);
 bool view_on_engine(const struct ncc_view *v); /* can an engine take it, partitions as they are? */
 void view_shape(const struct ncc_view *v, struct ncc_shape *s);
 
@@ -172,6 +185,7 @@ bool gen_is_transpose(const struct ncc_view *dst, const struct ncc_view *src);
 int gen_transpose(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
 
 /* One family of operations each: fill the result, a fresh SBUF view with op->pdim */
+uint8_t gen_act_func(enum ncc_kind kind); /* ACT's function for it; 0: none */
 int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_pad(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
@@ -228,7 +242,7 @@ int gen_mm_end(struct ncc_gen *g, const struct mm *mm, const struct ncc_view *ds
  */
 void gen_find_fusions(struct ncc_module *m);
 const struct ncc_op *gen_last_of(const struct ncc_op *product);
-int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product);
+int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product, const struct ncc_view *dst);
 int gen_epilogue(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *psum);
 
 /*

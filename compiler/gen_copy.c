@@ -458,11 +458,13 @@ static int fetch_sparse(struct ncc_gen *g, const struct ncc_view *v, unsigned in
 	return 0;
 }
 
-/* Along the partitions, to be repeated along other ones: element by element to each of them */
+/* Along the partitions (or spilled from there), to be repeated along other ones: element by element
+ * to each of them */
 static bool is_spread_across(const struct ncc_view *v, int pdim)
 {
-	return v->buf->space == NCC_SBUF && v->pdim >= 0 && pdim >= 0 && v->pdim != pdim &&
-	       v->dim[v->pdim] > 1 && v->stride[pdim] == 0 && v->dim[pdim] >= NEURON_PARTITIONS / 4;
+	return (v->buf->space == NCC_SBUF || v->buf->row) && v->pdim >= 0 && pdim >= 0 &&
+	       v->pdim != pdim && v->dim[v->pdim] > 1 && v->stride[pdim] == 0 &&
+	       v->dim[pdim] >= NEURON_PARTITIONS / 4;
 }
 
 /* It goes to DRAM once, where its elements are neighbours */

@@ -31,6 +31,11 @@ static const uint8_t alu_of[NCC_KINDS] = {
 	[NCC_SHL] = NEURON_ALU_SHL,  [NCC_SHR] = NEURON_ALU_SHR,
 };
 
+uint8_t gen_act_func(enum ncc_kind kind)
+{
+	return act_func[kind];
+}
+
 static uint8_t alu_for(const struct ncc_op *op)
 {
 	if (op->shape.pred && op->kind == NCC_AND)
@@ -191,14 +196,28 @@ static int gen_binary(struct ncc_gen *g, const struct ncc_op *op, const struct n
 		    insn.reverse0 ? &a : &b);
 }
 
+static bool is_place_of(const struct ncc_view *dst, const struct ncc_op *op)
+{
+	return op->value && op->value->view.buf == dst->buf && op->value->view.off == dst->off;
+}
+
+/* Every element from one side, then those of the other; one side may lie in the result's place */
 static int gen_select(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_COPY_PREDICATED };
+	bool in_place = is_place_of(dst, op->in[1]);
 	struct ncc_view p, t;
+	double c;
 	int rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &p);
 
-	rc = rc ? rc : gen_fetch_op(g, op->in[1], dst->pdim, 0, &t);
-	rc = rc ? rc : gen_copy(g, dst, &op->in[2]->value->view);
+	insn.reverse0 = in_place;
+	rc = rc ? rc : gen_fetch_op(g, op->in[in_place ? 2 : 1], dst->pdim, 0, &t);
+	if (rc || in_place || is_place_of(dst, op->in[2]))
+		return rc ? rc : over(g, NEURON_ENG_POOL, insn, dst, &t, &p, NULL);
+	if (op->shape.dtype != NEURON_DT_INT32 && ncc_scalar_value(op->in[2], &c) && !isnan(c))
+		rc = gen_memset(g, dst, c);
+	else
+		rc = gen_copy(g, dst, &op->in[2]->value->view);
 	return rc ? rc : over(g, NEURON_ENG_POOL, insn, dst, &t, &p, NULL);
 }
 

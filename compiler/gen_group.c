@@ -443,16 +443,47 @@ static bool all_flat(const struct group *x, struct form *f)
 	return true;
 }
 
-/* A result's value: in SBUF if it is small and there is room, else in DRAM */
-static int place_result(struct ncc_gen *g, const struct group *x, struct ncc_op *op)
+static unsigned int reads(const struct group *x, const struct ncc_op *in)
 {
+	unsigned int n = 0;
+
+	for (unsigned int m = 0; m < x->n; m++)
+		for (unsigned int i = 0; i < x->op[m]->nin; i++)
+			n += x->op[m]->in[i] == in;
+	return n;
+}
+
+/* A source that member m reads as the last of all, whose place m's result takes */
+static bool take_place(struct ncc_gen *g, struct group *x, unsigned int m,
+		       const struct ncc_shape *s, struct ncc_view *v)
+{
+	for (unsigned int k = 0; k < x->nslots; k++) {
+		const struct slot *t = &x->slot[k];
+
+		if (t->result || t->last > m || (t->dtype && t->dtype != s->dtype) ||
+		    !view_can_take(t->op, reads(x, t->op), s, x->op[m]->pdim))
+			continue;
+		*v = t->op->value->view;
+		v->buf->refs++; /* now no other result can take it */
+		v->buf->pin = g->stamp;
+		return true;
+	}
+	return false;
+}
+
+/* A result's value: in SBUF if it takes a source's place or is small and there is room, else in
+ * DRAM */
+static int place_result(struct ncc_gen *g, struct group *x, unsigned int m)
+{
+	struct ncc_op *op = x->op[m];
 	struct ncc_view v = { .ndim = 0 };
 	struct ncc_shape s = op->shape;
 
 	s.dtype = dtype_of(op);
 	view_row_major(&v, NULL, &s);
-	if (x->n == 1 || op->pdim < 0 || tile_bytes(&v, s.dim, op->pdim, 0) > RESULT_BYTES ||
-	    gen_sbuf_view(g, &s, op->pdim, &v))
+	if (!take_place(g, x, m, &s, &v) &&
+	    (x->n == 1 || op->pdim < 0 || tile_bytes(&v, s.dim, op->pdim, 0) > RESULT_BYTES ||
+	     gen_sbuf_view(g, &s, op->pdim, &v)))
 		return tile_result(g, op);
 	op->value = ncc_alloc(g->m, sizeof(*op->value));
 	if (!op->value) {
@@ -495,19 +526,21 @@ static int place(struct ncc_gen *g, struct group *x, struct form *f, int pdim)
 {
 	int rc = 0;
 
-	for (unsigned int s = 0; !rc && s < x->nslots; s++) {
-		struct slot *t = &x->slot[s];
-
-		if (!t->result) {
-			rc = gen_place(g, t->op, pdim);
-		} else {
-			f->lead = s;
-			rc = place_result(g, x, t->op);
-		}
+	for (unsigned int s = 0; !rc && s < x->nslots; s++) { /* the sources, which come first */
+		if (x->slot[s].result)
+			continue;
+		rc = gen_place(g, x->slot[s].op, pdim);
 		if (!rc)
-			f->v[s] = t->op->value->view;
-		if (!rc && !t->result)
-			rc = flatten_source(g, &f->v[s], pdim);
+			f->v[s] = x->slot[s].op->value->view;
+		rc = rc ? rc : flatten_source(g, &f->v[s], pdim);
+	}
+	for (unsigned int m = 0; !rc && m < x->n; m++) {
+		if (x->out[m] == NO_SLOT)
+			continue;
+		f->lead = (unsigned int)x->out[m];
+		rc = place_result(g, x, m);
+		if (!rc)
+			f->v[f->lead] = x->op[m]->value->view;
 	}
 	return rc;
 }

@@ -328,15 +328,29 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 	}
 }
 
-int gen_tiled(struct ncc_gen *g, struct ncc_op *op)
+/* What was fused behind a product that is there, together */
+static int tile_tail(struct ncc_gen *g, struct ncc_op *last)
 {
-	struct ncc_op *product = op->fused;
+	struct ncc_op *product = last->fused;
 	int rc;
 
-	if (!product)
-		return tile_one(g, op);
-	rc = tile_one(g, product); /* then what was fused behind it, by itself */
-	for (unsigned int i = 0; !rc && i < product->ntail; i++)
-		rc = tile_one(g, product->tail[i]);
+	g->ntail = 0;
+	for (unsigned int i = 0; product->ntail > 1 && i < product->ntail; i++) {
+		struct ncc_op *x = product->tail[i];
+
+		x->group = last;
+		x->group_next = x == last ? NULL : product->tail[i + 1];
+	}
+	last->group_first = product->tail[0];
+	rc = tile_elementwise(g, last);
+	for (unsigned int i = 0; i < product->ntail; i++)
+		product->tail[i]->group = NULL;
 	return rc;
+}
+
+int gen_tiled(struct ncc_gen *g, struct ncc_op *op)
+{
+	int rc = tile_one(g, op->fused ? op->fused : op);
+
+	return rc || !op->fused ? rc : tile_tail(g, op);
 }

@@ -21,7 +21,7 @@
 #define NCC_MAX_OPERANDS 4096
 #define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
 #define NCC_MAX_TABLE 65536 /* rows to gather from: what the NEFF's gather takes */
-#define NCC_MAX_TAIL 2 /* operations fused behind a product */
+#define NCC_MAX_TAIL 6 /* operations fused behind a product */
 
 enum ncc_kind {
 	NCC_PARAM, /* index: its number */

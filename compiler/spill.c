@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Spilling: when SBUF is full, a live buffer moves to a scratch variable in DRAM as it is,
- * partition behind partition, so that every view of it stays valid; whoever reads it later fetches
- * it by DMA. The victim is the buffer whose next reader is farthest. Part of the code generator.
+ * Room in SBUF. When what is free lies in pieces that are too small, a live buffer moves to another
+ * one of them. When SBUF is full, one moves to a scratch variable in DRAM as it is, partition
+ * behind partition; whoever reads it later fetches it by DMA. The victim is the buffer whose next
+ * reader is farthest. Every view of a buffer that moved stays valid. Part of the code generator.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "gen.h"
+#include "neuron/hw/inferentia.h"
 
 /* Number the live buffers by their first use in the operations to come */
 static void find_next_uses(struct ncc_gen *g)
@@ -51,11 +53,84 @@ static void image(struct neff_pattern *p, uint32_t var, uint64_t offset, const s
 				    .step = { 1, row } };
 }
 
-int gen_spill(struct ncc_gen *g)
+static int gen_spill(struct ncc_gen *g)
 {
 	struct ncc_buf *b = find_victim(g);
 
 	return b ? gen_spill_buf(g, b) : -ENOSPC;
+}
+
+static uint64_t end_of(const struct ncc_buf *b)
+{
+	return b ? (b->base + b->bytes + NCC_SBUF_ALIGN - 1) / NCC_SBUF_ALIGN * NCC_SBUF_ALIGN : 0;
+}
+
+static uint64_t begin_of(const struct ncc_buf *b)
+{
+	return b ? b->base : NEURON_V1_SBUF_PART_SIZE;
+}
+
+/* A gap for b that stays clear of [lo, hi): the buffer before it (NULL: none) in *before */
+static bool gap_for(const struct ncc_gen *g, const struct ncc_buf *b, uint64_t lo, uint64_t hi,
+		    struct ncc_buf **before)
+{
+	struct ncc_buf *prev = NULL;
+
+	for (struct ncc_buf *next = g->sbuf;; next = next->next) {
+		uint64_t from = end_of(prev), to = begin_of(next);
+
+		if (to >= from && to - from >= end_of(b) - b->base && (to <= lo || from >= hi)) {
+			*before = prev;
+			return true;
+		}
+		prev = next;
+		if (!next)
+			return false;
+	}
+}
+
+/* The smallest buffer without which there would be a gap of size bytes, and that fits another one */
+static struct ncc_buf *find_mover(const struct ncc_gen *g, uint64_t size, struct ncc_buf **before)
+{
+	struct ncc_buf *best = NULL, *prev = NULL, *to;
+
+	for (struct ncc_buf *b = g->sbuf; b; prev = b, b = b->next) {
+		uint64_t lo = end_of(prev), hi = begin_of(b->next);
+
+		if (hi - lo < size || (best && b->bytes >= best->bytes) ||
+		    !gap_for(g, b, lo, hi, &to))
+			continue;
+		best = b;
+		*before = to;
+	}
+	return best;
+}
+
+static int move(struct ncc_gen *g, struct ncc_buf *b, struct ncc_buf *before)
+{
+	struct neff_desc *d = calloc(1, sizeof(*d));
+	struct ncc_buf **link = &g->sbuf;
+
+	if (!d)
+		return ncc_fail(g->err, -ENOMEM, "out of memory");
+	image(&d->from, 0, b->base, b, NEURON_SBUF_PART_STRIDE);
+	while (*link != b)
+		link = &(*link)->next;
+	*link = b->next;
+	b->base = end_of(before);
+	link = before ? &before->next : &g->sbuf;
+	b->next = *link;
+	*link = b;
+	image(&d->to, 0, b->base, b, NEURON_SBUF_PART_STRIDE);
+	g->nspills++;
+	return ncc_prog_dma(&g->prog, NCC_Q_DATA, d, 1, g->err);
+}
+
+int gen_make_room(struct ncc_gen *g, uint64_t size)
+{
+	struct ncc_buf *before = NULL, *b = find_mover(g, size, &before);
+
+	return b ? move(g, b, before) : gen_spill(g);
 }
 
 int gen_spill_buf(struct ncc_gen *g, struct ncc_buf *b)

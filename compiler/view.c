@@ -61,7 +61,7 @@ int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct
 	if (bytes <= NEURON_V1_SBUF_PART_SIZE && chunks <= NEURON_V1_SBUF_PART_SIZE / bytes) {
 		do {
 			v->buf = gen_sbuf_alloc(g, (uint64_t)(bytes * chunks));
-			rc = v->buf ? 0 : gen_spill(g);
+			rc = v->buf ? 0 : gen_make_room(g, (uint64_t)(bytes * chunks));
 		} while (!v->buf && !rc);
 		if (rc && rc != -ENOSPC)
 			return rc;
@@ -239,4 +239,19 @@ void view_shape(const struct ncc_view *v, struct ncc_shape *s)
 	s->dtype = v->dtype;
 	s->ndim = v->ndim;
 	memcpy(s->dim, v->dim, sizeof(s->dim));
+}
+
+bool view_can_take(const struct ncc_op *in, unsigned int reads, const struct ncc_shape *s, int pdim)
+{
+	const struct ncc_view *v = in->value ? &in->value->view : NULL;
+
+	if (!v || in->value->uses != reads || v->buf->space != NCC_SBUF || v->buf->refs != 1 ||
+	    v->dtype != s->dtype || pdim < 0 || v->pdim != pdim || v->pstart || v->pstep != 1 ||
+	    v->ndim != s->ndim)
+		return false;
+	for (unsigned int d = 0; d < v->ndim; d++)
+		if (v->dim[d] != s->dim[d] ||
+		    ((int)d != pdim && v->dim[d] > 1 && v->stride[d] <= 0))
+			return false;
+	return true;
 }

@@ -305,9 +305,38 @@ def idioms():
     case("silu", jax.nn.silu, f32(4, 50), ulps=8)
 
 
+def tails():
+    """More that products do on their way out: what a residual connection adds, functions, two of them"""
+    case("dense_residual", lambda x, w, b, r: jax.nn.relu(r + (x @ w + b)), f32(200, 40), f32(40, 30), f32(30),
+         f32(200, 30), ulps=40, product=2)
+    case("dense_residuals", lambda x, w, r, q: q[None, :, None] - (r - (x @ w) * 0.25), f32(3, 140, 24), f32(24, 10),
+         f32(3, 140, 10), f32(140), ulps=24, product=2)
+    case("dense_function", lambda x, w, b: jnp.tanh(0.5 * (x @ w) + b[:, None]), f32(140, 9), f32(9, 6), f32(140),
+         ulps=16, product=2)
+    case("dense_functions", lambda x, w, v: (jnp.exp(-jnp.abs(x @ w)) * 3 + 1) @ v, f32(20, 9), f32(9, 140), f32(140, 5),
+         ulps=2**15, product=True)
+    case("conv_residual", lambda x, w, b, r: jax.nn.relu(r + (conv(x, w) + b)), f32(1, 5, 6, 3), f32(3, 3, 3, 132),
+         f32(132), f32(1, 5, 6, 132), ulps=27, product=2)
+
+
+def places():
+    """Results that may take an operand's place: read once and twice, whole and piece by piece"""
+
+    def fn(x):
+        a = x * 2
+        b = jnp.where(a > 0, a, -1.0)
+        c = jnp.where(b < 3, 0.25, b * 3)
+        d = jnp.where(c > x, x, c)
+        return d + jnp.maximum(c, x)
+
+    case("in_place", fn, f32(200, 6))
+    case("in_place_tiles", lambda a, b: fn(a[:, None] * b).max(1), f32(256), f32(600))
+
+
 def main():
     for family in (elementwise, products, reductions, moves, types, networks, spilling, fused, expanded, chosen,
-                   patches, ranks, idioms):
+                   patches, ranks, idioms, tails,
+                   places):
         family()
     (HERE / "cases.txt").write_text("\n".join(cases) + "\n")
     print(f"{len(cases)} cases")
