@@ -209,7 +209,7 @@ int pass_layout(struct ncc_pass *p)
 		return pass_no_memory(p);
 	}
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {
-		want[n] = op->upright ? 0 : NONE;
+		want[n] = op->upright && op->shape.ndim && op->shape.dim[0] > 1 ? 0 : NONE;
 		line[n++] = op;
 	}
 	for (unsigned int i = n; i-- > 0;)
