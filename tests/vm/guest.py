@@ -94,8 +94,8 @@ class Guest:
     _all: list["Guest"] = []
 
     def __init__(self, command: list[str], *, copies: list[Path] | None = None, options: list[str] | None = None,
-                 qemu: list[str] | None = None):
-        """Boots, or waits for a state if qemu says -incoming."""
+                 qemu: list[str] | None = None, version: str | None = None):
+        """Boots, or waits for a state if qemu says -incoming. version: as NEURON_QEMU, in its place."""
         Guest._count += 1
         self.name = f"{Path(sys.argv[0]).stem}-{Guest._count}"
         self.console = OUTPUT / f"{self.name}.console"
@@ -106,7 +106,8 @@ class Guest:
         for path in copies or []:
             argv += ["--copy", str(path)]
         argv += [f"--qemu-arg={word}" for word in qemu or []]
-        self._process = subprocess.Popen([*argv, "--", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        env = os.environ if version is None else os.environ | {"NEURON_QEMU": version}
+        self._process = subprocess.Popen([*argv, "--", *command], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                          stderr=open(OUTPUT / f"{self.name}.stderr", "w"), text=True)
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self.seen: list[str] = []
@@ -161,9 +162,10 @@ class Guest:
         if self not in Guest._all:
             return
         Guest._all.remove(self)
-        with contextlib.suppress(VmError, OSError):
-            self.qmp("quit")
-        self.qmp.close()
+        if hasattr(self, "qmp"):  # else it never came up
+            with contextlib.suppress(VmError, OSError):
+                self.qmp("quit")
+            self.qmp.close()
         if self._process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(10)

@@ -7,6 +7,7 @@ The oracle is a run that nobody disturbs: the same program on a chip in this hos
 """
 
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -128,6 +129,27 @@ def test_live_inference() -> None:
         print(f"# {len(lines)} inferences")
 
 
+def test_newer_qemu() -> None:
+    """From Debian 12's QEMU to the newest one, and back: the machine of the older one in both."""
+    machine = ["-machine", "pc-i440fx-7.2"]
+
+    def start(version: str, qemu: list[str]) -> Guest:
+        return Guest(Stream.command, copies=Stream.copies, options=OPTIONS, qemu=[*machine, *qemu], version=version)
+
+    vm = start("", [])
+    lines, seen = [vm.until("round 0")], []
+    for version in ("newest", "", "newest"):
+        seen.append(vm.qmp("query-version")["qemu"]["major"])
+        vm.seen.clear()
+        target = moved(vm, lambda qemu, version=version: start(version, qemu))
+        lines += vm.rest()
+        lines += [target.until("round ") for _ in range(2)]
+        vm = target
+    seen.append(vm.qmp("query-version")["qemu"]["major"])
+    is_(seen, [7, 10, 7, 10], "live from QEMU 7 to 10, back, and there again")
+    is_(lines, Stream.wanted(len(lines)), "rounds of copies on the way, none lost or repeated")
+
+
 def digits(work: Path) -> str:
     """A model, its inputs, and the digest of its output on a chip in this process."""
     tools, data = BUILD / "stage" / "opt" / "aws" / "neuron" / "bin", TOP / "tests" / "data" / "digits"
@@ -216,4 +238,7 @@ def test_snapshots() -> None:
     is_([line for line in vm.seen if line not in wanted], [], "and every round gives its bytes each time")
 
 
-sys.exit(guest.run_tests([test_live_dma, test_live_inference, test_live_daemon, test_saved_inference, test_snapshots]))
+TESTS = [test_live_dma, test_live_inference, test_live_daemon, test_saved_inference, test_snapshots]
+if os.environ.get("NEURON_QEMU") == "newest":  # then there are two
+    TESTS.append(test_newer_qemu)
+sys.exit(guest.run_tests(TESTS))
