@@ -148,8 +148,10 @@ int hlo_reduce_many(struct hlo_inst *in, struct hlo_value *v)
 /* Values being sorted along the middle one of three dimensions; the last is where they stood */
 struct sorting {
 	struct hlo_inst *in;
-	const Ncc__Hlo__Computation *before; /* NULL: the order of x[0], the largest first or last */
+	const Ncc__Hlo__Computation
+		*before; /* NULL: the order of x[0], integers, the largest first or last */
 	bool descending;
+	uint8_t float_key; /* not 0: what x[0] was before it became integers of that order */
 	unsigned int n; /* values, the place included */
 	struct ncc_op *x[HLO_MANY + 1]; /* floats as integers: bits are moved, NaN and all */
 	uint8_t dtype[HLO_MANY]; /* what they are */
@@ -171,15 +173,8 @@ static struct ncc_op *comes_before(struct sorting *st, struct ncc_op *const *a,
 		if (!x[2 * i] || !x[2 * i + 1])
 			return NULL;
 	}
-	if (!st->before) {
-		struct ncc_op *ka = x[0], *kb = x[1];
-
-		if (ncc_is_float(ka->shape.dtype)) {
-			ka = lower_total_order(&st->in->b, ka);
-			kb = lower_total_order(&st->in->b, kb);
-		}
-		return build_compare(&st->in->b, st->descending ? NCC_GT : NCC_LT, ka, kb);
-	}
+	if (!st->before)
+		return build_compare(&st->in->b, st->descending ? NCC_GT : NCC_LT, x[0], x[1]);
 	if (hlo_lift(st->in, st->before, &a[0]->shape, x, 2 * (st->n - 1), &v))
 		return NULL;
 	if (v.n != 1 || !v.op[0]->shape.pred || !ncc_same_dims(&v.op[0]->shape, &a[0]->shape)) {
@@ -342,6 +337,15 @@ static int wide_stage(struct sorting *st, int64_t block, int64_t half)
 	return 0;
 }
 
+static void take_key(struct sorting *st)
+{
+	if (!st->float_key)
+		return;
+	st->x[0] =
+		lower_total_order(&st->in->b, build_bitcast(&st->in->b, st->x[0], st->float_key));
+	st->dtype[0] = NEURON_DT_INT32;
+}
+
 /* [length, rest] as [lanes, run, rest]; what is missing is repeated from the beginning */
 static struct ncc_op *in_lanes(struct sorting *st, struct ncc_op *x)
 {
@@ -387,6 +391,7 @@ static int wide_network(struct sorting *st)
 
 		st->x[i] = in_place(bl, in_lanes(st, x));
 	}
+	take_key(st);
 	st->x[st->n - 1] = place ? in_place(bl, build_spread(bl, &wide, place, line)) : NULL;
 	for (int64_t block = 2; !rc && block <= st->padded; block *= 2)
 		for (int64_t half = block / 2; !rc && half; half /= 2)
@@ -431,6 +436,7 @@ static int tall_network(struct sorting *st)
 		st->x[i] = build_concat(bl, part, 2, 1);
 	}
 	st->x[st->n - 1] = place ? build_spread(bl, &flat, place, &map) : NULL;
+	take_key(st);
 	return network(st);
 }
 
@@ -491,6 +497,15 @@ int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
 	return rc ? rc : hlo_take_results(in, x, in->nin, v);
 }
 
+/* Of an integer that is ordered as floats are, the float: the same bits turned back */
+static struct ncc_op *from_order(struct ncc_build *bl, struct ncc_op *key, uint8_t dtype)
+{
+	uint8_t bits = ncc_dtype_size(dtype) == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16;
+
+	key = build_bitcast(bl, build_cast(bl, key, bits), dtype);
+	return build_bitcast(bl, build_cast(bl, lower_total_order(bl, key), bits), dtype);
+}
+
 int hlo_topk(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct sorting st = { .in = in, .descending = in->p->largest };
@@ -507,9 +522,12 @@ int hlo_topk(struct hlo_inst *in, struct hlo_value *v)
 	if (in->p->k < 1 || in->p->k > s.dim[d])
 		return hlo_fail(in, -EINVAL, "k is %lld of %lld", (long long)in->p->k,
 				(long long)s.dim[d]);
+	st.float_key = ncc_is_float(s.dtype) ? s.dtype : 0;
 	rc = begin_sorting(&st, x, 1, d);
 	s.dim[d] = in->p->k;
 	for (unsigned int i = 0; !rc && i < 2; i++)
 		x[i] = sorted(&st, i, in->p->k, &s);
+	if (!rc && st.float_key)
+		x[0] = from_order(&in->b, x[0], s.dtype);
 	return rc ? rc : hlo_take_results(in, x, 2, v);
 }

@@ -228,6 +228,8 @@ def many():
     case("window_initial", lambda x, y: (lax.reduce_window(x, np.float32(2.5), lax.add, (2, 3), (1, 1), "VALID"),
                                          lax.reduce_window(y, np.int32(3), lax.mul, (2, 2), (1, 2), "VALID")),
          lambda d: (d.ints(np.int32, 4, 6, low=-9, high=9).astype(np.float32), d.ints(np.int32, 5, 8, low=-9, high=9)))
+    case("top_k_narrow", lambda x, y: (*lax.top_k(x, 9), *lax.top_k(y, 30)),
+         lambda d: (np.asarray(jnp.asarray(odd(d, 3, 40)).astype(jnp.bfloat16)), odd(d, 30).astype(np.float16)))
     case("top_k_long", lambda x: lax.top_k(x, 50), lambda d: np.round(d.f32(1, 5000), 2))
     case("sort_long", lambda x: jnp.sort(x, 0), lambda d: d.f32(4100, 3))
     case("sort_pairs_long", lambda a, b: lax.sort((a, b), num_keys=1, is_stable=True),
