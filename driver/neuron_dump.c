@@ -286,13 +286,14 @@ void neuron_hang(struct neuron_device *nd, struct neuron_hang *h)
 	if (d.data) {
 		h->dump = atomic_inc_return(&nd->dump.count);
 		dump_fill(&d, h);
+		/* before it can be found: the next hang, or who writes to hang_dump, frees it */
+		coredump(nd, d.data, d.size);
 		mutex_lock(&nd->dump.lock);
 		old = nd->dump.data;
 		nd->dump.data = d.data;
 		nd->dump.size = d.size;
 		mutex_unlock(&nd->dump.lock);
 		nd_err(nd, "hang dump %u: %u bytes\n", h->dump, d.size);
-		coredump(nd, d.data, d.size);
 	}
 	kvfree(old);
 	neuron_event_hang(nd, h);
