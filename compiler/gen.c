@@ -319,11 +319,12 @@ static int compute_whole(struct ncc_gen *g, struct ncc_op *op, struct ncc_op *wh
 
 	if (op->write_dtype)
 		shape.dtype = op->write_dtype;
-	rc = result_place(g, op, &shape, &dst);
+	rc = op->pad ? gen_pad_place(g, op, shape.dtype, &dst) : result_place(g, op, &shape, &dst);
 	if (rc)
 		return rc;
 	if (!value_new(g, op, &dst))
 		return no_memory(g);
+	op->value->padded = op->pad;
 	rc = gen_epilogue_begin(g, what, &dst);
 	return rc ? rc : fn(g, what, &dst);
 }
@@ -415,10 +416,13 @@ static bool cast_is_free(const struct ncc_op *op)
 	       (op->late_cast && (op->read_by_copy || v->view.buf->space == NCC_DRAM));
 }
 
-static int gen_alias(struct ncc_gen *g, struct ncc_op *op)
+static int gen_alias(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *v)
 {
-	op->in[0]->value->view.buf->refs++;
-	return value_new(g, op, &op->in[0]->value->view) ? 0 : no_memory(g);
+	v->buf->refs++;
+	if (!value_new(g, op, v))
+		return no_memory(g);
+	op->value->padded = op->kind != NCC_PAD && op->in[0]->value->padded;
+	return 0;
 }
 
 static int gen_op(struct ncc_gen *g, struct ncc_op *op)
@@ -430,7 +434,13 @@ static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 	if (op->group)
 		return gen_tiled(g, op);
 	if (cast_is_free(op))
-		return gen_alias(g, op);
+		return gen_alias(g, op, &op->in[0]->value->view);
+	if (op->kind == NCC_PAD && op->in[0]->value && op->in[0]->value->padded &&
+	    op->in[0]->value->view.dtype == op->shape.dtype) {
+		struct ncc_view v = gen_padded(op);
+
+		return gen_alias(g, op, &v);
+	}
 	switch (op->kind) {
 	case NCC_PARAM:
 		return gen_param(g, op);
@@ -515,6 +525,7 @@ int ncc_generate(struct ncc_gen *g)
 	if (g->opt->level != 1) {
 		gen_find_fusions(g->m);
 		gen_find_groups(g->m);
+		gen_find_pads(g->m);
 	}
 	for (struct ncc_op *op = g->m->first; !rc && op; op = op->next) {
 		if (g->opt->progress)

@@ -44,6 +44,7 @@ struct ncc_view {
 struct ncc_value {
 	struct ncc_view view;
 	unsigned int uses; /* operands still to be generated */
+	bool padded; /* lies in the result of its only user, a pad, whose borders are there */
 };
 
 /*
@@ -188,6 +189,13 @@ int gen_transpose(struct ncc_gen *g, const struct ncc_view *dst, const struct nc
 uint8_t gen_act_func(enum ncc_kind kind); /* ACT's function for it; 0: none */
 int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+/*
+ * gen_move.c: what only a pad reads is made where the pad would copy it to. A place for op in the
+ * result of op->pad, borders filled; the pad's result around a value that lies so
+ */
+void gen_find_pads(struct ncc_module *m);
+int gen_pad_place(struct ncc_gen *g, const struct ncc_op *op, uint8_t dtype, struct ncc_view *dst);
+struct ncc_view gen_padded(const struct ncc_op *pad);
 int gen_pad(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_gather(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);

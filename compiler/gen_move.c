@@ -108,3 +108,69 @@ int gen_pad(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *d
 	}
 	return rc ? rc : gen_copy(g, &to, &from);
 }
+
+/* Borders around the operand in free dimensions, and one number in them */
+static bool is_border(const struct ncc_op *pad)
+{
+	double v;
+
+	for (unsigned int d = 0; d < pad->shape.ndim; d++)
+		if (pad->low[d] < 0 || pad->high[d] < 0 || pad->interior[d] ||
+		    ((int)d == pad->pdim && pad->low[d] + pad->high[d]))
+			return false;
+	return pad->pdim >= 0 && ncc_scalar_value(pad->in[1], &v);
+}
+
+void gen_find_pads(struct ncc_module *m)
+{
+	for (struct ncc_op *op = m->first; op; op = op->next)
+		op->pad = NULL;
+	for (struct ncc_op *op = m->first; op; op = op->next) {
+		struct ncc_op *x = op->kind == NCC_PAD ? op->in[0] : NULL;
+
+		if (!x || x->users != 1 || !is_border(op))
+			continue;
+		if (x->kind == NCC_CONVERT && x->in[0]->write_dtype == x->shape.dtype)
+			x = x->in[0]; /* which has no other user */
+		if (x->pdim == op->pdim &&
+		    (tile_is_elementwise(x) || x->kind == NCC_DOT || x->kind == NCC_CONV))
+			x->pad = op;
+	}
+}
+
+int gen_pad_place(struct ncc_gen *g, const struct ncc_op *op, uint8_t dtype, struct ncc_view *dst)
+{
+	const struct ncc_op *pad = op->pad;
+	struct ncc_shape s = pad->shape;
+	struct ncc_view all;
+	double v = 0;
+	int rc;
+
+	s.dtype = dtype;
+	rc = gen_sbuf_view(g, &s, pad->pdim, &all);
+	ncc_scalar_value(pad->in[1], &v);
+	for (unsigned int d = 0; !rc && d < s.ndim; d++) {
+		struct ncc_view low = view_slice(&all, d, 0, pad->low[d], 1),
+				high = view_slice(&all, d, s.dim[d] - pad->high[d], pad->high[d],
+						  1);
+
+		rc = pad->low[d] ? gen_memset(g, &low, v) : 0;
+		if (!rc && pad->high[d])
+			rc = gen_memset(g, &high, v);
+	}
+	if (!rc)
+		*dst = view_box(&all, pad->low, op->shape.dim);
+	return rc;
+}
+
+struct ncc_view gen_padded(const struct ncc_op *pad)
+{
+	struct ncc_view v = pad->in[0]->value->view;
+
+	for (unsigned int d = 0; d < v.ndim; d++) {
+		if ((int)d != v.pdim)
+			v.off -= pad->low[d] * v.stride[d];
+		v.dim[d] = pad->shape.dim[d];
+	}
+	return v;
+}

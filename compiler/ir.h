@@ -142,6 +142,7 @@ struct ncc_op {
 	struct ncc_value *value; /* gen: where it lies */
 	bool late_cast; /* gen: a convert that its users do when they read the operand */
 	bool read_by_copy; /* gen: that user is a copy, which casts from anywhere */
+	struct ncc_op *pad; /* gen: its only user, in whose result it is made at once */
 	struct ncc_op *fused; /* gen: the product that does this operation on its way out */
 	unsigned int ntail; /* gen, of a product: the operations that it does so */
 	struct ncc_op *tail[NCC_MAX_TAIL];

@@ -43,6 +43,10 @@ def ints(dtype, low, high, *shape):
     return rng.integers(low, high, shape, dtype=dtype)
 
 
+def small(*shape):
+    return rng.integers(-2, 3, shape).astype(np.float32)
+
+
 def to_bf16(x):
     x = jnp.asarray(x)
     return x.astype(jnp.bfloat16).astype(x.dtype) if x.dtype == jnp.float32 else x
@@ -333,10 +337,18 @@ def places():
     case("in_place_tiles", lambda a, b: fn(a[:, None] * b).max(1), f32(256), f32(600))
 
 
+def borders():
+    # whole numbers that bf16 holds: no rounding at all
+    case("conv_twice", lambda x, w, b, v: conv(jax.nn.relu(conv(x, w) + b), v), small(2, 7, 6, 3), small(3, 3, 3, 140),
+         small(140), small(3, 3, 140, 5))
+    case("dense_padded", lambda x, w: jnp.pad(jnp.tanh(x @ w) * 2, ((0, 0), (3, 1), (0, 0)), constant_values=0.5).max(0),
+         f32(2, 140, 9), f32(9, 6), ulps=16, product=True)
+
+
 def main():
     for family in (elementwise, products, reductions, moves, types, networks, spilling, fused, expanded, chosen,
-                   patches, ranks, idioms, tails,
-                   places):
+                   patches, ranks, idioms, tails, places,
+                   borders):
         family()
     (HERE / "cases.txt").write_text("\n".join(cases) + "\n")
     print(f"{len(cases)} cases")
