@@ -208,7 +208,7 @@ static void import_einsum(struct onnx_node *n)
 	uint8_t perm[NCC_MAX_DIMS];
 	char text[256];
 
-	if (!a || a->s.len >= sizeof(text) || n->nin > MAX_TERMS) {
+	if (!a || !a->s.len || a->s.len >= sizeof(text) || n->nin > MAX_TERMS) {
 		onnx_fail(n, -ENOTSUP, "no equation, or one that is too long");
 		return;
 	}

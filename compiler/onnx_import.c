@@ -218,6 +218,7 @@ static void check_opset(struct onnx_node *n)
 static void import_rule(struct onnx_node *n)
 {
 	const struct onnx_rule *rule = is_onnx(n->p->domain) ? onnx_find(n->p->op_type) : NULL;
+	unsigned int required;
 
 	if (!rule) {
 		onnx_fail(n, -ENOTSUP, "operator not supported%s%.60s%s",
@@ -226,13 +227,14 @@ static void import_rule(struct onnx_node *n)
 		return;
 	}
 	check_opset(n);
+	required = rule->max < 0 ? n->nin : (unsigned int)rule->min;
 	if (n->nin < (unsigned int)rule->min ||
 	    (rule->max >= 0 && n->nin > (unsigned int)rule->max)) {
 		onnx_fail(n, -EINVAL, "%u operands, expected %d to %d", n->nin, rule->min,
 			  rule->max);
 		return;
 	}
-	for (unsigned int i = 0; i < (unsigned int)rule->min; i++)
+	for (unsigned int i = 0; i < required; i++)
 		if (!n->in[i].op && !takes_empty(n, i))
 			onnx_fail(n, n->in[i].type ? -ENOTSUP : -EINVAL, "operand %u is %s", i,
 				  n->in[i].type ? "empty, which is not supported" : "absent");

@@ -207,6 +207,11 @@ static void wide(Ncc__Onnx__Model *m)
 	m->graph->input[0]->type->tensor_type->elem_type = 11;
 }
 
+static void no_equation(Ncc__Onnx__Model *m)
+{
+	attribute(m, 0, "equation")->s.len = 0;
+}
+
 static const struct {
 	const char *name;
 	void (*change)(Ncc__Onnx__Model *m);
@@ -235,6 +240,8 @@ static const struct {
 	{ "convolutional", channels, "Conv 'a'" },
 	{ "convolutional", open, "input 'x': dimension 0 (without a name) is not known" },
 	{ "convolutional", wide, "input 'x' has type double: 64-bit types need --narrow-64bit" },
+	{ "einsum_three", absent, "operand 1 is absent" },
+	{ "einsum_three", no_equation, "no equation" },
 	{ "open_dimension", NULL, "input 'x': dimension 0 (batch) is not known" },
 	{ "gather_embedding", NULL, "input 'i' has type int64" },
 	{ "convolutional", NULL, NULL },
