@@ -239,6 +239,7 @@ def test_snapshots() -> None:
 
 
 TESTS = [test_live_dma, test_live_inference, test_live_daemon, test_saved_inference, test_snapshots]
-if os.environ.get("NEURON_QEMU") == "newest":  # then there are two
+# Then there are two QEMUs; and kernel 6.12 does not boot reliably under the emulation of 7.2
+if os.environ.get("NEURON_QEMU") == "newest" and not os.environ.get("NEURON_KERNEL"):
     TESTS.append(test_newer_qemu)
 sys.exit(guest.run_tests(TESTS))
