@@ -35,7 +35,7 @@ wait $!
 ok "at a reader that begins when the command has ended, too" cmp "$work/bytes" "$work/late"
 
 # shellcheck disable=SC2016
-run --no-module -- sh -c 'tr " " "\n" </proc/cmdline | sed -n "s/tsc_early_khz=//p"; dmesg | sed -n "s/.*tsc: Detected \(.*\)\.\(...\) MHz.*/\1\2/p"'
+run --no-module -- sh -c 'tr " " "\n" </proc/cmdline | sed -n "s/tsc_early_khz=//p"; dmesg | sed -n "s/.*tsc: Detected \(.*\)\.\(...\) MHz.*/\1\2/p" | tail -n 1'
 if [[ $(vm exec --dry-run -- true) == *"accel kvm"* ]]; then
     skip "the guest's clock" "KVM tells the guest"
 else
