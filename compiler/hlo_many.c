@@ -220,25 +220,28 @@ static struct ncc_op *backwards(struct sorting *st, struct ncc_op *x)
 	return op;
 }
 
-/* Blocks of 2 * half: each element of the first half against one of the second, or its mirror */
-static int stage(struct sorting *st, int64_t half, bool mirror)
+/* The values in shape s, whose dimension 2 is which half: each half, the second one mirrored */
+static void halves(struct sorting *st, const struct ncc_shape *s, bool mirror, struct ncc_op **lo,
+		   struct ncc_op **hi)
 {
-	struct ncc_shape s = { .ndim = 5,
-			       .dim = { st->outer, st->padded / (2 * half), 2, half, st->inner } };
-	struct ncc_shape flat = { .ndim = 3, .dim = { st->outer, st->padded, st->inner } };
-	struct ncc_build *bl = &st->in->b;
-	struct ncc_op *lo[HLO_MANY + 1], *hi[HLO_MANY + 1], *pair[2], *swap;
-
 	st->in->imp->err->text[0] = 0;
 	for (unsigned int i = 0; i < st->n; i++) {
-		struct ncc_op *r = build_reshape(bl, st->x[i], &s);
+		struct ncc_op *r = build_reshape(&st->in->b, st->x[i], s);
 
-		lo[i] = build_slice(bl, r, 2, 0, 1);
-		hi[i] = build_slice(bl, r, 2, 1, 1);
+		lo[i] = build_slice(&st->in->b, r, 2, 0, 1);
+		hi[i] = build_slice(&st->in->b, r, 2, 1, 1);
 		if (mirror)
 			hi[i] = backwards(st, hi[i]);
 	}
-	swap = must_swap(st, lo, hi);
+}
+
+/* The halves exchanged where swap holds, as values of shape flat */
+static int exchange(struct sorting *st, struct ncc_op *swap, const struct ncc_shape *flat,
+		    bool mirror, struct ncc_op *const *lo, struct ncc_op *const *hi)
+{
+	struct ncc_build *bl = &st->in->b;
+	struct ncc_op *pair[2];
+
 	if (!swap)
 		return st->in->imp->err->text[0] ? -EINVAL
 						 : hlo_fail(st->in, -ENOMEM, "out of memory");
@@ -247,9 +250,21 @@ static int stage(struct sorting *st, int64_t half, bool mirror)
 		pair[1] = build_select(bl, swap, lo[i], hi[i]);
 		if (mirror)
 			pair[1] = backwards(st, pair[1]);
-		st->x[i] = build_reshape(bl, build_concat(bl, pair, 2, 2), &flat);
+		st->x[i] = build_reshape(bl, build_concat(bl, pair, 2, 2), flat);
 	}
 	return 0;
+}
+
+/* Blocks of 2 * half: each element of the first half against one of the second, or its mirror */
+static int stage(struct sorting *st, int64_t half, bool mirror)
+{
+	struct ncc_shape s = { .ndim = 5,
+			       .dim = { st->outer, st->padded / (2 * half), 2, half, st->inner } };
+	struct ncc_shape flat = { .ndim = 3, .dim = { st->outer, st->padded, st->inner } };
+	struct ncc_op *lo[HLO_MANY + 1], *hi[HLO_MANY + 1];
+
+	halves(st, &s, mirror, lo, hi);
+	return exchange(st, must_swap(st, lo, hi), &flat, mirror, lo, hi);
 }
 
 /* A bitonic network in which every exchange puts the first in front */
@@ -311,30 +326,15 @@ static int wide_stage(struct sorting *st, int64_t block, int64_t half)
 	int64_t h = turned ? half / run : half;
 	struct ncc_shape s = { .ndim = 5, .dim = { a, b / (2 * h), 2, h, rest } };
 	struct ncc_shape flat = { .ndim = 3, .dim = { a, b, rest } };
-	struct ncc_op *lo[HLO_MANY + 1], *hi[HLO_MANY + 1], *pair[2], *swap;
-	struct ncc_build *bl = &st->in->b;
+	struct ncc_op *lo[HLO_MANY + 1], *hi[HLO_MANY + 1], *swap;
 
-	st->in->imp->err->text[0] = 0;
 	turn_lanes(st, turned);
-	for (unsigned int i = 0; i < st->n; i++) {
-		struct ncc_op *r = build_reshape(bl, st->x[i], &s);
-
-		lo[i] = build_slice(bl, r, 2, 0, 1);
-		hi[i] = build_slice(bl, r, 2, 1, 1);
-	}
+	halves(st, &s, false, lo, hi);
 	swap = must_swap(st, lo, hi);
 	if (swap && block < st->padded)
 		swap = both(st, NCC_XOR, swap,
 			    backward_blocks(st, &swap->shape, block, turned ? 1 : run, 2 * half));
-	if (!swap)
-		return st->in->imp->err->text[0] ? -EINVAL
-						 : hlo_fail(st->in, -ENOMEM, "out of memory");
-	for (unsigned int i = 0; i < st->n; i++) {
-		pair[0] = build_select(bl, swap, hi[i], lo[i]);
-		pair[1] = build_select(bl, swap, lo[i], hi[i]);
-		st->x[i] = build_reshape(bl, build_concat(bl, pair, 2, 2), &flat);
-	}
-	return 0;
+	return exchange(st, swap, &flat, false, lo, hi);
 }
 
 static void take_key(struct sorting *st)

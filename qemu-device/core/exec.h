@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "neuron/isa/check.h"
 #include "neuron/isa/isa.h"
@@ -49,6 +50,17 @@ struct exec_mm {
 	uint64_t dst_stride; /* bytes between rows */
 	enum exec_mm_mode mode;
 };
+
+/* So few bytes that a call would cost more */
+static inline void exec_copy_few(uint8_t *to, const uint8_t *from, size_t n)
+{
+	for (; n >= 16; n -= 16, to += 16, from += 16)
+		memcpy(to, from, 16);
+	for (; n >= 4; n -= 4, to += 4, from += 4)
+		memcpy(to, from, 4);
+	for (; n; n--)
+		*to++ = *from++;
+}
 
 /* An operand of the ALU: an array, or one value that stands 16 times at p */
 struct exec_vec {

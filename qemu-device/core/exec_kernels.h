@@ -213,17 +213,6 @@ KINLINE void load_all(uint8_t dtype, unsigned int size, float *out, const uint8_
 		st(out + i, load16(dtype, in + i * size));
 }
 
-/* The first n bytes of a vector: no call for them */
-KINLINE void store_bytes(uint8_t *out, const uint8_t *in, size_t n)
-{
-	for (; n >= 16; n -= 16, in += 16, out += 16)
-		memcpy(out, in, 16);
-	for (; n >= 4; n -= 4, in += 4, out += 4)
-		memcpy(out, in, 4);
-	for (; n; n--)
-		*out++ = *in++;
-}
-
 KINLINE void store_all(uint8_t dtype, unsigned int size, uint8_t *out, const float *in, size_t n)
 {
 	uint8_t tail[LANES * 4];
@@ -234,7 +223,7 @@ KINLINE void store_all(uint8_t dtype, unsigned int size, uint8_t *out, const flo
 	if (i == n)
 		return;
 	store16(dtype, tail, ld(in + i));
-	store_bytes(out + i * size, tail, (n - i) * size);
+	exec_copy_few(out + i * size, tail, (n - i) * size);
 }
 
 /* One loop a type: the constant folds the switch away */
@@ -279,8 +268,7 @@ KINLINE void load_run(uint8_t dtype, unsigned int size, float *out, const uint8_
 	vu pair;
 
 	if (step == (int64_t)size) {
-		for (size_t i = 0; i < n; i += LANES)
-			st(out + i, load16(dtype, in + i * size));
+		load_all(dtype, size, out, in, n);
 		return;
 	}
 	if (dtype == NEURON_DT_BF16 && step == 4) { /* every other element: the low halves */

@@ -114,19 +114,13 @@ static uint32_t exec_stream_run(const struct exec_stream *s, size_t n)
 	return left < n ? left : n;
 }
 
-/* Rows are a few elements long as often as not: no call for them */
+/* Rows are a few elements long as often as not */
 static inline void exec_copy(uint8_t *to, const uint8_t *from, size_t n)
 {
-	if (n > 128) {
+	if (n > 128)
 		memcpy(to, from, n);
-		return;
-	}
-	for (; n >= 16; n -= 16, to += 16, from += 16)
-		memcpy(to, from, 16);
-	for (; n >= 4; n -= 4, to += 4, from += 4)
-		memcpy(to, from, 4);
-	for (; n; n--)
-		*to++ = *from++;
+	else
+		exec_copy_few(to, from, n);
 }
 
 #define EXEC_GATHER(type)                                      \
