@@ -6,12 +6,10 @@
  */
 #include "chip_fixture.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "moving.h"
 #include "neuron/isa/codec.h"
 
 #define FIRST_LAST (NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST)
@@ -35,6 +33,15 @@ static void setup(void)
 static void teardown(void)
 {
 	fixture_free(&f);
+}
+
+/* Anew, with the gate of moving.h in the host's memory */
+static void setup_gated(void)
+{
+	fixture_free(&f);
+	fixture_init(&f, 2);
+	f.ops.dma_rw = gated_rw;
+	fixture_new_chip(&f);
 }
 
 static void emit(unsigned int e, const struct neuron_insn *insn)
@@ -420,148 +427,141 @@ START_TEST(pause_changes_nothing)
 }
 END_TEST
 
-/* Save and load again and again until the work is done: the same result */
-static void move_state(void)
-{
-	const char *reason = NULL;
-	size_t size, again_size;
-	void *buf, *again;
-	uint64_t dram_size;
-	uint8_t *sbuf;
-	struct ncore_chip_config config;
-	struct ncore_chip *next;
-	unsigned int i;
-
-	ncore_chip_pause(f.chip);
-	ck_assert_int_eq(ncore_chip_save(f.chip, &buf, &size), 0);
-	fixture_config(&f, &config);
-	ck_assert_int_eq(ncore_chip_new(&config, &next), 0);
-	ncore_chip_pause(next);
-	ck_assert_int_eq(ncore_chip_load(next, buf, size, &reason), 0);
-	/* what was loaded saves the same */
-	ck_assert_int_eq(ncore_chip_save(next, &again, &again_size), 0);
-	ck_assert_uint_eq(size, again_size);
-	ck_assert_int_eq(memcmp(buf, again, size), 0);
-	free(again);
-	free(buf);
-	/* memories are the host's to move: here those the program uses */
-	sbuf = malloc(1 << 20);
-	for (i = 0; i < 1 << 20; i += 8)
-		put64(sbuf + i, ncore_mmio_read(f.chip, NEURON_BAR_AXI, i, 8));
-	for (i = 0; i < 1 << 20; i += 8)
-		if (get64(sbuf + i))
-			ncore_mmio_write(next, NEURON_BAR_AXI, i, 8, get64(sbuf + i));
-	free(sbuf);
-	memcpy(ncore_dram(next, &dram_size, NULL), ncore_dram(f.chip, NULL, NULL), 1 << 20);
-	ncore_chip_free(f.chip);
-	f.chip = next;
-	ncore_chip_resume(f.chip);
-}
-
-/*
- * A gate in the host's memory: after so many accesses the lane stands inside one until the gate
- * opens. So a pause that is asked for meanwhile comes in the middle of the work, however fast it is.
- */
-static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t gate_cond = PTHREAD_COND_INITIALIZER;
-static long gate_left = -1; /* accesses until it shuts; below 0: open */
-static bool gate_blocks;
-
-static int gated_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
-{
-	pthread_mutex_lock(&gate_lock);
-	while (!gate_left) {
-		gate_blocks = true;
-		pthread_cond_broadcast(&gate_cond);
-		pthread_cond_wait(&gate_cond, &gate_lock);
-	}
-	if (gate_left > 0)
-		gate_left--;
-	pthread_mutex_unlock(&gate_lock);
-	return fixture_host_rw(opaque, addr, buf, len, write);
-}
-
-static void gate_set(long left)
-{
-	pthread_mutex_lock(&gate_lock);
-	gate_left = left;
-	gate_blocks = false;
-	pthread_cond_broadcast(&gate_cond);
-	pthread_mutex_unlock(&gate_lock);
-}
-
-/* Until the lane stands at the gate; false: the chip has nothing left to do */
-static bool gate_wait(void)
-{
-	struct timespec end;
-	bool blocks;
-
-	do {
-		clock_gettime(CLOCK_REALTIME, &end);
-		end.tv_nsec += 1000000;
-		end.tv_sec += end.tv_nsec / 1000000000;
-		end.tv_nsec %= 1000000000;
-		pthread_mutex_lock(&gate_lock);
-		if (!gate_blocks)
-			pthread_cond_timedwait(&gate_cond, &gate_lock, &end);
-		blocks = gate_blocks;
-		pthread_mutex_unlock(&gate_lock);
-	} while (!blocks && !ncore_chip_idle(f.chip));
-	return blocks;
-}
-
-static void *pause_thread(void *arg)
-{
-	*(_Atomic bool *)arg = true;
-	ncore_chip_pause(f.chip);
-	return NULL;
-}
-
-/* Pause while the lane stands at the gate; true: it did not have the time to finish */
-static bool pause_at_gate(void)
-{
-	_Atomic bool started = false;
-	pthread_t t;
-	int i;
-
-	ck_assert_int_eq(pthread_create(&t, NULL, pause_thread, &started), 0);
-	while (!started)
-		sched_yield();
-	for (i = 0; i < 1000; i++)
-		sched_yield();
-	gate_set(-1);
-	pthread_join(t, NULL);
-	return !ncore_chip_idle(f.chip);
-}
-
 START_TEST(save_in_the_middle)
 {
 	struct ring fetchq[4];
-	unsigned int moves = 0;
-	uint64_t want, seed = 3;
+	uint64_t want;
 
 	racy_program(fetchq);
 	go();
 	settle(&f);
 	want = racy_result();
-	fixture_free(&f);
-	fixture_init(&f, 2);
-	f.ops.dma_rw = gated_rw;
-	fixture_new_chip(&f);
+	setup_gated();
 	racy_program(fetchq);
 	gate_set(5);
 	go();
-	while (gate_wait()) {
-		if (pause_at_gate())
-			moves++;
-		gate_set((long)(1 + rnd(&seed) % 60));
-		move_state();
-	}
-	gate_set(-1);
-	settle(&f);
+	ck_assert_uint_gt(move_to_the_end(&f, 60), 10);
 	racy_check();
 	ck_assert_uint_eq(racy_result(), want);
-	ck_assert_uint_gt(moves, 10);
+}
+END_TEST
+
+/*
+ * A gather as libnrt makes it of a NEFF's (docs/nrt.md): SP rings a queue that copies the low bytes
+ * of indices into the addresses of a second one's descriptors, which copies rows' addresses from a
+ * list into those of a third one's, which copies the rows; each rings the next. Indices, list
+ * and rows are in host memory, so that the gate stops each of the three.
+ */
+#define GATHERED 150
+#define ROWS 90
+#define ROW 96
+#define INDEX 0x600000
+#define LIST 0x610000 /* 64 KiB, at a multiple of it */
+#define TABLE 0x640000
+#define OUT 0x2000000
+#define CHAIN(q, s2m) (0x10000u + 0x2000u * (2 * (q) + (s2m))) /* in DRAM */
+#define BELLS 0x8000 /* in DRAM: words for the doorbells, and the semaphore's */
+
+static void chain_desc(unsigned int q, bool s2m, uint32_t i, uint64_t addr, uint32_t len)
+{
+	write_desc(mem(&f, CHAIN(q, s2m)), i, addr, len, !s2m);
+}
+
+/* The last packet of a queue: into both doorbells of the next, the same count for both but one */
+static void chain_bells(unsigned int q)
+{
+	uint8_t *tx = mem(&f, CHAIN(q, false)) + 16 * GATHERED;
+
+	put32(mem(&f, BELLS + 8 * q), GATHERED + 1 + (q == 0)); /* two to the doorbells */
+	put32(mem(&f, BELLS + 8 * q + 4), GATHERED + 1);
+	chain_desc(q, false, GATHERED, BELLS + 8 * q, 8);
+	put32(tx, get32(tx) | NEURON_UDMA_DESC_DMB);
+	chain_desc(q, true, GATHERED, tail_inc(1, q + 1, true), 4);
+	chain_desc(q, true, GATHERED + 1, tail_inc(1, q + 1, false), 4);
+}
+
+static void gather_descriptors(void)
+{
+	struct ring q;
+	uint32_t i;
+
+	for (i = 0; i < 3; i++)
+		queue_init(&f, &q, 1, i, CHAIN(i, false), CHAIN(i, true), 256);
+	for (i = 0; i < GATHERED; i++) {
+		chain_desc(0, false, i, HOST(INDEX + 4 * i), 1);
+		chain_desc(0, true, i, CHAIN(1, false) + 16 * i + 9, 1);
+		chain_desc(1, false, i, HOST(LIST), 8);
+		chain_desc(1, true, i, CHAIN(2, false) + 16 * i + 8, 8);
+		chain_desc(2, false, i, 0, ROW);
+		chain_desc(2, true, i, HOST(OUT + ROW * i), ROW);
+	}
+	chain_bells(0);
+	chain_bells(1);
+	put32(mem(&f, BELLS + 16), 1);
+	chain_desc(2, false, GATHERED, BELLS + 16, 4);
+	chain_desc(2, true, GATHERED, CORE(0) + NEURON_V1_TPB_SEM_INC, 4);
+}
+
+static void gather_program(struct ring *fetchq)
+{
+	const unsigned int sp = NEURON_ENG_SP;
+	uint64_t seed = 11;
+	uint32_t i;
+
+	for (i = 0; i < 256; i++)
+		put64(f.host + LIST + 256 * i, HOST(TABLE + ROW * (i % ROWS)));
+	for (i = 0; i < ROWS * ROW; i++)
+		f.host[TABLE + i] = (uint8_t)rnd(&seed);
+	for (i = 0; i < GATHERED; i++)
+		put32(f.host + INDEX + 4 * i, (uint32_t)(rnd(&seed) >> 32) % ROWS);
+	gather_descriptors();
+	notify_queue(0, sp, HOST(NOTIFY + sp * NOTIFY_SIZE), NOTIFY_SIZE);
+	prog_len[sp] = 0;
+	emit_start(sp);
+	emit(sp, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
+					.wait = NEURON_WAIT_SEM_GE,
+					.wait_index = 31,
+					.wait_value = 1 });
+	emit(sp, &(struct neuron_insn){ .opcode = NEURON_OP_WRITE,
+					.write = { { tail_inc(1, 0, true), GATHERED + 2 },
+						   { tail_inc(1, 0, false), GATHERED + 1 } } });
+	emit(sp, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
+					.wait = NEURON_WAIT_SEM_GE,
+					.wait_index = 0,
+					.wait_value = 1 });
+	emit_notify(sp, 9999);
+	fetch(0, sp, fetchq);
+	settle(&f);
+}
+
+static void gather_check(void)
+{
+	for (uint32_t i = 0; i < GATHERED; i++) {
+		uint32_t index = get32(f.host + INDEX + 4 * i);
+
+		ck_assert_msg(!memcmp(f.host + OUT + ROW * i, f.host + TABLE + ROW * index, ROW),
+			      "row %u, index %u", i, index);
+	}
+	ck_assert_uint_eq(get32(entry(NEURON_ENG_SP, 0) + NEURON_NQ_ENTRY_ID), 9999);
+}
+
+START_TEST(save_in_a_gather)
+{
+	struct ring fetchq;
+	uint8_t want[NEURON_NQ_ENTRY_SIZE];
+
+	gather_program(&fetchq);
+	go();
+	settle(&f);
+	gather_check();
+	memcpy(want, entry(NEURON_ENG_SP, 0), sizeof(want)); /* its time as well */
+	setup_gated();
+	gather_program(&fetchq);
+	gate_set(5);
+	go();
+	ck_assert_uint_gt(move_to_the_end(&f, 60), 10);
+	gather_check();
+	ck_assert_mem_eq(entry(NEURON_ENG_SP, 0), want, sizeof(want));
 }
 END_TEST
 
@@ -662,6 +662,7 @@ int main(void)
 	tcase_add_test(t, deterministic);
 	tcase_add_test(t, pause_changes_nothing);
 	tcase_add_test(t, save_in_the_middle);
+	tcase_add_test(t, save_in_a_gather);
 	tcase_add_test(t, load_refuses);
 	tcase_add_test(t, reset_while_fetching);
 	suite_add_tcase(s, t);

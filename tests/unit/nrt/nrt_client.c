@@ -19,11 +19,18 @@ void client_load(struct client *c, void *neff, size_t size, uint32_t vnc,
 		 nrt_tensor_placement_t placement, uint32_t timeout_ms)
 {
 	struct nrtx_load_params params = { .start_core = vnc, .timeout_ms = timeout_ms };
-	int where = placement == NRT_TENSOR_PLACEMENT_DEVICE ? (int)vnc : -1;
+
+	client_load_on(c, neff, size, &params, placement);
+}
+
+void client_load_on(struct client *c, void *neff, size_t size,
+		    const struct nrtx_load_params *params, nrt_tensor_placement_t placement)
+{
+	int where = placement == NRT_TENSOR_PLACEMENT_DEVICE ? (int)params->start_core : -1;
 
 	memset(c, 0, sizeof(*c));
-	c->vnc = vnc;
-	ok(nrtx_load(neff, size, &params, &c->model), "load");
+	c->vnc = params->start_core;
+	ok(nrtx_load(neff, size, params, &c->model), "load");
 	free(neff);
 	ok(nrt_get_model_tensor_info(c->model, &c->info), "info");
 	assert(c->info->tensor_count <= 8);
