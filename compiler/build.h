@@ -50,6 +50,18 @@ struct ncc_op *build_reshape(struct ncc_build *bl, struct ncc_op *x, const struc
 /* map[i]: x's dimension of result dimension i */
 struct ncc_op *build_transpose(struct ncc_build *bl, struct ncc_op *x, const uint8_t *map);
 
+/*
+ * A loop (NCC_LOOP): build_loop, a build_state for each value that changes, what makes the next
+ * turn's of the states, build_loop_end with both in order (a state that stays as it is: itself), a
+ * build_loop_result for each. Conditions are scalar predicates.
+ */
+struct ncc_op *build_loop(struct ncc_build *bl, struct ncc_op *first);
+struct ncc_op *build_state(struct ncc_build *bl, struct ncc_op *loop, struct ncc_op *before);
+struct ncc_op *build_loop_end(struct ncc_build *bl, struct ncc_op *loop, struct ncc_op *again,
+			      struct ncc_op *const *state, struct ncc_op *const *next,
+			      unsigned int n);
+struct ncc_op *build_loop_result(struct ncc_build *bl, struct ncc_op *end, struct ncc_op *state);
+
 typedef struct ncc_op *(*build_fn)(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
 /* n indices of dimension d from start on */
 struct ncc_op *build_slice(struct ncc_build *bl, struct ncc_op *x, unsigned int d, int64_t start,

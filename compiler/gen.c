@@ -28,6 +28,32 @@ static int no_memory(struct ncc_gen *g)
 	return ncc_fail(g->err, -ENOMEM, "out of memory");
 }
 
+static int find_var(const struct ncc_prog *p, const char *name)
+{
+	for (unsigned int i = 0; i < p->nvars; i++)
+		if (!strcmp(p->var[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+/* A value that is kept between parts, in the place it has in all of them; row-major */
+static int kept_var(struct ncc_gen *g, int64_t number, const struct ncc_op *op, struct ncc_view *v)
+{
+	char name[32];
+	int id;
+
+	snprintf(name, sizeof(name), "kept%lld", (long long)(number - NCC_KEPT));
+	view_row_major(v, NULL, &op->shape);
+	id = find_var(&g->prog, name);
+	if (id >= 0)
+		return id;
+	id = gen_var(g, NEFF_VAR_VIRTUAL, name,
+		     (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
+	if (id >= 0)
+		g->prog.var[id].backing_off = g->m->kept[number - NCC_KEPT];
+	return id;
+}
+
 /*
  * A variable of the caller's, row-major, or one that passes between stages, which lies as both like
  * it. v: its place
@@ -41,6 +67,8 @@ static int io_var(struct ncc_gen *g, enum neff_var_type type, int64_t number,
 	char name[32];
 	int id;
 
+	if (number >= NCC_KEPT)
+		return kept_var(g, number, op, v);
 	snprintf(name, sizeof(name), "%s%lld",
 		 edge			  ? "stage"
 		 : type == NEFF_VAR_INPUT ? "input"
@@ -480,6 +508,45 @@ static void release_operands(struct ncc_gen *g, struct ncc_op *op)
 			release(g, op->fused->tail[t]->in[i]);
 }
 
+/* Does one of the results go where the variable lies? */
+static bool is_overwritten(const struct ncc_gen *g, uint32_t var)
+{
+	char name[32];
+
+	for (unsigned int i = 0; i < g->m->nouts; i++) {
+		snprintf(name, sizeof(name), "kept%lld",
+			 (long long)(g->m->out_number[i] - NCC_KEPT));
+		if (!strcmp(g->prog.var[var].name, name))
+			return true;
+	}
+	return false;
+}
+
+/* A result that is what lies in a place now goes elsewhere before the place gets its own */
+static int gen_set_aside(struct ncc_gen *g, struct ncc_op *op)
+{
+	struct ncc_view aside, *v;
+	int rc;
+
+	if (!op->value)
+		return 0;
+	v = &op->value->view;
+	if (v->buf->space != NCC_DRAM || g->prog.var[v->buf->var].type != NEFF_VAR_VIRTUAL ||
+	    !is_overwritten(g, v->buf->var))
+		return 0;
+	g->op = op;
+	g->stamp++;
+	rc = gen_scratch(g, &op->shape, -1, &aside);
+	if (rc)
+		return rc;
+	aside.dtype = v->dtype;
+	rc = gen_copy(g, &aside, v);
+	gen_release_temps(g, 0);
+	gen_unref(g, v->buf);
+	*v = aside;
+	return rc;
+}
+
 static int gen_output(struct ncc_gen *g, unsigned int i)
 {
 	struct ncc_buf b = { .space = NCC_DRAM, .refs = 1 };
@@ -535,6 +602,8 @@ int ncc_generate(struct ncc_gen *g)
 		if (!rc)
 			release_operands(g, op);
 	}
+	for (unsigned int i = 0; !rc && g->m->kept && i < g->m->nouts; i++)
+		rc = gen_set_aside(g, g->m->outs[i]);
 	for (unsigned int i = 0; !rc && i < g->m->nouts; i++) {
 		rc = gen_output(g, i);
 		release(g, g->m->outs[i]);

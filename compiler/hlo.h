@@ -22,6 +22,8 @@ struct hlo_import {
 	const Ncc__Hlo__Module *proto;
 	struct ncc_error *err;
 	const struct ncc_shape *lift; /* what scalars have the dimensions of (hlo_lift); or NULL */
+	struct ncc_op *guard; /* else what is imported is computed for nothing; NULL: never */
+	unsigned int loops; /* that were not unrolled */
 	bool narrow; /* 64-bit types become 32-bit ones */
 	bool narrowed; /* one did */
 	unsigned int depth;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Control flow of HLO on a machine without branches: calls and fusions are inlined, of a
- * conditional all branches are computed and one is chosen, a while whose turns are bounded is
- * unrolled. Computations of scalars are also run on whole tensors (hlo_lift)
+ * conditional all branches are computed and one is chosen, a while of few turns is unrolled, any
+ * other becomes a loop of the IR. Computations of scalars are also run on whole tensors (hlo_lift)
  * here. Part of the HLO front end.
  */
 #include <errno.h>
@@ -92,19 +92,56 @@ static int choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo
 	return op ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
+/* Where p holds, and what held before; NULL: always */
+static struct ncc_op *both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b)
+{
+	return a && b ? build_node(&in->b, NCC_AND, &a->shape, a, b, NULL) : a ? a : b;
+}
+
+/* A computation whose result counts where p holds */
+static int call_guarded(struct hlo_inst *in, struct ncc_op *p, const Ncc__Hlo__Computation *c,
+			const struct hlo_value *arg, struct hlo_value *v)
+{
+	struct ncc_op *before = in->imp->guard;
+	int rc;
+
+	in->imp->guard = both(in, before, p);
+	if (p && !in->imp->guard)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	rc = hlo_call(in, c, arg, 1, v);
+	in->imp->guard = before;
+	return rc;
+}
+
+/* Is branch i the one? The last is for every index that is no other's */
+static struct ncc_op *is_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int i,
+				unsigned int n)
+{
+	struct ncc_op *p = NULL;
+
+	if (sel->shape.pred)
+		return i ? build_node(&in->b, NCC_NOT, &sel->shape, sel, NULL, NULL) : sel;
+	if (i + 1 < n)
+		return build_compare(&in->b, NCC_EQ, sel, build_splat(&in->b, &sel->shape, i));
+	for (unsigned int k = 0; k + 1 < n; k++)
+		p = both(in, p,
+			 build_compare(&in->b, NCC_NE, sel, build_splat(&in->b, &sel->shape, k)));
+	return p;
+}
+
 static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n,
 			 struct hlo_value *v)
 {
 	struct hlo_value a;
-	struct ncc_op *p = sel;
-	int rc = hlo_call(in, hlo_called(in, n - 1), &in->in[n], 1, v);
+	int rc = call_guarded(in, is_branch(in, sel, n - 1, n), hlo_called(in, n - 1), &in->in[n],
+			      v);
 
 	for (unsigned int i = n - 1; !rc && i-- > 0;) {
-		rc = hlo_call(in, hlo_called(in, i), &in->in[i + 1], 1, &a);
-		if (!rc && !sel->shape.pred) {
-			p = build_compare(&in->b, NCC_EQ, sel, build_splat(&in->b, &sel->shape, i));
-			rc = p ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
-		}
+		struct ncc_op *p = is_branch(in, sel, i, n);
+
+		if (!p)
+			return hlo_fail(in, -ENOMEM, "out of memory");
+		rc = call_guarded(in, p, hlo_called(in, i), &in->in[i + 1], &a);
 		rc = rc ? rc : choose_leaves(in, p, &a, v);
 	}
 	return rc;
@@ -193,7 +230,8 @@ static bool counts(const struct hlo_value *before, const struct hlo_value *after
 	return false;
 }
 
-#define MOST_TURNS 1024 /* of a loop that data may end earlier */
+#define MOST_TURNS 1024 /* of a loop that is unrolled although data may end it earlier */
+#define MOST_UNROLLED 50000 /* operations */
 
 /*
  * A loop being unrolled. Conditions that depend on data do not stop it: state goes on as if all of
@@ -204,69 +242,191 @@ struct unrolling {
 	struct hlo_value state, result;
 	struct ncc_op *going; /* the conditions so far; NULL: all held */
 	unsigned int turns; /* since the first that depends on data */
+	unsigned int made, loops; /* when it began */
 };
 
-/* 1: there is a turn to make; 0: there is none */
-static int goes_on(struct hlo_inst *in, struct unrolling *u)
+static int condition(struct hlo_inst *in, const Ncc__Hlo__Computation *cond,
+		     const struct hlo_value *state, struct ncc_op **p)
 {
 	struct hlo_value go;
-	bool k;
-	int rc = hlo_call(in, u->cond, &u->state, 1, &go);
+	int rc = hlo_call(in, cond, state, 1, &go);
 
 	if (rc)
 		return rc;
 	if (go.n != 1 || go.op[0]->shape.ndim || !go.op[0]->shape.pred)
 		return hlo_fail(in, -EINVAL, "the condition is not a predicate");
-	if (is_known(go.op[0], LOOK_BACK, &k))
-		return k;
-	u->going = u->going
-			   ? build_node(&in->b, NCC_AND, &u->going->shape, u->going, go.op[0], NULL)
-			   : go.op[0];
-	return u->going ? 1 : hlo_fail(in, -ENOMEM, "out of memory");
+	*p = go.op[0];
+	return 0;
+}
+
+enum { NO_TURN, TURN, NOT_UNROLLED };
+
+static int goes_on(struct hlo_inst *in, struct unrolling *u)
+{
+	struct ncc_op *p;
+	bool k;
+	int rc = condition(in, u->cond, &u->state, &p);
+
+	if (rc)
+		return rc;
+	if (in->imp->loops != u->loops)
+		return NOT_UNROLLED; /* one that is in it was not */
+	if (is_known(p, LOOK_BACK, &k))
+		return k ? TURN : NO_TURN;
+	u->going = both(in, u->going, p);
+	return u->going ? TURN : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
 static int turn(struct hlo_inst *in, struct unrolling *u)
 {
-	struct hlo_value before = u->state, chosen;
+	struct hlo_value before = u->state, chosen = u->result;
+	struct ncc_op *guard = in->imp->guard;
 	int rc;
 
-	if (in->imp->m->made > NCC_MAX_MADE / 2)
-		return hlo_fail(in, -EFBIG, "too large: unrolled, more than %d operations",
-				NCC_MAX_MADE / 2);
+	if (in->imp->m->made - u->made > MOST_UNROLLED)
+		return NOT_UNROLLED;
+	in->imp->guard = both(in, guard, u->going);
 	rc = hlo_call(in, u->body, &before, 1, &u->state);
+	in->imp->guard = guard;
 	if (rc)
 		return rc;
 	if (!same_leaves(&before, &u->state))
 		return hlo_fail(in, -EINVAL, "the body changes the shape");
 	if (!u->going) {
 		u->result = u->state;
-		return 0;
+		return TURN;
 	}
 	if (u->turns++ >= MOST_TURNS || !counts(&before, &u->state))
-		return hlo_fail(in, -ENOTSUP,
-				"the number of turns depends on the data and is not bounded by %d: "
-				"a core has no branches, loops are unrolled",
-				MOST_TURNS);
-	chosen = u->result;
+		return NOT_UNROLLED;
 	rc = choose_leaves(in, u->going, &u->state, &chosen);
 	u->result = chosen;
+	return rc ? rc : TURN;
+}
+
+/* The element of its state that an element of the body's result is as it came; -1: none */
+static int64_t passes_on(const Ncc__Hlo__Computation *body, size_t element)
+{
+	const Ncc__Hlo__Instruction *root = NULL, *in = NULL, *from = NULL;
+
+	for (size_t i = 0; i < body->n_instructions; i++)
+		if (body->instructions[i]->id == body->root_id)
+			root = body->instructions[i];
+	if (!root || strcmp(root->opcode, "tuple") || element >= root->n_operand_ids)
+		return -1;
+	for (size_t i = 0; i < body->n_instructions; i++)
+		if (body->instructions[i]->id == root->operand_ids[element])
+			in = body->instructions[i];
+	if (!in || strcmp(in->opcode, "get-tuple-element") || in->n_operand_ids != 1)
+		return -1;
+	for (size_t i = 0; i < body->n_instructions; i++)
+		if (body->instructions[i]->id == in->operand_ids[0])
+			from = body->instructions[i];
+	return from && !strcmp(from->opcode, "parameter") ? in->tuple_index : -1;
+}
+
+/* Is the state a tuple of arrays, so that its leaves are its elements? */
+static bool is_flat(const Ncc__Hlo__Shape *s)
+{
+	for (size_t i = 0; s->element_type == 13 && i < s->n_tuple_shapes; i++)
+		if (s->tuple_shapes[i]->element_type == 13)
+			return false;
+	return s->element_type == 13;
+}
+
+static int end_loop(struct hlo_inst *in, struct ncc_op *loop, struct ncc_op *again,
+		    const struct hlo_value *state, const struct hlo_value *next,
+		    struct hlo_value *v)
+{
+	struct ncc_op **changes[2], *end;
+	unsigned int n = 0;
+
+	v->n = state->n;
+	v->op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
+	for (int i = 0; i < 2; i++)
+		changes[i] = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
+	if (!v->op || !changes[0] || !changes[1])
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	for (unsigned int i = 0; i < v->n; i++) {
+		v->op[i] = state->op[i];
+		if (state->op[i]->kind != NCC_STATE || state->op[i]->in[0] != loop)
+			continue;
+		changes[0][n] = state->op[i];
+		changes[1][n++] = next->op[i];
+	}
+	end = build_loop_end(&in->b, loop, both(in, in->imp->guard, again), changes[0], changes[1],
+			     n);
+	for (unsigned int i = 0; i < v->n && end; i++)
+		if (v->op[i]->kind == NCC_STATE && v->op[i]->in[0] == loop)
+			v->op[i] = build_loop_result(&in->b, end, v->op[i]);
+	for (unsigned int i = 0; i < v->n; i++)
+		if (!end || !v->op[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	in->imp->loops++;
+	return 0;
+}
+
+/* A loop that goes on as a loop: what changes is its state, the rest is as it was before */
+static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
+		     const Ncc__Hlo__Computation *cond, struct hlo_value *v)
+{
+	const struct hlo_value *before = &in->in[0];
+	struct ncc_op **state = ncc_alloc(in->imp->m, (before->n + 1) * sizeof(struct ncc_op *));
+	struct hlo_value at = { before->n, state }, next = { 0 };
+	struct ncc_op *p = NULL, *loop;
+	bool flat = is_flat(in->p->shape);
+	int rc = condition(in, cond, before, &p);
+
+	if (rc)
+		return rc;
+	if (in->imp->lift)
+		return hlo_fail(in, -ENOTSUP,
+				"its number of turns depends on the data of each element");
+	loop = build_loop(&in->b, both(in, in->imp->guard, p));
+	for (unsigned int i = 0; i < before->n && state && loop; i++) {
+		bool same = flat && passes_on(body, i) == i;
+
+		state[i] = same ? before->op[i] : build_state(&in->b, loop, before->op[i]);
+		if (!state[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	if (!loop || !state)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	rc = hlo_call(in, body, &at, 1, &next);
+	if (!rc && !same_leaves(&at, &next))
+		rc = hlo_fail(in, -EINVAL, "the body changes the shape");
+	rc = rc ? rc : condition(in, cond, &next, &p);
+	return rc ? rc : end_loop(in, loop, p, &at, &next, v);
+}
+
+static int unroll(struct hlo_inst *in, struct unrolling *u)
+{
+	int rc = TURN;
+
+	while (rc == TURN) {
+		rc = goes_on(in, u);
+		if (rc == TURN)
+			rc = turn(in, u);
+	}
 	return rc;
 }
 
 /* The body's computation comes first, then the condition's */
 int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 {
-	struct unrolling u = { .body = hlo_called(in, 0), .cond = hlo_called(in, 1) };
-	int rc = u.body && u.cond ? 1 : -EINVAL;
+	struct unrolling u = { .body = hlo_called(in, 0),
+			       .cond = hlo_called(in, 1),
+			       .made = in->imp->m->made,
+			       .loops = in->imp->loops };
+	int rc;
 
-	if (rc > 0 && in->nin != 1)
+	if (!u.body || !u.cond)
+		return -EINVAL;
+	if (in->nin != 1)
 		return hlo_fail(in, -EINVAL, "%u operands, expected 1", in->nin);
 	u.state = u.result = in->in[0];
-	while (rc > 0) {
-		rc = goes_on(in, &u);
-		if (rc > 0)
-			rc = turn(in, &u) ?: 1;
-	}
+	rc = unroll(in, &u);
+	if (rc == NOT_UNROLLED)
+		return make_loop(in, u.body, u.cond, v);
 	*v = u.result;
 	return rc;
 }

@@ -202,6 +202,10 @@ static const char *const kind_names[NCC_KINDS] = {
 	[NCC_CONV] = "convolution",
 	[NCC_REDUCE] = "reduce",
 	[NCC_REDUCE_WINDOW] = "reduce-window",
+	[NCC_LOOP] = "loop",
+	[NCC_STATE] = "state",
+	[NCC_LOOP_END] = "loop-end",
+	[NCC_LOOP_RESULT] = "loop-result",
 };
 
 const char *ncc_kind_name(enum ncc_kind kind)

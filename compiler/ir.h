@@ -20,6 +20,8 @@
 #define NCC_MAX_MADE (1 << 20) /* operations made for a module, swept ones too: some 1.3 GB */
 #define NCC_MAX_OPERANDS 4096
 #define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
+#define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
+#define NCC_MAX_LOOPS 16
 #define NCC_MAX_TABLE 65536 /* rows to gather from: what the NEFF's gather takes */
 #define NCC_MAX_TAIL 6 /* operations fused behind a product */
 
@@ -81,6 +83,14 @@ enum ncc_kind {
 	NCC_CONV, /* conv, window of its spatial dimensions */
 	NCC_REDUCE, /* mask: dimensions; func; operand 1: scalar */
 	NCC_REDUCE_WINDOW, /* window for every dimension; func; operand 1: scalar */
+	/*
+	 * Loops (loops.c). What depends on a loop's state is done again in every turn; the operands
+	 * alone say what that is
+	 */
+	NCC_LOOP, /* predicate: is there a first turn? Its value is nobody's but the loop's */
+	NCC_STATE, /* the loop, before the first turn: the value in this turn */
+	NCC_LOOP_END, /* the loop, predicate: another turn? Then states, each with the next turn's */
+	NCC_LOOP_RESULT, /* the end, a state: its value when no turn is left */
 	NCC_KINDS,
 };
 
@@ -162,7 +172,8 @@ struct ncc_module {
 	unsigned int nouts;
 	struct ncc_op **outs;
 	uint8_t *out_dtype; /* for the model's user; NULL: the shapes' (pass_integers) */
-	int64_t *out_number; /* of a pipeline's stage: what each is called; NULL: its index */
+	int64_t *out_number; /* of a stage or a part: what each is called; NULL: its index */
+	const uint64_t *kept; /* of a part: where in the shared scratchpad each number lies */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
 	struct ncc_mem *data; /* ncc_alloc_data's */
 	size_t garbage; /* bytes of data since the last sweep, which may all be in use */

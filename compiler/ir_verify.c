@@ -340,6 +340,79 @@ static int check_reduce_window(const struct ncc_op *op, struct ncc_error *err)
 		expect_dtype(op, op->in[0], err);
 }
 
+static int expect_same(const struct ncc_op *op, const struct ncc_op *in, struct ncc_error *err)
+{
+	return expect_dims(op, in->shape.dim, in->shape.ndim, err) ?: expect_dtype(op, in, err);
+}
+
+static int expect_kind(const struct ncc_op *op, unsigned int i, enum ncc_kind kind,
+		       struct ncc_error *err)
+{
+	return op->in[i]->kind == kind ? 0
+				       : ncc_fail_op(err, -EINVAL, op, "operand %u is no %s", i,
+						     ncc_kind_name(kind));
+}
+
+/* operand i is a predicate, and so is the result, that nobody reads as one */
+static int check_token(const struct ncc_op *op, unsigned int i, struct ncc_error *err)
+{
+	if (!op->shape.pred || op->shape.ndim)
+		return ncc_fail_op(err, -EINVAL, op, "the result is not a scalar predicate");
+	if (!op->in[i]->shape.pred || op->in[i]->shape.ndim)
+		return ncc_fail_op(err, -EINVAL, op, "operand %u is not a scalar predicate", i);
+	return 0;
+}
+
+static int check_loop(const struct ncc_op *op, struct ncc_error *err)
+{
+	return check_token(op, 0, err);
+}
+
+static int check_state(const struct ncc_op *op, struct ncc_error *err)
+{
+	return expect_kind(op, 0, NCC_LOOP, err) ?: expect_same(op, op->in[1], err);
+}
+
+static int check_loop_end(const struct ncc_op *op, struct ncc_error *err)
+{
+	int rc;
+
+	if (op->nin < 2 || op->nin % 2)
+		return ncc_fail_op(err, -EINVAL, op, "%u operands", op->nin);
+	rc = expect_kind(op, 0, NCC_LOOP, err) ?: check_token(op, 1, err);
+	for (unsigned int i = 2; !rc && i < op->nin; i += 2) {
+		rc = expect_kind(op, i, NCC_STATE, err)
+			     ?: expect_same(op->in[i], op->in[i + 1], err);
+		if (!rc && op->in[i]->in[0] != op->in[0])
+			rc = ncc_fail_op(err, -EINVAL, op, "operand %u is another loop's", i);
+	}
+	return rc;
+}
+
+static int check_loop_result(const struct ncc_op *op, struct ncc_error *err)
+{
+	const struct ncc_op *end = op->in[0];
+	int rc = expect_kind(op, 0, NCC_LOOP_END, err) ?: expect_kind(op, 1, NCC_STATE, err);
+
+	if (rc)
+		return rc;
+	for (unsigned int i = 2; i < end->nin; i += 2)
+		if (end->in[i] == op->in[1])
+			return expect_same(op, op->in[1], err);
+	return ncc_fail_op(err, -EINVAL, op, "operand 1 is another loop's");
+}
+
+/* Loops and what takes a loop belong to each other alone */
+static int check_operand(const struct ncc_op *op, unsigned int i, struct ncc_error *err)
+{
+	enum ncc_kind kind = op->in[i]->kind;
+	bool ok = kind == NCC_LOOP	 ? !i && (op->kind == NCC_STATE || op->kind == NCC_LOOP_END)
+		  : kind == NCC_LOOP_END ? !i && op->kind == NCC_LOOP_RESULT
+					 : true;
+
+	return ok ? 0 : ncc_fail_op(err, -EINVAL, op, "operand %u is a %s", i, ncc_kind_name(kind));
+}
+
 static const struct {
 	check_fn check;
 	unsigned int nin;
@@ -360,6 +433,10 @@ static const struct {
 	[NCC_CONV] = { check_conv, 2 },
 	[NCC_REDUCE] = { check_reduce, 2 },
 	[NCC_REDUCE_WINDOW] = { check_reduce_window, 2 },
+	[NCC_LOOP] = { check_loop, 1 },
+	[NCC_STATE] = { check_state, 2 },
+	[NCC_LOOP_END] = { check_loop_end, 0 }, /* any number */
+	[NCC_LOOP_RESULT] = { check_loop_result, 2 },
 };
 
 int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err)
@@ -370,7 +447,7 @@ int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err)
 						     : rules[op->kind].nin;
 	int64_t n = 1;
 
-	if (op->kind != NCC_CONCAT && op->nin != nin)
+	if (op->kind != NCC_CONCAT && op->kind != NCC_LOOP_END && op->nin != nin)
 		return ncc_fail_op(err, -EINVAL, op, "%u operands, expected %u", op->nin, nin);
 	if (op->shape.ndim > NCC_MAX_DIMS)
 		return ncc_fail_op(err, -EINVAL, op, "rank %u, at most %u is supported",
@@ -385,6 +462,9 @@ int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err)
 					   (long long)NCC_MAX_ELEMS);
 		n *= op->shape.dim[i];
 	}
+	for (unsigned int i = 0; i < op->nin; i++)
+		if (check_operand(op, i, err))
+			return -EINVAL;
 	return elementwise ? check_elementwise(op, err) : rules[op->kind].check(op, err);
 }
 

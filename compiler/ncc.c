@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "gen.h"
+#include "loops.h"
 #include "pipeline.h"
 #include "report.h"
 
@@ -85,6 +86,18 @@ static int report(const struct program *p, unsigned int n, unsigned int nread, F
 	return rc ? ncc_fail(p->g.err, -ENOMEM, "out of memory") : 0;
 }
 
+static int passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err)
+{
+	int rc = ncc_run_passes(m, opt, err);
+
+	if (rc)
+		return rc;
+	say(opt, "%u operations after the passes", m->nops);
+	if (opt->print_ir)
+		ncc_print(m, opt->print_elements, opt->print_ir);
+	return 0;
+}
+
 static int make_program(struct program *p, struct ncc_module *m, const struct ncc_options *opt,
 			struct ncc_error *err)
 {
@@ -142,20 +155,33 @@ static int back_end(struct ncc_module **stage, unsigned int n, const struct ncc_
 	return rc;
 }
 
+/* One core's parts, in which loops are what the runtime does */
+static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
+			 struct ncc_output *o, struct ncc_error *err)
+{
+	int rc = 0;
+
+	say(opt, "%u loops in %u parts", parts->nloops, parts->n);
+	if (o->requested > 1)
+		say(opt, "a program with loops is for one core, %u asked for", o->requested);
+	for (unsigned int i = 0; !rc && i < parts->n; i++)
+		rc = passes(parts->part[i], opt, err);
+	o->loop = parts->loop;
+	o->nloops = parts->nloops;
+	return rc ? rc : back_end(parts->part, parts->n, opt, o, err);
+}
+
 /* For as many cores as were asked for, if there is enough to do for them */
 static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
 		     struct ncc_error *err)
 {
 	struct ncc_module *stage[NCC_MAX_STAGES];
-	unsigned int want = opt->pipeline_cores ? opt->pipeline_cores : 1, n = 0;
+	unsigned int want = o->requested, n = 0;
 	int rc;
 
-	if (want > NCC_MAX_STAGES)
-		return ncc_fail(err, -EINVAL, "a pipeline of %u cores: 1 to %d are possible", want,
-				NCC_MAX_STAGES);
-	o->requested = want;
-	if (want == 1)
-		return back_end(&m, 1, opt, o, err);
+	rc = passes(m, opt, err);
+	if (rc || want == 1)
+		return rc ? rc : back_end(&m, 1, opt, o, err);
 	rc = ncc_split(m, want, stage, &n, err);
 	if (!rc) {
 		say(opt, "pipeline of %u cores, %u asked for", n, want);
@@ -163,6 +189,26 @@ static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct
 	}
 	for (unsigned int i = 0; i < n; i++)
 		ncc_module_free(stage[i]);
+	return rc;
+}
+
+/* From the module as it was read */
+static int compile(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
+		   struct ncc_error *err)
+{
+	struct ncc_parts parts;
+	int rc;
+
+	o->requested = opt->pipeline_cores ? opt->pipeline_cores : 1;
+	if (o->requested > NCC_MAX_STAGES)
+		return ncc_fail(err, -EINVAL, "a pipeline of %u cores: 1 to %d are possible",
+				o->requested, NCC_MAX_STAGES);
+	o->name = m->name;
+	if (!ncc_has_loops(m))
+		return back_ends(m, opt, o, err);
+	rc = ncc_cut_loops(m, &parts, err);
+	rc = rc ? rc : part_back_end(&parts, opt, o, err);
+	ncc_free_parts(&parts);
 	return rc;
 }
 
@@ -185,14 +231,7 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 	o.nread = m->nops;
 	say(opt, "read module '%.100s': %u operations, %u parameters, %u results", m->name, m->nops,
 	    m->nparams, m->nouts);
-	rc = ncc_run_passes(m, opt, err);
-	if (!rc) {
-		say(opt, "%u operations after the passes", m->nops);
-		if (opt->print_ir)
-			ncc_print(m, opt->print_elements, opt->print_ir);
-		o.name = m->name;
-		rc = back_ends(m, opt, &o, err);
-	}
+	rc = compile(m, opt, &o, err);
 	if (rc) {
 		free(o.file);
 		o.file = NULL;

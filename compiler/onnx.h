@@ -51,6 +51,7 @@ struct onnx_import {
 	int64_t opset;
 	unsigned int depth, made;
 	int64_t const_bytes, folded;
+	struct ncc_op *guard; /* else what is imported is computed for nothing; NULL: never */
 	bool narrowed; /* something of 64 bits is no constant */
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Functions of a model, and the operators that hold graphs: If of a constant condition, Loop of a
- * constant number of trips, which is unrolled. Part of the ONNX front end.
+ * constant number of trips, which is unrolled (others: onnx_turns.c). Part of the ONNX front end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -76,9 +76,8 @@ void onnx_call(struct onnx_node *n, const Ncc__Onnx__Function *f)
 	n->imp->depth--;
 }
 
-/* A graph of the node with its inputs; its outputs go to out, of at most max */
-static void run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct onnx_value *in,
-		      unsigned int nin, struct onnx_value *out, unsigned int nout)
+void onnx_run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct onnx_value *in,
+		    unsigned int nin, struct onnx_value *out, unsigned int nout)
 {
 	struct onnx_scope s = { 0 };
 	int rc;
@@ -109,13 +108,17 @@ static void import_if(struct onnx_node *n)
 	const Ncc__Onnx__Attribute *a;
 	double v;
 
+	if (onnx_in(n, 0) && !onnx_is_const(onnx_in(n, 0))) {
+		onnx_if_of_data(n);
+		return;
+	}
 	if (!onnx_in_scalar(n, 0, &v))
 		return;
 	a = onnx_attr(n, v != 0 ? "then_branch" : "else_branch");
 	if (!a || !a->g)
 		onnx_fail(n, -EINVAL, "a branch is missing");
 	else
-		run_graph(n, a->g, NULL, 0, n->out, n->nout);
+		onnx_run_graph(n, a->g, NULL, 0, n->out, n->nout);
 }
 
 /* One trip: the body's first output is its condition, then what is carried, then what is kept */
@@ -126,15 +129,17 @@ struct loop {
 	struct onnx_value *in, *out;
 	onnx_op *parts; /* kept values, trip by trip */
 	int64_t done;
+	bool of_data; /* how many trips there are */
 };
 
-static bool holds(struct onnx_node *n, const struct onnx_value *v)
+static bool holds(struct loop *l)
 {
+	const struct onnx_value *v = &l->in[1];
 	double d = 0;
 
-	if (!n->rc && (!v->op || !ncc_scalar_value(v->op, &d)))
-		onnx_fail(n, -ENOTSUP, "the condition must be a constant in every trip");
-	return !n->rc && d != 0;
+	if (!v->op || !ncc_scalar_value(v->op, &d))
+		l->of_data = true;
+	return !l->of_data && d != 0;
 }
 
 static bool one_trip(struct onnx_node *n, struct loop *l)
@@ -146,7 +151,7 @@ static bool one_trip(struct onnx_node *n, struct loop *l)
 		return false;
 	}
 	l->in[0] = (struct onnx_value){ ox_scalar(n, &s, (double)l->done), ONNX_INT64 };
-	run_graph(n, l->body, l->in, l->carried + 2, l->out, l->carried + l->kept + 1);
+	onnx_run_graph(n, l->body, l->in, l->carried + 2, l->out, l->carried + l->kept + 1);
 	for (unsigned int i = 0; i < l->carried + 1 && !n->rc; i++)
 		l->in[i + 1] = l->out[i];
 	for (unsigned int k = 0; k < l->kept && !n->rc; k++) {
@@ -165,18 +170,26 @@ static bool one_trip(struct onnx_node *n, struct loop *l)
 	return !n->rc;
 }
 
-static void run_loop(struct onnx_node *n, struct loop *l)
+static void first_trip(struct onnx_node *n, struct loop *l)
 {
 	struct ncc_shape s = { .dtype = NEURON_DT_INT8, .pred = true };
 
+	l->done = 0;
 	l->in[1] = n->nin > 1 && n->in[1].op
 			   ? n->in[1]
 			   : (struct onnx_value){ ox_scalar(n, &s, 1), ONNX_BOOL };
 	for (unsigned int i = 0; i < l->carried; i++)
 		l->in[i + 2] = n->in[i + 2];
-	while (!n->rc && l->done < l->trips && holds(n, &l->in[1]) && one_trip(n, l))
+}
+
+static void run_loop(struct onnx_node *n, struct loop *l)
+{
+	first_trip(n, l);
+	while (!n->rc && l->done < l->trips && holds(l) && one_trip(n, l))
 		;
-	if (!n->rc && !l->done && l->kept)
+	if (n->rc || l->of_data)
+		return;
+	if (!l->done && l->kept)
 		onnx_fail(n, -ENOTSUP, "no trip: the results are empty");
 	if (!n->rc && l->done == l->trips && l->done == ONNX_MAX_TRIPS)
 		onnx_fail(n, -EFBIG, "more than %d trips", ONNX_MAX_TRIPS - 1);
@@ -186,6 +199,20 @@ static void run_loop(struct onnx_node *n, struct loop *l)
 		onnx_give_as(n, l->carried + k,
 			     ox_concat(n, l->parts + k * l->trips, (unsigned int)l->done, 0),
 			     l->out[l->carried + 1 + k].type);
+}
+
+static void run_loop_of_data(struct onnx_node *n, struct loop *l)
+{
+	if (l->kept) {
+		onnx_fail(n, -ENOTSUP,
+			  "the number of trips depends on the data, and the shape of output %u on "
+			  "it",
+			  l->carried);
+		return;
+	}
+	first_trip(n, l);
+	if (!n->rc)
+		onnx_loop_of_data(n, l->body, l->in, l->out, l->carried);
 }
 
 static void import_loop(struct onnx_node *n)
@@ -199,12 +226,14 @@ static void import_loop(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "the body is missing, or has other operands or results");
 		return;
 	}
-	if (n->in[1].op && !onnx_is_const(n->in[1].op) && !onnx_in_scalar(n, 1, &v))
-		return;
 	l.body = a->g;
 	l.carried = n->nin - 2;
 	l.kept = n->nout - l.carried;
-	if (onnx_in(n, 0)) {
+	/* results that trips are put together to have a shape only when their number is known */
+	if (l.kept && n->in[1].op && !onnx_is_const(n->in[1].op) && !onnx_in_scalar(n, 1, &v))
+		return;
+	l.of_data = !l.kept && onnx_in(n, 0) && !onnx_is_const(onnx_in(n, 0));
+	if (onnx_in(n, 0) && !l.of_data) {
 		if (!onnx_in_scalar(n, 0, &v))
 			return;
 		if (v < l.trips)
@@ -213,10 +242,12 @@ static void import_loop(struct onnx_node *n)
 	l.in = calloc(l.carried + 2, sizeof(*l.in));
 	l.out = calloc(n->nout + 1, sizeof(*l.out));
 	l.parts = calloc((size_t)l.kept * l.trips + 1, sizeof(onnx_op));
-	if (l.in && l.out && l.parts)
-		run_loop(n, &l);
-	else
+	if (!l.in || !l.out || !l.parts)
 		onnx_fail(n, -ENOMEM, "out of memory");
+	else if (!l.of_data)
+		run_loop(n, &l);
+	if (!n->rc && l.of_data)
+		run_loop_of_data(n, &l);
 	free(l.in);
 	free(l.out);
 	free(l.parts);

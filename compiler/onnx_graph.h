@@ -36,5 +36,16 @@ int onnx_run(const struct onnx_node *around, struct onnx_import *imp, Ncc__Onnx_
 int onnx_graph_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
 		       const struct onnx_scope *s, struct onnx_value *out);
 void onnx_call(struct onnx_node *n, const Ncc__Onnx__Function *f);
+/* a graph of the node with its inputs; its outputs go to out. The numbers of both must be these */
+void onnx_run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct onnx_value *in,
+		    unsigned int nin, struct onnx_value *out, unsigned int nout);
+
+/*
+ * onnx_turns.c: an If and a Loop whose condition depends on data. in: trip, condition, what is
+ * carried, of the first trip; out: the condition and what is carried behind one
+ */
+void onnx_if_of_data(struct onnx_node *n);
+void onnx_loop_of_data(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct onnx_value *in,
+		       struct onnx_value *out, unsigned int carried);
 
 #endif

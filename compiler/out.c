@@ -100,9 +100,9 @@ static void fill_header(const struct ncc_output *o, struct neff_header *h)
 	h->version_major = 1;
 	h->version_minor = 0;
 	snprintf(h->build_version, sizeof(h->build_version), "%s+neuron-emulator", NCC_VERSION);
-	h->num_tpb = o->nstages;
+	h->num_tpb = o->nloops ? 1 : o->nstages;
 	h->requested_tpb_count = o->requested;
-	for (unsigned int i = 0; i < o->nstages; i++)
+	for (unsigned int i = 0; i < h->num_tpb; i++)
 		h->tpb_per_node[i] = 1;
 	h->feature_bits = NEFF_FEATURE_EMU;
 	h->lnc_size = 1;
@@ -128,6 +128,26 @@ static int out_subgraph(const struct ncc_stage *st, unsigned int i, struct neff_
 	return rc;
 }
 
+static int out_loops(const struct ncc_output *o, struct neff_model *m, struct ncc_error *err)
+{
+	m->loops = calloc(o->nloops + 1, sizeof(*m->loops));
+	if (!m->loops)
+		return ncc_fail(err, -ENOMEM, "out of memory");
+	for (; m->nloops < o->nloops; m->nloops++) {
+		const struct ncc_part_loop *l = &o->loop[m->nloops];
+		struct neff_loop *to = &m->loops[m->nloops];
+
+		to->first = l->first;
+		to->last = l->last;
+		if (asprintf(&to->condition, "kept%lld", (long long)(l->condition - NCC_KEPT)) <
+		    0) {
+			to->condition = NULL;
+			return ncc_fail(err, -ENOMEM, "out of memory");
+		}
+	}
+	return 0;
+}
+
 int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct ncc_error *err)
 {
 	struct neff_model *m = calloc(1, sizeof(*m));
@@ -142,6 +162,7 @@ int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct 
 		return ncc_fail(err, -ENOMEM, "out of memory");
 	}
 	fill_header(o, &m->header);
+	rc = out_loops(o, m, err);
 	for (unsigned int i = 0; !rc && i < o->nstages; i++) {
 		m->nsubgraphs++;
 		rc = out_subgraph(&o->stage[i], i, &m->subgraphs[i], err);
@@ -166,6 +187,9 @@ void ncc_out_free(struct neff_model *m)
 		free(sg->queues);
 		free(sg->name);
 	}
+	for (unsigned int i = 0; i < m->nloops; i++)
+		free(m->loops[i].condition);
+	free(m->loops);
 	free(m->subgraphs);
 	free(m->info_json);
 	free(m);

@@ -8,6 +8,7 @@
 #define NCC_PROG_H
 
 #include "ir.h"
+#include "loops.h"
 #include "neff.h"
 #include "neuron/hw/ours.h"
 
@@ -107,6 +108,8 @@ struct ncc_stage {
 struct ncc_output {
 	const struct ncc_stage *stage;
 	unsigned int nstages, requested; /* cores asked for */
+	const struct ncc_part_loop *loop; /* then the stages are parts, of one core */
+	unsigned int nloops;
 	unsigned int nread; /* operations before the passes */
 	const char *name;
 	const uint8_t *uuid;

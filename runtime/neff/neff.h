@@ -110,10 +110,22 @@ struct neff_subgraph {
 	struct neff_engine engine[NEFF_ENGINES];
 };
 
+/*
+ * Subgraphs that are executed again while the condition, a variable of one byte, is not 0: looked
+ * at behind the subgraph before the first, and behind the last
+ */
+struct neff_loop {
+	uint32_t first, last; /* index in subgraphs; there is one before, and one behind */
+	char *condition; /* a virtual variable of subgraphs first - 1 and last */
+};
+
 struct neff_model {
 	struct neff_header header;
 	unsigned int nsubgraphs;
 	struct neff_subgraph *subgraphs;
+	unsigned int nloops;
+	struct neff_loop
+		*loops; /* by first; then the subgraphs are one core's (docs/neff.md, Loops) */
 	char *info_json; /* member info.json, or NULL */
 };
 

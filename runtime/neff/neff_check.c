@@ -17,6 +17,7 @@
 
 struct ctx {
 	const struct neff_subgraph *sg;
+	bool part; /* of a program with loops: others may have the outputs */
 	struct neff_error *err;
 	uint64_t runs;
 };
@@ -129,7 +130,7 @@ static int vars_check(struct ctx *c)
 		outputs += c->sg->vars[i].type == NEFF_VAR_OUTPUT;
 		windows += c->sg->vars[i].type == NEFF_VAR_STATE_BUFFER;
 	}
-	if (!ret && (!outputs || windows > 1))
+	if (!ret && ((!outputs && !c->part) || windows > 1))
 		return neff_fail(c->err,
 				 "%s/def.json: %u outputs and %u state buffers, expected "
 				 "at least 1 and at most 1",
@@ -461,9 +462,9 @@ static int program_check(struct ctx *c, unsigned int eng)
 	return ret;
 }
 
-static int subgraph_check(const struct neff_subgraph *sg, struct neff_error *err)
+static int subgraph_check(const struct neff_subgraph *sg, bool part, struct neff_error *err)
 {
-	struct ctx c = { sg, err, 0 };
+	struct ctx c = { .sg = sg, .part = part, .err = err };
 	int ret;
 
 	if (!neff_file_name_ok(sg->name))
@@ -483,106 +484,6 @@ static int subgraph_check(const struct neff_subgraph *sg, struct neff_error *err
 	return ret;
 }
 
-/* Several subgraphs: what passes between them */
-
-struct stages {
-	const struct neff_model *model;
-	json_t *names, *in,
-		*out; /* of subgraphs; of tensors: subgraph << 16 | variable, the first */
-	struct neff_error *err;
-};
-
-static bool same_tensor(const struct neff_var *a, const struct neff_var *b)
-{
-	return a->dtype == b->dtype && a->ndim == b->ndim &&
-	       !memcmp(a->shape, b->shape, a->ndim * sizeof(a->shape[0]));
-}
-
-static const struct neff_var *find_io(const struct stages *s, json_t *names, const char *name,
-				      unsigned int *subgraph)
-{
-	const json_t *at = json_object_get(names, name);
-	json_int_t n = json_integer_value(at);
-
-	if (!at)
-		return NULL;
-	*subgraph = (unsigned int)(n >> 16);
-	return &s->model->subgraphs[*subgraph].vars[n & 0xffff];
-}
-
-static int list_io(struct stages *s, unsigned int k, unsigned int i)
-{
-	const struct neff_subgraph *sg = &s->model->subgraphs[k];
-	const struct neff_var *v = &sg->vars[i];
-	json_t *names = v->type == NEFF_VAR_INPUT ? s->in : s->out;
-	unsigned int other;
-
-	if ((v->type != NEFF_VAR_INPUT && v->type != NEFF_VAR_OUTPUT))
-		return 0;
-	if (!find_io(s, names, v->name, &other))
-		return json_object_set_new(names, v->name, json_integer((json_int_t)k << 16 | i))
-			       ? neff_nomem(s->err)
-			       : 0;
-	if (v->type == NEFF_VAR_INPUT)
-		return 0;
-	return neff_fail(s->err, "%s/def.json: var '%.64s': an output of %s too", sg->name, v->name,
-			 s->model->subgraphs[other].name);
-}
-
-/* An input is the caller's, whoever reads it too, or the output of the subgraph before */
-static int input_check(const struct stages *s, unsigned int k, const struct neff_var *v)
-{
-	const struct neff_subgraph *sg = s->model->subgraphs;
-	const struct neff_var *in, *out;
-	unsigned int i = 0, o = 0;
-
-	out = find_io(s, s->out, v->name, &o);
-	in = find_io(s, s->in, v->name, &i);
-	if (out && o + 1 != k)
-		return neff_fail(s->err,
-				 "%s/def.json: var '%.64s': an output of %s, which is not the "
-				 "subgraph before",
-				 sg[k].name, v->name, sg[o].name);
-	if ((out && !same_tensor(out, v)) || !same_tensor(in, v))
-		return neff_fail(s->err,
-				 "%s/def.json: var '%.64s': type or shape is not that of %s",
-				 sg[k].name, v->name, sg[out ? o : i].name);
-	return 0;
-}
-
-static int stage_check(struct stages *s)
-{
-	const struct neff_model *m = s->model;
-	int ret = 0;
-
-	for (unsigned int k = 0; !ret && k < m->nsubgraphs; k++) {
-		const struct neff_subgraph *sg = &m->subgraphs[k];
-
-		if (json_object_get(s->names, sg->name))
-			ret = neff_fail(s->err, "kelf-0.json: two subgraphs '%.64s'", sg->name);
-		else if (json_object_set_new(s->names, sg->name, json_true()))
-			ret = neff_nomem(s->err);
-		for (unsigned int i = 0; !ret && i < sg->nvars; i++)
-			ret = list_io(s, k, i);
-	}
-	for (unsigned int k = 0; !ret && k < m->nsubgraphs; k++)
-		for (unsigned int i = 0; !ret && i < m->subgraphs[k].nvars; i++)
-			if (m->subgraphs[k].vars[i].type == NEFF_VAR_INPUT)
-				ret = input_check(s, k, &m->subgraphs[k].vars[i]);
-	return ret;
-}
-
-static int stages_check(const struct neff_model *model, struct neff_error *err)
-{
-	struct stages s = { model, json_object(), json_object(), json_object(), err };
-	int ret = s.names && s.in && s.out ? stage_check(&s) : neff_nomem(err);
-
-	json_decref(s.names);
-	json_decref(s.in);
-	json_decref(s.out);
-	return ret;
-}
-
 int neff_check_model(const struct neff_model *model, struct neff_error *err)
 {
 	int ret = 0;
@@ -591,6 +492,7 @@ int neff_check_model(const struct neff_model *model, struct neff_error *err)
 		return neff_fail(err, "kelf-0.json: %u subgraphs, expected 1 to %u",
 				 model->nsubgraphs, NEFF_MAX_SUBGRAPHS);
 	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
-		ret = subgraph_check(&model->subgraphs[i], err);
-	return ret || model->nsubgraphs == 1 ? ret : stages_check(model, err);
+		ret = subgraph_check(&model->subgraphs[i], model->nloops, err);
+	return ret || (model->nsubgraphs == 1 && !model->nloops) ? ret
+								 : neff_check_stages(model, err);
 }

@@ -40,6 +40,8 @@ uint64_t neff_tensor_size(uint8_t dtype, unsigned int ndim, const uint64_t *shap
 
 /* Programs, patterns, triggers against each other (neff_check.c) */
 int neff_check_model(const struct neff_model *model, struct neff_error *err);
+/* Several subgraphs against each other (neff_stages.c) */
+int neff_check_stages(const struct neff_model *model, struct neff_error *err);
 /* Subgraph structures from and to JSON (neff_def.c, neff_graph.c) */
 json_t *neff_def_to_json(const struct neff_subgraph *sg);
 json_t *neff_engine_to_json(const struct neff_subgraph *sg, unsigned int eng);

@@ -321,6 +321,47 @@ static int subgraph_entry(struct reader *r, struct neff_model *model, const json
 	return subgraph_load(r, sg, definition);
 }
 
+static int subgraph_named(const struct neff_model *model, const json_t *name)
+{
+	const char *s = json_string_value(name);
+
+	for (unsigned int i = 0; s && i < model->nsubgraphs; i++)
+		if (!strcmp(model->subgraphs[i].name, s))
+			return (int)i;
+	return -1;
+}
+
+static int loops_load(struct reader *r, struct neff_model *model, const json_t *loops)
+{
+	size_t n = json_array_size(loops);
+
+	if (!loops)
+		return 0;
+	if (!json_is_array(loops) || !n || n > NEFF_MAX_SUBGRAPHS)
+		return neff_fail(r->err, "kelf-0.json: 'loops' is not a list of 1 to %u",
+				 NEFF_MAX_SUBGRAPHS);
+	model->loops = calloc(n, sizeof(*model->loops));
+	if (!model->loops)
+		return neff_nomem(r->err);
+	for (; model->nloops < n; model->nloops++) {
+		const json_t *o = json_array_get(loops, model->nloops);
+		const char *condition = json_string_value(json_object_get(o, "condition"));
+		int first = subgraph_named(model, json_object_get(o, "first"));
+		int last = subgraph_named(model, json_object_get(o, "last"));
+
+		if (first < 0 || last < 0 || !condition)
+			return neff_fail(r->err,
+					 "kelf-0.json: loops[%u]: 'first' and 'last' are not "
+					 "graphs, or no 'condition'",
+					 model->nloops);
+		model->loops[model->nloops] =
+			(struct neff_loop){ (uint32_t)first, (uint32_t)last, strdup(condition) };
+		if (!model->loops[model->nloops].condition)
+			return neff_nomem(r->err);
+	}
+	return 0;
+}
+
 static int kelf_load(struct reader *r, struct neff_model *model, const json_t *kelf)
 {
 	const json_t *graphs = json_object_get(kelf, "graphs");
@@ -335,7 +376,7 @@ static int kelf_load(struct reader *r, struct neff_model *model, const json_t *k
 		return neff_nomem(r->err);
 	for (size_t i = 0; !ret && i < n; i++)
 		ret = subgraph_entry(r, model, json_array_get(graphs, i));
-	return ret;
+	return ret ? ret : loops_load(r, model, json_object_get(kelf, "loops"));
 }
 
 static int info_load(struct reader *r, struct neff_model *model)
@@ -495,6 +536,9 @@ void neff_free(struct neff_model *model)
 	for (unsigned int i = 0; i < model->nsubgraphs; i++)
 		subgraph_free(&model->subgraphs[i]);
 	free(model->subgraphs);
+	for (unsigned int i = 0; i < model->nloops; i++)
+		free(model->loops[i].condition);
+	free(model->loops);
 	free(model->info_json);
 	free(model);
 }

@@ -125,6 +125,21 @@ static int add_subgraph(struct members *m, const struct neff_subgraph *sg, struc
 	return ret;
 }
 
+static json_t *loops_to_json(const struct neff_model *model)
+{
+	json_t *loops = json_array();
+
+	for (unsigned int i = 0; i < model->nloops; i++) {
+		const struct neff_loop *l = &model->loops[i];
+
+		json_array_append_new(loops, json_pack("{s:s, s:s, s:s}", "first",
+						       model->subgraphs[l->first].name, "last",
+						       model->subgraphs[l->last].name, "condition",
+						       l->condition));
+	}
+	return loops;
+}
+
 static json_t *kelf_to_json(const struct neff_model *model)
 {
 	json_t *graphs = json_array();
@@ -137,7 +152,10 @@ static json_t *kelf_to_json(const struct neff_model *model)
 		json_array_append_new(graphs,
 				      json_pack("{s:s, s:s}", "name", name, "definition", def));
 	}
-	return json_pack("{s:s, s:o}", "version", "0.5", "graphs", graphs);
+	if (!model->nloops)
+		return json_pack("{s:s, s:o}", "version", "0.5", "graphs", graphs);
+	return json_pack("{s:s, s:o, s:o}", "version", "0.5", "graphs", graphs, "loops",
+			 loops_to_json(model));
 }
 
 static int add_all(struct members *m, const struct neff_model *model, struct neff_error *err)

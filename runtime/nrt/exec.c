@@ -319,6 +319,12 @@ static NRT_STATUS collect_errors(const struct nrt_model *model, NRT_STATUS statu
 static NRT_STATUS transfer_all(struct nrt_model *model, const nrt_tensor_set_t *inputs,
 			       nrt_tensor_set_t *outputs, bool in)
 {
+	for (unsigned int i = 0; i < model->nstages; i++) {
+		NRT_STATUS status = transfer_all(model->stage[i], inputs, outputs, in);
+
+		if (status)
+			return status;
+	}
 	for (unsigned int i = 0; i < model->nvars; i++) {
 		const struct rt_var *var = &model->vars[i];
 		nrt_tensor_t *tensor;
@@ -456,8 +462,7 @@ static void count(struct nrt_model *model, NRT_STATUS status, uint64_t device_us
 	rt_nds_add(model->core, NDS_NC_COUNTER_MAC_COUNT, model->counters.macs_per_infer);
 }
 
-/* exec held */
-static NRT_STATUS run(struct nrt_model *model)
+NRT_STATUS rt_run(struct nrt_model *model)
 {
 	struct rt_core *core = model->core;
 	uint64_t start = rt_now_us();
@@ -485,7 +490,7 @@ static NRT_STATUS run_stage(struct nrt_model *model, uint64_t *device_us)
 
 	rt_edges_wait(model);
 	start = rt_now_us();
-	status = run(model);
+	status = model->nloops ? rt_loops_run(model) : rt_run(model);
 	*device_us = rt_now_us() - start;
 	given = rt_fatal(status) ? status : rt_edges_give(model);
 	if (rt_fatal(given)) {
@@ -536,8 +541,9 @@ static NRT_STATUS execute(struct nrt_model *model, const nrt_tensor_set_t *input
 {
 	uint64_t device_us = 0;
 
-	return model->nstages ? rt_pipeline_execute(model, inputs, outputs)
-			      : rt_stage_execute(model, inputs, outputs, &device_us);
+	return model->nstages && !model->nloops
+		       ? rt_pipeline_execute(model, inputs, outputs)
+		       : rt_stage_execute(model, inputs, outputs, &device_us);
 }
 
 EXPORT NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *inputs,

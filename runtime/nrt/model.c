@@ -40,6 +40,7 @@ void rt_model_free(struct nrt_model *model)
 	for (unsigned int i = 0; i < model->nchunks; i++)
 		rt_chunk_free(&model->chunks[i]);
 	free(model->chunks);
+	free(model->loops);
 	free(model->vars);
 	rt_chunk_free(&model->code);
 	rt_chunk_free(&model->one);
@@ -137,9 +138,11 @@ static NRT_STATUS build(struct nrt_model *model, uint32_t ncores)
 {
 	NRT_STATUS status;
 
+	model->sg = model->neff->subgraphs;
+	if (model->neff->nloops)
+		return rt_loops_build(model);
 	if (model->neff->nsubgraphs > 1)
 		return rt_pipeline_build(model, ncores);
-	model->sg = model->neff->subgraphs;
 	status = rt_place_begin(model);
 	return status ? status : rt_model_build(model);
 }
@@ -151,12 +154,21 @@ struct place {
 	uint32_t timeout_ms;
 };
 
+static uint32_t cores_of(const struct nrt_model *model)
+{
+	uint32_t n = 1;
+
+	while (n < model->nstages && model->stage[n]->core != model->core)
+		n++;
+	return n;
+}
+
 static unsigned int models_on(const struct rt_core *core)
 {
 	unsigned int n = 0;
 
 	for (struct nrt_model *m = rt.models; m; m = m->next_model)
-		n += core >= m->core && core < m->core + (m->nstages ? m->nstages : 1);
+		n += core >= m->core && core < m->core + cores_of(m);
 	return n;
 }
 
@@ -186,7 +198,7 @@ static NRT_STATUS take_cores(struct nrt_model *model, const struct place *place,
 {
 	uint32_t first;
 
-	*n = model->neff->nsubgraphs;
+	*n = model->neff->nloops ? 1 : model->neff->nsubgraphs;
 	if (place->most && place->most < *n)
 		*n = place->most;
 	model->core = place->core ? place->core : pick_cores(*n);
@@ -389,15 +401,6 @@ EXPORT NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *array)
 	return NRT_SUCCESS;
 }
 
-static uint32_t rt_model_cores(const struct nrt_model *model)
-{
-	uint32_t n = 1;
-
-	while (n < model->nstages && model->stage[n]->core != model->core)
-		n++;
-	return n;
-}
-
 EXPORT NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_count)
 {
 	RT_ENTER(status);
@@ -406,7 +409,7 @@ EXPORT NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_
 		return status;
 	if (!model || !nc_count)
 		return rt_fail(NRT_INVALID, "NRT", "no model");
-	*nc_count = rt_model_cores(model);
+	*nc_count = cores_of(model);
 	return NRT_SUCCESS;
 }
 
@@ -455,7 +458,7 @@ EXPORT NRT_STATUS nrtx_model_info(const nrt_model_t *model, struct nrtx_model_in
 	memset(info, 0, sizeof(*info));
 	memcpy(info->name, header->name, sizeof(info->name));
 	memcpy(info->uuid, header->uuid, sizeof(info->uuid));
-	info->cores = rt_model_cores(model);
+	info->cores = cores_of(model);
 	info->start_core = model->core->vnc;
 	info->version_major = header->version_major;
 	info->version_minor = header->version_minor;

@@ -3,7 +3,8 @@
  * Inside libnrt. Files: status.c (names, error details), context.c (init, close, cores, counts),
  * tensor.c and tensor_set.c, place.c (a model's memory), ring.c (descriptors), gather.c (those that
  * are made while a program runs), program.c (streams), model.c (load, unload, info), pipeline.c
- * (models of several subgraphs), exec.c (execute, wait), counters.c (datastore and nrtx counters).
+ * (models of several subgraphs), loops.c (those of which some are executed again), exec.c (execute,
+ * wait), counters.c (datastore and nrtx counters).
  *
  * Locks, in this order: rt.lock (the context: state, cores, models), a core's exec (one execution
  * at a time, its queues and notification rings), a set's or a tensor's own. A model is pinned by
@@ -232,6 +233,12 @@ struct rt_edge {
 	void *host; /* from farther away: through here */
 };
 
+/* loops.c: stages that are executed again while a byte on the device is not 0 */
+struct rt_loop {
+	unsigned int first, last;
+	const struct rt_var *condition;
+};
+
 struct nrt_model {
 	struct nrt_model *next_model;
 	struct neff_model
@@ -240,6 +247,8 @@ struct nrt_model {
 	unsigned int nstages;
 	struct nrt_model **stage;
 	bool shared; /* fewer cores than stages */
+	unsigned int nloops; /* head: then its stages are parts, all on its core, and no pipeline */
+	struct rt_loop *loops;
 	pthread_mutex_t serial, count_lock; /* head: one execution, when shared; counters */
 	struct nrt_model *prev, *next;
 	unsigned int nedges;
@@ -267,6 +276,8 @@ struct nrt_model {
 
 NRT_STATUS rt_place_begin(struct nrt_model *model); /* vars, not yet anywhere */
 NRT_STATUS rt_place(struct nrt_model *model); /* chunks, constants copied in */
+/* The shared scratchpad: one chunk of owner's under all virtual variables of the models */
+NRT_STATUS rt_place_virtual(struct nrt_model *owner, struct nrt_model **models, unsigned int n);
 NRT_STATUS rt_model_build(struct nrt_model *model); /* all that follows rt_place_begin */
 NRT_STATUS rt_build_rings(struct nrt_model *model); /* data queues and triggers */
 NRT_STATUS rt_build_streams(struct nrt_model *model); /* patched programs and their queues */
@@ -314,13 +325,21 @@ static inline void rt_model_release(const struct nrt_model **pinned)
 	__attribute__((cleanup(rt_model_release))) const struct nrt_model *pinned = \
 		rt_model_pin(model) ? (model) : NULL
 
-/* exec.c, for pipeline.c: one stage, or a model of one */
+/* exec.c, for pipeline.c and loops.c: one stage, or a model of one core */
 NRT_STATUS rt_stage_execute(struct nrt_model *stage, const nrt_tensor_set_t *inputs,
 			    nrt_tensor_set_t *outputs, uint64_t *device_us);
+NRT_STATUS rt_run(struct nrt_model *stage); /* its program alone, exec held */
 bool rt_fatal(NRT_STATUS status);
 uint64_t rt_now_us(void);
 void rt_count_model(struct nrt_model *model, NRT_STATUS status, uint64_t device_us,
 		    uint64_t total_us);
+
+/* loops.c: like a pipeline's; then all its turns, inputs there and exec held */
+NRT_STATUS rt_loops_build(struct nrt_model *head);
+NRT_STATUS rt_loops_run(struct nrt_model *head);
+
+/* A subgraph's model, with its variables, behind the head's others. For loops.c */
+NRT_STATUS rt_stage_add(struct nrt_model *head, struct rt_core *core);
 
 /* pipeline.c. ncores cores from head->core on; what is left undone by a failure is freed later */
 NRT_STATUS rt_pipeline_build(struct nrt_model *head, uint32_t ncores);

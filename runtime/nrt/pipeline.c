@@ -96,15 +96,21 @@ static void free_edges(struct nrt_model *stage)
 	free(stage->edges);
 }
 
-static struct nrt_model *new_stage(struct nrt_model *head, unsigned int i, struct rt_core *core)
+NRT_STATUS rt_stage_add(struct nrt_model *head, struct rt_core *core)
 {
 	struct nrt_model *stage = rt_model_new(core);
 
-	if (!stage)
-		return NULL;
+	if (!head->stage)
+		head->stage = calloc(head->neff->nsubgraphs, sizeof(struct nrt_model *));
+	if (!stage || !head->stage) {
+		if (stage)
+			rt_model_free(stage);
+		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
+	}
 	stage->timeout_ms = head->timeout_ms;
-	stage->sg = &head->neff->subgraphs[i];
-	return stage;
+	stage->sg = &head->neff->subgraphs[head->nstages];
+	head->stage[head->nstages++] = stage;
+	return rt_place_begin(stage);
 }
 
 NRT_STATUS rt_pipeline_build(struct nrt_model *head, uint32_t ncores)
@@ -112,19 +118,11 @@ NRT_STATUS rt_pipeline_build(struct nrt_model *head, uint32_t ncores)
 	unsigned int n = head->neff->nsubgraphs;
 	NRT_STATUS status = NRT_SUCCESS;
 
-	head->stage = calloc(n, sizeof(struct nrt_model *));
-	if (!head->stage)
-		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
 	head->shared = ncores < n;
 	for (unsigned int i = 0; i < n && !status; i++) {
-		struct nrt_model *stage = new_stage(head, i, head->core + i % ncores);
-
-		if (!stage)
-			return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
-		head->stage[head->nstages++] = stage;
-		status = rt_place_begin(stage);
+		status = rt_stage_add(head, head->core + i % ncores);
 		if (!status && i)
-			status = make_edges(head->stage[i - 1], stage);
+			status = make_edges(head->stage[i - 1], head->stage[i]);
 	}
 	for (unsigned int i = 0; i < n && !status; i++) {
 		status = rt_model_build(head->stage[i]);

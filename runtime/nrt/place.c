@@ -150,38 +150,49 @@ static NRT_STATUS place_type(struct nrt_model *model, uint32_t type)
 	return NRT_SUCCESS;
 }
 
-/* The shared scratchpad: one chunk under all virtual variables */
-static NRT_STATUS place_virtual(struct nrt_model *model)
+/* How far a model's virtual variables reach into the scratchpad */
+static NRT_STATUS virtual_end(const struct nrt_model *model, uint64_t *size)
 {
-	struct rt_chunk *chunk;
-	NRT_STATUS status;
-	uint64_t size = 0;
-
 	for (unsigned int i = 0; i < model->nvars; i++) {
 		const struct neff_var *neff = model->vars[i].neff;
 		uint64_t end;
 
-		if (neff->type != NEFF_VAR_VIRTUAL)
+		if (neff->type != NEFF_VAR_VIRTUAL || model->vars[i].chunk)
 			continue;
 		if (__builtin_add_overflow(neff->backing_off, neff->size, &end))
 			return rt_fail(NRT_INVALID, "TDRV", "variable '%s': offset", neff->name);
-		size = end > size ? end : size;
+		*size = end > *size ? end : *size;
 	}
-	if (!size)
-		return NRT_SUCCESS;
-	chunk = new_chunk(model, size, 0, NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE, &status);
-	if (!chunk)
-		return status;
+	return NRT_SUCCESS;
+}
+
+static void put_virtual(struct nrt_model *model, struct rt_chunk *chunk)
+{
 	for (unsigned int i = 0; i < model->nvars; i++) {
 		struct rt_var *var = &model->vars[i];
 
-		if (var->neff->type != NEFF_VAR_VIRTUAL)
+		if (var->neff->type != NEFF_VAR_VIRTUAL || var->chunk)
 			continue;
 		var->chunk = chunk;
 		var->offset = var->neff->backing_off;
 		var->pa = chunk->pa + var->offset;
 	}
-	return NRT_SUCCESS;
+}
+
+NRT_STATUS rt_place_virtual(struct nrt_model *owner, struct nrt_model **models, unsigned int n)
+{
+	struct rt_chunk *chunk;
+	NRT_STATUS status = NRT_SUCCESS;
+	uint64_t size = 0;
+
+	for (unsigned int i = 0; i < n && !status; i++)
+		status = virtual_end(models[i], &size);
+	if (status || !size)
+		return status;
+	chunk = new_chunk(owner, size, 0, NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE, &status);
+	for (unsigned int i = 0; chunk && i < n; i++)
+		put_virtual(models[i], chunk);
+	return status;
 }
 
 static NRT_STATUS copy_constants(struct nrt_model *model)
@@ -245,7 +256,7 @@ NRT_STATUS rt_place(struct nrt_model *model)
 	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]) && !status; t++)
 		status = place_type(model, types[t]);
 	if (!status)
-		status = place_virtual(model);
+		status = rt_place_virtual(model, &model, 1);
 	if (!status)
 		status = copy_constants(model);
 	return status ? status : make_one(model);

@@ -342,6 +342,29 @@ def flow():
     case("while_nested", lambda n, x: lax.fori_loop(0, 3, lambda i, c: lax.while_loop(
              lambda s: (s[0] < 5) & (s[1] < n), lambda s: (s[0] + 1, s[1] * 2 + i), (jnp.int32(0), c))[1], x),
          lambda d: (np.int32(60), np.int32(3)))
+    # turns that nothing but the data bounds
+    case("while_data", lambda x: lax.while_loop(lambda s: s.sum() < 50, lambda s: s * 2, x), lambda d: np.abs(d.f32(3)))
+    case("while_counted", lambda x: lax.while_loop(lambda s: s[1].sum() < 50, lambda s: (s[0] + 1, s[1] * 2), (jnp.int32(0), x)),
+         lambda d: np.abs(d.f32(3)))
+    case("while_collatz", lambda n: lax.while_loop(lambda s: s[0] != 1, lambda s: (
+             jnp.where(s[0] % 2 == 1, 3 * s[0] + 1, s[0] // 2), s[1] + 1, jnp.maximum(s[2], s[0])), (n, jnp.int32(0), n)), lambda d: np.int32(27))
+    case("while_gcd", lambda a, b: lax.while_loop(lambda s: s[1] != 0, lambda s: (s[1], s[0] % s[1]), (a, b)),
+         lambda d: (np.uint32(2**31 + 2**20), np.uint32(3 * 2**22 + 2**12)))
+    case("while_no_turn", lambda a, b: lax.while_loop(lambda s: s[1].sum() > 1e6, lambda s: (s[1], s[0] * b), (a, b)),
+         lambda d: (d.f32(5, 7), d.f32(5, 7)))
+    case("fori_long", lambda x: lax.fori_loop(0, 9000, lambda i, c: c * 3 + i, x), lambda d: d.ints(np.int32, 4, 5, low=-99, high=99))
+    case("fori_table", lambda n, x: lax.fori_loop(1, n, lambda i, t: t.at[i].set(t[i] * t[i - 1] + t[(i * 7) % 40]), x),
+         lambda d: (np.int32(37), d.ints(np.int32, 40, 8, low=-99, high=99)))
+    case("while_inside", lambda n, x: lax.fori_loop(0, n, lambda i, c: (c[0] + 1, lax.while_loop(
+             lambda s: s[0] < 40 + i, lambda s: (s[0] + c[0], s[1] ^ (s[0] << 3)), (i, c[1]))[1] * 3), (jnp.int32(3), x)),
+         lambda d: (np.int32(6), d.ints(np.int32, 9, low=-99, high=99)))
+    case("while_after", lambda a, b: (lambda k, n: (k, n, lax.while_loop(lambda s: s[0] > n, lambda s: (s[0] - k, s[1] + b * 2), (b[0] + 900, b))))(
+             lax.while_loop(lambda s: s < 300, lambda s: s * 3, a), lax.while_loop(lambda s: s < 70, lambda s: s + b[1], a) + 1),
+         lambda d: (np.int32(5), d.ints(np.int32, 4, low=3, high=99)))
+    case("while_fixed_point", lambda w, x: lax.while_loop(lambda s: jnp.abs(s[0] - s[1]).max() > 1e-3, lambda s: (
+             s[1], jnp.tanh(s[1] @ (w * 0.5) + 0.25)), (x, x + 1))[1], lambda d: (d.f32(24, 24) / 24, d.f32(3, 24)), ulps=2**12)
+    case("while_in_branch", lambda x: tuple(lax.cond(v > 0, lambda v: lax.while_loop(
+             lambda s: s < 1000, lambda s: s * 2, v), lambda v: v - 1, v) for v in (x[0], x[1])), lambda d: np.array([-3, 7], np.int32))
     case("cond", lambda x, y: (lax.cond(x.sum() > 0, lambda a, b: (a + 1, b), lambda a, b: (a * 2, a - b), x, y),
                                lax.cond(y.sum() > 1000, lambda a: a, lambda a: -a, x)), lambda d: (d.f32(5, 6), d.f32(5, 6)))
     case("switch", lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, lambda v: v[::-1]], x),
@@ -374,18 +397,6 @@ def truth():
          edit=(("stablehlo.or", "stablehlo.add"), ("stablehlo.and", "stablehlo.multiply")))
 
 
-def refused():
-    """The modules alone: loops whose turns depend on the data (tests/unit/ncc/test_import.c)"""
-    loops = {"while_data": lambda x: lax.while_loop(lambda s: s.sum() < 50, lambda s: s * 2, x),
-             "while_counted": lambda x: lax.while_loop(lambda s: s[1].sum() < 50, lambda s: (s[0] + 1, s[1] * 2), (jnp.int32(0), x))}
-    for name, fn in loops.items():
-        out = HERE / name
-        out.mkdir(exist_ok=True)
-        fn.__name__ = name
-        hlo = jax.jit(fn).lower(np.ones(3, np.float32)).compiler_ir("hlo")
-        (out / "module.hlo.pb").write_bytes(hlo.as_serialized_hlo_module_proto())
-
-
 def main():
     for family in (integers, many, indexed, tables, flow, wide, zeros, truth):
         family()
@@ -397,7 +408,6 @@ def main():
     for name in names:
         lines[name] = write(name)
     (HERE / "cases.txt").write_text("".join(f"{lines[n]}\n" for n in cases if n in lines))
-    refused()
     print(f"{len(names)} made, {len(lines)} cases")
 
 

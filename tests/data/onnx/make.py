@@ -156,12 +156,44 @@ def rows(to: Path) -> None:
          {"x": normal(2, 260, 32), "i": RND.integers(-260, 260, (2, 2)).astype(np.int32)})
 
 
+def graph(nodes: list, name: str, inputs: dict, outputs: dict):
+    def info(values: dict) -> list:
+        return [helper.make_tensor_value_info(k, *v) for k, v in values.items()]
+    return helper.make_graph(nodes, name, info(inputs), info(outputs))
+
+
+def turns(to: Path) -> None:
+    """If and Loop whose conditions are data"""
+    whole, truth, real = (TensorProto.INT64, ()), (TensorProto.BOOL, ()), (TensorProto.FLOAT, (3,))
+    halve = graph([node("Mul", "x,x", "b1"), node("Add", "b1,x", "b")], "yes", {}, {"b": real})
+    negate = graph([node("Neg", "x", "c")], "no", {}, {"c": real})
+    for name, sign in (("if_data", 1), ("if_data_not", -1)):
+        save(to, name, [node("ReduceSum", "x", "s", keepdims=0), node("Greater", "s,zero", "p"),
+                        node("If", "p", then_branch=halve, else_branch=negate)],
+             {"x": sign * np.array([1, 2, -0.5], np.float32)}, {"zero": np.float32(0)})
+    double = graph([node("Add", "v,v", "w"), node("ReduceMax", "w", "m", keepdims=0), node("Less", "m,hundred", "go")],
+                   "turn", {"i": whole, "c": truth, "v": real}, {"go": truth, "w": real})
+    loop = node("Loop", ",yes,x", body=double)
+    save(to, "loop_data", [loop], {"x": np.array([1, 3, -2], np.float32)},
+         {"yes": np.array(True), "hundred": np.float32(100)})
+    save(to, "loop_trips", [node("Loop", "n,yes,x", body=graph(
+        [node("Cast", "i", "f", to=TensorProto.FLOAT), node("Mul", "v,f", "u"), node("Add", "u,x", "w"), node("Identity", "c", "go")],
+        "turn", {"i": whole, "c": truth, "v": real}, {"go": truth, "w": real}))],
+        {"n": np.array(6, np.int64), "x": np.array([1, 3, -2], np.float32)}, {"yes": np.array(True)})
+    inner = graph([node("Loop", ",yes,x", "z", body=double)], "yes", {}, {"z": real})
+    for name, x in (("loop_in_if", [1, 3, -2]), ("loop_in_if_not", [-1, -3, -2])):  # the other one would not end
+        save(to, name, [node("ReduceSum", "x", "s", keepdims=0), node("Greater", "s,zero", "p"),
+                        node("If", "p", then_branch=inner, else_branch=negate)],
+             {"x": np.array(x, np.float32)}, {"zero": np.float32(0), "yes": np.array(True), "hundred": np.float32(100)})
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     operators(to)
     networks(to)
     constants(to)
     rows(to)
+    turns(to)
 
 
 if __name__ == "__main__":

@@ -81,6 +81,115 @@ START_TEST(round_trip)
 }
 END_TEST
 
+/* The same as parts of which the one in the middle is done again while 'go' is not 0 */
+static void make_loop(struct stages *s, struct neff_loop *loop)
+{
+	static const char *const outs[STAGES] = { "c", "d", "e" };
+
+	make(s, 16);
+	for (unsigned int k = 0; k < STAGES; k++) {
+		rename_to(&s->t[k].sg.vars[0].name, "a");
+		rename_to(&s->t[k].sg.vars[2].name, outs[k]);
+		testmodel_var(&s->t[k], "go", NEFF_VAR_VIRTUAL, 1);
+	}
+	*loop = (struct neff_loop){ 1, 1, "go" };
+	s->model.loops = loop;
+	s->model.nloops = 1;
+}
+
+START_TEST(loop_round_trip)
+{
+	struct neff_limits limits = { .validate_hash = true };
+	struct neff_loop loop;
+	struct neff_error err;
+	struct neff_model *m;
+	struct stages s;
+	size_t size;
+	void *b;
+
+	make_loop(&s, &loop);
+	ck_assert_msg(!write_stages(&s, &b, &size, &err), "%s", err.text);
+	ck_assert_msg(!neff_read(b, size, &limits, &m, &err), "%s", err.text);
+	ck_assert_uint_eq(m->nloops, 1);
+	ck_assert_uint_eq(m->loops[0].first, 1);
+	ck_assert_uint_eq(m->loops[0].last, 1);
+	ck_assert_str_eq(m->loops[0].condition, "go");
+	neff_free(m);
+	free(b);
+	release(&s);
+}
+END_TEST
+
+static const char *const loop_why[] = {
+	"kelf-0.json: loops[0]: no subgraph before it or behind it, or it ends before it begins",
+	"kelf-0.json: loops[0]: no subgraph before it or behind it, or it ends before it begins",
+	"kelf-0.json: loops[0]: no subgraph before it or behind it, or it ends before it begins",
+	"kelf-0.json: loops[1]: neither inside the loops before it nor, after another subgraph, "
+	"behind "
+	"them",
+	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, of the "
+	"subgraph "
+	"before it and of its last",
+	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, of the "
+	"subgraph "
+	"before it and of its last",
+	"kelf-0.json: loops[0]: its condition is not one virtual variable of one byte, of the "
+	"subgraph "
+	"before it and of its last",
+	"sg01/def.json: var 'c': an output of sg00; parts of a program with loops share virtual "
+	"variables",
+};
+
+static void wrong_loop(struct stages *s, struct neff_loop loop[2], int which)
+{
+	struct neff_var *go = &s->t[1].sg.vars[s->t[1].sg.nvars - 1];
+
+	switch (which) {
+	case 0:
+		loop->first = 0;
+		break;
+	case 1:
+		loop->last = 2;
+		break;
+	case 2:
+		loop->last = 0;
+		break;
+	case 3:
+		loop[1] = loop[0];
+		s->model.nloops = 2;
+		break;
+	case 4:
+		loop->condition = "a";
+		break;
+	case 5:
+		go->size = 4;
+		break;
+	case 6:
+		go->backing_off = 64;
+		break;
+	case 7:
+		rename_to(&s->t[1].sg.vars[0].name, "c");
+		break;
+	}
+}
+
+START_TEST(loop_refused)
+{
+	struct neff_loop loop[2];
+	struct neff_error err;
+	struct stages s;
+	size_t size;
+	void *b;
+
+	make_loop(&s, loop);
+	wrong_loop(&s, loop, _i);
+	ck_assert_int_eq(write_stages(&s, &b, &size, &err), -EINVAL);
+	ck_assert_ptr_null(b);
+	ck_assert_msg(!strcmp(err.text, loop_why[_i]), "'%s' is not '%s'", err.text, loop_why[_i]);
+	release(&s);
+}
+END_TEST
+
 static void wrong(struct stages *s, int which)
 {
 	switch (which) {
@@ -145,6 +254,8 @@ int main(void)
 
 	tcase_add_test(t, round_trip);
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(why) / sizeof(why[0])));
+	tcase_add_test(t, loop_round_trip);
+	tcase_add_loop_test(t, loop_refused, 0, (int)(sizeof(loop_why) / sizeof(loop_why[0])));
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

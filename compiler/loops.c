@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Cutting a module at its loops (loops.h). A core's program has no jumps, so what is done again is
+ * a program of its own, and the runtime executes it until its condition is 0. Which operations a
+ * loop has is said by nothing but operands: those that depend on its state, up to its results.
+ * Constants, and what only looks at a value in another way, are made again where they are read.
+ */
+#include "loops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VIEW_DEPTH 16 /* views of views that are made again; deeper ones are values */
+#define KEPT_ALIGN 64 /* bytes */
+#define NOWHERE (-1) /* the number of a value that stays in its part */
+#define OUTSIDE (-1) /* of every loop */
+
+struct loop {
+	struct ncc_op *op, *end;
+	uint32_t outer; /* the loops around it */
+	uint32_t after; /* the loops whose results it needs */
+	int parent;
+	unsigned int before, first, last; /* parts; the one behind last is its results' */
+	int64_t condition;
+};
+
+struct cut {
+	struct ncc_module *m;
+	unsigned int n; /* operations */
+	struct ncc_op **line;
+	uint32_t *in; /* by id: the loops on whose state it depends */
+	uint32_t *after; /* the loops that end before it */
+	unsigned int *part;
+	int64_t *number;
+	uint8_t *depth; /* of views, 0: a value */
+	struct ncc_op **here; /* its clone in the part at work */
+	unsigned int nloops, nparts;
+	struct loop loop[NCC_MAX_LOOPS];
+	int64_t nnumbers;
+	uint64_t *place; /* of each number */
+	uint64_t bytes;
+	struct ncc_error *err;
+};
+
+bool ncc_has_loops(const struct ncc_module *m)
+{
+	for (const struct ncc_op *op = m->first; op; op = op->next)
+		if (op->kind == NCC_LOOP)
+			return true;
+	return false;
+}
+
+static int no_memory(struct cut *c)
+{
+	return ncc_fail(c->err, -ENOMEM, "out of memory");
+}
+
+/* The loop that an operation of one of the four kinds belongs to */
+static unsigned int loop_of(const struct cut *c, const struct ncc_op *op)
+{
+	const struct ncc_op *loop = op;
+	unsigned int l = 0;
+
+	while (loop->kind != NCC_LOOP)
+		loop = loop->in[0];
+	while (c->loop[l].op != loop)
+		l++;
+	return l;
+}
+
+static int find_loops(struct cut *c)
+{
+	for (unsigned int i = 0; i < c->n; i++) {
+		struct ncc_op *op = c->line[i];
+
+		if (op->kind == NCC_LOOP) {
+			if (c->nloops == NCC_MAX_LOOPS)
+				return ncc_fail_op(c->err, -EFBIG, op, "more than %d loops",
+						   NCC_MAX_LOOPS);
+			c->loop[c->nloops++].op = op;
+		}
+		if (op->kind == NCC_LOOP_END) {
+			struct loop *l = &c->loop[loop_of(c, op)];
+
+			if (l->end)
+				return ncc_fail_op(c->err, -EINVAL, op, "a second end of the loop");
+			l->end = op;
+		}
+	}
+	for (unsigned int l = 0; l < c->nloops; l++)
+		if (!c->loop[l].end)
+			return ncc_fail_op(c->err, -EINVAL, c->loop[l].op, "has no end");
+	return 0;
+}
+
+static void find_dependences(struct cut *c)
+{
+	for (unsigned int i = 0; i < c->n; i++) {
+		const struct ncc_op *op = c->line[i];
+
+		for (unsigned int k = 0; k < op->nin; k++) {
+			c->in[i] |= c->in[op->in[k]->id];
+			c->after[i] |= c->after[op->in[k]->id];
+		}
+		if (op->kind == NCC_STATE || op->kind == NCC_LOOP_END)
+			c->in[i] |= 1u << loop_of(c, op);
+		if (op->kind == NCC_LOOP_RESULT) {
+			c->in[i] &= ~(1u << loop_of(c, op));
+			c->after[i] |= 1u << loop_of(c, op);
+		}
+	}
+	for (unsigned int l = 0; l < c->nloops; l++) {
+		c->loop[l].outer = c->in[c->loop[l].end->id] & ~(1u << l);
+		c->loop[l].after = c->after[c->loop[l].end->id];
+	}
+}
+
+/* Of the loops in a set, which lie in each other, the innermost one */
+static int innermost(const struct cut *c, uint32_t set)
+{
+	int found = OUTSIDE;
+
+	for (unsigned int l = 0; l < c->nloops; l++)
+		if (set >> l & 1 && !(set & ~(1u << l) & ~c->loop[l].outer))
+			found = (int)l;
+	return found;
+}
+
+/* Is every operation in loops that lie in each other, and no result in one? */
+static int check_nesting(struct cut *c)
+{
+	for (unsigned int i = 0; i < c->n; i++)
+		if (c->in[i] && innermost(c, c->in[i]) == OUTSIDE)
+			return ncc_fail_op(c->err, -EINVAL, c->line[i],
+					   "depends on two loops of which none is in the other");
+	for (unsigned int l = 0; l < c->nloops; l++) {
+		c->loop[l].parent = innermost(c, c->loop[l].outer);
+		if (c->loop[l].outer && c->loop[l].parent == OUTSIDE)
+			return ncc_fail_op(c->err, -EINVAL, c->loop[l].op,
+					   "is in two loops of which none is in the other");
+		for (unsigned int k = 0; k < c->nloops; k++)
+			if (c->loop[l].outer >> k & 1 && c->loop[k].outer >> l & 1)
+				return ncc_fail_op(c->err, -EINVAL, c->loop[l].op,
+						   "is in a loop that is in it");
+	}
+	for (unsigned int i = 0; i < c->m->nouts; i++) {
+		const struct ncc_op *out = c->m->outs[i];
+
+		if (c->in[out->id] || out->kind == NCC_LOOP)
+			return ncc_fail_op(c->err, -EINVAL, out,
+					   "a result of the module that is of one turn of a loop");
+	}
+	return 0;
+}
+
+/* The loops of a level in an order in which each has the results that it needs */
+static unsigned int inner_loops(const struct cut *c, int level, unsigned int order[NCC_MAX_LOOPS])
+{
+	uint32_t left = 0;
+	unsigned int n = 0;
+
+	for (unsigned int l = 0; l < c->nloops; l++)
+		if (c->loop[l].parent == level)
+			left |= 1u << l;
+	for (unsigned int l = 0; left && l < c->nloops; l++) {
+		if (!(left >> l & 1) || c->loop[l].after & left & ~(1u << l))
+			continue;
+		order[n++] = l;
+		left &= ~(1u << l);
+		l = UINT32_MAX; /* from the first one again */
+	}
+	return n;
+}
+
+/* A part for what comes before each of its loops, and one behind the last */
+static void number_parts(struct cut *c, int level)
+{
+	unsigned int order[NCC_MAX_LOOPS], n = inner_loops(c, level, order);
+
+	c->nparts++;
+	for (unsigned int i = 0; i < n; i++) {
+		struct loop *l = &c->loop[order[i]];
+
+		l->before = c->nparts - 1;
+		l->first = c->nparts;
+		number_parts(c, (int)order[i]);
+		l->last = c->nparts - 1;
+		c->nparts++;
+	}
+}
+
+/* As early as its operands are there, in its innermost loop */
+static void find_parts(struct cut *c)
+{
+	for (unsigned int i = 0; i < c->n; i++) {
+		const struct ncc_op *op = c->line[i];
+		int level = innermost(c, c->in[i]);
+		unsigned int part = level == OUTSIDE ? 0 : c->loop[level].first;
+
+		for (unsigned int k = 0; k < op->nin; k++) {
+			unsigned int id = op->in[k]->id;
+
+			if (innermost(c, c->in[id]) == level && c->part[id] > part)
+				part = c->part[id];
+		}
+		if (op->kind == NCC_LOOP_RESULT && c->loop[loop_of(c, op)].last + 1 > part)
+			part = c->loop[loop_of(c, op)].last + 1;
+		c->part[i] = part;
+		if ((op->kind == NCC_BROADCAST || op->kind == NCC_RESHAPE ||
+		     op->kind == NCC_TRANSPOSE) &&
+		    c->depth[op->in[0]->id] < VIEW_DEPTH)
+			c->depth[i] = (uint8_t)(c->depth[op->in[0]->id] + 1);
+	}
+}
+
+/* Numbers */
+
+static int64_t new_number(struct cut *c, const struct ncc_shape *s)
+{
+	c->place[c->nnumbers] = c->bytes;
+	c->bytes += (uint64_t)ncc_elems(s) * ncc_dtype_size(s->dtype) + KEPT_ALIGN - 1;
+	c->bytes &= ~(uint64_t)(KEPT_ALIGN - 1);
+	return c->nnumbers++;
+}
+
+/* A value that a part reads: its own, or one that is kept */
+static void read_in(struct cut *c, const struct ncc_op *op, unsigned int part)
+{
+	while (c->depth[op->id] && c->part[op->id] != part)
+		op = op->in[0];
+	if (op->kind != NCC_CONST && c->part[op->id] != part && c->number[op->id] == NOWHERE)
+		c->number[op->id] = new_number(c, &op->shape);
+}
+
+static bool is_of_loop(const struct ncc_op *op)
+{
+	return op->kind >= NCC_LOOP && op->kind <= NCC_LOOP_RESULT;
+}
+
+static void find_numbers(struct cut *c)
+{
+	const struct ncc_shape pred = { .dtype = NEURON_DT_INT8, .pred = true };
+
+	for (unsigned int i = 0; i < c->n; i++) {
+		c->number[i] = NOWHERE;
+		if (c->line[i]->kind == NCC_STATE)
+			c->number[i] = new_number(c, &c->line[i]->shape);
+		if (c->line[i]->kind == NCC_LOOP_RESULT)
+			c->number[i] = c->number[c->line[i]->in[1]->id];
+	}
+	for (unsigned int i = 0; i < c->n; i++) {
+		const struct ncc_op *op = c->line[i];
+		const struct loop *l;
+
+		if (!is_of_loop(op)) {
+			for (unsigned int k = 0; k < op->nin; k++)
+				read_in(c, op->in[k], c->part[i]);
+			continue;
+		}
+		l = &c->loop[loop_of(c, op)];
+		if (op->kind == NCC_LOOP)
+			read_in(c, op->in[0], l->before);
+		if (op->kind == NCC_STATE)
+			read_in(c, op->in[1], l->before);
+		for (unsigned int k = 1; op->kind == NCC_LOOP_END && k < op->nin; k += 2)
+			read_in(c, op->in[k], l->last);
+	}
+	for (unsigned int l = 0; l < c->nloops; l++)
+		c->loop[l].condition = new_number(c, &pred);
+}
+
+/* Parts */
+
+/* The operation in a part: made again, or as it is kept */
+static struct ncc_op *get(struct cut *c, struct ncc_module *to, struct ncc_op *op,
+			  unsigned int part)
+{
+	struct ncc_op *x = c->here[op->id], **in;
+	bool kept = is_of_loop(op) ||
+		    (op->kind != NCC_CONST && !c->depth[op->id] && c->part[op->id] != part);
+
+	if (x)
+		return x;
+	x = ncc_op_new(to, op->kind, op->name, kept ? 0 : op->nin);
+	if (!x)
+		return NULL;
+	c->here[op->id] = x;
+	in = x->in;
+	*x = *op;
+	x->in = in;
+	if (kept) {
+		x->kind = NCC_PARAM;
+		x->nin = 0;
+		x->index = NCC_KEPT + c->number[op->id];
+	}
+	for (unsigned int i = 0; i < x->nin; i++) {
+		x->in[i] = get(c, to, op->in[i], part);
+		if (!x->in[i])
+			return NULL;
+	}
+	if (x->kind == NCC_PARAM)
+		to->params[to->nparams++] = x;
+	ncc_op_append(to, x);
+	return x;
+}
+
+static int add_out(struct cut *c, struct ncc_module *to, struct ncc_op *op, unsigned int part,
+		   int64_t number)
+{
+	struct ncc_op *x = get(c, to, op, part);
+
+	if (!x)
+		return no_memory(c);
+	if (x->kind == NCC_PARAM && x->index == number)
+		return 0; /* it is there already */
+	to->out_number[to->nouts] = number;
+	to->out_dtype[to->nouts] = op->shape.dtype;
+	if (number < c->m->nouts && c->m->out_dtype)
+		to->out_dtype[to->nouts] = c->m->out_dtype[number];
+	to->outs[to->nouts++] = x;
+	return 0;
+}
+
+/* What a loop is given before its first turn, or behind each */
+static int add_turn(struct cut *c, struct ncc_module *to, const struct loop *l, unsigned int part)
+{
+	bool first = part == l->before;
+	int rc =
+		add_out(c, to, first ? l->op->in[0] : l->end->in[1], part, NCC_KEPT + l->condition);
+
+	for (unsigned int k = 2; !rc && k < l->end->nin; k += 2) {
+		struct ncc_op *state = l->end->in[k];
+
+		rc = add_out(c, to, first ? state->in[1] : l->end->in[k + 1], part,
+			     NCC_KEPT + c->number[state->id]);
+	}
+	return rc;
+}
+
+static int add_outs(struct cut *c, struct ncc_module *to, unsigned int part)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; !rc && i < c->n; i++)
+		if (c->number[i] != NOWHERE && c->part[i] == part && !is_of_loop(c->line[i]))
+			rc = add_out(c, to, c->line[i], part, NCC_KEPT + c->number[i]);
+	for (unsigned int l = 0; !rc && l < c->nloops; l++)
+		if (c->loop[l].before == part || c->loop[l].last == part)
+			rc = add_turn(c, to, &c->loop[l], part);
+	for (unsigned int i = 0; !rc && i < c->m->nouts; i++)
+		if (c->part[c->m->outs[i]->id] == part)
+			rc = add_out(c, to, c->m->outs[i], part, i);
+	return rc;
+}
+
+static int fill_part(struct cut *c, struct ncc_module *to, unsigned int part)
+{
+	size_t most = c->n + c->m->nouts + c->nloops + 1;
+
+	memset(c->here, 0, c->n * sizeof(struct ncc_op *));
+	for (unsigned int l = 0; l < c->nloops; l++)
+		most += 2 * c->loop[l].end->nin;
+	to->kept = c->place;
+	to->params = ncc_alloc(to, (c->n + 1) * sizeof(struct ncc_op *));
+	to->outs = ncc_alloc(to, most * sizeof(struct ncc_op *));
+	to->out_number = ncc_alloc(to, most * sizeof(*to->out_number));
+	to->out_dtype = ncc_alloc(to, most);
+	if (!to->params || !to->outs || !to->out_number || !to->out_dtype)
+		return no_memory(c);
+	for (unsigned int i = 0; i < c->n; i++) {
+		bool of_part = c->part[i] == part && !is_of_loop(c->line[i]) &&
+			       c->line[i]->kind != NCC_CONST;
+
+		if (of_part && !get(c, to, c->line[i], part))
+			return no_memory(c);
+	}
+	return add_outs(c, to, part);
+}
+
+static bool alloc(struct cut *c)
+{
+	size_t n = c->n;
+
+	c->line = calloc(n, sizeof(struct ncc_op *));
+	c->here = calloc(n, sizeof(struct ncc_op *));
+	c->in = calloc(n, sizeof(*c->in));
+	c->after = calloc(n, sizeof(*c->after));
+	c->part = calloc(n, sizeof(*c->part));
+	c->number = calloc(n, sizeof(*c->number));
+	c->depth = calloc(n, sizeof(*c->depth));
+	c->place = ncc_alloc(c->m, (n + NCC_MAX_LOOPS) * sizeof(*c->place));
+	return c->line && c->here && c->in && c->after && c->part && c->number && c->depth &&
+	       c->place;
+}
+
+static void release(struct cut *c)
+{
+	free(c->line);
+	free(c->here);
+	free(c->in);
+	free(c->after);
+	free(c->part);
+	free(c->number);
+	free(c->depth);
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct ncc_part_loop *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int cut(struct cut *c, struct ncc_parts *parts)
+{
+	int rc = find_loops(c);
+
+	if (rc)
+		return rc;
+	find_dependences(c);
+	rc = check_nesting(c);
+	if (rc)
+		return rc;
+	number_parts(c, OUTSIDE);
+	find_parts(c);
+	find_numbers(c);
+	for (unsigned int l = 0; l < c->nloops; l++)
+		parts->loop[l] = (struct ncc_part_loop){ c->loop[l].first, c->loop[l].last,
+							 NCC_KEPT + c->loop[l].condition };
+	parts->nloops = c->nloops;
+	qsort(parts->loop, parts->nloops, sizeof(parts->loop[0]), by_first);
+	for (unsigned int i = 0; !rc && i < c->nparts; i++) {
+		parts->part[i] = ncc_module_new(c->m->name);
+		if (!parts->part[i])
+			return no_memory(c);
+		parts->n++;
+		rc = fill_part(c, parts->part[i], i);
+	}
+	return rc;
+}
+
+int ncc_cut_loops(struct ncc_module *m, struct ncc_parts *parts, struct ncc_error *err)
+{
+	struct cut c = { .m = m, .err = err };
+	int rc = ncc_verify(m, err);
+
+	memset(parts, 0, sizeof(*parts));
+	if (rc)
+		return rc;
+	ncc_number(m);
+	c.n = m->nops;
+	if (!alloc(&c))
+		rc = no_memory(&c);
+	for (struct ncc_op *op = m->first; !rc && op; op = op->next)
+		c.line[op->id] = op;
+	rc = rc ? rc : cut(&c, parts);
+	release(&c);
+	return rc;
+}
+
+void ncc_free_parts(struct ncc_parts *parts)
+{
+	for (unsigned int i = 0; i < parts->n; i++)
+		ncc_module_free(parts->part[i]);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Loops of the IR: what is none is refused, a loop that does not end ends at the model's timeout
+ * and leaves it usable, and values keep their turn. What loops compute is test_golden.c's to hold
+ * against JAX (tests/data/hlo_ops/while_*).
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ncc.h"
+#include "nrtx.h"
+
+#define HEAD                                    \
+	"module \"m\"\n"                        \
+	"%0 = s32[] parameter index=0 \"n\"\n"  \
+	"%1 = s32[] constant {9} \"nine\"\n"    \
+	"%2 = pred[] compare-lt %0, %1 \"p\"\n" \
+	"%3 = pred[] loop %2 \"l\"\n"           \
+	"%4 = s32[] state %3, %0 \"s\"\n"       \
+	"%5 = s32[] add %4, %1 \"t\"\n"         \
+	"%6 = pred[] compare-lt %5, %1 \"q\"\n"
+#define SECOND                             \
+	"%7 = pred[] loop %2 \"l2\"\n"     \
+	"%8 = s32[] state %7, %1 \"s2\"\n" \
+	"%9 = s32[] add %8, %4 \"both\"\n" \
+	"%10 = pred[] compare-lt %9, %1 \"r\"\n"
+
+static const struct {
+	const char *text, *why;
+} bad[] = {
+	{ HEAD "return %4", "loop 'l': has no end" },
+	{ HEAD "%7 = pred[] loop-end %3, %6, %4, %5 \"e\"\nreturn %5", "add 't': a result of the "
+								       "module that is of one turn "
+								       "of a loop" },
+	{ HEAD "%7 = pred[] loop-end %3, %6, %4, %5 \"e\"\n"
+	       "%8 = pred[] loop-end %3, %6, %4, %5 \"f\"\n"
+	       "%9 = s32[] loop-result %7, %4 \"r\"\nreturn %9",
+	  "loop-end 'f': a second end of the loop" },
+	{ HEAD "%7 = pred[] and %3, %2 \"a\"\nreturn %7", "and 'a': operand 0 is a loop" },
+	{ HEAD "%7 = pred[] loop-end %3, %5 \"e\"\nreturn %0", "loop-end 'e': operand 1 is not a "
+							       "scalar predicate" },
+	{ HEAD "%7 = pred[] loop-end %3, %6, %4 \"e\"\nreturn %0", "loop-end 'e': 3 operands" },
+	{ HEAD "%7 = pred[] loop-end %3, %6, %0, %5 \"e\"\nreturn %0", "loop-end 'e': operand 2 is "
+								       "no state" },
+	{ HEAD "%7 = pred[] loop-end %3, %6, %4, %6 \"e\"\nreturn %0", "state 's': type s32, "
+								       "operand 'q' has pred" },
+	{ HEAD "%7 = s32[] state %2, %0 \"x\"\nreturn %0", "state 'x': operand 0 is no loop" },
+	{ HEAD "%7 = pred[] loop-end %3, %6 \"e\"\n"
+	       "%8 = s32[] loop-result %7, %4 \"r\"\nreturn %8",
+	  "loop-result 'r': operand 1 is another loop's" },
+	{ HEAD "%7 = pred[] loop %5 \"l2\"\nreturn %0", "loop 'l2': operand 0 is not a scalar "
+							"predicate" },
+	{ HEAD SECOND "%11 = pred[] loop-end %3, %10, %4, %9 \"e\"\n"
+		      "%12 = pred[] loop-end %7, %10, %8, %9 \"e2\"\nreturn %0",
+	  "is in a loop that is in it" },
+	/* used together outside both */
+	{ HEAD "%7 = pred[] loop %2 \"l2\"\n%8 = s32[] state %7, %1 \"s2\"\n"
+	       "%9 = pred[] loop-end %3, %6, %4, %5 \"e\"\n"
+	       "%10 = pred[] loop-end %7, %2, %8, %1 \"e2\"\n"
+	       "%11 = s32[] add %4, %8 \"both\"\nreturn %11",
+	  "add 'both': depends on two loops of which none is in the other" },
+	{ HEAD "return %3", "loop 'l': has no end" },
+};
+
+START_TEST(refused)
+{
+	const struct ncc_options opt = { .framework = NCC_IR };
+	struct ncc_error err;
+	size_t size;
+	void *neff;
+
+	ck_assert(ncc_compile(bad[_i].text, strlen(bad[_i].text), &opt, &neff, &size, &err) < 0);
+	ck_assert_ptr_null(neff);
+	ck_assert_msg(strstr(err.text, bad[_i].why), "'%s' does not say '%s'", err.text,
+		      bad[_i].why);
+}
+END_TEST
+
+START_TEST(too_many)
+{
+	const struct ncc_options opt = { .framework = NCC_IR };
+	struct ncc_error err;
+	char *text = NULL;
+	size_t size, neff_size;
+	FILE *f = open_memstream(&text, &size);
+	void *neff;
+
+	fprintf(f, "module \"m\"\n%%0 = s32[] parameter index=0 \"n\"\n"
+		   "%%1 = s32[] constant {9} \"nine\"\n%%2 = pred[] compare-lt %%0, %%1 \"p\"\n");
+	for (unsigned int i = 3; i < 17 * 4; i += 4)
+		fprintf(f,
+			"%%%u = pred[] loop %%2 \"l\"\n%%%u = s32[] state %%%u, %%0 \"s\"\n"
+			"%%%u = pred[] loop-end %%%u, %%2, %%%u, %%1 \"e\"\n"
+			"%%%u = s32[] loop-result %%%u, %%%u \"r\"\n",
+			i, i + 1, i, i + 2, i, i + 1, i + 3, i + 2, i + 1);
+	fprintf(f, "return %%6\n");
+	fclose(f);
+	ck_assert(ncc_compile(text, size, &opt, &neff, &neff_size, &err) < 0);
+	ck_assert_msg(strstr(err.text, "more than 16 loops"), "%s", err.text);
+	free(text);
+}
+END_TEST
+
+/* Execution */
+
+static nrt_model_t *load(const char *text, uint32_t timeout_ms)
+{
+	const struct ncc_options opt = { .framework = NCC_IR, .pipeline_cores = 4 };
+	const struct nrtx_load_params params = { .timeout_ms = timeout_ms };
+	struct ncc_error err;
+	nrt_model_t *model;
+	uint32_t cores;
+	size_t size;
+	void *neff;
+
+	ck_assert_int_eq(nrtx_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), 0);
+	ck_assert_msg(!ncc_compile(text, strlen(text), &opt, &neff, &size, &err), "%s", err.text);
+	ck_assert_msg(!nrtx_load(neff, size, &params, &model), "%s", nrtx_error_details());
+	ck_assert_int_eq(nrt_get_model_nc_count(model, &cores), 0);
+	ck_assert_uint_eq(cores, 1); /* however many were asked for */
+	free(neff);
+	return model;
+}
+
+static void add(nrt_tensor_set_t *set, const char *name, int32_t *value)
+{
+	nrt_tensor_t *t;
+
+	ck_assert_int_eq(nrt_tensor_allocate_empty(name, &t), 0);
+	ck_assert_int_eq(nrt_tensor_attach_buffer(t, value, sizeof(*value)), 0);
+	ck_assert_int_eq(nrt_add_tensor_to_tensor_set(set, name, t), 0);
+}
+
+/* One execution of input0 (and input1) to output0 (and output1) */
+static NRT_STATUS run(nrt_model_t *model, const int32_t *in, unsigned int nin, int32_t *out,
+		      unsigned int nout)
+{
+	static const char *const names[2][2] = { { "input0", "input1" }, { "output0", "output1" } };
+	nrt_tensor_set_t *sin, *sout;
+	int32_t copy[2] = { 0 };
+	NRT_STATUS status;
+
+	ck_assert_int_eq(nrt_allocate_tensor_set(&sin), 0);
+	ck_assert_int_eq(nrt_allocate_tensor_set(&sout), 0);
+	for (unsigned int i = 0; i < nin; i++) {
+		copy[i] = in[i];
+		add(sin, names[0][i], &copy[i]);
+	}
+	for (unsigned int i = 0; i < nout; i++)
+		add(sout, names[1][i], &out[i]);
+	status = nrt_execute(model, sin, sout);
+	nrt_destroy_tensor_set(&sin);
+	nrt_destroy_tensor_set(&sout);
+	return status;
+}
+
+static void unload(nrt_model_t *model)
+{
+	ck_assert_int_eq(nrt_unload(model), 0);
+	nrt_close();
+}
+
+START_TEST(endless)
+{
+	/* while n < 9: n = n + step */
+	nrt_model_t *model = load("module \"m\"\n"
+				  "%0 = s32[] parameter index=0 \"n\"\n"
+				  "%1 = s32[] parameter index=1 \"step\"\n"
+				  "%2 = s32[] constant {9} \"nine\"\n"
+				  "%3 = pred[] compare-lt %0, %2 \"p\"\n"
+				  "%4 = pred[] loop %3 \"l\"\n"
+				  "%5 = s32[] state %4, %0 \"s\"\n"
+				  "%6 = s32[] add %5, %1 \"t\"\n"
+				  "%7 = pred[] compare-lt %6, %2 \"q\"\n"
+				  "%8 = pred[] loop-end %4, %7, %5, %6 \"e\"\n"
+				  "%9 = s32[] loop-result %8, %5 \"r\"\n"
+				  "return %9\n",
+				  300);
+	int32_t out = 0;
+
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(run(model, (int32_t[]){ 1, 0 }, 2, &out, 1), NRT_TIMEOUT);
+		ck_assert_msg(strstr(nrtx_error_details(), "a loop that goes on"), "%s",
+			      nrtx_error_details());
+		ck_assert_int_eq(run(model, (int32_t[]){ 1, 3 }, 2, &out, 1), 0);
+		ck_assert_int_eq(out, 10);
+		ck_assert_int_eq(run(model, (int32_t[]){ 77, 0 }, 2, &out, 1), 0);
+		ck_assert_int_eq(out, 77); /* no turn */
+	}
+	unload(model);
+}
+END_TEST
+
+START_TEST(exchanged)
+{
+	/* a, b = b, a and c counts: two values each of which is the other's next one */
+	nrt_model_t *model = load("module \"m\"\n"
+				  "%0 = s32[] parameter index=0 \"a\"\n"
+				  "%1 = s32[] parameter index=1 \"b\"\n"
+				  "%2 = s32[] constant {0} \"zero\"\n"
+				  "%3 = s32[] constant {1} \"one\"\n"
+				  "%4 = s32[] constant {7} \"seven\"\n"
+				  "%5 = pred[] compare-lt %2, %4 \"p\"\n"
+				  "%6 = pred[] loop %5 \"l\"\n"
+				  "%7 = s32[] state %6, %0 \"x\"\n"
+				  "%8 = s32[] state %6, %1 \"y\"\n"
+				  "%9 = s32[] state %6, %2 \"c\"\n"
+				  "%10 = s32[] add %9, %3 \"next\"\n"
+				  "%11 = pred[] compare-lt %10, %4 \"q\"\n"
+				  "%12 = pred[] loop-end %6, %11, %7, %8, %8, %7, %9, %10 \"e\"\n"
+				  "%13 = s32[] loop-result %12, %7 \"rx\"\n"
+				  "%14 = s32[] loop-result %12, %8 \"ry\"\n"
+				  "return %13, %14\n",
+				  0);
+	int32_t out[2] = { 0 };
+
+	ck_assert_int_eq(run(model, (int32_t[]){ 11, 22 }, 2, out, 2), 0);
+	ck_assert_int_eq(out[0], 22); /* seven turns */
+	ck_assert_int_eq(out[1], 11);
+	unload(model);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("loops");
+	TCase *t = tcase_create("loops");
+	SRunner *sr;
+	int failed;
+
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, refused, 0, (int)(sizeof(bad) / sizeof(bad[0])));
+	tcase_add_test(t, too_many);
+	tcase_add_test(t, endless);
+	tcase_add_test(t, exchanged);
+	suite_add_tcase(s, t);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
