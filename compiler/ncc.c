@@ -63,16 +63,25 @@ struct program {
 	struct ncc_stage out;
 };
 
-/* What each core's program consists of; of a pipeline a list */
-static int report(const struct program *p, unsigned int n, unsigned int nread, FILE *f)
+/* Which parts are executed again */
+static void report_loops(const struct ncc_output *o, FILE *f)
 {
+	for (unsigned int i = 0; i < o->nloops; i++)
+		fprintf(f, "%s{\"first\": %u, \"last\": %u}", i ? ", " : "], \"loops\": [",
+			o->loop[i].first, o->loop[i].last);
+}
+
+/* What each core's program consists of; of a pipeline and of a program with loops a list */
+static int report(const struct program *p, const struct ncc_output *o, FILE *f)
+{
+	unsigned int n = o->nstages;
 	int rc = 0;
 
 	if (n > 1)
-		fprintf(f, "{\"stages\": [\n");
+		fprintf(f, "{\"%s\": [\n", o->nloops ? "parts" : "stages");
 	for (unsigned int i = 0; !rc && i < n; i++) {
 		struct ncc_report r = { .m = p[i].g.m,
-					.nread = nread,
+					.nread = o->nread,
 					.prog = &p[i].g.prog,
 					.stream = p[i].out.stream,
 					.sbuf_peak = p[i].g.sbuf_peak };
@@ -81,6 +90,7 @@ static int report(const struct program *p, unsigned int n, unsigned int nread, F
 			fprintf(f, ",\n");
 		rc = ncc_report(&r, f);
 	}
+	report_loops(o, f);
 	if (n > 1)
 		fprintf(f, "]}\n");
 	return rc ? ncc_fail(p->g.err, -ENOMEM, "out of memory") : 0;
@@ -147,7 +157,7 @@ static int back_end(struct ncc_module **stage, unsigned int n, const struct ncc_
 	if (!rc)
 		say(opt, "wrote %zu bytes", o->size);
 	if (!rc && opt->report)
-		rc = report(p, n, o->nread, opt->report);
+		rc = report(p, o, opt->report);
 	for (unsigned int i = 0; i < made; i++)
 		free_program(&p[i]);
 	free(p);

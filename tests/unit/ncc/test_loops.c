@@ -124,13 +124,14 @@ static nrt_model_t *load(const char *text, uint32_t timeout_ms)
 	return model;
 }
 
-static void add(nrt_tensor_set_t *set, const char *name, int32_t *value)
+static nrt_tensor_t *add(nrt_tensor_set_t *set, const char *name, int32_t *value)
 {
 	nrt_tensor_t *t;
 
 	ck_assert_int_eq(nrt_tensor_allocate_empty(name, &t), 0);
 	ck_assert_int_eq(nrt_tensor_attach_buffer(t, value, sizeof(*value)), 0);
 	ck_assert_int_eq(nrt_add_tensor_to_tensor_set(set, name, t), 0);
+	return t;
 }
 
 /* One execution of input0 (and input1) to output0 (and output1) */
@@ -139,6 +140,7 @@ static NRT_STATUS run(nrt_model_t *model, const int32_t *in, unsigned int nin, i
 {
 	static const char *const names[2][2] = { { "input0", "input1" }, { "output0", "output1" } };
 	nrt_tensor_set_t *sin, *sout;
+	nrt_tensor_t *t[4];
 	int32_t copy[2] = { 0 };
 	NRT_STATUS status;
 
@@ -146,13 +148,15 @@ static NRT_STATUS run(nrt_model_t *model, const int32_t *in, unsigned int nin, i
 	ck_assert_int_eq(nrt_allocate_tensor_set(&sout), 0);
 	for (unsigned int i = 0; i < nin; i++) {
 		copy[i] = in[i];
-		add(sin, names[0][i], &copy[i]);
+		t[i] = add(sin, names[0][i], &copy[i]);
 	}
 	for (unsigned int i = 0; i < nout; i++)
-		add(sout, names[1][i], &out[i]);
+		t[nin + i] = add(sout, names[1][i], &out[i]);
 	status = nrt_execute(model, sin, sout);
 	nrt_destroy_tensor_set(&sin);
 	nrt_destroy_tensor_set(&sout);
+	for (unsigned int i = 0; i < nin + nout; i++)
+		nrt_tensor_free(&t[i]);
 	return status;
 }
 
