@@ -24,6 +24,9 @@ struct hlo_import {
 	const struct ncc_shape *lift; /* what scalars have the dimensions of (hlo_lift); or NULL */
 	struct ncc_op *guard; /* else what is imported is computed for nothing; NULL: never */
 	unsigned int loops; /* that were not unrolled */
+	struct {
+		unsigned int made, m_made;
+	} unrolled; /* where the attempt at work is given up; 0: there is none */
 	bool narrow; /* 64-bit types become 32-bit ones */
 	bool narrowed; /* one did */
 	unsigned int depth;

@@ -231,7 +231,7 @@ static bool counts(const struct hlo_value *before, const struct hlo_value *after
 }
 
 #define MOST_TURNS 1024 /* of a loop that is unrolled although data may end it earlier */
-#define MOST_UNROLLED 50000 /* operations */
+#define MOST_UNROLLED 50000 /* operations of the IR, and of HLO */
 
 /*
  * A loop being unrolled. Conditions that depend on data do not stop it: state goes on as if all of
@@ -242,7 +242,7 @@ struct unrolling {
 	struct hlo_value state, result;
 	struct ncc_op *going; /* the conditions so far; NULL: all held */
 	unsigned int turns; /* since the first that depends on data */
-	unsigned int made, loops; /* when it began */
+	unsigned int loops; /* when it began */
 };
 
 static int condition(struct hlo_inst *in, const Ncc__Hlo__Computation *cond,
@@ -263,7 +263,7 @@ enum { NO_TURN, TURN, NOT_UNROLLED };
 
 static int goes_on(struct hlo_inst *in, struct unrolling *u)
 {
-	struct ncc_op *p;
+	struct ncc_op *p = NULL;
 	bool k;
 	int rc = condition(in, u->cond, &u->state, &p);
 
@@ -283,7 +283,7 @@ static int turn(struct hlo_inst *in, struct unrolling *u)
 	struct ncc_op *guard = in->imp->guard;
 	int rc;
 
-	if (in->imp->m->made - u->made > MOST_UNROLLED)
+	if (in->imp->made > in->imp->unrolled.made || in->imp->m->made > in->imp->unrolled.m_made)
 		return NOT_UNROLLED;
 	in->imp->guard = both(in, guard, u->going);
 	rc = hlo_call(in, u->body, &before, 1, &u->state);
@@ -378,6 +378,8 @@ static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 
 	if (rc)
 		return rc;
+	if (in->imp->loops == NCC_MAX_LOOPS)
+		return hlo_fail(in, -EFBIG, "more than %d loops", NCC_MAX_LOOPS);
 	if (in->imp->lift)
 		return hlo_fail(in, -ENOTSUP,
 				"its number of turns depends on the data of each element");
@@ -398,15 +400,29 @@ static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 	return rc ? rc : end_loop(in, loop, p, &at, &next, v);
 }
 
+/* What an attempt that is given up made is nobody's. Those in it share its limits */
 static int unroll(struct hlo_inst *in, struct unrolling *u)
 {
+	struct hlo_import *imp = in->imp;
+	unsigned int made = imp->made, loops = imp->loops;
+	bool outermost = !imp->unrolled.made;
 	int rc = TURN;
 
+	if (outermost) {
+		imp->unrolled.made = imp->made + MOST_UNROLLED;
+		imp->unrolled.m_made = imp->m->made + MOST_UNROLLED;
+	}
 	while (rc == TURN) {
 		rc = goes_on(in, u);
 		if (rc == TURN)
 			rc = turn(in, u);
 	}
+	if (rc == NOT_UNROLLED) {
+		imp->made = made;
+		imp->loops = loops;
+	}
+	if (outermost)
+		imp->unrolled.made = imp->unrolled.m_made = 0;
 	return rc;
 }
 
@@ -415,7 +431,6 @@ int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct unrolling u = { .body = hlo_called(in, 0),
 			       .cond = hlo_called(in, 1),
-			       .made = in->imp->m->made,
 			       .loops = in->imp->loops };
 	int rc;
 
