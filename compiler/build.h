@@ -10,6 +10,7 @@
 
 #include "ir.h"
 
+#define NCC_MANY 16 /* operands of what may have several */
 #define NCC_MAX_CONST (1ll << 30) /* bytes, all constants of a module */
 
 /* The operation being read: what a front end fills in once and hands to everything here */
@@ -152,17 +153,18 @@ int lower_gather(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 		 const struct ncc_slices *g, const struct ncc_shape *s, struct ncc_op **out);
 
 /*
- * lower_scatter.c: x with slices of it combined with the updates, in their order; a slice that is
- * not all inside is left out. func: NCC_ADD, ...; NCC_SELECT: the update takes its place;
- * NCC_PARAM: what combine does.
+ * lower_scatter.c: n operands x of one shape with slices of them combined with their updates, in
+ * their order; a slice that is not all inside is left out. func: NCC_ADD, ...; NCC_SELECT: the
+ * update takes its place; NCC_PARAM: what fn does, which alone takes several operands: old becomes
+ * the result (0, or -errno).
  */
 struct ncc_combine {
 	enum ncc_kind func;
-	struct ncc_op *(*fn)(void *opaque, struct ncc_op *old, struct ncc_op *update);
+	int (*fn)(void *opaque, struct ncc_op **old, struct ncc_op *const *update);
 	void *opaque;
 };
-int lower_scatter(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
-		  struct ncc_op *updates, const struct ncc_slices *g, const struct ncc_combine *c,
-		  struct ncc_op **out);
+int lower_scatter(struct ncc_build *bl, unsigned int n, struct ncc_op *const *x, struct ncc_op *idx,
+		  struct ncc_op *const *updates, const struct ncc_slices *g,
+		  const struct ncc_combine *c, struct ncc_op **out);
 
 #endif

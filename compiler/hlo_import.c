@@ -278,10 +278,11 @@ static const struct {
 	const char *opcode;
 	int (*import)(struct hlo_inst *in, struct hlo_value *v);
 } structure[] = {
-	{ "tuple", import_tuple }, { "call", import_call },
-	{ "fusion", import_call }, { "map", hlo_map },
-	{ "sort", hlo_sort },	   { "topk", hlo_topk },
-	{ "while", hlo_while },	   { "conditional", hlo_conditional },
+	{ "tuple", import_tuple },  { "call", import_call },
+	{ "fusion", import_call },  { "map", hlo_map },
+	{ "sort", hlo_sort },	    { "topk", hlo_topk },
+	{ "while", hlo_while },	    { "conditional", hlo_conditional },
+	{ "scatter", hlo_scatter },
 };
 
 static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operations that choose by index (lower_index.c): gather, scatter, dynamic-slice,
+ * Operations that choose by index (lower_index.c): gather, dynamic-slice,
  * dynamic-update-slice, and reductions of values with their indices. Part of the HLO front end.
  */
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include "hlo.h"
 #include "hlo_make.h"
 
-static int take_list(struct hlo_inst *in, size_t n, const int64_t *v, unsigned int *count,
-		     uint8_t *out)
+int hlo_take_list(struct hlo_inst *in, size_t n, const int64_t *v, unsigned int *count,
+		  uint8_t *out)
 {
 	if (n > NCC_MAX_DIMS)
 		return hlo_fail(in, -EINVAL, "%zu dimension numbers", n);
@@ -25,14 +25,14 @@ static int take_list(struct hlo_inst *in, size_t n, const int64_t *v, unsigned i
 }
 
 /* The same of gather and scatter; batches: of the operand and of the indices */
-static int take_slices(struct hlo_inst *in, struct ncc_slices *s, size_t ndropped,
-		       const int64_t *dropped, const int64_t *index_batch, size_t nindex_batch)
+int hlo_take_slices(struct hlo_inst *in, struct ncc_slices *s, size_t ndropped,
+		    const int64_t *dropped, const int64_t *index_batch, size_t nindex_batch)
 {
 	uint8_t list[NCC_MAX_DIMS];
 	unsigned int n = 0, nb = 0;
-	int rc = take_list(in, ndropped, dropped, &n, list);
+	int rc = hlo_take_list(in, ndropped, dropped, &n, list);
 
-	rc = rc ? rc : take_list(in, nindex_batch, index_batch, &nb, s->index_batch);
+	rc = rc ? rc : hlo_take_list(in, nindex_batch, index_batch, &nb, s->index_batch);
 	for (unsigned int i = 0; !rc && i < n; i++)
 		s->dropped |= 1u << list[i];
 	if (!rc && nb != s->nbatch)
@@ -56,92 +56,12 @@ static int gather(struct hlo_inst *in, struct ncc_op **out)
 				in->p->n_gather_slice_sizes, x->shape.ndim);
 	memcpy(s.size, in->p->gather_slice_sizes, x->shape.ndim * sizeof(s.size[0]));
 	s.vector = (unsigned int)g->index_vector_dim;
-	rc = take_list(in, g->n_offset_dims, g->offset_dims, &s.nwindow, s.window) ?:
-	     take_list(in, g->n_start_index_map, g->start_index_map, &s.nmap, s.map) ?:
-	     take_list(in, g->n_operand_batching_dims, g->operand_batching_dims, &s.nbatch, s.batch) ?:
-	     take_slices(in, &s, g->n_collapsed_slice_dims, g->collapsed_slice_dims,
+	rc = hlo_take_list(in, g->n_offset_dims, g->offset_dims, &s.nwindow, s.window) ?:
+	     hlo_take_list(in, g->n_start_index_map, g->start_index_map, &s.nmap, s.map) ?:
+	     hlo_take_list(in, g->n_operand_batching_dims, g->operand_batching_dims, &s.nbatch, s.batch) ?:
+	     hlo_take_slices(in, &s, g->n_collapsed_slice_dims, g->collapsed_slice_dims,
 			 g->start_indices_batching_dims, g->n_start_indices_batching_dims);
 	return rc ? rc : lower_gather(&in->b, x, in->in[1].op[0], &s, &in->shape, out);
-}
-
-struct combining {
-	struct hlo_inst *in;
-	const Ncc__Hlo__Computation *c;
-};
-
-static struct ncc_op *combine(void *opaque, struct ncc_op *old, struct ncc_op *update)
-{
-	struct combining *x = opaque;
-	struct ncc_op *arg[2] = { old, update };
-	struct hlo_value v;
-
-	if (!old || !update || hlo_lift(x->in, x->c, &old->shape, arg, 2, &v) || v.n != 1)
-		return NULL;
-	return v.op[0];
-}
-
-/* How an update is combined: the computation is its second parameter, one operation, or anything */
-static enum ncc_kind combining_of(struct hlo_inst *in, const Ncc__Hlo__Computation *c)
-{
-	for (size_t i = 0; i < c->n_instructions; i++) {
-		const Ncc__Hlo__Instruction *p = c->instructions[i];
-
-		if (p->id == c->root_id && !strcmp(p->opcode, "parameter") &&
-		    p->parameter_number == 1)
-			return NCC_SELECT;
-	}
-	return hlo_reducer(in);
-}
-
-/* What a slice has along each dimension of the operand: the updates' windows in order, else 1 */
-static int take_windows(struct hlo_inst *in, struct ncc_slices *s, const struct ncc_shape *x,
-			const struct ncc_shape *u)
-{
-	unsigned int n = 0;
-
-	for (unsigned int d = 0; d < x->ndim; d++) {
-		bool batch = false;
-
-		for (unsigned int i = 0; i < s->nbatch; i++)
-			batch = batch || s->batch[i] == d;
-		s->size[d] = 1;
-		if (batch || s->dropped >> d & 1)
-			continue;
-		if (n == s->nwindow || s->window[n] >= u->ndim)
-			return hlo_fail(in, -EINVAL, "dimension numbers do not fit the shapes");
-		s->size[d] = u->dim[s->window[n++]];
-	}
-	return n == s->nwindow ? 0
-			       : hlo_fail(in, -EINVAL, "dimension numbers do not fit the shapes");
-}
-
-static int scatter(struct hlo_inst *in, struct ncc_op **out)
-{
-	const Ncc__Hlo__ScatterDimensionNumbers *g = in->p->scatter_dimension_numbers;
-	struct combining x = { .in = in, .c = hlo_called(in, 0) };
-	struct ncc_combine c = { .fn = combine, .opaque = &x };
-	struct ncc_slices s = { 0 };
-	struct ncc_op *u;
-	int rc;
-
-	if (!x.c)
-		return -EINVAL;
-	if (in->nin != 3)
-		return hlo_fail(in, -ENOTSUP, "of several operands at once is not supported");
-	u = in->in[2].op[0];
-	if (!g || g->index_vector_dim < 0 || g->index_vector_dim > NCC_MAX_DIMS ||
-	    u->shape.dtype != in->in[0].op[0]->shape.dtype)
-		return hlo_fail(in, -EINVAL, "needs dimension numbers and one type");
-	s.vector = (unsigned int)g->index_vector_dim;
-	rc = take_list(in, g->n_update_window_dims, g->update_window_dims, &s.nwindow, s.window) ?:
-	     take_list(in, g->n_scatter_dims_to_operand_dims, g->scatter_dims_to_operand_dims, &s.nmap,
-		       s.map) ?:
-	     take_list(in, g->n_input_batching_dims, g->input_batching_dims, &s.nbatch, s.batch) ?:
-	     take_slices(in, &s, g->n_inserted_window_dims, g->inserted_window_dims,
-			 g->scatter_indices_batching_dims, g->n_scatter_indices_batching_dims) ?:
-	     take_windows(in, &s, &in->in[0].op[0]->shape, &u->shape);
-	c.func = combining_of(in, x.c);
-	return rc ? rc : lower_scatter(&in->b, in->in[0].op[0], in->in[1].op[0], u, &s, &c, out);
 }
 
 /* Start indices: of each dimension one scalar; constant ones are known and in range */
@@ -320,8 +240,6 @@ int hlo_index(struct hlo_inst *in, struct ncc_op **out)
 	*out = NULL;
 	if (!strcmp(in->p->opcode, "gather"))
 		rc = gather(in, out);
-	else if (!strcmp(in->p->opcode, "scatter"))
-		rc = scatter(in, out);
 	else if (!strcmp(in->p->opcode, "dynamic-slice") && in->nin)
 		rc = dynamic_slice(in, out);
 	else if (!strcmp(in->p->opcode, "dynamic-update-slice"))
@@ -336,7 +254,7 @@ int hlo_index(struct hlo_inst *in, struct ncc_op **out)
 	return hlo_fail(in, -ENOTSUP, "too many dimensions, or out of memory");
 }
 
-static const Ncc__Hlo__Instruction *by_id(const Ncc__Hlo__Computation *c, int64_t id)
+const Ncc__Hlo__Instruction *hlo_by_id(const Ncc__Hlo__Computation *c, int64_t id)
 {
 	for (size_t i = 0; i < c->n_instructions; i++)
 		if (c->instructions[i]->id == id)
@@ -347,7 +265,8 @@ static const Ncc__Hlo__Instruction *by_id(const Ncc__Hlo__Computation *c, int64_
 /* The parameter number that an operand is; -1: it is none */
 static int64_t parameter(const Ncc__Hlo__Computation *c, const Ncc__Hlo__Instruction *p, size_t i)
 {
-	const Ncc__Hlo__Instruction *x = i < p->n_operand_ids ? by_id(c, p->operand_ids[i]) : NULL;
+	const Ncc__Hlo__Instruction *x =
+		i < p->n_operand_ids ? hlo_by_id(c, p->operand_ids[i]) : NULL;
 
 	return x && !strcmp(x->opcode, "parameter") ? x->parameter_number : -1;
 }

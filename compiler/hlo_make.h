@@ -8,6 +8,16 @@
 /* 0, 1 (not one of theirs), or -errno */
 int hlo_expand(struct hlo_inst *in, struct ncc_op **out);
 int hlo_index(struct hlo_inst *in, struct ncc_op **out); /* gather, dynamic slices */
+int hlo_take_list(struct hlo_inst *in, size_t n, const int64_t *v, unsigned int *count,
+		  uint8_t *out); /* dimension numbers */
+/* the same of gather and scatter; batches: of the operand and of the indices */
+int hlo_take_slices(struct hlo_inst *in, struct ncc_slices *s, size_t ndropped,
+		    const int64_t *dropped, const int64_t *index_batch, size_t nindex_batch);
+/* NULL: the computation has none of that id */
+const Ncc__Hlo__Instruction *hlo_by_id(const Ncc__Hlo__Computation *c, int64_t id);
+/* hlo_scatter.c */
+int hlo_scatter(struct hlo_inst *in, struct hlo_value *v);
+
 /* hlo_flow.c */
 const Ncc__Hlo__Computation *hlo_called(struct hlo_inst *in, size_t i); /* NULL: it was said why */
 int hlo_call(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct hlo_value *args,
@@ -19,7 +29,7 @@ int hlo_conditional(struct hlo_inst *in, struct hlo_value *v);
 int hlo_while(struct hlo_inst *in, struct hlo_value *v);
 
 /* hlo_many.c */
-#define HLO_MANY 16 /* operands of what may have several */
+#define HLO_MANY NCC_MANY
 int hlo_arrays(struct hlo_inst *in, unsigned int n); /* the first n operands: of one shape? */
 /* a = computation(a, b), of n values each */
 int hlo_combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const *b, unsigned int n);
@@ -33,9 +43,16 @@ int hlo_topk(struct hlo_inst *in, struct hlo_value *v);
 /* hlo_window.c */
 int hlo_window_many(struct hlo_inst *in, struct hlo_value *v);
 
-/* hlo_ops.c: does the computation that is called reduce by one operation of the IR? */
+/* hlo_ops.c: a small result of constants becomes one */
+void hlo_fold(struct hlo_inst *in, struct ncc_op *op);
+/* does the computation that is called reduce by one operation of the IR? */
 bool hlo_simple_reducer(struct hlo_inst *in);
-enum ncc_kind hlo_reducer(struct hlo_inst *in); /* which; NCC_PARAM: none */
+/*
+ * What makes result i of n of the computation that is called: one operation of the IR on parameters
+ * i and n + i, NCC_SELECT (it is parameter n + i), or NCC_PARAM (something else)
+ */
+enum ncc_kind hlo_combiner(const struct hlo_inst *in, unsigned int i, unsigned int n);
+enum ncc_kind hlo_of_truth(enum ncc_kind kind, const struct ncc_shape *s);
 /* reduce of (values, their indices): argmax and argmin, as JAX makes them; 1: it is
  * something else */
 int hlo_arg_reduce(struct hlo_inst *in, struct hlo_value *v);

@@ -219,37 +219,61 @@ static const struct {
 } reducers[] = { { "add", NCC_ADD },	 { "multiply", NCC_MUL }, { "maximum", NCC_MAX },
 		 { "minimum", NCC_MIN }, { "and", NCC_AND },	  { "or", NCC_OR } };
 
-/* One operation on the computation's two parameters; 0 (a parameter): it is something else */
-enum ncc_kind hlo_reducer(struct hlo_inst *in)
+static bool is_parameter(const Ncc__Hlo__Instruction *p, unsigned int n)
 {
-	const Ncc__Hlo__Computation *c = NULL;
-	const Ncc__Hlo__Instruction *root = NULL;
-	unsigned int params = 0;
+	return p && !strcmp(p->opcode, "parameter") && p->parameter_number == n;
+}
 
-	if (in->p->n_called_computation_ids == 1)
-		c = hlo_computation(in->imp, in->p->called_computation_ids[0]);
-	for (size_t i = 0; c && i < c->n_instructions; i++)
-		if (c->instructions[i]->id == c->root_id)
-			root = c->instructions[i];
-	if (!root || root->n_operand_ids != 2 || root->operand_ids[0] == root->operand_ids[1])
+/* One operation on parameters a and b of c; 0 (a parameter): it is something else */
+static enum ncc_kind reducer_of(const Ncc__Hlo__Computation *c, const Ncc__Hlo__Instruction *r,
+				unsigned int a, unsigned int b)
+{
+	const Ncc__Hlo__Instruction *x, *y;
+
+	if (is_parameter(r, b))
+		return NCC_SELECT;
+	if (!r || r->n_operand_ids != 2)
 		return NCC_PARAM;
-	for (size_t i = 0; i < c->n_instructions; i++)
-		params += !strcmp(c->instructions[i]->opcode, "parameter") &&
-			  (c->instructions[i]->id == root->operand_ids[0] ||
-			   c->instructions[i]->id == root->operand_ids[1]);
-	for (size_t i = 0; params == 2 && i < sizeof(reducers) / sizeof(reducers[0]); i++)
-		if (!strcmp(reducers[i].name, root->opcode))
+	x = hlo_by_id(c, r->operand_ids[0]);
+	y = hlo_by_id(c, r->operand_ids[1]);
+	if (!(is_parameter(x, a) && is_parameter(y, b)) &&
+	    !(is_parameter(x, b) && is_parameter(y, a)))
+		return NCC_PARAM;
+	for (size_t i = 0; i < sizeof(reducers) / sizeof(reducers[0]); i++)
+		if (!strcmp(reducers[i].name, r->opcode))
 			return reducers[i].kind;
 	return NCC_PARAM;
 }
 
+enum ncc_kind hlo_combiner(const struct hlo_inst *in, unsigned int i, unsigned int n)
+{
+	const Ncc__Hlo__Computation *c = NULL;
+	const Ncc__Hlo__Instruction *root;
+
+	if (in->p->n_called_computation_ids == 1)
+		c = hlo_computation(in->imp, in->p->called_computation_ids[0]);
+	root = c ? hlo_by_id(c, c->root_id) : NULL;
+	if (root && n > 1)
+		root = !strcmp(root->opcode, "tuple") && root->n_operand_ids == n
+			       ? hlo_by_id(c, root->operand_ids[i])
+			       : NULL;
+	return reducer_of(c, root, i, n + i);
+}
+
+static enum ncc_kind reducer(const struct hlo_inst *in)
+{
+	enum ncc_kind kind = hlo_combiner(in, 0, 1);
+
+	return kind == NCC_SELECT ? NCC_PARAM : kind;
+}
+
 bool hlo_simple_reducer(struct hlo_inst *in)
 {
-	return hlo_reducer(in) != NCC_PARAM;
+	return reducer(in) != NCC_PARAM;
 }
 
 /* XLA's arithmetic on truth values: a sum is "or", a product "and" */
-static enum ncc_kind of_truth(enum ncc_kind kind, const struct ncc_shape *s)
+enum ncc_kind hlo_of_truth(enum ncc_kind kind, const struct ncc_shape *s)
 {
 	if (!s->pred)
 		return kind;
@@ -259,13 +283,13 @@ static enum ncc_kind of_truth(enum ncc_kind kind, const struct ncc_shape *s)
 /* By one operation: others are hlo_many.c's and hlo_window.c's */
 static int attrs_reduce(struct hlo_inst *in, struct ncc_op *op)
 {
-	op->func = of_truth(hlo_reducer(in), &in->shape);
+	op->func = hlo_of_truth(reducer(in), &in->shape);
 	return take_mask(in, op->in[0]->shape.ndim, &op->mask);
 }
 
 static int attrs_reduce_window(struct hlo_inst *in, struct ncc_op *op)
 {
-	op->func = of_truth(hlo_reducer(in), &in->shape);
+	op->func = hlo_of_truth(reducer(in), &in->shape);
 	return take_window(in, op, op->in[0]->shape.ndim);
 }
 
@@ -371,7 +395,7 @@ static int unsupported(struct hlo_inst *in)
 /* What is constant decides loops and indices; large constants wait for the passes */
 #define FOLD_MOST 4096
 
-static void fold(struct hlo_inst *in, struct ncc_op *op)
+void hlo_fold(struct hlo_inst *in, struct ncc_op *op)
 {
 	if (op->kind != NCC_CONST && ncc_elems(&op->shape) <= FOLD_MOST &&
 	    !ncc_fold(in->imp->m, op))
@@ -404,7 +428,7 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 	if (rc != 1) {
 		rc = rc ? rc : ncc_verify_op(*out, in->imp->err);
 		if (!rc)
-			fold(in, *out);
+			hlo_fold(in, *out);
 		return rc;
 	}
 	if (!strcmp(in->p->opcode, "clamp") && in->nin == 3)
@@ -413,7 +437,7 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 		return unsupported(in);
 	if (rule->nin >= 0 && in->nin != (unsigned int)rule->nin)
 		return hlo_fail(in, -EINVAL, "%u operands, expected %d", in->nin, rule->nin);
-	op = ncc_op_new(in->imp->m, of_truth(rule->kind, &in->shape), in->p->name, in->nin);
+	op = ncc_op_new(in->imp->m, hlo_of_truth(rule->kind, &in->shape), in->p->name, in->nin);
 	if (!op)
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	op->where = in->b.where;
@@ -433,6 +457,6 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 	if (!rc && rule->kind == NCC_CONVERT)
 		return import_convert(in, op, out);
 	if (!rc)
-		fold(in, op);
+		hlo_fold(in, op);
 	return rc;
 }

@@ -17,8 +17,9 @@
 struct scatter {
 	struct ncc_build *bl;
 	const struct ncc_combine *c;
-	struct ncc_op *x; /* [shared, rows, columns] */
-	struct ncc_op *u; /* [shared, slices, columns] */
+	unsigned int n; /* operands; more than one: combined by a computation */
+	struct ncc_op *x[NCC_MANY]; /* [shared, rows, columns] */
+	struct ncc_op *u[NCC_MANY]; /* [shared, slices, columns] */
 	struct ncc_op *row; /* [shared, slices] */
 	int64_t slices;
 };
@@ -34,7 +35,8 @@ static struct ncc_op *hits(const struct scatter *s)
 {
 	struct ncc_shape all = { .dtype = NEURON_DT_INT32,
 				 .ndim = 3,
-				 .dim = { s->x->shape.dim[0], s->x->shape.dim[1], s->slices } };
+				 .dim = { s->x[0]->shape.dim[0], s->x[0]->shape.dim[1],
+					  s->slices } };
 	static const uint8_t of_row[2] = { 0, 2 }, of_count[1] = { 1 };
 	struct ncc_op *n = build_count(s->bl, all.dim[1]);
 
@@ -42,20 +44,20 @@ static struct ncc_op *hits(const struct scatter *s)
 			     n ? build_spread(s->bl, &all, n, of_count) : NULL);
 }
 
-static struct ncc_op *combine(const struct scatter *s, struct ncc_op *a, struct ncc_op *b)
+/* a = a combined with b, as many as there are operands */
+static int combine(const struct scatter *s, struct ncc_op **a, struct ncc_op *const *b)
 {
-	if (s->c->func == NCC_SELECT)
-		return b;
 	if (s->c->func == NCC_PARAM)
 		return s->c->fn(s->c->opaque, a, b);
-	return op2(s, s->c->func, a, b);
+	a[0] = s->c->func == NCC_SELECT ? b[0] : op2(s, s->c->func, a[0], b[0]);
+	return a[0] ? 0 : -ENOMEM;
 }
 
 /* [shared, n] or [shared, n, columns] over x's shape: index k of dimension 1 of n */
 static struct ncc_op *spread_one(const struct scatter *s, struct ncc_op *v, unsigned int d,
 				 int64_t k, const uint8_t *map)
 {
-	struct ncc_shape shape = { 0 }, to = s->x->shape;
+	struct ncc_shape shape = { 0 }, to = s->x[0]->shape;
 
 	v = build_slice(s->bl, v, d, k, 1);
 	if (!v)
@@ -71,18 +73,36 @@ static struct ncc_op *spread_one(const struct scatter *s, struct ncc_op *v, unsi
 	return build_spread(s->bl, &to, v, map);
 }
 
-static struct ncc_op *one_by_one(const struct scatter *s)
+/* x = what update k makes of it, where it hits */
+static int one_update(const struct scatter *s, struct ncc_op *hit, int64_t k, struct ncc_op **x)
 {
 	static const uint8_t of_hit[2] = { 0, 1 }, of_update[2] = { 0, 2 };
-	struct ncc_op *hit = hits(s), *x = s->x;
+	struct ncc_op *p = spread_one(s, hit, 2, k, of_hit), *u[NCC_MANY], *r[NCC_MANY];
+	int rc;
 
-	for (int64_t k = 0; x && hit && k < s->slices; k++) {
-		struct ncc_op *p = spread_one(s, hit, 2, k, of_hit);
-		struct ncc_op *u = spread_one(s, s->u, 1, k, of_update);
-
-		x = p && u ? build_select(s->bl, p, combine(s, x, u), x) : NULL;
+	for (unsigned int i = 0; i < s->n; i++) {
+		r[i] = x[i];
+		u[i] = spread_one(s, s->u[i], 1, k, of_update);
+		if (!p || !u[i])
+			return -ENOMEM;
 	}
-	return hit ? x : NULL;
+	rc = combine(s, r, u);
+	for (unsigned int i = 0; !rc && i < s->n; i++) {
+		x[i] = build_select(s->bl, p, r[i], x[i]);
+		rc = x[i] ? 0 : -ENOMEM;
+	}
+	return rc;
+}
+
+static int one_by_one(const struct scatter *s, struct ncc_op **out)
+{
+	struct ncc_op *hit = hits(s);
+	int rc = hit ? 0 : -ENOMEM;
+
+	memcpy(out, s->x, s->n * sizeof(out[0]));
+	for (int64_t k = 0; !rc && k < s->slices; k++)
+		rc = one_update(s, hit, k, out);
+	return rc;
 }
 
 static struct ncc_op *reduce_last(const struct scatter *s, struct ncc_op *x, enum ncc_kind func,
@@ -109,11 +129,11 @@ static struct ncc_op *chosen(const struct scatter *s, struct ncc_op *number)
 {
 	struct ncc_op *r;
 
-	if (!lower_has_rows(s->u, s->u->shape.dim[0], s->slices, s->u->shape.dim[2]))
-		return lower_choose(s->bl, lower_one_hot(s->bl, number, s->slices), s->u, 1, 1);
-	r = lower_rows(s->bl, lower_clamp_index(s->bl, number, s->slices - 1), s->u,
-		       s->u->shape.dim[0], s->slices);
-	return build_reshape(s->bl, r, &s->x->shape);
+	if (!lower_has_rows(s->u[0], s->u[0]->shape.dim[0], s->slices, s->u[0]->shape.dim[2]))
+		return lower_choose(s->bl, lower_one_hot(s->bl, number, s->slices), s->u[0], 1, 1);
+	r = lower_rows(s->bl, lower_clamp_index(s->bl, number, s->slices - 1), s->u[0],
+		       s->u[0]->shape.dim[0], s->slices);
+	return build_reshape(s->bl, r, &s->x[0]->shape);
 }
 
 /* The last update of each row, chosen; rows that none hits stay */
@@ -121,7 +141,7 @@ static struct ncc_op *last_one(const struct scatter *s)
 {
 	static const uint8_t of_count[1] = { 2 }, of_row[2] = { 0, 1 };
 	struct ncc_op *hit = hits(s), *n = build_count(s->bl, s->slices), *last, *some;
-	struct ncc_shape all, to = s->x->shape;
+	struct ncc_shape all, to = s->x[0]->shape;
 
 	if (!hit || !n)
 		return NULL;
@@ -137,13 +157,13 @@ static struct ncc_op *last_one(const struct scatter *s)
 	to.pred = true;
 	some = build_compare(s->bl, NCC_GE, last, build_splat(s->bl, &last->shape, 0));
 	some = some ? build_spread(s->bl, &to, some, of_row) : NULL;
-	return build_select(s->bl, some, chosen(s, last), s->x);
+	return build_select(s->bl, some, chosen(s, last), s->x[0]);
 }
 
 /* fp32[shared, rows, columns]: the sums of what hits each row; the parts are exact in their type */
 static struct ncc_op *sums(const struct scatter *s, struct ncc_op *hit, struct ncc_op *part)
 {
-	struct ncc_shape shape = s->x->shape;
+	struct ncc_shape shape = s->x[0]->shape;
 	struct ncc_op *r;
 
 	shape.dtype = NEURON_DT_FP32;
@@ -177,9 +197,9 @@ static struct ncc_op *add_infinite(const struct scatter *s, struct ncc_op *hit, 
 
 static struct ncc_op *add_floats(const struct scatter *s)
 {
-	struct ncc_op *hit = hits(s), *u = build_cast(s->bl, s->u, NEURON_DT_FP32), *left, *sum;
+	struct ncc_op *hit = hits(s), *u = build_cast(s->bl, s->u[0], NEURON_DT_FP32), *left, *sum;
 
-	sum = build_cast(s->bl, s->x, NEURON_DT_FP32);
+	sum = build_cast(s->bl, s->x[0], NEURON_DT_FP32);
 	left = u ? build_select(s->bl, lower_is_finite(s->bl, u), u,
 				build_splat(s->bl, &u->shape, 0))
 		 : NULL;
@@ -191,15 +211,15 @@ static struct ncc_op *add_floats(const struct scatter *s)
 	}
 	sum = left && hit ? add_infinite(s, hit, sum, u, false) : NULL;
 	sum = sum ? add_infinite(s, hit, sum, u, true) : NULL;
-	return build_cast(s->bl, sum, s->x->shape.dtype);
+	return build_cast(s->bl, sum, s->x[0]->shape.dtype);
 }
 
 /* Bytes are summed apart, exactly up to 2^16 of them */
 static struct ncc_op *add_integers(const struct scatter *s)
 {
-	struct ncc_op *hit = hits(s), *u = build_cast(s->bl, s->u, NEURON_DT_INT32), *sum;
+	struct ncc_op *hit = hits(s), *u = build_cast(s->bl, s->u[0], NEURON_DT_INT32), *sum;
 
-	sum = build_cast(s->bl, s->x, NEURON_DT_INT32);
+	sum = build_cast(s->bl, s->x[0], NEURON_DT_INT32);
 	for (unsigned int k = 0; hit && sum && u && k < 4; k++) {
 		struct ncc_op *p = u;
 
@@ -212,16 +232,16 @@ static struct ncc_op *add_integers(const struct scatter *s)
 			p = op2(s, NCC_SHL, p, build_splat(s->bl, &p->shape, 8 * k));
 		sum = op2(s, NCC_ADD, sum, p);
 	}
-	return hit && u ? build_cast(s->bl, sum, s->x->shape.dtype) : NULL;
+	return hit && u ? build_cast(s->bl, sum, s->x[0]->shape.dtype) : NULL;
 }
 
 static int scatter_all(const struct scatter *s, struct ncc_op **out)
 {
-	bool add = s->c->func == NCC_ADD && !s->x->shape.pred;
+	bool add = s->c->func == NCC_ADD && !s->x[0]->shape.pred;
 
 	if (s->slices > FEW && s->c->func == NCC_SELECT)
 		*out = last_one(s);
-	else if (s->slices > FEW && add && ncc_is_float(s->x->shape.dtype))
+	else if (s->slices > FEW && add && ncc_is_float(s->x[0]->shape.dtype))
 		*out = add_floats(s);
 	else if (s->slices > FEW && s->slices <= 1 << 16 && add)
 		*out = add_integers(s);
@@ -230,8 +250,8 @@ static int scatter_all(const struct scatter *s, struct ncc_op **out)
 				  "%lld updates, at most %d are supported of this operation",
 				  (long long)s->slices, MOST);
 	else
-		*out = one_by_one(s);
-	return 0;
+		return one_by_one(s, out);
+	return *out ? 0 : -ENOMEM;
 }
 
 /* [shared, rows, columns] back to the operand's dimensions */
@@ -281,42 +301,54 @@ static struct ncc_op *as_bits(struct ncc_build *bl, struct ncc_op *x)
 		bl, x, ncc_dtype_size(x->shape.dtype) == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16);
 }
 
-int lower_scatter(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
-		  struct ncc_op *updates, const struct ncc_slices *g, const struct ncc_combine *c,
-		  struct ncc_op **out)
+/* Operands and updates as matrices */
+static int fold_all(struct scatter *s, struct slices *m, struct ncc_op *const *x,
+		    struct ncc_op *const *updates)
 {
-	struct scatter s = { .bl = bl, .c = c };
-	struct ncc_op *r = NULL;
+	bool bits = s->c->func == NCC_SELECT; /* are moved, NaN and all */
+
+	s->slices = m->slices;
+	for (unsigned int i = 0; i < s->n; i++) {
+		struct ncc_op *u = bits ? as_bits(s->bl, updates[i]) : updates[i];
+
+		s->u[i] = u ? fold_updates(m, u) : NULL;
+		if (u && !s->u[i])
+			return build_fail(s->bl, -EINVAL,
+					  "dimension numbers do not fit the shapes");
+		s->x[i] = slices_matrix(m, bits ? as_bits(s->bl, x[i]) : x[i], false);
+		if (!s->u[i] || !s->x[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int lower_scatter(struct ncc_build *bl, unsigned int n, struct ncc_op *const *x, struct ncc_op *idx,
+		  struct ncc_op *const *updates, const struct ncc_slices *g,
+		  const struct ncc_combine *c, struct ncc_op **out)
+{
+	struct scatter s = { .bl = bl, .c = c, .n = n };
 	struct slices m;
-	int rc = slices_init(&m, bl, x, idx, g);
+	int rc = slices_init(&m, bl, x[0], idx, g);
 
 	if (rc)
 		return rc;
 	for (unsigned int i = 0; i < m.ncol; i++)
-		if (g->size[m.col[i]] != x->shape.dim[m.col[i]])
+		if (g->size[m.col[i]] != m.x->shape.dim[m.col[i]])
 			return build_fail(bl, -ENOTSUP,
 					  "windows that cover a part of a dimension without an "
 					  "index "
 					  "are not supported");
-	s.slices = m.slices;
-	if (c->func == NCC_SELECT) { /* bits are moved, NaN and all */
-		x = as_bits(bl, x);
-		updates = as_bits(bl, updates);
-	}
-	if (!x || !updates)
-		return build_fail(bl, -ENOMEM, "out of memory");
-	s.u = fold_updates(&m, updates);
-	if (!s.u)
-		return build_fail(bl, -EINVAL, "dimension numbers do not fit the shapes");
 	bl->err->text[0] = 0;
 	s.row = slices_rows(&m, true);
-	s.x = slices_matrix(&m, x, false);
-	rc = s.row && s.x ? scatter_all(&s, &r) : -ENOMEM;
-	r = r ? unfold(&m, r) : NULL;
-	*out = r && c->func == NCC_SELECT ? build_bitcast(bl, r, m.x->shape.dtype) : r;
-	if (rc && rc != -ENOMEM)
+	rc = s.row ? fold_all(&s, &m, x, updates) : -ENOMEM;
+	rc = rc ? rc : scatter_all(&s, out);
+	for (unsigned int i = 0; !rc && i < n; i++) {
+		out[i] = unfold(&m, out[i]);
+		if (out[i] && c->func == NCC_SELECT)
+			out[i] = build_bitcast(bl, out[i], x[i]->shape.dtype);
+		rc = out[i] ? 0 : -ENOMEM;
+	}
+	if (rc != -ENOMEM)
 		return rc;
-	if (*out)
-		return 0;
 	return bl->err->text[0] ? -EFBIG : build_fail(bl, -ENOMEM, "out of memory");
 }

@@ -111,7 +111,8 @@ def write(name):
     fn.__name__ = name
     if isinstance(edit, str):  # the module, of which fn says what it does
         hlo = _jax.mlir.mlir_module_to_xla_computation(edit, use_tuple_args=False, return_tuple=False)
-        outs = [fn(*args)]
+        outs = fn(*args)
+        outs = outs if isinstance(outs, (list, tuple)) else [outs]
     else:
         with jax.enable_x64(wide):
             shapes = [widened(a) if wide else a for a in args]
@@ -400,8 +401,55 @@ def truth():
          edit=(("stablehlo.or", "stablehlo.add"), ("stablehlo.and", "stablehlo.multiply")))
 
 
+def scatter_text(types, rows, updates, columns, body):
+    """scatter of whole rows of len(types) operands; body: of parameters %a0.. (old) and %b0.. (update)"""
+    tensor = lambda n, *s: ", ".join(f"%{n}{i}: tensor<{'x'.join(map(str, s + (t,)))}>" for i, t in enumerate(types))
+    kinds = lambda *s: ", ".join(f"tensor<{'x'.join(map(str, s + (t,)))}>" for t in types)
+    names = lambda n: ", ".join(f"%{n}{i}" for i in range(len(types)))
+    return f"""func.func public @main({tensor("x", rows, columns)}, %i: tensor<{updates}x1xi32>, {tensor("u", updates, columns)}) -> ({kinds(rows, columns)}) {{
+      %r:{len(types)} = "stablehlo.scatter"({names("x")}, %i, {names("u")}) <{{scatter_dimension_numbers = #stablehlo.scatter<
+        update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
+        ^bb0({tensor("a")}, {tensor("b")}):
+        {body}
+      }}) : ({kinds(rows, columns)}, tensor<{updates}x1xi32>, {kinds(updates, columns)}) -> ({kinds(rows, columns)})
+      return {", ".join(f"%r#{i}" for i in range(len(types)))} : {kinds(rows, columns)} }}"""
+
+
+def written():
+    """What JAX never writes: the module in StableHLO, and a function of the same meaning in numpy"""
+    def scattered(combine):
+        def fn(*args):
+            n = len(args) // 2
+            x, i, u = [a.copy() for a in args[:n]], args[n].ravel(), args[n + 1:]
+            for k, at in enumerate(i):
+                if 0 <= at < x[0].shape[0]:
+                    for v, new in zip(x, combine([v[at] for v in x], [v[k] for v in u])):
+                        v[at] = new
+            return x
+        return fn
+
+    index = lambda d, n, most: d.ints(np.int32, n, 1, low=-2, high=most + 1)
+    each = scattered(lambda a, b: (a[0] + b[0], b[1], np.maximum(a[2], b[2])))
+    text = scatter_text(("i32", "f32", "i16"), 20, 40, 5, """%s = stablehlo.add %b0, %a0 : tensor<i32>
+        %m = stablehlo.maximum %a2, %b2 : tensor<i16>
+        stablehlo.return %s, %b1, %m : tensor<i32>, tensor<f32>, tensor<i16>""")
+    cases["scatter_each"] = (each, lambda d: (
+        d.ints(np.int32, 20, 5), d.f32(20, 5), d.ints(np.int16, 20, 5), index(d, 40, 20),
+        d.ints(np.int32, 40, 5), d.f32(40, 5), d.ints(np.int16, 40, 5)), 0.0, False, text)
+    best = scattered(lambda a, b: (np.where(b[0] > a[0], b[0], a[0]), np.where(b[0] > a[0], b[1], a[1] - 1)))
+    text = scatter_text(("f32", "i32"), 9, 30, 6, """%g = stablehlo.compare GT, %b0, %a0 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %o = stablehlo.constant dense<1> : tensor<i32>
+        %l = stablehlo.subtract %a1, %o : tensor<i32>
+        %v = stablehlo.select %g, %b0, %a0 : tensor<i1>, tensor<f32>
+        %w = stablehlo.select %g, %b1, %l : tensor<i1>, tensor<i32>
+        stablehlo.return %v, %w : tensor<f32>, tensor<i32>""")
+    cases["scatter_best"] = (best, lambda d: (
+        d.f32(9, 6), d.ints(np.int32, 9, 6, low=-99, high=99), index(d, 30, 9), d.f32(30, 6),
+        d.ints(np.int32, 30, 6, low=-99, high=99)), 0.0, False, text)
+
+
 def main():
-    for family in (integers, many, indexed, tables, flow, wide, zeros, truth):
+    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, written):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}

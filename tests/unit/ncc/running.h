@@ -6,7 +6,7 @@
 #include "ncc.h"
 #include "nrt/nrt.h"
 
-#define MAX_TENSORS 8
+#define MAX_TENSORS 32
 
 struct running {
 	nrt_model_t *model;

@@ -167,6 +167,22 @@ static void scatter_of_two(Ncc__Hlo__Module *m)
 	p->n_operand_ids = 2;
 }
 
+static void scatter_mixed(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "scatter");
+
+	p->operand_ids[1] = p->operand_ids[0];
+}
+
+static void scatter_of_one(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "scatter");
+
+	p->operand_ids[1] = p->operand_ids[2];
+	p->operand_ids[2] = p->operand_ids[3];
+	p->n_operand_ids = 3;
+}
+
 static void slice_larger(Ncc__Hlo__Module *m)
 {
 	find(m, "dynamic-slice")->shape->dimensions[0] = 41;
@@ -430,7 +446,9 @@ static const struct {
 	{ P "embedding_constant/module.hlo.pb", gather_of_nothing, "dimension numbers" },
 	{ P "embedding_constant/module.hlo.pb", gather_along_nothing, "dimension number -1" },
 	{ "hlo_ops/scatter_add/module.hlo.pb", scatter_shared, "dimension numbers" },
-	{ "hlo_ops/scatter_add/module.hlo.pb", scatter_of_two, "not supported" },
+	{ "hlo_ops/scatter_add/module.hlo.pb", scatter_of_two, "2 operands" },
+	{ "hlo_ops/scatter_best/module.hlo.pb", scatter_mixed, "need one type" },
+	{ "hlo_ops/scatter_best/module.hlo.pb", scatter_of_one, "parameter number" },
 	{ P "dynamic_slice/module.hlo.pb", slice_larger, "does not fit" },
 	{ P "dynamic_slice/module.hlo.pb", start_missing, "operands for rank" },
 	{ P "dynamic_update/module.hlo.pb", update_larger, "operand" },
