@@ -147,6 +147,15 @@ static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n
 	return rc;
 }
 
+/* Not where a computation of scalars is run on whole tensors */
+static int is_of_elements(struct hlo_inst *in)
+{
+	return in->imp->lift ? hlo_fail(in, -ENOTSUP,
+					"in the computation of a map, sort, scatter or reduction, "
+					"whose elements would each go their own way")
+			     : 0;
+}
+
 /* Of a predicate the first branch is the one for true; an index out of range means the last one */
 int hlo_conditional(struct hlo_inst *in, struct hlo_value *v)
 {
@@ -154,6 +163,8 @@ int hlo_conditional(struct hlo_inst *in, struct hlo_value *v)
 	struct ncc_op *sel;
 	double k;
 
+	if (is_of_elements(in))
+		return -ENOTSUP;
 	if (!n || in->nin != n + 1 || in->in[0].n != 1)
 		return hlo_fail(in, -EINVAL, "%u operands for %u branches", in->nin, n);
 	sel = in->in[0].op[0];
@@ -380,9 +391,6 @@ static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 		return rc;
 	if (in->imp->loops == NCC_MAX_LOOPS)
 		return hlo_fail(in, -EFBIG, "more than %d loops", NCC_MAX_LOOPS);
-	if (in->imp->lift)
-		return hlo_fail(in, -ENOTSUP,
-				"its number of turns depends on the data of each element");
 	loop = build_loop(&in->b, both(in, in->imp->guard, p));
 	for (unsigned int i = 0; i < before->n && state && loop; i++) {
 		bool same = flat && passes_on(body, i) == i;
@@ -434,7 +442,7 @@ int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 			       .loops = in->imp->loops };
 	int rc;
 
-	if (!u.body || !u.cond)
+	if (!u.body || !u.cond || is_of_elements(in))
 		return -EINVAL;
 	if (in->nin != 1)
 		return hlo_fail(in, -EINVAL, "%u operands, expected 1", in->nin);

@@ -415,6 +415,19 @@ static void one_branch(Ncc__Hlo__Module *m)
 	find(m, "conditional")->n_called_computation_ids = 1;
 }
 
+static void flow_of_elements(Ncc__Hlo__Module *m)
+{
+	int64_t id = find(m, "sort")->called_computation_ids[0];
+
+	for (size_t i = 0; i < m->n_computations; i++) {
+		Ncc__Hlo__Computation *c = m->computations[i];
+
+		for (size_t k = 0; c->id == id && k < c->n_instructions; k++)
+			if (strcmp(c->instructions[k]->opcode, "parameter"))
+				set_text(&c->instructions[k]->opcode, "conditional");
+	}
+}
+
 static void no_condition(Ncc__Hlo__Module *m)
 {
 	find(m, "while")->called_computation_ids[1] = 12345;
@@ -434,6 +447,7 @@ static const struct {
 	{ "hlo_ops/pool_argmax/module.hlo.pb", window_without_end, "bad window" },
 	{ "hlo_ops/window_any/module.hlo.pb", window_missing, "does not have the operand's" },
 	{ "hlo_ops/cond/module.hlo.pb", one_branch, "operands for 1 branches" },
+	{ "hlo_ops/sort_pairs/module.hlo.pb", flow_of_elements, "would each go their own way" },
 	{ "hlo_ops/fori_loop/module.hlo.pb", no_condition, "does not exist" },
 	{ P "add/module.hlo.pb", tuple_bomb, "tuple 'bomb': more than" },
 	{ P "add/module.hlo.pb", custom_call_named, "lapack_sgetrf" },
