@@ -344,30 +344,44 @@ static bool is_flat(const Ncc__Hlo__Shape *s)
 	return s->element_type == 13;
 }
 
-static int end_loop(struct hlo_inst *in, struct ncc_op *loop, struct ncc_op *again,
-		    const struct hlo_value *state, const struct hlo_value *next,
-		    struct hlo_value *v)
+/* A loop being made */
+struct looping {
+	struct ncc_op *loop, *again;
+	struct ncc_op *held; /* the condition of the turn, as a state */
+	struct hlo_value state, next; /* a state, or what it was before the loop and stays */
+	bool nested; /* there are loops in it */
+};
+
+static bool is_state(const struct looping *l, const struct ncc_op *op)
+{
+	return op->kind == NCC_STATE && op->in[0] == l->loop;
+}
+
+static int end_loop(struct hlo_inst *in, struct looping *l, struct hlo_value *v)
 {
 	struct ncc_op **changes[2], *end;
 	unsigned int n = 0;
 
-	v->n = state->n;
+	v->n = l->state.n;
 	v->op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
 	for (int i = 0; i < 2; i++)
 		changes[i] = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
 	if (!v->op || !changes[0] || !changes[1])
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < v->n; i++) {
-		v->op[i] = state->op[i];
-		if (state->op[i]->kind != NCC_STATE || state->op[i]->in[0] != loop)
+		v->op[i] = l->state.op[i];
+		if (!is_state(l, v->op[i]))
 			continue;
-		changes[0][n] = state->op[i];
-		changes[1][n++] = next->op[i];
+		changes[0][n] = v->op[i];
+		changes[1][n++] = l->next.op[i];
 	}
-	end = build_loop_end(&in->b, loop, both(in, in->imp->guard, again), changes[0], changes[1],
-			     n);
+	if (l->nested) {
+		changes[0][n] = l->held;
+		changes[1][n++] = l->again;
+	}
+	end = build_loop_end(&in->b, l->loop, l->again, changes[0], changes[1], n);
 	for (unsigned int i = 0; i < v->n && end; i++)
-		if (v->op[i]->kind == NCC_STATE && v->op[i]->in[0] == loop)
+		if (is_state(l, v->op[i]))
 			v->op[i] = build_loop_result(&in->b, end, v->op[i]);
 	for (unsigned int i = 0; i < v->n; i++)
 		if (!end || !v->op[i])
@@ -376,14 +390,33 @@ static int end_loop(struct hlo_inst *in, struct ncc_op *loop, struct ncc_op *aga
 	return 0;
 }
 
+/* One turn, for all. A loop in it depends on the turn, so that without one it is not entered */
+static int make_turn(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
+		     const Ncc__Hlo__Computation *cond, struct looping *l)
+{
+	struct ncc_op *guard = in->imp->guard, *p = NULL;
+	unsigned int loops = in->imp->loops;
+	int rc;
+
+	in->imp->guard = l->held;
+	rc = hlo_call(in, body, &l->state, 1, &l->next);
+	if (!rc && !same_leaves(&l->state, &l->next))
+		rc = hlo_fail(in, -EINVAL, "the body changes the shape");
+	rc = rc ? rc : condition(in, cond, &l->next, &p);
+	in->imp->guard = guard;
+	l->nested = in->imp->loops != loops;
+	l->again = rc ? NULL : both(in, guard, p);
+	return rc;
+}
+
 /* A loop that goes on as a loop: what changes is its state, the rest is as it was before */
 static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 		     const Ncc__Hlo__Computation *cond, struct hlo_value *v)
 {
 	const struct hlo_value *before = &in->in[0];
 	struct ncc_op **state = ncc_alloc(in->imp->m, (before->n + 1) * sizeof(struct ncc_op *));
-	struct hlo_value at = { before->n, state }, next = { 0 };
-	struct ncc_op *p = NULL, *loop;
+	struct looping l = { .state = { before->n, state } };
+	struct ncc_op *p = NULL;
 	bool flat = is_flat(in->p->shape);
 	int rc = condition(in, cond, before, &p);
 
@@ -391,21 +424,20 @@ static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 		return rc;
 	if (in->imp->loops == NCC_MAX_LOOPS)
 		return hlo_fail(in, -EFBIG, "more than %d loops", NCC_MAX_LOOPS);
-	loop = build_loop(&in->b, both(in, in->imp->guard, p));
-	for (unsigned int i = 0; i < before->n && state && loop; i++) {
+	p = both(in, in->imp->guard, p);
+	l.loop = build_loop(&in->b, p);
+	l.held = l.loop ? build_state(&in->b, l.loop, p) : NULL;
+	if (!l.held || !state)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	for (unsigned int i = 0; i < before->n; i++) {
 		bool same = flat && passes_on(body, i) == i;
 
-		state[i] = same ? before->op[i] : build_state(&in->b, loop, before->op[i]);
+		state[i] = same ? before->op[i] : build_state(&in->b, l.loop, before->op[i]);
 		if (!state[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}
-	if (!loop || !state)
-		return hlo_fail(in, -ENOMEM, "out of memory");
-	rc = hlo_call(in, body, &at, 1, &next);
-	if (!rc && !same_leaves(&at, &next))
-		rc = hlo_fail(in, -EINVAL, "the body changes the shape");
-	rc = rc ? rc : condition(in, cond, &next, &p);
-	return rc ? rc : end_loop(in, loop, p, &at, &next, v);
+	rc = make_turn(in, body, cond, &l);
+	return rc ? rc : end_loop(in, &l, v);
 }
 
 /* What an attempt that is given up made is nobody's. Those in it share its limits */

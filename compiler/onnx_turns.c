@@ -100,14 +100,16 @@ static void make_states(struct onnx_node *n, struct turns *t, onnx_op loop, stru
 static void run_turns(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct turns *t,
 		      struct onnx_value *in, struct onnx_value *out)
 {
-	onnx_op loop, end, again;
+	onnx_op loop, end, again, before = n->imp->guard;
 
 	loop = build_loop(&n->b, goes_on(n, t, in[0].op, in[1].op));
 	if (!loop && !n->rc)
 		onnx_fail(n, -ENOMEM, "out of memory");
 	make_states(n, t, loop, in);
+	n->imp->guard = scalar(n, t->state[1]); /* a loop in it is entered in a turn only */
 	if (!n->rc)
 		onnx_run_graph(n, body, in, t->n, out, t->n - 1);
+	n->imp->guard = before;
 	for (unsigned int i = 1; i < t->n && !n->rc; i++) {
 		if (!same_shape(&in[i], &out[i - 1]))
 			onnx_fail(n, -ENOTSUP,
