@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# vm: --instance inf1.6xlarge --timeout 300
+# vm: --instance inf1.6xlarge --fault-port --timeout 300
 # copy: tests/unit/neff/testmodel_write
-# data: tests/vm/npy.sh
+# data: tests/vm/npy.sh tests/vm/fault.sh
 # NeuronCore Pipeline through the daemon's socket and the module: two copies of a model of seven stages lie on
-# fourteen cores of four chips, so that values cross from chip to chip. The model is hand-made: c = a + 7b.
+# fourteen cores of four chips, so that values cross from chip to chip: by the links, as a link that goes down
+# under the loaded models shows. The model is hand-made: c = a + 7b.
 . ./tap.sh
 . ./npy.sh
+. ./fault.sh
 
 ./testmodel_write stages stages.neff
 npy '\x00\x00\x80\x3f' >one.npy   # 1.0
@@ -27,6 +29,36 @@ for id in $ids; do cmp -s "/tmp/each/$id/c.npy" sum.npy && good=$((good + 1)); d
 is "$good" 2 "each has the right sum"
 ok "through shared memory" neuron-cli "${infer[@]}" --all --shm --repeat 40 -o /tmp/shm
 ok "with the right sum" cmp /tmp/shm/c.npy sum.npy
+
+# works ID NAME: the sum is right
+works() {
+    rm -rf /tmp/out
+    neuron-cli "${infer[@]}" "$1" -o /tmp/out >/tmp/client 2>&1
+    ok "$2" cmp /tmp/out/c.npy sum.npy
+}
+# fails ID NAME WHERE: the client hears of a DMA that was aborted, and of whose it was
+fails() {
+    local got
+    got=$(neuron-cli "${infer[@]}" "$1" -o /tmp/out 2>&1)
+    like "$got" 'NERR code 1004' "$2"
+    like "$got" "$3 dma engine [0-9]+ queue [0-9]+: DMA abort" "with the stage"
+}
+read -r west east <<<"$(tr '\n' ' ' <<<"$ids")" # on nd0 and nd1, on nd1 to nd3
+fault nd0 link-east-down
+fails "$west" "without its link a pipeline fails" 'nd0 nc3 sg03'
+fails "$west" "as long as it is down" 'nd0 nc3 sg03'
+works "$east" "the pipeline on other links goes on"
+fault nd2 link-west-down
+fails "$east" "until one of these is down" 'nd1 nc3 sg00'
+fault nd0 clear
+works "$west" "its link is up again, and it works"
+fails "$east" "the other is where it was" 'nd1 nc3 sg00'
+fault nd2 clear
+works "$east" "and works as well"
+ok "many in flight again" neuron-cli "${infer[@]}" --all --each --repeat 10 -o /tmp/each
+good=0
+for id in $ids; do cmp -s "/tmp/each/$id/c.npy" sum.npy && good=$((good + 1)); done
+is "$good" 2 "with the right sums"
 ok "reset" neuron-cli reset
 kill -TERM $pid
 wait $pid
