@@ -22,6 +22,9 @@ MAX_BYTES = 4 << 20
 CODE = (".c", ".h", ".py", ".sh")
 SPDX = re.compile(r"SPDX-License-Identifier:\s*(\(?[\w.+-]*\w(?: (?:OR|AND|WITH) [\w.+-]*\w)*\)?)")
 MACHINE_PATH = re.compile(r"(?<![\w.])/(home|Users|work|builds)/\w|/tmp/b-\w")
+SLEEP = re.compile(r"\b(f|m|s|u)sleep(_\w+)?\(|\bschedule_timeout\w*\(")
+BUSY = re.compile(r"\b[mun]delay\(")
+LOOP = re.compile(r"\t(while \(|for \(|do \{|list_for_each)")
 
 Finding = tuple[Path, str]
 
@@ -124,6 +127,20 @@ def large_files(tree: Tree) -> Iterator[Finding]:
             yield name, f"{size} bytes, at most {MAX_BYTES}"
 
 
+def fixed_sleeps(tree: Tree) -> Iterator[Finding]:
+    """Before a sleep its function has a loop: what is slept for is looked at between two of them."""
+    for name, lines in tree.text.items():
+        if name.parts[0] != "driver" or name.suffix != ".c":
+            continue
+        loop = False
+        for number, line in enumerate(lines, 1):
+            loop = (loop or LOOP.search(line) is not None) and not line.startswith("{")
+            if SLEEP.search(line) and not loop:
+                yield name, f"line {number} sleeps outside a loop"
+            if BUSY.search(line):
+                yield name, f"line {number} is a busy wait of a fixed time"
+
+
 CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     ("every file states its licence", unlicensed),
     ("LICENSES/ has the text of every licence", texts),
@@ -131,6 +148,7 @@ CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     ("no line of code ends with blanks", trailing_blanks),
     ("scripts, and only scripts, are executable", modes),
     ("no path of a developer's machine", machine_paths),
+    ("the module sleeps only between two looks at what it waits for", fixed_sleeps),
     (f"no file is larger than {MAX_BYTES >> 20} MiB", large_files),
 ]
 

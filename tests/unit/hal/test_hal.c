@@ -19,7 +19,7 @@ struct fake {
 		uint32_t value;
 	} write[MAX_WRITES];
 	unsigned int writes;
-	uint64_t now;
+	uint64_t now, slept;
 	/* the chip's side of the mailbox; answers when answer_after waits have passed */
 	uint8_t req[NEURON_FWIO_BUF_SIZE], resp[NEURON_FWIO_BUF_SIZE];
 	unsigned int requests, drop, fail_code;
@@ -107,6 +107,7 @@ static int fake_wait(void *opaque, unsigned int us)
 	struct fake *f = opaque;
 
 	f->now += us ? us : 1;
+	f->slept += us;
 	return 0;
 }
 
@@ -361,6 +362,20 @@ START_TEST(test_reset_times)
 }
 END_TEST
 
+/* A chip that announces fast resets is looked at first, and slept for only between two looks */
+START_TEST(test_reset_without_sleep)
+{
+	hal.features = NEURON_CAP_F_FAST_RESET;
+	ck_assert_int_eq(nhal_reset(&hal, 1, 0), 0);
+	ck_assert_uint_eq(fake.slept, 0);
+	setup();
+	hal.features = NEURON_CAP_F_FAST_RESET;
+	fake.reset_reads = 3;
+	ck_assert_int_eq(nhal_reset(&hal, 2, 0), 0);
+	ck_assert_uint_eq(fake.slept, 3 * 100);
+}
+END_TEST
+
 START_TEST(test_reset_gives_up)
 {
 	fake.reset_reads = 1u << 30;
@@ -439,6 +454,7 @@ int main(void)
 	tcase_add_test(tc, test_mailbox_batches);
 	tcase_add_test(tc, test_mailbox_retries);
 	tcase_add_test(tc, test_reset_times);
+	tcase_add_test(tc, test_reset_without_sleep);
 	tcase_add_test(tc, test_reset_gives_up);
 	tcase_add_test(tc, test_neighbors);
 	tcase_add_test(tc, test_addresses);
