@@ -38,6 +38,7 @@ struct shared {
 	uint64_t calls, wanted;
 	uint64_t good[128]; /* by ioctl */
 	uint64_t strange; /* an errno that is the kernel's own */
+	uint64_t pointers; /* addresses of the kernel's in what came back */
 	uint64_t seeds; /* handed out */
 	uint64_t rebinds;
 };
@@ -119,15 +120,22 @@ static void ioctl_once(struct worker *w)
 	unsigned int i = fz_next(&w->fz) % fz_ioctl_count;
 	const struct fz_ioctl *io = &fz_ioctls[i];
 	int ret, fd = w->fds[fz_next(&w->fz) % FDS];
+	uint64_t leaked;
 	void *arg;
 
 	/* these wait for others, seconds at worst */
 	if ((strstr(io->name, "CRWL_") || strstr(io->name, "CINIT")) && !fz_once(&w->fz, 16))
 		return;
 	arg = fz_arg(&w->fz, io);
+	fz_watch(&w->fz);
 	fail(true);
 	ret = call(fd, io->cmd, arg);
 	fail(false);
+	leaked = fz_leaked(&w->fz);
+	if (leaked) {
+		printf("# %s: %#llx\n", io->name, (unsigned long long)leaked);
+		__atomic_add_fetch(&shared->pointers, 1, __ATOMIC_RELAXED);
+	}
 	if (ret >= 0) {
 		__atomic_add_fetch(&shared->good[i], 1, __ATOMIC_RELAXED);
 		fz_learn(&w->fz, fd, io, arg);
@@ -323,6 +331,11 @@ int main(int argc, char **argv)
 	ok(shared->rebinds > 0, "chips were unbound, %llu times",
 	   (unsigned long long)shared->rebinds);
 	is((long long)shared->strange, 0, "errors are ones that programs know");
+	ok(fz_kernel_address(0, 0xffff888104c0a000) && fz_kernel_address(1, 0xffffffffc0123456) &&
+		   !fz_kernel_address(UINT64_MAX, 0xffffffff80000003) &&
+		   !fz_kernel_address(0, -14ull),
+	   "an address of the kernel's is told from what is none");
+	is((long long)shared->pointers, 0, "and none came back");
 	if (failing) {
 		failures("failslab");
 		failures("fail_page_alloc");

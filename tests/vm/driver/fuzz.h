@@ -33,15 +33,23 @@ struct fz_chunk {
 	uint64_t handle, pa, size;
 };
 
+/* Words of the argument's pages, of the buffer's beginning and of its end that are watched */
+#define FZ_WATCHED_ARG 256
+#define FZ_WATCHED_BUF 512
+#define FZ_WATCHED_END 32
+#define FZ_WATCHED (FZ_WATCHED_ARG + FZ_WATCHED_BUF + FZ_WATCHED_END)
+
 /* What one thread knows: its generator, memory for arguments, chunks, one mapping */
 struct fz {
 	uint64_t rng;
 	unsigned int wild; /* one value in so many is odd; 0: none */
 	uint8_t *arg_end, *buf_end; /* both followed by a page that cannot be touched */
+	uint8_t *buf_start;
 	uint8_t *read_only;
 	struct fz_chunk chunks[FZ_CHUNKS];
 	void *map;
 	uint64_t map_size;
+	uint64_t before[FZ_WATCHED];
 };
 
 bool fz_init(struct fz *fz, uint64_t seed, unsigned int wild);
@@ -56,5 +64,9 @@ void fz_learn(struct fz *fz, int fd, const struct fz_ioctl *io, const void *arg)
 /* Map a known chunk, with random rights, in place of the one that is mapped */
 void fz_map(struct fz *fz, int fd);
 void fz_unmap(struct fz *fz);
+/* Before a call, and after it: an address of the kernel's that it gave away, or 0 */
+void fz_watch(struct fz *fz);
+uint64_t fz_leaked(struct fz *fz);
+bool fz_kernel_address(uint64_t before, uint64_t after);
 
 #endif

@@ -46,6 +46,7 @@ bool fz_init(struct fz *fz, uint64_t seed, unsigned int wild)
 	fz->map = MAP_FAILED;
 	fz->arg_end = guarded(ARG_PAGES);
 	fz->buf_end = guarded(BUF_PAGES);
+	fz->buf_start = fz->buf_end ? fz->buf_end - BUF_PAGES * PAGE : NULL;
 	fz->read_only = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return fz->arg_end && fz->buf_end && fz->read_only != MAP_FAILED;
 }
