@@ -1,0 +1,6 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# vm: --instance inf1.xlarge
+# copy: tests/vm/driver/driver-orphans
+# tests/vm/driver/orphans.c
+exec ./driver-orphans
