@@ -362,8 +362,6 @@ def flow():
     case("while_after", lambda a, b: (lambda k, n: (k, n, lax.while_loop(lambda s: s[0] > n, lambda s: (s[0] - k, s[1] + b * 2), (b[0] + 900, b))))(
              lax.while_loop(lambda s: s < 300, lambda s: s * 3, a), lax.while_loop(lambda s: s < 70, lambda s: s + b[1], a) + 1),
          lambda d: (np.int32(5), d.ints(np.int32, 4, low=3, high=99)))
-    case("while_not_entered", lambda n, x: lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] + lax.while_loop(
-             lambda v: v[0] != 7, lambda v: v + 2, x)), (jnp.int32(0), x)), lambda d: (np.int32(0), np.array([4, 8], np.int32)))
     case("while_deep", lambda n, x: lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, lax.fori_loop(0, s[0] % 3 + 1, lambda i, a: lax.cond(
              a[0] % 2 == 0, lambda a: lax.while_loop(lambda b: b[0] % 5 != 3, lambda b: b * 3 + i + 1, a), lambda a: a + s[0], a), s[1])),
          (jnp.int32(0), x)), lambda d: (np.int32(4), d.ints(np.int32, 5, low=-99, high=99)))

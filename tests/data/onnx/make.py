@@ -180,6 +180,11 @@ def turns(to: Path) -> None:
         [node("Cast", "i", "f", to=TensorProto.FLOAT), node("Mul", "v,f", "u"), node("Add", "u,x", "w"), node("Identity", "c", "go")],
         "turn", {"i": whole, "c": truth, "v": real}, {"go": truth, "w": real}))],
         {"n": np.array(6, np.int64), "x": np.array([1, 3, -2], np.float32)}, {"yes": np.array(True)})
+    save(to, "loop_not_entered", [node("Loop", "n,yes,x", body=graph(  # the loop in it would not end
+        [node("Loop", ",yes,low", "z", body=double), node("Identity", "c", "go")], "outer",
+        {"i": whole, "c": truth, "a": real}, {"go": truth, "z": real}))],
+        {"n": np.array(0, np.int64), "x": np.array([1, 3, -2], np.float32), "low": np.full(3, -1, np.float32)},
+        {"yes": np.array(True), "hundred": np.float32(100)})
     inner = graph([node("Loop", ",yes,x", "z", body=double)], "yes", {}, {"z": real})
     for name, x in (("loop_in_if", [1, 3, -2]), ("loop_in_if_not", [-1, -3, -2])):  # the other one would not end
         save(to, name, [node("ReduceSum", "x", "s", keepdims=0), node("Greater", "s,zero", "p"),
