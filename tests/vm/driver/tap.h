@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "neuron/hw/inferentia.h"
@@ -162,6 +163,19 @@ static inline bool node_works(int index)
 	       !memcmp(in, out, sizeof(in));
 	close(fd);
 	return good;
+}
+
+/* A command, which may call functions that the test has exported */
+static inline bool bash(const char *command)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (!child) {
+		execl("/bin/bash", "bash", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	return waitpid(child, &status, 0) == child && !status;
 }
 
 /* First line of a file, without the newline; NULL if it cannot be read */
