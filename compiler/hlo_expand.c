@@ -155,6 +155,20 @@ static int expand_precision(struct hlo_inst *in, struct ncc_op **out)
 	return 0;
 }
 
+/* Of what is real already */
+static int expand_part(struct hlo_inst *in, struct ncc_op **out)
+{
+	struct ncc_op *x = in->in[0].op[0];
+	int rc = same_shapes(in, 1);
+
+	if (rc)
+		return rc;
+	if (!ncc_is_float(x->shape.dtype) || x->shape.dtype != in->shape.dtype)
+		return hlo_fail(in, -EINVAL, "of %s", ncc_dtype_name(&x->shape));
+	*out = in->p->opcode[0] == 'r' ? x : build_splat(&in->b, &x->shape, 0);
+	return 0;
+}
+
 int hlo_expand(struct hlo_inst *in, struct ncc_op **out)
 {
 	const char *opcode = in->p->opcode;
@@ -181,6 +195,8 @@ int hlo_expand(struct hlo_inst *in, struct ncc_op **out)
 		rc = expand_integer(in, 1, out);
 	else if (!strcmp(opcode, "bitcast-convert"))
 		rc = expand_bitcast(in, out);
+	else if (!strcmp(opcode, "real") || !strcmp(opcode, "imag"))
+		rc = expand_part(in, out);
 	else if (!strcmp(opcode, "reduce-precision"))
 		rc = expand_precision(in, out);
 	if (!rc && !*out)

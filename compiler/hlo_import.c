@@ -282,7 +282,7 @@ static const struct {
 	{ "fusion", import_call },  { "map", hlo_map },
 	{ "sort", hlo_sort },	    { "topk", hlo_topk },
 	{ "while", hlo_while },	    { "conditional", hlo_conditional },
-	{ "scatter", hlo_scatter },
+	{ "scatter", hlo_scatter }, { "select-and-scatter", hlo_select_and_scatter },
 };
 
 static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index)

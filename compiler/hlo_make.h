@@ -40,6 +40,9 @@ int hlo_reduce_many(struct hlo_inst *in, struct hlo_value *v);
 int hlo_sort(struct hlo_inst *in, struct hlo_value *v);
 int hlo_topk(struct hlo_inst *in, struct hlo_value *v);
 
+/* hlo_select.c */
+int hlo_select_and_scatter(struct hlo_inst *in, struct hlo_value *v);
+
 /* hlo_window.c */
 int hlo_window_many(struct hlo_inst *in, struct hlo_value *v);
 

@@ -186,22 +186,55 @@ static int take_window(struct hlo_inst *in, struct ncc_op *op, unsigned int ndim
 	return 0;
 }
 
+/*
+ * Each part of the batch with outputs of its own: the same as each part of the features, so the
+ * input's batch [groups, b] goes in front of its features
+ */
+static int batches_to_features(struct hlo_inst *in, struct ncc_op *op)
+{
+	const int64_t groups = in->p->batch_group_count;
+	struct ncc_conv *c = &op->conv;
+	struct ncc_op *x = op->in[0];
+	struct ncc_shape split = { 0 }, s = x->shape;
+	uint8_t map[NCC_MAX_DIMS];
+	unsigned int n = 0;
+
+	if (c->groups != 1 || s.dim[c->in_batch] % groups || s.ndim == NCC_MAX_DIMS ||
+	    c->in_batch == c->in_feature)
+		return hlo_fail(in, -EINVAL, "batch_group_count %lld does not fit",
+				(long long)groups);
+	for (unsigned int d = 0; d < s.ndim; d++) {
+		if (d == c->in_batch)
+			split.dim[split.ndim++] = groups;
+		split.dim[split.ndim++] = s.dim[d] / (d == c->in_batch ? groups : 1);
+	}
+	for (unsigned int d = 0; d < s.ndim; d++) {
+		if (d == c->in_feature)
+			map[n++] = c->in_batch;
+		map[n++] = (uint8_t)(d + (d >= c->in_batch));
+	}
+	s.dim[c->in_batch] /= groups;
+	s.dim[c->in_feature] *= groups;
+	c->groups = groups;
+	x = build_transpose(&in->b, build_reshape(&in->b, x, &split), map);
+	op->in[0] = build_reshape(&in->b, x, &s);
+	return op->in[0] ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
 static int attrs_conv(struct hlo_inst *in, struct ncc_op *op)
 {
 	const Ncc__Hlo__ConvolutionDimensionNumbers *d = in->p->convolution_dimension_numbers;
 	const unsigned int x = op->in[0]->shape.ndim, k = op->in[1]->shape.ndim, y = op->shape.ndim;
 	struct ncc_conv *c = &op->conv;
 	unsigned int n;
+	int rc;
 
 	if (!d || x < 2 || d->n_input_spatial_dimensions != x - 2 ||
 	    d->n_kernel_spatial_dimensions != x - 2 || d->n_output_spatial_dimensions != x - 2)
 		return hlo_fail(in, -EINVAL, "bad dimension numbers");
-	if (in->p->batch_group_count > 1)
-		return hlo_fail(in, -ENOTSUP, "batch_group_count %lld is not supported",
-				(long long)in->p->batch_group_count);
 	n = c->nspatial = x - 2;
 	c->groups = in->p->feature_group_count ? in->p->feature_group_count : 1;
-	return take_dims(in, 1, &d->input_batch_dimension, x, &c->in_batch) ?:
+	rc = take_dims(in, 1, &d->input_batch_dimension, x, &c->in_batch) ?:
 	       take_dims(in, 1, &d->input_feature_dimension, x, &c->in_feature) ?:
 	       take_dims(in, n, d->input_spatial_dimensions, x, c->in_spatial) ?:
 	       take_dims(in, 1, &d->kernel_input_feature_dimension, k, &c->k_in) ?:
@@ -211,6 +244,7 @@ static int attrs_conv(struct hlo_inst *in, struct ncc_op *op)
 	       take_dims(in, 1, &d->output_feature_dimension, y, &c->out_feature) ?:
 	       take_dims(in, n, d->output_spatial_dimensions, y, c->out_spatial) ?:
 	       take_window(in, op, n);
+	return rc || in->p->batch_group_count <= 1 ? rc : batches_to_features(in, op);
 }
 
 static const struct {

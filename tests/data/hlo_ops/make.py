@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax._src.lax import windowed_reductions as windowed
 from jax._src.lib import _jax
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -282,6 +283,26 @@ def indexed():
     case("one_hot", lambda i: jax.nn.one_hot(i, 12), lambda d: rows(d, 12, 9))
 
 
+def gradients():
+    """Of poolings: which element was the largest; of convolutions: groups of the batch"""
+    odd = lambda d, *shape: np.round(d.f32(*shape) * 2)  # with equal neighbours
+    pool = lambda x, *how: lax.reduce_window(x, -jnp.inf, lax.max, *how)
+    back = lambda *how: lambda x, g: jax.vjp(lambda v: pool(v, *how), x)[1](g)[0]
+    case("pool_gradient", back((1, 2, 2, 1), (1, 2, 2, 1), "VALID"), lambda d: (odd(d, 2, 6, 8, 5), d.f32(2, 3, 4, 5)))
+    case("pool_gradient_same", back((1, 3, 3), (1, 2, 2), "SAME"), lambda d: (odd(d, 3, 9, 12), odd(d, 3, 5, 6)))
+    case("pool_gradient_wide", back((3, 5), (1, 2), ((1, 2), (0, 3))), lambda d: (odd(d, 8, 17), odd(d, 9, 8)))
+    case("select_and_scatter", lambda x, g: windowed._select_and_scatter(
+        x, lax.ge, (2, 3), (1, 2), ((0, 1), (2, 0)), g, jnp.int32(-4), lax.max),
+         lambda d: (d.ints(np.int32, 7, 9, low=-9, high=9), d.ints(np.int32, 7, 5, low=-99, high=99)))
+    conv = lambda x, k, n, **how: lax.conv_general_dilated(
+        x.astype(jnp.float32), k.astype(jnp.float32), (1, 2), "SAME", batch_group_count=n, **how)
+    case("conv_batch_groups", lambda x, k: (
+        conv(x, k, 3, dimension_numbers=("NHWC", "HWIO", "NHWC")),
+        conv(x.transpose(0, 3, 1, 2), k.transpose(3, 2, 0, 1), 2, dimension_numbers=("NCHW", "OIHW", "NCHW")),
+        conv(x.transpose(1, 2, 3, 0), k.transpose(2, 3, 0, 1), 6, dimension_numbers=("HWCN", "IOHW", "CNHW"))),
+         lambda d: (d.ints(np.int8, 6, 5, 8, 4), d.ints(np.int8, 3, 3, 4, 12)))
+
+
 def tables():
     """Whole rows of tables large enough to be taken by DMA"""
     special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, -np.nan, 3e38], np.float32)
@@ -415,6 +436,14 @@ def scatter_text(types, rows, updates, columns, body):
       return {", ".join(f"%r#{i}" for i in range(len(types)))} : {kinds(rows, columns)} }}"""
 
 
+def real_parts(t):
+    text = f"func.func public @main(%x: tensor<3x7x{t}>) -> (tensor<3x7x{t}>, tensor<3x7x{t}>) {{ " \
+           f"%r = stablehlo.real %x : tensor<3x7x{t}> %i = stablehlo.imag %x : tensor<3x7x{t}> " \
+           f"return %r, %i : tensor<3x7x{t}>, tensor<3x7x{t}> }}"
+    cases[f"real_{t}"] = (lambda x: (x.copy(), np.zeros_like(x)), lambda d: np.asarray(
+        jnp.asarray(d.f32(3, 7)).astype({"f32": "float32", "bf16": "bfloat16"}[t])), 0.0, False, text)
+
+
 def written():
     """What JAX never writes: the module in StableHLO, and a function of the same meaning in numpy"""
     def scattered(combine):
@@ -446,10 +475,12 @@ def written():
     cases["scatter_best"] = (best, lambda d: (
         d.f32(9, 6), d.ints(np.int32, 9, 6, low=-99, high=99), index(d, 30, 9), d.f32(30, 6),
         d.ints(np.int32, 30, 6, low=-99, high=99)), 0.0, False, text)
+    real_parts("f32")
+    real_parts("bf16")
 
 
 def main():
-    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, written):
+    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}

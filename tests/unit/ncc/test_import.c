@@ -183,6 +183,36 @@ static void scatter_of_one(Ncc__Hlo__Module *m)
 	p->n_operand_ids = 3;
 }
 
+static void source_missing(Ncc__Hlo__Module *m)
+{
+	find(m, "select-and-scatter")->n_operand_ids--;
+}
+
+static void source_larger(Ncc__Hlo__Module *m)
+{
+	find(m, "select-and-scatter")->window->dimensions[1]->stride++;
+}
+
+static void selects_sums(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "select-and-scatter");
+
+	p->called_computation_ids[0] = p->called_computation_ids[1];
+}
+
+static void window_too_many(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__WindowDimension *d = find(m, "select-and-scatter")->window->dimensions[1];
+
+	d->size += 1000;
+	d->padding_low += 1000;
+}
+
+static void batches_uneven(Ncc__Hlo__Module *m)
+{
+	find(m, "convolution")->batch_group_count = 5;
+}
+
 static void slice_larger(Ncc__Hlo__Module *m)
 {
 	find(m, "dynamic-slice")->shape->dimensions[0] = 41;
@@ -463,6 +493,11 @@ static const struct {
 	{ "hlo_ops/scatter_add/module.hlo.pb", scatter_of_two, "2 operands" },
 	{ "hlo_ops/scatter_best/module.hlo.pb", scatter_mixed, "need one type" },
 	{ "hlo_ops/scatter_best/module.hlo.pb", scatter_of_one, "parameter number" },
+	{ "hlo_ops/pool_gradient/module.hlo.pb", source_missing, "2 operands, expected 3" },
+	{ "hlo_ops/pool_gradient/module.hlo.pb", source_larger, "dimension 1 of the source" },
+	{ "hlo_ops/pool_gradient/module.hlo.pb", selects_sums, "does not give a predicate" },
+	{ "hlo_ops/pool_gradient/module.hlo.pb", window_too_many, "more than 1024 elements" },
+	{ "hlo_ops/conv_batch_groups/module.hlo.pb", batches_uneven, "5 does not fit" },
 	{ P "dynamic_slice/module.hlo.pb", slice_larger, "does not fit" },
 	{ P "dynamic_slice/module.hlo.pb", start_missing, "operands for rank" },
 	{ P "dynamic_update/module.hlo.pb", update_larger, "operand" },
