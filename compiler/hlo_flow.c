@@ -314,25 +314,19 @@ static int turn(struct hlo_inst *in, struct unrolling *u)
 	return rc ? rc : TURN;
 }
 
-/* The element of its state that an element of the body's result is as it came; -1: none */
-static int64_t passes_on(const Ncc__Hlo__Computation *body, size_t element)
+/* Does the body hand on an element of its state as it came? */
+static bool passes_on(const Ncc__Hlo__Computation *body, size_t element)
 {
-	const Ncc__Hlo__Instruction *root = NULL, *in = NULL, *from = NULL;
+	const Ncc__Hlo__Instruction *root = hlo_by_id(body, body->root_id), *in, *from;
 
-	for (size_t i = 0; i < body->n_instructions; i++)
-		if (body->instructions[i]->id == body->root_id)
-			root = body->instructions[i];
 	if (!root || strcmp(root->opcode, "tuple") || element >= root->n_operand_ids)
-		return -1;
-	for (size_t i = 0; i < body->n_instructions; i++)
-		if (body->instructions[i]->id == root->operand_ids[element])
-			in = body->instructions[i];
-	if (!in || strcmp(in->opcode, "get-tuple-element") || in->n_operand_ids != 1)
-		return -1;
-	for (size_t i = 0; i < body->n_instructions; i++)
-		if (body->instructions[i]->id == in->operand_ids[0])
-			from = body->instructions[i];
-	return from && !strcmp(from->opcode, "parameter") ? in->tuple_index : -1;
+		return false;
+	in = hlo_by_id(body, root->operand_ids[element]);
+	if (!in || strcmp(in->opcode, "get-tuple-element") || in->n_operand_ids != 1 ||
+	    in->tuple_index != (int64_t)element)
+		return false;
+	from = hlo_by_id(body, in->operand_ids[0]);
+	return from && !strcmp(from->opcode, "parameter");
 }
 
 /* Is the state a tuple of arrays, so that its leaves are its elements? */
@@ -430,7 +424,7 @@ static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 	if (!l.held || !state)
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < before->n; i++) {
-		bool same = flat && passes_on(body, i) == i;
+		bool same = flat && passes_on(body, i);
 
 		state[i] = same ? before->op[i] : build_state(&in->b, l.loop, before->op[i]);
 		if (!state[i])
