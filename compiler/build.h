@@ -107,6 +107,21 @@ struct ncc_op *lower_total_order(struct ncc_build *bl, struct ncc_op *x);
 /* any type to any: towards zero from a float to an integer, != 0 to a predicate */
 struct ncc_op *lower_convert(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *to);
 
+/*
+ * lower_linear.c: matrices are the last two dimensions of floats; each step of n is unrolled.
+ * The system that right sides b have with a triangle of a, of which only that is read
+ */
+struct ncc_triangle {
+	bool lower; /* the one of a that is read */
+	bool unit; /* its diagonal is ones */
+	bool transposed; /* solve a' x = b */
+	bool right; /* solve x a = b (or x a' = b) */
+};
+struct ncc_op *lower_triangular(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b,
+				const struct ncc_triangle *t);
+/* the triangle l with l l' = x (lower), or u with u' u = x; of x only that triangle is read */
+struct ncc_op *lower_cholesky(struct ncc_build *bl, struct ncc_op *x, bool lower);
+
 /* lower_index.c: what is chosen by an index */
 /* idx as s32 in 0 .. most */
 struct ncc_op *lower_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most);

@@ -15,6 +15,9 @@ int hlo_take_slices(struct hlo_inst *in, struct ncc_slices *s, size_t ndropped,
 		    const int64_t *dropped, const int64_t *index_batch, size_t nindex_batch);
 /* NULL: the computation has none of that id */
 const Ncc__Hlo__Instruction *hlo_by_id(const Ncc__Hlo__Computation *c, int64_t id);
+/* hlo_linear.c */
+int hlo_cholesky(struct hlo_inst *in, struct hlo_value *v);
+int hlo_triangular_solve(struct hlo_inst *in, struct hlo_value *v);
 /* hlo_scatter.c */
 int hlo_scatter(struct hlo_inst *in, struct hlo_value *v);
 

@@ -444,6 +444,51 @@ def real_parts(t):
         jnp.asarray(d.f32(3, 7)).astype({"f32": "float32", "bf16": "bfloat16"}[t])), 0.0, False, text)
 
 
+def linear():
+    """References are numpy's, in fp64"""
+    def matrices(d, n, *batch):
+        return (d.f32(*batch, n, n) + n * np.eye(n)).astype(np.float32)
+
+    def positive(d, n, *batch):
+        x = d.f32(*batch, n, n)
+        x = x @ np.swapaxes(x, -1, -2) + n * np.eye(n)
+        return (x + np.triu(np.ones((n, n)), 1)).astype(np.float32)  # each triangle differs
+
+    ways = [(left, lower, trans, unit) for left in (1, 0) for lower in (1, 0) for trans in (0, 1) for unit in (0, 1)][::2] + [
+        (1, 1, 0, 1), (0, 0, 1, 1)]
+
+    def solve(a, b, c):
+        outs = []
+        for left, lower, trans, unit in ways:
+            m = np.tril(a.astype(np.float64)) if lower else np.triu(a.astype(np.float64))
+            if unit:
+                m = m * (1 - np.eye(m.shape[-1])) + np.eye(m.shape[-1])
+            m = np.swapaxes(m, -1, -2) if trans else m
+            x = np.linalg.solve(m, b) if left else np.swapaxes(np.linalg.solve(np.swapaxes(m, -1, -2), np.swapaxes(c, -1, -2)), -1, -2)
+            outs.append(x.astype(np.float32))
+        return outs
+
+    word = lambda k: ("false", "true")[k]
+    kind = lambda left: "tensor<2x3x9x4xf32>" if left else "tensor<2x3x4x9xf32>"
+    lines = "\n".join(
+        f'%r{i} = "stablehlo.triangular_solve"(%a, {"%b" if left else "%c"}) <{{left_side = {word(left)}, lower = {word(lower)}, '
+        f'transpose_a = #stablehlo<transpose {"TRANSPOSE" if trans else "NO_TRANSPOSE"}>, unit_diagonal = {word(unit)}}}> '
+        f': (tensor<2x3x9x9xf32>, {kind(left)}) -> {kind(left)}' for i, (left, lower, trans, unit) in enumerate(ways))
+    text = f"func.func public @main(%a: tensor<2x3x9x9xf32>, %b: tensor<2x3x9x4xf32>, %c: tensor<2x3x4x9xf32>) -> " \
+           f"({', '.join(kind(w[0]) for w in ways)}) {{ {lines} return {', '.join(f'%r{i}' for i in range(len(ways)))} : " \
+           f"{', '.join(kind(w[0]) for w in ways)} }}"
+    scaled = lambda d: (matrices(d, 9, 2, 3) / 9).astype(np.float32)
+    cases["triangular_solve"] = (solve, lambda d: (scaled(d), d.f32(2, 3, 9, 4), d.f32(2, 3, 4, 9)), 32, False, text)
+    text = "func.func public @main(%a: tensor<2x20x20xf32>) -> (tensor<2x20x20xf32>, tensor<2x20x20xf32>) { " \
+           "%l = stablehlo.cholesky %a, lower = true : tensor<2x20x20xf32> %u = stablehlo.cholesky %a, lower = false : tensor<2x20x20xf32> " \
+           "return %l, %u : tensor<2x20x20xf32>, tensor<2x20x20xf32> }"
+    both = lambda a, read: np.tril(read(a), -1) + np.swapaxes(np.tril(read(a), -1), -1, -2) + a * np.eye(a.shape[-1])
+    cases["cholesky"] = (lambda a: (
+        np.linalg.cholesky(both(a.astype(np.float64), lambda x: x)).astype(np.float32),
+        np.swapaxes(np.linalg.cholesky(both(a.astype(np.float64), lambda x: np.swapaxes(x, -1, -2))), -1, -2).astype(np.float32)),
+        lambda d: positive(d, 20, 2), 32, False, text)
+
+
 def written():
     """What JAX never writes: the module in StableHLO, and a function of the same meaning in numpy"""
     def scattered(combine):
@@ -480,7 +525,7 @@ def written():
 
 
 def main():
-    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written):
+    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}

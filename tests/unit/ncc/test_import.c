@@ -208,6 +208,28 @@ static void window_too_many(Ncc__Hlo__Module *m)
 	d->padding_low += 1000;
 }
 
+static void sides_of_others(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "triangular-solve");
+
+	p->triangular_solve_options->left_side = !p->triangular_solve_options->left_side;
+}
+
+static void triangle_of_nothing(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "triangular-solve");
+
+	ncc__hlo__triangular_solve_options__free_unpacked(p->triangular_solve_options, NULL);
+	p->triangular_solve_options = NULL;
+}
+
+static void triangle_not_square(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "triangular-solve");
+
+	p->operand_ids[0] = p->operand_ids[1];
+}
+
 static void batches_uneven(Ncc__Hlo__Module *m)
 {
 	find(m, "convolution")->batch_group_count = 5;
@@ -498,6 +520,10 @@ static const struct {
 	{ "hlo_ops/pool_gradient/module.hlo.pb", selects_sums, "does not give a predicate" },
 	{ "hlo_ops/pool_gradient/module.hlo.pb", window_too_many, "more than 1024 elements" },
 	{ "hlo_ops/conv_batch_groups/module.hlo.pb", batches_uneven, "5 does not fit" },
+	{ "hlo_ops/triangular_solve/module.hlo.pb", sides_of_others, "right sides do not fit" },
+	{ "hlo_ops/triangular_solve/module.hlo.pb", triangle_of_nothing,
+	  "two operands and options" },
+	{ "hlo_ops/triangular_solve/module.hlo.pb", triangle_not_square, "no square matrix" },
 	{ P "dynamic_slice/module.hlo.pb", slice_larger, "does not fit" },
 	{ P "dynamic_slice/module.hlo.pb", start_missing, "operands for rank" },
 	{ P "dynamic_update/module.hlo.pb", update_larger, "operand" },
