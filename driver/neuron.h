@@ -23,7 +23,7 @@
  *   h2t->ring_lock  descriptors and contexts of a copy ring
  *   nd->watch.lock  what the last look at the chip found
  *   nd->fwio_lock   the mailbox
- *   nd->dump.lock   the last hang dump
+ *   nd->dump.lock   the last hang dump, and making it a device coredump
  *   nd->notify_lock whether the sysfs tree is there
  *   nd->stats_lock  (spin) sysfs counters
  * neuron_table_lock (device table, files, range marks) is taken outside nd->lock and never together

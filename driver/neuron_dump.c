@@ -286,9 +286,9 @@ void neuron_hang(struct neuron_device *nd, struct neuron_hang *h)
 	if (d.data) {
 		h->dump = atomic_inc_return(&nd->dump.count);
 		dump_fill(&d, h);
-		/* before it can be found: the next hang, or who writes to hang_dump, frees it */
-		coredump(nd, d.data, d.size);
 		mutex_lock(&nd->dump.lock);
+		/* one at a time, and before the dump can be found: who finds it may free it */
+		coredump(nd, d.data, d.size);
 		old = nd->dump.data;
 		nd->dump.data = d.data;
 		nd->dump.size = d.size;
