@@ -124,13 +124,8 @@ static int entries_look(struct neuron_file *nf, unsigned int first, unsigned int
 	return ret;
 }
 
-/*
- * The file is an array of u32, one for each core: its notification entries so far. Where to read
- * is the offset's to say (pread()); read() stays at the beginning.
- */
-ssize_t neuron_read(struct file *file, char __user *buf, size_t size, loff_t *pos)
+static ssize_t entries_read(struct neuron_file *nf, char __user *buf, size_t size, loff_t *pos)
 {
-	struct neuron_file *nf = file->private_data;
 	u32 value[NC_COUNT];
 	unsigned int n;
 	int idx, ret;
@@ -150,6 +145,19 @@ ssize_t neuron_read(struct file *file, char __user *buf, size_t size, loff_t *po
 	if (ret)
 		return ret;
 	return copy_to_user(buf, value, n * sizeof(*value)) ? -EFAULT : n * sizeof(*value);
+}
+
+/*
+ * The file is an array of u32, one for each core: its notification entries so far. Where to read
+ * is the offset's to say (pread()); read() stays at the beginning.
+ */
+ssize_t neuron_read(struct file *file, char __user *buf, size_t size, loff_t *pos)
+{
+	struct neuron_file *nf = file->private_data;
+	ssize_t ret = entries_read(nf, buf, size, pos);
+
+	neuron_refused(nf->nd, "read", ret);
+	return ret;
 }
 
 /* Ready, or the chip has been told to say when */

@@ -251,8 +251,10 @@ static ssize_t notify_delay_store(struct kobject *kobj, struct kobj_attribute *k
 {
 	int value;
 
-	if (kstrtoint(buf, 0, &value) || (value != 0 && value != -1))
+	if (kstrtoint(buf, 0, &value) || (value != 0 && value != -1)) {
+		neuron_refused(file_nd(ka), "notify_delay", -EINVAL);
 		return -EINVAL;
+	}
 	container_of(ka, struct nd_file, ka)->value = value;
 	return count;
 }
@@ -478,7 +480,7 @@ static ssize_t reset_show(struct device *dev, struct device_attribute *attr, cha
 	return sysfs_emit(buf, "%d\n", READ_ONCE(nd->state));
 }
 
-/* A full reset, unless somebody has the node open; then the write is ignored */
+/* A full reset, unless somebody has the node open; then the write is ignored, and that is said */
 static ssize_t reset_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			   size_t count)
 {
@@ -493,7 +495,9 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr, co
 	for (i = 0; i < NEURON_MAX_PROCESS_PER_DEVICE; i++)
 		in_use |= nd->procs[i].tgid != 0;
 	mutex_unlock(&nd->lock);
-	if (!in_use)
+	if (in_use)
+		neuron_refused(nd, "reset", -EBUSY);
+	else
 		neuron_reset_request(nd, 0, NEURON_NC_MAP_DEVICE);
 	neuron_exit(nd, idx);
 	return count;
