@@ -12,11 +12,12 @@ if [ ! -d $debug/failslab ]; then
     echo "1..0 # skip the kernel cannot make allocations fail"
     exit
 fi
+# first of all who is to fail: from the first probability on, these writes might be what does
 for kind in $debug/failslab $debug/fail_page_alloc $debug/fail_usercopy; do
-    echo 0 >"$kind/verbose"
-    echo 5 >"$kind/probability"
-    echo 1000000000 >"$kind/times"
     echo Y >"$kind/task-filter"
+    echo 0 >"$kind/verbose"
+    echo 1000000000 >"$kind/times"
+    echo 5 >"$kind/probability"
     [ ! -e "$kind/ignore-gfp-wait" ] || echo N >"$kind/ignore-gfp-wait"
     [ ! -e "$kind/ignore-gfp-highmem" ] || echo N >"$kind/ignore-gfp-highmem"
     [ ! -e "$kind/min-order" ] || echo 0 >"$kind/min-order"
