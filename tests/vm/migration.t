@@ -36,7 +36,7 @@ while neuron-cli infer --all --each --rows --input input0=images.npy --output-di
     rm -r out
 done
 """
-FOREVER = "while neuron-run long.neff -d nd0 -i a=a.npy -i b=b.npy -o out >&2; do sha256sum <out/c.npy; done"
+FOREVER = "while neuron-run {} -d nd0 -o out >&2; do sha256sum <out/{}.npy; done"
 EVENTS = [{"capability": "events", "state": True}]
 
 
@@ -50,6 +50,31 @@ class Stream:
     def wanted(rounds: int) -> list[str]:
         args = ["emu:inf1.xlarge", "0", str(rounds), str(STREAM_MIB)]
         return program("tests/vm/stream", *args).splitlines()
+
+
+class Long(Model):
+    """Of seconds, in the engines."""
+
+    command = FOREVER.format("long.neff -i a=a.npy -i b=b.npy", "c")
+
+
+class Gather:
+    """Of seconds as well, in three queues that ring each other: a quarter of a million words by index, again and
+    again."""
+
+    ROWS, N = 65536, 1 << 18
+    command = FOREVER.format("words.neff -i table=table.npy -i index=index.npy -r 10", "y")
+
+    def __init__(self, work: Path):
+        rng = np.random.default_rng(2)
+        table = rng.integers(-128, 128, (self.ROWS, 4), dtype=np.int8)
+        index = rng.integers(0, self.ROWS, (1, self.N), dtype=np.int32)
+        program("tests/unit/neff/testmodel_write", "words", str(work / "words.neff"))
+        self.copies = [work / name for name in ("words.neff", "table.npy", "index.npy")]
+        np.save(work / "table.npy", table)
+        np.save(work / "index.npy", index)
+        np.save(work / "y.npy", table[index[0]])
+        self.digest = hashlib.sha256((work / "y.npy").read_bytes()).hexdigest()
 
 
 def resident(vm: Guest, size: int) -> list[int]:
@@ -74,11 +99,11 @@ def migrate(source: Guest, uri: str) -> None:
         raise VmError(f"migration: {answer}")
 
 
-def inferring(work: Model, qemu: list[str] | None = None) -> Guest:
-    return Guest(["sh", "-c", FOREVER], copies=work.copies, options=OPTIONS, qemu=qemu)
+def inferring(work: Long | Gather, qemu: list[str] | None = None) -> Guest:
+    return Guest(["sh", "-c", work.command], copies=work.copies, options=OPTIONS, qemu=qemu)
 
 
-def right(work: Model, lines: list[str | None]) -> bool:
+def right(work: Long | Gather, lines: list[str | None]) -> bool:
     return bool(lines) and all(line == f"{work.digest}  -" for line in lines)
 
 
@@ -114,9 +139,9 @@ def test_live_dma() -> None:
     ok(before[0] < DRAM // 16 > after[0], "the DRAM that nobody used is resident on neither side")
 
 
-def test_live_inference() -> None:
+def live(kind: type[Long] | type[Gather], what: str) -> None:
     with tempfile.TemporaryDirectory() as name:
-        work = Model(Path(name))
+        work = kind(Path(name))
         vm = inferring(work)
         lines = [vm.line()]
         for _ in range(HOPS):
@@ -125,8 +150,16 @@ def test_live_inference() -> None:
             lines += vm.rest()
             lines += [target.line() for _ in range(2)]
             vm = target
-        ok(right(work, lines), f"inferences over {HOPS} live migrations give NumPy's bits")
-        print(f"# {len(lines)} inferences")
+        ok(right(work, lines), f"{what} over {HOPS} live migrations give NumPy's bits")
+        print(f"# {len(lines)} {what}")
+
+
+def test_live_inference() -> None:
+    live(Long, "inferences")
+
+
+def test_live_gather() -> None:
+    live(Gather, "gathers")
 
 
 def test_newer_qemu() -> None:
@@ -186,7 +219,7 @@ def test_live_daemon() -> None:
 def test_saved_inference() -> None:
     """To a file, and from it more often than it was written."""
     with tempfile.TemporaryDirectory() as name:
-        work, state = Model(Path(name)), Path(name) / "state"
+        work, state = Long(Path(name)), Path(name) / "state"
         vm = inferring(work)
         vm.line()
         migrate(vm, f"exec:cat >{state}")
@@ -238,7 +271,7 @@ def test_snapshots() -> None:
     is_([line for line in vm.seen if line not in wanted], [], "and every round gives its bytes each time")
 
 
-TESTS = [test_live_dma, test_live_inference, test_live_daemon, test_saved_inference, test_snapshots]
+TESTS = [test_live_dma, test_live_inference, test_live_gather, test_live_daemon, test_saved_inference, test_snapshots]
 # Then there are two QEMUs; and kernel 6.12 does not boot reliably under the emulation of 7.2
 if os.environ.get("NEURON_QEMU") == "newest" and not os.environ.get("NEURON_KERNEL"):
     TESTS.append(test_newer_qemu)

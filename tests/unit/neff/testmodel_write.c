@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* testmodel_write add|gather|long|matmul|shuffle|stages|hang|fault FILE: a hand-made NEFF for tests
+/*
+ * testmodel_write add|gather|words|long|matmul|shuffle|stages|hang|fault FILE: a hand-made NEFF for
+ * tests
  */
 #include "testmodel.h"
 
@@ -20,6 +22,7 @@ static int save(const char *path, void *buf, size_t size)
 int main(int argc, char **argv)
 {
 	const struct testmodel_tables tables = { 3, 300, 100, 130 };
+	const struct testmodel_tables words = { 1, 65536, 4, 1 << 18 };
 	static uint16_t w[128 * 64];
 	struct testmodel t;
 	size_t size;
@@ -37,6 +40,8 @@ int main(int argc, char **argv)
 		testmodel_add(&t, 64);
 	else if (!strcmp(argv[1], "gather"))
 		testmodel_gather(&t, &tables);
+	else if (!strcmp(argv[1], "words"))
+		testmodel_gather(&t, &words);
 	else if (!strcmp(argv[1], "long"))
 		testmodel_long(&t, 4096, 2000);
 	else if (!strcmp(argv[1], "matmul"))
