@@ -119,8 +119,19 @@ struct ncc_triangle {
 };
 struct ncc_op *lower_triangular(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b,
 				const struct ncc_triangle *t);
-/* the triangle l with l l' = x (lower), or u with u' u = x; of x only that triangle is read */
-struct ncc_op *lower_cholesky(struct ncc_build *bl, struct ncc_op *x, bool lower);
+/*
+ * The triangle l with l l' = x (lower), or u with u' u = x; of x only that triangle is read. *bad:
+ * s32, the first row, from 1 on, where x is seen not to be positive definite; 0: it is
+ */
+struct ncc_op *lower_cholesky(struct ncc_build *bl, struct ncc_op *x, bool lower,
+			      struct ncc_op **bad);
+/*
+ * l u = x with its rows exchanged: l without its diagonal of ones below, u above. *pivots: s32[...,
+ * k]: with which row, from 1 on, each was exchanged in turn; *bad: s32, the first, from 1 on, whose
+ * pivot is 0; 0: none
+ */
+struct ncc_op *lower_lu(struct ncc_build *bl, struct ncc_op *x, struct ncc_op **pivots,
+			struct ncc_op **bad);
 
 /* lower_index.c: what is chosen by an index */
 /* idx as s32 in 0 .. most */

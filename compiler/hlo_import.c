@@ -278,12 +278,19 @@ static const struct {
 	const char *opcode;
 	int (*import)(struct hlo_inst *in, struct hlo_value *v);
 } structure[] = {
-	{ "tuple", import_tuple },    { "call", import_call },
-	{ "fusion", import_call },    { "map", hlo_map },
-	{ "sort", hlo_sort },	      { "topk", hlo_topk },
-	{ "while", hlo_while },	      { "conditional", hlo_conditional },
-	{ "scatter", hlo_scatter },   { "select-and-scatter", hlo_select_and_scatter },
-	{ "cholesky", hlo_cholesky }, { "triangular-solve", hlo_triangular_solve },
+	{ "tuple", import_tuple },
+	{ "call", import_call },
+	{ "fusion", import_call },
+	{ "map", hlo_map },
+	{ "sort", hlo_sort },
+	{ "topk", hlo_topk },
+	{ "while", hlo_while },
+	{ "conditional", hlo_conditional },
+	{ "scatter", hlo_scatter },
+	{ "select-and-scatter", hlo_select_and_scatter },
+	{ "cholesky", hlo_cholesky },
+	{ "triangular-solve", hlo_triangular_solve },
+	{ "custom-call", hlo_custom_call },
 };
 
 static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index)

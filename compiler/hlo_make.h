@@ -18,6 +18,7 @@ const Ncc__Hlo__Instruction *hlo_by_id(const Ncc__Hlo__Computation *c, int64_t i
 /* hlo_linear.c */
 int hlo_cholesky(struct hlo_inst *in, struct hlo_value *v);
 int hlo_triangular_solve(struct hlo_inst *in, struct hlo_value *v);
+int hlo_custom_call(struct hlo_inst *in, struct hlo_value *v);
 /* hlo_scatter.c */
 int hlo_scatter(struct hlo_inst *in, struct hlo_value *v);
 
@@ -49,7 +50,9 @@ int hlo_select_and_scatter(struct hlo_inst *in, struct hlo_value *v);
 /* hlo_window.c */
 int hlo_window_many(struct hlo_inst *in, struct hlo_value *v);
 
-/* hlo_ops.c: a small result of constants becomes one */
+/* hlo_ops.c: -ENOTSUP, with the name */
+int hlo_unsupported(struct hlo_inst *in);
+/* a small result of constants becomes one */
 void hlo_fold(struct hlo_inst *in, struct ncc_op *op);
 /* does the computation that is called reduce by one operation of the IR? */
 bool hlo_simple_reducer(struct hlo_inst *in);

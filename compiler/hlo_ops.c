@@ -418,7 +418,7 @@ static const struct op_rule *find_rule(const char *opcode)
 	return NULL;
 }
 
-static int unsupported(struct hlo_inst *in)
+int hlo_unsupported(struct hlo_inst *in)
 {
 	if (in->p->custom_call_target && *in->p->custom_call_target)
 		return hlo_fail(in, -ENOTSUP, "operation not supported (target '%.80s')",
@@ -468,7 +468,7 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 	if (!strcmp(in->p->opcode, "clamp") && in->nin == 3)
 		return import_clamp(in, out);
 	if (!rule)
-		return unsupported(in);
+		return hlo_unsupported(in);
 	if (rule->nin >= 0 && in->nin != (unsigned int)rule->nin)
 		return hlo_fail(in, -EINVAL, "%u operands, expected %d", in->nin, rule->nin);
 	op = ncc_op_new(in->imp->m, hlo_of_truth(rule->kind, &in->shape), in->p->name, in->nin);

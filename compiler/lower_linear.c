@@ -43,11 +43,13 @@ static struct ncc_op *back(struct ncc_build *bl, struct ncc_op *x, bool turned,
 /* x, of one row or one column or both, over rows times columns */
 static struct ncc_op *over(struct ncc_build *bl, struct ncc_op *x, int64_t rows, int64_t columns)
 {
-	struct ncc_shape to = { .dtype = NEURON_DT_FP32, .ndim = 3 }, kept = { 0 };
+	struct ncc_shape to = { .ndim = 3 }, kept = { 0 };
 	uint8_t map[3] = { 0 };
 
 	if (!x)
 		return NULL;
+	to.dtype = x->shape.dtype;
+	to.pred = x->shape.pred;
 	to.dim[0] = x->shape.dim[0];
 	to.dim[1] = rows;
 	to.dim[2] = columns;
@@ -141,18 +143,46 @@ static struct ncc_op *shifted(struct ncc_build *bl, struct ncc_op *x, int64_t n)
 	return op;
 }
 
-/* The upper triangle u of u' u = x, of which only the upper triangle is read */
-static struct ncc_op *factor(struct ncc_build *bl, struct ncc_op *x)
+/* s32[batch, 1, 1]: k instead of 0 where p holds */
+static struct ncc_op *noted(struct ncc_build *bl, struct ncc_op *at, struct ncc_op *p, int64_t k)
 {
+	struct ncc_op *none =
+		at ? build_compare(bl, NCC_EQ, at, build_splat(bl, &at->shape, 0)) : NULL;
+
+	return at ? build_select(bl, op2(bl, NCC_AND, none, p),
+				 build_splat(bl, &at->shape, (double)k), at)
+		  : NULL;
+}
+
+static struct ncc_op *nothing_noted(struct ncc_build *bl, const struct ncc_op *x)
+{
+	struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 3, .dim = { 1, 1, 1 } };
+
+	s.dim[0] = x->shape.dim[0];
+	return build_splat(bl, &s, 0);
+}
+
+/*
+ * The upper triangle u of u' u = x, of which only the upper triangle is read. *bad: the first row,
+ * from 1 on, whose root is of nothing positive
+ */
+static struct ncc_op *factor(struct ncc_build *bl, struct ncc_op *x, struct ncc_op **bad)
+{
+	static const uint8_t map[3] = { 0, 2, 1 };
 	int64_t n = x->shape.dim[1];
 	struct ncc_op **row = ncc_alloc(bl->m, (size_t)n * sizeof(struct ncc_op *));
-	static const uint8_t map[3] = { 0, 2, 1 };
 
+	*bad = nothing_noted(bl, x);
 	for (int64_t k = 0; row && x && k < n; k++) {
 		int64_t left = n - 1 - k;
-		struct ncc_op *d = part(bl, x, 0, 1, 0, 1), *u, *rest;
+		struct ncc_op *d = part(bl, x, 0, 1, 0, 1), *fine, *u, *rest;
 
-		d = d ? build_node(bl, NCC_SQRT, &d->shape, d, NULL, NULL) : NULL;
+		if (!d)
+			return NULL;
+		fine = build_compare(bl, NCC_GT, d, build_splat(bl, &d->shape, 0));
+		fine = fine ? build_node(bl, NCC_NOT, &fine->shape, fine, NULL, NULL) : NULL;
+		*bad = noted(bl, *bad, fine, k + 1);
+		d = build_node(bl, NCC_SQRT, &d->shape, d, NULL, NULL);
 		u = divided(bl, build_slice(bl, x, 1, 0, 1), d);
 		row[k] = shifted(bl, u, n);
 		if (!row[k])
@@ -166,10 +196,158 @@ static struct ncc_op *factor(struct ncc_build *bl, struct ncc_op *x)
 	return row && x ? build_concat(bl, row, (unsigned int)n, 1) : NULL;
 }
 
-struct ncc_op *lower_cholesky(struct ncc_build *bl, struct ncc_op *x, bool lower)
+/* [batch, 1, 1] or a list of them as [batch dimensions..., n] */
+static struct ncc_op *listed(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *s,
+			     int64_t n)
+{
+	struct ncc_shape to = *s;
+
+	to.ndim -= 2;
+	if (n)
+		to.dim[to.ndim++] = n;
+	return build_reshape(bl, x, &to);
+}
+
+struct ncc_op *lower_cholesky(struct ncc_build *bl, struct ncc_op *x, bool lower,
+			      struct ncc_op **bad)
 {
 	const struct ncc_shape s = x->shape;
 
 	x = matrices(bl, x, lower);
-	return x ? back(bl, factor(bl, x), lower, &s) : NULL;
+	x = x ? factor(bl, x, bad) : NULL;
+	*bad = x ? listed(bl, *bad, &s, 0) : NULL;
+	return back(bl, x, lower, &s);
+}
+
+/* x over some of its dimensions, which become 1 */
+static struct ncc_op *reduced(struct ncc_build *bl, struct ncc_op *x, enum ncc_kind func,
+			      uint32_t mask, double init)
+{
+	struct ncc_shape s, to = { 0 };
+	struct ncc_op *c, *r;
+
+	if (!x)
+		return NULL;
+	s = x->shape;
+	to.dtype = s.dtype;
+	for (unsigned int d = 0; d < s.ndim; d++) {
+		if (!(mask >> d & 1))
+			to.dim[to.ndim++] = s.dim[d];
+		else
+			s.dim[d] = 1;
+	}
+	c = ncc_const_scalar(bl->m, to.dtype, init);
+	r = c ? build_node(bl, NCC_REDUCE, &to, x, c, NULL) : NULL;
+	if (r) {
+		r->func = func;
+		r->mask = mask;
+	}
+	return build_reshape(bl, r, &s);
+}
+
+/* s32[batch, 1, 1]: where the largest of a column is, the first of equal ones; 0 if it is NaN */
+static struct ncc_op *largest(struct ncc_build *bl, struct ncc_op *column, struct ncc_op *count)
+{
+	int64_t rows = column->shape.dim[1];
+	struct ncc_op *a = build_node(bl, NCC_ABS, &column->shape, column, NULL, NULL), *p, *at;
+
+	p = over(bl, reduced(bl, a, NCC_MAX, 6, 0), rows, 1);
+	p = p ? build_compare(bl, NCC_EQ, a, p) : NULL;
+	at = build_select(bl, p, count, build_splat(bl, &count->shape, (double)rows));
+	at = reduced(bl, at, NCC_MIN, 6, (double)rows);
+	if (!at)
+		return NULL;
+	p = build_compare(bl, NCC_LT, at, build_splat(bl, &at->shape, (double)rows));
+	return build_select(bl, p, at, build_splat(bl, &at->shape, 0));
+}
+
+/* What is left to do of a factorization: rows of the matrix, whole, the first of them at hand */
+struct elimination {
+	struct ncc_build *bl;
+	struct ncc_op *x;
+	struct ncc_op *row; /* that comes first, when it was found */
+	struct ncc_op *pivot; /* s32: the number it had, from 1 on */
+	struct ncc_op *bad; /* s32: the first row, from 1 on, that begins with 0 */
+};
+
+/* The row with the largest in column k changes places with the first */
+static int take_pivot(struct elimination *e, int64_t k)
+{
+	struct ncc_build *bl = e->bl;
+	int64_t rows = e->x->shape.dim[1], n = e->x->shape.dim[2];
+	struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 3, .dim = { 1, rows, 1 } };
+	static const uint8_t of_row = 1;
+	struct ncc_op *count = build_count(bl, rows), *at, *hit, *all, *first;
+
+	s.dim[0] = e->x->shape.dim[0];
+	count = build_spread(bl, &s, count, &of_row);
+	first = build_slice(bl, e->x, 2, k, 1);
+	at = count && first ? largest(bl, first, count) : NULL;
+	hit = at ? build_compare(bl, NCC_EQ, count, over(bl, at, rows, 1)) : NULL;
+	all = over(bl, hit, rows, n);
+	e->row = reduced(bl, build_select(bl, all, e->x, build_splat(bl, &e->x->shape, 0)), NCC_ADD,
+			 2, 0);
+	if (!e->row)
+		return -ENOMEM;
+	e->pivot = op2(bl, NCC_ADD, at, build_splat(bl, &at->shape, (double)(k + 1)));
+	if (rows == 1) {
+		e->x = NULL;
+		return 0;
+	}
+	first = over(bl, build_slice(bl, e->x, 1, 0, 1), rows - 1, n);
+	e->x = build_select(bl, build_slice(bl, all, 1, 1, rows - 1), first,
+			    build_slice(bl, e->x, 1, 1, rows - 1));
+	return e->x ? 0 : -ENOMEM;
+}
+
+/* Column k of the other rows becomes factors, and what follows loses as many times the first row */
+static int eliminate(struct elimination *e, int64_t k)
+{
+	struct ncc_build *bl = e->bl;
+	int64_t n = e->row->shape.dim[2], left = n - 1 - k, rows;
+	struct ncc_op *d = build_slice(bl, e->row, 2, k, 1), *zero, *column, *piece[3];
+	unsigned int np = 0;
+
+	zero = d ? build_compare(bl, NCC_EQ, d, build_splat(bl, &d->shape, 0)) : NULL;
+	e->bad = noted(bl, e->bad, zero, k + 1);
+	if (!zero || !e->bad)
+		return -ENOMEM;
+	if (!e->x)
+		return 0;
+	rows = e->x->shape.dim[1];
+	column = build_slice(bl, e->x, 2, k, 1);
+	column = build_select(bl, over(bl, zero, rows, 1), column, divided(bl, column, d));
+	if (k)
+		piece[np++] = build_slice(bl, e->x, 2, 0, k);
+	piece[np++] = column;
+	if (left)
+		piece[np++] = less_outer(bl, build_slice(bl, e->x, 2, k + 1, left), column,
+					 build_slice(bl, e->row, 2, k + 1, left));
+	e->x = build_concat(bl, piece, np, 2);
+	return e->x ? 0 : -ENOMEM;
+}
+
+struct ncc_op *lower_lu(struct ncc_build *bl, struct ncc_op *x, struct ncc_op **pivots,
+			struct ncc_op **bad)
+{
+	const struct ncc_shape s = x->shape;
+	struct elimination e = { .bl = bl, .x = matrices(bl, x, false) };
+	int64_t m = s.dim[s.ndim - 2], n = s.dim[s.ndim - 1], steps = m < n ? m : n;
+	struct ncc_op **row = ncc_alloc(bl->m, (size_t)(steps + 1) * sizeof(struct ncc_op *));
+	struct ncc_op **pivot = ncc_alloc(bl->m, (size_t)steps * sizeof(struct ncc_op *));
+
+	if (!row || !pivot || !e.x)
+		return NULL;
+	e.bad = nothing_noted(bl, e.x);
+	for (int64_t k = 0; k < steps; k++) {
+		if (take_pivot(&e, k) || eliminate(&e, k))
+			return NULL;
+		row[k] = e.row;
+		pivot[k] = e.pivot;
+	}
+	row[steps] = e.x;
+	x = build_concat(bl, row, (unsigned int)steps + (m > n), 1);
+	*pivots = listed(bl, build_concat(bl, pivot, (unsigned int)steps, 1), &s, steps);
+	*bad = listed(bl, e.bad, &s, 0);
+	return back(bl, x, false, &s);
 }

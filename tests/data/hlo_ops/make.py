@@ -487,6 +487,18 @@ def linear():
         np.linalg.cholesky(both(a.astype(np.float64), lambda x: x)).astype(np.float32),
         np.swapaxes(np.linalg.cholesky(both(a.astype(np.float64), lambda x: np.swapaxes(x, -1, -2))), -1, -2).astype(np.float32)),
         lambda d: positive(d, 20, 2), 32, False, text)
+    # what JAX exports for a CPU: calls of LAPACK
+    case("lapack", lambda a, p, b: (
+        jnp.linalg.solve(a, b), lax.linalg.lu(a[:, :7])[0], lax.linalg.lu(a[:, :, :6])[0],
+        jnp.linalg.cholesky(p, symmetrize_input=False),
+        lax.linalg.triangular_solve(p, b, left_side=True, lower=False, transpose_a=True),
+        lax.linalg.triangular_solve(a * 0.1, jnp.swapaxes(b, 1, 2), lower=True, unit_diagonal=True)),
+         lambda d: (d.f32(3, 10, 10), positive(d, 10, 3), d.f32(3, 10, 4)), ulps=64)
+    case("lapack_det", lambda a: (jnp.linalg.det(a), jnp.linalg.slogdet(a)[1]), lambda d: d.f32(9, 4, 4), ulps=32)
+    case("lu_pivots", lambda a: lax.linalg.lu(a)[1:], lambda d: (lambda x: (x.__setitem__((1, slice(None), 2), 0), x)[1])(
+        d.ints(np.int8, 2, 6, 6, low=-2, high=2).astype(np.float32)))
+    case("cholesky_none", lambda a: (lambda l: (jnp.isnan(l), jnp.nan_to_num(l)))(jnp.linalg.cholesky(a)), lambda d: positive(d, 5, 3) - np.array([0, 12, 1], np.float32).reshape(3, 1, 1) * np.eye(
+        5, dtype=np.float32), ulps=32)
 
 
 def written():

@@ -230,6 +230,19 @@ static void triangle_not_square(Ncc__Hlo__Module *m)
 	p->operand_ids[0] = p->operand_ids[1];
 }
 
+static void solve_of_one(Ncc__Hlo__Module *m)
+{
+	find(m, "custom-call")->n_operand_ids = 0;
+}
+
+static void call_of_other(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Instruction *p = find(m, "custom-call");
+
+	free(p->custom_call_target);
+	p->custom_call_target = strdup("lapack_cgetrf_ffi");
+}
+
 static void batches_uneven(Ncc__Hlo__Module *m)
 {
 	find(m, "convolution")->batch_group_count = 5;
@@ -524,6 +537,8 @@ static const struct {
 	{ "hlo_ops/triangular_solve/module.hlo.pb", triangle_of_nothing,
 	  "two operands and options" },
 	{ "hlo_ops/triangular_solve/module.hlo.pb", triangle_not_square, "no square matrix" },
+	{ "hlo_ops/lu_pivots/module.hlo.pb", solve_of_one, "0 operands, expected 1" },
+	{ "hlo_ops/lu_pivots/module.hlo.pb", call_of_other, "(target 'lapack_cgetrf_ffi')" },
 	{ P "dynamic_slice/module.hlo.pb", slice_larger, "does not fit" },
 	{ P "dynamic_slice/module.hlo.pb", start_missing, "operands for rank" },
 	{ P "dynamic_update/module.hlo.pb", update_larger, "operand" },
