@@ -50,6 +50,13 @@ is "$(cat $sys/neuron1/connected_devices)" "2, 0" "one without an answer: asked 
 is "$(since | grep 'nd1:')" "" "and nothing to be said about it"
 fault nd1 mailbox-bad-crc=always
 like "$(cat $sys/neuron1/info/link_east 2>&1)" 'Input/output error' "a mailbox that refuses everything is an I/O error"
+fault nd1 clear
+is "$(cat $sys/neuron1/connected_devices)" "2, 0" "which ends with the fault"
+fault nd1 mailbox-short=always
+like "$(cat $sys/neuron1/info/link_east 2>&1)" 'Input/output error' "so are answers that are always too short"
+fault nd1 clear
+is "$(cat $sys/neuron1/connected_devices)" "2, 0" "these end with the fault, too"
+fault nd1 mailbox-bad-crc=always
 reset 1
 is "$(cat $sys/neuron1/reset)" 2 "without a mailbox no reset ends"
 like "$(since)" 'nd1: reset of 0xffffffff failed: -110' "which the kernel log says"
