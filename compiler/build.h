@@ -102,6 +102,9 @@ struct ncc_op *lower_shift_arithmetic(struct ncc_build *bl, struct ncc_op *x, st
 /* how many bits are set; how many zeros there are above the highest that is */
 struct ncc_op *lower_popcount(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *lower_leading_zeros(struct ncc_build *bl, struct ncc_op *x);
+/* x of a smaller type, its elements' parts, lowest first, along a new last dimension; the reverse */
+struct ncc_op *lower_split_bits(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype);
+struct ncc_op *lower_join_bits(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype);
 /* s32 that is ordered as floats are with -NaN first, -0 before 0 and NaN last */
 struct ncc_op *lower_total_order(struct ncc_build *bl, struct ncc_op *x);
 /* any type to any: towards zero from a float to an integer, != 0 to a predicate */

@@ -125,16 +125,39 @@ static int expand_integer(struct hlo_inst *in, unsigned int nin, struct ncc_op *
 	return 0;
 }
 
+/* Of another size: one of the two shapes has a last dimension of as many as make an element */
+static int expand_resize(struct hlo_inst *in, struct ncc_op **out)
+{
+	struct ncc_op *x = in->in[0].op[0];
+	unsigned int from = ncc_dtype_size(x->shape.dtype), to = ncc_dtype_size(in->shape.dtype);
+	bool split = from > to;
+	struct ncc_shape large = split ? x->shape : in->shape, parts = split ? in->shape : x->shape;
+
+	if (parts.ndim != large.ndim + 1 ||
+	    parts.dim[large.ndim] != (split ? from / to : to / from))
+		return hlo_fail(in, -EINVAL, "from %s to %s does not fit the shapes",
+				ncc_dtype_name(&x->shape), ncc_dtype_name(&in->shape));
+	parts.ndim--;
+	if (!ncc_same_dims(&parts, &large))
+		return hlo_fail(in, -EINVAL, "the shapes differ");
+	*out = split ? lower_split_bits(&in->b, x, in->shape.dtype)
+		     : lower_join_bits(&in->b, x, in->shape.dtype);
+	return 0;
+}
+
 static int expand_bitcast(struct hlo_inst *in, struct ncc_op **out)
 {
 	struct ncc_op *x = in->in[0].op[0];
 
 	if (in->nin != 1)
 		return hlo_fail(in, -EINVAL, "%u operands, expected 1", in->nin);
-	if (!ncc_same_dims(&x->shape, &in->shape) || x->shape.pred != in->shape.pred ||
-	    ncc_dtype_size(x->shape.dtype) != ncc_dtype_size(in->shape.dtype))
-		return hlo_fail(in, -ENOTSUP, "from %s to %s is not supported: of another size",
+	if (x->shape.pred != in->shape.pred)
+		return hlo_fail(in, -ENOTSUP, "from %s to %s is not supported",
 				ncc_dtype_name(&x->shape), ncc_dtype_name(&in->shape));
+	if (ncc_dtype_size(x->shape.dtype) != ncc_dtype_size(in->shape.dtype))
+		return expand_resize(in, out);
+	if (!ncc_same_dims(&x->shape, &in->shape))
+		return hlo_fail(in, -EINVAL, "the shapes differ");
 	*out = x->shape.pred ? x : build_bitcast(&in->b, x, in->shape.dtype);
 	return 0;
 }

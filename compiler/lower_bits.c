@@ -189,3 +189,42 @@ struct ncc_op *lower_total_order(struct ncc_build *bl, struct ncc_op *x)
 				uc(bl, NCC_XOR, k, wide ? 0x7fffffff : 0x7fff), k)
 		 : NULL;
 }
+
+static uint8_t unsigned_sized(unsigned int size)
+{
+	return size == 1 ? NEURON_DT_UINT8 : size == 2 ? NEURON_DT_UINT16 : NEURON_DT_UINT32;
+}
+
+struct ncc_op *lower_split_bits(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype)
+{
+	unsigned int from = ncc_dtype_size(x->shape.dtype), to = ncc_dtype_size(dtype);
+	uint32_t mask = to == 1 ? 0xff : 0xffff;
+	struct ncc_op *u = build_bitcast(bl, x, unsigned_sized(from)), *part[4];
+	struct ncc_shape s = x->shape;
+
+	s.dim[s.ndim++] = 1;
+	u = build_cast(bl, u, NEURON_DT_UINT32);
+	for (unsigned int i = 0; i < from / to; i++) {
+		part[i] = uc(bl, NCC_AND, i ? uc(bl, NCC_SHR, u, 8 * to * i) : u, mask);
+		part[i] = build_cast(bl, part[i], unsigned_sized(to));
+		part[i] = build_reshape(bl, build_bitcast(bl, part[i], dtype), &s);
+	}
+	return build_concat(bl, part, from / to, s.ndim - 1);
+}
+
+struct ncc_op *lower_join_bits(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype)
+{
+	unsigned int from = ncc_dtype_size(x->shape.dtype), to = ncc_dtype_size(dtype);
+	struct ncc_op *u = build_bitcast(bl, x, unsigned_sized(from)), *all = NULL, *part;
+	struct ncc_shape s = x->shape;
+
+	s.ndim--;
+	u = build_cast(bl, u, NEURON_DT_UINT32);
+	for (unsigned int i = 0; i < to / from; i++) {
+		part = build_reshape(bl, build_slice(bl, u, s.ndim, i, 1), &s);
+		if (i)
+			part = uc(bl, NCC_SHL, part, 8 * from * i);
+		all = i ? u2(bl, NCC_OR, all, part) : part;
+	}
+	return build_bitcast(bl, build_cast(bl, all, unsigned_sized(to)), dtype);
+}

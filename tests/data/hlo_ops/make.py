@@ -179,6 +179,11 @@ def integers():
     case("bitcast", lambda x, y: (lax.bitcast_convert_type(x, jnp.int32), lax.bitcast_convert_type(y, jnp.float32),
                                   lax.bitcast_convert_type(lax.bitcast_convert_type(x, jnp.uint32) & 0x7fffffff, jnp.float32)),
          lambda d: (d.f32(6, 30), d.ints(np.int32, 6, 30, low=0, high=2**30)))
+    as_type = lax.bitcast_convert_type
+    case("bitcast_sizes", lambda x, y, z, b, h: (
+        as_type(x, jnp.uint8), as_type(x, jnp.int16), as_type(y, jnp.bfloat16), as_type(y, jnp.int8), as_type(z, jnp.uint8),
+        as_type(b, jnp.int32), as_type(b, jnp.float32), as_type(h, jnp.uint16), as_type(z.reshape(30, 2), jnp.uint32)),
+         lambda d: (d.ints(np.int32, 6, 30), d.f32(6, 30), d.ints(np.uint16, 60), d.ints(np.uint8, 9, 4), d.ints(np.int8, 3, 5, 2)))
     case("reduce_precision", lambda x: (lax.reduce_precision(x, 5, 10), lax.reduce_precision(x, 8, 7), lax.reduce_precision(x, 4, 3)),
          lambda d: np.concatenate([d.f32(100), d.f32(50) * 1e5, d.f32(50) * 1e-6,
                                    np.array([np.inf, -np.inf, 0, -0.0, 65520, 240, 248], np.float32)]))
