@@ -89,7 +89,8 @@ struct onnx_rule {
 /* tables end with an op_type of NULL */
 extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[], onnx_reduce[],
 	onnx_norm[], onnx_move[], onnx_slice[], onnx_index[], onnx_control[], onnx_quant[],
-	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[];
+	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[], onnx_sample[],
+	onnx_signal[], onnx_matrix[];
 
 /* onnx_node.c */
 int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
@@ -175,6 +176,8 @@ onnx_op ox_thresholded(struct onnx_node *n, onnx_op x, double a);
 /* onnx_dot.c, onnx_window.c, onnx_reduce.c: the same; operands of the types that they multiply */
 onnx_op ox_matmul(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype);
 onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, uint8_t dtype);
+/* x batch, channels, line; k features, channels, line: without padding */
+onnx_op ox_conv_line(struct onnx_node *n, onnx_op x, onnx_op k, int64_t stride);
 onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size); /* -1 is size - 1 */
 onnx_op ox_flat_index(struct onnx_node *n, onnx_op idx, unsigned int k, const int64_t *dim);

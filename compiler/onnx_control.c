@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * Functions of a model, and the operators that hold graphs: If of a constant condition, Loop of a
- * constant number of trips, which is unrolled (others: onnx_turns.c). Part of the ONNX front end.
+ * constant number of trips (others: onnx_turns.c) and Scan, which are unrolled. Part of the ONNX
+ * front end.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "onnx_graph.h"
 
@@ -253,8 +255,188 @@ static void import_loop(struct onnx_node *n)
 	free(l.parts);
 }
 
+/*
+ * Operands: states, then what is scanned, one element along an axis in each turn. The body gives
+ * the states for the next turn, then elements of the other results.
+ */
+struct scan {
+	const Ncc__Onnx__Graph *body;
+	unsigned int states, scanned, kept;
+	int64_t length;
+	const char *directions; /* the name of that attribute */
+	struct onnx_value *x; /* what is scanned */
+	struct onnx_value *in, *out; /* of the body */
+	onnx_op *parts; /* of kept results, turn by turn */
+};
+
+/* Number i of a list, which may be absent: 0 */
+static int64_t listed(const struct onnx_node *n, const char *name, unsigned int i)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
+
+	return a && i < a->n_ints ? a->ints[i] : 0;
+}
+
+static onnx_op element_of(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t i)
+{
+	int64_t dim[NCC_MAX_DIMS];
+	unsigned int k = 0;
+
+	if (!x || n->rc)
+		return NULL;
+	for (unsigned int d = 0; d < x->shape.ndim; d++)
+		if (d != axis)
+			dim[k++] = x->shape.dim[d];
+	return ox_reshape(n, ox_slice(n, x, axis, i, 1, 1), k, dim);
+}
+
+static void scan_turn(struct onnx_node *n, struct scan *s, int64_t turn)
+{
+	for (unsigned int i = 0; i < s->scanned && !n->rc; i++) {
+		onnx_op x = s->x[i].op;
+		unsigned int axis = onnx_axis(n, listed(n, "scan_input_axes", i), x->shape.ndim);
+		int64_t t = listed(n, s->directions, i) ? s->length - 1 - turn : turn;
+
+		s->in[s->states + i] =
+			(struct onnx_value){ element_of(n, x, axis, t), s->x[i].type };
+	}
+	n->imp->made++;
+	if (!n->rc)
+		onnx_run_graph(n, s->body, s->in, s->states + s->scanned, s->out,
+			       s->states + s->kept);
+	for (unsigned int i = 0; i < s->states && !n->rc; i++)
+		s->in[i] = s->out[i];
+	for (unsigned int k = 0; k < s->kept && !n->rc; k++) {
+		onnx_op y = s->out[s->states + k].op;
+		int64_t t = listed(n, "scan_output_directions", k) ? s->length - 1 - turn : turn;
+		unsigned int axis =
+			onnx_axis(n, listed(n, "scan_output_axes", k), y->shape.ndim + 1);
+
+		s->parts[k * s->length + t] = ox_insert(n, y, axis);
+	}
+}
+
+/* All turns, from the states in s->in; the results go to s->out */
+static void scan_all(struct onnx_node *n, struct scan *s)
+{
+	for (int64_t t = 0; t < s->length && !n->rc; t++)
+		scan_turn(n, s, t);
+	for (unsigned int k = 0; k < s->kept && !n->rc; k++) {
+		onnx_op *part = s->parts + k * s->length;
+		unsigned int axis =
+			onnx_axis(n, listed(n, "scan_output_axes", k), part[0]->shape.ndim);
+
+		s->out[s->states + k].op = ox_concat(n, part, (unsigned int)s->length, axis);
+	}
+}
+
+static bool scan_length(struct onnx_node *n, struct scan *s)
+{
+	for (unsigned int i = 0; i < s->scanned && !n->rc; i++) {
+		const struct ncc_shape *x = &s->x[i].op->shape;
+		unsigned int axis = onnx_axis(n, listed(n, "scan_input_axes", i), x->ndim);
+
+		if (n->rc)
+			break;
+		if (i && x->dim[axis] != s->length)
+			onnx_fail(n, -EINVAL, "operands of %lld and %lld elements to scan",
+				  (long long)s->length, (long long)x->dim[axis]);
+		s->length = x->dim[axis];
+	}
+	if (!n->rc && s->length >= ONNX_MAX_TRIPS)
+		onnx_fail(n, -EFBIG, "more than %d turns", ONNX_MAX_TRIPS - 1);
+	return !n->rc;
+}
+
+static void run_scan(struct onnx_node *n, struct scan *s)
+{
+	if (!scan_length(n, s))
+		return;
+	s->parts = calloc((size_t)s->kept * s->length + 1, sizeof(*s->parts));
+	if (!s->parts) {
+		onnx_fail(n, -ENOMEM, "out of memory");
+		return;
+	}
+	scan_all(n, s);
+	free(s->parts);
+}
+
+/* Before operator set 9 everything has a dimension for the batch in front; one scan for each */
+static void scan_batch(struct onnx_node *n, struct scan *s, const struct onnx_value *given)
+{
+	const unsigned int count = s->states + s->scanned;
+	int64_t batch = given[0].op->shape.ndim ? given[0].op->shape.dim[0] : 0;
+
+	for (unsigned int i = 0; i < count && !n->rc; i++)
+		if (given[i].op->shape.ndim < 1 || given[i].op->shape.dim[0] != batch)
+			onnx_fail(n, -EINVAL, "operands of different batches");
+	for (int64_t b = 0; b < batch && !n->rc; b++) {
+		for (unsigned int i = 0; i < count; i++) {
+			struct onnx_value *v = i < s->states ? &s->in[i] : &s->x[i - s->states];
+
+			*v = (struct onnx_value){ element_of(n, given[i].op, 0, b), given[i].type };
+		}
+		if (!n->rc)
+			run_scan(n, s);
+		for (unsigned int i = 0; i < n->nout && !n->rc; i++) {
+			onnx_op both[2] = { n->out[i].op, ox_insert(n, s->out[i].op, 0) };
+
+			onnx_give_as(n, i, b ? ox_concat(n, both, 2, 0) : both[1], s->out[i].type);
+		}
+	}
+}
+
+static bool take_scan(struct onnx_node *n, struct scan *s, unsigned int first)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, "body");
+	int64_t scanned = onnx_int(n, "num_scan_inputs", 0);
+
+	if (!a || !a->g || scanned < 1 || n->nin < first + scanned || a->g->n_output != n->nout ||
+	    n->nout < n->nin - first - scanned) {
+		onnx_fail(n, -EINVAL, "the body is missing, or has other operands or results");
+		return false;
+	}
+	for (unsigned int i = first; i < n->nin; i++)
+		if (!n->in[i].op)
+			onnx_fail(n, -EINVAL, "operand %u is missing", i);
+	if (first && onnx_in(n, 0))
+		onnx_fail(n, -ENOTSUP, "sequence_lens is not supported");
+	s->body = a->g;
+	s->scanned = (unsigned int)scanned;
+	s->states = n->nin - first - s->scanned;
+	s->kept = n->nout - s->states;
+	return !n->rc;
+}
+
+static void import_scan(struct onnx_node *n)
+{
+	const bool batched = n->opset < 9;
+	struct scan s = { .directions = batched ? "directions" : "scan_input_directions" };
+
+	if (!take_scan(n, &s, batched))
+		return;
+	s.in = calloc(n->nin, sizeof(*s.in));
+	s.x = calloc(n->nin, sizeof(*s.x));
+	s.out = calloc(n->nout, sizeof(*s.out));
+	if (!s.in || !s.x || !s.out) {
+		onnx_fail(n, -ENOMEM, "out of memory");
+	} else if (batched) {
+		scan_batch(n, &s, n->in + 1);
+	} else {
+		memcpy(s.in, n->in, s.states * sizeof(*s.in));
+		memcpy(s.x, n->in + s.states, s.scanned * sizeof(*s.x));
+		run_scan(n, &s);
+		for (unsigned int i = 0; i < n->nout && !n->rc; i++)
+			n->out[i] = s.out[i];
+	}
+	free(s.in);
+	free(s.x);
+	free(s.out);
+}
+
 const struct onnx_rule onnx_control[] = {
 	{ "If", 1, 1, import_if, 0 },
 	{ "Loop", 2, -1, import_loop, 0 },
+	{ "Scan", 0, -1, import_scan, 0 },
 	{ NULL, 0, 0, NULL, 0 },
 };

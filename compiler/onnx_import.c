@@ -156,9 +156,10 @@ static bool takes_empty(const struct onnx_node *n, unsigned int i)
 	static const struct {
 		const char *op_type;
 		unsigned int from;
-	} known[] = { { "Concat", 0 }, { "ConstantOfShape", 0 }, { "Identity", 0 },
-		      { "Expand", 1 }, { "Reshape", 1 },	 { "Unsqueeze", 1 },
-		      { "Loop", 0 } };
+	} known[] = { { "Concat", 0 },	 { "ConstantOfShape", 0 },
+		      { "Identity", 0 }, { "Expand", 1 },
+		      { "Reshape", 1 },	 { "Unsqueeze", 1 },
+		      { "Loop", 0 },	 { "Scan", 0 } };
 
 	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
 		if (!strcmp(known[k].op_type, n->p->op_type))

@@ -21,9 +21,9 @@ int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
 }
 
 static const struct onnx_rule *const tables[] = {
-	onnx_math,    onnx_act,	   onnx_dot,   onnx_einsum,  onnx_window, onnx_reduce,
-	onnx_norm,    onnx_move,   onnx_slice, onnx_index,   onnx_quant,  onnx_rnn,
-	onnx_control, onnx_resize, onnx_loss,  onnx_scatter,
+	onnx_math, onnx_act,	 onnx_dot,    onnx_einsum, onnx_window, onnx_reduce,  onnx_norm,
+	onnx_move, onnx_slice,	 onnx_index,  onnx_quant,  onnx_rnn,	onnx_control, onnx_resize,
+	onnx_loss, onnx_scatter, onnx_sample, onnx_signal, onnx_matrix,
 };
 
 const struct onnx_rule *onnx_find(const char *op_type)

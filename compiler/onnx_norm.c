@@ -50,11 +50,51 @@ static onnx_op by_channel(struct onnx_node *n, onnx_op v, onnx_op x)
 	return ox_f32(n, ox_reshape(n, v, x->shape.ndim, dim));
 }
 
+/* The old statistics and the batch's, mixed by the momentum */
+static onnx_op running(struct onnx_node *n, onnx_op old, onnx_op now)
+{
+	const double momentum = onnx_float(n, "momentum", (double)0.9f);
+
+	if (!old || !now || n->rc)
+		return NULL;
+	now = ox_reshape(n, now, 1, &now->shape.dim[1]);
+	return ox_cast_like(n,
+			    ox_bin(n, NCC_ADD, ox_binc(n, NCC_MUL, ox_f32(n, old), momentum),
+				   ox_binc(n, NCC_MUL, now, 1 - momentum)),
+			    old);
+}
+
+/* With the statistics of the batch, which also go into the running ones */
+static void batch_norm_training(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), f = ox_f32(n, x), m, d, var, y;
+	const uint32_t mask = ((1u << x->shape.ndim) - 1) & ~2u;
+
+	y = by_channel(n, onnx_in(n, 1), x);
+	if (n->rc)
+		return;
+	m = mean(n, f, mask);
+	d = ox_bin(n, NCC_SUB, f, m);
+	var = mean(n, ox_bin(n, NCC_MUL, d, d), mask);
+	y = ox_bin(n, NCC_MUL, y,
+		   ox_un(n, NCC_RSQRT, ox_binc(n, NCC_ADD, var, onnx_float(n, "epsilon", 1e-5))));
+	y = ox_bin(n, NCC_ADD, ox_bin(n, NCC_MUL, d, y), by_channel(n, onnx_in(n, 2), x));
+	onnx_give(n, 0, ox_cast_like(n, y, x));
+	if (by_channel(n, onnx_in(n, 3), x) && by_channel(n, onnx_in(n, 4), x)) {
+		onnx_give_as(n, 1, running(n, onnx_in(n, 3), m), n->in[3].type);
+		onnx_give_as(n, 2, running(n, onnx_in(n, 4), var), n->in[4].type);
+	}
+}
+
 /* Constants fold: one multiplication and one addition are left */
 static void import_batch_norm(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), scale, shift, m, var;
 
+	if (n->opset >= 14 && onnx_int(n, "training_mode", 0)) {
+		batch_norm_training(n);
+		return;
+	}
 	if (onnx_int(n, "training_mode", 0) || n->nout > 1 || !onnx_int(n, "spatial", 1) ||
 	    (n->opset < 7 && !onnx_int(n, "is_test", 0))) {
 		onnx_fail(n, -ENOTSUP, "training is not supported");

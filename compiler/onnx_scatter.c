@@ -137,6 +137,92 @@ static void import_scatter_nd(struct onnx_node *n)
 	onnx_give_as(n, 0, ox_reshape(n, hot, x->shape.ndim, x->shape.dim), n->in[0].type);
 }
 
+/* The result's spatial dimensions, before output_shape */
+static bool unpooled(struct onnx_node *n, onnx_op x, int64_t *dim)
+{
+	int64_t kernel[NCC_MAX_DIMS], stride[NCC_MAX_DIMS], pads[2 * NCC_MAX_DIMS];
+	unsigned int k = x->shape.ndim - 2, have, strides, padded;
+
+	onnx_ints(n, "kernel_shape", kernel, NCC_MAX_DIMS, &have);
+	onnx_ints(n, "strides", stride, NCC_MAX_DIMS, &strides);
+	onnx_ints(n, "pads", pads, 2 * NCC_MAX_DIMS, &padded);
+	if (x->shape.ndim < 3 || have != k || (strides && strides != k) ||
+	    (padded && padded != 2 * k)) {
+		onnx_fail(n, -EINVAL, "rank %u, or lists of other lengths", x->shape.ndim);
+		return false;
+	}
+	for (unsigned int i = 0; i < k && !n->rc; i++) {
+		int64_t cut[2] = { padded ? pads[i] : 0, padded ? pads[k + i] : 0 };
+		int64_t s = strides ? stride[i] : 1;
+
+		if (s < 1 || s >= NCC_MAX_ELEMS || kernel[i] < 1 || kernel[i] >= NCC_MAX_ELEMS ||
+		    cut[0] < 0 || cut[1] < 0 || cut[0] >= NCC_MAX_ELEMS || cut[1] >= NCC_MAX_ELEMS)
+			onnx_fail(n, -EINVAL, "a kernel of %lld every %lld", (long long)kernel[i],
+				  (long long)s);
+		else
+			dim[i] = (x->shape.dim[i + 2] - 1) * s + kernel[i] - cut[0] - cut[1];
+		if (!n->rc && (dim[i] < 1 || dim[i] >= NCC_MAX_ELEMS))
+			onnx_fail(n, -EINVAL, "dimension %u becomes %lld", i + 2,
+				  (long long)dim[i]);
+	}
+	return !n->rc;
+}
+
+/* What output_shape adds lies behind, and is 0 */
+static onnx_op grown(struct onnx_node *n, onnx_op y)
+{
+	int64_t shape[NCC_MAX_DIMS], low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS];
+	unsigned int have;
+
+	if (!y || !onnx_in_ints(n, 2, shape, NCC_MAX_DIMS, &have))
+		return y;
+	if (have != y->shape.ndim) {
+		onnx_fail(n, -EINVAL, "an output_shape of %u dimensions, expected %u", have,
+			  y->shape.ndim);
+		return NULL;
+	}
+	for (unsigned int i = 0; i < have; i++) {
+		high[i] = shape[i] - y->shape.dim[i];
+		if (high[i] < 0)
+			onnx_fail(n, -EINVAL, "output_shape is smaller than what is pooled");
+	}
+	return n->rc ? NULL : ox_pad(n, y, ox_scalar(n, &y->shape, 0), low, high);
+}
+
+/* Each plane by itself: its indices count from the first plane on */
+static void import_max_unpool(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), first, hot, u;
+	int64_t dim[NCC_MAX_DIMS] = { 0 }, planes, each, plane = 1;
+	struct ncc_shape s;
+
+	if (!unpooled(n, x, dim + 2))
+		return;
+	if (!ncc_same_dims(&idx->shape, &x->shape)) {
+		onnx_fail(n, -EINVAL, "indices of another shape");
+		return;
+	}
+	dim[0] = x->shape.dim[0];
+	dim[1] = x->shape.dim[1];
+	planes = dim[0] * dim[1];
+	each = ncc_elems(&x->shape) / planes;
+	for (unsigned int i = 2; i < x->shape.ndim; i++)
+		plane = plane < NCC_MAX_ELEMS ? plane * dim[i] : plane;
+	first = ox_binc(n, NCC_MUL, ox_iota(n, NEURON_DT_INT32, planes), (double)plane);
+	idx = ox_reshape(n, ox_cast(n, idx, NEURON_DT_INT32, false), 3,
+			 (int64_t[]){ planes, 1, each });
+	idx = ox_bin(n, NCC_SUB, idx, ox_reshape(n, first, 3, (int64_t[]){ planes, 1, 1 }));
+	hot = ox_bin(n, NCC_EQ, idx,
+		     ox_reshape(n, ox_iota(n, NEURON_DT_INT32, plane), 3,
+				(int64_t[]){ 1, plane, 1 }));
+	s = (struct ncc_shape){ x->shape.dtype, x->shape.pred, 3, { planes, plane, each } };
+	u = ox_expand(n, ox_reshape(n, x, 3, (int64_t[]){ planes, 1, each }), 3, s.dim);
+	if (!hot || !u)
+		return;
+	u = ox_reduce(n, ox_select(n, hot, u, ox_scalar(n, &s, 0)), NCC_ADD, 1u << 2, false);
+	onnx_give(n, 0, grown(n, ox_reshape(n, u, x->shape.ndim, dim)));
+}
+
 /* The first lens[b] of each sequence the other way round: a gather of whole steps */
 static void import_reverse_sequence(struct onnx_node *n)
 {
@@ -203,6 +289,7 @@ const struct onnx_rule onnx_scatter[] = {
 	{ "BlackmanWindow", 1, 1, import_window, 2 },
 	{ "HammingWindow", 1, 1, import_window, 1 },
 	{ "HannWindow", 1, 1, import_window, 0 },
+	{ "MaxUnpool", 2, 3, import_max_unpool, 0 },
 	{ "ReverseSequence", 2, 2, import_reverse_sequence, 0 },
 	{ "Scatter", 3, 3, import_scatter_elements, 0 },
 	{ "ScatterElements", 3, 3, import_scatter_elements, 0 },

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Models that libonnx-testdata lacks, with inputs and what ONNX's reference evaluator gives for them.
 
-usage: make.py OUTPUT        (in an environment with the packages onnx and numpy)
+usage: make.py OUTPUT        (in an environment with the packages onnx, onnxruntime and numpy)
 
 Each is a directory in that package's layout: operators that came later or have no test there, forms of
 later operator sets, sums longer than the package's, dimensions left open, and small networks.
@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
@@ -48,6 +49,16 @@ def save(directory: Path, name: str, nodes: list, inputs: dict, constants: dict 
         (data / f"input_{i}.pb").write_bytes(numpy_helper.from_array(value).SerializeToString())
     for i, value in enumerate(found):
         (data / f"output_{i}.pb").write_bytes(numpy_helper.from_array(np.asarray(value)).SerializeToString())
+
+
+def by_runtime(graph_node: object, inputs: dict, constants: dict, opset: int) -> list:
+    """onnxruntime's result, where the evaluator's is another than it and PyTorch give"""
+    values = [helper.make_tensor_value_info(k, TYPES[v.dtype], v.shape) for k, v in inputs.items()]
+    held = [numpy_helper.from_array(v, k) for k, v in constants.items()]
+    graph = helper.make_graph([graph_node], "one", values, [helper.make_empty_tensor_value_info("y")], held)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, inputs)
 
 
 def node(kind: str, inputs: str, outputs: str = "y", **attributes: object):
@@ -192,12 +203,68 @@ def turns(to: Path) -> None:
              {"x": np.array(x, np.float32)}, {"zero": np.float32(0), "yes": np.array(True), "hundred": np.float32(100)})
 
 
+def scans(to: Path) -> None:
+    """Two operands scanned along different axes, one from its end; the body reads a value from around it"""
+    body = helper.make_graph(
+        [node("Mul", "a,w", "aw"), node("Add", "s,aw", "t"), node("Sub", "t,b", "r")], "body",
+        [helper.make_tensor_value_info(k, TensorProto.FLOAT, [3]) for k in "sab"],
+        [helper.make_tensor_value_info(k, TensorProto.FLOAT, [3]) for k in "tr"])
+    s, a, b, w = normal(3), normal(3, 5), normal(5, 3), normal(3)
+    state, rows = s, []
+    for t in range(5):
+        state = state + a[:, t] * w
+        rows.insert(0, state - b[4 - t])
+    save(to, "scan_axes", [node("Scan", "s,a,b", "y,z", body=body, num_scan_inputs=2, scan_input_axes=[1, 0],
+                                scan_input_directions=[0, 1], scan_output_axes=[-1], scan_output_directions=[1])],
+         {"s": s, "a": a, "b": b}, {"w": w}, expected=[state, np.stack(rows, 1)])  # the evaluator scans from the start only
+
+
+def samples(to: Path) -> None:
+    grid = (1.3 * RND.uniform(-1, 1, (2, 4, 6, 2))).astype(np.float32)
+    for name, more in (("zeros", {}), ("border", {"align_corners": 1}), ("reflection", {})):
+        for mode in ("nearest", "linear", "cubic"):
+            one, given = node("GridSample", "x,g", mode=mode, padding_mode=name, **more), {"x": normal(2, 3, 5, 4), "g": grid}
+            save(to, f"gridsample_{name}_{mode}", [one], given, opset=20, expected=by_runtime(one, given, {}, 20))
+    save(to, "gridsample_volume", [node("GridSample", "x,g", mode="linear")],
+         {"x": normal(2, 2, 3, 4, 5), "g": (1.2 * RND.uniform(-1, 1, (2, 2, 3, 4, 3))).astype(np.float32)}, opset=20)
+    save(to, "gridsample_rows", [node("GridSample", "x,g", mode="linear", padding_mode="reflection", align_corners=1)],
+         {"x": normal(1, 3, 40, 30), "g": (1.1 * RND.uniform(-1, 1, (1, 9, 7, 2))).astype(np.float32)}, opset=20)
+    regions = np.array([[-3, -2, 2, 4], [1, 2, 9.5, 6], [5, 5, 5.2, 5.1], [6, 1, 14, 12]], np.float32)
+    of = {"b": np.array([0, 1, 1, 0], np.int64)}
+    save(to, "roialign", [node("RoiAlign", "x,r,b", output_height=3, output_width=2, sampling_ratio=3, spatial_scale=0.8)],
+         {"x": normal(2, 3, 8, 9), "r": regions}, of)
+    one, given = node("RoiAlign", "x,r,b", output_height=2, output_width=2, sampling_ratio=1), \
+        {"x": normal(2, 20, 24, 16), "r": regions}
+    save(to, "roialign_output", [one], given, of, opset=10, expected=by_runtime(one, given, of, 10))
+    x = np.arange(1, 9, dtype=np.float32).reshape(1, 2, 2, 2)
+    flat = np.array([[[[0, 2], [9, 11]], [[21, 23], [31, 29]]]], np.int64)
+    y = np.zeros((1, 2, 4, 4), np.float32)
+    np.put(y, flat, x)
+    save(to, "maxunpool_planes", [node("MaxUnpool", "x,i", kernel_shape=[2, 2], strides=[2, 2])],
+         {"x": x, "i": flat}, opset=11, expected=[y])  # the evaluator has room for one plane only
+
+
+def transforms(to: Path) -> None:
+    pair = normal(2, 12, 3, 2)
+    save(to, "dft_longer", [node("DFT", "x,n,a", onesided=1)], {"x": normal(2, 3, 10, 1)},
+         {"n": np.array(16, np.int64), "a": np.array(2, np.int64)}, opset=20)
+    save(to, "dft_shorter", [node("DFT", "x,n", axis=1)], {"x": pair}, {"n": np.array(7, np.int64)}, opset=17)
+    save(to, "dft_inverse_complex", [node("DFT", "x,,a", inverse=1)], {"x": pair}, {"a": np.array(-3, np.int64)}, opset=20)
+    save(to, "stft_long", [node("STFT", "x,s,w,n", onesided=0)], {"x": normal(2, 500, 1)},
+         {"s": np.array(4, np.int64), "w": np.hanning(24).astype(np.float32), "n": np.array(24, np.int64)}, opset=17)
+    for rows in (1, 3, 5):
+        save(to, f"det_{rows}", [node("Det", "x")], {"x": normal(3, 2, rows, rows)})
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     operators(to)
     networks(to)
     constants(to)
     rows(to)
+    scans(to)
+    samples(to)
+    transforms(to)
     turns(to)
 
 

@@ -69,6 +69,13 @@ static void set_text(char **s, const char *text)
 	*s = strdup(text);
 }
 
+static void set_bytes(ProtobufCBinaryData *b, const char *text)
+{
+	free(b->data);
+	b->data = (uint8_t *)strdup(text);
+	b->len = strlen(text);
+}
+
 static Ncc__Onnx__Tensor *constant(Ncc__Onnx__Model *m, const char *name)
 {
 	for (size_t i = 0; i < m->graph->n_initializer; i++)
@@ -212,6 +219,37 @@ static void no_equation(Ncc__Onnx__Model *m)
 	attribute(m, 0, "equation")->s.len = 0;
 }
 
+static void many_scanned(Ncc__Onnx__Model *m)
+{
+	attribute(m, 0, "num_scan_inputs")->i = 4;
+}
+
+static void other_axis(Ncc__Onnx__Model *m)
+{
+	attribute(m, 0, "scan_input_axes")->ints[0] = 0;
+}
+
+static void other_padding(Ncc__Onnx__Model *m)
+{
+	set_bytes(&attribute(m, 0, "padding_mode")->s, "none");
+}
+
+static void no_samples(Ncc__Onnx__Model *m)
+{
+	attribute(m, 0, "sampling_ratio")->i = 0;
+}
+
+static void last_axis(Ncc__Onnx__Model *m)
+{
+	attribute(m, 0, "axis")->i = 3;
+}
+
+static void nine_rows(Ncc__Onnx__Model *m)
+{
+	for (unsigned int i = 2; i < 4; i++)
+		m->graph->input[0]->type->tensor_type->shape->dim[i]->dim_value = 9;
+}
+
 static const struct {
 	const char *name;
 	void (*change)(Ncc__Onnx__Model *m);
@@ -242,6 +280,12 @@ static const struct {
 	{ "convolutional", wide, "input 'x' has type double: 64-bit types need --narrow-64bit" },
 	{ "einsum_three", absent, "operand 1 is absent" },
 	{ "einsum_three", no_equation, "no equation" },
+	{ "scan_axes", many_scanned, "Scan 'y': the body is missing, or has other operands" },
+	{ "scan_axes", other_axis, "Scan 'y': operands of 3 and 5 elements to scan" },
+	{ "gridsample_zeros_cubic", other_padding, "GridSample 'y': padding_mode has a value" },
+	{ "roialign", no_samples, "RoiAlign 'y': sampling_ratio 0 takes as many samples" },
+	{ "dft_shorter", last_axis, "DFT 'y': along the last dimension" },
+	{ "det_5", nine_rows, "Det 'y': of more than 8 rows is not supported" },
 	{ "open_dimension", NULL, "input 'x': dimension 0 (batch) is not known" },
 	{ "gather_embedding", NULL, "input 'i' has type int64" },
 	{ "convolutional", NULL, NULL },
