@@ -60,7 +60,7 @@ check-quick: $(SAN)/build.ninja ## unit tests under sanitizers: no VM, no QEMU
 	@meson test -C $(SAN) --no-rebuild --print-errorlogs
 
 .PHONY: check-networks
-check-networks: programs ## whole networks on the chip in process against float64 (JAX from PyPI)
+check-networks: programs ## whole networks on the chip in process against float64 (JAX and more from PyPI)
 	@scripts/install-deps --networks
 	@tests/networks/run --build $(REL) --output $(BUILD)/networks
 

@@ -36,7 +36,7 @@ def key(*files: Path) -> str:
 
 def python() -> Path:
     """A virtual environment with JAX and onnxruntime from PyPI, made the first time"""
-    venv = cache() / f"bench-{key(HERE / 'requirements.txt')}"
+    venv = cache() / f"venv-{key(HERE / 'requirements.txt')}"
     if not venv.exists():
         made = venv.with_name(f"{venv.name}.{os.getpid()}")
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", made], check=True)
