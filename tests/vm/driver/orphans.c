@@ -35,12 +35,15 @@ static uint64_t done(int fd)
 	return words[0] | (uint64_t)words[1] << 32;
 }
 
-/* A ring in host memory, each descriptor of 64 KiB at the same place */
+/*
+ * A ring in device memory, where no guard stops it when its owner is gone: each descriptor is of
+ * 64 KiB at the same place
+ */
 static bool ring(int fd, bool tx, uint64_t addr, uint64_t *handle)
 {
 	uint32_t *d;
 
-	if (chunk(fd, true, RING_BYTES, 0, handle))
+	if (chunk(fd, false, RING_BYTES, 1, handle))
 		return false;
 	d = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 		 (off_t)chunk_pa(fd, *handle));
