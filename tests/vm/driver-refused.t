@@ -17,8 +17,8 @@ reload() {
     ready
     dmesg -c >/dev/null
 }
-# what the log has, without time, module and device; and without the reason as well
-reasons() { dmesg | sed -nE 's/^\[[^]]*\] neuron: nd0: (.* refused .*)/\1/p'; }
+# what the log has, without time (a debug kernel's has none), module and device; and without the reason as well
+reasons() { dmesg | sed -nE 's/^(\[[^]]*\] )?neuron: nd0: (.* refused .*)/\2/p'; }
 logged() { reasons | sed -E 's/(\(-[0-9]+\)): [a-z].*/\1/'; }
 # what the program said, in the log's form
 wanted() { sed -nE 's/^([0-9]+) (\w+) (-[0-9]+)$/driver-refused[\1]: \2 refused (\3)/p' <<<"$1"; }
