@@ -312,7 +312,7 @@ static int add_out(struct cut *c, struct ncc_module *to, struct ncc_op *op, unsi
 
 	if (!x)
 		return no_memory(c);
-	if (x->kind == NCC_PARAM && x->index == number)
+	if (x->kind == NCC_PARAM && number >= NCC_KEPT && x->index == number)
 		return 0; /* it is there already */
 	to->out_number[to->nouts] = number;
 	to->out_dtype[to->nouts] = op->shape.dtype;

@@ -38,7 +38,7 @@ static const char help_text[] =
 	"all\n"
 	"  --neuroncore-pipeline-cores N  cut the model over up to N cores, 1 to 16 (default 1)\n"
 	"  --print-ir                 print the tensor IR after the passes to standard output\n"
-	"  --dump-ir-after PASS       print it after a pass: read, simplify, windows, ..., or all\n"
+	"  --dump-ir-after PASS       print it after a pass: read, loops, simplify, ..., or all\n"
 	"  --ir-constants             print constants in full, so that --framework IR reads them\n"
 	"  --report FILE              write what the program consists of, as JSON\n"
 	"  --verbose[=LEVEL]          what is done, on standard error\n"
@@ -243,7 +243,7 @@ static int take_level(struct args *a, const char *v)
 static int take_pass(struct args *a, const char *v)
 {
 	const char *name;
-	bool known = !strcmp(v, "all") || !strcmp(v, NCC_PASS_READ);
+	bool known = !strcmp(v, "all") || !strcmp(v, NCC_PASS_READ) || !strcmp(v, NCC_PASS_LOOPS);
 
 	for (unsigned int i = 0; (name = ncc_pass_name(i)); i++)
 		known = known || !strcmp(v, name);

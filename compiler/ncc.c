@@ -216,6 +216,7 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 	o->name = m->name;
 	if (!ncc_has_loops(m))
 		return back_ends(m, opt, o, err);
+	ncc_dump_ir(m, opt, NCC_PASS_READ);
 	rc = ncc_cut_loops(m, &parts, err);
 	rc = rc ? rc : part_back_end(&parts, opt, o, err);
 	ncc_free_parts(&parts);

@@ -13,6 +13,7 @@ enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
 enum ncc_framework { NCC_XLA, NCC_ONNX, NCC_IR };
 
 #define NCC_PASS_READ "read" /* --dump-ir-after: as it was read */
+#define NCC_PASS_LOOPS "loops" /* and cut at its loops: each part */
 
 /* What is said of one of the model's inputs (ONNX) */
 struct ncc_input {
@@ -65,6 +66,9 @@ int ncc_import_ir(const void *buf, size_t size, struct ncc_module **m, struct nc
 
 /* The names of the passes in order, some more than once; NULL: no more */
 const char *ncc_pass_name(unsigned int i);
+
+/* --dump-ir-after: the module, if it was asked for after that pass */
+void ncc_dump_ir(const struct ncc_module *m, const struct ncc_options *opt, const char *pass);
 
 /* The passes over the tensor IR, in order; the module is verified after each */
 int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err);

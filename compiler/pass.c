@@ -72,8 +72,7 @@ const char *ncc_pass_name(unsigned int i)
 	return i < sizeof(passes) / sizeof(passes[0]) ? passes[i].name : NULL;
 }
 
-/* --dump-ir-after */
-static void dump(const struct ncc_module *m, const struct ncc_options *opt, const char *pass)
+void ncc_dump_ir(const struct ncc_module *m, const struct ncc_options *opt, const char *pass)
 {
 	if (!opt->dump || !opt->dump_after ||
 	    (strcmp(opt->dump_after, "all") && strcmp(opt->dump_after, pass)))
@@ -88,7 +87,7 @@ int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct n
 	int rc = ncc_verify(m, err);
 
 	if (!rc)
-		dump(m, opt, NCC_PASS_READ);
+		ncc_dump_ir(m, opt, m->kept ? NCC_PASS_LOOPS : NCC_PASS_READ);
 	for (size_t i = 0; !rc && i < sizeof(passes) / sizeof(passes[0]); i++) {
 		char text[320];
 
@@ -102,7 +101,7 @@ int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct n
 			return ncc_fail(err, rc, "internal: after the pass '%s': %s",
 					passes[i].name, text);
 		}
-		dump(m, opt, passes[i].name);
+		ncc_dump_ir(m, opt, passes[i].name);
 	}
 	return rc;
 }

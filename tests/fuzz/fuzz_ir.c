@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * The text form of the compiler's tensor IR: any bytes are read or refused with a reason; a module
- * that was read prints as text that reads as a module that prints the same.
+ * that was read prints as text that reads as a module that prints the same, and its loops are cut
+ * into parts that are modules without loops, or refused.
  */
 #include "fuzz.h"
+#include "loops.h"
 #include "ncc.h"
 
 static char *text_of(const struct ncc_module *m, size_t *size)
@@ -16,6 +18,22 @@ static char *text_of(const struct ncc_module *m, size_t *size)
 	fclose(f);
 	fuzz_assert(text);
 	return text;
+}
+
+static void cut(struct ncc_module *m)
+{
+	struct ncc_error err = { { 0 } };
+	struct ncc_parts parts;
+	int ret = ncc_cut_loops(m, &parts, &err);
+
+	fuzz_assert(ret ? ret < 0 && err.text[0] : parts.n == 2 * parts.nloops + 1);
+	for (unsigned int i = 0; !ret && i < parts.n; i++) {
+		ret = ncc_verify(parts.part[i], &err);
+		if (ret)
+			fprintf(stderr, "%s\n", err.text);
+		fuzz_assert(!ret && !ncc_has_loops(parts.part[i]));
+	}
+	ncc_free_parts(&parts);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -37,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_assert(!ret);
 	again = text_of(back, &again_n);
 	fuzz_assert(n == again_n && !memcmp(text, again, n));
+	cut(m);
 	ncc_module_free(m);
 	ncc_module_free(back);
 	free(text);

@@ -32,7 +32,7 @@ RTD = {  # number of the type in fuzz_rtd.c, type, text
 
 
 def hlo() -> dict[str, bytes]:
-    modules = sorted((TOP / "tests/data/hlo").glob("*/module.hlo.pb"))
+    modules = sorted((TOP / "tests/data").glob("hlo*/*/module.hlo.pb"))
     return {p.parent.name: b"\1" + p.read_bytes() for p in modules if p.stat().st_size < 4096}
 
 
@@ -137,9 +137,9 @@ def onnx() -> dict[str, bytes]:
 
 
 def ir(build: Path) -> dict[str, bytes]:
-    """The golden modules as the compiler prints them"""
+    """The golden modules as the compiler prints them, and those with loops"""
     out = {}
-    for module in sorted((TOP / "tests/data/hlo").glob("*/module.hlo.pb")):
+    for module in sorted([*(TOP / "tests/data/hlo").glob("*/module.hlo.pb"), *(TOP / "tests/data/hlo_ops").glob("while_*/module.hlo.pb")]):
         argv = [build / "compiler/neuronx-cc", "compile", "--framework", "XLA", module, "--dump-ir-after", "read",
                 "--ir-constants", "--output", "/dev/null"]
         text = subprocess.run(argv, check=True, capture_output=True).stdout

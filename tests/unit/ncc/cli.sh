@@ -68,6 +68,10 @@ for pass in read simplify windows autocast contract flatten layout; do
 done
 awk '/^\/\/ after/ { n++ } n == 1' "$dir/ir" >"$dir/first.ir"
 "$cc" compile --framework IR "$dir/first.ir" --output "$dir/f.neff"
+"$cc" compile --framework XLA "$data/hlo_ops/while_inside/module.hlo.pb" --dump-ir-after read --ir-constants \
+    --output "$dir/e.neff" >"$dir/loops.ir"
+"$cc" compile --framework IR "$dir/loops.ir" --dump-ir-after loops --output "$dir/f.neff" >"$dir/parts"
+[ "$(grep -c '^// after loops' "$dir/parts")" -eq 5 ] || fail "the parts of a program with loops"
 refused 2 "takes a pass" compile --framework XLA "$model" --dump-ir-after nothing --output "$dir/x.neff"
 refused 2 "-O takes" compile --framework XLA "$model" -O7 --output "$dir/x.neff"
 refused 1 "module is missing" compile --framework IR "$model" --output "$dir/x.neff"

@@ -134,13 +134,14 @@ static nrt_tensor_t *add(nrt_tensor_set_t *set, const char *name, int32_t *value
 	return t;
 }
 
-/* One execution of input0 (and input1) to output0 (and output1) */
+/* One execution of input0, ... to output0, ... */
 static NRT_STATUS run(nrt_model_t *model, const int32_t *in, unsigned int nin, int32_t *out,
 		      unsigned int nout)
 {
-	static const char *const names[2][2] = { { "input0", "input1" }, { "output0", "output1" } };
+	static const char *const names[2][3] = { { "input0", "input1" },
+						 { "output0", "output1", "output2" } };
 	nrt_tensor_set_t *sin, *sout;
-	nrt_tensor_t *t[4];
+	nrt_tensor_t *t[5];
 	int32_t copy[2] = { 0 };
 	NRT_STATUS status;
 
@@ -216,13 +217,14 @@ START_TEST(exchanged)
 				  "%12 = pred[] loop-end %6, %11, %7, %8, %8, %7, %9, %10 \"e\"\n"
 				  "%13 = s32[] loop-result %12, %7 \"rx\"\n"
 				  "%14 = s32[] loop-result %12, %8 \"ry\"\n"
-				  "return %13, %14\n",
+				  "return %0, %13, %14\n",
 				  0);
-	int32_t out[2] = { 0 };
+	int32_t out[3] = { 0 };
 
-	ck_assert_int_eq(run(model, (int32_t[]){ 11, 22 }, 2, out, 2), 0);
-	ck_assert_int_eq(out[0], 22); /* seven turns */
-	ck_assert_int_eq(out[1], 11);
+	ck_assert_int_eq(run(model, (int32_t[]){ 11, 22 }, 2, out, 3), 0);
+	ck_assert_int_eq(out[0], 11); /* an input, of the same number */
+	ck_assert_int_eq(out[1], 22); /* seven turns */
+	ck_assert_int_eq(out[2], 11);
 	unload(model);
 }
 END_TEST
