@@ -412,14 +412,29 @@ static int by_first(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static int cut(struct cut *c, struct ncc_parts *parts)
+/* Which loops there are, and in which an operation is */
+static int look(struct cut *c)
 {
-	int rc = find_loops(c);
+	int rc = ncc_verify(c->m, c->err);
 
 	if (rc)
 		return rc;
+	c->n = c->m->nops;
+	if (!alloc(c))
+		return no_memory(c);
+	for (struct ncc_op *op = c->m->first; op; op = op->next)
+		c->line[op->id] = op;
+	rc = find_loops(c);
+	if (rc)
+		return rc;
 	find_dependences(c);
-	rc = check_nesting(c);
+	return check_nesting(c);
+}
+
+static int cut(struct cut *c, struct ncc_parts *parts)
+{
+	int rc = look(c);
+
 	if (rc)
 		return rc;
 	number_parts(c, OUTSIDE);
@@ -443,18 +458,16 @@ static int cut(struct cut *c, struct ncc_parts *parts)
 int ncc_cut_loops(struct ncc_module *m, struct ncc_parts *parts, struct ncc_error *err)
 {
 	struct cut c = { .m = m, .err = err };
-	int rc = ncc_verify(m, err);
+	int rc = look(&c);
 
 	memset(parts, 0, sizeof(*parts));
+	release(&c);
 	if (rc)
 		return rc;
-	ncc_number(m);
-	c.n = m->nops;
-	if (!alloc(&c))
-		rc = no_memory(&c);
-	for (struct ncc_op *op = m->first; !rc && op; op = op->next)
-		c.line[op->id] = op;
-	rc = rc ? rc : cut(&c, parts);
+	/* a loop that nobody needs is held to the rules, and gone: its last part would be empty */
+	ncc_sweep(m);
+	c = (struct cut){ .m = m, .err = err };
+	rc = cut(&c, parts);
 	release(&c);
 	return rc;
 }
