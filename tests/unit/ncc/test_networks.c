@@ -36,6 +36,7 @@ static bool read_cases(void)
 {
 	FILE *f = fopen(TEST_DATA "/networks/cases.txt", "r");
 	struct network *n = cases;
+	bool whole;
 
 	while (f && ncases < MAX_CASES &&
 	       fscanf(f, "%63s %u %u", n->name, &n->nin, &n->nout) == 3 && n->nin <= MAX_TENSORS &&
@@ -43,9 +44,10 @@ static bool read_cases(void)
 		ncases++;
 		n++;
 	}
+	whole = f && feof(f); /* else a line was not understood, or too long */
 	if (f)
 		fclose(f);
-	return ncases > 0 && ncases < MAX_CASES;
+	return whole && ncases > 0;
 }
 
 static void read_npy(struct npy *x, const struct network *n, const char *stem, unsigned int i)
