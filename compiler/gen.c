@@ -28,25 +28,24 @@ static int no_memory(struct ncc_gen *g)
 	return ncc_fail(g->err, -ENOMEM, "out of memory");
 }
 
-static int find_var(const struct ncc_prog *p, const char *name)
+/* Is the variable the place that the number's value has in all parts? */
+static bool is_kept(const struct ncc_gen *g, uint32_t var, int64_t number)
 {
-	for (unsigned int i = 0; i < p->nvars; i++)
-		if (!strcmp(p->var[i].name, name))
-			return (int)i;
-	return -1;
+	return number >= NCC_KEPT && g->prog.var[var].type == NEFF_VAR_VIRTUAL &&
+	       g->prog.var[var].backing_off == g->m->kept[number - NCC_KEPT];
 }
 
-/* A value that is kept between parts, in the place it has in all of them; row-major */
+/* A value that is kept between parts; row-major */
 static int kept_var(struct ncc_gen *g, int64_t number, const struct ncc_op *op, struct ncc_view *v)
 {
-	char name[32];
+	char name[NCC_KEPT_NAME];
 	int id;
 
-	snprintf(name, sizeof(name), "kept%lld", (long long)(number - NCC_KEPT));
 	view_row_major(v, NULL, &op->shape);
-	id = find_var(&g->prog, name);
-	if (id >= 0)
-		return id;
+	for (uint32_t i = 0; i < g->prog.nvars; i++)
+		if (is_kept(g, i, number))
+			return (int)i;
+	ncc_kept_name(number, name);
 	id = gen_var(g, NEFF_VAR_VIRTUAL, name,
 		     (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
 	if (id >= 0)
@@ -511,14 +510,9 @@ static void release_operands(struct ncc_gen *g, struct ncc_op *op)
 /* Does one of the results go where the variable lies? */
 static bool is_overwritten(const struct ncc_gen *g, uint32_t var)
 {
-	char name[32];
-
-	for (unsigned int i = 0; i < g->m->nouts; i++) {
-		snprintf(name, sizeof(name), "kept%lld",
-			 (long long)(g->m->out_number[i] - NCC_KEPT));
-		if (!strcmp(g->prog.var[var].name, name))
+	for (unsigned int i = 0; i < g->m->nouts; i++)
+		if (is_kept(g, var, g->m->out_number[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -531,15 +525,13 @@ static int gen_set_aside(struct ncc_gen *g, struct ncc_op *op)
 	if (!op->value)
 		return 0;
 	v = &op->value->view;
-	if (v->buf->space != NCC_DRAM || g->prog.var[v->buf->var].type != NEFF_VAR_VIRTUAL ||
-	    !is_overwritten(g, v->buf->var))
+	if (v->buf->space != NCC_DRAM || !is_overwritten(g, v->buf->var))
 		return 0;
 	g->op = op;
 	g->stamp++;
 	rc = gen_scratch(g, &op->shape, -1, &aside);
 	if (rc)
 		return rc;
-	aside.dtype = v->dtype;
 	rc = gen_copy(g, &aside, v);
 	gen_release_temps(g, 0);
 	gen_unref(g, v->buf);

@@ -259,11 +259,8 @@ static int import_reduce(struct hlo_inst *in, struct hlo_value *v)
 
 static int import_array(struct hlo_inst *in, struct hlo_value *v)
 {
-	int rc = hlo_shape(in, in->p->shape, &in->shape);
+	int rc = hlo_shape(in, in->p->shape, &in->shape) ?: hlo_no_tuples(in, in->nin);
 
-	for (unsigned int i = 0; !rc && i < in->nin; i++)
-		if (in->in[i].n != 1)
-			rc = hlo_fail(in, -EINVAL, "operand %u is a tuple", i);
 	if (rc)
 		return rc;
 	v->n = 1;

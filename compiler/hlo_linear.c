@@ -147,10 +147,7 @@ int hlo_custom_call(struct hlo_inst *in, struct hlo_value *v)
 		if (in->nin != calls[i].nin)
 			return hlo_fail(in, -EINVAL, "%u operands, expected %u", in->nin,
 					calls[i].nin);
-		for (unsigned int k = 0; k < in->nin; k++)
-			if (in->in[k].n != 1)
-				return hlo_fail(in, -EINVAL, "operand %u is a tuple", k);
-		return calls[i].import(in, v);
+		return hlo_no_tuples(in, in->nin) ?: calls[i].import(in, v);
 	}
 	return hlo_unsupported(in);
 }

@@ -34,6 +34,7 @@ int hlo_while(struct hlo_inst *in, struct hlo_value *v);
 
 /* hlo_many.c */
 #define HLO_MANY NCC_MANY
+int hlo_no_tuples(struct hlo_inst *in, unsigned int n); /* the first n operands: arrays? */
 int hlo_arrays(struct hlo_inst *in, unsigned int n); /* the first n operands: of one shape? */
 /* a = computation(a, b), of n values each */
 int hlo_combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const *b, unsigned int n);

@@ -14,11 +14,18 @@
 #define LONG_ONE 4096 /* elements to sort: so many fill partitions by themselves */
 #define FEW_ROWS 16 /* of those: more do */
 
-int hlo_arrays(struct hlo_inst *in, unsigned int n)
+int hlo_no_tuples(struct hlo_inst *in, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
 		if (in->in[i].n != 1)
 			return hlo_fail(in, -EINVAL, "operand %u is a tuple", i);
+	return 0;
+}
+
+int hlo_arrays(struct hlo_inst *in, unsigned int n)
+{
+	if (hlo_no_tuples(in, n))
+		return -EINVAL;
 	for (unsigned int i = 1; i < n; i++)
 		if (!ncc_same_dims(&in->in[i].op[0]->shape, &in->in[0].op[0]->shape))
 			return hlo_fail(in, -EINVAL, "operand %u has another shape", i);

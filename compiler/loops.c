@@ -43,6 +43,11 @@ struct cut {
 	struct ncc_error *err;
 };
 
+void ncc_kept_name(int64_t number, char *name)
+{
+	snprintf(name, NCC_KEPT_NAME, "kept%lld", (long long)(number - NCC_KEPT));
+}
+
 bool ncc_has_loops(const struct ncc_module *m)
 {
 	for (const struct ncc_op *op = m->first; op; op = op->next)

@@ -23,6 +23,10 @@ struct ncc_parts {
 	struct ncc_part_loop loop[NCC_MAX_LOOPS]; /* in the order of first */
 };
 
+#define NCC_KEPT_NAME 32
+/* what the variable is called that keeps a number's value, NCC_KEPT_NAME bytes */
+void ncc_kept_name(int64_t number, char *name);
+
 bool ncc_has_loops(const struct ncc_module *m);
 /*
  * What passes from part to part, or from turn to turn, is an output and a parameter of one number

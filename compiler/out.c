@@ -130,6 +130,8 @@ static int out_subgraph(const struct ncc_stage *st, unsigned int i, struct neff_
 
 static int out_loops(const struct ncc_output *o, struct neff_model *m, struct ncc_error *err)
 {
+	char name[NCC_KEPT_NAME];
+
 	m->loops = calloc(o->nloops + 1, sizeof(*m->loops));
 	if (!m->loops)
 		return ncc_fail(err, -ENOMEM, "out of memory");
@@ -137,13 +139,10 @@ static int out_loops(const struct ncc_output *o, struct neff_model *m, struct nc
 		const struct ncc_part_loop *l = &o->loop[m->nloops];
 		struct neff_loop *to = &m->loops[m->nloops];
 
-		to->first = l->first;
-		to->last = l->last;
-		if (asprintf(&to->condition, "kept%lld", (long long)(l->condition - NCC_KEPT)) <
-		    0) {
-			to->condition = NULL;
+		ncc_kept_name(l->condition, name);
+		*to = (struct neff_loop){ l->first, l->last, strdup(name) };
+		if (!to->condition)
 			return ncc_fail(err, -ENOMEM, "out of memory");
-		}
 	}
 	return 0;
 }

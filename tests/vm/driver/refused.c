@@ -82,6 +82,7 @@ static int others(int index)
 	struct neuron_ioctl_dma_copy_descriptors64 many = { .num_descs = UINT32_MAX };
 	uint64_t handle = 0, none = 0;
 	int fd = node(index, O_RDWR), hold[2];
+	void *volatile nowhere = (void *)8; /* not for the compiler to see */
 	uint32_t word;
 	void *map;
 
@@ -93,7 +94,7 @@ static int others(int index)
 	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 1l << 40);
 	say("mmap", map == MAP_FAILED ? -errno : 0);
 	say("read", pread(fd, &word, 3, 0) < 0 ? -errno : 0);
-	say("read", pread(fd, (void *)8, 4, 0) < 0 ? -errno : 0);
+	say("read", pread(fd, nowhere, 4, 0) < 0 ? -errno : 0);
 	if (pipe(hold))
 		return 1;
 	for (int i = 0; i < 16; i++) /* with this one as many as may be, and one */
