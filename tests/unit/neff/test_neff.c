@@ -280,6 +280,9 @@ static uint8_t *pack(const struct entry *e, size_t n, size_t *size)
 
 #define KELF \
 	"{\"version\":\"0.5\",\"graphs\":[{\"name\":\"sg00\",\"definition\":\"sg00/def.json\"}]}"
+#define LOOPS(text) \
+	"{\"graphs\":[{\"name\":\"sg00\",\"definition\":\"sg00/def.json\"}],\"loops\":" text "}"
+#define DEF "{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"input\",\"var_id\":0,\"size\":4}}}"
 #define J(s) s, sizeof(s) - 1
 
 static const struct {
@@ -324,6 +327,20 @@ static const struct {
 		"\"file_name\":\"w\"}}}") },
 	    { "sg00/w", AE_IFREG, J("abc") } },
 	  "sg00/w: size 3, expected 4" },
+	{ { { "kelf-0.json", AE_IFREG, J(LOOPS("[]")) }, { "sg00/def.json", AE_IFREG, J(DEF) } },
+	  "kelf-0.json: 'loops' is not a list" },
+	{ { { "kelf-0.json", AE_IFREG, J(LOOPS("{}")) }, { "sg00/def.json", AE_IFREG, J(DEF) } },
+	  "kelf-0.json: 'loops' is not a list" },
+	{ { { "kelf-0.json", AE_IFREG, J(LOOPS("[7]")) }, { "sg00/def.json", AE_IFREG, J(DEF) } },
+	  "kelf-0.json: loops[0]: 'first' and 'last'" },
+	{ { { "kelf-0.json", AE_IFREG,
+	      J(LOOPS("[{\"first\":\"sg00\",\"last\":\"sg01\",\"condition\":\"x\"}]")) },
+	    { "sg00/def.json", AE_IFREG, J(DEF) } },
+	  "kelf-0.json: loops[0]: 'first' and 'last'" },
+	{ { { "kelf-0.json", AE_IFREG,
+	      J(LOOPS("[{\"first\":\"sg00\",\"last\":\"sg00\",\"condition\":1}]")) },
+	    { "sg00/def.json", AE_IFREG, J(DEF) } },
+	  "or no 'condition'" },
 };
 
 START_TEST(bad_payload)
