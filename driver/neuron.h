@@ -38,6 +38,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/ratelimit.h>
 #include <linux/rbtree.h>
 #include <linux/rwsem.h>
 #include <linux/srcu.h>
@@ -251,6 +252,15 @@ struct neuron_dump {
 
 struct neuron_sysfs;
 
+/* What the kernel log calls hardware errors */
+enum neuron_hwerr {
+	NEURON_HWERR_SRAM,
+	NEURON_HWERR_CORE,
+	NEURON_HWERR_DRAM,
+	NEURON_HWERR_DMA,
+	NEURON_HWERRS
+};
+
 struct neuron_device {
 	struct kref ref;
 	struct pci_dev *pdev;
@@ -284,6 +294,7 @@ struct neuron_device {
 	struct neuron_power power;
 	struct device *hwmon; /* NULL: the kernel has none */
 	struct neuron_dump dump;
+	struct ratelimit_state hwerr_limits[NEURON_HWERRS][1 + NC_COUNT]; /* no core, or one */
 
 	struct mutex lock; /* all from here to h2t */
 	struct neuron_proc procs[NEURON_MAX_PROCESS_PER_DEVICE];
@@ -423,7 +434,7 @@ extern NEURON_BIN_ATTR_CONST struct bin_attribute *NEURON_BIN_ATTR_CONST neuron_
 void neuron_dump_init(struct neuron_device *nd);
 void neuron_dump_forget(struct neuron_device *nd);
 /* neuron_hwerr.c */
-enum neuron_hwerr { NEURON_HWERR_SRAM, NEURON_HWERR_CORE, NEURON_HWERR_DRAM, NEURON_HWERR_DMA };
+void neuron_hwerr_init(struct neuron_device *nd);
 void neuron_hwerr(struct neuron_device *nd, enum neuron_hwerr what, int nc);
 
 struct neuron_hang;

@@ -27,13 +27,31 @@ static const char *instance_id(void)
 }
 
 /**
+ * neuron_hwerr_init() - once for a device, before it has errors
+ * @nd: the device
+ */
+void neuron_hwerr_init(struct neuron_device *nd)
+{
+	unsigned int what, nc;
+
+	for (what = 0; what < NEURON_HWERRS; what++)
+		for (nc = 0; nc <= NC_COUNT; nc++)
+			ratelimit_default_init(&nd->hwerr_limits[what][nc]);
+}
+
+/**
  * neuron_hwerr() - a line for those who watch over machines
  * @nd: the device
  * @what: the kind of error
  * @nc: the core, or -1: of none
+ *
+ * No kind of error hides another one or another core's: each has a limit of its own, the kernel's
+ * usual ten in five seconds.
  */
 void neuron_hwerr(struct neuron_device *nd, enum neuron_hwerr what, int nc)
 {
+	if (!__ratelimit(&nd->hwerr_limits[what][1 + nc]))
+		return;
 	pr_err("nd%d: NEURON_HW_ERR=%s instance-id=%s hostname=%s nd-id=%d nc-id=%d serial-num=%016llx action=TERMINATE_INSTANCE\n",
 	       nd->index, hwerr_names[what], instance_id(), init_utsname()->nodename, nd->index, nc,
 	       nd->serial);

@@ -53,7 +53,7 @@ is "$(grep -o '^[a-z-]* index=1' <<<"$got" | tr '\n' ' ')" \
     "device-add-ntf index=1 reset-ntf index=1 reset-ntf index=1 " "added, reset begins, ready"
 events "an empty slot beside a chip" 'link-ntf index=0 .*side=0 up=0' \
     'qmp "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"chip1\"}}"'
-ok "rmmod" rmmod neuron
+ok "rmmod" unload
 is "$(./driver-events get 2>&1 | head -c 29)" "driver-events: family neuron:" "the family goes with the module"
 ok "modprobe" modprobe neuron
 done_testing

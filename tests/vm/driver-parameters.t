@@ -12,13 +12,13 @@ wanted=$(grep -v '^#' "$here"/parameters.txt)
 is "$(for name in *; do echo "$name $(cat "$name")"; done)" "$wanted" "names and defaults"
 is "$(stat -c %a -- * | sort -u)" 440 "all are read-only"
 all=${wanted// /=}
-rmmod neuron
+unload
 # shellcheck disable=SC2086 # one word each
 ok "the module loads with all of them given" modprobe neuron $all
-rmmod neuron
+unload
 ok "a larger granularity" modprobe neuron mempool_min_alloc_size=65536
 is "$("$here"/driver-tool chunk 1)" 65536 "is what a small chunk takes"
-rmmod neuron
+unload
 for bad in 0 2048 5000 4294967296; do
     point $((! $(modprobe neuron mempool_min_alloc_size=$bad 2>/dev/null; echo $?))) "not $bad"
 done

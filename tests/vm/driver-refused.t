@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.xlarge --fault-port
-# copy: tests/vm/driver/driver-refused
+# copy: tests/vm/driver/driver-refused tests/vm/driver/driver-tool
 # data: tests/vm/fault.sh
 # A line in the kernel log for all that is refused, which names the device, the process and the reason:
 # every ioctl, and what else a program may ask for. The kernel keeps ten lines of a kind in five seconds,
@@ -12,7 +12,7 @@
 node=/sys/class/neuron_device/neuron0
 ready() { while [ "$(cat $node/reset 2>/dev/null)" != 1 ]; do usleep 5000; done; }
 reload() {
-    rmmod neuron
+    unload
     modprobe neuron
     ready
     dmesg -c >/dev/null
@@ -76,4 +76,13 @@ dmesg -c >/dev/null
 ok "a thousand in a row" ./driver-refused flood 0
 lines=$(reasons | wc -l)
 ok "leave few lines" [ "$lines" -lt 500 ]
+
+dmesg -c >/dev/null
+ok "hundreds of copies that are aborted" ./driver-refused copies 0 'fault nd0 dma-abort=always:queue=copy'
+lines=$(dmesg | grep -c 'NEURON_HW_ERR=DMA_ERROR')
+ok "leave few lines of hardware errors" [ "$lines" -lt 150 ]
+fault_clear nd0
+fault nd0 dram-ecc-uncorrected=1:queue=copy
+./driver-tool copy 0 >/dev/null
+like "$(dmesg)" 'NEURON_HW_ERR=HBM_UNCORRECTABLE_ERROR' "which hide no other kind of them"
 done_testing

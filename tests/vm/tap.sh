@@ -51,6 +51,12 @@ skip() {
     echo "ok $tap_count - $1 # skip $2"
 }
 
+# unload: rmmod; a kernel that is made to release late what sysfs shows lets nothing of the same name in before
+unload() {
+    rmmod neuron || return
+    while [ -e /sys/bus/pci/drivers/neuron ]; do usleep 5000; done
+}
+
 # qmp_open: QEMU's monitor, for a test with "# monitor:" in its head
 qmp_open() {
     local port tries=0 found=

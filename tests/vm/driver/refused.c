@@ -8,12 +8,14 @@
  * driver-refused others N: what else can be refused, by one process or another.
  * driver-refused after N COMMAND: a copy, when the command was run with the node open.
  * driver-refused flood N: a thousand of the same; status 0 if all were refused.
+ * driver-refused copies N COMMAND: three hundred copies, which the command makes fail.
  */
 #include "tap.h"
 
 #include <sys/mman.h>
 
 #define LINES 10
+#define COPIES 300
 
 static const struct {
 	const char *name;
@@ -118,6 +120,20 @@ static int after(int index, const char *command)
 	return 0;
 }
 
+static int copies(int index, const char *command)
+{
+	uint8_t page[4096] = { 0 };
+	uint64_t handle = 0;
+	int fd = node(index, O_RDWR), failed = 0;
+
+	chunk(fd, false, sizeof(page), 0, &handle);
+	if (!bash(command))
+		return 1;
+	for (int i = 0; i < COPIES; i++)
+		failed += copy_in(fd, handle, page, 0, sizeof(page)) == -EIO;
+	return failed != COPIES;
+}
+
 static int flood(int index)
 {
 	struct neuron_ioctl_mem_free bad = { 12345 };
@@ -137,6 +153,8 @@ int main(int argc, char **argv)
 		return others(atoi(argv[2]));
 	if (argc == 4 && !strcmp(argv[1], "after"))
 		return after(atoi(argv[2]), argv[3]);
+	if (argc == 4 && !strcmp(argv[1], "copies"))
+		return copies(atoi(argv[2]), argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "flood"))
 		return flood(atoi(argv[2]));
 	return 2;
