@@ -50,6 +50,7 @@ struct nhal {
 	uint64_t req_addr;
 	uint64_t resp_addr;
 	uint8_t seq;
+	bool silent; /* the last call got no answer to any of its tries */
 };
 
 void nhal_init(struct nhal *hal, const struct nhal_ops *ops, void *opaque, uint32_t features);

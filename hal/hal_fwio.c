@@ -94,6 +94,7 @@ static int mailbox_try(struct nhal *hal, uint8_t cmd, uint32_t len, uint32_t exp
 	ret = mailbox_wait(hal);
 	if (ret)
 		return ret;
+	hal->silent = false;
 	if (hal->resp[1] == NEURON_FWIO_UNKNOWN_CMD)
 		return -EOPNOTSUPP;
 	size = hal->resp[2] | (unsigned int)hal->resp[3] << 8;
@@ -102,16 +103,24 @@ static int mailbox_try(struct nhal *hal, uint8_t cmd, uint32_t len, uint32_t exp
 	return size == expect || cmd == NEURON_FWIO_CMD_POST_METRIC ? 0 : -EIO;
 }
 
+/*
+ * A firmware that answered none of a call's tries gets one try a call from then on, until it
+ * answers: those who wait behind one another do not wait fifteen seconds each.
+ */
 static int mailbox_call(struct nhal *hal, uint8_t cmd, uint32_t len, uint32_t expect)
 {
-	unsigned int i;
+	unsigned int i, unanswered = 0;
 	int ret = -EIO;
 
 	for (i = 0; i < FWIO_ATTEMPTS; i++) {
 		ret = mailbox_try(hal, cmd, len, expect);
 		if (ret != -EAGAIN && ret != -ETIMEDOUT)
 			return ret;
+		if (hal->silent)
+			return ret;
+		unanswered += ret == -ETIMEDOUT;
 	}
+	hal->silent = unanswered == FWIO_ATTEMPTS;
 	return ret == -EAGAIN ? -EIO : ret;
 }
 

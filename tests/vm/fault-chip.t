@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge --fault-port --timeout 500 --fault nd0:power-reading=4321 --fault nd2:power-reading=20000 --fault nd3:power-stale=on
 # copy: tests/unit/neff/testmodel_write tests/vm/driver/driver-events
-# data: tests/vm/fault.sh
+# data: tests/vm/fault.sh tests/vm/npy.sh
 # Faults of the chip as a whole: mailbox, resets, links, power. What the module and its tools report,
 # and that a reset brings the chip back.
 . ./tap.sh
 . ./fault.sh
+. ./npy.sh
 
 sys=/sys/devices/virtual/neuron_device
 mark() { marks=$((marks + 1)) && echo "test: mark $marks" >/dev/kmsg; }
@@ -22,13 +23,13 @@ runs() {
     ok "$2" cmp /tmp/out/c.npy sum.npy
     [ -s /tmp/out/c.npy ] || sed "s/^/#   /" /tmp/run
 }
-npy() {
-    local row i
-    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (128, 64), }"
-    for ((i = 0; i < 256; i++)); do row+=$1; done
-    # shellcheck disable=SC2059
-    for ((i = 0; i < 32; i++)); do printf "$row"; done
+# daemon CHIP: one that uses this chip alone; pid is its process
+daemon() {
+    neuron-rtd -g unix:/run/neuron.sock -t "$(basename "$(realpath "$sys/neuron$1/device")")" >/tmp/log 2>&1 &
+    pid=$!
+    until [ -S /run/neuron.sock ] || ! kill -0 $pid; do usleep 20000; done
 }
+infer() { neuron-cli infer "$id" --input a=one.npy --input b=two5.npy -o /tmp/out 2>&1; }
 
 ./testmodel_write add add.neff
 npy '\x00\x00\x80\x3f' >one.npy   # 1.0
@@ -66,6 +67,40 @@ reset 1
 is "$(cat $sys/neuron1/reset)" 1 "the next reset does"
 runs 1 "and the chip works"
 
+# a mailbox that does not answer any more, under a daemon and without
+mark
+daemon 1
+id=$(neuron-cli load --ncg-id 0 --start --timeout 2 add.neff)
+fault nd1 mailbox-silence=always
+like "$(cat $sys/neuron1/info/link_east 2>&1)" 'Connection timed out' "a silent mailbox is a timeout"
+until grep 'nd1: the firmware does not answer' <<<"$(since)" >/dev/null; do usleep 100000; done
+is "$(cat $sys/neuron1/connected_devices)" "" "without it no neighbour is known"
+like "$(neuron-ls)" '1d.0 \|       1 .*\|    0 \|    0 \|' "and neuron-ls shows none"
+rm -rf /tmp/out
+infer >/dev/null
+ok "an inference does not need it" cmp /tmp/out/c.npy sum.npy
+fault nd1 engine-hang
+got=$(infer)
+like "$got" 'NERR code 5' "but where one hangs, its timeout is the answer"
+like "$got" 'reset of nd1 nc0 failed: Input/output error' "and that there was no reset"
+like "$(infer)" 'NERR code 6' "NERR_HW_ERROR is that to the next one"
+like "$(since)" ' NEURON_HW_ERR=NC_UNCORRECTABLE_ERROR .*nd-id=1 nc-id=0 ' "the core is reported"
+ok "and counted" [ "$(cat $sys/neuron1/neuron_core0/stats/other_info/reset_fail_count/total)" -gt 0 ]
+kill $pid
+wait $pid
+is "$?" 0 "the daemon ends as always"
+neuron-run add.neff --device nd1 --input a=one.npy --input b=two5.npy --output-dir /tmp/out >/tmp/run 2>&1
+like "$(cat /tmp/run)" 'NRT_HW_ERROR' "neuron-run cannot use the chip"
+like "$(cat /tmp/run)" 'reset of nd1 failed: Input/output error' "and says why"
+daemon 1
+like "$(neuron-cli list-ncg 2>&1)" 'NERR code 6' "a daemon that starts on it answers NERR_HW_ERROR"
+kill $pid
+wait $pid
+fault nd1 clear
+reset 1
+is "$(cat $sys/neuron1/connected_devices)" "2, 0" "when it speaks again, the links are there"
+runs 1 "and after a reset the chip works"
+
 # resets that do not begin
 mark
 fault nd2 reset-hang=3
@@ -82,9 +117,7 @@ is "$(cat $sys/neuron2/neuron_core0/stats/other_info/reset_fail_count/total)" 1 
 like "$(cat /dev/neuron2 2>&1)" 'Invalid argument' "the node cannot be opened"
 neuron-run add.neff --device nd2 --input a=one.npy --input b=two5.npy --output-dir /tmp/out >/tmp/run 2>&1
 like "$(cat /tmp/run)" 'nd2|device 2|Could not open' "and neuron-run says so"
-neuron-rtd -g unix:/run/neuron.sock -l 2 >/tmp/log 2>&1 &
-pid=$!
-until [ -S /run/neuron.sock ] || ! kill -0 $pid; do usleep 20000; done
+daemon 2
 like "$(neuron-cli list-ncg 2>&1)" 'NERR code 6' "a daemon on it answers NERR_HW_ERROR to every call"
 kill $pid
 wait $pid

@@ -2,22 +2,14 @@
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.xlarge --fault-port --timeout 500
 # copy: tests/unit/neff/testmodel_write tests/vm/driver/driver-events
-# data: tests/vm/fault.sh
+# data: tests/vm/fault.sh tests/vm/npy.sh
 # Faults that meet an inference: what the daemon answers its client, what the module logs and counts,
 # and that the next inference is right. The program is hand-made: c = a + b.
 . ./tap.sh
 . ./fault.sh
+. ./npy.sh
 
 status=/sys/devices/virtual/neuron_device/neuron0/neuron_core0/stats/status
-
-# npy BYTES: a float32 (128, 64) array of one value
-npy() {
-    local row i
-    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (128, 64), }"
-    for ((i = 0; i < 256; i++)); do row+=$1; done
-    # shellcheck disable=SC2059
-    for ((i = 0; i < 32; i++)); do printf "$row"; done
-}
 
 infer() { neuron-cli infer "$id" --input a=one.npy --input b=two5.npy -o /tmp/out 2>&1; }
 mark() { marks=$((marks + 1)) && echo "test: mark $marks" >/dev/kmsg; }

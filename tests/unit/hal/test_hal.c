@@ -334,9 +334,31 @@ START_TEST(test_mailbox_retries)
 	ck_assert_int_eq(nhal_reg_read1(&hal, 4, &v), -EOPNOTSUPP);
 	ck_assert_uint_eq(fake.requests, 1);
 	fake.fail_code = 0;
-	fake.drop = 100;
+}
+END_TEST
+
+/* A call with fifteen tries, then calls with one; the first answer, whatever it is, ends that */
+START_TEST(test_mailbox_silence)
+{
+	uint32_t v;
+
+	fake.drop = 17;
+	ck_assert_int_eq(nhal_reg_read1(&hal, 4, &v), -ETIMEDOUT);
+	ck_assert_uint_eq(fake.requests, 15);
 	fake.writes = 0;
 	ck_assert_int_eq(nhal_reg_read1(&hal, 4, &v), -ETIMEDOUT);
+	ck_assert_uint_eq(fake.requests, 16);
+	ck_assert_int_eq(nhal_reg_read1(&hal, 4, &v), -ETIMEDOUT);
+	fake.fail_code = 1;
+	fake.writes = 0;
+	ck_assert_int_eq(nhal_reg_read1(&hal, 4, &v), -EIO);
+	ck_assert_uint_eq(fake.requests, 17 + 15);
+	fake.fail_code = 0;
+	fake.drop = 14;
+	fake.writes = 0;
+	ck_assert_int_eq(nhal_reg_read1(&hal, 4, &v), 0);
+	ck_assert_uint_eq(v, 4 ^ 0x5a5a5a5a);
+	ck_assert_uint_eq(fake.requests, 17 + 15 + 15);
 }
 END_TEST
 
@@ -453,6 +475,7 @@ int main(void)
 	tcase_add_test(tc, test_mailbox_writes);
 	tcase_add_test(tc, test_mailbox_batches);
 	tcase_add_test(tc, test_mailbox_retries);
+	tcase_add_test(tc, test_mailbox_silence);
 	tcase_add_test(tc, test_reset_times);
 	tcase_add_test(tc, test_reset_without_sleep);
 	tcase_add_test(tc, test_reset_gives_up);
