@@ -81,6 +81,53 @@ static int make_dmas(const struct ncc_prog *p, struct neff_engine *sp, const boo
 	return 0;
 }
 
+struct descs {
+	uint64_t tx, rx;
+};
+
+static int count_packet(void *arg, const struct neff_packet *packet)
+{
+	struct descs *d = arg;
+
+	d->tx += packet->ntx;
+	d->rx += packet->nrx;
+	return d->tx > NEFF_MAX_QUEUE_DESCS || d->rx > NEFF_MAX_QUEUE_DESCS ? -E2BIG : 0;
+}
+
+static int count_dma(const struct neff_dma *dma, struct descs *d)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < dma->ndesc && !rc; i++)
+		if (!dma->desc[i].gather)
+			rc = neff_packets(&dma->desc[i].from, 0, &dma->desc[i].to, 0, count_packet,
+					  d);
+	if (dma->semaphore >= 0) {
+		d->tx++;
+		d->rx++;
+	}
+	return rc;
+}
+
+/* Copies of so few bytes that no loader has room for all of them are refused here, with a reason */
+static int check_descs(const struct ncc_prog *p, struct ncc_error *err)
+{
+	struct descs d[NCC_QUEUES] = { { 0 } };
+	uint64_t all = 0;
+	int rc = 0;
+
+	for (unsigned int i = 0; i < p->ndma && !rc; i++)
+		rc = count_dma(&p->dma[i], &d[p->dma[i].queue]);
+	for (unsigned int q = 0; q < NCC_QUEUES; q++)
+		all += d[q].tx + d[q].rx;
+	if (rc || all > NEFF_MAX_MODEL_DESCS)
+		return ncc_fail(err, -EFBIG,
+				"too large: what a core's program moves is in more than %u pieces "
+				"for a queue, or %u in all",
+				NEFF_MAX_QUEUE_DESCS, NEFF_MAX_MODEL_DESCS);
+	return 0;
+}
+
 static char *info_json(const struct ncc_output *o)
 {
 	char *s = NULL;
@@ -114,8 +161,10 @@ static int out_subgraph(const struct ncc_stage *st, unsigned int i, struct neff_
 			struct ncc_error *err)
 {
 	bool used[NCC_QUEUES] = { false };
-	int rc = 0;
+	int rc = check_descs(st->prog, err);
 
+	if (rc)
+		return rc;
 	if (asprintf(&sg->name, "sg%02u", i) < 0)
 		sg->name = NULL;
 	sg->vars = st->prog->var;

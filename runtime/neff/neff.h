@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "neuron/hw/inferentia.h"
+
 #define NEFF_HEADER_SIZE 1024
 #define NEFF_MAX_DIMS 8
 #define NEFF_ENGINES 4 /* index NEURON_ENG_*: keys pe, act, pool, sp */
@@ -166,5 +168,28 @@ int neff_read_header(const void *buf, size_t size, struct neff_header *header,
  * caller sets. hash, data_size and header_size are computed. free() *buf.
  */
 int neff_write(const struct neff_model *model, void **buf, size_t *size, struct neff_error *err);
+
+/* The part of one side of a packet that lies in one piece: a descriptor */
+struct neff_piece {
+	uint64_t addr;
+	uint32_t len; /* bytes, up to NEURON_UDMA_DESC_LEN_MAX */
+};
+
+struct neff_packet {
+	struct neff_piece tx[NEURON_V1_UDMA_DESC_PER_PACKET], rx[NEURON_V1_UDMA_DESC_PER_PACKET];
+	unsigned int ntx, nrx;
+};
+
+/* What a loader takes, of a side of a queue and of all a subgraph's queues (docs/nrt.md) */
+#define NEFF_MAX_QUEUE_DESCS (1u << 22)
+#define NEFF_MAX_MODEL_DESCS (1u << 23) /* 128 MiB, and one queue's more */
+
+/*
+ * Cut a copy into packets, in order; the variables' bytes 0 are at these addresses. 0, or what take
+ * returned if that was not 0, and then it ended there.
+ */
+int neff_packets(const struct neff_pattern *from, uint64_t from_base, const struct neff_pattern *to,
+		 uint64_t to_base, int (*take)(void *arg, const struct neff_packet *packet),
+		 void *arg);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the DMAs of a NEFF to UDMA descriptors. A transfer is two lists of contiguous runs of the
- * same total; descriptors are cut so that each packet has the same bytes on both sides and at most
- * 128 descriptors on each. A ring has room for one execution's descriptors, in trigger order.
+ * From the DMAs of a NEFF to UDMA descriptors, packet by packet. A ring has room for one
+ * execution's descriptors, in trigger order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +14,6 @@
 #define RING_ID_MASK 3
 #define HOST_RING_MAX (1u << 20) /* bytes: longer rings lie in device memory */
 #define COPY_MAX 4096 /* descriptors in one call: the module takes no more than it checks at once */
-#define MAX_DESCS (1u << 22) /* of a queue's side */
-#define MAX_MODEL_DESCS (1u << 23) /* of all queues: 128 MiB, and one queue's more */
 
 void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, uint32_t *qid)
 {
@@ -46,7 +43,7 @@ static int grow(uint8_t **descs, uint32_t n, uint32_t *cap)
 
 	if (n < *cap)
 		return 0;
-	if (wanted > MAX_DESCS)
+	if (wanted > NEFF_MAX_QUEUE_DESCS)
 		return -ENOMEM;
 	p = reallocarray(*descs, wanted, NEURON_UDMA_DESC_SIZE);
 	if (!p)
@@ -82,66 +79,9 @@ int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len)
 	return err;
 }
 
-/* Walks a pattern run by run; adjacent runs of a dimension come out as one */
-struct walk {
-	const struct neff_pattern *pattern;
-	uint64_t base; /* device address of the variable's byte 0 */
-	uint64_t index[4]; /* of the run; [0] is unused */
-	uint64_t run; /* bytes of a run */
-	unsigned int dim; /* first dimension that is walked */
-	uint64_t left; /* bytes of the current run not taken yet */
-	uint64_t addr;
-	bool done;
-};
-
-static void walk_start_run(struct walk *w)
+static int add_packet(void *arg, const struct neff_packet *p)
 {
-	uint64_t addr = w->base + w->pattern->offset;
-
-	for (unsigned int d = w->dim; d < w->pattern->ndim; d++)
-		addr += w->index[d] * (uint64_t)w->pattern->step[d];
-	w->addr = addr;
-	w->left = w->run;
-}
-
-static struct walk walk_new(const struct neff_pattern *pattern, uint64_t base)
-{
-	struct walk w = { .pattern = pattern, .base = base, .run = pattern->size[0], .dim = 1 };
-
-	while (w.dim < pattern->ndim && pattern->step[w.dim] >= 0 &&
-	       (uint64_t)pattern->step[w.dim] == w.run)
-		w.run *= pattern->size[w.dim++];
-	walk_start_run(&w);
-	return w;
-}
-
-static void walk_take(struct walk *w, uint64_t n)
-{
-	w->addr += n;
-	w->left -= n;
-	if (w->left)
-		return;
-	for (unsigned int d = w->dim; d < w->pattern->ndim; d++) {
-		if (++w->index[d] < w->pattern->size[d]) {
-			walk_start_run(w);
-			return;
-		}
-		w->index[d] = 0;
-	}
-	w->done = true;
-}
-
-/* A packet as it grows: descriptors pending on both sides */
-struct packet {
-	struct {
-		uint64_t addr;
-		uint32_t len;
-	} tx[NEURON_V1_UDMA_DESC_PER_PACKET], rx[NEURON_V1_UDMA_DESC_PER_PACKET];
-	unsigned int ntx, nrx;
-};
-
-static int packet_flush(struct rt_ring *ring, struct packet *p)
-{
+	struct rt_ring *ring = arg;
 	int err = 0;
 
 	for (unsigned int i = 0; i < p->ntx && !err; i++)
@@ -150,59 +90,13 @@ static int packet_flush(struct rt_ring *ring, struct packet *p)
 					     (i + 1 < p->ntx ? 0 : NEURON_UDMA_DESC_LAST));
 	for (unsigned int i = 0; i < p->nrx && !err; i++)
 		err = rt_ring_add_rx(ring, p->rx[i].addr, p->rx[i].len);
-	p->ntx = p->nrx = 0;
 	return err;
 }
 
-/* How far the last descriptor of a side can be extended by a run at addr */
-#define ROOM(side, n, at)                                       \
-	((n) && (side)[(n)-1].addr + (side)[(n)-1].len == (at)  \
-		 ? NEURON_UDMA_DESC_LEN_MAX - (side)[(n)-1].len \
-		 : 0)
-
-/* One step: as many bytes as both sides take without another descriptor than one new each */
-static int packet_step(struct rt_ring *ring, struct packet *p, struct walk *from, struct walk *to)
+int rt_ring_add_copy(struct rt_ring *ring, const struct neff_pattern *from, uint64_t from_pa,
+		     const struct neff_pattern *to, uint64_t to_pa)
 {
-	uint32_t tx_room = ROOM(p->tx, p->ntx, from->addr), rx_room = ROOM(p->rx, p->nrx, to->addr);
-	uint64_t n = from->left < to->left ? from->left : to->left;
-	int err;
-
-	if ((!tx_room && p->ntx == NEURON_V1_UDMA_DESC_PER_PACKET) ||
-	    (!rx_room && p->nrx == NEURON_V1_UDMA_DESC_PER_PACKET)) {
-		err = packet_flush(ring, p);
-		if (err)
-			return err;
-		tx_room = rx_room = 0;
-	}
-	if (!tx_room) {
-		p->tx[p->ntx].addr = from->addr;
-		p->tx[p->ntx++].len = 0;
-		tx_room = NEURON_UDMA_DESC_LEN_MAX;
-	}
-	if (!rx_room) {
-		p->rx[p->nrx].addr = to->addr;
-		p->rx[p->nrx++].len = 0;
-		rx_room = NEURON_UDMA_DESC_LEN_MAX;
-	}
-	n = n < tx_room ? n : tx_room;
-	n = n < rx_room ? n : rx_room;
-	p->tx[p->ntx - 1].len += (uint32_t)n;
-	p->rx[p->nrx - 1].len += (uint32_t)n;
-	walk_take(from, n);
-	walk_take(to, n);
-	return 0;
-}
-
-int rt_ring_add_copy(struct rt_ring *ring, const struct neff_pattern *from_pattern,
-		     uint64_t from_pa, const struct neff_pattern *to_pattern, uint64_t to_pa)
-{
-	struct packet packet = { .ntx = 0 };
-	struct walk from = walk_new(from_pattern, from_pa), to = walk_new(to_pattern, to_pa);
-	int err = 0;
-
-	while (!from.done && !to.done && !err)
-		err = packet_step(ring, &packet, &from, &to);
-	return err ? err : packet_flush(ring, &packet);
+	return neff_packets(from, from_pa, to, to_pa, add_packet, ring);
 }
 
 /* After the data: a word into the semaphore's increment aperture, behind a barrier */
@@ -407,11 +301,12 @@ static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e, uint64_t
 		if (add_dma(model, &neff->dma[i], &engine->triggers[i]))
 			return rt_fail(NRT_RESOURCE, "TDRV",
 				       "queue '%s' has more than %u descriptors",
-				       model->sg->queues[neff->dma[i].queue].name, MAX_DESCS);
+				       model->sg->queues[neff->dma[i].queue].name,
+				       NEFF_MAX_QUEUE_DESCS);
 		*descs += chain_size(ring) - before;
-		if (*descs > MAX_MODEL_DESCS)
+		if (*descs > NEFF_MAX_MODEL_DESCS)
 			return rt_fail(NRT_RESOURCE, "TDRV", "more than %u descriptors",
-				       MAX_MODEL_DESCS);
+				       NEFF_MAX_MODEL_DESCS);
 		engine->ntriggers++;
 	}
 	return NRT_SUCCESS;

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a transfer is to a DMA queue: two lists of contiguous runs of the same total, cut so that
+ * each packet has the same bytes on both sides. The loader makes descriptors of it; the compiler
+ * counts them.
+ */
+#include "neff.h"
+
+/* Walks a pattern run by run; adjacent runs of a dimension come out as one */
+struct walk {
+	const struct neff_pattern *pattern;
+	uint64_t base; /* device address of the variable's byte 0 */
+	uint64_t index[4]; /* of the run; [0] is unused */
+	uint64_t run; /* bytes of a run */
+	unsigned int dim; /* first dimension that is walked */
+	uint64_t left; /* bytes of the current run not taken yet */
+	uint64_t addr;
+	bool done;
+};
+
+static void walk_start_run(struct walk *w)
+{
+	uint64_t addr = w->base + w->pattern->offset;
+
+	for (unsigned int d = w->dim; d < w->pattern->ndim; d++)
+		addr += w->index[d] * (uint64_t)w->pattern->step[d];
+	w->addr = addr;
+	w->left = w->run;
+}
+
+static struct walk walk_new(const struct neff_pattern *pattern, uint64_t base)
+{
+	struct walk w = { .pattern = pattern, .base = base, .run = pattern->size[0], .dim = 1 };
+
+	while (w.dim < pattern->ndim && pattern->step[w.dim] >= 0 &&
+	       (uint64_t)pattern->step[w.dim] == w.run)
+		w.run *= pattern->size[w.dim++];
+	walk_start_run(&w);
+	return w;
+}
+
+static void walk_take(struct walk *w, uint64_t n)
+{
+	w->addr += n;
+	w->left -= n;
+	if (w->left)
+		return;
+	for (unsigned int d = w->dim; d < w->pattern->ndim; d++) {
+		if (++w->index[d] < w->pattern->size[d]) {
+			walk_start_run(w);
+			return;
+		}
+		w->index[d] = 0;
+	}
+	w->done = true;
+}
+
+/* How far a side's last piece can be extended by a run at addr */
+static uint32_t room(const struct neff_piece *side, unsigned int n, uint64_t addr)
+{
+	const struct neff_piece *last;
+
+	if (!n)
+		return 0;
+	last = &side[n - 1];
+	return last->addr + last->len == addr ? NEURON_UDMA_DESC_LEN_MAX - last->len : 0;
+}
+
+static uint32_t piece_new(struct neff_piece *side, unsigned int *n, uint64_t addr)
+{
+	side[(*n)++] = (struct neff_piece){ .addr = addr };
+	return NEURON_UDMA_DESC_LEN_MAX;
+}
+
+/* One step: as many bytes as both sides take without another piece than one new each; 0: it is full
+ */
+static uint64_t packet_step(struct neff_packet *p, const struct walk *from, const struct walk *to)
+{
+	uint32_t tx_room = room(p->tx, p->ntx, from->addr), rx_room = room(p->rx, p->nrx, to->addr);
+	uint64_t n = from->left < to->left ? from->left : to->left;
+
+	if ((!tx_room && p->ntx == NEURON_V1_UDMA_DESC_PER_PACKET) ||
+	    (!rx_room && p->nrx == NEURON_V1_UDMA_DESC_PER_PACKET))
+		return 0;
+	if (!tx_room)
+		tx_room = piece_new(p->tx, &p->ntx, from->addr);
+	if (!rx_room)
+		rx_room = piece_new(p->rx, &p->nrx, to->addr);
+	n = n < tx_room ? n : tx_room;
+	n = n < rx_room ? n : rx_room;
+	p->tx[p->ntx - 1].len += (uint32_t)n;
+	p->rx[p->nrx - 1].len += (uint32_t)n;
+	return n;
+}
+
+int neff_packets(const struct neff_pattern *from_pattern, uint64_t from_base,
+		 const struct neff_pattern *to_pattern, uint64_t to_base,
+		 int (*take)(void *arg, const struct neff_packet *packet), void *arg)
+{
+	struct neff_packet packet = { .ntx = 0 };
+	struct walk from = walk_new(from_pattern, from_base), to = walk_new(to_pattern, to_base);
+	uint64_t n;
+	int err;
+
+	while (!from.done && !to.done) {
+		n = packet_step(&packet, &from, &to);
+		if (n) {
+			walk_take(&from, n);
+			walk_take(&to, n);
+			continue;
+		}
+		err = take(arg, &packet);
+		if (err)
+			return err;
+		packet.ntx = packet.nrx = 0;
+	}
+	return take(arg, &packet);
+}
