@@ -72,16 +72,18 @@ static uint32_t piece_new(struct neff_piece *side, unsigned int *n, uint64_t add
 	return NEURON_UDMA_DESC_LEN_MAX;
 }
 
-/* One step: as many bytes as both sides take without another piece than one new each; 0: it is full
- */
-static uint64_t packet_step(struct neff_packet *p, const struct walk *from, const struct walk *to)
+static bool packet_full(const struct neff_packet *p, const struct walk *from, const struct walk *to)
+{
+	return (p->ntx == NEURON_V1_UDMA_DESC_PER_PACKET && !room(p->tx, p->ntx, from->addr)) ||
+	       (p->nrx == NEURON_V1_UDMA_DESC_PER_PACKET && !room(p->rx, p->nrx, to->addr));
+}
+
+/* As many bytes as both sides take without another piece than one new each */
+static void packet_step(struct neff_packet *p, struct walk *from, struct walk *to)
 {
 	uint32_t tx_room = room(p->tx, p->ntx, from->addr), rx_room = room(p->rx, p->nrx, to->addr);
 	uint64_t n = from->left < to->left ? from->left : to->left;
 
-	if ((!tx_room && p->ntx == NEURON_V1_UDMA_DESC_PER_PACKET) ||
-	    (!rx_room && p->nrx == NEURON_V1_UDMA_DESC_PER_PACKET))
-		return 0;
 	if (!tx_room)
 		tx_room = piece_new(p->tx, &p->ntx, from->addr);
 	if (!rx_room)
@@ -90,7 +92,8 @@ static uint64_t packet_step(struct neff_packet *p, const struct walk *from, cons
 	n = n < rx_room ? n : rx_room;
 	p->tx[p->ntx - 1].len += (uint32_t)n;
 	p->rx[p->nrx - 1].len += (uint32_t)n;
-	return n;
+	walk_take(from, n);
+	walk_take(to, n);
 }
 
 int neff_packets(const struct neff_pattern *from_pattern, uint64_t from_base,
@@ -99,20 +102,16 @@ int neff_packets(const struct neff_pattern *from_pattern, uint64_t from_base,
 {
 	struct neff_packet packet = { .ntx = 0 };
 	struct walk from = walk_new(from_pattern, from_base), to = walk_new(to_pattern, to_base);
-	uint64_t n;
-	int err;
 
 	while (!from.done && !to.done) {
-		n = packet_step(&packet, &from, &to);
-		if (n) {
-			walk_take(&from, n);
-			walk_take(&to, n);
-			continue;
+		if (packet_full(&packet, &from, &to)) {
+			int err = take(arg, &packet);
+
+			if (err)
+				return err;
+			packet.ntx = packet.nrx = 0;
 		}
-		err = take(arg, &packet);
-		if (err)
-			return err;
-		packet.ntx = packet.nrx = 0;
+		packet_step(&packet, &from, &to);
 	}
 	return take(arg, &packet);
 }
