@@ -38,7 +38,6 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
-#include <linux/ratelimit.h>
 #include <linux/rbtree.h>
 #include <linux/rwsem.h>
 #include <linux/srcu.h>
@@ -51,6 +50,7 @@
 #include "uapi/neuron/neuron_nds.h"
 #include "uapi/neuron/neuron_netlink.h"
 #include "neuron_compat.h"
+#include "neuron_hwerr.h"
 #include "neuron_user.h"
 
 #define NEURON_DRIVER_VERSION "2.24.7.0"
@@ -252,15 +252,6 @@ struct neuron_dump {
 
 struct neuron_sysfs;
 
-/* What the kernel log calls hardware errors */
-enum neuron_hwerr {
-	NEURON_HWERR_SRAM,
-	NEURON_HWERR_CORE,
-	NEURON_HWERR_DRAM,
-	NEURON_HWERR_DMA,
-	NEURON_HWERRS
-};
-
 struct neuron_device {
 	struct kref ref;
 	struct pci_dev *pdev;
@@ -294,7 +285,7 @@ struct neuron_device {
 	struct neuron_power power;
 	struct device *hwmon; /* NULL: the kernel has none */
 	struct neuron_dump dump;
-	struct ratelimit_state hwerr_limits[NEURON_HWERRS][1 + NC_COUNT]; /* no core, or one */
+	struct neuron_hwerr_limits hwerr;
 
 	struct mutex lock; /* all from here to h2t */
 	struct neuron_proc procs[NEURON_MAX_PROCESS_PER_DEVICE];
@@ -433,10 +424,6 @@ void neuron_hwmon_del(struct neuron_device *nd);
 extern NEURON_BIN_ATTR_CONST struct bin_attribute *NEURON_BIN_ATTR_CONST neuron_bin_attrs[];
 void neuron_dump_init(struct neuron_device *nd);
 void neuron_dump_forget(struct neuron_device *nd);
-/* neuron_hwerr.c */
-void neuron_hwerr_init(struct neuron_device *nd);
-void neuron_hwerr(struct neuron_device *nd, enum neuron_hwerr what, int nc);
-
 struct neuron_hang;
 void neuron_hang(struct neuron_device *nd, struct neuron_hang *h);
 

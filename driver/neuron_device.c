@@ -230,7 +230,7 @@ static struct neuron_device *device_new(struct pci_dev *pdev)
 	spin_lock_init(&nd->stats_lock);
 	mutex_init(&nd->notify_lock);
 	neuron_dump_init(nd);
-	neuron_hwerr_init(nd);
+	neuron_hwerr_init(&nd->hwerr);
 	xa_init(&nd->handles);
 	nd->chunks = RB_ROOT;
 	nd->next_handle = 1;

@@ -28,15 +28,15 @@ static const char *instance_id(void)
 
 /**
  * neuron_hwerr_init() - once for a device, before it has errors
- * @nd: the device
+ * @limits: the device's
  */
-void neuron_hwerr_init(struct neuron_device *nd)
+void neuron_hwerr_init(struct neuron_hwerr_limits *limits)
 {
 	unsigned int what, nc;
 
 	for (what = 0; what < NEURON_HWERRS; what++)
 		for (nc = 0; nc <= NC_COUNT; nc++)
-			ratelimit_default_init(&nd->hwerr_limits[what][nc]);
+			ratelimit_default_init(&limits->of[what][nc]);
 }
 
 /**
@@ -50,7 +50,7 @@ void neuron_hwerr_init(struct neuron_device *nd)
  */
 void neuron_hwerr(struct neuron_device *nd, enum neuron_hwerr what, int nc)
 {
-	if (!__ratelimit(&nd->hwerr_limits[what][1 + nc]))
+	if (!__ratelimit(&nd->hwerr.of[what][1 + nc]))
 		return;
 	pr_err("nd%d: NEURON_HW_ERR=%s instance-id=%s hostname=%s nd-id=%d nc-id=%d serial-num=%016llx action=TERMINATE_INSTANCE\n",
 	       nd->index, hwerr_names[what], instance_id(), init_utsname()->nodename, nd->index, nc,

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Hardware errors in the kernel log (neuron_hwerr.c). Part of neuron.h.
+ */
+#ifndef NEURON_HWERR_H
+#define NEURON_HWERR_H
+
+#include <linux/ratelimit.h>
+
+#include "neuron/hw/inferentia.h"
+
+struct neuron_device;
+
+enum neuron_hwerr {
+	NEURON_HWERR_SRAM,
+	NEURON_HWERR_CORE,
+	NEURON_HWERR_DRAM,
+	NEURON_HWERR_DMA,
+	NEURON_HWERRS
+};
+
+/* Of each kind, of no core and of each */
+struct neuron_hwerr_limits {
+	struct ratelimit_state of[NEURON_HWERRS][1 + NEURON_V1_NC_PER_DEVICE];
+};
+
+void neuron_hwerr_init(struct neuron_hwerr_limits *limits);
+void neuron_hwerr(struct neuron_device *nd, enum neuron_hwerr what, int nc);
+
+#endif
