@@ -24,6 +24,8 @@
 #include "neuron/isa/isa.h"
 #include "tpb.h"
 
+#define EXEC_NAN 0x7fc00000u /* the bits of the one that arithmetic results in (isa.md, 4.1) */
+
 /* Elements that the elementwise paths convert and compute at a time: buffers stay in L1 */
 #define EXEC_CHUNK 1024
 #define EXEC_AHEAD 1024 /* bytes of the next partition that are fetched while one is worked on */
@@ -78,6 +80,17 @@ static inline struct exec_vec exec_const(float buf[16], float x)
 	for (int i = 0; i < 16; i++)
 		buf[i] = x;
 	return (struct exec_vec){ buf, 0 };
+}
+
+/* A processor's NaN may have the sign and payload of an operand, and which one is the compiler's
+ * choice */
+static inline float exec_canonical(float x)
+{
+	const uint32_t nan = EXEC_NAN;
+
+	if (x != x)
+		memcpy(&x, &nan, sizeof(x));
+	return x;
 }
 
 /* An access pattern whose runs (the fastest dimension) are few: the same in every partition */

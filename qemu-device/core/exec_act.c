@@ -65,7 +65,7 @@ static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
 	}
 	if (!direct)
 		exec_stream_put(&dst->s, row, dst->r.count);
-	t->acc[p] = acc;
+	t->acc[p] = exec_canonical(acc);
 }
 
 static void exec_activate(struct tpb *t, const struct neuron_insn *insn)

@@ -28,7 +28,6 @@ typedef int64_t vl __attribute__((vector_size(KBYTES)));
 typedef uint64_t vul __attribute__((vector_size(KBYTES)));
 
 #define LANES (KBYTES / 4)
-#define CANONICAL_NAN 0x7fc00000u
 
 /* The instruction, never the library */
 KINLINE double exec_sqrt(double x)
@@ -72,7 +71,7 @@ KINLINE vf splat(float x)
 
 KINLINE vf canonical(vf x)
 {
-	return (vf)sel(x != x, (vu){} + CANONICAL_NAN, (vu)x);
+	return (vf)sel(x != x, (vu){} + EXEC_NAN, (vu)x);
 }
 
 /* Conversions to fp32 */

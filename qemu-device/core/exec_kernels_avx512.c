@@ -39,7 +39,7 @@
 /* Sums to their place: set or added once, NaN canonical */
 KINLINE void mm_out(float *dst, __mmask16 mask, __m512 c, enum exec_mm_mode mode)
 {
-	__m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(CANONICAL_NAN));
+	__m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(EXEC_NAN));
 
 	if (mode == EXEC_MM_ADD_F32)
 		c = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, dst), c);

@@ -53,9 +53,7 @@ static uint32_t exec_psum_sum(uint32_t old, uint32_t new, bool is_int)
 		return old + new;
 	memcpy(&a, &old, sizeof(a));
 	memcpy(&b, &new, sizeof(b));
-	a += b;
-	if (a != a)
-		return 0x7fc00000;
+	a = exec_canonical(a + b);
 	memcpy(&new, &a, sizeof(a));
 	return new;
 }

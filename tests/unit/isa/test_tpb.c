@@ -424,6 +424,35 @@ START_TEST(test_save_and_load)
 }
 END_TEST
 
+/* NaN of any sign and payload, and that of Inf - Inf, which processors give a sign of their own */
+START_TEST(test_accumulator_nan)
+{
+	static const uint32_t rows[][2] = { { 0xffc12345, 0x3f800000 },
+					    { 0x3f800000, 0x7f812345 },
+					    { 0x7f800000, 0xff800000 },
+					    { 0xffc78000, 0x7fc00001 } };
+	struct neuron_insn insn = nop();
+
+	insn.opcode = NEURON_OP_ACTIVATE;
+	insn.func = 0;
+	insn.scalar0.f = 1;
+	insn.reduce_cmd = 3;
+	insn.partitions = 4;
+	insn.src0 = (struct neuron_ap)AP1(0, FP32, 2);
+	insn.dst = (struct neuron_ap)AP1(64, FP32, 2);
+	for (unsigned int p = 0; p < 4; p++)
+		memcpy(m.sbuf + (size_t)p * PART, rows[p], sizeof(rows[p]));
+	machine_run1(&m, NEURON_ENG_ACT, &insn);
+	ck_assert_uint_eq(executed(NEURON_ENG_ACT), 1);
+	for (unsigned int p = 0; p < 4; p++) {
+		uint32_t bits;
+
+		memcpy(&bits, &m.tpb->acc[p], sizeof(bits));
+		ck_assert_uint_eq(bits, 0x7fc00000);
+	}
+}
+END_TEST
+
 START_TEST(test_hostile_state)
 {
 	int64_t size = tpb_save(m.tpb, NULL, 0);
@@ -490,6 +519,7 @@ static TCase *sequencing(void)
 	tcase_add_loop_test(tc, test_time_through_semaphores, 0, 2);
 	tcase_add_test(tc, test_budget_does_not_matter);
 	tcase_add_test(tc, test_save_and_load);
+	tcase_add_test(tc, test_accumulator_nan);
 	tcase_add_test(tc, test_hostile_state);
 #ifdef __SSE2__
 	tcase_add_test(tc, test_floating_point_environment);
