@@ -113,7 +113,7 @@ struct exec_kernels {
 	void (*moving)(uint8_t dtype, float *x, const uint8_t *in, size_t stride, unsigned int rows,
 		       const struct exec_runs *runs);
 	/* the weights at w: n contiguous elements (at most 128) of each of rows partitions; what
-	 * pads the last block is 0 */
+	 * pads the last vector is 0, and no result comes from it or from what else is beside them */
 	void (*weights)(uint8_t dtype, float *w, const uint8_t *in, size_t stride,
 			unsigned int rows, size_t n);
 	/* conversions of n contiguous elements to and from fp32 (docs/isa.md, Conversions) */

@@ -57,6 +57,26 @@ static void tpb_engine_fields(struct tpb_cursor *c, struct tpb_engine *eng)
 	tpb_field(c, &eng->time, sizeof(eng->time));
 }
 
+/* Of the weights those that were loaded: what kernels leave beside them is 0 in a state */
+static void tpb_weights_fields(struct tpb_cursor *c, struct tpb_weights *w)
+{
+	tpb_field(c, &w->k, sizeof(w->k));
+	tpb_field(c, &w->fs, sizeof(w->fs));
+	tpb_field(c, &w->dtype, sizeof(w->dtype));
+	for (unsigned int i = 0; i < NEURON_ISA_MAX_STATIONARY; i += EXEC_MM_ROWS) {
+		float(*block)[EXEC_MM_ROWS] = (void *)(w->w + i / EXEC_MM_ROWS * EXEC_MM_W_BLOCK);
+		float saved[NEURON_PARTITIONS][EXEC_MM_ROWS] = { { 0 } };
+		unsigned int n = w->fs > i ? w->fs - i : 0;
+
+		n = n < EXEC_MM_ROWS ? n : EXEC_MM_ROWS;
+		for (unsigned int k = 0; k < w->k && k < NEURON_PARTITIONS && !c->load; k++)
+			memcpy(saved[k], block[k], n * sizeof(block[k][0]));
+		tpb_field(c, saved, sizeof(saved));
+		if (c->load)
+			memcpy(block, saved, sizeof(saved));
+	}
+}
+
 static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 {
 	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
@@ -67,12 +87,7 @@ static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 	tpb_field(c, t->event, sizeof(t->event));
 	tpb_field(c, t->event_time, sizeof(t->event_time));
 	tpb_field(c, &t->perf, sizeof(t->perf));
-	tpb_field(c, &t->weights.k, sizeof(t->weights.k));
-	tpb_field(c, &t->weights.fs, sizeof(t->weights.fs));
-	tpb_field(c, &t->weights.dtype, sizeof(t->weights.dtype));
-	for (unsigned int i = 0; i < NEURON_ISA_MAX_STATIONARY / EXEC_MM_ROWS; i++)
-		tpb_field(c, t->weights.w + (size_t)i * EXEC_MM_W_BLOCK,
-			  NEURON_PARTITIONS * EXEC_MM_ROWS * sizeof(*t->weights.w));
+	tpb_weights_fields(c, &t->weights);
 	tpb_field(c, t->acc, sizeof(t->acc));
 }
 

@@ -186,6 +186,19 @@ static void whole(const uint8_t *slack)
 		fuzz_assert(slack[i] == SLACK_BYTE);
 }
 
+/* Weights, registers, FIFOs and times as they would be saved */
+static void same_state(const struct core *a, const struct core *b)
+{
+	int64_t n = tpb_save(a->tpb, NULL, 0);
+	uint8_t *of_a = malloc((size_t)n), *of_b = malloc((size_t)n);
+
+	fuzz_assert(of_a && tpb_save(a->tpb, of_a, (uint64_t)n) == n);
+	fuzz_assert(of_b && tpb_save(b->tpb, of_b, (uint64_t)n) == n);
+	fuzz_assert(!memcmp(of_a, of_b, (size_t)n));
+	free(of_a);
+	free(of_b);
+}
+
 static void same(const struct core *a, const struct core *b)
 {
 	whole(a->sbuf + SBUF_SIZE);
@@ -197,6 +210,7 @@ static void same(const struct core *a, const struct core *b)
 	fuzz_assert(!memcmp(&a->tpb->perf, &b->tpb->perf, sizeof(a->tpb->perf)));
 	fuzz_assert(!memcmp(a->tpb->acc, b->tpb->acc, sizeof(a->tpb->acc)));
 	fuzz_assert(a->notes == b->notes && a->hash == b->hash);
+	same_state(a, b);
 }
 
 static void run(unsigned int budget)

@@ -416,6 +416,21 @@ static void run_one(struct bench *b, unsigned int engine, const struct neuron_in
 	}
 }
 
+/* Weights and registers too, in the form in which another host may load them */
+static void same_states(const struct bench *b)
+{
+	int64_t n = tpb_save(b->m[0].tpb, NULL, 0);
+	uint8_t *want = malloc((size_t)n), *got = malloc((size_t)n);
+
+	ck_assert_int_eq(tpb_save(b->m[0].tpb, want, (uint64_t)n), n);
+	for (unsigned int i = 1; i < b->machines; i++) {
+		ck_assert_int_eq(tpb_save(b->m[i].tpb, got, (uint64_t)n), n);
+		ck_assert_msg(!memcmp(got, want, (size_t)n), "%s", b->kern[i]->name);
+	}
+	free(want);
+	free(got);
+}
+
 static void run_random(uint8_t opcode, unsigned int engine, unsigned int count)
 {
 	struct bench b;
@@ -443,6 +458,7 @@ static void run_random(uint8_t opcode, unsigned int engine, unsigned int count)
 		if (++done % 16 == 0)
 			bench_fill(&b);
 	}
+	same_states(&b);
 	bench_fini(&b);
 }
 
