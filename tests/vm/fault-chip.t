@@ -10,9 +10,6 @@
 . ./npy.sh
 
 sys=/sys/devices/virtual/neuron_device
-mark() { marks=$((marks + 1)) && echo "test: mark $marks" >/dev/kmsg; }
-since() { dmesg | sed "1,/test: mark $marks\$/d"; }
-marks=0
 # reset CHIP: by sysfs, until the module says that it is over
 reset() { ./driver-events until "reset-ntf index=$1 .* stage=[12] " "echo 1 >$sys/neuron$1/reset" >/dev/null; }
 # runs CHIP NAME: neuron-run adds two arrays on it
@@ -23,18 +20,10 @@ runs() {
     ok "$2" cmp /tmp/out/c.npy sum.npy
     [ -s /tmp/out/c.npy ] || sed "s/^/#   /" /tmp/run
 }
-# daemon CHIP: one that uses this chip alone; pid is its process
-daemon() {
-    neuron-rtd -g unix:/run/neuron.sock -t "$(basename "$(realpath "$sys/neuron$1/device")")" >/tmp/log 2>&1 &
-    pid=$!
-    until [ -S /run/neuron.sock ] || ! kill -0 $pid; do usleep 20000; done
-}
-infer() { neuron-cli infer "$id" --input a=one.npy --input b=two5.npy -o /tmp/out 2>&1; }
+# daemon_on CHIP: a daemon that uses this one alone
+daemon_on() { daemon -t "$(basename "$(realpath "$sys/neuron$1/device")")"; }
 
-./testmodel_write add add.neff
-npy '\x00\x00\x80\x3f' >one.npy   # 1.0
-npy '\x00\x00\x20\x40' >two5.npy  # 2.5
-npy '\x00\x00\x60\x40' >sum.npy   # 3.5
+addition
 while grep -qx 0 $sys/*/reset; do usleep 10000; done
 power() { cat "$sys/neuron$1/stats/power/utilization"; }
 first2=$(power 2) first3=$(power 3) # of before the first minute
@@ -69,7 +58,7 @@ runs 1 "and the chip works"
 
 # a mailbox that does not answer any more, under a daemon and without
 mark
-daemon 1
+daemon_on 1
 id=$(neuron-cli load --ncg-id 0 --start --timeout 2 add.neff)
 fault nd1 mailbox-silence=always
 like "$(cat $sys/neuron1/info/link_east 2>&1)" 'Connection timed out' "a silent mailbox is a timeout"
@@ -77,13 +66,13 @@ until grep 'nd1: the firmware does not answer' <<<"$(since)" >/dev/null; do usle
 is "$(cat $sys/neuron1/connected_devices)" "" "without it no neighbour is known"
 like "$(neuron-ls)" '1d.0 \|       1 .*\|    0 \|    0 \|' "and neuron-ls shows none"
 rm -rf /tmp/out
-infer >/dev/null
+infer "$id" >/dev/null
 ok "an inference does not need it" cmp /tmp/out/c.npy sum.npy
 fault nd1 engine-hang
-got=$(infer)
+got=$(infer "$id")
 like "$got" 'NERR code 5' "but where one hangs, its timeout is the answer"
 like "$got" 'reset of nd1 nc0 failed: Input/output error' "and that there was no reset"
-like "$(infer)" 'NERR code 6' "NERR_HW_ERROR is that to the next one"
+like "$(infer "$id")" 'NERR code 6' "NERR_HW_ERROR is that to the next one"
 like "$(since)" ' NEURON_HW_ERR=NC_UNCORRECTABLE_ERROR .*nd-id=1 nc-id=0 ' "the core is reported"
 ok "and counted" [ "$(cat $sys/neuron1/neuron_core0/stats/other_info/reset_fail_count/total)" -gt 0 ]
 kill $pid
@@ -92,7 +81,7 @@ is "$?" 0 "the daemon ends as always"
 neuron-run add.neff --device nd1 --input a=one.npy --input b=two5.npy --output-dir /tmp/out >/tmp/run 2>&1
 like "$(cat /tmp/run)" 'NRT_HW_ERROR' "neuron-run cannot use the chip"
 like "$(cat /tmp/run)" 'reset of nd1 failed: Input/output error' "and says why"
-daemon 1
+daemon_on 1
 like "$(neuron-cli list-ncg 2>&1)" 'NERR code 6' "a daemon that starts on it answers NERR_HW_ERROR"
 kill $pid
 wait $pid
@@ -117,7 +106,7 @@ is "$(cat $sys/neuron2/neuron_core0/stats/other_info/reset_fail_count/total)" 1 
 like "$(cat /dev/neuron2 2>&1)" 'Invalid argument' "the node cannot be opened"
 neuron-run add.neff --device nd2 --input a=one.npy --input b=two5.npy --output-dir /tmp/out >/tmp/run 2>&1
 like "$(cat /tmp/run)" 'nd2|device 2|Could not open' "and neuron-run says so"
-daemon 2
+daemon_on 2
 like "$(neuron-cli list-ncg 2>&1)" 'NERR code 6' "a daemon on it answers NERR_HW_ERROR to every call"
 kill $pid
 wait $pid

@@ -11,9 +11,6 @@
 
 status=/sys/devices/virtual/neuron_device/neuron0/neuron_core0/stats/status
 
-infer() { neuron-cli infer "$id" --input a=one.npy --input b=two5.npy -o /tmp/out 2>&1; }
-mark() { marks=$((marks + 1)) && echo "test: mark $marks" >/dev/kmsg; }
-since() { dmesg | sed "1,/test: mark $marks\$/d"; }
 # logged REGEX NAME: the kernel log has it; the module looks at the chip twice a second
 logged() {
     local i
@@ -29,26 +26,20 @@ strike() {
     mark
     before=$(cat "$status/$4/total")
     fault nd0 "$1"
-    got=$(infer)
+    got=$(infer "$id")
     like "$got" "NERR code $2" "$1: NERR $2"
     like "$got" "$3" "$1: and why"
     after=$(cat "$status/$4/total")
     is $((after - before)) 1 "$1: counted as $4"
     rm -f /tmp/out/c.npy
-    infer >/dev/null
+    infer "$id" >/dev/null
     ok "$1: the next inference is right" cmp /tmp/out/c.npy sum.npy
 }
-marks=0
 
-./testmodel_write add add.neff
-npy '\x00\x00\x80\x3f' >one.npy   # 1.0
-npy '\x00\x00\x20\x40' >two5.npy  # 2.5
-npy '\x00\x00\x60\x40' >sum.npy   # 3.5
-neuron-rtd -g unix:/run/neuron.sock --log-console >/tmp/log 2>&1 &
-pid=$!
-until [ -S /run/neuron.sock ] || ! kill -0 $pid; do usleep 20000; done
+addition
+daemon --log-console
 id=$(neuron-cli load --ncg-id 0 --start --timeout 3 add.neff)
-infer >/dev/null
+infer "$id" >/dev/null
 ok "without a fault" cmp /tmp/out/c.npy sum.npy
 
 strike dma-abort=1:queue=program 1004 'DMA abort' hw_dma_abort_error
@@ -77,7 +68,7 @@ logged ' NEURON_HW_ERR=DMA_ERROR ' "is a hardware error too"
 mark
 fault nd0 dram-ecc-corrected=2 sram-ecc-corrected=3
 rm -f /tmp/out/c.npy
-infer >/dev/null
+infer "$id" >/dev/null
 ok "corrected errors: the sum is right" cmp /tmp/out/c.npy sum.npy
 cat /sys/devices/virtual/neuron_device/neuron0/info/link_east >/dev/null # a look at the chip
 ecc=$(./driver-events get 0 | grep -oE 'ecc\{[^}]*\}')

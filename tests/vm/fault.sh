@@ -19,3 +19,26 @@ fault() {
 
 # every fault of a chip is over
 fault_clear() { fault "$1" clear; }
+
+# mark: what the kernel log says from here on is what since prints
+fault_marks=0
+mark() { fault_marks=$((fault_marks + 1)) && echo "test: mark $fault_marks" >/dev/kmsg; }
+since() { dmesg | sed "1,/test: mark $fault_marks\$/d"; }
+
+# addition: the program c = a + b, what it is asked and what is right; with npy.sh and testmodel_write
+addition() {
+    ./testmodel_write add add.neff
+    npy '\x00\x00\x80\x3f' >one.npy   # 1.0
+    npy '\x00\x00\x20\x40' >two5.npy  # 2.5
+    npy '\x00\x00\x60\x40' >sum.npy   # 3.5
+}
+
+# daemon ARGS...: neuron-rtd, when it listens or has ended; pid is its process
+daemon() {
+    neuron-rtd -g unix:/run/neuron.sock "$@" >/tmp/log 2>&1 &
+    pid=$!
+    until [ -S /run/neuron.sock ] || ! kill -0 $pid; do usleep 20000; done
+}
+
+# infer MODEL: the addition, by the daemon
+infer() { neuron-cli infer "$1" --input a=one.npy --input b=two5.npy -o /tmp/out 2>&1; }
