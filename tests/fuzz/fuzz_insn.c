@@ -169,14 +169,23 @@ static void push(struct fuzz_in *in)
 		tpb_fifo_push(cores[i].tpb, engine, words, n, time);
 }
 
+/* A core's state as it would be saved, n bytes for the caller to free */
+static uint8_t *saved(const struct core *c, int64_t *n)
+{
+	uint8_t *buf;
+
+	*n = tpb_save(c->tpb, NULL, 0);
+	buf = malloc((size_t)*n);
+	fuzz_assert(buf && tpb_save(c->tpb, buf, (uint64_t)*n) == *n);
+	return buf;
+}
+
 static void save_and_load(void)
 {
-	struct core *from = &cores[0], *to = &cores[sets - 1];
-	int64_t n = tpb_save(from->tpb, NULL, 0);
-	uint8_t *buf = malloc((size_t)n);
+	int64_t n;
+	uint8_t *buf = saved(&cores[0], &n);
 
-	fuzz_assert(buf && tpb_save(from->tpb, buf, (uint64_t)n) == n);
-	fuzz_assert(!tpb_load(to->tpb, buf, (uint64_t)n));
+	fuzz_assert(!tpb_load(cores[sets - 1].tpb, buf, (uint64_t)n));
 	free(buf);
 }
 
@@ -186,15 +195,13 @@ static void whole(const uint8_t *slack)
 		fuzz_assert(slack[i] == SLACK_BYTE);
 }
 
-/* Weights, registers, FIFOs and times as they would be saved */
+/* Weights, registers, FIFOs and times */
 static void same_state(const struct core *a, const struct core *b)
 {
-	int64_t n = tpb_save(a->tpb, NULL, 0);
-	uint8_t *of_a = malloc((size_t)n), *of_b = malloc((size_t)n);
+	int64_t n, m;
+	uint8_t *of_a = saved(a, &n), *of_b = saved(b, &m);
 
-	fuzz_assert(of_a && tpb_save(a->tpb, of_a, (uint64_t)n) == n);
-	fuzz_assert(of_b && tpb_save(b->tpb, of_b, (uint64_t)n) == n);
-	fuzz_assert(!memcmp(of_a, of_b, (size_t)n));
+	fuzz_assert(n == m && !memcmp(of_a, of_b, (size_t)n));
 	free(of_a);
 	free(of_b);
 }
