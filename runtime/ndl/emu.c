@@ -379,6 +379,7 @@ const struct ndl_ops emu_ops = {
 	.wait_open = emu_wait_open,
 	.wait_look = emu_wait_look,
 	.wait = emu_wait,
+	.wait_wake = emu_wait_wake,
 	.wait_close = emu_wait_close,
 	.nds_open = emu_nds_open,
 	.nds_close = emu_nds_close,

@@ -35,6 +35,7 @@ void emu_irq(void *opaque, unsigned int vector)
 
 int emu_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
 {
+	atomic_store(&waiter->woken, false);
 	waiter->seen = (uint32_t)ncore_mmio_read(emu_chip(dev)->core, NEURON_BAR_APB,
 						 ENTRIES(waiter->nc), 4);
 	return 0;
@@ -71,10 +72,20 @@ int emu_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
 	pthread_mutex_unlock(&chip->irq.lock);
 	ncore_mmio_write(chip->core, NEURON_BAR_APB, ENTRIES(waiter->nc), 4, waiter->seen);
 	pthread_mutex_lock(&chip->irq.lock);
-	while (chip->irq.raised[waiter->nc] == before && !ret)
+	while (chip->irq.raised[waiter->nc] == before && !atomic_load(&waiter->woken) && !ret)
 		ret = -pthread_cond_timedwait(&chip->irq.cond, &chip->irq.lock, &end);
 	pthread_mutex_unlock(&chip->irq.lock);
 	return ret;
+}
+
+void emu_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter)
+{
+	struct emu_chip *chip = emu_chip(dev);
+
+	pthread_mutex_lock(&chip->irq.lock);
+	atomic_store(&waiter->woken, true);
+	pthread_cond_broadcast(&chip->irq.cond);
+	pthread_mutex_unlock(&chip->irq.lock);
 }
 
 void emu_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter)

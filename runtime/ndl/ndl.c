@@ -482,7 +482,7 @@ int ndl_wait_open(ndl_device_t *dev, uint32_t nc, struct ndl_waiter **out)
 	waiter = malloc(sizeof(*waiter));
 	if (!waiter)
 		return -ENOMEM;
-	*waiter = (struct ndl_waiter){ .dev = dev, .nc = nc, .fd = -1 };
+	*waiter = (struct ndl_waiter){ .dev = dev, .nc = nc, .fd = -1, .wake_fd = -1 };
 	err = CALL(wait_open, waiter);
 	if (err) {
 		free(waiter);
@@ -500,6 +500,11 @@ int ndl_wait_look(struct ndl_waiter *waiter)
 int ndl_wait(struct ndl_waiter *waiter, uint64_t timeout_us)
 {
 	return waiter->dev->ops->wait(waiter->dev, waiter, timeout_us);
+}
+
+void ndl_wait_wake(struct ndl_waiter *waiter)
+{
+	waiter->dev->ops->wait_wake(waiter->dev, waiter);
 }
 
 void ndl_wait_close(struct ndl_waiter *waiter)

@@ -169,12 +169,14 @@ int ndl_notification_destroy(ndl_device_t *device, void *va); /* unmaps */
  * Sleeping until a core writes a notification entry, of whatever queue. A waiter serves one thread
  * at a time. ndl_wait_look(), then a look at the rings, then ndl_wait(): it returns 0 when an entry
  * was written after ndl_wait_look() (or for no reason at all: look again), -ETIMEDOUT, -ENODEV.
+ * ndl_wait_wake(), from any thread, ends the sleep of one that looked before it: 0.
  * ndl_wait_open() gives -ENOTSUP where driver or chip have no interrupts: sleep and look, then.
  */
 struct ndl_waiter;
 int ndl_wait_open(ndl_device_t *device, uint32_t nc, struct ndl_waiter **waiter);
 int ndl_wait_look(struct ndl_waiter *waiter);
 int ndl_wait(struct ndl_waiter *waiter, uint64_t timeout_us);
+void ndl_wait_wake(struct ndl_waiter *waiter);
 void ndl_wait_close(struct ndl_waiter *waiter); /* NULL is fine; before its device */
 
 /* Datastore. pid 0: the own entry, read and write; another process's: read only */

@@ -3,6 +3,8 @@
 #ifndef NDL_PRIV_H
 #define NDL_PRIV_H
 
+#include <stdatomic.h>
+
 #include "ndl.h"
 
 struct ndl_waiter {
@@ -10,6 +12,8 @@ struct ndl_waiter {
 	uint32_t nc;
 	uint32_t seen; /* emu: entries when it last looked */
 	int fd; /* node: a file of its own, which keeps what was seen */
+	int wake_fd; /* node: an eventfd that ndl_wait_wake() counts */
+	atomic_bool woken; /* since it last looked */
 };
 
 /* The machine as a whole; state is the backend's */
@@ -72,6 +76,7 @@ struct ndl_ops {
 	int (*wait_open)(ndl_device_t *dev, struct ndl_waiter *waiter);
 	int (*wait_look)(ndl_device_t *dev, struct ndl_waiter *waiter);
 	int (*wait)(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
+	void (*wait_wake)(ndl_device_t *dev, struct ndl_waiter *waiter);
 	void (*wait_close)(ndl_device_t *dev, struct ndl_waiter *waiter);
 	int (*nds_open)(ndl_device_t *dev, int pid, void **data, size_t *size);
 	int (*nds_close)(ndl_device_t *dev, int pid, void *data, size_t size);

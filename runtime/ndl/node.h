@@ -38,6 +38,7 @@ int node_open(int index); /* attached; a descriptor or -errno */
 int node_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter);
 int node_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter);
 int node_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
+void node_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter);
 void node_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter);
 
 /* Mappings of the node at a driver's offset, remembered for node_unmap() */

@@ -558,6 +558,7 @@ const struct ndl_ops node_ops = {
 	.wait_open = node_wait_open,
 	.wait_look = node_wait_look,
 	.wait = node_wait,
+	.wait_wake = node_wait_wake,
 	.wait_close = node_wait_close,
 	.nds_open = node_nds_open,
 	.nds_close = node_nds_close,

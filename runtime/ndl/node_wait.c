@@ -2,19 +2,25 @@
 /*
  * Waiting on a node: a file of the waiter's own, whose pread() says how many entries a core's
  * notification queues got and whose poll() sleeps until there are more (docs/driver.md, Waiting).
- * The public driver has neither call and refuses the pread().
+ * The public driver has neither call and refuses the pread(). An eventfd beside it is for those who
+ * wake the sleeper.
  */
 #include <errno.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "node.h"
 
 int node_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
 {
-	ssize_t n = pread(waiter->fd, &waiter->seen, sizeof(waiter->seen),
-			  (off_t)(waiter->nc * sizeof(waiter->seen)));
+	eventfd_t wakes;
+	ssize_t n;
 
+	if (atomic_exchange(&waiter->woken, false))
+		eventfd_read(waiter->wake_fd, &wakes);
+	n = pread(waiter->fd, &waiter->seen, sizeof(waiter->seen),
+		  (off_t)(waiter->nc * sizeof(waiter->seen)));
 	if (n == sizeof(waiter->seen))
 		return 0;
 	return n < 0 && errno != EINVAL ? -errno : -ENOTSUP;
@@ -28,6 +34,10 @@ int node_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter)
 	if (waiter->fd < 0)
 		return waiter->fd;
 	err = node_wait_look(dev, waiter);
+	if (!err) {
+		waiter->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		err = waiter->wake_fd < 0 ? -errno : 0;
+	}
 	if (err)
 		close(waiter->fd);
 	return err;
@@ -37,17 +47,28 @@ int node_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
 {
 	struct timespec timeout = { (time_t)(timeout_us / 1000000),
 				    (long)(timeout_us % 1000000) * 1000 };
-	struct pollfd pfd = { .fd = waiter->fd, .events = POLLIN };
-	int n = ppoll(&pfd, 1, &timeout, NULL);
+	struct pollfd pfd[] = {
+		{ .fd = waiter->fd, .events = POLLIN },
+		{ .fd = waiter->wake_fd, .events = POLLIN },
+	};
+	int n = ppoll(pfd, 2, &timeout, NULL);
 
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
 	if (!n)
 		return -ETIMEDOUT;
-	return pfd.revents & (POLLERR | POLLHUP) ? -ENODEV : 0;
+	return pfd[0].revents & (POLLERR | POLLHUP) ? -ENODEV : 0;
+}
+
+void node_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter)
+{
+	/* counted before it is said: a look in between takes it late, and then reads nothing */
+	eventfd_write(waiter->wake_fd, 1);
+	atomic_store(&waiter->woken, true);
 }
 
 void node_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter)
 {
+	close(waiter->wake_fd);
 	close(waiter->fd);
 }

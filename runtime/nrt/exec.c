@@ -411,6 +411,8 @@ static NRT_STATUS wait_done(struct nrt_model *model, uint64_t start_us)
 		if (!sleepy)
 			continue;
 		status = collect_errors(model, status);
+		if (!rt_fatal(status) && rt_interrupted(model))
+			status = NRT_EXEC_COMPLETED_WITH_ERR;
 		if (rt_fatal(status))
 			return status;
 		if (!err && !core->waiter && look % ASK_LOOKS == 0)
@@ -517,7 +519,11 @@ NRT_STATUS rt_stage_execute(struct nrt_model *model, const nrt_tensor_set_t *inp
 	/* what came between executions is of a copy, whose caller was told */
 	collect_errors(model, NRT_SUCCESS);
 	rt_details_clear();
-	status = rt_edges_take(model);
+	status = rt_interrupted(model);
+	if (status)
+		rt_edges_empty(model);
+	else
+		status = rt_edges_take(model);
 	if (!status)
 		status = transfer_all(model, inputs, outputs, true);
 	if (!status)

@@ -105,6 +105,10 @@ NRT_STATUS rt_loops_run(struct nrt_model *head)
 		status = next_part(head, &k);
 		if (status)
 			return status;
+		if (k < head->nstages)
+			status = rt_interrupted(head);
+		if (status)
+			return status;
 		if (k < head->nstages && rt_now_us() > deadline)
 			return rt_fail(NRT_TIMEOUT, "TDRV",
 				       "execution timeout (%u ms) on Neuron Device %u NC %u: a "

@@ -13,6 +13,7 @@ struct nrt_model *rt_model_new(struct rt_core *core)
 	if (!model)
 		return NULL;
 	model->core = core;
+	model->head = model;
 	pthread_cond_init(&model->idle, NULL);
 	pthread_cond_init(&model->edge_taken, NULL);
 	pthread_mutex_init(&model->edge_lock, NULL);

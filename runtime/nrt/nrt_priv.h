@@ -16,6 +16,7 @@
 #define NRT_PRIV_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "ndl.h"
 #include "neff.h"
@@ -243,6 +244,8 @@ struct nrt_model {
 	struct nrt_model *next_model;
 	struct neff_model
 		*neff; /* metadata; bulk data freed after load. A stage: NULL, its head's */
+	struct nrt_model *head; /* itself but for a stage */
+	atomic_bool interrupted; /* head: executions end, and none begins */
 	/* a pipeline's head has stages and nothing on the device; a stage has neighbours */
 	unsigned int nstages;
 	struct nrt_model **stage;
@@ -333,6 +336,9 @@ bool rt_fatal(NRT_STATUS status);
 uint64_t rt_now_us(void);
 void rt_count_model(struct nrt_model *model, NRT_STATUS status, uint64_t device_us,
 		    uint64_t total_us);
+
+/* handover.c: does nobody want its executions any more (nrtx_interrupt)? Then that is the status */
+NRT_STATUS rt_interrupted(const struct nrt_model *stage);
 
 /* loops.c: like a pipeline's; then all its turns, inputs there and exec held */
 NRT_STATUS rt_loops_build(struct nrt_model *head);

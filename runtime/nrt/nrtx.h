@@ -56,6 +56,13 @@ struct nrtx_model_info {
 };
 NRT_STATUS nrtx_model_info(const nrt_model_t *model, struct nrtx_model_info *info);
 
+/*
+ * From now on (on) no execution of the model begins, and those under way end soon, their cores
+ * reset: they give NRT_EXEC_COMPLETED_WITH_ERR, "interrupted". Any thread; nobody is waited for.
+ * Off: as after the load. An execution that was at its end may still succeed.
+ */
+NRT_STATUS nrtx_interrupt(nrt_model_t *model, bool on);
+
 /* Stop whatever the cores run and put them back into their first state; models stay loaded */
 NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count);
 

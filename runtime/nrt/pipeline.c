@@ -107,6 +107,7 @@ NRT_STATUS rt_stage_add(struct nrt_model *head, struct rt_core *core)
 			rt_model_free(stage);
 		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
 	}
+	stage->head = head;
 	stage->timeout_ms = head->timeout_ms;
 	stage->sg = &head->neff->subgraphs[head->nstages];
 	head->stage[head->nstages++] = stage;

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a core has of one model when it goes to another, and executions that nobody wants any more:
+ * test_handover emu:inf1.6xlarge, or in a guest test_handover node.
+ */
+#include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nrt_client.h"
+#include "testmodel.h"
+
+#define COLS 64
+#define N (128 * COLS)
+#define HOUR_MS 3600000
+
+static const char *machine;
+
+static void setup(void)
+{
+	ck_assert_int_eq(nrtx_machine_set(machine), NRT_SUCCESS);
+	ck_assert_msg(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "%s",
+		      nrtx_error_details());
+}
+
+static void teardown(void)
+{
+	nrt_close();
+}
+
+/* The model that was made, which is given away */
+static void load(struct client *cl, struct testmodel *t, const struct nrtx_load_params *params)
+{
+	size_t size;
+	void *neff = testmodel_write(t, &size);
+
+	testmodel_free(t);
+	client_load_on(cl, neff, size, params, NRT_TENSOR_PLACEMENT_VIRTUAL);
+}
+
+static void load_hang(struct client *cl, uint32_t core)
+{
+	const struct nrtx_load_params params = { .start_core = core, .timeout_ms = HOUR_MS };
+	struct testmodel t;
+
+	testmodel_hang(&t);
+	load(cl, &t, &params);
+}
+
+static void load_add(struct client *cl, const struct nrtx_load_params *params)
+{
+	static float a[N], b[N];
+	struct testmodel t;
+
+	for (int i = 0; i < N; i++) {
+		a[i] = (float)(i % 1000);
+		b[i] = (float)(i % 77) * 0.5f;
+	}
+	testmodel_add(&t, COLS);
+	load(cl, &t, params);
+	client_write(cl, "a", a, sizeof(a));
+	client_write(cl, "b", b, sizeof(b));
+}
+
+static void run_add(struct client *cl)
+{
+	static float c[N];
+
+	memset(c, 0xff, sizeof(c));
+	ck_assert_int_eq(client_run(cl), NRT_SUCCESS);
+	client_read(cl, "c", c, sizeof(c));
+	for (int i = 0; i < N; i++)
+		if (c[i] != (float)(i % 1000) + (float)(i % 77) * 0.5f)
+			ck_abort_msg("element %d: %g", i, c[i]);
+}
+
+static void *run_thread(void *arg)
+{
+	NRT_STATUS status = client_run(arg);
+
+	if (status && !strstr(nrtx_error_details(), "interrupted"))
+		return NULL;
+	return (void *)(uintptr_t)status;
+}
+
+/* The core executes what was begun: its SP has taken an instruction */
+static void wait_begun(uint32_t core, uint64_t insns)
+{
+	struct nrtx_core_counters n;
+
+	do {
+		sched_yield();
+		ck_assert_int_eq(nrtx_core_counters(core, &n), NRT_SUCCESS);
+	} while (n.engine[3].insns == insns);
+}
+
+/* An hour's execution ends when it is interrupted; the core and its other models work */
+START_TEST(interrupt)
+{
+	const struct nrtx_load_params params = { .start_core = 1 };
+	struct nrtx_core_counters n;
+	struct client hang, good;
+	pthread_t thread;
+	void *status;
+
+	load_hang(&hang, 1);
+	load_add(&good, &params);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(nrtx_core_counters(1, &n), NRT_SUCCESS);
+		ck_assert_int_eq(pthread_create(&thread, NULL, run_thread, &hang), 0);
+		wait_begun(1, n.engine[3].insns);
+		ck_assert_int_eq(nrtx_interrupt(hang.model, true), NRT_SUCCESS);
+		pthread_join(thread, &status);
+		ck_assert_uint_eq((uintptr_t)status, NRT_EXEC_COMPLETED_WITH_ERR);
+		/* none begins either, until it is taken back */
+		ck_assert_int_eq(client_run(&hang), NRT_EXEC_COMPLETED_WITH_ERR);
+		run_add(&good);
+		ck_assert_int_eq(nrtx_interrupt(hang.model, false), NRT_SUCCESS);
+	}
+	ck_assert_int_eq(nrtx_interrupt(good.model, true), NRT_SUCCESS);
+	ck_assert_int_eq(client_run(&good), NRT_EXEC_COMPLETED_WITH_ERR);
+	ck_assert_int_eq(nrtx_interrupt(good.model, false), NRT_SUCCESS);
+	run_add(&good);
+	client_free(&hang);
+	ck_assert_int_eq(nrtx_interrupt((nrt_model_t *)&hang, true), NRT_INVALID_HANDLE);
+	client_free(&good);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	Suite *s = suite_create("handover");
+	TCase *tc = tcase_create("models");
+	SRunner *r;
+	int failed;
+
+	machine = argc > 1 ? argv[1] : "emu:inf1.6xlarge";
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, interrupt);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
