@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neff_rest.h"
 #include "neuron/isa/check.h"
 #include "neuron/isa/codec.h"
 
@@ -19,6 +20,7 @@ struct ctx {
 	const struct neff_subgraph *sg;
 	bool part; /* of a program with loops: others may have the outputs */
 	struct neff_error *err;
+	struct neff_rest *rest;
 	uint64_t runs;
 };
 
@@ -455,6 +457,8 @@ static int program_check(struct ctx *c, unsigned int eng)
 		if (words < 0)
 			return insn_fail(c, &p, "illegal instruction");
 		ret = insn_check(c, &p, &insn);
+		if (!ret && neff_rest_insn(c->rest, eng, &insn, p.offset))
+			ret = neff_nomem(c->err);
 	}
 	if (!ret && p.triggers != e->ndma)
 		return neff_fail(c->err, "%s/%s.json: dma[%u] is never triggered", c->sg->name,
@@ -470,6 +474,11 @@ static int subgraph_check(const struct neff_subgraph *sg, bool part, struct neff
 	if (!neff_file_name_ok(sg->name))
 		return neff_fail(err, "kelf-0.json: bad subgraph name");
 	ret = vars_check(&c);
+	if (ret)
+		return ret;
+	c.rest = neff_rest_new(sg);
+	if (!c.rest)
+		return neff_nomem(err);
 	for (unsigned int e = 0; !ret && e < NEFF_ENGINES; e++) {
 		for (unsigned int i = 0; !ret && i < sg->engine[e].ndma; i++)
 			ret = dma_check(&c, e, i);
@@ -479,8 +488,11 @@ static int subgraph_check(const struct neff_subgraph *sg, bool part, struct neff
 			ret = program_check(&c, e);
 	}
 	if (!ret && !sg->engine[NEURON_ENG_SP].instr)
-		return neff_fail(err, "%s/def.json: no program for sp, which ends the execution",
-				 sg->name);
+		ret = neff_fail(err, "%s/def.json: no program for sp, which ends the execution",
+				sg->name);
+	if (!ret)
+		ret = neff_rest_check(c.rest, err);
+	neff_rest_free(c.rest);
 	return ret;
 }
 

@@ -441,6 +441,7 @@ void testmodel_faults(struct testmodel *t, unsigned int times)
 	one_output(t, "fault");
 	while (times--)
 		testmodel_insn(t, SP, &dec);
+	clear_all(t);
 }
 
 void *testmodel_write(struct testmodel *t, size_t *size)

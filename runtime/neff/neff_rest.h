@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Does a program leave its core at rest (neff_rest.c)? Private to libneff. */
+#ifndef NEFF_REST_H
+#define NEFF_REST_H
+
+#include "neff.h"
+#include "neuron/hw/ours.h"
+#include "neuron/isa/isa.h"
+
+struct neff_rest;
+
+/* For a subgraph whose variables, queue sets and DMAs have been checked; NULL: out of memory */
+struct neff_rest *neff_rest_new(const struct neff_subgraph *sg);
+void neff_rest_free(struct neff_rest *rest);
+/* Each instruction of each engine in its order, checked by itself; offset in bytes. 0 or -ENOMEM */
+int neff_rest_insn(struct neff_rest *rest, unsigned int eng, const struct neuron_insn *insn,
+		   size_t offset);
+/* After all of them: 0 or -EINVAL with what is left undone */
+int neff_rest_check(struct neff_rest *rest, struct neff_error *err);
+
+#endif
