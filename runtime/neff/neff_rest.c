@@ -47,6 +47,7 @@ struct queue {
 struct semaphore {
 	uint32_t producer; /* engine, or NEFF_ENGINES + queue */
 	bool free; /* more than one increments it, or somebody does something else */
+	bool changed; /* by anything but a clear */
 	bool set; /* to a value, or cleared on the way */
 	int64_t sum;
 	uint32_t *by; /* of each increment: the producer's instruction or DMA */
@@ -117,6 +118,7 @@ static int add_increment(struct neff_rest *rest, unsigned int index, uint32_t pr
 	struct semaphore *s = &rest->sem[index];
 
 	s->sum++;
+	s->changed = true;
 	if (s->producer == NOBODY)
 		s->producer = producer;
 	if (s->producer != producer)
@@ -198,6 +200,7 @@ static int add_update(struct neff_rest *rest, unsigned int eng, const struct neu
 		return 0;
 	}
 	s->free = true;
+	s->changed = true;
 	return 0;
 }
 
@@ -323,7 +326,7 @@ static int check_zero(const struct neff_rest *rest, struct neff_error *err)
 		const struct semaphore *s = &rest->sem[i];
 		bool cleared = rest->clears && i >= rest->clear_first && i <= rest->clear_last;
 
-		if (!cleared && (s->set || s->sum))
+		if (!cleared && ((s->set && s->changed) || s->sum))
 			return neff_fail(err, "%s/sp.bin: semaphore %u is not 0 at the end",
 					 rest->sg->name, i);
 	}

@@ -8,7 +8,11 @@
 
 #include "nrt_priv.h"
 
-struct rt rt = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+struct rt rt = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.changed = PTHREAD_COND_INITIALIZER,
+	.stale_lock = PTHREAD_MUTEX_INITIALIZER,
+};
 
 NRT_STATUS rt_hold(void)
 {
@@ -102,12 +106,21 @@ static int reset_device_cores(ndl_device_t *dev, uint32_t map)
 	return err ? err : result ? -EIO : 0;
 }
 
+bool rt_core_gone(struct rt_core *core)
+{
+	const uint64_t offset = NEURON_V1_APB_PUTILS(core->nc) + NEURON_V1_NQ_ERROR_REGS;
+	uint32_t base;
+
+	return ndl_bar_read(core->dev, NEURON_BAR_APB, &offset, &base, 1) == -ENODEV;
+}
+
 NRT_STATUS rt_core_reset(struct rt_core *core)
 {
 	int err = reset_device_cores(core->dev, 1u << core->nc);
 	NRT_STATUS status;
 
 	core->loaded = NULL;
+	core->used = err;
 	if (err) {
 		core->broken = true;
 		return rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV", "reset of nd%u nc%u failed: %s",
@@ -311,9 +324,10 @@ EXPORT void nrt_close(void)
 			nrt_model_t *model = rt.models;
 
 			rt.models = model->next_model;
-			rt_model_free(model);
+			rt_model_go(model);
 		}
 		__atomic_add_fetch(&rt.epoch, 1, __ATOMIC_RELEASE);
+		rt_stale_free();
 		close_all();
 		rt.state = RT_CLOSED;
 		pthread_cond_broadcast(&rt.changed);
@@ -457,6 +471,7 @@ EXPORT NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count)
 		status = rt_core_reset(&rt.cores[i]);
 		pthread_mutex_unlock(&rt.cores[i].exec);
 	}
+	rt_stale_retry();
 	return status;
 }
 

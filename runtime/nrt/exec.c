@@ -128,9 +128,7 @@ static void queue_params(const struct rt_ring *ring, struct ndl_queue_params *pa
 	};
 }
 
-/* The model's rings, data queues first; returns how many */
-static unsigned int rings(struct nrt_model *model,
-			  struct rt_ring *ring[NEURON_ENG_COUNT + RT_MAX_DATA_QUEUES])
+unsigned int rt_model_rings(struct nrt_model *model, struct rt_ring *ring[RT_MAX_QUEUES])
 {
 	unsigned int n = 0;
 
@@ -145,12 +143,13 @@ static unsigned int rings(struct nrt_model *model,
 /* The queues take this model's rings, unless they have them from the last execution */
 static int attach_queues(struct nrt_model *model, struct rt_ring **ring, unsigned int n)
 {
-	struct ndl_queue_params params[NEURON_ENG_COUNT + RT_MAX_DATA_QUEUES];
+	struct ndl_queue_params params[RT_MAX_QUEUES];
 	int err;
 
 	if (model->core->loaded == model && !model->rewind)
 		return 0;
 	model->core->loaded = NULL;
+	model->ran = true;
 	for (unsigned int i = 0; i < n; i++)
 		queue_params(ring[i], &params[i]);
 	err = ndl_dma_queue_init_batch(model->core->dev, params, n);
@@ -165,8 +164,8 @@ static int attach_queues(struct nrt_model *model, struct rt_ring **ring, unsigne
 /* Descriptors into the rings, then the engines' fetch queues are rung */
 static int start_queues(struct nrt_model *model)
 {
-	struct rt_ring *ring[NEURON_ENG_COUNT + RT_MAX_DATA_QUEUES];
-	unsigned int n = rings(model, ring);
+	struct rt_ring *ring[RT_MAX_QUEUES];
+	unsigned int n = rt_model_rings(model, ring);
 	int err = attach_queues(model, ring, n);
 
 	for (unsigned int i = 0; i < n && !err; i++)
@@ -353,16 +352,6 @@ bool rt_fatal(NRT_STATUS status)
 	return status && status != NRT_EXEC_COMPLETED_WITH_NUM_ERR;
 }
 
-/* A ring of a device that was unplugged stays empty for ever; a waiter would hear of it */
-static int check_device(struct rt_core *core)
-{
-	const uint64_t offset = NEURON_V1_APB_PUTILS(core->nc) + NEURON_V1_NQ_ERROR_REGS;
-	uint32_t base;
-	int err = ndl_bar_read(core->dev, NEURON_BAR_APB, &offset, &base, 1);
-
-	return err == -ENODEV ? err : 0;
-}
-
 /* Sleep until there may be something to see, at most until the deadline. 0 or -errno */
 static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *pause)
 {
@@ -415,8 +404,9 @@ static NRT_STATUS wait_done(struct nrt_model *model, uint64_t start_us)
 			status = NRT_EXEC_COMPLETED_WITH_ERR;
 		if (rt_fatal(status))
 			return status;
-		if (!err && !core->waiter && look % ASK_LOOKS == 0)
-			err = check_device(core);
+		/* its ring stays empty for ever; a waiter would hear of it */
+		if (!err && !core->waiter && look % ASK_LOOKS == 0 && rt_core_gone(core))
+			err = -ENODEV;
 		if (!err)
 			err = wait_entry(core, deadline, &pause);
 		if (err)
@@ -520,6 +510,8 @@ NRT_STATUS rt_stage_execute(struct nrt_model *model, const nrt_tensor_set_t *inp
 	collect_errors(model, NRT_SUCCESS);
 	rt_details_clear();
 	status = rt_interrupted(model);
+	if (!status)
+		status = rt_core_take(core, model);
 	if (status)
 		rt_edges_empty(model);
 	else

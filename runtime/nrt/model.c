@@ -25,10 +25,6 @@ struct nrt_model *rt_model_new(struct rt_core *core)
 void rt_model_free(struct nrt_model *model)
 {
 	rt_pipeline_free(model);
-	pthread_mutex_lock(&model->core->exec);
-	if (model->core->loaded == model)
-		model->core->loaded = NULL;
-	pthread_mutex_unlock(&model->core->exec);
 	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
 		free(model->engine[e].triggers);
 		free(model->engine[e].stream);
@@ -153,6 +149,7 @@ struct place {
 	struct rt_core *core;
 	uint32_t most; /* 0: as many as it needs */
 	uint32_t timeout_ms;
+	uint64_t owner;
 };
 
 static uint32_t cores_of(const struct nrt_model *model)
@@ -229,6 +226,7 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 	if (!model)
 		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
 	model->timeout_ms = place->timeout_ms ? place->timeout_ms : default_timeout();
+	model->owner = place->owner;
 	status = read_neff(bytes, size, &model->neff);
 	if (!status)
 		status = take_cores(model, place, &ncores);
@@ -237,7 +235,7 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 	if (!status)
 		status = build(model, ncores);
 	if (status) {
-		rt_model_free(model);
+		rt_model_go(model);
 		return rt_fail(status, "NMGR", "Failed to load NN");
 	}
 	drop_bulk(model);
@@ -281,6 +279,7 @@ EXPORT NRT_STATUS nrtx_load(const void *neff_bytes, size_t size,
 	place.core = rt_core(params->start_core);
 	place.most = params->core_count;
 	place.timeout_ms = params->timeout_ms;
+	place.owner = params->owner;
 	if (!place.core)
 		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",
 			       "Insufficient number of VNCs: %u, required: %u", rt.ncores,
@@ -318,7 +317,8 @@ EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
 	while (model->running)
 		pthread_cond_wait(&model->idle, &rt.lock);
 	pthread_mutex_unlock(&rt.lock);
-	rt_model_free(model);
+	rt_model_go(model);
+	rt_stale_retry();
 	return NRT_SUCCESS;
 }
 

@@ -59,6 +59,8 @@ struct rt_core {
 	struct ndl_waiter *waiter; /* exec; NULL where nothing interrupts */
 	bool broken; /* a reset failed: nothing runs here any more */
 	struct nrt_model *loaded; /* whose rings the queues have; exec */
+	bool used; /* since its last reset, by a model of owner; exec */
+	uint64_t owner;
 	bool locked; /* the module's core lock is held as a reader */
 	struct nrtx_core_counters counters; /* engine[] unused; exec held, read without */
 };
@@ -105,6 +107,8 @@ struct rt {
 	struct rt_core *cores;
 	struct rt_device devices[NDL_MAX_DEVICES];
 	struct nrt_model *models; /* list */
+	pthread_mutex_t stale_lock; /* a leaf */
+	struct nrt_model *stale; /* unloaded, on cores that are not at rest; list */
 	struct rt_mark marks[RT_MAX_MARKS];
 	unsigned int nmarks;
 	uint32_t epoch; /* counts nrt_init: memory of an earlier one is gone */
@@ -128,6 +132,7 @@ NRT_STATUS rt_core_rings(struct rt_core *core);
 NRT_STATUS rt_core_errors_read(struct rt_core *core);
 /* Halt and reset one core: exec held */
 NRT_STATUS rt_core_reset(struct rt_core *core);
+bool rt_core_gone(struct rt_core *core); /* its device was unplugged */
 
 /* Device memory: one chunk, counted for its core while it lasts */
 struct rt_chunk {
@@ -218,6 +223,7 @@ struct rt_trigger {
 };
 
 #define RT_MAX_DATA_QUEUES (3 * NEURON_DMA_QUEUES_PER_ENG - 1 - NEURON_ENG_COUNT)
+#define RT_MAX_QUEUES (NEURON_ENG_COUNT + RT_MAX_DATA_QUEUES)
 
 struct rt_engine {
 	unsigned int ntriggers;
@@ -262,6 +268,8 @@ struct nrt_model {
 	const struct neff_subgraph *sg;
 	struct rt_core *core;
 	uint32_t timeout_ms;
+	uint64_t owner; /* head; 0: this process */
+	bool ran; /* its queues were set up; the core's exec */
 	unsigned int nvars;
 	struct rt_var *vars;
 	unsigned int nchunks;
@@ -332,12 +340,23 @@ static inline void rt_model_release(const struct nrt_model **pinned)
 NRT_STATUS rt_stage_execute(struct nrt_model *stage, const nrt_tensor_set_t *inputs,
 			    nrt_tensor_set_t *outputs, uint64_t *device_us);
 NRT_STATUS rt_run(struct nrt_model *stage); /* its program alone, exec held */
+/* The model's rings, data queues first; returns how many */
+unsigned int rt_model_rings(struct nrt_model *model, struct rt_ring *ring[RT_MAX_QUEUES]);
 bool rt_fatal(NRT_STATUS status);
 uint64_t rt_now_us(void);
 void rt_count_model(struct nrt_model *model, NRT_STATUS status, uint64_t device_us,
 		    uint64_t total_us);
 
-/* handover.c: does nobody want its executions any more (nrtx_interrupt)? Then that is the status */
+/*
+ * handover.c. exec held: the core is this model's owner's from here on, with nothing in it of
+ * another one's
+ */
+NRT_STATUS rt_core_take(struct rt_core *core, const struct nrt_model *model);
+/* A model that is loaded no more: freed when its cores are at rest, tried again by the second */
+void rt_model_go(struct nrt_model *head);
+void rt_stale_retry(void);
+void rt_stale_free(void); /* the devices are about to be closed: this process's part */
+/* Does nobody want its executions any more (nrtx_interrupt)? Then that is the status */
 NRT_STATUS rt_interrupted(const struct nrt_model *stage);
 
 /* loops.c: like a pipeline's; then all its turns, inputs there and exec held */

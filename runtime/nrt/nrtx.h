@@ -44,6 +44,11 @@ struct nrtx_load_params {
 	uint32_t start_core; /* first core; a model takes nrtx_model_cores() of them */
 	uint32_t core_count; /* the range it must fit in; 0: as many as it needs */
 	uint32_t timeout_ms; /* of one execution; 0: NEURON_RT_EXEC_TIMEOUT, else 30 s */
+	/*
+	 * Whose model it is; 0: this process's. What models of one owner leave in a core those of
+	 * another one do not find: the core is reset between them
+	 */
+	uint64_t owner;
 };
 NRT_STATUS nrtx_load(const void *neff_bytes, size_t size, const struct nrtx_load_params *params,
 		     nrt_model_t **model);

@@ -104,7 +104,7 @@ NRT_STATUS rt_stage_add(struct nrt_model *head, struct rt_core *core)
 		head->stage = calloc(head->neff->nsubgraphs, sizeof(struct nrt_model *));
 	if (!stage || !head->stage) {
 		if (stage)
-			rt_model_free(stage);
+			rt_model_free(stage); /* it never ran */
 		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
 	}
 	stage->head = head;

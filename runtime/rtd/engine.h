@@ -81,6 +81,7 @@ int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info,
 /* Where a program goes: cores [nc, nc + nc_count); timeout of one execution in milliseconds */
 struct rtd_placement {
 	uint32_t nc, nc_count, timeout_ms;
+	uint64_t owner; /* of what it leaves in a core: nobody else finds it. Not 0 */
 };
 /* The NEFF is not needed afterwards */
 int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *placement,

@@ -110,6 +110,14 @@ static void count_load(struct rtd *rtd, const struct rtd_model *model, uint32_t 
 	rtd_metric_add(rtd, RTD_METRIC_MAJOR, info->major);
 }
 
+/* A session's models are one client's; without one it is not known what else is this client's */
+static uint64_t owner_of(const struct rtd_load *load)
+{
+	static atomic_uint_least64_t others;
+
+	return load->owner.session ? load->owner.session : atomic_fetch_add(&others, 1) + 1;
+}
+
 /* Control held */
 static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *load,
 		     const struct rtd_neff_info *info, struct rtd_model **out, struct rtd_err *err)
@@ -124,7 +132,7 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 	model = model_new(rtd, load, info);
 	if (!model)
 		return rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
-	at = (struct rtd_placement){ eg->start, count, model->timeout_ms };
+	at = (struct rtd_placement){ eg->start, count, model->timeout_ms, owner_of(load) };
 	if (rtd_program_load(load->neff, load->size, &at, &model->program, err)) {
 		free(model);
 		return rtd_fail(err, NERR_FAIL, "NMGR", "Failed to load NN: %s, err: %d",

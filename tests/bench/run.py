@@ -197,6 +197,19 @@ def chips(build: Path) -> None:
     show("16 chips copying at once / one", f"{got['chips-16'] / got['chips-1']:.2f}")
 
 
+def turns(build: Path) -> None:
+    program, neff = build / "tests" / "bench" / "bench-turns", build / "tests" / "bench" / "add.neff"
+    subprocess.run([str(build / "tests" / "unit" / "neff" / "testmodel_write"), "add", str(neff)], check=True)
+    options = ["--copy", str(program), "--copy", str(neff)]
+    for where, got in [
+        ("in process", rates([str(program), "emu:inf1.xlarge", str(neff)])),
+        ("in a guest", rates(exec_argv(build, "inf1.xlarge", ["./bench-turns", "node", "add.neff"], *options))),
+    ]:
+        show(f"a small model alone, {where}", f"{got['alone']:.0f} us")
+        show("  in turns with one of its owner / alone", f"{got['one-owner'] / got['alone']:.2f}")
+        show("  in turns with one of another owner", f"{got['two-owners']:.0f} us")
+
+
 def matmul(build: Path) -> None:
     got = rates([str(build / "tests" / "bench" / "bench-matmul")])
     show("128x128x512 bf16 matmuls, one core", f"{got['matmul'] / 1e9:.1f} GFLOP/s")
@@ -231,6 +244,7 @@ MEASURES: dict[str, Callable[[Path], None]] = {
     "copies": copies,
     "driver": driver,
     "chips": chips,
+    "turns": turns,
     "matmul": matmul,
     "networks": networks,
     "inference": whole_networks,

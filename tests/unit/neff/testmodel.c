@@ -413,7 +413,7 @@ void testmodel_gather(struct testmodel *t, const struct testmodel_tables *g)
 	clear_all(t);
 }
 
-static void one_output(struct testmodel *t, const char *name)
+void testmodel_bare(struct testmodel *t, const char *name)
 {
 	start(t, name);
 	testmodel_var(t, "y", NEFF_VAR_OUTPUT, 64);
@@ -421,9 +421,24 @@ static void one_output(struct testmodel *t, const char *name)
 	program_start(t, SP);
 }
 
+void testmodel_peek(struct testmodel *t, unsigned int cols)
+{
+	unsigned int row = cols * 4, y, sb, queue;
+
+	start(t, "peek");
+	y = testmodel_var(t, "y", NEFF_VAR_OUTPUT, 128ull * row);
+	sb = testmodel_var(t, "sb", NEFF_VAR_STATE_BUFFER, 0);
+	testmodel_io(t, y, NEURON_DT_FP32, 128, cols);
+	queue = testmodel_queue(t, "qout", NEFF_QUEUE_OUT, SP);
+	program_start(t, SP);
+	testmodel_dma(t, SP, queue, 0, 1)->desc[0] = rows_desc(y, sb, 128, row, 0, false);
+	wait_ge(t, SP, 0, 1);
+	clear_all(t);
+}
+
 void testmodel_hang(struct testmodel *t)
 {
-	one_output(t, "hang");
+	testmodel_bare(t, "hang");
 	wait_ge(t, SP, 5, 1);
 }
 
@@ -438,7 +453,7 @@ void testmodel_faults(struct testmodel *t, unsigned int times)
 				   .update = NEURON_UPD_SEM_DEC,
 				   .update_index = 7 };
 
-	one_output(t, "fault");
+	testmodel_bare(t, "fault");
 	while (times--)
 		testmodel_insn(t, SP, &dec);
 	clear_all(t);

@@ -32,6 +32,10 @@ struct testmodel_tables {
 	unsigned int tables, rows, row, n;
 };
 void testmodel_gather(struct testmodel *t, const struct testmodel_tables *g);
+/* y = the first 4 cols bytes of each partition of SBUF, fp32 [128, cols], as they are found there */
+void testmodel_peek(struct testmodel *t, unsigned int cols);
+/* an output y of 64 bytes, variable 0, that nobody writes; SP's program is begun */
+void testmodel_bare(struct testmodel *t, const char *name);
 /* waits for a semaphore that nobody raises */
 void testmodel_hang(struct testmodel *t);
 /* reads SBUF as a type and shape that is legal, then raises a semaphore below zero */

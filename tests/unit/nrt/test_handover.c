@@ -129,6 +129,74 @@ START_TEST(interrupt)
 }
 END_TEST
 
+/* How many words of what the model before computed with a program of this owner finds */
+static unsigned int found(const struct nrtx_load_params *params)
+{
+	static float y[N];
+	struct client peek;
+	struct testmodel t;
+	unsigned int n = 0;
+
+	testmodel_peek(&t, COLS);
+	load(&peek, &t, params);
+	ck_assert_int_eq(client_run(&peek), NRT_SUCCESS);
+	client_read(&peek, "y", y, sizeof(y));
+	client_free(&peek);
+	for (int i = 0; i < N; i++)
+		n += y[i] == (float)(i % 1000) && i % 1000;
+	return n;
+}
+
+/* One owner's values are not what another one finds, whether the model is still loaded or not */
+START_TEST(owners)
+{
+	struct nrtx_load_params one = { .owner = 1 }, two = { .owner = 2 }, own = { 0 };
+	struct client cl;
+
+	/* of one owner, and of a process alone: the next program finds them, so the peek can see */
+	load_add(&cl, &own);
+	run_add(&cl);
+	ck_assert_uint_gt(found(&own), N / 2);
+	run_add(&cl);
+	ck_assert_uint_eq(found(&one), 0);
+	run_add(&cl);
+	client_free(&cl);
+
+	load_add(&cl, &one);
+	run_add(&cl);
+	ck_assert_uint_gt(found(&one), N / 2);
+	run_add(&cl);
+	ck_assert_uint_eq(found(&two), 0);
+	run_add(&cl);
+	ck_assert_uint_eq(found(&own), 0);
+	run_add(&cl);
+	client_free(&cl);
+	ck_assert_uint_eq(found(&two), 0);
+}
+END_TEST
+
+/* Two owners' models in turns on two cores: right each time, also while others are unloaded */
+START_TEST(turns)
+{
+	struct client cl[4];
+
+	for (unsigned int i = 0; i < 4; i++) {
+		const struct nrtx_load_params params = { .start_core = i % 2,
+							 .core_count = 2,
+							 .owner = i / 2 };
+
+		load_add(&cl[i], &params);
+	}
+	for (unsigned int i = 0; i < 40; i++)
+		run_add(&cl[i * 7 % 4]);
+	for (unsigned int i = 0; i < 4; i++) {
+		client_free(&cl[i]);
+		for (unsigned int k = i + 1; k < 4; k++)
+			run_add(&cl[k]);
+	}
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	Suite *s = suite_create("handover");
@@ -140,6 +208,8 @@ int main(int argc, char **argv)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, interrupt);
+	tcase_add_test(tc, owners);
+	tcase_add_test(tc, turns);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

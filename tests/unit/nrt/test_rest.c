@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What libneff takes leaves its core at rest: random programs of all engines, some of which it
+ * refuses; those that it takes and that end leave every semaphore 0 and every event clear, and the
+ * model behind them is right. And what a model had is not freed while its core is not at rest.
+ * Beside libnrt's own objects, to ask the chip.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ndl.h"
+#include "neuron/hw/ours.h"
+#include "nrt_client.h"
+#include "testmodel.h"
+
+#define COLS 16
+#define N (128 * COLS)
+#define PROGRAMS 400
+#define EVENT 9
+
+static ndl_device_t *chip;
+static uint32_t raised[5]; /* how often the program raises each semaphore */
+
+static void setup(void)
+{
+	ck_assert_int_eq(nrtx_machine_set("emu:inf1.xlarge"), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &chip), 0);
+}
+
+static void teardown(void)
+{
+	ndl_close_device(chip);
+	nrt_close();
+}
+
+static uint32_t rnd(uint32_t n)
+{
+	static uint32_t seed = 4711;
+
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % n;
+}
+
+static void load_add(struct client *cl)
+{
+	const struct nrtx_load_params params = { 0 };
+	static float a[N], b[N];
+	struct testmodel t;
+	size_t size;
+	void *neff;
+
+	for (int i = 0; i < N; i++) {
+		a[i] = (float)i;
+		b[i] = (float)(i % 33) * 0.25f;
+	}
+	testmodel_add(&t, COLS);
+	neff = testmodel_write(&t, &size);
+	testmodel_free(&t);
+	client_load_on(cl, neff, size, &params, NRT_TENSOR_PLACEMENT_VIRTUAL);
+	client_write(cl, "a", a, sizeof(a));
+	client_write(cl, "b", b, sizeof(b));
+}
+
+static void run_add(struct client *cl)
+{
+	static float c[N];
+
+	memset(c, 0xff, sizeof(c));
+	ck_assert_msg(client_run(cl) == NRT_SUCCESS, "%s", nrtx_error_details());
+	client_read(cl, "c", c, sizeof(c));
+	for (int i = 0; i < N; i++)
+		ck_assert_msg(c[i] == (float)i + (float)(i % 33) * 0.25f, "element %d: %g", i,
+			      c[i]);
+}
+
+/* Mostly what programs do: wait for another engine's semaphore, raise one's own */
+static void random_insn(struct testmodel *t, unsigned int eng)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_NOP };
+	uint32_t kind = rnd(40);
+
+	if (rnd(3) == 0) {
+		insn.wait = rnd(12) ? NEURON_WAIT_SEM_GE : 1 + rnd(3);
+		insn.wait_index = (uint8_t)rnd(5);
+		insn.wait_value = rnd(3);
+	}
+	if (kind < 28) {
+		insn.update = NEURON_UPD_SEM_INC;
+		insn.update_index = (uint8_t)(kind < 27 ? eng : rnd(5));
+		raised[insn.update_index]++;
+	} else if (kind < 30) {
+		insn.update = 1 + rnd(5);
+		insn.update_index = (uint8_t)rnd(5);
+		insn.update_value = insn.update < NEURON_UPD_SEM_ADD_IMM ? 0 : rnd(3);
+	} else if (kind < 31) {
+		insn.update = NEURON_UPD_EVT_SET + rnd(2);
+		insn.update_index = EVENT;
+	} else if (kind < 32) {
+		insn.opcode = NEURON_OP_SEM_RANGE_CLEAR;
+		insn.last = (uint8_t)rnd(6);
+	}
+	testmodel_insn(t, eng, &insn);
+}
+
+static void random_dma(struct testmodel *t, unsigned int eng, unsigned int queue)
+{
+	const struct neff_pattern y = { 0, 0, 1, { 64 }, { 1 } };
+
+	bool told = rnd(10);
+
+	testmodel_dma(t, eng, queue, told ? 4 : -1, 1)->desc[0] =
+		(struct neff_desc){ .from = y, .to = y };
+	raised[4] += told;
+}
+
+static void random_program(struct testmodel *t)
+{
+	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START,
+					   .isa_version = NEURON_ISA_VERSION };
+	const struct neuron_insn clear = { .opcode = NEURON_OP_SEM_RANGE_CLEAR, .last = 27 };
+
+	memset(raised, 0, sizeof(raised));
+	testmodel_bare(t, "random");
+	testmodel_queue(t, "sp", NEFF_QUEUE_DATA, NEURON_ENG_SP);
+	testmodel_queue(t, "pool", NEFF_QUEUE_DATA, NEURON_ENG_POOL);
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+		unsigned int n = rnd(4);
+
+		if (e != NEURON_ENG_SP && n)
+			testmodel_insn(t, e, &start);
+		while (n--) {
+			random_insn(t, e);
+			if ((e == NEURON_ENG_POOL || e == NEURON_ENG_SP) && !rnd(6))
+				random_dma(t, e, e != NEURON_ENG_SP);
+		}
+	}
+	/* SP waits for most of it */
+	for (unsigned int s = 0; s < 5; s++) {
+		struct neuron_insn wait = { .opcode = NEURON_OP_NOP,
+					    .wait = NEURON_WAIT_SEM_GE,
+					    .wait_index = (uint8_t)s,
+					    .wait_value = raised[s] };
+
+		if (rnd(10))
+			testmodel_insn(t, NEURON_ENG_SP, &wait);
+	}
+	if (rnd(12))
+		testmodel_insn(t, NEURON_ENG_SP, &clear);
+}
+
+static void check_rest(unsigned int program)
+{
+	uint32_t value;
+
+	for (uint32_t s = 0; s < NEURON_V1_SEMAPHORES; s++) {
+		ck_assert_int_eq(ndl_nc_semaphore_read(chip, 0, s, &value), 0);
+		ck_assert_msg(!value, "program %u: semaphore %u is %u", program, s, value);
+	}
+	ck_assert_int_eq(ndl_nc_event_get(chip, 0, EVENT, &value), 0);
+	ck_assert_msg(!value, "program %u: the event is set", program);
+}
+
+START_TEST(random_programs)
+{
+	const struct nrtx_load_params params = { .timeout_ms = 20 };
+	unsigned int taken = 0, ended = 0;
+	struct client add;
+
+	load_add(&add);
+	for (unsigned int i = 0; i < PROGRAMS; i++) {
+		struct neff_error err = { 0 };
+		struct testmodel t;
+		struct client cl;
+		void *neff = NULL;
+		size_t size;
+		int ret;
+
+		random_program(&t);
+		ret = neff_write(&t.model, &neff, &size, &err);
+		testmodel_free(&t);
+		if (ret)
+			continue;
+		taken++;
+		client_load_on(&cl, neff, size, &params, NRT_TENSOR_PLACEMENT_VIRTUAL);
+		ended += client_run(&cl) == NRT_SUCCESS;
+		check_rest(i);
+		run_add(&add);
+		client_free(&cl);
+	}
+	client_free(&add);
+	/* neither "all are refused" nor "none ends" */
+	ck_assert_uint_ge(taken, PROGRAMS / 10);
+	ck_assert_uint_lt(taken, PROGRAMS * 7 / 10);
+	ck_assert_uint_ge(ended, PROGRAMS / 10);
+}
+END_TEST
+
+static uint64_t device_memory(void)
+{
+	struct nrtx_core_counters n;
+
+	ck_assert_int_eq(nrtx_core_counters(0, &n), NRT_SUCCESS);
+	return n.mem_device;
+}
+
+/* A core that cannot be reset may still write: a model that goes leaves its memory until it can */
+START_TEST(memory_waits_for_rest)
+{
+	const struct nrtx_load_params params = { .timeout_ms = 20 };
+	uint64_t before = device_memory(), held;
+	struct client hang, add;
+	struct testmodel t;
+	size_t size;
+	void *neff;
+
+	load_add(&add);
+	run_add(&add);
+	testmodel_hang(&t);
+	neff = testmodel_write(&t, &size);
+	testmodel_free(&t);
+	client_load_on(&hang, neff, size, &params, NRT_TENSOR_PLACEMENT_VIRTUAL);
+	held = device_memory();
+	ck_assert_int_eq(ndl_fault(0, "reset-hang=always"), 0);
+	ck_assert_int_eq(client_run(&hang), NRT_TIMEOUT);
+	client_free(&hang);
+	ck_assert_uint_eq(device_memory(), held);
+	ck_assert_int_eq(client_run(&add), NRT_EXEC_UNIT_UNRECOVERABLE);
+	ck_assert_int_eq(ndl_fault(0, "reset-hang=off"), 0);
+	ck_assert_int_eq(nrtx_reset_cores(0, 1), NRT_SUCCESS);
+	ck_assert_uint_lt(device_memory(), held);
+	run_add(&add);
+	client_free(&add);
+	ck_assert_uint_eq(device_memory(), before);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("rest");
+	TCase *tc = tcase_create("models");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_set_timeout(tc, 300);
+	tcase_add_test(tc, random_programs);
+	tcase_add_test(tc, memory_waits_for_rest);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
