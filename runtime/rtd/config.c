@@ -109,6 +109,12 @@ static int read_values(struct rtd_config *config, json_t *root, const char *path
 	if (!err)
 		err = get_number(root, "max_neff_size", 1024, 8ull << 30, &config->max_neff_size,
 				 path, text);
+	if (!err)
+		err = get_number(root, "memory_limit", 1 << 20, INT64_MAX, &config->memory_limit,
+				 path, text);
+	if (!err)
+		err = get_number(root, "user_memory_limit", 1 << 20, INT64_MAX,
+				 &config->user_memory_limit, path, text);
 	config->default_timeout_ms = timeout * 1000;
 	config->default_ninfer = ninfer;
 	return err;

@@ -26,6 +26,7 @@ struct rtd_config {
 	bool drop_capabilities;
 	uint32_t default_timeout_ms, default_ninfer;
 	uint64_t max_neff_size;
+	uint64_t memory_limit, user_memory_limit; /* bytes clients may hold; 0: the default */
 };
 
 struct rtd_config *rtd_config_new(void);

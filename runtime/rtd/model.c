@@ -182,19 +182,16 @@ int rtd_model_load(struct rtd *rtd, const struct rtd_load *load, uint32_t *id, s
 	struct rtd_model *model = NULL;
 	struct rtd_neff_info info;
 	struct rtd_eg *eg;
-	bool full;
 
 	if (rtd_neff_inspect(load->neff, load->size, &info, err))
 		return err->code;
-	pthread_mutex_lock(&rtd->lock);
-	full = rtd->nmodels >= RTD_MAX_MODELS;
-	pthread_mutex_unlock(&rtd->lock);
-	if (full)
-		return rtd_fail(err, NERR_RESOURCE, "NMGR", "%d models are loaded, no more fit",
-				RTD_MAX_MODELS);
-	eg = load_group(rtd, load, &info, err);
-	if (!eg)
+	if (rtd_quota_claim(rtd->quota, &load->owner.peer, RTD_QUOTA_MODELS, 1, "a model", err))
 		return err->code;
+	eg = load_group(rtd, load, &info, err);
+	if (!eg) {
+		rtd_quota_give(rtd->quota, &load->owner.peer, RTD_QUOTA_MODELS, 1);
+		return err->code;
+	}
 
 	pthread_mutex_lock(&eg->control);
 	if (eg->dead || (eg->implicit && load->has_eg))
@@ -207,6 +204,8 @@ int rtd_model_load(struct rtd *rtd, const struct rtd_load *load, uint32_t *id, s
 	pthread_mutex_unlock(&rtd->lock);
 	if (err->code && model)
 		rtd_model_drop(rtd, model);
+	else if (err->code)
+		rtd_quota_give(rtd->quota, &load->owner.peer, RTD_QUOTA_MODELS, 1);
 	if (err->code && eg->implicit && !load->has_eg)
 		rtd_eg_remove(rtd, eg);
 	if (!err->code)
@@ -327,6 +326,7 @@ void rtd_model_drop(struct rtd *rtd, struct rtd_model *model)
 
 	free_slots(model);
 	rtd_program_unload(model->program);
+	rtd_quota_give(rtd->quota, &model->owner.peer, RTD_QUOTA_MODELS, 1);
 	rtd_info("NMGR", "model %u unloaded", model->id);
 	free(model);
 	pthread_mutex_lock(&rtd->lock);

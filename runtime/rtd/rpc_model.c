@@ -15,8 +15,6 @@
 
 #include "rpc.h"
 
-#define UPLOAD_LIMIT (8ull << 30) /* bytes of NEFFs being received at one time, all clients */
-
 struct load_stream {
 	struct rtd_load load;
 	struct rtd_err err;
@@ -28,11 +26,11 @@ struct load_stream {
 };
 
 /* Room for what has been announced grows with what really came */
-static int load_reserve(struct rtd *rtd, struct load_stream *s, size_t add)
+static int load_reserve(struct rtd_call *call, struct load_stream *s, size_t add)
 {
 	size_t need = s->received + add, room = s->room ? s->room : 1 << 20;
+	struct rtd_quota *quota = rtd_call_rtd(call)->quota;
 	uint8_t *p;
-	bool fits;
 
 	if (need <= s->room)
 		return 0;
@@ -40,18 +38,12 @@ static int load_reserve(struct rtd *rtd, struct load_stream *s, size_t add)
 		room *= 2;
 	if (room > s->neff_size)
 		room = s->neff_size;
-	pthread_mutex_lock(&rtd->lock);
-	fits = room - s->room <= UPLOAD_LIMIT - rtd->upload_bytes;
-	if (fits)
-		rtd->upload_bytes += room - s->room;
-	pthread_mutex_unlock(&rtd->lock);
-	p = fits ? realloc(s->neff, room) : NULL;
+	if (rtd_quota_claim(quota, rtd_call_peer(call), RTD_QUOTA_MEMORY, room - s->room,
+			    "NEFF upload failed", &s->err))
+		return s->err.code;
+	p = realloc(s->neff, room);
 	if (!p) {
-		if (fits) {
-			pthread_mutex_lock(&rtd->lock);
-			rtd->upload_bytes -= room - s->room;
-			pthread_mutex_unlock(&rtd->lock);
-		}
+		rtd_quota_give(quota, rtd_call_peer(call), RTD_QUOTA_MEMORY, room - s->room);
 		return rtd_fail(&s->err, NERR_RESOURCE, "NMGR",
 				"NEFF upload failed: no host memory for %zu bytes", room);
 	}
@@ -60,11 +52,9 @@ static int load_reserve(struct rtd *rtd, struct load_stream *s, size_t add)
 	return 0;
 }
 
-static void load_release(struct rtd *rtd, struct load_stream *s)
+static void load_release(struct rtd_call *call, struct load_stream *s)
 {
-	pthread_mutex_lock(&rtd->lock);
-	rtd->upload_bytes -= s->room;
-	pthread_mutex_unlock(&rtd->lock);
+	rtd_quota_give(rtd_call_rtd(call)->quota, rtd_call_peer(call), RTD_QUOTA_MEMORY, s->room);
 	free(s->neff);
 	s->neff = NULL;
 	s->room = 0;
@@ -85,7 +75,7 @@ void rtd_rpc_load_closed(struct rtd_call *call)
 
 	if (!s)
 		return;
-	load_release(rtd_call_rtd(call), s);
+	load_release(call, s);
 	free(s->file);
 	free(s);
 }
@@ -134,7 +124,8 @@ static void load_size(struct rtd *rtd, struct load_stream *s, uint64_t size)
 			 (unsigned long long)rtd->config->max_neff_size);
 }
 
-static void load_chunk(struct rtd *rtd, struct load_stream *s, const ProtobufCBinaryData *chunk)
+static void load_chunk(struct rtd_call *call, struct load_stream *s,
+		       const ProtobufCBinaryData *chunk)
 {
 	if (!s->has_size || s->file)
 		rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: %s",
@@ -143,7 +134,7 @@ static void load_chunk(struct rtd *rtd, struct load_stream *s, const ProtobufCBi
 		rtd_fail(&s->err, NERR_INVALID, "NMGR",
 			 "Wrong NEFF file size: more than the announced %llu bytes",
 			 (unsigned long long)s->neff_size);
-	else if (chunk->len && !load_reserve(rtd, s, chunk->len)) {
+	else if (chunk->len && !load_reserve(call, s, chunk->len)) {
 		memcpy(s->neff + s->received, chunk->data, chunk->len);
 		s->received += chunk->len;
 	}
@@ -158,7 +149,7 @@ static void load_file(struct load_stream *s, const char *path)
 		s->file = strdup(path);
 }
 
-static void load_field(struct rtd *rtd, struct load_stream *s, const Nrt__LoadRequest *req)
+static void load_field(struct rtd_call *call, struct load_stream *s, const Nrt__LoadRequest *req)
 {
 	switch (req->content_case) {
 	case NRT__LOAD_REQUEST__CONTENT_H_EG:
@@ -169,10 +160,10 @@ static void load_field(struct rtd *rtd, struct load_stream *s, const Nrt__LoadRe
 		load_params(s, req->model_params);
 		break;
 	case NRT__LOAD_REQUEST__CONTENT_NEFF_SIZE:
-		load_size(rtd, s, req->neff_size);
+		load_size(rtd_call_rtd(call), s, req->neff_size);
 		break;
 	case NRT__LOAD_REQUEST__CONTENT_NEFF_CHUNK:
-		load_chunk(rtd, s, &req->neff_chunk->chunk);
+		load_chunk(call, s, &req->neff_chunk->chunk);
 		break;
 	case NRT__LOAD_REQUEST__CONTENT_NEFF_FILE:
 		load_file(s, req->neff_file);
@@ -188,13 +179,12 @@ static void load_field(struct rtd *rtd, struct load_stream *s, const Nrt__LoadRe
 
 void rtd_rpc_load_message(struct rtd_call *call, const ProtobufCMessage *message)
 {
-	struct rtd *rtd = rtd_call_rtd(call);
 	struct load_stream *s = rtd_call_data(call);
 
 	if (s && !s->err.code) {
-		load_field(rtd, s, (const void *)message);
+		load_field(call, s, (const void *)message);
 		if (s->err.code)
-			load_release(rtd, s);
+			load_release(call, s);
 	}
 	rtd_call_next(call);
 }
@@ -231,7 +221,7 @@ static int load_read_file(struct rtd_call *call, struct load_stream *s)
 		rtd_fail(&s->err, NERR_INVALID, "NMGR", "Wrong NEFF file size: [%s]", s->file);
 	} else {
 		s->neff_size = st.st_size;
-		if (!load_reserve(rtd, s, s->neff_size) && read_whole(fd, s->neff, s->neff_size))
+		if (!load_reserve(call, s, s->neff_size) && read_whole(fd, s->neff, s->neff_size))
 			rtd_fail(&s->err, NERR_INVALID, "NMGR", "NEFF upload failed: [%s]",
 				 s->file);
 		s->received = s->neff_size;

@@ -7,12 +7,30 @@
 
 #include "log.h"
 
+/* Nothing said: the machine's; a total without a share: the share by default */
+static struct rtd_quota *new_quota(const struct rtd_config *config)
+{
+	uint64_t total = config->memory_limit ? config->memory_limit : rtd_quota_default_memory();
+	uint64_t user =
+		config->user_memory_limit ? config->user_memory_limit : rtd_quota_share(total);
+	struct rtd_quota *quota = rtd_quota_new();
+
+	if (quota)
+		rtd_quota_limit(quota, RTD_QUOTA_MEMORY, user, total);
+	return quota;
+}
+
 struct rtd *rtd_new(struct rtd_config *config)
 {
 	struct rtd *rtd = calloc(1, sizeof(*rtd));
 
 	if (!rtd)
 		return NULL;
+	rtd->quota = new_quota(config);
+	if (!rtd->quota) {
+		free(rtd);
+		return NULL;
+	}
 	rtd->config = config;
 	rtd->next_eg = 1;
 	rtd->next_model = RTD_FIRST_MODEL_ID;
@@ -111,5 +129,6 @@ void rtd_free(struct rtd *rtd)
 		rtd_engine_close(rtd->engine);
 	pthread_cond_destroy(&rtd->idle);
 	pthread_mutex_destroy(&rtd->lock);
+	rtd_quota_free(rtd->quota);
 	free(rtd);
 }

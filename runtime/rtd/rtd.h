@@ -23,9 +23,9 @@
 #include "engine.h"
 #include "error.h"
 #include "peer.h"
+#include "quota.h"
 
 #define RTD_FIRST_MODEL_ID 10001u
-#define RTD_MAX_MODELS 1024
 #define RTD_MAX_SESSIONS 1024
 #define RTD_MAX_NINFER 1024
 #define RTD_MAX_SHM 16384 /* regions of all clients */
@@ -167,11 +167,11 @@ struct rtd_counters {
 struct rtd {
 	struct rtd_config *config;
 	struct rtd_engine *engine; /* NULL: initialisation failed */
+	struct rtd_quota *quota; /* what clients hold */
 	struct rtd_err init_error;
 	pthread_mutex_t lock;
 	pthread_cond_t idle; /* a slot came back */
 	atomic_bool closing; /* set with the lock held, so that no group is made after it */
-	uint64_t upload_bytes; /* NEFF bytes being received now */
 	uint32_t next_eg, next_model;
 	unsigned int nmodels, nsessions, nshm;
 	TAILQ_HEAD(, rtd_eg) egs; /* by start core */
