@@ -3,15 +3,15 @@
 #include "peer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "path.h"
 
 static int peer_groups(int fd, struct rtd_peer *peer)
 {
@@ -50,26 +50,6 @@ bool rtd_peer_same(const struct rtd_peer *a, const struct rtd_peer *b)
 	return a->local == b->local && (!a->local || a->uid == b->uid);
 }
 
-static int open_regular(const char *path, int flags)
-{
-	struct stat st;
-	int fd, err = 0;
-
-	/* a FIFO must not block the daemon, a terminal not become its own */
-	fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st))
-		err = -errno;
-	else if (!S_ISREG(st.st_mode))
-		err = -EINVAL;
-	if (err) {
-		close(fd);
-		return err;
-	}
-	return fd;
-}
-
 static bool become(uid_t uid, gid_t gid)
 {
 	setfsgid(gid);
@@ -87,7 +67,7 @@ int rtd_peer_open(const struct rtd_peer *peer, const char *path, int flags)
 	if (!peer->local)
 		return -EACCES;
 	if (peer->uid == uid)
-		return open_regular(path, flags);
+		return rtd_path_open(path, flags);
 
 	own = getgroups(0, NULL);
 	if (own < 0)
@@ -98,7 +78,7 @@ int rtd_peer_open(const struct rtd_peer *peer, const char *path, int flags)
 	own = getgroups(own, groups);
 	if (own >= 0 && !syscall(SYS_setgroups, peer->ngroups, peer->groups)) {
 		if (become(peer->uid, peer->gid))
-			fd = open_regular(path, flags);
+			fd = rtd_path_open(path, flags);
 		if (!become(uid, gid) || syscall(SYS_setgroups, own, groups))
 			abort(); /* a thread that is someone else must not go on */
 	}

@@ -29,7 +29,7 @@ struct rtd_peer {
 int rtd_peer_read(int fd, struct rtd_peer *peer);
 /* May a use b's cookies and shared memory */
 bool rtd_peer_same(const struct rtd_peer *a, const struct rtd_peer *b);
-/* open() as the client would: a regular file's descriptor, or -errno (-EACCES for TCP clients) */
+/* rtd_path_open() as the client: a regular file's descriptor, or -errno (-EACCES: a TCP client) */
 int rtd_peer_open(const struct rtd_peer *peer, const char *path, int flags);
 
 #endif

@@ -178,13 +178,15 @@ def hand_made(kind: str) -> bytes:
 # ---- the daemon
 
 class Daemon:
-    def __init__(self, *args: str, endpoint: str | None = None, socket: str | None = None, **env: str) -> None:
+    def __init__(self, *args: str, endpoint: str | None = None, socket: str | None = None,
+                 popen: dict[str, Any] | None = None, **env: str) -> None:
         self.path = socket or str(WORK / f"neuron{id(self):x}.sock")
         self.inode = os.stat(socket).st_ino if socket else 0  # of one a dead daemon left
         self.endpoint = endpoint or f"unix:{self.path}"
         self.log = open(WORK / "daemon.log", "ab")
         command = [os.environ["NEURON_RTD"], "-g", self.endpoint, "--log-console", *args]
-        self.process = subprocess.Popen(command, stderr=self.log, env={**os.environ, "NEURON_EMU": "inf1.6xlarge", **env})
+        self.process = subprocess.Popen(command, stderr=self.log, env={**os.environ, "NEURON_EMU": "inf1.6xlarge", **env},
+                                        **(popen or {}))
         atexit.register(self.kill)
         self.wait()
 

@@ -109,6 +109,31 @@ def two_users(daemon: Daemon, client: Client, neff: bytes) -> None:
     client.call("unload_all")
 
 
+def through_procfs(neff: bytes) -> None:
+    """What the daemon has open and its working directory are no way around a directory that is closed."""
+    if os.geteuid():
+        tap.skip("paths through procfs", "not root")
+        return
+    inner = WORK / "shut" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "open.neff").write_bytes(neff)
+    os.chmod(inner / "open.neff", 0o644)
+    os.chmod(inner, 0o755)
+    os.chmod(WORK / "shut", 0o700)
+    fd = os.open(inner, os.O_PATH)
+    daemon = Daemon(popen={"cwd": inner, "pass_fds": [fd]})
+    paths = [f"{inner}/open.neff", "open.neff", "/proc/self/cwd/open.neff", f"/proc/self/fd/{fd}/open.neff",
+             f"/proc/{daemon.process.pid}/cwd/open.neff", f"/proc/self/root{inner}/open.neff",
+             f"/dev/fd/{fd}/open.neff"]
+    tap.equal(other_user(daemon, [f"neff_file {path}" for path in paths]), [INVALID] * len(paths),
+              "neff_file: no way around a closed directory through the daemon's own procfs")
+    os.chmod(WORK / "shut", 0o711)
+    codes = other_user(daemon, [f"neff_file {path}" for path in paths])
+    tap.equal(codes, [0] + [INVALID] * (len(paths) - 1), "nor where the directory is open")
+    os.close(fd)
+    tap.equal(daemon.stop(), 0, "SIGTERM ends it with status 0")
+
+
 def without_capabilities(neff: bytes) -> None:
     if os.geteuid():
         tap.skip("a daemon that dropped its capabilities", "not root")
@@ -238,6 +263,7 @@ def main() -> int:
     abandoned(daemon, client, neff)
     client.close()
     tap.equal(daemon.stop(), 0, "SIGTERM ends the daemon with status 0")
+    through_procfs(neff)
     without_capabilities(neff)
     tcp(neff)
     dies(Daemon(), neff)
