@@ -89,6 +89,22 @@ static int get_number(json_t *object, const char *key, uint64_t min, uint64_t ma
 	return 0;
 }
 
+static int get_sharing(json_t *object, enum rtd_sharing *value, const char *path, char text[256])
+{
+	static const char *const names[] = { "none", "infer", "all" };
+	json_t *item = json_object_get(object, "sharing");
+
+	if (!item)
+		return 0;
+	for (unsigned int i = 0; json_is_string(item) && i < 3; i++) {
+		if (!strcmp(json_string_value(item), names[i])) {
+			*value = i;
+			return 0;
+		}
+	}
+	return bad_value(text, path, "sharing", "\"none\", \"infer\" or \"all\"");
+}
+
 static int read_values(struct rtd_config *config, json_t *root, const char *path, char text[256])
 {
 	uint64_t timeout = config->default_timeout_ms / 1000, ninfer = config->default_ninfer;
@@ -101,6 +117,8 @@ static int read_values(struct rtd_config *config, json_t *root, const char *path
 	if (!err)
 		err = get_bool(init, "drop_all_capabilities", &config->drop_capabilities, path,
 			       text);
+	if (!err)
+		err = get_sharing(root, &config->sharing, path, text);
 	if (!err)
 		err = get_number(root, "default_timeout", 1, RTD_MAX_TIMEOUT_S, &timeout, path,
 				 text);

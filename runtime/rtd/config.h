@@ -16,6 +16,9 @@
 #define RTD_CONFIG_DIR "/opt/aws/neuron/config"
 #define RTD_BIN_DIR "/opt/aws/neuron/bin"
 
+/* What others may do with a group that they did not make: each includes the one before */
+enum rtd_sharing { RTD_SHARE_NONE, RTD_SHARE_INFER, RTD_SHARE_ALL };
+
 struct rtd_config {
 	char *instance;
 	char *endpoints[RTD_MAX_ENDPOINTS];
@@ -24,6 +27,7 @@ struct rtd_config {
 	unsigned int ndevices; /* 0: all */
 	bool shmem_enabled;
 	bool drop_capabilities;
+	enum rtd_sharing sharing; /* of a new group */
 	uint32_t default_timeout_ms, default_ninfer;
 	uint64_t max_neff_size;
 	uint64_t memory_limit, user_memory_limit; /* bytes clients may hold; 0: the default */

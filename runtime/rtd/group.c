@@ -46,7 +46,7 @@ static void eg_insert(struct rtd *rtd, struct rtd_eg *eg)
 	TAILQ_INSERT_TAIL(&rtd->egs, eg, link);
 }
 
-static struct rtd_eg *eg_new(const struct rtd_owner *owner, bool implicit)
+static struct rtd_eg *eg_new(const struct rtd_owner *owner, bool implicit, enum rtd_sharing sharing)
 {
 	struct rtd_eg *eg = calloc(1, sizeof(*eg));
 
@@ -54,6 +54,7 @@ static struct rtd_eg *eg_new(const struct rtd_owner *owner, bool implicit)
 		return NULL;
 	eg->owner = *owner;
 	eg->implicit = implicit;
+	eg->sharing = sharing;
 	eg->refs = 2; /* the list's and the caller's */
 	pthread_mutex_init(&eg->control, NULL);
 	pthread_cond_init(&eg->work, NULL);
@@ -73,7 +74,7 @@ static void eg_free(struct rtd_eg *eg)
 int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner, bool implicit,
 		  struct rtd_eg **out, struct rtd_err *err)
 {
-	struct rtd_eg *eg = eg_new(owner, implicit);
+	struct rtd_eg *eg = eg_new(owner, implicit, rtd->config->sharing);
 	uint32_t total = rtd_engine_nc_count(rtd->engine);
 	int code = 0;
 

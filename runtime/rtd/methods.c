@@ -65,6 +65,7 @@ const struct rtd_method rtd_methods[] = {
 	UNARY(NMGRX, "list_models", nrtx__list_models_request, rtd_rpc_list_models, false),
 	UNARY(NMGRX, "describe_model", nrtx__describe_model_request, rtd_rpc_describe_model, false),
 	UNARY(NMGRX, "list_owners", nrtx__list_owners_request, rtd_rpc_list_owners, false),
+	UNARY(NMGRX, "share_eg", nrtx__share_eg_request, rtd_rpc_share_eg, false),
 };
 
 const unsigned int rtd_nmethods = sizeof(rtd_methods) / sizeof(rtd_methods[0]);

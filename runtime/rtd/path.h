@@ -9,10 +9,10 @@
 #define RTD_PATH_H
 
 /*
- * open() of a regular file: a descriptor, or -errno. -EINVAL: the path is relative, or leads to what
- * is no regular file or to a file of procfs; -ELOOP: through a magic link, or a symbolic link with
- * O_NOFOLLOW in flags. A kernel without openat2 (before 5.6, or behind a filter) has the path walked
- * by hand; then no symbolic link of procfs is followed, /proc/self among them.
+ * open() of a regular file: a descriptor, or -errno. -EINVAL: the path is relative, or leads to
+ * what is no regular file or to a file of procfs; -ELOOP: through a magic link, or a symbolic link
+ * with O_NOFOLLOW in flags. A kernel without openat2 (before 5.6, or behind a filter) has the path
+ * walked by hand; then no symbolic link of procfs is followed, /proc/self among them.
  */
 int rtd_path_open(const char *path, int flags);
 

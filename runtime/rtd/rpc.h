@@ -57,5 +57,6 @@ void rtd_rpc_describe_daemon(struct rtd_call *call, const ProtobufCMessage *mess
 void rtd_rpc_list_models(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_list_owners(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_rpc_share_eg(struct rtd_call *call, const ProtobufCMessage *message);
 
 #endif

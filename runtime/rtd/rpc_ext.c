@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Package nrtx: the daemon, its models and their owners, for neuron-cli and neuron-ls. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "access.h"
 #include "nrtx.pb-c.h"
 #include "rpc.h"
 
@@ -114,8 +116,9 @@ static void model_fill(struct rtd *rtd, const struct rtd_model *model, struct mo
 	to->neff_size = model->neff_size;
 }
 
-/* Locked; *list and *rooms are malloc'ed */
-static size_t models_collect(struct rtd *rtd, struct model_room **rooms, Nrtx__ModelInfo ***list)
+/* Locked; *list and *rooms are malloc'ed. A client sees the models that it may use. */
+static size_t models_collect(struct rtd *rtd, const struct rtd_peer *peer,
+			     struct model_room **rooms, Nrtx__ModelInfo ***list)
 {
 	struct rtd_model *model;
 	size_t n = 0;
@@ -125,6 +128,8 @@ static size_t models_collect(struct rtd *rtd, struct model_room **rooms, Nrtx__M
 	if (!*rooms || !*list)
 		return 0;
 	TAILQ_FOREACH(model, &rtd->models, link) {
+		if (!rtd_may_model(peer, model, RTD_USE))
+			continue;
 		model_fill(rtd, model, &(*rooms)[n]);
 		(*list)[n] = &(*rooms)[n].info;
 		n++;
@@ -142,7 +147,7 @@ void rtd_rpc_list_models(struct rtd_call *call, const ProtobufCMessage *message)
 
 	if (!rtd_ready(rtd, &err)) {
 		pthread_mutex_lock(&rtd->lock);
-		resp.n_model = models_collect(rtd, &rooms, &resp.model);
+		resp.n_model = models_collect(rtd, rtd_call_peer(call), &rooms, &resp.model);
 		pthread_mutex_unlock(&rtd->lock);
 		if (!rooms || !resp.model)
 			rtd_fail(&err, NERR_RESOURCE, "NRTD", "out of memory");
@@ -191,7 +196,8 @@ void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *messa
 	struct rtd_err err = { 0 };
 	Nrtx__Status status;
 
-	if (!rtd_ready(rtd, &err)) {
+	if (!rtd_ready(rtd, &err) &&
+	    !rtd_access_model(rtd, rtd_call_peer(call), id, RTD_USE, &err)) {
 		pthread_mutex_lock(&rtd->lock);
 		model = rtd_model_find(rtd, id);
 		if (model) {
@@ -226,6 +232,7 @@ void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *messa
 void rtd_rpc_list_owners(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	Nrtx__ListOwnersResponse resp = NRTX__LIST_OWNERS_RESPONSE__INIT;
+	const struct rtd_peer *peer = rtd_call_peer(call);
 	struct rtd *rtd = rtd_call_rtd(call);
 	struct rtd_err err = { 0 };
 	Nrtx__EgOwner *egs = NULL;
@@ -249,6 +256,12 @@ void rtd_rpc_list_owners(struct rtd_call *call, const ProtobufCMessage *message)
 
 			nrtx__eg_owner__init(&egs[i]);
 			owner_fill(rtd, &eg->owner, &owners[i]);
+			if (!rtd_may_eg(peer, eg, RTD_USE)) {
+				owners[i].owner.pid = 0;
+				owners[i].owner.has_session = false;
+				owners[i].framework[0] = 0;
+			}
+			egs[i].sharing = (Nrtx__Sharing)eg->sharing;
 			egs[i].eg = eg->id;
 			egs[i].implicit = eg->implicit;
 			egs[i].owner = &owners[i].owner;
@@ -262,4 +275,26 @@ void rtd_rpc_list_owners(struct rtd_call *call, const ProtobufCMessage *message)
 	free(resp.eg);
 	free(owners);
 	free(egs);
+}
+
+void rtd_rpc_share_eg(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	static_assert((int)NRTX__SHARING__SHARE_ALL == (int)RTD_SHARE_ALL, "one enum");
+	const Nrtx__ShareEgRequest *req = (const void *)message;
+	Nrtx__ShareEgResponse resp = NRTX__SHARE_EG_RESPONSE__INIT;
+	struct rtd *rtd = rtd_call_rtd(call);
+	unsigned int sharing = req->sharing;
+	struct rtd_err err = { 0 };
+	Nrtx__Status status;
+
+	if (rtd_ready(rtd, &err))
+		;
+	else if (sharing > RTD_SHARE_ALL)
+		rtd_fail(&err, NERR_INVALID, "NRTD", "sharing %u, expected 0 to %d", sharing,
+			 RTD_SHARE_ALL);
+	else
+		rtd_eg_share(rtd, rtd_call_peer(call), req->eg, sharing, &err);
+	ext_status(call, &status, &err);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "log.h"
 #include "rpc.h"
 
@@ -57,12 +58,14 @@ void rtd_rpc_destroy_eg(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	const Nrt__DestroyEgRequest *req = (const void *)message;
 	Nrt__DestroyEgResponse resp = NRT__DESTROY_EG_RESPONSE__INIT;
+	uint32_t id = req->h_eg ? req->h_eg->id : 0;
 	struct rtd *rtd = rtd_call_rtd(call);
 	struct rtd_err err = { 0 };
 	Nrt__Status status;
 
-	if (!rtd_ready(rtd, &err))
-		rtd_eg_destroy(rtd, req->h_eg ? req->h_eg->id : 0, false, &err);
+	if (!rtd_ready(rtd, &err) &&
+	    !rtd_access_eg(rtd, rtd_call_peer(call), id, RTD_CONTROL, &err))
+		rtd_eg_destroy(rtd, id, false, &err);
 	rtd_rpc_status(call, &status, &err);
 	resp.status = &status;
 	rtd_call_reply(call, &resp.base);
@@ -142,7 +145,7 @@ void rtd_rpc_unload_all(struct rtd_call *call, const ProtobufCMessage *message)
 	Nrt__Status status;
 
 	if (!rtd_ready(rtd, &err))
-		rtd_unload_all(rtd, &err);
+		rtd_unload_own(rtd, rtd_call_peer(call), &err);
 	rtd_rpc_status(call, &status, &err);
 	rtd_call_reply(call, &status.base);
 }

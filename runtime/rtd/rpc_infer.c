@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "rpc.h"
 
 /* ---- requests */
@@ -26,16 +27,17 @@ static struct rtd_io *io_list(Nrt__InferIo **list, size_t n)
 static int infer_submit(struct rtd_call *call, const Nrt__InferRequest *req, rtd_infer_done done,
 			uint64_t *cookie, struct rtd_err *err)
 {
+	uint32_t model = req->h_nn ? req->h_nn->id : 0;
 	struct rtd *rtd = rtd_call_rtd(call);
 	struct rtd_io *inputs, *outputs;
 
-	if (rtd_ready(rtd, err))
+	if (rtd_ready(rtd, err) || rtd_access_model(rtd, rtd_call_peer(call), model, RTD_USE, err))
 		return err->code;
 	inputs = io_list(req->ifmap, req->n_ifmap);
 	outputs = io_list(req->shm_ofmap, req->n_shm_ofmap);
 	if (inputs && outputs) {
 		struct rtd_post post = {
-			.model = req->h_nn ? req->h_nn->id : 0,
+			.model = model,
 			.peer = rtd_call_peer(call),
 			.inputs = inputs,
 			.ninputs = req->n_ifmap,

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "access.h"
 #include "rpc.h"
 
 struct load_stream {
@@ -248,6 +249,9 @@ static int load_finish(struct rtd_call *call, struct load_stream *s, uint32_t *i
 		return rtd_fail(&s->err, NERR_INFER_CANCELLED, "NMGR", "the client is gone");
 	if (rtd_session_check(rtd, rtd_call_peer(call), s->load.owner.session, &s->err))
 		return s->err.code;
+	if (s->load.has_eg &&
+	    rtd_access_eg(rtd, rtd_call_peer(call), s->load.eg, RTD_CONTROL, &s->err))
+		return s->err.code;
 	s->load.owner = rtd_rpc_owner(call, s->load.owner.session);
 	s->load.neff = s->neff;
 	s->load.size = s->received;
@@ -280,10 +284,12 @@ static void model_call(struct rtd_call *call, const Nrt__HNn *handle,
 		       int (*act)(struct rtd *, uint32_t, struct rtd_err *), Nrt__Status *status,
 		       struct rtd_err *err)
 {
+	uint32_t id = handle ? handle->id : 0;
 	struct rtd *rtd = rtd_call_rtd(call);
 
-	if (!rtd_ready(rtd, err))
-		act(rtd, handle ? handle->id : 0, err);
+	if (!rtd_ready(rtd, err) &&
+	    !rtd_access_model(rtd, rtd_call_peer(call), id, RTD_CONTROL, err))
+		act(rtd, id, err);
 	rtd_rpc_status(call, status, err);
 }
 

@@ -48,6 +48,7 @@ struct rtd_eg {
 	TAILQ_ENTRY(rtd_eg) link;
 	uint32_t id, start, count;
 	bool implicit, dead;
+	enum rtd_sharing sharing; /* rtd->lock */
 	unsigned int refs, nmodels;
 	struct rtd_owner owner;
 	struct rtd_model *running;

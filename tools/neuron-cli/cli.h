@@ -25,6 +25,8 @@ struct cli_options {
 	int64_t ncg_id; /* -1: the daemon makes it, 0: we make it */
 	uint32_t nc_count, ninfer, timeout, copies;
 	bool direct_file, start;
+	/* share-ncg */
+	Nrtx__Sharing sharing;
 	/* infer */
 	struct cli_input inputs[CLI_MAX_INPUTS];
 	unsigned int ninputs;
@@ -44,6 +46,7 @@ struct cli {
 /* Every command: an exit status */
 int cli_create_ncg(struct cli *cli);
 int cli_destroy_ncg(struct cli *cli);
+int cli_share_ncg(struct cli *cli);
 int cli_list_ncg(struct cli *cli);
 int cli_list_model(struct cli *cli);
 int cli_load(struct cli *cli);

@@ -22,6 +22,8 @@ struct command {
 static const struct command commands[] = {
 	{ "create-ncg", cli_create_ncg, 0, 0, "", "make a NeuronCore group (--nc-count)" },
 	{ "destroy-ncg", cli_destroy_ncg, 1, CLI_MAX_MODELS, "NCG...", "remove groups" },
+	{ "share-ncg", cli_share_ncg, 1, CLI_MAX_MODELS, "NCG...",
+	  "let other users use groups (--with)" },
 	{ "list-ncg", cli_list_ncg, 0, 0, "", "list the groups" },
 	{ "list-model", cli_list_model, 0, 0, "", "list the loaded models" },
 	{ "load", cli_load, 1, 1, "FILE", "load a NEFF, print the model's id" },
@@ -35,6 +37,7 @@ static const struct command commands[] = {
 enum {
 	OPT_NCG = 256,
 	OPT_COUNT,
+	OPT_WITH,
 	OPT_NINFER,
 	OPT_TIMEOUT,
 	OPT_COPIES,
@@ -56,6 +59,7 @@ static const struct option long_options[] = {
 	{ "output-dir", required_argument, NULL, 'o' },
 	{ "ncg-id", required_argument, NULL, OPT_NCG },
 	{ "nc-count", required_argument, NULL, OPT_COUNT },
+	{ "with", required_argument, NULL, OPT_WITH },
 	{ "ninfer", required_argument, NULL, OPT_NINFER },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "copies", required_argument, NULL, OPT_COPIES },
@@ -84,6 +88,8 @@ static void usage(FILE *out)
 	      "\n"
 	      "create-ncg:\n"
 	      "      --nc-count N             cores (default: the largest free run)\n"
+	      "share-ncg:\n"
+	      "      --with WHAT              what others may: none, infer (default) or all\n"
 	      "load:\n"
 	      "      --ncg-id N               -1: the daemon makes a group (default), 0: make one\n"
 	      "                               first, else an existing group\n"
@@ -165,6 +171,20 @@ static void parse_input(struct cli_options *o)
 	o->inputs[o->ninputs++].file = eq + 1;
 }
 
+static void parse_sharing(struct cli_options *o)
+{
+	static const char *const names[] = { "none", "infer", "all" };
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(optarg, names[i])) {
+			o->sharing = i;
+			return;
+		}
+	}
+	fprintf(stderr, "neuron-cli: --with: expected none, infer or all: %s\n", optarg);
+	exit(2);
+}
+
 static void parse_flag(int option, struct cli_options *o)
 {
 	switch (option) {
@@ -216,6 +236,9 @@ static void parse_value(int option, struct cli_options *o)
 	case OPT_COUNT:
 		need_number("nc-count", 0, &o->nc_count);
 		break;
+	case OPT_WITH:
+		parse_sharing(o);
+		break;
 	case OPT_NINFER:
 		need_number("ninfer", 1, &o->ninfer);
 		break;
@@ -247,9 +270,11 @@ static const struct command *find_command(const char *name)
 
 int main(int argc, char **argv)
 {
-	struct cli_options options = {
-		.address = rtd_client_default_address(), .ncg_id = -1, .copies = 1, .repeat = 1
-	};
+	struct cli_options options = { .address = rtd_client_default_address(),
+				       .ncg_id = -1,
+				       .copies = 1,
+				       .repeat = 1,
+				       .sharing = NRTX__SHARING__SHARE_INFER };
 	struct cli cli = { .options = &options };
 	const struct command *command;
 	int option, status;

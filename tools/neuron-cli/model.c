@@ -31,6 +31,9 @@ static const struct rtd_client_method list_models_method = {
 	"/nrtx.nmgr_x/list_models", &nrtx__list_models_response__descriptor
 };
 
+static const struct rtd_client_method share_eg_method = { "/nrtx.nmgr_x/share_eg",
+							  &nrtx__share_eg_response__descriptor };
+
 /* ---- answers */
 
 const char *cli_method_name(const struct rtd_client_method *method)
@@ -257,6 +260,26 @@ static int for_ids(struct cli *cli, int (*act)(struct cli *, uint32_t))
 int cli_destroy_ncg(struct cli *cli)
 {
 	return for_ids(cli, remove_ncg);
+}
+
+static int share_ncg(struct cli *cli, uint32_t id)
+{
+	Nrtx__ShareEgRequest req = NRTX__SHARE_EG_REQUEST__INIT;
+	Nrtx__ShareEgResponse *resp;
+	bool ok;
+
+	req.eg = id;
+	req.sharing = cli->options->sharing;
+	resp = (void *)cli_call(cli, &share_eg_method, &req.base);
+	ok = resp &&
+	     (!resp->status || cli_check("share_eg", resp->status->code, &resp->status->details));
+	answer_free(resp);
+	return ok ? 0 : 1;
+}
+
+int cli_share_ncg(struct cli *cli)
+{
+	return for_ids(cli, share_ncg);
 }
 
 /* start, stop and unload have requests and responses of one form */

@@ -75,6 +75,14 @@ Found 4 NCG's
 |      4 |        1 |                  1 |              1 |
 +--------+----------+--------------------+----------------+"
 ok $? "list-ncg"
+run share-ncg --with all 2 4 && run share-ncg 3 && PYTHONPATH=$here /usr/bin/python3 -B - >"$work/out" 2>&1 <<'EOP'
+import os, types
+from harness import Client
+client = Client(types.SimpleNamespace(endpoint=os.environ["NEURON_RTD_ADDRESS"]))
+print(*(group.sharing for group in client.ext("list_owners").eg))
+EOP
+says "0 2 1 2"
+ok $? "share-ncg: for everything, for inference by default"
 run start 10001 10002 && run list-model && head -n 1 "$work/out" | grep -qx "Found 4 models" &&
     [ "$(grep -c ' READY ' "$work/out")" = 3 ] && [ "$(grep -c ' STANDBY ' "$work/out")" = 1 ] &&
     grep -q '^|  *UUID  *| MODEL ID | MODEL STATUS | NCG ID |' "$work/out"
@@ -122,6 +130,7 @@ refused "nothing.npy: cannot open" infer 10001 -i input0=nothing.npy -i input1=b
 refused "not running" infer 10003 -i input0=a4.npy -i input1=b4.npy
 refused "a model is not loaded" infer 99 -i input0=a4.npy -i input1=b4.npy
 refused "NERR code 3" start 99
+refused "NERR code 3" share-ncg 99
 refused "NERR code 2" destroy-ncg 1
 refused "No such file" load nothing.neff
 head -c 1000 m.neff >short.neff
@@ -129,7 +138,7 @@ refused "short.neff" load --ncg-id 0 short.neff
 refused "NERR code 2" load short.neff
 run load --ncg-id 0 --start other.neff
 refused "different NEFFs" infer --all --rows -i input0=a.npy -i input1=b.npy
-for words in "" "nonsense" "load" "list-ncg extra" "start abc" "infer" "load --ncg-id x m.neff"; do
+for words in "" "nonsense" "load" "list-ncg extra" "start abc" "share-ncg --with everyone 1" "infer" "load --ncg-id x m.neff"; do
     # shellcheck disable=SC2086
     run $words
     [ $? = 2 ]

@@ -26,6 +26,7 @@ WORK = Path(tempfile.mkdtemp(prefix="rtd-test."))
 CHUNK = 1 << 20
 START_SECONDS = 60  # a sanitized daemon on a loaded machine
 CALL_SECONDS = 120
+NOBODY, SOMEBODY = 65534, 65533  # two ordinary users
 
 
 # ---- TAP
@@ -235,6 +236,37 @@ class Daemon:
         if self.alive():
             self.process.kill()
             self.process.wait()
+
+
+# ---- clients of other users
+
+class Other:
+    """A client that another user runs: it becomes that user itself, once it has read what that user
+    may not (a checkout in /root). Its calls are those of other.py."""
+
+    def __init__(self, daemon: "Daemon", user: int = NOBODY, groups: tuple[int, ...] = ()) -> None:
+        command = [sys.executable, "-B", str(Path(__file__).with_name("other.py")), daemon.endpoint, str(user)]
+        self.process = subprocess.Popen(command + [str(g) for g in groups], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, cwd="/")
+        atexit.register(self.kill)
+
+    def __call__(self, *words: Any) -> list[int]:
+        self.process.stdin.write(" ".join(str(w) for w in words) + "\n")
+        self.process.stdin.flush()
+        return [int(word) for word in self.process.stdout.readline().split()]
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+
+def other_user(daemon: "Daemon", calls: list[str], groups: tuple[int, ...] = ()) -> list[int]:
+    """Each call's first number."""
+    other = Other(daemon, groups=groups)
+    codes = [other(call)[0] for call in calls]
+    other.kill()
+    return codes
 
 
 # ---- the client

@@ -142,7 +142,7 @@ NEURON_EMU=inf1.6xlarge start "$work/c.sock" -t 0000:00:1d.0 -t 00:1c.0
 ok $? "-t chooses devices by their addresses"
 kill "$pid"
 wait "$pid"
-for text in '{' '[]' '{ "shmem_enabled": 1 }' '{ "default_ninfer": 0 }' '{ "a": 1, "a": 2 }'; do
+for text in '{' '[]' '{ "shmem_enabled": 1 }' '{ "default_ninfer": 0 }' '{ "sharing": "everyone" }' '{ "a": 1, "a": 2 }'; do
     echo "$text" >"$work/bad.config"
     "$rtd" -g "unix:$work/d.sock" -c "$work/bad.config" -x >>"$work/log" 2>&1
     [ $? = 1 ] && tail -n 3 "$work/log" | grep -q "bad.config"

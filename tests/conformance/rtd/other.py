@@ -1,40 +1,92 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""A client that another user runs: makes the calls its standard input lists and prints a code for each.
+"""A client that another user runs: makes the calls its standard input lists; for each a line with the
+code (gRPC's, if the call itself failed), and the id of what was made or a count.
 
 usage: other.py ENDPOINT ID [GROUP ...] < calls; ID is the user and the group it becomes
 
-  shm_map PATH PROT | shm_unmap PATH | neff_file PATH | infer MODEL PATH PATH | post MODEL |
-  wait COOKIE
+  shm_map PATH PROT [SESSION] | shm_unmap PATH | neff_file PATH | infer MODEL PATH PATH | zeros MODEL |
+  post MODEL | wait COOKIE | session | end SESSION | eg COUNT [SESSION] | destroy EG | share EG HOW |
+  load PATH EG [SESSION] | start MODEL | stop MODEL | unload MODEL | unload_all | describe MODEL | models
 """
 
 import os
 import shutil
 import sys
 import types
+from typing import Any, Callable
 
-from harness import WORK, Client, in_shm, infer_request, nrt
+import grpc
+
+from harness import WORK, Client, Session, in_shm, infer_request, nrt
+
+sessions: dict[int, Session] = {}
 
 
-def run(client: Client, words: list[str]) -> int:
-    if words[0] == "shm_map":
-        return client.call("shm_map", nrt.shm_map_request(path=words[1], mmap_prot=int(words[2]))).status.code
-    if words[0] == "shm_unmap":
-        return client.call("shm_unmap", nrt.shm_unmap_request(path=words[1], mmap_prot=3)).status.code
-    if words[0] == "neff_file":
-        answer = client.load_messages(iter([nrt.load_request(neff_file=words[1])]))
-        if answer.h_nn.id:
-            client.unload(answer.h_nn.id)
-        return answer.status.code
-    if words[0] == "infer":
-        request = infer_request(int(words[1]), in_shm(input0=words[2], input1=words[3]))
-        return client.call("infer", request).status.code
-    if words[0] == "post":
-        model = int(words[1])
-        return client.call("infer_post", infer_request(model, client.zeros(model))).status.code
-    if words[0] == "wait":
-        return client.call("infer_wait", nrt.infer_wait_request(cookie=int(words[1]))).status.code
-    raise SystemExit(f"no such call: {words}")
+def neff_file(client: Client, path: str) -> list[int]:
+    answer = client.load_messages(iter([nrt.load_request(neff_file=path)]))
+    if answer.h_nn.id:
+        client.unload(answer.h_nn.id)
+    return [answer.status.code]
+
+
+def load(client: Client, path: str, eg: int, session: int) -> list[int]:
+    fields: list[Any] = [nrt.load_request(h_eg=nrt.h_eg(id=eg))] if eg else []
+    if session:
+        fields.append(nrt.load_request(session_id=session))
+    answer = client.load_messages(iter([*fields, nrt.load_request(neff_file=path)]))
+    return [answer.status.code, answer.h_nn.id]
+
+
+def eg(client: Client, count: int, session: int) -> list[int]:
+    answer = client.create_eg(count, session)
+    return [answer.status.code, answer.h_eg.id]
+
+
+def session(client: Client) -> list[int]:
+    opened = client.session()
+    number = opened.read().session_id
+    sessions[number] = opened
+    return [0, number]
+
+
+def shm_map(client: Client, path: str, prot: int, number: int) -> list[int]:
+    return [client.call("shm_map", nrt.shm_map_request(path=path, mmap_prot=prot, session_id=number)).status.code]
+
+
+def post(client: Client, name: str, model: int) -> list[int]:
+    # the size is known: who may not use a model is not told
+    zeros = [nrt.infer_io(name=f"input{i}", buf=bytes(512)) for i in (0, 1)]
+    return [client.call(name, infer_request(model, zeros)).status.code]
+
+
+def described(client: Client, model: int) -> list[int]:
+    answer = client.ext("describe_model", id=model)
+    return [answer.status.code, len(answer.tensor) + len(answer.model.name)]
+
+
+CALLS: dict[str, Callable[..., list[int]]] = {
+    "shm_map": lambda c, path, prot, number="0": shm_map(c, path, int(prot), int(number)),
+    "shm_unmap": lambda c, path: [c.call("shm_unmap", nrt.shm_unmap_request(path=path, mmap_prot=3)).status.code],
+    "neff_file": neff_file,
+    "infer": lambda c, model, a, b:
+        [c.call("infer", infer_request(int(model), in_shm(input0=a, input1=b))).status.code],
+    "zeros": lambda c, model: post(c, "infer", int(model)),
+    "post": lambda c, model: post(c, "infer_post", int(model)),
+    "wait": lambda c, cookie: [c.call("infer_wait", nrt.infer_wait_request(cookie=int(cookie))).status.code],
+    "session": session,
+    "end": lambda c, number: [sessions.pop(int(number)).half_close().value[0]],
+    "eg": lambda c, count, number="0": eg(c, int(count), int(number)),
+    "destroy": lambda c, number: [c.destroy(int(number))],
+    "share": lambda c, number, how: [c.ext("share_eg", eg=int(number), sharing=int(how)).status.code],
+    "load": lambda c, path, number, owner="0": load(c, path, int(number), int(owner)),
+    "start": lambda c, model: [c.start(int(model))],
+    "stop": lambda c, model: [c.stop(int(model))],
+    "unload": lambda c, model: [c.unload(int(model))],
+    "unload_all": lambda c: [c.call("unload_all").code],
+    "describe": lambda c, model: described(c, int(model)),
+    "models": lambda c: [0, len(c.ext("list_models").model)],
+}
 
 
 def main() -> int:
@@ -45,8 +97,13 @@ def main() -> int:
     os.setresuid(user, user, user)
     client = Client(types.SimpleNamespace(endpoint=sys.argv[1]))
     for line in sys.stdin:
-        print(run(client, line.split()), flush=True)
-    return 0
+        words = line.split(" ")
+        try:
+            numbers = CALLS[words[0].strip()](client, *(word.strip() for word in words[1:]))
+        except grpc.RpcError as error:
+            numbers = [error.code().value[0], 0]
+        print(*numbers, flush=True)
+    os._exit(0)  # as a process that dies: what it had open just ends
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ bring the daemon down or fill it up. Parts that need two users are skipped unles
 import os
 import socket
 import stat
-import subprocess
 import sys
 import threading
 from typing import Any, Iterator
@@ -15,23 +14,12 @@ from typing import Any, Iterator
 import grpc
 import numpy as np
 
-from harness import (WORK, Client, Daemon, Shm, eventually, in_shm, infer_request, inline, nrt, outputs,
-                     sum_and_product, tap)
+from harness import (WORK, Client, Daemon, Shm, eventually, in_shm, infer_request, inline, nrt, nrtx,
+                     other_user, outputs, sum_and_product, tap)
 
 INVALID, INVALID_HANDLE, QUEUE_FULL, BAD_INPUT = 2, 3, 7, 1002
-NOBODY = 65534
 A = np.ones((4, 32), np.float32)
 SIZE = A.nbytes
-
-
-def other_user(daemon: Daemon, calls: list[str], groups: tuple[int, ...] = ()) -> list[int]:
-    # it becomes the other user itself, once it has read what that user may not (a checkout in /root)
-    done = subprocess.run([sys.executable, "-B", os.path.join(os.path.dirname(__file__), "other.py"),
-                           daemon.endpoint, str(NOBODY), *map(str, groups)],
-                          input="\n".join(calls) + "\n", capture_output=True, text=True, check=False, cwd="/")
-    if done.returncode:
-        print(f"# {done.stderr}")
-    return [int(word) for word in done.stdout.split()]
 
 
 def shm_map(client: Client, path: str, prot: int = 3) -> int:
@@ -94,6 +82,7 @@ def two_users(daemon: Daemon, client: Client, neff: bytes) -> None:
     tap.equal(neff_file(client, secret)[0], 0, "the daemon's thread is itself again afterwards")
 
     model = client.ready_model(neff)
+    client.ext("share_eg", eg=client.call("list_egs").eg_info[0].eg.id, sharing=nrtx.SHARE_INFER)
     tap.equal(shm_map(client, mine.path), 0, "shared memory of one user")
     codes = other_user(daemon, [f"infer {model} {mine.path} {mine.path}", f"shm_unmap {mine.path}"])
     tap.equal(codes, [BAD_INPUT, INVALID_HANDLE], "cannot be read or unmapped by another")
