@@ -11,12 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#define MAX_DESCRIPTORS 65536
+#include "descriptors.h"
+
 #define MAX_CONNECTIONS 256 /* of one user who is not root */
-#define RESERVED_FDS 64 /* descriptors kept for the daemon's own files */
 
 struct conn {
 	struct rtd_peer peer;
@@ -25,26 +24,25 @@ struct conn {
 
 struct rtd_conns {
 	pthread_mutex_t lock;
-	unsigned int max;
+	unsigned int max; /* descriptors */
+	unsigned int total, user; /* connections; root's may be more */
 	struct conn table[];
 };
 
 int rtd_conns_new(struct rtd_conns **out)
 {
+	struct rtd_descriptors descriptors;
 	struct rtd_conns *conns;
-	struct rlimit limit;
-	unsigned int max;
+	int err = rtd_descriptors_get(&descriptors);
 
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return -errno;
-	limit.rlim_cur = limit.rlim_max < MAX_DESCRIPTORS ? limit.rlim_max : MAX_DESCRIPTORS;
-	if (setrlimit(RLIMIT_NOFILE, &limit))
-		return -errno;
-	max = limit.rlim_cur > RESERVED_FDS ? limit.rlim_cur - RESERVED_FDS : 0;
-	conns = calloc(1, sizeof(*conns) + max * sizeof(conns->table[0]));
+	if (err)
+		return err;
+	conns = calloc(1, sizeof(*conns) + descriptors.limit * sizeof(conns->table[0]));
 	if (!conns)
 		return -ENOMEM;
-	conns->max = max;
+	conns->max = descriptors.limit;
+	conns->total = descriptors.total;
+	conns->user = descriptors.user < MAX_CONNECTIONS ? descriptors.user : MAX_CONNECTIONS;
 	pthread_mutex_init(&conns->lock, NULL);
 	*out = conns;
 	return 0;
@@ -60,10 +58,10 @@ void rtd_conns_free(struct rtd_conns *conns)
 	free(conns);
 }
 
-/* Locked: the live connections of a user */
-static unsigned int conns_count(struct rtd_conns *conns, uid_t uid)
+/* Locked: has this user room for one more */
+static bool conns_fit(struct rtd_conns *conns, uid_t uid)
 {
-	unsigned int n = 0;
+	unsigned int total = 0, user = 0;
 	struct stat st;
 
 	for (unsigned int fd = 0; fd < conns->max; fd++) {
@@ -71,12 +69,14 @@ static unsigned int conns_count(struct rtd_conns *conns, uid_t uid)
 
 		if (!conn->ino)
 			continue;
-		if (fstat(fd, &st) || st.st_ino != conn->ino)
+		if (fstat(fd, &st) || st.st_ino != conn->ino) {
 			conn->ino = 0;
-		else if (conn->peer.uid == uid)
-			n++;
+			continue;
+		}
+		total++;
+		user += conn->peer.uid == uid;
 	}
-	return n;
+	return total < conns->total && user < conns->user;
 }
 
 int rtd_conns_add(struct rtd_conns *conns, int fd, const struct rtd_peer *peer)
@@ -86,8 +86,9 @@ int rtd_conns_add(struct rtd_conns *conns, int fd, const struct rtd_peer *peer)
 	int err = -EMFILE;
 
 	pthread_mutex_lock(&conns->lock);
+	/* an operator comes in as long as there is a descriptor at all */
 	if ((unsigned int)fd < conns->max && !fstat(fd, &st) &&
-	    (!peer->uid || conns_count(conns, peer->uid) < MAX_CONNECTIONS)) {
+	    (!peer->uid || conns_fit(conns, peer->uid))) {
 		conn = &conns->table[fd];
 		free(conn->peer.groups);
 		conn->peer = *peer;

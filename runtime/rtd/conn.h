@@ -10,7 +10,6 @@
 
 struct rtd_conns;
 
-/* Raises the descriptor limit to what the daemon may have (at most 65536) */
 int rtd_conns_new(struct rtd_conns **conns);
 void rtd_conns_free(struct rtd_conns *conns);
 /* Remember a new connection; takes peer's groups. 0, or -EMFILE: too many, of this user or in all */

@@ -12,16 +12,20 @@
 
 #define BUCKETS 64
 #define MAX_MODELS 1024
+#define MAX_SESSIONS 1024
 
 struct limit {
 	const char *name, *unit;
 	uint64_t user, total;
 };
 
-/* RTD_QUOTA_MEMORY's come from the machine, or from the configuration */
+/* RTD_QUOTA_MEMORY's come from the machine or the configuration, RTD_QUOTA_REGIONS' from
+ * RLIMIT_NOFILE */
 static const struct limit defaults[RTD_QUOTA_KINDS] = {
 	[RTD_QUOTA_MEMORY] = { .name = "memory", .unit = "bytes" },
 	[RTD_QUOTA_MODELS] = { "models", "models", MAX_MODELS / 4 * 3, MAX_MODELS },
+	[RTD_QUOTA_SESSIONS] = { "sessions", "sessions", MAX_SESSIONS / 4, MAX_SESSIONS },
+	[RTD_QUOTA_REGIONS] = { .name = "shared memory", .unit = "regions" },
 };
 
 struct account {

@@ -15,6 +15,8 @@
 enum rtd_quota_kind {
 	RTD_QUOTA_MEMORY, /* bytes: NEFFs, loads under way, messages, tensors of inferences */
 	RTD_QUOTA_MODELS, /* loaded, or being loaded */
+	RTD_QUOTA_SESSIONS, /* open */
+	RTD_QUOTA_REGIONS, /* of shared memory: a descriptor each */
 	RTD_QUOTA_KINDS,
 };
 

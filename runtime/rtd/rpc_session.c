@@ -26,37 +26,40 @@ void rtd_rpc_get_version(struct rtd_call *call, const ProtobufCMessage *message)
 
 /*
  * Clients read before they write, and read once: one answer goes out when the stream opens, and
- * none after it (an unread one would hold up the client's Finish).
+ * none after it (an unread one would hold up the client's Finish). An answer has no place for a
+ * code, and id 0 means "not tracked": a client would go on, and what it makes outlive it. So when
+ * there is no session, the stream ends with RESOURCE_EXHAUSTED.
  */
 void rtd_rpc_session_open(struct rtd_call *call)
 {
 	Nrt__SessionMonitorResponse resp = NRT__SESSION_MONITOR_RESPONSE__INIT;
-	struct rtd_session *session = rtd_session_open(rtd_call_rtd(call), rtd_call_peer(call));
+	struct rtd_err err = { 0 };
+	struct rtd_session *session =
+		rtd_session_open(rtd_call_rtd(call), rtd_call_peer(call), &err);
 	Nrt__Version version;
 
+	if (!session) {
+		rtd_call_exhausted(call, err.text);
+		return;
+	}
 	rtd_call_set_data(call, session);
 	version_fill(&version);
 	resp.runtime_version = &version;
-	resp.session_id = session ? session->id : 0; /* 0: not tracked, as without sessions */
+	resp.session_id = session->id;
 	rtd_call_send(call, &resp.base);
 }
 
 void rtd_rpc_session_message(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	const Nrt__SessionMonitorRequest *req = (const void *)message;
-	struct rtd_session *session = rtd_call_data(call);
 
-	if (session)
-		rtd_session_name(rtd_call_rtd(call), session, req->framework_name);
+	rtd_session_name(rtd_call_rtd(call), rtd_call_data(call), req->framework_name);
 	rtd_call_next(call);
 }
 
 void rtd_rpc_session_end(struct rtd_call *call)
 {
-	struct rtd_session *session = rtd_call_data(call);
-
-	if (session)
-		rtd_session_close(rtd_call_rtd(call), session);
+	rtd_session_close(rtd_call_rtd(call), rtd_call_data(call));
 	rtd_call_finish(call);
 }
 

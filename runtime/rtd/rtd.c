@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "descriptors.h"
 #include "log.h"
 
 /* Nothing said: the machine's; a total without a share: the share by default */
@@ -14,9 +15,13 @@ static struct rtd_quota *new_quota(const struct rtd_config *config)
 	uint64_t user =
 		config->user_memory_limit ? config->user_memory_limit : rtd_quota_share(total);
 	struct rtd_quota *quota = rtd_quota_new();
+	struct rtd_descriptors descriptors;
 
-	if (quota)
-		rtd_quota_limit(quota, RTD_QUOTA_MEMORY, user, total);
+	if (!quota)
+		return NULL;
+	rtd_quota_limit(quota, RTD_QUOTA_MEMORY, user, total);
+	if (!rtd_descriptors_get(&descriptors))
+		rtd_quota_limit(quota, RTD_QUOTA_REGIONS, descriptors.user, descriptors.total);
 	return quota;
 }
 

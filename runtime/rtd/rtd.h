@@ -26,10 +26,7 @@
 #include "quota.h"
 
 #define RTD_FIRST_MODEL_ID 10001u
-#define RTD_MAX_SESSIONS 1024
 #define RTD_MAX_NINFER 1024
-#define RTD_MAX_SHM 16384 /* regions of all clients */
-#define RTD_MAX_SHM_UID 8192 /* of one user */
 #define RTD_MAX_CANCELLED 1024 /* cancelled cookies a model remembers */
 #define RTD_COOKIE_BUCKETS 1024
 #define RTD_METRIC_SAMPLES 1024
@@ -174,7 +171,7 @@ struct rtd {
 	pthread_cond_t idle; /* a slot came back */
 	atomic_bool closing; /* set with the lock held, so that no group is made after it */
 	uint32_t next_eg, next_model;
-	unsigned int nmodels, nsessions, nshm;
+	unsigned int nmodels;
 	TAILQ_HEAD(, rtd_eg) egs; /* by start core */
 	TAILQ_HEAD(, rtd_model) models;
 	TAILQ_HEAD(, rtd_session) sessions;
@@ -259,7 +256,9 @@ int rtd_shm_write(struct rtd_shm *shm, const void *buf, size_t len); /* 0 or -er
 void rtd_shm_drop(struct rtd *rtd, uint64_t session); /* of a session; 0: all */
 
 /* session.c */
-struct rtd_session *rtd_session_open(struct rtd *rtd, const struct rtd_peer *peer);
+/* NULL with err set: this user, or all of them, have as many as they may */
+struct rtd_session *rtd_session_open(struct rtd *rtd, const struct rtd_peer *peer,
+				     struct rtd_err *err);
 void rtd_session_name(struct rtd *rtd, struct rtd_session *session, const char *framework);
 void rtd_session_close(struct rtd *rtd, struct rtd_session *session);
 bool rtd_session_live(struct rtd *rtd, uint64_t id); /* locked; 0 is always live */

@@ -191,6 +191,11 @@ void rtd_call_finish(struct rtd_call *call)
 	call_status(call, NULL, GRPC_STATUS_OK, NULL);
 }
 
+void rtd_call_exhausted(struct rtd_call *call, const char *text)
+{
+	call_status(call, NULL, GRPC_STATUS_RESOURCE_EXHAUSTED, text);
+}
+
 void rtd_call_send(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	grpc_op ops[2] = { 0 };

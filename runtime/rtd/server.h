@@ -69,6 +69,8 @@ void rtd_call_reply(struct rtd_call *call, const ProtobufCMessage *message);
 /* Bidi: one message, then the next incoming one is read; end with rtd_call_finish */
 void rtd_call_send(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_call_finish(struct rtd_call *call);
+/* In place of an answer: gRPC's RESOURCE_EXHAUSTED. Also in an open handler; then no other follows */
+void rtd_call_exhausted(struct rtd_call *call, const char *text);
 /* Streams: read the next message (a message handler that does not send calls it) */
 void rtd_call_next(struct rtd_call *call);
 

@@ -7,12 +7,19 @@
 #include "log.h"
 #include "rtd.h"
 
-struct rtd_session *rtd_session_open(struct rtd *rtd, const struct rtd_peer *peer)
+struct rtd_session *rtd_session_open(struct rtd *rtd, const struct rtd_peer *peer,
+				     struct rtd_err *err)
 {
-	struct rtd_session *session = calloc(1, sizeof(*session));
+	struct rtd_session *session;
 
-	if (!session)
+	if (rtd_quota_claim(rtd->quota, peer, RTD_QUOTA_SESSIONS, 1, "no session", err))
 		return NULL;
+	session = calloc(1, sizeof(*session));
+	if (!session) {
+		rtd_quota_give(rtd->quota, peer, RTD_QUOTA_SESSIONS, 1);
+		rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
+		return NULL;
+	}
 	session->peer = *peer;
 	session->peer.groups = NULL;
 	session->peer.ngroups = 0;
@@ -20,12 +27,6 @@ struct rtd_session *rtd_session_open(struct rtd *rtd, const struct rtd_peer *pee
 		if (getrandom(&session->id, sizeof(session->id), 0) != sizeof(session->id))
 			session->id = rtd_now_ns();
 	pthread_mutex_lock(&rtd->lock);
-	if (rtd->nsessions >= RTD_MAX_SESSIONS) {
-		pthread_mutex_unlock(&rtd->lock);
-		free(session);
-		return NULL;
-	}
-	rtd->nsessions++;
 	TAILQ_INSERT_TAIL(&rtd->sessions, session, link);
 	pthread_mutex_unlock(&rtd->lock);
 	return session;
@@ -104,7 +105,6 @@ void rtd_session_close(struct rtd *rtd, struct rtd_session *session)
 
 	pthread_mutex_lock(&rtd->lock);
 	TAILQ_REMOVE(&rtd->sessions, session, link);
-	rtd->nsessions--;
 	pthread_mutex_unlock(&rtd->lock);
 
 	for (; (id = session_model(rtd, session->id)); models++)
@@ -116,5 +116,6 @@ void rtd_session_close(struct rtd *rtd, struct rtd_session *session)
 		rtd_info("NRTD",
 			 "session of process %d ended: %u models unloaded, %u groups removed",
 			 (int)session->peer.pid, models, groups);
+	rtd_quota_give(rtd->quota, &session->peer, RTD_QUOTA_SESSIONS, 1);
 	free(session);
 }

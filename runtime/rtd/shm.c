@@ -23,7 +23,7 @@
 
 /* ---- regions */
 
-static void shm_free(struct rtd_shm *shm)
+static void shm_close(struct rtd_shm *shm)
 {
 	if (shm->map)
 		munmap(shm->map, shm->map_size);
@@ -31,6 +31,15 @@ static void shm_free(struct rtd_shm *shm)
 		close(shm->fd);
 	free(shm->path);
 	free(shm);
+}
+
+/* One that was counted */
+static void shm_free(struct rtd *rtd, struct rtd_shm *shm)
+{
+	struct rtd_peer peer = shm->owner.peer;
+
+	shm_close(shm);
+	rtd_quota_give(rtd->quota, &peer, RTD_QUOTA_REGIONS, 1);
 }
 
 /* Locked */
@@ -48,7 +57,6 @@ static struct rtd_shm *shm_find(struct rtd *rtd, const struct rtd_peer *peer, co
 static bool shm_remove(struct rtd *rtd, struct rtd_shm *shm)
 {
 	TAILQ_REMOVE(&rtd->shms, shm, link);
-	rtd->nshm--;
 	return !--shm->refs;
 }
 
@@ -72,7 +80,7 @@ void rtd_shm_put(struct rtd *rtd, struct rtd_shm *shm)
 	last = !--shm->refs;
 	pthread_mutex_unlock(&rtd->lock);
 	if (last)
-		shm_free(shm);
+		shm_free(rtd, shm);
 }
 
 /* ---- map */
@@ -147,21 +155,8 @@ static struct rtd_shm *shm_new(const struct rtd_peer *peer, const char *path, ui
 	}
 	if (!*err)
 		return shm;
-	shm_free(shm);
+	shm_close(shm);
 	return NULL;
-}
-
-/* Locked */
-static bool shm_fits(struct rtd *rtd, const struct rtd_peer *peer)
-{
-	unsigned int n = 0;
-	struct rtd_shm *shm;
-
-	if (rtd->nshm >= RTD_MAX_SHM)
-		return false;
-	TAILQ_FOREACH(shm, &rtd->shms, link)
-		n += rtd_peer_same(&shm->owner.peer, peer);
-	return n < RTD_MAX_SHM_UID;
 }
 
 static int shm_error(int err)
@@ -173,7 +168,7 @@ int rtd_shm_map(struct rtd *rtd, const struct rtd_peer *peer, uint64_t session, 
 		uint64_t huge_size, uint32_t prot, struct rtd_err *err)
 {
 	struct rtd_shm *shm, *old = NULL;
-	bool fits;
+	bool live;
 	int ret;
 
 	if (!rtd->config->shmem_enabled)
@@ -184,31 +179,33 @@ int rtd_shm_map(struct rtd *rtd, const struct rtd_peer *peer, uint64_t session, 
 	if (!prot || (prot & ~(PROT_READ | PROT_WRITE)))
 		return rtd_fail(err, NERR_INVALID, "NMGR", "mmap_prot %u, expected 1, 2 or 3",
 				prot);
+	if (rtd_quota_claim(rtd->quota, peer, RTD_QUOTA_REGIONS, 1, "shared memory", err))
+		return err->code;
 	shm = shm_new(peer, path, huge_size, prot, &ret);
-	if (!shm)
+	if (!shm) {
+		rtd_quota_give(rtd->quota, peer, RTD_QUOTA_REGIONS, 1);
 		return rtd_fail(err, shm_error(ret), "NMGR",
 				"Failed to open shared memory [%s] as the client: %s", path,
 				strerror(-ret));
+	}
 	shm->owner.session = session;
 
 	pthread_mutex_lock(&rtd->lock);
-	fits = shm_fits(rtd, peer) && rtd_session_live(rtd, session);
-	if (fits) {
+	live = rtd_session_live(rtd, session);
+	if (live) {
 		/* the name may have been used before, for a file that is gone */
 		old = shm_find(rtd, peer, path);
 		if (old && !shm_remove(rtd, old))
 			old = NULL;
 		TAILQ_INSERT_TAIL(&rtd->shms, shm, link);
-		rtd->nshm++;
 	}
 	pthread_mutex_unlock(&rtd->lock);
 	if (old)
-		shm_free(old);
-	if (fits)
+		shm_free(rtd, old);
+	if (live)
 		return NERR_OK;
-	shm_free(shm);
-	return rtd_fail(err, NERR_RESOURCE, "NMGR",
-			"too many shared memory regions, or the session has ended");
+	shm_free(rtd, shm);
+	return rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "the session has ended");
 }
 
 int rtd_shm_unmap(struct rtd *rtd, const struct rtd_peer *peer, const char *path,
@@ -226,7 +223,7 @@ int rtd_shm_unmap(struct rtd *rtd, const struct rtd_peer *peer, const char *path
 		return rtd_fail(err, NERR_INVALID_HANDLE, "NMGR",
 				"Shared memory [%s] is not mapped", path);
 	if (last)
-		shm_free(shm);
+		shm_free(rtd, shm);
 	return NERR_OK;
 }
 
@@ -244,7 +241,7 @@ void rtd_shm_drop(struct rtd *rtd, uint64_t session)
 	pthread_mutex_unlock(&rtd->lock);
 	while ((shm = TAILQ_FIRST(&gone))) {
 		TAILQ_REMOVE(&gone, shm, link);
-		shm_free(shm);
+		shm_free(rtd, shm);
 	}
 }
 

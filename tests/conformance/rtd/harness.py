@@ -238,6 +238,13 @@ class Daemon:
             self.process.wait()
 
 
+def config(name: str, text: str) -> list[str]:
+    """The daemon's options for this configuration."""
+    path = WORK / f"{name}.config"
+    path.write_text(text)
+    return ["-c", str(path)]
+
+
 # ---- clients of other users
 
 class Other:

@@ -7,20 +7,25 @@ usage: other.py ENDPOINT ID [GROUP ...] < calls; ID is the user and the group it
 
   shm_map PATH PROT [SESSION] | shm_unmap PATH | neff_file PATH | infer MODEL PATH PATH | zeros MODEL |
   post MODEL | wait COOKIE | session | end SESSION | eg COUNT [SESSION] | destroy EG | share EG HOW |
+  regions COUNT | sessions COUNT | connections COUNT: as many as are let, and the first refusal's code |
+  upload MIB: a whole NEFF of so many bytes that is none | hold MIB: one that does not end |
   load PATH EG [SESSION] | start MODEL | stop MODEL | unload MODEL | unload_all | describe MODEL | models
 """
 
 import os
 import shutil
+import socket
 import sys
+import threading
 import types
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import grpc
 
-from harness import WORK, Client, Session, in_shm, infer_request, nrt
+from harness import WORK, Client, Session, Shm, in_shm, infer_request, nrt
 
 sessions: dict[int, Session] = {}
+held: list[Any] = []
 
 
 def neff_file(client: Client, path: str) -> list[int]:
@@ -54,6 +59,60 @@ def shm_map(client: Client, path: str, prot: int, number: int) -> list[int]:
     return [client.call("shm_map", nrt.shm_map_request(path=path, mmap_prot=prot, session_id=number)).status.code]
 
 
+def regions(client: Client, count: int) -> list[int]:
+    for n in range(count):
+        shm = Shm(16)
+        code = shm_map(client, shm.path, 3, 0)[0]
+        shm.unlink()
+        if code:
+            return [code, n]
+    return [0, count]
+
+
+def open_sessions(client: Client, count: int) -> list[int]:
+    """An id that was given out twice, or 0, counts as a refusal."""
+    for n in range(count):
+        try:
+            code, number = session(client)
+        except grpc.RpcError as error:
+            return [error.code().value[0], n]
+        if not number or len(sessions) != n + 1:
+            return [-1, n]
+    return [code, count]
+
+
+def connections(client: Client, count: int) -> list[int]:
+    """Beside the one of the client. The server speaks first, or the daemon has closed the connection."""
+    client.call("list_egs")
+    for n in range(count):
+        raw = socket.socket(socket.AF_UNIX)
+        raw.connect(sys.argv[1].removeprefix("unix:"))
+        try:
+            first = raw.recv(1)
+        except ConnectionResetError:
+            first = b""
+        if not first:
+            return [-1, n]
+        held.append(raw)
+    return [0, count]
+
+
+def uploads(mib: int, more: threading.Event | None = None) -> Iterator[Any]:
+    size = mib << 20
+    yield nrt.load_request(neff_size=size + 1 if more else size)
+    for _ in range(mib):
+        yield nrt.load_request(neff_chunk=nrt.file_chunk(chunk=bytes(1 << 20)))
+    if more:
+        more.wait()
+
+
+def hold(client: Client, mib: int) -> list[int]:
+    load_stream = client.channel.stream_unary("/nrt.nmgr_v1/load", request_serializer=lambda m: m.SerializeToString(),
+                                              response_deserializer=nrt.load_response.FromString)
+    held.append(load_stream.future(uploads(mib, threading.Event())))
+    return [0]
+
+
 def post(client: Client, name: str, model: int) -> list[int]:
     # the size is known: who may not use a model is not told
     zeros = [nrt.infer_io(name=f"input{i}", buf=bytes(512)) for i in (0, 1)]
@@ -74,6 +133,11 @@ CALLS: dict[str, Callable[..., list[int]]] = {
     "zeros": lambda c, model: post(c, "infer", int(model)),
     "post": lambda c, model: post(c, "infer_post", int(model)),
     "wait": lambda c, cookie: [c.call("infer_wait", nrt.infer_wait_request(cookie=int(cookie))).status.code],
+    "regions": lambda c, count: regions(c, int(count)),
+    "sessions": lambda c, count: open_sessions(c, int(count)),
+    "connections": lambda c, count: connections(c, int(count)),
+    "upload": lambda c, mib: [c.load_messages(uploads(int(mib))).status.code],
+    "hold": lambda c, mib: hold(c, int(mib)),
     "session": session,
     "end": lambda c, number: [sessions.pop(int(number)).half_close().value[0]],
     "eg": lambda c, count, number="0": eg(c, int(count), int(number)),

@@ -9,16 +9,10 @@ import sys
 import types
 from typing import Any
 
-from harness import (NOBODY, SOMEBODY, WORK, Client, Daemon, Other, nrt, nrtx, sum_and_product, tap)
+from harness import (NOBODY, SOMEBODY, WORK, Client, Daemon, Other, config, nrt, nrtx, sum_and_product, tap)
 
 OK, INVALID, INVALID_HANDLE = 0, 2, 3
 NONE, INFER, ALL = nrtx.SHARE_NONE, nrtx.SHARE_INFER, nrtx.SHARE_ALL
-
-
-def config(name: str, text: str) -> list[str]:
-    path = WORK / f"{name}.config"
-    path.write_text(text)
-    return ["-c", str(path)]
 
 
 def codes(other: Other, *calls: tuple[Any, ...]) -> list[int]:
