@@ -15,6 +15,8 @@
 #include "peer.h"
 #include "server.h"
 
+#define SOCKET_MODE 0666 /* every user may connect */
+
 static int address_of(const char *path, struct sockaddr_un *address)
 {
 	memset(address, 0, sizeof(*address));
@@ -44,19 +46,26 @@ static int probe(const char *path)
 	return err == ECONNREFUSED || err == ENOENT ? 0 : -EADDRINUSE;
 }
 
+/*
+ * The mode comes with the name: a chmod of the path afterwards would follow what someone who may
+ * write to the directory had put there meanwhile. The umask is the process's, and no other thread
+ * makes files.
+ */
 static int bind_listen(int fd, const char *temporary)
 {
 	struct sockaddr_un address;
 	int err = address_of(temporary, &address);
+	mode_t mask;
 
 	if (err)
 		return err;
 	unlink(temporary);
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)))
-		return -errno;
-	if (chmod(temporary, 0666) || listen(fd, SOMAXCONN))
-		return -errno;
-	return 0;
+	mask = umask(0777 & ~SOCKET_MODE);
+	err = bind(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
+	umask(mask);
+	if (!err && listen(fd, SOMAXCONN))
+		err = -errno;
+	return err;
 }
 
 int rtd_listen_open(const char *path)
