@@ -22,6 +22,13 @@ static size_t read_file(const char *path, char *text, size_t size)
 	return n;
 }
 
+void ls_printable(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p; p++)
+		if (*p < 0x20 || *p > 0x7e)
+			*p = '?';
+}
+
 void ls_process_command(const char *proc, int pid, char *command, size_t size)
 {
 	char path[512];
@@ -35,13 +42,11 @@ void ls_process_command(const char *proc, int pid, char *command, size_t size)
 	}
 	while (n && (command[n - 1] == '\0' || command[n - 1] == '\n'))
 		n--;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (command[i] == '\0')
 			command[i] = ' ';
-		else if (command[i] < 0x20 || command[i] > 0x7e)
-			command[i] = '?';
-	}
 	command[n] = '\0';
+	ls_printable(command);
 }
 
 int ls_process_version(const void *nds, size_t nds_size, char *version, size_t size)

@@ -5,6 +5,7 @@
  * (rtd-version.c) that is loaded only when a daemon listens.
  */
 #include "runtime.h"
+#include "process.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -62,6 +63,7 @@ void ls_runtime_ask(struct ls_runtime *rt)
 	if (!rt->pid)
 		return;
 	strcpy(rt->address, address);
-	if (ask_version(address, rt->version, sizeof(rt->version)))
+	if (ask_version(address, rt->version, sizeof(rt->version)) || !*rt->version)
 		strcpy(rt->version, "NA");
+	ls_printable(rt->version);
 }

@@ -6,7 +6,8 @@
 #include "inventory.h"
 
 /* The daemon at NEURON_RTD_ADDRESS, or unix:/run/neuron.sock: its address, process and version
- * ("NA" when it does not answer in time). All empty when none listens. */
+ * ("NA" when it does not answer in time), printable ASCII: any program may listen there. All empty
+ * when none listens. */
 void ls_runtime_ask(struct ls_runtime *rt);
 
 #endif

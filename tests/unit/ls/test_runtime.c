@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/* What a program that listens at the daemon's socket may put on the terminal of who runs neuron-ls.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "runtime.h"
+
+static struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+/* A socket that listens, and its address in the environment */
+static int start_listening(void)
+{
+	char text[sizeof(address.sun_path) + 8];
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/ls-runtime.%d", (int)getpid());
+	unlink(address.sun_path);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	ck_assert_int_eq(listen(fd, 8), 0);
+	snprintf(text, sizeof(text), "unix:%s", address.sun_path);
+	setenv("NEURON_RTD_ADDRESS", text, 1);
+	return fd;
+}
+
+static const struct {
+	const char *says, *printed;
+} versions[] = {
+	{ "1.6.0.0", "1.6.0.0" },
+	{ "1.\x1b[2J\n\r\t\x7f", "1.?[2J????" },
+	{ "1.\xc2\x9b\xff 0", "1.??? 0" },
+	{ "0123456789012345678901234567890123456789", "0123456789012345678901234567890" },
+	{ "", "NA" },
+	{ NULL, "NA" },
+};
+
+START_TEST(version_is_printable)
+{
+	struct ls_runtime rt;
+	int fd = start_listening();
+
+	if (versions[_i].says)
+		setenv("FAKE_VERSION", versions[_i].says, 1);
+	ls_runtime_ask(&rt);
+	ck_assert_int_eq(rt.pid, getpid());
+	ck_assert_str_eq(rt.version, versions[_i].printed);
+	close(fd);
+	unlink(address.sun_path);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("ls-runtime");
+	TCase *tc = tcase_create("runtime");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_loop_test(tc, version_is_printable, 0, sizeof(versions) / sizeof(versions[0]));
+	suite_add_tcase(s, tc);
+	srunner_set_fork_status(sr, CK_FORK);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
