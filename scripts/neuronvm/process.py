@@ -15,7 +15,8 @@ from . import VmError
 
 TIMEOUT_STATUS = 124  # as timeout(1)
 # the command's status, and how many bytes it wrote to stdout and stderr (a login guest does not say)
-STATUS_LINE = re.compile(rb"^exit (\d+)(?: (\d+) (\d+))?\n", re.MULTILINE)
+STATUS_LINE = re.compile(rb"^exit (\d{1,3})(?: (\d{1,18}) (\d{1,18}))?\n", re.MULTILINE)
+STATUS_MAX = 128  # bytes of one line of the status port; a guest may write what it likes
 LOG_TAIL = 25
 POWEROFF_DEADLINE = 10.0  # the guest powers itself off once it has reported
 DRAIN_DEADLINE = 10.0  # no byte for so long: a guest that moved here sent some of them elsewhere
@@ -23,7 +24,10 @@ STOP_DEADLINE = 3.0  # QEMU answers SIGTERM at once unless the host is badly ove
 
 
 class Port:
-    """A guest port whose bytes come out of a pipe; a thread copies them to their destination."""
+    """A guest port whose bytes come out of a pipe; a thread copies them to their destination.
+
+    Without a sink it is the status port: of its lines the first that is a status is kept.
+    """
 
     def __init__(self, name: str, sink: BinaryIO | None, on_start: Callable[[], None] = lambda: None):
         self.name = name
@@ -32,7 +36,7 @@ class Port:
         self._sink = sink
         self._read, self.fd = os.pipe()
         self.seen = threading.Event()
-        self._received, self._writing = 0, False
+        self._received, self._writing, self._started = 0, False, False
         self._moved = threading.Condition()
         self._thread = threading.Thread(target=self._pump, daemon=True)
 
@@ -60,15 +64,26 @@ class Port:
             self._writing = writing
             self._moved.notify()
 
+    def _take(self, chunk: bytes) -> None:
+        if not self._started:
+            self._on_start()
+        self._started = True
+        if self.seen.is_set():
+            return
+        self.data += chunk
+        if match := STATUS_LINE.search(self.data):
+            self.data = bytearray(match.group())
+            self.seen.set()
+            return
+        del self.data[: self.data.rfind(b"\n") + 1]
+        if len(self.data) > STATUS_MAX:
+            self.data[:] = b"?"  # nor is the rest of this line a status
+
     def _pump(self) -> None:
         while chunk := os.read(self._read, 65536):
             self._note(len(chunk), True)
             if self._sink is None:
-                if not self.data:
-                    self._on_start()
-                self.data += chunk
-                if STATUS_LINE.search(self.data):
-                    self.seen.set()
+                self._take(chunk)
             elif not _write(self._sink, chunk):
                 self._sink = open(os.devnull, "wb")
             self._note(0, False)
