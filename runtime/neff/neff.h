@@ -141,8 +141,16 @@ struct neff_limits {
 	uint64_t max_file; /* the file as it is (default 8 GiB) */
 	uint64_t max_payload; /* unpacked, all members (default 64 times the file + 256 MiB, at most
 				 8 GiB) */
+	uint64_t max_json; /* of it JSON, all members (default 32 times the file + 1 MiB) */
 	unsigned int max_members; /* default 65536 */
 	bool validate_hash;
+	/*
+	 * Asked before memory is taken, bytes, about as much as it will be; not 0: the reader ends
+	 * with -ENOMEM. Below 0: so much was given back, the answer is not looked at. When the
+	 * reader has failed all of it was; when not, the rest is the model's.
+	 */
+	int (*account)(void *arg, int64_t bytes);
+	void *account_arg;
 };
 
 /*

@@ -13,31 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GIB (1ull << 30)
-#define DEFAULT_MAX_FILE (8 * GIB)
-#define DEFAULT_MAX_PAYLOAD (8 * GIB)
-/* gzip packs a thousand to one; models do not, and memory for a bomb is real memory */
-#define PAYLOAD_BASE (256ull << 20)
-#define PAYLOAD_RATIO 64
-#define DEFAULT_MAX_MEMBERS 65536u
-#define JSON_MAX (32ull << 20) /* parsed JSON takes twenty times its text */
 #define VERSION_MAJOR_MAX 2
 #define READ_CHUNK (1u << 20)
-
-struct member {
-	char *name;
-	uint8_t *data;
-	size_t size;
-	bool taken;
-};
-
-struct reader {
-	struct neff_limits limits;
-	struct neff_error *err;
-	struct member *members;
-	size_t count, room;
-	uint64_t unpacked;
-};
+#define MEMBER_ROOM 4096u /* of a member at first */
 
 /* Member names: relative, no "..", "./" taken off */
 static const char *clean_name(const char *name)
@@ -54,9 +32,9 @@ static const char *clean_name(const char *name)
 	return name;
 }
 
-static struct member *member_new(struct reader *r, const char *name)
+static struct neff_member *member_new(struct neff_reader *r, const char *name)
 {
-	struct member *m;
+	struct neff_member *m;
 
 	if (r->count == r->room) {
 		size_t room = r->room ? r->room * 2 : 32;
@@ -76,8 +54,15 @@ static struct member *member_new(struct reader *r, const char *name)
 	return m;
 }
 
+static bool is_json(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 5 && !strcmp(name + n - 5, ".json");
+}
+
 /* The declared size is only a hint: memory grows with what really arrives */
-static int member_data(struct reader *r, struct archive *a, struct member *m)
+static int member_data(struct neff_reader *r, struct archive *a, struct neff_member *m)
 {
 	size_t room = 0;
 
@@ -87,7 +72,9 @@ static int member_data(struct reader *r, struct archive *a, struct member *m)
 		if (m->size == room) {
 			uint8_t *p;
 
-			room = room ? room * 2 : 4096;
+			if (neff_take(r, room ? room : MEMBER_ROOM))
+				return -ENOMEM;
+			room = room ? room * 2 : MEMBER_ROOM;
 			p = realloc(m->data, room);
 			if (!p)
 				return neff_nomem(r->err);
@@ -102,16 +89,20 @@ static int member_data(struct reader *r, struct archive *a, struct member *m)
 			return 0;
 		m->size += (size_t)n;
 		r->unpacked += (uint64_t)n;
+		r->json += is_json(m->name) ? (uint64_t)n : 0;
+		if (r->json > r->limits.max_json)
+			return neff_fail(r->err, "%.160s: more than %llu bytes of JSON", m->name,
+					 (unsigned long long)r->limits.max_json);
 		if (r->unpacked > r->limits.max_payload)
 			return neff_fail(r->err, "%.160s: payload unpacks to more than %llu bytes",
 					 m->name, (unsigned long long)r->limits.max_payload);
 	}
 }
 
-static int member_read(struct reader *r, struct archive *a, struct archive_entry *e)
+static int member_read(struct neff_reader *r, struct archive *a, struct archive_entry *e)
 {
 	const char *raw = archive_entry_pathname(e), *name = raw ? clean_name(raw) : NULL;
-	struct member *m;
+	struct neff_member *m;
 
 	if (!name)
 		return neff_fail(r->err,
@@ -133,7 +124,7 @@ static int member_read(struct reader *r, struct archive *a, struct archive_entry
 	return m ? member_data(r, a, m) : neff_nomem(r->err);
 }
 
-static int payload_read(struct reader *r, struct archive *a, const void *buf, size_t size)
+static int payload_read(struct neff_reader *r, struct archive *a, const void *buf, size_t size)
 {
 	struct archive_entry *e;
 	unsigned int seen = 0;
@@ -164,10 +155,10 @@ static int payload_read(struct reader *r, struct archive *a, const void *buf, si
 
 static int name_order(const void *a, const void *b)
 {
-	return strcmp(((const struct member *)a)->name, ((const struct member *)b)->name);
+	return strcmp(((const struct neff_member *)a)->name, ((const struct neff_member *)b)->name);
 }
 
-static int members_index(struct reader *r)
+static int members_index(struct neff_reader *r)
 {
 	if (!r->count)
 		return neff_fail(r->err, "payload: no members");
@@ -179,33 +170,41 @@ static int members_index(struct reader *r)
 	return 0;
 }
 
-static struct member *member_find(struct reader *r, const char *name)
+static struct neff_member *member_find(struct neff_reader *r, const char *name)
 {
-	struct member key = { .name = (char *)name };
+	struct neff_member key = { .name = (char *)name };
 
 	return bsearch(&key, r->members, r->count, sizeof(key), name_order);
 }
 
-static int json_member(struct reader *r, const char *name, json_t **root)
+/* *cost: what json_done gives back */
+static int json_member(struct neff_reader *r, const char *name, json_t **root, uint64_t *cost)
 {
-	struct member *m = member_find(r, name);
+	struct neff_member *m = member_find(r, name);
 	json_error_t je;
+	int ret;
 
 	if (!m)
 		return neff_fail(r->err, "%.160s: member is missing", name);
-	if (m->size > JSON_MAX)
-		return neff_fail(r->err, "%.160s: size %zu is over the limit of %llu", name,
-				 m->size, JSON_MAX);
+	ret = neff_json_take(r, name, m->data, m->size, cost);
+	if (ret)
+		return ret;
 	*root = json_loadb((const char *)m->data, m->size, JSON_REJECT_DUPLICATES, &je);
 	if (!*root)
 		return neff_fail(r->err, "%.100s: line %d: %.100s", name, je.line, je.text);
 	return 0;
 }
 
-/* A member's bytes move to the model; each only once */
-static int data_take(struct reader *r, const char *name, void **data, size_t *size)
+static void json_done(struct neff_reader *r, json_t *root, uint64_t cost)
 {
-	struct member *m = member_find(r, name);
+	json_decref(root);
+	neff_give(r, cost);
+}
+
+/* A member's bytes move to the model; each only once */
+static int data_take(struct neff_reader *r, const char *name, void **data, size_t *size)
+{
+	struct neff_member *m = member_find(r, name);
 
 	if (!m)
 		return neff_fail(r->err, "%.160s: member is missing", name);
@@ -219,7 +218,7 @@ static int data_take(struct reader *r, const char *name, void **data, size_t *si
 }
 
 /* <sg>/<file named by key of def.json>; 1 when there is no such key */
-static int engine_file(struct reader *r, const struct neff_subgraph *sg, const json_t *def,
+static int engine_file(struct neff_reader *r, const struct neff_subgraph *sg, const json_t *def,
 		       const char *key, char path[256])
 {
 	const json_t *j = json_object_get(def, key);
@@ -233,10 +232,11 @@ static int engine_file(struct reader *r, const struct neff_subgraph *sg, const j
 	return 0;
 }
 
-static int engine_load(struct reader *r, struct neff_subgraph *sg, const json_t *def,
+static int engine_load(struct neff_reader *r, struct neff_subgraph *sg, const json_t *def,
 		       unsigned int eng)
 {
 	char path[256], key[16];
+	uint64_t cost;
 	json_t *root;
 	int ret;
 
@@ -249,15 +249,15 @@ static int engine_load(struct reader *r, struct neff_subgraph *sg, const json_t 
 	ret = engine_file(r, sg, def, neff_engine_keys[eng], path);
 	if (ret)
 		return ret < 0 ? ret : 0;
-	ret = json_member(r, path, &root);
+	ret = json_member(r, path, &root, &cost);
 	if (ret)
 		return ret;
 	ret = neff_engine_read(path, root, sg, eng, r->err);
-	json_decref(root);
+	json_done(r, root, cost);
 	return ret;
 }
 
-static int constants_load(struct reader *r, struct neff_subgraph *sg)
+static int constants_load(struct neff_reader *r, struct neff_subgraph *sg)
 {
 	char path[256];
 	size_t size = 0;
@@ -279,10 +279,11 @@ static int constants_load(struct reader *r, struct neff_subgraph *sg)
 	return 0;
 }
 
-static int subgraph_load(struct reader *r, struct neff_subgraph *sg, const char *definition)
+static int subgraph_load(struct neff_reader *r, struct neff_subgraph *sg, const char *definition)
 {
+	uint64_t cost;
 	json_t *def;
-	int ret = json_member(r, definition, &def);
+	int ret = json_member(r, definition, &def, &cost);
 
 	if (ret)
 		return ret;
@@ -291,11 +292,11 @@ static int subgraph_load(struct reader *r, struct neff_subgraph *sg, const char 
 		ret = engine_load(r, sg, def, e);
 	if (!ret)
 		ret = constants_load(r, sg);
-	json_decref(def);
+	json_done(r, def, cost);
 	return ret;
 }
 
-static int subgraph_entry(struct reader *r, struct neff_model *model, const json_t *o)
+static int subgraph_entry(struct neff_reader *r, struct neff_model *model, const json_t *o)
 {
 	const char *name = json_string_value(json_object_get(o, "name"));
 	const char *definition = json_string_value(json_object_get(o, "definition"));
@@ -331,7 +332,7 @@ static int subgraph_named(const struct neff_model *model, const json_t *name)
 	return -1;
 }
 
-static int loops_load(struct reader *r, struct neff_model *model, const json_t *loops)
+static int loops_load(struct neff_reader *r, struct neff_model *model, const json_t *loops)
 {
 	size_t n = json_array_size(loops);
 
@@ -362,7 +363,7 @@ static int loops_load(struct reader *r, struct neff_model *model, const json_t *
 	return 0;
 }
 
-static int kelf_load(struct reader *r, struct neff_model *model, const json_t *kelf)
+static int kelf_load(struct neff_reader *r, struct neff_model *model, const json_t *kelf)
 {
 	const json_t *graphs = json_object_get(kelf, "graphs");
 	size_t n = json_array_size(graphs);
@@ -379,38 +380,41 @@ static int kelf_load(struct reader *r, struct neff_model *model, const json_t *k
 	return ret ? ret : loops_load(r, model, json_object_get(kelf, "loops"));
 }
 
-static int info_load(struct reader *r, struct neff_model *model)
+static int info_load(struct neff_reader *r, struct neff_model *model)
 {
-	struct member *m = member_find(r, "info.json");
+	struct neff_member *m = member_find(r, "info.json");
 
 	if (!m)
 		return 0;
+	if (neff_take(r, m->size))
+		return -ENOMEM;
 	model->info_json = strndup((const char *)m->data, m->size);
 	return model->info_json ? 0 : neff_nomem(r->err);
 }
 
-static int model_load(struct reader *r, struct neff_model *model)
+static int model_load(struct neff_reader *r, struct neff_model *model)
 {
 	json_t *kelf, *graph;
-	int ret = json_member(r, "kelf-0.json", &kelf);
+	uint64_t cost;
+	int ret = json_member(r, "kelf-0.json", &kelf, &cost);
 
 	if (ret)
 		return ret;
 	ret = kelf_load(r, model, kelf);
-	json_decref(kelf);
+	json_done(r, kelf, cost);
 	if (ret)
 		return ret;
-	ret = json_member(r, "neff.json", &graph);
+	ret = json_member(r, "neff.json", &graph, &cost);
 	if (ret)
 		return ret;
 	ret = neff_graph_read(graph, model, r->err);
-	json_decref(graph);
+	json_done(r, graph, cost);
 	if (!ret)
 		ret = info_load(r, model);
 	return ret ? ret : neff_check_model(model, r->err);
 }
 
-static int header_check(struct reader *r, const struct neff_header *h, const uint8_t *payload,
+static int header_check(struct neff_reader *r, const struct neff_header *h, const uint8_t *payload,
 			size_t size)
 {
 	uint8_t hash[NEFF_HASH_SIZE];
@@ -439,20 +443,8 @@ static int header_check(struct reader *r, const struct neff_header *h, const uin
 	return 0;
 }
 
-static void limits_set(struct neff_limits *l, const struct neff_limits *given, uint64_t size)
-{
-	uint64_t payload = size < DEFAULT_MAX_PAYLOAD / PAYLOAD_RATIO - PAYLOAD_BASE / PAYLOAD_RATIO
-				   ? PAYLOAD_BASE + PAYLOAD_RATIO * size
-				   : DEFAULT_MAX_PAYLOAD;
-
-	if (given)
-		*l = *given;
-	l->max_file = l->max_file ? l->max_file : DEFAULT_MAX_FILE;
-	l->max_payload = l->max_payload ? l->max_payload : payload;
-	l->max_members = l->max_members ? l->max_members : DEFAULT_MAX_MEMBERS;
-}
-
-static int read_all(struct reader *r, const uint8_t *buf, size_t size, struct neff_model *model)
+static int read_all(struct neff_reader *r, const uint8_t *buf, size_t size,
+		    struct neff_model *model)
 {
 	struct neff_header *h = &model->header;
 	struct archive *a;
@@ -482,7 +474,7 @@ static int read_all(struct reader *r, const uint8_t *buf, size_t size, struct ne
 int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	      struct neff_model **model, struct neff_error *err)
 {
-	struct reader r = { .err = err };
+	struct neff_reader r = { .err = err };
 	struct neff_model *m = calloc(1, sizeof(*m));
 	int ret;
 
@@ -490,7 +482,7 @@ int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	*model = NULL;
 	if (!m)
 		return neff_nomem(err);
-	limits_set(&r.limits, limits, size);
+	neff_limits_set(&r.limits, limits, size);
 	ret = read_all(&r, buf, size, m);
 	for (size_t i = 0; i < r.count; i++) {
 		free(r.members[i].name);
@@ -498,6 +490,7 @@ int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	}
 	free(r.members);
 	if (ret) {
+		neff_give(&r, r.taken);
 		neff_free(m);
 		return ret;
 	}

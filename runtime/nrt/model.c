@@ -94,11 +94,24 @@ static void drop_bulk(struct nrt_model *model)
 	}
 }
 
-static NRT_STATUS read_neff(const void *bytes, size_t size, struct neff_model **neff)
+/* Where a model goes: its first core (NULL: wherever there is least), and how many there may be */
+struct place {
+	struct rt_core *core;
+	uint32_t most; /* 0: as many as it needs */
+	uint32_t timeout_ms;
+	uint64_t owner;
+	int (*account)(void *arg, int64_t bytes); /* of the memory that reading takes, or NULL */
+	void *account_arg;
+};
+
+static NRT_STATUS read_neff(const void *bytes, size_t size, const struct place *place,
+			    struct neff_model **neff)
 {
 	const char *validate = secure_getenv("NEURON_RT_VALIDATE_HASH");
 	struct neff_limits limits = {
 		.validate_hash = validate && (!strcmp(validate, "true") || !strcmp(validate, "1")),
+		.account = place->account,
+		.account_arg = place->account_arg,
 	};
 	struct neff_error error = { 0 };
 	int err;
@@ -143,14 +156,6 @@ static NRT_STATUS build(struct nrt_model *model, uint32_t ncores)
 	status = rt_place_begin(model);
 	return status ? status : rt_model_build(model);
 }
-
-/* Where a model goes: its first core (NULL: wherever there is least), and how many there may be */
-struct place {
-	struct rt_core *core;
-	uint32_t most; /* 0: as many as it needs */
-	uint32_t timeout_ms;
-	uint64_t owner;
-};
 
 static uint32_t cores_of(const struct nrt_model *model)
 {
@@ -227,7 +232,7 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
 	model->timeout_ms = place->timeout_ms ? place->timeout_ms : default_timeout();
 	model->owner = place->owner;
-	status = read_neff(bytes, size, &model->neff);
+	status = read_neff(bytes, size, place, &model->neff);
 	if (!status)
 		status = take_cores(model, place, &ncores);
 	if (!model->core)
@@ -280,6 +285,8 @@ EXPORT NRT_STATUS nrtx_load(const void *neff_bytes, size_t size,
 	place.most = params->core_count;
 	place.timeout_ms = params->timeout_ms;
 	place.owner = params->owner;
+	place.account = params->account;
+	place.account_arg = params->account_arg;
 	if (!place.core)
 		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",
 			       "Insufficient number of VNCs: %u, required: %u", rt.ncores,

@@ -49,6 +49,13 @@ struct nrtx_load_params {
 	 * another one do not find: the core is reset between them
 	 */
 	uint64_t owner;
+	/*
+	 * NULL, or asked before reading the NEFF takes host memory: bytes, below 0 so many given
+	 * back. Not 0: the load ends with NRT_FAIL_HOST_MEM_ALLOC. What is not given back when the
+	 * load returns is the caller's affair.
+	 */
+	int (*account)(void *arg, int64_t bytes);
+	void *account_arg;
 };
 NRT_STATUS nrtx_load(const void *neff_bytes, size_t size, const struct nrtx_load_params *params,
 		     nrt_model_t **model);

@@ -299,7 +299,14 @@ static NRT_STATUS program_tensors(struct rtd_program *program)
 int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *at,
 		     struct rtd_program **out, struct rtd_err *err)
 {
-	struct nrtx_load_params params = { at->nc, at->nc_count, at->timeout_ms, at->owner };
+	struct nrtx_load_params params = {
+		.start_core = at->nc,
+		.core_count = at->nc_count,
+		.timeout_ms = at->timeout_ms,
+		.owner = at->owner,
+		.account = at->account,
+		.account_arg = at->account_arg,
+	};
 	struct rtd_program *program = calloc(1, sizeof(*program));
 	NRT_STATUS status;
 

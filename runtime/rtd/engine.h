@@ -78,10 +78,15 @@ bool rtd_engine_in_process(void);
 int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info,
 		     struct rtd_err *err);
 
-/* Where a program goes: cores [nc, nc + nc_count); timeout of one execution in milliseconds */
+/*
+ * Where a program goes: cores [nc, nc + nc_count); timeout of one execution in milliseconds; and who
+ * is asked before reading the NEFF takes memory (bytes, below 0 given back; not 0: it ends there)
+ */
 struct rtd_placement {
 	uint32_t nc, nc_count, timeout_ms;
 	uint64_t owner; /* of what it leaves in a core: nobody else finds it. Not 0 */
+	int (*account)(void *arg, int64_t bytes);
+	void *account_arg;
 };
 /* The NEFF is not needed afterwards */
 int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *placement,

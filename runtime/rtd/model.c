@@ -118,6 +118,41 @@ static uint64_t owner_of(const struct rtd_load *load)
 	return load->owner.session ? load->owner.session : atomic_fetch_add(&others, 1) + 1;
 }
 
+/* The memory of a load under way, on the account of who loads */
+struct load_memory {
+	struct rtd_quota *quota;
+	const struct rtd_peer *peer;
+	uint64_t taken;
+	struct rtd_err *err;
+};
+
+static int load_account(void *arg, int64_t bytes)
+{
+	struct load_memory *memory = arg;
+
+	if (bytes < 0)
+		rtd_quota_give(memory->quota, memory->peer, RTD_QUOTA_MEMORY, -bytes);
+	else if (rtd_quota_claim(memory->quota, memory->peer, RTD_QUOTA_MEMORY, bytes,
+				 "unpacking a NEFF", memory->err))
+		return -ENOMEM;
+	memory->taken += bytes;
+	return 0;
+}
+
+static int load_program(struct rtd *rtd, const struct rtd_load *load,
+			const struct rtd_placement *place, struct rtd_program **program,
+			struct rtd_err *err)
+{
+	struct load_memory memory = { rtd->quota, &load->owner.peer, 0, err };
+	struct rtd_placement at = *place;
+
+	at.account = load_account;
+	at.account_arg = &memory;
+	rtd_program_load(load->neff, load->size, &at, program, err);
+	rtd_quota_give(rtd->quota, &load->owner.peer, RTD_QUOTA_MEMORY, memory.taken);
+	return err->code;
+}
+
 /* Control held */
 static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *load,
 		     const struct rtd_neff_info *info, struct rtd_model **out, struct rtd_err *err)
@@ -132,8 +167,11 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 	model = model_new(rtd, load, info);
 	if (!model)
 		return rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
-	at = (struct rtd_placement){ eg->start, count, model->timeout_ms, owner_of(load) };
-	if (rtd_program_load(load->neff, load->size, &at, &model->program, err)) {
+	at = (struct rtd_placement){ .nc = eg->start,
+				     .nc_count = count,
+				     .timeout_ms = model->timeout_ms,
+				     .owner = owner_of(load) };
+	if (load_program(rtd, load, &at, &model->program, err)) {
 		free(model);
 		return rtd_fail(err, NERR_FAIL, "NMGR", "Failed to load NN: %s, err: %d",
 				info->name, err->code);
