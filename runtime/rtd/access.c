@@ -58,17 +58,6 @@ int rtd_access_model(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id, 
 	return code;
 }
 
-/* Locked */
-static struct rtd_eg *find_eg(struct rtd *rtd, uint32_t id)
-{
-	struct rtd_eg *eg;
-
-	TAILQ_FOREACH(eg, &rtd->egs, link)
-		if (eg->id == id)
-			return eg;
-	return NULL;
-}
-
 int rtd_access_eg(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id, enum rtd_act act,
 		  struct rtd_err *err)
 {
@@ -76,7 +65,7 @@ int rtd_access_eg(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id, enu
 	int code = NERR_OK;
 
 	pthread_mutex_lock(&rtd->lock);
-	eg = find_eg(rtd, id);
+	eg = rtd_eg_find(rtd, id);
 	if (eg && !rtd_may_eg(peer, eg, act))
 		code = refuse("group", id, &eg->owner, act, err);
 	pthread_mutex_unlock(&rtd->lock);
@@ -90,7 +79,7 @@ int rtd_eg_share(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id,
 	int code = NERR_OK;
 
 	pthread_mutex_lock(&rtd->lock);
-	eg = find_eg(rtd, id);
+	eg = rtd_eg_find(rtd, id);
 	if (!eg)
 		code = rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find group: %u", id);
 	else if (!may_as_owner(peer, &eg->owner))
@@ -103,48 +92,20 @@ int rtd_eg_share(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id,
 
 /* ---- unload_all */
 
-static uint32_t next_model(struct rtd *rtd, const struct rtd_peer *peer)
+static bool own_model(const struct rtd_model *model, const void *who)
 {
-	struct rtd_model *model;
-	uint32_t id = 0;
-
-	pthread_mutex_lock(&rtd->lock);
-	TAILQ_FOREACH(model, &rtd->models, link)
-		if (!rtd_may_eg(peer, model->eg, RTD_CONTROL) &&
-		    rtd_may_model(peer, model, RTD_CONTROL))
-			id = model->id;
-	pthread_mutex_unlock(&rtd->lock);
-	return id;
+	return rtd_may_model(who, model, RTD_CONTROL);
 }
 
-static uint32_t next_eg(struct rtd *rtd, const struct rtd_peer *peer)
+static bool own_eg(const struct rtd_eg *eg, const void *who)
 {
-	struct rtd_eg *eg;
-	uint32_t id = 0;
-
-	pthread_mutex_lock(&rtd->lock);
-	TAILQ_FOREACH(eg, &rtd->egs, link)
-		if (rtd_may_eg(peer, eg, RTD_CONTROL))
-			id = eg->id;
-	pthread_mutex_unlock(&rtd->lock);
-	return id;
+	return rtd_may_eg(who, eg, RTD_CONTROL);
 }
 
-/* One after the other, until none is left: others may come while one goes, or be quicker */
-int rtd_unload_own(struct rtd *rtd, const struct rtd_peer *peer, struct rtd_err *err)
+void rtd_unload_own(struct rtd *rtd, const struct rtd_peer *peer, rtd_done done, void *arg)
 {
-	uint32_t id;
+	const struct rtd_sweep own = { own_eg, own_model, peer };
+	struct rtd_swept swept;
 
-	while ((id = next_model(rtd, peer))) {
-		*err = (struct rtd_err){ 0 };
-		if (rtd_model_unload(rtd, id, err) && err->code != NERR_INVALID_HANDLE)
-			return err->code;
-	}
-	while ((id = next_eg(rtd, peer))) {
-		*err = (struct rtd_err){ 0 };
-		if (rtd_eg_destroy(rtd, id, true, err) && err->code != NERR_INVALID_HANDLE)
-			return err->code;
-	}
-	*err = (struct rtd_err){ 0 };
-	return NERR_OK;
+	rtd_sweep(rtd, &own, &swept, done, arg);
 }

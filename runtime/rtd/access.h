@@ -35,6 +35,6 @@ bool rtd_may_eg(const struct rtd_peer *peer, const struct rtd_eg *eg, enum rtd_a
 int rtd_eg_share(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id,
 		 enum rtd_sharing sharing, struct rtd_err *err);
 /* Everything this client may control: models in others' groups, and groups with all they hold */
-int rtd_unload_own(struct rtd *rtd, const struct rtd_peer *peer, struct rtd_err *err);
+void rtd_unload_own(struct rtd *rtd, const struct rtd_peer *peer, rtd_done done, void *arg);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RTD_MAX_TIMEOUT_S 3600 /* a stop waits for what executes, so nothing may execute longer */
+#define RTD_MAX_TIMEOUT_S 3600 /* of an inference: what executes longer hangs */
 #define RTD_MAX_ENDPOINTS 8
 #define RTD_MAX_DEVICES 64
 #define RTD_DEFAULT_ENDPOINT "unix:/run/neuron.sock"

@@ -336,6 +336,11 @@ void rtd_program_unload(struct rtd_program *program)
 	free(program);
 }
 
+void rtd_program_interrupt(struct rtd_program *program, bool on)
+{
+	nrtx_interrupt(program->model, on);
+}
+
 unsigned int rtd_program_tensors(const struct rtd_program *program, const struct rtd_tensor **list)
 {
 	*list = program->tensors;

@@ -92,6 +92,11 @@ struct rtd_placement {
 int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *placement,
 		     struct rtd_program **program, struct rtd_err *err);
 void rtd_program_unload(struct rtd_program *program);
+/*
+ * On: no execution of the program begins, and those under way end soon with an error. Off: as after
+ * the load. Does not wait.
+ */
+void rtd_program_interrupt(struct rtd_program *program, bool on);
 unsigned int rtd_program_tensors(const struct rtd_program *program, const struct rtd_tensor **list);
 
 int rtd_slot_new(struct rtd_program *program, struct rtd_slot **slot, struct rtd_err *err);

@@ -55,19 +55,20 @@ static struct rtd_eg *eg_new(const struct rtd_owner *owner, bool implicit, enum 
 	eg->owner = *owner;
 	eg->implicit = implicit;
 	eg->sharing = sharing;
-	eg->refs = 2; /* the list's and the caller's */
-	pthread_mutex_init(&eg->control, NULL);
+	eg->refs = 1; /* the caller's */
+	STAILQ_INIT(&eg->controls);
+	pthread_cond_init(&eg->asked, NULL);
 	pthread_cond_init(&eg->work, NULL);
 	pthread_cond_init(&eg->idle, NULL);
 	TAILQ_INIT(&eg->queue);
 	return eg;
 }
 
-static void eg_free(struct rtd_eg *eg)
+void rtd_eg_free(struct rtd_eg *eg)
 {
 	pthread_cond_destroy(&eg->idle);
 	pthread_cond_destroy(&eg->work);
-	pthread_mutex_destroy(&eg->control);
+	pthread_cond_destroy(&eg->asked);
 	free(eg);
 }
 
@@ -99,11 +100,18 @@ int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner
 		goto fail;
 	}
 	eg->id = rtd->next_eg;
-	if (rtd_worker_start(rtd, eg)) {
+	if (rtd_control_start(rtd, eg)) {
 		code = rtd_fail(err, NERR_RESOURCE, "NMGR", "no thread for the group");
 		goto fail;
 	}
+	if (rtd_worker_start(rtd, eg)) {
+		code = rtd_fail(err, NERR_RESOURCE, "NMGR", "no thread for the group");
+		eg->dead = true;
+		pthread_cond_signal(&eg->asked);
+		goto fail;
+	}
 	rtd->next_eg++;
+	eg->refs++; /* the list's */
 	eg_insert(rtd, eg);
 	pthread_mutex_unlock(&rtd->lock);
 	rtd_info("NMGR", "group %u: NCs %u to %u", eg->id, eg->start, eg->start + eg->count - 1);
@@ -111,21 +119,8 @@ int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner
 	return NERR_OK;
 fail:
 	pthread_mutex_unlock(&rtd->lock);
-	eg_free(eg);
+	rtd_eg_put(rtd, eg);
 	return code;
-}
-
-struct rtd_eg *rtd_eg_get(struct rtd *rtd, uint32_t id)
-{
-	struct rtd_eg *eg;
-
-	TAILQ_FOREACH(eg, &rtd->egs, link) {
-		if (eg->id == id) {
-			eg->refs++;
-			return eg;
-		}
-	}
-	return NULL;
 }
 
 void rtd_eg_put(struct rtd *rtd, struct rtd_eg *eg)
@@ -136,7 +131,7 @@ void rtd_eg_put(struct rtd *rtd, struct rtd_eg *eg)
 	last = !--eg->refs;
 	pthread_mutex_unlock(&rtd->lock);
 	if (last)
-		eg_free(eg);
+		rtd_eg_free(eg);
 }
 
 void rtd_eg_remove(struct rtd *rtd, struct rtd_eg *eg)
@@ -165,30 +160,28 @@ static struct rtd_model *first_model(struct rtd *rtd, struct rtd_eg *eg)
 	return model;
 }
 
-int rtd_eg_destroy(struct rtd *rtd, uint32_t id, bool force, struct rtd_err *err)
+void rtd_eg_run_destroy(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
 {
 	struct rtd_model *model;
-	struct rtd_eg *eg;
-	int code = NERR_OK;
 
-	pthread_mutex_lock(&rtd->lock);
-	eg = rtd_eg_get(rtd, id);
-	pthread_mutex_unlock(&rtd->lock);
-	if (!eg)
-		return rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find group: %u", id);
-
-	pthread_mutex_lock(&eg->control);
-	if (eg->dead)
-		code = rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find group: %u", id);
-	else if (eg->nmodels && !force)
-		code = rtd_fail(err, NERR_INVALID, "NMGR", "group %u has %u loaded models", id,
-				eg->nmodels);
-	if (!code) {
-		while ((model = first_model(rtd, eg)))
-			rtd_model_drop(rtd, model);
-		rtd_eg_remove(rtd, eg);
+	if (eg->dead) {
+		rtd_fail(&c->err, NERR_INVALID_HANDLE, "NMGR", "Failed to find group: %u", eg->id);
+		return;
 	}
-	pthread_mutex_unlock(&eg->control);
-	rtd_eg_put(rtd, eg);
-	return code;
+	if (eg->nmodels && !c->force) {
+		rtd_fail(&c->err, NERR_INVALID, "NMGR", "group %u has %u loaded models", eg->id,
+			 eg->nmodels);
+		return;
+	}
+	while ((model = first_model(rtd, eg)))
+		rtd_model_drop(rtd, model);
+	rtd_eg_remove(rtd, eg);
+}
+
+void rtd_eg_destroy(struct rtd *rtd, uint32_t id, rtd_done done, void *arg)
+{
+	struct rtd_control *c = rtd_control_new(rtd_eg_run_destroy, 0, done, arg);
+
+	if (c)
+		rtd_control_eg(rtd, id, c);
 }

@@ -307,7 +307,7 @@ static int post_admit(struct rtd *rtd, const struct rtd_post *post, struct rtd_m
 	if (model->state == RTD_FAILED)
 		return rtd_fail(err, NERR_FAILED_STATE, "NMGR",
 				"model %u was stopped after an error", post->model);
-	if (model->state != RTD_READY)
+	if (model->state != RTD_READY || model->stopping)
 		return rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "model %u is not running",
 				post->model);
 	if (model->inflight >= model->ninfer)
@@ -346,7 +346,7 @@ static int infer_queue(struct rtd *rtd, struct rtd_infer *infer, struct rtd_err 
 {
 	struct rtd_model *model = infer->model;
 
-	if (model->state != RTD_READY)
+	if (model->state != RTD_READY || model->stopping)
 		return rtd_fail(err, NERR_INFER_CANCELLED, "NMGR", "model %u was stopped",
 				model->id);
 	infer->state = RTD_QUEUED;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Models: load, start, stop, unload. Each holds its group's control lock while it works. */
+/* Models: load, start, stop, unload; the work of each is done on its group's control thread. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,37 +17,17 @@ struct rtd_model *rtd_model_find(struct rtd *rtd, uint32_t id)
 	return NULL;
 }
 
-/* The group of a model, referenced and with its control lock held; NULL with err set */
-static struct rtd_model *control_model(struct rtd *rtd, uint32_t id, struct rtd_err *err)
+/* On the control thread, which alone takes the group's models away; NULL with err set */
+static struct rtd_model *control_model(struct rtd *rtd, struct rtd_control *c)
 {
 	struct rtd_model *model;
-	struct rtd_eg *eg = NULL;
 
 	pthread_mutex_lock(&rtd->lock);
-	model = rtd_model_find(rtd, id);
-	if (model) {
-		eg = model->eg;
-		eg->refs++;
-	}
+	model = rtd_model_find(rtd, c->id);
 	pthread_mutex_unlock(&rtd->lock);
-	if (eg) {
-		pthread_mutex_lock(&eg->control);
-		pthread_mutex_lock(&rtd->lock);
-		model = rtd_model_find(rtd, id); /* it may have gone meanwhile */
-		pthread_mutex_unlock(&rtd->lock);
-		if (model)
-			return model;
-		pthread_mutex_unlock(&eg->control);
-		rtd_eg_put(rtd, eg);
-	}
-	rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find model: %u", id);
-	return NULL;
-}
-
-static void control_done(struct rtd *rtd, struct rtd_eg *eg)
-{
-	pthread_mutex_unlock(&eg->control);
-	rtd_eg_put(rtd, eg);
+	if (!model) /* it has gone meanwhile */
+		rtd_fail(&c->err, NERR_INVALID_HANDLE, "NMGR", "Failed to find model: %u", c->id);
+	return model;
 }
 
 /* ---- load */
@@ -153,7 +133,6 @@ static int load_program(struct rtd *rtd, const struct rtd_load *load,
 	return err->code;
 }
 
-/* Control held */
 static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *load,
 		     const struct rtd_neff_info *info, struct rtd_model **out, struct rtd_err *err)
 {
@@ -196,79 +175,72 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 	return NERR_OK;
 }
 
-static struct rtd_eg *load_group(struct rtd *rtd, const struct rtd_load *load,
-				 const struct rtd_neff_info *info, struct rtd_err *err)
-{
-	struct rtd_eg *eg = NULL;
+static void model_start(struct rtd *rtd, struct rtd_model *model, struct rtd_err *err);
 
-	if (!load->has_eg) {
-		rtd_eg_create(rtd, info->nc_normal, &load->owner, true, &eg, err);
-		return eg;
-	}
-	pthread_mutex_lock(&rtd->lock);
-	eg = rtd_eg_get(rtd, load->eg);
-	pthread_mutex_unlock(&rtd->lock);
-	if (!eg)
-		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find group: %u", load->eg);
-	return eg;
-}
-
-static int model_start(struct rtd *rtd, struct rtd_model *model, struct rtd_err *err);
-
-int rtd_model_load(struct rtd *rtd, const struct rtd_load *load, uint32_t *id, struct rtd_err *err)
+static void load_run(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
 {
 	struct rtd_model *model = NULL;
-	struct rtd_neff_info info;
-	struct rtd_eg *eg;
+	struct rtd_load *load = c->load;
+	struct rtd_err *err = &c->err;
 
-	if (rtd_neff_inspect(load->neff, load->size, &info, err))
-		return err->code;
 	if (rtd_quota_claim(rtd->quota, &load->owner.peer, RTD_QUOTA_MODELS, 1, "a model", err))
-		return err->code;
-	eg = load_group(rtd, load, &info, err);
-	if (!eg) {
-		rtd_quota_give(rtd->quota, &load->owner.peer, RTD_QUOTA_MODELS, 1);
-		return err->code;
-	}
-
-	pthread_mutex_lock(&eg->control);
+		goto out;
 	if (eg->dead || (eg->implicit && load->has_eg))
 		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "group %u cannot take models", eg->id);
-	else if (!load_into(rtd, eg, load, &info, &model, err) && eg->implicit)
+	else if (!load_into(rtd, eg, load, &load->info, &model, err) && eg->implicit)
 		model_start(rtd, model, err);
 	pthread_mutex_lock(&rtd->lock);
 	if (!err->code && !rtd_session_live(rtd, load->owner.session))
 		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "the session has ended");
 	pthread_mutex_unlock(&rtd->lock);
-	if (err->code && model)
-		rtd_model_drop(rtd, model);
-	else if (err->code)
-		rtd_quota_give(rtd->quota, &load->owner.peer, RTD_QUOTA_MODELS, 1);
-	if (err->code && eg->implicit && !load->has_eg)
-		rtd_eg_remove(rtd, eg);
 	if (!err->code)
-		*id = model->id;
-	pthread_mutex_unlock(&eg->control);
-	rtd_eg_put(rtd, eg);
-	return err->code;
+		load->id = model->id;
+	else if (model)
+		rtd_model_drop(rtd, model);
+	else
+		rtd_quota_give(rtd->quota, &load->owner.peer, RTD_QUOTA_MODELS, 1);
+out:
+	if (err->code && !load->has_eg && !eg->dead)
+		rtd_eg_remove(rtd, eg);
+}
+
+void rtd_model_load(struct rtd *rtd, struct rtd_load *load, rtd_done done, void *arg)
+{
+	struct rtd_control *c = rtd_control_new(load_run, 0, done, arg);
+	uint32_t id = load->eg;
+	struct rtd_eg *eg;
+
+	if (!c)
+		return;
+	c->load = load;
+	if (!rtd_neff_inspect(load->neff, load->size, &load->info, &c->err) && !load->has_eg &&
+	    !rtd_eg_create(rtd, load->info.nc_normal, &load->owner, true, &eg, &c->err)) {
+		id = eg->id;
+		rtd_eg_put(rtd, eg);
+	}
+	if (!c->err.code) {
+		rtd_control_eg(rtd, id, c);
+		return;
+	}
+	done(&c->err, arg);
+	free(c);
 }
 
 /* ---- start and stop */
 
-static int model_start(struct rtd *rtd, struct rtd_model *model, struct rtd_err *err)
+static void model_start(struct rtd *rtd, struct rtd_model *model, struct rtd_err *err)
 {
 	uint64_t begun = rtd_now_ns();
 	struct rtd_eg *eg = model->eg;
-	int code = NERR_OK;
 
 	pthread_mutex_lock(&rtd->lock);
 	if (eg->running && eg->running != model) {
-		code = rtd_fail(err, NERR_INVALID, "NMGR",
-				"model %u runs in group %u, stop it before starting model %u",
-				eg->running->id, eg->id, model->id);
+		rtd_fail(err, NERR_INVALID, "NMGR",
+			 "model %u runs in group %u, stop it before starting model %u",
+			 eg->running->id, eg->id, model->id);
 	} else if (model->state == RTD_FAILED) {
-		code = rtd_fail(err, NERR_FAILED_STATE, "NMGR",
-				"model %u failed, unload it and load it again", model->id);
+		rtd_fail(err, NERR_FAILED_STATE, "NMGR",
+			 "model %u failed, unload it and load it again", model->id);
 	} else {
 		eg->running = model;
 		model->state = RTD_READY;
@@ -276,23 +248,28 @@ static int model_start(struct rtd *rtd, struct rtd_model *model, struct rtd_err 
 		rtd_metric_add(rtd, RTD_METRIC_START, (rtd_now_ns() - begun) / 1e9);
 	}
 	pthread_mutex_unlock(&rtd->lock);
-	return code;
 }
 
-int rtd_model_start(struct rtd *rtd, uint32_t id, struct rtd_err *err)
+static void start_run(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
 {
-	struct rtd_model *model = control_model(rtd, id, err);
-	struct rtd_eg *eg;
+	struct rtd_model *model = control_model(rtd, c);
 
-	if (!model)
-		return err->code;
-	eg = model->eg;
-	model_start(rtd, model, err);
-	control_done(rtd, eg);
-	return err->code;
+	if (model)
+		model_start(rtd, model, &c->err);
 }
 
-/* Cancels what waits, lets the inference that executes end, forgets both. Control held. */
+void rtd_model_start(struct rtd *rtd, uint32_t id, rtd_done done, void *arg)
+{
+	struct rtd_control *c = rtd_control_new(start_run, id, done, arg);
+
+	if (c)
+		rtd_control_model(rtd, c, false);
+}
+
+/*
+ * Cancels what waits, interrupts what executes, forgets both. First nothing more may be posted; then
+ * nothing may begin, not even what a thread has in its hands; then those under way are waited for.
+ */
 static void model_stop(struct rtd *rtd, struct rtd_model *model)
 {
 	uint64_t begun = rtd_now_ns();
@@ -305,6 +282,7 @@ static void model_stop(struct rtd *rtd, struct rtd_model *model)
 	}
 	if (model->state == RTD_READY)
 		model->state = RTD_STANDBY;
+	rtd_program_interrupt(model->program, true);
 	pthread_mutex_unlock(&rtd->lock);
 
 	rtd_infer_cancel_model(rtd, model, true);
@@ -312,21 +290,28 @@ static void model_stop(struct rtd *rtd, struct rtd_model *model)
 	pthread_mutex_lock(&rtd->lock);
 	while (eg->busy == model)
 		pthread_cond_wait(&eg->idle, &rtd->lock);
+	if (model->stopping)
+		model->stopping--; /* this one */
+	if (!model->stopping)
+		rtd_program_interrupt(model->program, false);
 	rtd_metric_add(rtd, RTD_METRIC_STOP, (rtd_now_ns() - begun) / 1e9);
 	pthread_mutex_unlock(&rtd->lock);
 }
 
-int rtd_model_stop(struct rtd *rtd, uint32_t id, struct rtd_err *err)
+static void stop_run(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
 {
-	struct rtd_model *model = control_model(rtd, id, err);
-	struct rtd_eg *eg;
+	struct rtd_model *model = control_model(rtd, c);
 
-	if (!model)
-		return err->code;
-	eg = model->eg;
-	model_stop(rtd, model);
-	control_done(rtd, eg);
-	return NERR_OK;
+	if (model)
+		model_stop(rtd, model);
+}
+
+void rtd_model_stop(struct rtd *rtd, uint32_t id, rtd_done done, void *arg)
+{
+	struct rtd_control *c = rtd_control_new(stop_run, id, done, arg);
+
+	if (c)
+		rtd_control_model(rtd, c, true);
 }
 
 /* ---- unload */
@@ -372,17 +357,21 @@ void rtd_model_drop(struct rtd *rtd, struct rtd_model *model)
 	pthread_mutex_unlock(&rtd->lock);
 }
 
-int rtd_model_unload(struct rtd *rtd, uint32_t id, struct rtd_err *err)
+void rtd_model_run_unload(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
 {
-	struct rtd_model *model = control_model(rtd, id, err);
-	struct rtd_eg *eg;
+	struct rtd_model *model = control_model(rtd, c);
 
 	if (!model)
-		return err->code;
-	eg = model->eg;
+		return;
 	rtd_model_drop(rtd, model);
 	if (eg->implicit)
 		rtd_eg_remove(rtd, eg);
-	control_done(rtd, eg);
-	return NERR_OK;
+}
+
+void rtd_model_unload(struct rtd *rtd, uint32_t id, rtd_done done, void *arg)
+{
+	struct rtd_control *c = rtd_control_new(rtd_model_run_unload, id, done, arg);
+
+	if (c)
+		rtd_control_model(rtd, c, true);
 }

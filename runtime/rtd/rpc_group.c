@@ -54,21 +54,28 @@ void rtd_rpc_create_eg(struct rtd_call *call, const ProtobufCMessage *message)
 	rtd_call_reply(call, &resp.base);
 }
 
+static void destroy_done(struct rtd_err *err, void *arg)
+{
+	Nrt__DestroyEgResponse resp = NRT__DESTROY_EG_RESPONSE__INIT;
+	Nrt__Status status;
+
+	rtd_rpc_status(arg, &status, err);
+	resp.status = &status;
+	rtd_call_reply(arg, &resp.base);
+}
+
 void rtd_rpc_destroy_eg(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	const Nrt__DestroyEgRequest *req = (const void *)message;
-	Nrt__DestroyEgResponse resp = NRT__DESTROY_EG_RESPONSE__INIT;
 	uint32_t id = req->h_eg ? req->h_eg->id : 0;
 	struct rtd *rtd = rtd_call_rtd(call);
 	struct rtd_err err = { 0 };
-	Nrt__Status status;
 
 	if (!rtd_ready(rtd, &err) &&
 	    !rtd_access_eg(rtd, rtd_call_peer(call), id, RTD_CONTROL, &err))
-		rtd_eg_destroy(rtd, id, false, &err);
-	rtd_rpc_status(call, &status, &err);
-	resp.status = &status;
-	rtd_call_reply(call, &resp.base);
+		rtd_eg_destroy(rtd, id, destroy_done, call);
+	else
+		destroy_done(&err, call);
 }
 
 static void eg_info_fill(struct rtd *rtd, const struct rtd_eg *eg, Nrt__EgInfo *info,
@@ -138,14 +145,21 @@ void rtd_rpc_list_egs(struct rtd_call *call, const ProtobufCMessage *message)
 	free(infos);
 }
 
+static void unload_all_done(struct rtd_err *err, void *arg)
+{
+	Nrt__Status status;
+
+	rtd_rpc_status(arg, &status, err);
+	rtd_call_reply(arg, &status.base);
+}
+
 void rtd_rpc_unload_all(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	struct rtd *rtd = rtd_call_rtd(call);
 	struct rtd_err err = { 0 };
-	Nrt__Status status;
 
-	if (!rtd_ready(rtd, &err))
-		rtd_unload_own(rtd, rtd_call_peer(call), &err);
-	rtd_rpc_status(call, &status, &err);
-	rtd_call_reply(call, &status.base);
+	if (rtd_ready(rtd, &err))
+		unload_all_done(&err, call);
+	else
+		rtd_unload_own(rtd, rtd_call_peer(call), unload_all_done, call);
 }

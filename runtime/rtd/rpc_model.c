@@ -231,7 +231,7 @@ static int load_read_file(struct rtd_call *call, struct load_stream *s)
 	return s->err.code;
 }
 
-static int load_finish(struct rtd_call *call, struct load_stream *s, uint32_t *id)
+static int load_check(struct rtd_call *call, struct load_stream *s)
 {
 	struct rtd *rtd = rtd_call_rtd(call);
 
@@ -249,81 +249,116 @@ static int load_finish(struct rtd_call *call, struct load_stream *s, uint32_t *i
 		return rtd_fail(&s->err, NERR_INFER_CANCELLED, "NMGR", "the client is gone");
 	if (rtd_session_check(rtd, rtd_call_peer(call), s->load.owner.session, &s->err))
 		return s->err.code;
-	if (s->load.has_eg &&
-	    rtd_access_eg(rtd, rtd_call_peer(call), s->load.eg, RTD_CONTROL, &s->err))
-		return s->err.code;
-	s->load.owner = rtd_rpc_owner(call, s->load.owner.session);
-	s->load.neff = s->neff;
-	s->load.size = s->received;
-	return rtd_model_load(rtd, &s->load, id, &s->err);
+	if (s->load.has_eg)
+		rtd_access_eg(rtd, rtd_call_peer(call), s->load.eg, RTD_CONTROL, &s->err);
+	return s->err.code;
+}
+
+static void load_answer(struct rtd_call *call, uint32_t id, struct rtd_err *err)
+{
+	Nrt__LoadResponse resp = NRT__LOAD_RESPONSE__INIT;
+	Nrt__HNn handle = NRT__H_NN__INIT;
+	Nrt__Status status;
+
+	handle.id = id;
+	if (!err->code)
+		resp.h_nn = &handle;
+	rtd_rpc_status(call, &status, err);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
+}
+
+static void nobody(struct rtd_err *err, void *arg)
+{
+}
+
+static void load_done(struct rtd_err *err, void *arg)
+{
+	struct rtd_call *call = arg;
+	struct load_stream *s = rtd_call_data(call);
+
+	/* nobody will ever know the id */
+	if (!err->code && rtd_call_gone(call))
+		rtd_model_unload(rtd_call_rtd(call), s->load.id, nobody, NULL);
+	load_answer(call, s->load.id, err);
 }
 
 void rtd_rpc_load_end(struct rtd_call *call)
 {
-	Nrt__LoadResponse resp = NRT__LOAD_RESPONSE__INIT;
 	struct load_stream *s = rtd_call_data(call);
 	struct rtd_err none = { 0 };
-	Nrt__HNn handle = NRT__H_NN__INIT;
-	Nrt__Status status;
 
-	if (!s)
+	if (!s) {
 		rtd_fail(&none, NERR_RESOURCE, "NMGR", "out of memory");
-	else if (!load_finish(call, s, &handle.id))
-		resp.h_nn = &handle;
-	/* nobody will ever know the id */
-	if (resp.h_nn && rtd_call_gone(call))
-		rtd_model_unload(rtd_call_rtd(call), handle.id, &none);
-	rtd_rpc_status(call, &status, s ? &s->err : &none);
-	resp.status = &status;
-	rtd_call_reply(call, &resp.base);
+		load_answer(call, 0, &none);
+	} else if (load_check(call, s)) {
+		load_answer(call, 0, &s->err);
+	} else {
+		s->load.owner = rtd_rpc_owner(call, s->load.owner.session);
+		s->load.neff = s->neff;
+		s->load.size = s->received;
+		rtd_model_load(rtd_call_rtd(call), &s->load, load_done, call);
+	}
 }
 
-/* ---- start, stop, unload */
+/* ---- start, stop, unload: answered when the model's group has come to it */
 
 static void model_call(struct rtd_call *call, const Nrt__HNn *handle,
-		       int (*act)(struct rtd *, uint32_t, struct rtd_err *), Nrt__Status *status,
-		       struct rtd_err *err)
+		       void (*act)(struct rtd *, uint32_t, rtd_done, void *), rtd_done done)
 {
 	uint32_t id = handle ? handle->id : 0;
 	struct rtd *rtd = rtd_call_rtd(call);
+	struct rtd_err err = { 0 };
 
-	if (!rtd_ready(rtd, err) &&
-	    !rtd_access_model(rtd, rtd_call_peer(call), id, RTD_CONTROL, err))
-		act(rtd, id, err);
-	rtd_rpc_status(call, status, err);
+	if (!rtd_ready(rtd, &err) &&
+	    !rtd_access_model(rtd, rtd_call_peer(call), id, RTD_CONTROL, &err))
+		act(rtd, id, done, call);
+	else
+		done(&err, call);
+}
+
+static void start_done(struct rtd_err *err, void *arg)
+{
+	Nrt__StartResponse resp = NRT__START_RESPONSE__INIT;
+	Nrt__Status status;
+
+	rtd_rpc_status(arg, &status, err);
+	resp.status = &status;
+	rtd_call_reply(arg, &resp.base);
 }
 
 void rtd_rpc_start(struct rtd_call *call, const ProtobufCMessage *message)
 {
-	Nrt__StartResponse resp = NRT__START_RESPONSE__INIT;
-	struct rtd_err err = { 0 };
+	model_call(call, ((const Nrt__StartRequest *)message)->h_nn, rtd_model_start, start_done);
+}
+
+static void stop_done(struct rtd_err *err, void *arg)
+{
+	Nrt__StopResponse resp = NRT__STOP_RESPONSE__INIT;
 	Nrt__Status status;
 
-	model_call(call, ((const Nrt__StartRequest *)message)->h_nn, rtd_model_start, &status,
-		   &err);
+	rtd_rpc_status(arg, &status, err);
 	resp.status = &status;
-	rtd_call_reply(call, &resp.base);
+	rtd_call_reply(arg, &resp.base);
 }
 
 void rtd_rpc_stop(struct rtd_call *call, const ProtobufCMessage *message)
 {
-	Nrt__StopResponse resp = NRT__STOP_RESPONSE__INIT;
-	struct rtd_err err = { 0 };
+	model_call(call, ((const Nrt__StopRequest *)message)->h_nn, rtd_model_stop, stop_done);
+}
+
+static void unload_done(struct rtd_err *err, void *arg)
+{
+	Nrt__UnloadResponse resp = NRT__UNLOAD_RESPONSE__INIT;
 	Nrt__Status status;
 
-	model_call(call, ((const Nrt__StopRequest *)message)->h_nn, rtd_model_stop, &status, &err);
+	rtd_rpc_status(arg, &status, err);
 	resp.status = &status;
-	rtd_call_reply(call, &resp.base);
+	rtd_call_reply(arg, &resp.base);
 }
 
 void rtd_rpc_unload(struct rtd_call *call, const ProtobufCMessage *message)
 {
-	Nrt__UnloadResponse resp = NRT__UNLOAD_RESPONSE__INIT;
-	struct rtd_err err = { 0 };
-	Nrt__Status status;
-
-	model_call(call, ((const Nrt__UnloadRequest *)message)->h_nn, rtd_model_unload, &status,
-		   &err);
-	resp.status = &status;
-	rtd_call_reply(call, &resp.base);
+	model_call(call, ((const Nrt__UnloadRequest *)message)->h_nn, rtd_model_unload,
+		   unload_done);
 }

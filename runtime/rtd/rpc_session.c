@@ -57,10 +57,19 @@ void rtd_rpc_session_message(struct rtd_call *call, const ProtobufCMessage *mess
 	rtd_call_next(call);
 }
 
+static void session_closed(struct rtd_err *err, void *arg)
+{
+	rtd_call_finish(arg);
+}
+
 void rtd_rpc_session_end(struct rtd_call *call)
 {
-	rtd_session_close(rtd_call_rtd(call), rtd_call_data(call));
-	rtd_call_finish(call);
+	struct rtd_session *session = rtd_call_data(call);
+
+	if (session)
+		rtd_session_close(rtd_call_rtd(call), session, session_closed, call);
+	else
+		rtd_call_finish(call);
 }
 
 void rtd_rpc_shm_map(struct rtd_call *call, const ProtobufCMessage *message)

@@ -97,34 +97,34 @@ void rtd_metric_add(struct rtd *rtd, unsigned int metric, double value)
 	m->sample[at].value = value;
 }
 
-/* One group after the other, until none is left: others may come while one goes */
-int rtd_unload_all(struct rtd *rtd, struct rtd_err *err)
+static bool every_eg(const struct rtd_eg *eg, const void *who)
 {
-	struct rtd_eg *eg;
-	uint32_t id;
-
-	for (;;) {
-		pthread_mutex_lock(&rtd->lock);
-		eg = TAILQ_FIRST(&rtd->egs);
-		id = eg ? eg->id : 0;
-		pthread_mutex_unlock(&rtd->lock);
-		if (!id)
-			return NERR_OK;
-		/* another call may have been quicker */
-		*err = (struct rtd_err){ 0 };
-		if (rtd_eg_destroy(rtd, id, true, err) && err->code != NERR_INVALID_HANDLE)
-			return err->code;
-	}
+	return true;
 }
 
+static bool no_model(const struct rtd_model *model, const void *who)
+{
+	return false;
+}
+
+static void nobody(struct rtd_err *err, void *arg)
+{
+}
+
+/* No group is made from here on, so those that go are all */
 void rtd_close(struct rtd *rtd)
 {
-	struct rtd_err err = { 0 };
+	const struct rtd_sweep all = { .eg = every_eg, .model = no_model };
+	struct rtd_swept swept;
 
 	pthread_mutex_lock(&rtd->lock);
 	rtd->closing = true;
 	pthread_mutex_unlock(&rtd->lock);
-	rtd_unload_all(rtd, &err);
+	rtd_sweep(rtd, &all, &swept, nobody, NULL);
+	pthread_mutex_lock(&rtd->lock);
+	while (rtd->ngroups)
+		pthread_cond_wait(&rtd->idle, &rtd->lock);
+	pthread_mutex_unlock(&rtd->lock);
 	rtd_shm_drop(rtd, 0);
 }
 

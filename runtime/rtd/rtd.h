@@ -3,12 +3,12 @@
  * The daemon's state, private to runtime/rtd: core groups (EGs), models, inferences, shared memory
  * and sessions. The rpc_*.c files translate messages into these calls; nothing here knows gRPC.
  *
- * Locks, in this order:
- *   eg->control  one control operation (load, start, stop, unload, destroy) at a time in a group
- *   rtd->lock    every list, state and count below; never held during a load, an execution, a copy
- *                of tensor data or a callback
- * Each group has a thread that executes its queue in order. References keep groups and models in
- * memory; the lists hold one.
+ * One lock, rtd->lock: every list, state and count below; never held during a load, an execution, a
+ * copy of tensor data or a callback. libnrt's own locks and the quota's come after it.
+ * Each group has threads that execute its queue in order (worker.c), and one that does its control
+ * operations (load, start, stop, unload, destroy) one at a time (control.c): nobody else waits for
+ * a group. Only that thread takes models and the group itself away. References keep groups and
+ * models in memory; the lists hold one.
  */
 #ifndef RTD_RTD_H
 #define RTD_RTD_H
@@ -40,6 +40,7 @@ struct rtd_owner {
 
 struct rtd_infer;
 TAILQ_HEAD(rtd_infer_list, rtd_infer);
+struct rtd_control;
 
 struct rtd_eg {
 	TAILQ_ENTRY(rtd_eg) link;
@@ -49,7 +50,8 @@ struct rtd_eg {
 	unsigned int refs, nmodels;
 	struct rtd_owner owner;
 	struct rtd_model *running;
-	pthread_mutex_t control;
+	STAILQ_HEAD(, rtd_control) controls; /* asked for and not done yet */
+	pthread_cond_t asked;
 	/* the workers: as many of a pipeline's inferences are under way as it has stages */
 	struct rtd *rtd;
 	unsigned int nthreads, nbusy;
@@ -79,6 +81,8 @@ struct rtd_model {
 	uint32_t ninfer, timeout_ms;
 	uint32_t stages; /* cores that it has for itself */
 	bool dead;
+	unsigned int
+		stopping; /* stops, unloads, destroys asked for and not done: nothing executes */
 	unsigned int refs; /* the list's, and one for each inference */
 	unsigned int inflight; /* posted and not collected */
 	unsigned int ncancelled;
@@ -168,9 +172,10 @@ struct rtd {
 	struct rtd_quota *quota; /* what clients hold */
 	struct rtd_err init_error;
 	pthread_mutex_t lock;
-	pthread_cond_t idle; /* a slot came back */
+	pthread_cond_t idle; /* a slot came back, or a group has gone */
 	atomic_bool closing; /* set with the lock held, so that no group is made after it */
 	uint32_t next_eg, next_model;
+	unsigned int ngroups; /* whose control threads live */
 	unsigned int nmodels;
 	TAILQ_HEAD(, rtd_eg) egs; /* by start core */
 	TAILQ_HEAD(, rtd_model) models;
@@ -190,15 +195,51 @@ void rtd_free(struct rtd *rtd);
 int rtd_ready(struct rtd *rtd, struct rtd_err *err); /* NERR_OK, or why there is no chip */
 uint64_t rtd_now_ns(void);
 void rtd_metric_add(struct rtd *rtd, unsigned int metric, double value); /* locked */
-int rtd_unload_all(struct rtd *rtd, struct rtd_err *err);
+
+/*
+ * control.c. done is called once, with no lock held and without waiting, perhaps before the call
+ * returns; the error is the operation's and alive until done returns.
+ */
+typedef void (*rtd_done)(struct rtd_err *err, void *arg);
+typedef void (*rtd_control_run)(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c);
+struct rtd_control {
+	STAILQ_ENTRY(rtd_control) link;
+	rtd_control_run run; /* on the group's control thread */
+	uint32_t id; /* of a model */
+	bool force;
+	struct rtd_load *load;
+	struct rtd_err err;
+	rtd_done done;
+	void *arg;
+};
+struct rtd_control *rtd_control_new(rtd_control_run run, uint32_t id, rtd_done done, void *arg);
+void rtd_control_eg(struct rtd *rtd, uint32_t eg, struct rtd_control *c); /* ask a group */
+/* Ask the group of model c->id; interrupt: what executes the model ends now, not when its turn
+ * comes */
+void rtd_control_model(struct rtd *rtd, struct rtd_control *c, bool interrupt);
+int rtd_control_start(struct rtd *rtd, struct rtd_eg *eg); /* locked; ends when eg->dead is set */
+
+/* Destroy all groups, and unload all other models, of which these are true (locked) */
+struct rtd_sweep {
+	bool (*eg)(const struct rtd_eg *eg, const void *who);
+	bool (*model)(const struct rtd_model *model, const void *who);
+	const void *who; /* need not live longer than the call */
+};
+struct rtd_swept {
+	unsigned int egs, models; /* asked to go */
+};
+void rtd_sweep(struct rtd *rtd, const struct rtd_sweep *which, struct rtd_swept *swept,
+	       rtd_done done, void *arg);
 
 /* group.c */
+struct rtd_eg *rtd_eg_find(struct rtd *rtd, uint32_t id); /* locked */
+void rtd_eg_destroy(struct rtd *rtd, uint32_t id, rtd_done done, void *arg); /* if it is empty */
+void rtd_eg_run_destroy(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c);
 int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner, bool implicit,
 		  struct rtd_eg **eg, struct rtd_err *err); /* *eg carries a reference */
-int rtd_eg_destroy(struct rtd *rtd, uint32_t id, bool force, struct rtd_err *err);
-struct rtd_eg *rtd_eg_get(struct rtd *rtd, uint32_t id); /* locked; takes a reference */
 void rtd_eg_put(struct rtd *rtd, struct rtd_eg *eg); /* unlocked */
-void rtd_eg_remove(struct rtd *rtd, struct rtd_eg *eg); /* control held; the group is empty */
+void rtd_eg_free(struct rtd_eg *eg); /* the last reference has gone */
+void rtd_eg_remove(struct rtd *rtd, struct rtd_eg *eg); /* its control thread; it is empty */
 
 /* model.c */
 struct rtd_load {
@@ -208,12 +249,17 @@ struct rtd_load {
 	uint32_t ninfer, timeout_ms; /* 0: the default */
 	const void *neff;
 	size_t size;
+	struct rtd_neff_info info; /* of its header, by rtd_model_load */
+	uint32_t id; /* the answer */
 };
-int rtd_model_load(struct rtd *rtd, const struct rtd_load *load, uint32_t *id, struct rtd_err *err);
-int rtd_model_start(struct rtd *rtd, uint32_t id, struct rtd_err *err);
-int rtd_model_stop(struct rtd *rtd, uint32_t id, struct rtd_err *err);
-int rtd_model_unload(struct rtd *rtd, uint32_t id, struct rtd_err *err);
-void rtd_model_drop(struct rtd *rtd, struct rtd_model *model); /* control held: stop and unload */
+/* load and what it points to are alive until done is called */
+void rtd_model_load(struct rtd *rtd, struct rtd_load *load, rtd_done done, void *arg);
+void rtd_model_start(struct rtd *rtd, uint32_t id, rtd_done done, void *arg);
+/* Executions under way are interrupted */
+void rtd_model_stop(struct rtd *rtd, uint32_t id, rtd_done done, void *arg);
+void rtd_model_unload(struct rtd *rtd, uint32_t id, rtd_done done, void *arg);
+void rtd_model_drop(struct rtd *rtd, struct rtd_model *model); /* control thread: stop and unload */
+void rtd_model_run_unload(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c);
 struct rtd_model *rtd_model_find(struct rtd *rtd, uint32_t id); /* locked */
 
 /* infer.c */
@@ -260,7 +306,8 @@ void rtd_shm_drop(struct rtd *rtd, uint64_t session); /* of a session; 0: all */
 struct rtd_session *rtd_session_open(struct rtd *rtd, const struct rtd_peer *peer,
 				     struct rtd_err *err);
 void rtd_session_name(struct rtd *rtd, struct rtd_session *session, const char *framework);
-void rtd_session_close(struct rtd *rtd, struct rtd_session *session);
+/* done: all that was the session's is gone. The session itself is from the call on. */
+void rtd_session_close(struct rtd *rtd, struct rtd_session *session, rtd_done done, void *arg);
 bool rtd_session_live(struct rtd *rtd, uint64_t id); /* locked; 0 is always live */
 /* Is it open, and this client's */
 int rtd_session_check(struct rtd *rtd, const struct rtd_peer *peer, uint64_t id,

@@ -70,52 +70,31 @@ bool rtd_session_live(struct rtd *rtd, uint64_t id)
 	return false;
 }
 
-static uint32_t session_model(struct rtd *rtd, uint64_t id)
+static bool session_eg(const struct rtd_eg *eg, const void *session)
 {
-	struct rtd_model *model;
-	uint32_t found = 0;
-
-	pthread_mutex_lock(&rtd->lock);
-	TAILQ_FOREACH(model, &rtd->models, link)
-		if (model->owner.session == id)
-			found = model->id;
-	pthread_mutex_unlock(&rtd->lock);
-	return found;
+	return eg->owner.session == ((const struct rtd_session *)session)->id;
 }
 
-static uint32_t session_eg(struct rtd *rtd, uint64_t id)
+static bool session_model(const struct rtd_model *model, const void *session)
 {
-	struct rtd_eg *eg;
-	uint32_t found = 0;
-
-	pthread_mutex_lock(&rtd->lock);
-	TAILQ_FOREACH(eg, &rtd->egs, link)
-		if (eg->owner.session == id)
-			found = eg->id;
-	pthread_mutex_unlock(&rtd->lock);
-	return found;
+	return model->owner.session == ((const struct rtd_session *)session)->id;
 }
 
 /* It leaves the list first: what is made in its name looks there again before it is published */
-void rtd_session_close(struct rtd *rtd, struct rtd_session *session)
+void rtd_session_close(struct rtd *rtd, struct rtd_session *session, rtd_done done, void *arg)
 {
-	unsigned int models = 0, groups = 0;
-	struct rtd_err err = { 0 };
-	uint32_t id;
+	const struct rtd_sweep its = { session_eg, session_model, session };
+	struct rtd_swept swept;
 
 	pthread_mutex_lock(&rtd->lock);
 	TAILQ_REMOVE(&rtd->sessions, session, link);
 	pthread_mutex_unlock(&rtd->lock);
 
-	for (; (id = session_model(rtd, session->id)); models++)
-		rtd_model_unload(rtd, id, &err);
-	for (; (id = session_eg(rtd, session->id)); groups++)
-		rtd_eg_destroy(rtd, id, true, &err);
 	rtd_shm_drop(rtd, session->id);
-	if (models || groups)
-		rtd_info("NRTD",
-			 "session of process %d ended: %u models unloaded, %u groups removed",
-			 (int)session->peer.pid, models, groups);
 	rtd_quota_give(rtd->quota, &session->peer, RTD_QUOTA_SESSIONS, 1);
+	rtd_sweep(rtd, &its, &swept, done, arg);
+	if (swept.models || swept.egs)
+		rtd_info("NRTD", "session of process %d ended: %u models and %u groups go",
+			 (int)session->peer.pid, swept.models, swept.egs);
 	free(session);
 }

@@ -60,14 +60,16 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 	struct rtd_model *model = infer->model;
 	struct rtd_eg *eg = model->eg;
 	uint64_t now = rtd_now_ns();
-	bool told = false;
+	bool told = false, stopped;
 
-	count_result(rtd, &infer->err);
+	stopped = model->stopping || (model->state != RTD_READY && model->state != RTD_FAILED);
+	if (!stopped || !infer->err.code)
+		count_result(rtd, &infer->err);
 	model->infer_count++;
 	rtd_metric_add(rtd, RTD_METRIC_INFER_ON_CHIP, (now - begun) / 1e9);
 	rtd_metric_add(rtd, RTD_METRIC_INFER, (now - infer->posted_ns) / 1e9);
 	infer->state = RTD_DONE;
-	if (model->state != RTD_READY && model->state != RTD_FAILED)
+	if (stopped)
 		rtd_infer_cancelled(infer);
 	if (fatal && model->state == RTD_READY) {
 		model->state = RTD_FAILED;
@@ -89,6 +91,16 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 		worker_leave(eg);
 }
 
+static bool interrupted(struct rtd *rtd, const struct rtd_model *model)
+{
+	bool stopping;
+
+	pthread_mutex_lock(&rtd->lock);
+	stopping = model->stopping || model->state == RTD_STANDBY;
+	pthread_mutex_unlock(&rtd->lock);
+	return stopping;
+}
+
 static void worker_execute(struct rtd *rtd, struct rtd_infer *infer)
 {
 	uint64_t begun = rtd_now_ns();
@@ -99,7 +111,7 @@ static void worker_execute(struct rtd *rtd, struct rtd_infer *infer)
 	code = rtd_slot_execute(infer->slot->slot, &fatal, &infer->err);
 	if (code == NERR_OK || code == NERR_INFER_COMPLETED_WITH_NUM_ERR)
 		rtd_infer_deliver(infer, &infer->err);
-	else
+	else if (!interrupted(rtd, infer->model))
 		rtd_error("NMGR", "model %u: Inference completed with err: %d", infer->model->id,
 			  code);
 	pthread_mutex_lock(&rtd->lock);

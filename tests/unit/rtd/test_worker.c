@@ -4,6 +4,7 @@
  * until a later inference has been told; with one thread that executes and tells, that is for ever.
  */
 #include <check.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@
 #define COLS 16
 #define N (128 * COLS)
 
-static struct rtd_config config = { .default_timeout_ms = 60000, .default_ninfer = 8 };
+static struct rtd_config config = { .default_timeout_ms = 3600000, .default_ninfer = 8 };
 static const struct rtd_peer peer = { .local = true };
 static struct rtd *rtd;
 static uint32_t model;
@@ -26,27 +27,62 @@ struct told {
 	float c[N];
 };
 
-static void start(void)
+/* A control operation, waited for */
+struct control {
+	sem_t over;
+	struct rtd_err err;
+};
+
+static void control_done(struct rtd_err *err, void *arg)
+{
+	struct control *c = arg;
+
+	c->err = *err;
+	sem_post(&c->over);
+}
+
+static void control_good(struct control *c)
+{
+	sem_wait(&c->over);
+	ck_assert_msg(!c->err.code, "%s", c->err.text);
+}
+
+/* The chips, and a model that is started */
+static void start_model(void (*make)(struct testmodel *t))
 {
 	struct rtd_load load = { .ninfer = 0 };
-	struct rtd_err err = { 0 };
+	struct control c = { 0 };
 	struct testmodel t;
 	void *neff;
 
 	setenv("NEURON_EMU", "inf1.xlarge", 1);
 	rtd = rtd_new(&config);
 	rtd_open_chips(rtd);
-	testmodel_add(&t, COLS);
+	make(&t);
 	neff = testmodel_write(&t, &load.size);
 	testmodel_free(&t);
 	load.neff = neff;
-	ck_assert_msg(!rtd_model_load(rtd, &load, &model, &err), "%s", err.text);
-	ck_assert_msg(!rtd_model_start(rtd, model, &err), "%s", err.text);
+	sem_init(&c.over, 0, 0);
+	rtd_model_load(rtd, &load, control_done, &c);
+	control_good(&c);
+	model = load.id;
+	rtd_model_start(rtd, model, control_done, &c);
+	control_good(&c);
 	free(neff);
 	for (int i = 0; i < N; i++) {
 		a[i] = (float)i;
 		b[i] = (float)(i % 7) / 8;
 	}
+}
+
+static void make_add(struct testmodel *t)
+{
+	testmodel_add(t, COLS);
+}
+
+static void start(void)
+{
+	start_model(make_add);
 }
 
 static void stop(void)
@@ -118,31 +154,22 @@ START_TEST(goes_on_while_it_tells)
 }
 END_TEST
 
-static void *unload(void *arg)
-{
-	struct rtd_err err = { 0 };
-
-	ck_assert_msg(!rtd_model_unload(rtd, model, &err), "%s", err.text);
-	sem_post(arg);
-	return NULL;
-}
-
 /* A model is there until the last of its waiters has been told: its buffers hold the result */
 START_TEST(stays_until_all_are_told)
 {
 	static struct told told;
-	sem_t begun, go, gone;
-	pthread_t thread;
+	struct control gone = { 0 };
+	sem_t begun, go;
 
 	start();
 	sem_init(&begun, 0, 0);
 	sem_init(&go, 0, 0);
-	sem_init(&gone, 0, 0);
+	sem_init(&gone.over, 0, 0);
 	told.post = &begun;
 	told.wait = &go;
 	post(&told);
 	sem_wait(&begun);
-	pthread_create(&thread, NULL, unload, &gone);
+	rtd_model_unload(rtd, model, control_done, &gone);
 	for (bool dead = false; !dead;) { /* unloading has come as far as it can */
 		struct rtd_model *m;
 
@@ -151,12 +178,45 @@ START_TEST(stays_until_all_are_told)
 		dead = !m || m->dead;
 		pthread_mutex_unlock(&rtd->lock);
 	}
-	ck_assert_int_ne(sem_trywait(&gone), 0);
+	ck_assert_int_ne(sem_trywait(&gone.over), 0);
 	sem_post(&go);
 	check_sum(&told);
-	pthread_join(thread, NULL);
-	ck_assert_int_eq(sem_trywait(&gone), 0);
+	control_good(&gone);
 	stop();
+}
+END_TEST
+
+/*
+ * An inference that never ends, stopped while it waits, while a thread has it in its hands, and
+ * while it executes; three stops at once, and the start behind them holds.
+ */
+START_TEST(a_stop_waits_for_nobody)
+{
+	static struct told told[4];
+	static struct control c[5];
+
+	start_model(testmodel_hang);
+	for (int i = 0; i < 50; i++) {
+		for (int k = 0; k < 4; k++)
+			post(&told[k]);
+		for (int k = 0; k < 5; k++)
+			sem_init(&c[k].over, 0, 0);
+		if (i % 2)
+			sched_yield();
+		for (int k = 0; k < 3; k++)
+			rtd_model_stop(rtd, model, control_done, &c[k]);
+		rtd_model_start(rtd, model, control_done, &c[3]);
+		for (int k = 0; k < 4; k++)
+			control_good(&c[k]);
+		for (int k = 0; k < 4; k++) {
+			sem_wait(&told[k].over);
+			ck_assert_int_eq(told[k].code, NERR_INFER_CANCELLED);
+		}
+	}
+	post(&told[0]);
+	stop(); /* and so does the end */
+	sem_wait(&told[0].over);
+	ck_assert_int_eq(told[0].code, NERR_INFER_CANCELLED);
 }
 END_TEST
 
@@ -169,6 +229,7 @@ int main(void)
 
 	tcase_add_test(tc, goes_on_while_it_tells);
 	tcase_add_test(tc, stays_until_all_are_told);
+	tcase_add_test(tc, a_stop_waits_for_nobody);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
