@@ -61,6 +61,19 @@ static bool is_json(const char *name)
 	return n > 5 && !strcmp(name + n - 5, ".json");
 }
 
+/* Room that did not fill goes back */
+static int member_end(struct neff_reader *r, struct neff_member *m, size_t room)
+{
+	size_t size = m->size ? m->size : 1;
+	uint8_t *p = realloc(m->data, size);
+
+	if (!p)
+		return neff_nomem(r->err);
+	m->data = p;
+	neff_give(r, room - size);
+	return 0;
+}
+
 /* The declared size is only a hint: memory grows with what really arrives */
 static int member_data(struct neff_reader *r, struct archive *a, struct neff_member *m)
 {
@@ -86,7 +99,7 @@ static int member_data(struct neff_reader *r, struct archive *a, struct neff_mem
 			return neff_fail(r->err, "%.160s: %.80s", m->name,
 					 archive_error_string(a) ?: "cannot unpack");
 		if (!n)
-			return 0;
+			return member_end(r, m, room);
 		m->size += (size_t)n;
 		r->unpacked += (uint64_t)n;
 		r->json += is_json(m->name) ? (uint64_t)n : 0;

@@ -133,6 +133,8 @@ static int read_values(struct rtd_config *config, json_t *root, const char *path
 	if (!err)
 		err = get_number(root, "user_memory_limit", 1 << 20, INT64_MAX,
 				 &config->user_memory_limit, path, text);
+	if (!err)
+		err = get_number(root, "call_limit", 16, 1 << 20, &config->call_limit, path, text);
 	config->default_timeout_ms = timeout * 1000;
 	config->default_ninfer = ninfer;
 	return err;

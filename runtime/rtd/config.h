@@ -30,7 +30,8 @@ struct rtd_config {
 	enum rtd_sharing sharing; /* of a new group */
 	uint32_t default_timeout_ms, default_ninfer;
 	uint64_t max_neff_size;
-	uint64_t memory_limit, user_memory_limit; /* bytes clients may hold; 0: the default */
+	/* what clients may hold, and one user: bytes, calls under way; 0: the default */
+	uint64_t memory_limit, user_memory_limit, call_limit;
 };
 
 struct rtd_config *rtd_config_new(void);

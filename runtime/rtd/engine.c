@@ -14,6 +14,8 @@
 
 #define MAX_DEVICES 64
 #define BUFFER_ALIGN 4096
+#define ANSWER_FRAME 2048 /* of a message: its status */
+#define ANSWER_FIELD 64 /* of an output: keys and lengths */
 
 struct rtd_engine {
 	unsigned int nc_count, ndevices;
@@ -348,6 +350,26 @@ unsigned int rtd_program_tensors(const struct rtd_program *program, const struct
 }
 
 /* ---- slots */
+
+uint64_t rtd_program_slot_size(const struct rtd_program *program)
+{
+	uint64_t size = sizeof(struct rtd_slot);
+
+	for (unsigned int i = 0; i < program->ntensors; i++)
+		size += sizeof(struct slot_tensor) + program->tensors[i].size + BUFFER_ALIGN;
+	return size;
+}
+
+uint64_t rtd_program_answer_size(const struct rtd_program *program)
+{
+	uint64_t size = ANSWER_FRAME;
+
+	for (unsigned int i = 0; i < program->ntensors; i++)
+		if (program->tensors[i].output)
+			size += program->tensors[i].size + strlen(program->tensors[i].name) +
+				ANSWER_FIELD;
+	return size;
+}
 
 static NRT_STATUS slot_tensor(struct rtd_slot *slot, unsigned int i)
 {

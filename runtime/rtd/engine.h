@@ -99,6 +99,10 @@ void rtd_program_unload(struct rtd_program *program);
 void rtd_program_interrupt(struct rtd_program *program, bool on);
 unsigned int rtd_program_tensors(const struct rtd_program *program, const struct rtd_tensor **list);
 
+/* Bytes of the buffers of a slot; bytes of a message with all outputs, at most */
+uint64_t rtd_program_slot_size(const struct rtd_program *program);
+uint64_t rtd_program_answer_size(const struct rtd_program *program);
+
 int rtd_slot_new(struct rtd_program *program, struct rtd_slot **slot, struct rtd_err *err);
 void rtd_slot_free(struct rtd_slot *slot);
 void *rtd_slot_buffer(struct rtd_slot *slot,

@@ -12,32 +12,7 @@
 #include "log.h"
 #include "rtd.h"
 
-/* ---- slots */
-
-/* Locked on entry and exit of its callers' critical parts only */
-static struct rtd_slot_entry *slot_take(struct rtd *rtd, struct rtd_model *model,
-					struct rtd_err *err)
-{
-	struct rtd_slot_entry *entry;
-
-	pthread_mutex_lock(&rtd->lock);
-	entry = SLIST_FIRST(&model->slots);
-	if (entry)
-		SLIST_REMOVE_HEAD(&model->slots, link);
-	pthread_mutex_unlock(&rtd->lock);
-	if (entry)
-		return entry;
-	entry = calloc(1, sizeof(*entry));
-	if (!entry) {
-		rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
-		return NULL;
-	}
-	if (rtd_slot_new(model->program, &entry->slot, err)) {
-		free(entry);
-		return NULL;
-	}
-	return entry;
-}
+/* ---- end */
 
 /* Locked: the buffers and the reference that kept the model */
 static void slot_put(struct rtd *rtd, struct rtd_infer *infer)
@@ -72,7 +47,16 @@ void rtd_infer_free(struct rtd *rtd, struct rtd_infer *infer)
 	pthread_mutex_lock(&rtd->lock);
 	slot_put(rtd, infer);
 	pthread_mutex_unlock(&rtd->lock);
+	rtd_quota_give(rtd->quota, &infer->peer, RTD_QUOTA_MEMORY, infer->charged);
 	free(infer);
+}
+
+uint64_t rtd_infer_uncharge(struct rtd_infer *infer)
+{
+	uint64_t rest = infer->charged - sizeof(*infer);
+
+	infer->charged -= rest;
+	return rest;
 }
 
 /* ---- cookies */
@@ -271,13 +255,16 @@ static bool poster_gone(const struct rtd_infer *infer)
 }
 
 /* Locked: results that no process is left to collect must not fill a model's queue for good */
-static void reap_abandoned(struct rtd_model *model, struct rtd_infer_list *gone)
+static void reap_abandoned(struct rtd_model *model, const struct rtd_peer *peer,
+			   struct rtd_infer_list *gone)
 {
 	struct rtd_infer *infer, *next;
 
 	for (infer = TAILQ_FIRST(&model->infers); infer; infer = next) {
 		next = TAILQ_NEXT(infer, link);
 		if (infer->state != RTD_DONE || infer->done || !poster_gone(infer))
+			continue;
+		if (peer && !rtd_peer_same(&infer->peer, peer))
 			continue;
 		rtd_infer_detach(infer);
 		TAILQ_INSERT_TAIL(gone, infer, queue);
@@ -293,6 +280,18 @@ static void free_list(struct rtd *rtd, struct rtd_infer_list *gone)
 		TAILQ_REMOVE(gone, infer, queue);
 		rtd_infer_free(rtd, infer);
 	}
+}
+
+void rtd_infer_reap(struct rtd *rtd, const struct rtd_peer *peer)
+{
+	struct rtd_infer_list gone = TAILQ_HEAD_INITIALIZER(gone);
+	struct rtd_model *model;
+
+	pthread_mutex_lock(&rtd->lock);
+	TAILQ_FOREACH(model, &rtd->models, link)
+		reap_abandoned(model, peer, &gone);
+	pthread_mutex_unlock(&rtd->lock);
+	free_list(rtd, &gone);
 }
 
 /* Locked */
@@ -311,7 +310,7 @@ static int post_admit(struct rtd *rtd, const struct rtd_post *post, struct rtd_m
 		return rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "model %u is not running",
 				post->model);
 	if (model->inflight >= model->ninfer)
-		reap_abandoned(model, gone);
+		reap_abandoned(model, NULL, gone);
 	if (model->inflight >= model->ninfer) {
 		rtd->counters.queue_drop++;
 		return rtd_fail(err, NERR_QUEUE_FULL, "NMGR",
@@ -324,12 +323,21 @@ static int post_admit(struct rtd *rtd, const struct rtd_post *post, struct rtd_m
 	return NERR_OK;
 }
 
-static struct rtd_infer *infer_new(const struct rtd_post *post, struct rtd_model *model)
+/* With its place, and room for the answer when it will be sent */
+static struct rtd_infer *infer_new(struct rtd *rtd, const struct rtd_post *post,
+				   struct rtd_model *model, struct rtd_err *err)
 {
 	struct rtd_infer *infer = calloc(1, sizeof(*infer));
+	uint64_t charge = sizeof(*infer);
 
-	if (!infer)
+	if (!post->noutputs)
+		charge += rtd_program_answer_size(model->program);
+	if (!infer || rtd_memory_claim(rtd, post->peer, charge, "an inference", err)) {
+		rtd_fail(err, NERR_RESOURCE, "NMGR", "no memory for an inference");
+		free(infer);
 		return NULL;
+	}
+	infer->charged = charge;
 	infer->peer = *post->peer;
 	infer->peer.groups = NULL;
 	infer->peer.ngroups = 0;
@@ -372,11 +380,9 @@ int rtd_infer_post(struct rtd *rtd, const struct rtd_post *post, uint64_t *cooki
 	if (err->code)
 		return err->code;
 
-	infer = infer_new(post, model);
+	infer = infer_new(rtd, post, model, err);
 	if (infer)
-		infer->slot = slot_take(rtd, model, err);
-	else
-		rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
+		infer->slot = rtd_slot_take(rtd, model, post->peer, err);
 	if (!err->code && !fill_inputs(rtd, post, infer, err))
 		find_outputs(rtd, infer, post->outputs, post->noutputs, err);
 
@@ -444,7 +450,7 @@ bool rtd_infer_complete(struct rtd *rtd, const struct rtd_peer *peer, uint64_t c
 /* ---- cancel */
 
 /* Locked: a cookie that only remembers that it was cancelled */
-void rtd_infer_cancelled(struct rtd_infer *infer)
+void rtd_infer_cancelled(struct rtd *rtd, struct rtd_infer *infer)
 {
 	struct rtd_model *model = infer->model;
 
@@ -456,6 +462,7 @@ void rtd_infer_cancelled(struct rtd_infer *infer)
 		SLIST_INSERT_HEAD(&model->slots, infer->slot, link);
 		infer->slot = NULL;
 	}
+	rtd_quota_give(rtd->quota, &infer->peer, RTD_QUOTA_MEMORY, rtd_infer_uncharge(infer));
 	model->ncancelled++;
 }
 
@@ -500,7 +507,7 @@ void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model, bool resul
 			continue;
 		if (infer->state == RTD_QUEUED)
 			TAILQ_REMOVE(&model->eg->queue, infer, queue);
-		rtd_infer_cancelled(infer);
+		rtd_infer_cancelled(rtd, infer);
 		if (infer->done) {
 			rtd_infer_detach(infer);
 			TAILQ_INSERT_TAIL(&waited, infer, queue);

@@ -243,6 +243,7 @@ static int start_server(struct daemon *d)
 		.rtd = d->rtd,
 		.methods = rtd_methods,
 		.nmethods = rtd_nmethods,
+		.quota = d->rtd->quota,
 		.threads = SERVER_THREADS,
 		.workers = SERVER_WORKERS,
 	};

@@ -6,6 +6,12 @@
 #define NMGR "/nrt.nmgr_v1/"
 #define NMGRX "/nrtx.nmgr_x/"
 
+#define INFER(name, type, handler, over)                                  \
+	{                                                                 \
+		.path = NMGR name, .kind = RTD_UNARY, .message = handler, \
+		.request = &type##__descriptor, .refused = over           \
+	}
+
 #define UNARY(service, name, type, handler, blocks)                          \
 	{                                                                    \
 		.path = service name, .kind = RTD_UNARY, .blocking = blocks, \
@@ -19,6 +25,7 @@ const struct rtd_method rtd_methods[] = {
 	  .request = &nrt__load_request__descriptor,
 	  .open = rtd_rpc_load_open,
 	  .message = rtd_rpc_load_message,
+	  .refused = rtd_rpc_load_refused,
 	  .end = rtd_rpc_load_end,
 	  .closed = rtd_rpc_load_closed },
 	{ .path = "/nrt.nmgr_session_manager/session_monitor",
@@ -32,10 +39,11 @@ const struct rtd_method rtd_methods[] = {
 	  .kind = RTD_BIDI,
 	  .request = &nrt__infer_request__descriptor,
 	  .message = rtd_rpc_infer_stream,
+	  .refused = rtd_rpc_infer_stream_refused,
 	  .end = rtd_rpc_infer_stream_end },
 
-	UNARY(NMGR, "infer", nrt__infer_request, rtd_rpc_infer, false),
-	UNARY(NMGR, "infer_post", nrt__infer_request, rtd_rpc_infer_post, false),
+	INFER("infer", nrt__infer_request, rtd_rpc_infer, rtd_rpc_infer_refused),
+	INFER("infer_post", nrt__infer_request, rtd_rpc_infer_post, rtd_rpc_infer_post_refused),
 	UNARY(NMGR, "infer_wait", nrt__infer_wait_request, rtd_rpc_infer_wait, false),
 	UNARY(NMGR, "infer_poll", nrt__infer_wait_request, rtd_rpc_infer_poll, false),
 	UNARY(NMGR, "infer_check_completion", nrt__infer_check_completion_request,

@@ -316,17 +316,6 @@ void rtd_model_stop(struct rtd *rtd, uint32_t id, rtd_done done, void *arg)
 
 /* ---- unload */
 
-static void free_slots(struct rtd_model *model)
-{
-	struct rtd_slot_entry *entry;
-
-	while ((entry = SLIST_FIRST(&model->slots))) {
-		SLIST_REMOVE_HEAD(&model->slots, link);
-		rtd_slot_free(entry->slot);
-		free(entry);
-	}
-}
-
 void rtd_model_drop(struct rtd *rtd, struct rtd_model *model)
 {
 	uint64_t begun = rtd_now_ns();
@@ -347,7 +336,7 @@ void rtd_model_drop(struct rtd *rtd, struct rtd_model *model)
 	rtd->counters.unload++;
 	pthread_mutex_unlock(&rtd->lock);
 
-	free_slots(model);
+	rtd_slots_free(rtd, model);
 	rtd_program_unload(model->program);
 	rtd_quota_give(rtd->quota, &model->owner.peer, RTD_QUOTA_MODELS, 1);
 	rtd_info("NMGR", "model %u unloaded", model->id);

@@ -13,6 +13,7 @@
 #define BUCKETS 64
 #define MAX_MODELS 1024
 #define MAX_SESSIONS 1024
+#define MAX_CALLS 32768 /* some 10 KB each in gRPC, and in their sockets */
 
 struct limit {
 	const char *name, *unit;
@@ -26,6 +27,7 @@ static const struct limit defaults[RTD_QUOTA_KINDS] = {
 	[RTD_QUOTA_MODELS] = { "models", "models", MAX_MODELS / 4 * 3, MAX_MODELS },
 	[RTD_QUOTA_SESSIONS] = { "sessions", "sessions", MAX_SESSIONS / 4, MAX_SESSIONS },
 	[RTD_QUOTA_REGIONS] = { .name = "shared memory", .unit = "regions" },
+	[RTD_QUOTA_CALLS] = { "calls", "calls", MAX_CALLS / 4 * 3, MAX_CALLS },
 };
 
 struct account {

@@ -17,6 +17,7 @@ enum rtd_quota_kind {
 	RTD_QUOTA_MODELS, /* loaded, or being loaded */
 	RTD_QUOTA_SESSIONS, /* open */
 	RTD_QUOTA_REGIONS, /* of shared memory: a descriptor each */
+	RTD_QUOTA_CALLS, /* under way */
 	RTD_QUOTA_KINDS,
 };
 

@@ -15,6 +15,8 @@ extern const unsigned int rtd_nmethods;
 
 /* Point status at err, which must live until the reply; adds the line of the method itself */
 void rtd_rpc_status(struct rtd_call *call, Nrt__Status *status, struct rtd_err *err);
+/* A message did not fit: NERR_RESOURCE in err */
+int rtd_rpc_refuse(struct rtd_err *err);
 struct rtd_owner rtd_rpc_owner(struct rtd_call *call, uint64_t session);
 
 void rtd_rpc_create_eg(struct rtd_call *call, const ProtobufCMessage *message);
@@ -24,6 +26,7 @@ void rtd_rpc_unload_all(struct rtd_call *call, const ProtobufCMessage *message);
 
 void rtd_rpc_load_open(struct rtd_call *call);
 void rtd_rpc_load_message(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_rpc_load_refused(struct rtd_call *call);
 void rtd_rpc_load_end(struct rtd_call *call);
 void rtd_rpc_load_closed(struct rtd_call *call);
 void rtd_rpc_start(struct rtd_call *call, const ProtobufCMessage *message);
@@ -32,6 +35,9 @@ void rtd_rpc_unload(struct rtd_call *call, const ProtobufCMessage *message);
 
 void rtd_rpc_infer(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_infer_post(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_rpc_infer_refused(struct rtd_call *call);
+void rtd_rpc_infer_post_refused(struct rtd_call *call);
+void rtd_rpc_infer_stream_refused(struct rtd_call *call);
 void rtd_rpc_infer_wait(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_infer_poll(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_infer_check(struct rtd_call *call, const ProtobufCMessage *message);

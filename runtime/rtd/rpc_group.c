@@ -21,6 +21,12 @@ void rtd_rpc_status(struct rtd_call *call, Nrt__Status *status, struct rtd_err *
 	rtd_debug("NRTD", "%s", err->text);
 }
 
+int rtd_rpc_refuse(struct rtd_err *err)
+{
+	return rtd_fail(err, NERR_RESOURCE, "NRTD",
+			"the message does not fit into what this user, or all, may hold");
+}
+
 struct rtd_owner rtd_rpc_owner(struct rtd_call *call, uint64_t session)
 {
 	struct rtd_owner owner = { .peer = *rtd_call_peer(call), .session = session };

@@ -110,6 +110,7 @@ static void answer_infer(struct rtd_call *call, struct rtd_infer *infer, infer_s
 		rtd_fail(&infer->err, NERR_RESOURCE, "NRTD", "out of memory");
 	else if (has_outputs(infer))
 		answer_outputs(infer, &resp, ios);
+	rtd_call_reserve(call, rtd_infer_uncharge(infer));
 	rtd_rpc_status(call, &status, &infer->err);
 	resp.status = &status;
 	send(call, &resp.base);
@@ -134,18 +135,42 @@ void rtd_rpc_infer(struct rtd_call *call, const ProtobufCMessage *message)
 		answer_error(call, &err, rtd_call_reply);
 }
 
+void rtd_rpc_infer_refused(struct rtd_call *call)
+{
+	struct rtd_err err = { 0 };
+
+	rtd_rpc_refuse(&err);
+	answer_error(call, &err, rtd_call_reply);
+}
+
 /* ---- infer_post, infer_wait, infer_poll, infer_check_completion */
+
+static void answer_post(struct rtd_call *call, uint64_t cookie, struct rtd_err *err)
+{
+	Nrt__InferPostResponse resp = NRT__INFER_POST_RESPONSE__INIT;
+	Nrt__Status status;
+
+	resp.cookie = cookie;
+	rtd_rpc_status(call, &status, err);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
+}
 
 void rtd_rpc_infer_post(struct rtd_call *call, const ProtobufCMessage *message)
 {
-	Nrt__InferPostResponse resp = NRT__INFER_POST_RESPONSE__INIT;
 	struct rtd_err err = { 0 };
-	Nrt__Status status;
+	uint64_t cookie = 0;
 
-	infer_submit(call, (const void *)message, NULL, &resp.cookie, &err);
-	rtd_rpc_status(call, &status, &err);
-	resp.status = &status;
-	rtd_call_reply(call, &resp.base);
+	infer_submit(call, (const void *)message, NULL, &cookie, &err);
+	answer_post(call, cookie, &err);
+}
+
+void rtd_rpc_infer_post_refused(struct rtd_call *call)
+{
+	struct rtd_err err = { 0 };
+
+	rtd_rpc_refuse(&err);
+	answer_post(call, 0, &err);
 }
 
 static void wait_done(struct rtd_infer *infer, void *arg)
@@ -218,6 +243,14 @@ void rtd_rpc_infer_stream(struct rtd_call *call, const ProtobufCMessage *message
 
 	if (infer_submit(call, (const void *)message, stream_done, &cookie, &err))
 		answer_error(call, &err, rtd_call_send);
+}
+
+void rtd_rpc_infer_stream_refused(struct rtd_call *call)
+{
+	struct rtd_err err = { 0 };
+
+	rtd_rpc_refuse(&err);
+	answer_error(call, &err, rtd_call_send);
 }
 
 void rtd_rpc_infer_stream_end(struct rtd_call *call)

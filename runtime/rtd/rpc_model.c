@@ -190,6 +190,17 @@ void rtd_rpc_load_message(struct rtd_call *call, const ProtobufCMessage *message
 	rtd_call_next(call);
 }
 
+void rtd_rpc_load_refused(struct rtd_call *call)
+{
+	struct load_stream *s = rtd_call_data(call);
+
+	if (s && !s->err.code) {
+		rtd_rpc_refuse(&s->err);
+		load_release(call, s);
+	}
+	rtd_call_next(call);
+}
+
 /* ---- the end */
 
 static int read_whole(int fd, uint8_t *buf, size_t size)

@@ -22,6 +22,9 @@ static struct rtd_quota *new_quota(const struct rtd_config *config)
 	rtd_quota_limit(quota, RTD_QUOTA_MEMORY, user, total);
 	if (!rtd_descriptors_get(&descriptors))
 		rtd_quota_limit(quota, RTD_QUOTA_REGIONS, descriptors.user, descriptors.total);
+	if (config->call_limit)
+		rtd_quota_limit(quota, RTD_QUOTA_CALLS, rtd_quota_share(config->call_limit),
+				config->call_limit);
 	return quota;
 }
 

@@ -67,6 +67,9 @@ enum rtd_model_state { RTD_STANDBY, RTD_READY, RTD_FAILED };
 struct rtd_slot_entry {
 	SLIST_ENTRY(rtd_slot_entry) link;
 	struct rtd_slot *slot;
+	uint64_t size; /* on this user's account, without its groups */
+	struct rtd_peer peer;
+	struct rtd_model *model; /* slots_trim() */
 };
 
 struct rtd_model {
@@ -110,6 +113,7 @@ struct rtd_infer {
 	struct rtd_peer peer; /* without its groups */
 	struct rtd_model *model;
 	struct rtd_slot_entry *slot;
+	uint64_t charged; /* on peer's account: this, and the answer that will be sent */
 	enum rtd_infer_state state;
 	struct rtd_err err;
 	struct rtd_shm **outputs; /* by tensor index, or NULL: inline */
@@ -284,8 +288,22 @@ void rtd_infer_free(struct rtd *rtd, struct rtd_infer *infer); /* by the waiter 
 void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model, bool results);
 void rtd_infer_forget(struct rtd *rtd, struct rtd_model *model, unsigned int keep);
 void rtd_infer_detach(struct rtd_infer *infer); /* locked: it is its waiter's from here on */
-void rtd_infer_cancelled(struct rtd_infer *infer); /* locked: a cookie that remembers it */
+void rtd_infer_cancelled(struct rtd *rtd,
+			 struct rtd_infer *infer); /* locked: a cookie that remembers it */
 int rtd_infer_deliver(struct rtd_infer *infer, struct rtd_err *err); /* into shared memory */
+
+/* What is charged for the answer, which the caller gives back from here on */
+uint64_t rtd_infer_uncharge(struct rtd_infer *infer);
+/* Results of posters that have died go, of one user or (NULL) of all */
+void rtd_infer_reap(struct rtd *rtd, const struct rtd_peer *peer);
+
+/* slot.c */
+struct rtd_slot_entry *rtd_slot_take(struct rtd *rtd, struct rtd_model *model,
+				     const struct rtd_peer *peer, struct rtd_err *err);
+void rtd_slots_free(struct rtd *rtd, struct rtd_model *model); /* the idle ones */
+/* RTD_QUOTA_MEMORY, of which idle slots and abandoned results give way: NERR_OK or NERR_RESOURCE */
+int rtd_memory_claim(struct rtd *rtd, const struct rtd_peer *peer, uint64_t amount,
+		     const char *what, struct rtd_err *err);
 
 /* worker.c */
 int rtd_worker_start(struct rtd *rtd, struct rtd_eg *eg); /* ends when eg->end is set */

@@ -30,6 +30,8 @@
 
 #define MAX_STREAMS \
 	1024 /* calls at once on one connection; the core queues the rest at the client */
+/* Such a message goes unaccounted: who has used up a share must still be able to free it */
+#define SMALL_MESSAGE 2048
 #define OPEN_REQUESTS 16 /* calls asked of the core in advance */
 
 struct rtd_server {
@@ -63,6 +65,9 @@ struct rtd_call {
 	atomic_uint refs;
 	atomic_bool answered, gone;
 	bool broken; /* a stream's message could not be parsed */
+	bool refused; /* a message did not fit */
+	bool counted; /* among its client's calls */
+	uint64_t requested, reserved; /* bytes on its client's account: for requests, for answers */
 	struct server_op op_new, op_recv, op_close, op_send, op_finish;
 	grpc_byte_buffer *received, *sending;
 	ProtobufCMessage *request;
@@ -70,6 +75,30 @@ struct rtd_call {
 	int cancelled;
 	void *data;
 };
+
+/* ---- calls: accounts */
+
+static bool call_take(struct rtd_call *call, uint64_t *taken, size_t size)
+{
+	if (size <= SMALL_MESSAGE || size <= *taken)
+		return true;
+	if (rtd_quota_take(call->server->config.quota, &call->peer, RTD_QUOTA_MEMORY,
+			   size - *taken))
+		return false;
+	*taken = size;
+	return true;
+}
+
+static void call_give(struct rtd_call *call, uint64_t *taken)
+{
+	rtd_quota_give(call->server->config.quota, &call->peer, RTD_QUOTA_MEMORY, *taken);
+	*taken = 0;
+}
+
+void rtd_call_reserve(struct rtd_call *call, uint64_t bytes)
+{
+	call->reserved += bytes;
+}
 
 /* ---- calls: lifetime */
 
@@ -96,6 +125,10 @@ static void call_unref(struct rtd_call *call)
 		protobuf_c_message_free_unpacked(call->request, NULL);
 	if (call->grpc)
 		grpc_call_unref(call->grpc);
+	call_give(call, &call->requested);
+	call_give(call, &call->reserved);
+	if (call->counted)
+		rtd_quota_give(call->server->config.quota, &call->peer, RTD_QUOTA_CALLS, 1);
 	grpc_call_details_destroy(&call->details);
 	grpc_metadata_array_destroy(&call->metadata);
 	free(call->peer.groups);
@@ -137,6 +170,7 @@ static size_t op_message(struct rtd_call *call, grpc_op *op, const ProtobufCMess
 
 static void call_sent(struct rtd_call *call, bool ok)
 {
+	call_give(call, &call->reserved);
 	if (call->sending)
 		grpc_byte_buffer_destroy(call->sending);
 	call->sending = NULL;
@@ -148,10 +182,16 @@ static void call_sent(struct rtd_call *call, bool ok)
 
 static void call_finished(struct rtd_call *call, bool ok)
 {
+	call_give(call, &call->reserved);
 	if (call->sending)
 		grpc_byte_buffer_destroy(call->sending);
 	call->sending = NULL;
 	call_unref(call);
+}
+
+static bool call_fits(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	return call_take(call, &call->reserved, protobuf_c_message_get_packed_size(message));
 }
 
 /* The last batch of a call. The handler's reference goes with it. */
@@ -159,17 +199,21 @@ static void call_status(struct rtd_call *call, const ProtobufCMessage *message,
 			grpc_status_code status, const char *text)
 {
 	grpc_op ops[3] = { 0 };
-	grpc_slice details = grpc_slice_from_copied_string(text ? text : "");
+	grpc_slice details;
 	size_t n;
 
-	if (atomic_exchange(&call->answered, true)) {
-		grpc_slice_unref(details);
+	if (atomic_exchange(&call->answered, true))
 		return;
-	}
 	if (call->broken) {
 		message = NULL;
 		status = GRPC_STATUS_INTERNAL;
 	}
+	if (call->refused || (message && !call_fits(call, message))) {
+		message = NULL;
+		status = GRPC_STATUS_RESOURCE_EXHAUSTED;
+		text = "more than this user may hold in the daemon";
+	}
+	details = grpc_slice_from_copied_string(text ? text : "");
 	n = op_greeting(call, ops);
 	if (message)
 		n += op_message(call, ops + n, message);
@@ -199,8 +243,14 @@ void rtd_call_exhausted(struct rtd_call *call, const char *text)
 void rtd_call_send(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	grpc_op ops[2] = { 0 };
-	size_t n = op_greeting(call, ops);
+	size_t n;
 
+	if (!call_fits(call, message)) {
+		call->refused = true;
+		rtd_call_finish(call);
+		return;
+	}
+	n = op_greeting(call, ops);
 	n += op_message(call, ops + n, message);
 	call_batch(call, ops, n, &call->op_send);
 }
@@ -246,6 +296,19 @@ static void call_end(struct rtd_call *call)
 		call_run(call, call->method->blocking, run_end);
 }
 
+/* The message received, on its client's account; NULL: refused, or no such message */
+static ProtobufCMessage *call_unpack(struct rtd_call *call)
+{
+	ProtobufCMessage *message = NULL;
+
+	call->refused = !call_take(call, &call->requested, grpc_byte_buffer_length(call->received));
+	if (!call->refused)
+		message = rtd_message_unpack(call->method->request, call->received);
+	grpc_byte_buffer_destroy(call->received);
+	call->received = NULL;
+	return message;
+}
+
 static void call_received(struct rtd_call *call, bool ok)
 {
 	ProtobufCMessage *message;
@@ -255,10 +318,11 @@ static void call_received(struct rtd_call *call, bool ok)
 		call_unref(call);
 		return;
 	}
-	message = rtd_message_unpack(call->method->request, call->received);
-	grpc_byte_buffer_destroy(call->received);
-	call->received = NULL;
-	if (!message && call->method->kind == RTD_UNARY) {
+	message = call_unpack(call);
+	if (call->refused && call->method->refused) {
+		call->refused = false;
+		call->method->refused(call);
+	} else if (!message && call->method->kind == RTD_UNARY) {
 		call_status(call, NULL, GRPC_STATUS_INTERNAL, "the request cannot be parsed");
 	} else if (!message) {
 		call->broken = true;
@@ -315,6 +379,14 @@ static void call_begin(struct rtd_call *call)
 		return;
 	}
 	call_identify(call);
+	call->counted =
+		!rtd_quota_take(call->server->config.quota, &call->peer, RTD_QUOTA_CALLS, 1);
+	if (!call->counted) {
+		call_batch(call, &op, 1, &call->op_close);
+		call_status(call, NULL, GRPC_STATUS_RESOURCE_EXHAUSTED,
+			    "too many calls of this user are under way");
+		return;
+	}
 	call_ref(call);
 	call_batch(call, &op, 1, &call->op_close);
 	if (call->method->open)

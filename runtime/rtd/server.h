@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "peer.h"
+#include "quota.h"
 
 struct rtd;
 struct rtd_call;
@@ -30,6 +31,8 @@ struct rtd_method {
 	void (*open)(struct rtd_call *call);
 	/* unary: the request, alive as long as the call; streams: one message, alive in the call */
 	void (*message)(struct rtd_call *call, const ProtobufCMessage *message);
+	/* in place of message, if a message does not fit: answer, or read on; NULL: the call ends */
+	void (*refused)(struct rtd_call *call);
 	/* streams: the client half-closed; answer */
 	void (*end)(struct rtd_call *call);
 	/* streams: the call is over (answered or broken); last call for this call, frees the data */
@@ -40,6 +43,7 @@ struct rtd_server_config {
 	struct rtd *rtd;
 	const struct rtd_method *methods;
 	unsigned int nmethods;
+	struct rtd_quota *quota; /* calls under way, and their messages */
 	unsigned int threads; /* completion-queue threads */
 	unsigned int workers; /* threads for blocking handlers */
 };
@@ -63,6 +67,14 @@ const ProtobufCMessage *rtd_call_request(struct rtd_call *call); /* unary */
 const char *rtd_call_method(struct rtd_call *call); /* the name after the last '/' */
 void rtd_call_set_data(struct rtd_call *call, void *data);
 void *rtd_call_data(struct rtd_call *call);
+
+/*
+ * Messages are on their client's account, received ones until the call ends and others until they
+ * are sent. One that does not fit ends the call with the status RESOURCE_EXHAUSTED, unless the
+ * method has refused(). These bytes the caller has taken for the next message sent, which gives
+ * them back: so it fits.
+ */
+void rtd_call_reserve(struct rtd_call *call, uint64_t bytes);
 
 /* Unary and client stream: the only answer */
 void rtd_call_reply(struct rtd_call *call, const ProtobufCMessage *message);

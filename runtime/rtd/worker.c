@@ -70,7 +70,7 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 	rtd_metric_add(rtd, RTD_METRIC_INFER, (now - infer->posted_ns) / 1e9);
 	infer->state = RTD_DONE;
 	if (stopped)
-		rtd_infer_cancelled(infer);
+		rtd_infer_cancelled(rtd, infer);
 	if (fatal && model->state == RTD_READY) {
 		model->state = RTD_FAILED;
 		eg->running = NULL;

@@ -413,12 +413,23 @@ void testmodel_gather(struct testmodel *t, const struct testmodel_tables *g)
 	clear_all(t);
 }
 
-void testmodel_bare(struct testmodel *t, const char *name)
+static void one_square(struct testmodel *t, const char *name, unsigned int edge)
 {
 	start(t, name);
-	testmodel_var(t, "y", NEFF_VAR_OUTPUT, 64);
-	testmodel_io(t, 0, NEURON_DT_INT8, 8, 8);
+	testmodel_var(t, "y", NEFF_VAR_OUTPUT, edge * edge);
+	testmodel_io(t, 0, NEURON_DT_INT8, edge, edge);
 	program_start(t, SP);
+}
+
+void testmodel_bare(struct testmodel *t, const char *name)
+{
+	one_square(t, name, 8);
+}
+
+void testmodel_large(struct testmodel *t)
+{
+	one_square(t, "large", 2048);
+	wait_ge(t, SP, 5, 1);
 }
 
 void testmodel_peek(struct testmodel *t, unsigned int cols)

@@ -52,6 +52,8 @@ int main(int argc, char **argv)
 		testmodel_peek(&t, 64);
 	else if (!strcmp(argv[1], "hang"))
 		testmodel_hang(&t);
+	else if (!strcmp(argv[1], "large"))
+		testmodel_large(&t);
 	else if (!strcmp(argv[1], "fault"))
 		testmodel_fault(&t);
 	else

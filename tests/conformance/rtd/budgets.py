@@ -1,0 +1,184 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+"""What clients may hold of the daemon's memory, as TAP: tensors of inferences, results that nobody
+collects, answers that nobody reads, what a NEFF unpacks to, calls under way. What is beyond is
+refused, what was held comes back, and another user has a rest left. The limits are the
+configuration's; what is held is counted from the sizes of the tensors."""
+
+import gzip
+import io
+import os
+import sys
+import tarfile
+from typing import Any
+
+import grpc
+import numpy as np
+
+from harness import (CALL_SECONDS, WORK, Client, Daemon, eventually, hand_made, infer_request, inline, nrt,
+                     other_user, outputs, sum_and_product, tap)
+
+RESOURCE = 4
+MIB = 1 << 20
+LIMIT, SHARE = 64 * MIB, 48 * MIB  # of all, of a user
+ROWS, COLUMNS = 128, 2048
+A = np.full((ROWS, COLUMNS), 3, np.float32)  # 1 MiB, as is each input and output
+POSTED = 6 * MIB  # two inputs, two outputs, and the answer with these
+
+
+def config(name: str, text: str) -> str:
+    path = WORK / name
+    path.write_text(text)
+    return str(path)
+
+
+def post(client: Client, model: int) -> Any:
+    return client.call("infer_post", infer_request(model, inline(input0=A, input1=A)))
+
+
+def posts(client: Client, model: int) -> tuple[list[int], Any]:
+    """As many as are taken, and the answer to the one that was not."""
+    cookies = []
+    while True:
+        answer = post(client, model)
+        if answer.status.code:
+            return cookies, answer.status
+        cookies.append(answer.cookie)
+
+
+def collect(client: Client, cookies: list[int]) -> bool:
+    answers = [client.call("infer_wait", nrt.infer_wait_request(cookie=c)) for c in cookies]
+    return all(a.status.code == 0 and np.array_equal(outputs(a)["output1"], (A * A).ravel()) for a in answers)
+
+
+def uncollected(daemon: Daemon, client: Client, neff: bytes) -> None:
+    model = client.ready_model(neff, ninfer=64)
+    cookies, status = posts(client, model)
+    tap.ok(status.code == RESOURCE and status.details, "what is beyond a user's share is refused: 4", status)
+    tap.ok(0 < len(cookies) * POSTED <= SHARE, "what was taken fits", len(cookies))
+    tap.ok((len(cookies) + 2) * POSTED > SHARE, "and little more would", len(cookies))
+    if os.geteuid():
+        tap.skip("another user's rest", "not root")
+    else:
+        path = WORK / "public.neff"
+        path.write_bytes(neff)
+        os.chmod(WORK, 0o711)
+        os.chmod(path, 0o644)
+        tap.equal(other_user(daemon, [f"neff_file {path}"])[0], 0, "another user still loads a model")
+    tap.ok(collect(client, cookies), "all results are there, and right")
+    again, _ = posts(client, model)
+    tap.ok(len(again) >= len(cookies) - 1, "and as many are taken again", (len(again), len(cookies)))
+    client.stop(model)
+    there, _ = posts(client, client.ready_model(neff, ninfer=64))
+    tap.ok(len(there) >= len(cookies) - 1, "idle buffers of one model give way to another's", (len(there), len(cookies)))
+    client.call("unload_all")
+
+
+def small_posts(client: Client, neff: bytes) -> None:
+    """Nothing is sent to make the daemon take memory: a model of no inputs and a large output."""
+    model = client.ready_model(neff, ninfer=1024)
+    request = infer_request(model, client.zeros(model))
+    codes = [client.call("infer_post", request).status.code for _ in range(64)]
+    tap.ok(codes[0] == 0 and codes[-1] == RESOURCE, "64 small posts for 8 MiB each: refused in the end", codes)
+    tap.ok(codes.count(0) * 8 * MIB <= SHARE, "what was taken fits", codes.count(0))
+    tap.equal(client.stop(model), 0, "it can still be stopped")
+    client.call("unload_all")
+
+
+def unread(daemon: Daemon, client: Client, neff: bytes) -> None:
+    """Answers that a client asks for and does not read."""
+    model = client.ready_model(neff, ninfer=64)
+    lazy = Client(daemon)
+    stream = lazy.channel.stream_stream("/nrt.nmgr_stream/infer_stream",
+                                        request_serializer=lambda m: m.SerializeToString(),
+                                        response_deserializer=nrt.infer_response.FromString)
+    request = infer_request(model, inline(input0=A, input1=A))
+    calls = [stream(iter([request]), timeout=CALL_SECONDS) for _ in range(40)]
+    tap.ok(eventually(lambda: client.call("infer", request).status.code == RESOURCE),
+           "answers that are not read use up the share")
+    for call in calls:
+        call.cancel()
+    lazy.close()
+    tap.ok(eventually(lambda: client.call("infer", request).status.code == 0), "and give it back when their calls end")
+    client.call("unload_all")
+
+
+def bomb(client: Client, neff: bytes) -> None:
+    """A NEFF of some 100 KB that unpacks to more than its user's share."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        entry = tarfile.TarInfo("zeros")
+        entry.size = 2 * SHARE
+        tar.addfile(entry, io.BytesIO(bytes(entry.size)))
+    payload = gzip.compress(packed.getvalue())
+    header = bytearray(neff[:1024])
+    header[16:24] = len(payload).to_bytes(8, "little")
+    answer = client.load(bytes(header) + payload)
+    tap.ok(answer.status.code == RESOURCE and b"unpacking" in answer.status.details, "what a NEFF unpacks to counts",
+           answer.status)
+    tap.ok(client.ready_model(neff), "and is given back")
+    client.call("unload_all")
+
+
+def upload(client: Client, neff: bytes) -> None:
+    def load() -> Any:
+        yield nrt.load_request(neff_size=2 * SHARE)
+        for _ in range(2 * SHARE // MIB):
+            yield nrt.load_request(neff_chunk=nrt.file_chunk(chunk=bytes(MIB)))
+
+    answer = client.load_messages(load())
+    tap.ok(answer.status.code == RESOURCE and b"upload" in answer.status.details, "an upload counts as it comes",
+           answer.status)
+    tap.ok(client.ready_model(neff), "and is given back too")
+    client.call("unload_all")
+
+
+def large_request(client: Client, neff: bytes) -> None:
+    model = client.ready_model(neff)
+    huge = [nrt.infer_io(name="input0", buf=bytes(SHARE + 1))]
+    for name in ("infer", "infer_post"):
+        tap.equal(client.call(name, infer_request(model, huge)).status.code, RESOURCE, f"{name} beyond the share: 4")
+    try:
+        client.call("shm_map", nrt.shm_map_request(path="x" * (SHARE + 1), mmap_prot=3))
+        code = None
+    except grpc.RpcError as error:
+        code = error.code()
+    tap.equal(code, grpc.StatusCode.RESOURCE_EXHAUSTED, "another call beyond it: RESOURCE_EXHAUSTED")
+    client.call("unload_all")
+
+
+def calls(daemon: Daemon, client: Client, never: bytes) -> None:
+    model = client.ready_model(never, ninfer=64, timeout=600)
+    request = infer_request(model, client.zeros(model))
+    futures = [client.future("infer", request) for _ in range(40)]
+    tap.ok(eventually(lambda: sum(f.done() for f in futures) >= 16), "of 40 calls at once 16 are refused")
+    refused = [f for f in futures if f.done()]
+    tap.equal({f.code() for f in refused}, {grpc.StatusCode.RESOURCE_EXHAUSTED}, "with RESOURCE_EXHAUSTED")
+    tap.ok(20 <= len(futures) - len(refused) <= 24, "three quarters of 32 are taken", len(refused))
+    if os.geteuid():
+        tap.skip("another user's calls", "not root")
+    else:
+        tap.equal(other_user(daemon, ["models"])[0], 0, "another user's call is answered")
+    client.close()
+
+
+def main() -> int:
+    neff = sum_and_product(ROWS, COLUMNS)
+    daemon = Daemon("-c", config("budgets.config", f'{{ "memory_limit": {LIMIT} }}'))
+    client = Client(daemon)
+    uncollected(daemon, client, neff)
+    small_posts(client, hand_made("large"))
+    unread(daemon, client, neff)
+    bomb(client, neff)
+    upload(client, neff)
+    large_request(client, neff)
+    client.close()
+    tap.equal(daemon.stop(), 0, "SIGTERM ends the daemon with status 0")
+    daemon = Daemon("-c", config("calls.config", '{ "call_limit": 32 }'))
+    calls(daemon, Client(daemon), hand_made("hang"))
+    tap.equal(daemon.stop(), 0, "SIGTERM ends the daemon with status 0")
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
