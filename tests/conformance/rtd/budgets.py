@@ -74,7 +74,7 @@ def uncollected(daemon: Daemon, client: Client, neff: bytes) -> None:
     client.call("unload_all")
 
 
-def small_posts(client: Client, neff: bytes) -> None:
+def small_posts(daemon: Daemon, client: Client, neff: bytes) -> None:
     """Nothing is sent to make the daemon take memory: a model of no inputs and a large output."""
     model = client.ready_model(neff, ninfer=1024)
     request = infer_request(model, client.zeros(model))
@@ -82,6 +82,13 @@ def small_posts(client: Client, neff: bytes) -> None:
     tap.ok(codes[0] == 0 and codes[-1] == RESOURCE, "64 small posts for 8 MiB each: refused in the end", codes)
     tap.ok(codes.count(0) * 8 * MIB <= SHARE, "what was taken fits", codes.count(0))
     tap.equal(client.stop(model), 0, "it can still be stopped")
+    client.start(model)
+    if os.geteuid():
+        tap.skip("what a dead process held", "not root")
+    else:
+        codes = other_user(daemon, [f"post {model}"] * 16)
+        tap.ok(codes[0] == 0 and codes[-1] == RESOURCE, "16 posts by another user: the same", codes)
+        tap.equal(other_user(daemon, [f"post {model}"]), [0], "what its dead process held gives way")
     client.call("unload_all")
 
 
@@ -164,10 +171,10 @@ def calls(daemon: Daemon, client: Client, never: bytes) -> None:
 
 def main() -> int:
     neff = sum_and_product(ROWS, COLUMNS)
-    daemon = Daemon("-c", config("budgets.config", f'{{ "memory_limit": {LIMIT} }}'))
+    daemon = Daemon("-c", config("budgets.config", f'{{ "memory_limit": {LIMIT}, "sharing": "infer" }}'))
     client = Client(daemon)
     uncollected(daemon, client, neff)
-    small_posts(client, hand_made("large"))
+    small_posts(daemon, client, hand_made("large"))
     unread(daemon, client, neff)
     bomb(client, neff)
     upload(client, neff)

@@ -75,6 +75,14 @@ def stops_wait_for_nobody(client: Client, neff: bytes, good: bytes) -> None:
     tap.equal(client.call("unload_all").code, 0, "unload_all of models that hang")
     tap.equal(waiting[2].result().status.code, CANCELLED, "and it interrupted what executed")
 
+    stuck, beside = load_beside(client, neff, good, 3600)
+    client.start(stuck)
+    future = client.future("infer", infer_request(stuck, client.zeros(stuck)))
+    unload = client.future("unload", nrt.unload_request(h_nn=nrt.h_nn(id=beside)))
+    tap.equal(client.stop(stuck), 0, "a stop does not wait for what its group was asked before")
+    tap.equal([unload.result().status.code, future.result().status.code], [0, CANCELLED], "which is answered too")
+    client.call("unload_all")
+
     session = client.session()
     number = session.read().session_id
     model = client.load(neff, client.eg(1, number), number, timeout=3600).h_nn.id

@@ -429,7 +429,6 @@ void testmodel_bare(struct testmodel *t, const char *name)
 void testmodel_large(struct testmodel *t)
 {
 	one_square(t, "large", 2048);
-	wait_ge(t, SP, 5, 1);
 }
 
 void testmodel_peek(struct testmodel *t, unsigned int cols)

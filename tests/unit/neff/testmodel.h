@@ -38,7 +38,7 @@ void testmodel_peek(struct testmodel *t, unsigned int cols);
 void testmodel_bare(struct testmodel *t, const char *name);
 /* waits for a semaphore that nobody raises */
 void testmodel_hang(struct testmodel *t);
-/* the same, with an output of 4 MiB */
+/* does nothing, and leaves an output of 4 MiB as it was */
 void testmodel_large(struct testmodel *t);
 /* reads SBUF as a type and shape that is legal, then raises a semaphore below zero */
 void testmodel_fault(struct testmodel *t);
