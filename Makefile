@@ -7,6 +7,8 @@ INSTANCE ?= inf1.6xlarge
 DESTDIR ?=
 FUZZ_TIME ?= 600
 FUZZ_ENGINE ?= libfuzzer
+SOAK_TIME ?= 600
+SOAK_SEED ?=
 # The guests' kernel: the newest cloud kernel of Debian 12 whose headers are here
 KVER ?= $(shell ls /lib/modules | grep -E '^6\.1\..*-cloud-amd64$$' | sort -V | tail -n 1)
 KDIR ?= /lib/modules/$(KVER)/build
@@ -124,6 +126,12 @@ fuzz-smoke: ## five minutes of both
 	@$(MAKE) --no-print-directory FUZZ_TIME=200 fuzz
 	@$(MAKE) --no-print-directory FUZZ_TIME=100 fuzz-device
 
+.PHONY: soak
+soak: $(SAN)/build.ninja ## the daemon under random clients, kills and restarts, for SOAK_TIME seconds (600)
+	@$(STEP) 1/1 "programs with sanitizers" ninja -C $(SAN) runtime/rtd/neuron-rtd compiler/neuronx-cc \
+		tests/unit/neff/testmodel_write
+	@tests/soak/soak.py --build $(SAN) --time $(SOAK_TIME) $(addprefix --seed ,$(SOAK_SEED))
+
 install: ## install what `make programs` built (prefix /opt/aws/neuron; DESTDIR)
 	@scripts/stage $(REL) $(REL)/stage
 	@cp -r --preserve=mode,links $(REL)/stage/. $(DESTDIR)/
@@ -133,7 +141,13 @@ dkms: ## put the module's source into DESTDIR/usr/src, for dkms
 	@version=$$(scripts/dkms-source $(DESTDIR)/usr/src) && \
 		echo "now: dkms install neuron/$$version"
 
-modules_install: ## install what `make modules` built for KVER
+modules_.PHONY: soak
+soak: $(SAN)/build.ninja ## the daemon under random clients, kills and restarts, for SOAK_TIME seconds (600)
+	@$(STEP) 1/1 "programs with sanitizers" ninja -C $(SAN) runtime/rtd/neuron-rtd compiler/neuronx-cc \
+		tests/unit/neff/testmodel_write
+	@tests/soak/soak.py --build $(SAN) --time $(SOAK_TIME) $(addprefix --seed ,$(SOAK_SEED))
+
+install: ## install what `make modules` built for KVER
 	@$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install INSTALL_MOD_PATH=$(DESTDIR)
 
 clean: ## remove what was built here (caches outside the tree stay)

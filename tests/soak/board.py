@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""What the soak's processes share: a page of numbers without a lock, which a killed process cannot
+leave taken. Each word has one writer."""
+
+import mmap
+import struct
+
+WORD = struct.Struct("<Q")
+COUNTS = ("operations", "loaded", "right", "failed", "refused", "cancelled")
+LIFE, QUIET, FIRST = 0, 1, 2
+
+
+class Board:
+    def __init__(self, slots: int) -> None:
+        self.words = mmap.mmap(-1, WORD.size * (FIRST + slots * len(COUNTS)))
+        self.slots = slots
+
+    def get(self, word: int) -> int:
+        return WORD.unpack_from(self.words, word * WORD.size)[0]
+
+    def put(self, word: int, value: int) -> None:
+        WORD.pack_into(self.words, word * WORD.size, value)
+
+    # of the daemon: how many there have been
+    def life(self) -> int:
+        return self.get(LIFE)
+
+    def next_life(self) -> None:
+        self.put(LIFE, self.life() + 1)
+
+    # clients finish what they are at
+    def quiet(self) -> bool:
+        return self.get(QUIET) != 0
+
+    def set_quiet(self, quiet: bool) -> None:
+        self.put(QUIET, int(quiet))
+
+    def count(self, slot: int, what: str) -> None:
+        word = FIRST + slot * len(COUNTS) + COUNTS.index(what)
+        self.put(word, self.get(word) + 1)
+
+    def totals(self) -> dict[str, int]:
+        return {what: sum(self.get(FIRST + slot * len(COUNTS) + i) for slot in range(self.slots))
+                for i, what in enumerate(COUNTS)}

@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: MIT
+"""A client of the soak: one process of one user, that does at random what clients do, checks every
+answer, and stops in an orderly way or in the middle of something.
+
+Whatever it is killed in, the daemon has to clean up; so nothing here counts on coming to its end.
+"""
+
+import contextlib
+import dataclasses
+import os
+import random
+import threading
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+
+from board import Board
+from harness import Client, Session, Shm, in_shm, infer_request, load_sequence, nrt
+from models import Model
+
+OK, INVALID, HANDLE, RESOURCE, FULL, FAILED, NO_CORES, PENDING, CANCELLED = 0, 2, 3, 4, 7, 8, 9, 1000, 1001
+GROUPS, PER_GROUP, IN_FLIGHT = 2, 3, 8  # what one client has at most
+
+
+class Wrong(Exception):
+    """The daemon did what it must not."""
+
+
+class Restarted(Exception):
+    """It is another daemon: nothing of before is there."""
+
+
+@dataclasses.dataclass
+class Loaded:
+    model: Model
+    id: int
+    eg: int  # 0: the daemon's own, and the model runs from the start
+    running: bool
+    ninfer: int
+    codes: tuple[int, ...]
+    cancelled: bool = False  # what nobody waits for may still take a place in its queue
+    cookies: dict[int, int] = dataclasses.field(default_factory=dict)  # posted: cookie and case
+    calls: list[tuple[Any, int]] = dataclasses.field(default_factory=list)  # under way: call and case
+
+
+@dataclasses.dataclass
+class Plan:
+    """How a client is to be: whose, with a session or without, and its luck."""
+
+    uid: int
+    session: bool
+    seed: int
+
+
+def become(uid: int) -> None:
+    if os.geteuid() == 0 and uid:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+
+
+class User:
+    def __init__(self, endpoint: str, models: list[Model], board: Board, slot: int, plan: Plan) -> None:
+        self.rng = random.Random(plan.seed)
+        self.models, self.board, self.slot, self.plan = models, board, slot, plan
+        self.life = board.life()  # of the daemon
+        self.client = Client(types.SimpleNamespace(endpoint=endpoint))
+        self.loaded: list[Loaded] = []
+        self.groups: list[int] = []
+        self.cores: dict[int, int] = {}  # of each group it has made
+        self.session: Session | None = None
+        self.session_id = 0
+
+    # ---- answers
+
+    def expect(self, have: int, wanted: tuple[int, ...], what: str) -> int:
+        """The code, if it is one of those; if not, this is the end, or the daemon's."""
+        if have in wanted:
+            return have
+        if self.board.life() != self.life:
+            raise Restarted
+        raise Wrong(f"{what}: code {have}, expected {' or '.join(map(str, wanted))}")
+
+    def check(self, entry: Loaded, case: int, answer: Any, outputs: dict[str, bytes] | None = None) -> None:
+        """Right to the last bit, or the error that this model is for."""
+        codes = entry.codes if entry.running else (*entry.codes, CANCELLED)
+        codes = (*codes, FULL) if entry.cancelled else codes
+        code = self.expect(answer.status.code, codes, f"{entry.model.name}: {answer.status.details.decode()}")
+        if code != OK:
+            self.board.count(self.slot, "refused" if code in (CANCELLED, FULL) else "failed")
+            return
+        have = {io.name: io.buf for io in answer.ofmap} if outputs is None else outputs
+        if have != entry.model.cases[case][1]:
+            if self.board.life() != self.life:
+                raise Restarted
+            raise Wrong(f"{entry.model.name}: wrong output for case {case}: {self.difference(entry, case, have)}")
+        self.board.count(self.slot, "right")
+
+    @staticmethod
+    def difference(entry: Loaded, case: int, have: dict[str, bytes]) -> str:
+        said = []
+        for name, wanted in entry.model.cases[case][1].items():
+            got = have.get(name, b"")
+            wrong = sum(a != b for a, b in zip(got, wanted, strict=False))
+            said.append(f"{name}: {len(got)} bytes of {len(wanted)}, {wrong} wrong")
+        return "; ".join(said)
+
+    # ---- what clients do
+
+    def begin(self) -> None:
+        if self.plan.session:
+            self.session = self.client.session()
+            self.session.write(nrt.session_monitor_request(framework_name="SOAK"))
+            self.session_id = self.session.read().session_id
+            if not self.session_id:
+                raise Wrong("a session without an id")
+
+    def given(self, entry: Loaded, case: int) -> list[Any]:
+        if not entry.model.cases:
+            return self.client.zeros(entry.id)
+        return [nrt.infer_io(name=name, buf=data) for name, data in entry.model.cases[case][0].items()]
+
+    def inputs(self, entry: Loaded) -> tuple[int, list[Any]]:
+        case = self.rng.randrange(max(1, len(entry.model.cases)))
+        return case, self.given(entry, case)
+
+    def running(self) -> Loaded | None:
+        entries = [e for e in self.loaded if e.running]
+        return self.rng.choice(entries) if entries else None
+
+    def do_load(self) -> None:
+        model = self.rng.choices(self.models, [m.share for m in self.models])[0]
+        eg = 0
+        if self.rng.random() < 0.7:
+            eg = self.group(model.cores)
+            if not eg:
+                return
+        elif len(self.loaded) >= GROUPS * PER_GROUP:
+            return
+        ninfer = self.rng.choice((1, 2, 4, IN_FLIGHT))
+        answer = self.client.load(model.neff, eg, self.session_id, ninfer, model.timeout)
+        code = self.expect(answer.status.code, (OK, RESOURCE, NO_CORES), f"load of {model.name} into {eg}")
+        if code == OK:
+            # a model that failed once, or was cancelled by its neighbour's failure, may say so
+            codes = (*model.codes, CANCELLED, FAILED) if model.codes != (OK,) else model.codes
+            self.loaded.append(Loaded(model, answer.h_nn.id, eg, not eg, ninfer, codes))
+            self.board.count(self.slot, "loaded")
+            if eg and self.rng.random() < 0.8:
+                self.start(self.loaded[-1])
+
+    def group(self, cores: int) -> int:
+        """One with as many cores, its own or a new one; 0 if there is none."""
+        fitting = [eg for eg in self.groups if self.rng.random() < 0.7 and self.cores[eg] == cores and
+                   sum(e.eg == eg for e in self.loaded) < PER_GROUP]
+        if fitting:
+            return self.rng.choice(fitting)
+        if len(self.groups) >= GROUPS:
+            return 0
+        answer = self.client.create_eg(cores, self.session_id)
+        if self.expect(answer.status.code, (OK, RESOURCE, NO_CORES), "create_eg") != OK:
+            return 0
+        self.groups.append(answer.h_eg.id)
+        self.cores[answer.h_eg.id] = cores
+        return answer.h_eg.id
+
+    def start(self, entry: Loaded) -> None:
+        for other in self.loaded:
+            if other.eg == entry.eg and other.running and other is not entry and entry.eg:
+                self.stop(other)
+        self.expect(self.client.start(entry.id), (OK,), f"start of {entry.model.name}")
+        entry.running = True
+
+    def stop(self, entry: Loaded) -> None:
+        entry.running = False
+        self.expect(self.client.stop(entry.id), (OK,), f"stop of {entry.model.name}")
+
+    def do_start_or_stop(self) -> None:
+        entries = [e for e in self.loaded if e.eg]
+        if entries:
+            entry = self.rng.choice(entries)
+            if entry.running:
+                self.stop(entry)
+            else:
+                self.settle(entry)
+                self.start(entry)
+
+    def do_infer(self) -> None:
+        if entry := self.running():
+            case, ios = self.inputs(entry)
+            self.settle(entry)
+            self.check(entry, case, self.client.call("infer", infer_request(entry.id, ios)))
+
+    def do_infer_shm(self) -> None:
+        """Inputs or outputs, or both, in shared memory, that has no name any more when it is used."""
+        entry = self.running()
+        if not entry or not entry.model.cases or entry.model.share < 0.3:
+            return
+        self.settle(entry)
+        case = self.rng.randrange(len(entry.model.cases))
+        inputs, outputs = entry.model.cases[case]
+        maps = {name: self.map(len(data), data) for name, data in inputs.items()}
+        results = {name: self.map(len(data), b"") for name, data in outputs.items()} if self.rng.random() < 0.7 else {}
+        request = infer_request(entry.id, in_shm(**{n: shm.path for n, shm in maps.items()}),
+                                in_shm(**{n: shm.path for n, shm in results.items()}))
+        answer = self.client.call("infer", request)
+        got = {name: bytes(shm.map[:shm.size]) for name, shm in results.items()} or None
+        self.check(entry, case, answer, got)
+        if self.rng.random() < 0.8 or not self.plan.session:  # else its session's end takes them away
+            for shm in [*maps.values(), *results.values()]:
+                unmap = nrt.shm_unmap_request(path=shm.path, mmap_prot=3)
+                self.expect(self.client.call("shm_unmap", unmap).status.code, (OK,), "shm_unmap")
+
+    def map(self, size: int, data: bytes) -> Shm:
+        shm = Shm(size, 0o600)
+        try:
+            shm.map[:len(data)] = data
+            request = nrt.shm_map_request(path=shm.path, mmap_prot=3, session_id=self.session_id)
+            self.expect(self.client.call("shm_map", request).status.code, (OK,), "shm_map")
+        finally:
+            shm.unlink()
+        return shm
+
+    def do_post(self) -> None:
+        entry = self.running()
+        if entry and len(entry.cookies) + len(entry.calls) < entry.ninfer:
+            case, ios = self.inputs(entry)
+            answer = self.client.call("infer_post", infer_request(entry.id, ios))
+            allowed = (OK, *((FULL,) if entry.cancelled else ()), *((FAILED,) if entry.codes != (OK,) else ()))
+            if self.expect(answer.status.code, allowed, f"infer_post of {entry.model.name}") == OK:
+                entry.cookies[answer.cookie] = case
+
+    def do_collect(self) -> None:
+        entries = [e for e in self.loaded if e.cookies]
+        if entries:
+            entry = self.rng.choice(entries)
+            cookie = self.rng.choice(list(entry.cookies))
+            self.collect(entry, cookie, self.rng.choice(("infer_wait", "infer_wait", "infer_poll")))
+
+    def collect(self, entry: Loaded, cookie: int, how: str) -> None:
+        answer = self.client.call(how, nrt.infer_wait_request(cookie=cookie))
+        if answer.status.code != PENDING or how == "infer_wait":
+            self.check(entry, entry.cookies.pop(cookie), answer)
+
+    def do_completion(self) -> None:
+        cookies = [c for e in self.loaded for c in e.cookies]
+        answer = self.client.call("infer_check_completion", nrt.infer_check_completion_request(cookie=cookies))
+        self.expect(answer.status.code, (OK,), "infer_check_completion")
+        if not set(answer.cookie) <= set(cookies):
+            raise Wrong("infer_check_completion names a cookie that nobody asked for")
+
+    def do_call(self) -> None:
+        """One that is not waited for."""
+        entry = self.running()
+        if entry and len(entry.cookies) + len(entry.calls) < entry.ninfer:
+            case, ios = self.inputs(entry)
+            entry.calls.append((self.client.future("infer", infer_request(entry.id, ios)), case))
+
+    def do_cancel(self) -> None:
+        entries = [e for e in self.loaded if e.calls]
+        if entries:
+            entry = self.rng.choice(entries)
+            call, _ = entry.calls.pop(self.rng.randrange(len(entry.calls)))
+            call.cancel()
+            entry.cancelled = True
+            self.board.count(self.slot, "cancelled")
+
+    def do_cancel_wait(self) -> None:
+        """Cancels a wait; what it waited for may be lost with it, or may be collected later."""
+        entries = [e for e in self.loaded if e.cookies]
+        if entries:
+            entry = self.rng.choice(entries)
+            cookie = self.rng.choice(list(entry.cookies))
+            call = self.client.future("infer_wait", nrt.infer_wait_request(cookie=cookie))
+            call.cancel()
+            entry.cookies.pop(cookie)
+            entry.cancelled = True
+            self.board.count(self.slot, "cancelled")
+
+    def do_abandon_upload(self) -> None:
+        messages = list(load_sequence(self.rng.choice(self.models).neff, 0, self.session_id))
+        keep, begun = self.rng.randrange(1, len(messages) + 1), threading.Event()
+
+        def some() -> Iterator[Any]:
+            yield from messages[:keep]
+            begun.wait()
+            call.cancel()
+
+        load = self.client.channel.stream_unary("/nrt.nmgr_v1/load", request_serializer=lambda m: m.SerializeToString(),
+                                                response_deserializer=nrt.load_response.FromString)
+        call = load.future(some())
+        begun.set()
+        with contextlib.suppress(grpc.FutureCancelledError, grpc.RpcError):
+            call.result()
+        self.board.count(self.slot, "cancelled")
+
+    def do_unload(self) -> None:
+        if self.loaded:
+            entry = self.rng.choice(self.loaded)
+            if self.rng.random() < 0.5:
+                self.settle(entry)
+            self.unload(entry)
+
+    def unload(self, entry: Loaded) -> None:
+        self.loaded.remove(entry)
+        self.expect(self.client.unload(entry.id), (OK,), f"unload of {entry.model.name}")
+        entry.running = False
+        for call, case in entry.calls:
+            answer = call.result()
+            if answer.status.code != HANDLE:  # it came when the model had gone
+                self.check(entry, case, answer)
+
+    def do_destroy(self) -> None:
+        empty = [g for g in self.groups if not any(e.eg == g for e in self.loaded)]
+        if empty:
+            eg = self.rng.choice(empty)
+            self.groups.remove(eg)
+            self.expect(self.client.destroy(eg), (OK,), "destroy_eg")
+
+    def do_look(self) -> None:
+        name = self.rng.choice(("list_egs", "read_inference_counters", "read_nc_counters", "read_all_metrics",
+                                "get_version"))
+        self.client.call(name)
+        listed = {m.id for m in self.client.ext("list_models").model}
+        missing = [e.id for e in self.loaded if e.id not in listed]
+        if missing:
+            self.expect(missing[0], (), "a model that is not listed")
+
+    def do_nonsense(self) -> None:
+        self.expect(self.client.start(9), (HANDLE,), "start of no model")
+        self.expect(self.client.unload(9), (HANDLE,), "unload of no model")
+        answer = self.client.load(bytes(self.rng.randrange(1, 5000)), 0, self.session_id)
+        if answer.status.code == OK:
+            raise Wrong("zeros are taken for a model")
+
+    # ---- its life
+
+    def settle(self, entry: Loaded) -> None:
+        """Until none of its inferences is under way."""
+        calls, entry.calls = entry.calls, []
+        for call, case in calls:
+            self.check(entry, case, call.result())
+        for cookie in list(entry.cookies):
+            self.collect(entry, cookie, "infer_wait")
+
+    WEIGHTS = {"load": 4, "start_or_stop": 2, "infer": 8, "infer_shm": 4, "post": 8, "collect": 7, "completion": 1,
+               "call": 5, "cancel": 2, "cancel_wait": 1, "abandon_upload": 1, "unload": 2, "destroy": 1, "look": 2,
+               "nonsense": 1}
+
+    def live(self) -> None:
+        names, weights = list(self.WEIGHTS), list(self.WEIGHTS.values())
+        self.begin()
+        while not self.board.quiet():
+            name = self.rng.choices(names, weights)[0]
+            getattr(self, f"do_{name}")()
+            self.board.count(self.slot, "operations")
+        if self.rng.random() < 0.5:
+            return  # as one that forgets everything
+        for entry in list(self.loaded):
+            self.settle(entry)
+            self.unload(entry)
+        for eg in self.groups:
+            self.expect(self.client.destroy(eg), (OK,), "destroy_eg")
+        if self.session:
+            self.session.half_close()
+        self.client.close()
+
+
+def run(endpoint: str, models: list[Model], board: Board, slot: int, plan: Plan) -> str:
+    """What was wrong, or nothing."""
+    user = User(endpoint, models, board, slot, plan)
+    try:
+        user.live()
+    except Restarted:
+        pass
+    except grpc.RpcError as error:
+        if board.life() == user.life:
+            return f"a call came to nothing: {error}"
+    except (Wrong, StopIteration) as error:
+        return repr(error)
+    return ""
