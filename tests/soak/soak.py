@@ -141,6 +141,7 @@ class Soak:
     def restart(self) -> None:
         """SIGTERM, or SIGKILL, in the middle of everything."""
         self.board.next_life()
+        path = self.daemon.path
         if hard := self.rng.random() < 0.3:
             self.daemon.kill()
         else:
@@ -148,10 +149,8 @@ class Soak:
             tap.equal(self.daemon.stop(), 0, f"round {self.rounds}: SIGTERM in the middle of work: status 0")
         tap.ok(self.all_end(), f"round {self.rounds}: its clients come back from their calls")
         if hard:
-            self.daemon = Daemon(socket=self.daemon.path, **SANITIZERS)
-        else:
-            self.daemon = Daemon(endpoint=self.endpoint, **SANITIZERS)
-            self.daemon.path = self.endpoint.removeprefix("unix:")
+            os.link(path, f"{path}.{self.board.life()}")  # its inode, by which the next one's is known, is not used again
+        self.daemon = Daemon(socket=path, **SANITIZERS)
         self.base = None
 
     def empty(self, reset: bool) -> str:

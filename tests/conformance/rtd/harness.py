@@ -182,7 +182,7 @@ class Daemon:
     def __init__(self, *args: str, endpoint: str | None = None, socket: str | None = None,
                  popen: dict[str, Any] | None = None, **env: str) -> None:
         self.path = socket or str(WORK / f"neuron{id(self):x}.sock")
-        self.inode = os.stat(socket).st_ino if socket else 0  # of one a dead daemon left
+        self.inode = os.stat(socket).st_ino if socket and os.path.exists(socket) else 0  # of one a dead daemon left
         self.endpoint = endpoint or f"unix:{self.path}"
         self.log = open(WORK / "daemon.log", "ab")
         command = [os.environ["NEURON_RTD"], "-g", self.endpoint, "--log-console", *args]
