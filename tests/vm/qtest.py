@@ -35,14 +35,14 @@ def refused(*args: str) -> str:
 
 
 class Qemu:
-    def __init__(self, *args: str):
+    def __init__(self, *args: str, stderr: Any = None):
         self._dir = tempfile.TemporaryDirectory(prefix="neuron-qtest.")
         names = {name: f"{self._dir.name}/{name}" for name in ("qtest", "qmp")}
         listeners = {name: self._listen(path) for name, path in names.items()}
         argv = [qemu_binary(), "-machine", "pc,accel=qtest", "-nodefaults", "-display", "none", "-m", "64"]
         argv += ["-qtest", f"unix:{names['qtest']}", "-qtest-log", "/dev/null"]
         argv += ["-qmp", f"unix:{names['qmp']}", *args]
-        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL)
+        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=stderr)
         atexit.register(self.process.kill)  # a test that failed on its way leaves nothing that runs
         self._qtest = self._accept(listeners["qtest"])
         self._qmp = self._accept(listeners["qmp"])
