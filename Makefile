@@ -17,7 +17,8 @@ REL := $(BUILD)/release
 SAN := $(BUILD)/sanitized
 LOG := $(BUILD)/log
 STEP := scripts/step $(LOG)
-MIGRATION_TESTS := $(addprefix tests/vm/,migration.t hotplug.t power.t runtime-gap.t)
+MIGRATION_TESTS := $(addprefix tests/vm/,migration.t hotplug.t power.t runtime-gap.t removal.t \
+	hostile-state.t)
 
 .PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest \
 	check-generic-kernel check-qemu-newest test-modules check-module check-migration check-faults \

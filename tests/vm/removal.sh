@@ -1,0 +1,215 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# removal.sh ROUNDS SEED: the guest's side of removal.t, on four chips. Says what it did, round by round, and what was
+# not as it must be; the host unplugs and plugs a chip when it reads "unplug CHIP".
+. ./npy.sh
+bus=(1c 1d 1e 1f)
+driver=/sys/bus/pci/drivers/neuron
+add=(--input a=one.npy --input b=two5.npy)
+round=0
+RANDOM=$2
+
+wrong() { echo "wrong: round $round: $*"; }
+# soon TEXT COMMAND...: until it succeeds; a minute of a guest that does nothing else is long
+soon() {
+    local what=$1 tries=0
+    shift
+    until "$@" 2>/dev/null; do
+        if [ $((tries++)) -gt 3000 ]; then
+            wrong "waited in vain for $what"
+            echo w >/proc/sysrq-trigger # who is blocked, into the kernel's log
+            return 1
+        fi
+        usleep 10000
+    done
+}
+gone() { [ ! -e "/dev/neuron$1" ]; }
+alive() { kill -0 "$1" 2>/dev/null; }
+
+# right CHIP: a program and copies on it, byte for byte
+right() {
+    rm -rf /tmp/run
+    neuron-run add.neff -d "nd$1" -i a=one.npy -i b=two5.npy -o /tmp/run >/dev/null 2>/tmp/err ||
+        wrong "chip $1: neuron-run: $(tail -n 1 /tmp/err)"
+    cmp -s /tmp/run/c.npy sum.npy || wrong "chip $1: a wrong sum"
+    if [ $((RANDOM % 4)) = 0 ]; then copies "$1"; fi
+}
+copies() { [ "$(./stream node "$1" 1 1 2>&1 | tail -n 1)" = "$copied" ] || wrong "chip $1: wrong copies"; }
+
+# What the module counts as allocated, when nobody is there
+allocated() {
+    cat /sys/devices/virtual/neuron_device/neuron*/neuron_core*/stats/memory_usage/*/present | awk '{ n += $1 } END { print n }'
+}
+
+daemon() {
+    rm -f /run/neuron.sock
+    neuron-rtd -g unix:/run/neuron.sock --log-console -t 0000:00:1c.0 -t 0000:00:1d.0 >/tmp/log 2>&1 &
+    pid=$!
+    soon "the daemon" test -S /run/neuron.sock
+    neuron-cli load --copies 8 --start --timeout 60 add.neff >/dev/null || wrong "the daemon's models do not load"
+}
+stop() {
+    kill -TERM $pid
+    wait $pid || wrong "the daemon's status after SIGTERM is $?"
+}
+
+# The daemon has the first two chips, a program executes on the third, another one copies on the last
+serve() {
+    daemon
+    neuron-cli infer --all --each --repeat 1000000 "${add[@]}" -o /tmp/each >/dev/null 2>/tmp/client &
+    client=$!
+}
+execute() {
+    neuron-run add.neff -d nd2 -r 1000000 -i a=one.npy -i b=two5.npy -o /tmp/run2 >/dev/null 2>/tmp/program &
+    executing=$!
+}
+copy() {
+    : >/tmp/stream
+    ./stream node 3 0 1 >/tmp/stream &
+    copying=$!
+}
+
+# progress CHIP: what its user has done
+progress() {
+    if [ "$1" = 3 ]; then
+        wc -l </tmp/stream
+    else
+        cat "/sys/devices/virtual/neuron_device/neuron$1/"neuron_core*/stats/status/success/total |
+            awk '{ n += $1 } END { print n }'
+    fi
+}
+further() { [ "$(progress "$1")" -gt "$2" ]; }
+works() { soon "chip $1's user to go on" further "$1" "$(progress "$1")"; }
+
+# ended USER STATUS FILE TEXT: a user of what went says so, with the right status
+ended() {
+    [ "$2" = 1 ] || wrong "$1 ended with status $2"
+    grep -q "$4" "$3" || wrong "$1 said: $(tail -n 1 "$3")"
+}
+
+# failed CHIP: its user ended with an error that says so, and nobody else did
+failed() {
+    local others user
+    case $1 in
+    2)
+        wait $executing
+        ended neuron-run $? /tmp/program 'No such device'
+        others=("$client" "$copying")
+        ;;
+    3)
+        wait $copying
+        ended stream $? /tmp/stream '^failed: copy: No such device'
+        others=("$client" "$executing")
+        ;;
+    *)
+        wait $client
+        ended "the daemon's client" $? /tmp/client 'NERR code'
+        others=("$executing" "$copying")
+        ;;
+    esac
+    for user in $pid "${others[@]}"; do alive "$user" || wrong "without chip $1 a user of another one ended"; done
+}
+
+# without HOW CHIP: it goes in the middle of its user's work, and comes back
+without() {
+    works "$2"
+    case $1 in
+    unbind)
+        echo "0000:00:${bus[$2]}.0" >$driver/unbind
+        gone "$2" || wrong "unbound, the node is there"
+        failed "$2"
+        echo "0000:00:${bus[$2]}.0" >$driver/bind
+        ;;
+    unplug)
+        echo "unplug $2"
+        soon "the node to go" gone "$2"
+        failed "$2"
+        ;;
+    esac
+    soon "the node" test -e "/dev/neuron$2"
+}
+
+# again CHIP: it gives the right bytes, and its user begins anew. A daemon that lost it has its cores until it ends; who
+# copies compares every byte, so that its going on is enough most times.
+again() {
+    case $1 in
+    2) right 2 && execute ;;
+    3)
+        if [ $((RANDOM % 8)) = 0 ]; then right 3; fi
+        copy
+        works 3
+        ;;
+    *)
+        copies "$1"
+        stop
+        right "$1"
+        serve
+        ;;
+    esac
+}
+
+# A chip that was plugged is the last on its bus, and in the bus's order nodes are numbered: all are found anew
+load() {
+    local address
+    for address in "${bus[@]}"; do echo 1 >"/sys/bus/pci/devices/0000:00:$address.0/remove"; done
+    echo 1 >/sys/bus/pci/rescan
+    modprobe neuron || wrong "modprobe: $?"
+    for chip in 0 1 2 3; do soon "a node" test -e /dev/neuron$chip; done
+}
+
+# The module does not go while its nodes are open. When their users are killed it does, whatever they were at.
+unload() {
+    local user
+    if rmmod neuron 2>/tmp/err; then wrong "the module was unloaded under its users"; fi
+    grep -q 'in use\|temporarily unavailable' /tmp/err || wrong "rmmod: $(cat /tmp/err)"
+    for user in $pid $client $executing $copying; do alive "$user" || wrong "a refused rmmod ended somebody"; done
+    if [ $((RANDOM % 2)) = 0 ]; then stop; fi
+    kill -KILL $pid $client $executing $copying 2>/dev/null
+    soon "rmmod" rmmod neuron
+    wait
+    if compgen -G "/dev/neuron*" >/dev/null; then wrong "unloaded, a node is there"; fi
+    load
+    right $((RANDOM % 4))
+    [ "$(allocated)" = 0 ] || wrong "$(allocated) bytes are still allocated"
+    [ "$(cat /sys/module/neuron/refcnt)" = 0 ] || wrong "the module is still in use"
+}
+
+free() {
+    sync
+    echo 3 >/proc/sys/vm/drop_caches
+    awk '/^MemFree:/ { print $2 }' /proc/meminfo
+}
+
+./testmodel_write add add.neff
+npy '\x00\x00\x80\x3f' >one.npy
+npy '\x00\x00\x20\x40' >two5.npy
+npy '\x00\x00\x60\x40' >sum.npy
+copied=$(./stream emu:inf1.xlarge 0 1 1 | tail -n 1)
+start() {
+    serve
+    execute
+    copy
+}
+
+chips=(0 1 2 2 2 3 3 3 3 3 3) # a round of the daemon's takes longest
+start
+while [ $round -lt "$1" ]; do
+    for ((i = 0; i < 9 && ++round < $1; i++)); do
+        chip=${chips[RANDOM % ${#chips[@]}]}
+        how=unbind
+        if [ $((RANDOM % 2)) = 0 ]; then how=unplug; fi
+        without $how "$chip"
+        again "$chip"
+        echo "round $round: $how chip $chip"
+    done
+    [ $i -lt 9 ] || round=$((round + 1))
+    for chip in 0 1 2 3; do works $chip; done
+    unload
+    echo "round $round: unload"
+    now=$(free)
+    first=${first-$now}
+    start
+done
+kill -KILL $pid $client $executing $copying
+wait
+echo "free $first $now"
