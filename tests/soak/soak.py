@@ -162,7 +162,7 @@ class Soak:
                 return f"unload_all: code {code}"
 
         def left() -> str:
-            groups = [e.h_eg.id for e in user.call("list_egs").eg_info]
+            groups = [e.eg.id for e in user.call("list_egs").eg_info]
             loaded = [m.id for m in user.ext("list_models").model]
             return f"groups {groups}, models {loaded}" if groups or loaded else ""
 
