@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE.parent / "conformance" / "rtd"))
 
 ROUND_SECONDS = 15.0  # of work; quiet points between
 RESTARTS = 0.25  # of the rounds have one in their middle
-END_SECONDS = 60.0  # until a client must have ended: a sanitized daemon on a loaded machine
+END_SECONDS = 120.0  # until a client must have ended: a sanitized daemon on a loaded machine
 USERS = (0, 65534, 1201, 1202)
 # What the daemon's memory may grow by: to 16 cores' SBUF and PSUM, of which a page stays that was ever written, and
 # as much again for DRAM and the sanitizers. The same work over again adds nothing but what these keep for a while.
