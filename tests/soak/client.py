@@ -85,11 +85,12 @@ class User:
 
     def check(self, entry: Loaded, case: int, answer: Any, outputs: dict[str, bytes] | None = None) -> None:
         """Right to the last bit, or the error that this model is for."""
-        codes = entry.codes if entry.running else (*entry.codes, CANCELLED)
+        # stopped meanwhile: while it waited, or before it was heard of
+        codes = entry.codes if entry.running else (*entry.codes, CANCELLED, HANDLE)
         codes = (*codes, FULL) if entry.cancelled else codes
         code = self.expect(answer.status.code, codes, f"{entry.model.name}: {answer.status.details.decode()}")
         if code != OK:
-            self.board.count(self.slot, "refused" if code in (CANCELLED, FULL) else "failed")
+            self.board.count(self.slot, "refused" if code in (CANCELLED, FULL, HANDLE) else "failed")
             return
         have = {io.name: io.buf for io in answer.ofmap} if outputs is None else outputs
         if have != entry.model.cases[case][1]:
@@ -307,9 +308,7 @@ class User:
         self.expect(self.client.unload(entry.id), (OK,), f"unload of {entry.model.name}")
         entry.running = False
         for call, case in entry.calls:
-            answer = call.result()
-            if answer.status.code != HANDLE:  # it came when the model had gone
-                self.check(entry, case, answer)
+            self.check(entry, case, call.result())
 
     def do_destroy(self) -> None:
         empty = [g for g in self.groups if not any(e.eg == g for e in self.loaded)]
@@ -365,6 +364,14 @@ class User:
         if self.session:
             self.session.half_close()
         self.client.close()
+
+
+def unmap(endpoint: str, uid: int, paths: list[str]) -> str:
+    """As the user whose clients left this shared memory; what is wrong, or nothing."""
+    become(uid)
+    user = Client(types.SimpleNamespace(endpoint=endpoint))
+    codes = [user.call("shm_unmap", nrt.shm_unmap_request(path=path, mmap_prot=3)).status.code for path in paths]
+    return f"shm_unmap: codes {codes}" if any(codes) else ""
 
 
 def run(endpoint: str, models: list[Model], board: Board, slot: int, plan: Plan) -> str:

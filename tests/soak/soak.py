@@ -16,6 +16,7 @@ import contextlib
 import dataclasses
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -28,6 +29,7 @@ sys.path.insert(0, str(HERE.parent / "conformance" / "rtd"))
 ROUND_SECONDS = 15.0  # of work; quiet points between
 RESTARTS = 0.25  # of the rounds have one in their middle
 END_SECONDS = 120.0  # until a client must have ended: a sanitized daemon on a loaded machine
+SHARED = re.compile(r"/dev/shm/aws_neuron_runtime_test-(\d+)-")
 USERS = (0, 65534, 1201, 1202)
 # What the daemon's memory may grow by: to 16 cores' SBUF and PSUM, of which a page stays that was ever written, and
 # as much again for DRAM and the sanitizers. The same work over again adds nothing but what these keep for a while.
@@ -58,6 +60,7 @@ class Soak:
         self.end = time.monotonic() + arguments.time
         self.slots: list[int] = [0] * arguments.clients  # process of each
         self.lasting = [False] * arguments.clients  # what a client without a session has outlives it
+        self.untracked: dict[int, int] = {}  # users of clients without a session, by process
         self.board = Board(arguments.clients)
         self.models = models.make(arguments.seed)
         self.report = WORK / "wrong"
@@ -96,6 +99,8 @@ class Soak:
 
         self.slots[slot] = self.fork(work)
         self.lasting[slot] = not plan.session
+        if not plan.session:
+            self.untracked[self.slots[slot]] = plan.uid
 
     def reap(self) -> list[int]:
         """Slots whose clients have ended."""
@@ -169,6 +174,16 @@ class Soak:
         eventually(lambda: not left())
         return left()
 
+    def unmap_left(self) -> None:
+        """Shared memory of clients without a session, which is not tracked: only its user can take it back."""
+        left: dict[int, list[str]] = {}
+        for name in self.daemon.fds():
+            if (match := SHARED.match(name)) and int(match[1]) in self.untracked:
+                left.setdefault(self.untracked[int(match[1])], []).append(name.removeprefix("/dev/shm").split()[0])
+        for uid, paths in left.items():
+            self.alone(lambda uid=uid, paths=paths: client.unmap(self.endpoint, uid, paths),
+                       f"round {self.rounds}: user {uid} unmaps {len(paths)} regions of processes without a session")
+
     def warm(self) -> str:
         """Every model once: what the daemon makes only when it is needed is there from then on."""
         user = client.User(self.endpoint, self.models, self.board, 0, client.Plan(0, True, 1))
@@ -204,6 +219,8 @@ class Soak:
         self.board.set_quiet(False)
         self.alone(lambda: self.empty(reset), f"{name}: no group and no model is left")
         self.alone(self.warm, f"{name}: whoever comes next gets right answers")
+        if reset:
+            self.unmap_left()
         if self.base is None:
             return
         tap.ok(eventually(lambda: self.back(self.base)), f"{name}: nor descriptors, shared memory, threads",
