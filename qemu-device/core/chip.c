@@ -151,7 +151,7 @@ static bool belongs_to(const struct ncore_queue *q, unsigned int core)
 	       !(q->engine == NEURON_V1_H2T_ENGINE(core) && q->index == NEURON_V1_H2T_QUEUE);
 }
 
-static void abort_queues(struct ncore_chip *chip, unsigned int core)
+static void rest_queues(struct ncore_chip *chip, unsigned int core)
 {
 	unsigned int e, i;
 
@@ -160,7 +160,7 @@ static void abort_queues(struct ncore_chip *chip, unsigned int core)
 			struct ncore_queue *q = &chip->udma[e].queue[i];
 
 			if (belongs_to(q, core))
-				ncore_queue_abort(chip, q);
+				ncore_queue_rest(chip, q);
 		}
 }
 
@@ -174,21 +174,19 @@ void ncore_reset_cores(struct ncore_chip *chip, unsigned int map)
 	for (i = 0; i < NCORE_CORES; i++) {
 		if (!(map >> i & 1))
 			continue;
-		abort_queues(chip, i);
+		rest_queues(chip, i);
 		reset_core(chip, i);
 	}
 	ncore_misc_reset(chip, false);
 	start_lanes(chip);
 }
 
-/* Cores, engines and notification queues, not the memories */
-void ncore_reset_queues(struct ncore_chip *chip)
+/* Guard, lanes, cores' engines and notification queues: what every reset of the chip clears */
+static void reset_execution(struct ncore_chip *chip)
 {
 	unsigned int i;
 
 	ncore_guard_reset(chip);
-	for (i = 0; i < NCORE_ENGINES; i++)
-		ncore_udma_reset(chip, i);
 	for (i = 0; i < NCORE_LANES; i++)
 		ncore_lane_reset(&chip->lane[i]);
 	for (i = 0; i < NCORE_CORES; i++) {
@@ -199,6 +197,26 @@ void ncore_reset_queues(struct ncore_chip *chip)
 	}
 }
 
+/* Cores, engines and notification queues, not the memories */
+void ncore_reset_queues(struct ncore_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_ENGINES; i++)
+		ncore_udma_reset(chip, i);
+	reset_execution(chip);
+}
+
+/* The firmware's device reset: the DMA engines rest and stay as they are configured */
+static void rest_all(struct ncore_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < NCORE_ENGINES; i++)
+		ncore_udma_rest(chip, i);
+	reset_execution(chip);
+}
+
 static void reset_all(struct ncore_chip *chip, bool power)
 {
 	unsigned int i;
@@ -206,7 +224,10 @@ static void reset_all(struct ncore_chip *chip, bool power)
 	stop_lanes(chip); /* may drop the lock; from here on nothing does */
 	atomic_store(&chip->up, false);
 	ncore_fabric_sync(chip);
-	ncore_reset_queues(chip);
+	if (power)
+		ncore_reset_queues(chip);
+	else
+		rest_all(chip);
 	for (i = 0; i < NCORE_CORES; i++) {
 		clear_core_memory(chip, &chip->core[i].sbuf);
 		clear_core_memory(chip, &chip->core[i].psum);

@@ -304,8 +304,12 @@ struct ncore_queue *ncore_udma_queue(struct ncore_chip *chip, unsigned int engin
 /* by a core or a descriptor (lane), or the host (NULL) */
 void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *lane, unsigned int engine,
 		     uint32_t rel, uint32_t count, uint64_t time);
-void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine); /* lanes are stopped */
-void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q); /* lane is stopped */
+/* lanes are stopped; reset clears all of an engine, rest leaves what software configured */
+void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine);
+void ncore_udma_rest(struct ncore_chip *chip, unsigned int engine);
+/* lane is stopped; both forget what was rung and keep the rings in step */
+void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q);
+void ncore_queue_rest(struct ncore_chip *chip, struct ncore_queue *q); /* and it may run again */
 bool ncore_queue_runnable(struct ncore_chip *chip, struct ncore_queue *q);
 ncore_reg *ncore_udma_word(struct ncore_chip *chip, unsigned int engine, uint32_t rel);
 

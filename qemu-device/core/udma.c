@@ -214,6 +214,12 @@ void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q)
 	memset(q->packet_descs, 0, sizeof(q->packet_descs));
 }
 
+void ncore_queue_rest(struct ncore_chip *chip, struct ncore_queue *q)
+{
+	ncore_queue_abort(chip, q);
+	atomic_store(&q->stopped, NCORE_Q_RUNS);
+}
+
 /* Every lane is stopped once, not once for each queue: a stop may wait for a turn of instructions */
 static void engine_abort(struct ncore_chip *chip, unsigned int engine)
 {
@@ -390,6 +396,7 @@ void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine)
 	struct ncore_udma *u = &chip->udma[engine];
 	unsigned int i, half, reg;
 
+	ncore_udma_rest(chip, engine);
 	for (i = 0; i < NCORE_QUEUES; i++) {
 		struct ncore_queue *q = &u->queue[i];
 
@@ -398,12 +405,30 @@ void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine)
 			for (reg = 0; reg < 64; reg++)
 				ncore_store(&q->ring[half].reg[reg], 0);
 		}
-		atomic_store(&q->time, 0);
 	}
 	for (i = 0; i < NCORE_UDMA_WORDS; i++)
 		if (ncore_load(&u->reg[i])) /* pages of an unused engine stay untouched */
 			ncore_store(&u->reg[i], 0);
 	for (i = 0; i < sizeof(u->tdma) / sizeof(u->tdma[0]); i++)
 		ncore_store(&u->tdma[i], 0);
+}
+
+/*
+ * All lanes are stopped. What a firmware reset does to an engine: it rests in its normal state, and
+ * all that the driver configured stays. The public driver's reset by sysfs depends on that: it does
+ * not set its copy queues up again and goes on at the descriptor after the last one it rang.
+ */
+void ncore_udma_rest(struct ncore_chip *chip, unsigned int engine)
+{
+	struct ncore_udma *u = &chip->udma[engine];
+	unsigned int i;
+
+	for (i = 0; i < NCORE_QUEUES; i++) {
+		ncore_queue_rest(chip, &u->queue[i]);
+		u->queue[i].home = NCORE_HOST_LANE;
+		atomic_store(&u->queue[i].time, 0);
+	}
+	ncore_store(ncore_udma_word(chip, engine, NEURON_UDMA_M2S_CHANGE_STATE), 0);
+	ncore_store(ncore_udma_word(chip, engine, NEURON_UDMA_S2M_CHANGE_STATE), 0);
 	atomic_store(&u->disabled, false);
 }
