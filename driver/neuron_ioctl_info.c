@@ -4,8 +4,10 @@
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
+#include <linux/capability.h>
 #include <linux/ctype.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "neuron.h"
 #include "neuron_trace.h"
@@ -193,6 +195,24 @@ static int do_resource_mmap_info(struct neuron_device *nd, void *arg, struct neu
 	return 0;
 }
 
+/*
+ * Whoever watches the kernel log for trouble, as node-problem-detector does, must not take a
+ * program's words for the kernel's: their patterns are words with blanks between them, and ours
+ * begin with a name that is no program's to write.
+ */
+static void text_disarm(char *text)
+{
+	static const char token[] = "NEURON_HW_ERR";
+	char *c;
+
+	for (c = text; *c; c++) {
+		if (*c == ' ')
+			*c = '.';
+		else if (!strncasecmp(c, token, sizeof(token) - 1))
+			c[strlen("NEURON")] = '.';
+	}
+}
+
 static int do_printk(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_printk *p = arg;
@@ -212,6 +232,8 @@ static int do_printk(struct neuron_device *nd, void *arg, struct neuron_call *ca
 	for (i = 0; text[i]; i++)
 		if (!isprint(text[i]))
 			text[i] = '?';
+	if (!capable(CAP_SYS_ADMIN))
+		text_disarm(text);
 	pr_info_ratelimited("nd%d: process %d: %s\n", nd->index, current->tgid, text);
 	return 0;
 }

@@ -15,6 +15,8 @@
  *
  * dump FILE: a hang dump, a line for each thing in it.
  *
+ * say UID TEXT...: writes each text to the kernel log through chip 0, as that user.
+ *
  * chunk N: how many bytes a chunk takes that N bytes were asked for.
  */
 #include <poll.h>
@@ -185,6 +187,21 @@ static int dump(const char *path)
 	return 0;
 }
 
+static int say(uid_t uid, char **texts)
+{
+	struct neuron_ioctl_printk p = { 0 };
+	int fd = node(0, O_WRONLY), ret = fd;
+
+	if (uid && setuid(uid))
+		return 1;
+	for (; *texts && ret >= 0; texts++) {
+		p.buffer = *texts;
+		p.size = (uint32_t)strlen(*texts) + 1;
+		ret = call(fd, NEURON_IOCTL_PRINTK, &p);
+	}
+	return ret < 0;
+}
+
 int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -198,6 +215,8 @@ int main(int argc, char **argv)
 		return wait_change(argv[2], argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "chunk"))
 		return chunk_takes(strtoull(argv[2], NULL, 0));
+	if (argc > 3 && !strcmp(argv[1], "say"))
+		return say((uid_t)atoi(argv[2]), argv + 3);
 	if (argc == 3 && !strcmp(argv[1], "dump"))
 		return dump(argv[2]);
 	return 2;
