@@ -99,6 +99,8 @@ struct neuron_mc {
 	pid_t tgid;
 	kuid_t uid;
 	u32 handle; /* 0 once freed */
+	struct list_head scratch; /* nd->scratch: a chunk of the contiguous scratchpad */
+	struct neuron_mc *above; /* the owner's next one there, held; a span may go on in it */
 	struct page *void_page; /* what mappings show once the chip has gone */
 };
 
@@ -108,6 +110,7 @@ struct neuron_proc {
 	u8 domain; /* of the guard */
 	bool exiting; /* being taken down: keeps the slot, grants nothing */
 	bool lost; /* what it had on the chip is gone: may only close */
+	int async_over[NC_COUNT][NEURON_DMA_H2T_CTX_HANDLE_ASYNC2 + 1]; /* not waited for: 1, -errno */
 };
 
 struct neuron_file {
@@ -295,6 +298,7 @@ struct neuron_device {
 	u32 next_handle, free_count, free_cap;
 	u32 *free_stack;
 	struct gen_pool *pools[POOL_COUNT];
+	struct list_head scratch[POOL_COUNT]; /* contiguous scratchpads, lowest chunk first */
 	unsigned long *used[POOL_COUNT]; /* pages that held someone's data */
 	struct neuron_queue queues[ENG_COUNT][QUEUE_COUNT];
 	pid_t core_owner[NC_COUNT];

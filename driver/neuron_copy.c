@@ -23,6 +23,39 @@ static int async_end(struct neuron_h2t *h2t, unsigned int ctx)
 }
 
 /*
+ * A context is taken from a copy that nobody has waited for yet: its process still may. async_lock
+ * held; result: how the copy ended
+ */
+static void async_over(struct neuron_h2t *h2t, pid_t tgid, unsigned int ctx, int result)
+{
+	struct neuron_proc *proc;
+
+	mutex_lock(&h2t->nd->lock);
+	proc = neuron_proc_find(h2t->nd, tgid);
+	if (proc)
+		proc->async_over[h2t->nc][ctx] = result ?: 1;
+	mutex_unlock(&h2t->nd->lock);
+}
+
+/* The caller's copy behind the handle, which ends the handle's use. -EINVAL: it is not in use */
+static int async_wait(struct neuron_h2t *h2t, unsigned int ctx)
+{
+	struct neuron_proc *proc;
+	int ret = -EINVAL;
+
+	if (h2t->ctx[ctx].busy && h2t->ctx[ctx].tgid == current->tgid)
+		return async_end(h2t, ctx);
+	mutex_lock(&h2t->nd->lock);
+	proc = neuron_proc_find(h2t->nd, current->tgid);
+	if (proc && proc->async_over[h2t->nc][ctx]) {
+		ret = min(proc->async_over[h2t->nc][ctx], 0);
+		proc->async_over[h2t->nc][ctx] = 0;
+	}
+	mutex_unlock(&h2t->nd->lock);
+	return ret;
+}
+
+/*
  * A free context; one whose copy is over counts as free, as its owner loses nothing. What waits for
  * the first gets the second, as under the public driver.
  */
@@ -33,12 +66,16 @@ static unsigned int async_pick(struct neuron_h2t *h2t, u32 pwait)
 		pwait == NEURON_CTX_ASYNC1 ? NEURON_CTX_ASYNC1 : NEURON_CTX_ASYNC2,
 	};
 	unsigned int i;
+	pid_t tgid;
 
 	for (i = 0; i < 2; i++)
 		if (!h2t->ctx[ctxs[i]].busy || neuron_ctx_poll(h2t, ctxs[i]))
 			break;
 	i = i < 2 ? i : 0;
-	async_end(h2t, ctxs[i]);
+	if (h2t->ctx[ctxs[i]].busy) {
+		tgid = h2t->ctx[ctxs[i]].tgid;
+		async_over(h2t, tgid, ctxs[i], async_end(h2t, ctxs[i]));
+	}
 	return ctxs[i];
 }
 
@@ -72,12 +109,13 @@ int neuron_copy_async(struct neuron_device *nd, struct neuron_mc *src, u64 src_o
 	if (size > (u64)NHAL_H2T_BATCH_MAX * NEURON_UDMA_DESC_LEN_MAX)
 		return -EINVAL;
 	mutex_lock(&h2t->async_lock);
-	if (async_handle(pwait) && h2t->ctx[pwait].tgid == current->tgid)
-		ret = async_end(h2t, pwait);
+	if (async_handle(pwait))
+		ret = async_wait(h2t, pwait);
 	if (ret)
 		goto unlock;
-	if (!size) { /* over already: waiting for it finds nothing to wait for, or an older copy */
+	if (!size) { /* over already */
 		*handle = NEURON_CTX_ASYNC1;
+		async_over(h2t, current->tgid, NEURON_CTX_ASYNC1, 0);
 		goto unlock;
 	}
 	ctx = async_pick(h2t, pwait);
@@ -97,14 +135,12 @@ unlock:
 int neuron_copy_async_wait(struct neuron_device *nd, unsigned int nc, u32 handle)
 {
 	struct neuron_h2t *h2t = &nd->h2t[nc];
-	int ret = 0;
+	int ret;
 
 	if (!async_handle(handle))
 		return -EINVAL;
 	mutex_lock(&h2t->async_lock);
-	/* somebody else's by now: the caller's own copy was over before */
-	if (h2t->ctx[handle].tgid == current->tgid)
-		ret = async_end(h2t, handle);
+	ret = async_wait(h2t, handle);
 	mutex_unlock(&h2t->async_lock);
 	return ret;
 }

@@ -8,6 +8,10 @@
  * has pages of a chunk when the chip goes (the importer of a dma-buf) keeps them, and the chip's
  * mapping ends all the same. A chunk in the tree is one that the chip can reach.
  *
+ * The contiguous scratchpad grows down from the end of each pool, whoever asks. A chunk of it holds
+ * the one above if that is its owner's, so that what spans both, a copy or a mapping, needs to hold
+ * only the first; freed in another order than from the lowest up, memory comes back later.
+ *
  * A chunk reads as zero when it is handed out. Pages that held a chunk before are remembered and
  * cleared by DMA when they are handed out again, so that untouched DRAM stays untouched.
  */
@@ -42,6 +46,7 @@ static u64 pool_base(unsigned int pool)
 
 static int pool_init(struct neuron_device *nd, unsigned int i)
 {
+	INIT_LIST_HEAD(&nd->scratch[i]);
 	nd->pools[i] = gen_pool_create(PAGE_SHIFT, NUMA_NO_NODE);
 	nd->used[i] = vzalloc(BITS_TO_LONGS(POOL_PAGES) * sizeof(long));
 	if (!nd->pools[i] || !nd->used[i])
@@ -117,6 +122,7 @@ static void pages_free(struct neuron_mc *mc)
 	lockdep_assert_held(&nd->lock);
 	bitmap_set(nd->used[mc->pool], pool_page(mc), mc->size >> PAGE_SHIFT);
 	gen_pool_free(nd->pools[mc->pool], POOL_BIAS + mc->pa, mc->size);
+	list_del_init(&mc->scratch);
 }
 
 static int backing_alloc_host(struct neuron_mc *mc)
@@ -138,6 +144,35 @@ static int backing_alloc_host(struct neuron_mc *mc)
 	return ret;
 }
 
+/* Right below what the pool's scratchpad has, as under the public driver */
+static unsigned long scratch_alloc(struct neuron_mc *mc)
+{
+	struct neuron_device *nd = mc->nd;
+	struct genpool_data_fixed at;
+	struct neuron_mc *lowest;
+	unsigned long addr = 0;
+	u64 end = REGION_SIZE;
+
+	mutex_lock(&nd->lock);
+	lowest = list_first_entry_or_null(&nd->scratch[mc->pool], struct neuron_mc, scratch);
+	if (lowest)
+		end = lowest->pa - pool_base(mc->pool);
+	if (mc->size <= end) {
+		at.offset = end - mc->size;
+		addr = gen_pool_alloc_algo(nd->pools[mc->pool], mc->size, gen_pool_fixed_alloc,
+					   &at);
+	}
+	if (addr) {
+		mc->pa = addr - POOL_BIAS;
+		list_add(&mc->scratch, &nd->scratch[mc->pool]);
+		if (lowest && lowest->handle && lowest->tgid == mc->tgid &&
+		    kref_get_unless_zero(&lowest->ref))
+			mc->above = lowest;
+	}
+	mutex_unlock(&nd->lock);
+	return addr;
+}
+
 static int backing_alloc_device(struct neuron_mc *mc, const struct neuron_mc_args *args)
 {
 	struct genpool_data_align align = { .align = max_t(u64, args->align, PAGE_SIZE) };
@@ -146,8 +181,11 @@ static int backing_alloc_device(struct neuron_mc *mc, const struct neuron_mc_arg
 	mc->pool = args->channel * REGION_COUNT + args->region;
 	if (mc->size > REGION_SIZE)
 		return -ENOMEM;
-	addr = gen_pool_alloc_algo(mc->nd->pools[mc->pool], mc->size, gen_pool_first_fit_align,
-				   &align);
+	if (mc->type == NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE)
+		addr = scratch_alloc(mc);
+	else
+		addr = gen_pool_alloc_algo(mc->nd->pools[mc->pool], mc->size,
+					   gen_pool_first_fit_align, &align);
 	if (!addr)
 		return -ENOMEM;
 	mc->pa = addr - POOL_BIAS;
@@ -236,11 +274,16 @@ void neuron_mc_get(struct neuron_mc *mc)
 	kref_get(&mc->ref);
 }
 
-/* Not under nd->lock */
+/* Not under nd->lock. The last reference to a chunk of the scratchpad drops its own, in a loop */
 void neuron_mc_put(struct neuron_mc *mc)
 {
-	if (mc)
-		kref_put(&mc->ref, mc_release);
+	struct neuron_mc *above;
+
+	for (; mc; mc = above) {
+		above = mc->above;
+		if (!kref_put(&mc->ref, mc_release))
+			break;
+	}
 }
 
 /* A freed handle comes back first; room to give it back is made when it is handed out */
@@ -299,6 +342,7 @@ static struct neuron_mc *mc_new(struct neuron_device *nd, const struct neuron_mc
 	kref_init(&mc->ref);
 	RB_CLEAR_NODE(&mc->node);
 	INIT_LIST_HEAD(&mc->link);
+	INIT_LIST_HEAD(&mc->scratch);
 	mc->nd = nd;
 	mc->size = neuron_chunk_size(args->size);
 	mc->host = args->host;
@@ -347,6 +391,7 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 			mutex_lock(&nd->lock);
 			pages_free(mc);
 			mutex_unlock(&nd->lock);
+			neuron_mc_put(mc->above);
 			kfree(mc);
 			return ret;
 		}
@@ -510,9 +555,18 @@ struct neuron_mc *neuron_mc_at(struct neuron_device *nd, u64 pa)
 	return mc;
 }
 
+/* A range inside the chunk, or inside it and what follows of its owner's scratchpad */
 bool neuron_mc_range(const struct neuron_mc *mc, u64 offset, u64 size)
 {
-	return offset <= mc->size && size <= mc->size - offset;
+	u64 end = mc->size;
+
+	if (check_add_overflow(offset, size, &size))
+		return false;
+	while (size > end && mc->above) {
+		mc = mc->above;
+		end += mc->size;
+	}
+	return size <= end;
 }
 
 static bool device_has(struct neuron_device *nd, u64 pa, u64 size)

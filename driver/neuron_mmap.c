@@ -52,8 +52,8 @@ static vm_fault_t void_fault(struct vm_fault *vmf, struct neuron_mc *mc)
 	return page ? vmf_insert_pfn(vmf->vma, vmf->address, page_to_pfn(page)) : VM_FAULT_OOM;
 }
 
-/* The first page frame of a chunk; the DRAM window may be smaller than the memory */
-static int chunk_pfn(struct neuron_mc *mc, unsigned long *pfn)
+/* The first page frame of what is mapped; the DRAM window may be smaller than the memory */
+static int chunk_pfn(struct neuron_mc *mc, u64 size, unsigned long *pfn)
 {
 	struct neuron_device *nd = mc->nd;
 	unsigned int bar;
@@ -63,9 +63,9 @@ static int chunk_pfn(struct neuron_mc *mc, unsigned long *pfn)
 		*pfn = page_to_pfn(virt_to_page(mc->va));
 		return 0;
 	}
-	if (nhal_addr_to_bar(mc->pa, mc->size, &bar, &offset) || bar != NEURON_BAR_DRAM)
+	if (nhal_addr_to_bar(mc->pa, size, &bar, &offset) || bar != NEURON_BAR_DRAM)
 		return -EINVAL;
-	if (offset > nd->bar4_len || mc->size > nd->bar4_len - offset)
+	if (offset > nd->bar4_len || size > nd->bar4_len - offset)
 		return -EINVAL;
 	*pfn = (nd->bar4_base + offset) >> PAGE_SHIFT;
 	return 0;
@@ -80,7 +80,8 @@ static vm_fault_t chunk_fault(struct vm_fault *vmf, struct neuron_mc *mc)
 	unsigned long end = min(vma->vm_end - 1, block + (PMD_SIZE - 1));
 	vm_fault_t ret, wanted = VM_FAULT_SIGBUS;
 
-	if (chunk_pfn(mc, &pfn))
+	/* what was mapped has passed; a split mapping knows no more how much that was */
+	if (chunk_pfn(mc, PAGE_SIZE, &pfn))
 		return VM_FAULT_SIGBUS;
 	pfn += linear_page_index(vma, addr) - (mc->pa >> PAGE_SHIFT);
 	for (; addr < end; addr += PAGE_SIZE, pfn++) {
@@ -112,11 +113,20 @@ static const struct vm_operations_struct neuron_vm_ops = {
 	.fault = vm_fault,
 };
 
+/* The whole chunk; of the scratchpad any part from the start on, over chunks of the same owner too */
+static bool map_size_fits(const struct neuron_mc *mc, u64 size)
+{
+	if (mc->type == NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE && !mc->host)
+		return neuron_mc_range(mc, 0, size);
+	return size == mc->size;
+}
+
 static int map_chunk(struct neuron_mc *mc, struct vm_area_struct *vma)
 {
+	u64 size = vma->vm_end - vma->vm_start;
 	unsigned long pfn;
 
-	if (vma->vm_end - vma->vm_start != mc->size)
+	if (!map_size_fits(mc, size))
 		return -EINVAL;
 	if (!neuron_mc_readable(mc) && mc->life != NEURON_LIFE_DEVICE)
 		return -EACCES;
@@ -132,7 +142,7 @@ static int map_chunk(struct neuron_mc *mc, struct vm_area_struct *vma)
 	if (!mc->host)
 		vma->vm_page_prot = neuron_wc_enable ? pgprot_writecombine(vma->vm_page_prot)
 						     : pgprot_noncached(vma->vm_page_prot);
-	return chunk_pfn(mc, &pfn);
+	return chunk_pfn(mc, size, &pfn);
 }
 
 static struct neuron_mc *chunk_of(struct vm_area_struct *vma, u64 va, u64 size, u64 *offset)

@@ -41,6 +41,8 @@ int neuron_proc_attach(struct neuron_device *nd)
 		if (!proc->domain) {
 			ret = -EBUSY;
 		} else {
+			if (!proc->tgid)
+				memset(proc->async_over, 0, sizeof(proc->async_over));
 			if (!proc->opens++)
 				trace_process(nd->index, current->tgid, true);
 			proc->tgid = current->tgid;

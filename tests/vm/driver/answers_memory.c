@@ -144,6 +144,51 @@ static void copies(int fd)
 	chunk_free(fd, h);
 }
 
+static int scratch(int fd, uint64_t size, uint64_t *handle)
+{
+	struct neuron_ioctl_mem_alloc_v2_mem_type64 a = {
+		.size = size,
+		.dram_channel = 1,
+		.dram_region = 2,
+		.mem_type = NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE,
+		.mem_handle = (void *)handle,
+	};
+
+	return call(fd, NEURON_IOCTL_MEM_ALLOC_V2MT64, &a);
+}
+
+/* The contiguous scratchpad: grows down from the end of its region, and is used over its chunks */
+static void scratchpad(int fd)
+{
+	uint64_t h[2];
+	uint8_t *p;
+	int ret;
+
+	pattern(in, SIZE, 6);
+	printf("MEM_ALLOC_V2MT64 scratchpad, 1 MiB = %d", scratch(fd, 1 << 20, &h[0]));
+	field("pa", (long long)chunk_pa(fd, h[0])), end();
+	printf("MEM_ALLOC_V2MT64 scratchpad, 5000 bytes more = %d", scratch(fd, 5000, &h[1]));
+	field("pa", (long long)chunk_pa(fd, h[1])), end();
+	printf("MEM_BUF_COPY64 scratchpad, over both chunks = %d\n",
+	       copy_in(fd, h[1], in, 4096, 100000));
+	ret = copy_out(fd, h[0], out, 0, 100000 - 4096);
+	printf("MEM_BUF_COPY64 scratchpad, what the upper has = %d", ret);
+	field("same", !memcmp(in + 4096, out, 100000 - 4096)), end();
+	p = mmap(NULL, 8192 + (1 << 20), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		 (off_t)chunk_pa(fd, h[1]));
+	printf("mmap scratchpad, both chunks = %d", p == MAP_FAILED);
+	field("same", p != MAP_FAILED && !memcmp(p + 4096, in, 100000)), end();
+	munmap(p, 8192 + (1 << 20));
+	chunk_free(fd, h[1]);
+	printf("MEM_ALLOC_V2MT64 scratchpad, the lower one again = %d", scratch(fd, 4096, &h[1]));
+	field("pa", (long long)chunk_pa(fd, h[1])), end();
+	chunk_free(fd, h[1]);
+	chunk_free(fd, h[0]);
+	printf("MEM_ALLOC_V2MT64 scratchpad, all of the region = %d", scratch(fd, 1 << 30, &h[0]));
+	field("pa", (long long)chunk_pa(fd, h[0])), end();
+	chunk_free(fd, h[0]);
+}
+
 static void fills(int fd)
 {
 	uint64_t d;
@@ -223,6 +268,7 @@ void answers_memory(int fd)
 	allocation(fd);
 	information(fd);
 	copies(fd);
+	scratchpad(fd);
 	fills(fd);
 	mappings(fd);
 	programs(fd);

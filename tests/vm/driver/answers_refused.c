@@ -71,9 +71,15 @@ static void ranges(int fd)
 	struct neuron_ioctl_mem_copy64 c;
 	struct neuron_ioctl_memset64 s;
 	struct neuron_ioctl_mem_buf_copy64 z;
+	struct neuron_ioctl_mem_copy_async64 as;
+	struct neuron_ioctl_mem_copy_async_wait w;
 
 	chunk(fd, false, 8192, 0, &h);
 	chunk(fd, false, 4096, 0, &k);
+	w = (struct neuron_ioctl_mem_copy_async_wait){ h, k, NEURON_DMA_H2T_CTX_HANDLE_ASYNC2 };
+	SAY(fd, MEM_COPY_ASYNC_WAIT, "a handle that is not in use", &w);
+	as = (struct neuron_ioctl_mem_copy_async64){ h, k, 4096, 0, 0, 0, w.pwait_handle, 0 };
+	SAY(fd, MEM_COPY_ASYNC64, "after a handle that is not in use", &as);
 	c = (struct neuron_ioctl_mem_copy64){ h, k, 8192, 0, 0 };
 	SAY(fd, MEM_COPY64, "longer than the target", &c);
 	c = (struct neuron_ioctl_mem_copy64){ h, k, 4096, 8192, 0 };
@@ -88,6 +94,26 @@ static void ranges(int fd)
 	SAY(fd, MEM_BUF_ZEROCOPY64, "from a bad pointer", &z);
 	chunk_free(fd, h);
 	chunk_free(fd, k);
+}
+
+static void scratchpad(int fd)
+{
+	uint64_t h, k;
+	struct neuron_ioctl_mem_alloc_v2_mem_type64 a = {
+		.size = 4096,
+		.dram_region = 2,
+		.mem_type = NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE,
+		.mem_handle = (void *)&h,
+	};
+	struct neuron_ioctl_mem_buf_copy64 z;
+
+	call(fd, NEURON_IOCTL_MEM_ALLOC_V2MT64, &a);
+	z = (struct neuron_ioctl_mem_buf_copy64){ h, buf, 8192, 0, 1 };
+	SAY(fd, MEM_BUF_COPY64, "past the scratchpad's end", &z);
+	a.size = 1 << 30;
+	a.mem_handle = (void *)&k;
+	SAY(fd, MEM_ALLOC_V2MT64, "more scratchpad than there is", &a);
+	chunk_free(fd, h);
 }
 
 static void cores(int fd)
@@ -237,6 +263,7 @@ void answers_refused(int fd)
 	allocation(fd);
 	handles(fd);
 	ranges(fd);
+	scratchpad(fd);
 	cores(fd);
 	locks(fd);
 	marks();

@@ -167,6 +167,137 @@ static void test_zerocopy(int fd)
 	chunk_free(fd, h);
 }
 
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+/* Started by one process after the other: whoever's copy made room for another's has lost no handle
+ */
+static void test_async_waits(int fd)
+{
+	struct neuron_ioctl_mem_copy_async64 as = { .pwait_handle =
+							    NEURON_DMA_H2T_CTX_HANDLE_NONE };
+	struct neuron_ioctl_mem_copy_async_wait wait = { 0 };
+	uint64_t d0, d1;
+	unsigned int i;
+	pid_t pid;
+
+	chunk(fd, false, 2 * MB, 0, &d0);
+	chunk(fd, false, 2 * MB, 1, &d1);
+	as.src_mem_handle = wait.src_mem_handle = d0;
+	as.dst_mem_handle = wait.dst_mem_handle = d1;
+	as.size = 4096;
+	wait.pwait_handle = 1;
+	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait), -EINVAL, "a handle not in use");
+	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC64, &as), 0, "a copy");
+	wait.pwait_handle = as.wait_handle;
+	pid = fork();
+	if (!pid) { /* both contexts of this ring, more than once */
+		int own = node(0, O_RDWR);
+
+		chunk(own, false, 4096, 0, &d0);
+		chunk(own, false, 4096, 0, &d1);
+		as.src_mem_handle = d0;
+		as.dst_mem_handle = d1;
+		for (i = 0; i < 6; i++)
+			if (call(own, NEURON_IOCTL_MEM_COPY_ASYNC64, &as))
+				_exit(1);
+		_exit(0);
+	}
+	is(wait_for(pid), 0, "and copies of another process");
+	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait), 0, "the first is waited for");
+	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait), -EINVAL, "once");
+	as.size = 0;
+	as.pwait_handle = NEURON_DMA_H2T_CTX_HANDLE_NONE;
+	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC64, &as), 0, "a copy of nothing");
+	wait.pwait_handle = as.wait_handle;
+	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait), 0, "is waited for too");
+	chunk_free(fd, d0);
+	chunk_free(fd, d1);
+}
+
+static int scratch(int fd, uint64_t size, uint64_t *handle)
+{
+	struct neuron_ioctl_mem_alloc_v2_mem_type64 a = {
+		.size = size,
+		.dram_region = 3,
+		.mem_type = NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE,
+		.mem_handle = (void *)handle,
+	};
+
+	return call(fd, NEURON_IOCTL_MEM_ALLOC_V2MT64, &a);
+}
+
+#define SCRATCH_END (4ull << 30)
+
+/* The contiguous scratchpad of two processes; what the public driver does is in driver-answers */
+static void test_scratchpad(int fd)
+{
+	uint64_t h[4], theirs;
+	uint8_t in[8192], out[8192];
+	int go[2], done[2];
+	char c = 0;
+	pid_t pid;
+
+	pattern(in, sizeof(in), 8);
+	is(scratch(fd, 4096, &h[0]), 0, "a chunk of the scratchpad");
+	is((long long)chunk_pa(fd, h[0]), SCRATCH_END - 4096, "at the region's end");
+	is(pipe(go) | pipe(done), 0, "pipes");
+	pid = fork();
+	if (!pid) {
+		int own = node(0, O_RDWR), bad;
+
+		bad = scratch(own, 4096, &theirs) || chunk_pa(own, theirs) != SCRATCH_END - 8192 ||
+		      copy_in(own, theirs, in, 0, 4096) ||
+		      copy_out(own, theirs, out, 0, 4097) != -EINVAL ||
+		      mmap(NULL, 8192, PROT_READ, MAP_SHARED, own, (off_t)(SCRATCH_END - 8192)) !=
+			      MAP_FAILED;
+		if (write(done[1], &c, 1) != 1 || read(go[0], &c, 1) != 1)
+			bad = 1;
+		_exit(bad);
+	}
+	is(read(done[0], &c, 1), 1, "another process has the next chunk");
+	is(scratch(fd, 8192, &h[1]), 0, "and we the third");
+	is((long long)chunk_pa(fd, h[1]), SCRATCH_END - 16384, "below it");
+	is(copy_out(fd, h[1], out, 0, 8193), -EINVAL, "which does not reach into theirs");
+	is(write(go[1], &c, 1), 1, "it ends");
+	is(wait_for(pid), 0, "and did not reach into ours");
+	is(copy_out(fd, h[1], out, 0, 8193), -EINVAL, "nor into where theirs was");
+	is(scratch(fd, 4096, &h[2]), 0, "a fourth");
+	is((long long)chunk_pa(fd, h[2]), SCRATCH_END - 20480, "goes below what is left");
+	is(copy_in(fd, h[2], in, 0, 8192), 0, "and reaches into ours");
+	is(chunk_free(fd, h[1]), 0, "which is freed before it");
+	is(copy_in(fd, h[2], in, 0, 8192), 0, "but stays while it may be reached");
+	is(scratch(fd, 4096, &h[3]), 0, "nothing is in its place");
+	is((long long)chunk_pa(fd, h[3]), SCRATCH_END - 24576, "yet");
+	chunk_free(fd, h[3]);
+	chunk_free(fd, h[2]);
+	chunk_free(fd, h[0]);
+	is(scratch(fd, 1ull << 30, &h[0]), 0, "all of it comes back");
+	chunk_free(fd, h[0]);
+	close(go[0]), close(go[1]), close(done[0]), close(done[1]);
+}
+
+/* Thousands of chunks that hold each other are let go one after the other */
+static void test_scratchpad_chain(int fd)
+{
+	enum { CHUNKS = 20000 };
+	static uint64_t h[CHUNKS];
+	unsigned int i;
+
+	for (i = 0; i < CHUNKS && !scratch(fd, 4096, &h[i]); i++)
+		;
+	is(i, CHUNKS, "chunks of a page");
+	for (i = 0; i < CHUNKS && !chunk_free(fd, h[i]); i++)
+		;
+	is(i, CHUNKS, "freed from the wrong end");
+	is(scratch(fd, 1ull << 30, &h[0]), 0, "all of it comes back");
+	chunk_free(fd, h[0]);
+}
+
 static void test_chunk_to_chunk(int fd)
 {
 	uint64_t d0, d1, host;
@@ -214,6 +345,12 @@ static void test_chunk_to_chunk(int fd)
 	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait), 0, "wait for the last");
 	copy_out(fd, d1, out, 0, 1 * MB);
 	ok(!memcmp(in, out, 1 * MB), "the same bytes");
+	for (i = 1; i <= 2; i++) {
+		wait.pwait_handle = i;
+		call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait);
+		is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait), -EINVAL,
+		   "nothing is left to wait for behind handle %u", i);
+	}
 	wait.pwait_handle = 3;
 	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait), -EINVAL, "wait for handle 3");
 	chunk_free(fd, d0);
@@ -396,6 +533,9 @@ int main(void)
 	test_copies(fd);
 	test_zerocopy(fd);
 	test_chunk_to_chunk(fd);
+	test_async_waits(fd);
+	test_scratchpad(fd);
+	test_scratchpad_chain(fd);
 	test_fills(fd);
 	test_mmap(fd);
 	test_parts(fd, true);
