@@ -149,6 +149,43 @@ START_TEST(windows)
 END_TEST
 
 /*
+ * What is not a neighbour's to give: a FIFO of it, a ring in its memory, and bytes of it for a
+ * doorbell here, which would be rung with the links held
+ */
+static const struct {
+	uint64_t ring, src, dst;
+} apart[] = {
+	{ HOST(0x400000), HOST(0x800000),
+	  EAST | (NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(NEURON_ENG_SP)) },
+	{ EAST | 0x400000, HOST(0x800000), HOST(0x800040) },
+	{ HOST(0x400000), EAST | 0x5000,
+	  NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(1) +
+		  NEURON_UDMA_Q_TAIL_INC },
+};
+
+START_TEST(neighbours_apart)
+{
+	uint32_t len = _i ? 4 : NEURON_INSN_WORD;
+	uint8_t *ring, *real = mem(&f[2], 0x400000);
+	struct ring q;
+
+	put32(f[1].host + 0x800000, 1);
+	put32(mem(&f[2], 0x5000), 1);
+	queue_init(&f[1], &q, 0, 0, apart[_i].ring, HOST(0x500000), 64);
+	/* the ring is written where it lies */
+	q.base[0] = HOST(0x400000);
+	ring = mem(&f[1], q.base[0]);
+	push(&f[1], &q, 0, apart[_i].src, len, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
+	push(&f[1], &q, 1, apart[_i].dst, len, 0);
+	memcpy(real, ring, NEURON_UDMA_DESC_SIZE);
+	doorbell(&f[1], &q, 1, 1);
+	doorbell(&f[1], &q, 0, 1);
+	settle(&f[1]);
+	ck_assert_uint_eq(apb_read(&f[1], NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(0)), 1);
+}
+END_TEST
+
+/*
  * All chips copy to both neighbours and count their semaphores at once, while one of them is reset,
  * freed and made again: nothing hangs, and what was not disturbed arrived.
  */
@@ -296,6 +333,7 @@ int main(void)
 	tcase_add_test(t, slots);
 	tcase_add_test(t, vanish);
 	tcase_add_test(t, windows);
+	tcase_add_loop_test(t, neighbours_apart, 0, 3);
 	tcase_add_loop_test(t, guarded, 0, 5);
 	tcase_add_test(t, all_at_once);
 	tcase_add_test(t, disturbed);

@@ -217,6 +217,36 @@ START_TEST(special_domains)
 }
 END_TEST
 
+/* What belongs to nobody is not reached by a queue that belongs to nobody either */
+static const uint64_t nobodys[] = { HOST(TX), TX, CORE(2) };
+
+START_TEST(nobody)
+{
+	guard_on();
+	grant(TX, 2 * PAGE, NEURON_GUARD_NONE);
+	ours(NEURON_OURS_GUARD_QUEUE(0, 0), NEURON_GUARD_NONE);
+	queue_init(&f, &r, 0, 0, nobodys[_i], nobodys[_i], LEN);
+	doorbell(&f, &r, 1, 1);
+	doorbell(&f, &r, 0, 1);
+	check_abort(nobodys[_i]);
+}
+END_TEST
+
+/* Where the table has no leaf there is nothing, whatever lies at the bottom of memory */
+START_TEST(hole_in_the_table)
+{
+	const uint64_t hole = 1ull << NEURON_GUARD_MID_SHIFT;
+
+	guard_on();
+	put64(f.host + MID + 8, 0);
+	memset(f.host, MINE, 64);
+	memset(f.host + hole, 0x66, 64);
+	copy(&f, &r, HOST(hole), HOST(DST), 64);
+	check_abort(HOST(hole));
+	ck_assert_uint_eq(f.host[DST], 0);
+}
+END_TEST
+
 /* What is taken away is no longer reached once the fence is written */
 START_TEST(revoked)
 {
@@ -372,6 +402,8 @@ int main(void)
 	tcase_add_test(t, partial);
 	tcase_add_test(t, ring_elsewhere);
 	tcase_add_test(t, special_domains);
+	tcase_add_loop_test(t, nobody, 0, COUNT(nobodys));
+	tcase_add_test(t, hole_in_the_table);
 	tcase_add_test(t, revoked);
 	tcase_add_loop_test(t, device_targets, 0, COUNT(targets));
 	tcase_add_test(t, foreign_core_read);

@@ -267,6 +267,11 @@ START_TEST(accesses)
 			ck_assert_uint_eq(ncore_mmio_read(f.chip, bar, end, size), 0);
 			ncore_mmio_write(f.chip, bar, ~0ull, size, ~0ull);
 			ck_assert_uint_eq(ncore_mmio_read(f.chip, bar, ~0ull, size), 0);
+			if (!end || size < 2)
+				continue;
+			/* half inside: none of it */
+			ncore_mmio_write(f.chip, bar, end - size / 2, size, ~0ull);
+			ck_assert_uint_eq(ncore_mmio_read(f.chip, bar, end - size / 2, size), 0);
 		}
 	ncore_mmio_write(f.chip, 2, 0x40, 8, 0x0807060504030201);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 0x43, 1), 4);

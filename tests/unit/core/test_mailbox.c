@@ -94,6 +94,8 @@ START_TEST(errors)
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 8), NEURON_FWIO_FAIL);
 	put64(payload, HOST(HOST_SIZE));
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 8), NEURON_FWIO_FAIL);
+	put64(payload, HOST(0x300002)); /* between two words */
+	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 8), NEURON_FWIO_FAIL);
 	ck_assert_uint_eq(get32(resp) >> 16, NEURON_FWIO_RESP_HDR);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_POST_METRIC, payload, 128), NEURON_FWIO_OK);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_POST_METRIC, payload, 129),
@@ -107,16 +109,40 @@ START_TEST(errors)
 	fwio_ring(&f);
 	ck_assert_uint_eq(resp[0], f.seq);
 	ck_assert_uint_eq(resp[1], NEURON_FWIO_FAIL);
-	/* a size below the header */
+	/* a size below the header, with the header's own CRC */
+	req[1] = NEURON_FWIO_CMD_POST_METRIC;
 	req[2] = 3;
-	resp[0] = 0;
+	put32(req + 4, 0);
+	put32(req + 4, test_crc32c(req, NEURON_FWIO_REQ_HDR));
+	memset(resp, 0, 4);
 	fwio_ring(&f);
+	ck_assert_uint_eq(resp[0], f.seq);
 	ck_assert_uint_eq(resp[1], NEURON_FWIO_FAIL);
 	/* sequence number 0 is never answered: the driver could not see it */
 	req[0] = 0;
 	memset(resp, 0x5a, 4);
 	fwio_ring(&f);
 	ck_assert_uint_eq(get32(resp), 0x5a5a5a5a);
+}
+END_TEST
+
+/* Both buffers are host memory: an address of the device's is not answered */
+START_TEST(buffers_of_the_device)
+{
+	uint8_t payload[8], *resp = f.host + FWIO_RESP;
+
+	put64(payload, MISC_DEV);
+	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 8), NEURON_FWIO_OK);
+	memset(resp, 0, 4);
+	apb_write(&f, MISC + NEURON_MISC_FWIO_REQ_HI, 0);
+	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
+	ck_assert_uint_eq(get32(resp), 0);
+	fwio_ring(&f);
+	ck_assert_uint_eq(resp[0], f.seq);
+	memset(resp, 0, 4);
+	apb_write(&f, MISC + NEURON_MISC_FWIO_RESP_HI, 0);
+	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
+	ck_assert_uint_eq(get32(resp), 0);
 }
 END_TEST
 
@@ -163,6 +189,16 @@ START_TEST(reset_protocol)
 	ck_assert_uint_eq(get32(mem(&f, 0x4000)), 0xd00dfeed);
 	ncore_chip_reset(f.chip, NCORE_RESET_PCI);
 	ck_assert_uint_eq(get32(mem(&f, 0x4000)), 0);
+}
+END_TEST
+
+/* A reset that is taken back is none: the doorbell is the mailbox's again */
+START_TEST(reset_disarmed)
+{
+	apb_write(&f, MISC + NEURON_MISC_DEVICE_ID, 5);
+	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_DEVICE);
+	apb_write(&f, MISC + NEURON_MISC_RESET, 0);
+	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_DEVICE_ID), 5);
 }
 END_TEST
 
@@ -249,9 +285,11 @@ int main(void)
 	tcase_add_test(t, read_registers);
 	tcase_add_test(t, read_anywhere);
 	tcase_add_test(t, errors);
+	tcase_add_test(t, buffers_of_the_device);
 	tcase_add_test(t, sequence_wraps);
 	tcase_add_test(t, largest_request);
 	tcase_add_test(t, reset_protocol);
+	tcase_add_test(t, reset_disarmed);
 	tcase_add_test(t, tpb_reset_map);
 	tcase_add_test(t, sensors);
 	tcase_add_test(t, semaphores);

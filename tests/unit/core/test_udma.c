@@ -203,6 +203,27 @@ START_TEST(packet_limits)
 }
 END_TEST
 
+/* The same limit on the other side, by which one descriptor is cut up */
+START_TEST(packet_limits_rx)
+{
+	unsigned int i;
+
+	error_queue();
+	queue_init(&f, &q, 2, 3, HOST(0x400000), HOST(0x500000), 512);
+	push(&f, &q, TX, HOST(0x800000), 129, FIRST | LAST);
+	for (i = 0; i < 129; i++)
+		push(&f, &q, RX, 0x1000 + i, 1, 0);
+	memset(f.host + 0x800000, 0x77, 129);
+	doorbell(&f, &q, RX, 129);
+	doorbell(&f, &q, TX, 1);
+	settle(&f);
+	ck_assert(stopped());
+	ck_assert_uint_eq(error_code(0), NEURON_NERR_DMA_DESC);
+	ck_assert_uint_eq(*mem(&f, 0x1000 + 127), 0x77);
+	ck_assert_uint_eq(*mem(&f, 0x1000 + 128), 0);
+}
+END_TEST
+
 /* A packet waits for descriptors that are rung later, in the middle of both sides */
 START_TEST(packet_in_pieces)
 {
@@ -322,6 +343,93 @@ START_TEST(bad_rings)
 }
 END_TEST
 
+/* The descriptors are good, but the ring is none: too short, of an odd length, between two places */
+START_TEST(bad_rings_of_good_descriptors)
+{
+	static const struct {
+		uint64_t base;
+		uint32_t len;
+	} ring[] = {
+		{ HOST(0x400000), 16 },
+		{ HOST(0x400000), 65 },
+		{ HOST(0x400010), 64 },
+	};
+
+	put32(f.host + 0x800000, 42);
+	queue_init(&f, &q, 2, 15, ring[_i].base, HOST(0x500000), ring[_i].len);
+	copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
+	settle(&f);
+	ck_assert(stopped());
+	ck_assert_uint_eq(get32(f.host + 0x800004), 0);
+}
+END_TEST
+
+/* A ring that is made shorter than its queue has come */
+START_TEST(shrunk_ring)
+{
+	unsigned int i;
+
+	error_queue();
+	for (i = 0; i < 40; i++)
+		copy(&f, &q, HOST(0x800000), HOST(0x800100 + 4 * i), 4);
+	settle(&f);
+	apb_write(&f, NEURON_V1_APB_UDMA(2) + NEURON_UDMA_M2S_Q(15) + NEURON_UDMA_Q_LEN, 32);
+	put32(f.host + 0x800000, 42);
+	copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
+	settle(&f);
+	ck_assert(stopped());
+	ck_assert_uint_eq(error_code(0), NEURON_NERR_DMA_DESC);
+	ck_assert_uint_eq(get32(f.host + 0x800004), 0);
+}
+END_TEST
+
+/* What was read ahead of a ring that is taken away is forgotten with it */
+START_TEST(another_ring)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		put32(f.host + 0x800000 + 4 * i, 42 + i);
+		push(&f, &q, TX, HOST(0x800000), 4, FIRST | LAST);
+		push(&f, &q, RX, HOST(0x800100 + 4 * i), 4, 0);
+	}
+	doorbell(&f, &q, TX, 2);
+	doorbell(&f, &q, RX, 1);
+	settle(&f);
+	q.base[0] = HOST(0x600000);
+	q.next[0] = 1;
+	push(&f, &q, TX, HOST(0x800004), 4, FIRST | LAST);
+	apb_write(&f, NEURON_V1_APB_UDMA(2) + NEURON_UDMA_M2S_Q(15) + NEURON_UDMA_Q_BASE_LO,
+		  0x600000);
+	doorbell(&f, &q, RX, 1);
+	settle(&f);
+	ck_assert_uint_eq(get32(f.host + 0x800100), 42);
+	ck_assert_uint_eq(get32(f.host + 0x800104), 43);
+}
+END_TEST
+
+/* Descriptors are read ahead, but not those behind the ring, where there may be no memory */
+START_TEST(ring_at_the_end_of_memory)
+{
+	unsigned int i;
+
+	queue_init(&f, &q, 2, 3, HOST(HOST_SIZE - 64 * NEURON_UDMA_DESC_SIZE), HOST(0x500000), 64);
+	for (i = 0; i < 60; i++)
+		copy(&f, &q, HOST(0x800000), HOST(0x800100), 4);
+	settle(&f);
+	put32(f.host + 0x800000, 42);
+	for (i = 0; i < 8; i++) {
+		push(&f, &q, TX, HOST(0x800000), 4, FIRST | LAST);
+		push(&f, &q, RX, HOST(0x800100 + 4 * i), 4, 0);
+	}
+	doorbell(&f, &q, RX, 8);
+	doorbell(&f, &q, TX, 8);
+	settle(&f);
+	ck_assert(!stopped());
+	ck_assert_uint_eq(get32(f.host + 0x800100 + 28), 42);
+}
+END_TEST
+
 /* A doorbell beyond the ring is cut: nobody wrote those descriptors */
 START_TEST(overrun)
 {
@@ -427,6 +535,33 @@ START_TEST(words)
 	     4);
 	settle(&f);
 	ck_assert_uint_eq(get32(f.host + 0x800020), 3);
+}
+END_TEST
+
+/* A semaphore is written as a whole word, or not at all */
+START_TEST(parts_of_words)
+{
+	put64(f.host + 0x800000, 0x300000003);
+	copy(&f, &q, HOST(0x800000), NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC + 4 * 6, 6);
+	settle(&f);
+	ck_assert(stopped());
+	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_READ + 4 * 6), 0);
+}
+END_TEST
+
+/* What begins in a partition of SBUF does not go on in the next one */
+START_TEST(end_of_a_partition)
+{
+	const uint64_t end = NEURON_V1_TPB_BASE + NEURON_V1_SBUF_PART_SIZE;
+	const uint64_t next = NEURON_SBUF_PART_STRIDE;
+
+	memset(f.host + 0x800000, 0x77, 128);
+	copy(&f, &q, HOST(0x800000), end - 64, 128);
+	settle(&f);
+	ck_assert(stopped());
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, NEURON_V1_SBUF_PART_SIZE - 1, 1),
+			  0x77);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, next, 8), 0);
 }
 END_TEST
 
@@ -650,14 +785,21 @@ int main(void)
 	tcase_add_test(t, accumulate);
 	tcase_add_test(t, unequal_packets);
 	tcase_add_test(t, packet_limits);
+	tcase_add_test(t, packet_limits_rx);
 	tcase_add_test(t, packet_in_pieces);
 	tcase_add_test(t, order);
 	tcase_add_loop_test(t, bad_descriptors, 0, (int)(sizeof(bad) / sizeof(bad[0])));
 	tcase_add_loop_test(t, bad_rings, 0, 6);
+	tcase_add_loop_test(t, bad_rings_of_good_descriptors, 0, 3);
+	tcase_add_test(t, shrunk_ring);
+	tcase_add_test(t, another_ring);
+	tcase_add_test(t, ring_at_the_end_of_memory);
 	tcase_add_test(t, overrun);
 	tcase_add_test(t, engine_states);
 	tcase_add_test(t, tpb_reset_drops);
 	tcase_add_test(t, words);
+	tcase_add_test(t, parts_of_words);
+	tcase_add_test(t, end_of_a_partition);
 	tcase_add_test(t, big);
 	tcase_add_test(t, driver_trace);
 	tcase_add_loop_test(t, driver_reset, 0, 2);
