@@ -64,9 +64,23 @@ fault reset-hang off
 events "until a reset works" 'stage=1' "echo 1 >$neuron/reset"
 is "$(./driver-tool copy 0 | tail -n 1)" copied "then it is"
 
+# a process that ends leaves its core halted: what the first try does not, the one behind its queues does
+halves() {
+    fault reset-hang always
+    events "a core that does not halt" 'hang-ntf' './driver-tool own 1 >own.log &'
+    fault reset-hang off
+    is "$(./driver-tool copy 0 | tail -n 1)" copied "the next process waits for its end"
+}
+echo >$neuron/hang_dump
+halves
+like "$got" '^hang-ntf index=0 .* hang\{ reason=2 cores=2 .*dump=' "listeners are told which"
+like "$(./driver-tool dump $neuron/hang_dump)" '^core core=1 .*semaphore3=77' "it went on"
+for ((i = 0; i < 5 && $(./driver-tool semaphore 1) != 0; i++)); do halves; done
+is "$(./driver-tool semaphore 1)" 0 "and is halted once it lets itself be"
+
 fault mailbox-silence always
 events "a firmware that says nothing" 'hang-ntf index=0 .*reason=3' true
-like "$(./driver-tool dump $neuron/hang_dump)" '^header id=3 .*reason=3 cores=0xffffffff .*error=110 flags=1 ' \
+like "$(./driver-tool dump $neuron/hang_dump)" '^header id=[0-9]+ .*reason=3 cores=0xffffffff .*error=110 flags=1 ' \
     "a dump without registers"
 fault mailbox-silence off
 ok "it goes on" cat $neuron/info/link_east

@@ -216,6 +216,25 @@ START_TEST(notification_queues_need_memory)
 }
 END_TEST
 
+/* An entry of which only the last word lies beyond a memory: the next channel keeps its first one */
+START_TEST(notification_at_the_end_of_memory)
+{
+	uint64_t nq = NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_ERROR_REGS;
+	uint64_t base = NEURON_V1_DRAM_CHANNEL_SIZE - NEURON_NQ_ENTRY_PHASE;
+	struct ring r;
+
+	apb_write(&f, nq + NEURON_V1_NQ_BASE_LO, (uint32_t)base);
+	apb_write(&f, nq + NEURON_V1_NQ_BASE_HI, (uint32_t)(base >> 32));
+	apb_write(&f, nq + NEURON_V1_NQ_SIZE, 4096);
+	put32(mem(&f, NEURON_V1_DRAM1_BASE), 0x66666666);
+	queue_init(&f, &r, 0, 0, TX, RX, RING_LEN);
+	copy(&f, &r, 1ull << 48, HOST(0), 4);
+	settle(&f);
+	ck_assert_uint_eq(get32(mem(&f, NEURON_V1_DRAM1_BASE)), 0x66666666);
+	ck_assert_uint_eq(apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_NQ_ENTRIES(0)), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("storm");
@@ -227,6 +246,7 @@ int main(void)
 	tcase_add_test(t, largest_mailbox_request);
 	tcase_add_loop_test(t, rings_need_memory, 0, PLACES);
 	tcase_add_loop_test(t, notification_queues_need_memory, 0, PLACES);
+	tcase_add_test(t, notification_at_the_end_of_memory);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }

@@ -473,6 +473,49 @@ START_TEST(test_hostile_state)
 }
 END_TEST
 
+/* Where a state has what (tpb_state.c): the version, then each engine, whose turn it is, and so on */
+#define ENGINE_HEAD (NEURON_FIFO_WORDS * (NEURON_INSN_WORD + 8))
+#define ENGINE_SIZE (ENGINE_HEAD + 4 + 4 + 1 + 8)
+#define TURN (4 + NEURON_ENG_COUNT * ENGINE_SIZE)
+#define WEIGHTS                                                         \
+	(TURN + 4 + NEURON_V1_SEMAPHORES * 12 + NEURON_V1_EVENTS * 12 + \
+	 (int)sizeof(struct tpb_perf))
+
+/* What is out of its range by one is refused, and what is just in it is not */
+START_TEST(test_state_limits)
+{
+	static const struct {
+		unsigned int at, in, out;
+	} limits[] = {
+		{ 4 + ENGINE_HEAD, NEURON_FIFO_WORDS - 1, NEURON_FIFO_WORDS },
+		{ 4 + 3 * ENGINE_SIZE + ENGINE_HEAD + 4, NEURON_FIFO_WORDS, NEURON_FIFO_WORDS + 1 },
+		{ TURN, NEURON_ENG_COUNT - 1, NEURON_ENG_COUNT },
+		{ WEIGHTS, NEURON_PARTITIONS, NEURON_PARTITIONS + 1 },
+		{ WEIGHTS, 1, 0 },
+		{ WEIGHTS + 4, NEURON_ISA_MAX_STATIONARY, NEURON_ISA_MAX_STATIONARY + 1 },
+		{ WEIGHTS + 4, 1, 0 },
+	};
+	const uint32_t one = 1;
+	int64_t size = tpb_save(m.tpb, NULL, 0);
+	uint8_t *state = malloc(size);
+
+	for (unsigned int i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		tpb_reset(m.tpb);
+		ck_assert_int_eq(tpb_save(m.tpb, state, size), size);
+		memcpy(state + WEIGHTS, &one, 4);
+		memcpy(state + WEIGHTS + 4, &one, 4);
+		state[WEIGHTS + 8] = NEURON_DT_BF16;
+		memcpy(state + limits[i].at, &limits[i].in, 4);
+		ck_assert_msg(!tpb_load(m.tpb, state, size), "%u at %u", limits[i].in,
+			      limits[i].at);
+		memcpy(state + limits[i].at, &limits[i].out, 4);
+		ck_assert_msg(tpb_load(m.tpb, state, size) == -EINVAL, "%u at %u", limits[i].out,
+			      limits[i].at);
+	}
+	free(state);
+}
+END_TEST
+
 #ifdef __SSE2__
 /* A thread that flushes denormals and rounds down gets the same bits, and its own mode back */
 START_TEST(test_floating_point_environment)
@@ -521,6 +564,7 @@ static TCase *sequencing(void)
 	tcase_add_test(tc, test_save_and_load);
 	tcase_add_test(tc, test_accumulator_nan);
 	tcase_add_test(tc, test_hostile_state);
+	tcase_add_test(tc, test_state_limits);
 #ifdef __SSE2__
 	tcase_add_test(tc, test_floating_point_environment);
 #endif

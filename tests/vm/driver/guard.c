@@ -220,11 +220,18 @@ static void test_registers(int fd, struct victim *v)
 static void test_freed(int fd)
 {
 	uint64_t handle, pa;
+	uint8_t *map_freed;
 
 	is(chunk(fd, true, 4096, 0, &handle), 0, "one more chunk");
 	pa = chunk_pa(fd, handle);
 	run(fd, pa, chunk_pa(fd, dst), 64);
 	ok(arrives(dst_map, 0), "is its own");
+	/* from now on the chip knows the page by heart, unless it is told */
+	memset(src_map, 0x99, 64);
+	map_freed = map(fd, handle, 4096);
+	run(fd, chunk_pa(fd, src), pa, 64);
+	ok(arrives(map_freed, 0x99), "for writing too");
+	munmap(map_freed, 4096);
 	is(chunk_free(fd, handle), 0, "until it is freed");
 	run(fd, chunk_pa(fd, src), pa, 64);
 	ok(aborted(fd, pa), "then it is not");

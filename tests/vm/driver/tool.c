@@ -18,6 +18,10 @@
  * say UID TEXT...: writes each text to the kernel log through chip 0, as that user.
  *
  * chunk N: how many bytes a chunk takes that N bytes were asked for.
+ *
+ * own N: takes core N of chip 0, with 77 in its semaphore 3, and ends.
+ *
+ * semaphore N: what is in semaphore 3 of core N of chip 0.
  */
 #include <poll.h>
 #include <signal.h>
@@ -96,6 +100,24 @@ static int use(int index)
 		printf("no-memory ");
 	printf("%d\n", call(fd, NEURON_IOCTL_POST_METRIC, &metric));
 	return 0;
+}
+
+/* A core of device 0 with 77 in semaphore 3, whose owner ends at once */
+static int own(uint32_t nc)
+{
+	struct neuron_ioctl_semaphore sem = { nc, 3, 77 };
+	int fd = node(0, O_RDWR);
+
+	return call(fd, NEURON_IOCTL_SEMAPHORE_WRITE, &sem) ? 1 : 0;
+}
+
+static int semaphore(uint32_t nc)
+{
+	struct neuron_ioctl_semaphore sem = { nc, 3, 0 };
+	int fd = node(0, O_RDWR), ret = call(fd, NEURON_IOCTL_SEMAPHORE_READ, &sem);
+
+	printf("%lld\n", ret ? (long long)ret : (long long)sem.value);
+	return ret ? 1 : 0;
 }
 
 static int wait_change(const char *path, const char *command)
@@ -217,6 +239,10 @@ int main(int argc, char **argv)
 		return chunk_takes(strtoull(argv[2], NULL, 0));
 	if (argc > 3 && !strcmp(argv[1], "say"))
 		return say((uid_t)atoi(argv[2]), argv + 3);
+	if (argc == 3 && !strcmp(argv[1], "own"))
+		return own((uint32_t)atoi(argv[2]));
+	if (argc == 3 && !strcmp(argv[1], "semaphore"))
+		return semaphore((uint32_t)atoi(argv[2]));
 	if (argc == 3 && !strcmp(argv[1], "dump"))
 		return dump(argv[2]);
 	return 2;

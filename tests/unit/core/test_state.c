@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Saved states that were changed in one place: each is refused for what was changed, and a chip
+ * fresh from reset remains. The state of an idle chip ends with its lanes, twenty zero bytes each:
+ * how many queues are ready and stalled, the turn, the posted writes that come and go.
+ */
+#include "chip_fixture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LANES 5 /* one a core, and the host's */
+#define LANE 20
+#define QUEUES (NEURON_V1_DMA_ENGINES * 16u)
+#define MISC NEURON_V1_APB_MISC_RAM
+
+static struct fixture f;
+static uint8_t *state;
+static size_t size;
+
+static void setup(void)
+{
+	void *buf;
+
+	fixture_init(&f, 2);
+	fixture_new_chip(&f);
+	ncore_chip_pause(f.chip);
+	ck_assert_int_eq(ncore_chip_save(f.chip, &buf, &size), 0);
+	/* room for what a test puts in */
+	state = calloc(1, size + 64);
+	memcpy(state, buf, size);
+	free(buf);
+}
+
+static void teardown(void)
+{
+	free(state);
+	fixture_free(&f);
+}
+
+/* A copy of its own size, so that a byte behind it is a sanitizer's report */
+static void refused(size_t n, int error, const char *why)
+{
+	const char *reason = NULL;
+	uint8_t *copy = malloc(n);
+
+	memcpy(copy, state, n);
+	ck_assert_int_eq(ncore_chip_load(f.chip, copy, n, &reason), error);
+	free(copy);
+	ck_assert_ptr_nonnull(reason);
+	ck_assert_str_eq(reason, why);
+	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + MISC + NEURON_MISC_FW_STATUS),
+			  NEURON_MISC_FW_STATUS_READY);
+}
+
+/* Puts words at a place, before what is there */
+static void insert(uint8_t *at, const uint32_t *words, unsigned int n)
+{
+	memmove(at + 4 * n, at, (size_t)(state + size - at));
+	for (unsigned int i = 0; i < n; i++)
+		put32(at + 4 * i, words[i]);
+	size += 4 * n;
+}
+
+static uint8_t *lane(unsigned int i)
+{
+	return state + size - (LANES - i) * LANE;
+}
+
+START_TEST(accepted)
+{
+	const char *reason = NULL;
+
+	ck_assert_int_eq(ncore_chip_load(f.chip, state, size, &reason), 0);
+	ck_assert_ptr_null(reason);
+}
+END_TEST
+
+START_TEST(cut_off)
+{
+	for (size_t n = 0; n < size; n += n < 64 ? 1 : 70001)
+		refused(n, -EINVAL, "the state is cut off");
+	refused(size - 1, -EINVAL, "the state is cut off");
+}
+END_TEST
+
+START_TEST(heads)
+{
+	state[0] ^= 1;
+	refused(size, -EINVAL, "not a chip's state");
+	state[0] ^= 1;
+	state[8]++;
+	refused(size, -ENOTSUP, "a state of another version than 3");
+	state[8]--;
+	state[12]++;
+	refused(size, -ENOTSUP, "a state of another generation of chips");
+	state[12]--;
+	size++;
+	refused(size, -EINVAL, "the state is followed by something else");
+}
+END_TEST
+
+/* A chip has so many queues, and each is in one list */
+START_TEST(lists)
+{
+	static const uint32_t ids[][2] = { { QUEUES, 0 }, { UINT32_MAX, 0 }, { 5, 5 } };
+	unsigned int n = ids[_i][1] ? 2 : 1;
+	uint8_t *ready = lane(LANES - 1);
+
+	put32(ready, n);
+	insert(ready + 4, ids[_i], n);
+	refused(size, -EINVAL, "a queue is listed twice or does not exist");
+}
+END_TEST
+
+START_TEST(posted_writes)
+{
+	static const uint32_t post[] = { 0x1000, 0, 1, 0, 0 }; /* to DRAM */
+	uint8_t *inbox = lane(0) + 12;
+
+	put32(inbox, 1u << 20);
+	refused(size, -EINVAL, "too many posted writes");
+	put32(inbox, 1);
+	insert(inbox + 4, post, 5);
+	refused(size, -EINVAL, "a posted write goes nowhere");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("state");
+	TCase *t = tcase_create("all");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, accepted);
+	tcase_add_test(t, cut_off);
+	tcase_add_test(t, heads);
+	tcase_add_loop_test(t, lists, 0, 3);
+	tcase_add_test(t, posted_writes);
+	suite_add_tcase(s, t);
+	return run_suite(s);
+}
