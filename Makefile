@@ -6,6 +6,7 @@ BUILD ?= build
 INSTANCE ?= inf1.6xlarge
 DESTDIR ?=
 FUZZ_TIME ?= 600
+AREAS ?= $(basename $(notdir $(wildcard tests/mutate/*.list)))
 FUZZ_ENGINE ?= libfuzzer
 SOAK_TIME ?= 600
 SOAK_SEED ?=
@@ -110,6 +111,11 @@ check-faults: guest ## faults on command: what module, daemon and tools say, and
 
 lint: ## style: clang-format, shellcheck, SPDX lines
 	@scripts/lint
+
+# The module's run in guests, the others need no VM
+.PHONY: mutate
+mutate: $(if $(filter module,$(AREAS)),guest) | deps ## take checks away one by one: the named tests must fail (AREAS, MUTATIONS)
+	@set -f; KDIR=$(KDIR) tests/mutate/run --build $(BUILD) $(addprefix --area ,$(AREAS)) $(MUTATIONS)
 
 bench: guest ## the measures, as ratios of one run
 	@tests/bench/run.py --build $(REL)
