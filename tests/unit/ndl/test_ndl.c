@@ -289,6 +289,8 @@ START_TEST(queues)
 	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EINVAL);
 	bad = q, bad.qid = 16;
 	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EINVAL);
+	bad = q, bad.eng = 2, bad.qid = 15; /* the driver's copies */
+	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EACCES);
 	bad = q, bad.tx_handle = 999999;
 	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EINVAL);
 	bad = q, bad.tx_count = 4096;
@@ -300,8 +302,11 @@ START_TEST(queues)
 						  NEURON_DMA_QUEUE_TX),
 			 -EINVAL);
 	/* a ring that is given back while its queue has it: the handle goes, the memory stays */
+	ck_assert_int_eq(ndl_memory_get_pa(dev, q.tx_handle, &src_pa), 0);
 	ck_assert_int_eq(ndl_memory_free(dev, q.tx_handle), 0);
 	ck_assert_int_eq(ndl_memory_free(dev, q.tx_handle), -EINVAL);
+	ck_assert_int_eq(ndl_memory_get_pa(dev, device_mem(64 * 16, 0), &dst_pa), 0);
+	ck_assert_uint_ne(dst_pa, src_pa);
 	ck_assert_int_eq(ndl_dma_queue_release(dev, 4, 3), 0);
 }
 END_TEST
