@@ -9,7 +9,7 @@ usage: other.py ENDPOINT ID [GROUP ...] < calls; ID is the user and the group it
   post MODEL | wait COOKIE | session | end SESSION | eg COUNT [SESSION] | destroy EG | share EG HOW |
   regions COUNT | sessions COUNT | connections COUNT: as many as are let, and the first refusal's code |
   upload MIB: a whole NEFF of so many bytes that is none | hold MIB: one that does not end |
-  load PATH EG [SESSION] | start MODEL | stop MODEL | unload MODEL | unload_all | describe MODEL | models
+  load PATH EG [SESSION] | start MODEL | stop MODEL | unload MODEL | unload_all | describe MODEL | models | owners USER: their groups, and whether more than the uid is told
 """
 
 import os
@@ -119,6 +119,11 @@ def post(client: Client, name: str, model: int) -> list[int]:
     return [client.call(name, infer_request(model, zeros)).status.code]
 
 
+def owners(client: Client, user: int) -> list[int]:
+    theirs = [eg.owner for eg in client.ext("list_owners").eg if eg.owner.uid == user]
+    return [len(theirs), sum(bool(owner.pid or owner.has_session or owner.framework) for owner in theirs)]
+
+
 def described(client: Client, model: int) -> list[int]:
     answer = client.ext("describe_model", id=model)
     return [answer.status.code, len(answer.tensor) + len(answer.model.name)]
@@ -149,6 +154,7 @@ CALLS: dict[str, Callable[..., list[int]]] = {
     "unload": lambda c, model: [c.unload(int(model))],
     "unload_all": lambda c: [c.call("unload_all").code],
     "describe": lambda c, model: described(c, int(model)),
+    "owners": lambda c, user: owners(c, int(user)),
     "models": lambda c: [0, len(c.ext("list_models").model)],
 }
 

@@ -37,7 +37,8 @@ def owned(daemon: Daemon, root: Client, path: object) -> None:
     tap.equal(codes(other, *calls), [INVALID_HANDLE] * len(calls), "another user can neither control nor use it")
     tap.equal(other("describe", model)[1], 0, "nor learn what it is")
     tap.equal((other("models"), maker("models")), ([0, 0], [0, 1]), "nor is it listed for anyone but its maker")
-    tap.equal(len(root.ext("list_models").model), 1, "and root")
+    tap.equal((other("owners", NOBODY), maker("owners", NOBODY)), ([1, 0], [1, 1]), "of its group all learn the uid")
+    tap.equal(len(root.ext("list_models").model), 1, "and root sees all")
     tap.equal(codes(other, ("unload_all",)), [OK], "another user's unload_all has nothing to do")
     tap.equal(codes(maker, *use(model)), [OK] * 3, "and takes nothing away")
     implicit = maker("load", path, 0)[1]
@@ -83,6 +84,11 @@ def shared(daemon: Daemon, path: object) -> None:
     tap.equal(codes(other, *use(model), ("unload", model)), [INVALID_HANDLE] * 4, "with all that it allowed")
     tap.equal(codes(other, ("stop", second[1])), [OK], "who loaded a model into it keeps that")
     tap.equal(codes(maker, ("unload", second[1])), [OK], "and the group's maker may empty it")
+    maker("share", eg, ALL)
+    third = other("load", path, eg)[1]
+    maker("share", eg, NONE)
+    tap.equal(codes(other, ("unload_all",), ("unload", third)) + maker("models"), [OK, INVALID_HANDLE, OK, 1],
+              "another user's unload_all takes its models out of the group, and leaves the maker's")
     tap.equal(codes(maker, ("share", eg, 3), ("share", 4711, ALL)), [INVALID, INVALID_HANDLE],
               "no such sharing, no such group")
     maker("load", path, eg)
@@ -136,6 +142,9 @@ def own_user(path: object) -> None:
     tap.equal(codes(own, ("load", path, eg), ("share", eg, INFER), ("unload_all",)), [OK] * 3,
               "the daemon's own user may do everything")
     tap.equal(codes(other, ("destroy", eg)), [INVALID_HANDLE], "and has done it")
+    root = Client(daemon)
+    tap.equal(root.destroy(other("eg", 1)[1]), OK, "root is root to such a daemon too")
+    root.close()
     tap.equal(daemon.stop(), 0, "SIGTERM: status 0")
 
 
