@@ -351,7 +351,7 @@ class User:
         names, weights = list(self.WEIGHTS), list(self.WEIGHTS.values())
         self.begin()
         while not self.board.quiet():
-            name = self.rng.choices(names, weights)[0]
+            name = self.rng.choices(names, weights)[0] if self.loaded or self.rng.random() < 0.3 else "load"
             getattr(self, f"do_{name}")()
             self.board.count(self.slot, "operations")
         if self.rng.random() < 0.5:

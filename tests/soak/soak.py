@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "conformance" / "rtd"))
 
 ROUND_SECONDS = 15.0  # of work; quiet points between
-RESTARTS = 0.25  # of the rounds have one in their middle
+RESTARTS = 0.25  # of the rounds have one in their middle; the second always has
 END_SECONDS = 120.0  # until a client must have ended: a sanitized daemon on a loaded machine
 SHARED = re.compile(r"/dev/shm/aws_neuron_runtime_test-(\d+)-")
 USERS = (0, 65534, 1201, 1202)
@@ -237,7 +237,8 @@ class Soak:
             self.alone(self.warm, f"round {self.rounds}: every model is right in a new daemon")
             self.base = Level.of(self.daemon)
         stop = min(time.monotonic() + ROUND_SECONDS, self.end)
-        restart = time.monotonic() + ROUND_SECONDS / 2 if self.rng.random() < RESTARTS else 0.0
+        restarts = self.rounds == 2 or self.rng.random() < RESTARTS
+        restart = time.monotonic() + ROUND_SECONDS / 2 if restarts else 0.0
         for slot in range(len(self.slots)):
             self.spawn(slot, sessions)
         while (now := time.monotonic()) < stop:
