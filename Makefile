@@ -148,13 +148,7 @@ dkms: ## put the module's source into DESTDIR/usr/src, for dkms
 	@version=$$(scripts/dkms-source $(DESTDIR)/usr/src) && \
 		echo "now: dkms install neuron/$$version"
 
-modules_.PHONY: soak
-soak: $(SAN)/build.ninja ## the daemon under random clients, kills and restarts, for SOAK_TIME seconds (600)
-	@$(STEP) 1/1 "programs with sanitizers" ninja -C $(SAN) runtime/rtd/neuron-rtd compiler/neuronx-cc \
-		tests/unit/neff/testmodel_write
-	@tests/soak/soak.py --build $(SAN) --time $(SOAK_TIME) $(addprefix --seed ,$(SOAK_SEED))
-
-install: ## install what `make modules` built for KVER
+modules_install: ## install what `make modules` built for KVER
 	@$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install INSTALL_MOD_PATH=$(DESTDIR)
 
 clean: ## remove what was built here (caches outside the tree stay)
