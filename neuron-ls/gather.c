@@ -21,7 +21,7 @@
 
 static int explain(char *why, size_t size, int err, unsigned index)
 {
-	snprintf(why, size, "/dev/neuron%u: %s", index, strerror(-err));
+	snprintf(why, size, "/dev/neuron%u: %s", index, ndl_error_text(err));
 	return err;
 }
 
@@ -95,7 +95,7 @@ static int gather_open(ndl_device_t *dev, struct ls_chip *chip)
 	chip->cores = cores;
 	for (unsigned i = 0; i < dev->connected_device_count && i < LS_MAX_NEIGHBOURS; i++)
 		chip->neighbours[chip->n_neighbours++] = dev->connected_devices[i];
-	ret = ndl_get_links(chip->index, &chip->east, &chip->west);
+	ret = ndl_device_links(dev, &chip->east, &chip->west);
 	if (ret)
 		return ret;
 	ret = gather_memory(dev, chip);

@@ -209,6 +209,28 @@ int ndl_get_links(int index, bool *east, bool *west)
 	MACHINE_CALL(links(machine.state, index, east, west));
 }
 
+int ndl_device_links(ndl_device_t *dev, bool *east, bool *west)
+{
+	const struct ndl_machine_ops *ops;
+	void *state;
+	int ret = machine_get();
+
+	if (ret)
+		return ret;
+	ops = machine.ops;
+	state = machine.state;
+	machine_put();
+	return ops->device_links ? ops->device_links(dev, east, west)
+				 : ops->links(state, dev->device_index, east, west);
+}
+
+const char *ndl_error_text(int err)
+{
+	static _Thread_local char text[80];
+
+	return err == -ENOTSUP && node_level_text(text, sizeof(text)) ? text : strerror(-err);
+}
+
 int ndl_crwl_nc_range_mark(uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
 			   uint32_t *available)
 {

@@ -67,6 +67,12 @@ struct ndl_bdf {
 	uint8_t bus, slot, func;
 };
 
+/*
+ * What an error of this thread's last call means: strerror()'s text, or for -ENOTSUP of a driver
+ * that lacks the call which release of the public driver brought it. Until the thread's next call
+ */
+const char *ndl_error_text(int err);
+
 /* Version and features */
 int ndl_get_version(char *driver_version, size_t size); /* the module's; "emu" in process */
 /* Range of runtime levels the driver accepts */
@@ -84,6 +90,8 @@ int ndl_get_device_bdf(int index, struct ndl_bdf *bdf);
 int ndl_get_nc_count(ndl_device_t *device, uint32_t *count);
 /* Link present: read from the driver, or inferred from the neighbours' indices */
 int ndl_get_links(int index, bool *east, bool *west);
+/* The same of an open device, without asking the chip again: as of when it was opened */
+int ndl_device_links(ndl_device_t *device, bool *east, bool *west);
 /* Bytes of a DRAM channel; -EINVAL beyond the last */
 int ndl_get_dram_size(ndl_device_t *device, uint32_t channel, uint64_t *size);
 #define NDL_REGION_SIZE (1ull << 30) /* a channel has four regions; a chunk lies in one */

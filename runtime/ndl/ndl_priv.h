@@ -25,6 +25,7 @@ struct ndl_machine_ops {
 			   ndl_device_t *dev);
 	int (*bdf)(void *state, int index, struct ndl_bdf *bdf);
 	int (*links)(void *state, int index, bool *east, bool *west);
+	int (*device_links)(ndl_device_t *dev, bool *east, bool *west); /* NULL: as links */
 	int (*driver_version)(void *state, char *version, size_t size);
 	int (*compatible)(void *state, uint32_t *min, uint32_t *max);
 	int (*features)(void *state, uint64_t *features);
@@ -90,6 +91,9 @@ struct ndl_ops {
 		    uint16_t flags);
 	int (*printk)(ndl_device_t *dev, const char *text);
 };
+
+/* node_level.c: why the node's driver refused a number with -ENOTSUP; false: no such refusal */
+bool node_level_text(char *text, size_t size);
 
 extern const struct ndl_machine_ops ndl_node_machine;
 extern const struct ndl_machine_ops ndl_emu_machine;

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ int node_ioctl(int fd, unsigned long request, void *arg)
 		ret = ioctl(fd, request, arg);
 	} while (ret < 0 && errno == EINTR && request != NEURON_IOCTL_NC_RESET_READY);
 	if (ret < 0)
-		return -errno;
+		return node_level_error(request, -errno);
 	return ret > 0 ? -EFAULT : 0;
 }
 
@@ -45,8 +46,10 @@ static int open_node(int index, int flags)
 
 	snprintf(path, sizeof(path), "/dev/neuron%d", index);
 	fd = open(path, flags | O_CLOEXEC);
-	if (fd >= 0)
+	if (fd >= 0) {
+		node_level_read();
 		return fd;
+	}
 	return errno == ENOENT ? -ENODEV : -errno;
 }
 
@@ -104,8 +107,8 @@ static int free_ioctl(void *state, unsigned long request, void *arg)
 	return fd < 0 ? fd : node_ioctl(fd, request, arg);
 }
 
-/* A file's first line, without its end; -errno */
-static int read_line(const char *path, char *line, size_t size)
+/* Without the line's end */
+int node_read_line(const char *path, char *line, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
@@ -128,8 +131,8 @@ static int node_machine_open(const char *instance, void **state)
 	if (!machine)
 		return -ENOMEM;
 	machine->free_fd = -1;
-	if (read_line("/sys/devices/virtual/dmi/id/product_name", machine->instance,
-		      sizeof(machine->instance)))
+	if (node_read_line("/sys/devices/virtual/dmi/id/product_name", machine->instance,
+			   sizeof(machine->instance)))
 		machine->instance[0] = '\0';
 	*state = machine;
 	return 0;
@@ -151,7 +154,7 @@ static const char *node_instance(void *state)
 
 static int node_version(void *state, char *text, size_t size)
 {
-	return read_line("/sys/module/neuron/version", text, size);
+	return node_read_line("/sys/module/neuron/version", text, size);
 }
 
 static int node_compatible(void *state, uint32_t *min, uint32_t *max)
@@ -171,6 +174,9 @@ static int node_features(void *state, uint64_t *flags)
 	struct neuron_ioctl_device_driver_info arg = { .size = sizeof(arg) };
 	int err = free_ioctl(state, NEURON_IOCTL_DRIVER_INFO_GET, &arg);
 
+	/* a driver from before there were flags */
+	if (err == -ENOTSUP)
+		err = 0;
 	*flags = arg.feature_flags1;
 	return err;
 }
@@ -228,6 +234,42 @@ static int node_device_open(void *state, int index, const ndl_device_init_param_
 	return 0;
 }
 
+/* Asked of the device itself, which has to be attached to for that */
+static int bdf_attached(int index, struct ndl_bdf *bdf)
+{
+	struct neuron_ioctl_device_bdf arg = { 0 };
+	int err, fd = open_node(index, O_RDWR);
+
+	if (fd < 0)
+		return fd;
+	err = node_ioctl(fd, NEURON_IOCTL_DEVICE_BDF, &arg);
+	close(fd);
+	if (!err)
+		*bdf = (struct ndl_bdf){ 0, (uint8_t)arg.bus_number, arg.slot, arg.func };
+	return err;
+}
+
+/* A driver that cannot say: it numbers the functions it is bound to in the order of the bus */
+static int bdf_in_order(int index, struct ndl_bdf *bdf)
+{
+	unsigned int domain, bus, slot, func;
+	int n = 0, err = -ENODEV;
+	glob_t found;
+
+	if (glob("/sys/module/neuron/drivers/pci:*/*:*:*.*", 0, NULL, &found))
+		return -ENODEV;
+	for (size_t i = 0; i < found.gl_pathc && err; i++) {
+		if (sscanf(strrchr(found.gl_pathv[i], '/'), "/%x:%x:%x.%x", &domain, &bus, &slot,
+			   &func) != 4 ||
+		    n++ != index)
+			continue;
+		*bdf = (struct ndl_bdf){ domain, (uint8_t)bus, (uint8_t)slot, (uint8_t)func };
+		err = 0;
+	}
+	globfree(&found);
+	return err;
+}
+
 static int node_bdf(void *state, int index, struct ndl_bdf *bdf)
 {
 	struct neuron_ioctl_device_bdf_ext arg = { 0 };
@@ -241,6 +283,10 @@ static int node_bdf(void *state, int index, struct ndl_bdf *bdf)
 	err = free_ioctl(machine, NEURON_IOCTL_COMPATIBLE_VERSION, &version);
 	if (err)
 		return err;
+	if (!node_has(NEURON_IOCTL_DEVICE_BDF))
+		return bdf_in_order(index, bdf);
+	if (!node_has(NEURON_IOCTL_DEVICE_BDF_EXT))
+		return bdf_attached(index, bdf);
 	/* nd_index counts from the device whose node is open */
 	arg.nd_index = (uint32_t)(index - machine->free_index);
 	err = node_ioctl(machine->free_fd, NEURON_IOCTL_DEVICE_BDF_EXT, &arg);
@@ -257,29 +303,65 @@ static int sysfs_flag(int index, const char *file, bool *flag)
 	int err;
 
 	snprintf(path, sizeof(path), SYSFS_DEVICE, index, file);
-	err = read_line(path, line, sizeof(line));
+	err = node_read_line(path, line, sizeof(line));
 	if (!err)
 		*flag = line[0] == '1';
 	return err;
 }
 
+/* Our module says; under another driver a neighbour with a higher index is east of us */
+static int node_device_links(ndl_device_t *dev, bool *east, bool *west)
+{
+	int index = dev->device_index;
+
+	if (!sysfs_flag(index, "info/link_east", east) &&
+	    !sysfs_flag(index, "info/link_west", west))
+		return 0;
+	*east = *west = false;
+	for (int i = 0; i < dev->connected_device_count; i++)
+		*(dev->connected_devices[i] > index ? east : west) = true;
+	return 0;
+}
+
 static int node_links(void *state, int index, bool *east, bool *west)
 {
-	ndl_device_t dev = { 0 };
+	ndl_device_t dev = { .device_index = (uint8_t)index };
 	int err, fd;
 
 	if (!sysfs_flag(index, "info/link_east", east) &&
 	    !sysfs_flag(index, "info/link_west", west))
 		return 0;
-	/* another driver: a neighbour with a higher index is east of us */
 	fd = open_node(index, O_RDWR);
 	if (fd < 0)
 		return fd;
 	err = device_info(fd, &dev);
 	close(fd);
-	*east = *west = false;
-	for (int i = 0; !err && i < dev.connected_device_count; i++)
-		*(dev.connected_devices[i] > index ? east : west) = true;
+	return err ? err : node_device_links(&dev, east, west);
+}
+
+/* Both forms of a mark in one: the older has a map of 64 cores */
+static int mark_ioctl(void *state, bool set, struct neuron_ioctl_crwl_nc_map_ext *arg)
+{
+	struct neuron_ioctl_crwl_nc_map old = {
+		.nc_count = arg->nc_count,
+		.start_nc_index = arg->start_nc_index,
+		.end_nc_index = arg->end_nc_index,
+		.bitmap = arg->bitmap[0],
+	};
+	int err;
+
+	if (node_has(NEURON_IOCTL_CRWL_NC_RANGE_MARK_EXT0))
+		return free_ioctl(state,
+				  set ? NEURON_IOCTL_CRWL_NC_RANGE_MARK_EXT0
+				      : NEURON_IOCTL_CRWL_NC_RANGE_UNMARK_EXT0,
+				  arg);
+	if (arg->end_nc_index >= 64)
+		return -EINVAL;
+	err = free_ioctl(state,
+			 set ? NEURON_IOCTL_CRWL_NC_RANGE_MARK : NEURON_IOCTL_CRWL_NC_RANGE_UNMARK,
+			 &old);
+	arg->max_nc_available = old.max_nc_available;
+	arg->bitmap[0] = old.bitmap;
 	return err;
 }
 
@@ -291,8 +373,11 @@ static int node_mark(void *state, uint32_t count, uint32_t start, uint32_t end, 
 		.start_nc_index = start,
 		.end_nc_index = end,
 	};
-	int err = free_ioctl(state, NEURON_IOCTL_CRWL_NC_RANGE_MARK_EXT0, &arg);
+	int err = free_access(state); /* which also tells the driver's level */
 
+	if (err < 0)
+		return err;
+	err = mark_ioctl(state, true, &arg);
 	*available = arg.max_nc_available;
 	for (uint32_t nc = start; !err && nc <= end && nc < 512; nc++) {
 		if (arg.bitmap[nc / 64] & (1ull << (nc % 64))) {
@@ -315,7 +400,7 @@ static int node_unmark(void *state, uint32_t first, uint32_t count)
 		return -EINVAL;
 	for (uint32_t nc = first; nc < first + count; nc++)
 		arg.bitmap[nc / 64] |= 1ull << (nc % 64);
-	return free_ioctl(state, NEURON_IOCTL_CRWL_NC_RANGE_UNMARK_EXT0, &arg);
+	return mark_ioctl(state, false, &arg);
 }
 
 const struct ndl_machine_ops ndl_node_machine = {
@@ -325,6 +410,7 @@ const struct ndl_machine_ops ndl_node_machine = {
 	.device_open = node_device_open,
 	.bdf = node_bdf,
 	.links = node_links,
+	.device_links = node_device_links,
 	.driver_version = node_version,
 	.compatible = node_compatible,
 	.features = node_features,

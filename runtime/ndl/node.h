@@ -33,6 +33,13 @@ static inline struct node_device *node_device(ndl_device_t *dev)
 int node_ioctl(int fd, unsigned long request, void *arg);
 
 int node_open(int index); /* attached; a descriptor or -errno */
+int node_read_line(const char *path, char *line, size_t size); /* a file's first line; -errno */
+
+/* node_level.c: read when a node is opened; set: for tests */
+void node_level_read(void);
+void node_level_set(const char *version);
+bool node_has(unsigned long request); /* the loaded driver is new enough for the number */
+int node_level_error(unsigned long request, int err); /* -ENOTSUP if that is why it was refused */
 
 /* node_wait.c */
 int node_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter);

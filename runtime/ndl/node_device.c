@@ -85,6 +85,10 @@ static int node_read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32
 
 /* Memory */
 
+/*
+ * The newest form that the driver has. Before there were types nothing was lost without; before
+ * there was an alignment chunks were aligned to pages.
+ */
 static int node_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *params, uint64_t *handle)
 {
 	__u64 result = 0;
@@ -98,8 +102,21 @@ static int node_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *params
 		.mem_type = params->type,
 		.mem_handle = &result,
 	};
-	int err = CALL(dev, NEURON_IOCTL_MEM_ALLOC_V2MT64, arg);
+	struct neuron_ioctl_mem_alloc_v2 v2 = { arg.size,	  arg.align,	   arg.host_memory,
+						arg.dram_channel, arg.dram_region, arg.nc_id,
+						arg.mem_handle };
+	struct neuron_ioctl_mem_alloc v1 = { arg.size,	      arg.host_memory, arg.dram_channel,
+					     arg.dram_region, arg.nc_id,       arg.mem_handle };
+	int err;
 
+	if (node_has(NEURON_IOCTL_MEM_ALLOC_V2MT64))
+		err = CALL(dev, NEURON_IOCTL_MEM_ALLOC_V2MT64, arg);
+	else if (node_has(NEURON_IOCTL_MEM_ALLOC_V2MT))
+		err = CALL(dev, NEURON_IOCTL_MEM_ALLOC_V2MT, arg); /* without the padding */
+	else if (node_has(NEURON_IOCTL_MEM_ALLOC_V2) || params->align > 4096)
+		err = CALL(dev, NEURON_IOCTL_MEM_ALLOC_V2, v2);
+	else
+		err = CALL(dev, NEURON_IOCTL_MEM_ALLOC, v1);
 	*handle = result;
 	return err;
 }
@@ -188,6 +205,12 @@ static int node_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
 	return node_unmap(node_device(dev), va);
 }
 
+/* No chunk of a driver that has 32-bit forms alone is larger than they can say */
+static bool narrow(uint64_t offset, uint64_t size)
+{
+	return offset <= UINT32_MAX && size <= UINT32_MAX;
+}
+
 static int node_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_offset,
 			 uint64_t dst_offset, uint64_t size)
 {
@@ -198,8 +221,14 @@ static int node_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t
 		.src_offset = src_offset,
 		.dst_offset = dst_offset,
 	};
+	struct neuron_ioctl_mem_copy old = { src, dst, (uint32_t)size, (uint32_t)src_offset,
+					     (uint32_t)dst_offset };
 
-	return CALL(dev, NEURON_IOCTL_MEM_COPY64, arg);
+	if (node_has(NEURON_IOCTL_MEM_COPY64))
+		return CALL(dev, NEURON_IOCTL_MEM_COPY64, arg);
+	if (!narrow(src_offset, size) || !narrow(dst_offset, size))
+		return -EINVAL;
+	return size ? CALL(dev, NEURON_IOCTL_MEM_COPY, old) : 0;
 }
 
 /* zerocopy pins the caller's pages; a driver without that refuses the number, not the copy */
@@ -213,14 +242,20 @@ static int node_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t
 		.offset = offset,
 		.copy_to_mem_handle = to_device,
 	};
+	struct neuron_ioctl_mem_buf_copy old = { handle, buf, (uint32_t)size, (uint32_t)offset,
+						 to_device };
 
-	if (zerocopy) {
+	if (zerocopy && node_has(NEURON_IOCTL_MEM_BUF_ZEROCOPY64)) {
 		int err = CALL(dev, NEURON_IOCTL_MEM_BUF_ZEROCOPY64, arg);
 
 		if (err != -EINVAL && err != -ENOTTY)
 			return err;
 	}
-	return CALL(dev, NEURON_IOCTL_MEM_BUF_COPY64, arg);
+	if (node_has(NEURON_IOCTL_MEM_BUF_COPY64))
+		return CALL(dev, NEURON_IOCTL_MEM_BUF_COPY64, arg);
+	if (!narrow(offset, size))
+		return -EINVAL;
+	return size ? CALL(dev, NEURON_IOCTL_MEM_BUF_COPY, old) : 0;
 }
 
 static int node_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
@@ -232,8 +267,13 @@ static int node_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uin
 		.value = value,
 		.size = size,
 	};
+	struct neuron_ioctl_memset old = { handle, offset, value, (uint32_t)size };
 
-	return CALL(dev, NEURON_IOCTL_MEMSET64, arg);
+	if (node_has(NEURON_IOCTL_MEMSET64))
+		return CALL(dev, NEURON_IOCTL_MEMSET64, arg);
+	if (!narrow(offset, size))
+		return -EINVAL;
+	return size ? CALL(dev, NEURON_IOCTL_MEMSET, old) : 0;
 }
 
 static int node_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd)
@@ -276,11 +316,14 @@ static int node_queue_init(ndl_device_t *dev, const struct ndl_queue_params *par
 {
 	struct neuron_ioctl_dma_queue_init_batch *batch;
 	struct neuron_ioctl_dma_queue_init one;
-	int err;
+	int err = 0;
 
-	if (count == 1) {
-		fill_queue(&one, params);
-		return CALL(dev, NEURON_IOCTL_DMA_QUEUE_INIT, one);
+	if (count == 1 || !node_has(NEURON_IOCTL_DMA_QUEUE_INIT_BATCH)) {
+		for (uint32_t i = 0; i < count && !err; i++) {
+			fill_queue(&one, &params[i]);
+			err = CALL(dev, NEURON_IOCTL_DMA_QUEUE_INIT, one);
+		}
+		return err;
 	}
 	batch = calloc(1, sizeof(*batch));
 	if (!batch)
@@ -335,8 +378,12 @@ static int node_copy_descriptors(ndl_device_t *dev, uint64_t handle, const void 
 		.offset = offset,
 		.queue_type = type,
 	};
+	struct neuron_ioctl_dma_copy_descriptors old = { handle, arg.buffer, count,
+							 (uint32_t)offset, type };
 
-	return CALL(dev, NEURON_IOCTL_DMA_COPY_DESCRIPTORS64, arg);
+	if (node_has(NEURON_IOCTL_DMA_COPY_DESCRIPTORS64))
+		return CALL(dev, NEURON_IOCTL_DMA_COPY_DESCRIPTORS64, arg);
+	return narrow(offset, 0) ? CALL(dev, NEURON_IOCTL_DMA_COPY_DESCRIPTORS, old) : -EINVAL;
 }
 
 static int node_descriptor_copyout(ndl_device_t *dev, uint32_t eng, uint32_t qid,
@@ -455,7 +502,7 @@ static int node_reset(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)
 
 	/* +1: this process has asked already, its request goes on */
 	if (ret < 0)
-		return -errno;
+		return node_level_error(NEURON_IOCTL_NC_RESET, -errno);
 	*request_id = ret ? (uint32_t)getpid() : arg.request_id;
 	return 0;
 }

@@ -172,12 +172,12 @@ static NRT_STATUS open_device(uint32_t index, uint32_t map)
 
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "Could not open the nd%u: %s",
-			       index, strerror(-err));
+			       index, ndl_error_text(err));
 	if (!reset || strcmp(reset, "0")) {
 		err = reset_device_cores(device->dev, map);
 		if (err)
 			return rt_fail(NRT_HW_ERROR, "TDRV", "reset of nd%u failed: %s", index,
-				       strerror(-err));
+				       ndl_error_text(err));
 	}
 	if (ndl_isa_version(device->dev, &device->isa_version))
 		device->isa_version = 0;
@@ -264,6 +264,9 @@ static NRT_STATUS make_uuid(void)
 	return NRT_SUCCESS;
 }
 
+/* From here on rings have any length that is a multiple of 16 */
+#define DRIVER_LEVEL 7u
+
 static NRT_STATUS init_locked(void)
 {
 	struct rt_machine machine;
@@ -279,7 +282,13 @@ static NRT_STATUS init_locked(void)
 	err = ndl_get_compatible_version(&min, &max);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "NRT",
-			       "Neuron Driver version cannot be determined: %s", strerror(-err));
+			       "Neuron Driver version cannot be determined: %s",
+			       ndl_error_text(err));
+	if (max < DRIVER_LEVEL)
+		return rt_fail(rt_status_from_errno(-ENOTSUP), "NRT",
+			       "driver too old: needs 2.9.4 or newer (runtime level %u, it has up "
+			       "to %u)",
+			       DRIVER_LEVEL, max);
 	status = rt_cores_mark(&machine, &want, rt.marks, &rt.nmarks);
 	if (status)
 		return status;

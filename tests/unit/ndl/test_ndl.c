@@ -91,6 +91,9 @@ START_TEST(devices)
 		ck_assert_int_eq(east, i + 1 < n);
 		ck_assert_int_eq(west, i > 0);
 	}
+	ck_assert_int_eq(ndl_device_links(dev, &east, &west), 0);
+	ck_assert_int_eq(east, n > 1);
+	ck_assert(!west);
 	ck_assert_int_eq(dev->connected_device_count, n > 1);
 	ck_assert_int_eq(ndl_get_dram_size(dev, 1, &size), 0);
 	ck_assert_uint_eq(size, 4ull << 30);

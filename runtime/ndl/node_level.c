@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libndl's node backend, the level of the driver under it: which of the public driver's releases
+ * brought a number, and whether the one that is loaded has it. What has a predecessor is asked for
+ * with that (node.c, node_device.c); for the rest the caller gets -ENOTSUP, and ndl_error_text()
+ * says which release it takes.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "node.h"
+
+/* Releases as numbers in their order; the fourth part of the public driver's has no meaning here */
+#define RELEASE(major, minor, patch) ((uint32_t)(major) << 24 | (minor) << 16 | (patch))
+
+/* Numbers that are not in every release, by the first public one that has them */
+static const struct {
+	unsigned long request;
+	uint32_t since;
+} levels[] = {
+	{ NEURON_IOCTL_COMPATIBLE_VERSION, RELEASE(2, 0, 386) },
+	{ NEURON_IOCTL_DEVICE_GET_ALL_APPS_INFO, RELEASE(2, 0, 386) },
+	{ NEURON_IOCTL_ACQUIRE_NEURON_DS, RELEASE(2, 0, 386) },
+	{ NEURON_IOCTL_RELEASE_NEURON_DS, RELEASE(2, 0, 386) },
+	{ NEURON_IOCTL_CRWL_READER_ENTER, RELEASE(2, 0, 386) },
+	{ NEURON_IOCTL_CRWL_READER_EXIT, RELEASE(2, 0, 386) },
+	{ NEURON_IOCTL_CRWL_WRITER_ENTER, RELEASE(2, 0, 386) },
+	{ NEURON_IOCTL_CRWL_WRITER_DOWNGRADE, RELEASE(2, 0, 386) },
+	{ NEURON_IOCTL_CRWL_NC_RANGE_MARK, RELEASE(2, 0, 386) },
+	{ NEURON_IOCTL_CRWL_NC_RANGE_UNMARK, RELEASE(2, 0, 386) },
+	{ NEURON_IOCTL_CINIT_SET_STATE, RELEASE(2, 0, 386) },
+	{ NEURON_IOCTL_NC_MODEL_STARTED_COUNT, RELEASE(2, 0, 386) },
+	{ NEURON_IOCTL_MEM_GET_EXTENDED_INFO, RELEASE(2, 0, 450) },
+	{ NEURON_IOCTL_MEMSET, RELEASE(2, 0, 450) },
+	{ NEURON_IOCTL_DEVICE_BDF, RELEASE(2, 2, 13) },
+	{ NEURON_IOCTL_MEM_ALLOC_V2, RELEASE(2, 3, 3) },
+	{ NEURON_IOCTL_NC_RESET, RELEASE(2, 5, 7) },
+	{ NEURON_IOCTL_NC_RESET_READY, RELEASE(2, 5, 7) },
+	{ NEURON_IOCTL_NOTIFICATIONS_INIT_WITH_REALLOC_V2, RELEASE(2, 5, 7) },
+	{ NEURON_IOCTL_DEVICE_BDF_EXT, RELEASE(2, 9, 4) },
+	{ NEURON_IOCTL_DMABUF_FD, RELEASE(2, 9, 4) },
+	{ NEURON_IOCTL_DMA_QUEUE_INIT_BATCH, RELEASE(2, 11, 9) },
+	{ NEURON_IOCTL_DRIVER_INFO_GET, RELEASE(2, 12, 11) },
+	{ NEURON_IOCTL_CRWL_NC_RANGE_MARK_EXT0, RELEASE(2, 14, 5) },
+	{ NEURON_IOCTL_CRWL_NC_RANGE_UNMARK_EXT0, RELEASE(2, 14, 5) },
+	{ NEURON_IOCTL_PRINTK, RELEASE(2, 15, 9) },
+	{ NEURON_IOCTL_MEM_ALLOC_V2MT, RELEASE(2, 17, 17) },
+	{ NEURON_IOCTL_MEM_ALLOC_V2MT64, RELEASE(2, 20, 28) },
+	{ NEURON_IOCTL_MEM_COPY64, RELEASE(2, 20, 28) },
+	{ NEURON_IOCTL_MEM_BUF_COPY64, RELEASE(2, 20, 28) },
+	{ NEURON_IOCTL_MEMSET64, RELEASE(2, 20, 28) },
+	{ NEURON_IOCTL_DMA_COPY_DESCRIPTORS64, RELEASE(2, 20, 28) },
+	{ NEURON_IOCTL_MEM_BUF_ZEROCOPY64, RELEASE(2, 24, 7) },
+};
+
+/* Of the loaded driver, as of the last open; UINT32_MAX: not known, has all */
+static _Atomic uint32_t loaded = UINT32_MAX;
+/* What this thread's last refused number takes; 0: nothing was refused for its age */
+static _Thread_local uint32_t needed;
+
+static uint32_t since(unsigned long request)
+{
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (levels[i].request == request)
+			return levels[i].since;
+	return 0;
+}
+
+void node_level_set(const char *version)
+{
+	unsigned int major, minor, patch = 0;
+
+	if (sscanf(version, "%3u.%3u.%5u", &major, &minor, &patch) < 2)
+		loaded = UINT32_MAX;
+	else
+		loaded = RELEASE(major & 0xff, minor & 0xff, patch & 0xffff);
+}
+
+void node_level_read(void)
+{
+	char version[64];
+
+	if (node_read_line("/sys/module/neuron/version", version, sizeof(version)))
+		version[0] = '\0';
+	node_level_set(version);
+}
+
+bool node_has(unsigned long request)
+{
+	return loaded >= since(request);
+}
+
+int node_level_error(unsigned long request, int err)
+{
+	if ((err != -EINVAL && err != -ENOTTY) || node_has(request))
+		return err;
+	needed = since(request);
+	return -ENOTSUP;
+}
+
+bool node_level_text(char *text, size_t size)
+{
+	if (!needed)
+		return false;
+	snprintf(text, size, "driver too old: needs %u.%u.%u or newer", needed >> 24,
+		 needed >> 16 & 0xff, needed & 0xffff);
+	return true;
+}
