@@ -285,7 +285,7 @@ static NRT_STATUS init_locked(void)
 			       "Neuron Driver version cannot be determined: %s",
 			       ndl_error_text(err));
 	if (max < DRIVER_LEVEL)
-		return rt_fail(rt_status_from_errno(-ENOTSUP), "NRT",
+		return rt_fail(NRT_FAILURE, "NRT",
 			       "driver too old: needs 2.9.4 or newer (runtime level %u, it has up "
 			       "to %u)",
 			       DRIVER_LEVEL, max);
