@@ -110,8 +110,7 @@ struct neuron_proc {
 	u8 domain; /* of the guard */
 	bool exiting; /* being taken down: keeps the slot, grants nothing */
 	bool lost; /* what it had on the chip is gone: may only close */
-	/* copies that ended before they were waited for: 1, or -errno */
-	int async_over[NC_COUNT][NEURON_DMA_H2T_CTX_HANDLE_ASYNC2 + 1];
+	int async_over[NC_COUNT][NEURON_DMA_H2T_CTX_HANDLE_ASYNC2 + 1]; /* unwaited: 1, -errno */
 };
 
 struct neuron_file {

@@ -377,14 +377,14 @@ START_TEST(own_semaphores)
 	size_t size;
 	void *b;
 
-	testmodel_add(&t, 64);
-	append(&t, POOL,
+	testmodel_bare(&t, "free");
+	append(&t, NEURON_ENG_SP,
 	       (struct neuron_insn){ .opcode = NEURON_OP_NOP,
 				     .wait = NEURON_WAIT_SEM_LE,
 				     .wait_index = 27,
 				     .update = NEURON_UPD_EVT_SET,
 				     .update_index = 255 });
-	append(&t, POOL,
+	append(&t, NEURON_ENG_SP,
 	       (struct neuron_insn){ .opcode = NEURON_OP_NOP,
 				     .wait = NEURON_WAIT_EVT_SET,
 				     .wait_index = 255,
