@@ -316,6 +316,16 @@ START_TEST(test_mailbox_batches)
 }
 END_TEST
 
+START_TEST(test_metric_limit)
+{
+	static const uint8_t blob[NEURON_MISC_METRIC_SIZE + 1];
+
+	ck_assert_int_eq(nhal_metric_post(&hal, blob, sizeof(blob)), -E2BIG);
+	ck_assert_uint_eq(fake.writes, 0);
+	ck_assert_int_eq(nhal_metric_post(&hal, blob, sizeof(blob) - 1), 0);
+}
+END_TEST
+
 START_TEST(test_mailbox_retries)
 {
 	uint32_t v;
@@ -474,6 +484,7 @@ int main(void)
 	tcase_add_test(tc, test_mailbox_sequence);
 	tcase_add_test(tc, test_mailbox_writes);
 	tcase_add_test(tc, test_mailbox_batches);
+	tcase_add_test(tc, test_metric_limit);
 	tcase_add_test(tc, test_mailbox_retries);
 	tcase_add_test(tc, test_mailbox_silence);
 	tcase_add_test(tc, test_reset_times);

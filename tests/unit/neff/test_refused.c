@@ -369,7 +369,12 @@ START_TEST(weights)
 }
 END_TEST
 
-/* The program's own semaphores and all events are free */
+/* The last semaphore that is a program's own */
+static void waits_for_27(struct neuron_insn *insn)
+{
+	insn->wait_index = 27;
+}
+
 START_TEST(own_semaphores)
 {
 	struct neff_error err;
@@ -377,19 +382,10 @@ START_TEST(own_semaphores)
 	size_t size;
 	void *b;
 
-	testmodel_bare(&t, "free");
-	append(&t, NEURON_ENG_SP,
-	       (struct neuron_insn){ .opcode = NEURON_OP_NOP,
-				     .wait = NEURON_WAIT_SEM_LE,
-				     .wait_index = 27,
-				     .update = NEURON_UPD_EVT_SET,
-				     .update_index = 255 });
-	append(&t, NEURON_ENG_SP,
-	       (struct neuron_insn){ .opcode = NEURON_OP_NOP,
-				     .wait = NEURON_WAIT_EVT_SET,
-				     .wait_index = 255,
-				     .update = NEURON_UPD_EVT_CLR,
-				     .update_index = 255 });
+	testmodel_add(&t, 64);
+	for (int i = 0; i < 2; i++)
+		t.sg.engine[NEURON_ENG_SP].dma[i].semaphore = 27;
+	edit(&t, POOL, NEURON_OP_TENSOR_TENSOR, waits_for_27);
 	ck_assert_msg(!neff_write(&t.model, &b, &size, &err), "%s", err.text);
 	free(b);
 	testmodel_free(&t);
