@@ -612,10 +612,8 @@ struct neuron_ioctl_entry {
 #define NIOC_OUT 0x4 /* copy the argument back on success */
 #define NIOC_OUT_ERR 0x8 /* and on errors */
 #define NIOC_HW 0x10 /* takes reset_sem for reading */
-#define NEURON_IOC(c, s, f, h)                                                      \
-	{                                                                           \
-		.cmd = NEURON_IOCTL_##c, .size = s, .flags = f, .fn = h, .name = #c \
-	}
+#define NEURON_IOC(c, s, f, h) \
+	{ .cmd = NEURON_IOCTL_##c, .size = s, .flags = f, .fn = h, .name = #c }
 #define NEURON_IOC_ARG_MAX 288
 
 void neuron_refused(struct neuron_device *nd, const char *what, int err);
