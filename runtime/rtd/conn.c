@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "descriptors.h"
@@ -97,6 +98,30 @@ int rtd_conns_add(struct rtd_conns *conns, int fd, const struct rtd_peer *peer)
 	}
 	pthread_mutex_unlock(&conns->lock);
 	return err;
+}
+
+/* What the core connected by itself is no unix socket */
+static bool is_tcp(int fd)
+{
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address);
+
+	return !getpeername(fd, (struct sockaddr *)&address, &size) &&
+	       (address.ss_family == AF_INET || address.ss_family == AF_INET6);
+}
+
+void rtd_conns_cut(struct rtd_conns *conns)
+{
+	struct stat st;
+
+	pthread_mutex_lock(&conns->lock);
+	for (unsigned int fd = 0; fd < conns->max; fd++) {
+		ino_t ino = conns->table[fd].ino;
+
+		if (ino ? !fstat(fd, &st) && st.st_ino == ino : is_tcp(fd))
+			shutdown(fd, SHUT_RDWR);
+	}
+	pthread_mutex_unlock(&conns->lock);
 }
 
 void rtd_conns_find(struct rtd_conns *conns, const char *name, struct rtd_peer *peer)

@@ -16,5 +16,7 @@ void rtd_conns_free(struct rtd_conns *conns);
 int rtd_conns_add(struct rtd_conns *conns, int fd, const struct rtd_peer *peer);
 /* The client behind a call's peer name ("fd:N"), with its own copy of the groups; else not local */
 void rtd_conns_find(struct rtd_conns *conns, const char *name, struct rtd_peer *peer);
+/* End every connection, TCP's too, whatever is under way on it; when no more are made */
+void rtd_conns_cut(struct rtd_conns *conns);
 
 #endif

@@ -95,6 +95,13 @@ void rtd_quota_limit(struct rtd_quota *quota, enum rtd_quota_kind kind, uint64_t
 	quota->limit[kind].total = total;
 }
 
+void rtd_quota_limits(const struct rtd_quota *quota, enum rtd_quota_kind kind, uint64_t *user,
+		      uint64_t *total)
+{
+	*user = quota->limit[kind].user;
+	*total = quota->limit[kind].total;
+}
+
 /* Locked */
 static struct account *account_find(struct rtd_quota *quota, const struct rtd_peer *peer)
 {

@@ -35,6 +35,10 @@ uint64_t rtd_quota_share(uint64_t total);
 void rtd_quota_limit(struct rtd_quota *quota, enum rtd_quota_kind kind, uint64_t user,
 		     uint64_t total);
 
+/* A kind's limits, of a user and of all */
+void rtd_quota_limits(const struct rtd_quota *quota, enum rtd_quota_kind kind, uint64_t *user,
+		      uint64_t *total);
+
 /* 0, -EDQUOT: more than this user's share, or -ENOSPC: more than there is for all. 0 is always 0. */
 int rtd_quota_take(struct rtd_quota *quota, const struct rtd_peer *peer, enum rtd_quota_kind kind,
 		   uint64_t amount);

@@ -21,22 +21,23 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "conn.h"
+#include "gate.h"
 #include "log.h"
 #include "message.h"
 #include "pool.h"
 
-#define MAX_STREAMS \
-	1024 /* calls at once on one connection; the core queues the rest at the client */
 /* Such a message goes unaccounted: who has used up a share must still be able to free it */
 #define SMALL_MESSAGE 2048
-#define OPEN_REQUESTS 16 /* calls asked of the core in advance */
+#define OPEN_REQUESTS 16 /* calls asked of each of the core's servers in advance */
+#define DRAIN_SECONDS 1 /* for what clients still read when the server ends */
 
 struct rtd_server {
 	struct rtd_server_config config;
-	grpc_server *grpc;
+	struct rtd_gates *gates;
 	grpc_completion_queue *cq;
 	grpc_server_credentials *creds;
 	struct rtd_pool *pool;
@@ -46,7 +47,7 @@ struct rtd_server {
 	pthread_mutex_t lock;
 	pthread_cond_t idle;
 	unsigned int calls; /* alive, with those asked of the core */
-	bool stopped; /* the core has told that its connections are closed */
+	unsigned int told; /* servers of the core that have told that their connections are closed */
 	struct rtd_conns *conns;
 };
 
@@ -57,6 +58,7 @@ struct server_op {
 
 struct rtd_call {
 	struct rtd_server *server;
+	grpc_server *gate; /* it was asked of */
 	grpc_call *grpc;
 	grpc_call_details details;
 	grpc_metadata_array metadata;
@@ -168,6 +170,10 @@ static size_t op_message(struct rtd_call *call, grpc_op *op, const ProtobufCMess
 	return 1;
 }
 
+/*
+ * The client's windows let all of it pass, and the write it went into is over. The core tells of
+ * neither alone, so what nobody reads stays on its account.
+ */
 static void call_sent(struct rtd_call *call, bool ok)
 {
 	call_give(call, &call->reserved);
@@ -346,7 +352,7 @@ static void call_closed(struct rtd_call *call, bool ok)
 
 /* ---- new calls */
 
-static void server_ask(struct rtd_server *server);
+static void server_ask(struct rtd_server *server, grpc_server *gate);
 
 static const struct rtd_method *server_method(struct rtd_server *server, grpc_slice path)
 {
@@ -403,11 +409,11 @@ static void call_new(struct rtd_call *call, bool ok)
 		call_unref(call);
 		return;
 	}
-	server_ask(call->server);
+	server_ask(call->server, call->gate);
 	call_begin(call);
 }
 
-static void server_ask(struct rtd_server *server)
+static void server_ask(struct rtd_server *server, grpc_server *gate)
 {
 	struct rtd_call *call = calloc(1, sizeof(*call));
 	grpc_call_error err;
@@ -417,6 +423,7 @@ static void server_ask(struct rtd_server *server)
 		return;
 	}
 	call->server = server;
+	call->gate = gate;
 	call->refs = 1;
 	call->op_new = (struct server_op){ call_new, call };
 	call->op_recv = (struct server_op){ call_received, call };
@@ -428,7 +435,7 @@ static void server_ask(struct rtd_server *server)
 	pthread_mutex_lock(&server->lock);
 	server->calls++;
 	pthread_mutex_unlock(&server->lock);
-	err = grpc_server_request_call(server->grpc, &call->grpc, &call->details, &call->metadata,
+	err = grpc_server_request_call(gate, &call->grpc, &call->details, &call->metadata,
 				       server->cq, server->cq, &call->op_new);
 	if (err != GRPC_CALL_OK)
 		call_unref(call);
@@ -437,7 +444,7 @@ static void server_ask(struct rtd_server *server)
 static void server_stopped(struct rtd_server *server)
 {
 	pthread_mutex_lock(&server->lock);
-	server->stopped = true;
+	server->told++;
 	pthread_cond_broadcast(&server->idle);
 	pthread_mutex_unlock(&server->lock);
 }
@@ -464,27 +471,6 @@ static void *server_thread(void *arg)
 
 /* ---- the server */
 
-static grpc_server *server_create(void)
-{
-	grpc_arg args[] = {
-		{ .type = GRPC_ARG_INTEGER,
-		  .key = (char *)GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
-		  .value.integer = -1 },
-		{ .type = GRPC_ARG_INTEGER,
-		  .key = (char *)GRPC_ARG_MAX_SEND_MESSAGE_LENGTH,
-		  .value.integer = -1 },
-		{ .type = GRPC_ARG_INTEGER,
-		  .key = (char *)GRPC_ARG_MAX_CONCURRENT_STREAMS,
-		  .value.integer = MAX_STREAMS },
-		{ .type = GRPC_ARG_INTEGER,
-		  .key = (char *)GRPC_ARG_ALLOW_REUSEPORT,
-		  .value.integer = 0 },
-	};
-	grpc_channel_args list = { sizeof(args) / sizeof(args[0]), args };
-
-	return grpc_server_create(&list, NULL);
-}
-
 /* The core's own lines, in our form; what it calls an error is mostly a client's */
 static void server_log(gpr_log_func_args *args)
 {
@@ -501,6 +487,7 @@ static void server_log(gpr_log_func_args *args)
 int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **out)
 {
 	struct rtd_server *server = calloc(1, sizeof(*server));
+	uint64_t user, total;
 	int err;
 
 	if (!server)
@@ -511,11 +498,11 @@ int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **o
 	gpr_set_log_function(server_log);
 	grpc_init();
 	server->threads = calloc(config->threads, sizeof(*server->threads));
-	server->grpc = server_create();
 	server->cq = grpc_completion_queue_create_for_next(NULL);
+	rtd_quota_limits(config->quota, RTD_QUOTA_MEMORY, &user, &total);
+	server->gates = rtd_gates_new(server->cq, user, total);
 	server->creds = grpc_insecure_server_credentials_create();
-	grpc_server_register_completion_queue(server->grpc, server->cq, NULL);
-	err = server->threads ? rtd_conns_new(&server->conns) : -ENOMEM;
+	err = server->threads && server->gates ? rtd_conns_new(&server->conns) : -ENOMEM;
 	if (!err)
 		err = rtd_pool_new(config->workers, &server->pool);
 	if (err) {
@@ -528,16 +515,25 @@ int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **o
 
 int rtd_server_listen_tcp(struct rtd_server *server, const char *address)
 {
-	return grpc_server_add_http2_port(server->grpc, address, server->creds) ? 0 : -EADDRINUSE;
+	bool fresh;
+	grpc_server *gate = rtd_gates_find(server->gates, NULL, &fresh);
+
+	return grpc_server_add_http2_port(gate, address, server->creds) ? 0 : -EADDRINUSE;
+}
+
+static void gate_start(struct rtd_server *server, grpc_server *gate)
+{
+	grpc_server_start(gate);
+	for (unsigned int i = 0; i < OPEN_REQUESTS; i++)
+		server_ask(server, gate);
 }
 
 int rtd_server_start(struct rtd_server *server)
 {
+	bool fresh;
 	int err;
 
-	grpc_server_start(server->grpc);
-	for (unsigned int i = 0; i < OPEN_REQUESTS; i++)
-		server_ask(server);
+	gate_start(server, rtd_gates_find(server->gates, NULL, &fresh));
 	for (; server->nthreads < server->config.threads; server->nthreads++) {
 		err = pthread_create(&server->threads[server->nthreads], NULL, server_thread,
 				     server);
@@ -549,6 +545,9 @@ int rtd_server_start(struct rtd_server *server)
 
 void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer)
 {
+	grpc_server *gate;
+	bool fresh;
+
 	if (rtd_conns_add(server->conns, fd, peer)) {
 		rtd_warning("NRTD", "too many connections, refused uid %u",
 			    (unsigned int)peer->uid);
@@ -556,17 +555,45 @@ void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *pe
 		close(fd);
 		return;
 	}
-	grpc_server_add_channel_from_fd(server->grpc, fd, server->creds);
+	gate = rtd_gates_find(server->gates, peer, &fresh);
+	if (fresh)
+		gate_start(server, gate);
+	grpc_server_add_channel_from_fd(gate, fd, server->creds);
 }
 
-/* No batch may start once the queue is shut down, so every call ends first */
+/* Locked: true once it is over; false at the deadline, if there is one */
+static bool server_ended(struct rtd_server *server, unsigned int gates,
+			 const struct timespec *deadline)
+{
+	while (server->calls || server->told < gates) {
+		if (!deadline)
+			pthread_cond_wait(&server->idle, &server->lock);
+		else if (pthread_cond_timedwait(&server->idle, &server->lock, deadline))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * No batch may start once the queue is shut down, so every call ends first. The core keeps a
+ * connection open until its client has read what is being written to it: who does not read is cut
+ * off.
+ */
 static void server_drain(struct rtd_server *server)
 {
-	grpc_server_shutdown_and_notify(server->grpc, server->cq, server);
-	grpc_server_cancel_all_calls(server->grpc);
+	unsigned int gates = rtd_gates_shutdown(server->gates, server);
+	struct timespec deadline;
+	bool ended;
+
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += DRAIN_SECONDS;
 	pthread_mutex_lock(&server->lock);
-	while (server->calls || !server->stopped)
-		pthread_cond_wait(&server->idle, &server->lock);
+	ended = server_ended(server, gates, &deadline);
+	pthread_mutex_unlock(&server->lock);
+	if (!ended)
+		rtd_conns_cut(server->conns);
+	pthread_mutex_lock(&server->lock);
+	server_ended(server, gates, NULL);
 	pthread_mutex_unlock(&server->lock);
 }
 
@@ -574,15 +601,15 @@ void rtd_server_free(struct rtd_server *server)
 {
 	if (server->nthreads)
 		server_drain(server);
-	else /* a core that listens must be shut down even if it never started */
-		grpc_server_shutdown_and_notify(server->grpc, server->cq, server);
+	else if (server->gates) /* what listens must be shut down even if it never started */
+		rtd_gates_shutdown(server->gates, server);
 	grpc_completion_queue_shutdown(server->cq);
 	if (!server->nthreads)
 		server_thread(server);
 	for (unsigned int i = 0; i < server->nthreads; i++)
 		pthread_join(server->threads[i], NULL);
 	rtd_pool_free(server->pool);
-	grpc_server_destroy(server->grpc);
+	rtd_gates_free(server->gates);
 	grpc_completion_queue_destroy(server->cq);
 	grpc_server_credentials_release(server->creds);
 	rtd_conns_free(server->conns);

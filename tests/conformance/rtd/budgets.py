@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
 """What clients may hold of the daemon's memory, as TAP: tensors of inferences, results that nobody
-collects, answers that nobody reads, what a NEFF unpacks to, calls under way. What is beyond is
+collects, answers that nobody reads, messages without an end, what a NEFF unpacks to, calls under way. What is beyond is
 refused, what was held comes back, and another user has a rest left. The limits are the
 configuration's; what is held is counted from the sizes of the tensors."""
 
@@ -15,7 +15,8 @@ from typing import Any
 import grpc
 import numpy as np
 
-from harness import (CALL_SECONDS, WORK, Client, Daemon, eventually, hand_made, infer_request, inline, nrt,
+import http2
+from harness import (CALL_SECONDS, WORK, Client, Daemon, Other, eventually, hand_made, infer_request, inline, nrt,
                      other_user, outputs, sum_and_product, tap)
 
 RESOURCE = 4
@@ -92,21 +93,60 @@ def small_posts(daemon: Daemon, client: Client, neff: bytes) -> None:
     client.call("unload_all")
 
 
+def lazy_calls(daemon: Daemon, client: Client, name: str, request: Any,
+               window: int) -> tuple[int, list[http2.Connection]]:
+    """Calls whose answers are not read, until another is refused. An answer's headers come when it is
+    on its account, and no window holds them up."""
+    lazy = []
+    while len(lazy) < SHARE // MIB and client.call("infer", request).status.code == 0:
+        lazy.append(http2.Connection(daemon.path, window))
+        lazy[-1].call(name, request.SerializeToString())
+        while lazy[-1].receive()[0] != http2.HEADERS:
+            pass
+    return len(lazy), lazy
+
+
 def unread(daemon: Daemon, client: Client, neff: bytes) -> None:
-    """Answers that a client asks for and does not read."""
+    """Answers that a client asks for and does not let come, by its windows."""
     model = client.ready_model(neff, ninfer=64)
-    lazy = Client(daemon)
-    stream = lazy.channel.stream_stream("/nrt.nmgr_stream/infer_stream",
-                                        request_serializer=lambda m: m.SerializeToString(),
-                                        response_deserializer=nrt.infer_response.FromString)
     request = infer_request(model, inline(input0=A, input1=A))
-    calls = [stream(iter([request]), timeout=CALL_SECONDS) for _ in range(40)]
-    tap.ok(eventually(lambda: client.call("infer", request).status.code == RESOURCE),
-           "answers that are not read use up the share")
-    for call in calls:
-        call.cancel()
-    lazy.close()
+    count, lazy = lazy_calls(daemon, client, "/nrt.nmgr_stream/infer_stream", request, http2.SMALLEST_WINDOW)
+    tap.ok(0 < count * 2 * MIB <= SHARE, "answers that are not read use up the share", count)
+    for connection in lazy:
+        connection.close()
     tap.ok(eventually(lambda: client.call("infer", request).status.code == 0), "and give it back when their calls end")
+    client.call("unload_all")
+
+
+def unread_sockets(daemon: Daemon, client: Client, neff: bytes) -> list[http2.Connection]:
+    """The same with windows wide open: what the socket does not take stays on the account too."""
+    model = client.ready_model(neff, ninfer=64)
+    request = infer_request(model, client.zeros(model))
+    count, lazy = lazy_calls(daemon, client, "/nrt.nmgr_v1/infer", request, http2.LARGEST_WINDOW)
+    tap.ok(0 < count * 4 * MIB <= SHARE, "nor may what a socket does not take exceed it", count)
+    return lazy
+
+
+def unended(daemon: Daemon, client: Client, neff: bytes) -> None:
+    """Messages of which the end does not come, by another user."""
+    if os.geteuid():
+        tap.skip("messages that do not come whole", "not root")
+        return
+    before = daemon.resident()
+    model = client.ready_model(neff)
+    session = client.session()
+    session.read()
+    other = Other(daemon)
+    request = infer_request(model, inline(input0=A, input1=A))
+    codes = []
+    for _ in range(6):
+        tap.equal(other(f"halves {2 * LIMIT // MIB}")[0], -1, "a message beyond its user's share is not taken whole")
+        codes.append(client.call("infer", request).status.code)
+    held = daemon.resident() - before
+    tap.ok(held <= 4 * LIMIT, "six of them are not there together", f"{held >> 20} MiB")
+    tap.equal(codes, [0] * len(codes), "another user goes on meanwhile")
+    tap.equal(session.half_close(), grpc.StatusCode.OK, "and has its session")
+    other.kill()
     client.call("unload_all")
 
 
@@ -176,11 +216,15 @@ def main() -> int:
     uncollected(daemon, client, neff)
     small_posts(daemon, client, hand_made("large"))
     unread(daemon, client, neff)
+    unended(daemon, client, neff)
     bomb(client, neff)
     upload(client, neff)
     large_request(client, neff)
+    lazy = unread_sockets(daemon, client, hand_made("large"))
     client.close()
-    tap.equal(daemon.stop(), 0, "SIGTERM ends the daemon with status 0")
+    tap.equal(daemon.stop(), 0, "SIGTERM ends the daemon with status 0, whoever does not read")
+    for connection in lazy:
+        connection.close()
     daemon = Daemon("-c", config("calls.config", '{ "call_limit": 32 }'))
     calls(daemon, Client(daemon), hand_made("hang"))
     tap.equal(daemon.stop(), 0, "SIGTERM ends the daemon with status 0")

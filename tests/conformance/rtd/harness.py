@@ -224,6 +224,11 @@ class Daemon:
                 pass
         return names
 
+    def resident(self) -> int:
+        """Bytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) << 10
+
     def alive(self) -> bool:
         return self.process.poll() is None
 

@@ -8,6 +8,7 @@ usage: other.py ENDPOINT ID [GROUP ...] < calls; ID is the user and the group it
   shm_map PATH PROT [SESSION] | shm_unmap PATH | neff_file PATH | infer MODEL PATH PATH | zeros MODEL |
   post MODEL | wait COOKIE | session | end SESSION | eg COUNT [SESSION] | destroy EG | share EG HOW |
   regions COUNT | sessions COUNT | connections COUNT: as many as are let, and the first refusal's code |
+  halves MIB: of a message of twice as much, -1 if the daemon does not take that; the connection stays |
   upload MIB: a whole NEFF of so many bytes that is none | hold MIB: one that does not end |
   load PATH EG [SESSION] | start MODEL | stop MODEL | unload MODEL | unload_all | describe MODEL | models | owners USER: their groups, and whether more than the uid is told
 """
@@ -22,6 +23,7 @@ from typing import Any, Callable, Iterator
 
 import grpc
 
+import http2
 from harness import WORK, Client, Session, Shm, in_shm, infer_request, nrt
 
 sessions: dict[int, Session] = {}
@@ -97,6 +99,19 @@ def connections(client: Client, count: int) -> list[int]:
     return [0, count]
 
 
+def halves(mib: int) -> list[int]:
+    connection = http2.Connection(sys.argv[1].removeprefix("unix:"))
+    held.append(connection)
+    stream = connection.begin("/nrt.nmgr_v1/infer")
+    try:
+        connection.send(stream, http2.prefix(2 * mib << 20))
+        for _ in range(mib):
+            connection.send(stream, bytes(1 << 20))
+    except OSError:
+        return [-1]
+    return [0]
+
+
 def uploads(mib: int, more: threading.Event | None = None) -> Iterator[Any]:
     size = mib << 20
     yield nrt.load_request(neff_size=size + 1 if more else size)
@@ -142,6 +157,7 @@ CALLS: dict[str, Callable[..., list[int]]] = {
     "sessions": lambda c, count: open_sessions(c, int(count)),
     "connections": lambda c, count: connections(c, int(count)),
     "upload": lambda c, mib: [c.load_messages(uploads(int(mib))).status.code],
+    "halves": lambda c, mib: halves(int(mib)),
     "hold": lambda c, mib: hold(c, int(mib)),
     "session": session,
     "end": lambda c, number: [sessions.pop(int(number)).half_close().value[0]],
