@@ -17,7 +17,7 @@ from typing import Any
 import grpc
 
 from board import Board
-from harness import Client, Session, Shm, in_shm, infer_request, load_sequence, nrt
+from harness import Client, Session, Shm, in_shm, infer_request, load_sequence, nrt, nrtx
 from models import Model
 
 OK, INVALID, HANDLE, RESOURCE, FULL, FAILED, NO_CORES, PENDING, CANCELLED = 0, 2, 3, 4, 7, 8, 9, 1000, 1001
@@ -40,7 +40,7 @@ class Loaded:
     running: bool
     ninfer: int
     codes: tuple[int, ...]
-    cancelled: bool = False  # what nobody waits for may still take a place in its queue
+    cancelled: bool = False  # what nobody waits for, or another user, may take a place in its queue
     cookies: dict[int, int] = dataclasses.field(default_factory=dict)  # posted: cookie and case
     calls: list[tuple[Any, int]] = dataclasses.field(default_factory=list)  # under way: call and case
 
@@ -69,6 +69,7 @@ class User:
         self.client = Client(types.SimpleNamespace(endpoint=endpoint))
         self.loaded: list[Loaded] = []
         self.groups: list[int] = []
+        self.shared: set[int] = set()  # of these, with all users
         self.cores: dict[int, int] = {}  # of each group it has made
         self.session: Session | None = None
         self.session_id = 0
@@ -148,6 +149,9 @@ class User:
             codes = (*model.codes, CANCELLED, FAILED) if model.codes != (OK,) else model.codes
             self.loaded.append(Loaded(model, answer.h_nn.id, eg, not eg, ninfer, codes))
             self.board.count(self.slot, "loaded")
+            self.loaded[-1].cancelled = eg in self.shared
+            if eg not in self.shared:
+                self.board.show(self.slot, self.plan.uid, answer.h_nn.id)
             if eg and self.rng.random() < 0.8:
                 self.start(self.loaded[-1])
 
@@ -315,6 +319,7 @@ class User:
         if empty:
             eg = self.rng.choice(empty)
             self.groups.remove(eg)
+            self.shared.discard(eg)
             self.expect(self.client.destroy(eg), (OK,), "destroy_eg")
 
     def do_look(self) -> None:
@@ -333,6 +338,60 @@ class User:
         if answer.status.code == OK:
             raise Wrong("zeros are taken for a model")
 
+    # ---- what is another user's
+
+    def do_share(self) -> None:
+        """One of its groups, for others to infer on."""
+        if self.groups:
+            eg = self.rng.choice(self.groups)
+            self.board.show(self.slot, self.plan.uid, 0)
+            self.shared.add(eg)
+            for entry in self.loaded:
+                entry.cancelled |= entry.eg == eg
+            self.expect(self.client.ext("share_eg", eg=eg, sharing=nrtx.SHARE_INFER).status.code, (OK,), "share_eg")
+
+    def strange(self, uid: int) -> bool:
+        return uid != self.plan.uid and self.plan.uid not in (0, self.board.ruler)
+
+    def do_control(self) -> None:
+        """Another user's group, that is shared to infer on at most: refused, or gone meanwhile."""
+        egs = [eg.eg for eg in self.client.ext("list_owners").eg if self.strange(eg.owner.uid)]
+        if egs:
+            eg = self.rng.choice(egs)
+            model = self.rng.choice(self.models)
+            codes = (self.client.ext("share_eg", eg=eg, sharing=nrtx.SHARE_ALL).status.code, self.client.destroy(eg),
+                     self.client.load(model.neff, eg, self.session_id).status.code)
+            for code in codes:
+                self.expect(code, (HANDLE,), f"control of user's group {eg}, which is another's")
+            self.board.count(self.slot, "forbidden")
+
+    def do_trespass(self) -> None:
+        """A model that another user shares with nobody, all the while."""
+        slot = self.rng.randrange(self.board.slots)
+        uid, model = self.board.shown(slot)
+        if not model or not self.strange(uid):
+            return
+        request = infer_request(model, [])
+        codes = [self.client.stop(model), self.client.unload(model), self.client.start(model),
+                 self.client.ext("describe_model", id=model).status.code,
+                 *(self.client.call(name, request).status.code for name in ("infer", "infer_post"))]
+        if self.board.shown(slot) == (uid, model):
+            for code in codes:
+                self.expect(code, (HANDLE,), f"model {model}, which is user {uid}'s")
+            self.board.count(self.slot, "forbidden")
+
+    def do_visit(self) -> None:
+        """A model that another user shares to infer on; it may go at any time, or be full, stopped or a bad one."""
+        entries = [m for m in self.client.ext("list_models").model if self.strange(m.owner.uid)]
+        if entries:
+            entry = self.rng.choice(entries)
+            self.expect(self.client.stop(entry.id), (HANDLE,), "stop of a model that is shared to infer on")
+            ios = self.client.zeros(entry.id)  # none, if it is gone
+            code = self.client.call("infer", infer_request(entry.id, ios)).status.code
+            allowed = {code for model in self.models for code in model.codes}
+            self.expect(code, (*allowed, INVALID, HANDLE, FULL, FAILED, CANCELLED), "infer on a shared model")
+            self.board.count(self.slot, "refused" if code else "visited")
+
     # ---- its life
 
     def settle(self, entry: Loaded) -> None:
@@ -345,7 +404,7 @@ class User:
 
     WEIGHTS = {"load": 4, "start_or_stop": 2, "infer": 8, "infer_shm": 4, "post": 8, "collect": 7, "completion": 1,
                "call": 5, "cancel": 2, "cancel_wait": 1, "abandon_upload": 1, "unload": 2, "destroy": 1, "look": 2,
-               "nonsense": 1}
+               "nonsense": 1, "share": 1, "control": 1, "trespass": 2, "visit": 2}
 
     def live(self) -> None:
         names, weights = list(self.WEIGHTS), list(self.WEIGHTS.values())
