@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The core's servers: one for each user, so that each has a resource quota of its own. Messages that
- * have not come whole are in the core's hands and on no account; what goes beyond its user's quota
- * the core ends, and it cannot tell users apart. All share one completion queue. Private to the gRPC
- * layer.
+ * The core's servers: one for each user, so that each has a resource quota of its own. Messages
+ * that have not come whole are in the core's hands and on no account; what goes beyond its user's
+ * quota the core ends, and it cannot tell users apart. All share one completion queue. Private to
+ * the gRPC layer.
  */
 #ifndef RTD_GATE_H
 #define RTD_GATE_H
