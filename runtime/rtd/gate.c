@@ -2,8 +2,12 @@
 /* A server is made when its user comes, and stays. Those who come last share the last one. */
 #include "gate.h"
 
+#include <grpc/support/log.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
 
 #define MAX_GATES 64
 #define MAX_STREAMS \
@@ -24,12 +28,26 @@ struct rtd_gates {
 	struct gate gate[MAX_GATES];
 };
 
+/* The core's own lines, in our form; what it calls an error is mostly a client's */
+static void core_log(gpr_log_func_args *args)
+{
+	const char *file = strrchr(args->file, '/');
+	enum rtd_log_level level = RTD_LOG_TRACE;
+
+	if (args->severity == GPR_LOG_SEVERITY_ERROR)
+		level = RTD_LOG_WARNING;
+	else if (args->severity == GPR_LOG_SEVERITY_INFO)
+		level = RTD_LOG_DEBUG;
+	rtd_log_line(level, "GRPC", file ? file + 1 : args->file, "%s", args->message);
+}
+
 struct rtd_gates *rtd_gates_new(grpc_completion_queue *cq, uint64_t user, uint64_t total)
 {
 	struct rtd_gates *gates = calloc(1, sizeof(*gates));
 
 	if (!gates)
 		return NULL;
+	gpr_set_log_function(core_log);
 	gates->cq = cq;
 	gates->user = user;
 	gates->total = total;

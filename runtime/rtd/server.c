@@ -7,7 +7,7 @@
  * one for each send batch under way, one for the handler's open answer. The last one frees the
  * grpc_call.
  *
- * Locks: server->lock protects what free waits for, and is a leaf.
+ * Locks: server->lock protects what free waits for, and is a leaf but for the connections' lock.
  */
 #include "server.h"
 
@@ -16,7 +16,6 @@
 #include <grpc/grpc_posix.h>
 #include <grpc/grpc_security.h>
 #include <grpc/support/alloc.h>
-#include <grpc/support/log.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -471,19 +470,6 @@ static void *server_thread(void *arg)
 
 /* ---- the server */
 
-/* The core's own lines, in our form; what it calls an error is mostly a client's */
-static void server_log(gpr_log_func_args *args)
-{
-	const char *file = strrchr(args->file, '/');
-	enum rtd_log_level level = RTD_LOG_TRACE;
-
-	if (args->severity == GPR_LOG_SEVERITY_ERROR)
-		level = RTD_LOG_WARNING;
-	else if (args->severity == GPR_LOG_SEVERITY_INFO)
-		level = RTD_LOG_DEBUG;
-	rtd_log_line(level, "GRPC", file ? file + 1 : args->file, "%s", args->message);
-}
-
 int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **out)
 {
 	struct rtd_server *server = calloc(1, sizeof(*server));
@@ -495,7 +481,6 @@ int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **o
 	server->config = *config;
 	pthread_mutex_init(&server->lock, NULL);
 	pthread_cond_init(&server->idle, NULL);
-	gpr_set_log_function(server_log);
 	grpc_init();
 	server->threads = calloc(config->threads, sizeof(*server->threads));
 	server->cq = grpc_completion_queue_create_for_next(NULL);
@@ -561,19 +546,6 @@ void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *pe
 	grpc_server_add_channel_from_fd(gate, fd, server->creds);
 }
 
-/* Locked: true once it is over; false at the deadline, if there is one */
-static bool server_ended(struct rtd_server *server, unsigned int gates,
-			 const struct timespec *deadline)
-{
-	while (server->calls || server->told < gates) {
-		if (!deadline)
-			pthread_cond_wait(&server->idle, &server->lock);
-		else if (pthread_cond_timedwait(&server->idle, &server->lock, deadline))
-			return false;
-	}
-	return true;
-}
-
 /*
  * No batch may start once the queue is shut down, so every call ends first. The core keeps a
  * connection open until its client has read what is being written to it: who does not read is cut
@@ -583,17 +555,17 @@ static void server_drain(struct rtd_server *server)
 {
 	unsigned int gates = rtd_gates_shutdown(server->gates, server);
 	struct timespec deadline;
-	bool ended;
+	int err = 0;
 
 	clock_gettime(CLOCK_REALTIME, &deadline);
 	deadline.tv_sec += DRAIN_SECONDS;
 	pthread_mutex_lock(&server->lock);
-	ended = server_ended(server, gates, &deadline);
-	pthread_mutex_unlock(&server->lock);
-	if (!ended)
+	while (!err && (server->calls || server->told < gates))
+		err = pthread_cond_timedwait(&server->idle, &server->lock, &deadline);
+	if (err)
 		rtd_conns_cut(server->conns);
-	pthread_mutex_lock(&server->lock);
-	server_ended(server, gates, NULL);
+	while (server->calls || server->told < gates)
+		pthread_cond_wait(&server->idle, &server->lock);
 	pthread_mutex_unlock(&server->lock);
 }
 
