@@ -61,6 +61,8 @@ static const struct {
 	COPY_CASE(OPERAND(0), 1, A(AP1(0, FP32, 2)), A(AP1(0, FP32, 1))),
 	COPY_CASE(OPERAND(0), 1, A(AP1(0, FP32, 0)), A(AP1(0, FP32, 1))),
 	COPY_CASE(OPERAND(0), 1, A(AP1(0, FP32, 0)), A(AP1(0, FP32, 0))),
+	COPY_CASE(OPERAND(0), 1, A({ 0, NEURON_DT_FP32, { 0, 0, 0, 0 }, { 1, 1, 1, 0 } }),
+		  A({ 0, NEURON_DT_FP32, { 0, 0, 0, 0 }, { 1, 1, 1, 0 } })),
 	COPY_CASE(OPERAND(1), 1, A(AP1(0, FP32, 1)), A(AP1(PSUM(256, 0), FP32, 1))),
 	COPY_CASE(OPERAND(0), 1, A({ 0, NEURON_DT_FP32, { 0, 0, 0, 0 }, { 1, 1, 2, 40000 } }),
 		  A({ 0, NEURON_DT_FP32, { 0, 0, 0, 0 }, { 1, 1, 2, 40000 } })),

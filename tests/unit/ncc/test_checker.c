@@ -147,6 +147,68 @@ START_TEST(bad_programs)
 }
 END_TEST
 
+static unsigned int unused_semaphore(struct neff_subgraph *sg)
+{
+	bool used[NEURON_V1_SEMAPHORES] = { false };
+	struct neuron_insn insn;
+	unsigned int s = 0;
+
+	for (unsigned int e = 0; e < NEFF_ENGINES; e++) {
+		struct neff_engine *eng = &sg->engine[e];
+
+		for (size_t i = 0; i < eng->instr_size / NEURON_INSN_WORD;) {
+			i += (size_t)insn_at(eng, i, &insn);
+			if (insn.update == NEURON_UPD_SEM_INC)
+				used[insn.update_index] = true;
+		}
+		for (unsigned int i = 0; i < eng->ndma; i++)
+			if (eng->dma[i].semaphore >= 0)
+				used[eng->dma[i].semaphore] = true;
+	}
+	while (used[s])
+		s++;
+	return s;
+}
+
+/* The engine's first instruction that signals nothing signals this semaphore */
+static bool signal_also(struct neff_engine *eng, unsigned int semaphore)
+{
+	struct neuron_insn insn;
+
+	for (size_t i = 0; i < eng->instr_size / NEURON_INSN_WORD;) {
+		int n = insn_at(eng, i, &insn);
+
+		if (insn.opcode != NEURON_OP_PROGRAM_START && insn.update == NEURON_UPD_NONE) {
+			insn.update = NEURON_UPD_SEM_INC;
+			insn.update_index = (uint8_t)semaphore;
+			put(eng, i, &insn);
+			return true;
+		}
+		i += (size_t)n;
+	}
+	return false;
+}
+
+/* Nobody waits for it and the end clears it, so that two engines signal it is all that is wrong */
+START_TEST(two_producers)
+{
+	struct neff_model *m = compile_model(model_path);
+	struct neff_subgraph *sg = m->subgraphs;
+	unsigned int semaphore = unused_semaphore(sg), n = 0;
+
+	for (unsigned int e = 0; e < NEFF_ENGINES && n < 2; e++) {
+		if (!signal_also(&sg->engine[e], semaphore))
+			continue;
+		if (!n++)
+			expect_accepted(m);
+		else
+			expect_refused(m, "a semaphore with two producers");
+	}
+	ck_assert_uint_eq(n, 2);
+	neff_free(m);
+}
+END_TEST
+
 static struct neff_desc *find_gather(struct neff_model *m)
 {
 	struct neff_engine *sp = &m->subgraphs->engine[NEURON_ENG_SP];
@@ -239,6 +301,7 @@ int main(void)
 	tcase_add_loop_test(t, every_signal_is_needed, 0, 2);
 	tcase_add_test(t, bad_gathers);
 	tcase_add_test(t, bad_programs);
+	tcase_add_test(t, two_producers);
 	tcase_add_test(t, same_bytes);
 	tcase_add_test(t, inputs_and_outputs);
 	suite_add_tcase(s, t);

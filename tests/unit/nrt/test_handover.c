@@ -172,6 +172,12 @@ START_TEST(owners)
 	run_add(&cl);
 	client_free(&cl);
 	ck_assert_uint_eq(found(&two), 0);
+
+	/* an owner that has left is another one from then on */
+	load_add(&cl, &one);
+	run_add(&cl);
+	client_free(&cl);
+	ck_assert_uint_eq(found(&one), 0);
 }
 END_TEST
 
