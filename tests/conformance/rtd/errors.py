@@ -9,7 +9,8 @@ import sys
 import grpc
 import numpy as np
 
-from harness import (Client, Daemon, inline, infer_request, load_sequence, nrt, outputs, sum_and_product, tap)
+from harness import (Client, Daemon, eventually, hand_made, inline, infer_request, load_sequence, nrt, outputs,
+                     sum_and_product, tap)
 
 INVALID, INVALID_HANDLE, QUEUE_FULL, RESOURCE_NC, UNSUPPORTED = 2, 3, 7, 9, 10
 PENDING, CANCELLED, BAD_INPUT = 1000, 1001, 1002
@@ -141,6 +142,19 @@ def polling(client: Client, neff: bytes) -> None:
     client.call("unload_all")
 
 
+def waited_for(client: Client, never: bytes) -> None:
+    model = client.ready_model(never, timeout=600)
+    cookie = nrt.infer_wait_request(
+        cookie=client.call("infer_post", infer_request(model, client.zeros(model))).cookie)
+    waiting = client.future("infer_wait", cookie)
+    tap.ok(eventually(lambda: client.call("infer_poll", cookie).status.code == INVALID_HANDLE),
+           "a cookie that one call waits for is no other call's")
+    refused(client.call("infer_wait", cookie).status, INVALID_HANDLE, "Failed to find inference", "which says so")
+    client.stop(model)
+    refused(waiting.result().status, CANCELLED, "was stopped", "who waits for it gets the answer")
+    client.call("unload_all")
+
+
 def streams(client: Client, neff: bytes) -> None:
     model = client.ready_model(neff)
     stream = client.channel.stream_stream("/nrt.nmgr_stream/infer_stream",
@@ -162,6 +176,7 @@ def load_order(client: Client, neff: bytes) -> None:
     size, chunk = nrt.load_request(neff_size=len(neff)), nrt.load_request(neff_chunk=nrt.file_chunk(chunk=neff))
     handle = nrt.load_request(h_eg=nrt.h_eg(id=eg))
     zero = nrt.load_request(model_params=nrt.model_params(ninfer=nrt.u32(data=0)))
+    many = nrt.load_request(model_params=nrt.model_params(ninfer=nrt.u32(data=1025)))
     cases = [
         ("nothing at all", [], "Wrong NEFF file size"),
         ("no chunk", [handle, size], "Wrong NEFF file size"),
@@ -175,6 +190,7 @@ def load_order(client: Client, neff: bytes) -> None:
         ("an enormous size", [handle, nrt.load_request(neff_size=1 << 63), chunk], "Wrong NEFF file size"),
         ("size 0", [handle, nrt.load_request(neff_size=0)], "Wrong NEFF file size"),
         ("ninfer 0", [handle, size, zero, chunk], "ninfer 0"),
+        ("ninfer 1025", [handle, size, many, chunk], "expected 1 to 1024"),
     ]
     for name, messages, fragment in cases:
         refused(client.load_messages(iter(messages)).status, INVALID, fragment, f"load: {name}")
@@ -200,6 +216,22 @@ def broken_load(client: Client, neff: bytes) -> None:
     tap.equal(code, grpc.StatusCode.INTERNAL, "a load that ends in a message that is no message: INTERNAL")
     tap.equal((len(client.ext("list_models").model), len(client.call("list_egs").eg_info)), (0, 0), "nothing is loaded")
     client.call("unload_all")
+
+
+def small_group(client: Client, neff: bytes) -> None:
+    """The header says how many cores a program takes, and its largest node."""
+    two = bytearray(neff)
+    two[168:172] = (2).to_bytes(4, "little")  # num_tpb
+    two[480] = 2  # tpb_per_node[0]
+    refused(client.load(bytes(two), client.eg(1)).status, RESOURCE_NC, "Insufficient number of VNCs: 1, required: 2",
+            "a program of two cores in a group of one")
+    client.call("unload_all")
+
+
+def protections(client: Client) -> None:
+    for prot in (0, 4, 7):
+        answer = client.call("shm_map", nrt.shm_map_request(path="/nothing", mmap_prot=prot))
+        refused(answer.status, INVALID, f"mmap_prot {prot}, expected 1, 2 or 3", f"shm_map with protection {prot}")
 
 
 def foreign_text(client: Client, neff: bytes) -> None:
@@ -320,9 +352,12 @@ def main() -> int:
     states(client, neff)
     implicit(client, neff)
     polling(client, neff)
+    waited_for(client, hand_made("hang"))
     streams(client, neff)
     load_order(client, neff)
     broken_load(client, neff)
+    small_group(client, neff)
+    protections(client)
     foreign_text(client, neff)
     bad_neffs(client, neff)
     transport(client)
