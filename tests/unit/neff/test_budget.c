@@ -275,6 +275,15 @@ START_TEST(bomb)
 }
 END_TEST
 
+/* Without limits of the caller's, what it unpacks to is held against the file (docs/neff.md) */
+START_TEST(payload_against_the_file)
+{
+	const struct entry e = { "zeros", NULL, 320u * MIB };
+
+	refused(&e, 1, NULL, -EINVAL, "zeros: size 335544320 is over the limit");
+}
+END_TEST
+
 /* A tar stream that does not say how long it is unpacks to no more than the limit either */
 START_TEST(unpacks_to_more_than_it_says)
 {
@@ -299,6 +308,7 @@ int main(void)
 	tcase_add_test(tc, honest_about_a_model);
 	tcase_add_loop_test(tc, honest_about_json, 0, sizeof(texts) / sizeof(texts[0]));
 	tcase_add_test(tc, bomb);
+	tcase_add_test(tc, payload_against_the_file);
 	tcase_add_test(tc, unpacks_to_more_than_it_says);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
