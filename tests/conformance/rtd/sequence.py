@@ -139,6 +139,16 @@ def all_cores(client: Client, neff: bytes) -> None:
     tap.equal(len(client.call("list_egs").eg_info), 0, "leaves nothing")
 
 
+def model_alone(client: Client, neff: bytes) -> None:
+    """A session's model in a group that is no session's."""
+    session, session_id = open_session(client)
+    eg = client.eg(1)
+    tap.equal(client.load(neff, eg, session_id).status.code, OK, "a session's model in a group that is not its own")
+    session.half_close()
+    tap.ok(eventually(lambda: not client.ext("list_models").model), "goes with the session")
+    tap.equal(client.destroy(eg), OK, "and the group stays")
+
+
 def death(daemon: Daemon, client: Client) -> None:
     """A process with a session, two groups, a model and shared memory is killed."""
     child = subprocess.Popen([sys.executable, "-B", os.path.join(os.path.dirname(__file__), "victim.py"),
@@ -179,6 +189,7 @@ def main() -> int:
     teardown(client, [10001, 10002], egs)
     tap.equal(session.half_close().name, "OK", "the session ends with OK")
     all_cores(client, small)
+    model_alone(client, small)
     death(daemon, client)
     client.close()
     tap.equal(daemon.stop(), 0, "SIGTERM ends the daemon with status 0")
