@@ -220,6 +220,37 @@ START_TEST(a_stop_waits_for_nobody)
 }
 END_TEST
 
+static sem_t hold;
+
+static void hold_run(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
+{
+	sem_wait(&hold);
+}
+
+/* What a group does before it, such as a load, holds up the stop's answer, not what it is to end */
+START_TEST(a_stop_overtakes_its_group)
+{
+	static struct control held, stopped;
+	static struct told told;
+
+	start_model(testmodel_hang);
+	sem_init(&hold, 0, 0);
+	sem_init(&held.over, 0, 0);
+	sem_init(&stopped.over, 0, 0);
+	rtd_control_eg(rtd, TAILQ_FIRST(&rtd->egs)->id,
+		       rtd_control_new(hold_run, 0, control_done, &held));
+	post(&told);
+	rtd_model_stop(rtd, model, control_done, &stopped);
+	sem_wait(&told.over);
+	ck_assert_int_eq(told.code, NERR_INFER_CANCELLED);
+	ck_assert_int_ne(sem_trywait(&stopped.over), 0);
+	sem_post(&hold);
+	control_good(&held);
+	control_good(&stopped);
+	stop();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rtd-worker");
@@ -230,6 +261,7 @@ int main(void)
 	tcase_add_test(tc, goes_on_while_it_tells);
 	tcase_add_test(tc, stays_until_all_are_told);
 	tcase_add_test(tc, a_stop_waits_for_nobody);
+	tcase_add_test(tc, a_stop_overtakes_its_group);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
