@@ -66,6 +66,8 @@ static void start_model(void (*make)(struct testmodel *t))
 	rtd_model_load(rtd, &load, control_done, &c);
 	control_good(&c);
 	model = load.id;
+	/* what it took is given back */
+	ck_assert_uint_eq(rtd_quota_used(rtd->quota, NULL, RTD_QUOTA_MEMORY), 0);
 	rtd_model_start(rtd, model, control_done, &c);
 	control_good(&c);
 	free(neff);
@@ -269,6 +271,47 @@ START_TEST(a_stop_overtakes_its_group)
 }
 END_TEST
 
+/* A session that ends before its model is loaded: nobody would ever unload it */
+START_TEST(a_load_ends_with_its_session)
+{
+	const struct rtd_owner nobody = { .peer = peer };
+	static struct control held, loaded, ended;
+	struct rtd_load load = { .has_eg = true };
+	struct rtd_session *session;
+	struct rtd_err err = { 0 };
+	struct testmodel t;
+	struct rtd_eg *eg;
+	void *neff;
+
+	start();
+	sem_init(&hold, 0, 0);
+	sem_init(&held.over, 0, 0);
+	sem_init(&loaded.over, 0, 0);
+	sem_init(&ended.over, 0, 0);
+	session = rtd_session_open(rtd, &peer, &err);
+	ck_assert_ptr_nonnull(session);
+	ck_assert_int_eq(rtd_eg_create(rtd, 1, &nobody, false, &eg, &err), 0);
+	load.eg = eg->id;
+	rtd_eg_put(rtd, eg);
+	make_add(&t);
+	neff = testmodel_write(&t, &load.size);
+	testmodel_free(&t);
+	load.neff = neff;
+	load.owner = (struct rtd_owner){ .peer = peer, .session = session->id };
+	rtd_control_eg(rtd, load.eg, rtd_control_new(hold_run, 0, control_done, &held));
+	rtd_model_load(rtd, &load, control_done, &loaded);
+	rtd_session_close(rtd, session, control_done, &ended);
+	control_good(&ended);
+	sem_post(&hold);
+	control_good(&held);
+	sem_wait(&loaded.over);
+	ck_assert_int_eq(loaded.err.code, NERR_INVALID_HANDLE);
+	ck_assert_int_eq(rtd->nmodels, 1); /* start()'s */
+	free(neff);
+	stop();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rtd-worker");
@@ -280,6 +323,7 @@ int main(void)
 	tcase_add_test(tc, stays_until_all_are_told);
 	tcase_add_test(tc, a_stop_waits_for_nobody);
 	tcase_add_loop_test(tc, a_stop_overtakes_its_group, 0, 2);
+	tcase_add_test(tc, a_load_ends_with_its_session);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
