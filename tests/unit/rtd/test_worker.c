@@ -15,7 +15,8 @@
 #define N (128 * COLS)
 
 static struct rtd_config config = { .default_timeout_ms = 3600000, .default_ninfer = 8 };
-static const struct rtd_peer peer = { .local = true };
+static const struct rtd_peer peer = { .local = true }, other = { .local = true, .uid = 1 };
+static const struct rtd_peer *poster = &peer;
 static struct rtd *rtd;
 static uint32_t model;
 static float a[N], b[N];
@@ -116,7 +117,7 @@ static void post(struct told *told)
 	const struct rtd_io inputs[] = { { .name = "a", .buf = a, .len = sizeof(a) },
 					 { .name = "b", .buf = b, .len = sizeof(b) } };
 	const struct rtd_post post = { .model = model,
-				       .peer = &peer,
+				       .peer = poster,
 				       .inputs = inputs,
 				       .ninputs = 2,
 				       .done = done,
@@ -222,6 +223,24 @@ START_TEST(a_stop_waits_for_nobody)
 }
 END_TEST
 
+/* An idle buffer is on the account of the last who used it, and of nobody else */
+START_TEST(idle_buffers_change_hands)
+{
+	static struct told told;
+
+	start();
+	post(&told);
+	check_sum(&told);
+	ck_assert_uint_gt(rtd_quota_used(rtd->quota, &peer, RTD_QUOTA_MEMORY), 0);
+	poster = &other;
+	post(&told);
+	check_sum(&told);
+	ck_assert_uint_eq(rtd_quota_used(rtd->quota, &peer, RTD_QUOTA_MEMORY), 0);
+	ck_assert_uint_gt(rtd_quota_used(rtd->quota, &other, RTD_QUOTA_MEMORY), 0);
+	stop();
+}
+END_TEST
+
 static sem_t hold;
 
 static void hold_run(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
@@ -323,6 +342,7 @@ int main(void)
 	tcase_add_test(tc, stays_until_all_are_told);
 	tcase_add_test(tc, a_stop_waits_for_nobody);
 	tcase_add_loop_test(tc, a_stop_overtakes_its_group, 0, 2);
+	tcase_add_test(tc, idle_buffers_change_hands);
 	tcase_add_test(tc, a_load_ends_with_its_session);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
