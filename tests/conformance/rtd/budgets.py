@@ -19,7 +19,7 @@ import http2
 from harness import (CALL_SECONDS, WORK, Client, Daemon, Other, eventually, hand_made, infer_request, inline, nrt,
                      other_user, outputs, sum_and_product, tap)
 
-RESOURCE = 4
+INVALID, RESOURCE = 2, 4
 MIB = 1 << 20
 LIMIT, SHARE = 64 * MIB, 48 * MIB  # of all, of a user
 ROWS, COLUMNS = 128, 2048
@@ -168,15 +168,18 @@ def bomb(client: Client, neff: bytes) -> None:
 
 
 def upload(client: Client, neff: bytes) -> None:
-    def load() -> Any:
-        yield nrt.load_request(neff_size=2 * SHARE)
-        for _ in range(2 * SHARE // MIB):
+    def load(size: int) -> Any:
+        yield nrt.load_request(neff_size=size)
+        for _ in range(size // MIB):
             yield nrt.load_request(neff_chunk=nrt.file_chunk(chunk=bytes(MIB)))
 
-    answer = client.load_messages(load())
+    answer = client.load_messages(load(2 * SHARE))
     tap.ok(answer.status.code == RESOURCE and b"upload" in answer.status.details, "an upload counts as it comes",
            answer.status)
-    tap.ok(client.ready_model(neff), "and is given back too")
+    for _ in range(2):
+        answer = client.load_messages(load(2 * SHARE // 3))
+        tap.equal(answer.status.code, INVALID, "and is given back too: zeros of two thirds of it are no NEFF")
+    tap.ok(client.ready_model(neff), "and the next is")
     client.call("unload_all")
 
 

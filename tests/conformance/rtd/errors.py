@@ -187,7 +187,7 @@ def load_order(client: Client, neff: bytes) -> None:
         ("the group after the NEFF", [size, chunk, handle], "h_eg after the NEFF"),
         ("an empty message", [handle, size, nrt.load_request(), chunk], "empty message"),
         ("a file after chunks", [handle, size, chunk, nrt.load_request(neff_file="/x")], "neff_file after"),
-        ("an enormous size", [handle, nrt.load_request(neff_size=1 << 63), chunk], "Wrong NEFF file size"),
+        ("an enormous size", [handle, nrt.load_request(neff_size=1 << 63), chunk], "expected 1 to"),
         ("size 0", [handle, nrt.load_request(neff_size=0)], "Wrong NEFF file size"),
         ("ninfer 0", [handle, size, zero, chunk], "ninfer 0"),
         ("ninfer 1025", [handle, size, many, chunk], "expected 1 to 1024"),
