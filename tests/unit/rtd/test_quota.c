@@ -67,6 +67,17 @@ START_TEST(the_rest_is_for_others)
 }
 END_TEST
 
+/* Clients over TCP have an account of their own, which is not root's */
+START_TEST(tcp_is_no_user)
+{
+	ck_assert_int_eq(take(&root, 1), 0);
+	ck_assert_uint_eq(rtd_quota_used(quota, &tcp, RTD_QUOTA_MEMORY), 0);
+	ck_assert_int_eq(take(&tcp, 2), 0);
+	ck_assert_uint_eq(rtd_quota_used(quota, &root, RTD_QUOTA_MEMORY), 1);
+	ck_assert_uint_eq(rtd_quota_used(quota, &tcp, RTD_QUOTA_MEMORY), 2);
+}
+END_TEST
+
 START_TEST(kinds_are_apart)
 {
 	ck_assert_int_eq(take(&alice, USER), 0);
@@ -125,6 +136,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, start, stop);
 	tcase_add_test(tc, a_user_has_a_share);
 	tcase_add_test(tc, the_rest_is_for_others);
+	tcase_add_test(tc, tcp_is_no_user);
 	tcase_add_test(tc, kinds_are_apart);
 	tcase_add_test(tc, a_refusal_says_why);
 	tcase_add_test(tc, threads_lose_nothing);
