@@ -9,7 +9,7 @@ import sys
 import grpc
 import numpy as np
 
-from harness import (Client, Daemon, eventually, hand_made, inline, infer_request, load_sequence, nrt, outputs,
+from harness import (WORK, Client, Daemon, eventually, hand_made, inline, infer_request, load_sequence, nrt, outputs,
                      sum_and_product, tap)
 
 INVALID, INVALID_HANDLE, QUEUE_FULL, RESOURCE_NC, UNSUPPORTED = 2, 3, 7, 9, 10
@@ -234,6 +234,15 @@ def protections(client: Client) -> None:
         refused(answer.status, INVALID, f"mmap_prot {prot}, expected 1, 2 or 3", f"shm_map with protection {prot}")
 
 
+def no_huge_pages(client: Client) -> None:
+    """What is asked for as a region of huge pages is in a file system of such."""
+    path = WORK / "plain"
+    path.write_bytes(bytes(1 << 16))
+    region = nrt.hugetlb_shm(path=str(path), size=1 << 16)
+    refused(client.call("shm_map", nrt.shm_map_request(path_hugetlb=region, mmap_prot=3)).status, INVALID,
+            f"Failed to open shared memory [{path}]", "a plain file is no region of huge pages")
+
+
 def foreign_text(client: Client, neff: bytes) -> None:
     """What a client names reaches another user's terminal and parser: only as printable ASCII."""
     name = b"\x1b[2J\xff\0"
@@ -358,6 +367,7 @@ def main() -> int:
     broken_load(client, neff)
     small_group(client, neff)
     protections(client)
+    no_huge_pages(client)
     foreign_text(client, neff)
     bad_neffs(client, neff)
     transport(client)
