@@ -113,7 +113,7 @@ static const struct vm_operations_struct neuron_vm_ops = {
 	.fault = vm_fault,
 };
 
-/* The whole chunk; of the scratchpad any part from the start on, over chunks of the same owner too */
+/* The whole chunk; of the scratchpad any part from its start on, over chunks of the owner too */
 static bool map_size_fits(const struct neuron_mc *mc, u64 size)
 {
 	if (mc->type == NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE && !mc->host)
