@@ -265,3 +265,18 @@ int run_suite(Suite *s)
 	srunner_free(r);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
+
+bool queue_stopped(struct fixture *f, const struct ring *r)
+{
+	return apb_read(f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(r->engine)) >>
+		       r->queue &
+	       1;
+}
+
+void fixture_fill(uint8_t *p, size_t n, uint64_t seed)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		p[i] = (uint8_t)rnd(&seed);
+}

@@ -7,6 +7,7 @@
 #define CHIP_FIXTURE_H
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ncore.h"
@@ -65,12 +66,15 @@ void doorbell(struct fixture *f, struct ring *r, unsigned int half, uint32_t cou
 /* One TX and one RX descriptor, rung */
 void copy(struct fixture *f, struct ring *r, uint64_t src, uint64_t dst, uint32_t len);
 uint32_t queue_reg(struct fixture *f, struct ring *r, unsigned int half, uint32_t reg);
+/* Did an error stop it */
+bool queue_stopped(struct fixture *f, const struct ring *r);
 void settle(struct fixture *f);
 /* where the bytes of a device address are in this process: host arena or DRAM */
 uint8_t *mem(struct fixture *f, uint64_t addr);
 
 /* Seeded generator (xorshift64*) */
 uint64_t rnd(uint64_t *state);
+void fixture_fill(uint8_t *p, size_t n, uint64_t seed);
 
 int run_suite(Suite *s);
 

@@ -27,21 +27,6 @@ static void teardown(void)
 	fixture_free(&f);
 }
 
-static void fill(uint8_t *p, size_t n, uint64_t seed)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		p[i] = (uint8_t)rnd(&seed);
-}
-
-static bool stopped(void)
-{
-	return apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(q.engine)) >>
-		       q.queue &
-	       1;
-}
-
 /* The last entry of core 0's error queue, set up by error_queue() at host 0x700000 */
 #define NQ 0x700000
 static void error_queue(void)
@@ -67,7 +52,7 @@ START_TEST(copies)
 {
 	uint8_t *h = f.host + 0x800000;
 
-	fill(h, 300000, 1);
+	fixture_fill(h, 300000, 1);
 	copy(&f, &q, HOST(0x800000), 0x123, 60001);
 	ck_assert_int_eq(memcmp(mem(&f, 0x123), h, 60001), 0);
 	copy(&f, &q, 0x123, NEURON_V1_AXI_PORT1 | (NEURON_V1_DRAM1_BASE + 77), 60001);
@@ -112,7 +97,7 @@ START_TEST(synchronous)
 	}
 	/* 1000 descriptors in a ring of 64: ring ids and indices went round 15 times */
 	ck_assert_uint_eq(queue_reg(&f, &q, TX, NEURON_UDMA_Q_HEAD), 1000 % 64);
-	ck_assert(!stopped());
+	ck_assert(!queue_stopped(&f, &q));
 }
 END_TEST
 
@@ -158,7 +143,7 @@ START_TEST(unequal_packets)
 	uint64_t seed = 5;
 
 	for (i = 0; i < 5; i++) {
-		fill(f.host + 0x800000 + total, tx[i], seed++);
+		fixture_fill(f.host + 0x800000 + total, tx[i], seed++);
 		push(&f, &q, TX, HOST(0x800000 + total), tx[i],
 		     (i == 0 ? FIRST : 0) | (i == 4 ? LAST : 0));
 		total += tx[i];
@@ -175,7 +160,7 @@ START_TEST(unequal_packets)
 	ck_assert_int_eq(memcmp(mem(&f, 0x200000), f.host + 0x800000, 16), 0);
 	ck_assert_uint_eq(get32(mem(&f, 0x200010)), 0);
 	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 0);
-	ck_assert(!stopped());
+	ck_assert(!queue_stopped(&f, &q));
 }
 END_TEST
 
@@ -191,7 +176,7 @@ START_TEST(packet_limits)
 	doorbell(&f, &q, RX, 1);
 	doorbell(&f, &q, TX, 128);
 	settle(&f);
-	ck_assert(!stopped());
+	ck_assert(!queue_stopped(&f, &q));
 	for (i = 0; i < 129; i++)
 		push(&f, &q, TX, HOST(0x800000 + i), 1,
 		     (i == 0 ? FIRST : 0) | (i == 128 ? LAST : 0));
@@ -199,7 +184,7 @@ START_TEST(packet_limits)
 	doorbell(&f, &q, RX, 1);
 	doorbell(&f, &q, TX, 129);
 	settle(&f);
-	ck_assert(stopped());
+	ck_assert(queue_stopped(&f, &q));
 }
 END_TEST
 
@@ -217,7 +202,7 @@ START_TEST(packet_limits_rx)
 	doorbell(&f, &q, RX, 129);
 	doorbell(&f, &q, TX, 1);
 	settle(&f);
-	ck_assert(stopped());
+	ck_assert(queue_stopped(&f, &q));
 	ck_assert_uint_eq(error_code(0), NEURON_NERR_DMA_DESC);
 	ck_assert_uint_eq(*mem(&f, 0x1000 + 127), 0x77);
 	ck_assert_uint_eq(*mem(&f, 0x1000 + 128), 0);
@@ -227,7 +212,7 @@ END_TEST
 /* A packet waits for descriptors that are rung later, in the middle of both sides */
 START_TEST(packet_in_pieces)
 {
-	fill(f.host + 0x800000, 300, 3);
+	fixture_fill(f.host + 0x800000, 300, 3);
 	push(&f, &q, TX, HOST(0x800000), 100, FIRST);
 	push(&f, &q, TX, HOST(0x800064), 200, LAST);
 	push(&f, &q, RX, 0x1000, 150, 0);
@@ -251,7 +236,7 @@ START_TEST(order)
 	unsigned int i;
 
 	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x500000), 4096);
-	fill(f.host + 0x800000, 1000, 9);
+	fixture_fill(f.host + 0x800000, 1000, 9);
 	for (i = 0; i < 2000; i++) {
 		uint64_t src = i ? 0x10000 + 1000 * (i - 1) : HOST(0x800000);
 
@@ -308,7 +293,7 @@ START_TEST(bad_descriptors)
 	doorbell(&f, &q, RX, 1);
 	doorbell(&f, &q, TX, 1);
 	settle(&f);
-	ck_assert(stopped());
+	ck_assert(queue_stopped(&f, &q));
 	ck_assert_uint_eq(error_code(0), b->code);
 	ck_assert_uint_eq(get32(f.host + NQ + NEURON_NQ_ENTRY_ID), 2 << 8 | 15);
 	ck_assert_uint_ge(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 1);
@@ -318,7 +303,7 @@ START_TEST(bad_descriptors)
 	settle(&f);
 	ck_assert_uint_eq(get32(f.host + 0x800004), 0);
 	queue_init(&f, &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
-	ck_assert(!stopped());
+	ck_assert(!queue_stopped(&f, &q));
 	copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
 	ck_assert_uint_eq(get32(f.host + 0x800004), 42);
 }
@@ -339,7 +324,7 @@ START_TEST(bad_rings)
 	doorbell(&f, &q, RX, 1);
 	doorbell(&f, &q, TX, 1);
 	settle(&f);
-	ck_assert(stopped());
+	ck_assert(queue_stopped(&f, &q));
 }
 END_TEST
 
@@ -359,7 +344,7 @@ START_TEST(bad_rings_of_good_descriptors)
 	queue_init(&f, &q, 2, 15, ring[_i].base, HOST(0x500000), ring[_i].len);
 	copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
 	settle(&f);
-	ck_assert(stopped());
+	ck_assert(queue_stopped(&f, &q));
 	ck_assert_uint_eq(get32(f.host + 0x800004), 0);
 }
 END_TEST
@@ -377,7 +362,7 @@ START_TEST(shrunk_ring)
 	put32(f.host + 0x800000, 42);
 	copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
 	settle(&f);
-	ck_assert(stopped());
+	ck_assert(queue_stopped(&f, &q));
 	ck_assert_uint_eq(error_code(0), NEURON_NERR_DMA_DESC);
 	ck_assert_uint_eq(get32(f.host + 0x800004), 0);
 }
@@ -425,7 +410,7 @@ START_TEST(ring_at_the_end_of_memory)
 	doorbell(&f, &q, RX, 8);
 	doorbell(&f, &q, TX, 8);
 	settle(&f);
-	ck_assert(!stopped());
+	ck_assert(!queue_stopped(&f, &q));
 	ck_assert_uint_eq(get32(f.host + 0x800100 + 28), 42);
 }
 END_TEST
@@ -544,7 +529,7 @@ START_TEST(parts_of_words)
 	put64(f.host + 0x800000, 0x300000003);
 	copy(&f, &q, HOST(0x800000), NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC + 4 * 6, 6);
 	settle(&f);
-	ck_assert(stopped());
+	ck_assert(queue_stopped(&f, &q));
 	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_READ + 4 * 6), 0);
 }
 END_TEST
@@ -558,7 +543,7 @@ START_TEST(end_of_a_partition)
 	memset(f.host + 0x800000, 0x77, 128);
 	copy(&f, &q, HOST(0x800000), end - 64, 128);
 	settle(&f);
-	ck_assert(stopped());
+	ck_assert(queue_stopped(&f, &q));
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, NEURON_V1_SBUF_PART_SIZE - 1, 1),
 			  0x77);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, next, 8), 0);
@@ -570,7 +555,7 @@ START_TEST(big)
 {
 	unsigned int i;
 
-	fill(f.host + 0x1000000, 16 << 20, 11);
+	fixture_fill(f.host + 0x1000000, 16 << 20, 11);
 	queue_init(&f, &q, 2, 15, HOST(0x400000), HOST(0x500000), 1024);
 	for (i = 0; i < 256; i++) {
 		push(&f, &q, TX, HOST(0x1000000 + i * K64), 0, FIRST | LAST);

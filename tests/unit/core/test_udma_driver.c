@@ -29,21 +29,6 @@ static void teardown(void)
 	fixture_free(&f);
 }
 
-static void fill(uint8_t *p, size_t n, uint64_t seed)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		p[i] = (uint8_t)rnd(&seed);
-}
-
-static bool stopped(void)
-{
-	return apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(q.engine)) >>
-		       q.queue &
-	       1;
-}
-
 /* Write the descriptors that a trace lists into the rings of udma-trace-v1.txt */
 static void trace_descriptors(FILE *in)
 {
@@ -95,7 +80,7 @@ START_TEST(driver_trace)
 	uint64_t engine = NEURON_V1_APB_UDMA(2);
 	unsigned int writes;
 
-	fill(f.host + 0x100000, 0x10064, 21);
+	fixture_fill(f.host + 0x100000, 0x10064, 21);
 	put32(f.host + 0x200000, 0xabcdef01);
 	writes = trace_replay("udma-trace-v1.txt", engine);
 	ck_assert_uint_eq(writes, 123 + 14 + 2);
@@ -126,7 +111,7 @@ START_TEST(driver_reset)
 	uint64_t change = NEURON_V1_APB_UDMA(2) + NEURON_UDMA_M2S_CHANGE_STATE;
 	uint32_t done = _i ? 0 : 0xabcdef01;
 
-	fill(f.host + 0x100000, 0x10064, 21);
+	fixture_fill(f.host + 0x100000, 0x10064, 21);
 	put32(f.host + 0x200000, 0xabcdef01);
 	if (_i) /* rung, and not executed when the reset comes */
 		apb_write(&f, change, NEURON_UDMA_STATE_DISABLE);
@@ -200,12 +185,12 @@ START_TEST(reset_restarts)
 	copy(&f, &q, HOST(HOST_SIZE), HOST(0x800100), 4);
 	copy(&f, &q, HOST(0x800000), HOST(0x800100), 4);
 	settle(&f);
-	ck_assert(stopped());
+	ck_assert(queue_stopped(&f, &q));
 	if (resets[_i].kind == NEURON_MISC_RESET_DEVICE)
 		apb_write(&f, NEURON_V1_APB_UDMA(1) + NEURON_UDMA_M2S_CHANGE_STATE,
 			  NEURON_UDMA_STATE_DISABLE);
 	firmware_reset((unsigned int)_i);
-	ck_assert(!stopped());
+	ck_assert(!queue_stopped(&f, &q));
 	put32(f.host + 0x800000, 42);
 	ck_assert_uint_eq(get32(f.host + 0x800100), 0);
 	copy(&f, &q, HOST(0x800000), HOST(0x800100), 4);
