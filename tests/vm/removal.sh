@@ -148,12 +148,16 @@ again() {
     esac
 }
 
-# A chip that was plugged is the last on its bus, and in the bus's order nodes are numbered: all are found anew
+# A chip that was plugged is the last on its bus, and in the bus's order nodes are numbered: all are found anew, and bound
+# one after the other, since udev loads the module as soon as it sees the first of them
 load() {
     local address
     for address in "${bus[@]}"; do echo 1 >"/sys/bus/pci/devices/0000:00:$address.0/remove"; done
+    echo 0 >/sys/bus/pci/drivers_autoprobe
     echo 1 >/sys/bus/pci/rescan
     modprobe neuron || wrong "modprobe: $?"
+    for address in "${bus[@]}"; do echo "0000:00:$address.0" >$driver/bind; done
+    echo 1 >/sys/bus/pci/drivers_autoprobe
     for chip in 0 1 2 3; do soon "a node" test -e /dev/neuron$chip; done
 }
 
