@@ -170,7 +170,7 @@ unload() {
     if [ $((RANDOM % 2)) = 0 ]; then stop; fi
     kill -KILL $pid $client $executing $copying 2>/dev/null
     soon "rmmod" rmmod neuron
-    wait
+    wait $pid $client $executing $copying
     if compgen -G "/dev/neuron*" >/dev/null; then wrong "unloaded, a node is there"; fi
     load
     right $((RANDOM % 4))
@@ -178,11 +178,36 @@ unload() {
     [ "$(cat /sys/module/neuron/refcnt)" = 0 ] || wrong "the module is still in use"
 }
 
+# What was killed gives its memory back in its own time
 free() {
-    sync
-    echo 3 >/proc/sys/vm/drop_caches
-    awk '/^MemFree:/ { print $2 }' /proc/meminfo
+    local most=0 now i
+    for ((i = 0; i < 5; i++)); do
+        sync
+        echo 3 >/proc/sys/vm/drop_caches
+        now=$(awk '/^MemFree:/ { print $2 }' /proc/meminfo)
+        if [ "$now" -gt "$most" ]; then most=$now; fi
+        sleep 1
+    done
+    echo "$most"
 }
+
+# A guest that does not go on says where its processes stand
+watch() {
+    local before now=none task
+    while sleep 100; do
+        before=$now
+        now=$(cat /tmp/at)
+        [ "$before" = "$now" ] || continue
+        echo "at $now:" >&2
+        for task in /proc/[0-9]*/task/[0-9]*; do
+            [ -s "${task%/task/*}/cmdline" ] || continue
+            echo "${task#/proc/} $(tr '\0' ' ' <"$task/cmdline") $(grep State "$task/status")" >&2
+            cat "$task/stack" >&2
+        done
+        echo w >/proc/sysrq-trigger
+    done
+}
+at() { echo "round $round: $*" >/tmp/at; }
 
 ./testmodel_write add add.neff
 npy '\x00\x00\x80\x3f' >one.npy
@@ -195,6 +220,10 @@ start() {
     copy
 }
 
+at start
+watch &
+watching=$!
+
 chips=(0 1 2 2 2 3 3 3 3 3 3) # a round of the daemon's takes longest
 start
 while [ $round -lt "$1" ]; do
@@ -202,11 +231,14 @@ while [ $round -lt "$1" ]; do
         chip=${chips[RANDOM % ${#chips[@]}]}
         how=unbind
         if [ $((RANDOM % 2)) = 0 ]; then how=unplug; fi
+        at "$how $chip"
         without $how "$chip"
+        at "after $how $chip"
         again "$chip"
         echo "round $round: $how chip $chip"
     done
     [ $i -lt 9 ] || round=$((round + 1))
+    at unload
     for chip in 0 1 2 3; do works $chip; done
     unload
     echo "round $round: unload"
@@ -214,6 +246,6 @@ while [ $round -lt "$1" ]; do
     first=${first-$now}
     start
 done
-kill -KILL $pid $client $executing $copying
+kill -KILL $watching $pid $client $executing $copying
 wait
 echo "free $first $now"
