@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # removal.sh ROUNDS SEED: the guest's side of removal.t, on four chips. Says what it did, round by round, and what was
-# not as it must be; the host unplugs and plugs a chip when it reads "unplug CHIP".
+# not as it must be; the host unplugs a chip when it reads "unplug CHIP", and plugs it when it reads "plug CHIP".
 . ./npy.sh
 bus=(1c 1d 1e 1f)
 driver=/sys/bus/pci/drivers/neuron
@@ -9,7 +9,15 @@ add=(--input a=one.npy --input b=two5.npy)
 round=0
 RANDOM=$2
 
-wrong() { echo "wrong: round $round: $*"; }
+# What was not as it must be; and what everybody said, for whoever looks for the reason
+wrong() {
+    local file
+    echo "wrong: round $round: $*"
+    for file in log client program stream; do
+        echo "$file: $(tail -n 4 /tmp/$file)"
+    done >&2
+    echo "kernel: $(dmesg | tail -n 25)" >&2
+}
 # soon TEXT COMMAND...: until it succeeds; a minute of a guest that does nothing else is long
 soon() {
     local what=$1 tries=0
@@ -122,7 +130,8 @@ without() {
         ;;
     unplug)
         echo "unplug $2"
-        soon "the node to go" gone "$2"
+        soon "the node to go" gone "$2" # a busy guest would miss a chip that is back at once
+        echo "plug $2"
         failed "$2"
         ;;
     esac
@@ -156,6 +165,7 @@ load() {
     echo 0 >/sys/bus/pci/drivers_autoprobe
     echo 1 >/sys/bus/pci/rescan
     modprobe neuron || wrong "modprobe: $?"
+    soon "the driver" test -e $driver/bind # udev's may be the one that loads it
     for address in "${bus[@]}"; do echo "0000:00:$address.0" >$driver/bind; done
     echo 1 >/sys/bus/pci/drivers_autoprobe
     for chip in 0 1 2 3; do soon "a node" test -e /dev/neuron$chip; done
@@ -193,18 +203,20 @@ free() {
 
 # A guest that does not go on says where its processes stand
 watch() {
-    local before now=none task
+    local before now=none task args
     while sleep 100; do
         before=$now
         now=$(cat /tmp/at)
         [ "$before" = "$now" ] || continue
         echo "at $now:" >&2
         for task in /proc/[0-9]*/task/[0-9]*; do
-            [ -s "${task%/task/*}/cmdline" ] || continue
-            echo "${task#/proc/} $(tr '\0' ' ' <"$task/cmdline") $(grep State "$task/status")" >&2
+            args=$(tr '\0' ' ' <"$task/cmdline")
+            [ -n "$args" ] || continue # the kernel's own
+            echo "${task#/proc/} $args: $(grep State "$task/status"), system call $(cat "$task/syscall")" >&2
             cat "$task/stack" >&2
         done
         echo w >/proc/sysrq-trigger
+        dmesg | tail -n 60 >&2
     done
 }
 at() { echo "round $round: $*" >/tmp/at; }

@@ -22,11 +22,13 @@ LOST = 8 << 10  # KiB that a guest may have less at the end: slabs, logs and pag
 
 
 def unplug(vm: Guest, chip: int) -> None:
-    """Out, and in again as soon as QEMU has room for it; the guest waits for its node."""
-    name = f"chip{chip}"
-    vm.qmp("device_del", id=name)
-    vm.qmp.wait_event("DEVICE_DELETED", lambda data: data.get("device") == name)
-    vm.qmp("device_add", driver="neuron-inferentia", id=name, fabric="f0", slot=chip, bus="pci.0", addr=ADDRESS[chip])
+    vm.qmp("device_del", id=f"chip{chip}")
+    vm.qmp.wait_event("DEVICE_DELETED", lambda data: data.get("device") == f"chip{chip}")
+
+
+def plug(vm: Guest, chip: int) -> None:
+    vm.qmp("device_add", driver="neuron-inferentia", id=f"chip{chip}", fabric="f0", slot=chip, bus="pci.0",
+           addr=ADDRESS[chip])
 
 
 def rounds(count: int, seed: int) -> None:
@@ -39,6 +41,8 @@ def rounds(count: int, seed: int) -> None:
         print(f"# {line}", flush=True)
         if line.startswith("unplug "):
             unplug(vm, int(line.split()[1]))
+        elif line.startswith("plug "):
+            plug(vm, int(line.split()[1]))
         elif line.startswith("round "):
             done.append(line.split(": ")[1].split()[0])
         elif line.startswith("free "):
