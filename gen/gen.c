@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/* What follows from the description of a generation: places of blocks, queues, owners. */
+#include "neuron/hw/gen.h"
+
+#define NOWHERE (~(uint64_t)0)
+
+static const struct neuron_gen *const generations[] = { &neuron_gen_inferentia };
+
+const struct neuron_gen *neuron_gen_of_pci(uint16_t device)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < sizeof(generations) / sizeof(generations[0]); i++)
+		for (k = 0; k < generations[i]->pci_ids; k++)
+			if (generations[i]->pci_id[k] == device)
+				return generations[i];
+	return NULL;
+}
+
+static const struct neuron_block *block_of(const struct neuron_gen *gen,
+					   enum neuron_block_kind kind, unsigned int index)
+{
+	unsigned int i;
+
+	for (i = 0; i < gen->blocks; i++) {
+		const struct neuron_block *b = &gen->block[i];
+
+		if (b->kind == kind && index >= b->first && index - b->first < b->count)
+			return b;
+	}
+	return NULL;
+}
+
+uint64_t neuron_gen_address(const struct neuron_gen *gen, enum neuron_block_kind kind,
+			    unsigned int index)
+{
+	const struct neuron_block *b = block_of(gen, kind, index);
+
+	return b ? b->address + (index - b->first) * b->stride : NOWHERE;
+}
+
+uint64_t neuron_gen_offset(const struct neuron_gen *gen, enum neuron_block_kind kind,
+			   unsigned int index)
+{
+	const struct neuron_block *b = block_of(gen, kind, index);
+
+	return b ? b->offset + (index - b->first) * b->stride : NOWHERE;
+}
+
+/* Does at, counted from where the first of the blocks begins, fall into one of them? */
+static bool in_block(const struct neuron_block *b, uint64_t at, struct neuron_place *place)
+{
+	uint64_t n = 0, rel = at;
+
+	/* mostly the first: no division */
+	if (at >= b->size) {
+		n = at / b->stride;
+		rel = at % b->stride;
+	}
+	if (n >= b->count || rel >= b->size)
+		return false;
+	place->kind = b->kind;
+	place->index = b->first + (unsigned int)n;
+	place->rel = rel;
+	place->left = b->size - rel;
+	return true;
+}
+
+bool neuron_gen_find(const struct neuron_gen *gen, uint64_t address, struct neuron_place *place)
+{
+	unsigned int i;
+
+	for (i = 0; i < gen->blocks; i++)
+		if (in_block(&gen->block[i], address - gen->block[i].address, place))
+			return true;
+	return false;
+}
+
+bool neuron_gen_decode(const struct neuron_gen *gen, unsigned int bar, uint64_t offset,
+		       struct neuron_place *place)
+{
+	unsigned int i;
+
+	for (i = 0; i < gen->blocks; i++)
+		if (gen->block[i].bar == bar &&
+		    in_block(&gen->block[i], offset - gen->block[i].offset, place))
+			return true;
+	return false;
+}
+
+uint64_t neuron_gen_memory(const struct neuron_gen *gen)
+{
+	uint64_t size = 0;
+	unsigned int i;
+
+	for (i = 0; i < gen->memories; i++)
+		size += gen->memory[i].size;
+	return size;
+}
+
+unsigned int neuron_gen_dma_core(const struct neuron_gen *gen, unsigned int engine)
+{
+	unsigned int nc;
+
+	if (engine < gen->cores * gen->dma_engines_per_core)
+		return engine / gen->dma_engines_per_core;
+	for (nc = 0; nc + 1 < gen->cores; nc++)
+		if (gen->copy[nc].engine == engine)
+			break;
+	return nc;
+}
+
+bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine,
+			      unsigned int queue)
+{
+	unsigned int nc;
+
+	for (nc = 0; nc < gen->cores; nc++)
+		if (gen->copy[nc].engine == engine && gen->copy[nc].queue == queue)
+			return true;
+	return false;
+}
+
+unsigned int neuron_gen_nqs(const struct neuron_gen *gen)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < gen->nq_maps; i++)
+		n += gen->nq[i].count;
+	return n;
+}
+
+int neuron_gen_nq(const struct neuron_gen *gen, unsigned int type, unsigned int engine)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < gen->nq_maps; i++) {
+		const struct neuron_nq_map *map = &gen->nq[i];
+
+		if (map->type == type && map->count == 1)
+			return (int)n;
+		if (map->type == type)
+			return engine < map->count ? (int)(n + engine) : -1;
+		n += map->count;
+	}
+	return -1;
+}
+
+uint32_t neuron_gen_nq_regs(const struct neuron_gen *gen, unsigned int nq)
+{
+	const struct neuron_nq_map *map = gen->nq;
+
+	while (nq >= map->count)
+		nq -= map++->count;
+	return map->regs + nq * map->stride;
+}

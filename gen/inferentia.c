@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/*
+ * Inferentia, PCI 1d0f:7064: four NeuronCores of four engines, twelve UDMA engines, two channels of
+ * DRAM. docs/hardware.md names the public record of each number.
+ */
+#include "neuron/hw/gen.h"
+#include "neuron/hw/inferentia.h"
+#include "neuron/hw/ours.h"
+
+static const struct neuron_engine engines[] = {
+	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE },
+	[NEURON_ENG_ACT] = { "act", NEURON_ISA_ANY | NEURON_ISA_ACT },
+	[NEURON_ENG_POOL] = { "pool", NEURON_ISA_ANY | NEURON_ISA_POOL },
+	[NEURON_ENG_SP] = { "sp", NEURON_ISA_ANY },
+};
+
+const struct neuron_target neuron_target_inf1 = {
+	.name = "inf1",
+	.isa_version = 1,
+	.engines = NEURON_ENG_COUNT,
+	.engine = engines,
+	.semaphores = NEURON_V1_SEMAPHORES,
+	.events = NEURON_V1_EVENTS,
+	.runtime_semaphores = 4,
+	.sbuf_part_size = NEURON_V1_SBUF_PART_SIZE,
+	.psum_part_size = NEURON_PSUM_PART_SIZE,
+	.pe_columns = 64,
+};
+
+#define DRAM_SIZE NEURON_V1_DRAM_CHANNEL_SIZE
+#define APB(off) NEURON_V1_APB_BASE + (off), off
+#define UDMA_OF_CORE(nc)                                                                           \
+	{ NEURON_BLOCK_UDMA,                                                                       \
+	  NEURON_BAR_APB,                                                                          \
+	  NEURON_V1_DMA_ENG_PER_NC *(nc),                                                          \
+	  NEURON_V1_DMA_ENG_PER_NC,                                                                \
+	  APB(0x40000 + 0x100000 * (nc)),                                                          \
+	  0x40000,                                                                                 \
+	  NEURON_UDMA_SIZE }
+#define TDMA_OF_CORE(nc)                                                                           \
+	{ NEURON_BLOCK_TDMA,                                                                       \
+	  NEURON_BAR_APB,                                                                          \
+	  NEURON_V1_DMA_ENG_PER_NC *(nc),                                                          \
+	  NEURON_V1_DMA_ENG_PER_NC,                                                                \
+	  APB(0x100000 * (nc)),                                                                    \
+	  0x1000,                                                                                  \
+	  0x1000 }
+
+/* kind, BAR, first, count, device address, offset in the BAR, stride, size */
+static const struct neuron_block blocks[] = {
+	{ NEURON_BLOCK_CORE, NEURON_BAR_AXI, 0, NEURON_V1_NC_PER_DEVICE, NEURON_V1_TPB_BASE, 0,
+	  NEURON_V1_TPB_SIZE, NEURON_V1_TPB_SIZE },
+	UDMA_OF_CORE(0),
+	UDMA_OF_CORE(1),
+	UDMA_OF_CORE(2),
+	UDMA_OF_CORE(3),
+	{ NEURON_BLOCK_NQ, NEURON_BAR_APB, 0, NEURON_V1_NC_PER_DEVICE, APB(0x404000), 0x10000,
+	  0x10000 },
+	{ NEURON_BLOCK_MISC, NEURON_BAR_APB, 0, 1, APB(0x78e000), 0x1000, 0x1000 },
+	{ NEURON_BLOCK_EXT, NEURON_BAR_APB, 0, 1, APB(NEURON_OURS_BAR0_OFFSET),
+	  NEURON_OURS_BAR0_SIZE, NEURON_OURS_BAR0_SIZE },
+	TDMA_OF_CORE(0),
+	TDMA_OF_CORE(1),
+	TDMA_OF_CORE(2),
+	TDMA_OF_CORE(3),
+	{ NEURON_BLOCK_REGS, NEURON_BAR_APB, 0, 1, APB(0), NEURON_V1_BAR0_SIZE,
+	  NEURON_V1_BAR0_SIZE },
+};
+
+static const struct neuron_nq_map nq[] = {
+	{ NEURON_NQ_ERROR, 1, 0x1074, 0 },
+	{ NEURON_NQ_EVENT, 1, 0x1094, 0 },
+	{ NEURON_NQ_NOTIFY, NEURON_ENG_COUNT, 0xbfc, 0x104 },
+	{ NEURON_NQ_TRACE, NEURON_ENG_COUNT, 0xc7c, 0x104 },
+};
+
+const struct neuron_gen neuron_gen_inferentia = {
+	.name = "inferentia",
+	.number = 0,
+	.arch = 1,
+	.pci_ids = 1,
+	.pci_id = { NEURON_PCI_DEVICE_INF1 },
+	.target = &neuron_target_inf1,
+
+	.cores = NEURON_V1_NC_PER_DEVICE,
+	.dma_engines_per_core = NEURON_V1_DMA_ENG_PER_NC,
+	.dma_engines = NEURON_V1_DMA_ENGINES,
+	.dma_packet_max = NEURON_V1_UDMA_DESC_PER_PACKET,
+	.copy = { { 2, 15 }, { 5, 15 }, { 8, 15 }, { 11, 15 } },
+
+	.bar_size = { [NEURON_BAR_APB] = NEURON_V1_BAR0_SIZE,
+		      [NEURON_BAR_AXI] = NEURON_V1_BAR2_SIZE,
+		      [NEURON_BAR_DRAM] = NEURON_V1_DRAM_CHANNELS * DRAM_SIZE },
+	.bar_regs = NEURON_BAR_APB,
+	.bar_cores = NEURON_BAR_AXI,
+	.bar_dram = NEURON_BAR_DRAM,
+	.memories = NEURON_V1_DRAM_CHANNELS,
+	.memory = { { NEURON_V1_DRAM0_BASE, DRAM_SIZE, 0 },
+		    { NEURON_V1_DRAM1_BASE, DRAM_SIZE, DRAM_SIZE } },
+	.blocks = sizeof(blocks) / sizeof(blocks[0]),
+	.block = blocks,
+
+	.window = {
+		.mask = NEURON_V1_WINDOW_MASK,
+		.limit = 1ull << 48,
+		.host = NEURON_V1_WINDOW_HOST,
+		.host_size = 1ull << NEURON_V1_WINDOW_SHIFT,
+		.alias = NEURON_V1_AXI_PORT1,
+		.ports = 2,
+		.port = { NEURON_V1_WINDOW_EAST, NEURON_V1_WINDOW_WEST },
+	},
+	.core = {
+		.fifo = NEURON_V1_TPB_PE_FIFO,
+		.fifo_stride = NEURON_V1_TPB_FIFO_SIZE,
+		.events = NEURON_V1_TPB_EVENTS,
+		.semaphores = NEURON_V1_TPB_SEM_READ,
+		.sem_stride = 0x100,
+	},
+	.nq_maps = sizeof(nq) / sizeof(nq[0]),
+	.nq = nq,
+	.nq_reg = {
+		.base_lo = NEURON_V1_NQ_BASE_LO,
+		.base_hi = NEURON_V1_NQ_BASE_HI,
+		.size = NEURON_V1_NQ_SIZE,
+		.head = NEURON_V1_NQ_HEAD,
+		.bytes = 0x1100,
+	},
+	.ext = {
+		.nq_overflows = NEURON_OURS_NQ_OVERFLOWS(0),
+		.dma_stopped = NEURON_OURS_DMA_STOPPED(0),
+		.nq_entries = NEURON_OURS_NQ_ENTRIES(0),
+		.guard_core = NEURON_OURS_GUARD_CORE(0),
+		.guard_queue = NEURON_OURS_GUARD_QUEUE(0, 0),
+		.perf = NEURON_OURS_PERF(0),
+		.perf_stride = 0x200,
+		.perf_core = NEURON_PERF_MACS,
+		.msix_table = NEURON_OURS_MSIX_TABLE,
+		.msix_pba = NEURON_OURS_MSIX_PBA,
+	},
+
+	.ready_word = NEURON_MISC_FW_STATUS,
+	.ready_mask = NEURON_MISC_FW_STATUS_READY,
+	.ready_value = NEURON_MISC_FW_STATUS_READY,
+	.firmware_version = 3, /* from 3 on the driver samples the power words */
+	.mailbox_reads = true,
+};

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/*
+ * A generation of chips as data: how much a chip has of everything, and where. One const table a
+ * generation, in gen/; the device core, the hal, the kernel module, libndl and libnrt take a pointer
+ * to it and know no number of a chip themselves. Offsets inside blocks that all generations share
+ * (UDMA, MISC RAM) are macros in inferentia.h.
+ */
+#ifndef NEURON_HW_GEN_H
+#define NEURON_HW_GEN_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+#include "neuron/isa/target.h"
+
+/* Of the largest generation; each table is checked against them where it is defined */
+#define NEURON_CORES_MAX 8
+#define NEURON_DMA_ENGINES_MAX 132
+#define NEURON_MEMORIES_MAX 4
+#define NEURON_PORTS_MAX 6
+#define NEURON_NQ_MAX 16 /* notification queues of a core */
+#define NEURON_PCI_IDS_MAX 4
+
+/* What lies behind BARs and in the device's own addresses, beside its memory */
+enum neuron_block_kind {
+	NEURON_BLOCK_NONE,
+	NEURON_BLOCK_CORE, /* a NeuronCore's window (struct neuron_core_map) */
+	NEURON_BLOCK_UDMA, /* a UDMA engine's registers */
+	NEURON_BLOCK_TDMA, /* its wrapper */
+	NEURON_BLOCK_NQ, /* a core's notification queue registers */
+	NEURON_BLOCK_MISC, /* MISC RAM */
+	NEURON_BLOCK_EXT, /* the emulator's registers (ours.h) */
+	NEURON_BLOCK_REGS, /* the rest of register space: reads 0 */
+};
+
+/* count blocks of one kind, stride bytes apart, numbered from first on */
+struct neuron_block {
+	uint8_t kind; /* enum neuron_block_kind */
+	uint8_t bar;
+	uint16_t first, count;
+	uint64_t address; /* the first one's device address */
+	uint64_t offset; /* the same in the BAR */
+	uint64_t stride;
+	uint64_t size; /* bytes that one has */
+};
+
+/* A place in a block */
+struct neuron_place {
+	enum neuron_block_kind kind;
+	unsigned int index;
+	uint64_t rel; /* offset in the block */
+	uint64_t left; /* bytes of the block from there on */
+};
+
+/* Device memory: a channel of DRAM, a stack of HBM */
+struct neuron_memory {
+	uint64_t address; /* device address */
+	uint64_t size; /* bytes that exist */
+	uint64_t offset; /* in the DRAM BAR */
+};
+
+/*
+ * The 64-bit address space as descriptors see it. The bits of mask select a window: 0 is the chip's
+ * own, host the host's memory, port[i] the chip at the other end of port i. What is left of an
+ * address is an address in the window. Bits from limit on are 0.
+ */
+struct neuron_windows {
+	uint64_t mask, limit;
+	uint64_t host;
+	uint64_t host_size; /* bytes of host memory that it reaches */
+	uint64_t alias; /* own addresses with these bits and without them are the same */
+	uint8_t ports;
+	uint64_t port[NEURON_PORTS_MAX];
+};
+
+/* Offsets in a core's window. The memories' places are of the instruction set: ours.h */
+struct neuron_core_map {
+	uint32_t fifo, fifo_stride; /* instruction FIFO of engine 0; the bytes of each */
+	uint32_t events; /* a word each */
+	/* semaphores, a word each: what a read gives, what writes do; sem_stride bytes apart */
+	uint32_t semaphores, sem_stride;
+};
+enum neuron_sem_access { NEURON_SEM_READ, NEURON_SEM_SET, NEURON_SEM_INC, NEURON_SEM_DEC };
+
+/* Register groups of the notification queues of one type: one for each of count engines */
+struct neuron_nq_map {
+	uint8_t type; /* NEURON_NQ_* */
+	uint8_t count; /* 1: the core's, whatever the engine */
+	uint32_t regs, stride;
+};
+
+/* Offsets in the emulator's own block (ours.h says what each word is) */
+struct neuron_ext_map {
+	uint32_t nq_overflows; /* a word a core */
+	uint32_t dma_stopped; /* a word a DMA engine */
+	uint32_t nq_entries; /* a word a core */
+	uint32_t guard_core; /* a word a core */
+	uint32_t guard_queue; /* 16 words a DMA engine */
+	uint32_t perf, perf_stride; /* a core's counters */
+	uint32_t perf_core; /* in them: behind the engines' */
+	uint32_t msix_table, msix_pba; /* in the same BAR as the block */
+};
+
+struct neuron_gen {
+	const char *name; /* of the QOM type: neuron-NAME */
+	uint8_t number; /* in saved states: 0, 1, 2 ... */
+	uint8_t arch; /* the public architecture number: 1, 2, 3 */
+	uint8_t pci_ids;
+	uint16_t pci_id[NEURON_PCI_IDS_MAX];
+	const struct neuron_target *target; /* what its cores execute */
+
+	uint8_t cores;
+	uint8_t dma_engines_per_core;
+	uint16_t dma_engines; /* in all */
+	uint16_t dma_packet_max; /* descriptors of one half of a packet */
+	/* the queue that copies for the host, of each core */
+	struct {
+		uint16_t engine;
+		uint8_t queue;
+	} copy[NEURON_CORES_MAX];
+
+	uint64_t bar_size[6]; /* 0: none; the DRAM BAR's is at most this */
+	uint8_t bar_regs, bar_cores, bar_dram; /* their numbers */
+	uint8_t memories;
+	struct neuron_memory memory[NEURON_MEMORIES_MAX];
+	uint8_t blocks;
+	const struct neuron_block *block; /* the first that fits decides */
+
+	struct neuron_windows window;
+	struct neuron_core_map core;
+	uint8_t nq_maps;
+	const struct neuron_nq_map *nq;
+	struct {
+		uint8_t base_lo, base_hi, size, head; /* in a register group */
+		uint16_t bytes; /* of a core's block that hold registers */
+	} nq_reg;
+	struct neuron_ext_map ext;
+
+	/* the firmware: the word that says the chip is ready, and what of it */
+	uint16_t ready_word;
+	uint32_t ready_mask, ready_value;
+	uint32_t firmware_version;
+	bool mailbox_reads; /* the driver reads registers through the mailbox only */
+};
+
+extern const struct neuron_gen neuron_gen_inferentia;
+
+/* The generation that a PCI device id is of, or NULL */
+const struct neuron_gen *neuron_gen_of_pci(uint16_t device);
+
+/* Where block number index of a kind begins; ~0: there is none */
+uint64_t neuron_gen_address(const struct neuron_gen *gen, enum neuron_block_kind kind,
+			    unsigned int index);
+uint64_t neuron_gen_offset(const struct neuron_gen *gen, enum neuron_block_kind kind,
+			   unsigned int index);
+
+/* What lies at a device address of the chip's own (aliases removed), or in a BAR; false: nothing */
+bool neuron_gen_find(const struct neuron_gen *gen, uint64_t address, struct neuron_place *place);
+bool neuron_gen_decode(const struct neuron_gen *gen, unsigned int bar, uint64_t offset,
+		       struct neuron_place *place);
+
+/* All device memory, bytes */
+uint64_t neuron_gen_memory(const struct neuron_gen *gen);
+
+/* The core that a DMA engine belongs to */
+unsigned int neuron_gen_dma_core(const struct neuron_gen *gen, unsigned int engine);
+/* Is it the queue with which the host copies for some core? */
+bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine,
+			      unsigned int queue);
+
+/* Notification queues of a core, numbered as the maps list them: queues of all maps together */
+unsigned int neuron_gen_nqs(const struct neuron_gen *gen);
+/* -1: no such queue */
+int neuron_gen_nq(const struct neuron_gen *gen, unsigned int type, unsigned int engine);
+/* Offset of queue number nq's register group in the core's block */
+uint32_t neuron_gen_nq_regs(const struct neuron_gen *gen, unsigned int nq);
+
+#endif

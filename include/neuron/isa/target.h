@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/*
+ * What programs for one generation of NeuronCores may use: engines, memories, semaphores. One const
+ * table a generation; the NeuronCore, the checker, libneff, libnrt and the compiler take a pointer
+ * to it. The chip around the cores is described in neuron/hw/gen.h.
+ */
+#ifndef NEURON_ISA_TARGET_H
+#define NEURON_ISA_TARGET_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdint.h>
+#endif
+
+/* Of the largest generation; each table is checked against them where it is defined */
+#define NEURON_ENGINES_MAX 5
+#define NEURON_SEMAPHORES_MAX 256
+#define NEURON_EVENTS_MAX 256
+
+/* Groups of instructions; an engine executes some of them */
+#define NEURON_ISA_ANY 0x1u /* sequencing */
+#define NEURON_ISA_PE 0x2u /* products, on the array */
+#define NEURON_ISA_ACT 0x4u /* functions of elements */
+#define NEURON_ISA_POOL 0x8u /* vectors */
+
+/* An engine of a core; its number is its place in the table */
+struct neuron_engine {
+	const char *name; /* in assembler text, NEFF members, counters and profiles */
+	uint32_t runs; /* mask of NEURON_ISA_* */
+};
+
+struct neuron_target {
+	const char *name; /* as the compiler's --target */
+	uint16_t isa_version;
+	uint8_t engines; /* a core */
+	const struct neuron_engine *engine;
+	uint16_t semaphores; /* a core */
+	uint16_t events;
+	/* the runtime's own semaphores: the last ones, which no program may touch */
+	uint16_t runtime_semaphores;
+	/* bytes that exist of each of the NEURON_PARTITIONS partitions */
+	uint32_t sbuf_part_size;
+	uint32_t psum_part_size;
+	/* columns of the tensor engine's array that one pass takes */
+	uint16_t pe_columns;
+};
+
+extern const struct neuron_target neuron_target_inf1;
+
+#endif
