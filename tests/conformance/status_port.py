@@ -21,6 +21,7 @@ CASES = [
     ("of a guest that counts no bytes", [b"exit 5\n"], 5),
     ("the first of two", [b"exit 6 0 0\nexit 7 0 0\n", b"exit 8\n"], 6),
     ("after noise", [b"x" * 65536] * 64 + [b"\n", b"exit 9\n"], 9),
+    ("in pieces behind many short lines", [b"x\n" * 30000 + b"exi", b"t 13\n"], 13),
     ("not the end of a long line", [b"x" * 65536, b"\r", b"exit 10\n"], None),
     ("not a line that does not end", [b"exit 11"], None),
     ("not an endless number", [b"exit " + b"1" * 65536, b"1\n"], None),
@@ -34,10 +35,11 @@ def ported(chunks: list[bytes]) -> tuple[int | None, int, int]:
     started: list[int] = []
     port = process.Port("status", None, lambda: started.append(1))
     guest = os.dup(port.fd)
-    most = 0
+    most = sent = 0
     port.start()
     for chunk in chunks:
-        os.write(guest, chunk)
+        sent += os.write(guest, chunk)
+        port.drain(sent)  # or two would be read as one
         most = max(most, len(port.data))
     os.close(guest)
     port.finish()
