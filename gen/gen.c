@@ -110,8 +110,7 @@ unsigned int neuron_gen_dma_core(const struct neuron_gen *gen, unsigned int engi
 	return nc;
 }
 
-bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine,
-			      unsigned int queue)
+bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine, unsigned int queue)
 {
 	unsigned int nc;
 

@@ -28,41 +28,27 @@ const struct neuron_target neuron_target_inf1 = {
 };
 
 #define DRAM_SIZE NEURON_V1_DRAM_CHANNEL_SIZE
-#define APB(off) NEURON_V1_APB_BASE + (off), off
-#define UDMA_OF_CORE(nc)                                                                           \
-	{ NEURON_BLOCK_UDMA,                                                                       \
-	  NEURON_BAR_APB,                                                                          \
-	  NEURON_V1_DMA_ENG_PER_NC *(nc),                                                          \
-	  NEURON_V1_DMA_ENG_PER_NC,                                                                \
-	  APB(0x40000 + 0x100000 * (nc)),                                                          \
-	  0x40000,                                                                                 \
-	  NEURON_UDMA_SIZE }
-#define TDMA_OF_CORE(nc)                                                                           \
-	{ NEURON_BLOCK_TDMA,                                                                       \
-	  NEURON_BAR_APB,                                                                          \
-	  NEURON_V1_DMA_ENG_PER_NC *(nc),                                                          \
-	  NEURON_V1_DMA_ENG_PER_NC,                                                                \
-	  APB(0x100000 * (nc)),                                                                    \
-	  0x1000,                                                                                  \
-	  0x1000 }
+#define APB(off) (NEURON_V1_APB_BASE + (off)), (off)
+#define UDMA(off) APB(off), 0x40000, NEURON_UDMA_SIZE
+#define TDMA(off) APB(off), 0x1000, 0x1000
 
 /* kind, BAR, first, count, device address, offset in the BAR, stride, size */
 static const struct neuron_block blocks[] = {
 	{ NEURON_BLOCK_CORE, NEURON_BAR_AXI, 0, NEURON_V1_NC_PER_DEVICE, NEURON_V1_TPB_BASE, 0,
 	  NEURON_V1_TPB_SIZE, NEURON_V1_TPB_SIZE },
-	UDMA_OF_CORE(0),
-	UDMA_OF_CORE(1),
-	UDMA_OF_CORE(2),
-	UDMA_OF_CORE(3),
+	{ NEURON_BLOCK_UDMA, NEURON_BAR_APB, 0, 3, UDMA(0x40000) },
+	{ NEURON_BLOCK_UDMA, NEURON_BAR_APB, 3, 3, UDMA(0x140000) },
+	{ NEURON_BLOCK_UDMA, NEURON_BAR_APB, 6, 3, UDMA(0x240000) },
+	{ NEURON_BLOCK_UDMA, NEURON_BAR_APB, 9, 3, UDMA(0x340000) },
 	{ NEURON_BLOCK_NQ, NEURON_BAR_APB, 0, NEURON_V1_NC_PER_DEVICE, APB(0x404000), 0x10000,
 	  0x10000 },
 	{ NEURON_BLOCK_MISC, NEURON_BAR_APB, 0, 1, APB(0x78e000), 0x1000, 0x1000 },
 	{ NEURON_BLOCK_EXT, NEURON_BAR_APB, 0, 1, APB(NEURON_OURS_BAR0_OFFSET),
 	  NEURON_OURS_BAR0_SIZE, NEURON_OURS_BAR0_SIZE },
-	TDMA_OF_CORE(0),
-	TDMA_OF_CORE(1),
-	TDMA_OF_CORE(2),
-	TDMA_OF_CORE(3),
+	{ NEURON_BLOCK_TDMA, NEURON_BAR_APB, 0, 3, TDMA(0) },
+	{ NEURON_BLOCK_TDMA, NEURON_BAR_APB, 3, 3, TDMA(0x100000) },
+	{ NEURON_BLOCK_TDMA, NEURON_BAR_APB, 6, 3, TDMA(0x200000) },
+	{ NEURON_BLOCK_TDMA, NEURON_BAR_APB, 9, 3, TDMA(0x300000) },
 	{ NEURON_BLOCK_REGS, NEURON_BAR_APB, 0, 1, APB(0), NEURON_V1_BAR0_SIZE,
 	  NEURON_V1_BAR0_SIZE },
 };
@@ -133,7 +119,9 @@ const struct neuron_gen neuron_gen_inferentia = {
 		.guard_queue = NEURON_OURS_GUARD_QUEUE(0, 0),
 		.perf = NEURON_OURS_PERF(0),
 		.perf_stride = 0x200,
-		.perf_core = NEURON_PERF_MACS,
+		.perf_core = NEURON_PERF_CORE,
+		.bar = NEURON_BAR_APB,
+		.size = NEURON_OURS_BAR0_SIZE,
 		.msix_table = NEURON_OURS_MSIX_TABLE,
 		.msix_pba = NEURON_OURS_MSIX_PBA,
 	},
@@ -141,6 +129,7 @@ const struct neuron_gen neuron_gen_inferentia = {
 	.ready_word = NEURON_MISC_FW_STATUS,
 	.ready_mask = NEURON_MISC_FW_STATUS_READY,
 	.ready_value = NEURON_MISC_FW_STATUS_READY,
+	.ready_links = true,
 	.firmware_version = 3, /* from 3 on the driver samples the power words */
 	.mailbox_reads = true,
 };

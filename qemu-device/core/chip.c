@@ -107,7 +107,7 @@ static void stop_lanes(struct ncore_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		ncore_lane_stop(&chip->lane[i]);
 }
 
@@ -115,7 +115,7 @@ static void start_lanes(struct ncore_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		ncore_lane_start(&chip->lane[i]);
 }
 
@@ -143,35 +143,35 @@ static void reset_core(struct ncore_chip *chip, unsigned int core)
  * Work that a core's program queued: on its lane, feeding it, or rung on its own engines, whose
  * descriptors may be about to feed it. Not the driver's copies, which may be anybody's.
  */
-static bool belongs_to(const struct ncore_queue *q, unsigned int core)
+static bool belongs_to(const struct neuron_gen *gen, const struct ncore_queue *q, unsigned int core)
 {
 	if ((q->state != NCORE_Q_IDLE && q->lane == core) || q->home == core)
 		return true;
-	return q->engine / NEURON_V1_DMA_ENG_PER_NC == core &&
-	       !(q->engine == NEURON_V1_H2T_ENGINE(core) && q->index == NEURON_V1_H2T_QUEUE);
+	return neuron_gen_dma_core(gen, q->engine) == core &&
+	       !neuron_gen_is_copy_queue(gen, q->engine, q->index);
 }
 
 static void rest_queues(struct ncore_chip *chip, unsigned int core)
 {
 	unsigned int e, i;
 
-	for (e = 0; e < NCORE_ENGINES; e++)
+	for (e = 0; e < chip->gen->dma_engines; e++)
 		for (i = 0; i < NCORE_QUEUES; i++) {
 			struct ncore_queue *q = &chip->udma[e].queue[i];
 
-			if (belongs_to(q, core))
+			if (belongs_to(chip->gen, q, core))
 				ncore_queue_rest(chip, q);
 		}
 }
 
 void ncore_reset_cores(struct ncore_chip *chip, unsigned int map)
 {
-	const unsigned int all = (1u << NCORE_CORES) - 1;
+	const unsigned int all = (1u << chip->gen->cores) - 1;
 	unsigned int i;
 
 	map = map ? map & all : all;
 	stop_lanes(chip);
-	for (i = 0; i < NCORE_CORES; i++) {
+	for (i = 0; i < chip->gen->cores; i++) {
 		if (!(map >> i & 1))
 			continue;
 		rest_queues(chip, i);
@@ -187,9 +187,9 @@ static void reset_execution(struct ncore_chip *chip)
 	unsigned int i;
 
 	ncore_guard_reset(chip);
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		ncore_lane_reset(&chip->lane[i]);
-	for (i = 0; i < NCORE_CORES; i++) {
+	for (i = 0; i < chip->gen->cores; i++) {
 		tpb_reset(chip->core[i].tpb);
 		ncore_nq_reset(chip, i);
 		atomic_store(&chip->core[i].dma_bytes, 0);
@@ -202,7 +202,7 @@ void ncore_reset_queues(struct ncore_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < NCORE_ENGINES; i++)
+	for (i = 0; i < chip->gen->dma_engines; i++)
 		ncore_udma_reset(chip, i);
 	reset_execution(chip);
 }
@@ -212,7 +212,7 @@ static void rest_all(struct ncore_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < NCORE_ENGINES; i++)
+	for (i = 0; i < chip->gen->dma_engines; i++)
 		ncore_udma_rest(chip, i);
 	reset_execution(chip);
 }
@@ -223,12 +223,12 @@ static void reset_all(struct ncore_chip *chip, bool power)
 
 	stop_lanes(chip); /* may drop the lock; from here on nothing does */
 	atomic_store(&chip->up, false);
-	ncore_fabric_sync(chip);
+	ncore_link_sync(chip);
 	if (power)
 		ncore_reset_queues(chip);
 	else
 		rest_all(chip);
-	for (i = 0; i < NCORE_CORES; i++) {
+	for (i = 0; i < chip->gen->cores; i++) {
 		clear_core_memory(chip, &chip->core[i].sbuf);
 		clear_core_memory(chip, &chip->core[i].psum);
 	}
@@ -240,7 +240,7 @@ static void reset_all(struct ncore_chip *chip, bool power)
 			atomic_store(&chip->guest_errors[i], 0);
 	}
 	atomic_store(&chip->up, true);
-	ncore_fabric_sync(chip);
+	ncore_link_sync(chip);
 	start_lanes(chip);
 }
 
@@ -263,7 +263,7 @@ static bool any_running(struct ncore_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		if (chip->lane[i].running)
 			return true;
 	return false;
@@ -274,7 +274,7 @@ static void mark_cores_dirty(struct ncore_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < NCORE_CORES; i++) {
+	for (i = 0; i < chip->gen->cores; i++) {
 		struct ncore_core *c = &chip->core[i];
 
 		if (!chip->lane[i].ran)
@@ -291,7 +291,7 @@ void ncore_chip_pause(struct ncore_chip *chip)
 
 	pthread_mutex_lock(&chip->lock);
 	chip->paused++;
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		atomic_fetch_add(&chip->lane[i].stops, 1);
 	while (any_running(chip))
 		pthread_cond_wait(&chip->cond, &chip->lock);
@@ -313,7 +313,7 @@ static bool idle_locked(struct ncore_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		if (chip->lane[i].running || ncore_lane_has_work(&chip->lane[i]))
 			return false;
 	return true;
@@ -365,6 +365,47 @@ void *ncore_dram(struct ncore_chip *chip, uint64_t *size, int *fd)
 
 /* Creation */
 
+static void free_chip(struct ncore_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; chip->core && i < chip->gen->cores; i++)
+		free(chip->core[i].nq_reg);
+	free(chip->core);
+	free(chip->udma);
+	free(chip->lane);
+	free(chip);
+}
+
+static struct ncore_chip *alloc_chip(const struct neuron_gen *gen)
+{
+	struct ncore_chip *chip = calloc(1, sizeof(*chip));
+	unsigned int i;
+	bool ok;
+
+	if (!chip)
+		return NULL;
+	chip->gen = gen;
+	chip->lanes = gen->cores + 1u;
+	chip->nqs = neuron_gen_nqs(gen);
+	chip->sbuf_stride = gen->target->sbuf_part_size + NCORE_MEM_PAD;
+	chip->psum_stride = gen->target->psum_part_size + NCORE_MEM_PAD;
+	for (i = 0; i < chip->nqs; i++)
+		chip->nq_regs[i] = neuron_gen_nq_regs(gen, i);
+	chip->core = calloc(gen->cores, sizeof(*chip->core));
+	chip->udma = calloc(gen->dma_engines, sizeof(*chip->udma));
+	chip->lane = calloc(chip->lanes, sizeof(*chip->lane));
+	ok = chip->core && chip->udma && chip->lane;
+	for (i = 0; ok && i < gen->cores; i++) {
+		chip->core[i].nq_reg = calloc(gen->nq_reg.bytes / 4, sizeof(ncore_reg));
+		ok = chip->core[i].nq_reg;
+	}
+	if (ok)
+		return chip;
+	free_chip(chip);
+	return NULL;
+}
+
 static int new_core(struct ncore_chip *chip, unsigned int i)
 {
 	struct ncore_core *core = &chip->core[i];
@@ -373,20 +414,20 @@ static int new_core(struct ncore_chip *chip, unsigned int i)
 		.ops = chip->event_mask >> NCORE_EV_INSN & 1 ? &tpb_ops_trace : &tpb_ops,
 		.opaque = &chip->lane[i],
 		.faults = &chip->faults.armed,
-		.sbuf_host_stride = NCORE_SBUF_STRIDE,
-		.sbuf_part_size = NEURON_V1_SBUF_PART_SIZE,
-		.psum_host_stride = NCORE_PSUM_STRIDE,
-		.psum_part_size = NEURON_PSUM_PART_SIZE,
+		.sbuf_host_stride = chip->sbuf_stride,
+		.sbuf_part_size = chip->gen->target->sbuf_part_size,
+		.psum_host_stride = chip->psum_stride,
+		.psum_part_size = chip->gen->target->psum_part_size,
 	};
 	char name[8];
 	int ret;
 
 	snprintf(name, sizeof(name), "sbuf%u", i);
-	ret = ncore_mem_alloc(chip, name, NEURON_PARTITIONS * NCORE_SBUF_STRIDE, &core->sbuf);
+	ret = ncore_mem_alloc(chip, name, NEURON_PARTITIONS * chip->sbuf_stride, &core->sbuf);
 	if (ret)
 		return ret;
 	snprintf(name, sizeof(name), "psum%u", i);
-	ret = ncore_mem_alloc(chip, name, NEURON_PARTITIONS * NCORE_PSUM_STRIDE, &core->psum);
+	ret = ncore_mem_alloc(chip, name, NEURON_PARTITIONS * chip->psum_stride, &core->psum);
 	if (ret)
 		return ret;
 	cfg.sbuf = core->sbuf.ptr;
@@ -398,7 +439,7 @@ static void init_queues(struct ncore_chip *chip)
 {
 	unsigned int e, i;
 
-	for (e = 0; e < NCORE_ENGINES; e++) {
+	for (e = 0; e < chip->gen->dma_engines; e++) {
 		for (i = 0; i < NCORE_QUEUES; i++) {
 			chip->udma[e].queue[i].engine = (uint8_t)e;
 			chip->udma[e].queue[i].index = (uint8_t)i;
@@ -411,20 +452,20 @@ static void free_parts(struct ncore_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < NCORE_CORES; i++) {
+	for (i = 0; i < chip->gen->cores; i++) {
 		if (chip->core[i].tpb)
 			tpb_free(chip->core[i].tpb);
 		ncore_mem_free(chip, &chip->core[i].psum);
 		ncore_mem_free(chip, &chip->core[i].sbuf);
 	}
 	ncore_mem_free(chip, &chip->dram);
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		pthread_mutex_destroy(&chip->lane[i].inbox.lock);
 	pthread_cond_destroy(&chip->cond);
 	pthread_mutex_destroy(&chip->faults.lock);
 	pthread_mutex_destroy(&chip->nq_lock);
 	pthread_mutex_destroy(&chip->lock);
-	free(chip);
+	free_chip(chip);
 }
 
 static int build(struct ncore_chip *chip)
@@ -432,15 +473,15 @@ static int build(struct ncore_chip *chip)
 	unsigned int i;
 	int ret;
 
-	ret = ncore_mem_alloc(chip, "dram", NCORE_DRAM_SIZE, &chip->dram);
-	for (i = 0; i < NCORE_CORES && !ret; i++) {
+	ret = ncore_mem_alloc(chip, "dram", neuron_gen_memory(chip->gen), &chip->dram);
+	for (i = 0; i < chip->gen->cores && !ret; i++) {
 		ret = new_core(chip, i);
 		chip->lane[i].tpb = chip->core[i].tpb;
 	}
 	if (ret)
 		return ret;
 	init_queues(chip);
-	for (i = 0; i < NCORE_CORES; i++) {
+	for (i = 0; i < chip->gen->cores; i++) {
 		tpb_reset(chip->core[i].tpb);
 		if (chip->cfg.nan_fill) {
 			clear_core_memory(chip, &chip->core[i].sbuf);
@@ -448,7 +489,7 @@ static int build(struct ncore_chip *chip)
 		}
 	}
 	atomic_store(&chip->up, true);
-	return ncore_fabric_attach(chip);
+	return ncore_link_attach(chip);
 }
 
 int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **out)
@@ -458,16 +499,15 @@ int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **o
 	unsigned int i;
 	int ret;
 
-	if (config->generation != NCORE_INFERENTIA || !config->pool || !config->ops ||
-	    !config->ops->dma_rw)
+	if (!config->gen || !config->pool || !config->ops || !config->ops->dma_rw)
 		return -EINVAL;
-	chip = calloc(1, sizeof(*chip));
+	chip = alloc_chip(config->gen);
 	if (!chip)
 		return -ENOMEM;
 	chip->cfg = *config;
 	chip->ops = config->ops;
 	if (!chip->cfg.serial)
-		chip->cfg.serial = 0x7064000000000001ull + config->slot;
+		chip->cfg.serial = ((uint64_t)chip->gen->pci_id[0] << 48) + 1 + config->slot;
 	chip->event_mask = config->ops->event ? config->ops->event_mask : 0;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -476,7 +516,7 @@ int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **o
 	pthread_mutex_init(&chip->lock, NULL);
 	pthread_mutex_init(&chip->nq_lock, NULL);
 	ncore_faults_init(chip);
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		ncore_lane_init(chip, i);
 	ret = build(chip);
 	if (ret) {
@@ -493,9 +533,9 @@ void ncore_chip_free(struct ncore_chip *chip)
 
 	if (!chip)
 		return;
-	ncore_fabric_detach(chip);
+	ncore_link_detach(chip);
 	ncore_chip_pause(chip);
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		ncore_pool_cancel(chip->cfg.pool, &chip->lane[i]);
 	free_parts(chip);
 }

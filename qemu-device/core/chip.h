@@ -2,15 +2,15 @@
 /*
  * Private to the core library: what a chip is made of. chip.c creates, resets and rests it; mmio.c
  * dispatches registers; misc.c, udma.c, notify.c own their blocks; lane.c and dma.c execute;
- * route.c turns device addresses into endpoints; fault.c holds the faults on command; state.c saves
- * and loads.
+ * route.c turns device addresses into endpoints; link.c is what neighbours reach of it; fault.c
+ * holds the faults on command; state.c saves and loads.
  *
  * Execution. A lane is what one thread at a time may execute: one for each NeuronCore (the core and
  * the queues that feed or are rung by it) and one for the queues the host rings. The right to
  * execute is lane->running, taken and given back under chip->lock, never held by a sleeping thread.
  * Register writes that touch what a lane owns stop it first (lane_stop) at the next boundary.
  *
- * Locks, in order: chip->lock, fabric->lock, then the leaves: lane->inbox.lock, chip->nq_lock,
+ * Locks, in order: chip->lock, the fabric's, then the leaves: lane->inbox.lock, chip->nq_lock,
  * pool->lock, faults.lock. An executing lane holds none of them while it copies, but fabric->lock
  * for reading when a neighbour is involved; it never waits for a chip->lock with fabric->lock held.
  * Register reads take no lock: every register is an atomic word.
@@ -21,20 +21,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "fabric.h"
 #include "ncore.h"
 #include "tpb.h"
 
-#define NCORE_CORES NEURON_V1_NC_PER_DEVICE
-#define NCORE_ENGINES NEURON_V1_DMA_ENGINES
 #define NCORE_QUEUES NEURON_DMA_QUEUES_PER_ENG
-#define NCORE_LANES (NCORE_CORES + 1)
-#define NCORE_HOST_LANE NCORE_CORES
 
-#define NCORE_DRAM_SIZE (NEURON_V1_DRAM_CHANNELS * NEURON_V1_DRAM_CHANNEL_SIZE)
 /* after each partition: neighbours fall into different cache sets */
 #define NCORE_MEM_PAD TPB_SLACK
-#define NCORE_SBUF_STRIDE (NEURON_V1_SBUF_PART_SIZE + NCORE_MEM_PAD)
-#define NCORE_PSUM_STRIDE (NEURON_PSUM_PART_SIZE + NCORE_MEM_PAD)
 
 /* What one MMIO write may do itself before the pool takes over (design: small copies) */
 #define NCORE_INLINE_BYTES (256 * 1024)
@@ -176,18 +170,11 @@ struct ncore_nq {
 	bool head_known, overflowed;
 };
 
-#define NCORE_NQ_ERROR 0
-#define NCORE_NQ_EVENT 1
-#define NCORE_NQ_NOTIFY(eng) (2 + (eng))
-#define NCORE_NQ_TRACE(eng) (2 + NEURON_ENG_COUNT + (eng))
-#define NCORE_NQ_COUNT (2 + 2 * NEURON_ENG_COUNT)
-#define NCORE_PUTILS_WORDS (0x1100 / 4)
-
 struct ncore_core {
 	struct tpb *tpb;
 	struct ncore_mem sbuf, psum;
-	ncore_reg putils[NCORE_PUTILS_WORDS];
-	struct ncore_nq nq[NCORE_NQ_COUNT]; /* chip->nq_lock */
+	ncore_reg *nq_reg; /* gen->nq_reg.bytes of them */
+	struct ncore_nq nq[NEURON_NQ_MAX]; /* chip->nq_lock; numbered by the generation */
 	ncore_reg nq_overflows;
 	ncore_reg nq_entries; /* written under nq_lock */
 	struct ncore_guard_hit nq_hit; /* nq_lock */
@@ -199,10 +186,11 @@ struct ncore_core {
 struct ncore_fault_slot {
 	uint64_t skip, left, fired;
 	uint32_t value;
-	uint8_t core; /* NCORE_CORES: any */
+	uint8_t core; /* NCORE_CORE_ANY */
 	uint8_t queue; /* enum ncore_fault_queue */
 };
 
+#define NCORE_CORE_ANY UINT8_MAX
 enum ncore_fault_queue { NCORE_FQ_ANY, NCORE_FQ_COPY, NCORE_FQ_PROGRAM };
 
 struct ncore_faults {
@@ -214,6 +202,7 @@ struct ncore_faults {
 
 struct ncore_chip {
 	struct ncore_chip_config cfg;
+	const struct neuron_gen *gen;
 	const struct ncore_host_ops *ops;
 	uint64_t event_mask;
 
@@ -221,18 +210,23 @@ struct ncore_chip {
 	pthread_cond_t cond; /* a lane stopped, or has nothing to do */
 	unsigned int paused;
 	_Atomic bool up; /* not resetting: neighbours may reach it */
-	ncore_reg links; /* NEURON_MISC_FW_STATUS_EAST, _WEST; written by fabric.c */
+	struct ncore_end end; /* what they reach: link.c */
+	ncore_reg links; /* a bit for each port that is up; written under the fabric's lock */
 
+	unsigned int nqs; /* notification queues of a core */
+	uint32_t nq_regs[NEURON_NQ_MAX]; /* offset of each one's registers */
 	struct ncore_mem dram;
-	struct ncore_core core[NCORE_CORES];
-	struct ncore_udma udma[NCORE_ENGINES];
-	struct ncore_lane lane[NCORE_LANES];
-	ncore_reg misc[NEURON_V1_APB_MISC_RAM_SIZE / 4];
+	uint64_t sbuf_stride, psum_stride; /* of partitions in the host's memory */
+	struct ncore_core *core; /* gen->cores */
+	struct ncore_udma *udma; /* gen->dma_engines */
+	unsigned int lanes;
+	struct ncore_lane *lane; /* one for each core, then the host's */
+	ncore_reg misc[NEURON_MISC_RAM_SIZE / 4];
 	bool reset_armed;
 	pthread_mutex_t nq_lock;
 	struct {
 		_Atomic bool on;
-		ncore_reg root[2], core[NCORE_CORES];
+		ncore_reg root[2], core[NEURON_CORES_MAX];
 		ncore_reg generation; /* of what was granted; not saved */
 	} guard; /* written with all lanes stopped */
 	_Atomic uint64_t guest_errors[NCORE_GE_COUNT];
@@ -254,7 +248,7 @@ void ncore_reset_cores(struct ncore_chip *chip, unsigned int map); /* chip->lock
 /* fault.c */
 #define NCORE_FAULT_BIT(fault) (1u << NCORE_FAULT_##fault)
 void ncore_faults_init(struct ncore_chip *chip);
-/* An occasion of an armed fault: true when it strikes. core NCORE_CORES: of none */
+/* An occasion of an armed fault: true when it strikes. core NCORE_CORE_ANY: of none */
 bool ncore_fault_occasion(struct ncore_chip *chip, enum ncore_fault fault, unsigned int core,
 			  enum ncore_fault_queue queue);
 /* What becomes of the queue whose next descriptor reads addr; *code: of an error */
@@ -277,19 +271,20 @@ void ncore_mem_clear(struct ncore_chip *chip, struct ncore_mem *mem);
 void ncore_mem_dirty(struct ncore_chip *chip, const struct ncore_mem *mem, const void *ptr,
 		     uint64_t len);
 
-/* mmio.c: registers behind BAR0, by offset; reads take no lock */
-uint32_t ncore_apb_read(struct ncore_chip *chip, uint64_t offset);
-/* chip->lock is held, and dropped and taken again when the write executes something */
-void ncore_apb_write(struct ncore_chip *chip, uint64_t offset, uint32_t value);
+/* mmio.c: a register outside the cores' windows; reads take no lock */
+uint32_t ncore_reg_read(struct ncore_chip *chip, const struct neuron_place *at);
 /* a write from a descriptor: doorbells and plain words of MISC RAM. 0 or -EACCES. Takes chip->lock */
-int ncore_apb_post(struct ncore_chip *chip, struct ncore_lane *lane, uint64_t offset,
-		   uint32_t value, uint64_t time);
-int ncore_udma_decode(uint64_t offset, uint32_t *rel); /* engine or -1 */
+int ncore_reg_post(struct ncore_chip *chip, struct ncore_lane *lane, uint64_t local, uint32_t value,
+		   uint64_t time);
+/* what a guest did wrong with a register: told by its offset in the register BAR */
+void ncore_reg_error(struct ncore_chip *chip, enum ncore_guest_error kind,
+		     enum neuron_block_kind block, unsigned int index, uint64_t rel,
+		     uint32_t value);
 
 /* misc.c: MISC RAM, reset protocol, our registers; fwio.c: the mailbox */
 uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel);
 void ncore_misc_write(struct ncore_chip *chip, uint32_t rel, uint32_t value);
-bool ncore_misc_plain(uint32_t rel);
+bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel);
 void ncore_misc_reset(struct ncore_chip *chip, bool power);
 bool ncore_misc_resetting(struct ncore_chip *chip); /* a device reset hangs */
 uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel);
@@ -349,27 +344,20 @@ void ncore_list_del(struct ncore_queue_list *list, struct ncore_queue *q);
 void ncore_pool_submit(struct ncore_pool *pool, struct ncore_lane *lane);
 void ncore_pool_cancel(struct ncore_pool *pool, struct ncore_lane *lane); /* waits */
 
-/* fabric.c; side 0 east, 1 west */
-int ncore_fabric_attach(struct ncore_chip *chip);
-void ncore_fabric_detach(struct ncore_chip *chip);
+/* link.c: the chip as the end of a link */
+struct ncore_chip *ncore_chip_of(struct ncore_end *end);
+int ncore_link_attach(struct ncore_chip *chip);
+void ncore_link_detach(struct ncore_chip *chip);
 /* chip->up changed: tells the neighbours, and accesses of theirs in flight are over on return */
-void ncore_fabric_sync(struct ncore_chip *chip);
-void ncore_fabric_lock(struct ncore_chip *chip); /* for reading; not nested */
-void ncore_fabric_unlock(struct ncore_chip *chip);
-struct ncore_chip *ncore_fabric_peer(struct ncore_chip *chip, unsigned int side); /* or NULL */
+void ncore_link_sync(struct ncore_chip *chip);
+void ncore_link_lock(struct ncore_chip *chip); /* for reading; not nested */
+void ncore_link_unlock(struct ncore_chip *chip);
+/* the other end of a port, or NULL; the lock is held */
+struct ncore_end *ncore_link_peer(struct ncore_chip *chip, unsigned int port);
 
 /* route.c */
-enum ncore_ep_kind { NCORE_EP_MEM, NCORE_EP_HOST, NCORE_EP_WORD, NCORE_EP_FIFO };
-struct ncore_ep {
-	enum ncore_ep_kind kind;
-	struct ncore_chip *chip; /* whose it is; a neighbour's while its fabric lock is held */
-	const struct ncore_mem *mem;
-	uint8_t *ptr;
-	uint64_t addr; /* host physical, or local device address */
-	uint64_t len; /* bytes that lie together from addr on */
-	unsigned int core, engine; /* FIFO */
-};
-/* addr in chip's own map, no window bits but the port's; 0 or -EFAULT */
+bool ncore_find(struct ncore_chip *chip, uint64_t local, struct neuron_place *at);
+/* addr in chip's own map, no window bits but aliases; 0 or -EFAULT */
 int ncore_route_local(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep);
 /* host and local windows only; for rings, notification queues */
 int ncore_route_own(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep);
@@ -378,10 +366,13 @@ int ncore_ep_rw(struct ncore_chip *chip, const struct ncore_ep *ep, void *buf, u
 		bool write);
 int ncore_device_read32(struct ncore_chip *chip, uint64_t addr, uint32_t *value);
 uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local);
+bool ncore_is_remote(struct ncore_chip *chip, uint64_t addr); /* by a port */
 /* a word of the executing lane's own core; local device address of a semaphore or event */
 void ncore_core_word_write(struct ncore_lane *lane, uint64_t local, uint32_t value, uint64_t time);
 /* core of a semaphore or event word that may be written, or -1 */
-int ncore_core_word(uint64_t local);
+int ncore_core_word(struct ncore_chip *chip, uint64_t local);
+/* one of those words from outside its lane, or another chip: 0, or -EAGAIN when the inbox is full */
+int ncore_core_word_post(struct ncore_chip *chip, uint64_t local, uint32_t value, uint64_t time);
 /*
  * Copy up to len bytes as far as they lie together: *done. 0, -EFAULT with *bad the address,
  * -EAGAIN (stall: *why says which).
@@ -448,6 +439,11 @@ static inline void ncore_put64(void *p, uint64_t v)
 {
 	ncore_put32(p, (uint32_t)v);
 	ncore_put32((uint8_t *)p + 4, (uint32_t)(v >> 32));
+}
+
+static inline struct ncore_lane *ncore_host_lane(struct ncore_chip *chip)
+{
+	return &chip->lane[chip->gen->cores];
 }
 
 static inline uint32_t ncore_load(const ncore_reg *r)

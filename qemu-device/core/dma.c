@@ -41,8 +41,9 @@ static void report_stop(struct ncore_chip *chip, struct ncore_queue *q, uint16_t
 {
 	atomic_store(&q->stopped, NCORE_Q_ERROR);
 	ncore_event(chip, NCORE_EV_DMA_ERROR, q->engine, q->index, code, addr);
-	ncore_notify(chip, q->engine / NEURON_V1_DMA_ENG_PER_NC, NEURON_NQ_ERROR, NEURON_ENG_COUNT,
-		     code, (uint32_t)q->engine << 8 | q->index, addr, 0, atomic_load(&q->time));
+	ncore_notify(chip, neuron_gen_dma_core(chip->gen, q->engine), NEURON_NQ_ERROR,
+		     chip->gen->target->engines, code, (uint32_t)q->engine << 8 | q->index, addr, 0,
+		     atomic_load(&q->time));
 }
 
 /* An error of the guest's */
@@ -139,8 +140,8 @@ static int check_packet(struct ncore_chip *chip, struct ncore_queue *q)
 	struct ncore_ring *m = &q->ring[NCORE_M2S];
 	bool first = m->cur.ctrl & NEURON_UDMA_DESC_FIRST;
 
-	if (first == q->in_packet || q->packet_descs[NCORE_M2S] > NEURON_V1_UDMA_DESC_PER_PACKET ||
-	    q->packet_descs[NCORE_S2M] > NEURON_V1_UDMA_DESC_PER_PACKET) {
+	if (first == q->in_packet || q->packet_descs[NCORE_M2S] > chip->gen->dma_packet_max ||
+	    q->packet_descs[NCORE_S2M] > chip->gen->dma_packet_max) {
 		stop_queue(chip, q, NEURON_NERR_DMA_DESC,
 			   ring_base(m) + (uint64_t)m->head * NEURON_UDMA_DESC_SIZE);
 		return -EINVAL;
@@ -184,7 +185,7 @@ static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_
 	if (!s->open) {
 		if (ring_open(chip, q, NCORE_S2M))
 			return -EINVAL;
-		if (q->packet_descs[NCORE_S2M] > NEURON_V1_UDMA_DESC_PER_PACKET) {
+		if (q->packet_descs[NCORE_S2M] > chip->gen->dma_packet_max) {
 			stop_queue(chip, q, NEURON_NERR_DMA_DESC, s->cur.addr);
 			return -EINVAL;
 		}
@@ -269,7 +270,7 @@ static void settle_ring(struct ncore_ring *r)
  */
 static void settle(struct ncore_chip *chip, struct ncore_queue *q)
 {
-	struct ncore_core *core = &chip->core[q->engine / NEURON_V1_DMA_ENG_PER_NC];
+	struct ncore_core *core = &chip->core[neuron_gen_dma_core(chip->gen, q->engine)];
 
 	atomic_fetch_add_explicit(&core->dma_descs, q->ring[NCORE_M2S].taken, memory_order_relaxed);
 	atomic_fetch_add_explicit(&core->dma_bytes, q->step_bytes, memory_order_relaxed);

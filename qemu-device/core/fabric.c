@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The links between chips: a table of weak pointers. Whoever reaches into a neighbour holds the
- * lock for reading while it does; attaching and detaching write. Chips keep the table alive, not
- * each other.
+ * The links between chips: a topology, and a table of weak pointers to what sits in the slots.
+ * Whoever reaches into a neighbour holds the lock for reading while it does; attaching and
+ * detaching write. Chips keep the table alive, not each other.
  */
-#include "chip.h"
+#include "fabric.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FABRIC_SLOTS_MAX 256
 
@@ -16,18 +19,75 @@ struct ncore_fabric {
 	enum ncore_topology topology;
 	_Atomic unsigned int refs;
 	unsigned int slots;
-	struct ncore_chip *chip[];
+	unsigned int ports; /* of each slot */
+	unsigned int width; /* of a torus: slots in a row */
+	struct ncore_end *end[];
 };
+
+static const char *const names[NCORE_TOPOLOGY_COUNT] = {
+	[NCORE_TOPOLOGY_LINE] = "line",	  [NCORE_TOPOLOGY_RING] = "ring",
+	[NCORE_TOPOLOGY_TORUS] = "torus", [NCORE_TOPOLOGY_HYPERCUBE] = "hypercube",
+	[NCORE_TOPOLOGY_ALL] = "all",
+};
+
+const char *ncore_topology_name(enum ncore_topology topology)
+{
+	return (unsigned int)topology < NCORE_TOPOLOGY_COUNT ? names[topology] : NULL;
+}
+
+int ncore_topology_find(const char *name)
+{
+	int i;
+
+	for (i = 0; i < NCORE_TOPOLOGY_COUNT; i++)
+		if (!strcmp(name, names[i]))
+			return i;
+	return -ENOENT;
+}
+
+/* Slots in a row of a torus: the sides are as near to each other as they can be */
+static unsigned int torus_width(unsigned int slots)
+{
+	unsigned int height, best = 1;
+
+	for (height = 1; height * height <= slots; height++)
+		if (slots % height == 0)
+			best = height;
+	return slots / best;
+}
+
+/* 0: there is no such topology of so many slots */
+static unsigned int ports_of(enum ncore_topology topology, unsigned int slots)
+{
+	unsigned int n;
+
+	switch (topology) {
+	case NCORE_TOPOLOGY_LINE:
+	case NCORE_TOPOLOGY_RING:
+		return 2;
+	case NCORE_TOPOLOGY_TORUS:
+		return 4;
+	case NCORE_TOPOLOGY_HYPERCUBE:
+		if (slots & (slots - 1))
+			return 0;
+		for (n = 0; 1u << n < slots; n++)
+			;
+		return n ? n : 1;
+	case NCORE_TOPOLOGY_ALL:
+		return slots > 1 ? slots - 1 : 1;
+	default:
+		return 0;
+	}
+}
 
 int ncore_fabric_new(enum ncore_topology topology, unsigned int slots, struct ncore_fabric **out)
 {
 	pthread_rwlockattr_t attr;
 	struct ncore_fabric *f;
 
-	if (!slots || slots > FABRIC_SLOTS_MAX ||
-	    (topology != NCORE_TOPOLOGY_LINE && topology != NCORE_TOPOLOGY_RING))
+	if (!slots || slots > FABRIC_SLOTS_MAX || !ports_of(topology, slots))
 		return -EINVAL;
-	f = calloc(1, sizeof(*f) + slots * sizeof(f->chip[0]));
+	f = calloc(1, sizeof(*f) + slots * sizeof(f->end[0]));
 	if (!f)
 		return -ENOMEM;
 	/* resets and detaches must not starve behind chips that copy to each other all the time */
@@ -37,6 +97,8 @@ int ncore_fabric_new(enum ncore_topology topology, unsigned int slots, struct nc
 	pthread_rwlockattr_destroy(&attr);
 	f->topology = topology;
 	f->slots = slots;
+	f->ports = ports_of(topology, slots);
+	f->width = torus_width(slots);
 	f->refs = 1;
 	*out = f;
 	return 0;
@@ -50,132 +112,130 @@ void ncore_fabric_free(struct ncore_fabric *f)
 	free(f);
 }
 
-/* the lock is held; NULL: the line ends here, or nobody sits there */
-static struct ncore_chip *neighbour(struct ncore_fabric *f, unsigned int slot, unsigned int side)
+/* One step along a cycle of n slots that begins at first and whose members are step apart */
+static unsigned int around(unsigned int slot, unsigned int first, unsigned int step, unsigned int n,
+			   bool back)
 {
-	unsigned int other;
+	unsigned int at = (slot - first) / step;
 
-	if (f->topology == NCORE_TOPOLOGY_RING)
-		other = (slot + (side ? f->slots - 1 : 1)) % f->slots;
-	else if (side)
-		other = slot - 1; /* wraps to a number past the last slot */
-	else
-		other = slot + 1;
-	return other < f->slots && other != slot ? f->chip[other] : NULL;
+	return first + (at + (back ? n - 1 : 1)) % n * step;
 }
 
-/* The lock is held; a link is down when the chip at either end says so */
-static bool link_up(struct ncore_chip *chip, struct ncore_chip *other, unsigned int side)
+bool ncore_fabric_link(const struct ncore_fabric *f, unsigned int slot, unsigned int port,
+		       unsigned int *other, unsigned int *other_port)
 {
-	static const uint32_t down[] = { NCORE_FAULT_BIT(LINK_EAST_DOWN),
-					 NCORE_FAULT_BIT(LINK_WEST_DOWN) };
-
-	return atomic_load(&other->up) && !ncore_fault_armed(chip, down[side]) &&
-	       !ncore_fault_armed(other, down[!side]);
-}
-
-/* The lock is held for writing: what the chip's status word says about its links */
-static void update_one(struct ncore_fabric *f, struct ncore_chip *chip)
-{
-	static const uint32_t bit[] = { NEURON_MISC_FW_STATUS_EAST, NEURON_MISC_FW_STATUS_WEST };
-	uint32_t old = ncore_load(&chip->links), new = 0;
-	struct ncore_chip *other;
-	unsigned int side;
-
-	for (side = 0; side < 2; side++) {
-		other = neighbour(f, chip->cfg.slot, side);
-		if (other && link_up(chip, other, side))
-			new |= bit[side];
+	if (port >= f->ports)
+		return false;
+	*other_port = port ^ 1; /* two ports a direction, and its opposite */
+	switch (f->topology) {
+	case NCORE_TOPOLOGY_LINE:
+		*other = port ? slot - 1 : slot + 1; /* may wrap to a number past the last slot */
+		break;
+	case NCORE_TOPOLOGY_RING:
+		*other = around(slot, 0, 1, f->slots, port == 1);
+		break;
+	case NCORE_TOPOLOGY_TORUS:
+		*other = port < 2 ? around(slot, slot - slot % f->width, 1, f->width, port == 1)
+				  : around(slot, slot % f->width, f->width, f->slots / f->width,
+					   port == 3);
+		break;
+	case NCORE_TOPOLOGY_HYPERCUBE:
+		*other = slot ^ 1u << port;
+		*other_port = port;
+		break;
+	default:
+		*other = (slot + 1 + port) % f->slots;
+		*other_port = f->ports - 1 - port;
 	}
-	ncore_store(&chip->links, new);
-	for (side = 0; side < 2; side++)
-		if ((old ^ new) & bit[side])
-			ncore_event(chip, NCORE_EV_LINK, chip->cfg.slot, side, !!(new &bit[side]),
-				    0);
+	return *other < f->slots && *other != slot;
 }
 
-static void update(struct ncore_fabric *f, struct ncore_chip *chip)
+/* The lock is held; a link is broken when either of its ends says so */
+struct ncore_end *ncore_fabric_peer(struct ncore_fabric *f, struct ncore_end *end,
+				    unsigned int port)
 {
-	unsigned int side;
+	unsigned int slot, other_port;
+	struct ncore_end *other;
 
-	for (side = 0; side < 2; side++) {
-		struct ncore_chip *other = neighbour(f, chip->cfg.slot, side);
-
-		if (other)
-			update_one(f, other);
-	}
-	if (f->chip[chip->cfg.slot] == chip)
-		update_one(f, chip);
+	if (!ncore_fabric_link(f, end->slot, port, &slot, &other_port))
+		return NULL;
+	other = f->end[slot];
+	if (!other || !other->ops->up(other) || !end->ops->port_up(end, port) ||
+	    !other->ops->port_up(other, other_port))
+		return NULL;
+	return other;
 }
 
-int ncore_fabric_attach(struct ncore_chip *chip)
+/* The lock is held for writing */
+static void update_one(struct ncore_fabric *f, struct ncore_end *end)
 {
-	struct ncore_fabric *f = chip->cfg.fabric;
+	unsigned int port;
+	uint32_t up = 0;
+
+	for (port = 0; port < f->ports; port++)
+		if (ncore_fabric_peer(f, end, port))
+			up |= 1u << port;
+	end->ops->links(end, up);
+}
+
+static void update(struct ncore_fabric *f, struct ncore_end *end)
+{
+	unsigned int port, slot, other_port;
+
+	for (port = 0; port < f->ports; port++)
+		if (ncore_fabric_link(f, end->slot, port, &slot, &other_port) && f->end[slot])
+			update_one(f, f->end[slot]);
+	if (f->end[end->slot] == end)
+		update_one(f, end);
+}
+
+int ncore_fabric_attach(struct ncore_fabric *f, struct ncore_end *end)
+{
 	int ret = 0;
 
-	if (!f)
-		return 0;
-	if (chip->cfg.slot >= f->slots)
+	if (end->slot >= f->slots || end->ports < f->ports)
 		return -EINVAL;
 	pthread_rwlock_wrlock(&f->lock);
-	if (f->chip[chip->cfg.slot]) {
+	if (f->end[end->slot]) {
 		ret = -EBUSY;
 	} else {
-		f->chip[chip->cfg.slot] = chip;
+		f->end[end->slot] = end;
 		atomic_fetch_add(&f->refs, 1);
-		update(f, chip);
+		update(f, end);
 	}
 	pthread_rwlock_unlock(&f->lock);
 	return ret;
 }
 
-void ncore_fabric_detach(struct ncore_chip *chip)
+bool ncore_fabric_detach(struct ncore_fabric *f, struct ncore_end *end)
 {
-	struct ncore_fabric *f = chip->cfg.fabric;
 	bool was;
 
-	if (!f)
-		return;
 	pthread_rwlock_wrlock(&f->lock);
-	was = f->chip[chip->cfg.slot] == chip;
+	was = f->end[end->slot] == end;
 	if (was) {
-		f->chip[chip->cfg.slot] = NULL;
-		update(f, chip);
+		f->end[end->slot] = NULL;
+		update(f, end);
 	}
 	pthread_rwlock_unlock(&f->lock);
 	if (was)
 		ncore_fabric_free(f);
+	return was;
 }
 
-void ncore_fabric_sync(struct ncore_chip *chip)
+void ncore_fabric_sync(struct ncore_fabric *f, struct ncore_end *end)
 {
-	struct ncore_fabric *f = chip->cfg.fabric;
-
-	if (!f)
-		return;
 	pthread_rwlock_wrlock(&f->lock);
-	update(f, chip);
+	update(f, end);
 	pthread_rwlock_unlock(&f->lock);
 }
 
-void ncore_fabric_lock(struct ncore_chip *chip)
+void ncore_fabric_lock(struct ncore_fabric *f)
 {
-	if (chip->cfg.fabric)
-		pthread_rwlock_rdlock(&chip->cfg.fabric->lock);
+	pthread_rwlock_rdlock(&f->lock);
 }
 
-void ncore_fabric_unlock(struct ncore_chip *chip)
+void ncore_fabric_unlock(struct ncore_fabric *f)
 {
-	if (chip->cfg.fabric)
-		pthread_rwlock_unlock(&chip->cfg.fabric->lock);
-}
-
-struct ncore_chip *ncore_fabric_peer(struct ncore_chip *chip, unsigned int side)
-{
-	struct ncore_chip *other;
-
-	if (!chip->cfg.fabric)
-		return NULL;
-	other = neighbour(chip->cfg.fabric, chip->cfg.slot, side);
-	return other && link_up(chip, other, side) ? other : NULL;
+	pthread_rwlock_unlock(&f->lock);
 }

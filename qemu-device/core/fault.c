@@ -79,7 +79,8 @@ static bool word(const char **p, const char *w)
 	return true;
 }
 
-static bool parse_filters(const char *p, struct ncore_fault_slot *slot)
+static bool parse_filters(const struct neuron_gen *gen, const char *p,
+			  struct ncore_fault_slot *slot)
 {
 	uint64_t n;
 
@@ -88,7 +89,7 @@ static bool parse_filters(const char *p, struct ncore_fault_slot *slot)
 			if (!number(&p, UINT32_MAX, &slot->skip))
 				return false;
 		} else if (word(&p, ":core=")) {
-			if (!number(&p, NCORE_CORES - 1, &n))
+			if (!number(&p, gen->cores - 1, &n))
 				return false;
 			slot->core = (uint8_t)n;
 		} else if (word(&p, ":queue=copy")) {
@@ -102,7 +103,8 @@ static bool parse_filters(const char *p, struct ncore_fault_slot *slot)
 	return true;
 }
 
-static bool parse(enum kind kind, const char *p, struct ncore_fault_slot *slot)
+static bool parse(const struct neuron_gen *gen, enum kind kind, const char *p,
+		  struct ncore_fault_slot *slot)
 {
 	uint64_t n;
 
@@ -121,7 +123,7 @@ static bool parse(enum kind kind, const char *p, struct ncore_fault_slot *slot)
 		slot->left = ALWAYS;
 	else if (!number(&p, UINT32_MAX, &slot->left))
 		return false;
-	return parse_filters(p, slot);
+	return parse_filters(gen, p, slot);
 }
 
 static bool is_link(enum ncore_fault fault)
@@ -129,18 +131,30 @@ static bool is_link(enum ncore_fault fault)
 	return fault == NCORE_FAULT_LINK_EAST_DOWN || fault == NCORE_FAULT_LINK_WEST_DOWN;
 }
 
-int ncore_fault_set(struct ncore_chip *chip, enum ncore_fault fault, const char *spec)
+static int to_slot(const struct neuron_gen *gen, enum ncore_fault fault, const char *spec,
+		   struct ncore_fault_slot *slot)
 {
-	struct ncore_fault_slot slot = { .core = NCORE_CORES };
-	struct ncore_faults *f;
-
+	*slot = (struct ncore_fault_slot){ .core = NCORE_CORE_ANY };
 	if ((unsigned int)fault >= NCORE_FAULT_COUNT)
 		return -EINVAL;
-	if (strcmp(spec, "off") && !parse(faults[fault].kind, spec, &slot))
-		return -EINVAL;
-	if (!chip)
-		return 0;
-	f = &chip->faults;
+	return !strcmp(spec, "off") || parse(gen, faults[fault].kind, spec, slot) ? 0 : -EINVAL;
+}
+
+int ncore_fault_check(const struct neuron_gen *gen, enum ncore_fault fault, const char *spec)
+{
+	struct ncore_fault_slot slot;
+
+	return to_slot(gen, fault, spec, &slot);
+}
+
+int ncore_fault_set(struct ncore_chip *chip, enum ncore_fault fault, const char *spec)
+{
+	struct ncore_faults *f = &chip->faults;
+	struct ncore_fault_slot slot;
+	int ret = to_slot(chip->gen, fault, spec, &slot);
+
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&f->lock);
 	slot.fired = f->slot[fault].fired;
 	f->slot[fault] = slot;
@@ -150,7 +164,7 @@ int ncore_fault_set(struct ncore_chip *chip, enum ncore_fault fault, const char 
 		atomic_fetch_and(&f->armed, ~(1u << fault));
 	pthread_mutex_unlock(&f->lock);
 	if (is_link(fault))
-		ncore_fabric_sync(chip);
+		ncore_link_sync(chip);
 	return 0;
 }
 
@@ -180,7 +194,7 @@ void ncore_fault_get(struct ncore_chip *chip, enum ncore_fault fault,
 		snprintf(left, sizeof(left), "%" PRIu64, slot.left);
 	if (slot.skip)
 		snprintf(after, sizeof(after), ":after=%" PRIu64, slot.skip);
-	if (slot.core < NCORE_CORES)
+	if (slot.core != NCORE_CORE_ANY)
 		snprintf(core, sizeof(core), ":core=%u", slot.core);
 	snprintf(spec, NCORE_FAULT_SPEC_MAX, "%s%s%s%s", left, after, core, queue[slot.queue]);
 }
@@ -202,7 +216,7 @@ uint64_t ncore_fault_fired(struct ncore_chip *chip, enum ncore_fault fault)
 /* faults.lock is held */
 static bool strikes(struct ncore_fault_slot *slot, unsigned int core, enum ncore_fault_queue queue)
 {
-	if (!slot->left || (slot->core < NCORE_CORES && slot->core != core) ||
+	if (!slot->left || (slot->core != NCORE_CORE_ANY && slot->core != core) ||
 	    (slot->queue != NCORE_FQ_ANY && slot->queue != queue))
 		return false;
 	if (slot->skip) {
@@ -229,7 +243,8 @@ bool ncore_fault_occasion(struct ncore_chip *chip, enum ncore_fault fault, unsig
 		atomic_fetch_and(&f->armed, ~(1u << fault));
 	pthread_mutex_unlock(&f->lock);
 	if (yes)
-		ncore_event(chip, NCORE_EV_FAULT, fault, core, fired, 0);
+		ncore_event(chip, NCORE_EV_FAULT, fault,
+			    core == NCORE_CORE_ANY ? chip->gen->cores : core, fired, 0);
 	return yes;
 }
 
@@ -260,13 +275,12 @@ static enum memory memory_of(struct ncore_chip *chip, uint64_t addr)
 {
 	struct ncore_ep ep;
 
-	if (addr & NEURON_V1_WINDOW_MASK || ncore_route_own(chip, addr, &ep) ||
+	if (addr & chip->gen->window.mask || ncore_route_own(chip, addr, &ep) ||
 	    ep.kind != NCORE_EP_MEM)
 		return M_OTHER;
 	if (ep.mem != &chip->dram)
 		return M_SRAM;
-	return (uint64_t)(ep.ptr - chip->dram.ptr) < NEURON_V1_DRAM_CHANNEL_SIZE ? M_DRAM0
-										 : M_DRAM1;
+	return (uint64_t)(ep.ptr - chip->dram.ptr) < chip->gen->memory[0].size ? M_DRAM0 : M_DRAM1;
 }
 
 static const struct {
@@ -307,11 +321,10 @@ static uint16_t ecc_occasion(struct ncore_chip *chip, enum memory m, unsigned in
 enum ncore_queue_stop ncore_fault_desc(struct ncore_chip *chip, const struct ncore_queue *q,
 				       uint64_t addr, uint16_t *code)
 {
-	unsigned int core = q->engine / NEURON_V1_DMA_ENG_PER_NC;
-	enum ncore_fault_queue queue =
-		q->engine == NEURON_V1_H2T_ENGINE(core) && q->index == NEURON_V1_H2T_QUEUE
-			? NCORE_FQ_COPY
-			: NCORE_FQ_PROGRAM;
+	unsigned int core = neuron_gen_dma_core(chip->gen, q->engine);
+	enum ncore_fault_queue queue = neuron_gen_is_copy_queue(chip->gen, q->engine, q->index)
+					       ? NCORE_FQ_COPY
+					       : NCORE_FQ_PROGRAM;
 
 	if (ncore_fault_armed(chip, NCORE_FAULT_BIT(DMA_HANG)) &&
 	    ncore_fault_occasion(chip, NCORE_FAULT_DMA_HANG, core, queue))

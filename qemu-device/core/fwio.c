@@ -27,11 +27,13 @@ static uint64_t misc_addr(struct ncore_chip *chip, uint32_t hi, uint32_t lo)
 }
 
 /* Only host memory: both buffers are the driver's */
-static int host_addr(uint64_t addr, uint64_t *host)
+static int host_addr(struct ncore_chip *chip, uint64_t addr, uint64_t *host)
 {
-	if ((addr & ~((1ull << NEURON_V1_WINDOW_SHIFT) - 1)) != NEURON_V1_WINDOW_HOST)
+	const struct neuron_windows *w = &chip->gen->window;
+
+	if ((addr & ~(w->host_size - 1)) != w->host)
 		return -EFAULT;
-	*host = addr & ~NEURON_V1_WINDOW_HOST;
+	*host = addr & ~w->host;
 	return 0;
 }
 
@@ -117,7 +119,7 @@ static uint8_t run_request(struct ncore_chip *chip, unsigned int size, unsigned 
 static bool fault(struct ncore_chip *chip, enum ncore_fault fault)
 {
 	return ncore_fault_armed(chip, 1u << fault) &&
-	       ncore_fault_occasion(chip, fault, NCORE_CORES, NCORE_FQ_ANY);
+	       ncore_fault_occasion(chip, fault, NCORE_CORE_ANY, NCORE_FQ_ANY);
 }
 
 static int answer(struct ncore_chip *chip, uint64_t addr, uint8_t seq, uint8_t error,
@@ -144,12 +146,13 @@ void ncore_fwio_doorbell(struct ncore_chip *chip)
 	int size;
 
 	/* semaphores show what was written before; this may drop the lock, so it comes first */
-	for (i = 0; i < NCORE_CORES; i++)
+	for (i = 0; i < chip->gen->cores; i++)
 		ncore_lane_sync(&chip->lane[i]);
 
 	req = misc_addr(chip, NEURON_MISC_FWIO_REQ_HI, NEURON_MISC_FWIO_REQ_LO);
 	resp = misc_addr(chip, NEURON_MISC_FWIO_RESP_HI, NEURON_MISC_FWIO_RESP_LO);
-	if (host_addr(req, &req) || host_addr(resp, &resp) || (size = get_request(chip, req)) < 0) {
+	if (host_addr(chip, req, &req) || host_addr(chip, resp, &resp) ||
+	    (size = get_request(chip, req)) < 0) {
 		ncore_guest_error(chip, NCORE_GE_UNDEFINED, req, resp);
 		return;
 	}

@@ -102,10 +102,7 @@ int ncore_guard_ep(struct ncore_chip *chip, uint8_t domain, struct ncore_guard_h
 		*len = n < *len ? n : *len;
 		return n ? 0 : -EACCES;
 	}
-	if ((ep->kind == NCORE_EP_MEM && ep->mem == &ep->chip->dram) ||
-	    (ep->kind == NCORE_EP_WORD && ep->addr >= NEURON_V1_APB_BASE))
-		return domain ? 0 : -EACCES;
-	return ncore_guard_core(ep->chip, domain, ep->core) ? 0 : -EACCES;
+	return ep->end->ops->granted(ep->end, domain, ep) ? 0 : -EACCES;
 }
 
 bool ncore_guard_whole(struct ncore_chip *chip, uint8_t domain, struct ncore_guard_hit *hit,
@@ -124,18 +121,18 @@ bool ncore_guard_whole(struct ncore_chip *chip, uint8_t domain, struct ncore_gua
 
 bool ncore_guard_word(struct ncore_chip *chip, uint8_t domain, uint64_t local)
 {
-	int core = ncore_core_word(local), engine;
+	int core = ncore_core_word(chip, local);
+	struct neuron_place at;
 	struct ncore_queue *q;
-	uint32_t rel;
 
 	if (domain == NEURON_GUARD_HOST)
 		return true;
 	if (core >= 0)
 		return ncore_guard_core(chip, domain, (unsigned int)core);
-	engine = ncore_udma_decode(local - NEURON_V1_APB_BASE, &rel);
-	if (engine < 0 || !ncore_udma_is_doorbell(rel))
+	if (!ncore_find(chip, local, &at) || at.kind != NEURON_BLOCK_UDMA ||
+	    !ncore_udma_is_doorbell((uint32_t)at.rel))
 		return false;
-	q = ncore_udma_queue(chip, (unsigned int)engine, rel);
+	q = ncore_udma_queue(chip, at.index, (uint32_t)at.rel);
 	return domain && q && atomic_load(&q->domain) == domain;
 }
 
@@ -154,9 +151,9 @@ void ncore_guard_reset(struct ncore_chip *chip)
 	atomic_store(&chip->guard.on, false);
 	ncore_store(&chip->guard.root[0], 0);
 	ncore_store(&chip->guard.root[1], 0);
-	for (i = 0; i < NCORE_CORES; i++)
+	for (i = 0; i < chip->gen->cores; i++)
 		ncore_store(&chip->guard.core[i], 0);
-	for (i = 0; i < NCORE_ENGINES; i++)
+	for (i = 0; i < chip->gen->dma_engines; i++)
 		for (k = 0; k < NCORE_QUEUES; k++)
 			atomic_store(&chip->udma[i].queue[k].domain, 0);
 	forget(chip);
@@ -164,21 +161,28 @@ void ncore_guard_reset(struct ncore_chip *chip)
 
 static struct ncore_queue *queue_reg(struct ncore_chip *chip, uint32_t rel)
 {
-	rel -= NEURON_OURS_GUARD_QUEUE(0, 0);
-	return rel < NCORE_ENGINES * NCORE_QUEUES * 4
+	rel -= chip->gen->ext.guard_queue;
+	return rel < chip->gen->dma_engines * NCORE_QUEUES * 4u
 		       ? &chip->udma[rel / 4 / NCORE_QUEUES].queue[rel / 4 % NCORE_QUEUES]
 		       : NULL;
+}
+
+static ncore_reg *core_reg(struct ncore_chip *chip, uint32_t rel)
+{
+	rel -= chip->gen->ext.guard_core;
+	return rel < chip->gen->cores * 4u ? &chip->guard.core[rel / 4] : NULL;
 }
 
 bool ncore_guard_read(struct ncore_chip *chip, uint32_t rel, uint32_t *value)
 {
 	struct ncore_queue *q = queue_reg(chip, rel);
+	ncore_reg *core = core_reg(chip, rel);
 
 	*value = 0;
 	if (q)
 		*value = atomic_load(&q->domain);
-	else if (rel - NEURON_OURS_GUARD_CORE(0) < NCORE_CORES * 4)
-		*value = ncore_load(&chip->guard.core[(rel - NEURON_OURS_GUARD_CORE(0)) / 4]);
+	else if (core)
+		*value = ncore_load(core);
 	else if (rel == NEURON_OURS_GUARD_CTRL)
 		*value = atomic_load(&chip->guard.on);
 	else if (rel == NEURON_OURS_GUARD_ROOT_LO || rel == NEURON_OURS_GUARD_ROOT_HI)
@@ -191,11 +195,12 @@ bool ncore_guard_read(struct ncore_chip *chip, uint32_t rel, uint32_t *value)
 static bool set(struct ncore_chip *chip, uint32_t rel, uint32_t value)
 {
 	struct ncore_queue *q = queue_reg(chip, rel);
+	ncore_reg *core = core_reg(chip, rel);
 
 	if (q)
 		atomic_store(&q->domain, (uint8_t)value);
-	else if (rel - NEURON_OURS_GUARD_CORE(0) < NCORE_CORES * 4)
-		ncore_store(&chip->guard.core[(rel - NEURON_OURS_GUARD_CORE(0)) / 4], value & 0xff);
+	else if (core)
+		ncore_store(core, value & 0xff);
 	else if (rel == NEURON_OURS_GUARD_CTRL)
 		atomic_store(&chip->guard.on, value & 1);
 	else if (rel == NEURON_OURS_GUARD_ROOT_LO)
@@ -212,11 +217,11 @@ bool ncore_guard_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
 	unsigned int i;
 	bool known;
 
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		ncore_lane_stop(&chip->lane[i]);
 	known = set(chip, rel, value);
 	forget(chip);
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		ncore_lane_start(&chip->lane[i]);
 	return known;
 }

@@ -13,7 +13,6 @@
 #define BATCH_TURNS 64
 #define BATCH_BYTES (4 << 20)
 #define BATCH_DESCS 1024
-#define TURN_INSNS NEURON_ENG_COUNT
 /* A queue that found a FIFO full waits until half of it is free: fewer, larger refills */
 #define FIFO_REFILL (NEURON_FIFO_WORDS / 2)
 
@@ -51,7 +50,7 @@ void ncore_lane_init(struct ncore_chip *chip, unsigned int index)
 
 	lane->chip = chip;
 	lane->index = index;
-	lane->tpb = index < NCORE_CORES ? chip->core[index].tpb : NULL;
+	lane->tpb = index < chip->gen->cores ? chip->core[index].tpb : NULL;
 	pthread_mutex_init(&lane->inbox.lock, NULL);
 }
 
@@ -73,6 +72,13 @@ int ncore_lane_post(struct ncore_lane *lane, const struct ncore_post *post)
 	if (!ret)
 		ncore_lane_kick(lane);
 	return ret;
+}
+
+int ncore_core_word_post(struct ncore_chip *chip, uint64_t local, uint32_t value, uint64_t time)
+{
+	struct ncore_post post = { .addr = local, .value = value, .time = time };
+
+	return ncore_lane_post(&chip->lane[ncore_core_word(chip, local)], &post);
 }
 
 static bool take_post(struct ncore_lane *lane, struct ncore_post *post)
@@ -102,16 +108,15 @@ void ncore_lane_drain(struct ncore_lane *lane)
 /* An instruction's write: only recorded, delivered after the turn */
 int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint64_t time)
 {
-	uint64_t local = addr & ~NEURON_V1_AXI_PORT1;
+	uint64_t local = addr & ~lane->chip->gen->window.alias;
 	uint8_t domain = ncore_guard_core_domain(lane->chip, lane->index);
-	uint32_t rel;
+	struct neuron_place at;
 
 	if (lane->out_count == NCORE_OUTBOX)
 		return -EACCES;
-	if (ncore_core_word(local) < 0 &&
-	    (local - NEURON_V1_APB_BASE >= NEURON_V1_BAR0_SIZE || local & 3 ||
-	     ncore_udma_decode(local - NEURON_V1_APB_BASE, &rel) < 0 ||
-	     !ncore_udma_is_doorbell(rel)))
+	if (ncore_core_word(lane->chip, local) < 0 &&
+	    (local & 3 || !ncore_find(lane->chip, local, &at) || at.kind != NEURON_BLOCK_UDMA ||
+	     !ncore_udma_is_doorbell((uint32_t)at.rel)))
 		return -EACCES;
 	if (!ncore_guard_word(lane->chip, domain, local))
 		return -EACCES;
@@ -122,11 +127,10 @@ int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint6
 
 static int deliver(struct ncore_lane *lane, const struct ncore_post *post)
 {
-	int core = ncore_core_word(post->addr);
+	int core = ncore_core_word(lane->chip, post->addr);
 
 	if (core < 0)
-		return ncore_apb_post(lane->chip, lane, post->addr - NEURON_V1_APB_BASE,
-				      post->value, post->time);
+		return ncore_reg_post(lane->chip, lane, post->addr, post->value, post->time);
 	if ((unsigned int)core != lane->index)
 		return ncore_lane_post(&lane->chip->lane[core], post);
 	ncore_core_word_write(lane, post->addr, post->value, post->time);
@@ -253,7 +257,7 @@ static void begin_turn(struct ncore_lane *lane)
 	ncore_lane_drain(lane);
 	if (lane->tpb && flush_out(lane)) {
 		lane->ran |= tpb_runnable(lane->tpb);
-		tpb_run(lane->tpb, TURN_INSNS);
+		tpb_run(lane->tpb, lane->chip->gen->target->engines);
 		flush_out(lane);
 		wake_stalled(lane);
 	}

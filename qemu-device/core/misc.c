@@ -5,8 +5,6 @@
  */
 #include "chip.h"
 
-#define FW_API_VERSION 3 /* from 3 on the driver samples the power words */
-
 static uint32_t ecc_word(struct ncore_chip *chip, enum ncore_sensor corr, enum ncore_sensor uncorr)
 {
 	return (uint32_t)(atomic_load(&chip->sensor[uncorr]) & 0xffff) |
@@ -25,15 +23,22 @@ static uint32_t power_word(struct ncore_chip *chip)
 	return reading | sample << 16;
 }
 
+static uint32_t ready_word(struct ncore_chip *chip)
+{
+	const struct neuron_gen *gen = chip->gen;
+
+	if (!atomic_load(&chip->up))
+		return gen->ready_mask & ~gen->ready_value;
+	return gen->ready_value | (gen->ready_links ? ncore_load(&chip->links) : 0);
+}
+
 uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 {
+	if (rel == chip->gen->ready_word)
+		return ready_word(chip);
 	switch (rel) {
 	case NEURON_MISC_FW_API_VERSION:
-		return FW_API_VERSION;
-	case NEURON_MISC_FW_STATUS:
-		return atomic_load(&chip->up)
-			       ? NEURON_MISC_FW_STATUS_READY | ncore_load(&chip->links)
-			       : 0;
+		return chip->gen->firmware_version;
 	case NEURON_MISC_SERIAL_LO:
 		return (uint32_t)chip->cfg.serial;
 	case NEURON_MISC_SERIAL_HI:
@@ -53,11 +58,12 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 	}
 }
 
-bool ncore_misc_plain(uint32_t rel)
+bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel)
 {
+	if (rel == chip->gen->ready_word)
+		return false;
 	switch (rel) {
 	case NEURON_MISC_FW_API_VERSION:
-	case NEURON_MISC_FW_STATUS:
 	case NEURON_MISC_SERIAL_LO:
 	case NEURON_MISC_SERIAL_HI:
 	case NEURON_MISC_ECC_SRAM:
@@ -83,11 +89,11 @@ static bool reset_hangs(struct ncore_chip *chip, uint32_t kind)
 {
 	if ((kind != NEURON_MISC_RESET_DEVICE && kind != NEURON_MISC_RESET_TPB) ||
 	    !ncore_fault_armed(chip, NCORE_FAULT_BIT(RESET_HANG)) ||
-	    !ncore_fault_occasion(chip, NCORE_FAULT_RESET_HANG, NCORE_CORES, NCORE_FQ_ANY))
+	    !ncore_fault_occasion(chip, NCORE_FAULT_RESET_HANG, NCORE_CORE_ANY, NCORE_FQ_ANY))
 		return false;
 	if (kind == NEURON_MISC_RESET_DEVICE) {
 		atomic_store(&chip->up, false);
-		ncore_fabric_sync(chip);
+		ncore_link_sync(chip);
 	}
 	return true;
 }
@@ -109,8 +115,8 @@ static void start_reset(struct ncore_chip *chip)
 		ncore_reset_cores(chip, map);
 		break;
 	default:
-		ncore_guest_error(chip, NCORE_GE_UNDEFINED,
-				  NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, kind);
+		ncore_reg_error(chip, NCORE_GE_UNDEFINED, NEURON_BLOCK_MISC, 0, NEURON_MISC_RESET,
+				kind);
 		return;
 	}
 	ncore_event(chip, NCORE_EV_RESET, kind, map, 0, 0);
@@ -132,11 +138,10 @@ void ncore_misc_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
 			ncore_fwio_doorbell(chip);
 		break;
 	default:
-		if (ncore_misc_plain(rel))
+		if (ncore_misc_plain(chip, rel))
 			ncore_store(&chip->misc[rel / 4], value);
 		else
-			ncore_guest_error(chip, NCORE_GE_UNDEFINED, NEURON_V1_APB_MISC_RAM + rel,
-					  value);
+			ncore_reg_error(chip, NCORE_GE_UNDEFINED, NEURON_BLOCK_MISC, 0, rel, value);
 	}
 }
 
@@ -148,7 +153,7 @@ void ncore_misc_reset(struct ncore_chip *chip, bool all)
 	ncore_store(&chip->misc[NEURON_MISC_DEVICE_ID / 4], 0);
 	if (!all)
 		return;
-	for (i = 0; i < NEURON_V1_APB_MISC_RAM_SIZE / 4; i++)
+	for (i = 0; i < NEURON_MISC_RAM_SIZE / 4; i++)
 		ncore_store(&chip->misc[i], 0);
 	chip->reset_armed = false;
 }
@@ -162,11 +167,12 @@ static uint32_t half_of(uint64_t v, uint32_t rel)
 
 static uint32_t perf_read(struct ncore_chip *chip, unsigned int nc, uint32_t rel)
 {
+	const uint32_t core = chip->gen->ext.perf_core;
+	unsigned int e = rel / NEURON_PERF_ENG(1);
 	struct tpb_perf perf;
-	unsigned int e = rel / 0x40;
 
-	if (rel >= NEURON_PERF_MACS) {
-		switch (rel & ~4u) {
+	if (rel >= core) {
+		switch ((rel - core) & ~4u) {
 		case NEURON_PERF_MACS:
 			break;
 		case NEURON_PERF_DMA_BYTES:
@@ -179,8 +185,10 @@ static uint32_t perf_read(struct ncore_chip *chip, unsigned int nc, uint32_t rel
 		tpb_perf(chip->core[nc].tpb, &perf);
 		return half_of(perf.macs, rel);
 	}
+	if (e >= chip->gen->target->engines)
+		return 0;
 	tpb_perf(chip->core[nc].tpb, &perf);
-	switch (rel % 0x40 & ~4u) {
+	switch (rel % NEURON_PERF_ENG(1) & ~4u) {
 	case NEURON_PERF_INSN:
 		return half_of(perf.eng[e].insn, rel);
 	case NEURON_PERF_BUSY:
@@ -211,30 +219,32 @@ static uint32_t stopped_queues(struct ncore_chip *chip, unsigned int engine)
 
 uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel)
 {
+	const struct neuron_ext_map *ext = &chip->gen->ext;
+	const unsigned int cores = chip->gen->cores;
 	uint64_t errors = 0;
 	unsigned int i;
 	uint32_t value;
 
-	if (rel - NEURON_OURS_PERF(0) < NCORE_CORES * 0x200)
-		return perf_read(chip, (rel - NEURON_OURS_PERF(0)) / 0x200, rel % 0x200);
-	if (rel - NEURON_OURS_NQ_OVERFLOWS(0) < NCORE_CORES * 4)
-		return ncore_load(
-			&chip->core[(rel - NEURON_OURS_NQ_OVERFLOWS(0)) / 4].nq_overflows);
-	if (rel - NEURON_OURS_NQ_ENTRIES(0) < NCORE_CORES * 4)
-		return ncore_load(&chip->core[(rel - NEURON_OURS_NQ_ENTRIES(0)) / 4].nq_entries);
-	if (rel - NEURON_OURS_DMA_STOPPED(0) < NCORE_ENGINES * 4)
-		return stopped_queues(chip, (rel - NEURON_OURS_DMA_STOPPED(0)) / 4);
+	if (rel - ext->perf < cores * ext->perf_stride)
+		return perf_read(chip, (rel - ext->perf) / ext->perf_stride,
+				 (rel - ext->perf) % ext->perf_stride);
+	if (rel - ext->nq_overflows < cores * 4)
+		return ncore_load(&chip->core[(rel - ext->nq_overflows) / 4].nq_overflows);
+	if (rel - ext->nq_entries < cores * 4)
+		return ncore_load(&chip->core[(rel - ext->nq_entries) / 4].nq_entries);
+	if (rel - ext->dma_stopped < chip->gen->dma_engines * 4u)
+		return stopped_queues(chip, (rel - ext->dma_stopped) / 4);
 	if (ncore_guard_read(chip, rel, &value))
 		return value;
 	switch (rel) {
 	case NEURON_OURS_ISA_VERSION:
-		return NEURON_ISA_VERSION;
+		return chip->gen->target->isa_version;
 	case NEURON_OURS_GUEST_ERRORS:
 		for (i = 0; i < NCORE_GE_COUNT; i++)
 			errors += atomic_load(&chip->guest_errors[i]);
 		return (uint32_t)errors;
 	case NEURON_OURS_SBUF_SIZE:
-		return NEURON_PARTITIONS * NEURON_V1_SBUF_PART_SIZE;
+		return NEURON_PARTITIONS * chip->gen->target->sbuf_part_size;
 	default:
 		return 0;
 	}
@@ -242,8 +252,10 @@ uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel)
 
 bool ncore_ours_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
 {
-	if (rel - NEURON_OURS_NQ_ENTRIES(0) >= NCORE_CORES * 4)
+	const uint32_t at = rel - chip->gen->ext.nq_entries;
+
+	if (at >= chip->gen->cores * 4u)
 		return ncore_guard_write(chip, rel, value);
-	ncore_irq_arm(chip, (rel - NEURON_OURS_NQ_ENTRIES(0)) / 4, value);
+	ncore_irq_arm(chip, at / 4, value);
 	return true;
 }

@@ -8,135 +8,102 @@
 #include <errno.h>
 #include <string.h>
 
-enum block { B_NONE, B_TDMA, B_UDMA, B_PUTILS, B_MISC, B_OURS };
-
-static enum block decode(uint64_t off, unsigned int *index, uint32_t *rel)
+/* Words that only hold what was written; NULL: there is none */
+static ncore_reg *plain_word(struct ncore_chip *chip, const struct neuron_place *at)
 {
-	unsigned int nc = (unsigned int)(off >> 20);
-	uint32_t in = off & 0xfffff;
-
-	if (off - NEURON_V1_APB_PUTILS(0) < NCORE_CORES * NEURON_V1_APB_PUTILS_SIZE) {
-		off -= NEURON_V1_APB_PUTILS(0);
-		*index = (unsigned int)(off / NEURON_V1_APB_PUTILS_SIZE);
-		*rel = off % NEURON_V1_APB_PUTILS_SIZE;
-		return B_PUTILS;
-	}
-	if (off - NEURON_V1_APB_MISC_RAM < NEURON_V1_APB_MISC_RAM_SIZE) {
-		*rel = (uint32_t)(off - NEURON_V1_APB_MISC_RAM);
-		return B_MISC;
-	}
-	if (off - NEURON_OURS_BAR0_OFFSET < NEURON_OURS_BAR0_SIZE) {
-		*rel = (uint32_t)(off - NEURON_OURS_BAR0_OFFSET);
-		return B_OURS;
-	}
-	if (nc >= NCORE_CORES)
-		return B_NONE;
-	if (in < NEURON_V1_APB_TDMA(0, NEURON_V1_DMA_ENG_PER_NC)) {
-		*index = nc * NEURON_V1_DMA_ENG_PER_NC + in / 0x1000;
-		*rel = in % 0x1000;
-		return B_TDMA;
-	}
-	in -= NEURON_V1_APB_UDMA(0);
-	if (in >= NEURON_V1_DMA_ENG_PER_NC * 0x40000 || in % 0x40000 >= NEURON_UDMA_SIZE)
-		return B_NONE;
-	*index = nc * NEURON_V1_DMA_ENG_PER_NC + in / 0x40000;
-	*rel = in % 0x40000;
-	return B_UDMA;
-}
-
-int ncore_udma_decode(uint64_t offset, uint32_t *rel)
-{
-	unsigned int engine;
-
-	return decode(offset, &engine, rel) == B_UDMA ? (int)engine : -1;
-}
-
-static ncore_reg *plain_word(struct ncore_chip *chip, enum block b, unsigned int index,
-			     uint32_t rel)
-{
-	if (b == B_TDMA && rel < sizeof(chip->udma[0].tdma))
-		return &chip->udma[index].tdma[rel / 4];
-	if (b == B_PUTILS && rel < sizeof(chip->core[0].putils))
-		return &chip->core[index].putils[rel / 4];
+	if (at->kind == NEURON_BLOCK_TDMA && at->rel < sizeof(chip->udma[0].tdma))
+		return &chip->udma[at->index].tdma[at->rel / 4];
+	if (at->kind == NEURON_BLOCK_NQ && at->rel < chip->gen->nq_reg.bytes)
+		return &chip->core[at->index].nq_reg[at->rel / 4];
 	return NULL;
 }
 
-uint32_t ncore_apb_read(struct ncore_chip *chip, uint64_t offset)
+void ncore_reg_error(struct ncore_chip *chip, enum ncore_guest_error kind,
+		     enum neuron_block_kind block, unsigned int index, uint64_t rel, uint32_t value)
 {
-	unsigned int index = 0;
-	uint32_t rel = 0;
-	enum block b = decode(offset & ~3ull, &index, &rel);
+	ncore_guest_error(chip, kind, neuron_gen_offset(chip->gen, block, index) + rel, value);
+}
+
+static void reg_error(struct ncore_chip *chip, enum ncore_guest_error kind,
+		      const struct neuron_place *at, uint32_t value)
+{
+	ncore_reg_error(chip, kind, at->kind, at->index, at->rel, value);
+}
+
+uint32_t ncore_reg_read(struct ncore_chip *chip, const struct neuron_place *at)
+{
+	uint32_t rel = (uint32_t)at->rel & ~3u;
 	ncore_reg *word;
 
-	switch (b) {
-	case B_UDMA:
-		return ncore_udma_read(chip, index, rel);
-	case B_MISC:
+	switch (at->kind) {
+	case NEURON_BLOCK_UDMA:
+		return ncore_udma_read(chip, at->index, rel);
+	case NEURON_BLOCK_MISC:
 		return ncore_misc_read(chip, rel);
-	case B_OURS:
+	case NEURON_BLOCK_EXT:
 		return ncore_ours_read(chip, rel);
 	default:
-		word = plain_word(chip, b, index, rel);
+		word = plain_word(chip, at);
 		return word ? ncore_load(word) : 0;
 	}
 }
 
-void ncore_apb_write(struct ncore_chip *chip, uint64_t offset, uint32_t value)
+/* chip->lock is held, and dropped and taken again when the write executes something */
+static void reg_write(struct ncore_chip *chip, const struct neuron_place *at, uint32_t value)
 {
-	unsigned int index = 0;
-	uint32_t rel = 0;
-	enum block b = decode(offset, &index, &rel);
+	uint32_t rel = (uint32_t)at->rel;
 	ncore_reg *word;
 
-	switch (b) {
-	case B_UDMA:
-		ncore_udma_write(chip, index, rel, value);
+	switch (at->kind) {
+	case NEURON_BLOCK_UDMA:
+		ncore_udma_write(chip, at->index, rel, value);
 		return;
-	case B_MISC:
+	case NEURON_BLOCK_MISC:
 		ncore_misc_write(chip, rel, value);
 		return;
-	case B_OURS:
+	case NEURON_BLOCK_EXT:
 		if (!ncore_ours_write(chip, rel, value))
-			ncore_guest_error(chip, NCORE_GE_UNDEFINED, offset, value);
+			reg_error(chip, NCORE_GE_UNDEFINED, at, value);
 		return;
 	default:
-		word = plain_word(chip, b, index, rel);
+		word = plain_word(chip, at);
 		if (!word) {
-			ncore_guest_error(chip, NCORE_GE_UNDEFINED, offset, value);
+			reg_error(chip, NCORE_GE_UNDEFINED, at, value);
 			return;
 		}
 		ncore_store(word, value);
-		if (b == B_PUTILS)
-			ncore_nq_reg_written(chip, index, rel);
+		if (at->kind == NEURON_BLOCK_NQ)
+			ncore_nq_reg_written(chip, at->index, rel);
 	}
 }
 
-int ncore_apb_post(struct ncore_chip *chip, struct ncore_lane *lane, uint64_t offset,
-		   uint32_t value, uint64_t time)
+int ncore_reg_post(struct ncore_chip *chip, struct ncore_lane *lane, uint64_t local, uint32_t value,
+		   uint64_t time)
 {
-	unsigned int index = 0;
-	uint32_t rel = 0;
-	enum block b = decode(offset, &index, &rel);
+	struct neuron_place at;
+	uint32_t rel;
 
-	if (b == B_UDMA && ncore_udma_is_doorbell(rel)) {
+	if (!ncore_find(chip, local, &at))
+		return -EACCES;
+	rel = (uint32_t)at.rel;
+	if (at.kind == NEURON_BLOCK_UDMA && ncore_udma_is_doorbell(rel)) {
 		pthread_mutex_lock(&chip->lock);
-		ncore_udma_ring(chip, lane, index, rel, value, time);
+		ncore_udma_ring(chip, lane, at.index, rel, value, time);
 		pthread_mutex_unlock(&chip->lock);
 		return 0;
 	}
-	if (b == B_MISC && ncore_misc_plain(rel)) {
+	if (at.kind == NEURON_BLOCK_MISC && ncore_misc_plain(chip, rel)) {
 		ncore_store(&chip->misc[rel / 4], value);
 		return 0;
 	}
-	ncore_guest_error(chip, NCORE_GE_UNSUPPORTED, offset, value);
+	reg_error(chip, NCORE_GE_UNSUPPORTED, &at, value);
 	return -EACCES;
 }
 
-/* BAR2: the cores' windows */
+/* The cores' windows */
 
-static uint64_t axi_read(struct ncore_chip *chip, uint64_t off, unsigned int size)
+static uint64_t core_read(struct ncore_chip *chip, uint64_t local, unsigned int size)
 {
-	uint64_t local = NEURON_V1_TPB_BASE + off;
 	uint8_t buf[8] = { 0 };
 	struct ncore_ep ep;
 	uint64_t word;
@@ -160,9 +127,9 @@ static uint64_t axi_read(struct ncore_chip *chip, uint64_t off, unsigned int siz
 	return word >> 8 * (local & 3);
 }
 
-static void axi_write_word(struct ncore_chip *chip, uint64_t local, uint32_t value)
+static void core_write_word(struct ncore_chip *chip, uint64_t local, uint32_t value)
 {
-	int core = ncore_core_word(local);
+	int core = ncore_core_word(chip, local);
 	struct ncore_lane *lane;
 
 	if (core < 0) {
@@ -178,9 +145,8 @@ static void axi_write_word(struct ncore_chip *chip, uint64_t local, uint32_t val
 	pthread_mutex_unlock(&chip->lock);
 }
 
-static void axi_write(struct ncore_chip *chip, uint64_t off, unsigned int size, uint64_t value)
+static void core_write(struct ncore_chip *chip, uint64_t local, unsigned int size, uint64_t value)
 {
-	uint64_t local = NEURON_V1_TPB_BASE + off;
 	struct ncore_ep ep;
 	uint8_t buf[8];
 
@@ -199,31 +165,41 @@ static void axi_write(struct ncore_chip *chip, uint64_t off, unsigned int size, 
 	} else if (size < 4 || local & 3) {
 		ncore_guest_error(chip, NCORE_GE_UNDEFINED, local, value);
 	} else {
-		axi_write_word(chip, local, (uint32_t)value);
+		core_write_word(chip, local, (uint32_t)value);
 		if (size == 8)
-			axi_write_word(chip, local + 4, (uint32_t)(value >> 32));
+			core_write_word(chip, local + 4, (uint32_t)(value >> 32));
 	}
 }
 
-static void apb_mmio_write(struct ncore_chip *chip, uint64_t off, unsigned int size, uint64_t value)
+/* Registers, which are 32 bits wide; the second half of 64 may lie in another block */
+
+static void regs_write(struct ncore_chip *chip, unsigned int bar, uint64_t off, unsigned int size,
+		       uint64_t value)
 {
+	struct neuron_place at;
+
 	if (size < 4 || off & 3) {
 		ncore_guest_error(chip, NCORE_GE_UNDEFINED, off, value);
 		return;
 	}
 	pthread_mutex_lock(&chip->lock);
-	ncore_apb_write(chip, off, (uint32_t)value);
-	if (size == 8 && off + 4 < NEURON_V1_BAR0_SIZE)
-		ncore_apb_write(chip, off + 4, (uint32_t)(value >> 32));
+	if (neuron_gen_decode(chip->gen, bar, off, &at))
+		reg_write(chip, &at, (uint32_t)value);
+	if (size == 8 && neuron_gen_decode(chip->gen, bar, off + 4, &at))
+		reg_write(chip, &at, (uint32_t)(value >> 32));
 	pthread_mutex_unlock(&chip->lock);
 }
 
-static uint64_t apb_mmio_read(struct ncore_chip *chip, uint64_t off, unsigned int size)
+static uint64_t regs_read(struct ncore_chip *chip, unsigned int bar, uint64_t off,
+			  unsigned int size)
 {
-	uint64_t v = ncore_apb_read(chip, off);
+	struct neuron_place at;
+	uint64_t v = 0;
 
-	if (size == 8 && off + 4 < NEURON_V1_BAR0_SIZE)
-		v |= (uint64_t)ncore_apb_read(chip, off + 4) << 32;
+	if (neuron_gen_decode(chip->gen, bar, off, &at))
+		v = ncore_reg_read(chip, &at);
+	if (size == 8 && neuron_gen_decode(chip->gen, bar, off + 4, &at))
+		v |= (uint64_t)ncore_reg_read(chip, &at) << 32;
 	return v >> 8 * (off & 3);
 }
 
@@ -233,35 +209,32 @@ static bool access_ok(uint64_t offset, unsigned int size, uint64_t limit)
 	       size <= limit - offset;
 }
 
-static uint64_t bar_size(unsigned int bar)
+/* Device address of what a core's window shows at an offset of a BAR; false: no core's */
+static bool core_local(struct ncore_chip *chip, unsigned int bar, uint64_t off, uint64_t *local)
 {
-	switch (bar) {
-	case NEURON_BAR_APB:
-		return NEURON_V1_BAR0_SIZE;
-	case NEURON_BAR_AXI:
-		return NEURON_V1_BAR2_SIZE;
-	case NEURON_BAR_DRAM:
-		return NCORE_DRAM_SIZE;
-	default:
-		return 0;
-	}
+	struct neuron_place at;
+
+	if (!neuron_gen_decode(chip->gen, bar, off, &at) || at.kind != NEURON_BLOCK_CORE)
+		return false;
+	*local = neuron_gen_address(chip->gen, at.kind, at.index) + at.rel;
+	return true;
 }
 
 uint64_t ncore_mmio_read(struct ncore_chip *chip, unsigned int bar, uint64_t offset,
 			 unsigned int size)
 {
 	uint8_t buf[8] = { 0 };
-	uint64_t v;
+	uint64_t v, local;
 
-	if (!access_ok(offset, size, bar_size(bar)))
+	if (bar > 5 || !access_ok(offset, size, chip->gen->bar_size[bar]))
 		return 0;
-	if (bar == NEURON_BAR_APB) {
-		v = apb_mmio_read(chip, offset, size);
-	} else if (bar == NEURON_BAR_AXI) {
-		v = axi_read(chip, offset, size);
-	} else {
+	if (bar == chip->gen->bar_dram) {
 		memcpy(buf, chip->dram.ptr + offset, size);
 		v = ncore_get64(buf);
+	} else if (core_local(chip, bar, offset, &local)) {
+		v = core_read(chip, local, size);
+	} else {
+		v = regs_read(chip, bar, offset, size);
 	}
 	if (size < 8)
 		v &= (1ull << 8 * size) - 1;
@@ -273,17 +246,18 @@ void ncore_mmio_write(struct ncore_chip *chip, unsigned int bar, uint64_t offset
 		      uint64_t value)
 {
 	uint8_t buf[8];
+	uint64_t local;
 
-	if (!access_ok(offset, size, bar_size(bar)))
+	if (bar > 5 || !access_ok(offset, size, chip->gen->bar_size[bar]))
 		return;
 	ncore_event(chip, NCORE_EV_MMIO_WRITE, bar, offset, size, value);
-	if (bar == NEURON_BAR_APB) {
-		apb_mmio_write(chip, offset, size, value);
-	} else if (bar == NEURON_BAR_AXI) {
-		axi_write(chip, offset, size, value);
-	} else {
+	if (bar == chip->gen->bar_dram) {
 		ncore_put64(buf, value);
 		memcpy(chip->dram.ptr + offset, buf, size);
 		ncore_mem_dirty(chip, &chip->dram, chip->dram.ptr + offset, size);
+	} else if (core_local(chip, bar, offset, &local)) {
+		core_write(chip, local, size, value);
+	} else {
+		regs_write(chip, bar, offset, size, value);
 	}
 }

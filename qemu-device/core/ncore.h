@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "neuron/hw/gen.h"
+
 struct ncore_chip;
 struct ncore_pool;
 struct ncore_fabric;
@@ -43,7 +45,7 @@ enum ncore_event {
 	NCORE_EV_NOTIFY, /* core, type, engine, address */
 	NCORE_EV_SEMAPHORE, /* core, index, old, new */
 	NCORE_EV_GUEST_ERROR, /* kind, offset or address, value, 0 */
-	NCORE_EV_LINK, /* slot, side (0 east, 1 west), up, 0 */
+	NCORE_EV_LINK, /* slot, port, up, 0 */
 	NCORE_EV_FAULT, /* enum ncore_fault, core, how often it has struck, 0 */
 	NCORE_EV_COUNT,
 };
@@ -91,16 +93,33 @@ struct ncore_pool_config {
 int ncore_pool_new(const struct ncore_pool_config *config, struct ncore_pool **pool);
 void ncore_pool_free(struct ncore_pool *pool);
 
-/* The links between chips: slot N's east neighbour is slot N + 1 of the line. Weak pointers. */
-enum ncore_topology { NCORE_TOPOLOGY_LINE, NCORE_TOPOLOGY_RING };
+/*
+ * The links between chips. A chip has ports (its generation says how many), a topology says which
+ * port of which slot is linked with which:
+ *   line, ring  port 0 (east) of slot n with port 1 (west) of slot n + 1
+ *   torus       the same in each row, and port 2 of a slot with port 3 of the one in the next row;
+ *               as near to a square as the number of slots allows
+ *   hypercube   port d of slot n with port d of slot n ^ 1 << d; slots are a power of two
+ *   all         port p of slot n leads to slot n + 1 + p
+ * Lines, rings and tori of two link a pair of slots more than once. Weak pointers.
+ */
+enum ncore_topology {
+	NCORE_TOPOLOGY_LINE,
+	NCORE_TOPOLOGY_RING,
+	NCORE_TOPOLOGY_TORUS,
+	NCORE_TOPOLOGY_HYPERCUBE,
+	NCORE_TOPOLOGY_ALL,
+	NCORE_TOPOLOGY_COUNT,
+};
+const char *ncore_topology_name(enum ncore_topology topology);
+int ncore_topology_find(const char *name); /* enum ncore_topology, or -ENOENT */
+/* 0, -ENOMEM, or -EINVAL: no such topology of so many slots */
 int ncore_fabric_new(enum ncore_topology topology, unsigned int slots,
 		     struct ncore_fabric **fabric);
 void ncore_fabric_free(struct ncore_fabric *fabric);
 
-enum ncore_generation { NCORE_INFERENTIA };
-
 struct ncore_chip_config {
-	enum ncore_generation generation;
+	const struct neuron_gen *gen; /* required */
 	const struct ncore_host_ops *ops;
 	void *opaque;
 	struct ncore_pool *pool; /* required */
@@ -111,15 +130,16 @@ struct ncore_chip_config {
 	bool nan_fill; /* reset fills SBUF and PSUM with NaN instead of zero */
 };
 
+/* 0, -ENOMEM, -EBUSY (the slot is taken), -EINVAL (also: the fabric wants more ports) */
 int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **chip);
 void ncore_chip_free(struct ncore_chip *chip); /* stops it, detaches it from the fabric */
 
-/* size 1, 2, 4 or 8; undefined registers read 0. The BAR numbers are PCI's: 0, 2, (4: ncore_dram) */
+/* size 1, 2, 4 or 8; undefined registers read 0. The BAR numbers are PCI's */
 uint64_t ncore_mmio_read(struct ncore_chip *chip, unsigned int bar, uint64_t offset,
 			 unsigned int size);
 void ncore_mmio_write(struct ncore_chip *chip, unsigned int bar, uint64_t offset, unsigned int size,
 		      uint64_t value);
-/* what BAR4 shows: both channels, one after the other. Size in bytes. */
+/* what the DRAM BAR shows: the device's memories, one after the other. Size in bytes. */
 void *ncore_dram(struct ncore_chip *chip, uint64_t *size, int *fd);
 
 enum ncore_reset { NCORE_RESET_POWER, NCORE_RESET_PCI };
@@ -171,9 +191,10 @@ int ncore_fault_find(const char *name, size_t len); /* enum ncore_fault, or -ENO
  * spec: "off"; "on" (STATE); a number (VALUE); or, for TIMES, a count or "always", then as wished
  * ":after=N" (let N occasions pass first), ":core=N" (occasions of this core alone) and
  * ":queue=copy" or ":queue=program" (descriptors of the driver's copy queues, or of all others).
- * 0, or -EINVAL and nothing has changed. chip NULL: only checks.
+ * 0, or -EINVAL and nothing has changed. check is the same without a chip: of a generation.
  */
 int ncore_fault_set(struct ncore_chip *chip, enum ncore_fault fault, const char *spec);
+int ncore_fault_check(const struct neuron_gen *gen, enum ncore_fault fault, const char *spec);
 /* What is armed now, in the same form: counts are what is left of them */
 #define NCORE_FAULT_SPEC_MAX 80
 void ncore_fault_get(struct ncore_chip *chip, enum ncore_fault fault,

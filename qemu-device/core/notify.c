@@ -1,62 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notification queues: base, size and head registers in PUTILS, entries (ours.h) in host or device
+ * Notification queues: base, size and head registers, entries (ours.h) in host or device
  * memory. nq_lock orders entries of a chip; writers are executing lanes and register writes.
  */
 #include "chip.h"
 
-/* A core's queue number -> offset of its register group */
-static uint32_t group(unsigned int n)
+static uint32_t reg(struct ncore_chip *chip, struct ncore_core *core, unsigned int n, uint32_t off)
 {
-	if (n == NCORE_NQ_ERROR)
-		return NEURON_V1_NQ_ERROR_REGS;
-	if (n == NCORE_NQ_EVENT)
-		return NEURON_V1_NQ_EVENT_REGS;
-	if (n < NCORE_NQ_TRACE(0))
-		return NEURON_V1_NQ_NOTIFY_REGS(n - NCORE_NQ_NOTIFY(0));
-	return NEURON_V1_NQ_TRACE_REGS(n - NCORE_NQ_TRACE(0));
-}
-
-static int queue_number(unsigned int type, unsigned int engine)
-{
-	switch (type) {
-	case NEURON_NQ_ERROR:
-		return NCORE_NQ_ERROR;
-	case NEURON_NQ_EVENT:
-		return NCORE_NQ_EVENT;
-	case NEURON_NQ_NOTIFY:
-		return engine < NEURON_ENG_COUNT ? (int)NCORE_NQ_NOTIFY(engine) : -1;
-	case NEURON_NQ_TRACE:
-		return engine < NEURON_ENG_COUNT ? (int)NCORE_NQ_TRACE(engine) : -1;
-	default:
-		return -1;
-	}
-}
-
-static uint32_t reg(struct ncore_core *core, unsigned int n, uint32_t off)
-{
-	return ncore_load(&core->putils[(group(n) + off) / 4]);
+	return ncore_load(&core->nq_reg[(chip->nq_regs[n] + off) / 4]);
 }
 
 void ncore_nq_reg_written(struct ncore_chip *chip, unsigned int core, uint32_t rel)
 {
+	const uint32_t head = chip->gen->nq_reg.head, size = chip->gen->nq_reg.size;
 	struct ncore_core *c = &chip->core[core];
 	unsigned int n;
 
-	for (n = 0; n < NCORE_NQ_COUNT; n++) {
-		uint32_t off = rel - group(n);
+	for (n = 0; n < chip->nqs; n++) {
+		uint32_t off = rel - chip->nq_regs[n];
 		struct ncore_nq *nq = &c->nq[n];
 
-		if (off > NEURON_V1_NQ_HEAD)
+		if (off > head)
 			continue;
 		pthread_mutex_lock(&chip->nq_lock);
-		if (off == NEURON_V1_NQ_HEAD) {
-			nq->head = reg(c, n, NEURON_V1_NQ_HEAD);
+		if (off == head) {
+			nq->head = reg(chip, c, n, head);
 			nq->head_known = true;
 			nq->overflowed = false;
-		} else if (off <= NEURON_V1_NQ_SIZE) {
+		} else if (off <= size) {
 			*nq = (struct ncore_nq){ 0 };
-			ncore_store(&c->putils[(group(n) + NEURON_V1_NQ_HEAD) / 4], 0);
+			ncore_store(&c->nq_reg[(chip->nq_regs[n] + head) / 4], 0);
 		}
 		pthread_mutex_unlock(&chip->nq_lock);
 		return;
@@ -69,9 +42,9 @@ void ncore_nq_reset(struct ncore_chip *chip, unsigned int core)
 	unsigned int i;
 
 	pthread_mutex_lock(&chip->nq_lock);
-	for (i = 0; i < NCORE_PUTILS_WORDS; i++)
-		ncore_store(&c->putils[i], 0);
-	for (i = 0; i < NCORE_NQ_COUNT; i++)
+	for (i = 0; i < chip->gen->nq_reg.bytes / 4u; i++)
+		ncore_store(&c->nq_reg[i], 0);
+	for (i = 0; i < chip->nqs; i++)
 		c->nq[i] = (struct ncore_nq){ 0 };
 	ncore_store(&c->nq_overflows, 0);
 	pthread_mutex_unlock(&chip->nq_lock);
@@ -105,7 +78,7 @@ void ncore_irq_reset(struct ncore_chip *chip)
 	unsigned int i;
 
 	pthread_mutex_lock(&chip->nq_lock);
-	for (i = 0; i < NCORE_CORES; i++) {
+	for (i = 0; i < chip->gen->cores; i++) {
 		ncore_store(&chip->core[i].nq_entries, 0);
 		chip->core[i].irq_armed = false;
 	}
@@ -133,10 +106,15 @@ static int put_entry(struct ncore_chip *chip, struct ncore_core *c, uint64_t add
 
 enum put { PUT_OK, PUT_OFF, PUT_FULL, PUT_FAULT };
 
+static unsigned int error_queue(struct ncore_chip *chip)
+{
+	return (unsigned int)neuron_gen_nq(chip->gen, NEURON_NQ_ERROR, 0);
+}
+
 /* nq_lock is held: as if the queue were full */
 static bool overflow_fault(struct ncore_chip *chip, struct ncore_core *c, unsigned int n)
 {
-	return n != NCORE_NQ_ERROR && ncore_fault_armed(chip, NCORE_FAULT_BIT(NQ_OVERFLOW)) &&
+	return n != error_queue(chip) && ncore_fault_armed(chip, NCORE_FAULT_BIT(NQ_OVERFLOW)) &&
 	       ncore_fault_occasion(chip, NCORE_FAULT_NQ_OVERFLOW, (unsigned int)(c - chip->core),
 				    NCORE_FQ_ANY);
 }
@@ -145,9 +123,10 @@ static bool overflow_fault(struct ncore_chip *chip, struct ncore_core *c, unsign
 static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int n, uint8_t *entry,
 		    uint64_t *addr)
 {
-	uint32_t size = reg(c, n, NEURON_V1_NQ_SIZE), count = size / NEURON_NQ_ENTRY_SIZE;
-	uint64_t base =
-		(uint64_t)reg(c, n, NEURON_V1_NQ_BASE_HI) << 32 | reg(c, n, NEURON_V1_NQ_BASE_LO);
+	const struct neuron_gen *gen = chip->gen;
+	uint32_t size = reg(chip, c, n, gen->nq_reg.size), count = size / NEURON_NQ_ENTRY_SIZE;
+	uint64_t base = (uint64_t)reg(chip, c, n, gen->nq_reg.base_hi) << 32 |
+			reg(chip, c, n, gen->nq_reg.base_lo);
 	struct ncore_nq *nq = &c->nq[n];
 	uint32_t next;
 
@@ -184,7 +163,7 @@ static void report_full(struct ncore_chip *chip, unsigned int core, unsigned int
 	uint8_t entry[NEURON_NQ_ENTRY_SIZE] = { 0 };
 	uint64_t addr;
 
-	if (n == NCORE_NQ_ERROR || c->nq[n].overflowed)
+	if (n == error_queue(chip) || c->nq[n].overflowed)
 		return;
 	c->nq[n].overflowed = true;
 	entry[NEURON_NQ_ENTRY_TYPE] = NEURON_NQ_ERROR;
@@ -193,7 +172,7 @@ static void report_full(struct ncore_chip *chip, unsigned int core, unsigned int
 	ncore_put32(entry + NEURON_NQ_ENTRY_ID,
 		    (uint32_t)lost[NEURON_NQ_ENTRY_TYPE] << 8 | lost[NEURON_NQ_ENTRY_ENGINE]);
 	ncore_put64(entry + NEURON_NQ_ENTRY_TIME, ncore_get64(lost + NEURON_NQ_ENTRY_TIME));
-	put(chip, c, NCORE_NQ_ERROR, entry, &addr);
+	put(chip, c, error_queue(chip), entry, &addr);
 }
 
 void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
@@ -201,7 +180,7 @@ void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
 		  uint64_t time)
 {
 	uint8_t entry[NEURON_NQ_ENTRY_SIZE];
-	int n = queue_number(type, engine);
+	int n = neuron_gen_nq(chip->gen, type, engine);
 	struct ncore_core *c = &chip->core[core];
 	enum put result = PUT_OFF;
 	uint64_t addr = 0;

@@ -11,110 +11,173 @@
 
 #define BOUNCE 4096
 
-static int route_tpb(struct ncore_chip *chip, uint64_t off, struct ncore_ep *ep)
-{
-	struct ncore_core *core = &chip->core[off / NEURON_V1_TPB_SIZE];
-	uint64_t part, in;
+/* What a word in a core's window is */
+enum core_word { CW_NONE, CW_EVENT, CW_SEM_READ, CW_SEM_SET, CW_SEM_INC, CW_SEM_DEC };
 
-	ep->core = (unsigned int)(off / NEURON_V1_TPB_SIZE);
-	off %= NEURON_V1_TPB_SIZE;
-	if (off < (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE) {
-		part = off / NEURON_SBUF_PART_STRIDE;
-		in = off % NEURON_SBUF_PART_STRIDE;
-		if (in >= NEURON_V1_SBUF_PART_SIZE)
-			return -EFAULT;
-		ep->kind = NCORE_EP_MEM;
-		ep->mem = &core->sbuf;
-		ep->ptr = core->sbuf.ptr + part * NCORE_SBUF_STRIDE + in;
-		ep->len = NEURON_V1_SBUF_PART_SIZE - in;
-		return 0;
+/* *index: which; *left: bytes of its array from there on */
+static enum core_word core_word(const struct neuron_gen *gen, uint64_t rel, unsigned int *index,
+				uint64_t *left)
+{
+	const uint32_t events = 4u * gen->target->events, sems = 4u * gen->target->semaphores;
+	uint64_t off = rel - gen->core.events;
+	unsigned int access;
+
+	*index = 0;
+	if (off < events) {
+		*index = (unsigned int)(off / 4);
+		*left = events - off;
+		return CW_EVENT;
 	}
-	if (off - NEURON_PSUM_OFFSET < (uint64_t)NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE) {
-		off -= NEURON_PSUM_OFFSET;
-		part = off / NEURON_PSUM_PART_STRIDE;
-		in = off % NEURON_PSUM_PART_STRIDE;
-		ep->kind = NCORE_EP_MEM;
-		ep->mem = &core->psum;
-		ep->ptr = core->psum.ptr + part * NCORE_PSUM_STRIDE + in;
-		ep->len = NEURON_PSUM_PART_SIZE - in;
-		return 0;
-	}
-	if (off >= NEURON_V1_TPB_FIFO(0) && off < NEURON_V1_TPB_FIFO(NEURON_ENG_COUNT)) {
-		off -= NEURON_V1_TPB_FIFO(0);
+	off = rel - gen->core.semaphores;
+	access = (unsigned int)(off / gen->core.sem_stride);
+	off %= gen->core.sem_stride;
+	if (rel < gen->core.semaphores || access > NEURON_SEM_DEC || off >= sems)
+		return CW_NONE;
+	*index = (unsigned int)(off / 4);
+	*left = sems - off;
+	return CW_SEM_READ + access;
+}
+
+/* A partition's bytes; false: the offset lies behind the part of it that exists */
+static bool in_partition(struct ncore_ep *ep, struct ncore_mem *mem, uint64_t off, uint32_t stride,
+			 uint32_t size, uint64_t host_stride)
+{
+	uint64_t in = off % stride;
+
+	if (in >= size)
+		return false;
+	ep->kind = NCORE_EP_MEM;
+	ep->mem = mem;
+	ep->ptr = mem->ptr + off / stride * host_stride + in;
+	ep->len = size - in;
+	return true;
+}
+
+static int route_core(struct ncore_chip *chip, const struct neuron_place *at, struct ncore_ep *ep)
+{
+	const struct neuron_gen *gen = chip->gen;
+	struct ncore_core *core = &chip->core[at->index];
+	uint64_t off = at->rel, fifos = (uint64_t)gen->target->engines * gen->core.fifo_stride;
+	unsigned int index;
+
+	ep->core = at->index;
+	if (off < (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE)
+		return in_partition(ep, &core->sbuf, off, NEURON_SBUF_PART_STRIDE,
+				    gen->target->sbuf_part_size, chip->sbuf_stride)
+			       ? 0
+			       : -EFAULT;
+	if (off - NEURON_PSUM_OFFSET < (uint64_t)NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE)
+		return in_partition(ep, &core->psum, off - NEURON_PSUM_OFFSET,
+				    NEURON_PSUM_PART_STRIDE, gen->target->psum_part_size,
+				    chip->psum_stride)
+			       ? 0
+			       : -EFAULT;
+	if (off - gen->core.fifo < fifos) {
+		off -= gen->core.fifo;
 		ep->kind = NCORE_EP_FIFO;
-		ep->engine = (unsigned int)(off / NEURON_V1_TPB_FIFO_SIZE);
+		ep->engine = (unsigned int)(off / gen->core.fifo_stride);
 		/* writes append whatever their offset: only the window's end ends a run */
-		ep->len = NEURON_V1_TPB_FIFO_SIZE - off % NEURON_V1_TPB_FIFO_SIZE;
+		ep->len = gen->core.fifo_stride - off % gen->core.fifo_stride;
 		return 0;
 	}
 	ep->kind = NCORE_EP_WORD;
-	if (off >= NEURON_V1_TPB_EVENTS && off < NEURON_V1_TPB_EVENTS + 4 * NEURON_V1_EVENTS)
-		ep->len = NEURON_V1_TPB_EVENTS + 4 * NEURON_V1_EVENTS - off;
-	else if (off >= NEURON_V1_TPB_SEM_READ && off < NEURON_V1_TPB_SEM_READ + 0x400 &&
-		 off % 0x100 < NEURON_V1_TPB_SEM_APERTURE)
-		ep->len = NEURON_V1_TPB_SEM_APERTURE - off % 0x100;
-	else
-		return -EFAULT;
-	return 0;
+	return core_word(gen, off, &index, &ep->len) == CW_NONE ? -EFAULT : 0;
+}
+
+/* Register space lies together, whatever the blocks in it: a copy runs through to its end */
+static uint64_t regs_left(const struct neuron_gen *gen, uint64_t addr, uint64_t left)
+{
+	unsigned int i;
+
+	for (i = 0; i < gen->blocks; i++)
+		if (gen->block[i].kind == NEURON_BLOCK_REGS &&
+		    addr - gen->block[i].address < gen->block[i].size)
+			return gen->block[i].size - (addr - gen->block[i].address);
+	return left;
+}
+
+bool ncore_find(struct ncore_chip *chip, uint64_t local, struct neuron_place *at)
+{
+	return neuron_gen_find(chip->gen, local, at);
 }
 
 int ncore_route_local(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
 {
-	uint64_t a = addr & ~NEURON_V1_AXI_PORT1;
-	unsigned int ch;
+	const struct neuron_memory *mem = chip->gen->memory;
+	uint64_t a = addr & ~chip->gen->window.alias;
+	struct neuron_place at;
+	unsigned int i;
 
-	ep->chip = chip;
+	ep->end = &chip->end;
 	ep->addr = a;
-	for (ch = 0; ch < NEURON_V1_DRAM_CHANNELS; ch++) {
-		uint64_t off = a - (ch ? NEURON_V1_DRAM1_BASE : NEURON_V1_DRAM0_BASE);
+	ep->core = NCORE_EP_NO_CORE;
+	for (i = 0; i < chip->gen->memories; i++) {
+		uint64_t off = a - mem[i].address;
 
-		if (off >= NEURON_V1_DRAM_CHANNEL_SIZE)
+		if (off >= mem[i].size)
 			continue;
 		ep->kind = NCORE_EP_MEM;
 		ep->mem = &chip->dram;
-		ep->ptr = chip->dram.ptr + ch * NEURON_V1_DRAM_CHANNEL_SIZE + off;
-		ep->len = NEURON_V1_DRAM_CHANNEL_SIZE - off;
+		ep->ptr = chip->dram.ptr + mem[i].offset + off;
+		ep->len = mem[i].size - off;
 		return 0;
 	}
-	if (a - NEURON_V1_TPB_BASE < NCORE_CORES * NEURON_V1_TPB_SIZE)
-		return route_tpb(chip, a - NEURON_V1_TPB_BASE, ep);
-	if (a - NEURON_V1_APB_BASE < NEURON_V1_BAR0_SIZE) {
-		ep->kind = NCORE_EP_WORD;
-		ep->len = NEURON_V1_BAR0_SIZE - (a - NEURON_V1_APB_BASE);
-		return 0;
-	}
-	return -EFAULT;
+	if (!ncore_find(chip, a, &at))
+		return -EFAULT;
+	if (at.kind == NEURON_BLOCK_CORE)
+		return route_core(chip, &at, ep);
+	ep->kind = NCORE_EP_WORD;
+	ep->len = regs_left(chip->gen, a, at.left);
+	return 0;
 }
 
-/* The whole 64-bit space; fabric->lock is held for reading when addr names a neighbour's window */
+/* The port whose window an address lies in; -1: in none */
+static int port_of(const struct neuron_windows *w, uint64_t addr)
+{
+	int i;
+
+	for (i = 0; i < w->ports; i++)
+		if ((addr & w->mask) == w->port[i])
+			return i;
+	return -1;
+}
+
+/* The whole 64-bit space; the fabric's lock is held when addr names a neighbour's window */
 static int route(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
 {
-	uint64_t window = addr & NEURON_V1_WINDOW_MASK;
-	uint64_t low = addr & ((1ull << NEURON_V1_WINDOW_SHIFT) - 1);
+	const struct neuron_windows *w = &chip->gen->window;
+	uint64_t window = addr & w->mask, low = addr & ~w->mask;
+	struct ncore_end *peer;
+	int port;
 
-	if (addr >> (NEURON_V1_WINDOW_SHIFT + 2))
+	if (addr >= w->limit)
 		return -EFAULT;
-	if (window == NEURON_V1_WINDOW_LOCAL)
+	if (!window)
 		return ncore_route_local(chip, low, ep);
-	if (window == NEURON_V1_WINDOW_HOST) {
+	if (window == w->host) {
+		if (low >= w->host_size)
+			return -EFAULT;
 		ep->kind = NCORE_EP_HOST;
-		ep->chip = chip;
+		ep->end = &chip->end;
 		ep->addr = low;
-		ep->len = (1ull << NEURON_V1_WINDOW_SHIFT) - low;
+		ep->len = w->host_size - low;
 		return 0;
 	}
-	chip = ncore_fabric_peer(chip, window == NEURON_V1_WINDOW_WEST);
-	return chip ? ncore_route_local(chip, low, ep) : -EFAULT;
+	port = port_of(w, addr);
+	peer = port < 0 ? NULL : ncore_link_peer(chip, (unsigned int)port);
+	return peer ? peer->ops->route(peer, low, ep) : -EFAULT;
 }
 
-static bool is_remote(uint64_t addr)
+bool ncore_is_remote(struct ncore_chip *chip, uint64_t addr)
 {
-	return (addr & NEURON_V1_WINDOW_MASK) >= NEURON_V1_WINDOW_EAST;
+	uint64_t window = addr & chip->gen->window.mask;
+
+	return window && window != chip->gen->window.host;
 }
 
 int ncore_route_own(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
 {
-	return is_remote(addr) ? -EFAULT : route(chip, addr, ep);
+	return ncore_is_remote(chip, addr) ? -EFAULT : route(chip, addr, ep);
 }
 
 int ncore_ep_rw(struct ncore_chip *chip, const struct ncore_ep *ep, void *buf, uint64_t len,
@@ -122,101 +185,110 @@ int ncore_ep_rw(struct ncore_chip *chip, const struct ncore_ep *ep, void *buf, u
 {
 	if (len > ep->len)
 		return -EFAULT;
-	if (ep->kind == NCORE_EP_HOST)
+	switch (ep->kind) {
+	case NCORE_EP_HOST:
 		return chip->ops->dma_rw(chip->cfg.opaque, ep->addr, buf, len, write) ? -EFAULT : 0;
-	if (ep->kind != NCORE_EP_MEM)
+	case NCORE_EP_REMOTE:
+		return ep->end->ops->rw(ep->end, ep, buf, len, write) ? -EFAULT : 0;
+	case NCORE_EP_MEM:
+		memmove(write ? ep->ptr : buf, write ? buf : ep->ptr, len);
+		if (write)
+			ncore_mem_dirty(ncore_chip_of(ep->end), ep->mem, ep->ptr, len);
+		return 0;
+	default:
 		return -EFAULT;
-	if (write) {
-		memmove(ep->ptr, buf, len);
-		ncore_mem_dirty(ep->chip, ep->mem, ep->ptr, len);
-	} else {
-		memmove(buf, ep->ptr, len);
 	}
-	return 0;
 }
 
 /* Words: registers, semaphores and events, by local device address */
 
 uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local)
 {
-	struct tpb *tpb;
-	uint64_t off;
+	struct neuron_place at;
+	unsigned int index;
+	uint64_t left;
 
-	if (local >= NEURON_V1_APB_BASE)
-		return ncore_apb_read(chip, local - NEURON_V1_APB_BASE);
-	off = local - NEURON_V1_TPB_BASE;
-	tpb = chip->core[off / NEURON_V1_TPB_SIZE].tpb;
-	off %= NEURON_V1_TPB_SIZE;
-	if (off < NEURON_V1_TPB_SEM_READ)
-		return tpb_event_read(tpb, (unsigned int)(off - NEURON_V1_TPB_EVENTS) / 4);
-	if (off < NEURON_V1_TPB_SEM_SET)
-		return tpb_sem_read(tpb, (unsigned int)(off - NEURON_V1_TPB_SEM_READ) / 4);
-	return 0;
+	if (!ncore_find(chip, local, &at))
+		return 0;
+	if (at.kind != NEURON_BLOCK_CORE)
+		return ncore_reg_read(chip, &at);
+	switch (core_word(chip->gen, at.rel, &index, &left)) {
+	case CW_EVENT:
+		return tpb_event_read(chip->core[at.index].tpb, index);
+	case CW_SEM_READ:
+		return tpb_sem_read(chip->core[at.index].tpb, index);
+	default:
+		return 0;
+	}
 }
 
-int ncore_core_word(uint64_t local)
+int ncore_core_word(struct ncore_chip *chip, uint64_t local)
 {
-	uint64_t off = local - NEURON_V1_TPB_BASE;
-	unsigned int core = (unsigned int)(off / NEURON_V1_TPB_SIZE);
+	struct neuron_place at;
+	enum core_word what;
+	unsigned int index;
+	uint64_t left;
 
-	if (local < NEURON_V1_TPB_BASE || off >= NCORE_CORES * NEURON_V1_TPB_SIZE || local & 3)
+	if (local & 3 || !ncore_find(chip, local, &at) || at.kind != NEURON_BLOCK_CORE)
 		return -1;
-	off %= NEURON_V1_TPB_SIZE;
-	if (off >= NEURON_V1_TPB_EVENTS && off < NEURON_V1_TPB_EVENTS + 4 * NEURON_V1_EVENTS)
-		return (int)core;
-	if (off >= NEURON_V1_TPB_SEM_SET && off < NEURON_V1_TPB_SEM_DEC + 0x100 &&
-	    off % 0x100 < NEURON_V1_TPB_SEM_APERTURE)
-		return (int)core;
-	return -1;
+	what = core_word(chip->gen, at.rel, &index, &left);
+	return what == CW_NONE || what == CW_SEM_READ ? -1 : (int)at.index;
 }
 
 void ncore_core_word_write(struct ncore_lane *lane, uint64_t local, uint32_t value, uint64_t time)
 {
-	uint64_t off = (local - NEURON_V1_TPB_BASE) % NEURON_V1_TPB_SIZE;
+	struct neuron_place at;
+	enum core_word what;
 	unsigned int index;
-	enum tpb_sem_op op;
+	uint64_t left;
 	uint32_t old;
 
-	if (off < NEURON_V1_TPB_SEM_READ) {
-		index = (unsigned int)(off - NEURON_V1_TPB_EVENTS) / 4;
+	if (!ncore_find(lane->chip, local, &at))
+		return;
+	what = core_word(lane->chip->gen, at.rel, &index, &left);
+	if (what == CW_EVENT) {
 		tpb_event_write(lane->tpb, index, value, time);
 		return;
 	}
-	index = (unsigned int)(off % 0x100) / 4;
 	old = tpb_sem_read(lane->tpb, index);
-	op = off < NEURON_V1_TPB_SEM_INC   ? TPB_SEM_SET
-	     : off < NEURON_V1_TPB_SEM_DEC ? TPB_SEM_INC
-					   : TPB_SEM_DEC;
-	tpb_sem_write(lane->tpb, op, index, value, time);
+	tpb_sem_write(lane->tpb, (enum tpb_sem_op)(TPB_SEM_SET + (what - CW_SEM_SET)), index, value,
+		      time);
 	ncore_event(lane->chip, NCORE_EV_SEMAPHORE, lane->index, index, old,
 		    tpb_sem_read(lane->tpb, index));
 }
 
 int ncore_device_read32(struct ncore_chip *chip, uint64_t addr, uint32_t *value)
 {
+	bool remote = ncore_is_remote(chip, addr);
 	struct ncore_ep ep;
 	uint8_t word[4];
 	int ret;
 
 	if (addr & 3)
 		return -EFAULT;
-	if (is_remote(addr))
-		ncore_fabric_lock(chip);
+	if (remote)
+		ncore_link_lock(chip);
 	ret = route(chip, addr, &ep);
 	if (!ret && ep.kind == NCORE_EP_WORD) {
-		*value = ncore_word_read(ep.chip, ep.addr);
+		*value = ep.end->ops->word_read(ep.end, ep.addr);
 	} else if (!ret && ep.kind == NCORE_EP_FIFO) {
 		*value = 0;
 	} else if (!ret) {
 		ret = ncore_ep_rw(chip, &ep, word, sizeof(word), false);
 		*value = ret ? 0 : ncore_get32(word);
 	}
-	if (is_remote(addr))
-		ncore_fabric_unlock(chip);
+	if (remote)
+		ncore_link_unlock(chip);
 	return ret;
 }
 
 /* Copies */
+
+/* What lies there is bytes, not words with an effect */
+static bool bulk(const struct ncore_ep *ep)
+{
+	return ep->kind == NCORE_EP_MEM || ep->kind == NCORE_EP_HOST || ep->kind == NCORE_EP_REMOTE;
+}
 
 static int fail(struct ncore_copy *c, uint64_t addr)
 {
@@ -242,7 +314,7 @@ static int copy_bulk(struct ncore_chip *chip, struct ncore_ep *src, struct ncore
 	} else if (dst->kind == NCORE_EP_MEM) {
 		if (ncore_ep_rw(chip, src, dst->ptr, len, false))
 			return fail(c, c->src);
-		ncore_mem_dirty(dst->chip, dst->mem, dst->ptr, len);
+		ncore_mem_dirty(ncore_chip_of(dst->end), dst->mem, dst->ptr, len);
 	} else {
 		if (len > BOUNCE)
 			len = BOUNCE;
@@ -260,31 +332,32 @@ static int read_words(struct ncore_chip *chip, struct ncore_ep *src, struct ncor
 {
 	uint64_t i;
 
-	if (src->kind == NCORE_EP_MEM || src->kind == NCORE_EP_HOST)
+	if (bulk(src))
 		return ncore_ep_rw(chip, src, buf, len, false) ? fail(c, c->src) : 0;
 	if (src->kind != NCORE_EP_WORD || (src->addr | len) & 3)
 		return fail(c, c->src);
 	for (i = 0; i < len; i += 4)
-		ncore_put32(buf + i, ncore_word_read(src->chip, src->addr + i));
+		ncore_put32(buf + i, src->end->ops->word_read(src->end, src->addr + i));
 	return 0;
 }
 
 static int write_word(struct ncore_lane *lane, struct ncore_ep *dst, uint64_t local, uint32_t value,
 		      uint64_t time)
 {
-	int core = ncore_core_word(local);
-	struct ncore_post post = { .addr = local, .value = value, .time = time };
+	struct ncore_chip *chip = lane->chip;
+	int core;
 
-	if (core < 0) {
-		if (local < NEURON_V1_APB_BASE || dst->chip != lane->chip)
-			return -EACCES;
-		return ncore_apb_post(lane->chip, lane, local - NEURON_V1_APB_BASE, value, time);
-	}
-	if (dst->chip == lane->chip && (unsigned int)core == lane->index) {
-		ncore_core_word_write(lane, local, value, time);
-		return 0;
-	}
-	return ncore_lane_post(&dst->chip->lane[core], &post);
+	if (dst->end != &chip->end)
+		return dst->end->ops->word_write(dst->end, local, value, time);
+	core = ncore_core_word(chip, local);
+	if (core < 0)
+		return dst->core != NCORE_EP_NO_CORE
+			       ? -EACCES
+			       : ncore_reg_post(chip, lane, local, value, time);
+	if ((unsigned int)core != lane->index)
+		return ncore_core_word_post(chip, local, value, time);
+	ncore_core_word_write(lane, local, value, time);
+	return 0;
 }
 
 static int copy_to_words(struct ncore_lane *lane, struct ncore_ep *dst, struct ncore_copy *c,
@@ -296,7 +369,7 @@ static int copy_to_words(struct ncore_lane *lane, struct ncore_ep *dst, struct n
 	if ((dst->addr | len) & 3)
 		return fail(c, c->dst);
 	for (i = 0; i < len; i += 4) {
-		if (!ncore_guard_word(dst->chip, c->domain, dst->addr + i))
+		if (!dst->end->ops->word_granted(dst->end, c->domain, dst->addr + i))
 			return fail(c, c->dst + i);
 		ret = write_word(lane, dst, dst->addr + i, ncore_get32(buf + i), c->time);
 		if (ret == -EAGAIN)
@@ -313,7 +386,7 @@ static int fifo_ready(struct ncore_lane *lane, struct ncore_ep *dst, struct ncor
 {
 	uint64_t space;
 
-	if (dst->chip != lane->chip)
+	if (dst->end != &lane->chip->end)
 		return fail(c, c->dst);
 	if (dst->core != lane->index) {
 		c->move = dst->core;
@@ -367,11 +440,6 @@ static int copy_special(struct ncore_lane *lane, struct ncore_ep *src, struct nc
 	}
 }
 
-static bool bulk(const struct ncore_ep *ep)
-{
-	return ep->kind == NCORE_EP_MEM || ep->kind == NCORE_EP_HOST;
-}
-
 static int copy_run(struct ncore_lane *lane, struct ncore_copy *c)
 {
 	struct ncore_ep src, dst;
@@ -382,7 +450,8 @@ static int copy_run(struct ncore_lane *lane, struct ncore_copy *c)
 	if (route(lane->chip, c->dst, &dst))
 		return fail(c, c->dst);
 	/* a doorbell takes chip->lock, which must not be waited for with the fabric's held */
-	if (is_remote(c->src) && dst.kind == NCORE_EP_WORD && dst.addr >= NEURON_V1_APB_BASE)
+	if (ncore_is_remote(lane->chip, c->src) && dst.kind == NCORE_EP_WORD &&
+	    dst.core == NCORE_EP_NO_CORE)
 		return fail(c, c->dst);
 	if (len > src.len)
 		len = src.len;
@@ -399,14 +468,14 @@ static int copy_run(struct ncore_lane *lane, struct ncore_copy *c)
 
 int ncore_copy(struct ncore_lane *lane, struct ncore_copy *c)
 {
-	bool remote = is_remote(c->src) || is_remote(c->dst);
+	bool remote = ncore_is_remote(lane->chip, c->src) || ncore_is_remote(lane->chip, c->dst);
 	int ret;
 
 	c->done = 0;
 	if (remote)
-		ncore_fabric_lock(lane->chip);
+		ncore_link_lock(lane->chip);
 	ret = copy_run(lane, c);
 	if (remote)
-		ncore_fabric_unlock(lane->chip);
+		ncore_link_unlock(lane->chip);
 	return ret;
 }

@@ -129,13 +129,13 @@ static void queue_state(struct state *s, struct ncore_queue *q)
 {
 	unsigned int half;
 
-	LIMITED(s, q->home, NCORE_LANES, "a queue is in no lane");
+	LIMITED(s, q->home, s->chip->lanes, "a queue is in no lane");
 	LIMITED(s, q->stopped, 3, "a queue is stopped in no way");
 	F(s, q->domain);
 	LIMITED(s, q->in_packet, 2, "not a truth value");
 	F(s, q->time);
 	for (half = 0; half < NCORE_HALVES; half++) {
-		LIMITED(s, q->packet_descs[half], NEURON_V1_UDMA_DESC_PER_PACKET + 2,
+		LIMITED(s, q->packet_descs[half], s->chip->gen->dma_packet_max + 2u,
 			"a packet is too long");
 		ring_state(s, &q->ring[half]);
 	}
@@ -156,7 +156,7 @@ static void list_state(struct state *s, unsigned int lane, struct ncore_queue_li
 			q = q->next;
 		if (!s->load || s->error)
 			continue;
-		if (id >= NCORE_ENGINES * NCORE_QUEUES ||
+		if (id >= s->chip->gen->dma_engines * NCORE_QUEUES ||
 		    s->chip->udma[id / NCORE_QUEUES].queue[id % NCORE_QUEUES].state !=
 			    NCORE_Q_IDLE) {
 			fail(s, -EINVAL, "a queue is listed twice or does not exist");
@@ -176,23 +176,26 @@ static void stall_state(struct state *s, struct ncore_lane *lane)
 
 	list_state(s, lane->index, &lane->stalled, NCORE_Q_STALLED);
 	for (q = lane->stalled.first; q && !s->error; q = q->next)
-		LIMITED(s, q->stall_engine, NEURON_ENG_COUNT, "a queue waits for no engine");
+		LIMITED(s, q->stall_engine, s->chip->gen->target->engines,
+			"a queue waits for no engine");
 	if (!lane->tpb && lane->stalled.first)
 		fail(s, -EINVAL, "a queue waits where there is no core");
 }
 
 static void post_state(struct state *s, struct ncore_post *post, unsigned int core, bool in)
 {
-	uint64_t local;
+	struct neuron_place at;
+	int word;
 
 	F(s, post->addr);
 	F(s, post->value);
 	F(s, post->time);
 	if (!s->load || s->error)
 		return;
-	local = post->addr;
-	if (in ? ncore_core_word(local) != (int)core
-	       : ncore_core_word(local) < 0 && local - NEURON_V1_APB_BASE >= NEURON_V1_BAR0_SIZE)
+	word = ncore_core_word(s->chip, post->addr);
+	if (in ? word != (int)core
+	       : word < 0 &&
+			    (!ncore_find(s->chip, post->addr, &at) || at.kind == NEURON_BLOCK_CORE))
 		fail(s, -EINVAL, "a posted write goes nowhere");
 }
 
@@ -242,8 +245,8 @@ static void core_state(struct state *s, struct ncore_core *core)
 {
 	unsigned int i;
 
-	words(s, core->putils, NCORE_PUTILS_WORDS);
-	for (i = 0; i < NCORE_NQ_COUNT; i++) {
+	words(s, core->nq_reg, s->chip->gen->nq_reg.bytes / 4);
+	for (i = 0; i < s->chip->nqs; i++) {
 		struct ncore_nq *nq = &core->nq[i];
 
 		LIMITED(s, nq->index, 1u << 27, "a notification queue's index is too large");
@@ -276,7 +279,7 @@ static void chip_state(struct state *s)
 	struct ncore_chip *chip = s->chip;
 	unsigned int i;
 
-	words(s, chip->misc, NEURON_V1_APB_MISC_RAM_SIZE / 4);
+	words(s, chip->misc, NEURON_MISC_RAM_SIZE / 4);
 	LIMITED(s, chip->reset_armed, 2, "not a truth value");
 	if (s->load && !s->error)
 		atomic_store(&chip->up, !ncore_misc_resetting(chip));
@@ -287,19 +290,19 @@ static void chip_state(struct state *s)
 	F(s, chip->power_samples);
 	LIMITED(s, chip->guard.on, 2, "not a truth value");
 	words(s, chip->guard.root, 2);
-	words(s, chip->guard.core, NCORE_CORES);
-	for (i = 0; i < NCORE_ENGINES; i++)
+	words(s, chip->guard.core, chip->gen->cores);
+	for (i = 0; i < chip->gen->dma_engines; i++)
 		udma_state(s, &chip->udma[i]);
-	for (i = 0; i < NCORE_CORES; i++)
+	for (i = 0; i < chip->gen->cores; i++)
 		core_state(s, &chip->core[i]);
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		lane_state(s, &chip->lane[i]);
 }
 
 static void header(struct state *s)
 {
 	uint64_t magic = STATE_MAGIC;
-	uint32_t version = STATE_VERSION, generation = s->chip->cfg.generation;
+	uint32_t version = STATE_VERSION, generation = s->chip->gen->number;
 
 	F(s, magic);
 	F(s, version);
@@ -308,7 +311,7 @@ static void header(struct state *s)
 		fail(s, -EINVAL, "not a chip's state");
 	else if (version != STATE_VERSION)
 		fail(s, -ENOTSUP, "a state of another version than 3");
-	else if (generation != s->chip->cfg.generation)
+	else if (generation != s->chip->gen->number)
 		fail(s, -ENOTSUP, "a state of another generation of chips");
 }
 
@@ -316,7 +319,7 @@ static bool at_rest(struct ncore_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		if (chip->lane[i].running)
 			return false;
 	return chip->paused > 0;
@@ -366,7 +369,7 @@ int ncore_chip_load(struct ncore_chip *chip, const void *buf, size_t size, const
 				fail(&s, -EINVAL, "the state is followed by something else");
 			if (s.error)
 				forget(chip);
-			ncore_fabric_sync(chip);
+			ncore_link_sync(chip);
 		}
 	} else {
 		fail(&s, -EBUSY, "the chip is not at rest");

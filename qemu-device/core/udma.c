@@ -190,7 +190,7 @@ static void queue_reset(struct ncore_chip *chip, struct ncore_queue *q, unsigned
 	q->in_packet = false;
 	memset(q->packet_descs, 0, sizeof(q->packet_descs));
 	atomic_store(&q->stopped, NCORE_Q_RUNS);
-	q->home = NCORE_HOST_LANE;
+	q->home = (uint8_t)chip->gen->cores;
 }
 
 void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q)
@@ -225,11 +225,11 @@ static void engine_abort(struct ncore_chip *chip, unsigned int engine)
 {
 	unsigned int i;
 
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		ncore_lane_stop(&chip->lane[i]);
 	for (i = 0; i < NCORE_QUEUES; i++)
 		ncore_queue_abort(chip, &chip->udma[engine].queue[i]);
-	for (i = 0; i < NCORE_LANES; i++)
+	for (i = 0; i < chip->lanes; i++)
 		ncore_lane_start(&chip->lane[i]);
 }
 
@@ -262,7 +262,7 @@ static void change_state(struct ncore_chip *chip, unsigned int engine, uint32_t 
 		engine_abort(chip, engine);
 		break;
 	default:
-		ncore_guest_error(chip, NCORE_GE_UNDEFINED, NEURON_V1_APB_UDMA(engine), value);
+		ncore_reg_error(chip, NCORE_GE_UNDEFINED, NEURON_BLOCK_UDMA, engine, 0, value);
 	}
 }
 
@@ -326,10 +326,9 @@ static void add_credit(struct ncore_chip *chip, struct ncore_queue *q, unsigned 
 
 	/* more than the ring holds: what the surplus would be read from, nobody wrote */
 	if (count > len || credit > len - count) {
-		ncore_guest_error(chip, NCORE_GE_UNDEFINED,
-				  NEURON_V1_APB_UDMA(q->engine) + Q_BLOCK(half) +
-					  q->index * Q_STRIDE + NEURON_UDMA_Q_TAIL_INC,
-				  count);
+		ncore_reg_error(chip, NCORE_GE_UNDEFINED, NEURON_BLOCK_UDMA, q->engine,
+				Q_BLOCK(half) + q->index * Q_STRIDE + NEURON_UDMA_Q_TAIL_INC,
+				count);
 		count = credit > len ? 0 : len - credit;
 	}
 	if (!count)
@@ -357,7 +356,7 @@ void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned 
 	if (!lane || lane == from)
 		return;
 	/* small copies of the host's: here and now, the driver's deadlines are milliseconds */
-	if (!from && lane->index == NCORE_HOST_LANE &&
+	if (!from && lane == ncore_host_lane(chip) &&
 	    ncore_ring_credit(&q->ring[NCORE_M2S]) <= NCORE_INLINE_DESCS)
 		ncore_lane_inline(lane);
 	else
@@ -384,8 +383,7 @@ void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel
 	if (word)
 		ncore_store(word, value);
 	else
-		ncore_guest_error(chip, NCORE_GE_UNDEFINED, NEURON_V1_APB_UDMA(engine) + rel,
-				  value);
+		ncore_reg_error(chip, NCORE_GE_UNDEFINED, NEURON_BLOCK_UDMA, engine, rel, value);
 	if (rel == NEURON_UDMA_M2S_CHANGE_STATE || rel == NEURON_UDMA_S2M_CHANGE_STATE)
 		change_state(chip, engine, value);
 }
@@ -425,7 +423,7 @@ void ncore_udma_rest(struct ncore_chip *chip, unsigned int engine)
 
 	for (i = 0; i < NCORE_QUEUES; i++) {
 		ncore_queue_rest(chip, &u->queue[i]);
-		u->queue[i].home = NCORE_HOST_LANE;
+		u->queue[i].home = (uint8_t)chip->gen->cores;
 		atomic_store(&u->queue[i].time, 0);
 	}
 	ncore_store(ncore_udma_word(chip, engine, NEURON_UDMA_M2S_CHANGE_STATE), 0);

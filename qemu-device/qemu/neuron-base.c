@@ -16,57 +16,36 @@
  * The chip goes at unplug, its BARs' last users a grace period later: a virtual
  * CPU may have looked the region up and be waiting for the big lock.
  */
-static uint64_t neuron_mmio_read(NeuronState *s, unsigned bar, hwaddr addr,
-                                 unsigned size)
+static uint64_t neuron_bar_read(void *opaque, hwaddr addr, unsigned size)
 {
-    return s->chip ? ncore_mmio_read(s->chip, bar, addr, size) : UINT64_MAX;
+    NeuronBar *bar = opaque;
+
+    return bar->s->chip ?
+           ncore_mmio_read(bar->s->chip, bar->number, addr, size) : UINT64_MAX;
 }
 
-static void neuron_mmio_write(NeuronState *s, unsigned bar, hwaddr addr,
-                              unsigned size, uint64_t value)
+static void neuron_bar_write(void *opaque, hwaddr addr, uint64_t value,
+                             unsigned size)
 {
-    if (s->chip) {
-        ncore_mmio_write(s->chip, bar, addr, size, value);
+    NeuronBar *bar = opaque;
+
+    if (bar->s->chip) {
+        ncore_mmio_write(bar->s->chip, bar->number, addr, size, value);
     }
 }
 
-static uint64_t neuron_apb_read(void *opaque, hwaddr addr, unsigned size)
-{
-    return neuron_mmio_read(opaque, NEURON_BAR_APB, addr, size);
-}
-
-static void neuron_apb_write(void *opaque, hwaddr addr, uint64_t value,
-                             unsigned size)
-{
-    neuron_mmio_write(opaque, NEURON_BAR_APB, addr, size, value);
-}
-
-static uint64_t neuron_axi_read(void *opaque, hwaddr addr, unsigned size)
-{
-    return neuron_mmio_read(opaque, NEURON_BAR_AXI, addr, size);
-}
-
-static void neuron_axi_write(void *opaque, hwaddr addr, uint64_t value,
-                             unsigned size)
-{
-    neuron_mmio_write(opaque, NEURON_BAR_AXI, addr, size, value);
-}
-
-static const MemoryRegionOps neuron_apb_ops = {
-    .read = neuron_apb_read,
-    .write = neuron_apb_write,
+static const MemoryRegionOps neuron_bar_ops = {
+    .read = neuron_bar_read,
+    .write = neuron_bar_write,
     .endianness = DEVICE_LITTLE_ENDIAN,
     .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
     .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
 };
 
-static const MemoryRegionOps neuron_axi_ops = {
-    .read = neuron_axi_read,
-    .write = neuron_axi_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
-    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
-};
+const struct neuron_gen *neuron_gen(NeuronState *s)
+{
+    return NEURON_BASE_GET_CLASS(s)->gen;
+}
 
 /* docs/hardware.md, "The capability" */
 static bool neuron_add_capability(PCIDevice *pdev, Error **errp)
@@ -75,6 +54,7 @@ static bool neuron_add_capability(PCIDevice *pdev, Error **errp)
                         NEURON_CAP_F_PERF | NEURON_CAP_F_GUARD;
     int pos = pci_add_capability(pdev, PCI_CAP_ID_VNDR, 0, NEURON_CAP_SIZE,
                                  errp);
+    const struct neuron_gen *gen = neuron_gen(NEURON_BASE(pdev));
     uint8_t *cap = pdev->config + pos;
 
     if (pos < 0) {
@@ -83,25 +63,27 @@ static bool neuron_add_capability(PCIDevice *pdev, Error **errp)
     pci_set_byte(cap + NEURON_CAP_LEN, NEURON_CAP_SIZE);
     pci_set_long(cap + NEURON_CAP_MAGIC, NEURON_CAP_MAGIC_VALUE);
     pci_set_word(cap + NEURON_CAP_VERSION, NEURON_CAP_VERSION_VALUE);
-    pci_set_byte(cap + NEURON_CAP_BAR, NEURON_BAR_APB);
+    pci_set_byte(cap + NEURON_CAP_BAR, gen->ext.bar);
     if (neuron_irq_present(NEURON_BASE(pdev))) {
         features |= NEURON_CAP_F_IRQ;
     }
     pci_set_long(cap + NEURON_CAP_FEATURES, features);
-    pci_set_long(cap + NEURON_CAP_OFFSET, NEURON_OURS_BAR0_OFFSET);
-    pci_set_long(cap + NEURON_CAP_LENGTH, NEURON_OURS_BAR0_SIZE);
+    pci_set_long(cap + NEURON_CAP_OFFSET,
+                 neuron_gen_offset(gen, NEURON_BLOCK_EXT, 0));
+    pci_set_long(cap + NEURON_CAP_LENGTH, gen->ext.size);
     return true;
 }
 
 static bool neuron_check_properties(NeuronState *s, Error **errp)
 {
-    NeuronClass *nc = NEURON_BASE_GET_CLASS(s);
+    const struct neuron_gen *gen = neuron_gen(s);
+    uint64_t dram_size = gen->bar_size[gen->bar_dram];
 
     if (!is_power_of_2(s->dram_bar_size) || s->dram_bar_size < 1 * MiB ||
-        s->dram_bar_size > nc->dram_size) {
+        s->dram_bar_size > dram_size) {
         error_setg(errp, "dram-bar-size %" PRIu64 ": a power of two from 1 MiB"
                    " to %" PRIu64 " MiB expected", s->dram_bar_size,
-                   nc->dram_size / MiB);
+                   dram_size / MiB);
         return false;
     }
     if (s->slot && !s->fabric) {
@@ -114,7 +96,7 @@ static bool neuron_check_properties(NeuronState *s, Error **errp)
 static bool neuron_create_chip(NeuronState *s, Error **errp)
 {
     struct ncore_chip_config config = {
-        .generation = NEURON_BASE_GET_CLASS(s)->generation,
+        .gen = neuron_gen(s),
         .ops = &s->ops,
         .opaque = s,
         .fabric = neuron_fabric_core(s->fabric),
@@ -152,29 +134,34 @@ static bool neuron_create_chip(NeuronState *s, Error **errp)
 
 static bool neuron_create_bars(NeuronState *s, Error **errp)
 {
-    NeuronClass *nc = NEURON_BASE_GET_CLASS(s);
+    const struct neuron_gen *gen = neuron_gen(s);
     PCIDevice *pdev = PCI_DEVICE(s);
-    uint64_t size;
-    int fd;
     MemoryRegion *dram;
+    uint64_t size;
+    int fd, i;
 
     dram = neuron_host_find_mem(s, ncore_dram(s->chip, &size, &fd));
     if (!dram || size < s->dram_bar_size) {
         error_setg(errp, "the chip has no DRAM to show");
         return false;
     }
-    memory_region_init_io(&s->apb, OBJECT(s), &neuron_apb_ops, s, "neuron-apb",
-                          nc->apb_size);
-    memory_region_init_io(&s->axi, OBJECT(s), &neuron_axi_ops, s, "neuron-axi",
-                          nc->axi_size);
-    memory_region_init_alias(&s->dram, OBJECT(s), "neuron-dram-bar", dram, 0,
-                             s->dram_bar_size);
-    pci_register_bar(pdev, NEURON_BAR_APB, PCI_BASE_ADDRESS_MEM_TYPE_64,
-                     &s->apb);
-    pci_register_bar(pdev, NEURON_BAR_AXI, PCI_BASE_ADDRESS_MEM_TYPE_64,
-                     &s->axi);
-    pci_register_bar(pdev, NEURON_BAR_DRAM, PCI_BASE_ADDRESS_MEM_TYPE_64 |
-                     PCI_BASE_ADDRESS_MEM_PREFETCH, &s->dram);
+    for (i = 0; i < ARRAY_SIZE(s->bar); i++) {
+        NeuronBar *bar = &s->bar[i];
+
+        if (!gen->bar_size[i] || i == gen->bar_dram) {
+            continue;
+        }
+        bar->s = s;
+        bar->number = i;
+        memory_region_init_io(&bar->mr, OBJECT(s), &neuron_bar_ops, bar,
+                              i == gen->bar_regs ? "neuron-apb" : "neuron-axi",
+                              gen->bar_size[i]);
+        pci_register_bar(pdev, i, PCI_BASE_ADDRESS_MEM_TYPE_64, &bar->mr);
+    }
+    memory_region_init_alias(&s->bar[gen->bar_dram].mr, OBJECT(s),
+                             "neuron-dram-bar", dram, 0, s->dram_bar_size);
+    pci_register_bar(pdev, gen->bar_dram, PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                     PCI_BASE_ADDRESS_MEM_PREFETCH, &s->bar[gen->bar_dram].mr);
     return true;
 }
 
@@ -222,6 +209,21 @@ static void neuron_reset(DeviceState *dev)
 
     ncore_chip_reset(s->chip, NCORE_RESET_PCI);
     neuron_irq_reset(s);
+}
+
+void neuron_class_set_gen(ObjectClass *oc, const struct neuron_gen *gen,
+                          const char *desc)
+{
+    PCIDeviceClass *k = PCI_DEVICE_CLASS(oc);
+
+    DEVICE_CLASS(oc)->desc = desc;
+    NEURON_BASE_CLASS(oc)->gen = gen;
+    k->vendor_id = NEURON_PCI_VENDOR;
+    k->device_id = gen->pci_id[0];
+    k->subsystem_vendor_id = NEURON_PCI_VENDOR;
+    k->subsystem_id = gen->pci_id[0];
+    k->revision = NEURON_PCI_REVISION;
+    k->class_id = PCI_CLASS_SYSTEM_OTHER;
 }
 
 static void neuron_class_init(ObjectClass *oc, NeuronClassData *data)

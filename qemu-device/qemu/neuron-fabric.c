@@ -45,8 +45,9 @@ static void neuron_fabric_set_topology(Object *obj, const char *value,
 {
     NeuronFabric *f = NEURON_FABRIC(obj);
 
-    if (strcmp(value, "line") && strcmp(value, "ring")) {
-        error_setg(errp, "topology '%s': line or ring expected", value);
+    if (ncore_topology_find(value) < 0) {
+        error_setg(errp, "topology '%s': line or ring expected (torus, "
+                   "hypercube or all where chips have the ports)", value);
         return;
     }
     if (f->core) {
@@ -84,11 +85,9 @@ static void neuron_fabric_set_slots(Object *obj, Visitor *v, const char *name,
 static void neuron_fabric_complete(UserCreatable *uc, Error **errp)
 {
     NeuronFabric *f = NEURON_FABRIC(uc);
-    bool ring = !g_strcmp0(f->topology, "ring");
-    int ret;
+    int ret = ncore_fabric_new(ncore_topology_find(f->topology ?: "line"),
+                               f->slots, &f->core);
 
-    ret = ncore_fabric_new(ring ? NCORE_TOPOLOGY_RING : NCORE_TOPOLOGY_LINE,
-                           f->slots, &f->core);
     if (ret < 0) {
         error_setg_errno(errp, -ret, "cannot create the fabric");
     }

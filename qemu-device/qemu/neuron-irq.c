@@ -21,7 +21,7 @@ void neuron_irq_raise(void *opaque, unsigned vector)
 {
     NeuronState *s = opaque;
 
-    if (vector < NEURON_VECTORS &&
+    if (vector < neuron_gen(s)->cores &&
         !qatomic_fetch_or(&s->irq_raised, 1u << vector)) {
         qemu_bh_schedule(s->irq_bh);
     }
@@ -32,7 +32,7 @@ void neuron_irq_flush(NeuronState *s)
     uint32_t raised = qatomic_xchg(&s->irq_raised, 0);
     unsigned i;
 
-    for (i = 0; i < NEURON_VECTORS; i++) {
+    for (i = 0; i < neuron_gen(s)->cores; i++) {
         if (raised & 1u << i && neuron_irq_present(s)) {
             msix_notify(PCI_DEVICE(s), i);
         }
@@ -59,13 +59,14 @@ void neuron_irq_init(NeuronState *s)
 /* A machine without MSI has no vectors, and the capability says so */
 bool neuron_irq_add_vectors(NeuronState *s, Error **errp)
 {
+    const struct neuron_gen *gen = neuron_gen(s);
+    MemoryRegion *mr = &s->bar[gen->ext.bar].mr;
     PCIDevice *pdev = PCI_DEVICE(s);
     Error *err = NULL;
     int ret, i;
 
-    ret = msix_init(pdev, NEURON_VECTORS, &s->apb, NEURON_BAR_APB,
-                    NEURON_OURS_MSIX_TABLE, &s->apb, NEURON_BAR_APB,
-                    NEURON_OURS_MSIX_PBA, 0, &err);
+    ret = msix_init(pdev, gen->cores, mr, gen->ext.bar, gen->ext.msix_table,
+                    mr, gen->ext.bar, gen->ext.msix_pba, 0, &err);
     if (ret == -ENOTSUP) {
         error_free(err);
         return true;
@@ -74,7 +75,7 @@ bool neuron_irq_add_vectors(NeuronState *s, Error **errp)
         error_propagate(errp, err);
         return false;
     }
-    for (i = 0; i < NEURON_VECTORS; i++) {
+    for (i = 0; i < gen->cores; i++) {
         msix_vector_use(pdev, i);
     }
     return true;
@@ -84,7 +85,9 @@ bool neuron_irq_add_vectors(NeuronState *s, Error **errp)
 void neuron_irq_fini(NeuronState *s)
 {
     if (neuron_irq_present(s)) {
-        msix_uninit(PCI_DEVICE(s), &s->apb, &s->apb);
+        MemoryRegion *mr = &s->bar[neuron_gen(s)->ext.bar].mr;
+
+        msix_uninit(PCI_DEVICE(s), mr, mr);
     }
     qemu_bh_delete(s->irq_bh);
     s->irq_bh = NULL;

@@ -176,7 +176,8 @@ static void neuron_set_fault(Object *obj, Visitor *v, const char *name,
         return;
     }
     if (strlen(spec) >= NCORE_FAULT_SPEC_MAX ||
-        ncore_fault_set(s->chip, i, spec) < 0) {
+        (s->chip ? ncore_fault_set(s->chip, i, spec)
+                 : ncore_fault_check(neuron_gen(s), i, spec)) < 0) {
         error_setg(errp, "%s: \"%s\" is no specification of this fault", name,
                    spec);
     } else {

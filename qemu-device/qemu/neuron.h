@@ -32,15 +32,8 @@ OBJECT_DECLARE_TYPE(NeuronState, NeuronClass, NEURON_BASE)
 
 #define TYPE_NEURON_INFERENTIA "neuron-inferentia"
 
-#define NEURON_BAR_APB 0
-#define NEURON_BAR_AXI 2
-#define NEURON_BAR_DRAM 4
-
-/* MSI-X: one vector for each core */
-#define NEURON_VECTORS 4
-
-/* DRAM, and SBUF and PSUM of four cores; with room */
-#define NEURON_MEM_MAX 16
+/* DRAM, and SBUF and PSUM of each core */
+#define NEURON_MEM_MAX (1 + 2 * NEURON_CORES_MAX)
 
 typedef enum NeuronGuestErrorAction {
     NEURON_GUEST_ERROR_REPORT,
@@ -54,14 +47,17 @@ typedef struct NeuronMem {
     void *ptr;
 } NeuronMem;
 
+typedef struct NeuronBar {
+    NeuronState *s;
+    unsigned number;
+    MemoryRegion mr;
+} NeuronBar;
+
 /* What sets one chip generation apart */
 struct NeuronClass {
     PCIDeviceClass parent_class;
 
-    enum ncore_generation generation;
-    uint64_t apb_size;
-    uint64_t axi_size;
-    uint64_t dram_size;
+    const struct neuron_gen *gen;
 };
 
 struct NeuronState {
@@ -86,14 +82,18 @@ struct NeuronState {
     QEMUBH *irq_bh;
     uint32_t irq_raised; /* atomic: vectors the big lock has not seen yet */
 
-    MemoryRegion apb;
-    MemoryRegion axi;
-    MemoryRegion dram;
+    NeuronBar bar[PCI_ROM_SLOT];
     NeuronMem mem[NEURON_MEM_MAX];
 
     uint8_t *saved;
     uint32_t saved_size;
 };
+
+/* neuron-base.c */
+const struct neuron_gen *neuron_gen(NeuronState *s);
+/* the class of a generation's chips; called by its type's class_init */
+void neuron_class_set_gen(ObjectClass *oc, const struct neuron_gen *gen,
+                          const char *desc);
 
 /* neuron-fabric.c */
 struct ncore_fabric *neuron_fabric_core(NeuronFabric *fabric);

@@ -78,7 +78,7 @@ void rt_memory_add(struct rt_core *core, uint32_t type, int64_t bytes)
 }
 
 /* The words of one core's block: engines first, then its own */
-#define PERF_WORDS (NEURON_PERF_DMA_DESCS / 4 + 2)
+#define PERF_WORDS ((NEURON_PERF_CORE + NEURON_PERF_DMA_DESCS) / 4 + 2)
 
 static uint64_t perf(const uint32_t *words, unsigned int offset)
 {
@@ -99,7 +99,7 @@ static void fill_perf(const uint32_t *words, struct nrtx_core_counters *counters
 			.matmul_wait_cycles = perf(words, at + NEURON_PERF_MATMUL_WAIT),
 		};
 	}
-	counters->macs = perf(words, NEURON_PERF_MACS);
+	counters->macs = perf(words, NEURON_PERF_CORE + NEURON_PERF_MACS);
 }
 
 EXPORT NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *counters)

@@ -123,7 +123,7 @@ static void create(void)
 	fuzz_assert(!ncore_fabric_new(NCORE_TOPOLOGY_LINE, 2, &fabric));
 	for (i = 0; i < CHIPS; i++) {
 		struct ncore_chip_config config = {
-			.generation = NCORE_INFERENTIA,
+			.gen = &neuron_gen_inferentia,
 			.ops = &ops,
 			.opaque = &chips[i],
 			.pool = pool,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
 /*
  * A generation of chips as data: how much a chip has of everything, and where. One const table a
- * generation, in gen/; the device core, the hal, the kernel module, libndl and libnrt take a pointer
- * to it and know no number of a chip themselves. Offsets inside blocks that all generations share
- * (UDMA, MISC RAM) are macros in inferentia.h.
+ * generation, in gen/; the device core, the hal, the kernel module, libndl and libnrt take a
+ * pointer to it and know no number of a chip themselves. Offsets inside blocks that all generations
+ * share (UDMA, MISC RAM) are macros in inferentia.h.
  */
 #ifndef NEURON_HW_GEN_H
 #define NEURON_HW_GEN_H
@@ -103,7 +103,9 @@ struct neuron_ext_map {
 	uint32_t guard_queue; /* 16 words a DMA engine */
 	uint32_t perf, perf_stride; /* a core's counters */
 	uint32_t perf_core; /* in them: behind the engines' */
-	uint32_t msix_table, msix_pba; /* in the same BAR as the block */
+	uint8_t bar; /* of the block, and of the MSI-X table */
+	uint32_t size; /* of the block, bytes */
+	uint32_t msix_table, msix_pba; /* offsets in the BAR */
 };
 
 struct neuron_gen {
@@ -144,6 +146,7 @@ struct neuron_gen {
 	/* the firmware: the word that says the chip is ready, and what of it */
 	uint16_t ready_word;
 	uint32_t ready_mask, ready_value;
+	bool ready_links; /* the word says which ports are up, too: bit i for port i */
 	uint32_t firmware_version;
 	bool mailbox_reads; /* the driver reads registers through the mailbox only */
 };

@@ -124,9 +124,11 @@
 #define NEURON_PERF_WAIT 0x18 /* waiting for a semaphore or event */
 #define NEURON_PERF_MATMUL_INSN 0x20
 #define NEURON_PERF_MATMUL_WAIT 0x28
-#define NEURON_PERF_MACS 0x100
-#define NEURON_PERF_DMA_BYTES 0x108
-#define NEURON_PERF_DMA_DESCS 0x110
+/* the core's own, behind those of the engines (struct neuron_ext_map); Inferentia's: */
+#define NEURON_PERF_CORE 0x100
+#define NEURON_PERF_MACS 0x00
+#define NEURON_PERF_DMA_BYTES 0x08
+#define NEURON_PERF_DMA_DESCS 0x10
 
 /* MSI-X table and pending bits, behind our registers in BAR0: a vector for each core */
 #define NEURON_OURS_MSIX_TABLE 0x810000

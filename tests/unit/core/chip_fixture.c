@@ -33,7 +33,7 @@ static void host_irq(void *opaque, unsigned int vector)
 void fixture_config(struct fixture *f, struct ncore_chip_config *config)
 {
 	*config = (struct ncore_chip_config){
-		.generation = NCORE_INFERENTIA,
+		.gen = &neuron_gen_inferentia,
 		.ops = &f->ops,
 		.opaque = f,
 		.pool = f->pool,

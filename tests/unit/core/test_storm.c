@@ -43,8 +43,8 @@ static uint64_t bell(unsigned int engine, unsigned int half, unsigned int queue)
 
 static uint64_t copied(unsigned int core)
 {
-	return apb_read(&f,
-			NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(core) + NEURON_PERF_DMA_DESCS);
+	return apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(core) + NEURON_PERF_CORE +
+				    NEURON_PERF_DMA_DESCS);
 }
 
 static void wait_for_work(unsigned int core)

@@ -78,7 +78,7 @@ START_TEST(copies)
 	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 0);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0,
 					  NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(0) +
-						  NEURON_PERF_DMA_BYTES,
+						  NEURON_PERF_CORE + NEURON_PERF_DMA_BYTES,
 					  8),
 			  3 * 60001 + 5 * K64);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 0);

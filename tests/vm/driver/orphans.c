@@ -25,7 +25,7 @@ struct told {
 static uint64_t done(int fd)
 {
 	uint64_t addr = NEURON_V1_APB_BASE + NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(0) +
-			NEURON_PERF_DMA_DESCS;
+			NEURON_PERF_CORE + NEURON_PERF_DMA_DESCS;
 	uint64_t addrs[] = { addr, addr + 4 };
 	uint32_t words[2] = { 0 };
 	struct neuron_ioctl_read_hw_counters a = { (void *)addrs, words, 2 };
