@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define MISC NEURON_V1_APB_MISC_RAM
+#define MISC GEN(APB_MISC_RAM)
 
 int fixture_host_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
 {
@@ -33,7 +33,7 @@ static void host_irq(void *opaque, unsigned int vector)
 void fixture_config(struct fixture *f, struct ncore_chip_config *config)
 {
 	*config = (struct ncore_chip_config){
-		.gen = &neuron_gen_inferentia,
+		.gen = &GEN_CHIP,
 		.ops = &f->ops,
 		.opaque = f,
 		.pool = f->pool,
@@ -169,8 +169,7 @@ uint32_t fwio_read(struct fixture *f, uint64_t addr)
 
 static uint64_t q_off(unsigned int engine, unsigned int half, unsigned int queue)
 {
-	return NEURON_V1_APB_UDMA(engine) +
-	       (half ? NEURON_UDMA_S2M_Q(queue) : NEURON_UDMA_M2S_Q(queue));
+	return GEN(APB_UDMA)(engine) + (half ? NEURON_UDMA_S2M_Q(queue) : NEURON_UDMA_M2S_Q(queue));
 }
 
 void queue_init(struct fixture *f, struct ring *r, unsigned int engine, unsigned int queue,
@@ -202,11 +201,11 @@ uint8_t *mem(struct fixture *f, uint64_t addr)
 	uint64_t size;
 	uint8_t *dram = ncore_dram(f->chip, &size, NULL);
 
-	if (addr & NEURON_V1_WINDOW_HOST)
-		return f->host + (addr & ~NEURON_V1_WINDOW_HOST);
-	addr &= ~NEURON_V1_AXI_PORT1;
-	if (addr >= NEURON_V1_DRAM1_BASE)
-		return dram + NEURON_V1_DRAM_CHANNEL_SIZE + (addr - NEURON_V1_DRAM1_BASE);
+	if (addr & GEN(WINDOW_HOST))
+		return f->host + (addr & ~GEN(WINDOW_HOST));
+	addr &= ~GEN(AXI_PORT1);
+	if (addr >= GEN(DRAM1_BASE))
+		return dram + GEN(DRAM_CHANNEL_SIZE) + (addr - GEN(DRAM1_BASE));
 	return dram + addr;
 }
 
@@ -268,9 +267,7 @@ int run_suite(Suite *s)
 
 bool queue_stopped(struct fixture *f, const struct ring *r)
 {
-	return apb_read(f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(r->engine)) >>
-		       r->queue &
-	       1;
+	return apb_read(f, GEN(EXT) + GEN(DMA_STOPPED)(r->engine)) >> r->queue & 1;
 }
 
 void fixture_fill(uint8_t *p, size_t n, uint64_t seed)

@@ -11,11 +11,10 @@
 #include <stdint.h>
 
 #include "ncore.h"
-#include "neuron/hw/inferentia.h"
-#include "neuron/hw/ours.h"
+#include "names.h"
 
 #define HOST_SIZE (64u << 20)
-#define HOST(off) (NEURON_V1_WINDOW_HOST | (uint64_t)(off))
+#define HOST(off) (GEN(WINDOW_HOST) | (uint64_t)(off))
 
 struct fixture {
 	struct ncore_pool *pool;

@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#define EAST NEURON_V1_WINDOW_EAST
-#define WEST NEURON_V1_WINDOW_WEST
-#define MISC_DEV (NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM)
+#define EAST GEN(WINDOW_EAST)
+#define WEST GEN(WINDOW_WEST)
+#define MISC_DEV (GEN(APB_BASE) + GEN(APB_MISC_RAM))
 #define STATUS (MISC_DEV + NEURON_MISC_FW_STATUS)
 #define CHIPS 4
 
@@ -62,7 +62,7 @@ START_TEST(line)
 	unsigned int i;
 
 	for (i = 0; i < CHIPS; i++)
-		apb_write(&f[i], NEURON_V1_APB_MISC_RAM + NEURON_MISC_DEVICE_ID, 10 + i);
+		apb_write(&f[i], GEN(APB_MISC_RAM) + NEURON_MISC_DEVICE_ID, 10 + i);
 	for (i = 0; i < CHIPS; i++) {
 		ck_assert_uint_eq(links(i), (i < 3 ? 1 : 0) | (i > 0 ? 2 : 0));
 		if (i < 3)
@@ -82,7 +82,7 @@ START_TEST(ring)
 {
 	teardown();
 	start(NCORE_TOPOLOGY_RING);
-	apb_write(&f[3], NEURON_V1_APB_MISC_RAM + NEURON_MISC_DEVICE_ID, 33);
+	apb_write(&f[3], GEN(APB_MISC_RAM) + NEURON_MISC_DEVICE_ID, 33);
 	ck_assert_uint_eq(links(0), 3);
 	ck_assert_uint_eq(fwio_read(&f[0], WEST | (MISC_DEV + NEURON_MISC_DEVICE_ID)), 33);
 }
@@ -117,34 +117,34 @@ END_TEST
 /* Memory, cores' memory and semaphores of a neighbour; not its registers and FIFOs */
 START_TEST(windows)
 {
-	uint64_t core2 = NEURON_V1_TPB_BASE + 2 * NEURON_V1_TPB_SIZE;
+	const uint64_t window = GEN_LAST_CORE * GEN(TPB_SIZE), core = GEN(TPB_BASE) + window;
 	struct ring q;
 
 	queue_init(&f[1], &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
 	put64(f[1].host + 0x800000, 0x1020304050607080);
 	copy(&f[1], &q, HOST(0x800000), EAST | 0x5000, 8);
-	copy(&f[1], &q, HOST(0x800000), WEST | (NEURON_V1_DRAM1_BASE + 0x6000), 8);
+	copy(&f[1], &q, HOST(0x800000), WEST | (GEN(DRAM1_BASE) + 0x6000), 8);
 	ck_assert_uint_eq(get64(mem(&f[2], 0x5000)), 0x1020304050607080);
-	ck_assert_uint_eq(get64(mem(&f[0], NEURON_V1_DRAM1_BASE + 0x6000)), 0x1020304050607080);
+	ck_assert_uint_eq(get64(mem(&f[0], GEN(DRAM1_BASE) + 0x6000)), 0x1020304050607080);
 	/* from neighbour to neighbour */
 	copy(&f[1], &q, EAST | 0x5000, WEST | 0x7000, 8);
 	ck_assert_uint_eq(get64(mem(&f[0], 0x7000)), 0x1020304050607080);
-	copy(&f[1], &q, EAST | 0x5000, EAST | (core2 + 3 * NEURON_SBUF_PART_STRIDE), 8);
+	copy(&f[1], &q, EAST | 0x5000, EAST | (core + 3 * NEURON_SBUF_PART_STRIDE), 8);
 	ck_assert_uint_eq(ncore_mmio_read(f[2].chip, NEURON_BAR_AXI,
-					  2 * NEURON_V1_TPB_SIZE + 3 * NEURON_SBUF_PART_STRIDE, 8),
+					  window + 3 * NEURON_SBUF_PART_STRIDE, 8),
 			  0x1020304050607080);
 	put32(f[1].host + 0x800000, 4);
-	copy(&f[1], &q, HOST(0x800000), EAST | (core2 + NEURON_V1_TPB_SEM_INC + 12), 4);
+	copy(&f[1], &q, HOST(0x800000), EAST | (core + GEN(TPB_SEM_INC) + 12), 4);
 	settle(&f[1]);
 	settle(&f[2]);
-	ck_assert_uint_eq(fwio_read(&f[2], core2 + NEURON_V1_TPB_SEM_READ + 12), 4);
-	ck_assert_uint_eq(apb_read(&f[1], NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(0)), 0);
+	ck_assert_uint_eq(fwio_read(&f[2], core + GEN(TPB_SEM_READ) + 12), 4);
+	ck_assert_uint_eq(apb_read(&f[1], GEN(EXT) + GEN(DMA_STOPPED)(0)), 0);
 	copy(&f[1], &q, HOST(0x800000),
-	     EAST | (NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(0) +
+	     EAST | (GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(0) +
 		     NEURON_UDMA_Q_TAIL_INC),
 	     4);
 	settle(&f[1]);
-	ck_assert_uint_eq(apb_read(&f[1], NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(0)), 1);
+	ck_assert_uint_eq(apb_read(&f[1], GEN(EXT) + GEN(DMA_STOPPED)(0)), 1);
 }
 END_TEST
 
@@ -155,12 +155,10 @@ END_TEST
 static const struct {
 	uint64_t ring, src, dst;
 } apart[] = {
-	{ HOST(0x400000), HOST(0x800000),
-	  EAST | (NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(NEURON_ENG_SP)) },
+	{ HOST(0x400000), HOST(0x800000), EAST | (GEN(TPB_BASE) + GEN(TPB_FIFO)(NEURON_ENG_SP)) },
 	{ EAST | 0x400000, HOST(0x800000), HOST(0x800040) },
 	{ HOST(0x400000), EAST | 0x5000,
-	  NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(1) +
-		  NEURON_UDMA_Q_TAIL_INC },
+	  GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(1) + NEURON_UDMA_Q_TAIL_INC },
 };
 
 START_TEST(neighbours_apart)
@@ -181,7 +179,7 @@ START_TEST(neighbours_apart)
 	doorbell(&f[1], &q, 1, 1);
 	doorbell(&f[1], &q, 0, 1);
 	settle(&f[1]);
-	ck_assert_uint_eq(apb_read(&f[1], NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(0)), 1);
+	ck_assert_uint_eq(apb_read(&f[1], GEN(EXT) + GEN(DMA_STOPPED)(0)), 1);
 }
 END_TEST
 
@@ -193,7 +191,7 @@ END_TEST
 
 static void busy(unsigned int i, struct ring *q)
 {
-	static const uint64_t side[] = { NEURON_V1_WINDOW_EAST, NEURON_V1_WINDOW_WEST };
+	static const uint64_t side[] = { GEN(WINDOW_EAST), GEN(WINDOW_WEST) };
 	unsigned int n, s;
 
 	queue_init(&f[i], q, 3 * i % 12, 1, HOST(0x400000), HOST(0x500000), 1024);
@@ -204,9 +202,7 @@ static void busy(unsigned int i, struct ring *q)
 			push(&f[i], q, 0, HOST(0x700000), 4,
 			     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
 			push(&f[i], q, 1,
-			     side[s] |
-				     (NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC + 4 * (2 * i + s)),
-			     4, 0);
+			     side[s] | (GEN(TPB_BASE) + GEN(TPB_SEM_INC) + 4 * (2 * i + s)), 4, 0);
 		} else {
 			push(&f[i], q, 0, HOST(0x800000 + n * 64), 0,
 			     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
@@ -233,8 +229,7 @@ START_TEST(all_at_once)
 		ck_assert_uint_eq(ncore_guest_errors(f[i].chip, NCORE_GE_UNDEFINED), 0);
 	}
 	/* chip 0 sends all its counts east, to chip 1, in semaphore 0 */
-	ck_assert_uint_eq(fwio_read(&f[1], NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_READ),
-			  COPIES / 8);
+	ck_assert_uint_eq(fwio_read(&f[1], GEN(TPB_BASE) + GEN(TPB_SEM_READ)), COPIES / 8);
 }
 END_TEST
 
@@ -246,8 +241,8 @@ START_TEST(disturbed)
 	for (round = 0; round < 6; round++) {
 		for (i = 0; i < CHIPS; i++)
 			busy(i, &q[i]);
-		apb_write(&f[2], NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, 1);
-		apb_write(&f[2], NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL, 1);
+		apb_write(&f[2], GEN(APB_MISC_RAM) + NEURON_MISC_RESET, 1);
+		apb_write(&f[2], GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL, 1);
 		ncore_chip_reset(f[3].chip, NCORE_RESET_PCI);
 		if (round & 1) {
 			ncore_chip_free(f[1].chip);
@@ -272,8 +267,8 @@ static void *mailbox_thread(void *arg)
 		/* an answer either way: the value, or failure while the neighbour resets */
 		fwio_send(mine, NEURON_FWIO_CMD_READ, payload, 8);
 		if (i % 8 == 0) {
-			apb_write(mine, NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, 1);
-			apb_write(mine, NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL, 1);
+			apb_write(mine, GEN(APB_MISC_RAM) + NEURON_MISC_RESET, 1);
+			apb_write(mine, GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL, 1);
 		}
 	}
 	return NULL;
@@ -300,24 +295,24 @@ START_TEST(guarded)
 		uint64_t addr;
 		bool fine;
 	} to[] = {
-		{ EAST | NEURON_V1_TPB_BASE, true },
-		{ EAST | (NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE), false },
-		{ EAST | (NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE + NEURON_V1_TPB_EVENTS), false },
+		{ EAST | GEN(TPB_BASE), true },
+		{ EAST | (GEN(TPB_BASE) + GEN(TPB_SIZE)), false },
+		{ EAST | (GEN(TPB_BASE) + GEN(TPB_SIZE) + GEN(TPB_EVENTS)), false },
 		{ EAST | 0x5000, true },
-		{ WEST | (NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE), true }, /* no guard there */
+		{ WEST | (GEN(TPB_BASE) + GEN(TPB_SIZE)), true }, /* no guard there */
 	};
-	const uint64_t ours = NEURON_OURS_BAR0_OFFSET;
+	const uint64_t ours = GEN(EXT);
 	struct ring q;
 
-	apb_write(&f[2], ours + NEURON_OURS_GUARD_CORE(0), 5);
-	apb_write(&f[2], ours + NEURON_OURS_GUARD_CORE(1), 6);
+	apb_write(&f[2], ours + GEN(GUARD_CORE)(0), 5);
+	apb_write(&f[2], ours + GEN(GUARD_CORE)(1), 6);
 	apb_write(&f[2], ours + NEURON_OURS_GUARD_CTRL, 1);
-	apb_write(&f[1], ours + NEURON_OURS_GUARD_QUEUE(0, 0), 5);
+	apb_write(&f[1], ours + GEN(GUARD_QUEUE)(0, 0), 5);
 	apb_write(&f[1], ours + NEURON_OURS_GUARD_CTRL, 1);
 	queue_init(&f[1], &q, 0, 0, 0x100000, 0x200000, 64);
 	copy(&f[1], &q, 0x300000, to[_i].addr, 4);
 	settle(&f[1]);
-	ck_assert_uint_eq(apb_read(&f[1], ours + NEURON_OURS_DMA_STOPPED(0)), !to[_i].fine);
+	ck_assert_uint_eq(apb_read(&f[1], ours + GEN(DMA_STOPPED)(0)), !to[_i].fine);
 }
 END_TEST
 

@@ -12,10 +12,10 @@
 
 #include "neuron/isa/codec.h"
 
-#define MISC NEURON_V1_APB_MISC_RAM
-#define MISC_DEV (NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM)
+#define MISC GEN(APB_MISC_RAM)
+#define MISC_DEV (GEN(APB_BASE) + GEN(APB_MISC_RAM))
 #define STATUS (MISC_DEV + NEURON_MISC_FW_STATUS)
-#define CORE0 NEURON_V1_TPB_BASE
+#define CORE0 GEN(TPB_BASE)
 #define SRC 0x800000 /* host */
 #define DST 0x900000
 #define PROG 0xa00000
@@ -30,10 +30,10 @@ static unsigned int errors; /* entries of the error queue that were looked at */
 
 static void nq_set(uint64_t group, uint32_t host, uint32_t size)
 {
-	group += NEURON_V1_APB_PUTILS(0);
-	apb_write(&f, group + NEURON_V1_NQ_BASE_LO, host);
-	apb_write(&f, group + NEURON_V1_NQ_BASE_HI, NEURON_V1_WINDOW_HOST >> 32);
-	apb_write(&f, group + NEURON_V1_NQ_SIZE, size);
+	group += GEN(APB_PUTILS)(0);
+	apb_write(&f, group + GEN(NQ_BASE_LO), host);
+	apb_write(&f, group + GEN(NQ_BASE_HI), GEN(WINDOW_HOST) >> 32);
+	apb_write(&f, group + GEN(NQ_SIZE), size);
 }
 
 /* What a driver does after a reset */
@@ -42,10 +42,9 @@ static void bring_up(void)
 	memset(f.host + ERRORS, 0, 1024);
 	memset(f.host + NOTES, 0, 1024);
 	errors = 0;
-	nq_set(NEURON_V1_NQ_ERROR_REGS, ERRORS, 1024);
-	nq_set(NEURON_V1_NQ_NOTIFY_REGS(NEURON_ENG_SP), NOTES, 1024);
-	queue_init(&f, &q, NEURON_V1_H2T_ENGINE(0), NEURON_V1_H2T_QUEUE, HOST(0x400000),
-		   HOST(0x500000), 64);
+	nq_set(GEN(NQ_ERROR_REGS), ERRORS, 1024);
+	nq_set(GEN(NQ_NOTIFY_REGS)(NEURON_ENG_SP), NOTES, 1024);
+	queue_init(&f, &q, GEN(H2T_ENGINE)(0), GEN(H2T_QUEUE), HOST(0x400000), HOST(0x500000), 64);
 }
 
 static void setup(void)
@@ -96,9 +95,7 @@ static unsigned int next_error(uint64_t *data)
 
 static bool stopped(void)
 {
-	return apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(q.engine)) >>
-		       q.queue &
-	       1;
+	return apb_read(&f, GEN(EXT) + GEN(DMA_STOPPED)(q.engine)) >> q.queue & 1;
 }
 
 /* 1024 bytes arrive, or none does */
@@ -136,15 +133,25 @@ static void ecc_words(uint32_t sram, uint32_t dram0, uint32_t dram1)
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_ECC_DRAM(1)), dram1);
 }
 
+#ifdef SECOND_GEN
+#define LAST "1"
+#define AFTER_LAST "2"
+#else
+#define LAST "3"
+#define AFTER_LAST "4"
+#endif
+
 START_TEST(specifications)
 {
-	static const char *const bad[] = { "",	       "x",	  "1x",		 "-1",
-					   "1:",       "1:after", "1:after=",	 "1:core=4",
-					   "1:queue=", "on",	  "99999999999", "1 " };
+	static const char *const bad[] = {
+		"",	    "x",       "1x",	      "-1",
+		"1:",	    "1:after", "1:after=",    "1:core=" AFTER_LAST,
+		"1:queue=", "on",      "99999999999", "1 "
+	};
 	static const char *const good[] = { "1",
 					    "always",
 					    "3:after=2",
-					    "1:core=3",
+					    "1:core=" LAST,
 					    "always:after=7:core=0:queue=program",
 					    "2:queue=copy" };
 	unsigned int i;
@@ -218,8 +225,7 @@ START_TEST(dma_hang)
 	ck_assert_uint_eq(next_error(NULL), 0);
 	ck_assert_uint_eq(queue_reg(&f, &q, TX, NEURON_UDMA_Q_STATUS), 1);
 	ck_assert_uint_eq(queue_reg(&f, &q, TX, NEURON_UDMA_Q_HEAD), 0);
-	ck_assert_uint_eq(apb_read(&f, NEURON_V1_APB_UDMA(q.engine) + NEURON_UDMA_M2S_STATE),
-			  0x1111);
+	ck_assert_uint_eq(apb_read(&f, GEN(APB_UDMA)(q.engine) + NEURON_UDMA_M2S_STATE), 0x1111);
 	ck_assert(!copied(HOST(SRC), HOST(DST)));
 	bring_up();
 	ck_assert(works());
@@ -230,21 +236,21 @@ START_TEST(dram_ecc)
 {
 	uint64_t data;
 
-	copy(&f, &q, HOST(SRC), NEURON_V1_DRAM1_BASE, 1024);
+	copy(&f, &q, HOST(SRC), GEN(DRAM1_BASE), 1024);
 	copy(&f, &q, HOST(SRC), 0x0, 1024);
 	ck_assert_int_eq(arm("dram-ecc-corrected", "3"), 0);
 	/* what does not read DRAM is no occasion */
 	ck_assert(copied(HOST(SRC), HOST(DST)));
-	ck_assert(copied(NEURON_V1_DRAM1_BASE, HOST(DST)));
+	ck_assert(copied(GEN(DRAM1_BASE), HOST(DST)));
 	ck_assert(copied(0, HOST(DST)));
 	ck_assert(copied(0, HOST(DST)));
 	ck_assert(copied(0, HOST(DST)));
 	ecc_words(0, 2u << 16, 1u << 16);
 	ck_assert_int_eq(arm("dram-ecc-uncorrected", "1"), 0);
-	ck_assert(!copied(NEURON_V1_DRAM1_BASE, HOST(DST)));
+	ck_assert(!copied(GEN(DRAM1_BASE), HOST(DST)));
 	ck_assert(stopped());
 	ck_assert_uint_eq(next_error(&data), NEURON_NERR_DRAM_UE);
-	ck_assert_uint_eq(data, NEURON_V1_DRAM1_BASE);
+	ck_assert_uint_eq(data, GEN(DRAM1_BASE));
 	ecc_words(0, 2u << 16, 1u << 16 | 1);
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_DEVICE), 0);
 	bring_up();
@@ -277,7 +283,7 @@ END_TEST
 static void run_insn(unsigned int engine, const struct neuron_insn *insn)
 {
 	ck_assert_int_eq(neuron_isa_encode(insn, f.host + PROG), 1);
-	copy(&f, &q, HOST(PROG), CORE0 + NEURON_V1_TPB_FIFO(engine), 64);
+	copy(&f, &q, HOST(PROG), CORE0 + GEN(TPB_FIFO)(engine), 64);
 	settle(&f);
 }
 
@@ -338,7 +344,7 @@ START_TEST(nq_overflow)
 	run_notify();
 	ck_assert(!noted(0));
 	ck_assert_uint_eq(next_error(NULL), NEURON_NERR_NQ_OVERFLOW);
-	ck_assert_uint_eq(apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_NQ_OVERFLOWS(0)), 1);
+	ck_assert_uint_eq(apb_read(&f, GEN(EXT) + GEN(NQ_OVERFLOWS)(0)), 1);
 	run_notify();
 	ck_assert(noted(0));
 }
@@ -443,7 +449,7 @@ START_TEST(link_down)
 	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
 	config.slot = 1;
 	ck_assert_int_eq(ncore_chip_new(&config, &other), 0);
-	put64(addr, NEURON_V1_WINDOW_EAST | STATUS);
+	put64(addr, GEN(WINDOW_EAST) | STATUS);
 	ck_assert_uint_eq(fwio_read(&f, STATUS), up | NEURON_MISC_FW_STATUS_EAST);
 	ck_assert_int_eq(arm("link-west-down", "on"), 0); /* there is none */
 	ck_assert_uint_eq(fwio_read(&f, STATUS), up | NEURON_MISC_FW_STATUS_EAST);

@@ -10,7 +10,7 @@
 
 #include "neuron/isa/codec.h"
 
-#define OURS NEURON_OURS_BAR0_OFFSET
+#define OURS GEN(EXT)
 #define PAGE 4096u
 #define ROOT 0x2000000 /* the table: 64 KiB, a middle page, a leaf for each 16 MiB */
 #define MID 0x2010000
@@ -24,11 +24,10 @@
 #define ERRORS 0x500000 /* error queues, a page a core */
 #define MINE 5
 #define THEIRS 6
-#define CORE(nc) (NEURON_V1_TPB_BASE + (nc)*NEURON_V1_TPB_SIZE)
-#define SEM_INC(nc, i) (CORE(nc) + NEURON_V1_TPB_SEM_INC + 4 * (i))
-#define DOORBELL(eng, q)                                                       \
-	(NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(eng) + NEURON_UDMA_S2M_Q(q) + \
-	 NEURON_UDMA_Q_TAIL_INC)
+#define CORE(nc) (GEN(TPB_BASE) + (nc)*GEN(TPB_SIZE))
+#define SEM_INC(nc, i) (CORE(nc) + GEN(TPB_SEM_INC) + 4 * (i))
+#define DOORBELL(eng, q) \
+	(GEN(APB_BASE) + GEN(APB_UDMA)(eng) + NEURON_UDMA_S2M_Q(q) + NEURON_UDMA_Q_TAIL_INC)
 
 static struct fixture f;
 static struct ring r;
@@ -50,11 +49,11 @@ static void fence(void)
 
 static void error_queue(unsigned int nc, uint64_t base)
 {
-	const uint64_t regs = NEURON_V1_APB_PUTILS(nc) + NEURON_V1_NQ_ERROR_REGS;
+	const uint64_t regs = GEN(APB_PUTILS)(nc) + GEN(NQ_ERROR_REGS);
 
-	apb_write(&f, regs + NEURON_V1_NQ_BASE_LO, (uint32_t)base);
-	apb_write(&f, regs + NEURON_V1_NQ_BASE_HI, (uint32_t)(base >> 32));
-	apb_write(&f, regs + NEURON_V1_NQ_SIZE, PAGE);
+	apb_write(&f, regs + GEN(NQ_BASE_LO), (uint32_t)base);
+	apb_write(&f, regs + GEN(NQ_BASE_HI), (uint32_t)(base >> 32));
+	apb_write(&f, regs + GEN(NQ_SIZE), PAGE);
 }
 
 /* Core 0 and its engines' queues 0 to 7 are MINE, core 1 and queue 0 of engine 3 are THEIRS */
@@ -73,11 +72,11 @@ static void guard_on(void)
 	grant(OTHERS, 64 * PAGE, THEIRS);
 	ours(NEURON_OURS_GUARD_ROOT_LO, ROOT);
 	ours(NEURON_OURS_GUARD_ROOT_HI, 0);
-	ours(NEURON_OURS_GUARD_CORE(0), MINE);
-	ours(NEURON_OURS_GUARD_CORE(1), THEIRS);
+	ours(GEN(GUARD_CORE)(0), MINE);
+	ours(GEN(GUARD_CORE)(1), THEIRS);
 	for (i = 0; i < 8; i++)
-		ours(NEURON_OURS_GUARD_QUEUE(0, i), MINE);
-	ours(NEURON_OURS_GUARD_QUEUE(3, 0), THEIRS);
+		ours(GEN(GUARD_QUEUE)(0, i), MINE);
+	ours(GEN(GUARD_QUEUE)(3, 0), THEIRS);
 	ours(NEURON_OURS_GUARD_CTRL, 1);
 }
 
@@ -101,7 +100,7 @@ static void teardown(void)
 
 static bool stopped(unsigned int eng, unsigned int queue)
 {
-	return apb_read(&f, OURS + NEURON_OURS_DMA_STOPPED(eng)) >> queue & 1;
+	return apb_read(&f, OURS + GEN(DMA_STOPPED)(eng)) >> queue & 1;
 }
 
 /* The queue stopped, its core's error queue says where */
@@ -129,12 +128,12 @@ START_TEST(off)
 	check_fine();
 	ck_assert_uint_eq(f.host[DST], 0x66);
 	guard_on();
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, NEURON_MISC_RESET_DEVICE);
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL, 1);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_RESET, NEURON_MISC_RESET_DEVICE);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL, 1);
 	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_OURS_GUARD_CTRL), 0);
 	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_OURS_GUARD_ROOT_LO), 0);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_OURS_GUARD_CORE(1)), 0);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_OURS_GUARD_QUEUE(3, 0)), 0);
+	ck_assert_uint_eq(apb_read(&f, OURS + GEN(GUARD_CORE)(1)), 0);
+	ck_assert_uint_eq(apb_read(&f, OURS + GEN(GUARD_QUEUE)(3, 0)), 0);
 	queue_init(&f, &r, 0, 0, HOST(TX), HOST(RX), LEN);
 	copy(&f, &r, HOST(OTHERS + 1), HOST(DST), 1);
 	check_fine();
@@ -207,11 +206,11 @@ END_TEST
 START_TEST(special_domains)
 {
 	guard_on();
-	ours(NEURON_OURS_GUARD_QUEUE(0, 0), NEURON_GUARD_HOST);
+	ours(GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_HOST);
 	copy(&f, &r, HOST(OTHERS), HOST(0x600000), 64);
 	check_fine();
 	ck_assert_uint_eq(f.host[0x600000], 0x66);
-	ours(NEURON_OURS_GUARD_QUEUE(0, 0), NEURON_GUARD_NONE);
+	ours(GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_NONE);
 	copy(&f, &r, HOST(SRC), HOST(DST), 64);
 	check_abort(HOST(TX + NEURON_UDMA_DESC_SIZE));
 }
@@ -224,7 +223,7 @@ START_TEST(nobody)
 {
 	guard_on();
 	grant(TX, 2 * PAGE, NEURON_GUARD_NONE);
-	ours(NEURON_OURS_GUARD_QUEUE(0, 0), NEURON_GUARD_NONE);
+	ours(GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_NONE);
 	queue_init(&f, &r, 0, 0, nobodys[_i], nobodys[_i], LEN);
 	doorbell(&f, &r, 1, 1);
 	doorbell(&f, &r, 0, 1);
@@ -269,21 +268,21 @@ static const struct {
 } targets[] = {
 	{ SEM_INC(0, 3), 4, true },
 	{ SEM_INC(1, 3), 4, false },
-	{ CORE(0) + NEURON_V1_TPB_EVENTS, 4, true },
-	{ CORE(1) + NEURON_V1_TPB_EVENTS, 4, false },
-	{ CORE(2) + NEURON_V1_TPB_EVENTS, 4, false },
+	{ CORE(0) + GEN(TPB_EVENTS), 4, true },
+	{ CORE(1) + GEN(TPB_EVENTS), 4, false },
+	{ CORE(2) + GEN(TPB_EVENTS), 4, false },
 	{ CORE(0), 64, true },
 	{ CORE(1), 64, false },
 	{ CORE(0) + NEURON_PSUM_OFFSET, 64, true },
 	{ CORE(1) + NEURON_PSUM_OFFSET, 64, false },
-	{ CORE(0) + NEURON_V1_TPB_FIFO(0), 64, true },
-	{ CORE(1) + NEURON_V1_TPB_FIFO(0), 64, false },
+	{ CORE(0) + GEN(TPB_FIFO)(0), 64, true },
+	{ CORE(1) + GEN(TPB_FIFO)(0), 64, false },
 	{ DOORBELL(0, 7), 4, true },
 	{ DOORBELL(0, 9), 4, false },
 	{ DOORBELL(3, 0), 4, false },
 	{ DOORBELL(2, 15), 4, false },
-	{ NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM + NEURON_MISC_METRIC, 4, false },
-	{ NEURON_V1_APB_BASE + OURS + NEURON_OURS_GUARD_CTRL, 4, false },
+	{ GEN(APB_BASE) + GEN(APB_MISC_RAM) + NEURON_MISC_METRIC, 4, false },
+	{ GEN(APB_BASE) + OURS + NEURON_OURS_GUARD_CTRL, 4, false },
 	{ 0x1000, 64, true },
 };
 
@@ -314,12 +313,12 @@ START_TEST(notifications)
 {
 	guard_on();
 	error_queue(0, HOST(OTHERS));
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, NEURON_V1_TPB_FIFO(0), 4, 1); /* an error */
+	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_FIFO)(0), 4, 1); /* an error */
 	ck_assert_uint_eq(f.host[OTHERS], 0x66);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_OURS_NQ_ENTRIES(0)), 0);
+	ck_assert_uint_eq(apb_read(&f, OURS + GEN(NQ_ENTRIES)(0)), 0);
 	error_queue(0, HOST(ERRORS));
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, NEURON_V1_TPB_FIFO(0), 4, 1);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_OURS_NQ_ENTRIES(0)), 1);
+	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_FIFO)(0), 4, 1);
+	ck_assert_uint_eq(apb_read(&f, OURS + GEN(NQ_ENTRIES)(0)), 1);
 	ck_assert_uint_eq(get32(f.host + ERRORS + NEURON_NQ_ENTRY_PHASE), 1);
 }
 END_TEST
@@ -333,7 +332,7 @@ static void feed(const struct neuron_insn *insn, unsigned int n)
 		ck_assert_int_eq(neuron_isa_encode(&insn[i], words), 1);
 		memcpy(f.host + SRC + 64 * i, words, 64);
 	}
-	copy(&f, &r, HOST(SRC), CORE(0) + NEURON_V1_TPB_FIFO(0), 64 * n);
+	copy(&f, &r, HOST(SRC), CORE(0) + GEN(TPB_FIFO)(0), 64 * n);
 }
 
 /* An instruction's writes: the same registers. The value of semaphore 9 tells whether it came */
@@ -341,7 +340,7 @@ START_TEST(instructions)
 {
 	static const uint64_t addr[] = { SEM_INC(0, 9), SEM_INC(1, 9), DOORBELL(3, 0) };
 	struct neuron_insn insn[2] = {
-		{ .opcode = NEURON_OP_PROGRAM_START, .isa_version = NEURON_ISA_VERSION },
+		{ .opcode = NEURON_OP_PROGRAM_START, .isa_version = GEN(ISA) },
 		{ .opcode = NEURON_OP_WRITE },
 	};
 	const uint8_t *e = f.host + ERRORS;
@@ -353,13 +352,13 @@ START_TEST(instructions)
 	check_fine();
 	if (!_i) {
 		ck_assert_uint_eq(
-			ncore_mmio_read(f.chip, NEURON_BAR_AXI, NEURON_V1_TPB_SEM_READ + 36, 4), 1);
+			ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_READ) + 36, 4), 1);
 		return;
 	}
 	ck_assert_uint_eq(e[NEURON_NQ_ENTRY_CODE], NEURON_NERR_WRITE_REFUSED);
 	ck_assert_uint_eq(get64(e + NEURON_NQ_ENTRY_DATA), addr[_i]);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI,
-					  NEURON_V1_TPB_SIZE + NEURON_V1_TPB_SEM_READ + 36, 4),
+					  GEN(TPB_SIZE) + GEN(TPB_SEM_READ) + 36, 4),
 			  0);
 }
 END_TEST
@@ -378,7 +377,7 @@ START_TEST(saved)
 	ck_assert_int_eq(ncore_chip_load(f.chip, buf, size, &reason), 0);
 	ncore_chip_resume(f.chip);
 	free(buf);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_OURS_GUARD_QUEUE(3, 0)), THEIRS);
+	ck_assert_uint_eq(apb_read(&f, OURS + GEN(GUARD_QUEUE)(3, 0)), THEIRS);
 	copy(&f, &r, HOST(SRC), HOST(DST), 64);
 	check_fine();
 	ck_assert_uint_eq(f.host[DST], 0x11);

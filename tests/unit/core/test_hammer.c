@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define STEPS 20000
-#define MISC NEURON_V1_APB_MISC_RAM
+#define MISC GEN(APB_MISC_RAM)
 
 static struct ncore_fabric *fabric;
 static struct fixture f[2];
@@ -50,25 +50,23 @@ static uint64_t some_address(uint64_t *s)
 	static const uint64_t base[] = {
 		0,
 		0x2000,
-		NEURON_V1_DRAM_CHANNEL_SIZE - 64,
-		NEURON_V1_DRAM1_BASE,
-		NEURON_V1_DRAM1_BASE + NEURON_V1_DRAM_CHANNEL_SIZE - 8,
-		NEURON_V1_TPB_BASE,
-		NEURON_V1_TPB_BASE + NEURON_V1_SBUF_PART_SIZE - 16,
-		NEURON_V1_TPB_BASE + NEURON_PSUM_OFFSET,
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(0),
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(3),
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE + NEURON_V1_TPB_FIFO(1),
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_EVENTS,
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_SET,
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC,
-		NEURON_V1_TPB_BASE + 4 * NEURON_V1_TPB_SIZE - 4,
-		NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(0) +
-			NEURON_UDMA_Q_TAIL_INC,
-		NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_S2M_Q(0) +
-			NEURON_UDMA_Q_TAIL_INC,
-		NEURON_V1_APB_BASE + MISC + NEURON_MISC_DOORBELL,
-		NEURON_V1_APB_BASE + NEURON_V1_BAR0_SIZE - 4,
+		GEN(DRAM_CHANNEL_SIZE) - 64,
+		GEN(DRAM1_BASE),
+		GEN(DRAM1_BASE) + GEN(DRAM_CHANNEL_SIZE) - 8,
+		GEN(TPB_BASE),
+		GEN(TPB_BASE) + GEN(SBUF_PART_SIZE) - 16,
+		GEN(TPB_BASE) + NEURON_PSUM_OFFSET,
+		GEN(TPB_BASE) + GEN(TPB_FIFO)(0),
+		GEN(TPB_BASE) + GEN(TPB_FIFO)(3),
+		GEN(TPB_BASE) + GEN(TPB_SIZE) + GEN(TPB_FIFO)(1),
+		GEN(TPB_BASE) + GEN(TPB_EVENTS),
+		GEN(TPB_BASE) + GEN(TPB_SEM_SET),
+		GEN(TPB_BASE) + GEN(TPB_SEM_INC),
+		GEN(TPB_BASE) + GEN(NC_PER_DEVICE) * GEN(TPB_SIZE) - 4,
+		GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(0) + NEURON_UDMA_Q_TAIL_INC,
+		GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_S2M_Q(0) + NEURON_UDMA_Q_TAIL_INC,
+		GEN(APB_BASE) + MISC + NEURON_MISC_DOORBELL,
+		GEN(APB_BASE) + GEN(BAR0_SIZE) - 4,
 		HOST(0x400000),
 		HOST(HOST_SIZE - 4096),
 		HOST(HOST_SIZE),
@@ -77,11 +75,11 @@ static uint64_t some_address(uint64_t *s)
 					   0,
 					   0,
 					   0,
-					   NEURON_V1_AXI_PORT1,
-					   NEURON_V1_WINDOW_HOST,
-					   NEURON_V1_WINDOW_EAST,
-					   NEURON_V1_WINDOW_WEST,
-					   1ull << 48 };
+					   GEN(AXI_PORT1),
+					   GEN(WINDOW_HOST),
+					   GEN(WINDOW_EAST),
+					   GEN(WINDOW_WEST),
+					   GEN(WINDOW_LIMIT) };
 	uint64_t a = pick(s, base, sizeof(base) / sizeof(base[0]));
 
 	if (rnd(s) % 4 == 0)
@@ -96,14 +94,14 @@ static uint64_t good_address(uint64_t *s)
 {
 	static const uint64_t base[] = {
 		0x10000,
-		NEURON_V1_DRAM1_BASE,
-		NEURON_V1_TPB_BASE + NEURON_SBUF_PART_STRIDE,
-		NEURON_V1_WINDOW_EAST | 0x20000,
-		NEURON_V1_WINDOW_WEST | (NEURON_V1_TPB_BASE + NEURON_SBUF_PART_STRIDE),
+		GEN(DRAM1_BASE),
+		GEN(TPB_BASE) + NEURON_SBUF_PART_STRIDE,
+		GEN(WINDOW_EAST) | 0x20000,
+		GEN(WINDOW_WEST) | (GEN(TPB_BASE) + NEURON_SBUF_PART_STRIDE),
 		HOST(0x600000),
 		HOST(0x700000),
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(0),
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE + NEURON_V1_TPB_FIFO(3),
+		GEN(TPB_BASE) + GEN(TPB_FIFO)(0),
+		GEN(TPB_BASE) + GEN(TPB_SIZE) + GEN(TPB_FIFO)(3),
 	};
 
 	return pick(s, base, sizeof(base) / sizeof(base[0])) + rnd(s) % 128 * 64;
@@ -132,7 +130,7 @@ static void some_descriptors(struct fixture *x, uint64_t *s, uint32_t at)
 
 static void some_queue(struct fixture *x, uint64_t *s)
 {
-	unsigned int e = rnd(s) % 12, q = rnd(s) % 3;
+	unsigned int e = rnd(s) % GEN(DMA_ENGINES), q = rnd(s) % 3;
 	uint32_t at = 0x400000 + (uint32_t)(rnd(s) % 16) * 0x1000;
 	struct ring r;
 
@@ -146,32 +144,32 @@ static void some_queue(struct fixture *x, uint64_t *s)
 static void some_register(struct fixture *x, uint64_t *s)
 {
 	static const uint64_t base[] = {
-		NEURON_V1_APB_UDMA(0),
-		NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(0),
-		NEURON_V1_APB_UDMA(0) + NEURON_UDMA_S2M_Q(1),
-		NEURON_V1_APB_UDMA(11) + NEURON_UDMA_S2M_Q(15),
-		NEURON_V1_APB_UDMA(5) + NEURON_UDMA_M2S_STATE,
-		NEURON_V1_APB_PUTILS(0) + 0xbfc,
-		NEURON_V1_APB_PUTILS(3) + NEURON_V1_NQ_ERROR_REGS,
+		GEN(APB_UDMA)(0),
+		GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(0),
+		GEN(APB_UDMA)(0) + NEURON_UDMA_S2M_Q(1),
+		GEN(APB_UDMA)(GEN(DMA_ENGINES) - 1) + NEURON_UDMA_S2M_Q(15),
+		GEN(APB_UDMA)(5) + NEURON_UDMA_M2S_STATE,
+		GEN(APB_PUTILS)(0) + 0xbfc,
+		GEN(APB_PUTILS)(GEN_LAST_CORE) + GEN(NQ_ERROR_REGS),
 		MISC,
 		MISC + NEURON_MISC_RESET,
 		MISC + NEURON_MISC_DOORBELL,
-		NEURON_OURS_BAR0_OFFSET,
-		NEURON_V1_BAR0_SIZE - 64,
+		GEN(EXT),
+		GEN(BAR0_SIZE) - 64,
 	};
 	static const unsigned int size[] = { 1, 2, 4, 4, 4, 4, 8, 3 };
 	uint64_t off = pick(s, base, sizeof(base) / sizeof(base[0])) + (rnd(s) % 64) * 4;
 	uint64_t v = rnd(s) % 4 ? rnd(s) % 256 : rnd(s) % 2 ? rnd(s) : some_address(s);
 
 	if (rnd(s) % 32 == 0)
-		off = rnd(s) % NEURON_V1_BAR0_SIZE;
+		off = rnd(s) % GEN(BAR0_SIZE);
 	ncore_mmio_write(x->chip, NEURON_BAR_APB, off, size[rnd(s) % 8], v);
 	ncore_mmio_read(x->chip, NEURON_BAR_APB, off, size[rnd(s) % 8]);
 }
 
 static void some_window(struct fixture *x, uint64_t *s)
 {
-	uint64_t off = some_address(s) - NEURON_V1_TPB_BASE;
+	uint64_t off = some_address(s) - GEN(TPB_BASE);
 
 	if (rnd(s) % 8 == 0)
 		off = rnd(s);
@@ -232,8 +230,7 @@ START_TEST(hammer)
 	}
 	for (i = 0; i < 2; i++) {
 		settle(&f[i]);
-		ck_assert_uint_eq(fwio_read(&f[i],
-					    NEURON_V1_APB_BASE + MISC + NEURON_MISC_FW_STATUS),
+		ck_assert_uint_eq(fwio_read(&f[i], GEN(APB_BASE) + MISC + NEURON_MISC_FW_STATUS),
 				  0x80000000u | (i ? 2 : 1));
 		queue_init(&f[i], &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
 		put32(f[i].host + 0x800000, 0xabcdef01);

@@ -12,8 +12,8 @@
 
 #include "neuron/isa/codec.h"
 
-#define MISC NEURON_V1_APB_MISC_RAM
-#define MEMS 9 /* DRAM, and SBUF and PSUM of four cores */
+#define MISC GEN(APB_MISC_RAM)
+#define MEMS (1 + 2 * GEN(NC_PER_DEVICE)) /* DRAM, and SBUF and PSUM of each core */
 
 static struct fixture f;
 
@@ -119,8 +119,8 @@ START_TEST(memories)
 	ck_assert_int_eq(fd, mems[0].fd);
 	queue_init(&f, &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
 	memset(f.host + 0x800000, 0x5a, 0x10000);
-	copy(&f, &q, HOST(0x800000), NEURON_V1_DRAM1_BASE + 0xffff0000, 0);
-	copy(&f, &q, NEURON_V1_DRAM1_BASE + 0xffff0000, NEURON_V1_TPB_BASE + 0x1fff0, 0);
+	copy(&f, &q, HOST(0x800000), GEN(DRAM1_BASE) + 0xffff0000, 0);
+	copy(&f, &q, GEN(DRAM1_BASE) + 0xffff0000, GEN(TPB_BASE) + GEN(SBUF_PART_SIZE) - 16, 0);
 	ck_assert_uint_eq(mems[0].ptr[(8ull << 30) - 1], 0x5a);
 	ck_assert_uint_eq(mems[0].dirty, 0x10000);
 	ck_assert_uint_eq(mems[1].dirty, 16); /* then there is nothing behind the partition */
@@ -129,7 +129,7 @@ START_TEST(memories)
 	ck_assert_uint_eq(blocks(0), 0);
 	ck_assert_uint_eq(blocks(1), 0);
 	ck_assert_uint_eq(mems[0].ptr[(8ull << 30) - 1], 0);
-	ck_assert_uint_eq(mems[1].ptr[0x1fff0], 0);
+	ck_assert_uint_eq(mems[1].ptr[GEN(SBUF_PART_SIZE) - 16], 0);
 }
 END_TEST
 
@@ -151,7 +151,7 @@ START_TEST(instructions_dirty)
 	ncore_chip_resume(f.chip);
 	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
 	ck_assert_int_eq(neuron_isa_encode(&memset7, f.host + 0x800000), 1);
-	copy(&f, &q, HOST(0x800000), NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(NEURON_ENG_POOL), 64);
+	copy(&f, &q, HOST(0x800000), GEN(TPB_BASE) + GEN(TPB_FIFO)(NEURON_ENG_POOL), 64);
 	settle(&f);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 0, 4), 0x40e00000);
 	ncore_chip_pause(f.chip);
@@ -208,7 +208,7 @@ START_TEST(trace)
 	for (i = 0; i < NCORE_EV_COUNT; i++)
 		ck_assert_ptr_nonnull(ncore_event_name(i));
 	ck_assert_ptr_null(ncore_event_name(NCORE_EV_COUNT));
-	fwio_read(&f, NEURON_V1_APB_BASE + MISC);
+	fwio_read(&f, GEN(APB_BASE) + MISC);
 	ck_assert_uint_eq(seen[NCORE_EV_FWIO], 1);
 	ck_assert_uint_eq(seen[NCORE_EV_MMIO_WRITE], 5);
 	ck_assert_uint_eq(seen[NCORE_EV_MMIO_READ], 0);
@@ -216,11 +216,11 @@ START_TEST(trace)
 	copy(&f, &q, HOST(0), 0, 4);
 	ck_assert_uint_eq(seen[NCORE_EV_DOORBELL], 2);
 	ck_assert_uint_eq(seen[NCORE_EV_DESC], 1);
-	ncore_mmio_write(f.chip, 2, NEURON_V1_TPB_SEM_SET, 4, 1);
+	ncore_mmio_write(f.chip, 2, GEN(TPB_SEM_SET), 4, 1);
 	ck_assert_uint_eq(seen[NCORE_EV_SEMAPHORE], 1);
-	ncore_mmio_write(f.chip, 2, NEURON_V1_TPB_SEM_DEC, 4, 2); /* below 0 */
+	ncore_mmio_write(f.chip, 2, GEN(TPB_SEM_DEC), 4, 2); /* below 0 */
 	ck_assert_uint_eq(seen[NCORE_EV_ENGINE_ERROR], 1);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, NEURON_V1_TPB_SEM_READ, 4), 1);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, GEN(TPB_SEM_READ), 4), 1);
 	copy(&f, &q, HOST(HOST_SIZE), 0, 4);
 	ck_assert_uint_eq(seen[NCORE_EV_DMA_ERROR], 1);
 	ck_assert_uint_eq(seen[NCORE_EV_GUEST_ERROR], 1);
@@ -232,28 +232,28 @@ END_TEST
 
 START_TEST(our_registers)
 {
-	uint64_t ours = NEURON_OURS_BAR0_OFFSET;
+	uint64_t ours = GEN(EXT);
 	uint32_t errors;
 
 	fixture_new_chip(&f);
-	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_ISA_VERSION), 1);
-	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_SBUF_SIZE), 16 << 20);
+	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_ISA_VERSION), GEN(ISA));
+	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_SBUF_SIZE),
+			  NEURON_PARTITIONS * GEN(SBUF_PART_SIZE));
 	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_GUEST_ERRORS), 0);
 	apb_write(&f, ours + NEURON_OURS_ISA_VERSION, 7); /* read-only */
-	apb_write(&f, 0x7ff000, 1); /* nothing there */
+	apb_write(&f, GEN(BAR0_SIZE) - 0x1000, 1); /* nothing there */
 	ncore_mmio_write(f.chip, 0, MISC, 2, 1); /* half a word */
 	errors = apb_read(&f, ours + NEURON_OURS_GUEST_ERRORS);
 	ck_assert_uint_eq(errors, 3);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 3);
-	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_ISA_VERSION), 1);
+	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_ISA_VERSION), GEN(ISA));
 }
 END_TEST
 
 /* Every size, at every edge; outside of a BAR nothing happens */
 START_TEST(accesses)
 {
-	static const uint64_t limit[] = { NEURON_V1_BAR0_SIZE, 0, NEURON_V1_BAR2_SIZE, 0,
-					  8ull << 30 };
+	static const uint64_t limit[] = { GEN(BAR0_SIZE), 0, GEN(BAR2_SIZE), 0, 8ull << 30 };
 	unsigned int bar, size;
 
 	fixture_new_chip(&f);
@@ -283,10 +283,9 @@ START_TEST(accesses)
 	ck_assert_uint_eq(apb_read(&f, MISC + 0xc0), 0x22222222);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0, MISC + 0xc0, 8), 0x1111111122222222);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0, MISC + 0xc6, 2), 0x1111);
-	ncore_mmio_write(f.chip, 2, NEURON_V1_TPB_SEM_SET + 8, 8, 0x0000000700000005);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, NEURON_V1_TPB_SEM_READ + 12, 4), 7);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, NEURON_V1_TPB_SEM_READ + 8, 8),
-			  0x0000000700000005);
+	ncore_mmio_write(f.chip, 2, GEN(TPB_SEM_SET) + 8, 8, 0x0000000700000005);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, GEN(TPB_SEM_READ) + 12, 4), 7);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, GEN(TPB_SEM_READ) + 8, 8), 0x0000000700000005);
 }
 END_TEST
 

@@ -7,37 +7,38 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#define OURS NEURON_OURS_BAR0_OFFSET
+#define OURS GEN(EXT)
 #define NQ 0x100000 /* host: the error queues, a page for each core */
 #define NQ_SIZE 4096
+
+#define LAST GEN_LAST_CORE
 
 static struct fixture f;
 
 static void error_queue(unsigned int nc)
 {
-	const uint64_t regs = NEURON_V1_APB_PUTILS(nc) + NEURON_V1_NQ_ERROR_REGS;
+	const uint64_t regs = GEN(APB_PUTILS)(nc) + GEN(NQ_ERROR_REGS);
 	const uint64_t base = HOST(NQ + nc * NQ_SIZE);
 
-	apb_write(&f, regs + NEURON_V1_NQ_BASE_LO, (uint32_t)base);
-	apb_write(&f, regs + NEURON_V1_NQ_BASE_HI, (uint32_t)(base >> 32));
-	apb_write(&f, regs + NEURON_V1_NQ_SIZE, NQ_SIZE);
+	apb_write(&f, regs + GEN(NQ_BASE_LO), (uint32_t)base);
+	apb_write(&f, regs + GEN(NQ_BASE_HI), (uint32_t)(base >> 32));
+	apb_write(&f, regs + GEN(NQ_SIZE), NQ_SIZE);
 }
 
 /* One entry into the core's error queue: an instruction FIFO cannot be written by the host */
 static void make_entry(unsigned int nc)
 {
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, nc * NEURON_V1_TPB_SIZE + NEURON_V1_TPB_FIFO(0), 4,
-			 1);
+	ncore_mmio_write(f.chip, NEURON_BAR_AXI, nc * GEN(TPB_SIZE) + GEN(TPB_FIFO)(0), 4, 1);
 }
 
 static uint32_t entries(unsigned int nc)
 {
-	return apb_read(&f, OURS + NEURON_OURS_NQ_ENTRIES(nc));
+	return apb_read(&f, OURS + GEN(NQ_ENTRIES)(nc));
 }
 
 static void arm(unsigned int nc, uint32_t seen)
 {
-	apb_write(&f, OURS + NEURON_OURS_NQ_ENTRIES(nc), seen);
+	apb_write(&f, OURS + GEN(NQ_ENTRIES)(nc), seen);
 }
 
 static void setup(void)
@@ -46,7 +47,7 @@ static void setup(void)
 
 	fixture_init(&f, 2);
 	fixture_new_chip(&f);
-	for (nc = 0; nc < 4; nc++)
+	for (nc = 0; nc < GEN(NC_PER_DEVICE); nc++)
 		error_queue(nc);
 }
 
@@ -58,10 +59,10 @@ static void teardown(void)
 /* A host that never arms, as the public driver, is never interrupted; entries are counted */
 START_TEST(silent)
 {
-	make_entry(2);
-	make_entry(2);
-	ck_assert_uint_eq(entries(2), 2);
-	ck_assert_uint_eq(entries(1), 0);
+	make_entry(LAST);
+	make_entry(LAST);
+	ck_assert_uint_eq(entries(LAST), 2);
+	ck_assert_uint_eq(entries(LAST - 1), 0);
 	ck_assert_uint_eq(f.irqs[0] + f.irqs[1] + f.irqs[2] + f.irqs[3], 0);
 }
 END_TEST
@@ -90,30 +91,30 @@ END_TEST
 /* What was written between the look and the arming is not lost */
 START_TEST(late)
 {
-	const uint32_t seen = entries(3);
+	const uint32_t seen = entries(LAST);
 
-	make_entry(3);
-	arm(3, seen);
-	ck_assert_uint_eq(f.irqs[3], 1);
-	make_entry(3);
-	ck_assert_uint_eq(f.irqs[3], 1);
-	arm(3, entries(3));
-	ck_assert_uint_eq(f.irqs[3], 1);
+	make_entry(LAST);
+	arm(LAST, seen);
+	ck_assert_uint_eq(f.irqs[LAST], 1);
+	make_entry(LAST);
+	ck_assert_uint_eq(f.irqs[LAST], 1);
+	arm(LAST, entries(LAST));
+	ck_assert_uint_eq(f.irqs[LAST], 1);
 }
 END_TEST
 
 /* An entry that is dropped, or has no queue, is none */
 START_TEST(dropped)
 {
-	const uint64_t regs = NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_ERROR_REGS;
+	const uint64_t regs = GEN(APB_PUTILS)(0) + GEN(NQ_ERROR_REGS);
 
-	apb_write(&f, regs + NEURON_V1_NQ_SIZE, 64);
-	apb_write(&f, regs + NEURON_V1_NQ_HEAD, 0);
+	apb_write(&f, regs + GEN(NQ_SIZE), 64);
+	apb_write(&f, regs + GEN(NQ_HEAD), 0);
 	make_entry(0);
 	arm(0, entries(0));
 	make_entry(0); /* two slots, one is kept free */
 	ck_assert_uint_eq(entries(0), 1);
-	apb_write(&f, regs + NEURON_V1_NQ_SIZE, 0);
+	apb_write(&f, regs + GEN(NQ_SIZE), 0);
 	make_entry(0);
 	ck_assert_uint_eq(entries(0), 1);
 	ck_assert_uint_eq(f.irqs[0], 0);
@@ -125,8 +126,8 @@ START_TEST(reset)
 {
 	make_entry(1);
 	arm(1, 1);
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, NEURON_MISC_RESET_DEVICE);
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL, 1);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_RESET, NEURON_MISC_RESET_DEVICE);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL, 1);
 	ck_assert_uint_eq(entries(1), 1);
 	error_queue(1);
 	make_entry(1);
@@ -146,18 +147,18 @@ START_TEST(saved)
 	size_t size;
 	void *buf;
 
-	make_entry(2);
-	arm(2, 1);
+	make_entry(LAST);
+	arm(LAST, 1);
 	ncore_chip_pause(f.chip);
 	ck_assert_int_eq(ncore_chip_save(f.chip, &buf, &size), 0);
 	ncore_chip_reset(f.chip, NCORE_RESET_PCI);
 	ck_assert_int_eq(ncore_chip_load(f.chip, buf, size, &reason), 0);
 	ncore_chip_resume(f.chip);
 	free(buf);
-	ck_assert_uint_eq(entries(2), 1);
-	ck_assert_uint_eq(f.irqs[2], 0);
-	make_entry(2);
-	ck_assert_uint_eq(f.irqs[2], 1);
+	ck_assert_uint_eq(entries(LAST), 1);
+	ck_assert_uint_eq(f.irqs[LAST], 0);
+	make_entry(LAST);
+	ck_assert_uint_eq(f.irqs[LAST], 1);
 }
 END_TEST
 

@@ -13,7 +13,7 @@
 #include "neuron/isa/codec.h"
 
 #define FIRST_LAST (NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST)
-#define CORE(nc) (NEURON_V1_TPB_BASE + (nc)*NEURON_V1_TPB_SIZE)
+#define CORE(nc) (GEN(TPB_BASE) + (nc)*GEN(TPB_SIZE))
 #define PROG 0x800000 /* host: programs, 512 KiB an engine */
 #define PROG_SIZE 0x80000
 #define NOTIFY 0x1000000 /* host: notify queues, 256 KiB an engine */
@@ -56,8 +56,8 @@ static void emit(unsigned int e, const struct neuron_insn *insn)
 
 static void emit_start(unsigned int e)
 {
-	emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_PROGRAM_START,
-				       .isa_version = NEURON_ISA_VERSION });
+	emit(e,
+	     &(struct neuron_insn){ .opcode = NEURON_OP_PROGRAM_START, .isa_version = GEN(ISA) });
 }
 
 static void emit_notify(unsigned int e, uint32_t id)
@@ -67,11 +67,11 @@ static void emit_notify(unsigned int e, uint32_t id)
 
 static void notify_queue(unsigned int nc, unsigned int e, uint64_t base, uint32_t size)
 {
-	uint64_t regs = NEURON_V1_APB_PUTILS(nc) + NEURON_V1_NQ_NOTIFY_REGS(e);
+	uint64_t regs = GEN(APB_PUTILS)(nc) + GEN(NQ_NOTIFY_REGS)(e);
 
-	apb_write(&f, regs + NEURON_V1_NQ_BASE_LO, (uint32_t)base);
-	apb_write(&f, regs + NEURON_V1_NQ_BASE_HI, (uint32_t)(base >> 32));
-	apb_write(&f, regs + NEURON_V1_NQ_SIZE, size);
+	apb_write(&f, regs + GEN(NQ_BASE_LO), (uint32_t)base);
+	apb_write(&f, regs + GEN(NQ_BASE_HI), (uint32_t)(base >> 32));
+	apb_write(&f, regs + GEN(NQ_SIZE), size);
 }
 
 /* Queue e of the core's first DMA engine fetches engine e's program into its FIFO */
@@ -85,7 +85,7 @@ static void fetch(unsigned int nc, unsigned int e, struct ring *q)
 		uint32_t len = prog_len[e] - at < CHUNK ? prog_len[e] - at : CHUNK;
 
 		push(&f, q, 0, HOST(PROG + e * PROG_SIZE + at), len, FIRST_LAST);
-		push(&f, q, 1, CORE(nc) + NEURON_V1_TPB_FIFO(e), len, 0);
+		push(&f, q, 1, CORE(nc) + GEN(TPB_FIFO)(e), len, 0);
 	}
 	doorbell(&f, q, 1, n);
 	doorbell(&f, q, 0, n);
@@ -120,25 +120,24 @@ START_TEST(fetch_long)
 					  get64(p + NEURON_NQ_ENTRY_TIME - 32));
 	}
 	ck_assert_uint_eq(get32(entry(3, 5000) + NEURON_NQ_ENTRY_PHASE), 0);
-	ck_assert_uint_eq(apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_NQ_ENTRIES(1)), 5000);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0,
-					  NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(1) +
-						  NEURON_PERF_ENG(3) + NEURON_PERF_INSN,
-					  8),
-			  5001);
+	ck_assert_uint_eq(apb_read(&f, GEN(EXT) + GEN(NQ_ENTRIES)(1)), 5000);
+	ck_assert_uint_eq(
+		ncore_mmio_read(f.chip, 0,
+				GEN(EXT) + GEN(PERF)(1) + NEURON_PERF_ENG(3) + NEURON_PERF_INSN, 8),
+		5001);
 }
 END_TEST
 
 /* A small notify queue: phases 1, 2, 1, ...; full queues drop and say so; in device memory too */
 START_TEST(notify_wrap)
 {
-	const uint64_t err = NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_ERROR_REGS;
-	const uint64_t regs = NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_NOTIFY_REGS(0);
+	const uint64_t err = GEN(APB_PUTILS)(0) + GEN(NQ_ERROR_REGS);
+	const uint64_t regs = GEN(APB_PUTILS)(0) + GEN(NQ_NOTIFY_REGS)(0);
 	struct ring q;
 	unsigned int i, dropped;
 
-	apb_write(&f, err + NEURON_V1_NQ_BASE_LO, 0x900000);
-	apb_write(&f, err + NEURON_V1_NQ_SIZE, 4096); /* base high 0: in DRAM */
+	apb_write(&f, err + GEN(NQ_BASE_LO), 0x900000);
+	apb_write(&f, err + GEN(NQ_SIZE), 4096); /* base high 0: in DRAM */
 	notify_queue(0, 0, HOST(NOTIFY), 8 * 32);
 	emit_start(0);
 	for (i = 0; i < 20; i++)
@@ -151,7 +150,7 @@ START_TEST(notify_wrap)
 		ck_assert_uint_eq(get32(entry(0, i) + NEURON_NQ_ENTRY_PHASE), i < 4 ? 1 : 2);
 	}
 	/* from here on the consumer says where it is: place 4 is next for both */
-	apb_write(&f, regs + NEURON_V1_NQ_HEAD, 4);
+	apb_write(&f, regs + GEN(NQ_HEAD), 4);
 	prog_len[0] = 0;
 	for (i = 0; i < 20; i++)
 		emit_notify(0, 100 + i);
@@ -159,13 +158,13 @@ START_TEST(notify_wrap)
 	settle(&f);
 	for (i = 0; i < 7; i++) /* one place stays free */
 		ck_assert_uint_eq(get32(entry(0, (4 + i) % 8) + NEURON_NQ_ENTRY_ID), 100 + i);
-	dropped = apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_NQ_OVERFLOWS(0));
+	dropped = apb_read(&f, GEN(EXT) + GEN(NQ_OVERFLOWS)(0));
 	ck_assert_uint_eq(dropped, 13);
 	ck_assert_uint_eq(get32(mem(&f, 0x900000)) >> 16, NEURON_NERR_NQ_OVERFLOW);
 	ck_assert_uint_eq(get32(mem(&f, 0x900000 + 28)), 1);
 	ck_assert_uint_eq(get32(mem(&f, 0x900020 + 28)), 0); /* said once */
 	/* room again */
-	apb_write(&f, regs + NEURON_V1_NQ_HEAD, 3);
+	apb_write(&f, regs + GEN(NQ_HEAD), 3);
 	prog_len[0] = 0;
 	emit_notify(0, 200);
 	fetch(0, 0, &q);
@@ -218,10 +217,10 @@ START_TEST(fifo_write_error)
 	struct ring q;
 
 	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x410000), 64);
-	copy(&f, &q, HOST(PROG), CORE(0) + NEURON_V1_TPB_FIFO(0), 63);
+	copy(&f, &q, HOST(PROG), CORE(0) + GEN(TPB_FIFO)(0), 63);
 	settle(&f);
-	ck_assert_uint_eq(apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(0)), 1);
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, NEURON_V1_TPB_FIFO(0), 4, 1);
+	ck_assert_uint_eq(apb_read(&f, GEN(EXT) + GEN(DMA_STOPPED)(0)), 1);
+	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_FIFO)(0), 4, 1);
 	ck_assert_uint_ge(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 2);
 }
 END_TEST
@@ -243,7 +242,7 @@ static void write_desc(uint8_t *ring, uint32_t i, uint64_t addr, uint32_t len, b
 
 static uint64_t tail_inc(unsigned int engine, unsigned int queue, bool s2m)
 {
-	return NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(engine) +
+	return GEN(APB_BASE) + GEN(APB_UDMA)(engine) +
 	       (s2m ? NEURON_UDMA_S2M_Q(queue) : NEURON_UDMA_M2S_Q(queue)) + NEURON_UDMA_Q_TAIL_INC;
 }
 
@@ -266,7 +265,7 @@ static void racy_program(struct ring fetchq[4])
 				   HOST(0x2000000 + (e * ROUNDS + i / 3) * 512), 512, false);
 			write_desc(mem(&f, rings), i + 2, HOST(0x3f0000), 4, true);
 			write_desc(mem(&f, rings + 0x10000), i + 2,
-				   CORE(0) + NEURON_V1_TPB_SEM_INC + 4 * e, 4, false);
+				   CORE(0) + GEN(TPB_SEM_INC) + 4 * e, 4, false);
 		}
 		notify_queue(0, e, HOST(NOTIFY + e * NOTIFY_SIZE), NOTIFY_SIZE);
 		prog_len[e] = 0;
@@ -328,7 +327,7 @@ static uint64_t racy_result(void)
 
 static void go(void)
 {
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, NEURON_V1_TPB_SEM_SET + 4 * 31, 4, 1);
+	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_SET) + 4 * 31, 4, 1);
 }
 
 /*
@@ -343,7 +342,7 @@ START_TEST(turns)
 
 	queue_init(&f, &q, 1, 0, rings, rings + 0x10000, 512);
 	for (i = 0; i < 100; i++) {
-		write_desc(mem(&f, rings), i, CORE(0) + NEURON_V1_TPB_SEM_READ, 16, true);
+		write_desc(mem(&f, rings), i, CORE(0) + GEN(TPB_SEM_READ), 16, true);
 		write_desc(mem(&f, rings + 0x10000), i, HOST(0x2000000 + 16 * i), 16, false);
 	}
 	for (e = 0; e < 4; e++) {
@@ -418,7 +417,7 @@ START_TEST(pause_changes_nothing)
 			ncore_chip_pause(f.chip); /* nests */
 			ncore_chip_resume(f.chip);
 		}
-		ncore_mmio_read(f.chip, NEURON_BAR_AXI, NEURON_V1_TPB_SEM_READ, 4);
+		ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_READ), 4);
 		ncore_chip_resume(f.chip);
 	}
 	settle(&f);
@@ -499,7 +498,7 @@ static void gather_descriptors(void)
 	chain_bells(1);
 	put32(mem(&f, BELLS + 16), 1);
 	chain_desc(2, false, GATHERED, BELLS + 16, 4);
-	chain_desc(2, true, GATHERED, CORE(0) + NEURON_V1_TPB_SEM_INC, 4);
+	chain_desc(2, true, GATHERED, CORE(0) + GEN(TPB_SEM_INC), 4);
 }
 
 static void gather_program(struct ring *fetchq)
@@ -613,6 +612,8 @@ START_TEST(load_refuses)
 }
 END_TEST
 
+#define LAST GEN_LAST_CORE
+
 /* A TPB reset halts a core whose program is still being fetched: nothing of it runs afterwards */
 START_TEST(reset_while_fetching)
 {
@@ -626,14 +627,14 @@ START_TEST(reset_while_fetching)
 				       .wait_value = 1 });
 	for (i = 0; i < 3000; i++)
 		emit_notify(0, i);
-	notify_queue(2, 0, HOST(NOTIFY), NOTIFY_SIZE);
-	fetch(2, 0, &q);
+	notify_queue(LAST, 0, HOST(NOTIFY), NOTIFY_SIZE);
+	fetch(LAST, 0, &q);
 	settle(&f);
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_TPB_RESET_MAP, 4);
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL, 1);
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI,
-			 2 * NEURON_V1_TPB_SIZE + NEURON_V1_TPB_SEM_SET + 20, 4, 1);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_TPB_RESET_MAP, 1u << LAST);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL, 1);
+	ncore_mmio_write(f.chip, NEURON_BAR_AXI, LAST * GEN(TPB_SIZE) + GEN(TPB_SEM_SET) + 20, 4,
+			 1);
 	settle(&f);
 	ck_assert_uint_eq(get32(entry(0, 0) + NEURON_NQ_ENTRY_PHASE), 0);
 	ck_assert_uint_eq(queue_reg(&f, &q, 0, NEURON_UDMA_Q_STATUS), 0);
@@ -641,7 +642,7 @@ START_TEST(reset_while_fetching)
 	prog_len[0] = 0;
 	emit_start(0);
 	emit_notify(0, 77);
-	fetch(2, 0, &q);
+	fetch(LAST, 0, &q);
 	settle(&f);
 	ck_assert_uint_eq(get32(entry(0, 0) + NEURON_NQ_ENTRY_ID), 77);
 }

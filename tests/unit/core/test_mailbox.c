@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#define MISC NEURON_V1_APB_MISC_RAM
-#define MISC_DEV (NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM)
+#define MISC GEN(APB_MISC_RAM)
+#define MISC_DEV (GEN(APB_BASE) + GEN(APB_MISC_RAM))
 
 static struct fixture f;
 
@@ -63,21 +63,20 @@ END_TEST
 START_TEST(read_anywhere)
 {
 	put32(mem(&f, 0x1234560), 0xabad1dea);
-	put32(mem(&f, NEURON_V1_DRAM1_BASE + 64), 0x600dcafe);
+	put32(mem(&f, GEN(DRAM1_BASE) + 64), 0x600dcafe);
 	put32(f.host + 0x300000, 0xfeedf00d);
 	ncore_mmio_write(f.chip, NEURON_BAR_AXI,
-			 3 * NEURON_V1_TPB_SIZE + NEURON_V1_TPB_SEM_SET + 20, 4, 77);
+			 GEN_LAST_CORE * GEN(TPB_SIZE) + GEN(TPB_SEM_SET) + 20, 4, 77);
 	ncore_mmio_write(f.chip, NEURON_BAR_AXI, NEURON_SBUF_PART_STRIDE + 8, 4, 0x01020304);
 	ck_assert_uint_eq(fwio_read(&f, 0x1234560), 0xabad1dea);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_AXI_PORT1 | 0x1234560), 0xabad1dea);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_DRAM1_BASE + 64), 0x600dcafe);
+	ck_assert_uint_eq(fwio_read(&f, GEN(AXI_PORT1) | 0x1234560), 0xabad1dea);
+	ck_assert_uint_eq(fwio_read(&f, GEN(DRAM1_BASE) + 64), 0x600dcafe);
 	ck_assert_uint_eq(fwio_read(&f, HOST(0x300000)), 0xfeedf00d);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_TPB_BASE + 3 * NEURON_V1_TPB_SIZE +
-						NEURON_V1_TPB_SEM_READ + 20),
+	ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + GEN_LAST_CORE * GEN(TPB_SIZE) +
+						GEN(TPB_SEM_READ) + 20),
 			  77);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_TPB_BASE + NEURON_SBUF_PART_STRIDE + 8),
-			  0x01020304);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + 0x500), 0);
+	ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + NEURON_SBUF_PART_STRIDE + 8), 0x01020304);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + 0x500), 0);
 }
 END_TEST
 
@@ -88,7 +87,7 @@ START_TEST(errors)
 	ck_assert_int_eq(fwio_send(&f, 9, payload, 8), NEURON_FWIO_UNKNOWN_CMD);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 7), NEURON_FWIO_FAIL);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 0), NEURON_FWIO_FAIL);
-	put64(payload, NEURON_V1_WINDOW_EAST | MISC_DEV); /* nobody there */
+	put64(payload, GEN(WINDOW_EAST) | MISC_DEV); /* nobody there */
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 8), NEURON_FWIO_FAIL);
 	put64(payload, 0x800000000); /* a hole */
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 8), NEURON_FWIO_FAIL);
@@ -175,7 +174,7 @@ START_TEST(reset_protocol)
 {
 	put32(mem(&f, 0x4000), 0xd00dfeed);
 	apb_write(&f, MISC + NEURON_MISC_DEVICE_ID, 5);
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, NEURON_V1_TPB_SEM_SET, 4, 9);
+	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_SET), 4, 9);
 	ncore_mmio_write(f.chip, NEURON_BAR_AXI, 0x40, 4, 0xffffffff);
 	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_DEVICE);
 	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_RESET), 1);
@@ -184,7 +183,7 @@ START_TEST(reset_protocol)
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_RESET), 0);
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_FW_STATUS), 0x80000000);
 	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_DEVICE_ID), 0);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, NEURON_V1_TPB_SEM_READ, 4), 0);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_READ), 4), 0);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, 0x40, 4), 0);
 	ck_assert_uint_eq(get32(mem(&f, 0x4000)), 0xd00dfeed);
 	ncore_chip_reset(f.chip, NCORE_RESET_PCI);
@@ -206,30 +205,29 @@ START_TEST(tpb_reset_map)
 {
 	unsigned int nc;
 
-	for (nc = 0; nc < 4; nc++) {
-		ncore_mmio_write(f.chip, NEURON_BAR_AXI,
-				 nc * NEURON_V1_TPB_SIZE + NEURON_V1_TPB_SEM_SET, 4, nc + 1);
-		ncore_mmio_write(f.chip, NEURON_BAR_AXI, nc * NEURON_V1_TPB_SIZE, 4, nc + 1);
+	for (nc = 0; nc < GEN(NC_PER_DEVICE); nc++) {
+		ncore_mmio_write(f.chip, NEURON_BAR_AXI, nc * GEN(TPB_SIZE) + GEN(TPB_SEM_SET), 4,
+				 nc + 1);
+		ncore_mmio_write(f.chip, NEURON_BAR_AXI, nc * GEN(TPB_SIZE), 4, nc + 1);
 	}
 	apb_write(&f, MISC + NEURON_MISC_TPB_RESET_MAP, 0x5);
 	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
 	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
-	for (nc = 0; nc < 4; nc++) {
-		uint64_t base = nc * NEURON_V1_TPB_SIZE;
+	for (nc = 0; nc < GEN(NC_PER_DEVICE); nc++) {
+		uint64_t base = nc * GEN(TPB_SIZE);
 		uint32_t want = nc & 1 ? nc + 1 : 0;
 
-		ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI,
-						  base + NEURON_V1_TPB_SEM_READ, 4),
-				  want);
+		ck_assert_uint_eq(
+			ncore_mmio_read(f.chip, NEURON_BAR_AXI, base + GEN(TPB_SEM_READ), 4), want);
 		ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, base, 4), want);
 	}
 	/* a map of 0, which is what the public driver writes, means all */
 	apb_write(&f, MISC + NEURON_MISC_TPB_RESET_MAP, 0);
 	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
 	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
-	for (nc = 0; nc < 4; nc++)
-		ck_assert_uint_eq(
-			ncore_mmio_read(f.chip, NEURON_BAR_AXI, nc * NEURON_V1_TPB_SIZE, 4), 0);
+	for (nc = 0; nc < GEN(NC_PER_DEVICE); nc++)
+		ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, nc * GEN(TPB_SIZE), 4),
+				  0);
 }
 END_TEST
 
@@ -259,19 +257,20 @@ START_TEST(semaphores)
 {
 	unsigned int i;
 
-	for (i = 0; i < 32; i++) {
-		uint64_t o = 2 * NEURON_V1_TPB_SIZE + 4 * i;
+	for (i = 0; i < GEN(SEMAPHORES); i++) {
+		uint64_t o = GEN_LAST_CORE * GEN(TPB_SIZE) + 4 * i;
 
-		ncore_mmio_write(f.chip, 2, o + NEURON_V1_TPB_SEM_SET, 4, 7 + i);
-		ncore_mmio_write(f.chip, 2, o + NEURON_V1_TPB_SEM_INC, 4, 5);
-		ncore_mmio_write(f.chip, 2, o + NEURON_V1_TPB_SEM_DEC, 4, 2);
+		ncore_mmio_write(f.chip, 2, o + GEN(TPB_SEM_SET), 4, 7 + i);
+		ncore_mmio_write(f.chip, 2, o + GEN(TPB_SEM_INC), 4, 5);
+		ncore_mmio_write(f.chip, 2, o + GEN(TPB_SEM_DEC), 4, 2);
 	}
-	for (i = 0; i < 32; i++)
-		ck_assert_uint_eq(fwio_read(&f, NEURON_V1_TPB_BASE + 2 * NEURON_V1_TPB_SIZE +
-							NEURON_V1_TPB_SEM_READ + 4 * i),
+	for (i = 0; i < GEN(SEMAPHORES); i++)
+		ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + GEN_LAST_CORE * GEN(TPB_SIZE) +
+							GEN(TPB_SEM_READ) + 4 * i),
 				  10 + i);
-	ncore_mmio_write(f.chip, 2, NEURON_V1_TPB_EVENTS + 4 * 255, 4, 1);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_TPB_BASE + NEURON_V1_TPB_EVENTS + 4 * 255), 1);
+	ncore_mmio_write(f.chip, 2, GEN(TPB_EVENTS) + 4 * (GEN(EVENTS) - 1), 4, 1);
+	ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + GEN(TPB_EVENTS) + 4 * (GEN(EVENTS) - 1)),
+			  1);
 }
 END_TEST
 

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES 5 /* one a core, and the host's */
+#define LANES (GEN(NC_PER_DEVICE) + 1) /* one a core, and the host's */
 #define LANE 20
-#define QUEUES (NEURON_V1_DMA_ENGINES * 16u)
-#define MISC NEURON_V1_APB_MISC_RAM
+#define QUEUES (GEN(DMA_ENGINES) * 16u)
+#define MISC GEN(APB_MISC_RAM)
 
 static struct fixture f;
 static uint8_t *state;
@@ -50,7 +50,7 @@ static void refused(size_t n, int error, const char *why)
 	free(copy);
 	ck_assert_ptr_nonnull(reason);
 	ck_assert_str_eq(reason, why);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + MISC + NEURON_MISC_FW_STATUS),
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + MISC + NEURON_MISC_FW_STATUS),
 			  NEURON_MISC_FW_STATUS_READY);
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MISC NEURON_V1_APB_MISC_RAM
+#define MISC GEN(APB_MISC_RAM)
 #define RING_LEN 32
 #define TX HOST(0x100000)
 #define RX HOST(0x110000)
@@ -36,15 +36,14 @@ static void teardown(void)
 
 static uint64_t bell(unsigned int engine, unsigned int half, unsigned int queue)
 {
-	return NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(engine) +
+	return GEN(APB_BASE) + GEN(APB_UDMA)(engine) +
 	       (half ? NEURON_UDMA_S2M_Q(queue) : NEURON_UDMA_M2S_Q(queue)) +
 	       NEURON_UDMA_Q_TAIL_INC;
 }
 
 static uint64_t copied(unsigned int core)
 {
-	return apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(core) + NEURON_PERF_CORE +
-				    NEURON_PERF_DMA_DESCS);
+	return apb_read(&f, GEN(EXT) + GEN(PERF)(core) + GEN(PERF_CORE) + NEURON_PERF_DMA_DESCS);
 }
 
 static void wait_for_work(unsigned int core)
@@ -76,7 +75,7 @@ static void start_queue(void)
 static void start_program(void)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_WRITE };
-	uint64_t fifo = NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(NEURON_ENG_SP);
+	uint64_t fifo = GEN(TPB_BASE) + GEN(TPB_FIFO)(NEURON_ENG_SP);
 	struct ring r;
 	unsigned int i;
 
@@ -103,9 +102,9 @@ static void answers_meanwhile(void)
 	void *state;
 	unsigned int i;
 
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + MISC + NEURON_MISC_FW_STATUS),
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + MISC + NEURON_MISC_FW_STATUS),
 			  NEURON_MISC_FW_STATUS_READY);
-	queue_init(&f, &r, 5, NEURON_V1_H2T_QUEUE, HOST(0x200000), HOST(0x210000), RING_LEN);
+	queue_init(&f, &r, 5, GEN(H2T_QUEUE), HOST(0x200000), HOST(0x210000), RING_LEN);
 	for (i = 0; i < 100; i++) {
 		put32(mem(&f, HOST(0x220000)), i);
 		copy(&f, &r, HOST(0x220000), HOST(0x230000), 4);
@@ -141,12 +140,10 @@ START_TEST(endless_work_is_answerable_and_ends)
 
 	starts[_i]();
 	wait_for_work(0);
-	apb_write(&f, NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_CHANGE_STATE,
-		  NEURON_UDMA_STATE_ABORT);
+	apb_write(&f, GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_ABORT);
 	settle(&f);
 
-	apb_write(&f, NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_CHANGE_STATE,
-		  NEURON_UDMA_STATE_NORMAL);
+	apb_write(&f, GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_NORMAL);
 	starts[_i]();
 	wait_for_work(0);
 }
@@ -160,7 +157,7 @@ START_TEST(largest_mailbox_request)
 
 	ck_assert_ptr_nonnull(payload);
 	for (i = 0; i < N; i++)
-		put64(payload + 8 * i, NEURON_V1_APB_BASE + MISC + NEURON_MISC_FW_STATUS);
+		put64(payload + 8 * i, GEN(APB_BASE) + MISC + NEURON_MISC_FW_STATUS);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 8 * N), 0);
 	ck_assert_uint_eq(get32(f.host + FWIO_RESP) >> 16, 4 + 4 * N);
 	for (i = 0; i < N; i++)
@@ -172,12 +169,12 @@ END_TEST
 
 /* Places that hold no memory: registers, semaphores, FIFOs, a neighbour that is not there */
 static const uint64_t no_memory[] = {
-	NEURON_V1_APB_BASE + MISC,
-	NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(0),
-	NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC,
-	NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(0),
-	NEURON_V1_WINDOW_EAST,
-	NEURON_V1_WINDOW_WEST | 0x1000,
+	GEN(APB_BASE) + MISC,
+	GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(0),
+	GEN(TPB_BASE) + GEN(TPB_SEM_INC),
+	GEN(TPB_BASE) + GEN(TPB_FIFO)(0),
+	GEN(WINDOW_EAST),
+	GEN(WINDOW_WEST) | 0x1000,
 	1ull << 48,
 };
 #define PLACES (int)(sizeof(no_memory) / sizeof(no_memory[0]))
@@ -191,7 +188,7 @@ START_TEST(rings_need_memory)
 	doorbell(&f, &r, 1, 1);
 	doorbell(&f, &r, 0, 1);
 	settle(&f);
-	ck_assert_uint_eq(apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(0)), 1);
+	ck_assert_uint_eq(apb_read(&f, GEN(EXT) + GEN(DMA_STOPPED)(0)), 1);
 	ck_assert_uint_gt(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), errors);
 	ck_assert_uint_eq(copied(0), 0);
 }
@@ -199,39 +196,39 @@ END_TEST
 
 START_TEST(notification_queues_need_memory)
 {
-	uint64_t nq = NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_ERROR_REGS, errors;
+	uint64_t nq = GEN(APB_PUTILS)(0) + GEN(NQ_ERROR_REGS), errors;
 	uint32_t before = apb_read(&f, MISC + NEURON_MISC_METRIC);
 	struct ring r;
 
-	apb_write(&f, nq + NEURON_V1_NQ_BASE_LO, (uint32_t)no_memory[_i]);
-	apb_write(&f, nq + NEURON_V1_NQ_BASE_HI, (uint32_t)(no_memory[_i] >> 32));
-	apb_write(&f, nq + NEURON_V1_NQ_SIZE, 0x80000000u);
+	apb_write(&f, nq + GEN(NQ_BASE_LO), (uint32_t)no_memory[_i]);
+	apb_write(&f, nq + GEN(NQ_BASE_HI), (uint32_t)(no_memory[_i] >> 32));
+	apb_write(&f, nq + GEN(NQ_SIZE), 0x80000000u);
 	queue_init(&f, &r, 0, 0, TX, RX, RING_LEN);
 	errors = ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED);
 	copy(&f, &r, 1ull << 48, HOST(0), 4); /* an error, which wants to be told */
 	settle(&f);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), errors + 2);
 	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_METRIC), before);
-	ck_assert_uint_eq(apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_NQ_ENTRIES(0)), 0);
+	ck_assert_uint_eq(apb_read(&f, GEN(EXT) + GEN(NQ_ENTRIES)(0)), 0);
 }
 END_TEST
 
 /* An entry of which only the last word lies beyond a memory: the next channel keeps its first one */
 START_TEST(notification_at_the_end_of_memory)
 {
-	uint64_t nq = NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_ERROR_REGS;
-	uint64_t base = NEURON_V1_DRAM_CHANNEL_SIZE - NEURON_NQ_ENTRY_PHASE;
+	uint64_t nq = GEN(APB_PUTILS)(0) + GEN(NQ_ERROR_REGS);
+	uint64_t base = GEN(DRAM_CHANNEL_SIZE) - NEURON_NQ_ENTRY_PHASE;
 	struct ring r;
 
-	apb_write(&f, nq + NEURON_V1_NQ_BASE_LO, (uint32_t)base);
-	apb_write(&f, nq + NEURON_V1_NQ_BASE_HI, (uint32_t)(base >> 32));
-	apb_write(&f, nq + NEURON_V1_NQ_SIZE, 4096);
-	put32(mem(&f, NEURON_V1_DRAM1_BASE), 0x66666666);
+	apb_write(&f, nq + GEN(NQ_BASE_LO), (uint32_t)base);
+	apb_write(&f, nq + GEN(NQ_BASE_HI), (uint32_t)(base >> 32));
+	apb_write(&f, nq + GEN(NQ_SIZE), 4096);
+	put32(mem(&f, GEN(DRAM1_BASE)), 0x66666666);
 	queue_init(&f, &r, 0, 0, TX, RX, RING_LEN);
 	copy(&f, &r, 1ull << 48, HOST(0), 4);
 	settle(&f);
-	ck_assert_uint_eq(get32(mem(&f, NEURON_V1_DRAM1_BASE)), 0x66666666);
-	ck_assert_uint_eq(apb_read(&f, NEURON_OURS_BAR0_OFFSET + NEURON_OURS_NQ_ENTRIES(0)), 0);
+	ck_assert_uint_eq(get32(mem(&f, GEN(DRAM1_BASE))), 0x66666666);
+	ck_assert_uint_eq(apb_read(&f, GEN(EXT) + GEN(NQ_ENTRIES)(0)), 0);
 }
 END_TEST
 

@@ -31,11 +31,11 @@ static void teardown(void)
 #define NQ 0x700000
 static void error_queue(void)
 {
-	uint64_t regs = NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_ERROR_REGS;
+	uint64_t regs = GEN(APB_PUTILS)(0) + GEN(NQ_ERROR_REGS);
 
-	apb_write(&f, regs + NEURON_V1_NQ_BASE_LO, NQ);
-	apb_write(&f, regs + NEURON_V1_NQ_BASE_HI, NEURON_V1_WINDOW_HOST >> 32);
-	apb_write(&f, regs + NEURON_V1_NQ_SIZE, 1024);
+	apb_write(&f, regs + GEN(NQ_BASE_LO), NQ);
+	apb_write(&f, regs + GEN(NQ_BASE_HI), GEN(WINDOW_HOST) >> 32);
+	apb_write(&f, regs + GEN(NQ_SIZE), 1024);
 }
 
 static uint32_t error_code(unsigned int i)
@@ -48,6 +48,9 @@ static uint32_t error_code(unsigned int i)
 }
 
 /* Host to both DRAM channels, device to device through the port alias, and back */
+/* Bytes of PSUM in one copy: 64 KiB, where its partitions have no gap between them */
+#define PSUM_RUN (GEN_CHIP.target->psum_part_size == NEURON_PSUM_PART_STRIDE ? K64 : 4000u)
+
 START_TEST(copies)
 {
 	uint8_t *h = f.host + 0x800000;
@@ -55,32 +58,31 @@ START_TEST(copies)
 	fixture_fill(h, 300000, 1);
 	copy(&f, &q, HOST(0x800000), 0x123, 60001);
 	ck_assert_int_eq(memcmp(mem(&f, 0x123), h, 60001), 0);
-	copy(&f, &q, 0x123, NEURON_V1_AXI_PORT1 | (NEURON_V1_DRAM1_BASE + 77), 60001);
-	ck_assert_int_eq(memcmp(mem(&f, NEURON_V1_DRAM1_BASE + 77), h, 60001), 0);
-	copy(&f, &q, NEURON_V1_DRAM1_BASE + 77, HOST(0x900000), 60001);
+	copy(&f, &q, 0x123, GEN(AXI_PORT1) | (GEN(DRAM1_BASE) + 77), 60001);
+	ck_assert_int_eq(memcmp(mem(&f, GEN(DRAM1_BASE) + 77), h, 60001), 0);
+	copy(&f, &q, GEN(DRAM1_BASE) + 77, HOST(0x900000), 60001);
 	ck_assert_int_eq(memcmp(f.host + 0x900000, h, 60001), 0);
 	copy(&f, &q, HOST(0x800000), HOST(0xa00000), 0); /* 0 is 64 KiB */
 	ck_assert_int_eq(memcmp(f.host + 0xa00000, h, K64), 0);
 	ck_assert_uint_eq(f.host[0xa00000 + K64], 0);
-	/* into a core and out of it: 128 KiB a partition, 256 KiB apart */
-	copy(&f, &q, HOST(0x800000), NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE + 0x40000 * 5, 0);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI,
-					  NEURON_V1_TPB_SIZE + 0x40000 * 5 + 40, 8),
+	/* into a core and out of it: partitions are 256 KiB apart */
+	copy(&f, &q, HOST(0x800000), GEN(TPB_BASE) + GEN(TPB_SIZE) + 0x40000 * 5, 0);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(TPB_SIZE) + 0x40000 * 5 + 40,
+					  8),
 			  get64(h + 40));
-	copy(&f, &q, NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE + 0x40000 * 5, HOST(0xc00000), 0);
+	copy(&f, &q, GEN(TPB_BASE) + GEN(TPB_SIZE) + 0x40000 * 5, HOST(0xc00000), 0);
 	ck_assert_int_eq(memcmp(f.host + 0xc00000, h, K64), 0);
-	/* PSUM: 16 KiB a partition without a gap */
-	copy(&f, &q, HOST(0x800000), NEURON_V1_TPB_BASE + NEURON_PSUM_OFFSET + 100, 0);
-	copy(&f, &q, NEURON_V1_TPB_BASE + NEURON_PSUM_OFFSET + 100, HOST(0xd00000), 0);
-	ck_assert_int_eq(memcmp(f.host + 0xd00000, h, K64), 0);
+	copy(&f, &q, HOST(0x800000), GEN(TPB_BASE) + NEURON_PSUM_OFFSET + 100, PSUM_RUN & 0xffff);
+	copy(&f, &q, GEN(TPB_BASE) + NEURON_PSUM_OFFSET + 100, HOST(0xd00000), PSUM_RUN & 0xffff);
+	ck_assert_int_eq(memcmp(f.host + 0xd00000, h, PSUM_RUN), 0);
 	ck_assert_uint_eq(queue_reg(&f, &q, TX, NEURON_UDMA_Q_HEAD), 8);
 	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_TAIL), 8);
 	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 0);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0,
-					  NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(0) +
-						  NEURON_PERF_CORE + NEURON_PERF_DMA_BYTES,
-					  8),
-			  3 * 60001 + 5 * K64);
+	ck_assert_uint_eq(
+		ncore_mmio_read(f.chip, 0,
+				GEN(EXT) + GEN(PERF)(0) + GEN(PERF_CORE) + NEURON_PERF_DMA_BYTES,
+				8),
+		3 * 60001 + 3 * K64 + 2 * PSUM_RUN);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 0);
 }
 END_TEST
@@ -103,7 +105,7 @@ END_TEST
 
 START_TEST(ring_in_dram)
 {
-	queue_init(&f, &q, 5, 0, NEURON_V1_AXI_PORT1 | 0x100000, NEURON_V1_DRAM1_BASE + 0x100, 32);
+	queue_init(&f, &q, 5, 0, GEN(AXI_PORT1) | 0x100000, GEN(DRAM1_BASE) + 0x100, 32);
 	put64(f.host + 0x800000, 0x1122334455667788);
 	copy(&f, &q, HOST(0x800000), HOST(0x800010), 8);
 	ck_assert_uint_eq(get64(f.host + 0x800010), 0x1122334455667788);
@@ -164,25 +166,27 @@ START_TEST(unequal_packets)
 }
 END_TEST
 
+#define MOST GEN(UDMA_DESC_PER_PACKET)
+
 START_TEST(packet_limits)
 {
 	unsigned int i;
 
 	queue_init(&f, &q, 2, 3, HOST(0x400000), HOST(0x500000), 512);
-	for (i = 0; i < 128; i++)
+	for (i = 0; i < MOST; i++)
 		push(&f, &q, TX, HOST(0x800000 + i), 1,
-		     (i == 0 ? FIRST : 0) | (i == 127 ? LAST : 0));
-	push(&f, &q, RX, 0, 128, 0);
+		     (i == 0 ? FIRST : 0) | (i == MOST - 1 ? LAST : 0));
+	push(&f, &q, RX, 0, MOST, 0);
 	doorbell(&f, &q, RX, 1);
-	doorbell(&f, &q, TX, 128);
+	doorbell(&f, &q, TX, MOST);
 	settle(&f);
 	ck_assert(!queue_stopped(&f, &q));
-	for (i = 0; i < 129; i++)
+	for (i = 0; i < MOST + 1; i++)
 		push(&f, &q, TX, HOST(0x800000 + i), 1,
-		     (i == 0 ? FIRST : 0) | (i == 128 ? LAST : 0));
-	push(&f, &q, RX, 0, 129, 0);
+		     (i == 0 ? FIRST : 0) | (i == MOST ? LAST : 0));
+	push(&f, &q, RX, 0, MOST + 1, 0);
 	doorbell(&f, &q, RX, 1);
-	doorbell(&f, &q, TX, 129);
+	doorbell(&f, &q, TX, MOST + 1);
 	settle(&f);
 	ck_assert(queue_stopped(&f, &q));
 }
@@ -195,17 +199,17 @@ START_TEST(packet_limits_rx)
 
 	error_queue();
 	queue_init(&f, &q, 2, 3, HOST(0x400000), HOST(0x500000), 512);
-	push(&f, &q, TX, HOST(0x800000), 129, FIRST | LAST);
-	for (i = 0; i < 129; i++)
+	push(&f, &q, TX, HOST(0x800000), MOST + 1, FIRST | LAST);
+	for (i = 0; i < MOST + 1; i++)
 		push(&f, &q, RX, 0x1000 + i, 1, 0);
-	memset(f.host + 0x800000, 0x77, 129);
-	doorbell(&f, &q, RX, 129);
+	memset(f.host + 0x800000, 0x77, MOST + 1);
+	doorbell(&f, &q, RX, MOST + 1);
 	doorbell(&f, &q, TX, 1);
 	settle(&f);
 	ck_assert(queue_stopped(&f, &q));
 	ck_assert_uint_eq(error_code(0), NEURON_NERR_DMA_DESC);
-	ck_assert_uint_eq(*mem(&f, 0x1000 + 127), 0x77);
-	ck_assert_uint_eq(*mem(&f, 0x1000 + 128), 0);
+	ck_assert_uint_eq(*mem(&f, 0x1000 + MOST - 1), 0x77);
+	ck_assert_uint_eq(*mem(&f, 0x1000 + MOST), 0);
 }
 END_TEST
 
@@ -263,20 +267,17 @@ static const struct bad bad[] = {
 	{ FIRST | LAST, 1, 1, HOST(HOST_SIZE), 0, NEURON_NERR_DMA_ABORT },
 	{ FIRST | LAST, 1, 1, 0, HOST(HOST_SIZE - 2), NEURON_NERR_DMA_ABORT },
 	{ FIRST | LAST, 1, 1, 0, 0x800000000, NEURON_NERR_DMA_ABORT },
-	{ FIRST | LAST, 1, 1, 0, NEURON_V1_WINDOW_EAST, NEURON_NERR_DMA_ABORT },
-	{ FIRST | LAST, 1, 1, 0, NEURON_V1_WINDOW_WEST, NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0, GEN(WINDOW_EAST), NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0, GEN(WINDOW_WEST), NEURON_NERR_DMA_ABORT },
 	{ FIRST | LAST, 1, 1, 1ull << 48, 0, NEURON_NERR_DMA_ABORT },
 	{ FIRST | LAST, 1, 1, ~0ull, 0, NEURON_NERR_DMA_ABORT },
-	{ FIRST | LAST, 1, 1, 0, NEURON_V1_TPB_BASE + NEURON_V1_SBUF_PART_SIZE,
-	  NEURON_NERR_DMA_ABORT },
-	{ FIRST | LAST, 1, 1, 0, NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC + 2,
-	  NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0, GEN(TPB_BASE) + GEN(SBUF_PART_SIZE), NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0, GEN(TPB_BASE) + GEN(TPB_SEM_INC) + 2, NEURON_NERR_DMA_ABORT },
 	/* the mailbox's and reset's doorbell is not a descriptor's to ring */
-	{ FIRST | LAST, 1, 1, 0, NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL,
+	{ FIRST | LAST, 1, 1, 0, GEN(APB_BASE) + GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL,
 	  NEURON_NERR_DMA_ABORT },
 	{ FIRST | LAST, 1, 1, 0,
-	  NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_Q(0) +
-		  NEURON_UDMA_M2S_Q_SW_CTRL,
+	  GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(0) + NEURON_UDMA_M2S_Q_SW_CTRL,
 	  NEURON_NERR_DMA_ABORT },
 };
 
@@ -315,8 +316,8 @@ START_TEST(bad_rings)
 		uint64_t base;
 		uint32_t len;
 	} ring[] = {
-		{ HOST(0x400010), 64 },	 { HOST(0x400000), 24 },	{ HOST(0x400000), 65 },
-		{ HOST(HOST_SIZE), 64 }, { NEURON_V1_WINDOW_EAST, 64 }, { ~255ull, 64 },
+		{ HOST(0x400010), 64 },	 { HOST(0x400000), 24 },   { HOST(0x400000), 65 },
+		{ HOST(HOST_SIZE), 64 }, { GEN(WINDOW_EAST), 64 }, { ~255ull, 64 },
 	};
 
 	q.base[0] = HOST(0x400000);
@@ -358,7 +359,7 @@ START_TEST(shrunk_ring)
 	for (i = 0; i < 40; i++)
 		copy(&f, &q, HOST(0x800000), HOST(0x800100 + 4 * i), 4);
 	settle(&f);
-	apb_write(&f, NEURON_V1_APB_UDMA(2) + NEURON_UDMA_M2S_Q(15) + NEURON_UDMA_Q_LEN, 32);
+	apb_write(&f, GEN(APB_UDMA)(2) + NEURON_UDMA_M2S_Q(15) + NEURON_UDMA_Q_LEN, 32);
 	put32(f.host + 0x800000, 42);
 	copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
 	settle(&f);
@@ -384,8 +385,7 @@ START_TEST(another_ring)
 	q.base[0] = HOST(0x600000);
 	q.next[0] = 1;
 	push(&f, &q, TX, HOST(0x800004), 4, FIRST | LAST);
-	apb_write(&f, NEURON_V1_APB_UDMA(2) + NEURON_UDMA_M2S_Q(15) + NEURON_UDMA_Q_BASE_LO,
-		  0x600000);
+	apb_write(&f, GEN(APB_UDMA)(2) + NEURON_UDMA_M2S_Q(15) + NEURON_UDMA_Q_BASE_LO, 0x600000);
 	doorbell(&f, &q, RX, 1);
 	settle(&f);
 	ck_assert_uint_eq(get32(f.host + 0x800100), 42);
@@ -434,7 +434,7 @@ END_TEST
 
 START_TEST(engine_states)
 {
-	uint64_t e = NEURON_V1_APB_UDMA(2);
+	uint64_t e = GEN(APB_UDMA)(2);
 
 	put32(f.host + 0x800000, 42);
 	apb_write(&f, e + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_DISABLE);
@@ -461,23 +461,25 @@ END_TEST
 /* A TPB reset drops what a core's queues still had to do, but not the driver's copies */
 START_TEST(tpb_reset_drops)
 {
+	enum { COPY = GEN(H2T_ENGINE)(0), OTHER = GEN_ENGINE_OF(1) + 1 };
 	struct ring own, other;
 
+	queue_init(&f, &q, COPY, 15, HOST(0x400000), HOST(0x500000), 64);
 	queue_init(&f, &own, 1, 3, HOST(0x600000), HOST(0x608000), 64);
-	queue_init(&f, &other, 4, 3, HOST(0x610000), HOST(0x618000), 64);
+	queue_init(&f, &other, OTHER, 3, HOST(0x610000), HOST(0x618000), 64);
 	put32(f.host + 0x800000, 42);
-	apb_write(&f, NEURON_V1_APB_UDMA(1) + NEURON_UDMA_M2S_CHANGE_STATE, 2);
-	apb_write(&f, NEURON_V1_APB_UDMA(2) + NEURON_UDMA_M2S_CHANGE_STATE, 2);
-	apb_write(&f, NEURON_V1_APB_UDMA(4) + NEURON_UDMA_M2S_CHANGE_STATE, 2);
+	apb_write(&f, GEN(APB_UDMA)(1) + NEURON_UDMA_M2S_CHANGE_STATE, 2);
+	apb_write(&f, GEN(APB_UDMA)(COPY) + NEURON_UDMA_M2S_CHANGE_STATE, 2);
+	apb_write(&f, GEN(APB_UDMA)(OTHER) + NEURON_UDMA_M2S_CHANGE_STATE, 2);
 	copy(&f, &own, HOST(0x800000), HOST(0x800010), 4);
 	copy(&f, &q, HOST(0x800000), HOST(0x800020), 4);
 	copy(&f, &other, HOST(0x800000), HOST(0x800030), 4);
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_TPB_RESET_MAP, 1);
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL, 1);
-	apb_write(&f, NEURON_V1_APB_UDMA(1) + NEURON_UDMA_M2S_CHANGE_STATE, 1);
-	apb_write(&f, NEURON_V1_APB_UDMA(2) + NEURON_UDMA_M2S_CHANGE_STATE, 1);
-	apb_write(&f, NEURON_V1_APB_UDMA(4) + NEURON_UDMA_M2S_CHANGE_STATE, 1);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_TPB_RESET_MAP, 1);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL, 1);
+	apb_write(&f, GEN(APB_UDMA)(1) + NEURON_UDMA_M2S_CHANGE_STATE, 1);
+	apb_write(&f, GEN(APB_UDMA)(COPY) + NEURON_UDMA_M2S_CHANGE_STATE, 1);
+	apb_write(&f, GEN(APB_UDMA)(OTHER) + NEURON_UDMA_M2S_CHANGE_STATE, 1);
 	settle(&f);
 	ck_assert_uint_eq(get32(f.host + 0x800010), 0);
 	ck_assert_uint_eq(get32(f.host + 0x800020), 42);
@@ -492,18 +494,18 @@ END_TEST
 /* Descriptors write semaphores, events and other queues' doorbells */
 START_TEST(words)
 {
-	uint64_t core1 = NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE;
+	uint64_t core1 = GEN(TPB_BASE) + GEN(TPB_SIZE);
 	struct ring other;
 
 	put32(f.host + 0x800000, 3);
-	copy(&f, &q, HOST(0x800000), core1 + NEURON_V1_TPB_SEM_INC + 4 * 6, 4);
-	copy(&f, &q, HOST(0x800000), core1 + NEURON_V1_TPB_SEM_INC + 4 * 6, 4);
-	copy(&f, &q, HOST(0x800000), core1 + NEURON_V1_TPB_EVENTS + 4 * 9, 4);
-	ck_assert_uint_eq(fwio_read(&f, core1 + NEURON_V1_TPB_SEM_READ + 4 * 6), 6);
-	ck_assert_uint_eq(fwio_read(&f, core1 + NEURON_V1_TPB_EVENTS + 4 * 9), 3);
+	copy(&f, &q, HOST(0x800000), core1 + GEN(TPB_SEM_INC) + 4 * 6, 4);
+	copy(&f, &q, HOST(0x800000), core1 + GEN(TPB_SEM_INC) + 4 * 6, 4);
+	copy(&f, &q, HOST(0x800000), core1 + GEN(TPB_EVENTS) + 4 * 9, 4);
+	ck_assert_uint_eq(fwio_read(&f, core1 + GEN(TPB_SEM_READ) + 4 * 6), 6);
+	ck_assert_uint_eq(fwio_read(&f, core1 + GEN(TPB_EVENTS) + 4 * 9), 3);
 	settle(&f);
 	/* semaphores read by a descriptor */
-	copy(&f, &q, core1 + NEURON_V1_TPB_SEM_READ + 4 * 6, HOST(0x800010), 4);
+	copy(&f, &q, core1 + GEN(TPB_SEM_READ) + 4 * 6, HOST(0x800010), 4);
 	ck_assert_uint_eq(get32(f.host + 0x800010), 6);
 
 	queue_init(&f, &other, 7, 1, HOST(0x600000), HOST(0x610000), 32);
@@ -511,13 +513,9 @@ START_TEST(words)
 	push(&f, &other, RX, HOST(0x800020), 4, 0);
 	put32(f.host + 0x800004, 1);
 	copy(&f, &q, HOST(0x800004),
-	     NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(7) + NEURON_UDMA_S2M_Q(1) +
-		     NEURON_UDMA_Q_TAIL_INC,
-	     4);
+	     GEN(APB_BASE) + GEN(APB_UDMA)(7) + NEURON_UDMA_S2M_Q(1) + NEURON_UDMA_Q_TAIL_INC, 4);
 	copy(&f, &q, HOST(0x800004),
-	     NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(7) + NEURON_UDMA_M2S_Q(1) +
-		     NEURON_UDMA_Q_TAIL_INC,
-	     4);
+	     GEN(APB_BASE) + GEN(APB_UDMA)(7) + NEURON_UDMA_M2S_Q(1) + NEURON_UDMA_Q_TAIL_INC, 4);
 	settle(&f);
 	ck_assert_uint_eq(get32(f.host + 0x800020), 3);
 }
@@ -527,24 +525,24 @@ END_TEST
 START_TEST(parts_of_words)
 {
 	put64(f.host + 0x800000, 0x300000003);
-	copy(&f, &q, HOST(0x800000), NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC + 4 * 6, 6);
+	copy(&f, &q, HOST(0x800000), GEN(TPB_BASE) + GEN(TPB_SEM_INC) + 4 * 6, 6);
 	settle(&f);
 	ck_assert(queue_stopped(&f, &q));
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_READ + 4 * 6), 0);
+	ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + GEN(TPB_SEM_READ) + 4 * 6), 0);
 }
 END_TEST
 
 /* What begins in a partition of SBUF does not go on in the next one */
 START_TEST(end_of_a_partition)
 {
-	const uint64_t end = NEURON_V1_TPB_BASE + NEURON_V1_SBUF_PART_SIZE;
+	const uint64_t end = GEN(TPB_BASE) + GEN(SBUF_PART_SIZE);
 	const uint64_t next = NEURON_SBUF_PART_STRIDE;
 
 	memset(f.host + 0x800000, 0x77, 128);
 	copy(&f, &q, HOST(0x800000), end - 64, 128);
 	settle(&f);
 	ck_assert(queue_stopped(&f, &q));
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, NEURON_V1_SBUF_PART_SIZE - 1, 1),
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(SBUF_PART_SIZE) - 1, 1),
 			  0x77);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, next, 8), 0);
 }

@@ -61,7 +61,7 @@ static unsigned int trace_replay(const char *name, uint64_t base)
 	rewind(in);
 	while (fgets(line, sizeof(line), in)) {
 		if (sscanf(line, "R %x -> %x", &off, &v) == 2)
-			ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + base + off), v);
+			ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + base + off), v);
 		if (sscanf(line, "W %x = %x", &off, &v) != 2)
 			continue;
 		/* the example's ring addresses lie beyond the test's host memory */
@@ -77,7 +77,7 @@ static unsigned int trace_replay(const char *name, uint64_t base)
 /* The ordered register writes of the public driver, with its descriptors (tests/data/udma) */
 START_TEST(driver_trace)
 {
-	uint64_t engine = NEURON_V1_APB_UDMA(2);
+	uint64_t engine = GEN(APB_UDMA)(2);
 	unsigned int writes;
 
 	fixture_fill(f.host + 0x100000, 0x10064, 21);
@@ -89,16 +89,16 @@ START_TEST(driver_trace)
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 0);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNIMPLEMENTED), 0);
 	/* what was written reads back through the mailbox; resets have cleared themselves */
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x10030), 0x2000);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x100b0), 0);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x30064), 0);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x30020), 0x03030000);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x3c7cc), 0xffffffff);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x3b460), 1);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x380d8), 0xfffff9ff);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x200), 0);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x20200), 0);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + engine + 0x20250), 0);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + engine + 0x10030), 0x2000);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + engine + 0x100b0), 0);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + engine + 0x30064), 0);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + engine + 0x30020), 0x03030000);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + engine + 0x3c7cc), 0xffffffff);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + engine + 0x3b460), 1);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + engine + 0x380d8), 0xfffff9ff);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + engine + 0x200), 0);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + engine + 0x20200), 0);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + engine + 0x20250), 0);
 }
 END_TEST
 
@@ -108,14 +108,14 @@ END_TEST
  */
 START_TEST(driver_reset)
 {
-	uint64_t change = NEURON_V1_APB_UDMA(2) + NEURON_UDMA_M2S_CHANGE_STATE;
+	uint64_t change = GEN(APB_UDMA)(2) + NEURON_UDMA_M2S_CHANGE_STATE;
 	uint32_t done = _i ? 0 : 0xabcdef01;
 
 	fixture_fill(f.host + 0x100000, 0x10064, 21);
 	put32(f.host + 0x200000, 0xabcdef01);
 	if (_i) /* rung, and not executed when the reset comes */
 		apb_write(&f, change, NEURON_UDMA_STATE_DISABLE);
-	trace_replay("udma-trace-v1.txt", NEURON_V1_APB_UDMA(2));
+	trace_replay("udma-trace-v1.txt", GEN(APB_UDMA)(2));
 	ck_assert_uint_eq(get32(f.host + 0x200004), done);
 	ck_assert_uint_eq(trace_replay("udma-reset-v1.txt", 0), 3 + 2);
 	settle(&f);
@@ -124,13 +124,13 @@ START_TEST(driver_reset)
 	/* what was dropped stays dropped */
 	ck_assert_uint_eq(get32(f.host + 0x200004), done);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 0);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + 0xd0030), 0x2000);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + 0xf0028), 0x12360000 % HOST_SIZE);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + 0xfc7cc), 0xffffffff);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + 0xd0030), 0x2000);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + 0xf0028), 0x12360000 % HOST_SIZE);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + 0xfc7cc), 0xffffffff);
 	/* the function's reset keeps nothing */
 	ncore_chip_reset(f.chip, NCORE_RESET_PCI);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + 0xd0030), 0);
-	ck_assert_uint_eq(fwio_read(&f, NEURON_V1_APB_BASE + 0xf0020), 0);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + 0xd0030), 0);
+	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + 0xf0020), 0);
 }
 END_TEST
 
@@ -141,9 +141,9 @@ static const struct {
 
 static void firmware_reset(unsigned int i)
 {
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_TPB_RESET_MAP, resets[i].map);
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, resets[i].kind);
-	apb_write(&f, NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL, 1);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_TPB_RESET_MAP, resets[i].map);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_RESET, resets[i].kind);
+	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL, 1);
 	settle(&f);
 }
 
@@ -187,7 +187,7 @@ START_TEST(reset_restarts)
 	settle(&f);
 	ck_assert(queue_stopped(&f, &q));
 	if (resets[_i].kind == NEURON_MISC_RESET_DEVICE)
-		apb_write(&f, NEURON_V1_APB_UDMA(1) + NEURON_UDMA_M2S_CHANGE_STATE,
+		apb_write(&f, GEN(APB_UDMA)(1) + NEURON_UDMA_M2S_CHANGE_STATE,
 			  NEURON_UDMA_STATE_DISABLE);
 	firmware_reset((unsigned int)_i);
 	ck_assert(!queue_stopped(&f, &q));

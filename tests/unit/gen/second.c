@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+/* The tables of the tests' own generation. */
+#include "second.h"
+
+#include <assert.h>
+
+#include "neuron/hw/ours.h"
+
+static const struct neuron_engine engines[] = {
+	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE },
+	[NEURON_ENG_ACT] = { "act", NEURON_ISA_ANY | NEURON_ISA_ACT },
+	[NEURON_ENG_POOL] = { "pool", NEURON_ISA_ANY | NEURON_ISA_POOL },
+	[NEURON_ENG_SP] = { "sp", NEURON_ISA_ANY },
+	[SECOND_ENG_GP] = { "gp", NEURON_ISA_ANY | NEURON_ISA_POOL },
+};
+static_assert(sizeof(engines) / sizeof(engines[0]) <= NEURON_ENGINES_MAX, "no more engines");
+
+const struct neuron_target neuron_target_second = {
+	.name = "second",
+	.isa_version = 2,
+	.engines = sizeof(engines) / sizeof(engines[0]),
+	.engine = engines,
+	.semaphores = 256,
+	.events = 128,
+	.runtime_semaphores = 6,
+	.sbuf_part_size = 0x30000,
+	.psum_part_size = 0x2000,
+	.pe_columns = 128,
+};

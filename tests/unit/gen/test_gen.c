@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* What a description promises, of each of the chips: places there and back, queues, owners. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "names.h"
+#include "neuron/hw/inferentia.h"
+
+static const struct neuron_gen *const chips[] = { &neuron_gen_inferentia, &neuron_gen_second };
+#define CHIPS ((int)(sizeof(chips) / sizeof(chips[0])))
+
+/* Every block is found where it is said to be, from its first byte to its last, by both ways */
+START_TEST(blocks)
+{
+	const struct neuron_gen *gen = chips[_i];
+
+	for (unsigned int b = 0; b < gen->blocks; b++) {
+		const struct neuron_block *row = &gen->block[b];
+
+		for (unsigned int i = row->first; i < (unsigned int)row->first + row->count; i++) {
+			uint64_t address = neuron_gen_address(gen, row->kind, i);
+			uint64_t offset = neuron_gen_offset(gen, row->kind, i);
+			struct neuron_place at;
+
+			if (row->kind == NEURON_BLOCK_REGS)
+				continue;
+			for (unsigned int end = 0; end < 2; end++) {
+				uint64_t rel = end ? row->size - 4 : 0;
+
+				ck_assert(neuron_gen_find(gen, address + rel, &at));
+				ck_assert_int_eq(at.kind, row->kind);
+				ck_assert_uint_eq(at.index, i);
+				ck_assert_uint_eq(at.rel, rel);
+				ck_assert_uint_eq(at.left, row->size - rel);
+				ck_assert(neuron_gen_decode(gen, row->bar, offset + rel, &at));
+				ck_assert_int_eq(at.kind, row->kind);
+				ck_assert_uint_eq(at.index, i);
+				ck_assert_uint_eq(at.rel, rel);
+			}
+		}
+	}
+}
+END_TEST
+
+/* Counts fit the arrays that are sized by the largest generation, and the BARs hold all blocks */
+START_TEST(bounds)
+{
+	const struct neuron_gen *gen = chips[_i];
+	uint64_t end = 0;
+
+	ck_assert_uint_le(gen->cores, NEURON_CORES_MAX);
+	ck_assert_uint_le(gen->dma_engines, NEURON_DMA_ENGINES_MAX);
+	ck_assert_uint_le(gen->memories, NEURON_MEMORIES_MAX);
+	ck_assert_uint_le(gen->window.ports, NEURON_PORTS_MAX);
+	ck_assert_uint_le(neuron_gen_nqs(gen), NEURON_NQ_MAX);
+	ck_assert_uint_le(gen->target->engines, NEURON_ENGINES_MAX);
+	ck_assert_uint_le(gen->target->semaphores, NEURON_SEMAPHORES_MAX);
+	ck_assert_uint_le(gen->target->events, NEURON_EVENTS_MAX);
+	for (unsigned int b = 0; b < gen->blocks; b++) {
+		const struct neuron_block *row = &gen->block[b];
+
+		ck_assert_uint_le(row->offset + (row->count - 1) * row->stride + row->size,
+				  gen->bar_size[row->bar]);
+		ck_assert_uint_le(row->size, row->stride);
+	}
+	for (unsigned int i = 0; i < gen->memories; i++) {
+		ck_assert_uint_eq(gen->memory[i].offset, end); /* one behind the other */
+		end += gen->memory[i].size;
+	}
+	ck_assert_uint_eq(end, neuron_gen_memory(gen));
+	ck_assert_uint_ge(gen->bar_size[gen->bar_dram], end);
+}
+END_TEST
+
+/* No address of the chip's own has a bit that selects a window */
+START_TEST(windows)
+{
+	const struct neuron_gen *gen = chips[_i];
+	const struct neuron_windows *w = &gen->window;
+
+	ck_assert_uint_ne(w->host & w->mask, 0);
+	for (unsigned int i = 0; i < w->ports; i++) {
+		ck_assert_uint_eq(w->port[i] & ~w->mask, 0);
+		ck_assert_uint_lt(w->port[i], w->limit);
+		ck_assert_uint_ne(w->port[i], w->host);
+		for (unsigned int k = 0; k < i; k++)
+			ck_assert_uint_ne(w->port[i], w->port[k]);
+	}
+	for (unsigned int b = 0; b < gen->blocks; b++) {
+		const struct neuron_block *row = &gen->block[b];
+
+		ck_assert_uint_eq(
+			(row->address + row->count * row->stride - 1) & (w->mask | w->alias), 0);
+	}
+}
+END_TEST
+
+/* Notification queues are numbered without gaps, each with registers of its own */
+START_TEST(notifications)
+{
+	const struct neuron_gen *gen = chips[_i];
+	unsigned int seen = 0, n = neuron_gen_nqs(gen), e = gen->target->engines;
+
+	ck_assert_int_ge(neuron_gen_nq(gen, NEURON_NQ_ERROR, 0), 0);
+	ck_assert_int_eq(neuron_gen_nq(gen, NEURON_NQ_ERROR, e),
+			 neuron_gen_nq(gen, NEURON_NQ_ERROR, 0));
+	ck_assert_int_eq(neuron_gen_nq(gen, NEURON_NQ_NOTIFY, e), -1);
+	ck_assert_int_eq(neuron_gen_nq(gen, NEURON_NQ_THROTTLE, 0), -1);
+	for (unsigned int type = 0; type <= NEURON_NQ_THROTTLE; type++)
+		for (unsigned int i = 0; i < e; i++) {
+			int nq = neuron_gen_nq(gen, type, i);
+
+			if (nq >= 0)
+				seen |= 1u << nq;
+		}
+	ck_assert_uint_eq(seen, (1u << n) - 1);
+	for (unsigned int i = 0; i < n; i++) {
+		ck_assert_uint_le(neuron_gen_nq_regs(gen, i) + gen->nq_reg.head + 4,
+				  gen->nq_reg.bytes);
+		for (unsigned int k = 0; k < i; k++)
+			ck_assert_uint_ne(neuron_gen_nq_regs(gen, i), neuron_gen_nq_regs(gen, k));
+	}
+}
+END_TEST
+
+START_TEST(owners)
+{
+	const struct neuron_gen *gen = chips[_i];
+	unsigned int copies = 0;
+
+	for (unsigned int e = 0; e < gen->dma_engines; e++) {
+		unsigned int nc = neuron_gen_dma_core(gen, e);
+
+		ck_assert_uint_lt(nc, gen->cores);
+		for (unsigned int q = 0; q < NEURON_DMA_QUEUES_PER_ENG; q++)
+			copies += neuron_gen_is_copy_queue(gen, e, q);
+	}
+	ck_assert_uint_eq(copies, gen->cores);
+	for (unsigned int nc = 0; nc < gen->cores; nc++)
+		ck_assert_uint_eq(neuron_gen_dma_core(gen, gen->copy[nc].engine), nc);
+}
+END_TEST
+
+/* The public numbers of the one that is sold */
+START_TEST(inferentia)
+{
+	const struct neuron_gen *gen = neuron_gen_of_pci(0x7064);
+	struct neuron_place at;
+
+	ck_assert_ptr_eq(gen, &neuron_gen_inferentia);
+	ck_assert_ptr_null(neuron_gen_of_pci(0x7fff));
+	ck_assert_uint_eq(neuron_gen_offset(gen, NEURON_BLOCK_UDMA, 11), 0x3c0000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_MISC, 0), 0xffff078e000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_CORE, 3), 0xfffcc000000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_CORE, 4), UINT64_MAX);
+	ck_assert(!neuron_gen_find(gen, 0xfffd0000000, &at));
+	ck_assert(neuron_gen_find(gen, 0xffff0030000, &at));
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_REGS);
+	ck_assert(!neuron_gen_decode(gen, 1, 0, &at));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("gen");
+	TCase *tc = tcase_create("all");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_loop_test(tc, blocks, 0, CHIPS);
+	tcase_add_loop_test(tc, bounds, 0, CHIPS);
+	tcase_add_loop_test(tc, windows, 0, CHIPS);
+	tcase_add_loop_test(tc, notifications, 0, CHIPS);
+	tcase_add_loop_test(tc, owners, 0, CHIPS);
+	tcase_add_test(tc, inferentia);
+	suite_add_tcase(s, tc);
+	runner = srunner_create(s);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
