@@ -3,66 +3,23 @@
  * What an instruction or a DMA touches, as boxes of memory: derived from the operands themselves,
  * so that the scheduler and the checker cannot disagree with what will execute.
  */
-#include "neuron/isa/check.h"
 #include "prog.h"
 
-static void add_ap(const struct neuron_ap *ap, unsigned int partitions, bool write,
-		   struct ncc_access *acc, int *n)
+unsigned int ncc_insn_access(const struct neuron_insn *insn, const struct neuron_target *target,
+			     unsigned int columns, struct ncc_access *acc)
 {
-	struct neuron_isa_region r;
+	struct neuron_isa_access touched[NEURON_ISA_MAX_ACCESS];
+	unsigned int n = neuron_isa_accesses(insn, target, columns, touched);
 
-	if (neuron_isa_locate(ap, partitions, NEURON_V1_SBUF_PART_SIZE, &r))
-		return;
-	acc[(*n)++] = (struct ncc_access){ .space = r.psum ? NCC_PSUM : NCC_SBUF,
-					   .write = write,
-					   .p0 = r.start,
-					   .p1 = (uint16_t)(r.start + partitions),
-					   .lo = r.lo,
-					   .hi = r.hi };
-}
-
-static void add_scalar(const struct neuron_scalar *s, unsigned int partitions,
-		       struct ncc_access *acc, int *n)
-{
-	struct neuron_ap ap = { .offset = s->offset, .dtype = s->dtype, .num = { 1, 1, 1, 1 } };
-
-	if (s->kind == NEURON_SCALAR_PTR)
-		add_ap(&ap, partitions, false, acc, n);
-}
-
-/* Partitions of the destination where the operation changes them */
-static unsigned int dst_partitions(const struct neuron_insn *insn, unsigned int fs)
-{
-	const struct neuron_ap *s = &insn->src0;
-	unsigned int n = (unsigned int)s->num[0] * s->num[1] * s->num[2] * s->num[3];
-
-	switch (insn->opcode) {
-	case NEURON_OP_MATMUL:
-		return fs;
-	case NEURON_OP_PE_TRANSPOSE:
-		return n;
-	case NEURON_OP_TRANSPOSE:
-		return insn->partitions <= 32 && n <= 32 ? n : insn->partitions;
-	default:
-		return insn->partitions;
-	}
-}
-
-int ncc_insn_access(const struct neuron_insn *insn, unsigned int fs, struct ncc_access *acc)
-{
-	uint32_t f = neuron_isa_ops[insn->opcode].fields;
-	int n = 0;
-
-	if (f & NEURON_FB(SRC0))
-		add_ap(&insn->src0, insn->partitions, false, acc, &n);
-	if (f & NEURON_FB(SRC1))
-		add_ap(&insn->src1, insn->partitions, false, acc, &n);
-	if (f & NEURON_FB(SCALAR0))
-		add_scalar(&insn->scalar0, insn->partitions, acc, &n);
-	if (f & NEURON_FB(SCALAR1))
-		add_scalar(&insn->scalar1, insn->partitions, acc, &n);
-	if (f & NEURON_FB(DST)) /* a write orders against reads and writes: it stands for both */
-		add_ap(&insn->dst, dst_partitions(insn, fs), true, acc, &n);
+	/* a write orders against reads and writes: it stands for both */
+	for (unsigned int i = 0; i < n; i++)
+		acc[i] = (struct ncc_access){ .space = touched[i].where.psum ? NCC_PSUM : NCC_SBUF,
+					      .write = touched[i].write,
+					      .p0 = touched[i].where.start,
+					      .p1 = (uint16_t)(touched[i].where.start +
+							       touched[i].partitions),
+					      .lo = touched[i].where.lo,
+					      .hi = touched[i].where.hi };
 	return n;
 }
 

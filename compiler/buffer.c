@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "gen.h"
-#include "neuron/hw/inferentia.h"
 
 static uint64_t align_up(uint64_t v)
 {
@@ -29,7 +28,7 @@ static struct ncc_buf **find_gap(struct ncc_gen *g, uint64_t from, uint64_t size
 			break;
 		at = end > at ? end : at;
 	}
-	if (at > NEURON_V1_SBUF_PART_SIZE || size > NEURON_V1_SBUF_PART_SIZE - at)
+	if (at > g->prog.target->sbuf_part_size || size > g->prog.target->sbuf_part_size - at)
 		return NULL;
 	*base = at;
 	return link;
@@ -83,14 +82,14 @@ void gen_sbuf_leave(struct ncc_gen *g, struct ncc_buf *buf)
 
 int gen_var(struct ncc_gen *g, enum neff_var_type type, const char *name, uint64_t size)
 {
-	const uint64_t all = NEURON_V1_DRAM_CHANNEL_SIZE * NEURON_V1_DRAM_CHANNELS;
+	const uint64_t channel = g->prog.target->dram_channel_size;
+	const uint64_t all = channel * g->prog.target->dram_channels;
 	int id;
 
-	if (size > NEURON_V1_DRAM_CHANNEL_SIZE)
+	if (size > channel)
 		return ncc_fail_op(g->err, -EFBIG, g->op,
 				   "too large: %llu bytes, a channel of DRAM has %llu",
-				   (unsigned long long)size,
-				   (unsigned long long)NEURON_V1_DRAM_CHANNEL_SIZE);
+				   (unsigned long long)size, (unsigned long long)channel);
 	if (size > all - g->dram)
 		return ncc_fail_op(g->err, -EFBIG, g->op,
 				   "too large: with it the model needs %llu bytes of DRAM, a chip "

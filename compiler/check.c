@@ -14,13 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neuron/isa/check.h"
 #include "neuron/isa/codec.h"
 #include "records.h"
 
 #define MAX_QUEUES 16
-#define ACTORS (NEURON_ENG_COUNT + MAX_QUEUES)
-#define PROGRAM_SEMAPHORES 28
+#define QUEUE(q) (NEURON_ENGINES_MAX + (q)) /* as an actor; before them the engines */
+#define ACTORS QUEUE(MAX_QUEUES)
 
 struct clock {
 	uint32_t n[ACTORS]; /* events of each actor known to be complete */
@@ -28,9 +27,8 @@ struct clock {
 
 struct stream {
 	struct neuron_insn *insn;
-	unsigned int n, at, events, fs;
-	uint8_t weights; /* type, and partitions, of what is loaded */
-	unsigned int k;
+	unsigned int n, at, events;
+	struct neuron_isa_weights weights;
 	unsigned int next_dma;
 	struct clock now;
 };
@@ -43,10 +41,12 @@ struct semaphore {
 
 struct check {
 	const struct neff_subgraph *sg;
-	struct stream s[NEURON_ENG_COUNT];
+	const struct neuron_target *target;
+	unsigned int semaphores; /* that the program may use */
+	struct stream s[NEURON_ENGINES_MAX];
 	struct clock queue[MAX_QUEUES]; /* what its last completed DMA makes known */
 	uint32_t queue_events[MAX_QUEUES];
-	struct semaphore sem[PROGRAM_SEMAPHORES];
+	struct semaphore sem[NEURON_SEMAPHORES_MAX];
 	struct ncc_records rec; /* who: the actor, when: the event */
 	bool cleared;
 	struct ncc_error *err;
@@ -54,8 +54,8 @@ struct check {
 
 static int bad(struct check *c, unsigned int e, const char *what)
 {
-	return ncc_fail(c->err, -EINVAL, "checker: %s, instruction %u: %s", neuron_isa_engines[e],
-			c->s[e].at, what);
+	return ncc_fail(c->err, -EINVAL, "checker: %s, instruction %u: %s",
+			c->target->engine[e].name, c->s[e].at, what);
 }
 
 static void merge(struct clock *to, const struct clock *from)
@@ -105,7 +105,7 @@ static bool look_at(void *ctx, const struct ncc_record *rec)
 		l->clash = true;
 	if (known && l->a->write && ncc_access_covers(l->a, &rec->a))
 		return true;
-	return !rec->a.write && rec->who == l->actor && l->actor < NEURON_ENG_COUNT &&
+	return !rec->a.write && rec->who == l->actor && l->actor < QUEUE(0) &&
 	       ncc_access_covers(l->a, &rec->a);
 }
 
@@ -136,7 +136,7 @@ static int remember(struct check *c, unsigned int actor, uint32_t event,
 static int increment(struct check *c, unsigned int e, unsigned int index, unsigned int actor,
 		     const struct clock *after)
 {
-	struct semaphore *s = index < PROGRAM_SEMAPHORES ? &c->sem[index] : NULL;
+	struct semaphore *s = index < c->semaphores ? &c->sem[index] : NULL;
 
 	if (!s)
 		return bad(c, e, "a semaphore that is the runtime's");
@@ -174,7 +174,7 @@ static bool in_bounds(const struct check *c, const struct neff_pattern *p)
 	if (c->sg->vars[p->var].type != NEFF_VAR_STATE_BUFFER)
 		return true;
 	ncc_pattern_access(p, true, false, &a);
-	return a.hi <= NEURON_V1_SBUF_PART_SIZE && a.p1 <= NEURON_PARTITIONS && a.p0 < a.p1;
+	return a.hi <= c->target->sbuf_part_size && a.p1 <= NEURON_PARTITIONS && a.p0 < a.p1;
 }
 
 static uint64_t pattern_bytes(const struct neff_pattern *p)
@@ -214,7 +214,7 @@ static int trigger(struct check *c, unsigned int e, uint32_t id)
 	    c->sg->queues[d->queue].owner != e)
 		return bad(c, e, "triggers a queue that is not its own");
 	s->next_dma++;
-	actor = NEURON_ENG_COUNT + d->queue;
+	actor = QUEUE(d->queue);
 	for (unsigned int i = 0; !rc && i < d->ndesc; i++) {
 		struct ncc_access acc[NCC_DESC_ACCESS];
 
@@ -242,18 +242,10 @@ static int check_insn(struct check *c, unsigned int e, const struct neuron_insn 
 	struct stream *s = &c->s[e];
 	struct neuron_isa_fault fault;
 
-	if (neuron_isa_check(insn, e, NEURON_V1_SBUF_PART_SIZE, &fault))
+	if (neuron_isa_check(insn, e, c->target, &fault) ||
+	    neuron_isa_check_weights(insn, c->target, &s->weights, &fault))
 		return bad(c, e, fault.reason);
-	if (insn->opcode == NEURON_OP_LDWEIGHTS) {
-		s->fs = (unsigned int)insn->src0.num[0] * insn->src0.num[1] * insn->src0.num[2] *
-			insn->src0.num[3];
-		s->k = insn->partitions;
-		s->weights = insn->src0.dtype;
-	}
-	if (insn->opcode == NEURON_OP_MATMUL &&
-	    neuron_isa_check_matmul(insn, NEURON_V1_SBUF_PART_SIZE, s->k, s->fs, s->weights,
-				    &fault))
-		return bad(c, e, fault.reason);
+	neuron_isa_load_weights(&s->weights, insn);
 	if ((insn->opcode == NEURON_OP_PROGRAM_START) != !s->at)
 		return bad(c, e, "PROGRAM_START is the first instruction and no other");
 	return 0;
@@ -266,13 +258,13 @@ static int check_clear(struct check *c, unsigned int e, const struct neuron_insn
 
 	if (e != NEURON_ENG_SP || c->s[e].at + 1 != c->s[e].n)
 		return bad(c, e, "semaphores are cleared by SP's last instruction only");
-	for (unsigned int a = 0; a < NEURON_ENG_COUNT; a++)
+	for (unsigned int a = 0; a < c->target->engines; a++)
 		if (a != e && (c->s[a].at < c->s[a].n || now->n[a] < c->s[a].events))
 			return bad(c, e, "SP ends before another engine");
 	for (unsigned int q = 0; q < MAX_QUEUES; q++)
-		if (now->n[NEURON_ENG_COUNT + q] < c->queue_events[q])
+		if (now->n[QUEUE(q)] < c->queue_events[q])
 			return bad(c, e, "SP ends before a DMA");
-	for (unsigned int i = 0; i < PROGRAM_SEMAPHORES; i++)
+	for (unsigned int i = 0; i < c->semaphores; i++)
 		if (c->sem[i].n && (i < insn->first || i > insn->last))
 			return bad(c, e, "a semaphore is not 0 at the end");
 	c->cleared = true;
@@ -288,9 +280,9 @@ static int step(struct check *c, unsigned int e)
 	int rc, n;
 
 	if (insn->wait != NEURON_WAIT_NONE) {
-		const struct semaphore *sem = &c->sem[insn->wait_index % PROGRAM_SEMAPHORES];
+		const struct semaphore *sem = &c->sem[insn->wait_index % c->semaphores];
 
-		if (insn->wait != NEURON_WAIT_SEM_GE || insn->wait_index >= PROGRAM_SEMAPHORES)
+		if (insn->wait != NEURON_WAIT_SEM_GE || insn->wait_index >= c->semaphores)
 			return bad(c, e,
 				   "waits for something else than a semaphore to be at least a "
 				   "number");
@@ -302,7 +294,7 @@ static int step(struct check *c, unsigned int e)
 	rc = check_insn(c, e, insn);
 	if (rc)
 		return rc;
-	n = ncc_insn_access(insn, s->fs, acc);
+	n = (int)ncc_insn_access(insn, c->target, s->weights.columns, acc);
 	rc = order(c, e, &s->now, e, acc, n);
 	if (!rc)
 		rc = remember(c, e, s->events, acc, n);
@@ -329,7 +321,7 @@ static int replay(struct check *c)
 
 	while (progress) {
 		progress = false;
-		for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+		for (unsigned int e = 0; e < c->target->engines; e++) {
 			while (c->s[e].at < c->s[e].n) {
 				rc = step(c, e);
 				if (rc < 0)
@@ -340,7 +332,7 @@ static int replay(struct check *c)
 			}
 		}
 	}
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+	for (unsigned int e = 0; e < c->target->engines; e++) {
 		if (c->s[e].at < c->s[e].n)
 			return bad(c, e, "waits for ever");
 		if (c->s[e].next_dma != c->sg->engine[e].ndma)
@@ -350,7 +342,8 @@ static int replay(struct check *c)
 			  : ncc_fail(c->err, -EINVAL, "checker: SP does not clear the semaphores");
 }
 
-static int check_subgraph(const struct neff_subgraph *sg, struct ncc_error *err)
+static int check_subgraph(const struct neff_subgraph *sg, const struct neuron_target *target,
+			  struct ncc_error *err)
 {
 	struct check *c = calloc(1, sizeof(*c));
 	int rc = 0;
@@ -358,16 +351,18 @@ static int check_subgraph(const struct neff_subgraph *sg, struct ncc_error *err)
 	if (!c)
 		return ncc_fail(err, -ENOMEM, "out of memory");
 	c->sg = sg;
+	c->target = target;
+	c->semaphores = neuron_target_program_semaphores(target);
 	c->err = err;
-	for (unsigned int i = 0; i < PROGRAM_SEMAPHORES; i++)
+	for (unsigned int i = 0; i < c->semaphores; i++)
 		c->sem[i].producer = -1;
-	for (unsigned int e = 0; !rc && e < NEURON_ENG_COUNT; e++)
+	for (unsigned int e = 0; !rc && e < c->target->engines; e++)
 		rc = decode(c, e);
 	if (!rc)
 		rc = replay(c);
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+	for (unsigned int e = 0; e < c->target->engines; e++)
 		free(c->s[e].insn);
-	for (unsigned int i = 0; i < PROGRAM_SEMAPHORES; i++)
+	for (unsigned int i = 0; i < c->semaphores; i++)
 		free(c->sem[i].after);
 	ncc_records_free(&c->rec);
 	free(c);
@@ -377,7 +372,7 @@ static int check_subgraph(const struct neff_subgraph *sg, struct ncc_error *err)
 int ncc_check_model(const struct neff_model *model, struct ncc_error *err)
 {
 	for (unsigned int i = 0; i < model->nsubgraphs; i++) {
-		int rc = check_subgraph(&model->subgraphs[i], err);
+		int rc = check_subgraph(&model->subgraphs[i], model->target, err);
 
 		if (rc)
 			return rc;

@@ -303,8 +303,8 @@ static int take_option(struct args *a, int c, char **argv)
 	case OPT_FRAMEWORK:
 		return take_framework(a, optarg);
 	case OPT_TARGET:
-		return strcmp(optarg, "inf1") ? usage("only --target inf1 is supported", optarg)
-					      : 0;
+		a->opt.target = neuron_target_of_name(optarg);
+		return a->opt.target ? 0 : usage("only --target inf1 is supported", optarg);
 	case 'o':
 		a->output = optarg;
 		return 0;

@@ -108,33 +108,46 @@ static int passes(struct ncc_module *m, const struct ncc_options *opt, struct nc
 	return 0;
 }
 
-static int make_program(struct program *p, struct ncc_module *m, const struct ncc_options *opt,
-			struct ncc_error *err)
+/* How many instructions each engine got */
+static void say_streams(const struct ncc_options *opt, const struct ncc_prog *prog,
+			const struct ncc_stream *stream)
+{
+	const struct neuron_target *target = prog->target;
+	char line[128];
+	size_t n = 0;
+
+	for (unsigned int e = 0; e < target->engines; e++)
+		n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%s %u", e ? ", " : "",
+				      target->engine[e].name, stream[e].n);
+	say(opt, "scheduled: %s instructions", line);
+}
+
+static int make_program(struct program *p, struct ncc_module *m, const struct neuron_target *target,
+			const struct ncc_options *opt, struct ncc_error *err)
 {
 	struct ncc_stream *stream = p->out.stream;
 	int rc;
 
 	p->g = (struct ncc_gen){ .m = m, .opt = opt, .err = err };
 	p->out.prog = &p->g.prog;
-	ncc_prog_init(&p->g.prog);
+	ncc_prog_init(&p->g.prog, target);
 	rc = ncc_generate(&p->g);
 	if (rc)
 		return rc;
 	say(opt,
-	    "generated %u instructions and DMAs, %u descriptor patterns, SBUF %llu of %d bytes a "
+	    "generated %u instructions and DMAs, %u descriptor patterns, SBUF %llu of %u bytes a "
 	    "partition",
 	    p->g.prog.nnodes, p->g.prog.ndesc, (unsigned long long)p->g.sbuf_peak,
-	    NEURON_V1_SBUF_PART_SIZE);
+	    target->sbuf_part_size);
 	rc = ncc_schedule(&p->g.prog, stream, err);
 	if (!rc)
-		say(opt, "scheduled: pe %u, act %u, pool %u, sp %u instructions", stream[0].n,
-		    stream[1].n, stream[2].n, stream[3].n);
+		say_streams(opt, &p->g.prog, stream);
 	return rc;
 }
 
 static void free_program(struct program *p)
 {
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
 		free(p->out.stream[e].insn);
 	ncc_prog_free(&p->g.prog);
 }
@@ -148,7 +161,7 @@ static int back_end(struct ncc_module **stage, unsigned int n, const struct ncc_
 	int rc = p && st ? 0 : ncc_fail(err, -ENOMEM, "out of memory");
 
 	for (; !rc && made < n; made++) {
-		rc = make_program(&p[made], stage[made], opt, err);
+		rc = make_program(&p[made], stage[made], o->target, opt, err);
 		st[made] = p[made].out;
 	}
 	o->stage = st;
@@ -226,7 +239,9 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err)
 {
-	struct ncc_output o = { .uuid = opt->uuid, .source_hash = hash_of(model, size) };
+	struct ncc_output o = { .target = opt->target ? opt->target : &neuron_target_inf1,
+				.uuid = opt->uuid,
+				.source_hash = hash_of(model, size) };
 	struct ncc_module *m;
 	int rc;
 

@@ -7,6 +7,7 @@
 #define NCC_H
 
 #include "ir.h"
+#include "neuron/isa/target.h"
 
 enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
 
@@ -27,6 +28,7 @@ struct ncc_input {
 
 struct ncc_options {
 	enum ncc_framework framework;
+	const struct neuron_target *target; /* what the result is for; NULL: inf1 */
 	const struct ncc_input *input;
 	unsigned int ninputs;
 	enum ncc_cast auto_cast; /* default: NCC_CAST_MATMULT */

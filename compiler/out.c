@@ -160,6 +160,7 @@ static void fill_header(const struct ncc_output *o, struct neff_header *h)
 static int out_subgraph(const struct ncc_stage *st, unsigned int i, struct neff_subgraph *sg,
 			struct ncc_error *err)
 {
+	const struct neuron_target *target = st->prog->target;
 	bool used[NCC_QUEUES] = { false };
 	int rc = check_descs(st->prog, err);
 
@@ -172,7 +173,7 @@ static int out_subgraph(const struct ncc_stage *st, unsigned int i, struct neff_
 	if (!sg->name || make_queues(st->prog, sg, used) ||
 	    make_dmas(st->prog, &sg->engine[NEURON_ENG_SP], used))
 		return ncc_fail(err, -ENOMEM, "out of memory");
-	for (unsigned int e = 0; !rc && e < NEURON_ENG_COUNT; e++)
+	for (unsigned int e = 0; !rc && e < target->engines; e++)
 		rc = encode_stream(&st->stream[e], &sg->engine[e], err);
 	return rc;
 }
@@ -209,6 +210,7 @@ int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct 
 		ncc_out_free(m);
 		return ncc_fail(err, -ENOMEM, "out of memory");
 	}
+	m->target = o->target;
 	fill_header(o, &m->header);
 	rc = out_loops(o, m, err);
 	for (unsigned int i = 0; !rc && i < o->nstages; i++) {
@@ -229,7 +231,7 @@ void ncc_out_free(struct neff_model *m)
 	for (unsigned int i = 0; i < m->nsubgraphs; i++) {
 		struct neff_subgraph *sg = &m->subgraphs[i];
 
-		for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+		for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
 			free(sg->engine[e].instr);
 		free(sg->engine[NEURON_ENG_SP].dma);
 		free(sg->queues);

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neuron/isa/check.h"
-
-void ncc_prog_init(struct ncc_prog *p)
+void ncc_prog_init(struct ncc_prog *p, const struct neuron_target *target)
 {
 	memset(p, 0, sizeof(*p));
+	p->target = target;
 }
 
 void ncc_prog_free(struct ncc_prog *p)
@@ -73,19 +72,17 @@ int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_i
 	struct ncc_node *n;
 	int rc;
 
-	if (neuron_isa_check(insn, engine, NEURON_V1_SBUF_PART_SIZE, &fault))
+	if (neuron_isa_check(insn, engine, p->target, &fault))
 		return ncc_fail(err, -EINVAL,
 				"internal: %s refused by the instruction set: %s (operand %u)",
 				neuron_isa_ops[insn->opcode].name, fault.reason, fault.operand);
 	n = node_new(p, err, &rc);
 	if (!n)
 		return rc;
-	if (insn->opcode == NEURON_OP_LDWEIGHTS)
-		p->fs = (unsigned int)insn->src0.num[0] * insn->src0.num[1] * insn->src0.num[2] *
-			insn->src0.num[3];
+	neuron_isa_load_weights(&p->weights, insn);
 	n->proc = (uint8_t)engine;
 	n->insn = *insn;
-	n->nacc = (uint8_t)ncc_insn_access(insn, p->fs, n->acc);
+	n->nacc = (uint8_t)ncc_insn_access(insn, p->target, p->weights.columns, n->acc);
 	return 0;
 }
 

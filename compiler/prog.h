@@ -11,11 +11,12 @@
 #include "loops.h"
 #include "neff.h"
 #include "neuron/hw/ours.h"
+#include "neuron/isa/check.h"
 
-/* Who executes: the four engines, then the DMA queues */
+/* Who executes: the engines, as the target numbers them, then the DMA queues */
 enum ncc_queue { NCC_Q_IN, NCC_Q_DATA, NCC_Q_OUT, NCC_Q_GATHER, NCC_QUEUES };
-#define NCC_PROC_QUEUE(q) (NEURON_ENG_COUNT + (q))
-#define NCC_PROCS (NEURON_ENG_COUNT + NCC_QUEUES)
+#define NCC_PROC_QUEUE(q) (NEURON_ENGINES_MAX + (q))
+#define NCC_PROCS (NEURON_ENGINES_MAX + NCC_QUEUES)
 
 #define NCC_MAX_NODES (1 << 20)
 #define NCC_MAX_DESCS (1 << 20)
@@ -29,7 +30,7 @@ struct ncc_access {
 	uint16_t p0, p1;
 	uint64_t lo, hi;
 };
-#define NCC_MAX_ACCESS 6
+#define NCC_MAX_ACCESS NEURON_ISA_MAX_ACCESS
 
 struct ncc_node {
 	uint8_t proc; /* an engine, or NCC_PROC_QUEUE() */
@@ -42,6 +43,7 @@ struct ncc_node {
 };
 
 struct ncc_prog {
+	const struct neuron_target *target;
 	struct ncc_node *node;
 	unsigned int nnodes, cap;
 	struct neff_dma *dma; /* ids are indices; semaphore and queue set by sched.c and out.c */
@@ -51,10 +53,10 @@ struct ncc_prog {
 	bool *lent; /* of each variable: its data is the module's */
 	unsigned int lent_cap;
 	unsigned int ndesc;
-	unsigned int fs; /* columns of the weights loaded last */
+	struct neuron_isa_weights weights; /* loaded last */
 };
 
-void ncc_prog_init(struct ncc_prog *p);
+void ncc_prog_init(struct ncc_prog *p, const struct neuron_target *target);
 void ncc_prog_free(struct ncc_prog *p);
 /* 0, -ENOMEM, -EFBIG, or -EINVAL when the instruction is one its engine would refuse */
 int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_insn *insn,
@@ -71,8 +73,9 @@ void ncc_prog_rewind(struct ncc_prog *p, const struct ncc_prog_mark *mark);
 /* a new variable; name is copied. Returns its index or -ENOMEM */
 int ncc_prog_var(struct ncc_prog *p, enum neff_var_type type, const char *name, uint64_t size);
 
-/* access.c: what an instruction or a DMA touches */
-int ncc_insn_access(const struct neuron_insn *insn, unsigned int fs, struct ncc_access *acc);
+/* access.c: what an instruction (columns: of the weights that are loaded) or a DMA touches */
+unsigned int ncc_insn_access(const struct neuron_insn *insn, const struct neuron_target *target,
+			     unsigned int columns, struct ncc_access *acc);
 void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool write,
 			struct ncc_access *acc);
 /* the boxes of one descriptor, to NCC_DESC_ACCESS of them; returns how many */
@@ -97,15 +100,16 @@ struct ncc_stream {
 	struct neuron_insn *insn;
 	unsigned int n, cap;
 };
-int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENG_COUNT],
+int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENGINES_MAX],
 		 struct ncc_error *err);
 
 /* out.c: everything into a NEFF, a subgraph a stage; free() *buf */
 struct ncc_stage {
 	const struct ncc_prog *prog;
-	struct ncc_stream stream[NEURON_ENG_COUNT];
+	struct ncc_stream stream[NEURON_ENGINES_MAX];
 };
 struct ncc_output {
+	const struct neuron_target *target;
 	const struct ncc_stage *stage;
 	unsigned int nstages, requested; /* cores asked for */
 	const struct ncc_part_loop *loop; /* then the stages are parts, of one core */

@@ -16,7 +16,6 @@
 #define LATENCY 60 /* from the end of issue to the update */
 #define SEMAPHORES (NCC_PROCS - 1)
 
-static const char *const engine_names[] = { "pe", "act", "pool", "sp" };
 static const char *const queue_names[] = { "in", "data", "out", "gather" };
 
 struct signals { /* of one semaphore: when it reached 1, 2, ... */
@@ -27,7 +26,7 @@ struct signals { /* of one semaphore: when it reached 1, 2, ... */
 struct sim {
 	const struct ncc_prog *p;
 	const struct ncc_stream *stream;
-	unsigned int pos[NEURON_ENG_COUNT];
+	unsigned int pos[NEURON_ENGINES_MAX];
 	uint64_t now[NCC_PROCS], busy[NCC_PROCS];
 	struct signals sem[SEMAPHORES];
 	uint64_t fs; /* columns of the weights loaded last */
@@ -49,14 +48,14 @@ static uint64_t two_operands(const struct neuron_insn *i, uint64_t n)
 /* docs/isa.md 10.2; what depends on the finer points of operands takes the dearer case */
 static uint64_t issue_cycles(struct sim *s, const struct neuron_insn *i)
 {
-	uint64_t n = elements(&i->dst);
+	uint64_t n = elements(&i->dst), columns = s->p->target->pe_columns;
 
 	switch (i->opcode) {
 	case NEURON_OP_LDWEIGHTS:
 		s->fs = n = elements(&i->src0);
 		break;
 	case NEURON_OP_MATMUL:
-		n = elements(&i->src0) * ((s->fs + 63) / 64);
+		n = elements(&i->src0) * ((s->fs + columns - 1) / columns);
 		break;
 	case NEURON_OP_TENSOR_REDUCE:
 	case NEURON_OP_TRANSPOSE:
@@ -176,7 +175,7 @@ static void simulate(struct sim *s)
 
 	while (moved && !s->failed) {
 		moved = false;
-		for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+		for (unsigned int e = 0; e < s->p->target->engines; e++)
 			while (!s->failed && s->pos[e] < s->stream[e].n && step(s, e))
 				moved = true;
 	}
@@ -239,15 +238,17 @@ static double share(uint64_t part, uint64_t all)
 
 static void print_engines(const struct ncc_report *r, const struct sim *s, uint64_t all, FILE *f)
 {
+	const unsigned int engines = r->prog->target->engines;
+
 	fprintf(f, " \"engines\": {\n");
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+	for (unsigned int e = 0; e < engines; e++) {
 		fprintf(f,
 			"  \"%s\": {\"instructions\": %u, \"cycles\": %llu, \"occupancy\": %.4f,\n",
-			engine_names[e], r->stream[e].n, (unsigned long long)s->busy[e],
-			share(s->busy[e], all));
+			r->prog->target->engine[e].name, r->stream[e].n,
+			(unsigned long long)s->busy[e], share(s->busy[e], all));
 		fprintf(f, "   \"opcodes\": {");
 		print_opcodes(&r->stream[e], f);
-		fprintf(f, "}}%s\n", e + 1 < NEURON_ENG_COUNT ? "," : "");
+		fprintf(f, "}}%s\n", e + 1 < engines ? "," : "");
 	}
 	fprintf(f, " },\n");
 }
@@ -291,9 +292,9 @@ static void print_memory(const struct ncc_report *r, FILE *f)
 	uint64_t total = 0;
 
 	fprintf(f,
-		" \"sbuf\": {\"high_water\": %llu, \"size\": %d, \"unit\": \"bytes a "
+		" \"sbuf\": {\"high_water\": %llu, \"size\": %u, \"unit\": \"bytes a "
 		"partition\"},\n",
-		(unsigned long long)r->sbuf_peak, NEURON_V1_SBUF_PART_SIZE);
+		(unsigned long long)r->sbuf_peak, r->prog->target->sbuf_part_size);
 	fprintf(f, " \"dram\": {");
 	for (unsigned int c = 0; c < sizeof(classes) / sizeof(classes[0]); c++) {
 		uint64_t n = 0;

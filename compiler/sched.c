@@ -24,7 +24,7 @@ struct sched {
 	struct ncc_prog *p;
 	struct ncc_records rec; /* who: its producer, when: its node */
 	struct clock *at; /* what is known once a node is complete */
-	struct clock now[NEURON_ENG_COUNT]; /* what an engine knows */
+	struct clock now[NEURON_ENGINES_MAX]; /* what an engine knows */
 	struct wait {
 		uint32_t node; /* who waits */
 		uint32_t on;
@@ -35,15 +35,16 @@ struct sched {
 
 static unsigned int issuer(const struct ncc_node *n)
 {
-	return n->proc < NEURON_ENG_COUNT ? n->proc : NEURON_ENG_SP;
+	return n->proc < NCC_PROC_QUEUE(0) ? n->proc : NEURON_ENG_SP;
 }
 
-/* Semaphore of a producer: 0 to 2 the engines, then the queues */
-static unsigned int semaphore_of(unsigned int proc)
+/* Semaphore of a producer: from 0 on the engines but SP, then the queues */
+static unsigned int semaphore_of(const struct ncc_prog *p, unsigned int proc)
 {
+	if (proc >= NCC_PROC_QUEUE(0))
+		return p->target->engines - 1 + proc - NCC_PROC_QUEUE(0);
 	return proc < NEURON_ENG_SP ? proc : proc - 1;
 }
-#define SEMAPHORES (NCC_PROCS - 1)
 
 /* One access of a node at the records of those before */
 struct look {
@@ -73,7 +74,7 @@ static void find_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS]
 
 		ncc_records_visit(&s->rec, &n->acc[i], note_clash, &l);
 	}
-	if (n->proc < NEURON_ENG_COUNT) /* an engine's own instructions are in order */
+	if (n->proc < NCC_PROC_QUEUE(0)) /* an engine's own instructions are in order */
 		need[n->proc] = 0;
 }
 
@@ -167,7 +168,7 @@ static int find_waits(struct sched *s)
 			return rc;
 		s->at[i] = s->now[issuer(n)];
 		s->at[i].seen[n->proc] = i + 1;
-		if (n->proc < NEURON_ENG_COUNT)
+		if (n->proc < NCC_PROC_QUEUE(0))
 			s->now[n->proc].seen[n->proc] = i + 1;
 		rc = record(s, i);
 		if (rc)
@@ -203,7 +204,7 @@ static void count_signals(struct ncc_prog *p)
 		count[n->proc] += n->signals;
 		n->count = count[n->proc];
 		if (n->dma >= 0)
-			p->dma[n->dma].semaphore = (int)semaphore_of(n->proc);
+			p->dma[n->dma].semaphore = (int)semaphore_of(p, n->proc);
 	}
 }
 
@@ -212,7 +213,7 @@ static void set_wait(const struct sched *s, const struct wait *w, struct neuron_
 	const struct ncc_node *on = &s->p->node[w->on];
 
 	insn->wait = NEURON_WAIT_SEM_GE;
-	insn->wait_index = (uint8_t)semaphore_of(on->proc);
+	insn->wait_index = (uint8_t)semaphore_of(s->p, on->proc);
 	insn->wait_value = on->count;
 }
 
@@ -241,21 +242,23 @@ static int emit(struct sched *s, uint32_t index, unsigned int first, unsigned in
 					     .id = (uint32_t)n->dma };
 	if (n->signals && n->dma < 0) {
 		insn.update = NEURON_UPD_SEM_INC;
-		insn.update_index = (uint8_t)semaphore_of(n->proc);
+		insn.update_index = (uint8_t)semaphore_of(s->p, n->proc);
 	}
 	return push_waiting(s, first, end, &insn, st);
 }
 
 static int emit_all(struct sched *s, struct ncc_stream *stream)
 {
+	const struct neuron_target *target = s->p->target;
 	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START,
-					   .isa_version = NEURON_ISA_VERSION };
-	struct neuron_insn clear = { .opcode = NEURON_OP_SEM_RANGE_CLEAR, .last = SEMAPHORES - 1 };
+					   .isa_version = target->isa_version };
+	struct neuron_insn clear = { .opcode = NEURON_OP_SEM_RANGE_CLEAR,
+				     .last = semaphore_of(s->p, NCC_PROCS - 1) };
 	unsigned int w = 0;
 	int rc = 0;
 
 	count_signals(s->p);
-	for (unsigned int e = 0; !rc && e < NEURON_ENG_COUNT; e++)
+	for (unsigned int e = 0; !rc && e < target->engines; e++)
 		rc = push(&stream[e], &start, s->err);
 	for (uint32_t i = 0; !rc && i < s->p->nnodes; i++) {
 		unsigned int first = w;
@@ -267,7 +270,7 @@ static int emit_all(struct sched *s, struct ncc_stream *stream)
 	return rc ? rc : push_waiting(s, w, s->nwait, &clear, &stream[NEURON_ENG_SP]);
 }
 
-int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENG_COUNT],
+int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENGINES_MAX],
 		 struct ncc_error *err)
 {
 	struct sched s = { .p = p, .err = err };

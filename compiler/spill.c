@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "gen.h"
-#include "neuron/hw/inferentia.h"
 
 /* Number the live buffers by their first use in the operations to come */
 static void find_next_uses(struct ncc_gen *g)
@@ -65,9 +64,9 @@ static uint64_t end_of(const struct ncc_buf *b)
 	return b ? (b->base + b->bytes + NCC_SBUF_ALIGN - 1) / NCC_SBUF_ALIGN * NCC_SBUF_ALIGN : 0;
 }
 
-static uint64_t begin_of(const struct ncc_buf *b)
+static uint64_t begin_of(const struct ncc_gen *g, const struct ncc_buf *b)
 {
-	return b ? b->base : NEURON_V1_SBUF_PART_SIZE;
+	return b ? b->base : g->prog.target->sbuf_part_size;
 }
 
 /* A gap for b that stays clear of [lo, hi): the buffer before it (NULL: none) in *before */
@@ -77,7 +76,7 @@ static bool gap_for(const struct ncc_gen *g, const struct ncc_buf *b, uint64_t l
 	struct ncc_buf *prev = NULL;
 
 	for (struct ncc_buf *next = g->sbuf;; next = next->next) {
-		uint64_t from = end_of(prev), to = begin_of(next);
+		uint64_t from = end_of(prev), to = begin_of(g, next);
 
 		if (to >= from && to - from >= end_of(b) - b->base && (to <= lo || from >= hi)) {
 			*before = prev;
@@ -95,7 +94,7 @@ static struct ncc_buf *find_mover(const struct ncc_gen *g, uint64_t size, struct
 	struct ncc_buf *best = NULL, *prev = NULL, *to;
 
 	for (struct ncc_buf *b = g->sbuf; b; prev = b, b = b->next) {
-		uint64_t lo = end_of(prev), hi = begin_of(b->next);
+		uint64_t lo = end_of(prev), hi = begin_of(g, b->next);
 
 		if (hi - lo < size || (best && b->bytes >= best->bytes) ||
 		    !gap_for(g, b, lo, hi, &to))

@@ -48,17 +48,18 @@ void view_turn(struct ncc_view *v, int pdim)
 
 int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *v)
 {
+	const int64_t part = g->prog.target->sbuf_part_size;
 	int64_t chunks = pdim < 0 ? 1 : (s->dim[pdim] + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
 	int64_t bytes = ncc_elems(s) / (pdim < 0 ? 1 : s->dim[pdim]) * ncc_dtype_size(s->dtype);
 
-	if (bytes <= NEURON_V1_SBUF_PART_SIZE)
+	if (bytes <= part)
 		bytes = (bytes + NCC_SBUF_ALIGN - 1) / NCC_SBUF_ALIGN * NCC_SBUF_ALIGN;
 	int rc;
 
 	view_row_major(v, NULL, s);
 	v->pdim = pdim;
 	strides_row_major(v);
-	if (bytes <= NEURON_V1_SBUF_PART_SIZE && chunks <= NEURON_V1_SBUF_PART_SIZE / bytes) {
+	if (bytes <= part && chunks <= part / bytes) {
 		do {
 			v->buf = gen_sbuf_alloc(g, (uint64_t)(bytes * chunks));
 			rc = v->buf ? 0 : gen_make_room(g, (uint64_t)(bytes * chunks));
@@ -71,9 +72,9 @@ int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct
 	if (!v->buf)
 		return ncc_fail_op(g->err, -EFBIG, g->op,
 				   "too large: needs %lld bytes in each of the %d partitions of "
-				   "SBUF, %lld of %d are in use",
+				   "SBUF, %lld of %lld are in use",
 				   (long long)(bytes * chunks), NEURON_PARTITIONS,
-				   (long long)g->sbuf_live, NEURON_V1_SBUF_PART_SIZE);
+				   (long long)g->sbuf_live, (long long)part);
 	v->buf->chunk = bytes;
 	v->buf->parts = 1;
 	if (pdim >= 0)

@@ -2,6 +2,12 @@
 /* What follows from the description of a generation: places of blocks, queues, owners. */
 #include "neuron/hw/gen.h"
 
+#ifdef __KERNEL__
+#include <linux/string.h>
+#else
+#include <string.h>
+#endif
+
 #define NOWHERE (~(uint64_t)0)
 
 static const struct neuron_gen *const generations[] = { &neuron_gen_inferentia };
@@ -14,6 +20,16 @@ const struct neuron_gen *neuron_gen_of_pci(uint16_t device)
 		for (k = 0; k < generations[i]->pci_ids; k++)
 			if (generations[i]->pci_id[k] == device)
 				return generations[i];
+	return NULL;
+}
+
+const struct neuron_target *neuron_target_of_name(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(generations) / sizeof(generations[0]); i++)
+		if (!strcmp(generations[i]->target->name, name))
+			return generations[i]->target;
 	return NULL;
 }
 

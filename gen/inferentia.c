@@ -14,17 +14,25 @@ static const struct neuron_engine engines[] = {
 	[NEURON_ENG_SP] = { "sp", NEURON_ISA_ANY },
 };
 
+_Static_assert(sizeof(engines) / sizeof(engines[0]) <= NEURON_ENGINES_MAX &&
+		       NEURON_V1_SEMAPHORES <= NEURON_SEMAPHORES_MAX &&
+		       NEURON_V1_EVENTS <= NEURON_EVENTS_MAX,
+	       "inf1 is no larger than the largest");
+
 const struct neuron_target neuron_target_inf1 = {
 	.name = "inf1",
 	.isa_version = 1,
-	.engines = NEURON_ENG_COUNT,
+	.engines = sizeof(engines) / sizeof(engines[0]),
 	.engine = engines,
+	.no_engine = NEURON_ENG_COUNT,
 	.semaphores = NEURON_V1_SEMAPHORES,
 	.events = NEURON_V1_EVENTS,
 	.runtime_semaphores = 4,
 	.sbuf_part_size = NEURON_V1_SBUF_PART_SIZE,
 	.psum_part_size = NEURON_PSUM_PART_SIZE,
 	.pe_columns = 64,
+	.dram_channels = NEURON_V1_DRAM_CHANNELS,
+	.dram_channel_size = NEURON_V1_DRAM_CHANNEL_SIZE,
 };
 
 #define DRAM_SIZE NEURON_V1_DRAM_CHANNEL_SIZE

@@ -63,8 +63,7 @@ static void assemble_line(struct as *as, const char *line)
 		complain(as, "a value does not fit its field");
 		return;
 	}
-	if (as->engine >= 0 &&
-	    neuron_isa_check(&insn, as->engine, NEURON_V1_SBUF_PART_SIZE, &fault)) {
+	if (as->engine >= 0 && neuron_isa_check(&insn, as->engine, &neuron_target_inf1, &fault)) {
 		complain(as, fault.reason);
 		return;
 	}
@@ -86,14 +85,6 @@ static int assemble(struct as *as)
 	return as->errors ? 1 : 0;
 }
 
-static int engine_index(const char *name)
-{
-	for (int e = 0; e < NEURON_ENG_COUNT; e++)
-		if (!strcmp(name, neuron_isa_engines[e]))
-			return e;
-	return -1;
-}
-
 /* 0: go on; otherwise the program is over, with *status */
 static int parse_options(struct as *as, int argc, char **argv, int *status)
 {
@@ -103,7 +94,7 @@ static int parse_options(struct as *as, int argc, char **argv, int *status)
 	while ((c = getopt_long(argc, argv, "e:o:hV", options, NULL)) != -1) {
 		switch (c) {
 		case 'e':
-			as->engine = engine_index(optarg);
+			as->engine = neuron_isa_engine(&neuron_target_inf1, optarg);
 			if (as->engine < 0) {
 				fprintf(stderr, "neuron-as: unknown engine '%s'\n", optarg);
 				return 1;

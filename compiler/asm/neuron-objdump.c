@@ -71,10 +71,10 @@ static void dump_neff(struct objdump *od, const struct neff_model *model)
 	for (unsigned int g = 0; g < model->nsubgraphs; g++) {
 		const struct neff_subgraph *sg = &model->subgraphs[g];
 
-		for (int e = 0; e < NEFF_ENGINES; e++) {
+		for (int e = 0; e < model->target->engines; e++) {
 			if (!sg->engine[e].instr || (od->engine >= 0 && od->engine != e))
 				continue;
-			printf("; %s/%s: %zu words\n", sg->name, neuron_isa_engines[e],
+			printf("; %s/%s: %zu words\n", sg->name, model->target->engine[e].name,
 			       sg->engine[e].instr_size / NEURON_INSN_WORD);
 			dump_stream(od, sg->engine[e].instr, sg->engine[e].instr_size);
 		}
@@ -137,14 +137,6 @@ static int dump_file(struct objdump *od)
 	return rc || od->illegal ? 1 : 0;
 }
 
-static int engine_index(const char *name)
-{
-	for (int e = 0; e < NEURON_ENG_COUNT; e++)
-		if (!strcmp(name, neuron_isa_engines[e]))
-			return e;
-	return -1;
-}
-
 int main(int argc, char **argv)
 {
 	struct objdump od = { .engine = -1 };
@@ -156,7 +148,7 @@ int main(int argc, char **argv)
 			od.disassemble = true;
 			break;
 		case 'e':
-			od.engine = engine_index(optarg);
+			od.engine = neuron_isa_engine(&neuron_target_inf1, optarg);
 			if (od.engine < 0) {
 				fprintf(stderr, "neuron-objdump: unknown engine '%s'\n", optarg);
 				return 2;

@@ -411,13 +411,12 @@ static int new_core(struct ncore_chip *chip, unsigned int i)
 	struct ncore_core *core = &chip->core[i];
 	struct tpb_config cfg = {
 		.index = i,
+		.target = chip->gen->target,
 		.ops = chip->event_mask >> NCORE_EV_INSN & 1 ? &tpb_ops_trace : &tpb_ops,
 		.opaque = &chip->lane[i],
 		.faults = &chip->faults.armed,
 		.sbuf_host_stride = chip->sbuf_stride,
-		.sbuf_part_size = chip->gen->target->sbuf_part_size,
 		.psum_host_stride = chip->psum_stride,
-		.psum_part_size = chip->gen->target->psum_part_size,
 	};
 	char name[8];
 	int ret;

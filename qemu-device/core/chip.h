@@ -23,6 +23,7 @@
 
 #include "fabric.h"
 #include "ncore.h"
+#include "neuron/hw/inferentia.h"
 #include "tpb.h"
 
 #define NCORE_QUEUES NEURON_DMA_QUEUES_PER_ENG

@@ -189,12 +189,12 @@ struct tpb_weights {
 struct tpb {
 	struct tpb_config cfg;
 	const struct exec_kernels *kern;
-	struct tpb_engine eng[NEURON_ENG_COUNT];
+	struct tpb_engine eng[NEURON_ENGINES_MAX];
 	unsigned int turn; /* the engine whose turn is next */
-	uint32_t sem[NEURON_V1_SEMAPHORES];
-	uint64_t sem_time[NEURON_V1_SEMAPHORES];
-	uint32_t event[NEURON_V1_EVENTS];
-	uint64_t event_time[NEURON_V1_EVENTS];
+	uint32_t sem[NEURON_SEMAPHORES_MAX];
+	uint64_t sem_time[NEURON_SEMAPHORES_MAX];
+	uint32_t event[NEURON_EVENTS_MAX];
+	uint64_t event_time[NEURON_EVENTS_MAX];
 	struct tpb_perf perf;
 	struct tpb_weights weights;
 	float acc[NEURON_PARTITIONS]; /* ACT's accumulator registers */
@@ -249,7 +249,7 @@ unsigned int exec_fp_enter(void);
 void exec_fp_leave(unsigned int env);
 
 /* exec_cost.c: virtual cycles of issue (docs/isa.md, Costs) */
-uint64_t exec_cost(const struct tpb *t, unsigned int engine, const struct neuron_insn *insn);
+uint64_t exec_cost(const struct tpb *t, const struct neuron_insn *insn);
 #define EXEC_COST_MIN 64
 #define EXEC_COST_STARTUP 60 /* from the end of issue to completion, of datapath instructions */
 

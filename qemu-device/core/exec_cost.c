@@ -5,8 +5,6 @@
  */
 #include "exec.h"
 
-#define PE_COLUMNS 64 /* of the array: 128 stationary columns take two passes */
-
 static uint64_t exec_at_least(uint64_t cost)
 {
 	return cost < EXEC_COST_MIN ? EXEC_COST_MIN : cost;
@@ -41,12 +39,11 @@ static bool exec_is_bf16(const struct neuron_insn *insn)
 
 static uint64_t exec_cost_pe(const struct tpb *t, const struct neuron_insn *insn)
 {
-	uint64_t n = exec_ap_count(&insn->src0), passes;
+	uint64_t n = exec_ap_count(&insn->src0), columns = t->cfg.target->pe_columns;
 
 	switch (insn->opcode) {
 	case NEURON_OP_MATMUL:
-		passes = (t->weights.fs + PE_COLUMNS - 1) / PE_COLUMNS;
-		n *= passes;
+		n *= (t->weights.fs + columns - 1) / columns; /* passes */
 		return exec_at_least(insn->src0.dtype == NEURON_DT_INT8 ? (n + 1) / 2 : n);
 	case NEURON_OP_PE_TRANSPOSE:
 		n = n < 64 ? n : 64;
@@ -97,9 +94,11 @@ static uint64_t exec_cost_vector(const struct neuron_insn *insn)
 	}
 }
 
-uint64_t exec_cost(const struct tpb *t, unsigned int engine, const struct neuron_insn *insn)
+uint64_t exec_cost(const struct tpb *t, const struct neuron_insn *insn)
 {
-	if (!(neuron_isa_ops[insn->opcode].fields & NEURON_FB(PARTITIONS)))
+	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
+
+	if (!(op->fields & NEURON_FB(PARTITIONS)))
 		return EXEC_COST_MIN;
-	return engine == NEURON_ENG_PE ? exec_cost_pe(t, insn) : exec_cost_vector(insn);
+	return op->groups & NEURON_ISA_PE ? exec_cost_pe(t, insn) : exec_cost_vector(insn);
 }

@@ -111,12 +111,11 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 		       struct neuron_isa_fault *fault)
 {
 	struct tpb_weights *w = &t->weights;
+	const struct neuron_isa_weights loaded = { w->dtype ? w->k : 0, w->fs, w->dtype };
 	struct exec_mm mm = { .w = w->w, .k = w->k, .fs = w->fs };
 	struct exec_operand dst, src;
 
-	if (!w->dtype)
-		return neuron_isa_illegal(fault, "no weights are loaded");
-	if (neuron_isa_check_matmul(insn, t->cfg.sbuf_part_size, w->k, w->fs, w->dtype, fault))
+	if (neuron_isa_check_weights(insn, t->cfg.target, &loaded, fault))
 		return -EINVAL;
 	exec_operand_init(t, &src, &insn->src0, w->k);
 	exec_rows(t, &src, w->k);

@@ -37,7 +37,7 @@ static void exec_stream_merge(struct exec_stream *s, const struct neuron_ap *ap)
 void exec_operand_init(const struct tpb *t, struct exec_operand *o, const struct neuron_ap *ap,
 		       unsigned int partitions)
 {
-	neuron_isa_locate(ap, partitions, t->cfg.sbuf_part_size, &o->r);
+	neuron_isa_locate(ap, partitions, t->cfg.target, &o->r);
 	o->dtype = ap->dtype;
 	o->stride = o->r.psum ? t->cfg.psum_host_stride : t->cfg.sbuf_host_stride;
 	o->part0 = (o->r.psum ? t->cfg.psum : t->cfg.sbuf) + o->r.start * o->stride;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "exec.h"
+#include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
 
 #define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
@@ -46,16 +47,16 @@ void tpb_free(struct tpb *t)
 
 void tpb_reset(struct tpb *t)
 {
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+	for (unsigned int e = 0; e < t->cfg.target->engines; e++) {
 		struct tpb_engine *eng = &t->eng[e];
 
 		eng->fifo_head = eng->fifo_count = 0;
 		eng->head = TPB_HEAD_NONE;
 		eng->stopped = false;
 	}
-	for (unsigned int i = 0; i < NEURON_V1_SEMAPHORES; i++)
+	for (unsigned int i = 0; i < t->cfg.target->semaphores; i++)
 		WRITE_ONCE(t->sem[i], 0);
-	for (unsigned int i = 0; i < NEURON_V1_EVENTS; i++)
+	for (unsigned int i = 0; i < t->cfg.target->events; i++)
 		WRITE_ONCE(t->event[i], 0);
 	t->turn = 0;
 	t->weights.dtype = NEURON_DT_INVALID;
@@ -139,7 +140,7 @@ static uint64_t tpb_fifo_pop(struct tpb_engine *eng)
 	return time;
 }
 
-/* Semaphores and events. engine NEURON_ENG_COUNT: the write came from outside the core */
+/* Semaphores and events. An engine of the target's no_engine: the write came from outside */
 
 uint32_t tpb_sem_read(const struct tpb *t, unsigned int index)
 {
@@ -180,10 +181,10 @@ void tpb_sem_write(struct tpb *t, enum tpb_sem_op op, unsigned int index, uint32
 		tpb_sem_set(t, index, value, time);
 		break;
 	case TPB_SEM_INC:
-		tpb_sem_add(t, NEURON_ENG_COUNT, index, value, time);
+		tpb_sem_add(t, t->cfg.target->no_engine, index, value, time);
 		break;
 	case TPB_SEM_DEC:
-		tpb_sem_sub(t, NEURON_ENG_COUNT, index, value, time);
+		tpb_sem_sub(t, t->cfg.target->no_engine, index, value, time);
 		break;
 	}
 }
@@ -210,7 +211,7 @@ void tpb_event_write(struct tpb *t, unsigned int index, uint32_t value, uint64_t
 {
 	bool was = t->event[index];
 
-	tpb_event_put(t, NEURON_ENG_COUNT, index, value != 0, time);
+	tpb_event_put(t, t->cfg.target->no_engine, index, value != 0, time);
 	/* a plain word for who reads it back; inside the core only zero or not counts */
 	if (value && !was)
 		WRITE_ONCE(t->event[index], value);
@@ -221,13 +222,13 @@ static bool tpb_waits_for_semaphore(const struct neuron_insn *insn)
 	return insn->wait >= NEURON_WAIT_SEM_EQ && insn->wait <= NEURON_WAIT_SEM_LE;
 }
 
-/* A semaphore that does not exist is not waited for: the checker refuses the instruction */
+/* What does not exist is not waited for: the checker refuses the instruction */
 static bool tpb_wait_met(const struct tpb *t, const struct neuron_insn *insn)
 {
 	uint32_t sem = 0;
 
 	if (tpb_waits_for_semaphore(insn)) {
-		if (insn->wait_index >= NEURON_V1_SEMAPHORES)
+		if (insn->wait_index >= t->cfg.target->semaphores)
 			return true;
 		sem = t->sem[insn->wait_index];
 	}
@@ -239,7 +240,7 @@ static bool tpb_wait_met(const struct tpb *t, const struct neuron_insn *insn)
 	case NEURON_WAIT_SEM_LE:
 		return sem <= insn->wait_value;
 	case NEURON_WAIT_EVT_SET:
-		return t->event[insn->wait_index];
+		return insn->wait_index >= t->cfg.target->events || t->event[insn->wait_index];
 	case NEURON_WAIT_EVT_CLR:
 		return !t->event[insn->wait_index];
 	default:
@@ -254,7 +255,7 @@ static uint64_t tpb_wait_time(const struct tpb *t, const struct neuron_insn *ins
 		return 0;
 	if (!tpb_waits_for_semaphore(insn))
 		return t->event_time[insn->wait_index];
-	return insn->wait_index < NEURON_V1_SEMAPHORES ? t->sem_time[insn->wait_index] : 0;
+	return insn->wait_index < t->cfg.target->semaphores ? t->sem_time[insn->wait_index] : 0;
 }
 
 static void tpb_update(struct tpb *t, unsigned int e, const struct neuron_insn *insn, uint64_t time)
@@ -306,10 +307,10 @@ static bool tpb_exec_sequencing(struct tpb *t, unsigned int e, const struct neur
 {
 	switch (insn->opcode) {
 	case NEURON_OP_PROGRAM_START:
-		if (insn->isa_version == NEURON_ISA_VERSION)
+		if (insn->isa_version == t->cfg.target->isa_version)
 			return true;
 		tpb_engine_stop(t, e, NEURON_NERR_ISA_VERSION, insn->isa_version,
-				NEURON_ISA_VERSION);
+				t->cfg.target->isa_version);
 		return false;
 	case NEURON_OP_SEM_RANGE_CLEAR:
 		for (unsigned int i = insn->first; i <= insn->last; i++)
@@ -332,14 +333,16 @@ static bool tpb_exec_sequencing(struct tpb *t, unsigned int e, const struct neur
 static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *insn, uint64_t time)
 {
 	struct neuron_isa_fault fault = { 0 };
-	int rc = neuron_isa_check(insn, e, t->cfg.sbuf_part_size, &fault);
+	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
+	uint32_t group = op->groups & t->cfg.target->engine[e].runs;
+	int rc = neuron_isa_check(insn, e, t->cfg.target, &fault);
 
 	if (!rc) {
-		if (!(neuron_isa_ops[insn->opcode].fields & NEURON_FB(PARTITIONS)))
+		if (!(op->fields & NEURON_FB(PARTITIONS)))
 			return tpb_exec_sequencing(t, e, insn, time);
-		if (e == NEURON_ENG_PE)
+		if (group & NEURON_ISA_PE)
 			rc = exec_pe(t, insn, &fault);
-		else if (e == NEURON_ENG_ACT)
+		else if (group & NEURON_ISA_ACT)
 			rc = exec_act(t, insn, &fault);
 		else
 			rc = exec_pool(t, insn, &fault);
@@ -404,7 +407,7 @@ static void tpb_step(struct tpb *t, unsigned int e)
 		t->cfg.ops->insn(t->cfg.opaque, e, insn->opcode, eng->time);
 	if (!tpb_exec(t, e, insn, eng->time))
 		return;
-	cost = exec_cost(t, e, insn);
+	cost = exec_cost(t, insn);
 	eng->time += cost;
 	COUNT(t->perf.eng[e].busy, cost);
 	COUNT(t->perf.eng[e].insn, 1);
@@ -432,7 +435,7 @@ static bool tpb_ready(const struct tpb *t, unsigned int e)
 
 bool tpb_runnable(const struct tpb *t)
 {
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
 		if (tpb_ready(t, e))
 			return true;
 	return false;
@@ -441,12 +444,13 @@ bool tpb_runnable(const struct tpb *t)
 /* t->turn outlives the call: where budgets end never changes the order */
 enum tpb_state tpb_run(struct tpb *t, unsigned int budget)
 {
+	const unsigned int engines = t->cfg.target->engines;
 	unsigned int env = exec_fp_enter(), idle = 0;
 
-	while (budget && idle < NEURON_ENG_COUNT) {
+	while (budget && idle < engines) {
 		unsigned int e = t->turn;
 
-		t->turn = (e + 1) % NEURON_ENG_COUNT;
+		t->turn = e + 1 < engines ? e + 1 : 0;
 		if (!tpb_ready(t, e)) {
 			idle++;
 			continue;
@@ -456,12 +460,12 @@ enum tpb_state tpb_run(struct tpb *t, unsigned int budget)
 		tpb_step(t, e);
 	}
 	exec_fp_leave(env);
-	return idle < NEURON_ENG_COUNT ? TPB_BUDGET : TPB_BLOCKED;
+	return idle < engines ? TPB_BUDGET : TPB_BLOCKED;
 }
 
 void tpb_perf(const struct tpb *t, struct tpb_perf *perf)
 {
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+	for (unsigned int e = 0; e < t->cfg.target->engines; e++) {
 		perf->eng[e].insn = READ_ONCE(t->perf.eng[e].insn);
 		perf->eng[e].busy = READ_ONCE(t->perf.eng[e].busy);
 		perf->eng[e].idle = READ_ONCE(t->perf.eng[e].idle);

@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "neuron/hw/inferentia.h"
 #include "neuron/hw/ours.h"
 #include "neuron/isa/isa.h"
+#include "neuron/isa/target.h"
 
 struct tpb;
 
@@ -39,16 +39,15 @@ struct tpb_ops {
 
 struct tpb_config {
 	unsigned int index; /* core number in its chip */
+	const struct neuron_target *target;
 	const struct tpb_ops *ops;
 	void *opaque;
 	const _Atomic uint32_t *faults; /* not 0: ask ops->fault; NULL: never */
 	/* 128 partitions; TPB_SLACK bytes behind the last one of each memory are readable */
 	uint8_t *sbuf;
 	uint64_t sbuf_host_stride; /* bytes between partitions in the host's memory, padded */
-	uint32_t sbuf_part_size;
 	uint8_t *psum;
 	uint64_t psum_host_stride;
-	uint32_t psum_part_size;
 };
 
 int tpb_new(const struct tpb_config *config, struct tpb **tpb);
@@ -65,7 +64,7 @@ enum tpb_state {
 	TPB_BUDGET, /* the budget is used up; run again */
 };
 /*
- * One turn is one instruction of each engine in the order PE, ACT, POOL, SP; budget counts
+ * One turn is one instruction of each engine in the order of the target's table; budget counts
  * instructions. Never waits. An engine in error has stopped; the others go on.
  */
 enum tpb_state tpb_run(struct tpb *tpb, unsigned int budget);
@@ -87,7 +86,7 @@ void tpb_event_write(struct tpb *tpb, unsigned int index, uint32_t value, uint64
 struct tpb_perf {
 	struct {
 		uint64_t insn, busy, idle, wait, matmul_insn, matmul_wait;
-	} eng[NEURON_ENG_COUNT];
+	} eng[NEURON_ENGINES_MAX];
 	uint64_t macs;
 };
 void tpb_perf(const struct tpb *tpb, struct tpb_perf *perf); /* any thread */

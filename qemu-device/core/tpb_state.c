@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A NeuronCore's state as bytes, for save and load: a version, then every field little-endian in
- * the order of tpb_fields(). SBUF and PSUM are the owner's. A state comes from a file, so every
- * count and index in it is checked. Called by the chip through tpb.h.
+ * the order of tpb_fields(): engines, semaphores and events are as many as the target has. SBUF and
+ * PSUM are the owner's. A state comes from a file, so every count and index in it is checked.
+ * Called by the chip through tpb.h.
  */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -79,14 +81,17 @@ static void tpb_weights_fields(struct tpb_cursor *c, struct tpb_weights *w)
 
 static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 {
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+	const struct neuron_target *target = t->cfg.target;
+
+	for (unsigned int e = 0; e < target->engines; e++)
 		tpb_engine_fields(c, &t->eng[e]);
 	tpb_field(c, &t->turn, sizeof(t->turn));
-	tpb_field(c, t->sem, sizeof(t->sem));
-	tpb_field(c, t->sem_time, sizeof(t->sem_time));
-	tpb_field(c, t->event, sizeof(t->event));
-	tpb_field(c, t->event_time, sizeof(t->event_time));
-	tpb_field(c, &t->perf, sizeof(t->perf));
+	tpb_field(c, t->sem, target->semaphores * sizeof(t->sem[0]));
+	tpb_field(c, t->sem_time, target->semaphores * sizeof(t->sem_time[0]));
+	tpb_field(c, t->event, target->events * sizeof(t->event[0]));
+	tpb_field(c, t->event_time, target->events * sizeof(t->event_time[0]));
+	tpb_field(c, t->perf.eng, target->engines * sizeof(t->perf.eng[0]));
+	tpb_field(c, &t->perf.macs, sizeof(t->perf.macs));
 	tpb_weights_fields(c, &t->weights);
 	tpb_field(c, t->acc, sizeof(t->acc));
 }
@@ -103,7 +108,7 @@ int64_t tpb_save(const struct tpb *t, void *buf, uint64_t size)
 
 static bool tpb_state_sane(const struct tpb *t)
 {
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
 		if (t->eng[e].fifo_head >= NEURON_FIFO_WORDS ||
 		    t->eng[e].fifo_count > NEURON_FIFO_WORDS)
 			return false;
@@ -111,7 +116,7 @@ static bool tpb_state_sane(const struct tpb *t)
 				 !t->weights.fs || t->weights.fs > NEURON_ISA_MAX_STATIONARY ||
 				 !neuron_isa_dtypes[t->weights.dtype & 63].size))
 		return false;
-	return t->turn < NEURON_ENG_COUNT && t->weights.dtype < 64;
+	return t->turn < t->cfg.target->engines && t->weights.dtype < 64;
 }
 
 int tpb_load(struct tpb *t, const void *buf, uint64_t size)
@@ -127,7 +132,7 @@ int tpb_load(struct tpb *t, const void *buf, uint64_t size)
 		tpb_reset(t);
 		return -EINVAL;
 	}
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
 		tpb_decode_head(&t->eng[e]);
 	return 0;
 }

@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 #include "neuron/hw/inferentia.h"
+#include "neuron/isa/target.h"
 
 #define NEFF_HEADER_SIZE 1024
 #define NEFF_MAX_DIMS 8
-#define NEFF_ENGINES 4 /* index NEURON_ENG_*: keys pe, act, pool, sp */
 #define NEFF_FEATURE_EMU (1ull << 62) /* our instruction set: no real device may load it */
 
 struct neff_header {
@@ -62,7 +62,7 @@ enum neff_queue_type { NEFF_QUEUE_IN, NEFF_QUEUE_OUT, NEFF_QUEUE_DATA };
 struct neff_queue {
 	char *name;
 	enum neff_queue_type type;
-	unsigned int owner; /* NEURON_ENG_*: the only engine that triggers it */
+	unsigned int owner; /* the only engine that triggers it */
 };
 
 /* One side of a transfer: up to four dimensions, innermost first, everything in bytes but counts */
@@ -109,7 +109,7 @@ struct neff_subgraph {
 	struct neff_var *vars;
 	unsigned int nqueues;
 	struct neff_queue *queues;
-	struct neff_engine engine[NEFF_ENGINES];
+	struct neff_engine engine[NEURON_ENGINES_MAX]; /* as the target numbers them */
 };
 
 /*
@@ -123,6 +123,7 @@ struct neff_loop {
 
 struct neff_model {
 	struct neff_header header;
+	const struct neuron_target *target; /* what its programs are for */
 	unsigned int nsubgraphs;
 	struct neff_subgraph *subgraphs;
 	unsigned int nloops;
@@ -156,7 +157,8 @@ struct neff_limits {
 /*
  * Read a NEFF from memory. Checks the envelope, every member, every offset and size, every
  * instruction (opcode, reserved bits, operands inside the core's memories), and that triggers and
- * DMAs agree. 0, -EINVAL (content), -ENOTSUP (version or features; err->version), -ENOMEM.
+ * DMAs agree. A file does not say what it is for: it is inf1. 0, -EINVAL (content), -ENOTSUP
+ * (version or features; err->version), -ENOMEM.
  */
 int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	      struct neff_model **model, struct neff_error *err);

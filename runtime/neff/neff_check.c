@@ -7,6 +7,7 @@
 #include "neff_priv.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@
 
 struct ctx {
 	const struct neff_subgraph *sg;
+	const struct neuron_target *target;
 	bool part; /* of a program with loops: others may have the outputs */
 	struct neff_error *err;
 	struct neff_rest *rest;
@@ -138,7 +140,7 @@ static int vars_check(struct ctx *c)
 				 "at least 1 and at most 1",
 				 c->sg->name, outputs, windows);
 	for (unsigned int i = 0; !ret && i < c->sg->nqueues; i++)
-		if (c->sg->queues[i].owner >= NEFF_ENGINES ||
+		if (c->sg->queues[i].owner >= c->target->engines ||
 		    !neff_queue_type_name(c->sg->queues[i].type))
 			return neff_fail(c->err,
 					 "%s/def.json: dma_queue '%.64s': bad owner or type",
@@ -157,7 +159,7 @@ struct at {
 static int pattern_fail(struct ctx *c, const struct at *at, const char *text)
 {
 	return neff_fail(c->err, "%s/%s.json: dma[%u] desc[%u]: '%s': %s", c->sg->name,
-			 neff_engine_keys[at->eng], at->dma, at->desc, at->side, text);
+			 c->target->engine[at->eng].name, at->dma, at->desc, at->side, text);
 }
 
 /* Lowest and highest + 1 byte; false on overflow */
@@ -182,20 +184,20 @@ static bool pattern_extent(const struct neff_pattern *p, int64_t *lo, int64_t *h
 }
 
 /* One run inside one partition of SBUF or PSUM */
-static bool run_in_core(uint64_t off, uint64_t len)
+static bool run_in_core(const struct neuron_target *target, uint64_t off, uint64_t len)
 {
 	if (off < (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE)
-		return len <= NEURON_V1_SBUF_PART_SIZE &&
-		       off % NEURON_SBUF_PART_STRIDE <= NEURON_V1_SBUF_PART_SIZE - len;
+		return len <= target->sbuf_part_size &&
+		       off % NEURON_SBUF_PART_STRIDE <= target->sbuf_part_size - len;
 	if (off < NEURON_PSUM_OFFSET)
 		return false;
 	off -= NEURON_PSUM_OFFSET;
 	return off < (uint64_t)NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE &&
-	       len <= NEURON_PSUM_PART_SIZE &&
-	       off % NEURON_PSUM_PART_STRIDE <= NEURON_PSUM_PART_SIZE - len;
+	       len <= target->psum_part_size &&
+	       off % NEURON_PSUM_PART_STRIDE <= target->psum_part_size - len;
 }
 
-static bool pattern_in_core(const struct neff_pattern *p)
+static bool pattern_in_core(const struct neuron_target *target, const struct neff_pattern *p)
 {
 	uint64_t n[4] = { 1, 1, 1, 1 };
 
@@ -209,7 +211,7 @@ static bool pattern_in_core(const struct neff_pattern *p)
 				off += n[1] > 1 ? (int64_t)k * p->step[1] : 0;
 				off += n[2] > 1 ? (int64_t)j * p->step[2] : 0;
 				off += n[3] > 1 ? (int64_t)i * p->step[3] : 0;
-				if (!run_in_core((uint64_t)off, p->size[0]))
+				if (!run_in_core(target, (uint64_t)off, p->size[0]))
 					return false;
 			}
 	return true;
@@ -241,8 +243,9 @@ static int pattern_check(struct ctx *c, const struct at *at, const struct neff_p
 	if (__builtin_mul_overflow(runs, p->size[0], bytes))
 		return pattern_fail(c, at, "too many bytes");
 	if (v->type == NEFF_VAR_STATE_BUFFER)
-		return pattern_in_core(p) ? 0
-					  : pattern_fail(c, at, "outside a partition of the core");
+		return pattern_in_core(c->target, p)
+			       ? 0
+			       : pattern_fail(c, at, "outside a partition of the core");
 	return (uint64_t)hi <= v->size ? 0 : pattern_fail(c, at, "outside its variable");
 }
 
@@ -269,7 +272,7 @@ static int gather_check(struct ctx *c, struct at *at, const struct neff_desc *d,
 	c->runs += n;
 	v = &c->sg->vars[d->index];
 	if (v->type == NEFF_VAR_STATE_BUFFER)
-		return run_in_core(d->index_off, bytes)
+		return run_in_core(c->target, d->index_off, bytes)
 			       ? 0
 			       : pattern_fail(c, at, "outside a partition of the core");
 	if (__builtin_add_overflow(d->index_off, bytes, &end) || end > v->size)
@@ -307,14 +310,15 @@ static int desc_check(struct ctx *c, struct at *at, const struct neff_desc *d)
 static int dma_check(struct ctx *c, unsigned int eng, unsigned int i)
 {
 	const struct neff_dma *dma = &c->sg->engine[eng].dma[i];
-	const char *sg = c->sg->name, *key = neff_engine_keys[eng];
+	const char *sg = c->sg->name, *key = c->target->engine[eng].name;
 	struct at at = { eng, i, 0, NULL };
 	int ret = 0;
 
 	if (dma->queue >= c->sg->nqueues || c->sg->queues[dma->queue].owner != eng)
 		return neff_fail(c->err, "%s/%s.json: dma[%u]: its queue set has another owner", sg,
 				 key, i);
-	if (dma->semaphore < -1 || dma->semaphore >= NEFF_PROGRAM_SEMAPHORES)
+	if (dma->semaphore < -1 ||
+	    dma->semaphore >= (int)neuron_target_program_semaphores(c->target))
 		return neff_fail(c->err, "%s/%s.json: dma[%u]: semaphore %d", sg, key, i,
 				 dma->semaphore);
 	if (!dma->ndesc)
@@ -339,7 +343,7 @@ static int gathers_check(struct ctx *c, unsigned int eng)
 		if (seen[dma->queue] == 3)
 			ret = neff_fail(c->err,
 					"%s/%s.json: dma[%u]: a gather and a copy in one queue set",
-					c->sg->name, neff_engine_keys[eng], i);
+					c->sg->name, c->target->engine[eng].name, i);
 	}
 	free(seen);
 	return ret;
@@ -351,25 +355,24 @@ struct program {
 	unsigned int eng;
 	size_t offset; /* bytes */
 	unsigned int triggers;
-	/* what LDWEIGHTS left in the array */
-	unsigned int k, fs;
-	uint8_t dtype;
+	struct neuron_isa_weights weights;
 };
 
 static int insn_fail(struct ctx *c, const struct program *p, const char *text)
 {
 	return neff_fail(c->err, "%s/%s.bin: instruction at %zu: %s", c->sg->name,
-			 neff_engine_keys[p->eng], p->offset, text);
+			 c->target->engine[p->eng].name, p->offset, text);
 }
 
-static bool uses_runtime_semaphore(const struct neuron_insn *insn)
+static bool uses_runtime_semaphore(const struct neuron_target *target,
+				   const struct neuron_insn *insn)
 {
+	const unsigned int n = neuron_target_program_semaphores(target);
 	bool wait = insn->wait >= NEURON_WAIT_SEM_EQ && insn->wait <= NEURON_WAIT_SEM_LE;
 	bool update = insn->update >= NEURON_UPD_SEM_INC && insn->update <= NEURON_UPD_SEM_WR_IMM;
 
-	return (wait && insn->wait_index >= NEFF_PROGRAM_SEMAPHORES) ||
-	       (update && insn->update_index >= NEFF_PROGRAM_SEMAPHORES) ||
-	       (insn->opcode == NEURON_OP_SEM_RANGE_CLEAR && insn->last >= NEFF_PROGRAM_SEMAPHORES);
+	return (wait && insn->wait_index >= n) || (update && insn->update_index >= n) ||
+	       (insn->opcode == NEURON_OP_SEM_RANGE_CLEAR && insn->last >= n);
 }
 
 static int trigger_check(struct ctx *c, struct program *p, const struct neuron_insn *insn)
@@ -381,55 +384,47 @@ static int trigger_check(struct ctx *c, struct program *p, const struct neuron_i
 	if (e->dma[p->triggers].id != insn->id)
 		return neff_fail(c->err,
 				 "%s/%s.bin: instruction at %zu: trigger of id %u, dma[%u] has %u",
-				 c->sg->name, neff_engine_keys[p->eng], p->offset, insn->id,
+				 c->sg->name, c->target->engine[p->eng].name, p->offset, insn->id,
 				 p->triggers, e->dma[p->triggers].id);
 	p->triggers++;
 	return 0;
 }
 
-static int matmul_check(struct ctx *c, struct program *p, const struct neuron_insn *insn)
+static int semaphore_fail(struct ctx *c, const struct program *p)
 {
-	struct neuron_isa_fault fault;
+	char text[64];
 
-	if (!p->k)
-		return insn_fail(c, p, "no weights are loaded");
-	if (neuron_isa_check_matmul(insn, NEURON_V1_SBUF_PART_SIZE, p->k, p->fs, p->dtype, &fault))
-		return insn_fail(c, p, fault.reason);
-	return 0;
+	snprintf(text, sizeof(text), "semaphores %u to %u are the runtime's",
+		 neuron_target_program_semaphores(c->target), c->target->semaphores - 1);
+	return insn_fail(c, p, text);
 }
 
 static int insn_check(struct ctx *c, struct program *p, const struct neuron_insn *insn)
 {
 	struct neuron_isa_fault fault;
 
-	if (neuron_isa_check(insn, p->eng, NEURON_V1_SBUF_PART_SIZE, &fault))
+	if (neuron_isa_check(insn, p->eng, c->target, &fault) ||
+	    neuron_isa_check_weights(insn, c->target, &p->weights, &fault))
 		return insn_fail(c, p, fault.reason);
+	neuron_isa_load_weights(&p->weights, insn);
 	if ((insn->opcode == NEURON_OP_PROGRAM_START) != !p->offset)
 		return insn_fail(c, p, "program_start is the first instruction and no other");
-	if (uses_runtime_semaphore(insn))
-		return insn_fail(c, p, "semaphores 28 to 31 are the runtime's");
+	if (uses_runtime_semaphore(c->target, insn))
+		return semaphore_fail(c, p);
 	switch (insn->opcode) {
 	case NEURON_OP_PROGRAM_START:
-		if (insn->isa_version == NEURON_ISA_VERSION)
+		if (insn->isa_version == c->target->isa_version)
 			return 0;
 		c->err->version = true;
 		neff_fail(c->err, "%s/%s.bin: ISA version %u, supported %u", c->sg->name,
-			  neff_engine_keys[p->eng], insn->isa_version, NEURON_ISA_VERSION);
+			  c->target->engine[p->eng].name, insn->isa_version,
+			  c->target->isa_version);
 		return -ENOTSUP;
 	case NEURON_OP_WRITE:
 	case NEURON_OP_NOTIFY:
 		return insn_fail(c, p, "only the runtime writes registers and notifies");
 	case NEURON_OP_PSEUDO_DMA_TRIGGER:
 		return trigger_check(c, p, insn);
-	case NEURON_OP_MATMUL:
-		return matmul_check(c, p, insn);
-	case NEURON_OP_LDWEIGHTS:
-		p->k = insn->partitions;
-		p->fs = 1;
-		for (int d = 0; d < NEURON_AP_DIMS; d++)
-			p->fs *= insn->src0.num[d];
-		p->dtype = insn->src0.dtype;
-		return 0;
 	default:
 		return 0;
 	}
@@ -444,11 +439,11 @@ static int program_check(struct ctx *c, unsigned int eng)
 
 	if (!e->instr)
 		return e->ndma ? neff_fail(c->err, "%s/%s.json: DMAs without a program",
-					   c->sg->name, neff_engine_keys[eng])
+					   c->sg->name, c->target->engine[eng].name)
 			       : 0;
 	if (!e->instr_size || e->instr_size % NEURON_INSN_WORD || e->instr_size > MAX_INSTR_SIZE)
 		return neff_fail(c->err, "%s/%s.bin: size %zu is not a multiple of %d", c->sg->name,
-				 neff_engine_keys[eng], e->instr_size, NEURON_INSN_WORD);
+				 c->target->engine[eng].name, e->instr_size, NEURON_INSN_WORD);
 	for (; !ret && p.offset < e->instr_size; p.offset += (size_t)words * NEURON_INSN_WORD) {
 		words = neuron_isa_decode((const uint8_t *)e->instr + p.offset,
 					  (e->instr_size - p.offset) / NEURON_INSN_WORD, &insn);
@@ -462,13 +457,14 @@ static int program_check(struct ctx *c, unsigned int eng)
 	}
 	if (!ret && p.triggers != e->ndma)
 		return neff_fail(c->err, "%s/%s.json: dma[%u] is never triggered", c->sg->name,
-				 neff_engine_keys[eng], p.triggers);
+				 c->target->engine[eng].name, p.triggers);
 	return ret;
 }
 
-static int subgraph_check(const struct neff_subgraph *sg, bool part, struct neff_error *err)
+static int subgraph_check(const struct neff_subgraph *sg, const struct neuron_target *target,
+			  bool part, struct neff_error *err)
 {
-	struct ctx c = { .sg = sg, .part = part, .err = err };
+	struct ctx c = { .sg = sg, .target = target, .part = part, .err = err };
 	int ret;
 
 	if (!neff_file_name_ok(sg->name))
@@ -476,10 +472,10 @@ static int subgraph_check(const struct neff_subgraph *sg, bool part, struct neff
 	ret = vars_check(&c);
 	if (ret)
 		return ret;
-	c.rest = neff_rest_new(sg);
+	c.rest = neff_rest_new(sg, target);
 	if (!c.rest)
 		return neff_nomem(err);
-	for (unsigned int e = 0; !ret && e < NEFF_ENGINES; e++) {
+	for (unsigned int e = 0; !ret && e < target->engines; e++) {
 		for (unsigned int i = 0; !ret && i < sg->engine[e].ndma; i++)
 			ret = dma_check(&c, e, i);
 		if (!ret)
@@ -504,7 +500,7 @@ int neff_check_model(const struct neff_model *model, struct neff_error *err)
 		return neff_fail(err, "kelf-0.json: %u subgraphs, expected 1 to %u",
 				 model->nsubgraphs, NEFF_MAX_SUBGRAPHS);
 	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
-		ret = subgraph_check(&model->subgraphs[i], model->nloops, err);
+		ret = subgraph_check(&model->subgraphs[i], model->target, model->nloops, err);
 	return ret || (model->nsubgraphs == 1 && !model->nloops) ? ret
 								 : neff_check_stages(model, err);
 }

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neuron/isa/table.h"
+
 /* Writing */
 
 static json_t *var_to_json(const struct neff_var *v)
@@ -29,7 +31,7 @@ static json_t *var_to_json(const struct neff_var *v)
 	return o;
 }
 
-json_t *neff_def_to_json(const struct neff_subgraph *sg)
+json_t *neff_def_to_json(const struct neff_subgraph *sg, const struct neuron_target *target)
 {
 	json_t *root = json_object(), *queues = json_object(), *vars = json_object();
 	char key[16], file[16];
@@ -40,20 +42,22 @@ json_t *neff_def_to_json(const struct neff_subgraph *sg)
 		json_object_set_new(queues, q->name,
 				    json_pack("{s:s, s:s, s:i}", "type",
 					      neff_queue_type_name(q->type), "owner",
-					      neff_engine_keys[q->owner], "num_queues", 1));
+					      target->engine[q->owner].name, "num_queues", 1));
 	}
 	for (unsigned int i = 0; i < sg->nvars; i++)
 		json_object_set_new(vars, sg->vars[i].name, var_to_json(&sg->vars[i]));
 	json_object_set_new(root, "name", json_string(sg->name));
 	json_object_set_new(root, "dma_queue", queues);
 	json_object_set_new(root, "var", vars);
-	for (unsigned int e = 0; e < NEFF_ENGINES; e++) {
+	for (unsigned int e = 0; e < target->engines; e++) {
+		const char *engine = target->engine[e].name;
+
 		if (!sg->engine[e].instr)
 			continue;
-		snprintf(file, sizeof(file), "%s.json", neff_engine_keys[e]);
-		json_object_set_new(root, neff_engine_keys[e], json_string(file));
-		snprintf(key, sizeof(key), "%s_instr", neff_engine_keys[e]);
-		snprintf(file, sizeof(file), "%s.bin", neff_engine_keys[e]);
+		snprintf(file, sizeof(file), "%s.json", engine);
+		json_object_set_new(root, engine, json_string(file));
+		snprintf(key, sizeof(key), "%s_instr", engine);
+		snprintf(file, sizeof(file), "%s.bin", engine);
 		json_object_set_new(root, key, json_string(file));
 	}
 	return root;
@@ -226,14 +230,6 @@ static int vars_read(struct neff_where *w, const json_t *root, struct neff_subgr
 	return 0;
 }
 
-static int engine_index(const char *key)
-{
-	for (int e = 0; e < NEFF_ENGINES; e++)
-		if (!strcmp(key, neff_engine_keys[e]))
-			return e;
-	return -1;
-}
-
 static int queue_from_json(const struct neff_where *w, const json_t *o, struct neff_queue *q)
 {
 	const char *type = string_get(w, o, "type"), *owner = string_get(w, o, "owner");
@@ -245,7 +241,7 @@ static int queue_from_json(const struct neff_where *w, const json_t *o, struct n
 	if (!neff_queue_type_from_name(type, &q->type))
 		return neff_fail(w->err, "%s: %s: type '%.32s' is not supported", w->member,
 				 w->what, type);
-	e = engine_index(owner);
+	e = neuron_isa_engine(w->target, owner);
 	if (e < 0)
 		return neff_fail(w->err, "%s: %s: owner '%.32s' is not an engine", w->member,
 				 w->what, owner);
@@ -288,10 +284,10 @@ static int queues_read(struct neff_where *w, const json_t *root, struct neff_sub
 	return 0;
 }
 
-int neff_def_read(const char *member, const json_t *root, struct neff_subgraph *sg,
-		  struct neff_error *err)
+int neff_def_read(const char *member, const json_t *root, const struct neuron_target *target,
+		  struct neff_subgraph *sg, struct neff_error *err)
 {
-	struct neff_where w = { .member = member, .err = err, .what = "def" };
+	struct neff_where w = { .member = member, .err = err, .target = target, .what = "def" };
 	int ret;
 
 	if (!json_is_object(root))
@@ -427,7 +423,8 @@ static int dma_read(struct neff_where *w, const json_t *o, const struct neff_sub
 	if (json_object_get(o, "event"))
 		return neff_fail(w->err, "%s: %s: 'event' is not supported", w->member, w->what);
 	if (json_object_get(o, "semaphore")) {
-		ret = uint_get(w, o, "semaphore", NEFF_PROGRAM_SEMAPHORES - 1, &n);
+		ret = uint_get(w, o, "semaphore", neuron_target_program_semaphores(w->target) - 1,
+			       &n);
 		if (ret)
 			return ret;
 		dma->semaphore = (int)n;
@@ -435,10 +432,10 @@ static int dma_read(struct neff_where *w, const json_t *o, const struct neff_sub
 	return descs_read(w, json_object_get(o, "desc"), dma);
 }
 
-int neff_engine_read(const char *member, const json_t *root, struct neff_subgraph *sg,
-		     unsigned int eng, struct neff_error *err)
+int neff_engine_read(const char *member, const json_t *root, const struct neuron_target *target,
+		     struct neff_subgraph *sg, unsigned int eng, struct neff_error *err)
 {
-	struct neff_where w = { .member = member, .err = err, .what = "dma" };
+	struct neff_where w = { .member = member, .err = err, .target = target, .what = "dma" };
 	struct neff_engine *e = &sg->engine[eng];
 	const json_t *list = json_object_get(root, "dma");
 	size_t n = json_array_size(list);

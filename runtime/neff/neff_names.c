@@ -29,8 +29,6 @@ int neff_nomem(struct neff_error *err)
 	return -ENOMEM;
 }
 
-const char *const neff_engine_keys[NEFF_ENGINES] = { "pe", "act", "pool", "sp" };
-
 static const char *const var_types[] = {
 	[NEFF_VAR_INPUT] = "input",	[NEFF_VAR_OUTPUT] = "output",
 	[NEFF_VAR_FILE] = "file",	[NEFF_VAR_TMP_BUF] = "tmp-buf",

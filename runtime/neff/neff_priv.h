@@ -13,7 +13,6 @@
 #define NEFF_MAX_DMAS (1u << 20) /* an engine */
 #define NEFF_MAX_RUNS (1u << 24) /* contiguous pieces of all patterns of a subgraph */
 #define NEFF_MAX_SUBGRAPHS 64u
-#define NEFF_PROGRAM_SEMAPHORES 28
 
 #define NEFF_HASH_SIZE 32
 
@@ -21,7 +20,6 @@
 int neff_fail(struct neff_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int neff_nomem(struct neff_error *err);
 
-extern const char *const neff_engine_keys[NEFF_ENGINES];
 const char *neff_var_type_name(enum neff_var_type type);
 bool neff_var_type_from_name(const char *name, enum neff_var_type *type);
 const char *neff_queue_type_name(enum neff_queue_type type);
@@ -43,7 +41,7 @@ int neff_check_model(const struct neff_model *model, struct neff_error *err);
 /* Several subgraphs against each other (neff_stages.c) */
 int neff_check_stages(const struct neff_model *model, struct neff_error *err);
 /* Subgraph structures from and to JSON (neff_def.c, neff_graph.c) */
-json_t *neff_def_to_json(const struct neff_subgraph *sg);
+json_t *neff_def_to_json(const struct neff_subgraph *sg, const struct neuron_target *target);
 json_t *neff_engine_to_json(const struct neff_subgraph *sg, unsigned int eng);
 json_t *neff_graph_to_json(const struct neff_model *model);
 

@@ -245,27 +245,27 @@ static int engine_file(struct neff_reader *r, const struct neff_subgraph *sg, co
 	return 0;
 }
 
-static int engine_load(struct neff_reader *r, struct neff_subgraph *sg, const json_t *def,
-		       unsigned int eng)
+static int engine_load(struct neff_reader *r, const struct neuron_target *target,
+		       struct neff_subgraph *sg, const json_t *def, unsigned int eng)
 {
 	char path[256], key[16];
 	uint64_t cost;
 	json_t *root;
 	int ret;
 
-	snprintf(key, sizeof(key), "%s_instr", neff_engine_keys[eng]);
+	snprintf(key, sizeof(key), "%s_instr", target->engine[eng].name);
 	ret = engine_file(r, sg, def, key, path);
 	if (!ret)
 		ret = data_take(r, path, &sg->engine[eng].instr, &sg->engine[eng].instr_size);
 	if (ret < 0)
 		return ret;
-	ret = engine_file(r, sg, def, neff_engine_keys[eng], path);
+	ret = engine_file(r, sg, def, target->engine[eng].name, path);
 	if (ret)
 		return ret < 0 ? ret : 0;
 	ret = json_member(r, path, &root, &cost);
 	if (ret)
 		return ret;
-	ret = neff_engine_read(path, root, sg, eng, r->err);
+	ret = neff_engine_read(path, root, target, sg, eng, r->err);
 	json_done(r, root, cost);
 	return ret;
 }
@@ -292,7 +292,8 @@ static int constants_load(struct neff_reader *r, struct neff_subgraph *sg)
 	return 0;
 }
 
-static int subgraph_load(struct neff_reader *r, struct neff_subgraph *sg, const char *definition)
+static int subgraph_load(struct neff_reader *r, const struct neuron_target *target,
+			 struct neff_subgraph *sg, const char *definition)
 {
 	uint64_t cost;
 	json_t *def;
@@ -300,9 +301,9 @@ static int subgraph_load(struct neff_reader *r, struct neff_subgraph *sg, const 
 
 	if (ret)
 		return ret;
-	ret = neff_def_read(definition, def, sg, r->err);
-	for (unsigned int e = 0; !ret && e < NEFF_ENGINES; e++)
-		ret = engine_load(r, sg, def, e);
+	ret = neff_def_read(definition, def, target, sg, r->err);
+	for (unsigned int e = 0; !ret && e < target->engines; e++)
+		ret = engine_load(r, target, sg, def, e);
 	if (!ret)
 		ret = constants_load(r, sg);
 	json_done(r, def, cost);
@@ -332,7 +333,7 @@ static int subgraph_entry(struct neff_reader *r, struct neff_model *model, const
 	if (!sg->name)
 		return neff_nomem(r->err);
 	model->nsubgraphs++;
-	return subgraph_load(r, sg, definition);
+	return subgraph_load(r, model->target, sg, definition);
 }
 
 static int subgraph_named(const struct neff_model *model, const json_t *name)
@@ -495,6 +496,7 @@ int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	*model = NULL;
 	if (!m)
 		return neff_nomem(err);
+	m->target = &neuron_target_inf1;
 	neff_limits_set(&r.limits, limits, size);
 	ret = read_all(&r, buf, size, m);
 	for (size_t i = 0; i < r.count; i++) {
@@ -530,7 +532,7 @@ static void subgraph_free(struct neff_subgraph *sg)
 	for (unsigned int i = 0; i < sg->nqueues; i++)
 		free(sg->queues[i].name);
 	free(sg->queues);
-	for (unsigned int e = 0; e < NEFF_ENGINES; e++)
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
 		engine_free(&sg->engine[e]);
 	free(sg->name);
 }

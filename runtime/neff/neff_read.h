@@ -11,6 +11,7 @@ struct neff_where {
 	const char *member;
 	char what[96];
 	struct neff_error *err;
+	const struct neuron_target *target;
 	json_t *var_index; /* name to index */
 };
 
@@ -40,10 +41,10 @@ void neff_give(struct neff_reader *r, uint64_t bytes);
 int neff_json_take(struct neff_reader *r, const char *name, const uint8_t *text, size_t size,
 		   uint64_t *cost);
 
-int neff_def_read(const char *member, const json_t *root, struct neff_subgraph *sg,
-		  struct neff_error *err);
-int neff_engine_read(const char *member, const json_t *root, struct neff_subgraph *sg,
-		     unsigned int eng, struct neff_error *err);
+int neff_def_read(const char *member, const json_t *root, const struct neuron_target *target,
+		  struct neff_subgraph *sg, struct neff_error *err);
+int neff_engine_read(const char *member, const json_t *root, const struct neuron_target *target,
+		     struct neff_subgraph *sg, unsigned int eng, struct neff_error *err);
 /* neff.json: types and shapes of inputs and outputs */
 int neff_graph_read(const json_t *root, struct neff_model *model, struct neff_error *err);
 

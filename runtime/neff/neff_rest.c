@@ -22,6 +22,7 @@
 
 #define SP NEURON_ENG_SP
 #define NOBODY UINT32_MAX
+#define QUEUE(q) (NEURON_ENGINES_MAX + (q)) /* as an actor */
 
 /* An instruction that waits for a semaphore to be at least value */
 struct wait {
@@ -45,7 +46,7 @@ struct queue {
 };
 
 struct semaphore {
-	uint32_t producer; /* engine, or NEFF_ENGINES + queue */
+	uint32_t producer; /* engine, or QUEUE */
 	bool free; /* more than one increments it, or somebody does something else */
 	bool changed; /* by anything but a clear */
 	bool set; /* to a value, or cleared on the way */
@@ -56,10 +57,11 @@ struct semaphore {
 
 struct neff_rest {
 	const struct neff_subgraph *sg;
-	struct engine engine[NEFF_ENGINES];
+	const struct neuron_target *target;
+	struct engine engine[NEURON_ENGINES_MAX];
 	struct queue *queue;
-	struct semaphore sem[NEURON_V1_SEMAPHORES];
-	int64_t events[NEURON_V1_EVENTS]; /* set, less cleared */
+	struct semaphore sem[NEURON_SEMAPHORES_MAX];
+	int64_t events[NEURON_EVENTS_MAX]; /* set, less cleared */
 	uint8_t clear_first, clear_last; /* SP's last instruction */
 	bool clears;
 	bool endless; /* SP's end is never reached */
@@ -80,19 +82,20 @@ static int grow(void **list, uint32_t n, uint32_t *cap, size_t size)
 	return 0;
 }
 
-struct neff_rest *neff_rest_new(const struct neff_subgraph *sg)
+struct neff_rest *neff_rest_new(const struct neff_subgraph *sg, const struct neuron_target *target)
 {
 	struct neff_rest *rest = calloc(1, sizeof(*rest));
 
 	if (!rest)
 		return NULL;
 	rest->sg = sg;
+	rest->target = target;
 	rest->queue = calloc(sg->nqueues + 1, sizeof(*rest->queue));
 	if (!rest->queue) {
 		free(rest);
 		return NULL;
 	}
-	for (unsigned int i = 0; i < NEURON_V1_SEMAPHORES; i++)
+	for (unsigned int i = 0; i < rest->target->semaphores; i++)
 		rest->sem[i].producer = NOBODY;
 	return rest;
 }
@@ -101,11 +104,11 @@ void neff_rest_free(struct neff_rest *rest)
 {
 	if (!rest)
 		return;
-	for (unsigned int e = 0; e < NEFF_ENGINES; e++)
+	for (unsigned int e = 0; e < rest->target->engines; e++)
 		free(rest->engine[e].wait);
 	for (unsigned int q = 0; q < rest->sg->nqueues; q++)
 		free(rest->queue[q].trigger);
-	for (unsigned int i = 0; i < NEURON_V1_SEMAPHORES; i++)
+	for (unsigned int i = 0; i < rest->target->semaphores; i++)
 		free(rest->sem[i].by);
 	free(rest->queue);
 	free(rest);
@@ -143,7 +146,7 @@ static int add_trigger(struct neff_rest *rest, unsigned int eng)
 	q->trigger[q->n++] = e->n;
 	return dma->semaphore < 0 ? 0
 				  : add_increment(rest, (unsigned int)dma->semaphore,
-						  NEFF_ENGINES + dma->queue, q->n - 1);
+						  QUEUE(dma->queue), q->n - 1);
 }
 
 static void cleared_early(struct neff_rest *rest, unsigned int first, unsigned int last)
@@ -172,7 +175,7 @@ static void add_clear(struct neff_rest *rest, unsigned int eng, const struct neu
 
 static int add_update(struct neff_rest *rest, unsigned int eng, const struct neuron_insn *insn)
 {
-	struct semaphore *s = &rest->sem[insn->update_index % NEURON_V1_SEMAPHORES];
+	struct semaphore *s = &rest->sem[insn->update_index % rest->target->semaphores];
 	uint32_t at = rest->engine[eng].n;
 
 	switch (insn->update) {
@@ -247,14 +250,14 @@ static void know(struct neff_rest *rest, uint32_t actor, uint32_t n)
 {
 	struct queue *q;
 
-	if (actor < NEFF_ENGINES) {
+	if (actor < QUEUE(0)) {
 		if (rest->engine[actor].known < n)
 			rest->engine[actor].known = n;
 		return;
 	}
-	q = &rest->queue[actor - NEFF_ENGINES];
+	q = &rest->queue[actor - QUEUE(0)];
 	if (q->known < n) {
-		unsigned int owner = rest->sg->queues[actor - NEFF_ENGINES].owner;
+		unsigned int owner = rest->sg->queues[actor - QUEUE(0)].owner;
 
 		q->known = n;
 		know(rest, owner, q->trigger[n - 1] + 1);
@@ -287,7 +290,7 @@ static void walk(struct neff_rest *rest)
 	know(rest, SP, rest->engine[SP].n);
 	do {
 		more = false;
-		for (unsigned int e = 0; e < NEFF_ENGINES; e++)
+		for (unsigned int e = 0; e < rest->target->engines; e++)
 			more |= look_back(rest, &rest->engine[e]);
 	} while (more);
 }
@@ -302,17 +305,18 @@ static int fail_dma(const struct neff_rest *rest, unsigned int q, struct neff_er
 	while (e->dma[i].queue != q || skip--)
 		i++;
 	return neff_fail(err, "%s/%s.json: dma[%u]: sp does not wait until it is complete",
-			 rest->sg->name, neff_engine_keys[owner], i);
+			 rest->sg->name, rest->target->engine[owner].name, i);
 }
 
 static int check_done(const struct neff_rest *rest, struct neff_error *err)
 {
-	for (unsigned int e = 0; e < NEFF_ENGINES; e++)
+	for (unsigned int e = 0; e < rest->target->engines; e++)
 		if (rest->engine[e].known < rest->engine[e].end)
 			return neff_fail(err,
 					 "%s/%s.bin: instruction at %zu: sp does not "
 					 "wait until it is done",
-					 rest->sg->name, neff_engine_keys[e], rest->engine[e].last);
+					 rest->sg->name, rest->target->engine[e].name,
+					 rest->engine[e].last);
 	for (unsigned int q = 0; q < rest->sg->nqueues; q++)
 		if (rest->queue[q].known < rest->queue[q].n)
 			return fail_dma(rest, q, err);
@@ -322,7 +326,7 @@ static int check_done(const struct neff_rest *rest, struct neff_error *err)
 /* Errors of semaphores and events end an execution and reset the core, so sums hold */
 static int check_zero(const struct neff_rest *rest, struct neff_error *err)
 {
-	for (unsigned int i = 0; i < NEURON_V1_SEMAPHORES; i++) {
+	for (unsigned int i = 0; i < rest->target->semaphores; i++) {
 		const struct semaphore *s = &rest->sem[i];
 		bool cleared = rest->clears && i >= rest->clear_first && i <= rest->clear_last;
 
@@ -330,7 +334,7 @@ static int check_zero(const struct neff_rest *rest, struct neff_error *err)
 			return neff_fail(err, "%s/sp.bin: semaphore %u is not 0 at the end",
 					 rest->sg->name, i);
 	}
-	for (unsigned int i = 0; i < NEURON_V1_EVENTS; i++)
+	for (unsigned int i = 0; i < rest->target->events; i++)
 		if (rest->events[i])
 			return neff_fail(err,
 					 "%s/def.json: event %u is not set as often as cleared",

@@ -10,7 +10,7 @@
 struct neff_rest;
 
 /* For a subgraph whose variables, queue sets and DMAs have been checked; NULL: out of memory */
-struct neff_rest *neff_rest_new(const struct neff_subgraph *sg);
+struct neff_rest *neff_rest_new(const struct neff_subgraph *sg, const struct neuron_target *target);
 void neff_rest_free(struct neff_rest *rest);
 /* Each instruction of each engine in its order, checked by itself; offset in bytes. 0 or -ENOMEM */
 int neff_rest_insn(struct neff_rest *rest, unsigned int eng, const struct neuron_insn *insn,

@@ -96,28 +96,30 @@ static int member_data(struct members *m, const char *dir, const char *name, con
 }
 
 static int add_engine(struct members *m, const struct neff_subgraph *sg, unsigned int eng,
-		      struct neff_error *err)
+		      const char *key, struct neff_error *err)
 {
 	char name[16];
 	int ret;
 
 	if (!sg->engine[eng].instr)
 		return 0;
-	snprintf(name, sizeof(name), "%s.json", neff_engine_keys[eng]);
+	snprintf(name, sizeof(name), "%s.json", key);
 	ret = member_json(m, sg->name, name, neff_engine_to_json(sg, eng), JSON_COMPACT, err);
 	if (ret)
 		return ret;
-	snprintf(name, sizeof(name), "%s.bin", neff_engine_keys[eng]);
+	snprintf(name, sizeof(name), "%s.bin", key);
 	return member_data(m, sg->name, name, sg->engine[eng].instr, sg->engine[eng].instr_size,
 			   err);
 }
 
-static int add_subgraph(struct members *m, const struct neff_subgraph *sg, struct neff_error *err)
+static int add_subgraph(struct members *m, const struct neff_subgraph *sg,
+			const struct neuron_target *target, struct neff_error *err)
 {
-	int ret = member_json(m, sg->name, "def.json", neff_def_to_json(sg), JSON_INDENT(1), err);
+	int ret = member_json(m, sg->name, "def.json", neff_def_to_json(sg, target), JSON_INDENT(1),
+			      err);
 
-	for (unsigned int e = 0; !ret && e < NEFF_ENGINES; e++)
-		ret = add_engine(m, sg, e, err);
+	for (unsigned int e = 0; !ret && e < target->engines; e++)
+		ret = add_engine(m, sg, e, target->engine[e].name, err);
 	for (unsigned int i = 0; !ret && i < sg->nvars; i++)
 		if (sg->vars[i].type == NEFF_VAR_FILE)
 			ret = member_data(m, sg->name, sg->vars[i].file_name, sg->vars[i].data,
@@ -169,7 +171,7 @@ static int add_all(struct members *m, const struct neff_model *model, struct nef
 		ret = member_data(m, "", "info.json", model->info_json, strlen(model->info_json),
 				  err);
 	for (unsigned int i = 0; !ret && i < model->nsubgraphs; i++)
-		ret = add_subgraph(m, &model->subgraphs[i], err);
+		ret = add_subgraph(m, &model->subgraphs[i], model->target, err);
 	return ret;
 }
 

@@ -134,7 +134,7 @@ unsigned int rt_model_rings(struct nrt_model *model, struct rt_ring *ring[RT_MAX
 
 	for (unsigned int q = 0; q < model->nqueues; q++)
 		ring[n++] = &model->queues[q];
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
 		if (model->engine[e].size)
 			ring[n++] = &model->engine[e].ring;
 	return n;
@@ -275,18 +275,18 @@ static unsigned int error_counter(uint16_t code)
 static const char *culprit(const struct nrt_model *model, const struct entry *e, char *buf,
 			   size_t size)
 {
-	static const char *const engines[] = { "pe", "act", "pool", "sp" };
+	const struct neuron_target *target = rt_target(model);
 	unsigned int eng = e->id >> 8 & 0xff, queue = e->id & 0xff;
 	bool dma = e->code == NEURON_NERR_DMA_ABORT || e->code == NEURON_NERR_DMA_DESC ||
-		   (e->engine >= NEURON_ENG_COUNT &&
+		   (e->engine >= target->engines &&
 		    (e->code == NEURON_NERR_DRAM_UE || e->code == NEURON_NERR_SRAM_UE));
 
 	if (dma && eng == NEURON_V1_H2T_ENGINE(model->core->nc) && queue == NEURON_V1_H2T_QUEUE)
 		snprintf(buf, size, "copy");
 	else if (dma)
 		snprintf(buf, size, "%s dma engine %u queue %u", model->sg->name, eng, queue);
-	else if (e->engine < NEURON_ENG_COUNT)
-		snprintf(buf, size, "%s/%s.bin", model->sg->name, engines[e->engine]);
+	else if (e->engine < target->engines)
+		snprintf(buf, size, "%s/%s.bin", model->sg->name, target->engine[e->engine].name);
 	else
 		snprintf(buf, size, "%s", model->sg->name);
 	return buf;

@@ -192,7 +192,7 @@ NRT_STATUS rt_gather_begin(struct nrt_model *model)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 	g->width = 1;
 	status = make_queues(model);
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !status; e++)
+	for (unsigned int e = 0; e < rt_target(model)->engines && !status; e++)
 		status = find_tables(g, &model->sg->engine[e]);
 	for (unsigned int n = 0; n * LIST_TABLES < g->ntables && !status; n++)
 		status = make_list(model, n);

@@ -25,7 +25,7 @@ struct nrt_model *rt_model_new(struct rt_core *core)
 void rt_model_free(struct nrt_model *model)
 {
 	rt_pipeline_free(model);
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++) {
 		free(model->engine[e].triggers);
 		free(model->engine[e].stream);
 		rt_ring_free(&model->engine[e].ring);
@@ -84,7 +84,7 @@ static void drop_bulk(struct nrt_model *model)
 			free(sg->vars[i].data);
 			sg->vars[i].data = NULL;
 		}
-		for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
+		for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++) {
 			free(sg->engine[e].instr);
 			sg->engine[e].instr = NULL;
 			free(stage->engine[e].triggers);
@@ -213,10 +213,11 @@ static NRT_STATUS take_cores(struct nrt_model *model, const struct place *place,
 	for (uint32_t i = 0; i < *n; i++) {
 		uint32_t device = model->core[i].device;
 
-		if (rt.devices[device].isa_version != NEURON_ISA_VERSION)
+		if (rt.devices[device].isa_version != rt_target(model)->isa_version)
 			return rt_fail(NRT_UNSUPPORTED_NEFF_VERSION, "NMGR",
 				       "nd%u: instruction set version %u, the model has %u", device,
-				       rt.devices[device].isa_version, NEURON_ISA_VERSION);
+				       rt.devices[device].isa_version,
+				       rt_target(model)->isa_version);
 	}
 	return NRT_SUCCESS;
 }

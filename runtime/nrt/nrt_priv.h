@@ -222,8 +222,7 @@ struct rt_trigger {
 	uint32_t ntx, nrx;
 };
 
-#define RT_MAX_DATA_QUEUES (3 * NEURON_DMA_QUEUES_PER_ENG - 1 - NEURON_ENG_COUNT)
-#define RT_MAX_QUEUES (NEURON_ENG_COUNT + RT_MAX_DATA_QUEUES)
+#define RT_MAX_QUEUES (3 * NEURON_DMA_QUEUES_PER_ENG - 1) /* a core's: one an engine, then data */
 
 struct rt_engine {
 	unsigned int ntriggers;
@@ -278,12 +277,18 @@ struct nrt_model {
 	unsigned int nqueues;
 	struct rt_ring *queues; /* data queues, index as in the subgraph, and gather.c's behind */
 	struct rt_gathers *gathers; /* NULL: it has none */
-	struct rt_engine engine[NEURON_ENG_COUNT];
+	struct rt_engine engine[NEURON_ENGINES_MAX];
 	bool rewind; /* a ring lies in device memory: initialise the queues each time */
 	unsigned int running; /* calls that use it; rt.lock, with idle */
 	pthread_cond_t idle;
 	struct nrtx_model_counters counters; /* the core's exec */
 };
+
+/* What its programs are for */
+static inline const struct neuron_target *rt_target(const struct nrt_model *model)
+{
+	return model->head->neff->target;
+}
 
 NRT_STATUS rt_place_begin(struct nrt_model *model); /* vars, not yet anywhere */
 NRT_STATUS rt_place(struct nrt_model *model); /* chunks, constants copied in */

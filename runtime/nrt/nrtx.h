@@ -7,6 +7,7 @@
 #ifndef NRTX_H
 #define NRTX_H
 
+#include "neuron/isa/target.h"
 #include "nrt/nrt.h"
 
 /*
@@ -78,12 +79,12 @@ NRT_STATUS nrtx_interrupt(nrt_model_t *model, bool on);
 /* Stop whatever the cores run and put them back into their first state; models stay loaded */
 NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count);
 
-/* Per engine, index NEURON_ENG_*: from the chip's own counters; cycles are virtual */
+/* Per engine, as the target numbers them: from the chip's own counters; cycles are virtual */
 struct nrtx_engine_counters {
 	uint64_t insns, busy_cycles, idle_cycles, wait_cycles, matmul_insns, matmul_wait_cycles;
 };
 struct nrtx_core_counters {
-	struct nrtx_engine_counters engine[4];
+	struct nrtx_engine_counters engine[NEURON_ENGINES_MAX];
 	uint64_t macs;
 	/* this process's */
 	uint64_t time_in_use_us;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neuron/isa/check.h"
 #include "nrt_priv.h"
 
 /* A descriptor stays inside one FIFO window */
@@ -33,21 +34,12 @@ static void set_write(struct neuron_insn *insn, const struct nrt_model *model,
 	insn->write[1].value = trigger->ntx;
 }
 
-static uint64_t elements(const struct neuron_ap *ap)
-{
-	uint64_t n = 1;
-
-	for (int d = 0; d < NEURON_AP_DIMS; d++)
-		n *= ap->num[d];
-	return n;
-}
-
 static NRT_STATUS patch(struct nrt_model *model, unsigned int e)
 {
 	struct rt_engine *engine = &model->engine[e];
 	size_t words = engine->size / NEURON_INSN_WORD, at = 0;
 	unsigned int next = 0; /* triggers are listed in their order (libneff checked it) */
-	uint64_t weights = 0;
+	struct neuron_isa_weights weights = { 0 };
 
 	while (at < words) {
 		uint8_t *p = engine->stream + at * NEURON_INSN_WORD;
@@ -58,10 +50,8 @@ static NRT_STATUS patch(struct nrt_model *model, unsigned int e)
 			return rt_fail(NRT_INVALID, "TDRV",
 				       "engine %u: bad instruction at word %zu", e, at);
 		at += (size_t)n;
-		if (insn.opcode == NEURON_OP_LDWEIGHTS)
-			weights = insn.partitions * elements(&insn.src0);
-		else if (insn.opcode == NEURON_OP_MATMUL)
-			model->counters.macs_per_infer += weights * elements(&insn.src0);
+		model->counters.macs_per_infer += neuron_isa_macs(&insn, &weights);
+		neuron_isa_load_weights(&weights, &insn);
 		if (insn.opcode != NEURON_OP_PSEUDO_DMA_TRIGGER)
 			continue;
 		if (next == engine->ntriggers || engine->triggers[next].id != insn.id)
@@ -89,7 +79,7 @@ static NRT_STATUS make_stream(struct nrt_model *model, unsigned int e)
 	const struct neff_engine *neff = &model->sg->engine[e];
 	const struct neuron_insn start = {
 		.opcode = NEURON_OP_PROGRAM_START,
-		.isa_version = NEURON_ISA_VERSION,
+		.isa_version = rt_target(model)->isa_version,
 	};
 	const struct neuron_insn end = { .opcode = NEURON_OP_NOTIFY, .id = 1 };
 	struct rt_engine *engine = &model->engine[e];
@@ -143,7 +133,7 @@ NRT_STATUS rt_build_streams(struct nrt_model *model)
 	NRT_STATUS status = NRT_SUCCESS;
 	uint64_t size = 0;
 
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !status; e++) {
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX && !status; e++) {
 		status = make_stream(model, e);
 		size += model->engine[e].size;
 	}
@@ -154,7 +144,7 @@ NRT_STATUS rt_build_streams(struct nrt_model *model)
 	if (status)
 		return status;
 	size = 0;
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !status; e++) {
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX && !status; e++) {
 		if (!model->engine[e].stream)
 			continue;
 		status = load_stream(model, e, size);

@@ -314,24 +314,25 @@ static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e, uint64_t
 
 NRT_STATUS rt_build_rings(struct nrt_model *model)
 {
+	const unsigned int engines = rt_target(model)->engines, most = RT_MAX_QUEUES - engines;
 	NRT_STATUS status;
 	uint64_t descs = 0;
 
 	model->nqueues = model->sg->nqueues;
-	if (model->nqueues <= RT_MAX_DATA_QUEUES)
+	if (model->nqueues <= most)
 		model->nqueues += rt_gather_queues(model->sg);
-	if (model->nqueues > RT_MAX_DATA_QUEUES)
+	if (model->nqueues > most)
 		return rt_fail(NRT_RESOURCE, "TDRV",
-			       "%u queue sets, a core has %d (a set of gathers takes three)",
-			       model->nqueues, RT_MAX_DATA_QUEUES);
+			       "%u queue sets, a core has %u (a set of gathers takes three)",
+			       model->nqueues, most);
 	model->queues = calloc(model->nqueues ? model->nqueues : 1, sizeof(*model->queues));
 	if (!model->queues)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 	for (unsigned int q = 0; q < model->nqueues; q++)
-		rt_queue_number(model->core, NEURON_ENG_COUNT + q, &model->queues[q].eng,
+		rt_queue_number(model->core, engines + q, &model->queues[q].eng,
 				&model->queues[q].qid);
 	status = rt_gather_begin(model);
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT && !status; e++)
+	for (unsigned int e = 0; e < engines && !status; e++)
 		status = build_engine(model, e, &descs);
 	if (!status)
 		status = rt_gather_commit(model);

@@ -25,6 +25,7 @@
 #define FLOP (2.0 * K * FS * FM)
 
 struct bench {
+	struct neuron_target target; /* inf1 with partitions of SBUF_PART bytes */
 	struct tpb *tpb;
 	uint8_t *sbuf, *psum;
 	float *w, *x, *c;
@@ -66,12 +67,11 @@ static void fill(struct bench *b, float *f, unsigned int columns, uint32_t byte)
 static int start(struct bench *b)
 {
 	struct tpb_config config = {
+		.target = &b->target,
 		.ops = &ops,
 		.opaque = b,
 		.sbuf_host_stride = SBUF_PART,
-		.sbuf_part_size = SBUF_PART,
 		.psum_host_stride = NEURON_PSUM_PART_SIZE + 64, /* as the chip pads it */
-		.psum_part_size = NEURON_PSUM_PART_SIZE,
 	};
 	struct neuron_insn load = {
 		.opcode = NEURON_OP_LDWEIGHTS,
@@ -85,6 +85,8 @@ static int start(struct bench *b)
 		.dst = { NEURON_PSUM_OFFSET, NEURON_DT_FP32, { 0, 0, 0, 1 }, { 1, 1, 1, FM } },
 	};
 
+	b->target = neuron_target_inf1;
+	b->target.sbuf_part_size = SBUF_PART;
 	b->sbuf = config.sbuf = calloc(1, NEURON_PARTITIONS * SBUF_PART + TPB_SLACK);
 	b->psum = config.psum = calloc(1, NEURON_PARTITIONS * config.psum_host_stride + TPB_SLACK);
 	b->w = malloc(sizeof(float) * K * FS);

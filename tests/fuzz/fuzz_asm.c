@@ -31,8 +31,8 @@ static void round_trip(const struct neuron_insn *insn, const uint8_t *words)
 	}
 	encode(&back, back_words);
 	fuzz_assert(!memcmp(words, back_words, sizeof(back_words)));
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
-		neuron_isa_check(&back, e, NEURON_V1_SBUF_PART_SIZE, NULL);
+	for (unsigned int e = 0; e < neuron_target_inf1.engines; e++)
+		neuron_isa_check(&back, e, &neuron_target_inf1, NULL);
 }
 
 static void text(const uint8_t *data, size_t size)

@@ -23,6 +23,7 @@ struct core {
 };
 
 static struct core cores[SETS];
+static struct neuron_target target; /* inf1 with partitions of PART bytes */
 static unsigned int sets;
 
 static void note(struct core *c, uint64_t v)
@@ -53,7 +54,7 @@ static const struct tpb_ops ops = { .write = op_write, .notify = op_notify };
 static void add_core(const struct exec_kernels *kern)
 {
 	struct core *c = &cores[sets++];
-	struct tpb_config config = { .ops = &ops, .opaque = c };
+	struct tpb_config config = { .target = &target, .ops = &ops, .opaque = c };
 
 	c->sbuf = calloc(1, SBUF_SIZE + TPB_SLACK);
 	c->psum = calloc(1, PSUM_SIZE + TPB_SLACK);
@@ -61,15 +62,17 @@ static void add_core(const struct exec_kernels *kern)
 	memset(c->sbuf + SBUF_SIZE, SLACK_BYTE, TPB_SLACK);
 	memset(c->psum + PSUM_SIZE, SLACK_BYTE, TPB_SLACK);
 	config.sbuf = c->sbuf;
-	config.sbuf_host_stride = config.sbuf_part_size = PART;
+	config.sbuf_host_stride = PART;
 	config.psum = c->psum;
-	config.psum_host_stride = config.psum_part_size = NEURON_PSUM_PART_SIZE;
+	config.psum_host_stride = NEURON_PSUM_PART_SIZE;
 	fuzz_assert(!tpb_new(&config, &c->tpb));
 	c->tpb->kern = kern;
 }
 
 static void create(void)
 {
+	target = neuron_target_inf1;
+	target.sbuf_part_size = PART;
 	add_core(&exec_kernels_scalar);
 #if defined(__x86_64__)
 	if (exec_kernels_avx2.usable())

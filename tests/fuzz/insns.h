@@ -92,7 +92,7 @@ static inline struct neuron_scalar fuzz_scalar(struct fuzz_in *in, uint32_t part
 /* Fields of an opcode that are neither operands nor synchronisation: small, now and then wild */
 static inline void fuzz_fields(struct fuzz_in *in, struct neuron_insn *insn, uint32_t fields)
 {
-	for (size_t i = 0; i < NEURON_ISA_PLACE_COUNT; i++) {
+	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
 		const struct neuron_isa_place *p = &neuron_isa_places[i];
 		uint64_t v;
 

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
 /*
- * Words to struct neuron_insn and back, driven by table.h. Header-only: the NeuronCore, the
- * compiler, libneff, libnrt and the assembler share it. What an instruction's values mean, and
- * whether an engine accepts them, is check.h's.
+ * Words to struct neuron_insn and back (isa/codec.c): the NeuronCore, the compiler, libneff, libnrt
+ * and the assembler share it. What an instruction's values mean, and whether an engine accepts
+ * them, is check.h's.
  */
 #ifndef NEURON_ISA_CODEC_H
 #define NEURON_ISA_CODEC_H
 
-#include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "neuron/isa/table.h"
 
@@ -33,191 +30,22 @@ static inline void neuron_isa_put_le64(uint8_t *p, uint64_t v)
 		p[i] = v >> (8 * i);
 }
 
-static inline uint64_t neuron_isa_mask(unsigned int bits)
-{
-	return bits >= 64 ? ~0ull : (1ull << bits) - 1;
-}
-
-/* A member's bits, zero-extended: negative steps are seen as 16 bits */
-static inline uint64_t neuron_isa_member(const struct neuron_insn *insn,
-					 const struct neuron_isa_place *p)
-{
-	const uint8_t *m = (const uint8_t *)insn + p->member;
-	uint16_t v16;
-	uint32_t v32;
-	uint64_t v64;
-
-	switch (p->size) {
-	case 1:
-		return *m;
-	case 2:
-		memcpy(&v16, m, 2);
-		return v16;
-	case 4:
-		memcpy(&v32, m, 4);
-		return v32;
-	default:
-		memcpy(&v64, m, 8);
-		return v64;
-	}
-}
-
-static inline void neuron_isa_member_set(struct neuron_insn *insn, const struct neuron_isa_place *p,
-					 uint64_t v)
-{
-	uint8_t *m = (uint8_t *)insn + p->member;
-	uint16_t v16 = v;
-	uint32_t v32 = v;
-
-	switch (p->size) {
-	case 1:
-		*m = v;
-		break;
-	case 2:
-		memcpy(m, &v16, 2);
-		break;
-	case 4:
-		memcpy(m, &v32, 4);
-		break;
-	default:
-		memcpy(m, &v, 8);
-	}
-}
-
-/* Index and value stand only beside a condition that uses them */
-static inline bool neuron_isa_sync_canonical(const struct neuron_insn *insn)
-{
-	bool wait_value = insn->wait >= NEURON_WAIT_SEM_EQ && insn->wait <= NEURON_WAIT_SEM_LE;
-	bool update_value =
-		insn->update >= NEURON_UPD_SEM_ADD_IMM && insn->update <= NEURON_UPD_SEM_WR_IMM;
-
-	if (insn->wait > NEURON_WAIT_EVT_CLR || insn->update > NEURON_UPD_EVT_CLR)
-		return false;
-	if ((insn->wait == NEURON_WAIT_NONE && insn->wait_index) ||
-	    (!wait_value && insn->wait_value))
-		return false;
-	return !((insn->update == NEURON_UPD_NONE && (insn->update_index || insn->trigger)) ||
-		 (!update_value && insn->update_value));
-}
-
-static inline int neuron_isa_scalar_put(const struct neuron_scalar *s, uint32_t *v)
-{
-	*v = s->bits;
-	if (s->kind == NEURON_SCALAR_IMM)
-		return s->dtype ? -EINVAL : 0;
-	if (s->kind != NEURON_SCALAR_PTR || s->dtype > 63 || s->offset >> 26)
-		return -EINVAL;
-	*v |= (uint32_t)s->dtype << 26;
-	return 0;
-}
-
-static inline bool neuron_isa_scalar_unset(const struct neuron_scalar *s)
-{
-	return !s->kind && !s->dtype && !s->bits;
-}
-
-static inline bool neuron_isa_ap_unset(const struct neuron_ap *ap)
-{
-	bool unset = !ap->offset && !ap->dtype;
-
-	for (int i = 0; i < NEURON_AP_DIMS; i++)
-		unset = unset && !ap->step[i] && !ap->num[i];
-	return unset;
-}
+/* The lowest bits of a word set */
+uint64_t neuron_isa_mask(unsigned int bits);
+/* What a place holds becomes the member's value */
+void neuron_isa_member_set(struct neuron_insn *insn, const struct neuron_isa_place *p, uint64_t v);
 
 /*
  * Encode into words (room for NEURON_ISA_MAX_WORDS). Returns the words used, or -EINVAL: unknown
  * opcode, a field set that the opcode does not have, or a value that does not fit its field.
  */
-static inline int neuron_isa_encode(const struct neuron_insn *insn, void *words)
-{
-	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
-	const struct neuron_scalar *scalar[2] = { &insn->scalar0, &insn->scalar1 };
-	uint64_t w[NEURON_ISA_U64S] = { 0 };
-	bool alpha_used = op->fields & (NEURON_FB(ALPHA) | NEURON_FB(RESULT_SCALE));
-
-	if (!op->name || !neuron_isa_sync_canonical(insn) || !neuron_isa_ap_unset(&insn->src2))
-		return -EINVAL;
-	for (size_t i = 0; i < NEURON_ISA_PLACE_COUNT; i++) {
-		const struct neuron_isa_place *p = &neuron_isa_places[i];
-		uint64_t v = neuron_isa_member(insn, p);
-
-		if (op->fields & (1u << p->field)) {
-			if (v & ~neuron_isa_mask(p->bits))
-				return -EINVAL;
-			w[p->word] |= v << p->shift;
-		} else if (v && !(alpha_used && p->member == offsetof(struct neuron_insn, alpha))) {
-			return -EINVAL;
-		}
-	}
-	for (unsigned int i = 0; i < 2; i++) {
-		uint32_t v;
-
-		if (!(op->fields & (NEURON_FB(SCALAR0) << i))) {
-			if (!neuron_isa_scalar_unset(scalar[i]))
-				return -EINVAL;
-			continue;
-		}
-		if (neuron_isa_scalar_put(scalar[i], &v))
-			return -EINVAL;
-		w[NEURON_ISA_SCALAR_BYTE(0) / 8] |= (uint64_t)v << (32 * i);
-	}
-	if (op->words == 2)
-		w[0] |= 1ull << NEURON_ISA_EXT_BIT;
-	for (int i = 0; i < op->words * NEURON_INSN_WORD / 8; i++)
-		neuron_isa_put_le64((uint8_t *)words + 8 * i, w[i]);
-	return op->words;
-}
+int neuron_isa_encode(const struct neuron_insn *insn, void *words);
 
 /*
  * Decode the instruction at words, of which navail are readable. Returns the words it takes,
  * -EAGAIN when it takes more than there are, or -EINVAL: unknown opcode, wrong ext bit, a reserved
  * bit that is not zero.
  */
-static inline int neuron_isa_decode(const void *words, size_t navail, struct neuron_insn *insn)
-{
-	struct neuron_scalar *scalar[2] = { &insn->scalar0, &insn->scalar1 };
-	const struct neuron_isa_op *op;
-	uint64_t w[NEURON_ISA_U64S], left = 0;
-	int n;
-
-	memset(insn, 0, sizeof(*insn));
-	if (!navail)
-		return -EAGAIN;
-	w[0] = neuron_isa_get_le64(words);
-	op = &neuron_isa_ops[w[0] & 0xff];
-	if (!op->name || (op->words == 2) != (w[0] >> NEURON_ISA_EXT_BIT & 1))
-		return -EINVAL;
-	if (navail < op->words)
-		return -EAGAIN;
-	n = op->words * NEURON_INSN_WORD / 8;
-	for (int i = 1; i < n; i++)
-		w[i] = neuron_isa_get_le64((const uint8_t *)words + 8 * i);
-	w[0] &= ~(1ull << NEURON_ISA_EXT_BIT);
-	for (size_t i = 0; i < NEURON_ISA_PLACE_COUNT; i++) {
-		const struct neuron_isa_place *p = &neuron_isa_places[i];
-		uint64_t mask = neuron_isa_mask(p->bits);
-
-		if (!(op->fields & (1u << p->field)))
-			continue;
-		neuron_isa_member_set(insn, p, w[p->word] >> p->shift & mask);
-		w[p->word] &= ~(mask << p->shift);
-	}
-	for (unsigned int i = 0; i < 2; i++) {
-		uint64_t *v = &w[NEURON_ISA_SCALAR_BYTE(0) / 8];
-
-		if (!(op->fields & (NEURON_FB(SCALAR0) << i)))
-			continue;
-		scalar[i]->bits = *v >> (32 * i);
-		*v &= ~(0xffffffffull << (32 * i));
-		if (scalar[i]->kind == NEURON_SCALAR_PTR) {
-			scalar[i]->dtype = scalar[i]->bits >> 26;
-			scalar[i]->offset &= 0x3ffffff;
-		}
-	}
-	for (int i = 0; i < n; i++)
-		left |= w[i];
-	return left || !neuron_isa_sync_canonical(insn) ? -EINVAL : op->words;
-}
+int neuron_isa_decode(const void *words, size_t navail, struct neuron_insn *insn);
 
 #endif

@@ -197,7 +197,7 @@ struct neuron_insn {
 	uint32_t update_value;
 
 	uint8_t partitions; /* 1..128: of src0; dst's where the operation changes it follow from it */
-	struct neuron_ap dst, src0, src1, src2;
+	struct neuron_ap dst, src0, src1;
 	struct neuron_scalar scalar0, scalar1;
 
 	uint8_t op0, op1; /* enum neuron_alu */

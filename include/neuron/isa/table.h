@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
 /*
- * The one table of the instruction set: opcodes with their engines, length and fields, the places
- * of the fields in the words, and the names of the small enums. The codec, the checker, the
- * NeuronCore, the assembler, the disassembler and the test of docs/isa.md are driven by it.
+ * The one table of the instruction set: opcodes with who executes them, their length, their fields
+ * and what they do to memory, the places of the fields in the words, and the names of the small
+ * enums. The codec, the checker, the NeuronCore, the assembler, the disassembler and the test of
+ * docs/isa.md are driven by it; isa/table.c holds the rows.
  */
 #ifndef NEURON_ISA_TABLE_H
 #define NEURON_ISA_TABLE_H
 
-#include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "neuron/hw/ours.h"
 #include "neuron/isa/isa.h"
-
-/* Engine masks */
-#define NEURON_ISA_PE (1u << NEURON_ENG_PE)
-#define NEURON_ISA_ACT (1u << NEURON_ENG_ACT)
-#define NEURON_ISA_POOL (1u << NEURON_ENG_POOL)
-#define NEURON_ISA_SP (1u << NEURON_ENG_SP)
-#define NEURON_ISA_ALL (NEURON_ISA_PE | NEURON_ISA_ACT | NEURON_ISA_POOL | NEURON_ISA_SP)
+#include "neuron/isa/target.h"
 
 /* Groups of fields that an opcode uses or does not */
 enum neuron_isa_field {
@@ -50,118 +45,38 @@ enum neuron_isa_field {
 #define NEURON_FB(name) (1u << NEURON_F_##name)
 #define NEURON_FB_TENSOR (NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SRC0))
 
-/* X(enum suffix, mnemonic, engines, 64-byte words, fields) */
-#define NEURON_ISA_OPS(X)                                                                          \
-	X(NOP, "nop", NEURON_ISA_ALL, 1, 0)                                                        \
-	X(PROGRAM_START, "program_start", NEURON_ISA_ALL, 1, NEURON_FB(VERSION))                   \
-	X(SEM_RANGE_CLEAR, "sem_range_clear", NEURON_ISA_ALL, 1, NEURON_FB(RANGE))                 \
-	X(NOTIFY, "notify", NEURON_ISA_ALL, 1, NEURON_FB(ID))                                      \
-	X(WRITE, "write", NEURON_ISA_ALL, 1, NEURON_FB(WRITE))                                     \
-	X(PSEUDO_DMA_TRIGGER, "pseudo_dma_trigger", NEURON_ISA_ALL, 1, NEURON_FB(ID))              \
-	X(LDWEIGHTS, "ldweights", NEURON_ISA_PE, 1, NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))       \
-	X(MATMUL, "matmul", NEURON_ISA_PE, 1, NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE))            \
-	X(PE_TRANSPOSE, "pe_transpose", NEURON_ISA_PE, 1, NEURON_FB_TENSOR)                        \
-	X(ACTIVATE, "activate", NEURON_ISA_ACT, 2,                                                 \
-	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(FUNC) |           \
-		  NEURON_FB(REDUCE_CMD) | NEURON_FB(ALPHA))                                        \
-	X(ACT_READ_ACC, "act_read_acc", NEURON_ISA_ACT, 1, NEURON_FB(PARTITIONS) | NEURON_FB(DST)) \
-	X(TENSOR_COPY, "tensor_copy", NEURON_ISA_ACT | NEURON_ISA_POOL, 1, NEURON_FB_TENSOR)       \
-	X(TENSOR_TENSOR, "tensor_tensor", NEURON_ISA_POOL, 2,                                      \
-	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(OP0))                                     \
-	X(TENSOR_SCALAR, "tensor_scalar", NEURON_ISA_POOL, 1,                                      \
-	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(OP0) |            \
-		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1))                      \
-	X(SCALAR_TENSOR_TENSOR, "scalar_tensor_tensor", NEURON_ISA_POOL, 2,                        \
-	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(SCALAR0) | NEURON_FB(OP0) |               \
-		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1))                      \
-	X(TENSOR_REDUCE, "tensor_reduce", NEURON_ISA_POOL, 1,                                      \
-	  NEURON_FB_TENSOR | NEURON_FB(OP0) | NEURON_FB(NEGATE) | NEURON_FB(REDUCE_DIMS) |         \
-		  NEURON_FB(RESULT_SCALE))                                                         \
-	X(MEMSET, "memset", NEURON_ISA_ACT | NEURON_ISA_POOL, 1,                                   \
-	  NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SCALAR0))                             \
-	X(RECIPROCAL, "reciprocal", NEURON_ISA_POOL, 1, NEURON_FB_TENSOR)                          \
-	X(TRANSPOSE, "transpose", NEURON_ISA_POOL, 1, NEURON_FB_TENSOR)                            \
-	X(COPY_PREDICATED, "copy_predicated", NEURON_ISA_POOL, 2,                                  \
-	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(REVERSE0))
+/*
+ * In how many partitions an instruction writes its dst. Sources are read in as many partitions as
+ * the instruction says.
+ */
+enum neuron_isa_span {
+	NEURON_SPAN_SAME, /* in the same number */
+	NEURON_SPAN_COLUMNS, /* one for each column of the weights that are loaded */
+	NEURON_SPAN_ELEMENTS, /* one for each element that src0 has in a partition */
+	NEURON_SPAN_BLOCK, /* of one block of 32 x 32, full or not: ELEMENTS; of more: SAME */
+};
+
+/* The number of a target's engine of that name; -1: it has none */
+int neuron_isa_engine(const struct neuron_target *target, const char *name);
+
+/* What an instruction does with the stationary operand in the array */
+enum neuron_isa_stationary { NEURON_WEIGHTS_KEEP, NEURON_WEIGHTS_LOAD, NEURON_WEIGHTS_USE };
 
 struct neuron_isa_op {
 	const char *name; /* mnemonic; NULL: no such opcode */
-	uint8_t engines; /* mask of NEURON_ISA_* */
+	uint8_t groups; /* mask of NEURON_ISA_*: engines that run one of them have it */
 	uint8_t words; /* 1 or 2; the ext bit must agree */
+	uint8_t span; /* enum neuron_isa_span */
+	uint8_t weights; /* enum neuron_isa_stationary */
 	uint32_t fields; /* mask of NEURON_FB() */
 };
-
-#define NEURON_ISA_OP_ROW(op, name, engines, words, fields) \
-	[NEURON_OP_##op] = { name, engines, words, (fields) | NEURON_FB(SYNC) },
-static const struct neuron_isa_op neuron_isa_ops[256] = { NEURON_ISA_OPS(NEURON_ISA_OP_ROW) };
-#undef NEURON_ISA_OP_ROW
-
-#define NEURON_ISA_OP_ASSERT(op, name, engines, words, fields)                            \
-	static_assert((words) == 1 || (words) == 2, name ": one or two words");           \
-	static_assert((words) == 2 || !((fields) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))), \
-		      name ": src1 and alpha lie in the second word");                    \
-	static_assert((words) == 1 || ((fields) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))),  \
-		      name ": the second word holds something");
-NEURON_ISA_OPS(NEURON_ISA_OP_ASSERT)
-#undef NEURON_ISA_OP_ASSERT
-static_assert(NEURON_F_COUNT <= 32, "fields fit a 32-bit mask");
-
-/*
- * Places. X(field group, member of struct neuron_insn, byte in the instruction, bit in that
- * little-endian container, bits). Nothing crosses an aligned 8 bytes. Scalars are not in this
- * list: see NEURON_ISA_SCALAR_BYTE.
- */
-#define NEURON_ISA_AP_PLACES(X, group, ap, byte) \
-	X(group, ap.offset, byte, 0, 26)         \
-	X(group, ap.dtype, byte, 26, 6)          \
-	X(group, ap.step[0], (byte) + 4, 0, 16)  \
-	X(group, ap.step[1], (byte) + 6, 0, 16)  \
-	X(group, ap.step[2], (byte) + 8, 0, 16)  \
-	X(group, ap.step[3], (byte) + 10, 0, 16) \
-	X(group, ap.num[0], (byte) + 12, 0, 16)  \
-	X(group, ap.num[1], (byte) + 14, 0, 16)  \
-	X(group, ap.num[2], (byte) + 16, 0, 16)  \
-	X(group, ap.num[3], (byte) + 18, 0, 16)
-
-#define NEURON_ISA_PLACES(X)                    \
-	X(SYNC, opcode, 0, 0, 8)                \
-	X(SYNC, trigger, 1, 1, 1)               \
-	X(ACCUMULATE, accumulate, 1, 2, 1)      \
-	X(NEGATE, negate, 1, 3, 1)              \
-	X(REVERSE0, reverse0, 1, 4, 1)          \
-	X(REVERSE1, reverse1, 1, 5, 1)          \
-	X(SCALAR0, scalar0.kind, 1, 6, 1)       \
-	X(SCALAR1, scalar1.kind, 1, 7, 1)       \
-	X(SYNC, wait, 2, 0, 4)                  \
-	X(SYNC, update, 2, 4, 4)                \
-	X(PARTITIONS, partitions, 3, 0, 8)      \
-	X(SYNC, wait_index, 4, 0, 8)            \
-	X(SYNC, update_index, 5, 0, 8)          \
-	X(OP0, op0, 6, 0, 8)                    \
-	X(FUNC, func, 6, 0, 8)                  \
-	X(OP1, op1, 7, 0, 8)                    \
-	X(REDUCE_DIMS, reduce_dims, 7, 0, 8)    \
-	X(REDUCE_CMD, reduce_cmd, 7, 0, 8)      \
-	X(SYNC, wait_value, 8, 0, 32)           \
-	X(SYNC, update_value, 12, 0, 32)        \
-	NEURON_ISA_AP_PLACES(X, DST, dst, 16)   \
-	NEURON_ISA_AP_PLACES(X, SRC0, src0, 36) \
-	NEURON_ISA_AP_PLACES(X, SRC1, src1, 64) \
-	X(RESULT_SCALE, alpha, 56, 0, 32)       \
-	X(ALPHA, alpha, 64, 0, 32)              \
-	X(VERSION, isa_version, 16, 0, 16)      \
-	X(ID, id, 16, 0, 32)                    \
-	X(RANGE, first, 16, 0, 8)               \
-	X(RANGE, last, 17, 0, 8)                \
-	X(WRITE, write[0].addr, 16, 0, 64)      \
-	X(WRITE, write[1].addr, 24, 0, 64)      \
-	X(WRITE, write[0].value, 32, 0, 32)     \
-	X(WRITE, write[1].value, 36, 0, 32)
+extern const struct neuron_isa_op neuron_isa_ops[256];
 
 #define NEURON_ISA_EXT_BIT 8 /* of the first 64 bits: byte 1, bit 0 */
 /* A scalar is 32 bits: the constant, or (PTR) an offset of 26 bits and a type of 6 */
 #define NEURON_ISA_SCALAR_BYTE(i) (56 + 4 * (i))
 
+/* Where a member of struct neuron_insn lies in the words; scalars are not among them */
 struct neuron_isa_place {
 	uint16_t member; /* offset in struct neuron_insn */
 	uint8_t size; /* of the member, bytes */
@@ -170,115 +85,35 @@ struct neuron_isa_place {
 	uint8_t shift;
 	uint8_t bits;
 };
+extern const struct neuron_isa_place neuron_isa_places[];
+extern const unsigned int neuron_isa_place_count;
 
-#define NEURON_ISA_SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
-#define NEURON_ISA_PLACE_ROW(f, m, byte, bit, nbits) \
-	{ offsetof(struct neuron_insn, m),           \
-	  NEURON_ISA_SIZEOF(m),                      \
-	  NEURON_F_##f,                              \
-	  (byte) / 8,                                \
-	  (byte) % 8 * 8 + (bit),                    \
-	  nbits },
-static const struct neuron_isa_place neuron_isa_places[] = { NEURON_ISA_PLACES(
-	NEURON_ISA_PLACE_ROW) };
-#undef NEURON_ISA_PLACE_ROW
-#define NEURON_ISA_PLACE_COUNT (sizeof(neuron_isa_places) / sizeof(neuron_isa_places[0]))
-
-#define NEURON_ISA_PLACE_ASSERT(f, m, byte, bit, nbits)                               \
-	static_assert((byte) % 8 * 8 + (bit) + (nbits) <= 64, #m " crosses 8 bytes"); \
-	static_assert((byte) < 128, #m " lies in the instruction");                   \
-	static_assert((nbits) <= 8 * NEURON_ISA_SIZEOF(m), #m " holds its bits");
-NEURON_ISA_PLACES(NEURON_ISA_PLACE_ASSERT)
-#undef NEURON_ISA_PLACE_ASSERT
-static_assert(NEURON_ISA_SCALAR_BYTE(1) + 4 == NEURON_INSN_WORD, "scalars end the first word");
-
-/* ALU operations: X(enum suffix, name, class) */
+/* Classes of ALU operations */
 #define NEURON_ALU_ARITH 1 /* fp32 */
 #define NEURON_ALU_UNARY 2 /* fp32, the second operand is ignored and must be 0 */
 #define NEURON_ALU_BITVEC 4 /* raw bits of integers */
 #define NEURON_ALU_REDUCES 8 /* may be a reduction */
 #define NEURON_ALU_NONE 16 /* bypass: of any class */
-#define NEURON_ISA_ALUS(X)                                                   \
-	X(BYPASS, "bypass", NEURON_ALU_NONE)                                 \
-	X(ADD, "add", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)                 \
-	X(SUB, "sub", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)                 \
-	X(MULT, "mult", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)               \
-	X(MAX, "max", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)                 \
-	X(MIN, "min", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)                 \
-	X(EQ, "eq", NEURON_ALU_ARITH)                                        \
-	X(NE, "ne", NEURON_ALU_ARITH)                                        \
-	X(GE, "ge", NEURON_ALU_ARITH)                                        \
-	X(GT, "gt", NEURON_ALU_ARITH)                                        \
-	X(LE, "le", NEURON_ALU_ARITH)                                        \
-	X(LT, "lt", NEURON_ALU_ARITH)                                        \
-	X(LOGICAL_AND, "logical_and", NEURON_ALU_ARITH | NEURON_ALU_REDUCES) \
-	X(LOGICAL_OR, "logical_or", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)   \
-	X(LOGICAL_XOR, "logical_xor", NEURON_ALU_ARITH | NEURON_ALU_REDUCES) \
-	X(POW, "pow", NEURON_ALU_ARITH)                                      \
-	X(ABS_MAX, "abs_max", NEURON_ALU_ARITH)                              \
-	X(ABS, "abs", NEURON_ALU_UNARY)                                      \
-	X(SQUARE, "square", NEURON_ALU_UNARY)                                \
-	X(RELU, "relu", NEURON_ALU_UNARY)                                    \
-	X(RSQRT, "rsqrt", NEURON_ALU_UNARY)                                  \
-	X(RECIP, "recip", NEURON_ALU_UNARY)                                  \
-	X(AND, "and", NEURON_ALU_BITVEC | NEURON_ALU_REDUCES)                \
-	X(OR, "or", NEURON_ALU_BITVEC | NEURON_ALU_REDUCES)                  \
-	X(XOR, "xor", NEURON_ALU_BITVEC | NEURON_ALU_REDUCES)                \
-	X(NOT, "not", NEURON_ALU_BITVEC | NEURON_ALU_UNARY)                  \
-	X(SHL, "shl", NEURON_ALU_BITVEC)                                     \
-	X(SHR, "shr", NEURON_ALU_BITVEC)
 
 struct neuron_isa_alu {
 	const char *name; /* NULL: no such operation */
-	uint8_t klass;
+	uint8_t klass; /* mask of NEURON_ALU_* */
 };
-#define NEURON_ISA_ALU_ROW(op, name, klass) [NEURON_ALU_##op] = { name, klass },
 #define NEURON_ISA_ALU_COUNT 64
-static const struct neuron_isa_alu neuron_isa_alus[NEURON_ISA_ALU_COUNT] = { NEURON_ISA_ALUS(
-	NEURON_ISA_ALU_ROW) };
-#undef NEURON_ISA_ALU_ROW
+extern const struct neuron_isa_alu neuron_isa_alus[NEURON_ISA_ALU_COUNT];
+uint8_t neuron_isa_alu_class(uint8_t op); /* 0: no such operation */
 
-static const char *const neuron_isa_funcs[NEURON_ACT_COUNT] = {
-	[NEURON_ACT_COPY] = "copy",
-	[NEURON_ACT_SQUARE] = "square",
-	[NEURON_ACT_SIGMOID] = "sigmoid",
-	[NEURON_ACT_RELU] = "relu",
-	[NEURON_ACT_PRELU] = "prelu",
-	[NEURON_ACT_GELU] = "gelu",
-	[NEURON_ACT_GELU_TANH] = "gelu_apprx_tanh",
-	[NEURON_ACT_GELU_SIGMOID] = "gelu_apprx_sigmoid",
-	[NEURON_ACT_SILU] = "silu",
-	[NEURON_ACT_TANH] = "tanh",
-	[NEURON_ACT_SOFTPLUS] = "softplus",
-	[NEURON_ACT_MISH] = "mish",
-	[NEURON_ACT_ERF] = "erf",
-	[NEURON_ACT_EXP] = "exp",
-	[NEURON_ACT_SIGN] = "sign",
-	[NEURON_ACT_ABS] = "abs",
-	[NEURON_ACT_LOG] = "log",
-	[NEURON_ACT_SIN] = "sin",
-	[NEURON_ACT_ARCTAN] = "arctan",
-	[NEURON_ACT_SQRT] = "sqrt",
-	[NEURON_ACT_RSQRT] = "rsqrt",
-	[NEURON_ACT_RECIPROCAL] = "reciprocal",
-};
+extern const char *const neuron_isa_funcs[NEURON_ACT_COUNT];
 
-/* Data types: size in bytes (0: not of this generation) and name */
 struct neuron_isa_dtype {
 	const char *name;
-	uint8_t size;
+	uint8_t size; /* bytes; 0: not of this generation */
 	bool integer;
 };
-static const struct neuron_isa_dtype neuron_isa_dtypes[64] = {
-	[NEURON_DT_INT8] = { "int8", 1, true },	  [NEURON_DT_INT16] = { "int16", 2, true },
-	[NEURON_DT_INT32] = { "int32", 4, true }, [NEURON_DT_BF16] = { "bf16", 2, false },
-	[NEURON_DT_FP16] = { "fp16", 2, false },  [NEURON_DT_FP32] = { "fp32", 4, false },
-};
+#define NEURON_ISA_DTYPE_COUNT 64
+extern const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT];
 
-static const char *const neuron_isa_engines[NEURON_ENG_COUNT] = { "pe", "act", "pool", "sp" };
 #define NEURON_ISA_REDUCE_CMDS 4
-static const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS] = { "idle", "reset",
-									    "reduce",
-									    "reset_reduce" };
+extern const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS];
 
 #endif

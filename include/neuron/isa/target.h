@@ -35,6 +35,8 @@ struct neuron_target {
 	uint16_t isa_version;
 	uint8_t engines; /* a core */
 	const struct neuron_engine *engine;
+	/* in a notification in place of an engine's number: what caused it was none of the engines */
+	uint8_t no_engine;
 	uint16_t semaphores; /* a core */
 	uint16_t events;
 	/* the runtime's own semaphores: the last ones, which no program may touch */
@@ -44,8 +46,20 @@ struct neuron_target {
 	uint32_t psum_part_size;
 	/* columns of the tensor engine's array that one pass takes */
 	uint16_t pe_columns;
+	/* a chip's DRAM: so many channels of so many bytes; no variable spans two */
+	uint8_t dram_channels;
+	uint64_t dram_channel_size;
 };
 
 extern const struct neuron_target neuron_target_inf1;
+
+/* The target of that name; NULL: there is none */
+const struct neuron_target *neuron_target_of_name(const char *name);
+
+/* Semaphores that a program may use: 0 to one less */
+static inline unsigned int neuron_target_program_semaphores(const struct neuron_target *target)
+{
+	return target->semaphores - target->runtime_semaphores;
+}
 
 #endif

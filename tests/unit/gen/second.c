@@ -20,10 +20,13 @@ const struct neuron_target neuron_target_second = {
 	.isa_version = 2,
 	.engines = sizeof(engines) / sizeof(engines[0]),
 	.engine = engines,
+	.no_engine = 0xff,
 	.semaphores = 256,
 	.events = 128,
 	.runtime_semaphores = 6,
 	.sbuf_part_size = 0x30000,
 	.psum_part_size = 0x2000,
 	.pe_columns = 128,
+	.dram_channels = 3,
+	.dram_channel_size = 1ull << 34,
 };

@@ -11,7 +11,12 @@ static struct machine m;
 
 static inline void setup(void)
 {
-	machine_init(&m, PART);
+	machine_init(&m, &neuron_target_inf1, PART);
+}
+
+static inline void setup_second(void)
+{
+	machine_init(&m, &neuron_target_second, PART);
 }
 
 static inline void teardown(void)

@@ -7,11 +7,14 @@
 #define ISA_MACHINE_H
 
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exec.h"
+#include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
+#include "second.h"
 
 #define MACHINE_NOTES 64
 
@@ -23,9 +26,9 @@ struct machine_note {
 };
 
 struct machine {
+	struct neuron_target target; /* with partitions of the test's size */
 	struct tpb *tpb;
 	uint8_t *sbuf, *psum;
-	uint32_t sbuf_part_size;
 	struct machine_note note[MACHINE_NOTES];
 	unsigned int notes;
 	struct {
@@ -62,18 +65,21 @@ static inline void machine_notify(void *opaque, unsigned int type, unsigned int 
 static const struct tpb_ops machine_ops = { .write = machine_write, .notify = machine_notify };
 
 /* Partitions back to back, so that sanitizers see an access beyond the last one */
-static inline void machine_init(struct machine *m, uint32_t sbuf_part_size)
+static inline void machine_init(struct machine *m, const struct neuron_target *target,
+				uint32_t sbuf_part_size)
 {
 	struct tpb_config config = { .ops = &machine_ops, .opaque = m };
 
 	memset(m, 0, sizeof(*m));
-	m->sbuf_part_size = sbuf_part_size;
+	m->target = *target;
+	m->target.sbuf_part_size = sbuf_part_size;
 	m->sbuf = calloc(1, (size_t)NEURON_PARTITIONS * sbuf_part_size + TPB_SLACK);
-	m->psum = calloc(1, (size_t)NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE + TPB_SLACK);
+	m->psum = calloc(1, (size_t)NEURON_PARTITIONS * target->psum_part_size + TPB_SLACK);
+	config.target = &m->target;
 	config.sbuf = m->sbuf;
-	config.sbuf_host_stride = config.sbuf_part_size = sbuf_part_size;
+	config.sbuf_host_stride = sbuf_part_size;
 	config.psum = m->psum;
-	config.psum_host_stride = config.psum_part_size = NEURON_PSUM_PART_SIZE;
+	config.psum_host_stride = target->psum_part_size;
 	ck_assert_ptr_nonnull(m->sbuf);
 	ck_assert_ptr_nonnull(m->psum);
 	ck_assert_int_eq(tpb_new(&config, &m->tpb), 0);

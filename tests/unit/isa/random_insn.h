@@ -26,7 +26,7 @@ static inline struct neuron_insn random_fields(uint8_t opcode, uint64_t *seed)
 	struct neuron_scalar *scalar[2] = { &insn.scalar0, &insn.scalar1 };
 	uint32_t fields = neuron_isa_ops[opcode].fields;
 
-	for (size_t i = 0; i < NEURON_ISA_PLACE_COUNT; i++) {
+	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
 		const struct neuron_isa_place *p = &neuron_isa_places[i];
 		uint64_t v = machine_random(seed) ^ machine_random(seed) << 20;
 

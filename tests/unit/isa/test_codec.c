@@ -136,7 +136,8 @@ START_TEST(test_random_words)
 			continue;
 		ck_assert_int_eq(neuron_isa_encode(&insn, again), rc);
 		ck_assert_mem_eq(words, again, (size_t)rc * 64);
-		neuron_isa_check(&insn, r % 4, NEURON_V1_SBUF_PART_SIZE, &fault);
+		neuron_isa_check(&insn, r % 4, &neuron_target_inf1, &fault);
+		neuron_isa_check(&insn, r % 5, &neuron_target_second, &fault);
 	}
 }
 END_TEST
@@ -208,8 +209,8 @@ START_TEST(test_manual)
 			has(text, "| 0x%x | `%s` |", i, neuron_isa_dtypes[i].name);
 	for (unsigned int i = 0; i < NEURON_ISA_REDUCE_CMDS; i++)
 		has(text, "| %u | `%s` |", i, neuron_isa_reduce_cmds[i]);
-	for (unsigned int i = 0; i < NEURON_ENG_COUNT; i++)
-		has(text, "| %u | `%s` |", i, neuron_isa_engines[i]);
+	for (unsigned int i = 0; i < neuron_target_inf1.engines; i++)
+		has(text, "| %u | `%s` |", i, neuron_target_inf1.engine[i].name);
 	has(text, "| %u | %s |", NEURON_NERR_ILLEGAL_INSN, "ILLEGAL_INSN");
 	has(text, "| %u | %s |", NEURON_NERR_ILLEGAL_OPERAND, "ILLEGAL_OPERAND");
 	has(text, "| %u | %s |", NEURON_NERR_ISA_VERSION, "ISA_VERSION");

@@ -65,31 +65,31 @@ static void bench_fill(struct bench *b)
 
 	for (unsigned int p = 0; p < NEURON_PARTITIONS; p++) {
 		fill(b, m->sbuf + p * PART, PART);
-		fill(b, m->psum + p * NEURON_PSUM_PART_SIZE, PSUM_USED);
+		fill(b, m->psum + p * b->ref.psum_part_size, PSUM_USED);
 	}
 	for (unsigned int i = 0; i < b->machines; i++) {
 		if (i) {
 			memcpy(b->m[i].sbuf, m->sbuf, NEURON_PARTITIONS * PART);
-			memcpy(b->m[i].psum, m->psum, NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE);
+			memcpy(b->m[i].psum, m->psum, NEURON_PARTITIONS * b->ref.psum_part_size);
 		}
 	}
 	memcpy(b->ref.sbuf, m->sbuf, NEURON_PARTITIONS * PART);
-	memcpy(b->ref.psum, m->psum, NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE);
+	memcpy(b->ref.psum, m->psum, NEURON_PARTITIONS * b->ref.psum_part_size);
 }
 
-static void bench_init(struct bench *b, uint64_t seed)
+static void bench_init(struct bench *b, const struct neuron_target *target, uint64_t seed)
 {
 	memset(b, 0, sizeof(*b));
 	b->seed = seed;
 	b->machines = machine_kernels(b->kern);
 	for (unsigned int i = 0; i < b->machines; i++) {
-		machine_init(&b->m[i], PART);
+		machine_init(&b->m[i], target, PART);
 		b->m[i].tpb->kern = b->kern[i];
 	}
 	b->ref.sbuf = malloc(NEURON_PARTITIONS * PART);
-	b->ref.psum = malloc(NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE);
+	b->ref.psum = malloc(NEURON_PARTITIONS * target->psum_part_size);
 	b->ref.sbuf_part_size = PART;
-	b->ref.psum_part_size = NEURON_PSUM_PART_SIZE;
+	b->ref.psum_part_size = target->psum_part_size;
 	bench_fill(b);
 }
 
@@ -312,7 +312,7 @@ static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
 		random_pe(b, &insn, b->ref.k, b->ref.fs);
 		return insn;
 	}
-	if (neuron_isa_ops[opcode].engines == NEURON_ISA_PE) {
+	if (neuron_isa_ops[opcode].groups == NEURON_ISA_PE) {
 		random_pe(b, &insn, insn.partitions, 1 + pick(b, one_in(b, 3) ? 128 : 20));
 		return insn;
 	}
@@ -396,7 +396,7 @@ static void same(const uint8_t *got, const uint8_t *want, size_t n, bool ulp, co
 static void run_one(struct bench *b, unsigned int engine, const struct neuron_insn *insn)
 {
 	size_t nsbuf = NEURON_PARTITIONS * PART;
-	size_t npsum = (size_t)NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE;
+	size_t npsum = (size_t)NEURON_PARTITIONS * b->ref.psum_part_size;
 
 	ref_exec(&b->ref, insn, engine == NEURON_ENG_ACT);
 	for (unsigned int i = 0; i < b->machines; i++) {
@@ -431,28 +431,30 @@ static void same_states(const struct bench *b)
 	free(got);
 }
 
-static void run_random(uint8_t opcode, unsigned int engine, unsigned int count)
+static void run_random(const struct neuron_target *target, uint8_t opcode, unsigned int engine,
+		       unsigned int count)
 {
 	struct bench b;
 	unsigned int done = 0, tried = 0;
 
-	bench_init(&b, 0x9e3779b97f4a7c15ull + opcode);
+	bench_init(&b, target, 0x9e3779b97f4a7c15ull + opcode);
 	while (done < count) {
+		struct neuron_isa_weights weights;
 		struct neuron_insn insn;
 
 		ck_assert_uint_lt(tried++, count * 100);
 		if (opcode == NEURON_OP_MATMUL && done % 4 == 0) {
 			struct neuron_insn w = random_insn(&b, NEURON_OP_LDWEIGHTS);
 
-			if (neuron_isa_check(&w, engine, PART, NULL))
+			if (neuron_isa_check(&w, engine, &b.m[0].target, NULL))
 				continue;
 			run_one(&b, engine, &w);
 		}
 		insn = random_insn(&b, opcode);
-		if (neuron_isa_check(&insn, engine, PART, NULL))
+		if (neuron_isa_check(&insn, engine, &b.m[0].target, NULL))
 			continue;
-		if (opcode == NEURON_OP_MATMUL &&
-		    neuron_isa_check_matmul(&insn, PART, b.ref.k, b.ref.fs, b.ref.dtype, NULL))
+		weights = (struct neuron_isa_weights){ b.ref.k, b.ref.fs, b.ref.dtype };
+		if (neuron_isa_check_weights(&insn, &b.m[0].target, &weights, NULL))
 			continue;
 		run_one(&b, engine, &insn);
 		if (++done % 16 == 0)
@@ -466,6 +468,7 @@ static const struct {
 	uint8_t opcode, engine;
 	unsigned int count;
 } cases[] = {
+	/* the last ones on the tests' own generation */
 	{ NEURON_OP_LDWEIGHTS, NEURON_ENG_PE, 20 },
 	{ NEURON_OP_MATMUL, NEURON_ENG_PE, 250 },
 	{ NEURON_OP_PE_TRANSPOSE, NEURON_ENG_PE, 150 },
@@ -482,11 +485,17 @@ static const struct {
 	{ NEURON_OP_RECIPROCAL, NEURON_ENG_POOL, 100 },
 	{ NEURON_OP_TRANSPOSE, NEURON_ENG_POOL, 200 },
 	{ NEURON_OP_COPY_PREDICATED, NEURON_ENG_POOL, 200 },
+	{ NEURON_OP_TENSOR_COPY, SECOND_ENG_GP, 50 },
+	{ NEURON_OP_TENSOR_SCALAR, SECOND_ENG_GP, 50 },
+	{ NEURON_OP_TRANSPOSE, SECOND_ENG_GP, 50 },
 };
 
 START_TEST(test_against_reference)
 {
-	run_random(cases[_i].opcode, cases[_i].engine, cases[_i].count);
+	const struct neuron_target *target =
+		cases[_i].engine == SECOND_ENG_GP ? &neuron_target_second : &neuron_target_inf1;
+
+	run_random(target, cases[_i].opcode, cases[_i].engine, cases[_i].count);
 }
 END_TEST
 

@@ -81,11 +81,6 @@ static const struct {
 	     .dst = AP1(0, FP32, 1), .src0 = AP1(0, FP32, 1)),
 	CASE(ILLEGAL, NEURON_ENG_PE, .opcode = NEURON_OP_PSEUDO_DMA_TRIGGER),
 	CASE(ILLEGAL, NEURON_ENG_PE, .opcode = NEURON_OP_SEM_RANGE_CLEAR, .first = 3, .last = 2),
-	CASE(ILLEGAL, NEURON_ENG_PE, .opcode = NEURON_OP_SEM_RANGE_CLEAR, .first = 3, .last = 32),
-	CASE(OPERAND(NEURON_OPERAND_WAIT), NEURON_ENG_PE, .opcode = NEURON_OP_NOP,
-	     .wait = NEURON_WAIT_SEM_EQ, .wait_index = 32, .wait_value = 5),
-	CASE(OPERAND(NEURON_OPERAND_UPDATE), NEURON_ENG_PE, .opcode = NEURON_OP_NOP,
-	     .update = NEURON_UPD_SEM_INC, .update_index = 32),
 	CASE(OPERAND(1), NEURON_ENG_PE, .opcode = NEURON_OP_LDWEIGHTS, .partitions = 1,
 	     .src0 = AP1(PSUM(0, 0), BF16, 1)),
 	CASE(OPERAND(1), NEURON_ENG_PE, .opcode = NEURON_OP_LDWEIGHTS, .partitions = 1,
@@ -164,6 +159,95 @@ static const struct {
 	     .dst = AP1(0, FP32, 1), .src0 = AP1(0, INT32, 1), .src1 = AP1(0, INT8, 1)),
 };
 
+/* The same of what one generation has and the other has not */
+static const struct lack {
+	uint8_t engine;
+	struct neuron_insn insn;
+	unsigned int fault;
+} inf1_lacks[] = {
+	CASE(ILLEGAL, NEURON_ENG_PE, .opcode = NEURON_OP_SEM_RANGE_CLEAR, .first = 3, .last = 32),
+	CASE(OPERAND(NEURON_OPERAND_WAIT), NEURON_ENG_PE, .opcode = NEURON_OP_NOP,
+	     .wait = NEURON_WAIT_SEM_EQ, .wait_index = 32, .wait_value = 5),
+	CASE(OPERAND(NEURON_OPERAND_UPDATE), NEURON_ENG_PE, .opcode = NEURON_OP_NOP,
+	     .update = NEURON_UPD_SEM_INC, .update_index = 32),
+	CASE(OPERAND(NEURON_OPERAND_DST), NEURON_ENG_POOL, .opcode = NEURON_OP_MEMSET,
+	     .partitions = 1, .dst = AP1(NEURON_V1_SBUF_PART_SIZE, FP32, 1)),
+}, second_lacks[] = {
+	CASE(OPERAND(NEURON_OPERAND_WAIT), NEURON_ENG_PE, .opcode = NEURON_OP_NOP,
+	     .wait = NEURON_WAIT_EVT_SET, .wait_index = 128),
+	CASE(OPERAND(NEURON_OPERAND_UPDATE), NEURON_ENG_PE, .opcode = NEURON_OP_NOP,
+	     .update = NEURON_UPD_EVT_SET, .update_index = 128),
+	CASE(OPERAND(NEURON_OPERAND_DST), NEURON_ENG_POOL, .opcode = NEURON_OP_MEMSET,
+	     .partitions = 1, .dst = AP1(PSUM(0, 0x2000), FP32, 1)),
+	CASE(ILLEGAL, SECOND_ENG_GP, .opcode = NEURON_OP_ACT_READ_ACC, .partitions = 1,
+	     .dst = AP1(0, FP32, 1)),
+};
+
+static void check_lacks(const struct neuron_target *lacks, const struct neuron_target *has,
+			const struct lack *l)
+{
+	struct neuron_isa_fault fault;
+
+	ck_assert_int_eq(neuron_isa_check(&l->insn, l->engine, lacks, &fault), -EINVAL);
+	ck_assert_uint_eq(fault.code,
+			  l->fault ? NEURON_NERR_ILLEGAL_OPERAND : NEURON_NERR_ILLEGAL_INSN);
+	if (l->fault)
+		ck_assert_uint_eq(fault.operand, l->fault - 1);
+	if (l->engine < has->engines)
+		ck_assert_int_eq(neuron_isa_check(&l->insn, l->engine, has, &fault), 0);
+}
+
+START_TEST(test_inf1_lacks)
+{
+	check_lacks(&neuron_target_inf1, &neuron_target_second, &inf1_lacks[_i]);
+}
+END_TEST
+
+START_TEST(test_second_lacks)
+{
+	check_lacks(&neuron_target_second, &neuron_target_inf1, &second_lacks[_i]);
+}
+END_TEST
+
+/* The tests' own generation has the fifth engine, and it executes what POOL does */
+START_TEST(test_fifth_engine)
+{
+	struct neuron_insn insn = memset_insn(0, 1);
+	struct neuron_isa_fault fault;
+
+	ck_assert_int_eq(neuron_isa_check(&insn, SECOND_ENG_GP, &neuron_target_second, NULL), 0);
+	ck_assert_int_eq(neuron_isa_check(&insn, SECOND_ENG_GP, &neuron_target_inf1, &fault),
+			 -EINVAL);
+	ck_assert_uint_eq(fault.code, NEURON_NERR_ILLEGAL_INSN);
+	ck_assert_int_eq(neuron_isa_check(&insn, 5, &neuron_target_second, NULL), -EINVAL);
+	for (unsigned int op = 0; op < 256; op++) {
+		uint32_t groups = neuron_isa_ops[op].groups;
+		uint32_t pool = groups & neuron_target_second.engine[NEURON_ENG_POOL].runs;
+
+		ck_assert_uint_eq(pool, groups & neuron_target_second.engine[SECOND_ENG_GP].runs);
+	}
+	ck_assert_int_eq(neuron_isa_engine(&neuron_target_second, "gp"), SECOND_ENG_GP);
+	ck_assert_int_eq(neuron_isa_engine(&neuron_target_inf1, "gp"), -1);
+	ck_assert_int_eq(neuron_isa_engine(&neuron_target_inf1, "sp"), NEURON_ENG_SP);
+	ck_assert_ptr_eq(neuron_target_of_name("inf1"), &neuron_target_inf1);
+	ck_assert_ptr_null(neuron_target_of_name("second"));
+	ck_assert_uint_eq(neuron_target_program_semaphores(&neuron_target_inf1), 28);
+	ck_assert_uint_eq(neuron_target_program_semaphores(&neuron_target_second), 250);
+}
+END_TEST
+
+/* A wait for what does not exist is refused, and not waited for */
+START_TEST(test_waits_for_nothing)
+{
+	const struct lack *l = m.target.events > 128 ? &inf1_lacks[1] : &second_lacks[0];
+
+	machine_run1(&m, l->engine, &l->insn);
+	ck_assert_uint_eq(m.notes, 1);
+	ck_assert_uint_eq(m.note[0].code, NEURON_NERR_ILLEGAL_OPERAND);
+	ck_assert_uint_eq(m.note[0].data >> 32, NEURON_OPERAND_WAIT);
+}
+END_TEST
+
 START_TEST(test_refused_instructions)
 {
 	unsigned int fault = refused[_i].fault;
@@ -225,7 +309,7 @@ START_TEST(test_hostile_stream)
 
 	for (int r = 0; r < 3000; r++) {
 		uint8_t words[128];
-		unsigned int e = machine_random(&seed) % NEURON_ENG_COUNT;
+		unsigned int e = machine_random(&seed) % m.target.engines;
 
 		for (int i = 0; i < 128; i++)
 			words[i] = machine_random(&seed) % 4 ? 0 : machine_random(&seed);
@@ -240,24 +324,43 @@ START_TEST(test_hostile_stream)
 		tpb_run(m.tpb, 20);
 		if (machine_random(&seed) % 4 == 0)
 			tpb_reset(m.tpb);
-		for (unsigned int i = 0; i < NEURON_ENG_COUNT; i++)
+		for (unsigned int i = 0; i < m.target.engines; i++)
 			if (tpb_fifo_space(m.tpb, i) < 2)
 				tpb_reset(m.tpb);
 	}
 }
 END_TEST
 
-int main(void)
+static TCase *errors(const char *name, SFun set_up)
 {
-	Suite *s = suite_create("refused");
-	TCase *tc = tcase_create("errors");
+	TCase *tc = tcase_create(name);
 
 	tcase_set_timeout(tc, 120);
-	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_checked_fixture(tc, set_up, teardown);
 	tcase_add_test(tc, test_illegal_word);
 	LOOP(tc, test_refused_instructions, refused);
 	tcase_add_loop_test(tc, test_matmul_mismatch, 0, 3);
 	tcase_add_loop_test(tc, test_hostile_stream, 0, 4);
-	suite_add_tcase(s, tc);
+	tcase_add_test(tc, test_waits_for_nothing);
+	return tc;
+}
+
+static TCase *targets(void)
+{
+	TCase *tc = tcase_create("targets");
+
+	LOOP(tc, test_inf1_lacks, inf1_lacks);
+	LOOP(tc, test_second_lacks, second_lacks);
+	tcase_add_test(tc, test_fifth_engine);
+	return tc;
+}
+
+int main(void)
+{
+	Suite *s = suite_create("refused");
+
+	suite_add_tcase(s, errors("inf1", setup));
+	suite_add_tcase(s, errors("second", setup_second));
+	suite_add_tcase(s, targets());
 	return run_suite(s);
 }

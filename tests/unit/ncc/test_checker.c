@@ -54,7 +54,7 @@ START_TEST(every_wait_is_needed)
 	unsigned int waits = 0;
 
 	expect_accepted(m);
-	for (unsigned int e = 0; e < NEFF_ENGINES; e++) {
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++) {
 		struct neff_engine *eng = &m->subgraphs->engine[e];
 
 		for (size_t i = 0; i < eng->instr_size / NEURON_INSN_WORD;) {
@@ -84,7 +84,7 @@ START_TEST(every_signal_is_needed)
 {
 	struct neff_model *m = compile_model(models[_i]);
 
-	for (unsigned int e = 0; e < NEFF_ENGINES; e++) {
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++) {
 		struct neff_engine *eng = &m->subgraphs->engine[e];
 
 		for (size_t i = 0; i < eng->instr_size / NEURON_INSN_WORD;) {
@@ -153,7 +153,7 @@ static unsigned int unused_semaphore(struct neff_subgraph *sg)
 	struct neuron_insn insn;
 	unsigned int s = 0;
 
-	for (unsigned int e = 0; e < NEFF_ENGINES; e++) {
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++) {
 		struct neff_engine *eng = &sg->engine[e];
 
 		for (size_t i = 0; i < eng->instr_size / NEURON_INSN_WORD;) {
@@ -196,7 +196,7 @@ START_TEST(two_producers)
 	struct neff_subgraph *sg = m->subgraphs;
 	unsigned int semaphore = unused_semaphore(sg), n = 0;
 
-	for (unsigned int e = 0; e < NEFF_ENGINES && n < 2; e++) {
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX && n < 2; e++) {
 		if (!signal_also(&sg->engine[e], semaphore))
 			continue;
 		if (!n++)

@@ -115,7 +115,7 @@ START_TEST(same_program)
 	text = text_of(m, &text_size);
 	a = model_of(hlo, size, NCC_XLA);
 	b = model_of(text, text_size, NCC_IR);
-	for (unsigned int e = 0; e < NEFF_ENGINES; e++) {
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++) {
 		const struct neff_engine *x = &a->subgraphs[0].engine[e],
 					 *y = &b->subgraphs[0].engine[e];
 

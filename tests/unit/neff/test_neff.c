@@ -106,7 +106,7 @@ static void same_subgraph(const struct neff_subgraph *a, const struct neff_subgr
 		ck_assert_int_eq(a->queues[i].type, b->queues[i].type);
 		ck_assert_uint_eq(a->queues[i].owner, b->queues[i].owner);
 	}
-	for (int e = 0; e < NEFF_ENGINES; e++)
+	for (int e = 0; e < NEURON_ENGINES_MAX; e++)
 		same_engine(&a->engine[e], &b->engine[e]);
 }
 

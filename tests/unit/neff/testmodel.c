@@ -19,6 +19,7 @@ static void start(struct testmodel *t, const char *name)
 	struct neff_header *h = &t->model.header;
 
 	memset(t, 0, sizeof(*t));
+	t->model.target = &neuron_target_inf1;
 	t->model.nsubgraphs = 1;
 	t->model.subgraphs = &t->sg;
 	t->sg.name = strdup("sg00");

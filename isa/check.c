@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/* Is a decoded instruction one that an engine executes? check.h says who asks. */
+#include "neuron/isa/check.h"
+
+#include <errno.h>
+
+static int fail(struct neuron_isa_fault *fault, unsigned int operand, uint32_t offset,
+		const char *reason)
+{
+	if (fault) {
+		fault->code = NEURON_NERR_ILLEGAL_OPERAND;
+		fault->operand = operand;
+		fault->offset = offset;
+		fault->reason = reason;
+	}
+	return -EINVAL;
+}
+
+int neuron_isa_illegal(struct neuron_isa_fault *fault, const char *reason)
+{
+	fail(fault, NEURON_OPERAND_FIELD, 0, reason);
+	if (fault)
+		fault->code = NEURON_NERR_ILLEGAL_INSN;
+	return -EINVAL;
+}
+
+/* Start partitions: 0 above 64 partitions, 0 or 64 above 32, else any quadrant */
+static bool start_ok(unsigned int start, unsigned int partitions)
+{
+	unsigned int grain = partitions > 64 ? 128 : partitions > 32 ? 64 : 32;
+
+	return partitions && partitions <= NEURON_PARTITIONS && start % grain == 0 &&
+	       start + partitions <= NEURON_PARTITIONS;
+}
+
+const char *neuron_isa_locate(const struct neuron_ap *ap, unsigned int partitions,
+			      const struct neuron_target *target, struct neuron_isa_region *r)
+{
+	int64_t lo, hi;
+	uint64_t count = 1;
+	uint32_t part_size, off = ap->offset;
+
+	r->size = neuron_isa_dtypes[ap->dtype & 63].size;
+	if (!r->size || ap->dtype > 63)
+		return "data type is not of this generation";
+	r->psum = off >= NEURON_PSUM_OFFSET;
+	if (r->psum) {
+		off -= NEURON_PSUM_OFFSET;
+		if (off >= NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE)
+			return "offset is in no memory";
+		r->start = off / NEURON_PSUM_PART_STRIDE;
+		r->first = off % NEURON_PSUM_PART_STRIDE;
+		part_size = target->psum_part_size;
+	} else {
+		r->start = off / NEURON_SBUF_PART_STRIDE;
+		r->first = off % NEURON_SBUF_PART_STRIDE;
+		part_size = target->sbuf_part_size;
+	}
+	if (!start_ok(r->start, partitions))
+		return "start partition does not suit the number of partitions";
+	if (r->first % r->size)
+		return "offset is not aligned to the element";
+	lo = hi = r->first;
+	for (int d = 0; d < NEURON_AP_DIMS; d++) {
+		int64_t span = ((int64_t)ap->num[d] - 1) * ap->step[d] * r->size;
+
+		if (!ap->num[d])
+			return "a dimension has no elements";
+		count *= ap->num[d];
+		if (count > NEURON_ISA_MAX_ELEMS_SBUF)
+			return "too many elements";
+		if (span < 0)
+			lo += span;
+		else
+			hi += span;
+	}
+	if (r->psum && count > NEURON_ISA_MAX_ELEMS_PSUM)
+		return "too many elements for PSUM";
+	if (lo < 0 || hi + r->size > part_size)
+		return "elements outside the partition";
+	r->count = count;
+	r->lo = lo;
+	r->hi = hi + r->size;
+	return NULL;
+}
+
+struct checker {
+	const struct neuron_insn *insn;
+	const struct neuron_target *target;
+	struct neuron_isa_fault *fault;
+	struct neuron_isa_region dst, src0, src1;
+};
+
+static int check_ap(struct checker *c, unsigned int operand, const struct neuron_ap *ap,
+		    unsigned int partitions, struct neuron_isa_region *r)
+{
+	const char *reason = neuron_isa_locate(ap, partitions, c->target, r);
+
+	return reason ? fail(c->fault, operand, ap->offset, reason) : 0;
+}
+
+static int check_scalar(struct checker *c, unsigned int operand, const struct neuron_scalar *s)
+{
+	struct neuron_ap ap = { .offset = s->offset, .dtype = s->dtype, .num = { 1, 1, 1, 1 } };
+	struct neuron_isa_region r;
+
+	if (s->kind == NEURON_SCALAR_IMM)
+		return 0;
+	return check_ap(c, operand, &ap, c->insn->partitions, &r);
+}
+
+static bool is_int(uint8_t dtype)
+{
+	return neuron_isa_dtypes[dtype & 63].integer;
+}
+
+/* Bitvec operations take raw integers of one size everywhere */
+static int check_bitvec(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+	uint32_t fields = neuron_isa_ops[insn->opcode].fields;
+	const struct neuron_scalar *s[2] = { &insn->scalar0, &insn->scalar1 };
+	uint8_t size = c->dst.size;
+
+	if (!is_int(insn->dst.dtype))
+		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
+			    "bitvec operations take integers");
+	if (!is_int(insn->src0.dtype) || c->src0.size != size)
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "bitvec operands are integers of one size");
+	if ((fields & NEURON_FB(SRC1)) && (!is_int(insn->src1.dtype) || c->src1.size != size))
+		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
+			    "bitvec operands are integers of one size");
+	for (int i = 0; i < 2; i++)
+		if (s[i]->kind == NEURON_SCALAR_PTR &&
+		    (!is_int(s[i]->dtype) || neuron_isa_dtypes[s[i]->dtype].size != size))
+			return fail(c->fault, NEURON_OPERAND_SCALAR0 + i, s[i]->offset,
+				    "bitvec operands are integers of one size");
+	return 0;
+}
+
+/* op0 and op1: known, of one class, unary scalars zero. Sets *bitvec */
+static int check_alu(struct checker *c, bool *bitvec)
+{
+	const struct neuron_insn *insn = c->insn;
+	uint32_t fields = neuron_isa_ops[insn->opcode].fields;
+	uint8_t k0 = neuron_isa_alu_class(insn->op0), k1 = neuron_isa_alu_class(insn->op1);
+	uint8_t mine = (k0 | k1) & NEURON_ALU_BITVEC;
+
+	*bitvec = mine;
+	if (!k0 || !k1)
+		return neuron_isa_illegal(c->fault, "unknown ALU operation");
+	if (mine && ((!(k0 & (NEURON_ALU_BITVEC | NEURON_ALU_NONE))) ||
+		     (!(k1 & (NEURON_ALU_BITVEC | NEURON_ALU_NONE)))))
+		return neuron_isa_illegal(c->fault, "op0 and op1 are of different classes");
+	if ((fields & NEURON_FB(SCALAR0)) && (k0 & (NEURON_ALU_UNARY | NEURON_ALU_NONE)) &&
+	    (insn->scalar0.kind || insn->scalar0.bits || insn->reverse0))
+		return neuron_isa_illegal(c->fault, "op0 has no second operand: scalar0 is 0");
+	if ((fields & NEURON_FB(SCALAR1)) && (k1 & (NEURON_ALU_UNARY | NEURON_ALU_NONE)) &&
+	    (insn->scalar1.kind || insn->scalar1.bits || insn->reverse1))
+		return neuron_isa_illegal(c->fault, "op1 has no second operand: scalar1 is 0");
+	return 0;
+}
+
+static int check_pool(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+	uint8_t k0 = neuron_isa_alu_class(insn->op0);
+	bool bitvec;
+	int rc = check_alu(c, &bitvec);
+
+	if (rc)
+		return rc;
+	switch (insn->opcode) {
+	case NEURON_OP_TENSOR_TENSOR:
+		if (k0 & (NEURON_ALU_UNARY | NEURON_ALU_NONE))
+			return neuron_isa_illegal(c->fault, "op0 takes one operand");
+		break;
+	case NEURON_OP_SCALAR_TENSOR_TENSOR:
+		if (bitvec)
+			return neuron_isa_illegal(c->fault, "arithmetic operations only");
+		if (neuron_isa_alu_class(insn->op1) & (NEURON_ALU_UNARY | NEURON_ALU_NONE))
+			return neuron_isa_illegal(c->fault, "op1 takes one operand");
+		break;
+	case NEURON_OP_TENSOR_REDUCE:
+		if (!(k0 & NEURON_ALU_REDUCES))
+			return neuron_isa_illegal(c->fault, "op0 is not a reduction");
+		if (bitvec && (insn->negate || insn->alpha != 0))
+			return neuron_isa_illegal(c->fault, "bitvec reductions have no scale");
+		break;
+	}
+	return bitvec ? check_bitvec(c) : 0;
+}
+
+/* Element counts, and the types that an operation ties together */
+static int check_shape(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+	uint32_t want = c->src0.count, reduced = 1;
+
+	if (insn->opcode == NEURON_OP_TENSOR_REDUCE) {
+		if (!insn->reduce_dims || insn->reduce_dims > NEURON_AP_DIMS)
+			return neuron_isa_illegal(c->fault, "reduce_dims is 1 to 4");
+		for (int d = 0; d < insn->reduce_dims; d++)
+			reduced *= insn->src0.num[NEURON_AP_DIMS - 1 - d];
+		want /= reduced;
+	}
+	if (c->dst.count != want)
+		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
+			    "element counts differ");
+	if (insn->opcode == NEURON_OP_COPY_PREDICATED) {
+		if (insn->dst.dtype != insn->src0.dtype)
+			return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+				    "source and destination have one type");
+		if (!is_int(insn->src1.dtype))
+			return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
+				    "the predicate is an integer");
+	}
+	if (!(neuron_isa_ops[insn->opcode].fields & NEURON_FB(SRC1)))
+		return 0;
+	if (c->src1.count != c->src0.count)
+		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
+			    "element counts differ");
+	if (c->src0.psum && c->src1.psum)
+		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset, "two inputs in PSUM");
+	return 0;
+}
+
+/* A PE destination: a row of results for each column, an element for each row of src0 */
+static int check_pe_dst(struct checker *c, unsigned int columns)
+{
+	const struct neuron_insn *insn = c->insn;
+	unsigned int partitions = neuron_isa_dst_partitions(insn, columns);
+	uint32_t count = insn->opcode == NEURON_OP_MATMUL ? c->src0.count : insn->partitions;
+	int rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, partitions, &c->dst);
+	bool integer = insn->src0.dtype == NEURON_DT_INT8;
+
+	if (rc)
+		return rc;
+	if (!c->dst.psum)
+		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
+			    "the PE writes PSUM only");
+	if (insn->dst.dtype != (integer ? NEURON_DT_INT32 : NEURON_DT_FP32))
+		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
+			    "destination type is fp32, int32 for int8");
+	if (c->dst.count != count)
+		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
+			    "element counts differ");
+	return 0;
+}
+
+static int check_pe(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+	uint8_t t = insn->src0.dtype;
+	uint32_t limit = insn->opcode == NEURON_OP_MATMUL ? NEURON_ISA_MAX_MOVING
+							  : NEURON_ISA_MAX_STATIONARY;
+	int rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c->src0);
+
+	if (rc)
+		return rc;
+	if (c->src0.psum)
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "the PE reads SBUF only");
+	if (t != NEURON_DT_BF16 && t != NEURON_DT_FP16 && t != NEURON_DT_INT8)
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "the PE takes bf16, fp16 and int8");
+	if (c->src0.count > limit)
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "more columns than the array takes");
+	if (insn->opcode == NEURON_OP_LDWEIGHTS)
+		return 0;
+	/* how many columns there are is known with the weights; at least one */
+	return check_pe_dst(c, 1);
+}
+
+/* 32 x 32 blocks; one block that is not full may be of any size (docs/isa.md, TRANSPOSE) */
+static int check_transpose(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+	unsigned int p = insn->partitions, n, b = NEURON_ISA_TRANSPOSE_BLOCK;
+	bool one;
+	int rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, p, &c->src0);
+
+	if (rc)
+		return rc;
+	n = c->src0.count;
+	one = p <= b && n <= b;
+	if (n > NEURON_ISA_MAX_TRANSPOSE)
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset, "too many elements");
+	if (!one && (p % b || n % b))
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "partitions and elements are multiples of 32");
+	rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, neuron_isa_dst_partitions(insn, 0),
+		      &c->dst);
+	if (rc)
+		return rc;
+	if (c->dst.count != (one ? p : n))
+		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
+			    "element counts differ");
+	if (insn->dst.dtype != insn->src0.dtype)
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "source and destination have one type");
+	return 0;
+}
+
+static int check_elementwise(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+	uint32_t f = neuron_isa_ops[insn->opcode].fields;
+	int rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, insn->partitions, &c->dst);
+
+	if (!rc && (f & NEURON_FB(SRC0)))
+		rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c->src0);
+	if (!rc && (f & NEURON_FB(SRC1)))
+		rc = check_ap(c, NEURON_OPERAND_SRC1, &insn->src1, insn->partitions, &c->src1);
+	if (!rc && (f & NEURON_FB(SCALAR0)))
+		rc = check_scalar(c, NEURON_OPERAND_SCALAR0, &insn->scalar0);
+	if (!rc && (f & NEURON_FB(SCALAR1)))
+		rc = check_scalar(c, NEURON_OPERAND_SCALAR1, &insn->scalar1);
+	if (!rc && (f & NEURON_FB(SRC0)))
+		rc = check_shape(c);
+	if (rc)
+		return rc;
+	switch (insn->opcode) {
+	case NEURON_OP_ACTIVATE:
+		if (insn->func >= NEURON_ACT_COUNT)
+			return neuron_isa_illegal(c->fault, "unknown activation function");
+		if (insn->reduce_cmd >= NEURON_ISA_REDUCE_CMDS)
+			return neuron_isa_illegal(c->fault, "unknown accumulator command");
+		return 0;
+	case NEURON_OP_ACT_READ_ACC:
+		return c->dst.count == 1 ? 0
+					 : fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
+						"one element a partition");
+	case NEURON_OP_MEMSET:
+		return insn->scalar0.kind == NEURON_SCALAR_IMM
+			       ? 0
+			       : neuron_isa_illegal(c->fault, "the value is a constant");
+	default:
+		return f & NEURON_FB(OP0) ? check_pool(c) : 0;
+	}
+}
+
+static int check_sync(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+
+	if (insn->wait >= NEURON_WAIT_SEM_EQ && insn->wait <= NEURON_WAIT_SEM_LE &&
+	    insn->wait_index >= c->target->semaphores)
+		return fail(c->fault, NEURON_OPERAND_WAIT, insn->wait_index, "no such semaphore");
+	if (insn->update >= NEURON_UPD_SEM_INC && insn->update <= NEURON_UPD_SEM_WR_IMM &&
+	    insn->update_index >= c->target->semaphores)
+		return fail(c->fault, NEURON_OPERAND_UPDATE, insn->update_index,
+			    "no such semaphore");
+	if ((insn->wait == NEURON_WAIT_EVT_SET || insn->wait == NEURON_WAIT_EVT_CLR) &&
+	    insn->wait_index >= c->target->events)
+		return fail(c->fault, NEURON_OPERAND_WAIT, insn->wait_index, "no such event");
+	if ((insn->update == NEURON_UPD_EVT_SET || insn->update == NEURON_UPD_EVT_CLR) &&
+	    insn->update_index >= c->target->events)
+		return fail(c->fault, NEURON_OPERAND_UPDATE, insn->update_index, "no such event");
+	if (insn->opcode == NEURON_OP_SEM_RANGE_CLEAR &&
+	    (insn->first > insn->last || insn->last >= c->target->semaphores))
+		return neuron_isa_illegal(c->fault, "no such range of semaphores");
+	return 0;
+}
+
+void neuron_isa_load_weights(struct neuron_isa_weights *weights, const struct neuron_insn *insn)
+{
+	const uint16_t *num = insn->src0.num;
+
+	if (neuron_isa_ops[insn->opcode].weights != NEURON_WEIGHTS_LOAD)
+		return;
+	weights->k = insn->partitions;
+	weights->columns = (unsigned int)num[0] * num[1] * num[2] * num[3];
+	weights->dtype = insn->src0.dtype;
+}
+
+uint64_t neuron_isa_macs(const struct neuron_insn *insn, const struct neuron_isa_weights *weights)
+{
+	const uint16_t *num = insn->src0.num;
+
+	if (neuron_isa_ops[insn->opcode].weights != NEURON_WEIGHTS_USE)
+		return 0;
+	return (uint64_t)weights->k * weights->columns * num[0] * num[1] * num[2] * num[3];
+}
+
+int neuron_isa_check_weights(const struct neuron_insn *insn, const struct neuron_target *target,
+			     const struct neuron_isa_weights *weights,
+			     struct neuron_isa_fault *fault)
+{
+	struct checker c = { insn, target, fault, { 0 }, { 0 }, { 0 } };
+	int rc;
+
+	if (neuron_isa_ops[insn->opcode].weights != NEURON_WEIGHTS_USE)
+		return 0;
+	if (!weights->k)
+		return neuron_isa_illegal(fault, "no weights are loaded");
+	rc = check_ap(&c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c.src0);
+	if (rc)
+		return rc;
+	if (insn->partitions != weights->k)
+		return fail(fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "as many partitions as the loaded weights");
+	if ((insn->src0.dtype == NEURON_DT_INT8) != (weights->dtype == NEURON_DT_INT8))
+		return fail(fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "int8 goes with int8 weights only");
+	return check_pe_dst(&c, weights->columns);
+}
+
+int neuron_isa_check(const struct neuron_insn *insn, unsigned int engine,
+		     const struct neuron_target *target, struct neuron_isa_fault *fault)
+{
+	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
+	struct checker c = { insn, target, fault, { 0 }, { 0 }, { 0 } };
+	int rc;
+
+	if (!op->name || engine >= target->engines || !(op->groups & target->engine[engine].runs))
+		return neuron_isa_illegal(fault, "the engine has no such instruction");
+	rc = check_sync(&c);
+	if (rc || !(op->fields & NEURON_FB(PARTITIONS)))
+		return rc;
+	if (op->groups == NEURON_ISA_PE)
+		return check_pe(&c);
+	if (insn->opcode == NEURON_OP_TRANSPOSE)
+		return check_transpose(&c);
+	return check_elementwise(&c);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/* The rows of the instruction set's one table (table.h). */
+#include "neuron/isa/table.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* X(enum suffix, mnemonic, groups, 64-byte words, span of dst, weights, fields) */
+#define OPS(X)                                                                                    \
+	X(NOP, "nop", NEURON_ISA_ANY, 1, SAME, KEEP, 0)                                           \
+	X(PROGRAM_START, "program_start", NEURON_ISA_ANY, 1, SAME, KEEP, NEURON_FB(VERSION))      \
+	X(SEM_RANGE_CLEAR, "sem_range_clear", NEURON_ISA_ANY, 1, SAME, KEEP, NEURON_FB(RANGE))    \
+	X(NOTIFY, "notify", NEURON_ISA_ANY, 1, SAME, KEEP, NEURON_FB(ID))                         \
+	X(WRITE, "write", NEURON_ISA_ANY, 1, SAME, KEEP, NEURON_FB(WRITE))                        \
+	X(PSEUDO_DMA_TRIGGER, "pseudo_dma_trigger", NEURON_ISA_ANY, 1, SAME, KEEP, NEURON_FB(ID)) \
+	X(LDWEIGHTS, "ldweights", NEURON_ISA_PE, 1, SAME, LOAD,                                   \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(SRC0))                                                \
+	X(MATMUL, "matmul", NEURON_ISA_PE, 1, COLUMNS, USE,                                       \
+	  NEURON_FB_TENSOR | NEURON_FB(ACCUMULATE))                                               \
+	X(PE_TRANSPOSE, "pe_transpose", NEURON_ISA_PE, 1, ELEMENTS, KEEP, NEURON_FB_TENSOR)       \
+	X(ACTIVATE, "activate", NEURON_ISA_ACT, 2, SAME, KEEP,                                    \
+	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(FUNC) |          \
+		  NEURON_FB(REDUCE_CMD) | NEURON_FB(ALPHA))                                       \
+	X(ACT_READ_ACC, "act_read_acc", NEURON_ISA_ACT, 1, SAME, KEEP,                            \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(DST))                                                 \
+	X(TENSOR_COPY, "tensor_copy", NEURON_ISA_ACT | NEURON_ISA_POOL, 1, SAME, KEEP,            \
+	  NEURON_FB_TENSOR)                                                                       \
+	X(TENSOR_TENSOR, "tensor_tensor", NEURON_ISA_POOL, 2, SAME, KEEP,                         \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(OP0))                                    \
+	X(TENSOR_SCALAR, "tensor_scalar", NEURON_ISA_POOL, 1, SAME, KEEP,                         \
+	  NEURON_FB_TENSOR | NEURON_FB(SCALAR0) | NEURON_FB(SCALAR1) | NEURON_FB(OP0) |           \
+		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1))                     \
+	X(SCALAR_TENSOR_TENSOR, "scalar_tensor_tensor", NEURON_ISA_POOL, 2, SAME, KEEP,           \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(SCALAR0) | NEURON_FB(OP0) |              \
+		  NEURON_FB(OP1) | NEURON_FB(REVERSE0) | NEURON_FB(REVERSE1))                     \
+	X(TENSOR_REDUCE, "tensor_reduce", NEURON_ISA_POOL, 1, SAME, KEEP,                         \
+	  NEURON_FB_TENSOR | NEURON_FB(OP0) | NEURON_FB(NEGATE) | NEURON_FB(REDUCE_DIMS) |        \
+		  NEURON_FB(RESULT_SCALE))                                                        \
+	X(MEMSET, "memset", NEURON_ISA_ACT | NEURON_ISA_POOL, 1, SAME, KEEP,                      \
+	  NEURON_FB(PARTITIONS) | NEURON_FB(DST) | NEURON_FB(SCALAR0))                            \
+	X(RECIPROCAL, "reciprocal", NEURON_ISA_POOL, 1, SAME, KEEP, NEURON_FB_TENSOR)             \
+	X(TRANSPOSE, "transpose", NEURON_ISA_POOL, 1, BLOCK, KEEP, NEURON_FB_TENSOR)              \
+	X(COPY_PREDICATED, "copy_predicated", NEURON_ISA_POOL, 2, SAME, KEEP,                     \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(REVERSE0))
+
+#define OP_ROW(op, mnemonic, runs, nwords, dst, stationary, uses)    \
+	[NEURON_OP_##op] = { .name = mnemonic,                       \
+			     .groups = runs,                         \
+			     .words = nwords,                        \
+			     .span = NEURON_SPAN_##dst,              \
+			     .weights = NEURON_WEIGHTS_##stationary, \
+			     .fields = (uses) | NEURON_FB(SYNC) },
+const struct neuron_isa_op neuron_isa_ops[256] = { OPS(OP_ROW) };
+
+#define OP_ASSERT(op, mnemonic, runs, nwords, dst, stationary, uses)                     \
+	static_assert((nwords) == 1 || (nwords) == 2, mnemonic ": one or two words");    \
+	static_assert((nwords) == 2 || !((uses) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))), \
+		      mnemonic ": src1 and alpha lie in the second word");               \
+	static_assert((nwords) == 1 || ((uses) & (NEURON_FB(SRC1) | NEURON_FB(ALPHA))),  \
+		      mnemonic ": the second word holds something");
+OPS(OP_ASSERT)
+static_assert(NEURON_F_COUNT <= 32, "fields fit a 32-bit mask");
+
+/*
+ * Places. X(field group, member of struct neuron_insn, byte in the instruction, bit in that
+ * little-endian container, bits). Nothing crosses an aligned 8 bytes. Scalars are not in this
+ * list: see NEURON_ISA_SCALAR_BYTE.
+ */
+#define AP_PLACES(X, group, ap, byte)            \
+	X(group, ap.offset, byte, 0, 26)         \
+	X(group, ap.dtype, byte, 26, 6)          \
+	X(group, ap.step[0], (byte) + 4, 0, 16)  \
+	X(group, ap.step[1], (byte) + 6, 0, 16)  \
+	X(group, ap.step[2], (byte) + 8, 0, 16)  \
+	X(group, ap.step[3], (byte) + 10, 0, 16) \
+	X(group, ap.num[0], (byte) + 12, 0, 16)  \
+	X(group, ap.num[1], (byte) + 14, 0, 16)  \
+	X(group, ap.num[2], (byte) + 16, 0, 16)  \
+	X(group, ap.num[3], (byte) + 18, 0, 16)
+
+#define PLACES(X)                            \
+	X(SYNC, opcode, 0, 0, 8)             \
+	X(SYNC, trigger, 1, 1, 1)            \
+	X(ACCUMULATE, accumulate, 1, 2, 1)   \
+	X(NEGATE, negate, 1, 3, 1)           \
+	X(REVERSE0, reverse0, 1, 4, 1)       \
+	X(REVERSE1, reverse1, 1, 5, 1)       \
+	X(SCALAR0, scalar0.kind, 1, 6, 1)    \
+	X(SCALAR1, scalar1.kind, 1, 7, 1)    \
+	X(SYNC, wait, 2, 0, 4)               \
+	X(SYNC, update, 2, 4, 4)             \
+	X(PARTITIONS, partitions, 3, 0, 8)   \
+	X(SYNC, wait_index, 4, 0, 8)         \
+	X(SYNC, update_index, 5, 0, 8)       \
+	X(OP0, op0, 6, 0, 8)                 \
+	X(FUNC, func, 6, 0, 8)               \
+	X(OP1, op1, 7, 0, 8)                 \
+	X(REDUCE_DIMS, reduce_dims, 7, 0, 8) \
+	X(REDUCE_CMD, reduce_cmd, 7, 0, 8)   \
+	X(SYNC, wait_value, 8, 0, 32)        \
+	X(SYNC, update_value, 12, 0, 32)     \
+	AP_PLACES(X, DST, dst, 16)           \
+	AP_PLACES(X, SRC0, src0, 36)         \
+	AP_PLACES(X, SRC1, src1, 64)         \
+	X(RESULT_SCALE, alpha, 56, 0, 32)    \
+	X(ALPHA, alpha, 64, 0, 32)           \
+	X(VERSION, isa_version, 16, 0, 16)   \
+	X(ID, id, 16, 0, 32)                 \
+	X(RANGE, first, 16, 0, 8)            \
+	X(RANGE, last, 17, 0, 8)             \
+	X(WRITE, write[0].addr, 16, 0, 64)   \
+	X(WRITE, write[1].addr, 24, 0, 64)   \
+	X(WRITE, write[0].value, 32, 0, 32)  \
+	X(WRITE, write[1].value, 36, 0, 32)
+
+#define SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
+#define PLACE_ROW(f, m, byte, bit, nbits)                                       \
+	{ offsetof(struct neuron_insn, m), SIZEOF(m), NEURON_F_##f, (byte) / 8, \
+	  (byte) % 8 * 8 + (bit),	   nbits },
+const struct neuron_isa_place neuron_isa_places[] = { PLACES(PLACE_ROW) };
+const unsigned int neuron_isa_place_count =
+	sizeof(neuron_isa_places) / sizeof(neuron_isa_places[0]);
+
+#define PLACE_ASSERT(f, m, byte, bit, nbits)                                          \
+	static_assert((byte) % 8 * 8 + (bit) + (nbits) <= 64, #m " crosses 8 bytes"); \
+	static_assert((byte) < 128, #m " lies in the instruction");                   \
+	static_assert((nbits) <= 8 * SIZEOF(m), #m " holds its bits");
+PLACES(PLACE_ASSERT)
+static_assert(NEURON_ISA_SCALAR_BYTE(1) + 4 == NEURON_INSN_WORD, "scalars end the first word");
+
+/* ALU operations: X(enum suffix, name, class) */
+#define ALUS(X)                                                              \
+	X(BYPASS, "bypass", NEURON_ALU_NONE)                                 \
+	X(ADD, "add", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)                 \
+	X(SUB, "sub", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)                 \
+	X(MULT, "mult", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)               \
+	X(MAX, "max", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)                 \
+	X(MIN, "min", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)                 \
+	X(EQ, "eq", NEURON_ALU_ARITH)                                        \
+	X(NE, "ne", NEURON_ALU_ARITH)                                        \
+	X(GE, "ge", NEURON_ALU_ARITH)                                        \
+	X(GT, "gt", NEURON_ALU_ARITH)                                        \
+	X(LE, "le", NEURON_ALU_ARITH)                                        \
+	X(LT, "lt", NEURON_ALU_ARITH)                                        \
+	X(LOGICAL_AND, "logical_and", NEURON_ALU_ARITH | NEURON_ALU_REDUCES) \
+	X(LOGICAL_OR, "logical_or", NEURON_ALU_ARITH | NEURON_ALU_REDUCES)   \
+	X(LOGICAL_XOR, "logical_xor", NEURON_ALU_ARITH | NEURON_ALU_REDUCES) \
+	X(POW, "pow", NEURON_ALU_ARITH)                                      \
+	X(ABS_MAX, "abs_max", NEURON_ALU_ARITH)                              \
+	X(ABS, "abs", NEURON_ALU_UNARY)                                      \
+	X(SQUARE, "square", NEURON_ALU_UNARY)                                \
+	X(RELU, "relu", NEURON_ALU_UNARY)                                    \
+	X(RSQRT, "rsqrt", NEURON_ALU_UNARY)                                  \
+	X(RECIP, "recip", NEURON_ALU_UNARY)                                  \
+	X(AND, "and", NEURON_ALU_BITVEC | NEURON_ALU_REDUCES)                \
+	X(OR, "or", NEURON_ALU_BITVEC | NEURON_ALU_REDUCES)                  \
+	X(XOR, "xor", NEURON_ALU_BITVEC | NEURON_ALU_REDUCES)                \
+	X(NOT, "not", NEURON_ALU_BITVEC | NEURON_ALU_UNARY)                  \
+	X(SHL, "shl", NEURON_ALU_BITVEC)                                     \
+	X(SHR, "shr", NEURON_ALU_BITVEC)
+
+#define ALU_ROW(op, mnemonic, class) [NEURON_ALU_##op] = { mnemonic, class },
+const struct neuron_isa_alu neuron_isa_alus[NEURON_ISA_ALU_COUNT] = { ALUS(ALU_ROW) };
+
+uint8_t neuron_isa_alu_class(uint8_t op)
+{
+	return op < NEURON_ISA_ALU_COUNT ? neuron_isa_alus[op].klass : 0;
+}
+
+const char *const neuron_isa_funcs[NEURON_ACT_COUNT] = {
+	[NEURON_ACT_COPY] = "copy",
+	[NEURON_ACT_SQUARE] = "square",
+	[NEURON_ACT_SIGMOID] = "sigmoid",
+	[NEURON_ACT_RELU] = "relu",
+	[NEURON_ACT_PRELU] = "prelu",
+	[NEURON_ACT_GELU] = "gelu",
+	[NEURON_ACT_GELU_TANH] = "gelu_apprx_tanh",
+	[NEURON_ACT_GELU_SIGMOID] = "gelu_apprx_sigmoid",
+	[NEURON_ACT_SILU] = "silu",
+	[NEURON_ACT_TANH] = "tanh",
+	[NEURON_ACT_SOFTPLUS] = "softplus",
+	[NEURON_ACT_MISH] = "mish",
+	[NEURON_ACT_ERF] = "erf",
+	[NEURON_ACT_EXP] = "exp",
+	[NEURON_ACT_SIGN] = "sign",
+	[NEURON_ACT_ABS] = "abs",
+	[NEURON_ACT_LOG] = "log",
+	[NEURON_ACT_SIN] = "sin",
+	[NEURON_ACT_ARCTAN] = "arctan",
+	[NEURON_ACT_SQRT] = "sqrt",
+	[NEURON_ACT_RSQRT] = "rsqrt",
+	[NEURON_ACT_RECIPROCAL] = "reciprocal",
+};
+
+const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT] = {
+	[NEURON_DT_INT8] = { "int8", 1, true },	  [NEURON_DT_INT16] = { "int16", 2, true },
+	[NEURON_DT_INT32] = { "int32", 4, true }, [NEURON_DT_BF16] = { "bf16", 2, false },
+	[NEURON_DT_FP16] = { "fp16", 2, false },  [NEURON_DT_FP32] = { "fp32", 4, false },
+};
+
+const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS] = { "idle", "reset", "reduce",
+								     "reset_reduce" };
+
+int neuron_isa_engine(const struct neuron_target *target, const char *name)
+{
+	for (int e = 0; e < target->engines; e++)
+		if (!strcmp(name, target->engine[e].name))
+			return e;
+	return -1;
+}
