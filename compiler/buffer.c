@@ -192,5 +192,5 @@ void gen_release_temps(struct ncc_gen *g, unsigned int mark)
 
 unsigned int gen_psum_bank(struct ncc_gen *g)
 {
-	return g->psum_bank++ % NEURON_PSUM_BANKS;
+	return g->psum_bank++ % (g->prog.target->psum_part_size / NEURON_PSUM_BANK_SIZE);
 }

@@ -38,10 +38,9 @@ const char *neuron_isa_locate(const struct neuron_ap *ap, unsigned int partition
 {
 	int64_t lo, hi;
 	uint64_t count = 1;
-	uint32_t part_size, off = ap->offset;
+	uint32_t part_size, off = ap->offset, size = neuron_isa_dtypes[ap->dtype & 63].size;
 
-	r->size = neuron_isa_dtypes[ap->dtype & 63].size;
-	if (!r->size || ap->dtype > 63)
+	if (!size || ap->dtype > 63)
 		return "data type is not of this generation";
 	r->psum = off >= NEURON_PSUM_OFFSET;
 	if (r->psum) {
@@ -58,11 +57,11 @@ const char *neuron_isa_locate(const struct neuron_ap *ap, unsigned int partition
 	}
 	if (!start_ok(r->start, partitions))
 		return "start partition does not suit the number of partitions";
-	if (r->first % r->size)
+	if (r->first % size)
 		return "offset is not aligned to the element";
 	lo = hi = r->first;
 	for (int d = 0; d < NEURON_AP_DIMS; d++) {
-		int64_t span = ((int64_t)ap->num[d] - 1) * ap->step[d] * r->size;
+		int64_t span = ((int64_t)ap->num[d] - 1) * ap->step[d] * size;
 
 		if (!ap->num[d])
 			return "a dimension has no elements";
@@ -76,11 +75,12 @@ const char *neuron_isa_locate(const struct neuron_ap *ap, unsigned int partition
 	}
 	if (r->psum && count > NEURON_ISA_MAX_ELEMS_PSUM)
 		return "too many elements for PSUM";
-	if (lo < 0 || hi + r->size > part_size)
+	if (lo < 0 || hi + size > part_size)
 		return "elements outside the partition";
 	r->count = count;
 	r->lo = lo;
-	r->hi = hi + r->size;
+	r->hi = hi + size;
+	r->size = size;
 	return NULL;
 }
 

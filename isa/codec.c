@@ -5,11 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-uint64_t neuron_isa_mask(unsigned int bits)
-{
-	return bits >= 64 ? ~0ull : (1ull << bits) - 1;
-}
-
 /* A member's bits, zero-extended: negative steps are seen as 16 bits */
 static uint64_t member(const struct neuron_insn *insn, const struct neuron_isa_place *p)
 {

@@ -23,7 +23,6 @@
 #define NEURON_PSUM_PART_STRIDE 0x4000
 #define NEURON_PSUM_PART_SIZE 0x4000 /* 16 KiB: eight banks of 2 KiB */
 #define NEURON_PSUM_BANK_SIZE 0x800
-#define NEURON_PSUM_BANKS 8
 
 /* Instruction FIFO windows: PE's is public, the others follow it. A write appends. */
 #define NEURON_V1_TPB_FIFO(eng) (0x265c000 + 0x4000 * (eng))

@@ -31,7 +31,11 @@ static inline void neuron_isa_put_le64(uint8_t *p, uint64_t v)
 }
 
 /* The lowest bits of a word set */
-uint64_t neuron_isa_mask(unsigned int bits);
+static inline uint64_t neuron_isa_mask(unsigned int bits)
+{
+	return bits >= 64 ? ~0ull : (1ull << bits) - 1;
+}
+
 /* What a place holds becomes the member's value */
 void neuron_isa_member_set(struct neuron_insn *insn, const struct neuron_isa_place *p, uint64_t v);
 

@@ -12,6 +12,7 @@
 #include "files.h"
 #include "neuron/isa/codec.h"
 #include "prog.h"
+#include "second.h"
 
 static const char model_path[] = "digits/digits.hlo.pb";
 static const char gather_path[] =
@@ -260,6 +261,35 @@ START_TEST(same_bytes)
 }
 END_TEST
 
+/* A model for the tests' own generation: its engines, its memory; and inf1 does not take it */
+START_TEST(other_target)
+{
+	const struct neff_limits limits = { .validate_hash = true };
+	size_t size, neff_size, report_size;
+	void *hlo = read_data(model_path, &size), *neff;
+	char *report = NULL;
+	FILE *f = open_memstream(&report, &report_size);
+	const struct ncc_options opt = { .target = &neuron_target_second,
+					 .auto_cast = NCC_CAST_MATMULT,
+					 .report = f };
+	struct neff_model *m;
+	struct neff_error ne;
+	struct ncc_error err;
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_msg(!ncc_compile(hlo, size, &opt, &neff, &neff_size, &err), "%s", err.text);
+	fclose(f);
+	ck_assert_ptr_nonnull(strstr(report, "\"gp\": {\"instructions\": 1,"));
+	ck_assert_ptr_nonnull(strstr(report, "\"size\": 196608,"));
+	ck_assert_int_eq(neff_read(neff, neff_size, &limits, &m, &ne), -ENOTSUP);
+	ck_assert(ne.version);
+	ck_assert_ptr_nonnull(strstr(ne.text, "ISA version 2, supported 1"));
+	free(report);
+	free(neff);
+	free(hlo);
+}
+END_TEST
+
 START_TEST(inputs_and_outputs)
 {
 	struct neff_model *m = compile_model(model_path);
@@ -303,6 +333,7 @@ int main(void)
 	tcase_add_test(t, bad_programs);
 	tcase_add_test(t, two_producers);
 	tcase_add_test(t, same_bytes);
+	tcase_add_test(t, other_target);
 	tcase_add_test(t, inputs_and_outputs);
 	suite_add_tcase(s, t);
 	sr = srunner_create(s);
