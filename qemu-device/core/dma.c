@@ -42,8 +42,8 @@ static void report_stop(struct ncore_chip *chip, struct ncore_queue *q, uint16_t
 	atomic_store(&q->stopped, NCORE_Q_ERROR);
 	ncore_event(chip, NCORE_EV_DMA_ERROR, q->engine, q->index, code, addr);
 	ncore_notify(chip, neuron_gen_dma_core(chip->gen, q->engine), NEURON_NQ_ERROR,
-		     chip->gen->target->engines, code, (uint32_t)q->engine << 8 | q->index, addr, 0,
-		     atomic_load(&q->time));
+		     chip->gen->target->no_engine, code, (uint32_t)q->engine << 8 | q->index, addr,
+		     0, atomic_load(&q->time));
 }
 
 /* An error of the guest's */

@@ -21,7 +21,7 @@
 #define CHUNK 0x4000 /* one FIFO window a descriptor */
 
 static struct fixture f;
-static uint32_t prog_len[NEURON_ENG_COUNT];
+static uint32_t prog_len[GEN(ENGINES)];
 
 static void setup(void)
 {
@@ -332,20 +332,21 @@ static void go(void)
 
 /*
  * One instruction of each engine, then one packet: each engine counts a semaphore, and a queue that
- * SP rings copies the four counts again and again.
+ * SP rings copies their counts again and again.
  */
 START_TEST(turns)
 {
 	uint64_t rings = HOST(0x500000);
-	struct ring q, fetchq[4];
+	enum { N = GEN(ENGINES), ROW = 32 };
+	struct ring q, fetchq[N];
 	unsigned int e, i;
 
 	queue_init(&f, &q, 1, 0, rings, rings + 0x10000, 512);
 	for (i = 0; i < 100; i++) {
-		write_desc(mem(&f, rings), i, CORE(0) + GEN(TPB_SEM_READ), 16, true);
-		write_desc(mem(&f, rings + 0x10000), i, HOST(0x2000000 + 16 * i), 16, false);
+		write_desc(mem(&f, rings), i, CORE(0) + GEN(TPB_SEM_READ), 4 * N, true);
+		write_desc(mem(&f, rings + 0x10000), i, HOST(0x2000000 + ROW * i), 4 * N, false);
 	}
-	for (e = 0; e < 4; e++) {
+	for (e = 0; e < N; e++) {
 		emit_start(e);
 		emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
 					       .wait = NEURON_WAIT_SEM_GE,
@@ -366,10 +367,11 @@ START_TEST(turns)
 	go();
 	settle(&f);
 	for (i = 0; i < 100; i++)
-		for (e = 0; e < 4; e++) /* SP spends a turn on the doorbell */
-			ck_assert_uint_eq(get32(f.host + 0x2000000 + 16 * i + 4 * e),
+		for (e = 0; e < N; e++) /* SP spends a turn on the doorbell */
+			ck_assert_uint_eq(get32(f.host + 0x2000000 + ROW * i + 4 * e),
 					  get32(f.host + 0x2000000 + 4 * e) + i);
-	ck_assert_uint_eq(get32(f.host + 0x2000000 + 12) + 1, get32(f.host + 0x2000000));
+	ck_assert_uint_eq(get32(f.host + 0x2000000 + 4 * NEURON_ENG_SP) + 1,
+			  get32(f.host + 0x2000000));
 }
 END_TEST
 

@@ -150,7 +150,7 @@ static const struct {
 	CASE(OPERAND(1), NEURON_ENG_POOL, .opcode = NEURON_OP_TRANSPOSE, .partitions = 33,
 	     .dst = AP1(0, FP32, 32), .src0 = AP1(0, FP32, 32)),
 	CASE(OPERAND(1), NEURON_ENG_POOL, .opcode = NEURON_OP_TRANSPOSE, .partitions = 32,
-	     .dst = AP1(0, FP32, 2080), .src0 = AP1(0, FP32, 2080)),
+	     .dst = AP1(0, INT8, 2080), .src0 = AP1(0, INT8, 2080)),
 	CASE(OPERAND(1), NEURON_ENG_POOL, .opcode = NEURON_OP_TRANSPOSE, .partitions = 32,
 	     .dst = AP1(0, BF16, 32), .src0 = AP1(0, FP16, 32)),
 	CASE(OPERAND(2), NEURON_ENG_POOL, .opcode = NEURON_OP_COPY_PREDICATED, .partitions = 1,

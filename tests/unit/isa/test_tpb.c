@@ -170,9 +170,12 @@ START_TEST(test_notify_and_write)
 	ck_assert_uint_eq(m.write[1].addr, 0xfffc2701204);
 	ck_assert_uint_eq(m.write[1].value, 2);
 	m.write_result = -EACCES;
+	wr.update = NEURON_UPD_SEM_INC;
+	wr.update_index = 3;
 	machine_run1(&m, NEURON_ENG_ACT, &wr);
 	ck_assert_uint_eq(m.note[1].code, NEURON_NERR_WRITE_REFUSED);
 	ck_assert_uint_eq(m.note[1].data, 0xfffc2701200);
+	ck_assert_uint_eq(tpb_sem_read(m.tpb, 3), 0); /* it was not executed: nobody is told so */
 	machine_run1(&m, NEURON_ENG_ACT, &note); /* stopped: stays in the FIFO */
 	ck_assert_uint_eq(m.notes, 2);
 	ck_assert_uint_eq(tpb_fifo_space(m.tpb, NEURON_ENG_ACT), NEURON_FIFO_WORDS - 1);

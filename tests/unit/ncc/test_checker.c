@@ -140,6 +140,10 @@ START_TEST(bad_programs)
 	expect_refused(m, "a DMA to no variable");
 	*p = was;
 	p->size[0]++;
+	expect_refused(m, "more than the variable has");
+	*p = was;
+	ck_assert_uint_gt(p->size[0], 1);
+	p->size[0]--;
 	expect_refused(m, "two sizes");
 	*p = was;
 	sp->dma[0].semaphore = 29;
