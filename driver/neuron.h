@@ -56,16 +56,10 @@
 #define NEURON_DRIVER_VERSION "2.24.7.0"
 #define NEURON_ABI_MIN 2
 #define NEURON_ABI_MAX 7
-#define NEURON_ARCH_V1 1
 
-#define NC_COUNT NEURON_V1_NC_PER_DEVICE
-#define ENG_COUNT NEURON_V1_DMA_ENGINES
 #define QUEUE_COUNT NEURON_DMA_QUEUES_PER_ENG
-#define NQ_TYPES 4
-#define NQ_ENGINES NEURON_V1_NQ_ENGINES
-#define REGION_COUNT 4
-#define REGION_SIZE (NEURON_V1_DRAM_CHANNEL_SIZE / REGION_COUNT)
-#define POOL_COUNT (NEURON_V1_DRAM_CHANNELS * REGION_COUNT)
+#define REGION_COUNT 4 /* of each of the chip's memories, a pool each */
+#define POOLS_MAX (NEURON_MEMORIES_MAX * REGION_COUNT)
 
 struct neuron_device;
 
@@ -110,7 +104,8 @@ struct neuron_proc {
 	u8 domain; /* of the guard */
 	bool exiting; /* being taken down: keeps the slot, grants nothing */
 	bool lost; /* what it had on the chip is gone: may only close */
-	int async_over[NC_COUNT][NEURON_DMA_H2T_CTX_HANDLE_ASYNC2 + 1]; /* unwaited: 1, -errno */
+	int async_over[NEURON_CORES_MAX]
+		      [NEURON_DMA_H2T_CTX_HANDLE_ASYNC2 + 1]; /* unwaited: 1, -errno */
 };
 
 struct neuron_file {
@@ -120,7 +115,7 @@ struct neuron_file {
 	bool free_access;
 	bool detached;
 	unsigned long watched; /* cores whose notification entries it has looked at */
-	u32 seen[NC_COUNT]; /* how many there were */
+	u32 seen[NEURON_CORES_MAX]; /* how many there were */
 };
 
 struct neuron_irq {
@@ -148,7 +143,7 @@ struct neuron_nds {
 	struct neuron_mc *mc;
 	pid_t pid; /* 0: free */
 	u64 released; /* order of release, the oldest is reused first */
-	u64 seen[NC_COUNT][NDS_EXT_NC_COUNTER_LAST];
+	u64 seen[NEURON_CORES_MAX][NDS_EXT_NC_COUNTER_LAST];
 };
 
 struct neuron_crwl {
@@ -206,13 +201,13 @@ struct neuron_counter {
 #define NEURON_DEVICE_KINDS 11
 
 struct neuron_stats {
-	struct neuron_counter nds[NC_COUNT][NDS_EXT_NC_COUNTER_LAST];
-	struct neuron_counter device_mem[NC_COUNT][NEURON_DEVICE_KINDS];
-	struct neuron_counter device_all[NC_COUNT];
-	struct neuron_counter host_all[NC_COUNT];
+	struct neuron_counter nds[NEURON_CORES_MAX][NDS_EXT_NC_COUNTER_LAST];
+	struct neuron_counter device_mem[NEURON_CORES_MAX][NEURON_DEVICE_KINDS];
+	struct neuron_counter device_all[NEURON_CORES_MAX];
+	struct neuron_counter host_all[NEURON_CORES_MAX];
 	struct neuron_counter host_mem[NEURON_HOST_KINDS];
-	struct neuron_counter reset_req[NC_COUNT];
-	struct neuron_counter reset_fail[NC_COUNT];
+	struct neuron_counter reset_req[NEURON_CORES_MAX];
+	struct neuron_counter reset_fail[NEURON_CORES_MAX];
 };
 
 struct neuron_power {
@@ -229,12 +224,11 @@ struct neuron_ecc {
 	u32 corrected, uncorrected;
 };
 
-#define NEURON_LINKS 2
-#define NEURON_MEMORIES 3
+#define NEURON_ECC_MEMORIES_MAX (1 + NEURON_MEMORIES_MAX) /* SRAM, then the chip's memories */
 
 struct neuron_health {
-	bool link[NEURON_LINKS]; /* enum neuron_link_side */
-	struct neuron_ecc ecc[NEURON_MEMORIES]; /* enum neuron_ecc_memory */
+	bool link[NEURON_PORTS_MAX]; /* enum neuron_link_side */
+	struct neuron_ecc ecc[NEURON_ECC_MEMORIES_MAX]; /* enum neuron_ecc_memory */
 };
 
 struct neuron_watch {
@@ -268,10 +262,12 @@ struct neuron_device {
 	bool gone; /* hardware is absent */
 	bool finish; /* a signal does not end the waiting for hardware */
 
-	void __iomem *bar0, *bar2;
-	u64 bar0_len, bar2_len;
-	phys_addr_t bar4_base;
-	u64 bar4_len;
+	const struct neuron_gen *gen;
+	void __iomem *regs, *cores; /* BARs */
+	void __iomem *ext; /* the emulator's own registers, in one of them */
+	u64 regs_len, cores_len;
+	phys_addr_t dram_base;
+	u64 dram_len;
 	struct nhal hal;
 	void *fwio_buf;
 	dma_addr_t fwio_dma;
@@ -297,24 +293,24 @@ struct neuron_device {
 	struct xarray handles;
 	u32 next_handle, free_count, free_cap;
 	u32 *free_stack;
-	struct gen_pool *pools[POOL_COUNT];
-	struct list_head scratch[POOL_COUNT]; /* contiguous scratchpads, lowest chunk first */
-	unsigned long *used[POOL_COUNT]; /* pages that held someone's data */
-	struct neuron_queue queues[ENG_COUNT][QUEUE_COUNT];
-	pid_t core_owner[NC_COUNT];
-	struct neuron_nq nqs[NC_COUNT][NQ_TYPES][NQ_ENGINES];
+	struct gen_pool *pools[POOLS_MAX];
+	struct list_head scratch[POOLS_MAX]; /* contiguous scratchpads, lowest chunk first */
+	unsigned long *used[POOLS_MAX]; /* pages that held someone's data */
+	struct neuron_queue (*queues)[QUEUE_COUNT]; /* of each DMA engine */
+	pid_t core_owner[NEURON_CORES_MAX];
+	struct neuron_nq nqs[NEURON_CORES_MAX][NEURON_NQ_TYPES][NEURON_ENGINES_MAX];
 	struct neuron_nds nds[NDS_ENTRIES_PER_DEVICE];
 	u64 nds_released;
-	u64 model_started[NC_COUNT];
-	u32 cinit[NC_COUNT];
-	pid_t cinit_by[NC_COUNT]; /* who started */
+	u64 model_started[NEURON_CORES_MAX];
+	u32 cinit[NEURON_CORES_MAX];
+	pid_t cinit_by[NEURON_CORES_MAX]; /* who started */
 	struct neuron_crwl crwl[NEURON_MAX_NC_PER_DEVICE];
 
-	struct neuron_h2t h2t[NC_COUNT];
+	struct neuron_h2t h2t[NEURON_CORES_MAX];
 	bool guarded; /* constant after probing */
 	struct list_head guard_link;
 	bool has_irqs;
-	struct neuron_irq irqs[NC_COUNT];
+	struct neuron_irq irqs[NEURON_CORES_MAX];
 	void *dummy_ring; /* stopped queues point here */
 	dma_addr_t dummy_dma;
 
@@ -334,7 +330,13 @@ u64 neuron_chunk_size(u64 size); /* rounded up to the granularity of chunks */
 
 /* neuron_device.c */
 extern struct mutex neuron_table_lock;
-struct neuron_device *neuron_device_create(struct pci_dev *pdev);
+/* All cores, as in nc_map */
+static inline u32 neuron_cores_all(const struct neuron_device *nd)
+{
+	return BIT(nd->gen->cores) - 1;
+}
+
+struct neuron_device *neuron_device_create(struct pci_dev *pdev, const struct neuron_gen *gen);
 void neuron_device_destroy(struct neuron_device *nd);
 struct neuron_device *neuron_device_get(struct neuron_device *nd);
 void neuron_device_put(struct neuron_device *nd);
@@ -381,7 +383,7 @@ int neuron_fwio_init(struct neuron_device *nd, u32 features);
 void neuron_fwio_exit(struct neuron_device *nd);
 int neuron_reg_read(struct neuron_device *nd, const u64 *addr, u32 *value, unsigned int n);
 int neuron_misc_read(struct neuron_device *nd, unsigned int word, u32 *value);
-int neuron_neighbors(struct neuron_device *nd, int *east, int *west);
+int neuron_neighbors(struct neuron_device *nd, int id[NEURON_PORTS_MAX]); /* as the hal */
 
 /* neuron_watch.c */
 void neuron_watch_init(struct neuron_device *nd);
@@ -563,7 +565,8 @@ int neuron_queue_start(struct neuron_device *nd,
 		       const struct neuron_ioctl_dma_queue_copy_start *arg);
 int neuron_queue_release(struct neuron_device *nd, u32 eng, u32 qid);
 void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map);
-void neuron_queue_reg_addrs(u32 eng, enum nhal_half half, u32 qid, u64 *addr);
+void neuron_queue_reg_addrs(const struct neuron_gen *gen, u32 eng, enum nhal_half half, u32 qid,
+			    u64 *addr);
 int neuron_queue_state(struct neuron_device *nd, u32 eng, u32 qid,
 		       struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx);
 int neuron_engine_state(struct neuron_device *nd, u32 eng, struct neuron_dma_eng_state *state);

@@ -23,7 +23,7 @@
 #define MISC_RT1_FIRST 0x1a0
 #define MISC_RT1_LAST 0x1d0
 
-/* i: 0 is BAR0, 1 is BAR2 */
+/* i: 0 is the BAR of the registers, 1 that of the cores */
 u64 neuron_bar_cookie(unsigned int i)
 {
 	return COOKIE_BASE + i * COOKIE_STEP;
@@ -31,7 +31,8 @@ u64 neuron_bar_cookie(unsigned int i)
 
 static int bar_offset(struct neuron_device *nd, unsigned int bar, u64 address, u64 *offset)
 {
-	u64 base = neuron_bar_cookie(bar ? 1 : 0), len = bar ? nd->bar2_len : nd->bar0_len;
+	bool cores = bar == nd->gen->bar_cores;
+	u64 base = neuron_bar_cookie(cores), len = cores ? nd->cores_len : nd->regs_len;
 
 	if (address < base || address - base >= len || address % 4)
 		return -EINVAL;
@@ -45,10 +46,8 @@ static bool misc_writable(u64 word)
 	       (word >= MISC_RT1_FIRST && word <= MISC_RT1_LAST);
 }
 
-static bool queue_reg_writable(u32 queue, u32 reg, bool h2t_engine)
+static bool queue_reg_writable(u32 reg)
 {
-	if (h2t_engine && queue == NEURON_V1_H2T_QUEUE)
-		return false;
 	switch (reg) {
 	case NEURON_UDMA_Q_BASE_LO:
 	case NEURON_UDMA_Q_BASE_HI:
@@ -62,93 +61,92 @@ static bool queue_reg_writable(u32 queue, u32 reg, bool h2t_engine)
 	}
 }
 
-/* offset inside the registers of one engine */
-static bool udma_writable(unsigned int k, u64 offset)
+/* rel: inside the registers of one engine */
+static bool udma_writable(const struct neuron_gen *gen, unsigned int eng, u64 rel)
 {
-	bool h2t = k == NEURON_V1_H2T_ENGINE(0);
-	u64 half = offset >= NEURON_UDMA_S2M ? offset - NEURON_UDMA_S2M : offset;
+	u64 half = rel >= NEURON_UDMA_S2M ? rel - NEURON_UDMA_S2M : rel;
 
-	if (offset >= NEURON_UDMA_SIZE)
-		return false;
-	if (half < 0x1000)
-		return !h2t; /* the engine's own registers: the copy queue depends on them */
-	if (half < 0x1000 * (1 + QUEUE_COUNT))
-		return queue_reg_writable(half / 0x1000 - 1, half % 0x1000, h2t);
-	return !h2t;
+	/* the engine's own registers: the module's copy queue depends on them */
+	if (half < 0x1000 || half >= 0x1000 * (1 + QUEUE_COUNT))
+		return !neuron_gen_is_copy_engine(gen, eng);
+	return !neuron_gen_is_copy_queue(gen, eng, half / 0x1000 - 1) &&
+	       queue_reg_writable(half % 0x1000);
 }
 
 /* Only the heads of the notification queues */
-static bool putils_writable(u64 offset)
+static bool nq_writable(const struct neuron_gen *gen, u64 rel)
 {
-	unsigned int eng;
+	unsigned int nq;
 
-	if (offset == NEURON_V1_NQ_ERROR_REGS + NEURON_V1_NQ_HEAD ||
-	    offset == NEURON_V1_NQ_EVENT_REGS + NEURON_V1_NQ_HEAD)
-		return true;
-	for (eng = 0; eng < NQ_ENGINES; eng++)
-		if (offset == NEURON_V1_NQ_NOTIFY_REGS(eng) + NEURON_V1_NQ_HEAD ||
-		    offset == NEURON_V1_NQ_TRACE_REGS(eng) + NEURON_V1_NQ_HEAD)
+	for (nq = 0; nq < neuron_gen_nqs(gen); nq++)
+		if (rel == neuron_gen_nq_regs(gen, nq) + gen->nq_reg.head)
 			return true;
 	return false;
 }
 
-/* May the caller write this word of BAR0? nd->lock held */
-static int bar0_check(struct neuron_device *nd, u64 offset)
+/* May the caller write this word? nd->lock held */
+static int write_check(struct neuron_device *nd, unsigned int bar, u64 offset)
 {
-	u64 in_core = offset % 0x100000, udma = NEURON_V1_APB_UDMA(0);
-	u64 putils = NEURON_V1_APB_PUTILS(0);
-	unsigned int nc;
+	const struct neuron_gen *gen = nd->gen;
+	struct neuron_place at;
 
-	if (offset >= NEURON_V1_APB_MISC_RAM &&
-	    offset - NEURON_V1_APB_MISC_RAM < NEURON_V1_APB_MISC_RAM_SIZE)
-		return misc_writable(offset - NEURON_V1_APB_MISC_RAM) ? 0 : -EINVAL;
-	if (offset >= putils && offset < NEURON_V1_APB_PUTILS(NC_COUNT)) {
-		nc = (offset - putils) / NEURON_V1_APB_PUTILS_SIZE;
-		if (!putils_writable((offset - putils) % NEURON_V1_APB_PUTILS_SIZE))
+	if (!neuron_gen_decode(gen, bar, offset, &at))
+		return -EINVAL;
+	switch (at.kind) {
+	case NEURON_BLOCK_CORE:
+		return neuron_core_claim(nd, at.index);
+	case NEURON_BLOCK_MISC:
+		return misc_writable(at.rel) ? 0 : -EINVAL;
+	case NEURON_BLOCK_NQ:
+		return nq_writable(gen, at.rel) ? neuron_core_claim(nd, at.index) : -EINVAL;
+	case NEURON_BLOCK_UDMA:
+		if (!udma_writable(gen, at.index, at.rel))
 			return -EINVAL;
-		return neuron_core_claim(nd, nc);
+		return neuron_core_claim(nd, neuron_gen_dma_core(gen, at.index));
+	default:
+		return -EINVAL;
 	}
-	nc = offset / 0x100000;
-	if (nc >= NC_COUNT || in_core < udma ||
-	    in_core >= udma + NEURON_V1_DMA_ENG_PER_NC * 0x40000)
-		return -EINVAL;
-	if (!udma_writable((in_core - udma) / 0x40000, (in_core - udma) % 0x40000))
-		return -EINVAL;
-	return neuron_core_claim(nd, nc);
 }
 
-/* BAR2: SBUF and PSUM lie in front of a core's registers */
-static bool is_core_memory(u64 offset)
+/* SBUF and PSUM lie in front of a core's registers */
+static bool is_core_memory(const struct neuron_place *at)
 {
-	return offset % NEURON_V1_TPB_SIZE <
-	       NEURON_PSUM_OFFSET + NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE;
+	return at->kind == NEURON_BLOCK_CORE &&
+	       at->rel < NEURON_PSUM_OFFSET + NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE;
 }
 
-/* Addresses: bar 0 a list, bar 2 consecutive words from the first */
+/* Addresses: of registers a list, of cores consecutive words from the first */
 static int get_offsets(struct neuron_device *nd, struct neuron_call *call,
 		       const struct neuron_ioctl_bar_rw *arg, u64 *offset)
 {
-	size_t size = (arg->bar ? 1 : arg->count) * sizeof(*offset);
+	bool list = arg->bar == nd->gen->bar_regs;
+	size_t size = (list ? arg->count : 1) * sizeof(*offset);
 	u64 *address;
 	unsigned int i;
 	int ret;
 
 	ret = neuron_call_fetch(call, arg->address, size, (void **)&address);
 	for (i = 0; i < arg->count && !ret; i++)
-		ret = bar_offset(nd, arg->bar, arg->bar ? *address + 4 * i : address[i],
-				 &offset[i]);
+		ret = bar_offset(nd, arg->bar, list ? address[i] : *address + 4 * i, &offset[i]);
 	return ret;
 }
 
-static int core_memory_claim(struct neuron_device *nd, const u64 *offset, unsigned int n)
+/* From offsets to device addresses; what a core keeps in its memories is for its owner alone */
+static int read_check(struct neuron_device *nd, unsigned int bar, u64 *offset, unsigned int n)
 {
+	struct neuron_place at;
 	unsigned int i;
 	int ret = 0;
 
 	mutex_lock(&nd->lock);
-	for (i = 0; i < n && !ret; i++)
-		if (is_core_memory(offset[i]))
-			ret = neuron_core_claim(nd, offset[i] / NEURON_V1_TPB_SIZE);
+	for (i = 0; i < n && !ret; i++) {
+		if (!neuron_gen_decode(nd->gen, bar, offset[i], &at))
+			ret = -EINVAL;
+		else if (is_core_memory(&at))
+			ret = neuron_core_claim(nd, at.index);
+		if (!ret)
+			ret = nhal_bar_to_addr(nd->gen, bar, offset[i], &offset[i]);
+	}
 	mutex_unlock(&nd->lock);
 	return ret;
 }
@@ -156,21 +154,18 @@ static int core_memory_claim(struct neuron_device *nd, const u64 *offset, unsign
 static int bar_read(struct neuron_device *nd, struct neuron_call *call,
 		    const struct neuron_ioctl_bar_rw *arg, u64 *offset, u32 *data)
 {
-	u64 base = arg->bar ? NEURON_V1_TPB_BASE : NEURON_V1_APB_BASE;
 	size_t size = arg->count * sizeof(*data);
-	unsigned int i;
+	unsigned int i, bar;
 	int ret;
 
-	ret = arg->bar ? core_memory_claim(nd, offset, arg->count) : 0;
-	if (ret)
-		return ret;
-	for (i = 0; i < arg->count; i++)
-		offset[i] += base;
-	ret = neuron_reg_read(nd, offset, data, arg->count);
+	ret = read_check(nd, arg->bar, offset, arg->count);
+	if (!ret)
+		ret = neuron_reg_read(nd, offset, data, arg->count);
 	if (!ret)
 		ret = neuron_call_write(call, arg->data, data, size, size);
 	for (i = 0; i < arg->count && !ret; i++)
-		trace_bar_read(nd->index, arg->bar, offset[i] - base, data[i]);
+		if (!nhal_addr_to_bar(nd->gen, offset[i], 4, &bar, &offset[i]))
+			trace_bar_read(nd->index, bar, offset[i], data[i]);
 	return ret;
 }
 
@@ -178,7 +173,7 @@ static int bar_read(struct neuron_device *nd, struct neuron_call *call,
 static int bar_write(struct neuron_device *nd, struct neuron_call *call,
 		     const struct neuron_ioctl_bar_rw *arg, const u64 *offset, u32 *data)
 {
-	void __iomem *base = arg->bar ? nd->bar2 : nd->bar0;
+	void __iomem *base = arg->bar == nd->gen->bar_cores ? nd->cores : nd->regs;
 	size_t size = arg->count * sizeof(*data);
 	unsigned int i;
 	int ret;
@@ -188,8 +183,7 @@ static int bar_write(struct neuron_device *nd, struct neuron_call *call,
 		return ret;
 	mutex_lock(&nd->lock);
 	for (i = 0; i < arg->count && !ret; i++)
-		ret = arg->bar ? neuron_core_claim(nd, offset[i] / NEURON_V1_TPB_SIZE)
-			       : bar0_check(nd, offset[i]);
+		ret = write_check(nd, arg->bar, offset[i]);
 	for (i = 0; i < arg->count && !ret; i++) {
 		trace_bar_write(nd->index, arg->bar, offset[i], data[i]);
 		writel(data[i], base + offset[i]);
@@ -205,7 +199,7 @@ int neuron_bar_rw(struct neuron_device *nd, struct neuron_call *call,
 	u32 *data;
 	int ret;
 
-	if (arg->bar != NEURON_BAR_APB && arg->bar != NEURON_BAR_AXI)
+	if (arg->bar != nd->gen->bar_regs && arg->bar != nd->gen->bar_cores)
 		return -EINVAL;
 	if (arg->count > BAR_RW_MAX)
 		return -E2BIG;
@@ -224,14 +218,13 @@ int neuron_bar_rw(struct neuron_device *nd, struct neuron_call *call,
 }
 
 /* Registers by device address; memory is not readable this way */
-static int counters_check(const u64 *addr, unsigned int n)
+static int counters_check(const struct neuron_gen *gen, const u64 *addr, unsigned int n)
 {
-	unsigned int i, bar;
-	u64 offset;
+	struct neuron_place at;
+	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		if (nhal_addr_to_bar(addr[i], 4, &bar, &offset) || bar == NEURON_BAR_DRAM ||
-		    (bar == NEURON_BAR_AXI && is_core_memory(offset)))
+		if (!neuron_gen_find(gen, addr[i], &at) || at.left < 4 || is_core_memory(&at))
 			return -EINVAL;
 	return 0;
 }
@@ -250,7 +243,7 @@ int neuron_hw_counters(struct neuron_device *nd, struct neuron_call *call,
 		return 0;
 	ret = neuron_call_fetch(call, arg->address, arg->count * sizeof(*addr), (void **)&addr);
 	if (!ret)
-		ret = counters_check(addr, arg->count);
+		ret = counters_check(nd->gen, addr, arg->count);
 	if (ret)
 		return ret;
 	data = kvmalloc(size, GFP_KERNEL);

@@ -149,7 +149,7 @@ void neuron_copy_forget(struct neuron_device *nd, pid_t tgid)
 {
 	unsigned int nc, ctx;
 
-	for (nc = 0; nc < NC_COUNT; nc++) {
+	for (nc = 0; nc < nd->gen->cores; nc++) {
 		mutex_lock(&nd->h2t[nc].async_lock);
 		for (ctx = NEURON_CTX_ASYNC1; ctx <= NEURON_CTX_ASYNC2; ctx++)
 			if (nd->h2t[nc].ctx[ctx].tgid == tgid)

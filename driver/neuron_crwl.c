@@ -38,7 +38,7 @@ static int mark_search(u32 first, u32 last, u32 count, u32 *best)
 int neuron_mark(struct neuron_device *nd, u32 count, u32 start, u32 end, u32 *max_available,
 		unsigned long *bitmap, unsigned int bits)
 {
-	u32 base = nd->index * NC_COUNT, i;
+	u32 base = nd->index * nd->gen->cores, i;
 	int first;
 
 	*max_available = 0;
@@ -62,7 +62,7 @@ int neuron_mark(struct neuron_device *nd, u32 count, u32 start, u32 end, u32 *ma
 /* Own marks only; the others are left alone without an error */
 void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsigned int bits)
 {
-	u32 base = nd->index * NC_COUNT, i;
+	u32 base = nd->index * nd->gen->cores, i;
 
 	mutex_lock(&neuron_table_lock);
 	for_each_set_bit(i, bitmap, min_t(u32, bits, MARK_COUNT - base)) {
@@ -218,7 +218,7 @@ u8 neuron_crwl_held(struct neuron_device *nd, pid_t tgid, struct neuron_uuid *uu
 	u8 map = 0;
 
 	lockdep_assert_held(&nd->lock);
-	for (nc = 0; nc < NC_COUNT; nc++) {
+	for (nc = 0; nc < nd->gen->cores; nc++) {
 		l = &nd->crwl[nc];
 		if (l->writer != tgid || (!l->writing && !l->readers))
 			continue;
@@ -251,7 +251,7 @@ int neuron_cinit_set(struct neuron_device *nd, u32 nc, u32 state, u32 *new_state
 	unsigned int seen;
 	int err = 0;
 
-	if (nc >= NC_COUNT)
+	if (nc >= nd->gen->cores)
 		return -E2BIG;
 	while (state == NEURON_CINIT_STATE_STARTED && !err) {
 		seen = neuron_changes(nd);

@@ -16,7 +16,6 @@ DEFINE_MUTEX(neuron_table_lock); /* device table, open files, range marks */
 static struct neuron_device *neuron_table[NEURON_MAX_DEVICES];
 static DEFINE_IDA(neuron_index_ida);
 
-#define APB_SIZE_MIN (NEURON_V1_APB_MISC_RAM + NEURON_V1_APB_MISC_RAM_SIZE)
 /* The slowest first reset the record shows takes 7.7 s */
 #define ALL_READY_TIMEOUT_MS 10000
 #define ALL_READY_POLL_MS 5
@@ -70,6 +69,7 @@ static void device_release(struct kref *ref)
 		iput(nd->inode);
 	xa_destroy(&nd->handles);
 	kvfree(nd->free_stack);
+	kvfree(nd->queues);
 	neuron_dump_forget(nd);
 	cleanup_srcu_struct(&nd->srcu);
 	pci_dev_put(nd->pdev);
@@ -137,20 +137,21 @@ int neuron_wait_all_ready(void)
 }
 
 /* Our registers are where the header says, or we use none */
-static bool capability_registers(struct pci_dev *pdev, u8 pos)
+static bool capability_registers(struct pci_dev *pdev, const struct neuron_gen *gen, u8 pos)
 {
+	struct neuron_place place;
 	u32 offset, length;
 	u8 bar;
 
 	pci_read_config_byte(pdev, pos + NEURON_CAP_BAR, &bar);
 	pci_read_config_dword(pdev, pos + NEURON_CAP_OFFSET, &offset);
 	pci_read_config_dword(pdev, pos + NEURON_CAP_LENGTH, &length);
-	return bar == NEURON_BAR_APB && offset == NEURON_OURS_BAR0_OFFSET &&
-	       length >= NEURON_OURS_BAR0_SIZE &&
+	return neuron_gen_decode(gen, bar, offset, &place) && place.kind == NEURON_BLOCK_EXT &&
+	       !place.rel && length >= place.left &&
 	       pci_resource_len(pdev, bar) >= (u64)offset + length;
 }
 
-static u32 capability_features(struct pci_dev *pdev)
+static u32 capability_features(struct pci_dev *pdev, const struct neuron_gen *gen)
 {
 	u32 magic, features;
 	u16 version;
@@ -163,15 +164,25 @@ static u32 capability_features(struct pci_dev *pdev)
 		if (magic != NEURON_CAP_MAGIC_VALUE || version != NEURON_CAP_VERSION_VALUE)
 			continue;
 		pci_read_config_dword(pdev, pos + NEURON_CAP_FEATURES, &features);
-		if (!capability_registers(pdev, pos))
+		if (!capability_registers(pdev, gen, pos))
 			features &= NEURON_CAP_F_FAST_RESET | NEURON_CAP_F_TPB_MAP;
 		return features;
 	}
 	return 0;
 }
 
+/* Where a block of the registers' BAR ends */
+static u64 block_end(const struct neuron_gen *gen, enum neuron_block_kind kind)
+{
+	u64 at = neuron_gen_offset(gen, kind, 0);
+	struct neuron_place place;
+
+	return neuron_gen_decode(gen, gen->bar_regs, at, &place) ? at + place.left : 0;
+}
+
 static int map_bars(struct neuron_device *nd)
 {
+	const struct neuron_gen *gen = nd->gen;
 	struct pci_dev *pdev = nd->pdev;
 	int ret;
 
@@ -179,38 +190,45 @@ static int map_bars(struct neuron_device *nd)
 	if (ret)
 		return ret;
 	pci_set_master(pdev);
-	/* addresses must stay below the host window bit */
-	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(NEURON_V1_WINDOW_SHIFT));
+	/* addresses must stay inside the host window */
+	ret = dma_set_mask_and_coherent(&pdev->dev, gen->window.host_size - 1);
 	if (ret)
 		return ret;
 	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
-	ret = pcim_iomap_regions(pdev, BIT(NEURON_BAR_APB) | BIT(NEURON_BAR_AXI), "neuron");
+	ret = pcim_iomap_regions(pdev, BIT(gen->bar_regs) | BIT(gen->bar_cores), "neuron");
 	if (ret)
 		return ret;
-	nd->bar0 = pcim_iomap_table(pdev)[NEURON_BAR_APB];
-	nd->bar2 = pcim_iomap_table(pdev)[NEURON_BAR_AXI];
-	nd->bar0_len = pci_resource_len(pdev, NEURON_BAR_APB);
-	nd->bar2_len = pci_resource_len(pdev, NEURON_BAR_AXI);
-	nd->bar4_base = pci_resource_start(pdev, NEURON_BAR_DRAM);
-	nd->bar4_len = pci_resource_len(pdev, NEURON_BAR_DRAM);
+	nd->regs = pcim_iomap_table(pdev)[gen->bar_regs];
+	nd->cores = pcim_iomap_table(pdev)[gen->bar_cores];
+	nd->ext = nd->regs + neuron_gen_offset(gen, NEURON_BLOCK_EXT, 0);
+	nd->regs_len = pci_resource_len(pdev, gen->bar_regs);
+	nd->cores_len = pci_resource_len(pdev, gen->bar_cores);
+	nd->dram_base = pci_resource_start(pdev, gen->bar_dram);
+	nd->dram_len = pci_resource_len(pdev, gen->bar_dram);
 	/* mappings are made page by page; without this they are only slower */
 	if (neuron_wc_enable &&
-	    devm_arch_io_reserve_memtype_wc(&pdev->dev, nd->bar4_base, nd->bar4_len))
+	    devm_arch_io_reserve_memtype_wc(&pdev->dev, nd->dram_base, nd->dram_len))
 		nd_info(nd, "device memory is not write-combining\n");
-	if (nd->bar0_len < APB_SIZE_MIN || nd->bar2_len < NEURON_V1_BAR2_SIZE) {
-		nd_err(nd, "BAR0 %#llx or BAR2 %#llx is too small\n", nd->bar0_len, nd->bar2_len);
+	if (nd->regs_len < block_end(gen, NEURON_BLOCK_MISC) ||
+	    nd->cores_len < gen->bar_size[gen->bar_cores]) {
+		nd_err(nd, "BAR0 %#llx or BAR2 %#llx is too small\n", nd->regs_len, nd->cores_len);
 		return -ENODEV;
 	}
 	return 0;
 }
 
-static struct neuron_device *device_new(struct pci_dev *pdev)
+static struct neuron_device *device_new(struct pci_dev *pdev, const struct neuron_gen *gen)
 {
 	struct neuron_device *nd = kvzalloc(sizeof(*nd), GFP_KERNEL);
 	int ret;
 
 	if (!nd)
 		return ERR_PTR(-ENOMEM);
+	ret = -ENOMEM;
+	nd->gen = gen;
+	nd->queues = kvcalloc(gen->dma_engines, sizeof(*nd->queues), GFP_KERNEL);
+	if (!nd->queues)
+		goto free_nd;
 	ret = init_srcu_struct(&nd->srcu);
 	if (ret)
 		goto free_nd;
@@ -239,6 +257,7 @@ static struct neuron_device *device_new(struct pci_dev *pdev)
 free_srcu:
 	cleanup_srcu_struct(&nd->srcu);
 free_nd:
+	kvfree(nd->queues);
 	kvfree(nd);
 	return ERR_PTR(ret);
 }
@@ -250,9 +269,9 @@ static void table_set(struct neuron_device *nd, struct neuron_device *value)
 	mutex_unlock(&neuron_table_lock);
 }
 
-struct neuron_device *neuron_device_create(struct pci_dev *pdev)
+struct neuron_device *neuron_device_create(struct pci_dev *pdev, const struct neuron_gen *gen)
 {
-	struct neuron_device *nd = device_new(pdev);
+	struct neuron_device *nd = device_new(pdev, gen);
 	int ret;
 
 	if (IS_ERR(nd))
@@ -260,7 +279,7 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev)
 	ret = map_bars(nd);
 	if (ret)
 		goto put;
-	ret = neuron_fwio_init(nd, capability_features(pdev));
+	ret = neuron_fwio_init(nd, capability_features(pdev, gen));
 	if (ret)
 		goto put;
 	ret = neuron_mem_init(nd);

@@ -41,7 +41,7 @@ static int h2t_alloc(struct neuron_device *nd, unsigned int nc)
 	h2t->page = dma_alloc_coherent(&nd->pdev->dev, H2T_BLOCK_SIZE, &h2t->page_dma, GFP_KERNEL);
 	if (!h2t->page)
 		return -ENOMEM;
-	addr = nhal_host_addr(h2t->page_dma);
+	addr = nhal_host_addr(h2t->nd->gen, h2t->page_dma);
 	h2t->mem.tx = h2t->page;
 	h2t->mem.tx_addr = addr;
 	h2t->mem.rx = h2t->page + NHAL_H2T_RING_BYTES;
@@ -61,7 +61,7 @@ int neuron_dma_init(struct neuron_device *nd)
 	nd->dummy_ring = dma_alloc_coherent(&nd->pdev->dev, dummy, &nd->dummy_dma, GFP_KERNEL);
 	if (!nd->dummy_ring)
 		return -ENOMEM;
-	for (nc = 0; nc < NC_COUNT; nc++)
+	for (nc = 0; nc < nd->gen->cores; nc++)
 		if (h2t_alloc(nd, nc))
 			goto fail;
 	return 0;
@@ -75,7 +75,7 @@ void neuron_dma_exit(struct neuron_device *nd)
 	size_t dummy = 2 * NEURON_DUMMY_RING_LEN * NEURON_UDMA_DESC_SIZE;
 	unsigned int nc;
 
-	for (nc = 0; nc < NC_COUNT; nc++) {
+	for (nc = 0; nc < nd->gen->cores; nc++) {
 		if (!nd->h2t[nc].page)
 			continue;
 		neuron_h2t_teardown(nd, nc);
@@ -109,7 +109,7 @@ void neuron_h2t_setup(struct neuron_device *nd, unsigned int nc)
 void neuron_h2t_teardown(struct neuron_device *nd, unsigned int nc)
 {
 	struct neuron_h2t *h2t = &nd->h2t[nc];
-	u64 dummy = nhal_host_addr(nd->dummy_dma);
+	u64 dummy = nhal_host_addr(nd->gen, nd->dummy_dma);
 	unsigned int half = NEURON_DUMMY_RING_LEN * NEURON_UDMA_DESC_SIZE;
 
 	mutex_lock(&h2t->ring_lock);
@@ -189,7 +189,7 @@ static bool copy_stopped(struct neuron_h2t *h2t)
 	u32 reg = NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(h2t->ring.eng);
 
 	return nd->hal.features && READ_ONCE(h2t->ready) && !READ_ONCE(nd->gone) &&
-	       readl(nd->bar0 + reg) & BIT(h2t->ring.qid);
+	       readl(nd->regs + reg) & BIT(h2t->ring.qid);
 }
 
 /*

@@ -46,13 +46,13 @@ static int sgt_device(struct neuron_export *e, struct device *dev, struct sg_tab
 	u64 offset;
 	int ret;
 
-	if (nhal_addr_to_bar(e->mc->pa + e->offset, e->size, &bar, &offset) ||
-	    bar != NEURON_BAR_DRAM || offset > nd->bar4_len || e->size > nd->bar4_len - offset)
+	if (nhal_addr_to_bar(nd->gen, e->mc->pa + e->offset, e->size, &bar, &offset) ||
+	    bar != nd->gen->bar_dram || offset > nd->dram_len || e->size > nd->dram_len - offset)
 		return -EINVAL;
 	ret = sg_alloc_table(sgt, 1, GFP_KERNEL);
 	if (ret)
 		return ret;
-	addr = dma_map_resource(dev, nd->bar4_base + offset, e->size, dir, 0);
+	addr = dma_map_resource(dev, nd->dram_base + offset, e->size, dir, 0);
 	if (dma_mapping_error(dev, addr)) {
 		sg_free_table(sgt);
 		return -EIO;

@@ -11,8 +11,12 @@
 
 static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
-	struct neuron_device *nd = neuron_device_create(pdev);
+	const struct neuron_gen *gen = (const void *)id->driver_data;
+	struct neuron_device *nd;
 
+	if (!gen) /* bound by hand, to whatever it is */
+		return -ENODEV;
+	nd = neuron_device_create(pdev, gen);
 	if (IS_ERR(nd))
 		return PTR_ERR(nd);
 	pci_set_drvdata(pdev, nd);
@@ -24,11 +28,15 @@ static void neuron_remove(struct pci_dev *pdev)
 	neuron_device_destroy(pci_get_drvdata(pdev));
 }
 
-static const struct pci_device_id neuron_pci_ids[] = { { PCI_DEVICE(NEURON_PCI_VENDOR, 0x7064) },
-						       { PCI_DEVICE(NEURON_PCI_VENDOR, 0x7065) },
-						       { PCI_DEVICE(NEURON_PCI_VENDOR, 0x7066) },
-						       { PCI_DEVICE(NEURON_PCI_VENDOR, 0x7067) },
-						       {} };
+#define CHIP(id, gen) { PCI_DEVICE(NEURON_PCI_VENDOR, id), .driver_data = (kernel_ulong_t)&(gen) }
+
+static const struct pci_device_id neuron_pci_ids[] = {
+	CHIP(0x7064, neuron_gen_inferentia),
+	CHIP(0x7065, neuron_gen_inferentia),
+	CHIP(0x7066, neuron_gen_inferentia),
+	CHIP(0x7067, neuron_gen_inferentia),
+	{}
+};
 MODULE_DEVICE_TABLE(pci, neuron_pci_ids);
 
 static struct pci_driver neuron_pci_driver = {

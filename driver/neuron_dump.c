@@ -71,6 +71,7 @@ static bool dump_read(struct dump *d, const u64 *addr, u32 *value, unsigned int 
 /* The firmware's words, the reset words, and what the chip counts of errors */
 static void dump_words(struct dump *d)
 {
+	const struct neuron_gen *gen = d->nd->gen;
 	bool ours = d->nd->hal.features;
 	u64 addr[MISC_WORDS + 2 + OURS_WORDS];
 	u32 value[ARRAY_SIZE(addr)];
@@ -79,11 +80,11 @@ static void dump_words(struct dump *d)
 	unsigned int i, n = 0;
 
 	for (i = 0; i < MISC_WORDS; i++)
-		addr[n++] = nhal_misc_addr(4 * i);
-	addr[n++] = nhal_misc_addr(NEURON_MISC_TPB_RESET_MAP);
-	addr[n++] = nhal_misc_addr(NEURON_MISC_RESET);
+		addr[n++] = nhal_misc_addr(gen, 4 * i);
+	addr[n++] = nhal_misc_addr(gen, NEURON_MISC_TPB_RESET_MAP);
+	addr[n++] = nhal_misc_addr(gen, NEURON_MISC_RESET);
 	for (i = 0; ours && i < OURS_WORDS; i++)
-		addr[n++] = NEURON_V1_APB_BASE + NEURON_OURS_BAR0_OFFSET + 4 * i;
+		addr[n++] = neuron_gen_address(gen, NEURON_BLOCK_EXT, 0) + 4 * i;
 	if (!dump_read(d, addr, value, n))
 		return;
 	s = section_start(d, NEURON_DUMP_WORDS);
@@ -101,8 +102,8 @@ static void dump_queue(struct dump *d, unsigned int eng, unsigned int qid, u32 p
 	struct neuron_dump_queue *q;
 	u32 value[ARRAY_SIZE(addr)];
 
-	neuron_queue_reg_addrs(eng, NHAL_M2S, qid, addr);
-	neuron_queue_reg_addrs(eng, NHAL_S2M, qid, addr + NEURON_DUMP_QUEUE_REGS);
+	neuron_queue_reg_addrs(d->nd->gen, eng, NHAL_M2S, qid, addr);
+	neuron_queue_reg_addrs(d->nd->gen, eng, NHAL_S2M, qid, addr + NEURON_DUMP_QUEUE_REGS);
 	if (!dump_read(d, addr, value, ARRAY_SIZE(addr)))
 		return;
 	q = dump_add(d, sizeof(*q));
@@ -118,14 +119,15 @@ static void dump_queue(struct dump *d, unsigned int eng, unsigned int qid, u32 p
 static void dump_queues(struct dump *d)
 {
 	struct neuron_dump_section *s = section_start(d, NEURON_DUMP_QUEUES);
+	const struct neuron_gen *gen = d->nd->gen;
 	unsigned int nc, eng, qid;
 	struct neuron_queue *q;
 	pid_t owner;
 	bool used;
 
-	for (nc = 0; nc < NC_COUNT; nc++)
-		dump_queue(d, NEURON_V1_H2T_ENGINE(nc), NEURON_V1_H2T_QUEUE, 0);
-	for (eng = 0; eng < ENG_COUNT; eng++) {
+	for (nc = 0; nc < gen->cores; nc++)
+		dump_queue(d, gen->copy[nc].engine, gen->copy[nc].queue, 0);
+	for (eng = 0; eng < gen->dma_engines; eng++) {
 		for (qid = 0; qid < QUEUE_COUNT; qid++) {
 			q = &d->nd->queues[eng][qid];
 			mutex_lock(&d->nd->lock);
@@ -154,7 +156,7 @@ static void dump_core(struct dump *d, unsigned int nc)
 	c->models_started = d->nd->model_started[nc];
 	mutex_unlock(&d->nd->lock);
 	for (i = 0; i < NEURON_DUMP_SEMAPHORES; i++)
-		addr[i] = NEURON_V1_TPB_BASE + nhal_sem_offset(nc, NHAL_SEM_READ, i);
+		addr[i] = nhal_sem_addr(d->nd->gen, nc, NEURON_SEM_READ, i);
 	if (dump_read(d, addr, c->semaphore, NEURON_DUMP_SEMAPHORES))
 		c->semaphores = NEURON_DUMP_SEMAPHORES;
 }
@@ -243,11 +245,11 @@ static void dump_fill(struct dump *d, const struct neuron_hang *h)
 	dump_words(d);
 	dump_queues(d);
 	s = section_start(d, NEURON_DUMP_CORES);
-	for (nc = 0; nc < NC_COUNT; nc++)
+	for (nc = 0; nc < d->nd->gen->cores; nc++)
 		dump_core(d, nc);
 	section_end(d, s);
 	dump_processes(d);
-	for (nc = 0; nc < NC_COUNT; nc++)
+	for (nc = 0; nc < d->nd->gen->cores; nc++)
 		dump_nq(d, nc);
 	dump_header(d, h);
 }

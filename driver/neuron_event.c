@@ -59,10 +59,10 @@ static int put_watch(struct sk_buff *skb, struct neuron_device *nd)
 
 	if (!neuron_watch_last(nd, &h))
 		return 0;
-	for (i = 0; i < NEURON_LINKS; i++)
+	for (i = 0; i < nd->gen->window.ports; i++)
 		if (put_link(skb, i, h.link[i]))
 			return -EMSGSIZE;
-	for (i = 0; i < NEURON_MEMORIES; i++)
+	for (i = 0; i < 1 + nd->gen->memories; i++)
 		if (put_ecc(skb, i, &h.ecc[i], NULL))
 			return -EMSGSIZE;
 	return 0;
@@ -70,9 +70,8 @@ static int put_watch(struct sk_buff *skb, struct neuron_device *nd)
 
 static int put_all(struct sk_buff *skb, struct neuron_device *nd)
 {
-	if (put_head(skb, nd) ||
-	    nla_put_u32(skb, NEURON_A_DEVICE_ARCHITECTURE, NEURON_ARCH_V1) ||
-	    nla_put_u32(skb, NEURON_A_DEVICE_CORE_COUNT, NC_COUNT))
+	if (put_head(skb, nd) || nla_put_u32(skb, NEURON_A_DEVICE_ARCHITECTURE, nd->gen->arch) ||
+	    nla_put_u32(skb, NEURON_A_DEVICE_CORE_COUNT, nd->gen->cores))
 		return -EMSGSIZE;
 	return put_watch(skb, nd);
 }
@@ -118,8 +117,8 @@ void neuron_event_device(struct neuron_device *nd, bool added)
 	if (!skb)
 		return;
 	event_send(skb, head,
-		   nla_put_u32(skb, NEURON_A_DEVICE_ARCHITECTURE, NEURON_ARCH_V1) ||
-			   nla_put_u32(skb, NEURON_A_DEVICE_CORE_COUNT, NC_COUNT));
+		   nla_put_u32(skb, NEURON_A_DEVICE_ARCHITECTURE, nd->gen->arch) ||
+			   nla_put_u32(skb, NEURON_A_DEVICE_CORE_COUNT, nd->gen->cores));
 }
 
 static int put_reset(struct sk_buff *skb, const struct neuron_reset_event *e)

@@ -18,7 +18,7 @@ static void op_write32(void *opaque, unsigned int bar, u64 offset, u32 value)
 {
 	struct neuron_device *nd = opaque;
 
-	writel(value, (bar == NEURON_BAR_APB ? nd->bar0 : nd->bar2) + offset);
+	writel(value, (bar == nd->gen->bar_regs ? nd->regs : nd->cores) + offset);
 }
 
 static int op_wait(void *opaque, unsigned int us)
@@ -59,10 +59,10 @@ int neuron_fwio_init(struct neuron_device *nd, u32 features)
 					  GFP_KERNEL);
 	if (!nd->fwio_buf)
 		return -ENOMEM;
-	nhal_init(&nd->hal, &neuron_hal_ops, nd, features);
-	nhal_mailbox_set(&nd->hal, nd->fwio_buf, nhal_host_addr(nd->fwio_dma),
+	nhal_init(&nd->hal, nd->gen, &neuron_hal_ops, nd, features);
+	nhal_mailbox_set(&nd->hal, nd->fwio_buf, nhal_host_addr(nd->gen, nd->fwio_dma),
 			 nd->fwio_buf + NEURON_FWIO_BUF_SIZE,
-			 nhal_host_addr(nd->fwio_dma + NEURON_FWIO_BUF_SIZE));
+			 nhal_host_addr(nd->gen, nd->fwio_dma + NEURON_FWIO_BUF_SIZE));
 	return 0;
 }
 
@@ -86,17 +86,17 @@ int neuron_reg_read(struct neuron_device *nd, const u64 *addr, u32 *value, unsig
 
 int neuron_misc_read(struct neuron_device *nd, unsigned int word, u32 *value)
 {
-	u64 addr = nhal_misc_addr(word);
+	u64 addr = nhal_misc_addr(nd->gen, word);
 
 	return neuron_reg_read(nd, &addr, value, 1);
 }
 
-int neuron_neighbors(struct neuron_device *nd, int *east, int *west)
+int neuron_neighbors(struct neuron_device *nd, int id[NEURON_PORTS_MAX])
 {
 	int ret;
 
 	mutex_lock(&nd->fwio_lock);
-	ret = nhal_neighbors_read(&nd->hal, east, west);
+	ret = nhal_neighbors_read(&nd->hal, id);
 	mutex_unlock(&nd->fwio_lock);
 	return ret;
 }

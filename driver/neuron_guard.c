@@ -20,7 +20,6 @@
 
 #define ROOT_SIZE (NEURON_GUARD_ROOT_ENTRIES * sizeof(u64))
 #define DOMAINS (NEURON_GUARD_HOST - 1) /* 1 to 254 */
-#define OURS(nd) ((nd)->bar0 + NEURON_OURS_BAR0_OFFSET)
 
 static DEFINE_MUTEX(guard_lock); /* all that follows */
 static __le64 *guard_root;
@@ -128,7 +127,7 @@ void neuron_guard_revoke(struct neuron_mc *mc)
 		pages_set(mc->dma, mc->size, NEURON_GUARD_NONE);
 		mc->domain = NEURON_GUARD_NONE;
 		list_for_each_entry(nd, &guard_devices, guard_link)
-			writel(1, OURS(nd) + NEURON_OURS_GUARD_FENCE);
+			writel(1, nd->ext + NEURON_OURS_GUARD_FENCE);
 	}
 	mutex_unlock(&guard_lock);
 }
@@ -136,17 +135,17 @@ void neuron_guard_revoke(struct neuron_mc *mc)
 static void reg_set(struct neuron_device *nd, u32 reg, u32 value)
 {
 	if (nd->guarded && !READ_ONCE(nd->gone))
-		writel(value, OURS(nd) + reg);
+		writel(value, nd->ext + reg);
 }
 
 void neuron_guard_core(struct neuron_device *nd, unsigned int nc, u8 domain)
 {
-	reg_set(nd, NEURON_OURS_GUARD_CORE(nc), domain);
+	reg_set(nd, nd->gen->ext.guard_core + 4 * nc, domain);
 }
 
 void neuron_guard_queue(struct neuron_device *nd, unsigned int eng, unsigned int qid, u8 domain)
 {
-	reg_set(nd, NEURON_OURS_GUARD_QUEUE(eng, qid), domain);
+	reg_set(nd, nd->gen->ext.guard_queue + 4 * (QUEUE_COUNT * eng + qid), domain);
 }
 
 /* Before the first reset. A chip behind an IOMMU has other addresses than the table */
@@ -178,13 +177,13 @@ void neuron_guard_start(struct neuron_device *nd)
 	struct neuron_proc *proc;
 	unsigned int eng, nc;
 
-	for (eng = 0; eng < ENG_COUNT * QUEUE_COUNT; eng++)
+	for (eng = 0; eng < nd->gen->dma_engines * QUEUE_COUNT; eng++)
 		neuron_guard_queue(nd, eng / QUEUE_COUNT, eng % QUEUE_COUNT, NEURON_GUARD_NONE);
 	mutex_lock(&nd->lock);
-	for (nc = 0; nc < NC_COUNT; nc++) {
+	for (nc = 0; nc < nd->gen->cores; nc++) {
 		proc = nd->core_owner[nc] ? neuron_proc_find(nd, nd->core_owner[nc]) : NULL;
 		neuron_guard_core(nd, nc, proc ? proc->domain : NEURON_GUARD_NONE);
-		neuron_guard_queue(nd, NEURON_V1_H2T_ENGINE(nc), NEURON_V1_H2T_QUEUE,
+		neuron_guard_queue(nd, nd->gen->copy[nc].engine, nd->gen->copy[nc].queue,
 				   NEURON_GUARD_HOST);
 	}
 	mutex_unlock(&nd->lock);

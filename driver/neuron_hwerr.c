@@ -35,7 +35,7 @@ void neuron_hwerr_init(struct neuron_hwerr_limits *limits)
 	unsigned int what, nc;
 
 	for (what = 0; what < NEURON_HWERRS; what++)
-		for (nc = 0; nc <= NC_COUNT; nc++)
+		for (nc = 0; nc <= NEURON_CORES_MAX; nc++)
 			ratelimit_default_init(&limits->of[what][nc]);
 }
 

@@ -7,7 +7,7 @@
 
 #include <linux/ratelimit.h>
 
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/gen.h"
 
 struct neuron_device;
 
@@ -21,7 +21,7 @@ enum neuron_hwerr {
 
 /* Of each kind, of no core and of each */
 struct neuron_hwerr_limits {
-	struct ratelimit_state of[NEURON_HWERRS][1 + NEURON_V1_NC_PER_DEVICE];
+	struct ratelimit_state of[NEURON_HWERRS][1 + NEURON_CORES_MAX];
 };
 
 void neuron_hwerr_init(struct neuron_hwerr_limits *limits);

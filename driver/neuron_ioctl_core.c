@@ -49,17 +49,17 @@ static int do_nc_reset_ready(struct neuron_device *nd, void *arg, struct neuron_
 	return ret;
 }
 
-static int sem_check(const struct neuron_ioctl_semaphore *a)
+static int sem_check(const struct neuron_gen *gen, const struct neuron_ioctl_semaphore *a)
 {
-	if (a->nc_id >= NC_COUNT)
+	if (a->nc_id >= gen->cores)
 		return -E2BIG;
-	return a->semaphore_index < NEURON_V1_SEMAPHORES ? 0 : -EINVAL;
+	return a->semaphore_index < gen->target->semaphores ? 0 : -EINVAL;
 }
 
 static int sem_write(struct neuron_device *nd, const struct neuron_ioctl_semaphore *a,
-		     enum nhal_sem_op op)
+		     enum neuron_sem_access op)
 {
-	int ret = sem_check(a);
+	int ret = sem_check(nd->gen, a);
 
 	if (ret)
 		return ret;
@@ -73,23 +73,23 @@ static int sem_write(struct neuron_device *nd, const struct neuron_ioctl_semapho
 
 static int do_sem_increment(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	return sem_write(nd, arg, NHAL_SEM_INC);
+	return sem_write(nd, arg, NEURON_SEM_INC);
 }
 
 static int do_sem_decrement(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	return sem_write(nd, arg, NHAL_SEM_DEC);
+	return sem_write(nd, arg, NEURON_SEM_DEC);
 }
 
 static int do_sem_write(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	return sem_write(nd, arg, NHAL_SEM_SET);
+	return sem_write(nd, arg, NEURON_SEM_SET);
 }
 
 static int do_sem_read(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_semaphore *a = arg;
-	int ret = sem_check(a);
+	int ret = sem_check(nd->gen, a);
 
 	if (ret)
 		return ret;
@@ -99,17 +99,17 @@ static int do_sem_read(struct neuron_device *nd, void *arg, struct neuron_call *
 	return ret;
 }
 
-static int event_check(const struct neuron_ioctl_event *a)
+static int event_check(const struct neuron_gen *gen, const struct neuron_ioctl_event *a)
 {
-	if (a->nc_id >= NC_COUNT)
+	if (a->nc_id >= gen->cores)
 		return -E2BIG;
-	return a->event_index < NEURON_V1_EVENTS ? 0 : -EINVAL;
+	return a->event_index < gen->target->events ? 0 : -EINVAL;
 }
 
 static int do_event_set(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_event *a = arg;
-	int ret = event_check(a);
+	int ret = event_check(nd->gen, a);
 
 	if (ret)
 		return ret;
@@ -124,7 +124,7 @@ static int do_event_set(struct neuron_device *nd, void *arg, struct neuron_call 
 static int do_event_get(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_event *a = arg;
-	int ret = event_check(a);
+	int ret = event_check(nd->gen, a);
 
 	if (ret)
 		return ret;
@@ -279,7 +279,7 @@ static int do_model_started(struct neuron_device *nd, void *arg, struct neuron_c
 {
 	struct neuron_ioctl_nc_model_started_count *a = arg;
 
-	if (a->nc_id >= NC_COUNT)
+	if (a->nc_id >= nd->gen->cores)
 		return -E2BIG;
 	mutex_lock(&nd->lock);
 	a->started_count = nd->model_started[a->nc_id];

@@ -14,7 +14,7 @@ static int do_eng_init(struct neuron_device *nd, void *arg, struct neuron_call *
 	struct neuron_ioctl_dma_eng_init *a = arg;
 
 	trace_dma_engine_init(nd->index, a->eng_id);
-	return a->eng_id < ENG_COUNT ? 0 : -EINVAL;
+	return a->eng_id < nd->gen->dma_engines ? 0 : -EINVAL;
 }
 
 static int do_eng_set_state(struct neuron_device *nd, void *arg, struct neuron_call *call)
@@ -27,14 +27,14 @@ static int do_eng_set_state(struct neuron_device *nd, void *arg, struct neuron_c
 	struct neuron_ioctl_dma_eng_set_state *a = arg;
 	int ret;
 
-	if (a->eng_id >= ENG_COUNT || a->state >= ARRAY_SIZE(hw) || !hw[a->state])
+	if (a->eng_id >= nd->gen->dma_engines || a->state >= ARRAY_SIZE(hw) || !hw[a->state])
 		return -EINVAL;
 	/* the module's own copy queue lives on this one */
-	if (a->eng_id == NEURON_V1_H2T_ENGINE(a->eng_id / NEURON_V1_DMA_ENG_PER_NC) &&
+	if (neuron_gen_is_copy_engine(nd->gen, a->eng_id) &&
 	    hw[a->state] != NEURON_UDMA_STATE_NORMAL)
 		return -EACCES;
 	mutex_lock(&nd->lock);
-	ret = neuron_core_claim(nd, a->eng_id / NEURON_V1_DMA_ENG_PER_NC);
+	ret = neuron_core_claim(nd, neuron_gen_dma_core(nd->gen, a->eng_id));
 	if (!ret)
 		nhal_engine_state_set(&nd->hal, a->eng_id, hw[a->state]);
 	mutex_unlock(&nd->lock);
@@ -94,7 +94,7 @@ static int do_ack_completed(struct neuron_device *nd, void *arg, struct neuron_c
 	int ret = 0;
 
 	trace_dma_ack_completed(nd->index, a->eng_id, a->qid, a->count);
-	if (a->eng_id >= ENG_COUNT || a->qid >= QUEUE_COUNT)
+	if (a->eng_id >= nd->gen->dma_engines || a->qid >= QUEUE_COUNT)
 		return -EINVAL;
 	q = &nd->queues[a->eng_id][a->qid];
 	mutex_lock(&nd->lock);
@@ -130,7 +130,7 @@ static int do_quiesce(struct neuron_device *nd, void *arg, struct neuron_call *c
 static int descs_check(struct neuron_device *nd, struct neuron_mc *mc, const u8 *desc, u32 n,
 		       bool rx)
 {
-	u64 addr, fifo;
+	u64 addr;
 	u32 i, len;
 	unsigned int nc;
 	u8 map = 0;
@@ -138,12 +138,11 @@ static int descs_check(struct neuron_device *nd, struct neuron_mc *mc, const u8 
 	for (i = 0; i < n; i++, desc += NEURON_UDMA_DESC_SIZE) {
 		addr = nhal_desc_addr(desc);
 		len = nhal_desc_len(desc);
-		if (nhal_addr_is_host(addr) && !neuron_host_range_owned(nd, addr, len))
+		if (nhal_addr_is_host(nd->gen, addr) && !neuron_host_range_owned(nd, addr, len))
 			return -EINVAL;
-		if (!rx || nhal_addr_to_core(addr, 1, &nc))
+		if (!rx || nhal_addr_to_core(nd->gen, addr, 1, &nc))
 			continue;
-		fifo = nhal_tpb_addr(nc) + NEURON_V1_TPB_PE_FIFO;
-		if (addr >= fifo && addr - fifo < NEURON_V1_TPB_FIFO_SIZE)
+		if (nhal_addr_is_fifo(nd->gen, addr, nc, NEURON_ENG_PE))
 			map |= BIT(nc);
 	}
 	mutex_lock(&nd->lock);
@@ -231,7 +230,8 @@ static struct neuron_mc *ring_of(struct neuron_device *nd,
 		return ERR_PTR(ret);
 	if ((u64)a->start_index + a->count > s->length)
 		return ERR_PTR(-EFBIG);
-	base = nhal_addr_is_host(s->base_addr) ? s->base_addr : s->base_addr & ~NEURON_V1_AXI_PORT1;
+	base = nhal_addr_is_host(nd->gen, s->base_addr) ? s->base_addr
+							: s->base_addr & ~nd->gen->window.alias;
 	mc = neuron_mc_at(nd, base);
 	if (!mc)
 		return ERR_PTR(-EINVAL);

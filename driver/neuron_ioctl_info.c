@@ -26,26 +26,25 @@ static int do_nothing(struct neuron_device *nd, void *arg, struct neuron_call *c
 static int do_device_info(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_device_info *info = arg;
-	int east, west, ret;
+	int id[NEURON_PORTS_MAX], port, ret;
 
 	memset(info, 0, sizeof(*info));
-	info->architecture = NEURON_ARCH_V1;
+	info->architecture = nd->gen->arch;
 	info->revision = nd->pdev->revision;
 	info->bar_address[0] = neuron_bar_cookie(0);
 	info->bar_address[1] = neuron_bar_cookie(1);
-	info->bar_size[0] = nd->bar0_len;
-	info->bar_size[1] = nd->bar2_len;
+	info->bar_size[0] = nd->regs_len;
+	info->bar_size[1] = nd->cores_len;
 	/* a neighbour writes its index when its own reset is over */
 	ret = neuron_wait_all_ready();
 	if (ret)
 		return ret;
 	/* without an answer there are no neighbours */
-	if (neuron_neighbors(nd, &east, &west))
+	if (neuron_neighbors(nd, id))
 		return 0;
-	if (east >= 0)
-		info->connected_devices[info->connected_device_count++] = east;
-	if (west >= 0)
-		info->connected_devices[info->connected_device_count++] = west;
+	for (port = 0; port < NEURON_PORTS_MAX; port++)
+		if (id[port] >= 0)
+			info->connected_devices[info->connected_device_count++] = id[port];
 	return 0;
 }
 
@@ -53,7 +52,7 @@ static int do_basic_info(struct neuron_device *nd, void *arg, struct neuron_call
 {
 	struct neuron_ioctl_device_basic_info *info = arg;
 
-	info->architecture = NEURON_ARCH_V1;
+	info->architecture = nd->gen->arch;
 	info->revision = nd->pdev->revision;
 	return 0;
 }
@@ -63,7 +62,7 @@ static int do_driver_info(struct neuron_device *nd, void *arg, struct neuron_cal
 	struct neuron_ioctl_device_driver_info *info = arg;
 
 	memset(info, 0, sizeof(*info));
-	info->architecture = NEURON_ARCH_V1;
+	info->architecture = nd->gen->arch;
 	info->revision = nd->pdev->revision;
 	info->size = sizeof(*info);
 	info->feature_flags1 = FEATURE_FLAGS;
@@ -187,7 +186,7 @@ static int do_resource_mmap_info(struct neuron_device *nd, void *arg, struct neu
 	struct neuron_ioctl_resource_mmap_info *info = arg;
 
 	/* nothing of this chip can be mapped; the semaphores are asked for by name all the same */
-	if (info->block != NEURON_MMAP_BLOCK_TPB || info->block_id >= NC_COUNT ||
+	if (info->block != NEURON_MMAP_BLOCK_TPB || info->block_id >= nd->gen->cores ||
 	    info->resource != NEURON_MMAP_RESOURCE_SEMAPHORE)
 		return -EINVAL;
 	info->offset = 0;

@@ -404,9 +404,10 @@ static int program_engine(struct neuron_device *nd, struct neuron_call *call,
 	u64 dst;
 	int ret;
 
-	if (a->nc_id >= NC_COUNT)
+	if (a->nc_id >= nd->gen->cores)
 		return -EINVAL;
-	if (check_add_overflow(a->dst, a->offset, &dst) || nhal_addr_to_core(dst, a->size, &nc))
+	if (check_add_overflow(a->dst, a->offset, &dst) ||
+	    nhal_addr_to_core(nd->gen, dst, a->size, &nc))
 		return -ENOMEM;
 	mutex_lock(&nd->lock);
 	ret = neuron_core_claim(nd, nc);
@@ -468,7 +469,7 @@ static int do_dump_mem_chunks(struct neuron_device *nd, void *arg, struct neuron
 	size_t size;
 	int ret;
 
-	if (a->hbm_index >= NEURON_V1_DRAM_CHANNELS)
+	if (a->hbm_index >= nd->gen->memories)
 		return -EINVAL;
 	info = kvcalloc(max + 1, sizeof(*info), GFP_KERNEL);
 	if (!info)

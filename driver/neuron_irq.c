@@ -18,7 +18,7 @@
 
 static void __iomem *entries_reg(struct neuron_irq *irq)
 {
-	return irq->nd->bar0 + NEURON_OURS_BAR0_OFFSET + NEURON_OURS_NQ_ENTRIES(irq->nc);
+	return irq->nd->ext + irq->nd->gen->ext.nq_entries + 4 * irq->nc;
 }
 
 static irqreturn_t neuron_irq_handler(int vector, void *data)
@@ -43,17 +43,17 @@ void neuron_irq_init(struct neuron_device *nd)
 	unsigned int nc;
 	int ret;
 
-	for (nc = 0; nc < NC_COUNT; nc++) {
+	for (nc = 0; nc < nd->gen->cores; nc++) {
 		nd->irqs[nc].nd = nd;
 		nd->irqs[nc].nc = nc;
 		init_waitqueue_head(&nd->irqs[nc].wait);
 	}
 	if (!(nd->hal.features & NEURON_CAP_F_IRQ))
 		return;
-	ret = pci_alloc_irq_vectors(nd->pdev, NC_COUNT, NC_COUNT, PCI_IRQ_MSIX);
+	ret = pci_alloc_irq_vectors(nd->pdev, nd->gen->cores, nd->gen->cores, PCI_IRQ_MSIX);
 	if (ret < 0)
 		goto none;
-	for (nc = 0; nc < NC_COUNT; nc++) {
+	for (nc = 0; nc < nd->gen->cores; nc++) {
 		ret = request_irq(pci_irq_vector(nd->pdev, nc), neuron_irq_handler, 0, "neuron",
 				  &nd->irqs[nc]);
 		if (ret) {
@@ -72,7 +72,7 @@ void neuron_irq_wake(struct neuron_device *nd)
 {
 	unsigned int nc;
 
-	for (nc = 0; nc < NC_COUNT; nc++)
+	for (nc = 0; nc < nd->gen->cores; nc++)
 		wake_up_interruptible_all(&nd->irqs[nc].wait);
 }
 
@@ -80,7 +80,7 @@ void neuron_irq_wake(struct neuron_device *nd)
 void neuron_irq_exit(struct neuron_device *nd)
 {
 	if (nd->has_irqs)
-		irqs_free(nd, NC_COUNT);
+		irqs_free(nd, nd->gen->cores);
 	neuron_irq_wake(nd);
 }
 
@@ -126,7 +126,8 @@ static int entries_look(struct neuron_file *nf, unsigned int first, unsigned int
 
 static ssize_t entries_read(struct neuron_file *nf, char __user *buf, size_t size, loff_t *pos)
 {
-	u32 value[NC_COUNT];
+	size_t end = nf->nd->gen->cores * sizeof(u32);
+	u32 value[NEURON_CORES_MAX];
 	unsigned int n;
 	int idx, ret;
 
@@ -134,9 +135,9 @@ static ssize_t entries_read(struct neuron_file *nf, char __user *buf, size_t siz
 		return -EINVAL; /* as a driver without this call */
 	if (*pos < 0 || *pos % sizeof(*value) || size % sizeof(*value))
 		return -EINVAL;
-	if (*pos >= sizeof(value))
+	if (*pos >= end)
 		return 0;
-	n = min_t(size_t, size, sizeof(value) - *pos) / sizeof(*value);
+	n = min_t(size_t, size, end - *pos) / sizeof(*value);
 	idx = neuron_enter(nf->nd);
 	if (idx < 0)
 		return idx;
@@ -181,14 +182,14 @@ __poll_t neuron_poll(struct file *file, poll_table *wait)
 {
 	struct neuron_file *nf = file->private_data;
 	struct neuron_device *nd = nf->nd;
-	unsigned long watched = READ_ONCE(nf->watched) ?: BIT(NC_COUNT) - 1;
+	unsigned long watched = READ_ONCE(nf->watched) ?: neuron_cores_all(nd);
 	__poll_t mask = 0;
 	unsigned int nc;
 	int idx;
 
 	if (nf->free_access || !nd->has_irqs)
 		return DEFAULT_POLLMASK; /* as a driver without this call */
-	for_each_set_bit(nc, &watched, NC_COUNT)
+	for_each_set_bit(nc, &watched, nd->gen->cores)
 		poll_wait(file, &nd->irqs[nc].wait, wait);
 	idx = neuron_enter(nd);
 	if (idx < 0)
@@ -196,7 +197,7 @@ __poll_t neuron_poll(struct file *file, poll_table *wait)
 	mutex_lock(&nd->lock);
 	if (caller_error(nd))
 		mask = EPOLLERR;
-	for_each_set_bit(nc, &watched, NC_COUNT)
+	for_each_set_bit(nc, &watched, nd->gen->cores)
 		if (!mask && core_ready(nf, nc))
 			mask = EPOLLIN | EPOLLRDNORM;
 	mutex_unlock(&nd->lock);

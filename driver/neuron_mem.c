@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory chunks: host memory of contiguous pages, device memory first fit from eight pools of
- * 1 GiB, handles, look-up, ownership. Owns pools, handles and the tree of chunks, all under
- * nd->lock.
+ * Memory chunks: host memory of contiguous pages, device memory first fit from four pools in
+ * each of the chip's memories, handles, look-up, ownership. Owns pools, handles and the tree of
+ * chunks, all under nd->lock.
  *
  * Host memory is pages that are mapped for the chip, not memory of the DMA interface: whoever still
  * has pages of a chunk when the chip goes (the importer of a dma-buf) keeps them, and the chip's
@@ -29,7 +29,6 @@
 
 /* gen_pool cannot hand out address 0; the bias keeps every alignment */
 #define POOL_BIAS BIT(62)
-#define POOL_PAGES (REGION_SIZE / PAGE_SIZE)
 #define MAX_HANDLES (512u * 8192)
 #define FREE_STACK_STEP 256
 /* Host chunks of all devices together take at most this part of the machine's memory */
@@ -37,28 +36,38 @@
 
 static atomic64_t host_bytes = ATOMIC64_INIT(0);
 
-static u64 pool_base(unsigned int pool)
+static unsigned int pool_count(const struct neuron_device *nd)
 {
-	u64 channel = pool / REGION_COUNT ? NEURON_V1_DRAM1_BASE : NEURON_V1_DRAM0_BASE;
+	return nd->gen->memories * REGION_COUNT;
+}
 
-	return channel + (pool % REGION_COUNT) * REGION_SIZE;
+static u64 pool_size(const struct neuron_device *nd, unsigned int pool)
+{
+	return nd->gen->memory[pool / REGION_COUNT].size / REGION_COUNT;
+}
+
+static u64 pool_base(const struct neuron_device *nd, unsigned int pool)
+{
+	return nd->gen->memory[pool / REGION_COUNT].address +
+	       (pool % REGION_COUNT) * pool_size(nd, pool);
 }
 
 static int pool_init(struct neuron_device *nd, unsigned int i)
 {
 	INIT_LIST_HEAD(&nd->scratch[i]);
 	nd->pools[i] = gen_pool_create(PAGE_SHIFT, NUMA_NO_NODE);
-	nd->used[i] = vzalloc(BITS_TO_LONGS(POOL_PAGES) * sizeof(long));
+	nd->used[i] = vzalloc(BITS_TO_LONGS(pool_size(nd, i) / PAGE_SIZE) * sizeof(long));
 	if (!nd->pools[i] || !nd->used[i])
 		return -ENOMEM;
-	return gen_pool_add(nd->pools[i], POOL_BIAS + pool_base(i), REGION_SIZE, NUMA_NO_NODE);
+	return gen_pool_add(nd->pools[i], POOL_BIAS + pool_base(nd, i), pool_size(nd, i),
+			    NUMA_NO_NODE);
 }
 
 static void pools_free(struct neuron_device *nd)
 {
 	unsigned int i;
 
-	for (i = 0; i < POOL_COUNT; i++) {
+	for (i = 0; i < pool_count(nd); i++) {
 		if (nd->pools[i])
 			gen_pool_destroy(nd->pools[i]);
 		vfree(nd->used[i]);
@@ -70,7 +79,7 @@ int neuron_mem_init(struct neuron_device *nd)
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < POOL_COUNT; i++) {
+	for (i = 0; i < pool_count(nd); i++) {
 		ret = pool_init(nd, i);
 		if (ret) {
 			pools_free(nd);
@@ -82,7 +91,7 @@ int neuron_mem_init(struct neuron_device *nd)
 
 static u64 pool_page(const struct neuron_mc *mc)
 {
-	return (mc->pa - pool_base(mc->pool)) >> PAGE_SHIFT;
+	return (mc->pa - pool_base(mc->nd, mc->pool)) >> PAGE_SHIFT;
 }
 
 static void host_free(struct neuron_mc *mc)
@@ -111,7 +120,7 @@ static int host_map(struct neuron_mc *mc)
 		nd_err(mc->nd, "host memory that needs bounce buffers cannot be shared\n");
 		return -ENOMEM;
 	}
-	mc->pa = nhal_host_addr(mc->dma);
+	mc->pa = nhal_host_addr(mc->nd->gen, mc->dma);
 	return 0;
 }
 
@@ -151,12 +160,12 @@ static unsigned long scratch_alloc(struct neuron_mc *mc)
 	struct genpool_data_fixed at;
 	struct neuron_mc *lowest;
 	unsigned long addr = 0;
-	u64 end = REGION_SIZE;
+	u64 end = pool_size(nd, mc->pool);
 
 	mutex_lock(&nd->lock);
 	lowest = list_first_entry_or_null(&nd->scratch[mc->pool], struct neuron_mc, scratch);
 	if (lowest)
-		end = lowest->pa - pool_base(mc->pool);
+		end = lowest->pa - pool_base(nd, mc->pool);
 	if (mc->size <= end) {
 		at.offset = end - mc->size;
 		addr = gen_pool_alloc_algo(nd->pools[mc->pool], mc->size, gen_pool_fixed_alloc,
@@ -179,7 +188,7 @@ static int backing_alloc_device(struct neuron_mc *mc, const struct neuron_mc_arg
 	unsigned long addr;
 
 	mc->pool = args->channel * REGION_COUNT + args->region;
-	if (mc->size > REGION_SIZE)
+	if (mc->size > pool_size(mc->nd, mc->pool))
 		return -ENOMEM;
 	if (mc->type == NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE)
 		addr = scratch_alloc(mc);
@@ -211,7 +220,7 @@ static int pages_clear(struct neuron_device *nd, unsigned int pool, unsigned int
 	int ret;
 
 	while (pages_next(nd, pool, stop, end, &start, &stop)) {
-		ret = neuron_dma_fill(&nd->h2t[nc], pool_base(pool) + start * PAGE_SIZE,
+		ret = neuron_dma_fill(&nd->h2t[nc], pool_base(nd, pool) + start * PAGE_SIZE,
 				      (stop - start) * PAGE_SIZE, 0);
 		if (ret)
 			return ret;
@@ -317,16 +326,16 @@ static int handle_alloc(struct neuron_device *nd, struct neuron_mc *mc)
 	return 0;
 }
 
-static int args_check(const struct neuron_mc_args *args)
+static int args_check(const struct neuron_gen *gen, const struct neuron_mc_args *args)
 {
 	if (args->nc >= NEURON_MAX_NC_PER_DEVICE || args->size > S64_MAX)
 		return -EINVAL;
 	/* nothing is no size the public driver finds memory for */
-	if (!args->size || args->size > NEURON_V1_DRAM_CHANNEL_SIZE)
+	if (!args->size || args->size > gen->memory[0].size)
 		return -ENOMEM;
 	if (args->host)
 		return args->align ? -EINVAL : 0;
-	if (args->channel >= NEURON_V1_DRAM_CHANNELS || args->region >= REGION_COUNT)
+	if (args->channel >= gen->memories || args->region >= REGION_COUNT)
 		return -EINVAL;
 	if (args->align > INT_MAX || (args->align > PAGE_SIZE && !is_power_of_2(args->align)))
 		return -EINVAL;
@@ -346,7 +355,7 @@ static struct neuron_mc *mc_new(struct neuron_device *nd, const struct neuron_mc
 	mc->nd = nd;
 	mc->size = neuron_chunk_size(args->size);
 	mc->host = args->host;
-	mc->nc = args->nc % NC_COUNT;
+	mc->nc = args->nc % nd->gen->cores;
 	mc->type = min_t(u32, args->type, NEURON_MEMALLOC_TYPE_MAX);
 	mc->life = args->life;
 	mc->tgid = current->tgid;
@@ -372,7 +381,7 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 	struct neuron_mc *mc;
 	int ret;
 
-	ret = args_check(args);
+	ret = args_check(nd->gen, args);
 	if (ret)
 		return ret;
 	if (neuron_fail(NEURON_FAIL_MC_ALLOC))
@@ -471,8 +480,8 @@ static void mem_wipe(struct neuron_device *nd)
 	if (READ_ONCE(nd->gone) || READ_ONCE(nd->state) != NEURON_STATE_READY)
 		return;
 	down_read(&nd->reset_sem);
-	for (i = 0; i < POOL_COUNT; i++)
-		if (pages_clear(nd, i, 0, 0, POOL_PAGES))
+	for (i = 0; i < pool_count(nd); i++)
+		if (pages_clear(nd, i, 0, 0, pool_size(nd, i) / PAGE_SIZE))
 			nd_err(nd, "device memory was not cleared\n");
 	up_read(&nd->reset_sem);
 }

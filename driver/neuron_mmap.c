@@ -63,11 +63,11 @@ static int chunk_pfn(struct neuron_mc *mc, u64 size, unsigned long *pfn)
 		*pfn = page_to_pfn(virt_to_page(mc->va));
 		return 0;
 	}
-	if (nhal_addr_to_bar(mc->pa, size, &bar, &offset) || bar != NEURON_BAR_DRAM)
+	if (nhal_addr_to_bar(nd->gen, mc->pa, size, &bar, &offset) || bar != nd->gen->bar_dram)
 		return -EINVAL;
-	if (offset > nd->bar4_len || size > nd->bar4_len - offset)
+	if (offset > nd->dram_len || size > nd->dram_len - offset)
 		return -EINVAL;
-	*pfn = (nd->bar4_base + offset) >> PAGE_SHIFT;
+	*pfn = (nd->dram_base + offset) >> PAGE_SHIFT;
 	return 0;
 }
 

@@ -95,7 +95,7 @@ static void entry_harvest(struct neuron_device *nd, struct neuron_nds *entry)
 	unsigned int nc, i;
 	u64 now, *counter;
 
-	for (nc = 0; nc < NC_COUNT; nc++) {
+	for (nc = 0; nc < nd->gen->cores; nc++) {
 		for (i = 0; i < NDS_EXT_NC_COUNTER_LAST; i++) {
 			counter = entry->mc->va + NDS_NC_OFFSET(nc, i);
 			now = READ_ONCE(*counter);

@@ -12,9 +12,10 @@
 
 #define NQ_SIZE_MAX (64u << 20)
 
-static int args_check(const struct neuron_nq_args *args)
+static int args_check(const struct neuron_gen *gen, const struct neuron_nq_args *args)
 {
-	if (args->nc >= NC_COUNT || args->type >= NQ_TYPES || args->eng >= NQ_ENGINES)
+	if (args->nc >= gen->cores || args->eng >= gen->target->engines ||
+	    neuron_gen_nq(gen, args->type, args->eng) < 0)
 		return -EINVAL;
 	/* the chip works with two entries and more */
 	if (!is_power_of_2(args->size) || args->size < 2 * NEURON_NQ_ENTRY_SIZE ||
@@ -67,7 +68,7 @@ int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args, 
 	struct neuron_mc *mc, *old = NULL;
 	int ret;
 
-	ret = args_check(args);
+	ret = args_check(nd->gen, args);
 	if (ret)
 		return ret;
 	nq = &nd->nqs[args->nc][args->type][args->eng];
@@ -112,16 +113,13 @@ static struct neuron_mc *nq_stop(struct neuron_device *nd, unsigned int nc, unsi
 	return mc;
 }
 
-/* Switch off and free the queues of a process, or with owner 0 those of the cores in the map */
-void neuron_nqs_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
+static void type_stop(struct neuron_device *nd, unsigned int nc, unsigned int type, pid_t owner,
+		      u32 nc_map)
 {
-	unsigned int i, nc, type, eng;
 	struct neuron_mc *mc;
+	unsigned int eng;
 
-	for (i = 0; i < NC_COUNT * NQ_TYPES * NQ_ENGINES; i++) {
-		nc = i / (NQ_TYPES * NQ_ENGINES);
-		type = i / NQ_ENGINES % NQ_TYPES;
-		eng = i % NQ_ENGINES;
+	for (eng = 0; eng < nd->gen->target->engines; eng++) {
 		mutex_lock(&nd->lock);
 		mc = nq_stop(nd, nc, type, eng, owner, nc_map);
 		mutex_unlock(&nd->lock);
@@ -130,4 +128,14 @@ void neuron_nqs_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
 			neuron_mc_free(mc);
 		}
 	}
+}
+
+/* Switch off and free the queues of a process, or with owner 0 those of the cores in the map */
+void neuron_nqs_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
+{
+	unsigned int nc, type;
+
+	for (nc = 0; nc < nd->gen->cores; nc++)
+		for (type = 0; type < NEURON_NQ_TYPES; type++)
+			type_stop(nd, nc, type, owner, nc_map);
 }

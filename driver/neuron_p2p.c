@@ -58,10 +58,10 @@ static int info_fill(struct neuron_p2p_va_info *info, struct neuron_mc *mc, u64 
 	unsigned int bar;
 	u64 at, pa;
 
-	if (mc->host || nhal_addr_to_bar(mc->pa + offset, size, &bar, &at) ||
-	    bar != NEURON_BAR_DRAM || at > nd->bar4_len || size > nd->bar4_len - at)
+	if (mc->host || nhal_addr_to_bar(nd->gen, mc->pa + offset, size, &bar, &at) ||
+	    bar != nd->gen->bar_dram || at > nd->dram_len || size > nd->dram_len - at)
 		return -EINVAL;
-	pa = nd->bar4_base + at;
+	pa = nd->dram_base + at;
 	info->virtual_address = (void *)(uintptr_t)va;
 	info->size = size;
 	info->shift_page_size = PAGE_SHIFT;

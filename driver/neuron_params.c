@@ -43,14 +43,16 @@ NEURON_PARAM_UNUSED(force_die_flip, int, 0);
 NEURON_PARAM_UNUSED(userver_ctl, int, 0);
 NEURON_PARAM_UNUSED(userver_etimeout, int, 600);
 
+#define GRAIN_MAX BIT_ULL(30) /* the smallest region that a generation has */
+
 /* From one page to one region; what is neither is refused once, at load time */
 int neuron_params_check(void)
 {
 	if (is_power_of_2(mempool_min_alloc_size) && mempool_min_alloc_size >= PAGE_SIZE &&
-	    mempool_min_alloc_size <= REGION_SIZE)
+	    mempool_min_alloc_size <= GRAIN_MAX)
 		return 0;
 	pr_err("mempool_min_alloc_size=%lu: a power of two from %lu to %llu\n",
-	       mempool_min_alloc_size, PAGE_SIZE, (u64)REGION_SIZE);
+	       mempool_min_alloc_size, PAGE_SIZE, GRAIN_MAX);
 	return -EINVAL;
 }
 

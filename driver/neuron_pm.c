@@ -11,8 +11,6 @@
 
 #include "neuron.h"
 
-#define NC_MAP_ALL (BIT(NC_COUNT) - 1)
-
 /* reset_sem held for writing */
 static void procs_lose(struct neuron_device *nd)
 {
@@ -50,11 +48,11 @@ static void quiesce(struct neuron_device *nd, enum neuron_state state)
 	       READ_ONCE(nd->state) == NEURON_STATE_READY;
 	WRITE_ONCE(nd->state, state);
 	procs_lose(nd);
-	if (halt && neuron_cores_halt(nd, NC_MAP_ALL))
+	if (halt && neuron_cores_halt(nd, neuron_cores_all(nd)))
 		nd_err(nd, "cores did not halt\n");
-	neuron_queues_stop(nd, 0, NC_MAP_ALL);
-	neuron_nqs_stop(nd, 0, NC_MAP_ALL);
-	for (nc = 0; nc < NC_COUNT; nc++)
+	neuron_queues_stop(nd, 0, neuron_cores_all(nd));
+	neuron_nqs_stop(nd, 0, neuron_cores_all(nd));
+	for (nc = 0; nc < nd->gen->cores; nc++)
 		neuron_h2t_teardown(nd, nc);
 	up_write(&nd->reset_sem);
 	neuron_irq_wake(nd);

@@ -102,7 +102,7 @@ static u32 cores_of(struct neuron_device *nd, pid_t tgid)
 	unsigned int nc;
 
 	mutex_lock(&nd->lock);
-	for (nc = 0; nc < NC_COUNT; nc++)
+	for (nc = 0; nc < nd->gen->cores; nc++)
 		if (nd->core_owner[nc] == tgid)
 			map |= BIT(nc);
 	mutex_unlock(&nd->lock);
@@ -152,7 +152,7 @@ static void proc_take_down(struct neuron_device *nd, pid_t tgid)
 	neuron_nds_release(nd, tgid);
 	neuron_mem_free_all(nd, tgid);
 	mutex_lock(&nd->lock);
-	for (nc = 0; nc < NC_COUNT; nc++) {
+	for (nc = 0; nc < nd->gen->cores; nc++) {
 		/* nobody will complete what it started */
 		if (nd->cinit[nc] == NEURON_CINIT_STATE_STARTED && nd->cinit_by[nc] == tgid)
 			nd->cinit[nc] = NEURON_CINIT_STATE_INVALID;

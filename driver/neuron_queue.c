@@ -15,12 +15,6 @@
 #define ENGINE_NORMAL 2
 #define ENGINE_ABORT 3
 
-static bool is_h2t(u32 eng, u32 qid)
-{
-	return eng == NEURON_V1_H2T_ENGINE(eng / NEURON_V1_DMA_ENG_PER_NC) &&
-	       qid == NEURON_V1_H2T_QUEUE;
-}
-
 /* The chunk of a ring, NULL for handle 0 */
 static struct neuron_mc *ring_get(struct neuron_device *nd, u64 handle, u32 len)
 {
@@ -38,11 +32,11 @@ static struct neuron_mc *ring_get(struct neuron_device *nd, u64 handle, u32 len)
 	return ERR_PTR(-EINVAL);
 }
 
-static u64 ring_base(const struct neuron_mc *mc, u32 axi_port)
+static u64 ring_base(const struct neuron_gen *gen, const struct neuron_mc *mc, u32 axi_port)
 {
 	if (!mc)
 		return 0;
-	return mc->host || axi_port != 1 ? mc->pa : mc->pa | NEURON_V1_AXI_PORT1;
+	return mc->host || axi_port != 1 ? mc->pa : mc->pa | gen->window.alias;
 }
 
 /* The guard lets the queue reach what is its owner's; nd->lock held */
@@ -66,7 +60,7 @@ static int queue_take(struct neuron_device *nd, const struct neuron_ioctl_dma_qu
 	lockdep_assert_held(&nd->lock);
 	if (q->used && q->owner != current->tgid)
 		return -EACCES;
-	ret = neuron_core_claim(nd, arg->eng_id / NEURON_V1_DMA_ENG_PER_NC);
+	ret = neuron_core_claim(nd, neuron_gen_dma_core(nd->gen, arg->eng_id));
 	if (ret)
 		return ret;
 	q->used = true;
@@ -77,8 +71,8 @@ static int queue_take(struct neuron_device *nd, const struct neuron_ioctl_dma_qu
 	q->rx_len = arg->rx_desc_count;
 	q->acked = 0;
 	domain_set(nd, q, arg->eng_id, arg->qid);
-	nhal_queue_init(&nd->hal, arg->eng_id, arg->qid, ring_base(q->tx, arg->axi_port), q->tx_len,
-			ring_base(q->rx, arg->axi_port), q->rx_len);
+	nhal_queue_init(&nd->hal, arg->eng_id, arg->qid, ring_base(nd->gen, q->tx, arg->axi_port),
+			q->tx_len, ring_base(nd->gen, q->rx, arg->axi_port), q->rx_len);
 	return 0;
 }
 
@@ -88,9 +82,9 @@ int neuron_queue_setup(struct neuron_device *nd, const struct neuron_ioctl_dma_q
 	int ret;
 
 	trace_dma_queue_init(nd->index, arg);
-	if (arg->eng_id >= ENG_COUNT || arg->qid >= QUEUE_COUNT || arg->rxc_handle)
+	if (arg->eng_id >= nd->gen->dma_engines || arg->qid >= QUEUE_COUNT || arg->rxc_handle)
 		return -EINVAL;
-	if (is_h2t(arg->eng_id, arg->qid))
+	if (neuron_gen_is_copy_queue(nd->gen, arg->eng_id, arg->qid))
 		return -EACCES;
 	tx = ring_get(nd, arg->tx_handle, arg->tx_desc_count);
 	if (IS_ERR(tx))
@@ -114,7 +108,7 @@ static struct neuron_queue *queue_own(struct neuron_device *nd, u32 eng, u32 qid
 {
 	struct neuron_queue *q;
 
-	if (eng >= ENG_COUNT || qid >= QUEUE_COUNT)
+	if (eng >= nd->gen->dma_engines || qid >= QUEUE_COUNT)
 		return ERR_PTR(-EINVAL);
 	q = &nd->queues[eng][qid];
 	if (!q->used)
@@ -126,7 +120,7 @@ static void models_count(struct neuron_device *nd, const struct neuron_mc *rx)
 {
 	unsigned int nc;
 
-	for (nc = 0; rx && nc < NC_COUNT; nc++)
+	for (nc = 0; rx && nc < nd->gen->cores; nc++)
 		if (rx->model_map & BIT(nc))
 			nd->model_started[nc]++;
 }
@@ -161,7 +155,7 @@ static void queue_park(struct neuron_device *nd, unsigned int eng, unsigned int 
 		       struct neuron_mc **tx, struct neuron_mc **rx)
 {
 	struct neuron_queue *q = &nd->queues[eng][qid];
-	u64 dummy = nhal_host_addr(nd->dummy_dma);
+	u64 dummy = nhal_host_addr(nd->gen, nd->dummy_dma);
 
 	trace_dma_queue_release(nd->index, eng, qid);
 	if (!READ_ONCE(nd->gone))
@@ -197,12 +191,12 @@ void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
 	unsigned int eng, qid;
 	bool hit;
 
-	for (eng = 0; eng < ENG_COUNT; eng++) {
+	for (eng = 0; eng < nd->gen->dma_engines; eng++) {
 		for (qid = 0; qid < QUEUE_COUNT; qid++) {
 			q = &nd->queues[eng][qid];
 			mutex_lock(&nd->lock);
 			hit = q->used && (owner ? q->owner == owner
-						: nc_map & BIT(eng / NEURON_V1_DMA_ENG_PER_NC));
+						: nc_map & BIT(neuron_gen_dma_core(nd->gen, eng)));
 			tx = NULL;
 			rx = NULL;
 			if (hit)
@@ -217,7 +211,8 @@ void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
 #define QUEUE_REGS 9
 
 /* Device addresses of a half's registers, QUEUE_REGS of them */
-void neuron_queue_reg_addrs(u32 eng, enum nhal_half half, u32 qid, u64 *addr)
+void neuron_queue_reg_addrs(const struct neuron_gen *gen, u32 eng, enum nhal_half half, u32 qid,
+			    u64 *addr)
 {
 	static const u16 regs[QUEUE_REGS] = {
 		NEURON_UDMA_Q_STATUS,	    NEURON_UDMA_Q_BASE_LO,	NEURON_UDMA_Q_BASE_HI,
@@ -227,7 +222,7 @@ void neuron_queue_reg_addrs(u32 eng, enum nhal_half half, u32 qid, u64 *addr)
 	unsigned int i;
 
 	for (i = 0; i < QUEUE_REGS; i++)
-		addr[i] = nhal_queue_reg_addr(eng, half, qid, regs[i]);
+		addr[i] = nhal_queue_reg_addr(gen, eng, half, qid, regs[i]);
 }
 
 static int half_state(struct neuron_device *nd, u32 eng, enum nhal_half half, u32 qid,
@@ -237,7 +232,7 @@ static int half_state(struct neuron_device *nd, u32 eng, enum nhal_half half, u3
 	u32 v[QUEUE_REGS];
 	int ret;
 
-	neuron_queue_reg_addrs(eng, half, qid, addr);
+	neuron_queue_reg_addrs(nd->gen, eng, half, qid, addr);
 	ret = neuron_reg_read(nd, addr, v, QUEUE_REGS);
 	if (ret)
 		return ret;
@@ -249,7 +244,7 @@ static int half_state(struct neuron_device *nd, u32 eng, enum nhal_half half, u3
 	state->tail_pointer = v[5];
 	state->completion_base_addr = v[6] | (u64)v[7] << 32;
 	state->completion_head = v[8];
-	if (is_h2t(eng, qid) || READ_ONCE(nd->queues[eng][qid].used))
+	if (neuron_gen_is_copy_queue(nd->gen, eng, qid) || READ_ONCE(nd->queues[eng][qid].used))
 		state->sw_status = QUEUE_SW_ENABLED;
 	return 0;
 }
@@ -259,7 +254,7 @@ int neuron_queue_state(struct neuron_device *nd, u32 eng, u32 qid,
 {
 	int ret;
 
-	if (eng >= ENG_COUNT || qid >= QUEUE_COUNT)
+	if (eng >= nd->gen->dma_engines || qid >= QUEUE_COUNT)
 		return -EINVAL;
 	ret = half_state(nd, eng, NHAL_M2S, qid, tx);
 	return ret ? ret : half_state(nd, eng, NHAL_S2M, qid, rx);
@@ -286,9 +281,9 @@ int neuron_engine_state(struct neuron_device *nd, u32 eng, struct neuron_dma_eng
 	u32 v[2];
 	int ret;
 
-	if (eng >= ENG_COUNT)
+	if (eng >= nd->gen->dma_engines)
 		return -EINVAL;
-	base = NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(eng);
+	base = neuron_gen_address(nd->gen, NEURON_BLOCK_UDMA, eng);
 	addr[0] = base + NEURON_UDMA_M2S_STATE;
 	addr[1] = base + NEURON_UDMA_S2M_STATE;
 	ret = neuron_reg_read(nd, addr, v, 2);

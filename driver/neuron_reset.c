@@ -9,11 +9,10 @@
 
 #include "neuron.h"
 
-#define NC_MAP_ALL (BIT(NC_COUNT) - 1)
-
-static u32 map_cores(u32 nc_map)
+static u32 map_cores(const struct neuron_device *nd, u32 nc_map)
 {
-	return nc_map == NEURON_NC_MAP_DEVICE ? NC_MAP_ALL : nc_map & NC_MAP_ALL;
+	return nc_map == NEURON_NC_MAP_DEVICE ? neuron_cores_all(nd)
+					      : nc_map & neuron_cores_all(nd);
 }
 
 /* Bring DMA of the cores into service; reset_sem held for writing */
@@ -21,7 +20,7 @@ static void cores_dma_start(struct neuron_device *nd, u32 cores)
 {
 	unsigned int nc;
 
-	for (nc = 0; nc < NC_COUNT; nc++) {
+	for (nc = 0; nc < nd->gen->cores; nc++) {
 		if (!(cores & BIT(nc)))
 			continue;
 		nhal_core_dma_init(&nd->hal, nc);
@@ -53,7 +52,7 @@ static void cores_forget(struct neuron_device *nd, u32 cores)
 	unsigned int nc;
 
 	mutex_lock(&nd->lock);
-	for (nc = 0; nc < NC_COUNT; nc++) {
+	for (nc = 0; nc < nd->gen->cores; nc++) {
 		if (!(cores & BIT(nc)))
 			continue;
 		nd->cinit[nc] = NEURON_CINIT_STATE_INVALID;
@@ -66,15 +65,15 @@ static void cores_forget(struct neuron_device *nd, u32 cores)
 static int reset_do(struct neuron_device *nd, u32 nc_map)
 {
 	bool device = nc_map == NEURON_NC_MAP_DEVICE;
-	u32 cores = map_cores(nc_map);
+	u32 cores = map_cores(nd, nc_map);
 	unsigned int nc;
 	int ret = 0;
 
 	/* without a map a reset of one core is a reset of all */
 	if (!device && !(nd->hal.features & NEURON_CAP_F_TPB_MAP))
-		cores = NC_MAP_ALL;
+		cores = neuron_cores_all(nd);
 	down_write(&nd->reset_sem);
-	for (nc = 0; nc < NC_COUNT; nc++)
+	for (nc = 0; nc < nd->gen->cores; nc++)
 		if (cores & BIT(nc))
 			neuron_h2t_teardown(nd, nc);
 	cores_forget(nd, cores);
@@ -91,7 +90,7 @@ static int reset_do(struct neuron_device *nd, u32 nc_map)
 	up_write(&nd->reset_sem);
 	if (ret) {
 		nd_err(nd, "reset of %#x failed: %d\n", nc_map, ret);
-		for (nc = 0; nc < NC_COUNT; nc++)
+		for (nc = 0; nc < nd->gen->cores; nc++)
 			if (cores & BIT(nc)) {
 				neuron_stat_add(nd, &nd->stats.reset_fail[nc], 1);
 				if (ret == -ETIMEDOUT || ret == -EIO)
@@ -210,7 +209,7 @@ static bool others_use(struct neuron_device *nd, u32 id, u32 cores)
 	unsigned int nc;
 
 	lockdep_assert_held(&nd->lock);
-	for (nc = 0; nc < NC_COUNT; nc++)
+	for (nc = 0; nc < nd->gen->cores; nc++)
 		if (cores & BIT(nc) && nd->core_owner[nc] && nd->core_owner[nc] != id)
 			return true;
 	return false;
@@ -222,17 +221,18 @@ static bool others_use(struct neuron_device *nd, u32 id, u32 cores)
  */
 int neuron_reset_request(struct neuron_device *nd, u32 id, u32 nc_map)
 {
-	u32 cores = nd->hal.features & NEURON_CAP_F_TPB_MAP ? map_cores(nc_map) : NC_MAP_ALL;
+	u32 cores = nd->hal.features & NEURON_CAP_F_TPB_MAP ? map_cores(nd, nc_map)
+							    : neuron_cores_all(nd);
 	struct neuron_reset_req *req;
 	int ret = 0;
 
-	if (!map_cores(nc_map))
+	if (!map_cores(nd, nc_map))
 		return -EINVAL;
 	req = kzalloc(sizeof(*req), GFP_KERNEL);
 	if (!req)
 		return -ENOMEM;
 	req->id = id;
-	req->nc_map = nc_map == NEURON_NC_MAP_DEVICE ? nc_map : map_cores(nc_map);
+	req->nc_map = nc_map == NEURON_NC_MAP_DEVICE ? nc_map : map_cores(nd, nc_map);
 	mutex_lock(&nd->lock);
 	if (id && !neuron_attached_locked(nd))
 		ret = -EACCES;

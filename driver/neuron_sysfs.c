@@ -374,7 +374,7 @@ static void device_add_tree(struct neuron_sysfs *s)
 		add_dir(s, host, neuron_host_kinds[i], &s->nd->stats.host_mem[i], true);
 	power = add_kobj(s, stats, "power");
 	add_file(s, power, ND_FILE_POWER);
-	for (i = 0; i < NC_COUNT; i++)
+	for (i = 0; i < s->nd->gen->cores; i++)
 		core_add(s, i);
 	/* the node has no parent, so this is the way to the PCI device */
 	if (!s->error)
@@ -506,30 +506,29 @@ static DEVICE_ATTR(reset, 0600, reset_show, reset_store);
 
 static ssize_t core_count_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d", NC_COUNT); /* no newline, as programs know it */
+	struct neuron_device *nd = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%d", nd->gen->cores); /* no newline, as programs know it */
 }
 static DEVICE_ATTR(core_count, 0400, core_count_show, NULL);
 
 static ssize_t connected_devices_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct neuron_device *nd = dev_get_drvdata(dev);
-	int east = -1, west = -1, idx = neuron_enter(nd), ret;
+	int id[NEURON_PORTS_MAX], port, idx = neuron_enter(nd), ret, n = 0;
 
 	if (idx < 0)
 		return idx;
 	ret = neuron_wait_all_ready();
-	if (!ret && neuron_neighbors(nd, &east, &west)) {
-		east = -1;
-		west = -1;
-	}
+	if (!ret && neuron_neighbors(nd, id))
+		memset(id, -1, sizeof(id));
 	neuron_exit(nd, idx);
 	if (ret)
 		return ret;
-	if (east >= 0 && west >= 0)
-		return sysfs_emit(buf, "%d, %d\n", east, west);
-	if (east >= 0 || west >= 0)
-		return sysfs_emit(buf, "%d\n", max(east, west));
-	return sysfs_emit(buf, "\n");
+	for (port = 0; port < NEURON_PORTS_MAX; port++)
+		if (id[port] >= 0)
+			n += sysfs_emit_at(buf, n, n ? ", %d" : "%d", id[port]);
+	return n + sysfs_emit_at(buf, n, "\n");
 }
 static DEVICE_ATTR(connected_devices, 0400, connected_devices_show, NULL);
 

@@ -24,9 +24,9 @@ enum {
 	WORD_STATUS,
 	WORD_SERIAL_LO,
 	WORD_SERIAL_HI,
-	WORD_ECC,
-	WORD_POWER = WORD_ECC + NEURON_MEMORIES,
-	WORDS
+	WORD_POWER,
+	WORD_ECC, /* of the SRAM, then of each memory */
+	WORDS_MAX = WORD_ECC + NEURON_ECC_MEMORIES_MAX
 };
 
 static void power_minute_end(struct neuron_device *nd, time64_t now)
@@ -97,19 +97,15 @@ static void power_look(struct neuron_device *nd, const u32 *word)
 
 static void links_look(struct neuron_device *nd, u32 status)
 {
-	static const u32 bits[NEURON_LINKS] = {
-		[NEURON_LINK_SIDE_EAST] = NEURON_MISC_FW_STATUS_EAST,
-		[NEURON_LINK_SIDE_WEST] = NEURON_MISC_FW_STATUS_WEST,
-	};
-	static const char *const link_files[NEURON_LINKS] = {
+	static const char *const link_files[NEURON_PORTS_MAX] = {
 		[NEURON_LINK_SIDE_EAST] = "link_east",
 		[NEURON_LINK_SIDE_WEST] = "link_west",
 	};
 	unsigned int i;
 	bool up;
 
-	for (i = 0; i < NEURON_LINKS; i++) {
-		up = status & bits[i];
+	for (i = 0; i < nd->gen->window.ports; i++) {
+		up = status & nd->gen->port_up[i];
 		if (nd->watch.known && up != nd->watch.last.link[i]) {
 			nd_info(nd, "%s is %s\n", link_files[i], up ? "up" : "down");
 			neuron_event_link(nd, i, up);
@@ -144,6 +140,20 @@ static void ecc_look(struct neuron_device *nd, unsigned int memory, u32 word)
 			     -1);
 }
 
+static void words_list(const struct neuron_gen *gen, u64 addr[WORDS_MAX])
+{
+	unsigned int i;
+
+	addr[WORD_API] = nhal_misc_addr(gen, NEURON_MISC_FW_API_VERSION);
+	addr[WORD_STATUS] = nhal_misc_addr(gen, gen->ready_word);
+	addr[WORD_SERIAL_LO] = nhal_misc_addr(gen, NEURON_MISC_SERIAL_LO);
+	addr[WORD_SERIAL_HI] = nhal_misc_addr(gen, NEURON_MISC_SERIAL_HI);
+	addr[WORD_POWER] = nhal_misc_addr(gen, NEURON_MISC_POWER(0));
+	addr[WORD_ECC] = nhal_misc_addr(gen, NEURON_MISC_ECC_SRAM);
+	for (i = 0; i < gen->memories; i++)
+		addr[WORD_ECC + 1 + i] = nhal_misc_addr(gen, NEURON_MISC_ECC_DRAM(i));
+}
+
 /**
  * neuron_watch_look() - look at the chip now, and tell what changed
  * @nd: the device
@@ -153,30 +163,19 @@ static void ecc_look(struct neuron_device *nd, unsigned int memory, u32 word)
  */
 int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health)
 {
-	static const unsigned int misc[WORDS] = {
-		[WORD_API] = NEURON_MISC_FW_API_VERSION,
-		[WORD_STATUS] = NEURON_MISC_FW_STATUS,
-		[WORD_SERIAL_LO] = NEURON_MISC_SERIAL_LO,
-		[WORD_SERIAL_HI] = NEURON_MISC_SERIAL_HI,
-		[WORD_ECC + NEURON_ECC_MEMORY_SRAM] = NEURON_MISC_ECC_SRAM,
-		[WORD_ECC + NEURON_ECC_MEMORY_DRAM0] = NEURON_MISC_ECC_DRAM(0),
-		[WORD_ECC + NEURON_ECC_MEMORY_DRAM1] = NEURON_MISC_ECC_DRAM(1),
-		[WORD_POWER] = NEURON_MISC_POWER(0),
-	};
-	u64 addr[WORDS];
-	u32 word[WORDS];
-	unsigned int i;
+	unsigned int memories = 1 + nd->gen->memories, i;
+	u64 addr[WORDS_MAX];
+	u32 word[WORDS_MAX];
 	int ret;
 
-	for (i = 0; i < WORDS; i++)
-		addr[i] = nhal_misc_addr(misc[i]);
+	words_list(nd->gen, addr);
 	mutex_lock(&nd->watch.lock);
-	ret = neuron_reg_read(nd, addr, word, WORDS);
+	ret = neuron_reg_read(nd, addr, word, WORD_ECC + memories);
 	if (ret)
 		goto unlock;
 	WRITE_ONCE(nd->serial, (u64)word[WORD_SERIAL_HI] << 32 | word[WORD_SERIAL_LO]);
 	links_look(nd, word[WORD_STATUS]);
-	for (i = 0; i < NEURON_MEMORIES; i++)
+	for (i = 0; i < memories; i++)
 		ecc_look(nd, i, word[WORD_ECC + i]);
 	power_look(nd, word);
 	nd->watch.known = true;

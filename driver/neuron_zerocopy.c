@@ -84,7 +84,7 @@ static int window_push(struct nhal_h2t *ring, void *arg)
 	u64 host, left, n;
 
 	while (w->sg) {
-		host = nhal_host_addr(sg_dma_address(w->sg)) + w->sg_done;
+		host = nhal_host_addr(ring->hal->gen, sg_dma_address(w->sg)) + w->sg_done;
 		left = sg_dma_len(w->sg) - w->sg_done;
 		n = w->to_user ? nhal_h2t_push(ring, w->addr, host, left)
 			       : nhal_h2t_push(ring, host, w->addr, left);

@@ -136,6 +136,16 @@ bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine,
 	return false;
 }
 
+bool neuron_gen_is_copy_engine(const struct neuron_gen *gen, unsigned int engine)
+{
+	unsigned int nc;
+
+	for (nc = 0; nc < gen->cores; nc++)
+		if (gen->copy[nc].engine == engine)
+			return true;
+	return false;
+}
+
 unsigned int neuron_gen_nqs(const struct neuron_gen *gen)
 {
 	unsigned int i, n = 0;

@@ -72,8 +72,8 @@ const struct neuron_gen neuron_gen_inferentia = {
 	.name = "inferentia",
 	.number = 0,
 	.arch = 1,
-	.pci_ids = 1,
-	.pci_id = { NEURON_PCI_DEVICE_INF1 },
+	.pci_ids = 4,
+	.pci_id = { NEURON_PCI_DEVICE_INF1, 0x7065, 0x7066, 0x7067 },
 	.target = &neuron_target_inf1,
 
 	.cores = NEURON_V1_NC_PER_DEVICE,
@@ -137,7 +137,7 @@ const struct neuron_gen neuron_gen_inferentia = {
 	.ready_word = NEURON_MISC_FW_STATUS,
 	.ready_mask = NEURON_MISC_FW_STATUS_READY,
 	.ready_value = NEURON_MISC_FW_STATUS_READY,
-	.ready_links = true,
+	.port_up = { NEURON_MISC_FW_STATUS_EAST, NEURON_MISC_FW_STATUS_WEST },
 	.firmware_version = 3, /* from 3 on the driver samples the power words */
 	.mailbox_reads = true,
 };

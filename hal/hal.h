@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
 /*
- * Hardware procedures of an Inferentia chip: mailbox, reset, engine and queue set-up, descriptors,
- * copies. Plain C, no allocation, no global state; built into the kernel module and into libndl's
- * in-process backend. The caller owns all memory and all locks: calls for one mailbox, and calls
- * for one ring, must not overlap; everything else may run at the same time.
+ * Hardware procedures of a chip: mailbox, reset, engine and queue set-up, descriptors, copies. What
+ * differs between generations comes from the description of the chip's (neuron/hw/gen.h). Plain C,
+ * no allocation, no global state; built into the kernel module and into libndl's in-process
+ *backend. The caller owns all memory and all locks: calls for one mailbox, and calls for one ring,
+ *must not overlap; everything else may run at the same time.
  *
  * How to bring up a chip:
- *	nhal_init(&hal, &ops, opaque, features);
+ *	nhal_init(&hal, gen, &ops, opaque, features);
  *	nhal_mailbox_set(&hal, req, req_addr, resp, resp_addr);
  *	nhal_reset(&hal, NEURON_MISC_RESET_DEVICE, 0);
  *	nhal_device_id_write(&hal, index);
@@ -25,6 +26,7 @@
 
 #include "hal_types.h"
 
+#include "neuron/hw/gen.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/hw/ours.h"
 
@@ -41,6 +43,7 @@ struct nhal_ops {
 };
 
 struct nhal {
+	const struct neuron_gen *gen;
 	const struct nhal_ops *ops;
 	void *opaque;
 	uint32_t features; /* NEURON_CAP_F_* of our capability; 0 on other hardware */
@@ -53,65 +56,72 @@ struct nhal {
 	bool silent; /* the last call got no answer to any of its tries */
 };
 
-void nhal_init(struct nhal *hal, const struct nhal_ops *ops, void *opaque, uint32_t features);
+void nhal_init(struct nhal *hal, const struct neuron_gen *gen, const struct nhal_ops *ops,
+	       void *opaque, uint32_t features);
 
 /* Addresses (hal_addr.c) */
-static inline uint64_t nhal_host_addr(uint64_t physical)
+static inline uint64_t nhal_host_addr(const struct neuron_gen *gen, uint64_t physical)
 {
-	return physical | NEURON_V1_WINDOW_HOST;
+	return physical | gen->window.host;
 }
 
-static inline bool nhal_addr_is_host(uint64_t addr)
+static inline bool nhal_addr_is_host(const struct neuron_gen *gen, uint64_t addr)
 {
-	return (addr & NEURON_V1_WINDOW_MASK) == NEURON_V1_WINDOW_HOST;
+	return (addr & gen->window.mask) == gen->window.host;
 }
 
-static inline uint64_t nhal_host_physical(uint64_t addr)
+static inline uint64_t nhal_host_physical(const struct neuron_gen *gen, uint64_t addr)
 {
-	return addr & ~(uint64_t)NEURON_V1_WINDOW_MASK;
+	return addr & ~gen->window.mask;
 }
 
-static inline uint64_t nhal_misc_addr(unsigned int word)
+static inline uint64_t nhal_misc_addr(const struct neuron_gen *gen, unsigned int word)
 {
-	return NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM + word;
+	return neuron_gen_address(gen, NEURON_BLOCK_MISC, 0) + word;
 }
 
-static inline uint64_t nhal_tpb_addr(unsigned int nc)
+static inline uint64_t nhal_core_addr(const struct neuron_gen *gen, unsigned int nc)
 {
-	return NEURON_V1_TPB_BASE + nc * NEURON_V1_TPB_SIZE;
+	return neuron_gen_address(gen, NEURON_BLOCK_CORE, nc);
 }
 
-/* The same word of a neighbour: its misc RAM through the east or west window */
-static inline uint64_t nhal_neighbor_addr(bool west, uint64_t addr)
+/* The same place of the chip at the other end of a port */
+static inline uint64_t nhal_neighbor_addr(const struct neuron_gen *gen, unsigned int port,
+					  uint64_t addr)
 {
-	return addr | (west ? NEURON_V1_WINDOW_WEST : NEURON_V1_WINDOW_EAST);
+	return addr | gen->window.port[port];
 }
 
 /*
- * Where a local device address shows in a BAR: DRAM in BAR4 (channels squashed together), cores in
- * BAR2, registers in BAR0. -EINVAL when [addr, addr + len) is not inside one of them.
+ * Where a local device address shows in a BAR: memory squashed together in the DRAM BAR, cores and
+ * registers in theirs. -EINVAL when [addr, addr + len) is not inside one of them.
  */
-int nhal_addr_to_bar(uint64_t addr, uint64_t len, unsigned int *bar, uint64_t *offset);
+int nhal_addr_to_bar(const struct neuron_gen *gen, uint64_t addr, uint64_t len, unsigned int *bar,
+		     uint64_t *offset);
+/* The device address of a place in one of the registers' BARs; -EINVAL: nothing is there */
+int nhal_bar_to_addr(const struct neuron_gen *gen, unsigned int bar, uint64_t offset,
+		     uint64_t *addr);
 /* [addr, addr + len) lies inside core nc's window: 0 and nc, else -EINVAL */
-int nhal_addr_to_core(uint64_t addr, uint64_t len, unsigned int *nc);
+int nhal_addr_to_core(const struct neuron_gen *gen, uint64_t addr, uint64_t len, unsigned int *nc);
+/* Where an engine of core nc takes its instructions, and whether an address is there */
+uint64_t nhal_fifo_addr(const struct neuron_gen *gen, unsigned int nc, unsigned int eng);
+bool nhal_addr_is_fifo(const struct neuron_gen *gen, uint64_t addr, unsigned int nc,
+		       unsigned int eng);
 
 /*
- * Semaphores and events of a core: device addresses for reading through the mailbox, BAR2 offsets
- * for writing. The caller checks nc and index.
+ * Semaphores and events of a core: device addresses for reading through the mailbox and for
+ * descriptors, writes through the cores' BAR. The caller checks nc and index.
  */
-enum nhal_sem_op {
-	NHAL_SEM_READ,
-	NHAL_SEM_SET,
-	NHAL_SEM_INC,
-	NHAL_SEM_DEC,
-};
-uint64_t nhal_sem_offset(unsigned int nc, enum nhal_sem_op op, unsigned int index);
-uint64_t nhal_event_offset(unsigned int nc, unsigned int index);
-void nhal_sem_write(struct nhal *hal, unsigned int nc, enum nhal_sem_op op, unsigned int index,
-		    uint32_t value);
+uint64_t nhal_sem_addr(const struct neuron_gen *gen, unsigned int nc, enum neuron_sem_access op,
+		       unsigned int index);
+uint64_t nhal_event_addr(const struct neuron_gen *gen, unsigned int nc, unsigned int index);
+void nhal_sem_write(struct nhal *hal, unsigned int nc, enum neuron_sem_access op,
+		    unsigned int index, uint32_t value);
 int nhal_sem_read(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t *value);
 void nhal_event_set(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t value);
 int nhal_event_get(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t *value);
+
+void nhal_misc_write(struct nhal *hal, unsigned int word, uint32_t value);
 
 /* Mailbox (hal_fwio.c). All of it serialised by the caller. */
 #define NHAL_FWIO_READ_MAX ((NEURON_FWIO_BUF_SIZE - NEURON_FWIO_REQ_HDR) / 8)
@@ -141,8 +151,8 @@ int nhal_metric_post(struct nhal *hal, const void *blob, unsigned int len);
 int nhal_reset(struct nhal *hal, unsigned int type, uint32_t tpb_map);
 int nhal_status_read(struct nhal *hal, uint32_t *status);
 void nhal_device_id_write(struct nhal *hal, uint32_t id);
-/* Device ids of the neighbours whose link is up; the others are -1 */
-int nhal_neighbors_read(struct nhal *hal, int *east, int *west);
+/* Device id of the chip at the other end of each port; -1: the link is down, or there is no port */
+int nhal_neighbors_read(struct nhal *hal, int id[NEURON_PORTS_MAX]);
 
 /* DMA engines and queues (hal_udma.c) */
 enum nhal_half {
@@ -165,14 +175,18 @@ void nhal_queue_start(struct nhal *hal, unsigned int eng, unsigned int qid, uint
 		      uint32_t rx_count);
 void nhal_engine_state_set(struct nhal *hal, unsigned int eng, uint32_t state);
 /* Device address of a queue register, for nhal_reg_read() */
-uint64_t nhal_queue_reg_addr(unsigned int eng, enum nhal_half half, unsigned int qid,
-			     unsigned int reg);
-/* Length of a ring for count descriptors: some slack, rounded to the next power of two */
+uint64_t nhal_queue_reg_addr(const struct neuron_gen *gen, unsigned int eng, enum nhal_half half,
+			     unsigned int qid, unsigned int reg);
+/* Length of the shortest ring that has room for count descriptors */
 uint32_t nhal_ring_len(uint32_t count);
 
-/* Descriptors; len 1..64 KiB. flags: NEURON_UDMA_DESC_FIRST, _LAST, _DMB, _INT */
+/* Descriptors, NEURON_UDMA_DESC_SIZE bytes each; len 1..64 KiB. flags: NEURON_UDMA_DESC_FIRST,
+ * _LAST, _DMB, _INT */
 void nhal_desc_tx(void *desc, uint64_t addr, uint32_t len, unsigned int ring_id, uint32_t flags);
 void nhal_desc_rx(void *desc, uint64_t addr, uint32_t len, unsigned int ring_id);
+#define NHAL_DESC_ADDR 8 /* where in a descriptor its address is */
+/* The same descriptor in another lap */
+void nhal_desc_lap(void *desc, unsigned int ring_id);
 uint64_t nhal_desc_addr(const void *desc);
 uint32_t nhal_desc_len(const void *desc);
 
@@ -186,8 +200,9 @@ struct nhal_ring {
 void nhal_ring_init(struct nhal_ring *ring, void *desc, uint32_t len);
 void *nhal_ring_next(struct nhal_ring *ring, unsigned int *ring_id);
 
-/* Notification queues (hal_nq.c): the register group of a queue, a BAR0 offset; -EINVAL */
-int nhal_nq_regs(unsigned int nc, unsigned int type, unsigned int eng, uint64_t *offset);
+/* Notification queues (hal_nq.c): the register group of a queue, an offset in its BAR; -EINVAL */
+int nhal_nq_regs(const struct neuron_gen *gen, unsigned int nc, unsigned int type, unsigned int eng,
+		 uint64_t *offset);
 /* base 0 and size 0 switch the queue off */
 int nhal_nq_set(struct nhal *hal, unsigned int nc, unsigned int type, unsigned int eng,
 		uint64_t base, uint32_t size);
@@ -211,7 +226,7 @@ struct nhal_h2t_mem { /* host memory, 256-byte aligned */
 
 struct nhal_h2t {
 	struct nhal *hal;
-	unsigned int eng, qid;
+	unsigned int nc, eng, qid;
 	struct nhal_ring tx, rx;
 	uint32_t *completion;
 	uint64_t completion_addr;

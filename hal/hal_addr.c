@@ -1,100 +1,143 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /*
- * Address helpers, semaphores and events. The map is docs/hardware.md, Address map; all of it is
- * stateless apart from the register writes.
+ * Address helpers, semaphores and events. The map is in the description of the generation; all of
+ * it is stateless apart from the register writes.
  */
 #include "hal.h"
 
-void nhal_init(struct nhal *hal, const struct nhal_ops *ops, void *opaque, uint32_t features)
+void nhal_init(struct nhal *hal, const struct neuron_gen *gen, const struct nhal_ops *ops,
+	       void *opaque, uint32_t features)
 {
 	memset(hal, 0, sizeof(*hal));
+	hal->gen = gen;
 	hal->ops = ops;
 	hal->opaque = opaque;
 	hal->features = features;
 	hal->seq = 1;
 }
 
-struct window {
-	uint64_t base, size;
-	unsigned int bar;
-	uint64_t offset;
-};
-
-static const struct window windows[] = {
-	{ NEURON_V1_DRAM0_BASE, NEURON_V1_DRAM_CHANNEL_SIZE, NEURON_BAR_DRAM, 0 },
-	{ NEURON_V1_DRAM1_BASE, NEURON_V1_DRAM_CHANNEL_SIZE, NEURON_BAR_DRAM,
-	  NEURON_V1_DRAM_CHANNEL_SIZE },
-	{ NEURON_V1_TPB_BASE, NEURON_V1_BAR2_SIZE, NEURON_BAR_AXI, 0 },
-	{ NEURON_V1_APB_BASE, NEURON_V1_BAR0_SIZE, NEURON_BAR_APB, 0 },
-};
-
 static bool inside(uint64_t addr, uint64_t len, uint64_t base, uint64_t size)
 {
 	return addr >= base && addr - base < size && len <= size - (addr - base);
 }
 
-int nhal_addr_to_bar(uint64_t addr, uint64_t len, unsigned int *bar, uint64_t *offset)
+/* Blocks of one kind keep their distance in the BAR, so that they and what is between are one run */
+static int registers_to_bar(const struct neuron_gen *gen, uint64_t addr, uint64_t len,
+			    unsigned int *bar, uint64_t *offset)
 {
 	unsigned int i;
 
-	for (i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
-		if (!inside(addr, len, windows[i].base, windows[i].size))
+	for (i = 0; i < gen->blocks; i++) {
+		const struct neuron_block *b = &gen->block[i];
+
+		if (!inside(addr, len, b->address, (b->count - 1) * b->stride + b->size))
 			continue;
-		*bar = windows[i].bar;
-		*offset = windows[i].offset + (addr - windows[i].base);
+		*bar = b->bar;
+		*offset = b->offset + (addr - b->address);
 		return 0;
 	}
 	return -EINVAL;
 }
 
-int nhal_addr_to_core(uint64_t addr, uint64_t len, unsigned int *nc)
+int nhal_addr_to_bar(const struct neuron_gen *gen, uint64_t addr, uint64_t len, unsigned int *bar,
+		     uint64_t *offset)
 {
 	unsigned int i;
 
-	for (i = 0; i < NEURON_V1_NC_PER_DEVICE; i++) {
-		if (!inside(addr, len, nhal_tpb_addr(i), NEURON_V1_TPB_SIZE))
+	for (i = 0; i < gen->memories; i++) {
+		if (!inside(addr, len, gen->memory[i].address, gen->memory[i].size))
 			continue;
-		*nc = i;
+		*bar = gen->bar_dram;
+		*offset = gen->memory[i].offset + (addr - gen->memory[i].address);
 		return 0;
 	}
-	return -EINVAL;
+	return registers_to_bar(gen, addr, len, bar, offset);
 }
 
-uint64_t nhal_sem_offset(unsigned int nc, enum nhal_sem_op op, unsigned int index)
+int nhal_bar_to_addr(const struct neuron_gen *gen, unsigned int bar, uint64_t offset,
+		     uint64_t *addr)
 {
-	static const uint32_t aperture[] = {
-		[NHAL_SEM_READ] = NEURON_V1_TPB_SEM_READ,
-		[NHAL_SEM_SET] = NEURON_V1_TPB_SEM_SET,
-		[NHAL_SEM_INC] = NEURON_V1_TPB_SEM_INC,
-		[NHAL_SEM_DEC] = NEURON_V1_TPB_SEM_DEC,
-	};
+	struct neuron_place place;
 
-	return nc * NEURON_V1_TPB_SIZE + aperture[op] + 4 * index;
+	if (!neuron_gen_decode(gen, bar, offset, &place))
+		return -EINVAL;
+	*addr = neuron_gen_address(gen, place.kind, place.index) + place.rel;
+	return 0;
 }
 
-uint64_t nhal_event_offset(unsigned int nc, unsigned int index)
+int nhal_addr_to_core(const struct neuron_gen *gen, uint64_t addr, uint64_t len, unsigned int *nc)
 {
-	return nc * NEURON_V1_TPB_SIZE + NEURON_V1_TPB_EVENTS + 4 * index;
+	struct neuron_place place;
+
+	if (!neuron_gen_find(gen, addr, &place) || place.kind != NEURON_BLOCK_CORE ||
+	    len > place.left)
+		return -EINVAL;
+	*nc = place.index;
+	return 0;
 }
 
-void nhal_sem_write(struct nhal *hal, unsigned int nc, enum nhal_sem_op op, unsigned int index,
-		    uint32_t value)
+uint64_t nhal_fifo_addr(const struct neuron_gen *gen, unsigned int nc, unsigned int eng)
 {
-	hal->ops->write32(hal->opaque, NEURON_BAR_AXI, nhal_sem_offset(nc, op, index), value);
+	return nhal_core_addr(gen, nc) + gen->core.fifo + eng * gen->core.fifo_stride;
+}
+
+bool nhal_addr_is_fifo(const struct neuron_gen *gen, uint64_t addr, unsigned int nc,
+		       unsigned int eng)
+{
+	return inside(addr, 1, nhal_fifo_addr(gen, nc, eng), gen->core.fifo_stride);
+}
+
+/* Offsets in a core's window */
+static uint64_t sem_rel(const struct neuron_gen *gen, enum neuron_sem_access op, unsigned int index)
+{
+	return gen->core.semaphores + op * gen->core.sem_stride + 4 * index;
+}
+
+static uint64_t event_rel(const struct neuron_gen *gen, unsigned int index)
+{
+	return gen->core.events + 4 * index;
+}
+
+uint64_t nhal_sem_addr(const struct neuron_gen *gen, unsigned int nc, enum neuron_sem_access op,
+		       unsigned int index)
+{
+	return nhal_core_addr(gen, nc) + sem_rel(gen, op, index);
+}
+
+uint64_t nhal_event_addr(const struct neuron_gen *gen, unsigned int nc, unsigned int index)
+{
+	return nhal_core_addr(gen, nc) + event_rel(gen, index);
+}
+
+static void core_write(struct nhal *hal, unsigned int nc, uint64_t rel, uint32_t value)
+{
+	hal->ops->write32(hal->opaque, hal->gen->bar_cores,
+			  neuron_gen_offset(hal->gen, NEURON_BLOCK_CORE, nc) + rel, value);
+}
+
+void nhal_sem_write(struct nhal *hal, unsigned int nc, enum neuron_sem_access op,
+		    unsigned int index, uint32_t value)
+{
+	core_write(hal, nc, sem_rel(hal->gen, op, index), value);
 }
 
 int nhal_sem_read(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t *value)
 {
-	return nhal_reg_read1(hal, NEURON_V1_TPB_BASE + nhal_sem_offset(nc, NHAL_SEM_READ, index),
-			      value);
+	return nhal_reg_read1(hal, nhal_sem_addr(hal->gen, nc, NEURON_SEM_READ, index), value);
 }
 
 void nhal_event_set(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t value)
 {
-	hal->ops->write32(hal->opaque, NEURON_BAR_AXI, nhal_event_offset(nc, index), value);
+	core_write(hal, nc, event_rel(hal->gen, index), value);
 }
 
 int nhal_event_get(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t *value)
 {
-	return nhal_reg_read1(hal, NEURON_V1_TPB_BASE + nhal_event_offset(nc, index), value);
+	return nhal_reg_read1(hal, nhal_event_addr(hal->gen, nc, index), value);
+}
+
+void nhal_misc_write(struct nhal *hal, unsigned int word, uint32_t value)
+{
+	hal->ops->write32(hal->opaque, hal->gen->bar_regs,
+			  neuron_gen_offset(hal->gen, NEURON_BLOCK_MISC, 0) + word, value);
 }

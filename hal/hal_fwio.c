@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /*
  * The firmware mailbox (docs/hardware.md, FWIO): requests and responses in host memory, the only
- * way to read a register of this generation. The buffers belong to the caller, who also serialises.
+ * way to read a register of chips that have mailbox_reads. The buffers belong to the caller, who
+ * also serialises.
  */
 #include "hal.h"
 
@@ -52,18 +53,13 @@ uint32_t nhal_fwio_build(uint8_t *buf, uint8_t seq, uint8_t cmd, const void *pay
 	return size;
 }
 
-static void misc_write(struct nhal *hal, unsigned int word, uint32_t value)
-{
-	hal->ops->write32(hal->opaque, NEURON_BAR_APB, NEURON_V1_APB_MISC_RAM + word, value);
-}
-
 static void mailbox_ring(struct nhal *hal)
 {
-	misc_write(hal, NEURON_MISC_FWIO_REQ_LO, (uint32_t)hal->req_addr);
-	misc_write(hal, NEURON_MISC_FWIO_REQ_HI, (uint32_t)(hal->req_addr >> 32));
-	misc_write(hal, NEURON_MISC_FWIO_RESP_LO, (uint32_t)hal->resp_addr);
-	misc_write(hal, NEURON_MISC_FWIO_RESP_HI, (uint32_t)(hal->resp_addr >> 32));
-	misc_write(hal, NEURON_MISC_DOORBELL, 1);
+	nhal_misc_write(hal, NEURON_MISC_FWIO_REQ_LO, (uint32_t)hal->req_addr);
+	nhal_misc_write(hal, NEURON_MISC_FWIO_REQ_HI, (uint32_t)(hal->req_addr >> 32));
+	nhal_misc_write(hal, NEURON_MISC_FWIO_RESP_LO, (uint32_t)hal->resp_addr);
+	nhal_misc_write(hal, NEURON_MISC_FWIO_RESP_HI, (uint32_t)(hal->resp_addr >> 32));
+	nhal_misc_write(hal, NEURON_MISC_DOORBELL, 1);
 }
 
 static int mailbox_wait(struct nhal *hal)
@@ -174,7 +170,7 @@ int nhal_metric_post(struct nhal *hal, const void *blob, unsigned int len)
 		n = len - i < 4 ? len - i : 4;
 		memset(word, 0, sizeof(word));
 		memcpy(word, (const uint8_t *)blob + i, n);
-		misc_write(hal, NEURON_MISC_METRIC + i, nhal_get32(word));
+		nhal_misc_write(hal, NEURON_MISC_METRIC + i, nhal_get32(word));
 	}
 	memcpy(hal->req + NEURON_FWIO_REQ_HDR, blob, len);
 	return mailbox_call(hal, NEURON_FWIO_CMD_POST_METRIC, len, NEURON_FWIO_RESP_HDR);

@@ -14,8 +14,9 @@ void nhal_h2t_init(struct nhal_h2t *h2t, struct nhal *hal, unsigned int nc,
 {
 	memset(h2t, 0, sizeof(*h2t));
 	h2t->hal = hal;
-	h2t->eng = NEURON_V1_H2T_ENGINE(nc);
-	h2t->qid = NEURON_V1_H2T_QUEUE;
+	h2t->nc = nc;
+	h2t->eng = hal->gen->copy[nc].engine;
+	h2t->qid = hal->gen->copy[nc].queue;
 	h2t->completion = mem->completion;
 	h2t->completion_addr = mem->completion_addr;
 	memset(mem->completion, 0, NHAL_H2T_COMPLETION_BYTES);

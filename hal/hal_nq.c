@@ -1,34 +1,24 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /*
- * Notification queues: the register groups of PUTILS (docs/hardware.md, Notification queues). The
+ * Notification queues: their register groups (docs/hardware.md, Notification queues). The
  * driver programs base and size; entries belong to the runtime.
  */
 #include "hal.h"
 
-int nhal_nq_regs(unsigned int nc, unsigned int type, unsigned int eng, uint64_t *offset)
+int nhal_nq_regs(const struct neuron_gen *gen, unsigned int nc, unsigned int type, unsigned int eng,
+		 uint64_t *offset)
 {
-	uint32_t group;
+	int nq = neuron_gen_nq(gen, type, eng);
 
-	if (nc >= NEURON_V1_NC_PER_DEVICE || eng >= NEURON_V1_NQ_ENGINES)
+	if (nc >= gen->cores || eng >= gen->target->engines || nq < 0)
 		return -EINVAL;
-	switch (type) {
-	case NEURON_NQ_TRACE:
-		group = NEURON_V1_NQ_TRACE_REGS(eng);
-		break;
-	case NEURON_NQ_NOTIFY:
-		group = NEURON_V1_NQ_NOTIFY_REGS(eng);
-		break;
-	case NEURON_NQ_EVENT:
-		group = NEURON_V1_NQ_EVENT_REGS;
-		break;
-	case NEURON_NQ_ERROR:
-		group = NEURON_V1_NQ_ERROR_REGS;
-		break;
-	default:
-		return -EINVAL;
-	}
-	*offset = NEURON_V1_APB_PUTILS(nc) + group;
+	*offset = neuron_gen_offset(gen, NEURON_BLOCK_NQ, nc) + neuron_gen_nq_regs(gen, nq);
 	return 0;
+}
+
+static void nq_write(struct nhal *hal, uint64_t reg, uint32_t value)
+{
+	hal->ops->write32(hal->opaque, hal->gen->bar_regs, reg, value);
 }
 
 int nhal_nq_set(struct nhal *hal, unsigned int nc, unsigned int type, unsigned int eng,
@@ -37,13 +27,12 @@ int nhal_nq_set(struct nhal *hal, unsigned int nc, unsigned int type, unsigned i
 	uint64_t regs;
 	int ret;
 
-	ret = nhal_nq_regs(nc, type, eng, &regs);
+	ret = nhal_nq_regs(hal->gen, nc, type, eng, &regs);
 	if (ret)
 		return ret;
-	hal->ops->write32(hal->opaque, NEURON_BAR_APB, regs + NEURON_V1_NQ_BASE_LO, (uint32_t)base);
-	hal->ops->write32(hal->opaque, NEURON_BAR_APB, regs + NEURON_V1_NQ_BASE_HI,
-			  (uint32_t)(base >> 32));
-	hal->ops->write32(hal->opaque, NEURON_BAR_APB, regs + NEURON_V1_NQ_SIZE, size);
+	nq_write(hal, regs + hal->gen->nq_reg.base_lo, (uint32_t)base);
+	nq_write(hal, regs + hal->gen->nq_reg.base_hi, (uint32_t)(base >> 32));
+	nq_write(hal, regs + hal->gen->nq_reg.size, size);
 	return 0;
 }
 
@@ -53,9 +42,9 @@ int nhal_nq_head_write(struct nhal *hal, unsigned int nc, unsigned int type, uns
 	uint64_t regs;
 	int ret;
 
-	ret = nhal_nq_regs(nc, type, eng, &regs);
+	ret = nhal_nq_regs(hal->gen, nc, type, eng, &regs);
 	if (ret)
 		return ret;
-	hal->ops->write32(hal->opaque, NEURON_BAR_APB, regs + NEURON_V1_NQ_HEAD, head);
+	nq_write(hal, regs + hal->gen->nq_reg.head, head);
 	return 0;
 }

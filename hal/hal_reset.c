@@ -23,18 +23,13 @@
 #define FAST_RETRY_US (250 * MSEC)
 #define FAST_GIVE_UP_US (2ull * SEC)
 
-static void misc_write(struct nhal *hal, unsigned int word, uint32_t value)
-{
-	hal->ops->write32(hal->opaque, NEURON_BAR_APB, NEURON_V1_APB_MISC_RAM + word, value);
-}
-
 static void reset_start(struct nhal *hal, unsigned int type, uint32_t tpb_map)
 {
 	if (type == NEURON_MISC_RESET_TPB)
-		misc_write(hal, NEURON_MISC_TPB_RESET_MAP,
-			   hal->features & NEURON_CAP_F_TPB_MAP ? tpb_map : 0);
-	misc_write(hal, NEURON_MISC_RESET, type);
-	misc_write(hal, NEURON_MISC_DOORBELL, 1);
+		nhal_misc_write(hal, NEURON_MISC_TPB_RESET_MAP,
+				hal->features & NEURON_CAP_F_TPB_MAP ? tpb_map : 0);
+	nhal_misc_write(hal, NEURON_MISC_RESET, type);
+	nhal_misc_write(hal, NEURON_MISC_DOORBELL, 1);
 }
 
 static unsigned int poll_step(bool fast, uint64_t since)
@@ -57,7 +52,7 @@ static int reset_wait(struct nhal *hal, unsigned int type, uint32_t tpb_map)
 	if (fast)
 		retry = FAST_RETRY_US;
 	for (;;) {
-		ret = nhal_reg_read1(hal, nhal_misc_addr(NEURON_MISC_RESET), &word);
+		ret = nhal_reg_read1(hal, nhal_misc_addr(hal->gen, NEURON_MISC_RESET), &word);
 		if (!ret && !word)
 			return 0;
 		if (ret && ret != -ETIMEDOUT && ret != -EIO)
@@ -85,7 +80,7 @@ static int ready_check(struct nhal *hal)
 		ret = nhal_status_read(hal, &status);
 		if (ret)
 			return ret;
-		if (status & NEURON_MISC_FW_STATUS_READY)
+		if ((status & hal->gen->ready_mask) == hal->gen->ready_value)
 			return 0;
 	}
 	return -EIO;
@@ -111,36 +106,31 @@ int nhal_reset(struct nhal *hal, unsigned int type, uint32_t tpb_map)
 
 int nhal_status_read(struct nhal *hal, uint32_t *status)
 {
-	return nhal_reg_read1(hal, nhal_misc_addr(NEURON_MISC_FW_STATUS), status);
+	return nhal_reg_read1(hal, nhal_misc_addr(hal->gen, hal->gen->ready_word), status);
 }
 
 void nhal_device_id_write(struct nhal *hal, uint32_t id)
 {
-	misc_write(hal, NEURON_MISC_DEVICE_ID, id);
+	nhal_misc_write(hal, NEURON_MISC_DEVICE_ID, id);
 }
 
-int nhal_neighbors_read(struct nhal *hal, int *east, int *west)
+int nhal_neighbors_read(struct nhal *hal, int id[NEURON_PORTS_MAX])
 {
-	uint64_t addr = nhal_misc_addr(NEURON_MISC_DEVICE_ID);
-	uint32_t status, id;
+	const struct neuron_gen *gen = hal->gen;
+	uint64_t addr = nhal_misc_addr(gen, NEURON_MISC_DEVICE_ID);
+	uint32_t status, word;
+	unsigned int port;
 	int ret;
 
-	*east = -1;
-	*west = -1;
+	for (port = 0; port < NEURON_PORTS_MAX; port++)
+		id[port] = -1;
 	ret = nhal_status_read(hal, &status);
-	if (ret)
-		return ret;
-	if (status & NEURON_MISC_FW_STATUS_EAST) {
-		ret = nhal_reg_read1(hal, nhal_neighbor_addr(false, addr), &id);
-		if (ret)
-			return ret;
-		*east = (int)id;
+	for (port = 0; !ret && port < gen->window.ports; port++) {
+		if (!(status & gen->port_up[port]))
+			continue;
+		ret = nhal_reg_read1(hal, nhal_neighbor_addr(gen, port, addr), &word);
+		if (!ret)
+			id[port] = (int)word;
 	}
-	if (status & NEURON_MISC_FW_STATUS_WEST) {
-		ret = nhal_reg_read1(hal, nhal_neighbor_addr(true, addr), &id);
-		if (ret)
-			return ret;
-		*west = (int)id;
-	}
-	return 0;
+	return ret;
 }

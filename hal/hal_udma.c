@@ -12,7 +12,8 @@ struct reg_value {
 
 static void eng_write(struct nhal *hal, unsigned int eng, uint32_t reg, uint32_t value)
 {
-	hal->ops->write32(hal->opaque, NEURON_BAR_APB, NEURON_V1_APB_UDMA(eng) + reg, value);
+	hal->ops->write32(hal->opaque, hal->gen->bar_regs,
+			  neuron_gen_offset(hal->gen, NEURON_BLOCK_UDMA, eng) + reg, value);
 }
 
 static void eng_write_table(struct nhal *hal, unsigned int eng, const struct reg_value *table,
@@ -65,18 +66,21 @@ void nhal_engine_init(struct nhal *hal, unsigned int eng)
 	eng_write_table(hal, eng, engine_tail, sizeof(engine_tail) / sizeof(engine_tail[0]));
 }
 
+static void tdma_write(struct nhal *hal, unsigned int eng, uint32_t reg, uint32_t value)
+{
+	hal->ops->write32(hal->opaque, hal->gen->bar_regs,
+			  neuron_gen_offset(hal->gen, NEURON_BLOCK_TDMA, eng) + reg, value);
+}
+
 void nhal_core_dma_init(struct nhal *hal, unsigned int nc)
 {
-	unsigned int k;
-	uint64_t tdma;
+	unsigned int per = hal->gen->dma_engines_per_core, eng;
 
-	for (k = 0; k < NEURON_V1_DMA_ENG_PER_NC; k++) {
-		nhal_engine_init(hal, nc * NEURON_V1_DMA_ENG_PER_NC + k);
-		tdma = NEURON_V1_APB_TDMA(nc, k);
-		hal->ops->write32(hal->opaque, NEURON_BAR_APB, tdma + NEURON_TDMA_RD_REORDER, 1);
-		hal->ops->write32(hal->opaque, NEURON_BAR_APB, tdma + NEURON_TDMA_WR_REORDER,
-				  0xfffffffe);
-		hal->ops->write32(hal->opaque, NEURON_BAR_APB, tdma + NEURON_TDMA_ENABLE, 1);
+	for (eng = nc * per; eng < (nc + 1) * per; eng++) {
+		nhal_engine_init(hal, eng);
+		tdma_write(hal, eng, NEURON_TDMA_RD_REORDER, 1);
+		tdma_write(hal, eng, NEURON_TDMA_WR_REORDER, 0xfffffffe);
+		tdma_write(hal, eng, NEURON_TDMA_ENABLE, 1);
 	}
 }
 
@@ -90,11 +94,9 @@ bool nhal_ring_valid(uint64_t base, uint32_t len)
 
 uint32_t nhal_ring_len(uint32_t count)
 {
-	uint32_t len = NEURON_UDMA_RING_MIN;
+	uint32_t len = (count + NEURON_UDMA_RING_GRAIN) & ~(NEURON_UDMA_RING_GRAIN - 1u);
 
-	while (len < count + NEURON_UDMA_RING_GRAIN)
-		len *= 2;
-	return len;
+	return len < NEURON_UDMA_RING_MIN ? NEURON_UDMA_RING_MIN : len;
 }
 
 static void half_init(struct nhal *hal, unsigned int eng, enum nhal_half half, unsigned int qid,
@@ -138,12 +140,12 @@ void nhal_engine_state_set(struct nhal *hal, unsigned int eng, uint32_t state)
 	eng_write(hal, eng, NEURON_UDMA_S2M_CHANGE_STATE, state);
 }
 
-uint64_t nhal_queue_reg_addr(unsigned int eng, enum nhal_half half, unsigned int qid,
-			     unsigned int reg)
+uint64_t nhal_queue_reg_addr(const struct neuron_gen *gen, unsigned int eng, enum nhal_half half,
+			     unsigned int qid, unsigned int reg)
 {
 	uint64_t queue = half == NHAL_M2S ? NEURON_UDMA_M2S_Q(qid) : NEURON_UDMA_S2M_Q(qid);
 
-	return NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(eng) + queue + reg;
+	return neuron_gen_address(gen, NEURON_BLOCK_UDMA, eng) + queue + reg;
 }
 
 static uint32_t len_ctrl(uint32_t len, unsigned int ring_id, uint32_t flags)
@@ -158,7 +160,7 @@ void nhal_desc_tx(void *desc, uint64_t addr, uint32_t len, unsigned int ring_id,
 
 	nhal_put32(d, len_ctrl(len, ring_id, flags));
 	nhal_put32(d + 4, NEURON_UDMA_META_DEFAULT);
-	nhal_put64(d + 8, addr);
+	nhal_put64(d + NHAL_DESC_ADDR, addr);
 }
 
 void nhal_desc_rx(void *desc, uint64_t addr, uint32_t len, unsigned int ring_id)
@@ -167,12 +169,18 @@ void nhal_desc_rx(void *desc, uint64_t addr, uint32_t len, unsigned int ring_id)
 
 	nhal_put32(d, len_ctrl(len, ring_id, 0));
 	nhal_put32(d + 4, 0);
-	nhal_put64(d + 8, addr);
+	nhal_put64(d + NHAL_DESC_ADDR, addr);
+}
+
+void nhal_desc_lap(void *desc, unsigned int ring_id)
+{
+	nhal_put32(desc, (nhal_get32(desc) & ~NEURON_UDMA_DESC_RING_ID_MASK) |
+				 ring_id << NEURON_UDMA_DESC_RING_ID_SHIFT);
 }
 
 uint64_t nhal_desc_addr(const void *desc)
 {
-	return nhal_get64((const uint8_t *)desc + 8);
+	return nhal_get64((const uint8_t *)desc + NHAL_DESC_ADDR);
 }
 
 uint32_t nhal_desc_len(const void *desc)

@@ -86,6 +86,7 @@ static int gather_memory(ndl_device_t *dev, struct ls_chip *chip)
 
 static int gather_open(ndl_device_t *dev, struct ls_chip *chip)
 {
+	bool up[NEURON_PORTS_MAX];
 	uint32_t cores;
 	int ret;
 
@@ -95,9 +96,11 @@ static int gather_open(ndl_device_t *dev, struct ls_chip *chip)
 	chip->cores = cores;
 	for (unsigned i = 0; i < dev->connected_device_count && i < LS_MAX_NEIGHBOURS; i++)
 		chip->neighbours[chip->n_neighbours++] = dev->connected_devices[i];
-	ret = ndl_device_links(dev, &chip->east, &chip->west);
+	ret = ndl_device_links(dev, up);
 	if (ret)
 		return ret;
+	chip->east = up[NDL_PORT_EAST];
+	chip->west = up[NDL_PORT_WEST];
 	ret = gather_memory(dev, chip);
 	return ret ? ret : gather_processes(dev, chip);
 }

@@ -50,6 +50,7 @@ static int machine_build(struct emu_machine *m, const struct instance *inst)
 	int ret;
 
 	snprintf(m->name, sizeof(m->name), "%s", inst->name);
+	m->gen = &neuron_gen_inferentia;
 	pthread_mutex_init(&m->mark_lock, NULL);
 	m->chip = calloc((size_t)inst->chips, sizeof(*m->chip));
 	if (!m->chip)
@@ -108,27 +109,37 @@ static int machine_bdf(void *state, int index, struct ndl_bdf *bdf)
 	return 0;
 }
 
-static int neighbours(struct emu_chip *chip, int *east, int *west)
+static int neighbours(struct emu_chip *chip, int id[NEURON_PORTS_MAX])
 {
 	int ret;
 
 	pthread_mutex_lock(&chip->fwio);
-	ret = nhal_neighbors_read(&chip->hal, east, west);
+	ret = nhal_neighbors_read(&chip->hal, id);
 	pthread_mutex_unlock(&chip->fwio);
 	return ret;
 }
 
-static int machine_links(void *state, int index, bool *east, bool *west)
+static int machine_links(void *state, int index, bool up[NEURON_PORTS_MAX])
 {
 	struct emu_machine *m = state;
-	int e, w, ret;
+	int id[NEURON_PORTS_MAX], ret;
 
 	if (index < 0 || index >= m->nchips)
 		return -ENODEV;
-	ret = neighbours(&m->chip[index], &e, &w);
-	*east = !ret && e >= 0;
-	*west = !ret && w >= 0;
+	ret = neighbours(&m->chip[index], id);
+	for (unsigned int port = 0; port < NEURON_PORTS_MAX; port++)
+		up[port] = !ret && id[port] >= 0;
 	return ret;
+}
+
+static int machine_gen(void *state, int index, const struct neuron_gen **gen)
+{
+	struct emu_machine *m = state;
+
+	if (index < 0 || index >= m->nchips)
+		return -ENODEV;
+	*gen = m->gen;
+	return 0;
 }
 
 static int machine_fault(void *state, int index, const char *fault)
@@ -180,7 +191,7 @@ static int machine_mark(void *state, uint32_t count, uint32_t start, uint32_t en
 			uint32_t *available)
 {
 	struct emu_machine *m = state;
-	uint32_t total = (uint32_t)m->nchips * NEURON_V1_NC_PER_DEVICE, n, best = 0;
+	uint32_t total = (uint32_t)m->nchips * m->gen->cores, n, best = 0;
 	int ret = -EBUSY;
 
 	if (!count || start > end || end >= total)
@@ -204,7 +215,7 @@ static int machine_mark(void *state, uint32_t count, uint32_t start, uint32_t en
 static int machine_unmark(void *state, uint32_t first, uint32_t count)
 {
 	struct emu_machine *m = state;
-	uint32_t total = (uint32_t)m->nchips * NEURON_V1_NC_PER_DEVICE;
+	uint32_t total = (uint32_t)m->nchips * m->gen->cores;
 
 	if (!ndl_range_ok(first, count, total))
 		return -EINVAL;
@@ -221,22 +232,22 @@ static int device_open(void *state, int index, const ndl_device_init_param_t *pa
 {
 	struct emu_machine *m = state;
 	struct emu_chip *chip;
-	int east, west, ret;
+	int id[NEURON_PORTS_MAX], ret;
 
 	if (index >= m->nchips)
 		return -ENODEV;
 	chip = &m->chip[index];
-	ret = neighbours(chip, &east, &west);
+	ret = neighbours(chip, id);
 	if (ret)
 		return ret;
-	dev->device_type = 1;
+	dev->device_type = chip->gen->arch;
 	dev->device_revision = NEURON_PCI_REVISION;
-	if (east >= 0)
-		dev->connected_devices[dev->connected_device_count++] = (uint8_t)east;
-	if (west >= 0)
-		dev->connected_devices[dev->connected_device_count++] = (uint8_t)west;
-	dev->csr_size[0] = NEURON_V1_BAR0_SIZE;
-	dev->csr_size[1] = NEURON_V1_BAR2_SIZE;
+	for (unsigned int port = 0; port < NEURON_PORTS_MAX; port++)
+		if (id[port] >= 0)
+			dev->connected_devices[dev->connected_device_count++] = (uint8_t)id[port];
+	dev->csr_size[0] = chip->gen->bar_size[chip->gen->bar_regs];
+	dev->csr_size[1] = chip->gen->bar_size[chip->gen->bar_cores];
+	dev->gen = chip->gen;
 	dev->ops = &emu_ops;
 	dev->priv = chip;
 	pthread_mutex_lock(&chip->lock);
@@ -258,20 +269,13 @@ static int device_close(ndl_device_t *dev)
 	return 0;
 }
 
-static int device_nc_count(ndl_device_t *dev, uint32_t *count)
+static int bar_check(const struct neuron_gen *gen, unsigned int bar, const uint64_t *offset,
+		     uint32_t count)
 {
-	*count = NEURON_V1_NC_PER_DEVICE;
-	return 0;
-}
-
-static int bar_check(unsigned int bar, const uint64_t *offset, uint32_t count)
-{
-	uint64_t size = bar == NEURON_BAR_APB ? NEURON_V1_BAR0_SIZE : NEURON_V1_BAR2_SIZE;
-
-	if (bar != NEURON_BAR_APB && bar != NEURON_BAR_AXI)
+	if (bar != gen->bar_regs && bar != gen->bar_cores)
 		return -EINVAL;
 	for (uint32_t i = 0; i < count; i++)
-		if (offset[i] % 4 || !ndl_range_ok(offset[i], 4, size))
+		if (offset[i] % 4 || !ndl_range_ok(offset[i], 4, gen->bar_size[bar]))
 			return -EINVAL;
 	return 0;
 }
@@ -279,40 +283,35 @@ static int bar_check(unsigned int bar, const uint64_t *offset, uint32_t count)
 static int bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset, uint32_t *data,
 		    uint32_t count)
 {
-	uint64_t base = bar == NEURON_BAR_APB ? NEURON_V1_APB_BASE : NEURON_V1_TPB_BASE, addr;
-	int ret = bar_check(bar, offset, count);
+	int ret = bar_check(dev->gen, bar, offset, count);
+	uint64_t addr;
 
 	for (uint32_t i = 0; !ret && i < count; i++) {
-		addr = base + offset[i];
-		ret = emu_reg_read(emu_chip(dev), &addr, &data[i], 1);
+		ret = nhal_bar_to_addr(dev->gen, bar, offset[i], &addr);
+		if (!ret)
+			ret = emu_reg_read(emu_chip(dev), &addr, &data[i], 1);
 	}
 	return ret;
 }
 
-/* What the module refuses: queue rings and doorbells, the mailbox page, our own registers */
-static bool bar_refused(unsigned int bar, uint64_t offset)
+/* What the module refuses: all but cores and notification queues, of those the heads alone */
+static bool bar_refused(const struct neuron_gen *gen, unsigned int bar, uint64_t offset)
 {
-	if (bar != NEURON_BAR_APB)
-		return false;
-	if (offset >= NEURON_OURS_BAR0_OFFSET)
+	struct neuron_place place;
+
+	if (!neuron_gen_decode(gen, bar, offset, &place))
 		return true;
-	if (offset >= NEURON_V1_APB_MISC_RAM &&
-	    offset < NEURON_V1_APB_MISC_RAM + NEURON_V1_APB_MISC_RAM_SIZE)
-		return true;
-	for (unsigned int e = 0; e < NEURON_V1_DMA_ENGINES; e++)
-		if (offset - NEURON_V1_APB_UDMA(e) < NEURON_UDMA_SIZE)
-			return true;
-	return false;
+	return place.kind != NEURON_BLOCK_CORE && place.kind != NEURON_BLOCK_NQ;
 }
 
 static int bar_write(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
 		     const uint32_t *data, uint32_t count)
 {
 	struct emu_chip *chip = emu_chip(dev);
-	int ret = bar_check(bar, offset, count);
+	int ret = bar_check(dev->gen, bar, offset, count);
 
 	for (uint32_t i = 0; !ret && i < count; i++)
-		if (bar_refused(bar, offset[i]))
+		if (bar_refused(dev->gen, bar, offset[i]))
 			ret = -EINVAL;
 	for (uint32_t i = 0; !ret && i < count; i++)
 		chip->hal.ops->write32(chip, bar, offset[i], data[i]);
@@ -351,7 +350,6 @@ static int emu_printk(ndl_device_t *dev, const char *text)
 
 const struct ndl_ops emu_ops = {
 	.close = device_close,
-	.nc_count = device_nc_count,
 	.bar_read = bar_read,
 	.bar_write = bar_write,
 	.read_hw_counters = read_hw_counters,
@@ -399,6 +397,7 @@ const struct ndl_machine_ops ndl_emu_machine = {
 	.device_open = device_open,
 	.bdf = machine_bdf,
 	.links = machine_links,
+	.gen = machine_gen,
 	.driver_version = machine_version,
 	.compatible = machine_compatible,
 	.features = machine_features,

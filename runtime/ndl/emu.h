@@ -21,7 +21,6 @@
 #define EMU_HANDLES 65536u
 #define EMU_STAGING_SIZE NDL_ZEROCOPY_MIN
 #define EMU_PINS 256
-#define EMU_REGIONS 4
 
 /* First fit over [0, size); free pieces sorted by start */
 struct emu_pool {
@@ -98,6 +97,7 @@ struct emu_nq {
 struct emu_chip {
 	struct emu_machine *machine;
 	int index;
+	const struct neuron_gen *gen;
 	struct ncore_chip *core;
 	uint8_t *dram;
 	struct nhal hal;
@@ -105,14 +105,14 @@ struct emu_chip {
 	struct {
 		pthread_mutex_t lock;
 		pthread_cond_t cond;
-		unsigned int raised[NEURON_V1_NC_PER_DEVICE]; /* how often */
+		unsigned int raised[NEURON_CORES_MAX]; /* how often */
 	} irq;
-	struct emu_core nc[NEURON_V1_NC_PER_DEVICE];
-	struct emu_pool pool[NEURON_V1_DRAM_CHANNELS][EMU_REGIONS];
+	struct emu_core nc[NEURON_CORES_MAX];
+	struct emu_pool pool[NEURON_MEMORIES_MAX][NDL_REGIONS];
 	struct emu_chunk *chunk; /* index = handle; 0 is none */
 	uint32_t chunks, free_handle; /* free handles are chained through nc */
-	struct emu_queue queue[NEURON_V1_DMA_ENGINES][NEURON_DMA_QUEUES_PER_ENG];
-	struct emu_nq nq[NEURON_V1_NC_PER_DEVICE][6][NEURON_V1_NQ_ENGINES];
+	struct emu_queue (*queue)[NEURON_DMA_QUEUES_PER_ENG]; /* of each DMA engine */
+	struct emu_nq nq[NEURON_CORES_MAX][NEURON_NQ_TYPES][NEURON_ENGINES_MAX];
 	void *nds;
 	unsigned int nds_users;
 	unsigned int opens;
@@ -122,13 +122,14 @@ struct emu_chip {
 
 struct emu_machine {
 	char name[24];
+	const struct neuron_gen *gen; /* of all its chips */
 	int nchips;
 	struct ncore_pool *pool;
 	struct ncore_fabric *fabric;
 	struct emu_host host;
 	struct emu_chip *chip;
 	pthread_mutex_t mark_lock;
-	bool mark[EMU_MAX_CHIPS * NEURON_V1_NC_PER_DEVICE];
+	bool mark[EMU_MAX_CHIPS * NEURON_CORES_MAX];
 };
 
 /* emu_fault.c */
@@ -147,6 +148,9 @@ int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index)
 void emu_chip_fini(struct emu_chip *chip);
 int emu_chip_reset(struct emu_chip *chip, uint32_t nc_map);
 void emu_chip_released(struct emu_chip *chip); /* the last close */
+/* One of the emulator's own registers */
+uint32_t emu_ext_read(struct emu_chip *chip, uint32_t reg);
+void emu_ext_write(struct emu_chip *chip, uint32_t reg, uint32_t value);
 int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, unsigned int n);
 
 /* emu_mem.c */
@@ -193,14 +197,15 @@ void emu_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter);
 void emu_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter);
 
 /* emu_core.c */
-int emu_semaphore(ndl_device_t *dev, int op, uint32_t nc, uint32_t index, uint32_t *value);
+int emu_semaphore(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
+		  uint32_t *value);
 int emu_event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value);
 int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va);
 int emu_nq_destroy(ndl_device_t *dev, void *va);
 void emu_nq_drop(struct emu_chip *chip, uint32_t nc_map); /* lock held */
 int emu_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size);
 int emu_nds_close(ndl_device_t *dev, int pid, void *data, size_t size);
-int emu_crwl(ndl_device_t *dev, int op, uint32_t nc, const struct neuron_uuid *uuid);
+int emu_crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc, const struct neuron_uuid *uuid);
 int emu_cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state);
 int emu_started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count);
 int emu_apps(ndl_device_t *dev, struct neuron_app_info **info, size_t *count, uint16_t flags);

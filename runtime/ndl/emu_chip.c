@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <time.h>
 
 static void chip_write32(void *opaque, unsigned int bar, uint64_t offset, uint32_t value)
@@ -44,6 +45,21 @@ static int chip_dma(void *opaque, uint64_t addr, void *buf, uint64_t len, bool w
 
 static const struct ncore_host_ops host_ops = { .dma_rw = chip_dma, .irq = emu_irq };
 
+static uint64_t ext_offset(const struct emu_chip *chip, uint32_t reg)
+{
+	return neuron_gen_offset(chip->gen, NEURON_BLOCK_EXT, 0) + reg;
+}
+
+uint32_t emu_ext_read(struct emu_chip *chip, uint32_t reg)
+{
+	return (uint32_t)ncore_mmio_read(chip->core, chip->gen->bar_regs, ext_offset(chip, reg), 4);
+}
+
+void emu_ext_write(struct emu_chip *chip, uint32_t reg, uint32_t value)
+{
+	ncore_mmio_write(chip->core, chip->gen->bar_regs, ext_offset(chip, reg), 4, value);
+}
+
 int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, unsigned int n)
 {
 	int ret = 0;
@@ -70,10 +86,10 @@ static int mailbox_init(struct emu_chip *chip)
 
 	if (ret)
 		return ret;
-	nhal_init(&chip->hal, &hal_ops, chip,
+	nhal_init(&chip->hal, chip->gen, &hal_ops, chip,
 		  NEURON_CAP_F_FAST_RESET | NEURON_CAP_F_TPB_MAP | NEURON_CAP_F_PERF);
-	nhal_mailbox_set(&chip->hal, p, nhal_host_addr(addr), p + NEURON_FWIO_BUF_SIZE,
-			 nhal_host_addr(addr + NEURON_FWIO_BUF_SIZE));
+	nhal_mailbox_set(&chip->hal, p, nhal_host_addr(chip->gen, addr), p + NEURON_FWIO_BUF_SIZE,
+			 nhal_host_addr(chip->gen, addr + NEURON_FWIO_BUF_SIZE));
 	return 0;
 }
 
@@ -87,7 +103,7 @@ static int core_init(struct emu_chip *chip, unsigned int nc)
 
 	if (ret)
 		return ret;
-	addr = nhal_host_addr(addr);
+	addr = nhal_host_addr(chip->gen, addr);
 	m->tx = p;
 	m->tx_addr = addr;
 	m->rx = p + NHAL_H2T_RING_BYTES;
@@ -106,14 +122,14 @@ static int bring_up(struct emu_chip *chip, unsigned int type, uint32_t nc_map)
 {
 	int ret;
 
-	for (unsigned int nc = 0; nc < NEURON_V1_NC_PER_DEVICE; nc++)
+	for (unsigned int nc = 0; nc < chip->gen->cores; nc++)
 		chip->nc[nc].broken |= nc_map >> nc & 1;
 	pthread_mutex_lock(&chip->fwio);
 	ret = nhal_reset(&chip->hal, type, nc_map);
 	if (!ret)
 		nhal_device_id_write(&chip->hal, (uint32_t)chip->index);
 	pthread_mutex_unlock(&chip->fwio);
-	for (unsigned int nc = 0; !ret && nc < NEURON_V1_NC_PER_DEVICE; nc++) {
+	for (unsigned int nc = 0; !ret && nc < chip->gen->cores; nc++) {
 		struct emu_core *c = &chip->nc[nc];
 
 		if (!(nc_map >> nc & 1))
@@ -127,24 +143,27 @@ static int bring_up(struct emu_chip *chip, unsigned int type, uint32_t nc_map)
 	return ret;
 }
 
-#define ALL_CORES ((1u << NEURON_V1_NC_PER_DEVICE) - 1)
+static uint32_t all_cores(const struct emu_chip *chip)
+{
+	return (1u << chip->gen->cores) - 1;
+}
 
 int emu_chip_reset(struct emu_chip *chip, uint32_t nc_map)
 {
 	unsigned int type =
 		nc_map == NEURON_NC_MAP_DEVICE ? NEURON_MISC_RESET_DEVICE : NEURON_MISC_RESET_TPB;
-	uint32_t map = nc_map & ALL_CORES;
+	uint32_t map = nc_map & all_cores(chip);
 	int ret;
 
 	if (!map)
 		return -EINVAL;
-	for (unsigned int nc = 0; nc < NEURON_V1_NC_PER_DEVICE; nc++)
+	for (unsigned int nc = 0; nc < chip->gen->cores; nc++)
 		pthread_mutex_lock(&chip->nc[nc].lock);
 	pthread_mutex_lock(&chip->lock);
 	emu_nq_drop(chip, map);
 	ret = bring_up(chip, type, map);
 	pthread_mutex_unlock(&chip->lock);
-	for (unsigned int nc = NEURON_V1_NC_PER_DEVICE; nc--;)
+	for (unsigned int nc = chip->gen->cores; nc--;)
 		pthread_mutex_unlock(&chip->nc[nc].lock);
 	return ret;
 }
@@ -164,21 +183,25 @@ int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index)
 
 	chip->machine = machine;
 	chip->index = index;
+	chip->gen = machine->gen;
 	pthread_mutex_init(&chip->lock, NULL);
 	pthread_mutex_init(&chip->fwio, NULL);
+	chip->queue = calloc(chip->gen->dma_engines, sizeof(*chip->queue));
+	if (!chip->queue)
+		return -ENOMEM;
 	ret = emu_irq_init(chip);
 	if (!ret)
 		ret = emu_mem_init(chip);
 	if (!ret)
 		ret = mailbox_init(chip);
-	for (unsigned int nc = 0; !ret && nc < NEURON_V1_NC_PER_DEVICE; nc++)
+	for (unsigned int nc = 0; !ret && nc < chip->gen->cores; nc++)
 		ret = core_init(chip, nc);
 	if (!ret)
 		ret = ncore_chip_new(&config, &chip->core);
 	if (ret)
 		return ret;
 	chip->dram = ncore_dram(chip->core, &size, NULL);
-	return bring_up(chip, NEURON_MISC_RESET_DEVICE, ALL_CORES);
+	return bring_up(chip, NEURON_MISC_RESET_DEVICE, all_cores(chip));
 }
 
 void emu_chip_fini(struct emu_chip *chip)
@@ -187,15 +210,16 @@ void emu_chip_fini(struct emu_chip *chip)
 		return;
 	ncore_chip_free(chip->core);
 	emu_mem_fini(chip);
+	free(chip->queue);
 }
 
 /* As the module when a process goes: stop the cores, then take the queues and the memory away */
 void emu_chip_released(struct emu_chip *chip)
 {
-	emu_chip_reset(chip, ALL_CORES);
+	emu_chip_reset(chip, all_cores(chip));
 	emu_queues_stop(chip);
 	emu_mem_free_all(chip);
-	for (unsigned int nc = 0; nc < NEURON_V1_NC_PER_DEVICE; nc++) {
+	for (unsigned int nc = 0; nc < chip->gen->cores; nc++) {
 		struct emu_core *c = &chip->nc[nc];
 
 		c->writer = c->owned = false;

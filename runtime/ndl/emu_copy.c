@@ -23,10 +23,7 @@ static bool h2t_stopped(struct emu_core *core)
 {
 	struct emu_chip *chip = core->h2t.hal->opaque;
 
-	return ncore_mmio_read(chip->core, NEURON_BAR_APB,
-			       NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(core->h2t.eng),
-			       4) >>
-		       core->h2t.qid &
+	return emu_ext_read(chip, chip->gen->ext.dma_stopped + 4 * core->h2t.eng) >> core->h2t.qid &
 	       1;
 }
 
@@ -35,7 +32,7 @@ static int h2t_lost(struct emu_core *core, int error)
 {
 	struct nhal_h2t_mem mem = core->h2t_mem;
 
-	nhal_h2t_init(&core->h2t, core->h2t.hal, core->h2t.eng / NEURON_V1_DMA_ENG_PER_NC, &mem);
+	nhal_h2t_init(&core->h2t, core->h2t.hal, core->h2t.nc, &mem);
 	return error;
 }
 
@@ -123,8 +120,8 @@ static int copy_pinned(struct emu_chip *chip, struct emu_core *core, const struc
 
 	if (ret)
 		return ret;
-	ret = to_device ? h2t_run(core, nhal_host_addr(addr), c->addr, size)
-			: h2t_run(core, c->addr, nhal_host_addr(addr), size);
+	ret = to_device ? h2t_run(core, nhal_host_addr(chip->gen, addr), c->addr, size)
+			: h2t_run(core, c->addr, nhal_host_addr(chip->gen, addr), size);
 	emu_host_unpin(&chip->machine->host, addr);
 	return ret;
 }

@@ -15,34 +15,35 @@
 #define READER_WAIT_NS (700ll * 1000000) /* 0.5 to 1 s */
 #define WAIT_STEP_NS 20000
 
-static int core_check(uint32_t nc, uint32_t index, uint32_t limit)
+static int core_check(const struct emu_chip *chip, uint32_t nc, uint32_t index, uint32_t limit)
 {
-	if (nc >= NEURON_V1_NC_PER_DEVICE)
+	if (nc >= chip->gen->cores)
 		return -E2BIG;
 	return index >= limit ? -EINVAL : 0;
 }
 
-int emu_semaphore(ndl_device_t *dev, int op, uint32_t nc, uint32_t index, uint32_t *value)
+int emu_semaphore(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
+		  uint32_t *value)
 {
 	struct emu_chip *chip = emu_chip(dev);
-	int ret = core_check(nc, index, NEURON_V1_SEMAPHORES);
+	int ret = core_check(chip, nc, index, chip->gen->target->semaphores);
 
 	if (ret)
 		return ret;
-	if (op == NHAL_SEM_READ) {
+	if (op == NEURON_SEM_READ) {
 		pthread_mutex_lock(&chip->fwio);
 		ret = nhal_sem_read(&chip->hal, nc, index, value);
 		pthread_mutex_unlock(&chip->fwio);
 		return ret;
 	}
-	nhal_sem_write(&chip->hal, nc, (enum nhal_sem_op)op, index, *value);
+	nhal_sem_write(&chip->hal, nc, op, index, *value);
 	return 0;
 }
 
 int emu_event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value)
 {
 	struct emu_chip *chip = emu_chip(dev);
-	int ret = core_check(nc, index, NEURON_V1_EVENTS);
+	int ret = core_check(chip, nc, index, chip->gen->target->events);
 
 	if (ret)
 		return ret;
@@ -71,9 +72,9 @@ static void nq_free(struct emu_chip *chip, uint32_t nc, uint32_t type, uint32_t 
 
 void emu_nq_drop(struct emu_chip *chip, uint32_t nc_map)
 {
-	for (uint32_t nc = 0; nc < NEURON_V1_NC_PER_DEVICE; nc++)
-		for (uint32_t type = 0; nc_map >> nc & 1 && type < 6; type++)
-			for (uint32_t eng = 0; eng < NEURON_V1_NQ_ENGINES; eng++)
+	for (uint32_t nc = 0; nc < chip->gen->cores; nc++)
+		for (uint32_t type = 0; nc_map >> nc & 1 && type < NEURON_NQ_TYPES; type++)
+			for (uint32_t eng = 0; eng < chip->gen->target->engines; eng++)
 				nq_free(chip, nc, type, eng);
 }
 
@@ -84,7 +85,7 @@ int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va)
 	uint64_t regs, size = p->size < EMU_PAGE ? EMU_PAGE : p->size;
 	int ret = 0;
 
-	if (p->nc >= NEURON_V1_NC_PER_DEVICE || nhal_nq_regs(p->nc, p->type, p->engine, &regs))
+	if (nhal_nq_regs(chip->gen, p->nc, p->type, p->engine, &regs))
 		return -EINVAL;
 	pthread_mutex_lock(&chip->lock);
 	nq = &chip->nq[p->nc][p->type][p->engine];
@@ -94,8 +95,8 @@ int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va)
 		nq->size = p->size;
 		ret = emu_host_alloc(&chip->machine->host, size, EMU_PAGE, &nq->addr, &nq->ptr);
 		if (!ret)
-			nhal_nq_set(&chip->hal, p->nc, p->type, p->engine, nhal_host_addr(nq->addr),
-				    p->size);
+			nhal_nq_set(&chip->hal, p->nc, p->type, p->engine,
+				    nhal_host_addr(chip->gen, nq->addr), p->size);
 	}
 	*va = ret ? NULL : nq->ptr;
 	pthread_mutex_unlock(&chip->lock);
@@ -154,26 +155,26 @@ static bool mine(const struct emu_core *c, const struct neuron_uuid *uuid)
 }
 
 /* -EAGAIN: not yet */
-static int crwl_try(struct emu_core *c, int op, const struct neuron_uuid *uuid)
+static int crwl_try(struct emu_core *c, enum ndl_crwl op, const struct neuron_uuid *uuid)
 {
 	bool known = mine(c, uuid);
 
 	switch (op) {
-	case 0:
+	case NDL_CRWL_READER_ENTER:
 		if (c->writer)
 			return -EAGAIN;
 		if (!known)
 			return -ENOENT;
 		c->readers++;
 		return 0;
-	case 1:
+	case NDL_CRWL_READER_EXIT:
 		if (!known)
 			return -ENOENT;
 		if (!c->readers)
 			return -EINVAL;
 		c->readers--;
 		return 0;
-	case 2:
+	case NDL_CRWL_WRITER_ENTER:
 		if (c->writer || c->readers)
 			return -EAGAIN;
 		c->writer = true;
@@ -191,14 +192,14 @@ static int crwl_try(struct emu_core *c, int op, const struct neuron_uuid *uuid)
 	}
 }
 
-int emu_crwl(ndl_device_t *dev, int op, uint32_t nc, const struct neuron_uuid *uuid)
+int emu_crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc, const struct neuron_uuid *uuid)
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct timespec step = { 0, WAIT_STEP_NS };
-	int64_t left = op == 2 ? WRITER_WAIT_NS : READER_WAIT_NS;
+	int64_t left = op == NDL_CRWL_WRITER_ENTER ? WRITER_WAIT_NS : READER_WAIT_NS;
 	int ret;
 
-	if (nc >= NEURON_V1_NC_PER_DEVICE)
+	if (nc >= chip->gen->cores)
 		return -EINVAL;
 	for (;; left -= WAIT_STEP_NS) {
 		pthread_mutex_lock(&chip->lock);
@@ -217,7 +218,7 @@ int emu_cinit(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_stat
 	struct emu_chip *chip = emu_chip(dev);
 	uint32_t *s;
 
-	if (nc >= NEURON_V1_NC_PER_DEVICE)
+	if (nc >= chip->gen->cores)
 		return -E2BIG;
 	pthread_mutex_lock(&chip->lock);
 	s = &chip->nc[nc].cinit;
@@ -234,7 +235,7 @@ int emu_started_count(ndl_device_t *dev, uint32_t nc, uint64_t *count)
 {
 	struct emu_chip *chip = emu_chip(dev);
 
-	if (nc >= NEURON_V1_NC_PER_DEVICE)
+	if (nc >= chip->gen->cores)
 		return -E2BIG;
 	pthread_mutex_lock(&chip->lock);
 	*count = chip->nc[nc].started;
@@ -251,7 +252,7 @@ int emu_apps(ndl_device_t *dev, struct neuron_app_info **info, size_t *count, ui
 		return -ENOMEM;
 	pthread_mutex_lock(&chip->lock);
 	app->pid = getpid();
-	for (uint32_t nc = 0; nc < NEURON_V1_NC_PER_DEVICE; nc++) {
+	for (uint32_t nc = 0; nc < chip->gen->cores; nc++) {
 		struct emu_core *c = &chip->nc[nc];
 
 		if (!(flags & NEURON_APP_INFO_LOCK_INFO) || !(c->writer || c->readers))

@@ -12,17 +12,17 @@ int emu_mem_init(struct emu_chip *chip)
 	chip->chunks = 1;
 	if (!chip->chunk)
 		return -ENOMEM;
-	for (unsigned int c = 0; c < NEURON_V1_DRAM_CHANNELS; c++)
-		for (unsigned int r = 0; r < EMU_REGIONS; r++)
-			if (emu_pool_init(&chip->pool[c][r], NDL_REGION_SIZE))
+	for (unsigned int c = 0; c < chip->gen->memories; c++)
+		for (unsigned int r = 0; r < NDL_REGIONS; r++)
+			if (emu_pool_init(&chip->pool[c][r], ndl_region_size(chip->gen)))
 				return -ENOMEM;
 	return 0;
 }
 
 void emu_mem_fini(struct emu_chip *chip)
 {
-	for (unsigned int c = 0; c < NEURON_V1_DRAM_CHANNELS; c++)
-		for (unsigned int r = 0; r < EMU_REGIONS; r++)
+	for (unsigned int c = 0; c < chip->gen->memories; c++)
+		for (unsigned int r = 0; r < NDL_REGIONS; r++)
 			emu_pool_fini(&chip->pool[c][r]);
 	free(chip->chunk);
 }
@@ -42,9 +42,9 @@ static int place_device(struct emu_chip *chip, struct emu_chunk *c, uint64_t ali
 
 	if (ret)
 		return ret;
-	start += c->region * NDL_REGION_SIZE;
-	c->addr = (c->channel ? NEURON_V1_DRAM1_BASE : NEURON_V1_DRAM0_BASE) + start;
-	c->ptr = chip->dram + c->channel * NEURON_V1_DRAM_CHANNEL_SIZE + start;
+	start += c->region * ndl_region_size(chip->gen);
+	c->addr = chip->gen->memory[c->channel].address + start;
+	c->ptr = chip->dram + chip->gen->memory[c->channel].offset + start;
 	return 0;
 }
 
@@ -54,7 +54,7 @@ static int place_host(struct emu_chip *chip, struct emu_chunk *c)
 	int ret = emu_host_alloc(&chip->machine->host, c->size, EMU_PAGE, &addr, &c->ptr);
 
 	if (!ret)
-		c->addr = nhal_host_addr(addr);
+		c->addr = nhal_host_addr(chip->gen, addr);
 	return ret;
 }
 
@@ -63,27 +63,28 @@ static void unplace(struct emu_chip *chip, struct emu_chunk *c)
 	uint64_t start;
 
 	if (c->host) {
-		emu_host_free(&chip->machine->host, nhal_host_physical(c->addr), c->size);
+		emu_host_free(&chip->machine->host, nhal_host_physical(chip->gen, c->addr),
+			      c->size);
 		return;
 	}
 	/* the module clears a chunk before another process gets it; here the next owner */
 	madvise(c->ptr, c->size, MADV_DONTNEED);
-	start = c->addr - (c->channel ? NEURON_V1_DRAM1_BASE : NEURON_V1_DRAM0_BASE) -
-		c->region * NDL_REGION_SIZE;
+	start = c->addr - chip->gen->memory[c->channel].address -
+		c->region * ndl_region_size(chip->gen);
 	emu_pool_free(&chip->pool[c->channel][c->region], start, c->size);
 }
 
-static int params_check(const struct ndl_mem_params *p)
+static int params_check(const struct neuron_gen *gen, const struct ndl_mem_params *p)
 {
 	if (!p->size)
 		return -ENOMEM;
 	if (p->size > INT64_MAX)
 		return -EINVAL;
-	if (p->nc >= NEURON_V1_NC_PER_DEVICE)
+	if (p->nc >= gen->cores)
 		return -EINVAL;
 	if (p->host)
 		return p->align ? -EINVAL : 0;
-	if (p->channel >= NEURON_V1_DRAM_CHANNELS || p->region >= EMU_REGIONS)
+	if (p->channel >= gen->memories || p->region >= NDL_REGIONS)
 		return -EINVAL;
 	return p->align & (p->align - 1) || p->align > INT32_MAX ? -EINVAL : 0;
 }
@@ -126,7 +127,7 @@ int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *h
 		.type = p->type,
 	};
 	uint32_t h;
-	int ret = params_check(p);
+	int ret = params_check(chip->gen, p);
 
 	if (ret)
 		return ret;

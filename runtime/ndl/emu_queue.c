@@ -6,14 +6,9 @@
 
 #define DUMMY_LEN NEURON_UDMA_RING_MIN
 
-static bool is_h2t(uint32_t eng, uint32_t qid)
+static int queue_check(const struct emu_chip *chip, uint32_t eng, uint32_t qid)
 {
-	return qid == NEURON_V1_H2T_QUEUE && eng % NEURON_V1_DMA_ENG_PER_NC == 2;
-}
-
-static int queue_check(uint32_t eng, uint32_t qid)
-{
-	return eng >= NEURON_V1_DMA_ENGINES || qid >= NEURON_DMA_QUEUES_PER_ENG ? -EINVAL : 0;
+	return eng >= chip->gen->dma_engines || qid >= NEURON_DMA_QUEUES_PER_ENG ? -EINVAL : 0;
 }
 
 int emu_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state)
@@ -22,7 +17,7 @@ int emu_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state)
 				       [2] = NEURON_UDMA_STATE_NORMAL,
 				       [3] = NEURON_UDMA_STATE_ABORT };
 
-	if (eng >= NEURON_V1_DMA_ENGINES || state > 3 || !hw[state])
+	if (eng >= dev->gen->dma_engines || state > 3 || !hw[state])
 		return -EINVAL;
 	nhal_engine_state_set(&emu_chip(dev)->hal, eng, hw[state]);
 	return 0;
@@ -30,11 +25,11 @@ int emu_eng_set_state(ndl_device_t *dev, uint32_t eng, uint32_t state)
 
 int emu_eng_get_state(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state)
 {
-	uint64_t base = NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(eng), addr[2];
+	uint64_t base = neuron_gen_address(dev->gen, NEURON_BLOCK_UDMA, eng), addr[2];
 	uint32_t v[2];
 	int ret;
 
-	if (eng >= NEURON_V1_DMA_ENGINES)
+	if (eng >= dev->gen->dma_engines)
 		return -EINVAL;
 	addr[0] = base + NEURON_UDMA_M2S_STATE;
 	addr[1] = base + NEURON_UDMA_S2M_STATE;
@@ -94,8 +89,8 @@ int emu_queue_init(ndl_device_t *dev, const struct ndl_queue_params *p, uint32_t
 
 	pthread_mutex_lock(&chip->lock);
 	for (uint32_t i = 0; !ret && i < count; i++) {
-		ret = queue_check(p[i].eng, p[i].qid);
-		if (!ret && is_h2t(p[i].eng, p[i].qid))
+		ret = queue_check(chip, p[i].eng, p[i].qid);
+		if (!ret && neuron_gen_is_copy_queue(chip->gen, p[i].eng, p[i].qid))
 			ret = -EACCES;
 		if (!ret)
 			ret = ring_check(chip, p[i].tx_handle, p[i].tx_count);
@@ -120,7 +115,7 @@ void emu_queues_stop(struct emu_chip *chip)
 	struct ndl_queue_params p = { 0 };
 
 	pthread_mutex_lock(&chip->lock);
-	for (p.eng = 0; p.eng < NEURON_V1_DMA_ENGINES; p.eng++)
+	for (p.eng = 0; p.eng < chip->gen->dma_engines; p.eng++)
 		for (p.qid = 0; p.qid < NEURON_DMA_QUEUES_PER_ENG; p.qid++)
 			if (chip->queue[p.eng][p.qid].tx_handle ||
 			    chip->queue[p.eng][p.qid].rx_handle)
@@ -132,16 +127,16 @@ int emu_queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, 
 {
 	struct emu_chip *chip = emu_chip(dev);
 	struct emu_chunk *rx_ring;
-	int ret = queue_check(eng, qid);
+	int ret = queue_check(chip, eng, qid);
 
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&chip->lock);
 	rx_ring = emu_chunk_get(chip, chip->queue[eng][qid].rx_handle);
-	if (is_h2t(eng, qid) || !rx_ring)
+	if (neuron_gen_is_copy_queue(chip->gen, eng, qid) || !rx_ring)
 		ret = -EINVAL;
 	else if (rx_ring->feeds_pe)
-		chip->nc[eng / NEURON_V1_DMA_ENG_PER_NC].started++;
+		chip->nc[neuron_gen_dma_core(chip->gen, eng)].started++;
 	pthread_mutex_unlock(&chip->lock);
 	if (!ret)
 		nhal_queue_start(&chip->hal, eng, qid, tx, rx);
@@ -160,7 +155,7 @@ static int half_state(struct emu_chip *chip, uint32_t eng, uint32_t qid, enum nh
 	int ret;
 
 	for (unsigned int i = 0; i < 6; i++)
-		addr[i] = nhal_queue_reg_addr(eng, half, qid, reg[i]);
+		addr[i] = nhal_queue_reg_addr(chip->gen, eng, half, qid, reg[i]);
 	ret = emu_reg_read(chip, addr, v, 6);
 	if (ret)
 		return ret;
@@ -177,7 +172,7 @@ static int half_state(struct emu_chip *chip, uint32_t eng, uint32_t qid, enum nh
 int emu_queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
 		    struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx)
 {
-	int ret = queue_check(eng, qid);
+	int ret = queue_check(emu_chip(dev), eng, qid);
 
 	if (!ret)
 		ret = half_state(emu_chip(dev), eng, qid, NHAL_M2S, tx);
@@ -192,13 +187,12 @@ static int descs_check(struct emu_chip *chip, const uint8_t *d, uint32_t count, 
 		uint64_t addr = nhal_desc_addr(d);
 		unsigned int nc;
 
-		if (nhal_addr_is_host(addr) &&
-		    !emu_host_valid(&chip->machine->host, nhal_host_physical(addr),
+		if (nhal_addr_is_host(chip->gen, addr) &&
+		    !emu_host_valid(&chip->machine->host, nhal_host_physical(chip->gen, addr),
 				    nhal_desc_len(d)))
 			return -EINVAL;
-		if (!nhal_addr_to_core(addr, 1, &nc) &&
-		    ndl_range_ok(addr - nhal_tpb_addr(nc) - NEURON_V1_TPB_PE_FIFO, 0,
-				 NEURON_V1_TPB_FIFO_SIZE - 1))
+		if (!nhal_addr_to_core(chip->gen, addr, 1, &nc) &&
+		    nhal_addr_is_fifo(chip->gen, addr, nc, NEURON_ENG_PE))
 			*feeds_pe = true;
 	}
 	return 0;
@@ -233,7 +227,7 @@ int emu_descs_out(ndl_device_t *dev, uint32_t eng, uint32_t qid, enum neuron_dma
 	const struct emu_queue *q;
 	uint64_t handle;
 	uint32_t len;
-	int ret = queue_check(eng, qid);
+	int ret = queue_check(chip, eng, qid);
 
 	if (ret || !count || type == NEURON_DMA_QUEUE_COMPLETION)
 		return -EINVAL;

@@ -9,7 +9,10 @@
 #include <errno.h>
 #include <time.h>
 
-#define ENTRIES(nc) (NEURON_OURS_BAR0_OFFSET + NEURON_OURS_NQ_ENTRIES(nc))
+static uint32_t entries_reg(const struct emu_chip *chip, unsigned int nc)
+{
+	return chip->gen->ext.nq_entries + 4 * nc;
+}
 
 int emu_irq_init(struct emu_chip *chip)
 {
@@ -35,9 +38,10 @@ void emu_irq(void *opaque, unsigned int vector)
 
 int emu_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter)
 {
+	struct emu_chip *chip = emu_chip(dev);
+
 	atomic_store(&waiter->woken, false);
-	waiter->seen = (uint32_t)ncore_mmio_read(emu_chip(dev)->core, NEURON_BAR_APB,
-						 ENTRIES(waiter->nc), 4);
+	waiter->seen = emu_ext_read(chip, entries_reg(chip, waiter->nc));
 	return 0;
 }
 
@@ -70,7 +74,7 @@ int emu_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
 	pthread_mutex_lock(&chip->irq.lock);
 	before = chip->irq.raised[waiter->nc];
 	pthread_mutex_unlock(&chip->irq.lock);
-	ncore_mmio_write(chip->core, NEURON_BAR_APB, ENTRIES(waiter->nc), 4, waiter->seen);
+	emu_ext_write(chip, entries_reg(chip, waiter->nc), waiter->seen);
 	pthread_mutex_lock(&chip->irq.lock);
 	while (chip->irq.raised[waiter->nc] == before && !atomic_load(&waiter->woken) && !ret)
 		ret = -pthread_cond_timedwait(&chip->irq.cond, &chip->irq.lock, &end);

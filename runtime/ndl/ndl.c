@@ -204,12 +204,30 @@ int ndl_get_device_bdf(int index, struct ndl_bdf *bdf)
 	MACHINE_CALL(bdf(machine.state, index, bdf));
 }
 
-int ndl_get_links(int index, bool *east, bool *west)
+int ndl_get_gen(int index, const struct neuron_gen **gen)
 {
-	MACHINE_CALL(links(machine.state, index, east, west));
+	MACHINE_CALL(gen(machine.state, index, gen));
 }
 
-int ndl_device_links(ndl_device_t *dev, bool *east, bool *west)
+int ndl_get_links(int index, bool up[NEURON_PORTS_MAX])
+{
+	MACHINE_CALL(links(machine.state, index, up));
+}
+
+int ndl_neighbor_window(ndl_device_t *dev, int neighbor, uint64_t *window)
+{
+	unsigned int port = neighbor > dev->device_index ? NDL_PORT_EAST : NDL_PORT_WEST;
+	bool up[NEURON_PORTS_MAX];
+
+	if (neighbor - dev->device_index != 1 && dev->device_index - neighbor != 1)
+		return -ENOENT;
+	if (ndl_get_links(dev->device_index, up) || !up[port])
+		return -ENOENT;
+	*window = dev->gen->window.port[port];
+	return 0;
+}
+
+int ndl_device_links(ndl_device_t *dev, bool up[NEURON_PORTS_MAX])
 {
 	const struct ndl_machine_ops *ops;
 	void *state;
@@ -220,8 +238,8 @@ int ndl_device_links(ndl_device_t *dev, bool *east, bool *west)
 	ops = machine.ops;
 	state = machine.state;
 	machine_put();
-	return ops->device_links ? ops->device_links(dev, east, west)
-				 : ops->links(state, dev->device_index, east, west);
+	return ops->device_links ? ops->device_links(dev, up)
+				 : ops->links(state, dev->device_index, up);
 }
 
 const char *ndl_error_text(int err)
@@ -298,20 +316,26 @@ static int usable(void)
 
 int ndl_get_nc_count(ndl_device_t *dev, uint32_t *count)
 {
-	return CALL(nc_count, count);
+	int ret = usable();
+
+	if (!ret && dev->device_type != dev->gen->arch)
+		ret = -ENOTSUP;
+	if (!ret)
+		*count = dev->gen->cores;
+	return ret;
 }
 
 int ndl_get_dram_size(ndl_device_t *dev, uint32_t channel, uint64_t *size)
 {
-	if (channel >= NEURON_V1_DRAM_CHANNELS)
+	if (channel >= dev->gen->memories)
 		return -EINVAL;
-	*size = NEURON_V1_DRAM_CHANNEL_SIZE;
+	*size = dev->gen->memory[channel].size;
 	return 0;
 }
 
 int ndl_isa_version(ndl_device_t *dev, uint32_t *version)
 {
-	uint64_t addr = NEURON_V1_APB_BASE + NEURON_OURS_BAR0_OFFSET + NEURON_OURS_ISA_VERSION;
+	uint64_t addr = neuron_gen_address(dev->gen, NEURON_BLOCK_EXT, 0) + NEURON_OURS_ISA_VERSION;
 
 	return ndl_read_hw_counters(dev, &addr, version, 1);
 }
@@ -452,22 +476,22 @@ int ndl_dma_descriptor_copyout(ndl_device_t *dev, uint32_t eng, uint32_t qid,
 
 int ndl_nc_semaphore_read(ndl_device_t *dev, uint32_t nc, uint32_t index, uint32_t *value)
 {
-	return CALL(semaphore, 0, nc, index, value);
+	return CALL(semaphore, NEURON_SEM_READ, nc, index, value);
 }
 
 int ndl_nc_semaphore_write(ndl_device_t *dev, uint32_t nc, uint32_t index, uint32_t value)
 {
-	return CALL(semaphore, 1, nc, index, &value);
+	return CALL(semaphore, NEURON_SEM_SET, nc, index, &value);
 }
 
 int ndl_nc_semaphore_increment(ndl_device_t *dev, uint32_t nc, uint32_t index, uint32_t value)
 {
-	return CALL(semaphore, 2, nc, index, &value);
+	return CALL(semaphore, NEURON_SEM_INC, nc, index, &value);
 }
 
 int ndl_nc_semaphore_decrement(ndl_device_t *dev, uint32_t nc, uint32_t index, uint32_t value)
 {
-	return CALL(semaphore, 3, nc, index, &value);
+	return CALL(semaphore, NEURON_SEM_DEC, nc, index, &value);
 }
 
 int ndl_nc_event_get(ndl_device_t *dev, uint32_t nc, uint32_t index, uint32_t *value)
@@ -499,7 +523,7 @@ int ndl_wait_open(ndl_device_t *dev, uint32_t nc, struct ndl_waiter **out)
 	int err;
 
 	*out = NULL;
-	if (nc >= NEURON_V1_NC_PER_DEVICE)
+	if (nc >= dev->gen->cores)
 		return -E2BIG;
 	waiter = malloc(sizeof(*waiter));
 	if (!waiter)
@@ -565,22 +589,22 @@ void ndl_nds_add(void *data, unsigned int nc, unsigned int counter, uint64_t val
 
 int ndl_crwl_reader_enter(ndl_device_t *dev, uint32_t nc, const struct neuron_uuid *uuid)
 {
-	return CALL(crwl, 0, nc, uuid);
+	return CALL(crwl, NDL_CRWL_READER_ENTER, nc, uuid);
 }
 
 int ndl_crwl_reader_exit(ndl_device_t *dev, uint32_t nc, const struct neuron_uuid *uuid)
 {
-	return CALL(crwl, 1, nc, uuid);
+	return CALL(crwl, NDL_CRWL_READER_EXIT, nc, uuid);
 }
 
 int ndl_crwl_writer_enter(ndl_device_t *dev, uint32_t nc, const struct neuron_uuid *uuid)
 {
-	return CALL(crwl, 2, nc, uuid);
+	return CALL(crwl, NDL_CRWL_WRITER_ENTER, nc, uuid);
 }
 
 int ndl_crwl_writer_downgrade(ndl_device_t *dev, uint32_t nc, const struct neuron_uuid *uuid)
 {
-	return CALL(crwl, 3, nc, uuid);
+	return CALL(crwl, NDL_CRWL_WRITER_DOWNGRADE, nc, uuid);
 }
 
 int ndl_reset_ncs(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)

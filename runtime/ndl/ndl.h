@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "neuron/hw/gen.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/hw/ours.h"
 #include "uapi/neuron/neuron_ioctl.h"
@@ -52,12 +53,13 @@ typedef struct ndl_device_init_param {
 /* The head has the public layout; what follows is the library's */
 typedef struct ndl_device {
 	uint8_t device_index;
-	uint8_t device_type; /* architecture: 1 */
+	uint8_t device_type; /* architecture: gen->arch */
 	uint16_t device_revision;
 	uint8_t connected_device_count;
-	uint8_t connected_devices[NDL_MAX_DEVICES]; /* east first */
+	uint8_t connected_devices[NDL_MAX_DEVICES]; /* by port: east first */
 	uint64_t csr_base[2]; /* BAR0, BAR2: cookies for bar_read/write */
 	uint64_t csr_size[2];
+	const struct neuron_gen *gen; /* how much it has of everything, and where */
 	const struct ndl_ops *ops;
 	void *priv;
 } ndl_device_t;
@@ -87,14 +89,28 @@ int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device
 int ndl_close_device(ndl_device_t *device);
 /* Without opening it for use: free access */
 int ndl_get_device_bdf(int index, struct ndl_bdf *bdf);
+int ndl_get_gen(int index, const struct neuron_gen **gen);
 int ndl_get_nc_count(ndl_device_t *device, uint32_t *count);
-/* Link present: read from the driver, or inferred from the neighbours' indices */
-int ndl_get_links(int index, bool *east, bool *west);
+/*
+ * The ports whose link is up, as the driver says or inferred from the neighbours' indices: a chip's
+ * first port leads to the device behind it, the second to the one before
+ */
+#define NDL_PORT_EAST 0
+#define NDL_PORT_WEST 1
+int ndl_get_links(int index, bool up[NEURON_PORTS_MAX]);
 /* The same of an open device, without asking the chip again: as of when it was opened */
-int ndl_device_links(ndl_device_t *device, bool *east, bool *west);
+int ndl_device_links(ndl_device_t *device, bool up[NEURON_PORTS_MAX]);
+/* Where addresses of another device begin for this one; -ENOENT: no link that is up leads there */
+int ndl_neighbor_window(ndl_device_t *device, int neighbor, uint64_t *window);
 /* Bytes of a DRAM channel; -EINVAL beyond the last */
 int ndl_get_dram_size(ndl_device_t *device, uint32_t channel, uint64_t *size);
-#define NDL_REGION_SIZE (1ull << 30) /* a channel has four regions; a chunk lies in one */
+/* Which channel a device address is of; -EINVAL: none */
+int ndl_memory_channel(ndl_device_t *device, uint64_t pa);
+#define NDL_REGIONS 4 /* of a channel; a chunk lies in one */
+static inline uint64_t ndl_region_size(const struct neuron_gen *gen)
+{
+	return gen->memory[0].size / NDL_REGIONS;
+}
 
 /* Registers */
 int ndl_bar_read(ndl_device_t *device, unsigned int bar, const uint64_t *offset, uint32_t *data,
@@ -103,6 +119,37 @@ int ndl_bar_write(ndl_device_t *device, unsigned int bar, const uint64_t *offset
 		  const uint32_t *data, uint32_t count);
 int ndl_read_hw_counters(ndl_device_t *device, const uint64_t *addr, uint32_t *data,
 			 uint32_t count);
+/* 0, or -ENODEV of a device that was unplugged */
+int ndl_alive(ndl_device_t *device);
+
+/* Errors that the chip's memories counted */
+struct ndl_ecc {
+	uint32_t corrected, uncorrected;
+};
+struct ndl_errors {
+	struct ndl_ecc sram;
+	struct ndl_ecc memory[NEURON_MEMORIES_MAX];
+};
+int ndl_error_counters(ndl_device_t *device, struct ndl_errors *errors);
+
+/* What our own chips count of a core; cycles are virtual */
+struct ndl_core_perf {
+	struct {
+		uint64_t insns, busy_cycles, idle_cycles, wait_cycles;
+		uint64_t matmul_insns, matmul_wait_cycles;
+	} engine[NEURON_ENGINES_MAX];
+	uint64_t macs;
+};
+int ndl_core_perf(ndl_device_t *device, uint32_t nc, struct ndl_core_perf *perf);
+
+/* Device addresses, as descriptors and instructions name them */
+uint64_t ndl_core_address(ndl_device_t *device, uint32_t nc); /* SBUF begins there */
+uint64_t ndl_fifo_address(ndl_device_t *device, uint32_t nc, uint32_t engine); /* instructions */
+/* A word written there is added to the semaphore */
+uint64_t ndl_semaphore_address(ndl_device_t *device, uint32_t nc, uint32_t index);
+/* A word written there starts so many descriptors of one half of a queue */
+uint64_t ndl_doorbell_address(ndl_device_t *device, uint32_t eng, uint32_t qid,
+			      enum neuron_dma_queue_type half);
 
 /* Memory. A handle belongs to its device and to this process; sizes are rounded up to 4 KiB */
 struct ndl_mem_params {
@@ -172,6 +219,9 @@ struct ndl_nq_params {
 };
 int ndl_notification_init(ndl_device_t *device, const struct ndl_nq_params *params, void **va);
 int ndl_notification_destroy(ndl_device_t *device, void *va); /* unmaps */
+/* Tell the chip which entry is read next: from then on it never overtakes its reader */
+int ndl_notification_read(ndl_device_t *device, uint32_t nc, uint32_t type, uint32_t engine,
+			  uint32_t next);
 
 /*
  * Sleeping until a core writes a notification entry, of whatever queue. A waiter serves one thread

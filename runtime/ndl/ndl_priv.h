@@ -16,6 +16,14 @@ struct ndl_waiter {
 	atomic_bool woken; /* since it last looked */
 };
 
+/* What is done with a core's lock */
+enum ndl_crwl {
+	NDL_CRWL_READER_ENTER,
+	NDL_CRWL_READER_EXIT,
+	NDL_CRWL_WRITER_ENTER,
+	NDL_CRWL_WRITER_DOWNGRADE,
+};
+
 /* The machine as a whole; state is the backend's */
 struct ndl_machine_ops {
 	int (*open)(const char *instance, void **state);
@@ -24,8 +32,9 @@ struct ndl_machine_ops {
 	int (*device_open)(void *state, int index, const ndl_device_init_param_t *params,
 			   ndl_device_t *dev);
 	int (*bdf)(void *state, int index, struct ndl_bdf *bdf);
-	int (*links)(void *state, int index, bool *east, bool *west);
-	int (*device_links)(ndl_device_t *dev, bool *east, bool *west); /* NULL: as links */
+	int (*gen)(void *state, int index, const struct neuron_gen **gen);
+	int (*links)(void *state, int index, bool up[NEURON_PORTS_MAX]);
+	int (*device_links)(ndl_device_t *dev, bool up[NEURON_PORTS_MAX]); /* NULL: as links */
 	int (*driver_version)(void *state, char *version, size_t size);
 	int (*compatible)(void *state, uint32_t *min, uint32_t *max);
 	int (*features)(void *state, uint64_t *features);
@@ -38,7 +47,6 @@ struct ndl_machine_ops {
 
 struct ndl_ops {
 	int (*close)(ndl_device_t *dev);
-	int (*nc_count)(ndl_device_t *dev, uint32_t *count);
 	int (*bar_read)(ndl_device_t *dev, unsigned int bar, const uint64_t *offset, uint32_t *data,
 			uint32_t count);
 	int (*bar_write)(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
@@ -69,8 +77,8 @@ struct ndl_ops {
 	int (*descs_out)(ndl_device_t *dev, uint32_t eng, uint32_t qid,
 			 enum neuron_dma_queue_type type, uint32_t start, uint32_t count,
 			 void *descs);
-	/* op is enum nhal_sem_op's order: read, set, increment, decrement */
-	int (*semaphore)(ndl_device_t *dev, int op, uint32_t nc, uint32_t index, uint32_t *value);
+	int (*semaphore)(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
+			 uint32_t *value);
 	int (*event)(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value);
 	int (*nq_init)(ndl_device_t *dev, const struct ndl_nq_params *p, void **va);
 	int (*nq_destroy)(ndl_device_t *dev, void *va);
@@ -81,8 +89,8 @@ struct ndl_ops {
 	void (*wait_close)(ndl_device_t *dev, struct ndl_waiter *waiter);
 	int (*nds_open)(ndl_device_t *dev, int pid, void **data, size_t *size);
 	int (*nds_close)(ndl_device_t *dev, int pid, void *data, size_t size);
-	/* op: 0 reader enter, 1 reader exit, 2 writer enter, 3 writer downgrade */
-	int (*crwl)(ndl_device_t *dev, int op, uint32_t nc, const struct neuron_uuid *uuid);
+	int (*crwl)(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc,
+		    const struct neuron_uuid *uuid);
 	int (*reset)(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id);
 	int (*ready)(ndl_device_t *dev, uint32_t request_id, int *result);
 	int (*cinit)(ndl_device_t *dev, uint32_t nc, uint32_t state, uint32_t *new_state);

@@ -212,28 +212,6 @@ static int device_info(int fd, ndl_device_t *dev)
 	return 0;
 }
 
-/* Only looking needs an attached descriptor too: the public driver answers nothing else without */
-static int node_device_open(void *state, int index, const ndl_device_init_param_t *params,
-			    ndl_device_t *dev)
-{
-	struct node_device *node;
-	int err, fd = open_node(index, O_RDWR);
-
-	if (fd < 0)
-		return fd;
-	err = device_info(fd, dev);
-	node = err ? NULL : calloc(1, sizeof(*node));
-	if (!node) {
-		close(fd);
-		return err ? err : -ENOMEM;
-	}
-	node->fd = fd;
-	pthread_mutex_init(&node->lock, NULL);
-	dev->priv = node;
-	dev->ops = &node_ops;
-	return 0;
-}
-
 /* Asked of the device itself, which has to be attached to for that */
 static int bdf_attached(int index, struct ndl_bdf *bdf)
 {
@@ -297,6 +275,28 @@ static int node_bdf(void *state, int index, struct ndl_bdf *bdf)
 	return err;
 }
 
+/*
+ * By the function's id. Where neither driver nor system say what it is, it is the generation that
+ * drivers began with.
+ */
+static int node_gen(void *state, int index, const struct neuron_gen **gen)
+{
+	char path[80], line[16];
+	struct ndl_bdf bdf;
+
+	*gen = &neuron_gen_inferentia;
+	if (!node_exists(index))
+		return -ENODEV;
+	if (free_access(state) < 0 || !node_has(NEURON_IOCTL_DEVICE_BDF_EXT) ||
+	    node_bdf(state, index, &bdf))
+		return 0;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%04x:%02x:%02x.%x/device", bdf.domain,
+		 bdf.bus, bdf.slot, bdf.func);
+	if (!node_read_line(path, line, sizeof(line)))
+		*gen = neuron_gen_of_pci((uint16_t)strtoul(line, NULL, 16));
+	return *gen ? 0 : -ENOTSUP;
+}
+
 static int sysfs_flag(int index, const char *file, bool *flag)
 {
 	char path[96], line[16];
@@ -309,34 +309,72 @@ static int sysfs_flag(int index, const char *file, bool *flag)
 	return err;
 }
 
+/* The files of our module, by port */
+static const char *const link_file[] = {
+	[NDL_PORT_EAST] = "info/link_east",
+	[NDL_PORT_WEST] = "info/link_west",
+};
+
+static bool links_told(int index, bool up[NEURON_PORTS_MAX])
+{
+	memset(up, 0, NEURON_PORTS_MAX * sizeof(*up));
+	for (size_t port = 0; port < sizeof(link_file) / sizeof(link_file[0]); port++)
+		if (sysfs_flag(index, link_file[port], &up[port]))
+			return false;
+	return true;
+}
+
 /* Our module says; under another driver a neighbour with a higher index is east of us */
-static int node_device_links(ndl_device_t *dev, bool *east, bool *west)
+static int node_device_links(ndl_device_t *dev, bool up[NEURON_PORTS_MAX])
 {
 	int index = dev->device_index;
 
-	if (!sysfs_flag(index, "info/link_east", east) &&
-	    !sysfs_flag(index, "info/link_west", west))
+	if (links_told(index, up))
 		return 0;
-	*east = *west = false;
+	memset(up, 0, NEURON_PORTS_MAX * sizeof(*up));
 	for (int i = 0; i < dev->connected_device_count; i++)
-		*(dev->connected_devices[i] > index ? east : west) = true;
+		up[dev->connected_devices[i] > index ? NDL_PORT_EAST : NDL_PORT_WEST] = true;
 	return 0;
 }
 
-static int node_links(void *state, int index, bool *east, bool *west)
+static int node_links(void *state, int index, bool up[NEURON_PORTS_MAX])
 {
 	ndl_device_t dev = { .device_index = (uint8_t)index };
 	int err, fd;
 
-	if (!sysfs_flag(index, "info/link_east", east) &&
-	    !sysfs_flag(index, "info/link_west", west))
+	if (links_told(index, up))
 		return 0;
 	fd = open_node(index, O_RDWR);
 	if (fd < 0)
 		return fd;
 	err = device_info(fd, &dev);
 	close(fd);
-	return err ? err : node_device_links(&dev, east, west);
+	return err ? err : node_device_links(&dev, up);
+}
+
+/* Only looking needs an attached descriptor too: the public driver answers nothing else without */
+static int node_device_open(void *state, int index, const ndl_device_init_param_t *params,
+			    ndl_device_t *dev)
+{
+	struct node_device *node;
+	int err = node_gen(state, index, &dev->gen), fd;
+
+	if (err)
+		return err;
+	fd = open_node(index, O_RDWR);
+	if (fd < 0)
+		return fd;
+	err = device_info(fd, dev);
+	node = err ? NULL : calloc(1, sizeof(*node));
+	if (!node) {
+		close(fd);
+		return err ? err : -ENOMEM;
+	}
+	node->fd = fd;
+	pthread_mutex_init(&node->lock, NULL);
+	dev->priv = node;
+	dev->ops = &node_ops;
+	return 0;
 }
 
 /* Both forms of a mark in one: the older has a map of 64 cores */
@@ -409,6 +447,7 @@ const struct ndl_machine_ops ndl_node_machine = {
 	.available = node_available,
 	.device_open = node_device_open,
 	.bdf = node_bdf,
+	.gen = node_gen,
 	.links = node_links,
 	.device_links = node_device_links,
 	.driver_version = node_version,

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "hal.h"
 #include "node.h"
 
 #define CALL(dev, request, ...) node_ioctl(node_device(dev)->fd, (request), &(__VA_ARGS__))
@@ -24,22 +23,15 @@ static int node_close(ndl_device_t *dev)
 	return 0;
 }
 
-static int node_nc_count(ndl_device_t *dev, uint32_t *count)
-{
-	if (dev->device_type != 1)
-		return -ENOTSUP;
-	*count = NEURON_V1_NC_PER_DEVICE;
-	return 0;
-}
-
-/* Registers: BAR0 takes a list of addresses, BAR2 one at a time */
+/* The registers' BAR takes a list of addresses, the cores' one at a time */
 static int bar_rw(ndl_device_t *dev, bool write, unsigned int bar, const uint64_t *offset,
 		  uint32_t *data, uint32_t count)
 {
-	uint64_t base = dev->csr_base[bar == 2];
-	uint32_t step = bar ? 1 : count;
+	bool cores = bar == dev->gen->bar_cores;
+	uint64_t base = dev->csr_base[cores];
+	uint32_t step = cores ? 1 : count;
 
-	if (bar != 0 && bar != 2)
+	if (!cores && bar != dev->gen->bar_regs)
 		return -EINVAL;
 	for (uint32_t i = 0; i < count; i += step) {
 		struct neuron_ioctl_bar_rw arg = { .bar = bar, .data = data + i, .count = step };
@@ -404,22 +396,23 @@ static int node_descriptor_copyout(ndl_device_t *dev, uint32_t eng, uint32_t qid
 
 /* Synchronisation and notifications */
 
-static int node_semaphore(ndl_device_t *dev, int op, uint32_t nc, uint32_t index, uint32_t *value)
+static int node_semaphore(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, uint32_t index,
+			  uint32_t *value)
 {
 	static const unsigned long request[] = {
-		[NHAL_SEM_READ] = NEURON_IOCTL_SEMAPHORE_READ,
-		[NHAL_SEM_SET] = NEURON_IOCTL_SEMAPHORE_WRITE,
-		[NHAL_SEM_INC] = NEURON_IOCTL_SEMAPHORE_INCREMENT,
-		[NHAL_SEM_DEC] = NEURON_IOCTL_SEMAPHORE_DECREMENT,
+		[NEURON_SEM_READ] = NEURON_IOCTL_SEMAPHORE_READ,
+		[NEURON_SEM_SET] = NEURON_IOCTL_SEMAPHORE_WRITE,
+		[NEURON_SEM_INC] = NEURON_IOCTL_SEMAPHORE_INCREMENT,
+		[NEURON_SEM_DEC] = NEURON_IOCTL_SEMAPHORE_DECREMENT,
 	};
 	struct neuron_ioctl_semaphore arg = {
 		.nc_id = nc,
 		.semaphore_index = index,
-		.value = op == NHAL_SEM_READ ? 0 : *value,
+		.value = op == NEURON_SEM_READ ? 0 : *value,
 	};
 	int err = CALL(dev, request[op], arg);
 
-	if (!err && op == NHAL_SEM_READ)
+	if (!err && op == NEURON_SEM_READ)
 		*value = arg.value;
 	return err;
 }
@@ -482,13 +475,14 @@ static int node_nds_close(ndl_device_t *dev, int pid, void *data, size_t size)
 
 /* Ownership, reset, processes */
 
-static int node_crwl(ndl_device_t *dev, int op, uint32_t nc, const struct neuron_uuid *uuid)
+static int node_crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc,
+		     const struct neuron_uuid *uuid)
 {
 	static const unsigned long request[] = {
-		NEURON_IOCTL_CRWL_READER_ENTER,
-		NEURON_IOCTL_CRWL_READER_EXIT,
-		NEURON_IOCTL_CRWL_WRITER_ENTER,
-		NEURON_IOCTL_CRWL_WRITER_DOWNGRADE,
+		[NDL_CRWL_READER_ENTER] = NEURON_IOCTL_CRWL_READER_ENTER,
+		[NDL_CRWL_READER_EXIT] = NEURON_IOCTL_CRWL_READER_EXIT,
+		[NDL_CRWL_WRITER_ENTER] = NEURON_IOCTL_CRWL_WRITER_ENTER,
+		[NDL_CRWL_WRITER_DOWNGRADE] = NEURON_IOCTL_CRWL_WRITER_DOWNGRADE,
 	};
 	struct neuron_ioctl_crwl arg = { .nc_id = nc, .uuid = *uuid };
 
@@ -577,7 +571,6 @@ static int node_printk(ndl_device_t *dev, const char *text)
 
 const struct ndl_ops node_ops = {
 	.close = node_close,
-	.nc_count = node_nc_count,
 	.bar_read = node_bar_read,
 	.bar_write = node_bar_write,
 	.read_hw_counters = node_read_hw_counters,

@@ -86,9 +86,7 @@ NRT_STATUS rt_core_rings(struct rt_core *core)
 
 NRT_STATUS rt_core_errors_read(struct rt_core *core)
 {
-	const uint64_t head =
-		NEURON_V1_APB_PUTILS(core->nc) + NEURON_V1_NQ_ERROR_REGS + NEURON_V1_NQ_HEAD;
-	int err = ndl_bar_write(core->dev, NEURON_BAR_APB, &head, &core->error.next, 1);
+	int err = ndl_notification_read(core->dev, core->nc, NEURON_NQ_ERROR, 0, core->error.next);
 
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "error queue of nd%u nc%u: %s",
 			     core->device, core->nc, strerror(-err))
@@ -106,12 +104,9 @@ static int reset_device_cores(ndl_device_t *dev, uint32_t map)
 	return err ? err : result ? -EIO : 0;
 }
 
-bool rt_core_gone(struct rt_core *core)
+bool rt_core_gone(const struct rt_core *core)
 {
-	const uint64_t offset = NEURON_V1_APB_PUTILS(core->nc) + NEURON_V1_NQ_ERROR_REGS;
-	uint32_t base;
-
-	return ndl_bar_read(core->dev, NEURON_BAR_APB, &offset, &base, 1) == -ENODEV;
+	return ndl_alive(core->dev) == -ENODEV;
 }
 
 NRT_STATUS rt_core_reset(struct rt_core *core)
@@ -191,8 +186,8 @@ static NRT_STATUS open_core(struct rt_core *core, uint32_t global, uint32_t map)
 
 	core->vnc = rt.ncores;
 	core->global = global;
-	core->device = global / NEURON_V1_NC_PER_DEVICE;
-	core->nc = global % NEURON_V1_NC_PER_DEVICE;
+	core->device = global / rt.gen->cores;
+	core->nc = global % rt.gen->cores;
 	if (!rt.devices[core->device].dev)
 		status = open_device(core->device, map);
 	core->dev = rt.devices[core->device].dev;
@@ -203,7 +198,7 @@ static NRT_STATUS open_core(struct rt_core *core, uint32_t global, uint32_t map)
 /* The cores of the mark that are on the device of one of them */
 static uint32_t device_map(const struct rt_mark *mark, uint32_t global)
 {
-	const uint32_t per = NEURON_V1_NC_PER_DEVICE;
+	const uint32_t per = rt.gen->cores;
 	uint32_t map = 0;
 
 	for (uint32_t g = global / per * per; g < global / per * per + per; g++)
@@ -279,6 +274,7 @@ static NRT_STATUS init_locked(void)
 		status = rt_cores_visible(&machine, &want);
 	if (status)
 		return status;
+	rt.gen = machine.gen;
 	err = ndl_get_compatible_version(&min, &max);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "NRT",
@@ -371,10 +367,12 @@ EXPORT NRT_STATUS nrtx_device_count(uint32_t *devices)
 EXPORT NRT_STATUS nrtx_cores_per_device(uint32_t *cores)
 {
 	struct rt_machine machine;
+	NRT_STATUS status;
 
 	rt_details_clear();
-	*cores = NEURON_V1_NC_PER_DEVICE;
-	return rt_machine(&machine);
+	status = rt_machine(&machine);
+	*cores = status ? 0 : machine.gen->cores;
+	return status;
 }
 
 EXPORT NRT_STATUS nrt_get_total_nc_count(uint32_t *nc_count)
@@ -387,7 +385,7 @@ EXPORT NRT_STATUS nrt_get_total_nc_count(uint32_t *nc_count)
 		return NRT_INVALID;
 	status = rt_machine(&machine);
 	if (!status)
-		*nc_count = machine.n * NEURON_V1_NC_PER_DEVICE;
+		*nc_count = machine.n * machine.gen->cores;
 	return status;
 }
 
@@ -451,19 +449,35 @@ EXPORT NRT_STATUS nrtx_core_location(uint32_t vnc, uint32_t *device, uint32_t *n
 	return NRT_SUCCESS;
 }
 
-EXPORT NRT_STATUS nrtx_read_hw_counters(uint32_t device, const uint64_t *addr, uint32_t *value,
-					uint32_t count)
+_Static_assert(sizeof(((struct nrtx_error_counters *)0)->memory) /
+			       sizeof(((struct nrtx_error_counters *)0)->memory[0]) >=
+		       NEURON_MEMORIES_MAX,
+	       "a counter for each memory of any generation");
+
+EXPORT NRT_STATUS nrtx_error_counters(uint32_t device, struct nrtx_error_counters *counters)
 {
 	RT_ENTER(status);
+	struct ndl_errors errors;
 	int err;
 
 	if (status)
 		return status;
 	if (device >= NDL_MAX_DEVICES || !rt.devices[device].dev)
 		return rt_fail(NRT_INVALID, "TDRV", "nd%u is not in use by this process", device);
-	err = ndl_read_hw_counters(rt.devices[device].dev, addr, value, count);
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", device, strerror(-err))
-		   : NRT_SUCCESS;
+	err = ndl_error_counters(rt.devices[device].dev, &errors);
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", device,
+			       strerror(-err));
+	*counters = (struct nrtx_error_counters){
+		.sram_corrected = errors.sram.corrected,
+		.sram_uncorrected = errors.sram.uncorrected,
+		.memories = rt.gen->memories,
+	};
+	for (unsigned int i = 0; i < counters->memories; i++) {
+		counters->memory[i].corrected = errors.memory[i].corrected;
+		counters->memory[i].uncorrected = errors.memory[i].uncorrected;
+	}
+	return NRT_SUCCESS;
 }
 
 EXPORT NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count)

@@ -10,21 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PER_DEVICE NEURON_V1_NC_PER_DEVICE
-
 NRT_STATUS rt_machine(struct rt_machine *machine)
 {
-	int n = ndl_available_devices(machine->index, NDL_MAX_DEVICES);
+	int n = ndl_available_devices(machine->index, NDL_MAX_DEVICES), err;
 
 	if (n <= 0)
 		return rt_fail(NRT_HW_ERROR, "NRT", "no Neuron device found: %s",
 			       n ? strerror(-n) : "is the driver loaded?");
+	err = ndl_get_gen(machine->index[0], &machine->gen);
+	if (err)
+		return rt_fail(NRT_HW_ERROR, "NRT", "nd%d: %s", machine->index[0], strerror(-err));
 	machine->n = (uint32_t)n;
 	return NRT_SUCCESS;
 }
 
 /* A list of increasing, contiguous cores: "3", "0-3", "0,1,2-5" */
-static bool parse_cores(const char *text, uint32_t *first, uint32_t *count)
+static bool parse_cores(const char *text, uint32_t max, uint32_t *first, uint32_t *count)
 {
 	unsigned long next = 0;
 	bool begun = false;
@@ -42,7 +43,7 @@ static bool parse_cores(const char *text, uint32_t *first, uint32_t *count)
 			if (end == text)
 				return false;
 		}
-		if (to < from || to >= RT_MAX_CORES || (begun && from != next))
+		if (to < from || to >= max || (begun && from != next))
 			return false;
 		if (!begun)
 			*first = (uint32_t)from;
@@ -63,8 +64,8 @@ static bool next_run(const struct rt_machine *machine, const struct rt_want *wan
 {
 	*run = (struct rt_mark){ 0 };
 	for (; *at < machine->n; (*at)++) {
-		uint32_t first = (uint32_t)machine->index[*at] * PER_DEVICE;
-		uint32_t last = first + PER_DEVICE - 1;
+		uint32_t first = (uint32_t)machine->index[*at] * machine->gen->cores;
+		uint32_t last = first + machine->gen->cores - 1;
 
 		first = first < want->start ? want->start : first;
 		last = last > want->end ? want->end : last;
@@ -94,11 +95,11 @@ NRT_STATUS rt_cores_visible(const struct rt_machine *machine, struct rt_want *wa
 	const char *visible = secure_getenv("NEURON_RT_VISIBLE_CORES");
 	const char *num = secure_getenv("NEURON_RT_NUM_CORES");
 	char *rest;
-	uint32_t there;
+	uint32_t max = NDL_MAX_DEVICES * machine->gen->cores, there;
 
-	*want = (struct rt_want){ .end = RT_MAX_CORES - 1 };
+	*want = (struct rt_want){ .end = max - 1 };
 	if (visible && *visible) {
-		if (!parse_cores(visible, &want->start, &want->count))
+		if (!parse_cores(visible, max, &want->start, &want->count))
 			return rt_fail(NRT_INVALID, "NRT",
 				       "NEURON_RT_VISIBLE_CORES=%s is not a range of cores",
 				       visible);
@@ -106,7 +107,7 @@ NRT_STATUS rt_cores_visible(const struct rt_machine *machine, struct rt_want *wa
 	} else if (num) {
 		unsigned long n = strtoul(num, &rest, 10);
 
-		if (*rest || n > RT_MAX_CORES)
+		if (*rest || n > max)
 			return rt_fail(NRT_INVALID, "NRT", "NEURON_RT_NUM_CORES=%s is no number",
 				       num);
 		want->count = (uint32_t)n;

@@ -77,36 +77,24 @@ void rt_memory_add(struct rt_core *core, uint32_t type, int64_t bytes)
 	rt_nds_add(core, memory_counter(type), (uint64_t)bytes);
 }
 
-/* The words of one core's block: engines first, then its own */
-#define PERF_WORDS ((NEURON_PERF_CORE + NEURON_PERF_DMA_DESCS) / 4 + 2)
-
-static uint64_t perf(const uint32_t *words, unsigned int offset)
+static void fill_perf(const struct ndl_core_perf *perf, struct nrtx_core_counters *counters)
 {
-	return words[offset / 4] | (uint64_t)words[offset / 4 + 1] << 32;
-}
-
-static void fill_perf(const uint32_t *words, struct nrtx_core_counters *counters)
-{
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++) {
-		unsigned int at = NEURON_PERF_ENG(e);
-
+	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
 		counters->engine[e] = (struct nrtx_engine_counters){
-			.insns = perf(words, at + NEURON_PERF_INSN),
-			.busy_cycles = perf(words, at + NEURON_PERF_BUSY),
-			.idle_cycles = perf(words, at + NEURON_PERF_IDLE),
-			.wait_cycles = perf(words, at + NEURON_PERF_WAIT),
-			.matmul_insns = perf(words, at + NEURON_PERF_MATMUL_INSN),
-			.matmul_wait_cycles = perf(words, at + NEURON_PERF_MATMUL_WAIT),
+			.insns = perf->engine[e].insns,
+			.busy_cycles = perf->engine[e].busy_cycles,
+			.idle_cycles = perf->engine[e].idle_cycles,
+			.wait_cycles = perf->engine[e].wait_cycles,
+			.matmul_insns = perf->engine[e].matmul_insns,
+			.matmul_wait_cycles = perf->engine[e].matmul_wait_cycles,
 		};
-	}
-	counters->macs = perf(words, NEURON_PERF_CORE + NEURON_PERF_MACS);
+	counters->macs = perf->macs;
 }
 
 EXPORT NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *counters)
 {
 	RT_ENTER(status);
-	uint32_t words[PERF_WORDS] = { 0 };
-	uint64_t addr[PERF_WORDS];
+	struct ndl_core_perf perf;
 	struct rt_core *core;
 	int err;
 
@@ -115,15 +103,12 @@ EXPORT NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *co
 	core = rt_core(vnc);
 	if (!core || !counters)
 		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", vnc, rt.ncores);
-	for (unsigned int i = 0; i < PERF_WORDS; i++)
-		addr[i] = NEURON_V1_APB_BASE + NEURON_OURS_BAR0_OFFSET +
-			  NEURON_OURS_PERF(core->nc) + 4 * i;
-	err = ndl_read_hw_counters(core->dev, addr, words, PERF_WORDS);
+	err = ndl_core_perf(core->dev, core->nc, &perf);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", core->device,
 			       strerror(-err));
 	*counters = core->counters;
-	fill_perf(words, counters);
+	fill_perf(&perf, counters);
 	return NRT_SUCCESS;
 }
 
@@ -156,8 +141,8 @@ EXPORT NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t 
 	if (!core || !stats || !size_out)
 		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", vnc, rt.ncores);
 	mine.bytes_used = core->counters.mem_device;
-	/* the cores of a chip share both channels */
-	mine.bytes_limit = NEURON_V1_DRAM_CHANNELS * NEURON_V1_DRAM_CHANNEL_SIZE;
+	/* the cores of a chip share all of it */
+	mine.bytes_limit = neuron_gen_memory(core->dev->gen);
 	*size_out = size_in < sizeof(mine) ? size_in : sizeof(mine);
 	memcpy(stats, &mine, *size_out);
 	return NRT_SUCCESS;

@@ -281,7 +281,7 @@ static const char *culprit(const struct nrt_model *model, const struct entry *e,
 		   (e->engine >= target->engines &&
 		    (e->code == NEURON_NERR_DRAM_UE || e->code == NEURON_NERR_SRAM_UE));
 
-	if (dma && eng == NEURON_V1_H2T_ENGINE(model->core->nc) && queue == NEURON_V1_H2T_QUEUE)
+	if (dma && neuron_gen_is_copy_queue(model->core->dev->gen, eng, queue))
 		snprintf(buf, size, "copy");
 	else if (dma)
 		snprintf(buf, size, "%s dma engine %u queue %u", model->sg->name, eng, queue);

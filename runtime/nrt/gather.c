@@ -25,7 +25,6 @@
 #define MAX_LISTS 8 /* 128 MiB */
 #define MAX_TABLES (MAX_LISTS * LIST_TABLES)
 #define MAX_ROWS (1u << 22) /* of a queue */
-#define DESC_ADDR 8 /* where in a descriptor its address is */
 #define BELLS 4 /* words of a gather: what rings the second queue, what rings the third */
 
 struct table {
@@ -209,7 +208,7 @@ NRT_STATUS rt_gather_begin(struct nrt_model *model)
 static struct neff_pattern addresses(const struct rt_ring *ring, uint64_t size, uint64_t n)
 {
 	return (struct neff_pattern){
-		.offset = (uint64_t)ring->tx.n * NEURON_UDMA_DESC_SIZE + DESC_ADDR,
+		.offset = (uint64_t)ring->tx.n * NEURON_UDMA_DESC_SIZE + NHAL_DESC_ADDR,
 		.ndim = 2,
 		.size = { size, n },
 		.step = { 1, NEURON_UDMA_DESC_SIZE },
@@ -250,14 +249,21 @@ static int add_rows(struct nrt_model *model, const struct neff_desc *d, struct r
 /* Two words into the two doorbells of the next queue, behind a barrier */
 static int add_bells(struct nrt_model *model, struct rt_ring *ring, unsigned int bell)
 {
+	const struct rt_ring *next = ring->next;
 	int err = rt_ring_add_tx(
 		ring, model->gathers->bells.pa + bell * sizeof(uint32_t), 2 * sizeof(uint32_t),
 		NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST | NEURON_UDMA_DESC_DMB);
 
 	if (!err)
-		err = rt_ring_add_rx(ring, rt_doorbell(ring->next, true), sizeof(uint32_t));
+		err = rt_ring_add_rx(ring,
+				     ndl_doorbell_address(model->core->dev, next->eng, next->qid,
+							  NEURON_DMA_QUEUE_RX),
+				     sizeof(uint32_t));
 	if (!err)
-		err = rt_ring_add_rx(ring, rt_doorbell(ring->next, false), sizeof(uint32_t));
+		err = rt_ring_add_rx(ring,
+				     ndl_doorbell_address(model->core->dev, next->eng, next->qid,
+							  NEURON_DMA_QUEUE_TX),
+				     sizeof(uint32_t));
 	return err;
 }
 

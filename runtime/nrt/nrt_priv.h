@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "hal.h"
 #include "ndl.h"
 #include "neff.h"
 #include "neuron/hw/inferentia.h"
@@ -28,7 +29,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-#define RT_MAX_CORES (NDL_MAX_DEVICES * NEURON_V1_NC_PER_DEVICE)
 #define RT_NQ_SIZE 4096 /* bytes: 128 entries, and one execution writes one */
 #define RT_NQ_ENTRIES (RT_NQ_SIZE / NEURON_NQ_ENTRY_SIZE)
 #define RT_DEFAULT_TIMEOUT_MS 30000
@@ -73,12 +73,13 @@ struct rt_device {
 };
 
 /*
- * cores.c: which cores there are and which are ours. A core's number is 4 * its device's index +
- * its number there, whether the devices before it are plugged or not.
+ * cores.c: which cores there are and which are ours. A core's number counts the cores of each index
+ * before its device's, and its own there, whether the devices before it are plugged or not.
  */
 struct rt_machine {
 	int index[NDL_MAX_DEVICES]; /* of the devices that are there, increasing */
 	uint32_t n;
+	const struct neuron_gen *gen; /* of all of them */
 };
 
 struct rt_want {
@@ -112,6 +113,7 @@ struct rt {
 	struct rt_mark marks[RT_MAX_MARKS];
 	unsigned int nmarks;
 	uint32_t epoch; /* counts nrt_init: memory of an earlier one is gone */
+	const struct neuron_gen *gen; /* of its devices; from nrt_init on */
 	struct neuron_uuid uuid; /* of this process, for the core locks */
 };
 extern struct rt rt;
@@ -132,7 +134,7 @@ NRT_STATUS rt_core_rings(struct rt_core *core);
 NRT_STATUS rt_core_errors_read(struct rt_core *core);
 /* Halt and reset one core: exec held */
 NRT_STATUS rt_core_reset(struct rt_core *core);
-bool rt_core_gone(struct rt_core *core); /* its device was unplugged */
+bool rt_core_gone(const struct rt_core *core); /* its device was unplugged */
 
 /* Device memory: one chunk, counted for its core while it lasts */
 struct rt_chunk {
@@ -206,7 +208,7 @@ struct rt_half {
 	struct rt_chunk chunk;
 	uint8_t *map; /* host memory, else NULL */
 	uint32_t len; /* of the ring */
-	uint32_t next, ring_id;
+	struct nhal_ring at; /* where in map the next execution's begin */
 };
 
 struct rt_ring {
@@ -222,7 +224,7 @@ struct rt_trigger {
 	uint32_t ntx, nrx;
 };
 
-#define RT_MAX_QUEUES (3 * NEURON_DMA_QUEUES_PER_ENG - 1) /* a core's: one an engine, then data */
+#define RT_MAX_QUEUES (NEURON_DMA_PER_CORE_MAX * NEURON_DMA_QUEUES_PER_ENG)
 
 struct rt_engine {
 	unsigned int ntriggers;
@@ -297,8 +299,6 @@ NRT_STATUS rt_place_virtual(struct nrt_model *owner, struct nrt_model **models, 
 NRT_STATUS rt_model_build(struct nrt_model *model); /* all that follows rt_place_begin */
 NRT_STATUS rt_build_rings(struct nrt_model *model); /* data queues and triggers */
 NRT_STATUS rt_build_streams(struct nrt_model *model); /* patched programs and their queues */
-/* program.c: what rings a queue, its receiving half or the other one */
-uint64_t rt_doorbell(const struct rt_ring *ring, bool s2m);
 /* Reserve the queue's two rings and write the descriptors that were built */
 NRT_STATUS rt_ring_commit(struct nrt_model *model, struct rt_ring *ring);
 void rt_ring_rewind(struct rt_ring *ring); /* the queue was initialised */
@@ -324,7 +324,9 @@ NRT_STATUS rt_gather_begin(struct nrt_model *model);
 int rt_gather_add(struct nrt_model *model, const struct neff_dma *dma, struct rt_ring *ring);
 NRT_STATUS rt_gather_commit(struct nrt_model *model); /* all are added: what they read, copied in */
 void rt_gather_free(struct nrt_model *model);
-/* Which UDMA engine and queue a core's n-th queue is; n = 0..3 feed the FIFOs */
+/* Which UDMA engine and queue a core's n-th queue is; the first feed the FIFOs, an engine each */
+/* What is left of them for data */
+unsigned int rt_data_queues(const struct rt_core *core);
 void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, uint32_t *qid);
 struct nrt_model *rt_model_new(struct rt_core *core); /* NULL: out of memory */
 void rt_model_free(struct nrt_model *model); /* all it holds, whatever was built */

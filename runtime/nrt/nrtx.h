@@ -37,9 +37,15 @@ NRT_STATUS nrtx_cores_per_device(uint32_t *cores);
 NRT_STATUS nrtx_device_bdf(uint32_t device, struct nrtx_bdf *bdf);
 /* Core vnc of this process: its device, and its number there */
 NRT_STATUS nrtx_core_location(uint32_t vnc, uint32_t *device, uint32_t *nc);
-/* Registers by device-side address, through the mailbox; ECC and the like */
-NRT_STATUS nrtx_read_hw_counters(uint32_t device, const uint64_t *addr, uint32_t *value,
-				 uint32_t count);
+/* What a device's memories counted of their errors */
+struct nrtx_error_counters {
+	uint32_t sram_corrected, sram_uncorrected;
+	uint32_t memories;
+	struct {
+		uint32_t corrected, uncorrected;
+	} memory[4];
+};
+NRT_STATUS nrtx_error_counters(uint32_t device, struct nrtx_error_counters *counters);
 
 struct nrtx_load_params {
 	uint32_t start_core; /* first core; a model takes nrtx_model_cores() of them */

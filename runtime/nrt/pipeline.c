@@ -27,18 +27,12 @@ static struct rt_var *find_var(struct nrt_model *stage, enum neff_var_type type,
 	return NULL;
 }
 
-/* Is device b east of a, or west? 0: neither */
+/* Where b's device begins for a's; 0: no link leads there */
 static uint64_t window_of(const struct rt_core *a, const struct rt_core *b)
 {
-	bool east = false, west = false;
+	uint64_t window;
 
-	if (a->device + 1 != b->device && b->device + 1 != a->device)
-		return 0;
-	if (ndl_get_links((int)a->device, &east, &west))
-		return 0;
-	if (b->device > a->device)
-		return east ? NEURON_V1_WINDOW_EAST : 0;
-	return west ? NEURON_V1_WINDOW_WEST : 0;
+	return ndl_neighbor_window(a->dev, (int)b->device, &window) ? 0 : window;
 }
 
 /* Where a stage's values for the next one go: the way of all of them */

@@ -20,12 +20,14 @@ NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, u
 		.nc = core->nc,
 		.type = type,
 	};
+	const struct neuron_gen *gen = core->dev->gen;
 	int err = -ENOMEM;
 
-	/* a core's own channel first, so that cores share the two */
-	for (uint32_t i = 0; i < NEURON_V1_DRAM_CHANNELS && err == -ENOMEM; i++) {
-		params.channel = (core->nc + i) % NEURON_V1_DRAM_CHANNELS;
-		for (params.region = 0; params.region < 4 && err == -ENOMEM; params.region++)
+	/* a core's own channel first, so that cores share them */
+	for (uint32_t i = 0; i < gen->memories && err == -ENOMEM; i++) {
+		params.channel = (core->nc + i) % gen->memories;
+		for (params.region = 0; params.region < NDL_REGIONS && err == -ENOMEM;
+		     params.region++)
 			err = ndl_memory_alloc(core->dev, &params, &chunk->handle);
 	}
 	if (!err) {
@@ -84,6 +86,7 @@ static bool align_up(uint64_t *value, uint64_t align)
 static bool fill_chunk(struct nrt_model *model, uint32_t type, uint64_t *size, uint64_t *align,
 		       unsigned int *first, unsigned int *last)
 {
+	uint64_t region = ndl_region_size(model->core->dev->gen);
 	bool any = false;
 
 	*size = 0;
@@ -95,7 +98,7 @@ static bool fill_chunk(struct nrt_model *model, uint32_t type, uint64_t *size, u
 		if (!placed_here(var, type))
 			continue;
 		a = a > VAR_ALIGN ? a : VAR_ALIGN;
-		if (!align_up(&end, a) || end + var->neff->size > NDL_REGION_SIZE) {
+		if (!align_up(&end, a) || end + var->neff->size > region) {
 			if (any)
 				break;
 			/* larger than a region: let the allocation fail with its size */
@@ -108,7 +111,7 @@ static bool fill_chunk(struct nrt_model *model, uint32_t type, uint64_t *size, u
 		*size = end + var->neff->size;
 		*align = a > *align ? a : *align;
 		*last = i;
-		if (*size > NDL_REGION_SIZE)
+		if (*size > region)
 			break;
 	}
 	return any;
@@ -238,8 +241,7 @@ NRT_STATUS rt_place_begin(struct nrt_model *model)
 	for (unsigned int i = 0; i < model->nvars; i++) {
 		model->vars[i].neff = &model->sg->vars[i];
 		if (model->vars[i].neff->type == NEFF_VAR_STATE_BUFFER)
-			model->vars[i].pa =
-				NEURON_V1_TPB_BASE + model->core->nc * NEURON_V1_TPB_SIZE;
+			model->vars[i].pa = ndl_core_address(model->core->dev, model->core->nc);
 	}
 	return NRT_SUCCESS;
 }

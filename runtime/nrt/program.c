@@ -11,16 +11,6 @@
 #include "neuron/isa/check.h"
 #include "nrt_priv.h"
 
-/* A descriptor stays inside one FIFO window */
-#define FETCH_MAX NEURON_V1_TPB_FIFO_SIZE
-
-uint64_t rt_doorbell(const struct rt_ring *ring, bool s2m)
-{
-	uint64_t queue = s2m ? NEURON_UDMA_S2M_Q(ring->qid) : NEURON_UDMA_M2S_Q(ring->qid);
-
-	return NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(ring->eng) + queue + NEURON_UDMA_Q_TAIL_INC;
-}
-
 static void set_write(struct neuron_insn *insn, const struct nrt_model *model,
 		      const struct rt_trigger *trigger)
 {
@@ -28,9 +18,11 @@ static void set_write(struct neuron_insn *insn, const struct nrt_model *model,
 
 	insn->opcode = NEURON_OP_WRITE;
 	insn->id = 0;
-	insn->write[0].addr = rt_doorbell(ring, true);
+	insn->write[0].addr =
+		ndl_doorbell_address(model->core->dev, ring->eng, ring->qid, NEURON_DMA_QUEUE_RX);
 	insn->write[0].value = trigger->nrx;
-	insn->write[1].addr = rt_doorbell(ring, false);
+	insn->write[1].addr =
+		ndl_doorbell_address(model->core->dev, ring->eng, ring->qid, NEURON_DMA_QUEUE_TX);
 	insn->write[1].value = trigger->ntx;
 }
 
@@ -105,15 +97,16 @@ static NRT_STATUS make_stream(struct nrt_model *model, unsigned int e)
 static NRT_STATUS load_stream(struct nrt_model *model, unsigned int e, uint64_t offset)
 {
 	struct rt_engine *engine = &model->engine[e];
-	uint64_t window =
-		NEURON_V1_TPB_BASE + model->core->nc * NEURON_V1_TPB_SIZE + NEURON_V1_TPB_FIFO(e);
+	uint64_t window = ndl_fifo_address(model->core->dev, model->core->nc, e);
+	/* a descriptor stays inside one FIFO window */
+	uint32_t most = model->core->dev->gen->core.fifo_stride;
 	int err = ndl_memory_buf_copyin(model->core->dev, model->code.handle, engine->stream,
 					offset, engine->size);
 
 	rt_queue_number(model->core, e, &engine->ring.eng, &engine->ring.qid);
-	for (size_t at = 0; at < engine->size && !err; at += FETCH_MAX) {
+	for (size_t at = 0; at < engine->size && !err; at += most) {
 		size_t left = engine->size - at;
-		uint32_t n = left < FETCH_MAX ? (uint32_t)left : FETCH_MAX;
+		uint32_t n = left < most ? (uint32_t)left : most;
 
 		err = rt_ring_add_tx(&engine->ring, model->code.pa + offset + at, n,
 				     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);

@@ -10,30 +10,20 @@
 #include "nrt_priv.h"
 
 #define RING_ID 1 /* of a ring's first lap */
-#define RING_ID_BYTE (NEURON_UDMA_DESC_RING_ID_SHIFT / 8)
-#define RING_ID_MASK 3
 #define HOST_RING_MAX (1u << 20) /* bytes: longer rings lie in device memory */
 #define COPY_MAX 4096 /* descriptors in one call: the module takes no more than it checks at once */
 
 void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, uint32_t *qid)
 {
 	/* the last queue of the last engine is the driver's own */
-	*eng = core->nc * NEURON_V1_DMA_ENG_PER_NC + n / NEURON_DMA_QUEUES_PER_ENG;
+	*eng = core->nc * core->dev->gen->dma_engines_per_core + n / NEURON_DMA_QUEUES_PER_ENG;
 	*qid = n % NEURON_DMA_QUEUES_PER_ENG;
 }
 
-static void put_le32(uint8_t *p, uint32_t v)
+unsigned int rt_data_queues(const struct rt_core *core)
 {
-	for (int i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> (8 * i));
-}
-
-static void put_desc(uint8_t *p, uint32_t len_ctrl, uint32_t meta, uint64_t addr)
-{
-	put_le32(p, len_ctrl);
-	put_le32(p + 4, meta);
-	put_le32(p + 8, (uint32_t)addr);
-	put_le32(p + 12, (uint32_t)(addr >> 32));
+	return core->dev->gen->dma_engines_per_core * NEURON_DMA_QUEUES_PER_ENG - 1 -
+	       NEURON_ENG_COUNT;
 }
 
 static int grow(uint8_t **descs, uint32_t n, uint32_t *cap)
@@ -53,19 +43,14 @@ static int grow(uint8_t **descs, uint32_t n, uint32_t *cap)
 	return 0;
 }
 
-static uint32_t len_ctrl(uint32_t len)
-{
-	return (len & NEURON_UDMA_DESC_LEN_MASK) | RING_ID << NEURON_UDMA_DESC_RING_ID_SHIFT;
-}
-
 int rt_ring_add_tx(struct rt_ring *ring, uint64_t addr, uint32_t len, uint32_t flags)
 {
 	struct rt_half *h = &ring->tx;
 	int err = grow(&h->desc, h->n, &h->cap);
 
 	if (!err)
-		put_desc(h->desc + (size_t)h->n++ * NEURON_UDMA_DESC_SIZE, len_ctrl(len) | flags,
-			 NEURON_UDMA_META_DEFAULT, addr);
+		nhal_desc_tx(h->desc + (size_t)h->n++ * NEURON_UDMA_DESC_SIZE, addr, len, RING_ID,
+			     flags);
 	return err;
 }
 
@@ -75,7 +60,7 @@ int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len)
 	int err = grow(&h->desc, h->n, &h->cap);
 
 	if (!err)
-		put_desc(h->desc + (size_t)h->n++ * NEURON_UDMA_DESC_SIZE, len_ctrl(len), 0, addr);
+		nhal_desc_rx(h->desc + (size_t)h->n++ * NEURON_UDMA_DESC_SIZE, addr, len, RING_ID);
 	return err;
 }
 
@@ -103,8 +88,7 @@ int rt_ring_add_copy(struct rt_ring *ring, const struct neff_pattern *from, uint
 int rt_ring_add_completion(const struct nrt_model *model, struct rt_ring *ring,
 			   unsigned int semaphore)
 {
-	uint64_t aperture = NEURON_V1_TPB_BASE + model->core->nc * NEURON_V1_TPB_SIZE +
-			    NEURON_V1_TPB_SEM_INC + 4 * semaphore;
+	uint64_t aperture = ndl_semaphore_address(model->core->dev, model->core->nc, semaphore);
 	int err = rt_ring_add_tx(ring, model->one.pa, 4,
 				 NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST |
 					 NEURON_UDMA_DESC_DMB);
@@ -141,12 +125,6 @@ static int add_dma(struct nrt_model *model, const struct neff_dma *dma, struct r
 	return err;
 }
 
-static uint32_t ring_length(uint32_t n)
-{
-	n = (n + NEURON_UDMA_RING_GRAIN) & ~(NEURON_UDMA_RING_GRAIN - 1u);
-	return n < NEURON_UDMA_RING_MIN ? NEURON_UDMA_RING_MIN : n;
-}
-
 /* Host memory for a ring; false: device memory then */
 static bool host_ring(struct nrt_model *model, struct rt_half *h)
 {
@@ -175,7 +153,7 @@ static bool host_ring(struct nrt_model *model, struct rt_half *h)
 
 NRT_STATUS rt_half_reserve(struct nrt_model *model, struct rt_half *h, uint32_t n)
 {
-	h->len = ring_length(n);
+	h->len = nhal_ring_len(n);
 	return rt_chunk_alloc(model->core, (uint64_t)h->len * NEURON_UDMA_DESC_SIZE, 0,
 			      NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, &h->chunk);
 }
@@ -189,7 +167,7 @@ static NRT_STATUS place_half(struct nrt_model *model, struct rt_half *h)
 					       "a ring of %u descriptors has "
 					       "no room for %u",
 					       h->len, h->n);
-	h->len = ring_length(h->n);
+	h->len = nhal_ring_len(h->n);
 	return host_ring(model, h) ? NRT_SUCCESS : rt_half_reserve(model, h, h->n);
 }
 
@@ -229,8 +207,7 @@ NRT_STATUS rt_ring_commit(struct nrt_model *model, struct rt_ring *ring)
 
 static void half_rewind(struct rt_half *h)
 {
-	h->next = 0;
-	h->ring_id = RING_ID;
+	nhal_ring_init(&h->at, h->map, h->len);
 }
 
 void rt_ring_rewind(struct rt_ring *ring)
@@ -244,14 +221,11 @@ static void half_write(struct rt_half *h)
 	const uint8_t *from = h->desc;
 
 	for (uint32_t i = 0; h->map && i < h->n; i++, from += NEURON_UDMA_DESC_SIZE) {
-		uint8_t *to = h->map + (size_t)h->next * NEURON_UDMA_DESC_SIZE;
+		unsigned int lap;
+		void *to = nhal_ring_next(&h->at, &lap);
 
 		memcpy(to, from, NEURON_UDMA_DESC_SIZE);
-		to[RING_ID_BYTE] = (uint8_t)((from[RING_ID_BYTE] & ~RING_ID_MASK) | h->ring_id);
-		if (++h->next == h->len) {
-			h->next = 0;
-			h->ring_id = (h->ring_id + 1) & RING_ID_MASK;
-		}
+		nhal_desc_lap(to, lap);
 	}
 }
 
@@ -314,7 +288,7 @@ static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e, uint64_t
 
 NRT_STATUS rt_build_rings(struct nrt_model *model)
 {
-	const unsigned int engines = rt_target(model)->engines, most = RT_MAX_QUEUES - engines;
+	unsigned int most = rt_data_queues(model->core);
 	NRT_STATUS status;
 	uint64_t descs = 0;
 

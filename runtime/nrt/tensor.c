@@ -354,7 +354,7 @@ EXPORT NRT_STATUS nrt_tensor_get_device_allocation_info(const nrt_tensor_t *tens
 		return rt_fail(NRT_INVALID, "NRT", "'%s' is not a device tensor", tensor->name);
 	info->physical_address = tensor->storage->chunk.pa + tensor->offset;
 	info->size = tensor->storage->chunk.size;
-	info->hbm_index = tensor->storage->chunk.pa >= NEURON_V1_DRAM1_BASE;
+	info->hbm_index = ndl_memory_channel(tensor->storage->chunk.dev, tensor->storage->chunk.pa);
 	return NRT_SUCCESS;
 }
 
@@ -425,7 +425,7 @@ EXPORT NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_index, void **addr,
 
 	if (status)
 		return status;
-	if (hbm_index < 0 || hbm_index >= NEURON_V1_DRAM_CHANNELS)
+	if (hbm_index < 0 || hbm_index >= rt.gen->memories)
 		return rt_fail(NRT_INVALID_HANDLE, "NRT", "memory %d", hbm_index);
 	return rt_fail(NRT_INVALID, "NRT", "this generation maps no whole memory");
 }

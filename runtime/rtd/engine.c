@@ -480,18 +480,19 @@ int rtd_engine_nc_counters(uint32_t nc, struct rtd_nc_counters *counters)
 int rtd_engine_hw_counters(struct rtd_engine *engine, uint32_t device,
 			   struct rtd_hw_counters *counters)
 {
-	const uint64_t base = NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM;
-	const uint64_t addr[] = { base + NEURON_MISC_ECC_SRAM, base + NEURON_MISC_ECC_DRAM(0),
-				  base + NEURON_MISC_ECC_DRAM(1) };
-	uint32_t value[3] = { 0 };
-	NRT_STATUS status = nrtx_read_hw_counters(device, addr, value, 3);
+	struct nrtx_error_counters from;
+	NRT_STATUS status = nrtx_error_counters(device, &from);
 
 	if (status)
 		return nerr_of(status);
-	counters->sram_ecc_uncorr = value[0] & 0xffff;
-	counters->sram_ecc_corr = value[0] >> 16;
-	counters->mem_ecc_uncorr = (value[1] & 0xffff) + (value[2] & 0xffff);
-	counters->mem_ecc_corr = (value[1] >> 16) + (value[2] >> 16);
+	counters->sram_ecc_uncorr = from.sram_uncorrected;
+	counters->sram_ecc_corr = from.sram_corrected;
+	counters->mem_ecc_uncorr = 0;
+	counters->mem_ecc_corr = 0;
+	for (unsigned int i = 0; i < from.memories; i++) {
+		counters->mem_ecc_uncorr += from.memory[i].uncorrected;
+		counters->mem_ecc_corr += from.memory[i].corrected;
+	}
 	return NERR_OK;
 }
 
@@ -499,9 +500,11 @@ int rtd_engine_memory(struct rtd_engine *engine, uint32_t device,
 		      struct rtd_memory_counters *memory)
 {
 	struct nrtx_core_counters from;
-	uint32_t index, nc;
-	NRT_STATUS status;
+	uint32_t index, nc, per_device;
+	NRT_STATUS status = nrtx_cores_per_device(&per_device);
 
+	if (status)
+		return nerr_of(status);
 	memset(memory, 0, sizeof(*memory));
 	for (unsigned int i = 0; i < engine->nc_count; i++) {
 		if (nrtx_core_location(i, &index, &nc) || index != device)
@@ -511,7 +514,7 @@ int rtd_engine_memory(struct rtd_engine *engine, uint32_t device,
 			return nerr_of(status);
 		memory->host += from.mem_host;
 		/* the first half of a chip's cores works in the first channel */
-		memory->dram[nc >= 2] += from.mem_device;
+		memory->dram[nc >= per_device / 2] += from.mem_device;
 	}
 	return NERR_OK;
 }

@@ -21,6 +21,7 @@
 /* Of the largest generation; each table is checked against them where it is defined */
 #define NEURON_CORES_MAX 8
 #define NEURON_DMA_ENGINES_MAX 132
+#define NEURON_DMA_PER_CORE_MAX 16
 #define NEURON_MEMORIES_MAX 4
 #define NEURON_PORTS_MAX 6
 #define NEURON_NQ_MAX 16 /* notification queues of a core */
@@ -113,7 +114,7 @@ struct neuron_gen {
 	uint8_t number; /* in saved states: 0, 1, 2 ... */
 	uint8_t arch; /* the public architecture number: 1, 2, 3 */
 	uint8_t pci_ids;
-	uint16_t pci_id[NEURON_PCI_IDS_MAX];
+	uint16_t pci_id[NEURON_PCI_IDS_MAX]; /* the emulated device has the first */
 	const struct neuron_target *target; /* what its cores execute */
 
 	uint8_t cores;
@@ -146,7 +147,7 @@ struct neuron_gen {
 	/* the firmware: the word that says the chip is ready, and what of it */
 	uint16_t ready_word;
 	uint32_t ready_mask, ready_value;
-	bool ready_links; /* the word says which ports are up, too: bit i for port i */
+	uint32_t port_up[NEURON_PORTS_MAX]; /* bits of the same word: the port's link is up */
 	uint32_t firmware_version;
 	bool mailbox_reads; /* the driver reads registers through the mailbox only */
 };
@@ -175,6 +176,9 @@ unsigned int neuron_gen_dma_core(const struct neuron_gen *gen, unsigned int engi
 /* Is it the queue with which the host copies for some core? */
 bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine,
 			      unsigned int queue);
+
+/* ... or the engine of such a queue? */
+bool neuron_gen_is_copy_engine(const struct neuron_gen *gen, unsigned int engine);
 
 /* Notification queues of a core, numbered as the maps list them: queues of all maps together */
 unsigned int neuron_gen_nqs(const struct neuron_gen *gen);

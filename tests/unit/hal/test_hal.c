@@ -11,6 +11,7 @@
 #include "hal.h"
 
 #define MAX_WRITES 4096
+#define GEN (&neuron_gen_inferentia)
 
 struct fake {
 	struct {
@@ -127,7 +128,7 @@ static void setup(void)
 {
 	memset(&fake, 0, sizeof(fake));
 	fake.status = 0x80000000;
-	nhal_init(&hal, &fake_ops, &fake, 0);
+	nhal_init(&hal, GEN, &fake_ops, &fake, 0);
 	nhal_mailbox_set(&hal, fake.req, 0x4000123450000ull, fake.resp, 0x4000123460000ull);
 }
 
@@ -428,42 +429,53 @@ END_TEST
 
 START_TEST(test_neighbors)
 {
-	int east, west;
+	int id[NEURON_PORTS_MAX];
 
-	ck_assert_int_eq(nhal_neighbors_read(&hal, &east, &west), 0);
-	ck_assert_int_eq(east, -1);
-	ck_assert_int_eq(west, -1);
+	ck_assert_int_eq(nhal_neighbors_read(&hal, id), 0);
+	ck_assert_int_eq(id[0], -1);
+	ck_assert_int_eq(id[1], -1);
 	fake.status |= 3;
 	fake.neighbor_east = 7;
 	fake.neighbor_west = 5;
-	ck_assert_int_eq(nhal_neighbors_read(&hal, &east, &west), 0);
-	ck_assert_int_eq(east, 7);
-	ck_assert_int_eq(west, 5);
+	ck_assert_int_eq(nhal_neighbors_read(&hal, id), 0);
+	ck_assert_int_eq(id[0], 7);
+	ck_assert_int_eq(id[1], 5);
+	ck_assert_int_eq(id[2], -1);
 }
 END_TEST
 
 START_TEST(test_addresses)
 {
 	unsigned int bar, nc;
-	uint64_t offset;
+	uint64_t offset, addr;
 
-	ck_assert_int_eq(nhal_addr_to_bar(0x1000000000ull, 1ull << 32, &bar, &offset), 0);
+	ck_assert_int_eq(nhal_addr_to_bar(GEN, 0x1000000000ull, 1ull << 32, &bar, &offset), 0);
 	ck_assert_uint_eq(bar, 4);
 	ck_assert_uint_eq(offset, 1ull << 32);
-	ck_assert_int_eq(nhal_addr_to_bar(0xffffffffull, 2, &bar, &offset), -EINVAL);
-	ck_assert_int_eq(nhal_addr_to_bar(0x1000, ~0ull, &bar, &offset), -EINVAL);
-	ck_assert_int_eq(nhal_addr_to_bar(0xfffcc000000ull, 4, &bar, &offset), 0);
+	ck_assert_int_eq(nhal_addr_to_bar(GEN, 0xffffffffull, 2, &bar, &offset), -EINVAL);
+	ck_assert_int_eq(nhal_addr_to_bar(GEN, 0x1000, ~0ull, &bar, &offset), -EINVAL);
+	ck_assert_int_eq(nhal_addr_to_bar(GEN, 0xfffcc000000ull, 4, &bar, &offset), 0);
 	ck_assert_uint_eq(bar, 2);
 	ck_assert_uint_eq(offset, 0xc000000);
-	ck_assert_int_eq(nhal_addr_to_core(0xfffc8000000ull, 16, &nc), 0);
+	ck_assert_int_eq(nhal_addr_to_core(GEN, 0xfffc8000000ull, 16, &nc), 0);
 	ck_assert_uint_eq(nc, 2);
-	ck_assert_int_eq(nhal_addr_to_core(0xfffcfffffffull, 2, &nc), -EINVAL);
-	ck_assert_uint_eq(nhal_sem_offset(1, NHAL_SEM_DEC, 31), 0x4000000 + 0x270137c);
-	ck_assert_uint_eq(nhal_event_offset(0, 255), 0x27003fc);
-	ck_assert_int_eq(nhal_nq_regs(0, 1, 3, &offset), 0);
+	ck_assert_int_eq(nhal_addr_to_core(GEN, 0xfffcfffffffull, 2, &nc), -EINVAL);
+	ck_assert_int_eq(nhal_bar_to_addr(GEN, 2, 0xc000000, &addr), 0);
+	ck_assert_uint_eq(addr, 0xfffcc000000ull);
+	ck_assert_int_eq(nhal_bar_to_addr(GEN, 0, 0x78e01c, &addr), 0);
+	ck_assert_uint_eq(addr, 0xffff078e01cull);
+	ck_assert_int_eq(nhal_bar_to_addr(GEN, 2, 0x10000000, &addr), -EINVAL);
+	ck_assert_int_eq(nhal_bar_to_addr(GEN, 4, 0, &addr), -EINVAL);
+	ck_assert_uint_eq(nhal_sem_addr(GEN, 1, NEURON_SEM_DEC, 31), 0xfffc4000000ull + 0x270137c);
+	ck_assert_uint_eq(nhal_event_addr(GEN, 0, 255), 0xfffc0000000ull + 0x27003fc);
+	ck_assert(nhal_addr_is_fifo(GEN, 0xfffc4000000ull + 0x265c000, 1, 0));
+	ck_assert(nhal_addr_is_fifo(GEN, 0xfffc4000000ull + 0x265ffff, 1, 0));
+	ck_assert(!nhal_addr_is_fifo(GEN, 0xfffc4000000ull + 0x2660000, 1, 0));
+	ck_assert(!nhal_addr_is_fifo(GEN, 0xfffc4000000ull + 0x265bfff, 1, 0));
+	ck_assert_int_eq(nhal_nq_regs(GEN, 0, 1, 3, &offset), 0);
 	ck_assert_uint_eq(offset, 0x404000 + 0xbfc + 3 * 0x104);
-	ck_assert_int_eq(nhal_nq_regs(4, 1, 0, &offset), -EINVAL);
-	ck_assert_int_eq(nhal_nq_regs(0, 5, 0, &offset), -EINVAL);
+	ck_assert_int_eq(nhal_nq_regs(GEN, 4, 1, 0, &offset), -EINVAL);
+	ck_assert_int_eq(nhal_nq_regs(GEN, 0, 5, 0, &offset), -EINVAL);
 }
 END_TEST
 

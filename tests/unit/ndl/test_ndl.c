@@ -69,7 +69,7 @@ START_TEST(devices)
 	int index[NDL_MAX_DEVICES], n = ndl_available_devices(index, NDL_MAX_DEVICES);
 	uint32_t cores, min, max;
 	char version[32];
-	bool east, west, yes;
+	bool up[NEURON_PORTS_MAX], yes;
 	struct ndl_bdf bdf;
 	uint64_t size;
 
@@ -87,13 +87,13 @@ START_TEST(devices)
 		ck_assert_int_eq(index[i], i);
 		ck_assert_int_eq(ndl_get_device_bdf(i, &bdf), 0);
 		ck_assert_int_eq(bdf.func, 0);
-		ck_assert_int_eq(ndl_get_links(i, &east, &west), 0);
-		ck_assert_int_eq(east, i + 1 < n);
-		ck_assert_int_eq(west, i > 0);
+		ck_assert_int_eq(ndl_get_links(i, up), 0);
+		ck_assert_int_eq(up[NDL_PORT_EAST], i + 1 < n);
+		ck_assert_int_eq(up[NDL_PORT_WEST], i > 0);
 	}
-	ck_assert_int_eq(ndl_device_links(dev, &east, &west), 0);
-	ck_assert_int_eq(east, n > 1);
-	ck_assert(!west);
+	ck_assert_int_eq(ndl_device_links(dev, up), 0);
+	ck_assert_int_eq(up[NDL_PORT_EAST], n > 1);
+	ck_assert(!up[NDL_PORT_WEST]);
 	ck_assert_int_eq(dev->connected_device_count, n > 1);
 	ck_assert_int_eq(ndl_get_dram_size(dev, 1, &size), 0);
 	ck_assert_uint_eq(size, 4ull << 30);
@@ -256,7 +256,7 @@ START_TEST(queues)
 	nhal_desc_tx(tx + 48, src_pa + 3000, 3000, 1,
 		     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST | NEURON_UDMA_DESC_DMB);
 	nhal_desc_tx(tx + 64, one_pa, 4, 1, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
-	sem = NEURON_V1_TPB_BASE + nhal_sem_offset(1, NHAL_SEM_INC, 30);
+	sem = ndl_semaphore_address(dev, 1, 30);
 	nhal_desc_rx(rx, dst_pa, 3000, 1);
 	nhal_desc_rx(rx + 16, dst_pa + 3000, 2999, 1);
 	nhal_desc_rx(rx + 32, dst_pa + 5999, 1, 1);
@@ -298,7 +298,7 @@ START_TEST(queues)
 	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EINVAL);
 	bad = q, bad.tx_count = 4096;
 	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EINVAL);
-	nhal_desc_tx(tx, nhal_host_addr(0x3fffffff0000ull), 64, 1, 0);
+	nhal_desc_tx(tx, nhal_host_addr(dev->gen, 0x3fffffff0000ull), 64, 1, 0);
 	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx, 0, 1, NEURON_DMA_QUEUE_TX),
 			 -EINVAL);
 	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx + 16, ~15ull, 1,

@@ -131,7 +131,7 @@ START_TEST(faults)
 {
 	struct ndl_mem_params p = { .size = 4096 };
 	uint8_t in[64], out[64] = { 0 };
-	bool east, west;
+	bool up[NEURON_PORTS_MAX];
 	ndl_device_t *dev;
 	uint64_t h;
 
@@ -161,11 +161,11 @@ START_TEST(faults)
 
 	ck_assert_int_eq(ndl_close_device(dev), 0);
 
-	ck_assert_int_eq(ndl_get_links(1, &east, &west), 0);
-	ck_assert(east && west);
+	ck_assert_int_eq(ndl_get_links(1, up), 0);
+	ck_assert(up[NDL_PORT_EAST] && up[NDL_PORT_WEST]);
 	ck_assert_int_eq(ndl_fault(1, "link-east-down"), 0); /* one that lasts */
-	ck_assert_int_eq(ndl_get_links(1, &east, &west), 0);
-	ck_assert(!east && west);
+	ck_assert_int_eq(ndl_get_links(1, up), 0);
+	ck_assert(!up[NDL_PORT_EAST] && up[NDL_PORT_WEST]);
 	ck_assert_int_eq(ndl_machine_close(), 0);
 
 	ck_assert_int_eq(ndl_machine_set("node"), 0);

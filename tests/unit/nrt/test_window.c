@@ -71,22 +71,18 @@ static void fault(int chip, const char *what)
 /* Copies out of each chip's DRAM in one execution */
 static void copies(struct client *cl, unsigned int stages, uint32_t read[CHIPS])
 {
-	static const uint64_t word[] = {
-		NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM + NEURON_MISC_ECC_DRAM(0),
-		NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM + NEURON_MISC_ECC_DRAM(1),
-	};
-	uint32_t value[2];
+	struct nrtx_error_counters errors;
 
 	for (int chip = 0; chip < CHIPS; chip++) {
 		fault(chip, "dram-ecc-corrected=always:queue=copy");
-		ck_assert_int_eq(nrtx_read_hw_counters((uint32_t)chip, word, value, 2), 0);
-		read[chip] = -((value[0] >> 16) + (value[1] >> 16));
+		ck_assert_int_eq(nrtx_error_counters((uint32_t)chip, &errors), 0);
+		read[chip] = -(errors.memory[0].corrected + errors.memory[1].corrected);
 	}
 	runs(cl, stages);
 	for (int chip = 0; chip < CHIPS; chip++) {
 		fault(chip, "dram-ecc-corrected=off");
-		ck_assert_int_eq(nrtx_read_hw_counters((uint32_t)chip, word, value, 2), 0);
-		read[chip] += (value[0] >> 16) + (value[1] >> 16);
+		ck_assert_int_eq(nrtx_error_counters((uint32_t)chip, &errors), 0);
+		read[chip] += errors.memory[0].corrected + errors.memory[1].corrected;
 	}
 }
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What programs want to know of a chip, by the description of its generation: addresses, counters,
+ * whether it is there. Whoever calls names no register.
+ */
+#include <errno.h>
+
+#include "hal.h"
+#include "ndl_priv.h"
+
+int ndl_alive(ndl_device_t *dev)
+{
+	uint64_t addr = nhal_misc_addr(dev->gen, dev->gen->ready_word);
+	uint32_t word;
+
+	return ndl_read_hw_counters(dev, &addr, &word, 1) == -ENODEV ? -ENODEV : 0;
+}
+
+static struct ndl_ecc ecc(uint32_t word)
+{
+	return (struct ndl_ecc){ .corrected = word >> 16, .uncorrected = word & 0xffff };
+}
+
+int ndl_error_counters(ndl_device_t *dev, struct ndl_errors *errors)
+{
+	uint64_t addr[1 + NEURON_MEMORIES_MAX];
+	uint32_t word[1 + NEURON_MEMORIES_MAX] = { 0 };
+	int ret;
+
+	addr[0] = nhal_misc_addr(dev->gen, NEURON_MISC_ECC_SRAM);
+	for (unsigned int i = 0; i < dev->gen->memories; i++)
+		addr[1 + i] = nhal_misc_addr(dev->gen, NEURON_MISC_ECC_DRAM(i));
+	ret = ndl_read_hw_counters(dev, addr, word, 1u + dev->gen->memories);
+	errors->sram = ecc(word[0]);
+	for (unsigned int i = 0; i < NEURON_MEMORIES_MAX; i++)
+		errors->memory[i] = ecc(word[1 + i]);
+	return ret;
+}
+
+/* A core's block: a section an engine, then the core's own words, of which the first counts MACs */
+#define PERF_WORDS (NEURON_PERF_ENG(NEURON_ENGINES_MAX) / 4)
+
+static uint64_t counter(const uint32_t *words, unsigned int offset)
+{
+	return words[offset / 4] | (uint64_t)words[offset / 4 + 1] << 32;
+}
+
+int ndl_core_perf(ndl_device_t *dev, uint32_t nc, struct ndl_core_perf *perf)
+{
+	const struct neuron_ext_map *ext = &dev->gen->ext;
+	uint64_t base = neuron_gen_address(dev->gen, NEURON_BLOCK_EXT, 0) + ext->perf +
+			nc * ext->perf_stride;
+	uint32_t words[PERF_WORDS + 2] = { 0 };
+	uint64_t addr[PERF_WORDS + 2];
+	unsigned int n = ext->perf_core / 4 + 2;
+	int ret;
+
+	if (nc >= dev->gen->cores)
+		return -E2BIG;
+	for (unsigned int i = 0; i < n; i++)
+		addr[i] = base + 4 * i;
+	ret = ndl_read_hw_counters(dev, addr, words, n);
+	*perf = (struct ndl_core_perf){ .macs = counter(words, ext->perf_core) };
+	for (unsigned int e = 0; e < dev->gen->target->engines; e++) {
+		const uint32_t *at = words + NEURON_PERF_ENG(e) / 4;
+
+		perf->engine[e].insns = counter(at, NEURON_PERF_INSN);
+		perf->engine[e].busy_cycles = counter(at, NEURON_PERF_BUSY);
+		perf->engine[e].idle_cycles = counter(at, NEURON_PERF_IDLE);
+		perf->engine[e].wait_cycles = counter(at, NEURON_PERF_WAIT);
+		perf->engine[e].matmul_insns = counter(at, NEURON_PERF_MATMUL_INSN);
+		perf->engine[e].matmul_wait_cycles = counter(at, NEURON_PERF_MATMUL_WAIT);
+	}
+	return ret;
+}
+
+int ndl_memory_channel(ndl_device_t *dev, uint64_t pa)
+{
+	for (int i = 0; i < dev->gen->memories; i++)
+		if (pa - dev->gen->memory[i].address < dev->gen->memory[i].size)
+			return i;
+	return -EINVAL;
+}
+
+uint64_t ndl_core_address(ndl_device_t *dev, uint32_t nc)
+{
+	return nhal_core_addr(dev->gen, nc);
+}
+
+uint64_t ndl_fifo_address(ndl_device_t *dev, uint32_t nc, uint32_t engine)
+{
+	return nhal_fifo_addr(dev->gen, nc, engine);
+}
+
+uint64_t ndl_semaphore_address(ndl_device_t *dev, uint32_t nc, uint32_t index)
+{
+	return nhal_sem_addr(dev->gen, nc, NEURON_SEM_INC, index);
+}
+
+uint64_t ndl_doorbell_address(ndl_device_t *dev, uint32_t eng, uint32_t qid,
+			      enum neuron_dma_queue_type half)
+{
+	return nhal_queue_reg_addr(dev->gen, eng, half == NEURON_DMA_QUEUE_RX ? NHAL_S2M : NHAL_M2S,
+				   qid, NEURON_UDMA_Q_TAIL_INC);
+}
+
+int ndl_notification_read(ndl_device_t *dev, uint32_t nc, uint32_t type, uint32_t engine,
+			  uint32_t next)
+{
+	uint64_t regs;
+	int ret = nhal_nq_regs(dev->gen, nc, type, engine, &regs);
+
+	if (ret)
+		return ret;
+	regs += dev->gen->nq_reg.head;
+	return ndl_bar_write(dev, dev->gen->bar_regs, &regs, &next, 1);
+}
