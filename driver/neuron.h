@@ -237,6 +237,7 @@ struct neuron_watch {
 	struct neuron_health last;
 	bool known;
 	bool silent; /* the work's own: the firmware gave no answer */
+	void (*each)(struct neuron_device *nd); /* what else is done at each look */
 };
 
 /* The state after the last hang */
@@ -298,6 +299,7 @@ struct neuron_device {
 	unsigned long *used[POOLS_MAX]; /* pages that held someone's data */
 	struct neuron_queue (*queues)[QUEUE_COUNT]; /* of each DMA engine */
 	pid_t core_owner[NEURON_CORES_MAX];
+	u8 core_domain[NEURON_CORES_MAX]; /* that the guard knows it by */
 	struct neuron_nq nqs[NEURON_CORES_MAX][NEURON_NQ_TYPES][NEURON_ENGINES_MAX];
 	struct neuron_nds nds[NDS_ENTRIES_PER_DEVICE];
 	u64 nds_released;
@@ -328,8 +330,6 @@ extern int neuron_wc_enable;
 int neuron_params_check(void);
 u64 neuron_chunk_size(u64 size); /* rounded up to the granularity of chunks */
 
-/* neuron_device.c */
-extern struct mutex neuron_table_lock;
 /* All cores, as in nc_map */
 static inline u32 neuron_cores_all(const struct neuron_device *nd)
 {
@@ -338,6 +338,12 @@ static inline u32 neuron_cores_all(const struct neuron_device *nd)
 
 struct neuron_device *neuron_device_create(struct pci_dev *pdev, const struct neuron_gen *gen);
 void neuron_device_destroy(struct neuron_device *nd);
+
+/* neuron_gate.c */
+extern struct mutex neuron_table_lock;
+void neuron_device_list(struct neuron_device *nd, bool there);
+void neuron_file_add(struct neuron_file *nf); /* neuron_table_lock held */
+bool neuron_files_have(pid_t tgid, bool free_only);
 struct neuron_device *neuron_device_get(struct neuron_device *nd);
 void neuron_device_put(struct neuron_device *nd);
 struct neuron_device *neuron_device_find(int index);
@@ -360,7 +366,6 @@ void neuron_cdev_exit(void);
 int neuron_cdev_add(struct neuron_device *nd);
 void neuron_cdev_del(struct neuron_device *nd);
 extern const struct file_operations neuron_fops;
-bool neuron_files_have(pid_t tgid, bool free_only);
 
 /* neuron_proc.c */
 struct neuron_proc *neuron_proc_find(struct neuron_device *nd, pid_t tgid);
@@ -386,12 +391,22 @@ int neuron_misc_read(struct neuron_device *nd, unsigned int word, u32 *value);
 int neuron_neighbors(struct neuron_device *nd, int id[NEURON_PORTS_MAX]); /* as the hal */
 
 /* neuron_watch.c */
-void neuron_watch_init(struct neuron_device *nd);
+void neuron_watch_init(struct neuron_device *nd, void (*each)(struct neuron_device *nd));
 void neuron_watch_start(struct neuron_device *nd);
 void neuron_watch_stop(struct neuron_device *nd);
 int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health);
 int neuron_power_last(struct neuron_device *nd);
-bool neuron_watch_last(struct neuron_device *nd, struct neuron_health *health);
+/* What the last look found, if there was one */
+static inline bool neuron_watch_last(struct neuron_device *nd, struct neuron_health *health)
+{
+	bool known;
+
+	mutex_lock(&nd->watch.lock);
+	known = nd->watch.known;
+	*health = nd->watch.last;
+	mutex_unlock(&nd->watch.lock);
+	return known;
+}
 
 /* neuron_inject.c: failures on command */
 enum neuron_fail {
@@ -463,6 +478,7 @@ void neuron_event_link(struct neuron_device *nd, u32 side, bool up);
 void neuron_event_ecc(struct neuron_device *nd, u32 memory, const struct neuron_ecc *now,
 		      const struct neuron_ecc *fresh);
 void neuron_event_hang(struct neuron_device *nd, const struct neuron_hang *h);
+void neuron_event_file(struct neuron_device *nd, const char *dir, const char *file);
 
 /* neuron_guard.c */
 u8 neuron_guard_domain_get(pid_t tgid);
@@ -520,13 +536,14 @@ void neuron_mem_free_all(struct neuron_device *nd, pid_t tgid);
 void neuron_mem_usage(struct neuron_device *nd, pid_t tgid, u64 *host, u64 *device);
 
 /* neuron_mmap.c */
+void neuron_mmap_on_end(void (*end)(struct vm_area_struct *vma));
 int neuron_mmap(struct file *file, struct vm_area_struct *vma);
 /* The caller's own chunk that is mapped at [va, va + size), referenced */
 struct neuron_mc *neuron_mmap_chunk(u64 va, u64 size, u64 *offset);
 struct neuron_mc *neuron_mmap_chunk_locked(u64 va, u64 size, u64 *offset); /* mmap_lock held */
 
 /* neuron_p2p.c: whoever registered addresses that end with this is told */
-void neuron_p2p_unmapped(struct vm_area_struct *vma); /* mmap_lock held */
+void neuron_p2p_init(void);
 void neuron_p2p_removed(struct neuron_device *nd);
 
 /* neuron_dmabuf.c */
@@ -565,8 +582,6 @@ int neuron_queue_start(struct neuron_device *nd,
 		       const struct neuron_ioctl_dma_queue_copy_start *arg);
 int neuron_queue_release(struct neuron_device *nd, u32 eng, u32 qid);
 void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map);
-void neuron_queue_reg_addrs(const struct neuron_gen *gen, u32 eng, enum nhal_half half, u32 qid,
-			    u64 *addr);
 int neuron_queue_state(struct neuron_device *nd, u32 eng, u32 qid,
 		       struct neuron_dma_queue_state *tx, struct neuron_dma_queue_state *rx);
 int neuron_engine_state(struct neuron_device *nd, u32 eng, struct neuron_dma_eng_state *state);
@@ -637,7 +652,6 @@ int neuron_hw_counters(struct neuron_device *nd, struct neuron_call *call,
 extern const struct attribute_group *neuron_device_groups[], *neuron_class_groups[];
 int neuron_sysfs_add(struct neuron_device *nd);
 void neuron_sysfs_del(struct neuron_device *nd);
-void neuron_sysfs_notify(struct neuron_device *nd, const char *dir, const char *file);
 void neuron_sysfs_scan(struct neuron_device *nd);
 
 /* neuron_stats.c */

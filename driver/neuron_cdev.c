@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Device numbers, class and nodes; open, flush and release. Owns the list of open files, from
- * which it is known when the last file of a process goes.
+ * Device numbers, class and nodes; open, flush and release.
  *
  * A file counts for the process that opened it. It is given up when that process has closed its
  * last descriptor of it, or is gone; that a child holds an inherited descriptor, or a mapping holds
@@ -18,7 +17,6 @@
 #include "neuron.h"
 
 static dev_t neuron_devt;
-static LIST_HEAD(neuron_files); /* neuron_table_lock */
 
 static char *neuron_devnode(NEURON_DEVNODE_CONST struct device *dev, umode_t *mode)
 {
@@ -88,18 +86,6 @@ void neuron_cdev_del(struct neuron_device *nd)
 	device_destroy(&neuron_class, MKDEV(MAJOR(neuron_devt), nd->index));
 }
 
-/* Has the process an open file, on any device; free_only: an O_WRONLY one */
-bool neuron_files_have(pid_t tgid, bool free_only)
-{
-	struct neuron_file *nf;
-
-	lockdep_assert_held(&neuron_table_lock);
-	list_for_each_entry(nf, &neuron_files, link)
-		if (nf->tgid == tgid && (nf->free_access || !free_only))
-			return true;
-	return false;
-}
-
 static int wait_ready(struct neuron_device *nd)
 {
 	if (wait_event_killable(nd->wait,
@@ -131,7 +117,7 @@ static int open_device(struct neuron_device *nd, struct file *file, struct inode
 	}
 	nf->nd = neuron_device_get(nd);
 	mutex_lock(&neuron_table_lock);
-	list_add_tail(&nf->link, &neuron_files);
+	neuron_file_add(nf);
 	if (!nd->inode) {
 		ihold(inode);
 		nd->inode = inode;

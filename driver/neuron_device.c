@@ -1,140 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A chip's life: resources, index, bring-up in order, removal in reverse. Owns the device table.
- * Called by the PCI driver; every entry from user space passes neuron_enter() here.
+ * A chip's life: resources, index, bring-up in order, removal in reverse. Called by the PCI driver.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
-#include <linux/delay.h>
 #include <linux/idr.h>
 #include <linux/io.h>
 #include <linux/slab.h>
 
 #include "neuron.h"
 
-DEFINE_MUTEX(neuron_table_lock); /* device table, open files, range marks */
-static struct neuron_device *neuron_table[NEURON_MAX_DEVICES];
 static DEFINE_IDA(neuron_index_ida);
-
-/* The slowest first reset the record shows takes 7.7 s */
-#define ALL_READY_TIMEOUT_MS 10000
-#define ALL_READY_POLL_MS 5
-
-int neuron_enter(struct neuron_device *nd)
-{
-	int idx = srcu_read_lock(&nd->srcu);
-
-	if (!READ_ONCE(nd->dead)) {
-		__release(&nd->srcu); /* for sparse: neuron_exit() does it */
-		return idx;
-	}
-	srcu_read_unlock(&nd->srcu, idx);
-	return -ENODEV;
-}
-
-void neuron_exit(struct neuron_device *nd, int idx)
-{
-	__acquire(&nd->srcu);
-	srcu_read_unlock(&nd->srcu, idx);
-}
-
-void neuron_changed(struct neuron_device *nd)
-{
-	atomic_inc(&nd->changes);
-	wake_up_all(&nd->wait);
-}
-
-unsigned int neuron_changes(struct neuron_device *nd)
-{
-	return atomic_read(&nd->changes);
-}
-
-int neuron_wait_change(struct neuron_device *nd, unsigned int seen, long *left)
-{
-	*left = wait_event_killable_timeout(nd->wait,
-					    atomic_read(&nd->changes) != seen ||
-					    READ_ONCE(nd->dead), *left);
-	if (*left < 0)
-		return -EINTR;
-	if (READ_ONCE(nd->dead))
-		return -ENODEV;
-	return *left ? 0 : -ETIMEDOUT;
-}
-
-static void device_release(struct kref *ref)
-{
-	struct neuron_device *nd = container_of(ref, struct neuron_device, ref);
-
-	if (nd->inode)
-		iput(nd->inode);
-	xa_destroy(&nd->handles);
-	kvfree(nd->free_stack);
-	kvfree(nd->queues);
-	neuron_dump_forget(nd);
-	cleanup_srcu_struct(&nd->srcu);
-	pci_dev_put(nd->pdev);
-	kvfree(nd);
-}
-
-struct neuron_device *neuron_device_get(struct neuron_device *nd)
-{
-	kref_get(&nd->ref);
-	return nd;
-}
-
-void neuron_device_put(struct neuron_device *nd)
-{
-	kref_put(&nd->ref, device_release);
-}
-
-/* With a reference, NULL if there is none */
-struct neuron_device *neuron_device_find(int index)
-{
-	struct neuron_device *nd = NULL;
-
-	if (index < 0 || index >= NEURON_MAX_DEVICES)
-		return NULL;
-	mutex_lock(&neuron_table_lock);
-	if (neuron_table[index])
-		nd = neuron_device_get(neuron_table[index]);
-	mutex_unlock(&neuron_table_lock);
-	return nd;
-}
-
-unsigned int neuron_device_count(void)
-{
-	unsigned int i, n = 0;
-
-	mutex_lock(&neuron_table_lock);
-	for (i = 0; i < NEURON_MAX_DEVICES; i++)
-		if (neuron_table[i])
-			n = i + 1;
-	mutex_unlock(&neuron_table_lock);
-	return n;
-}
-
-static bool all_ready(void)
-{
-	unsigned int i;
-	bool ready = true;
-
-	mutex_lock(&neuron_table_lock);
-	for (i = 0; i < NEURON_MAX_DEVICES; i++)
-		if (neuron_table[i] && READ_ONCE(neuron_table[i]->state) == NEURON_STATE_RESET)
-			ready = false;
-	mutex_unlock(&neuron_table_lock);
-	return ready;
-}
-
-int neuron_wait_all_ready(void)
-{
-	unsigned long end = jiffies + msecs_to_jiffies(ALL_READY_TIMEOUT_MS);
-
-	while (!all_ready() && time_before(jiffies, end))
-		if (msleep_interruptible(ALL_READY_POLL_MS))
-			return -EINTR;
-	return 0;
-}
 
 /* Our registers are where the header says, or we use none */
 static bool capability_registers(struct pci_dev *pdev, const struct neuron_gen *gen, u8 pos)
@@ -262,13 +138,6 @@ free_nd:
 	return ERR_PTR(ret);
 }
 
-static void table_set(struct neuron_device *nd, struct neuron_device *value)
-{
-	mutex_lock(&neuron_table_lock);
-	neuron_table[nd->index] = value;
-	mutex_unlock(&neuron_table_lock);
-}
-
 struct neuron_device *neuron_device_create(struct pci_dev *pdev, const struct neuron_gen *gen)
 {
 	struct neuron_device *nd = device_new(pdev, gen);
@@ -291,8 +160,8 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev, const struct ne
 	neuron_irq_init(nd);
 	neuron_guard_init(nd);
 	neuron_reset_init(nd);
-	neuron_watch_init(nd);
-	table_set(nd, nd);
+	neuron_watch_init(nd, neuron_sysfs_scan);
+	neuron_device_list(nd, true);
 	ret = neuron_cdev_add(nd);
 	if (ret)
 		goto table_clear;
@@ -322,7 +191,7 @@ cdev_del:
 	neuron_cdev_del(nd);
 	synchronize_srcu(&nd->srcu);
 table_clear:
-	table_set(nd, NULL);
+	neuron_device_list(nd, false);
 	neuron_reset_stop(nd);
 	neuron_guard_exit(nd);
 	neuron_irq_exit(nd);
@@ -353,7 +222,7 @@ void neuron_device_destroy(struct neuron_device *nd)
 	synchronize_srcu(&nd->srcu);
 	neuron_watch_stop(nd);
 	neuron_reset_stop(nd);
-	table_set(nd, NULL);
+	neuron_device_list(nd, false);
 	neuron_event_device(nd, false);
 	neuron_proc_remove_all(nd);
 	neuron_p2p_removed(nd);

@@ -186,10 +186,10 @@ static void copy_hangs(struct neuron_h2t *h2t, unsigned int ctx, int error)
 static bool copy_stopped(struct neuron_h2t *h2t)
 {
 	struct neuron_device *nd = h2t->nd;
-	u32 reg = NEURON_OURS_BAR0_OFFSET + NEURON_OURS_DMA_STOPPED(h2t->ring.eng);
+	u32 reg = nd->gen->ext.dma_stopped + 4 * h2t->ring.eng;
 
 	return nd->hal.features && READ_ONCE(h2t->ready) && !READ_ONCE(nd->gone) &&
-	       readl(nd->regs + reg) & BIT(h2t->ring.qid);
+	       readl(nd->ext + reg) & BIT(h2t->ring.qid);
 }
 
 /*

@@ -63,6 +63,7 @@ static int __init neuron_module_init(void)
 	if (ret)
 		goto event_exit;
 	neuron_inject_init();
+	neuron_p2p_init();
 	ret = pci_register_driver(&neuron_pci_driver);
 	if (ret)
 		goto cdev_exit;

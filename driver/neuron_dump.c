@@ -102,8 +102,8 @@ static void dump_queue(struct dump *d, unsigned int eng, unsigned int qid, u32 p
 	struct neuron_dump_queue *q;
 	u32 value[ARRAY_SIZE(addr)];
 
-	neuron_queue_reg_addrs(d->nd->gen, eng, NHAL_M2S, qid, addr);
-	neuron_queue_reg_addrs(d->nd->gen, eng, NHAL_S2M, qid, addr + NEURON_DUMP_QUEUE_REGS);
+	nhal_queue_regs(d->nd->gen, eng, NHAL_M2S, qid, addr);
+	nhal_queue_regs(d->nd->gen, eng, NHAL_S2M, qid, addr + NEURON_DUMP_QUEUE_REGS);
 	if (!dump_read(d, addr, value, ARRAY_SIZE(addr)))
 		return;
 	q = dump_add(d, sizeof(*q));
@@ -300,7 +300,7 @@ void neuron_hang(struct neuron_device *nd, struct neuron_hang *h)
 	kvfree(old);
 	neuron_event_hang(nd, h);
 	if (h->dump)
-		neuron_sysfs_notify(nd, NULL, "hang_dump");
+		neuron_event_file(nd, NULL, "hang_dump");
 }
 
 static ssize_t hang_dump_read(struct file *file, struct kobject *kobj,

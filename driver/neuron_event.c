@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The generic-netlink family: device-get for who asks, the multicast group "events" for who wants
- * to be told. include/uapi/neuron/neuron_netlink.h has the numbers, docs/netlink/neuron.yaml the
- * messages. All senders may sleep; a message that finds no memory is dropped, as one that finds the
- * listener's socket full is.
+ * to be told; and the waking of who polls a file of sysfs. include/uapi/neuron/neuron_netlink.h has
+ * the numbers, docs/netlink/neuron.yaml the messages. All senders may sleep; a message that finds
+ * no memory is dropped, as one that finds the listener's socket full is.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
@@ -221,6 +221,20 @@ void neuron_event_hang(struct neuron_device *nd, const struct neuron_hang *h)
 	trace_hang(nd->index, h->reason, h->cores, h->pid, h->dump);
 	if (skb)
 		event_send(skb, head, put_hang(skb, h));
+}
+
+/**
+ * neuron_event_file() - wake who polls a file of sysfs, if the tree is still there
+ * @nd: the device
+ * @dir: directory below the device's, or NULL
+ * @file: its name
+ */
+void neuron_event_file(struct neuron_device *nd, const char *dir, const char *file)
+{
+	mutex_lock(&nd->notify_lock);
+	if (nd->sysfs)
+		sysfs_notify(&nd->dev->kobj, dir, file);
+	mutex_unlock(&nd->notify_lock);
 }
 
 static int device_get(struct sk_buff *request, struct genl_info *info)

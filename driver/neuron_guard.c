@@ -138,8 +138,10 @@ static void reg_set(struct neuron_device *nd, u32 reg, u32 value)
 		writel(value, nd->ext + reg);
 }
 
+/* nd->lock held */
 void neuron_guard_core(struct neuron_device *nd, unsigned int nc, u8 domain)
 {
+	nd->core_domain[nc] = domain;
 	reg_set(nd, nd->gen->ext.guard_core + 4 * nc, domain);
 }
 
@@ -174,15 +176,14 @@ void neuron_guard_init(struct neuron_device *nd)
 void neuron_guard_start(struct neuron_device *nd)
 {
 	u64 root = nd->guarded ? virt_to_phys(guard_root) : 0;
-	struct neuron_proc *proc;
 	unsigned int eng, nc;
 
 	for (eng = 0; eng < nd->gen->dma_engines * QUEUE_COUNT; eng++)
 		neuron_guard_queue(nd, eng / QUEUE_COUNT, eng % QUEUE_COUNT, NEURON_GUARD_NONE);
 	mutex_lock(&nd->lock);
 	for (nc = 0; nc < nd->gen->cores; nc++) {
-		proc = nd->core_owner[nc] ? neuron_proc_find(nd, nd->core_owner[nc]) : NULL;
-		neuron_guard_core(nd, nc, proc ? proc->domain : NEURON_GUARD_NONE);
+		neuron_guard_core(nd, nc,
+				  nd->core_owner[nc] ? nd->core_domain[nc] : NEURON_GUARD_NONE);
 		neuron_guard_queue(nd, nd->gen->copy[nc].engine, nd->gen->copy[nc].queue,
 				   NEURON_GUARD_HOST);
 	}

@@ -18,6 +18,20 @@
 
 #include "neuron.h"
 
+/* Who wants to know that a mapping ends */
+static void (*mapping_end)(struct vm_area_struct *vma);
+
+/**
+ * neuron_mmap_on_end() - have it told when a mapping ends
+ * @end: called with the mapping and its mmap_lock held
+ *
+ * Once, while the module starts.
+ */
+void neuron_mmap_on_end(void (*end)(struct vm_area_struct *vma))
+{
+	mapping_end = end;
+}
+
 static void vm_open(struct vm_area_struct *vma)
 {
 	neuron_mc_get(vma->vm_private_data);
@@ -25,7 +39,8 @@ static void vm_open(struct vm_area_struct *vma)
 
 static void vm_close(struct vm_area_struct *vma)
 {
-	neuron_p2p_unmapped(vma);
+	if (mapping_end)
+		mapping_end(vma);
 	neuron_mc_put(vma->vm_private_data);
 }
 

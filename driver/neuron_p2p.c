@@ -218,7 +218,8 @@ static void p2p_tell(const struct p2p_end *e)
 	}
 }
 
-void neuron_p2p_unmapped(struct vm_area_struct *vma)
+/* mmap_lock held */
+static void p2p_unmapped(struct vm_area_struct *vma)
 {
 	struct p2p_end e = { .mm = vma->vm_mm, .start = vma->vm_start, .end = vma->vm_end };
 
@@ -230,4 +231,9 @@ void neuron_p2p_removed(struct neuron_device *nd)
 	struct p2p_end e = { .nd = nd };
 
 	p2p_tell(&e);
+}
+
+void neuron_p2p_init(void)
+{
+	neuron_mmap_on_end(p2p_unmapped);
 }

@@ -11,17 +11,6 @@
 #include "neuron.h"
 #include "neuron_trace.h"
 
-struct neuron_proc *neuron_proc_find(struct neuron_device *nd, pid_t tgid)
-{
-	unsigned int i;
-
-	lockdep_assert_held(&nd->lock);
-	for (i = 0; i < NEURON_MAX_PROCESS_PER_DEVICE; i++)
-		if (nd->procs[i].tgid == tgid)
-			return &nd->procs[i];
-	return NULL;
-}
-
 int neuron_proc_attach(struct neuron_device *nd)
 {
 	struct neuron_proc *proc;
@@ -50,50 +39,6 @@ int neuron_proc_attach(struct neuron_device *nd)
 	}
 	mutex_unlock(&nd->lock);
 	return ret;
-}
-
-bool neuron_attached_locked(struct neuron_device *nd)
-{
-	struct neuron_proc *proc = neuron_proc_find(nd, current->tgid);
-
-	return proc && !proc->exiting;
-}
-
-bool neuron_attached(struct neuron_device *nd)
-{
-	bool attached;
-
-	mutex_lock(&nd->lock);
-	attached = neuron_attached_locked(nd);
-	mutex_unlock(&nd->lock);
-	return attached;
-}
-
-bool neuron_lost(struct neuron_device *nd)
-{
-	struct neuron_proc *proc;
-	bool lost;
-
-	mutex_lock(&nd->lock);
-	proc = neuron_proc_find(nd, current->tgid);
-	lost = proc && proc->lost;
-	mutex_unlock(&nd->lock);
-	return lost;
-}
-
-int neuron_core_claim(struct neuron_device *nd, unsigned int nc)
-{
-	struct neuron_proc *proc;
-
-	lockdep_assert_held(&nd->lock);
-	if (nd->core_owner[nc] == current->tgid)
-		return 0;
-	if (nd->core_owner[nc])
-		return -EACCES;
-	nd->core_owner[nc] = current->tgid;
-	proc = neuron_proc_find(nd, current->tgid);
-	neuron_guard_core(nd, nc, proc ? proc->domain : NEURON_GUARD_NONE);
-	return 0;
 }
 
 static u32 cores_of(struct neuron_device *nd, pid_t tgid)

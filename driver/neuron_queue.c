@@ -208,32 +208,15 @@ void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
 	}
 }
 
-#define QUEUE_REGS 9
-
-/* Device addresses of a half's registers, QUEUE_REGS of them */
-void neuron_queue_reg_addrs(const struct neuron_gen *gen, u32 eng, enum nhal_half half, u32 qid,
-			    u64 *addr)
-{
-	static const u16 regs[QUEUE_REGS] = {
-		NEURON_UDMA_Q_STATUS,	    NEURON_UDMA_Q_BASE_LO,	NEURON_UDMA_Q_BASE_HI,
-		NEURON_UDMA_Q_LEN,	    NEURON_UDMA_Q_HEAD,		NEURON_UDMA_Q_TAIL,
-		NEURON_UDMA_Q_COMP_BASE_LO, NEURON_UDMA_Q_COMP_BASE_HI, NEURON_UDMA_Q_COMP_HEAD,
-	};
-	unsigned int i;
-
-	for (i = 0; i < QUEUE_REGS; i++)
-		addr[i] = nhal_queue_reg_addr(gen, eng, half, qid, regs[i]);
-}
-
 static int half_state(struct neuron_device *nd, u32 eng, enum nhal_half half, u32 qid,
 		      struct neuron_dma_queue_state *state)
 {
-	u64 addr[QUEUE_REGS];
-	u32 v[QUEUE_REGS];
+	u64 addr[NHAL_QUEUE_REGS];
+	u32 v[NHAL_QUEUE_REGS];
 	int ret;
 
-	neuron_queue_reg_addrs(nd->gen, eng, half, qid, addr);
-	ret = neuron_reg_read(nd, addr, v, QUEUE_REGS);
+	nhal_queue_regs(nd->gen, eng, half, qid, addr);
+	ret = neuron_reg_read(nd, addr, v, NHAL_QUEUE_REGS);
 	if (ret)
 		return ret;
 	memset(state, 0, sizeof(*state));

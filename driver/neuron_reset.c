@@ -175,7 +175,7 @@ static void reset_end(struct neuron_device *nd, struct neuron_reset_event *event
 	if (ret == -ETIMEDOUT)
 		reset_hangs(nd, event, ret);
 	neuron_changed(nd);
-	neuron_sysfs_notify(nd, NULL, "reset");
+	neuron_event_file(nd, NULL, "reset");
 }
 
 static void reset_work(struct work_struct *work)

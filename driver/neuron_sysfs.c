@@ -414,20 +414,6 @@ void neuron_sysfs_del(struct neuron_device *nd)
 	kfree(s);
 }
 
-/**
- * neuron_sysfs_notify() - wake who polls a file, if the tree is still there
- * @nd: the device
- * @dir: directory below the device's, or NULL
- * @file: its name
- */
-void neuron_sysfs_notify(struct neuron_device *nd, const char *dir, const char *file)
-{
-	mutex_lock(&nd->notify_lock);
-	if (nd->sysfs)
-		sysfs_notify(&nd->dev->kobj, dir, file);
-	mutex_unlock(&nd->notify_lock);
-}
-
 static void dir_scan(struct counter_dir *dir)
 {
 	struct leaf *leaf;

@@ -109,7 +109,7 @@ static void links_look(struct neuron_device *nd, u32 status)
 		if (nd->watch.known && up != nd->watch.last.link[i]) {
 			nd_info(nd, "%s is %s\n", link_files[i], up ? "up" : "down");
 			neuron_event_link(nd, i, up);
-			neuron_sysfs_notify(nd, "info", link_files[i]);
+			neuron_event_file(nd, "info", link_files[i]);
 		}
 		nd->watch.last.link[i] = up;
 	}
@@ -186,24 +186,6 @@ unlock:
 	return ret;
 }
 
-/**
- * neuron_watch_last() - what the last look found
- * @nd: the device
- * @health: where it goes
- *
- * Return: whether there was one.
- */
-bool neuron_watch_last(struct neuron_device *nd, struct neuron_health *health)
-{
-	bool known;
-
-	mutex_lock(&nd->watch.lock);
-	known = nd->watch.known;
-	*health = nd->watch.last;
-	mutex_unlock(&nd->watch.lock);
-	return known;
-}
-
 /* A firmware that gives no answer: told once, until it gave one again */
 static void mailbox_look(struct neuron_device *nd)
 {
@@ -227,16 +209,18 @@ static void watch_work(struct work_struct *work)
 
 	if (READ_ONCE(nd->state) == NEURON_STATE_READY)
 		mailbox_look(nd);
-	neuron_sysfs_scan(nd);
+	nd->watch.each(nd);
 	queue_delayed_work(system_power_efficient_wq, &nd->watch.work, WATCH_PERIOD);
 }
 
 /**
  * neuron_watch_init() - once for a device, before anything can look
  * @nd: the device
+ * @each: what else is done at each look
  */
-void neuron_watch_init(struct neuron_device *nd)
+void neuron_watch_init(struct neuron_device *nd, void (*each)(struct neuron_device *nd))
 {
+	nd->watch.each = each;
 	mutex_init(&nd->watch.lock);
 	INIT_DELAYED_WORK(&nd->watch.work, watch_work);
 	power_minute_end(nd, ktime_get_real_seconds());

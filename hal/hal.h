@@ -174,7 +174,13 @@ void nhal_queue_init(struct nhal *hal, unsigned int eng, unsigned int qid, uint6
 void nhal_queue_start(struct nhal *hal, unsigned int eng, unsigned int qid, uint32_t tx_count,
 		      uint32_t rx_count);
 void nhal_engine_state_set(struct nhal *hal, unsigned int eng, uint32_t state);
-/* Device address of a queue register, for nhal_reg_read() */
+/*
+ * Device addresses of the registers of one half of a queue, for nhal_reg_read(): status, base low
+ * and high, length, head, tail, completion base low and high, completion head; or of any other.
+ */
+#define NHAL_QUEUE_REGS 9
+void nhal_queue_regs(const struct neuron_gen *gen, unsigned int eng, enum nhal_half half,
+		     unsigned int qid, uint64_t addr[NHAL_QUEUE_REGS]);
 uint64_t nhal_queue_reg_addr(const struct neuron_gen *gen, unsigned int eng, enum nhal_half half,
 			     unsigned int qid, unsigned int reg);
 /* Length of the shortest ring that has room for count descriptors */

@@ -148,6 +148,20 @@ uint64_t nhal_queue_reg_addr(const struct neuron_gen *gen, unsigned int eng, enu
 	return neuron_gen_address(gen, NEURON_BLOCK_UDMA, eng) + queue + reg;
 }
 
+void nhal_queue_regs(const struct neuron_gen *gen, unsigned int eng, enum nhal_half half,
+		     unsigned int qid, uint64_t addr[NHAL_QUEUE_REGS])
+{
+	static const uint16_t regs[NHAL_QUEUE_REGS] = {
+		NEURON_UDMA_Q_STATUS,	    NEURON_UDMA_Q_BASE_LO,	NEURON_UDMA_Q_BASE_HI,
+		NEURON_UDMA_Q_LEN,	    NEURON_UDMA_Q_HEAD,		NEURON_UDMA_Q_TAIL,
+		NEURON_UDMA_Q_COMP_BASE_LO, NEURON_UDMA_Q_COMP_BASE_HI, NEURON_UDMA_Q_COMP_HEAD,
+	};
+	unsigned int i;
+
+	for (i = 0; i < NHAL_QUEUE_REGS; i++)
+		addr[i] = nhal_queue_reg_addr(gen, eng, half, qid, regs[i]);
+}
+
 static uint32_t len_ctrl(uint32_t len, unsigned int ring_id, uint32_t flags)
 {
 	return (len & NEURON_UDMA_DESC_LEN_MASK) | ring_id << NEURON_UDMA_DESC_RING_ID_SHIFT |

@@ -146,17 +146,12 @@ int emu_queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, 
 static int half_state(struct emu_chip *chip, uint32_t eng, uint32_t qid, enum nhal_half half,
 		      struct neuron_dma_queue_state *s)
 {
-	static const unsigned int reg[] = {
-		NEURON_UDMA_Q_STATUS, NEURON_UDMA_Q_BASE_LO, NEURON_UDMA_Q_BASE_HI,
-		NEURON_UDMA_Q_LEN,    NEURON_UDMA_Q_HEAD,    NEURON_UDMA_Q_TAIL,
-	};
-	uint64_t addr[6];
-	uint32_t v[6];
+	uint64_t addr[NHAL_QUEUE_REGS];
+	uint32_t v[NHAL_QUEUE_REGS];
 	int ret;
 
-	for (unsigned int i = 0; i < 6; i++)
-		addr[i] = nhal_queue_reg_addr(chip->gen, eng, half, qid, reg[i]);
-	ret = emu_reg_read(chip, addr, v, 6);
+	nhal_queue_regs(chip->gen, eng, half, qid, addr);
+	ret = emu_reg_read(chip, addr, v, NHAL_QUEUE_REGS);
 	if (ret)
 		return ret;
 	memset(s, 0, sizeof(*s));
