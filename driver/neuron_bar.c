@@ -10,7 +10,11 @@
 
 #include <linux/slab.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_bar.h"
+#include "neuron_fwio.h"
+#include "neuron_gate.h"
+#include "neuron_user.h"
 #include "neuron_trace.h"
 
 #define BAR_RW_MAX 4096 /* words in one call */

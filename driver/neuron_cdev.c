@@ -14,7 +14,17 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_cdev.h"
+#include "neuron_compat.h"
+#include "neuron_crwl.h"
+#include "neuron_gate.h"
+#include "neuron_ioctl.h"
+#include "neuron_irq.h"
+#include "neuron_log.h"
+#include "neuron_mmap.h"
+#include "neuron_proc.h"
+#include "neuron_sysfs.h"
 
 static dev_t neuron_devt;
 

@@ -4,7 +4,11 @@
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_copy.h"
+#include "neuron_dma.h"
+#include "neuron_gate.h"
+#include "neuron_mem.h"
 
 /* async_lock held: the copy is over, drop what it held */
 static int async_end(struct neuron_h2t *h2t, unsigned int ctx)

@@ -8,7 +8,9 @@
 
 #include <linux/bitmap.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_crwl.h"
+#include "neuron_gate.h"
 
 #define MARK_COUNT 512
 /* The public waiting times: writers 2 to 4 s, readers 0.5 to 1 s, CINIT ten times 500 ms */

@@ -8,7 +8,26 @@
 #include <linux/io.h>
 #include <linux/slab.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_cdev.h"
+#include "neuron_dma.h"
+#include "neuron_dump.h"
+#include "neuron_event.h"
+#include "neuron_fwio.h"
+#include "neuron_gate.h"
+#include "neuron_guard.h"
+#include "neuron_hwerr.h"
+#include "neuron_hwmon.h"
+#include "neuron_irq.h"
+#include "neuron_log.h"
+#include "neuron_mem.h"
+#include "neuron_nds.h"
+#include "neuron_p2p.h"
+#include "neuron_params.h"
+#include "neuron_proc.h"
+#include "neuron_reset.h"
+#include "neuron_sysfs.h"
+#include "neuron_watch.h"
 
 static DEFINE_IDA(neuron_index_ida);
 

@@ -12,7 +12,15 @@
 
 #include <linux/delay.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_dma.h"
+#include "neuron_dump.h"
+#include "neuron_event.h"
+#include "neuron_hwerr.h"
+#include "neuron_inject.h"
+#include "neuron_log.h"
+#include "neuron_user.h"
+#include "neuron_watch.h"
 #include "neuron_trace.h"
 
 /*

@@ -13,7 +13,12 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_compat.h"
+#include "neuron_dmabuf.h"
+#include "neuron_gate.h"
+#include "neuron_mem.h"
+#include "neuron_mmap.h"
 
 struct neuron_export {
 	struct neuron_mc *mc;

@@ -7,7 +7,15 @@
 
 #include <linux/module.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_cdev.h"
+#include "neuron_event.h"
+#include "neuron_guard.h"
+#include "neuron_inject.h"
+#include "neuron_p2p.h"
+#include "neuron_params.h"
+#include "neuron_pm.h"
+#include "neuron_version.h"
 
 static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {

@@ -12,7 +12,14 @@
 #include <linux/sysfs.h>
 #include <linux/vmalloc.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_compat.h"
+#include "neuron_dump.h"
+#include "neuron_event.h"
+#include "neuron_fwio.h"
+#include "neuron_log.h"
+#include "neuron_mem.h"
+#include "neuron_version.h"
 #include "uapi/neuron/neuron_dump.h"
 
 #define DUMP_MAX (128 * 1024)

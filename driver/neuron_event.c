@@ -9,7 +9,10 @@
 
 #include <net/genetlink.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_event.h"
+#include "neuron_gate.h"
+#include "neuron_watch.h"
 #include "neuron_trace.h"
 
 static struct genl_family neuron_family;

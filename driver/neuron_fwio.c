@@ -8,7 +8,9 @@
 #include <linux/ktime.h>
 #include <linux/sched/signal.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_fwio.h"
+#include "neuron_inject.h"
 #include "neuron_trace.h"
 
 /* Longer waits sleep in steps, so that removal and a fatal signal end them */

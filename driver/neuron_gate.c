@@ -10,7 +10,9 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_gate.h"
+#include "neuron_guard.h"
 
 DEFINE_MUTEX(neuron_table_lock); /* device table, open files, range marks */
 static struct neuron_device *neuron_table[NEURON_MAX_DEVICES];

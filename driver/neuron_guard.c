@@ -16,7 +16,10 @@
 #include <linux/io.h>
 #include <linux/mm.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_guard.h"
+#include "neuron_log.h"
+#include "neuron_mem.h"
 
 #define ROOT_SIZE (NEURON_GUARD_ROOT_ENTRIES * sizeof(u64))
 #define DOMAINS (NEURON_GUARD_HOST - 1) /* 1 to 254 */

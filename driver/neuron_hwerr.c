@@ -9,7 +9,8 @@
 #include <linux/dmi.h>
 #include <linux/utsname.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_hwerr.h"
 
 static const char *const hwerr_names[] = {
 	[NEURON_HWERR_SRAM] = "SRAM_UNCORRECTABLE_ERROR",

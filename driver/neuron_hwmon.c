@@ -9,7 +9,9 @@
 
 #include <linux/hwmon.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_hwmon.h"
+#include "neuron_watch.h"
 
 #if IS_REACHABLE(CONFIG_HWMON)
 static ssize_t power1_utilization_show(struct device *dev, struct device_attribute *attr, char *buf)

@@ -7,7 +7,7 @@
 #include <linux/debugfs.h>
 #include <linux/fault-inject.h>
 
-#include "neuron.h"
+#include "neuron_inject.h"
 
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 static DECLARE_FAULT_ATTR(fail_nc_mmap);

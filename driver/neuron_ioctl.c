@@ -10,7 +10,11 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_gate.h"
+#include "neuron_ioctl.h"
+#include "neuron_log.h"
+#include "neuron_user.h"
 #include "neuron_trace.h"
 
 static const struct neuron_ioctl_entry *table_find(const struct neuron_ioctl_entry *table,

@@ -5,7 +5,14 @@
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_crwl.h"
+#include "neuron_gate.h"
+#include "neuron_ioctl.h"
+#include "neuron_nds.h"
+#include "neuron_nq.h"
+#include "neuron_reset.h"
+#include "neuron_user.h"
 
 static int do_device_reset(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {

@@ -4,7 +4,13 @@
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_dma.h"
+#include "neuron_gate.h"
+#include "neuron_ioctl.h"
+#include "neuron_mem.h"
+#include "neuron_queue.h"
+#include "neuron_user.h"
 #include "neuron_trace.h"
 
 #define DESC_MAX 65536 /* descriptors in one call */

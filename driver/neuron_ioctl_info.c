@@ -9,7 +9,16 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_bar.h"
+#include "neuron_crwl.h"
+#include "neuron_fwio.h"
+#include "neuron_gate.h"
+#include "neuron_inject.h"
+#include "neuron_ioctl.h"
+#include "neuron_mem.h"
+#include "neuron_user.h"
+#include "neuron_version.h"
 #include "neuron_trace.h"
 
 #ifndef ENOTSUPP

@@ -10,7 +10,14 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_copy.h"
+#include "neuron_dma.h"
+#include "neuron_dmabuf.h"
+#include "neuron_gate.h"
+#include "neuron_ioctl.h"
+#include "neuron_mem.h"
+#include "neuron_user.h"
 #include "neuron_trace.h"
 
 #define DUMP_MAX 65536 /* chunks in one answer */

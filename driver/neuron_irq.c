@@ -14,7 +14,10 @@
 #include <linux/poll.h>
 #include <linux/uaccess.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_gate.h"
+#include "neuron_irq.h"
+#include "neuron_log.h"
 
 static void __iomem *entries_reg(struct neuron_irq *irq)
 {

@@ -6,7 +6,8 @@
 
 #include <linux/sched.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_log.h"
 
 /* What an error means here; NULL: it is no refusal */
 static const char *refusal_reason(int err)

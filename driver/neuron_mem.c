@@ -21,11 +21,20 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/dma-mapping.h>
+#include <linux/genalloc.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_dma.h"
+#include "neuron_gate.h"
+#include "neuron_guard.h"
+#include "neuron_inject.h"
+#include "neuron_log.h"
+#include "neuron_mem.h"
+#include "neuron_params.h"
+#include "neuron_stats.h"
 
 /* gen_pool cannot hand out address 0; the bias keeps every alignment */
 #define POOL_BIAS BIT(62)

@@ -16,7 +16,14 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_compat.h"
+#include "neuron_gate.h"
+#include "neuron_inject.h"
+#include "neuron_log.h"
+#include "neuron_mem.h"
+#include "neuron_mmap.h"
+#include "neuron_params.h"
 
 /* Who wants to know that a mapping ends */
 static void (*mapping_end)(struct vm_area_struct *vma);

@@ -6,7 +6,11 @@
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_gate.h"
+#include "neuron_mem.h"
+#include "neuron_nds.h"
+#include "neuron_stats.h"
 
 static struct neuron_nds *nds_find(struct neuron_device *nd, pid_t pid)
 {

@@ -8,7 +8,11 @@
 
 #include <linux/log2.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_gate.h"
+#include "neuron_guard.h"
+#include "neuron_mem.h"
+#include "neuron_nq.h"
 
 #define NQ_SIZE_MAX (64u << 20)
 

@@ -15,7 +15,10 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_gate.h"
+#include "neuron_mem.h"
+#include "neuron_mmap.h"
 #include "neuron_p2p.h"
 
 /* From this size on, pages of 2 MiB are told if everything is aligned to them */

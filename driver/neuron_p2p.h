@@ -9,6 +9,8 @@
 
 #include <linux/types.h>
 
+struct neuron_device;
+
 struct neuron_p2p_page_info {
 	u64 physical_address; /* on the bus, aligned to the page size */
 	u32 page_count;
@@ -26,5 +28,10 @@ struct neuron_p2p_va_info {
 int neuron_p2p_register_va(u64 virtual_address, u64 length, struct neuron_p2p_va_info **vainfo,
 			   void (*free_callback)(void *data), void *data);
 int neuron_p2p_unregister_va(struct neuron_p2p_va_info *vainfo);
+
+/* For the module itself: once, while it starts */
+void neuron_p2p_init(void);
+/* Whoever registered addresses of the device is told that they are no longer to be used */
+void neuron_p2p_removed(struct neuron_device *nd);
 
 #endif

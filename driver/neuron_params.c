@@ -9,7 +9,7 @@
 #include <linux/log2.h>
 #include <linux/module.h>
 
-#include "neuron.h"
+#include "neuron_params.h"
 
 int neuron_no_reset;
 module_param_named(no_reset, neuron_no_reset, int, 0440);

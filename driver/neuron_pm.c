@@ -9,7 +9,16 @@
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_copy.h"
+#include "neuron_dma.h"
+#include "neuron_irq.h"
+#include "neuron_log.h"
+#include "neuron_nq.h"
+#include "neuron_pm.h"
+#include "neuron_queue.h"
+#include "neuron_reset.h"
+#include "neuron_watch.h"
 
 /* reset_sem held for writing */
 static void procs_lose(struct neuron_device *nd)

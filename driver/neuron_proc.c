@@ -8,7 +8,20 @@
 
 #include <linux/sched.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_copy.h"
+#include "neuron_crwl.h"
+#include "neuron_dump.h"
+#include "neuron_event.h"
+#include "neuron_gate.h"
+#include "neuron_guard.h"
+#include "neuron_log.h"
+#include "neuron_mem.h"
+#include "neuron_nds.h"
+#include "neuron_nq.h"
+#include "neuron_proc.h"
+#include "neuron_queue.h"
+#include "neuron_reset.h"
 #include "neuron_trace.h"
 
 int neuron_proc_attach(struct neuron_device *nd)

@@ -5,7 +5,13 @@
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_dma.h"
+#include "neuron_fwio.h"
+#include "neuron_gate.h"
+#include "neuron_guard.h"
+#include "neuron_mem.h"
+#include "neuron_queue.h"
 #include "neuron_trace.h"
 
 /* What the public driver reports for a queue that was initialised, and for the engine */

@@ -7,7 +7,28 @@
 
 #include <linux/slab.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_dma.h"
+#include "neuron_dump.h"
+#include "neuron_event.h"
+#include "neuron_gate.h"
+#include "neuron_guard.h"
+#include "neuron_hwerr.h"
+#include "neuron_log.h"
+#include "neuron_nq.h"
+#include "neuron_params.h"
+#include "neuron_queue.h"
+#include "neuron_reset.h"
+#include "neuron_stats.h"
+
+struct neuron_reset_req {
+	struct list_head link;
+	u32 id; /* tgid of the process, 0 for the driver's own */
+	u32 nc_map;
+	bool started;
+	bool done;
+	int result;
+};
 
 static u32 map_cores(const struct neuron_device *nd, u32 nc_map)
 {

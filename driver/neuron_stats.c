@@ -3,7 +3,9 @@
  * Counters behind sysfs. total is a running sum and present the last change; memory counters hold
  * the bytes in use in both, and the most there ever was in peak. All under nd->stats_lock.
  */
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_mem.h"
+#include "neuron_stats.h"
 
 enum {
 	HOST_UNCATEGORIZED, /* also types of device memory */

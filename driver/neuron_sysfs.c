@@ -11,7 +11,17 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_compat.h"
+#include "neuron_dump.h"
+#include "neuron_fwio.h"
+#include "neuron_gate.h"
+#include "neuron_log.h"
+#include "neuron_nds.h"
+#include "neuron_reset.h"
+#include "neuron_stats.h"
+#include "neuron_sysfs.h"
+#include "neuron_watch.h"
 
 #define FILES_MAX 3
 #define KOBJS_MAX 40

@@ -15,7 +15,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "neuron.h"
+#include "neuron_user.h"
 
 /* Fetched at once, if that much is still to come */
 #define AHEAD (1024 * 1024)

@@ -11,7 +11,13 @@
 
 #include <linux/ktime.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_dump.h"
+#include "neuron_event.h"
+#include "neuron_fwio.h"
+#include "neuron_hwerr.h"
+#include "neuron_log.h"
+#include "neuron_watch.h"
 
 /* 120 samples a minute: a minute is valid from 60 on */
 #define WATCH_PERIOD (HZ / 2)

@@ -14,7 +14,10 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "neuron.h"
+#include "neuron_device.h"
+#include "neuron_copy.h"
+#include "neuron_dma.h"
+#include "neuron_user.h"
 
 #define WINDOW_SIZE (8ul * 1024 * 1024)
 #define WINDOW_PAGES (WINDOW_SIZE / PAGE_SIZE + 1)

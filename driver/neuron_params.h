@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The module's parameters, neuron_params.c. */
+#ifndef NEURON_PARAMS_H
+#define NEURON_PARAMS_H
+
+#include <linux/types.h>
+
+extern int neuron_no_reset;
+extern int neuron_wc_enable;
+int neuron_params_check(void);
+u64 neuron_chunk_size(u64 size); /* rounded up to the granularity of chunks */
+
+#endif

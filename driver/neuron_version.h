@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the module is to the public driver's programs. */
+#ifndef NEURON_VERSION_H
+#define NEURON_VERSION_H
+
+#define NEURON_DRIVER_VERSION "2.24.7.0"
+#define NEURON_ABI_MIN 2
+#define NEURON_ABI_MAX 7
+
+#endif
