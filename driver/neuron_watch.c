@@ -111,7 +111,7 @@ static void links_look(struct neuron_device *nd, u32 status)
 	bool up;
 
 	for (i = 0; i < nd->gen->window.ports; i++) {
-		up = status & nd->gen->port_up[i];
+		up = nd->gen->ready_links && status & BIT(i);
 		if (nd->watch.known && up != nd->watch.last.link[i]) {
 			nd_info(nd, "%s is %s\n", link_files[i], up ? "up" : "down");
 			neuron_event_link(nd, i, up);

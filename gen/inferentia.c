@@ -137,7 +137,7 @@ const struct neuron_gen neuron_gen_inferentia = {
 	.ready_word = NEURON_MISC_FW_STATUS,
 	.ready_mask = NEURON_MISC_FW_STATUS_READY,
 	.ready_value = NEURON_MISC_FW_STATUS_READY,
-	.port_up = { NEURON_MISC_FW_STATUS_EAST, NEURON_MISC_FW_STATUS_WEST },
+	.ready_links = true,
 	.firmware_version = 3, /* from 3 on the driver samples the power words */
 	.mailbox_reads = true,
 };

@@ -108,20 +108,19 @@ uint64_t nhal_fifo_addr(const struct neuron_gen *gen, unsigned int nc, unsigned 
 bool nhal_addr_is_fifo(const struct neuron_gen *gen, uint64_t addr, unsigned int nc,
 		       unsigned int eng);
 
-/*
- * Semaphores and events of a core: device addresses for reading through the mailbox and for
- * descriptors, writes through the cores' BAR. The caller checks nc and index.
- */
+/* Device addresses of semaphores and events of a core; the caller checks nc and index */
 uint64_t nhal_sem_addr(const struct neuron_gen *gen, unsigned int nc, enum neuron_sem_access op,
 		       unsigned int index);
 uint64_t nhal_event_addr(const struct neuron_gen *gen, unsigned int nc, unsigned int index);
+
+void nhal_misc_write(struct nhal *hal, unsigned int word, uint32_t value);
+
+/* Semaphores and events (hal_sync.c) */
 void nhal_sem_write(struct nhal *hal, unsigned int nc, enum neuron_sem_access op,
 		    unsigned int index, uint32_t value);
 int nhal_sem_read(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t *value);
 void nhal_event_set(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t value);
 int nhal_event_get(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t *value);
-
-void nhal_misc_write(struct nhal *hal, unsigned int word, uint32_t value);
 
 /* Mailbox (hal_fwio.c). All of it serialised by the caller. */
 #define NHAL_FWIO_READ_MAX ((NEURON_FWIO_BUF_SIZE - NEURON_FWIO_REQ_HDR) / 8)

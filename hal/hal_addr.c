@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
-/*
- * Address helpers, semaphores and events. The map is in the description of the generation; all of
- * it is stateless apart from the register writes.
- */
+/* Where things are, by the description of the generation. Nothing here reads a register. */
 #include "hal.h"
 
 void nhal_init(struct nhal *hal, const struct neuron_gen *gen, const struct nhal_ops *ops,
@@ -87,53 +84,16 @@ bool nhal_addr_is_fifo(const struct neuron_gen *gen, uint64_t addr, unsigned int
 	return inside(addr, 1, nhal_fifo_addr(gen, nc, eng), gen->core.fifo_stride);
 }
 
-/* Offsets in a core's window */
-static uint64_t sem_rel(const struct neuron_gen *gen, enum neuron_sem_access op, unsigned int index)
-{
-	return gen->core.semaphores + op * gen->core.sem_stride + 4 * index;
-}
-
-static uint64_t event_rel(const struct neuron_gen *gen, unsigned int index)
-{
-	return gen->core.events + 4 * index;
-}
-
 uint64_t nhal_sem_addr(const struct neuron_gen *gen, unsigned int nc, enum neuron_sem_access op,
 		       unsigned int index)
 {
-	return nhal_core_addr(gen, nc) + sem_rel(gen, op, index);
+	return nhal_core_addr(gen, nc) + gen->core.semaphores + op * gen->core.sem_stride +
+	       4 * index;
 }
 
 uint64_t nhal_event_addr(const struct neuron_gen *gen, unsigned int nc, unsigned int index)
 {
-	return nhal_core_addr(gen, nc) + event_rel(gen, index);
-}
-
-static void core_write(struct nhal *hal, unsigned int nc, uint64_t rel, uint32_t value)
-{
-	hal->ops->write32(hal->opaque, hal->gen->bar_cores,
-			  neuron_gen_offset(hal->gen, NEURON_BLOCK_CORE, nc) + rel, value);
-}
-
-void nhal_sem_write(struct nhal *hal, unsigned int nc, enum neuron_sem_access op,
-		    unsigned int index, uint32_t value)
-{
-	core_write(hal, nc, sem_rel(hal->gen, op, index), value);
-}
-
-int nhal_sem_read(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t *value)
-{
-	return nhal_reg_read1(hal, nhal_sem_addr(hal->gen, nc, NEURON_SEM_READ, index), value);
-}
-
-void nhal_event_set(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t value)
-{
-	core_write(hal, nc, event_rel(hal->gen, index), value);
-}
-
-int nhal_event_get(struct nhal *hal, unsigned int nc, unsigned int index, uint32_t *value)
-{
-	return nhal_reg_read1(hal, nhal_event_addr(hal->gen, nc, index), value);
+	return nhal_core_addr(gen, nc) + gen->core.events + 4 * index;
 }
 
 void nhal_misc_write(struct nhal *hal, unsigned int word, uint32_t value)

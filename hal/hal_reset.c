@@ -125,8 +125,8 @@ int nhal_neighbors_read(struct nhal *hal, int id[NEURON_PORTS_MAX])
 	for (port = 0; port < NEURON_PORTS_MAX; port++)
 		id[port] = -1;
 	ret = nhal_status_read(hal, &status);
-	for (port = 0; !ret && port < gen->window.ports; port++) {
-		if (!(status & gen->port_up[port]))
+	for (port = 0; !ret && gen->ready_links && port < gen->window.ports; port++) {
+		if (!(status >> port & 1))
 			continue;
 		ret = nhal_reg_read1(hal, nhal_neighbor_addr(gen, port, addr), &word);
 		if (!ret)

@@ -148,6 +148,8 @@ int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index)
 void emu_chip_fini(struct emu_chip *chip);
 int emu_chip_reset(struct emu_chip *chip, uint32_t nc_map);
 void emu_chip_released(struct emu_chip *chip); /* the last close */
+
+/* emu_reg.c */
 /* One of the emulator's own registers */
 uint32_t emu_ext_read(struct emu_chip *chip, uint32_t reg);
 void emu_ext_write(struct emu_chip *chip, uint32_t reg, uint32_t value);

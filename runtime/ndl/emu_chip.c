@@ -45,38 +45,6 @@ static int chip_dma(void *opaque, uint64_t addr, void *buf, uint64_t len, bool w
 
 static const struct ncore_host_ops host_ops = { .dma_rw = chip_dma, .irq = emu_irq };
 
-static uint64_t ext_offset(const struct emu_chip *chip, uint32_t reg)
-{
-	return neuron_gen_offset(chip->gen, NEURON_BLOCK_EXT, 0) + reg;
-}
-
-uint32_t emu_ext_read(struct emu_chip *chip, uint32_t reg)
-{
-	return (uint32_t)ncore_mmio_read(chip->core, chip->gen->bar_regs, ext_offset(chip, reg), 4);
-}
-
-void emu_ext_write(struct emu_chip *chip, uint32_t reg, uint32_t value)
-{
-	ncore_mmio_write(chip->core, chip->gen->bar_regs, ext_offset(chip, reg), 4, value);
-}
-
-int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, unsigned int n)
-{
-	int ret = 0;
-
-	pthread_mutex_lock(&chip->fwio);
-	while (!ret && n) {
-		unsigned int k = n < NHAL_FWIO_READ_MAX ? n : NHAL_FWIO_READ_MAX;
-
-		ret = nhal_reg_read(&chip->hal, addr, value, k);
-		addr += k;
-		value += k;
-		n -= k;
-	}
-	pthread_mutex_unlock(&chip->fwio);
-	return ret;
-}
-
 static int mailbox_init(struct emu_chip *chip)
 {
 	uint64_t addr;

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,37 +25,6 @@ struct node_machine {
 	int free_index; /* of which device */
 	char instance[64];
 };
-
-int node_ioctl(int fd, unsigned long request, void *arg)
-{
-	int ret;
-
-	do {
-		ret = ioctl(fd, request, arg);
-	} while (ret < 0 && errno == EINTR && request != NEURON_IOCTL_NC_RESET_READY);
-	if (ret < 0)
-		return node_level_error(request, -errno);
-	return ret > 0 ? -EFAULT : 0;
-}
-
-static int open_node(int index, int flags)
-{
-	char path[32];
-	int fd;
-
-	snprintf(path, sizeof(path), "/dev/neuron%d", index);
-	fd = open(path, flags | O_CLOEXEC);
-	if (fd >= 0) {
-		node_level_read();
-		return fd;
-	}
-	return errno == ENOENT ? -ENODEV : -errno;
-}
-
-int node_open(int index)
-{
-	return open_node(index, O_RDWR);
-}
 
 static bool node_exists(int index)
 {
@@ -77,7 +45,7 @@ static int free_access(struct node_machine *machine)
 	for (int i = 0; i < NDL_MAX_DEVICES && fd < 0; i++) {
 		if (!node_exists(i))
 			continue;
-		fd = open_node(i, O_WRONLY);
+		fd = node_open(i, O_WRONLY);
 		if (fd >= 0) {
 			machine->free_fd = fd;
 			machine->free_index = i;
@@ -105,23 +73,6 @@ static int free_ioctl(void *state, unsigned long request, void *arg)
 	fd = free_access(machine);
 	close(old);
 	return fd < 0 ? fd : node_ioctl(fd, request, arg);
-}
-
-/* Without the line's end */
-int node_read_line(const char *path, char *line, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, line, size - 1);
-	close(fd);
-	if (n < 0)
-		return -errno;
-	line[n] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	return 0;
 }
 
 static int node_machine_open(const char *instance, void **state)
@@ -216,7 +167,7 @@ static int device_info(int fd, ndl_device_t *dev)
 static int bdf_attached(int index, struct ndl_bdf *bdf)
 {
 	struct neuron_ioctl_device_bdf arg = { 0 };
-	int err, fd = open_node(index, O_RDWR);
+	int err, fd = node_open(index, O_RDWR);
 
 	if (fd < 0)
 		return fd;
@@ -344,7 +295,7 @@ static int node_links(void *state, int index, bool up[NEURON_PORTS_MAX])
 
 	if (links_told(index, up))
 		return 0;
-	fd = open_node(index, O_RDWR);
+	fd = node_open(index, O_RDWR);
 	if (fd < 0)
 		return fd;
 	err = device_info(fd, &dev);
@@ -361,7 +312,7 @@ static int node_device_open(void *state, int index, const ndl_device_init_param_
 
 	if (err)
 		return err;
-	fd = open_node(index, O_RDWR);
+	fd = node_open(index, O_RDWR);
 	if (fd < 0)
 		return fd;
 	err = device_info(fd, dev);

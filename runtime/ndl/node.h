@@ -32,7 +32,7 @@ static inline struct node_device *node_device(ndl_device_t *dev)
  */
 int node_ioctl(int fd, unsigned long request, void *arg);
 
-int node_open(int index); /* attached; a descriptor or -errno */
+int node_open(int index, int flags); /* O_RDWR: attached; a descriptor or -errno */
 int node_read_line(const char *path, char *line, size_t size); /* a file's first line; -errno */
 
 /* node_level.c: read when a node is opened; set: for tests */

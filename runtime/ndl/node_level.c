@@ -6,8 +6,11 @@
  * says which release it takes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "node.h"
 
@@ -75,6 +78,23 @@ void node_level_set(const char *version)
 		loaded = UINT32_MAX;
 	else
 		loaded = RELEASE(major & 0xff, minor & 0xff, patch & 0xffff);
+}
+
+/* Without the line's end */
+int node_read_line(const char *path, char *line, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, line, size - 1);
+	close(fd);
+	if (n < 0)
+		return -errno;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return 0;
 }
 
 void node_level_read(void)

@@ -6,6 +6,7 @@
  * wake the sleeper.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ int node_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter)
 {
 	int err;
 
-	waiter->fd = node_open(dev->device_index);
+	waiter->fd = node_open(dev->device_index, O_RDWR);
 	if (waiter->fd < 0)
 		return waiter->fd;
 	err = node_wait_look(dev, waiter);

@@ -147,7 +147,7 @@ struct neuron_gen {
 	/* the firmware: the word that says the chip is ready, and what of it */
 	uint16_t ready_word;
 	uint32_t ready_mask, ready_value;
-	uint32_t port_up[NEURON_PORTS_MAX]; /* bits of the same word: the port's link is up */
+	bool ready_links; /* the word says which ports are up, too: bit i for port i */
 	uint32_t firmware_version;
 	bool mailbox_reads; /* the driver reads registers through the mailbox only */
 };

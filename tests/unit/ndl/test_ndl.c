@@ -644,6 +644,45 @@ START_TEST(registers)
 }
 END_TEST
 
+/* Device addresses against the map in docs/hardware.md, and what the chip counts */
+START_TEST(what_programs_ask)
+{
+	const struct neuron_gen *gen;
+	struct ndl_core_perf perf;
+	struct ndl_errors errors;
+	uint64_t window;
+
+	ck_assert_int_eq(ndl_alive(dev), 0);
+	ck_assert_int_eq(ndl_get_gen(0, &gen), 0);
+	ck_assert_ptr_eq(gen, dev->gen);
+	ck_assert_int_eq(ndl_get_gen(63, &gen), -ENODEV);
+	ck_assert_uint_eq(ndl_core_address(dev, 2), 0xfffc8000000ull);
+	ck_assert_uint_eq(ndl_fifo_address(dev, 1, NEURON_ENG_SP),
+			  0xfffc4000000ull + 0x265c000 + 3 * 0x4000);
+	ck_assert_uint_eq(ndl_semaphore_address(dev, 3, 5), 0xfffcc000000ull + 0x2701200 + 4 * 5);
+	ck_assert_uint_eq(ndl_doorbell_address(dev, 4, 3, NEURON_DMA_QUEUE_TX),
+			  0xffff0000000ull + 0x180000 + 0x4038);
+	ck_assert_uint_eq(ndl_doorbell_address(dev, 4, 3, NEURON_DMA_QUEUE_RX),
+			  0xffff0000000ull + 0x180000 + 0x24038);
+	ck_assert_int_eq(ndl_memory_channel(dev, 0xffffffff), 0);
+	ck_assert_int_eq(ndl_memory_channel(dev, 0x1000000000ull), 1);
+	ck_assert_int_eq(ndl_memory_channel(dev, 0x100000000ull), -EINVAL);
+	ck_assert_int_eq(ndl_neighbor_window(dev, 0, &window), -ENOENT);
+	ck_assert_int_eq(ndl_neighbor_window(dev, 2, &window), -ENOENT);
+	if (dev->connected_device_count) {
+		ck_assert_int_eq(ndl_neighbor_window(dev, 1, &window), 0);
+		ck_assert_uint_eq(window, 0x800000000000ull);
+	}
+	ck_assert_int_eq(ndl_error_counters(dev, &errors), 0);
+	ck_assert_uint_eq(errors.sram.uncorrected, 0);
+	ck_assert_uint_eq(errors.memory[1].uncorrected, 0);
+	ck_assert_int_eq(ndl_core_perf(dev, 3, &perf), 0);
+	ck_assert_int_eq(ndl_core_perf(dev, 4, &perf), -E2BIG);
+	ck_assert_int_eq(ndl_notification_read(dev, 0, NEURON_NQ_THROTTLE, 0, 0), -EINVAL);
+	ck_assert_int_eq(ndl_notification_read(dev, 4, NEURON_NQ_ERROR, 0, 0), -EINVAL);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	Suite *s = suite_create("ndl");
@@ -671,6 +710,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, reset_keeps_memory);
 	tcase_add_test(tc, start_up_states);
 	tcase_add_test(tc, registers);
+	tcase_add_test(tc, what_programs_ask);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
