@@ -26,15 +26,10 @@ static uint32_t power_word(struct ncore_chip *chip)
 static uint32_t ready_word(struct ncore_chip *chip)
 {
 	const struct neuron_gen *gen = chip->gen;
-	uint32_t word = gen->ready_value, links = ncore_load(&chip->links);
-	unsigned int port;
 
 	if (!atomic_load(&chip->up))
 		return gen->ready_mask & ~gen->ready_value;
-	for (port = 0; port < gen->window.ports; port++)
-		if (links >> port & 1)
-			word |= gen->port_up[port];
-	return word;
+	return gen->ready_value | (gen->ready_links ? ncore_load(&chip->links) : 0);
 }
 
 uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)

@@ -99,7 +99,7 @@ const struct neuron_gen neuron_gen_second = {
 	.ready_word = NEURON_MISC_FW_STATUS,
 	.ready_mask = NEURON_MISC_FW_STATUS_READY,
 	.ready_value = NEURON_MISC_FW_STATUS_READY,
-	.port_up = { NEURON_MISC_FW_STATUS_EAST, NEURON_MISC_FW_STATUS_WEST },
+	.ready_links = true,
 	.firmware_version = SECOND_FIRMWARE,
 	.mailbox_reads = true,
 };
