@@ -23,7 +23,7 @@ void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, 
 unsigned int rt_data_queues(const struct rt_core *core)
 {
 	return core->dev->gen->dma_engines_per_core * NEURON_DMA_QUEUES_PER_ENG - 1 -
-	       NEURON_ENG_COUNT;
+	       core->dev->gen->target->engines;
 }
 
 static int grow(uint8_t **descs, uint32_t n, uint32_t *cap)
@@ -288,7 +288,8 @@ static NRT_STATUS build_engine(struct nrt_model *model, unsigned int e, uint64_t
 
 NRT_STATUS rt_build_rings(struct nrt_model *model)
 {
-	unsigned int most = rt_data_queues(model->core);
+	const unsigned int engines = rt_target(model)->engines;
+	const unsigned int most = rt_data_queues(model->core);
 	NRT_STATUS status;
 	uint64_t descs = 0;
 
