@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The in-process machine: an instance's chips on one fabric and one pool of threads. The table of
- * instances has the public ones of this generation; positions are those of the real instances.
- */
+/* The in-process machine: an instance's chips on one fabric and one pool of threads. */
 #include "emu.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct instance {
-	const char *name;
-	int chips;
-	uint8_t first_slot;
-} instances[] = {
-	{ "inf1.xlarge", 1, 0x1f },
-	{ "inf1.2xlarge", 1, 0x1f },
-	{ "inf1.6xlarge", 4, 0x1c },
-	{ "inf1.24xlarge", 16, 0x10 },
-};
-
-static const struct instance *instance_find(const char *name)
-{
-	for (size_t i = 0; i < sizeof(instances) / sizeof(instances[0]); i++)
-		if (!strcmp(instances[i].name, name))
-			return &instances[i];
-	return NULL;
-}
+#include "instance.h"
 
 static void machine_close(void *state)
 {
@@ -44,22 +24,24 @@ static void machine_close(void *state)
 	free(m);
 }
 
-static int machine_build(struct emu_machine *m, const struct instance *inst)
+static int machine_build(struct emu_machine *m, const struct neuron_instance *inst)
 {
+	const enum ncore_topology topology =
+		strcmp(inst->topology, "ring") ? NCORE_TOPOLOGY_LINE : NCORE_TOPOLOGY_RING;
 	const struct ncore_pool_config pool = { 0 };
 	int ret;
 
 	snprintf(m->name, sizeof(m->name), "%s", inst->name);
 	m->gen = &neuron_gen_inferentia;
 	pthread_mutex_init(&m->mark_lock, NULL);
-	m->chip = calloc((size_t)inst->chips, sizeof(*m->chip));
+	m->chip = calloc(inst->chips, sizeof(*m->chip));
 	if (!m->chip)
 		return -ENOMEM;
 	ret = emu_host_init(&m->host);
 	if (!ret)
 		ret = ncore_pool_new(&pool, &m->pool);
 	if (!ret && inst->chips > 1)
-		ret = ncore_fabric_new(NCORE_TOPOLOGY_LINE, (unsigned int)inst->chips, &m->fabric);
+		ret = ncore_fabric_new(topology, inst->chips, &m->fabric);
 	for (int i = 0; !ret && i < inst->chips; i++) {
 		m->nchips = i + 1;
 		ret = emu_chip_init(&m->chip[i], m, i);
@@ -69,7 +51,7 @@ static int machine_build(struct emu_machine *m, const struct instance *inst)
 
 static int machine_open(const char *name, void **state)
 {
-	const struct instance *inst = instance_find(name);
+	const struct neuron_instance *inst = neuron_instance_find(name);
 	struct emu_machine *m;
 	int ret;
 
@@ -101,11 +83,13 @@ static int machine_available(void *state, int *indexes, int size)
 
 static int machine_bdf(void *state, int index, struct ndl_bdf *bdf)
 {
+	const struct neuron_instance_chip *chip;
 	struct emu_machine *m = state;
 
 	if (index < 0 || index >= m->nchips)
 		return -ENODEV;
-	*bdf = (struct ndl_bdf){ .slot = (uint8_t)(instance_find(m->name)->first_slot + index) };
+	chip = &neuron_instance_find(m->name)->chip[index];
+	*bdf = (struct ndl_bdf){ .bus = chip->bus, .slot = chip->slot, .func = chip->function };
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "instance.h"
 #include "nrt_priv.h"
 
 struct rt rt = {
@@ -512,15 +513,15 @@ EXPORT NRT_STATUS nrt_get_version(nrt_version_t *ver, size_t size)
 
 EXPORT NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t length)
 {
-	static const struct {
-		const char *name;
-		uint32_t size;
-	} sizes[] = {
-		{ "inf1.xlarge", NRT_INSTANCE_SIZE_1XL },
-		{ "inf1.2xlarge", NRT_INSTANCE_SIZE_2XL },
-		{ "inf1.6xlarge", NRT_INSTANCE_SIZE_6XL },
-		{ "inf1.24xlarge", NRT_INSTANCE_SIZE_24XL },
+	/* the size in an instance's name, by its number here */
+	static const uint16_t xlarges[] = {
+		[NRT_INSTANCE_SIZE_1XL] = 1,   [NRT_INSTANCE_SIZE_2XL] = 2,
+		[NRT_INSTANCE_SIZE_3XL] = 3,   [NRT_INSTANCE_SIZE_4XL] = 4,
+		[NRT_INSTANCE_SIZE_6XL] = 6,   [NRT_INSTANCE_SIZE_8XL] = 8,
+		[NRT_INSTANCE_SIZE_24XL] = 24, [NRT_INSTANCE_SIZE_32XL] = 32,
+		[NRT_INSTANCE_SIZE_48XL] = 48,
 	};
+	const struct neuron_instance *instance;
 	nrt_instance_info_t mine = {
 		.family = NRT_INSTANCE_INF1,
 		.size = NRT_INSTANCE_SIZE_UNKNOWN,
@@ -531,9 +532,10 @@ EXPORT NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t length
 	rt_details_clear();
 	if (!info)
 		return NRT_INVALID;
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		if (!strcmp(sizes[i].name, ndl_machine_instance()))
-			mine.size = sizes[i].size;
+	instance = neuron_instance_find(ndl_machine_instance());
+	for (uint32_t i = 0; instance && i < sizeof(xlarges) / sizeof(xlarges[0]); i++)
+		if (xlarges[i] == instance->xlarges)
+			mine.size = i;
 	memcpy(info, &mine, length < sizeof(mine) ? length : sizeof(mine));
 	return NRT_SUCCESS;
 }

@@ -93,7 +93,7 @@ def _list() -> int:
     print(f"{'TYPE':<15} {'CHIPS':>5}  {'TOPOLOGY':<8}  PCI ADDRESSES")
     for row in machine.instances().values():
         first, last = row.chips[0], row.chips[-1]
-        where = f"0000:00:{first}" + (f" to 0000:00:{last}" if last != first else "")
+        where = f"0000:{first}" + (f" to 0000:{last}" if last != first else "")
         print(f"{row.name:<15} {len(row.chips):>5}  {row.topology:<8}  {where}")
     return 0
 

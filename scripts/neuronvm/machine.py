@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import VmError
+from .paths import TOP
 
-TABLE = Path(__file__).with_name("instances.json")
+TABLE = TOP / "machines" / "instances.json"
 GIB = 1 << 30
 CHIP_SPAN = 16  # GiB of the 64-bit PCI hole for each chip: 8 GiB of BAR4, naturally aligned, and room
 HOLE_MIN = 32  # GiB; what QEMU takes by itself, 2 GiB on pc, has no place for a chip plugged later
@@ -21,11 +22,16 @@ PORT_FIRST = 0x10
 @dataclass
 class Instance:
     name: str
-    device: str
+    generation: str
     vcpus: int
     memory_gib: int
     topology: str
-    chips: list[str]
+    chips: list[str]  # PCI addresses
+    numa_nodes: dict[str, int] = field(default_factory=dict)  # of a bus
+
+    @property
+    def device(self) -> str:
+        return f"neuron-{self.generation}"
 
 
 def instances() -> dict[str, Instance]:
@@ -91,7 +97,10 @@ class Machine:
     def _chips(self) -> list[str]:
         row = self.instance
         argv = self._fabric()
-        for slot, addr in enumerate(row.chips):
+        for slot, address in enumerate(row.chips):
+            bus, addr = address.split(":")
+            if bus != "00":
+                raise VmError(f"{row.name} has a chip on bus {bus}: there is bus 00 only")
             argv += ["-device", f"{row.device},id=chip{slot},addr={addr},fabric=f0,slot={slot}{self.faults.get(slot, '')}"]
         return argv
 

@@ -36,6 +36,33 @@ START_TEST(names)
 }
 END_TEST
 
+START_TEST(addresses)
+{
+	static const struct {
+		const char *machine;
+		int chips;
+		uint8_t slot; /* of the first; the others follow */
+	} want[] = {
+		{ "emu:inf1.xlarge", 1, 0x1f },
+		{ "emu:inf1.2xlarge", 1, 0x1f },
+		{ "emu:inf1.6xlarge", 4, 0x1c },
+		{ "emu:inf1.24xlarge", 16, 0x10 },
+	};
+	struct ndl_bdf bdf;
+
+	ck_assert_int_eq(ndl_machine_set(want[_i].machine), 0);
+	for (int i = 0; i < want[_i].chips; i++) {
+		ck_assert_int_eq(ndl_get_device_bdf(i, &bdf), 0);
+		ck_assert_uint_eq(bdf.domain, 0);
+		ck_assert_uint_eq(bdf.bus, 0);
+		ck_assert_uint_eq(bdf.slot, want[_i].slot + i);
+		ck_assert_uint_eq(bdf.func, 0);
+	}
+	ck_assert_int_eq(ndl_get_device_bdf(want[_i].chips, &bdf), -ENODEV);
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
 START_TEST(child)
 {
 	int index[4], status;
@@ -183,6 +210,7 @@ int main(void)
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, names);
+	tcase_add_loop_test(tc, addresses, 0, 4);
 	tcase_add_test(tc, child);
 	tcase_add_test(tc, last_close);
 	tcase_add_test(tc, threads);

@@ -47,6 +47,30 @@ START_TEST(statuses)
 }
 END_TEST
 
+/* What a program is told of its machine; the numbers are nrt.h's */
+START_TEST(instances)
+{
+	static const struct {
+		const char *machine;
+		uint32_t size;
+	} want[] = {
+		{ "emu:inf1.xlarge", 0 },
+		{ "emu:inf1.2xlarge", 1 },
+		{ "emu:inf1.6xlarge", 3 },
+		{ "emu:inf1.24xlarge", 5 },
+	};
+	nrt_instance_info_t info;
+
+	ck_assert_int_eq(nrtx_machine_set(want[_i].machine), NRT_SUCCESS);
+	ck_assert_int_eq(nrt_get_instance_info(&info, sizeof(info)), NRT_SUCCESS);
+	ck_assert_uint_eq(info.family, 1);
+	ck_assert_uint_eq(info.size, want[_i].size);
+	ck_assert_str_eq(info.arch_name, "inf1");
+	ck_assert_str_eq(info.device_revision, "1");
+	ck_assert_int_eq(nrt_get_instance_info(NULL, sizeof(info)), NRT_INVALID);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("nrt-status");
@@ -55,6 +79,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, statuses);
+	tcase_add_loop_test(tc, instances, 0, 4);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

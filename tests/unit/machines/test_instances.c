@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/* The table of instances that is made from a description: here of made_up.json. */
+#include <check.h>
+
+#include "instance.h"
+
+START_TEST(fields)
+{
+	const struct neuron_instance *one = neuron_instance_find("made1.xlarge");
+	const struct neuron_instance *ring = neuron_instance_find("made1.48xlarge");
+
+	ck_assert_uint_eq(neuron_instances_count, 2);
+	ck_assert_ptr_nonnull(one);
+	ck_assert_ptr_nonnull(ring);
+	ck_assert_ptr_null(neuron_instance_find("made1.24xlarge"));
+	ck_assert_uint_eq(one->xlarges, 1);
+	ck_assert_uint_eq(ring->xlarges, 48);
+	ck_assert_ptr_eq(ring->gen, &neuron_gen_inferentia);
+	ck_assert_str_eq(one->topology, "line");
+	ck_assert_str_eq(ring->topology, "ring");
+}
+END_TEST
+
+START_TEST(chips)
+{
+	static const struct neuron_instance_chip want[] = { { 0x20, 0x1e, 0, 1 },
+							    { 0xa0, 0x1c, 0, 0 },
+							    { 0x10, 0x01, 7, -1 } };
+	const struct neuron_instance *one = neuron_instance_find("made1.xlarge");
+	const struct neuron_instance *ring = neuron_instance_find("made1.48xlarge");
+
+	ck_assert_uint_eq(one->chips, 1);
+	ck_assert_uint_eq(one->chip->slot, 0x1f);
+	ck_assert_uint_eq(ring->chips, 3);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_uint_eq(ring->chip[i].bus, want[i].bus);
+		ck_assert_uint_eq(ring->chip[i].slot, want[i].slot);
+		ck_assert_uint_eq(ring->chip[i].function, want[i].function);
+		ck_assert_int_eq(ring->chip[i].numa_node, want[i].numa_node);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("instances");
+	TCase *tc = tcase_create("instances");
+	SRunner *r;
+	int failed;
+
+	tcase_add_test(tc, fields);
+	tcase_add_test(tc, chips);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
