@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "ncc.h"
-#include "version.h"
+#include "neuron_version.h"
 
 static const char help_text[] =
 	"Usage: neuronx-cc compile --framework XLA|ONNX|IR MODEL --target inf1 --output "
@@ -360,7 +360,8 @@ static int parse(struct args *a, int argc, char **argv)
 	/* "-": positional arguments come in order as option 1 */
 	while ((c = getopt_long(argc, argv, "-o:O:h", options, NULL)) != -1) {
 		if (c == 'h' || c == OPT_VERSION) {
-			fputs(c == 'h' ? help_text : "neuronx-cc " NCC_VERSION "\n", stdout);
+			fputs(c == 'h' ? help_text : "neuronx-cc " NEURON_EMULATOR_BUILD "\n",
+			      stdout);
 			return -1;
 		}
 		if (c == 1) {

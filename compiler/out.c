@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "neuron/isa/codec.h"
+#include "neuron_version.h"
 #include "prog.h"
-#include "version.h"
 
 static const struct {
 	const char *name;
@@ -135,7 +135,7 @@ static char *info_json(const struct ncc_output *o)
 	if (asprintf(&s,
 		     "{\"compiler\": \"neuronx-cc\", \"version\": \"%s\", \"source_hash\": "
 		     "\"%016llx\"}\n",
-		     NCC_VERSION, (unsigned long long)o->source_hash) < 0)
+		     NEURON_EMULATOR_VERSION, (unsigned long long)o->source_hash) < 0)
 		return NULL;
 	return s;
 }
@@ -146,7 +146,8 @@ static void fill_header(const struct ncc_output *o, struct neff_header *h)
 	h->header_size = NEFF_HEADER_SIZE;
 	h->version_major = 1;
 	h->version_minor = 0;
-	snprintf(h->build_version, sizeof(h->build_version), "%s+neuron-emulator", NCC_VERSION);
+	snprintf(h->build_version, sizeof(h->build_version), "%s+neuron-emulator",
+		 NEURON_EMULATOR_VERSION);
 	h->num_tpb = o->nloops ? 1 : o->nstages;
 	h->requested_tpb_count = o->requested;
 	for (unsigned int i = 0; i < h->num_tpb; i++)

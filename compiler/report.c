@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "neuron/isa/table.h"
-#include "version.h"
+#include "neuron_version.h"
 
 #define LEAST_CYCLES 64
 #define LATENCY 60 /* from the end of issue to the update */
@@ -318,7 +318,7 @@ int ncc_report(const struct ncc_report *r, FILE *f)
 		return -1;
 	for (unsigned int i = 0; i < NCC_PROCS; i++)
 		all = s.now[i] > all ? s.now[i] : all;
-	fprintf(f, "{\n \"compiler\": \"%s\",\n \"module\": ", NCC_VERSION);
+	fprintf(f, "{\n \"compiler\": \"%s\",\n \"module\": ", NEURON_EMULATOR_VERSION);
 	print_string(f, r->m->name);
 	fprintf(f, ",\n");
 	print_kinds(r, f);

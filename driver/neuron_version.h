@@ -3,7 +3,7 @@
 #ifndef NEURON_VERSION_H
 #define NEURON_VERSION_H
 
-#define NEURON_DRIVER_VERSION "2.24.7.0"
+#define NEURON_DRIVER_VERSION "2.24.7.0" /* the ABI's level, not the project's version */
 #define NEURON_ABI_MIN 2
 #define NEURON_ABI_MAX 7
 

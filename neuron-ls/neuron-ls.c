@@ -5,6 +5,7 @@
  */
 #include "gather.h"
 #include "layout.h"
+#include "neuron_version.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -106,7 +107,7 @@ int main(int argc, char **argv)
 				return misuse("unknown format", optarg);
 			break;
 		case OPT_VERSION:
-			puts("neuron-ls " NEURON_VERSION);
+			puts("neuron-ls " NEURON_EMULATOR_BUILD);
 			return EXIT_SUCCESS;
 		case 'h':
 			fputs(help, stdout);

@@ -10,6 +10,7 @@
 #include "asm.h"
 #include "neuron/isa/check.h"
 #include "neuron/isa/codec.h"
+#include "neuron_version.h"
 
 struct as {
 	const char *source, *output;
@@ -108,7 +109,7 @@ static int parse_options(struct as *as, int argc, char **argv, int *status)
 			*status = 0;
 			return 1;
 		case 'V':
-			puts("neuron-as " VERSION);
+			puts("neuron-as " NEURON_EMULATOR_BUILD);
 			*status = 0;
 			return 1;
 		default:

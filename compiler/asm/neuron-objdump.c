@@ -13,6 +13,7 @@
 #include "asm.h"
 #include "neff.h"
 #include "neuron/isa/codec.h"
+#include "neuron_version.h"
 
 struct objdump {
 	const char *file;
@@ -158,7 +159,7 @@ int main(int argc, char **argv)
 			help();
 			return 0;
 		case 'V':
-			puts("neuron-objdump " VERSION);
+			puts("neuron-objdump " NEURON_EMULATOR_BUILD);
 			return 0;
 		default:
 			return 2;

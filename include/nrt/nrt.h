@@ -22,6 +22,7 @@
 extern "C" {
 #endif
 
+/* The interface, not the project's version */
 #define NRT_MAJOR_VERSION 2
 #define NRT_MINOR_VERSION 0
 

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "instance.h"
+#include "neuron_version.h"
 #include "nrt_priv.h"
 
 struct rt rt = {
@@ -506,7 +507,8 @@ EXPORT NRT_STATUS nrt_get_version(nrt_version_t *ver, size_t size)
 	rt_details_clear();
 	if (!ver || !size)
 		return NRT_INVALID;
-	snprintf(version.rt_detail, sizeof(version.rt_detail), "neuron-emulator " VERSION);
+	snprintf(version.rt_detail, sizeof(version.rt_detail),
+		 "neuron-emulator " NEURON_EMULATOR_BUILD);
 	memcpy(ver, &version, size < sizeof(version) ? size : sizeof(version));
 	return NRT_SUCCESS;
 }

@@ -14,9 +14,10 @@
 #include "error.h"
 
 #define RTD_MAX_DIMS 8
+/* The interface that is spoken, which clients ask for; not the project's version */
 #define RTD_VERSION_MAJOR 1
 #define RTD_VERSION_MINOR 6
-#define RTD_VERSION "1.6.0.0" /* the interface generation that is spoken; the builds are ours */
+#define RTD_VERSION "1.6.0.0"
 
 struct rtd_engine; /* the chips */
 struct rtd_program; /* a NEFF loaded on cores */

@@ -21,6 +21,7 @@
 
 #include "listen.h"
 #include "log.h"
+#include "neuron_version.h"
 #include "rpc.h"
 #include "rtd.h"
 #include "server.h"
@@ -104,7 +105,7 @@ static void parse_one(int option, struct options *o, struct rtd_config *config)
 		o->console = true;
 		break;
 	case 'v':
-		printf("neuron-rtd %s (neuron-emulator %s)\n", RTD_VERSION, NEURON_PROJECT_VERSION);
+		printf("neuron-rtd %s (neuron-emulator %s)\n", RTD_VERSION, NEURON_EMULATOR_BUILD);
 		exit(0);
 	case 'h':
 		fputs(usage, stdout);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "neuron_version.h"
 
 struct command {
 	const char *name;
@@ -207,7 +208,7 @@ static void parse_flag(int option, struct cli_options *o)
 		o->each = true;
 		break;
 	case 'v':
-		printf("neuron-cli %s\n", NEURON_PROJECT_VERSION);
+		printf("neuron-cli %s\n", NEURON_EMULATOR_BUILD);
 		exit(0);
 	case 'h':
 		usage(stdout);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "neuron_version.h"
 #include "nrtx.h"
 #include "run.h"
 
@@ -128,7 +129,7 @@ static int parse(int argc, char **argv, struct options *opt)
 			usage(stdout);
 			return 1;
 		case 'v':
-			puts("neuron-run " VERSION);
+			puts("neuron-run " NEURON_EMULATOR_BUILD);
 			return 1;
 		default:
 			usage(stderr);

@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 from typing import Any, Callable, Sequence
 
-VERSION = "0.1.0"
+VERSION = "@BUILD@"  # of what is installed; the source tree has none
 
 
 class Failed(Exception):
@@ -179,7 +179,8 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=0, metavar="N", help="of random values (default 0)")
     options.add_argument("--compare", action="store_true", help="print the largest difference of each output")
     options.add_argument("--tolerance", type=float, metavar="X", help="with --compare: exit 1 above it")
-    options.add_argument("--version", action="version", version=f"neuron_export.py {VERSION}")
+    version = "(source tree)" if VERSION.startswith("@") else VERSION
+    options.add_argument("--version", action="version", version=f"neuron_export.py {version}")
     args = options.parse_args()
     try:
         return _compare(args) if args.compare else _export(args)

@@ -24,7 +24,7 @@ refused() {
     [ -z "$(find "$dir" -name 'x.neff*')" ] || fail "$*: leaves a file"
 }
 
-"$cc" --version | grep -Ex 'neuronx-cc [0-9]+\.[0-9]+\.[0-9]+' >/dev/null || fail "--version"
+"$cc" --version | grep -Ex 'neuronx-cc [0-9]+\.[0-9]+\.[0-9]+(-[0-9]+)?(-g[0-9a-f]+)?(-dirty)?' >/dev/null || fail "--version"
 "$cc" --help | grep '^Usage: neuronx-cc compile' >/dev/null || fail "--help"
 "$cc" list-operators --framework XLA | grep -x convolution >/dev/null || fail "list-operators"
 
