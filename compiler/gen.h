@@ -10,8 +10,8 @@
 #ifndef NCC_GEN_H
 #define NCC_GEN_H
 
-#include "ncc.h"
 #include "prog.h"
+#include "steps.h"
 
 struct ncc_buf {
 	uint8_t space; /* enum ncc_space */

@@ -4,7 +4,7 @@
  * inlined, tuples are taken apart. The file is hostile: proto_scan.c bounds it, and every id,
  * shape, size and count is checked here and in the IR's verifier. Called by ncc.c.
  */
-#include "ncc.h"
+#include "steps.h"
 
 #include <errno.h>
 #include <stdarg.h>

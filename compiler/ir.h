@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "ncc.h"
 #include "neuron/isa/isa.h"
 
-#define NCC_MAX_DIMS 8
 #define NCC_MAX_ELEMS (1ll << 31) /* of one tensor */
 #define NCC_MAX_OPS 200000
 #define NCC_MAX_MADE (1 << 20) /* operations made for a module, swept ones too: some 1.3 GB */
@@ -179,10 +179,7 @@ struct ncc_module {
 	size_t garbage; /* bytes of data since the last sweep, which may all be in use */
 };
 
-/* Why a compilation failed: one line, owned by the caller of the compiler */
-struct ncc_error {
-	char text[512];
-};
+/* Notes why a compilation fails; the code is returned */
 int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* the same with the operation's name, kind and source line in front */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "ir_text.h"
-#include "ncc.h"
+#include "steps.h"
 
 #define MAX_TOKEN 256
 #define MAX_LENGTH (2000ll << 20)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The compiler from end to end: read, passes, generate, schedule, check, write. */
-#include "ncc.h"
+#include "steps.h"
 
 #include <errno.h>
 #include <stdarg.h>

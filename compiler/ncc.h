@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libncc: the compiler as a library. neuronx-cc, the tests and the fuzzer call it. Libraries never
- * print: progress goes to the log callback, a failure to one line of text.
+ * libncc: the compiler as a library. neuronx-cc, the tests and the fuzzers call it, and what it does
+ * step by step is in steps.h. Libraries never print: progress goes to the log callback, a failure to
+ * one line of text. Thread safe: a compilation has no state but its arguments.
  */
 #ifndef NCC_H
 #define NCC_H
 
-#include "ir.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "neuron/isa/isa.h"
 #include "neuron/isa/target.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NCC_MAX_DIMS 8
 
 enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
 
@@ -31,10 +43,10 @@ struct ncc_options {
 	const struct neuron_target *target; /* what the result is for; NULL: inf1 */
 	const struct ncc_input *input;
 	unsigned int ninputs;
-	enum ncc_cast auto_cast; /* default: NCC_CAST_MATMULT */
+	enum ncc_cast auto_cast; /* neuronx-cc's default: NCC_CAST_MATMULT */
 	uint8_t auto_cast_type; /* NEURON_DT_BF16 (0 means it) or NEURON_DT_FP16 */
 	unsigned int pipeline_cores; /* 1 (0 means it) to 16: a stage a core, if there is enough */
-	uint8_t uuid[16]; /* of the file */
+	uint8_t uuid[16]; /* of the NEFF */
 	unsigned int level; /* 1: nothing is fused; else everything is */
 	FILE *print_ir; /* the IR after the passes; NULL: no */
 	const char *dump_after; /* the IR after every pass of this name, or all */
@@ -51,35 +63,26 @@ struct ncc_options {
 	void *opaque;
 };
 
-/* HLO module -> tensor IR, verified. 0, -EINVAL, -ENOTSUP, -EFBIG, -ENOMEM */
-int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **m, struct ncc_error *err);
-int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
-		       struct ncc_module **m, struct ncc_error *err);
-
-/* ONNX model -> the same. Of opt: input, narrow_64bit */
-int ncc_import_onnx(const void *buf, size_t size, const struct ncc_options *opt,
-		    struct ncc_module **m, struct ncc_error *err);
-
-/* The operators of ONNX that are known, by number; NULL: no more */
-const char *ncc_onnx_operator(unsigned int i);
-
-/* The IR's text form (ir_text.h) -> the same */
-int ncc_import_ir(const void *buf, size_t size, struct ncc_module **m, struct ncc_error *err);
-
-/* The names of the passes in order, some more than once; NULL: no more */
-const char *ncc_pass_name(unsigned int i);
-
-/* --dump-ir-after: the module, if it was asked for after that pass */
-void ncc_dump_ir(const struct ncc_module *m, const struct ncc_options *opt, const char *pass);
-
-/* The passes over the tensor IR, in order; the module is verified after each */
-int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err);
+/* Why a compilation failed: one line, owned by the caller of the compiler */
+struct ncc_error {
+	char text[512];
+};
 
 /*
  * A model of opt->framework -> NEFF file in memory; free() *out. The same input gives the same
- * bytes but the uuid.
+ * bytes but the uuid. 0; -EINVAL: not a model; -ENOTSUP: what the model has is not supported;
+ * -EFBIG: it is too large for the device; -ENOMEM
  */
 int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err);
 
+/* The operators of ONNX that are known, by number; NULL: no more */
+const char *ncc_onnx_operator(unsigned int i);
+
+/* The names of the passes in order, some more than once; NULL: no more */
+const char *ncc_pass_name(unsigned int i);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

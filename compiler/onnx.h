@@ -8,8 +8,8 @@
 #define NCC_ONNX_H
 
 #include "build.h"
-#include "ncc.h"
 #include "onnx.pb-c.h"
+#include "steps.h"
 
 #define ONNX_OPSET_MIN 6
 #define ONNX_MAX_CALLS 32 /* of functions and graphs in each other */

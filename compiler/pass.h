@@ -7,7 +7,7 @@
 #define NCC_PASS_H
 
 #include "build.h"
-#include "ncc.h"
+#include "steps.h"
 
 struct ncc_pass {
 	struct ncc_module *m;

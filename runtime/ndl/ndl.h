@@ -26,6 +26,10 @@
 #include "uapi/neuron/neuron_ioctl.h"
 #include "uapi/neuron/neuron_nds.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NDL_MAX_DEVICES NEURON_MAX_DEVICES
 #define NDL_ZEROCOPY_MIN (1u << 20) /* from here copies pin the caller's pages */
 
@@ -265,4 +269,7 @@ int ndl_get_all_apps_info(ndl_device_t *device, struct neuron_app_info **info, s
 
 int ndl_printk(ndl_device_t *device, const char *text);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -15,6 +15,10 @@
 #include "neuron/hw/inferentia.h"
 #include "neuron/isa/target.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NEFF_HEADER_SIZE 1024
 #define NEFF_MAX_DIMS 8
 #define NEFF_FEATURE_EMU (1ull << 62) /* our instruction set: no real device may load it */
@@ -202,4 +206,7 @@ int neff_packets(const struct neff_pattern *from, uint64_t from_base, const stru
 		 uint64_t to_base, int (*take)(void *arg, const struct neff_packet *packet),
 		 void *arg);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 #include "loops.h"
-#include "ncc.h"
+#include "steps.h"
 
 static char *text_of(const struct ncc_module *m, size_t *size)
 {

@@ -3,8 +3,8 @@
 #ifndef TEST_NCC_FILES_H
 #define TEST_NCC_FILES_H
 
-#include "ncc.h"
 #include "neff.h"
+#include "steps.h"
 
 void *read_data(const char *path, size_t *size); /* under tests/data; free() it */
 extern unsigned int compile_level; /* -O */

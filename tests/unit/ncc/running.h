@@ -3,8 +3,8 @@
 #ifndef TEST_NCC_RUNNING_H
 #define TEST_NCC_RUNNING_H
 
-#include "ncc.h"
 #include "nrt/nrt.h"
+#include "steps.h"
 
 #define MAX_TENSORS 32
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ncc.h"
+#include "steps.h"
 #include "nrtx.h"
 
 #define HEAD                                    \

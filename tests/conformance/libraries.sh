@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The libraries as a stranger has them: installed, found with pkg-config, one small program for each
+# built and run. As TAP. usage: libraries.sh SOURCE_ROOT BUILD
+set -euo pipefail
+root=$1 build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+stage=$work/stage
+count=0
+export NEURON_EMU=inf1.xlarge
+
+# is GOT WANTED WHAT
+is() {
+    count=$((count + 1))
+    if [ "$1" = "$2" ]; then
+        echo "ok $count - $3"
+    else
+        echo "not ok $count - $3"
+        printf '%s\n' "$1" | sed 's/^/# /'
+    fi
+}
+
+echo 1..17
+DESTDIR=$stage meson install -C "$build" --no-rebuild --quiet --tags library,devel
+export PKG_CONFIG_PATH=$stage/usr/share/pkgconfig
+prefix=$(pkg-config --variable=prefix nrt)
+lib=$stage$prefix/lib
+# programs of a sanitized library have to be sanitized
+flags=()
+if nm -D --undefined-only "$lib/libnrt.so" | grep __asan_init >/dev/null; then
+    flags=(-fsanitize=address -fsanitize=undefined)
+fi
+
+version=$(<"$root/VERSION")
+# ask LIBRARY OPTION: pkg-config of what is installed under $stage
+ask() { pkg-config --define-variable=prefix="$stage$prefix" "$2" "$1"; }
+for name in ncc neff ndl nrt; do
+    is "$(ask $name --modversion)" "$version" "$name.pc has the version"
+    # shellcheck disable=SC2046
+    is "$(cc -Wall -Wextra -Werror "${flags[@]}" -o "$work/$name" "$root/tests/conformance/libraries/$name.c" \
+        $(ask $name --cflags) $(ask $name --libs) 2>&1)" "" "a program with lib$name builds"
+    header=$stage$prefix/include/neuron/$name.h
+    if [ "$name" = nrt ]; then header=$stage$prefix/include/nrt/nrt.h; fi
+    # shellcheck disable=SC2046
+    is "$(c++ -x c++ -fsyntax-only -Wall -Werror $(ask $name --cflags) "$header" 2>&1)" "" "$name.h in C++"
+done
+
+# exported LIBRARY and declared HEADER: names of functions
+exported() { nm -D --defined-only "$lib/lib$1.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort; }
+declared() { grep -oE "\b$1_[a-z0-9_]+\(" "$stage$prefix/include/neuron/$1.h" | tr -d '(' | sort -u; }
+for name in ncc neff ndl; do
+    is "$(diff <(exported $name) <(declared $name))" "" "lib$name.so has what $name.h declares"
+done
+
+is "$("$work/ncc" "$root/tests/data/hlo/add/module.hlo.pb" "$work/add.neff" 2>&1 && "$work/neff" "$work/add.neff" 2>&1)" \
+    $'input float32 140\ninput float32 140\noutput float32 140' "a module compiled, and its NEFF read"
+is "$("$work/ndl" 2>&1 && "$work/nrt" "$work/add.neff" 2>&1)" $'to the chip and back\n3 tensors' "on a chip in process"
