@@ -1,10 +1,11 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""Holds `--help` and a manual page together, as TAP: both list the same options.
+"""Holds a manual page to what it is about, as TAP: `--help` and the page list the same options.
 
 usage: manual.py PAGE PROGRAM [SUBCOMMAND...]
+       manual.py PAGE HEADER.h...
 
-An option is what a line of --help starts with, and in a page the line after `.TP`. A page also has a
+A page of section 3 has the declaration of each function of the library's headers. An option is what a line of --help starts with, and in a page the line after `.TP`. A page also has a
 NAME section that names the program, and groff reads it without a warning.
 """
 
@@ -43,19 +44,41 @@ def page_options(text: str) -> set[str]:
     return found
 
 
+DECLARATION = re.compile(r"^[a-z][\w *]*\b\w+\([^;{]*\);", re.MULTILINE | re.IGNORECASE)
+
+
+def plain(declaration: str) -> str:
+    return re.sub(r"\s+", " ", declaration)
+
+
+def declared(headers: list[str]) -> set[str]:
+    found: set[str] = set()
+    for header in headers:
+        text = re.sub(r"/\*.*?\*/|^#.*?$", "", Path(header).read_text(encoding="utf-8"), flags=re.S | re.M)
+        found.update(plain(one) for one in DECLARATION.findall(text))
+    return found
+
+
+def page_declarations(text: str) -> set[str]:
+    return {plain(one) for one in re.findall(r'^\.T[PQ]\n\.B "(.*)"$', text, re.MULTILINE)}
+
+
 def main() -> int:
     page, program, subcommands = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
     text = page.read_text(encoding="utf-8")
-    told, written = help_options([program], subcommands), page_options(text)
+    if program.endswith(".h"):
+        source, told, written = "the headers", declared(sys.argv[2:]), page_declarations(text)
+    else:
+        source, told, written = "--help", help_options([program], subcommands), page_options(text)
     name = re.search(r"^\.SH NAME\n(.*)$", text, re.MULTILINE)
     named = bool(name) and name.group(1).replace("\\-", "-").startswith(page.stem)
     print("1..4")
-    print(f"{'not ok' if told - written else 'ok'} 1 - {page.name} has each option of --help")
+    print(f"{'not ok' if told - written else 'ok'} 1 - {page.name} has all of {source}")
     for option in sorted(told - written):
         print(f"# not in the page: {option}")
-    print(f"{'not ok' if written - told else 'ok'} 2 - --help has each option of {page.name}")
+    print(f"{'not ok' if written - told else 'ok'} 2 - {page.name} has nothing else")
     for option in sorted(written - told):
-        print(f"# not in --help: {option}")
+        print(f"# not in {source}: {option}")
     print(f"{'ok' if named else 'not ok'} 3 - {page.name} names {page.stem}")
     if not shutil.which("groff"):
         print("ok 4 # SKIP no groff")
