@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "neuron_abi_headers.h"
 
 /* Each core counter has a place of its own, inside the sections of the table (driver-abi, NDS) */
@@ -57,15 +58,9 @@ int main(void)
 {
 	Suite *s = suite_create("abi");
 	TCase *tc = tcase_create("layout");
-	SRunner *sr;
-	int failed;
 
 	tcase_add_test(tc, test_nds_counters_do_not_overlap);
 	tcase_add_test(tc, test_shared_numbers_differ);
 	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_run(s);
 }

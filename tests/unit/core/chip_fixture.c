@@ -254,17 +254,6 @@ uint64_t rnd(uint64_t *state)
 	return *state * 0x2545f4914f6cdd1dull;
 }
 
-int run_suite(Suite *s)
-{
-	SRunner *r = srunner_create(s);
-	int failed;
-
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
 bool queue_stopped(struct fixture *f, const struct ring *r)
 {
 	return apb_read(f, GEN(EXT) + GEN(DMA_STOPPED)(r->engine)) >> r->queue & 1;

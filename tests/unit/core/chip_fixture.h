@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../check_main.h"
 #include "ncore.h"
 #include "names.h"
 
@@ -74,7 +75,5 @@ uint8_t *mem(struct fixture *f, uint64_t addr);
 /* Seeded generator (xorshift64*) */
 uint64_t rnd(uint64_t *state);
 void fixture_fill(uint8_t *p, size_t n, uint64_t seed);
-
-int run_suite(Suite *s);
 
 #endif

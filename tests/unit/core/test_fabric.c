@@ -334,5 +334,5 @@ int main(void)
 	tcase_add_test(t, disturbed);
 	tcase_add_test(t, crossed_mailboxes);
 	suite_add_tcase(s, t);
-	return run_suite(s);
+	return check_run(s);
 }

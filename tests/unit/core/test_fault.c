@@ -490,5 +490,5 @@ int main(void)
 	tcase_add_test(tc, power);
 	tcase_add_test(tc, link_down);
 	suite_add_tcase(s, tc);
-	return run_suite(s);
+	return check_run(s);
 }

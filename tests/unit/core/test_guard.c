@@ -410,5 +410,5 @@ int main(void)
 	tcase_add_loop_test(t, instructions, 0, 3);
 	tcase_add_test(t, saved);
 	suite_add_tcase(s, t);
-	return run_suite(s);
+	return check_run(s);
 }

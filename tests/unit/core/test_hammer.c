@@ -249,5 +249,5 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, hammer);
 	suite_add_tcase(s, t);
-	return run_suite(s);
+	return check_run(s);
 }

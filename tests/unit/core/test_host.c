@@ -304,5 +304,5 @@ int main(void)
 	tcase_add_test(t, our_registers);
 	tcase_add_test(t, accesses);
 	suite_add_tcase(s, t);
-	return run_suite(s);
+	return check_run(s);
 }

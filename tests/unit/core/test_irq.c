@@ -211,5 +211,5 @@ int main(void)
 	tcase_add_test(t, saved);
 	tcase_add_test(t, race);
 	suite_add_tcase(s, t);
-	return run_suite(s);
+	return check_run(s);
 }

@@ -669,5 +669,5 @@ int main(void)
 	tcase_add_test(t, load_refuses);
 	tcase_add_test(t, reset_while_fetching);
 	suite_add_tcase(s, t);
-	return run_suite(s);
+	return check_run(s);
 }

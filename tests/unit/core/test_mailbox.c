@@ -293,5 +293,5 @@ int main(void)
 	tcase_add_test(t, sensors);
 	tcase_add_test(t, semaphores);
 	suite_add_tcase(s, t);
-	return run_suite(s);
+	return check_run(s);
 }

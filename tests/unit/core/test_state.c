@@ -140,5 +140,5 @@ int main(void)
 	tcase_add_loop_test(t, lists, 0, 3);
 	tcase_add_test(t, posted_writes);
 	suite_add_tcase(s, t);
-	return run_suite(s);
+	return check_run(s);
 }

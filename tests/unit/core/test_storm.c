@@ -245,5 +245,5 @@ int main(void)
 	tcase_add_loop_test(t, notification_queues_need_memory, 0, PLACES);
 	tcase_add_test(t, notification_at_the_end_of_memory);
 	suite_add_tcase(s, t);
-	return run_suite(s);
+	return check_run(s);
 }

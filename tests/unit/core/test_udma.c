@@ -616,5 +616,5 @@ int main(void)
 	tcase_add_test(t, big);
 	tcase_add_test(t, no_ring_ids);
 	suite_add_tcase(s, t);
-	return run_suite(s);
+	return check_run(s);
 }

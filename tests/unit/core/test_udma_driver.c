@@ -210,5 +210,5 @@ int main(void)
 	tcase_add_loop_test(t, reset_in_step, 0, 6 * RESETS);
 	tcase_add_loop_test(t, reset_restarts, 0, RESETS);
 	suite_add_tcase(s, t);
-	return run_suite(s);
+	return check_run(s);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../check_main.h"
 #include "hal.h"
 
 #define MAX_WRITES 4096
@@ -483,8 +484,6 @@ int main(void)
 {
 	Suite *s = suite_create("hal");
 	TCase *tc = tcase_create("hal");
-	SRunner *sr;
-	int failed;
 
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_loop_test(tc, test_engine_init_is_the_trace, 0, 12);
@@ -505,9 +504,5 @@ int main(void)
 	tcase_add_test(tc, test_neighbors);
 	tcase_add_test(tc, test_addresses);
 	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_run(s);
 }

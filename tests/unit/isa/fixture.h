@@ -3,6 +3,7 @@
 #ifndef ISA_FIXTURE_H
 #define ISA_FIXTURE_H
 
+#include "../check_main.h"
 #include "machine.h"
 
 #define PART 4096
@@ -57,16 +58,5 @@ static inline uint64_t executed(unsigned int engine)
 		}                                      \
 	}
 #define LOOP(tc, test, table) tcase_add_loop_test(tc, test, 0, sizeof(table) / sizeof(table[0]))
-
-static inline int run_suite(Suite *s)
-{
-	SRunner *sr = srunner_create(s);
-	int failed;
-
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
-}
 
 #endif

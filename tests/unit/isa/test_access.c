@@ -156,5 +156,5 @@ int main(void)
 	LOOP(tc, test_accesses, cases);
 	tcase_add_test(tc, test_weights);
 	suite_add_tcase(s, tc);
-	return run_suite(s);
+	return check_run(s);
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "../check_main.h"
 #include "machine.h"
 
 #ifndef RSQRT_STRIDE
@@ -251,8 +252,6 @@ int main(void)
 {
 	Suite *s = suite_create("act");
 	TCase *tc = tcase_create("functions");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, test_golden);
@@ -261,9 +260,5 @@ int main(void)
 	tcase_add_test(tc, test_rsqrt_correctly_rounded);
 	tcase_add_loop_test(tc, test_pow_special_cases, 0, sizeof(powers) / sizeof(powers[0]));
 	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return check_run(s);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The text form of instructions: what is printed parses to the same; what is wrong is said. */
+#include "../check_main.h"
 #include "asm.h"
 #include "random_insn.h"
 
@@ -133,8 +134,6 @@ int main(void)
 {
 	Suite *s = suite_create("asm");
 	TCase *tc = tcase_create("text");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, test_round_trip, 0, 256);
@@ -143,9 +142,5 @@ int main(void)
 	tcase_add_test(tc, test_empty_lines);
 	tcase_add_test(tc, test_mutations);
 	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return check_run(s);
 }

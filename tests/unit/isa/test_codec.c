@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "../check_main.h"
 #include "random_insn.h"
 
 #define ROUNDS 300
@@ -226,8 +227,6 @@ int main(void)
 {
 	Suite *s = suite_create("codec");
 	TCase *tc = tcase_create("codec");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, test_round_trip, 0, 256);
@@ -238,9 +237,5 @@ int main(void)
 	tcase_add_test(tc, test_refused);
 	tcase_add_test(tc, test_manual);
 	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return check_run(s);
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "../check_main.h"
 #include "machine.h"
 #include "ref.h"
 
@@ -503,15 +504,9 @@ int main(void)
 {
 	Suite *s = suite_create("insn");
 	TCase *tc = tcase_create("reference");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, test_against_reference, 0, sizeof(cases) / sizeof(cases[0]));
 	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return check_run(s);
 }

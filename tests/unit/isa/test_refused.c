@@ -362,5 +362,5 @@ int main(void)
 	suite_add_tcase(s, errors("inf1", setup));
 	suite_add_tcase(s, errors("second", setup_second));
 	suite_add_tcase(s, targets());
-	return run_suite(s);
+	return check_run(s);
 }

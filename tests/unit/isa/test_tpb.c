@@ -631,5 +631,5 @@ int main(void)
 	suite_add_tcase(s, sequencing("inf1", setup));
 	suite_add_tcase(s, sequencing("second", setup_second));
 	suite_add_tcase(s, second_target());
-	return run_suite(s);
+	return check_run(s);
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../check_main.h"
 #include "host.h"
 #include "layout.h"
 #include "pci.h"
@@ -322,8 +323,6 @@ int main(void)
 {
 	Suite *suite = suite_create("ls");
 	TCase *print = tcase_create("print"), *read = tcase_create("read");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(print, vendor_samples);
 	tcase_add_test(print, idle_machines);
@@ -338,8 +337,5 @@ int main(void)
 	tcase_add_test(read, instance_ids);
 	suite_add_tcase(suite, print);
 	suite_add_tcase(suite, read);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_run(suite);
 }

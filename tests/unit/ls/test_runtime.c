@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../check_main.h"
 #include "runtime.h"
 
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -58,14 +59,8 @@ int main(void)
 {
 	Suite *s = suite_create("ls-runtime");
 	TCase *tc = tcase_create("runtime");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	tcase_add_loop_test(tc, version_is_printable, 0, sizeof(versions) / sizeof(versions[0]));
 	suite_add_tcase(s, tc);
-	srunner_set_fork_status(sr, CK_FORK);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_run(s);
 }

@@ -2,6 +2,7 @@
 /* The table of instances that is made from a description: here of made_up.json. */
 #include <check.h>
 
+#include "../check_main.h"
 #include "instance.h"
 
 START_TEST(fields)
@@ -45,15 +46,9 @@ int main(void)
 {
 	Suite *s = suite_create("instances");
 	TCase *tc = tcase_create("instances");
-	SRunner *r;
-	int failed;
 
 	tcase_add_test(tc, fields);
 	tcase_add_test(tc, chips);
 	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "files.h"
 #include "neuron/isa/codec.h"
 #include "prog.h"
@@ -327,8 +328,6 @@ int main(void)
 {
 	Suite *s = suite_create("checker");
 	TCase *t = tcase_create("checker");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, every_wait_is_needed, 0, 2);
@@ -340,9 +339,5 @@ int main(void)
 	tcase_add_test(t, other_target);
 	tcase_add_test(t, inputs_and_outputs);
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
+	return check_run(s);
 }

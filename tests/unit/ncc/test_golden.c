@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "files.h"
 #include "npy.h"
 #include "nrtx.h"
@@ -268,7 +269,6 @@ int main(int argc, char **argv)
 	const char *only = argc > 1 ? argv[1] : NULL;
 	Suite *s = suite_create("golden");
 	TCase *t = tcase_create("golden");
-	SRunner *sr;
 	int failed;
 
 	if (!read_cases("hlo", only) || !read_cases("hlo_ops", only) ||
@@ -283,12 +283,7 @@ int main(int argc, char **argv)
 		tcase_add_test(t, digits);
 	}
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_set_fork_status(sr,
-				CK_NOFORK); /* one machine for all: threads do not survive fork */
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
+	failed = check_run_here(s);
 	nrt_close();
-	return failed ? 1 : 0;
+	return failed;
 }

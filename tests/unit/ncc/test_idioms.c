@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../check_main.h"
 #include "files.h"
 #include "ir.h"
 
@@ -221,8 +222,6 @@ int main(void)
 	const int n = sizeof(found) / sizeof(found[0]);
 	Suite *s = suite_create("idioms");
 	TCase *t = tcase_create("idioms");
-	SRunner *sr;
-	int failed;
 
 	tcase_add_loop_test(t, is_found, 0, n);
 	tcase_add_loop_test(t, other_numbers, 0, n);
@@ -230,10 +229,5 @@ int main(void)
 	tcase_add_test(t, kernel_is_scaled);
 	tcase_add_test(t, read_on_the_way);
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_set_fork_status(sr, CK_NOFORK);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
+	return check_run_here(s);
 }

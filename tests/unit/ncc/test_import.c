@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "files.h"
 #include "hlo.pb-c.h"
 
@@ -711,8 +712,6 @@ int main(void)
 {
 	Suite *s = suite_create("import");
 	TCase *t = tcase_create("import");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, changed, 0, sizeof(changes) / sizeof(changes[0]));
@@ -721,9 +720,5 @@ int main(void)
 	tcase_add_test(t, not_protobuf);
 	tcase_add_test(t, text_form);
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
+	return check_run(s);
 }

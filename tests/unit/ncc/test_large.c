@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "nrtx.h"
 #include "running.h"
 
@@ -405,7 +406,6 @@ int main(void)
 {
 	Suite *s = suite_create("large");
 	TCase *t = tcase_create("large");
-	SRunner *sr;
 	int failed;
 
 	if (nrtx_machine_set("emu:inf1.xlarge") || nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
@@ -413,12 +413,7 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, large, 0, (int)(sizeof(cases) / sizeof(cases[0])));
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_set_fork_status(sr,
-				CK_NOFORK); /* one machine for all: threads do not survive fork */
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
+	failed = check_run_here(s);
 	nrt_close();
-	return failed ? 1 : 0;
+	return failed;
 }

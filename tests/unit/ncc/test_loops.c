@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "steps.h"
 #include "nrtx.h"
 
@@ -233,8 +234,6 @@ int main(void)
 {
 	Suite *s = suite_create("loops");
 	TCase *t = tcase_create("loops");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(bad) / sizeof(bad[0])));
@@ -242,9 +241,5 @@ int main(void)
 	tcase_add_test(t, endless);
 	tcase_add_test(t, exchanged);
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
+	return check_run(s);
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../check_main.h"
 #include "files.h"
 #include "npy.h"
 #include "nrtx.h"
@@ -150,7 +151,6 @@ int main(void)
 {
 	Suite *s = suite_create("networks");
 	TCase *t = tcase_create("networks");
-	SRunner *sr;
 	int failed;
 
 	if (!read_cases() || nrtx_machine_set("emu:inf1.xlarge") ||
@@ -159,11 +159,7 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, network, 0, (int)(MODES * ncases));
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_set_fork_status(sr, CK_NOFORK); /* one machine for all */
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
+	failed = check_run_here(s);
 	nrt_close();
-	return failed ? 1 : 0;
+	return failed;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "files.h"
 #include "onnx.pb-c.h"
 
@@ -348,17 +349,11 @@ int main(void)
 {
 	Suite *s = suite_create("onnx-import");
 	TCase *t = tcase_create("onnx-import");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, changed, 0, (int)(sizeof(changes) / sizeof(changes[0])));
 	tcase_add_test(t, bytes);
 	tcase_add_test(t, inputs);
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
+	return check_run(s);
 }

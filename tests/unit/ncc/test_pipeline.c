@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "files.h"
 #include "neuron/isa/isa.h"
 #include "nrtx.h"
@@ -366,8 +367,6 @@ int main(void)
 {
 	Suite *s = suite_create("pipeline");
 	TCase *t = tcase_create("pipeline");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(t, 240);
 	tcase_add_test(t, same_bits);
@@ -380,9 +379,5 @@ int main(void)
 	tcase_add_test(t, stage_fails);
 	tcase_add_test(t, weights_are_weighed);
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
+	return check_run(s);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "files.h"
 
 #define MAX_CASES 512
@@ -213,8 +214,6 @@ int main(void)
 {
 	Suite *s = suite_create("text");
 	TCase *t = tcase_create("text");
-	SRunner *sr;
-	int failed;
 
 	add_cases("hlo");
 	add_cases("hlo_ops");
@@ -227,10 +226,5 @@ int main(void)
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(wrong) / sizeof(wrong[0])));
 	tcase_add_test(t, bits);
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_set_fork_status(sr, CK_NOFORK);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
+	return check_run_here(s);
 }

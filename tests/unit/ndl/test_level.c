@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../check_main.h"
 #include "node.h"
 
 static const struct {
@@ -77,15 +78,10 @@ int main(void)
 {
 	Suite *s = suite_create("level");
 	TCase *t = tcase_create("all");
-	SRunner *runner = srunner_create(s);
-	int failed;
 
 	tcase_add_loop_test(t, first_release, 0, ROWS);
 	tcase_add_test(t, unknown_version);
 	tcase_add_test(t, error_text);
 	suite_add_tcase(s, t);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_run(s);
 }

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../check_main.h"
 #include "hal.h"
 #include "ndl.h"
 
@@ -687,8 +688,6 @@ int main(int argc, char **argv)
 {
 	Suite *s = suite_create("ndl");
 	TCase *tc = tcase_create("device");
-	SRunner *r;
-	int failed;
 
 	machine = argc > 1 ? argv[1] : "emu:inf1.6xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
@@ -712,9 +711,5 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, registers);
 	tcase_add_test(tc, what_programs_ask);
 	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../check_main.h"
 #include "ndl.h"
 
 START_TEST(names)
@@ -205,8 +206,6 @@ int main(void)
 {
 	Suite *s = suite_create("ndl-emu");
 	TCase *tc = tcase_create("emu");
-	SRunner *r;
-	int failed;
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, names);
@@ -216,9 +215,5 @@ int main(void)
 	tcase_add_test(tc, threads);
 	tcase_add_test(tc, faults);
 	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

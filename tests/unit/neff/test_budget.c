@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "neff.h"
 #include "testmodel.h"
 
@@ -299,8 +300,6 @@ int main(void)
 {
 	Suite *s = suite_create("neff-budget");
 	TCase *tc = tcase_create("budget");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	tcase_add_test(tc, text);
 	tcase_add_test(tc, text_by_another_name);
@@ -313,8 +312,5 @@ int main(void)
 	tcase_add_test(tc, unpacks_to_more_than_it_says);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_run(s);
 }

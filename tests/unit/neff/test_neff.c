@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The NEFF file: offsets, round trip, and what a reader must refuse, with the member named. */
+#include "../check_main.h"
 #include "testmodel.h"
 
 #include <archive.h>
@@ -730,8 +731,6 @@ int main(void)
 {
 	Suite *s = suite_create("neff");
 	TCase *tc = tcase_create("file");
-	SRunner *r;
-	int failed;
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, header_offsets);
@@ -746,9 +745,5 @@ int main(void)
 	tcase_add_test(tc, raw_tar_is_read);
 	tcase_add_loop_test(tc, mutations, 0, 6);
 	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

@@ -6,6 +6,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "../check_main.h"
 #include "neff.h"
 
 #define BYTES 20000 /* of a copy, at most */
@@ -143,17 +144,11 @@ int main(void)
 {
 	Suite *s = suite_create("packets");
 	TCase *t = tcase_create("packets");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, every_byte);
 	tcase_add_test(t, whole_runs);
 	tcase_add_test(t, stops);
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
+	return check_run(s);
 }

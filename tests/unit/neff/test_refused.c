@@ -3,6 +3,7 @@
  * Good files with one text of one member changed, and good models with one thing changed: each is
  * refused, and the refusal says what was found where.
  */
+#include "../check_main.h"
 #include "testmodel.h"
 
 #include <archive.h>
@@ -396,8 +397,6 @@ int main(void)
 {
 	Suite *s = suite_create("neff-refused");
 	TCase *tc = tcase_create("files and models");
-	SRunner *r;
-	int failed;
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, text, 0, LEN(texts));
@@ -406,9 +405,5 @@ int main(void)
 	tcase_add_test(tc, weights);
 	tcase_add_test(tc, own_semaphores);
 	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "neuron/hw/ours.h"
 #include "testmodel.h"
 
@@ -227,14 +228,8 @@ int main(void)
 {
 	Suite *s = suite_create("rest");
 	TCase *tc = tcase_create("programs");
-	SRunner *r;
-	int failed;
 
 	tcase_add_loop_test(tc, rest, 0, sizeof(cases) / sizeof(cases[0]));
 	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

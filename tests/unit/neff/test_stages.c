@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "testmodel.h"
 
 #define STAGES 3
@@ -249,17 +250,11 @@ int main(void)
 {
 	Suite *s = suite_create("stages");
 	TCase *t = tcase_create("stages");
-	SRunner *sr;
-	int failed;
 
 	tcase_add_test(t, round_trip);
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(why) / sizeof(why[0])));
 	tcase_add_test(t, loop_round_trip);
 	tcase_add_loop_test(t, loop_refused, 0, (int)(sizeof(loop_why) / sizeof(loop_why[0])));
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
+	return check_run(s);
 }

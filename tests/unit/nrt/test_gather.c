@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "nrt_client.h"
 #include "testmodel.h"
 
@@ -175,8 +176,6 @@ int main(int argc, char **argv)
 {
 	Suite *s = suite_create("gather");
 	TCase *tc = tcase_create("rows");
-	SRunner *sr;
-	int failed;
 
 	if (argc != 2)
 		return 2;
@@ -188,9 +187,5 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(tc, wild_indices_stay_in_the_table, 0, 2);
 	tcase_add_test(tc, too_many_tables);
 	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed > 0;
+	return check_run(s);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "nrt_client.h"
 #include "testmodel.h"
 
@@ -207,8 +208,6 @@ int main(int argc, char **argv)
 {
 	Suite *s = suite_create("handover");
 	TCase *tc = tcase_create("models");
-	SRunner *r;
-	int failed;
 
 	machine = argc > 1 ? argv[1] : "emu:inf1.6xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
@@ -217,9 +216,5 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, owners);
 	tcase_add_test(tc, turns);
 	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

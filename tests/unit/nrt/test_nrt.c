@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "../check_main.h"
 #include "nrt_client.h"
 #include "testmodel.h"
 
@@ -756,8 +757,6 @@ int main(int argc, char **argv)
 {
 	Suite *s = suite_create("nrt");
 	TCase *tc = tcase_create("models"), *bare = tcase_create("process");
-	SRunner *r;
-	int failed;
 
 	machine = argc > 1 ? argv[1] : "emu:inf1.6xlarge";
 	tcase_add_checked_fixture(tc, setup, teardown);
@@ -787,9 +786,5 @@ int main(int argc, char **argv)
 	tcase_add_test(bare, close_in_use);
 	suite_add_tcase(s, tc);
 	suite_add_tcase(s, bare);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

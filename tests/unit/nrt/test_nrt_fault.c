@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "nrt_client.h"
 #include "testmodel.h"
 
@@ -175,8 +176,6 @@ int main(void)
 {
 	Suite *s = suite_create("nrt-fault");
 	TCase *tc = tcase_create("fault");
-	SRunner *r;
-	int failed;
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, strikes_once, 0, sizeof(once) / sizeof(once[0]));
@@ -185,9 +184,5 @@ int main(void)
 	tcase_add_test(tc, core_is_lost);
 	tcase_add_loop_test(tc, refused, 0, sizeof(wrong) / sizeof(wrong[0]));
 	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

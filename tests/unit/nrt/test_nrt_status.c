@@ -2,6 +2,7 @@
 /* libnrt's constants: names, values and sizes that programs were compiled with. */
 #include <check.h>
 
+#include "../check_main.h"
 #include "nrt/nrt.h"
 #include "nrtx.h"
 
@@ -75,15 +76,9 @@ int main(void)
 {
 	Suite *s = suite_create("nrt-status");
 	TCase *tc = tcase_create("status");
-	SRunner *r;
-	int failed;
 
 	tcase_add_test(tc, statuses);
 	tcase_add_loop_test(tc, instances, 0, 4);
 	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

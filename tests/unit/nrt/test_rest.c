@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "ndl.h"
 #include "neuron/hw/ours.h"
 #include "nrt_client.h"
@@ -240,17 +241,11 @@ int main(void)
 {
 	Suite *s = suite_create("rest");
 	TCase *tc = tcase_create("models");
-	SRunner *r;
-	int failed;
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 300);
 	tcase_add_test(tc, random_programs);
 	tcase_add_test(tc, memory_waits_for_rest);
 	suite_add_tcase(s, tc);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return check_run(s);
 }

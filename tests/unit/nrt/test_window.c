@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check_main.h"
 #include "ndl.h"
 #include "neuron/hw/inferentia.h"
 #include "nrt_client.h"
@@ -199,8 +200,6 @@ int main(void)
 {
 	Suite *s = suite_create("window");
 	TCase *tc = tcase_create("window");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, neighbours_need_their_link, 0, 2);
@@ -208,9 +207,5 @@ int main(void)
 	tcase_add_test(tc, down_at_load);
 	tcase_add_test(tc, two_apart_meet_in_the_host);
 	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return check_run(s);
 }

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../check_main.h"
 #include "listen.h"
 #include "server.h"
 
@@ -100,15 +101,9 @@ int main(void)
 {
 	Suite *s = suite_create("rtd-listen");
 	TCase *tc = tcase_create("listen");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	tcase_add_loop_test(tc, mode_is_not_the_umasks, 0, 4);
 	tcase_add_test(tc, a_link_in_its_place_is_not_followed);
 	suite_add_tcase(s, tc);
-	srunner_set_fork_status(sr, CK_FORK);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_run(s);
 }

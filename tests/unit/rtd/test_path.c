@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../check_main.h"
 #include "path.h"
 
 #define TEXT "the file"
@@ -158,14 +159,8 @@ int main(void)
 {
 	Suite *s = suite_create("rtd-path");
 	TCase *tc = tcase_create("path");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	tcase_add_loop_test(tc, paths, 0, sizeof(answers) / sizeof(answers[0]));
 	suite_add_tcase(s, tc);
-	srunner_set_fork_status(sr, CK_FORK);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_run(s);
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "../check_main.h"
 #include "quota.h"
 
 #define USER 75
@@ -130,8 +131,6 @@ int main(void)
 {
 	Suite *s = suite_create("rtd-quota");
 	TCase *tc = tcase_create("quota");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	tcase_add_checked_fixture(tc, start, stop);
 	tcase_add_test(tc, a_user_has_a_share);
@@ -141,8 +140,5 @@ int main(void)
 	tcase_add_test(tc, a_refusal_says_why);
 	tcase_add_test(tc, threads_lose_nothing);
 	suite_add_tcase(s, tc);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_run(s);
 }

@@ -8,6 +8,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
+#include "../check_main.h"
 #include "rtd.h"
 #include "testmodel.h"
 
@@ -335,8 +336,6 @@ int main(void)
 {
 	Suite *s = suite_create("rtd-worker");
 	TCase *tc = tcase_create("worker");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	tcase_add_test(tc, goes_on_while_it_tells);
 	tcase_add_test(tc, stays_until_all_are_told);
@@ -346,8 +345,5 @@ int main(void)
 	tcase_add_test(tc, a_load_ends_with_its_session);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_run(s);
 }

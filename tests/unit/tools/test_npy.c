@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../check_main.h"
 #include "npy.h"
 
 static char path[] = "/tmp/test_npy.XXXXXX";
@@ -105,7 +106,6 @@ int main(void)
 {
 	TCase *tc = tcase_create("npy");
 	Suite *s = suite_create("npy");
-	SRunner *sr = srunner_create(s);
 	int failed, fd = mkstemp(path);
 
 	if (fd < 0)
@@ -115,9 +115,7 @@ int main(void)
 	tcase_add_test(tc, reads_numpys);
 	tcase_add_test(tc, writes_what_numpy_writes);
 	tcase_add_test(tc, refuses);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
+	failed = check_run(s);
 	unlink(path);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed;
 }

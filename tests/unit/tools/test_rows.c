@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../check_main.h"
 #include "rows.h"
 
 /* A model's tensor of four rows of three int16 */
@@ -132,8 +133,6 @@ int main(void)
 {
 	TCase *tc = tcase_create("rows");
 	Suite *s = suite_create("rows");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	suite_add_tcase(s, tc);
 	tcase_add_test(tc, splits);
@@ -142,8 +141,5 @@ int main(void)
 	tcase_add_test(tc, sizes);
 	tcase_add_test(tc, names);
 	tcase_add_test(tc, texts);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_run(s);
 }
