@@ -1,80 +1,86 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runs a fuzz target over files and directories of files, once each, in the order of their names:
- * how the kept corpus is a test. usage: fuzz_TARGET FILE|DIRECTORY...
+ * Runs a fuzz target over files, or what archives hold, once each, in their order: how the kept
+ * corpus is a test. usage: fuzz_TARGET FILE|ARCHIVE.tar...
  */
-#include <dirent.h>
+#include <archive.h>
+#include <archive_entry.h>
 #include <sys/stat.h>
 
 #include "fuzz.h"
 
 static unsigned int done;
 
+static int unreadable(const char *name)
+{
+	fprintf(stderr, "%s: cannot read it\n", name);
+	return 1;
+}
+
+static void run(const char *name, const uint8_t *data, size_t size)
+{
+	if (getenv("FUZZ_VERBOSE"))
+		fprintf(stderr, "%s\n", name);
+	LLVMFuzzerTestOneInput(data, size);
+	done++;
+}
+
+/* An input's memory is exactly as large as it is: the sanitizer sees a read beyond it */
+static uint8_t *room(size_t size)
+{
+	return malloc(size ? size : 1);
+}
+
 static int run_file(const char *path)
 {
 	FILE *f = fopen(path, "rb");
 	uint8_t *data = NULL;
-	size_t size = 0;
 	struct stat st;
+	int failed = 0;
 
-	if (!f || fstat(fileno(f), &st)) {
-		perror(path);
-		return 1;
-	}
-	/* exactly as large as the input: the sanitizer sees a read beyond it */
-	data = malloc(st.st_size ? (size_t)st.st_size : 1);
-	if (data)
-		size = fread(data, 1, (size_t)st.st_size, f);
-	fclose(f);
-	if (!data || size != (size_t)st.st_size) {
-		fprintf(stderr, "%s: cannot read it\n", path);
-		free(data);
-		return 1;
-	}
-	if (getenv("FUZZ_VERBOSE"))
-		fprintf(stderr, "%s\n", path);
-	LLVMFuzzerTestOneInput(data, size);
+	if (!f)
+		return unreadable(path);
+	if (!fstat(fileno(f), &st))
+		data = room((size_t)st.st_size);
+	if (data && fread(data, 1, (size_t)st.st_size, f) == (size_t)st.st_size)
+		run(path, data, (size_t)st.st_size);
+	else
+		failed = unreadable(path);
 	free(data);
-	done++;
-	return 0;
-}
-
-static int not_hidden(const struct dirent *d)
-{
-	return d->d_name[0] != '.';
-}
-
-static int run_directory(const char *path)
-{
-	struct dirent **list;
-	int n = scandir(path, &list, not_hidden, alphasort), failed = 0;
-	char name[4096];
-
-	if (n < 0) {
-		perror(path);
-		return 1;
-	}
-	for (int i = 0; i < n; i++) {
-		snprintf(name, sizeof(name), "%s/%s", path, list[i]->d_name);
-		failed |= run_file(name);
-		free(list[i]);
-	}
-	free(list);
+	fclose(f);
 	return failed;
+}
+
+static int run_archive(const char *path)
+{
+	struct archive *a = archive_read_new();
+	struct archive_entry *entry;
+	int ret, failed = 0;
+
+	archive_read_support_format_tar(a);
+	ret = archive_read_open_filename(a, path, 1 << 16);
+	while (!ret && !(ret = archive_read_next_header(a, &entry))) {
+		size_t size = (size_t)archive_entry_size(entry);
+		uint8_t *data = room(size);
+
+		if (data && archive_read_data(a, data, size) == (la_ssize_t)size)
+			run(archive_entry_pathname(entry), data, size);
+		else
+			failed = unreadable(archive_entry_pathname(entry));
+		free(data);
+	}
+	archive_read_free(a);
+	return ret == ARCHIVE_EOF ? failed : unreadable(path);
 }
 
 int main(int argc, char **argv)
 {
-	struct stat st;
 	int failed = 0;
 
 	for (int i = 1; i < argc; i++) {
-		if (stat(argv[i], &st)) {
-			perror(argv[i]);
-			failed = 1;
-		} else {
-			failed |= S_ISDIR(st.st_mode) ? run_directory(argv[i]) : run_file(argv[i]);
-		}
+		const char *end = strrchr(argv[i], '.');
+
+		failed |= end && !strcmp(end, ".tar") ? run_archive(argv[i]) : run_file(argv[i]);
 	}
 	printf("%u inputs\n", done);
 	return failed || !done;

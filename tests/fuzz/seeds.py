@@ -5,7 +5,7 @@
 usage: seeds.py BUILD OUTPUT
 
 BUILD is a build directory with the programs in it; OUTPUT gets one directory a target. What is kept
-in corpus/ was grown from these.
+in corpus/*.tar was grown from these.
 """
 
 import gzip
