@@ -141,6 +141,15 @@ def fixed_sleeps(tree: Tree) -> Iterator[Finding]:
                 yield name, f"line {number} is a busy wait of a fixed time"
 
 
+def named_files(tree: Tree) -> Iterator[Finding]:
+    """In the documents that say where things are, each path in backquotes is one of the tree."""
+    names = [name.as_posix() for name in tree.files]
+    for document in ("CONTRIBUTING.md", "docs/architecture.md"):
+        for word in re.findall(r"`([\w.-]+(?:/[\w.*-]+)+)/?`", "\n".join(tree.text.get(Path(document), []))):
+            if not any(fnmatch.fnmatchcase(name, word) or name.startswith(word + "/") for name in names):
+                yield Path(document), f"there is no {word}"
+
+
 CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     ("every file states its licence", unlicensed),
     ("LICENSES/ has the text of every licence", texts),
@@ -149,6 +158,7 @@ CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     ("scripts, and only scripts, are executable", modes),
     ("no path of a developer's machine", machine_paths),
     ("the module sleeps only between two looks at what it waits for", fixed_sleeps),
+    ("CONTRIBUTING.md and architecture.md name files that exist", named_files),
     (f"no file is larger than {MAX_BYTES >> 20} MiB", large_files),
 ]
 
