@@ -4,7 +4,7 @@
 
 usage: tree.py SOURCE_ROOT
 
-A file states its licence on its first line (its second after `#!`), or REUSE.toml states it; the text
+A file states its licence on its first line (its second after `#!` or zsh's `#compdef`), or REUSE.toml states it; the text
 of every licence named is in LICENSES/.
 """
 
@@ -56,7 +56,7 @@ class Tree:
 
     def licence(self, name: Path) -> str | None:
         lines = self.text.get(name, [])
-        head = lines[1:2] if lines and lines[0].startswith("#!") else lines[:1]
+        head = lines[1:2] if lines and lines[0].startswith(("#!", "#compdef ")) else lines[:1]
         if lines and lines[0].strip() in ("/*", '"""', "{"):
             head = lines[1:2]
         for line in head:
