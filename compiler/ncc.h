@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libncc: the compiler as a library. neuronx-cc, the tests and the fuzzers call it, and what it does
- * step by step is in steps.h. Libraries never print: progress goes to the log callback, a failure to
- * one line of text. Thread safe: a compilation has no state but its arguments.
+ * libncc: the compiler as a library. neuronx-cc, the tests and the fuzzers call it, and what it
+ * does step by step is in steps.h. Libraries never print: progress goes to the log callback, a
+ * failure to one line of text. Thread safe: a compilation has no state but its arguments.
  */
 #ifndef NCC_H
 #define NCC_H
