@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a description promises, of each of the chips: places there and back, queues, owners. */
-#include <check.h>
-#include <stdlib.h>
-
+#include "../check_main.h"
 #include "names.h"
 #include "neuron/hw/inferentia.h"
 
@@ -164,8 +162,6 @@ int main(void)
 {
 	Suite *s = suite_create("gen");
 	TCase *tc = tcase_create("all");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(tc, blocks, 0, CHIPS);
 	tcase_add_loop_test(tc, bounds, 0, CHIPS);
@@ -174,9 +170,5 @@ int main(void)
 	tcase_add_loop_test(tc, owners, 0, CHIPS);
 	tcase_add_test(tc, inferentia);
 	suite_add_tcase(s, tc);
-	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return check_run(s);
 }
