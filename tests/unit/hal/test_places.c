@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Where the hal finds things, on Inferentia and on the chip that no one sells: windows, BARs,
+ * queues, semaphores and events, notification queues, neighbours, and what it writes to bring up a
+ * core.
+ */
+#include <check.h>
+#include <stdlib.h>
+
+#include "hal.h"
+#include "names.h"
+
+#define GEN_PTR (&GEN_CHIP)
+#define WRITES 4096
+
+static struct {
+	unsigned int bar;
+	uint64_t offset;
+	uint32_t value;
+} written[WRITES];
+static unsigned int writes;
+
+static void note_write(void *opaque, unsigned int bar, uint64_t offset, uint32_t value)
+{
+	ck_assert_uint_lt(writes, WRITES);
+	written[writes].bar = bar;
+	written[writes].offset = offset;
+	written[writes++].value = value;
+}
+
+static int no_wait(void *opaque, unsigned int us)
+{
+	return 0;
+}
+
+static uint64_t no_time(void *opaque)
+{
+	return 0;
+}
+
+static const struct nhal_ops ops = { note_write, no_wait, no_time };
+static struct nhal hal;
+
+static void setup(void)
+{
+	writes = 0;
+	nhal_init(&hal, GEN_PTR, &ops, NULL, 0);
+}
+
+static uint64_t core_of(unsigned int nc)
+{
+	return GEN(TPB_BASE) + nc * GEN(TPB_SIZE);
+}
+
+START_TEST(windows)
+{
+	uint64_t host = nhal_host_addr(GEN_PTR, 0x12345000), local = GEN(DRAM1_BASE);
+
+	ck_assert_uint_eq(host, GEN(WINDOW_HOST) | 0x12345000);
+	ck_assert(nhal_addr_is_host(GEN_PTR, host));
+	ck_assert(!nhal_addr_is_host(GEN_PTR, local));
+	ck_assert(!nhal_addr_is_host(GEN_PTR, nhal_neighbor_addr(GEN_PTR, 0, local)));
+	ck_assert(!nhal_addr_is_host(GEN_PTR, nhal_neighbor_addr(GEN_PTR, 1, local)));
+	ck_assert_uint_eq(nhal_host_physical(GEN_PTR, host), 0x12345000);
+	ck_assert_uint_eq(nhal_neighbor_addr(GEN_PTR, 0, local), GEN(WINDOW_EAST) | local);
+	ck_assert_uint_eq(nhal_neighbor_addr(GEN_PTR, 1, local), GEN(WINDOW_WEST) | local);
+	ck_assert_uint_eq(nhal_misc_addr(GEN_PTR, 0x24), GEN(APB_BASE) + GEN(APB_MISC_RAM) + 0x24);
+}
+END_TEST
+
+/* A place by its device address: which BAR shows it where, and back */
+static void shows(uint64_t addr, unsigned int want_bar, uint64_t want)
+{
+	uint64_t offset, back;
+	unsigned int bar;
+
+	ck_assert_int_eq(nhal_addr_to_bar(GEN_PTR, addr, 4, &bar, &offset), 0);
+	ck_assert_uint_eq(bar, want_bar);
+	ck_assert_uint_eq(offset, want);
+	if (bar == NEURON_BAR_DRAM)
+		return;
+	ck_assert_int_eq(nhal_bar_to_addr(GEN_PTR, bar, offset, &back), 0);
+	ck_assert_uint_eq(back, addr);
+}
+
+START_TEST(bars)
+{
+	uint64_t offset;
+	unsigned int bar;
+
+	shows(GEN(DRAM1_BASE) + 64, NEURON_BAR_DRAM, GEN(DRAM_CHANNEL_SIZE) + 64);
+	shows(core_of(GEN_LAST_CORE) + 64, NEURON_BAR_AXI, GEN_LAST_CORE * GEN(TPB_SIZE) + 64);
+	for (unsigned int eng = 0; eng < GEN(DMA_ENGINES); eng++)
+		shows(GEN(APB_BASE) + GEN(APB_UDMA)(eng) + 0x1028, NEURON_BAR_APB,
+		      GEN(APB_UDMA)(eng) + 0x1028);
+	shows(GEN(APB_BASE) + GEN(BAR0_SIZE) - 4, NEURON_BAR_APB, GEN(BAR0_SIZE) - 4);
+	ck_assert_int_eq(nhal_addr_to_bar(GEN_PTR, GEN(APB_BASE) + GEN(BAR0_SIZE), 4, &bar,
+					  &offset),
+			 -EINVAL);
+	ck_assert_int_eq(nhal_addr_to_bar(GEN_PTR, GEN(DRAM_CHANNEL_SIZE) - 2, 4, &bar, &offset),
+			 -EINVAL);
+}
+END_TEST
+
+START_TEST(cores)
+{
+	unsigned int nc;
+
+	for (unsigned int i = 0; i < GEN(NC_PER_DEVICE); i++) {
+		ck_assert_uint_eq(nhal_core_addr(GEN_PTR, i), core_of(i));
+		ck_assert_int_eq(nhal_addr_to_core(GEN_PTR, core_of(i), GEN(TPB_SIZE), &nc), 0);
+		ck_assert_uint_eq(nc, i);
+		ck_assert_int_eq(nhal_addr_to_core(GEN_PTR, core_of(i) + 1, GEN(TPB_SIZE), &nc),
+				 -EINVAL);
+		for (unsigned int eng = 0; eng < GEN(ENGINES); eng++) {
+			uint64_t fifo = core_of(i) + GEN(TPB_FIFO)(eng);
+
+			ck_assert_uint_eq(nhal_fifo_addr(GEN_PTR, i, eng), fifo);
+			ck_assert(nhal_addr_is_fifo(GEN_PTR, fifo, i, eng));
+			ck_assert(
+				nhal_addr_is_fifo(GEN_PTR, fifo + GEN(TPB_FIFO_SIZE) - 1, i, eng));
+			ck_assert(!nhal_addr_is_fifo(GEN_PTR, fifo - 1, i, eng));
+			ck_assert(!nhal_addr_is_fifo(GEN_PTR, fifo + GEN(TPB_FIFO_SIZE), i, eng));
+		}
+	}
+	ck_assert_int_eq(nhal_addr_to_core(GEN_PTR, core_of(GEN(NC_PER_DEVICE)), 4, &nc), -EINVAL);
+}
+END_TEST
+
+START_TEST(synchronisation)
+{
+	const unsigned int nc = GEN_LAST_CORE, sem = GEN(SEMAPHORES) - 1, event = GEN(EVENTS) - 1;
+	const uint64_t base = nc * GEN(TPB_SIZE);
+
+	ck_assert_uint_eq(nhal_sem_addr(GEN_PTR, nc, NEURON_SEM_READ, sem),
+			  core_of(nc) + GEN(TPB_SEM_READ) + 4 * sem);
+	ck_assert_uint_eq(nhal_event_addr(GEN_PTR, nc, event),
+			  core_of(nc) + GEN(TPB_EVENTS) + 4 * event);
+	nhal_sem_write(&hal, nc, NEURON_SEM_SET, sem, 1);
+	nhal_sem_write(&hal, nc, NEURON_SEM_INC, sem, 2);
+	nhal_sem_write(&hal, nc, NEURON_SEM_DEC, sem, 3);
+	nhal_event_set(&hal, nc, event, 4);
+	ck_assert_uint_eq(writes, 4);
+	ck_assert_uint_eq(written[0].offset, base + GEN(TPB_SEM_SET) + 4 * sem);
+	ck_assert_uint_eq(written[1].offset, base + GEN(TPB_SEM_INC) + 4 * sem);
+	ck_assert_uint_eq(written[2].offset, base + GEN(TPB_SEM_DEC) + 4 * sem);
+	ck_assert_uint_eq(written[3].offset, base + GEN(TPB_EVENTS) + 4 * event);
+	for (unsigned int i = 0; i < writes; i++) {
+		ck_assert_uint_eq(written[i].bar, NEURON_BAR_AXI);
+		ck_assert_uint_eq(written[i].value, i + 1);
+	}
+}
+END_TEST
+
+START_TEST(queues)
+{
+	const unsigned int eng = GEN(DMA_ENGINES) - 1;
+	uint64_t addr[NHAL_QUEUE_REGS];
+
+	nhal_queue_start(&hal, eng, 3, 5, 7);
+	ck_assert_uint_eq(writes, 2);
+	ck_assert_uint_eq(written[0].offset,
+			  GEN(APB_UDMA)(eng) + NEURON_UDMA_S2M_Q(3) + NEURON_UDMA_Q_TAIL_INC);
+	ck_assert_uint_eq(written[0].value, 7);
+	ck_assert_uint_eq(written[1].offset,
+			  GEN(APB_UDMA)(eng) + NEURON_UDMA_M2S_Q(3) + NEURON_UDMA_Q_TAIL_INC);
+	nhal_queue_regs(GEN_PTR, eng, NHAL_S2M, 15, addr);
+	ck_assert_uint_eq(addr[3], GEN(APB_BASE) + GEN(APB_UDMA)(eng) + NEURON_UDMA_S2M_Q(15) +
+					   NEURON_UDMA_Q_LEN);
+}
+END_TEST
+
+/* Every engine of the core and its wrapper, and no other core's */
+START_TEST(bring_up)
+{
+	const unsigned int nc = GEN_LAST_CORE, per = GEN(DMA_ENG_PER_NC);
+
+	nhal_core_dma_init(&hal, nc);
+	ck_assert_uint_eq(writes, per * (NHAL_ENGINE_INIT_WRITES + 3));
+	for (unsigned int k = 0; k < per; k++) {
+		unsigned int at = k * (NHAL_ENGINE_INIT_WRITES + 3);
+		uint64_t udma = GEN(APB_UDMA)(nc * per + k);
+
+		for (unsigned int i = 0; i < NHAL_ENGINE_INIT_WRITES; i++)
+			ck_assert_uint_lt(written[at + i].offset - udma, NEURON_UDMA_SIZE);
+		at += NHAL_ENGINE_INIT_WRITES;
+		ck_assert_uint_eq(written[at].offset,
+				  GEN(APB_TDMA)(nc, k) + NEURON_TDMA_RD_REORDER);
+		ck_assert_uint_eq(written[at + 2].offset,
+				  GEN(APB_TDMA)(nc, k) + NEURON_TDMA_ENABLE);
+	}
+}
+END_TEST
+
+START_TEST(copy_ring)
+{
+	static uint8_t ring[2][NHAL_H2T_RING_BYTES], done[NHAL_H2T_COMPLETION_BYTES];
+	const struct nhal_h2t_mem mem = {
+		.tx = ring[0],
+		.rx = ring[1],
+		.completion = done,
+	};
+	struct nhal_h2t h2t;
+
+	nhal_h2t_init(&h2t, &hal, GEN_LAST_CORE, &mem);
+	ck_assert_uint_eq(writes, NHAL_QUEUE_INIT_WRITES);
+	ck_assert_uint_eq(h2t.nc, GEN_LAST_CORE);
+	ck_assert_uint_eq(h2t.eng, GEN(H2T_ENGINE)(GEN_LAST_CORE));
+	ck_assert_uint_eq(h2t.qid, GEN(H2T_QUEUE));
+	ck_assert_uint_eq(written[0].offset, GEN(APB_UDMA)(GEN(H2T_ENGINE)(GEN_LAST_CORE)) +
+						     NEURON_UDMA_M2S_Q(GEN(H2T_QUEUE)) +
+						     NEURON_UDMA_Q_CFG);
+}
+END_TEST
+
+static void nq_is(unsigned int type, unsigned int eng, uint64_t regs)
+{
+	const unsigned int nc = GEN_LAST_CORE;
+
+	writes = 0;
+	regs += GEN(APB_PUTILS)(nc);
+	ck_assert_int_eq(nhal_nq_set(&hal, nc, type, eng, 0x123456789000ull, 4096), 0);
+	ck_assert_int_eq(nhal_nq_head_write(&hal, nc, type, eng, 9), 0);
+	ck_assert_uint_eq(writes, 4);
+	ck_assert_uint_eq(written[0].offset, regs + GEN(NQ_BASE_LO));
+	ck_assert_uint_eq(written[0].value, 0x56789000);
+	ck_assert_uint_eq(written[1].offset, regs + GEN(NQ_BASE_HI));
+	ck_assert_uint_eq(written[1].value, 0x1234);
+	ck_assert_uint_eq(written[2].offset, regs + GEN(NQ_SIZE));
+	ck_assert_uint_eq(written[3].offset, regs + GEN(NQ_HEAD));
+	ck_assert_uint_eq(written[3].value, 9);
+}
+
+START_TEST(notifications)
+{
+	const unsigned int last = GEN(NQ_ENGINES) - 1;
+	uint64_t offset;
+
+	nq_is(NEURON_NQ_ERROR, 0, GEN(NQ_ERROR_REGS));
+	nq_is(NEURON_NQ_EVENT, last, GEN(NQ_EVENT_REGS));
+	nq_is(NEURON_NQ_NOTIFY, last, GEN(NQ_NOTIFY_REGS)(last));
+	nq_is(NEURON_NQ_TRACE, last, GEN(NQ_TRACE_REGS)(last));
+	ck_assert_int_eq(nhal_nq_regs(GEN_PTR, GEN(NC_PER_DEVICE), NEURON_NQ_ERROR, 0, &offset),
+			 -EINVAL);
+	ck_assert_int_eq(nhal_nq_regs(GEN_PTR, 0, NEURON_NQ_NOTIFY, last + 1, &offset), -EINVAL);
+	ck_assert_int_eq(nhal_nq_regs(GEN_PTR, 0, NEURON_NQ_THROTTLE, 0, &offset), -EINVAL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("hal-places");
+	TCase *tc = tcase_create("places");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, windows);
+	tcase_add_test(tc, bars);
+	tcase_add_test(tc, cores);
+	tcase_add_test(tc, synchronisation);
+	tcase_add_test(tc, queues);
+	tcase_add_test(tc, bring_up);
+	tcase_add_test(tc, copy_ring);
+	tcase_add_test(tc, notifications);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
