@@ -24,7 +24,10 @@
 #include "neuron_watch.h"
 
 #define FILES_MAX 3
-#define KOBJS_MAX 40
+/* Directories of a device, and of each of its cores */
+#define DEVICE_KOBJS 5
+#define CORE_KOBJS 7
+#define KOBJS_MAX (DEVICE_KOBJS + CORE_KOBJS * NEURON_CORES_MAX)
 
 enum leaf_what { LEAF_TOTAL, LEAF_PRESENT, LEAF_PEAK };
 
@@ -185,18 +188,25 @@ static void add_group(struct neuron_sysfs *s, struct kobject *parent,
 		s->error = sysfs_create_group(parent, group);
 }
 
-/* Files with a fixed text */
-#define TEXT_FILE(var, file, text)                                                            \
+/* What the description of the chip says, in info/ of a device or of one of its cores */
+static const struct neuron_gen *gen_of(struct kobject *device)
+{
+	struct neuron_device *nd = dev_get_drvdata(kobj_to_dev(device));
+
+	return nd->gen;
+}
+
+#define GEN_FILE(var, file, format, value)                                                    \
 	static ssize_t var##_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf) \
 	{                                                                                     \
-		return sysfs_emit(buf, text "\n");                                            \
+		return sysfs_emit(buf, format "\n", value);                                   \
 	}                                                                                     \
 	static struct kobj_attribute var = __ATTR(file, 0644, var##_show, NULL)
 
-TEXT_FILE(device_arch, arch_type, "NDv1");
-TEXT_FILE(instance_type, instance_type, "Inf1");
-TEXT_FILE(device_name, device_name, "Inferentia");
-TEXT_FILE(core_arch, arch_type, "NCv1");
+GEN_FILE(device_arch, arch_type, "NDv%u", gen_of(kobj->parent)->arch);
+GEN_FILE(instance_type, instance_type, "%s", gen_of(kobj->parent)->family);
+GEN_FILE(device_name, device_name, "%s", gen_of(kobj->parent)->product);
+GEN_FILE(core_arch, arch_type, "NCv%u", gen_of(kobj->parent->parent)->arch);
 
 static struct attribute *device_arch_attrs[] = { &device_arch.attr, &instance_type.attr,
 						 &device_name.attr, NULL };

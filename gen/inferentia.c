@@ -70,6 +70,8 @@ static const struct neuron_nq_map nq[] = {
 
 const struct neuron_gen neuron_gen_inferentia = {
 	.name = "inferentia",
+	.product = "Inferentia",
+	.family = "Inf1",
 	.number = 0,
 	.arch = 1,
 	.pci_ids = 4,

@@ -111,6 +111,7 @@ struct neuron_ext_map {
 
 struct neuron_gen {
 	const char *name; /* of the QOM type: neuron-NAME */
+	const char *product, *family; /* what drivers call the chip and its instances */
 	uint8_t number; /* in saved states: 0, 1, 2 ... */
 	uint8_t arch; /* the public architecture number: 1, 2, 3 */
 	uint8_t pci_ids;
