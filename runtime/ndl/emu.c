@@ -32,7 +32,7 @@ static int machine_build(struct emu_machine *m, const struct neuron_instance *in
 	int ret;
 
 	snprintf(m->name, sizeof(m->name), "%s", inst->name);
-	m->gen = &neuron_gen_inferentia;
+	m->gen = inst->gen;
 	pthread_mutex_init(&m->mark_lock, NULL);
 	m->chip = calloc(inst->chips, sizeof(*m->chip));
 	if (!m->chip)

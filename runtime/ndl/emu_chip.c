@@ -139,7 +139,7 @@ int emu_chip_reset(struct emu_chip *chip, uint32_t nc_map)
 int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index)
 {
 	struct ncore_chip_config config = {
-		.gen = &neuron_gen_inferentia,
+		.gen = machine->gen,
 		.ops = &host_ops,
 		.opaque = chip,
 		.pool = machine->pool,

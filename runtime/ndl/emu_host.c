@@ -13,8 +13,9 @@
 #define ARENA_BASE 0x100000000ull
 #define ARENA_SIZE (32ull << 30)
 #define ARENA_SIZE_MIN (1ull << 30)
-#define PIN_BASE (1ull << 44)
-#define PIN_SHIFT 36
+/* All of it inside 44 bits, the smallest window on host memory that a generation has */
+#define PIN_BASE (1ull << 43)
+#define PIN_SHIFT 34
 
 /* First-fit pool */
 
