@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libndl in process on two chips that no one sells: what it says of them, and that memory, queues,
+ * semaphores and notification queues are where their description has them.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "hal.h"
+#include "ndl.h"
+#include "second_chip.h"
+
+#define LARGE (3u << 20) /* pinned; what is smaller goes through the staging buffer */
+
+static ndl_device_t *dev;
+
+static void setup(void)
+{
+	ck_assert_int_eq(ndl_machine_set("emu:made.xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+}
+
+static void teardown(void)
+{
+	ck_assert_int_eq(ndl_close_device(dev), 0);
+}
+
+START_TEST(description)
+{
+	uint64_t size, window;
+	uint32_t cores;
+
+	ck_assert_ptr_eq(dev->gen, &neuron_gen_second);
+	ck_assert_int_eq(ndl_get_nc_count(dev, &cores), 0);
+	ck_assert_uint_eq(cores, SECOND_NC_PER_DEVICE);
+	ck_assert_int_eq(ndl_get_dram_size(dev, 1, &size), 0);
+	ck_assert_uint_eq(size, SECOND_DRAM_CHANNEL_SIZE);
+	ck_assert_int_eq(ndl_get_dram_size(dev, 2, &size), -EINVAL);
+	ck_assert_uint_eq(dev->csr_size[0], SECOND_BAR0_SIZE);
+	ck_assert_uint_eq(ndl_core_address(dev, 1), SECOND_TPB_BASE + SECOND_TPB_SIZE);
+	ck_assert_uint_eq(ndl_doorbell_address(dev, 15, 3, NEURON_DMA_QUEUE_TX),
+			  SECOND_APB_BASE + SECOND_APB_UDMA(15) + NEURON_UDMA_M2S_Q(3) +
+				  NEURON_UDMA_Q_TAIL_INC);
+	ck_assert_int_eq(ndl_neighbor_window(dev, 1, &window), 0);
+	ck_assert_uint_eq(window, SECOND_WINDOW_EAST);
+}
+END_TEST
+
+static uint64_t memory(uint64_t size, uint32_t nc, bool host)
+{
+	struct ndl_mem_params p = { .size = size, .nc = nc, .host = host };
+	uint64_t handle;
+
+	if (!host)
+		p.channel = nc;
+	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &handle), 0);
+	return handle;
+}
+
+/* Through the copy ring of each core, into the memory beside it */
+START_TEST(copies)
+{
+	const uint32_t nc = (uint32_t)_i;
+	uint8_t *in = malloc(LARGE), *out = calloc(1, LARGE);
+	uint64_t handle = memory(LARGE, nc, false), pa;
+
+	for (size_t i = 0; i < LARGE; i++)
+		in[i] = (uint8_t)(i * 7 + i / 251 + nc);
+	ck_assert_int_eq(ndl_memory_get_pa(dev, handle, &pa), 0);
+	ck_assert_int_eq(ndl_memory_channel(dev, pa), (int)nc);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, handle, in, 0, LARGE), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, handle, out, 0, LARGE), 0);
+	ck_assert_mem_eq(in, out, LARGE);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, handle, in + 1000, 8, 4096), 0);
+	ck_assert_int_eq(ndl_memory_buf_copyout(dev, handle, out, 8, 4096), 0);
+	ck_assert_mem_eq(in + 1000, out, 4096);
+	ck_assert_int_eq(ndl_memory_free(dev, handle), 0);
+	free(in);
+	free(out);
+}
+END_TEST
+
+START_TEST(synchronisation)
+{
+	uint32_t v = 0;
+
+	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 1, SECOND_SEMAPHORES - 1, 7), 0);
+	ck_assert_int_eq(ndl_nc_semaphore_increment(dev, 1, SECOND_SEMAPHORES - 1, 3), 0);
+	ck_assert_int_eq(ndl_nc_semaphore_decrement(dev, 1, SECOND_SEMAPHORES - 1, 1), 0);
+	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 1, SECOND_SEMAPHORES - 1, &v), 0);
+	ck_assert_uint_eq(v, 9);
+	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 1, SECOND_SEMAPHORES, &v), -EINVAL);
+	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 2, 0, &v), -E2BIG);
+	ck_assert_int_eq(ndl_nc_event_set(dev, 1, SECOND_EVENTS - 1, 1), 0);
+	ck_assert_int_eq(ndl_nc_event_get(dev, 1, SECOND_EVENTS - 1, &v), 0);
+	ck_assert_uint_eq(v, 1);
+	ck_assert_int_eq(ndl_nc_event_get(dev, 1, SECOND_EVENTS, &v), -EINVAL);
+}
+END_TEST
+
+/* A word goes from memory into a semaphore, by the last engine */
+START_TEST(queues)
+{
+	struct ndl_queue_params q = {
+		.eng = SECOND_DMA_ENGINES - 1,
+		.qid = 3,
+		.tx_count = 32,
+		.rx_count = 32,
+	};
+	const struct timespec ms = { 0, 1000000 };
+	uint64_t word = memory(4096, 0, false), pa;
+	uint8_t tx[16], rx[16];
+	uint32_t five = 5, v = 0;
+
+	q.tx_handle = memory(32 * 16, 1, true);
+	q.rx_handle = memory(32 * 16, 1, true);
+	ck_assert_int_eq(ndl_memory_buf_copyin(dev, word, &five, 0, 4), 0);
+	ck_assert_int_eq(ndl_memory_get_pa(dev, word, &pa), 0);
+	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 1, 200, 0), 0);
+	nhal_desc_tx(tx, pa, 4, 1, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
+	nhal_desc_rx(rx, ndl_semaphore_address(dev, 1, 200), 4, 1);
+	ck_assert_int_eq(ndl_dma_queue_init(dev, &q), 0);
+	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx, 0, 1, NEURON_DMA_QUEUE_TX),
+			 0);
+	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.rx_handle, rx, 0, 1, NEURON_DMA_QUEUE_RX),
+			 0);
+	ck_assert_int_eq(ndl_dma_queue_copy_start(dev, q.eng, q.qid, 1, 1), 0);
+	for (int i = 0; i < 2000 && !v; i++) {
+		ck_assert_int_eq(ndl_nc_semaphore_read(dev, 1, 200, &v), 0);
+		nanosleep(&ms, NULL);
+	}
+	ck_assert_uint_eq(v, 5);
+	q.eng = SECOND_DMA_ENGINES;
+	ck_assert_int_eq(ndl_dma_queue_init(dev, &q), -EINVAL);
+	q.eng = SECOND_H2T_ENGINE(1), q.qid = SECOND_H2T_QUEUE; /* the driver's copies */
+	ck_assert_int_eq(ndl_dma_queue_init(dev, &q), -EACCES);
+}
+END_TEST
+
+START_TEST(notifications)
+{
+	struct ndl_nq_params p = { 1, NEURON_NQ_NOTIFY, SECOND_NQ_ENGINES - 1, 4096, true };
+	void *ring;
+
+	ck_assert_int_eq(ndl_notification_init(dev, &p, &ring), 0);
+	ck_assert_int_eq(ndl_notification_read(dev, 1, p.type, p.engine, 0), 0);
+	p.engine++;
+	ck_assert_int_eq(ndl_notification_init(dev, &p, &ring), -EINVAL);
+}
+END_TEST
+
+START_TEST(resets)
+{
+	uint32_t id, v = 5;
+	int result = -1;
+
+	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 0, 9, 4), 0);
+	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 1, 9, 4), 0);
+	ck_assert_int_eq(ndl_reset_ncs(dev, 2, &id), 0);
+	ck_assert_int_eq(ndl_ready_ncs(dev, id, &result), 0);
+	ck_assert_int_eq(result, 0);
+	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 1, 9, &v), 0);
+	ck_assert_uint_eq(v, 0);
+	ck_assert_int_eq(ndl_nc_semaphore_read(dev, 0, 9, &v), 0);
+	ck_assert_uint_eq(v, 4);
+	ck_assert_int_eq(ndl_reset_ncs(dev, 4, &id), -EINVAL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("ndl-second");
+	TCase *tc = tcase_create("second");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, description);
+	tcase_add_loop_test(tc, copies, 0, SECOND_NC_PER_DEVICE);
+	tcase_add_test(tc, synchronisation);
+	tcase_add_test(tc, queues);
+	tcase_add_test(tc, notifications);
+	tcase_add_test(tc, resets);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
