@@ -93,6 +93,7 @@ int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device
 int ndl_close_device(ndl_device_t *device);
 /* Without opening it for use: free access */
 int ndl_get_device_bdf(int index, struct ndl_bdf *bdf);
+/* What its generation has of everything, and where */
 int ndl_get_gen(int index, const struct neuron_gen **gen);
 int ndl_get_nc_count(ndl_device_t *device, uint32_t *count);
 /*
@@ -111,10 +112,8 @@ int ndl_get_dram_size(ndl_device_t *device, uint32_t channel, uint64_t *size);
 /* Which channel a device address is of; -EINVAL: none */
 int ndl_memory_channel(ndl_device_t *device, uint64_t pa);
 #define NDL_REGIONS 4 /* of a channel; a chunk lies in one */
-static inline uint64_t ndl_region_size(const struct neuron_gen *gen)
-{
-	return gen->memory[0].size / NDL_REGIONS;
-}
+/* Bytes of a region: the largest chunk of a generation's device memory */
+uint64_t ndl_region_size(const struct neuron_gen *gen);
 
 /* Registers */
 int ndl_bar_read(ndl_device_t *device, unsigned int bar, const uint64_t *offset, uint32_t *data,

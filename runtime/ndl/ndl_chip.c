@@ -115,3 +115,8 @@ int ndl_notification_read(ndl_device_t *dev, uint32_t nc, uint32_t type, uint32_
 	regs += dev->gen->nq_reg.head;
 	return ndl_bar_write(dev, dev->gen->bar_regs, &regs, &next, 1);
 }
+
+uint64_t ndl_region_size(const struct neuron_gen *gen)
+{
+	return gen->memory[0].size / NDL_REGIONS;
+}
