@@ -94,14 +94,15 @@ static int count_packet(void *arg, const struct neff_packet *packet)
 	return d->tx > NEFF_MAX_QUEUE_DESCS || d->rx > NEFF_MAX_QUEUE_DESCS ? -E2BIG : 0;
 }
 
-static int count_dma(const struct neff_dma *dma, struct descs *d)
+static int count_dma(const struct neuron_target *target, const struct neff_dma *dma,
+		     struct descs *d)
 {
 	int rc = 0;
 
 	for (unsigned int i = 0; i < dma->ndesc && !rc; i++)
 		if (!dma->desc[i].gather)
-			rc = neff_packets(&dma->desc[i].from, 0, &dma->desc[i].to, 0, count_packet,
-					  d);
+			rc = neff_packets(target, &dma->desc[i].from, 0, &dma->desc[i].to, 0,
+					  count_packet, d);
 	if (dma->semaphore >= 0) {
 		d->tx++;
 		d->rx++;
@@ -117,7 +118,7 @@ static int check_descs(const struct ncc_prog *p, struct ncc_error *err)
 	int rc = 0;
 
 	for (unsigned int i = 0; i < p->ndma && !rc; i++)
-		rc = count_dma(&p->dma[i], &d[p->dma[i].queue]);
+		rc = count_dma(p->target, &p->dma[i], &d[p->dma[i].queue]);
 	for (unsigned int q = 0; q < NCC_QUEUES; q++)
 		all += d[q].tx + d[q].rx;
 	if (rc || all > NEFF_MAX_MODEL_DESCS)

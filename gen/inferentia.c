@@ -28,6 +28,7 @@ const struct neuron_target neuron_target_inf1 = {
 	.semaphores = NEURON_V1_SEMAPHORES,
 	.events = NEURON_V1_EVENTS,
 	.runtime_semaphores = 4,
+	.packet_max = NEURON_V1_UDMA_DESC_PER_PACKET,
 	.sbuf_part_size = NEURON_V1_SBUF_PART_SIZE,
 	.psum_part_size = NEURON_PSUM_PART_SIZE,
 	.pe_columns = 64,
@@ -81,7 +82,6 @@ const struct neuron_gen neuron_gen_inferentia = {
 	.cores = NEURON_V1_NC_PER_DEVICE,
 	.dma_engines_per_core = NEURON_V1_DMA_ENG_PER_NC,
 	.dma_engines = NEURON_V1_DMA_ENGINES,
-	.dma_packet_max = NEURON_V1_UDMA_DESC_PER_PACKET,
 	.copy = { { 2, 15 }, { 5, 15 }, { 8, 15 }, { 11, 15 } },
 
 	.bar_size = { [NEURON_BAR_APB] = NEURON_V1_BAR0_SIZE,

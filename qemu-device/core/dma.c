@@ -140,8 +140,8 @@ static int check_packet(struct ncore_chip *chip, struct ncore_queue *q)
 	struct ncore_ring *m = &q->ring[NCORE_M2S];
 	bool first = m->cur.ctrl & NEURON_UDMA_DESC_FIRST;
 
-	if (first == q->in_packet || q->packet_descs[NCORE_M2S] > chip->gen->dma_packet_max ||
-	    q->packet_descs[NCORE_S2M] > chip->gen->dma_packet_max) {
+	if (first == q->in_packet || q->packet_descs[NCORE_M2S] > chip->gen->target->packet_max ||
+	    q->packet_descs[NCORE_S2M] > chip->gen->target->packet_max) {
 		stop_queue(chip, q, NEURON_NERR_DMA_DESC,
 			   ring_base(m) + (uint64_t)m->head * NEURON_UDMA_DESC_SIZE);
 		return -EINVAL;
@@ -185,7 +185,7 @@ static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_
 	if (!s->open) {
 		if (ring_open(chip, q, NCORE_S2M))
 			return -EINVAL;
-		if (q->packet_descs[NCORE_S2M] > chip->gen->dma_packet_max) {
+		if (q->packet_descs[NCORE_S2M] > chip->gen->target->packet_max) {
 			stop_queue(chip, q, NEURON_NERR_DMA_DESC, s->cur.addr);
 			return -EINVAL;
 		}

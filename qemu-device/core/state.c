@@ -135,7 +135,7 @@ static void queue_state(struct state *s, struct ncore_queue *q)
 	LIMITED(s, q->in_packet, 2, "not a truth value");
 	F(s, q->time);
 	for (half = 0; half < NCORE_HALVES; half++) {
-		LIMITED(s, q->packet_descs[half], s->chip->gen->dma_packet_max + 2u,
+		LIMITED(s, q->packet_descs[half], s->chip->gen->target->packet_max + 2u,
 			"a packet is too long");
 		ring_state(s, &q->ring[half]);
 	}

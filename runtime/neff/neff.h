@@ -190,7 +190,7 @@ struct neff_piece {
 };
 
 struct neff_packet {
-	struct neff_piece tx[NEURON_V1_UDMA_DESC_PER_PACKET], rx[NEURON_V1_UDMA_DESC_PER_PACKET];
+	struct neff_piece tx[NEURON_PACKET_MAX], rx[NEURON_PACKET_MAX];
 	unsigned int ntx, nrx;
 };
 
@@ -202,9 +202,9 @@ struct neff_packet {
  * Cut a copy into packets, in order; the variables' bytes 0 are at these addresses. 0, or what take
  * returned if that was not 0, and then it ended there.
  */
-int neff_packets(const struct neff_pattern *from, uint64_t from_base, const struct neff_pattern *to,
-		 uint64_t to_base, int (*take)(void *arg, const struct neff_packet *packet),
-		 void *arg);
+int neff_packets(const struct neuron_target *target, const struct neff_pattern *from,
+		 uint64_t from_base, const struct neff_pattern *to, uint64_t to_base,
+		 int (*take)(void *arg, const struct neff_packet *packet), void *arg);
 
 #ifdef __cplusplus
 }

@@ -72,10 +72,11 @@ static uint32_t piece_new(struct neff_piece *side, unsigned int *n, uint64_t add
 	return NEURON_UDMA_DESC_LEN_MAX;
 }
 
-static bool packet_full(const struct neff_packet *p, const struct walk *from, const struct walk *to)
+static bool packet_full(const struct neuron_target *target, const struct neff_packet *p,
+			const struct walk *from, const struct walk *to)
 {
-	return (p->ntx == NEURON_V1_UDMA_DESC_PER_PACKET && !room(p->tx, p->ntx, from->addr)) ||
-	       (p->nrx == NEURON_V1_UDMA_DESC_PER_PACKET && !room(p->rx, p->nrx, to->addr));
+	return (p->ntx == target->packet_max && !room(p->tx, p->ntx, from->addr)) ||
+	       (p->nrx == target->packet_max && !room(p->rx, p->nrx, to->addr));
 }
 
 /* As many bytes as both sides take without another piece than one new each */
@@ -96,15 +97,15 @@ static void packet_step(struct neff_packet *p, struct walk *from, struct walk *t
 	walk_take(to, n);
 }
 
-int neff_packets(const struct neff_pattern *from_pattern, uint64_t from_base,
-		 const struct neff_pattern *to_pattern, uint64_t to_base,
+int neff_packets(const struct neuron_target *target, const struct neff_pattern *from_pattern,
+		 uint64_t from_base, const struct neff_pattern *to_pattern, uint64_t to_base,
 		 int (*take)(void *arg, const struct neff_packet *packet), void *arg)
 {
 	struct neff_packet packet = { .ntx = 0 };
 	struct walk from = walk_new(from_pattern, from_base), to = walk_new(to_pattern, to_base);
 
 	while (!from.done && !to.done) {
-		if (packet_full(&packet, &from, &to)) {
+		if (packet_full(target, &packet, &from, &to)) {
 			int err = take(arg, &packet);
 
 			if (err)

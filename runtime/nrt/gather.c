@@ -235,13 +235,14 @@ static int add_rows(struct nrt_model *model, const struct neff_desc *d, struct r
 	int err;
 
 	to.offset++; /* the byte below is the table's */
-	err = rt_ring_add_copy(ring, &index, model->vars[d->index].pa, &to, places->tx.chunk.pa);
+	err = rt_ring_add_copy(model, ring, &index, model->vars[d->index].pa, &to,
+			       places->tx.chunk.pa);
 	to = addresses(rows, sizeof(uint64_t), n);
 	if (!err)
-		err = rt_ring_add_copy(places, &place, g->list[table / LIST_TABLES].pa, &to,
+		err = rt_ring_add_copy(model, places, &place, g->list[table / LIST_TABLES].pa, &to,
 				       rows->tx.chunk.pa);
 	if (!err)
-		err = rt_ring_add_copy(rows, &row, model->vars[d->from.var].pa, &d->to,
+		err = rt_ring_add_copy(model, rows, &row, model->vars[d->from.var].pa, &d->to,
 				       model->vars[d->to.var].pa);
 	return err;
 }

@@ -308,7 +308,8 @@ void rt_ring_free(struct rt_ring *ring);
 int rt_ring_add_tx(struct rt_ring *ring, uint64_t addr, uint32_t len, uint32_t flags);
 int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len);
 /* The runs of two patterns, whose variables lie at these addresses, in packets. -ENOMEM */
-int rt_ring_add_copy(struct rt_ring *ring, const struct neff_pattern *from, uint64_t from_pa,
+int rt_ring_add_copy(const struct nrt_model *model, struct rt_ring *ring,
+		     const struct neff_pattern *from, uint64_t from_pa,
 		     const struct neff_pattern *to, uint64_t to_pa);
 /* The semaphore's increment behind them */
 int rt_ring_add_completion(const struct nrt_model *model, struct rt_ring *ring,

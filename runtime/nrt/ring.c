@@ -78,10 +78,11 @@ static int add_packet(void *arg, const struct neff_packet *p)
 	return err;
 }
 
-int rt_ring_add_copy(struct rt_ring *ring, const struct neff_pattern *from, uint64_t from_pa,
+int rt_ring_add_copy(const struct nrt_model *model, struct rt_ring *ring,
+		     const struct neff_pattern *from, uint64_t from_pa,
 		     const struct neff_pattern *to, uint64_t to_pa)
 {
-	return neff_packets(from, from_pa, to, to_pa, add_packet, ring);
+	return neff_packets(rt_target(model), from, from_pa, to, to_pa, add_packet, ring);
 }
 
 /* After the data: a word into the semaphore's increment aperture, behind a barrier */
@@ -103,7 +104,7 @@ static int add_copies(struct nrt_model *model, const struct neff_dma *dma, struc
 	for (unsigned int i = 0; i < dma->ndesc && !err; i++) {
 		const struct neff_desc *d = &dma->desc[i];
 
-		err = rt_ring_add_copy(ring, &d->from, model->vars[d->from.var].pa, &d->to,
+		err = rt_ring_add_copy(model, ring, &d->from, model->vars[d->from.var].pa, &d->to,
 				       model->vars[d->to.var].pa);
 	}
 	if (!err && dma->semaphore >= 0)

@@ -21,6 +21,7 @@ MAX_TEST_LINES = 800  # a test may be a long list
 MAX_BYTES = 4 << 20
 CODE = (".c", ".h", ".py", ".sh")
 SPDX = re.compile(r"SPDX-License-Identifier:\s*(\(?[\w.+-]*\w(?: (?:OR|AND|WITH) [\w.+-]*\w)*\)?)")
+GENERATION = re.compile(r"\bNEURON_V\d_")
 MACHINE_PATH = re.compile(r"(?<![\w.])/(home|Users|work|builds)/\w|/tmp/b-\w")
 SLEEP = re.compile(r"\b(f|m|s|u)sleep(_\w+)?\(|\bschedule_timeout\w*\(")
 BUSY = re.compile(r"\b[mun]delay\(")
@@ -141,6 +142,17 @@ def fixed_sleeps(tree: Tree) -> Iterator[Finding]:
                 yield name, f"line {number} is a busy wait of a fixed time"
 
 
+def one_generation(tree: Tree) -> Iterator[Finding]:
+    """What a chip has of everything is said in its description, and asked of it everywhere else."""
+    for name, lines in tree.text.items():
+        if name.parts[0] in ("gen", "tests", "docs") or name.parts[:3] == ("include", "neuron", "hw"):
+            continue
+        for number, line in enumerate(lines, 1):
+            if GENERATION.search(line):
+                yield name, f"line {number} has a number of one generation of chips"
+                break
+
+
 def named_files(tree: Tree) -> Iterator[Finding]:
     """In the documents that say where things are, each path in backquotes is one of the tree."""
     names = [name.as_posix() for name in tree.files]
@@ -158,6 +170,7 @@ CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     ("scripts, and only scripts, are executable", modes),
     ("no path of a developer's machine", machine_paths),
     ("the module sleeps only between two looks at what it waits for", fixed_sleeps),
+    ("numbers of a generation of chips are in its description", one_generation),
     ("CONTRIBUTING.md and architecture.md name files that exist", named_files),
     (f"no file is larger than {MAX_BYTES >> 20} MiB", large_files),
 ]

@@ -121,7 +121,6 @@ struct neuron_gen {
 	uint8_t cores;
 	uint8_t dma_engines_per_core;
 	uint16_t dma_engines; /* in all */
-	uint16_t dma_packet_max; /* descriptors of one half of a packet */
 	/* the queue that copies for the host, of each core */
 	struct {
 		uint16_t engine;

@@ -17,6 +17,7 @@
 #define NEURON_ENGINES_MAX 5
 #define NEURON_SEMAPHORES_MAX 256
 #define NEURON_EVENTS_MAX 256
+#define NEURON_PACKET_MAX 128
 
 /* Groups of instructions; an engine executes some of them */
 #define NEURON_ISA_ANY 0x1u /* sequencing */
@@ -44,6 +45,7 @@ struct neuron_target {
 	/* bytes that exist of each of the NEURON_PARTITIONS partitions */
 	uint32_t sbuf_part_size;
 	uint32_t psum_part_size;
+	uint16_t packet_max; /* descriptors of one half of a DMA packet */
 	/* columns of the tensor engine's array that one pass takes */
 	uint16_t pe_columns;
 	/* a chip's DRAM: so many channels of so many bytes; no variable spans two */

@@ -24,6 +24,7 @@ const struct neuron_target neuron_target_second = {
 	.semaphores = 256,
 	.events = 128,
 	.runtime_semaphores = 6,
+	.packet_max = 64,
 	.sbuf_part_size = 0x30000,
 	.psum_part_size = 0x2000,
 	.pe_columns = 128,

@@ -40,7 +40,6 @@ const struct neuron_gen neuron_gen_second = {
 	.cores = SECOND_NC_PER_DEVICE,
 	.dma_engines_per_core = SECOND_DMA_ENG_PER_NC,
 	.dma_engines = SECOND_DMA_ENGINES,
-	.dma_packet_max = SECOND_UDMA_DESC_PER_PACKET,
 	.copy = { { SECOND_H2T_ENGINE(0), SECOND_H2T_QUEUE },
 		  { SECOND_H2T_ENGINE(1), SECOND_H2T_QUEUE } },
 

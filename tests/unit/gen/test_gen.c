@@ -54,6 +54,7 @@ START_TEST(bounds)
 	ck_assert_uint_le(gen->target->engines, NEURON_ENGINES_MAX);
 	ck_assert_uint_le(gen->target->semaphores, NEURON_SEMAPHORES_MAX);
 	ck_assert_uint_le(gen->target->events, NEURON_EVENTS_MAX);
+	ck_assert_uint_le(gen->target->packet_max, NEURON_PACKET_MAX);
 	for (unsigned int b = 0; b < gen->blocks; b++) {
 		const struct neuron_block *row = &gen->block[b];
 

@@ -103,7 +103,9 @@ START_TEST(every_byte)
 	srandom(7);
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		make(&c, 1 + below(i % 10 ? 600 : BYTES));
-		ck_assert_int_eq(neff_packets(&c.from, 0x1000, &c.to, 0x2000, take, &c), 0);
+		ck_assert_int_eq(neff_packets(&neuron_target_inf1, &c.from, 0x1000, &c.to, 0x2000,
+					      take, &c),
+				 0);
 		ck_assert_uint_eq(c.taken, c.n);
 	}
 }
@@ -119,7 +121,8 @@ START_TEST(whole_runs)
 	c.to = (struct neff_pattern){ .ndim = 2, .size = { 5000, 4 }, .step = { 1, 8000 } };
 	list(&c.from, 0x1000, c.from_addr);
 	list(&c.to, 0x2000, c.to_addr);
-	ck_assert_int_eq(neff_packets(&c.from, 0x1000, &c.to, 0x2000, take, &c), 0);
+	ck_assert_int_eq(
+		neff_packets(&neuron_target_inf1, &c.from, 0x1000, &c.to, 0x2000, take, &c), 0);
 	ck_assert_uint_eq(c.packets, 1);
 }
 END_TEST
@@ -134,7 +137,7 @@ START_TEST(stops)
 	c.to = (struct neff_pattern){ .ndim = 1, .size = { 600 }, .step = { 1 } };
 	list(&c.from, 0, c.from_addr);
 	list(&c.to, 0, c.to_addr);
-	ck_assert_int_eq(neff_packets(&c.from, 0, &c.to, 0, take, &c), -42);
+	ck_assert_int_eq(neff_packets(&neuron_target_inf1, &c.from, 0, &c.to, 0, take, &c), -42);
 	ck_assert_uint_eq(c.packets, 2);
 	ck_assert_uint_eq(c.taken, 256);
 }
