@@ -14,7 +14,7 @@ int emu_mem_init(struct emu_chip *chip)
 		return -ENOMEM;
 	for (unsigned int c = 0; c < chip->gen->memories; c++)
 		for (unsigned int r = 0; r < NDL_REGIONS; r++)
-			if (emu_pool_init(&chip->pool[c][r], ndl_region_size(chip->gen)))
+			if (emu_pool_init(&chip->pool[c][r], region_size(chip->gen)))
 				return -ENOMEM;
 	return 0;
 }
@@ -42,7 +42,7 @@ static int place_device(struct emu_chip *chip, struct emu_chunk *c, uint64_t ali
 
 	if (ret)
 		return ret;
-	start += c->region * ndl_region_size(chip->gen);
+	start += c->region * region_size(chip->gen);
 	c->addr = chip->gen->memory[c->channel].address + start;
 	c->ptr = chip->dram + chip->gen->memory[c->channel].offset + start;
 	return 0;
@@ -70,7 +70,7 @@ static void unplace(struct emu_chip *chip, struct emu_chunk *c)
 	/* the module clears a chunk before another process gets it; here the next owner */
 	madvise(c->ptr, c->size, MADV_DONTNEED);
 	start = c->addr - chip->gen->memory[c->channel].address -
-		c->region * ndl_region_size(chip->gen);
+		c->region * region_size(chip->gen);
 	emu_pool_free(&chip->pool[c->channel][c->region], start, c->size);
 }
 

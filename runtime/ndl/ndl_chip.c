@@ -118,5 +118,5 @@ int ndl_notification_read(ndl_device_t *dev, uint32_t nc, uint32_t type, uint32_
 
 uint64_t ndl_region_size(const struct neuron_gen *gen)
 {
-	return gen->memory[0].size / NDL_REGIONS;
+	return region_size(gen);
 }

@@ -112,4 +112,10 @@ static inline bool ndl_range_ok(uint64_t offset, uint64_t size, uint64_t limit)
 	return offset <= limit && size <= limit - offset;
 }
 
+/* A channel's regions are alike */
+static inline uint64_t region_size(const struct neuron_gen *gen)
+{
+	return gen->memory[0].size / NDL_REGIONS;
+}
+
 #endif
