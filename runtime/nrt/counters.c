@@ -77,9 +77,10 @@ void rt_memory_add(struct rt_core *core, uint32_t type, int64_t bytes)
 	rt_nds_add(core, memory_counter(type), (uint64_t)bytes);
 }
 
-static void fill_perf(const struct ndl_core_perf *perf, struct nrtx_core_counters *counters)
+static void fill_perf(const struct neuron_target *target, const struct ndl_core_perf *perf,
+		      struct nrtx_core_counters *counters)
 {
-	for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
+	for (unsigned int e = 0; e < target->engines; e++)
 		counters->engine[e] = (struct nrtx_engine_counters){
 			.insns = perf->engine[e].insns,
 			.busy_cycles = perf->engine[e].busy_cycles,
@@ -108,7 +109,7 @@ EXPORT NRT_STATUS nrtx_core_counters(uint32_t vnc, struct nrtx_core_counters *co
 		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", core->device,
 			       strerror(-err));
 	*counters = core->counters;
-	fill_perf(&perf, counters);
+	fill_perf(core->dev->gen->target, &perf, counters);
 	return NRT_SUCCESS;
 }
 

@@ -155,6 +155,13 @@ START_TEST(inferentia)
 	ck_assert(!neuron_gen_find(gen, 0xfffd0000000, &at));
 	ck_assert(neuron_gen_find(gen, 0xffff0030000, &at));
 	ck_assert_int_eq(at.kind, NEURON_BLOCK_REGS);
+	/* what its programs may use of its memory, and the block of the emulator's words, say the
+	 * same */
+	ck_assert_uint_eq(gen->target->dram_channels, gen->memories);
+	for (unsigned int i = 0; i < gen->memories; i++)
+		ck_assert_uint_eq(gen->target->dram_channel_size, gen->memory[i].size);
+	ck_assert(neuron_gen_find(gen, neuron_gen_address(gen, NEURON_BLOCK_EXT, 0), &at));
+	ck_assert_uint_eq(gen->ext.size, at.left);
 	ck_assert(!neuron_gen_decode(gen, 1, 0, &at));
 }
 END_TEST
