@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 /* The compiler from end to end: read, passes, generate, schedule, check, write. */
-#include "steps.h"
+#include "ncc.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen.h"
-#include "loops.h"
-#include "pipeline.h"
-#include "report.h"
+#include "codegen/gen.h"
+#include "hlo/import.h"
+#include "machine/report.h"
+#include "onnx/import.h"
+#include "passes/loops.h"
+#include "passes/passes.h"
+#include "passes/pipeline.h"
 
 static void say(const struct ncc_options *opt, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -5,8 +5,8 @@
  * into parts that are modules without loops, or refused.
  */
 #include "fuzz.h"
-#include "loops.h"
-#include "steps.h"
+#include "ir/ir.h"
+#include "passes/loops.h"
 
 static char *text_of(const struct ncc_module *m, size_t *size)
 {

@@ -130,7 +130,7 @@ def onnx() -> dict[str, bytes]:
     texts["function"] = f"graph {{{call} output {{name: 'y'}}}} {function}"
     out = {}
     for name, model in texts.items():
-        done = subprocess.run(["protoc", "--encode=ncc.onnx.Model", "onnx.proto"], cwd=TOP / "compiler", check=True,
+        done = subprocess.run(["protoc", "--encode=ncc.onnx.Model", "onnx/onnx.proto"], cwd=TOP / "compiler", check=True,
                               input=f"ir_version: 8 opset_import {{version: 17}} {model}".encode(), capture_output=True)
         out[name] = b"\x09" + done.stdout
     return out

@@ -67,7 +67,7 @@ def make_stubs() -> None:
     out.mkdir()
     rtd = ROOT / "runtime" / "rtd"
     subprocess.run(["protoc", f"-I{rtd}", f"--python_out={out}", rtd / "nrt.proto", rtd / "nrtx.proto"], check=True)
-    subprocess.run(["protoc", f"-I{ROOT / 'compiler'}", f"--python_out={out}", ROOT / "compiler" / "hlo.proto"],
+    subprocess.run(["protoc", f"-I{ROOT / 'compiler/hlo'}", f"--python_out={out}", ROOT / "compiler/hlo/hlo.proto"],
                    check=True)
     sys.path.insert(0, str(out))
 

@@ -4,7 +4,9 @@
 #define TEST_NCC_FILES_H
 
 #include "neff.h"
-#include "steps.h"
+#include "hlo/import.h"
+#include "onnx/import.h"
+#include "passes/passes.h"
 
 void *read_data(const char *path, size_t *size); /* under tests/data; free() it */
 extern unsigned int compile_level; /* -O */

@@ -4,7 +4,7 @@
 #define TEST_NCC_RUNNING_H
 
 #include "nrt/nrt.h"
-#include "steps.h"
+#include "hlo/import.h"
 
 #define MAX_TENSORS 32
 

@@ -12,7 +12,7 @@
 #include "../check_main.h"
 #include "files.h"
 #include "neuron/isa/codec.h"
-#include "prog.h"
+#include "machine/prog.h"
 #include "second.h"
 
 static const char model_path[] = "digits/digits.hlo.pb";

@@ -12,7 +12,7 @@
 
 #include "../check_main.h"
 #include "files.h"
-#include "ir.h"
+#include "ir/ir.h"
 
 static const struct {
 	const char *path;

@@ -11,7 +11,7 @@
 
 #include "../check_main.h"
 #include "files.h"
-#include "hlo.pb-c.h"
+#include "hlo/hlo.pb-c.h"
 
 #define P "hlo/"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../check_main.h"
-#include "steps.h"
+#include "ir/ir.h"
 #include "nrtx.h"
 
 #define HEAD                                    \

@@ -11,7 +11,7 @@
 
 #include "../check_main.h"
 #include "files.h"
-#include "onnx.pb-c.h"
+#include "onnx/onnx.pb-c.h"
 
 #define P "onnx/own/test_"
 

@@ -14,7 +14,7 @@
 #include "files.h"
 #include "neuron/isa/isa.h"
 #include "nrtx.h"
-#include "pipeline.h"
+#include "passes/pipeline.h"
 
 #define NEAR "hlo/attention/module.hlo.pb" /* twelve stages of the sixteen */
 #define MAX_TENSORS 9

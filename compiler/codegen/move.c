@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+/* Concatenation and padding: pieces copied into place. Part of the code generator. */
+#include <errno.h>
+#include <string.h>
+
+#include "tile.h"
+
+int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	int64_t at = 0;
+
+	for (unsigned int i = 0; i < op->nin; i++) {
+		int64_t n = op->in[i]->shape.dim[op->axis];
+		struct ncc_view part = view_slice(dst, op->axis, at, n, 1);
+		unsigned int mark = g->ntemps;
+		int rc = gen_copy(g, &part, &op->in[i]->value->view);
+
+		if (dst->buf->space == NCC_DRAM)
+			gen_release_temps(g, mark);
+		if (rc)
+			return rc;
+		at += n;
+	}
+	return 0;
+}
+
+/* One number all over a value in DRAM: as many times a tile of it as it takes */
+static int fill_dram(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *spread,
+		     double v)
+{
+	int64_t n = ncc_elems(&g->op->shape), columns = TILE_BYTES / ncc_dtype_size(dst->dtype);
+	int64_t rows = n < NEURON_PARTITIONS ? n : NEURON_PARTITIONS;
+	struct ncc_shape s = { .dtype = dst->dtype, .ndim = 2, .dim = { rows, columns } };
+	struct ncc_view flat = *dst, tile, src;
+	int rc;
+
+	if (!tile_flatten(&flat))
+		return ncc_fail_op(g->err, -EINVAL, g->op, "internal: scratch is not row-major");
+	if (columns > n / rows)
+		s.dim[1] = columns = n / rows;
+	rc = gen_sbuf_view(g, &s, 0, &tile);
+	rc = rc ? rc : gen_temp(g, tile.buf);
+	if (rc)
+		return rc;
+	if (spread) {
+		src = *spread;
+		src.ndim = 2;
+		memcpy(src.dim, s.dim, sizeof(src.dim));
+		rc = gen_copy(g, &tile, &src);
+	} else {
+		rc = gen_memset(g, &tile, v);
+	}
+	for (int64_t lo = 0; !rc && lo < n;) {
+		int64_t c = (n - lo) / rows < columns ? (n - lo) / rows : columns;
+		int64_t r = c ? rows : n - lo;
+		struct ncc_view to = tile_flat_piece(&flat, lo, r, c ? c : 1), from = tile;
+
+		from = view_slice(&from, 0, 0, r, 1);
+		from = view_slice(&from, 1, 0, to.dim[1], 1);
+		rc = gen_dma(g, &to, &from);
+		lo += r * to.dim[1];
+	}
+	return rc;
+}
+
+/* The pad value need not be constant: a scalar spread over the result */
+static int fill(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	struct ncc_view spread;
+	double v;
+	int rc;
+
+	if (ncc_scalar_value(op->in[1], &v))
+		return dst->buf->space == NCC_DRAM ? fill_dram(g, dst, NULL, v)
+						   : gen_memset(g, dst, v);
+	rc = gen_place(g, op->in[1], -1);
+	if (rc)
+		return rc;
+	spread = op->in[1]->value->view;
+	spread.ndim = dst->ndim;
+	spread.pdim = -1;
+	for (unsigned int d = 0; d < dst->ndim; d++) {
+		spread.dim[d] = dst->dim[d];
+		spread.stride[d] = 0;
+	}
+	if (dst->buf->space == NCC_DRAM)
+		return fill_dram(g, dst, &spread, 0);
+	return gen_copy(g, dst, &spread);
+}
+
+int gen_pad(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	struct ncc_view to = *dst, from = op->in[0]->value->view;
+	int rc = fill(g, op, dst);
+
+	for (unsigned int d = 0; !rc && d < dst->ndim; d++) {
+		int64_t step = op->interior[d] + 1, low = op->low[d], n = op->in[0]->shape.dim[d];
+		int64_t first = low < 0 ? (-low + step - 1) / step : 0, last;
+
+		/* operand index i goes to low + i * step: keep those inside the result */
+		last = low > dst->dim[d] - 1 ? -1 : (dst->dim[d] - 1 - low) / step;
+		if (last > n - 1)
+			last = n - 1;
+		if (last < first)
+			return 0;
+		from = view_slice(&from, d, first, last - first + 1, 1);
+		to = view_slice(&to, d, low + first * step, last - first + 1, step);
+	}
+	return rc ? rc : gen_copy(g, &to, &from);
+}
+
+/* Borders around the operand in free dimensions, and one number in them */
+static bool is_border(const struct ncc_op *pad)
+{
+	double v;
+
+	for (unsigned int d = 0; d < pad->shape.ndim; d++)
+		if (pad->low[d] < 0 || pad->high[d] < 0 || pad->interior[d] ||
+		    ((int)d == pad->pdim && pad->low[d] + pad->high[d]))
+			return false;
+	return pad->pdim >= 0 && ncc_scalar_value(pad->in[1], &v);
+}
+
+void gen_find_pads(struct ncc_module *m)
+{
+	for (struct ncc_op *op = m->first; op; op = op->next)
+		op->pad = NULL;
+	for (struct ncc_op *op = m->first; op; op = op->next) {
+		struct ncc_op *x = op->kind == NCC_PAD ? op->in[0] : NULL;
+
+		if (!x || x->users != 1 || !is_border(op))
+			continue;
+		if (x->kind == NCC_CONVERT && x->in[0]->write_dtype == x->shape.dtype)
+			x = x->in[0]; /* which has no other user */
+		if (x->pdim == op->pdim &&
+		    (tile_is_elementwise(x) || x->kind == NCC_DOT || x->kind == NCC_CONV))
+			x->pad = op;
+	}
+}
+
+int gen_pad_place(struct ncc_gen *g, const struct ncc_op *op, uint8_t dtype, struct ncc_view *dst)
+{
+	const struct ncc_op *pad = op->pad;
+	struct ncc_shape s = pad->shape;
+	struct ncc_view all;
+	double v = 0;
+	int rc;
+
+	s.dtype = dtype;
+	rc = gen_sbuf_view(g, &s, pad->pdim, &all);
+	ncc_scalar_value(pad->in[1], &v);
+	for (unsigned int d = 0; !rc && d < s.ndim; d++) {
+		struct ncc_view low = view_slice(&all, d, 0, pad->low[d], 1),
+				high = view_slice(&all, d, s.dim[d] - pad->high[d], pad->high[d],
+						  1);
+
+		rc = pad->low[d] ? gen_memset(g, &low, v) : 0;
+		if (!rc && pad->high[d])
+			rc = gen_memset(g, &high, v);
+	}
+	if (!rc)
+		*dst = view_box(&all, pad->low, op->shape.dim);
+	return rc;
+}
+
+struct ncc_view gen_padded(const struct ncc_op *pad)
+{
+	struct ncc_view v = pad->in[0]->value->view;
+
+	for (unsigned int d = 0; d < v.ndim; d++) {
+		if ((int)d != v.pdim)
+			v.off -= pad->low[d] * v.stride[d];
+		v.dim[d] = pad->shape.dim[d];
+	}
+	return v;
+}

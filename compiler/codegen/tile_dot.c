@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Products of values too large for SBUF. Operands are brought into one form in DRAM first, what is
+ * contracted outside; then boxes of the result accumulate in PSUM while both operands come by in
+ * groups. Part of the code generator.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tile.h"
+#include "neuron/isa/check.h"
+
+/* An operand with its dimensions in another order and its own type, in DRAM: as it lies, or a copy */
+static int in_order(struct ncc_gen *g, const struct ncc_op *x, const uint8_t *map, bool lies_so,
+		    struct ncc_view *v)
+{
+	struct ncc_view copy, src = view_permute(&x->value->view, map, x->shape.ndim);
+	unsigned int mark = g->ntemps;
+	struct ncc_shape s;
+	int rc;
+
+	if (lies_so && src.buf->space == NCC_DRAM && src.pdim < 0 && src.dtype == x->shape.dtype) {
+		*v = src;
+		v->buf->refs++;
+		return 0;
+	}
+	view_shape(&src, &s);
+	s.dtype = x->shape.dtype;
+	rc = gen_scratch(g, &s, -1, &copy);
+	if (rc)
+		return rc;
+	rc = gen_copy(g, &copy, &src);
+	gen_release_temps(g, mark);
+	if (rc)
+		gen_unref(g, copy.buf);
+	*v = copy;
+	return rc;
+}
+
+/* Batch, contracted and free dimensions of operand i, in that order; three numbers of elements */
+static void side_order(const struct ncc_op *op, unsigned int i, uint8_t *map, int64_t *n)
+{
+	const struct ncc_shape *s = &op->in[i]->shape;
+	const uint8_t *batch = i ? op->dot.rhs_batch : op->dot.lhs_batch;
+	const uint8_t *contract = i ? op->dot.rhs_contract : op->dot.lhs_contract;
+	unsigned int k = 0;
+	uint32_t used = 0;
+
+	n[0] = n[1] = n[2] = 1;
+	for (unsigned int d = 0; d < op->dot.nbatch; d++)
+		map[k++] = batch[d];
+	for (unsigned int d = 0; d < op->dot.ncontract; d++)
+		map[k++] = contract[d];
+	for (unsigned int d = 0; d < k; d++) {
+		used |= 1u << map[d];
+		n[d >= op->dot.nbatch] *= s->dim[map[d]];
+	}
+	for (unsigned int d = 0; d < s->ndim; d++) {
+		if (used >> d & 1)
+			continue;
+		map[k++] = (uint8_t)d;
+		n[2] *= s->dim[d];
+	}
+}
+
+/* [batch, contracted, free], neighbours along free; the caller drops the reference to v's buffer */
+static int dot_side(struct ncc_gen *g, const struct ncc_op *op, unsigned int i, struct ncc_view *v)
+{
+	const struct ncc_op *x = op->in[i];
+	struct ncc_shape s = { .ndim = 3 };
+	uint8_t map[NCC_MAX_DIMS];
+	struct ncc_view three, src;
+	bool good;
+	int rc;
+
+	side_order(op, i, map, s.dim);
+	src = view_permute(&x->value->view, map, x->shape.ndim);
+	good = view_reshape(&src, &s, &three) && (three.dim[2] == 1 || three.stride[2] == 1);
+	rc = in_order(g, x, map, good, &src);
+	if (rc)
+		return rc;
+	if (view_reshape(&src, &s, v))
+		return 0;
+	gen_unref(g, src.buf);
+	return ncc_fail_op(g->err, -EINVAL, op, "internal: an operand in order is not in order");
+}
+
+#define MOST_CHUNKS 16 /* of 128 contracted elements, in a group */
+
+/* st[K, S] and mv[K, N] of one box of the result, in groups along K */
+static int dot_box(struct ncc_gen *g, const struct ncc_view *st, const struct ncc_view *mv,
+		   const struct ncc_view *tile)
+{
+	int64_t chunk = (st->dim[1] + mv->dim[1]) * ncc_dtype_size(st->dtype);
+	int64_t room = TILE_BYTES - tile->dim[1] * ncc_dtype_size(tile->dtype), size[NCC_MAX_DIMS];
+	int64_t group = room / (chunk + 2 * NCC_SBUF_ALIGN);
+	struct mm_term term[MOST_CHUNKS];
+	struct mm mm;
+	int rc = 0;
+
+	group = (group < 1 ? 1 : group > MOST_CHUNKS ? MOST_CHUNKS : group) * NEURON_PARTITIONS;
+	gen_mm_box_size(2, tile->dim, mv, size);
+	gen_mm_begin(g, &mm, tile, size, st->dtype);
+	for (int64_t k = 0; !rc && k < st->dim[0]; k += group) {
+		int64_t n = st->dim[0] - k < group ? st->dim[0] - k : group;
+		struct ncc_view a = view_slice(st, 0, k, n, 1), b = view_slice(mv, 0, k, n, 1);
+		unsigned int mark = g->ntemps, nterms = 0;
+
+		g->stamp++;
+		rc = gen_fetch(g, &a, 0, 0, &a);
+		rc = rc ? rc : gen_fetch(g, &b, 0, 0, &b);
+		for (int64_t c = 0; !rc && c < n; c += NEURON_PARTITIONS) {
+			int64_t kn = n - c < NEURON_PARTITIONS ? n - c : NEURON_PARTITIONS;
+
+			term[nterms].st = view_slice(&a, 0, c, kn, 1);
+			term[nterms++].mv = view_slice(&b, 0, c, kn, 1);
+		}
+		rc = rc ? rc : gen_mm_add(g, &mm, term, nterms, k > 0);
+		gen_release_temps(g, mark);
+	}
+	return rc ? rc : gen_mm_end(g, &mm, tile);
+}
+
+static int64_t pieces(int64_t n, int64_t size)
+{
+	return (n + size - 1) / size;
+}
+
+/* dst[batch, S, N] of one batch index in boxes */
+static int dot_matrix(struct ncc_gen *g, struct tile_store *store, const struct ncc_view *dst,
+		      const struct ncc_view *st, const struct ncc_view *mv)
+{
+	int64_t step[2] = { NEURON_PARTITIONS, (int64_t)MM_BOXES * NEURON_ISA_MAX_MOVING };
+	struct tile_box b;
+	int rc;
+
+	tile_first(&b, 2, dst->dim, step);
+	do {
+		struct ncc_view to = view_box(dst, b.lo, b.size), tile;
+		struct ncc_view s = view_slice(st, 1, b.lo[0], b.size[0], 1);
+		struct ncc_view m = view_slice(mv, 1, b.lo[1], b.size[1], 1);
+		struct ncc_shape shape;
+
+		view_shape(&to, &shape);
+		rc = tile_alloc(g, &shape, 0, &tile);
+		if (rc)
+			break;
+		rc = dot_box(g, &s, &m, &tile);
+		if (rc)
+			gen_unref(g, tile.buf);
+		else
+			rc = tile_put(g, store, &tile, &to);
+	} while (!rc && tile_next(&b));
+	return rc;
+}
+
+int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	const int64_t boxes = (int64_t)MM_BOXES * NEURON_ISA_MAX_MOVING;
+	struct ncc_view side[2], to, d;
+	struct tile_store store = { 0 };
+	struct ncc_shape s = { .ndim = 3 };
+	uint8_t turn[2] = { 0, 1 };
+	int rc = dot_side(g, op, 0, &side[0]);
+	unsigned int st;
+
+	if (rc)
+		return rc;
+	rc = dot_side(g, op, 1, &side[1]);
+	if (rc) {
+		gen_unref(g, side[0].buf);
+		return rc;
+	}
+	s.dim[0] = side[0].dim[0];
+	s.dim[1] = side[0].dim[2];
+	s.dim[2] = side[1].dim[2];
+	st = pieces(s.dim[1], NEURON_PARTITIONS) * pieces(s.dim[2], boxes) >
+	     pieces(s.dim[2], NEURON_PARTITIONS) * pieces(s.dim[1], boxes);
+	if (st) {
+		turn[0] = 1;
+		turn[1] = 0;
+	}
+	if (!view_reshape(dst, &s, &d))
+		rc = ncc_fail_op(g->err, -EINVAL, op, "internal: a result is not row-major");
+	for (int64_t i = 0; !rc && i < s.dim[0]; i++) {
+		struct ncc_view a = view_slice(&side[st], 0, i, 1, 1);
+		struct ncc_view b = view_slice(&side[!st], 0, i, 1, 1);
+
+		a = view_drop(&a, 0);
+		b = view_drop(&b, 0);
+		to = view_slice(&d, 0, i, 1, 1);
+		to = view_drop(&to, 0);
+		to = view_permute(&to, turn, 2);
+		rc = dot_matrix(g, &store, &to, &a, &b);
+	}
+	rc = tile_flush(g, &store, rc);
+	gen_unref(g, side[0].buf);
+	gen_unref(g, side[1].buf);
+	return rc;
+}
+
+/* A convolution: x[features, batch, spatial...], k[features, spatial..., features out],
+ * y[features out, batch, spatial...] */
+struct conv {
+	const struct ncc_op *op;
+	unsigned int nspatial;
+	struct ncc_view x, k, y; /* of one group */
+	int64_t kbox[NCC_MAX_DIMS]; /* kernel positions of a term group, as dimensions of k */
+};
+
+/* The part of x that a box of y needs for kernel positions from lo on */
+static struct ncc_view conv_input(const struct conv *c, const struct tile_box *y,
+				  const int64_t *klo, const int64_t *ksize)
+{
+	struct ncc_view v = view_slice(&c->x, 0, klo[0], ksize[0], 1);
+
+	v = view_slice(&v, 1, y->lo[1], y->size[1], 1);
+	for (unsigned int i = 0; i < c->nspatial; i++) {
+		const struct ncc_window *w = &c->op->window[i];
+		int64_t lo = y->lo[2 + i] * w->stride + klo[1 + i] * w->window_dilation;
+		int64_t n = (y->size[2 + i] - 1) * w->stride +
+			    (ksize[1 + i] - 1) * w->window_dilation + 1;
+
+		v = view_slice(&v, 2 + i, lo, n, 1);
+	}
+	return v;
+}
+
+/* One matrix product for each kernel position of a fetched box of the kernel */
+static unsigned int conv_terms(const struct conv *c, const struct tile_box *y,
+			       const struct ncc_view *x, const struct ncc_view *k,
+			       struct mm_term *term)
+{
+	unsigned int n = 0, nk = c->nspatial + 2;
+	int64_t one[NCC_MAX_DIMS];
+	struct tile_box at;
+
+	for (unsigned int d = 0; d < nk; d++)
+		one[d] = d == 0 || d == nk - 1 ? k->dim[d] : 1;
+	tile_first(&at, nk, k->dim, one);
+	do {
+		struct ncc_view mv = *x, st = view_box(k, at.lo, at.size);
+
+		for (unsigned int i = 0; i < c->nspatial; i++) {
+			const struct ncc_window *w = &c->op->window[i];
+
+			mv = view_slice(&mv, 2 + i, at.lo[1 + i] * w->window_dilation,
+					y->size[2 + i], w->stride);
+			st = view_drop(&st, 1);
+		}
+		term[n].mv = mv;
+		term[n++].st = st;
+	} while (tile_next(&at));
+	return n;
+}
+
+static int conv_group(struct ncc_gen *g, const struct conv *c, const struct tile_box *y,
+		      const struct tile_box *kb, const struct mm *mm, bool accumulate)
+{
+	struct ncc_view x = conv_input(c, y, kb->lo, kb->size),
+			k = view_box(&c->k, kb->lo, kb->size);
+	unsigned int mark = g->ntemps, n = 1;
+	struct mm_term *term;
+	int rc;
+
+	g->stamp++;
+	k = view_slice(&k, c->nspatial + 1, y->lo[0], y->size[0], 1);
+	rc = gen_fetch(g, &x, 0, 0, &x);
+	rc = rc ? rc : gen_fetch(g, &k, 0, 0, &k);
+	for (unsigned int i = 0; i < c->nspatial; i++)
+		n *= (unsigned int)kb->size[1 + i];
+	term = rc ? NULL : calloc(n, sizeof(*term));
+	if (!rc && !term)
+		rc = ncc_fail(g->err, -ENOMEM, "out of memory");
+	if (!rc) {
+		n = conv_terms(c, y, &x, &k, term);
+		rc = gen_mm_add(g, mm, term, n, accumulate);
+	}
+	free(term);
+	gen_release_temps(g, mark);
+	return rc;
+}
+
+static int conv_box(struct ncc_gen *g, const struct conv *c, const struct tile_box *y,
+		    const struct ncc_view *tile, const int64_t *bank)
+{
+	int64_t step[NCC_MAX_DIMS];
+	struct tile_box kb;
+	struct mm mm;
+	bool any = false;
+	int rc;
+
+	memcpy(step, c->kbox, sizeof(step));
+	gen_mm_begin(g, &mm, tile, bank, c->k.dtype);
+	tile_first(&kb, c->k.ndim, c->k.dim, step);
+	do {
+		rc = conv_group(g, c, y, &kb, &mm, any);
+		any = true;
+	} while (!rc && tile_next(&kb));
+	return rc ? rc : gen_mm_end(g, &mm, tile);
+}
+
+/* Bytes of a partition for a box of y and c->kbox */
+static int64_t conv_bytes(const struct conv *c, const int64_t *ysize)
+{
+	struct tile_box y = { 0 };
+	const int64_t zero[NCC_MAX_DIMS] = { 0 };
+	int64_t ksize[NCC_MAX_DIMS];
+	struct ncc_view x;
+
+	memcpy(y.size, ysize, sizeof(y.size));
+	memcpy(ksize, c->kbox, sizeof(ksize));
+	ksize[c->nspatial + 1] = ysize[0];
+	x = conv_input(c, &y, zero, ksize);
+	return tile_bytes(&x, x.dim, 0, 0) + tile_bytes(&c->k, ksize, 0, 0) +
+	       tile_bytes(&c->y, ysize, 0, 0);
+}
+
+/* A box of the result: four banks of it, fewer when kernel and input are large */
+static void conv_sizes(struct conv *c, int64_t *ysize, int64_t *bank)
+{
+	unsigned int nd = c->y.ndim, nk = c->nspatial + 2;
+	struct ncc_view plain = { .ndim = nd };
+	uint32_t inner = (1u << nd) - 2, kernel = (1u << (nk - 1)) - 2;
+
+	gen_mm_box_size(nd, c->y.dim, &plain, bank);
+	memcpy(ysize, bank, sizeof(plain.dim));
+	ysize[0] = c->y.dim[0] < NEURON_PARTITIONS ? c->y.dim[0] : NEURON_PARTITIONS;
+	for (unsigned int d = nd; d-- > 1;) {
+		if (ysize[d] == c->y.dim[d])
+			continue;
+		ysize[d] *= MM_BOXES;
+		if (ysize[d] > c->y.dim[d])
+			ysize[d] = c->y.dim[d];
+		break;
+	}
+	memcpy(c->kbox, c->k.dim, sizeof(c->kbox));
+	if (c->kbox[0] > NEURON_PARTITIONS)
+		c->kbox[0] = NEURON_PARTITIONS;
+	while (conv_bytes(c, ysize) > TILE_BYTES && tile_halve(c->kbox, nk, -1, kernel))
+		;
+	while (conv_bytes(c, ysize) > TILE_BYTES && tile_halve(ysize, nd, -1, inner))
+		;
+	for (unsigned int d = 1; d < nd; d++)
+		if (bank[d] > ysize[d])
+			bank[d] = ysize[d];
+}
+
+static int conv_boxes(struct ncc_gen *g, struct conv *c, struct tile_store *store)
+{
+	int64_t ysize[NCC_MAX_DIMS], bank[NCC_MAX_DIMS];
+	struct tile_box y;
+	int rc;
+
+	conv_sizes(c, ysize, bank);
+	tile_first(&y, c->y.ndim, c->y.dim, ysize);
+	do {
+		struct ncc_view to = view_box(&c->y, y.lo, y.size), tile;
+		struct ncc_shape shape;
+
+		view_shape(&to, &shape);
+		rc = tile_alloc(g, &shape, 0, &tile);
+		if (rc)
+			break;
+		rc = conv_box(g, c, &y, &tile, bank);
+		if (rc)
+			gen_unref(g, tile.buf);
+		else
+			rc = tile_put(g, store, &tile, &to);
+	} while (!rc && tile_next(&y));
+	return rc;
+}
+
+static int conv_operands(struct ncc_gen *g, const struct ncc_op *op, struct ncc_view *x,
+			 struct ncc_view *k)
+{
+	const struct ncc_conv *d = &op->conv;
+	uint8_t xmap[NCC_MAX_DIMS] = { d->in_feature, d->in_batch },
+		kmap[NCC_MAX_DIMS] = { d->k_in };
+	const struct ncc_view *xv = &op->in[0]->value->view, *kv = &op->in[1]->value->view;
+	int rc;
+
+	memcpy(xmap + 2, d->in_spatial, d->nspatial);
+	memcpy(kmap + 1, d->k_spatial, d->nspatial);
+	kmap[d->nspatial + 1] = d->k_out;
+	rc = in_order(g, op->in[0], xmap,
+		      xv->dim[d->in_feature] == 1 || xv->stride[d->in_feature] != 1, x);
+	if (rc)
+		return rc;
+	rc = in_order(g, op->in[1], kmap, kv->stride[d->k_out] == 1, k);
+	if (rc)
+		gen_unref(g, x->buf);
+	return rc;
+}
+
+int tile_conv(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	const struct ncc_conv *d = &op->conv;
+	int64_t in = op->in[1]->shape.dim[d->k_in], out = op->shape.dim[d->out_feature] / d->groups;
+	uint8_t ymap[NCC_MAX_DIMS] = { d->out_feature, d->out_batch };
+	struct tile_store store = { 0 };
+	struct ncc_view x, k, y;
+	int rc = conv_operands(g, op, &x, &k);
+
+	if (rc)
+		return rc;
+	memcpy(ymap + 2, d->out_spatial, d->nspatial);
+	y = view_permute(dst, ymap, op->shape.ndim);
+	for (int64_t i = 0; !rc && i < d->groups; i++) {
+		struct conv c = { .op = op, .nspatial = d->nspatial };
+
+		c.x = view_slice(&x, 0, i * in, in, 1);
+		c.k = view_slice(&k, d->nspatial + 1, i * out, out, 1);
+		c.y = view_slice(&y, 0, i * out, out, 1);
+		rc = conv_boxes(g, &c, &store);
+	}
+	rc = tile_flush(g, &store, rc);
+	gen_unref(g, x.buf);
+	gen_unref(g, k.buf);
+	return rc;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Functions of the bits of integers and floats, of operations that the tensor IR has. Called by the
+ * front ends.
+ */
+#include <math.h>
+
+#include "expand.h"
+
+static struct ncc_op *u2(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
+			 struct ncc_op *b)
+{
+	return a && b ? build_node(bl, kind, &a->shape, a, b, NULL) : NULL;
+}
+
+static struct ncc_op *uc(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a, uint32_t c)
+{
+	return a ? u2(bl, kind, a, build_splat(bl, &a->shape, c)) : NULL;
+}
+
+static uint8_t unsigned_of(uint8_t dtype)
+{
+	switch (dtype) {
+	case NEURON_DT_INT8:
+		return NEURON_DT_UINT8;
+	case NEURON_DT_INT16:
+		return NEURON_DT_UINT16;
+	case NEURON_DT_INT32:
+		return NEURON_DT_UINT32;
+	default:
+		return dtype;
+	}
+}
+
+/* An integer's bits in a u32 */
+static struct ncc_op *bits_of(struct ncc_build *bl, struct ncc_op *x)
+{
+	return x ? build_cast(bl, build_bitcast(bl, x, unsigned_of(x->shape.dtype)),
+			      NEURON_DT_UINT32)
+		 : NULL;
+}
+
+/* Sums of neighbours: of bits, of pairs, of fours, of bytes */
+static struct ncc_op *count_bits(struct ncc_build *bl, struct ncc_op *u)
+{
+	static const struct {
+		uint32_t mask;
+		unsigned int shift;
+	} step[] = {
+		{ 0x55555555, 1 }, { 0x33333333, 2 }, { 0x0f0f0f0f, 4 },
+		{ 0x00ff00ff, 8 }, { 0xffff, 16 },
+	};
+
+	for (unsigned int i = 0; i < 5; i++)
+		u = u2(bl, NCC_ADD, uc(bl, NCC_AND, u, step[i].mask),
+		       uc(bl, NCC_AND, uc(bl, NCC_SHR, u, step[i].shift), step[i].mask));
+	return u;
+}
+
+struct ncc_op *expand_popcount(struct ncc_build *bl, struct ncc_op *x)
+{
+	return x ? build_cast(bl, count_bits(bl, bits_of(bl, x)), x->shape.dtype) : NULL;
+}
+
+struct ncc_op *expand_leading_zeros(struct ncc_build *bl, struct ncc_op *x)
+{
+	struct ncc_op *u = bits_of(bl, x);
+
+	if (!u)
+		return NULL;
+	for (unsigned int shift = 1; shift < 32; shift *= 2) /* ones below the highest */
+		u = u2(bl, NCC_OR, u, uc(bl, NCC_SHR, u, shift));
+	u = count_bits(bl, u);
+	u = u ? u2(bl, NCC_SUB, build_splat(bl, &u->shape, 8 * ncc_dtype_size(x->shape.dtype)), u)
+	      : NULL;
+	return build_cast(bl, u, x->shape.dtype);
+}
+
+/* What 1 and -1 to a negative power are comes of its low bits; the inverse of others is 0 */
+static struct ncc_op *inverse_powers(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b,
+				     struct ncc_op *r)
+{
+	struct ncc_op *p = build_compare(bl, NCC_LT, b, build_splat(bl, &b->shape, 0));
+	struct ncc_op *one = build_compare(bl, NCC_NE, a, build_splat(bl, &a->shape, 1));
+	struct ncc_op *minus = build_compare(bl, NCC_NE, a, build_splat(bl, &a->shape, -1));
+
+	p = u2(bl, NCC_AND, p, u2(bl, NCC_AND, one, minus));
+	return build_select(bl, p, build_splat(bl, &a->shape, 0), r);
+}
+
+/* Squares of squares, for each bit of b that is set */
+struct ncc_op *expand_power_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
+{
+	bool is_unsigned = ncc_is_unsigned(b->shape.dtype);
+	unsigned int bits = 8 * ncc_dtype_size(b->shape.dtype) - !is_unsigned;
+	struct ncc_op *r = build_splat(bl, &a->shape, 1), *square = a;
+	double known;
+
+	if (ncc_scalar_value(b, &known) && known >= 0)
+		for (bits = 0; bits < 32 && known >= (double)(1ull << bits);)
+			bits++;
+	for (unsigned int i = 0; r && square && i < bits; i++) {
+		struct ncc_op *bit = uc(bl, NCC_AND, uc(bl, NCC_SHR, b, i), 1);
+
+		if (i)
+			square = u2(bl, NCC_MUL, square, square);
+		bit = bit ? build_compare(bl, NCC_NE, bit, build_splat(bl, &bit->shape, 0)) : NULL;
+		r = build_select(bl, bit, u2(bl, NCC_MUL, r, square), r);
+	}
+	return r && square && !is_unsigned ? inverse_powers(bl, a, b, r) : r;
+}
+
+/* Rounding may carry into the exponent, as it should; then what is too large or too small */
+struct ncc_op *expand_reduce_precision(struct ncc_build *bl, struct ncc_op *x,
+				       unsigned int exponent, unsigned int fraction)
+{
+	struct ncc_op *f = build_cast(bl, x, NEURON_DT_FP32), *u, *last, *e, *sign, *r;
+	unsigned int cut = 23 - fraction;
+	uint32_t reach = (1u << (exponent - 1)) - 1;
+
+	u = build_bitcast(bl, f, NEURON_DT_UINT32);
+	if (cut) {
+		last = uc(bl, NCC_AND, uc(bl, NCC_SHR, u, cut), 1);
+		u = u2(bl, NCC_ADD, u, uc(bl, NCC_ADD, last, (1u << (cut - 1)) - 1));
+		u = uc(bl, NCC_AND, u, ~((1u << cut) - 1));
+	}
+	if (exponent < 8) {
+		e = uc(bl, NCC_AND, u, 0x7f800000);
+		sign = uc(bl, NCC_AND, u, 0x80000000u);
+		if (!e || !sign)
+			return NULL;
+		r = build_compare(bl, NCC_GT, e,
+				  build_splat(bl, &e->shape, (127.0 + reach) * 0x1p23));
+		u = build_select(bl, r, uc(bl, NCC_OR, sign, 0x7f800000), u);
+		r = build_compare(bl, NCC_LE, e,
+				  build_splat(bl, &e->shape, (127.0 - reach) * 0x1p23));
+		u = build_select(bl, r, sign, u);
+	}
+	r = build_bitcast(bl, u, NEURON_DT_FP32);
+	r = build_select(bl, build_compare(bl, NCC_NE, f, f), f, r);
+	return x ? build_cast(bl, r, x->shape.dtype) : NULL;
+}
+
+static struct ncc_op *f2(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
+			 struct ncc_op *b)
+{
+	return a && b ? build_node(bl, kind, &a->shape, a, b, NULL) : NULL;
+}
+
+static struct ncc_op *same_as(struct ncc_build *bl, struct ncc_op *x, double v)
+{
+	return x ? build_splat(bl, &x->shape, v) : NULL;
+}
+
+/* arctan of the smaller through the larger in the first octant; then the other seven */
+struct ncc_op *expand_atan2(struct ncc_build *bl, struct ncc_op *y, struct ncc_op *x)
+{
+	struct ncc_op *ay, *ax, *t, *big, *xbits, *ybits, *r;
+	struct ncc_shape s;
+
+	if (!x || !y)
+		return NULL;
+	s = y->shape;
+	ay = build_node(bl, NCC_ABS, &s, y, NULL, NULL);
+	ax = build_node(bl, NCC_ABS, &s, x, NULL, NULL);
+	big = f2(bl, NCC_MAX, ay, ax);
+	t = f2(bl, NCC_DIV, f2(bl, NCC_MIN, ay, ax), big);
+	t = build_select(bl, build_compare(bl, NCC_EQ, ay, ax), same_as(bl, y, 1), t);
+	t = build_select(bl, build_compare(bl, NCC_EQ, big, same_as(bl, y, 0)), big, t);
+	r = t ? build_node(bl, NCC_ATAN, &s, t, NULL, NULL) : NULL;
+	r = build_select(bl, build_compare(bl, NCC_GT, ay, ax),
+			 f2(bl, NCC_SUB, same_as(bl, y, M_PI / 2), r), r);
+	xbits = build_bitcast(bl, x, NEURON_DT_INT32);
+	r = build_select(bl, build_compare(bl, NCC_LT, xbits, same_as(bl, xbits, 0)),
+			 f2(bl, NCC_SUB, same_as(bl, y, M_PI), r), r);
+	ybits = uc(bl, NCC_AND, build_bitcast(bl, y, NEURON_DT_UINT32), 0x80000000u);
+	r = u2(bl, NCC_OR, build_bitcast(bl, r, NEURON_DT_UINT32), ybits);
+	return build_bitcast(bl, r, NEURON_DT_FP32);
+}
+
+/* Behind the sign bit the order of floats is that of integers; of negative ones, backwards */
+struct ncc_op *expand_total_order(struct ncc_build *bl, struct ncc_op *x)
+{
+	bool wide = x && ncc_dtype_size(x->shape.dtype) == 4;
+	struct ncc_op *k = build_bitcast(bl, x, wide ? NEURON_DT_INT32 : NEURON_DT_INT16);
+
+	k = build_cast(bl, k, NEURON_DT_INT32);
+	return k ? build_select(bl, build_compare(bl, NCC_LT, k, build_splat(bl, &k->shape, 0)),
+				uc(bl, NCC_XOR, k, wide ? 0x7fffffff : 0x7fff), k)
+		 : NULL;
+}
+
+static uint8_t unsigned_sized(unsigned int size)
+{
+	return size == 1 ? NEURON_DT_UINT8 : size == 2 ? NEURON_DT_UINT16 : NEURON_DT_UINT32;
+}
+
+struct ncc_op *expand_split_bits(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype)
+{
+	unsigned int from = ncc_dtype_size(x->shape.dtype), to = ncc_dtype_size(dtype);
+	uint32_t mask = to == 1 ? 0xff : 0xffff;
+	struct ncc_op *u = build_bitcast(bl, x, unsigned_sized(from)), *part[4];
+	struct ncc_shape s = x->shape;
+
+	s.dim[s.ndim++] = 1;
+	u = build_cast(bl, u, NEURON_DT_UINT32);
+	for (unsigned int i = 0; i < from / to; i++) {
+		part[i] = uc(bl, NCC_AND, i ? uc(bl, NCC_SHR, u, 8 * to * i) : u, mask);
+		part[i] = build_cast(bl, part[i], unsigned_sized(to));
+		part[i] = build_reshape(bl, build_bitcast(bl, part[i], dtype), &s);
+	}
+	return build_concat(bl, part, from / to, s.ndim - 1);
+}
+
+struct ncc_op *expand_join_bits(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype)
+{
+	unsigned int from = ncc_dtype_size(x->shape.dtype), to = ncc_dtype_size(dtype);
+	struct ncc_op *u = build_bitcast(bl, x, unsigned_sized(from)), *all = NULL, *part;
+	struct ncc_shape s = x->shape;
+
+	s.ndim--;
+	u = build_cast(bl, u, NEURON_DT_UINT32);
+	for (unsigned int i = 0; i < to / from; i++) {
+		part = build_reshape(bl, build_slice(bl, u, s.ndim, i, 1), &s);
+		if (i)
+			part = uc(bl, NCC_SHL, part, 8 * from * i);
+		all = i ? u2(bl, NCC_OR, all, part) : part;
+	}
+	return build_bitcast(bl, build_cast(bl, all, unsigned_sized(to)), dtype);
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What is chosen by an index. Whole rows of a large table come by DMA. No engine addresses
+ * indirectly: the rest is a product with a matrix of ones and zeros. So that every bit arrives,
+ * whatever it means (an infinity times 0 would be NaN), the bits are taken as whole numbers of 11
+ * bits, which fp16 holds and a sum with zeros leaves alone. Called by the front ends.
+ */
+#include <string.h>
+
+#include "expand.h"
+
+#define PART_BITS 11
+#define MOST_PARTS 3
+#define SHORTEST_ROW 64 /* bytes: shorter ones are mostly descriptors */
+#define SMALLEST_TABLE 8192 /* elements: below, a product with it is sooner done */
+#define MOST_TABLES 16 /* that a longer one is cut into */
+
+struct ncc_op *expand_one_hot(struct ncc_build *bl, struct ncc_op *idx, int64_t n)
+{
+	struct ncc_shape s;
+	uint8_t map[NCC_MAX_DIMS], last;
+	struct ncc_op *a, *b;
+
+	if (!idx || idx->shape.ndim == NCC_MAX_DIMS)
+		return NULL;
+	s = idx->shape;
+	last = (uint8_t)s.ndim;
+	for (unsigned int i = 0; i < s.ndim; i++)
+		map[i] = (uint8_t)i;
+	s.dim[s.ndim++] = n;
+	a = build_spread(bl, &s, idx, map);
+	b = build_count(bl, n);
+	b = b ? build_spread(bl, &s, b, &last) : NULL;
+	return build_cast(bl, build_compare(bl, NCC_EQ, a, b), NEURON_DT_FP16);
+}
+
+/* The bits of element i of a constant */
+static uint32_t raw_bits(const struct ncc_op *c, int64_t i)
+{
+	unsigned int esz = ncc_dtype_size(c->shape.dtype);
+	uint8_t b[4] = { 0 };
+
+	memcpy(b, (const uint8_t *)c->data + i * esz, esz);
+	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+/* Part k of x as fp16; of a constant now, so that it costs nothing */
+static struct ncc_op *take_part(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *word,
+				unsigned int k)
+{
+	const uint32_t mask = (1u << PART_BITS) - 1;
+	struct ncc_shape s = x->shape;
+	struct ncc_op *p;
+
+	if (x->kind == NCC_CONST) {
+		s.dtype = NEURON_DT_FP16;
+		s.pred = false;
+		p = build_const(bl, &s);
+		for (int64_t i = 0; p && i < ncc_elems(&s); i++)
+			ncc_set(NEURON_DT_FP16, p->data, i, raw_bits(x, i) >> k * PART_BITS & mask);
+		return p;
+	}
+	s = word->shape;
+	p = k ? build_node(bl, NCC_SHR, &s, word, build_splat(bl, &s, k * PART_BITS), NULL) : word;
+	if ((k + 1) * PART_BITS < 32)
+		p = build_node(bl, NCC_AND, &s, p, build_splat(bl, &s, mask), NULL);
+	return build_cast(bl, p, NEURON_DT_FP16);
+}
+
+/* [shared, hot's others..., x's others...], fp32 */
+static struct ncc_op *choose_part(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
+				  unsigned int d, unsigned int shared)
+{
+	struct ncc_shape s = { .dtype = NEURON_DT_FP32 };
+	struct ncc_op *op;
+
+	if (!hot || !x)
+		return NULL;
+	for (unsigned int i = 0; i + 1 < hot->shape.ndim; i++)
+		s.dim[s.ndim++] = hot->shape.dim[i];
+	for (unsigned int i = shared; i < x->shape.ndim; i++)
+		if (i != d)
+			s.dim[s.ndim++] = x->shape.dim[i];
+	op = build_node(bl, NCC_DOT, &s, hot, x, NULL);
+	if (!op)
+		return NULL;
+	op->dot.nbatch = shared;
+	for (unsigned int i = 0; i < shared; i++)
+		op->dot.lhs_batch[i] = op->dot.rhs_batch[i] = (uint8_t)i;
+	op->dot.ncontract = 1;
+	op->dot.lhs_contract[0] = (uint8_t)(hot->shape.ndim - 1);
+	op->dot.rhs_contract[0] = (uint8_t)d;
+	return op;
+}
+
+static struct ncc_op *choose_parts(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
+				   unsigned int d, unsigned int shared)
+{
+	unsigned int size = ncc_dtype_size(x->shape.dtype), n = size == 4 ? MOST_PARTS : 2;
+	uint8_t whole = size == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16;
+	struct ncc_op *word = NULL, *sum = NULL;
+
+	if (x->kind != NCC_CONST)
+		word = build_cast(bl, build_bitcast(bl, x, whole), NEURON_DT_INT32);
+	if (!word && x->kind != NCC_CONST)
+		return NULL;
+	if (word && size == 2)
+		word = build_node(bl, NCC_AND, &word->shape, word,
+				  build_splat(bl, &word->shape, 0xffff), NULL);
+	for (unsigned int k = 0; k < n; k++) {
+		struct ncc_op *p = choose_part(bl, hot, take_part(bl, x, word, k), d, shared);
+
+		p = build_cast(bl, p, NEURON_DT_INT32);
+		if (!p)
+			return NULL;
+		if (k)
+			p = build_node(bl, NCC_SHL, &p->shape, p,
+				       build_splat(bl, &p->shape, k * PART_BITS), NULL);
+		sum = sum ? build_node(bl, NCC_OR, &p->shape, sum, p, NULL) : p;
+	}
+	return build_bitcast(bl, build_cast(bl, sum, whole), x->shape.dtype);
+}
+
+struct ncc_op *expand_choose(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
+			     unsigned int d, unsigned int shared)
+{
+	struct ncc_op *sum;
+
+	if (!hot || !x || hot->shape.ndim - 1 + x->shape.ndim - 1 - shared > NCC_MAX_DIMS)
+		return NULL;
+	if (ncc_dtype_size(x->shape.dtype) > 1)
+		return choose_parts(bl, hot, x, d, shared);
+	sum = choose_part(bl, hot, build_cast(bl, x, NEURON_DT_FP16), d, shared);
+	if (sum && x->shape.pred) /* 0 or 1 */
+		return build_compare(bl, NCC_GT, sum, build_splat(bl, &sum->shape, 0.5));
+	return build_cast(bl, sum, x->shape.dtype);
+}
+
+struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most)
+{
+	struct ncc_op *x = build_cast(bl, idx, NEURON_DT_INT32);
+
+	x = x ? build_node(bl, NCC_MAX, &x->shape, x, build_splat(bl, &x->shape, 0), NULL) : NULL;
+	return x ? build_node(bl, NCC_MIN, &x->shape, x, build_splat(bl, &x->shape, (double)most),
+			      NULL)
+		 : NULL;
+}
+
+bool expand_has_rows(const struct ncc_op *x, int64_t shared, int64_t rows, int64_t columns)
+{
+	return columns * ncc_dtype_size(x->shape.dtype) >= SHORTEST_ROW &&
+	       rows * columns >= SMALLEST_TABLE && shared * rows <= MOST_TABLES * NCC_MAX_TABLE;
+}
+
+/* idx inside the n rows from lo on: others are made so, theirs come from elsewhere */
+static struct ncc_op *rows_of_part(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x,
+				   int64_t lo, int64_t n)
+{
+	struct ncc_shape s = x->shape;
+
+	if (n < s.dim[0]) {
+		if (lo)
+			idx = build_node(bl, NCC_SUB, &idx->shape, idx,
+					 build_splat(bl, &idx->shape, (double)lo), NULL);
+		x = build_slice(bl, x, 0, lo, n);
+		idx = idx ? expand_clamp_index(bl, idx, n - 1) : NULL;
+	}
+	s.dim[0] = idx ? idx->shape.dim[0] : 0;
+	return x && idx ? build_node(bl, NCC_GATHER, &s, x, idx, NULL) : NULL;
+}
+
+/* x a matrix, idx a vector: from as many parts of x as it takes, the last that has the row wins */
+static struct ncc_op *rows_of_parts(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x)
+{
+	struct ncc_op *sum = NULL;
+	uint8_t map = 0;
+
+	for (int64_t lo = 0; lo < x->shape.dim[0]; lo += NCC_MAX_TABLE) {
+		int64_t left = x->shape.dim[0] - lo;
+		struct ncc_op *r = rows_of_part(bl, idx, x, lo,
+						left < NCC_MAX_TABLE ? left : NCC_MAX_TABLE),
+			      *has;
+		struct ncc_shape s;
+
+		if (lo && r) {
+			has = build_compare(bl, NCC_GE, idx,
+					    build_splat(bl, &idx->shape, (double)lo));
+			s = r->shape;
+			s.dtype = NEURON_DT_INT8;
+			s.pred = true;
+			r = build_select(bl, has ? build_spread(bl, &s, has, &map) : NULL, r, sum);
+		}
+		if (!r)
+			return NULL;
+		sum = r;
+	}
+	return sum;
+}
+
+struct ncc_op *expand_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x,
+			   int64_t shared, int64_t rows)
+{
+	struct ncc_shape table = { .ndim = 2 }, flat = { .ndim = 1 };
+
+	if (!idx || !x)
+		return NULL;
+	if (shared > 1) { /* each part of the table behind the one before */
+		struct ncc_op *at = build_count(bl, shared);
+		uint8_t map = 0;
+
+		at = at ? build_node(bl, NCC_MUL, &at->shape, at,
+				     build_splat(bl, &at->shape, (double)rows), NULL)
+			: NULL;
+		at = at ? build_spread(bl, &idx->shape, at, &map) : NULL;
+		idx = at ? build_node(bl, NCC_ADD, &idx->shape, idx, at, NULL) : NULL;
+		if (!idx)
+			return NULL;
+	}
+	flat.dim[0] = ncc_elems(&idx->shape);
+	table.dim[0] = shared * rows;
+	table.dim[1] = ncc_elems(&x->shape) / (shared * rows);
+	x = build_reshape(bl, x, &table);
+	idx = build_reshape(bl, idx, &flat);
+	return x && idx ? rows_of_parts(bl, idx, x) : NULL;
+}
+
+/* [idx's, x's others] -> [x's before d, idx's, x's behind d] */
+static struct ncc_op *in_place(struct ncc_build *bl, struct ncc_op *r, unsigned int nidx,
+			       unsigned int d)
+{
+	uint8_t map[NCC_MAX_DIMS];
+	unsigned int n = 0;
+
+	if (!r || !d)
+		return r;
+	for (unsigned int i = 0; i < d; i++)
+		map[n++] = (uint8_t)(nidx + i);
+	for (unsigned int i = 0; i < nidx; i++)
+		map[n++] = (uint8_t)i;
+	for (unsigned int i = nidx + d; i < r->shape.ndim; i++)
+		map[n++] = (uint8_t)i;
+	return build_transpose(bl, r, map);
+}
+
+static int64_t product_of(const struct ncc_shape *s, unsigned int first, unsigned int last)
+{
+	int64_t n = 1;
+
+	for (unsigned int i = first; i < last; i++)
+		n *= s->dim[i];
+	return n;
+}
+
+static bool take_rows(const struct ncc_op *x, unsigned int d)
+{
+	return expand_has_rows(x, product_of(&x->shape, 0, d), x->shape.dim[d],
+			       product_of(&x->shape, d + 1, x->shape.ndim));
+}
+
+/* Along dimension d: what is before it is shared, what is behind it a row */
+static struct ncc_op *take_by_rows(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
+				   unsigned int d)
+{
+	struct ncc_shape s = { 0 }, each = idx->shape;
+	int64_t before = product_of(&x->shape, 0, d);
+	uint8_t map[NCC_MAX_DIMS];
+
+	if (idx->shape.ndim + x->shape.ndim - 1 > NCC_MAX_DIMS)
+		return NULL;
+	for (unsigned int i = 0; i < d; i++)
+		s.dim[s.ndim++] = x->shape.dim[i];
+	for (unsigned int i = 0; i < idx->shape.ndim; i++)
+		s.dim[s.ndim++] = idx->shape.dim[i];
+	for (unsigned int i = d + 1; i < x->shape.ndim; i++)
+		s.dim[s.ndim++] = x->shape.dim[i];
+	each.ndim = 2;
+	each.dim[0] = before;
+	each.dim[1] = ncc_elems(&idx->shape);
+	map[0] = 1;
+	idx = build_reshape(bl, idx, &(struct ncc_shape){ .ndim = 1, .dim = { each.dim[1] } });
+	idx = build_spread(bl, &each, idx, map);
+	return build_reshape(bl, expand_rows(bl, idx, x, before, x->shape.dim[d]), &s);
+}
+
+struct ncc_op *expand_take_inside(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
+				  unsigned int d)
+{
+	struct ncc_op *hot;
+
+	if (!x || !idx)
+		return NULL;
+	if (take_rows(x, d))
+		return take_by_rows(bl, x, idx, d);
+	hot = expand_one_hot(bl, idx, x->shape.dim[d]);
+	return in_place(bl, expand_choose(bl, hot, x, d, 0), idx->shape.ndim, d);
+}
+
+struct ncc_op *expand_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
+			   unsigned int d)
+{
+	if (!x || !idx || d >= x->shape.ndim)
+		return NULL;
+	return expand_take_inside(bl, x, expand_clamp_index(bl, idx, x->shape.dim[d] - 1), d);
+}

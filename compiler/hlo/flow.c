@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Control flow of HLO on a machine without branches: calls and fusions are inlined, of a
+ * conditional all branches are computed and one is chosen, a while of few turns is unrolled, any
+ * other becomes a loop of the IR. Computations of scalars are also run on whole tensors (hlo_lift)
+ * here. Part of the HLO front end.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "hlo.h"
+#include "make.h"
+#include "ir/range.h"
+
+const Ncc__Hlo__Computation *hlo_called(struct hlo_inst *in, size_t i)
+{
+	const Ncc__Hlo__Computation *c = NULL;
+
+	if (i < in->p->n_called_computation_ids)
+		c = hlo_computation(in->imp, in->p->called_computation_ids[i]);
+	if (!c)
+		hlo_fail(in, -EINVAL, "calls a computation that does not exist");
+	return c;
+}
+
+int hlo_call(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct hlo_value *args,
+	     unsigned int nargs, struct hlo_value *v)
+{
+	if (!c)
+		return -EINVAL;
+	if (in->imp->depth >= HLO_MAX_CALLS)
+		return hlo_fail(in, -EINVAL, "calls nested more than %d deep, or in a cycle",
+				HLO_MAX_CALLS);
+	return hlo_run_computation(in->imp, c, args, nargs, v);
+}
+
+int hlo_lift(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct ncc_shape *s,
+	     struct ncc_op *const *x, unsigned int n, struct hlo_value *v)
+{
+	const struct ncc_shape *before = in->imp->lift;
+	struct hlo_value *args = ncc_alloc(in->imp->m, (n + 1) * sizeof(*args));
+	int rc;
+
+	for (unsigned int i = 0; args && i < n; i++) {
+		args[i].n = 1;
+		args[i].op = ncc_alloc(in->imp->m, sizeof(struct ncc_op *));
+		if (!x[i] || !args[i].op)
+			return hlo_fail(in, -ENOMEM, "out of memory");
+		args[i].op[0] = x[i];
+	}
+	if (!args)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	in->imp->lift = s->ndim ? s : NULL;
+	rc = hlo_call(in, c, args, n, v);
+	in->imp->lift = before;
+	return rc;
+}
+
+static bool same_leaves(const struct hlo_value *a, const struct hlo_value *b)
+{
+	bool same = a->n == b->n;
+
+	for (unsigned int i = 0; same && i < a->n; i++)
+		same = ncc_same_dims(&a->op[i]->shape, &b->op[i]->shape) &&
+		       a->op[i]->shape.dtype == b->op[i]->shape.dtype &&
+		       a->op[i]->shape.pred == b->op[i]->shape.pred;
+	return same;
+}
+
+/* Leaf by leaf: a's where the scalar p holds, else b's */
+static int choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_value *a,
+			 struct hlo_value *b)
+{
+	struct ncc_op **op = ncc_alloc(in->imp->m, (a->n + 1) * sizeof(struct ncc_op *));
+
+	if (!same_leaves(a, b))
+		return hlo_fail(in, -EINVAL, "branches of different results");
+	for (unsigned int i = 0; op && i < a->n; i++) {
+		struct ncc_shape s = a->op[i]->shape;
+		struct ncc_op *where = p;
+
+		s.dtype = NEURON_DT_INT8;
+		s.pred = true;
+		if (s.ndim)
+			where = build_spread(&in->b, &s, p, NULL);
+		op[i] = a->op[i] == b->op[i] ? a->op[i]
+					     : build_select(&in->b, where, a->op[i], b->op[i]);
+		if (!op[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	b->op = op;
+	return op ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
+/* Where p holds, and what held before; NULL: always */
+static struct ncc_op *both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b)
+{
+	return a && b ? build_node(&in->b, NCC_AND, &a->shape, a, b, NULL) : a ? a : b;
+}
+
+/* A computation whose result counts where p holds */
+static int call_guarded(struct hlo_inst *in, struct ncc_op *p, const Ncc__Hlo__Computation *c,
+			const struct hlo_value *arg, struct hlo_value *v)
+{
+	struct ncc_op *before = in->imp->guard;
+	int rc;
+
+	in->imp->guard = both(in, before, p);
+	if (p && !in->imp->guard)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	rc = hlo_call(in, c, arg, 1, v);
+	in->imp->guard = before;
+	return rc;
+}
+
+/* Is branch i the one? The last is for every index that is no other's */
+static struct ncc_op *is_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int i,
+				unsigned int n)
+{
+	struct ncc_op *p = NULL;
+
+	if (sel->shape.pred)
+		return i ? build_node(&in->b, NCC_NOT, &sel->shape, sel, NULL, NULL) : sel;
+	if (i + 1 < n)
+		return build_compare(&in->b, NCC_EQ, sel, build_splat(&in->b, &sel->shape, i));
+	for (unsigned int k = 0; k + 1 < n; k++)
+		p = both(in, p,
+			 build_compare(&in->b, NCC_NE, sel, build_splat(&in->b, &sel->shape, k)));
+	return p;
+}
+
+static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n,
+			 struct hlo_value *v)
+{
+	struct hlo_value a;
+	int rc = call_guarded(in, is_branch(in, sel, n - 1, n), hlo_called(in, n - 1), &in->in[n],
+			      v);
+
+	for (unsigned int i = n - 1; !rc && i-- > 0;) {
+		struct ncc_op *p = is_branch(in, sel, i, n);
+
+		if (!p)
+			return hlo_fail(in, -ENOMEM, "out of memory");
+		rc = call_guarded(in, p, hlo_called(in, i), &in->in[i + 1], &a);
+		rc = rc ? rc : choose_leaves(in, p, &a, v);
+	}
+	return rc;
+}
+
+/* Not where a computation of scalars is run on whole tensors */
+static int is_of_elements(struct hlo_inst *in)
+{
+	return in->imp->lift ? hlo_fail(in, -ENOTSUP,
+					"in the computation of a map, sort, scatter or reduction, "
+					"whose elements would each go their own way")
+			     : 0;
+}
+
+/* Of a predicate the first branch is the one for true; an index out of range means the last one */
+int hlo_conditional(struct hlo_inst *in, struct hlo_value *v)
+{
+	unsigned int n = (unsigned int)in->p->n_called_computation_ids, i;
+	struct ncc_op *sel;
+	double k;
+
+	if (is_of_elements(in))
+		return -ENOTSUP;
+	if (!n || in->nin != n + 1 || in->in[0].n != 1)
+		return hlo_fail(in, -EINVAL, "%u operands for %u branches", in->nin, n);
+	sel = in->in[0].op[0];
+	if (sel->shape.ndim || (sel->shape.pred ? n != 2 : sel->shape.dtype != NEURON_DT_INT32))
+		return hlo_fail(in, -EINVAL, "operand 0 is neither a predicate nor an s32 index");
+	if (!ncc_scalar_value(sel, &k))
+		return choose_branch(in, sel, n, v);
+	i = k < 0 || k >= n ? n - 1 : (unsigned int)k;
+	if (sel->shape.pred)
+		i = k == 0;
+	return hlo_call(in, hlo_called(in, i), &in->in[i + 1], 1, v);
+}
+
+#define MOST_LOOKED_AT 4096 /* elements */
+
+/* Bounds of an integer, from what it is made of so many operations back */
+static struct ncc_range bounds(const struct ncc_op *op, unsigned int depth)
+{
+	struct ncc_range r[3] = { { 0 } };
+	const struct ncc_range *in[3] = { &r[0], &r[1], &r[2] };
+
+	if ((op->kind != NCC_CONST && (!depth || op->nin > 3)) ||
+	    ncc_elems(&op->shape) > MOST_LOOKED_AT)
+		return ncc_type_range(&op->shape);
+	for (unsigned int i = 0; i < op->nin; i++)
+		r[i] = bounds(op->in[i], depth - 1);
+	return ncc_range_of(op, &op->shape, in);
+}
+
+#define LOOK_BACK 8 /* operations */
+
+/* Is the predicate the same (*k) whatever the inputs are? */
+static bool is_known(const struct ncc_op *p, unsigned int depth, bool *k)
+{
+	struct ncc_range a, b;
+	bool x = false, y = false, kx, ky;
+	double v;
+
+	if (ncc_scalar_value(p, &v)) {
+		*k = v != 0;
+		return true;
+	}
+	if (!depth)
+		return false;
+	if (p->kind == NCC_AND || p->kind == NCC_OR) {
+		kx = is_known(p->in[0], depth - 1, &x);
+		ky = is_known(p->in[1], depth - 1, &y);
+		*k = p->kind == NCC_OR;
+		if ((kx && x == *k) || (ky && y == *k))
+			return true;
+		*k = !*k;
+		return kx && ky;
+	}
+	if (!ncc_is_compare(p->kind) || p->shape.ndim || ncc_is_float(p->in[0]->shape.dtype))
+		return false;
+	a = bounds(p->in[0], LOOK_BACK);
+	b = bounds(p->in[1], LOOK_BACK);
+	*k = ncc_compares(p->kind, (double)a.lo, (double)b.lo);
+	return *k == ncc_compares(p->kind, (double)a.lo, (double)b.hi) &&
+	       *k == ncc_compares(p->kind, (double)a.hi, (double)b.lo) &&
+	       *k == ncc_compares(p->kind, (double)a.hi, (double)b.hi) &&
+	       ((p->kind != NCC_EQ && p->kind != NCC_NE) || a.hi < b.lo || b.hi < a.lo);
+}
+
+/* Does a number that is known change from turn to turn? Else there is nothing to bound them by */
+static bool counts(const struct hlo_value *before, const struct hlo_value *after)
+{
+	double a, b;
+
+	for (unsigned int i = 0; i < after->n; i++)
+		if (!after->op[i]->shape.ndim && ncc_scalar_value(before->op[i], &a) &&
+		    ncc_scalar_value(after->op[i], &b) && a != b)
+			return true;
+	return false;
+}
+
+#define MOST_TURNS 1024 /* of a loop that is unrolled although data may end it earlier */
+#define MOST_UNROLLED 50000 /* operations of the IR, and of HLO */
+
+/*
+ * A loop being unrolled. Conditions that depend on data do not stop it: state goes on as if all of
+ * them held, and result takes it over while they do
+ */
+struct unrolling {
+	const Ncc__Hlo__Computation *body, *cond;
+	struct hlo_value state, result;
+	struct ncc_op *going; /* the conditions so far; NULL: all held */
+	unsigned int turns; /* since the first that depends on data */
+	unsigned int loops; /* when it began */
+};
+
+static int condition(struct hlo_inst *in, const Ncc__Hlo__Computation *cond,
+		     const struct hlo_value *state, struct ncc_op **p)
+{
+	struct hlo_value go;
+	int rc = hlo_call(in, cond, state, 1, &go);
+
+	if (rc)
+		return rc;
+	if (go.n != 1 || go.op[0]->shape.ndim || !go.op[0]->shape.pred)
+		return hlo_fail(in, -EINVAL, "the condition is not a predicate");
+	*p = go.op[0];
+	return 0;
+}
+
+enum { NO_TURN, TURN, NOT_UNROLLED };
+
+static int goes_on(struct hlo_inst *in, struct unrolling *u)
+{
+	struct ncc_op *p = NULL;
+	bool k;
+	int rc = condition(in, u->cond, &u->state, &p);
+
+	if (rc)
+		return rc;
+	if (in->imp->loops != u->loops)
+		return NOT_UNROLLED; /* one that is in it was not */
+	if (is_known(p, LOOK_BACK, &k))
+		return k ? TURN : NO_TURN;
+	u->going = both(in, u->going, p);
+	return u->going ? TURN : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
+static int turn(struct hlo_inst *in, struct unrolling *u)
+{
+	struct hlo_value before = u->state, chosen = u->result;
+	struct ncc_op *guard = in->imp->guard;
+	int rc;
+
+	if (in->imp->made > in->imp->unrolled.made || in->imp->m->made > in->imp->unrolled.m_made)
+		return NOT_UNROLLED;
+	in->imp->guard = both(in, guard, u->going);
+	rc = hlo_call(in, u->body, &before, 1, &u->state);
+	in->imp->guard = guard;
+	if (rc)
+		return rc;
+	if (!same_leaves(&before, &u->state))
+		return hlo_fail(in, -EINVAL, "the body changes the shape");
+	if (!u->going) {
+		u->result = u->state;
+		return TURN;
+	}
+	if (u->turns++ >= MOST_TURNS || !counts(&before, &u->state))
+		return NOT_UNROLLED;
+	rc = choose_leaves(in, u->going, &u->state, &chosen);
+	u->result = chosen;
+	return rc ? rc : TURN;
+}
+
+/* Does the body hand on an element of its state as it came? */
+static bool passes_on(const Ncc__Hlo__Computation *body, size_t element)
+{
+	const Ncc__Hlo__Instruction *root = hlo_by_id(body, body->root_id), *in, *from;
+
+	if (!root || strcmp(root->opcode, "tuple") || element >= root->n_operand_ids)
+		return false;
+	in = hlo_by_id(body, root->operand_ids[element]);
+	if (!in || strcmp(in->opcode, "get-tuple-element") || in->n_operand_ids != 1 ||
+	    in->tuple_index != (int64_t)element)
+		return false;
+	from = hlo_by_id(body, in->operand_ids[0]);
+	return from && !strcmp(from->opcode, "parameter");
+}
+
+/* Is the state a tuple of arrays, so that its leaves are its elements? */
+static bool is_flat(const Ncc__Hlo__Shape *s)
+{
+	for (size_t i = 0; s->element_type == 13 && i < s->n_tuple_shapes; i++)
+		if (s->tuple_shapes[i]->element_type == 13)
+			return false;
+	return s->element_type == 13;
+}
+
+/* A loop being made */
+struct looping {
+	struct ncc_op *loop, *again;
+	struct ncc_op *held; /* the condition of the turn, as a state */
+	struct hlo_value state, next; /* a state, or what it was before the loop and stays */
+	bool nested; /* there are loops in it */
+};
+
+static bool is_state(const struct looping *l, const struct ncc_op *op)
+{
+	return op->kind == NCC_STATE && op->in[0] == l->loop;
+}
+
+static int end_loop(struct hlo_inst *in, struct looping *l, struct hlo_value *v)
+{
+	struct ncc_op **changes[2], *end;
+	unsigned int n = 0;
+
+	v->n = l->state.n;
+	v->op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
+	for (int i = 0; i < 2; i++)
+		changes[i] = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
+	if (!v->op || !changes[0] || !changes[1])
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	for (unsigned int i = 0; i < v->n; i++) {
+		v->op[i] = l->state.op[i];
+		if (!is_state(l, v->op[i]))
+			continue;
+		changes[0][n] = v->op[i];
+		changes[1][n++] = l->next.op[i];
+	}
+	if (l->nested) {
+		changes[0][n] = l->held;
+		changes[1][n++] = l->again;
+	}
+	end = build_loop_end(&in->b, l->loop, l->again, changes[0], changes[1], n);
+	for (unsigned int i = 0; i < v->n && end; i++)
+		if (is_state(l, v->op[i]))
+			v->op[i] = build_loop_result(&in->b, end, v->op[i]);
+	for (unsigned int i = 0; i < v->n; i++)
+		if (!end || !v->op[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	in->imp->loops++;
+	return 0;
+}
+
+/* One turn, for all. A loop in it depends on the turn, so that without one it is not entered */
+static int make_turn(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
+		     const Ncc__Hlo__Computation *cond, struct looping *l)
+{
+	struct ncc_op *guard = in->imp->guard, *p = NULL;
+	unsigned int loops = in->imp->loops;
+	int rc;
+
+	in->imp->guard = l->held;
+	rc = hlo_call(in, body, &l->state, 1, &l->next);
+	if (!rc && !same_leaves(&l->state, &l->next))
+		rc = hlo_fail(in, -EINVAL, "the body changes the shape");
+	rc = rc ? rc : condition(in, cond, &l->next, &p);
+	in->imp->guard = guard;
+	l->nested = in->imp->loops != loops;
+	l->again = rc ? NULL : both(in, guard, p);
+	return rc;
+}
+
+/* A loop that goes on as a loop: what changes is its state, the rest is as it was before */
+static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
+		     const Ncc__Hlo__Computation *cond, struct hlo_value *v)
+{
+	const struct hlo_value *before = &in->in[0];
+	struct ncc_op **state = ncc_alloc(in->imp->m, (before->n + 1) * sizeof(struct ncc_op *));
+	struct looping l = { .state = { before->n, state } };
+	struct ncc_op *p = NULL;
+	bool flat = is_flat(in->p->shape);
+	int rc = condition(in, cond, before, &p);
+
+	if (rc)
+		return rc;
+	if (in->imp->loops == NCC_MAX_LOOPS)
+		return hlo_fail(in, -EFBIG, "more than %d loops", NCC_MAX_LOOPS);
+	p = both(in, in->imp->guard, p);
+	l.loop = build_loop(&in->b, p);
+	l.held = l.loop ? build_state(&in->b, l.loop, p) : NULL;
+	if (!l.held || !state)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	for (unsigned int i = 0; i < before->n; i++) {
+		bool same = flat && passes_on(body, i);
+
+		state[i] = same ? before->op[i] : build_state(&in->b, l.loop, before->op[i]);
+		if (!state[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	rc = make_turn(in, body, cond, &l);
+	return rc ? rc : end_loop(in, &l, v);
+}
+
+/* What an attempt that is given up made is nobody's. Those in it share its limits */
+static int unroll(struct hlo_inst *in, struct unrolling *u)
+{
+	struct hlo_import *imp = in->imp;
+	unsigned int made = imp->made, loops = imp->loops;
+	bool outermost = !imp->unrolled.made;
+	int rc = TURN;
+
+	if (outermost) {
+		imp->unrolled.made = imp->made + MOST_UNROLLED;
+		imp->unrolled.m_made = imp->m->made + MOST_UNROLLED;
+	}
+	while (rc == TURN) {
+		rc = goes_on(in, u);
+		if (rc == TURN)
+			rc = turn(in, u);
+	}
+	if (rc == NOT_UNROLLED) {
+		imp->made = made;
+		imp->loops = loops;
+	}
+	if (outermost)
+		imp->unrolled.made = imp->unrolled.m_made = 0;
+	return rc;
+}
+
+/* The body's computation comes first, then the condition's */
+int hlo_while(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct unrolling u = { .body = hlo_called(in, 0),
+			       .cond = hlo_called(in, 1),
+			       .loops = in->imp->loops };
+	int rc;
+
+	if (!u.body || !u.cond || is_of_elements(in))
+		return -EINVAL;
+	if (in->nin != 1)
+		return hlo_fail(in, -EINVAL, "%u operands, expected 1", in->nin);
+	u.state = u.result = in->in[0];
+	rc = unroll(in, &u);
+	if (rc == NOT_UNROLLED)
+		return make_loop(in, u.body, u.cond, v);
+	*v = u.result;
+	return rc;
+}

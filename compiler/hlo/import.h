@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The HLO front end, for the compiler that drives it: a serialized HloModuleProto -> tensor IR. */
+#ifndef NCC_HLO_IMPORT_H
+#define NCC_HLO_IMPORT_H
+
+#include "ir/ir.h"
+
+/* The module is verified. 0, -EINVAL, -ENOTSUP, -EFBIG, -ENOMEM; of opt: narrow_64bit, warn */
+int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
+		       struct ncc_module **m, struct ncc_error *err);
+int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **m, struct ncc_error *err);
+
+#endif

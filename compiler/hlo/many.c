@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operations that are told by a computation of scalars what to do: map, reductions of any kind and
+ * of several operands, sort, and topk, which is one. The computation is run on whole tensors. Part
+ * of the HLO front end.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "hlo.h"
+#include "make.h"
+#include "neuron/hw/ours.h"
+
+#define LONG_ONE 4096 /* elements to sort: so many fill partitions by themselves */
+#define FEW_ROWS 16 /* of those: more do */
+
+int hlo_no_tuples(struct hlo_inst *in, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (in->in[i].n != 1)
+			return hlo_fail(in, -EINVAL, "operand %u is a tuple", i);
+	return 0;
+}
+
+int hlo_arrays(struct hlo_inst *in, unsigned int n)
+{
+	if (hlo_no_tuples(in, n))
+		return -EINVAL;
+	for (unsigned int i = 1; i < n; i++)
+		if (!ncc_same_dims(&in->in[i].op[0]->shape, &in->in[0].op[0]->shape))
+			return hlo_fail(in, -EINVAL, "operand %u has another shape", i);
+	return 0;
+}
+
+int hlo_take_results(struct hlo_inst *in, struct ncc_op *const *x, unsigned int n,
+		     struct hlo_value *v)
+{
+	v->n = n;
+	v->op = ncc_alloc(in->imp->m, n * sizeof(struct ncc_op *));
+	for (unsigned int i = 0; i < n; i++) {
+		int rc;
+
+		if (!v->op || !x[i])
+			return hlo_fail(in, -ENOMEM, "out of memory, or too many constants");
+		v->op[i] = x[i];
+		rc = ncc_verify_op(x[i], in->imp->err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int hlo_map(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct ncc_op *x[HLO_MANY];
+	int rc;
+
+	if (!in->nin || in->nin > HLO_MANY)
+		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
+	rc = hlo_arrays(in, in->nin);
+	for (unsigned int i = 0; !rc && i < in->nin; i++)
+		x[i] = in->in[i].op[0];
+	return rc ? rc : hlo_lift(in, hlo_called(in, 0), &x[0]->shape, x, in->nin, v);
+}
+
+int hlo_combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const *b, unsigned int n)
+{
+	struct ncc_op *x[2 * HLO_MANY];
+	struct hlo_value v;
+	int rc;
+
+	for (unsigned int i = 0; i < n; i++) {
+		x[i] = a[i];
+		x[n + i] = b[i];
+		if (!a[i] || !b[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	rc = hlo_lift(in, hlo_called(in, 0), &a[0]->shape, x, 2 * n, &v);
+	if (rc)
+		return rc;
+	if (v.n != n)
+		return hlo_fail(in, -EINVAL, "the computation has %u results, expected %u", v.n, n);
+	for (unsigned int i = 0; i < n; i++) {
+		if (!ncc_same_dims(&v.op[i]->shape, &a[i]->shape) ||
+		    v.op[i]->shape.dtype != a[i]->shape.dtype)
+			return hlo_fail(in, -EINVAL, "the computation changes a type");
+		a[i] = v.op[i];
+	}
+	return 0;
+}
+
+/* Halves of a dimension against each other until one is left; an odd one waits */
+static int reduce_along(struct hlo_inst *in, struct ncc_op **x, unsigned int n, unsigned int d)
+{
+	struct ncc_op *rest[HLO_MANY] = { NULL }, *hi[HLO_MANY], *last[HLO_MANY];
+	int rc = 0;
+
+	while (!rc && x[0]->shape.dim[d] > 1) {
+		int64_t len = x[0]->shape.dim[d], half = len / 2;
+
+		for (unsigned int i = 0; i < n; i++) {
+			last[i] = build_slice(&in->b, x[i], d, len - 1, 1);
+			hi[i] = build_slice(&in->b, x[i], d, half, half);
+			x[i] = build_slice(&in->b, x[i], d, 0, half);
+		}
+		rc = hlo_combine(in, x, hi, n);
+		if (!rc && len % 2 && rest[0])
+			rc = hlo_combine(in, last, rest, n);
+		if (len % 2)
+			memcpy(rest, last, sizeof(rest));
+	}
+	return !rc && rest[0] ? hlo_combine(in, x, rest, n) : rc;
+}
+
+int hlo_reduce_many(struct hlo_inst *in, struct hlo_value *v)
+{
+	unsigned int n = in->nin / 2;
+	struct ncc_op *x[HLO_MANY], *init[HLO_MANY];
+	struct ncc_shape s;
+	uint32_t mask = 0;
+	int rc;
+
+	if (!n || in->nin % 2 || n > HLO_MANY)
+		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
+	rc = hlo_arrays(in, n);
+	for (unsigned int i = 0; !rc && i < n; i++)
+		x[i] = in->in[i].op[0];
+	for (size_t i = 0; !rc && i < in->p->n_dimensions; i++) {
+		int64_t d = in->p->dimensions[i];
+
+		if (d < 0 || d >= x[0]->shape.ndim || mask >> d & 1)
+			return hlo_fail(in, -EINVAL, "bad dimensions");
+		mask |= 1u << d;
+		rc = reduce_along(in, x, n, (unsigned int)d);
+	}
+	if (rc)
+		return rc;
+	s = (struct ncc_shape){ 0 };
+	for (unsigned int d = 0; d < x[0]->shape.ndim; d++)
+		if (!(mask >> d & 1))
+			s.dim[s.ndim++] = x[0]->shape.dim[d];
+	for (unsigned int i = 0; i < n; i++) {
+		struct hlo_value *b = &in->in[n + i];
+
+		x[i] = build_reshape(&in->b, x[i], &s);
+		if (!x[i] || b->n != 1 || b->op[0]->shape.ndim ||
+		    b->op[0]->shape.dtype != x[i]->shape.dtype)
+			return hlo_fail(in, -EINVAL, "initial value %u does not fit", i);
+		init[i] = s.ndim ? build_spread(&in->b, &x[i]->shape, b->op[0], NULL) : b->op[0];
+	}
+	rc = hlo_combine(in, init, x, n);
+	return rc ? rc : hlo_take_results(in, init, n, v);
+}
+
+/* Values being sorted along the middle one of three dimensions; the last is where they stood */
+struct sorting {
+	struct hlo_inst *in;
+	const Ncc__Hlo__Computation
+		*before; /* NULL: the order of x[0], integers, the largest first or last */
+	bool descending;
+	uint8_t float_key; /* not 0: what x[0] was before it became integers of that order */
+	unsigned int n; /* values, the place included */
+	struct ncc_op *x[HLO_MANY + 1]; /* floats as integers: bits are moved, NaN and all */
+	uint8_t dtype[HLO_MANY]; /* what they are */
+	int64_t outer, length, padded, inner;
+	int64_t lanes; /* of a long one: x is [lanes, padded / lanes, outer * inner] meanwhile */
+	bool turned; /* its first two dimensions, that is */
+};
+
+/* Does a come before b? The computation's parameters are a0, b0, a1, b1, ... */
+static struct ncc_op *comes_before(struct sorting *st, struct ncc_op *const *a,
+				   struct ncc_op *const *b)
+{
+	struct ncc_op *x[2 * HLO_MANY];
+	struct hlo_value v;
+
+	for (unsigned int i = 0; i + 1 < st->n; i++) {
+		x[2 * i] = build_bitcast(&st->in->b, a[i], st->dtype[i]);
+		x[2 * i + 1] = build_bitcast(&st->in->b, b[i], st->dtype[i]);
+		if (!x[2 * i] || !x[2 * i + 1])
+			return NULL;
+	}
+	if (!st->before)
+		return build_compare(&st->in->b, st->descending ? NCC_GT : NCC_LT, x[0], x[1]);
+	if (hlo_lift(st->in, st->before, &a[0]->shape, x, 2 * (st->n - 1), &v))
+		return NULL;
+	if (v.n != 1 || !v.op[0]->shape.pred || !ncc_same_dims(&v.op[0]->shape, &a[0]->shape)) {
+		hlo_fail(st->in, -EINVAL, "the computation does not give a predicate");
+		return NULL;
+	}
+	return v.op[0];
+}
+
+static struct ncc_op *both(struct sorting *st, enum ncc_kind kind, struct ncc_op *a,
+			   struct ncc_op *b)
+{
+	return a && b ? build_node(&st->in->b, kind, &a->shape, a, b, NULL) : NULL;
+}
+
+/* Must hi come before lo? Equal ones stay in their order; padding, whose place is behind, is last */
+static struct ncc_op *must_swap(struct sorting *st, struct ncc_op *const *lo,
+				struct ncc_op *const *hi)
+{
+	struct ncc_build *bl = &st->in->b;
+	struct ncc_op *pl = lo[st->n - 1], *ph = hi[st->n - 1], *less, *more, *r, *end;
+
+	less = comes_before(st, hi, lo);
+	more = less ? comes_before(st, lo, hi) : NULL;
+	if (!more)
+		return NULL;
+	more = build_node(bl, NCC_NOT, &more->shape, more, NULL, NULL);
+	r = both(st, NCC_OR, less, both(st, NCC_AND, more, build_compare(bl, NCC_LT, ph, pl)));
+	if (st->padded == st->length)
+		return r;
+	end = build_splat(bl, &pl->shape, (double)st->length);
+	r = both(st, NCC_OR, r, build_compare(bl, NCC_GE, pl, end));
+	return both(st, NCC_AND, r, build_compare(bl, NCC_LT, ph, end));
+}
+
+static struct ncc_op *backwards(struct sorting *st, struct ncc_op *x)
+{
+	struct ncc_op *op =
+		x ? build_node(&st->in->b, NCC_REVERSE, &x->shape, x, NULL, NULL) : NULL;
+
+	if (op)
+		op->mask = 1u << 3;
+	return op;
+}
+
+/* The values in shape s, whose dimension 2 is which half: each half, the second one mirrored */
+static void halves(struct sorting *st, const struct ncc_shape *s, bool mirror, struct ncc_op **lo,
+		   struct ncc_op **hi)
+{
+	st->in->imp->err->text[0] = 0;
+	for (unsigned int i = 0; i < st->n; i++) {
+		struct ncc_op *r = build_reshape(&st->in->b, st->x[i], s);
+
+		lo[i] = build_slice(&st->in->b, r, 2, 0, 1);
+		hi[i] = build_slice(&st->in->b, r, 2, 1, 1);
+		if (mirror)
+			hi[i] = backwards(st, hi[i]);
+	}
+}
+
+/* The halves exchanged where swap holds, as values of shape flat */
+static int exchange(struct sorting *st, struct ncc_op *swap, const struct ncc_shape *flat,
+		    bool mirror, struct ncc_op *const *lo, struct ncc_op *const *hi)
+{
+	struct ncc_build *bl = &st->in->b;
+	struct ncc_op *pair[2];
+
+	if (!swap)
+		return st->in->imp->err->text[0] ? -EINVAL
+						 : hlo_fail(st->in, -ENOMEM, "out of memory");
+	for (unsigned int i = 0; i < st->n; i++) {
+		pair[0] = build_select(bl, swap, hi[i], lo[i]);
+		pair[1] = build_select(bl, swap, lo[i], hi[i]);
+		if (mirror)
+			pair[1] = backwards(st, pair[1]);
+		st->x[i] = build_reshape(bl, build_concat(bl, pair, 2, 2), flat);
+	}
+	return 0;
+}
+
+/* Blocks of 2 * half: each element of the first half against one of the second, or its mirror */
+static int stage(struct sorting *st, int64_t half, bool mirror)
+{
+	struct ncc_shape s = { .ndim = 5,
+			       .dim = { st->outer, st->padded / (2 * half), 2, half, st->inner } };
+	struct ncc_shape flat = { .ndim = 3, .dim = { st->outer, st->padded, st->inner } };
+	struct ncc_op *lo[HLO_MANY + 1], *hi[HLO_MANY + 1];
+
+	halves(st, &s, mirror, lo, hi);
+	return exchange(st, must_swap(st, lo, hi), &flat, mirror, lo, hi);
+}
+
+/* A bitonic network in which every exchange puts the first in front */
+static int network(struct sorting *st)
+{
+	int rc = 0;
+
+	for (int64_t block = 2; !rc && block <= st->padded; block *= 2) {
+		rc = stage(st, block / 2, true);
+		for (int64_t half = block / 4; !rc && half; half /= 2)
+			rc = stage(st, half, false);
+	}
+	return rc;
+}
+
+/* An operation that has a place of its own: each user of a transpose would turn it anew */
+static struct ncc_op *in_place(struct ncc_build *bl, struct ncc_op *x)
+{
+	if (x)
+		x = build_node(bl, NCC_OR, &x->shape, x, build_splat(bl, &x->shape, 0), NULL);
+	if (x)
+		x->upright = true;
+	return x;
+}
+
+static void turn_lanes(struct sorting *st, bool turned)
+{
+	static const uint8_t map[3] = { 1, 0, 2 };
+
+	for (unsigned int i = 0; i < st->n && st->turned != turned; i++)
+		st->x[i] = in_place(&st->in->b, build_transpose(&st->in->b, st->x[i], map));
+	st->turned = turned;
+}
+
+/*
+ * A predicate of pairs: do they belong to a block that is sorted backwards? pair and first: from
+ * one index of the second dimension to the next, and of the first
+ */
+static struct ncc_op *backward_blocks(struct sorting *st, const struct ncc_shape *s, int64_t block,
+				      int64_t first, int64_t pair)
+{
+	uint8_t d = first == 1 || block < first;
+	struct ncc_shape line = { .dtype = NEURON_DT_INT8, .pred = true, .ndim = 1 };
+	struct ncc_op *c;
+
+	line.dim[0] = s->dim[d];
+	c = build_const(&st->in->b, &line);
+	for (int64_t i = 0; c && i < line.dim[0]; i++)
+		ncc_set_int(NEURON_DT_INT8, c->data, i, (i * (d ? pair : first) & block) != 0);
+	return c ? build_spread(&st->in->b, s, c, &d) : NULL;
+}
+
+/* Blocks of so many, each second one backwards: elements half apart against each other */
+static int wide_stage(struct sorting *st, int64_t block, int64_t half)
+{
+	int64_t run = st->padded / st->lanes, rest = st->outer * st->inner;
+	bool turned = half >= run;
+	int64_t a = turned ? run : st->lanes, b = turned ? st->lanes : run;
+	int64_t h = turned ? half / run : half;
+	struct ncc_shape s = { .ndim = 5, .dim = { a, b / (2 * h), 2, h, rest } };
+	struct ncc_shape flat = { .ndim = 3, .dim = { a, b, rest } };
+	struct ncc_op *lo[HLO_MANY + 1], *hi[HLO_MANY + 1], *swap;
+
+	turn_lanes(st, turned);
+	halves(st, &s, false, lo, hi);
+	swap = must_swap(st, lo, hi);
+	if (swap && block < st->padded)
+		swap = both(st, NCC_XOR, swap,
+			    backward_blocks(st, &swap->shape, block, turned ? 1 : run, 2 * half));
+	return exchange(st, swap, &flat, false, lo, hi);
+}
+
+static void take_key(struct sorting *st)
+{
+	if (!st->float_key)
+		return;
+	st->x[0] =
+		expand_total_order(&st->in->b, build_bitcast(&st->in->b, st->x[0], st->float_key));
+	st->dtype[0] = NEURON_DT_INT32;
+}
+
+/* [length, rest] as [lanes, run, rest]; what is missing is repeated from the beginning */
+static struct ncc_op *in_lanes(struct sorting *st, struct ncc_op *x)
+{
+	int64_t run = st->padded / st->lanes, full = st->length / run, over = st->length % run;
+	struct ncc_shape s = { .ndim = 3, .dim = { full, run, st->outer * st->inner } };
+	struct ncc_op *part[3], *row[2];
+	struct ncc_build *bl = &st->in->b;
+	unsigned int n = 0;
+
+	part[n++] = build_reshape(bl, build_slice(bl, x, 0, 0, full * run), &s);
+	if (over) {
+		row[0] = build_slice(bl, x, 0, full * run, over);
+		row[1] = build_slice(bl, x, 0, 0, run - over);
+		s.dim[0] = 1;
+		part[n++] = build_reshape(bl, build_concat(bl, row, 2, 0), &s);
+	}
+	s.dim[0] = st->lanes - full - (over > 0);
+	if (s.dim[0])
+		part[n++] = build_reshape(bl, build_slice(bl, x, 0, 0, s.dim[0] * run), &s);
+	return n > 1 ? build_concat(bl, part, n, 0) : part[0];
+}
+
+/*
+ * The same for many elements of few rows: along the partitions and in them. Where those in
+ * different partitions meet, the whole is turned, so that they lie in one.
+ */
+static int wide_network(struct sorting *st)
+{
+	static const uint8_t map[3] = { 1, 0, 2 }, line[2] = { 0, 1 };
+	int64_t run = st->padded / st->lanes, rest = st->outer * st->inner;
+	struct ncc_shape two = { .ndim = 2, .dim = { st->length, rest } };
+	struct ncc_shape back = { .ndim = 3, .dim = { st->padded, st->outer, st->inner } };
+	struct ncc_shape wide = { .dtype = NEURON_DT_INT32,
+				  .ndim = 3,
+				  .dim = { st->lanes, run, rest } };
+	struct ncc_shape square = { .ndim = 2, .dim = { st->lanes, run } };
+	struct ncc_build *bl = &st->in->b;
+	struct ncc_op *place = build_reshape(bl, build_count(bl, st->padded), &square);
+	int rc = 0;
+
+	for (unsigned int i = 0; i + 1 < st->n; i++) {
+		struct ncc_op *x = build_reshape(bl, build_transpose(bl, st->x[i], map), &two);
+
+		st->x[i] = in_place(bl, in_lanes(st, x));
+	}
+	take_key(st);
+	st->x[st->n - 1] = place ? in_place(bl, build_spread(bl, &wide, place, line)) : NULL;
+	for (int64_t block = 2; !rc && block <= st->padded; block *= 2)
+		for (int64_t half = block / 2; !rc && half; half /= 2)
+			rc = wide_stage(st, block, half);
+	for (unsigned int i = 0; !rc && i < st->n; i++)
+		st->x[i] = build_transpose(bl, build_reshape(bl, st->x[i], &back), map);
+	return rc;
+}
+
+static struct ncc_op *as_bits(struct ncc_build *bl, struct ncc_op *x)
+{
+	if (!ncc_is_float(x->shape.dtype))
+		return x;
+	return build_bitcast(bl, x,
+			     x->shape.dtype == NEURON_DT_FP32 ? NEURON_DT_INT32 : NEURON_DT_INT16);
+}
+
+/* Sorted value i, the first n, in a shape of its own type */
+static struct ncc_op *sorted(struct sorting *st, unsigned int i, int64_t n,
+			     const struct ncc_shape *s)
+{
+	struct ncc_op *x = build_slice(&st->in->b, st->x[i], 1, 0, n);
+
+	if (x && i + 1 < st->n && ncc_is_float(st->dtype[i]))
+		x = build_bitcast(&st->in->b, x, st->dtype[i]);
+	return build_reshape(&st->in->b, x, s);
+}
+
+/* [outer, length, inner] to a power of 2, and where the values stand */
+static int tall_network(struct sorting *st)
+{
+	struct ncc_shape flat = { .dtype = NEURON_DT_INT32,
+				  .ndim = 3,
+				  .dim = { st->outer, st->padded, st->inner } };
+	struct ncc_build *bl = &st->in->b;
+	struct ncc_op *place = build_count(bl, st->padded), *part[2];
+	uint8_t map = 1;
+
+	for (unsigned int i = 0; i + 1 < st->n && st->padded > st->length; i++) {
+		part[0] = st->x[i];
+		part[1] = build_slice(bl, part[0], 1, 0, st->padded - st->length);
+		st->x[i] = build_concat(bl, part, 2, 1);
+	}
+	st->x[st->n - 1] = place ? build_spread(bl, &flat, place, &map) : NULL;
+	take_key(st);
+	return network(st);
+}
+
+/* Sort along dimension d: the values are [outer, padded, inner] then */
+static int begin_sorting(struct sorting *st, struct ncc_op *const *x, unsigned int n,
+			 unsigned int d)
+{
+	const struct ncc_shape *s = &x[0]->shape;
+	struct ncc_build *bl = &st->in->b;
+	struct ncc_shape flat = { .ndim = 3 };
+	int rc;
+
+	st->outer = st->inner = st->padded = 1;
+	for (unsigned int i = 0; i < s->ndim; i++)
+		*(i < d ? &st->outer : &st->inner) *= i == d ? 1 : s->dim[i];
+	st->length = s->dim[d];
+	while (st->padded < st->length)
+		st->padded *= 2;
+	st->n = n + 1;
+	flat.dim[0] = st->outer;
+	flat.dim[1] = st->length;
+	flat.dim[2] = st->inner;
+	for (unsigned int i = 0; i < n; i++) {
+		st->dtype[i] = x[i]->shape.dtype;
+		st->x[i] = build_reshape(bl, as_bits(bl, x[i]), &flat);
+	}
+	if (st->padded >= LONG_ONE && st->outer * st->inner <= FEW_ROWS) {
+		st->lanes = NEURON_PARTITIONS;
+		rc = wide_network(st);
+	} else {
+		rc = tall_network(st);
+	}
+	for (unsigned int i = 0; !rc && i <= n; i++)
+		if (!st->x[i])
+			rc = hlo_fail(st->in, -ENOMEM, "out of memory");
+	return rc;
+}
+
+int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct sorting st = { .in = in, .before = hlo_called(in, 0) };
+	int64_t d = in->p->n_dimensions == 1 ? in->p->dimensions[0] : -1;
+	struct ncc_op *x[HLO_MANY];
+	int rc;
+
+	if (!st.before || !in->nin || in->nin > HLO_MANY)
+		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
+	rc = hlo_arrays(in, in->nin);
+	if (rc)
+		return rc;
+	if (d < 0 || d >= in->in[0].op[0]->shape.ndim)
+		return hlo_fail(in, -EINVAL, "bad dimension");
+	for (unsigned int i = 0; i < in->nin; i++)
+		x[i] = in->in[i].op[0];
+	rc = begin_sorting(&st, x, in->nin, (unsigned int)d);
+	for (unsigned int i = 0; !rc && i < in->nin; i++)
+		x[i] = sorted(&st, i, st.length, &in->in[i].op[0]->shape);
+	return rc ? rc : hlo_take_results(in, x, in->nin, v);
+}
+
+/* Of an integer that is ordered as floats are, the float: the same bits turned back */
+static struct ncc_op *from_order(struct ncc_build *bl, struct ncc_op *key, uint8_t dtype)
+{
+	uint8_t bits = ncc_dtype_size(dtype) == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16;
+
+	key = build_bitcast(bl, build_cast(bl, key, bits), dtype);
+	return build_bitcast(bl, build_cast(bl, expand_total_order(bl, key), bits), dtype);
+}
+
+int hlo_topk(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct sorting st = { .in = in, .descending = in->p->largest };
+	struct ncc_op *x[2];
+	struct ncc_shape s;
+	unsigned int d;
+	int rc;
+
+	if (in->nin != 1 || in->in[0].n != 1 || !in->in[0].op[0]->shape.ndim)
+		return hlo_fail(in, -EINVAL, "needs one operand of rank 1 at least");
+	x[0] = in->in[0].op[0];
+	s = x[0]->shape;
+	d = s.ndim - 1;
+	if (in->p->k < 1 || in->p->k > s.dim[d])
+		return hlo_fail(in, -EINVAL, "k is %lld of %lld", (long long)in->p->k,
+				(long long)s.dim[d]);
+	st.float_key = ncc_is_float(s.dtype) ? s.dtype : 0;
+	rc = begin_sorting(&st, x, 1, d);
+	s.dim[d] = in->p->k;
+	for (unsigned int i = 0; !rc && i < 2; i++)
+		x[i] = sorted(&st, i, in->p->k, &s);
+	if (!rc && st.float_key)
+		x[0] = from_order(&in->b, x[0], s.dtype);
+	return rc ? rc : hlo_take_results(in, x, 2, v);
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+/*
+ * scatter, of one operand or several (expand/scatter.c). Operands whose results do not mix are
+ * scattered each by itself. Part of the HLO front end.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "hlo.h"
+#include "make.h"
+
+struct scattering {
+	struct hlo_inst *in;
+	unsigned int n; /* operands */
+	struct ncc_slices s;
+	struct ncc_op *x[HLO_MANY], *u[HLO_MANY];
+};
+
+static int combine(void *opaque, struct ncc_op **old, struct ncc_op *const *update)
+{
+	struct scattering *s = opaque;
+
+	return hlo_combine(s->in, old, update, s->n);
+}
+
+/* What a slice has along each dimension of the operand: the updates' windows in order, else 1 */
+static int take_windows(struct hlo_inst *in, struct ncc_slices *s, const struct ncc_shape *x,
+			const struct ncc_shape *u)
+{
+	unsigned int n = 0;
+
+	for (unsigned int d = 0; d < x->ndim; d++) {
+		bool batch = false;
+
+		for (unsigned int i = 0; i < s->nbatch; i++)
+			batch = batch || s->batch[i] == d;
+		s->size[d] = 1;
+		if (batch || s->dropped >> d & 1)
+			continue;
+		if (n == s->nwindow || s->window[n] >= u->ndim)
+			return hlo_fail(in, -EINVAL, "dimension numbers do not fit the shapes");
+		s->size[d] = u->dim[s->window[n++]];
+	}
+	return n == s->nwindow ? 0
+			       : hlo_fail(in, -EINVAL, "dimension numbers do not fit the shapes");
+}
+
+static int take_numbers(struct hlo_inst *in, struct ncc_slices *s)
+{
+	const Ncc__Hlo__ScatterDimensionNumbers *g = in->p->scatter_dimension_numbers;
+
+	if (!g || g->index_vector_dim < 0 || g->index_vector_dim > NCC_MAX_DIMS)
+		return hlo_fail(in, -EINVAL, "needs dimension numbers");
+	s->vector = (unsigned int)g->index_vector_dim;
+	return hlo_take_list(in, g->n_update_window_dims, g->update_window_dims, &s->nwindow,
+			     s->window) ?:
+	       hlo_take_list(in, g->n_scatter_dims_to_operand_dims, g->scatter_dims_to_operand_dims,
+			     &s->nmap, s->map) ?:
+	       hlo_take_list(in, g->n_input_batching_dims, g->input_batching_dims, &s->nbatch,
+			     s->batch) ?:
+	       hlo_take_slices(in, s, g->n_inserted_window_dims, g->inserted_window_dims,
+			       g->scatter_indices_batching_dims,
+			       g->n_scatter_indices_batching_dims);
+}
+
+/* Operands, indices, updates */
+static int take_operands(struct scattering *s)
+{
+	struct hlo_inst *in = s->in;
+
+	for (unsigned int i = 0; i < in->nin; i++)
+		if (in->in[i].n != 1)
+			return hlo_fail(in, -EINVAL, "operand %u is a tuple", i);
+	for (unsigned int i = 0; i < s->n; i++) {
+		s->x[i] = in->in[i].op[0];
+		s->u[i] = in->in[s->n + 1 + i].op[0];
+		if (!ncc_same_dims(&s->x[i]->shape, &s->x[0]->shape) ||
+		    !ncc_same_dims(&s->u[i]->shape, &s->u[0]->shape) ||
+		    s->x[i]->shape.dtype != s->u[i]->shape.dtype)
+			return hlo_fail(in, -EINVAL,
+					"operand %u and its update need one type, and all one "
+					"shape",
+					i);
+	}
+	return 0;
+}
+
+/* Each by itself if that can be; r: NULL */
+static int scatter_each(struct scattering *s, struct ncc_op **r)
+{
+	struct hlo_inst *in = s->in;
+	struct ncc_combine c = { 0 };
+	int rc = 0;
+
+	for (unsigned int i = 0; i < s->n; i++)
+		if (hlo_combiner(in, i, s->n) == NCC_PARAM)
+			return 0;
+	for (unsigned int i = 0; !rc && i < s->n; i++) {
+		c.func = hlo_of_truth(hlo_combiner(in, i, s->n), &s->x[i]->shape);
+		rc = expand_scatter(&in->b, 1, &s->x[i], in->in[s->n].op[0], &s->u[i], &s->s, &c,
+				    &r[i]);
+	}
+	return rc;
+}
+
+int hlo_scatter(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct scattering s = { .in = in, .n = in->nin / 2 };
+	struct ncc_combine c = { .func = NCC_PARAM, .fn = combine, .opaque = &s };
+	struct ncc_op *r[HLO_MANY] = { NULL };
+	int rc;
+
+	if (in->nin % 2 == 0 || !s.n || s.n > HLO_MANY)
+		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
+	rc = take_operands(&s) ?:
+	     take_numbers(in, &s.s) ?:
+	     take_windows(in, &s.s, &s.x[0]->shape, &s.u[0]->shape) ?:
+	     scatter_each(&s, r);
+	if (!rc && !r[0])
+		rc = expand_scatter(&in->b, s.n, s.x, in->in[s.n].op[0], s.u, &s.s, &c, r);
+	rc = rc ? rc : hlo_take_results(in, r, s.n, v);
+	for (unsigned int i = 0; !rc && i < s.n; i++)
+		hlo_fold(in, r[i]);
+	return rc;
+}

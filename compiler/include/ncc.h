@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libncc: the compiler as a library. neuronx-cc, the tests and the fuzzers call it, and what it
+ * does step by step is in ncc.c. Libraries never print: progress goes to the log callback, a
+ * failure to one line of text. Thread safe: a compilation has no state but its arguments.
+ */
+#ifndef NCC_H
+#define NCC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "neuron/isa/isa.h"
+#include "neuron/isa/target.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NCC_MAX_DIMS 8
+
+enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
+
+enum ncc_framework { NCC_XLA, NCC_ONNX, NCC_IR };
+
+#define NCC_PASS_READ "read" /* --dump-ir-after: as it was read */
+#define NCC_PASS_LOOPS "loops" /* and cut at its loops: each part */
+
+/* What is said of one of the model's inputs (ONNX) */
+struct ncc_input {
+	const char *name;
+	bool has_shape; /* dim: for dimensions that the model leaves open */
+	unsigned int ndim;
+	int64_t dim[NCC_MAX_DIMS];
+	const double *value; /* the input becomes a constant; NULL: it stays an input */
+	size_t nvalues;
+};
+
+struct ncc_options {
+	enum ncc_framework framework;
+	const struct neuron_target *target; /* what the result is for; NULL: inf1 */
+	const struct ncc_input *input;
+	unsigned int ninputs;
+	enum ncc_cast auto_cast; /* neuronx-cc's default: NCC_CAST_MATMULT */
+	uint8_t auto_cast_type; /* NEURON_DT_BF16 (0 means it) or NEURON_DT_FP16 */
+	unsigned int pipeline_cores; /* 1 (0 means it) to 16: a stage a core, if there is enough */
+	uint8_t uuid[16]; /* of the NEFF */
+	unsigned int level; /* 1: nothing is fused; else everything is */
+	FILE *print_ir; /* the IR after the passes; NULL: no */
+	const char *dump_after; /* the IR after every pass of this name, or all */
+	FILE *dump;
+	int64_t print_elements; /* of a constant, in both */
+	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
+	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */
+	void (*log)(void *opaque, const char *line); /* progress; may be NULL */
+	void (*warn)(void *opaque, const char *line); /* what may surprise; may be NULL */
+	/* how far a part of the work is: done of total; may be NULL */
+	void (*progress)(void *opaque, const char *part, unsigned int done, unsigned int total);
+	/* the model's bytes are not needed any more; may be NULL */
+	void (*model_read)(void *opaque);
+	void *opaque;
+};
+
+/* Why a compilation failed: one line, owned by the caller of the compiler */
+struct ncc_error {
+	char text[512];
+};
+
+/*
+ * A model of opt->framework -> NEFF file in memory; free() *out. The same input gives the same
+ * bytes but the uuid. 0; -EINVAL: not a model; -ENOTSUP: what the model has is not supported;
+ * -EFBIG: it is too large for the device; -ENOMEM
+ */
+int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
+		size_t *out_size, struct ncc_error *err);
+
+/* The operators of ONNX that are known, by number; NULL: no more */
+const char *ncc_onnx_operator(unsigned int i);
+
+/* The names of the passes in order, some more than once; NULL: no more */
+const char *ncc_pass_name(unsigned int i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

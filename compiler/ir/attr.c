@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/* The attributes of operations in the IR's text form. Called by print.c and parse.c. */
+#include "text.h"
+
+static const uint8_t param[] = { NCC_PARAM, NCC_KINDS }, concat[] = { NCC_CONCAT, NCC_KINDS },
+		     reduces[] = { NCC_REDUCE, NCC_REDUCE_WINDOW, NCC_KINDS },
+		     masked[] = { NCC_REVERSE, NCC_REDUCE, NCC_KINDS },
+		     broadcast[] = { NCC_BROADCAST, NCC_KINDS },
+		     transpose[] = { NCC_TRANSPOSE, NCC_KINDS }, slice[] = { NCC_SLICE, NCC_KINDS },
+		     pad[] = { NCC_PAD, NCC_KINDS }, window[] = { NCC_REDUCE_WINDOW, NCC_KINDS },
+		     conv[] = { NCC_CONV, NCC_KINDS }, dot[] = { NCC_DOT, NCC_KINDS };
+
+#define AT(field) offsetof(struct ncc_op, field)
+
+const struct ir_attr ir_attrs[] = {
+	{ "index", IR_I64, 0, AT(index), param },
+	{ "io", IR_DTYPE, 0, AT(io_dtype), param },
+	{ "axis", IR_UINT, 0, AT(axis), concat },
+	{ "func", IR_KIND, 0, AT(func), reduces },
+	{ "dims", IR_MASK, 0, AT(mask), masked },
+	{ "map", IR_LIST8, IR_N_OPERAND, AT(map), broadcast },
+	{ "map", IR_LIST8, IR_N_RANK, AT(map), transpose },
+	{ "start", IR_LIST64, IR_N_RANK, AT(start), slice },
+	{ "stride", IR_LIST64, IR_N_RANK, AT(stride), slice },
+	{ "low", IR_LIST64, IR_N_RANK, AT(low), pad },
+	{ "high", IR_LIST64, IR_N_RANK, AT(high), pad },
+	{ "interior", IR_LIST64, IR_N_RANK, AT(interior), pad },
+	{ "lhs_batch", IR_LIST8, IR_N_BATCH, AT(dot.lhs_batch), dot },
+	{ "rhs_batch", IR_LIST8, IR_N_BATCH, AT(dot.rhs_batch), dot },
+	{ "lhs_contract", IR_LIST8, IR_N_CONTRACT, AT(dot.lhs_contract), dot },
+	{ "rhs_contract", IR_LIST8, IR_N_CONTRACT, AT(dot.rhs_contract), dot },
+	{ "in", IR_LIST8, IR_N_CONV, AT(conv.in_batch), conv },
+	{ "kernel", IR_LIST8, IR_N_CONV, AT(conv.k_in), conv },
+	{ "out", IR_LIST8, IR_N_CONV, AT(conv.out_batch), conv },
+	{ "groups", IR_I64, 0, AT(conv.groups), conv },
+	{ "window", IR_WINDOW, IR_N_SPATIAL, AT(window), conv },
+	{ "window", IR_WINDOW, IR_N_RANK, AT(window), window },
+	{ "exact", IR_BOOL, 0, AT(exact), NULL },
+	{ "upright", IR_BOOL, 0, AT(upright), NULL },
+	{ "narrowed", IR_BOOL, 0, AT(narrowed), NULL },
+	{ NULL, 0, 0, 0, NULL },
+};
+
+/* in_batch, in_feature and in_spatial are one list, and so are the others */
+_Static_assert(offsetof(struct ncc_conv, in_spatial) == offsetof(struct ncc_conv, in_batch) + 2 &&
+		       offsetof(struct ncc_conv, k_spatial) ==
+			       offsetof(struct ncc_conv, k_in) + 2 &&
+		       offsetof(struct ncc_conv, out_spatial) ==
+			       offsetof(struct ncc_conv, out_batch) + 2,
+	       "dimensions of a convolution");
+
+bool ir_attr_of(const struct ir_attr *a, enum ncc_kind kind)
+{
+	for (unsigned int i = 0; a->kinds && a->kinds[i] != NCC_KINDS; i++)
+		if (a->kinds[i] == kind)
+			return true;
+	return !a->kinds;
+}
+
+unsigned int ir_attr_length(const struct ir_attr *a, const struct ncc_op *op)
+{
+	switch (a->count) {
+	case IR_N_OPERAND:
+		return op->nin ? op->in[0]->shape.ndim : 0;
+	case IR_N_BATCH:
+		return op->dot.nbatch;
+	case IR_N_CONTRACT:
+		return op->dot.ncontract;
+	case IR_N_SPATIAL:
+		return op->conv.nspatial;
+	case IR_N_CONV:
+		return op->conv.nspatial + 2;
+	default:
+		return op->shape.ndim;
+	}
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tensor IR: one straight line of operations on dense tensors of static shape, each giving
+ * one value. The front ends (hlo/, onnx/) build it, passes (passes/) rewrite it, codegen/ lowers
+ * it. The module owns everything reachable from it; operations live until ncc_module_free.
+ */
+#ifndef NCC_IR_H
+#define NCC_IR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "ncc.h"
+#include "neuron/isa/isa.h"
+
+#define NCC_MAX_ELEMS (1ll << 31) /* of one tensor */
+#define NCC_MAX_OPS 200000
+#define NCC_MAX_MADE (1 << 20) /* operations made for a module, swept ones too: some 1.3 GB */
+#define NCC_MAX_OPERANDS 4096
+#define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
+#define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
+#define NCC_MAX_LOOPS 16
+#define NCC_MAX_TABLE 65536 /* rows to gather from: what the NEFF's gather takes */
+#define NCC_MAX_TAIL 6 /* operations fused behind a product */
+
+enum ncc_kind {
+	NCC_PARAM, /* index: its number */
+	NCC_CONST, /* data, row-major */
+	/* one operand, element by element */
+	NCC_NEG,
+	NCC_ABS,
+	NCC_SIGN,
+	NCC_EXP,
+	NCC_LOG,
+	NCC_TANH,
+	NCC_LOGISTIC,
+	NCC_SQRT,
+	NCC_RSQRT,
+	NCC_ERF,
+	NCC_SIN, /* in [-pi, pi] */
+	NCC_ATAN,
+	NCC_SOFTPLUS,
+	NCC_GELU, /* with erf */
+	NCC_GELU_TANH,
+	NCC_MISH,
+	NCC_NOT,
+	NCC_CONVERT, /* from a float to an integer: to nearest even, saturated; integers wrap around
+		      */
+	/* two operands of one shape */
+	NCC_ADD,
+	NCC_SUB,
+	NCC_MUL,
+	NCC_DIV,
+	NCC_MAX,
+	NCC_MIN,
+	NCC_POW,
+	NCC_AND,
+	NCC_OR,
+	NCC_XOR,
+	NCC_SHL, /* by its bits or more: 0 */
+	NCC_SHR, /* logical */
+	NCC_EQ,
+	NCC_NE,
+	NCC_GE,
+	NCC_GT,
+	NCC_LE,
+	NCC_LT,
+	NCC_SELECT, /* predicate, on true, on false */
+	/* data movement */
+	NCC_BROADCAST, /* map[i]: result dimension of operand dimension i */
+	NCC_BITCAST, /* the same bits as a type of the same size */
+	NCC_RESHAPE,
+	NCC_TRANSPOSE, /* map[i]: operand dimension of result dimension i */
+	NCC_SLICE, /* start, stride */
+	NCC_REVERSE, /* mask: dimensions */
+	NCC_CONCAT, /* axis */
+	NCC_PAD, /* operand 1: scalar; low, high (may be negative), interior */
+	NCC_GATHER, /* [rows, n], s32[m] -> [m, n]: the rows of these numbers, which are all inside */
+	/* contractions and reductions */
+	NCC_DOT, /* dot */
+	NCC_CONV, /* conv, window of its spatial dimensions */
+	NCC_REDUCE, /* mask: dimensions; func; operand 1: scalar */
+	NCC_REDUCE_WINDOW, /* window for every dimension; func; operand 1: scalar */
+	/*
+	 * Loops (passes/loops.c). What depends on a loop's state is done again in every turn; the
+	 * operands alone say what that is
+	 */
+	NCC_LOOP, /* predicate: is there a first turn? Its value is nobody's but the loop's */
+	NCC_STATE, /* the loop, before the first turn: the value in this turn */
+	NCC_LOOP_END, /* the loop, predicate: another turn? Then states, each with the next turn's */
+	NCC_LOOP_RESULT, /* the end, a state: its value when no turn is left */
+	NCC_KINDS,
+};
+
+struct ncc_window {
+	int64_t size, stride, low, high, window_dilation, base_dilation;
+	bool reversal;
+};
+
+struct ncc_dot {
+	unsigned int nbatch, ncontract;
+	uint8_t lhs_batch[NCC_MAX_DIMS], rhs_batch[NCC_MAX_DIMS];
+	uint8_t lhs_contract[NCC_MAX_DIMS], rhs_contract[NCC_MAX_DIMS];
+};
+
+struct ncc_conv {
+	unsigned int nspatial;
+	uint8_t in_batch, in_feature, in_spatial[NCC_MAX_DIMS];
+	uint8_t k_in, k_out, k_spatial[NCC_MAX_DIMS];
+	uint8_t out_batch, out_feature, out_spatial[NCC_MAX_DIMS];
+	int64_t groups;
+};
+
+struct ncc_shape {
+	uint8_t dtype; /* enum neuron_dtype; a predicate is int8 holding 0 or 1 */
+	bool pred;
+	unsigned int ndim;
+	int64_t dim[NCC_MAX_DIMS];
+};
+
+struct ncc_op {
+	enum ncc_kind kind;
+	char *name; /* as the front end had it */
+	char *where; /* "file:line" of the user's program, or NULL */
+	struct ncc_shape shape;
+	unsigned int nin;
+	struct ncc_op **in;
+	/* attributes, by kind (see enum ncc_kind) */
+	int64_t index;
+	unsigned int axis;
+	uint32_t mask;
+	enum ncc_kind func; /* ADD, MUL, MAX, MIN, AND, OR */
+	uint8_t map[NCC_MAX_DIMS];
+	int64_t start[NCC_MAX_DIMS], stride[NCC_MAX_DIMS];
+	int64_t low[NCC_MAX_DIMS], high[NCC_MAX_DIMS], interior[NCC_MAX_DIMS];
+	struct ncc_window window[NCC_MAX_DIMS];
+	struct ncc_dot dot;
+	struct ncc_conv conv;
+	void *data;
+	bool exact; /* --auto-cast all leaves its types as they are */
+	bool upright; /* its first dimension lies along the partitions, whatever its operand's do */
+	uint8_t io_dtype; /* a parameter's for the model's user; 0: the shape's (pass_integers) */
+	/* of passes */
+	bool narrowed; /* pass_autocast: from fp32 */
+	struct ncc_op *cast; /* pass_autocast: the last convert of it */
+	unsigned int users; /* operands and outputs that name it (ncc_count_users) */
+	struct ncc_op *replaced; /* a pass put this one in its place */
+	int pdim; /* pass_layout: dimension along the partitions; -1: none */
+	unsigned int id; /* position in the line (ncc_number) */
+	struct ncc_value *value; /* gen: where it lies */
+	bool late_cast; /* gen: a convert that its users do when they read the operand */
+	bool read_by_copy; /* gen: that user is a copy, which casts from anywhere */
+	struct ncc_op *pad; /* gen: its only user, in whose result it is made at once */
+	struct ncc_op *fused; /* gen: the product that does this operation on its way out */
+	unsigned int ntail; /* gen, of a product: the operations that it does so */
+	struct ncc_op *tail[NCC_MAX_TAIL];
+	struct ncc_op *group, *group_first, *group_next; /* gen: made together; group: the last */
+	uint8_t write_dtype; /* gen: what it is written as: its only user's, a convert (0: its own) */
+	unsigned int mark; /* ncc_sweep */
+	struct ncc_op *next;
+};
+
+struct ncc_module {
+	char *name;
+	struct ncc_op *first, **tail;
+	unsigned int nops;
+	unsigned int made; /* by ncc_op_new, at most NCC_MAX_MADE */
+	unsigned int nparams;
+	struct ncc_op **params;
+	unsigned int nouts;
+	struct ncc_op **outs;
+	uint8_t *out_dtype; /* for the model's user; NULL: the shapes' (pass_integers) */
+	int64_t *out_number; /* of a stage or a part: what each is called; NULL: its index */
+	const uint64_t *kept; /* of a part: where in the shared scratchpad each number lies */
+	struct ncc_mem *mem; /* ncc_alloc's blocks */
+	struct ncc_mem *data; /* ncc_alloc_data's */
+	size_t garbage; /* bytes of data since the last sweep, which may all be in use */
+};
+
+/* Notes why a compilation fails; the code is returned */
+int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* the same with the operation's name, kind and source line in front */
+int ncc_fail_op(struct ncc_error *err, int code, const struct ncc_op *op, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+struct ncc_module *ncc_module_new(const char *name);
+void ncc_module_free(struct ncc_module *m);
+/* zeroed memory that lives as long as the module; NULL: out of memory */
+void *ncc_alloc(struct ncc_module *m, size_t size);
+/* the same for an operation's data: until a sweep finds it in no operation of the line */
+void *ncc_alloc_data(struct ncc_module *m, size_t size);
+char *ncc_strdup(struct ncc_module *m, const char *s);
+
+/* A new operation, not yet in the line; name may be NULL (then like's name is the stem) */
+struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name,
+			  unsigned int nin);
+void ncc_op_append(struct ncc_module *m, struct ncc_op *op);
+/* scalar constant of a dtype from a double */
+struct ncc_op *ncc_const_scalar(struct ncc_module *m, uint8_t dtype, double v);
+
+const char *ncc_kind_name(enum ncc_kind kind);
+bool ncc_is_unary(enum ncc_kind kind);
+bool ncc_is_binary(enum ncc_kind kind);
+static inline bool ncc_is_compare(enum ncc_kind kind)
+{
+	return kind >= NCC_EQ && kind <= NCC_LT;
+}
+int64_t ncc_elems(const struct ncc_shape *s);
+bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b);
+bool ncc_is_float(uint8_t dtype);
+bool ncc_is_unsigned(uint8_t dtype);
+unsigned int ncc_dtype_size(uint8_t dtype);
+const char *ncc_dtype_name(const struct ncc_shape *s);
+
+void ncc_number(struct ncc_module *m);
+void ncc_count_users(struct ncc_module *m);
+/* follow replaced links in operands and outputs, drop what nobody uses, and its data */
+void ncc_sweep(struct ncc_module *m);
+
+/* verify.c: every operation's operands, shapes and attributes agree. 0 or -EINVAL */
+int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err);
+int ncc_verify(const struct ncc_module *m, struct ncc_error *err);
+/* parse.c: the text form (text.h) -> a module, verified. 0, -EINVAL, -EFBIG, -ENOMEM */
+int ncc_import_ir(const void *buf, size_t size, struct ncc_module **m, struct ncc_error *err);
+/* print.c: as text that ncc_import_ir reads, constants up to so many elements in full */
+void ncc_print(const struct ncc_module *m, int64_t most, FILE *f);
+
+/* constant.c: elements of host-side constants */
+double ncc_get(uint8_t dtype, const void *data, int64_t i);
+void ncc_set(uint8_t dtype, void *data, int64_t i, double v);
+void ncc_set_int(uint8_t dtype, void *data, int64_t i, int64_t v); /* its low bits */
+bool ncc_scalar_value(const struct ncc_op *op,
+		      double *v); /* op is one constant value, maybe broadcast */
+bool ncc_compares(enum ncc_kind kind, double a, double b); /* NCC_EQ to NCC_GE */
+/* row-major: elements from one index to the next, of each dimension */
+void ncc_steps(const struct ncc_shape *s, int64_t *step);
+/* the same in the operand of a transpose, slice or reverse, for the result's dimensions; where it
+ * starts */
+int64_t ncc_move_steps(const struct ncc_op *op, int64_t *step);
+int ncc_fold(struct ncc_module *m, struct ncc_op *op); /* 1: op became NCC_CONST; 0: not foldable */
+/* fold.c: the same of element-wise operations, where the datapath gives the same bits */
+int ncc_fold_elementwise(struct ncc_module *m, struct ncc_op *op);
+/* an integer operation on elements of shape s; the low bits of *r are the result. false: not one */
+bool ncc_integer(enum ncc_kind kind, const struct ncc_shape *s, int64_t a, int64_t b, int64_t *r);
+
+/* eval.c: 1: op, whose operands are constants, became one; 0: not folded; -ENOMEM */
+int ncc_eval(struct ncc_module *m, struct ncc_op *op);
+
+#endif

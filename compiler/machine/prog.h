@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The machine program: instructions and DMAs in one order that respects every dependence, with the
+ * memory each one touches. The code generator appends to it, sched.c turns it into engine streams
+ * with semaphores, out.c writes the streams and DMAs into a NEFF, check.c proves the result.
+ */
+#ifndef NCC_PROG_H
+#define NCC_PROG_H
+
+#include "ir/ir.h"
+#include "passes/loops.h"
+#include "neff.h"
+#include "neuron/hw/ours.h"
+#include "neuron/isa/check.h"
+
+/* Who executes: the engines, as the target numbers them, then the DMA queues */
+enum ncc_queue { NCC_Q_IN, NCC_Q_DATA, NCC_Q_OUT, NCC_Q_GATHER, NCC_QUEUES };
+#define NCC_PROC_QUEUE(q) (NEURON_ENGINES_MAX + (q))
+#define NCC_PROCS (NEURON_ENGINES_MAX + NCC_QUEUES)
+
+#define NCC_MAX_NODES (1 << 20)
+#define NCC_MAX_DESCS (1 << 20)
+
+/* A box of memory: bytes [lo, hi) of partitions [p0, p1); in DRAM of variable var, p is unused */
+enum ncc_space { NCC_SBUF, NCC_PSUM, NCC_DRAM };
+struct ncc_access {
+	uint8_t space;
+	bool write;
+	uint32_t var;
+	uint16_t p0, p1;
+	uint64_t lo, hi;
+};
+#define NCC_MAX_ACCESS NEURON_ISA_MAX_ACCESS
+
+struct ncc_node {
+	uint8_t proc; /* an engine, or NCC_PROC_QUEUE() */
+	uint8_t nacc;
+	bool signals; /* adds 1 to its proc's semaphore when complete */
+	int32_t dma; /* index in dmas; -1: an engine's instruction */
+	uint32_t count; /* sched.c: its proc's semaphore once this node is complete */
+	struct neuron_insn insn;
+	struct ncc_access acc[NCC_MAX_ACCESS];
+};
+
+struct ncc_prog {
+	const struct neuron_target *target;
+	struct ncc_node *node;
+	unsigned int nnodes, cap;
+	struct neff_dma *dma; /* ids are indices; semaphore and queue set by sched.c and out.c */
+	unsigned int ndma, dma_cap;
+	struct neff_var *var; /* 0: the state buffer */
+	unsigned int nvars, var_cap;
+	bool *lent; /* of each variable: its data is the module's */
+	unsigned int lent_cap;
+	unsigned int ndesc;
+	struct neuron_isa_weights weights; /* loaded last */
+};
+
+void ncc_prog_init(struct ncc_prog *p, const struct neuron_target *target);
+void ncc_prog_free(struct ncc_prog *p);
+/* 0, -ENOMEM, -EFBIG, or -EINVAL when the instruction is one its engine would refuse */
+int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_insn *insn,
+		  struct ncc_error *err);
+/* desc is taken over (free()d with the program) also on failure */
+int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *desc,
+		 unsigned int ndesc, struct ncc_error *err);
+/* forget the instructions and DMAs after a mark; variables stay */
+struct ncc_prog_mark {
+	unsigned int nnodes, ndma, ndesc;
+};
+struct ncc_prog_mark ncc_prog_mark(const struct ncc_prog *p);
+void ncc_prog_rewind(struct ncc_prog *p, const struct ncc_prog_mark *mark);
+/* a new variable; name is copied. Returns its index or -ENOMEM */
+int ncc_prog_var(struct ncc_prog *p, enum neff_var_type type, const char *name, uint64_t size);
+
+/* access.c: what an instruction (columns: of the weights that are loaded) or a DMA touches */
+unsigned int ncc_insn_access(const struct neuron_insn *insn, const struct neuron_target *target,
+			     unsigned int columns, struct ncc_access *acc);
+void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool write,
+			struct ncc_access *acc);
+/* the boxes of one descriptor, to NCC_DESC_ACCESS of them; returns how many */
+#define NCC_DESC_ACCESS 3
+unsigned int ncc_desc_access(const struct neff_desc *d, struct ncc_access *acc);
+/* of a gather's indices: one after the other */
+uint64_t ncc_gather_rows(const struct neff_desc *d);
+struct neff_pattern ncc_gather_index(const struct neff_desc *d);
+static inline bool ncc_access_overlap(const struct ncc_access *a, const struct ncc_access *b)
+{
+	return a->space == b->space && a->lo < b->hi && b->lo < a->hi &&
+	       (a->space == NCC_DRAM ? a->var == b->var : a->p0 < b->p1 && b->p0 < a->p1);
+}
+static inline bool ncc_access_covers(const struct ncc_access *a, const struct ncc_access *b)
+{
+	return a->space == b->space && a->lo <= b->lo && b->hi <= a->hi &&
+	       (a->space == NCC_DRAM ? a->var == b->var : a->p0 <= b->p0 && b->p1 <= a->p1);
+}
+
+/* sched.c: the streams, with waits and updates; every semaphore is 0 at the end and SP is last */
+struct ncc_stream {
+	struct neuron_insn *insn;
+	unsigned int n, cap;
+};
+int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENGINES_MAX],
+		 struct ncc_error *err);
+
+/* out.c: everything into a NEFF, a subgraph a stage; free() *buf */
+struct ncc_stage {
+	const struct ncc_prog *prog;
+	struct ncc_stream stream[NEURON_ENGINES_MAX];
+};
+struct ncc_output {
+	const struct neuron_target *target;
+	const struct ncc_stage *stage;
+	unsigned int nstages, requested; /* cores asked for */
+	const struct ncc_part_loop *loop; /* then the stages are parts, of one core */
+	unsigned int nloops;
+	unsigned int nread; /* operations before the passes */
+	const char *name;
+	const uint8_t *uuid;
+	uint64_t source_hash;
+	void *file; /* what comes of it */
+	size_t size;
+};
+int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct ncc_error *err);
+void ncc_out_free(struct neff_model *model);
+
+/* check.c: the emitted model ends, leaves semaphores 0, and orders every two accesses that clash */
+int ncc_check_model(const struct neff_model *model, struct ncc_error *err);
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+/* Activation functions. Part of the ONNX front end. */
+
+#include "onnx.h"
+
+/* Each works in fp32 and takes its attributes from the node */
+typedef onnx_op (*act_fn)(struct onnx_node *n, onnx_op x);
+
+static onnx_op positive(struct onnx_node *n, onnx_op x)
+{
+	return ox_binc(n, NCC_MAX, x, 0);
+}
+
+static onnx_op negative(struct onnx_node *n, onnx_op x)
+{
+	return ox_binc(n, NCC_MIN, x, 0);
+}
+
+static onnx_op clamp(struct onnx_node *n, onnx_op x, double low, double high)
+{
+	return ox_binc(n, NCC_MIN, ox_binc(n, NCC_MAX, x, low), high);
+}
+
+/* max(x, 0) + a min(x, 0) */
+onnx_op ox_leaky(struct onnx_node *n, onnx_op x, double a)
+{
+	return ox_bin(n, NCC_ADD, positive(n, x), ox_binc(n, NCC_MUL, negative(n, x), a));
+}
+
+static onnx_op leaky_relu(struct onnx_node *n, onnx_op x)
+{
+	return ox_leaky(n, x, onnx_float(n, "alpha", 0.01));
+}
+
+/* max(x, 0) + a expm1(min(x, 0) / c) */
+onnx_op ox_elu(struct onnx_node *n, onnx_op x, double a, double c)
+{
+	onnx_op low = negative(n, x);
+
+	low = expand_expm1(&n->b, c == 1 ? low : ox_binc(n, NCC_MUL, low, 1 / c));
+	return ox_bin(n, NCC_ADD, positive(n, x), ox_binc(n, NCC_MUL, low, a));
+}
+
+static onnx_op elu(struct onnx_node *n, onnx_op x)
+{
+	return ox_elu(n, x, onnx_float(n, "alpha", 1), 1);
+}
+
+static onnx_op celu(struct onnx_node *n, onnx_op x)
+{
+	double a = onnx_float(n, "alpha", 1);
+
+	return ox_elu(n, x, a, a);
+}
+
+static onnx_op selu(struct onnx_node *n, onnx_op x)
+{
+	double a = onnx_float(n, "alpha", 1.67326319217681884765625);
+
+	return ox_binc(n, NCC_MUL, ox_elu(n, x, a, 1),
+		       onnx_float(n, "gamma", 1.05070102214813232421875));
+}
+
+onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b)
+{
+	return clamp(n, ox_binc(n, NCC_ADD, ox_binc(n, NCC_MUL, x, a), b), 0, 1);
+}
+
+static onnx_op hard_sigmoid(struct onnx_node *n, onnx_op x)
+{
+	return ox_hard_sigmoid(n, x, onnx_float(n, "alpha", (double)0.2f),
+			       onnx_float(n, "beta", 0.5));
+}
+
+static onnx_op hard_swish(struct onnx_node *n, onnx_op x)
+{
+	return ox_bin(n, NCC_MUL, x, ox_hard_sigmoid(n, x, 1.0 / 6, 0.5));
+}
+
+static onnx_op gelu(struct onnx_node *n, onnx_op x)
+{
+	bool tanh = onnx_string_is(n, "approximate", "tanh", "none");
+
+	return ox_un(n, tanh ? NCC_GELU_TANH : NCC_GELU, x);
+}
+
+static onnx_op softplus(struct onnx_node *n, onnx_op x)
+{
+	return ox_un(n, NCC_SOFTPLUS, x);
+}
+
+static onnx_op mish(struct onnx_node *n, onnx_op x)
+{
+	return ox_un(n, NCC_MISH, x);
+}
+
+static onnx_op swish(struct onnx_node *n, onnx_op x)
+{
+	double a = onnx_float(n, "alpha", 1);
+	onnx_op t = a == 1 ? x : ox_binc(n, NCC_MUL, x, a);
+
+	return ox_bin(n, NCC_MUL, x, ox_un(n, NCC_LOGISTIC, t));
+}
+
+onnx_op ox_softsign(struct onnx_node *n, onnx_op x)
+{
+	return ox_bin(n, NCC_DIV, x, ox_binc(n, NCC_ADD, ox_un(n, NCC_ABS, x), 1));
+}
+
+onnx_op ox_thresholded(struct onnx_node *n, onnx_op x, double a)
+{
+	return x ? ox_select(n, ox_binc(n, NCC_GT, x, a), x, ox_scalar(n, &x->shape, 0)) : NULL;
+}
+
+static onnx_op thresholded(struct onnx_node *n, onnx_op x)
+{
+	return ox_thresholded(n, x, onnx_float(n, "alpha", 1));
+}
+
+/* x + bias below -lambd, x - bias above lambd, else 0 */
+static onnx_op shrink(struct onnx_node *n, onnx_op x)
+{
+	double bias = onnx_float(n, "bias", 0), lambd = onnx_float(n, "lambd", 0.5);
+	onnx_op r = ox_select(n, ox_binc(n, NCC_GT, x, lambd), ox_binc(n, NCC_SUB, x, bias),
+			      ox_scalar(n, &x->shape, 0));
+
+	return ox_select(n, ox_binc(n, NCC_LT, x, -lambd), ox_binc(n, NCC_ADD, x, bias), r);
+}
+
+static void import_act(struct onnx_node *n)
+{
+	static const act_fn fn[] = { leaky_relu,  elu,	       celu,	 selu, hard_sigmoid,
+				     hard_swish,  gelu,	       softplus, mish, swish,
+				     ox_softsign, thresholded, shrink };
+	onnx_op x = onnx_in(n, 0);
+
+	onnx_give(n, 0, ox_cast_like(n, fn[onnx_arg(n)](n, ox_f32(n, x)), x));
+}
+
+static void import_relu(struct onnx_node *n)
+{
+	onnx_give(n, 0, positive(n, onnx_in(n, 0)));
+}
+
+/* The slope broadcasts to x, not both to each other; before version 7 it is one for each channel */
+static void import_prelu(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), slope = onnx_in(n, 1), low;
+	int64_t dim[NCC_MAX_DIMS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+
+	if (n->opset < 7 && slope->shape.ndim == 1 && x->shape.ndim > 1) {
+		dim[1] = slope->shape.dim[0];
+		slope = ox_reshape(n, slope, x->shape.ndim, dim);
+	}
+	low = ox_bin(n, NCC_MUL, negative(n, x), slope);
+
+	onnx_give(n, 0, ox_bin(n, NCC_ADD, positive(n, x), low));
+}
+
+const struct onnx_rule onnx_act[] = {
+	{ "Celu", 1, 1, import_act, 2 },
+	{ "Elu", 1, 1, import_act, 1 },
+	{ "Gelu", 1, 1, import_act, 6 },
+	{ "HardSigmoid", 1, 1, import_act, 4 },
+	{ "HardSwish", 1, 1, import_act, 5 },
+	{ "LeakyRelu", 1, 1, import_act, 0 },
+	{ "Mish", 1, 1, import_act, 8 },
+	{ "PRelu", 2, 2, import_prelu, 0 },
+	{ "Relu", 1, 1, import_relu, 0 },
+	{ "Selu", 1, 1, import_act, 3 },
+	{ "Shrink", 1, 1, import_act, 12 },
+	{ "Softplus", 1, 1, import_act, 7 },
+	{ "Softsign", 1, 1, import_act, 10 },
+	{ "Swish", 1, 1, import_act, 9 },
+	{ "ThresholdedRelu", 1, 1, import_act, 11 },
+	{ NULL, 0, 0, NULL, 0 },
+};

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Functions of a model, and the operators that hold graphs: If of a constant condition, Loop of a
+ * constant number of trips (others: turns.c) and Scan, which are unrolled. Part of the ONNX
+ * front end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph.h"
+
+static bool enter(struct onnx_node *n)
+{
+	if (n->imp->depth >= ONNX_MAX_CALLS) {
+		onnx_fail(n, -EINVAL, "functions or graphs nested more than %d deep, or in a cycle",
+			  ONNX_MAX_CALLS);
+		return false;
+	}
+	n->imp->depth++;
+	return true;
+}
+
+static int64_t opset_of(const struct onnx_node *n, const Ncc__Onnx__Function *f)
+{
+	for (size_t i = 0; i < f->n_opset_import; i++)
+		if (!*f->opset_import[i]->domain)
+			return f->opset_import[i]->version;
+	return n->opset;
+}
+
+static int run_function(struct onnx_node *n, const Ncc__Onnx__Function *f, struct onnx_scope *s)
+{
+	int rc;
+
+	for (size_t i = 0; i < f->n_input; i++) {
+		struct onnx_value none = { 0 };
+
+		if (!onnx_bind(s, f->input[i], i < n->nin ? n->in[i] : none))
+			return onnx_fail(n, -EINVAL, "the function has '%.80s' twice", f->input[i]);
+	}
+	n->body = f;
+	n->opset = opset_of(n, f);
+	rc = onnx_run(n, n->imp, f->node, f->n_node, s);
+	for (size_t i = 0; i < f->n_output && !rc && i < n->nout; i++) {
+		struct onnx_binding *b = onnx_lookup(s, f->output[i]);
+
+		if (!b || b->tensor)
+			return onnx_fail(n, -EINVAL, "the function gives no '%.80s'", f->output[i]);
+		n->out[i] = b->v;
+	}
+	return rc;
+}
+
+void onnx_call(struct onnx_node *n, const Ncc__Onnx__Function *f)
+{
+	size_t names = f->n_input;
+	struct onnx_scope s;
+	int rc;
+
+	for (size_t i = 0; i < f->n_node; i++)
+		names += f->node[i]->n_output;
+	if (n->nin > f->n_input || n->nout > f->n_output) {
+		onnx_fail(n, -EINVAL, "%u operands and %u results, the function has %zu and %zu",
+			  n->nin, n->nout, f->n_input, f->n_output);
+		return;
+	}
+	if (!enter(n))
+		return;
+	if (onnx_scope_init(&s, NULL, names)) {
+		onnx_fail(n, -ENOMEM, "out of memory");
+	} else {
+		rc = run_function(n, f, &s);
+		if (!n->rc)
+			n->rc = rc;
+		onnx_scope_free(&s);
+	}
+	n->imp->depth--;
+}
+
+void onnx_run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct onnx_value *in,
+		    unsigned int nin, struct onnx_value *out, unsigned int nout)
+{
+	struct onnx_scope s = { 0 };
+	int rc;
+
+	if (g->n_input != nin || g->n_output != nout) {
+		onnx_fail(n, -EINVAL,
+			  "graph '%.60s' has %zu inputs and %zu outputs, expected %u and %u",
+			  g->name, g->n_input, g->n_output, nin, nout);
+		return;
+	}
+	if (!enter(n))
+		return;
+	rc = onnx_graph_scope(n->imp, g, n->scope, &s);
+	for (unsigned int i = 0; i < nin && !rc; i++)
+		if (!onnx_bind(&s, g->input[i]->name, in[i]))
+			rc = onnx_fail(n, -EINVAL, "graph input '%.80s' is defined twice",
+				       g->input[i]->name);
+	rc = rc ?: onnx_run(n, n->imp, g->node, g->n_node, &s);
+	rc = rc ?: onnx_graph_outputs(n->imp, g, &s, out);
+	if (!n->rc)
+		n->rc = rc;
+	onnx_scope_free(&s);
+	n->imp->depth--;
+}
+
+static void import_if(struct onnx_node *n)
+{
+	const Ncc__Onnx__Attribute *a;
+	double v;
+
+	if (onnx_in(n, 0) && !onnx_is_const(onnx_in(n, 0))) {
+		onnx_if_of_data(n);
+		return;
+	}
+	if (!onnx_in_scalar(n, 0, &v))
+		return;
+	a = onnx_attr(n, v != 0 ? "then_branch" : "else_branch");
+	if (!a || !a->g)
+		onnx_fail(n, -EINVAL, "a branch is missing");
+	else
+		onnx_run_graph(n, a->g, NULL, 0, n->out, n->nout);
+}
+
+/* One trip: the body's first output is its condition, then what is carried, then what is kept */
+struct loop {
+	const Ncc__Onnx__Graph *body;
+	unsigned int carried, kept;
+	int64_t trips;
+	struct onnx_value *in, *out;
+	onnx_op *parts; /* kept values, trip by trip */
+	int64_t done;
+	bool of_data; /* how many trips there are */
+};
+
+static bool holds(struct loop *l)
+{
+	const struct onnx_value *v = &l->in[1];
+	double d = 0;
+
+	if (!v->op || !ncc_scalar_value(v->op, &d))
+		l->of_data = true;
+	return !l->of_data && d != 0;
+}
+
+static bool one_trip(struct onnx_node *n, struct loop *l)
+{
+	struct ncc_shape s = { .dtype = NEURON_DT_INT32 };
+
+	if (++n->imp->made > NCC_MAX_OPS) {
+		onnx_fail(n, -EFBIG, "too large: more than %d operations", NCC_MAX_OPS);
+		return false;
+	}
+	l->in[0] = (struct onnx_value){ ox_scalar(n, &s, (double)l->done), ONNX_INT64 };
+	onnx_run_graph(n, l->body, l->in, l->carried + 2, l->out, l->carried + l->kept + 1);
+	for (unsigned int i = 0; i < l->carried + 1 && !n->rc; i++)
+		l->in[i + 1] = l->out[i];
+	for (unsigned int k = 0; k < l->kept && !n->rc; k++) {
+		onnx_op x = l->out[l->carried + 1 + k].op;
+		int64_t dim[NCC_MAX_DIMS] = { 1 };
+
+		if (x->shape.ndim == NCC_MAX_DIMS) {
+			onnx_fail(n, -ENOTSUP, "a result of rank 9");
+			return false;
+		}
+		for (unsigned int d = 0; d < x->shape.ndim; d++)
+			dim[d + 1] = x->shape.dim[d];
+		l->parts[k * l->trips + l->done] = ox_reshape(n, x, x->shape.ndim + 1, dim);
+	}
+	l->done++;
+	return !n->rc;
+}
+
+static void first_trip(struct onnx_node *n, struct loop *l)
+{
+	struct ncc_shape s = { .dtype = NEURON_DT_INT8, .pred = true };
+
+	l->done = 0;
+	l->in[1] = n->nin > 1 && n->in[1].op
+			   ? n->in[1]
+			   : (struct onnx_value){ ox_scalar(n, &s, 1), ONNX_BOOL };
+	for (unsigned int i = 0; i < l->carried; i++)
+		l->in[i + 2] = n->in[i + 2];
+}
+
+static void run_loop(struct onnx_node *n, struct loop *l)
+{
+	first_trip(n, l);
+	while (!n->rc && l->done < l->trips && holds(l) && one_trip(n, l))
+		;
+	if (n->rc || l->of_data)
+		return;
+	if (!l->done && l->kept)
+		onnx_fail(n, -ENOTSUP, "no trip: the results are empty");
+	if (!n->rc && l->done == l->trips && l->done == ONNX_MAX_TRIPS)
+		onnx_fail(n, -EFBIG, "more than %d trips", ONNX_MAX_TRIPS - 1);
+	for (unsigned int i = 0; i < l->carried && !n->rc; i++)
+		n->out[i] = l->in[i + 2];
+	for (unsigned int k = 0; k < l->kept && !n->rc; k++)
+		onnx_give_as(n, l->carried + k,
+			     ox_concat(n, l->parts + k * l->trips, (unsigned int)l->done, 0),
+			     l->out[l->carried + 1 + k].type);
+}
+
+static void run_loop_of_data(struct onnx_node *n, struct loop *l)
+{
+	if (l->kept) {
+		onnx_fail(n, -ENOTSUP,
+			  "the number of trips depends on the data, and the shape of output %u on "
+			  "it",
+			  l->carried);
+		return;
+	}
+	first_trip(n, l);
+	if (!n->rc)
+		onnx_loop_of_data(n, l->body, l->in, l->out, l->carried);
+}
+
+static void import_loop(struct onnx_node *n)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, "body");
+	struct loop l = { .trips = ONNX_MAX_TRIPS };
+	double v;
+
+	if (!a || !a->g || n->nin < 2 || a->g->n_output < n->nin - 1 ||
+	    n->nout != a->g->n_output - 1) {
+		onnx_fail(n, -EINVAL, "the body is missing, or has other operands or results");
+		return;
+	}
+	l.body = a->g;
+	l.carried = n->nin - 2;
+	l.kept = n->nout - l.carried;
+	/* results that trips are put together to have a shape only when their number is known */
+	if (l.kept && n->in[1].op && !onnx_is_const(n->in[1].op) && !onnx_in_scalar(n, 1, &v))
+		return;
+	l.of_data = !l.kept && onnx_in(n, 0) && !onnx_is_const(onnx_in(n, 0));
+	if (onnx_in(n, 0) && !l.of_data) {
+		if (!onnx_in_scalar(n, 0, &v))
+			return;
+		if (v < l.trips)
+			l.trips = v < 0 ? 0 : (int64_t)v;
+	}
+	l.in = calloc(l.carried + 2, sizeof(*l.in));
+	l.out = calloc(n->nout + 1, sizeof(*l.out));
+	l.parts = calloc((size_t)l.kept * l.trips + 1, sizeof(onnx_op));
+	if (!l.in || !l.out || !l.parts)
+		onnx_fail(n, -ENOMEM, "out of memory");
+	else if (!l.of_data)
+		run_loop(n, &l);
+	if (!n->rc && l.of_data)
+		run_loop_of_data(n, &l);
+	free(l.in);
+	free(l.out);
+	free(l.parts);
+}
+
+/*
+ * Operands: states, then what is scanned, one element along an axis in each turn. The body gives
+ * the states for the next turn, then elements of the other results.
+ */
+struct scan {
+	const Ncc__Onnx__Graph *body;
+	unsigned int states, scanned, kept;
+	int64_t length;
+	const char *directions; /* the name of that attribute */
+	struct onnx_value *x; /* what is scanned */
+	struct onnx_value *in, *out; /* of the body */
+	onnx_op *parts; /* of kept results, turn by turn */
+};
+
+/* Number i of a list, which may be absent: 0 */
+static int64_t listed(const struct onnx_node *n, const char *name, unsigned int i)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
+
+	return a && i < a->n_ints ? a->ints[i] : 0;
+}
+
+static onnx_op element_of(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t i)
+{
+	int64_t dim[NCC_MAX_DIMS];
+	unsigned int k = 0;
+
+	if (!x || n->rc)
+		return NULL;
+	for (unsigned int d = 0; d < x->shape.ndim; d++)
+		if (d != axis)
+			dim[k++] = x->shape.dim[d];
+	return ox_reshape(n, ox_slice(n, x, axis, i, 1, 1), k, dim);
+}
+
+static void scan_turn(struct onnx_node *n, struct scan *s, int64_t turn)
+{
+	for (unsigned int i = 0; i < s->scanned && !n->rc; i++) {
+		onnx_op x = s->x[i].op;
+		unsigned int axis = onnx_axis(n, listed(n, "scan_input_axes", i), x->shape.ndim);
+		int64_t t = listed(n, s->directions, i) ? s->length - 1 - turn : turn;
+
+		s->in[s->states + i] =
+			(struct onnx_value){ element_of(n, x, axis, t), s->x[i].type };
+	}
+	n->imp->made++;
+	if (!n->rc)
+		onnx_run_graph(n, s->body, s->in, s->states + s->scanned, s->out,
+			       s->states + s->kept);
+	for (unsigned int i = 0; i < s->states && !n->rc; i++)
+		s->in[i] = s->out[i];
+	for (unsigned int k = 0; k < s->kept && !n->rc; k++) {
+		onnx_op y = s->out[s->states + k].op;
+		int64_t t = listed(n, "scan_output_directions", k) ? s->length - 1 - turn : turn;
+		unsigned int axis =
+			onnx_axis(n, listed(n, "scan_output_axes", k), y->shape.ndim + 1);
+
+		s->parts[k * s->length + t] = ox_insert(n, y, axis);
+	}
+}
+
+/* All turns, from the states in s->in; the results go to s->out */
+static void scan_all(struct onnx_node *n, struct scan *s)
+{
+	for (int64_t t = 0; t < s->length && !n->rc; t++)
+		scan_turn(n, s, t);
+	for (unsigned int k = 0; k < s->kept && !n->rc; k++) {
+		onnx_op *part = s->parts + k * s->length;
+		unsigned int axis =
+			onnx_axis(n, listed(n, "scan_output_axes", k), part[0]->shape.ndim);
+
+		s->out[s->states + k].op = ox_concat(n, part, (unsigned int)s->length, axis);
+	}
+}
+
+static bool scan_length(struct onnx_node *n, struct scan *s)
+{
+	for (unsigned int i = 0; i < s->scanned && !n->rc; i++) {
+		const struct ncc_shape *x = &s->x[i].op->shape;
+		unsigned int axis = onnx_axis(n, listed(n, "scan_input_axes", i), x->ndim);
+
+		if (n->rc)
+			break;
+		if (i && x->dim[axis] != s->length)
+			onnx_fail(n, -EINVAL, "operands of %lld and %lld elements to scan",
+				  (long long)s->length, (long long)x->dim[axis]);
+		s->length = x->dim[axis];
+	}
+	if (!n->rc && s->length >= ONNX_MAX_TRIPS)
+		onnx_fail(n, -EFBIG, "more than %d turns", ONNX_MAX_TRIPS - 1);
+	return !n->rc;
+}
+
+static void run_scan(struct onnx_node *n, struct scan *s)
+{
+	if (!scan_length(n, s))
+		return;
+	s->parts = calloc((size_t)s->kept * s->length + 1, sizeof(*s->parts));
+	if (!s->parts) {
+		onnx_fail(n, -ENOMEM, "out of memory");
+		return;
+	}
+	scan_all(n, s);
+	free(s->parts);
+}
+
+/* Before operator set 9 everything has a dimension for the batch in front; one scan for each */
+static void scan_batch(struct onnx_node *n, struct scan *s, const struct onnx_value *given)
+{
+	const unsigned int count = s->states + s->scanned;
+	int64_t batch = given[0].op->shape.ndim ? given[0].op->shape.dim[0] : 0;
+
+	for (unsigned int i = 0; i < count && !n->rc; i++)
+		if (given[i].op->shape.ndim < 1 || given[i].op->shape.dim[0] != batch)
+			onnx_fail(n, -EINVAL, "operands of different batches");
+	for (int64_t b = 0; b < batch && !n->rc; b++) {
+		for (unsigned int i = 0; i < count; i++) {
+			struct onnx_value *v = i < s->states ? &s->in[i] : &s->x[i - s->states];
+
+			*v = (struct onnx_value){ element_of(n, given[i].op, 0, b), given[i].type };
+		}
+		if (!n->rc)
+			run_scan(n, s);
+		for (unsigned int i = 0; i < n->nout && !n->rc; i++) {
+			onnx_op both[2] = { n->out[i].op, ox_insert(n, s->out[i].op, 0) };
+
+			onnx_give_as(n, i, b ? ox_concat(n, both, 2, 0) : both[1], s->out[i].type);
+		}
+	}
+}
+
+static bool take_scan(struct onnx_node *n, struct scan *s, unsigned int first)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, "body");
+	int64_t scanned = onnx_int(n, "num_scan_inputs", 0);
+
+	if (!a || !a->g || scanned < 1 || n->nin < first + scanned || a->g->n_output != n->nout ||
+	    n->nout < n->nin - first - scanned) {
+		onnx_fail(n, -EINVAL, "the body is missing, or has other operands or results");
+		return false;
+	}
+	for (unsigned int i = first; i < n->nin; i++)
+		if (!n->in[i].op)
+			onnx_fail(n, -EINVAL, "operand %u is missing", i);
+	if (first && onnx_in(n, 0))
+		onnx_fail(n, -ENOTSUP, "sequence_lens is not supported");
+	s->body = a->g;
+	s->scanned = (unsigned int)scanned;
+	s->states = n->nin - first - s->scanned;
+	s->kept = n->nout - s->states;
+	return !n->rc;
+}
+
+static void import_scan(struct onnx_node *n)
+{
+	const bool batched = n->opset < 9;
+	struct scan s = { .directions = batched ? "directions" : "scan_input_directions" };
+
+	if (!take_scan(n, &s, batched))
+		return;
+	s.in = calloc(n->nin, sizeof(*s.in));
+	s.x = calloc(n->nin, sizeof(*s.x));
+	s.out = calloc(n->nout, sizeof(*s.out));
+	if (!s.in || !s.x || !s.out) {
+		onnx_fail(n, -ENOMEM, "out of memory");
+	} else if (batched) {
+		scan_batch(n, &s, n->in + 1);
+	} else {
+		memcpy(s.in, n->in, s.states * sizeof(*s.in));
+		memcpy(s.x, n->in + s.states, s.scanned * sizeof(*s.x));
+		run_scan(n, &s);
+		for (unsigned int i = 0; i < n->nout && !n->rc; i++)
+			n->out[i] = s.out[i];
+	}
+	free(s.in);
+	free(s.x);
+	free(s.out);
+}
+
+const struct onnx_rule onnx_control[] = {
+	{ "If", 1, 1, import_if, 0 },
+	{ "Loop", 2, -1, import_loop, 0 },
+	{ "Scan", 0, -1, import_scan, 0 },
+	{ NULL, 0, 0, NULL, 0 },
+};

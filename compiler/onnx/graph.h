@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Graphs, functions and the names in them: private to import.c (models) and control.c
+ * (functions, If, Loop). 0 or -errno, with the reason in the import's error.
+ */
+#ifndef NCC_ONNX_GRAPH_H
+#define NCC_ONNX_GRAPH_H
+
+#include "onnx.h"
+
+struct onnx_binding {
+	const char *name;
+	struct onnx_value v;
+	const Ncc__Onnx__Tensor *tensor; /* an initializer that nobody asked for yet */
+};
+
+/* Values by name, and what encloses them (a graph in a node sees the node's surroundings) */
+struct onnx_scope {
+	const struct onnx_scope *outer;
+	struct onnx_binding *bound; /* by a hash of the name */
+	size_t n, slots;
+};
+
+int onnx_scope_init(struct onnx_scope *s, const struct onnx_scope *outer, size_t names);
+void onnx_scope_free(struct onnx_scope *s);
+struct onnx_binding *onnx_lookup(const struct onnx_scope *s, const char *name);
+/* NULL: the name is taken */
+struct onnx_binding *onnx_bind(struct onnx_scope *s, const char *name, struct onnx_value v);
+
+/* a scope with the graph's constants, to be freed whatever this returns */
+int onnx_graph_scope(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
+		     const struct onnx_scope *outer, struct onnx_scope *s);
+/* the nodes in order; around: the node they are in, NULL for the model's graph */
+int onnx_run(const struct onnx_node *around, struct onnx_import *imp, Ncc__Onnx__Node *const *node,
+	     size_t count, struct onnx_scope *s);
+int onnx_graph_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
+		       const struct onnx_scope *s, struct onnx_value *out);
+void onnx_call(struct onnx_node *n, const Ncc__Onnx__Function *f);
+/* a graph of the node with its inputs; its outputs go to out. The numbers of both must be these */
+void onnx_run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct onnx_value *in,
+		    unsigned int nin, struct onnx_value *out, unsigned int nout);
+
+/*
+ * turns.c: an If and a Loop whose condition depends on data. in: trip, condition, what is
+ * carried, of the first trip; out: the condition and what is carried behind one
+ */
+void onnx_if_of_data(struct onnx_node *n);
+void onnx_loop_of_data(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct onnx_value *in,
+		       struct onnx_value *out, unsigned int carried);
+
+#endif

@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The ONNX front end: a serialized ModelProto becomes a module of the tensor IR. Shapes are found
+ * on the way, functions are inlined, If and Loop are taken apart. The file is hostile: proto/scan.c
+ * bounds it, and every name, shape, size and count is checked here and in the IR's verifier. Called
+ * by ncc.c.
+ */
+#include "import.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph.h"
+#include "proto/scan.h"
+
+int onnx_scope_init(struct onnx_scope *s, const struct onnx_scope *outer, size_t names)
+{
+	memset(s, 0, sizeof(*s));
+	s->outer = outer;
+	for (s->slots = 16; s->slots < names * 2;)
+		s->slots *= 2;
+	s->bound = calloc(s->slots, sizeof(*s->bound));
+	return s->bound ? 0 : -ENOMEM;
+}
+
+void onnx_scope_free(struct onnx_scope *s)
+{
+	free(s->bound);
+}
+
+static struct onnx_binding *slot_of(const struct onnx_scope *s, const char *name)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+	size_t i;
+
+	for (const char *p = name; *p; p++)
+		h = (h ^ (uint8_t)*p) * 0x100000001b3ull;
+	for (i = (h ^ h >> 32) & (s->slots - 1); s->bound[i].name; i = (i + 1) & (s->slots - 1))
+		if (!strcmp(s->bound[i].name, name))
+			break;
+	return &s->bound[i];
+}
+
+struct onnx_binding *onnx_lookup(const struct onnx_scope *s, const char *name)
+{
+	for (; s; s = s->outer) {
+		struct onnx_binding *b = slot_of(s, name);
+
+		if (b->name)
+			return b;
+	}
+	return NULL;
+}
+
+/* NULL: the name is taken */
+struct onnx_binding *onnx_bind(struct onnx_scope *s, const char *name, struct onnx_value v)
+{
+	struct onnx_binding *b = slot_of(s, name);
+
+	if (b->name || s->n >= s->slots / 2 + 8)
+		return NULL;
+	s->n++;
+	b->name = name;
+	b->v = v;
+	return b;
+}
+
+/* Its value; an initializer is read when the first node asks for it */
+static int value_of(struct onnx_import *imp, const char *name, struct onnx_binding *b,
+		    struct onnx_value *v)
+{
+	int rc = 0;
+
+	if (b->tensor) {
+		rc = onnx_tensor(imp, b->tensor, name, &b->v);
+		b->tensor = NULL;
+	}
+	*v = b->v;
+	return rc;
+}
+
+static int take_inputs(struct onnx_node *n, struct onnx_scope *s)
+{
+	for (unsigned int i = 0; i < n->nin; i++) {
+		const char *name = n->p->input[i];
+		struct onnx_binding *b;
+		int rc;
+
+		if (!*name)
+			continue;
+		b = onnx_lookup(s, name);
+		if (!b)
+			return onnx_fail(n, -EINVAL,
+					 "operand %u ('%.80s') does not exist, or comes after it: "
+					 "a cycle, or out of order",
+					 i, name);
+		rc = value_of(n->imp, name, b, &n->in[i]);
+		if (rc)
+			return n->rc = rc;
+	}
+	return 0;
+}
+
+/* Results that are wider than what computes them are only the compiler's to know, or asked for */
+static int check_outputs(struct onnx_node *n)
+{
+	for (unsigned int i = 0; i < n->nout && !n->rc; i++) {
+		const struct onnx_value *v = &n->out[i];
+
+		if (!*n->p->output[i])
+			continue;
+		if (!v->op && n->imp->err->text[0])
+			return n->rc = -EFBIG;
+		if (!v->op && !v->type)
+			return onnx_fail(n, -ENOTSUP, "result %u ('%.80s') is not supported", i,
+					 n->p->output[i]);
+		if (!v->op || !onnx_is_wide(v->type) || onnx_is_const(v->op))
+			continue;
+		n->imp->narrowed = true;
+		if (!n->imp->opt->narrow_64bit)
+			return onnx_fail(n, -ENOTSUP,
+					 "result %u has type %s: 64-bit types need --narrow-64bit",
+					 i, onnx_type_name(v->type));
+	}
+	return n->rc;
+}
+
+static const Ncc__Onnx__Function *find_function(const struct onnx_import *imp,
+						const Ncc__Onnx__Node *p)
+{
+	for (size_t i = 0; i < imp->proto->n_functions; i++) {
+		const Ncc__Onnx__Function *f = imp->proto->functions[i];
+
+		if (!strcmp(f->name, p->op_type) && !strcmp(f->domain, p->domain))
+			return f;
+	}
+	return NULL;
+}
+
+/* A node without a name has its first result's */
+static const char *name_of(const Ncc__Onnx__Node *p)
+{
+	for (size_t i = 0; !*p->name && i < p->n_output; i++)
+		if (*p->output[i])
+			return p->output[i];
+	return p->name;
+}
+
+static bool is_onnx(const char *domain)
+{
+	return !*domain || !strcmp(domain, "ai.onnx");
+}
+
+/* Operators of lists that may be empty, from which operand on */
+static bool takes_empty(const struct onnx_node *n, unsigned int i)
+{
+	static const struct {
+		const char *op_type;
+		unsigned int from;
+	} known[] = { { "Concat", 0 },	 { "ConstantOfShape", 0 },
+		      { "Identity", 0 }, { "Expand", 1 },
+		      { "Reshape", 1 },	 { "Unsqueeze", 1 },
+		      { "Loop", 0 },	 { "Scan", 0 } };
+
+	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
+		if (!strcmp(known[k].op_type, n->p->op_type))
+			return i >= known[k].from;
+	return false;
+}
+
+/* Before version 6 operators broadcast and cast otherwise: but for these */
+static void check_opset(struct onnx_node *n)
+{
+	static const char *const same[] = {
+		"Abs",
+		"AveragePool",
+		"Ceil",
+		"Concat",
+		"Constant",
+		"Conv",
+		"Elu",
+		"Exp",
+		"Floor",
+		"Flatten",
+		"GlobalAveragePool",
+		"GlobalMaxPool",
+		"HardSigmoid",
+		"Identity",
+		"InstanceNormalization",
+		"LeakyRelu",
+		"Log",
+		"MatMul",
+		"MaxPool",
+		"Neg",
+		"Not",
+		"Reciprocal",
+		"ReduceLogSum",
+		"ReduceMax",
+		"ReduceMean",
+		"ReduceSum",
+		"Relu",
+		"Selu",
+		"Sigmoid",
+		"Softplus",
+		"Softsign",
+		"Sqrt",
+		"Tanh",
+		"Transpose",
+	};
+
+	if (n->opset >= ONNX_OPSET_MIN)
+		return;
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+		if (!strcmp(same[i], n->p->op_type))
+			return;
+	onnx_fail(n, -ENOTSUP, "of operator set %lld, at least %d is expected", (long long)n->opset,
+		  ONNX_OPSET_MIN);
+}
+
+static void import_rule(struct onnx_node *n)
+{
+	const struct onnx_rule *rule = is_onnx(n->p->domain) ? onnx_find(n->p->op_type) : NULL;
+	unsigned int required;
+
+	if (!rule) {
+		onnx_fail(n, -ENOTSUP, "operator not supported%s%.60s%s",
+			  *n->p->domain ? " (domain '" : "", n->p->domain,
+			  *n->p->domain ? "')" : "");
+		return;
+	}
+	check_opset(n);
+	required = rule->max < 0 ? n->nin : (unsigned int)rule->min;
+	if (n->nin < (unsigned int)rule->min ||
+	    (rule->max >= 0 && n->nin > (unsigned int)rule->max)) {
+		onnx_fail(n, -EINVAL, "%u operands, expected %d to %d", n->nin, rule->min,
+			  rule->max);
+		return;
+	}
+	for (unsigned int i = 0; i < required; i++)
+		if (!n->in[i].op && !takes_empty(n, i))
+			onnx_fail(n, n->in[i].type ? -ENOTSUP : -EINVAL, "operand %u is %s", i,
+				  n->in[i].type ? "empty, which is not supported" : "absent");
+	if (!n->rc)
+		rule->import(n);
+}
+
+/* The functions' and nodes' own scopes are on the C stack: bounded by ONNX_MAX_CALLS */
+static int import_node(struct onnx_node *n, struct onnx_scope *s)
+{
+	const Ncc__Onnx__Function *f;
+
+	if (take_inputs(n, s))
+		return n->rc;
+	f = find_function(n->imp, n->p);
+	if (f)
+		onnx_call(n, f);
+	else
+		import_rule(n);
+	if (n->rc || check_outputs(n))
+		return n->rc;
+	for (unsigned int i = 0; i < n->nout; i++)
+		if (*n->p->output[i] && !onnx_bind(s, n->p->output[i], n->out[i]))
+			return onnx_fail(n, -EINVAL, "'%.80s' is defined twice", n->p->output[i]);
+	return 0;
+}
+
+int onnx_run(const struct onnx_node *around, struct onnx_import *imp, Ncc__Onnx__Node *const *node,
+	     size_t count, struct onnx_scope *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++) {
+		const Ncc__Onnx__Node *p = node[i];
+		struct onnx_node n = { .imp = imp, .p = p, .scope = s };
+
+		n.b = (struct ncc_build){ .m = imp->m,
+					  .err = imp->err,
+					  .kind = p->op_type,
+					  .name = name_of(p),
+					  .const_bytes = &imp->const_bytes };
+		if (around) {
+			n.caller = around->body ? around : around->caller;
+			n.function = around->body ? around->body : around->function;
+		}
+		n.opset = around ? around->opset : imp->opset;
+		if (++imp->made > NCC_MAX_OPS)
+			return onnx_fail(&n, -EFBIG, "too large: more than %d operations",
+					 NCC_MAX_OPS);
+		if (n.p->n_output > ONNX_MAX_OUTPUTS || n.p->n_input > NCC_MAX_OPERANDS)
+			return onnx_fail(&n, -EINVAL, "%zu operands and %zu results", n.p->n_input,
+					 n.p->n_output);
+		n.nin = (unsigned int)n.p->n_input;
+		n.nout = (unsigned int)n.p->n_output;
+		n.in = calloc(n.nin + n.nout + 1, sizeof(*n.in));
+		n.out = n.in + n.nin;
+		rc = n.in ? import_node(&n, s) : onnx_fail(&n, -ENOMEM, "out of memory");
+		free(n.in);
+	}
+	return rc;
+}
+
+static size_t names_in(const Ncc__Onnx__Graph *g)
+{
+	size_t names = g->n_input + g->n_initializer;
+
+	for (size_t i = 0; i < g->n_node; i++)
+		names += g->node[i]->n_output;
+	return names;
+}
+
+int onnx_graph_scope(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
+		     const struct onnx_scope *outer, struct onnx_scope *s)
+{
+	if (onnx_scope_init(s, outer, names_in(g)))
+		return ncc_fail(imp->err, -ENOMEM, "out of memory");
+	if (g->n_sparse_initializer)
+		return ncc_fail(imp->err, -ENOTSUP,
+				"graph '%.80s': sparse constants are not supported", g->name);
+	for (size_t i = 0; i < g->n_initializer; i++) {
+		const Ncc__Onnx__Tensor *t = g->initializer[i];
+		struct onnx_binding *b = onnx_bind(s, t->name, (struct onnx_value){ 0 });
+
+		if (!b)
+			return ncc_fail(imp->err, -EINVAL, "constant '%.100s' is defined twice",
+					t->name);
+		b->tensor = t;
+	}
+	return 0;
+}
+
+int onnx_graph_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
+		       const struct onnx_scope *s, struct onnx_value *out)
+{
+	for (size_t i = 0; i < g->n_output; i++) {
+		const char *name = g->output[i]->name;
+		struct onnx_binding *b = onnx_lookup(s, name);
+		int rc;
+
+		if (!b)
+			return ncc_fail(imp->err, -EINVAL,
+					"output '%.100s' of graph '%.80s' is "
+					"nothing that a node gives",
+					name, g->name);
+		rc = value_of(imp, name, b, &out[i]);
+		if (rc)
+			return rc;
+		if (!out[i].op)
+			return ncc_fail(imp->err, -ENOTSUP,
+					"output '%.100s': empty tensors are not supported", name);
+	}
+	return 0;
+}
+
+/* What --input-shape or --input-value says of an input */
+static const struct ncc_input *asked(const struct onnx_import *imp, const char *name)
+{
+	for (unsigned int i = 0; i < imp->opt->ninputs; i++)
+		if (!strcmp(imp->opt->input[i].name, name))
+			return &imp->opt->input[i];
+	return NULL;
+}
+
+static int unknown_dimension(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p, unsigned int i)
+{
+	const Ncc__Onnx__Dimension *d = p->type->tensor_type->shape->dim[i];
+	const bool named = d->value_case == NCC__ONNX__DIMENSION__VALUE_DIM_PARAM;
+
+	return ncc_fail(imp->err, -ENOTSUP,
+			"input '%.100s': dimension %u (%.40s) is not known: give --input-shape",
+			p->name, i, named ? d->dim_param : "without a name");
+}
+
+static int input_shape(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
+		       const struct ncc_input *given, struct ncc_shape *s)
+{
+	const Ncc__Onnx__TensorType *t = p->type ? p->type->tensor_type : NULL;
+	const Ncc__Onnx__TensorShape *shape = t ? t->shape : NULL;
+
+	if (!t)
+		return ncc_fail(imp->err, -ENOTSUP, "input '%.100s' is not a tensor", p->name);
+	if (onnx_dtype(t->elem_type, s))
+		return ncc_fail(imp->err, -ENOTSUP, "input '%.100s': type %s is not supported",
+				p->name, onnx_type_name(t->elem_type));
+	if (given && given->has_shape) {
+		if (shape && shape->n_dim != given->ndim)
+			return ncc_fail(imp->err, -EINVAL,
+					"input '%.100s': rank %zu, --input-shape gives %u", p->name,
+					shape->n_dim, given->ndim);
+		s->ndim = given->ndim;
+		memcpy(s->dim, given->dim, sizeof(s->dim));
+	} else if (!shape || shape->n_dim > NCC_MAX_DIMS) {
+		return ncc_fail(imp->err, -ENOTSUP, "input '%.100s': %s", p->name,
+				shape ? "more than 8 dimensions" : "no shape: give --input-shape");
+	}
+	for (unsigned int i = 0; shape && i < shape->n_dim; i++) {
+		const Ncc__Onnx__Dimension *d = shape->dim[i];
+		const bool known = d->value_case == NCC__ONNX__DIMENSION__VALUE_DIM_VALUE;
+
+		if (!(given && given->has_shape) && known)
+			s->dim[s->ndim++] = d->dim_value;
+		else if (!(given && given->has_shape))
+			return unknown_dimension(imp, p, i);
+		else if (known && d->dim_value != s->dim[i])
+			return ncc_fail(imp->err, -EINVAL,
+					"input '%.100s': dimension %u is %lld, --input-shape gives "
+					"%lld",
+					p->name, i, (long long)d->dim_value, (long long)s->dim[i]);
+	}
+	return 0;
+}
+
+static int input_value(struct onnx_import *imp, const struct ncc_input *given, struct ncc_op *op)
+{
+	int64_t n = ncc_elems(&op->shape);
+
+	if ((size_t)n != given->nvalues)
+		return ncc_fail(imp->err, -EINVAL,
+				"input '%.100s': %lld elements, --input-value "
+				"gives %zu",
+				given->name, (long long)n, given->nvalues);
+	op->kind = NCC_CONST;
+	op->data = ncc_alloc_data(imp->m, (size_t)n * ncc_dtype_size(op->shape.dtype));
+	if (!op->data)
+		return ncc_fail(imp->err, -ENOMEM, "out of memory");
+	for (int64_t i = 0; i < n; i++)
+		ncc_set(op->shape.dtype, op->data, i, given->value[i]);
+	return 0;
+}
+
+static bool is_empty(const struct ncc_shape *s)
+{
+	for (unsigned int i = 0; i < s->ndim; i++)
+		if (!s->dim[i])
+			return true;
+	return false;
+}
+
+static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
+			struct onnx_scope *s)
+{
+	const struct ncc_input *given = asked(imp, p->name);
+	struct ncc_module *m = imp->m;
+	struct ncc_op *op = ncc_op_new(m, NCC_PARAM, p->name, 0);
+	struct onnx_value v = { .op = op };
+	int rc;
+
+	if (!op)
+		return ncc_fail(imp->err, -ENOMEM, "out of memory");
+	rc = input_shape(imp, p, given, &op->shape);
+	if (rc)
+		return rc;
+	v.type = p->type->tensor_type->elem_type;
+	if (is_empty(&op->shape)) {
+		v.op = NULL;
+		if (!given || !given->value || given->nvalues)
+			return ncc_fail(imp->err, -ENOTSUP,
+					"input '%.100s' is empty: it must be a constant "
+					"(--input-value)",
+					p->name);
+		return onnx_bind(s, p->name, v)
+			       ? 0
+			       : ncc_fail(imp->err, -EINVAL, "input '%.100s' is defined twice",
+					  p->name);
+	}
+	rc = ncc_verify_op(op, imp->err);
+	if (rc)
+		return rc;
+	if (given && given->value) {
+		rc = input_value(imp, given, op);
+	} else if (onnx_is_wide(v.type) && !imp->opt->narrow_64bit) {
+		return ncc_fail(imp->err, -ENOTSUP,
+				"input '%.100s' has type %s: 64-bit types need --narrow-64bit",
+				p->name, onnx_type_name(v.type));
+	} else {
+		imp->narrowed = imp->narrowed || onnx_is_wide(v.type);
+		op->index = m->nparams;
+		m->params[m->nparams++] = op;
+		ncc_op_append(m, op);
+	}
+	if (!rc && !onnx_bind(s, p->name, v))
+		return ncc_fail(imp->err, -EINVAL, "input '%.100s' is defined twice", p->name);
+	return rc;
+}
+
+/* Every name that an option gives must be an input */
+static int check_asked(struct onnx_import *imp, const Ncc__Onnx__Graph *g)
+{
+	for (unsigned int i = 0; i < imp->opt->ninputs; i++) {
+		bool found = false;
+
+		for (size_t k = 0; k < g->n_input; k++)
+			found = found || !strcmp(g->input[k]->name, imp->opt->input[i].name);
+		if (!found)
+			return ncc_fail(imp->err, -EINVAL, "the model has no input '%.100s'",
+					imp->opt->input[i].name);
+	}
+	return 0;
+}
+
+static int import_main(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struct onnx_scope *s)
+{
+	struct ncc_module *m = imp->m;
+	struct onnx_value *out;
+	int rc = onnx_graph_scope(imp, g, NULL, s) ?: check_asked(imp, g);
+
+	m->params = ncc_alloc(m, (g->n_input + 1) * sizeof(struct ncc_op *));
+	m->outs = ncc_alloc(m, (g->n_output + 1) * sizeof(struct ncc_op *));
+	out = ncc_alloc(m, (g->n_output + 1) * sizeof(*out));
+	if (!rc && (!m->params || !m->outs || !out))
+		rc = ncc_fail(imp->err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < g->n_input && !rc; i++)
+		if (!onnx_lookup(s, g->input[i]->name)) /* initializers may be listed as inputs */
+			rc = import_input(imp, g->input[i], s);
+	rc = rc ?: onnx_run(NULL, imp, g->node, g->n_node, s);
+	rc = rc ?: onnx_graph_outputs(imp, g, s, out);
+	if (!rc && !g->n_output)
+		rc = ncc_fail(imp->err, -EINVAL, "the model has no output");
+	for (size_t i = 0; i < g->n_output && !rc; i++)
+		m->outs[m->nouts++] = out[i].op;
+	return rc;
+}
+
+static int find_opset(struct onnx_import *imp)
+{
+	for (size_t i = 0; i < imp->proto->n_opset_import; i++)
+		if (is_onnx(imp->proto->opset_import[i]->domain))
+			imp->opset = imp->proto->opset_import[i]->version;
+	if (!imp->proto->graph)
+		return ncc_fail(imp->err, -EINVAL, "not an ONNX model: no graph");
+	return 0;
+}
+
+int ncc_import_onnx(const void *buf, size_t size, const struct ncc_options *opt,
+		    struct ncc_module **module, struct ncc_error *err)
+{
+	struct onnx_import imp = { .err = err, .opt = opt };
+	struct onnx_scope scope = { 0 };
+	Ncc__Onnx__Model *proto;
+	int rc;
+
+	err->text[0] = 0;
+	rc = ncc_proto_scan(&ncc__onnx__model__descriptor, "an ONNX model", buf, size, err);
+
+	if (rc)
+		return rc;
+	proto = ncc__onnx__model__unpack(NULL, size, buf);
+	if (!proto)
+		return ncc_fail(err, -EINVAL, "not an ONNX model");
+	imp.proto = proto;
+	rc = find_opset(&imp);
+	if (!rc) {
+		imp.m = ncc_module_new(*proto->graph->name ? proto->graph->name : "model");
+		rc = imp.m ? import_main(&imp, proto->graph, &scope)
+			   : ncc_fail(err, -ENOMEM, "out of memory");
+		onnx_scope_free(&scope);
+	}
+	ncc__onnx__model__free_unpacked(proto, NULL);
+	if (rc) {
+		if (imp.m)
+			ncc_module_free(imp.m);
+		return rc;
+	}
+	if (imp.narrowed && opt->warn)
+		opt->warn(opt->opaque, "64-bit types are narrowed to 32 bits (--narrow-64bit)");
+	ncc_sweep(imp.m);
+	*module = imp.m;
+	return 0;
+}

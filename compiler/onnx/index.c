@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operators that choose by index: gathers of whole slices, of elements and of parts, and what finds
+ * the index of the largest. Part of the ONNX front end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx.h"
+
+#define MAX_RUNS 64 /* of constant indices, each a slice */
+#define MAX_TOP 256 /* of TopK, whose turns are unrolled */
+
+/* An index of -1 is the last of size */
+onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size)
+{
+	onnx_op i = ox_cast(n, idx, NEURON_DT_INT32, false);
+
+	return ox_select(n, ox_binc(n, NCC_LT, i, 0), ox_binc(n, NCC_ADD, i, (double)size), i);
+}
+
+static double element(onnx_op op, int64_t i)
+{
+	return ncc_get(op->shape.dtype, op->data, i);
+}
+
+/* Constant indices: runs that count up are slices; false: too many of them */
+static bool take_runs(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis, onnx_op *out)
+{
+	int64_t count = ncc_elems(&idx->shape);
+	onnx_op part[MAX_RUNS];
+	unsigned int k = 0;
+
+	for (int64_t i = 0, len; i < count; i += len) {
+		int64_t first = (int64_t)element(idx, i);
+
+		for (len = 1; i + len < count && element(idx, i + len) == (double)(first + len);)
+			len++;
+		if (k == MAX_RUNS)
+			return false;
+		if (first < 0 || first + len > x->shape.dim[axis]) {
+			onnx_fail(n, -EINVAL, "index %lld of %lld", (long long)first,
+				  (long long)x->shape.dim[axis]);
+			return false;
+		}
+		part[k++] = ox_slice(n, x, axis, first, len, 1);
+	}
+	*out = ox_concat(n, part, k, axis);
+	return true;
+}
+
+/* x with dimension axis replaced by the dimensions of idx */
+onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
+{
+	int64_t dim[2 * NCC_MAX_DIMS];
+	unsigned int nd = 0;
+	onnx_op r = NULL;
+
+	idx = ox_from_end(n, idx, x->shape.dim[axis]);
+	if (!idx)
+		return NULL;
+	for (unsigned int i = 0; i < x->shape.ndim; i++) {
+		if (i != axis)
+			dim[nd++] = x->shape.dim[i];
+		else
+			for (unsigned int d = 0; d < idx->shape.ndim; d++)
+				dim[nd++] = idx->shape.dim[d];
+	}
+	if (nd > NCC_MAX_DIMS) {
+		onnx_fail(n, -ENOTSUP, "the result has rank %u, at most %u is supported", nd,
+			  NCC_MAX_DIMS);
+		return NULL;
+	}
+	if (idx->kind == NCC_CONST && take_runs(n, x, idx, axis, &r))
+		return ox_reshape(n, r, nd, dim);
+	return n->rc ? NULL : expand_take(&n->b, x, idx, axis);
+}
+
+static void import_gather(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim);
+
+	if (!n->rc)
+		onnx_give(n, 0, ox_take(n, x, onnx_in(n, 1), axis));
+	if (n->nout && n->out[0].op)
+		n->out[0].type = n->in[0].type;
+}
+
+/* idx (s32, from 0 on) in a new last dimension of size: where it is the number of the place */
+static onnx_op places(struct onnx_node *n, onnx_op idx, int64_t size)
+{
+	idx = idx ? ox_insert(n, idx, idx->shape.ndim) : NULL;
+	return idx ? ox_bin(n, NCC_EQ, idx, ox_iota(n, NEURON_DT_INT32, size)) : NULL;
+}
+
+/* Dimension axis comes last */
+static onnx_op to_last(struct onnx_node *n, onnx_op x, unsigned int axis)
+{
+	uint8_t perm[NCC_MAX_DIMS];
+	unsigned int nd, k = 0;
+
+	if (!x)
+		return NULL;
+	nd = x->shape.ndim;
+	for (unsigned int i = 0; i < nd; i++)
+		if (i != axis)
+			perm[k++] = (uint8_t)i;
+	perm[nd - 1] = (uint8_t)axis;
+	return ox_transpose(n, x, perm);
+}
+
+static onnx_op from_last(struct onnx_node *n, onnx_op x, unsigned int axis)
+{
+	uint8_t perm[NCC_MAX_DIMS];
+	unsigned int nd, k = 0;
+
+	if (!x)
+		return NULL;
+	nd = x->shape.ndim;
+	for (unsigned int i = 0; i < nd; i++)
+		perm[i] = (uint8_t)(i == axis ? nd - 1 : k++);
+	return ox_transpose(n, x, perm);
+}
+
+onnx_op onnx_covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
+{
+	for (unsigned int i = 0; x && i < x->shape.ndim && !n->rc; i++) {
+		if (i == axis)
+			continue;
+		if (idx->shape.dim[i] > x->shape.dim[i])
+			onnx_fail(n, -EINVAL,
+				  "dimension %u of the indices is larger than the data's", i);
+		else
+			x = ox_slice(n, x, i, 0, idx->shape.dim[i], 1);
+	}
+	return n->rc ? NULL : x;
+}
+
+/* Of each row along axis, the elements that idx names: all but one are 0 and add up */
+static onnx_op take_elements(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
+{
+	const unsigned int nd = x->shape.ndim;
+	const int64_t size = x->shape.dim[axis];
+	onnx_op hot;
+
+	if (idx->shape.ndim != nd) {
+		onnx_fail(n, -EINVAL, "indices of rank %u for rank %u", idx->shape.ndim, nd);
+		return NULL;
+	}
+	x = to_last(n, onnx_covered(n, x, idx, axis), axis);
+	hot = places(n, to_last(n, ox_from_end(n, idx, size), axis), size);
+	x = ox_insert(n, x, nd - 1);
+	if (!x || !hot)
+		return NULL;
+	x = ox_select(n, hot, x, ox_scalar(n, &x->shape, 0));
+	if (x && x->shape.pred)
+		x = ox_reduce(n, x, NCC_OR, 1u << nd, false);
+	else
+		x = ox_reduce(n, x, NCC_ADD, 1u << nd, false);
+	return from_last(n, x, axis);
+}
+
+static void import_gather_elements(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim);
+
+	if (n->rc)
+		return;
+	onnx_give_as(n, 0, take_elements(n, x, onnx_in(n, 1), axis), n->in[0].type);
+}
+
+/* idx's last dimension of k coordinates as one number, in the first k of dim */
+onnx_op ox_flat_index(struct onnx_node *n, onnx_op idx, unsigned int k, const int64_t *dim)
+{
+	const unsigned int last = idx->shape.ndim - 1;
+	onnx_op sum = NULL, one;
+
+	for (unsigned int i = 0; i < k && !n->rc; i++) {
+		one = ox_slice(n, idx, last, i, 1, 1);
+		one = one ? ox_reshape(n, one, last, one->shape.dim) : NULL;
+		one = ox_from_end(n, one, dim[i]);
+		sum = sum ? ox_bin(n, NCC_ADD, ox_binc(n, NCC_MUL, sum, (double)dim[i]), one) : one;
+	}
+	return sum;
+}
+
+static void import_gather_nd(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), flat, base;
+	int64_t b = onnx_int(n, "batch_dims", 0), k, dim[NCC_MAX_DIMS + 1], rows = 1, batch = 1;
+	unsigned int nd = 1;
+
+	k = idx->shape.ndim ? idx->shape.dim[idx->shape.ndim - 1] : 0;
+	if (b < 0 || b >= idx->shape.ndim || k < 1 || b + k > x->shape.ndim) {
+		onnx_fail(n, -EINVAL, "%lld batch dimensions and %lld coordinates for rank %u",
+			  (long long)b, (long long)k, x->shape.ndim);
+		return;
+	}
+	for (int64_t i = 0; i < b + k; i++) {
+		rows *= x->shape.dim[i];
+		batch *= i < b ? x->shape.dim[i] : 1;
+		if (i < b && x->shape.dim[i] != idx->shape.dim[i])
+			onnx_fail(n, -EINVAL, "batch dimension %lld differs", (long long)i);
+	}
+	flat = ox_flat_index(n, idx, (unsigned int)k, x->shape.dim + b);
+	if (b && flat) { /* batch i begins at row i * rows / batch */
+		for (unsigned int i = 0; i < NCC_MAX_DIMS; i++)
+			dim[i] = i < b ? idx->shape.dim[i] : 1;
+		base = ox_binc(n, NCC_MUL, ox_iota(n, NEURON_DT_INT32, batch),
+			       (double)(rows / batch));
+		flat = ox_bin(n, NCC_ADD, flat, ox_reshape(n, base, flat->shape.ndim, dim));
+	}
+	dim[0] = rows;
+	for (unsigned int i = (unsigned int)(b + k); i < x->shape.ndim; i++)
+		dim[nd++] = x->shape.dim[i];
+	x = ox_reshape(n, x, nd, dim);
+	if (x && flat)
+		onnx_give_as(n, 0, ox_take(n, x, flat, 0), n->in[0].type);
+}
+
+static void import_one_hot(struct onnx_node *n)
+{
+	onnx_op idx = onnx_in(n, 0), values = onnx_in(n, 2), hot, on, off;
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), idx->shape.ndim + 1);
+	double depth;
+
+	if (!onnx_in_scalar(n, 1, &depth))
+		return;
+	if (values->shape.ndim != 1 || values->shape.dim[0] != 2 || depth < 1 ||
+	    depth > NCC_MAX_ELEMS) {
+		onnx_fail(n, -EINVAL, "depth %g, or the values are not two", depth);
+		return;
+	}
+	hot = from_last(n, places(n, ox_from_end(n, idx, (int64_t)depth), (int64_t)depth), axis);
+	off = ox_reshape(n, ox_slice(n, values, 0, 0, 1, 1), 0, NULL);
+	on = ox_reshape(n, ox_slice(n, values, 0, 1, 1, 1), 0, NULL);
+	onnx_give_as(n, 0, ox_select(n, hot, on, off), n->in[2].type);
+}
+
+/* Numbers of the places along axis, of x's shape */
+static onnx_op numbers(struct onnx_node *n, onnx_op x, unsigned int axis)
+{
+	const uint8_t map = (uint8_t)axis;
+
+	return x ? ox_spread(n, ox_iota(n, NEURON_DT_INT32, x->shape.dim[axis]), &x->shape, &map)
+		 : NULL;
+}
+
+/* The place of the best of those that are alive (NULL: all), the dimension kept as 1 */
+static onnx_op best_place(struct onnx_node *n, onnx_op x, unsigned int axis, enum ncc_kind func,
+			  bool last, onnx_op alive, onnx_op *best)
+{
+	onnx_op at = numbers(n, x, axis), eq, none;
+
+	if (!at)
+		return NULL;
+	if (alive)
+		x = ox_select(n, alive, x,
+			      ox_scalar(n, &x->shape,
+					func == NCC_MAX ? ox_least(&x->shape)
+							: ox_most(&x->shape)));
+	*best = ox_reduce(n, x, func, 1u << axis, true);
+	eq = ox_bin(n, NCC_EQ, x, *best);
+	if (alive)
+		eq = ox_bin(n, NCC_AND, eq, alive);
+	none = ox_scalar(n, &at->shape, last ? -1 : (double)at->shape.dim[axis]);
+	return ox_reduce(n, ox_select(n, eq, at, none), last ? NCC_MAX : NCC_MIN, 1u << axis, true);
+}
+
+static void import_arg(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), best, at;
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim), k = 0;
+	int64_t dim[NCC_MAX_DIMS];
+
+	if (n->rc)
+		return;
+	at = best_place(n, x, axis, (enum ncc_kind)onnx_arg(n), onnx_int(n, "select_last_index", 0),
+			NULL, &best);
+	for (unsigned int i = 0; i < x->shape.ndim; i++)
+		if (i != axis)
+			dim[k++] = x->shape.dim[i];
+	if (!onnx_int(n, "keepdims", 1))
+		at = ox_reshape(n, at, k, dim);
+	onnx_give_as(n, 0, at, ONNX_INT64);
+}
+
+static void import_hardmax(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), best, at;
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
+
+	if (n->rc)
+		return;
+	at = best_place(n, x, axis, NCC_MAX, false, NULL, &best);
+	at = ox_bin(n, NCC_EQ, numbers(n, x, axis), at);
+	onnx_give(n, 0, ox_cast_like(n, at, x));
+}
+
+/* One turn for each of the k: the best that was not taken */
+static void import_top_k(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), *value, *place, alive = NULL, other;
+	enum ncc_kind func = onnx_int(n, "largest", 1) ? NCC_MAX : NCC_MIN;
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim), count = 0;
+	double k = 0;
+
+	if (n->rc || !onnx_in_scalar(n, 1, &k))
+		return;
+	if (k < 1 || k > (double)x->shape.dim[axis] || k > MAX_TOP) {
+		onnx_fail(n, -ENOTSUP, "the best %g of %lld (at most %d)", k,
+			  (long long)x->shape.dim[axis], MAX_TOP);
+		return;
+	}
+	value = calloc(2 * MAX_TOP, sizeof(*value));
+	place = value + MAX_TOP;
+	for (; value && count < (unsigned int)k && !n->rc; count++) {
+		place[count] = best_place(n, x, axis, func, false, alive, &value[count]);
+		other = ox_bin(n, NCC_NE, numbers(n, x, axis), place[count]);
+		alive = alive ? ox_bin(n, NCC_AND, alive, other) : other;
+	}
+	if (!value)
+		onnx_fail(n, -ENOMEM, "out of memory");
+	if (!n->rc) {
+		onnx_give(n, 0, ox_concat(n, value, count, axis));
+		onnx_give_as(n, 1, ox_concat(n, place, count, axis), ONNX_INT64);
+	}
+	free(value);
+}
+
+/* Sums of 1, 2, 4, ... neighbours: each turn adds what lies so far before */
+static void import_cum_sum(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), moved, zero;
+	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 };
+	bool exclusive = onnx_int(n, "exclusive", 0), reverse = onnx_int(n, "reverse", 0);
+	unsigned int axis;
+	double v;
+
+	if (!onnx_in_scalar(n, 1, &v))
+		return;
+	axis = onnx_axis(n, (int64_t)v, x->shape.ndim);
+	zero = ox_scalar(n, &x->shape, 0);
+	for (int64_t step = exclusive ? 0 : 1; !n->rc && step < x->shape.dim[axis];
+	     step = step ? 2 * step : 1) {
+		int64_t by = step ? step : 1;
+
+		low[axis] = reverse ? -by : by;
+		high[axis] = -low[axis];
+		if (by < x->shape.dim[axis])
+			moved = ox_pad(n, x, zero, low, high);
+		else
+			moved = ox_binc(n, NCC_MUL, x, 0);
+		x = step ? ox_bin(n, NCC_ADD, x, moved) : moved;
+		if (!x)
+			return;
+	}
+	onnx_give(n, 0, x);
+}
+
+static void import_compress(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0), keep = onnx_in(n, 1), part[MAX_RUNS];
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, "axis");
+	unsigned int axis = a ? onnx_axis(n, a->i, x->shape.ndim) : 0, k = 0;
+	int64_t elems = ncc_elems(&x->shape), size;
+
+	if (keep->kind != NCC_CONST) {
+		onnx_fail(n, -ENOTSUP, "operand 1 ('%.80s') must be a constant", n->p->input[1]);
+		return;
+	}
+	if (!a)
+		x = ox_reshape(n, x, 1, &elems);
+	size = ncc_elems(&keep->shape);
+	for (int64_t i = 0; x && i < size && i < x->shape.dim[axis] && !n->rc; i++) {
+		if (element(keep, i) == 0)
+			continue;
+		if (k == MAX_RUNS)
+			onnx_fail(n, -ENOTSUP, "more than %d that are kept", MAX_RUNS);
+		else
+			part[k++] = ox_slice(n, x, axis, i, 1, 1);
+	}
+	if (!n->rc && !k)
+		onnx_fail(n, -ENOTSUP, "nothing is kept: empty tensors are not supported");
+	else if (!n->rc)
+		onnx_give(n, 0, ox_concat(n, part, k, axis));
+}
+
+const struct onnx_rule onnx_index[] = {
+	{ "ArgMax", 1, 1, import_arg, NCC_MAX },
+	{ "ArgMin", 1, 1, import_arg, NCC_MIN },
+	{ "Compress", 2, 2, import_compress, 0 },
+	{ "CumSum", 2, 2, import_cum_sum, 0 },
+	{ "Gather", 2, 2, import_gather, 0 },
+	{ "GatherElements", 2, 2, import_gather_elements, 0 },
+	{ "GatherND", 2, 2, import_gather_nd, 0 },
+	{ "Hardmax", 1, 1, import_hardmax, 0 },
+	{ "OneHot", 3, 3, import_one_hot, 0 },
+	{ "TopK", 2, 2, import_top_k, 0 },
+	{ NULL, 0, 0, NULL, 0 },
+};

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operators that work element by element, but for activations (act.c). Part of the ONNX front
+ * end.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "onnx.h"
+
+typedef onnx_op (*unary_fn)(struct ncc_build *b, onnx_op x);
+
+static bool is_logic(enum ncc_kind kind)
+{
+	return kind == NCC_AND || kind == NCC_OR || kind == NCC_XOR || kind == NCC_NOT ||
+	       kind == NCC_SHL || kind == NCC_SHR;
+}
+
+/* Bits are not of floats, arithmetic not of predicates */
+static bool check_type(struct onnx_node *n, enum ncc_kind kind)
+{
+	const struct ncc_shape *s = &onnx_in(n, 0)->shape;
+
+	if (is_logic(kind) ? ncc_is_float(s->dtype) : s->pred)
+		onnx_fail(n, -EINVAL, "of %s", ncc_dtype_name(s));
+	return !n->rc;
+}
+
+/* One kind of the IR, of the operand's own type */
+static void import_unary(struct onnx_node *n)
+{
+	if (check_type(n, (enum ncc_kind)onnx_arg(n)))
+		onnx_give(n, 0, ox_un(n, (enum ncc_kind)onnx_arg(n), onnx_in(n, 0)));
+}
+
+static void import_float(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+
+	if (x && !ncc_is_float(x->shape.dtype))
+		onnx_fail(n, -EINVAL, "of %s", ncc_dtype_name(&x->shape));
+	import_unary(n);
+}
+
+/* What expand/math.c has: in fp32 */
+static void import_lowered(struct onnx_node *n)
+{
+	static const unary_fn fn[] = { expand_floor, expand_ceil, expand_round_even,
+				       expand_sin,   expand_cos,  expand_tan };
+	onnx_op x = onnx_in(n, 0);
+
+	if (!ncc_is_float(x->shape.dtype))
+		onnx_fail(n, -EINVAL, "of %s", ncc_dtype_name(&x->shape));
+	else
+		onnx_give(n, 0,
+			  ox_cast_like(n, ox_lowered(n, fn[onnx_arg(n)](&n->b, ox_f32(n, x)), x),
+				       x));
+}
+
+static void import_reciprocal(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+
+	onnx_give(n, 0, ox_bin(n, NCC_DIV, ox_scalar(n, &x->shape, 1), x));
+}
+
+/* ln((1 + x) / (1 - x)) / 2 = (log1p(x) - log1p(-x)) / 2 */
+static onnx_op atanh_of(struct onnx_node *n, onnx_op x)
+{
+	onnx_op a = expand_log1p(&n->b, x), b = expand_log1p(&n->b, ox_un(n, NCC_NEG, x));
+
+	return ox_binc(n, NCC_MUL, ox_bin(n, NCC_SUB, a, b), 0.5);
+}
+
+/* s(x) ln(|x| + sqrt(x^2 + 1)) = s(x) log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))) */
+static onnx_op asinh_of(struct onnx_node *n, onnx_op x)
+{
+	onnx_op a = ox_un(n, NCC_ABS, x), q = ox_bin(n, NCC_MUL, x, x);
+	onnx_op root = ox_un(n, NCC_SQRT, ox_binc(n, NCC_ADD, q, 1));
+
+	q = ox_bin(n, NCC_DIV, q, ox_binc(n, NCC_ADD, root, 1));
+	q = expand_log1p(&n->b, ox_bin(n, NCC_ADD, a, q));
+	return ox_bin(n, NCC_MUL, q, ox_un(n, NCC_SIGN, x));
+}
+
+/* d = x - 1: log1p(d + sqrt(d) sqrt(d + 2)) */
+static onnx_op acosh_of(struct onnx_node *n, onnx_op x)
+{
+	onnx_op d = ox_binc(n, NCC_SUB, x, 1), r = ox_un(n, NCC_SQRT, d);
+
+	r = ox_bin(n, NCC_MUL, r, ox_un(n, NCC_SQRT, ox_binc(n, NCC_ADD, d, 2)));
+	return expand_log1p(&n->b, ox_bin(n, NCC_ADD, d, r));
+}
+
+/* (expm1(x) + expm1(x) / (expm1(x) + 1)) / 2 */
+static onnx_op sinh_of(struct onnx_node *n, onnx_op x)
+{
+	onnx_op a = ox_un(n, NCC_ABS, x), e = expand_expm1(&n->b, a);
+	onnx_op sum = ox_bin(n, NCC_ADD, e, ox_bin(n, NCC_DIV, e, ox_binc(n, NCC_ADD, e, 1)));
+
+	return ox_bin(n, NCC_MUL, ox_binc(n, NCC_MUL, sum, 0.5), ox_un(n, NCC_SIGN, x));
+}
+
+static onnx_op cosh_of(struct onnx_node *n, onnx_op x)
+{
+	onnx_op a = ox_un(n, NCC_EXP, x), b = ox_un(n, NCC_EXP, ox_un(n, NCC_NEG, x));
+
+	return ox_binc(n, NCC_MUL, ox_bin(n, NCC_ADD, a, b), 0.5);
+}
+
+/* asin x = atan(x / sqrt((1 - x)(1 + x))) */
+static onnx_op asin_of(struct onnx_node *n, onnx_op x)
+{
+	onnx_op one = ox_scalar(n, &x->shape, 1);
+	onnx_op d = ox_bin(n, NCC_MUL, ox_bin(n, NCC_SUB, one, x), ox_bin(n, NCC_ADD, one, x));
+
+	return ox_un(n, NCC_ATAN, ox_bin(n, NCC_DIV, x, ox_un(n, NCC_SQRT, d)));
+}
+
+/* acos x = 2 atan(sqrt((1 - x) / (1 + x))) */
+static onnx_op acos_of(struct onnx_node *n, onnx_op x)
+{
+	onnx_op one = ox_scalar(n, &x->shape, 1);
+	onnx_op q = ox_bin(n, NCC_DIV, ox_bin(n, NCC_SUB, one, x), ox_bin(n, NCC_ADD, one, x));
+
+	return ox_binc(n, NCC_MUL, ox_un(n, NCC_ATAN, ox_un(n, NCC_SQRT, q)), 2);
+}
+
+static void import_formula(struct onnx_node *n)
+{
+	static onnx_op (*const fn[])(struct onnx_node * n, onnx_op x) = {
+		asin_of, acos_of, sinh_of, cosh_of, asinh_of, acosh_of, atanh_of,
+	};
+	onnx_op x = onnx_in(n, 0);
+
+	if (!ncc_is_float(x->shape.dtype)) {
+		onnx_fail(n, -EINVAL, "of %s", ncc_dtype_name(&x->shape));
+		return;
+	}
+	n->exact = true;
+	onnx_give(n, 0, ox_cast_like(n, fn[onnx_arg(n)](n, ox_f32(n, x)), x));
+}
+
+/* Before version 7 the second operand's dimensions may begin at an axis of the first's */
+static onnx_op second(struct onnx_node *n)
+{
+	onnx_op a = onnx_in(n, 0), b = onnx_in(n, 1);
+	int64_t axis = onnx_int(n, "axis", -1), dim[NCC_MAX_DIMS];
+	unsigned int nd;
+
+	if (n->opset >= 7 || !onnx_int(n, "broadcast", 0) || axis < 0)
+		return b;
+	nd = a->shape.ndim;
+	if (axis > nd || b->shape.ndim > nd - axis) {
+		onnx_fail(n, -EINVAL, "axis %lld of rank %u", (long long)axis, nd);
+		return NULL;
+	}
+	for (unsigned int i = 0; i < nd - axis; i++)
+		dim[i] = i < b->shape.ndim ? b->shape.dim[i] : 1;
+	return ox_reshape(n, b, nd - (unsigned int)axis, dim);
+}
+
+static void import_binary(struct onnx_node *n)
+{
+	if (!check_type(n, (enum ncc_kind)onnx_arg(n)))
+		return;
+	onnx_give(n, 0, ox_bin(n, (enum ncc_kind)onnx_arg(n), onnx_in(n, 0), second(n)));
+}
+
+static void import_compare(struct onnx_node *n)
+{
+	onnx_op r = ox_bin(n, (enum ncc_kind)onnx_arg(n), onnx_in(n, 0), second(n));
+
+	onnx_give_as(n, 0, r, ONNX_BOOL);
+}
+
+/* The sign is the dividend's with fmod, the divisor's without: then b is added where they differ */
+static void import_mod(struct onnx_node *n)
+{
+	onnx_op a = onnx_in(n, 0), b = onnx_in(n, 1), x, y, r, other;
+
+	if (!onnx_int(n, "fmod", 0) && ncc_is_float(a->shape.dtype)) {
+		onnx_fail(n, -EINVAL, "of %s needs fmod=1", ncc_dtype_name(&a->shape));
+		return;
+	}
+	x = a;
+	y = b;
+	if (!ox_common(n, &x, &y))
+		return;
+	if (ncc_is_float(a->shape.dtype))
+		r = expand_remainder(&n->b, ox_f32(n, x), ox_f32(n, y));
+	else
+		r = expand_rest_whole(&n->b, x, y);
+	r = ox_cast_like(n, ox_lowered(n, r, onnx_is_const(x) ? y : x), a);
+	if (!onnx_int(n, "fmod", 0) && r) {
+		other = ox_bin(n, NCC_XOR, ox_binc(n, NCC_LT, r, 0), ox_binc(n, NCC_LT, b, 0));
+		other = ox_bin(n, NCC_AND, other, ox_binc(n, NCC_NE, r, 0));
+		r = ox_select(n, other, ox_bin(n, NCC_ADD, r, b), r);
+	}
+	onnx_give(n, 0, r);
+}
+
+/* The result has the base's type */
+static void import_pow(struct onnx_node *n)
+{
+	onnx_op a = onnx_in(n, 0), b = second(n), r;
+	double v;
+
+	if (!b)
+		return;
+	if (onnx_is_const(a) && onnx_is_const(b)) {
+		r = ox_bin(n, NCC_POW, a, ox_cast_like(n, b, a));
+	} else if (ncc_scalar_value(b, &v) && (v == 2 || v == 3)) {
+		r = ox_bin(n, NCC_MUL, a, a);
+		r = v == 3 ? ox_bin(n, NCC_MUL, r, a) : r;
+	} else {
+		r = ox_bin(n, NCC_POW, ox_f32(n, a), ox_f32(n, b));
+		if (r && !ncc_is_float(a->shape.dtype)) /* whole, but for what POW is off */
+			r = ox_cast(n, expand_round_even(&n->b, r), a->shape.dtype, false);
+		r = ox_cast_like(n, r, a);
+	}
+	onnx_give(n, 0, r);
+}
+
+static void import_shift(struct onnx_node *n)
+{
+	enum ncc_kind kind = onnx_string_is(n, "direction", "LEFT", "") ? NCC_SHL : NCC_SHR;
+
+	if (check_type(n, kind))
+		onnx_give(n, 0, ox_bin(n, kind, onnx_in(n, 0), onnx_in(n, 1)));
+}
+
+/* Max, Min, Sum and Mean of any number of operands */
+static void import_many(struct onnx_node *n)
+{
+	enum ncc_kind kind = onnx_arg(n) == NCC_DIV ? NCC_ADD : (enum ncc_kind)onnx_arg(n);
+	onnx_op r = onnx_in(n, 0);
+
+	for (unsigned int i = 1; i < n->nin; i++)
+		r = ox_bin(n, kind, r, onnx_in(n, i));
+	if (onnx_arg(n) == NCC_DIV)
+		r = ox_binc(n, NCC_MUL, r, 1.0 / n->nin);
+	onnx_give(n, 0, r);
+}
+
+static void import_where(struct onnx_node *n)
+{
+	onnx_give(n, 0, ox_select(n, onnx_in(n, 0), onnx_in(n, 1), onnx_in(n, 2)));
+}
+
+static void import_clip(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+
+	if (n->opset < 11 && onnx_attr(n, "min"))
+		x = ox_binc(n, NCC_MAX, x, onnx_float(n, "min", 0));
+	if (n->opset < 11 && onnx_attr(n, "max"))
+		x = ox_binc(n, NCC_MIN, x, onnx_float(n, "max", 0));
+	if (onnx_in(n, 1))
+		x = ox_bin(n, NCC_MAX, x, onnx_in(n, 1));
+	if (onnx_in(n, 2))
+		x = ox_bin(n, NCC_MIN, x, onnx_in(n, 2));
+	onnx_give(n, 0, x);
+}
+
+static void cast_to(struct onnx_node *n, int32_t type)
+{
+	struct ncc_shape s;
+
+	if (onnx_dtype(type, &s)) {
+		onnx_fail(n, -ENOTSUP, "type %s is not supported", onnx_type_name(type));
+		return;
+	}
+	onnx_give_as(n, 0, ox_cast(n, onnx_in(n, 0), s.dtype, s.pred), type);
+}
+
+static void import_cast(struct onnx_node *n)
+{
+	cast_to(n, (int32_t)onnx_int(n, "to", 0));
+}
+
+static void import_cast_like(struct onnx_node *n)
+{
+	cast_to(n, n->in[1].type);
+}
+
+static void import_is_nan(struct onnx_node *n)
+{
+	onnx_op x = onnx_in(n, 0);
+
+	onnx_give_as(n, 0, ox_bin(n, NCC_NE, x, x), ONNX_BOOL);
+}
+
+static void import_is_inf(struct onnx_node *n)
+{
+	bool plus = onnx_int(n, "detect_positive", 1), minus = onnx_int(n, "detect_negative", 1);
+	onnx_op x = onnx_in(n, 0);
+
+	if (plus && minus)
+		x = ox_binc(n, NCC_EQ, ox_un(n, NCC_ABS, x), INFINITY);
+	else if (plus || minus)
+		x = ox_binc(n, NCC_EQ, x, plus ? INFINITY : -INFINITY);
+	else
+		x = ox_bin(n, NCC_LT, x, x);
+	onnx_give_as(n, 0, x, ONNX_BOOL);
+}
+
+const struct onnx_rule onnx_math[] = {
+	{ "Abs", 1, 1, import_unary, NCC_ABS },
+	{ "Acos", 1, 1, import_formula, 1 },
+	{ "Acosh", 1, 1, import_formula, 5 },
+	{ "Add", 2, 2, import_binary, NCC_ADD },
+	{ "And", 2, 2, import_binary, NCC_AND },
+	{ "Asin", 1, 1, import_formula, 0 },
+	{ "Asinh", 1, 1, import_formula, 4 },
+	{ "Atan", 1, 1, import_float, NCC_ATAN },
+	{ "Atanh", 1, 1, import_formula, 6 },
+	{ "BitShift", 2, 2, import_shift, 0 },
+	{ "BitwiseAnd", 2, 2, import_binary, NCC_AND },
+	{ "BitwiseNot", 1, 1, import_unary, NCC_NOT },
+	{ "BitwiseOr", 2, 2, import_binary, NCC_OR },
+	{ "BitwiseXor", 2, 2, import_binary, NCC_XOR },
+	{ "Cast", 1, 1, import_cast, 0 },
+	{ "CastLike", 2, 2, import_cast_like, 0 },
+	{ "Ceil", 1, 1, import_lowered, 1 },
+	{ "Clip", 1, 3, import_clip, 0 },
+	{ "Cos", 1, 1, import_lowered, 4 },
+	{ "Cosh", 1, 1, import_formula, 3 },
+	{ "Div", 2, 2, import_binary, NCC_DIV },
+	{ "Equal", 2, 2, import_compare, NCC_EQ },
+	{ "Erf", 1, 1, import_float, NCC_ERF },
+	{ "Exp", 1, 1, import_float, NCC_EXP },
+	{ "Floor", 1, 1, import_lowered, 0 },
+	{ "Greater", 2, 2, import_compare, NCC_GT },
+	{ "GreaterOrEqual", 2, 2, import_compare, NCC_GE },
+	{ "IsInf", 1, 1, import_is_inf, 0 },
+	{ "IsNaN", 1, 1, import_is_nan, 0 },
+	{ "Less", 2, 2, import_compare, NCC_LT },
+	{ "LessOrEqual", 2, 2, import_compare, NCC_LE },
+	{ "Log", 1, 1, import_float, NCC_LOG },
+	{ "Max", 1, -1, import_many, NCC_MAX },
+	{ "Mean", 1, -1, import_many, NCC_DIV },
+	{ "Min", 1, -1, import_many, NCC_MIN },
+	{ "Mod", 2, 2, import_mod, 0 },
+	{ "Mul", 2, 2, import_binary, NCC_MUL },
+	{ "Neg", 1, 1, import_unary, NCC_NEG },
+	{ "Not", 1, 1, import_unary, NCC_NOT },
+	{ "Or", 2, 2, import_binary, NCC_OR },
+	{ "Pow", 2, 2, import_pow, 0 },
+	{ "Reciprocal", 1, 1, import_reciprocal, 0 },
+	{ "Round", 1, 1, import_lowered, 2 },
+	{ "Sigmoid", 1, 1, import_float, NCC_LOGISTIC },
+	{ "Sign", 1, 1, import_unary, NCC_SIGN },
+	{ "Sin", 1, 1, import_lowered, 3 },
+	{ "Sinh", 1, 1, import_formula, 2 },
+	{ "Sqrt", 1, 1, import_float, NCC_SQRT },
+	{ "Sub", 2, 2, import_binary, NCC_SUB },
+	{ "Sum", 1, -1, import_many, NCC_ADD },
+	{ "Tan", 1, 1, import_lowered, 5 },
+	{ "Tanh", 1, 1, import_float, NCC_TANH },
+	{ "Where", 3, 3, import_where, 0 },
+	{ "Xor", 2, 2, import_binary, NCC_XOR },
+	{ NULL, 0, 0, NULL, 0 },
+};

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to the ONNX front end: import.c walks graphs and functions, tensor.c reads
+ * constants, node.c a node's attributes and operands, build.c makes operations of the
+ * tensor IR, and the other files know the operators, each file a table of them.
+ */
+#ifndef NCC_ONNX_H
+#define NCC_ONNX_H
+
+#include "expand/expand.h"
+#include "onnx/onnx.pb-c.h"
+
+#define ONNX_OPSET_MIN 6
+#define ONNX_MAX_CALLS 32 /* of functions and graphs in each other */
+#define ONNX_MAX_FOLD (1 << 22) /* elements of an operation that is computed while importing */
+#define ONNX_MAX_FOLDED (1 << 28) /* of all of them */
+#define ONNX_MAX_DATA (1 << 24) /* elements of a constant that is made up */
+#define ONNX_MAX_OUTPUTS 256 /* of a node */
+#define ONNX_MAX_TRIPS 4096 /* of a loop, which is unrolled */
+
+/* TensorProto.DataType */
+enum onnx_type {
+	ONNX_FLOAT = 1,
+	ONNX_UINT8,
+	ONNX_INT8,
+	ONNX_UINT16,
+	ONNX_INT16,
+	ONNX_INT32,
+	ONNX_INT64,
+	ONNX_STRING,
+	ONNX_BOOL,
+	ONNX_FLOAT16,
+	ONNX_DOUBLE,
+	ONNX_UINT32,
+	ONNX_UINT64,
+	ONNX_BFLOAT16 = 16,
+};
+
+/* A tensor: what computes it, and its type in ONNX, which may be wider than the operation's */
+struct onnx_value {
+	struct ncc_op *op; /* NULL: absent, or (with a type) an empty constant */
+	int32_t type;
+};
+
+struct onnx_import {
+	struct ncc_module *m;
+	const Ncc__Onnx__Model *proto;
+	const struct ncc_options *opt;
+	struct ncc_error *err;
+	int64_t opset;
+	unsigned int depth, made;
+	int64_t const_bytes, folded;
+	struct ncc_op *guard; /* else what is imported is computed for nothing; NULL: never */
+	bool narrowed; /* something of 64 bits is no constant */
+};
+
+struct onnx_scope; /* graph.h */
+
+/*
+ * A node being imported. Operators call the constructors of build.c: the first that fails
+ * sets rc and err and gives NULL, and NULL as an operand gives NULL, so only rc need be looked at.
+ */
+struct onnx_node {
+	struct onnx_import *imp;
+	const Ncc__Onnx__Node *p;
+	struct ncc_build b; /* for build_* and expand_* */
+	struct onnx_scope *scope;
+	/* of the function it is in: values of attributes that it refers to */
+	const struct onnx_node *caller;
+	const Ncc__Onnx__Function *function;
+	const Ncc__Onnx__Function *body; /* of the function that it calls */
+	int64_t opset;
+	unsigned int nin, nout;
+	struct onnx_value *in, *out;
+	bool exact; /* --auto-cast all leaves what is made now */
+	int rc;
+};
+
+typedef struct ncc_op *onnx_op; /* constructors chain, so the type's name is short */
+
+/* One operator: its name, the number of operands (max: -1 any), and what imports it */
+struct onnx_rule {
+	const char *op_type;
+	int min, max;
+	void (*import)(struct onnx_node *n);
+	int arg; /* for import: an ncc_kind, or as the file says */
+};
+/* tables end with an op_type of NULL */
+extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[], onnx_reduce[],
+	onnx_norm[], onnx_move[], onnx_slice[], onnx_index[], onnx_control[], onnx_quant[],
+	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[], onnx_sample[],
+	onnx_signal[], onnx_matrix[];
+
+/* node.c */
+int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+const struct onnx_rule *onnx_find(const char *op_type);
+int onnx_arg(const struct onnx_node *n); /* of its rule */
+const Ncc__Onnx__Attribute *onnx_attr(const struct onnx_node *n, const char *name);
+int64_t onnx_int(const struct onnx_node *n, const char *name, int64_t otherwise);
+double onnx_float(const struct onnx_node *n, const char *name, double otherwise);
+bool onnx_string_is(const struct onnx_node *n, const char *name, const char *value,
+		    const char *otherwise);
+/* false: absent. At most max, else it fails. */
+bool onnx_ints(struct onnx_node *n, const char *name, int64_t *v, unsigned int max,
+	       unsigned int *count);
+onnx_op onnx_in(const struct onnx_node *n, unsigned int i); /* NULL: absent */
+/* integers of a constant operand; false: absent, or it fails */
+bool onnx_in_ints(struct onnx_node *n, unsigned int i, int64_t *v, unsigned int max,
+		  unsigned int *count);
+/* from an attribute or, where that moved to, operand i */
+bool onnx_in_scalar(struct onnx_node *n, unsigned int i, double *v);
+/* -ndim..ndim-1 as 0..ndim-1; fails otherwise */
+unsigned int onnx_axis(struct onnx_node *n, int64_t axis, unsigned int ndim);
+/* op's type is that of the node's first operand that has its dtype, else its own */
+void onnx_give(struct onnx_node *n, unsigned int i, onnx_op op);
+void onnx_give_as(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type);
+
+/* tensor.c */
+const char *onnx_type_name(int32_t type);
+/* the IR's type for it (64 bits: the one of 32); -ENOTSUP */
+int onnx_dtype(int32_t type, struct ncc_shape *s);
+int32_t onnx_type_of(const struct ncc_shape *s);
+bool onnx_is_wide(int32_t type);
+int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
+		struct onnx_value *v);
+
+/* build.c: see struct onnx_node */
+bool onnx_is_const(onnx_op a);
+onnx_op ox_node(struct onnx_node *n, enum ncc_kind kind, const struct ncc_shape *s, onnx_op a,
+		onnx_op b, onnx_op c);
+onnx_op ox_done(struct onnx_node *n, onnx_op op); /* attributes are set: verify, fold */
+/* what expand_* made of x, which is computed now if x is a constant */
+onnx_op ox_lowered(struct onnx_node *n, onnx_op op, onnx_op x);
+/* both as the shape that they broadcast to */
+bool ox_common(struct onnx_node *n, onnx_op *a, onnx_op *b);
+onnx_op ox_scalar(struct onnx_node *n, const struct ncc_shape *like, double v);
+onnx_op ox_data(struct onnx_node *n, const struct ncc_shape *s); /* a constant to fill in */
+/* the smallest and largest number of a type */
+double ox_least(const struct ncc_shape *s);
+double ox_most(const struct ncc_shape *s);
+onnx_op ox_iota(struct onnx_node *n, uint8_t dtype, int64_t count);
+onnx_op ox_un(struct onnx_node *n, enum ncc_kind kind, onnx_op a);
+onnx_op ox_bin(struct onnx_node *n, enum ncc_kind kind, onnx_op a, onnx_op b); /* broadcasts */
+onnx_op ox_binc(struct onnx_node *n, enum ncc_kind kind, onnx_op a, double v);
+onnx_op ox_select(struct onnx_node *n, onnx_op p, onnx_op a, onnx_op b); /* broadcasts */
+onnx_op ox_cast(struct onnx_node *n, onnx_op a, uint8_t dtype, bool pred);
+onnx_op ox_cast_like(struct onnx_node *n, onnx_op a, onnx_op like);
+onnx_op ox_f32(struct onnx_node *n, onnx_op a);
+onnx_op ox_expand(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64_t *dim);
+onnx_op ox_spread(struct onnx_node *n, onnx_op a, const struct ncc_shape *s, const uint8_t *map);
+onnx_op ox_reshape(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64_t *dim);
+onnx_op ox_insert(struct onnx_node *n, onnx_op x, unsigned int at); /* a dimension of 1 */
+/* index.c: the part of x that idx's dimensions cover, but for axis */
+onnx_op onnx_covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
+onnx_op ox_transpose(struct onnx_node *n, onnx_op a, const uint8_t *perm);
+onnx_op ox_slice(struct onnx_node *n, onnx_op a, unsigned int axis, int64_t start, int64_t count,
+		 int64_t stride);
+onnx_op ox_reverse(struct onnx_node *n, onnx_op a, unsigned int axis);
+onnx_op ox_concat(struct onnx_node *n, onnx_op *part, unsigned int count, unsigned int axis);
+onnx_op ox_pad(struct onnx_node *n, onnx_op a, onnx_op value, const int64_t *low,
+	       const int64_t *high);
+onnx_op ox_dot(struct onnx_node *n, onnx_op a, onnx_op b, const struct ncc_dot *d, uint8_t dtype);
+onnx_op ox_reduce(struct onnx_node *n, onnx_op a, enum ncc_kind func, uint32_t mask, bool keep);
+onnx_op ox_reduce_window(struct onnx_node *n, onnx_op a, enum ncc_kind func, double init,
+			 const struct ncc_window *w);
+
+/* math.c, act.c: for other operators */
+onnx_op ox_leaky(struct onnx_node *n, onnx_op x, double a);
+onnx_op ox_elu(struct onnx_node *n, onnx_op x, double a, double c);
+onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b);
+onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
+onnx_op ox_thresholded(struct onnx_node *n, onnx_op x, double a);
+
+/* dot.c, window.c, reduce.c: the same; operands of the types that they multiply */
+onnx_op ox_matmul(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype);
+onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, uint8_t dtype);
+/* x batch, channels, line; k features, channels, line: without padding */
+onnx_op ox_conv_line(struct onnx_node *n, onnx_op x, onnx_op k, int64_t stride);
+onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
+onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size); /* -1 is size - 1 */
+onnx_op ox_flat_index(struct onnx_node *n, onnx_op idx, unsigned int k, const int64_t *dim);
+onnx_op ox_softmax(struct onnx_node *n, onnx_op x, unsigned int axis, bool log);
+
+#endif

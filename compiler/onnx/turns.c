@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/*
+ * If and Loop of ONNX whose conditions depend on data. Of an If both branches are computed and one
+ * is chosen; a Loop becomes one of the IR (NCC_LOOP), which the branch not chosen does not enter.
+ * Called by control.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "graph.h"
+
+/* A condition or a number, which may come as a tensor of one element */
+static onnx_op scalar(struct onnx_node *n, onnx_op x)
+{
+	if (x && ncc_elems(&x->shape) != 1)
+		onnx_fail(n, -EINVAL, "%lld elements where there is one condition or number",
+			  (long long)ncc_elems(&x->shape));
+	return ox_reshape(n, x, 0, NULL);
+}
+
+static onnx_op both(struct onnx_node *n, onnx_op a, onnx_op b)
+{
+	return a && b ? ox_bin(n, NCC_AND, a, b) : a ? a : b;
+}
+
+/* A branch, whose results count where p holds */
+static void run_branch(struct onnx_node *n, const char *name, onnx_op p, struct onnx_value *out)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
+	onnx_op before = n->imp->guard;
+
+	if (!a || !a->g) {
+		onnx_fail(n, -EINVAL, "a branch is missing");
+		return;
+	}
+	n->imp->guard = both(n, before, p);
+	if (!n->rc)
+		onnx_run_graph(n, a->g, NULL, 0, out, n->nout);
+	n->imp->guard = before;
+}
+
+static bool same_shape(const struct onnx_value *a, const struct onnx_value *b)
+{
+	return a->op && b->op && a->type == b->type &&
+	       ncc_same_dims(&a->op->shape, &b->op->shape) &&
+	       a->op->shape.dtype == b->op->shape.dtype;
+}
+
+void onnx_if_of_data(struct onnx_node *n)
+{
+	struct onnx_value *yes = calloc(n->nout + 1, sizeof(*yes));
+	onnx_op p = scalar(n, onnx_in(n, 0));
+
+	if (!yes)
+		onnx_fail(n, -ENOMEM, "out of memory");
+	if (!n->rc)
+		run_branch(n, "then_branch", p, yes);
+	if (!n->rc)
+		run_branch(n, "else_branch", ox_un(n, NCC_NOT, p), n->out);
+	for (unsigned int i = 0; i < n->nout && !n->rc; i++) {
+		if (!same_shape(&yes[i], &n->out[i]))
+			onnx_fail(n, -ENOTSUP,
+				  "the condition depends on the data, and the type or shape of "
+				  "output %u on it",
+				  i);
+		else
+			n->out[i].op = ox_select(n, p, yes[i].op, n->out[i].op);
+	}
+	free(yes);
+}
+
+struct turns {
+	unsigned int n; /* states: trip, condition, what is carried */
+	onnx_op most; /* trips; NULL: no limit */
+	onnx_op *state, *next;
+};
+
+/* Is there a trip of that number? */
+static onnx_op goes_on(struct onnx_node *n, const struct turns *t, onnx_op trip, onnx_op condition)
+{
+	onnx_op p = scalar(n, condition);
+
+	if (t->most)
+		p = both(n, p, ox_bin(n, NCC_LT, trip, t->most));
+	return n->rc ? NULL : both(n, n->imp->guard, p);
+}
+
+static void make_states(struct onnx_node *n, struct turns *t, onnx_op loop, struct onnx_value *in)
+{
+	for (unsigned int i = 0; i < t->n && !n->rc; i++) {
+		t->state[i] = in[i].op ? build_state(&n->b, loop, in[i].op) : NULL;
+		if (!in[i].op)
+			onnx_fail(n, -ENOTSUP, "a value that is carried is missing or empty");
+		else if (!t->state[i])
+			onnx_fail(n, -ENOMEM, "out of memory");
+		in[i].op = t->state[i];
+	}
+}
+
+static void run_turns(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct turns *t,
+		      struct onnx_value *in, struct onnx_value *out)
+{
+	onnx_op loop, end, again, before = n->imp->guard;
+
+	loop = build_loop(&n->b, goes_on(n, t, in[0].op, in[1].op));
+	if (!loop && !n->rc)
+		onnx_fail(n, -ENOMEM, "out of memory");
+	make_states(n, t, loop, in);
+	n->imp->guard = scalar(n, t->state[1]); /* a loop in it is entered in a turn only */
+	if (!n->rc)
+		onnx_run_graph(n, body, in, t->n, out, t->n - 1);
+	n->imp->guard = before;
+	for (unsigned int i = 1; i < t->n && !n->rc; i++) {
+		if (!same_shape(&in[i], &out[i - 1]))
+			onnx_fail(n, -ENOTSUP,
+				  "the number of trips depends on the data, and the type or shape "
+				  "of input %u of the body on it",
+				  i);
+		t->next[i] = out[i - 1].op;
+	}
+	t->next[0] = ox_binc(n, NCC_ADD, in[0].op, 1);
+	again = n->rc ? NULL : goes_on(n, t, t->next[0], out[0].op);
+	end = n->rc ? NULL : build_loop_end(&n->b, loop, again, t->state, t->next, t->n);
+	for (unsigned int i = 2; i < t->n && !n->rc; i++) {
+		onnx_op r = end ? build_loop_result(&n->b, end, t->state[i]) : NULL;
+
+		if (!r)
+			onnx_fail(n, -ENOMEM, "out of memory");
+		else
+			onnx_give_as(n, i - 2, r, in[i].type);
+	}
+}
+
+void onnx_loop_of_data(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct onnx_value *in,
+		       struct onnx_value *out, unsigned int carried)
+{
+	const struct ncc_shape s = { .dtype = NEURON_DT_INT32 };
+	struct turns t = { .n = carried + 2 };
+
+	if (onnx_in(n, 0))
+		t.most = scalar(n, onnx_in(n, 0));
+	in[0] = (struct onnx_value){ ox_scalar(n, &s, 0), ONNX_INT64 };
+	t.state = calloc(t.n, sizeof(onnx_op));
+	t.next = calloc(t.n, sizeof(onnx_op));
+	if (!t.state || !t.next)
+		onnx_fail(n, -ENOMEM, "out of memory");
+	if (!n->rc)
+		run_turns(n, body, &t, in, out);
+	free(t.state);
+	free(t.next);
+}

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Integers as HLO and ONNX have them (all bits count, results wrap around) become what the datapath
+ * does, which is fp32, saturation and three signed types. What provably stays below 2^24 is left as
+ * it is; the rest is done in parts (expand/words.c). Behind this pass there are no unsigned types:
+ * their bits are those of the signed type of the same size, and only the model's user sees the
+ * difference.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "pass.h"
+#include "ir/range.h"
+#include "expand/words.h"
+
+#define EXACT (1 << 24) /* fp32 holds every integer up to here */
+
+struct ints {
+	struct ncc_pass *p;
+	struct ncc_build bl;
+	int64_t const_bytes;
+	struct ncc_shape *was; /* by id: the shapes before the pass */
+	struct ncc_range *range;
+	struct ncc_op *in[NCC_MAX_DIMS]; /* of the operation at hand, as they are now */
+	const struct ncc_shape *from[NCC_MAX_DIMS]; /* and what they were */
+	const struct ncc_range *r[NCC_MAX_DIMS];
+};
+
+static bool is_integer(const struct ncc_shape *s)
+{
+	return !s->pred && !ncc_is_float(s->dtype);
+}
+
+static uint8_t signed_of(uint8_t dtype)
+{
+	switch (dtype) {
+	case NEURON_DT_UINT8:
+		return NEURON_DT_INT8;
+	case NEURON_DT_UINT16:
+		return NEURON_DT_INT16;
+	case NEURON_DT_UINT32:
+		return NEURON_DT_INT32;
+	default:
+		return dtype;
+	}
+}
+
+static bool small(const struct ncc_range *r)
+{
+	return ncc_range_within(r, -EXACT, EXACT);
+}
+
+/* Operand i as a word */
+static struct ncc_op *widen(struct ints *x, unsigned int i)
+{
+	const struct ncc_shape *s = x->from[i];
+	struct ncc_op *w = build_cast(&x->bl, x->in[i], NEURON_DT_INT32);
+
+	if (!s->pred && ncc_is_unsigned(s->dtype) && s->dtype != NEURON_DT_UINT32 &&
+	    x->r[i]->hi > (s->dtype == NEURON_DT_UINT8 ? 127 : 32767))
+		w = word_bits(&x->bl, NCC_AND, w, s->dtype == NEURON_DT_UINT8 ? 0xff : 0xffff);
+	return w;
+}
+
+/* The low bits of a word in a type; r: the word's bounds */
+static struct ncc_op *narrow(struct ints *x, struct ncc_op *w, uint8_t dtype,
+			     const struct ncc_range *r)
+{
+	unsigned int bits = 8 * ncc_dtype_size(dtype);
+
+	if (bits == 32)
+		return w;
+	if (!r || !ncc_range_within(r, -(1 << (bits - 1)), (1 << (bits - 1)) - 1))
+		w = word_extend(&x->bl, w, bits);
+	return build_cast(&x->bl, w, signed_of(dtype));
+}
+
+/* Bounds of the exact result: the type's when it may wrap around */
+static struct ncc_range unwrapped(const struct ints *x, const struct ncc_op *op)
+{
+	struct ncc_shape wide = op->shape;
+
+	wide.dtype = ncc_is_unsigned(op->shape.dtype) ? NEURON_DT_UINT32 : NEURON_DT_INT32;
+	return ncc_range_of(op, &wide, x->r);
+}
+
+static bool all_small(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
+{
+	bool ok = small(r);
+
+	for (unsigned int i = 0; i < op->nin; i++)
+		ok = ok && small(x->r[i]);
+	return ok;
+}
+
+static struct ncc_op *divide_small(struct ints *x, struct ncc_op *a, struct ncc_op *b)
+{
+	struct ncc_build *bl = &x->bl;
+	struct ncc_op *q = expand_divide_whole(bl, build_cast(bl, a, NEURON_DT_FP32),
+					       build_cast(bl, b, NEURON_DT_FP32));
+
+	q = build_cast(bl, q, NEURON_DT_INT32);
+	if (x->r[1]->lo > 0 || x->r[1]->hi < 0)
+		return q;
+	return build_select(bl, word_compare(bl, NCC_EQ, b, word_splat(bl, b, 0), true),
+			    word_splat(bl, a, UINT32_MAX), q);
+}
+
+static struct ncc_op *arithmetic(struct ints *x, const struct ncc_op *op, bool is_signed,
+				 const struct ncc_range *r)
+{
+	struct ncc_op *a = widen(x, 0), *b = op->nin > 1 ? widen(x, 1) : NULL;
+	bool easy = all_small(x, op, r);
+
+	switch (op->kind) {
+	case NCC_ADD:
+		return easy ? word_small(&x->bl, NCC_ADD, a, b) : word_add(&x->bl, a, b);
+	case NCC_SUB:
+		return easy ? word_small(&x->bl, NCC_SUB, a, b) : word_sub(&x->bl, a, b);
+	case NCC_MUL:
+		return easy ? word_small(&x->bl, NCC_MUL, a, b) : word_mul(&x->bl, a, b);
+	case NCC_NEG:
+		b = word_splat(&x->bl, a, 0);
+		return easy ? word_small(&x->bl, NCC_SUB, b, a) : word_sub(&x->bl, b, a);
+	case NCC_ABS:
+		return x->r[0]->lo >= 0 ? a : word_abs(&x->bl, a);
+	case NCC_SIGN:
+		if (is_signed) /* conversion to fp32 keeps it */
+			return build_node(&x->bl, NCC_SIGN, &a->shape, a, NULL, NULL);
+		b = word_compare(&x->bl, NCC_NE, a, word_splat(&x->bl, a, 0), false);
+		return build_cast(&x->bl, b, NEURON_DT_INT32);
+	case NCC_DIV:
+		return easy ? divide_small(x, a, b) : word_divide(&x->bl, a, b, is_signed);
+	default: /* maximum, minimum */
+		if (easy)
+			return word_small(&x->bl, op->kind, a, b);
+		return build_select(&x->bl,
+				    word_compare(&x->bl, op->kind == NCC_MAX ? NCC_GE : NCC_LE, a,
+						 b, is_signed),
+				    a, b);
+	}
+}
+
+static struct ncc_op *compare(struct ints *x, const struct ncc_op *op)
+{
+	struct ncc_op *a = widen(x, 0), *b = widen(x, 1);
+
+	if (small(x->r[0]) && small(x->r[1]))
+		return build_compare(&x->bl, op->kind, a, b);
+	return word_compare(&x->bl, op->kind, a, b, !ncc_is_unsigned(x->from[0]->dtype));
+}
+
+static struct ncc_op *float_to_int(struct ints *x, const struct ncc_shape *to)
+{
+	struct ncc_op *f = build_cast(&x->bl, x->in[0], NEURON_DT_FP32), *w;
+	bool is_signed = !ncc_is_unsigned(to->dtype);
+	struct ncc_range r = ncc_type_range(to);
+	struct ncc_shape s;
+
+	if (!f || (is_signed && to->dtype == NEURON_DT_INT32))
+		return build_cast(&x->bl, f, NEURON_DT_INT32);
+	if (to->dtype == NEURON_DT_UINT32)
+		return word_from_f32(&x->bl, f, false);
+	if (is_signed)
+		return build_cast(&x->bl, f, to->dtype);
+	s = f->shape;
+	f = build_node(&x->bl, NCC_MAX, &s, f, build_splat(&x->bl, &s, 0), NULL);
+	f = build_node(&x->bl, NCC_MIN, &s, f, build_splat(&x->bl, &s, (double)r.hi), NULL);
+	w = build_cast(&x->bl, f, NEURON_DT_INT32);
+	return narrow(x, w, to->dtype, NULL);
+}
+
+static struct ncc_op *convert(struct ints *x, const struct ncc_op *op)
+{
+	const struct ncc_shape *from = x->from[0], *to = &op->shape;
+	struct ncc_op *w;
+
+	if (ncc_is_float(from->dtype))
+		return float_to_int(x, to);
+	w = widen(x, 0);
+	if (!ncc_is_float(to->dtype))
+		return narrow(x, w, to->dtype, x->r[0]);
+	w = word_to_f32(&x->bl, w, from->pred || from->dtype != NEURON_DT_UINT32 || small(x->r[0]));
+	return build_cast(&x->bl, w, to->dtype);
+}
+
+static struct ncc_op *like_reduce(struct ints *x, const struct ncc_op *op, enum ncc_kind func,
+				  struct ncc_op *src, uint32_t init)
+{
+	struct ncc_shape s = op->shape;
+	struct ncc_op *c = ncc_const_scalar(x->p->m, NEURON_DT_INT32, (int32_t)init), *r;
+
+	s.dtype = NEURON_DT_INT32;
+	s.pred = false;
+	r = c ? build_node(&x->bl, NCC_REDUCE, &s, src, c, NULL) : NULL;
+	if (r) {
+		r->func = func;
+		r->mask = op->mask;
+	}
+	return r;
+}
+
+/* Bytes are summed apart, so many that no sum exceeds 2^24; the words of several such go on */
+static struct ncc_op *sum_words(struct ints *x, const struct ncc_op *op, struct ncc_op *w)
+{
+	struct ncc_op *sum = NULL;
+
+	for (unsigned int j = 0; j < 4; j++) {
+		struct ncc_op *part = j ? word_bits(&x->bl, NCC_SHR, w, 8 * j) : w;
+
+		part = j < 3 ? word_bits(&x->bl, NCC_AND, part, 0xff) : part;
+		part = like_reduce(x, op, NCC_ADD, part, 0);
+		part = j ? word_bits(&x->bl, NCC_SHL, part, 8 * j) : part;
+		sum = sum ? word_add(&x->bl, sum, part) : part;
+	}
+	return sum;
+}
+
+/* The greatest (or least) high half, then the greatest low half that stands beside it */
+static struct ncc_op *extreme_words(struct ints *x, const struct ncc_op *op, struct ncc_op *w,
+				    bool is_signed)
+{
+	struct ncc_op *hi, *lo, *best, *spread;
+	uint32_t none = op->func == NCC_MAX ? 0 : 0xffff;
+	uint8_t map[NCC_MAX_DIMS];
+	unsigned int n = 0;
+
+	if (!w)
+		return NULL;
+	if (is_signed)
+		w = word_bits(&x->bl, NCC_XOR, w, 0x80000000u);
+	hi = word_bits(&x->bl, NCC_SHR, w, 16);
+	best = like_reduce(x, op, op->func, hi, none);
+	if (!best)
+		return NULL;
+	for (unsigned int d = 0; d < hi->shape.ndim; d++)
+		if (!(op->mask >> d & 1))
+			map[n++] = (uint8_t)d;
+	spread = build_spread(&x->bl, &hi->shape, best, map);
+	lo = build_select(&x->bl, build_compare(&x->bl, NCC_EQ, hi, spread),
+			  word_bits(&x->bl, NCC_AND, w, 0xffff), word_splat(&x->bl, w, none));
+	lo = like_reduce(x, op, op->func, lo, none);
+	w = word_small(&x->bl, NCC_OR, word_bits(&x->bl, NCC_SHL, best, 16), lo);
+	return is_signed ? word_bits(&x->bl, NCC_XOR, w, 0x80000000u) : w;
+}
+
+static struct ncc_op *halve_words(struct ints *x, const struct ncc_op *op, struct ncc_op *w,
+				  build_fn fn)
+{
+	for (unsigned int d = 0; w && d < op->in[0]->shape.ndim; d++)
+		if (op->mask >> d & 1)
+			w = build_halves(&x->bl, w, d, fn);
+	return build_reshape(&x->bl, w, &op->shape);
+}
+
+/* Without the initial value; sums of bytes stay below 2^24 up to 2^16 of them */
+static struct ncc_op *reduce_words(struct ints *x, const struct ncc_op *op, struct ncc_op *w,
+				   bool is_signed)
+{
+	int64_t n = 1;
+
+	for (unsigned int d = 0; d < op->in[0]->shape.ndim; d++)
+		n *= op->mask >> d & 1 ? op->in[0]->shape.dim[d] : 1;
+	switch (op->func) {
+	case NCC_ADD:
+		return n <= 1 << 16 ? sum_words(x, op, w) : halve_words(x, op, w, word_add);
+	case NCC_MUL:
+		return halve_words(x, op, w, word_mul);
+	case NCC_MAX:
+	case NCC_MIN:
+		return extreme_words(x, op, w, is_signed);
+	default: /* bits */
+		return like_reduce(x, op, op->func, w, op->func == NCC_AND ? UINT32_MAX : 0);
+	}
+}
+
+/* Does the initial value change nothing? */
+static bool is_neutral(const struct ncc_op *op, const struct ncc_op *init,
+		       const struct ncc_shape *was)
+{
+	struct ncc_range all = ncc_type_range(was);
+	double v;
+
+	if (!ncc_scalar_value(init, &v))
+		return false;
+	if (ncc_is_unsigned(was->dtype) && v < 0) /* a word, seen as signed */
+		v += 0x1p32;
+	switch (op->func) {
+	case NCC_ADD:
+	case NCC_OR:
+		return v == 0;
+	case NCC_MUL:
+		return v == 1;
+	case NCC_MAX:
+		return v == (double)all.lo;
+	case NCC_MIN:
+		return v == (double)all.hi;
+	default:
+		return false;
+	}
+}
+
+static struct ncc_op *with_init(struct ints *x, const struct ncc_op *op, struct ncc_op *w,
+				struct ncc_op *init, bool is_signed)
+{
+	struct ncc_op *p;
+	struct ncc_shape s;
+
+	if (!w || !init || is_neutral(op, init, x->from[1]))
+		return init ? w : NULL;
+	s = w->shape;
+	init = s.ndim ? build_spread(&x->bl, &s, init, NULL) : init;
+	switch (op->func) {
+	case NCC_ADD:
+		return word_add(&x->bl, w, init);
+	case NCC_MUL:
+		return word_mul(&x->bl, w, init);
+	case NCC_MAX:
+	case NCC_MIN:
+		p = word_compare(&x->bl, op->func == NCC_MAX ? NCC_GE : NCC_LE, w, init, is_signed);
+		return build_select(&x->bl, p, w, init);
+	default:
+		return word_small(&x->bl, op->func, w, init);
+	}
+}
+
+static struct ncc_op *reduce(struct ints *x, const struct ncc_op *op, bool is_signed,
+			     const struct ncc_range *r)
+{
+	struct ncc_op *w = widen(x, 0), *init = widen(x, 1), *c;
+	struct ncc_shape s = op->shape;
+
+	if (!all_small(x, op, r) || op->func == NCC_MUL || op->func == NCC_AND ||
+	    op->func == NCC_OR)
+		return with_init(x, op, reduce_words(x, op, w, is_signed), init, is_signed);
+	s.dtype = NEURON_DT_INT32;
+	c = build_node(&x->bl, NCC_REDUCE, &s, w, init, NULL);
+	if (c) {
+		c->func = op->func;
+		c->mask = op->mask;
+	}
+	return c;
+}
+
+#define DIGITS 4
+
+/* An operand as s8 digits of base 256, the lowest first; how many there are */
+static unsigned int digits(struct ints *x, unsigned int i, struct ncc_op *digit[DIGITS])
+{
+	struct ncc_op *w = widen(x, i);
+	const struct ncc_range *r = x->r[i];
+	unsigned int n = ncc_range_within(r, -128, 127)		  ? 1
+			 : ncc_range_within(r, -32896, 32639)	  ? 2
+			 : ncc_range_within(r, -8000000, 8000000) ? 3
+								  : DIGITS;
+
+	for (unsigned int k = 0; k < n; k++) {
+		digit[k] =
+			build_cast(&x->bl, n == 1 ? w : word_extend(&x->bl, w, 8), NEURON_DT_INT8);
+		if (k + 1 < n) /* what is left when the digit is taken away */
+			w = word_bits(&x->bl, NCC_SHR,
+				      word_add(&x->bl, w, word_splat(&x->bl, w, 128)), 8);
+	}
+	return n;
+}
+
+/* dot, convolution: products of digits, which PE adds up modulo 2^32 */
+static struct ncc_op *product(struct ints *x, const struct ncc_op *op)
+{
+	struct ncc_op *a[DIGITS] = { NULL }, *b[DIGITS] = { NULL }, *sum = NULL;
+	unsigned int na = digits(x, 0, a), nb = digits(x, 1, b);
+	struct ncc_shape s = op->shape;
+
+	s.dtype = NEURON_DT_INT32;
+	for (unsigned int i = 0; i < na; i++) {
+		for (unsigned int k = 0; k < nb && i + k < 4; k++) {
+			struct ncc_op *p =
+				a[i] && b[k] ? build_node(&x->bl, op->kind, &s, a[i], b[k], NULL)
+					     : NULL;
+
+			if (!p)
+				return NULL;
+			p->dot = op->dot;
+			p->conv = op->conv;
+			memcpy(p->window, op->window, sizeof(p->window));
+			if (i + k)
+				p = word_bits(&x->bl, NCC_SHL, p, 8 * (i + k));
+			sum = sum ? word_add(&x->bl, sum, p) : p;
+		}
+	}
+	return sum;
+}
+
+/* Is it what the datapath does anyway, or only moved? */
+static bool stays(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
+{
+	const struct ncc_shape *from = op->nin ? x->from[0] : NULL;
+	bool word = from && !from->pred && from->dtype == NEURON_DT_INT32;
+
+	if (ncc_is_compare(op->kind))
+		return from->pred || ncc_is_float(from->dtype) ||
+		       (!ncc_is_unsigned(from->dtype) && small(x->r[0]) && small(x->r[1]));
+	switch (op->kind) {
+	case NCC_CONVERT:
+		if (ncc_is_float(from->dtype) || from->pred || op->shape.pred)
+			return op->shape.pred || !ncc_is_unsigned(op->shape.dtype) || from->pred;
+		if (ncc_is_float(op->shape.dtype))
+			return !ncc_is_unsigned(from->dtype);
+		return !ncc_is_unsigned(from->dtype) && !ncc_is_unsigned(op->shape.dtype) &&
+		       ncc_dtype_size(op->shape.dtype) >= ncc_dtype_size(from->dtype);
+	case NCC_ADD:
+	case NCC_SUB:
+	case NCC_MUL:
+	case NCC_MAX:
+	case NCC_MIN:
+	case NCC_NEG:
+		return !is_integer(&op->shape) || (word && all_small(x, op, r));
+	case NCC_ABS:
+	case NCC_SIGN:
+	case NCC_DIV:
+		return !is_integer(&op->shape);
+	case NCC_REDUCE:
+		return !is_integer(from) || (word && all_small(x, op, r) && op->func != NCC_MUL);
+	case NCC_DOT:
+	case NCC_CONV:
+		return !is_integer(from) || !is_integer(x->from[1]) ||
+		       (from->dtype == NEURON_DT_INT8 && x->from[1]->dtype == NEURON_DT_INT8 &&
+			op->shape.dtype == NEURON_DT_INT32);
+	default:
+		return true;
+	}
+}
+
+static struct ncc_op *rewrite(struct ints *x, const struct ncc_op *op)
+{
+	struct ncc_range r = unwrapped(x, op);
+	bool is_signed = !ncc_is_unsigned(x->from[0]->dtype);
+	struct ncc_op *w;
+
+	if (ncc_is_compare(op->kind))
+		return compare(x, op);
+	if (op->kind == NCC_CONVERT)
+		return convert(x, op);
+	if (op->kind == NCC_DOT || op->kind == NCC_CONV) {
+		w = product(x, op);
+		if (ncc_is_float(op->shape.dtype))
+			return build_cast(&x->bl, w, op->shape.dtype);
+		return narrow(x, w, op->shape.dtype, NULL);
+	}
+	w = op->kind == NCC_REDUCE ? reduce(x, op, is_signed, &r)
+				   : arithmetic(x, op, is_signed, &r);
+	return narrow(x, w, op->shape.dtype, &r);
+}
+
+static int one(struct ints *x, struct ncc_op *op)
+{
+	const struct ncc_range *r[NCC_MAX_OPERANDS];
+	struct ncc_range exact;
+	struct ncc_op *to;
+
+	x->was[op->id] = op->shape;
+	for (unsigned int i = 0; i < op->nin; i++) {
+		r[i] = &x->range[op->in[i]->id];
+		if (i < NCC_MAX_DIMS) {
+			x->from[i] = &x->was[op->in[i]->id];
+			x->r[i] = r[i];
+		}
+		while (op->in[i]->replaced)
+			op->in[i] = op->in[i]->replaced;
+		if (i < NCC_MAX_DIMS)
+			x->in[i] = op->in[i];
+	}
+	x->range[op->id] = ncc_range_of(op, &op->shape, r);
+	if (op->kind == NCC_POW && is_integer(&op->shape))
+		return ncc_fail_op(x->p->err, -ENOTSUP, op, "of integers is not supported");
+	exact = op->nin && op->nin <= 3 ? unwrapped(x, op) : x->range[op->id];
+	if (stays(x, op, &exact)) {
+		op->shape.dtype = signed_of(op->shape.dtype);
+		return 0;
+	}
+	x->bl.name = op->name;
+	x->bl.kind = ncc_kind_name(op->kind);
+	x->bl.where = op->where;
+	x->p->err->text[0] = 0;
+	to = rewrite(x, op);
+	if (!to)
+		return x->p->err->text[0] ? -EFBIG : pass_no_memory(x->p);
+	op->replaced = to;
+	return 0;
+}
+
+static bool any_integers(const struct ncc_module *m)
+{
+	for (const struct ncc_op *op = m->first; op; op = op->next)
+		if (is_integer(&op->shape))
+			return true;
+	return false;
+}
+
+/* What the model's user sees, unless a module that was read as text says so */
+static bool keep_out_types(struct ncc_module *m)
+{
+	m->out_dtype = ncc_alloc(m, m->nouts + 1);
+	for (unsigned int i = 0; m->out_dtype && i < m->nouts; i++)
+		m->out_dtype[i] = m->outs[i]->shape.dtype;
+	return m->out_dtype;
+}
+
+int pass_integers(struct ncc_pass *p)
+{
+	struct ncc_module *m = p->m;
+	struct ints x = { .p = p, .bl = { .m = m, .err = p->err } };
+	int rc = 0;
+
+	if (!any_integers(m))
+		return 0;
+	x.bl.const_bytes = &x.const_bytes;
+	x.was = ncc_alloc(m, (m->nops + 1) * sizeof(*x.was));
+	x.range = ncc_alloc(m, (m->nops + 1) * sizeof(*x.range));
+	if (!x.was || !x.range || (!m->out_dtype && !keep_out_types(m)))
+		return pass_no_memory(p);
+	for (struct ncc_op *op = m->first; op && !rc; op = op->next) {
+		if (op->kind == NCC_PARAM && !op->io_dtype)
+			op->io_dtype = op->shape.dtype;
+		rc = one(&x, op);
+	}
+	return rc;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A module with loops as parts without: each is executed by itself, one behind the other, some
+ * again while a condition holds. Called by ncc.c before the passes, which see single parts.
+ */
+#ifndef NCC_LOOPS_H
+#define NCC_LOOPS_H
+
+#include "ir/ir.h"
+#include "neff.h"
+
+#define NCC_MAX_PARTS (2 * NCC_MAX_LOOPS + 1)
+
+/* Parts from first to last are done again while the number's value is not 0 */
+struct ncc_part_loop {
+	unsigned int first, last;
+	int64_t condition; /* from NCC_KEPT on; written by last and the part before first */
+};
+
+struct ncc_parts {
+	unsigned int n, nloops;
+	struct ncc_module *part[NCC_MAX_PARTS]; /* they borrow the module's constants and names */
+	struct ncc_part_loop loop[NCC_MAX_LOOPS]; /* in the order of first */
+};
+
+#define NCC_KEPT_NAME 32
+/* what the variable is called that keeps a number's value, NCC_KEPT_NAME bytes */
+void ncc_kept_name(int64_t number, char *name);
+
+bool ncc_has_loops(const struct ncc_module *m);
+/*
+ * What passes from part to part, or from turn to turn, is an output and a parameter of one number
+ * from NCC_KEPT on, in one place of the shared scratchpad. 0, -EINVAL (loops that are none, values
+ * of a loop used outside it), -EFBIG or -ENOMEM; ncc_free_parts() in either case
+ */
+int ncc_cut_loops(struct ncc_module *m, struct ncc_parts *parts, struct ncc_error *err);
+void ncc_free_parts(struct ncc_parts *parts);
+
+#endif

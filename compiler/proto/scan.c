@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/* The first walk over a protobuf file: the parser recurses and allocates for whatever it finds. */
+#include "scan.h"
+
+#include <errno.h>
+
+struct scan {
+	const uint8_t *base;
+	const char *what;
+	size_t fields;
+	struct ncc_error *err;
+};
+
+static int bad(struct scan *s, const uint8_t *at, const char *what)
+{
+	return ncc_fail(s->err, -EINVAL, "not %s: %s at byte %zu", s->what, what,
+			(size_t)(at - s->base));
+}
+
+static bool varint(const uint8_t **p, const uint8_t *end, uint64_t *v)
+{
+	*v = 0;
+	for (unsigned int shift = 0; shift < 64 && *p < end; shift += 7) {
+		uint8_t b = *(*p)++;
+
+		*v |= (uint64_t)(b & 0x7f) << shift;
+		if (!(b & 0x80))
+			return true;
+	}
+	return false;
+}
+
+static const ProtobufCMessageDescriptor *submessage(const ProtobufCMessageDescriptor *d,
+						    uint64_t id)
+{
+	for (unsigned int i = 0; i < d->n_fields; i++)
+		if (d->fields[i].id == id)
+			return d->fields[i].type == PROTOBUF_C_TYPE_MESSAGE
+				       ? d->fields[i].descriptor
+				       : NULL;
+	return NULL;
+}
+
+static int scan_message(struct scan *s, const ProtobufCMessageDescriptor *d, const uint8_t *p,
+			const uint8_t *end, unsigned int depth)
+{
+	if (depth > NCC_MAX_DEPTH)
+		return bad(s, p, "messages nested too deeply");
+	while (p < end) {
+		const ProtobufCMessageDescriptor *sub;
+		const uint8_t *start = p;
+		uint64_t tag, v;
+		int rc;
+
+		if (++s->fields > NCC_MAX_FIELDS)
+			return bad(s, p, "too many fields");
+		if (!varint(&p, end, &tag) || !(tag >> 3) || tag >> 32)
+			return bad(s, start, "bad field tag");
+		switch (tag & 7) {
+		case 0:
+			if (!varint(&p, end, &v))
+				return bad(s, start, "bad number");
+			break;
+		case 1:
+		case 5:
+			v = (tag & 7) == 1 ? 8 : 4;
+			if (v > (uint64_t)(end - p))
+				return bad(s, start, "truncated field");
+			p += v;
+			break;
+		case 2:
+			if (!varint(&p, end, &v) || v > (uint64_t)(end - p))
+				return bad(s, start, "truncated field");
+			sub = submessage(d, tag >> 3);
+			rc = sub ? scan_message(s, sub, p, p + v, depth + 1) : 0;
+			if (rc)
+				return rc;
+			p += v;
+			break;
+		default:
+			return bad(s, start, "bad wire type");
+		}
+	}
+	return 0;
+}
+
+int ncc_proto_scan(const ProtobufCMessageDescriptor *desc, const char *what, const uint8_t *buf,
+		   size_t size, struct ncc_error *err)
+{
+	struct scan s = { .base = buf, .what = what, .err = err };
+
+	if (!size || size > NCC_MAX_FILE)
+		return size ? ncc_fail(err, -EFBIG, "the file is larger than %lld bytes",
+				       NCC_MAX_FILE)
+			    : ncc_fail(err, -EINVAL, "not %s: the file is empty", what);
+	return scan_message(&s, desc, buf, buf + size, 0);
+}

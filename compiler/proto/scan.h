@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A first walk over a protobuf file that bounds what the generated parser will do with it: nesting,
+ * the number of fields, and lengths. Private to the front ends.
+ */
+#ifndef NCC_PROTO_SCAN_H
+#define NCC_PROTO_SCAN_H
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "ir/ir.h"
+
+#define NCC_MAX_FILE (2000ll << 20)
+#define NCC_MAX_DEPTH 32 /* of messages in messages */
+#define NCC_MAX_FIELDS (1 << 24) /* of the whole file; packed lists count once */
+
+/* 0, -EINVAL or -EFBIG; what: "an HLO module", for the message */
+int ncc_proto_scan(const ProtobufCMessageDescriptor *desc, const char *what, const uint8_t *buf,
+		   size_t size, struct ncc_error *err);
+
+#endif
