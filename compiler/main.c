@@ -59,20 +59,6 @@ static const char help_text[] =
 	"written,\n"
 	"2 bad usage.\n";
 
-static const char operators[] =
-	"abs\nadd\nand\natan2\nbitcast-convert\nbroadcast\ncall\ncbrt\nceil\n"
-	"clamp\ncompare\nconcatenate\nconditional\nconstant\nconvert\n"
-	"convolution\ncopy\ncosine\ncount-leading-zeros\ndivide\ndot\n"
-	"dynamic-slice\ndynamic-update-slice\nerf\nexponential\n"
-	"exponential-minus-one\nfloor\nfusion\ngather\nget-tuple-element\niota\n"
-	"is-finite\nlog\nlog-plus-one\nlogistic\nmap\nmaximum\nminimum\n"
-	"multiply\nnegate\nnot\nopt-barrier\nor\npad\nparameter\npopcnt\npower\n"
-	"reduce\nreduce-precision\nreduce-window\nremainder\nreshape\nreverse\n"
-	"round-nearest-afz\nround-nearest-even\nrsqrt\nscatter\nselect\n"
-	"shift-left\nshift-right-arithmetic\nshift-right-logical\nsign\nsine\n"
-	"slice\nsort\nsqrt\nsubtract\ntan\ntanh\ntopk\ntranspose\ntuple\nwhile\n"
-	"xor\n";
-
 enum {
 	OPT_FRAMEWORK = 256,
 	OPT_TARGET,
@@ -534,9 +520,8 @@ static int list_operators(enum ncc_framework framework)
 
 	if (framework == NCC_IR)
 		return usage("list-operators takes XLA or ONNX", NULL);
-	if (framework == NCC_XLA)
-		return fputs(operators, stdout) < 0;
-	for (unsigned int i = 0; (name = ncc_onnx_operator(i)); i++)
+	for (unsigned int i = 0;
+	     (name = framework == NCC_XLA ? ncc_hlo_operator(i) : ncc_onnx_operator(i)); i++)
 		if (puts(name) < 0)
 			return 1;
 	return 0;

@@ -119,12 +119,16 @@ int expand_gather(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 
 /*
  * scatter.c: n operands x of one shape with slices of them combined with their updates, in
- * their order; a slice that is not all inside is left out. func: NCC_ADD, ...; NCC_SELECT: the
- * update takes its place; NCC_PARAM: what fn does, which alone takes several operands: old becomes
- * the result (0, or -errno).
+ * their order; a slice that is not all inside is left out.
  */
+enum ncc_combine_by {
+	NCC_COMBINE_KIND, /* an operation of the IR, NCC_ADD, ... */
+	NCC_COMBINE_SECOND, /* the update takes the place of what was there */
+	NCC_COMBINE_FN, /* of several operands too: old becomes the result; 0, or -errno */
+};
 struct ncc_combine {
-	enum ncc_kind func;
+	enum ncc_combine_by by;
+	enum ncc_kind kind;
 	int (*fn)(void *opaque, struct ncc_op **old, struct ncc_op *const *update);
 	void *opaque;
 };

@@ -47,9 +47,9 @@ static struct ncc_op *hits(const struct scatter *s)
 /* a = a combined with b, as many as there are operands */
 static int combine(const struct scatter *s, struct ncc_op **a, struct ncc_op *const *b)
 {
-	if (s->c->func == NCC_PARAM)
+	if (s->c->by == NCC_COMBINE_FN)
 		return s->c->fn(s->c->opaque, a, b);
-	a[0] = s->c->func == NCC_SELECT ? b[0] : op2(s, s->c->func, a[0], b[0]);
+	a[0] = s->c->by == NCC_COMBINE_SECOND ? b[0] : op2(s, s->c->kind, a[0], b[0]);
 	return a[0] ? 0 : -ENOMEM;
 }
 
@@ -238,9 +238,9 @@ static struct ncc_op *add_integers(const struct scatter *s)
 
 static int scatter_all(const struct scatter *s, struct ncc_op **out)
 {
-	bool add = s->c->func == NCC_ADD && !s->x[0]->shape.pred;
+	bool add = s->c->by == NCC_COMBINE_KIND && s->c->kind == NCC_ADD && !s->x[0]->shape.pred;
 
-	if (s->slices > FEW && s->c->func == NCC_SELECT)
+	if (s->slices > FEW && s->c->by == NCC_COMBINE_SECOND)
 		*out = last_one(s);
 	else if (s->slices > FEW && add && ncc_is_float(s->x[0]->shape.dtype))
 		*out = add_floats(s);
@@ -306,7 +306,7 @@ static struct ncc_op *as_bits(struct ncc_build *bl, struct ncc_op *x)
 static int fold_all(struct scatter *s, struct slices *m, struct ncc_op *const *x,
 		    struct ncc_op *const *updates)
 {
-	bool bits = s->c->func == NCC_SELECT; /* are moved, NaN and all */
+	bool bits = s->c->by == NCC_COMBINE_SECOND; /* are moved, NaN and all */
 
 	s->slices = m->slices;
 	for (unsigned int i = 0; i < s->n; i++) {
@@ -345,7 +345,7 @@ int expand_scatter(struct ncc_build *bl, unsigned int n, struct ncc_op *const *x
 	rc = rc ? rc : scatter_all(&s, out);
 	for (unsigned int i = 0; !rc && i < n; i++) {
 		out[i] = unfold(&m, out[i]);
-		if (out[i] && c->func == NCC_SELECT)
+		if (out[i] && c->by == NCC_COMBINE_SECOND)
 			out[i] = build_bitcast(bl, out[i], x[i]->shape.dtype);
 		rc = out[i] ? 0 : -ENOMEM;
 	}

@@ -2,59 +2,14 @@
 /*
  * Control flow of HLO on a machine without branches: calls and fusions are inlined, of a
  * conditional all branches are computed and one is chosen, a while of few turns is unrolled, any
- * other becomes a loop of the IR. Computations of scalars are also run on whole tensors (hlo_lift)
- * here. Part of the HLO front end.
+ * other becomes a loop of the IR.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "hlo.h"
-#include "make.h"
+#include "call.h"
 #include "ir/range.h"
-
-const Ncc__Hlo__Computation *hlo_called(struct hlo_inst *in, size_t i)
-{
-	const Ncc__Hlo__Computation *c = NULL;
-
-	if (i < in->p->n_called_computation_ids)
-		c = hlo_computation(in->imp, in->p->called_computation_ids[i]);
-	if (!c)
-		hlo_fail(in, -EINVAL, "calls a computation that does not exist");
-	return c;
-}
-
-int hlo_call(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct hlo_value *args,
-	     unsigned int nargs, struct hlo_value *v)
-{
-	if (!c)
-		return -EINVAL;
-	if (in->imp->depth >= HLO_MAX_CALLS)
-		return hlo_fail(in, -EINVAL, "calls nested more than %d deep, or in a cycle",
-				HLO_MAX_CALLS);
-	return hlo_run_computation(in->imp, c, args, nargs, v);
-}
-
-int hlo_lift(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct ncc_shape *s,
-	     struct ncc_op *const *x, unsigned int n, struct hlo_value *v)
-{
-	const struct ncc_shape *before = in->imp->lift;
-	struct hlo_value *args = ncc_alloc(in->imp->m, (n + 1) * sizeof(*args));
-	int rc;
-
-	for (unsigned int i = 0; args && i < n; i++) {
-		args[i].n = 1;
-		args[i].op = ncc_alloc(in->imp->m, sizeof(struct ncc_op *));
-		if (!x[i] || !args[i].op)
-			return hlo_fail(in, -ENOMEM, "out of memory");
-		args[i].op[0] = x[i];
-	}
-	if (!args)
-		return hlo_fail(in, -ENOMEM, "out of memory");
-	in->imp->lift = s->ndim ? s : NULL;
-	rc = hlo_call(in, c, args, n, v);
-	in->imp->lift = before;
-	return rc;
-}
+#include "operations.h"
 
 static bool same_leaves(const struct hlo_value *a, const struct hlo_value *b)
 {
@@ -332,10 +287,10 @@ static bool passes_on(const Ncc__Hlo__Computation *body, size_t element)
 /* Is the state a tuple of arrays, so that its leaves are its elements? */
 static bool is_flat(const Ncc__Hlo__Shape *s)
 {
-	for (size_t i = 0; s->element_type == 13 && i < s->n_tuple_shapes; i++)
-		if (s->tuple_shapes[i]->element_type == 13)
+	for (size_t i = 0; s->element_type == HLO_TUPLE && i < s->n_tuple_shapes; i++)
+		if (s->tuple_shapes[i]->element_type == HLO_TUPLE)
 			return false;
-	return s->element_type == 13;
+	return s->element_type == HLO_TUPLE;
 }
 
 /* A loop being made */
@@ -478,4 +433,9 @@ int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 		return make_loop(in, u.body, u.cond, v);
 	*v = u.result;
 	return rc;
+}
+
+int hlo_inline(struct hlo_inst *in, struct hlo_value *v)
+{
+	return hlo_call(in, hlo_called(in, 0), in->in, in->nin, v);
 }

@@ -1,44 +1,23 @@
 // SPDX-License-Identifier: MIT
-/*
- * Operations that choose by index (expand/index.c): gather, dynamic-slice,
- * dynamic-update-slice, and reductions of values with their indices. Part of the HLO front end.
- */
+/* Operations that choose by index: gather, dynamic-slice, dynamic-update-slice. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "hlo.h"
-#include "make.h"
+#include "operations.h"
 
-int hlo_take_list(struct hlo_inst *in, size_t n, const int64_t *v, unsigned int *count,
-		  uint8_t *out)
+/* What was made of a gather or a slice, rc: whether it could be */
+static int finish(struct hlo_inst *in, int rc, struct ncc_op *out)
 {
-	if (n > NCC_MAX_DIMS)
-		return hlo_fail(in, -EINVAL, "%zu dimension numbers", n);
-	for (size_t i = 0; i < n; i++) {
-		if (v[i] < 0 || v[i] >= NCC_MAX_DIMS)
-			return hlo_fail(in, -EINVAL, "dimension number %lld", (long long)v[i]);
-		out[i] = (uint8_t)v[i];
-	}
-	*count = (unsigned int)n;
-	return 0;
-}
-
-/* The same of gather and scatter; batches: of the operand and of the indices */
-int hlo_take_slices(struct hlo_inst *in, struct ncc_slices *s, size_t ndropped,
-		    const int64_t *dropped, const int64_t *index_batch, size_t nindex_batch)
-{
-	uint8_t list[NCC_MAX_DIMS];
-	unsigned int n = 0, nb = 0;
-	int rc = hlo_take_list(in, ndropped, dropped, &n, list);
-
-	rc = rc ? rc : hlo_take_list(in, nindex_batch, index_batch, &nb, s->index_batch);
-	for (unsigned int i = 0; !rc && i < n; i++)
-		s->dropped |= 1u << list[i];
-	if (!rc && nb != s->nbatch)
-		rc = hlo_fail(in, -EINVAL, "%u shared dimensions of the operand, %u of the indices",
-			      s->nbatch, nb);
-	return rc;
+	if (rc)
+		return rc;
+	if (!out && in->imp->err->text[0])
+		return -EFBIG;
+	if (!out)
+		return hlo_fail(in, -ENOTSUP, "too many dimensions, or out of memory");
+	if (!ncc_same_dims(&out->shape, &in->shape) || out->shape.dtype != in->shape.dtype)
+		return hlo_fail(in, -EINVAL, "the result's shape does not fit the operands'");
+	return hlo_done(in, out);
 }
 
 static int gather(struct hlo_inst *in, struct ncc_op **out)
@@ -233,138 +212,23 @@ static int dynamic_update(struct hlo_inst *in, struct ncc_op **out)
 	return 0;
 }
 
-int hlo_index(struct hlo_inst *in, struct ncc_op **out)
+int hlo_gather(struct hlo_inst *in, struct ncc_op **out)
 {
-	int rc = 1;
+	int rc = gather(in, out);
 
-	*out = NULL;
-	if (!strcmp(in->p->opcode, "gather"))
-		rc = gather(in, out);
-	else if (!strcmp(in->p->opcode, "dynamic-slice") && in->nin)
-		rc = dynamic_slice(in, out);
-	else if (!strcmp(in->p->opcode, "dynamic-update-slice"))
-		rc = dynamic_update(in, out);
-	if (!rc && *out &&
-	    (!ncc_same_dims(&(*out)->shape, &in->shape) || (*out)->shape.dtype != in->shape.dtype))
-		return hlo_fail(in, -EINVAL, "the result's shape does not fit the operands'");
-	if (rc || *out)
-		return rc;
-	if (in->imp->err->text[0])
-		return -EFBIG;
-	return hlo_fail(in, -ENOTSUP, "too many dimensions, or out of memory");
+	return finish(in, rc, *out);
 }
 
-const Ncc__Hlo__Instruction *hlo_by_id(const Ncc__Hlo__Computation *c, int64_t id)
+int hlo_dynamic_slice(struct hlo_inst *in, struct ncc_op **out)
 {
-	for (size_t i = 0; i < c->n_instructions; i++)
-		if (c->instructions[i]->id == id)
-			return c->instructions[i];
-	return NULL;
+	int rc = dynamic_slice(in, out);
+
+	return finish(in, rc, *out);
 }
 
-/* The parameter number that an operand is; -1: it is none */
-static int64_t parameter(const Ncc__Hlo__Computation *c, const Ncc__Hlo__Instruction *p, size_t i)
+int hlo_dynamic_update(struct hlo_inst *in, struct ncc_op **out)
 {
-	const Ncc__Hlo__Instruction *x =
-		i < p->n_operand_ids ? hlo_by_id(c, p->operand_ids[i]) : NULL;
+	int rc = dynamic_update(in, out);
 
-	return x && !strcmp(x->opcode, "parameter") ? x->parameter_number : -1;
-}
-
-/*
- * The comparison that JAX's argmax (GT) and argmin (LT) make of values 0 and 2, NaN first, and of
- * indices 1 and 3, the smaller wins: eleven instructions of known kinds, no others
- */
-static int arg_direction(const Ncc__Hlo__Computation *c, enum ncc_kind *func)
-{
-	unsigned int seen = 0;
-
-	for (size_t i = 0; i < c->n_instructions; i++) {
-		const Ncc__Hlo__Instruction *p = c->instructions[i];
-		int64_t a = parameter(c, p, 0), b = parameter(c, p, 1);
-		const char *dir = p->comparison_direction;
-
-		if (strcmp(p->opcode, "compare"))
-			continue;
-		if (a == 0 && b == 2 && (!strcmp(dir, "GT") || !strcmp(dir, "LT"))) {
-			*func = dir[0] == 'G' ? NCC_MAX : NCC_MIN;
-			seen |= 1;
-		} else if (a == 0 && b == 2 && !strcmp(dir, "EQ")) {
-			seen |= 2;
-		} else if (a == 0 && b == 0 && !strcmp(dir, "NE")) {
-			seen |= 4;
-		} else if (a == 1 && b == 3 && !strcmp(dir, "LT")) {
-			seen |= 8;
-		} else {
-			return -ENOTSUP;
-		}
-	}
-	return (seen | 4) == 15 ? 0 : -ENOTSUP;
-}
-
-/* Is it 0, 1, 2, ... along dimension d, the same for the others? */
-static bool counts_along(const struct ncc_op *op, unsigned int d)
-{
-	int64_t n = ncc_elems(&op->shape), inner = 1;
-
-	for (unsigned int i = d + 1; i < op->shape.ndim; i++)
-		inner *= op->shape.dim[i];
-	if (op->kind == NCC_BROADCAST)
-		return op->in[0]->shape.ndim == 1 && op->map[0] == d && counts_along(op->in[0], 0);
-	if (op->kind != NCC_CONST)
-		return false;
-	for (int64_t i = 0; i < n; i++)
-		if (ncc_get(op->shape.dtype, op->data, i) != (double)(i / inner % op->shape.dim[d]))
-			return false;
-	return true;
-}
-
-int hlo_arg_reduce(struct hlo_inst *in, struct hlo_value *v)
-{
-	const Ncc__Hlo__Computation *c =
-		in->p->n_called_computation_ids == 1
-			? hlo_computation(in->imp, in->p->called_computation_ids[0])
-			: NULL;
-	struct ncc_op *x = in->in[0].op[0], *idx = in->in[1].op[0], *best, *at, *big, *eq;
-	struct ncc_shape s = { 0 }, is;
-	uint8_t map[NCC_MAX_DIMS];
-	enum ncc_kind func = NCC_MAX;
-	int64_t d = in->p->n_dimensions == 1 ? in->p->dimensions[0] : -1;
-
-	if (!c || arg_direction(c, &func))
-		return 1;
-	if (d < 0 || d >= x->shape.ndim || !ncc_same_dims(&x->shape, &idx->shape) ||
-	    idx->shape.dtype != NEURON_DT_INT32 || !counts_along(idx, (unsigned int)d))
-		return 1;
-	s.dtype = x->shape.dtype;
-	s.pred = x->shape.pred;
-	for (unsigned int i = 0; i < x->shape.ndim; i++) {
-		if (i == d)
-			continue;
-		map[s.ndim] = (uint8_t)i;
-		s.dim[s.ndim++] = x->shape.dim[i];
-	}
-	is = s;
-	is.dtype = NEURON_DT_INT32;
-	is.pred = false;
-	best = build_node(&in->b, NCC_REDUCE, &s, x, in->in[2].op[0], NULL);
-	eq = best ? build_compare(&in->b, NCC_EQ, x, build_spread(&in->b, &x->shape, best, map))
-		  : NULL;
-	if (eq && ncc_is_float(x->shape.dtype)) /* the best of a NaN is a NaN */
-		eq = build_node(&in->b, NCC_OR, &eq->shape, eq, build_compare(&in->b, NCC_NE, x, x),
-				NULL);
-	big = build_splat(&in->b, &idx->shape, (double)x->shape.dim[d]);
-	at = eq && big ? build_node(&in->b, NCC_SELECT, &idx->shape, eq, idx, big) : NULL;
-	big = ncc_const_scalar(in->imp->m, NEURON_DT_INT32, 2147483647.0);
-	at = at && big ? build_node(&in->b, NCC_REDUCE, &is, at, big, NULL) : NULL;
-	v->op = ncc_alloc(in->imp->m, 2 * sizeof(struct ncc_op *));
-	if (!at || !v->op)
-		return hlo_fail(in, -ENOMEM, "out of memory");
-	best->func = func;
-	at->func = NCC_MIN;
-	best->mask = at->mask = 1u << d;
-	v->n = 2;
-	v->op[0] = best;
-	v->op[1] = at;
-	return ncc_verify_op(best, in->imp->err) ?: ncc_verify_op(at, in->imp->err);
+	return finish(in, rc, *out);
 }

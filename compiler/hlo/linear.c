@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hlo.h"
-#include "make.h"
+#include "operations.h"
 
 #define MOST_ROWS 1024 /* each is unrolled */
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hlo.h"
+#include "operations.h"
 
 /* room for the constant's data, of which a module has a limited amount */
 static int take_room(struct hlo_inst *in, struct ncc_op *op)
@@ -78,7 +78,7 @@ static bool row_major(const Ncc__Hlo__Shape *s)
 	return true;
 }
 
-int hlo_literal(struct hlo_inst *in, struct ncc_op *op)
+static int fill_literal(struct hlo_inst *in, struct ncc_op *op)
 {
 	const Ncc__Hlo__Literal *l = in->p->literal;
 	struct ncc_shape s;
@@ -98,8 +98,7 @@ int hlo_literal(struct hlo_inst *in, struct ncc_op *op)
 	rc = take_room(in, op);
 	if (rc)
 		return rc;
-	if (l->shape->element_type == 5 || l->shape->element_type == 9 ||
-	    l->shape->element_type == 12)
+	if (hlo_is_wide(l->shape->element_type))
 		return from_wide(in, op, l);
 	switch (s.dtype) {
 	case NEURON_DT_INT8:
@@ -123,7 +122,7 @@ int hlo_literal(struct hlo_inst *in, struct ncc_op *op)
 	}
 }
 
-int hlo_iota(struct hlo_inst *in, struct ncc_op *op)
+static int fill_iota(struct hlo_inst *in, struct ncc_op *op)
 {
 	int64_t n = ncc_elems(&op->shape), inner = 1,
 		axis = in->p->n_dimensions ? in->p->dimensions[0] : 0;
@@ -139,4 +138,38 @@ int hlo_iota(struct hlo_inst *in, struct ncc_op *op)
 	for (int64_t i = 0; i < n; i++)
 		ncc_set(op->shape.dtype, op->data, i, (double)(i / inner % op->shape.dim[axis]));
 	return 0;
+}
+
+/* A constant: its data come in the shape, so that is checked first */
+static int constant(struct hlo_inst *in, int (*fill)(struct hlo_inst *in, struct ncc_op *op),
+		    struct ncc_op **out)
+{
+	const struct ncc_shape *lift = in->imp->lift, to = in->shape;
+	struct ncc_op *op = ncc_op_new(in->imp->m, NCC_CONST, in->p->name, 0);
+	int rc;
+
+	if (!op)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	in->imp->lift = NULL;
+	op->where = in->b.where;
+	op->data = op;
+	rc = hlo_shape(in, in->p->shape, &op->shape) ?:
+	     ncc_verify_op(op, in->imp->err) ?:
+	     fill(in, op);
+	in->imp->lift = lift;
+	if (rc)
+		return rc;
+	/* a scalar's in a computation that runs on tensors: one number all over */
+	*out = lift && !op->shape.ndim ? build_spread(&in->b, &to, op, NULL) : op;
+	return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
+int hlo_constant(struct hlo_inst *in, struct ncc_op **out)
+{
+	return constant(in, fill_literal, out);
+}
+
+int hlo_iota(struct hlo_inst *in, struct ncc_op **out)
+{
+	return constant(in, fill_iota, out);
 }

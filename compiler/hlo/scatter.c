@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hlo.h"
-#include "make.h"
+#include "call.h"
+#include "operations.h"
 
 struct scattering {
 	struct hlo_inst *in;
@@ -89,14 +89,15 @@ static int take_operands(struct scattering *s)
 static int scatter_each(struct scattering *s, struct ncc_op **r)
 {
 	struct hlo_inst *in = s->in;
-	struct ncc_combine c = { 0 };
 	int rc = 0;
 
 	for (unsigned int i = 0; i < s->n; i++)
-		if (hlo_combiner(in, i, s->n) == NCC_PARAM)
+		if (hlo_combiner(in, i, s->n).by == NCC_COMBINE_FN)
 			return 0;
 	for (unsigned int i = 0; !rc && i < s->n; i++) {
-		c.func = hlo_of_truth(hlo_combiner(in, i, s->n), &s->x[i]->shape);
+		struct ncc_combine c = hlo_combiner(in, i, s->n);
+
+		c.kind = hlo_of_truth(c.kind, &s->x[i]->shape);
 		rc = expand_scatter(&in->b, 1, &s->x[i], in->in[s->n].op[0], &s->u[i], &s->s, &c,
 				    &r[i]);
 	}
@@ -106,7 +107,7 @@ static int scatter_each(struct scattering *s, struct ncc_op **r)
 int hlo_scatter(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct scattering s = { .in = in, .n = in->nin / 2 };
-	struct ncc_combine c = { .func = NCC_PARAM, .fn = combine, .opaque = &s };
+	struct ncc_combine c = { .by = NCC_COMBINE_FN, .fn = combine, .opaque = &s };
 	struct ncc_op *r[HLO_MANY] = { NULL };
 	int rc;
 

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hlo.h"
-#include "make.h"
+#include "call.h"
+#include "operations.h"
 
 #define MOST_POSITIONS 1024
 

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hlo.h"
-#include "make.h"
+#include "call.h"
+#include "operations.h"
 
 struct windows {
 	struct hlo_inst *in;
@@ -124,7 +124,7 @@ static int take_initial(struct windows *s)
 	return 0;
 }
 
-int hlo_window_many(struct hlo_inst *in, struct hlo_value *v)
+static int window_many(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct windows s = { .in = in, .n = in->nin / 2 };
 	struct ncc_op *first[HLO_MANY];
@@ -148,4 +148,11 @@ int hlo_window_many(struct hlo_inst *in, struct hlo_value *v)
 				   : s.init[i];
 	rc = rc ? rc : hlo_combine(in, first, s.x, s.n);
 	return rc ? rc : hlo_take_results(in, first, s.n, v);
+}
+
+int hlo_reduce_window(struct hlo_inst *in, struct hlo_value *v)
+{
+	if (in->nin == 2 && hlo_simple_reducer(in))
+		return hlo_array(in, v);
+	return window_many(in, v);
 }

@@ -76,7 +76,8 @@ struct ncc_error {
 int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err);
 
-/* The operators of ONNX that are known, by number; NULL: no more */
+/* The operations of HLO and the operators of ONNX that are known, by number; NULL: no more */
+const char *ncc_hlo_operator(unsigned int i);
 const char *ncc_onnx_operator(unsigned int i);
 
 /* The names of the passes in order, some more than once; NULL: no more */

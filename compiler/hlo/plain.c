@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The operations of HLO, one by one: a table from opcode to the function that makes it in the
- * tensor IR. Part of the HLO front end; the IR's verifier checks every result against its operands.
+ * Operations of HLO that are one operation of the tensor IR: their attributes. The IR's verifier
+ * checks every result against its operands.
  */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "hlo.h"
-#include "make.h"
-
-typedef int (*import_fn)(struct hlo_inst *in, struct ncc_op *op);
-
-struct op_rule {
-	const char *opcode;
-	enum ncc_kind kind;
-	int nin; /* -1: any */
-	import_fn attrs;
-};
+#include "call.h"
+#include "operations.h"
 
 static struct ncc_op *operand(const struct hlo_inst *in, unsigned int i)
 {
@@ -66,7 +57,7 @@ static int compare_in_total(struct hlo_inst *in, struct ncc_op *op)
 	return 0;
 }
 
-static int attrs_compare(struct hlo_inst *in, struct ncc_op *op)
+int hlo_attrs_compare(struct hlo_inst *in, struct ncc_op *op)
 {
 	static const struct {
 		const char *name;
@@ -83,7 +74,7 @@ static int attrs_compare(struct hlo_inst *in, struct ncc_op *op)
 	return hlo_fail(in, -EINVAL, "comparison direction '%.20s'", in->p->comparison_direction);
 }
 
-static int attrs_broadcast(struct hlo_inst *in, struct ncc_op *op)
+int hlo_attrs_broadcast(struct hlo_inst *in, struct ncc_op *op)
 {
 	if (in->p->n_dimensions != op->in[0]->shape.ndim)
 		return hlo_fail(in, -EINVAL, "%zu dimension numbers for an operand of rank %u",
@@ -91,7 +82,7 @@ static int attrs_broadcast(struct hlo_inst *in, struct ncc_op *op)
 	return take_dims(in, in->p->n_dimensions, in->p->dimensions, op->shape.ndim, op->map);
 }
 
-static int attrs_transpose(struct hlo_inst *in, struct ncc_op *op)
+int hlo_attrs_transpose(struct hlo_inst *in, struct ncc_op *op)
 {
 	if (in->p->n_dimensions != op->shape.ndim)
 		return hlo_fail(in, -EINVAL, "%zu dimension numbers for rank %u",
@@ -100,7 +91,7 @@ static int attrs_transpose(struct hlo_inst *in, struct ncc_op *op)
 			 op->map);
 }
 
-static int attrs_slice(struct hlo_inst *in, struct ncc_op *op)
+int hlo_attrs_slice(struct hlo_inst *in, struct ncc_op *op)
 {
 	if (in->p->n_slice_dimensions != op->in[0]->shape.ndim)
 		return hlo_fail(in, -EINVAL, "%zu ranges for rank %u", in->p->n_slice_dimensions,
@@ -119,12 +110,12 @@ static int attrs_slice(struct hlo_inst *in, struct ncc_op *op)
 	return 0;
 }
 
-static int attrs_reverse(struct hlo_inst *in, struct ncc_op *op)
+int hlo_attrs_reverse(struct hlo_inst *in, struct ncc_op *op)
 {
 	return take_mask(in, op->shape.ndim, &op->mask);
 }
 
-static int attrs_concat(struct hlo_inst *in, struct ncc_op *op)
+int hlo_attrs_concat(struct hlo_inst *in, struct ncc_op *op)
 {
 	uint8_t axis = 0;
 
@@ -136,7 +127,7 @@ static int attrs_concat(struct hlo_inst *in, struct ncc_op *op)
 	return 0;
 }
 
-static int attrs_pad(struct hlo_inst *in, struct ncc_op *op)
+int hlo_attrs_pad(struct hlo_inst *in, struct ncc_op *op)
 {
 	const Ncc__Hlo__PaddingConfig *c = in->p->padding_config;
 
@@ -150,7 +141,7 @@ static int attrs_pad(struct hlo_inst *in, struct ncc_op *op)
 	return 0;
 }
 
-static int attrs_dot(struct hlo_inst *in, struct ncc_op *op)
+int hlo_attrs_dot(struct hlo_inst *in, struct ncc_op *op)
 {
 	const Ncc__Hlo__DotDimensionNumbers *d = in->p->dot_dimension_numbers;
 	unsigned int l = op->in[0]->shape.ndim, r = op->in[1]->shape.ndim;
@@ -221,7 +212,7 @@ static int batches_to_features(struct hlo_inst *in, struct ncc_op *op)
 	return op->in[0] ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
-static int attrs_conv(struct hlo_inst *in, struct ncc_op *op)
+int hlo_attrs_conv(struct hlo_inst *in, struct ncc_op *op)
 {
 	const Ncc__Hlo__ConvolutionDimensionNumbers *d = in->p->convolution_dimension_numbers;
 	const unsigned int x = op->in[0]->shape.ndim, k = op->in[1]->shape.ndim, y = op->shape.ndim;
@@ -247,128 +238,18 @@ static int attrs_conv(struct hlo_inst *in, struct ncc_op *op)
 	return rc || in->p->batch_group_count <= 1 ? rc : batches_to_features(in, op);
 }
 
-static const struct {
-	const char *name;
-	enum ncc_kind kind;
-} reducers[] = { { "add", NCC_ADD },	 { "multiply", NCC_MUL }, { "maximum", NCC_MAX },
-		 { "minimum", NCC_MIN }, { "and", NCC_AND },	  { "or", NCC_OR } };
-
-static bool is_parameter(const Ncc__Hlo__Instruction *p, unsigned int n)
+/* By one operation: others are reduce.c's and window.c's */
+int hlo_attrs_reduce(struct hlo_inst *in, struct ncc_op *op)
 {
-	return p && !strcmp(p->opcode, "parameter") && p->parameter_number == n;
-}
-
-/* One operation on parameters a and b of c; 0 (a parameter): it is something else */
-static enum ncc_kind reducer_of(const Ncc__Hlo__Computation *c, const Ncc__Hlo__Instruction *r,
-				unsigned int a, unsigned int b)
-{
-	const Ncc__Hlo__Instruction *x, *y;
-
-	if (is_parameter(r, b))
-		return NCC_SELECT;
-	if (!r || r->n_operand_ids != 2)
-		return NCC_PARAM;
-	x = hlo_by_id(c, r->operand_ids[0]);
-	y = hlo_by_id(c, r->operand_ids[1]);
-	if (!(is_parameter(x, a) && is_parameter(y, b)) &&
-	    !(is_parameter(x, b) && is_parameter(y, a)))
-		return NCC_PARAM;
-	for (size_t i = 0; i < sizeof(reducers) / sizeof(reducers[0]); i++)
-		if (!strcmp(reducers[i].name, r->opcode))
-			return reducers[i].kind;
-	return NCC_PARAM;
-}
-
-enum ncc_kind hlo_combiner(const struct hlo_inst *in, unsigned int i, unsigned int n)
-{
-	const Ncc__Hlo__Computation *c = NULL;
-	const Ncc__Hlo__Instruction *root;
-
-	if (in->p->n_called_computation_ids == 1)
-		c = hlo_computation(in->imp, in->p->called_computation_ids[0]);
-	root = c ? hlo_by_id(c, c->root_id) : NULL;
-	if (root && n > 1)
-		root = !strcmp(root->opcode, "tuple") && root->n_operand_ids == n
-			       ? hlo_by_id(c, root->operand_ids[i])
-			       : NULL;
-	return reducer_of(c, root, i, n + i);
-}
-
-static enum ncc_kind reducer(const struct hlo_inst *in)
-{
-	enum ncc_kind kind = hlo_combiner(in, 0, 1);
-
-	return kind == NCC_SELECT ? NCC_PARAM : kind;
-}
-
-bool hlo_simple_reducer(struct hlo_inst *in)
-{
-	return reducer(in) != NCC_PARAM;
-}
-
-/* XLA's arithmetic on truth values: a sum is "or", a product "and" */
-enum ncc_kind hlo_of_truth(enum ncc_kind kind, const struct ncc_shape *s)
-{
-	if (!s->pred)
-		return kind;
-	return kind == NCC_ADD ? NCC_OR : kind == NCC_MUL ? NCC_AND : kind;
-}
-
-/* By one operation: others are many.c's and window.c's */
-static int attrs_reduce(struct hlo_inst *in, struct ncc_op *op)
-{
-	op->func = hlo_of_truth(reducer(in), &in->shape);
+	op->func = hlo_of_truth(hlo_combiner(in, 0, 1).kind, &in->shape);
 	return take_mask(in, op->in[0]->shape.ndim, &op->mask);
 }
 
-static int attrs_reduce_window(struct hlo_inst *in, struct ncc_op *op)
+int hlo_attrs_reduce_window(struct hlo_inst *in, struct ncc_op *op)
 {
-	op->func = hlo_of_truth(reducer(in), &in->shape);
+	op->func = hlo_of_truth(hlo_combiner(in, 0, 1).kind, &in->shape);
 	return take_window(in, op, op->in[0]->shape.ndim);
 }
-
-static const struct op_rule rules[] = {
-	{ "constant", NCC_CONST, 0, hlo_literal },
-	{ "iota", NCC_CONST, 0, hlo_iota },
-	{ "negate", NCC_NEG, 1, NULL },
-	{ "abs", NCC_ABS, 1, NULL },
-	{ "sign", NCC_SIGN, 1, NULL },
-	{ "exponential", NCC_EXP, 1, NULL },
-	{ "log", NCC_LOG, 1, NULL },
-	{ "tanh", NCC_TANH, 1, NULL },
-	{ "logistic", NCC_LOGISTIC, 1, NULL },
-	{ "sqrt", NCC_SQRT, 1, NULL },
-	{ "rsqrt", NCC_RSQRT, 1, NULL },
-	{ "erf", NCC_ERF, 1, NULL },
-	{ "not", NCC_NOT, 1, NULL },
-	{ "convert", NCC_CONVERT, 1, NULL },
-	{ "copy", NCC_CONVERT, 1, NULL },
-	{ "add", NCC_ADD, 2, NULL },
-	{ "subtract", NCC_SUB, 2, NULL },
-	{ "multiply", NCC_MUL, 2, NULL },
-	{ "divide", NCC_DIV, 2, NULL },
-	{ "maximum", NCC_MAX, 2, NULL },
-	{ "minimum", NCC_MIN, 2, NULL },
-	{ "power", NCC_POW, 2, NULL },
-	{ "and", NCC_AND, 2, NULL },
-	{ "or", NCC_OR, 2, NULL },
-	{ "xor", NCC_XOR, 2, NULL },
-	{ "shift-left", NCC_SHL, 2, NULL },
-	{ "shift-right-logical", NCC_SHR, 2, NULL },
-	{ "compare", NCC_EQ, 2, attrs_compare },
-	{ "select", NCC_SELECT, 3, NULL },
-	{ "broadcast", NCC_BROADCAST, 1, attrs_broadcast },
-	{ "reshape", NCC_RESHAPE, 1, NULL },
-	{ "transpose", NCC_TRANSPOSE, 1, attrs_transpose },
-	{ "slice", NCC_SLICE, 1, attrs_slice },
-	{ "reverse", NCC_REVERSE, 1, attrs_reverse },
-	{ "concatenate", NCC_CONCAT, -1, attrs_concat },
-	{ "pad", NCC_PAD, 2, attrs_pad },
-	{ "dot", NCC_DOT, 2, attrs_dot },
-	{ "convolution", NCC_CONV, 2, attrs_conv },
-	{ "reduce", NCC_REDUCE, 2, attrs_reduce },
-	{ "reduce-window", NCC_REDUCE_WINDOW, 2, attrs_reduce_window },
-};
 
 static struct ncc_op *make(struct hlo_inst *in, enum ncc_kind kind, const struct ncc_shape *s,
 			   struct ncc_op *a, struct ncc_op *b)
@@ -380,16 +261,8 @@ static struct ncc_op *make(struct hlo_inst *in, enum ncc_kind kind, const struct
 	return op;
 }
 
-static int import_convert(struct hlo_inst *in, struct ncc_op *op, struct ncc_op **out)
-{
-	*out = expand_convert(&in->b, op->in[0], &op->shape);
-	if (*out && (*out)->kind == NCC_CONVERT && (*out)->in[0] == op->in[0])
-		(*out)->exact = false;
-	return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
-}
-
 /* clamp(low, x, high); the bounds may be scalars */
-static int import_clamp(struct hlo_inst *in, struct ncc_op **out)
+int hlo_clamp(struct hlo_inst *in, struct ncc_op **out)
 {
 	struct ncc_op *bound[2] = { operand(in, 0), operand(in, 2) }, *x = operand(in, 1);
 
@@ -410,68 +283,14 @@ static int import_clamp(struct hlo_inst *in, struct ncc_op **out)
 	return ncc_verify_op(x, in->imp->err) ?: ncc_verify_op(*out, in->imp->err);
 }
 
-static const struct op_rule *find_rule(const char *opcode)
+/* One operation of the rule's kind, its attributes set */
+static int one_operation(struct hlo_inst *in, struct ncc_op **out)
 {
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		if (!strcmp(rules[i].opcode, opcode))
-			return &rules[i];
-	return NULL;
-}
-
-int hlo_unsupported(struct hlo_inst *in)
-{
-	if (in->p->custom_call_target && *in->p->custom_call_target)
-		return hlo_fail(in, -ENOTSUP, "operation not supported (target '%.80s')",
-				in->p->custom_call_target);
-	return hlo_fail(in, -ENOTSUP, "operation not supported");
-}
-
-/* What is constant decides loops and indices; large constants wait for the passes */
-#define FOLD_MOST 4096
-
-void hlo_fold(struct hlo_inst *in, struct ncc_op *op)
-{
-	if (op->kind != NCC_CONST && ncc_elems(&op->shape) <= FOLD_MOST &&
-	    !ncc_fold(in->imp->m, op))
-		ncc_fold_elementwise(in->imp->m, op);
-}
-
-/* A scalar's constant in a computation that runs on tensors: one number all over */
-static int lifted_constant(struct hlo_inst *in, struct ncc_op **out)
-{
-	const struct ncc_shape *s = in->imp->lift;
-	struct ncc_shape to = in->shape;
+	const struct hlo_rule *rule = in->rule;
+	struct ncc_op *op =
+		ncc_op_new(in->imp->m, hlo_of_truth(rule->kind, &in->shape), in->p->name, in->nin);
 	int rc;
 
-	in->imp->lift = NULL;
-	rc = hlo_shape(in, in->p->shape, &in->shape) ?: hlo_import_op(in, out);
-	in->imp->lift = s;
-	if (rc || (*out)->shape.ndim)
-		return rc;
-	*out = build_spread(&in->b, &to, *out, NULL);
-	return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
-}
-
-int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
-{
-	const struct op_rule *rule = find_rule(in->p->opcode);
-	struct ncc_op *op;
-	int rc = hlo_expand(in, out);
-
-	rc = rc == 1 ? hlo_index(in, out) : rc;
-	if (rc != 1) {
-		rc = rc ? rc : ncc_verify_op(*out, in->imp->err);
-		if (!rc)
-			hlo_fold(in, *out);
-		return rc;
-	}
-	if (!strcmp(in->p->opcode, "clamp") && in->nin == 3)
-		return import_clamp(in, out);
-	if (!rule)
-		return hlo_unsupported(in);
-	if (rule->nin >= 0 && in->nin != (unsigned int)rule->nin)
-		return hlo_fail(in, -EINVAL, "%u operands, expected %d", in->nin, rule->nin);
-	op = ncc_op_new(in->imp->m, hlo_of_truth(rule->kind, &in->shape), in->p->name, in->nin);
 	if (!op)
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	op->where = in->b.where;
@@ -479,18 +298,41 @@ int hlo_import_op(struct hlo_inst *in, struct ncc_op **out)
 	for (unsigned int i = 0; i < in->nin; i++)
 		op->in[i] = operand(in, i);
 	*out = op;
-	if (rule->kind == NCC_CONST && in->imp->lift)
-		return lifted_constant(in, out);
-	if (rule->kind == NCC_CONST) { /* its data come in the shape, so that is checked first */
-		op->data = op;
-		rc = ncc_verify_op(op, in->imp->err);
-		return rc ? rc : rule->attrs(in, op);
-	}
 	rc = rule->attrs ? rule->attrs(in, op) : 0;
-	rc = rc ? rc : ncc_verify_op(op, in->imp->err);
-	if (!rc && rule->kind == NCC_CONVERT)
-		return import_convert(in, op, out);
+	return rc ? rc : ncc_verify_op(op, in->imp->err);
+}
+
+int hlo_convert(struct hlo_inst *in, struct ncc_op **out)
+{
+	struct ncc_op *op;
+	int rc = one_operation(in, &op);
+
+	if (rc)
+		return rc;
+	*out = expand_convert(&in->b, op->in[0], &op->shape);
+	if (*out && (*out)->kind == NCC_CONVERT && (*out)->in[0] == op->in[0])
+		(*out)->exact = false;
+	return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+}
+
+int hlo_plain(struct hlo_inst *in, struct ncc_op **out)
+{
+	int rc = one_operation(in, out);
+
 	if (!rc)
-		hlo_fold(in, op);
+		hlo_fold(in, *out);
 	return rc;
+}
+
+int hlo_array(struct hlo_inst *in, struct hlo_value *v)
+{
+	int rc = hlo_shape(in, in->p->shape, &in->shape) ?: hlo_no_tuples(in, in->nin);
+
+	if (rc)
+		return rc;
+	v->n = 1;
+	v->op = ncc_alloc(in->imp->m, sizeof(struct ncc_op *));
+	if (!v->op)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	return in->rule->array ? in->rule->array(in, v->op) : hlo_plain(in, v->op);
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The operations of HLO, in alphabetical order: the one place that says which there are. The
+ * importer, neuronx-cc list-operators and, by a test, docs/compiler.md go by it.
+ */
+#include "operations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct hlo_rule rules[] = {
+	/* clang-format off */
+	{ "abs", 1, .kind = NCC_ABS },
+	{ "add", 2, .kind = NCC_ADD },
+	{ "and", 2, .kind = NCC_AND },
+	{ "atan2", 2, .array = hlo_binary, .binary = expand_atan2 },
+	{ "bitcast-convert", 1, .array = hlo_bitcast },
+	{ "broadcast", 1, .kind = NCC_BROADCAST, .attrs = hlo_attrs_broadcast },
+	{ "call", -1, .value = hlo_inline },
+	{ "cbrt", 1, .array = hlo_unary, .unary = expand_cbrt },
+	{ "ceil", 1, .array = hlo_unary, .unary = expand_ceil },
+	{ "cholesky", -1, .value = hlo_cholesky },
+	{ "clamp", 3, .array = hlo_clamp },
+	{ "compare", 2, .kind = NCC_EQ, .attrs = hlo_attrs_compare },
+	{ "concatenate", -1, .kind = NCC_CONCAT, .attrs = hlo_attrs_concat },
+	{ "conditional", -1, .value = hlo_conditional },
+	{ "constant", 0, .array = hlo_constant },
+	{ "convert", 1, .kind = NCC_CONVERT, .array = hlo_convert },
+	{ "convolution", 2, .kind = NCC_CONV, .attrs = hlo_attrs_conv },
+	{ "copy", 1, .kind = NCC_CONVERT, .array = hlo_convert },
+	{ "cosine", 1, .array = hlo_unary, .unary = expand_cos },
+	{ "count-leading-zeros", 1, .array = hlo_count_bits, .unary = expand_leading_zeros },
+	{ "custom-call", -1, .value = hlo_custom_call },
+	{ "divide", 2, .kind = NCC_DIV },
+	{ "dot", 2, .kind = NCC_DOT, .attrs = hlo_attrs_dot },
+	{ "dynamic-slice", -1, .array = hlo_dynamic_slice },
+	{ "dynamic-update-slice", -1, .array = hlo_dynamic_update },
+	{ "erf", 1, .kind = NCC_ERF },
+	{ "exponential", 1, .kind = NCC_EXP },
+	{ "exponential-minus-one", 1, .array = hlo_unary, .unary = expand_expm1 },
+	{ "floor", 1, .array = hlo_unary, .unary = expand_floor },
+	{ "fusion", -1, .value = hlo_inline },
+	{ "gather", 2, .array = hlo_gather },
+	{ "get-tuple-element", 1, .value = hlo_tuple_element },
+	{ "imag", 1, .array = hlo_imag },
+	{ "iota", 0, .array = hlo_iota },
+	{ "is-finite", 1, .array = hlo_is_finite },
+	{ "log", 1, .kind = NCC_LOG },
+	{ "log-plus-one", 1, .array = hlo_unary, .unary = expand_log1p },
+	{ "logistic", 1, .kind = NCC_LOGISTIC },
+	{ "map", -1, .value = hlo_map },
+	{ "maximum", 2, .kind = NCC_MAX },
+	{ "minimum", 2, .kind = NCC_MIN },
+	{ "multiply", 2, .kind = NCC_MUL },
+	{ "negate", 1, .kind = NCC_NEG },
+	{ "not", 1, .kind = NCC_NOT },
+	{ "opt-barrier", 1, .value = hlo_barrier },
+	{ "or", 2, .kind = NCC_OR },
+	{ "pad", 2, .kind = NCC_PAD, .attrs = hlo_attrs_pad },
+	{ "parameter", -1, .value = hlo_parameter },
+	{ "popcnt", 1, .array = hlo_count_bits, .unary = expand_popcount },
+	{ "power", 2, .kind = NCC_POW, .array = hlo_binary, .whole = expand_power_whole },
+	{ "real", 1, .array = hlo_real },
+	{ "reduce", -1, .kind = NCC_REDUCE, .attrs = hlo_attrs_reduce, .value = hlo_reduce },
+	{ "reduce-precision", 1, .array = hlo_reduce_precision },
+	{ "reduce-window", -1, .kind = NCC_REDUCE_WINDOW, .attrs = hlo_attrs_reduce_window, .value = hlo_reduce_window },
+	{ "remainder", 2, .array = hlo_binary, .binary = expand_remainder, .whole = expand_rest_whole },
+	{ "reshape", 1, .kind = NCC_RESHAPE },
+	{ "reverse", 1, .kind = NCC_REVERSE, .attrs = hlo_attrs_reverse },
+	{ "round-nearest-afz", 1, .array = hlo_unary, .unary = expand_round_away },
+	{ "round-nearest-even", 1, .array = hlo_unary, .unary = expand_round_even },
+	{ "rsqrt", 1, .kind = NCC_RSQRT },
+	{ "scatter", -1, .value = hlo_scatter },
+	{ "select", 3, .kind = NCC_SELECT },
+	{ "select-and-scatter", -1, .value = hlo_select_and_scatter },
+	{ "shift-left", 2, .kind = NCC_SHL },
+	{ "shift-right-arithmetic", 2, .array = hlo_whole, .whole = expand_shift_arithmetic },
+	{ "shift-right-logical", 2, .kind = NCC_SHR },
+	{ "sign", 1, .kind = NCC_SIGN },
+	{ "sine", 1, .array = hlo_unary, .unary = expand_sin },
+	{ "slice", 1, .kind = NCC_SLICE, .attrs = hlo_attrs_slice },
+	{ "sort", -1, .value = hlo_sort },
+	{ "sqrt", 1, .kind = NCC_SQRT },
+	{ "subtract", 2, .kind = NCC_SUB },
+	{ "tan", 1, .array = hlo_unary, .unary = expand_tan },
+	{ "tanh", 1, .kind = NCC_TANH },
+	{ "topk", -1, .value = hlo_topk },
+	{ "transpose", 1, .kind = NCC_TRANSPOSE, .attrs = hlo_attrs_transpose },
+	{ "triangular-solve", -1, .value = hlo_triangular_solve },
+	{ "tuple", -1, .value = hlo_tuple },
+	{ "while", -1, .value = hlo_while },
+	{ "xor", 2, .kind = NCC_XOR },
+	/* clang-format on */
+};
+
+static int by_opcode(const void *opcode, const void *rule)
+{
+	return strcmp(opcode, ((const struct hlo_rule *)rule)->opcode);
+}
+
+const struct hlo_rule *hlo_find(const char *opcode)
+{
+	return bsearch(opcode, rules, sizeof(rules) / sizeof(rules[0]), sizeof(rules[0]),
+		       by_opcode);
+}
+
+const char *ncc_hlo_operator(unsigned int i)
+{
+	return i < sizeof(rules) / sizeof(rules[0]) ? rules[i].opcode : NULL;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to the HLO front end: the table of operations (operations.c) and the importers that its
+ * rows name. An importer of arrays finds the result's shape in in->shape and its operands to be
+ * arrays; the number of operands is the row's.
+ */
+#ifndef NCC_HLO_OPERATIONS_H
+#define NCC_HLO_OPERATIONS_H
+
+#include "hlo.h"
+
+struct hlo_rule {
+	const char *opcode;
+	int nin; /* operands; -1: any number, which the importer checks */
+	/* one operation of the IR (plain.c), and what sets its attributes */
+	enum ncc_kind kind;
+	int (*attrs)(struct hlo_inst *in, struct ncc_op *op);
+	/* else several, or a constant */
+	int (*array)(struct hlo_inst *in, struct ncc_op **out);
+	/* what takes or gives tuples, or runs computations */
+	int (*value)(struct hlo_inst *in, struct hlo_value *v);
+	/* for the importer: what makes it of fp32, or of integers */
+	struct ncc_op *(*unary)(struct ncc_build *bl, struct ncc_op *x);
+	struct ncc_op *(*binary)(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
+	struct ncc_op *(*whole)(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
+};
+
+const struct hlo_rule *hlo_find(const char *opcode); /* NULL: not supported */
+
+/* plain.c: the result of in->rule, an array; of the rule's kind and attributes */
+int hlo_array(struct hlo_inst *in, struct hlo_value *v);
+int hlo_plain(struct hlo_inst *in, struct ncc_op **out);
+int hlo_attrs_broadcast(struct hlo_inst *in, struct ncc_op *op);
+int hlo_attrs_compare(struct hlo_inst *in, struct ncc_op *op);
+int hlo_attrs_concat(struct hlo_inst *in, struct ncc_op *op);
+int hlo_attrs_conv(struct hlo_inst *in, struct ncc_op *op);
+int hlo_attrs_dot(struct hlo_inst *in, struct ncc_op *op);
+int hlo_attrs_pad(struct hlo_inst *in, struct ncc_op *op);
+int hlo_attrs_reduce(struct hlo_inst *in, struct ncc_op *op);
+int hlo_attrs_reduce_window(struct hlo_inst *in, struct ncc_op *op);
+int hlo_attrs_reverse(struct hlo_inst *in, struct ncc_op *op);
+int hlo_attrs_slice(struct hlo_inst *in, struct ncc_op *op);
+int hlo_attrs_transpose(struct hlo_inst *in, struct ncc_op *op);
+int hlo_clamp(struct hlo_inst *in, struct ncc_op **out);
+int hlo_convert(struct hlo_inst *in, struct ncc_op **out);
+
+/* literal.c */
+int hlo_constant(struct hlo_inst *in, struct ncc_op **out);
+int hlo_iota(struct hlo_inst *in, struct ncc_op **out);
+
+/* elementwise.c */
+int hlo_unary(struct hlo_inst *in, struct ncc_op **out);
+/* by rule->whole of integers, else by rule->binary, else by the rule's kind */
+int hlo_binary(struct hlo_inst *in, struct ncc_op **out);
+int hlo_whole(struct hlo_inst *in, struct ncc_op **out);
+int hlo_count_bits(struct hlo_inst *in, struct ncc_op **out);
+int hlo_is_finite(struct hlo_inst *in, struct ncc_op **out);
+int hlo_bitcast(struct hlo_inst *in, struct ncc_op **out);
+int hlo_reduce_precision(struct hlo_inst *in, struct ncc_op **out);
+int hlo_real(struct hlo_inst *in, struct ncc_op **out);
+int hlo_imag(struct hlo_inst *in, struct ncc_op **out);
+
+/* index.c */
+int hlo_gather(struct hlo_inst *in, struct ncc_op **out);
+int hlo_dynamic_slice(struct hlo_inst *in, struct ncc_op **out);
+int hlo_dynamic_update(struct hlo_inst *in, struct ncc_op **out);
+
+/* tuple.c */
+int hlo_parameter(struct hlo_inst *in, struct hlo_value *v);
+int hlo_tuple(struct hlo_inst *in, struct hlo_value *v);
+int hlo_tuple_element(struct hlo_inst *in, struct hlo_value *v);
+int hlo_barrier(struct hlo_inst *in, struct hlo_value *v);
+
+/* flow.c */
+int hlo_inline(struct hlo_inst *in, struct hlo_value *v);
+int hlo_conditional(struct hlo_inst *in, struct hlo_value *v);
+int hlo_while(struct hlo_inst *in, struct hlo_value *v);
+
+/* reduce.c, window.c: by one operation of the IR, else by any computation */
+int hlo_map(struct hlo_inst *in, struct hlo_value *v);
+int hlo_reduce(struct hlo_inst *in, struct hlo_value *v);
+int hlo_reduce_window(struct hlo_inst *in, struct hlo_value *v);
+
+/* sort.c, scatter.c, select.c, linear.c */
+int hlo_sort(struct hlo_inst *in, struct hlo_value *v);
+int hlo_topk(struct hlo_inst *in, struct hlo_value *v);
+int hlo_scatter(struct hlo_inst *in, struct hlo_value *v);
+int hlo_select_and_scatter(struct hlo_inst *in, struct hlo_value *v);
+int hlo_cholesky(struct hlo_inst *in, struct hlo_value *v);
+int hlo_triangular_solve(struct hlo_inst *in, struct hlo_value *v);
+int hlo_custom_call(struct hlo_inst *in, struct hlo_value *v);
+
+#endif
