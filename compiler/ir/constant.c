@@ -296,3 +296,17 @@ int ncc_fold(struct ncc_module *m, struct ncc_op *op)
 	}
 	return done;
 }
+
+struct ncc_op *ncc_const_scalar(struct ncc_module *m, uint8_t dtype, double v)
+{
+	struct ncc_op *op = ncc_op_new(m, NCC_CONST, NULL, 0);
+
+	if (!op)
+		return NULL;
+	op->shape.dtype = dtype;
+	op->data = ncc_alloc_data(m, 8);
+	if (!op->data)
+		return NULL;
+	ncc_set(dtype, op->data, 0, v);
+	return op;
+}

@@ -9,11 +9,6 @@
 
 #include "onnx.h"
 
-bool onnx_is_const(onnx_op a)
-{
-	return a->kind == NCC_CONST || (a->kind == NCC_BROADCAST && a->in[0]->kind == NCC_CONST);
-}
-
 static onnx_op no_memory(struct onnx_node *n)
 {
 	onnx_fail(n, -ENOMEM, "out of memory");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Graphs, functions and the names in them: private to import.c (models) and control.c
- * (functions, If, Loop). 0 or -errno, with the reason in the import's error.
+ * The names in a graph (scope.c), and graphs and functions that a node runs (graph.c): for the
+ * importer of models and the operators that hold graphs. 0 or -errno, with the reason in the
+ * import's error.
  */
 #ifndef NCC_ONNX_GRAPH_H
 #define NCC_ONNX_GRAPH_H
@@ -26,13 +27,13 @@ void onnx_scope_free(struct onnx_scope *s);
 struct onnx_binding *onnx_lookup(const struct onnx_scope *s, const char *name);
 /* NULL: the name is taken */
 struct onnx_binding *onnx_bind(struct onnx_scope *s, const char *name, struct onnx_value v);
+/* its value; an initializer is read when the first node asks for it */
+int onnx_value_of(struct onnx_import *imp, const char *name, struct onnx_binding *b,
+		  struct onnx_value *v);
 
 /* a scope with the graph's constants, to be freed whatever this returns */
 int onnx_graph_scope(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
 		     const struct onnx_scope *outer, struct onnx_scope *s);
-/* the nodes in order; around: the node they are in, NULL for the model's graph */
-int onnx_run(const struct onnx_node *around, struct onnx_import *imp, Ncc__Onnx__Node *const *node,
-	     size_t count, struct onnx_scope *s);
 int onnx_graph_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
 		       const struct onnx_scope *s, struct onnx_value *out);
 void onnx_call(struct onnx_node *n, const Ncc__Onnx__Function *f);

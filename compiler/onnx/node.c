@@ -20,33 +20,9 @@ int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
 	return n->rc;
 }
 
-static const struct onnx_rule *const tables[] = {
-	onnx_math, onnx_act,	 onnx_dot,    onnx_einsum, onnx_window, onnx_reduce,  onnx_norm,
-	onnx_move, onnx_slice,	 onnx_index,  onnx_quant,  onnx_rnn,	onnx_control, onnx_resize,
-	onnx_loss, onnx_scatter, onnx_sample, onnx_signal, onnx_matrix,
-};
-
-const struct onnx_rule *onnx_find(const char *op_type)
-{
-	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
-		for (const struct onnx_rule *r = tables[t]; r->op_type; r++)
-			if (!strcmp(r->op_type, op_type))
-				return r;
-	return NULL;
-}
-
-const char *ncc_onnx_operator(unsigned int i)
-{
-	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
-		for (const struct onnx_rule *r = tables[t]; r->op_type; r++)
-			if (!i--)
-				return r->op_type;
-	return NULL;
-}
-
 int onnx_arg(const struct onnx_node *n)
 {
-	return onnx_find(n->p->op_type)->arg;
+	return n->rule->arg;
 }
 
 const Ncc__Onnx__Attribute *onnx_attr(const struct onnx_node *n, const char *name)
@@ -115,6 +91,11 @@ bool onnx_ints(struct onnx_node *n, const char *name, int64_t *v, unsigned int m
 onnx_op onnx_in(const struct onnx_node *n, unsigned int i)
 {
 	return i < n->nin ? n->in[i].op : NULL;
+}
+
+bool onnx_is_const(onnx_op a)
+{
+	return a->kind == NCC_CONST || (a->kind == NCC_BROADCAST && a->in[0]->kind == NCC_CONST);
 }
 
 /* A constant operand's elements are looked at; it may be one number spread out */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to the ONNX front end: import.c walks graphs and functions, tensor.c reads
- * constants, node.c a node's attributes and operands, build.c makes operations of the
- * tensor IR, and the other files know the operators, each file a table of them.
+ * Private to the ONNX front end: import.c reads a model, node by node; scope.c and graph.c know the
+ * names and graphs in it, tensor.c constants, node.c a node's attributes and operands. build.c
+ * makes operations of the tensor IR, and the other files know the operators, each file a table of
+ * them (operators.c).
  */
 #ifndef NCC_ONNX_H
 #define NCC_ONNX_H
@@ -42,8 +43,17 @@ struct onnx_value {
 	int32_t type;
 };
 
+struct onnx_node;
+struct onnx_scope; /* graph.h */
+
 struct onnx_import {
 	struct ncc_module *m;
+	/*
+	 * imports nodes in order: how an operator reaches the others (import.c). around: the node
+	 * they are in; NULL: they are the model's
+	 */
+	int (*run)(const struct onnx_node *around, struct onnx_import *imp,
+		   Ncc__Onnx__Node *const *node, size_t count, struct onnx_scope *s);
 	const Ncc__Onnx__Model *proto;
 	const struct ncc_options *opt;
 	struct ncc_error *err;
@@ -54,8 +64,6 @@ struct onnx_import {
 	bool narrowed; /* something of 64 bits is no constant */
 };
 
-struct onnx_scope; /* graph.h */
-
 /*
  * A node being imported. Operators call the constructors of build.c: the first that fails
  * sets rc and err and gives NULL, and NULL as an operand gives NULL, so only rc need be looked at.
@@ -63,6 +71,7 @@ struct onnx_scope; /* graph.h */
 struct onnx_node {
 	struct onnx_import *imp;
 	const Ncc__Onnx__Node *p;
+	const struct onnx_rule *rule;
 	struct ncc_build b; /* for build_* and expand_* */
 	struct onnx_scope *scope;
 	/* of the function it is in: values of attributes that it refers to */
@@ -91,10 +100,11 @@ extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[]
 	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[], onnx_sample[],
 	onnx_signal[], onnx_matrix[];
 
+const struct onnx_rule *onnx_find(const char *op_type); /* operators.c; NULL: not supported */
+
 /* node.c */
 int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-const struct onnx_rule *onnx_find(const char *op_type);
 int onnx_arg(const struct onnx_node *n); /* of its rule */
 const Ncc__Onnx__Attribute *onnx_attr(const struct onnx_node *n, const char *name);
 int64_t onnx_int(const struct onnx_node *n, const char *name, int64_t otherwise);
@@ -105,6 +115,7 @@ bool onnx_string_is(const struct onnx_node *n, const char *name, const char *val
 bool onnx_ints(struct onnx_node *n, const char *name, int64_t *v, unsigned int max,
 	       unsigned int *count);
 onnx_op onnx_in(const struct onnx_node *n, unsigned int i); /* NULL: absent */
+bool onnx_is_const(onnx_op a);
 /* integers of a constant operand; false: absent, or it fails */
 bool onnx_in_ints(struct onnx_node *n, unsigned int i, int64_t *v, unsigned int max,
 		  unsigned int *count);
@@ -126,7 +137,6 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 		struct onnx_value *v);
 
 /* build.c: see struct onnx_node */
-bool onnx_is_const(onnx_op a);
 onnx_op ox_node(struct onnx_node *n, enum ncc_kind kind, const struct ncc_shape *s, onnx_op a,
 		onnx_op b, onnx_op c);
 onnx_op ox_done(struct onnx_node *n, onnx_op op); /* attributes are set: verify, fold */
