@@ -3,10 +3,12 @@
  * SBUF space: a buffer is the same bytes of every partition. First fit from a moving start, so that
  * freed space is reused late and engines need not wait for each other. Part of the code generator.
  */
+#include "buffer.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "gen.h"
+#include "view.h"
 
 static uint64_t align_up(uint64_t v)
 {

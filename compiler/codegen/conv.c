@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen.h"
+#include "buffer.h"
+#include "contract.h"
+#include "move.h"
+#include "place.h"
+#include "view.h"
 
 struct conv {
 	const struct ncc_op *op;

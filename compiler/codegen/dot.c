@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen.h"
+#include "buffer.h"
+#include "contract.h"
+#include "move.h"
+#include "place.h"
+#include "view.h"
 
 #define BIG_OPERAND 16384 /* bytes a partition: a stationary operand above is fetched in pieces */
 

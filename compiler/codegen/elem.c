@@ -4,11 +4,19 @@
  * becomes an immediate, one that is the same along the free dimensions a scalar of its partition.
  * Part of the code generator.
  */
+#include "elem.h"
+
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "gen.h"
+#include "buffer.h"
+#include "emit.h"
+#include "move.h"
+#include "place.h"
+#include "room.h"
+#include "view.h"
+#include "walk.h"
 
 static const uint8_t act_func[NCC_KINDS] = {
 	[NCC_SIGN] = NEURON_ACT_SIGN,	     [NCC_EXP] = NEURON_ACT_EXP,
@@ -226,4 +234,9 @@ int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc
 	if (op->kind == NCC_SELECT)
 		return gen_select(g, op, dst);
 	return ncc_is_unary(op->kind) ? gen_unary(g, op, dst) : gen_binary(g, op, dst);
+}
+
+bool gen_is_elementwise(const struct ncc_op *op)
+{
+	return ncc_is_unary(op->kind) || ncc_is_binary(op->kind) || op->kind == NCC_SELECT;
 }

@@ -8,7 +8,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "gen.h"
+#include "buffer.h"
+#include "contract.h"
+#include "elem.h"
+#include "emit.h"
+#include "place.h"
+#include "room.h"
+#include "view.h"
+#include "walk.h"
 
 static const uint8_t alu_of[NCC_KINDS] = {
 	[NCC_ADD] = NEURON_ALU_ADD,  [NCC_SUB] = NEURON_ALU_SUB, [NCC_MUL] = NEURON_ALU_MULT,

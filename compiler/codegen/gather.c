@@ -6,7 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "gen.h"
+#include "buffer.h"
+#include "join.h"
+#include "move.h"
+#include "place.h"
 
 /* The operand in DRAM, its last dimension's elements side by side: as it lies, or a copy */
 static int in_dram(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *out)

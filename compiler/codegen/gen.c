@@ -4,29 +4,24 @@
  * its operand; inputs and constants come from DRAM when they are first used, results go there at
  * the end. A buffer is freed after the last operation that reads it.
  */
-#include "tile.h"
+#include "gen.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "buffer.h"
+#include "contract.h"
+#include "elem.h"
+#include "join.h"
+#include "move.h"
+#include "place.h"
+#include "reduce.h"
+#include "room.h"
+#include "tile.h"
+#include "view.h"
+
 typedef int (*gen_fn)(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
-
-static struct ncc_value *value_new(struct ncc_gen *g, struct ncc_op *op,
-				   const struct ncc_view *view)
-{
-	op->value = ncc_alloc(g->m, sizeof(*op->value));
-	if (!op->value)
-		return NULL;
-	op->value->view = *view;
-	op->value->uses = op->users;
-	return op->value;
-}
-
-static int no_memory(struct ncc_gen *g)
-{
-	return ncc_fail(g->err, -ENOMEM, "out of memory");
-}
 
 /* Is the variable the place that the number's value has in all parts? */
 static bool is_kept(const struct ncc_gen *g, uint32_t var, int64_t number)
@@ -95,186 +90,7 @@ static int gen_param(struct ncc_gen *g, struct ncc_op *op)
 	if (id < 0)
 		return id;
 	v.buf = gen_dram_buf(g, (uint32_t)id);
-	return v.buf && value_new(g, op, &v) ? 0 : no_memory(g);
-}
-
-/* Strides with pdim outermost and inner innermost, if they are dimensions; true: row-major ones */
-static bool constant_strides(const struct ncc_shape *s, int pdim, int inner, int64_t *stride)
-{
-	int64_t step = 1, plain = 1;
-	bool same = true;
-
-	if (inner >= 0) {
-		stride[inner] = step;
-		step *= s->dim[inner];
-	}
-	for (int d = (int)s->ndim - 1; d >= 0; d--) {
-		if (d == pdim || d == inner)
-			continue;
-		stride[d] = step;
-		step *= s->dim[d];
-	}
-	if (pdim >= 0)
-		stride[pdim] = step;
-	for (int d = (int)s->ndim - 1; d >= 0; d--) {
-		same = same && (s->dim[d] == 1 || stride[d] == plain);
-		plain *= s->dim[d];
-	}
-	return same;
-}
-
-/* A copy of the constant that lies with such strides */
-static void *reorder(const struct ncc_op *op, const int64_t *stride)
-{
-	const struct ncc_shape *s = &op->shape;
-	unsigned int esz = ncc_dtype_size(s->dtype);
-	int64_t n = ncc_elems(s), at[NCC_MAX_DIMS] = { 0 }, k = 0;
-	char *to = malloc((size_t)n * esz);
-
-	for (int64_t i = 0; to && i < n; i++) {
-		memcpy(to + k * esz, (char *)op->data + i * esz, esz);
-		for (int d = (int)s->ndim - 1; d >= 0; d--) {
-			k += stride[d];
-			if (++at[d] < s->dim[d])
-				break;
-			k -= at[d] * stride[d];
-			at[d] = 0;
-		}
-	}
-	return to;
-}
-
-static int gen_view(struct ncc_gen *g, struct ncc_op *op);
-
-/* A constant, or one spread out, comes to DRAM only when somebody needs more than its value */
-static bool is_lazy(const struct ncc_op *op)
-{
-	return op->kind == NCC_CONST || (op->kind == NCC_BROADCAST && op->in[0]->kind == NCC_CONST);
-}
-
-int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim)
-{
-	return gen_place_inner(g, op, pdim, -1);
-}
-
-int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
-{
-	struct ncc_view v;
-	struct ncc_buf *b;
-	char name[32];
-	bool lent;
-	void *data;
-	int id;
-
-	if (op->value)
-		return 0;
-	if (op->kind == NCC_BROADCAST)
-		return gen_view(g, op);
-	view_row_major(&v, NULL, &op->shape);
-	lent = constant_strides(&op->shape, pdim, inner, v.stride);
-	data = lent ? op->data : reorder(op, v.stride);
-	if (!data)
-		return no_memory(g);
-	snprintf(name, sizeof(name), "const%u", g->nfiles++);
-	id = gen_var(g, NEFF_VAR_FILE, name,
-		     (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
-	if (id < 0) {
-		if (!lent)
-			free(data);
-		return id;
-	}
-	g->prog.var[id].data = data;
-	g->prog.lent[id] = lent;
-	snprintf(name, sizeof(name), "const%u.bin", g->nfiles - 1);
-	g->prog.var[id].file_name = strdup(name);
-	b = gen_dram_buf(g, (uint32_t)id);
-	if (!b || !g->prog.var[id].file_name)
-		return no_memory(g);
-	v.buf = b;
-	return value_new(g, op, &v) ? 0 : no_memory(g);
-}
-
-int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
-		 struct ncc_view *out)
-{
-	int rc = gen_place(g, op, pdim);
-
-	return rc ? rc : gen_fetch(g, &op->value->view, pdim, dtype ? dtype : op->shape.dtype, out);
-}
-
-/*
- * Scratch in DRAM that the shape is a view of: as any shape of the same elements is of a row-major
- * one, and many are of one that lies as the partitions do
- */
-static int through_dram(struct ncc_gen *g, const struct ncc_view *src,
-			const struct ncc_shape *shape, struct ncc_view *out)
-{
-	struct ncc_view dst, turned;
-	struct ncc_shape s;
-	int rc;
-
-	view_shape(src, &s);
-	view_row_major(&turned, src->buf, &s);
-	view_turn(&turned, src->pdim);
-	rc = gen_scratch(g, &s, view_reshape(&turned, shape, out) ? src->pdim : -1, &dst);
-	if (rc)
-		return rc;
-	rc = gen_copy(g, &dst, src);
-	if (!rc && !view_reshape(&dst, shape, out))
-		rc = ncc_fail_op(g->err, -EINVAL, g->op,
-				 "internal: a row-major reshape is not a view");
-	if (rc)
-		gen_unref(g, dst.buf);
-	return rc;
-}
-
-/* Broadcast, transpose, slice, reverse, bitcast, reshape: a view of the operand where it can be one
- */
-static int gen_view(struct ncc_gen *g, struct ncc_op *op)
-{
-	struct ncc_view v, x;
-	int rc = gen_place(g, op->in[0], -1);
-
-	if (rc)
-		return rc;
-	x = v = op->in[0]->value->view;
-	switch (op->kind) {
-	case NCC_BROADCAST:
-		v.ndim = op->shape.ndim;
-		v.pdim = -1;
-		memset(v.stride, 0, sizeof(v.stride));
-		memcpy(v.dim, op->shape.dim, sizeof(v.dim));
-		for (unsigned int i = 0; i < x.ndim; i++) {
-			v.stride[op->map[i]] = x.stride[i];
-			if ((int)i == x.pdim)
-				v.pdim = op->map[i];
-		}
-		break;
-	case NCC_BITCAST:
-		v.dtype = op->shape.dtype;
-		break;
-	case NCC_TRANSPOSE:
-		v = view_permute(&x, op->map, op->shape.ndim);
-		break;
-	case NCC_SLICE:
-		for (unsigned int d = 0; d < op->shape.ndim; d++)
-			v = view_slice(&v, d, op->start[d], op->shape.dim[d], op->stride[d]);
-		break;
-	case NCC_REVERSE:
-		for (unsigned int d = 0; d < op->shape.ndim; d++)
-			if (op->mask >> d & 1)
-				v = view_slice(&v, d, op->shape.dim[d] - 1, op->shape.dim[d], -1);
-		break;
-	default:
-		if (view_reshape(&x, &op->shape, &v))
-			break;
-		rc = through_dram(g, &x, &op->shape, &v);
-		if (rc)
-			return rc;
-		return value_new(g, op, &v) ? 0 : no_memory(g);
-	}
-	v.buf->refs++;
-	return value_new(g, op, &v) ? 0 : no_memory(g);
+	return v.buf && gen_value(g, op, &v) ? 0 : gen_no_memory(g);
 }
 
 static const gen_fn lower[NCC_KINDS] = {
@@ -323,7 +139,7 @@ static unsigned int reads(const struct ncc_op *op, const struct ncc_op *in)
 static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_shape *s,
 			struct ncc_view *dst)
 {
-	bool each = !op->fused && tile_is_elementwise(op);
+	bool each = !op->fused && gen_is_elementwise(op);
 
 	for (unsigned int i = op->kind == NCC_SELECT; each && i < op->nin; i++) {
 		if (!view_can_take(op->in[i], reads(op, op->in[i]), s, op->pdim))
@@ -349,8 +165,8 @@ static int compute_whole(struct ncc_gen *g, struct ncc_op *op, struct ncc_op *wh
 	rc = op->pad ? gen_pad_place(g, op, shape.dtype, &dst) : result_place(g, op, &shape, &dst);
 	if (rc)
 		return rc;
-	if (!value_new(g, op, &dst))
-		return no_memory(g);
+	if (!gen_value(g, op, &dst))
+		return gen_no_memory(g);
 	op->value->padded = op->pad;
 	rc = gen_epilogue_begin(g, what, &dst);
 	return rc ? rc : fn(g, what, &dst);
@@ -446,8 +262,8 @@ static bool cast_is_free(const struct ncc_op *op)
 static int gen_alias(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *v)
 {
 	v->buf->refs++;
-	if (!value_new(g, op, v))
-		return no_memory(g);
+	if (!gen_value(g, op, v))
+		return gen_no_memory(g);
 	op->value->padded = op->kind != NCC_PAD && op->in[0]->value->padded;
 	return 0;
 }
@@ -456,7 +272,7 @@ static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 {
 	g->op = op;
 	g->stamp++;
-	if (is_lazy(op) || is_deferred(op))
+	if (gen_is_lazy(op) || is_deferred(op))
 		return 0;
 	if (op->group)
 		return gen_tiled(g, op);
@@ -493,7 +309,7 @@ static void release(struct ncc_gen *g, struct ncc_op *op)
 
 static void release_operands(struct ncc_gen *g, struct ncc_op *op)
 {
-	if (is_deferred(op) || is_lazy(op)) /* the second reads its operand later, if at all */
+	if (is_deferred(op) || gen_is_lazy(op)) /* the second reads its operand later, if at all */
 		return;
 	for (struct ncc_op *x = op->group ? op->group_first : op; x; x = x->group_next)
 		for (unsigned int i = 0; i < x->nin; i++)
@@ -578,7 +394,7 @@ int ncc_generate(struct ncc_gen *g)
 			      (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE);
 
 	if (rc < 0)
-		return no_memory(g);
+		return gen_no_memory(g);
 	rc = 0;
 	mark_casts(g->m);
 	if (g->opt->level != 1) {

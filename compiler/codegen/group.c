@@ -11,7 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "box.h"
+#include "buffer.h"
+#include "elem.h"
+#include "move.h"
+#include "place.h"
+#include "room.h"
 #include "tile.h"
+#include "view.h"
 
 #define GROUP_MEMBERS 128
 #define GROUP_BYTES 18432 /* of a partition, all that is live: 128 of it stay in a host's cache */
@@ -20,14 +27,9 @@
 #define RESULT_BYTES 32768 /* of a partition: larger results go to DRAM */
 #define GROUP_VIEWS (GROUP_MEMBERS * 2)
 
-bool tile_is_elementwise(const struct ncc_op *op)
-{
-	return ncc_is_unary(op->kind) || ncc_is_binary(op->kind) || op->kind == NCC_SELECT;
-}
-
 static bool can_join(const struct ncc_op *op)
 {
-	return tile_is_elementwise(op) && !op->fused && !op->group &&
+	return gen_is_elementwise(op) && !op->fused && !op->group &&
 	       ncc_elems(&op->shape) >= GROUP_ELEMS;
 }
 

@@ -7,8 +7,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "gen.h"
+#include "buffer.h"
+#include "contract.h"
+#include "emit.h"
+#include "move.h"
 #include "neuron/isa/check.h"
+#include "view.h"
+#include "walk.h"
 
 /* Elements of a box along each dimension of dst: inner ones whole while they fit a bank */
 void gen_mm_box_size(unsigned int ndim, const int64_t *dim, const struct ncc_view *mv,

@@ -5,11 +5,19 @@
  * partition. Windows of one dimension are reductions whose source dimensions overlap
  * (passes/windows.c has split the others). Part of the code generator.
  */
+#include "reduce.h"
+
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "gen.h"
+#include "buffer.h"
+#include "emit.h"
+#include "move.h"
+#include "place.h"
+#include "room.h"
+#include "view.h"
+#include "walk.h"
 
 static uint8_t reduce_alu(const struct ncc_op *op)
 {

@@ -8,8 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tile.h"
+#include "box.h"
+#include "buffer.h"
+#include "contract.h"
+#include "move.h"
 #include "neuron/isa/check.h"
+#include "tile.h"
+#include "view.h"
 
 /* An operand with its dimensions in another order and its own type, in DRAM: as it lies, or a copy */
 static int in_order(struct ncc_gen *g, const struct ncc_op *x, const uint8_t *map, bool lies_so,

@@ -7,7 +7,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "box.h"
+#include "buffer.h"
+#include "join.h"
+#include "move.h"
 #include "tile.h"
+#include "view.h"
 
 #define SHORT_RUN 16 /* elements of an operand that lie together in the result */
 #define FEWEST_ELEMS 65536 /* below, the descriptors are no burden */

@@ -8,7 +8,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "box.h"
+#include "buffer.h"
+#include "move.h"
+#include "reduce.h"
+#include "room.h"
 #include "tile.h"
+#include "view.h"
 
 #define LONG_RUN 64 /* elements: halves of it still make decent DMAs */
 #define MOST_REDUCED 16384 /* elements that one instruction reduces to one */

@@ -7,8 +7,13 @@
  */
 #include <string.h>
 
-#include "gen.h"
+#include "buffer.h"
+#include "emit.h"
+#include "move.h"
 #include "neuron/isa/check.h"
+#include "room.h"
+#include "view.h"
+#include "walk.h"
 
 #define BLOCK NEURON_ISA_TRANSPOSE_BLOCK
 #define TILE_COLUMNS 512

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* Views: a tensor's dimensions laid over a buffer, and the operations that only change the view. */
-#include "gen.h"
+#include "view.h"
 
-#include <errno.h>
 #include <string.h>
 
-static void strides_row_major(struct ncc_view *v)
+void view_set_pdim(struct ncc_view *v, int pdim)
 {
 	int64_t n = 1;
 
+	v->pdim = pdim;
 	for (int d = (int)v->ndim - 1; d >= 0; d--) {
 		v->stride[d] = d == v->pdim ? 0 : n;
 		if (d != v->pdim)
@@ -23,9 +23,8 @@ void view_row_major(struct ncc_view *v, struct ncc_buf *buf, const struct ncc_sh
 	v->dtype = s->dtype;
 	v->ndim = s->ndim;
 	memcpy(v->dim, s->dim, sizeof(v->dim));
-	v->pdim = -1;
 	v->pstep = 1;
-	strides_row_major(v);
+	view_set_pdim(v, -1);
 }
 
 void view_turn(struct ncc_view *v, int pdim)
@@ -44,44 +43,6 @@ void view_turn(struct ncc_view *v, int pdim)
 		step *= v->dim[d];
 	}
 	v->stride[pdim] = step;
-}
-
-int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *v)
-{
-	const int64_t part = g->prog.target->sbuf_part_size;
-	int64_t chunks = pdim < 0 ? 1 : (s->dim[pdim] + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
-	int64_t bytes = ncc_elems(s) / (pdim < 0 ? 1 : s->dim[pdim]) * ncc_dtype_size(s->dtype);
-
-	if (bytes <= part)
-		bytes = (bytes + NCC_SBUF_ALIGN - 1) / NCC_SBUF_ALIGN * NCC_SBUF_ALIGN;
-	int rc;
-
-	view_row_major(v, NULL, s);
-	v->pdim = pdim;
-	strides_row_major(v);
-	if (bytes <= part && chunks <= part / bytes) {
-		do {
-			v->buf = gen_sbuf_alloc(g, (uint64_t)(bytes * chunks));
-			rc = v->buf ? 0 : gen_make_room(g, (uint64_t)(bytes * chunks));
-		} while (!v->buf && !rc);
-		if (rc && rc != -ENOSPC)
-			return rc;
-	}
-
-	g->no_room = g->no_room || !v->buf;
-	if (!v->buf)
-		return ncc_fail_op(g->err, -EFBIG, g->op,
-				   "too large: needs %lld bytes in each of the %d partitions of "
-				   "SBUF, %lld of %lld are in use",
-				   (long long)(bytes * chunks), NEURON_PARTITIONS,
-				   (long long)g->sbuf_live, (long long)part);
-	v->buf->chunk = bytes;
-	v->buf->parts = 1;
-	if (pdim >= 0)
-		v->buf->parts = (uint16_t)(s->dim[pdim] < NEURON_PARTITIONS ? s->dim[pdim]
-									    : NEURON_PARTITIONS);
-	v->buf->pin = g->stamp;
-	return 0;
 }
 
 struct ncc_view view_slice(const struct ncc_view *v, unsigned int d, int64_t lo, int64_t n,

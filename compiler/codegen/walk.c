@@ -3,9 +3,9 @@
  * From views to access patterns: join dimensions that all views step through alike, keep the inner
  * ones as the pattern of one instruction, and loop over the rest. Part of the code generator.
  */
-#include <string.h>
+#include "walk.h"
 
-#include "gen.h"
+#include <string.h>
 
 static bool joinable(const struct walk *w, unsigned int outer, const struct ncc_view *const *v,
 		     int d)

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: MIT
 /* Concatenation and padding: pieces copied into place. Part of the code generator. */
+#include "join.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "tile.h"
+#include "box.h"
+#include "buffer.h"
+#include "elem.h"
+#include "emit.h"
+#include "move.h"
+#include "place.h"
+#include "room.h"
+#include "view.h"
 
 int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
@@ -133,7 +142,7 @@ void gen_find_pads(struct ncc_module *m)
 		if (x->kind == NCC_CONVERT && x->in[0]->write_dtype == x->shape.dtype)
 			x = x->in[0]; /* which has no other user */
 		if (x->pdim == op->pdim &&
-		    (tile_is_elementwise(x) || x->kind == NCC_DOT || x->kind == NCC_CONV))
+		    (gen_is_elementwise(x) || x->kind == NCC_DOT || x->kind == NCC_CONV))
 			x->pad = op;
 	}
 }

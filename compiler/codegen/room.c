@@ -5,10 +5,13 @@
  * behind partition; whoever reads it later fetches it by DMA. The victim is the buffer whose next
  * reader is farthest. Every view of a buffer that moved stays valid. Part of the code generator.
  */
+#include "room.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "gen.h"
+#include "buffer.h"
+#include "view.h"
 
 /* Number the live buffers by their first use in the operations to come */
 static void find_next_uses(struct ncc_gen *g)
@@ -156,5 +159,42 @@ int gen_spill_buf(struct ncc_gen *g, struct ncc_buf *b)
 	b->base = 0;
 	b->row = (int64_t)b->bytes;
 	b->next = NULL;
+	return 0;
+}
+
+int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *v)
+{
+	const int64_t part = g->prog.target->sbuf_part_size;
+	int64_t chunks = pdim < 0 ? 1 : (s->dim[pdim] + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
+	int64_t bytes = ncc_elems(s) / (pdim < 0 ? 1 : s->dim[pdim]) * ncc_dtype_size(s->dtype);
+
+	if (bytes <= part)
+		bytes = (bytes + NCC_SBUF_ALIGN - 1) / NCC_SBUF_ALIGN * NCC_SBUF_ALIGN;
+	int rc;
+
+	view_row_major(v, NULL, s);
+	view_set_pdim(v, pdim);
+	if (bytes <= part && chunks <= part / bytes) {
+		do {
+			v->buf = gen_sbuf_alloc(g, (uint64_t)(bytes * chunks));
+			rc = v->buf ? 0 : gen_make_room(g, (uint64_t)(bytes * chunks));
+		} while (!v->buf && !rc);
+		if (rc && rc != -ENOSPC)
+			return rc;
+	}
+
+	g->no_room = g->no_room || !v->buf;
+	if (!v->buf)
+		return ncc_fail_op(g->err, -EFBIG, g->op,
+				   "too large: needs %lld bytes in each of the %d partitions of "
+				   "SBUF, %lld of %lld are in use",
+				   (long long)(bytes * chunks), NEURON_PARTITIONS,
+				   (long long)g->sbuf_live, (long long)part);
+	v->buf->chunk = bytes;
+	v->buf->parts = 1;
+	if (pdim >= 0)
+		v->buf->parts = (uint16_t)(s->dim[pdim] < NEURON_PARTITIONS ? s->dim[pdim]
+									    : NEURON_PARTITIONS);
+	v->buf->pin = g->stamp;
 	return 0;
 }

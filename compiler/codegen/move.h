@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Moves: copies by engine or DMA, transposes, and operands brought to where they are read. */
+#ifndef NCC_GEN_MOVE_H
+#define NCC_GEN_MOVE_H
+
+#include "gen.h"
+
+int gen_dma(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
+int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
+/*
+ * The value in SBUF, pdim along the partitions from 0 (128 to a chunk), of type dtype (0: its own):
+ * the view itself when it already is so, else a temporary copy. Dimensions of stride 0 stay so.
+ */
+int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
+	      struct ncc_view *out);
+
+/* transpose.c: would a DMA go element by element? Then through blocks that POOL transposes */
+bool gen_is_transpose(const struct ncc_view *dst, const struct ncc_view *src);
+int gen_transpose(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
+
+#endif

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Where values lie: constants come to DRAM when they are first used, and transposes, slices,
+ * broadcasts and most reshapes are views of their operand. Part of the code generator.
+ */
+#include "place.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "move.h"
+#include "view.h"
+
+struct ncc_value *gen_value(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *view)
+{
+	op->value = ncc_alloc(g->m, sizeof(*op->value));
+	if (!op->value)
+		return NULL;
+	op->value->view = *view;
+	op->value->uses = op->users;
+	return op->value;
+}
+
+int gen_no_memory(struct ncc_gen *g)
+{
+	return ncc_fail(g->err, -ENOMEM, "out of memory");
+}
+
+/* Strides with pdim outermost and inner innermost, if they are dimensions; true: row-major ones */
+static bool constant_strides(const struct ncc_shape *s, int pdim, int inner, int64_t *stride)
+{
+	int64_t step = 1, plain = 1;
+	bool same = true;
+
+	if (inner >= 0) {
+		stride[inner] = step;
+		step *= s->dim[inner];
+	}
+	for (int d = (int)s->ndim - 1; d >= 0; d--) {
+		if (d == pdim || d == inner)
+			continue;
+		stride[d] = step;
+		step *= s->dim[d];
+	}
+	if (pdim >= 0)
+		stride[pdim] = step;
+	for (int d = (int)s->ndim - 1; d >= 0; d--) {
+		same = same && (s->dim[d] == 1 || stride[d] == plain);
+		plain *= s->dim[d];
+	}
+	return same;
+}
+
+/* A copy of the constant that lies with such strides */
+static void *reorder(const struct ncc_op *op, const int64_t *stride)
+{
+	const struct ncc_shape *s = &op->shape;
+	unsigned int esz = ncc_dtype_size(s->dtype);
+	int64_t n = ncc_elems(s), at[NCC_MAX_DIMS] = { 0 }, k = 0;
+	char *to = malloc((size_t)n * esz);
+
+	for (int64_t i = 0; to && i < n; i++) {
+		memcpy(to + k * esz, (char *)op->data + i * esz, esz);
+		for (int d = (int)s->ndim - 1; d >= 0; d--) {
+			k += stride[d];
+			if (++at[d] < s->dim[d])
+				break;
+			k -= at[d] * stride[d];
+			at[d] = 0;
+		}
+	}
+	return to;
+}
+
+bool gen_is_lazy(const struct ncc_op *op)
+{
+	return op->kind == NCC_CONST || (op->kind == NCC_BROADCAST && op->in[0]->kind == NCC_CONST);
+}
+
+int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim)
+{
+	return gen_place_inner(g, op, pdim, -1);
+}
+
+int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
+{
+	struct ncc_view v;
+	struct ncc_buf *b;
+	char name[32];
+	bool lent;
+	void *data;
+	int id;
+
+	if (op->value)
+		return 0;
+	if (op->kind == NCC_BROADCAST)
+		return gen_view(g, op);
+	view_row_major(&v, NULL, &op->shape);
+	lent = constant_strides(&op->shape, pdim, inner, v.stride);
+	data = lent ? op->data : reorder(op, v.stride);
+	if (!data)
+		return gen_no_memory(g);
+	snprintf(name, sizeof(name), "const%u", g->nfiles++);
+	id = gen_var(g, NEFF_VAR_FILE, name,
+		     (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
+	if (id < 0) {
+		if (!lent)
+			free(data);
+		return id;
+	}
+	g->prog.var[id].data = data;
+	g->prog.lent[id] = lent;
+	snprintf(name, sizeof(name), "const%u.bin", g->nfiles - 1);
+	g->prog.var[id].file_name = strdup(name);
+	b = gen_dram_buf(g, (uint32_t)id);
+	if (!b || !g->prog.var[id].file_name)
+		return gen_no_memory(g);
+	v.buf = b;
+	return gen_value(g, op, &v) ? 0 : gen_no_memory(g);
+}
+
+int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
+		 struct ncc_view *out)
+{
+	int rc = gen_place(g, op, pdim);
+
+	return rc ? rc : gen_fetch(g, &op->value->view, pdim, dtype ? dtype : op->shape.dtype, out);
+}
+
+/*
+ * Scratch in DRAM that the shape is a view of: as any shape of the same elements is of a row-major
+ * one, and many are of one that lies as the partitions do
+ */
+static int through_dram(struct ncc_gen *g, const struct ncc_view *src,
+			const struct ncc_shape *shape, struct ncc_view *out)
+{
+	struct ncc_view dst, turned;
+	struct ncc_shape s;
+	int rc;
+
+	view_shape(src, &s);
+	view_row_major(&turned, src->buf, &s);
+	view_turn(&turned, src->pdim);
+	rc = gen_scratch(g, &s, view_reshape(&turned, shape, out) ? src->pdim : -1, &dst);
+	if (rc)
+		return rc;
+	rc = gen_copy(g, &dst, src);
+	if (!rc && !view_reshape(&dst, shape, out))
+		rc = ncc_fail_op(g->err, -EINVAL, g->op,
+				 "internal: a row-major reshape is not a view");
+	if (rc)
+		gen_unref(g, dst.buf);
+	return rc;
+}
+
+/* Broadcast, transpose, slice, reverse, bitcast, reshape: a view of the operand where it can be one
+ */
+int gen_view(struct ncc_gen *g, struct ncc_op *op)
+{
+	struct ncc_view v, x;
+	int rc = gen_place(g, op->in[0], -1);
+
+	if (rc)
+		return rc;
+	x = v = op->in[0]->value->view;
+	switch (op->kind) {
+	case NCC_BROADCAST:
+		v.ndim = op->shape.ndim;
+		v.pdim = -1;
+		memset(v.stride, 0, sizeof(v.stride));
+		memcpy(v.dim, op->shape.dim, sizeof(v.dim));
+		for (unsigned int i = 0; i < x.ndim; i++) {
+			v.stride[op->map[i]] = x.stride[i];
+			if ((int)i == x.pdim)
+				v.pdim = op->map[i];
+		}
+		break;
+	case NCC_BITCAST:
+		v.dtype = op->shape.dtype;
+		break;
+	case NCC_TRANSPOSE:
+		v = view_permute(&x, op->map, op->shape.ndim);
+		break;
+	case NCC_SLICE:
+		for (unsigned int d = 0; d < op->shape.ndim; d++)
+			v = view_slice(&v, d, op->start[d], op->shape.dim[d], op->stride[d]);
+		break;
+	case NCC_REVERSE:
+		for (unsigned int d = 0; d < op->shape.ndim; d++)
+			if (op->mask >> d & 1)
+				v = view_slice(&v, d, op->shape.dim[d] - 1, op->shape.dim[d], -1);
+		break;
+	default:
+		if (view_reshape(&x, &op->shape, &v))
+			break;
+		rc = through_dram(g, &x, &op->shape, &v);
+		if (rc)
+			return rc;
+		return gen_value(g, op, &v) ? 0 : gen_no_memory(g);
+	}
+	v.buf->refs++;
+	return gen_value(g, op, &v) ? 0 : gen_no_memory(g);
+}

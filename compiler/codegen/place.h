@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the values of operations lie. */
+#ifndef NCC_GEN_PLACE_H
+#define NCC_GEN_PLACE_H
+
+#include "gen.h"
+
+/* op's value, with as many uses as op has; NULL: out of memory */
+struct ncc_value *gen_value(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *view);
+int gen_no_memory(struct ncc_gen *g); /* -ENOMEM, and says so */
+/* does it come to DRAM only when somebody needs more than its value? A constant, or one spread out */
+bool gen_is_lazy(const struct ncc_op *op);
+/* give a constant its place in DRAM, laid out for pdim along the partitions, if it has none yet */
+int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim);
+/* the same with neighbours along inner */
+int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner);
+int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
+		 struct ncc_view *out);
+/*
+ * Broadcast, transpose, slice, reverse, bitcast, reshape: a view of the operand where it can be one
+ */
+int gen_view(struct ncc_gen *g, struct ncc_op *op);
+
+#endif
