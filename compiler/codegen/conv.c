@@ -25,7 +25,7 @@ struct conv {
 /* [features, rest in the order of the result] of the input for a kernel position */
 static struct ncc_view moving(const struct conv *c, const int64_t *at, int64_t k0, int64_t kn)
 {
-	const struct ncc_conv *d = &c->op->conv;
+	const struct ncc_conv *d = c->op->conv;
 	struct ncc_view v = view_slice(&c->x, d->in_feature, k0, kn, 1);
 	uint8_t map[NCC_MAX_DIMS];
 	unsigned int n = 1;
@@ -51,7 +51,7 @@ static struct ncc_view moving(const struct conv *c, const int64_t *at, int64_t k
 static struct ncc_view stationary(const struct conv *c, const int64_t *at, int64_t k0, int64_t kn,
 				  int64_t s0, int64_t sn)
 {
-	const struct ncc_conv *d = &c->op->conv;
+	const struct ncc_conv *d = c->op->conv;
 	const uint8_t map[2] = { d->k_in, d->k_out };
 	struct ncc_view v = view_slice(&c->k, d->k_in, k0, kn, 1);
 
@@ -63,7 +63,7 @@ static struct ncc_view stationary(const struct conv *c, const int64_t *at, int64
 
 static void make_terms(struct conv *c, int64_t s0, int64_t sn)
 {
-	const struct ncc_conv *d = &c->op->conv;
+	const struct ncc_conv *d = c->op->conv;
 	int64_t at[NCC_MAX_DIMS] = { 0 }, features = c->x.dim[d->in_feature];
 	bool more = true;
 
@@ -87,7 +87,7 @@ static void make_terms(struct conv *c, int64_t s0, int64_t sn)
 
 static int terms_alloc(struct ncc_gen *g, struct conv *c)
 {
-	const struct ncc_conv *d = &c->op->conv;
+	const struct ncc_conv *d = c->op->conv;
 	int64_t n = (c->op->in[1]->shape.dim[d->k_in] + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
 
 	for (unsigned int i = 0; i < d->nspatial; i++) {
@@ -106,7 +106,7 @@ static int terms_alloc(struct ncc_gen *g, struct conv *c)
 static int run_features(struct ncc_gen *g, struct conv *c, const struct ncc_view *dst,
 			int64_t first, int64_t s0, int64_t sn)
 {
-	const struct ncc_conv *d = &c->op->conv;
+	const struct ncc_conv *d = c->op->conv;
 	struct ncc_view to = view_slice(dst, d->out_feature, first + s0, sn, 1);
 	uint8_t map[NCC_MAX_DIMS] = { d->out_feature };
 	unsigned int n = 1;
@@ -122,7 +122,7 @@ static int run_features(struct ncc_gen *g, struct conv *c, const struct ncc_view
 /* The kernel of a group in SBUF, neighbours along its output features as in DRAM */
 static int fetch_kernel(struct ncc_gen *g, struct conv *c, const struct ncc_view *k)
 {
-	const struct ncc_conv *d = &c->op->conv;
+	const struct ncc_conv *d = c->op->conv;
 	uint8_t map[NCC_MAX_DIMS] = { d->k_in }, back[NCC_MAX_DIMS];
 	struct ncc_view v;
 	int rc;
@@ -140,17 +140,17 @@ static int fetch_kernel(struct ncc_gen *g, struct conv *c, const struct ncc_view
 
 static int run_group(struct ncc_gen *g, struct conv *c, const struct ncc_view *dst, int64_t group)
 {
-	const struct ncc_conv *d = &c->op->conv;
+	const struct ncc_conv *d = c->op->conv;
 	int64_t in = c->op->in[1]->shape.dim[d->k_in],
 		out = c->op->shape.dim[d->out_feature] / d->groups;
 	struct ncc_view x =
-		view_slice(&c->op->in[0]->value->view, d->in_feature, group * in, in, 1);
+		view_slice(&c->op->in[0]->gen->value->view, d->in_feature, group * in, in, 1);
 	struct ncc_view k;
 	int rc = gen_place_inner(g, c->op->in[1], d->k_in, d->k_out);
 
 	if (rc)
 		return rc;
-	k = view_slice(&c->op->in[1]->value->view, d->k_out, group * out, out, 1);
+	k = view_slice(&c->op->in[1]->gen->value->view, d->k_out, group * out, out, 1);
 	rc = gen_fetch(g, &x, d->in_feature, c->op->in[0]->shape.dtype, &c->x);
 	if (!rc && k.stride[d->k_out] == 1)
 		rc = fetch_kernel(g, c, &k);
@@ -167,7 +167,7 @@ int gen_conv(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 	struct conv c = { .op = op };
 	int rc = terms_alloc(g, &c);
 
-	for (int64_t group = 0; !rc && group < op->conv.groups; group++) {
+	for (int64_t group = 0; !rc && group < op->conv->groups; group++) {
 		unsigned int mark = g->ntemps;
 
 		rc = run_group(g, &c, dst, group);

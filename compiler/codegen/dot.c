@@ -39,12 +39,12 @@ static void side_init(struct side *s, const struct ncc_op *op, unsigned int i, u
 	uint32_t used = 0;
 
 	s->op = op->in[i];
-	s->batch = i ? op->dot.rhs_batch : op->dot.lhs_batch;
-	s->contract = i ? op->dot.rhs_contract : op->dot.lhs_contract;
+	s->batch = i ? op->dot->rhs_batch : op->dot->lhs_batch;
+	s->contract = i ? op->dot->rhs_contract : op->dot->lhs_contract;
 	s->result = result;
-	for (unsigned int k = 0; k < op->dot.nbatch; k++)
+	for (unsigned int k = 0; k < op->dot->nbatch; k++)
 		used |= 1u << s->batch[k];
-	for (unsigned int k = 0; k < op->dot.ncontract; k++)
+	for (unsigned int k = 0; k < op->dot->ncontract; k++)
 		used |= 1u << s->contract[k];
 	for (unsigned int d = 0; d < s->op->shape.ndim; d++)
 		if (!(used >> d & 1))
@@ -62,8 +62,8 @@ static int choose_k(const struct dot *d)
 {
 	int best = -1;
 
-	for (unsigned int i = 0; i < d->op->dot.ncontract; i++) {
-		const struct ncc_value *v = d->mv.op->value;
+	for (unsigned int i = 0; i < d->op->dot->ncontract; i++) {
+		const struct ncc_value *v = d->mv.op->gen->value;
 
 		if (v && v->view.buf->space == NCC_SBUF && v->view.pdim == d->mv.contract[i])
 			return (int)i;
@@ -82,9 +82,9 @@ static struct ncc_view term_view(const struct dot *d, const struct side *s, cons
 	uint8_t map[NCC_MAX_DIMS];
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < d->op->dot.nbatch; i++)
+	for (unsigned int i = 0; i < d->op->dot->nbatch; i++)
 		v = view_slice(&v, s->batch[i], batch[i], 1, 1);
-	for (unsigned int i = 0; i < d->op->dot.ncontract; i++)
+	for (unsigned int i = 0; i < d->op->dot->ncontract; i++)
 		v = view_slice(&v, s->contract[i], k[i], (int)i == d->kp ? kn : 1, 1);
 	if (d->kp >= 0)
 		map[n++] = s->contract[d->kp];
@@ -136,7 +136,7 @@ static bool next_index(int64_t *at, const int64_t *dim, unsigned int n, int skip
 
 static void contract_dims(const struct dot *d, int64_t *dim)
 {
-	for (unsigned int i = 0; i < d->op->dot.ncontract; i++)
+	for (unsigned int i = 0; i < d->op->dot->ncontract; i++)
 		dim[i] = d->st.op->shape.dim[d->st.contract[i]];
 }
 
@@ -145,7 +145,7 @@ static int terms_alloc(struct ncc_gen *g, struct dot *d)
 	int64_t dim[NCC_MAX_DIMS], n = 1;
 
 	contract_dims(d, dim);
-	for (unsigned int i = 0; i < d->op->dot.ncontract; i++) {
+	for (unsigned int i = 0; i < d->op->dot->ncontract; i++) {
 		n *= (int)i == d->kp ? k_chunks(dim[i]) : dim[i];
 		if (n > 65536) {
 			g->no_room = true;
@@ -179,7 +179,7 @@ static void make_terms(struct dot *d, const int64_t *batch, const int64_t *other
 			t->st = pick_s(d, &v, other, s0, sn);
 			t->mv = term_view(d, &d->mv, batch, k, kn);
 		}
-	} while (next_index(k, dim, d->op->dot.ncontract, d->kp));
+	} while (next_index(k, dim, d->op->dot->ncontract, d->kp));
 }
 
 /* dst[S, m...] for one batch index and one piece of S */
@@ -191,7 +191,7 @@ static struct ncc_view result_piece(const struct dot *d, const struct ncc_view *
 	uint8_t map[NCC_MAX_DIMS];
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < d->op->dot.nbatch; i++)
+	for (unsigned int i = 0; i < d->op->dot->nbatch; i++)
 		v = view_slice(&v, i, batch[i], 1, 1);
 	for (unsigned int i = 0; i < d->st.nfree; i++)
 		v = view_slice(&v, d->st.result + i, i == d->sdim ? s0 : other[i],
@@ -218,7 +218,7 @@ static int run_piece(struct ncc_gen *g, struct dot *d, const struct ncc_view *ds
 	int64_t batch[NCC_MAX_DIMS] = { 0 }, bdim[NCC_MAX_DIMS], odim[NCC_MAX_DIMS];
 	int rc = 0;
 
-	for (unsigned int i = 0; i < d->op->dot.nbatch; i++)
+	for (unsigned int i = 0; i < d->op->dot->nbatch; i++)
 		bdim[i] = d->st.op->shape.dim[d->st.batch[i]];
 	for (unsigned int i = 0; i < d->st.nfree; i++)
 		odim[i] = d->st.op->shape.dim[d->st.free[i]];
@@ -231,7 +231,7 @@ static int run_piece(struct ncc_gen *g, struct dot *d, const struct ncc_view *ds
 			make_terms(d, batch, other, s0 - base, sn);
 			rc = gen_matmul(g, &to, d->term, d->nterms);
 		} while (!rc && next_index(other, odim, d->st.nfree, (int)d->sdim));
-	} while (!rc && next_index(batch, bdim, d->op->dot.nbatch, -1));
+	} while (!rc && next_index(batch, bdim, d->op->dot->nbatch, -1));
 	return rc;
 }
 
@@ -257,7 +257,7 @@ static int fetch_piece(struct ncc_gen *g, struct dot *d, int st_k, int64_t s0, i
 
 	if (rc)
 		return rc;
-	part = view_slice(&d->st.op->value->view, d->st.free[d->sdim], s0, sn, 1);
+	part = view_slice(&d->st.op->gen->value->view, d->st.free[d->sdim], s0, sn, 1);
 	return gen_fetch(g, &part, st_k, d->st.op->shape.dtype, &d->st.view);
 }
 
@@ -293,10 +293,10 @@ int gen_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *d
 	struct side l = { 0 }, r = { 0 };
 	int rc;
 
-	side_init(&l, op, 0, op->dot.nbatch);
+	side_init(&l, op, 0, op->dot->nbatch);
 	nlhs = l.nfree;
-	side_init(&r, op, 1, op->dot.nbatch + nlhs);
-	if (pd >= op->dot.nbatch && pd < op->dot.nbatch + nlhs) {
+	side_init(&r, op, 1, op->dot->nbatch + nlhs);
+	if (pd >= op->dot->nbatch && pd < op->dot->nbatch + nlhs) {
 		d.st = l;
 		d.mv = r;
 	} else {

@@ -113,7 +113,7 @@ static int gen_unary(struct ncc_gen *g, const struct ncc_op *op, const struct nc
 	int rc;
 
 	if (op->kind == NCC_CONVERT)
-		return gen_copy(g, dst, &op->in[0]->value->view);
+		return gen_copy(g, dst, &op->in[0]->gen->value->view);
 	rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &a);
 	if (rc)
 		return rc;
@@ -206,7 +206,8 @@ static int gen_binary(struct ncc_gen *g, const struct ncc_op *op, const struct n
 
 static bool is_place_of(const struct ncc_view *dst, const struct ncc_op *op)
 {
-	return op->value && op->value->view.buf == dst->buf && op->value->view.off == dst->off;
+	return op->gen->value && op->gen->value->view.buf == dst->buf &&
+	       op->gen->value->view.off == dst->off;
 }
 
 /* Every element from one side, then those of the other; one side may lie in the result's place */
@@ -225,7 +226,7 @@ static int gen_select(struct ncc_gen *g, const struct ncc_op *op, const struct n
 	if (op->shape.dtype != NEURON_DT_INT32 && ncc_scalar_value(op->in[2], &c) && !isnan(c))
 		rc = gen_memset(g, dst, c);
 	else
-		rc = gen_copy(g, dst, &op->in[2]->value->view);
+		rc = gen_copy(g, dst, &op->in[2]->gen->value->view);
 	return rc ? rc : over(g, NEURON_ENG_POOL, insn, dst, &t, &p, NULL);
 }
 

@@ -29,9 +29,9 @@ static const uint8_t alu_of[NCC_KINDS] = {
 /* The product that x is, or ends the fused operations of; NULL: x is neither */
 static struct ncc_op *product_of(struct ncc_op *x)
 {
-	if (x->fused)
-		return x->ntail ? NULL : x->fused;
-	return x->kind == NCC_DOT || (x->kind == NCC_CONV && x->conv.groups == 1) ? x : NULL;
+	if (x->gen->fused)
+		return x->gen->ntail ? NULL : x->gen->fused;
+	return x->kind == NCC_DOT || (x->kind == NCC_CONV && x->conv->groups == 1) ? x : NULL;
 }
 
 /* A constant, or the same along every dimension but the one along the partitions? */
@@ -90,12 +90,12 @@ static void fuse(struct ncc_op *op)
 		unsigned int k = i ? !later : later; /* what the other one needs is gone by then */
 		struct ncc_op *x = op->in[k], *p = product_of(x);
 
-		if (!p || x->users != 1 || x->write_dtype || p->ntail == NCC_MAX_TAIL ||
+		if (!p || x->users != 1 || x->gen->write_dtype || p->gen->ntail == NCC_MAX_TAIL ||
 		    p->shape.dtype != NEURON_DT_FP32 || op->pdim < 0 || op->pdim != p->pdim ||
 		    !can_follow(op, k, p))
 			continue;
-		op->fused = p;
-		p->tail[p->ntail++] = op;
+		op->gen->fused = p;
+		p->gen->tail[p->gen->ntail++] = op;
 		return;
 	}
 }
@@ -103,8 +103,8 @@ static void fuse(struct ncc_op *op)
 void gen_find_fusions(struct ncc_module *m)
 {
 	for (struct ncc_op *op = m->first; op; op = op->next) {
-		op->fused = NULL;
-		op->ntail = 0;
+		op->gen->fused = NULL;
+		op->gen->ntail = 0;
 	}
 	for (struct ncc_op *op = m->first; op; op = op->next)
 		fuse(op);
@@ -112,7 +112,7 @@ void gen_find_fusions(struct ncc_module *m)
 
 const struct ncc_op *gen_last_of(const struct ncc_op *product)
 {
-	return product->ntail ? product->tail[product->ntail - 1] : product;
+	return product->gen->ntail ? product->gen->tail[product->gen->ntail - 1] : product;
 }
 
 /* One operation behind x */
@@ -145,14 +145,14 @@ int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product, const st
 
 	g->ntail = 0;
 	g->whole = *dst;
-	for (unsigned int i = 0; i < product->ntail; i++) {
-		int rc = begin_tail(g, product->tail[i], x, &g->tail[i]);
+	for (unsigned int i = 0; i < product->gen->ntail; i++) {
+		int rc = begin_tail(g, product->gen->tail[i], x, &g->tail[i]);
 
 		if (rc)
 			return rc;
-		x = product->tail[i];
+		x = product->gen->tail[i];
 	}
-	g->ntail = product->ntail;
+	g->ntail = product->gen->ntail;
 	return 0;
 }
 

@@ -20,7 +20,7 @@ static int in_dram(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *out)
 
 	if (rc)
 		return rc;
-	v = &op->value->view;
+	v = &op->gen->value->view;
 	*out = *v;
 	if (v->buf->space == NCC_DRAM && v->pdim < 0 && !v->buf->row &&
 	    (v->stride[last] == 1 || v->dim[last] == 1))

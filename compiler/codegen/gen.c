@@ -139,12 +139,12 @@ static unsigned int reads(const struct ncc_op *op, const struct ncc_op *in)
 static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_shape *s,
 			struct ncc_view *dst)
 {
-	bool each = !op->fused && gen_is_elementwise(op);
+	bool each = !op->gen->fused && gen_is_elementwise(op);
 
 	for (unsigned int i = op->kind == NCC_SELECT; each && i < op->nin; i++) {
 		if (!view_can_take(op->in[i], reads(op, op->in[i]), s, op->pdim))
 			continue;
-		*dst = op->in[i]->value->view;
+		*dst = op->in[i]->gen->value->view;
 		dst->buf->refs++;
 		dst->buf->pin = g->stamp;
 		return 0;
@@ -160,14 +160,15 @@ static int compute_whole(struct ncc_gen *g, struct ncc_op *op, struct ncc_op *wh
 	struct ncc_view dst;
 	int rc;
 
-	if (op->write_dtype)
-		shape.dtype = op->write_dtype;
-	rc = op->pad ? gen_pad_place(g, op, shape.dtype, &dst) : result_place(g, op, &shape, &dst);
+	if (op->gen->write_dtype)
+		shape.dtype = op->gen->write_dtype;
+	rc = op->gen->pad ? gen_pad_place(g, op, shape.dtype, &dst)
+			  : result_place(g, op, &shape, &dst);
 	if (rc)
 		return rc;
 	if (!gen_value(g, op, &dst))
 		return gen_no_memory(g);
-	op->value->padded = op->pad;
+	op->gen->value->padded = op->gen->pad;
 	rc = gen_epilogue_begin(g, what, &dst);
 	return rc ? rc : fn(g, what, &dst);
 }
@@ -175,7 +176,7 @@ static int compute_whole(struct ncc_gen *g, struct ncc_op *op, struct ncc_op *wh
 static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 {
 	struct ncc_op *what =
-		op->fused ? op->fused : op; /* op itself, or the product that it ends */
+		op->gen->fused ? op->gen->fused : op; /* op itself, or the product that it ends */
 	struct ncc_prog_mark mark;
 	unsigned int nspills;
 	int rc = place_operands(g, what);
@@ -190,9 +191,9 @@ static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 		return rc;
 	/* what was begun goes, but what was spilled for it has moved and what it did before stays */
 	gen_release_temps(g, 0);
-	if (op->value)
-		gen_unref(g, op->value->view.buf);
-	op->value = NULL;
+	if (op->gen->value)
+		gen_unref(g, op->gen->value->view.buf);
+	op->gen->value = NULL;
 	if (g->nspills == nspills)
 		ncc_prog_rewind(&g->prog, &mark);
 	g->no_room = false;
@@ -202,11 +203,11 @@ static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 /* Does it come into being with a later operation? */
 static bool is_deferred(const struct ncc_op *op)
 {
-	if (op->group)
-		return op->group != op;
-	const struct ncc_op *product = op->fused ? op->fused : op;
+	if (op->gen->group)
+		return op->gen->group != op;
+	const struct ncc_op *product = op->gen->fused ? op->gen->fused : op;
 
-	return product->ntail && gen_last_of(product) != op;
+	return product->gen->ntail && gen_last_of(product) != op;
 }
 
 /* May the result be written narrower at once? One instruction writes each element, from fp32. */
@@ -229,22 +230,22 @@ static bool casts_when_reading(const struct ncc_op *user, unsigned int i)
 static void mark_casts(struct ncc_module *m)
 {
 	for (struct ncc_op *op = m->first; op; op = op->next) {
-		op->late_cast = op->kind == NCC_CONVERT && op->users == 1;
-		op->write_dtype = 0;
+		op->gen->late_cast = op->kind == NCC_CONVERT && op->users == 1;
+		op->gen->write_dtype = 0;
 	}
 	for (struct ncc_op *op = m->first; op; op = op->next) {
 		for (unsigned int i = 0; i < op->nin; i++)
 			if (!casts_when_reading(op, i))
-				op->in[i]->late_cast = false;
+				op->in[i]->gen->late_cast = false;
 		if (op->kind == NCC_CONVERT && writes_any_type(op->in[0]) &&
 		    (op->shape.dtype == NEURON_DT_BF16 || op->shape.dtype == NEURON_DT_FP16))
-			op->in[0]->write_dtype = op->shape.dtype;
+			op->in[0]->gen->write_dtype = op->shape.dtype;
 	}
 	for (unsigned int i = 0; i < m->nouts; i++)
-		m->outs[i]->late_cast = false;
+		m->outs[i]->gen->late_cast = false;
 	for (struct ncc_op *op = m->first; op; op = op->next)
-		if (op->kind == NCC_PAD && op->in[0]->late_cast)
-			op->in[0]->read_by_copy = true;
+		if (op->kind == NCC_PAD && op->in[0]->gen->late_cast)
+			op->in[0]->gen->read_by_copy = true;
 }
 
 /* Is this convert one of those? Then its value is its operand's. */
@@ -252,11 +253,11 @@ static bool cast_is_free(const struct ncc_op *op)
 {
 	const struct ncc_value *v;
 
-	if (op->kind != NCC_CONVERT || !op->in[0]->value)
+	if (op->kind != NCC_CONVERT || !op->in[0]->gen->value)
 		return false;
-	v = op->in[0]->value;
+	v = op->in[0]->gen->value;
 	return v->view.dtype == op->shape.dtype ||
-	       (op->late_cast && (op->read_by_copy || v->view.buf->space == NCC_DRAM));
+	       (op->gen->late_cast && (op->gen->read_by_copy || v->view.buf->space == NCC_DRAM));
 }
 
 static int gen_alias(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *v)
@@ -264,7 +265,7 @@ static int gen_alias(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view
 	v->buf->refs++;
 	if (!gen_value(g, op, v))
 		return gen_no_memory(g);
-	op->value->padded = op->kind != NCC_PAD && op->in[0]->value->padded;
+	op->gen->value->padded = op->kind != NCC_PAD && op->in[0]->gen->value->padded;
 	return 0;
 }
 
@@ -274,12 +275,12 @@ static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 	g->stamp++;
 	if (gen_is_lazy(op) || is_deferred(op))
 		return 0;
-	if (op->group)
+	if (op->gen->group)
 		return gen_tiled(g, op);
 	if (cast_is_free(op))
-		return gen_alias(g, op, &op->in[0]->value->view);
-	if (op->kind == NCC_PAD && op->in[0]->value && op->in[0]->value->padded &&
-	    op->in[0]->value->view.dtype == op->shape.dtype) {
+		return gen_alias(g, op, &op->in[0]->gen->value->view);
+	if (op->kind == NCC_PAD && op->in[0]->gen->value && op->in[0]->gen->value->padded &&
+	    op->in[0]->gen->value->view.dtype == op->shape.dtype) {
 		struct ncc_view v = gen_padded(op);
 
 		return gen_alias(g, op, &v);
@@ -301,9 +302,9 @@ static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 
 static void release(struct ncc_gen *g, struct ncc_op *op)
 {
-	if (op->value && op->value->uses && !--op->value->uses) {
-		gen_unref(g, op->value->view.buf);
-		op->value->view.buf = NULL;
+	if (op->gen->value && op->gen->value->uses && !--op->gen->value->uses) {
+		gen_unref(g, op->gen->value->view.buf);
+		op->gen->value->view.buf = NULL;
 	}
 }
 
@@ -311,16 +312,17 @@ static void release_operands(struct ncc_gen *g, struct ncc_op *op)
 {
 	if (is_deferred(op) || gen_is_lazy(op)) /* the second reads its operand later, if at all */
 		return;
-	for (struct ncc_op *x = op->group ? op->group_first : op; x; x = x->group_next)
+	for (struct ncc_op *x = op->gen->group ? op->gen->group_first : op; x;
+	     x = x->gen->group_next)
 		for (unsigned int i = 0; i < x->nin; i++)
 			release(g, x->in[i]);
-	if (!op->fused)
+	if (!op->gen->fused)
 		return;
-	for (unsigned int i = 0; i < op->fused->nin; i++)
-		release(g, op->fused->in[i]);
-	for (unsigned int t = 0; t + 1 < op->fused->ntail; t++)
-		for (unsigned int i = 0; i < op->fused->tail[t]->nin; i++)
-			release(g, op->fused->tail[t]->in[i]);
+	for (unsigned int i = 0; i < op->gen->fused->nin; i++)
+		release(g, op->gen->fused->in[i]);
+	for (unsigned int t = 0; t + 1 < op->gen->fused->gen->ntail; t++)
+		for (unsigned int i = 0; i < op->gen->fused->gen->tail[t]->nin; i++)
+			release(g, op->gen->fused->gen->tail[t]->in[i]);
 }
 
 /* Does one of the results go where the variable lies? */
@@ -338,9 +340,9 @@ static int gen_set_aside(struct ncc_gen *g, struct ncc_op *op)
 	struct ncc_view aside, *v;
 	int rc;
 
-	if (!op->value)
+	if (!op->gen->value)
 		return 0;
-	v = &op->value->view;
+	v = &op->gen->value->view;
 	if (v->buf->space != NCC_DRAM || !is_overwritten(g, v->buf->var))
 		return 0;
 	g->op = op;
@@ -373,7 +375,7 @@ static int gen_output(struct ncc_gen *g, unsigned int i)
 		return id;
 	b.var = (uint32_t)id;
 	dst.buf = &b;
-	rc = gen_copy(g, &dst, &op->value->view);
+	rc = gen_copy(g, &dst, &op->gen->value->view);
 	gen_release_temps(g, 0);
 	return rc;
 }
@@ -382,10 +384,22 @@ static void free_buffers(struct ncc_gen *g)
 {
 	gen_release_temps(g, 0);
 	for (struct ncc_op *op = g->m->first; op; op = op->next) {
-		if (op->value && op->value->view.buf)
-			gen_unref(g, op->value->view.buf);
-		op->value = NULL;
+		if (op->gen->value && op->gen->value->view.buf)
+			gen_unref(g, op->gen->value->view.buf);
+		op->gen->value = NULL;
 	}
+}
+
+/* A note for every operation, which lives as long as the module */
+static int take_notes(struct ncc_gen *g)
+{
+	struct gen_note *note = ncc_alloc(g->m, (g->m->nops + 1) * sizeof(*note));
+
+	if (!note)
+		return gen_no_memory(g);
+	for (struct ncc_op *op = g->m->first; op; op = op->next)
+		op->gen = note++;
+	return 0;
 }
 
 int ncc_generate(struct ncc_gen *g)
@@ -395,7 +409,9 @@ int ncc_generate(struct ncc_gen *g)
 
 	if (rc < 0)
 		return gen_no_memory(g);
-	rc = 0;
+	rc = take_notes(g);
+	if (rc)
+		return rc;
 	mark_casts(g->m);
 	if (g->opt->level != 1) {
 		gen_find_fusions(g->m);

@@ -45,12 +45,27 @@ struct ncc_view {
 	int64_t pstart, pstep; /* partition of index i: pstart + i * pstep, over all chunks */
 };
 
+#define NCC_MAX_TAIL 6 /* operations fused behind a product */
+
 #define NCC_PIN_TEMP UINT32_MAX /* a temporary: never spilled */
 
 struct ncc_value {
 	struct ncc_view view;
 	unsigned int uses; /* operands still to be generated */
 	bool padded; /* lies in the result of its only user, a pad, whose borders are there */
+};
+
+/* What the generator notes of an operation (ncc_op.gen) */
+struct gen_note {
+	struct ncc_value *value; /* where it lies */
+	bool late_cast; /* a convert that its users do when they read the operand */
+	bool read_by_copy; /* that user is a copy, which casts from anywhere */
+	uint8_t write_dtype; /* what it is written as: its only user's, a convert (0: its own) */
+	struct ncc_op *pad; /* its only user, in whose result it is made at once */
+	struct ncc_op *fused; /* the product that does this operation on its way out */
+	unsigned int ntail; /* of a product: the operations that it does so */
+	struct ncc_op *tail[NCC_MAX_TAIL];
+	struct ncc_op *group, *group_first, *group_next; /* made together; group: the last */
 };
 
 /*

@@ -29,14 +29,14 @@
 
 static bool can_join(const struct ncc_op *op)
 {
-	return gen_is_elementwise(op) && !op->fused && !op->group &&
+	return gen_is_elementwise(op) && !op->gen->fused && !op->gen->group &&
 	       ncc_elems(&op->shape) >= GROUP_ELEMS;
 }
 
 static bool reads_group(const struct ncc_op *op, const struct ncc_op *last)
 {
 	for (unsigned int i = 0; i < op->nin; i++)
-		if (op->in[i]->group == last)
+		if (op->in[i]->gen->group == last)
 			return true;
 	return false;
 }
@@ -47,28 +47,28 @@ static unsigned int grow(struct ncc_op *first)
 	struct ncc_op *last = first;
 	unsigned int n = 1, ahead = 0;
 
-	first->group = first; /* a mark while it grows */
+	first->gen->group = first; /* a mark while it grows */
 	for (struct ncc_op *x = first->next; x && ahead < GROUP_AHEAD; x = x->next, ahead++) {
 		if (!reads_group(x, first))
 			continue;
 		if (n == GROUP_MEMBERS || !can_join(x) || x->pdim != first->pdim ||
 		    !ncc_same_dims(&x->shape, &first->shape))
 			break;
-		x->group = first;
-		last->group_next = x;
+		x->gen->group = first;
+		last->gen->group_next = x;
 		last = x;
 		n++;
 	}
-	for (struct ncc_op *x = first; x; x = x->group_next)
-		x->group = n > 1 ? last : NULL;
-	last->group_first = first;
+	for (struct ncc_op *x = first; x; x = x->gen->group_next)
+		x->gen->group = n > 1 ? last : NULL;
+	last->gen->group_first = first;
 	return n;
 }
 
 void gen_find_groups(struct ncc_module *m)
 {
 	for (struct ncc_op *op = m->first; op; op = op->next)
-		op->group = op->group_next = op->group_first = NULL;
+		op->gen->group = op->gen->group_next = op->gen->group_first = NULL;
 	for (struct ncc_op *op = m->first; op; op = op->next)
 		if (can_join(op))
 			grow(op);
@@ -114,7 +114,7 @@ struct form {
 
 static uint8_t dtype_of(const struct ncc_op *op)
 {
-	return op->write_dtype ? op->write_dtype : op->shape.dtype;
+	return op->gen->write_dtype ? op->gen->write_dtype : op->shape.dtype;
 }
 
 static int find_source(struct group *x, struct ncc_op *op, uint8_t dtype)
@@ -167,9 +167,9 @@ static bool is_result(const struct group *x, unsigned int m)
 
 static int collect(struct ncc_gen *g, struct group *x, struct ncc_op *last)
 {
-	struct ncc_op *op = last->group ? last->group_first : last;
+	struct ncc_op *op = last->gen->group ? last->gen->group_first : last;
 
-	for (; op; op = last->group ? op->group_next : NULL) {
+	for (; op; op = last->gen->group ? op->gen->group_next : NULL) {
 		x->op[x->n] = op;
 		x->last[x->n] = x->n;
 		x->out[x->n] = NO_SLOT;
@@ -465,7 +465,7 @@ static bool take_place(struct ncc_gen *g, struct group *x, unsigned int m,
 		if (t->result || t->last > m || (t->dtype && t->dtype != s->dtype) ||
 		    !view_can_take(t->op, reads(x, t->op), s, x->op[m]->pdim))
 			continue;
-		*v = t->op->value->view;
+		*v = t->op->gen->value->view;
 		v->buf->refs++; /* now no other result can take it */
 		v->buf->pin = g->stamp;
 		return true;
@@ -487,13 +487,13 @@ static int place_result(struct ncc_gen *g, struct group *x, unsigned int m)
 	    (x->n == 1 || op->pdim < 0 || tile_bytes(&v, s.dim, op->pdim, 0) > RESULT_BYTES ||
 	     gen_sbuf_view(g, &s, op->pdim, &v)))
 		return tile_result(g, op);
-	op->value = ncc_alloc(g->m, sizeof(*op->value));
-	if (!op->value) {
+	op->gen->value = ncc_alloc(g->m, sizeof(*op->gen->value));
+	if (!op->gen->value) {
 		gen_unref(g, v.buf);
 		return ncc_fail(g->err, -ENOMEM, "out of memory");
 	}
-	op->value->view = v;
-	op->value->uses = op->users;
+	op->gen->value->view = v;
+	op->gen->value->uses = op->users;
 	return 0;
 }
 
@@ -533,7 +533,7 @@ static int place(struct ncc_gen *g, struct group *x, struct form *f, int pdim)
 			continue;
 		rc = gen_place(g, x->slot[s].op, pdim);
 		if (!rc)
-			f->v[s] = x->slot[s].op->value->view;
+			f->v[s] = x->slot[s].op->gen->value->view;
 		rc = rc ? rc : flatten_source(g, &f->v[s], pdim);
 	}
 	for (unsigned int m = 0; !rc && m < x->n; m++) {
@@ -542,7 +542,7 @@ static int place(struct ncc_gen *g, struct group *x, struct form *f, int pdim)
 		f->lead = (unsigned int)x->out[m];
 		rc = place_result(g, x, m);
 		if (!rc)
-			f->v[f->lead] = x->op[m]->value->view;
+			f->v[f->lead] = x->op[m]->gen->value->view;
 	}
 	return rc;
 }

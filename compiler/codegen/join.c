@@ -22,7 +22,7 @@ int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 		int64_t n = op->in[i]->shape.dim[op->axis];
 		struct ncc_view part = view_slice(dst, op->axis, at, n, 1);
 		unsigned int mark = g->ntemps;
-		int rc = gen_copy(g, &part, &op->in[i]->value->view);
+		int rc = gen_copy(g, &part, &op->in[i]->gen->value->view);
 
 		if (dst->buf->space == NCC_DRAM)
 			gen_release_temps(g, mark);
@@ -85,7 +85,7 @@ static int fill(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 	rc = gen_place(g, op->in[1], -1);
 	if (rc)
 		return rc;
-	spread = op->in[1]->value->view;
+	spread = op->in[1]->gen->value->view;
 	spread.ndim = dst->ndim;
 	spread.pdim = -1;
 	for (unsigned int d = 0; d < dst->ndim; d++) {
@@ -99,7 +99,7 @@ static int fill(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 
 int gen_pad(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
-	struct ncc_view to = *dst, from = op->in[0]->value->view;
+	struct ncc_view to = *dst, from = op->in[0]->gen->value->view;
 	int rc = fill(g, op, dst);
 
 	for (unsigned int d = 0; !rc && d < dst->ndim; d++) {
@@ -133,23 +133,23 @@ static bool is_border(const struct ncc_op *pad)
 void gen_find_pads(struct ncc_module *m)
 {
 	for (struct ncc_op *op = m->first; op; op = op->next)
-		op->pad = NULL;
+		op->gen->pad = NULL;
 	for (struct ncc_op *op = m->first; op; op = op->next) {
 		struct ncc_op *x = op->kind == NCC_PAD ? op->in[0] : NULL;
 
 		if (!x || x->users != 1 || !is_border(op))
 			continue;
-		if (x->kind == NCC_CONVERT && x->in[0]->write_dtype == x->shape.dtype)
+		if (x->kind == NCC_CONVERT && x->in[0]->gen->write_dtype == x->shape.dtype)
 			x = x->in[0]; /* which has no other user */
 		if (x->pdim == op->pdim &&
 		    (gen_is_elementwise(x) || x->kind == NCC_DOT || x->kind == NCC_CONV))
-			x->pad = op;
+			x->gen->pad = op;
 	}
 }
 
 int gen_pad_place(struct ncc_gen *g, const struct ncc_op *op, uint8_t dtype, struct ncc_view *dst)
 {
-	const struct ncc_op *pad = op->pad;
+	const struct ncc_op *pad = op->gen->pad;
 	struct ncc_shape s = pad->shape;
 	struct ncc_view all;
 	double v = 0;
@@ -174,7 +174,7 @@ int gen_pad_place(struct ncc_gen *g, const struct ncc_op *op, uint8_t dtype, str
 
 struct ncc_view gen_padded(const struct ncc_op *pad)
 {
-	struct ncc_view v = pad->in[0]->value->view;
+	struct ncc_view v = pad->in[0]->gen->value->view;
 
 	for (unsigned int d = 0; d < v.ndim; d++) {
 		if ((int)d != v.pdim)

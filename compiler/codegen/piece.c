@@ -56,6 +56,8 @@ void tile_op_init(struct tile_op *t, const struct ncc_op *op, const struct ncc_s
 {
 	t->op = *op;
 	t->op.in = t->in;
+	t->note[0] = *op->gen;
+	t->op.gen = &t->note[0];
 	t->op.shape.ndim = s->ndim;
 	memcpy(t->op.shape.dim, s->dim, sizeof(t->op.shape.dim));
 	t->op.pdim = pdim;
@@ -69,12 +71,14 @@ void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v
 	double one;
 
 	*x = *real;
+	t->note[1 + i] = *real->gen;
+	x->gen = &t->note[1 + i];
 	if (!ncc_scalar_value(real, &one)) /* a part of a constant may look like one number */
 		x->kind = NCC_PARAM;
 	x->shape.ndim = v->ndim;
 	memcpy(x->shape.dim, v->dim, sizeof(x->shape.dim));
 	t->value[i] = (struct ncc_value){ .view = *v };
-	x->value = &t->value[i];
+	x->gen->value = &t->value[i];
 	t->in[i] = x;
 }
 
@@ -86,17 +90,17 @@ int tile_result(struct ncc_gen *g, struct ncc_op *op)
 	struct ncc_view dst;
 	int rc;
 
-	if (op->write_dtype)
-		s.dtype = op->write_dtype;
+	if (op->gen->write_dtype)
+		s.dtype = op->gen->write_dtype;
 	rc = gen_scratch(g, &s, turned ? op->pdim : -1, &dst);
 	if (rc)
 		return rc;
-	op->value = ncc_alloc(g->m, sizeof(*op->value));
-	if (!op->value) {
+	op->gen->value = ncc_alloc(g->m, sizeof(*op->gen->value));
+	if (!op->gen->value) {
 		gen_unref(g, dst.buf);
 		return ncc_fail(g->err, -ENOMEM, "out of memory");
 	}
-	op->value->view = dst;
-	op->value->uses = op->users;
+	op->gen->value->view = dst;
+	op->gen->value->uses = op->users;
 	return 0;
 }

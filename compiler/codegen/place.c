@@ -15,12 +15,12 @@
 
 struct ncc_value *gen_value(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *view)
 {
-	op->value = ncc_alloc(g->m, sizeof(*op->value));
-	if (!op->value)
+	op->gen->value = ncc_alloc(g->m, sizeof(*op->gen->value));
+	if (!op->gen->value)
 		return NULL;
-	op->value->view = *view;
-	op->value->uses = op->users;
-	return op->value;
+	op->gen->value->view = *view;
+	op->gen->value->uses = op->users;
+	return op->gen->value;
 }
 
 int gen_no_memory(struct ncc_gen *g)
@@ -93,7 +93,7 @@ int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
 	void *data;
 	int id;
 
-	if (op->value)
+	if (op->gen->value)
 		return 0;
 	if (op->kind == NCC_BROADCAST)
 		return gen_view(g, op);
@@ -126,7 +126,8 @@ int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 {
 	int rc = gen_place(g, op, pdim);
 
-	return rc ? rc : gen_fetch(g, &op->value->view, pdim, dtype ? dtype : op->shape.dtype, out);
+	return rc ? rc
+		  : gen_fetch(g, &op->gen->value->view, pdim, dtype ? dtype : op->shape.dtype, out);
 }
 
 /*
@@ -164,7 +165,7 @@ int gen_view(struct ncc_gen *g, struct ncc_op *op)
 
 	if (rc)
 		return rc;
-	x = v = op->in[0]->value->view;
+	x = v = op->in[0]->gen->value->view;
 	switch (op->kind) {
 	case NCC_BROADCAST:
 		v.ndim = op->shape.ndim;

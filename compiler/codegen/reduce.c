@@ -150,7 +150,7 @@ int gen_reduce_init(struct ncc_gen *g, const struct ncc_op *op, const struct ncc
 
 		if (rc)
 			return rc;
-		spread = op->in[1]->value->view;
+		spread = op->in[1]->gen->value->view;
 		spread.ndim = dst->ndim;
 		for (unsigned int d = 0; d < dst->ndim; d++) {
 			spread.dim[d] = dst->dim[d];
@@ -232,7 +232,7 @@ int gen_reduce_combine(struct ncc_gen *g, const struct ncc_op *op, const struct 
 /* A result without dimensions: every partition's own, then all in one partition */
 static int reduce_all(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
-	const struct ncc_view *x = &op->in[0]->value->view;
+	const struct ncc_view *x = &op->in[0]->gen->value->view;
 	int pd = x->pdim >= 0 ? x->pdim : op->in[0]->pdim;
 	struct ncc_view src, outer, part, one;
 	struct ncc_shape s;

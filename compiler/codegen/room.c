@@ -23,7 +23,8 @@ static void find_next_uses(struct ncc_gen *g)
 	for (const struct ncc_op *op = g->op; op; op = op->next) {
 		n++;
 		for (unsigned int i = 0; i < op->nin; i++) {
-			struct ncc_buf *b = op->in[i]->value ? op->in[i]->value->view.buf : NULL;
+			struct ncc_buf *b =
+				op->in[i]->gen->value ? op->in[i]->gen->value->view.buf : NULL;
 
 			if (b && !b->next_use)
 				b->next_use = n;

@@ -32,13 +32,14 @@ static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 		     ncc_scalar_value(in, &v)))
 			continue;
 		if (op->kind == NCC_CONV && i == 1)
-			rc = gen_place_inner(g, in, op->conv.k_in, op->conv.k_out);
+			rc = gen_place_inner(g, in, op->conv->k_in, op->conv->k_out);
 		else
 			rc = gen_place(g, in, same ? op->pdim : -1);
 		if (rc)
 			return rc;
-		if (in->value->view.buf->space == NCC_SBUF && in->value->view.buf->bytes > 4096)
-			rc = gen_spill_buf(g, in->value->view.buf);
+		if (in->gen->value->view.buf->space == NCC_SBUF &&
+		    in->gen->value->view.buf->bytes > 4096)
+			rc = gen_spill_buf(g, in->gen->value->view.buf);
 		if (rc)
 			return rc;
 	}
@@ -57,7 +58,7 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 	rc = rc ? rc : tile_result(g, op);
 	if (rc)
 		return rc;
-	dst = &op->value->view;
+	dst = &op->gen->value->view;
 	switch (op->kind) {
 	case NCC_CONCAT:
 		return tile_concat(g, op, dst);
@@ -79,26 +80,26 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 /* What was fused behind a product that is there, together */
 static int tile_tail(struct ncc_gen *g, struct ncc_op *last)
 {
-	struct ncc_op *product = last->fused;
+	struct ncc_op *product = last->gen->fused;
 	int rc;
 
 	g->ntail = 0;
-	for (unsigned int i = 0; product->ntail > 1 && i < product->ntail; i++) {
-		struct ncc_op *x = product->tail[i];
+	for (unsigned int i = 0; product->gen->ntail > 1 && i < product->gen->ntail; i++) {
+		struct ncc_op *x = product->gen->tail[i];
 
-		x->group = last;
-		x->group_next = x == last ? NULL : product->tail[i + 1];
+		x->gen->group = last;
+		x->gen->group_next = x == last ? NULL : product->gen->tail[i + 1];
 	}
-	last->group_first = product->tail[0];
+	last->gen->group_first = product->gen->tail[0];
 	rc = tile_elementwise(g, last);
-	for (unsigned int i = 0; i < product->ntail; i++)
-		product->tail[i]->group = NULL;
+	for (unsigned int i = 0; i < product->gen->ntail; i++)
+		product->gen->tail[i]->gen->group = NULL;
 	return rc;
 }
 
 int gen_tiled(struct ncc_gen *g, struct ncc_op *op)
 {
-	int rc = tile_one(g, op->fused ? op->fused : op);
+	int rc = tile_one(g, op->gen->fused ? op->gen->fused : op);
 
-	return rc || !op->fused ? rc : tile_tail(g, op);
+	return rc || !op->gen->fused ? rc : tile_tail(g, op);
 }

@@ -26,6 +26,7 @@ int tile_flush(struct ncc_gen *g, struct tile_store *st, int rc);
 /* A copy of an operation whose operands are boxes of the real ones */
 struct tile_op {
 	struct ncc_op op, operand[TILE_OPERANDS], *in[TILE_OPERANDS];
+	struct gen_note note[1 + TILE_OPERANDS]; /* of op, of its operands */
 	struct ncc_value value[TILE_OPERANDS];
 };
 void tile_op_init(struct tile_op *t, const struct ncc_op *op, const struct ncc_shape *s, int pdim);

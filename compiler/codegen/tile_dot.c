@@ -20,7 +20,7 @@
 static int in_order(struct ncc_gen *g, const struct ncc_op *x, const uint8_t *map, bool lies_so,
 		    struct ncc_view *v)
 {
-	struct ncc_view copy, src = view_permute(&x->value->view, map, x->shape.ndim);
+	struct ncc_view copy, src = view_permute(&x->gen->value->view, map, x->shape.ndim);
 	unsigned int mark = g->ntemps;
 	struct ncc_shape s;
 	int rc;
@@ -47,19 +47,19 @@ static int in_order(struct ncc_gen *g, const struct ncc_op *x, const uint8_t *ma
 static void side_order(const struct ncc_op *op, unsigned int i, uint8_t *map, int64_t *n)
 {
 	const struct ncc_shape *s = &op->in[i]->shape;
-	const uint8_t *batch = i ? op->dot.rhs_batch : op->dot.lhs_batch;
-	const uint8_t *contract = i ? op->dot.rhs_contract : op->dot.lhs_contract;
+	const uint8_t *batch = i ? op->dot->rhs_batch : op->dot->lhs_batch;
+	const uint8_t *contract = i ? op->dot->rhs_contract : op->dot->lhs_contract;
 	unsigned int k = 0;
 	uint32_t used = 0;
 
 	n[0] = n[1] = n[2] = 1;
-	for (unsigned int d = 0; d < op->dot.nbatch; d++)
+	for (unsigned int d = 0; d < op->dot->nbatch; d++)
 		map[k++] = batch[d];
-	for (unsigned int d = 0; d < op->dot.ncontract; d++)
+	for (unsigned int d = 0; d < op->dot->ncontract; d++)
 		map[k++] = contract[d];
 	for (unsigned int d = 0; d < k; d++) {
 		used |= 1u << map[d];
-		n[d >= op->dot.nbatch] *= s->dim[map[d]];
+		n[d >= op->dot->nbatch] *= s->dim[map[d]];
 	}
 	for (unsigned int d = 0; d < s->ndim; d++) {
 		if (used >> d & 1)
@@ -80,7 +80,7 @@ static int dot_side(struct ncc_gen *g, const struct ncc_op *op, unsigned int i, 
 	int rc;
 
 	side_order(op, i, map, s.dim);
-	src = view_permute(&x->value->view, map, x->shape.ndim);
+	src = view_permute(&x->gen->value->view, map, x->shape.ndim);
 	good = view_reshape(&src, &s, &three) && (three.dim[2] == 1 || three.stride[2] == 1);
 	rc = in_order(g, x, map, good, &src);
 	if (rc)
@@ -380,10 +380,11 @@ static int conv_boxes(struct ncc_gen *g, struct conv *c, struct tile_store *stor
 static int conv_operands(struct ncc_gen *g, const struct ncc_op *op, struct ncc_view *x,
 			 struct ncc_view *k)
 {
-	const struct ncc_conv *d = &op->conv;
+	const struct ncc_conv *d = op->conv;
 	uint8_t xmap[NCC_MAX_DIMS] = { d->in_feature, d->in_batch },
 		kmap[NCC_MAX_DIMS] = { d->k_in };
-	const struct ncc_view *xv = &op->in[0]->value->view, *kv = &op->in[1]->value->view;
+	const struct ncc_view *xv = &op->in[0]->gen->value->view,
+			      *kv = &op->in[1]->gen->value->view;
 	int rc;
 
 	memcpy(xmap + 2, d->in_spatial, d->nspatial);
@@ -401,7 +402,7 @@ static int conv_operands(struct ncc_gen *g, const struct ncc_op *op, struct ncc_
 
 int tile_conv(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
-	const struct ncc_conv *d = &op->conv;
+	const struct ncc_conv *d = op->conv;
 	int64_t in = op->in[1]->shape.dim[d->k_in], out = op->shape.dim[d->out_feature] / d->groups;
 	uint8_t ymap[NCC_MAX_DIMS] = { d->out_feature, d->out_batch };
 	struct tile_store store = { 0 };

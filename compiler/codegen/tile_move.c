@@ -46,7 +46,7 @@ static int join_piece(struct ncc_gen *g, const struct join *j, struct tile_store
 		return rc;
 	for (unsigned int i = 0; !rc && i < j->op->nin; i++) {
 		const struct ncc_op *in = j->op->in[i];
-		struct ncc_view v = form(j, &in->value->view), part;
+		struct ncc_view v = form(j, &in->gen->value->view), part;
 		int64_t lo[NCC_MAX_DIMS], size[NCC_MAX_DIMS];
 		unsigned int mark = g->ntemps;
 
@@ -112,7 +112,7 @@ int tile_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 	rest = j;
 	j.split = tile_should_split(dst, j.pdim);
 	for (unsigned int i = 0; i < op->nin && j.split; i++)
-		j.split = tile_can_split(&op->in[i]->value->view, j.pdim);
+		j.split = tile_can_split(&op->in[i]->gen->value->view, j.pdim);
 	if (!j.split)
 		return join_pieces(g, &j);
 	j.dst = tile_split(dst, (unsigned int)j.pdim);

@@ -245,7 +245,7 @@ static int reduce_boxes(struct ncc_gen *g, struct reduction *r, const struct ncc
 
 int tile_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
-	const struct ncc_view *x = &op->in[0]->value->view;
+	const struct ncc_view *x = &op->in[0]->gen->value->view;
 	struct reduction r = { .op = op, .mask = op->mask };
 	struct ncc_view from, to;
 	int wish = -1, k = 0, rc;
@@ -307,6 +307,7 @@ static int window_chunk(struct ncc_gen *g, const struct windows *w, const struct
 {
 	int64_t xlo[NCC_MAX_DIMS], xsize[NCC_MAX_DIMS], wn = w->op->window[w->dim].size - w0;
 	unsigned int mark = g->ntemps;
+	struct ncc_window window[NCC_MAX_DIMS];
 	struct ncc_view x, part = *acc;
 	struct ncc_shape s;
 	struct tile_op t;
@@ -322,7 +323,9 @@ static int window_chunk(struct ncc_gen *g, const struct windows *w, const struct
 		rc = rc ? rc : gen_temp(g, part.buf);
 	}
 	tile_op_init(&t, w->op, &s, w->pdim);
-	t.op.window[w->dim].size = wn;
+	memcpy(window, w->op->window, sizeof(window));
+	window[w->dim].size = wn;
+	t.op.window = window;
 	tile_op_operand(&t, 0, &x);
 	rc = rc ? rc : gen_window_part(g, &t.op, &part);
 	if (!rc && w0)
@@ -333,7 +336,7 @@ static int window_chunk(struct ncc_gen *g, const struct windows *w, const struct
 
 int tile_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
-	struct windows w = { .op = op, .x = &op->in[0]->value->view };
+	struct windows w = { .op = op, .x = &op->in[0]->gen->value->view };
 	struct ncc_shape s = { .dtype = acc_dtype(op) };
 	struct tile_store st = { 0 };
 	int64_t step[NCC_MAX_DIMS];

@@ -205,9 +205,9 @@ void view_shape(const struct ncc_view *v, struct ncc_shape *s)
 
 bool view_can_take(const struct ncc_op *in, unsigned int reads, const struct ncc_shape *s, int pdim)
 {
-	const struct ncc_view *v = in->value ? &in->value->view : NULL;
+	const struct ncc_view *v = in->gen->value ? &in->gen->value->view : NULL;
 
-	if (!v || in->value->uses != reads || v->buf->space != NCC_SBUF || v->buf->refs != 1 ||
+	if (!v || in->gen->value->uses != reads || v->buf->space != NCC_SBUF || v->buf->refs != 1 ||
 	    v->dtype != s->dtype || pdim < 0 || v->pdim != pdim || v->pstart || v->pstep != 1 ||
 	    v->ndim != s->ndim)
 		return false;

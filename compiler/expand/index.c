@@ -84,12 +84,12 @@ static struct ncc_op *choose_part(struct ncc_build *bl, struct ncc_op *hot, stru
 	op = build_node(bl, NCC_DOT, &s, hot, x, NULL);
 	if (!op)
 		return NULL;
-	op->dot.nbatch = shared;
+	op->dot->nbatch = shared;
 	for (unsigned int i = 0; i < shared; i++)
-		op->dot.lhs_batch[i] = op->dot.rhs_batch[i] = (uint8_t)i;
-	op->dot.ncontract = 1;
-	op->dot.lhs_contract[0] = (uint8_t)(hot->shape.ndim - 1);
-	op->dot.rhs_contract[0] = (uint8_t)d;
+		op->dot->lhs_batch[i] = op->dot->rhs_batch[i] = (uint8_t)i;
+	op->dot->ncontract = 1;
+	op->dot->lhs_contract[0] = (uint8_t)(hot->shape.ndim - 1);
+	op->dot->rhs_contract[0] = (uint8_t)d;
 	return op;
 }
 

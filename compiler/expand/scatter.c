@@ -173,9 +173,9 @@ static struct ncc_op *sums(const struct scatter *s, struct ncc_op *hit, struct n
 		return NULL;
 	r = build_node(s->bl, NCC_DOT, &shape, build_cast(s->bl, hit, NEURON_DT_BF16), part, NULL);
 	if (r) {
-		r->dot = (struct ncc_dot){ .nbatch = 1, .ncontract = 1 };
-		r->dot.lhs_contract[0] = 2;
-		r->dot.rhs_contract[0] = 1;
+		*r->dot = (struct ncc_dot){ .nbatch = 1, .ncontract = 1 };
+		r->dot->lhs_contract[0] = 2;
+		r->dot->rhs_contract[0] = 1;
 	}
 	return r;
 }

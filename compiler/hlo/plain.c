@@ -150,12 +150,12 @@ int hlo_attrs_dot(struct hlo_inst *in, struct ncc_op *op)
 	    d->n_lhs_contracting_dimensions != d->n_rhs_contracting_dimensions ||
 	    d->n_lhs_batch_dimensions + d->n_lhs_contracting_dimensions > NCC_MAX_DIMS)
 		return hlo_fail(in, -EINVAL, "bad dimension numbers");
-	op->dot.nbatch = (unsigned int)d->n_lhs_batch_dimensions;
-	op->dot.ncontract = (unsigned int)d->n_lhs_contracting_dimensions;
-	return take_dims(in, op->dot.nbatch, d->lhs_batch_dimensions, l, op->dot.lhs_batch) ?:
-	       take_dims(in, op->dot.nbatch, d->rhs_batch_dimensions, r, op->dot.rhs_batch) ?:
-	       take_dims(in, op->dot.ncontract, d->lhs_contracting_dimensions, l, op->dot.lhs_contract) ?:
-	       take_dims(in, op->dot.ncontract, d->rhs_contracting_dimensions, r, op->dot.rhs_contract);
+	op->dot->nbatch = (unsigned int)d->n_lhs_batch_dimensions;
+	op->dot->ncontract = (unsigned int)d->n_lhs_contracting_dimensions;
+	return take_dims(in, op->dot->nbatch, d->lhs_batch_dimensions, l, op->dot->lhs_batch) ?:
+	       take_dims(in, op->dot->nbatch, d->rhs_batch_dimensions, r, op->dot->rhs_batch) ?:
+	       take_dims(in, op->dot->ncontract, d->lhs_contracting_dimensions, l, op->dot->lhs_contract) ?:
+	       take_dims(in, op->dot->ncontract, d->rhs_contracting_dimensions, r, op->dot->rhs_contract);
 }
 
 static int take_window(struct hlo_inst *in, struct ncc_op *op, unsigned int ndim)
@@ -184,7 +184,7 @@ static int take_window(struct hlo_inst *in, struct ncc_op *op, unsigned int ndim
 static int batches_to_features(struct hlo_inst *in, struct ncc_op *op)
 {
 	const int64_t groups = in->p->batch_group_count;
-	struct ncc_conv *c = &op->conv;
+	struct ncc_conv *c = op->conv;
 	struct ncc_op *x = op->in[0];
 	struct ncc_shape split = { 0 }, s = x->shape;
 	uint8_t map[NCC_MAX_DIMS];
@@ -216,7 +216,7 @@ int hlo_attrs_conv(struct hlo_inst *in, struct ncc_op *op)
 {
 	const Ncc__Hlo__ConvolutionDimensionNumbers *d = in->p->convolution_dimension_numbers;
 	const unsigned int x = op->in[0]->shape.ndim, k = op->in[1]->shape.ndim, y = op->shape.ndim;
-	struct ncc_conv *c = &op->conv;
+	struct ncc_conv *c = op->conv;
 	unsigned int n;
 	int rc;
 

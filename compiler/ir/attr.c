@@ -10,7 +10,10 @@ static const uint8_t param[] = { NCC_PARAM, NCC_KINDS }, concat[] = { NCC_CONCAT
 		     pad[] = { NCC_PAD, NCC_KINDS }, window[] = { NCC_REDUCE_WINDOW, NCC_KINDS },
 		     conv[] = { NCC_CONV, NCC_KINDS }, dot[] = { NCC_DOT, NCC_KINDS };
 
-#define AT(field) offsetof(struct ncc_op, field)
+#define AT(field) offsetof(struct ncc_op, field), IR_NOT_POINTED
+#define POINTED(field) offsetof(struct ncc_op, field), 0
+#define DOT(field) offsetof(struct ncc_op, dot), offsetof(struct ncc_dot, field)
+#define CONV(field) offsetof(struct ncc_op, conv), offsetof(struct ncc_conv, field)
 
 const struct ir_attr ir_attrs[] = {
 	{ "index", IR_I64, 0, AT(index), param },
@@ -20,25 +23,25 @@ const struct ir_attr ir_attrs[] = {
 	{ "dims", IR_MASK, 0, AT(mask), masked },
 	{ "map", IR_LIST8, IR_N_OPERAND, AT(map), broadcast },
 	{ "map", IR_LIST8, IR_N_RANK, AT(map), transpose },
-	{ "start", IR_LIST64, IR_N_RANK, AT(start), slice },
-	{ "stride", IR_LIST64, IR_N_RANK, AT(stride), slice },
-	{ "low", IR_LIST64, IR_N_RANK, AT(low), pad },
-	{ "high", IR_LIST64, IR_N_RANK, AT(high), pad },
-	{ "interior", IR_LIST64, IR_N_RANK, AT(interior), pad },
-	{ "lhs_batch", IR_LIST8, IR_N_BATCH, AT(dot.lhs_batch), dot },
-	{ "rhs_batch", IR_LIST8, IR_N_BATCH, AT(dot.rhs_batch), dot },
-	{ "lhs_contract", IR_LIST8, IR_N_CONTRACT, AT(dot.lhs_contract), dot },
-	{ "rhs_contract", IR_LIST8, IR_N_CONTRACT, AT(dot.rhs_contract), dot },
-	{ "in", IR_LIST8, IR_N_CONV, AT(conv.in_batch), conv },
-	{ "kernel", IR_LIST8, IR_N_CONV, AT(conv.k_in), conv },
-	{ "out", IR_LIST8, IR_N_CONV, AT(conv.out_batch), conv },
-	{ "groups", IR_I64, 0, AT(conv.groups), conv },
-	{ "window", IR_WINDOW, IR_N_SPATIAL, AT(window), conv },
-	{ "window", IR_WINDOW, IR_N_RANK, AT(window), window },
+	{ "start", IR_LIST64, IR_N_RANK, POINTED(start), slice },
+	{ "stride", IR_LIST64, IR_N_RANK, POINTED(stride), slice },
+	{ "low", IR_LIST64, IR_N_RANK, POINTED(low), pad },
+	{ "high", IR_LIST64, IR_N_RANK, POINTED(high), pad },
+	{ "interior", IR_LIST64, IR_N_RANK, POINTED(interior), pad },
+	{ "lhs_batch", IR_LIST8, IR_N_BATCH, DOT(lhs_batch), dot },
+	{ "rhs_batch", IR_LIST8, IR_N_BATCH, DOT(rhs_batch), dot },
+	{ "lhs_contract", IR_LIST8, IR_N_CONTRACT, DOT(lhs_contract), dot },
+	{ "rhs_contract", IR_LIST8, IR_N_CONTRACT, DOT(rhs_contract), dot },
+	{ "in", IR_LIST8, IR_N_CONV, CONV(in_batch), conv },
+	{ "kernel", IR_LIST8, IR_N_CONV, CONV(k_in), conv },
+	{ "out", IR_LIST8, IR_N_CONV, CONV(out_batch), conv },
+	{ "groups", IR_I64, 0, CONV(groups), conv },
+	{ "window", IR_WINDOW, IR_N_SPATIAL, POINTED(window), conv },
+	{ "window", IR_WINDOW, IR_N_RANK, POINTED(window), window },
 	{ "exact", IR_BOOL, 0, AT(exact), NULL },
 	{ "upright", IR_BOOL, 0, AT(upright), NULL },
 	{ "narrowed", IR_BOOL, 0, AT(narrowed), NULL },
-	{ NULL, 0, 0, 0, NULL },
+	{ NULL, 0, 0, 0, 0, NULL },
 };
 
 /* in_batch, in_feature and in_spatial are one list, and so are the others */
@@ -57,19 +60,26 @@ bool ir_attr_of(const struct ir_attr *a, enum ncc_kind kind)
 	return !a->kinds;
 }
 
+void *ir_attr_field(const struct ir_attr *a, const struct ncc_op *op)
+{
+	char *field = (char *)(uintptr_t)op + a->offset;
+
+	return a->within == IR_NOT_POINTED ? field : *(char **)(void *)field + a->within;
+}
+
 unsigned int ir_attr_length(const struct ir_attr *a, const struct ncc_op *op)
 {
 	switch (a->count) {
 	case IR_N_OPERAND:
 		return op->nin ? op->in[0]->shape.ndim : 0;
 	case IR_N_BATCH:
-		return op->dot.nbatch;
+		return op->dot->nbatch;
 	case IR_N_CONTRACT:
-		return op->dot.ncontract;
+		return op->dot->ncontract;
 	case IR_N_SPATIAL:
-		return op->conv.nspatial;
+		return op->conv->nspatial;
 	case IR_N_CONV:
-		return op->conv.nspatial + 2;
+		return op->conv->nspatial + 2;
 	default:
 		return op->shape.ndim;
 	}

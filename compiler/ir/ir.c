@@ -111,10 +111,83 @@ char *ncc_strdup(struct ncc_module *m, const char *s)
 	return p;
 }
 
+#define LIST (NCC_MAX_DIMS * sizeof(int64_t))
+#define WINDOWS (NCC_MAX_DIMS * sizeof(struct ncc_window))
+
+/* Bytes of the attributes that an operation points to */
+static size_t attrs_size(enum ncc_kind kind)
+{
+	switch (kind) {
+	case NCC_SLICE:
+		return 2 * LIST;
+	case NCC_PAD:
+		return 3 * LIST;
+	case NCC_DOT:
+		return sizeof(struct ncc_dot);
+	case NCC_CONV:
+		return WINDOWS + sizeof(struct ncc_conv);
+	case NCC_REDUCE_WINDOW:
+		return WINDOWS;
+	default:
+		return 0;
+	}
+}
+
+static void *attrs_of(const struct ncc_op *op)
+{
+	switch (op->kind) {
+	case NCC_SLICE:
+		return op->start;
+	case NCC_PAD:
+		return op->low;
+	case NCC_DOT:
+		return op->dot;
+	default:
+		return op->window;
+	}
+}
+
+static void point_to_attrs(struct ncc_op *op, char *attrs)
+{
+	switch (op->kind) {
+	case NCC_SLICE:
+		op->start = (int64_t *)(void *)attrs;
+		op->stride = op->start + NCC_MAX_DIMS;
+		break;
+	case NCC_PAD:
+		op->low = (int64_t *)(void *)attrs;
+		op->high = op->low + NCC_MAX_DIMS;
+		op->interior = op->high + NCC_MAX_DIMS;
+		break;
+	case NCC_DOT:
+		op->dot = (struct ncc_dot *)(void *)attrs;
+		break;
+	case NCC_CONV:
+		op->conv = (struct ncc_conv *)(void *)(attrs + WINDOWS);
+		op->window = (struct ncc_window *)(void *)attrs;
+		break;
+	case NCC_REDUCE_WINDOW:
+		op->window = (struct ncc_window *)(void *)attrs;
+		break;
+	default:
+		break;
+	}
+}
+
+void ncc_copy_attrs(struct ncc_op *op, const struct ncc_op *from)
+{
+	size_t size = attrs_size(op->kind);
+
+	memcpy(op->map, from->map, sizeof(op->map));
+	if (size)
+		memcpy(attrs_of(op), attrs_of(from), size);
+}
+
 struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name,
 			  unsigned int nin)
 {
-	struct ncc_op *op = m->made < NCC_MAX_MADE ? ncc_alloc(m, sizeof(*op)) : NULL;
+	const size_t size = attrs_size(kind);
+	struct ncc_op *op = m->made < NCC_MAX_MADE ? ncc_alloc(m, sizeof(*op) + size) : NULL;
 
 	if (!op)
 		return NULL;
@@ -122,9 +195,28 @@ struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *
 	op->kind = kind;
 	op->pdim = -1;
 	op->nin = nin;
+	point_to_attrs(op, (char *)(op + 1));
 	op->name = ncc_strdup(m, name ? name : ncc_kind_name(kind));
 	op->in = ncc_alloc(m, (nin ? nin : 1) * sizeof(struct ncc_op *));
 	return op->name && op->in ? op : NULL;
+}
+
+struct ncc_op *ncc_op_clone(struct ncc_module *m, const struct ncc_op *op, unsigned int nin)
+{
+	struct ncc_op *c = ncc_op_new(m, op->kind, op->name, nin), own;
+
+	if (!c)
+		return NULL;
+	own = *c;
+	*c = *op;
+	c->name = own.name;
+	c->nin = own.nin;
+	c->in = own.in;
+	c->next = c->replaced = NULL;
+	c->gen = NULL;
+	point_to_attrs(c, (char *)(c + 1));
+	ncc_copy_attrs(c, op);
+	return c;
 }
 
 void ncc_op_append(struct ncc_module *m, struct ncc_op *op)

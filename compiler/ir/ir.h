@@ -17,13 +17,12 @@
 
 #define NCC_MAX_ELEMS (1ll << 31) /* of one tensor */
 #define NCC_MAX_OPS 200000
-#define NCC_MAX_MADE (1 << 20) /* operations made for a module, swept ones too: some 1.3 GB */
+#define NCC_MAX_MADE (1 << 20) /* operations made for a module, swept ones too */
 #define NCC_MAX_OPERANDS 4096
 #define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
 #define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
 #define NCC_MAX_LOOPS 16
 #define NCC_MAX_TABLE 65536 /* rows to gather from: what the NEFF's gather takes */
-#define NCC_MAX_TAIL 6 /* operations fused behind a product */
 
 enum ncc_kind {
 	NCC_PARAM, /* index: its number */
@@ -127,38 +126,46 @@ struct ncc_op {
 	struct ncc_shape shape;
 	unsigned int nin;
 	struct ncc_op **in;
-	/* attributes, by kind (see enum ncc_kind) */
-	int64_t index;
-	unsigned int axis;
-	uint32_t mask;
-	enum ncc_kind func; /* ADD, MUL, MAX, MIN, AND, OR */
-	uint8_t map[NCC_MAX_DIMS];
-	int64_t start[NCC_MAX_DIMS], stride[NCC_MAX_DIMS];
-	int64_t low[NCC_MAX_DIMS], high[NCC_MAX_DIMS], interior[NCC_MAX_DIMS];
-	struct ncc_window window[NCC_MAX_DIMS];
-	struct ncc_dot dot;
-	struct ncc_conv conv;
+	/* attributes: the kind says which (enum ncc_kind), and what ncc_op_new made room for */
+	union {
+		int64_t index;
+		unsigned int axis;
+		uint8_t map[NCC_MAX_DIMS];
+		struct {
+			uint32_t mask;
+			enum ncc_kind func; /* ADD, MUL, MAX, MIN, AND, OR */
+		};
+	};
 	void *data;
+	union {
+		struct {
+			int64_t *start, *stride;
+		};
+		struct {
+			int64_t *low, *high, *interior;
+		};
+		struct {
+			struct ncc_window *window;
+			union {
+				struct ncc_dot *dot;
+				struct ncc_conv *conv;
+			};
+		};
+	};
 	bool exact; /* --auto-cast all leaves its types as they are */
 	bool upright; /* its first dimension lies along the partitions, whatever its operand's do */
-	uint8_t io_dtype; /* a parameter's for the model's user; 0: the shape's (pass_integers) */
-	/* of passes */
-	bool narrowed; /* pass_autocast: from fp32 */
-	struct ncc_op *cast; /* pass_autocast: the last convert of it */
-	unsigned int users; /* operands and outputs that name it (ncc_count_users) */
-	struct ncc_op *replaced; /* a pass put this one in its place */
-	int pdim; /* pass_layout: dimension along the partitions; -1: none */
+	bool narrowed; /* from fp32, by --auto-cast */
+	uint8_t io_dtype; /* a parameter's for the model's user; 0: the shape's (integers.c) */
+	int pdim; /* dimension along the partitions (layout.c); -1: none */
+	/* bookkeeping */
 	unsigned int id; /* position in the line (ncc_number) */
-	struct ncc_value *value; /* gen: where it lies */
-	bool late_cast; /* gen: a convert that its users do when they read the operand */
-	bool read_by_copy; /* gen: that user is a copy, which casts from anywhere */
-	struct ncc_op *pad; /* gen: its only user, in whose result it is made at once */
-	struct ncc_op *fused; /* gen: the product that does this operation on its way out */
-	unsigned int ntail; /* gen, of a product: the operations that it does so */
-	struct ncc_op *tail[NCC_MAX_TAIL];
-	struct ncc_op *group, *group_first, *group_next; /* gen: made together; group: the last */
-	uint8_t write_dtype; /* gen: what it is written as: its only user's, a convert (0: its own) */
+	unsigned int users; /* operands and outputs that name it (ncc_count_users) */
 	unsigned int mark; /* ncc_sweep */
+	struct ncc_op *replaced; /* a pass put this one in its place */
+	union { /* of the pass at work alone */
+		struct ncc_op *cast; /* autocast.c: the last convert of it */
+		struct gen_note *gen; /* the code generator's */
+	};
 	struct ncc_op *next;
 };
 
@@ -197,6 +204,10 @@ char *ncc_strdup(struct ncc_module *m, const char *s);
 /* A new operation, not yet in the line; name may be NULL (then like's name is the stem) */
 struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name,
 			  unsigned int nin);
+/* the attributes of another operation of its kind and rank */
+void ncc_copy_attrs(struct ncc_op *op, const struct ncc_op *from);
+/* the same operation of another module, with room for so many operands, none of them set */
+struct ncc_op *ncc_op_clone(struct ncc_module *m, const struct ncc_op *op, unsigned int nin);
 void ncc_op_append(struct ncc_module *m, struct ncc_op *op);
 /* scalar constant of a dtype from a double */
 struct ncc_op *ncc_const_scalar(struct ncc_module *m, uint8_t dtype, double v);

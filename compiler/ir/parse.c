@@ -246,17 +246,30 @@ static int window(struct parser *p, struct ncc_window *w)
 	return rc;
 }
 
-/* A list's length where it is said nowhere else */
+/* Where a list's length is kept; NULL: the shapes say it */
+static unsigned int *length_of(const struct ir_attr *a, const struct ncc_op *op)
+{
+	switch (a->count) {
+	case IR_N_BATCH:
+		return &op->dot->nbatch;
+	case IR_N_CONTRACT:
+		return &op->dot->ncontract;
+	case IR_N_SPATIAL:
+	case IR_N_CONV:
+		return &op->conv->nspatial;
+	default:
+		return NULL;
+	}
+}
+
 static int set_length(struct parser *p, const struct ir_attr *a, struct ncc_op *op, unsigned int n)
 {
-	unsigned int *to = a->count == IR_N_BATCH      ? &op->dot.nbatch
-			   : a->count == IR_N_CONTRACT ? &op->dot.ncontract
-						       : &op->conv.nspatial;
+	unsigned int *to = length_of(a, op);
 
-	if (a->type == IR_MASK || a->count == IR_N_RANK || a->count == IR_N_OPERAND)
-		return a->type == IR_MASK || n == ir_attr_length(a, op) ? 0
-									: fail(p, "a list of "
-										  "another length");
+	if (a->type == IR_MASK)
+		return 0;
+	if (!to)
+		return n == ir_attr_length(a, op) ? 0 : fail(p, "a list of another length");
 	if (a->count == IR_N_CONV) {
 		if (n < 2)
 			return fail(p, "too few dimensions");
@@ -271,7 +284,7 @@ static int set_length(struct parser *p, const struct ir_attr *a, struct ncc_op *
 
 static int list_item(struct parser *p, const struct ir_attr *a, struct ncc_op *op, unsigned int i)
 {
-	void *field = (char *)op + a->offset;
+	void *field = ir_attr_field(a, op);
 	int64_t v;
 	int rc;
 
@@ -328,7 +341,7 @@ static int io_dtype(struct parser *p, uint8_t *to)
 
 static int attr(struct parser *p, const struct ir_attr *a, struct ncc_op *op)
 {
-	void *field = (char *)op + a->offset;
+	void *field = ir_attr_field(a, op);
 	int64_t v;
 	int rc;
 

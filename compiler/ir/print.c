@@ -117,7 +117,7 @@ static const char *dtype_name(uint8_t dtype)
 
 static void print_attr(const struct ir_attr *a, const struct ncc_op *op, FILE *f)
 {
-	const void *field = (const char *)op + a->offset;
+	const void *field = ir_attr_field(a, op);
 
 	if (a->type == IR_BOOL) {
 		if (*(const bool *)field)

@@ -41,15 +41,19 @@ enum ir_attr_count {
 	IR_N_CONV, /* batch or input, feature or output, the spatial ones */
 };
 
+#define IR_NOT_POINTED UINT16_MAX
+
 struct ir_attr {
 	const char *name;
 	uint8_t type, count;
 	uint16_t offset; /* in struct ncc_op */
+	uint16_t within; /* what is pointed to there */
 	const uint8_t *kinds; /* whose attribute it is, up to NCC_KINDS; NULL: everybody's */
 };
 
 extern const struct ir_attr ir_attrs[]; /* the last has no name */
 bool ir_attr_of(const struct ir_attr *a, enum ncc_kind kind);
+void *ir_attr_field(const struct ir_attr *a, const struct ncc_op *op);
 unsigned int ir_attr_length(const struct ir_attr *a, const struct ncc_op *op);
 
 #define IR_MAX_SPLAT (1 << 20) /* elements of {*v} */

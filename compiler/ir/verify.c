@@ -207,7 +207,7 @@ static int check_gather(const struct ncc_op *op, struct ncc_error *err)
 static int check_dot(const struct ncc_op *op, struct ncc_error *err)
 {
 	const struct ncc_shape *l = &op->in[0]->shape, *r = &op->in[1]->shape;
-	const struct ncc_dot *d = &op->dot;
+	const struct ncc_dot *d = op->dot;
 	uint32_t ls = 0, rs = 0;
 	int64_t dim[3 * NCC_MAX_DIMS];
 	unsigned int n = 0;
@@ -275,7 +275,7 @@ static bool dims_are_a_permutation(unsigned int a, unsigned int b, const uint8_t
 static int check_conv(const struct ncc_op *op, struct ncc_error *err)
 {
 	const struct ncc_shape *x = &op->in[0]->shape, *k = &op->in[1]->shape;
-	const struct ncc_conv *c = &op->conv;
+	const struct ncc_conv *c = op->conv;
 	int64_t dim[NCC_MAX_DIMS];
 	int rc;
 

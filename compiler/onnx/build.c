@@ -465,7 +465,7 @@ onnx_op ox_dot(struct onnx_node *n, onnx_op a, onnx_op b, const struct ncc_dot *
 	memcpy(s.dim, dim, ndim * sizeof(*dim));
 	op = ox_node(n, NCC_DOT, &s, a, b, NULL);
 	if (op)
-		op->dot = *d;
+		*op->dot = *d;
 	return ox_done(n, op);
 }
 

@@ -179,7 +179,7 @@ static onnx_op make_conv(struct onnx_node *n, onnx_op x, onnx_op k, const struct
 	op = ox_node(n, NCC_CONV, &s, x, k, NULL);
 	if (!op)
 		return NULL;
-	op->conv = *c;
+	*op->conv = *c;
 	memcpy(op->window, w, c->nspatial * sizeof(*w));
 	return ox_done(n, op);
 }

@@ -26,9 +26,7 @@ static struct ncc_op *convert_pad(struct ncc_pass *p, const struct ncc_op *like,
 
 	if (!pad)
 		return NULL;
-	memcpy(pad->low, x->low, sizeof(pad->low));
-	memcpy(pad->high, x->high, sizeof(pad->high));
-	memcpy(pad->interior, x->interior, sizeof(pad->interior));
+	ncc_copy_attrs(pad, x);
 	pad->in[0] = convert(p, like, x->in[0], shape->dtype);
 	pad->in[1] = convert(p, like, x->in[1], shape->dtype);
 	return pad->in[0] && pad->in[1] ? pad : NULL;
@@ -75,9 +73,7 @@ static struct ncc_op *product(struct ncc_pass *p, const struct ncc_op *op, struc
 
 	if (!r)
 		return NULL;
-	r->dot = op->dot;
-	r->conv = op->conv;
-	memcpy(r->window, op->window, sizeof(r->window));
+	ncc_copy_attrs(r, op);
 	return r;
 }
 

@@ -14,7 +14,7 @@ static int add_free(struct ncc_pass *p, struct ncc_op *op)
 	struct ncc_shape s = op->in[0]->shape, rs = op->shape;
 	struct ncc_op *r, *back;
 
-	if (op->shape.ndim != op->dot.nbatch || s.ndim == NCC_MAX_DIMS || rs.ndim == NCC_MAX_DIMS)
+	if (op->shape.ndim != op->dot->nbatch || s.ndim == NCC_MAX_DIMS || rs.ndim == NCC_MAX_DIMS)
 		return 0;
 	s.dim[s.ndim++] = 1;
 	rs.dim[rs.ndim++] = 1;
@@ -23,7 +23,7 @@ static int add_free(struct ncc_pass *p, struct ncc_op *op)
 	back = r ? pass_new(p, NCC_RESHAPE, op, &op->shape, r, NULL) : NULL;
 	if (!back)
 		return pass_no_memory(p);
-	r->dot = op->dot;
+	ncc_copy_attrs(r, op);
 	op->replaced = back;
 	return 0;
 }
@@ -54,12 +54,12 @@ static unsigned int merged(const struct ncc_op *r, unsigned int d, unsigned int 
 static int unmerge(struct ncc_pass *p, struct ncc_op *op, unsigned int side)
 {
 	struct ncc_op *r = op->in[side], *x, *y, *other = op->in[1 - side];
-	uint8_t *mine = side ? op->dot.rhs_contract : op->dot.lhs_contract;
-	uint8_t *theirs = side ? op->dot.lhs_contract : op->dot.rhs_contract;
+	uint8_t *mine = side ? op->dot->rhs_contract : op->dot->lhs_contract;
+	uint8_t *theirs = side ? op->dot->lhs_contract : op->dot->rhs_contract;
 	unsigned int first = 0, n, d = mine[0], e = theirs[0];
 	struct ncc_shape s = other->shape;
 
-	if (r->kind != NCC_RESHAPE || op->dot.ncontract != 1 || op->dot.nbatch)
+	if (r->kind != NCC_RESHAPE || op->dot->ncontract != 1 || op->dot->nbatch)
 		return 0;
 	x = r->in[0];
 	n = merged(r, d, &first);
@@ -78,7 +78,7 @@ static int unmerge(struct ncc_pass *p, struct ncc_op *op, unsigned int side)
 		return pass_no_memory(p);
 	op->in[side] = x;
 	op->in[1 - side] = y;
-	op->dot.ncontract = n;
+	op->dot->ncontract = n;
 	for (unsigned int i = 0; i < n; i++) {
 		mine[i] = (uint8_t)(first + i);
 		theirs[i] = (uint8_t)(e + i);

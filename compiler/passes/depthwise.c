@@ -12,7 +12,7 @@
 
 static bool is_depthwise(const struct ncc_op *op)
 {
-	const struct ncc_conv *c = &op->conv;
+	const struct ncc_conv *c = op->conv;
 	int64_t positions = 1;
 
 	if (op->kind != NCC_CONV || c->groups < FEWEST_FEATURES ||
@@ -34,9 +34,9 @@ static struct ncc_op *moved(struct ncc_build *bl, const struct ncc_op *op, const
 {
 	struct ncc_op *x = op->in[0];
 
-	for (unsigned int i = 0; x && i < op->conv.nspatial; i++) {
+	for (unsigned int i = 0; x && i < op->conv->nspatial; i++) {
 		const struct ncc_window *w = &op->window[i];
-		unsigned int d = op->conv.in_spatial[i];
+		unsigned int d = op->conv->in_spatial[i];
 		struct ncc_op *cut =
 			build_slice(bl, x, d, at[i] * w->window_dilation, op->shape.dim[d]);
 
@@ -52,18 +52,18 @@ static struct ncc_op *numbers(struct ncc_build *bl, const struct ncc_op *op, con
 {
 	const struct ncc_shape s = { .dtype = NEURON_DT_FP32,
 				     .ndim = 1,
-				     .dim = { op->conv.groups } };
+				     .dim = { op->conv->groups } };
 	struct ncc_op *k = op->in[1];
 
-	for (unsigned int i = 0; k && i < op->conv.nspatial; i++)
-		k = build_slice(bl, k, op->conv.k_spatial[i], at[i], 1);
+	for (unsigned int i = 0; k && i < op->conv->nspatial; i++)
+		k = build_slice(bl, k, op->conv->k_spatial[i], at[i], 1);
 	k = k ? build_reshape(bl, k, &s) : NULL;
-	return k ? build_spread(bl, &op->shape, k, &op->conv.out_feature) : NULL;
+	return k ? build_spread(bl, &op->shape, k, &op->conv->out_feature) : NULL;
 }
 
 static bool next(int64_t *at, const struct ncc_op *op)
 {
-	for (unsigned int i = op->conv.nspatial; i-- > 0;) {
+	for (unsigned int i = op->conv->nspatial; i-- > 0;) {
 		if (++at[i] < op->window[i].size)
 			return true;
 		at[i] = 0;

@@ -380,9 +380,7 @@ static struct ncc_op *product(struct ints *x, const struct ncc_op *op)
 
 			if (!p)
 				return NULL;
-			p->dot = op->dot;
-			p->conv = op->conv;
-			memcpy(p->window, op->window, sizeof(p->window));
+			ncc_copy_attrs(p, op);
 			if (i + k)
 				p = word_bits(&x->bl, NCC_SHL, p, 8 * (i + k));
 			sum = sum ? word_add(&x->bl, sum, p) : p;

@@ -103,13 +103,13 @@ static void wishes_of(int *want, const struct ncc_op *op)
 	switch (op->kind) {
 	case NCC_DOT:
 		wish(want, op->in[0],
-		     largest_of(op->in[0], op->dot.lhs_contract, op->dot.ncontract));
+		     largest_of(op->in[0], op->dot->lhs_contract, op->dot->ncontract));
 		wish(want, op->in[1],
-		     largest_of(op->in[1], op->dot.rhs_contract, op->dot.ncontract));
+		     largest_of(op->in[1], op->dot->rhs_contract, op->dot->ncontract));
 		return;
 	case NCC_CONV:
-		wish(want, op->in[0], op->conv.in_feature);
-		wish(want, op->in[1], op->conv.k_in);
+		wish(want, op->in[0], op->conv->in_feature);
+		wish(want, op->in[1], op->conv->k_in);
 		return;
 	case NCC_REDUCE:
 		if (d < 0 && op->shape.ndim)
@@ -136,7 +136,7 @@ static void wishes_of(int *want, const struct ncc_op *op)
 /* One of the free dimensions: the wish, or the one of the operand that is better stationary */
 static int give_dot(const struct ncc_op *op, int d)
 {
-	unsigned int nb = op->dot.nbatch;
+	unsigned int nb = op->dot->nbatch;
 	int best = NONE;
 
 	if (d >= (int)nb)
@@ -173,7 +173,7 @@ static int give(const struct ncc_op *op, int d)
 
 	switch (op->kind) {
 	case NCC_CONV:
-		return op->conv.out_feature;
+		return op->conv->out_feature;
 	case NCC_DOT:
 		return give_dot(op, d);
 	case NCC_GATHER:

@@ -281,22 +281,18 @@ static void find_numbers(struct cut *c)
 static struct ncc_op *get(struct cut *c, struct ncc_module *to, struct ncc_op *op,
 			  unsigned int part)
 {
-	struct ncc_op *x = c->here[op->id], **in;
+	struct ncc_op *x = c->here[op->id];
 	bool kept = is_of_loop(op) ||
 		    (op->kind != NCC_CONST && !c->depth[op->id] && c->part[op->id] != part);
 
 	if (x)
 		return x;
-	x = ncc_op_new(to, op->kind, op->name, kept ? 0 : op->nin);
+	x = ncc_op_clone(to, op, kept ? 0 : op->nin);
 	if (!x)
 		return NULL;
 	c->here[op->id] = x;
-	in = x->in;
-	*x = *op;
-	x->in = in;
 	if (kept) {
 		x->kind = NCC_PARAM;
-		x->nin = 0;
 		x->index = NCC_KEPT + c->number[op->id];
 	}
 	for (unsigned int i = 0; i < x->nin; i++) {

@@ -10,7 +10,7 @@
 
 static bool is_patches(const struct ncc_op *op)
 {
-	const struct ncc_conv *c = &op->conv;
+	const struct ncc_conv *c = op->conv;
 	int64_t positions = 1;
 
 	if (op->kind != NCC_CONV || c->groups != 1 || !ncc_is_float(op->shape.dtype) ||
@@ -31,7 +31,7 @@ static bool is_patches(const struct ncc_op *op)
 /* [batch, out..., patch]: a patch's elements by position, then by feature */
 static struct ncc_op *patches(struct ncc_build *bl, const struct ncc_op *op, int64_t *patch)
 {
-	const struct ncc_conv *c = &op->conv;
+	const struct ncc_conv *c = op->conv;
 	struct ncc_op *x = op->in[0];
 	struct ncc_shape s = { .ndim = x->shape.ndim + c->nspatial }, merged = { .ndim = 1 };
 	uint8_t at[NCC_MAX_DIMS], map[NCC_MAX_DIMS];
@@ -72,7 +72,7 @@ static struct ncc_op *patches(struct ncc_build *bl, const struct ncc_op *op, int
 /* [patch, features]: the kernel in the same order */
 static struct ncc_op *weights(struct ncc_build *bl, const struct ncc_op *op, int64_t patch)
 {
-	const struct ncc_conv *c = &op->conv;
+	const struct ncc_conv *c = op->conv;
 	struct ncc_op *k = op->in[1];
 	struct ncc_shape s = { .dtype = k->shape.dtype,
 			       .ndim = 2,
@@ -89,7 +89,7 @@ static struct ncc_op *weights(struct ncc_build *bl, const struct ncc_op *op, int
 
 static struct ncc_op *expand(struct ncc_build *bl, const struct ncc_op *op)
 {
-	const struct ncc_conv *c = &op->conv;
+	const struct ncc_conv *c = op->conv;
 	struct ncc_shape s = { .dtype = op->shape.dtype, .ndim = op->shape.ndim };
 	uint8_t map[NCC_MAX_DIMS] = { 0 };
 	struct ncc_op *x, *k, *r;
@@ -105,8 +105,8 @@ static struct ncc_op *expand(struct ncc_build *bl, const struct ncc_op *op)
 	r = build_node(bl, NCC_DOT, &s, x, k, NULL);
 	if (!r)
 		return NULL;
-	r->dot = (struct ncc_dot){ .ncontract = 1 };
-	r->dot.lhs_contract[0] = (uint8_t)(s.ndim - 1);
+	*r->dot = (struct ncc_dot){ .ncontract = 1 };
+	r->dot->lhs_contract[0] = (uint8_t)(s.ndim - 1);
 	map[c->out_batch] = 0;
 	for (unsigned int i = 0; i < c->nspatial; i++)
 		map[c->out_spatial[i]] = (uint8_t)(1 + i);

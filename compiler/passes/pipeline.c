@@ -78,11 +78,11 @@ static uint64_t cost_of(const struct ncc_op *op)
 	if (is_everywhere(op) || is_view(op))
 		return 0;
 	if (op->kind == NCC_DOT)
-		for (unsigned int i = 0; i < op->dot.ncontract; i++)
-			k *= (uint64_t)op->in[0]->shape.dim[op->dot.lhs_contract[i]];
+		for (unsigned int i = 0; i < op->dot->ncontract; i++)
+			k *= (uint64_t)op->in[0]->shape.dim[op->dot->lhs_contract[i]];
 	if (op->kind == NCC_CONV) {
-		k = (uint64_t)op->in[1]->shape.dim[op->conv.k_in];
-		for (unsigned int i = 0; i < op->conv.nspatial; i++)
+		k = (uint64_t)op->in[1]->shape.dim[op->conv->k_in];
+		for (unsigned int i = 0; i < op->conv->nspatial; i++)
 			k *= (uint64_t)op->window[i].size;
 	}
 	if (op->kind == NCC_DOT || op->kind == NCC_CONV)
@@ -199,15 +199,10 @@ static void find_edges(struct split *s)
 
 static struct ncc_op *clone(struct split *s, struct ncc_module *to, const struct ncc_op *op)
 {
-	struct ncc_op *c = ncc_op_new(to, op->kind, op->name, op->nin), **in;
+	struct ncc_op *c = ncc_op_clone(to, op, op->nin);
 
-	if (!c)
-		return NULL;
-	in = c->in;
-	*c = *op;
-	c->in = in;
-	c->value = NULL;
-	s->here[op->id] = c;
+	if (c)
+		s->here[op->id] = c;
 	return c;
 }
 

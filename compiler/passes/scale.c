@@ -95,7 +95,7 @@ static struct ncc_op *scaled_kernel(struct ncc_build *bl, const struct ncc_op *o
 
 	ncc_steps(s, step);
 	for (int64_t i = 0; k && i < n; i++) {
-		int64_t f = i / step[op->conv.k_out] % a->n;
+		int64_t f = i / step[op->conv->k_out] % a->n;
 		float v = (float)(((const float *)op->in[1]->data)[i] * a->scale[f]);
 
 		if (!isfinite(v))
@@ -112,7 +112,7 @@ static struct ncc_op *shifts(struct ncc_build *bl, const struct ncc_op *op, cons
 
 	for (int64_t f = 0; c && f < a->n; f++)
 		((float *)c->data)[f] = (float)a->shift[f];
-	return c ? build_spread(bl, &op->shape, c, &op->conv.out_feature) : NULL;
+	return c ? build_spread(bl, &op->shape, c, &op->conv->out_feature) : NULL;
 }
 
 /* The last operation of the chain is replaced; what is before it goes with its last user */
@@ -132,16 +132,14 @@ static int rewrite(struct ncc_pass *p, struct ncc_op *op, struct ncc_op *last,
 	y = c ? pass_new(p, NCC_CONV, op, &op->shape, op->in[0], k) : NULL;
 	if (!y)
 		return pass_no_memory(p);
-	y->conv = op->conv;
-	for (unsigned int i = 0; i < op->conv.nspatial; i++)
-		y->window[i] = op->window[i];
+	ncc_copy_attrs(y, op);
 	last->replaced = pass_new(p, NCC_ADD, last, &last->shape, y, c);
 	return last->replaced ? 0 : pass_no_memory(p);
 }
 
 static int chain(struct ncc_pass *p, struct ncc_op *op)
 {
-	int64_t n = op->shape.dim[op->conv.out_feature];
+	int64_t n = op->shape.dim[op->conv->out_feature];
 	double *numbers = malloc((size_t)n * 2 * sizeof(*numbers));
 	struct affine a = { .n = n, .scale = numbers, .shift = numbers + n };
 	struct ncc_op *last = op, *next;
@@ -153,7 +151,7 @@ static int chain(struct ncc_pass *p, struct ncc_op *op)
 		a.scale[f] = 1;
 		a.shift[f] = 0;
 	}
-	while ((next = only_user(last)) && add_op(&a, next, last, op->conv.out_feature))
+	while ((next = only_user(last)) && add_op(&a, next, last, op->conv->out_feature))
 		last = next;
 	if (a.scaled)
 		rc = rewrite(p, op, last, &a);

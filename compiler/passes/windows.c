@@ -46,9 +46,9 @@ static int plain_conv(struct ncc_pass *p, struct ncc_op *op)
 	struct ncc_op *zero = ncc_const_scalar(p->m, op->in[0]->shape.dtype, 0), *rev, *pad;
 	uint32_t mask = 0;
 
-	for (unsigned int i = 0; i < op->conv.nspatial; i++) {
+	for (unsigned int i = 0; i < op->conv->nspatial; i++) {
 		if (op->window[i].reversal)
-			mask |= 1u << op->conv.k_spatial[i];
+			mask |= 1u << op->conv->k_spatial[i];
 		op->window[i].reversal = false;
 	}
 	if (mask) {
@@ -59,8 +59,8 @@ static int plain_conv(struct ncc_pass *p, struct ncc_op *op)
 		op->in[1] = rev;
 	}
 	p->err->text[0] = 0;
-	pad = zero ? pad_for(p, op, op->in[0], zero, op->window, op->conv.in_spatial,
-			     op->conv.nspatial)
+	pad = zero ? pad_for(p, op, op->in[0], zero, op->window, op->conv->in_spatial,
+			     op->conv->nspatial)
 		   : NULL;
 	if (!pad)
 		return p->err->text[0] ? -EFBIG : pass_no_memory(p);

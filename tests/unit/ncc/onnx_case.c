@@ -266,10 +266,10 @@ static double terms_of(const struct ncc_module *m, bool *products)
 			*products = true;
 			terms += op->kind == NCC_CONV
 					 ? (double)ncc_elems(&op->in[1]->shape) /
-						   (double)op->in[1]->shape.dim[op->conv.k_out]
+						   (double)op->in[1]->shape.dim[op->conv->k_out]
 					 : 0;
-			for (unsigned int i = 0; i < op->dot.ncontract && op->kind == NCC_DOT; i++)
-				terms += (double)op->in[0]->shape.dim[op->dot.lhs_contract[i]];
+			for (unsigned int i = 0; i < op->dot->ncontract && op->kind == NCC_DOT; i++)
+				terms += (double)op->in[0]->shape.dim[op->dot->lhs_contract[i]];
 		} else if (op->kind == NCC_REDUCE) {
 			terms += k / (double)ncc_elems(&op->shape);
 		} else if (op->kind == NCC_REDUCE_WINDOW) {

@@ -346,7 +346,7 @@ START_TEST(weights_are_weighed)
 		y = new_op(m, NCC_DOT, 2, 1, 1024);
 		y->in[0] = in;
 		y->in[1] = by;
-		y->dot = (struct ncc_dot){ .ncontract = 1, .lhs_contract = { 1 } };
+		*y->dot = (struct ncc_dot){ .ncontract = 1, .lhs_contract = { 1 } };
 		by = new_op(m, NCC_CONST, 0, 1024, 1024);
 	}
 	m->outs = &y;
