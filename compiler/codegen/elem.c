@@ -236,8 +236,3 @@ int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc
 		return gen_select(g, op, dst);
 	return ncc_is_unary(op->kind) ? gen_unary(g, op, dst) : gen_binary(g, op, dst);
 }
-
-bool gen_is_elementwise(const struct ncc_op *op)
-{
-	return ncc_is_unary(op->kind) || ncc_is_binary(op->kind) || op->kind == NCC_SELECT;
-}

@@ -5,7 +5,6 @@
 
 #include "gen.h"
 
-bool gen_is_elementwise(const struct ncc_op *op);
 uint8_t gen_act_func(enum ncc_kind kind); /* ACT's function for it; 0: none */
 int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 

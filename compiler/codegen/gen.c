@@ -139,7 +139,7 @@ static unsigned int reads(const struct ncc_op *op, const struct ncc_op *in)
 static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_shape *s,
 			struct ncc_view *dst)
 {
-	bool each = !op->gen->fused && gen_is_elementwise(op);
+	bool each = !op->gen->fused && ncc_is_elementwise(op->kind);
 
 	for (unsigned int i = op->kind == NCC_SELECT; each && i < op->nin; i++) {
 		if (!view_can_take(op->in[i], reads(op, op->in[i]), s, op->pdim))

@@ -29,7 +29,7 @@
 
 static bool can_join(const struct ncc_op *op)
 {
-	return gen_is_elementwise(op) && !op->gen->fused && !op->gen->group &&
+	return ncc_is_elementwise(op->kind) && !op->gen->fused && !op->gen->group &&
 	       ncc_elems(&op->shape) >= GROUP_ELEMS;
 }
 

@@ -142,7 +142,7 @@ void gen_find_pads(struct ncc_module *m)
 		if (x->kind == NCC_CONVERT && x->in[0]->gen->write_dtype == x->shape.dtype)
 			x = x->in[0]; /* which has no other user */
 		if (x->pdim == op->pdim &&
-		    (gen_is_elementwise(x) || x->kind == NCC_DOT || x->kind == NCC_CONV))
+		    (ncc_is_elementwise(x->kind) || x->kind == NCC_DOT || x->kind == NCC_CONV))
 			x->gen->pad = op;
 	}
 }

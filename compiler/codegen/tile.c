@@ -52,7 +52,7 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 	int rc;
 
 	g->ntail = 0;
-	if (gen_is_elementwise(op))
+	if (ncc_is_elementwise(op->kind))
 		return tile_elementwise(g, op);
 	rc = op->kind == NCC_GATHER ? 0 : place_operands(g, op);
 	rc = rc ? rc : tile_result(g, op);

@@ -175,24 +175,6 @@ bool ncc_scalar_value(const struct ncc_op *op, double *v)
 	return true;
 }
 
-bool ncc_compares(enum ncc_kind kind, double a, double b)
-{
-	switch (kind) {
-	case NCC_EQ:
-		return a == b;
-	case NCC_NE:
-		return a != b;
-	case NCC_GE:
-		return a >= b;
-	case NCC_GT:
-		return a > b;
-	case NCC_LE:
-		return a <= b;
-	default:
-		return a < b;
-	}
-}
-
 void ncc_steps(const struct ncc_shape *s, int64_t *step)
 {
 	int64_t n = 1;

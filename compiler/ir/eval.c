@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir.h"
+#include "traits.h"
 
 /* to[i] = from[start + sum of index * step], over the indices of s in order */
 static void walk(const struct ncc_shape *s, double *to, const double *from, int64_t start,
@@ -60,68 +60,6 @@ static double *read_values(const struct ncc_op *op)
 	return wide;
 }
 
-static double eval_unary(enum ncc_kind kind, double a)
-{
-	switch (kind) {
-	case NCC_NEG:
-		return -a;
-	case NCC_ABS:
-		return fabs(a);
-	case NCC_SIGN:
-		return a > 0 ? 1 : a < 0 ? -1 : a;
-	case NCC_EXP:
-		return exp(a);
-	case NCC_LOG:
-		return log(a);
-	case NCC_TANH:
-		return tanh(a);
-	case NCC_LOGISTIC:
-		return 1 / (1 + exp(-a));
-	case NCC_SQRT:
-		return sqrt(a);
-	case NCC_RSQRT:
-		return 1 / sqrt(a);
-	case NCC_ERF:
-		return erf(a);
-	case NCC_SIN:
-		return sin(a);
-	case NCC_ATAN:
-		return atan(a);
-	case NCC_SOFTPLUS:
-		return a > 0 ? a + log1p(exp(-a)) : log1p(exp(a));
-	case NCC_GELU:
-		return a * 0.5 * (1 + erf(a * M_SQRT1_2));
-	case NCC_GELU_TANH:
-		return a * 0.5 * (1 + tanh(sqrt(2 / M_PI) * (a + 0.044715 * a * a * a)));
-	case NCC_MISH:
-		return a * tanh(a > 0 ? a + log1p(exp(-a)) : log1p(exp(a)));
-	default:
-		return a;
-	}
-}
-
-static double eval_float(enum ncc_kind kind, double a, double b)
-{
-	switch (kind) {
-	case NCC_ADD:
-		return a + b;
-	case NCC_SUB:
-		return a - b;
-	case NCC_MUL:
-		return a * b;
-	case NCC_DIV:
-		return a / b;
-	case NCC_MAX:
-		return isnan(a) || a > b ? a : b;
-	case NCC_MIN:
-		return isnan(a) || a < b ? a : b;
-	case NCC_POW:
-		return pow(a, b);
-	default:
-		return NAN;
-	}
-}
-
 /* Wraps around, as all do */
 static int64_t power(int64_t a, int64_t b)
 {
@@ -166,12 +104,16 @@ static double eval_integer(const struct ncc_shape *s, enum ncc_kind kind, double
 
 static double eval_binary(const struct ncc_shape *s, enum ncc_kind kind, double a, double b)
 {
-	if (ncc_is_compare(kind))
-		return ncc_compares(kind, a, b);
-	return ncc_is_float(s->dtype) ? eval_float(kind, a, b) : eval_integer(s, kind, a, b);
+	const struct ncc_traits *t = ncc_traits_of(kind);
+
+	if (t->class == NCC_CLASS_COMPARE)
+		return t->real(a, b);
+	if (!ncc_is_float(s->dtype))
+		return eval_integer(s, kind, a, b);
+	return t->real ? t->real(a, b) : NAN;
 }
 
-static void eval_reduce(const struct ncc_op *op, const double *in, double init, double *out)
+static void eval_reduce(const struct ncc_op *op, double *const *in, double *out)
 {
 	const struct ncc_shape *s = &op->in[0]->shape;
 	int64_t n = ncc_elems(s), step[NCC_MAX_DIMS] = { 0 }, out_step[NCC_MAX_DIMS];
@@ -182,9 +124,9 @@ static void eval_reduce(const struct ncc_op *op, const double *in, double init, 
 	for (unsigned int d = 0; d < s->ndim; d++)
 		step[d] = op->mask >> d & 1 ? 0 : out_step[k++];
 	for (int64_t i = 0; i < m; i++)
-		out[i] = init;
+		out[i] = in[1][0];
 	for (int64_t i = 0; i < n; i++) {
-		out[dst] = eval_binary(&op->shape, op->func, out[dst], in[i]);
+		out[dst] = eval_binary(&op->shape, op->func, out[dst], in[0][i]);
 		for (int d = (int)s->ndim - 1; d >= 0; d--) {
 			dst += step[d];
 			if (++at[d] < s->dim[d])
@@ -196,7 +138,7 @@ static void eval_reduce(const struct ncc_op *op, const double *in, double init, 
 }
 
 /* Pad without interior: for each element of the result, the operand's or the value */
-static void eval_pad(const struct ncc_op *op, const double *in, double value, double *out)
+static void eval_pad(const struct ncc_op *op, double *const *in, double *out)
 {
 	const struct ncc_shape *s = &op->in[0]->shape;
 	int64_t n = ncc_elems(&op->shape), step[NCC_MAX_DIMS];
@@ -213,7 +155,7 @@ static void eval_pad(const struct ncc_op *op, const double *in, double value, do
 			inside = inside && at >= 0 && at < s->dim[d];
 			src += at * step[d];
 		}
-		out[i] = inside ? in[src] : value;
+		out[i] = inside ? in[0][src] : in[1][0];
 	}
 }
 
@@ -233,9 +175,9 @@ static void eval_concat(const struct ncc_op *op, double *const *in, double *out)
 }
 
 /* What is outside, a check of the model's will say */
-static void eval_gather(const struct ncc_op *op, const double *table, const double *index,
-			double *out)
+static void eval_gather(const struct ncc_op *op, double *const *in, double *out)
 {
+	const double *table = in[0], *index = in[1];
 	int64_t rows = op->in[0]->shape.dim[0], n = op->shape.dim[1];
 
 	for (int64_t i = 0; i < op->shape.dim[0]; i++) {
@@ -246,60 +188,63 @@ static void eval_gather(const struct ncc_op *op, const double *table, const doub
 	}
 }
 
-static void eval_move(const struct ncc_op *op, const double *in, double *out)
+static void eval_move(const struct ncc_op *op, double *const *in, double *out)
 {
 	int64_t step[NCC_MAX_DIMS], start = ncc_move_steps(op, step);
 
-	walk(&op->shape, out, in, start, step);
+	walk(&op->shape, out, in[0], start, step);
 }
+
+static void eval_reshape(const struct ncc_op *op, double *const *in, double *out)
+{
+	memcpy(out, in[0], (size_t)ncc_elems(&op->shape) * sizeof(*out));
+}
+
+static void eval_broadcast(const struct ncc_op *op, double *const *in, double *out)
+{
+	spread(op, in[0], out);
+}
+
+static void eval_select(const struct ncc_op *op, double *const *in, double *out)
+{
+	int64_t n = ncc_elems(&op->shape);
+
+	for (int64_t i = 0; i < n; i++)
+		out[i] = in[0][i] != 0 ? in[1][i] : in[2][i];
+}
+
+static void eval_elements(const struct ncc_op *op, double *const *in, double *out)
+{
+	const struct ncc_traits *t = ncc_traits_of(op->kind);
+	int64_t n = ncc_elems(&op->shape);
+	bool whole = !ncc_is_float(op->in[0]->shape.dtype) && !ncc_is_float(op->shape.dtype);
+
+	for (int64_t i = 0; i < n; i++)
+		out[i] = t->class != NCC_CLASS_UNARY
+				 ? eval_binary(&op->shape, op->kind, in[0][i], in[1][i])
+			 : whole   ? eval_integer(&op->shape, op->kind, in[0][i], 0)
+			 : t->real ? t->real(in[0][i], 0)
+				   : in[0][i];
+}
+
+/* What is no operation on elements; NULL: it is not done here */
+static void (*const evaluate[NCC_KINDS])(const struct ncc_op *op, double *const *in,
+					 double *out) = {
+	[NCC_SELECT] = eval_select,   [NCC_BROADCAST] = eval_broadcast,
+	[NCC_RESHAPE] = eval_reshape, [NCC_TRANSPOSE] = eval_move,
+	[NCC_SLICE] = eval_move,      [NCC_REVERSE] = eval_move,
+	[NCC_CONCAT] = eval_concat,   [NCC_PAD] = eval_pad,
+	[NCC_GATHER] = eval_gather,   [NCC_REDUCE] = eval_reduce,
+};
 
 static bool eval_op(const struct ncc_op *op, double *const *in, double *out)
 {
-	int64_t n = ncc_elems(&op->shape);
-	bool whole;
-
-	switch (op->kind) {
-	case NCC_RESHAPE:
-		memcpy(out, in[0], (size_t)n * sizeof(*out));
-		return true;
-	case NCC_BROADCAST:
-		spread(op, in[0], out);
-		return true;
-	case NCC_TRANSPOSE:
-	case NCC_SLICE:
-	case NCC_REVERSE:
-		eval_move(op, in[0], out);
-		return true;
-	case NCC_CONCAT:
-		eval_concat(op, in, out);
-		return true;
-	case NCC_PAD:
-		eval_pad(op, in[0], in[1][0], out);
-		return true;
-	case NCC_GATHER:
-		eval_gather(op, in[0], in[1], out);
-		return true;
-	case NCC_REDUCE:
-		eval_reduce(op, in[0], in[1][0], out);
-		return true;
-	case NCC_SELECT:
-		for (int64_t i = 0; i < n; i++)
-			out[i] = in[0][i] != 0 ? in[1][i] : in[2][i];
-		return true;
-	default:
-		break;
-	}
-	if (ncc_is_binary(op->kind)) {
-		for (int64_t i = 0; i < n; i++)
-			out[i] = eval_binary(&op->shape, op->kind, in[0][i], in[1][i]);
-		return true;
-	}
-	if (!ncc_is_unary(op->kind))
+	if (evaluate[op->kind])
+		evaluate[op->kind](op, in, out);
+	else if (ncc_is_elementwise(op->kind))
+		eval_elements(op, in, out);
+	else
 		return false;
-	whole = !ncc_is_float(op->in[0]->shape.dtype) && !ncc_is_float(op->shape.dtype);
-	for (int64_t i = 0; i < n; i++)
-		out[i] = whole ? eval_integer(&op->shape, op->kind, in[0][i], 0)
-			       : eval_unary(op->kind, in[0][i]);
 	return true;
 }
 

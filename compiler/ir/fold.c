@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "ir.h"
+#include "traits.h"
 
 #define MOST 65536 /* elements: larger ones are left to the chip */
 #define MOST_SPLIT (1 << 26) /* but the parts of a table: it would split it anew each time */
@@ -39,97 +39,12 @@ static double get(const struct source *s, int64_t i)
 	return ncc_get(s->op->shape.dtype, s->op->data, i * s->step);
 }
 
-/* The datapath's answer, or false where it has its own way of rounding */
-static bool fold_float(enum ncc_kind kind, float a, float b, float *r)
-{
-	switch (kind) {
-	case NCC_ADD:
-		*r = a + b;
-		return true;
-	case NCC_SUB:
-		*r = a - b;
-		return true;
-	case NCC_MUL:
-		*r = a * b;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static int64_t shifted(enum ncc_kind kind, int64_t a, int64_t b, unsigned int bits)
-{
-	uint64_t mask = (1ull << bits) - 1, u = (uint64_t)a & mask, n = (uint64_t)b & mask;
-
-	if (n >= bits)
-		return 0;
-	return (int64_t)(kind == NCC_SHL ? u << n : u >> n);
-}
-
-static int64_t divided(int64_t a, int64_t b)
-{
-	return b ? a / b : -1;
-}
-
-bool ncc_integer(enum ncc_kind kind, const struct ncc_shape *s, int64_t a, int64_t b, int64_t *r)
-{
-	unsigned int bits = 8 * ncc_dtype_size(s->dtype);
-
-	switch (kind) {
-	case NCC_NEG:
-		*r = -a;
-		return true;
-	case NCC_ABS:
-		*r = a < 0 ? -a : a;
-		return true;
-	case NCC_SIGN:
-		*r = (a > 0) - (a < 0);
-		return true;
-	case NCC_NOT:
-		*r = s->pred ? !a : ~a;
-		return true;
-	case NCC_ADD:
-		*r = a + b;
-		return true;
-	case NCC_SUB:
-		*r = a - b;
-		return true;
-	case NCC_MUL: /* of 33 bits each: no overflow that low bits would feel */
-		*r = (int64_t)((uint64_t)a * (uint64_t)b);
-		return true;
-	case NCC_DIV:
-		*r = divided(a, b);
-		return true;
-	case NCC_MAX:
-		*r = a > b ? a : b;
-		return true;
-	case NCC_MIN:
-		*r = a < b ? a : b;
-		return true;
-	case NCC_AND:
-		*r = a & b;
-		return true;
-	case NCC_OR:
-		*r = a | b;
-		return true;
-	case NCC_XOR:
-		*r = a ^ b;
-		return true;
-	case NCC_SHL:
-	case NCC_SHR:
-		*r = shifted(kind, a, b, bits);
-		return true;
-	default:
-		return false;
-	}
-}
-
 static bool fold_one(const struct ncc_op *op, const struct source *s, void *to, int64_t i)
 {
 	unsigned int esz = ncc_dtype_size(op->shape.dtype);
 	double a = get(&s[0], i), b = op->nin > 1 ? get(&s[1], i) : 0;
+	const struct ncc_traits *traits = ncc_traits_of(op->kind);
 	int64_t v;
-	float f;
 
 	if (op->kind == NCC_SELECT) {
 		const struct source *from = &s[a != 0 ? 1 : 2];
@@ -150,10 +65,9 @@ static bool fold_one(const struct ncc_op *op, const struct source *s, void *to, 
 		return true;
 	}
 	if (ncc_is_float(op->shape.dtype)) {
-		if (op->shape.dtype != NEURON_DT_FP32 || op->nin != 2 ||
-		    !fold_float(op->kind, (float)a, (float)b, &f))
+		if (op->shape.dtype != NEURON_DT_FP32 || !traits->as_datapath)
 			return false;
-		ncc_set(NEURON_DT_FP32, to, i, (double)f);
+		ncc_set(NEURON_DT_FP32, to, i, (double)(float)traits->real(a, b));
 		return true;
 	}
 	if (!ncc_integer(op->kind, &op->shape, (int64_t)a, (int64_t)b, &v))
@@ -190,8 +104,7 @@ int ncc_fold_elementwise(struct ncc_module *m, struct ncc_op *op)
 	bool one = true;
 	void *to;
 
-	if (!op->nin || op->nin > 3 ||
-	    !(ncc_is_unary(op->kind) || ncc_is_binary(op->kind) || op->kind == NCC_SELECT))
+	if (!op->nin || op->nin > 3 || !ncc_is_elementwise(op->kind))
 		return 0;
 	for (unsigned int i = 0; i < op->nin; i++) {
 		if (!op->in[i] || !find_source(op->in[i], &s[i]))

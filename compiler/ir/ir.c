@@ -3,7 +3,7 @@
  * The tensor IR's own business: memory, making operations, replacing and sweeping them. Everything
  * that builds or rewrites a module calls it.
  */
-#include "ir.h"
+#include "traits.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -115,59 +115,49 @@ char *ncc_strdup(struct ncc_module *m, const char *s)
 #define WINDOWS (NCC_MAX_DIMS * sizeof(struct ncc_window))
 
 /* Bytes of the attributes that an operation points to */
-static size_t attrs_size(enum ncc_kind kind)
-{
-	switch (kind) {
-	case NCC_SLICE:
-		return 2 * LIST;
-	case NCC_PAD:
-		return 3 * LIST;
-	case NCC_DOT:
-		return sizeof(struct ncc_dot);
-	case NCC_CONV:
-		return WINDOWS + sizeof(struct ncc_conv);
-	case NCC_REDUCE_WINDOW:
-		return WINDOWS;
-	default:
-		return 0;
-	}
-}
+static const size_t attrs_size[] = {
+	[NCC_ATTRS_SLICE] = 2 * LIST,
+	[NCC_ATTRS_PAD] = 3 * LIST,
+	[NCC_ATTRS_WINDOW] = WINDOWS,
+	[NCC_ATTRS_DOT] = sizeof(struct ncc_dot),
+	[NCC_ATTRS_CONV] = WINDOWS + sizeof(struct ncc_conv),
+};
 
 static void *attrs_of(const struct ncc_op *op)
 {
-	switch (op->kind) {
-	case NCC_SLICE:
+	switch (ncc_traits_of(op->kind)->attrs) {
+	case NCC_ATTRS_SLICE:
 		return op->start;
-	case NCC_PAD:
+	case NCC_ATTRS_PAD:
 		return op->low;
-	case NCC_DOT:
+	case NCC_ATTRS_DOT:
 		return op->dot;
 	default:
 		return op->window;
 	}
 }
 
-static void point_to_attrs(struct ncc_op *op, char *attrs)
+static void point_to_attrs(struct ncc_op *op, void *attrs)
 {
-	switch (op->kind) {
-	case NCC_SLICE:
-		op->start = (int64_t *)(void *)attrs;
+	switch (ncc_traits_of(op->kind)->attrs) {
+	case NCC_ATTRS_SLICE:
+		op->start = attrs;
 		op->stride = op->start + NCC_MAX_DIMS;
 		break;
-	case NCC_PAD:
-		op->low = (int64_t *)(void *)attrs;
+	case NCC_ATTRS_PAD:
+		op->low = attrs;
 		op->high = op->low + NCC_MAX_DIMS;
 		op->interior = op->high + NCC_MAX_DIMS;
 		break;
-	case NCC_DOT:
-		op->dot = (struct ncc_dot *)(void *)attrs;
+	case NCC_ATTRS_DOT:
+		op->dot = attrs;
 		break;
-	case NCC_CONV:
-		op->conv = (struct ncc_conv *)(void *)(attrs + WINDOWS);
-		op->window = (struct ncc_window *)(void *)attrs;
+	case NCC_ATTRS_CONV:
+		op->window = attrs;
+		op->conv = (void *)(op->window + NCC_MAX_DIMS);
 		break;
-	case NCC_REDUCE_WINDOW:
-		op->window = (struct ncc_window *)(void *)attrs;
+	case NCC_ATTRS_WINDOW:
+		op->window = attrs;
 		break;
 	default:
 		break;
@@ -176,7 +166,7 @@ static void point_to_attrs(struct ncc_op *op, char *attrs)
 
 void ncc_copy_attrs(struct ncc_op *op, const struct ncc_op *from)
 {
-	size_t size = attrs_size(op->kind);
+	size_t size = attrs_size[ncc_traits_of(op->kind)->attrs];
 
 	memcpy(op->map, from->map, sizeof(op->map));
 	if (size)
@@ -186,7 +176,7 @@ void ncc_copy_attrs(struct ncc_op *op, const struct ncc_op *from)
 struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name,
 			  unsigned int nin)
 {
-	const size_t size = attrs_size(kind);
+	const size_t size = attrs_size[ncc_traits_of(kind)->attrs];
 	struct ncc_op *op = m->made < NCC_MAX_MADE ? ncc_alloc(m, sizeof(*op) + size) : NULL;
 
 	if (!op)
@@ -195,7 +185,7 @@ struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *
 	op->kind = kind;
 	op->pdim = -1;
 	op->nin = nin;
-	point_to_attrs(op, (char *)(op + 1));
+	point_to_attrs(op, op + 1);
 	op->name = ncc_strdup(m, name ? name : ncc_kind_name(kind));
 	op->in = ncc_alloc(m, (nin ? nin : 1) * sizeof(struct ncc_op *));
 	return op->name && op->in ? op : NULL;
@@ -214,7 +204,7 @@ struct ncc_op *ncc_op_clone(struct ncc_module *m, const struct ncc_op *op, unsig
 	c->in = own.in;
 	c->next = c->replaced = NULL;
 	c->gen = NULL;
-	point_to_attrs(c, (char *)(c + 1));
+	point_to_attrs(c, c + 1);
 	ncc_copy_attrs(c, op);
 	return c;
 }
@@ -225,80 +215,6 @@ void ncc_op_append(struct ncc_module *m, struct ncc_op *op)
 	op->id = m->nops++;
 	*m->tail = op;
 	m->tail = &op->next;
-}
-
-static const char *const kind_names[NCC_KINDS] = {
-	[NCC_PARAM] = "parameter",
-	[NCC_CONST] = "constant",
-	[NCC_NEG] = "negate",
-	[NCC_ABS] = "abs",
-	[NCC_SIGN] = "sign",
-	[NCC_EXP] = "exponential",
-	[NCC_LOG] = "log",
-	[NCC_TANH] = "tanh",
-	[NCC_LOGISTIC] = "logistic",
-	[NCC_SQRT] = "sqrt",
-	[NCC_RSQRT] = "rsqrt",
-	[NCC_ERF] = "erf",
-	[NCC_SIN] = "sine",
-	[NCC_ATAN] = "arctan",
-	[NCC_SOFTPLUS] = "softplus",
-	[NCC_GELU] = "gelu",
-	[NCC_GELU_TANH] = "gelu-tanh",
-	[NCC_MISH] = "mish",
-	[NCC_NOT] = "not",
-	[NCC_CONVERT] = "convert",
-	[NCC_ADD] = "add",
-	[NCC_SUB] = "subtract",
-	[NCC_MUL] = "multiply",
-	[NCC_DIV] = "divide",
-	[NCC_MAX] = "maximum",
-	[NCC_MIN] = "minimum",
-	[NCC_POW] = "power",
-	[NCC_AND] = "and",
-	[NCC_OR] = "or",
-	[NCC_XOR] = "xor",
-	[NCC_SHL] = "shift-left",
-	[NCC_SHR] = "shift-right-logical",
-	[NCC_EQ] = "compare-eq",
-	[NCC_NE] = "compare-ne",
-	[NCC_GE] = "compare-ge",
-	[NCC_GT] = "compare-gt",
-	[NCC_LE] = "compare-le",
-	[NCC_LT] = "compare-lt",
-	[NCC_SELECT] = "select",
-	[NCC_BROADCAST] = "broadcast",
-	[NCC_BITCAST] = "bitcast",
-	[NCC_RESHAPE] = "reshape",
-	[NCC_TRANSPOSE] = "transpose",
-	[NCC_SLICE] = "slice",
-	[NCC_REVERSE] = "reverse",
-	[NCC_CONCAT] = "concatenate",
-	[NCC_PAD] = "pad",
-	[NCC_GATHER] = "gather",
-	[NCC_DOT] = "dot",
-	[NCC_CONV] = "convolution",
-	[NCC_REDUCE] = "reduce",
-	[NCC_REDUCE_WINDOW] = "reduce-window",
-	[NCC_LOOP] = "loop",
-	[NCC_STATE] = "state",
-	[NCC_LOOP_END] = "loop-end",
-	[NCC_LOOP_RESULT] = "loop-result",
-};
-
-const char *ncc_kind_name(enum ncc_kind kind)
-{
-	return kind < NCC_KINDS && kind_names[kind] ? kind_names[kind] : "?";
-}
-
-bool ncc_is_unary(enum ncc_kind kind)
-{
-	return kind >= NCC_NEG && kind <= NCC_CONVERT;
-}
-
-bool ncc_is_binary(enum ncc_kind kind)
-{
-	return kind >= NCC_ADD && kind <= NCC_LT;
 }
 
 int64_t ncc_elems(const struct ncc_shape *s)
@@ -313,60 +229,6 @@ int64_t ncc_elems(const struct ncc_shape *s)
 bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b)
 {
 	return a->ndim == b->ndim && !memcmp(a->dim, b->dim, a->ndim * sizeof(a->dim[0]));
-}
-
-bool ncc_is_float(uint8_t dtype)
-{
-	return dtype == NEURON_DT_FP32 || dtype == NEURON_DT_BF16 || dtype == NEURON_DT_FP16;
-}
-
-bool ncc_is_unsigned(uint8_t dtype)
-{
-	return dtype == NEURON_DT_UINT8 || dtype == NEURON_DT_UINT16 || dtype == NEURON_DT_UINT32;
-}
-
-unsigned int ncc_dtype_size(uint8_t dtype)
-{
-	switch (dtype) {
-	case NEURON_DT_INT8:
-	case NEURON_DT_UINT8:
-		return 1;
-	case NEURON_DT_INT16:
-	case NEURON_DT_UINT16:
-	case NEURON_DT_BF16:
-	case NEURON_DT_FP16:
-		return 2;
-	default:
-		return 4;
-	}
-}
-
-const char *ncc_dtype_name(const struct ncc_shape *s)
-{
-	if (s->pred)
-		return "pred";
-	switch (s->dtype) {
-	case NEURON_DT_INT8:
-		return "s8";
-	case NEURON_DT_INT16:
-		return "s16";
-	case NEURON_DT_INT32:
-		return "s32";
-	case NEURON_DT_UINT8:
-		return "u8";
-	case NEURON_DT_UINT16:
-		return "u16";
-	case NEURON_DT_UINT32:
-		return "u32";
-	case NEURON_DT_BF16:
-		return "bf16";
-	case NEURON_DT_FP16:
-		return "f16";
-	case NEURON_DT_FP32:
-		return "f32";
-	default:
-		return "?";
-	}
 }
 
 void ncc_number(struct ncc_module *m)

@@ -215,10 +215,8 @@ struct ncc_op *ncc_const_scalar(struct ncc_module *m, uint8_t dtype, double v);
 const char *ncc_kind_name(enum ncc_kind kind);
 bool ncc_is_unary(enum ncc_kind kind);
 bool ncc_is_binary(enum ncc_kind kind);
-static inline bool ncc_is_compare(enum ncc_kind kind)
-{
-	return kind >= NCC_EQ && kind <= NCC_LT;
-}
+bool ncc_is_compare(enum ncc_kind kind);
+bool ncc_is_elementwise(enum ncc_kind kind); /* any of them, or NCC_SELECT */
 int64_t ncc_elems(const struct ncc_shape *s);
 bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b);
 bool ncc_is_float(uint8_t dtype);

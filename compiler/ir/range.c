@@ -75,49 +75,145 @@ static int64_t all_ones(int64_t v)
 	return m;
 }
 
-static struct ncc_range of_bits(enum ncc_kind kind, struct ncc_range a, struct ncc_range b,
-				struct ncc_range all)
-{
-	int64_t most = a.hi > b.hi ? a.hi : b.hi;
+/* What an operation's value can be, in front of what its type makes of it (all: the type's) */
+typedef struct ncc_range (*range_fn)(const struct ncc_op *op, const struct ncc_range *const *in,
+				     struct ncc_range all);
 
-	if (kind == NCC_AND && (a.lo >= 0 || b.lo >= 0)) {
-		if (a.lo < 0 || b.lo < 0)
-			return (struct ncc_range){ 0, a.lo < 0 ? b.hi : a.hi };
-		return (struct ncc_range){ 0, a.hi < b.hi ? a.hi : b.hi };
-	}
-	if (kind == NCC_SHR && a.lo >= 0)
-		return (struct ncc_range){ 0, b.lo == b.hi && b.lo >= 0
-						      ? (b.lo > 62 ? 0 : a.hi >> b.lo)
-						      : a.hi };
-	if ((kind == NCC_OR || kind == NCC_XOR) && a.lo >= 0 && b.lo >= 0)
-		return (struct ncc_range){ 0, all_ones(most) };
-	return all;
+static struct ncc_range of_and(const struct ncc_op *op, const struct ncc_range *const *in,
+			       struct ncc_range all)
+{
+	const struct ncc_range a = *in[0], b = *in[1];
+
+	(void)op;
+	if (a.lo < 0 && b.lo < 0)
+		return all;
+	if (a.lo < 0 || b.lo < 0)
+		return (struct ncc_range){ 0, a.lo < 0 ? b.hi : a.hi };
+	return (struct ncc_range){ 0, a.hi < b.hi ? a.hi : b.hi };
 }
 
-static struct ncc_range of_binary(enum ncc_kind kind, struct ncc_range a, struct ncc_range b,
+static struct ncc_range of_or(const struct ncc_op *op, const struct ncc_range *const *in,
+			      struct ncc_range all)
+{
+	(void)op;
+	if (in[0]->lo < 0 || in[1]->lo < 0)
+		return all;
+	return (struct ncc_range){ 0, all_ones(in[0]->hi > in[1]->hi ? in[0]->hi : in[1]->hi) };
+}
+
+static struct ncc_range of_shift_right(const struct ncc_op *op, const struct ncc_range *const *in,
+				       struct ncc_range all)
+{
+	const struct ncc_range a = *in[0], b = *in[1];
+
+	(void)op;
+	if (a.lo < 0)
+		return all;
+	if (b.lo != b.hi || b.lo < 0)
+		return (struct ncc_range){ 0, a.hi };
+	return (struct ncc_range){ 0, b.lo > 62 ? 0 : a.hi >> b.lo };
+}
+
+static struct ncc_range of_add(const struct ncc_op *op, const struct ncc_range *const *in,
+			       struct ncc_range all)
+{
+	(void)op;
+	(void)all;
+	return (struct ncc_range){ in[0]->lo + in[1]->lo, in[0]->hi + in[1]->hi };
+}
+
+static struct ncc_range of_subtract(const struct ncc_op *op, const struct ncc_range *const *in,
+				    struct ncc_range all)
+{
+	(void)op;
+	(void)all;
+	return (struct ncc_range){ in[0]->lo - in[1]->hi, in[0]->hi - in[1]->lo };
+}
+
+static struct ncc_range of_multiply(const struct ncc_op *op, const struct ncc_range *const *in,
+				    struct ncc_range all)
+{
+	(void)op;
+	(void)all;
+	return product(*in[0], *in[1]);
+}
+
+/* By 0 it is all ones */
+static struct ncc_range of_divide(const struct ncc_op *op, const struct ncc_range *const *in,
 				  struct ncc_range all)
 {
-	struct ncc_range m;
+	const struct ncc_range m = magnitude(*in[0]);
 
-	switch (kind) {
-	case NCC_ADD:
-		return (struct ncc_range){ a.lo + b.lo, a.hi + b.hi };
-	case NCC_SUB:
-		return (struct ncc_range){ a.lo - b.hi, a.hi - b.lo };
-	case NCC_MUL:
-		return product(a, b);
-	case NCC_MAX:
-		return (struct ncc_range){ a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi };
-	case NCC_MIN:
-		return (struct ncc_range){ a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi };
-	case NCC_DIV: /* by 0 it is all ones */
-		m = magnitude(a);
-		if (b.lo <= 0 && b.hi >= 0)
-			return all;
-		return (struct ncc_range){ a.lo >= 0 && b.lo > 0 ? 0 : -m.hi, m.hi };
-	default:
-		return of_bits(kind, a, b, all);
-	}
+	(void)op;
+	if (in[1]->lo <= 0 && in[1]->hi >= 0)
+		return all;
+	return (struct ncc_range){ in[0]->lo >= 0 && in[1]->lo > 0 ? 0 : -m.hi, m.hi };
+}
+
+static struct ncc_range of_larger(const struct ncc_op *op, const struct ncc_range *const *in,
+				  struct ncc_range all)
+{
+	const struct ncc_range a = *in[0], b = *in[1];
+
+	(void)op;
+	(void)all;
+	return (struct ncc_range){ a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi };
+}
+
+static struct ncc_range of_smaller(const struct ncc_op *op, const struct ncc_range *const *in,
+				   struct ncc_range all)
+{
+	const struct ncc_range a = *in[0], b = *in[1];
+
+	(void)op;
+	(void)all;
+	return (struct ncc_range){ a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi };
+}
+
+static struct ncc_range of_negate(const struct ncc_op *op, const struct ncc_range *const *in,
+				  struct ncc_range all)
+{
+	(void)op;
+	(void)all;
+	return (struct ncc_range){ -in[0]->hi, -in[0]->lo };
+}
+
+static struct ncc_range of_magnitude(const struct ncc_op *op, const struct ncc_range *const *in,
+				     struct ncc_range all)
+{
+	(void)op;
+	(void)all;
+	return magnitude(*in[0]);
+}
+
+static struct ncc_range of_sign(const struct ncc_op *op, const struct ncc_range *const *in,
+				struct ncc_range all)
+{
+	(void)op;
+	(void)in;
+	(void)all;
+	return (struct ncc_range){ -1, 1 };
+}
+
+/* The operands' elements, from the first that counts on */
+static struct ncc_range of_operands(const struct ncc_op *op, const struct ncc_range *const *in,
+				    struct ncc_range all)
+{
+	const unsigned int first = op->kind == NCC_SELECT;
+	struct ncc_range r = *in[first];
+
+	(void)all;
+	for (unsigned int i = first + 1; i < op->nin; i++)
+		r = hull(r, *in[i]);
+	return r;
+}
+
+static struct ncc_range of_first(const struct ncc_op *op, const struct ncc_range *const *in,
+				 struct ncc_range all)
+{
+	(void)op;
+	(void)all;
+	return *in[0];
 }
 
 static struct ncc_range of_reduce(const struct ncc_op *op, const struct ncc_range *const *in,
@@ -141,46 +237,34 @@ static struct ncc_range of_reduce(const struct ncc_op *op, const struct ncc_rang
 				   (in[0]->hi > 0 ? in[0]->hi * n : 0) + in[1]->hi };
 }
 
-static struct ncc_range of_kind(const struct ncc_op *op, const struct ncc_shape *shape,
-				const struct ncc_range *const *in, struct ncc_range all)
-{
-	struct ncc_range r;
-
-	switch (op->kind) {
-	case NCC_CONST:
-		return of_data(op, shape);
-	case NCC_BROADCAST:
-	case NCC_RESHAPE:
-	case NCC_TRANSPOSE:
-	case NCC_SLICE:
-	case NCC_REVERSE:
-	case NCC_CONVERT:
-	case NCC_GATHER:
-		return *in[0];
-	case NCC_PAD:
-		return hull(*in[0], *in[1]);
-	case NCC_SELECT:
-		return hull(*in[1], *in[2]);
-	case NCC_CONCAT:
-		r = *in[0];
-		for (unsigned int i = 1; i < op->nin; i++)
-			r = hull(r, *in[i]);
-		return r;
-	case NCC_NEG:
-		return (struct ncc_range){ -in[0]->hi, -in[0]->lo };
-	case NCC_ABS:
-		return magnitude(*in[0]);
-	case NCC_SIGN:
-		return (struct ncc_range){ -1, 1 };
-	case NCC_REDUCE:
-	case NCC_REDUCE_WINDOW:
-		return of_reduce(op, in, all);
-	default:
-		if (ncc_is_binary(op->kind) && !ncc_is_compare(op->kind))
-			return of_binary(op->kind, *in[0], *in[1], all);
-		return all;
-	}
-}
+/* NULL: anything that the type has */
+static const range_fn rules[NCC_KINDS] = {
+	[NCC_BROADCAST] = of_first,
+	[NCC_RESHAPE] = of_first,
+	[NCC_TRANSPOSE] = of_first,
+	[NCC_SLICE] = of_first,
+	[NCC_REVERSE] = of_first,
+	[NCC_CONVERT] = of_first,
+	[NCC_GATHER] = of_first,
+	[NCC_PAD] = of_operands,
+	[NCC_SELECT] = of_operands,
+	[NCC_CONCAT] = of_operands,
+	[NCC_NEG] = of_negate,
+	[NCC_ABS] = of_magnitude,
+	[NCC_SIGN] = of_sign,
+	[NCC_ADD] = of_add,
+	[NCC_SUB] = of_subtract,
+	[NCC_MUL] = of_multiply,
+	[NCC_DIV] = of_divide,
+	[NCC_MAX] = of_larger,
+	[NCC_MIN] = of_smaller,
+	[NCC_AND] = of_and,
+	[NCC_OR] = of_or,
+	[NCC_XOR] = of_or,
+	[NCC_SHR] = of_shift_right,
+	[NCC_REDUCE] = of_reduce,
+	[NCC_REDUCE_WINDOW] = of_reduce,
+};
 
 struct ncc_range ncc_range_of(const struct ncc_op *op, const struct ncc_shape *shape,
 			      const struct ncc_range *const *in)
@@ -189,7 +273,10 @@ struct ncc_range ncc_range_of(const struct ncc_op *op, const struct ncc_shape *s
 
 	if (all.lo > all.hi || shape->pred)
 		return all;
-	r = of_kind(op, shape, in, all);
+	if (op->kind == NCC_CONST)
+		r = of_data(op, shape);
+	else
+		r = rules[op->kind] ? rules[op->kind](op, in, all) : all;
 	/* what leaves the type wraps around in it */
 	return r.lo > r.hi || r.lo < all.lo || r.hi > all.hi ? all : r;
 }

@@ -3,7 +3,7 @@
  * The verifier of the tensor IR: what an operation's attributes and operands say its result must
  * be, against what it is. Front ends run it on what they read, the driver after every pass.
  */
-#include "ir.h"
+#include "traits.h"
 
 #include <errno.h>
 #include <string.h>
@@ -413,42 +413,36 @@ static int check_operand(const struct ncc_op *op, unsigned int i, struct ncc_err
 	return ok ? 0 : ncc_fail_op(err, -EINVAL, op, "operand %u is a %s", i, ncc_kind_name(kind));
 }
 
-static const struct {
-	check_fn check;
-	unsigned int nin;
-} rules[NCC_KINDS] = {
-	[NCC_PARAM] = { check_leaf, 0 },
-	[NCC_CONST] = { check_leaf, 0 },
-	[NCC_SELECT] = { check_elementwise, 3 },
-	[NCC_BROADCAST] = { check_broadcast, 1 },
-	[NCC_BITCAST] = { check_bitcast, 1 },
-	[NCC_RESHAPE] = { check_reshape, 1 },
-	[NCC_TRANSPOSE] = { check_transpose, 1 },
-	[NCC_SLICE] = { check_slice, 1 },
-	[NCC_REVERSE] = { check_reverse, 1 },
-	[NCC_CONCAT] = { check_concat, 0 }, /* any number */
-	[NCC_PAD] = { check_pad, 2 },
-	[NCC_GATHER] = { check_gather, 2 },
-	[NCC_DOT] = { check_dot, 2 },
-	[NCC_CONV] = { check_conv, 2 },
-	[NCC_REDUCE] = { check_reduce, 2 },
-	[NCC_REDUCE_WINDOW] = { check_reduce_window, 2 },
-	[NCC_LOOP] = { check_loop, 1 },
-	[NCC_STATE] = { check_state, 2 },
-	[NCC_LOOP_END] = { check_loop_end, 0 }, /* any number */
-	[NCC_LOOP_RESULT] = { check_loop_result, 2 },
+/* Of what is not element-wise */
+static const check_fn rules[NCC_KINDS] = {
+	[NCC_PARAM] = check_leaf,
+	[NCC_CONST] = check_leaf,
+	[NCC_BROADCAST] = check_broadcast,
+	[NCC_BITCAST] = check_bitcast,
+	[NCC_RESHAPE] = check_reshape,
+	[NCC_TRANSPOSE] = check_transpose,
+	[NCC_SLICE] = check_slice,
+	[NCC_REVERSE] = check_reverse,
+	[NCC_CONCAT] = check_concat,
+	[NCC_PAD] = check_pad,
+	[NCC_GATHER] = check_gather,
+	[NCC_DOT] = check_dot,
+	[NCC_CONV] = check_conv,
+	[NCC_REDUCE] = check_reduce,
+	[NCC_REDUCE_WINDOW] = check_reduce_window,
+	[NCC_LOOP] = check_loop,
+	[NCC_STATE] = check_state,
+	[NCC_LOOP_END] = check_loop_end,
+	[NCC_LOOP_RESULT] = check_loop_result,
 };
 
 int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err)
 {
-	bool elementwise = ncc_is_unary(op->kind) || ncc_is_binary(op->kind);
-	unsigned int nin = ncc_is_unary(op->kind)    ? 1
-			   : ncc_is_binary(op->kind) ? 2
-						     : rules[op->kind].nin;
+	const int nin = ncc_traits_of(op->kind)->nin;
 	int64_t n = 1;
 
-	if (op->kind != NCC_CONCAT && op->kind != NCC_LOOP_END && op->nin != nin)
-		return ncc_fail_op(err, -EINVAL, op, "%u operands, expected %u", op->nin, nin);
+	if (nin != NCC_ANY_NUMBER && op->nin != (unsigned int)nin)
+		return ncc_fail_op(err, -EINVAL, op, "%u operands, expected %d", op->nin, nin);
 	if (op->shape.ndim > NCC_MAX_DIMS)
 		return ncc_fail_op(err, -EINVAL, op, "rank %u, at most %u is supported",
 				   op->shape.ndim, NCC_MAX_DIMS);
@@ -465,7 +459,7 @@ int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err)
 	for (unsigned int i = 0; i < op->nin; i++)
 		if (check_operand(op, i, err))
 			return -EINVAL;
-	return elementwise ? check_elementwise(op, err) : rules[op->kind].check(op, err);
+	return rules[op->kind] ? rules[op->kind](op, err) : check_elementwise(op, err);
 }
 
 int ncc_verify(const struct ncc_module *m, struct ncc_error *err)

@@ -70,8 +70,7 @@ static int flatten_reduce(struct ncc_pass *p, struct ncc_op *op, int64_t rows)
 int pass_flatten(struct ncc_pass *p)
 {
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {
-		bool elementwise =
-			ncc_is_unary(op->kind) || ncc_is_binary(op->kind) || op->kind == NCC_SELECT;
+		bool elementwise = ncc_is_elementwise(op->kind);
 		const struct ncc_shape *s = op->kind == NCC_REDUCE ? &op->in[0]->shape : &op->shape;
 		int64_t rows = 0;
 		int rc = 0;

@@ -106,39 +106,77 @@ static struct ncc_op *divide_small(struct ints *x, struct ncc_op *a, struct ncc_
 			    word_splat(bl, a, UINT32_MAX), q);
 }
 
+/* An operation's rule: its bounds before it wraps around, and whether its operands are signed */
+typedef struct ncc_op *(*rewrite_fn)(struct ints *x, const struct ncc_op *op, bool is_signed,
+				     const struct ncc_range *r);
+
+/* By fp32 where that is exact, else by words */
 static struct ncc_op *arithmetic(struct ints *x, const struct ncc_op *op, bool is_signed,
 				 const struct ncc_range *r)
 {
-	struct ncc_op *a = widen(x, 0), *b = op->nin > 1 ? widen(x, 1) : NULL;
-	bool easy = all_small(x, op, r);
+	static const build_fn by_words[NCC_KINDS] = {
+		[NCC_ADD] = word_add,
+		[NCC_SUB] = word_sub,
+		[NCC_MUL] = word_mul,
+	};
+	struct ncc_op *a = widen(x, 0), *b = widen(x, 1);
 
-	switch (op->kind) {
-	case NCC_ADD:
-		return easy ? word_small(&x->bl, NCC_ADD, a, b) : word_add(&x->bl, a, b);
-	case NCC_SUB:
-		return easy ? word_small(&x->bl, NCC_SUB, a, b) : word_sub(&x->bl, a, b);
-	case NCC_MUL:
-		return easy ? word_small(&x->bl, NCC_MUL, a, b) : word_mul(&x->bl, a, b);
-	case NCC_NEG:
-		b = word_splat(&x->bl, a, 0);
-		return easy ? word_small(&x->bl, NCC_SUB, b, a) : word_sub(&x->bl, b, a);
-	case NCC_ABS:
-		return x->r[0]->lo >= 0 ? a : word_abs(&x->bl, a);
-	case NCC_SIGN:
-		if (is_signed) /* conversion to fp32 keeps it */
-			return build_node(&x->bl, NCC_SIGN, &a->shape, a, NULL, NULL);
-		b = word_compare(&x->bl, NCC_NE, a, word_splat(&x->bl, a, 0), false);
-		return build_cast(&x->bl, b, NEURON_DT_INT32);
-	case NCC_DIV:
-		return easy ? divide_small(x, a, b) : word_divide(&x->bl, a, b, is_signed);
-	default: /* maximum, minimum */
-		if (easy)
-			return word_small(&x->bl, op->kind, a, b);
-		return build_select(&x->bl,
-				    word_compare(&x->bl, op->kind == NCC_MAX ? NCC_GE : NCC_LE, a,
-						 b, is_signed),
-				    a, b);
-	}
+	(void)is_signed;
+	return all_small(x, op, r) ? word_small(&x->bl, op->kind, a, b)
+				   : by_words[op->kind](&x->bl, a, b);
+}
+
+static struct ncc_op *negate(struct ints *x, const struct ncc_op *op, bool is_signed,
+			     const struct ncc_range *r)
+{
+	struct ncc_op *a = widen(x, 0), *zero = word_splat(&x->bl, a, 0);
+
+	(void)is_signed;
+	return all_small(x, op, r) ? word_small(&x->bl, NCC_SUB, zero, a)
+				   : word_sub(&x->bl, zero, a);
+}
+
+static struct ncc_op *magnitude(struct ints *x, const struct ncc_op *op, bool is_signed,
+				const struct ncc_range *r)
+{
+	struct ncc_op *a = widen(x, 0);
+
+	(void)op;
+	(void)is_signed;
+	(void)r;
+	return x->r[0]->lo >= 0 ? a : word_abs(&x->bl, a);
+}
+
+static struct ncc_op *sign(struct ints *x, const struct ncc_op *op, bool is_signed,
+			   const struct ncc_range *r)
+{
+	struct ncc_op *a = widen(x, 0), *b;
+
+	(void)op;
+	(void)r;
+	if (is_signed) /* conversion to fp32 keeps it */
+		return build_node(&x->bl, NCC_SIGN, &a->shape, a, NULL, NULL);
+	b = word_compare(&x->bl, NCC_NE, a, word_splat(&x->bl, a, 0), false);
+	return build_cast(&x->bl, b, NEURON_DT_INT32);
+}
+
+static struct ncc_op *divide(struct ints *x, const struct ncc_op *op, bool is_signed,
+			     const struct ncc_range *r)
+{
+	struct ncc_op *a = widen(x, 0), *b = widen(x, 1);
+
+	return all_small(x, op, r) ? divide_small(x, a, b) : word_divide(&x->bl, a, b, is_signed);
+}
+
+static struct ncc_op *extreme(struct ints *x, const struct ncc_op *op, bool is_signed,
+			      const struct ncc_range *r)
+{
+	const enum ncc_kind before = op->kind == NCC_MAX ? NCC_GE : NCC_LE;
+	struct ncc_op *a = widen(x, 0), *b = widen(x, 1);
+
+	if (all_small(x, op, r))
+		return word_small(&x->bl, op->kind, a, b);
+	return build_select(&x->bl, word_compare(&x->bl, before, a, b, is_signed), a, b);
 }
 
 static struct ncc_op *compare(struct ints *x, const struct ncc_op *op)
@@ -386,68 +424,109 @@ static struct ncc_op *product(struct ints *x, const struct ncc_op *op)
 			sum = sum ? word_add(&x->bl, sum, p) : p;
 		}
 	}
-	return sum;
+	if (ncc_is_float(op->shape.dtype))
+		return build_cast(&x->bl, sum, op->shape.dtype);
+	return narrow(x, sum, op->shape.dtype, NULL);
 }
 
-/* Is it what the datapath does anyway, or only moved? */
+/* Is it what the datapath does anyway? Of words, where all bounds are small */
+static bool words_stay(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
+{
+	const struct ncc_shape *from = x->from[0];
+	bool word = !from->pred && from->dtype == NEURON_DT_INT32;
+
+	return !is_integer(&op->shape) || (word && all_small(x, op, r));
+}
+
+static bool floats_stay(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
+{
+	(void)x;
+	(void)r;
+	return !is_integer(&op->shape);
+}
+
+static bool convert_stays(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
+{
+	const struct ncc_shape *from = x->from[0];
+
+	(void)r;
+	if (ncc_is_float(from->dtype) || from->pred || op->shape.pred)
+		return op->shape.pred || !ncc_is_unsigned(op->shape.dtype) || from->pred;
+	if (ncc_is_float(op->shape.dtype))
+		return !ncc_is_unsigned(from->dtype);
+	return !ncc_is_unsigned(from->dtype) && !ncc_is_unsigned(op->shape.dtype) &&
+	       ncc_dtype_size(op->shape.dtype) >= ncc_dtype_size(from->dtype);
+}
+
+static bool compare_stays(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
+{
+	const struct ncc_shape *from = x->from[0];
+
+	(void)op;
+	(void)r;
+	return from->pred || ncc_is_float(from->dtype) ||
+	       (!ncc_is_unsigned(from->dtype) && small(x->r[0]) && small(x->r[1]));
+}
+
+static bool reduce_stays(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
+{
+	const struct ncc_shape *from = x->from[0];
+	bool word = !from->pred && from->dtype == NEURON_DT_INT32;
+
+	return !is_integer(from) || (word && all_small(x, op, r) && op->func != NCC_MUL);
+}
+
+static bool product_stays(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
+{
+	const struct ncc_shape *a = x->from[0], *b = x->from[1];
+
+	(void)r;
+	return !is_integer(a) || !is_integer(b) ||
+	       (a->dtype == NEURON_DT_INT8 && b->dtype == NEURON_DT_INT8 &&
+		op->shape.dtype == NEURON_DT_INT32);
+}
+
+/* What has no rule only moves what it is given, or does the same to every bit */
+static const struct rule {
+	bool (*stays)(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r);
+	rewrite_fn words; /* of which the low bits are the result */
+	struct ncc_op *(*whole)(struct ints *x, const struct ncc_op *op); /* the result itself */
+} rules[NCC_KINDS] = {
+	[NCC_CONVERT] = { convert_stays, .whole = convert },
+	[NCC_ADD] = { words_stay, .words = arithmetic },
+	[NCC_SUB] = { words_stay, .words = arithmetic },
+	[NCC_MUL] = { words_stay, .words = arithmetic },
+	[NCC_MAX] = { words_stay, .words = extreme },
+	[NCC_MIN] = { words_stay, .words = extreme },
+	[NCC_NEG] = { words_stay, .words = negate },
+	[NCC_ABS] = { floats_stay, .words = magnitude },
+	[NCC_SIGN] = { floats_stay, .words = sign },
+	[NCC_DIV] = { floats_stay, .words = divide },
+	[NCC_EQ] = { compare_stays, .whole = compare },
+	[NCC_NE] = { compare_stays, .whole = compare },
+	[NCC_GE] = { compare_stays, .whole = compare },
+	[NCC_GT] = { compare_stays, .whole = compare },
+	[NCC_LE] = { compare_stays, .whole = compare },
+	[NCC_LT] = { compare_stays, .whole = compare },
+	[NCC_REDUCE] = { reduce_stays, .words = reduce },
+	[NCC_DOT] = { product_stays, .whole = product },
+	[NCC_CONV] = { product_stays, .whole = product },
+};
+
 static bool stays(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
 {
-	const struct ncc_shape *from = op->nin ? x->from[0] : NULL;
-	bool word = from && !from->pred && from->dtype == NEURON_DT_INT32;
-
-	if (ncc_is_compare(op->kind))
-		return from->pred || ncc_is_float(from->dtype) ||
-		       (!ncc_is_unsigned(from->dtype) && small(x->r[0]) && small(x->r[1]));
-	switch (op->kind) {
-	case NCC_CONVERT:
-		if (ncc_is_float(from->dtype) || from->pred || op->shape.pred)
-			return op->shape.pred || !ncc_is_unsigned(op->shape.dtype) || from->pred;
-		if (ncc_is_float(op->shape.dtype))
-			return !ncc_is_unsigned(from->dtype);
-		return !ncc_is_unsigned(from->dtype) && !ncc_is_unsigned(op->shape.dtype) &&
-		       ncc_dtype_size(op->shape.dtype) >= ncc_dtype_size(from->dtype);
-	case NCC_ADD:
-	case NCC_SUB:
-	case NCC_MUL:
-	case NCC_MAX:
-	case NCC_MIN:
-	case NCC_NEG:
-		return !is_integer(&op->shape) || (word && all_small(x, op, r));
-	case NCC_ABS:
-	case NCC_SIGN:
-	case NCC_DIV:
-		return !is_integer(&op->shape);
-	case NCC_REDUCE:
-		return !is_integer(from) || (word && all_small(x, op, r) && op->func != NCC_MUL);
-	case NCC_DOT:
-	case NCC_CONV:
-		return !is_integer(from) || !is_integer(x->from[1]) ||
-		       (from->dtype == NEURON_DT_INT8 && x->from[1]->dtype == NEURON_DT_INT8 &&
-			op->shape.dtype == NEURON_DT_INT32);
-	default:
-		return true;
-	}
+	return !rules[op->kind].stays || rules[op->kind].stays(x, op, r);
 }
 
 static struct ncc_op *rewrite(struct ints *x, const struct ncc_op *op)
 {
+	const struct rule *rule = &rules[op->kind];
 	struct ncc_range r = unwrapped(x, op);
-	bool is_signed = !ncc_is_unsigned(x->from[0]->dtype);
-	struct ncc_op *w;
 
-	if (ncc_is_compare(op->kind))
-		return compare(x, op);
-	if (op->kind == NCC_CONVERT)
-		return convert(x, op);
-	if (op->kind == NCC_DOT || op->kind == NCC_CONV) {
-		w = product(x, op);
-		if (ncc_is_float(op->shape.dtype))
-			return build_cast(&x->bl, w, op->shape.dtype);
-		return narrow(x, w, op->shape.dtype, NULL);
-	}
-	w = op->kind == NCC_REDUCE ? reduce(x, op, is_signed, &r)
-				   : arithmetic(x, op, is_signed, &r);
-	return narrow(x, w, op->shape.dtype, &r);
+	if (rule->whole)
+		return rule->whole(x, op);
+	return narrow(x, rule->words(x, op, !ncc_is_unsigned(x->from[0]->dtype), &r),
+		      op->shape.dtype, &r);
 }
 
 static int one(struct ints *x, struct ncc_op *op)

@@ -29,39 +29,57 @@ static int largest(const struct ncc_op *op, uint32_t not_these)
 	return best;
 }
 
-/* Result dimension d as a dimension of the operand, or none */
-static int through(const struct ncc_op *op, int d)
+static int through_broadcast(const struct ncc_op *op, int d)
+{
+	for (unsigned int i = 0; i < op->in[0]->shape.ndim; i++)
+		if (op->map[i] == d)
+			return (int)i;
+	return NONE;
+}
+
+static int through_transpose(const struct ncc_op *op, int d)
+{
+	return op->map[d];
+}
+
+static int through_reduce(const struct ncc_op *op, int d)
+{
+	for (unsigned int i = 0; i < op->in[0]->shape.ndim; i++)
+		if (!(op->mask >> i & 1) && d-- == 0)
+			return (int)i;
+	return NONE;
+}
+
+static int through_reshape(const struct ncc_op *op, int d)
 {
 	const struct ncc_shape *a = &op->in[0]->shape, *b = &op->shape;
 	int64_t before = 1, seen = 1;
 
+	for (int i = 0; i < d; i++)
+		before *= b->dim[i];
+	for (unsigned int i = 0; i < a->ndim; i++) {
+		if (seen == before && a->dim[i] == b->dim[d])
+			return (int)i;
+		seen *= a->dim[i];
+	}
+	return NONE;
+}
+
+/* Result dimension d as a dimension of the operand, or none */
+static int through(const struct ncc_op *op, int d)
+{
+	static int (*const by_kind[NCC_KINDS])(const struct ncc_op *op, int d) = {
+		[NCC_BROADCAST] = through_broadcast,
+		[NCC_TRANSPOSE] = through_transpose,
+		[NCC_REDUCE] = through_reduce,
+		[NCC_RESHAPE] = through_reshape,
+	};
+
 	if (d < 0)
 		return NONE;
-	switch (op->kind) {
-	case NCC_BROADCAST:
-		for (unsigned int i = 0; i < a->ndim; i++)
-			if (op->map[i] == d)
-				return (int)i;
-		return NONE;
-	case NCC_TRANSPOSE:
-		return op->map[d];
-	case NCC_REDUCE:
-		for (unsigned int i = 0; i < a->ndim; i++)
-			if (!(op->mask >> i & 1) && d-- == 0)
-				return (int)i;
-		return NONE;
-	case NCC_RESHAPE:
-		for (int i = 0; i < d; i++)
-			before *= b->dim[i];
-		for (unsigned int i = 0; i < a->ndim; i++) {
-			if (seen == before && a->dim[i] == b->dim[d])
-				return (int)i;
-			seen *= a->dim[i];
-		}
-		return NONE;
-	default:
-		return d < (int)a->ndim ? d : NONE;
-	}
+	if (by_kind[op->kind])
+		return by_kind[op->kind](op, d);
+	return d < (int)op->in[0]->shape.ndim ? d : NONE;
 }
 
 /* Operand dimension d as a dimension of the result, or none */
@@ -96,41 +114,62 @@ static uint32_t windowed(const struct ncc_op *op)
 	return mask;
 }
 
-static void wishes_of(int *want, const struct ncc_op *op)
+static void wishes_of_dot(int *want, const struct ncc_op *op)
+{
+	wish(want, op->in[0], largest_of(op->in[0], op->dot->lhs_contract, op->dot->ncontract));
+	wish(want, op->in[1], largest_of(op->in[1], op->dot->rhs_contract, op->dot->ncontract));
+}
+
+static void wishes_of_conv(int *want, const struct ncc_op *op)
+{
+	wish(want, op->in[0], op->conv->in_feature);
+	wish(want, op->in[1], op->conv->k_in);
+}
+
+static void wishes_of_reduce(int *want, const struct ncc_op *op)
 {
 	int d = want[op->id];
 
-	switch (op->kind) {
-	case NCC_DOT:
-		wish(want, op->in[0],
-		     largest_of(op->in[0], op->dot->lhs_contract, op->dot->ncontract));
-		wish(want, op->in[1],
-		     largest_of(op->in[1], op->dot->rhs_contract, op->dot->ncontract));
+	if (d < 0 && op->shape.ndim)
+		d = largest(op, 0);
+	d = op->shape.ndim ? through(op, d) : largest(op->in[0], 0);
+	if (d >= 0 && op->in[0]->shape.dim[d] >= NEURON_PARTITIONS / 4)
+		want[op->in[0]->id] = NONE; /* others would have to turn it: they can */
+	wish(want, op->in[0], d);
+}
+
+/* From DRAM, a row wherever it is wanted */
+static void wishes_of_gather(int *want, const struct ncc_op *op)
+{
+	(void)want;
+	(void)op;
+}
+
+static void wishes_of_window(int *want, const struct ncc_op *op)
+{
+	int d = want[op->id];
+
+	if (d >= 0 && windowed(op) >> d & 1)
+		d = NONE;
+	wish(want, op->in[0], d);
+}
+
+/* What an operation wishes of its operands */
+static void wishes_of(int *want, const struct ncc_op *op)
+{
+	static void (*const by_kind[NCC_KINDS])(int *want, const struct ncc_op *op) = {
+		[NCC_DOT] = wishes_of_dot,	 [NCC_CONV] = wishes_of_conv,
+		[NCC_REDUCE] = wishes_of_reduce, [NCC_GATHER] = wishes_of_gather,
+		[NCC_PAD] = wishes_of_window,	 [NCC_REDUCE_WINDOW] = wishes_of_window,
+	};
+
+	if (by_kind[op->kind]) {
+		by_kind[op->kind](want, op);
 		return;
-	case NCC_CONV:
-		wish(want, op->in[0], op->conv->in_feature);
-		wish(want, op->in[1], op->conv->k_in);
-		return;
-	case NCC_REDUCE:
-		if (d < 0 && op->shape.ndim)
-			d = largest(op, 0);
-		d = op->shape.ndim ? through(op, d) : largest(op->in[0], 0);
-		if (d >= 0 && op->in[0]->shape.dim[d] >= NEURON_PARTITIONS / 4)
-			want[op->in[0]->id] = NONE; /* others would have to turn it: they can */
-		wish(want, op->in[0], d);
-		return;
-	case NCC_GATHER: /* from DRAM, a row wherever it is wanted */
-		return;
-	case NCC_REDUCE_WINDOW:
-	case NCC_PAD:
-		if (d >= 0 && windowed(op) >> d & 1)
-			d = NONE;
-		wish(want, op->in[0], d);
-		return;
-	default:
-		for (unsigned int i = 0; i < op->nin; i++)
-			wish(want, op->in[i], i && op->kind == NCC_RESHAPE ? NONE : through(op, d));
 	}
+	for (unsigned int i = 0; i < op->nin; i++)
+		wish(want, op->in[i],
+		     i && op->kind == NCC_RESHAPE ? NONE : through(op, want[op->id]));
 }
 
 /* One of the free dimensions: the wish, or the one of the operand that is better stationary */
@@ -152,8 +191,7 @@ static int as_operands(const struct ncc_op *op, int d)
 {
 	int found = NONE;
 
-	if (op->kind == NCC_CONVERT ||
-	    (!ncc_is_unary(op->kind) && !ncc_is_binary(op->kind) && op->kind != NCC_SELECT))
+	if (op->kind == NCC_CONVERT || !ncc_is_elementwise(op->kind))
 		return d;
 	for (unsigned int i = 0; i < op->nin; i++) {
 		const struct ncc_op *in = op->in[i];
@@ -167,20 +205,31 @@ static int as_operands(const struct ncc_op *op, int d)
 	return found >= 0 && op->shape.dim[found] >= NEURON_PARTITIONS / 4 ? found : d;
 }
 
+static int give_conv(const struct ncc_op *op, int d)
+{
+	(void)d;
+	return op->conv->out_feature;
+}
+
+static int give_gather(const struct ncc_op *op, int d)
+{
+	(void)op;
+	(void)d;
+	return 0;
+}
+
+/* The dimension along the partitions that an operation's result gets; d: the wish */
 static int give(const struct ncc_op *op, int d)
 {
+	static int (*const by_kind[NCC_KINDS])(const struct ncc_op *op, int d) = {
+		[NCC_CONV] = give_conv,
+		[NCC_DOT] = give_dot,
+		[NCC_GATHER] = give_gather,
+	};
 	uint32_t mask = windowed(op);
 
-	switch (op->kind) {
-	case NCC_CONV:
-		return op->conv->out_feature;
-	case NCC_DOT:
-		return give_dot(op, d);
-	case NCC_GATHER:
-		return 0;
-	default:
-		break;
-	}
+	if (by_kind[op->kind])
+		return by_kind[op->kind](op, d);
 	for (unsigned int i = 0; d < 0 && i < op->nin; i++) { /* as an operand has it */
 		const struct ncc_op *in = op->in[i];
 
