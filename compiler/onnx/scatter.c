@@ -10,23 +10,23 @@
 
 #include "onnx.h"
 
-/* ADD, MUL, MAX, MIN; NCC_KINDS: replace */
-static enum ncc_kind reduction(struct onnx_node *n)
+/* Of what a place is told several times; without a reduction the update takes its place */
+static struct ncc_combine reduction(struct onnx_node *n)
 {
 	static const struct {
 		const char *name;
-		enum ncc_kind kind;
-	} known[] = { { "none", NCC_KINDS },
-		      { "add", NCC_ADD },
-		      { "mul", NCC_MUL },
-		      { "max", NCC_MAX },
-		      { "min", NCC_MIN } };
+		struct ncc_combine combine;
+	} known[] = { { "none", { .by = NCC_COMBINE_SECOND } },
+		      { "add", { .by = NCC_COMBINE_KIND, .kind = NCC_ADD } },
+		      { "mul", { .by = NCC_COMBINE_KIND, .kind = NCC_MUL } },
+		      { "max", { .by = NCC_COMBINE_KIND, .kind = NCC_MAX } },
+		      { "min", { .by = NCC_COMBINE_KIND, .kind = NCC_MIN } } };
 
-	for (unsigned int i = 0; i < 5; i++)
+	for (unsigned int i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (onnx_string_is(n, "reduction", known[i].name, "none"))
-			return known[i].kind;
+			return known[i].combine;
 	onnx_fail(n, -ENOTSUP, "the reduction is not supported");
-	return NCC_KINDS;
+	return known[0].combine;
 }
 
 static double neutral(enum ncc_kind kind, const struct ncc_shape *s)
@@ -40,7 +40,8 @@ static double neutral(enum ncc_kind kind, const struct ncc_shape *s)
 /* What the updates u with hot (both of one more dimension, d) make of x */
 static onnx_op merged(struct onnx_node *n, onnx_op x, onnx_op u, onnx_op hot, unsigned int d)
 {
-	enum ncc_kind kind = reduction(n), func = kind == NCC_KINDS ? NCC_MAX : kind;
+	const struct ncc_combine c = reduction(n);
+	enum ncc_kind func = c.by == NCC_COMBINE_SECOND ? NCC_MAX : c.kind;
 	onnx_op any, all;
 
 	if (!x || !u || !hot || n->rc)
@@ -51,8 +52,8 @@ static onnx_op merged(struct onnx_node *n, onnx_op x, onnx_op u, onnx_op hot, un
 	}
 	all = ox_reduce(n, ox_select(n, hot, u, ox_scalar(n, &u->shape, neutral(func, &u->shape))),
 			func, 1u << d, false);
-	if (kind != NCC_KINDS)
-		return ox_bin(n, kind, x, all);
+	if (c.by == NCC_COMBINE_KIND)
+		return ox_bin(n, c.kind, x, all);
 	any = ox_reduce(n, hot, NCC_OR, 1u << d, false);
 	return ox_select(n, any, all, x);
 }
