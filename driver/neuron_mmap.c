@@ -206,8 +206,7 @@ static int mmap_checked(struct file *file, struct vm_area_struct *vma)
 	struct neuron_mc *mc;
 	int idx, ret;
 
-	if (nf->free_access)
-		return -EACCES;
+	/* a file that is open for writing alone does not get here: the kernel refuses to map it */
 	if (neuron_fail(NEURON_FAIL_MMAP))
 		return -ENOMEM;
 	idx = neuron_enter(nd);

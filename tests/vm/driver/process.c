@@ -129,11 +129,14 @@ static int inherited_fd;
 
 static int use_inherited(struct child *c)
 {
+	struct neuron_ioctl_crwl lock = { 0 };
 	uint64_t h;
 	int bad = 0;
 
 	bad |= chunk(inherited_fd, false, 4096, 0, &h) != -EACCES;
 	bad |= (apps(inherited_fd) != 1) << 1;
+	/* nor without the chip */
+	bad |= (call(inherited_fd, NEURON_IOCTL_CRWL_READER_ENTER, &lock) != -EACCES) << 2;
 	say(c);
 	hear(c);
 	return bad;

@@ -339,6 +339,8 @@ static void test_program_engine(int fd)
 /* Another process cannot touch the core of this one, and can once it is gone */
 static void test_owner(int fd)
 {
+	uint32_t back[4];
+	struct neuron_ioctl_dma_descriptor_copyout out = { ENG, QID, 0, 1, 1, back };
 	int status, bad = 0, fd2;
 	uint32_t v = 1;
 	pid_t pid = fork();
@@ -350,6 +352,7 @@ static void test_owner(int fd)
 		bad |= (sem(fd2, NEURON_IOCTL_SEMAPHORE_WRITE, 0, 1, &v) != -EACCES) << 2;
 		bad |= (sem(fd2, NEURON_IOCTL_SEMAPHORE_WRITE, 3, 1, &v) != 0) << 3;
 		bad |= (queue_init(fd, ENG, QID, RING, 0, 0) != -EACCES) << 4;
+		bad |= (call(fd2, NEURON_IOCTL_DMA_DESCRIPTOR_COPYOUT, &out) != -EACCES) << 5;
 		_exit(bad);
 	}
 	waitpid(pid, &status, 0);
