@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nrt_priv.h"
+#include "rt_subgraph.h"
 
 #define PLACE 256 /* bytes from one place of a list to the next */
 #define LIST_TABLES (PLACE / (int)sizeof(uint64_t))
@@ -57,9 +57,9 @@ static uint64_t rows_of(const struct neff_desc *d)
 }
 
 /* Rows and gathers of a queue; a queue of copies has none */
-static unsigned int count(const struct neff_subgraph *sg, unsigned int queue, uint64_t *rows)
+static unsigned int count(const struct neff_subgraph *neff, unsigned int queue, uint64_t *rows)
 {
-	const struct neff_engine *e = &sg->engine[sg->queues[queue].owner];
+	const struct neff_engine *e = &neff->engine[neff->queues[queue].owner];
 	unsigned int n = 0;
 
 	*rows = 0;
@@ -73,13 +73,13 @@ static unsigned int count(const struct neff_subgraph *sg, unsigned int queue, ui
 	return n;
 }
 
-unsigned int rt_gather_queues(const struct neff_subgraph *sg)
+unsigned int rt_gather_queues(const struct neff_subgraph *neff)
 {
 	unsigned int n = 0;
 	uint64_t rows;
 
-	for (unsigned int q = 0; q < sg->nqueues; q++)
-		n += count(sg, q, &rows) ? 2 : 0;
+	for (unsigned int q = 0; q < neff->nqueues; q++)
+		n += count(neff, q, &rows) ? 2 : 0;
 	return n;
 }
 
@@ -115,10 +115,10 @@ static NRT_STATUS find_tables(struct rt_gathers *g, const struct neff_engine *e)
 	return NRT_SUCCESS;
 }
 
-static void fill_list(const struct nrt_model *model, const struct table *t, unsigned int slot,
+static void fill_list(const struct rt_subgraph *sg, const struct table *t, unsigned int slot,
 		      uint8_t *list, uint64_t size)
 {
-	uint64_t first = model->vars[t->var].pa + t->offset, row = 0;
+	uint64_t first = sg->vars[t->var].pa + t->offset, row = 0;
 
 	for (uint64_t at = slot * sizeof(uint64_t); at < size; at += PLACE) {
 		uint64_t addr = first + row * (uint64_t)t->pitch;
@@ -128,12 +128,12 @@ static void fill_list(const struct nrt_model *model, const struct table *t, unsi
 	}
 }
 
-static NRT_STATUS make_list(struct nrt_model *model, unsigned int n)
+static NRT_STATUS make_list(struct rt_subgraph *sg, unsigned int n)
 {
-	struct rt_gathers *g = model->gathers;
+	struct rt_gathers *g = sg->gathers;
 	uint64_t size = (uint64_t)PLACE << (8 * g->width);
 	unsigned int last = (n + 1) * LIST_TABLES;
-	NRT_STATUS status = rt_chunk_alloc(model->core, size, size,
+	NRT_STATUS status = rt_chunk_alloc(sg->core, size, size,
 					   NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, &g->list[n]);
 	uint8_t *list;
 	int err;
@@ -146,57 +146,57 @@ static NRT_STATUS make_list(struct nrt_model *model, unsigned int n)
 	if (!list)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 	for (unsigned int i = n * LIST_TABLES; i < last && i < g->ntables; i++)
-		fill_list(model, &g->table[i], i % LIST_TABLES, list, size);
-	err = ndl_memory_buf_copyin(model->core->dev, g->list[n].handle, list, 0, size);
+		fill_list(sg, &g->table[i], i % LIST_TABLES, list, size);
+	err = ndl_memory_buf_copyin(sg->core->dev, g->list[n].handle, list, 0, size);
 	free(list);
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "a list: %s", strerror(-err))
 		   : NRT_SUCCESS;
 }
 
 /* The queues behind each queue of gathers, and their descriptors' memory */
-static NRT_STATUS make_queues(struct nrt_model *model)
+static NRT_STATUS make_queues(struct rt_subgraph *sg)
 {
-	struct rt_ring *next = model->queues + model->sg->nqueues;
+	struct rt_ring *next = sg->queues + sg->neff->nqueues;
 	NRT_STATUS status = NRT_SUCCESS;
 
-	for (unsigned int q = 0; q < model->sg->nqueues && !status; q++) {
-		uint64_t rows, n = count(model->sg, q, &rows);
+	for (unsigned int q = 0; q < sg->neff->nqueues && !status; q++) {
+		uint64_t rows, n = count(sg->neff, q, &rows);
 
 		if (!n)
 			continue;
 		if (rows + n > MAX_ROWS)
 			return rt_fail(NRT_RESOURCE, "TDRV", "queue '%s' gathers more than %u rows",
-				       model->sg->queues[q].name, MAX_ROWS);
-		model->gathers->n += (unsigned int)n;
-		model->queues[q].next = next;
+				       sg->neff->queues[q].name, MAX_ROWS);
+		sg->gathers->n += (unsigned int)n;
+		sg->queues[q].next = next;
 		next->next = next + 1;
 		/* one descriptor a row, and one a gather: the doorbells, the semaphore */
-		status = rt_half_reserve(model, &next[0].tx, (uint32_t)(rows + n));
+		status = rt_half_reserve(sg->core, &next[0].tx, (uint32_t)(rows + n));
 		if (!status)
-			status = rt_half_reserve(model, &next[1].tx, (uint32_t)(rows + n));
+			status = rt_half_reserve(sg->core, &next[1].tx, (uint32_t)(rows + n));
 		next += 2;
 	}
 	return status;
 }
 
-NRT_STATUS rt_gather_begin(struct nrt_model *model)
+NRT_STATUS rt_gather_begin(struct rt_subgraph *sg)
 {
 	struct rt_gathers *g;
 	NRT_STATUS status;
 
-	if (model->nqueues == model->sg->nqueues)
+	if (sg->nqueues == sg->neff->nqueues)
 		return NRT_SUCCESS;
-	g = model->gathers = calloc(1, sizeof(*g));
+	g = sg->gathers = calloc(1, sizeof(*g));
 	if (!g)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 	g->width = 1;
-	status = make_queues(model);
-	for (unsigned int e = 0; e < rt_target(model)->engines && !status; e++)
-		status = find_tables(g, &model->sg->engine[e]);
+	status = make_queues(sg);
+	for (unsigned int e = 0; e < sg->target->engines && !status; e++)
+		status = find_tables(g, &sg->neff->engine[e]);
 	for (unsigned int n = 0; n * LIST_TABLES < g->ntables && !status; n++)
-		status = make_list(model, n);
+		status = make_list(sg, n);
 	if (!status)
-		status = rt_chunk_alloc(model->core, g->n * BELLS * sizeof(uint32_t), 0,
+		status = rt_chunk_alloc(sg->core, g->n * BELLS * sizeof(uint32_t), 0,
 					NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, &g->bells);
 	if (status)
 		return status;
@@ -215,9 +215,9 @@ static struct neff_pattern addresses(const struct rt_ring *ring, uint64_t size, 
 	};
 }
 
-static int add_rows(struct nrt_model *model, const struct neff_desc *d, struct rt_ring *ring)
+static int add_rows(struct rt_subgraph *sg, const struct neff_desc *d, struct rt_ring *ring)
 {
-	const struct rt_gathers *g = model->gathers;
+	const struct rt_gathers *g = sg->gathers;
 	struct rt_ring *places = ring->next, *rows = places->next;
 	unsigned int table = find_table(g, &d->from);
 	uint64_t n = rows_of(d);
@@ -235,55 +235,56 @@ static int add_rows(struct nrt_model *model, const struct neff_desc *d, struct r
 	int err;
 
 	to.offset++; /* the byte below is the table's */
-	err = rt_ring_add_copy(model, ring, &index, model->vars[d->index].pa, &to,
+	err = rt_ring_add_copy(sg->target, ring, &index, sg->vars[d->index].pa, &to,
 			       places->tx.chunk.pa);
 	to = addresses(rows, sizeof(uint64_t), n);
 	if (!err)
-		err = rt_ring_add_copy(model, places, &place, g->list[table / LIST_TABLES].pa, &to,
-				       rows->tx.chunk.pa);
+		err = rt_ring_add_copy(sg->target, places, &place, g->list[table / LIST_TABLES].pa,
+				       &to, rows->tx.chunk.pa);
 	if (!err)
-		err = rt_ring_add_copy(model, rows, &row, model->vars[d->from.var].pa, &d->to,
-				       model->vars[d->to.var].pa);
+		err = rt_ring_add_copy(sg->target, rows, &row, sg->vars[d->from.var].pa, &d->to,
+				       sg->vars[d->to.var].pa);
 	return err;
 }
 
 /* Two words into the two doorbells of the next queue, behind a barrier */
-static int add_bells(struct nrt_model *model, struct rt_ring *ring, unsigned int bell)
+static int add_bells(struct rt_subgraph *sg, struct rt_ring *ring, unsigned int bell)
 {
 	const struct rt_ring *next = ring->next;
 	int err = rt_ring_add_tx(
-		ring, model->gathers->bells.pa + bell * sizeof(uint32_t), 2 * sizeof(uint32_t),
+		ring, sg->gathers->bells.pa + bell * sizeof(uint32_t), 2 * sizeof(uint32_t),
 		NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST | NEURON_UDMA_DESC_DMB);
 
 	if (!err)
 		err = rt_ring_add_rx(ring,
-				     ndl_doorbell_address(model->core->dev, next->eng, next->qid,
+				     ndl_doorbell_address(sg->core->dev, next->eng, next->qid,
 							  NEURON_DMA_QUEUE_RX),
 				     sizeof(uint32_t));
 	if (!err)
 		err = rt_ring_add_rx(ring,
-				     ndl_doorbell_address(model->core->dev, next->eng, next->qid,
+				     ndl_doorbell_address(sg->core->dev, next->eng, next->qid,
 							  NEURON_DMA_QUEUE_TX),
 				     sizeof(uint32_t));
 	return err;
 }
 
-int rt_gather_add(struct nrt_model *model, const struct neff_dma *dma, struct rt_ring *ring)
+int rt_gather_add(struct rt_subgraph *sg, const struct neff_dma *dma, struct rt_ring *ring)
 {
 	struct rt_ring *places = ring->next, *rows = places->next;
-	unsigned int at = model->gathers->next++ * BELLS;
-	uint32_t *bell = model->gathers->bell + at;
+	unsigned int at = sg->gathers->next++ * BELLS;
+	uint32_t *bell = sg->gathers->bell + at;
 	uint32_t before[BELLS] = { places->rx.n, places->tx.n, rows->rx.n, rows->tx.n };
 	int err = 0;
 
 	for (unsigned int i = 0; i < dma->ndesc && !err; i++)
-		err = add_rows(model, &dma->desc[i], ring);
+		err = add_rows(sg, &dma->desc[i], ring);
 	if (!err)
-		err = add_bells(model, ring, at);
+		err = add_bells(sg, ring, at);
 	if (!err)
-		err = add_bells(model, places, at + 2);
+		err = add_bells(sg, places, at + 2);
 	if (!err && dma->semaphore >= 0)
-		err = rt_ring_add_completion(model, rows, (unsigned int)dma->semaphore);
+		err = rt_ring_add_completion(sg->core, rows, sg->one.pa,
+					     (unsigned int)dma->semaphore);
 	bell[0] = places->rx.n - before[0];
 	bell[1] = places->tx.n - before[1];
 	bell[2] = rows->rx.n - before[2];
@@ -291,21 +292,21 @@ int rt_gather_add(struct nrt_model *model, const struct neff_dma *dma, struct rt
 	return err;
 }
 
-NRT_STATUS rt_gather_commit(struct nrt_model *model)
+NRT_STATUS rt_gather_commit(struct rt_subgraph *sg)
 {
-	struct rt_gathers *g = model->gathers;
+	struct rt_gathers *g = sg->gathers;
 	int err;
 
 	if (!g)
 		return NRT_SUCCESS;
-	err = ndl_memory_buf_copyin(model->core->dev, g->bells.handle, g->bell, 0, g->bells.size);
+	err = ndl_memory_buf_copyin(sg->core->dev, g->bells.handle, g->bell, 0, g->bells.size);
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "doorbells: %s", strerror(-err))
 		   : NRT_SUCCESS;
 }
 
-void rt_gather_free(struct nrt_model *model)
+void rt_gather_free(struct rt_subgraph *sg)
 {
-	struct rt_gathers *g = model->gathers;
+	struct rt_gathers *g = sg->gathers;
 
 	if (!g)
 		return;
@@ -314,5 +315,5 @@ void rt_gather_free(struct nrt_model *model)
 	rt_chunk_free(&g->bells);
 	free(g->bell);
 	free(g);
-	model->gathers = NULL;
+	sg->gathers = NULL;
 }

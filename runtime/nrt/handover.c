@@ -10,45 +10,45 @@
  * queue reaches it any more: while a core cannot be brought to rest, a model that goes waits in
  * rt.stale.
  *
- * Called by exec.c, loops.c, model.c and context.c.
+ * Called by exec.c, load.c and init.c.
  */
 #include <sched.h>
 
-#include "nrt_priv.h"
+#include "rt_model.h"
 
-NRT_STATUS rt_core_take(struct rt_core *core, const struct nrt_model *model)
+NRT_STATUS rt_core_take(struct rt_core *core, const struct rt_subgraph *sg)
 {
 	NRT_STATUS status = NRT_SUCCESS;
 
-	if (core->loaded != model)
+	if (core->loaded != sg)
 		__atomic_store_n(&core->loaded, NULL, __ATOMIC_RELEASE);
-	if (core->used && core->owner != model->head->owner)
+	if (core->used && core->owner != sg->model->owner)
 		status = rt_core_reset(core);
 	core->used = true;
-	core->owner = model->head->owner;
+	core->owner = sg->model->owner;
 	return status;
 }
 
-/* exec held: the model's queues get the driver's own rings, on which nothing happens */
-static NRT_STATUS park(struct nrt_model *model)
+/* exec held: the subgraph's queues get the driver's own rings, on which nothing happens */
+static NRT_STATUS park(struct rt_subgraph *sg)
 {
 	struct rt_ring *ring[RT_MAX_QUEUES];
-	unsigned int n = rt_model_rings(model, ring);
+	unsigned int n = rt_subgraph_rings(sg, ring);
 	int err = 0;
 
 	for (unsigned int i = 0; i < n && !err; i++)
-		err = ndl_dma_queue_release(model->core->dev, ring[i]->eng, ring[i]->qid);
-	model->core->loaded = NULL;
-	return err ? rt_core_reset(model->core) : NRT_SUCCESS;
+		err = ndl_dma_queue_release(sg->core->dev, ring[i]->eng, ring[i]->qid);
+	sg->core->loaded = NULL;
+	return err ? rt_core_reset(sg->core) : NRT_SUCCESS;
 }
 
-/* The core's exec, if the core still has the model's rings: another execution may be an hour's */
-static bool lock_loaded(struct nrt_model *model)
+/* The core's exec, if the core still has the subgraph's rings: another execution may be an hour's */
+static bool lock_loaded(struct rt_subgraph *sg)
 {
-	struct rt_core *core = model->core;
+	struct rt_core *core = sg->core;
 
 	while (pthread_mutex_trylock(&core->exec)) {
-		if (__atomic_load_n(&core->loaded, __ATOMIC_ACQUIRE) != model &&
+		if (__atomic_load_n(&core->loaded, __ATOMIC_ACQUIRE) != sg &&
 		    !__atomic_load_n(&core->broken, __ATOMIC_ACQUIRE))
 			return false;
 		sched_yield(); /* whoever has it takes the core over before it does anything */
@@ -56,43 +56,43 @@ static bool lock_loaded(struct nrt_model *model)
 	return true;
 }
 
-/* True: nothing of the chip works with what the model has on this core */
-static bool leave_core(struct nrt_model *model)
+/* True: nothing of the chip works with what the subgraph has on this core */
+static bool leave_core(struct rt_subgraph *sg)
 {
-	struct rt_core *core = model->core;
+	struct rt_core *core = sg->core;
 	NRT_STATUS status = NRT_SUCCESS;
 	bool gone = false;
 
-	if (!model->ran || !lock_loaded(model))
+	if (!sg->ran || !lock_loaded(sg))
 		return true;
-	if (core->broken || (core->loaded == model && model->head->owner))
+	if (core->broken || (core->loaded == sg && sg->model->owner))
 		status = rt_core_reset(core);
-	else if (core->loaded == model)
-		status = park(model);
+	else if (core->loaded == sg)
+		status = park(sg);
 	if (status)
 		gone = rt_core_gone(core);
 	pthread_mutex_unlock(&core->exec);
 	return !status || gone;
 }
 
-static bool leave(struct nrt_model *head)
+static bool leave(struct nrt_model *model)
 {
-	bool left = leave_core(head);
+	bool left = true;
 
-	for (unsigned int i = 0; i < head->nstages; i++)
-		left &= leave_core(head->stage[i]);
+	for (unsigned int i = 0; i < model->nsubgraphs; i++)
+		left &= leave_core(&model->subgraph[i]);
 	return left;
 }
 
-void rt_model_go(struct nrt_model *head)
+void rt_model_go(struct nrt_model *model)
 {
-	if (leave(head)) {
-		rt_model_free(head);
+	if (leave(model)) {
+		rt_model_free(model);
 		return;
 	}
 	pthread_mutex_lock(&rt.stale_lock);
-	head->next_model = rt.stale;
-	rt.stale = head;
+	model->next = rt.stale;
+	rt.stale = model;
 	pthread_mutex_unlock(&rt.stale_lock);
 }
 
@@ -105,7 +105,7 @@ void rt_stale_retry(void)
 	rt.stale = NULL;
 	pthread_mutex_unlock(&rt.stale_lock);
 	for (; list; list = next) {
-		next = list->next_model;
+		next = list->next;
 		rt_model_go(list);
 	}
 }
@@ -115,34 +115,25 @@ void rt_stale_free(void)
 	while (rt.stale) {
 		struct nrt_model *model = rt.stale;
 
-		rt.stale = model->next_model;
+		rt.stale = model->next;
 		rt_model_free(model);
 	}
 }
 
-NRT_STATUS rt_interrupted(const struct nrt_model *model)
-{
-	return atomic_load(&model->head->interrupted) ? rt_fail(NRT_EXEC_COMPLETED_WITH_ERR, "NMGR",
-								"the execution was interrupted")
-						      : NRT_SUCCESS;
-}
-
-EXPORT NRT_STATUS nrtx_interrupt(nrt_model_t *model, bool on)
+EXPORT NRT_STATUS nrtx_reset_cores(uint32_t start_core, uint32_t core_count)
 {
 	RT_ENTER(status);
-	RT_PIN(pinned, model);
 
 	if (status)
 		return status;
-	if (!pinned)
-		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
-	atomic_store(&model->interrupted, on);
-	/* those that sleep look again; a loop's parts are on their head's core */
-	for (unsigned int i = 0; on && i < (model->nstages ? model->nstages : 1); i++) {
-		const struct nrt_model *stage = model->nstages ? model->stage[i] : model;
-
-		if (stage->core->waiter)
-			ndl_wait_wake(stage->core->waiter);
+	if (start_core >= rt.ncores || core_count > rt.ncores - start_core)
+		return rt_fail(NRT_INVALID, "NRT", "cores %u..%u of %u", start_core,
+			       start_core + core_count, rt.ncores);
+	for (uint32_t i = start_core; i < start_core + core_count && !status; i++) {
+		pthread_mutex_lock(&rt.cores[i].exec);
+		status = rt_core_reset(&rt.cores[i]);
+		pthread_mutex_unlock(&rt.cores[i].exec);
 	}
-	return NRT_SUCCESS;
+	rt_stale_retry();
+	return status;
 }

@@ -3,59 +3,53 @@
  * Programs with loops: a core's program has no jumps, so its parts are subgraphs, executed one
  * behind the other on one core, some of them again while a byte that they leave in the shared
  * scratchpad is not 0 (docs/neff.md, Loops). The scratchpad keeps what passes from part to part
- * and from turn to turn. Called by model.c and, with the core's exec held, by exec.c.
+ * and from turn to turn.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "nrt_priv.h"
+#include "rt_clock.h"
+#include "rt_exec.h"
 
-static NRT_STATUS find_loops(struct nrt_model *head)
+/* Subgraphs that are executed again while a byte on the device is not 0 */
+struct loop {
+	unsigned int first, last;
+	const struct rt_var *condition;
+};
+
+struct rt_loops {
+	unsigned int n;
+	struct loop loop[];
+};
+
+static NRT_STATUS join(struct nrt_model *model)
 {
-	const struct neff_model *neff = head->neff;
+	const struct neff_model *neff = model->neff;
+	struct rt_loops *loops = calloc(1, sizeof(*loops) + neff->nloops * sizeof(loops->loop[0]));
 
-	head->loops = calloc(neff->nloops, sizeof(*head->loops));
-	if (!head->loops)
+	if (!loops)
 		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
-	for (; head->nloops < neff->nloops; head->nloops++) {
-		const struct neff_loop *from = &neff->loops[head->nloops];
-		struct rt_loop *loop = &head->loops[head->nloops];
-		const struct nrt_model *stage = head->stage[from->last];
+	model->loops = loops;
+	loops->n = neff->nloops;
+	for (unsigned int i = 0; i < loops->n; i++) {
+		const struct neff_loop *from = &neff->loops[i];
 
-		loop->first = from->first;
-		loop->last = from->last;
-		/* libneff has seen that it is there */
-		for (unsigned int i = 0; i < stage->nvars; i++)
-			if (!strcmp(stage->vars[i].neff->name, from->condition))
-				loop->condition = &stage->vars[i];
+		/* libneff has seen that the condition is there */
+		loops->loop[i] = (struct loop){
+			.first = from->first,
+			.last = from->last,
+			.condition = rt_subgraph_var(&model->subgraph[from->last], NEFF_VAR_VIRTUAL,
+						     from->condition),
+		};
 	}
-	return NRT_SUCCESS;
+	return rt_place_virtual(model->subgraph, model->nsubgraphs);
 }
 
-NRT_STATUS rt_loops_build(struct nrt_model *head)
-{
-	unsigned int n = head->neff->nsubgraphs;
-	NRT_STATUS status = NRT_SUCCESS;
-
-	head->chunks = calloc(1, sizeof(*head->chunks));
-	if (!head->chunks)
-		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
-	for (unsigned int i = 0; i < n && !status; i++)
-		status = rt_stage_add(head, head->core);
-	if (!status)
-		status = rt_place_virtual(head, head->stage, n);
-	for (unsigned int i = 0; i < n && !status; i++) {
-		status = rt_model_build(head->stage[i]);
-		head->counters.macs_per_infer += head->stage[i]->counters.macs_per_infer;
-	}
-	return status ? status : find_loops(head);
-}
-
-static NRT_STATUS goes_on(const struct nrt_model *head, const struct rt_loop *loop, bool *yes)
+static NRT_STATUS goes_on(const struct nrt_model *model, const struct loop *loop, bool *yes)
 {
 	const struct rt_var *var = loop->condition;
 	uint8_t value = 0;
-	int err = ndl_memory_buf_copyout(head->core->dev, var->chunk->handle, &value, var->offset,
+	int err = ndl_memory_buf_copyout(model->core->dev, var->chunk->handle, &value, var->offset,
 					 sizeof(value));
 
 	*yes = value;
@@ -64,57 +58,77 @@ static NRT_STATUS goes_on(const struct nrt_model *head, const struct rt_loop *lo
 		   : NRT_SUCCESS;
 }
 
-/* What is executed behind part k; head->nstages: nothing */
-static NRT_STATUS next_part(const struct nrt_model *head, unsigned int *k)
+/* What is executed behind part k; model->nsubgraphs: nothing */
+static NRT_STATUS next_part(const struct nrt_model *model, unsigned int *k)
 {
+	const struct rt_loops *loops = model->loops;
 	NRT_STATUS status = NRT_SUCCESS;
 	bool yes = false;
 
-	for (unsigned int i = 0; i < head->nloops && !status; i++) {
-		if (head->loops[i].last != *k)
+	for (unsigned int i = 0; i < loops->n && !status; i++) {
+		if (loops->loop[i].last != *k)
 			continue;
-		status = goes_on(head, &head->loops[i], &yes);
+		status = goes_on(model, &loops->loop[i], &yes);
 		if (yes) {
-			*k = head->loops[i].first;
+			*k = loops->loop[i].first;
 			return status;
 		}
 	}
 	++*k;
-	for (unsigned int i = 0; i < head->nloops && !status; i++) {
-		if (head->loops[i].first != *k)
+	for (unsigned int i = 0; i < loops->n && !status; i++) {
+		if (loops->loop[i].first != *k)
 			continue;
-		status = goes_on(head, &head->loops[i], &yes);
+		status = goes_on(model, &loops->loop[i], &yes);
 		if (!yes)
-			*k = head->loops[i].last + 1;
+			*k = loops->loop[i].last + 1;
 		break;
 	}
 	return status;
 }
 
-NRT_STATUS rt_loops_run(struct nrt_model *head)
+static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 {
-	uint64_t deadline = rt_now_us() + (uint64_t)head->timeout_ms * 1000;
+	struct nrt_model *model = job->sg->model;
+	uint64_t deadline = rt_now_us() + (uint64_t)model->timeout_ms * 1000;
 	NRT_STATUS worst = NRT_SUCCESS, status;
 	unsigned int k = 0;
 
 	do {
-		status = rt_run(head->stage[k]);
+		status = rt_run(&job->sg[k], device_us);
 		worst = status ? status : worst;
 		if (rt_fatal(status))
 			return status;
-		status = next_part(head, &k);
+		status = next_part(model, &k);
 		if (status)
 			return status;
-		if (k < head->nstages)
-			status = rt_interrupted(head);
+		if (k < job->n)
+			status = rt_interrupted(model);
 		if (status)
 			return status;
-		if (k < head->nstages && rt_now_us() > deadline)
+		if (k < job->n && rt_now_us() > deadline)
 			return rt_fail(NRT_TIMEOUT, "TDRV",
 				       "execution timeout (%u ms) on Neuron Device %u NC %u: a "
-				       "loop "
-				       "that goes on",
-				       head->timeout_ms, head->core->device, head->core->nc);
-	} while (k < head->nstages);
+				       "loop that goes on",
+				       model->timeout_ms, model->core->device, model->core->nc);
+	} while (k < job->n);
 	return worst;
 }
+
+static NRT_STATUS execute(struct nrt_model *model, const struct rt_io *io, uint64_t *device_us)
+{
+	static const struct rt_steps steps = { .run = run };
+	const struct rt_job job = { model->subgraph, model->nsubgraphs, &steps };
+
+	return rt_job_execute(&job, io, device_us);
+}
+
+static void free_loops(struct nrt_model *model)
+{
+	free(model->loops);
+}
+
+const struct rt_kind rt_kind_loops = {
+	.join = join,
+	.execute = execute,
+	.free = free_loops,
+};

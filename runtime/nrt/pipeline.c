@@ -11,20 +11,50 @@
  * later cores, so somebody always goes on. Where stages share cores one execution at a time is
  * under way, and nobody waits.
  *
- * Locks: the head's serial (shared cores only), a core's exec, then an edge's lock.
+ * Locks: the pipeline's serial (shared cores only), a core's exec, then a boundary's lock.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nrt_priv.h"
+#include "rt_exec.h"
 
-static struct rt_var *find_var(struct nrt_model *stage, enum neff_var_type type, const char *name)
+/* What a stage makes for the next one */
+struct edge {
+	struct rt_var *out, *in; /* of the stage before, of the one behind */
+	struct rt_chunk landing; /* in a neighbour's device: where the stage before writes it */
+	void *host; /* from farther away: through here */
+};
+
+/* What lies between a stage and the one before it */
+struct boundary {
+	unsigned int n;
+	struct edge *edge;
+	pthread_mutex_t lock; /* full */
+	pthread_cond_t taken;
+	bool full; /* an execution of the stage before has the edges, or is about to */
+};
+
+struct rt_pipeline {
+	bool shared; /* fewer cores than stages */
+	pthread_mutex_t serial; /* one execution, when shared */
+	struct boundary boundary[]; /* one for each subgraph; nothing is before the first */
+};
+
+/* NULL: there is no stage before */
+static struct boundary *before(const struct rt_subgraph *stage)
 {
-	for (unsigned int i = 0; i < stage->nvars; i++)
-		if (stage->vars[i].neff->type == type && !strcmp(stage->vars[i].neff->name, name))
-			return &stage->vars[i];
-	return NULL;
+	const struct nrt_model *model = stage->model;
+
+	return stage > model->subgraph ? &model->pipeline->boundary[stage - model->subgraph] : NULL;
+}
+
+/* NULL: there is no stage behind */
+static struct boundary *behind(const struct rt_subgraph *stage)
+{
+	const struct nrt_model *model = stage->model;
+
+	return stage + 1 < model->subgraph + model->nsubgraphs ? before(stage + 1) : NULL;
 }
 
 /* Where b's device begins for a's; 0: no link leads there */
@@ -36,15 +66,13 @@ static uint64_t window_of(const struct rt_core *a, const struct rt_core *b)
 }
 
 /* Where a stage's values for the next one go: the way of all of them */
-static NRT_STATUS make_edge(struct nrt_model *from, struct nrt_model *to, struct rt_var *out,
-			    struct rt_var *in, struct rt_edge *edge)
+static NRT_STATUS make_edge(struct rt_subgraph *from, struct rt_subgraph *to, struct edge *edge)
 {
 	uint64_t window = window_of(from->core, to->core);
-	NRT_STATUS status = NRT_SUCCESS;
+	struct rt_var *out = edge->out;
+	NRT_STATUS status;
 
-	edge->out = out;
-	edge->in = in;
-	out->edge = in->edge = true;
+	out->edge = edge->in->edge = true;
 	if (from->core->device == to->core->device)
 		return NRT_SUCCESS; /* where the stage before has it */
 	if (!window) {
@@ -60,96 +88,96 @@ static NRT_STATUS make_edge(struct nrt_model *from, struct nrt_model *to, struct
 	return status;
 }
 
-static NRT_STATUS make_edges(struct nrt_model *from, struct nrt_model *to)
+static NRT_STATUS make_boundary(struct rt_subgraph *from, struct rt_subgraph *to)
 {
+	struct boundary *b = before(to);
 	NRT_STATUS status = NRT_SUCCESS;
 
-	to->edges = calloc(to->nvars ? to->nvars : 1, sizeof(*to->edges));
-	if (!to->edges)
+	b->edge = calloc(to->nvars ? to->nvars : 1, sizeof(*b->edge));
+	if (!b->edge)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 	for (unsigned int i = 0; i < to->nvars && !status; i++) {
 		struct rt_var *in = &to->vars[i], *out;
 
 		if (in->neff->type != NEFF_VAR_INPUT)
 			continue;
-		out = find_var(from, NEFF_VAR_OUTPUT, in->neff->name);
-		if (out)
-			status = make_edge(from, to, out, in, &to->edges[to->nedges++]);
+		out = rt_subgraph_var(from, NEFF_VAR_OUTPUT, in->neff->name);
+		if (!out)
+			continue;
+		b->edge[b->n] = (struct edge){ .out = out, .in = in };
+		status = make_edge(from, to, &b->edge[b->n++]);
 	}
-	from->next = to;
-	to->prev = from;
 	return status;
 }
 
-static void free_edges(struct nrt_model *stage)
+static NRT_STATUS join(struct nrt_model *model)
 {
-	for (unsigned int i = 0; i < stage->nedges; i++) {
-		rt_chunk_free(&stage->edges[i].landing);
-		free(stage->edges[i].host);
-	}
-	free(stage->edges);
-}
-
-NRT_STATUS rt_stage_add(struct nrt_model *head, struct rt_core *core)
-{
-	struct nrt_model *stage = rt_model_new(core);
-
-	if (!head->stage)
-		head->stage = calloc(head->neff->nsubgraphs, sizeof(struct nrt_model *));
-	if (!stage || !head->stage) {
-		if (stage)
-			rt_model_free(stage); /* it never ran */
-		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
-	}
-	stage->head = head;
-	stage->timeout_ms = head->timeout_ms;
-	stage->sg = &head->neff->subgraphs[head->nstages];
-	head->stage[head->nstages++] = stage;
-	return rt_place_begin(stage);
-}
-
-NRT_STATUS rt_pipeline_build(struct nrt_model *head, uint32_t ncores)
-{
-	unsigned int n = head->neff->nsubgraphs;
+	unsigned int n = model->nsubgraphs;
+	struct rt_pipeline *p = calloc(1, sizeof(*p) + n * sizeof(p->boundary[0]));
 	NRT_STATUS status = NRT_SUCCESS;
 
-	head->shared = ncores < n;
-	for (unsigned int i = 0; i < n && !status; i++) {
-		status = rt_stage_add(head, head->core + i % ncores);
-		if (!status && i)
-			status = make_edges(head->stage[i - 1], head->stage[i]);
+	if (!p)
+		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
+	model->pipeline = p;
+	p->shared = model->ncores < n;
+	pthread_mutex_init(&p->serial, NULL);
+	for (unsigned int i = 0; i < n; i++) {
+		pthread_mutex_init(&p->boundary[i].lock, NULL);
+		pthread_cond_init(&p->boundary[i].taken, NULL);
 	}
-	for (unsigned int i = 0; i < n && !status; i++) {
-		status = rt_model_build(head->stage[i]);
-		head->counters.macs_per_infer += head->stage[i]->counters.macs_per_infer;
-	}
+	for (unsigned int i = 1; i < n && !status; i++)
+		status = make_boundary(&model->subgraph[i - 1], &model->subgraph[i]);
 	return status;
 }
 
-void rt_pipeline_free(struct nrt_model *head)
+static void free_boundary(struct boundary *b)
 {
-	for (unsigned int i = 0; i < head->nstages; i++) {
-		struct nrt_model *stage = head->stage[i];
-
-		free_edges(stage);
-		rt_model_free(stage);
+	for (unsigned int i = 0; i < b->n; i++) {
+		rt_chunk_free(&b->edge[i].landing);
+		free(b->edge[i].host);
 	}
-	free(head->stage);
+	free(b->edge);
+	pthread_mutex_destroy(&b->lock);
+	pthread_cond_destroy(&b->taken);
+}
+
+static void free_pipeline(struct nrt_model *model)
+{
+	struct rt_pipeline *p = model->pipeline;
+
+	if (!p)
+		return;
+	for (unsigned int i = 0; i < model->nsubgraphs; i++)
+		free_boundary(&p->boundary[i]);
+	pthread_mutex_destroy(&p->serial);
+	free(p);
 }
 
 /* Execution: exec of the stage's core is held in what follows */
 
-void rt_edges_empty(struct nrt_model *stage)
+static void make_room(struct boundary *b)
 {
-	if (!stage || !stage->prev)
+	if (!b)
 		return;
-	pthread_mutex_lock(&stage->edge_lock);
-	stage->edge_full = false;
-	pthread_cond_signal(&stage->edge_taken);
-	pthread_mutex_unlock(&stage->edge_lock);
+	pthread_mutex_lock(&b->lock);
+	b->full = false;
+	pthread_cond_signal(&b->taken);
+	pthread_mutex_unlock(&b->lock);
 }
 
-static int take(struct nrt_model *stage, const struct rt_edge *edge)
+static void wait_for_room(struct boundary *b)
+{
+	if (!b)
+		return;
+	pthread_mutex_lock(&b->lock);
+	while (b->full)
+		pthread_cond_wait(&b->taken, &b->lock);
+	/* from here on it is ours: until the next stage has taken it, or this one failed */
+	b->full = true;
+	pthread_mutex_unlock(&b->lock);
+}
+
+static int take_edge(const struct rt_subgraph *stage, const struct edge *edge)
 {
 	ndl_device_t *dev = stage->core->dev;
 	const struct rt_var *in = edge->in, *out = edge->out;
@@ -164,66 +192,81 @@ static int take(struct nrt_model *stage, const struct rt_edge *edge)
 			       in->neff->size);
 }
 
-NRT_STATUS rt_edges_take(struct nrt_model *stage)
+static int give_edge(const struct rt_subgraph *stage, const struct edge *edge)
+{
+	const struct rt_var *out = edge->out;
+
+	if (!edge->host)
+		return 0;
+	return ndl_memory_buf_copyout(stage->core->dev, out->chunk->handle, edge->host, out->offset,
+				      out->neff->size);
+}
+
+static NRT_STATUS pass(const struct rt_subgraph *stage, const struct boundary *b,
+		       int (*edge)(const struct rt_subgraph *stage, const struct edge *edge))
 {
 	int err = 0;
 
-	for (unsigned int i = 0; i < stage->nedges && !err; i++)
-		err = take(stage, &stage->edges[i]);
-	rt_edges_empty(stage);
+	for (unsigned int i = 0; b && i < b->n && !err; i++)
+		err = edge(stage, &b->edge[i]);
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "between stages: %s",
 			     strerror(-err))
 		   : NRT_SUCCESS;
 }
 
-void rt_edges_wait(struct nrt_model *stage)
+/* What the stage before made is taken, or nobody wants it */
+static NRT_STATUS begin(const struct rt_job *job, NRT_STATUS status)
 {
-	struct nrt_model *next = stage->next;
+	struct boundary *b = before(job->sg);
 
-	if (!next)
-		return;
-	pthread_mutex_lock(&next->edge_lock);
-	while (next->edge_full)
-		pthread_cond_wait(&next->edge_taken, &next->edge_lock);
-	/* from here on it is ours: until the next stage has taken it, or this one failed */
-	next->edge_full = true;
-	pthread_mutex_unlock(&next->edge_lock);
+	if (!status)
+		status = pass(job->sg, b, take_edge);
+	make_room(b);
+	return status;
 }
 
-NRT_STATUS rt_edges_give(struct nrt_model *stage)
+static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 {
-	struct nrt_model *next = stage->next;
-	int err = 0;
+	struct boundary *b = behind(job->sg);
+	NRT_STATUS status, given;
 
-	for (unsigned int i = 0; next && i < next->nedges && !err; i++) {
-		const struct rt_edge *edge = &next->edges[i];
-
-		if (edge->host)
-			err = ndl_memory_buf_copyout(stage->core->dev, edge->out->chunk->handle,
-						     edge->host, edge->out->offset,
-						     edge->out->neff->size);
-	}
-	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "between stages: %s",
-			     strerror(-err))
-		   : NRT_SUCCESS;
+	wait_for_room(b);
+	status = rt_run(job->sg, device_us);
+	given = rt_fatal(status) ? status : pass(job->sg, b, give_edge);
+	if (!rt_fatal(given))
+		return status;
+	make_room(b);
+	return given;
 }
 
-NRT_STATUS rt_pipeline_execute(struct nrt_model *head, const nrt_tensor_set_t *inputs,
-			       nrt_tensor_set_t *outputs)
+static void end(const struct rt_job *job, NRT_STATUS copied)
 {
+	if (rt_fatal(copied)) /* nobody comes for what was given */
+		make_room(behind(job->sg));
+}
+
+static NRT_STATUS execute(struct nrt_model *model, const struct rt_io *io, uint64_t *device_us)
+{
+	static const struct rt_steps steps = { .begin = begin, .run = run, .end = end };
+	struct rt_pipeline *p = model->pipeline;
 	NRT_STATUS worst = NRT_SUCCESS, status;
-	uint64_t device_us = 0, start = rt_now_us();
 
-	if (head->shared)
-		pthread_mutex_lock(&head->serial);
-	for (unsigned int i = 0; i < head->nstages && !rt_fatal(worst); i++) {
-		status = rt_stage_execute(head->stage[i], inputs, outputs, &device_us);
+	if (p->shared)
+		pthread_mutex_lock(&p->serial);
+	for (unsigned int i = 0; i < model->nsubgraphs && !rt_fatal(worst); i++) {
+		const struct rt_job job = { &model->subgraph[i], 1, &steps };
+
+		status = rt_job_execute(&job, io, device_us);
 		worst = status ? status : worst;
 	}
-	if (head->shared)
-		pthread_mutex_unlock(&head->serial);
-	pthread_mutex_lock(&head->count_lock);
-	rt_count_model(head, worst, device_us, rt_now_us() - start);
-	pthread_mutex_unlock(&head->count_lock);
+	if (p->shared)
+		pthread_mutex_unlock(&p->serial);
 	return worst;
 }
+
+const struct rt_kind rt_kind_pipeline = {
+	.spreads = true,
+	.join = join,
+	.execute = execute,
+	.free = free_pipeline,
+};

@@ -1,59 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a model's variables lie in device memory. Small ones share chunks, a chunk lies in one
+ * Where a subgraph's variables lie in device memory. Small ones share chunks, a chunk lies in one
  * region of one channel; constants are copied in once, at load.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nrt_priv.h"
+#include "rt_subgraph.h"
 
 #define VAR_ALIGN 64
-
-NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, uint32_t type,
-			  struct rt_chunk *chunk)
-{
-	struct ndl_mem_params params = {
-		.size = size,
-		.align = align > 4096 ? align : 0,
-		.nc = core->nc,
-		.type = type,
-	};
-	const struct neuron_gen *gen = core->dev->gen;
-	int err = -ENOMEM;
-
-	/* a core's own channel first, so that cores share them */
-	for (uint32_t i = 0; i < gen->memories && err == -ENOMEM; i++) {
-		params.channel = (core->nc + i) % gen->memories;
-		for (params.region = 0; params.region < NDL_REGIONS && err == -ENOMEM;
-		     params.region++)
-			err = ndl_memory_alloc(core->dev, &params, &chunk->handle);
-	}
-	if (!err) {
-		*chunk = (struct rt_chunk){
-			core, core->dev, chunk->handle, 0, size, type, rt.epoch
-		};
-		rt_memory_add(core, type, (int64_t)size);
-		err = ndl_memory_get_pa(core->dev, chunk->handle, &chunk->pa);
-		if (err)
-			rt_chunk_free(chunk);
-	}
-	if (err)
-		return rt_fail(rt_status_from_errno(err), "TDRV",
-			       "Failed to allocate buffer in MLA DRAM for %llu bytes: %s",
-			       (unsigned long long)size, strerror(-err));
-	return NRT_SUCCESS;
-}
-
-void rt_chunk_free(struct rt_chunk *chunk)
-{
-	if (rt_chunk_alive(chunk)) {
-		ndl_memory_free(chunk->dev, chunk->handle);
-		rt_memory_add(chunk->core, chunk->type, -(int64_t)chunk->size);
-	}
-	*chunk = (struct rt_chunk){ 0 };
-}
 
 static uint32_t chunk_type(enum neff_var_type type)
 {
@@ -83,16 +39,16 @@ static bool align_up(uint64_t *value, uint64_t align)
 }
 
 /* The next chunk of a type: as many variables in order as a region holds. False: none is left */
-static bool fill_chunk(struct nrt_model *model, uint32_t type, uint64_t *size, uint64_t *align,
+static bool fill_chunk(struct rt_subgraph *sg, uint32_t type, uint64_t *size, uint64_t *align,
 		       unsigned int *first, unsigned int *last)
 {
-	uint64_t region = ndl_region_size(model->core->dev->gen);
+	uint64_t region = ndl_region_size(sg->core->dev->gen);
 	bool any = false;
 
 	*size = 0;
 	*align = VAR_ALIGN;
-	for (unsigned int i = *first; i < model->nvars; i++) {
-		struct rt_var *var = &model->vars[i];
+	for (unsigned int i = *first; i < sg->nvars; i++) {
+		struct rt_var *var = &sg->vars[i];
 		uint64_t end = *size, a = var->neff->alignment;
 
 		if (!placed_here(var, type))
@@ -117,31 +73,31 @@ static bool fill_chunk(struct nrt_model *model, uint32_t type, uint64_t *size, u
 	return any;
 }
 
-static struct rt_chunk *new_chunk(struct nrt_model *model, uint64_t size, uint64_t align,
+static struct rt_chunk *new_chunk(struct rt_subgraph *sg, uint64_t size, uint64_t align,
 				  uint32_t type, NRT_STATUS *status)
 {
-	struct rt_chunk *chunk = &model->chunks[model->nchunks];
+	struct rt_chunk *chunk = &sg->chunks[sg->nchunks];
 
-	*status = rt_chunk_alloc(model->core, size ? size : 1, align, type, chunk);
+	*status = rt_chunk_alloc(sg->core, size ? size : 1, align, type, chunk);
 	if (*status)
 		return NULL;
-	model->nchunks++;
+	sg->nchunks++;
 	return chunk;
 }
 
-static NRT_STATUS place_type(struct nrt_model *model, uint32_t type)
+static NRT_STATUS place_type(struct rt_subgraph *sg, uint32_t type)
 {
 	unsigned int first = 0, last = 0;
 	uint64_t size, align;
 
-	while (fill_chunk(model, type, &size, &align, &first, &last)) {
+	while (fill_chunk(sg, type, &size, &align, &first, &last)) {
 		NRT_STATUS status;
-		struct rt_chunk *chunk = new_chunk(model, size, align, type, &status);
+		struct rt_chunk *chunk = new_chunk(sg, size, align, type, &status);
 
 		if (!chunk)
 			return status;
 		for (unsigned int i = first; i <= last; i++) {
-			struct rt_var *var = &model->vars[i];
+			struct rt_var *var = &sg->vars[i];
 
 			if (!placed_here(var, type))
 				continue;
@@ -153,14 +109,14 @@ static NRT_STATUS place_type(struct nrt_model *model, uint32_t type)
 	return NRT_SUCCESS;
 }
 
-/* How far a model's virtual variables reach into the scratchpad */
-static NRT_STATUS virtual_end(const struct nrt_model *model, uint64_t *size)
+/* How far a subgraph's virtual variables reach into the scratchpad */
+static NRT_STATUS virtual_end(const struct rt_subgraph *sg, uint64_t *size)
 {
-	for (unsigned int i = 0; i < model->nvars; i++) {
-		const struct neff_var *neff = model->vars[i].neff;
+	for (unsigned int i = 0; i < sg->nvars; i++) {
+		const struct neff_var *neff = sg->vars[i].neff;
 		uint64_t end;
 
-		if (neff->type != NEFF_VAR_VIRTUAL || model->vars[i].chunk)
+		if (neff->type != NEFF_VAR_VIRTUAL || sg->vars[i].chunk)
 			continue;
 		if (__builtin_add_overflow(neff->backing_off, neff->size, &end))
 			return rt_fail(NRT_INVALID, "TDRV", "variable '%s': offset", neff->name);
@@ -169,10 +125,10 @@ static NRT_STATUS virtual_end(const struct nrt_model *model, uint64_t *size)
 	return NRT_SUCCESS;
 }
 
-static void put_virtual(struct nrt_model *model, struct rt_chunk *chunk)
+static void put_virtual(struct rt_subgraph *sg, struct rt_chunk *chunk)
 {
-	for (unsigned int i = 0; i < model->nvars; i++) {
-		struct rt_var *var = &model->vars[i];
+	for (unsigned int i = 0; i < sg->nvars; i++) {
+		struct rt_var *var = &sg->vars[i];
 
 		if (var->neff->type != NEFF_VAR_VIRTUAL || var->chunk)
 			continue;
@@ -182,31 +138,31 @@ static void put_virtual(struct nrt_model *model, struct rt_chunk *chunk)
 	}
 }
 
-NRT_STATUS rt_place_virtual(struct nrt_model *owner, struct nrt_model **models, unsigned int n)
+NRT_STATUS rt_place_virtual(struct rt_subgraph *sg, unsigned int n)
 {
 	struct rt_chunk *chunk;
 	NRT_STATUS status = NRT_SUCCESS;
 	uint64_t size = 0;
 
 	for (unsigned int i = 0; i < n && !status; i++)
-		status = virtual_end(models[i], &size);
+		status = virtual_end(&sg[i], &size);
 	if (status || !size)
 		return status;
-	chunk = new_chunk(owner, size, 0, NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE, &status);
+	chunk = new_chunk(sg, size, 0, NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE, &status);
 	for (unsigned int i = 0; chunk && i < n; i++)
-		put_virtual(models[i], chunk);
+		put_virtual(&sg[i], chunk);
 	return status;
 }
 
-static NRT_STATUS copy_constants(struct nrt_model *model)
+static NRT_STATUS copy_constants(struct rt_subgraph *sg)
 {
-	for (unsigned int i = 0; i < model->nvars; i++) {
-		struct rt_var *var = &model->vars[i];
+	for (unsigned int i = 0; i < sg->nvars; i++) {
+		struct rt_var *var = &sg->vars[i];
 		int err;
 
 		if (var->neff->type != NEFF_VAR_FILE)
 			continue;
-		err = ndl_memory_buf_copyin(model->core->dev, var->chunk->handle, var->neff->data,
+		err = ndl_memory_buf_copyin(sg->core->dev, var->chunk->handle, var->neff->data,
 					    var->offset, var->neff->size);
 		if (err)
 			return rt_fail(rt_status_from_errno(err), "TDRV", "constant '%s': %s",
@@ -215,38 +171,38 @@ static NRT_STATUS copy_constants(struct nrt_model *model)
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS make_one(struct nrt_model *model)
+static NRT_STATUS make_one(struct rt_subgraph *sg)
 {
 	const uint32_t one = 1;
-	NRT_STATUS status = rt_chunk_alloc(model->core, sizeof(one), 0,
-					   NEURON_MEMALLOC_TYPE_MISC_DEVICE, &model->one);
+	NRT_STATUS status = rt_chunk_alloc(sg->core, sizeof(one), 0,
+					   NEURON_MEMALLOC_TYPE_MISC_DEVICE, &sg->one);
 	int err;
 
 	if (status)
 		return status;
-	err = ndl_memory_buf_copyin(model->core->dev, model->one.handle, &one, 0, sizeof(one));
+	err = ndl_memory_buf_copyin(sg->core->dev, sg->one.handle, &one, 0, sizeof(one));
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "completion word: %s",
 			     strerror(-err))
 		   : NRT_SUCCESS;
 }
 
-NRT_STATUS rt_place_begin(struct nrt_model *model)
+NRT_STATUS rt_place_begin(struct rt_subgraph *sg)
 {
-	model->nvars = model->sg->nvars;
-	model->vars = calloc(model->nvars ? model->nvars : 1, sizeof(*model->vars));
+	sg->nvars = sg->neff->nvars;
+	sg->vars = calloc(sg->nvars ? sg->nvars : 1, sizeof(*sg->vars));
 	/* a chunk a variable at most, and the scratchpad */
-	model->chunks = calloc(model->nvars + 1, sizeof(*model->chunks));
-	if (!model->vars || !model->chunks)
+	sg->chunks = calloc(sg->nvars + 1, sizeof(*sg->chunks));
+	if (!sg->vars || !sg->chunks)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
-	for (unsigned int i = 0; i < model->nvars; i++) {
-		model->vars[i].neff = &model->sg->vars[i];
-		if (model->vars[i].neff->type == NEFF_VAR_STATE_BUFFER)
-			model->vars[i].pa = ndl_core_address(model->core->dev, model->core->nc);
+	for (unsigned int i = 0; i < sg->nvars; i++) {
+		sg->vars[i].neff = &sg->neff->vars[i];
+		if (sg->vars[i].neff->type == NEFF_VAR_STATE_BUFFER)
+			sg->vars[i].pa = ndl_core_address(sg->core->dev, sg->core->nc);
 	}
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS rt_place(struct nrt_model *model)
+NRT_STATUS rt_place(struct rt_subgraph *sg)
 {
 	static const uint32_t types[] = {
 		NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
@@ -256,10 +212,10 @@ NRT_STATUS rt_place(struct nrt_model *model)
 	NRT_STATUS status = NRT_SUCCESS;
 
 	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]) && !status; t++)
-		status = place_type(model, types[t]);
+		status = place_type(sg, types[t]);
 	if (!status)
-		status = rt_place_virtual(model, &model, 1);
+		status = rt_place_virtual(sg, 1);
 	if (!status)
-		status = copy_constants(model);
-	return status ? status : make_one(model);
+		status = copy_constants(sg);
+	return status ? status : make_one(sg);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nrt_priv.h"
+#include "rt_status.h"
 
 #define DETAILS_MAX 4096
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "nrt_priv.h"
+#include "rt_tensor.h"
 
 #define HOST_ALIGN 4096 /* pages, so that large copies pin whole ones */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Public calls that this generation or this runtime does not have; each says so in its details. */
 #include "nrt/nrt_experimental.h"
-#include "nrt_priv.h"
+#include "rt_context.h"
 
 EXPORT NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
 {

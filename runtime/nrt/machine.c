@@ -4,7 +4,8 @@
  * them: the module's marks. Devices may be missing in between, unplugged; a run is what lies
  * between two gaps. Called by context.c.
  */
-#include "nrt_priv.h"
+#include "rt_machine.h"
+#include "rt_status.h"
 
 #include <errno.h>
 #include <stdlib.h>

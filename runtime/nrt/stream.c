@@ -9,26 +9,27 @@
 #include <string.h>
 
 #include "neuron/isa/check.h"
-#include "nrt_priv.h"
+#include "neuron/isa/codec.h"
+#include "rt_subgraph.h"
 
-static void set_write(struct neuron_insn *insn, const struct nrt_model *model,
+static void set_write(struct neuron_insn *insn, const struct rt_subgraph *sg,
 		      const struct rt_trigger *trigger)
 {
-	const struct rt_ring *ring = &model->queues[trigger->queue];
+	const struct rt_ring *ring = &sg->queues[trigger->queue];
 
 	insn->opcode = NEURON_OP_WRITE;
 	insn->id = 0;
 	insn->write[0].addr =
-		ndl_doorbell_address(model->core->dev, ring->eng, ring->qid, NEURON_DMA_QUEUE_RX);
+		ndl_doorbell_address(sg->core->dev, ring->eng, ring->qid, NEURON_DMA_QUEUE_RX);
 	insn->write[0].value = trigger->nrx;
 	insn->write[1].addr =
-		ndl_doorbell_address(model->core->dev, ring->eng, ring->qid, NEURON_DMA_QUEUE_TX);
+		ndl_doorbell_address(sg->core->dev, ring->eng, ring->qid, NEURON_DMA_QUEUE_TX);
 	insn->write[1].value = trigger->ntx;
 }
 
-static NRT_STATUS patch(struct nrt_model *model, unsigned int e)
+static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 {
-	struct rt_engine *engine = &model->engine[e];
+	struct rt_engine *engine = &sg->engine[e];
 	size_t words = engine->size / NEURON_INSN_WORD, at = 0;
 	unsigned int next = 0; /* triggers are listed in their order (libneff checked it) */
 	struct neuron_isa_weights weights = { 0 };
@@ -42,13 +43,13 @@ static NRT_STATUS patch(struct nrt_model *model, unsigned int e)
 			return rt_fail(NRT_INVALID, "TDRV",
 				       "engine %u: bad instruction at word %zu", e, at);
 		at += (size_t)n;
-		model->counters.macs_per_infer += neuron_isa_macs(&insn, &weights);
+		sg->macs += neuron_isa_macs(&insn, &weights);
 		neuron_isa_load_weights(&weights, &insn);
 		if (insn.opcode != NEURON_OP_PSEUDO_DMA_TRIGGER)
 			continue;
 		if (next == engine->ntriggers || engine->triggers[next].id != insn.id)
 			return rt_fail(NRT_INVALID, "TDRV", "engine %u: no DMA %u", e, insn.id);
-		set_write(&insn, model, &engine->triggers[next++]);
+		set_write(&insn, sg, &engine->triggers[next++]);
 		if (neuron_isa_encode(&insn, p) != n)
 			return rt_fail(NRT_FAILURE, "TDRV", "engine %u: DMA %u", e, insn.id);
 	}
@@ -66,15 +67,15 @@ static NRT_STATUS append(struct rt_engine *engine, const struct neuron_insn *ins
 }
 
 /* The neff's words, patched; SP always has a stream, because it tells the end */
-static NRT_STATUS make_stream(struct nrt_model *model, unsigned int e)
+static NRT_STATUS make_stream(struct rt_subgraph *sg, unsigned int e)
 {
-	const struct neff_engine *neff = &model->sg->engine[e];
+	const struct neff_engine *neff = &sg->neff->engine[e];
 	const struct neuron_insn start = {
 		.opcode = NEURON_OP_PROGRAM_START,
-		.isa_version = rt_target(model)->isa_version,
+		.isa_version = sg->target->isa_version,
 	};
 	const struct neuron_insn end = { .opcode = NEURON_OP_NOTIFY, .id = 1 };
-	struct rt_engine *engine = &model->engine[e];
+	struct rt_engine *engine = &sg->engine[e];
 	NRT_STATUS status = NRT_SUCCESS;
 
 	if (!neff->instr && e != NEURON_ENG_SP)
@@ -85,7 +86,7 @@ static NRT_STATUS make_stream(struct nrt_model *model, unsigned int e)
 	if (neff->instr) {
 		memcpy(engine->stream, neff->instr, neff->instr_size);
 		engine->size = neff->instr_size;
-		status = patch(model, e);
+		status = patch(sg, e);
 	} else {
 		status = append(engine, &start);
 	}
@@ -94,21 +95,21 @@ static NRT_STATUS make_stream(struct nrt_model *model, unsigned int e)
 	return status;
 }
 
-static NRT_STATUS load_stream(struct nrt_model *model, unsigned int e, uint64_t offset)
+static NRT_STATUS load_stream(struct rt_subgraph *sg, unsigned int e, uint64_t offset)
 {
-	struct rt_engine *engine = &model->engine[e];
-	uint64_t window = ndl_fifo_address(model->core->dev, model->core->nc, e);
+	struct rt_engine *engine = &sg->engine[e];
+	uint64_t window = ndl_fifo_address(sg->core->dev, sg->core->nc, e);
 	/* a descriptor stays inside one FIFO window */
-	uint32_t most = model->core->dev->gen->core.fifo_stride;
-	int err = ndl_memory_buf_copyin(model->core->dev, model->code.handle, engine->stream,
-					offset, engine->size);
+	uint32_t most = sg->core->dev->gen->core.fifo_stride;
+	int err = ndl_memory_buf_copyin(sg->core->dev, sg->code.handle, engine->stream, offset,
+					engine->size);
 
-	rt_queue_number(model->core, e, &engine->ring.eng, &engine->ring.qid);
+	rt_queue_number(sg->core, e, &engine->ring.eng, &engine->ring.qid);
 	for (size_t at = 0; at < engine->size && !err; at += most) {
 		size_t left = engine->size - at;
 		uint32_t n = left < most ? (uint32_t)left : most;
 
-		err = rt_ring_add_tx(&engine->ring, model->code.pa + offset + at, n,
+		err = rt_ring_add_tx(&engine->ring, sg->code.pa + offset + at, n,
 				     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
 		if (!err)
 			err = rt_ring_add_rx(&engine->ring, window, n);
@@ -118,30 +119,29 @@ static NRT_STATUS load_stream(struct nrt_model *model, unsigned int e, uint64_t 
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "engine %u: %s", e,
 			       strerror(-err));
-	return rt_ring_commit(model, &engine->ring);
+	return rt_ring_commit(sg->core, &engine->ring);
 }
 
-NRT_STATUS rt_build_streams(struct nrt_model *model)
+NRT_STATUS rt_build_streams(struct rt_subgraph *sg)
 {
 	NRT_STATUS status = NRT_SUCCESS;
 	uint64_t size = 0;
 
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX && !status; e++) {
-		status = make_stream(model, e);
-		size += model->engine[e].size;
+		status = make_stream(sg, e);
+		size += sg->engine[e].size;
 	}
 	if (status)
 		return status;
-	status = rt_chunk_alloc(model->core, size, 0, NEURON_MEMALLOC_TYPE_CODE_DEVICE,
-				&model->code);
+	status = rt_chunk_alloc(sg->core, size, 0, NEURON_MEMALLOC_TYPE_CODE_DEVICE, &sg->code);
 	if (status)
 		return status;
 	size = 0;
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX && !status; e++) {
-		if (!model->engine[e].stream)
+		if (!sg->engine[e].stream)
 			continue;
-		status = load_stream(model, e, size);
-		size += model->engine[e].size;
+		status = load_stream(sg, e, size);
+		size += sg->engine[e].size;
 	}
 	return status;
 }

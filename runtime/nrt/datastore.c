@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The datastore that this process shares with the module: what monitors see of it. Counters of a
+ * core's memory are kept here as well, because they are two views of one sum.
+ */
+#include <string.h>
+
+#include "rt_context.h"
+
+#define NEFF_VERSION_MIN 0
+#define NEFF_VERSION_MAX 2
+
+static void set_device_counter(void *nds, unsigned int index, uint64_t value)
+{
+	memcpy((char *)nds + NDS_ND_OFFSET(index), &value, sizeof(value));
+}
+
+/* A datastore that cannot be had costs the monitors, not the program */
+void rt_nds_open(struct rt_device *device)
+{
+	const int32_t version = 1;
+	char *nds;
+
+	if (ndl_nds_open(device->dev, 0, &device->nds, &device->nds_size)) {
+		device->nds = NULL;
+		return;
+	}
+	nds = device->nds;
+	memcpy(nds + NDS_HEADER_OFFSET, NDS_HEADER_MAGIC, sizeof(NDS_HEADER_MAGIC));
+	memcpy(nds + NDS_HEADER_OFFSET + 4, &version, sizeof(version));
+	set_device_counter(nds, NDS_ND_COUNTER_RUNTIME_VERSION,
+			   (uint64_t)NRT_MAJOR_VERSION << 40 | (uint64_t)NRT_MINOR_VERSION << 32);
+	set_device_counter(nds, NDS_ND_COUNTER_MIN_NEFF_VERSION, NEFF_VERSION_MIN);
+	set_device_counter(nds, NDS_ND_COUNTER_MAX_NEFF_VERSION, NEFF_VERSION_MAX);
+}
+
+void rt_nds_close(struct rt_device *device)
+{
+	if (device->nds)
+		ndl_nds_close(device->dev, 0, device->nds, device->nds_size);
+	device->nds = NULL;
+}
+
+void rt_nds_add(struct rt_core *core, unsigned int counter, uint64_t value)
+{
+	void *nds = rt.devices[core->device].nds;
+
+	if (nds)
+		ndl_nds_add(nds, core->nc, counter, value);
+}
+
+static unsigned int memory_counter(uint32_t type)
+{
+	switch (type) {
+	case NEURON_MEMALLOC_TYPE_CODE_DEVICE:
+		return NDS_NC_COUNTER_MEM_USAGE_CODE_DEVICE;
+	case NEURON_MEMALLOC_TYPE_TENSORS_DEVICE:
+		return NDS_NC_COUNTER_MEM_USAGE_TENSORS_DEVICE;
+	case NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE:
+		return NDS_NC_COUNTER_MEM_USAGE_CONSTANTS_DEVICE;
+	case NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE:
+		return NDS_NC_COUNTER_MEM_USAGE_SCRATCHPAD_DEVICE;
+	default:
+		return NDS_NC_COUNTER_MEM_USAGE_MISC_DEVICE;
+	}
+}
+
+void rt_memory_add(struct rt_core *core, uint32_t type, int64_t bytes)
+{
+	if (type == NEURON_MEMALLOC_TYPE_DMA_RINGS_HOST) {
+		__atomic_add_fetch(&core->counters.mem_host, (uint64_t)bytes, __ATOMIC_RELAXED);
+		return;
+	}
+	__atomic_add_fetch(&core->counters.mem_device, (uint64_t)bytes, __ATOMIC_RELAXED);
+	rt_nds_add(core, memory_counter(type), (uint64_t)bytes);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* The DMAs of a subgraph: descriptors of its queues, and what each trigger rings. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rt_subgraph.h"
+
+static int add_copies(struct rt_subgraph *sg, const struct neff_dma *dma, struct rt_ring *ring)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < dma->ndesc && !err; i++) {
+		const struct neff_desc *d = &dma->desc[i];
+
+		err = rt_ring_add_copy(sg->target, ring, &d->from, sg->vars[d->from.var].pa, &d->to,
+				       sg->vars[d->to.var].pa);
+	}
+	if (!err && dma->semaphore >= 0)
+		err = rt_ring_add_completion(sg->core, ring, sg->one.pa,
+					     (unsigned int)dma->semaphore);
+	return err;
+}
+
+static int add_dma(struct rt_subgraph *sg, const struct neff_dma *dma, struct rt_trigger *trigger)
+{
+	struct rt_ring *ring = &sg->queues[dma->queue];
+	uint32_t ntx = ring->tx.n, nrx = ring->rx.n;
+	int err = 0;
+
+	if (ring->next)
+		err = rt_gather_add(sg, dma, ring);
+	else
+		err = add_copies(sg, dma, ring);
+	*trigger = (struct rt_trigger){ dma->id, dma->queue, ring->tx.n - ntx, ring->rx.n - nrx };
+	return err;
+}
+
+static NRT_STATUS build_engine(struct rt_subgraph *sg, unsigned int e, uint64_t *descs)
+{
+	const struct neff_engine *neff = &sg->neff->engine[e];
+	struct rt_engine *engine = &sg->engine[e];
+
+	engine->triggers = calloc(neff->ndma ? neff->ndma : 1, sizeof(*engine->triggers));
+	if (!engine->triggers)
+		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
+	for (unsigned int i = 0; i < neff->ndma; i++) {
+		struct rt_ring *ring = &sg->queues[neff->dma[i].queue];
+		uint64_t before = rt_ring_chain(ring);
+
+		if (add_dma(sg, &neff->dma[i], &engine->triggers[i]))
+			return rt_fail(NRT_RESOURCE, "TDRV",
+				       "queue '%s' has more than %u descriptors",
+				       sg->neff->queues[neff->dma[i].queue].name,
+				       NEFF_MAX_QUEUE_DESCS);
+		*descs += rt_ring_chain(ring) - before;
+		if (*descs > NEFF_MAX_MODEL_DESCS)
+			return rt_fail(NRT_RESOURCE, "TDRV", "more than %u descriptors",
+				       NEFF_MAX_MODEL_DESCS);
+		engine->ntriggers++;
+	}
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS rt_build_queues(struct rt_subgraph *sg)
+{
+	const unsigned int engines = sg->target->engines;
+	const unsigned int most = rt_data_queues(sg->core);
+	NRT_STATUS status;
+	uint64_t descs = 0;
+
+	sg->nqueues = sg->neff->nqueues;
+	if (sg->nqueues <= most)
+		sg->nqueues += rt_gather_queues(sg->neff);
+	if (sg->nqueues > most)
+		return rt_fail(NRT_RESOURCE, "TDRV",
+			       "%u queue sets, a core has %u (a set of gathers takes three)",
+			       sg->nqueues, most);
+	sg->queues = calloc(sg->nqueues ? sg->nqueues : 1, sizeof(*sg->queues));
+	if (!sg->queues)
+		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
+	for (unsigned int q = 0; q < sg->nqueues; q++)
+		rt_queue_number(sg->core, engines + q, &sg->queues[q].eng, &sg->queues[q].qid);
+	status = rt_gather_begin(sg);
+	for (unsigned int e = 0; e < engines && !status; e++)
+		status = build_engine(sg, e, &descs);
+	if (!status)
+		status = rt_gather_commit(sg);
+	for (unsigned int q = 0; q < sg->nqueues && !status; q++)
+		status = rt_ring_commit(sg->core, &sg->queues[q]);
+	return status;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* What a core's error queue says: texts, statuses, counters. */
+#include <stdio.h>
+
+#include "rt_exec.h"
+
+#define MODEL NRT_EXEC_COMPLETED_WITH_ERR, NDS_NC_COUNTER_ERR_MODEL
+#define EVENT NRT_EXEC_COMPLETED_WITH_ERR, NDS_EXT_NC_COUNTER_ERR_SW_EVENT_ERROR
+#define SEMAPHORE NRT_EXEC_COMPLETED_WITH_ERR, NDS_EXT_NC_COUNTER_ERR_SW_SEMAPHORE_ERROR
+
+/* clang-format off */
+static const struct error {
+	const char *text;
+	NRT_STATUS status; /* of an execution that saw it */
+	unsigned int counter;
+} errors[] = {
+	[NEURON_NERR_ILLEGAL_INSN]     = { "illegal instruction", MODEL },
+	[NEURON_NERR_ILLEGAL_OPERAND]  = { "illegal operand", MODEL },
+	[NEURON_NERR_ISA_VERSION]      = { "unknown instruction set version", MODEL },
+	[NEURON_NERR_SEM_OVERFLOW]     = { "semaphore overflow", SEMAPHORE },
+	[NEURON_NERR_EVT_DOUBLE_SET]   = { "event set twice", EVENT },
+	[NEURON_NERR_EVT_DOUBLE_CLEAR] = { "event cleared twice", EVENT },
+	[NEURON_NERR_FIFO_WRITE]       = { "bad write to an instruction FIFO", MODEL },
+	[NEURON_NERR_WRITE_REFUSED]    = { "register write refused", MODEL },
+	[NEURON_NERR_DMA_ABORT]        = { "DMA abort",
+		NRT_EXEC_HW_ERR_DMA_ABORT, NDS_EXT_NC_COUNTER_HW_ERR_DMA_ABORT },
+	[NEURON_NERR_DMA_DESC]         = { "bad DMA descriptor", MODEL },
+	[NEURON_NERR_NUMERICAL]        = { "numerical error",
+		NRT_EXEC_COMPLETED_WITH_NUM_ERR, NDS_NC_COUNTER_ERR_NUMERICAL },
+	[NEURON_NERR_NQ_OVERFLOW]      = { "notification queue overflow",
+		NRT_EXEC_SW_NQ_OVERFLOW, NDS_EXT_NC_COUNTER_ERR_SW_NQ_OVERFLOW },
+	[NEURON_NERR_DRAM_UE]          = { "uncorrectable error in device memory",
+		NRT_EXEC_HW_ERR_HBM_UE, NDS_EXT_NC_COUNTER_HW_ERR_HBM_UE },
+	[NEURON_NERR_SRAM_UE]          = { "uncorrectable error in SBUF or PSUM",
+		NRT_EXEC_HW_ERR_NC_UE, NDS_EXT_NC_COUNTER_HW_ERR_NC_UE },
+};
+/* clang-format on */
+
+static const struct error *error_of(uint16_t code)
+{
+	static const struct error unknown = { "unknown error", MODEL };
+
+	return code < sizeof(errors) / sizeof(errors[0]) && errors[code].text ? &errors[code]
+									      : &unknown;
+}
+
+/* The member whose program did it; a DMA's entry has no engine of its own */
+static const char *culprit(const struct rt_subgraph *sg, const struct rt_notification *e, char *buf,
+			   size_t size)
+{
+	const struct neuron_target *target = sg->target;
+	unsigned int eng = e->id >> 8 & 0xff, queue = e->id & 0xff;
+	bool dma = e->code == NEURON_NERR_DMA_ABORT || e->code == NEURON_NERR_DMA_DESC ||
+		   (e->engine >= target->engines &&
+		    (e->code == NEURON_NERR_DRAM_UE || e->code == NEURON_NERR_SRAM_UE));
+
+	if (dma && neuron_gen_is_copy_queue(sg->core->dev->gen, eng, queue))
+		snprintf(buf, size, "copy");
+	else if (dma)
+		snprintf(buf, size, "%s dma engine %u queue %u", sg->neff->name, eng, queue);
+	else if (e->engine < target->engines)
+		snprintf(buf, size, "%s/%s.bin", sg->neff->name, target->engine[e->engine].name);
+	else
+		snprintf(buf, size, "%s", sg->neff->name);
+	return buf;
+}
+
+NRT_STATUS rt_errors_collect(const struct rt_subgraph *sg, NRT_STATUS status)
+{
+	struct rt_core *core = sg->core;
+	struct rt_notification e;
+	char where[128];
+	unsigned int n;
+
+	for (n = 0; n < RT_NQ_ENTRIES && rt_nq_next(&core->error, &e); n++) {
+		const struct error *error = error_of(e.code);
+
+		rt_nds_add(core, error->counter, 1);
+		if (!status || status == NRT_EXEC_COMPLETED_WITH_NUM_ERR)
+			status = error->status;
+		rt_fail(error->status, "TDRV", "nd%u nc%u %s: %s (code %u id %#x data %#llx)",
+			core->device, core->nc, culprit(sg, &e, where, sizeof(where)), error->text,
+			e.code, e.id, (unsigned long long)e.data);
+	}
+	if (n)
+		rt_core_errors_read(core);
+	return status;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* What can be asked about the machine and this process's part of it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "instance.h"
+#include "neuron_version.h"
+#include "rt_context.h"
+
+EXPORT NRT_STATUS nrtx_machine_set(const char *name)
+{
+	int err;
+
+	rt_details_clear();
+	err = ndl_machine_set(name);
+	return err ? rt_fail(NRT_INVALID, "NRT", "machine '%s': %s", name, strerror(-err))
+		   : NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrtx_device_count(uint32_t *devices)
+{
+	struct rt_machine machine;
+	NRT_STATUS status;
+
+	rt_details_clear();
+	status = rt_machine(&machine);
+	if (!status)
+		*devices = machine.n;
+	return status;
+}
+
+EXPORT NRT_STATUS nrtx_cores_per_device(uint32_t *cores)
+{
+	struct rt_machine machine;
+	NRT_STATUS status;
+
+	rt_details_clear();
+	status = rt_machine(&machine);
+	*cores = status ? 0 : machine.gen->cores;
+	return status;
+}
+
+EXPORT NRT_STATUS nrt_get_total_nc_count(uint32_t *nc_count)
+{
+	struct rt_machine machine;
+	NRT_STATUS status;
+
+	rt_details_clear();
+	if (!nc_count)
+		return NRT_INVALID;
+	status = rt_machine(&machine);
+	if (!status)
+		*nc_count = machine.n * machine.gen->cores;
+	return status;
+}
+
+EXPORT NRT_STATUS nrt_get_total_vnc_count(uint32_t *vnc_count)
+{
+	return nrt_get_total_nc_count(vnc_count);
+}
+
+EXPORT NRT_STATUS nrt_get_visible_nc_count(uint32_t *nc_count)
+{
+	struct rt_machine machine;
+	struct rt_want want;
+	NRT_STATUS status;
+
+	if (!nc_count)
+		return NRT_INVALID;
+	pthread_mutex_lock(&rt.lock);
+	*nc_count = rt.ncores;
+	pthread_mutex_unlock(&rt.lock);
+	if (*nc_count)
+		return NRT_SUCCESS;
+	rt_details_clear();
+	status = rt_machine(&machine);
+	if (!status)
+		status = rt_cores_visible(&machine, &want);
+	if (!status)
+		*nc_count = want.count;
+	return status;
+}
+
+EXPORT NRT_STATUS nrt_get_visible_vnc_count(uint32_t *vnc_count)
+{
+	return nrt_get_visible_nc_count(vnc_count);
+}
+
+EXPORT NRT_STATUS nrtx_device_bdf(uint32_t device, struct nrtx_bdf *bdf)
+{
+	struct ndl_bdf ndl;
+	int err;
+
+	rt_details_clear();
+	err = ndl_get_device_bdf((int)device, &ndl);
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", device,
+			       strerror(-err));
+	*bdf = (struct nrtx_bdf){ ndl.domain, ndl.bus, ndl.slot, ndl.func };
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrtx_core_location(uint32_t vnc, uint32_t *device, uint32_t *nc)
+{
+	RT_ENTER(status);
+	struct rt_core *core = status ? NULL : rt_core(vnc);
+
+	if (status)
+		return status;
+	if (!core)
+		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", vnc, rt.ncores);
+	*device = core->device;
+	*nc = core->nc;
+	return NRT_SUCCESS;
+}
+
+_Static_assert(sizeof(((struct nrtx_error_counters *)0)->memory) /
+			       sizeof(((struct nrtx_error_counters *)0)->memory[0]) >=
+		       NEURON_MEMORIES_MAX,
+	       "a counter for each memory of any generation");
+
+EXPORT NRT_STATUS nrtx_error_counters(uint32_t device, struct nrtx_error_counters *counters)
+{
+	RT_ENTER(status);
+	struct ndl_errors errors;
+	int err;
+
+	if (status)
+		return status;
+	if (device >= NDL_MAX_DEVICES || !rt.devices[device].dev)
+		return rt_fail(NRT_INVALID, "TDRV", "nd%u is not in use by this process", device);
+	err = ndl_error_counters(rt.devices[device].dev, &errors);
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", device,
+			       strerror(-err));
+	*counters = (struct nrtx_error_counters){
+		.sram_corrected = errors.sram.corrected,
+		.sram_uncorrected = errors.sram.uncorrected,
+		.memories = rt.gen->memories,
+	};
+	for (unsigned int i = 0; i < counters->memories; i++) {
+		counters->memory[i].corrected = errors.memory[i].corrected;
+		counters->memory[i].uncorrected = errors.memory[i].uncorrected;
+	}
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t *stats,
+					   size_t size_in, size_t *size_out)
+{
+	RT_ENTER(status);
+	nrt_vnc_memory_stats_t mine;
+	struct rt_core *core;
+
+	if (status)
+		return status;
+	core = rt_core(vnc);
+	if (!core || !stats || !size_out)
+		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", vnc, rt.ncores);
+	mine.bytes_used = core->counters.mem_device;
+	/* the cores of a chip share all of it */
+	mine.bytes_limit = neuron_gen_memory(core->dev->gen);
+	*size_out = size_in < sizeof(mine) ? size_in : sizeof(mine);
+	memcpy(stats, &mine, *size_out);
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_get_version(nrt_version_t *ver, size_t size)
+{
+	nrt_version_t version = { .rt_major = NRT_MAJOR_VERSION, .rt_minor = NRT_MINOR_VERSION };
+
+	rt_details_clear();
+	if (!ver || !size)
+		return NRT_INVALID;
+	snprintf(version.rt_detail, sizeof(version.rt_detail),
+		 "neuron-emulator " NEURON_EMULATOR_BUILD);
+	memcpy(ver, &version, size < sizeof(version) ? size : sizeof(version));
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t length)
+{
+	/* the size in an instance's name, by its number here */
+	static const uint16_t xlarges[] = {
+		[NRT_INSTANCE_SIZE_1XL] = 1,   [NRT_INSTANCE_SIZE_2XL] = 2,
+		[NRT_INSTANCE_SIZE_3XL] = 3,   [NRT_INSTANCE_SIZE_4XL] = 4,
+		[NRT_INSTANCE_SIZE_6XL] = 6,   [NRT_INSTANCE_SIZE_8XL] = 8,
+		[NRT_INSTANCE_SIZE_24XL] = 24, [NRT_INSTANCE_SIZE_32XL] = 32,
+		[NRT_INSTANCE_SIZE_48XL] = 48,
+	};
+	const struct neuron_instance *instance;
+	nrt_instance_info_t mine = {
+		.family = NRT_INSTANCE_INF1,
+		.size = NRT_INSTANCE_SIZE_UNKNOWN,
+		.arch_name = "inf1",
+		.device_revision = "1",
+	};
+
+	rt_details_clear();
+	if (!info)
+		return NRT_INVALID;
+	instance = neuron_instance_find(ndl_machine_instance());
+	for (uint32_t i = 0; instance && i < sizeof(xlarges) / sizeof(xlarges[0]); i++)
+		if (xlarges[i] == instance->xlarges)
+			mine.size = i;
+	memcpy(info, &mine, length < sizeof(mine) ? length : sizeof(mine));
+	return NRT_SUCCESS;
+}

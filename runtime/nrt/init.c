@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* nrt_init and nrt_close: devices and cores come and go. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "rt_context.h"
+#include "rt_model.h"
+
+static NRT_STATUS open_device(uint32_t index, uint32_t map)
+{
+	struct rt_device *device = &rt.devices[index];
+	const char *reset = secure_getenv("NEURON_RT_RESET_CORES");
+	int err = ndl_open_device((int)index, NULL, &device->dev);
+
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "TDRV", "Could not open the nd%u: %s",
+			       index, ndl_error_text(err));
+	if (!reset || strcmp(reset, "0")) {
+		err = rt_cores_reset(device->dev, map);
+		if (err)
+			return rt_fail(NRT_HW_ERROR, "TDRV", "reset of nd%u failed: %s", index,
+				       ndl_error_text(err));
+	}
+	if (ndl_isa_version(device->dev, &device->isa_version))
+		device->isa_version = 0;
+	rt_nds_open(device);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS open_core(struct rt_core *core, uint32_t global, uint32_t map)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+
+	core->vnc = rt.ncores;
+	core->global = global;
+	core->device = global / rt.gen->cores;
+	core->nc = global % rt.gen->cores;
+	if (!rt.devices[core->device].dev)
+		status = open_device(core->device, map);
+	core->dev = rt.devices[core->device].dev;
+	rt.ncores++;
+	return status ? status : rt_core_start(core, &rt.uuid);
+}
+
+/* The cores of the mark that are on the device of one of them */
+static uint32_t device_map(const struct rt_mark *mark, uint32_t global)
+{
+	const uint32_t per = rt.gen->cores;
+	uint32_t map = 0;
+
+	for (uint32_t g = global / per * per; g < global / per * per + per; g++)
+		if (g >= mark->first && g - mark->first < mark->count)
+			map |= 1u << (g % per);
+	return map;
+}
+
+static NRT_STATUS open_cores(uint32_t count)
+{
+	rt.cores = calloc(count, sizeof(*rt.cores));
+	if (!rt.cores)
+		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
+	for (const struct rt_mark *mark = rt.marks; mark < rt.marks + rt.nmarks; mark++) {
+		for (uint32_t i = 0; i < mark->count; i++) {
+			uint32_t global = mark->first + i;
+			NRT_STATUS status =
+				open_core(&rt.cores[rt.ncores], global, device_map(mark, global));
+
+			if (status)
+				return status;
+		}
+	}
+	return NRT_SUCCESS;
+}
+
+static void close_all(void)
+{
+	for (uint32_t i = 0; i < rt.ncores; i++)
+		rt_core_stop(&rt.cores[i], &rt.uuid);
+	for (uint32_t i = 0; i < NDL_MAX_DEVICES; i++) {
+		if (!rt.devices[i].dev)
+			continue;
+		rt_nds_close(&rt.devices[i]);
+		ndl_close_device(rt.devices[i].dev);
+		rt.devices[i] = (struct rt_device){ 0 };
+	}
+	rt_cores_unmark(rt.marks, &rt.nmarks);
+	free(rt.cores);
+	rt.cores = NULL;
+	rt.ncores = 0;
+}
+
+/* 32 bytes that no other process has */
+static NRT_STATUS make_uuid(void)
+{
+	if (getrandom(&rt.uuid, sizeof(rt.uuid), 0) != sizeof(rt.uuid))
+		return rt_fail(NRT_FAILURE, "NRT", "no random numbers: %s", strerror(errno));
+	return NRT_SUCCESS;
+}
+
+/* From here on rings have any length that is a multiple of 16 */
+#define DRIVER_LEVEL 7u
+
+static NRT_STATUS init_locked(void)
+{
+	struct rt_machine machine;
+	struct rt_want want;
+	uint32_t min, max;
+	NRT_STATUS status = rt_machine(&machine);
+	int err;
+
+	if (!status)
+		status = rt_cores_visible(&machine, &want);
+	if (status)
+		return status;
+	rt.gen = machine.gen;
+	err = ndl_get_compatible_version(&min, &max);
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "NRT",
+			       "Neuron Driver version cannot be determined: %s",
+			       ndl_error_text(err));
+	if (max < DRIVER_LEVEL)
+		return rt_fail(NRT_FAILURE, "NRT",
+			       "driver too old: needs 2.9.4 or newer (runtime level %u, it has up "
+			       "to %u)",
+			       DRIVER_LEVEL, max);
+	status = rt_cores_mark(&machine, &want, rt.marks, &rt.nmarks);
+	if (status)
+		return status;
+	status = make_uuid();
+	if (!status)
+		status = open_cores(want.count);
+	__atomic_add_fetch(&rt.epoch, 1, __ATOMIC_RELEASE);
+	if (status)
+		close_all();
+	return status;
+}
+
+EXPORT NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version,
+			   const char *fal_version)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+
+	rt_details_clear();
+	pthread_mutex_lock(&rt.lock);
+	while (rt.state == RT_CLOSING)
+		pthread_cond_wait(&rt.changed, &rt.lock);
+	if (rt.state != RT_INIT) {
+		status = init_locked();
+		if (!status)
+			rt.state = RT_INIT;
+	}
+	pthread_mutex_unlock(&rt.lock);
+	return status ? rt_fail(status, "NRT", "initialization failed") : status;
+}
+
+EXPORT void nrt_close(void)
+{
+	rt_details_clear();
+	pthread_mutex_lock(&rt.lock);
+	while (rt.state == RT_CLOSING)
+		pthread_cond_wait(&rt.changed, &rt.lock);
+	if (rt.state == RT_INIT) {
+		rt.state = RT_CLOSING;
+		while (rt.users)
+			pthread_cond_wait(&rt.changed, &rt.lock);
+		while (rt.models) {
+			nrt_model_t *model = rt.models;
+
+			rt.models = model->next;
+			rt_model_go(model);
+		}
+		__atomic_add_fetch(&rt.epoch, 1, __ATOMIC_RELEASE);
+		rt_stale_free();
+		close_all();
+		rt.state = RT_CLOSED;
+		pthread_cond_broadcast(&rt.changed);
+	}
+	pthread_mutex_unlock(&rt.lock);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* Models are loaded and unloaded. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt_exec.h"
+
+#define DEFAULT_TIMEOUT_MS 30000
+
+/* Where a model goes: its first core (NULL: wherever there is least), and how many there may be */
+struct place {
+	struct rt_core *core;
+	uint32_t most; /* 0: as many as it needs */
+	uint32_t timeout_ms;
+	uint64_t owner;
+	int (*account)(void *arg, int64_t bytes); /* of the memory that reading takes, or NULL */
+	void *account_arg;
+};
+
+static NRT_STATUS read_neff(const void *bytes, size_t size, const struct place *place,
+			    struct neff_model **neff)
+{
+	const char *validate = secure_getenv("NEURON_RT_VALIDATE_HASH");
+	struct neff_limits limits = {
+		.validate_hash = validate && (!strcmp(validate, "true") || !strcmp(validate, "1")),
+		.account = place->account,
+		.account_arg = place->account_arg,
+	};
+	struct neff_error error = { 0 };
+	int err;
+
+	if (!bytes || !size)
+		return rt_fail(NRT_INVALID, "NMGR", "no NEFF");
+	err = neff_read(bytes, size, &limits, neff, &error);
+	if (!err)
+		return NRT_SUCCESS;
+	return rt_fail(error.version ? NRT_UNSUPPORTED_NEFF_VERSION : rt_status_from_errno(err),
+		       "NMGR", "%s", error.text);
+}
+
+static uint32_t default_timeout(void)
+{
+	const char *text = secure_getenv("NEURON_RT_EXEC_TIMEOUT");
+	unsigned long seconds = text ? strtoul(text, NULL, 10) : 0;
+
+	return seconds && seconds < 1000000 ? (uint32_t)seconds * 1000 : DEFAULT_TIMEOUT_MS;
+}
+
+static const struct rt_kind *kind_of(const struct neff_model *neff)
+{
+	if (neff->nloops)
+		return &rt_kind_loops;
+	return neff->nsubgraphs > 1 ? &rt_kind_pipeline : &rt_kind_single;
+}
+
+static NRT_STATUS build(struct nrt_model *model)
+{
+	unsigned int n = model->neff->nsubgraphs;
+	NRT_STATUS status = NRT_SUCCESS;
+
+	model->subgraph = calloc(n, sizeof(*model->subgraph));
+	if (!model->subgraph)
+		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
+	model->nsubgraphs = n;
+	for (unsigned int i = 0; i < n && !status; i++) {
+		struct rt_subgraph *sg = &model->subgraph[i];
+
+		sg->model = model;
+		sg->neff = &model->neff->subgraphs[i];
+		sg->target = model->neff->target;
+		status = rt_subgraph_begin(sg, model->core + i % model->ncores);
+	}
+	if (!status && model->kind->join)
+		status = model->kind->join(model);
+	for (unsigned int i = 0; i < n && !status; i++) {
+		status = rt_subgraph_build(&model->subgraph[i]);
+		model->counters.macs_per_infer += model->subgraph[i].macs;
+	}
+	return status;
+}
+
+/* Constants and programs are on the device now; names, shapes and the header stay */
+static void drop_bulk(struct nrt_model *model)
+{
+	for (unsigned int k = 0; k < model->nsubgraphs; k++) {
+		struct neff_subgraph *neff = &model->neff->subgraphs[k];
+
+		for (unsigned int i = 0; i < neff->nvars; i++) {
+			free(neff->vars[i].data);
+			neff->vars[i].data = NULL;
+		}
+		for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++) {
+			free(neff->engine[e].instr);
+			neff->engine[e].instr = NULL;
+		}
+		rt_subgraph_drop_bulk(&model->subgraph[k]);
+	}
+}
+
+static unsigned int models_on(const struct rt_core *core)
+{
+	unsigned int n = 0;
+
+	for (struct nrt_model *m = rt.models; m; m = m->next)
+		n += core >= m->core && core < m->core + m->ncores;
+	return n;
+}
+
+/* The first run of n cores with the fewest models */
+static struct rt_core *pick_cores(uint32_t n)
+{
+	struct rt_core *best = NULL;
+	unsigned int fewest = ~0u;
+
+	pthread_mutex_lock(&rt.lock);
+	for (uint32_t i = 0; i + n <= rt.ncores; i++) {
+		unsigned int there = 0;
+
+		for (uint32_t k = 0; k < n; k++)
+			there += models_on(&rt.cores[i + k]);
+		if (there < fewest) {
+			fewest = there;
+			best = &rt.cores[i];
+		}
+	}
+	pthread_mutex_unlock(&rt.lock);
+	return best;
+}
+
+/* The cores a model gets: all it needs, or as many as it may have and its stages take turns */
+static NRT_STATUS take_cores(struct nrt_model *model, const struct place *place)
+{
+	const uint32_t version = model->neff->target->isa_version;
+	uint32_t n = model->kind->spreads ? model->neff->nsubgraphs : 1, first;
+
+	if (place->most && place->most < n)
+		n = place->most;
+	model->core = place->core ? place->core : pick_cores(n);
+	model->ncores = n;
+	first = model->core ? model->core->vnc : 0;
+	if (!model->core || first + n > rt.ncores)
+		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NMGR",
+			       "Insufficient number of VNCs: %u, required: %u", rt.ncores,
+			       first + n);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t device = model->core[i].device;
+
+		if (rt.devices[device].isa_version != version)
+			return rt_fail(NRT_UNSUPPORTED_NEFF_VERSION, "NMGR",
+				       "nd%u: instruction set version %u, the model has %u", device,
+				       rt.devices[device].isa_version, version);
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS load(const void *bytes, size_t size, const struct place *place,
+		       nrt_model_t **result)
+{
+	struct nrt_model *model = rt_model_new();
+	NRT_STATUS status;
+
+	if (!model)
+		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
+	model->timeout_ms = place->timeout_ms ? place->timeout_ms : default_timeout();
+	model->owner = place->owner;
+	status = read_neff(bytes, size, place, &model->neff);
+	if (!status) {
+		model->kind = kind_of(model->neff);
+		status = take_cores(model, place);
+	}
+	if (!status)
+		status = build(model);
+	if (status) {
+		rt_model_go(model);
+		return rt_fail(status, "NMGR", "Failed to load NN");
+	}
+	drop_bulk(model);
+	for (uint32_t i = 0; i < model->ncores; i++)
+		rt_nds_add(model->core + i, NDS_NC_COUNTER_MODEL_LOAD_COUNT, 1);
+	pthread_mutex_lock(&rt.lock);
+	model->next = rt.models;
+	rt.models = model;
+	pthread_mutex_unlock(&rt.lock);
+	*result = model;
+	return NRT_SUCCESS;
+}
+
+EXPORT NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
+			   nrt_model_t **model)
+{
+	RT_ENTER(status);
+	struct place place = { .most = vnc_count > 0 ? (uint32_t)vnc_count : 0 };
+
+	if (status)
+		return status;
+	if (!model)
+		return rt_fail(NRT_INVALID, "NRT", "no place for the model");
+	place.core = vnc < 0 ? NULL : rt_core((uint32_t)vnc);
+	if (vnc >= 0 && !place.core)
+		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT", "core %d: this process has %u", vnc,
+			       rt.ncores);
+	return load(neff_bytes, size, &place, model);
+}
+
+EXPORT NRT_STATUS nrtx_load(const void *neff_bytes, size_t size,
+			    const struct nrtx_load_params *params, nrt_model_t **model)
+{
+	RT_ENTER(status);
+	struct place place = { 0 };
+
+	if (status)
+		return status;
+	if (!model || !params)
+		return rt_fail(NRT_INVALID, "NRT", "no parameters");
+	place.core = rt_core(params->start_core);
+	place.most = params->core_count;
+	place.timeout_ms = params->timeout_ms;
+	place.owner = params->owner;
+	place.account = params->account;
+	place.account_arg = params->account_arg;
+	if (!place.core)
+		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",
+			       "Insufficient number of VNCs: %u, required: %u", rt.ncores,
+			       params->start_core + 1);
+	return load(neff_bytes, size, &place, model);
+}
+
+EXPORT NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc,
+				       int32_t vnc_count, uint32_t ctx_device_id,
+				       uint32_t ctx_device_count, nrt_model_t **model)
+{
+	if (ctx_device_count > 1) {
+		rt_details_clear();
+		return rt_fail(NRT_INVALID, "NRT",
+			       "collectives exist from the second generation on");
+	}
+	return nrt_load(neff_bytes, size, vnc, vnc_count, model);
+}
+
+EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
+{
+	RT_ENTER(status);
+	struct nrt_model **p;
+
+	if (status)
+		return status;
+	pthread_mutex_lock(&rt.lock);
+	for (p = &rt.models; *p && *p != model; p = &(*p)->next)
+		;
+	if (!*p) {
+		pthread_mutex_unlock(&rt.lock);
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
+	}
+	*p = model->next;
+	while (model->running)
+		pthread_cond_wait(&model->idle, &rt.lock);
+	pthread_mutex_unlock(&rt.lock);
+	rt_model_go(model);
+	rt_stale_retry();
+	return NRT_SUCCESS;
+}
+
+/* Questions */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Chunks of device memory, and of host memory for rings. */
+#include <errno.h>
+#include <string.h>
+
+#include "rt_memory.h"
+
+NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, uint32_t type,
+			  struct rt_chunk *chunk)
+{
+	struct ndl_mem_params params = {
+		.size = size,
+		.align = align > 4096 ? align : 0,
+		.nc = core->nc,
+		.type = type,
+	};
+	const struct neuron_gen *gen = core->dev->gen;
+	int err = -ENOMEM;
+
+	/* a core's own channel first, so that cores share them */
+	for (uint32_t i = 0; i < gen->memories && err == -ENOMEM; i++) {
+		params.channel = (core->nc + i) % gen->memories;
+		for (params.region = 0; params.region < NDL_REGIONS && err == -ENOMEM;
+		     params.region++)
+			err = ndl_memory_alloc(core->dev, &params, &chunk->handle);
+	}
+	if (!err) {
+		*chunk = (struct rt_chunk){
+			core, core->dev, chunk->handle, 0, size, type, rt.epoch
+		};
+		rt_memory_add(core, type, (int64_t)size);
+		err = ndl_memory_get_pa(core->dev, chunk->handle, &chunk->pa);
+		if (err)
+			rt_chunk_free(chunk);
+	}
+	if (err)
+		return rt_fail(rt_status_from_errno(err), "TDRV",
+			       "Failed to allocate buffer in MLA DRAM for %llu bytes: %s",
+			       (unsigned long long)size, strerror(-err));
+	return NRT_SUCCESS;
+}
+
+bool rt_chunk_alloc_host(struct rt_core *core, uint64_t size, uint32_t type, struct rt_chunk *chunk,
+			 void **map)
+{
+	struct ndl_mem_params params = { .size = size, .host = true, .nc = core->nc, .type = type };
+	uint64_t handle;
+
+	if (ndl_memory_alloc(core->dev, &params, &handle))
+		return false;
+	if (ndl_memory_map(core->dev, handle, map)) {
+		ndl_memory_free(core->dev, handle);
+		return false;
+	}
+	*chunk = (struct rt_chunk){ core, core->dev, handle, 0, size, type, rt.epoch };
+	rt_memory_add(core, type, (int64_t)size);
+	return true;
+}
+
+void rt_chunk_free(struct rt_chunk *chunk)
+{
+	if (rt_chunk_alive(chunk)) {
+		ndl_memory_free(chunk->dev, chunk->handle);
+		rt_memory_add(chunk->core, chunk->type, -(int64_t)chunk->size);
+	}
+	*chunk = (struct rt_chunk){ 0 };
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* A core of this process: its notification rings, its lock, what it has, its reset (core.c). */
+#ifndef RT_CORE_H
+#define RT_CORE_H
+
+#include <pthread.h>
+
+#include "ndl.h"
+#include "neuron/hw/ours.h"
+#include "nrtx.h"
+
+struct rt_subgraph;
+
+#define RT_NQ_SIZE 4096 /* bytes: 128 entries, and one execution writes one */
+#define RT_NQ_ENTRIES (RT_NQ_SIZE / NEURON_NQ_ENTRY_SIZE)
+
+/* A notification ring as its consumer sees it */
+struct rt_nq {
+	const uint8_t *ring; /* mapped */
+	unsigned int next, lap;
+};
+
+struct rt_notification {
+	uint8_t type, engine;
+	uint16_t code;
+	uint32_t id;
+	uint64_t time, data;
+	uint32_t data2;
+};
+
+struct rt_core {
+	uint32_t vnc; /* of this process */
+	uint32_t global; /* of the machine */
+	uint32_t device, nc;
+	ndl_device_t *dev;
+	pthread_mutex_t exec;
+	struct rt_nq done, error; /* SP's notify queue, the core's error queue */
+	struct ndl_waiter *waiter; /* exec; NULL where nothing interrupts */
+	bool broken; /* a reset failed: nothing runs here any more */
+	struct rt_subgraph *loaded; /* whose rings the queues have; exec */
+	bool used; /* since its last reset, by a model of owner; exec */
+	uint64_t owner;
+	bool locked; /* the module's core lock is held as a reader */
+	struct nrtx_core_counters counters; /* engine[] unused; exec held, read without */
+};
+
+/* What rt_core_start leaves undone when it fails rt_core_stop ends as well */
+NRT_STATUS rt_core_start(struct rt_core *core, const struct neuron_uuid *uuid);
+void rt_core_stop(struct rt_core *core, const struct neuron_uuid *uuid);
+/* The next notification, if the chip has written one */
+bool rt_nq_next(struct rt_nq *nq, struct rt_notification *entry);
+/* Tell the chip how far the error ring was read: it never overtakes its reader */
+NRT_STATUS rt_core_errors_read(struct rt_core *core);
+/* Halt and reset one core: exec held */
+NRT_STATUS rt_core_reset(struct rt_core *core);
+int rt_cores_reset(ndl_device_t *dev, uint32_t map); /* the cores of a bit map; 0 or -errno */
+bool rt_core_gone(const struct rt_core *core); /* its device was unplugged */
+
+#endif

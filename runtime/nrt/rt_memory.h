@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Device memory: one chunk, counted for its core while it lasts (memory.c). */
+#ifndef RT_MEMORY_H
+#define RT_MEMORY_H
+
+#include "rt_context.h"
+
+struct rt_chunk {
+	struct rt_core *core; /* NULL: none */
+	ndl_device_t *dev;
+	uint64_t handle, pa, size;
+	uint32_t type, epoch;
+};
+
+NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, uint32_t type,
+			  struct rt_chunk *chunk);
+/* Host memory that the device reaches, mapped. False: there is none of that size */
+bool rt_chunk_alloc_host(struct rt_core *core, uint64_t size, uint32_t type, struct rt_chunk *chunk,
+			 void **map);
+void rt_chunk_free(struct rt_chunk *chunk);
+
+static inline bool rt_chunk_alive(const struct rt_chunk *chunk)
+{
+	return chunk->core && chunk->epoch == __atomic_load_n(&rt.epoch, __ATOMIC_ACQUIRE);
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A call's status and the reason for it (status.c). Error details: each layer that fails adds a line
+ * in front of what it called said. rt_fail returns status, so that
+ * `return rt_fail(status, "MODULE", ...)` reads well.
+ */
+#ifndef RT_STATUS_H
+#define RT_STATUS_H
+
+#include <stdbool.h>
+
+#include "nrt/nrt.h"
+#include "nrtx.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+void rt_details_clear(void);
+NRT_STATUS rt_fail_at(NRT_STATUS status, const char *module, const char *function,
+		      const char *format, ...) __attribute__((format(printf, 4, 5)));
+#define rt_fail(status, module, ...) rt_fail_at((status), (module), __func__, __VA_ARGS__)
+NRT_STATUS rt_status_from_errno(int err);
+
+/* Errors that do not stop the engine let the program reach its end */
+static inline bool rt_fatal(NRT_STATUS status)
+{
+	return status && status != NRT_EXEC_COMPLETED_WITH_NUM_ERR;
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Tensors (tensor.c) and sets of them (tensor_set.c). */
+#ifndef RT_TENSOR_H
+#define RT_TENSOR_H
+
+#include "rt_memory.h"
+
+struct rt_storage {
+	unsigned int refs;
+	nrt_tensor_placement_t placement;
+	struct rt_core *core; /* DEVICE */
+	struct rt_chunk chunk; /* DEVICE */
+	void *va; /* host memory, or the mapping of device memory once asked for */
+	size_t size;
+	bool owned; /* va is ours to free */
+	pthread_mutex_t lock; /* protects the making of the mapping */
+};
+
+struct nrt_tensor {
+	char *name;
+	struct rt_storage *storage; /* NULL: empty */
+	size_t offset, size;
+	uint64_t completions; /* outputs of executions that were delivered */
+};
+
+struct rt_set_item {
+	char *name;
+	nrt_tensor_t *tensor;
+};
+
+struct nrt_tensor_set {
+	pthread_mutex_t lock;
+	unsigned int n, cap;
+	struct rt_set_item *item;
+};
+
+nrt_tensor_t *rt_set_find(const nrt_tensor_set_t *set, const char *name);
+
+#endif

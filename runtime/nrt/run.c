@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* A subgraph's programs on its core: queues started, the wait for SP's notification. */
+#include <errno.h>
+#include <string.h>
+
+#include "rt_clock.h"
+#include "rt_exec.h"
+
+/*
+ * The wait looks a few times, as many executions are short, and then sleeps until the core writes a
+ * notification; where nothing interrupts it sleeps a little longer between two looks each time
+ */
+#define SPIN_LOOKS 200
+#define SLEEP_MIN_NS 20000
+#define SLEEP_MAX_NS 200000
+#define ASK_LOOKS 128 /* looks between two questions whether the device is still there */
+
+static void queue_params(const struct rt_ring *ring, struct ndl_queue_params *params)
+{
+	*params = (struct ndl_queue_params){
+		.eng = ring->eng,
+		.qid = ring->qid,
+		.tx_count = ring->tx.len,
+		.rx_count = ring->rx.len,
+		.tx_handle = ring->tx.chunk.handle,
+		.rx_handle = ring->rx.chunk.handle,
+	};
+}
+
+static bool rewinds(struct rt_ring **ring, unsigned int n)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < n; i++)
+		any |= rt_ring_rewinds(ring[i]);
+	return any;
+}
+
+/* The queues take this subgraph's rings, unless they have them from the last execution */
+static int attach_queues(struct rt_subgraph *sg, struct rt_ring **ring, unsigned int n)
+{
+	struct ndl_queue_params params[RT_MAX_QUEUES];
+	int err;
+
+	if (sg->core->loaded == sg && !rewinds(ring, n))
+		return 0;
+	sg->core->loaded = NULL;
+	sg->ran = true;
+	for (unsigned int i = 0; i < n; i++)
+		queue_params(ring[i], &params[i]);
+	err = ndl_dma_queue_init_batch(sg->core->dev, params, n);
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < n; i++)
+		rt_ring_rewind(ring[i]);
+	sg->core->loaded = sg;
+	return 0;
+}
+
+/* Descriptors into the rings, then the engines' fetch queues are rung */
+static int start_queues(struct rt_subgraph *sg)
+{
+	struct rt_ring *ring[RT_MAX_QUEUES];
+	unsigned int n = rt_subgraph_rings(sg, ring);
+	int err = attach_queues(sg, ring, n);
+
+	for (unsigned int i = 0; i < n && !err; i++)
+		rt_ring_write(ring[i]);
+	for (unsigned int i = sg->nqueues; i < n && !err; i++)
+		err = ndl_dma_queue_copy_start(sg->core->dev, ring[i]->eng, ring[i]->qid,
+					       ring[i]->tx.n, ring[i]->rx.n);
+	return err;
+}
+
+/* Sleep until there may be something to see, at most until the deadline. 0 or -errno */
+static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *pause)
+{
+	uint64_t now = rt_now_us();
+	int err;
+
+	if (now >= deadline)
+		return -ETIMEDOUT;
+	if (core->waiter) {
+		err = ndl_wait(core->waiter, deadline - now);
+		return err == -ETIMEDOUT ? 0 : err; /* one last look */
+	}
+	nanosleep(pause, NULL);
+	pause->tv_nsec = pause->tv_nsec * 2 > SLEEP_MAX_NS ? SLEEP_MAX_NS : pause->tv_nsec * 2;
+	return 0;
+}
+
+static NRT_STATUS wait_failed(struct rt_subgraph *sg, int err)
+{
+	struct rt_core *core = sg->core;
+
+	if (err != -ETIMEDOUT)
+		return rt_fail(rt_status_from_errno(err), "TDRV", "waiting for nd%u nc%u: %s",
+			       core->device, core->nc, strerror(-err));
+	return rt_fail(NRT_TIMEOUT, "TDRV", "execution timeout (%u ms) on Neuron Device %u NC %u",
+		       sg->model->timeout_ms, core->device, core->nc);
+}
+
+static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
+{
+	struct rt_core *core = sg->core;
+	uint64_t deadline = start_us + (uint64_t)sg->model->timeout_ms * 1000;
+	struct timespec pause = { .tv_nsec = SLEEP_MIN_NS };
+	NRT_STATUS status = NRT_SUCCESS;
+	struct rt_notification done;
+	int err = 0;
+
+	for (unsigned int look = 0;; look++) {
+		bool sleepy = look >= SPIN_LOOKS;
+
+		/* what is written after this ends the sleep */
+		if (sleepy && core->waiter)
+			err = ndl_wait_look(core->waiter);
+		if (rt_nq_next(&core->done, &done))
+			return rt_errors_collect(sg, status);
+		if (!sleepy)
+			continue;
+		status = rt_errors_collect(sg, status);
+		if (!rt_fatal(status) && rt_interrupted(sg->model))
+			status = NRT_EXEC_COMPLETED_WITH_ERR;
+		if (rt_fatal(status))
+			return status;
+		/* its ring stays empty for ever; a waiter would hear of it */
+		if (!err && !core->waiter && look % ASK_LOOKS == 0 && rt_core_gone(core))
+			err = -ENODEV;
+		if (!err)
+			err = wait_entry(core, deadline, &pause);
+		if (err)
+			return wait_failed(sg, err);
+	}
+}
+
+NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
+{
+	struct rt_core *core = sg->core;
+	uint64_t start = rt_now_us();
+	NRT_STATUS status;
+	int err;
+
+	err = start_queues(sg);
+	if (err)
+		status = rt_fail(rt_status_from_errno(err), "TDRV", "starting nd%u nc%u: %s",
+				 core->device, core->nc, strerror(-err));
+	else
+		status = wait_done(sg, start);
+	*device_us += rt_now_us() - start;
+	if (rt_fatal(status)) {
+		/* what it left in FIFOs, queues and semaphores goes; the details stay */
+		rt_core_reset(core);
+	}
+	return status;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* A subgraph on its core: made, and taken away. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt_subgraph.h"
+
+NRT_STATUS rt_subgraph_begin(struct rt_subgraph *sg, struct rt_core *core)
+{
+	sg->core = core;
+	return rt_place_begin(sg);
+}
+
+NRT_STATUS rt_subgraph_build(struct rt_subgraph *sg)
+{
+	NRT_STATUS status = rt_place(sg);
+
+	if (!status)
+		status = rt_build_queues(sg);
+	if (!status)
+		status = rt_build_streams(sg);
+	return status;
+}
+
+static void drop_triggers(struct rt_engine *engine)
+{
+	free(engine->triggers);
+	engine->triggers = NULL;
+	engine->ntriggers = 0;
+}
+
+void rt_subgraph_drop_bulk(struct rt_subgraph *sg)
+{
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
+		drop_triggers(&sg->engine[e]);
+}
+
+void rt_subgraph_free(struct rt_subgraph *sg)
+{
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++) {
+		drop_triggers(&sg->engine[e]);
+		free(sg->engine[e].stream);
+		rt_ring_free(&sg->engine[e].ring);
+	}
+	for (unsigned int q = 0; sg->queues && q < sg->nqueues; q++)
+		rt_ring_free(&sg->queues[q]);
+	free(sg->queues);
+	rt_gather_free(sg);
+	for (unsigned int i = 0; i < sg->nchunks; i++)
+		rt_chunk_free(&sg->chunks[i]);
+	free(sg->chunks);
+	free(sg->vars);
+	rt_chunk_free(&sg->code);
+	rt_chunk_free(&sg->one);
+}
+
+struct rt_var *rt_subgraph_var(struct rt_subgraph *sg, enum neff_var_type type, const char *name)
+{
+	for (unsigned int i = 0; i < sg->nvars; i++)
+		if (sg->vars[i].neff->type == type && !strcmp(sg->vars[i].neff->name, name))
+			return &sg->vars[i];
+	return NULL;
+}
+
+unsigned int rt_subgraph_rings(struct rt_subgraph *sg, struct rt_ring *ring[RT_MAX_QUEUES])
+{
+	unsigned int n = 0;
+
+	for (unsigned int q = 0; q < sg->nqueues; q++)
+		ring[n++] = &sg->queues[q];
+	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
+		if (sg->engine[e].size)
+			ring[n++] = &sg->engine[e].ring;
+	return n;
+}
