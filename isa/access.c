@@ -2,6 +2,66 @@
 /* Which memory an instruction reads and writes, from its operands and its row of the table. */
 #include "neuron/isa/check.h"
 
+/* Start partitions: 0 above 64 partitions, 0 or 64 above 32, else any quadrant */
+static bool start_ok(unsigned int start, unsigned int partitions)
+{
+	unsigned int grain = partitions > 64 ? 128 : partitions > 32 ? 64 : 32;
+
+	return partitions && partitions <= NEURON_PARTITIONS && start % grain == 0 &&
+	       start + partitions <= NEURON_PARTITIONS;
+}
+
+const char *neuron_isa_locate(const struct neuron_ap *ap, unsigned int partitions,
+			      const struct neuron_target *target, struct neuron_isa_region *r)
+{
+	int64_t lo, hi;
+	uint64_t count = 1;
+	uint32_t part_size, off = ap->offset, size = neuron_isa_dtypes[ap->dtype & 63].size;
+
+	if (!size || ap->dtype > 63)
+		return "data type is not of this generation";
+	r->psum = off >= NEURON_PSUM_OFFSET;
+	if (r->psum) {
+		off -= NEURON_PSUM_OFFSET;
+		if (off >= NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE)
+			return "offset is in no memory";
+		r->start = off / NEURON_PSUM_PART_STRIDE;
+		r->first = off % NEURON_PSUM_PART_STRIDE;
+		part_size = target->psum_part_size;
+	} else {
+		r->start = off / NEURON_SBUF_PART_STRIDE;
+		r->first = off % NEURON_SBUF_PART_STRIDE;
+		part_size = target->sbuf_part_size;
+	}
+	if (!start_ok(r->start, partitions))
+		return "start partition does not suit the number of partitions";
+	if (r->first % size)
+		return "offset is not aligned to the element";
+	lo = hi = r->first;
+	for (int d = 0; d < NEURON_AP_DIMS; d++) {
+		int64_t span = ((int64_t)ap->num[d] - 1) * ap->step[d] * size;
+
+		if (!ap->num[d])
+			return "a dimension has no elements";
+		count *= ap->num[d];
+		if (count > NEURON_ISA_MAX_ELEMS_SBUF)
+			return "too many elements";
+		if (span < 0)
+			lo += span;
+		else
+			hi += span;
+	}
+	if (r->psum && count > NEURON_ISA_MAX_ELEMS_PSUM)
+		return "too many elements for PSUM";
+	if (lo < 0 || hi + size > part_size)
+		return "elements outside the partition";
+	r->count = count;
+	r->lo = lo;
+	r->hi = hi + size;
+	r->size = size;
+	return NULL;
+}
+
 unsigned int neuron_isa_dst_partitions(const struct neuron_insn *insn, unsigned int columns)
 {
 	const uint16_t *num = insn->src0.num;

@@ -42,11 +42,6 @@ static const MemoryRegionOps neuron_bar_ops = {
     .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
 };
 
-const struct neuron_gen *neuron_gen(NeuronState *s)
-{
-    return NEURON_BASE_GET_CLASS(s)->gen;
-}
-
 /* docs/hardware.md, "The capability" */
 static bool neuron_add_capability(PCIDevice *pdev, Error **errp)
 {

@@ -89,8 +89,12 @@ struct NeuronState {
     uint32_t saved_size;
 };
 
+static inline const struct neuron_gen *neuron_gen(NeuronState *s)
+{
+    return NEURON_BASE_GET_CLASS(s)->gen;
+}
+
 /* neuron-base.c */
-const struct neuron_gen *neuron_gen(NeuronState *s);
 /* the class of a generation's chips; called by its type's class_init */
 void neuron_class_set_gen(ObjectClass *oc, const struct neuron_gen *gen,
                           const char *desc);

@@ -10,17 +10,6 @@
 #include "log.h"
 #include "rtd.h"
 
-/* Locked */
-struct rtd_eg *rtd_eg_find(struct rtd *rtd, uint32_t id)
-{
-	struct rtd_eg *eg;
-
-	TAILQ_FOREACH(eg, &rtd->egs, link)
-		if (eg->id == id)
-			return eg;
-	return NULL;
-}
-
 static void control_tell(struct rtd_control *c)
 {
 	c->done(&c->err, c->arg);
@@ -45,14 +34,14 @@ struct rtd_control *rtd_control_new(rtd_control_run run, uint32_t id, rtd_done d
 }
 
 /* Locked: the group is in the list */
-static void control_add(struct rtd_eg *eg, struct rtd_control *c)
+void rtd_control_add(struct rtd_eg *eg, struct rtd_control *c)
 {
 	STAILQ_INSERT_TAIL(&eg->controls, c, link);
 	pthread_cond_signal(&eg->asked);
 }
 
 /* Locked: the model's executions end soon, and none begins until its group's thread has seen to it */
-static void model_interrupt(struct rtd_model *model)
+void rtd_model_interrupt(struct rtd_model *model)
 {
 	model->stopping++;
 	rtd_program_interrupt(model->program, true);
@@ -65,7 +54,7 @@ void rtd_control_eg(struct rtd *rtd, uint32_t id, struct rtd_control *c)
 	pthread_mutex_lock(&rtd->lock);
 	eg = rtd_eg_find(rtd, id);
 	if (eg)
-		control_add(eg, c);
+		rtd_control_add(eg, c);
 	pthread_mutex_unlock(&rtd->lock);
 	if (eg)
 		return;
@@ -81,9 +70,9 @@ void rtd_control_model(struct rtd *rtd, struct rtd_control *c, bool interrupt)
 	pthread_mutex_lock(&rtd->lock);
 	model = rtd_model_find(rtd, id);
 	if (model) {
-		control_add(model->eg, c);
+		rtd_control_add(model->eg, c);
 		if (interrupt)
-			model_interrupt(model);
+			rtd_model_interrupt(model);
 	}
 	pthread_mutex_unlock(&rtd->lock);
 	if (model)
@@ -92,94 +81,14 @@ void rtd_control_model(struct rtd *rtd, struct rtd_control *c, bool interrupt)
 	control_tell(c);
 }
 
-/* ---- several at once */
-
-struct sweep {
-	struct rtd *rtd;
-	unsigned int pending; /* the lock's */
-	rtd_done done;
-	void *arg;
-};
-
-static void sweep_put(struct sweep *s)
+/* The last reference has gone */
+void rtd_eg_free(struct rtd_eg *eg)
 {
-	struct rtd_err none = { 0 };
-	bool last;
-
-	pthread_mutex_lock(&s->rtd->lock);
-	last = !--s->pending;
-	pthread_mutex_unlock(&s->rtd->lock);
-	if (!last)
-		return;
-	s->done(&none, s->arg);
-	free(s);
+	pthread_cond_destroy(&eg->idle);
+	pthread_cond_destroy(&eg->work);
+	pthread_cond_destroy(&eg->asked);
+	free(eg);
 }
-
-/* Another call may have been quicker: then there is nothing left to do */
-static void sweep_done(struct rtd_err *err, void *arg)
-{
-	sweep_put(arg);
-}
-
-/* Locked */
-static bool sweep_add(struct sweep *s, struct rtd_eg *eg, rtd_control_run run, uint32_t id)
-{
-	struct rtd_control *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return false;
-	c->run = run;
-	c->id = id;
-	c->force = true;
-	c->done = sweep_done;
-	c->arg = s;
-	s->pending++;
-	control_add(eg, c);
-	return true;
-}
-
-/* Locked */
-static void sweep_all(struct rtd *rtd, struct sweep *s, const struct rtd_sweep *which,
-		      struct rtd_swept *swept)
-{
-	struct rtd_model *model;
-	struct rtd_eg *eg;
-
-	TAILQ_FOREACH(eg, &rtd->egs, link)
-		if (which->eg(eg, which->who))
-			swept->egs += sweep_add(s, eg, rtd_eg_run_destroy, 0);
-	TAILQ_FOREACH(model, &rtd->models, link) {
-		bool with = which->eg(model->eg, which->who);
-
-		if (!with && !which->model(model, which->who))
-			continue;
-		if (with || sweep_add(s, model->eg, rtd_model_run_unload, model->id)) {
-			model_interrupt(model);
-			swept->models++;
-		}
-	}
-}
-
-void rtd_sweep(struct rtd *rtd, const struct rtd_sweep *which, struct rtd_swept *swept,
-	       rtd_done done, void *arg)
-{
-	struct sweep *s = calloc(1, sizeof(*s));
-	struct rtd_err err = { 0 };
-
-	*swept = (struct rtd_swept){ 0 };
-	if (!s) {
-		rtd_fail(&err, NERR_RESOURCE, "NMGR", "out of memory");
-		done(&err, arg);
-		return;
-	}
-	*s = (struct sweep){ .rtd = rtd, .pending = 1, .done = done, .arg = arg };
-	pthread_mutex_lock(&rtd->lock);
-	sweep_all(rtd, s, which, swept);
-	pthread_mutex_unlock(&rtd->lock);
-	sweep_put(s);
-}
-
-/* ---- the group's thread */
 
 static void *control_thread(void *arg)
 {

@@ -64,14 +64,6 @@ static struct rtd_eg *eg_new(const struct rtd_owner *owner, bool implicit, enum 
 	return eg;
 }
 
-void rtd_eg_free(struct rtd_eg *eg)
-{
-	pthread_cond_destroy(&eg->idle);
-	pthread_cond_destroy(&eg->work);
-	pthread_cond_destroy(&eg->asked);
-	free(eg);
-}
-
 int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner, bool implicit,
 		  struct rtd_eg **out, struct rtd_err *err)
 {
@@ -146,42 +138,4 @@ void rtd_eg_remove(struct rtd *rtd, struct rtd_eg *eg)
 		pthread_join(eg->thread[i], NULL);
 	rtd_info("NMGR", "group %u removed", eg->id);
 	rtd_eg_put(rtd, eg);
-}
-
-static struct rtd_model *first_model(struct rtd *rtd, struct rtd_eg *eg)
-{
-	struct rtd_model *model;
-
-	pthread_mutex_lock(&rtd->lock);
-	TAILQ_FOREACH(model, &rtd->models, link)
-		if (model->eg == eg)
-			break;
-	pthread_mutex_unlock(&rtd->lock);
-	return model;
-}
-
-void rtd_eg_run_destroy(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
-{
-	struct rtd_model *model;
-
-	if (eg->dead) {
-		rtd_fail(&c->err, NERR_INVALID_HANDLE, "NMGR", "Failed to find group: %u", eg->id);
-		return;
-	}
-	if (eg->nmodels && !c->force) {
-		rtd_fail(&c->err, NERR_INVALID, "NMGR", "group %u has %u loaded models", eg->id,
-			 eg->nmodels);
-		return;
-	}
-	while ((model = first_model(rtd, eg)))
-		rtd_model_drop(rtd, model);
-	rtd_eg_remove(rtd, eg);
-}
-
-void rtd_eg_destroy(struct rtd *rtd, uint32_t id, rtd_done done, void *arg)
-{
-	struct rtd_control *c = rtd_control_new(rtd_eg_run_destroy, 0, done, arg);
-
-	if (c)
-		rtd_control_eg(rtd, id, c);
 }

@@ -4,60 +4,12 @@
  * An inference counts against ninfer until it is collected or cancelled.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "log.h"
 #include "rtd.h"
-
-/* ---- end */
-
-/* Locked: the buffers and the reference that kept the model */
-static void slot_put(struct rtd *rtd, struct rtd_infer *infer)
-{
-	struct rtd_model *model = infer->model;
-
-	if (infer->slot)
-		SLIST_INSERT_HEAD(&model->slots, infer->slot, link);
-	infer->slot = NULL;
-	model->refs--;
-	pthread_cond_broadcast(&rtd->idle);
-}
-
-static void outputs_put(struct rtd *rtd, struct rtd_infer *infer)
-{
-	const struct rtd_tensor *tensors;
-	unsigned int n;
-
-	if (!infer->outputs)
-		return;
-	n = rtd_program_tensors(infer->model->program, &tensors);
-	for (unsigned int i = 0; i < n; i++)
-		if (infer->outputs[i])
-			rtd_shm_put(rtd, infer->outputs[i]);
-	free(infer->outputs);
-	infer->outputs = NULL;
-}
-
-void rtd_infer_free(struct rtd *rtd, struct rtd_infer *infer)
-{
-	outputs_put(rtd, infer);
-	pthread_mutex_lock(&rtd->lock);
-	slot_put(rtd, infer);
-	pthread_mutex_unlock(&rtd->lock);
-	rtd_quota_give(rtd->quota, &infer->peer, RTD_QUOTA_MEMORY, infer->charged);
-	free(infer);
-}
-
-uint64_t rtd_infer_uncharge(struct rtd_infer *infer)
-{
-	uint64_t rest = infer->charged - sizeof(*infer);
-
-	infer->charged -= rest;
-	return rest;
-}
 
 /* ---- cookies */
 
@@ -85,17 +37,6 @@ static uint64_t cookie_new(void)
 		if (getrandom(&cookie, sizeof(cookie), 0) != sizeof(cookie))
 			cookie = rtd_now_ns();
 	return cookie;
-}
-
-/* Locked: out of the tables, into the hands of its waiter */
-void rtd_infer_detach(struct rtd_infer *infer)
-{
-	TAILQ_REMOVE(&infer->model->infers, infer, link);
-	LIST_REMOVE(infer, hash);
-	if (infer->state == RTD_CANCELLED)
-		infer->model->ncancelled--;
-	else
-		infer->model->inflight--;
 }
 
 /* ---- post: inputs */
@@ -248,52 +189,6 @@ int rtd_infer_store(struct rtd *rtd, struct rtd_infer *infer, const struct rtd_i
 
 /* ---- post */
 
-static bool poster_gone(const struct rtd_infer *infer)
-{
-	return infer->peer.local && infer->peer.pid > 0 && kill(infer->peer.pid, 0) &&
-	       errno == ESRCH;
-}
-
-/* Locked: results that no process is left to collect must not fill a model's queue for good */
-static void reap_abandoned(struct rtd_model *model, const struct rtd_peer *peer,
-			   struct rtd_infer_list *gone)
-{
-	struct rtd_infer *infer, *next;
-
-	for (infer = TAILQ_FIRST(&model->infers); infer; infer = next) {
-		next = TAILQ_NEXT(infer, link);
-		if (infer->state != RTD_DONE || infer->done || !poster_gone(infer))
-			continue;
-		if (peer && !rtd_peer_same(&infer->peer, peer))
-			continue;
-		rtd_infer_detach(infer);
-		TAILQ_INSERT_TAIL(gone, infer, queue);
-	}
-}
-
-/* The caller's list, without the lock */
-static void free_list(struct rtd *rtd, struct rtd_infer_list *gone)
-{
-	struct rtd_infer *infer;
-
-	while ((infer = TAILQ_FIRST(gone))) {
-		TAILQ_REMOVE(gone, infer, queue);
-		rtd_infer_free(rtd, infer);
-	}
-}
-
-void rtd_infer_reap(struct rtd *rtd, const struct rtd_peer *peer)
-{
-	struct rtd_infer_list gone = TAILQ_HEAD_INITIALIZER(gone);
-	struct rtd_model *model;
-
-	pthread_mutex_lock(&rtd->lock);
-	TAILQ_FOREACH(model, &rtd->models, link)
-		reap_abandoned(model, peer, &gone);
-	pthread_mutex_unlock(&rtd->lock);
-	free_list(rtd, &gone);
-}
-
 /* Locked */
 static int post_admit(struct rtd *rtd, const struct rtd_post *post, struct rtd_model **out,
 		      struct rtd_infer_list *gone, struct rtd_err *err)
@@ -310,7 +205,7 @@ static int post_admit(struct rtd *rtd, const struct rtd_post *post, struct rtd_m
 		return rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "model %u is not running",
 				post->model);
 	if (model->inflight >= model->ninfer)
-		reap_abandoned(model, NULL, gone);
+		rtd_infer_abandoned(model, NULL, gone);
 	if (model->inflight >= model->ninfer) {
 		rtd->counters.queue_drop++;
 		return rtd_fail(err, NERR_QUEUE_FULL, "NMGR",
@@ -376,7 +271,7 @@ int rtd_infer_post(struct rtd *rtd, const struct rtd_post *post, uint64_t *cooki
 	pthread_mutex_lock(&rtd->lock);
 	post_admit(rtd, post, &model, &gone, err);
 	pthread_mutex_unlock(&rtd->lock);
-	free_list(rtd, &gone);
+	rtd_infer_free_list(rtd, &gone);
 	if (err->code)
 		return err->code;
 
@@ -445,75 +340,4 @@ bool rtd_infer_complete(struct rtd *rtd, const struct rtd_peer *peer, uint64_t c
 		   (infer->state == RTD_DONE || infer->state == RTD_CANCELLED);
 	pthread_mutex_unlock(&rtd->lock);
 	return complete;
-}
-
-/* ---- cancel */
-
-/* Locked: a cookie that only remembers that it was cancelled */
-void rtd_infer_cancelled(struct rtd *rtd, struct rtd_infer *infer)
-{
-	struct rtd_model *model = infer->model;
-
-	infer->state = RTD_CANCELLED;
-	infer->err = (struct rtd_err){ 0 };
-	rtd_fail(&infer->err, NERR_INFER_CANCELLED, "NMGR", "model %u was stopped", model->id);
-	model->inflight--;
-	if (infer->slot) {
-		SLIST_INSERT_HEAD(&model->slots, infer->slot, link);
-		infer->slot = NULL;
-	}
-	rtd_quota_give(rtd->quota, &infer->peer, RTD_QUOTA_MEMORY, rtd_infer_uncharge(infer));
-	model->ncancelled++;
-}
-
-/* Forget cancelled cookies, oldest first, until at most keep are left */
-void rtd_infer_forget(struct rtd *rtd, struct rtd_model *model, unsigned int keep)
-{
-	struct rtd_infer_list gone = TAILQ_HEAD_INITIALIZER(gone);
-	struct rtd_infer *infer, *next;
-
-	pthread_mutex_lock(&rtd->lock);
-	for (infer = TAILQ_FIRST(&model->infers); infer && model->ncancelled > keep; infer = next) {
-		next = TAILQ_NEXT(infer, link);
-		if (infer->state != RTD_CANCELLED)
-			continue;
-		rtd_infer_detach(infer);
-		TAILQ_INSERT_TAIL(&gone, infer, queue);
-	}
-	pthread_mutex_unlock(&rtd->lock);
-	free_list(rtd, &gone);
-}
-
-/* Called with the list of those that have waiters: they are told without the lock */
-static void tell_waiters(struct rtd_infer_list *waited)
-{
-	struct rtd_infer *infer;
-
-	while ((infer = TAILQ_FIRST(waited))) {
-		TAILQ_REMOVE(waited, infer, queue);
-		infer->done(infer, infer->done_arg);
-	}
-}
-
-void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model, bool results)
-{
-	struct rtd_infer_list waited = TAILQ_HEAD_INITIALIZER(waited);
-	struct rtd_infer *infer, *next;
-
-	pthread_mutex_lock(&rtd->lock);
-	for (infer = TAILQ_FIRST(&model->infers); infer; infer = next) {
-		next = TAILQ_NEXT(infer, link);
-		if (infer->state != RTD_QUEUED && !(results && infer->state == RTD_DONE))
-			continue;
-		if (infer->state == RTD_QUEUED)
-			TAILQ_REMOVE(&model->eg->queue, infer, queue);
-		rtd_infer_cancelled(rtd, infer);
-		if (infer->done) {
-			rtd_infer_detach(infer);
-			TAILQ_INSERT_TAIL(&waited, infer, queue);
-		}
-	}
-	pthread_mutex_unlock(&rtd->lock);
-	tell_waiters(&waited);
-	rtd_infer_forget(rtd, model, RTD_MAX_CANCELLED);
 }

@@ -7,16 +7,6 @@
 #include "log.h"
 #include "rtd.h"
 
-struct rtd_model *rtd_model_find(struct rtd *rtd, uint32_t id)
-{
-	struct rtd_model *model;
-
-	TAILQ_FOREACH(model, &rtd->models, link)
-		if (model->id == id)
-			return model;
-	return NULL;
-}
-
 /* On the control thread, which alone takes the group's models away; NULL with err set */
 static struct rtd_model *control_model(struct rtd *rtd, struct rtd_control *c)
 {

@@ -3,7 +3,6 @@
 #include "rtd.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "descriptors.h"
 #include "log.h"
@@ -79,25 +78,6 @@ int rtd_ready(struct rtd *rtd, struct rtd_err *err)
 	err->code = NERR_HW_ERROR;
 	rtd_err_lines(err, rtd->init_error.text);
 	return NERR_HW_ERROR;
-}
-
-uint64_t rtd_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
-void rtd_metric_add(struct rtd *rtd, unsigned int metric, double value)
-{
-	struct rtd_metric *m = &rtd->metrics[metric];
-	unsigned int at = m->total++ % RTD_METRIC_SAMPLES;
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	m->sample[at].ts_ns = ts.tv_sec * 1000000000ull + ts.tv_nsec;
-	m->sample[at].value = value;
 }
 
 static bool every_eg(const struct rtd_eg *eg, const void *who)

@@ -197,8 +197,13 @@ void rtd_open_chips(struct rtd *rtd);
 void rtd_close(struct rtd *rtd); /* everything is stopped and unloaded, then refused */
 void rtd_free(struct rtd *rtd);
 int rtd_ready(struct rtd *rtd, struct rtd_err *err); /* NERR_OK, or why there is no chip */
+
+/* lookup.c: locked, but for the clock */
+struct rtd_eg *rtd_eg_find(struct rtd *rtd, uint32_t id);
+struct rtd_model *rtd_model_find(struct rtd *rtd, uint32_t id);
+bool rtd_session_live(struct rtd *rtd, uint64_t id); /* 0 is always live */
+void rtd_metric_add(struct rtd *rtd, unsigned int metric, double value);
 uint64_t rtd_now_ns(void);
-void rtd_metric_add(struct rtd *rtd, unsigned int metric, double value); /* locked */
 
 /*
  * control.c. done is called once, with no lock held and without waiting, perhaps before the call
@@ -222,7 +227,12 @@ void rtd_control_eg(struct rtd *rtd, uint32_t eg, struct rtd_control *c); /* ask
  * comes */
 void rtd_control_model(struct rtd *rtd, struct rtd_control *c, bool interrupt);
 int rtd_control_start(struct rtd *rtd, struct rtd_eg *eg); /* locked; ends when eg->dead is set */
+void rtd_control_add(struct rtd_eg *eg, struct rtd_control *c); /* locked */
+void rtd_model_interrupt(struct rtd_model *model); /* locked */
+void rtd_eg_free(struct rtd_eg *eg); /* the last reference has gone */
 
+/* sweep.c */
+void rtd_eg_destroy(struct rtd *rtd, uint32_t id, rtd_done done, void *arg); /* if it is empty */
 /* Destroy all groups, and unload all other models, of which these are true (locked) */
 struct rtd_sweep {
 	bool (*eg)(const struct rtd_eg *eg, const void *who);
@@ -236,13 +246,9 @@ void rtd_sweep(struct rtd *rtd, const struct rtd_sweep *which, struct rtd_swept 
 	       rtd_done done, void *arg);
 
 /* group.c */
-struct rtd_eg *rtd_eg_find(struct rtd *rtd, uint32_t id); /* locked */
-void rtd_eg_destroy(struct rtd *rtd, uint32_t id, rtd_done done, void *arg); /* if it is empty */
-void rtd_eg_run_destroy(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c);
 int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner, bool implicit,
 		  struct rtd_eg **eg, struct rtd_err *err); /* *eg carries a reference */
 void rtd_eg_put(struct rtd *rtd, struct rtd_eg *eg); /* unlocked */
-void rtd_eg_free(struct rtd_eg *eg); /* the last reference has gone */
 void rtd_eg_remove(struct rtd *rtd, struct rtd_eg *eg); /* its control thread; it is empty */
 
 /* model.c */
@@ -264,7 +270,6 @@ void rtd_model_stop(struct rtd *rtd, uint32_t id, rtd_done done, void *arg);
 void rtd_model_unload(struct rtd *rtd, uint32_t id, rtd_done done, void *arg);
 void rtd_model_drop(struct rtd *rtd, struct rtd_model *model); /* control thread: stop and unload */
 void rtd_model_run_unload(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c);
-struct rtd_model *rtd_model_find(struct rtd *rtd, uint32_t id); /* locked */
 
 /* infer.c */
 struct rtd_post {
@@ -283,19 +288,24 @@ int rtd_infer_wait(struct rtd *rtd, const struct rtd_peer *peer, uint64_t cookie
 bool rtd_infer_complete(struct rtd *rtd, const struct rtd_peer *peer, uint64_t cookie);
 int rtd_infer_store(struct rtd *rtd, struct rtd_infer *infer, const struct rtd_io *outputs,
 		    unsigned int noutputs); /* outputs named only by the wait */
+int rtd_infer_deliver(struct rtd_infer *infer, struct rtd_err *err); /* into shared memory */
+
+/* infer_end.c */
 void rtd_infer_free(struct rtd *rtd, struct rtd_infer *infer); /* by the waiter */
-/* What waits in the queue and, with results, what is done and not collected */
-void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model, bool results);
-void rtd_infer_forget(struct rtd *rtd, struct rtd_model *model, unsigned int keep);
+/* The caller's list, by its member queue, without the lock */
+void rtd_infer_free_list(struct rtd *rtd, struct rtd_infer_list *gone);
 void rtd_infer_detach(struct rtd_infer *infer); /* locked: it is its waiter's from here on */
 void rtd_infer_cancelled(struct rtd *rtd,
 			 struct rtd_infer *infer); /* locked: a cookie that remembers it */
-int rtd_infer_deliver(struct rtd_infer *infer, struct rtd_err *err); /* into shared memory */
-
+/* What waits in the queue and, with results, what is done and not collected */
+void rtd_infer_cancel_model(struct rtd *rtd, struct rtd_model *model, bool results);
+void rtd_infer_forget(struct rtd *rtd, struct rtd_model *model, unsigned int keep);
 /* What is charged for the answer, which the caller gives back from here on */
 uint64_t rtd_infer_uncharge(struct rtd_infer *infer);
-/* Results of posters that have died go, of one user or (NULL) of all */
-void rtd_infer_reap(struct rtd *rtd, const struct rtd_peer *peer);
+/* Locked: results of posters that have died, of one user or (NULL) of all, are moved to gone */
+void rtd_infer_abandoned(struct rtd_model *model, const struct rtd_peer *peer,
+			 struct rtd_infer_list *gone);
+void rtd_infer_reap(struct rtd *rtd, const struct rtd_peer *peer); /* the same, of every model */
 
 /* slot.c */
 struct rtd_slot_entry *rtd_slot_take(struct rtd *rtd, struct rtd_model *model,
@@ -326,7 +336,6 @@ struct rtd_session *rtd_session_open(struct rtd *rtd, const struct rtd_peer *pee
 void rtd_session_name(struct rtd *rtd, struct rtd_session *session, const char *framework);
 /* done: all that was the session's is gone. The session itself is from the call on. */
 void rtd_session_close(struct rtd *rtd, struct rtd_session *session, rtd_done done, void *arg);
-bool rtd_session_live(struct rtd *rtd, uint64_t id); /* locked; 0 is always live */
 /* Is it open, and this client's */
 int rtd_session_check(struct rtd *rtd, const struct rtd_peer *peer, uint64_t id,
 		      struct rtd_err *err);

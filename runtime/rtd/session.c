@@ -58,18 +58,6 @@ int rtd_session_check(struct rtd *rtd, const struct rtd_peer *peer, uint64_t id,
 			(unsigned long long)id);
 }
 
-bool rtd_session_live(struct rtd *rtd, uint64_t id)
-{
-	struct rtd_session *session;
-
-	if (!id)
-		return true;
-	TAILQ_FOREACH(session, &rtd->sessions, link)
-		if (session->id == id)
-			return true;
-	return false;
-}
-
 static bool session_eg(const struct rtd_eg *eg, const void *session)
 {
 	return eg->owner.session == ((const struct rtd_session *)session)->id;

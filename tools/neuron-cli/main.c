@@ -3,9 +3,7 @@
  * neuron-cli: groups, models and inferences of a running neuron-rtd; neuron-cli(1). Exit status:
  * 0, 1 when the daemon refuses or cannot be reached, 2 for a wrong command line.
  */
-#include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,31 +109,6 @@ static void usage(FILE *out)
 	      "      --shm                    tensors in shared memory\n"
 	      "      --repeat N               do it N times (default 1)\n",
 	      out);
-}
-
-int cli_fail(const char *what, const char *format, ...)
-{
-	va_list args;
-
-	fprintf(stderr, "neuron-cli: %s: ", what);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	return 1;
-}
-
-bool cli_number(const char *text, uint32_t *value)
-{
-	char *end;
-	unsigned long n;
-
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (errno || end == text || *end || *text == '-' || n > UINT32_MAX)
-		return false;
-	*value = n;
-	return true;
 }
 
 static void need_number(const char *option, uint32_t min, uint32_t *value)
