@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "neuron/hw/gen.h"
+#include "neuron/hw/topology.h"
 
 struct neuron_instance_chip {
 	uint8_t bus, slot, function;
@@ -20,7 +21,7 @@ struct neuron_instance {
 	const char *name; /* "inf1.6xlarge", the machine's DMI product name */
 	uint16_t xlarges; /* the size in the name */
 	const struct neuron_gen *gen;
-	const char *topology; /* "line" or "ring" */
+	enum neuron_topology topology;
 	uint16_t chips;
 	const struct neuron_instance_chip *chip; /* by index of the device */
 };

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ADDRESS = re.compile(r"([0-9a-f]{2}):([01][0-9a-f])\.([0-7])")
 NAME = re.compile(r"(\w+)\.(\d*)xlarge")
-TOPOLOGIES = ("line", "ring")
+TOPOLOGIES = ("line", "ring", "torus", "hypercube", "all")
 
 
 def chip(address: str, nodes: dict[str, int]) -> str:
@@ -36,7 +36,7 @@ def rows(table: dict[str, dict]) -> tuple[list[str], list[str]]:
         if len(set(row["chips"])) < len(row["chips"]):
             raise ValueError(f"{name}: two chips at one address")
         instances.append(
-            f'\t{{ "{name}", {found[2] or 1}, &neuron_gen_{row["generation"]}, "{row["topology"]}", '
+            f'\t{{ "{name}", {found[2] or 1}, &neuron_gen_{row["generation"]}, NEURON_TOPOLOGY_{row["topology"].upper()}, '
             f'{len(row["chips"])}, &chips[{len(chips)}] }},')
         chips += [chip(address, row.get("numa_nodes", {})) for address in row["chips"]]
     return chips, instances

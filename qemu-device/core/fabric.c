@@ -10,82 +10,24 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FABRIC_SLOTS_MAX 256
 
 struct ncore_fabric {
 	pthread_rwlock_t lock;
-	enum ncore_topology topology;
+	enum neuron_topology topology;
 	_Atomic unsigned int refs;
 	unsigned int slots;
 	unsigned int ports; /* of each slot */
-	unsigned int width; /* of a torus: slots in a row */
 	struct ncore_end *end[];
 };
 
-static const char *const names[NCORE_TOPOLOGY_COUNT] = {
-	[NCORE_TOPOLOGY_LINE] = "line",	  [NCORE_TOPOLOGY_RING] = "ring",
-	[NCORE_TOPOLOGY_TORUS] = "torus", [NCORE_TOPOLOGY_HYPERCUBE] = "hypercube",
-	[NCORE_TOPOLOGY_ALL] = "all",
-};
-
-const char *ncore_topology_name(enum ncore_topology topology)
-{
-	return (unsigned int)topology < NCORE_TOPOLOGY_COUNT ? names[topology] : NULL;
-}
-
-int ncore_topology_find(const char *name)
-{
-	int i;
-
-	for (i = 0; i < NCORE_TOPOLOGY_COUNT; i++)
-		if (!strcmp(name, names[i]))
-			return i;
-	return -ENOENT;
-}
-
-/* Slots in a row of a torus: the sides are as near to each other as they can be */
-static unsigned int torus_width(unsigned int slots)
-{
-	unsigned int height, best = 1;
-
-	for (height = 1; height * height <= slots; height++)
-		if (slots % height == 0)
-			best = height;
-	return slots / best;
-}
-
-/* 0: there is no such topology of so many slots */
-static unsigned int ports_of(enum ncore_topology topology, unsigned int slots)
-{
-	unsigned int n;
-
-	switch (topology) {
-	case NCORE_TOPOLOGY_LINE:
-	case NCORE_TOPOLOGY_RING:
-		return 2;
-	case NCORE_TOPOLOGY_TORUS:
-		return 4;
-	case NCORE_TOPOLOGY_HYPERCUBE:
-		if (slots & (slots - 1))
-			return 0;
-		for (n = 0; 1u << n < slots; n++)
-			;
-		return n ? n : 1;
-	case NCORE_TOPOLOGY_ALL:
-		return slots > 1 ? slots - 1 : 1;
-	default:
-		return 0;
-	}
-}
-
-int ncore_fabric_new(enum ncore_topology topology, unsigned int slots, struct ncore_fabric **out)
+int ncore_fabric_new(enum neuron_topology topology, unsigned int slots, struct ncore_fabric **out)
 {
 	pthread_rwlockattr_t attr;
 	struct ncore_fabric *f;
 
-	if (!slots || slots > FABRIC_SLOTS_MAX || !ports_of(topology, slots))
+	if (!slots || slots > FABRIC_SLOTS_MAX || !neuron_topology_ports(topology, slots))
 		return -EINVAL;
 	f = calloc(1, sizeof(*f) + slots * sizeof(f->end[0]));
 	if (!f)
@@ -97,8 +39,7 @@ int ncore_fabric_new(enum ncore_topology topology, unsigned int slots, struct nc
 	pthread_rwlockattr_destroy(&attr);
 	f->topology = topology;
 	f->slots = slots;
-	f->ports = ports_of(topology, slots);
-	f->width = torus_width(slots);
+	f->ports = neuron_topology_ports(topology, slots);
 	f->refs = 1;
 	*out = f;
 	return 0;
@@ -112,42 +53,10 @@ void ncore_fabric_free(struct ncore_fabric *f)
 	free(f);
 }
 
-/* One step along a cycle of n slots that begins at first and whose members are step apart */
-static unsigned int around(unsigned int slot, unsigned int first, unsigned int step, unsigned int n,
-			   bool back)
-{
-	unsigned int at = (slot - first) / step;
-
-	return first + (at + (back ? n - 1 : 1)) % n * step;
-}
-
 bool ncore_fabric_link(const struct ncore_fabric *f, unsigned int slot, unsigned int port,
 		       unsigned int *other, unsigned int *other_port)
 {
-	if (port >= f->ports)
-		return false;
-	*other_port = port ^ 1; /* two ports a direction, and its opposite */
-	switch (f->topology) {
-	case NCORE_TOPOLOGY_LINE:
-		*other = port ? slot - 1 : slot + 1; /* may wrap to a number past the last slot */
-		break;
-	case NCORE_TOPOLOGY_RING:
-		*other = around(slot, 0, 1, f->slots, port == 1);
-		break;
-	case NCORE_TOPOLOGY_TORUS:
-		*other = port < 2 ? around(slot, slot - slot % f->width, 1, f->width, port == 1)
-				  : around(slot, slot % f->width, f->width, f->slots / f->width,
-					   port == 3);
-		break;
-	case NCORE_TOPOLOGY_HYPERCUBE:
-		*other = slot ^ 1u << port;
-		*other_port = port;
-		break;
-	default:
-		*other = (slot + 1 + port) % f->slots;
-		*other_port = f->ports - 1 - port;
-	}
-	return *other < f->slots && *other != slot;
+	return neuron_topology_link(f->topology, f->slots, slot, port, other, other_port);
 }
 
 /* The lock is held; a link is broken when either of its ends says so */

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { TIMES, STATE, VALUE };
+enum kind { TIMES, STATE, LINKS, VALUE };
 
 static const struct {
 	const char *name;
@@ -103,6 +103,25 @@ static bool parse_filters(const struct neuron_gen *gen, const char *p,
 	return true;
 }
 
+/* "on", or with the ports one after the other; slot->value has a bit for each */
+static bool parse_links(const struct neuron_gen *gen, const char *p, struct ncore_fault_slot *slot)
+{
+	const unsigned int ports = gen->window.ports;
+	uint64_t port;
+
+	slot->left = ALWAYS;
+	if (!word(&p, "on"))
+		return false;
+	while (word(&p, ":port=")) {
+		if (!number(&p, UINT8_MAX, &port) || port >= ports)
+			return false;
+		slot->value |= 1u << port;
+	}
+	if (!slot->value)
+		slot->value = (1u << ports) - 1;
+	return !*p;
+}
+
 static bool parse(const struct neuron_gen *gen, enum kind kind, const char *p,
 		  struct ncore_fault_slot *slot)
 {
@@ -112,6 +131,8 @@ static bool parse(const struct neuron_gen *gen, enum kind kind, const char *p,
 		slot->left = ALWAYS;
 		return !strcmp(p, "on");
 	}
+	if (kind == LINKS)
+		return parse_links(gen, p, slot);
 	if (kind == VALUE) {
 		if (!number(&p, VALUE_MAX, &n))
 			return false;
@@ -128,7 +149,8 @@ static bool parse(const struct neuron_gen *gen, enum kind kind, const char *p,
 
 static bool is_link(enum ncore_fault fault)
 {
-	return fault == NCORE_FAULT_LINK_EAST_DOWN || fault == NCORE_FAULT_LINK_WEST_DOWN;
+	return fault == NCORE_FAULT_LINK_EAST_DOWN || fault == NCORE_FAULT_LINK_WEST_DOWN ||
+	       fault == NCORE_FAULT_LINK_DOWN;
 }
 
 static int to_slot(const struct neuron_gen *gen, enum ncore_fault fault, const char *spec,
@@ -168,6 +190,19 @@ int ncore_fault_set(struct ncore_chip *chip, enum ncore_fault fault, const char 
 	return 0;
 }
 
+static void print_links(const struct neuron_gen *gen, uint32_t links,
+			char spec[NCORE_FAULT_SPEC_MAX])
+{
+	size_t n = (size_t)snprintf(spec, NCORE_FAULT_SPEC_MAX, "on");
+	unsigned int port;
+
+	if (links == (1u << gen->window.ports) - 1)
+		return;
+	for (port = 0; port < gen->window.ports; port++)
+		if (links >> port & 1)
+			n += (size_t)snprintf(spec + n, NCORE_FAULT_SPEC_MAX - n, ":port=%u", port);
+}
+
 void ncore_fault_get(struct ncore_chip *chip, enum ncore_fault fault,
 		     char spec[NCORE_FAULT_SPEC_MAX])
 {
@@ -182,6 +217,10 @@ void ncore_fault_get(struct ncore_chip *chip, enum ncore_fault fault,
 	}
 	if (!slot.left) {
 		snprintf(spec, NCORE_FAULT_SPEC_MAX, "off");
+		return;
+	}
+	if (faults[fault].kind == LINKS) {
+		print_links(chip->gen, slot.value, spec);
 		return;
 	}
 	if (faults[fault].kind != TIMES) {

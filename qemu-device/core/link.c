@@ -18,13 +18,18 @@ static bool link_up(struct ncore_end *end)
 	return atomic_load(&ncore_chip_of(end)->up);
 }
 
+/* Two ports have faults by their old names; the other one names any of them */
 static bool link_port_up(struct ncore_end *end, unsigned int port)
 {
-	static const uint32_t down[] = { NCORE_FAULT_BIT(LINK_EAST_DOWN),
-					 NCORE_FAULT_BIT(LINK_WEST_DOWN) };
+	static const uint32_t named[] = { NCORE_FAULT_BIT(LINK_EAST_DOWN),
+					  NCORE_FAULT_BIT(LINK_WEST_DOWN) };
+	struct ncore_chip *chip = ncore_chip_of(end);
+	uint32_t down;
 
-	return port >= sizeof(down) / sizeof(down[0]) ||
-	       !ncore_fault_armed(ncore_chip_of(end), down[port]);
+	if (port < sizeof(named) / sizeof(named[0]) && ncore_fault_armed(chip, named[port]))
+		return false;
+	return !ncore_fault_armed(chip, NCORE_FAULT_BIT(LINK_DOWN)) ||
+	       !ncore_fault_value(chip, NCORE_FAULT_LINK_DOWN, &down) || !(down >> port & 1);
 }
 
 static void link_links(struct ncore_end *end, uint32_t up)

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "neuron/hw/gen.h"
+#include "neuron/hw/topology.h"
 
 struct ncore_chip;
 struct ncore_pool;
@@ -95,26 +96,10 @@ void ncore_pool_free(struct ncore_pool *pool);
 
 /*
  * The links between chips. A chip has ports (its generation says how many), a topology says which
- * port of which slot is linked with which:
- *   line, ring  port 0 (east) of slot n with port 1 (west) of slot n + 1
- *   torus       the same in each row, and port 2 of a slot with port 3 of the one in the next row;
- *               as near to a square as the number of slots allows
- *   hypercube   port d of slot n with port d of slot n ^ 1 << d; slots are a power of two
- *   all         port p of slot n leads to slot n + 1 + p
- * Lines, rings and tori of two link a pair of slots more than once. Weak pointers.
+ * port of which slot is linked with which (neuron/hw/topology.h). Weak pointers.
  */
-enum ncore_topology {
-	NCORE_TOPOLOGY_LINE,
-	NCORE_TOPOLOGY_RING,
-	NCORE_TOPOLOGY_TORUS,
-	NCORE_TOPOLOGY_HYPERCUBE,
-	NCORE_TOPOLOGY_ALL,
-	NCORE_TOPOLOGY_COUNT,
-};
-const char *ncore_topology_name(enum ncore_topology topology);
-int ncore_topology_find(const char *name); /* enum ncore_topology, or -ENOENT */
 /* 0, -ENOMEM, or -EINVAL: no such topology of so many slots */
-int ncore_fabric_new(enum ncore_topology topology, unsigned int slots,
+int ncore_fabric_new(enum neuron_topology topology, unsigned int slots,
 		     struct ncore_fabric **fabric);
 void ncore_fabric_free(struct ncore_fabric *fabric);
 

@@ -45,7 +45,7 @@ static void neuron_fabric_set_topology(Object *obj, const char *value,
 {
     NeuronFabric *f = NEURON_FABRIC(obj);
 
-    if (ncore_topology_find(value) < 0) {
+    if (neuron_topology_find(value) < 0) {
         error_setg(errp, "topology '%s': line or ring expected (torus, "
                    "hypercube or all where chips have the ports)", value);
         return;
@@ -85,7 +85,7 @@ static void neuron_fabric_set_slots(Object *obj, Visitor *v, const char *name,
 static void neuron_fabric_complete(UserCreatable *uc, Error **errp)
 {
     NeuronFabric *f = NEURON_FABRIC(uc);
-    int ret = ncore_fabric_new(ncore_topology_find(f->topology ?: "line"),
+    int ret = ncore_fabric_new(neuron_topology_find(f->topology ?: "line"),
                                f->slots, &f->core);
 
     if (ret < 0) {

@@ -26,8 +26,6 @@ static void machine_close(void *state)
 
 static int machine_build(struct emu_machine *m, const struct neuron_instance *inst)
 {
-	const enum ncore_topology topology =
-		strcmp(inst->topology, "ring") ? NCORE_TOPOLOGY_LINE : NCORE_TOPOLOGY_RING;
 	const struct ncore_pool_config pool = { 0 };
 	int ret;
 
@@ -41,7 +39,7 @@ static int machine_build(struct emu_machine *m, const struct neuron_instance *in
 	if (!ret)
 		ret = ncore_pool_new(&pool, &m->pool);
 	if (!ret && inst->chips > 1)
-		ret = ncore_fabric_new(topology, inst->chips, &m->fabric);
+		ret = ncore_fabric_new(inst->topology, inst->chips, &m->fabric);
 	for (int i = 0; !ret && i < inst->chips; i++) {
 		m->nchips = i + 1;
 		ret = emu_chip_init(&m->chip[i], m, i);

@@ -216,13 +216,14 @@ int ndl_get_links(int index, bool up[NEURON_PORTS_MAX])
 
 int ndl_neighbor_window(ndl_device_t *dev, int neighbor, uint64_t *window)
 {
-	unsigned int port = neighbor > dev->device_index ? NDL_PORT_EAST : NDL_PORT_WEST;
 	bool up[NEURON_PORTS_MAX];
+	int port;
 
-	if (neighbor - dev->device_index != 1 && dev->device_index - neighbor != 1)
+	if (ndl_get_links(dev->device_index, up))
 		return -ENOENT;
-	if (ndl_get_links(dev->device_index, up) || !up[port])
-		return -ENOENT;
+	port = link_port(ndl_machine_instance(), dev->device_index, neighbor, up);
+	if (port < 0)
+		return port;
 	*window = dev->gen->window.port[port];
 	return 0;
 }

@@ -97,8 +97,8 @@ int ndl_get_device_bdf(int index, struct ndl_bdf *bdf);
 int ndl_get_gen(int index, const struct neuron_gen **gen);
 int ndl_get_nc_count(ndl_device_t *device, uint32_t *count);
 /*
- * The ports whose link is up, as the driver says or inferred from the neighbours' indices: a chip's
- * first port leads to the device behind it, the second to the one before
+ * The ports whose link is up, as the driver says or inferred from the neighbours' indices. In a
+ * line or a ring a chip's first port leads to the device behind it, the second to the one before
  */
 #define NDL_PORT_EAST 0
 #define NDL_PORT_WEST 1

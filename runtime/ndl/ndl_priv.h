@@ -118,4 +118,10 @@ static inline uint64_t region_size(const struct neuron_gen *gen)
 	return gen->memory[0].size / NDL_REGIONS;
 }
 
+/*
+ * ndl_link.c: the port of a device, of those in up, by which an instance's topology leads to
+ * another one; an instance that is not known has a line. -ENOENT: none
+ */
+int link_port(const char *instance, int from, int to, const bool up[NEURON_PORTS_MAX]);
+
 #endif

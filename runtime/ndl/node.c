@@ -17,13 +17,14 @@
 
 #include "node.h"
 
+#define INSTANCE_MAX 64 /* of the name */
 #define SYSFS_DEVICE "/sys/devices/virtual/neuron_device/neuron%d/%s"
 
 /* The machine's state; ndl.c's lock is held in every call that has it */
 struct node_machine {
 	int free_fd; /* -1: not open */
 	int free_index; /* of which device */
-	char instance[64];
+	char instance[INSTANCE_MAX];
 };
 
 static bool node_exists(int index)
@@ -75,6 +76,12 @@ static int free_ioctl(void *state, unsigned long request, void *arg)
 	return fd < 0 ? fd : node_ioctl(fd, request, arg);
 }
 
+static void read_instance(char name[INSTANCE_MAX])
+{
+	if (node_read_line("/sys/devices/virtual/dmi/id/product_name", name, INSTANCE_MAX))
+		name[0] = '\0';
+}
+
 static int node_machine_open(const char *instance, void **state)
 {
 	struct node_machine *machine = calloc(1, sizeof(*machine));
@@ -82,9 +89,7 @@ static int node_machine_open(const char *instance, void **state)
 	if (!machine)
 		return -ENOMEM;
 	machine->free_fd = -1;
-	if (node_read_line("/sys/devices/virtual/dmi/id/product_name", machine->instance,
-			   sizeof(machine->instance)))
-		machine->instance[0] = '\0';
+	read_instance(machine->instance);
 	*state = machine;
 	return 0;
 }
@@ -275,16 +280,28 @@ static bool links_told(int index, bool up[NEURON_PORTS_MAX])
 	return true;
 }
 
-/* Our module says; under another driver a neighbour with a higher index is east of us */
+/* Our module says; another driver tells the neighbours, and the topology the ports to them */
 static int node_device_links(ndl_device_t *dev, bool up[NEURON_PORTS_MAX])
 {
+	bool left[NEURON_PORTS_MAX];
+	char instance[INSTANCE_MAX];
 	int index = dev->device_index;
 
 	if (links_told(index, up))
 		return 0;
-	memset(up, 0, NEURON_PORTS_MAX * sizeof(*up));
-	for (int i = 0; i < dev->connected_device_count; i++)
-		up[dev->connected_devices[i] > index ? NDL_PORT_EAST : NDL_PORT_WEST] = true;
+	read_instance(instance);
+	for (int port = 0; port < NEURON_PORTS_MAX; port++) {
+		up[port] = false;
+		left[port] = true;
+	}
+	for (int i = 0; i < dev->connected_device_count; i++) {
+		int port = link_port(instance, index, dev->connected_devices[i], left);
+
+		if (port < 0)
+			continue;
+		up[port] = true;
+		left[port] = false; /* two links may lead to one neighbour */
+	}
 	return 0;
 }
 

@@ -13,10 +13,10 @@ from . import VmError, paths, qmp, running
 
 TABLE = paths.TOP / "include" / "neuron" / "hw" / "faults.def"
 ROW = re.compile(r'^NEURON_FAULT\(\w+, "([\w-]+)", (\w+),\n\t"(.*)"\)$', re.MULTILINE)
-DEFAULT = {"TIMES": "1", "STATE": "on"}
+DEFAULT = {"TIMES": "1", "STATE": "on", "LINKS": "on"}
 SPEC = """A fault that strikes on occasions takes a count or "always", then, as wished, ":after=N" (N
 occasions pass first), ":core=N" and ":queue=copy" or ":queue=program"; without a value it is 1. One that lasts takes
-"on", a reading takes a number. "off" ends each of them, the word "clear" in place of a fault ends all."""
+"on" (link-down also with ":port=N", once or more), a reading takes a number. "off" ends each of them, the word "clear" in place of a fault ends all."""
 
 
 @dataclass

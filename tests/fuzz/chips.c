@@ -120,7 +120,7 @@ static void create(void)
 
 	memset(mems, 0, sizeof(mems));
 	fuzz_assert(host && !ncore_pool_new(&two, &pool));
-	fuzz_assert(!ncore_fabric_new(NCORE_TOPOLOGY_LINE, 2, &fabric));
+	fuzz_assert(!ncore_fabric_new(NEURON_TOPOLOGY_LINE, 2, &fabric));
 	for (i = 0; i < CHIPS; i++) {
 		struct ncore_chip_config config = {
 			.gen = &neuron_gen_inferentia,

@@ -26,7 +26,7 @@ static void add_chip(unsigned int i)
 	ck_assert_int_eq(ncore_chip_new(&config, &f[i].chip), 0);
 }
 
-static void start(enum ncore_topology topology)
+static void start(enum neuron_topology topology)
 {
 	unsigned int i;
 
@@ -39,7 +39,7 @@ static void start(enum ncore_topology topology)
 
 static void setup(void)
 {
-	start(NCORE_TOPOLOGY_LINE);
+	start(NEURON_TOPOLOGY_LINE);
 }
 
 static void teardown(void)
@@ -81,7 +81,7 @@ END_TEST
 START_TEST(ring)
 {
 	teardown();
-	start(NCORE_TOPOLOGY_RING);
+	start(NEURON_TOPOLOGY_RING);
 	apb_write(&f[3], GEN(APB_MISC_RAM) + NEURON_MISC_DEVICE_ID, 33);
 	ck_assert_uint_eq(links(0), 3);
 	ck_assert_uint_eq(fwio_read(&f[0], WEST | (MISC_DEV + NEURON_MISC_DEVICE_ID)), 33);

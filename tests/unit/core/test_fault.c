@@ -171,6 +171,14 @@ START_TEST(specifications)
 	ck_assert_int_eq(arm("link-east-down", "1"), -EINVAL);
 	ck_assert_int_eq(arm("link-east-down", "on"), 0);
 	armed_is("link-east-down", "on");
+	ck_assert_int_eq(arm("link-down", "1"), -EINVAL);
+	ck_assert_int_eq(arm("link-down", "on:port=99"), -EINVAL);
+	ck_assert_int_eq(arm("link-down", "on:port="), -EINVAL);
+	ck_assert_int_eq(arm("link-down", "on:port=1x"), -EINVAL);
+	ck_assert_int_eq(arm("link-down", "on:port=1"), 0);
+	armed_is("link-down", "on:port=1");
+	ck_assert_int_eq(arm("link-down", "on"), 0);
+	armed_is("link-down", "on");
 	ck_assert_int_eq(arm("power-reading", "65536"), -EINVAL);
 	ck_assert_int_eq(arm("power-reading", "65535"), 0);
 	armed_is("power-reading", "65535");
@@ -443,7 +451,7 @@ START_TEST(link_down)
 	struct ncore_chip *alone = f.chip, *other;
 	uint8_t addr[8];
 
-	ck_assert_int_eq(ncore_fabric_new(NCORE_TOPOLOGY_LINE, 2, &fabric), 0);
+	ck_assert_int_eq(ncore_fabric_new(NEURON_TOPOLOGY_LINE, 2, &fabric), 0);
 	fixture_config(&f, &config);
 	config.fabric = fabric;
 	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
@@ -459,6 +467,13 @@ START_TEST(link_down)
 	ck_assert_uint_eq(ncore_mmio_read(other, 0, MISC + NEURON_MISC_FW_STATUS, 4), up);
 	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_WEST_DOWN, "off"), 0);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, addr, 8), NEURON_FWIO_OK);
+	/* the same by the port's number */
+	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_DOWN, "on:port=0"), 0);
+	ck_assert_uint_eq(fwio_read(&f, STATUS), up | NEURON_MISC_FW_STATUS_EAST);
+	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_DOWN, "on:port=0:port=1"), 0);
+	ck_assert_uint_eq(fwio_read(&f, STATUS), up);
+	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_DOWN, "off"), 0);
+	ck_assert_uint_eq(fwio_read(&f, STATUS), up | NEURON_MISC_FW_STATUS_EAST);
 	ck_assert_int_eq(arm("link-east-down", "on"), 0);
 	ck_assert_uint_eq(ncore_mmio_read(other, 0, MISC + NEURON_MISC_FW_STATUS, 4), up);
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_DEVICE), 0); /* a reset repairs no cable */

@@ -22,7 +22,7 @@ static void setup(void)
 	struct ncore_chip_config config;
 	unsigned int i;
 
-	ck_assert_int_eq(ncore_fabric_new(NCORE_TOPOLOGY_LINE, 2, &fabric), 0);
+	ck_assert_int_eq(ncore_fabric_new(NEURON_TOPOLOGY_LINE, 2, &fabric), 0);
 	for (i = 0; i < 2; i++) {
 		fixture_init(&f[i], 2);
 		fixture_config(&f[i], &config);

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-static struct ncore_fabric *make(enum ncore_topology topology, unsigned int slots)
+static struct ncore_fabric *make(enum neuron_topology topology, unsigned int slots)
 {
 	struct ncore_fabric *fabric;
 
@@ -30,7 +30,7 @@ START_TEST(both_ways)
 		struct ncore_fabric *fabric;
 		unsigned int other, back, other_port, back_port;
 
-		if (ncore_fabric_new((enum ncore_topology)_i, slots, &fabric))
+		if (ncore_fabric_new((enum neuron_topology)_i, slots, &fabric))
 			continue; /* not of so many */
 		for (unsigned int slot = 0; slot < slots; slot++)
 			for (unsigned int port = 0; port < 64; port++) {
@@ -49,20 +49,20 @@ END_TEST
 
 START_TEST(names)
 {
-	for (int i = 0; i < NCORE_TOPOLOGY_COUNT; i++)
-		ck_assert_int_eq(ncore_topology_find(ncore_topology_name((enum ncore_topology)i)),
-				 i);
-	ck_assert_int_eq(ncore_topology_find("star"), -ENOENT);
-	ck_assert_ptr_null(ncore_topology_name(NCORE_TOPOLOGY_COUNT));
+	for (int i = 0; i < NEURON_TOPOLOGY_COUNT; i++)
+		ck_assert_int_eq(
+			neuron_topology_find(neuron_topology_name((enum neuron_topology)i)), i);
+	ck_assert_int_eq(neuron_topology_find("star"), -ENOENT);
+	ck_assert_ptr_null(neuron_topology_name(NEURON_TOPOLOGY_COUNT));
 }
 END_TEST
 
 /* Ends of a line, and who closes a ring */
 START_TEST(line_and_ring)
 {
-	struct ncore_fabric *line = make(NCORE_TOPOLOGY_LINE, 4),
-			    *ring = make(NCORE_TOPOLOGY_RING, 4),
-			    *alone = make(NCORE_TOPOLOGY_RING, 1);
+	struct ncore_fabric *line = make(NEURON_TOPOLOGY_LINE, 4),
+			    *ring = make(NEURON_TOPOLOGY_RING, 4),
+			    *alone = make(NEURON_TOPOLOGY_RING, 1);
 
 	ck_assert_int_eq(leads(line, 0, 0), 1);
 	ck_assert_int_eq(leads(line, 0, 1), -1);
@@ -80,7 +80,7 @@ END_TEST
 /* Sixteen chips: four rows of four, as a trn1.32xlarge has them; each has its neighbours in both */
 START_TEST(torus)
 {
-	struct ncore_fabric *fabric = make(NCORE_TOPOLOGY_TORUS, 16);
+	struct ncore_fabric *fabric = make(NEURON_TOPOLOGY_TORUS, 16);
 
 	for (int i = 0; i < 16; i++) {
 		int row = i / 4 * 4;
@@ -91,7 +91,7 @@ START_TEST(torus)
 		ck_assert_int_eq(leads(fabric, (unsigned int)i, 3), (i + 12) % 16);
 	}
 	ncore_fabric_free(fabric);
-	fabric = make(NCORE_TOPOLOGY_TORUS, 12); /* three rows of four */
+	fabric = make(NEURON_TOPOLOGY_TORUS, 12); /* three rows of four */
 	ck_assert_int_eq(leads(fabric, 3, 0), 0);
 	ck_assert_int_eq(leads(fabric, 3, 2), 7);
 	ck_assert_int_eq(leads(fabric, 3, 3), 11);
@@ -101,8 +101,8 @@ END_TEST
 
 START_TEST(hypercube_and_all)
 {
-	struct ncore_fabric *cube = make(NCORE_TOPOLOGY_HYPERCUBE, 16),
-			    *all = make(NCORE_TOPOLOGY_ALL, 5);
+	struct ncore_fabric *cube = make(NEURON_TOPOLOGY_HYPERCUBE, 16),
+			    *all = make(NEURON_TOPOLOGY_ALL, 5);
 	unsigned int seen = 0;
 
 	for (unsigned int d = 0; d < 4; d++)
@@ -113,9 +113,9 @@ START_TEST(hypercube_and_all)
 	ck_assert_uint_eq(seen, 0x1b); /* all but itself */
 	ncore_fabric_free(cube);
 	ncore_fabric_free(all);
-	ck_assert_int_eq(ncore_fabric_new(NCORE_TOPOLOGY_HYPERCUBE, 6, &cube), -EINVAL);
-	ck_assert_int_eq(ncore_fabric_new(NCORE_TOPOLOGY_COUNT, 4, &cube), -EINVAL);
-	ck_assert_int_eq(ncore_fabric_new(NCORE_TOPOLOGY_LINE, 0, &cube), -EINVAL);
+	ck_assert_int_eq(ncore_fabric_new(NEURON_TOPOLOGY_HYPERCUBE, 6, &cube), -EINVAL);
+	ck_assert_int_eq(ncore_fabric_new(NEURON_TOPOLOGY_COUNT, 4, &cube), -EINVAL);
+	ck_assert_int_eq(ncore_fabric_new(NEURON_TOPOLOGY_LINE, 0, &cube), -EINVAL);
 }
 END_TEST
 
@@ -127,7 +127,7 @@ START_TEST(too_few_ports)
 
 	fixture_init(&f, 1);
 	fixture_config(&f, &config);
-	config.fabric = make(NCORE_TOPOLOGY_TORUS, 16);
+	config.fabric = make(NEURON_TOPOLOGY_ALL, 16);
 	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), -EINVAL);
 	ncore_fabric_free(config.fabric);
 	fixture_free(&f);
@@ -232,7 +232,7 @@ START_TEST(elsewhere)
 
 	fixture_init(&f, 1);
 	fixture_config(&f, &config);
-	config.fabric = make(NCORE_TOPOLOGY_LINE, 2);
+	config.fabric = make(NEURON_TOPOLOGY_LINE, 2);
 	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
 	far_end = (struct far){ .end = { .ops = &far_ops, .slot = 1, .ports = 2 },
 				.up = true,
@@ -288,7 +288,7 @@ START_TEST(elsewhere_guarded)
 
 	fixture_init(&f, 1);
 	fixture_config(&f, &config);
-	config.fabric = make(NCORE_TOPOLOGY_LINE, 2);
+	config.fabric = make(NEURON_TOPOLOGY_LINE, 2);
 	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
 	far_end = (struct far){ .end = { .ops = &far_ops, .slot = 1, .ports = 2 },
 				.up = true,
@@ -317,7 +317,7 @@ int main(void)
 	TCase *t = tcase_create("all");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, both_ways, 0, NCORE_TOPOLOGY_COUNT);
+	tcase_add_loop_test(t, both_ways, 0, NEURON_TOPOLOGY_COUNT);
 	tcase_add_test(t, names);
 	tcase_add_test(t, line_and_ring);
 	tcase_add_test(t, torus);

@@ -61,8 +61,9 @@ const struct neuron_gen neuron_gen_second = {
 		.host = SECOND_WINDOW_HOST,
 		.host_size = 1ull << SECOND_WINDOW_SHIFT,
 		.alias = SECOND_AXI_PORT1,
-		.ports = 2,
-		.port = { SECOND_WINDOW_EAST, SECOND_WINDOW_WEST },
+		.ports = 4,
+		.port = { SECOND_WINDOW_EAST, SECOND_WINDOW_WEST, SECOND_WINDOW_SOUTH,
+			  SECOND_WINDOW_NORTH },
 	},
 	.core = {
 		.fifo = SECOND_TPB_PE_FIFO,

@@ -17,8 +17,8 @@ START_TEST(fields)
 	ck_assert_uint_eq(one->xlarges, 1);
 	ck_assert_uint_eq(ring->xlarges, 48);
 	ck_assert_ptr_eq(ring->gen, &neuron_gen_inferentia);
-	ck_assert_str_eq(one->topology, "line");
-	ck_assert_str_eq(ring->topology, "ring");
+	ck_assert_int_eq(one->topology, NEURON_TOPOLOGY_LINE);
+	ck_assert_int_eq(ring->topology, NEURON_TOPOLOGY_RING);
 }
 END_TEST
 

@@ -49,6 +49,67 @@ START_TEST(description)
 }
 END_TEST
 
+/* Which port's window leads from a device to another one; -1: none, -2: to no port's */
+static int port_to(int index, int neighbor)
+{
+	uint64_t window;
+
+	if (index != dev->device_index) {
+		ck_assert_int_eq(ndl_close_device(dev), 0);
+		ck_assert_int_eq(ndl_open_device(index, NULL, &dev), 0);
+	}
+	if (ndl_neighbor_window(dev, neighbor, &window))
+		return -1;
+	for (int port = 0; port < dev->gen->window.ports; port++)
+		if (dev->gen->window.port[port] == window)
+			return port;
+	return -2;
+}
+
+static void setup_torus(void)
+{
+	ck_assert_int_eq(ndl_machine_set("emu:made.2xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+}
+
+static void setup_all(void)
+{
+	ck_assert_int_eq(ndl_machine_set("emu:made.3xlarge"), 0);
+	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
+}
+
+/* Three rows of three: neighbours in the row and in the column, around their ends */
+START_TEST(torus)
+{
+	static const struct {
+		int from, to, port;
+	} links[] = {
+		{ 0, 1, 0 },  { 0, 2, 1 },  { 0, 3, 2 }, { 0, 6, 3 },  { 0, 4, -1 },
+		{ 0, 8, -1 }, { 0, 0, -1 }, { 4, 5, 0 }, { 4, 3, 1 },  { 4, 7, 2 },
+		{ 4, 1, 3 },  { 8, 6, 0 },  { 8, 2, 2 }, { 8, 0, -1 },
+	};
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		ck_assert_int_eq(port_to(links[i].from, links[i].to), links[i].port);
+	/* what is down leads nowhere */
+	ck_assert_int_eq(ndl_fault(0, "link-down=on:port=2"), 0);
+	ck_assert_int_eq(port_to(0, 3), -1);
+	ck_assert_int_eq(port_to(3, 0), -1);
+	ck_assert_int_eq(port_to(0, 6), 3);
+	ck_assert_int_eq(ndl_fault(0, "link-down=off"), 0);
+	ck_assert_int_eq(port_to(0, 3), 2);
+}
+END_TEST
+
+/* Five chips, each linked with each */
+START_TEST(all_to_all)
+{
+	for (int from = 0; from < 5; from++)
+		for (int to = 0; to < 5; to++)
+			ck_assert_int_eq(port_to(from, to), from == to ? -1 : (to - from + 4) % 5);
+}
+END_TEST
+
 static uint64_t memory(uint64_t size, uint32_t nc, bool host)
 {
 	struct ndl_mem_params p = { .size = size, .nc = nc, .host = host };
@@ -184,6 +245,14 @@ int main(void)
 	tcase_add_test(tc, queues);
 	tcase_add_test(tc, notifications);
 	tcase_add_test(tc, resets);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("torus");
+	tcase_add_checked_fixture(tc, setup_torus, teardown);
+	tcase_add_test(tc, torus);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("all");
+	tcase_add_checked_fixture(tc, setup_all, teardown);
+	tcase_add_test(tc, all_to_all);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
