@@ -47,6 +47,12 @@ static const struct neuron_block *block_of(const struct neuron_gen *gen,
 	return NULL;
 }
 
+const struct neuron_block *neuron_gen_block(const struct neuron_gen *gen,
+					    enum neuron_block_kind kind)
+{
+	return block_of(gen, kind, 0);
+}
+
 uint64_t neuron_gen_address(const struct neuron_gen *gen, enum neuron_block_kind kind,
 			    unsigned int index)
 {

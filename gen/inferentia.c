@@ -32,8 +32,7 @@ const struct neuron_target neuron_target_inf1 = {
 	.sbuf_part_size = NEURON_V1_SBUF_PART_SIZE,
 	.psum_part_size = NEURON_PSUM_PART_SIZE,
 	.pe_columns = 64,
-	.dram_channels = NEURON_V1_DRAM_CHANNELS,
-	.dram_channel_size = NEURON_V1_DRAM_CHANNEL_SIZE,
+	.gen = &neuron_gen_inferentia,
 };
 
 #define DRAM_SIZE NEURON_V1_DRAM_CHANNEL_SIZE
@@ -69,6 +68,59 @@ static const struct neuron_nq_map nq[] = {
 	{ NEURON_NQ_TRACE, NEURON_ENG_COUNT, 0xc7c, 0x104 },
 };
 
+/* Virtual-machine parameters of a queue in GEN_EX */
+#define GEN_EX_VM(word) 0x3c400 + (word), 0xffffffff, 0x40
+#define Q_CFG (NEURON_UDMA_Q_CFG_PREFETCH | NEURON_UDMA_Q_CFG_SCHEDULER)
+#define Q_STRIDE (NEURON_UDMA_M2S_Q(1) - NEURON_UDMA_M2S_Q(0))
+
+/*
+ * The public driver's, recorded in tests/data/udma/udma-trace-v1.txt. Most of the words have no
+ * effect on an emulated chip and are written all the same, because real hardware wants them.
+ */
+static const struct neuron_reg_init dma_init[] = {
+	{ NEURON_UDMA_M2S_Q(0) + NEURON_UDMA_Q_CFG, Q_CFG, Q_STRIDE },
+	{ NEURON_UDMA_S2M_Q(0) + NEURON_UDMA_Q_CFG, Q_CFG, Q_STRIDE },
+	/* data, outstanding reads, AXI timeout, acknowledge, length, stream */
+	{ 0x00310, 0x01000400, 0 },
+	{ 0x00124, 0x20808080, 0 },
+	{ 0x3a300, 0x05f5e100, 0 },
+	{ 0x00408, 0x00000000, 0 },
+	{ 0x00254, 0x010fffff, 0 },
+	{ 0x00258, 0x00000102, 0 },
+	{ GEN_EX_VM(0) },
+	{ 0x2038c, 0x00000000, 0 }, /* S2M acknowledge */
+	{ GEN_EX_VM(4) },
+	{ GEN_EX_VM(8) },
+	{ GEN_EX_VM(12) },
+	/* outstanding transactions of S2M, the spare register, the interrupt controllers, prefetch */
+	{ 0x20124, 0x00400080, 0 },
+	{ 0x20128, 0x40804080, 0 },
+	{ 0x3b460, 0x00000001, 0 },
+	{ 0x3a028, 0x00000028, 0 },
+	{ 0x380e8, 0x00000028, 0 },
+	{ 0x3a030, 0xf0000000, 0 },
+	{ 0x3a0b0, 0xffffffc0, 0 },
+	{ 0x3a018, 0xf0000000, 0 },
+	{ 0x3a098, 0xffffffc0, 0 },
+	{ 0x380d8, 0xfffffaff, 0 },
+	{ 0x3a068, 0x00000028, 0 },
+	{ 0x380e8, 0x00000028, 0 },
+	{ 0x3a070, 0x000010f8, 0 },
+	{ 0x3a0b0, 0xfffff03f, 0 },
+	{ 0x3a058, 0x000010f8, 0 },
+	{ 0x3a098, 0xfffff03f, 0 },
+	{ 0x380d8, 0xfffff9ff, 0 },
+	{ 0x20380, 0x00001004, 0 },
+	{ 0x00304, 0x00010080, 0 },
+	{ 0x00308, 0x00008081, 0 },
+};
+
+static const struct neuron_reg_init wrapper_init[] = {
+	{ NEURON_TDMA_RD_REORDER, 1, 0 },
+	{ NEURON_TDMA_WR_REORDER, 0xfffffffe, 0 },
+	{ NEURON_TDMA_ENABLE, 1, 0 },
+};
+
 const struct neuron_gen neuron_gen_inferentia = {
 	.name = "inferentia",
 	.product = "Inferentia",
@@ -83,6 +135,11 @@ const struct neuron_gen neuron_gen_inferentia = {
 	.dma_engines_per_core = NEURON_V1_DMA_ENG_PER_NC,
 	.dma_engines = NEURON_V1_DMA_ENGINES,
 	.copy = { { 2, 15 }, { 5, 15 }, { 8, 15 }, { 11, 15 } },
+
+	.dma_inits = sizeof(dma_init) / sizeof(dma_init[0]),
+	.wrapper_inits = sizeof(wrapper_init) / sizeof(wrapper_init[0]),
+	.dma_init = dma_init,
+	.wrapper_init = wrapper_init,
 
 	.bar_size = { [NEURON_BAR_APB] = NEURON_V1_BAR0_SIZE,
 		      [NEURON_BAR_AXI] = NEURON_V1_BAR2_SIZE,
@@ -130,8 +187,6 @@ const struct neuron_gen neuron_gen_inferentia = {
 		.perf = NEURON_OURS_PERF(0),
 		.perf_stride = 0x200,
 		.perf_core = NEURON_PERF_CORE,
-		.bar = NEURON_BAR_APB,
-		.size = NEURON_OURS_BAR0_SIZE,
 		.msix_table = NEURON_OURS_MSIX_TABLE,
 		.msix_pba = NEURON_OURS_MSIX_PBA,
 	},
@@ -141,5 +196,4 @@ const struct neuron_gen neuron_gen_inferentia = {
 	.ready_value = NEURON_MISC_FW_STATUS_READY,
 	.ready_links = true,
 	.firmware_version = 3, /* from 3 on the driver samples the power words */
-	.mailbox_reads = true,
 };

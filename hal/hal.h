@@ -159,7 +159,6 @@ enum nhal_half {
 	NHAL_S2M, /* receive: writes memory */
 };
 
-#define NHAL_ENGINE_INIT_WRITES 123
 #define NHAL_QUEUE_INIT_WRITES 14
 
 void nhal_engine_init(struct nhal *hal, unsigned int eng);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /*
  * The firmware mailbox (docs/hardware.md, FWIO): requests and responses in host memory, the only
- * way to read a register of chips that have mailbox_reads. The buffers belong to the caller, who
- * also serialises.
+ * way to read a register. The buffers belong to the caller, who also serialises.
  */
 #include "hal.h"
 

@@ -1,69 +1,15 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /*
- * DMA engines, queues, descriptors and rings. The order and values of the register writes are the
- * public driver's, recorded in tests/data/udma/udma-trace-v1.txt; most of the words have no effect
- * on an emulated chip and are written all the same, because real hardware wants them.
+ * DMA engines, queues, descriptors and rings. What the initialisation of an engine writes is in the
+ * generation's table; the order and values of the other writes are the public driver's, recorded in
+ * tests/data/udma/udma-trace-v1.txt.
  */
 #include "hal.h"
-
-struct reg_value {
-	uint32_t reg, value;
-};
 
 static void eng_write(struct nhal *hal, unsigned int eng, uint32_t reg, uint32_t value)
 {
 	hal->ops->write32(hal->opaque, hal->gen->bar_regs,
 			  neuron_gen_offset(hal->gen, NEURON_BLOCK_UDMA, eng) + reg, value);
-}
-
-static void eng_write_table(struct nhal *hal, unsigned int eng, const struct reg_value *table,
-			    unsigned int n)
-{
-	unsigned int i;
-
-	for (i = 0; i < n; i++)
-		eng_write(hal, eng, table[i].reg, table[i].value);
-}
-
-/* Virtual-machine parameters of a queue in GEN_EX */
-#define GEN_EX_VM(q) (0x3c400 + (q)*0x40)
-
-/* After the queues: data, outstanding reads, AXI timeout, acknowledge, length, stream */
-static const struct reg_value engine_main[] = {
-	{ 0x00310, 0x01000400 }, { 0x00124, 0x20808080 }, { 0x3a300, 0x05f5e100 },
-	{ 0x00408, 0x00000000 }, { 0x00254, 0x010fffff }, { 0x00258, 0x00000102 },
-};
-
-/* Outstanding transactions of S2M, the spare register, the interrupt controllers, prefetch */
-static const struct reg_value engine_tail[] = {
-	{ 0x20124, 0x00400080 }, { 0x20128, 0x40804080 }, { 0x3b460, 0x00000001 },
-	{ 0x3a028, 0x00000028 }, { 0x380e8, 0x00000028 }, { 0x3a030, 0xf0000000 },
-	{ 0x3a0b0, 0xffffffc0 }, { 0x3a018, 0xf0000000 }, { 0x3a098, 0xffffffc0 },
-	{ 0x380d8, 0xfffffaff }, { 0x3a068, 0x00000028 }, { 0x380e8, 0x00000028 },
-	{ 0x3a070, 0x000010f8 }, { 0x3a0b0, 0xfffff03f }, { 0x3a058, 0x000010f8 },
-	{ 0x3a098, 0xfffff03f }, { 0x380d8, 0xfffff9ff }, { 0x20380, 0x00001004 },
-	{ 0x00304, 0x00010080 }, { 0x00308, 0x00008081 },
-};
-
-#define S2M_APP_ACK 0x2038c
-
-void nhal_engine_init(struct nhal *hal, unsigned int eng)
-{
-	const uint32_t enable = NEURON_UDMA_Q_CFG_PREFETCH | NEURON_UDMA_Q_CFG_SCHEDULER;
-	unsigned int q, i;
-
-	for (q = 0; q < NEURON_DMA_QUEUES_PER_ENG; q++) {
-		eng_write(hal, eng, NEURON_UDMA_M2S_Q(q) + NEURON_UDMA_Q_CFG, enable);
-		eng_write(hal, eng, NEURON_UDMA_S2M_Q(q) + NEURON_UDMA_Q_CFG, enable);
-	}
-	eng_write_table(hal, eng, engine_main, sizeof(engine_main) / sizeof(engine_main[0]));
-	for (q = 0; q < NEURON_DMA_QUEUES_PER_ENG; q++)
-		eng_write(hal, eng, GEN_EX_VM(q), 0xffffffff);
-	eng_write(hal, eng, S2M_APP_ACK, 0);
-	for (q = 0; q < NEURON_DMA_QUEUES_PER_ENG; q++)
-		for (i = 4; i <= 12; i += 4)
-			eng_write(hal, eng, GEN_EX_VM(q) + i, 0xffffffff);
-	eng_write_table(hal, eng, engine_tail, sizeof(engine_tail) / sizeof(engine_tail[0]));
 }
 
 static void tdma_write(struct nhal *hal, unsigned int eng, uint32_t reg, uint32_t value)
@@ -72,15 +18,44 @@ static void tdma_write(struct nhal *hal, unsigned int eng, uint32_t reg, uint32_
 			  neuron_gen_offset(hal->gen, NEURON_BLOCK_TDMA, eng) + reg, value);
 }
 
+/* A run of rows with a stride: all of them for one queue, then for the next. Returns how many */
+static unsigned int write_queues(struct nhal *hal, unsigned int eng,
+				 const struct neuron_reg_init *row, unsigned int left)
+{
+	unsigned int n = 0, q, i;
+
+	while (n < left && row[n].stride)
+		n++;
+	for (q = 0; q < NEURON_DMA_QUEUES_PER_ENG; q++)
+		for (i = 0; i < n; i++)
+			eng_write(hal, eng, row[i].reg + q * row[i].stride, row[i].value);
+	return n;
+}
+
+void nhal_engine_init(struct nhal *hal, unsigned int eng)
+{
+	const struct neuron_reg_init *row = hal->gen->dma_init;
+	unsigned int i = 0;
+
+	while (i < hal->gen->dma_inits) {
+		if (row[i].stride) {
+			i += write_queues(hal, eng, &row[i], hal->gen->dma_inits - i);
+		} else {
+			eng_write(hal, eng, row[i].reg, row[i].value);
+			i++;
+		}
+	}
+}
+
 void nhal_core_dma_init(struct nhal *hal, unsigned int nc)
 {
-	unsigned int per = hal->gen->dma_engines_per_core, eng;
+	const struct neuron_gen *gen = hal->gen;
+	unsigned int per = gen->dma_engines_per_core, eng, i;
 
 	for (eng = nc * per; eng < (nc + 1) * per; eng++) {
 		nhal_engine_init(hal, eng);
-		tdma_write(hal, eng, NEURON_TDMA_RD_REORDER, 1);
-		tdma_write(hal, eng, NEURON_TDMA_WR_REORDER, 0xfffffffe);
-		tdma_write(hal, eng, NEURON_TDMA_ENABLE, 1);
+		for (i = 0; i < gen->wrapper_inits; i++)
+			tdma_write(hal, eng, gen->wrapper_init[i].reg, gen->wrapper_init[i].value);
 	}
 }
 

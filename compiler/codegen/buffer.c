@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "neuron/hw/gen.h"
 #include "view.h"
 
 static uint64_t align_up(uint64_t v)
@@ -84,8 +85,8 @@ void gen_sbuf_leave(struct ncc_gen *g, struct ncc_buf *buf)
 
 int gen_var(struct ncc_gen *g, enum neff_var_type type, const char *name, uint64_t size)
 {
-	const uint64_t channel = g->prog.target->dram_channel_size;
-	const uint64_t all = channel * g->prog.target->dram_channels;
+	const struct neuron_gen *gen = g->prog.target->gen;
+	const uint64_t channel = gen->memory[0].size, all = neuron_gen_memory(gen);
 	int id;
 
 	if (size > channel)

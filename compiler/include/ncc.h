@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "neuron/isa/isa.h"
-#include "neuron/isa/target.h"
+#include "neuron/hw/target.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -307,52 +307,46 @@ static void count_ecc(struct ncore_chip *chip, enum ncore_sensor sensor)
 		;
 }
 
-/* Which of the chip's own memories a descriptor reads */
-enum memory { M_OTHER, M_DRAM0, M_DRAM1, M_SRAM };
+/* Which of the chip's own memories a descriptor reads: a number of the DRAM's, or one of these */
+enum { M_SRAM = NEURON_MEMORIES_MAX, M_OTHER };
 
-static enum memory memory_of(struct ncore_chip *chip, uint64_t addr)
+static unsigned int memory_of(struct ncore_chip *chip, uint64_t addr)
 {
+	const struct neuron_gen *gen = chip->gen;
 	struct ncore_ep ep;
+	unsigned int m = 0;
 
-	if (addr & chip->gen->window.mask || ncore_route_own(chip, addr, &ep) ||
-	    ep.kind != NCORE_EP_MEM)
+	if (addr & gen->window.mask || ncore_route_own(chip, addr, &ep) || ep.kind != NCORE_EP_MEM)
 		return M_OTHER;
 	if (ep.mem != &chip->dram)
 		return M_SRAM;
-	return (uint64_t)(ep.ptr - chip->dram.ptr) < chip->gen->memory[0].size ? M_DRAM0 : M_DRAM1;
+	while (m + 1 < gen->memories &&
+	       (uint64_t)(ep.ptr - chip->dram.ptr) - gen->memory[m].offset >= gen->memory[m].size)
+		m++;
+	return m;
 }
 
-static const struct {
-	enum ncore_fault fault[2]; /* corrected, uncorrected */
-	enum ncore_sensor sensor[2];
-	uint16_t code;
-} ecc[] = {
-	[M_DRAM0] = { { NCORE_FAULT_DRAM_ECC_CORRECTED, NCORE_FAULT_DRAM_ECC_UNCORRECTED },
-		      { NCORE_SENSOR_DRAM0_ECC_CORR, NCORE_SENSOR_DRAM0_ECC_UNCORR },
-		      NEURON_NERR_DRAM_UE },
-	[M_DRAM1] = { { NCORE_FAULT_DRAM_ECC_CORRECTED, NCORE_FAULT_DRAM_ECC_UNCORRECTED },
-		      { NCORE_SENSOR_DRAM1_ECC_CORR, NCORE_SENSOR_DRAM1_ECC_UNCORR },
-		      NEURON_NERR_DRAM_UE },
-	[M_SRAM] = { { NCORE_FAULT_SRAM_ECC_CORRECTED, NCORE_FAULT_SRAM_ECC_UNCORRECTED },
-		     { NCORE_SENSOR_SRAM_ECC_CORR, NCORE_SENSOR_SRAM_ECC_UNCORR },
-		     NEURON_NERR_SRAM_UE },
-};
-
 /* The error code of an uncorrectable error, or 0 */
-static uint16_t ecc_occasion(struct ncore_chip *chip, enum memory m, unsigned int core,
+static uint16_t ecc_occasion(struct ncore_chip *chip, unsigned int memory, unsigned int core,
 			     enum ncore_fault_queue queue)
 {
+	static const enum ncore_fault dram[] = { NCORE_FAULT_DRAM_ECC_CORRECTED,
+						 NCORE_FAULT_DRAM_ECC_UNCORRECTED };
+	static const enum ncore_fault sram[] = { NCORE_FAULT_SRAM_ECC_CORRECTED,
+						 NCORE_FAULT_SRAM_ECC_UNCORRECTED };
+	const enum ncore_sensor first =
+		memory == M_SRAM ? NCORE_SENSOR_SRAM_ECC_CORR : NCORE_SENSOR_DRAM(memory, 0);
 	unsigned int i;
 
-	for (i = 0; m != M_OTHER && i < 2; i++) {
-		enum ncore_fault fault = ecc[m].fault[i];
+	for (i = 0; memory != M_OTHER && i < 2; i++) {
+		enum ncore_fault fault = memory == M_SRAM ? sram[i] : dram[i];
 
 		if (!ncore_fault_armed(chip, 1u << fault) ||
 		    !ncore_fault_occasion(chip, fault, core, queue))
 			continue;
-		count_ecc(chip, ecc[m].sensor[i]);
+		count_ecc(chip, (enum ncore_sensor)(first + i));
 		if (i)
-			return ecc[m].code;
+			return memory == M_SRAM ? NEURON_NERR_SRAM_UE : NEURON_NERR_DRAM_UE;
 	}
 	return 0;
 }

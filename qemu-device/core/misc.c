@@ -11,6 +11,17 @@ static uint32_t ecc_word(struct ncore_chip *chip, enum ncore_sensor corr, enum n
 	       (uint32_t)(atomic_load(&chip->sensor[corr]) & 0xffff) << 16;
 }
 
+/* The memory whose errors a word counts, or the number of memories: no such word */
+static unsigned int ecc_memory(struct ncore_chip *chip, uint32_t rel)
+{
+	const unsigned int memories = chip->gen->memories;
+	unsigned int m = 0;
+
+	while (m < memories && rel != NEURON_MISC_ECC_DRAM(m))
+		m++;
+	return m;
+}
+
 /* Each look is a new sample, or the driver drops it */
 static uint32_t power_word(struct ncore_chip *chip)
 {
@@ -34,8 +45,12 @@ static uint32_t ready_word(struct ncore_chip *chip)
 
 uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 {
+	unsigned int memory = ecc_memory(chip, rel);
+
 	if (rel == chip->gen->ready_word)
 		return ready_word(chip);
+	if (memory < chip->gen->memories)
+		return ecc_word(chip, NCORE_SENSOR_DRAM(memory, 0), NCORE_SENSOR_DRAM(memory, 1));
 	switch (rel) {
 	case NEURON_MISC_FW_API_VERSION:
 		return chip->gen->firmware_version;
@@ -45,10 +60,6 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 		return (uint32_t)(chip->cfg.serial >> 32);
 	case NEURON_MISC_ECC_SRAM:
 		return ecc_word(chip, NCORE_SENSOR_SRAM_ECC_CORR, NCORE_SENSOR_SRAM_ECC_UNCORR);
-	case NEURON_MISC_ECC_DRAM(0):
-		return ecc_word(chip, NCORE_SENSOR_DRAM0_ECC_CORR, NCORE_SENSOR_DRAM0_ECC_UNCORR);
-	case NEURON_MISC_ECC_DRAM(1):
-		return ecc_word(chip, NCORE_SENSOR_DRAM1_ECC_CORR, NCORE_SENSOR_DRAM1_ECC_UNCORR);
 	case NEURON_MISC_POWER(0):
 		return power_word(chip);
 	case NEURON_MISC_DOORBELL:
@@ -60,15 +71,13 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 
 bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel)
 {
-	if (rel == chip->gen->ready_word)
+	if (rel == chip->gen->ready_word || ecc_memory(chip, rel) < chip->gen->memories)
 		return false;
 	switch (rel) {
 	case NEURON_MISC_FW_API_VERSION:
 	case NEURON_MISC_SERIAL_LO:
 	case NEURON_MISC_SERIAL_HI:
 	case NEURON_MISC_ECC_SRAM:
-	case NEURON_MISC_ECC_DRAM(0):
-	case NEURON_MISC_ECC_DRAM(1):
 	case NEURON_MISC_POWER(0):
 	case NEURON_MISC_RESET:
 	case NEURON_MISC_DOORBELL:

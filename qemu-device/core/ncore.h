@@ -152,13 +152,13 @@ uint64_t ncore_guest_errors(struct ncore_chip *chip, enum ncore_guest_error kind
 enum ncore_sensor {
 	NCORE_SENSOR_SRAM_ECC_CORR,
 	NCORE_SENSOR_SRAM_ECC_UNCORR,
-	NCORE_SENSOR_DRAM0_ECC_CORR,
-	NCORE_SENSOR_DRAM0_ECC_UNCORR,
-	NCORE_SENSOR_DRAM1_ECC_CORR,
-	NCORE_SENSOR_DRAM1_ECC_UNCORR,
-	NCORE_SENSOR_POWER_BP, /* utilisation in basis points, 0..10000 */
+	NCORE_SENSOR_DRAM_ECC_CORR, /* of memory 0, the uncorrected ones next, then of the others */
+	NCORE_SENSOR_POWER_BP =
+		NCORE_SENSOR_DRAM_ECC_CORR + 2 * NEURON_MEMORIES_MAX, /* basis points, 0..10000 */
 	NCORE_SENSOR_COUNT,
 };
+#define NCORE_SENSOR_DRAM(memory, uncorrected) \
+	((enum ncore_sensor)(NCORE_SENSOR_DRAM_ECC_CORR + 2 * (memory) + (uncorrected)))
 uint64_t ncore_sensor_get(struct ncore_chip *chip, enum ncore_sensor sensor);
 void ncore_sensor_set(struct ncore_chip *chip, enum ncore_sensor sensor, uint64_t value);
 

@@ -274,6 +274,12 @@ static void udma_state(struct state *s, struct ncore_udma *u)
 		queue_state(s, &u->queue[i]);
 }
 
+static bool sensor_exists(const struct ncore_chip *chip, unsigned int sensor)
+{
+	return sensor < (unsigned int)NCORE_SENSOR_DRAM(chip->gen->memories, 0) ||
+	       sensor >= NCORE_SENSOR_POWER_BP;
+}
+
 static void chip_state(struct state *s)
 {
 	struct ncore_chip *chip = s->chip;
@@ -286,7 +292,8 @@ static void chip_state(struct state *s)
 	for (i = 0; i < NCORE_GE_COUNT; i++)
 		F(s, chip->guest_errors[i]);
 	for (i = 0; i < NCORE_SENSOR_COUNT; i++)
-		LIMITED(s, chip->sensor[i], 0x10000, "a sensor is out of its range");
+		if (sensor_exists(chip, i))
+			LIMITED(s, chip->sensor[i], 0x10000, "a sensor is out of its range");
 	F(s, chip->power_samples);
 	LIMITED(s, chip->guard.on, 2, "not a truth value");
 	words(s, chip->guard.root, 2);

@@ -16,7 +16,7 @@
 
 #include "neuron/hw/ours.h"
 #include "neuron/isa/isa.h"
-#include "neuron/isa/target.h"
+#include "neuron/hw/target.h"
 
 struct tpb;
 

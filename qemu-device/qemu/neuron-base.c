@@ -50,6 +50,7 @@ static bool neuron_add_capability(PCIDevice *pdev, Error **errp)
     int pos = pci_add_capability(pdev, PCI_CAP_ID_VNDR, 0, NEURON_CAP_SIZE,
                                  errp);
     const struct neuron_gen *gen = neuron_gen(NEURON_BASE(pdev));
+    const struct neuron_block *ext = neuron_gen_block(gen, NEURON_BLOCK_EXT);
     uint8_t *cap = pdev->config + pos;
 
     if (pos < 0) {
@@ -58,14 +59,14 @@ static bool neuron_add_capability(PCIDevice *pdev, Error **errp)
     pci_set_byte(cap + NEURON_CAP_LEN, NEURON_CAP_SIZE);
     pci_set_long(cap + NEURON_CAP_MAGIC, NEURON_CAP_MAGIC_VALUE);
     pci_set_word(cap + NEURON_CAP_VERSION, NEURON_CAP_VERSION_VALUE);
-    pci_set_byte(cap + NEURON_CAP_BAR, gen->ext.bar);
+    pci_set_byte(cap + NEURON_CAP_BAR, ext->bar);
     if (neuron_irq_present(NEURON_BASE(pdev))) {
         features |= NEURON_CAP_F_IRQ;
     }
     pci_set_long(cap + NEURON_CAP_FEATURES, features);
     pci_set_long(cap + NEURON_CAP_OFFSET,
                  neuron_gen_offset(gen, NEURON_BLOCK_EXT, 0));
-    pci_set_long(cap + NEURON_CAP_LENGTH, gen->ext.size);
+    pci_set_long(cap + NEURON_CAP_LENGTH, ext->size);
     return true;
 }
 
@@ -219,6 +220,7 @@ void neuron_class_set_gen(ObjectClass *oc, const struct neuron_gen *gen,
     k->subsystem_id = gen->pci_id[0];
     k->revision = NEURON_PCI_REVISION;
     k->class_id = PCI_CLASS_SYSTEM_OTHER;
+    neuron_props_class_set_gen(oc, gen);
 }
 
 static void neuron_class_init(ObjectClass *oc, NeuronClassData *data)
@@ -234,10 +236,19 @@ static void neuron_class_init(ObjectClass *oc, NeuronClassData *data)
     neuron_props_class_init(oc);
 }
 
+static void neuron_instance_init(Object *obj)
+{
+    NeuronState *s = NEURON_BASE(obj);
+    const struct neuron_gen *gen = neuron_gen(s);
+
+    s->dram_bar_size = gen->bar_size[gen->bar_dram];
+}
+
 static const TypeInfo neuron_base_info = {
     .name = TYPE_NEURON_BASE,
     .parent = TYPE_PCI_DEVICE,
     .instance_size = sizeof(NeuronState),
+    .instance_init = neuron_instance_init,
     .class_size = sizeof(NeuronClass),
     .class_init = neuron_class_init,
     .abstract = true,

@@ -56,17 +56,24 @@ void neuron_irq_init(NeuronState *s)
     s->irq_bh = qemu_bh_new(neuron_irq_bh, s);
 }
 
+/* The BAR of the emulator's registers has the table as well */
+static unsigned neuron_irq_bar(NeuronState *s)
+{
+    return neuron_gen_block(neuron_gen(s), NEURON_BLOCK_EXT)->bar;
+}
+
 /* A machine without MSI has no vectors, and the capability says so */
 bool neuron_irq_add_vectors(NeuronState *s, Error **errp)
 {
     const struct neuron_gen *gen = neuron_gen(s);
-    MemoryRegion *mr = &s->bar[gen->ext.bar].mr;
+    unsigned bar = neuron_irq_bar(s);
+    MemoryRegion *mr = &s->bar[bar].mr;
     PCIDevice *pdev = PCI_DEVICE(s);
     Error *err = NULL;
     int ret, i;
 
-    ret = msix_init(pdev, gen->cores, mr, gen->ext.bar, gen->ext.msix_table,
-                    mr, gen->ext.bar, gen->ext.msix_pba, 0, &err);
+    ret = msix_init(pdev, gen->cores, mr, bar, gen->ext.msix_table, mr, bar,
+                    gen->ext.msix_pba, 0, &err);
     if (ret == -ENOTSUP) {
         error_free(err);
         return true;
@@ -85,7 +92,7 @@ bool neuron_irq_add_vectors(NeuronState *s, Error **errp)
 void neuron_irq_fini(NeuronState *s)
 {
     if (neuron_irq_present(s)) {
-        MemoryRegion *mr = &s->bar[neuron_gen(s)->ext.bar].mr;
+        MemoryRegion *mr = &s->bar[neuron_irq_bar(s)].mr;
 
         msix_uninit(PCI_DEVICE(s), mr, mr);
     }

@@ -5,7 +5,7 @@
  *
  *   fabric, slot      place among the other chips (-object neuron-fabric)
  *   pool              worker threads (-object neuron-pool)
- *   dram-bar-size     how much of the DRAM BAR4 shows
+ *   dram-bar-size     how much of the DRAM its BAR shows
  *   serial            serial number that the neighbours read
  *   ring-id-check     refuse DMA descriptors of another lap
  *   nan-fill          what SBUF and PSUM hold after a reset
@@ -19,7 +19,6 @@
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "qemu/cutils.h"
-#include "qemu/units.h"
 #include "hw/qdev-properties.h"
 #include "neuron.h"
 
@@ -29,7 +28,8 @@ static NEURON_PROPERTY neuron_properties[] = {
     DEFINE_PROP_LINK("pool", NeuronState, pool, TYPE_NEURON_POOL,
                      NeuronPool *),
     DEFINE_PROP_UINT32("slot", NeuronState, slot, 0),
-    DEFINE_PROP_SIZE("dram-bar-size", NeuronState, dram_bar_size, 8 * GiB),
+    DEFINE_PROP_UNSIGNED_NODEFAULT("dram-bar-size", NeuronState, dram_bar_size,
+                                   qdev_prop_size, uint64_t),
     DEFINE_PROP_UINT64("serial", NeuronState, serial, 0),
     DEFINE_PROP_BOOL("ring-id-check", NeuronState, ring_id_check, true),
     DEFINE_PROP_BOOL("nan-fill", NeuronState, nan_fill, false),
@@ -44,8 +44,9 @@ static const struct {
     { "pool", "id of the neuron-pool whose threads run this chip "
               "(default: one pool for all)" },
     { "slot", "place in the fabric, from 0" },
-    { "dram-bar-size", "bytes of device DRAM that BAR4 shows, a power of two "
-                       "(the DRAM itself is always 8 GiB, sparse)" },
+    { "dram-bar-size", "bytes of device DRAM that its BAR shows, a power of "
+                       "two (default: all; the DRAM itself has its size, "
+                       "sparse)" },
     { "serial", "serial number that neighbours read (0: made from the slot)" },
     { "ring-id-check", "refuse DMA descriptors whose ring id is not the "
                        "queue's" },
@@ -60,14 +61,6 @@ static const struct {
         "sensor-sram-ecc-corrected", "corrected SRAM errors" },
     [NCORE_SENSOR_SRAM_ECC_UNCORR] = {
         "sensor-sram-ecc-uncorrected", "uncorrected SRAM errors" },
-    [NCORE_SENSOR_DRAM0_ECC_CORR] = {
-        "sensor-dram0-ecc-corrected", "corrected errors, DRAM channel 0" },
-    [NCORE_SENSOR_DRAM0_ECC_UNCORR] = {
-        "sensor-dram0-ecc-uncorrected", "uncorrected errors, DRAM channel 0" },
-    [NCORE_SENSOR_DRAM1_ECC_CORR] = {
-        "sensor-dram1-ecc-corrected", "corrected errors, DRAM channel 1" },
-    [NCORE_SENSOR_DRAM1_ECC_UNCORR] = {
-        "sensor-dram1-ecc-uncorrected", "uncorrected errors, DRAM channel 1" },
     [NCORE_SENSOR_POWER_BP] = {
         "sensor-power", "power utilisation in basis points, 0 to 10000" },
 };
@@ -219,6 +212,32 @@ static void neuron_add_faults(ObjectClass *oc)
         "how often each fault has struck");
 }
 
+static void neuron_add_sensor(ObjectClass *oc, const char *name,
+                              const char *description, uintptr_t i)
+{
+    object_class_property_add(oc, name, "uint64", neuron_get_sensor,
+                              neuron_set_sensor, NULL, (void *)i);
+    object_class_property_set_description(oc, name, description);
+}
+
+/* What a class has because its generation does: errors of each memory */
+void neuron_props_class_set_gen(ObjectClass *oc, const struct neuron_gen *gen)
+{
+    static const char *const kind[] = { "corrected", "uncorrected" };
+    unsigned int m, i;
+
+    for (m = 0; m < gen->memories; m++) {
+        for (i = 0; i < ARRAY_SIZE(kind); i++) {
+            g_autofree char *name = g_strdup_printf("sensor-dram%u-ecc-%s", m,
+                                                    kind[i]);
+            g_autofree char *text = g_strdup_printf("%s errors, DRAM channel "
+                                                    "%u", kind[i], m);
+
+            neuron_add_sensor(oc, name, text, NCORE_SENSOR_DRAM(m, i));
+        }
+    }
+}
+
 void neuron_props_class_init(ObjectClass *oc)
 {
     uintptr_t i;
@@ -235,11 +254,10 @@ void neuron_props_class_init(ObjectClass *oc)
     object_class_property_set_description(oc, "on-guest-error",
         "report (default): count, log and trace; stop-vm: pause the VM too");
     for (i = 0; i < NCORE_SENSOR_COUNT; i++) {
-        object_class_property_add(oc, neuron_sensors[i].name, "uint64",
-                                  neuron_get_sensor, neuron_set_sensor, NULL,
-                                  (void *)i);
-        object_class_property_set_description(oc, neuron_sensors[i].name,
-                                              neuron_sensors[i].description);
+        if (neuron_sensors[i].name) {
+            neuron_add_sensor(oc, neuron_sensors[i].name,
+                              neuron_sensors[i].description, i);
+        }
     }
     neuron_add_faults(oc);
     for (i = 0; i < NCORE_GE_COUNT; i++) {

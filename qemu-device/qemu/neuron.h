@@ -119,6 +119,7 @@ void neuron_irq_reset(NeuronState *s);
 
 /* neuron-props.c */
 void neuron_props_class_init(ObjectClass *oc);
+void neuron_props_class_set_gen(ObjectClass *oc, const struct neuron_gen *gen);
 
 /* neuron-vmstate.c */
 extern const VMStateDescription vmstate_neuron;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "neuron/hw/inferentia.h"
-#include "neuron/isa/target.h"
+#include "neuron/hw/target.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -141,8 +141,9 @@ struct neff_error {
 	bool version; /* the version or a feature bit is not supported */
 };
 
-/* A reader's limits; zero: the default. Bombs end here. */
+/* What a file is read for, and a reader's limits; zero: the default. Bombs end here. */
 struct neff_limits {
+	const struct neuron_target *target; /* what it is to run on; NULL: inf1 */
 	uint64_t max_file; /* the file as it is (default 8 GiB) */
 	uint64_t max_payload; /* unpacked, all members (default 64 times the file + 256 MiB, at most
 				 8 GiB) */
@@ -161,7 +162,7 @@ struct neff_limits {
 /*
  * Read a NEFF from memory. Checks the envelope, every member, every offset and size, every
  * instruction (opcode, reserved bits, operands inside the core's memories), and that triggers and
- * DMAs agree. A file does not say what it is for: it is inf1. 0, -EINVAL (content), -ENOTSUP
+ * DMAs agree. A file does not say what it is for: limits do. 0, -EINVAL (content), -ENOTSUP
  * (version or features; err->version), -ENOMEM.
  */
 int neff_read(const void *buf, size_t size, const struct neff_limits *limits,

@@ -39,6 +39,8 @@ void neff_limits_set(struct neff_limits *l, const struct neff_limits *given, uin
 {
 	if (given)
 		*l = *given;
+	if (!l->target)
+		l->target = &neuron_target_inf1;
 	if (!l->max_file)
 		l->max_file = DEFAULT_MAX_FILE;
 	if (!l->max_payload)

@@ -496,8 +496,8 @@ int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	*model = NULL;
 	if (!m)
 		return neff_nomem(err);
-	m->target = &neuron_target_inf1;
 	neff_limits_set(&r.limits, limits, size);
+	m->target = r.limits.target;
 	ret = read_all(&r, buf, size, m);
 	for (size_t i = 0; i < r.count; i++) {
 		free(r.members[i].name);

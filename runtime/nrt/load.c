@@ -23,6 +23,7 @@ static NRT_STATUS read_neff(const void *bytes, size_t size, const struct place *
 {
 	const char *validate = secure_getenv("NEURON_RT_VALIDATE_HASH");
 	struct neff_limits limits = {
+		.target = rt.gen->target,
 		.validate_hash = validate && (!strcmp(validate, "true") || !strcmp(validate, "1")),
 		.account = place->account,
 		.account_arg = place->account_arg,

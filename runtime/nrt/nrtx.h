@@ -7,7 +7,7 @@
 #ifndef NRTX_H
 #define NRTX_H
 
-#include "neuron/isa/target.h"
+#include "neuron/hw/target.h"
 #include "nrt/nrt.h"
 
 /*

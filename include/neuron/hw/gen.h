@@ -16,7 +16,7 @@
 #include <stdint.h>
 #endif
 
-#include "neuron/isa/target.h"
+#include "neuron/hw/target.h"
 
 /* Of the largest generation; each table is checked against them where it is defined */
 #define NEURON_CORES_MAX 8
@@ -95,6 +95,14 @@ struct neuron_nq_map {
 	uint32_t regs, stride;
 };
 
+/*
+ * A register's value when its block is initialised. In rows that follow each other and have a
+ * stride each queue of an engine has one: all rows for the first queue, then for the next
+ */
+struct neuron_reg_init {
+	uint32_t reg, value, stride;
+};
+
 /* Offsets in the emulator's own block (ours.h says what each word is) */
 struct neuron_ext_map {
 	uint32_t nq_overflows; /* a word a core */
@@ -104,9 +112,7 @@ struct neuron_ext_map {
 	uint32_t guard_queue; /* 16 words a DMA engine */
 	uint32_t perf, perf_stride; /* a core's counters */
 	uint32_t perf_core; /* in them: behind the engines' */
-	uint8_t bar; /* of the block, and of the MSI-X table */
-	uint32_t size; /* of the block, bytes */
-	uint32_t msix_table, msix_pba; /* offsets in the BAR */
+	uint32_t msix_table, msix_pba; /* offsets in the block's BAR */
 };
 
 struct neuron_gen {
@@ -126,6 +132,10 @@ struct neuron_gen {
 		uint16_t engine;
 		uint8_t queue;
 	} copy[NEURON_CORES_MAX];
+
+	/* what is written to a DMA engine and to its wrapper, in this order, before they are used */
+	uint8_t dma_inits, wrapper_inits;
+	const struct neuron_reg_init *dma_init, *wrapper_init;
 
 	uint64_t bar_size[6]; /* 0: none; the DRAM BAR's is at most this */
 	uint8_t bar_regs, bar_cores, bar_dram; /* their numbers */
@@ -149,7 +159,6 @@ struct neuron_gen {
 	uint32_t ready_mask, ready_value;
 	bool ready_links; /* the word says which ports are up, too: bit i for port i */
 	uint32_t firmware_version;
-	bool mailbox_reads; /* the driver reads registers through the mailbox only */
 };
 
 extern const struct neuron_gen neuron_gen_inferentia;
@@ -162,6 +171,10 @@ uint64_t neuron_gen_address(const struct neuron_gen *gen, enum neuron_block_kind
 			    unsigned int index);
 uint64_t neuron_gen_offset(const struct neuron_gen *gen, enum neuron_block_kind kind,
 			   unsigned int index);
+
+/* The row that has block 0 of a kind, or NULL */
+const struct neuron_block *neuron_gen_block(const struct neuron_gen *gen,
+					    enum neuron_block_kind kind);
 
 /* What lies at a device address of the chip's own (aliases removed), or in a BAR; false: nothing */
 bool neuron_gen_find(const struct neuron_gen *gen, uint64_t address, struct neuron_place *place);

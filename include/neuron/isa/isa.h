@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NEURON_ISA_VERSION 1
-
 /* Data types: the public nrt.h codes */
 enum neuron_dtype {
 	NEURON_DT_INVALID = 0x0,

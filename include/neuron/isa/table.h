@@ -14,7 +14,7 @@
 
 #include "neuron/hw/ours.h"
 #include "neuron/isa/isa.h"
-#include "neuron/isa/target.h"
+#include "neuron/hw/target.h"
 
 /* Groups of fields that an opcode uses or does not */
 enum neuron_isa_field {

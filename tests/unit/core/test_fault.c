@@ -265,10 +265,10 @@ START_TEST(dram_ecc)
 	ck_assert(works());
 	/* a reset does not forget what the memory has been through, and counts end at their width */
 	ecc_words(0, 2u << 16, 1u << 16 | 1);
-	ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM0_ECC_CORR, 0xffff);
+	ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM(0, 0), 0xffff);
 	ck_assert_int_eq(arm("dram-ecc-corrected", "1"), 0);
 	ck_assert(works());
-	ck_assert_uint_eq(sensor(NCORE_SENSOR_DRAM0_ECC_CORR), 0xffff);
+	ck_assert_uint_eq(sensor(NCORE_SENSOR_DRAM(0, 0)), 0xffff);
 }
 END_TEST
 

@@ -235,8 +235,8 @@ START_TEST(sensors)
 {
 	uint32_t a, b;
 
-	ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM1_ECC_CORR, 3);
-	ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM1_ECC_UNCORR, 0x12);
+	ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM(1, 0), 3);
+	ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM(1, 1), 0x12);
 	ncore_sensor_set(f.chip, NCORE_SENSOR_POWER_BP, 1234);
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_ECC_DRAM(1)), 0x30012);
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_ECC_DRAM(0)), 0);

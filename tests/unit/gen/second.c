@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The tables of the tests' own generation. */
-#include "second.h"
+#include "second_chip.h"
 
 #include <assert.h>
 
@@ -28,6 +28,5 @@ const struct neuron_target neuron_target_second = {
 	.sbuf_part_size = 0x30000,
 	.psum_part_size = 0x2000,
 	.pe_columns = 128,
-	.dram_channels = 3,
-	.dram_channel_size = 1ull << 34,
+	.gen = &neuron_gen_second,
 };

@@ -6,7 +6,7 @@
 #ifndef TESTS_GEN_SECOND_H
 #define TESTS_GEN_SECOND_H
 
-#include "neuron/isa/target.h"
+#include "neuron/hw/target.h"
 
 /* The fifth engine executes what POOL does */
 #define SECOND_ENG_GP 4

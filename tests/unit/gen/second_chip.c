@@ -29,6 +29,19 @@ static const struct neuron_nq_map nq[] = {
 	{ NEURON_NQ_TRACE, SECOND_NQ_ENGINES, SECOND_NQ_TRACE_REGS(0), 0x28 },
 };
 
+/* Other words and another order than Inferentia's; what the emulated engine needs is among them */
+static const struct neuron_reg_init dma_init[] = {
+	{ 0x00310, 0x5ec0bd, 0 },
+	{ NEURON_UDMA_S2M_Q(0) + NEURON_UDMA_Q_CFG,
+	  NEURON_UDMA_Q_CFG_PREFETCH | NEURON_UDMA_Q_CFG_SCHEDULER, 0x1000 },
+	{ NEURON_UDMA_M2S_Q(0) + NEURON_UDMA_Q_CFG,
+	  NEURON_UDMA_Q_CFG_PREFETCH | NEURON_UDMA_Q_CFG_SCHEDULER, 0x1000 },
+};
+
+static const struct neuron_reg_init wrapper_init[] = {
+	{ NEURON_TDMA_ENABLE, 1, 0 },
+};
+
 const struct neuron_gen neuron_gen_second = {
 	.name = "second",
 	.number = 255,
@@ -42,6 +55,11 @@ const struct neuron_gen neuron_gen_second = {
 	.dma_engines = SECOND_DMA_ENGINES,
 	.copy = { { SECOND_H2T_ENGINE(0), SECOND_H2T_QUEUE },
 		  { SECOND_H2T_ENGINE(1), SECOND_H2T_QUEUE } },
+
+	.dma_inits = sizeof(dma_init) / sizeof(dma_init[0]),
+	.wrapper_inits = sizeof(wrapper_init) / sizeof(wrapper_init[0]),
+	.dma_init = dma_init,
+	.wrapper_init = wrapper_init,
 
 	.bar_size = { [NEURON_BAR_APB] = SECOND_BAR0_SIZE,
 		      [NEURON_BAR_AXI] = SECOND_BAR2_SIZE,
@@ -90,8 +108,6 @@ const struct neuron_gen neuron_gen_second = {
 		.perf = SECOND_PERF(0),
 		.perf_stride = 0x400,
 		.perf_core = SECOND_PERF_CORE,
-		.bar = NEURON_BAR_APB,
-		.size = SECOND_EXT_SIZE,
 		.msix_table = 0x90000,
 		.msix_pba = 0x98000,
 	},
@@ -101,5 +117,4 @@ const struct neuron_gen neuron_gen_second = {
 	.ready_value = NEURON_MISC_FW_STATUS_READY,
 	.ready_links = true,
 	.firmware_version = SECOND_FIRMWARE,
-	.mailbox_reads = true,
 };

@@ -171,26 +171,56 @@ START_TEST(queues)
 END_TEST
 
 /* Every engine of the core and its wrapper, and no other core's */
+/* What the table's rows write to an engine: those with a stride one after the other for each queue */
+static unsigned int engine_writes(void)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < GEN_PTR->dma_inits; i++)
+		n += GEN_PTR->dma_init[i].stride ? NEURON_DMA_QUEUES_PER_ENG : 1;
+	return n;
+}
+
 START_TEST(bring_up)
 {
 	const unsigned int nc = GEN_LAST_CORE, per = GEN(DMA_ENG_PER_NC);
+	const unsigned int engine = engine_writes(), wrapper = GEN_PTR->wrapper_inits;
 
 	nhal_core_dma_init(&hal, nc);
-	ck_assert_uint_eq(writes, per * (NHAL_ENGINE_INIT_WRITES + 3));
+	ck_assert_uint_eq(writes, per * (engine + wrapper));
 	for (unsigned int k = 0; k < per; k++) {
-		unsigned int at = k * (NHAL_ENGINE_INIT_WRITES + 3);
+		unsigned int at = k * (engine + wrapper);
 		uint64_t udma = GEN(APB_UDMA)(nc * per + k);
 
-		for (unsigned int i = 0; i < NHAL_ENGINE_INIT_WRITES; i++)
+		ck_assert_uint_eq(written[at].offset, udma + GEN_PTR->dma_init[0].reg);
+		for (unsigned int i = 0; i < engine; i++)
 			ck_assert_uint_lt(written[at + i].offset - udma, NEURON_UDMA_SIZE);
-		at += NHAL_ENGINE_INIT_WRITES;
+		at += engine;
 		ck_assert_uint_eq(written[at].offset,
-				  GEN(APB_TDMA)(nc, k) + NEURON_TDMA_RD_REORDER);
-		ck_assert_uint_eq(written[at + 2].offset,
+				  GEN(APB_TDMA)(nc, k) + GEN_PTR->wrapper_init[0].reg);
+		ck_assert_uint_eq(written[at + wrapper - 1].offset,
 				  GEN(APB_TDMA)(nc, k) + NEURON_TDMA_ENABLE);
 	}
 }
 END_TEST
+
+#ifdef SECOND_GEN
+/* The rows of the chip that no one sells, in their order and for each queue */
+START_TEST(engine_rows)
+{
+	nhal_engine_init(&hal, 0);
+	ck_assert_uint_eq(writes, 1 + 2 * NEURON_DMA_QUEUES_PER_ENG);
+	ck_assert_uint_eq(written[0].offset, GEN(APB_UDMA)(0) + 0x310);
+	ck_assert_uint_eq(written[0].value, 0x5ec0bd);
+	for (unsigned int q = 0; q < NEURON_DMA_QUEUES_PER_ENG; q++) {
+		ck_assert_uint_eq(written[1 + 2 * q].offset,
+				  GEN(APB_UDMA)(0) + NEURON_UDMA_S2M_Q(q) + NEURON_UDMA_Q_CFG);
+		ck_assert_uint_eq(written[2 + 2 * q].offset,
+				  GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(q) + NEURON_UDMA_Q_CFG);
+	}
+}
+END_TEST
+#endif
 
 START_TEST(copy_ring)
 {
@@ -261,6 +291,9 @@ int main(void)
 	tcase_add_test(tc, synchronisation);
 	tcase_add_test(tc, queues);
 	tcase_add_test(tc, bring_up);
+#ifdef SECOND_GEN
+	tcase_add_test(tc, engine_rows);
+#endif
 	tcase_add_test(tc, copy_ring);
 	tcase_add_test(tc, notifications);
 	suite_add_tcase(s, tc);

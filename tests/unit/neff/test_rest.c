@@ -168,7 +168,7 @@ static void add_insn(struct testmodel *t, const struct step *s)
 
 	if (s->what == START) {
 		insn.opcode = NEURON_OP_PROGRAM_START;
-		insn.isa_version = NEURON_ISA_VERSION;
+		insn.isa_version = neuron_target_inf1.isa_version;
 	} else if (s->what == CLEAR) {
 		insn.opcode = NEURON_OP_SEM_RANGE_CLEAR;
 		insn.first = s->index;

@@ -119,7 +119,7 @@ static void random_dma(struct testmodel *t, unsigned int eng, unsigned int queue
 static void random_program(struct testmodel *t)
 {
 	const struct neuron_insn start = { .opcode = NEURON_OP_PROGRAM_START,
-					   .isa_version = NEURON_ISA_VERSION };
+					   .isa_version = neuron_target_inf1.isa_version };
 	const struct neuron_insn clear = { .opcode = NEURON_OP_SEM_RANGE_CLEAR, .last = 27 };
 
 	memset(raised, 0, sizeof(raised));

@@ -4,8 +4,8 @@
  * table a generation; the NeuronCore, the checker, libneff, libnrt and the compiler take a pointer
  * to it. The chip around the cores is described in neuron/hw/gen.h.
  */
-#ifndef NEURON_ISA_TARGET_H
-#define NEURON_ISA_TARGET_H
+#ifndef NEURON_HW_TARGET_H
+#define NEURON_HW_TARGET_H
 
 #ifdef __KERNEL__
 #include <linux/types.h>
@@ -18,6 +18,8 @@
 #define NEURON_SEMAPHORES_MAX 256
 #define NEURON_EVENTS_MAX 256
 #define NEURON_PACKET_MAX 128
+
+struct neuron_gen;
 
 /* Groups of instructions; an engine executes some of them */
 #define NEURON_ISA_ANY 0x1u /* sequencing */
@@ -48,9 +50,8 @@ struct neuron_target {
 	uint16_t packet_max; /* descriptors of one half of a DMA packet */
 	/* columns of the tensor engine's array that one pass takes */
 	uint16_t pe_columns;
-	/* a chip's DRAM: so many channels of so many bytes; no variable spans two */
-	uint8_t dram_channels;
-	uint64_t dram_channel_size;
+	/* the chip that has these cores: no variable spans two of its memories */
+	const struct neuron_gen *gen;
 };
 
 extern const struct neuron_target neuron_target_inf1;
