@@ -35,12 +35,18 @@ static void put(struct neff_engine *e, size_t i, const struct neuron_insn *insn)
 	ck_assert_int_gt(neuron_isa_encode(insn, (char *)e->instr + i * NEURON_INSN_WORD), 0);
 }
 
-static void expect_refused(const struct neff_model *m, const char *what)
+static void expect_refused_with(const struct neff_model *m, const char *what, const char *text)
 {
 	struct ncc_error err = { "" };
 
 	ck_assert_msg(ncc_check_model(m, &err) == -EINVAL, "accepted: %s", what);
-	ck_assert_ptr_nonnull(strstr(err.text, "checker:"));
+	ck_assert_msg(strstr(err.text, "checker:") && strstr(err.text, text),
+		      "%s: '%s' does not say '%s'", what, err.text, text);
+}
+
+static void expect_refused(const struct neff_model *m, const char *what)
+{
+	expect_refused_with(m, what, "");
 }
 
 static void expect_accepted(const struct neff_model *m)
@@ -131,7 +137,7 @@ START_TEST(bad_programs)
 	other.wait = NEURON_WAIT_SEM_GE;
 	other.wait_value = 1 << 30;
 	put(sp, last, &other);
-	expect_refused(m, "a wait for ever");
+	expect_refused_with(m, "a wait for ever", "waits for ever");
 	put(sp, last, &insn);
 
 	p->offset = sg->vars[p->var].size;
@@ -211,6 +217,36 @@ START_TEST(two_producers)
 			expect_refused(m, "a semaphore with two producers");
 	}
 	ck_assert_uint_eq(n, 2);
+	neff_free(m);
+}
+END_TEST
+
+static void append(struct neff_engine *eng, const struct neuron_insn *insn)
+{
+	eng->instr = realloc(eng->instr, eng->instr_size + NEURON_INSN_WORD);
+	ck_assert_ptr_nonnull(eng->instr);
+	put(eng, eng->instr_size / NEURON_INSN_WORD, insn);
+	eng->instr_size += NEURON_INSN_WORD;
+}
+
+/* An engine goes on, or waits, behind the last thing of it that SP waits for */
+START_TEST(engine_behind_the_end)
+{
+	struct neff_model *m = compile_model(model_path);
+	struct neff_engine *pe = &m->subgraphs->engine[NEURON_ENG_PE];
+	uint8_t semaphore = (uint8_t)unused_semaphore(m->subgraphs);
+	const struct neuron_insn behind[] = {
+		{ .opcode = NEURON_OP_NOP, .update = NEURON_UPD_SEM_INC, .update_index = semaphore },
+		{ .opcode = NEURON_OP_NOP,
+		  .wait = NEURON_WAIT_SEM_GE,
+		  .wait_index = semaphore,
+		  .wait_value = 1 },
+	};
+
+	append(pe, &behind[_i]);
+	expect_refused_with(m, "an engine behind SP's end", "SP ends before another engine");
+	pe->instr_size -= NEURON_INSN_WORD;
+	expect_accepted(m);
 	neff_free(m);
 }
 END_TEST
@@ -335,6 +371,7 @@ int main(void)
 	tcase_add_test(t, bad_gathers);
 	tcase_add_test(t, bad_programs);
 	tcase_add_test(t, two_producers);
+	tcase_add_loop_test(t, engine_behind_the_end, 0, 2);
 	tcase_add_test(t, same_bytes);
 	tcase_add_test(t, other_target);
 	tcase_add_test(t, inputs_and_outputs);

@@ -310,6 +310,15 @@ static void copies_behind_psum(struct testmodel *t)
 	d->to.step[1] = 0;
 }
 
+static void has_a_dma_that_nobody_triggers(struct testmodel *t)
+{
+	struct neff_engine *sp = &t->sg.engine[NEURON_ENG_SP];
+	struct neff_dma *dma = testmodel_dma(t, NEURON_ENG_SP, 0, -1, 1);
+
+	dma->desc[0] = sp->dma[0].desc[0];
+	sp->instr_size -= NEURON_INSN_WORD; /* its trigger */
+}
+
 static const struct {
 	void (*change)(struct testmodel *t);
 	const char *text;
@@ -327,6 +336,7 @@ static const struct {
 	{ has_a_backing_beyond_all, "var 'v': backing_variable_off" },
 	{ has_steps_around_the_world, "dma[0] desc[0]: 'from': outside its variable" },
 	{ copies_behind_psum, "dma[0] desc[0]: 'to': outside a partition of the core" },
+	{ has_a_dma_that_nobody_triggers, "sg00/sp.json: dma[3] is never triggered" },
 };
 
 static void not_written(struct testmodel *t, const char *text)

@@ -135,6 +135,12 @@ static const struct {
 	{ "nor one that is cleared before", "sg00/pe.bin: instruction at 128", {
 		{ PE, START }, { PE, CLEAR, ANY, FROM_TO(3, 3) }, { PE, NOP, ANY, INC(3) },
 		{ SP, CLEAR, GE(3, 1), FROM_TO(0, 27) }, { END } } },
+	{ "nor one of two that another engine clears, one behind the other",
+	  "sg00/pe.bin: instruction at 64", {
+		{ PE, START }, { PE, NOP, ANY, INC(3) },
+		{ ACT, START }, { ACT, CLEAR, ANY, FROM_TO(3, 3) },
+		{ ACT, CLEAR, ANY, FROM_TO(9, 9) }, { ACT, NOP, ANY, INC(4) },
+		{ SP, NOP, GE(4, 1) }, { SP, CLEAR, GE(3, 1), FROM_TO(0, 27) }, { END } } },
 	{ "nor one that is added to", "sg00/pe.bin: instruction at 64", {
 		{ PE, START }, { PE, NOP, ANY, INC(3) }, { SP, NOP, ANY, UPD(ADD_IMM, 3, 1) },
 		{ SP, CLEAR, GE(3, 1), FROM_TO(0, 27) }, { END } } },
