@@ -141,6 +141,25 @@ START_TEST(disturbs_nobody)
 }
 END_TEST
 
+/* A copy's error resets nothing: more of them than the error queue has places are all told */
+#define COPIES 200
+
+START_TEST(many_copies_fail)
+{
+	struct client cl;
+	char fault[64];
+
+	snprintf(fault, sizeof(fault), "nd0:dram-ecc-uncorrected=%d:queue=copy", COPIES);
+	start(fault);
+	load(&cl);
+	for (int i = 0; i < COPIES; i++)
+		ck_assert_int_eq(client_run(&cl), NRT_EXEC_HW_ERR_HBM_UE);
+	runs(&cl);
+	client_free(&cl);
+	nrt_close();
+}
+END_TEST
+
 START_TEST(core_is_lost)
 {
 	struct client cl;
@@ -181,6 +200,7 @@ int main(void)
 	tcase_add_loop_test(tc, strikes_once, 0, sizeof(once) / sizeof(once[0]));
 	tcase_add_loop_test(tc, in_a_gather, 0, GATHER_DESCS);
 	tcase_add_test(tc, disturbs_nobody);
+	tcase_add_test(tc, many_copies_fail);
 	tcase_add_test(tc, core_is_lost);
 	tcase_add_loop_test(tc, refused, 0, sizeof(wrong) / sizeof(wrong[0]));
 	suite_add_tcase(s, tc);

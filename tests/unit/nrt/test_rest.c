@@ -2,8 +2,8 @@
 /*
  * What libneff takes leaves its core at rest: random programs of all engines, some of which it
  * refuses; those that it takes and that end leave every semaphore 0 and every event clear, and the
- * model behind them is right. And what a model had is not freed while its core is not at rest.
- * Beside libnrt's own objects, to ask the chip.
+ * model behind them is right. What a model had is not freed while its core is not at rest, and the
+ * chip's memory is used again afterwards. Beside libnrt's own objects, to ask the chip.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -237,6 +237,24 @@ START_TEST(memory_waits_for_rest)
 }
 END_TEST
 
+/* Three times what the chip has, a piece at a time: the chip's memory comes back, not only the
+ * count */
+START_TEST(memory_is_used_again)
+{
+	nrt_vnc_memory_stats_t stats;
+	nrt_tensor_t *t;
+	size_t n;
+
+	ck_assert_int_eq(nrt_get_vnc_memory_stats(0, &stats, sizeof(stats), &n), NRT_SUCCESS);
+	for (int i = 0; i < 48; i++) {
+		ck_assert_msg(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0,
+						  stats.bytes_limit / 16, "t", &t) == NRT_SUCCESS,
+			      "piece %d: %s", i, nrtx_error_details());
+		nrt_tensor_free(&t);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rest");
@@ -246,6 +264,7 @@ int main(void)
 	tcase_set_timeout(tc, 300);
 	tcase_add_test(tc, random_programs);
 	tcase_add_test(tc, memory_waits_for_rest);
+	tcase_add_test(tc, memory_is_used_again);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
