@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Accounts by user and for all: limits to the unit, and that everything comes back. */
+/*
+ * Accounts by user and for all: limits to the unit, and that everything comes back, the accounts
+ * themselves too. The linker hands this program's allocations and locks to the functions below.
+ */
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
@@ -127,6 +130,75 @@ START_TEST(threads_lose_nothing)
 }
 END_TEST
 
+/* One thread watches what it allocates and locks */
+static _Thread_local struct {
+	bool on;
+	int locked, blocks, unlocked;
+} watch;
+
+void *__real_calloc(size_t n, size_t size);
+void __real_free(void *p);
+int __real_pthread_mutex_lock(pthread_mutex_t *lock);
+int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
+void *__wrap_calloc(size_t n, size_t size);
+void __wrap_free(void *p);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
+
+static void watch_block(int n)
+{
+	if (!watch.on)
+		return;
+	watch.blocks += n;
+	watch.unlocked += !watch.locked;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	watch_block(1);
+	return __real_calloc(n, size);
+}
+
+void __wrap_free(void *p)
+{
+	watch_block(-1);
+	__real_free(p);
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
+{
+	int ret = __real_pthread_mutex_lock(lock);
+
+	watch.locked += watch.on;
+	return ret;
+}
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
+{
+	watch.locked -= watch.on;
+	return __real_pthread_mutex_unlock(lock);
+}
+
+/* However many users come and go: an account is made and ends under the lock */
+START_TEST(accounts_end)
+{
+	struct rtd_peer peer = { .local = true };
+	int made = 0, refused = 0;
+
+	watch.on = true;
+	for (peer.uid = 1; peer.uid <= 1000; peer.uid++) {
+		refused += !!take(&peer, 1);
+		made += watch.blocks;
+		give(&peer, 1);
+	}
+	watch.on = false;
+	ck_assert_int_eq(refused, 0);
+	ck_assert_int_eq(made, 1000);
+	ck_assert_int_eq(watch.blocks, 0);
+	ck_assert_int_eq(watch.unlocked, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rtd-quota");
@@ -139,6 +211,7 @@ int main(void)
 	tcase_add_test(tc, kinds_are_apart);
 	tcase_add_test(tc, a_refusal_says_why);
 	tcase_add_test(tc, threads_lose_nothing);
+	tcase_add_test(tc, accounts_end);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
