@@ -315,10 +315,13 @@ class Client:
     def eg(self, count: int = 1, session: int = 0) -> int:
         return self.create_eg(count, session).h_eg.id
 
-    def load_messages(self, messages: Iterator[Any]) -> Any:
+    def load_future(self, messages: Iterator[Any]) -> Any:
         load = self.channel.stream_unary("/nrt.nmgr_v1/load", request_serializer=lambda m: m.SerializeToString(),
                                          response_deserializer=nrt.load_response.FromString)
-        return load(messages, timeout=CALL_SECONDS)
+        return load.future(messages, timeout=CALL_SECONDS)
+
+    def load_messages(self, messages: Iterator[Any]) -> Any:
+        return self.load_future(messages).result()
 
     def load(self, neff: bytes, eg: int = 0, session: int = 0, ninfer: int = 0, timeout: int = 0) -> Any:
         return self.load_messages(load_sequence(neff, eg, session, ninfer, timeout))

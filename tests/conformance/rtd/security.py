@@ -14,8 +14,8 @@ from typing import Any, Iterator
 import grpc
 import numpy as np
 
-from harness import (WORK, Client, Daemon, Shm, eventually, in_shm, infer_request, inline, nrt, nrtx,
-                     other_user, outputs, sum_and_product, tap)
+from harness import (WORK, Client, Daemon, Shm, eventually, hand_made, in_shm, infer_request, inline,
+                     load_sequence, nrt, nrtx, other_user, outputs, sum_and_product, tap)
 
 INVALID, INVALID_HANDLE, QUEUE_FULL, BAD_INPUT = 2, 3, 7, 1002
 A = np.ones((4, 32), np.float32)
@@ -190,9 +190,7 @@ def abandoned(daemon: Daemon, client: Client, neff: bytes) -> None:
     for _ in range(20):
         quick = Client(daemon)
         more = threading.Event()
-        load = quick.channel.stream_unary("/nrt.nmgr_v1/load", request_serializer=lambda m: m.SerializeToString(),
-                                          response_deserializer=nrt.load_response.FromString)
-        call = load.future(half_a_load(neff, more))
+        call = quick.load_future(half_a_load(neff, more))
         call.cancel()
         more.set()
         session = quick.session()
@@ -211,6 +209,42 @@ def half_a_load(neff: bytes, more: threading.Event) -> Iterator[Any]:
     yield nrt.load_request(neff_size=len(neff))
     yield nrt.load_request(neff_chunk=nrt.file_chunk(chunk=neff[:100]))
     more.wait()
+
+
+def upload(client: Client, neff: bytes, eg: int) -> Any:
+    """A load of which the daemon has everything by now; its answer may come."""
+    end = threading.Event()
+
+    def messages() -> Iterator[Any]:
+        yield from load_sequence(neff, eg)
+        end.set()
+
+    load = client.load_future(messages())
+    end.wait()
+    for _ in range(20):  # behind it on its connection
+        client.call("list_egs")
+    return load
+
+
+def load_of_nobody(daemon: Daemon, client: Client, neff: bytes) -> None:
+    """A client goes when its whole NEFF is with the daemon, which takes its time for it and for others
+    of the group: the model, whose id nobody was told, goes too."""
+    eg = client.eg(1)
+    others, quick = [Client(daemon) for _ in range(2)], Client(daemon)
+    loads = [upload(other, neff, eg) for other in others]
+    call = upload(quick, neff, eg)
+    call.cancel()
+    for _ in range(5):  # behind the cancellation on its connection
+        quick.call("list_egs")
+    models = [load.result().h_nn.id for load in loads]
+    # the group's thread is through with the load, then with the unload that followed
+    client.start(models[0])
+    client.stop(models[0])
+    tap.equal(sorted(m.id for m in client.ext("list_models").model), sorted(models),
+              "no model stays of a client that went before its load was done")
+    for other in [quick, *others]:
+        other.close()
+    client.call("unload_all")
 
 
 def socket_mode(daemon: Daemon) -> None:
@@ -250,6 +284,7 @@ def main() -> int:
     two_users(daemon, client, neff)
     shrunk(daemon, client, neff)
     abandoned(daemon, client, neff)
+    load_of_nobody(daemon, client, hand_made("words"))
     client.close()
     tap.equal(daemon.stop(), 0, "SIGTERM ends the daemon with status 0")
     through_procfs(neff)

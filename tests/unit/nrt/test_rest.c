@@ -2,8 +2,8 @@
 /*
  * What libneff takes leaves its core at rest: random programs of all engines, some of which it
  * refuses; those that it takes and that end leave every semaphore 0 and every event clear, and the
- * model behind them is right. What a model had is not freed while its core is not at rest, and the
- * chip's memory is used again afterwards. Beside libnrt's own objects, to ask the chip.
+ * model behind them is right. What a model had is not freed while its core is not at rest, its
+ * queues leave it, and it is used again afterwards. Beside libnrt's own objects, to ask the chip.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -237,6 +237,57 @@ START_TEST(memory_waits_for_rest)
 }
 END_TEST
 
+struct rings {
+	uint64_t tx, rx;
+};
+
+/* Where each queue of the chip's has its rings: an array of as many as there are */
+static struct rings *rings(void)
+{
+	const unsigned int n = chip->gen->dma_engines * NEURON_DMA_QUEUES_PER_ENG;
+	struct rings *r = calloc(n, sizeof(*r));
+
+	ck_assert_ptr_nonnull(r);
+	for (unsigned int i = 0; i < n; i++) {
+		struct neuron_dma_queue_state tx, rx;
+
+		ck_assert_int_eq(ndl_dma_queue_get_state(chip, i / NEURON_DMA_QUEUES_PER_ENG,
+							 i % NEURON_DMA_QUEUES_PER_ENG, &tx, &rx),
+				 0);
+		r[i] = (struct rings){ tx.base_addr, rx.base_addr };
+	}
+	return r;
+}
+
+/* What a model's queues read and write next is not in memory that another one may have by then */
+START_TEST(queues_leave_rings)
+{
+	const unsigned int n = chip->gen->dma_engines * NEURON_DMA_QUEUES_PER_ENG;
+	struct rings *before = rings(), *with, *after;
+	unsigned int used = 0;
+	struct client add;
+
+	load_add(&add);
+	run_add(&add);
+	with = rings();
+	client_free(&add);
+	after = rings();
+	for (unsigned int i = 0; i < n; i++) {
+		if (!memcmp(&with[i], &before[i], sizeof(*with)))
+			continue;
+		used++;
+		ck_assert_msg(with[i].tx != after[i].tx && with[i].rx != after[i].rx,
+			      "engine %u queue %u", i / NEURON_DMA_QUEUES_PER_ENG,
+			      i % NEURON_DMA_QUEUES_PER_ENG);
+	}
+	/* qin, qout, and the instructions of two engines */
+	ck_assert_uint_eq(used, 4);
+	free(before);
+	free(with);
+	free(after);
+}
+END_TEST
+
 /* Three times what the chip has, a piece at a time: the chip's memory comes back, not only the
  * count */
 START_TEST(memory_is_used_again)
@@ -264,6 +315,7 @@ int main(void)
 	tcase_set_timeout(tc, 300);
 	tcase_add_test(tc, random_programs);
 	tcase_add_test(tc, memory_waits_for_rest);
+	tcase_add_test(tc, queues_leave_rings);
 	tcase_add_test(tc, memory_is_used_again);
 	suite_add_tcase(s, tc);
 	return check_run(s);
