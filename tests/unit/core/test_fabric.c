@@ -148,6 +148,27 @@ START_TEST(windows)
 }
 END_TEST
 
+/* Behind the end of a line, and where a neighbour was: the copy aborts, and goes nowhere else */
+START_TEST(absent_neighbour)
+{
+	const uint64_t window = _i ? EAST : WEST;
+	struct fixture *mine = &f[_i];
+	struct ring q;
+
+	if (_i) {
+		ncore_chip_free(f[2].chip);
+		f[2].chip = NULL;
+	}
+	queue_init(mine, &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
+	put32(mine->host + 0x800000, 9);
+	put32(mem(mine, 0x5000), 7);
+	copy(mine, &q, HOST(0x800000), window | 0x5000, 4);
+	settle(mine);
+	ck_assert_uint_eq(apb_read(mine, GEN(EXT) + GEN(DMA_STOPPED)(0)), 1);
+	ck_assert_uint_eq(get32(mem(mine, 0x5000)), 7);
+}
+END_TEST
+
 /*
  * What is not a neighbour's to give: a FIFO of it, a ring in its memory, and bytes of it for a
  * doorbell here, which would be rung with the links held
@@ -328,6 +349,7 @@ int main(void)
 	tcase_add_test(t, slots);
 	tcase_add_test(t, vanish);
 	tcase_add_test(t, windows);
+	tcase_add_loop_test(t, absent_neighbour, 0, 2);
 	tcase_add_loop_test(t, neighbours_apart, 0, 3);
 	tcase_add_loop_test(t, guarded, 0, 5);
 	tcase_add_test(t, all_at_once);

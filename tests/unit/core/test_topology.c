@@ -141,7 +141,7 @@ static struct far {
 	struct ncore_end end;
 	bool up, granted;
 	uint32_t links, word;
-	uint64_t word_addr;
+	uint64_t word_addr, asked; /* the last address */
 	unsigned int busy; /* word writes that have to come again */
 	uint8_t memory[FAR_SIZE];
 } far_end;
@@ -163,6 +163,7 @@ static void far_links(struct ncore_end *end, uint32_t up)
 
 static int far_route(struct ncore_end *end, uint64_t addr, struct ncore_ep *ep)
 {
+	far_end.asked = addr;
 	ep->end = end;
 	ep->addr = addr;
 	ep->core = NCORE_EP_NO_CORE;
@@ -279,6 +280,36 @@ START_TEST(elsewhere)
 }
 END_TEST
 
+/* An address with more bits than addresses have aborts here: no end is asked what it is there */
+START_TEST(beyond_the_windows)
+{
+	struct ncore_chip_config config;
+	struct ring q;
+	struct fixture f;
+
+	fixture_init(&f, 1);
+	fixture_config(&f, &config);
+	config.fabric = make(NCORE_TOPOLOGY_LINE, 2);
+	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
+	far_end = (struct far){ .end = { .ops = &far_ops, .slot = 1, .ports = 2 },
+				.up = true,
+				.granted = true };
+	ck_assert_int_eq(ncore_fabric_attach(config.fabric, &far_end.end), 0);
+	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
+	copy(&f, &q, HOST(0x800000), EAST | 100, 4);
+	settle(&f);
+	ck_assert(!queue_stopped(&f, &q));
+	ck_assert_uint_eq(far_end.asked, 100);
+	copy(&f, &q, HOST(0x800000), GEN(WINDOW_LIMIT) | EAST | 200, 4);
+	settle(&f);
+	ck_assert(queue_stopped(&f, &q));
+	ck_assert_uint_eq(far_end.asked, 100);
+	ncore_fabric_detach(config.fabric, &far_end.end);
+	ncore_fabric_free(config.fabric);
+	fixture_free(&f);
+}
+END_TEST
+
 /* The guard of the end decides */
 START_TEST(elsewhere_guarded)
 {
@@ -324,6 +355,7 @@ int main(void)
 	tcase_add_test(t, hypercube_and_all);
 	tcase_add_test(t, too_few_ports);
 	tcase_add_test(t, elsewhere);
+	tcase_add_test(t, beyond_the_windows);
 	tcase_add_loop_test(t, elsewhere_guarded, 0, 3);
 	suite_add_tcase(s, t);
 	return check_run(s);

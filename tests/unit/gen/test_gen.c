@@ -40,6 +40,31 @@ START_TEST(blocks)
 }
 END_TEST
 
+/* What lies between two blocks of a kind is of neither, by both ways */
+START_TEST(between_blocks)
+{
+	const struct neuron_gen *gen = chips[_i];
+	unsigned int seen = 0;
+
+	for (unsigned int b = 0; b < gen->blocks; b++) {
+		const struct neuron_block *row = &gen->block[b];
+
+		if (row->size == row->stride)
+			continue;
+		for (uint64_t rel = row->size; rel < row->count * row->stride; rel += row->stride) {
+			struct neuron_place at;
+
+			ck_assert(!neuron_gen_find(gen, row->address + rel, &at) ||
+				  at.kind != row->kind);
+			ck_assert(!neuron_gen_decode(gen, row->bar, row->offset + rel, &at) ||
+				  at.kind != row->kind);
+			seen++;
+		}
+	}
+	ck_assert_uint_gt(seen, 0);
+}
+END_TEST
+
 /* Counts fit the arrays that are sized by the largest generation, and the BARs hold all blocks */
 START_TEST(bounds)
 {
@@ -168,6 +193,7 @@ int main(void)
 	TCase *tc = tcase_create("all");
 
 	tcase_add_loop_test(tc, blocks, 0, CHIPS);
+	tcase_add_loop_test(tc, between_blocks, 0, CHIPS);
 	tcase_add_loop_test(tc, bounds, 0, CHIPS);
 	tcase_add_loop_test(tc, windows, 0, CHIPS);
 	tcase_add_loop_test(tc, notifications, 0, CHIPS);
