@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a core has of one model when it goes to another, and executions that nobody wants any more:
- * test_handover emu:inf1.6xlarge, or in a guest test_handover node.
+ * What a core has of one model when it goes to another, executions that nobody wants any more, and
+ * models that go while they are executed: test_handover emu:inf1.6xlarge, or in a guest
+ * test_handover node.
  */
 #include <check.h>
 #include <pthread.h>
@@ -130,6 +131,75 @@ START_TEST(interrupt)
 }
 END_TEST
 
+static void *unload_thread(void *arg)
+{
+	return (void *)(uintptr_t)nrt_unload(((struct client *)arg)->model);
+}
+
+static struct nrtx_core_counters core_counters(uint32_t core)
+{
+	struct nrtx_core_counters n;
+
+	ck_assert_int_eq(nrtx_core_counters(core, &n), NRT_SUCCESS);
+	return n;
+}
+
+static void load_pipeline(struct client *cl)
+{
+	const struct nrtx_load_params params = { .core_count = 2 };
+	static float a[N], b[N];
+	size_t size;
+	void *neff = testmodel_stages(2, COLS, &size);
+
+	for (int i = 0; i < N; i++) {
+		a[i] = (float)(i % 1000);
+		b[i] = (float)(i % 77) * 0.5f;
+	}
+	client_load_on(cl, neff, size, &params, NRT_TENSOR_PLACEMENT_VIRTUAL);
+	client_write(cl, "a", a, sizeof(a));
+	client_write(cl, "b", b, sizeof(b));
+}
+
+/*
+ * A pipeline that waits for its second core, which another model has, is unloaded: it stays until
+ * its execution is over, whose result is right. Each step is seen before the next is made.
+ */
+START_TEST(unload_in_use)
+{
+	static float c[N];
+	struct nrtx_model_info info;
+	struct client hang, pipe;
+	pthread_t threads[3];
+	void *status[3];
+	uint64_t insns;
+
+	load_pipeline(&pipe);
+	load_hang(&hang, 1);
+	insns = core_counters(1).engine[3].insns;
+	pthread_create(&threads[0], NULL, run_thread, &hang);
+	wait_begun(1, insns);
+	pthread_create(&threads[1], NULL, run_thread, &pipe);
+	while (!core_counters(0).infer_completed)
+		sched_yield();
+	pthread_create(&threads[2], NULL, unload_thread, &pipe);
+	while (nrtx_model_info(pipe.model, &info) == NRT_SUCCESS)
+		sched_yield();
+	ck_assert_int_eq(nrtx_interrupt(hang.model, true), NRT_SUCCESS);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], &status[i]);
+	ck_assert_uint_eq((uintptr_t)status[0], NRT_EXEC_COMPLETED_WITH_ERR);
+	ck_assert_uint_eq((uintptr_t)status[1], NRT_SUCCESS);
+	ck_assert_uint_eq((uintptr_t)status[2], NRT_SUCCESS);
+	pipe.model = NULL;
+	client_read(&pipe, "c", c, sizeof(c));
+	for (int i = 0; i < N; i++)
+		ck_assert_msg(c[i] == (float)(i % 1000) + (float)(i % 77), "element %d: %g", i,
+			      c[i]);
+	client_free(&pipe);
+	client_free(&hang);
+}
+END_TEST
+
 /* How many words of what the model before computed with a program of this owner finds */
 static unsigned int found(const struct nrtx_load_params *params)
 {
@@ -213,6 +283,7 @@ int main(int argc, char **argv)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, interrupt);
+	tcase_add_test(tc, unload_in_use);
 	tcase_add_test(tc, owners);
 	tcase_add_test(tc, turns);
 	suite_add_tcase(s, tc);
