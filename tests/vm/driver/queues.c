@@ -339,12 +339,14 @@ static void test_program_engine(int fd)
 /* Another process cannot touch the core of this one, and can once it is gone */
 static void test_owner(int fd)
 {
-	uint32_t back[4];
-	struct neuron_ioctl_dma_descriptor_copyout out = { ENG, QID, 0, 1, 1, back };
+	uint32_t v = 1, back[4];
+	struct neuron_ioctl_dma_descriptor_copyout out = { ENG, QID, 0, 0, 1, back };
 	int status, bad = 0, fd2;
-	uint32_t v = 1;
-	pid_t pid = fork();
+	pid_t pid;
 
+	is(queue_init(fd, ENG, QID, RING, tx, rx), 0, "a queue with rings");
+	is(call(fd, NEURON_IOCTL_DMA_DESCRIPTOR_COPYOUT, &out), 0, "whose descriptors it sees");
+	pid = fork();
 	if (!pid) {
 		fd2 = node(0, O_RDWR);
 		bad |= queue_init(fd2, ENG, QID, RING, 0, 0) != -EACCES;
@@ -356,7 +358,7 @@ static void test_owner(int fd)
 		_exit(bad);
 	}
 	waitpid(pid, &status, 0);
-	is(WEXITSTATUS(status), 0, "another process has no way to this one's core");
+	is(WEXITSTATUS(status), 0, "another process has no way to this one's core and rings");
 	is(sem(fd, NEURON_IOCTL_SEMAPHORE_WRITE, 3, 1, &v), 0, "its own is free again");
 }
 
