@@ -7,11 +7,13 @@
 #include "neuron/hw/inferentia.h"
 #include "neuron/hw/ours.h"
 
+#define CYCLE 1000 /* picoseconds: 1.0 GHz */
+
 static const struct neuron_engine engines[] = {
-	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE },
-	[NEURON_ENG_ACT] = { "act", NEURON_ISA_ANY | NEURON_ISA_ACT },
-	[NEURON_ENG_POOL] = { "pool", NEURON_ISA_ANY | NEURON_ISA_POOL },
-	[NEURON_ENG_SP] = { "sp", NEURON_ISA_ANY },
+	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE, CYCLE },
+	[NEURON_ENG_ACT] = { "act", NEURON_ISA_ANY | NEURON_ISA_ACT, CYCLE },
+	[NEURON_ENG_POOL] = { "pool", NEURON_ISA_ANY | NEURON_ISA_POOL, CYCLE },
+	[NEURON_ENG_SP] = { "sp", NEURON_ISA_ANY, CYCLE },
 };
 
 _Static_assert(sizeof(engines) / sizeof(engines[0]) <= NEURON_ENGINES_MAX &&
@@ -33,6 +35,20 @@ const struct neuron_target neuron_target_inf1 = {
 	.psum_part_size = NEURON_PSUM_PART_SIZE,
 	.pe_columns = 64,
 	.gen = &neuron_gen_inferentia,
+	.cost = {
+		.least = 64,
+		.startup = 60,
+		.transpose = 64,
+		.int8_columns = 2,
+		.bf16_reduced = 2,
+		.two_operands = 2,
+		.reciprocal = 8,
+		.descriptor = 64000,
+		.dma_kib = 256000, /* 4 bytes a nanosecond: a twelfth of the chip's 50 GB/s */
+		.port_kib = 64000, /* 16 bytes a nanosecond, the emulator's choice */
+		.dram_kib = 81920, /* a quarter of 50 GB/s */
+		.link_kib = 238419, /* a quarter of 16 GiB/s */
+	},
 };
 
 #define DRAM_SIZE NEURON_V1_DRAM_CHANNEL_SIZE

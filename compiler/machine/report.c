@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
  * --report: what a compiled module consists of and, estimated, how busy engines and queues are. The
- * estimate runs the streams through the costs of docs/isa.md 10 and docs/hardware.md (DMA rings)
- * with the semaphores' waits; what an execution of the model waits for besides is not in it.
+ * estimate runs the streams through the costs that the chip keeps its virtual time by (the target's
+ * table), in picoseconds, with the semaphores' waits; what an execution of the model waits for
+ * besides, and what queues share, is not in it.
  */
 #include "report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "neuron/isa/check.h"
+#include "neuron/isa/cost.h"
 #include "neuron/isa/table.h"
 #include "neuron_version.h"
 
-#define LEAST_CYCLES 64
-#define LATENCY 60 /* from the end of issue to the update */
 #define SEMAPHORES (NCC_PROCS - 1)
 
 static const char *const queue_names[] = { "in", "data", "out", "gather" };
@@ -29,59 +30,9 @@ struct sim {
 	unsigned int pos[NEURON_ENGINES_MAX];
 	uint64_t now[NCC_PROCS], busy[NCC_PROCS];
 	struct signals sem[SEMAPHORES];
-	uint64_t fs; /* columns of the weights loaded last */
+	struct neuron_isa_weights weights; /* loaded last */
 	bool failed;
 };
-
-static uint64_t elements(const struct neuron_ap *ap)
-{
-	return (uint64_t)ap->num[0] * ap->num[1] * ap->num[2] * ap->num[3];
-}
-
-static uint64_t two_operands(const struct neuron_insn *i, uint64_t n)
-{
-	bool psum = i->src0.offset >= NEURON_PSUM_OFFSET || i->src1.offset >= NEURON_PSUM_OFFSET;
-
-	return psum ? n : 2 * n;
-}
-
-/* docs/isa.md 10.2; what depends on the finer points of operands takes the dearer case */
-static uint64_t issue_cycles(struct sim *s, const struct neuron_insn *i)
-{
-	uint64_t n = elements(&i->dst), columns = s->p->target->pe_columns;
-
-	switch (i->opcode) {
-	case NEURON_OP_LDWEIGHTS:
-		s->fs = n = elements(&i->src0);
-		break;
-	case NEURON_OP_MATMUL:
-		n = elements(&i->src0) * ((s->fs + columns - 1) / columns);
-		break;
-	case NEURON_OP_TENSOR_REDUCE:
-	case NEURON_OP_TRANSPOSE:
-		n = elements(&i->src0);
-		break;
-	case NEURON_OP_TENSOR_TENSOR:
-	case NEURON_OP_COPY_PREDICATED:
-		n = two_operands(i, n);
-		break;
-	case NEURON_OP_SCALAR_TENSOR_TENSOR:
-		n *= 2;
-		break;
-	case NEURON_OP_RECIPROCAL:
-		n *= 8;
-		break;
-	case NEURON_OP_ACTIVATE:
-	case NEURON_OP_ACT_READ_ACC:
-	case NEURON_OP_TENSOR_COPY:
-	case NEURON_OP_TENSOR_SCALAR:
-	case NEURON_OP_MEMSET:
-		break;
-	default:
-		n = 0;
-	}
-	return n < LEAST_CYCLES ? LEAST_CYCLES : n;
-}
 
 /* Contiguous pieces of a pattern */
 static uint64_t pieces(const struct neff_pattern *p)
@@ -106,9 +57,10 @@ static uint64_t dma_pieces(const struct neff_desc *d)
 }
 
 /* A row takes a descriptor in each of three queues: index, address, bytes (runtime/nrt/gather.c) */
-static uint64_t dma_cycles(const struct neff_desc *d)
+static uint64_t dma_time(const struct neuron_costs *cost, const struct neff_desc *d)
 {
-	return (d->gather ? 3 : 1) * 64 * dma_pieces(d) + pattern_bytes(&d->to) / 4;
+	return (d->gather ? 3 : 1) * cost->descriptor * dma_pieces(d) +
+	       neuron_transfer_time(pattern_bytes(&d->to), cost->dma_kib);
 }
 
 static void signal(struct sim *s, unsigned int sem, uint64_t at)
@@ -132,14 +84,14 @@ static void signal(struct sim *s, unsigned int sem, uint64_t at)
 static void transfer(struct sim *s, const struct neff_dma *dma, uint64_t start)
 {
 	unsigned int q = NCC_PROC_QUEUE(dma->queue);
-	uint64_t cycles = 0;
+	uint64_t time = 0;
 
 	for (unsigned int i = 0; i < dma->ndesc; i++)
-		cycles += dma_cycles(&dma->desc[i]);
+		time += dma_time(&s->p->target->cost, &dma->desc[i]);
 	if (s->now[q] < start)
 		s->now[q] = start;
-	s->now[q] += cycles;
-	s->busy[q] += cycles;
+	s->now[q] += time;
+	s->busy[q] += time;
 	if (dma->semaphore >= 0 && dma->semaphore < (int)SEMAPHORES)
 		signal(s, (unsigned int)dma->semaphore, s->now[q]);
 }
@@ -148,7 +100,8 @@ static void transfer(struct sim *s, const struct neff_dma *dma, uint64_t start)
 static bool step(struct sim *s, unsigned int e)
 {
 	const struct neuron_insn *i = &s->stream[e].insn[s->pos[e]];
-	uint64_t cycles;
+	const struct neuron_target *target = s->p->target;
+	uint64_t time;
 
 	if (i->wait == NEURON_WAIT_SEM_GE && i->wait_index < SEMAPHORES && i->wait_value) {
 		const struct signals *g = &s->sem[i->wait_index];
@@ -158,12 +111,14 @@ static bool step(struct sim *s, unsigned int e)
 		if (s->now[e] < g->at[i->wait_value - 1])
 			s->now[e] = g->at[i->wait_value - 1];
 	}
-	cycles = issue_cycles(s, i);
-	s->now[e] += cycles;
-	s->busy[e] += cycles;
+	neuron_isa_load_weights(&s->weights, i);
+	time = neuron_isa_cost(i, target, s->weights.columns) * target->engine[e].cycle;
+	s->now[e] += time;
+	s->busy[e] += time;
 	s->pos[e]++;
 	if (i->update == NEURON_UPD_SEM_INC && i->update_index < SEMAPHORES)
-		signal(s, i->update_index, s->now[e] + LATENCY);
+		signal(s, i->update_index,
+		       s->now[e] + neuron_isa_latency(i, target) * target->engine[e].cycle);
 	if (i->opcode == NEURON_OP_PSEUDO_DMA_TRIGGER)
 		transfer(s, &s->p->dma[i->id], s->now[e]);
 	return true;
@@ -231,6 +186,12 @@ static void print_opcodes(const struct ncc_stream *st, FILE *f)
 	}
 }
 
+/* Of an engine's clock; the first one's for what is no engine's */
+static unsigned long long cycles(const struct sim *s, unsigned int e, uint64_t time)
+{
+	return time / s->p->target->engine[e].cycle;
+}
+
 static double share(uint64_t part, uint64_t all)
 {
 	return all ? (double)part / (double)all : 0;
@@ -244,8 +205,8 @@ static void print_engines(const struct ncc_report *r, const struct sim *s, uint6
 	for (unsigned int e = 0; e < engines; e++) {
 		fprintf(f,
 			"  \"%s\": {\"instructions\": %u, \"cycles\": %llu, \"occupancy\": %.4f,\n",
-			r->prog->target->engine[e].name, r->stream[e].n,
-			(unsigned long long)s->busy[e], share(s->busy[e], all));
+			r->prog->target->engine[e].name, r->stream[e].n, cycles(s, e, s->busy[e]),
+			share(s->busy[e], all));
 		fprintf(f, "   \"opcodes\": {");
 		print_opcodes(&r->stream[e], f);
 		fprintf(f, "}}%s\n", e + 1 < engines ? "," : "");
@@ -274,7 +235,7 @@ static void print_queues(const struct ncc_report *r, const struct sim *s, uint64
 			"  \"%s\": {\"transfers\": %llu, \"pieces\": %llu, \"bytes\": %llu, "
 			"\"cycles\": %llu, \"occupancy\": %.4f}%s\n",
 			queue_names[q], (unsigned long long)transfers, (unsigned long long)n,
-			(unsigned long long)bytes, (unsigned long long)s->busy[NCC_PROC_QUEUE(q)],
+			(unsigned long long)bytes, cycles(s, 0, s->busy[NCC_PROC_QUEUE(q)]),
 			share(s->busy[NCC_PROC_QUEUE(q)], all), q + 1 < NCC_QUEUES ? "," : "");
 	}
 	fprintf(f, " },\n");
@@ -322,8 +283,8 @@ int ncc_report(const struct ncc_report *r, FILE *f)
 	print_string(f, r->m->name);
 	fprintf(f, ",\n");
 	print_kinds(r, f);
-	fprintf(f, " \"estimate\": {\"cycles\": %llu, \"seconds\": %.9f},\n",
-		(unsigned long long)all, (double)all * 1e-9);
+	fprintf(f, " \"estimate\": {\"cycles\": %llu, \"seconds\": %.9f},\n", cycles(&s, 0, all),
+		(double)all * 1e-12);
 	print_engines(r, &s, all, f);
 	print_queues(r, &s, all, f);
 	print_memory(r, f);

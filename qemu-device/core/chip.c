@@ -459,7 +459,7 @@ static void free_parts(struct ncore_chip *chip)
 	}
 	ncore_mem_free(chip, &chip->dram);
 	for (i = 0; i < chip->lanes; i++)
-		pthread_mutex_destroy(&chip->lane[i].inbox.lock);
+		ncore_lane_fini(&chip->lane[i]);
 	pthread_cond_destroy(&chip->cond);
 	pthread_mutex_destroy(&chip->faults.lock);
 	pthread_mutex_destroy(&chip->nq_lock);
@@ -480,12 +480,9 @@ static int build(struct ncore_chip *chip)
 	if (ret)
 		return ret;
 	init_queues(chip);
-	for (i = 0; i < chip->gen->cores; i++) {
-		tpb_reset(chip->core[i].tpb);
-		if (chip->cfg.nan_fill) {
-			clear_core_memory(chip, &chip->core[i].sbuf);
-			clear_core_memory(chip, &chip->core[i].psum);
-		}
+	for (i = 0; i < chip->gen->cores && chip->cfg.nan_fill; i++) {
+		clear_core_memory(chip, &chip->core[i].sbuf);
+		clear_core_memory(chip, &chip->core[i].psum);
 	}
 	atomic_store(&chip->up, true);
 	return ncore_link_attach(chip);
@@ -515,9 +512,10 @@ int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **o
 	pthread_mutex_init(&chip->lock, NULL);
 	pthread_mutex_init(&chip->nq_lock, NULL);
 	ncore_faults_init(chip);
-	for (i = 0; i < chip->lanes; i++)
-		ncore_lane_init(chip, i);
-	ret = build(chip);
+	for (i = 0, ret = 0; i < chip->lanes; i++)
+		ret |= ncore_lane_init(chip, i);
+	if (!ret)
+		ret = build(chip);
 	if (ret) {
 		free_parts(chip);
 		return ret;

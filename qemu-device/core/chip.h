@@ -88,7 +88,7 @@ static inline uint32_t ncore_ring_credit(const struct ncore_ring *r)
 
 enum ncore_queue_state {
 	NCORE_Q_IDLE, /* on no list: nothing to do, stopped, or disabled */
-	NCORE_Q_READY, /* on its lane's ready list, or being executed */
+	NCORE_Q_READY, /* on its lane's ready list, or among what its executor took */
 	NCORE_Q_STALLED, /* on its lane's stalled list: an instruction FIFO is full */
 };
 
@@ -107,12 +107,13 @@ struct ncore_queue {
 	uint8_t stall_engine; /* the FIFO it waits for */
 	_Atomic uint8_t stopped; /* enum ncore_queue_stop */
 	_Atomic uint8_t domain; /* guard.c */
+	_Atomic bool hosted; /* rung by the host: it takes no part of what lanes account for */
 	bool in_packet;
 	uint16_t packet_descs[NCORE_HALVES];
 	uint64_t step_bytes; /* copied in this step */
-	_Atomic uint64_t time;
+	_Atomic uint64_t time; /* virtual: when it goes on */
 	struct ncore_ring ring[NCORE_HALVES];
-	struct ncore_queue *next; /* ready or stalled list */
+	struct ncore_queue *next; /* ready, taken or stalled list */
 };
 
 struct ncore_queue_list {
@@ -140,6 +141,18 @@ struct ncore_post {
 #define NCORE_INBOX 256
 #define NCORE_OUTBOX 64
 
+/*
+ * When what a lane's transfers share is free again: they take it one after the other. What lanes
+ * share with each other is divided among them (struct neuron_costs), so that no lane's times depend
+ * on how far another one is.
+ */
+struct ncore_shared {
+	uint64_t *dma; /* each UDMA engine */
+	uint64_t port[NEURON_CORES_MAX]; /* to each core's memories */
+	uint64_t dram;
+	uint64_t link[NEURON_PORTS_MAX]; /* to the neighbour */
+};
+
 struct ncore_lane {
 	struct ncore_chip *chip;
 	unsigned int index;
@@ -148,8 +161,10 @@ struct ncore_lane {
 	bool running; /* chip->lock */
 	_Atomic unsigned int stops; /* lane_stop nesting: no new execution, and leave soon */
 	struct ncore_queue_list ready; /* chip->lock */
+	struct ncore_queue_list taken; /* ready ones, the executor's; empty while it is stopped */
 	struct ncore_queue_list stalled; /* the executor, or chip->lock while stopped */
-	unsigned int turn_left; /* ready queues still to serve in this turn */
+	struct ncore_queue *left; /* a ready one, in the middle of its packet: the next to go on */
+	struct ncore_shared shared; /* the executor, or chip->lock while stopped */
 	bool ran; /* instructions since the last rest: the core's memories may be dirty */
 
 	struct {
@@ -180,6 +195,7 @@ struct ncore_core {
 	ncore_reg nq_entries; /* written under nq_lock */
 	struct ncore_guard_hit nq_hit; /* nq_lock */
 	bool irq_armed; /* nq_lock: the next entry raises the core's vector */
+	_Atomic uint64_t told; /* latest time of its notifications: the host acts after that */
 	_Atomic uint64_t dma_bytes, dma_descs;
 };
 
@@ -297,7 +313,7 @@ uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t 
 void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel, uint32_t value);
 bool ncore_udma_is_doorbell(uint32_t rel);
 struct ncore_queue *ncore_udma_queue(struct ncore_chip *chip, unsigned int engine, uint32_t rel);
-/* by a core or a descriptor (lane), or the host (NULL) */
+/* by a core or a descriptor (lane), or the host (NULL), which has no time but what it was told */
 void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *lane, unsigned int engine,
 		     uint32_t rel, uint32_t count, uint64_t time);
 /* lanes are stopped; reset clears all of an engine, rest leaves what software configured */
@@ -325,14 +341,15 @@ enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
 				 struct ncore_budget *budget, unsigned int *move);
 
 /* lane.c */
-void ncore_lane_init(struct ncore_chip *chip, unsigned int index);
+int ncore_lane_init(struct ncore_chip *chip, unsigned int index); /* 0 or -ENOMEM */
+void ncore_lane_fini(struct ncore_lane *lane);
 void ncore_lane_stop(struct ncore_lane *lane); /* chip->lock; waits for a boundary */
 void ncore_lane_start(struct ncore_lane *lane); /* chip->lock; undoes one stop */
 void ncore_lane_kick(struct ncore_lane *lane);
 bool ncore_lane_has_work(struct ncore_lane *lane); /* chip->lock, not running */
 void ncore_lane_drain(struct ncore_lane *lane); /* executor, or chip->lock while stopped */
 void ncore_lane_sync(struct ncore_lane *lane); /* chip->lock: what was posted is visible */
-void ncore_lane_reset(struct ncore_lane *lane); /* stopped: forgets posts and the turn */
+void ncore_lane_reset(struct ncore_lane *lane); /* stopped: forgets posts and what was in use */
 int ncore_lane_post(struct ncore_lane *lane, const struct ncore_post *post); /* 0 or -EAGAIN */
 int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint64_t time);
 bool ncore_lane_work(struct ncore_lane *lane); /* a worker's turn; true: has more */
@@ -374,6 +391,12 @@ void ncore_core_word_write(struct ncore_lane *lane, uint64_t local, uint32_t val
 int ncore_core_word(struct ncore_chip *chip, uint64_t local);
 /* one of those words from outside its lane, or another chip: 0, or -EAGAIN when the inbox is full */
 int ncore_core_word_post(struct ncore_chip *chip, uint64_t local, uint32_t value, uint64_t time);
+/* What a transfer shares with others at one of its ends */
+struct ncore_way {
+	enum { NCORE_WAY_FREE, NCORE_WAY_DRAM, NCORE_WAY_CORE, NCORE_WAY_LINK } kind;
+	unsigned int index; /* core or port */
+};
+
 /*
  * Copy up to len bytes as far as they lie together: *done. 0, -EFAULT with *bad the address,
  * -EAGAIN (stall: *why says which).
@@ -384,6 +407,7 @@ struct ncore_copy {
 	uint8_t domain;
 	struct ncore_guard_hit *src_hit, *dst_hit;
 	uint64_t done;
+	struct ncore_way from, to; /* what the bytes went through */
 	uint64_t bad;
 	enum ncore_step why;
 	unsigned int move, stall_engine;

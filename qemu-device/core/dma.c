@@ -9,12 +9,7 @@
 
 #include <errno.h>
 
-/*
- * Virtual cost of a copied run, cycles of 1 ns: a descriptor's issue, and its bytes at a twelfth of
- * the chip's 50 GB/s (facts of the record: one engine of twelve)
- */
-#define DESC_CYCLES 64
-#define BYTES_PER_CYCLE 4
+#include "neuron/isa/cost.h"
 
 #define META_UNKNOWN (NEURON_UDMA_META_OP_MASK | 0x00077fc0u) /* operation, CRC, endian fields */
 
@@ -193,25 +188,88 @@ static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_
 	return 0;
 }
 
+/*
+ * Virtual time. What the host rings may come at any time of ours: it takes nothing of what others
+ * would have to wait for, so that their times are the same on every run.
+ */
+static bool shares(struct ncore_lane *lane, struct ncore_queue *q)
+{
+	return lane->tpb && !atomic_load_explicit(&q->hosted, memory_order_relaxed);
+}
+
+/* When the queue's next bytes begin: once its engine has done what came before */
+static uint64_t begin_time(struct ncore_lane *lane, struct ncore_queue *q)
+{
+	uint64_t time = atomic_load_explicit(&q->time, memory_order_relaxed);
+	uint64_t engine = shares(lane, q) ? lane->shared.dma[q->engine] : 0;
+
+	return engine > time ? engine : time;
+}
+
+/* When bytes that come at a time are through: those of others that came before go first */
+static uint64_t pass(uint64_t *free, uint64_t time, uint64_t bytes, uint32_t kib)
+{
+	*free = (*free > time ? *free : time) + neuron_transfer_time(bytes, kib);
+	return *free;
+}
+
+static uint64_t pass_way(struct ncore_lane *lane, const struct ncore_way *way, uint64_t time,
+			 uint64_t bytes)
+{
+	const struct neuron_costs *cost = &lane->chip->gen->target->cost;
+
+	switch (way->kind) {
+	case NCORE_WAY_DRAM:
+		return pass(&lane->shared.dram, time, bytes, cost->dram_kib);
+	case NCORE_WAY_CORE:
+		return pass(&lane->shared.port[way->index], time, bytes, cost->port_kib);
+	case NCORE_WAY_LINK:
+		return pass(&lane->shared.link[way->index], time, bytes, cost->link_kib);
+	default:
+		return time;
+	}
+}
+
+/* When a copied run is over: the slowest of what it went through decides */
+static uint64_t end_time(struct ncore_lane *lane, struct ncore_queue *q, const struct ncore_copy *c)
+{
+	const struct neuron_costs *cost = &lane->chip->gen->target->cost;
+	uint64_t end = c->time + neuron_transfer_time(c->done, cost->dma_kib), other;
+
+	if (!shares(lane, q))
+		return end;
+	other = pass_way(lane, &c->from, c->time, c->done);
+	end = other > end ? other : end;
+	other = pass_way(lane, &c->to, c->time, c->done);
+	return other > end ? other : end;
+}
+
+static void set_time(struct ncore_lane *lane, struct ncore_queue *q, uint64_t time)
+{
+	atomic_store_explicit(&q->time, time, memory_order_relaxed);
+	if (shares(lane, q))
+		lane->shared.dma[q->engine] = time;
+}
+
 /* Account for copied bytes and close descriptors; true: the packet is complete */
-static bool advance(struct ncore_chip *chip, struct ncore_queue *q, uint64_t n)
+static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct ncore_copy *c)
 {
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
-	uint64_t time = atomic_load_explicit(&q->time, memory_order_relaxed);
+	struct ncore_chip *chip = lane->chip;
+	uint64_t time = end_time(lane, q, c);
 	bool last = false;
 
 	/* who sees a later descriptor's word (a completion, a semaphore) sees these bytes */
 	atomic_thread_fence(memory_order_release);
-	m->done += (uint32_t)n;
-	s->done += (uint32_t)n;
-	time += n / BYTES_PER_CYCLE;
-	q->step_bytes += n;
+	m->done += (uint32_t)c->done;
+	s->done += (uint32_t)c->done;
+	q->step_bytes += c->done;
 	if (m->done == desc_len(&m->cur)) {
 		last = m->cur.ctrl & NEURON_UDMA_DESC_LAST;
-		time += DESC_CYCLES;
+		time += chip->gen->target->cost.descriptor;
 		ring_close(m);
 	}
-	atomic_store_explicit(&q->time, time, memory_order_relaxed);
+	set_time(lane, q, time);
 	if (last && s->done < desc_len(&s->cur))
 		ncore_guest_error(chip, NCORE_GE_IMPL_DEFINED, s->cur.addr, s->done);
 	if (last || s->done == desc_len(&s->cur))
@@ -232,7 +290,7 @@ static enum ncore_step copy_some(struct ncore_lane *lane, struct ncore_queue *q,
 		.src = m->cur.addr + m->done,
 		.dst = s->cur.addr + s->done,
 		.len = ml < sl ? ml : sl,
-		.time = atomic_load(&q->time),
+		.time = begin_time(lane, q),
 		.domain = ncore_guard_queue_domain(lane->chip, q),
 		.src_hit = &m->data_hit,
 		.dst_hit = &s->data_hit,
@@ -251,7 +309,7 @@ static enum ncore_step copy_some(struct ncore_lane *lane, struct ncore_queue *q,
 	ncore_event(lane->chip, NCORE_EV_DESC, q->engine, q->index, c.src, c.dst);
 	budget->bytes -= (int64_t)c.done;
 	budget->descs--;
-	return advance(lane->chip, q, c.done) ? NCORE_STEP_PACKET : NCORE_STEP_LEAVE;
+	return advance(lane, q, &c) ? NCORE_STEP_PACKET : NCORE_STEP_LEAVE;
 }
 
 static void settle_ring(struct ncore_ring *r)

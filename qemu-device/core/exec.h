@@ -167,6 +167,18 @@ struct exec_scratch {
 
 enum tpb_head { TPB_HEAD_NONE, TPB_HEAD_READY, TPB_HEAD_ILLEGAL };
 
+/* What a wait looks at, or an update changes: a semaphore's number, an event's from EVENT on */
+enum { TPB_WATCH_EVENT = NEURON_SEMAPHORES_MAX, TPB_WATCH_NONE = 0xffff };
+
+/* The last changes of a semaphore or event, in the order of their times */
+#define TPB_PAST 16
+struct tpb_past {
+	uint64_t time[TPB_PAST];
+	uint32_t value[TPB_PAST]; /* from then on */
+	uint8_t first, count;
+	bool forgot; /* there were older ones; else it was 0 before the first */
+};
+
 struct tpb_engine {
 	uint8_t fifo[TPB_FIFO_BYTES];
 	uint64_t fifo_time[NEURON_FIFO_WORDS];
@@ -175,8 +187,15 @@ struct tpb_engine {
 	enum tpb_head head;
 	unsigned int head_words;
 	struct neuron_insn insn;
+	uint64_t arrived; /* the time of its last word */
+	uint64_t start; /* when it starts, as far as is known; TPB_NEVER: it waits */
+	uint16_t watch; /* what its wait looks at */
+
 	bool stopped; /* by an error, until reset */
-	uint64_t time; /* virtual cycles */
+	uint64_t time; /* virtual, picoseconds: the end of the last instruction's issue */
+	/* its last update: it waits behind that, where others look at their own time */
+	uint16_t own;
+	uint64_t own_time;
 };
 
 /* The stationary operand, packed as struct exec_mm says, zeros beyond fs */
@@ -190,19 +209,34 @@ struct tpb {
 	struct tpb_config cfg;
 	const struct exec_kernels *kern;
 	struct tpb_engine eng[NEURON_ENGINES_MAX];
-	unsigned int turn; /* the engine whose turn is next */
+	/* the last values, for any thread; engines look into the past */
 	uint32_t sem[NEURON_SEMAPHORES_MAX];
-	uint64_t sem_time[NEURON_SEMAPHORES_MAX];
 	uint32_t event[NEURON_EVENTS_MAX];
-	uint64_t event_time[NEURON_EVENTS_MAX];
-	struct tpb_perf perf;
+	struct tpb_past sem_past[NEURON_SEMAPHORES_MAX];
+	struct tpb_past event_past[NEURON_EVENTS_MAX];
+	uint32_t refill; /* engines whose FIFO others wait for: a bit each */
+	bool leave; /* others have work now: an instruction wrote, or such a FIFO has room */
+	struct tpb_perf perf; /* times in picoseconds */
 	struct tpb_weights weights;
 	float acc[NEURON_PARTITIONS]; /* ACT's accumulator registers */
 	struct exec_scratch *scratch;
 };
 
-/* tpb.c: look at the head of the FIFO */
-void tpb_decode_head(struct tpb_engine *eng);
+/* tpb.c: look at the head of the FIFO, and when it can start */
+void tpb_decode_head(struct tpb *t, unsigned int e);
+
+/* tpb_past.c */
+void tpb_past_reset(struct tpb_past *p);
+uint32_t tpb_past_last(const struct tpb_past *p);
+uint32_t tpb_past_at(const struct tpb_past *p, uint64_t time);
+/* from then on, whatever else was to come */
+void tpb_past_set(struct tpb_past *p, uint64_t time, uint32_t value);
+/* false: then or later the value would not be in its range, and is as it was */
+bool tpb_past_add(struct tpb_past *p, uint64_t time, int64_t by);
+/* does the instruction's condition hold for a value of what it waits for */
+bool tpb_wait_holds(const struct neuron_insn *insn, uint32_t value);
+/* the first time, not before from, at which it does; TPB_NEVER: not yet */
+uint64_t tpb_past_when(const struct tpb_past *p, const struct neuron_insn *insn, uint64_t from);
 
 /* exec_stream.c */
 void exec_operand_init(const struct tpb *t, struct exec_operand *o, const struct neuron_ap *ap,
@@ -247,10 +281,5 @@ void exec_memset(struct tpb *t, const struct neuron_insn *insn);
  */
 unsigned int exec_fp_enter(void);
 void exec_fp_leave(unsigned int env);
-
-/* exec_cost.c: virtual cycles of issue (docs/isa.md, Costs) */
-uint64_t exec_cost(const struct tpb *t, const struct neuron_insn *insn);
-#define EXEC_COST_MIN 64
-#define EXEC_COST_STARTUP 60 /* from the end of issue to completion, of datapath instructions */
 
 #endif

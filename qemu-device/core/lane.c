@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes: who executes, in which order (chip.h has the locking). A turn of a core's lane is what
- * other lanes posted, one instruction of each engine, then one packet of each queue that was ready
- * when the turn began, in the order in which they became ready. A turn may be left at any
- * descriptor and is taken up at the same place, so stopping a lane changes no order.
+ * Lanes: who executes, in which order (chip.h has the locking). A core's lane runs what starts
+ * first in virtual time, an instruction of an engine or a packet of a queue; in equal cases engines
+ * come before queues, the lower number before the higher. The host's lane, where no time is known,
+ * serves its queues in turn. A packet may be left at any descriptor and is taken up there before
+ * anything else, so stopping a lane changes no order.
  */
 #include "chip.h"
 
 #include <errno.h>
-#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
 
-#define BATCH_TURNS 64
+#define BATCH_STEPS 256
+#define STEP_INSNS 16
 #define BATCH_BYTES (4 << 20)
 #define BATCH_DESCS 1024
-/* A queue that found a FIFO full waits until half of it is free: fewer, larger refills */
-#define FIFO_REFILL (NEURON_FIFO_WORDS / 2)
 
 void ncore_list_add(struct ncore_queue_list *list, struct ncore_queue *q, bool front)
 {
@@ -44,7 +45,7 @@ void ncore_list_del(struct ncore_queue_list *list, struct ncore_queue *q)
 	list->count--;
 }
 
-void ncore_lane_init(struct ncore_chip *chip, unsigned int index)
+int ncore_lane_init(struct ncore_chip *chip, unsigned int index)
 {
 	struct ncore_lane *lane = &chip->lane[index];
 
@@ -52,6 +53,14 @@ void ncore_lane_init(struct ncore_chip *chip, unsigned int index)
 	lane->index = index;
 	lane->tpb = index < chip->gen->cores ? chip->core[index].tpb : NULL;
 	pthread_mutex_init(&lane->inbox.lock, NULL);
+	lane->shared.dma = calloc(chip->gen->dma_engines, sizeof(*lane->shared.dma));
+	return lane->shared.dma ? 0 : -ENOMEM;
+}
+
+void ncore_lane_fini(struct ncore_lane *lane)
+{
+	free(lane->shared.dma);
+	pthread_mutex_destroy(&lane->inbox.lock);
 }
 
 /* Posts */
@@ -105,7 +114,7 @@ void ncore_lane_drain(struct ncore_lane *lane)
 		ncore_core_word_write(lane, post.addr, post.value, post.time);
 }
 
-/* An instruction's write: only recorded, delivered after the turn */
+/* An instruction's write: only recorded, delivered when it is over */
 int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint64_t time)
 {
 	uint64_t local = addr & ~lane->chip->gen->window.alias;
@@ -137,7 +146,7 @@ static int deliver(struct ncore_lane *lane, const struct ncore_post *post)
 	return 0;
 }
 
-/* false: another lane's inbox is full, and this core's engines wait */
+/* false: another lane's inbox is full, and this one waits */
 static bool flush_out(struct ncore_lane *lane)
 {
 	unsigned int i, n;
@@ -151,119 +160,186 @@ static bool flush_out(struct ncore_lane *lane)
 	return !lane->out_count;
 }
 
-/* Turns */
+/* Order */
 
 static bool refillable(struct ncore_lane *lane, struct ncore_queue *q)
 {
-	return tpb_fifo_space(lane->tpb, q->stall_engine) >= FIFO_REFILL;
+	return tpb_fifo_space(lane->tpb, q->stall_engine) >= TPB_FIFO_REFILL;
 }
 
 static void wake_stalled(struct ncore_lane *lane)
 {
-	struct ncore_chip *chip = lane->chip;
 	struct ncore_queue *q, *next;
+	uint32_t engines = 0;
 
-	if (!lane->stalled.first)
-		return;
-	pthread_mutex_lock(&chip->lock);
 	for (q = lane->stalled.first; q; q = next) {
 		next = q->next;
-		if (!refillable(lane, q))
+		if (!refillable(lane, q)) {
+			engines |= 1u << q->stall_engine;
 			continue;
+		}
+		pthread_mutex_lock(&lane->chip->lock);
 		ncore_list_del(&lane->stalled, q);
 		q->state = NCORE_Q_READY;
-		ncore_list_add(&lane->ready, q, false);
+		pthread_mutex_unlock(&lane->chip->lock);
+		ncore_list_add(&lane->taken, q, false);
 	}
-	pthread_mutex_unlock(&chip->lock);
+	tpb_refill(lane->tpb, engines);
 }
 
-static struct ncore_queue *take_ready(struct ncore_lane *lane)
+static void append(struct ncore_queue_list *list, struct ncore_queue_list *more)
 {
-	struct ncore_queue *q;
-
-	pthread_mutex_lock(&lane->chip->lock);
-	q = lane->ready.first;
-	if (q)
-		ncore_list_del(&lane->ready, q);
-	pthread_mutex_unlock(&lane->chip->lock);
-	return q;
+	if (!more->first)
+		return;
+	if (list->last)
+		list->last->next = more->first;
+	else
+		list->first = more->first;
+	list->last = more->last;
+	list->count += more->count;
+	more->first = more->last = NULL;
+	more->count = 0;
 }
 
-/* Where a queue goes after its step; a lane to kick, or NULL */
-static struct ncore_lane *put_back(struct ncore_lane *lane, struct ncore_queue *q,
-				   enum ncore_step step, unsigned int arg)
+/* What became ready since: of the executor alone from then on, until it leaves */
+static void take_ready(struct ncore_lane *lane)
+{
+	if (!atomic_load(&lane->ready.count))
+		return;
+	pthread_mutex_lock(&lane->chip->lock);
+	append(&lane->taken, &lane->ready);
+	pthread_mutex_unlock(&lane->chip->lock);
+}
+
+/* chip->lock */
+static void give_back(struct ncore_lane *lane)
+{
+	append(&lane->taken, &lane->ready);
+	append(&lane->ready, &lane->taken);
+}
+
+static uint64_t time_of(const struct ncore_queue *q)
+{
+	return atomic_load_explicit(&q->time, memory_order_relaxed);
+}
+
+static bool before(const struct ncore_queue *a, const struct ncore_queue *b)
+{
+	uint64_t at = time_of(a), bt = time_of(b);
+
+	if (at != bt)
+		return at < bt;
+	return a->engine != b->engine ? a->engine < b->engine : a->index < b->index;
+}
+
+/* The queue that comes first of those that were taken, without one of them; may be none */
+static struct ncore_queue *first_queue(struct ncore_lane *lane, const struct ncore_queue *without)
+{
+	struct ncore_queue *q, *first = NULL;
+
+	for (q = lane->taken.first; q; q = q->next) {
+		if (q == without || (first && !before(q, first)))
+			continue;
+		first = q;
+		if (!lane->tpb) /* in turn */
+			break;
+	}
+	return first;
+}
+
+/* chip->lock: where a queue goes that cannot go on here; a lane to kick, or NULL */
+static struct ncore_lane *put_off(struct ncore_lane *lane, struct ncore_queue *q,
+				  enum ncore_step step, unsigned int arg)
 {
 	struct ncore_chip *chip = lane->chip;
-	struct ncore_lane *target = lane;
 
 	switch (step) {
 	case NCORE_STEP_STARVED:
-		if (!ncore_queue_runnable(chip, q)) {
+		if (ncore_queue_runnable(chip, q)) /* rung meanwhile */
+			ncore_list_add(&lane->taken, q, false);
+		else
 			q->state = NCORE_Q_IDLE;
-			return NULL;
-		}
-		break; /* rung meanwhile */
+		return NULL;
 	case NCORE_STEP_STALLED:
 		q->stall_engine = (uint8_t)arg;
 		q->state = NCORE_Q_STALLED;
 		q->home = (uint8_t)lane->index;
 		ncore_list_add(&lane->stalled, q, false);
 		return NULL;
-	case NCORE_STEP_MOVE:
+	default: /* NCORE_STEP_MOVE */
 		q->lane = q->home = (uint8_t)arg;
-		target = &chip->lane[arg];
-		break;
-	default:
-		break;
+		ncore_list_add(&chip->lane[arg].ready, q, false);
+		return &chip->lane[arg];
 	}
-	ncore_list_add(&target->ready, q, step == NCORE_STEP_LEAVE);
-	return target == lane ? NULL : target;
 }
 
-/* Would the next turns be this queue's packets and nothing else? Then they need no ceremony. */
-static bool alone(struct ncore_lane *lane)
+static void leave_taken(struct ncore_lane *lane, struct ncore_queue *q, enum ncore_step step,
+			unsigned int arg)
 {
-	return !atomic_load(&lane->ready.count) && !atomic_load(&lane->inbox.count) &&
-	       !lane->out_count && !(lane->tpb && tpb_runnable(lane->tpb));
-}
-
-/* One queue, up to the end of its packet. false: left in the middle, or cannot go on now */
-static bool serve(struct ncore_lane *lane, struct ncore_budget *budget)
-{
-	struct ncore_queue *q = take_ready(lane);
 	struct ncore_lane *kick;
-	enum ncore_step step;
-	unsigned int arg = 0;
 
-	if (!q) {
-		lane->turn_left = 0;
-		return true;
-	}
-	do {
-		step = ncore_queue_step(lane, q, budget, &arg);
-	} while (step == NCORE_STEP_PACKET && alone(lane));
+	ncore_list_del(&lane->taken, q);
 	pthread_mutex_lock(&lane->chip->lock);
-	if (step != NCORE_STEP_LEAVE)
-		lane->turn_left--;
-	kick = put_back(lane, q, step, arg);
+	kick = put_off(lane, q, step, arg);
 	pthread_mutex_unlock(&lane->chip->lock);
 	if (kick)
 		ncore_lane_kick(kick);
-	return step != NCORE_STEP_LEAVE && step != NCORE_STEP_RETRY;
 }
 
-static void begin_turn(struct ncore_lane *lane)
+/* Is the queue's next packet the first of all that is to be done? Then it needs no ceremony. */
+static bool goes_on(struct ncore_lane *lane, struct ncore_queue *q, struct ncore_queue *other)
 {
-	ncore_lane_drain(lane);
-	if (lane->tpb && flush_out(lane)) {
-		lane->ran |= tpb_runnable(lane->tpb);
-		tpb_run(lane->tpb, lane->chip->gen->target->engines);
-		flush_out(lane);
-		wake_stalled(lane);
+	if (atomic_load(&lane->ready.count) || atomic_load(&lane->inbox.count))
+		return false;
+	if (!lane->tpb)
+		return !other;
+	return (!other || before(q, other)) && time_of(q) < tpb_next(lane->tpb);
+}
+
+/* One queue, up to the end of its packet. false: left in the middle, or cannot go on now */
+static bool serve(struct ncore_lane *lane, struct ncore_queue *q, struct ncore_budget *budget)
+{
+	struct ncore_queue *other = first_queue(lane, q);
+	enum ncore_step step;
+	unsigned int arg = 0;
+
+	do {
+		step = ncore_queue_step(lane, q, budget, &arg);
+	} while (step == NCORE_STEP_PACKET && goes_on(lane, q, other));
+	lane->left = step == NCORE_STEP_LEAVE ? q : NULL;
+	switch (step) {
+	case NCORE_STEP_LEAVE:
+		return false;
+	case NCORE_STEP_PACKET:
+	case NCORE_STEP_RETRY:
+		if (!lane->tpb) {
+			ncore_list_del(&lane->taken, q);
+			ncore_list_add(&lane->taken, q, false);
+		}
+		return step == NCORE_STEP_PACKET;
+	default:
+		leave_taken(lane, q, step, arg);
+		return true;
 	}
-	pthread_mutex_lock(&lane->chip->lock);
-	lane->turn_left = lane->ready.count;
-	pthread_mutex_unlock(&lane->chip->lock);
+}
+
+/* What comes first. false: nothing can go on now, or the budget is used */
+static bool step_lane(struct ncore_lane *lane, struct ncore_budget *budget)
+{
+	struct ncore_queue *q;
+	uint64_t last;
+
+	take_ready(lane);
+	q = lane->left ? lane->left : first_queue(lane, NULL);
+	if (lane->left || !lane->tpb)
+		return q && serve(lane, q, budget);
+	last = q ? time_of(q) : TPB_NEVER;
+	if (tpb_runnable(lane->tpb) && tpb_next(lane->tpb) <= last) {
+		lane->ran = true;
+		tpb_run_until(lane->tpb, last, STEP_INSNS);
+		return true;
+	}
+	return q && serve(lane, q, budget);
 }
 
 bool ncore_lane_has_work(struct ncore_lane *lane)
@@ -280,28 +356,21 @@ bool ncore_lane_has_work(struct ncore_lane *lane)
 	return tpb_runnable(lane->tpb);
 }
 
-static bool idle_hint(struct ncore_lane *lane)
-{
-	return !lane->turn_left && !atomic_load(&lane->inbox.count) && !lane->out_count &&
-	       !(lane->tpb && tpb_runnable(lane->tpb));
-}
-
 /* The executor. Leaves early when someone wants the lane to stop. */
 static void run_batch(struct ncore_lane *lane, struct ncore_budget *budget)
 {
-	unsigned int turns;
+	unsigned int steps;
 
-	for (turns = 0; turns < BATCH_TURNS; turns++) {
+	for (steps = 0; steps < BATCH_STEPS; steps++) {
 		if (atomic_load(&lane->stops))
 			return;
-		if (!lane->turn_left) {
-			begin_turn(lane);
-			if (idle_hint(lane))
-				return;
-		}
-		while (lane->turn_left)
-			if (!serve(lane, budget))
-				return;
+		ncore_lane_drain(lane);
+		if (!flush_out(lane))
+			return;
+		if (lane->stalled.first)
+			wake_stalled(lane);
+		if (!step_lane(lane, budget))
+			return;
 	}
 }
 
@@ -316,9 +385,11 @@ static bool enter(struct ncore_lane *lane)
 
 static bool leave(struct ncore_lane *lane)
 {
-	bool work = ncore_lane_has_work(lane);
 	bool stop = lane->chip->paused || atomic_load(&lane->stops);
+	bool work;
 
+	give_back(lane);
+	work = ncore_lane_has_work(lane);
 	lane->running = false;
 	if (!work || stop)
 		pthread_cond_broadcast(&lane->chip->cond);
@@ -396,5 +467,7 @@ void ncore_lane_reset(struct ncore_lane *lane)
 	lane->inbox.first = 0;
 	pthread_mutex_unlock(&lane->inbox.lock);
 	lane->out_count = 0;
-	lane->turn_left = 0;
+	lane->left = NULL;
+	memset(lane->shared.dma, 0, lane->chip->gen->dma_engines * sizeof(*lane->shared.dma));
+	lane->shared = (struct ncore_shared){ .dma = lane->shared.dma };
 }

@@ -140,7 +140,7 @@ static void core_write_word(struct ncore_chip *chip, uint64_t local, uint32_t va
 	pthread_mutex_lock(&chip->lock);
 	ncore_lane_stop(lane);
 	ncore_lane_drain(lane);
-	ncore_core_word_write(lane, local, value, 0);
+	ncore_core_word_write(lane, local, value, atomic_load(&chip->core[core].told));
 	ncore_lane_start(lane);
 	pthread_mutex_unlock(&chip->lock);
 }

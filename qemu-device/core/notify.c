@@ -194,6 +194,8 @@ void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
 	ncore_put64(entry + NEURON_NQ_ENTRY_TIME, time);
 	ncore_put64(entry + NEURON_NQ_ENTRY_DATA, data);
 	ncore_put32(entry + NEURON_NQ_ENTRY_DATA2, data2);
+	if (type == NEURON_NQ_NOTIFY && time > atomic_load(&c->told))
+		atomic_store(&c->told, time); /* before anyone can see it; the core's lane alone */
 	if (n >= 0) {
 		pthread_mutex_lock(&chip->nq_lock);
 		before = ncore_load(&c->nq_entries);

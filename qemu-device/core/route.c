@@ -327,17 +327,32 @@ static int copy_bulk(struct ncore_chip *chip, struct ncore_ep *src, struct ncore
 	return 0;
 }
 
-static int read_words(struct ncore_chip *chip, struct ncore_ep *src, struct ncore_copy *c,
+/* What a word is at the copy's time, as far as its lane keeps that: of the core's own semaphores */
+static uint32_t read_word(struct ncore_lane *lane, const struct ncore_ep *src, uint64_t addr,
+			  uint64_t time)
+{
+	struct neuron_place at;
+	unsigned int index;
+	uint64_t left;
+
+	if (src->end == &lane->chip->end && src->core == lane->index &&
+	    ncore_find(lane->chip, addr, &at) &&
+	    core_word(lane->chip->gen, at.rel, &index, &left) == CW_SEM_READ)
+		return tpb_sem_at(lane->tpb, index, time);
+	return src->end->ops->word_read(src->end, addr);
+}
+
+static int read_words(struct ncore_lane *lane, struct ncore_ep *src, struct ncore_copy *c,
 		      uint8_t *buf, uint64_t len)
 {
 	uint64_t i;
 
 	if (bulk(src))
-		return ncore_ep_rw(chip, src, buf, len, false) ? fail(c, c->src) : 0;
+		return ncore_ep_rw(lane->chip, src, buf, len, false) ? fail(c, c->src) : 0;
 	if (src->kind != NCORE_EP_WORD || (src->addr | len) & 3)
 		return fail(c, c->src);
 	for (i = 0; i < len; i += 4)
-		ncore_put32(buf + i, src->end->ops->word_read(src->end, src->addr + i));
+		ncore_put32(buf + i, read_word(lane, src, src->addr + i, c->time));
 	return 0;
 }
 
@@ -421,7 +436,7 @@ static int copy_special(struct ncore_lane *lane, struct ncore_ep *src, struct nc
 		if (ret)
 			return ret;
 	}
-	ret = read_words(lane->chip, src, c, buf, len);
+	ret = read_words(lane, src, c, buf, len);
 	if (ret)
 		return ret;
 	switch (dst->kind) {
@@ -440,6 +455,23 @@ static int copy_special(struct ncore_lane *lane, struct ncore_ep *src, struct nc
 	}
 }
 
+/* addr is ep's, in the chip's map */
+static struct ncore_way way_of(struct ncore_chip *chip, const struct ncore_ep *ep, uint64_t addr)
+{
+	struct ncore_way way = { .kind = NCORE_WAY_FREE };
+
+	if (ep->end != &chip->end) {
+		way.kind = NCORE_WAY_LINK;
+		way.index = (unsigned int)port_of(&chip->gen->window, addr);
+	} else if (ep->kind == NCORE_EP_MEM && ep->core == NCORE_EP_NO_CORE) {
+		way.kind = NCORE_WAY_DRAM;
+	} else if (ep->kind == NCORE_EP_MEM) {
+		way.kind = NCORE_WAY_CORE;
+		way.index = ep->core;
+	}
+	return way;
+}
+
 static int copy_run(struct ncore_lane *lane, struct ncore_copy *c)
 {
 	struct ncore_ep src, dst;
@@ -453,6 +485,8 @@ static int copy_run(struct ncore_lane *lane, struct ncore_copy *c)
 	if (ncore_is_remote(lane->chip, c->src) && dst.kind == NCORE_EP_WORD &&
 	    dst.core == NCORE_EP_NO_CORE)
 		return fail(c, c->dst);
+	c->from = way_of(lane->chip, &src, c->src);
+	c->to = way_of(lane->chip, &dst, c->dst);
 	if (len > src.len)
 		len = src.len;
 	if (len > dst.len)

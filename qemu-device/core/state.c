@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define STATE_MAGIC 0x5249484355524eull /* "NRUCHIR" */
-#define STATE_VERSION 3
+#define STATE_VERSION 4
 #define TPB_STATE_MAX (16u << 20)
 
 struct state {
@@ -134,6 +134,7 @@ static void queue_state(struct state *s, struct ncore_queue *q)
 	F(s, q->domain);
 	LIMITED(s, q->in_packet, 2, "not a truth value");
 	F(s, q->time);
+	LIMITED(s, q->hosted, 2, "not a truth value");
 	for (half = 0; half < NCORE_HALVES; half++) {
 		LIMITED(s, q->packet_descs[half], s->chip->gen->target->packet_max + 2u,
 			"a packet is too long");
@@ -199,13 +200,47 @@ static void post_state(struct state *s, struct ncore_post *post, unsigned int co
 		fail(s, -EINVAL, "a posted write goes nowhere");
 }
 
+/* The queue that was left in its packet, by its place in the ready list from 1; 0: none */
+static void left_state(struct state *s, struct ncore_lane *lane)
+{
+	struct ncore_queue *q = lane->ready.first;
+	uint32_t at = 0;
+
+	if (!s->load && lane->left)
+		for (at = 1; q != lane->left; q = q->next)
+			at++;
+	at = (uint32_t)num(s, at, 4);
+	if (!s->load || s->error || !at)
+		return;
+	while (q && --at)
+		q = q->next;
+	lane->left = q;
+	if (!q)
+		fail(s, -EINVAL, "no ready queue was left in its packet");
+}
+
+static void shared_state(struct state *s, struct ncore_lane *lane)
+{
+	const struct neuron_gen *gen = s->chip->gen;
+	unsigned int i;
+
+	for (i = 0; i < gen->dma_engines; i++)
+		F(s, lane->shared.dma[i]);
+	for (i = 0; i < gen->cores; i++)
+		F(s, lane->shared.port[i]);
+	for (i = 0; i < gen->window.ports; i++)
+		F(s, lane->shared.link[i]);
+	F(s, lane->shared.dram);
+}
+
 static void lane_state(struct state *s, struct ncore_lane *lane)
 {
 	unsigned int i, n, first = lane->inbox.first;
 
+	shared_state(s, lane);
 	list_state(s, lane->index, &lane->ready, NCORE_Q_READY);
+	left_state(s, lane);
 	stall_state(s, lane);
-	F(s, lane->turn_left);
 	pthread_mutex_lock(&lane->inbox.lock);
 	LIMITED(s, lane->inbox.count, NCORE_INBOX + 1, "too many posted writes");
 	n = s->error ? 0 : atomic_load(&lane->inbox.count);
@@ -258,6 +293,7 @@ static void core_state(struct state *s, struct ncore_core *core)
 	F(s, core->nq_overflows);
 	F(s, core->nq_entries);
 	LIMITED(s, core->irq_armed, 2, "not a truth value");
+	F(s, core->told);
 	F(s, core->dma_bytes);
 	F(s, core->dma_descs);
 	tpb_state(s, core->tpb);
@@ -317,7 +353,7 @@ static void header(struct state *s)
 	if (magic != STATE_MAGIC)
 		fail(s, -EINVAL, "not a chip's state");
 	else if (version != STATE_VERSION)
-		fail(s, -ENOTSUP, "a state of another version than 3");
+		fail(s, -ENOTSUP, "a state of another version than 4");
 	else if (generation != s->chip->gen->number)
 		fail(s, -ENOTSUP, "a state of another generation of chips");
 }

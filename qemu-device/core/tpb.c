@@ -15,10 +15,34 @@
 #include "exec.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/isa/codec.h"
+#include "neuron/isa/cost.h"
 
 #define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 #define COUNT(x, n) WRITE_ONCE(x, (x) + (n))
+
+void tpb_reset(struct tpb *t)
+{
+	for (unsigned int e = 0; e < t->cfg.target->engines; e++) {
+		struct tpb_engine *eng = &t->eng[e];
+
+		eng->fifo_head = eng->fifo_count = 0;
+		eng->stopped = false;
+		eng->own = TPB_WATCH_NONE;
+		eng->own_time = 0;
+		tpb_decode_head(t, e);
+	}
+	for (unsigned int i = 0; i < t->cfg.target->semaphores; i++) {
+		tpb_past_reset(&t->sem_past[i]);
+		WRITE_ONCE(t->sem[i], 0);
+	}
+	for (unsigned int i = 0; i < t->cfg.target->events; i++) {
+		tpb_past_reset(&t->event_past[i]);
+		WRITE_ONCE(t->event[i], 0);
+	}
+	t->weights.dtype = NEURON_DT_INVALID;
+	memset(t->acc, 0, sizeof(t->acc));
+}
 
 int tpb_new(const struct tpb_config *config, struct tpb **out)
 {
@@ -33,6 +57,7 @@ int tpb_new(const struct tpb_config *config, struct tpb **out)
 	}
 	t->cfg = *config;
 	t->kern = exec_kernels_best();
+	tpb_reset(t);
 	*out = t;
 	return 0;
 }
@@ -45,35 +70,23 @@ void tpb_free(struct tpb *t)
 	free(t);
 }
 
-void tpb_reset(struct tpb *t)
-{
-	for (unsigned int e = 0; e < t->cfg.target->engines; e++) {
-		struct tpb_engine *eng = &t->eng[e];
-
-		eng->fifo_head = eng->fifo_count = 0;
-		eng->head = TPB_HEAD_NONE;
-		eng->stopped = false;
-	}
-	for (unsigned int i = 0; i < t->cfg.target->semaphores; i++)
-		WRITE_ONCE(t->sem[i], 0);
-	for (unsigned int i = 0; i < t->cfg.target->events; i++)
-		WRITE_ONCE(t->event[i], 0);
-	t->turn = 0;
-	t->weights.dtype = NEURON_DT_INVALID;
-	memset(t->acc, 0, sizeof(t->acc));
-}
-
 static void tpb_error(struct tpb *t, unsigned int engine, uint16_t code, uint32_t id, uint64_t data,
 		      uint32_t data2, uint64_t time)
 {
 	t->cfg.ops->notify(t->cfg.opaque, NEURON_NQ_ERROR, engine, code, id, data, data2, time);
 }
 
+static void tpb_engine_halt(struct tpb_engine *eng)
+{
+	eng->stopped = true;
+	eng->start = TPB_NEVER;
+}
+
 /* An engine's error: it stops and says so once; id is the number of the instruction */
 static void tpb_engine_stop(struct tpb *t, unsigned int e, uint16_t code, uint64_t data,
 			    uint32_t data2)
 {
-	t->eng[e].stopped = true;
+	tpb_engine_halt(&t->eng[e]);
 	tpb_error(t, e, code, (uint32_t)t->perf.eng[e].insn, data, data2, t->eng[e].time);
 }
 
@@ -87,22 +100,77 @@ static void tpb_fifo_peek(const struct tpb_engine *eng, uint8_t *words, unsigned
 		       NEURON_INSN_WORD);
 }
 
-void tpb_decode_head(struct tpb_engine *eng)
+/* What an instruction's wait looks at. What does not exist is not waited for: it is refused */
+static uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn)
 {
+	switch (insn->wait) {
+	case NEURON_WAIT_SEM_EQ:
+	case NEURON_WAIT_SEM_GE:
+	case NEURON_WAIT_SEM_LE:
+		return insn->wait_index < t->cfg.target->semaphores ? insn->wait_index
+								    : TPB_WATCH_NONE;
+	case NEURON_WAIT_EVT_SET:
+	case NEURON_WAIT_EVT_CLR:
+		return insn->wait_index < t->cfg.target->events ? TPB_WATCH_EVENT + insn->wait_index
+								: TPB_WATCH_NONE;
+	default:
+		return TPB_WATCH_NONE;
+	}
+}
+
+/* When the head starts: the engine is free, its words have come, its condition holds */
+static void tpb_look(struct tpb *t, unsigned int e)
+{
+	struct tpb_engine *eng = &t->eng[e];
+	uint64_t from = eng->time > eng->arrived ? eng->time : eng->arrived;
+
+	if (eng->watch == TPB_WATCH_NONE) {
+		eng->start = from;
+		return;
+	}
+	if (eng->own == eng->watch && eng->own_time > from)
+		from = eng->own_time;
+	eng->start = tpb_past_when(eng->watch < TPB_WATCH_EVENT
+					   ? &t->sem_past[eng->watch]
+					   : &t->event_past[eng->watch - TPB_WATCH_EVENT],
+				   &eng->insn, from);
+}
+
+static uint64_t tpb_arrival(const struct tpb_engine *eng, unsigned int words)
+{
+	uint64_t time = 0;
+
+	for (unsigned int i = 0; i < words; i++) {
+		unsigned int at = (eng->fifo_head + i) % NEURON_FIFO_WORDS;
+
+		if (eng->fifo_time[at] > time)
+			time = eng->fifo_time[at];
+	}
+	return time;
+}
+
+void tpb_decode_head(struct tpb *t, unsigned int e)
+{
+	struct tpb_engine *eng = &t->eng[e];
 	unsigned int n =
 		eng->fifo_count < NEURON_ISA_MAX_WORDS ? eng->fifo_count : NEURON_ISA_MAX_WORDS;
 	uint8_t words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
 	int rc;
 
 	eng->head = TPB_HEAD_NONE;
+	eng->watch = TPB_WATCH_NONE;
+	eng->start = TPB_NEVER;
 	tpb_fifo_peek(eng, words, n);
 	rc = neuron_isa_decode(words, n, &eng->insn);
-	if (rc > 0) {
-		eng->head = TPB_HEAD_READY;
-		eng->head_words = rc;
-	} else if (rc != -EAGAIN) {
-		eng->head = TPB_HEAD_ILLEGAL;
-	}
+	if (rc == -EAGAIN)
+		return;
+	eng->head = rc > 0 ? TPB_HEAD_READY : TPB_HEAD_ILLEGAL;
+	eng->head_words = rc > 0 ? (unsigned int)rc : 1;
+	eng->arrived = tpb_arrival(eng, eng->head_words);
+	if (rc > 0)
+		eng->watch = tpb_watch(t, &eng->insn);
+	if (!eng->stopped)
+		tpb_look(t, e);
 }
 
 unsigned int tpb_fifo_space(const struct tpb *t, unsigned int engine)
@@ -123,21 +191,22 @@ void tpb_fifo_push(struct tpb *t, unsigned int engine, const void *words, unsign
 		eng->fifo_time[at] = time;
 	}
 	if (eng->head == TPB_HEAD_NONE)
-		tpb_decode_head(eng);
+		tpb_decode_head(t, engine);
 }
 
-/* Drop the head instruction; the time of its last word */
-static uint64_t tpb_fifo_pop(struct tpb_engine *eng)
+static void tpb_fifo_pop(struct tpb *t, unsigned int e)
 {
-	uint64_t time = 0;
+	struct tpb_engine *eng = &t->eng[e];
 
-	for (unsigned int i = 0; i < eng->head_words; i++) {
-		if (eng->fifo_time[eng->fifo_head] > time)
-			time = eng->fifo_time[eng->fifo_head];
-		eng->fifo_head = (eng->fifo_head + 1) % NEURON_FIFO_WORDS;
-		eng->fifo_count--;
-	}
-	return time;
+	eng->fifo_head = (eng->fifo_head + eng->head_words) % NEURON_FIFO_WORDS;
+	eng->fifo_count -= eng->head_words;
+	if (t->refill >> e & 1 && tpb_fifo_space(t, e) >= TPB_FIFO_REFILL)
+		t->leave = true;
+}
+
+void tpb_refill(struct tpb *t, uint32_t engines)
+{
+	t->refill = engines;
 }
 
 /* Semaphores and events. An engine of the target's no_engine: the write came from outside */
@@ -147,30 +216,40 @@ uint32_t tpb_sem_read(const struct tpb *t, unsigned int index)
 	return READ_ONCE(t->sem[index]);
 }
 
+uint32_t tpb_sem_at(const struct tpb *t, unsigned int index, uint64_t time)
+{
+	return tpb_past_at(&t->sem_past[index], time);
+}
+
+/* Who waits for it looks again */
+static void tpb_changed(struct tpb *t, uint16_t what)
+{
+	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
+		if (t->eng[e].watch == what && !t->eng[e].stopped)
+			tpb_look(t, e);
+}
+
+static void tpb_sem_changed(struct tpb *t, unsigned int index)
+{
+	WRITE_ONCE(t->sem[index], tpb_past_last(&t->sem_past[index]));
+	tpb_changed(t, (uint16_t)index);
+}
+
 static void tpb_sem_set(struct tpb *t, unsigned int index, uint32_t value, uint64_t time)
 {
-	WRITE_ONCE(t->sem[index], value);
-	t->sem_time[index] = time;
+	tpb_past_set(&t->sem_past[index], time, value);
+	tpb_sem_changed(t, index);
 }
 
-static void tpb_sem_add(struct tpb *t, unsigned int engine, unsigned int index, uint32_t value,
+/* by: what is added, or below 0 what is subtracted */
+static void tpb_sem_add(struct tpb *t, unsigned int engine, unsigned int index, int64_t by,
 			uint64_t time)
 {
-	uint32_t sum;
-
-	if (__builtin_add_overflow(t->sem[index], value, &sum))
-		tpb_error(t, engine, NEURON_NERR_SEM_OVERFLOW, index, t->sem[index], value, time);
+	if (tpb_past_add(&t->sem_past[index], time, by))
+		tpb_sem_changed(t, index);
 	else
-		tpb_sem_set(t, index, sum, time);
-}
-
-static void tpb_sem_sub(struct tpb *t, unsigned int engine, unsigned int index, uint32_t value,
-			uint64_t time)
-{
-	if (value > t->sem[index])
-		tpb_error(t, engine, NEURON_NERR_SEM_OVERFLOW, index, t->sem[index], value, time);
-	else
-		tpb_sem_set(t, index, t->sem[index] - value, time);
+		tpb_error(t, engine, NEURON_NERR_SEM_OVERFLOW, index, t->sem[index],
+			  (uint32_t)(by < 0 ? -by : by), time);
 }
 
 void tpb_sem_write(struct tpb *t, enum tpb_sem_op op, unsigned int index, uint32_t value,
@@ -184,7 +263,7 @@ void tpb_sem_write(struct tpb *t, enum tpb_sem_op op, unsigned int index, uint32
 		tpb_sem_add(t, t->cfg.target->no_engine, index, value, time);
 		break;
 	case TPB_SEM_DEC:
-		tpb_sem_sub(t, t->cfg.target->no_engine, index, value, time);
+		tpb_sem_add(t, t->cfg.target->no_engine, index, -(int64_t)value, time);
 		break;
 	}
 }
@@ -197,14 +276,15 @@ uint32_t tpb_event_read(const struct tpb *t, unsigned int index)
 static void tpb_event_put(struct tpb *t, unsigned int engine, unsigned int index, bool set,
 			  uint64_t time)
 {
-	if (!!t->event[index] == set) {
+	if (tpb_past_at(&t->event_past[index], time) == set) {
 		tpb_error(t, engine,
 			  set ? NEURON_NERR_EVT_DOUBLE_SET : NEURON_NERR_EVT_DOUBLE_CLEAR, index, 0,
 			  0, time);
 		return;
 	}
+	tpb_past_set(&t->event_past[index], time, set);
 	WRITE_ONCE(t->event[index], set);
-	t->event_time[index] = time;
+	tpb_changed(t, (uint16_t)(TPB_WATCH_EVENT + index));
 }
 
 void tpb_event_write(struct tpb *t, unsigned int index, uint32_t value, uint64_t time)
@@ -217,63 +297,26 @@ void tpb_event_write(struct tpb *t, unsigned int index, uint32_t value, uint64_t
 		WRITE_ONCE(t->event[index], value);
 }
 
-static bool tpb_waits_for_semaphore(const struct neuron_insn *insn)
-{
-	return insn->wait >= NEURON_WAIT_SEM_EQ && insn->wait <= NEURON_WAIT_SEM_LE;
-}
-
-/* What does not exist is not waited for: the checker refuses the instruction */
-static bool tpb_wait_met(const struct tpb *t, const struct neuron_insn *insn)
-{
-	uint32_t sem = 0;
-
-	if (tpb_waits_for_semaphore(insn)) {
-		if (insn->wait_index >= t->cfg.target->semaphores)
-			return true;
-		sem = t->sem[insn->wait_index];
-	}
-	switch (insn->wait) {
-	case NEURON_WAIT_SEM_EQ:
-		return sem == insn->wait_value;
-	case NEURON_WAIT_SEM_GE:
-		return sem >= insn->wait_value;
-	case NEURON_WAIT_SEM_LE:
-		return sem <= insn->wait_value;
-	case NEURON_WAIT_EVT_SET:
-		return insn->wait_index >= t->cfg.target->events || t->event[insn->wait_index];
-	case NEURON_WAIT_EVT_CLR:
-		return !t->event[insn->wait_index];
-	default:
-		return true;
-	}
-}
-
-/* When the condition that is met became so: the last change of what it looks at */
-static uint64_t tpb_wait_time(const struct tpb *t, const struct neuron_insn *insn)
-{
-	if (insn->wait == NEURON_WAIT_NONE)
-		return 0;
-	if (!tpb_waits_for_semaphore(insn))
-		return t->event_time[insn->wait_index];
-	return insn->wait_index < t->cfg.target->semaphores ? t->sem_time[insn->wait_index] : 0;
-}
-
 static void tpb_update(struct tpb *t, unsigned int e, const struct neuron_insn *insn, uint64_t time)
 {
 	unsigned int i = insn->update_index;
 
+	if (insn->update == NEURON_UPD_NONE)
+		return;
+	t->eng[e].own = (uint16_t)(insn->update < NEURON_UPD_EVT_SET ? i : TPB_WATCH_EVENT + i);
+	t->eng[e].own_time = time;
 	switch (insn->update) {
 	case NEURON_UPD_SEM_INC:
 		tpb_sem_add(t, e, i, 1, time);
 		break;
 	case NEURON_UPD_SEM_DEC:
-		tpb_sem_sub(t, e, i, 1, time);
+		tpb_sem_add(t, e, i, -1, time);
 		break;
 	case NEURON_UPD_SEM_ADD_IMM:
 		tpb_sem_add(t, e, i, insn->update_value, time);
 		break;
 	case NEURON_UPD_SEM_SUB_IMM:
-		tpb_sem_sub(t, e, i, insn->update_value, time);
+		tpb_sem_add(t, e, i, -(int64_t)insn->update_value, time);
 		break;
 	case NEURON_UPD_SEM_WR_IMM:
 		tpb_sem_set(t, i, insn->update_value, time);
@@ -292,6 +335,7 @@ static bool tpb_exec_write(struct tpb *t, unsigned int e, const struct neuron_in
 	for (int i = 0; i < 2; i++) {
 		if (!insn->write[i].addr)
 			continue;
+		t->leave = true;
 		if (!t->cfg.ops->write(t->cfg.opaque, insn->write[i].addr, insn->write[i].value,
 				       time))
 			continue;
@@ -364,7 +408,7 @@ static bool tpb_struck(struct tpb *t, unsigned int e, bool datapath)
 		return false;
 	switch (t->cfg.ops->fault(t->cfg.opaque, datapath)) {
 	case TPB_FAULT_HANG:
-		t->eng[e].stopped = true;
+		tpb_engine_halt(&t->eng[e]);
 		return true;
 	case TPB_FAULT_SRAM:
 		tpb_engine_stop(t, e, NEURON_NERR_SRAM_UE, t->eng[e].insn.opcode, 0);
@@ -374,13 +418,39 @@ static bool tpb_struck(struct tpb *t, unsigned int e, bool datapath)
 	}
 }
 
+/* Its time goes on to where the head starts: until its words came it was idle, then it waited */
+static void tpb_begin(struct tpb *t, unsigned int e, bool matmul)
+{
+	struct tpb_engine *eng = &t->eng[e];
+
+	if (eng->arrived > eng->time) {
+		COUNT(t->perf.eng[e].idle, eng->arrived - eng->time);
+		eng->time = eng->arrived;
+	}
+	if (eng->start > eng->time) {
+		COUNT(t->perf.eng[e].wait, eng->start - eng->time);
+		if (matmul)
+			COUNT(t->perf.eng[e].matmul_wait, eng->start - eng->time);
+		eng->time = eng->start;
+	}
+}
+
+static void tpb_count_matmul(struct tpb *t, unsigned int e, const struct neuron_insn *insn)
+{
+	const struct neuron_isa_weights w = { t->weights.k, t->weights.fs, t->weights.dtype };
+
+	COUNT(t->perf.eng[e].matmul_insn, 1);
+	COUNT(t->perf.macs, neuron_isa_macs(insn, &w));
+}
+
 /* The head instruction of an engine that may run */
 static void tpb_step(struct tpb *t, unsigned int e)
 {
+	const struct neuron_target *target = t->cfg.target;
 	struct tpb_engine *eng = &t->eng[e];
 	const struct neuron_insn *insn = &eng->insn;
-	bool datapath, matmul = insn->opcode == NEURON_OP_MATMUL;
-	uint64_t arrived, met, cost;
+	bool matmul = insn->opcode == NEURON_OP_MATMUL;
+	uint64_t cost;
 
 	if (eng->head == TPB_HEAD_ILLEGAL) {
 		tpb_engine_stop(t, e, NEURON_NERR_ILLEGAL_INSN,
@@ -388,90 +458,87 @@ static void tpb_step(struct tpb *t, unsigned int e)
 				0);
 		return;
 	}
-	datapath = neuron_isa_ops[insn->opcode].fields & NEURON_FB(PARTITIONS);
-	if (tpb_struck(t, e, datapath))
+	if (tpb_struck(t, e, neuron_isa_datapath(insn)))
 		return;
-	arrived = tpb_fifo_pop(eng);
-	if (arrived > eng->time) {
-		COUNT(t->perf.eng[e].idle, arrived - eng->time);
-		eng->time = arrived;
-	}
-	met = tpb_wait_time(t, insn);
-	if (met > eng->time) {
-		COUNT(t->perf.eng[e].wait, met - eng->time);
-		if (matmul)
-			COUNT(t->perf.eng[e].matmul_wait, met - eng->time);
-		eng->time = met;
-	}
+	tpb_fifo_pop(t, e);
+	tpb_begin(t, e, matmul);
 	if (t->cfg.ops->insn)
 		t->cfg.ops->insn(t->cfg.opaque, e, insn->opcode, eng->time);
 	if (!tpb_exec(t, e, insn, eng->time))
 		return;
-	cost = exec_cost(t, insn);
+	cost = neuron_isa_cost(insn, target, t->weights.fs) * target->engine[e].cycle;
 	eng->time += cost;
 	COUNT(t->perf.eng[e].busy, cost);
 	COUNT(t->perf.eng[e].insn, 1);
-	if (matmul) {
-		COUNT(t->perf.eng[e].matmul_insn, 1);
-		COUNT(t->perf.macs, (uint64_t)t->weights.k * t->weights.fs * insn->src0.num[0] *
-					    insn->src0.num[1] * insn->src0.num[2] *
-					    insn->src0.num[3]);
-	}
+	if (matmul)
+		tpb_count_matmul(t, e, insn);
 	tpb_update(t, e, insn,
-		   eng->time + (datapath && insn->trigger == NEURON_TRIG_COMPLETE
-					? EXEC_COST_STARTUP
-					: 0));
-	tpb_decode_head(eng);
+		   eng->time + neuron_isa_latency(insn, target) * target->engine[e].cycle);
+	tpb_decode_head(t, e);
 }
 
-static bool tpb_ready(const struct tpb *t, unsigned int e)
+/* The engine whose head starts first, in equal cases the first one; all may wait */
+static unsigned int tpb_first(const struct tpb *t)
 {
-	const struct tpb_engine *eng = &t->eng[e];
+	unsigned int first = 0;
 
-	if (eng->stopped || eng->head == TPB_HEAD_NONE)
-		return false;
-	return eng->head == TPB_HEAD_ILLEGAL || tpb_wait_met(t, &eng->insn);
+	for (unsigned int e = 1; e < t->cfg.target->engines; e++)
+		if (t->eng[e].start < t->eng[first].start)
+			first = e;
+	return first;
+}
+
+uint64_t tpb_next(const struct tpb *t)
+{
+	return t->eng[tpb_first(t)].start;
 }
 
 bool tpb_runnable(const struct tpb *t)
 {
-	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
-		if (tpb_ready(t, e))
-			return true;
-	return false;
+	return tpb_next(t) != TPB_NEVER;
 }
 
-/* t->turn outlives the call: where budgets end never changes the order */
-enum tpb_state tpb_run(struct tpb *t, unsigned int budget)
+/* Where budgets end changes no order: nothing but engines, semaphores and events decides it */
+static void tpb_steps(struct tpb *t, uint64_t last, unsigned int budget, bool all)
 {
-	const unsigned int engines = t->cfg.target->engines;
-	unsigned int env = exec_fp_enter(), idle = 0;
+	unsigned int env = exec_fp_enter();
 
-	while (budget && idle < engines) {
-		unsigned int e = t->turn;
+	t->leave = false;
+	while (budget-- && (all || !t->leave)) {
+		unsigned int e = tpb_first(t);
 
-		t->turn = e + 1 < engines ? e + 1 : 0;
-		if (!tpb_ready(t, e)) {
-			idle++;
-			continue;
-		}
-		idle = 0;
-		budget--;
+		if (t->eng[e].start > last || t->eng[e].start == TPB_NEVER)
+			break;
 		tpb_step(t, e);
 	}
 	exec_fp_leave(env);
-	return idle < engines ? TPB_BUDGET : TPB_BLOCKED;
+}
+
+void tpb_run_until(struct tpb *t, uint64_t last, unsigned int budget)
+{
+	tpb_steps(t, last, budget, false);
+}
+
+enum tpb_state tpb_run(struct tpb *t, unsigned int budget)
+{
+	tpb_steps(t, TPB_NEVER, budget, true);
+	return tpb_runnable(t) ? TPB_BUDGET : TPB_BLOCKED;
+}
+
+static uint64_t tpb_cycles(const struct tpb *t, unsigned int e, const uint64_t *time)
+{
+	return READ_ONCE(*time) / t->cfg.target->engine[e].cycle;
 }
 
 void tpb_perf(const struct tpb *t, struct tpb_perf *perf)
 {
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++) {
 		perf->eng[e].insn = READ_ONCE(t->perf.eng[e].insn);
-		perf->eng[e].busy = READ_ONCE(t->perf.eng[e].busy);
-		perf->eng[e].idle = READ_ONCE(t->perf.eng[e].idle);
-		perf->eng[e].wait = READ_ONCE(t->perf.eng[e].wait);
+		perf->eng[e].busy = tpb_cycles(t, e, &t->perf.eng[e].busy);
+		perf->eng[e].idle = tpb_cycles(t, e, &t->perf.eng[e].idle);
+		perf->eng[e].wait = tpb_cycles(t, e, &t->perf.eng[e].wait);
 		perf->eng[e].matmul_insn = READ_ONCE(t->perf.eng[e].matmul_insn);
-		perf->eng[e].matmul_wait = READ_ONCE(t->perf.eng[e].matmul_wait);
+		perf->eng[e].matmul_wait = tpb_cycles(t, e, &t->perf.eng[e].matmul_wait);
 	}
 	perf->macs = READ_ONCE(t->perf.macs);
 }

@@ -58,17 +58,30 @@ void tpb_free(struct tpb *tpb);
  */
 void tpb_reset(struct tpb *tpb);
 
+/* Virtual times are picoseconds; none is as late as this */
+#define TPB_NEVER UINT64_MAX
+
 /* What tpb_run came back for */
 enum tpb_state {
 	TPB_BLOCKED, /* every engine waits: for instructions, or for a semaphore or event */
 	TPB_BUDGET, /* the budget is used up; run again */
 };
 /*
- * One turn is one instruction of each engine in the order of the target's table; budget counts
- * instructions. Never waits. An engine in error has stopped; the others go on.
+ * Always the instruction that starts first, in equal cases that of the first engine of the target's
+ * table; budget counts instructions. Never waits. An engine in error has stopped; the others go on.
  */
 enum tpb_state tpb_run(struct tpb *tpb, unsigned int budget);
+/*
+ * The same for those that start up to a time. Comes back early when others may have something to do
+ * before the next one: an instruction wrote, or a FIFO of tpb_refill() has room.
+ */
+void tpb_run_until(struct tpb *tpb, uint64_t last, unsigned int budget);
+void tpb_refill(struct tpb *tpb, uint32_t engines); /* a bit each: whose FIFOs others wait for */
+uint64_t tpb_next(const struct tpb *tpb); /* when the next instruction starts, or TPB_NEVER */
 bool tpb_runnable(const struct tpb *tpb); /* would tpb_run execute an instruction now? */
+
+/* A queue that found a FIFO full waits until half of it is free: fewer, larger refills */
+#define TPB_FIFO_REFILL (NEURON_FIFO_WORDS / 2)
 
 /* Free words of an engine's FIFO; append n 64-byte words (n <= free). time: virtual, of the write */
 unsigned int tpb_fifo_space(const struct tpb *tpb, unsigned int engine);
@@ -77,12 +90,14 @@ void tpb_fifo_push(struct tpb *tpb, unsigned int engine, const void *words, unsi
 
 /* Semaphores and events; set/inc/dec report overflow and double set themselves (ops->notify) */
 enum tpb_sem_op { TPB_SEM_SET, TPB_SEM_INC, TPB_SEM_DEC };
-uint32_t tpb_sem_read(const struct tpb *tpb, unsigned int index); /* any thread */
+uint32_t tpb_sem_read(const struct tpb *tpb, unsigned int index); /* any thread; the last value */
+uint32_t tpb_sem_at(const struct tpb *tpb, unsigned int index, uint64_t time);
 void tpb_sem_write(struct tpb *tpb, enum tpb_sem_op op, unsigned int index, uint32_t value,
 		   uint64_t time);
 uint32_t tpb_event_read(const struct tpb *tpb, unsigned int index); /* any thread */
 void tpb_event_write(struct tpb *tpb, unsigned int index, uint32_t value, uint64_t time);
 
+/* Times in cycles of the engine */
 struct tpb_perf {
 	struct {
 		uint64_t insn, busy, idle, wait, matmul_insn, matmul_wait;
@@ -90,7 +105,7 @@ struct tpb_perf {
 	uint64_t macs;
 };
 void tpb_perf(const struct tpb *tpb, struct tpb_perf *perf); /* any thread */
-uint64_t tpb_time(const struct tpb *tpb, unsigned int engine); /* virtual cycles */
+uint64_t tpb_time(const struct tpb *tpb, unsigned int engine); /* virtual */
 
 /* Versioned state without SBUF and PSUM; returns bytes written or needed (buf NULL), load 0/-errno */
 int64_t tpb_save(const struct tpb *tpb, void *buf, uint64_t size);

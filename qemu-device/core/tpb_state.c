@@ -11,7 +11,7 @@
 
 #include "exec.h"
 
-#define TPB_STATE_VERSION 1
+#define TPB_STATE_VERSION 2
 
 /* One cursor for both ways: fields are named once */
 struct tpb_cursor {
@@ -57,6 +57,27 @@ static void tpb_engine_fields(struct tpb_cursor *c, struct tpb_engine *eng)
 	tpb_field(c, &eng->fifo_count, sizeof(eng->fifo_count));
 	tpb_flag(c, &eng->stopped);
 	tpb_field(c, &eng->time, sizeof(eng->time));
+	tpb_field(c, &eng->own, sizeof(eng->own));
+	tpb_field(c, &eng->own_time, sizeof(eng->own_time));
+}
+
+/* Oldest first, and no more than there are */
+static void tpb_past_fields(struct tpb_cursor *c, struct tpb_past *p)
+{
+	unsigned int first = c->load ? 0 : p->first;
+
+	tpb_field(c, &p->count, sizeof(p->count));
+	tpb_flag(c, &p->forgot);
+	if (p->count > TPB_PAST) {
+		c->failed = true;
+		p->count = 0;
+	}
+	for (unsigned int i = 0; i < p->count; i++) {
+		tpb_field(c, &p->time[(first + i) % TPB_PAST], sizeof(p->time[0]));
+		tpb_field(c, &p->value[(first + i) % TPB_PAST], sizeof(p->value[0]));
+	}
+	if (c->load)
+		p->first = 0;
 }
 
 /* Of the weights those that were loaded: what kernels leave beside them is 0 in a state */
@@ -85,11 +106,12 @@ static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 
 	for (unsigned int e = 0; e < target->engines; e++)
 		tpb_engine_fields(c, &t->eng[e]);
-	tpb_field(c, &t->turn, sizeof(t->turn));
 	tpb_field(c, t->sem, target->semaphores * sizeof(t->sem[0]));
-	tpb_field(c, t->sem_time, target->semaphores * sizeof(t->sem_time[0]));
 	tpb_field(c, t->event, target->events * sizeof(t->event[0]));
-	tpb_field(c, t->event_time, target->events * sizeof(t->event_time[0]));
+	for (unsigned int i = 0; i < target->semaphores; i++)
+		tpb_past_fields(c, &t->sem_past[i]);
+	for (unsigned int i = 0; i < target->events; i++)
+		tpb_past_fields(c, &t->event_past[i]);
 	tpb_field(c, t->perf.eng, target->engines * sizeof(t->perf.eng[0]));
 	tpb_field(c, &t->perf.macs, sizeof(t->perf.macs));
 	tpb_weights_fields(c, &t->weights);
@@ -106,6 +128,26 @@ int64_t tpb_save(const struct tpb *t, void *buf, uint64_t size)
 	return c.failed ? -ENOSPC : (int64_t)c.at;
 }
 
+/* Times in their order; the last value is what the word shows, of an event whether it is set */
+static bool tpb_past_sane(const struct tpb_past *p, uint32_t word, bool event)
+{
+	for (unsigned int i = 0; i < p->count; i++)
+		if ((i && p->time[i] <= p->time[i - 1]) || (event && p->value[i] > 1))
+			return false;
+	return tpb_past_last(p) == (event ? !!word : word) && (p->count || !p->forgot);
+}
+
+static bool tpb_pasts_sane(const struct tpb *t)
+{
+	for (unsigned int i = 0; i < t->cfg.target->semaphores; i++)
+		if (!tpb_past_sane(&t->sem_past[i], t->sem[i], false))
+			return false;
+	for (unsigned int i = 0; i < t->cfg.target->events; i++)
+		if (!tpb_past_sane(&t->event_past[i], t->event[i], true))
+			return false;
+	return true;
+}
+
 static bool tpb_state_sane(const struct tpb *t)
 {
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
@@ -116,7 +158,7 @@ static bool tpb_state_sane(const struct tpb *t)
 				 !t->weights.fs || t->weights.fs > NEURON_ISA_MAX_STATIONARY ||
 				 !neuron_isa_dtypes[t->weights.dtype & 63].size))
 		return false;
-	return t->turn < t->cfg.target->engines && t->weights.dtype < 64;
+	return t->weights.dtype < 64 && tpb_pasts_sane(t);
 }
 
 int tpb_load(struct tpb *t, const void *buf, uint64_t size)
@@ -133,6 +175,6 @@ int tpb_load(struct tpb *t, const void *buf, uint64_t size)
 		return -EINVAL;
 	}
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
-		tpb_decode_head(&t->eng[e]);
+		tpb_decode_head(t, e);
 	return 0;
 }

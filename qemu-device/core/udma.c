@@ -163,6 +163,8 @@ static void queue_unlist(struct ncore_chip *chip, struct ncore_queue *q)
 		ncore_list_del(&lane->ready, q);
 	else if (q->state == NCORE_Q_STALLED)
 		ncore_list_del(&lane->stalled, q);
+	if (lane->left == q)
+		lane->left = NULL;
 	q->state = NCORE_Q_IDLE;
 }
 
@@ -337,6 +339,18 @@ static void add_credit(struct ncore_chip *chip, struct ncore_queue *q, unsigned 
 	atomic_fetch_add(&r->credit, count);
 }
 
+/*
+ * The host has seen the notifications of the core that the queue works for, and what was before
+ * them: what it starts comes behind that
+ */
+static uint64_t host_time(struct ncore_chip *chip, const struct ncore_queue *q)
+{
+	unsigned int core =
+		q->home < chip->gen->cores ? q->home : neuron_gen_dma_core(chip->gen, q->engine);
+
+	return atomic_load(&chip->core[core].told);
+}
+
 void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned int engine,
 		     uint32_t rel, uint32_t count, uint64_t time)
 {
@@ -349,6 +363,9 @@ void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned 
 	if (!q)
 		return;
 	ncore_event(chip, NCORE_EV_DOORBELL, engine, q->index, half, count);
+	if (!from)
+		time = host_time(chip, q);
+	atomic_store(&q->hosted, !from || !from->tpb);
 	add_credit(chip, q, half, count);
 	if (time > atomic_load(&q->time))
 		atomic_store(&q->time, time);
@@ -425,6 +442,7 @@ void ncore_udma_rest(struct ncore_chip *chip, unsigned int engine)
 		ncore_queue_rest(chip, &u->queue[i]);
 		u->queue[i].home = (uint8_t)chip->gen->cores;
 		atomic_store(&u->queue[i].time, 0);
+		atomic_store(&u->queue[i].hosted, false);
 	}
 	ncore_store(ncore_udma_word(chip, engine, NEURON_UDMA_M2S_CHANGE_STATE), 0);
 	ncore_store(ncore_udma_word(chip, engine, NEURON_UDMA_S2M_CHANGE_STATE), 0);

@@ -111,8 +111,6 @@ static void begin(struct fuzz_in *in)
 
 		tpb_reset(c->tpb);
 		memset(&c->tpb->perf, 0, sizeof(c->tpb->perf));
-		memset(c->tpb->sem_time, 0, sizeof(c->tpb->sem_time));
-		memset(c->tpb->event_time, 0, sizeof(c->tpb->event_time));
 		memset(&c->tpb->weights, 0, sizeof(c->tpb->weights));
 		for (unsigned int e = 0; e < NEURON_ENG_COUNT; e++)
 			c->tpb->eng[e].time = 0;

@@ -31,7 +31,7 @@
 
 /*
  * A notification entry, 32 bytes, little-endian, written front to back with the last word last:
- *  0 u8 type (NEURON_NQ_*), u8 engine, u16 code;  4 u32 id;  8 u64 timestamp (virtual cycles);
+ *  0 u8 type (NEURON_NQ_*), u8 engine, u16 code;  4 u32 id;  8 u64 virtual time (picoseconds);
  * 16 u64 data;  24 u32 data2;  28 u32 phase.
  * phase is 1 on the first lap of the ring and flips 1, 2, 1, 2 ... on each wrap, so a zeroed ring
  * holds no valid entry. The consumer writes the index of the next entry it will read to the head
@@ -118,7 +118,7 @@
 /* Inside a core's block, u64 each: engine e at e * 0x40, then the core's own */
 #define NEURON_PERF_ENG(e) (0x40 * (e))
 #define NEURON_PERF_INSN 0x00
-#define NEURON_PERF_BUSY 0x08 /* virtual cycles */
+#define NEURON_PERF_BUSY 0x08 /* virtual cycles of its clock */
 #define NEURON_PERF_IDLE 0x10 /* waiting for instructions */
 #define NEURON_PERF_WAIT 0x18 /* waiting for a semaphore or event */
 #define NEURON_PERF_MATMUL_INSN 0x20

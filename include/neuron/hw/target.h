@@ -31,6 +31,25 @@ struct neuron_gen;
 struct neuron_engine {
 	const char *name; /* in assembler text, NEFF members, counters and profiles */
 	uint32_t runs; /* mask of NEURON_ISA_* */
+	uint32_t cycle; /* of its clock, picoseconds */
+};
+
+/* What work costs: of the virtual time of the chip and of the compiler's estimates */
+struct neuron_costs {
+	/* instructions, in cycles of their engine (docs/isa.md, Issue costs) */
+	uint16_t least; /* of any */
+	uint16_t startup; /* from the end of issue until the datapath has written */
+	uint16_t transpose; /* columns that the array takes in at most for a transpose */
+	uint8_t int8_columns; /* of a product, a cycle */
+	uint8_t bf16_reduced; /* elements a cycle */
+	uint8_t two_operands; /* cycles an element, where the operands come one after the other */
+	uint8_t reciprocal; /* cycles an element */
+	/* DMA, in picoseconds (docs/hardware.md, Virtual time): a KiB through each */
+	uint32_t descriptor;
+	uint32_t dma_kib; /* a UDMA engine */
+	uint32_t port_kib; /* the port of a core's memories */
+	uint32_t dram_kib; /* what one core has of the chip's DRAM */
+	uint32_t link_kib; /* ... of one direction of a link */
 };
 
 struct neuron_target {
@@ -50,6 +69,7 @@ struct neuron_target {
 	uint16_t packet_max; /* descriptors of one half of a DMA packet */
 	/* columns of the tensor engine's array that one pass takes */
 	uint16_t pe_columns;
+	struct neuron_costs cost;
 	/* the chip that has these cores: no variable spans two of its memories */
 	const struct neuron_gen *gen;
 };

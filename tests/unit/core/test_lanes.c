@@ -4,36 +4,12 @@
  * queues, the same order on every run, and a chip saved in the middle of its work
  * (docs/hardware.md, Execution).
  */
-#include "chip_fixture.h"
+#include "program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "moving.h"
-#include "neuron/isa/codec.h"
-
-#define FIRST_LAST (NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST)
-#define CORE(nc) (GEN(TPB_BASE) + (nc)*GEN(TPB_SIZE))
-#define PROG 0x800000 /* host: programs, 512 KiB an engine */
-#define PROG_SIZE 0x80000
-#define NOTIFY 0x1000000 /* host: notify queues, 256 KiB an engine */
-#define NOTIFY_SIZE 0x40000
-#define CHUNK 0x4000 /* one FIFO window a descriptor */
-
-static struct fixture f;
-static uint32_t prog_len[GEN(ENGINES)];
-
-static void setup(void)
-{
-	fixture_init(&f, 2);
-	fixture_new_chip(&f);
-	memset(prog_len, 0, sizeof(prog_len));
-}
-
-static void teardown(void)
-{
-	fixture_free(&f);
-}
 
 /* Anew, with the gate of moving.h in the host's memory */
 static void setup_gated(void)
@@ -42,58 +18,6 @@ static void setup_gated(void)
 	fixture_init(&f, 2);
 	f.ops.dma_rw = gated_rw;
 	fixture_new_chip(&f);
-}
-
-static void emit(unsigned int e, const struct neuron_insn *insn)
-{
-	uint8_t words[128];
-	int n = neuron_isa_encode(insn, words);
-
-	ck_assert_int_eq(n, 1);
-	memcpy(f.host + PROG + e * PROG_SIZE + prog_len[e], words, 64);
-	prog_len[e] += 64;
-}
-
-static void emit_start(unsigned int e)
-{
-	emit(e,
-	     &(struct neuron_insn){ .opcode = NEURON_OP_PROGRAM_START, .isa_version = GEN(ISA) });
-}
-
-static void emit_notify(unsigned int e, uint32_t id)
-{
-	emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOTIFY, .id = id });
-}
-
-static void notify_queue(unsigned int nc, unsigned int e, uint64_t base, uint32_t size)
-{
-	uint64_t regs = GEN(APB_PUTILS)(nc) + GEN(NQ_NOTIFY_REGS)(e);
-
-	apb_write(&f, regs + GEN(NQ_BASE_LO), (uint32_t)base);
-	apb_write(&f, regs + GEN(NQ_BASE_HI), (uint32_t)(base >> 32));
-	apb_write(&f, regs + GEN(NQ_SIZE), size);
-}
-
-/* Queue e of the core's first DMA engine fetches engine e's program into its FIFO */
-static void fetch(unsigned int nc, unsigned int e, struct ring *q)
-{
-	uint64_t rings = HOST(0x400000 + e * 0x20000);
-	uint32_t at, n = 0;
-
-	queue_init(&f, q, nc * 3, e, rings, rings + 0x10000, 256);
-	for (at = 0; at < prog_len[e]; at += CHUNK, n++) {
-		uint32_t len = prog_len[e] - at < CHUNK ? prog_len[e] - at : CHUNK;
-
-		push(&f, q, 0, HOST(PROG + e * PROG_SIZE + at), len, FIRST_LAST);
-		push(&f, q, 1, CORE(nc) + GEN(TPB_FIFO)(e), len, 0);
-	}
-	doorbell(&f, q, 1, n);
-	doorbell(&f, q, 0, n);
-}
-
-static const uint8_t *entry(unsigned int e, unsigned int i)
-{
-	return f.host + NOTIFY + e * NOTIFY_SIZE + i * NEURON_NQ_ENTRY_SIZE;
 }
 
 /* Far more instructions than a FIFO holds, in order, from one queue that stalls again and again */
@@ -231,21 +155,6 @@ END_TEST
  */
 #define ROUNDS 100 /* longer than a FIFO: fetching stalls in a descriptor */
 
-static void write_desc(uint8_t *ring, uint32_t i, uint64_t addr, uint32_t len, bool tx)
-{
-	uint8_t *d = ring + 16 * i;
-
-	put32(d, len | 1u << NEURON_UDMA_DESC_RING_ID_SHIFT | (tx ? FIRST_LAST : 0));
-	put32(d + 4, tx ? NEURON_UDMA_META_DEFAULT : 0);
-	put64(d + 8, addr);
-}
-
-static uint64_t tail_inc(unsigned int engine, unsigned int queue, bool s2m)
-{
-	return GEN(APB_BASE) + GEN(APB_UDMA)(engine) +
-	       (s2m ? NEURON_UDMA_S2M_Q(queue) : NEURON_UDMA_M2S_Q(queue)) + NEURON_UDMA_Q_TAIL_INC;
-}
-
 static void racy_program(struct ring fetchq[4])
 {
 	struct ring q;
@@ -325,21 +234,25 @@ static uint64_t racy_result(void)
 	return h;
 }
 
-static void go(void)
+/* When an engine has counted k times behind so many instructions; each takes what the least costs */
+static uint64_t counted(unsigned int e, unsigned int before, unsigned int k)
 {
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_SET) + 4 * 31, 4, 1);
+	const struct neuron_target *target = GEN_CHIP.target;
+
+	return (uint64_t)(before + k) * target->cost.least * target->engine[e].cycle;
 }
 
 /*
- * One instruction of each engine, then one packet: each engine counts a semaphore, and a queue that
- * SP rings copies their counts again and again.
+ * Each engine counts a semaphore, and a queue that SP rings copies their counts again and again:
+ * each time it finds what they are at its own time, whoever is ahead.
  */
-START_TEST(turns)
+START_TEST(order)
 {
-	uint64_t rings = HOST(0x500000);
-	enum { N = GEN(ENGINES), ROW = 32 };
+	const struct neuron_costs *cost = &GEN_CHIP.target->cost;
+	uint64_t rings = HOST(0x500000), time = counted(NEURON_ENG_SP, 2, 0);
+	enum { N = GEN(ENGINES), ROW = 32, COUNTS = 150 };
 	struct ring q, fetchq[N];
-	unsigned int e, i;
+	unsigned int e, i, k;
 
 	queue_init(&f, &q, 1, 0, rings, rings + 0x10000, 512);
 	for (i = 0; i < 100; i++) {
@@ -357,7 +270,7 @@ START_TEST(turns)
 			     &(struct neuron_insn){ .opcode = NEURON_OP_WRITE,
 						    .write = { { tail_inc(1, 0, true), 100 },
 							       { tail_inc(1, 0, false), 100 } } });
-		for (i = 0; i < 150; i++)
+		for (i = 0; i < COUNTS; i++)
 			emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
 						       .update = NEURON_UPD_SEM_INC,
 						       .update_index = (uint8_t)e });
@@ -366,12 +279,15 @@ START_TEST(turns)
 	settle(&f);
 	go();
 	settle(&f);
-	for (i = 0; i < 100; i++)
-		for (e = 0; e < N; e++) /* SP spends a turn on the doorbell */
-			ck_assert_uint_eq(get32(f.host + 0x2000000 + ROW * i + 4 * e),
-					  get32(f.host + 0x2000000 + 4 * e) + i);
-	ck_assert_uint_eq(get32(f.host + 0x2000000 + 4 * NEURON_ENG_SP) + 1,
-			  get32(f.host + 0x2000000));
+	for (i = 0; i < 100; i++) {
+		for (e = 0; e < N; e++) {
+			for (k = 0; k < COUNTS; k++)
+				if (counted(e, 2 + (e == NEURON_ENG_SP), k + 1) > time)
+					break;
+			ck_assert_uint_eq(get32(f.host + 0x2000000 + ROW * i + 4 * e), k);
+		}
+		time += cost->descriptor + 4ull * N * cost->dma_kib / 1024;
+	}
 }
 END_TEST
 
@@ -661,7 +577,7 @@ int main(void)
 	tcase_add_test(t, notify_wrap);
 	tcase_add_test(t, notify_phase_last);
 	tcase_add_test(t, fifo_write_error);
-	tcase_add_test(t, turns);
+	tcase_add_test(t, order);
 	tcase_add_test(t, deterministic);
 	tcase_add_test(t, pause_changes_nothing);
 	tcase_add_test(t, save_in_the_middle);

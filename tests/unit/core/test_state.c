@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Saved states that were changed in one place: each is refused for what was changed, and a chip
- * fresh from reset remains. The state of an idle chip ends with its lanes, twenty zero bytes each:
- * how many queues are ready and stalled, the turn, the posted writes that come and go.
+ * fresh from reset remains. The state of an idle chip ends with its lanes: the times of what
+ * transfers share (each DMA engine, core, port and the DRAM), then twenty zero bytes: how many
+ * queues are ready, which of them was left in its packet, how many are stalled, the posted writes
+ * that come and go.
  */
 #include "chip_fixture.h"
 
@@ -11,7 +13,8 @@
 #include <string.h>
 
 #define LANES (GEN(NC_PER_DEVICE) + 1) /* one a core, and the host's */
-#define LANE 20
+#define TIMES (8 * (GEN(DMA_ENGINES) + GEN(NC_PER_DEVICE) + GEN_CHIP.window.ports + 1))
+#define LANE (TIMES + 20)
 #define QUEUES (GEN(DMA_ENGINES) * 16u)
 #define MISC GEN(APB_MISC_RAM)
 
@@ -65,7 +68,7 @@ static void insert(uint8_t *at, const uint32_t *words, unsigned int n)
 
 static uint8_t *lane(unsigned int i)
 {
-	return state + size - (LANES - i) * LANE;
+	return state + size - (LANES - i) * LANE + TIMES;
 }
 
 START_TEST(accepted)
@@ -91,7 +94,7 @@ START_TEST(heads)
 	refused(size, -EINVAL, "not a chip's state");
 	state[0] ^= 1;
 	state[8]++;
-	refused(size, -ENOTSUP, "a state of another version than 3");
+	refused(size, -ENOTSUP, "a state of another version than 4");
 	state[8]--;
 	state[12]++;
 	refused(size, -ENOTSUP, "a state of another generation of chips");
@@ -111,6 +114,13 @@ START_TEST(lists)
 	put32(ready, n);
 	insert(ready + 4, ids[_i], n);
 	refused(size, -EINVAL, "a queue is listed twice or does not exist");
+}
+END_TEST
+
+START_TEST(left_in_a_packet)
+{
+	put32(lane(1) + 4, 1);
+	refused(size, -EINVAL, "no ready queue was left in its packet");
 }
 END_TEST
 
@@ -138,6 +148,7 @@ int main(void)
 	tcase_add_test(t, cut_off);
 	tcase_add_test(t, heads);
 	tcase_add_loop_test(t, lists, 0, 3);
+	tcase_add_test(t, left_in_a_packet);
 	tcase_add_test(t, posted_writes);
 	suite_add_tcase(s, t);
 	return check_run(s);

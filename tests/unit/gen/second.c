@@ -7,11 +7,11 @@
 #include "neuron/hw/ours.h"
 
 static const struct neuron_engine engines[] = {
-	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE },
-	[NEURON_ENG_ACT] = { "act", NEURON_ISA_ANY | NEURON_ISA_ACT },
-	[NEURON_ENG_POOL] = { "pool", NEURON_ISA_ANY | NEURON_ISA_POOL },
-	[NEURON_ENG_SP] = { "sp", NEURON_ISA_ANY },
-	[SECOND_ENG_GP] = { "gp", NEURON_ISA_ANY | NEURON_ISA_POOL },
+	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE, 400 },
+	[NEURON_ENG_ACT] = { "act", NEURON_ISA_ANY | NEURON_ISA_ACT, 700 },
+	[NEURON_ENG_POOL] = { "pool", NEURON_ISA_ANY | NEURON_ISA_POOL, 1000 },
+	[NEURON_ENG_SP] = { "sp", NEURON_ISA_ANY, 700 },
+	[SECOND_ENG_GP] = { "gp", NEURON_ISA_ANY | NEURON_ISA_POOL, 800 },
 };
 static_assert(sizeof(engines) / sizeof(engines[0]) <= NEURON_ENGINES_MAX, "no more engines");
 
@@ -29,4 +29,18 @@ const struct neuron_target neuron_target_second = {
 	.psum_part_size = 0x2000,
 	.pe_columns = 128,
 	.gen = &neuron_gen_second,
+	.cost = {
+		.least = 64,
+		.startup = 60,
+		.transpose = 64,
+		.int8_columns = 2,
+		.bf16_reduced = 2,
+		.two_operands = 2,
+		.reciprocal = 8,
+		.descriptor = 50000,
+		.dma_kib = 64000,
+		.port_kib = 32000,
+		.dram_kib = 20480,
+		.link_kib = 40960,
+	},
 };

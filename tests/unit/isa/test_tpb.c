@@ -248,6 +248,11 @@ END_TEST
 
 /* Virtual time */
 
+static uint64_t ps(unsigned int engine, uint64_t cycles)
+{
+	return cycles * m.target.engine[engine].cycle;
+}
+
 static const struct {
 	uint8_t engine;
 	struct neuron_insn insn;
@@ -295,7 +300,7 @@ START_TEST(test_costs)
 	ck_assert_uint_eq(m.notes, 0);
 	tpb_perf(m.tpb, &perf);
 	ck_assert_uint_eq(perf.eng[costs[_i].engine].busy, costs[_i].cost);
-	ck_assert_uint_eq(tpb_time(m.tpb, costs[_i].engine), costs[_i].cost);
+	ck_assert_uint_eq(tpb_time(m.tpb, costs[_i].engine), ps(costs[_i].engine, costs[_i].cost));
 }
 END_TEST
 
@@ -315,10 +320,10 @@ START_TEST(test_matmul_counters)
 	mm.wait = NEURON_WAIT_SEM_GE;
 	mm.wait_index = 1;
 	mm.wait_value = 1;
-	machine_push(&m, NEURON_ENG_PE, &load, 1000);
-	machine_push(&m, NEURON_ENG_PE, &mm, 1000);
+	machine_push(&m, NEURON_ENG_PE, &load, ps(NEURON_ENG_PE, 1000));
+	machine_push(&m, NEURON_ENG_PE, &mm, ps(NEURON_ENG_PE, 1000));
 	tpb_run(m.tpb, 10);
-	tpb_sem_write(m.tpb, TPB_SEM_INC, 1, 1, 5000);
+	tpb_sem_write(m.tpb, TPB_SEM_INC, 1, 1, ps(NEURON_ENG_PE, 5000));
 	tpb_run(m.tpb, 10);
 	tpb_perf(m.tpb, &perf);
 	ck_assert_uint_eq(perf.macs, 16 * 100 * 200);
@@ -328,7 +333,7 @@ START_TEST(test_matmul_counters)
 	ck_assert_uint_eq(perf.eng[0].wait, 5000 - 1100);
 	ck_assert_uint_eq(perf.eng[0].matmul_wait, 5000 - 1100);
 	ck_assert_uint_eq(perf.eng[0].busy, 100 + cost);
-	ck_assert_uint_eq(tpb_time(m.tpb, 0), 5000 + cost);
+	ck_assert_uint_eq(tpb_time(m.tpb, 0), ps(NEURON_ENG_PE, 5000 + cost));
 }
 END_TEST
 
@@ -344,7 +349,8 @@ START_TEST(test_time_through_semaphores)
 	machine_push(&m, NEURON_ENG_SP, &to, 0);
 	machine_push(&m, NEURON_ENG_POOL, &from, 0);
 	tpb_run(m.tpb, 10);
-	ck_assert_uint_eq(tpb_time(m.tpb, NEURON_ENG_SP), (_i ? 64 : 124) + 64);
+	ck_assert_uint_eq(tpb_time(m.tpb, NEURON_ENG_SP),
+			  ps(NEURON_ENG_POOL, _i ? 64 : 124) + ps(NEURON_ENG_SP, 64));
 }
 END_TEST
 
@@ -403,8 +409,8 @@ END_TEST
 START_TEST(test_save_and_load)
 {
 	struct machine other, resumed;
-	int64_t size = tpb_save(m.tpb, NULL, 0);
-	uint8_t *state = malloc(size), *again = malloc(size);
+	uint8_t *state, *again;
+	int64_t size;
 
 	machine_init(&other, &m.target, PART);
 	machine_init(&resumed, &m.target, PART);
@@ -412,6 +418,9 @@ START_TEST(test_save_and_load)
 	push_race(&other);
 	tpb_run(other.tpb, 1000);
 	tpb_run(m.tpb, 41);
+	size = tpb_save(m.tpb, NULL, 0);
+	state = malloc(size);
+	again = malloc(size);
 	ck_assert_int_eq(tpb_save(m.tpb, state, size), size);
 	ck_assert_int_eq(tpb_save(m.tpb, state, size - 1), -ENOSPC);
 	ck_assert_int_eq(tpb_load(resumed.tpb, state, size), 0);
@@ -479,14 +488,17 @@ START_TEST(test_hostile_state)
 }
 END_TEST
 
-/* Where a state has what (tpb_state.c): the version, then each engine, whose turn it is, and so on */
+/*
+ * Where a state has what (tpb_state.c): the version, each engine, semaphores and events, what they
+ * were (two bytes each where they never changed), and so on
+ */
 #define ENGINE_HEAD (NEURON_FIFO_WORDS * (NEURON_INSN_WORD + 8))
-#define ENGINE_SIZE (ENGINE_HEAD + 4 + 4 + 1 + 8)
-#define TURN (4 + m.target.engines * ENGINE_SIZE)
+#define ENGINE_SIZE (ENGINE_HEAD + 4 + 4 + 1 + 8 + 2 + 8)
+#define WORDS (4 + m.target.engines * ENGINE_SIZE)
+#define PASTS (WORDS + 4 * (m.target.semaphores + m.target.events))
 #define ENGINE_PERF (6 * 8)
-#define WEIGHTS                                                       \
-	(TURN + 4 + m.target.semaphores * 12 + m.target.events * 12 + \
-	 m.target.engines * ENGINE_PERF + 8)
+#define WEIGHTS \
+	(PASTS + 2 * (m.target.semaphores + m.target.events) + m.target.engines * ENGINE_PERF + 8)
 
 /* What is out of its range by one is refused, and what is just in it is not */
 START_TEST(test_state_limits)
@@ -496,7 +508,6 @@ START_TEST(test_state_limits)
 	} limits[] = {
 		{ 4 + ENGINE_HEAD, NEURON_FIFO_WORDS - 1, NEURON_FIFO_WORDS },
 		{ 4 + 3 * ENGINE_SIZE + ENGINE_HEAD + 4, NEURON_FIFO_WORDS, NEURON_FIFO_WORDS + 1 },
-		{ TURN, m.target.engines - 1, m.target.engines },
 		{ WEIGHTS, NEURON_PARTITIONS, NEURON_PARTITIONS + 1 },
 		{ WEIGHTS, 1, 0 },
 		{ WEIGHTS + 4, NEURON_ISA_MAX_STATIONARY, NEURON_ISA_MAX_STATIONARY + 1 },
