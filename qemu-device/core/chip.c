@@ -33,13 +33,12 @@ const char *ncore_event_name(enum ncore_event ev)
 	return (unsigned int)ev < NCORE_EV_COUNT ? event_names[ev] : NULL;
 }
 
-void ncore_event(struct ncore_chip *chip, enum ncore_event ev, uint64_t a, uint64_t b, uint64_t c,
-		 uint64_t d)
+void ncore_event_send(struct ncore_chip *chip, enum ncore_event ev, uint64_t a, uint64_t b,
+		      uint64_t c, uint64_t d)
 {
 	const uint64_t arg[4] = { a, b, c, d };
 
-	if (chip->event_mask >> ev & 1)
-		chip->ops->event(chip->cfg.opaque, ev, arg);
+	chip->ops->event(chip->cfg.opaque, ev, arg);
 }
 
 void ncore_guest_error(struct ncore_chip *chip, enum ncore_guest_error kind, uint64_t where,
@@ -377,6 +376,18 @@ static void free_chip(struct ncore_chip *chip)
 	free(chip);
 }
 
+static void set_ways(struct ncore_chip *chip)
+{
+	const struct neuron_costs *cost = &chip->gen->target->cost;
+	unsigned int i;
+
+	chip->way_kib[NCORE_WAY_DRAM] = cost->dram_kib;
+	for (i = NCORE_WAY_CORE; i < NCORE_WAY_LINK; i++)
+		chip->way_kib[i] = cost->port_kib;
+	for (i = NCORE_WAY_LINK; i < NCORE_WAYS; i++)
+		chip->way_kib[i] = cost->link_kib;
+}
+
 static struct ncore_chip *alloc_chip(const struct neuron_gen *gen)
 {
 	struct ncore_chip *chip = calloc(1, sizeof(*chip));
@@ -392,6 +403,7 @@ static struct ncore_chip *alloc_chip(const struct neuron_gen *gen)
 	chip->psum_stride = gen->target->psum_part_size + NCORE_MEM_PAD;
 	for (i = 0; i < chip->nqs; i++)
 		chip->nq_regs[i] = neuron_gen_nq_regs(gen, i);
+	set_ways(chip);
 	chip->core = calloc(gen->cores, sizeof(*chip->core));
 	chip->udma = calloc(gen->dma_engines, sizeof(*chip->udma));
 	chip->lane = calloc(chip->lanes, sizeof(*chip->lane));

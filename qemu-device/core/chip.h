@@ -148,9 +148,7 @@ struct ncore_post {
  */
 struct ncore_shared {
 	uint64_t *dma; /* each UDMA engine */
-	uint64_t port[NEURON_CORES_MAX]; /* to each core's memories */
-	uint64_t dram;
-	uint64_t link[NEURON_PORTS_MAX]; /* to the neighbour */
+	uint64_t way[NCORE_WAYS];
 };
 
 struct ncore_lane {
@@ -234,6 +232,7 @@ struct ncore_chip {
 	uint32_t nq_regs[NEURON_NQ_MAX]; /* offset of each one's registers */
 	struct ncore_mem dram;
 	uint64_t sbuf_stride, psum_stride; /* of partitions in the host's memory */
+	uint32_t way_kib[NCORE_WAYS]; /* picoseconds of a KiB */
 	struct ncore_core *core; /* gen->cores */
 	struct ncore_udma *udma; /* gen->dma_engines */
 	unsigned int lanes;
@@ -254,8 +253,8 @@ struct ncore_chip {
 };
 
 /* chip.c */
-void ncore_event(struct ncore_chip *chip, enum ncore_event ev, uint64_t a, uint64_t b, uint64_t c,
-		 uint64_t d);
+void ncore_event_send(struct ncore_chip *chip, enum ncore_event ev, uint64_t a, uint64_t b,
+		      uint64_t c, uint64_t d);
 void ncore_guest_error(struct ncore_chip *chip, enum ncore_guest_error kind, uint64_t where,
 		       uint64_t value);
 void ncore_reset_queues(struct ncore_chip *chip); /* all registers but misc; lanes are stopped */
@@ -384,19 +383,12 @@ int ncore_ep_rw(struct ncore_chip *chip, const struct ncore_ep *ep, void *buf, u
 		bool write);
 int ncore_device_read32(struct ncore_chip *chip, uint64_t addr, uint32_t *value);
 uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local);
-bool ncore_is_remote(struct ncore_chip *chip, uint64_t addr); /* by a port */
 /* a word of the executing lane's own core; local device address of a semaphore or event */
 void ncore_core_word_write(struct ncore_lane *lane, uint64_t local, uint32_t value, uint64_t time);
 /* core of a semaphore or event word that may be written, or -1 */
 int ncore_core_word(struct ncore_chip *chip, uint64_t local);
 /* one of those words from outside its lane, or another chip: 0, or -EAGAIN when the inbox is full */
 int ncore_core_word_post(struct ncore_chip *chip, uint64_t local, uint32_t value, uint64_t time);
-/* What a transfer shares with others at one of its ends */
-struct ncore_way {
-	enum { NCORE_WAY_FREE, NCORE_WAY_DRAM, NCORE_WAY_CORE, NCORE_WAY_LINK } kind;
-	unsigned int index; /* core or port */
-};
-
 /*
  * Copy up to len bytes as far as they lie together: *done. 0, -EFAULT with *bad the address,
  * -EAGAIN (stall: *why says which).
@@ -405,9 +397,10 @@ struct ncore_copy {
 	uint64_t src, dst, len;
 	uint64_t time;
 	uint8_t domain;
+	bool shares; /* it takes its part of what others use */
 	struct ncore_guard_hit *src_hit, *dst_hit;
 	uint64_t done;
-	struct ncore_way from, to; /* what the bytes went through */
+	uint8_t from, to; /* NCORE_WAY_*: what the bytes went through */
 	uint64_t bad;
 	enum ncore_step why;
 	unsigned int move, stall_engine;
@@ -438,6 +431,14 @@ void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
 		  unsigned int engine, uint16_t code, uint32_t id, uint64_t data, uint32_t data2,
 		  uint64_t time);
 
+/* Most are not wanted, and copies have many */
+static inline void ncore_event(struct ncore_chip *chip, enum ncore_event ev, uint64_t a, uint64_t b,
+			       uint64_t c, uint64_t d)
+{
+	if (chip->event_mask >> ev & 1)
+		ncore_event_send(chip, ev, a, b, c, d);
+}
+
 static inline uint32_t ncore_get32(const void *p)
 {
 	const uint8_t *b = p;
@@ -464,6 +465,14 @@ static inline void ncore_put64(void *p, uint64_t v)
 {
 	ncore_put32(p, (uint32_t)v);
 	ncore_put32((uint8_t *)p + 4, (uint32_t)(v >> 32));
+}
+
+/* Is it reached by a port */
+static inline bool ncore_is_remote(const struct ncore_chip *chip, uint64_t addr)
+{
+	uint64_t window = addr & chip->gen->window.mask;
+
+	return window && window != chip->gen->window.host;
 }
 
 static inline struct ncore_lane *ncore_host_lane(struct ncore_chip *chip)

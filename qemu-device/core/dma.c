@@ -198,57 +198,34 @@ static bool shares(struct ncore_lane *lane, struct ncore_queue *q)
 }
 
 /* When the queue's next bytes begin: once its engine has done what came before */
-static uint64_t begin_time(struct ncore_lane *lane, struct ncore_queue *q)
+static uint64_t begin_time(struct ncore_lane *lane, struct ncore_queue *q, bool shared)
 {
 	uint64_t time = atomic_load_explicit(&q->time, memory_order_relaxed);
-	uint64_t engine = shares(lane, q) ? lane->shared.dma[q->engine] : 0;
+	uint64_t engine = shared ? lane->shared.dma[q->engine] : 0;
 
 	return engine > time ? engine : time;
 }
 
-/* When bytes that come at a time are through: those of others that came before go first */
-static uint64_t pass(uint64_t *free, uint64_t time, uint64_t bytes, uint32_t kib)
+/* When a copied run is through one of its ways, behind those of others that came before, or end */
+static uint64_t pass(struct ncore_lane *lane, const struct ncore_copy *c, unsigned int way,
+		     uint64_t end)
 {
-	*free = (*free > time ? *free : time) + neuron_transfer_time(bytes, kib);
-	return *free;
-}
+	uint64_t *free = &lane->shared.way[way];
 
-static uint64_t pass_way(struct ncore_lane *lane, const struct ncore_way *way, uint64_t time,
-			 uint64_t bytes)
-{
-	const struct neuron_costs *cost = &lane->chip->gen->target->cost;
-
-	switch (way->kind) {
-	case NCORE_WAY_DRAM:
-		return pass(&lane->shared.dram, time, bytes, cost->dram_kib);
-	case NCORE_WAY_CORE:
-		return pass(&lane->shared.port[way->index], time, bytes, cost->port_kib);
-	case NCORE_WAY_LINK:
-		return pass(&lane->shared.link[way->index], time, bytes, cost->link_kib);
-	default:
-		return time;
-	}
-}
-
-/* When a copied run is over: the slowest of what it went through decides */
-static uint64_t end_time(struct ncore_lane *lane, struct ncore_queue *q, const struct ncore_copy *c)
-{
-	const struct neuron_costs *cost = &lane->chip->gen->target->cost;
-	uint64_t end = c->time + neuron_transfer_time(c->done, cost->dma_kib), other;
-
-	if (!shares(lane, q))
+	if (way == NCORE_WAY_FREE)
 		return end;
-	other = pass_way(lane, &c->from, c->time, c->done);
-	end = other > end ? other : end;
-	other = pass_way(lane, &c->to, c->time, c->done);
-	return other > end ? other : end;
+	*free = (*free > c->time ? *free : c->time) +
+		neuron_transfer_time(c->done, lane->chip->way_kib[way]);
+	return *free > end ? *free : end;
 }
 
-static void set_time(struct ncore_lane *lane, struct ncore_queue *q, uint64_t time)
+/* When it is over: the slowest of what it went through decides */
+static uint64_t end_time(struct ncore_lane *lane, const struct ncore_copy *c)
 {
-	atomic_store_explicit(&q->time, time, memory_order_relaxed);
-	if (shares(lane, q))
-		lane->shared.dma[q->engine] = time;
+	const struct neuron_costs *cost = &lane->chip->gen->target->cost;
+	uint64_t end = c->time + neuron_transfer_time(c->done, cost->dma_kib);
+
+	return c->shares ? pass(lane, c, c->to, pass(lane, c, c->from, end)) : end;
 }
 
 /* Account for copied bytes and close descriptors; true: the packet is complete */
@@ -256,7 +233,7 @@ static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct
 {
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
 	struct ncore_chip *chip = lane->chip;
-	uint64_t time = end_time(lane, q, c);
+	uint64_t time = end_time(lane, c);
 	bool last = false;
 
 	/* who sees a later descriptor's word (a completion, a semaphore) sees these bytes */
@@ -269,7 +246,9 @@ static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct
 		time += chip->gen->target->cost.descriptor;
 		ring_close(m);
 	}
-	set_time(lane, q, time);
+	atomic_store_explicit(&q->time, time, memory_order_relaxed);
+	if (c->shares)
+		lane->shared.dma[q->engine] = time;
 	if (last && s->done < desc_len(&s->cur))
 		ncore_guest_error(chip, NCORE_GE_IMPL_DEFINED, s->cur.addr, s->done);
 	if (last || s->done == desc_len(&s->cur))
@@ -286,11 +265,13 @@ static enum ncore_step copy_some(struct ncore_lane *lane, struct ncore_queue *q,
 {
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
 	uint32_t ml = desc_len(&m->cur) - m->done, sl = desc_len(&s->cur) - s->done;
+	bool shared = shares(lane, q);
 	struct ncore_copy c = {
 		.src = m->cur.addr + m->done,
 		.dst = s->cur.addr + s->done,
 		.len = ml < sl ? ml : sl,
-		.time = begin_time(lane, q),
+		.time = begin_time(lane, q, shared),
+		.shares = shared,
 		.domain = ncore_guard_queue_domain(lane->chip, q),
 		.src_hit = &m->data_hit,
 		.dst_hit = &s->data_hit,

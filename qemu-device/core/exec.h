@@ -229,8 +229,8 @@ void tpb_decode_head(struct tpb *t, unsigned int e);
 void tpb_past_reset(struct tpb_past *p);
 uint32_t tpb_past_last(const struct tpb_past *p);
 uint32_t tpb_past_at(const struct tpb_past *p, uint64_t time);
-/* from then on, whatever else was to come */
-void tpb_past_set(struct tpb_past *p, uint64_t time, uint32_t value);
+/* from then on, whatever else was to come; false: it was so and nothing else was to come */
+bool tpb_past_set(struct tpb_past *p, uint64_t time, uint32_t value);
 /* false: then or later the value would not be in its range, and is as it was */
 bool tpb_past_add(struct tpb_past *p, uint64_t time, int64_t by);
 /* does the instruction's condition hold for a value of what it waits for */

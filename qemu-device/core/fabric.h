@@ -8,6 +8,7 @@
 #define NCORE_FABRIC_H
 
 #include "ncore.h"
+#include "neuron/hw/gen.h"
 
 struct ncore_end;
 struct ncore_mem;
@@ -20,6 +21,15 @@ enum ncore_ep_kind {
 	NCORE_EP_FIFO, /* an engine's instructions */
 	NCORE_EP_REMOTE, /* memory of an end that has no pointer to it: by read and write */
 };
+/* What bytes go through beside their DMA engine, at each end of a copy */
+enum {
+	NCORE_WAY_FREE, /* nothing that others use */
+	NCORE_WAY_DRAM,
+	NCORE_WAY_CORE, /* the port of the memories of core 0, 1, ... */
+	NCORE_WAY_LINK = NCORE_WAY_CORE + NEURON_CORES_MAX, /* of port 0, 1, ... */
+	NCORE_WAYS = NCORE_WAY_LINK + NEURON_PORTS_MAX,
+};
+
 #define NCORE_EP_NO_CORE (~0u)
 struct ncore_ep {
 	enum ncore_ep_kind kind;
@@ -30,6 +40,7 @@ struct ncore_ep {
 	uint64_t len; /* bytes that lie together from addr on */
 	unsigned int core; /* whose window it lies in, or NCORE_EP_NO_CORE */
 	unsigned int engine; /* of a FIFO */
+	uint8_t way; /* NCORE_WAY_*: what copies to and from there share */
 };
 
 /* Called with the fabric's lock held, for reading but where it says otherwise; none waits */

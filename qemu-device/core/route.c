@@ -61,6 +61,7 @@ static int route_core(struct ncore_chip *chip, const struct neuron_place *at, st
 	unsigned int index;
 
 	ep->core = at->index;
+	ep->way = (uint8_t)(NCORE_WAY_CORE + at->index);
 	if (off < (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE)
 		return in_partition(ep, &core->sbuf, off, NEURON_SBUF_PART_STRIDE,
 				    gen->target->sbuf_part_size, chip->sbuf_stride)
@@ -72,6 +73,7 @@ static int route_core(struct ncore_chip *chip, const struct neuron_place *at, st
 				    chip->psum_stride)
 			       ? 0
 			       : -EFAULT;
+	ep->way = NCORE_WAY_FREE;
 	if (off - gen->core.fifo < fifos) {
 		off -= gen->core.fifo;
 		ep->kind = NCORE_EP_FIFO;
@@ -117,6 +119,7 @@ int ncore_route_local(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *e
 		if (off >= mem[i].size)
 			continue;
 		ep->kind = NCORE_EP_MEM;
+		ep->way = NCORE_WAY_DRAM;
 		ep->mem = &chip->dram;
 		ep->ptr = chip->dram.ptr + mem[i].offset + off;
 		ep->len = mem[i].size - off;
@@ -127,6 +130,7 @@ int ncore_route_local(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *e
 	if (at.kind == NEURON_BLOCK_CORE)
 		return route_core(chip, &at, ep);
 	ep->kind = NCORE_EP_WORD;
+	ep->way = NCORE_WAY_FREE;
 	ep->len = regs_left(chip->gen, a, at.left);
 	return 0;
 }
@@ -158,6 +162,7 @@ static int route(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
 		if (low >= w->host_size)
 			return -EFAULT;
 		ep->kind = NCORE_EP_HOST;
+		ep->way = NCORE_WAY_FREE;
 		ep->end = &chip->end;
 		ep->addr = low;
 		ep->len = w->host_size - low;
@@ -165,14 +170,10 @@ static int route(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
 	}
 	port = port_of(w, addr);
 	peer = port < 0 ? NULL : ncore_link_peer(chip, (unsigned int)port);
-	return peer ? peer->ops->route(peer, low, ep) : -EFAULT;
-}
-
-bool ncore_is_remote(struct ncore_chip *chip, uint64_t addr)
-{
-	uint64_t window = addr & chip->gen->window.mask;
-
-	return window && window != chip->gen->window.host;
+	if (!peer || peer->ops->route(peer, low, ep))
+		return -EFAULT;
+	ep->way = (uint8_t)(NCORE_WAY_LINK + port);
+	return 0;
 }
 
 int ncore_route_own(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
@@ -455,23 +456,6 @@ static int copy_special(struct ncore_lane *lane, struct ncore_ep *src, struct nc
 	}
 }
 
-/* addr is ep's, in the chip's map */
-static struct ncore_way way_of(struct ncore_chip *chip, const struct ncore_ep *ep, uint64_t addr)
-{
-	struct ncore_way way = { .kind = NCORE_WAY_FREE };
-
-	if (ep->end != &chip->end) {
-		way.kind = NCORE_WAY_LINK;
-		way.index = (unsigned int)port_of(&chip->gen->window, addr);
-	} else if (ep->kind == NCORE_EP_MEM && ep->core == NCORE_EP_NO_CORE) {
-		way.kind = NCORE_WAY_DRAM;
-	} else if (ep->kind == NCORE_EP_MEM) {
-		way.kind = NCORE_WAY_CORE;
-		way.index = ep->core;
-	}
-	return way;
-}
-
 static int copy_run(struct ncore_lane *lane, struct ncore_copy *c)
 {
 	struct ncore_ep src, dst;
@@ -485,8 +469,8 @@ static int copy_run(struct ncore_lane *lane, struct ncore_copy *c)
 	if (ncore_is_remote(lane->chip, c->src) && dst.kind == NCORE_EP_WORD &&
 	    dst.core == NCORE_EP_NO_CORE)
 		return fail(c, c->dst);
-	c->from = way_of(lane->chip, &src, c->src);
-	c->to = way_of(lane->chip, &dst, c->dst);
+	c->from = src.way;
+	c->to = dst.way;
 	if (len > src.len)
 		len = src.len;
 	if (len > dst.len)

@@ -226,11 +226,11 @@ static void shared_state(struct state *s, struct ncore_lane *lane)
 
 	for (i = 0; i < gen->dma_engines; i++)
 		F(s, lane->shared.dma[i]);
+	F(s, lane->shared.way[NCORE_WAY_DRAM]);
 	for (i = 0; i < gen->cores; i++)
-		F(s, lane->shared.port[i]);
+		F(s, lane->shared.way[NCORE_WAY_CORE + i]);
 	for (i = 0; i < gen->window.ports; i++)
-		F(s, lane->shared.link[i]);
-	F(s, lane->shared.dram);
+		F(s, lane->shared.way[NCORE_WAY_LINK + i]);
 }
 
 static void lane_state(struct state *s, struct ncore_lane *lane)

@@ -237,8 +237,8 @@ static void tpb_sem_changed(struct tpb *t, unsigned int index)
 
 static void tpb_sem_set(struct tpb *t, unsigned int index, uint32_t value, uint64_t time)
 {
-	tpb_past_set(&t->sem_past[index], time, value);
-	tpb_sem_changed(t, index);
+	if (tpb_past_set(&t->sem_past[index], time, value))
+		tpb_sem_changed(t, index);
 }
 
 /* by: what is added, or below 0 what is subtracted */

@@ -68,14 +68,15 @@ static void insert(struct tpb_past *p, unsigned int n, uint64_t time, uint32_t v
 	p->value[AT(p, n)] = value;
 }
 
-void tpb_past_set(struct tpb_past *p, uint64_t time, uint32_t value)
+bool tpb_past_set(struct tpb_past *p, uint64_t time, uint32_t value)
 {
 	unsigned int n = until(p, time);
 
 	if (n == p->count && tpb_past_last(p) == value)
-		return;
+		return false;
 	p->count = (uint8_t)n;
 	insert(p, n, time, value);
+	return true;
 }
 
 static bool in_range(uint32_t value, int64_t by)

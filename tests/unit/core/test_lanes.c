@@ -482,6 +482,53 @@ START_TEST(save_in_a_gather)
 }
 END_TEST
 
+/* A packet is one: what it has not copied yet when it is saved is copied before an engine goes on */
+#define PARTS 10
+
+START_TEST(save_in_a_packet)
+{
+	const uint64_t rings = HOST(0x500000);
+	const unsigned int act = NEURON_ENG_ACT, sp = NEURON_ENG_SP;
+	struct ring q, fetchq[2];
+	unsigned int i;
+
+	setup_gated();
+	queue_init(&f, &q, 1, 0, rings, rings + 0x4000, 64);
+	for (i = 0; i < PARTS; i++) {
+		uint8_t *tx = mem(&f, rings) + 16 * i;
+
+		write_desc(mem(&f, rings), i, CORE(0), 4096, true);
+		put32(tx, (get32(tx) & ~FIRST_LAST) | (i ? 0 : NEURON_UDMA_DESC_FIRST) |
+				  (i == PARTS - 1 ? NEURON_UDMA_DESC_LAST : 0));
+		write_desc(mem(&f, rings + 0x4000), i, HOST(0x2000000 + 4096 * i), 4096, false);
+	}
+	memset(prog_len, 0, sizeof(prog_len));
+	emit_start(act);
+	emit_wait(act, 31, 1);
+	for (i = 0; i < 150; i++)
+		emit(act, &(struct neuron_insn){
+				  .opcode = NEURON_OP_MEMSET,
+				  .partitions = 1,
+				  .dst = { 0, NEURON_DT_INT32, { 0, 0, 0, 1 }, { 1, 1, 1, 1 } },
+				  .scalar0.f = (float)(i + 1) });
+	emit_start(sp);
+	emit_wait(sp, 31, 1);
+	for (i = 0; i < 9; i++)
+		emit(sp, &(struct neuron_insn){ .opcode = NEURON_OP_NOP });
+	emit(sp, &(struct neuron_insn){ .opcode = NEURON_OP_WRITE,
+					.write = { { tail_inc(1, 0, true), PARTS },
+						   { tail_inc(1, 0, false), PARTS } } });
+	fetch(0, act, &fetchq[0]);
+	fetch(0, sp, &fetchq[1]);
+	settle(&f);
+	gate_set(3);
+	go();
+	ck_assert_uint_gt(move_to_the_end(&f, 3), 2);
+	for (i = 0; i < PARTS; i++) /* both at the same time: the engine is first */
+		ck_assert_uint_eq(get32(f.host + 0x2000000 + 4096 * i), 10);
+}
+END_TEST
+
 START_TEST(load_refuses)
 {
 	const char *reason = NULL;
@@ -582,6 +629,7 @@ int main(void)
 	tcase_add_test(t, pause_changes_nothing);
 	tcase_add_test(t, save_in_the_middle);
 	tcase_add_test(t, save_in_a_gather);
+	tcase_add_test(t, save_in_a_packet);
 	tcase_add_test(t, load_refuses);
 	tcase_add_test(t, reset_while_fetching);
 	suite_add_tcase(s, t);

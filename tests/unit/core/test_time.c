@@ -206,6 +206,90 @@ START_TEST(neighbour)
 }
 END_TEST
 
+/* Of two queues that start at the same time the lower one is first, whichever was rung first */
+START_TEST(tie_of_queues)
+{
+	const unsigned int sp = NEURON_ENG_SP, engine = _i ? 2 : 1, queue = _i ? 0 : 1;
+
+	memset(f.host + SOURCE, 0xaa, BLOCK);
+	memset(f.host + SOURCE + BLOCK, 0xbb, BLOCK);
+	begin(sp);
+	emit_wait(sp, 31, 1);
+	make_ring(1, 0, HOST(SOURCE), HOST(SOURCE + 0x10000), 1, 0);
+	make_ring(engine, queue, HOST(SOURCE + BLOCK), HOST(SOURCE + 0x10000), 1, 0);
+	emit(sp, &(struct neuron_insn){ .opcode = NEURON_OP_WRITE,
+					.write = { { tail_inc(1, 0, true), 2 },
+						   { tail_inc(engine, queue, true), 2 } } });
+	emit(sp, &(struct neuron_insn){ .opcode = NEURON_OP_WRITE,
+					.write = { { tail_inc(engine, queue, false), 2 },
+						   { tail_inc(1, 0, false), 2 } } });
+	start();
+	ck_assert_uint_eq(f.host[SOURCE + 0x10000], 0xbb);
+}
+END_TEST
+
+static void emit_memset(unsigned int e, uint32_t offset, uint16_t n, float value)
+{
+	emit(e, &(struct neuron_insn){
+			.opcode = NEURON_OP_MEMSET,
+			.partitions = 1,
+			.dst = { offset, NEURON_DT_FP32, { 0, 0, 0, 1 }, { 1, 1, 1, n } },
+			.scalar0.f = value,
+		});
+}
+
+/*
+ * A packet reads what an engine writes. When it starts a cycle earlier, it does not see that; when
+ * both start at the same time, the engine is first, also where the queue has just had another
+ * packet.
+ */
+START_TEST(engine_and_queue)
+{
+	const unsigned int sp = NEURON_ENG_SP, act = NEURON_ENG_ACT;
+	const uint64_t rings = HOST(0x500000), bytes = 40;
+	uint64_t n = desc_time(bytes) / cycles(act, 1);
+	struct ring q;
+	float got;
+
+	ck_assert_uint_eq(cycles(act, n), desc_time(bytes));
+	queue_init(&f, &q, 1, 0, rings, rings + 0x4000, 64);
+	write_desc(mem(&f, rings), 0, HOST(SOURCE), bytes, true);
+	write_desc(mem(&f, rings + 0x4000), 0, HOST(SOURCE + BLOCK), bytes, false);
+	write_desc(mem(&f, rings), 1, CORE(0), 4, true);
+	write_desc(mem(&f, rings + 0x4000), 1, HOST(SOURCE + 2 * BLOCK), 4, false);
+	begin(act);
+	emit_wait(act, 31, 1);
+	emit_memset(act, BLOCK, (uint16_t)(n + (_i == 1)), 1);
+	emit_memset(act, 0, 1, 7);
+	begin(sp);
+	emit_wait(sp, 31, 1);
+	emit_ring(1, 0, 2);
+	start();
+	memcpy(&got, f.host + SOURCE + 2 * BLOCK, sizeof(got));
+	ck_assert_float_eq(got, _i == 1 ? 0 : 7);
+}
+END_TEST
+
+/* ... nor what comes behind the instruction that rang it */
+START_TEST(rung_at_once)
+{
+	const unsigned int sp = NEURON_ENG_SP;
+	float got;
+
+	make_ring(1, 0, CORE(0), HOST(SOURCE), 1, 0);
+	begin(NEURON_ENG_ACT);
+	emit_wait(NEURON_ENG_ACT, 31, 1);
+	emit(NEURON_ENG_ACT, &(struct neuron_insn){ .opcode = NEURON_OP_NOP });
+	emit_memset(NEURON_ENG_ACT, 0, 1, 7);
+	begin(sp);
+	emit_wait(sp, 31, 1);
+	emit_ring(1, 0, 2);
+	start();
+	memcpy(&got, f.host + SOURCE, sizeof(got));
+	ck_assert_float_eq(got, 0);
+}
+END_TEST
+
 /*
  * What the host rings takes nothing of what is shared, as nobody knows when it comes: here the
  * fetching of a long program by the engine that also copies
@@ -409,6 +493,9 @@ int main(void)
 	tcase_add_test(t, dram);
 	tcase_add_test(t, port);
 	tcase_add_test(t, neighbour);
+	tcase_add_loop_test(t, tie_of_queues, 0, 2);
+	tcase_add_loop_test(t, engine_and_queue, 0, 2);
+	tcase_add_test(t, rung_at_once);
 	tcase_add_test(t, host_takes_none);
 	tcase_add_test(t, overlap);
 	tcase_add_test(t, after_the_host);
