@@ -293,7 +293,7 @@ void tpb_event_write(struct tpb *t, unsigned int index, uint32_t value, uint64_t
 
 	tpb_event_put(t, t->cfg.target->no_engine, index, value != 0, time);
 	/* a plain word for who reads it back; inside the core only zero or not counts */
-	if (value && !was)
+	if (value && !was && t->event[index])
 		WRITE_ONCE(t->event[index], value);
 }
 

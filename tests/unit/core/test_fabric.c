@@ -114,6 +114,20 @@ START_TEST(vanish)
 }
 END_TEST
 
+/* Where nobody is, a copy ends; it does not come back to the chip itself */
+START_TEST(absent)
+{
+	struct ring q;
+
+	queue_init(&f[3], &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
+	put64(f[3].host + 0x800000, 0x1020304050607080);
+	copy(&f[3], &q, HOST(0x800000), EAST | 0x5000, 8);
+	settle(&f[3]);
+	ck_assert(queue_stopped(&f[3], &q));
+	ck_assert_uint_eq(get64(mem(&f[3], 0x5000)), 0);
+}
+END_TEST
+
 /* Memory, cores' memory and semaphores of a neighbour; not its registers and FIFOs */
 START_TEST(windows)
 {
@@ -348,6 +362,7 @@ int main(void)
 	tcase_add_test(t, ring);
 	tcase_add_test(t, slots);
 	tcase_add_test(t, vanish);
+	tcase_add_test(t, absent);
 	tcase_add_test(t, windows);
 	tcase_add_loop_test(t, absent_neighbour, 0, 2);
 	tcase_add_loop_test(t, neighbours_apart, 0, 3);

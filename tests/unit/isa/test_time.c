@@ -110,6 +110,18 @@ START_TEST(later_event)
 }
 END_TEST
 
+/* What comes late and is refused leaves the word as it is, too */
+START_TEST(late_event)
+{
+	tpb_event_write(m.tpb, 5, 7, 100);
+	tpb_event_write(m.tpb, 5, 0, 200);
+	tpb_event_write(m.tpb, 5, 9, 150);
+	ck_assert_uint_eq(m.notes, 1);
+	ck_assert_uint_eq(m.note[0].code, NEURON_NERR_EVT_DOUBLE_SET);
+	ck_assert_uint_eq(tpb_event_read(m.tpb, 5), 0);
+}
+END_TEST
+
 /* Its own update an engine knows, though that is not complete when it looks */
 START_TEST(own_update)
 {
@@ -208,7 +220,7 @@ START_TEST(hostile_past)
 	static const struct {
 		unsigned int at, size;
 		uint64_t value;
-	} wrong[] = { { 0, 1, TPB_PAST + 1 }, { 2, 8, 700 }, { 2 + 12 + 8, 4, 3 } };
+	} wrong[] = { { 2, 8, 700 }, { 2 + 12 + 8, 4, 3 } };
 	struct tpb *t = m.tpb;
 	uint8_t *state, *past;
 	int64_t size;
@@ -229,6 +241,31 @@ START_TEST(hostile_past)
 }
 END_TEST
 
+/* One more than there is room for, such that all else about them would be in order */
+START_TEST(too_long_past)
+{
+	const uint64_t time = 100;
+	uint8_t *state, *past, *end;
+	const uint32_t value = TPB_PAST;
+	int64_t size;
+
+	for (unsigned int i = 1; i <= TPB_PAST; i++)
+		tpb_sem_write(m.tpb, TPB_SEM_INC, 0, 1, 1000 * i);
+	size = tpb_save(m.tpb, NULL, 0);
+	state = malloc((size_t)size + 12);
+	ck_assert_int_eq(tpb_save(m.tpb, state, (uint64_t)size), size);
+	past = memmem(state, (size_t)size, "\x10\0\xe8\3\0\0\0\0\0\0\1\0\0", 13);
+	ck_assert_ptr_nonnull(past);
+	*past = TPB_PAST + 1;
+	end = past + 2 + TPB_PAST * 12;
+	memmove(end + 12, end, (size_t)(state + size - end));
+	memcpy(end, &time, 8);
+	memcpy(end + 8, &value, 4);
+	ck_assert_int_eq(tpb_load(m.tpb, state, (uint64_t)size + 12), -EINVAL);
+	free(state);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("time");
@@ -238,12 +275,14 @@ int main(void)
 	tcase_add_loop_test(tc, nth_increment, 1, 11);
 	tcase_add_test(tc, later_is_not_yet);
 	tcase_add_test(tc, later_event);
+	tcase_add_test(tc, late_event);
 	tcase_add_test(tc, own_update);
 	tcase_add_loop_test(tc, starts_first, 0, 3);
 	tcase_add_test(tc, late_change);
 	tcase_add_test(tc, same_time);
 	tcase_add_test(tc, forgets);
-	tcase_add_loop_test(tc, hostile_past, 0, 3);
+	tcase_add_loop_test(tc, hostile_past, 0, 2);
+	tcase_add_test(tc, too_long_past);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
