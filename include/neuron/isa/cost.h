@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "neuron/isa/isa.h"
-#include "neuron/isa/target.h"
+#include "neuron/hw/target.h"
 
 /* Does it work on the memories, through an engine's datapath? */
 bool neuron_isa_datapath(const struct neuron_insn *insn);

@@ -187,7 +187,7 @@ START_TEST(neighbour)
 
 	fixture_free(&f);
 	fixture_init(&f, 2);
-	ck_assert_int_eq(ncore_fabric_new(NCORE_TOPOLOGY_LINE, 2, &fabric), 0);
+	ck_assert_int_eq(ncore_fabric_new(NEURON_TOPOLOGY_LINE, 2, &fabric), 0);
 	fixture_config(&f, &config);
 	config.fabric = fabric;
 	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);

@@ -289,7 +289,7 @@ START_TEST(beyond_the_windows)
 
 	fixture_init(&f, 1);
 	fixture_config(&f, &config);
-	config.fabric = make(NCORE_TOPOLOGY_LINE, 2);
+	config.fabric = make(NEURON_TOPOLOGY_LINE, 2);
 	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
 	far_end = (struct far){ .end = { .ops = &far_ops, .slot = 1, .ports = 2 },
 				.up = true,
