@@ -278,7 +278,9 @@ static int input_shape(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 	}
 	for (unsigned int i = 0; shape && i < shape->n_dim; i++) {
 		const Ncc__Onnx__Dimension *d = shape->dim[i];
-		const bool known = d->value_case == NCC__ONNX__DIMENSION__VALUE_DIM_VALUE;
+		/* some exporters say -1 of a dimension that they leave open */
+		const bool known =
+			d->value_case == NCC__ONNX__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0;
 
 		if (!(given && given->has_shape) && known)
 			s->dim[s->ndim++] = d->dim_value;

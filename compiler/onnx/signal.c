@@ -132,7 +132,10 @@ static void import_stft(struct onnx_node *n)
 	const uint8_t map = 2;
 	double step, size;
 
-	if (!take_frames(n, x, window, &step, &size))
+	/* real samples, as exporters write them: without the last dimension, of 1 */
+	if (x->shape.ndim == 2)
+		x = ox_insert(n, x, 2);
+	if (!x || !take_frames(n, x, window, &step, &size))
 		return;
 	t.size = t.taken = (int64_t)size;
 	t.bins = onnx_int(n, "onesided", 1) ? t.size / 2 + 1 : t.size;

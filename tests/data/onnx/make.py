@@ -256,6 +256,14 @@ def transforms(to: Path) -> None:
         save(to, f"det_{rows}", [node("Det", "x")], {"x": normal(3, 2, rows, rows)})
 
 
+def exported(to: Path) -> None:
+    """What exporters write and other runtimes take: real samples of rank 2, an open dimension as -1"""
+    stft = node("STFT", "x,s,w")
+    held = {"s": np.array(8, np.int64), "w": np.hanning(24).astype(np.float32)}
+    x = {"x": normal(2, 200)}
+    save(to, "stft_flat", [stft], x, held, opset=17, opened={"x": (-1, 200)}, expected=by_runtime(stft, x, held, 17))
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     operators(to)
@@ -266,6 +274,7 @@ def main() -> None:
     samples(to)
     transforms(to)
     turns(to)
+    exported(to)
 
 
 if __name__ == "__main__":
