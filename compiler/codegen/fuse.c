@@ -30,7 +30,7 @@ static const uint8_t alu_of[NCC_KINDS] = {
 static struct ncc_op *product_of(struct ncc_op *x)
 {
 	if (x->gen->fused)
-		return x->gen->ntail ? NULL : x->gen->fused;
+		return x->gen->nepilogue ? NULL : x->gen->fused;
 	return x->kind == NCC_DOT || (x->kind == NCC_CONV && x->conv->groups == 1) ? x : NULL;
 }
 
@@ -90,12 +90,12 @@ static void fuse(struct ncc_op *op)
 		unsigned int k = i ? !later : later; /* what the other one needs is gone by then */
 		struct ncc_op *x = op->in[k], *p = product_of(x);
 
-		if (!p || x->users != 1 || x->gen->write_dtype || p->gen->ntail == NCC_MAX_TAIL ||
-		    p->shape.dtype != NEURON_DT_FP32 || op->pdim < 0 || op->pdim != p->pdim ||
-		    !can_follow(op, k, p))
+		if (!p || x->users != 1 || x->gen->write_dtype ||
+		    p->gen->nepilogue == NCC_MAX_EPILOGUE || p->shape.dtype != NEURON_DT_FP32 ||
+		    op->pdim < 0 || op->pdim != p->pdim || !can_follow(op, k, p))
 			continue;
 		op->gen->fused = p;
-		p->gen->tail[p->gen->ntail++] = op;
+		p->gen->epilogue[p->gen->nepilogue++] = op;
 		return;
 	}
 }
@@ -104,7 +104,7 @@ void gen_find_fusions(struct ncc_module *m)
 {
 	for (struct ncc_op *op = m->first; op; op = op->next) {
 		op->gen->fused = NULL;
-		op->gen->ntail = 0;
+		op->gen->nepilogue = 0;
 	}
 	for (struct ncc_op *op = m->first; op; op = op->next)
 		fuse(op);
@@ -112,30 +112,31 @@ void gen_find_fusions(struct ncc_module *m)
 
 const struct ncc_op *gen_last_of(const struct ncc_op *product)
 {
-	return product->gen->ntail ? product->gen->tail[product->gen->ntail - 1] : product;
+	return product->gen->nepilogue ? product->gen->epilogue[product->gen->nepilogue - 1]
+				       : product;
 }
 
 /* One operation behind x */
-static int begin_tail(struct ncc_gen *g, struct ncc_op *op, const struct ncc_op *x,
-		      struct ncc_tail *t)
+static int begin_epilogue(struct ncc_gen *g, struct ncc_op *op, const struct ncc_op *x,
+			  struct gen_epilogue *t)
 {
 	struct ncc_op *other;
 
-	*t = (struct ncc_tail){ .alu = alu_of[op->kind], .reverse = op->in[0] != x };
+	*t = (struct gen_epilogue){ .alu = alu_of[op->kind], .reverse = op->in[0] != x };
 	if (op->nin == 1) {
-		t->form = t->alu ? TAIL_CONSTANT : TAIL_FUNCTION;
+		t->form = t->alu ? EPILOGUE_CONSTANT : EPILOGUE_FUNCTION;
 		t->func = gen_act_func(op->kind);
 		t->value = -1;
 		return 0;
 	}
 	other = op->in[t->reverse ? 0 : 1];
 	if (ncc_scalar_value(other, &t->value)) {
-		t->form = TAIL_CONSTANT;
+		t->form = EPILOGUE_CONSTANT;
 		if (op->kind == NCC_DIV)
 			t->value = 1 / t->value;
 		return 0;
 	}
-	t->form = is_scalar(other, op->pdim) ? TAIL_SCALAR : TAIL_TENSOR;
+	t->form = is_scalar(other, op->pdim) ? EPILOGUE_SCALAR : EPILOGUE_TENSOR;
 	return gen_fetch_op(g, other, op->pdim, 0, &t->view);
 }
 
@@ -143,16 +144,16 @@ int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product, const st
 {
 	const struct ncc_op *x = product;
 
-	g->ntail = 0;
+	g->nepilogue = 0;
 	g->whole = *dst;
-	for (unsigned int i = 0; i < product->gen->ntail; i++) {
-		int rc = begin_tail(g, product->gen->tail[i], x, &g->tail[i]);
+	for (unsigned int i = 0; i < product->gen->nepilogue; i++) {
+		int rc = begin_epilogue(g, product->gen->epilogue[i], x, &g->epilogue[i]);
 
 		if (rc)
 			return rc;
-		x = product->gen->tail[i];
+		x = product->gen->epilogue[i];
 	}
-	g->ntail = product->gen->ntail;
+	g->nepilogue = product->gen->nepilogue;
 	return 0;
 }
 
@@ -160,7 +161,7 @@ int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product, const st
  * The part of an operation's other operand that dst is of the whole result: what of the index a
  * dimension has comes out of the offset, because the result's dimensions lie in their order
  */
-static struct ncc_view beside(const struct ncc_view *whole, const struct ncc_tail *t,
+static struct ncc_view beside(const struct ncc_view *whole, const struct gen_epilogue *t,
 			      const struct ncc_view *dst)
 {
 	struct ncc_view v = *dst;
@@ -171,7 +172,7 @@ static struct ncc_view beside(const struct ncc_view *whole, const struct ncc_tai
 	v.off = t->view.off;
 	v.pstart = t->view.pstart + dst->pstart - whole->pstart;
 	memset(v.stride, 0, sizeof(v.stride));
-	for (unsigned int d = 0; t->form == TAIL_TENSOR && d < whole->ndim; d++) {
+	for (unsigned int d = 0; t->form == EPILOGUE_TENSOR && d < whole->ndim; d++) {
 		if ((int)d == whole->pdim || whole->dim[d] == 1)
 			continue;
 		v.off += rest / whole->stride[d] * t->view.stride[d];
@@ -183,20 +184,20 @@ static struct ncc_view beside(const struct ncc_view *whole, const struct ncc_tai
 	return v;
 }
 
-/* What one instruction does of the tail: which operations are its scalars and its tensor */
+/* What one instruction does of the epilogue: which operations are its scalars and its tensor */
 struct step {
 	unsigned int engine, n;
 	struct neuron_insn insn;
-	const struct ncc_tail *scalar[2], *tensor;
+	const struct gen_epilogue *scalar[2], *tensor;
 };
 
-static bool is_scale(const struct ncc_tail *t, uint8_t alu)
+static bool is_scale(const struct gen_epilogue *t, uint8_t alu)
 {
-	return t->form <= TAIL_SCALAR && t->alu == alu;
+	return t->form <= EPILOGUE_SCALAR && t->alu == alu;
 }
 
 /* func(a * scale + bias) */
-static bool try_function(const struct ncc_tail *t, unsigned int left, struct step *s)
+static bool try_function(const struct gen_epilogue *t, unsigned int left, struct step *s)
 {
 	unsigned int k = 0;
 
@@ -208,21 +209,21 @@ static bool try_function(const struct ncc_tail *t, unsigned int left, struct ste
 		s->scalar[0] = &t[k++];
 	if (k < left && is_scale(&t[k], NEURON_ALU_ADD))
 		s->scalar[1] = &t[k++];
-	if (k == left || t[k].form != TAIL_FUNCTION)
+	if (k == left || t[k].form != EPILOGUE_FUNCTION)
 		return false;
 	s->insn.func = t[k].func;
 	s->n = k + 1;
 	return true;
 }
 
-static void next_step(const struct ncc_tail *t, unsigned int left, struct step *s)
+static void next_step(const struct gen_epilogue *t, unsigned int left, struct step *s)
 {
 	if (try_function(t, left, s))
 		return;
 	*s = (struct step){ .engine = NEURON_ENG_POOL, .n = 1 };
 	s->insn.op0 = t[0].alu;
 	s->insn.reverse0 = t[0].reverse;
-	if (t[0].form == TAIL_TENSOR) {
+	if (t[0].form == EPILOGUE_TENSOR) {
 		s->insn.opcode = NEURON_OP_TENSOR_TENSOR;
 		s->tensor = &t[0];
 		return;
@@ -230,12 +231,12 @@ static void next_step(const struct ncc_tail *t, unsigned int left, struct step *
 	s->insn.opcode = NEURON_OP_TENSOR_SCALAR;
 	s->insn.op1 = NEURON_ALU_BYPASS;
 	s->scalar[0] = &t[0];
-	if (left == 1 || t[1].form == TAIL_FUNCTION)
+	if (left == 1 || t[1].form == EPILOGUE_FUNCTION)
 		return;
 	s->n = 2;
 	s->insn.op1 = t[1].alu;
 	s->insn.reverse1 = t[1].reverse;
-	if (t[1].form == TAIL_TENSOR) {
+	if (t[1].form == EPILOGUE_TENSOR) {
 		s->insn.opcode = NEURON_OP_SCALAR_TENSOR_TENSOR;
 		s->tensor = &t[1];
 	} else {
@@ -243,10 +244,10 @@ static void next_step(const struct ncc_tail *t, unsigned int left, struct step *
 	}
 }
 
-static void set_scalar(const struct ncc_tail *t, const struct neuron_ap *ap,
+static void set_scalar(const struct gen_epilogue *t, const struct neuron_ap *ap,
 		       struct neuron_scalar *s)
 {
-	if (t->form == TAIL_CONSTANT) {
+	if (t->form == EPILOGUE_CONSTANT) {
 		s->f = (float)t->value;
 		return;
 	}
@@ -258,14 +259,14 @@ static void set_scalar(const struct ncc_tail *t, const struct neuron_ap *ap,
 static int run_step(struct ncc_gen *g, const struct step *s, const struct ncc_view *dst,
 		    const struct ncc_view *src)
 {
-	const struct ncc_tail *t[3] = { s->scalar[0], s->scalar[1], s->tensor };
+	const struct gen_epilogue *t[3] = { s->scalar[0], s->scalar[1], s->tensor };
 	const struct ncc_view *v[4] = { dst, src };
 	unsigned int n = 2, at[3] = { 0 };
 	struct ncc_view side[3];
 	struct walk w;
 
 	for (unsigned int i = 0; i < 3; i++) {
-		if (!t[i] || t[i]->form == TAIL_CONSTANT)
+		if (!t[i] || t[i]->form == EPILOGUE_CONSTANT)
 			continue;
 		side[i] = beside(&g->whole, t[i], &g->box);
 		at[i] = n;
@@ -320,9 +321,9 @@ int gen_epilogue(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc
 
 	mid.buf = NULL;
 	g->box = *dst;
-	for (unsigned int i = 0; !rc && i < g->ntail; i += s.n) {
-		next_step(&g->tail[i], g->ntail - i, &s);
-		if (i + s.n == g->ntail)
+	for (unsigned int i = 0; !rc && i < g->nepilogue; i += s.n) {
+		next_step(&g->epilogue[i], g->nepilogue - i, &s);
+		if (i + s.n == g->nepilogue)
 			return run_step(g, &s, dst, &src);
 		if (!mid.buf)
 			rc = between(g, dst, &mid);

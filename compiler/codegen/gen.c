@@ -207,7 +207,7 @@ static bool is_deferred(const struct ncc_op *op)
 		return op->gen->group != op;
 	const struct ncc_op *product = op->gen->fused ? op->gen->fused : op;
 
-	return product->gen->ntail && gen_last_of(product) != op;
+	return product->gen->nepilogue && gen_last_of(product) != op;
 }
 
 /* May the result be written narrower at once? One instruction writes each element, from fp32. */
@@ -320,9 +320,9 @@ static void release_operands(struct ncc_gen *g, struct ncc_op *op)
 		return;
 	for (unsigned int i = 0; i < op->gen->fused->nin; i++)
 		release(g, op->gen->fused->in[i]);
-	for (unsigned int t = 0; t + 1 < op->gen->fused->gen->ntail; t++)
-		for (unsigned int i = 0; i < op->gen->fused->gen->tail[t]->nin; i++)
-			release(g, op->gen->fused->gen->tail[t]->in[i]);
+	for (unsigned int t = 0; t + 1 < op->gen->fused->gen->nepilogue; t++)
+		for (unsigned int i = 0; i < op->gen->fused->gen->epilogue[t]->nin; i++)
+			release(g, op->gen->fused->gen->epilogue[t]->in[i]);
 }
 
 /* Does one of the results go where the variable lies? */

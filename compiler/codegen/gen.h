@@ -45,7 +45,7 @@ struct ncc_view {
 	int64_t pstart, pstep; /* partition of index i: pstart + i * pstep, over all chunks */
 };
 
-#define NCC_MAX_TAIL 6 /* operations fused behind a product */
+#define NCC_MAX_EPILOGUE 6 /* operations fused behind a product */
 
 #define NCC_PIN_TEMP UINT32_MAX /* a temporary: never spilled */
 
@@ -63,8 +63,8 @@ struct gen_note {
 	uint8_t write_dtype; /* what it is written as: its only user's, a convert (0: its own) */
 	struct ncc_op *pad; /* its only user, in whose result it is made at once */
 	struct ncc_op *fused; /* the product that does this operation on its way out */
-	unsigned int ntail; /* of a product: the operations that it does so */
-	struct ncc_op *tail[NCC_MAX_TAIL];
+	unsigned int nepilogue; /* of a product: the operations that it does so */
+	struct ncc_op *epilogue[NCC_MAX_EPILOGUE];
 	struct ncc_op *group, *group_first, *group_next; /* made together; group: the last */
 };
 
@@ -72,9 +72,9 @@ struct gen_note {
  * An operation fused behind a product: alu with a constant, with one number for each partition or
  * with a tensor, or a function of ACT
  */
-enum ncc_tail_form { TAIL_CONSTANT, TAIL_SCALAR, TAIL_TENSOR, TAIL_FUNCTION };
-struct ncc_tail {
-	enum ncc_tail_form form;
+enum gen_epilogue_form { EPILOGUE_CONSTANT, EPILOGUE_SCALAR, EPILOGUE_TENSOR, EPILOGUE_FUNCTION };
+struct gen_epilogue {
+	enum gen_epilogue_form form;
 	uint8_t alu, func;
 	bool reverse;
 	double value;
@@ -100,8 +100,8 @@ struct ncc_gen {
 	uint64_t dram; /* bytes of all variables */
 	uint32_t *idle; /* scratch variables that nobody uses */
 	unsigned int nidle;
-	unsigned int ntail; /* of the product at hand */
-	struct ncc_tail tail[NCC_MAX_TAIL];
+	unsigned int nepilogue; /* of the product at hand */
+	struct gen_epilogue epilogue[NCC_MAX_EPILOGUE];
 	struct ncc_view whole, box; /* its result, and the box of it that leaves PSUM */
 	unsigned int nfiles, ntmp;
 	struct ncc_buf state; /* the buffer of PSUM views */

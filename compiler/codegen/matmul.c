@@ -118,7 +118,7 @@ int gen_mm_end(struct ncc_gen *g, const struct mm *mm, const struct ncc_view *ds
 		const struct mm_box *b = &mm->box[i];
 		struct ncc_view to = view_box(dst, b->lo, b->size);
 
-		rc = g->ntail ? gen_epilogue(g, &to, &b->psum) : gen_copy(g, &to, &b->psum);
+		rc = g->nepilogue ? gen_epilogue(g, &to, &b->psum) : gen_copy(g, &to, &b->psum);
 		gen_release_temps(g, mark);
 	}
 	return rc;

@@ -51,7 +51,7 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 	const struct ncc_view *dst;
 	int rc;
 
-	g->ntail = 0;
+	g->nepilogue = 0;
 	if (ncc_is_elementwise(op->kind))
 		return tile_elementwise(g, op);
 	rc = op->kind == NCC_GATHER ? 0 : place_operands(g, op);
@@ -78,22 +78,22 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 }
 
 /* What was fused behind a product that is there, together */
-static int tile_tail(struct ncc_gen *g, struct ncc_op *last)
+static int tile_epilogue(struct ncc_gen *g, struct ncc_op *last)
 {
 	struct ncc_op *product = last->gen->fused;
 	int rc;
 
-	g->ntail = 0;
-	for (unsigned int i = 0; product->gen->ntail > 1 && i < product->gen->ntail; i++) {
-		struct ncc_op *x = product->gen->tail[i];
+	g->nepilogue = 0;
+	for (unsigned int i = 0; product->gen->nepilogue > 1 && i < product->gen->nepilogue; i++) {
+		struct ncc_op *x = product->gen->epilogue[i];
 
 		x->gen->group = last;
-		x->gen->group_next = x == last ? NULL : product->gen->tail[i + 1];
+		x->gen->group_next = x == last ? NULL : product->gen->epilogue[i + 1];
 	}
-	last->gen->group_first = product->gen->tail[0];
+	last->gen->group_first = product->gen->epilogue[0];
 	rc = tile_elementwise(g, last);
-	for (unsigned int i = 0; i < product->gen->ntail; i++)
-		product->gen->tail[i]->gen->group = NULL;
+	for (unsigned int i = 0; i < product->gen->nepilogue; i++)
+		product->gen->epilogue[i]->gen->group = NULL;
 	return rc;
 }
 
@@ -101,5 +101,5 @@ int gen_tiled(struct ncc_gen *g, struct ncc_op *op)
 {
 	int rc = tile_one(g, op->gen->fused ? op->gen->fused : op);
 
-	return rc || !op->gen->fused ? rc : tile_tail(g, op);
+	return rc || !op->gen->fused ? rc : tile_epilogue(g, op);
 }

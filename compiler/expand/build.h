@@ -52,8 +52,8 @@ struct ncc_op *build_transpose(struct ncc_build *bl, struct ncc_op *x, const uin
 
 /*
  * A loop (NCC_LOOP): build_loop, a build_state for each value that changes, what makes the next
- * turn's of the states, build_loop_end with both in order (a state that stays as it is: itself), a
- * build_loop_result for each. Conditions are scalar predicates.
+ * iteration's of the states, build_loop_end with both in order (a state that stays as it is:
+ * itself), a build_loop_result for each. Conditions are scalar predicates.
  */
 struct ncc_op *build_loop(struct ncc_build *bl, struct ncc_op *first);
 struct ncc_op *build_state(struct ncc_build *bl, struct ncc_op *loop, struct ncc_op *before);

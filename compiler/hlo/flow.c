@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Control flow of HLO on a machine without branches: calls and fusions are inlined, of a
- * conditional all branches are computed and one is chosen, a while of few turns is unrolled, any
- * other becomes a loop of the IR.
+ * conditional all branches are computed and one is chosen, a while of few iterations is unrolled,
+ * any other becomes a loop of the IR.
  */
 #include <errno.h>
 #include <string.h>
@@ -184,7 +184,8 @@ static bool is_known(const struct ncc_op *p, unsigned int depth, bool *k)
 	       ((p->kind != NCC_EQ && p->kind != NCC_NE) || a.hi < b.lo || b.hi < a.lo);
 }
 
-/* Does a number that is known change from turn to turn? Else there is nothing to bound them by */
+/* Does a number that is known change from iteration to iteration? Else there is nothing to bound
+ * them by */
 static bool counts(const struct hlo_value *before, const struct hlo_value *after)
 {
 	double a, b;
@@ -196,7 +197,7 @@ static bool counts(const struct hlo_value *before, const struct hlo_value *after
 	return false;
 }
 
-#define MOST_TURNS 1024 /* of a loop that is unrolled although data may end it earlier */
+#define MOST_ITERATIONS 1024 /* of a loop that is unrolled although data may end it earlier */
 #define MOST_UNROLLED 50000 /* operations of the IR, and of HLO */
 
 /*
@@ -207,7 +208,7 @@ struct unrolling {
 	const Ncc__Hlo__Computation *body, *cond;
 	struct hlo_value state, result;
 	struct ncc_op *going; /* the conditions so far; NULL: all held */
-	unsigned int turns; /* since the first that depends on data */
+	unsigned int iterations; /* since the first that depends on data */
 	unsigned int loops; /* when it began */
 };
 
@@ -225,7 +226,7 @@ static int condition(struct hlo_inst *in, const Ncc__Hlo__Computation *cond,
 	return 0;
 }
 
-enum { NO_TURN, TURN, NOT_UNROLLED };
+enum { NO_ITERATION, ITERATION, NOT_UNROLLED };
 
 static int goes_on(struct hlo_inst *in, struct unrolling *u)
 {
@@ -238,12 +239,12 @@ static int goes_on(struct hlo_inst *in, struct unrolling *u)
 	if (in->imp->loops != u->loops)
 		return NOT_UNROLLED; /* one that is in it was not */
 	if (is_known(p, LOOK_BACK, &k))
-		return k ? TURN : NO_TURN;
+		return k ? ITERATION : NO_ITERATION;
 	u->going = both(in, u->going, p);
-	return u->going ? TURN : hlo_fail(in, -ENOMEM, "out of memory");
+	return u->going ? ITERATION : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
-static int turn(struct hlo_inst *in, struct unrolling *u)
+static int iterate(struct hlo_inst *in, struct unrolling *u)
 {
 	struct hlo_value before = u->state, chosen = u->result;
 	struct ncc_op *guard = in->imp->guard;
@@ -260,13 +261,13 @@ static int turn(struct hlo_inst *in, struct unrolling *u)
 		return hlo_fail(in, -EINVAL, "the body changes the shape");
 	if (!u->going) {
 		u->result = u->state;
-		return TURN;
+		return ITERATION;
 	}
-	if (u->turns++ >= MOST_TURNS || !counts(&before, &u->state))
+	if (u->iterations++ >= MOST_ITERATIONS || !counts(&before, &u->state))
 		return NOT_UNROLLED;
 	rc = choose_leaves(in, u->going, &u->state, &chosen);
 	u->result = chosen;
-	return rc ? rc : TURN;
+	return rc ? rc : ITERATION;
 }
 
 /* Does the body hand on an element of its state as it came? */
@@ -296,7 +297,7 @@ static bool is_flat(const Ncc__Hlo__Shape *s)
 /* A loop being made */
 struct looping {
 	struct ncc_op *loop, *again;
-	struct ncc_op *held; /* the condition of the turn, as a state */
+	struct ncc_op *held; /* the condition of the iteration, as a state */
 	struct hlo_value state, next; /* a state, or what it was before the loop and stays */
 	bool nested; /* there are loops in it */
 };
@@ -339,9 +340,10 @@ static int end_loop(struct hlo_inst *in, struct looping *l, struct hlo_value *v)
 	return 0;
 }
 
-/* One turn, for all. A loop in it depends on the turn, so that without one it is not entered */
-static int make_turn(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
-		     const Ncc__Hlo__Computation *cond, struct looping *l)
+/* One iteration, for all. A loop in it depends on the iteration, so that without one it is not
+ * entered */
+static int make_iteration(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
+			  const Ncc__Hlo__Computation *cond, struct looping *l)
 {
 	struct ncc_op *guard = in->imp->guard, *p = NULL;
 	unsigned int loops = in->imp->loops;
@@ -385,7 +387,7 @@ static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 		if (!state[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}
-	rc = make_turn(in, body, cond, &l);
+	rc = make_iteration(in, body, cond, &l);
 	return rc ? rc : end_loop(in, &l, v);
 }
 
@@ -395,16 +397,16 @@ static int unroll(struct hlo_inst *in, struct unrolling *u)
 	struct hlo_import *imp = in->imp;
 	unsigned int made = imp->made, loops = imp->loops;
 	bool outermost = !imp->unrolled.made;
-	int rc = TURN;
+	int rc = ITERATION;
 
 	if (outermost) {
 		imp->unrolled.made = imp->made + MOST_UNROLLED;
 		imp->unrolled.m_made = imp->m->made + MOST_UNROLLED;
 	}
-	while (rc == TURN) {
+	while (rc == ITERATION) {
 		rc = goes_on(in, u);
-		if (rc == TURN)
-			rc = turn(in, u);
+		if (rc == ITERATION)
+			rc = iterate(in, u);
 	}
 	if (rc == NOT_UNROLLED) {
 		imp->made = made;

@@ -2,7 +2,7 @@
 /*
  * Element-wise operations on constants, where the datapath (passes/integers.c included) gives the
  * same bits: integers and predicates, which wrap around; single additions, subtractions, products
- * and comparisons of fp32. Loops with a fixed number of turns are unrolled by this. Called by
+ * and comparisons of fp32. Loops with a fixed number of iterations are unrolled by this. Called by
  * expand/build.c and passes/simplify.c.
  */
 #include <string.h>

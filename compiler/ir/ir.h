@@ -83,13 +83,14 @@ enum ncc_kind {
 	NCC_REDUCE, /* mask: dimensions; func; operand 1: scalar */
 	NCC_REDUCE_WINDOW, /* window for every dimension; func; operand 1: scalar */
 	/*
-	 * Loops (passes/loops.c). What depends on a loop's state is done again in every turn; the
-	 * operands alone say what that is
+	 * Loops (passes/loops.c). What depends on a loop's state is done again in every iteration;
+	 * the operands alone say what that is
 	 */
-	NCC_LOOP, /* predicate: is there a first turn? Its value is nobody's but the loop's */
-	NCC_STATE, /* the loop, before the first turn: the value in this turn */
-	NCC_LOOP_END, /* the loop, predicate: another turn? Then states, each with the next turn's */
-	NCC_LOOP_RESULT, /* the end, a state: its value when no turn is left */
+	NCC_LOOP, /* predicate: is there a first iteration? Its value is nobody's but the loop's */
+	NCC_STATE, /* the loop, before the first iteration: the value in this iteration */
+	NCC_LOOP_END, /* the loop, predicate: another iteration? Then states, each with the next
+			 iteration's */
+	NCC_LOOP_RESULT, /* the end, a state: its value when no iteration is left */
 	NCC_KINDS,
 };
 

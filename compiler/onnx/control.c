@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Functions of a model, and the operators that hold graphs: If of a constant condition, Loop of a
- * constant number of trips (others: turns.c) and Scan, which are unrolled. Part of the ONNX
+ * constant number of trips (others: iterations.c) and Scan, which are unrolled. Part of the ONNX
  * front end.
  */
 #include <errno.h>
@@ -161,8 +161,8 @@ static void import_loop(struct onnx_node *n)
 }
 
 /*
- * Operands: states, then what is scanned, one element along an axis in each turn. The body gives
- * the states for the next turn, then elements of the other results.
+ * Operands: states, then what is scanned, one element along an axis in each iteration. The body
+ * gives the states for the next iteration, then elements of the other results.
  */
 struct scan {
 	const Ncc__Onnx__Graph *body;
@@ -171,7 +171,7 @@ struct scan {
 	const char *directions; /* the name of that attribute */
 	struct onnx_value *x; /* what is scanned */
 	struct onnx_value *in, *out; /* of the body */
-	onnx_op *parts; /* of kept results, turn by turn */
+	onnx_op *parts; /* of kept results, iteration by iteration */
 };
 
 /* Number i of a list, which may be absent: 0 */
@@ -195,12 +195,12 @@ static onnx_op element_of(struct onnx_node *n, onnx_op x, unsigned int axis, int
 	return ox_reshape(n, ox_slice(n, x, axis, i, 1, 1), k, dim);
 }
 
-static void scan_turn(struct onnx_node *n, struct scan *s, int64_t turn)
+static void scan_iteration(struct onnx_node *n, struct scan *s, int64_t iteration)
 {
 	for (unsigned int i = 0; i < s->scanned && !n->rc; i++) {
 		onnx_op x = s->x[i].op;
 		unsigned int axis = onnx_axis(n, listed(n, "scan_input_axes", i), x->shape.ndim);
-		int64_t t = listed(n, s->directions, i) ? s->length - 1 - turn : turn;
+		int64_t t = listed(n, s->directions, i) ? s->length - 1 - iteration : iteration;
 
 		s->in[s->states + i] =
 			(struct onnx_value){ element_of(n, x, axis, t), s->x[i].type };
@@ -213,7 +213,8 @@ static void scan_turn(struct onnx_node *n, struct scan *s, int64_t turn)
 		s->in[i] = s->out[i];
 	for (unsigned int k = 0; k < s->kept && !n->rc; k++) {
 		onnx_op y = s->out[s->states + k].op;
-		int64_t t = listed(n, "scan_output_directions", k) ? s->length - 1 - turn : turn;
+		int64_t t = listed(n, "scan_output_directions", k) ? s->length - 1 - iteration
+								   : iteration;
 		unsigned int axis =
 			onnx_axis(n, listed(n, "scan_output_axes", k), y->shape.ndim + 1);
 
@@ -221,11 +222,11 @@ static void scan_turn(struct onnx_node *n, struct scan *s, int64_t turn)
 	}
 }
 
-/* All turns, from the states in s->in; the results go to s->out */
+/* All iterations, from the states in s->in; the results go to s->out */
 static void scan_all(struct onnx_node *n, struct scan *s)
 {
 	for (int64_t t = 0; t < s->length && !n->rc; t++)
-		scan_turn(n, s, t);
+		scan_iteration(n, s, t);
 	for (unsigned int k = 0; k < s->kept && !n->rc; k++) {
 		onnx_op *part = s->parts + k * s->length;
 		unsigned int axis =
@@ -249,7 +250,7 @@ static bool scan_length(struct onnx_node *n, struct scan *s)
 		s->length = x->dim[axis];
 	}
 	if (!n->rc && s->length >= ONNX_MAX_TRIPS)
-		onnx_fail(n, -EFBIG, "more than %d turns", ONNX_MAX_TRIPS - 1);
+		onnx_fail(n, -EFBIG, "more than %d iterations", ONNX_MAX_TRIPS - 1);
 	return !n->rc;
 }
 

@@ -42,7 +42,7 @@ void onnx_run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct
 		    unsigned int nin, struct onnx_value *out, unsigned int nout);
 
 /*
- * turns.c: an If and a Loop whose condition depends on data. in: trip, condition, what is
+ * iterations.c: an If and a Loop whose condition depends on data. in: trip, condition, what is
  * carried, of the first trip; out: the condition and what is carried behind one
  */
 void onnx_if_of_data(struct onnx_node *n);

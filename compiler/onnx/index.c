@@ -10,7 +10,7 @@
 #include "onnx.h"
 
 #define MAX_RUNS 64 /* of constant indices, each a slice */
-#define MAX_TOP 256 /* of TopK, whose turns are unrolled */
+#define MAX_TOP 256 /* of TopK, whose iterations are unrolled */
 
 /* An index of -1 is the last of size */
 onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size)
@@ -300,7 +300,7 @@ static void import_hardmax(struct onnx_node *n)
 	onnx_give(n, 0, ox_cast_like(n, at, x));
 }
 
-/* One turn for each of the k: the best that was not taken */
+/* One iteration for each of the k: the best that was not taken */
 static void import_top_k(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), *value, *place, alive = NULL, other;
@@ -331,7 +331,7 @@ static void import_top_k(struct onnx_node *n)
 	free(value);
 }
 
-/* Sums of 1, 2, 4, ... neighbours: each turn adds what lies so far before */
+/* Sums of 1, 2, 4, ... neighbours: each iteration adds what lies so far before */
 static void import_cum_sum(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), moved, zero;

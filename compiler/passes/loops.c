@@ -154,7 +154,8 @@ static int check_nesting(struct cut *c)
 
 		if (c->in[out->id] || out->kind == NCC_LOOP)
 			return ncc_fail_op(c->err, -EINVAL, out,
-					   "a result of the module that is of one turn of a loop");
+					   "a result of the module that is of one iteration of a "
+					   "loop");
 	}
 	return 0;
 }
@@ -323,7 +324,7 @@ static int add_out(struct cut *c, struct ncc_module *to, struct ncc_op *op, unsi
 	return 0;
 }
 
-/* What a loop is given before its first turn, or behind each */
+/* What a loop is given before its first iteration, or behind each */
 static int add_turn(struct cut *c, struct ncc_module *to, const struct loop *l, unsigned int part)
 {
 	bool first = part == l->before;

@@ -29,9 +29,9 @@ void ncc_kept_name(int64_t number, char *name);
 
 bool ncc_has_loops(const struct ncc_module *m);
 /*
- * What passes from part to part, or from turn to turn, is an output and a parameter of one number
- * from NCC_KEPT on, in one place of the shared scratchpad. 0, -EINVAL (loops that are none, values
- * of a loop used outside it), -EFBIG or -ENOMEM; ncc_free_parts() in either case
+ * What passes from part to part, or from iteration to iteration, is an output and a parameter of
+ * one number from NCC_KEPT on, in one place of the shared scratchpad. 0, -EINVAL (loops that are
+ * none, values of a loop used outside it), -EFBIG or -ENOMEM; ncc_free_parts() in either case
  */
 int ncc_cut_loops(struct ncc_module *m, struct ncc_parts *parts, struct ncc_error *err);
 void ncc_free_parts(struct ncc_parts *parts);

@@ -32,8 +32,8 @@ static const struct {
 } bad[] = {
 	{ HEAD "return %4", "loop 'l': has no end" },
 	{ HEAD "%7 = pred[] loop-end %3, %6, %4, %5 \"e\"\nreturn %5", "add 't': a result of the "
-								       "module that is of one turn "
-								       "of a loop" },
+								       "module that is of one "
+								       "iteration of a loop" },
 	{ HEAD "%7 = pred[] loop-end %3, %6, %4, %5 \"e\"\n"
 	       "%8 = pred[] loop-end %3, %6, %4, %5 \"f\"\n"
 	       "%9 = s32[] loop-result %7, %4 \"r\"\nreturn %9",

@@ -69,14 +69,15 @@ void onnx_if_of_data(struct onnx_node *n)
 	free(yes);
 }
 
-struct turns {
+struct iterations {
 	unsigned int n; /* states: trip, condition, what is carried */
 	onnx_op most; /* trips; NULL: no limit */
 	onnx_op *state, *next;
 };
 
 /* Is there a trip of that number? */
-static onnx_op goes_on(struct onnx_node *n, const struct turns *t, onnx_op trip, onnx_op condition)
+static onnx_op goes_on(struct onnx_node *n, const struct iterations *t, onnx_op trip,
+		       onnx_op condition)
 {
 	onnx_op p = scalar(n, condition);
 
@@ -85,7 +86,8 @@ static onnx_op goes_on(struct onnx_node *n, const struct turns *t, onnx_op trip,
 	return n->rc ? NULL : both(n, n->imp->guard, p);
 }
 
-static void make_states(struct onnx_node *n, struct turns *t, onnx_op loop, struct onnx_value *in)
+static void make_states(struct onnx_node *n, struct iterations *t, onnx_op loop,
+			struct onnx_value *in)
 {
 	for (unsigned int i = 0; i < t->n && !n->rc; i++) {
 		t->state[i] = in[i].op ? build_state(&n->b, loop, in[i].op) : NULL;
@@ -97,8 +99,8 @@ static void make_states(struct onnx_node *n, struct turns *t, onnx_op loop, stru
 	}
 }
 
-static void run_turns(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct turns *t,
-		      struct onnx_value *in, struct onnx_value *out)
+static void run_iterations(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct iterations *t,
+			   struct onnx_value *in, struct onnx_value *out)
 {
 	onnx_op loop, end, again, before = n->imp->guard;
 
@@ -106,7 +108,7 @@ static void run_turns(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct 
 	if (!loop && !n->rc)
 		onnx_fail(n, -ENOMEM, "out of memory");
 	make_states(n, t, loop, in);
-	n->imp->guard = scalar(n, t->state[1]); /* a loop in it is entered in a turn only */
+	n->imp->guard = scalar(n, t->state[1]); /* a loop in it is entered in a iteration only */
 	if (!n->rc)
 		onnx_run_graph(n, body, in, t->n, out, t->n - 1);
 	n->imp->guard = before;
@@ -135,7 +137,7 @@ void onnx_loop_of_data(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct
 		       struct onnx_value *out, unsigned int carried)
 {
 	const struct ncc_shape s = { .dtype = NEURON_DT_INT32 };
-	struct turns t = { .n = carried + 2 };
+	struct iterations t = { .n = carried + 2 };
 
 	if (onnx_in(n, 0))
 		t.most = scalar(n, onnx_in(n, 0));
@@ -145,7 +147,7 @@ void onnx_loop_of_data(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct
 	if (!t.state || !t.next)
 		onnx_fail(n, -ENOMEM, "out of memory");
 	if (!n->rc)
-		run_turns(n, body, &t, in, out);
+		run_iterations(n, body, &t, in, out);
 	free(t.state);
 	free(t.next);
 }
