@@ -64,7 +64,7 @@ static int queue_take(struct neuron_device *nd, const struct neuron_ioctl_dma_qu
 	int ret;
 
 	lockdep_assert_held(&nd->lock);
-	/* a process gives its queues back before its cores: a queue in use is of who has the core */
+	/* a process gives its queues back before its cores: who has the core has its queues */
 	ret = neuron_core_claim(nd, neuron_gen_dma_core(nd->gen, arg->eng_id));
 	if (ret)
 		return ret;
