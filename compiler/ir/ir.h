@@ -205,7 +205,7 @@ char *ncc_strdup(struct ncc_module *m, const char *s);
 /* A new operation, not yet in the line; name may be NULL (then like's name is the stem) */
 struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name,
 			  unsigned int nin);
-/* the attributes of another operation of its kind and rank */
+/* the attributes of another operation of its kind */
 void ncc_copy_attrs(struct ncc_op *op, const struct ncc_op *from);
 /* the same operation of another module, with room for so many operands, none of them set */
 struct ncc_op *ncc_op_clone(struct ncc_module *m, const struct ncc_op *op, unsigned int nin);
