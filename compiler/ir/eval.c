@@ -107,10 +107,10 @@ static double eval_binary(const struct ncc_shape *s, enum ncc_kind kind, double 
 	const struct ncc_traits *t = ncc_traits_of(kind);
 
 	if (t->class == NCC_CLASS_COMPARE)
-		return t->real(a, b);
+		return t->binary(a, b);
 	if (!ncc_is_float(s->dtype))
 		return eval_integer(s, kind, a, b);
-	return t->real ? t->real(a, b) : NAN;
+	return t->binary ? t->binary(a, b) : NAN;
 }
 
 static void eval_reduce(const struct ncc_op *op, double *const *in, double *out)
@@ -222,9 +222,9 @@ static void eval_elements(const struct ncc_op *op, double *const *in, double *ou
 	for (int64_t i = 0; i < n; i++)
 		out[i] = t->class != NCC_CLASS_UNARY
 				 ? eval_binary(&op->shape, op->kind, in[0][i], in[1][i])
-			 : whole   ? eval_integer(&op->shape, op->kind, in[0][i], 0)
-			 : t->real ? t->real(in[0][i], 0)
-				   : in[0][i];
+			 : whole    ? eval_integer(&op->shape, op->kind, in[0][i], 0)
+			 : t->unary ? t->unary(in[0][i])
+				    : in[0][i];
 }
 
 /* What is no operation on elements; NULL: it is not done here */

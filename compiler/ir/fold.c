@@ -67,7 +67,7 @@ static bool fold_one(const struct ncc_op *op, const struct source *s, void *to, 
 	if (ncc_is_float(op->shape.dtype)) {
 		if (op->shape.dtype != NEURON_DT_FP32 || !traits->as_datapath)
 			return false;
-		ncc_set(NEURON_DT_FP32, to, i, (double)(float)traits->real(a, b));
+		ncc_set(NEURON_DT_FP32, to, i, (double)(float)traits->binary(a, b));
 		return true;
 	}
 	if (!ncc_integer(op->kind, &op->shape, (int64_t)a, (int64_t)b, &v))

@@ -34,99 +34,44 @@ static double smaller(double a, double b)
 	return isnan(a) || a < b ? a : b;
 }
 
-static double negate(double a, double b)
+static double negate(double a)
 {
-	(void)b;
 	return -a;
 }
 
-static double magnitude(double a, double b)
+static double sign(double a)
 {
-	(void)b;
-	return fabs(a);
-}
-
-static double sign(double a, double b)
-{
-	(void)b;
 	return a > 0 ? 1 : a < 0 ? -1 : a;
 }
 
-static double exponential(double a, double b)
+static double logistic(double a)
 {
-	(void)b;
-	return exp(a);
-}
-
-static double logarithm(double a, double b)
-{
-	(void)b;
-	return log(a);
-}
-
-static double hyperbolic_tangent(double a, double b)
-{
-	(void)b;
-	return tanh(a);
-}
-
-static double logistic(double a, double b)
-{
-	(void)b;
 	return 1 / (1 + exp(-a));
 }
 
-static double square_root(double a, double b)
+static double reciprocal_root(double a)
 {
-	(void)b;
-	return sqrt(a);
-}
-
-static double reciprocal_root(double a, double b)
-{
-	(void)b;
 	return 1 / sqrt(a);
 }
 
-static double error_function(double a, double b)
+static double softplus(double a)
 {
-	(void)b;
-	return erf(a);
-}
-
-static double sine(double a, double b)
-{
-	(void)b;
-	return sin(a);
-}
-
-static double arctangent(double a, double b)
-{
-	(void)b;
-	return atan(a);
-}
-
-static double softplus(double a, double b)
-{
-	(void)b;
 	return a > 0 ? a + log1p(exp(-a)) : log1p(exp(a));
 }
 
-static double gelu(double a, double b)
+static double gelu(double a)
 {
-	(void)b;
 	return a * 0.5 * (1 + erf(a * M_SQRT1_2));
 }
 
-static double gelu_tanh(double a, double b)
+static double gelu_tanh(double a)
 {
-	(void)b;
 	return a * 0.5 * (1 + tanh(sqrt(2 / M_PI) * (a + 0.044715 * a * a * a)));
 }
 
-static double mish(double a, double b)
+static double mish(double a)
 {
-	return a * tanh(softplus(a, b));
+	return a * tanh(softplus(a));
 }
 
 static double equal(double a, double b)
@@ -262,42 +207,42 @@ static int64_t whole_shift_right(const struct ncc_shape *s, int64_t a, int64_t b
 static const struct ncc_traits traits[NCC_KINDS] = {
 	[NCC_PARAM] = { .name = "parameter" },
 	[NCC_CONST] = { .name = "constant" },
-	[NCC_NEG] = { "negate", NCC_CLASS_UNARY, 1, .real = negate, .whole = whole_negate },
-	[NCC_ABS] = { "abs", NCC_CLASS_UNARY, 1, .real = magnitude, .whole = whole_magnitude },
-	[NCC_SIGN] = { "sign", NCC_CLASS_UNARY, 1, .real = sign, .whole = whole_sign },
-	[NCC_EXP] = { "exponential", NCC_CLASS_UNARY, 1, .real = exponential },
-	[NCC_LOG] = { "log", NCC_CLASS_UNARY, 1, .real = logarithm },
-	[NCC_TANH] = { "tanh", NCC_CLASS_UNARY, 1, .real = hyperbolic_tangent },
-	[NCC_LOGISTIC] = { "logistic", NCC_CLASS_UNARY, 1, .real = logistic },
-	[NCC_SQRT] = { "sqrt", NCC_CLASS_UNARY, 1, .real = square_root },
-	[NCC_RSQRT] = { "rsqrt", NCC_CLASS_UNARY, 1, .real = reciprocal_root },
-	[NCC_ERF] = { "erf", NCC_CLASS_UNARY, 1, .real = error_function },
-	[NCC_SIN] = { "sine", NCC_CLASS_UNARY, 1, .real = sine },
-	[NCC_ATAN] = { "arctan", NCC_CLASS_UNARY, 1, .real = arctangent },
-	[NCC_SOFTPLUS] = { "softplus", NCC_CLASS_UNARY, 1, .real = softplus },
-	[NCC_GELU] = { "gelu", NCC_CLASS_UNARY, 1, .real = gelu },
-	[NCC_GELU_TANH] = { "gelu-tanh", NCC_CLASS_UNARY, 1, .real = gelu_tanh },
-	[NCC_MISH] = { "mish", NCC_CLASS_UNARY, 1, .real = mish },
+	[NCC_NEG] = { "negate", NCC_CLASS_UNARY, 1, .unary = negate, .whole = whole_negate },
+	[NCC_ABS] = { "abs", NCC_CLASS_UNARY, 1, .unary = fabs, .whole = whole_magnitude },
+	[NCC_SIGN] = { "sign", NCC_CLASS_UNARY, 1, .unary = sign, .whole = whole_sign },
+	[NCC_EXP] = { "exponential", NCC_CLASS_UNARY, 1, .unary = exp },
+	[NCC_LOG] = { "log", NCC_CLASS_UNARY, 1, .unary = log },
+	[NCC_TANH] = { "tanh", NCC_CLASS_UNARY, 1, .unary = tanh },
+	[NCC_LOGISTIC] = { "logistic", NCC_CLASS_UNARY, 1, .unary = logistic },
+	[NCC_SQRT] = { "sqrt", NCC_CLASS_UNARY, 1, .unary = sqrt },
+	[NCC_RSQRT] = { "rsqrt", NCC_CLASS_UNARY, 1, .unary = reciprocal_root },
+	[NCC_ERF] = { "erf", NCC_CLASS_UNARY, 1, .unary = erf },
+	[NCC_SIN] = { "sine", NCC_CLASS_UNARY, 1, .unary = sin },
+	[NCC_ATAN] = { "arctan", NCC_CLASS_UNARY, 1, .unary = atan },
+	[NCC_SOFTPLUS] = { "softplus", NCC_CLASS_UNARY, 1, .unary = softplus },
+	[NCC_GELU] = { "gelu", NCC_CLASS_UNARY, 1, .unary = gelu },
+	[NCC_GELU_TANH] = { "gelu-tanh", NCC_CLASS_UNARY, 1, .unary = gelu_tanh },
+	[NCC_MISH] = { "mish", NCC_CLASS_UNARY, 1, .unary = mish },
 	[NCC_NOT] = { "not", NCC_CLASS_UNARY, 1, .whole = whole_not },
 	[NCC_CONVERT] = { "convert", NCC_CLASS_UNARY, .nin = 1 },
-	[NCC_ADD] = { "add", NCC_CLASS_BINARY, 2, .real = add, .as_datapath = true, .whole = whole_add },
-	[NCC_SUB] = { "subtract", NCC_CLASS_BINARY, 2, .real = subtract, .as_datapath = true, .whole = whole_subtract },
-	[NCC_MUL] = { "multiply", NCC_CLASS_BINARY, 2, .real = multiply, .as_datapath = true, .whole = whole_multiply },
-	[NCC_DIV] = { "divide", NCC_CLASS_BINARY, 2, .real = divide, .whole = whole_divide },
-	[NCC_MAX] = { "maximum", NCC_CLASS_BINARY, 2, .real = larger, .whole = whole_larger },
-	[NCC_MIN] = { "minimum", NCC_CLASS_BINARY, 2, .real = smaller, .whole = whole_smaller },
-	[NCC_POW] = { "power", NCC_CLASS_BINARY, 2, .real = pow },
+	[NCC_ADD] = { "add", NCC_CLASS_BINARY, 2, .binary = add, .as_datapath = true, .whole = whole_add },
+	[NCC_SUB] = { "subtract", NCC_CLASS_BINARY, 2, .binary = subtract, .as_datapath = true, .whole = whole_subtract },
+	[NCC_MUL] = { "multiply", NCC_CLASS_BINARY, 2, .binary = multiply, .as_datapath = true, .whole = whole_multiply },
+	[NCC_DIV] = { "divide", NCC_CLASS_BINARY, 2, .binary = divide, .whole = whole_divide },
+	[NCC_MAX] = { "maximum", NCC_CLASS_BINARY, 2, .binary = larger, .whole = whole_larger },
+	[NCC_MIN] = { "minimum", NCC_CLASS_BINARY, 2, .binary = smaller, .whole = whole_smaller },
+	[NCC_POW] = { "power", NCC_CLASS_BINARY, 2, .binary = pow },
 	[NCC_AND] = { "and", NCC_CLASS_BINARY, 2, .whole = whole_and },
 	[NCC_OR] = { "or", NCC_CLASS_BINARY, 2, .whole = whole_or },
 	[NCC_XOR] = { "xor", NCC_CLASS_BINARY, 2, .whole = whole_xor },
 	[NCC_SHL] = { "shift-left", NCC_CLASS_BINARY, 2, .whole = whole_shift_left },
 	[NCC_SHR] = { "shift-right-logical", NCC_CLASS_BINARY, 2, .whole = whole_shift_right },
-	[NCC_EQ] = { "compare-eq", NCC_CLASS_COMPARE, 2, .real = equal },
-	[NCC_NE] = { "compare-ne", NCC_CLASS_COMPARE, 2, .real = differs },
-	[NCC_GE] = { "compare-ge", NCC_CLASS_COMPARE, 2, .real = at_least },
-	[NCC_GT] = { "compare-gt", NCC_CLASS_COMPARE, 2, .real = above },
-	[NCC_LE] = { "compare-le", NCC_CLASS_COMPARE, 2, .real = at_most },
-	[NCC_LT] = { "compare-lt", NCC_CLASS_COMPARE, 2, .real = below },
+	[NCC_EQ] = { "compare-eq", NCC_CLASS_COMPARE, 2, .binary = equal },
+	[NCC_NE] = { "compare-ne", NCC_CLASS_COMPARE, 2, .binary = differs },
+	[NCC_GE] = { "compare-ge", NCC_CLASS_COMPARE, 2, .binary = at_least },
+	[NCC_GT] = { "compare-gt", NCC_CLASS_COMPARE, 2, .binary = above },
+	[NCC_LE] = { "compare-le", NCC_CLASS_COMPARE, 2, .binary = at_most },
+	[NCC_LT] = { "compare-lt", NCC_CLASS_COMPARE, 2, .binary = below },
 	[NCC_SELECT] = { "select", NCC_CLASS_SELECT, .nin = 3 },
 	[NCC_BROADCAST] = { "broadcast", NCC_CLASS_MOVE, .nin = 1 },
 	[NCC_BITCAST] = { "bitcast", NCC_CLASS_MOVE, .nin = 1 },
@@ -353,7 +298,7 @@ bool ncc_is_elementwise(enum ncc_kind kind)
 
 bool ncc_compares(enum ncc_kind kind, double a, double b)
 {
-	return ncc_traits_of(kind)->real(a, b) != 0;
+	return ncc_traits_of(kind)->binary(a, b) != 0;
 }
 
 bool ncc_integer(enum ncc_kind kind, const struct ncc_shape *s, int64_t a, int64_t b, int64_t *r)

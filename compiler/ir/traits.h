@@ -35,9 +35,11 @@ struct ncc_traits {
 	enum ncc_class class;
 	int nin; /* operands; NCC_ANY_NUMBER: the verifier's rule says */
 	enum ncc_attrs attrs;
-	/* one element: of reals, before it is rounded to the type; NULL: an operand's as it is */
-	double (*real)(double a, double b);
-	bool as_datapath; /* in fp32, real rounded once is what the chip computes */
+	/* one element of reals, before it is rounded to the type; NULL: it has none, or is the same
+	 */
+	double (*unary)(double a);
+	double (*binary)(double a, double b);
+	bool as_datapath; /* in fp32, binary rounded once is what the chip computes */
 	/* of integers, whose low bits count; s: the result's. NULL: it has none */
 	int64_t (*whole)(const struct ncc_shape *s, int64_t a, int64_t b);
 };
