@@ -225,20 +225,29 @@ static const struct ncore_end_ops far_ops = {
 #define EAST GEN(WINDOW_EAST)
 #define STATUS (GEN(APB_BASE) + GEN(APB_MISC_RAM) + NEURON_MISC_FW_STATUS)
 
-START_TEST(elsewhere)
+/* A chip that has the far end for its eastern neighbour, in a fabric that the caller frees */
+static struct ncore_fabric *beside_far(struct fixture *f, bool granted)
 {
 	struct ncore_chip_config config;
+
+	fixture_init(f, 1);
+	fixture_config(f, &config);
+	config.fabric = make(NEURON_TOPOLOGY_LINE, 2);
+	ck_assert_int_eq(ncore_chip_new(&config, &f->chip), 0);
+	far_end = (struct far){ .end = { .ops = &far_ops, .slot = 1, .ports = 2 },
+				.up = true,
+				.granted = granted };
+	ck_assert_int_eq(ncore_fabric_attach(config.fabric, &far_end.end), 0);
+	return config.fabric;
+}
+
+START_TEST(elsewhere)
+{
+	struct ncore_fabric *fabric;
 	struct ring q;
 	struct fixture f;
 
-	fixture_init(&f, 1);
-	fixture_config(&f, &config);
-	config.fabric = make(NEURON_TOPOLOGY_LINE, 2);
-	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
-	far_end = (struct far){ .end = { .ops = &far_ops, .slot = 1, .ports = 2 },
-				.up = true,
-				.granted = true };
-	ck_assert_int_eq(ncore_fabric_attach(config.fabric, &far_end.end), 0);
+	fabric = beside_far(&f, true);
 	ck_assert_uint_eq(fwio_read(&f, STATUS) & 3, 1);
 	ck_assert_uint_eq(far_end.links, 2);
 
@@ -268,14 +277,14 @@ START_TEST(elsewhere)
 
 	/* a door that is closed: the link is down, and what is sent aborts */
 	far_end.up = false;
-	ncore_fabric_sync(config.fabric, &far_end.end);
+	ncore_fabric_sync(fabric, &far_end.end);
 	ck_assert_uint_eq(fwio_read(&f, STATUS) & 3, 0);
 	copy(&f, &q, HOST(0x800000), EAST | 100, 4);
 	settle(&f);
 	ck_assert(queue_stopped(&f, &q));
-	ck_assert(ncore_fabric_detach(config.fabric, &far_end.end));
-	ck_assert(!ncore_fabric_detach(config.fabric, &far_end.end));
-	ncore_fabric_free(config.fabric);
+	ck_assert(ncore_fabric_detach(fabric, &far_end.end));
+	ck_assert(!ncore_fabric_detach(fabric, &far_end.end));
+	ncore_fabric_free(fabric);
 	fixture_free(&f);
 }
 END_TEST
@@ -283,18 +292,11 @@ END_TEST
 /* An address with more bits than addresses have aborts here: no end is asked what it is there */
 START_TEST(beyond_the_windows)
 {
-	struct ncore_chip_config config;
+	struct ncore_fabric *fabric;
 	struct ring q;
 	struct fixture f;
 
-	fixture_init(&f, 1);
-	fixture_config(&f, &config);
-	config.fabric = make(NEURON_TOPOLOGY_LINE, 2);
-	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
-	far_end = (struct far){ .end = { .ops = &far_ops, .slot = 1, .ports = 2 },
-				.up = true,
-				.granted = true };
-	ck_assert_int_eq(ncore_fabric_attach(config.fabric, &far_end.end), 0);
+	fabric = beside_far(&f, true);
 	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
 	copy(&f, &q, HOST(0x800000), EAST | 100, 4);
 	settle(&f);
@@ -304,8 +306,8 @@ START_TEST(beyond_the_windows)
 	settle(&f);
 	ck_assert(queue_stopped(&f, &q));
 	ck_assert_uint_eq(far_end.asked, 100);
-	ncore_fabric_detach(config.fabric, &far_end.end);
-	ncore_fabric_free(config.fabric);
+	ncore_fabric_detach(fabric, &far_end.end);
+	ncore_fabric_free(fabric);
 	fixture_free(&f);
 }
 END_TEST
@@ -313,18 +315,11 @@ END_TEST
 /* The guard of the end decides */
 START_TEST(elsewhere_guarded)
 {
-	struct ncore_chip_config config;
+	struct ncore_fabric *fabric;
 	struct ring q;
 	struct fixture f;
 
-	fixture_init(&f, 1);
-	fixture_config(&f, &config);
-	config.fabric = make(NEURON_TOPOLOGY_LINE, 2);
-	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
-	far_end = (struct far){ .end = { .ops = &far_ops, .slot = 1, .ports = 2 },
-				.up = true,
-				.granted = _i == 2 };
-	ck_assert_int_eq(ncore_fabric_attach(config.fabric, &far_end.end), 0);
+	fabric = beside_far(&f, _i == 2);
 	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
 	apb_write(&f, GEN(EXT) + GEN(GUARD_QUEUE)(0, 0), 5);
 	apb_write(&f, GEN(EXT) + NEURON_OURS_GUARD_CTRL, 1);
@@ -336,8 +331,8 @@ START_TEST(elsewhere_guarded)
 	ck_assert_int_eq(queue_stopped(&f, &q), _i != 2);
 	ck_assert_uint_eq(far_end.memory[64], _i == 2 ? 9 : 0);
 	ck_assert_uint_eq(far_end.word, 0);
-	ncore_fabric_detach(config.fabric, &far_end.end);
-	ncore_fabric_free(config.fabric);
+	ncore_fabric_detach(fabric, &far_end.end);
+	ncore_fabric_free(fabric);
 	fixture_free(&f);
 }
 END_TEST
