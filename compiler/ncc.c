@@ -96,7 +96,7 @@ static int report(const struct program *p, const struct ncc_output *o, FILE *f)
 	report_loops(o, f);
 	if (n > 1)
 		fprintf(f, "]}\n");
-	return rc ? ncc_fail(p->g.err, -ENOMEM, "out of memory") : 0;
+	return rc ? ncc_no_memory(p->g.err) : 0;
 }
 
 static int passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err)
@@ -161,7 +161,7 @@ static int back_end(struct ncc_module **stage, unsigned int n, const struct ncc_
 	struct program *p = calloc(n, sizeof(*p));
 	struct ncc_stage *st = calloc(n, sizeof(*st));
 	unsigned int made = 0;
-	int rc = p && st ? 0 : ncc_fail(err, -ENOMEM, "out of memory");
+	int rc = p && st ? 0 : ncc_no_memory(err);
 
 	for (; !rc && made < n; made++) {
 		rc = make_program(&p[made], stage[made], o->target, opt, err);

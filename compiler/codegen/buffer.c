@@ -157,7 +157,7 @@ int gen_scratch(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct n
 		return id;
 	b = gen_dram_buf(g, (uint32_t)id);
 	if (!b)
-		return ncc_fail(g->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(g->err);
 	b->scratch = true;
 	view_row_major(v, b, s);
 	view_turn(v, pdim);

@@ -99,7 +99,7 @@ static int terms_alloc(struct ncc_gen *g, struct conv *c)
 		}
 	}
 	c->term = calloc((size_t)n, sizeof(*c->term));
-	return c->term ? 0 : ncc_fail(g->err, -ENOMEM, "out of memory");
+	return c->term ? 0 : ncc_no_memory(g->err);
 }
 
 /* Output features [s0, s0 + sn) of a group that begins at feature first */

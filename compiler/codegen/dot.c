@@ -154,7 +154,7 @@ static int terms_alloc(struct ncc_gen *g, struct dot *d)
 		}
 	}
 	d->term = calloc((size_t)n, sizeof(*d->term));
-	return d->term ? 0 : ncc_fail(g->err, -ENOMEM, "out of memory");
+	return d->term ? 0 : ncc_no_memory(g->err);
 }
 
 /* The terms of one batch index and one piece of S */

@@ -73,7 +73,7 @@ static int dma_add(struct ncc_gen *g, struct dma *x, const struct side *to, cons
 					   "too large: a copy of too many pieces");
 		d = realloc(x->desc, cap * sizeof(*d));
 		if (!d)
-			return ncc_fail(g->err, -ENOMEM, "out of memory");
+			return ncc_no_memory(g->err);
 		x->desc = d;
 		x->cap = cap;
 	}

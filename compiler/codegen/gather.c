@@ -113,7 +113,7 @@ int gen_gather(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 	n = pieces(dst, &table, &index, NULL);
 	d = calloc(n, sizeof(*d));
 	if (!d)
-		return ncc_fail(g->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(g->err);
 	pieces(dst, &table, &index, d);
 	return ncc_prog_dma(&g->prog, NCC_Q_GATHER, d, n, g->err);
 }

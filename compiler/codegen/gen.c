@@ -90,7 +90,7 @@ static int gen_param(struct ncc_gen *g, struct ncc_op *op)
 	if (id < 0)
 		return id;
 	v.buf = gen_dram_buf(g, (uint32_t)id);
-	return v.buf && gen_value(g, op, &v) ? 0 : gen_no_memory(g);
+	return v.buf && gen_value(g, op, &v) ? 0 : ncc_no_memory(g->err);
 }
 
 static const gen_fn lower[NCC_KINDS] = {
@@ -167,7 +167,7 @@ static int compute_whole(struct ncc_gen *g, struct ncc_op *op, struct ncc_op *wh
 	if (rc)
 		return rc;
 	if (!gen_value(g, op, &dst))
-		return gen_no_memory(g);
+		return ncc_no_memory(g->err);
 	op->gen->value->padded = op->gen->pad;
 	rc = gen_epilogue_begin(g, what, &dst);
 	return rc ? rc : fn(g, what, &dst);
@@ -264,7 +264,7 @@ static int gen_alias(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view
 {
 	v->buf->refs++;
 	if (!gen_value(g, op, v))
-		return gen_no_memory(g);
+		return ncc_no_memory(g->err);
 	op->gen->value->padded = op->kind != NCC_PAD && op->in[0]->gen->value->padded;
 	return 0;
 }
@@ -396,7 +396,7 @@ static int take_notes(struct ncc_gen *g)
 	struct gen_note *note = ncc_alloc(g->m, (g->m->nops + 1) * sizeof(*note));
 
 	if (!note)
-		return gen_no_memory(g);
+		return ncc_no_memory(g->err);
 	for (struct ncc_op *op = g->m->first; op; op = op->next)
 		op->gen = note++;
 	return 0;
@@ -408,7 +408,7 @@ int ncc_generate(struct ncc_gen *g)
 			      (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE);
 
 	if (rc < 0)
-		return gen_no_memory(g);
+		return ncc_no_memory(g->err);
 	rc = take_notes(g);
 	if (rc)
 		return rc;

@@ -490,7 +490,7 @@ static int place_result(struct ncc_gen *g, struct group *x, unsigned int m)
 	op->gen->value = ncc_alloc(g->m, sizeof(*op->gen->value));
 	if (!op->gen->value) {
 		gen_unref(g, v.buf);
-		return ncc_fail(g->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(g->err);
 	}
 	op->gen->value->view = v;
 	op->gen->value->uses = op->users;
@@ -554,7 +554,7 @@ int tile_elementwise(struct ncc_gen *g, struct ncc_op *last)
 	int rc, pdim = last->pdim;
 
 	if (!x)
-		return ncc_fail(g->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(g->err);
 	rc = collect(g, x, last);
 	rc = rc ? rc : place(g, x, &f, pdim);
 	if (!rc) {

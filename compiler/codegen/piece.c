@@ -98,7 +98,7 @@ int tile_result(struct ncc_gen *g, struct ncc_op *op)
 	op->gen->value = ncc_alloc(g->m, sizeof(*op->gen->value));
 	if (!op->gen->value) {
 		gen_unref(g, dst.buf);
-		return ncc_fail(g->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(g->err);
 	}
 	op->gen->value->view = dst;
 	op->gen->value->uses = op->users;

@@ -23,11 +23,6 @@ struct ncc_value *gen_value(struct ncc_gen *g, struct ncc_op *op, const struct n
 	return op->gen->value;
 }
 
-int gen_no_memory(struct ncc_gen *g)
-{
-	return ncc_fail(g->err, -ENOMEM, "out of memory");
-}
-
 /* Strides with pdim outermost and inner innermost, if they are dimensions; true: row-major ones */
 static bool constant_strides(const struct ncc_shape *s, int pdim, int inner, int64_t *stride)
 {
@@ -101,7 +96,7 @@ int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
 	lent = constant_strides(&op->shape, pdim, inner, v.stride);
 	data = lent ? op->data : reorder(op, v.stride);
 	if (!data)
-		return gen_no_memory(g);
+		return ncc_no_memory(g->err);
 	snprintf(name, sizeof(name), "const%u", g->nfiles++);
 	id = gen_var(g, NEFF_VAR_FILE, name,
 		     (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));
@@ -116,9 +111,9 @@ int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
 	g->prog.var[id].file_name = strdup(name);
 	b = gen_dram_buf(g, (uint32_t)id);
 	if (!b || !g->prog.var[id].file_name)
-		return gen_no_memory(g);
+		return ncc_no_memory(g->err);
 	v.buf = b;
-	return gen_value(g, op, &v) ? 0 : gen_no_memory(g);
+	return gen_value(g, op, &v) ? 0 : ncc_no_memory(g->err);
 }
 
 int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
@@ -199,8 +194,8 @@ int gen_view(struct ncc_gen *g, struct ncc_op *op)
 		rc = through_dram(g, &x, &op->shape, &v);
 		if (rc)
 			return rc;
-		return gen_value(g, op, &v) ? 0 : gen_no_memory(g);
+		return gen_value(g, op, &v) ? 0 : ncc_no_memory(g->err);
 	}
 	v.buf->refs++;
-	return gen_value(g, op, &v) ? 0 : gen_no_memory(g);
+	return gen_value(g, op, &v) ? 0 : ncc_no_memory(g->err);
 }

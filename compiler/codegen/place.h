@@ -7,7 +7,6 @@
 
 /* op's value, with as many uses as op has; NULL: out of memory */
 struct ncc_value *gen_value(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *view);
-int gen_no_memory(struct ncc_gen *g); /* -ENOMEM, and says so */
 /* does it come to DRAM only when somebody needs more than its value? A constant, or one spread out */
 bool gen_is_lazy(const struct ncc_op *op);
 /* give a constant its place in DRAM, laid out for pdim along the partitions, if it has none yet */

@@ -115,7 +115,7 @@ static int move(struct ncc_gen *g, struct ncc_buf *b, struct ncc_buf *before)
 	struct ncc_buf **link = &g->sbuf;
 
 	if (!d)
-		return ncc_fail(g->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(g->err);
 	image(&d->from, 0, b->base, b, NEURON_SBUF_PART_STRIDE);
 	while (*link != b)
 		link = &(*link)->next;
@@ -148,7 +148,7 @@ int gen_spill_buf(struct ncc_gen *g, struct ncc_buf *b)
 		return id;
 	d = calloc(1, sizeof(*d));
 	if (!d)
-		return ncc_fail(g->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(g->err);
 	image(&d->from, 0, b->base, b, NEURON_SBUF_PART_STRIDE);
 	image(&d->to, (uint32_t)id, 0, b, (int64_t)b->bytes);
 	rc = ncc_prog_dma(&g->prog, NCC_Q_DATA, d, 1, g->err);

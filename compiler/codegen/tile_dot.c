@@ -277,7 +277,7 @@ static int conv_group(struct ncc_gen *g, const struct conv *c, const struct tile
 		n *= (unsigned int)kb->size[1 + i];
 	term = rc ? NULL : calloc(n, sizeof(*term));
 	if (!rc && !term)
-		rc = ncc_fail(g->err, -ENOMEM, "out of memory");
+		rc = ncc_no_memory(g->err);
 	if (!rc) {
 		n = conv_terms(c, y, &x, &k, term);
 		rc = gen_mm_add(g, mm, term, n, accumulate);

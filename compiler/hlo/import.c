@@ -146,7 +146,7 @@ static int run_computation(struct hlo_import *imp, const Ncc__Hlo__Computation *
 	s.ids = calloc(n + 1, sizeof(*s.ids));
 	s.value = calloc(n + 1, sizeof(*s.value));
 	if (!s.ids || !s.value) {
-		rc = ncc_fail(imp->err, -ENOMEM, "out of memory");
+		rc = ncc_no_memory(imp->err);
 		goto out;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -229,7 +229,7 @@ static int import_entry(struct hlo_import *imp)
 	args = calloc(n + 1, sizeof(*args));
 	if (!args || !imp->m->params) {
 		free(args);
-		return ncc_fail(imp->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(imp->err);
 	}
 	rc = import_params(imp, c, args, n);
 	if (!rc)
@@ -262,7 +262,7 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 		return ncc_fail(err, -EINVAL, "not an HLO module");
 	imp.proto = proto;
 	imp.m = ncc_module_new(proto->name && *proto->name ? proto->name : "module");
-	rc = imp.m ? import_entry(&imp) : ncc_fail(err, -ENOMEM, "out of memory");
+	rc = imp.m ? import_entry(&imp) : ncc_no_memory(err);
 	ncc__hlo__module__free_unpacked(proto, NULL);
 	if (rc) {
 		ncc_module_free(imp.m);

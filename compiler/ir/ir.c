@@ -30,6 +30,11 @@ int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
 	return code;
 }
 
+int ncc_no_memory(struct ncc_error *err)
+{
+	return ncc_fail(err, -ENOMEM, "out of memory");
+}
+
 int ncc_fail_op(struct ncc_error *err, int code, const struct ncc_op *op, const char *fmt, ...)
 {
 	char text[300];

@@ -190,7 +190,8 @@ struct ncc_module {
 /* Notes why a compilation fails; the code is returned */
 int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* the same with the operation's name, kind and source line in front */
+int ncc_no_memory(struct ncc_error *err); /* -ENOMEM */
+/* as ncc_fail, with the operation's name, kind and source line in front */
 int ncc_fail_op(struct ncc_error *err, int code, const struct ncc_op *op, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -29,11 +29,6 @@ static int fail(struct parser *p, const char *what)
 	return ncc_fail(p->err, -EINVAL, "line %u: %s", p->line, what);
 }
 
-static int no_memory(struct parser *p)
-{
-	return ncc_fail(p->err, -ENOMEM, "out of memory");
-}
-
 /* Blanks within a line */
 static void skip(struct parser *p)
 {
@@ -117,7 +112,7 @@ static int string(struct parser *p, char **out)
 		q++;
 	s = ncc_alloc(p->m, (size_t)(q - p->at) + 1);
 	if (!s)
-		return no_memory(p);
+		return ncc_no_memory(p->err);
 	for (; p->at < q; p->at++) {
 		s[n] = *p->at;
 		if (*p->at == '\\') {
@@ -209,7 +204,7 @@ static int constant_data(struct parser *p, struct ncc_op *op)
 		return fail(p, "a constant that is cut short or too large");
 	op->data = ncc_alloc_data(p->m, (size_t)n * esz + 8);
 	if (!op->data)
-		return no_memory(p);
+		return ncc_no_memory(p->err);
 	for (int64_t i = 0; !rc && i < (splat ? 1 : n); i++) {
 		if (i && !take(p, ","))
 			return fail(p, "an element is missing");
@@ -418,7 +413,7 @@ static int operands(struct parser *p, struct ncc_op ***in, unsigned int *n)
 			more = cap > 2 * NCC_MAX_OPERANDS ? NULL
 							  : realloc(*in, cap * sizeof(*more));
 			if (!more)
-				return no_memory(p);
+				return ncc_no_memory(p->err);
 			*in = more;
 		}
 		rc = operand(p, &(*in)[*n]);
@@ -437,7 +432,7 @@ static int add(struct parser *p, struct ncc_op *op)
 		struct ncc_op **more = realloc(p->op, cap * sizeof(*more));
 
 		if (!more)
-			return no_memory(p);
+			return ncc_no_memory(p->err);
 		p->op = more;
 		p->cap = cap;
 	}
@@ -487,7 +482,7 @@ static int operation(struct parser *p)
 		rc = rest_of(p, op);
 		rc = rc ? rc : add(p, op);
 	} else if (!rc) {
-		rc = no_memory(p);
+		rc = ncc_no_memory(p->err);
 	}
 	free(in);
 	return rc;
@@ -500,7 +495,7 @@ static int find_params(struct parser *p)
 
 	m->params = ncc_alloc(m, (m->nparams + 1) * sizeof(struct ncc_op *));
 	if (!m->params)
-		return no_memory(p);
+		return ncc_no_memory(p->err);
 	for (struct ncc_op *op = m->first; op; op = op->next) {
 		if (op->kind != NCC_PARAM)
 			continue;
@@ -519,7 +514,7 @@ static int results(struct parser *p)
 
 	m->outs = ncc_alloc(m, NCC_MAX_OPERANDS * sizeof(struct ncc_op *));
 	if (!m->outs)
-		return no_memory(p);
+		return ncc_no_memory(p->err);
 	do {
 		if (m->nouts == NCC_MAX_OPERANDS)
 			return fail(p, "too many results");
@@ -560,7 +555,7 @@ int ncc_import_ir(const void *buf, size_t size, struct ncc_module **m, struct nc
 
 	p.m = ncc_module_new("");
 	if (!p.m)
-		return ncc_fail(err, -ENOMEM, "out of memory");
+		return ncc_no_memory(err);
 	rc = body(&p);
 	free(p.op);
 	if (rc)

@@ -73,7 +73,7 @@ static int decode(struct check *c, unsigned int e)
 
 	s->insn = calloc(words + 1, sizeof(*s->insn));
 	if (!s->insn)
-		return ncc_fail(c->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(c->err);
 	while (i < words) {
 		int n = neuron_isa_decode((const char *)eng->instr + i * NEURON_INSN_WORD,
 					  words - i, &s->insn[s->n]);
@@ -129,7 +129,7 @@ static int remember(struct check *c, unsigned int actor, uint32_t event,
 {
 	for (int i = 0; i < nacc; i++)
 		if (ncc_records_add(&c->rec, &acc[i], actor, event))
-			return ncc_fail(c->err, -ENOMEM, "out of memory");
+			return ncc_no_memory(c->err);
 	return 0;
 }
 
@@ -148,7 +148,7 @@ static int increment(struct check *c, unsigned int e, unsigned int index, unsign
 		struct clock *p = realloc(s->after, cap * sizeof(*p));
 
 		if (!p)
-			return ncc_fail(c->err, -ENOMEM, "out of memory");
+			return ncc_no_memory(c->err);
 		s->after = p;
 		s->cap = cap;
 	}
@@ -349,7 +349,7 @@ static int check_subgraph(const struct neff_subgraph *sg, const struct neuron_ta
 	int rc = 0;
 
 	if (!c)
-		return ncc_fail(err, -ENOMEM, "out of memory");
+		return ncc_no_memory(err);
 	c->sg = sg;
 	c->target = target;
 	c->semaphores = neuron_target_program_semaphores(target);

@@ -26,7 +26,7 @@ static int encode_stream(const struct ncc_stream *st, struct neff_engine *e, str
 	char *p = malloc((size_t)st->n * NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD + 1);
 
 	if (!p)
-		return ncc_fail(err, -ENOMEM, "out of memory");
+		return ncc_no_memory(err);
 	e->instr = p;
 	for (unsigned int i = 0; i < st->n; i++) {
 		int words = neuron_isa_encode(&st->insn[i], p + e->instr_size);
@@ -174,7 +174,7 @@ static int out_subgraph(const struct ncc_stage *st, unsigned int i, struct neff_
 	sg->nvars = st->prog->nvars;
 	if (!sg->name || make_queues(st->prog, sg, used) ||
 	    make_dmas(st->prog, &sg->engine[NEURON_ENG_SP], used))
-		return ncc_fail(err, -ENOMEM, "out of memory");
+		return ncc_no_memory(err);
 	for (unsigned int e = 0; !rc && e < target->engines; e++)
 		rc = encode_stream(&st->stream[e], &sg->engine[e], err);
 	return rc;
@@ -186,7 +186,7 @@ static int out_loops(const struct ncc_output *o, struct neff_model *m, struct nc
 
 	m->loops = calloc(o->nloops + 1, sizeof(*m->loops));
 	if (!m->loops)
-		return ncc_fail(err, -ENOMEM, "out of memory");
+		return ncc_no_memory(err);
 	for (; m->nloops < o->nloops; m->nloops++) {
 		const struct ncc_part_loop *l = &o->loop[m->nloops];
 		struct neff_loop *to = &m->loops[m->nloops];
@@ -194,7 +194,7 @@ static int out_loops(const struct ncc_output *o, struct neff_model *m, struct nc
 		ncc_kept_name(l->condition, name);
 		*to = (struct neff_loop){ l->first, l->last, strdup(name) };
 		if (!to->condition)
-			return ncc_fail(err, -ENOMEM, "out of memory");
+			return ncc_no_memory(err);
 	}
 	return 0;
 }
@@ -210,7 +210,7 @@ int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct 
 		m->info_json = info_json(o);
 	if (!m || !m->subgraphs || !m->info_json) {
 		ncc_out_free(m);
-		return ncc_fail(err, -ENOMEM, "out of memory");
+		return ncc_no_memory(err);
 	}
 	m->target = o->target;
 	fill_header(o, &m->header);

@@ -56,7 +56,7 @@ static struct ncc_node *node_new(struct ncc_prog *p, struct ncc_error *err, int 
 		return NULL;
 	}
 	if (!grow(&p->node, p->nnodes, &p->cap, sizeof(*p->node))) {
-		*rc = ncc_fail(err, -ENOMEM, "out of memory");
+		*rc = ncc_no_memory(err);
 		return NULL;
 	}
 	n = &p->node[p->nnodes++];
@@ -108,7 +108,7 @@ int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *des
 	}
 	if (!grow(&p->dma, p->ndma, &p->dma_cap, sizeof(*p->dma))) {
 		free(desc);
-		return ncc_fail(err, -ENOMEM, "out of memory");
+		return ncc_no_memory(err);
 	}
 	p->dma[p->ndma] = (struct neff_dma){
 		.id = p->ndma, .queue = queue, .semaphore = -1, .ndesc = ndesc, .desc = desc

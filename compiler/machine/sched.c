@@ -85,7 +85,7 @@ static int add_wait(struct sched *s, uint32_t node, uint32_t on)
 		struct wait *w = realloc(s->wait, cap * sizeof(*w));
 
 		if (!w)
-			return ncc_fail(s->err, -ENOMEM, "out of memory");
+			return ncc_no_memory(s->err);
 		s->wait = w;
 		s->wait_cap = cap;
 	}
@@ -141,7 +141,7 @@ static int record(struct sched *s, uint32_t index)
 	}
 	for (unsigned int i = 0; i < n->nacc; i++)
 		if (ncc_records_add(&s->rec, &n->acc[i], n->proc, index))
-			return ncc_fail(s->err, -ENOMEM, "out of memory");
+			return ncc_no_memory(s->err);
 	return 0;
 }
 
@@ -184,7 +184,7 @@ static int push(struct ncc_stream *st, const struct neuron_insn *insn, struct nc
 		struct neuron_insn *p = realloc(st->insn, cap * sizeof(*p));
 
 		if (!p)
-			return ncc_fail(err, -ENOMEM, "out of memory");
+			return ncc_no_memory(err);
 		st->insn = p;
 		st->cap = cap;
 	}
@@ -277,7 +277,7 @@ int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENGINES_MAX
 	int rc;
 
 	s.at = calloc(p->nnodes + 1, sizeof(*s.at));
-	rc = s.at ? find_waits(&s) : ncc_fail(err, -ENOMEM, "out of memory");
+	rc = s.at ? find_waits(&s) : ncc_no_memory(err);
 	if (!rc)
 		rc = emit_all(&s, stream);
 	free(s.at);

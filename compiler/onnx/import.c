@@ -307,7 +307,7 @@ static int input_value(struct onnx_import *imp, const struct ncc_input *given, s
 	op->kind = NCC_CONST;
 	op->data = ncc_alloc_data(imp->m, (size_t)n * ncc_dtype_size(op->shape.dtype));
 	if (!op->data)
-		return ncc_fail(imp->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(imp->err);
 	for (int64_t i = 0; i < n; i++)
 		ncc_set(op->shape.dtype, op->data, i, given->value[i]);
 	return 0;
@@ -331,7 +331,7 @@ static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 	int rc;
 
 	if (!op)
-		return ncc_fail(imp->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(imp->err);
 	rc = input_shape(imp, p, given, &op->shape);
 	if (rc)
 		return rc;
@@ -393,7 +393,7 @@ static int import_main(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struc
 	m->outs = ncc_alloc(m, (g->n_output + 1) * sizeof(struct ncc_op *));
 	out = ncc_alloc(m, (g->n_output + 1) * sizeof(*out));
 	if (!rc && (!m->params || !m->outs || !out))
-		rc = ncc_fail(imp->err, -ENOMEM, "out of memory");
+		rc = ncc_no_memory(imp->err);
 	for (size_t i = 0; i < g->n_input && !rc; i++)
 		if (!onnx_lookup(s, g->input[i]->name)) /* initializers may be listed as inputs */
 			rc = import_input(imp, g->input[i], s);
@@ -436,8 +436,7 @@ int ncc_import_onnx(const void *buf, size_t size, const struct ncc_options *opt,
 	rc = find_opset(&imp);
 	if (!rc) {
 		imp.m = ncc_module_new(*proto->graph->name ? proto->graph->name : "model");
-		rc = imp.m ? import_main(&imp, proto->graph, &scope)
-			   : ncc_fail(err, -ENOMEM, "out of memory");
+		rc = imp.m ? import_main(&imp, proto->graph, &scope) : ncc_no_memory(err);
 		onnx_scope_free(&scope);
 	}
 	ncc__onnx__model__free_unpacked(proto, NULL);

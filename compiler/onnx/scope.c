@@ -84,7 +84,7 @@ int onnx_graph_scope(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
 		     const struct onnx_scope *outer, struct onnx_scope *s)
 {
 	if (onnx_scope_init(s, outer, names_in(g)))
-		return ncc_fail(imp->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(imp->err);
 	if (g->n_sparse_initializer)
 		return ncc_fail(imp->err, -ENOTSUP,
 				"graph '%.80s': sparse constants are not supported", g->name);

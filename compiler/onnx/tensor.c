@@ -190,7 +190,7 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 
 	r.op = ncc_op_new(imp->m, NCC_CONST, name, 0);
 	if (!r.op)
-		return ncc_fail(imp->err, -ENOMEM, "out of memory");
+		return ncc_no_memory(imp->err);
 	r.op->data = r.op; /* until it has its own, for the verifier */
 	rc = take_shape(&r, &r.op->shape);
 	v->type = t->data_type;

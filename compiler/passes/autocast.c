@@ -61,9 +61,9 @@ static int split(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x
 		back = convert(p, like, part[i], NEURON_DT_FP32);
 		x = back ? pass_new(p, NCC_SUB, like, &x->shape, x, back) : NULL;
 		if (!x)
-			return pass_no_memory(p);
+			return ncc_no_memory(p->err);
 	}
-	return part[2] ? 0 : pass_no_memory(p);
+	return part[2] ? 0 : ncc_no_memory(p->err);
 }
 
 static struct ncc_op *product(struct ncc_pass *p, const struct ncc_op *op, struct ncc_op *a,
@@ -91,7 +91,7 @@ static int split_product(struct ncc_pass *p, struct ncc_op *op)
 		if (r && sum)
 			r = pass_new(p, NCC_ADD, op, &op->shape, sum, r);
 		if (!r)
-			return pass_no_memory(p);
+			return ncc_no_memory(p->err);
 		sum = r;
 	}
 	if (!rc)
@@ -125,7 +125,7 @@ static int cast_product(struct ncc_pass *p, struct ncc_op *op)
 			continue;
 		op->in[i] = convert(p, op, op->in[i], cast_type(p));
 		if (!op->in[i])
-			return pass_no_memory(p);
+			return ncc_no_memory(p->err);
 	}
 	return 0;
 }
@@ -137,7 +137,7 @@ static int keep_types(struct ncc_pass *p, struct ncc_op *op)
 		if (op->in[i]->narrowed)
 			op->in[i] = convert(p, op, op->in[i], NEURON_DT_FP32);
 		if (!op->in[i])
-			return pass_no_memory(p);
+			return ncc_no_memory(p->err);
 	}
 	return 0;
 }
@@ -159,7 +159,7 @@ static int cast_everything(struct ncc_pass *p)
 			if (in->shape.dtype == NEURON_DT_FP32) /* a parameter, a constant */
 				op->in[i] = convert(p, op, in, t);
 			if (!op->in[i])
-				return pass_no_memory(p);
+				return ncc_no_memory(p->err);
 		}
 		if (op->shape.dtype == NEURON_DT_FP32 && op->kind != NCC_PARAM &&
 		    op->kind != NCC_CONST) {
@@ -182,7 +182,7 @@ int pass_autocast(struct ncc_pass *p)
 
 		for (unsigned int i = 0; dtype && i < p->m->nouts; i++)
 			dtype[i] = p->m->outs[i]->shape.dtype;
-		rc = dtype ? cast_everything(p) : pass_no_memory(p);
+		rc = dtype ? cast_everything(p) : ncc_no_memory(p->err);
 		if (rc)
 			return rc;
 		for (unsigned int i = 0; i < p->m->nouts; i++) {
@@ -191,7 +191,7 @@ int pass_autocast(struct ncc_pass *p)
 				continue;
 			p->m->outs[i] = convert(p, p->m->outs[i], p->m->outs[i], dtype[i]);
 			if (!p->m->outs[i])
-				return pass_no_memory(p);
+				return ncc_no_memory(p->err);
 		}
 	}
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {

@@ -22,7 +22,7 @@ static int add_free(struct ncc_pass *p, struct ncc_op *op)
 	r = r ? pass_new(p, NCC_DOT, op, &rs, r, op->in[1]) : NULL;
 	back = r ? pass_new(p, NCC_RESHAPE, op, &op->shape, r, NULL) : NULL;
 	if (!back)
-		return pass_no_memory(p);
+		return ncc_no_memory(p->err);
 	ncc_copy_attrs(r, op);
 	op->replaced = back;
 	return 0;
@@ -75,7 +75,7 @@ static int unmerge(struct ncc_pass *p, struct ncc_op *op, unsigned int side)
 	s.ndim += n - 1;
 	y = pass_new(p, NCC_RESHAPE, op, &s, other, NULL);
 	if (!y)
-		return pass_no_memory(p);
+		return ncc_no_memory(p->err);
 	op->in[side] = x;
 	op->in[1 - side] = y;
 	op->dot->ncontract = n;
@@ -100,7 +100,7 @@ static int lift_convert(struct ncc_pass *p, struct ncc_op *op)
 	c = pass_new(p, NCC_CONVERT, op, &s, r->in[0], NULL);
 	n = c ? pass_new(p, NCC_RESHAPE, op, &op->shape, c, NULL) : NULL;
 	if (!n)
-		return pass_no_memory(p);
+		return ncc_no_memory(p->err);
 	op->replaced = n;
 	return 0;
 }

@@ -45,17 +45,17 @@ static int flatten_elementwise(struct ncc_pass *p, struct ncc_op *op, int64_t ro
 	matrix_shape(&s, rows);
 	m = ncc_op_new(p->m, op->kind, op->name, op->nin);
 	if (!m)
-		return pass_no_memory(p);
+		return ncc_no_memory(p->err);
 	m->where = op->where;
 	m->shape = s;
 	for (unsigned int i = 0; i < op->nin; i++) {
 		m->in[i] = as_matrix(p, op, op->in[i], rows);
 		if (!m->in[i])
-			return pass_no_memory(p);
+			return ncc_no_memory(p->err);
 	}
 	back = pass_new(p, NCC_RESHAPE, op, &op->shape, m, NULL);
 	if (!back)
-		return pass_no_memory(p);
+		return ncc_no_memory(p->err);
 	op->replaced = back;
 	return 0;
 }
@@ -64,7 +64,7 @@ static int flatten_reduce(struct ncc_pass *p, struct ncc_op *op, int64_t rows)
 {
 	op->in[0] = as_matrix(p, op, op->in[0], rows);
 	op->mask = 3;
-	return op->in[0] ? 0 : pass_no_memory(p);
+	return op->in[0] ? 0 : ncc_no_memory(p->err);
 }
 
 int pass_flatten(struct ncc_pass *p)

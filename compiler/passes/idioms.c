@@ -187,13 +187,13 @@ static int replace(struct ncc_pass *p, struct ncc_op *op, struct idiom *id, enum
 	    !ncc_same_dims(&id->x->shape, &op->shape))
 		return 0;
 	op->replaced = pass_new(p, kind, op, &op->shape, id->x, NULL);
-	return op->replaced ? 0 : pass_no_memory(p);
+	return op->replaced ? 0 : ncc_no_memory(p->err);
 }
 
 int pass_idioms(struct ncc_pass *p)
 {
 	struct idiom *id = malloc(sizeof(*id));
-	int rc = id ? 0 : pass_no_memory(p);
+	int rc = id ? 0 : ncc_no_memory(p->err);
 
 	for (unsigned int i = 0; !rc && i < sizeof(idioms) / sizeof(idioms[0]); i++) {
 		read_idiom(id, idioms[i].text);

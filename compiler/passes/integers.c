@@ -561,7 +561,7 @@ static int one(struct ints *x, struct ncc_op *op)
 	x->p->err->text[0] = 0;
 	to = rewrite(x, op);
 	if (!to)
-		return x->p->err->text[0] ? -EFBIG : pass_no_memory(x->p);
+		return x->p->err->text[0] ? -EFBIG : ncc_no_memory(x->p->err);
 	op->replaced = to;
 	return 0;
 }
@@ -595,7 +595,7 @@ int pass_integers(struct ncc_pass *p)
 	x.was = ncc_alloc(m, (m->nops + 1) * sizeof(*x.was));
 	x.range = ncc_alloc(m, (m->nops + 1) * sizeof(*x.range));
 	if (!x.was || !x.range || (!m->out_dtype && !keep_out_types(m)))
-		return pass_no_memory(p);
+		return ncc_no_memory(p->err);
 	for (struct ncc_op *op = m->first; op && !rc; op = op->next) {
 		if (op->kind == NCC_PARAM && !op->io_dtype)
 			op->io_dtype = op->shape.dtype;

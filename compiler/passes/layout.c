@@ -255,7 +255,7 @@ int pass_layout(struct ncc_pass *p)
 	if (!want || !line) {
 		free(want);
 		free(line);
-		return pass_no_memory(p);
+		return ncc_no_memory(p->err);
 	}
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {
 		want[n] = op->upright && op->shape.ndim && op->shape.dim[0] > 1 ? 0 : NONE;

@@ -56,11 +56,6 @@ bool ncc_has_loops(const struct ncc_module *m)
 	return false;
 }
 
-static int no_memory(struct cut *c)
-{
-	return ncc_fail(c->err, -ENOMEM, "out of memory");
-}
-
 /* The loop that an operation of one of the four kinds belongs to */
 static unsigned int loop_of(const struct cut *c, const struct ncc_op *op)
 {
@@ -313,7 +308,7 @@ static int add_out(struct cut *c, struct ncc_module *to, struct ncc_op *op, unsi
 	struct ncc_op *x = get(c, to, op, part);
 
 	if (!x)
-		return no_memory(c);
+		return ncc_no_memory(c->err);
 	if (x->kind == NCC_PARAM && number >= NCC_KEPT && x->index == number)
 		return 0; /* it is there already */
 	to->out_number[to->nouts] = number;
@@ -369,13 +364,13 @@ static int fill_part(struct cut *c, struct ncc_module *to, unsigned int part)
 	to->out_number = ncc_alloc(to, most * sizeof(*to->out_number));
 	to->out_dtype = ncc_alloc(to, most);
 	if (!to->params || !to->outs || !to->out_number || !to->out_dtype)
-		return no_memory(c);
+		return ncc_no_memory(c->err);
 	for (unsigned int i = 0; i < c->n; i++) {
 		bool of_part = c->part[i] == part && !is_of_loop(c->line[i]) &&
 			       c->line[i]->kind != NCC_CONST;
 
 		if (of_part && !get(c, to, c->line[i], part))
-			return no_memory(c);
+			return ncc_no_memory(c->err);
 	}
 	return add_outs(c, to, part);
 }
@@ -423,7 +418,7 @@ static int look(struct cut *c)
 		return rc;
 	c->n = c->m->nops;
 	if (!alloc(c))
-		return no_memory(c);
+		return ncc_no_memory(c->err);
 	for (struct ncc_op *op = c->m->first; op; op = op->next)
 		c->line[op->id] = op;
 	rc = find_loops(c);
@@ -450,7 +445,7 @@ static int cut(struct cut *c, struct ncc_parts *parts)
 	for (unsigned int i = 0; !rc && i < c->nparts; i++) {
 		parts->part[i] = ncc_module_new(c->m->name);
 		if (!parts->part[i])
-			return no_memory(c);
+			return ncc_no_memory(c->err);
 		parts->n++;
 		rc = fill_part(c, parts->part[i], i);
 	}

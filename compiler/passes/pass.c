@@ -30,11 +30,6 @@ struct ncc_build pass_build(struct ncc_pass *p, const struct ncc_op *op, int64_t
 				   .const_bytes = const_bytes };
 }
 
-int pass_no_memory(struct ncc_pass *p)
-{
-	return ncc_fail(p->err, -ENOMEM, "out of memory");
-}
-
 int pass_expand(struct ncc_pass *p, bool (*is_one)(const struct ncc_op *op),
 		struct ncc_op *(*expand)(struct ncc_build *bl, const struct ncc_op *op))
 {
@@ -48,7 +43,7 @@ int pass_expand(struct ncc_pass *p, bool (*is_one)(const struct ncc_op *op),
 		p->err->text[0] = 0;
 		op->replaced = expand(&bl, op);
 		if (!op->replaced)
-			return p->err->text[0] ? -EFBIG : pass_no_memory(p);
+			return p->err->text[0] ? -EFBIG : ncc_no_memory(p->err);
 	}
 	return 0;
 }

@@ -32,7 +32,6 @@ struct ncc_op *pass_new(struct ncc_pass *p, enum ncc_kind kind, const struct ncc
 			const struct ncc_shape *shape, struct ncc_op *a, struct ncc_op *b);
 /* what expand/build.h wants to make operations for op */
 struct ncc_build pass_build(struct ncc_pass *p, const struct ncc_op *op, int64_t *const_bytes);
-int pass_no_memory(struct ncc_pass *p);
 /* Put what expand makes, of the operation's shape, in the place of every operation that is one */
 int pass_expand(struct ncc_pass *p, bool (*is_one)(const struct ncc_op *op),
 		struct ncc_op *(*expand)(struct ncc_build *bl, const struct ncc_op *op));

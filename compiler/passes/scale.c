@@ -131,10 +131,10 @@ static int rewrite(struct ncc_pass *p, struct ncc_op *op, struct ncc_op *last,
 	c = shifts(&bl, op, a);
 	y = c ? pass_new(p, NCC_CONV, op, &op->shape, op->in[0], k) : NULL;
 	if (!y)
-		return pass_no_memory(p);
+		return ncc_no_memory(p->err);
 	ncc_copy_attrs(y, op);
 	last->replaced = pass_new(p, NCC_ADD, last, &last->shape, y, c);
-	return last->replaced ? 0 : pass_no_memory(p);
+	return last->replaced ? 0 : ncc_no_memory(p->err);
 }
 
 static int chain(struct ncc_pass *p, struct ncc_op *op)
@@ -146,7 +146,7 @@ static int chain(struct ncc_pass *p, struct ncc_op *op)
 	int rc = 0;
 
 	if (!numbers)
-		return pass_no_memory(p);
+		return ncc_no_memory(p->err);
 	for (int64_t f = 0; f < n; f++) {
 		a.scale[f] = 1;
 		a.shift[f] = 0;

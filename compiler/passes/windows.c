@@ -54,7 +54,7 @@ static int plain_conv(struct ncc_pass *p, struct ncc_op *op)
 	if (mask) {
 		rev = pass_new(p, NCC_REVERSE, op, &op->in[1]->shape, op->in[1], NULL);
 		if (!rev)
-			return pass_no_memory(p);
+			return ncc_no_memory(p->err);
 		rev->mask = mask;
 		op->in[1] = rev;
 	}
@@ -63,7 +63,7 @@ static int plain_conv(struct ncc_pass *p, struct ncc_op *op)
 			     op->conv->nspatial)
 		   : NULL;
 	if (!pad)
-		return p->err->text[0] ? -EFBIG : pass_no_memory(p);
+		return p->err->text[0] ? -EFBIG : ncc_no_memory(p->err);
 	op->in[0] = pad;
 	return 0;
 }
@@ -149,7 +149,7 @@ static int split_reduce_window(struct ncc_pass *p, struct ncc_op *op, struct ncc
 	if (x && op->shape.dtype != s.dtype)
 		x = build_cast(&bl, x, op->shape.dtype);
 	if (!x)
-		return pass_no_memory(p);
+		return ncc_no_memory(p->err);
 	op->replaced = x;
 	return 0;
 }
@@ -163,7 +163,7 @@ static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
 	p->err->text[0] = 0;
 	x = pad_for(p, op, op->in[0], op->in[1], op->window, NULL, op->shape.ndim);
 	if (!x)
-		return p->err->text[0] ? -EFBIG : pass_no_memory(p);
+		return p->err->text[0] ? -EFBIG : ncc_no_memory(p->err);
 	if (is_long(op) || adds_once(op))
 		return split_reduce_window(p, op, x);
 	for (unsigned int d = 0; d < op->shape.ndim; d++) {
@@ -181,7 +181,7 @@ static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
 			continue;
 		r = pass_new(p, NCC_REDUCE_WINDOW, op, &x->shape, x, op->in[1]);
 		if (!r)
-			return pass_no_memory(p);
+			return ncc_no_memory(p->err);
 		r->func = op->func;
 		r->shape.dim[d] = op->shape.dim[d];
 		for (unsigned int k = 0; k < op->shape.ndim; k++)
