@@ -130,7 +130,7 @@ void neuron_guard_revoke(struct neuron_mc *mc)
 		pages_set(mc->dma, mc->size, NEURON_GUARD_NONE);
 		mc->domain = NEURON_GUARD_NONE;
 		list_for_each_entry(nd, &guard_devices, guard_link)
-			writel(1, nd->ext + NEURON_OURS_GUARD_FENCE);
+			writel(1, nd->ext + NEURON_EXT_GUARD_FENCE);
 	}
 	mutex_unlock(&guard_lock);
 }
@@ -191,15 +191,15 @@ void neuron_guard_start(struct neuron_device *nd)
 				   NEURON_GUARD_HOST);
 	}
 	mutex_unlock(&nd->lock);
-	reg_set(nd, NEURON_OURS_GUARD_ROOT_LO, lower_32_bits(root));
-	reg_set(nd, NEURON_OURS_GUARD_ROOT_HI, upper_32_bits(root));
-	reg_set(nd, NEURON_OURS_GUARD_CTRL, 1);
+	reg_set(nd, NEURON_EXT_GUARD_ROOT_LO, lower_32_bits(root));
+	reg_set(nd, NEURON_EXT_GUARD_ROOT_HI, upper_32_bits(root));
+	reg_set(nd, NEURON_EXT_GUARD_CTRL, 1);
 }
 
 /* Its queues are parked */
 void neuron_guard_exit(struct neuron_device *nd)
 {
-	reg_set(nd, NEURON_OURS_GUARD_CTRL, 0);
+	reg_set(nd, NEURON_EXT_GUARD_CTRL, 0);
 	mutex_lock(&guard_lock);
 	list_del_init(&nd->guard_link);
 	mutex_unlock(&guard_lock);

@@ -5,7 +5,7 @@
  */
 #include "neuron/hw/gen.h"
 #include "neuron/hw/inferentia.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 
 #define CYCLE 1000 /* picoseconds: 1.0 GHz */
 
@@ -67,8 +67,8 @@ static const struct neuron_block blocks[] = {
 	{ NEURON_BLOCK_NQ, NEURON_BAR_APB, 0, NEURON_V1_NC_PER_DEVICE, APB(0x404000), 0x10000,
 	  0x10000 },
 	{ NEURON_BLOCK_MISC, NEURON_BAR_APB, 0, 1, APB(0x78e000), 0x1000, 0x1000 },
-	{ NEURON_BLOCK_EXT, NEURON_BAR_APB, 0, 1, APB(NEURON_OURS_BAR0_OFFSET),
-	  NEURON_OURS_BAR0_SIZE, NEURON_OURS_BAR0_SIZE },
+	{ NEURON_BLOCK_EXT, NEURON_BAR_APB, 0, 1, APB(NEURON_EXT_BAR0_OFFSET), NEURON_EXT_BAR0_SIZE,
+	  NEURON_EXT_BAR0_SIZE },
 	{ NEURON_BLOCK_TDMA, NEURON_BAR_APB, 0, 3, TDMA(0) },
 	{ NEURON_BLOCK_TDMA, NEURON_BAR_APB, 3, 3, TDMA(0x100000) },
 	{ NEURON_BLOCK_TDMA, NEURON_BAR_APB, 6, 3, TDMA(0x200000) },
@@ -195,16 +195,16 @@ const struct neuron_gen neuron_gen_inferentia = {
 		.bytes = 0x1100,
 	},
 	.ext = {
-		.nq_overflows = NEURON_OURS_NQ_OVERFLOWS(0),
-		.dma_stopped = NEURON_OURS_DMA_STOPPED(0),
-		.nq_entries = NEURON_OURS_NQ_ENTRIES(0),
-		.guard_core = NEURON_OURS_GUARD_CORE(0),
-		.guard_queue = NEURON_OURS_GUARD_QUEUE(0, 0),
-		.perf = NEURON_OURS_PERF(0),
+		.nq_overflows = NEURON_EXT_NQ_OVERFLOWS(0),
+		.dma_stopped = NEURON_EXT_DMA_STOPPED(0),
+		.nq_entries = NEURON_EXT_NQ_ENTRIES(0),
+		.guard_core = NEURON_EXT_GUARD_CORE(0),
+		.guard_queue = NEURON_EXT_GUARD_QUEUE(0, 0),
+		.perf = NEURON_EXT_PERF(0),
 		.perf_stride = 0x200,
 		.perf_core = NEURON_PERF_CORE,
-		.msix_table = NEURON_OURS_MSIX_TABLE,
-		.msix_pba = NEURON_OURS_MSIX_PBA,
+		.msix_table = NEURON_EXT_MSIX_TABLE,
+		.msix_pba = NEURON_EXT_MSIX_PBA,
 	},
 
 	.ready_word = NEURON_MISC_FW_STATUS,

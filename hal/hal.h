@@ -28,7 +28,7 @@
 
 #include "neuron/hw/gen.h"
 #include "neuron/hw/inferentia.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 
 /*
  * What the hal asks of its user. write32 makes earlier stores to host memory visible to the chip

@@ -5,7 +5,7 @@
  */
 #include "neuron/isa/cost.h"
 
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "neuron/isa/table.h"
 
 static uint64_t elements(const struct neuron_ap *ap)

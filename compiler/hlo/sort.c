@@ -5,7 +5,7 @@
 
 #include "call.h"
 #include "operations.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 
 #define LONG_ONE 4096 /* elements to sort: so many fill partitions by themselves */
 #define FEW_ROWS 16 /* of those: more do */

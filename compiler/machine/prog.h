@@ -10,7 +10,7 @@
 #include "ir/ir.h"
 #include "passes/loops.h"
 #include "neff.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "neuron/isa/check.h"
 
 /* Who executes: the engines, as the target numbers them, then the DMA queues */

@@ -4,7 +4,7 @@
  * vector as a matrix of up to 128 rows instead, so that it fills the partitions with whole rows.
  * Reshapes between neighbours cancel in pass_simplify.
  */
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "pass.h"
 
 #define SHORTEST 512 /* elements; below, one element a partition does as well */

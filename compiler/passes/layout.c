@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "pass.h"
 
 #define NONE -1

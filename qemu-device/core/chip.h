@@ -303,8 +303,8 @@ void ncore_misc_write(struct ncore_chip *chip, uint32_t rel, uint32_t value);
 bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel);
 void ncore_misc_reset(struct ncore_chip *chip, bool power);
 bool ncore_misc_resetting(struct ncore_chip *chip); /* a device reset hangs */
-uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel);
-bool ncore_ours_write(struct ncore_chip *chip, uint32_t rel, uint32_t value); /* false: read-only */
+uint32_t ncore_ext_read(struct ncore_chip *chip, uint32_t rel);
+bool ncore_ext_write(struct ncore_chip *chip, uint32_t rel, uint32_t value); /* false: read-only */
 void ncore_fwio_doorbell(struct ncore_chip *chip);
 
 /* udma.c; chip->lock is held for all but reads */

@@ -183,10 +183,10 @@ bool ncore_guard_read(struct ncore_chip *chip, uint32_t rel, uint32_t *value)
 		*value = atomic_load(&q->domain);
 	else if (core)
 		*value = ncore_load(core);
-	else if (rel == NEURON_OURS_GUARD_CTRL)
+	else if (rel == NEURON_EXT_GUARD_CTRL)
 		*value = atomic_load(&chip->guard.on);
-	else if (rel == NEURON_OURS_GUARD_ROOT_LO || rel == NEURON_OURS_GUARD_ROOT_HI)
-		*value = ncore_load(&chip->guard.root[rel == NEURON_OURS_GUARD_ROOT_HI]);
+	else if (rel == NEURON_EXT_GUARD_ROOT_LO || rel == NEURON_EXT_GUARD_ROOT_HI)
+		*value = ncore_load(&chip->guard.root[rel == NEURON_EXT_GUARD_ROOT_HI]);
 	else
 		return false;
 	return true;
@@ -201,14 +201,14 @@ static bool set(struct ncore_chip *chip, uint32_t rel, uint32_t value)
 		atomic_store(&q->domain, (uint8_t)value);
 	else if (core)
 		ncore_store(core, value & 0xff);
-	else if (rel == NEURON_OURS_GUARD_CTRL)
+	else if (rel == NEURON_EXT_GUARD_CTRL)
 		atomic_store(&chip->guard.on, value & 1);
-	else if (rel == NEURON_OURS_GUARD_ROOT_LO)
+	else if (rel == NEURON_EXT_GUARD_ROOT_LO)
 		ncore_store(&chip->guard.root[0], value & ~(PAGE - 1));
-	else if (rel == NEURON_OURS_GUARD_ROOT_HI)
+	else if (rel == NEURON_EXT_GUARD_ROOT_HI)
 		ncore_store(&chip->guard.root[1], value & 0x3fff);
 	else
-		return rel == NEURON_OURS_GUARD_FENCE;
+		return rel == NEURON_EXT_GUARD_FENCE;
 	return true;
 }
 

@@ -226,7 +226,7 @@ static uint32_t stopped_queues(struct ncore_chip *chip, unsigned int engine)
 	return map;
 }
 
-uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel)
+uint32_t ncore_ext_read(struct ncore_chip *chip, uint32_t rel)
 {
 	const struct neuron_ext_map *ext = &chip->gen->ext;
 	const unsigned int cores = chip->gen->cores;
@@ -246,20 +246,20 @@ uint32_t ncore_ours_read(struct ncore_chip *chip, uint32_t rel)
 	if (ncore_guard_read(chip, rel, &value))
 		return value;
 	switch (rel) {
-	case NEURON_OURS_ISA_VERSION:
+	case NEURON_EXT_ISA_VERSION:
 		return chip->gen->target->isa_version;
-	case NEURON_OURS_GUEST_ERRORS:
+	case NEURON_EXT_GUEST_ERRORS:
 		for (i = 0; i < NCORE_GE_COUNT; i++)
 			errors += atomic_load(&chip->guest_errors[i]);
 		return (uint32_t)errors;
-	case NEURON_OURS_SBUF_SIZE:
+	case NEURON_EXT_SBUF_SIZE:
 		return NEURON_PARTITIONS * chip->gen->target->sbuf_part_size;
 	default:
 		return 0;
 	}
 }
 
-bool ncore_ours_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
+bool ncore_ext_write(struct ncore_chip *chip, uint32_t rel, uint32_t value)
 {
 	const uint32_t at = rel - chip->gen->ext.nq_entries;
 

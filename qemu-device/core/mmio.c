@@ -41,7 +41,7 @@ uint32_t ncore_reg_read(struct ncore_chip *chip, const struct neuron_place *at)
 	case NEURON_BLOCK_MISC:
 		return ncore_misc_read(chip, rel);
 	case NEURON_BLOCK_EXT:
-		return ncore_ours_read(chip, rel);
+		return ncore_ext_read(chip, rel);
 	default:
 		word = plain_word(chip, at);
 		return word ? ncore_load(word) : 0;
@@ -62,7 +62,7 @@ static void reg_write(struct ncore_chip *chip, const struct neuron_place *at, ui
 		ncore_misc_write(chip, rel, value);
 		return;
 	case NEURON_BLOCK_EXT:
-		if (!ncore_ours_write(chip, rel, value))
+		if (!ncore_ext_write(chip, rel, value))
 			reg_error(chip, NCORE_GE_UNDEFINED, at, value);
 		return;
 	default:

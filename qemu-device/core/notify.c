@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notification queues: base, size and head registers, entries (ours.h) in host or device
+ * Notification queues: base, size and head registers, entries (ext.h) in host or device
  * memory. nq_lock orders entries of a chip; writers are executing lanes and register writes.
  */
 #include "chip.h"

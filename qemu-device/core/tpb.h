@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "neuron/isa/isa.h"
 #include "neuron/hw/target.h"
 

@@ -19,7 +19,7 @@
 
 #include "ncore.h"
 #include "neuron/hw/inferentia.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 
 #define TYPE_NEURON_FABRIC "neuron-fabric"
 OBJECT_DECLARE_SIMPLE_TYPE(NeuronFabric, NEURON_FABRIC)
@@ -36,68 +36,67 @@ OBJECT_DECLARE_TYPE(NeuronState, NeuronClass, NEURON_BASE)
 #define NEURON_MEM_MAX (1 + 2 * NEURON_CORES_MAX)
 
 typedef enum NeuronGuestErrorAction {
-    NEURON_GUEST_ERROR_REPORT,
-    NEURON_GUEST_ERROR_STOP_VM,
+	NEURON_GUEST_ERROR_REPORT,
+	NEURON_GUEST_ERROR_STOP_VM,
 } NeuronGuestErrorAction;
 
 /* A memory of the chip: one RAM block */
 typedef struct NeuronMem {
-    MemoryRegion mr;
-    char *name;
-    void *ptr;
+	MemoryRegion mr;
+	char *name;
+	void *ptr;
 } NeuronMem;
 
 typedef struct NeuronBar {
-    NeuronState *s;
-    unsigned number;
-    MemoryRegion mr;
+	NeuronState *s;
+	unsigned number;
+	MemoryRegion mr;
 } NeuronBar;
 
 /* What sets one chip generation apart */
 struct NeuronClass {
-    PCIDeviceClass parent_class;
+	PCIDeviceClass parent_class;
 
-    const struct neuron_gen *gen;
+	const struct neuron_gen *gen;
 };
 
 struct NeuronState {
-    PCIDevice parent_obj;
+	PCIDevice parent_obj;
 
-    NeuronFabric *fabric;
-    NeuronPool *pool;
-    uint32_t slot;
-    uint64_t dram_bar_size;
-    uint64_t serial;
-    bool ring_id_check;
-    bool nan_fill;
-    NeuronGuestErrorAction on_guest_error;
-    uint64_t sensor[NCORE_SENSOR_COUNT];
-    char fault[NCORE_FAULT_COUNT][NCORE_FAULT_SPEC_MAX]; /* until realized */
+	NeuronFabric *fabric;
+	NeuronPool *pool;
+	uint32_t slot;
+	uint64_t dram_bar_size;
+	uint64_t serial;
+	bool ring_id_check;
+	bool nan_fill;
+	NeuronGuestErrorAction on_guest_error;
+	uint64_t sensor[NCORE_SENSOR_COUNT];
+	char fault[NCORE_FAULT_COUNT][NCORE_FAULT_SPEC_MAX]; /* until realized */
 
-    struct ncore_chip *chip;
-    struct ncore_host_ops ops;
-    bool paused;
-    VMChangeStateEntry *vmstate_change;
+	struct ncore_chip *chip;
+	struct ncore_host_ops ops;
+	bool paused;
+	VMChangeStateEntry *vmstate_change;
 
-    QEMUBH *irq_bh;
-    uint32_t irq_raised; /* atomic: vectors the big lock has not seen yet */
+	QEMUBH *irq_bh;
+	uint32_t irq_raised; /* atomic: vectors the big lock has not seen yet */
 
-    NeuronBar bar[PCI_ROM_SLOT];
-    NeuronMem mem[NEURON_MEM_MAX];
+	NeuronBar bar[PCI_ROM_SLOT];
+	NeuronMem mem[NEURON_MEM_MAX];
 
-    uint8_t *saved;
-    uint32_t saved_size;
+	uint8_t *saved;
+	uint32_t saved_size;
 };
 
 static inline const struct neuron_gen *neuron_gen(NeuronState *s)
 {
-    return NEURON_BASE_GET_CLASS(s)->gen;
+	return NEURON_BASE_GET_CLASS(s)->gen;
 }
 
 /* neuron-base.c */
 /* the class of a generation's chips; called by its type's class_init */
-void neuron_class_set_gen(ObjectClass *oc, const struct neuron_gen *gen,
-                          const char *desc);
+void neuron_class_set_gen(ObjectClass *oc, const struct neuron_gen *gen, const char *desc);
 
 /* neuron-fabric.c */
 struct ncore_fabric *neuron_fabric_core(NeuronFabric *fabric);

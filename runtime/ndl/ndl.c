@@ -336,7 +336,7 @@ int ndl_get_dram_size(ndl_device_t *dev, uint32_t channel, uint64_t *size)
 
 int ndl_isa_version(ndl_device_t *dev, uint32_t *version)
 {
-	uint64_t addr = neuron_gen_address(dev->gen, NEURON_BLOCK_EXT, 0) + NEURON_OURS_ISA_VERSION;
+	uint64_t addr = neuron_gen_address(dev->gen, NEURON_BLOCK_EXT, 0) + NEURON_EXT_ISA_VERSION;
 
 	return ndl_read_hw_counters(dev, &addr, version, 1);
 }

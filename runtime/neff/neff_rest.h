@@ -4,7 +4,7 @@
 #define NEFF_REST_H
 
 #include "neff.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "neuron/isa/isa.h"
 
 struct neff_rest;

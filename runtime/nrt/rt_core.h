@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "ndl.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "nrtx.h"
 
 struct rt_subgraph;

@@ -9,7 +9,7 @@
 
 #include "neff.h"
 #include "neuron/hw/inferentia.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "nrtx.h"
 
 #define MAX_DEVICES 64

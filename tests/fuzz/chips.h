@@ -10,7 +10,7 @@
 #include "fuzz.h"
 #include "ncore.h"
 #include "neuron/hw/inferentia.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 
 #define CHIPS 3 /* 0 and 1 are linked */
 #define HOST_SIZE 0x100000u

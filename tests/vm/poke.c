@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 
 #define BAR0_SIZE 0x1000000
 #define BAR2_SIZE 0x10000000
@@ -153,8 +153,8 @@ int main(int argc, char **argv)
 	enable(argv[1]);
 	bar0 = map_bar(argv[1], "resource0", BAR0_SIZE);
 	if (!strcmp(argv[2], "errors")) {
-		printf("%u\n", *(volatile uint32_t *)(bar0 + NEURON_OURS_BAR0_OFFSET +
-						      NEURON_OURS_GUEST_ERRORS));
+		printf("%u\n", *(volatile uint32_t *)(bar0 + NEURON_EXT_BAR0_OFFSET +
+						      NEURON_EXT_GUEST_ERRORS));
 		return 0;
 	}
 	if (argc != 4)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "neuron/hw/inferentia.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 
 #define PCI_COMMAND 4
 #define PCI_COMMAND_OFF 0x0
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 		return 2;
 	command(open_file(argv[2], "config"), PCI_COMMAND_MEMORY);
 	ours = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, open_file(argv[2], "resource0"),
-		    NEURON_OURS_BAR0_OFFSET);
+		    NEURON_EXT_BAR0_OFFSET);
 	s = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (ours == MAP_FAILED || s == MAP_FAILED)
 		perror("mmap"), exit(1);

@@ -35,7 +35,7 @@ enum neuron_block_kind {
 	NEURON_BLOCK_TDMA, /* its wrapper */
 	NEURON_BLOCK_NQ, /* a core's notification queue registers */
 	NEURON_BLOCK_MISC, /* MISC RAM */
-	NEURON_BLOCK_EXT, /* the emulator's registers (ours.h) */
+	NEURON_BLOCK_EXT, /* the emulator's registers (ext.h) */
 	NEURON_BLOCK_REGS, /* the rest of register space: reads 0 */
 };
 
@@ -79,7 +79,7 @@ struct neuron_windows {
 	uint64_t port[NEURON_PORTS_MAX];
 };
 
-/* Offsets in a core's window. The memories' places are of the instruction set: ours.h */
+/* Offsets in a core's window. The memories' places are of the instruction set: ext.h */
 struct neuron_core_map {
 	uint32_t fifo, fifo_stride; /* instruction FIFO of engine 0; the bytes of each */
 	uint32_t events; /* a word each */
@@ -103,7 +103,7 @@ struct neuron_reg_init {
 	uint32_t reg, value, stride;
 };
 
-/* Offsets in the emulator's own block (ours.h says what each word is) */
+/* Offsets in the emulator's own block (ext.h says what each word is) */
 struct neuron_ext_map {
 	uint32_t nq_overflows; /* a word a core */
 	uint32_t dma_stopped; /* a word a DMA engine */

@@ -4,7 +4,7 @@
  *
  * Plain integer macros, shared by the device core, the kernel module, the hal and tests. What is
  * written here is the public record, docs/hardware.md names the section; what is our own is in
- * ours.h. Offsets are bytes, registers are little-endian 32-bit words.
+ * ext.h. Offsets are bytes, registers are little-endian 32-bit words.
  */
 #ifndef NEURON_HW_INFERENTIA_H
 #define NEURON_HW_INFERENTIA_H
@@ -46,7 +46,7 @@
 #define NEURON_V1_WINDOW_WEST 0xc00000000000ull
 
 /* Inside a NeuronCore (TPB) window */
-#define NEURON_V1_TPB_SBUF 0x0 /* ours: see ours.h for the geometry */
+#define NEURON_V1_TPB_SBUF 0x0 /* ours: see ext.h for the geometry */
 #define NEURON_V1_TPB_PE_FIFO 0x265c000
 #define NEURON_V1_TPB_FIFO_SIZE 0x4000
 #define NEURON_V1_TPB_EVENTS 0x2700000

@@ -341,9 +341,9 @@ START_TEST(guarded)
 
 	apb_write(&f[2], ours + GEN(GUARD_CORE)(0), 5);
 	apb_write(&f[2], ours + GEN(GUARD_CORE)(1), 6);
-	apb_write(&f[2], ours + NEURON_OURS_GUARD_CTRL, 1);
+	apb_write(&f[2], ours + NEURON_EXT_GUARD_CTRL, 1);
 	apb_write(&f[1], ours + GEN(GUARD_QUEUE)(0, 0), 5);
-	apb_write(&f[1], ours + NEURON_OURS_GUARD_CTRL, 1);
+	apb_write(&f[1], ours + NEURON_EXT_GUARD_CTRL, 1);
 	queue_init(&f[1], &q, 0, 0, 0x100000, 0x200000, 64);
 	copy(&f[1], &q, 0x300000, to[_i].addr, 4);
 	settle(&f[1]);

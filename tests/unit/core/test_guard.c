@@ -44,7 +44,7 @@ static void ours(uint32_t rel, uint32_t value)
 
 static void fence(void)
 {
-	ours(NEURON_OURS_GUARD_FENCE, 1);
+	ours(NEURON_EXT_GUARD_FENCE, 1);
 }
 
 static void error_queue(unsigned int nc, uint64_t base)
@@ -70,14 +70,14 @@ static void guard_on(void)
 	grant(ERRORS, PAGE, MINE);
 	grant(ERRORS + PAGE, PAGE, THEIRS);
 	grant(OTHERS, 64 * PAGE, THEIRS);
-	ours(NEURON_OURS_GUARD_ROOT_LO, ROOT);
-	ours(NEURON_OURS_GUARD_ROOT_HI, 0);
+	ours(NEURON_EXT_GUARD_ROOT_LO, ROOT);
+	ours(NEURON_EXT_GUARD_ROOT_HI, 0);
 	ours(GEN(GUARD_CORE)(0), MINE);
 	ours(GEN(GUARD_CORE)(1), THEIRS);
 	for (i = 0; i < 8; i++)
 		ours(GEN(GUARD_QUEUE)(0, i), MINE);
 	ours(GEN(GUARD_QUEUE)(3, 0), THEIRS);
-	ours(NEURON_OURS_GUARD_CTRL, 1);
+	ours(NEURON_EXT_GUARD_CTRL, 1);
 }
 
 static void setup(void)
@@ -130,8 +130,8 @@ START_TEST(off)
 	guard_on();
 	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_RESET, NEURON_MISC_RESET_DEVICE);
 	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL, 1);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_OURS_GUARD_CTRL), 0);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_OURS_GUARD_ROOT_LO), 0);
+	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_EXT_GUARD_CTRL), 0);
+	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_EXT_GUARD_ROOT_LO), 0);
 	ck_assert_uint_eq(apb_read(&f, OURS + GEN(GUARD_CORE)(1)), 0);
 	ck_assert_uint_eq(apb_read(&f, OURS + GEN(GUARD_QUEUE)(3, 0)), 0);
 	queue_init(&f, &r, 0, 0, HOST(TX), HOST(RX), LEN);
@@ -282,7 +282,7 @@ static const struct {
 	{ DOORBELL(3, 0), 4, false },
 	{ DOORBELL(2, 15), 4, false },
 	{ GEN(APB_BASE) + GEN(APB_MISC_RAM) + NEURON_MISC_METRIC, 4, false },
-	{ GEN(APB_BASE) + OURS + NEURON_OURS_GUARD_CTRL, 4, false },
+	{ GEN(APB_BASE) + OURS + NEURON_EXT_GUARD_CTRL, 4, false },
 	{ 0x1000, 64, true },
 };
 
@@ -296,7 +296,7 @@ START_TEST(device_targets)
 		check_fine();
 	else
 		check_abort(targets[_i].dst);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_OURS_GUARD_CTRL), 1);
+	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_EXT_GUARD_CTRL), 1);
 }
 END_TEST
 
@@ -373,7 +373,7 @@ START_TEST(saved)
 	ncore_chip_pause(f.chip);
 	ck_assert_int_eq(ncore_chip_save(f.chip, &buf, &size), 0);
 	ncore_chip_reset(f.chip, NCORE_RESET_PCI);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_OURS_GUARD_CTRL), 0);
+	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_EXT_GUARD_CTRL), 0);
 	ck_assert_int_eq(ncore_chip_load(f.chip, buf, size, &reason), 0);
 	ncore_chip_resume(f.chip);
 	free(buf);

@@ -236,17 +236,17 @@ START_TEST(our_registers)
 	uint32_t errors;
 
 	fixture_new_chip(&f);
-	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_ISA_VERSION), GEN(ISA));
-	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_SBUF_SIZE),
+	ck_assert_uint_eq(apb_read(&f, ours + NEURON_EXT_ISA_VERSION), GEN(ISA));
+	ck_assert_uint_eq(apb_read(&f, ours + NEURON_EXT_SBUF_SIZE),
 			  NEURON_PARTITIONS * GEN(SBUF_PART_SIZE));
-	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_GUEST_ERRORS), 0);
-	apb_write(&f, ours + NEURON_OURS_ISA_VERSION, 7); /* read-only */
+	ck_assert_uint_eq(apb_read(&f, ours + NEURON_EXT_GUEST_ERRORS), 0);
+	apb_write(&f, ours + NEURON_EXT_ISA_VERSION, 7); /* read-only */
 	apb_write(&f, GEN(BAR0_SIZE) - 0x1000, 1); /* nothing there */
 	ncore_mmio_write(f.chip, 0, MISC, 2, 1); /* half a word */
-	errors = apb_read(&f, ours + NEURON_OURS_GUEST_ERRORS);
+	errors = apb_read(&f, ours + NEURON_EXT_GUEST_ERRORS);
 	ck_assert_uint_eq(errors, 3);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 3);
-	ck_assert_uint_eq(apb_read(&f, ours + NEURON_OURS_ISA_VERSION), GEN(ISA));
+	ck_assert_uint_eq(apb_read(&f, ours + NEURON_EXT_ISA_VERSION), GEN(ISA));
 }
 END_TEST
 

@@ -322,7 +322,7 @@ START_TEST(elsewhere_guarded)
 	fabric = beside_far(&f, _i == 2);
 	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
 	apb_write(&f, GEN(EXT) + GEN(GUARD_QUEUE)(0, 0), 5);
-	apb_write(&f, GEN(EXT) + NEURON_OURS_GUARD_CTRL, 1);
+	apb_write(&f, GEN(EXT) + NEURON_EXT_GUARD_CTRL, 1);
 	/* from its own memory, which every domain may read; rings lie there as well */
 	queue_init(&f, &q, 0, 0, 0x100000, 0x110000, 64);
 	put32(mem(&f, 0x3000), 9);

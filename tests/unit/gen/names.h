@@ -8,7 +8,7 @@
 
 #include "neuron/hw/gen.h"
 #include "neuron/hw/inferentia.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 
 #ifdef SECOND_GEN
 #include "second_chip.h"
@@ -19,14 +19,14 @@
 #define GEN_CHIP neuron_gen_inferentia
 /* where Inferentia's header has no name of its own */
 #define NEURON_V1_ENGINES NEURON_ENG_COUNT
-#define NEURON_V1_EXT NEURON_OURS_BAR0_OFFSET
-#define NEURON_V1_EXT_SIZE NEURON_OURS_BAR0_SIZE
-#define NEURON_V1_NQ_OVERFLOWS(nc) NEURON_OURS_NQ_OVERFLOWS(nc)
-#define NEURON_V1_DMA_STOPPED(eng) NEURON_OURS_DMA_STOPPED(eng)
-#define NEURON_V1_NQ_ENTRIES(nc) NEURON_OURS_NQ_ENTRIES(nc)
-#define NEURON_V1_GUARD_CORE(nc) NEURON_OURS_GUARD_CORE(nc)
-#define NEURON_V1_GUARD_QUEUE(eng, q) NEURON_OURS_GUARD_QUEUE(eng, q)
-#define NEURON_V1_PERF(nc) NEURON_OURS_PERF(nc)
+#define NEURON_V1_EXT NEURON_EXT_BAR0_OFFSET
+#define NEURON_V1_EXT_SIZE NEURON_EXT_BAR0_SIZE
+#define NEURON_V1_NQ_OVERFLOWS(nc) NEURON_EXT_NQ_OVERFLOWS(nc)
+#define NEURON_V1_DMA_STOPPED(eng) NEURON_EXT_DMA_STOPPED(eng)
+#define NEURON_V1_NQ_ENTRIES(nc) NEURON_EXT_NQ_ENTRIES(nc)
+#define NEURON_V1_GUARD_CORE(nc) NEURON_EXT_GUARD_CORE(nc)
+#define NEURON_V1_GUARD_QUEUE(eng, q) NEURON_EXT_GUARD_QUEUE(eng, q)
+#define NEURON_V1_PERF(nc) NEURON_EXT_PERF(nc)
 #define NEURON_V1_PERF_CORE NEURON_PERF_CORE
 #define NEURON_V1_FIRMWARE 3
 #define NEURON_V1_ISA 1

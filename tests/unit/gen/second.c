@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 
 static const struct neuron_engine engines[] = {
 	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE, 400 },

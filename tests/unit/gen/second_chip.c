@@ -3,7 +3,7 @@
 #include "second_chip.h"
 
 #include "neuron/hw/inferentia.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 
 #define REGS(off) (SECOND_APB_BASE + (off)), (off)
 

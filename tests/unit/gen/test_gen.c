@@ -181,7 +181,7 @@ START_TEST(inferentia)
 	ck_assert(neuron_gen_find(gen, 0xffff0030000, &at));
 	ck_assert_int_eq(at.kind, NEURON_BLOCK_REGS);
 	ck_assert_ptr_eq(gen->target->gen, gen);
-	ck_assert_uint_eq(neuron_gen_block(gen, NEURON_BLOCK_EXT)->size, NEURON_OURS_BAR0_SIZE);
+	ck_assert_uint_eq(neuron_gen_block(gen, NEURON_BLOCK_EXT)->size, NEURON_EXT_BAR0_SIZE);
 	ck_assert_ptr_null(neuron_gen_block(gen, NEURON_BLOCK_NONE));
 	ck_assert(!neuron_gen_decode(gen, 1, 0, &at));
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "neuron/isa/codec.h"
 
 /* Header offsets as constants: the public layout, not the library's idea of it */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "neuron/isa/codec.h"
 
 #define HEADER 1024

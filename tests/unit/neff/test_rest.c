@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../check_main.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "testmodel.h"
 
 #define PE NEURON_ENG_PE

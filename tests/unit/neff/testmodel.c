@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "neuron/isa/codec.h"
 
 #define SP NEURON_ENG_SP

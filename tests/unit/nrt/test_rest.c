@@ -11,7 +11,7 @@
 
 #include "../check_main.h"
 #include "ndl.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "nrt_client.h"
 #include "testmodel.h"
 

@@ -203,7 +203,7 @@ static void test_registers(int fd, struct victim *v)
 		core1 + NEURON_V1_TPB_SEM_INC + 12,
 		core1 + NEURON_V1_TPB_EVENTS,
 		copy_queue,
-		NEURON_V1_APB_BASE + NEURON_OURS_BAR0_OFFSET + NEURON_OURS_GUARD_CTRL,
+		NEURON_V1_APB_BASE + NEURON_EXT_BAR0_OFFSET + NEURON_EXT_GUARD_CTRL,
 	};
 	unsigned int i;
 

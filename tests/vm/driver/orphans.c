@@ -24,7 +24,7 @@ struct told {
 /* Descriptors that core 0's queues have done, of the chip's own count */
 static uint64_t done(int fd)
 {
-	uint64_t addr = NEURON_V1_APB_BASE + NEURON_OURS_BAR0_OFFSET + NEURON_OURS_PERF(0) +
+	uint64_t addr = NEURON_V1_APB_BASE + NEURON_EXT_BAR0_OFFSET + NEURON_EXT_PERF(0) +
 			NEURON_PERF_CORE + NEURON_PERF_DMA_DESCS;
 	uint64_t addrs[] = { addr, addr + 4 };
 	uint32_t words[2] = { 0 };

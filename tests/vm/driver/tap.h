@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "neuron/hw/inferentia.h"
-#include "neuron/hw/ours.h"
+#include "neuron/hw/ext.h"
 #include "uapi/neuron/neuron_ioctl.h"
 #include "uapi/neuron/neuron_nds.h"
 

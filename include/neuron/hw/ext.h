@@ -4,8 +4,8 @@
  * windows, notification entries, and the vendor-specific PCI capability. docs/hardware.md keeps
  * the two apart in the same way. A change here is a new ISA or capability version.
  */
-#ifndef NEURON_HW_OURS_H
-#define NEURON_HW_OURS_H
+#ifndef NEURON_HW_EXT_H
+#define NEURON_HW_EXT_H
 
 /* Engine indices, everywhere: FIFOs, notification queues, counters, NEFF */
 #define NEURON_ENG_PE 0
@@ -83,25 +83,25 @@
 #define NEURON_CAP_F_GUARD 0x10 /* what queues and cores reach can be limited */
 
 /* Our registers in BAR0 */
-#define NEURON_OURS_BAR0_OFFSET 0x800000
-#define NEURON_OURS_BAR0_SIZE 0x10000
-#define NEURON_OURS_ISA_VERSION 0x0
-#define NEURON_OURS_GUEST_ERRORS 0x4 /* count of what the guest did wrong */
-#define NEURON_OURS_SBUF_SIZE 0x8 /* bytes a core */
-#define NEURON_OURS_NQ_OVERFLOWS(nc) (0x40 + 4 * (nc)) /* notification entries dropped */
-#define NEURON_OURS_DMA_STOPPED(eng) (0x80 + 4 * (eng)) /* bit q: queue q stopped by an error */
+#define NEURON_EXT_BAR0_OFFSET 0x800000
+#define NEURON_EXT_BAR0_SIZE 0x10000
+#define NEURON_EXT_ISA_VERSION 0x0
+#define NEURON_EXT_GUEST_ERRORS 0x4 /* count of what the guest did wrong */
+#define NEURON_EXT_SBUF_SIZE 0x8 /* bytes a core */
+#define NEURON_EXT_NQ_OVERFLOWS(nc) (0x40 + 4 * (nc)) /* notification entries dropped */
+#define NEURON_EXT_DMA_STOPPED(eng) (0x80 + 4 * (eng)) /* bit q: queue q stopped by an error */
 /*
  * Core nc's notification entries, all queues together: counts what was written. A write arms vector
  * nc, which is raised once, when the count is not, or no longer, the value written.
  */
-#define NEURON_OURS_NQ_ENTRIES(nc) (0xc0 + 4 * (nc))
+#define NEURON_EXT_NQ_ENTRIES(nc) (0xc0 + 4 * (nc))
 /* The guard. Domains: 0 reaches nothing, 255 everything; a write to any of these fences */
-#define NEURON_OURS_GUARD_CTRL 0x100 /* bit 0: on */
-#define NEURON_OURS_GUARD_FENCE 0x104 /* nothing that the table granted before is used after */
-#define NEURON_OURS_GUARD_ROOT_LO 0x108 /* host physical address of the table */
-#define NEURON_OURS_GUARD_ROOT_HI 0x10c
-#define NEURON_OURS_GUARD_CORE(nc) (0x140 + 4 * (nc)) /* the core's domain */
-#define NEURON_OURS_GUARD_QUEUE(eng, q) (0x200 + 0x40 * (eng) + 4 * (q)) /* the queue's */
+#define NEURON_EXT_GUARD_CTRL 0x100 /* bit 0: on */
+#define NEURON_EXT_GUARD_FENCE 0x104 /* nothing that the table granted before is used after */
+#define NEURON_EXT_GUARD_ROOT_LO 0x108 /* host physical address of the table */
+#define NEURON_EXT_GUARD_ROOT_HI 0x10c
+#define NEURON_EXT_GUARD_CORE(nc) (0x140 + 4 * (nc)) /* the core's domain */
+#define NEURON_EXT_GUARD_QUEUE(eng, q) (0x200 + 0x40 * (eng) + 4 * (q)) /* the queue's */
 #define NEURON_GUARD_NONE 0
 #define NEURON_GUARD_HOST 0xff
 /*
@@ -114,7 +114,7 @@
 #define NEURON_GUARD_MID_ENTRIES 512
 #define NEURON_GUARD_ROOT_SHIFT 33
 #define NEURON_GUARD_ROOT_ENTRIES 8192
-#define NEURON_OURS_PERF(nc) (0x1000 + 0x200 * (nc))
+#define NEURON_EXT_PERF(nc) (0x1000 + 0x200 * (nc))
 /* Inside a core's block, u64 each: engine e at e * 0x40, then the core's own */
 #define NEURON_PERF_ENG(e) (0x40 * (e))
 #define NEURON_PERF_INSN 0x00
@@ -130,7 +130,7 @@
 #define NEURON_PERF_DMA_DESCS 0x10
 
 /* MSI-X table and pending bits, behind our registers in BAR0: a vector for each core */
-#define NEURON_OURS_MSIX_TABLE 0x810000
-#define NEURON_OURS_MSIX_PBA 0x818000
+#define NEURON_EXT_MSIX_TABLE 0x810000
+#define NEURON_EXT_MSIX_PBA 0x818000
 
 #endif
