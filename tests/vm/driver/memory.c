@@ -174,8 +174,19 @@ static int wait_for(pid_t pid)
 	return waitpid(pid, &status, 0) == pid ? status : -1;
 }
 
-/* Started by one process after the other: whoever's copy made room for another's has lost no handle
- */
+/* In a child: an asynchronous copy's handle belongs to the process that started it */
+static int wait_for_theirs(uint32_t handle)
+{
+	struct neuron_ioctl_mem_copy_async_wait wait = { .pwait_handle = handle };
+	int fd = node(0, O_RDWR);
+
+	if (fd < 0 || chunk(fd, false, 4096, 0, &wait.src_mem_handle))
+		return -ENODEV;
+	wait.dst_mem_handle = wait.src_mem_handle;
+	return call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait);
+}
+
+/* A process whose copy made room for another process's copy can still wait for it */
 static void test_async_waits(int fd)
 {
 	struct neuron_ioctl_mem_copy_async64 as = { .pwait_handle =
@@ -194,6 +205,10 @@ static void test_async_waits(int fd)
 	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait), -EINVAL, "a handle not in use");
 	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC64, &as), 0, "a copy");
 	wait.pwait_handle = as.wait_handle;
+	pid = fork();
+	if (!pid)
+		_exit(wait_for_theirs(as.wait_handle) != -EINVAL);
+	is(wait_for(pid), 0, "which is not another process's to wait for");
 	pid = fork();
 	if (!pid) { /* both contexts of this ring, more than once */
 		int own = node(0, O_RDWR);
