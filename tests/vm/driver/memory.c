@@ -179,10 +179,12 @@ static int wait_for_theirs(uint32_t handle)
 {
 	struct neuron_ioctl_mem_copy_async_wait wait = { .pwait_handle = handle };
 	int fd = node(0, O_RDWR);
+	uint64_t own;
 
-	if (fd < 0 || chunk(fd, false, 4096, 0, &wait.src_mem_handle))
+	if (fd < 0 || chunk(fd, false, 4096, 0, &own))
 		return -ENODEV;
-	wait.dst_mem_handle = wait.src_mem_handle;
+	wait.src_mem_handle = own;
+	wait.dst_mem_handle = own;
 	return call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait);
 }
 
