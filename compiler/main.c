@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * neuronx-cc: the command line of the compiler. Owns files and messages; the work is libncc's.
- * Options that the vendor's front ends pass and that change nothing here are accepted.
+ * neuronx-cc: the command line of the compiler. Owns messages, and files (files.c); the work is
+ * libncc's. Options that the vendor's front ends pass and that change nothing here are accepted.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "ncc.h"
 #include "neuron_version.h"
 
@@ -363,132 +361,53 @@ static int parse(struct args *a, int argc, char **argv)
 	return 0;
 }
 
-static int read_file(const char *path, void **buf, size_t *size)
-{
-	FILE *f = fopen(path, "rb");
-	struct stat st;
-	size_t cap = 1 << 16;
-
-	if (!f)
-		return -errno;
-	if (!fstat(fileno(f), &st) && S_ISDIR(st.st_mode)) {
-		fclose(f);
-		return -EISDIR;
-	}
-	if (S_ISREG(st.st_mode) && st.st_size > 0)
-		cap = (size_t)st.st_size + 1;
-	*size = 0;
-	*buf = NULL;
-	for (;;) {
-		void *p = realloc(*buf, cap);
-		size_t n;
-
-		if (!p)
-			break;
-		*buf = p;
-		n = fread((char *)p + *size, 1, cap - *size, f);
-		*size += n;
-		if (*size < cap) {
-			int rc = ferror(f) ? -EIO : 0;
-
-			fclose(f);
-			return rc;
-		}
-		cap *= 2;
-	}
-	fclose(f);
-	return -ENOMEM;
-}
-
-static int write_all(int fd, const void *buf, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = write(fd, (const char *)buf + done, size - done);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0)
-			done += (size_t)n;
-	}
-	return 0;
-}
-
-/* A pipe or a device is written to, never replaced by a file */
-static int write_special(const char *path, const void *buf, size_t size)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), rc;
-
-	if (fd < 0)
-		return -errno;
-	rc = write_all(fd, buf, size);
-	if (close(fd) && !rc)
-		rc = -errno;
-	return rc;
-}
-
-/* Beside the target, then renamed: nobody sees half a file */
-static int write_file(const char *path, const void *buf, size_t size)
-{
-	char *tmp = NULL;
-	mode_t mask = umask(0);
-	struct stat st;
-	int fd, rc;
-
-	umask(mask);
-	if (!stat(path, &st) && !S_ISREG(st.st_mode))
-		return write_special(path, buf, size);
-	if (asprintf(&tmp, "%s.XXXXXX", path) < 0)
-		return -ENOMEM;
-	fd = mkstemp(tmp);
-	if (fd < 0) {
-		rc = -errno;
-		free(tmp);
-		return rc;
-	}
-	rc = write_all(fd, buf, size);
-	if (!rc && fchmod(fd, 0666 & ~mask))
-		rc = -errno;
-	if (close(fd) && !rc)
-		rc = -errno;
-	if (!rc && rename(tmp, path))
-		rc = -errno;
-	if (rc)
-		unlink(tmp);
-	free(tmp);
-	return rc;
-}
-
 static int save(const char *path, const void *buf, size_t size)
 {
-	int rc = write_file(path, buf, size);
+	int rc = files_write(path, buf, size);
 
 	if (rc)
 		fprintf(stderr, "neuronx-cc: %s: %s\n", path, strerror(-rc));
 	return rc;
 }
 
+/* What is read to be compiled */
+struct model {
+	void *bytes;
+	size_t size;
+	struct files_beside beside;
+};
+
 /* It may be as large as all that is made of it */
 static void drop_model(void *opaque)
 {
-	void **model = opaque;
+	struct model *model = opaque;
 
-	free(*model);
-	*model = NULL;
+	free(model->bytes);
+	model->bytes = NULL;
+}
+
+static int external_data(void *opaque, const char *location, const void **data, size_t *size)
+{
+	struct model *model = opaque;
+
+	return files_beside_get(&model->beside, location, data, size);
 }
 
 static int compile(struct args *a)
 {
-	void *hlo = NULL, *neff = NULL;
-	size_t size = 0, neff_size, report_size;
+	struct model model = { NULL };
+	size_t neff_size, report_size;
 	struct ncc_error err;
 	char *report = NULL;
-	int rc = read_file(a->input_file, &hlo, &size);
+	void *neff = NULL;
+	int rc = files_read(a->input_file, &model.bytes, &model.size);
 
 	if (rc) {
 		fprintf(stderr, "neuronx-cc: %s: %s\n", a->input_file, strerror(-rc));
-		free(hlo);
+		free(model.bytes);
 		return 1;
 	}
+	files_beside(&model.beside, a->input_file);
 	if (getrandom(a->opt.uuid, sizeof(a->opt.uuid), 0) != sizeof(a->opt.uuid))
 		memset(a->opt.uuid, 0, sizeof(a->opt.uuid));
 	a->opt.uuid[6] = (uint8_t)((a->opt.uuid[6] & 0x0f) | 0x40);
@@ -496,12 +415,14 @@ static int compile(struct args *a)
 	a->opt.log = a->verbose ? log_line : NULL;
 	a->opt.warn = warn_line;
 	a->opt.model_read = drop_model;
-	a->opt.opaque = &hlo;
+	a->opt.external_data = external_data;
+	a->opt.opaque = &model;
 	a->opt.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
 	if (a->report)
 		a->opt.report = open_memstream(&report, &report_size);
-	rc = ncc_compile(hlo, size, &a->opt, &neff, &neff_size, &err);
-	free(hlo);
+	rc = ncc_compile(model.bytes, model.size, &a->opt, &neff, &neff_size, &err);
+	free(model.bytes);
+	files_beside_free(&model.beside);
 	if (a->opt.report)
 		fclose(a->opt.report);
 	if (rc)

@@ -54,6 +54,13 @@ struct ncc_options {
 	int64_t print_elements; /* of a constant, in both */
 	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
 	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */
+	/*
+	 * ONNX: the contents of a file beside the model, in which its tensors have their data.
+	 * location is relative to the model's directory, with '/' between its components, none of
+	 * which is empty or "..". *data is aligned as malloc() does, only read, and valid
+	 * until ncc_compile() returns. 0 or -errno. May be NULL: such models are refused
+	 */
+	int (*external_data)(void *opaque, const char *location, const void **data, size_t *size);
 	void (*log)(void *opaque, const char *line); /* progress; may be NULL */
 	void (*warn)(void *opaque, const char *line); /* what may surprise; may be NULL */
 	/* how far a part of the work is: done of total; may be NULL */

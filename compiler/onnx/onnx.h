@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Private to the ONNX front end: import.c reads a model, node by node; scope.c and graph.c know the
- * names and graphs in it, tensor.c constants, node.c a node's attributes and operands. build.c
+ * names and graphs in it, tensor.c and external.c constants, node.c a node's attributes and
+ * operands. build.c
  * makes operations of the tensor IR, and the other files know the operators, each file a table of
  * them (operators.c).
  */
@@ -36,6 +37,8 @@ enum onnx_type {
 	ONNX_UINT64,
 	ONNX_BFLOAT16 = 16,
 };
+
+#define ONNX_EXTERNAL 1 /* TensorProto.DataLocation */
 
 /* A tensor: what computes it, and its type in ONNX, which may be wider than the operation's */
 struct onnx_value {
@@ -135,6 +138,9 @@ int32_t onnx_type_of(const struct ncc_shape *s);
 bool onnx_is_wide(int32_t type);
 int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
 		struct onnx_value *v);
+/* external.c: the size raw bytes of a tensor that has them in another file */
+int onnx_external(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
+		  size_t size, const uint8_t **raw);
 
 /* build.c: see struct onnx_node */
 onnx_op ox_node(struct onnx_node *n, enum ncc_kind kind, const struct ncc_shape *s, onnx_op a,

@@ -73,6 +73,8 @@ struct reader {
 	const char *name;
 	struct ncc_op *op;
 	int64_t n;
+	const uint8_t *raw; /* of its elements; NULL: it has a list of them */
+	size_t raw_size;
 };
 
 static int fail(const struct reader *r, int code, const char *what)
@@ -106,18 +108,21 @@ static int put_int64(const struct reader *r, int64_t i, int64_t v)
 	return 0;
 }
 
+/* Whether raw bytes are the operation's data as they are */
+static bool as_they_are(int32_t type)
+{
+	return !onnx_is_wide(type) && type != ONNX_BOOL;
+}
+
 static int from_raw(const struct reader *r)
 {
-	const uint8_t *p = r->t->raw_data.data;
-	const unsigned int size = types[r->t->data_type].size;
+	const uint8_t *p = r->raw;
 	int64_t v;
 	double d;
 	int rc = 0;
 
-	if (r->t->raw_data.len != (size_t)r->n * size)
-		return wrong_size(r, r->t->raw_data.len / size, "elements");
-	if (size != 8 && r->t->data_type != ONNX_BOOL) {
-		memcpy(r->op->data, p, r->t->raw_data.len);
+	if (as_they_are(r->t->data_type)) {
+		memcpy(r->op->data, p, r->raw_size);
 		return 0;
 	}
 	for (int64_t i = 0; i < r->n && !rc; i++) {
@@ -134,20 +139,30 @@ static int from_raw(const struct reader *r)
 	return rc;
 }
 
+/* How many elements the list of the tensor's type has */
+static size_t listed(const Ncc__Onnx__Tensor *t)
+{
+	switch (t->data_type) {
+	case ONNX_FLOAT:
+		return t->n_float_data;
+	case ONNX_INT64:
+		return t->n_int64_data;
+	case ONNX_DOUBLE:
+		return t->n_double_data;
+	case ONNX_UINT32:
+	case ONNX_UINT64:
+		return t->n_uint64_data;
+	default:
+		return t->n_int32_data;
+	}
+}
+
 /* float16 and bfloat16 are bits in int32_data; the other small types are numbers there */
 static int from_list(const struct reader *r)
 {
 	const bool bits = r->t->data_type == ONNX_FLOAT16 || r->t->data_type == ONNX_BFLOAT16;
-	const size_t have = r->t->data_type == ONNX_FLOAT    ? r->t->n_float_data
-			    : r->t->data_type == ONNX_INT64  ? r->t->n_int64_data
-			    : r->t->data_type == ONNX_DOUBLE ? r->t->n_double_data
-			    : r->t->data_type == ONNX_UINT32 || r->t->data_type == ONNX_UINT64
-				    ? r->t->n_uint64_data
-				    : r->t->n_int32_data;
 	int rc = 0;
 
-	if (have != (size_t)r->n)
-		return wrong_size(r, have, "elements");
 	for (int64_t i = 0; i < r->n && !rc; i++) {
 		if (r->t->data_type == ONNX_FLOAT)
 			memcpy((float *)r->op->data + i, &r->t->float_data[i], 4);
@@ -181,6 +196,32 @@ static int take_shape(const struct reader *r, struct ncc_shape *s)
 	return 0;
 }
 
+/* Where the elements are; a tensor that says much and holds nothing is refused here */
+static int find_elements(struct reader *r)
+{
+	const size_t size = types[r->t->data_type].size;
+
+	r->raw_size = (size_t)r->n * size;
+	if (r->t->data_location)
+		return onnx_external(r->imp, r->t, r->name, r->raw_size, &r->raw);
+	if (!r->t->raw_data.len) {
+		if (listed(r->t) != (size_t)r->n)
+			return wrong_size(r, listed(r->t), "elements");
+		return 0;
+	}
+	if (r->t->raw_data.len != r->raw_size)
+		return wrong_size(r, r->t->raw_data.len / size, "elements");
+	r->raw = r->t->raw_data.data;
+	return 0;
+}
+
+/* A mapped file's bytes can be the operation's data, where they lie as elements do in memory */
+static bool usable(const struct reader *r)
+{
+	return r->t->data_location && as_they_are(r->t->data_type) &&
+	       (uintptr_t)r->raw % types[r->t->data_type].size == 0;
+}
+
 int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
 		struct onnx_value *v)
 {
@@ -200,22 +241,21 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 	rc = rc ?: ncc_verify_op(r.op, imp->err);
 	if (rc)
 		return rc;
-	if (t->data_location)
-		return fail(&r, -ENOTSUP, "its data lie in another file, which is not supported");
 	r.n = ncc_elems(&r.op->shape);
 	bytes = r.n * ncc_dtype_size(r.op->shape.dtype);
 	if (bytes > NCC_MAX_CONST - imp->const_bytes)
 		return fail(&r, -EFBIG, "too large: the model's constants exceed 1 GiB");
 	imp->const_bytes += bytes;
-	/* a file that says much and holds nothing is refused before the memory is taken */
-	if (t->raw_data.len ? t->raw_data.len / types[t->data_type].size < (size_t)r.n
-			    : t->n_float_data + t->n_int32_data + t->n_int64_data +
-					      t->n_double_data + t->n_uint64_data <
-				      (size_t)r.n)
-		return wrong_size(&r, t->raw_data.len / types[t->data_type].size, "elements");
+	rc = find_elements(&r);
+	if (rc)
+		return rc;
+	v->op = r.op;
+	if (usable(&r)) {
+		r.op->data = (void *)r.raw;
+		return 0;
+	}
 	r.op->data = ncc_alloc_data(imp->m, (size_t)bytes);
 	if (!r.op->data)
 		return fail(&r, -ENOMEM, "out of memory");
-	v->op = r.op;
-	return t->raw_data.len ? from_raw(&r) : from_list(&r);
+	return r.raw ? from_raw(&r) : from_list(&r);
 }

@@ -11,10 +11,21 @@
 static const char *const *words(void)
 {
 	static const char *const names[] = {
-		"a",	"b",	    "c",	 "x",	      "y",	 "axis",     "axes",
-		"to",	"pads",	    "strides",	 "dilations", "group",	 "auto_pad", "kernel_shape",
-		"perm", "keepdims", "direction", "equation",  "layout",	 "value",    "body",
-		"mode", "alpha",    "ceil_mode", "k",	      "epsilon", "size",
+		"a",	     "b",
+		"c",	     "x",
+		"y",	     "axis",
+		"axes",	     "to",
+		"pads",	     "strides",
+		"dilations", "group",
+		"auto_pad",  "kernel_shape",
+		"perm",	     "keepdims",
+		"direction", "equation",
+		"layout",    "value",
+		"body",	     "mode",
+		"alpha",     "ceil_mode",
+		"k",	     "epsilon",
+		"size",	     "location",
+		"offset",    "length",
 	};
 	static const char *all[WORDS];
 	unsigned int n = 0;
@@ -35,9 +46,22 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 }
 #endif
 
+/* Every location is a file, of 64 bytes that are not aligned */
+static int external_data(void *opaque, const char *location, const void **data, size_t *size)
+{
+	static const uint8_t file[65];
+
+	(void)opaque;
+	fuzz_assert(*location && *location != '/');
+	fuzz_assert(strncmp(location, "../", 3) && !strstr(location, "/../"));
+	*data = file + 1;
+	*size = 64;
+	return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ncc_options opt = { .framework = NCC_ONNX };
+	struct ncc_options opt = { .framework = NCC_ONNX, .external_data = external_data };
 
 	if (!size)
 		return 0;

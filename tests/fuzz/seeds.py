@@ -115,6 +115,8 @@ def onnx() -> dict[str, bytes]:
         "crossentropy": square + value("input", "z", 4, elem=6) + node("SoftmaxCrossEntropyLoss", "x,z"),
         "reversed": square + value("input", "z", 4, elem=6) + node("ReverseSequence", "x,z"),
         "hann": constant("s", (9,), ()) + node("HannWindow", "s"),
+        "external": x + "initializer {name: 'c' data_type: 1 dims: 4 data_location: 1 external_data {key: 'location' value: "
+        "'d'} external_data {key: 'offset' value: '7'}}" + node("Add", "x,c"),
         "not": flag + node("Not", "x"),
         "cast": x + node("Cast", "x", number("to", 6)),
         "if": x + constant("c", (1,), (), 7) + node("Cast", "c", number("to", 9), "f")

@@ -174,9 +174,83 @@ static void string_type(Ncc__Onnx__Model *m)
 	constant(m, "w1")->data_type = 8;
 }
 
+/* The data of 'w1', of 864 bytes, lie in another file: 16 bytes into one of 880 */
+static void place(Ncc__Onnx__Model *m, const char *const *text)
+{
+	Ncc__Onnx__Tensor *t = constant(m, "w1");
+
+	t->data_location = 1;
+	t->external_data = calloc(4, sizeof(*t->external_data));
+	ck_assert_ptr_nonnull(t->external_data);
+	for (; *text; text += 2) {
+		Ncc__Onnx__StringStringEntry *e = malloc(sizeof(*e));
+
+		ck_assert_ptr_nonnull(e);
+		ncc__onnx__string_string_entry__init(e);
+		e->key = strdup(text[0]);
+		e->value = strdup(text[1]);
+		t->external_data[t->n_external_data++] = e;
+	}
+}
+
+static const struct {
+	const char *entry[8], *text;
+} places[] = {
+	{ { "location", "d", "offset", "16", "length", "864" }, NULL },
+	{ { "location", "d", "offset", "16" }, NULL },
+	{ { "location", "d", "offset", "13" }, NULL },
+	{ { "checksum", "?", "location", "./d" }, NULL },
+	{ { NULL }, "without a location" },
+	{ { "location", "" }, "'': expected a path below the model's directory" },
+	{ { "location", "/d" }, "'/d': expected a path below" },
+	{ { "location", "../d" }, "expected a path below" },
+	{ { "location", "e/../d" }, "expected a path below" },
+	{ { "location", "e/.." }, "expected a path below" },
+	{ { "location", "e//d" }, "expected a path below" },
+	{ { "location", "d/" }, "expected a path below" },
+	{ { "location", "none" }, "'none': No such file" },
+	{ { "location", "link" }, "'link': a symbolic link" },
+	{ { "location", "empty" }, "864 bytes from 0 on, the file has 0" },
+	{ { "location", "d", "offset", "17" }, "864 bytes from 17 on, the file has 880" },
+	{ { "location", "d", "offset", "-1" }, "offset or length is not a number" },
+	{ { "location", "d", "offset", "" }, "offset or length is not a number" },
+	{ { "location", "d", "offset", "18446744073709551615" }, "the file has 880" },
+	{ { "location", "d", "offset", "18446744073709551616" }, "is not a number" },
+	{ { "location", "d", "length", "860" }, "860 bytes, its shape and type have 864" },
+	{ { "location", "d", "length", "0x360" }, "offset or length is not a number" },
+};
+
+static int external_data(void *opaque, const char *location, const void **data, size_t *size)
+{
+	static const _Alignas(16) char file[880];
+
+	(void)opaque;
+	*data = file;
+	*size = strcmp(location, "empty") ? sizeof(file) : 0;
+	return !strcmp(location, "none") ? -ENOENT : !strcmp(location, "link") ? -ELOOP : 0;
+}
+
+START_TEST(external)
+{
+	Ncc__Onnx__Model *m = unpack("convolutional");
+
+	place(m, places[_i].entry);
+	options.external_data = external_data;
+	expect(m, places[_i].text);
+	options.external_data = NULL;
+}
+END_TEST
+
 static void outside(Ncc__Onnx__Model *m)
 {
-	constant(m, "w1")->data_location = 1;
+	static const char *const where[] = { "location", "d", NULL };
+
+	place(m, where);
+}
+
+static void elsewhere(Ncc__Onnx__Model *m)
+{
+	constant(m, "w1")->data_location = 2;
 }
 
 static void pads(Ncc__Onnx__Model *m)
@@ -271,7 +345,8 @@ static const struct {
 	{ "convolutional", huge, "constant 'w1'" },
 	{ "convolutional", negative, "'w1'" },
 	{ "convolutional", string_type, "constant 'w1' (string)" },
-	{ "convolutional", outside, "another file" },
+	{ "convolutional", outside, "'w1': external data in 'd': the caller gives the model" },
+	{ "convolutional", elsewhere, "constant 'w1': data location 2 is unknown" },
 	{ "convolutional", pads, "Conv 'a': 3 numbers in 'pads', expected 4" },
 	{ "convolutional", far_pads, "Conv 'a': pads of" },
 	{ "convolutional", strides, "MaxPool 'd': strides of 0" },
@@ -352,6 +427,7 @@ int main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, changed, 0, (int)(sizeof(changes) / sizeof(changes[0])));
+	tcase_add_loop_test(t, external, 0, (int)(sizeof(places) / sizeof(places[0])));
 	tcase_add_test(t, bytes);
 	tcase_add_test(t, inputs);
 	suite_add_tcase(s, t);
