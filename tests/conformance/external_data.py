@@ -19,7 +19,7 @@ from typing import Any
 ROOT, NEURONX_CC = Path(sys.argv[1]), Path(sys.argv[2])
 OWN = ROOT / "tests/data/onnx/own"
 MODELS = ["test_convolutional", "test_constants_u8", "test_constants_u32", "test_attention", "test_gather_rows",
-          "test_loop_in_if", "test_topk_long"]
+          "test_loop_in_if", "test_pad_axes"]
 HEADER = 1024  # bytes of a NEFF before its tar
 EXTERNAL = 1
 
