@@ -57,8 +57,8 @@ struct ncc_options {
 	/*
 	 * ONNX: the contents of a file beside the model, in which its tensors have their data.
 	 * location is relative to the model's directory, with '/' between its components, none of
-	 * which is empty or "..". *data is aligned as malloc() does, only read, and valid
-	 * until ncc_compile() returns. 0 or -errno. May be NULL: such models are refused
+	 * which is empty or "..". *data is only read, and valid until ncc_compile()
+	 * returns. 0 or -errno. May be NULL: such models are refused
 	 */
 	int (*external_data)(void *opaque, const char *location, const void **data, size_t *size);
 	void (*log)(void *opaque, const char *line); /* progress; may be NULL */

@@ -215,13 +215,6 @@ static int find_elements(struct reader *r)
 	return 0;
 }
 
-/* A mapped file's bytes can be the operation's data, where they lie as elements do in memory */
-static bool usable(const struct reader *r)
-{
-	return r->t->data_location && as_they_are(r->t->data_type) &&
-	       (uintptr_t)r->raw % types[r->t->data_type].size == 0;
-}
-
 int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char *name,
 		struct onnx_value *v)
 {
@@ -250,8 +243,9 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 	if (rc)
 		return rc;
 	v->op = r.op;
-	if (usable(&r)) {
-		r.op->data = (void *)r.raw;
+	if (t->data_location && as_they_are(t->data_type)) {
+		r.op->data =
+			(void *)r.raw; /* which stays; aligned or not, as all constants are read */
 		return 0;
 	}
 	r.op->data = ncc_alloc_data(imp->m, (size_t)bytes);
