@@ -96,7 +96,7 @@ static struct ncc_op *scaled_kernel(struct ncc_build *bl, const struct ncc_op *o
 	ncc_steps(s, step);
 	for (int64_t i = 0; k && i < n; i++) {
 		int64_t f = i / step[op->conv->k_out] % a->n;
-		float v = (float)(((const float *)op->in[1]->data)[i] * a->scale[f]);
+		float v = (float)(ncc_get(NEURON_DT_FP32, op->in[1]->data, i) * a->scale[f]);
 
 		if (!isfinite(v))
 			return NULL;
