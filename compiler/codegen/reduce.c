@@ -13,6 +13,7 @@
 
 #include "buffer.h"
 #include "emit.h"
+#include "ir/range.h"
 #include "move.h"
 #include "place.h"
 #include "room.h"
@@ -34,30 +35,6 @@ static uint8_t reduce_alu(const struct ncc_op *op)
 		return op->shape.pred ? NEURON_ALU_LOGICAL_AND : NEURON_ALU_AND;
 	default:
 		return op->shape.pred ? NEURON_ALU_LOGICAL_OR : NEURON_ALU_OR;
-	}
-}
-
-/* Is the initial value one that changes nothing? */
-static bool is_identity(const struct ncc_op *op, double v)
-{
-	bool is_int = op->shape.dtype == NEURON_DT_INT32 || op->shape.dtype == NEURON_DT_INT16 ||
-		      op->shape.dtype == NEURON_DT_INT8;
-	double top = op->shape.dtype == NEURON_DT_INT32	  ? 2147483647.0
-		     : op->shape.dtype == NEURON_DT_INT16 ? 32767
-							  : 127;
-
-	switch (op->func) {
-	case NCC_ADD:
-	case NCC_OR:
-		return v == 0;
-	case NCC_MUL:
-		return v == 1;
-	case NCC_AND:
-		return op->shape.pred ? v == 1 : v == -1;
-	case NCC_MAX:
-		return v == (is_int ? -top - 1 : -INFINITY);
-	default:
-		return v == (is_int ? top : INFINITY);
 	}
 }
 
@@ -138,7 +115,7 @@ int gen_reduce_init(struct ncc_gen *g, const struct ncc_op *op, const struct ncc
 	double c;
 
 	constant = ncc_scalar_value(op->in[1], &c);
-	if (constant && is_identity(op, c))
+	if (constant && c == ncc_neutral(op->func, &op->shape))
 		return 0;
 	if (constant) {
 		insn.scalar0.f = (float)c;

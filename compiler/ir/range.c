@@ -2,6 +2,8 @@
 /* Intervals of integer operations (range.h). Called by passes/integers.c. */
 #include "range.h"
 
+#include <math.h>
+
 #define EMPTY ((struct ncc_range){ 1, 0 })
 
 struct ncc_range ncc_type_range(const struct ncc_shape *s)
@@ -15,6 +17,24 @@ struct ncc_range ncc_type_range(const struct ncc_shape *s)
 	if (ncc_is_unsigned(s->dtype))
 		return (struct ncc_range){ 0, (1ll << bits) - 1 };
 	return (struct ncc_range){ -(1ll << (bits - 1)), (1ll << (bits - 1)) - 1 };
+}
+
+double ncc_neutral(enum ncc_kind func, const struct ncc_shape *s)
+{
+	const struct ncc_range all = ncc_type_range(s);
+
+	switch (func) {
+	case NCC_MUL:
+		return 1;
+	case NCC_AND: /* all ones */
+		return all.lo < 0 ? -1 : (double)all.hi;
+	case NCC_MAX:
+		return ncc_is_float(s->dtype) ? -INFINITY : (double)all.lo;
+	case NCC_MIN:
+		return ncc_is_float(s->dtype) ? INFINITY : (double)all.hi;
+	default:
+		return 0;
+	}
 }
 
 static struct ncc_range hull(struct ncc_range a, struct ncc_range b)
@@ -37,7 +57,7 @@ static struct ncc_range of_data(const struct ncc_op *op, const struct ncc_shape 
 	return r;
 }
 
-/* Bounds of types have 33 bits: what does not fit 64 leaves every type */
+/* The bounds of types have 33 bits at most, so that what overflows 64 is outside of every type. */
 static struct ncc_range product(struct ncc_range a, struct ncc_range b)
 {
 	int64_t v[4], most;

@@ -9,9 +9,14 @@ struct ncc_range {
 	int64_t lo, hi;
 };
 
-/* of a type; floats have none (lo > hi) */
+/* The bounds of a type; floats have none (lo > hi). */
 struct ncc_range ncc_type_range(const struct ncc_shape *s);
-/* of an operation whose operands' ranges are in r, by their ids; shape: its own before any change */
+/* The neutral element of a reduction by func of elements of shape s */
+double ncc_neutral(enum ncc_kind func, const struct ncc_shape *s);
+/*
+ * The bounds of an operation's value; in: its operands' bounds, shape: its shape as the front end
+ * had it
+ */
 struct ncc_range ncc_range_of(const struct ncc_op *op, const struct ncc_shape *shape,
 			      const struct ncc_range *const *in);
 static inline bool ncc_range_within(const struct ncc_range *r, int64_t lo, int64_t hi)

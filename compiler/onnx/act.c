@@ -33,7 +33,7 @@ static onnx_op leaky_relu(struct onnx_node *n, onnx_op x)
 }
 
 /* max(x, 0) + a expm1(min(x, 0) / c) */
-onnx_op ox_elu(struct onnx_node *n, onnx_op x, double a, double c)
+static onnx_op elu_of(struct onnx_node *n, onnx_op x, double a, double c)
 {
 	onnx_op low = negative(n, x);
 
@@ -43,21 +43,21 @@ onnx_op ox_elu(struct onnx_node *n, onnx_op x, double a, double c)
 
 static onnx_op elu(struct onnx_node *n, onnx_op x)
 {
-	return ox_elu(n, x, onnx_float(n, "alpha", 1), 1);
+	return elu_of(n, x, onnx_float(n, "alpha", 1), 1);
 }
 
 static onnx_op celu(struct onnx_node *n, onnx_op x)
 {
 	double a = onnx_float(n, "alpha", 1);
 
-	return ox_elu(n, x, a, a);
+	return elu_of(n, x, a, a);
 }
 
 static onnx_op selu(struct onnx_node *n, onnx_op x)
 {
 	double a = onnx_float(n, "alpha", 1.67326319217681884765625);
 
-	return ox_binc(n, NCC_MUL, ox_elu(n, x, a, 1),
+	return ox_binc(n, NCC_MUL, elu_of(n, x, a, 1),
 		       onnx_float(n, "gamma", 1.05070102214813232421875));
 }
 
@@ -107,14 +107,11 @@ onnx_op ox_softsign(struct onnx_node *n, onnx_op x)
 	return ox_bin(n, NCC_DIV, x, ox_binc(n, NCC_ADD, ox_un(n, NCC_ABS, x), 1));
 }
 
-onnx_op ox_thresholded(struct onnx_node *n, onnx_op x, double a)
-{
-	return x ? ox_select(n, ox_binc(n, NCC_GT, x, a), x, ox_scalar(n, &x->shape, 0)) : NULL;
-}
-
 static onnx_op thresholded(struct onnx_node *n, onnx_op x)
 {
-	return ox_thresholded(n, x, onnx_float(n, "alpha", 1));
+	const double alpha = onnx_float(n, "alpha", 1);
+
+	return x ? ox_select(n, ox_binc(n, NCC_GT, x, alpha), x, ox_scalar(n, &x->shape, 0)) : NULL;
 }
 
 /* x + bias below -lambd, x - bias above lambd, else 0 */
@@ -158,20 +155,22 @@ static void import_prelu(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_act[] = {
-	{ "Celu", 1, 1, import_act, 2 },
-	{ "Elu", 1, 1, import_act, 1 },
-	{ "Gelu", 1, 1, import_act, 6 },
-	{ "HardSigmoid", 1, 1, import_act, 4 },
-	{ "HardSwish", 1, 1, import_act, 5 },
-	{ "LeakyRelu", 1, 1, import_act, 0 },
-	{ "Mish", 1, 1, import_act, 8 },
-	{ "PRelu", 2, 2, import_prelu, 0 },
-	{ "Relu", 1, 1, import_relu, 0 },
-	{ "Selu", 1, 1, import_act, 3 },
-	{ "Shrink", 1, 1, import_act, 12 },
-	{ "Softplus", 1, 1, import_act, 7 },
-	{ "Softsign", 1, 1, import_act, 10 },
-	{ "Swish", 1, 1, import_act, 9 },
-	{ "ThresholdedRelu", 1, 1, import_act, 11 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "Celu",            1,  1, .import = import_act,   .arg = 2 },
+	{ "Elu",             1,  1, .import = import_act,   .arg = 1, .unchanged = true },
+	{ "Gelu",            1,  1, .import = import_act,   .arg = 6 },
+	{ "HardSigmoid",     1,  1, .import = import_act,   .arg = 4, .unchanged = true },
+	{ "HardSwish",       1,  1, .import = import_act,   .arg = 5 },
+	{ "LeakyRelu",       1,  1, .import = import_act,   .unchanged = true },
+	{ "Mish",            1,  1, .import = import_act,   .arg = 8 },
+	{ "PRelu",           2,  2, .import = import_prelu },
+	{ "Relu",            1,  1, .import = import_relu,  .unchanged = true },
+	{ "Selu",            1,  1, .import = import_act,   .arg = 3, .unchanged = true },
+	{ "Shrink",          1,  1, .import = import_act,   .arg = 12 },
+	{ "Softplus",        1,  1, .import = import_act,   .arg = 7, .unchanged = true },
+	{ "Softsign",        1,  1, .import = import_act,   .arg = 10, .unchanged = true },
+	{ "Swish",           1,  1, .import = import_act,   .arg = 9 },
+	{ "ThresholdedRelu", 1,  1, .import = import_act,   .arg = 11 },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "onnx.h"
+#include "ir/range.h"
 
 static onnx_op no_memory(struct onnx_node *n)
 {
@@ -113,7 +114,7 @@ static int fold_all(struct onnx_node *n, onnx_op op)
 	return op->kind == NCC_BROADCAST || !may_fold(n, op) ? 0 : ncc_eval(n->imp->m, op);
 }
 
-onnx_op ox_lowered(struct onnx_node *n, onnx_op op, onnx_op x)
+onnx_op ox_expanded(struct onnx_node *n, onnx_op op, onnx_op x)
 {
 	if (!op)
 		return NULL;
@@ -278,7 +279,7 @@ onnx_op ox_cast(struct onnx_node *n, onnx_op a, uint8_t dtype, bool pred)
 	s = a->shape;
 	s.dtype = dtype;
 	s.pred = pred;
-	return ox_lowered(n, expand_convert(&n->b, a, &s), a);
+	return ox_expanded(n, expand_convert(&n->b, a, &s), a);
 }
 
 onnx_op ox_f32(struct onnx_node *n, onnx_op a)
@@ -469,39 +470,14 @@ onnx_op ox_dot(struct onnx_node *n, onnx_op a, onnx_op b, const struct ncc_dot *
 	return ox_done(n, op);
 }
 
-/* What a reduction begins with */
-static double neutral(enum ncc_kind func, const struct ncc_shape *s)
-{
-	switch (func) {
-	case NCC_MUL:
-		return 1;
-	case NCC_AND:
-		return s->pred ? 1 : -1;
-	case NCC_MAX:
-		return ox_least(s);
-	case NCC_MIN:
-		return ox_most(s);
-	default:
-		return 0;
-	}
-}
-
 double ox_least(const struct ncc_shape *s)
 {
-	if (ncc_is_float(s->dtype))
-		return -INFINITY;
-	return s->pred || ncc_is_unsigned(s->dtype)
-		       ? 0
-		       : -ldexp(1, 8 * (int)ncc_dtype_size(s->dtype) - 1);
+	return ncc_neutral(NCC_MAX, s);
 }
 
 double ox_most(const struct ncc_shape *s)
 {
-	const int bits = 8 * (int)ncc_dtype_size(s->dtype);
-
-	if (ncc_is_float(s->dtype))
-		return INFINITY;
-	return s->pred ? 1 : ldexp(1, ncc_is_unsigned(s->dtype) ? bits : bits - 1) - 1;
+	return ncc_neutral(NCC_MIN, s);
 }
 
 onnx_op ox_reduce(struct onnx_node *n, onnx_op a, enum ncc_kind func, uint32_t mask, bool keep)
@@ -520,7 +496,7 @@ onnx_op ox_reduce(struct onnx_node *n, onnx_op a, enum ncc_kind func, uint32_t m
 			s.dim[s.ndim++] = a->shape.dim[i];
 	}
 	if (mask) {
-		op = ox_node(n, NCC_REDUCE, &s, a, ox_scalar(n, &s, neutral(func, &s)), NULL);
+		op = ox_node(n, NCC_REDUCE, &s, a, ox_scalar(n, &s, ncc_neutral(func, &s)), NULL);
 		if (!op)
 			return NULL;
 		op->func = func;

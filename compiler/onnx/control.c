@@ -341,8 +341,10 @@ static void import_scan(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_control[] = {
-	{ "If", 1, 1, import_if, 0 },
-	{ "Loop", 2, -1, import_loop, 0 },
-	{ "Scan", 0, -1, import_scan, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "If",   1,  1, .import = import_if },
+	{ "Loop", 2, -1, .import = import_loop, .empty = ONNX_EMPTY_ANY },
+	{ "Scan", 0, -1, .import = import_scan, .empty = ONNX_EMPTY_ANY },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

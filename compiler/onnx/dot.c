@@ -94,7 +94,9 @@ static void import_gemm(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_dot[] = {
-	{ "Gemm", 2, 3, import_gemm, 0 },
-	{ "MatMul", 2, 2, import_matmul, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "Gemm",   2,  3, .import = import_gemm },
+	{ "MatMul", 2,  2, .import = import_matmul, .unchanged = true },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

@@ -237,6 +237,8 @@ static void import_einsum(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_einsum[] = {
-	{ "Einsum", 1, -1, import_einsum, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "Einsum", 1, -1, .import = import_einsum },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

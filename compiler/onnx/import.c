@@ -72,7 +72,7 @@ static const Ncc__Onnx__Function *find_function(const struct onnx_import *imp,
 	return NULL;
 }
 
-/* A node without a name has its first result's */
+/* A node without a name is called by its first result's. */
 static const char *name_of(const Ncc__Onnx__Node *p)
 {
 	for (size_t i = 0; !*p->name && i < p->n_output; i++)
@@ -86,70 +86,9 @@ static bool is_onnx(const char *domain)
 	return !*domain || !strcmp(domain, "ai.onnx");
 }
 
-/* Operators of lists that may be empty, from which operand on */
-static bool takes_empty(const struct onnx_node *n, unsigned int i)
+static bool takes_empty(const struct onnx_rule *rule, unsigned int i)
 {
-	static const struct {
-		const char *op_type;
-		unsigned int from;
-	} known[] = { { "Concat", 0 },	 { "ConstantOfShape", 0 },
-		      { "Identity", 0 }, { "Expand", 1 },
-		      { "Reshape", 1 },	 { "Unsqueeze", 1 },
-		      { "Loop", 0 },	 { "Scan", 0 } };
-
-	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
-		if (!strcmp(known[k].op_type, n->p->op_type))
-			return i >= known[k].from;
-	return false;
-}
-
-/* Before version 6 operators broadcast and cast otherwise: but for these */
-static void check_opset(struct onnx_node *n)
-{
-	static const char *const same[] = {
-		"Abs",
-		"AveragePool",
-		"Ceil",
-		"Concat",
-		"Constant",
-		"Conv",
-		"Elu",
-		"Exp",
-		"Floor",
-		"Flatten",
-		"GlobalAveragePool",
-		"GlobalMaxPool",
-		"HardSigmoid",
-		"Identity",
-		"InstanceNormalization",
-		"LeakyRelu",
-		"Log",
-		"MatMul",
-		"MaxPool",
-		"Neg",
-		"Not",
-		"Reciprocal",
-		"ReduceLogSum",
-		"ReduceMax",
-		"ReduceMean",
-		"ReduceSum",
-		"Relu",
-		"Selu",
-		"Sigmoid",
-		"Softplus",
-		"Softsign",
-		"Sqrt",
-		"Tanh",
-		"Transpose",
-	};
-
-	if (n->opset >= ONNX_OPSET_MIN)
-		return;
-	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
-		if (!strcmp(same[i], n->p->op_type))
-			return;
-	onnx_fail(n, -ENOTSUP, "of operator set %lld, at least %d is expected", (long long)n->opset,
-		  ONNX_OPSET_MIN);
+	return rule->empty == ONNX_EMPTY_ANY || (rule->empty == ONNX_EMPTY_REST && i > 0);
 }
 
 static void import_rule(struct onnx_node *n)
@@ -163,7 +102,10 @@ static void import_rule(struct onnx_node *n)
 			  *n->p->domain ? "')" : "");
 		return;
 	}
-	check_opset(n);
+	if (n->opset < ONNX_OPSET_MIN && !rule->unchanged)
+		onnx_fail(n, -ENOTSUP, "of operator set %lld, at least %d is expected",
+			  (long long)n->opset, ONNX_OPSET_MIN);
+
 	required = rule->max < 0 ? n->nin : (unsigned int)rule->min;
 	if (n->nin < (unsigned int)rule->min ||
 	    (rule->max >= 0 && n->nin > (unsigned int)rule->max)) {
@@ -172,7 +114,7 @@ static void import_rule(struct onnx_node *n)
 		return;
 	}
 	for (unsigned int i = 0; i < required; i++)
-		if (!n->in[i].op && !takes_empty(n, i))
+		if (!n->in[i].op && !takes_empty(rule, i))
 			onnx_fail(n, n->in[i].type ? -ENOTSUP : -EINVAL, "operand %u is %s", i,
 				  n->in[i].type ? "empty, which is not supported" : "absent");
 	n->rule = rule;

@@ -390,15 +390,17 @@ static void import_compress(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_index[] = {
-	{ "ArgMax", 1, 1, import_arg, NCC_MAX },
-	{ "ArgMin", 1, 1, import_arg, NCC_MIN },
-	{ "Compress", 2, 2, import_compress, 0 },
-	{ "CumSum", 2, 2, import_cum_sum, 0 },
-	{ "Gather", 2, 2, import_gather, 0 },
-	{ "GatherElements", 2, 2, import_gather_elements, 0 },
-	{ "GatherND", 2, 2, import_gather_nd, 0 },
-	{ "Hardmax", 1, 1, import_hardmax, 0 },
-	{ "OneHot", 3, 3, import_one_hot, 0 },
-	{ "TopK", 2, 2, import_top_k, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "ArgMax",         1,  1, .import = import_arg,             .arg = NCC_MAX },
+	{ "ArgMin",         1,  1, .import = import_arg,             .arg = NCC_MIN },
+	{ "Compress",       2,  2, .import = import_compress },
+	{ "CumSum",         2,  2, .import = import_cum_sum },
+	{ "Gather",         2,  2, .import = import_gather },
+	{ "GatherElements", 2,  2, .import = import_gather_elements },
+	{ "GatherND",       2,  2, .import = import_gather_nd },
+	{ "Hardmax",        1,  1, .import = import_hardmax },
+	{ "OneHot",         3,  3, .import = import_one_hot },
+	{ "TopK",           2,  2, .import = import_top_k },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

@@ -78,7 +78,9 @@ static void import_cross_entropy(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_loss[] = {
-	{ "NegativeLogLikelihoodLoss", 2, 3, import_nll, 0 },
-	{ "SoftmaxCrossEntropyLoss", 2, 3, import_cross_entropy, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "NegativeLogLikelihoodLoss", 2,  3, .import = import_nll },
+	{ "SoftmaxCrossEntropyLoss",   2,  3, .import = import_cross_entropy },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

@@ -43,7 +43,7 @@ static void import_float(struct onnx_node *n)
 }
 
 /* What expand/math.c has: in fp32 */
-static void import_lowered(struct onnx_node *n)
+static void import_expanded(struct onnx_node *n)
 {
 	static const unary_fn fn[] = { expand_floor, expand_ceil, expand_round_even,
 				       expand_sin,   expand_cos,  expand_tan };
@@ -53,7 +53,7 @@ static void import_lowered(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "of %s", ncc_dtype_name(&x->shape));
 	else
 		onnx_give(n, 0,
-			  ox_cast_like(n, ox_lowered(n, fn[onnx_arg(n)](&n->b, ox_f32(n, x)), x),
+			  ox_cast_like(n, ox_expanded(n, fn[onnx_arg(n)](&n->b, ox_f32(n, x)), x),
 				       x));
 }
 
@@ -191,7 +191,7 @@ static void import_mod(struct onnx_node *n)
 		r = expand_remainder(&n->b, ox_f32(n, x), ox_f32(n, y));
 	else
 		r = expand_rest_whole(&n->b, x, y);
-	r = ox_cast_like(n, ox_lowered(n, r, onnx_is_const(x) ? y : x), a);
+	r = ox_cast_like(n, ox_expanded(n, r, onnx_is_const(x) ? y : x), a);
 	if (!onnx_int(n, "fmod", 0) && r) {
 		other = ox_bin(n, NCC_XOR, ox_binc(n, NCC_LT, r, 0), ox_binc(n, NCC_LT, b, 0));
 		other = ox_bin(n, NCC_AND, other, ox_binc(n, NCC_NE, r, 0));
@@ -306,59 +306,61 @@ static void import_is_inf(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_math[] = {
-	{ "Abs", 1, 1, import_unary, NCC_ABS },
-	{ "Acos", 1, 1, import_formula, 1 },
-	{ "Acosh", 1, 1, import_formula, 5 },
-	{ "Add", 2, 2, import_binary, NCC_ADD },
-	{ "And", 2, 2, import_binary, NCC_AND },
-	{ "Asin", 1, 1, import_formula, 0 },
-	{ "Asinh", 1, 1, import_formula, 4 },
-	{ "Atan", 1, 1, import_float, NCC_ATAN },
-	{ "Atanh", 1, 1, import_formula, 6 },
-	{ "BitShift", 2, 2, import_shift, 0 },
-	{ "BitwiseAnd", 2, 2, import_binary, NCC_AND },
-	{ "BitwiseNot", 1, 1, import_unary, NCC_NOT },
-	{ "BitwiseOr", 2, 2, import_binary, NCC_OR },
-	{ "BitwiseXor", 2, 2, import_binary, NCC_XOR },
-	{ "Cast", 1, 1, import_cast, 0 },
-	{ "CastLike", 2, 2, import_cast_like, 0 },
-	{ "Ceil", 1, 1, import_lowered, 1 },
-	{ "Clip", 1, 3, import_clip, 0 },
-	{ "Cos", 1, 1, import_lowered, 4 },
-	{ "Cosh", 1, 1, import_formula, 3 },
-	{ "Div", 2, 2, import_binary, NCC_DIV },
-	{ "Equal", 2, 2, import_compare, NCC_EQ },
-	{ "Erf", 1, 1, import_float, NCC_ERF },
-	{ "Exp", 1, 1, import_float, NCC_EXP },
-	{ "Floor", 1, 1, import_lowered, 0 },
-	{ "Greater", 2, 2, import_compare, NCC_GT },
-	{ "GreaterOrEqual", 2, 2, import_compare, NCC_GE },
-	{ "IsInf", 1, 1, import_is_inf, 0 },
-	{ "IsNaN", 1, 1, import_is_nan, 0 },
-	{ "Less", 2, 2, import_compare, NCC_LT },
-	{ "LessOrEqual", 2, 2, import_compare, NCC_LE },
-	{ "Log", 1, 1, import_float, NCC_LOG },
-	{ "Max", 1, -1, import_many, NCC_MAX },
-	{ "Mean", 1, -1, import_many, NCC_DIV },
-	{ "Min", 1, -1, import_many, NCC_MIN },
-	{ "Mod", 2, 2, import_mod, 0 },
-	{ "Mul", 2, 2, import_binary, NCC_MUL },
-	{ "Neg", 1, 1, import_unary, NCC_NEG },
-	{ "Not", 1, 1, import_unary, NCC_NOT },
-	{ "Or", 2, 2, import_binary, NCC_OR },
-	{ "Pow", 2, 2, import_pow, 0 },
-	{ "Reciprocal", 1, 1, import_reciprocal, 0 },
-	{ "Round", 1, 1, import_lowered, 2 },
-	{ "Sigmoid", 1, 1, import_float, NCC_LOGISTIC },
-	{ "Sign", 1, 1, import_unary, NCC_SIGN },
-	{ "Sin", 1, 1, import_lowered, 3 },
-	{ "Sinh", 1, 1, import_formula, 2 },
-	{ "Sqrt", 1, 1, import_float, NCC_SQRT },
-	{ "Sub", 2, 2, import_binary, NCC_SUB },
-	{ "Sum", 1, -1, import_many, NCC_ADD },
-	{ "Tan", 1, 1, import_lowered, 5 },
-	{ "Tanh", 1, 1, import_float, NCC_TANH },
-	{ "Where", 3, 3, import_where, 0 },
-	{ "Xor", 2, 2, import_binary, NCC_XOR },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "Abs",            1,  1, .import = import_unary,      .arg = NCC_ABS, .unchanged = true },
+	{ "Acos",           1,  1, .import = import_formula,    .arg = 1 },
+	{ "Acosh",          1,  1, .import = import_formula,    .arg = 5 },
+	{ "Add",            2,  2, .import = import_binary,     .arg = NCC_ADD },
+	{ "And",            2,  2, .import = import_binary,     .arg = NCC_AND },
+	{ "Asin",           1,  1, .import = import_formula },
+	{ "Asinh",          1,  1, .import = import_formula,    .arg = 4 },
+	{ "Atan",           1,  1, .import = import_float,      .arg = NCC_ATAN },
+	{ "Atanh",          1,  1, .import = import_formula,    .arg = 6 },
+	{ "BitShift",       2,  2, .import = import_shift },
+	{ "BitwiseAnd",     2,  2, .import = import_binary,     .arg = NCC_AND },
+	{ "BitwiseNot",     1,  1, .import = import_unary,      .arg = NCC_NOT },
+	{ "BitwiseOr",      2,  2, .import = import_binary,     .arg = NCC_OR },
+	{ "BitwiseXor",     2,  2, .import = import_binary,     .arg = NCC_XOR },
+	{ "Cast",           1,  1, .import = import_cast },
+	{ "CastLike",       2,  2, .import = import_cast_like },
+	{ "Ceil",           1,  1, .import = import_expanded,   .arg = 1, .unchanged = true },
+	{ "Clip",           1,  3, .import = import_clip },
+	{ "Cos",            1,  1, .import = import_expanded,   .arg = 4 },
+	{ "Cosh",           1,  1, .import = import_formula,    .arg = 3 },
+	{ "Div",            2,  2, .import = import_binary,     .arg = NCC_DIV },
+	{ "Equal",          2,  2, .import = import_compare,    .arg = NCC_EQ },
+	{ "Erf",            1,  1, .import = import_float,      .arg = NCC_ERF },
+	{ "Exp",            1,  1, .import = import_float,      .arg = NCC_EXP, .unchanged = true },
+	{ "Floor",          1,  1, .import = import_expanded,   .unchanged = true },
+	{ "Greater",        2,  2, .import = import_compare,    .arg = NCC_GT },
+	{ "GreaterOrEqual", 2,  2, .import = import_compare,    .arg = NCC_GE },
+	{ "IsInf",          1,  1, .import = import_is_inf },
+	{ "IsNaN",          1,  1, .import = import_is_nan },
+	{ "Less",           2,  2, .import = import_compare,    .arg = NCC_LT },
+	{ "LessOrEqual",    2,  2, .import = import_compare,    .arg = NCC_LE },
+	{ "Log",            1,  1, .import = import_float,      .arg = NCC_LOG, .unchanged = true },
+	{ "Max",            1, -1, .import = import_many,       .arg = NCC_MAX },
+	{ "Mean",           1, -1, .import = import_many,       .arg = NCC_DIV },
+	{ "Min",            1, -1, .import = import_many,       .arg = NCC_MIN },
+	{ "Mod",            2,  2, .import = import_mod },
+	{ "Mul",            2,  2, .import = import_binary,     .arg = NCC_MUL },
+	{ "Neg",            1,  1, .import = import_unary,      .arg = NCC_NEG, .unchanged = true },
+	{ "Not",            1,  1, .import = import_unary,      .arg = NCC_NOT, .unchanged = true },
+	{ "Or",             2,  2, .import = import_binary,     .arg = NCC_OR },
+	{ "Pow",            2,  2, .import = import_pow },
+	{ "Reciprocal",     1,  1, .import = import_reciprocal, .unchanged = true },
+	{ "Round",          1,  1, .import = import_expanded,   .arg = 2 },
+	{ "Sigmoid",        1,  1, .import = import_float,      .arg = NCC_LOGISTIC, .unchanged = true },
+	{ "Sign",           1,  1, .import = import_unary,      .arg = NCC_SIGN },
+	{ "Sin",            1,  1, .import = import_expanded,   .arg = 3 },
+	{ "Sinh",           1,  1, .import = import_formula,    .arg = 2 },
+	{ "Sqrt",           1,  1, .import = import_float,      .arg = NCC_SQRT, .unchanged = true },
+	{ "Sub",            2,  2, .import = import_binary,     .arg = NCC_SUB },
+	{ "Sum",            1, -1, .import = import_many,       .arg = NCC_ADD },
+	{ "Tan",            1,  1, .import = import_expanded,   .arg = 5 },
+	{ "Tanh",           1,  1, .import = import_float,      .arg = NCC_TANH, .unchanged = true },
+	{ "Where",          3,  3, .import = import_where },
+	{ "Xor",            2,  2, .import = import_binary,     .arg = NCC_XOR },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

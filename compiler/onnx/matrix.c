@@ -60,6 +60,8 @@ static void import_det(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_matrix[] = {
-	{ "Det", 1, 1, import_det, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "Det", 1,  1, .import = import_det },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

@@ -248,10 +248,18 @@ static void import_constant(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_move[] = {
-	{ "Concat", 1, -1, import_concat, 0 },	    { "Constant", 0, 0, import_constant, 0 },
-	{ "Expand", 2, 2, import_expand, 0 },	    { "Flatten", 1, 1, import_flatten, 0 },
-	{ "Identity", 1, 1, import_identity, 0 },   { "Reshape", 2, 2, import_reshape, 0 },
-	{ "Shape", 1, 1, import_shape, 0 },	    { "Size", 1, 1, import_size, 0 },
-	{ "Squeeze", 1, 2, import_squeeze, 0 },	    { "Transpose", 1, 1, import_transpose, 0 },
-	{ "Unsqueeze", 1, 2, import_unsqueeze, 0 }, { NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "Concat",    1, -1, .import = import_concat,    .unchanged = true, .empty = ONNX_EMPTY_ANY },
+	{ "Constant",  0,  0, .import = import_constant,  .unchanged = true },
+	{ "Expand",    2,  2, .import = import_expand,    .empty = ONNX_EMPTY_REST },
+	{ "Flatten",   1,  1, .import = import_flatten,   .unchanged = true },
+	{ "Identity",  1,  1, .import = import_identity,  .unchanged = true, .empty = ONNX_EMPTY_ANY },
+	{ "Reshape",   2,  2, .import = import_reshape,   .empty = ONNX_EMPTY_REST },
+	{ "Shape",     1,  1, .import = import_shape },
+	{ "Size",      1,  1, .import = import_size },
+	{ "Squeeze",   1,  2, .import = import_squeeze },
+	{ "Transpose", 1,  1, .import = import_transpose, .unchanged = true },
+	{ "Unsqueeze", 1,  2, .import = import_unsqueeze, .empty = ONNX_EMPTY_REST },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

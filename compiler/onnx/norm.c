@@ -224,13 +224,15 @@ static void import_lp_norm(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_norm[] = {
-	{ "BatchNormalization", 5, 5, import_batch_norm, 0 },
-	{ "GroupNormalization", 3, 3, import_group_norm, 0 },
-	{ "InstanceNormalization", 3, 3, import_instance_norm, 0 },
-	{ "LRN", 1, 1, import_lrn, 0 },
-	{ "LayerNormalization", 2, 3, import_layer_norm, 0 },
-	{ "LpNormalization", 1, 1, import_lp_norm, 0 },
-	{ "MeanVarianceNormalization", 1, 1, import_mvn, 0 },
-	{ "RMSNormalization", 2, 2, import_rms_norm, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "BatchNormalization",        5,  5, .import = import_batch_norm },
+	{ "GroupNormalization",        3,  3, .import = import_group_norm },
+	{ "InstanceNormalization",     3,  3, .import = import_instance_norm, .unchanged = true },
+	{ "LRN",                       1,  1, .import = import_lrn },
+	{ "LayerNormalization",        2,  3, .import = import_layer_norm },
+	{ "LpNormalization",           1,  1, .import = import_lp_norm },
+	{ "MeanVarianceNormalization", 1,  1, .import = import_mvn },
+	{ "RMSNormalization",          2,  2, .import = import_rms_norm },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

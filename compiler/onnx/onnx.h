@@ -90,14 +90,18 @@ struct onnx_node {
 
 typedef struct ncc_op *onnx_op; /* constructors chain, so the type's name is short */
 
-/* One operator: its name, the number of operands (max: -1 any), and what imports it */
+/* Which operands of an operator may be lists without elements */
+enum onnx_empty { ONNX_EMPTY_NONE, ONNX_EMPTY_ANY, ONNX_EMPTY_REST /* all but the first */ };
+
 struct onnx_rule {
 	const char *op_type;
-	int min, max;
+	int min, max; /* number of operands; max -1: any number */
 	void (*import)(struct onnx_node *n);
-	int arg; /* for import: an ncc_kind, or as the file says */
+	int arg; /* for import: an ncc_kind, or an index of the file's own */
+	bool unchanged; /* means the same in operator sets before ONNX_OPSET_MIN */
+	enum onnx_empty empty;
 };
-/* tables end with an op_type of NULL */
+/* Each table ends with an op_type of NULL. */
 extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[], onnx_reduce[],
 	onnx_norm[], onnx_move[], onnx_slice[], onnx_index[], onnx_control[], onnx_quant[],
 	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[], onnx_sample[],
@@ -147,7 +151,7 @@ onnx_op ox_node(struct onnx_node *n, enum ncc_kind kind, const struct ncc_shape 
 		onnx_op b, onnx_op c);
 onnx_op ox_done(struct onnx_node *n, onnx_op op); /* attributes are set: verify, fold */
 /* what expand_* made of x, which is computed now if x is a constant */
-onnx_op ox_lowered(struct onnx_node *n, onnx_op op, onnx_op x);
+onnx_op ox_expanded(struct onnx_node *n, onnx_op op, onnx_op x);
 /* both as the shape that they broadcast to */
 bool ox_common(struct onnx_node *n, onnx_op *a, onnx_op *b);
 onnx_op ox_scalar(struct onnx_node *n, const struct ncc_shape *like, double v);
@@ -183,10 +187,8 @@ onnx_op ox_reduce_window(struct onnx_node *n, onnx_op a, enum ncc_kind func, dou
 
 /* math.c, act.c: for other operators */
 onnx_op ox_leaky(struct onnx_node *n, onnx_op x, double a);
-onnx_op ox_elu(struct onnx_node *n, onnx_op x, double a, double c);
 onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b);
 onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
-onnx_op ox_thresholded(struct onnx_node *n, onnx_op x, double a);
 
 /* dot.c, window.c, reduce.c: the same; operands of the types that they multiply */
 onnx_op ox_matmul(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype);

@@ -58,7 +58,7 @@ static onnx_op quotient(struct onnx_node *n, onnx_op a, onnx_op b)
 /* x as the nearest of a type's numbers, ties to even, the zero point added */
 static onnx_op quantized(struct onnx_node *n, onnx_op x, onnx_op zero, const struct ncc_shape *to)
 {
-	onnx_op r = ox_lowered(n, expand_round_even(&n->b, x), x);
+	onnx_op r = ox_expanded(n, expand_round_even(&n->b, x), x);
 
 	if (zero)
 		r = ox_bin(n, NCC_ADD, r, zero);
@@ -254,12 +254,14 @@ static void import_qlinear_conv(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_quant[] = {
-	{ "ConvInteger", 2, 4, import_conv_integer, 0 },
-	{ "DequantizeLinear", 2, 3, import_dequantize, 0 },
-	{ "DynamicQuantizeLinear", 1, 1, import_dynamic, 0 },
-	{ "MatMulInteger", 2, 4, import_matmul_integer, 0 },
-	{ "QLinearConv", 8, 9, import_qlinear_conv, 0 },
-	{ "QLinearMatMul", 8, 8, import_qlinear_matmul, 0 },
-	{ "QuantizeLinear", 2, 3, import_quantize, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "ConvInteger",           2,  4, .import = import_conv_integer },
+	{ "DequantizeLinear",      2,  3, .import = import_dequantize },
+	{ "DynamicQuantizeLinear", 1,  1, .import = import_dynamic },
+	{ "MatMulInteger",         2,  4, .import = import_matmul_integer },
+	{ "QLinearConv",           8,  9, .import = import_qlinear_conv },
+	{ "QLinearMatMul",         8,  8, .import = import_qlinear_matmul },
+	{ "QuantizeLinear",        2,  3, .import = import_quantize },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

@@ -121,17 +121,19 @@ static void import_softmax(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_reduce[] = {
-	{ "LogSoftmax", 1, 1, import_softmax, true },
-	{ "ReduceL1", 1, 2, import_reduce, L1 },
-	{ "ReduceL2", 1, 2, import_reduce, L2 },
-	{ "ReduceLogSum", 1, 2, import_reduce, LOG_SUM },
-	{ "ReduceLogSumExp", 1, 2, import_reduce, LOG_SUM_EXP },
-	{ "ReduceMax", 1, 2, import_reduce, MAX },
-	{ "ReduceMean", 1, 2, import_reduce, MEAN },
-	{ "ReduceMin", 1, 2, import_reduce, MIN },
-	{ "ReduceProd", 1, 2, import_reduce, PROD },
-	{ "ReduceSum", 1, 2, import_reduce, SUM },
-	{ "ReduceSumSquare", 1, 2, import_reduce, SUM_SQUARE },
-	{ "Softmax", 1, 1, import_softmax, false },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "LogSoftmax",      1,  1, .import = import_softmax, .arg = true },
+	{ "ReduceL1",        1,  2, .import = import_reduce,  .arg = L1 },
+	{ "ReduceL2",        1,  2, .import = import_reduce,  .arg = L2 },
+	{ "ReduceLogSum",    1,  2, .import = import_reduce,  .arg = LOG_SUM, .unchanged = true },
+	{ "ReduceLogSumExp", 1,  2, .import = import_reduce,  .arg = LOG_SUM_EXP },
+	{ "ReduceMax",       1,  2, .import = import_reduce,  .arg = MAX, .unchanged = true },
+	{ "ReduceMean",      1,  2, .import = import_reduce,  .arg = MEAN, .unchanged = true },
+	{ "ReduceMin",       1,  2, .import = import_reduce,  .arg = MIN },
+	{ "ReduceProd",      1,  2, .import = import_reduce,  .arg = PROD },
+	{ "ReduceSum",       1,  2, .import = import_reduce,  .arg = SUM, .unchanged = true },
+	{ "ReduceSumSquare", 1,  2, .import = import_reduce,  .arg = SUM_SQUARE },
+	{ "Softmax",         1,  1, .import = import_softmax, .arg = false },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

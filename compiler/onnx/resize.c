@@ -322,7 +322,9 @@ static void import_upsample(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_resize[] = {
-	{ "Resize", 1, 4, import_resize, 0 },
-	{ "Upsample", 2, 2, import_upsample, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "Resize",   1,  4, .import = import_resize },
+	{ "Upsample", 2,  2, .import = import_upsample },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

@@ -320,8 +320,10 @@ static void import_rnn(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_rnn[] = {
-	{ "GRU", 3, 6, import_rnn, CELL_GRU },
-	{ "LSTM", 3, 8, import_rnn, CELL_LSTM },
-	{ "RNN", 3, 6, import_rnn, CELL_RNN },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "GRU",  3,  6, .import = import_rnn, .arg = CELL_GRU },
+	{ "LSTM", 3,  8, .import = import_rnn, .arg = CELL_LSTM },
+	{ "RNN",  3,  6, .import = import_rnn, .arg = CELL_RNN },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

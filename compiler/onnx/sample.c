@@ -26,12 +26,12 @@ struct axis {
 
 static onnx_op floor_of(struct onnx_node *n, onnx_op x)
 {
-	return x && !n->rc ? ox_lowered(n, expand_floor(&n->b, x), x) : NULL;
+	return x && !n->rc ? ox_expanded(n, expand_floor(&n->b, x), x) : NULL;
 }
 
 static onnx_op nearest_to(struct onnx_node *n, onnx_op x)
 {
-	return x && !n->rc ? ox_lowered(n, expand_round_even(&n->b, x), x) : NULL;
+	return x && !n->rc ? ox_expanded(n, expand_round_even(&n->b, x), x) : NULL;
 }
 
 static onnx_op clamp(struct onnx_node *n, onnx_op x, double low, double high)
@@ -108,13 +108,13 @@ static onnx_op channels_first(struct onnx_node *n, onnx_op y)
 static onnx_op reflected(struct onnx_node *n, onnx_op x, double low, double high)
 {
 	const double range = high - low;
-	onnx_op turns;
+	onnx_op periods;
 
 	if (range <= 0)
 		return ox_binc(n, NCC_MUL, x, 0);
 	x = ox_binc(n, NCC_SUB, x, low);
-	turns = floor_of(n, ox_binc(n, NCC_MUL, x, 1 / (2 * range)));
-	x = ox_bin(n, NCC_SUB, x, ox_binc(n, NCC_MUL, turns, 2 * range));
+	periods = floor_of(n, ox_binc(n, NCC_MUL, x, 1 / (2 * range)));
+	x = ox_bin(n, NCC_SUB, x, ox_binc(n, NCC_MUL, periods, 2 * range));
 	x = ox_un(n, NCC_ABS, ox_binc(n, NCC_SUB, x, range));
 	return ox_binc(n, NCC_ADD, ox_binc(n, NCC_MUL, x, -1), range + low);
 }
@@ -389,7 +389,9 @@ static void import_roi_align(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_sample[] = {
-	{ "GridSample", 2, 2, import_grid_sample, 0 },
-	{ "RoiAlign", 3, 3, import_roi_align, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "GridSample", 2,  2, .import = import_grid_sample },
+	{ "RoiAlign",   3,  3, .import = import_roi_align },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

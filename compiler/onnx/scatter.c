@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "onnx.h"
+#include "ir/range.h"
 
 /* Of what a place is told several times; without a reduction the update takes its place */
 static struct ncc_combine reduction(struct onnx_node *n)
@@ -29,14 +30,6 @@ static struct ncc_combine reduction(struct onnx_node *n)
 	return known[0].combine;
 }
 
-static double neutral(enum ncc_kind kind, const struct ncc_shape *s)
-{
-	return kind == NCC_ADD	 ? 0
-	       : kind == NCC_MUL ? 1
-	       : kind == NCC_MIN ? ox_most(s)
-				 : ox_least(s);
-}
-
 /* What the updates u with hot (both of one more dimension, d) make of x */
 static onnx_op merged(struct onnx_node *n, onnx_op x, onnx_op u, onnx_op hot, unsigned int d)
 {
@@ -50,8 +43,8 @@ static onnx_op merged(struct onnx_node *n, onnx_op x, onnx_op u, onnx_op hot, un
 		onnx_fail(n, -ENOTSUP, "of predicates is not supported");
 		return NULL;
 	}
-	all = ox_reduce(n, ox_select(n, hot, u, ox_scalar(n, &u->shape, neutral(func, &u->shape))),
-			func, 1u << d, false);
+	all = ox_scalar(n, &u->shape, ncc_neutral(func, &u->shape));
+	all = ox_reduce(n, ox_select(n, hot, u, all), func, 1u << d, false);
 	if (c.by == NCC_COMBINE_KIND)
 		return ox_bin(n, c.kind, x, all);
 	any = ox_reduce(n, hot, NCC_OR, 1u << d, false);
@@ -227,7 +220,7 @@ static void import_max_unpool(struct onnx_node *n)
 /* The first lens[b] of each sequence the other way round: a gather of whole steps */
 static void import_reverse_sequence(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), lens = onnx_in(n, 1), t, turned, row;
+	onnx_op x = onnx_in(n, 0), lens = onnx_in(n, 1), t, reversed, row;
 	int64_t time = onnx_int(n, "time_axis", 0), steps, batch, dim[NCC_MAX_DIMS];
 	static const uint8_t swap[NCC_MAX_DIMS] = { 1, 0, 2, 3, 4, 5, 6, 7 };
 
@@ -246,14 +239,14 @@ static void import_reverse_sequence(struct onnx_node *n)
 	}
 	lens = ox_reshape(n, ox_cast(n, lens, NEURON_DT_INT32, false), 2, (int64_t[]){ batch, 1 });
 	t = ox_iota(n, NEURON_DT_INT32, steps);
-	turned = ox_bin(n, NCC_SUB, ox_binc(n, NCC_SUB, lens, 1), t);
-	turned = ox_select(n, ox_binc(n, NCC_GE, turned, 0), turned, t);
+	reversed = ox_bin(n, NCC_SUB, ox_binc(n, NCC_SUB, lens, 1), t);
+	reversed = ox_select(n, ox_binc(n, NCC_GE, reversed, 0), reversed, t);
 	row = ox_binc(n, NCC_MUL, ox_iota(n, NEURON_DT_INT32, batch), (double)steps);
-	turned = ox_bin(n, NCC_ADD, turned, ox_reshape(n, row, 2, (int64_t[]){ batch, 1 }));
+	reversed = ox_bin(n, NCC_ADD, reversed, ox_reshape(n, row, 2, (int64_t[]){ batch, 1 }));
 	memcpy(dim, x->shape.dim, sizeof(dim));
 	dim[1] *= dim[0];
 	t = ox_reshape(n, x, x->shape.ndim - 1, dim + 1);
-	t = t && turned ? ox_take(n, t, turned, 0) : NULL;
+	t = t && reversed ? ox_take(n, t, reversed, 0) : NULL;
 	onnx_give(n, 0, time ? t : ox_transpose(n, t, swap));
 }
 
@@ -287,13 +280,15 @@ static void import_window(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_scatter[] = {
-	{ "BlackmanWindow", 1, 1, import_window, 2 },
-	{ "HammingWindow", 1, 1, import_window, 1 },
-	{ "HannWindow", 1, 1, import_window, 0 },
-	{ "MaxUnpool", 2, 3, import_max_unpool, 0 },
-	{ "ReverseSequence", 2, 2, import_reverse_sequence, 0 },
-	{ "Scatter", 3, 3, import_scatter_elements, 0 },
-	{ "ScatterElements", 3, 3, import_scatter_elements, 0 },
-	{ "ScatterND", 3, 3, import_scatter_nd, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "BlackmanWindow",  1,  1, .import = import_window,           .arg = 2 },
+	{ "HammingWindow",   1,  1, .import = import_window,           .arg = 1 },
+	{ "HannWindow",      1,  1, .import = import_window },
+	{ "MaxUnpool",       2,  3, .import = import_max_unpool },
+	{ "ReverseSequence", 2,  2, .import = import_reverse_sequence },
+	{ "Scatter",         3,  3, .import = import_scatter_elements },
+	{ "ScatterElements", 3,  3, .import = import_scatter_elements },
+	{ "ScatterND",       3,  3, .import = import_scatter_nd },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

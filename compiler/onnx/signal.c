@@ -13,11 +13,11 @@
 static double factor(int64_t t, int64_t k, int64_t n, unsigned int from, unsigned int part,
 		     bool inverse)
 {
-	double turn = 2 * M_PI * (double)(t * k % n) / (double)n;
-	double s = inverse ? sin(turn) : -sin(turn), v;
+	double angle = 2 * M_PI * (double)(t * k % n) / (double)n;
+	double s = inverse ? sin(angle) : -sin(angle), v;
 
 	if (from == part)
-		v = cos(turn);
+		v = cos(angle);
 	else
 		v = part ? s : -s;
 	return inverse ? v / (double)n : v;
@@ -33,10 +33,10 @@ struct transform {
 static onnx_op matrix(struct onnx_node *n, const struct transform *t, bool kernel)
 {
 	struct ncc_shape s = { NEURON_DT_FP32, false, 4, { t->taken, t->parts, t->bins, 2 } };
-	const struct ncc_shape turned = {
+	const struct ncc_shape kernel_shape = {
 		NEURON_DT_FP32, false, 3, { t->bins * 2, t->parts, t->taken }
 	};
-	onnx_op op = ox_data(n, kernel ? &turned : &s);
+	onnx_op op = ox_data(n, kernel ? &kernel_shape : &s);
 	int64_t at = 0;
 
 	for (int64_t i = 0; op && i < t->taken; i++) {
@@ -211,8 +211,10 @@ static void import_mel(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_signal[] = {
-	{ "DFT", 1, 3, import_dft, 0 },
-	{ "MelWeightMatrix", 5, 5, import_mel, 0 },
-	{ "STFT", 2, 4, import_stft, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "DFT",             1,  3, .import = import_dft },
+	{ "MelWeightMatrix", 5,  5, .import = import_mel },
+	{ "STFT",            2,  4, .import = import_stft },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

@@ -404,16 +404,18 @@ static void import_range(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_slice[] = {
-	{ "ConstantOfShape", 1, 1, import_constant_of_shape, 0 },
-	{ "DepthToSpace", 1, 1, import_depth_to_space, 0 },
-	{ "Dropout", 1, 3, import_dropout, 0 },
-	{ "EyeLike", 1, 1, import_eye_like, 0 },
-	{ "Pad", 1, 4, import_pad, 0 },
-	{ "Range", 3, 3, import_range, 0 },
-	{ "Slice", 1, 5, import_slice, 0 },
-	{ "SpaceToDepth", 1, 1, import_space_to_depth, 0 },
-	{ "Split", 1, 2, import_split, 0 },
-	{ "Tile", 2, 2, import_tile, 0 },
-	{ "Trilu", 1, 2, import_trilu, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "ConstantOfShape", 1,  1, .import = import_constant_of_shape, .empty = ONNX_EMPTY_ANY },
+	{ "DepthToSpace",    1,  1, .import = import_depth_to_space },
+	{ "Dropout",         1,  3, .import = import_dropout },
+	{ "EyeLike",         1,  1, .import = import_eye_like },
+	{ "Pad",             1,  4, .import = import_pad },
+	{ "Range",           3,  3, .import = import_range },
+	{ "Slice",           1,  5, .import = import_slice },
+	{ "SpaceToDepth",    1,  1, .import = import_space_to_depth },
+	{ "Split",           1,  2, .import = import_split },
+	{ "Tile",            2,  2, .import = import_tile },
+	{ "Trilu",           1,  2, .import = import_trilu },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

@@ -268,7 +268,7 @@ static void import_conv(struct onnx_node *n)
 }
 
 /* C x M/g filters as M x C/g */
-static onnx_op turn_filters(struct onnx_node *n, onnx_op k, int64_t groups)
+static onnx_op transpose_filters(struct onnx_node *n, onnx_op k, int64_t groups)
 {
 	const unsigned int nd = k->shape.ndim;
 	int64_t dim[NCC_MAX_DIMS + 1], in = k->shape.dim[0] / groups, out = k->shape.dim[1];
@@ -340,7 +340,7 @@ static void import_conv_transpose(struct onnx_node *n)
 					    s.stride[i],
 					    true };
 	c = plain_conv(s.n, groups);
-	x = make_conv(n, x, turn_filters(n, k, groups), &c, w, x->shape.dtype);
+	x = make_conv(n, x, transpose_filters(n, k, groups), &c, w, x->shape.dtype);
 	onnx_give(n, 0, add_bias(n, x, onnx_in(n, 2)));
 }
 
@@ -520,13 +520,15 @@ static void import_global(struct onnx_node *n)
 }
 
 const struct onnx_rule onnx_window[] = {
-	{ "AveragePool", 1, 1, import_average_pool, 0 },
-	{ "Conv", 2, 3, import_conv, 0 },
-	{ "ConvTranspose", 2, 3, import_conv_transpose, 0 },
-	{ "GlobalAveragePool", 1, 1, import_global, GLOBAL_AVERAGE },
-	{ "GlobalLpPool", 1, 1, import_global, GLOBAL_LP },
-	{ "GlobalMaxPool", 1, 1, import_global, GLOBAL_MAX },
-	{ "LpPool", 1, 1, import_lp_pool, 0 },
-	{ "MaxPool", 1, 1, import_max_pool, 0 },
-	{ NULL, 0, 0, NULL, 0 },
+	/* clang-format off */
+	{ "AveragePool",       1,  1, .import = import_average_pool,   .unchanged = true },
+	{ "Conv",              2,  3, .import = import_conv,           .unchanged = true },
+	{ "ConvTranspose",     2,  3, .import = import_conv_transpose },
+	{ "GlobalAveragePool", 1,  1, .import = import_global,         .arg = GLOBAL_AVERAGE, .unchanged = true },
+	{ "GlobalLpPool",      1,  1, .import = import_global,         .arg = GLOBAL_LP },
+	{ "GlobalMaxPool",     1,  1, .import = import_global,         .arg = GLOBAL_MAX, .unchanged = true },
+	{ "LpPool",            1,  1, .import = import_lp_pool },
+	{ "MaxPool",           1,  1, .import = import_max_pool,       .unchanged = true },
+	{ .op_type = NULL },
+	/* clang-format on */
 };

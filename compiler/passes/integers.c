@@ -316,26 +316,13 @@ static struct ncc_op *reduce_words(struct ints *x, const struct ncc_op *op, stru
 static bool is_neutral(const struct ncc_op *op, const struct ncc_op *init,
 		       const struct ncc_shape *was)
 {
-	struct ncc_range all = ncc_type_range(was);
 	double v;
 
 	if (!ncc_scalar_value(init, &v))
 		return false;
-	if (ncc_is_unsigned(was->dtype) && v < 0) /* a word, seen as signed */
+	if (ncc_is_unsigned(was->dtype) && v < 0) /* the word is read as signed */
 		v += 0x1p32;
-	switch (op->func) {
-	case NCC_ADD:
-	case NCC_OR:
-		return v == 0;
-	case NCC_MUL:
-		return v == 1;
-	case NCC_MAX:
-		return v == (double)all.lo;
-	case NCC_MIN:
-		return v == (double)all.hi;
-	default:
-		return false;
-	}
+	return v == ncc_neutral(op->func, was);
 }
 
 static struct ncc_op *with_init(struct ints *x, const struct ncc_op *op, struct ncc_op *w,
