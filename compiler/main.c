@@ -239,7 +239,7 @@ static int take_pass(struct args *a, const char *v)
 }
 
 /* Work that takes more than two seconds says how far it is, on a terminal, four times a second */
-static void show_progress(void *opaque, const char *part, unsigned int done, unsigned int total)
+static void show_progress(void *opaque, const char *phase, unsigned int done, unsigned int total)
 {
 	static struct timespec first, last;
 	struct timespec now;
@@ -252,7 +252,7 @@ static void show_progress(void *opaque, const char *part, unsigned int done, uns
 	if (now.tv_sec - first.tv_sec < 2 || since < 0.25)
 		return;
 	last = now;
-	fprintf(stderr, "\r%s: %u of %u operations\033[K\r", part, done, total);
+	fprintf(stderr, "\r%s: %u of %u operations\033[K\r", phase, done, total);
 }
 
 static int take_cores(struct args *a, const char *v)

@@ -63,7 +63,7 @@ static int write_neff(const struct ncc_output *o, void **out, size_t *out_size,
 /* One core's program */
 struct program {
 	struct ncc_gen g;
-	struct ncc_stage out;
+	struct ncc_subgraph out;
 };
 
 /* Which parts are executed again */
@@ -77,7 +77,7 @@ static void report_loops(const struct ncc_output *o, FILE *f)
 /* What each core's program consists of; of a pipeline and of a program with loops a list */
 static int report(const struct program *p, const struct ncc_output *o, FILE *f)
 {
-	unsigned int n = o->nstages;
+	unsigned int n = o->nsubgraphs;
 	int rc = 0;
 
 	if (n > 1)
@@ -155,20 +155,20 @@ static void free_program(struct program *p)
 	ncc_prog_free(&p->g.prog);
 }
 
-static int back_end(struct ncc_module **stage, unsigned int n, const struct ncc_options *opt,
+static int back_end(struct ncc_module **module, unsigned int n, const struct ncc_options *opt,
 		    struct ncc_output *o, struct ncc_error *err)
 {
 	struct program *p = calloc(n, sizeof(*p));
-	struct ncc_stage *st = calloc(n, sizeof(*st));
+	struct ncc_subgraph *sg = calloc(n, sizeof(*sg));
 	unsigned int made = 0;
-	int rc = p && st ? 0 : ncc_no_memory(err);
+	int rc = p && sg ? 0 : ncc_no_memory(err);
 
 	for (; !rc && made < n; made++) {
-		rc = make_program(&p[made], stage[made], o->target, opt, err);
-		st[made] = p[made].out;
+		rc = make_program(&p[made], module[made], o->target, opt, err);
+		sg[made] = p[made].out;
 	}
-	o->stage = st;
-	o->nstages = n;
+	o->subgraph = sg;
+	o->nsubgraphs = n;
 	rc = rc ? rc : write_neff(o, &o->file, &o->size, err);
 	if (!rc)
 		say(opt, "wrote %zu bytes", o->size);
@@ -177,7 +177,7 @@ static int back_end(struct ncc_module **stage, unsigned int n, const struct ncc_
 	for (unsigned int i = 0; i < made; i++)
 		free_program(&p[i]);
 	free(p);
-	free(st);
+	free(sg);
 	return rc;
 }
 

@@ -60,7 +60,7 @@ struct ncc_buf *gen_sbuf_alloc(struct ncc_gen *g, uint64_t bytes)
 	return b;
 }
 
-struct ncc_buf *gen_dram_buf(struct ncc_gen *g, uint32_t var)
+struct ncc_buf *gen_dram_buf(uint32_t var)
 {
 	struct ncc_buf *b = calloc(1, sizeof(*b));
 
@@ -155,12 +155,12 @@ int gen_scratch(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct n
 	}
 	if (id < 0)
 		return id;
-	b = gen_dram_buf(g, (uint32_t)id);
+	b = gen_dram_buf((uint32_t)id);
 	if (!b)
 		return ncc_no_memory(g->err);
 	b->scratch = true;
 	view_row_major(v, b, s);
-	view_turn(v, pdim);
+	view_set_outermost(v, pdim);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 struct ncc_buf *gen_sbuf_alloc(struct ncc_gen *g, uint64_t bytes);
 /* the buffer's bytes without the buffer: it goes on to live in DRAM (room.c) */
 void gen_sbuf_leave(struct ncc_gen *g, struct ncc_buf *buf);
-struct ncc_buf *gen_dram_buf(struct ncc_gen *g, uint32_t var);
+struct ncc_buf *gen_dram_buf(uint32_t var);
 /* a new variable, or its error: -EFBIG when the chip's DRAM has no room for it */
 int gen_var(struct ncc_gen *g, enum neff_var_type type, const char *name, uint64_t size);
 /*

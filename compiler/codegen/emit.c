@@ -260,12 +260,12 @@ static int memset_low(struct ncc_gen *g, const struct neuron_ap *dst, unsigned i
 
 int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v)
 {
-	bool parts = dst->dtype == NEURON_DT_INT32 && (double)(float)v != v;
-	uint32_t bits = parts ? (uint32_t)(int32_t)v : 0;
+	bool split = dst->dtype == NEURON_DT_INT32 && (double)(float)v != v;
+	uint32_t bits = split ? (uint32_t)(int32_t)v : 0;
 	const struct ncc_view *views[1] = { dst };
 	struct walk w;
 
-	if (parts)
+	if (split)
 		v = (int32_t)(bits & 0xffff0000u);
 	walk_begin(&w, views, 1, 0, WALK_MAX);
 	while (walk_next(&w)) {
@@ -275,7 +275,7 @@ int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v)
 					    .scalar0 = { .f = (float)v } };
 		int rc = gen_insn(g, NEURON_ENG_POOL, &insn);
 
-		if (!rc && parts)
+		if (!rc && split)
 			rc = memset_low(g, &w.ap[0], w.partitions, bits & 0xffff);
 		if (rc)
 			return rc;

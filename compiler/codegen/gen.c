@@ -78,7 +78,7 @@ static int io_var(struct ncc_gen *g, enum neff_var_type type, int64_t number,
 		var->shape[d] = (uint64_t)op->shape.dim[d];
 	view_row_major(v, NULL, &op->shape);
 	if (edge)
-		view_turn(v, op->pdim);
+		view_set_outermost(v, op->pdim);
 	return id;
 }
 
@@ -89,7 +89,7 @@ static int gen_param(struct ncc_gen *g, struct ncc_op *op)
 
 	if (id < 0)
 		return id;
-	v.buf = gen_dram_buf(g, (uint32_t)id);
+	v.buf = gen_dram_buf((uint32_t)id);
 	return v.buf && gen_value(g, op, &v) ? 0 : ncc_no_memory(g->err);
 }
 

@@ -26,7 +26,7 @@ struct ncc_buf {
 	uint64_t bytes; /* SBUF, PSUM: of a partition */
 	int64_t chunk; /* bytes between chunks of 128 partitions */
 	int64_t row; /* DRAM: bytes between partitions of a spilled buffer; 0: not one */
-	uint16_t parts; /* SBUF: partitions in use */
+	uint16_t partitions; /* SBUF: partitions in use */
 	bool scratch; /* DRAM: the variable may serve again when the buffer is gone */
 	unsigned int pin; /* g->stamp: in use by the operation at hand */
 	unsigned int next_use; /* room.c */

@@ -82,17 +82,17 @@ void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v
 	t->in[i] = x;
 }
 
-/* Its result's place in DRAM */
+/* Gives op's result its place in DRAM. */
 int tile_result(struct ncc_gen *g, struct ncc_op *op)
 {
-	bool turned = op->kind != NCC_REDUCE && op->kind != NCC_CONCAT && op->kind != NCC_PAD;
+	bool by_pdim = op->kind != NCC_REDUCE && op->kind != NCC_CONCAT && op->kind != NCC_PAD;
 	struct ncc_shape s = op->shape;
 	struct ncc_view dst;
 	int rc;
 
 	if (op->gen->write_dtype)
 		s.dtype = op->gen->write_dtype;
-	rc = gen_scratch(g, &s, turned ? op->pdim : -1, &dst);
+	rc = gen_scratch(g, &s, by_pdim ? op->pdim : -1, &dst);
 	if (rc)
 		return rc;
 	op->gen->value = ncc_alloc(g->m, sizeof(*op->gen->value));

@@ -109,7 +109,7 @@ int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
 	g->prog.lent[id] = lent;
 	snprintf(name, sizeof(name), "const%u.bin", g->nfiles - 1);
 	g->prog.var[id].file_name = strdup(name);
-	b = gen_dram_buf(g, (uint32_t)id);
+	b = gen_dram_buf((uint32_t)id);
 	if (!b || !g->prog.var[id].file_name)
 		return ncc_no_memory(g->err);
 	v.buf = b;
@@ -132,14 +132,14 @@ int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 static int through_dram(struct ncc_gen *g, const struct ncc_view *src,
 			const struct ncc_shape *shape, struct ncc_view *out)
 {
-	struct ncc_view dst, turned;
+	struct ncc_view dst, stored;
 	struct ncc_shape s;
 	int rc;
 
 	view_shape(src, &s);
-	view_row_major(&turned, src->buf, &s);
-	view_turn(&turned, src->pdim);
-	rc = gen_scratch(g, &s, view_reshape(&turned, shape, out) ? src->pdim : -1, &dst);
+	view_row_major(&stored, src->buf, &s);
+	view_set_outermost(&stored, src->pdim);
+	rc = gen_scratch(g, &s, view_reshape(&stored, shape, out) ? src->pdim : -1, &dst);
 	if (rc)
 		return rc;
 	rc = gen_copy(g, &dst, src);

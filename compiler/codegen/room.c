@@ -52,7 +52,7 @@ static void image(struct neff_pattern *p, uint32_t var, uint64_t offset, const s
 	*p = (struct neff_pattern){ .var = var,
 				    .offset = offset,
 				    .ndim = 2,
-				    .size = { b->bytes, b->parts },
+				    .size = { b->bytes, b->partitions },
 				    .step = { 1, row } };
 }
 
@@ -129,7 +129,11 @@ static int move(struct ncc_gen *g, struct ncc_buf *b, struct ncc_buf *before)
 	return ncc_prog_dma(&g->prog, NCC_Q_DATA, d, 1, g->err);
 }
 
-int gen_make_room(struct ncc_gen *g, uint64_t size)
+/*
+ * Makes room for size bytes of every partition by moving a live buffer within SBUF, or by spilling
+ * the one that is needed last. 0: the caller tries again; -ENOSPC: nothing can go; or -errno.
+ */
+static int make_room(struct ncc_gen *g, uint64_t size)
 {
 	struct ncc_buf *before = NULL, *b = find_mover(g, size, &before);
 
@@ -143,7 +147,7 @@ int gen_spill_buf(struct ncc_gen *g, struct ncc_buf *b)
 	int id, rc;
 
 	snprintf(name, sizeof(name), "spill%u", g->nspills++);
-	id = gen_var(g, NEFF_VAR_TMP_BUF, name, b->bytes * b->parts);
+	id = gen_var(g, NEFF_VAR_TMP_BUF, name, b->bytes * b->partitions);
 	if (id < 0)
 		return id;
 	d = calloc(1, sizeof(*d));
@@ -178,7 +182,7 @@ int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct
 	if (bytes <= part && chunks <= part / bytes) {
 		do {
 			v->buf = gen_sbuf_alloc(g, (uint64_t)(bytes * chunks));
-			rc = v->buf ? 0 : gen_make_room(g, (uint64_t)(bytes * chunks));
+			rc = v->buf ? 0 : make_room(g, (uint64_t)(bytes * chunks));
 		} while (!v->buf && !rc);
 		if (rc && rc != -ENOSPC)
 			return rc;
@@ -192,10 +196,11 @@ int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct
 				   (long long)(bytes * chunks), NEURON_PARTITIONS,
 				   (long long)g->sbuf_live, (long long)part);
 	v->buf->chunk = bytes;
-	v->buf->parts = 1;
+	v->buf->partitions = 1;
 	if (pdim >= 0)
-		v->buf->parts = (uint16_t)(s->dim[pdim] < NEURON_PARTITIONS ? s->dim[pdim]
-									    : NEURON_PARTITIONS);
+		v->buf->partitions =
+			(uint16_t)(s->dim[pdim] < NEURON_PARTITIONS ? s->dim[pdim]
+								    : NEURON_PARTITIONS);
 	v->buf->pin = g->stamp;
 	return 0;
 }

@@ -166,7 +166,7 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 	struct ncc_view side[2], to, d;
 	struct tile_store store = { 0 };
 	struct ncc_shape s = { .ndim = 3 };
-	uint8_t turn[2] = { 0, 1 };
+	uint8_t map[2] = { 0, 1 };
 	int rc = dot_side(g, op, 0, &side[0]);
 	unsigned int st;
 
@@ -183,8 +183,8 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 	st = pieces(s.dim[1], NEURON_PARTITIONS) * pieces(s.dim[2], boxes) >
 	     pieces(s.dim[2], NEURON_PARTITIONS) * pieces(s.dim[1], boxes);
 	if (st) {
-		turn[0] = 1;
-		turn[1] = 0;
+		map[0] = 1;
+		map[1] = 0;
 	}
 	if (!view_reshape(dst, &s, &d))
 		rc = ncc_fail_op(g->err, -EINVAL, op, "internal: a result is not row-major");
@@ -196,7 +196,7 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 		b = view_drop(&b, 0);
 		to = view_slice(&d, 0, i, 1, 1);
 		to = view_drop(&to, 0);
-		to = view_permute(&to, turn, 2);
+		to = view_permute(&to, map, 2);
 		rc = dot_matrix(g, &store, &to, &a, &b);
 	}
 	rc = tile_flush(g, &store, rc);

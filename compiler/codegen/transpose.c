@@ -124,8 +124,8 @@ static int transpose_blocks(struct ncc_gen *g, const struct ncc_view *dst,
 }
 
 /* Blocks that lie in one quadrant of the source's partitions and go to one of the result's */
-static int turn_quadrant(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src,
-			 int64_t qa, int64_t qb)
+static int transpose_quadrant(struct ncc_gen *g, const struct ncc_view *dst,
+			      const struct ncc_view *src, int64_t qa, int64_t qb)
 {
 	const int64_t esz = ncc_dtype_size(src->dtype), per = NEURON_PARTITIONS / BLOCK;
 	unsigned int a = (unsigned int)src->pdim, b = (unsigned int)dst->pdim, n = 1;
@@ -150,7 +150,8 @@ static int turn_quadrant(struct ncc_gen *g, const struct ncc_view *dst, const st
 }
 
 /* Both in SBUF: POOL turns blocks and puts them into whichever partitions they belong to */
-static int turn(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
+static int transpose_in_sbuf(struct ncc_gen *g, const struct ncc_view *dst,
+			     const struct ncc_view *src)
 {
 	const int64_t per = NEURON_PARTITIONS / BLOCK;
 	int64_t na = src->dim[src->pdim] / BLOCK, nb = src->dim[dst->pdim] / BLOCK;
@@ -158,7 +159,7 @@ static int turn(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_
 
 	for (int64_t qa = 0; qa < per && qa < na; qa++)
 		for (int64_t qb = 0; !rc && qb < per && qb < nb; qb++)
-			rc = turn_quadrant(g, dst, src, qa, qb);
+			rc = transpose_quadrant(g, dst, src, qa, qb);
 	return rc;
 }
 
@@ -169,7 +170,7 @@ static bool starts_a_chunk(const struct ncc_view *v)
 }
 
 /* Whole blocks from partitions to partitions, which needs no DMA? */
-static bool can_turn(const struct ncc_view *dst, const struct ncc_view *src)
+static bool can_transpose_in_sbuf(const struct ncc_view *dst, const struct ncc_view *src)
 {
 	return src->buf->space == NCC_SBUF && dst->buf->space == NCC_SBUF &&
 	       src->ndim + 2 < NCC_MAX_DIMS && src->pdim >= 0 && dst->pdim >= 0 &&
@@ -194,7 +195,7 @@ static int transpose_tile(struct ncc_gen *g, const struct ncc_view *dst, const s
 	}
 	if (!rc) {
 		part = view_permute(&out, swap, 2);
-		rc = turn(g, &part, &in);
+		rc = transpose_in_sbuf(g, &part, &in);
 	}
 	if (!rc) {
 		part = view_slice(&part, 0, 0, dst->dim[0], 1);
@@ -237,8 +238,8 @@ int gen_transpose(struct ncc_gen *g, const struct ncc_view *dst, const struct nc
 	int rc = 0;
 
 	join_dims(&d, &s);
-	if (can_turn(&d, &s))
-		return turn(g, &d, &s);
+	if (can_transpose_in_sbuf(&d, &s))
+		return transpose_in_sbuf(g, &d, &s);
 	plane[0] = (uint8_t)contiguous(&d);
 	plane[1] = (uint8_t)contiguous(&s);
 	for (;;) {

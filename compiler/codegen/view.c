@@ -27,7 +27,7 @@ void view_row_major(struct ncc_view *v, struct ncc_buf *buf, const struct ncc_sh
 	view_set_pdim(v, -1);
 }
 
-void view_turn(struct ncc_view *v, int pdim)
+void view_set_outermost(struct ncc_view *v, int pdim)
 {
 	int64_t step = 1;
 

@@ -9,7 +9,7 @@ void view_row_major(struct ncc_view *v, struct ncc_buf *buf, const struct ncc_sh
 /* row-major, pdim along the partitions */
 void view_set_pdim(struct ncc_view *v, int pdim);
 /* in DRAM: pdim outermost, if neighbours would lie in different partitions */
-void view_turn(struct ncc_view *v, int pdim);
+void view_set_outermost(struct ncc_view *v, int pdim);
 struct ncc_view view_box(const struct ncc_view *v, const int64_t *lo, const int64_t *size);
 struct ncc_view view_slice(const struct ncc_view *v, unsigned int d, int64_t lo, int64_t n,
 			   int64_t step);

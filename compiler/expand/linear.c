@@ -15,8 +15,8 @@ static struct ncc_op *op2(struct ncc_build *bl, enum ncc_kind kind, struct ncc_o
 	return a && b ? build_node(bl, kind, &a->shape, a, b, NULL) : NULL;
 }
 
-/* [batch, rows, columns] in fp32, turned if asked to */
-static struct ncc_op *matrices(struct ncc_build *bl, struct ncc_op *x, bool turned)
+/* [batch, rows, columns] in fp32, transposed if asked to */
+static struct ncc_op *matrices(struct ncc_build *bl, struct ncc_op *x, bool transposed)
 {
 	static const uint8_t map[3] = { 0, 2, 1 };
 	const struct ncc_shape *s = &x->shape;
@@ -26,16 +26,16 @@ static struct ncc_op *matrices(struct ncc_build *bl, struct ncc_op *x, bool turn
 	for (unsigned int i = 0; i + 2 < s->ndim; i++)
 		flat.dim[0] *= s->dim[i];
 	x = build_reshape(bl, build_cast(bl, x, NEURON_DT_FP32), &flat);
-	return turned ? build_transpose(bl, x, map) : x;
+	return transposed ? build_transpose(bl, x, map) : x;
 }
 
 /* The reverse, of shape s */
-static struct ncc_op *back(struct ncc_build *bl, struct ncc_op *x, bool turned,
+static struct ncc_op *back(struct ncc_build *bl, struct ncc_op *x, bool transposed,
 			   const struct ncc_shape *s)
 {
 	static const uint8_t map[3] = { 0, 2, 1 };
 
-	if (turned)
+	if (transposed)
 		x = build_transpose(bl, x, map);
 	return build_cast(bl, build_reshape(bl, x, s), s->dtype);
 }
@@ -118,13 +118,13 @@ struct ncc_op *expand_triangular(struct ncc_build *bl, struct ncc_op *a, struct 
 {
 	const struct ncc_shape s = b->shape;
 	/* x a = b is a' x' = b' */
-	bool turned = t->transposed != t->right;
+	bool transposed = t->transposed != t->right;
 
-	a = matrices(bl, a, turned);
+	a = matrices(bl, a, transposed);
 	b = matrices(bl, b, t->right);
 	if (!a || !b)
 		return NULL;
-	return back(bl, substitute(bl, a, b, t->lower != turned, t->unit), t->right, &s);
+	return back(bl, substitute(bl, a, b, t->lower != transposed, t->unit), t->right, &s);
 }
 
 /* A row of a triangle with zeros in front */

@@ -22,7 +22,7 @@ struct sorting {
 	uint8_t dtype[HLO_MANY]; /* what they are */
 	int64_t outer, length, padded, inner;
 	int64_t lanes; /* of a long one: x is [lanes, padded / lanes, outer * inner] meanwhile */
-	bool turned; /* its first two dimensions, that is */
+	bool transposed; /* its first two dimensions, that is */
 };
 
 /* Does a come before b? The computation's parameters are a0, b0, a1, b1, ... */
@@ -155,13 +155,13 @@ static struct ncc_op *in_place(struct ncc_build *bl, struct ncc_op *x)
 	return x;
 }
 
-static void turn_lanes(struct sorting *st, bool turned)
+static void transpose_lanes(struct sorting *st, bool transposed)
 {
 	static const uint8_t map[3] = { 1, 0, 2 };
 
-	for (unsigned int i = 0; i < st->n && st->turned != turned; i++)
+	for (unsigned int i = 0; i < st->n && st->transposed != transposed; i++)
 		st->x[i] = in_place(&st->in->b, build_transpose(&st->in->b, st->x[i], map));
-	st->turned = turned;
+	st->transposed = transposed;
 }
 
 /*
@@ -186,19 +186,20 @@ static struct ncc_op *backward_blocks(struct sorting *st, const struct ncc_shape
 static int wide_stage(struct sorting *st, int64_t block, int64_t half)
 {
 	int64_t run = st->padded / st->lanes, rest = st->outer * st->inner;
-	bool turned = half >= run;
-	int64_t a = turned ? run : st->lanes, b = turned ? st->lanes : run;
-	int64_t h = turned ? half / run : half;
+	bool transposed = half >= run;
+	int64_t a = transposed ? run : st->lanes, b = transposed ? st->lanes : run;
+	int64_t h = transposed ? half / run : half;
 	struct ncc_shape s = { .ndim = 5, .dim = { a, b / (2 * h), 2, h, rest } };
 	struct ncc_shape flat = { .ndim = 3, .dim = { a, b, rest } };
 	struct ncc_op *lo[HLO_MANY + 1], *hi[HLO_MANY + 1], *swap;
 
-	turn_lanes(st, turned);
+	transpose_lanes(st, transposed);
 	halves(st, &s, false, lo, hi);
 	swap = must_swap(st, lo, hi);
 	if (swap && block < st->padded)
 		swap = both(st, NCC_XOR, swap,
-			    backward_blocks(st, &swap->shape, block, turned ? 1 : run, 2 * half));
+			    backward_blocks(st, &swap->shape, block, transposed ? 1 : run,
+					    2 * half));
 	return exchange(st, swap, &flat, false, lo, hi);
 }
 
@@ -235,7 +236,7 @@ static struct ncc_op *in_lanes(struct sorting *st, struct ncc_op *x)
 
 /*
  * The same for many elements of few rows: along the partitions and in them. Where those in
- * different partitions meet, the whole is turned, so that they lie in one.
+ * different partitions meet, the whole is transposed, so that they lie in one.
  */
 static int wide_network(struct sorting *st)
 {
@@ -362,7 +363,7 @@ int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
 	return rc ? rc : hlo_take_results(in, x, in->nin, v);
 }
 
-/* Of an integer that is ordered as floats are, the float: the same bits turned back */
+/* Of an integer that is ordered as floats are, the float: the same bits transposed back */
 static struct ncc_op *from_order(struct ncc_build *bl, struct ncc_op *key, uint8_t dtype)
 {
 	uint8_t bits = ncc_dtype_size(dtype) == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16;

@@ -64,7 +64,7 @@ struct ncc_options {
 	void (*log)(void *opaque, const char *line); /* progress; may be NULL */
 	void (*warn)(void *opaque, const char *line); /* what may surprise; may be NULL */
 	/* how far a part of the work is: done of total; may be NULL */
-	void (*progress)(void *opaque, const char *part, unsigned int done, unsigned int total);
+	void (*progress)(void *opaque, const char *phase, unsigned int done, unsigned int total);
 	/* the model's bytes are not needed any more; may be NULL */
 	void (*model_read)(void *opaque);
 	void *opaque;

@@ -51,7 +51,7 @@ void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool wr
 				    .hi = (uint64_t)hi + 1 };
 }
 
-uint64_t ncc_gather_rows(const struct neff_desc *d)
+static uint64_t gather_rows(const struct neff_desc *d)
 {
 	uint64_t n = 1;
 
@@ -65,7 +65,7 @@ struct neff_pattern ncc_gather_index(const struct neff_desc *d)
 	return (struct neff_pattern){ .var = d->index,
 				      .offset = d->index_off,
 				      .ndim = 1,
-				      .size = { ncc_gather_rows(d) * sizeof(uint32_t) },
+				      .size = { gather_rows(d) * sizeof(uint32_t) },
 				      .step = { 1 } };
 }
 

@@ -149,7 +149,7 @@ static void fill_header(const struct ncc_output *o, struct neff_header *h)
 	h->version_minor = 0;
 	snprintf(h->build_version, sizeof(h->build_version), "%s+neuron-emulator",
 		 NEURON_EMULATOR_VERSION);
-	h->num_tpb = o->nloops ? 1 : o->nstages;
+	h->num_tpb = o->nloops ? 1 : o->nsubgraphs;
 	h->requested_tpb_count = o->requested;
 	for (unsigned int i = 0; i < h->num_tpb; i++)
 		h->tpb_per_node[i] = 1;
@@ -159,24 +159,24 @@ static void fill_header(const struct ncc_output *o, struct neff_header *h)
 	snprintf(h->name, sizeof(h->name), "%.200s", o->name);
 }
 
-static int out_subgraph(const struct ncc_stage *st, unsigned int i, struct neff_subgraph *sg,
+static int out_subgraph(const struct ncc_subgraph *from, unsigned int i, struct neff_subgraph *sg,
 			struct ncc_error *err)
 {
-	const struct neuron_target *target = st->prog->target;
+	const struct neuron_target *target = from->prog->target;
 	bool used[NCC_QUEUES] = { false };
-	int rc = check_descs(st->prog, err);
+	int rc = check_descs(from->prog, err);
 
 	if (rc)
 		return rc;
 	if (asprintf(&sg->name, "sg%02u", i) < 0)
 		sg->name = NULL;
-	sg->vars = st->prog->var;
-	sg->nvars = st->prog->nvars;
-	if (!sg->name || make_queues(st->prog, sg, used) ||
-	    make_dmas(st->prog, &sg->engine[NEURON_ENG_SP], used))
+	sg->vars = from->prog->var;
+	sg->nvars = from->prog->nvars;
+	if (!sg->name || make_queues(from->prog, sg, used) ||
+	    make_dmas(from->prog, &sg->engine[NEURON_ENG_SP], used))
 		return ncc_no_memory(err);
 	for (unsigned int e = 0; !rc && e < target->engines; e++)
-		rc = encode_stream(&st->stream[e], &sg->engine[e], err);
+		rc = encode_stream(&from->stream[e], &sg->engine[e], err);
 	return rc;
 }
 
@@ -205,7 +205,7 @@ int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct 
 	int rc = 0;
 
 	if (m)
-		m->subgraphs = calloc(o->nstages, sizeof(*m->subgraphs));
+		m->subgraphs = calloc(o->nsubgraphs, sizeof(*m->subgraphs));
 	if (m)
 		m->info_json = info_json(o);
 	if (!m || !m->subgraphs || !m->info_json) {
@@ -215,9 +215,9 @@ int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct 
 	m->target = o->target;
 	fill_header(o, &m->header);
 	rc = out_loops(o, m, err);
-	for (unsigned int i = 0; !rc && i < o->nstages; i++) {
+	for (unsigned int i = 0; !rc && i < o->nsubgraphs; i++) {
 		m->nsubgraphs++;
-		rc = out_subgraph(&o->stage[i], i, &m->subgraphs[i], err);
+		rc = out_subgraph(&o->subgraph[i], i, &m->subgraphs[i], err);
 	}
 	if (rc)
 		ncc_out_free(m);

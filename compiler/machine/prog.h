@@ -81,8 +81,7 @@ void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool wr
 /* the boxes of one descriptor, to NCC_DESC_ACCESS of them; returns how many */
 #define NCC_DESC_ACCESS 3
 unsigned int ncc_desc_access(const struct neff_desc *d, struct ncc_access *acc);
-/* of a gather's indices: one after the other */
-uint64_t ncc_gather_rows(const struct neff_desc *d);
+/* The indices that a gather reads, which lie one after the other */
 struct neff_pattern ncc_gather_index(const struct neff_desc *d);
 static inline bool ncc_access_overlap(const struct ncc_access *a, const struct ncc_access *b)
 {
@@ -104,14 +103,14 @@ int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENGINES_MAX
 		 struct ncc_error *err);
 
 /* out.c: everything into a NEFF, a subgraph a stage; free() *buf */
-struct ncc_stage {
+struct ncc_subgraph {
 	const struct ncc_prog *prog;
 	struct ncc_stream stream[NEURON_ENGINES_MAX];
 };
 struct ncc_output {
 	const struct neuron_target *target;
-	const struct ncc_stage *stage;
-	unsigned int nstages, requested; /* cores asked for */
+	const struct ncc_subgraph *subgraph;
+	unsigned int nsubgraphs, requested; /* cores asked for */
 	const struct ncc_part_loop *loop; /* then the stages are parts, of one core */
 	unsigned int nloops;
 	unsigned int nread; /* operations before the passes */

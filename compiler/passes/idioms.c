@@ -14,7 +14,7 @@
 
 #include "pass.h"
 
-/* As jax.lax.erfc(t) is expanded; s = t t, z = 1 / s, q = -s */
+/* What jax.lax.erfc(t) is expanded to, with s = t t, z = 1 / s, q = -s */
 #define ERFC_SERIES                                                                                \
 	"t t * =s 1 t s 7.85386146e-05 * -0.000801019371 + s * 0.00518832775 + s * -0.0268538129 " \
 	"+ s * 0.112835854 + s * -0.37612626 + s * 1.12837911 + * - =a "
@@ -32,7 +32,7 @@
 #define TANH_1 TANH_OF("x x x * *")
 #define TANH_2 TANH_OF("x 3 pow")
 
-/* A half of x times e, in each way to write it */
+/* Half of x times e, in each of the ways in which it can be written */
 #define HALF_1(kind, e)               \
 	{                             \
 		kind, e "x 0.5 * e *" \
@@ -64,32 +64,43 @@ static const struct {
 	enum ncc_kind kind;
 	unsigned int nin;
 } words[] = {
-	{ "*", NCC_MUL, 2 },   { "+", NCC_ADD, 2 },	{ "-", NCC_SUB, 2 },
-	{ "/", NCC_DIV, 2 },   { "<", NCC_LT, 2 },	{ "?", NCC_SELECT, 3 },
-	{ "abs", NCC_ABS, 1 }, { "erf", NCC_ERF, 1 },	{ "exp", NCC_EXP, 1 },
-	{ "neg", NCC_NEG, 1 }, { "tanh", NCC_TANH, 1 }, { "pow", NCC_POW, 2 },
+	/* clang-format off */
+	{ "*",    NCC_MUL,    2 },
+	{ "+",    NCC_ADD,    2 },
+	{ "-",    NCC_SUB,    2 },
+	{ "/",    NCC_DIV,    2 },
+	{ "<",    NCC_LT,     2 },
+	{ "?",    NCC_SELECT, 3 },
+	{ "abs",  NCC_ABS,    1 },
+	{ "erf",  NCC_ERF,    1 },
+	{ "exp",  NCC_EXP,    1 },
+	{ "neg",  NCC_NEG,    1 },
+	{ "tanh", NCC_TANH,   1 },
+	{ "pow",  NCC_POW,    2 },
+	/* clang-format on */
 };
 
 #define MOST_NODES 128
 #define MOST_STEPS 2048 /* of one comparison; the longest idiom takes some 150 */
-#define NUMBER NCC_CONST
-#define ARGUMENT NCC_PARAM
+
+enum form { ARGUMENT, NUMBER, OPERATION };
 
 struct idiom {
-	unsigned int n; /* the last node is the whole */
+	unsigned int n; /* the last node is the whole expression */
 	struct {
-		enum ncc_kind kind;
+		enum form form;
+		float value; /* NUMBER */
+		enum ncc_kind kind; /* OPERATION, as are its operands */
 		unsigned int nin;
-		float value;
 		unsigned char in[3];
 	} node[MOST_NODES];
-	/* of a comparison */
-	const struct ncc_op *is[MOST_NODES]; /* what a node was found to be */
+	/* The state of one comparison: */
+	const struct ncc_op *is[MOST_NODES]; /* the operation that a node has matched */
 	struct ncc_op *x;
 	unsigned int steps;
 };
 
-/* One word's node; the stack and the names hold nodes */
+/* Makes the node of one word. The stack and the names hold indices of nodes. */
 static void read_word(struct idiom *id, const char *word, unsigned char *stack, unsigned int *depth,
 		      unsigned char *name)
 {
@@ -106,9 +117,10 @@ static void read_word(struct idiom *id, const char *word, unsigned char *stack, 
 	for (k = 0; k < sizeof(words) / sizeof(words[0]) && strcmp(words[k].word, word); k++)
 		;
 	if (k == sizeof(words) / sizeof(words[0])) {
-		id->node[id->n].kind = NUMBER;
+		id->node[id->n].form = NUMBER;
 		id->node[id->n].value = strtof(word, NULL);
 	} else {
+		id->node[id->n].form = OPERATION;
 		id->node[id->n].kind = words[k].kind;
 		id->node[id->n].nin = words[k].nin;
 		*depth -= words[k].nin;
@@ -125,7 +137,8 @@ static void read_idiom(struct idiom *id, const char *text)
 	int n;
 
 	memset(id, 0, sizeof(*id));
-	id->node[id->n++].kind = ARGUMENT; /* node 0, which x names, as all names at first */
+	/* Node 0 is the argument: every name, x among them, refers to it until it is given. */
+	id->node[id->n++].form = ARGUMENT;
 	for (; sscanf(text, "%23s%n", word, &n) == 1; text += n)
 		read_word(id, word, stack, &depth, name);
 }
@@ -139,7 +152,7 @@ static struct ncc_op *made(struct ncc_op *op)
 
 static bool matches(struct idiom *id, unsigned int node, struct ncc_op *op);
 
-/* The operands, the last one first: where an idiom has its numbers, which tell soonest */
+/* The last operand is compared first: an idiom's numbers stand there, and they fail soonest. */
 static bool operands_match(struct idiom *id, unsigned int node, struct ncc_op *op, bool swap)
 {
 	for (unsigned int i = id->node[node].nin; i-- > 0;)
@@ -150,7 +163,8 @@ static bool operands_match(struct idiom *id, unsigned int node, struct ncc_op *o
 
 static bool matches(struct idiom *id, unsigned int node, struct ncc_op *op)
 {
-	enum ncc_kind kind = id->node[node].kind;
+	const enum form form = id->node[node].form;
+	const enum ncc_kind kind = id->node[node].kind;
 	struct ncc_op *x = id->x;
 	double v;
 
@@ -158,21 +172,22 @@ static bool matches(struct idiom *id, unsigned int node, struct ncc_op *op)
 		return true;
 	if (++id->steps > MOST_STEPS)
 		return false;
-	if (kind == NUMBER)
+	if (form == NUMBER)
 		return ncc_scalar_value(op, &v) && (float)v == id->node[node].value;
-	if (kind == ARGUMENT) {
+	if (form == ARGUMENT) {
 		id->x = x ? x : op;
 		return id->x == op;
 	}
 	if (op->kind != kind)
 		return false;
+
 	for (unsigned int swap = 0; swap < (kind == NCC_ADD || kind == NCC_MUL ? 2 : 1); swap++) {
 		if (operands_match(id, node, op, swap)) {
 			id->is[node] = op;
 			return true;
 		}
 		id->x = x;
-		if (!x) /* what was found belongs to another argument */
+		if (!x) /* the matches so far were made with another argument */
 			memset(id->is, 0, sizeof(id->is));
 	}
 	return false;

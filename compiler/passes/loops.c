@@ -34,7 +34,7 @@ struct cut {
 	unsigned int *part;
 	int64_t *number;
 	uint8_t *depth; /* of views, 0: a value */
-	struct ncc_op **here; /* its clone in the part at work */
+	struct ncc_op **clone; /* its clone in the part at work */
 	unsigned int nloops, nparts;
 	struct loop loop[NCC_MAX_LOOPS];
 	int64_t nnumbers;
@@ -277,7 +277,7 @@ static void find_numbers(struct cut *c)
 static struct ncc_op *get(struct cut *c, struct ncc_module *to, struct ncc_op *op,
 			  unsigned int part)
 {
-	struct ncc_op *x = c->here[op->id];
+	struct ncc_op *x = c->clone[op->id];
 	bool kept = is_of_loop(op) ||
 		    (op->kind != NCC_CONST && !c->depth[op->id] && c->part[op->id] != part);
 
@@ -286,7 +286,7 @@ static struct ncc_op *get(struct cut *c, struct ncc_module *to, struct ncc_op *o
 	x = ncc_op_clone(to, op, kept ? 0 : op->nin);
 	if (!x)
 		return NULL;
-	c->here[op->id] = x;
+	c->clone[op->id] = x;
 	if (kept) {
 		x->kind = NCC_PARAM;
 		x->index = NCC_KEPT + c->number[op->id];
@@ -320,7 +320,8 @@ static int add_out(struct cut *c, struct ncc_module *to, struct ncc_op *op, unsi
 }
 
 /* What a loop is given before its first iteration, or behind each */
-static int add_turn(struct cut *c, struct ncc_module *to, const struct loop *l, unsigned int part)
+static int add_iteration(struct cut *c, struct ncc_module *to, const struct loop *l,
+			 unsigned int part)
 {
 	bool first = part == l->before;
 	int rc =
@@ -344,7 +345,7 @@ static int add_outs(struct cut *c, struct ncc_module *to, unsigned int part)
 			rc = add_out(c, to, c->line[i], part, NCC_KEPT + c->number[i]);
 	for (unsigned int l = 0; !rc && l < c->nloops; l++)
 		if (c->loop[l].before == part || c->loop[l].last == part)
-			rc = add_turn(c, to, &c->loop[l], part);
+			rc = add_iteration(c, to, &c->loop[l], part);
 	for (unsigned int i = 0; !rc && i < c->m->nouts; i++)
 		if (c->part[c->m->outs[i]->id] == part)
 			rc = add_out(c, to, c->m->outs[i], part, i);
@@ -355,7 +356,7 @@ static int fill_part(struct cut *c, struct ncc_module *to, unsigned int part)
 {
 	size_t most = c->n + c->m->nouts + c->nloops + 1;
 
-	memset(c->here, 0, c->n * sizeof(struct ncc_op *));
+	memset(c->clone, 0, c->n * sizeof(struct ncc_op *));
 	for (unsigned int l = 0; l < c->nloops; l++)
 		most += 2 * c->loop[l].end->nin;
 	to->kept = c->place;
@@ -380,21 +381,21 @@ static bool alloc(struct cut *c)
 	size_t n = c->n;
 
 	c->line = calloc(n, sizeof(struct ncc_op *));
-	c->here = calloc(n, sizeof(struct ncc_op *));
+	c->clone = calloc(n, sizeof(struct ncc_op *));
 	c->in = calloc(n, sizeof(*c->in));
 	c->after = calloc(n, sizeof(*c->after));
 	c->part = calloc(n, sizeof(*c->part));
 	c->number = calloc(n, sizeof(*c->number));
 	c->depth = calloc(n, sizeof(*c->depth));
 	c->place = ncc_alloc(c->m, (n + NCC_MAX_LOOPS) * sizeof(*c->place));
-	return c->line && c->here && c->in && c->after && c->part && c->number && c->depth &&
+	return c->line && c->clone && c->in && c->after && c->part && c->number && c->depth &&
 	       c->place;
 }
 
 static void release(struct cut *c)
 {
 	free(c->line);
-	free(c->here);
+	free(c->clone);
 	free(c->in);
 	free(c->after);
 	free(c->part);
@@ -410,7 +411,7 @@ static int by_first(const void *a, const void *b)
 }
 
 /* Which loops there are, and in which an operation is */
-static int look(struct cut *c)
+static int analyze(struct cut *c)
 {
 	int rc = ncc_verify(c->m, c->err);
 
@@ -430,7 +431,7 @@ static int look(struct cut *c)
 
 static int cut(struct cut *c, struct ncc_parts *parts)
 {
-	int rc = look(c);
+	int rc = analyze(c);
 
 	if (rc)
 		return rc;
@@ -455,7 +456,7 @@ static int cut(struct cut *c, struct ncc_parts *parts)
 int ncc_cut_loops(struct ncc_module *m, struct ncc_parts *parts, struct ncc_error *err)
 {
 	struct cut c = { .m = m, .err = err };
-	int rc = look(&c);
+	int rc = analyze(&c);
 
 	memset(parts, 0, sizeof(*parts));
 	release(&c);

@@ -10,13 +10,22 @@ static const struct {
 	const char *name;
 	int (*run)(struct ncc_pass *p);
 } passes[] = {
-	{ "simplify", pass_simplify },	 { "idioms", pass_idioms },
-	{ "scale", pass_scale },	 { "windows", pass_windows },
-	{ "depthwise", pass_depthwise }, { "patches", pass_patches },
-	{ "integers", pass_integers },	 { "simplify", pass_simplify },
-	{ "autocast", pass_autocast },	 { "simplify", pass_simplify },
-	{ "contract", pass_contract },	 { "simplify", pass_simplify },
-	{ "flatten", pass_flatten },	 { "simplify", pass_simplify },
+	/* clang-format off */
+	{ "simplify",  pass_simplify },
+	{ "idioms",    pass_idioms },
+	{ "scale",     pass_scale },
+	{ "windows",   pass_windows },
+	{ "depthwise", pass_depthwise },
+	{ "patches",   pass_patches },
+	{ "integers",  pass_integers },
+	{ "simplify",  pass_simplify },
+	{ "autocast",  pass_autocast },
+	{ "simplify",  pass_simplify },
+	{ "contract",  pass_contract },
+	{ "simplify",  pass_simplify },
+	{ "flatten",   pass_flatten },
+	{ "simplify",  pass_simplify },
+	/* clang-format on */
 	{ "layout", pass_layout },
 };
 

@@ -28,7 +28,7 @@ struct split {
 	unsigned int *last; /* the last operation that reads it */
 	unsigned int *home, *reach; /* its stage, the last one that reads it */
 	int64_t *edge; /* number of its first way to the next stage */
-	struct ncc_op **here; /* its clone in the stage at work */
+	struct ncc_op **clone; /* its clone in the stage at work */
 	unsigned int nstages;
 	struct ncc_error *err;
 };
@@ -202,7 +202,7 @@ static struct ncc_op *clone(struct split *s, struct ncc_module *to, const struct
 	struct ncc_op *c = ncc_op_clone(to, op, op->nin);
 
 	if (c)
-		s->here[op->id] = c;
+		s->clone[op->id] = c;
 	return c;
 }
 
@@ -210,7 +210,7 @@ static struct ncc_op *clone(struct split *s, struct ncc_module *to, const struct
 static struct ncc_op *get(struct split *s, struct ncc_module *to, struct ncc_op *op,
 			  unsigned int stage)
 {
-	struct ncc_op *c = s->here[op->id];
+	struct ncc_op *c = s->clone[op->id];
 
 	if (c)
 		return c;
@@ -256,7 +256,7 @@ static int fill_stage(struct split *s, struct ncc_module *to, unsigned int stage
 {
 	unsigned int nouts = s->m->nouts;
 
-	memset(s->here, 0, s->n * sizeof(struct ncc_op *));
+	memset(s->clone, 0, s->n * sizeof(struct ncc_op *));
 	for (unsigned int i = 0; i < s->n; i++) {
 		bool passes = is_value(s, s->line[i]) && s->home[i] <= stage;
 
@@ -293,7 +293,7 @@ static bool alloc(struct split *s)
 	size_t n = s->n;
 
 	s->line = calloc(n, sizeof(struct ncc_op *));
-	s->here = calloc(n, sizeof(struct ncc_op *));
+	s->clone = calloc(n, sizeof(struct ncc_op *));
 	s->cost = calloc(n, sizeof(*s->cost));
 	s->live = calloc(n, sizeof(*s->live));
 	s->depth = calloc(n, sizeof(*s->depth));
@@ -301,14 +301,14 @@ static bool alloc(struct split *s)
 	s->home = calloc(n, sizeof(*s->home));
 	s->reach = calloc(n, sizeof(*s->reach));
 	s->edge = calloc(n, sizeof(*s->edge));
-	return s->line && s->here && s->cost && s->live && s->depth && s->last && s->home &&
+	return s->line && s->clone && s->cost && s->live && s->depth && s->last && s->home &&
 	       s->reach && s->edge;
 }
 
 static void release(struct split *s)
 {
 	free(s->line);
-	free(s->here);
+	free(s->clone);
 	free(s->cost);
 	free(s->live);
 	free(s->depth);
