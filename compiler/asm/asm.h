@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text form of instructions (docs/isa.md, Text form): what neuron-as and neuron-objdump, and
- * anyone who wants to show an instruction, call.
+ * The text form of instructions (docs/isa.md, Text form), for neuron-as, neuron-objdump and whoever
+ * wants to show an instruction.
  */
 #ifndef NCC_ASM_H
 #define NCC_ASM_H
@@ -12,8 +12,8 @@
 #include "neuron/isa/isa.h"
 
 /*
- * One instruction as one line without a newline. Returns its length without the final 0; a result
- * of size or more was cut. What is printed assembles to the same words.
+ * Prints an instruction as one line without a newline and returns its length without the final 0. A
+ * length of size or more means that the text was cut. What is printed assembles to the same words.
  */
 int ncc_asm_print(const struct neuron_insn *insn, char *buf, size_t size);
 #define NCC_ASM_LINE 1024 /* holds any instruction */
@@ -22,7 +22,10 @@ struct ncc_asm_error {
 	char text[160]; /* what was refused and what is expected */
 };
 
-/* 1: an instruction; 0: an empty line or a comment; -EINVAL with *err. The line has no newline. */
+/*
+ * Parses a line without its newline. 1: an instruction; 0: an empty line or a comment; -EINVAL with
+ * *err.
+ */
 int ncc_asm_parse(const char *line, struct neuron_insn *insn, struct ncc_asm_error *err);
 
 #endif

@@ -86,7 +86,7 @@ static int assemble(struct as *as)
 	return as->errors ? 1 : 0;
 }
 
-/* 0: go on; otherwise the program is over, with *status */
+/* 0: the program goes on; otherwise it ends with *status. */
 static int parse_options(struct as *as, int argc, char **argv, int *status)
 {
 	int c;
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "neuron-as: %s: %s\n", as.output, strerror(errno));
 		status = 1;
 	}
-	if (status && !keep) /* half a program; a device or a pipe stays */
+	if (status && !keep) /* no half program stays; a device or a pipe does */
 		remove(as.output);
 	return status;
 }

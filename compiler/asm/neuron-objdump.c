@@ -19,7 +19,7 @@ struct objdump {
 	const char *file;
 	int engine; /* -1: all */
 	bool disassemble;
-	bool illegal; /* something did not decode */
+	bool illegal; /* a word did not decode */
 };
 
 static const struct option options[] = {
@@ -111,7 +111,7 @@ static int read_file(const char *name, uint8_t **buf, size_t *size)
 	return -(int)n;
 }
 
-/* A NEFF starts with a header that says so; anything else is taken for a stream */
+/* A NEFF starts with a header that says so; anything else is taken for a raw stream. */
 static int dump_file(struct objdump *od)
 {
 	struct neff_error err = { 0 };

@@ -11,10 +11,10 @@
 #include "neuron/isa/table.h"
 
 struct parser {
-	const char *p; /* inside the word that is being read */
+	const char *p; /* where the parser is in its word */
 	struct neuron_insn *insn;
 	struct ncc_asm_error *err;
-	uint32_t fields; /* of the opcode */
+	uint32_t fields; /* that the opcode has */
 	uint32_t seen;
 };
 
@@ -38,7 +38,7 @@ static bool skip(struct parser *ps, const char *text)
 	return true;
 }
 
-/* A decimal or 0x number up to max; a sign only when min is negative */
+/* Parses a decimal or 0x number up to max; a sign is taken only when min is negative. */
 static int number(struct parser *ps, int64_t min, uint64_t max, int64_t *out)
 {
 	bool minus = min < 0 && *ps->p == '-';
@@ -80,7 +80,7 @@ static int expect(struct parser *ps, const char *text)
 	return skip(ps, text) ? 0 : refuse(ps, "'%s' is expected at '%.40s'", text, ps->p);
 }
 
-/* A name up to the next delimiter, compared with a table of n names every stride bytes */
+/* Looks a name, which ends at a delimiter, up in a table of n names that are stride bytes apart. */
 static int name_or_number(struct parser *ps, const void *names, size_t stride, unsigned int n,
 			  uint8_t *out)
 {
@@ -210,7 +210,7 @@ static int alu(struct parser *ps, uint8_t *op)
 			      NEURON_ISA_ALU_COUNT, op);
 }
 
-/* name=value words; the field that each sets */
+/* The words of the form name=value, and the field that each sets */
 static const struct keyword {
 	const char *name;
 	uint32_t field;

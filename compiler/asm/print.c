@@ -13,7 +13,7 @@
 
 struct out {
 	char *buf;
-	size_t size, len; /* len: as if there were room */
+	size_t size, len; /* len: of the whole text, cut or not */
 };
 
 static void __attribute__((format(printf, 2, 3))) put(struct out *o, const char *fmt, ...)
@@ -60,7 +60,7 @@ static void put_ap(struct out *o, const char *name, const struct neuron_ap *ap)
 	put(o, "]");
 }
 
-/* A number when its text gives the same bits back, else the bits */
+/* Prints a number if its text reads back as the same bits, else the bits. */
 static void put_f32(struct out *o, const char *name, float f)
 {
 	char text[32];

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Boxes of a view, and long dimensions as two: values in pieces. Part of the code generator. */
+/*
+ * Boxes of a view, and long dimensions split in two, for values that are done in pieces. Part of
+ * the code generator.
+ */
 #include "box.h"
 
 #include <stdlib.h>
@@ -67,7 +70,7 @@ int64_t tile_bytes(const struct ncc_view *v, const int64_t *size, int pdim, uint
 		else if (v->stride[d] || (int)d == v->pdim)
 			n *= size[d];
 	}
-	if (sparse >= 0) /* with what lies between, and a copy without */
+	if (sparse >= 0) /* the gaps are fetched too, and copied away */
 		n *= llabs(v->stride[sparse]) + 1;
 	bytes = n * (ncc_dtype_size(v->dtype) + (cast ? ncc_dtype_size(dtype) : 0));
 	return (bytes + NCC_SBUF_ALIGN - 1) / NCC_SBUF_ALIGN * NCC_SBUF_ALIGN * chunks;
@@ -98,8 +101,8 @@ int tile_pdim(const struct ncc_view *v, int wish, uint32_t not_these)
 	return best;
 }
 
-#define SHORTEST_RUN 16 /* elements of a partition that a split dimension leaves */
-#define SHORT_ROW 64 /* elements: rows that are better taken many at a time */
+#define SHORTEST_RUN 16 /* elements that a split leaves each partition at least */
+#define SHORT_ROW 64 /* elements: shorter rows are better taken many at a time */
 
 bool tile_can_split(const struct ncc_view *v, int d)
 {
@@ -136,7 +139,7 @@ struct ncc_view tile_rest(const struct ncc_view *v, unsigned int d)
 	return view_slice(v, d, v->dim[d] - rest, rest, 1);
 }
 
-/* As one dimension: contiguous in DRAM, or the same element throughout */
+/* Makes v one dimension. It must be contiguous in DRAM or one element throughout. */
 bool tile_flatten(struct ncc_view *v)
 {
 	int64_t n = 1, stride = 1;
@@ -160,7 +163,7 @@ bool tile_flatten(struct ncc_view *v)
 	return true;
 }
 
-/* rows x columns elements from lo on of a flat view */
+/* A flat view's rows x columns elements from lo on */
 struct ncc_view tile_flat_piece(const struct ncc_view *v, int64_t lo, int64_t rows, int64_t columns)
 {
 	struct ncc_view r = *v;
@@ -174,7 +177,7 @@ struct ncc_view tile_flat_piece(const struct ncc_view *v, int64_t lo, int64_t ro
 	return r;
 }
 
-#define FEWEST_SPARSE 1024 /* elements; below, the descriptors are no burden */
+#define FEWEST_SPARSE 1024 /* elements: with fewer, the descriptors cost little */
 
 int gen_sparse_dim(const struct ncc_view *v, int pdim)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * SBUF space: a buffer is the same bytes of every partition. First fit from a moving start, so that
- * freed space is reused late and engines need not wait for each other. Part of the code generator.
+ * SBUF space. A buffer takes the same bytes of every partition. Allocation is first fit from a
+ * moving start, so that freed space is reused late and engines need not wait for each other. Part
+ * of the code generator.
  */
 #include "buffer.h"
 
@@ -16,7 +17,10 @@ static uint64_t align_up(uint64_t v)
 	return (v + NCC_SBUF_ALIGN - 1) / NCC_SBUF_ALIGN * NCC_SBUF_ALIGN;
 }
 
-/* The first gap of size bytes at or after from; the list link where it goes, or NULL */
+/*
+ * The first gap of size bytes at or after from: returns the link of the list where a buffer in it
+ * belongs, or NULL.
+ */
 static struct ncc_buf **find_gap(struct ncc_gen *g, uint64_t from, uint64_t size, uint64_t *base)
 {
 	struct ncc_buf **link = &g->sbuf;
@@ -105,10 +109,10 @@ int gen_var(struct ncc_gen *g, enum neff_var_type type, const char *name, uint64
 	return id;
 }
 
-/* Smaller ones are not worth the waits that a second use brings */
+/* Smaller variables are not worth the waits that a second use brings. */
 #define REUSE_BYTES (1 << 20)
 
-/* A variable that cannot be remembered is merely not used again */
+/* If there is no memory to remember the variable, it is just not used again. */
 static void make_idle(struct ncc_gen *g, uint32_t var)
 {
 	uint32_t *p;
@@ -122,7 +126,7 @@ static void make_idle(struct ncc_gen *g, uint32_t var)
 	g->idle[g->nidle++] = var;
 }
 
-/* The smallest idle variable that holds size bytes and is not twice as large; -1: none */
+/* The smallest idle variable that holds size bytes and is less than twice as large; -1: none */
 static int take_idle(struct ncc_gen *g, uint64_t size)
 {
 	unsigned int best = g->nidle;

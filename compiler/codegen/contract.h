@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products: the result is a fresh SBUF view, and what is fused behind them. */
+/* Products, whose result is a fresh SBUF view, and the epilogues fused with them. */
 #ifndef NCC_GEN_CONTRACT_H
 #define NCC_GEN_CONTRACT_H
 
@@ -9,8 +9,8 @@ int gen_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *d
 int gen_conv(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 
 /*
- * matmul.c: dst[S, m...] = sum over the terms of st[K, S] * mv[K, m...]. K is at most 128 and along
- * the partitions of both; S is at most 128 and dst's partitions.
+ * matmul.c: dst[S, m...] = sum over the terms of st[K, S] * mv[K, m...]. K is at most 128 and lies
+ * along the partitions of both operands; S is at most 128 and lies along dst's.
  */
 struct mm_term {
 	struct ncc_view st, mv;
@@ -18,21 +18,24 @@ struct mm_term {
 int gen_matmul(struct ncc_gen *g, const struct ncc_view *dst, const struct mm_term *term,
 	       unsigned int nterms);
 
-/* The same in steps: boxes of dst open in PSUM, terms added to all, the boxes taken out */
-#define MM_BOXES 4 /* in flight: half of the banks, so that the next ones need not wait */
+/*
+ * The same in steps: boxes of dst are opened in PSUM, terms are added to all of them, and the boxes
+ * are taken out.
+ */
+#define MM_BOXES 4 /* in flight: half of the banks, so the next ones need not wait */
 struct mm_box {
 	int64_t lo[NCC_MAX_DIMS], size[NCC_MAX_DIMS];
-	struct ncc_view psum; /* dimensions as dst's box */
+	struct ncc_view psum; /* its dimensions are those of dst's box */
 	struct ncc_buf buf;
 };
 struct mm {
 	struct mm_box box[MM_BOXES];
 	unsigned int n;
 };
-/* what one PSUM bank takes of a dst with such dimensions; mv's steps matter */
+/* The largest box of a dst with these dimensions that fits a PSUM bank; mv's strides matter. */
 void gen_mm_box_size(unsigned int ndim, const int64_t *dim, const struct ncc_view *mv,
 		     int64_t *size);
-/* dst has at most MM_BOXES boxes of that size; operand: the operands' type */
+/* dst has at most MM_BOXES boxes of that size; operand is the operands' type. */
 void gen_mm_begin(struct ncc_gen *g, struct mm *mm, const struct ncc_view *dst, const int64_t *size,
 		  uint8_t operand);
 int gen_mm_add(struct ncc_gen *g, const struct mm *mm, const struct mm_term *term,
@@ -40,8 +43,8 @@ int gen_mm_add(struct ncc_gen *g, const struct mm *mm, const struct mm_term *ter
 int gen_mm_end(struct ncc_gen *g, const struct mm *mm, const struct ncc_view *dst);
 
 /*
- * fuse.c. gen_find_fusions marks what is fused; the operations then come into being with the last
- * of them. gen_epilogue takes a box out of PSUM through them.
+ * fuse.c. gen_find_fusions marks the operations that are fused with a product: an epilogue, all of
+ * which is generated with its last operation. gen_epilogue takes a box out of PSUM through it.
  */
 void gen_find_fusions(struct ncc_module *m);
 const struct ncc_op *gen_last_of(const struct ncc_op *product);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Convolution as a sum of matrix products (matmul.c), one for each kernel position and 128 input
- * features: the moving operand is the input itself, read with the window's strides, so nothing is
- * unfolded. Padding, base dilation and reversal are gone before (passes/windows.c). Part of the
- * code generator.
+ * Convolution as a sum of matrix products (matmul.c), one for each kernel position and each 128
+ * input features. The moving operand is the input itself, read with the window's strides, so
+ * nothing is unfolded. passes/windows.c has made padding, base dilation and reversal operations of
+ * their own. Part of the code generator.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,12 +17,12 @@
 
 struct conv {
 	const struct ncc_op *op;
-	struct ncc_view x, k; /* of one group: input features, kernel */
+	struct ncc_view x, k; /* one group's input features and kernel */
 	struct mm_term *term;
 	unsigned int nterms;
 };
 
-/* [features, rest in the order of the result] of the input for a kernel position */
+/* The input that a kernel position sees: [features, the result's other dimensions in order] */
 static struct ncc_view moving(const struct conv *c, const int64_t *at, int64_t k0, int64_t kn)
 {
 	const struct ncc_conv *d = c->op->conv;
@@ -47,7 +47,7 @@ static struct ncc_view moving(const struct conv *c, const int64_t *at, int64_t k
 	return view_permute(&v, map, n);
 }
 
-/* [input features, output features] of the kernel at a position */
+/* The kernel at a position: [input features, output features] */
 static struct ncc_view stationary(const struct conv *c, const int64_t *at, int64_t k0, int64_t kn,
 				  int64_t s0, int64_t sn)
 {
@@ -91,7 +91,7 @@ static int terms_alloc(struct ncc_gen *g, struct conv *c)
 	int64_t n = (c->op->in[1]->shape.dim[d->k_in] + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
 
 	for (unsigned int i = 0; i < d->nspatial; i++) {
-		n *= c->op->window[i].size; /* at most 2^31 each, and stopped early */
+		n *= c->op->window[i].size; /* at most 2^31 each, and the loop ends early */
 		if (n > 65536) {
 			g->no_room = true;
 			return ncc_fail_op(g->err, -EFBIG, g->op,
@@ -102,7 +102,7 @@ static int terms_alloc(struct ncc_gen *g, struct conv *c)
 	return c->term ? 0 : ncc_no_memory(g->err);
 }
 
-/* Output features [s0, s0 + sn) of a group that begins at feature first */
+/* Computes output features [s0, s0 + sn) of the group whose first one is feature first. */
 static int run_features(struct ncc_gen *g, struct conv *c, const struct ncc_view *dst,
 			int64_t first, int64_t s0, int64_t sn)
 {
@@ -119,7 +119,7 @@ static int run_features(struct ncc_gen *g, struct conv *c, const struct ncc_view
 	return gen_matmul(g, &to, c->term, c->nterms);
 }
 
-/* The kernel of a group in SBUF, neighbours along its output features as in DRAM */
+/* Fetches a group's kernel to SBUF, neighbours along its output features as in DRAM. */
 static int fetch_kernel(struct ncc_gen *g, struct conv *c, const struct ncc_view *k)
 {
 	const struct ncc_conv *d = c->op->conv;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Moving data: engine copies where both sides have the same dimension along the partitions, DMA
- * everywhere else, and fetching an operand into the form an operation needs. Part of the code
+ * everywhere else; and fetching an operand in the form that an operation needs. Part of the code
  * generator.
  */
 #include "move.h"
@@ -24,7 +24,7 @@ int gen_dma(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view
 	return gen_dma_list(g, dst, src, 1);
 }
 
-/* Copies alternate between ACT and POOL; int32 only keeps its bits on POOL */
+/* Copies alternate between ACT and POOL; int32 keeps its bits on POOL only. */
 static int copy_on_engine(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {
 	const struct ncc_view *v[2] = { dst, src };
@@ -46,7 +46,7 @@ static int copy_on_engine(struct ncc_gen *g, const struct ncc_view *dst, const s
 	return 0;
 }
 
-/* Is one chunk boundary the other's? (walk steps both sides by 128) */
+/* Do the chunks of both views end together? A walk steps both by 128 partitions. */
 static bool same_chunks(const struct ncc_view *a, const struct ncc_view *b)
 {
 	if (a->pdim < 0)
@@ -77,7 +77,10 @@ static int make_dense(struct ncc_gen *g, struct ncc_view *v)
 	return rc;
 }
 
-/* A cast or PSUM on the way: through SBUF, laid out as the side that an engine can reach */
+/*
+ * Copies by way of SBUF what needs a cast or lies in PSUM, laid out as the side that an engine can
+ * reach.
+ */
 static int copy_through(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {
 	int rc, pdim = src->pdim;
@@ -95,7 +98,7 @@ static int copy_through(struct ncc_gen *g, const struct ncc_view *dst, const str
 	return rc ? rc : gen_dma(g, dst, &t);
 }
 
-/* What SBUF cannot hold on the way goes in boxes */
+/* Copies by way of SBUF what is too large for it, box by box. */
 static int copy_boxes(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {
 	int pdim = view_on_engine(dst) ? dst->pdim : tile_pdim(src, src->pdim, 0), rc;
@@ -147,7 +150,7 @@ static bool fits_as_it_is(const struct ncc_view *v, int pdim, uint8_t dtype)
 		v->pstart % NEURON_PARTITIONS + v->dim[v->pdim] <= NEURON_PARTITIONS);
 }
 
-/* The shape without its broadcast dimensions, which take no room */
+/* The shape with broadcast dimensions as 1: they take no room. */
 static void dense_shape(const struct ncc_view *v, int pdim, struct ncc_shape *s)
 {
 	view_shape(v, s);
@@ -156,7 +159,7 @@ static void dense_shape(const struct ncc_view *v, int pdim, struct ncc_shape *s)
 			s->dim[d] = 1;
 }
 
-/* Fetch it with what lies between, and step over that in SBUF */
+/* Fetches a dimension together with its gaps, and lets an engine step over those in SBUF. */
 static int fetch_sparse(struct ncc_gen *g, const struct ncc_view *v, unsigned int d, int pdim,
 			uint8_t dtype, struct ncc_view *out)
 {
@@ -176,8 +179,10 @@ static int fetch_sparse(struct ncc_gen *g, const struct ncc_view *v, unsigned in
 	return 0;
 }
 
-/* Along the partitions (or spilled from there), to be repeated along other ones: element by element
- * to each of them */
+/*
+ * Does v lie along the partitions (or was it spilled from there) and repeat along others? A DMA
+ * would go element by element to each of them.
+ */
 static bool is_spread_across(const struct ncc_view *v, int pdim)
 {
 	return (v->buf->space == NCC_SBUF || v->buf->row) && v->pdim >= 0 && pdim >= 0 &&
@@ -185,7 +190,7 @@ static bool is_spread_across(const struct ncc_view *v, int pdim)
 	       v->dim[pdim] >= NEURON_PARTITIONS / 4;
 }
 
-/* It goes to DRAM once, where its elements are neighbours */
+/* Copies such a view to DRAM first, where its elements are neighbours. */
 static int fetch_spread(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
 			struct ncc_view *out)
 {
@@ -209,7 +214,7 @@ static int fetch_spread(struct ncc_gen *g, const struct ncc_view *v, int pdim, u
 	return gen_fetch(g, &flat, pdim, dtype, out);
 }
 
-/* An SBUF view of the shape whose dimensions lie in the order in which v's do in DRAM */
+/* A new SBUF view of the shape, its dimensions in the order in which v's lie in DRAM */
 static int view_like(struct ncc_gen *g, const struct ncc_view *v, const struct ncc_shape *s,
 		     int pdim, struct ncc_view *dst)
 {

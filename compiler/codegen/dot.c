@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * dot as sums of matrix products (matmul.c). The operand whose free dimension lies along the
- * result's partitions is stationary; one contracted dimension lies along the partitions of both,
- * the others are separate products. Part of the code generator.
+ * result's partitions is stationary. One contracted dimension lies along the partitions of both
+ * operands; each index of the others is a product of its own. Part of the code generator.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,21 +14,21 @@
 #include "place.h"
 #include "view.h"
 
-#define BIG_OPERAND 16384 /* bytes a partition: a stationary operand above is fetched in pieces */
+#define BIG_OPERAND 16384 /* bytes a partition: a larger stationary operand comes in pieces */
 
 struct side {
 	struct ncc_op *op;
 	struct ncc_view view;
 	const uint8_t *batch, *contract;
 	unsigned int nfree;
-	uint8_t free[NCC_MAX_DIMS]; /* dimensions of the operand, in order */
-	unsigned int result; /* result dimension of the first free one */
+	uint8_t free[NCC_MAX_DIMS]; /* the operand's free dimensions, in order */
+	unsigned int result; /* the result's dimension for the first of them */
 };
 
 struct dot {
 	const struct ncc_op *op;
 	struct side st, mv;
-	unsigned int sdim; /* of st.free: along the result's partitions */
+	unsigned int sdim; /* index in st.free: the one along the result's partitions */
 	int kp; /* index in contract of the dimension along the partitions; -1: none */
 	struct mm_term *term;
 	unsigned int nterms;
@@ -56,7 +56,9 @@ static int64_t k_chunks(int64_t n)
 	return (n + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
 }
 
-/* Which contracted dimension lies along the partitions: the moving operand's choice, or the largest
+/*
+ * Chooses the contracted dimension along the partitions: the one that the moving operand has there,
+ * else the largest.
  */
 static int choose_k(const struct dot *d)
 {
@@ -74,7 +76,10 @@ static int choose_k(const struct dot *d)
 	return best;
 }
 
-/* Operand's view for one term: batch and other contracted dimensions at an index, K in one chunk */
+/*
+ * An operand's view for one term: the batch and the other contracted dimensions at an index, one
+ * chunk of K
+ */
 static struct ncc_view term_view(const struct dot *d, const struct side *s, const int64_t *batch,
 				 const int64_t *k, int64_t kn)
 {
@@ -91,7 +96,7 @@ static struct ncc_view term_view(const struct dot *d, const struct side *s, cons
 	for (unsigned int i = 0; i < s->nfree; i++)
 		map[n++] = s->free[i];
 	v = view_permute(&v, map, n);
-	if (d->kp < 0) { /* nothing is contracted: K is 1, in front of the others */
+	if (d->kp < 0) { /* nothing is contracted: K is a new first dimension of 1 */
 		for (unsigned int i = n; i > 0; i--) {
 			v.dim[i] = v.dim[i - 1];
 			v.stride[i] = v.stride[i - 1];
@@ -104,7 +109,7 @@ static struct ncc_view term_view(const struct dot *d, const struct side *s, cons
 	return v;
 }
 
-/* [K, S]: the stationary view with every free dimension but sdim at its index */
+/* [K, S]: the stationary view with each free dimension but sdim at its index */
 static struct ncc_view pick_s(const struct dot *d, const struct ncc_view *v, const int64_t *other,
 			      int64_t s0, int64_t sn)
 {
@@ -121,7 +126,7 @@ static struct ncc_view pick_s(const struct dot *d, const struct ncc_view *v, con
 	return r;
 }
 
-/* Next index of a mixed-radix counter; false after the last */
+/* Advances a mixed-radix counter; false: it was at the last index. */
 static bool next_index(int64_t *at, const int64_t *dim, unsigned int n, int skip)
 {
 	for (unsigned int i = n; i-- > 0;) {
@@ -211,7 +216,7 @@ static int64_t partition_bytes(const struct side *s, int kdim)
 	return n;
 }
 
-/* All batch indices and free indices of one piece [s0, s0 + sn) of the stationary operand */
+/* Computes all batch and free indices for one piece [s0, s0 + sn) of the stationary operand. */
 static int run_piece(struct ncc_gen *g, struct dot *d, const struct ncc_view *dst, int64_t s0,
 		     int64_t sn, int64_t base)
 {
@@ -236,8 +241,8 @@ static int run_piece(struct ncc_gen *g, struct dot *d, const struct ncc_view *ds
 }
 
 /*
- * How much of a stationary operand comes to SBUF at once: all of it, or as many times 128 as are no
- * more than BIG_OPERAND, since a DMA needs a descriptor for each row of a piece
+ * How much of a stationary operand is fetched at once: all of it, or the largest multiple of 128
+ * columns within BIG_OPERAND, since a DMA needs a descriptor for each row of a piece.
  */
 static int64_t piece_width(const struct dot *d, int st_k)
 {

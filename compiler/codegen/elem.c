@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Element-wise operations: functions on ACT, arithmetic on POOL. An operand that is one constant
- * becomes an immediate, one that is the same along the free dimensions a scalar of its partition.
- * Part of the code generator.
+ * becomes an immediate; one that does not change along the free dimensions becomes a scalar for
+ * each partition. Part of the code generator.
  */
 #include "elem.h"
 
@@ -31,7 +31,7 @@ static const uint8_t act_func[NCC_KINDS] = {
 
 static const uint8_t alu_of[NCC_KINDS] = {
 	[NCC_ADD] = NEURON_ALU_ADD,  [NCC_SUB] = NEURON_ALU_SUB, [NCC_MUL] = NEURON_ALU_MULT,
-	[NCC_DIV] = NEURON_ALU_MULT, /* by the reciprocal */
+	[NCC_DIV] = NEURON_ALU_MULT, /* times the reciprocal */
 	[NCC_MAX] = NEURON_ALU_MAX,  [NCC_MIN] = NEURON_ALU_MIN, [NCC_POW] = NEURON_ALU_POW,
 	[NCC_EQ] = NEURON_ALU_EQ,    [NCC_NE] = NEURON_ALU_NE,	 [NCC_GE] = NEURON_ALU_GE,
 	[NCC_GT] = NEURON_ALU_GT,    [NCC_LE] = NEURON_ALU_LE,	 [NCC_LT] = NEURON_ALU_LT,
@@ -55,7 +55,7 @@ static uint8_t alu_for(const struct ncc_op *op)
 	return alu_of[op->kind];
 }
 
-/* Every piece of dst and of up to two sources through one instruction made from a template */
+/* Applies one instruction, made from a template, to every piece of dst and of up to two sources. */
 static int over(struct ncc_gen *g, unsigned int engine, struct neuron_insn insn,
 		const struct ncc_view *dst, const struct ncc_view *a, const struct ncc_view *b,
 		const struct ncc_view *scalar)
@@ -108,7 +108,7 @@ static int gen_unary(struct ncc_gen *g, const struct ncc_op *op, const struct nc
 	struct neuron_insn insn = { .opcode = NEURON_OP_ACTIVATE,
 				    .func = act_func[op->kind],
 				    .scalar0 = { .f = 1.0f },
-				    .scalar1 = { .f = -0.0f } }; /* x + -0 is x, of -0 too */
+				    .scalar1 = { .f = -0.0f } }; /* x + -0 is x, also for x = -0 */
 	struct ncc_view a;
 	int rc;
 
@@ -130,7 +130,7 @@ static int gen_unary(struct ncc_gen *g, const struct ncc_op *op, const struct nc
 	return over(g, NEURON_ENG_ACT, insn, dst, &a, NULL, NULL);
 }
 
-/* One element a partition, whatever the free index? */
+/* Is it one element for each partition, whatever the free index? */
 static bool per_partition(const struct ncc_view *v)
 {
 	for (unsigned int d = 0; d < v->ndim; d++)
@@ -139,7 +139,7 @@ static bool per_partition(const struct ncc_view *v)
 	return true;
 }
 
-/* 1 / b into a temporary of b's form */
+/* Computes 1 / b into a temporary that lies as b does. */
 static int gen_reciprocal(struct ncc_gen *g, struct ncc_view *b)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_RECIPROCAL };
@@ -210,7 +210,10 @@ static bool is_place_of(const struct ncc_view *dst, const struct ncc_op *op)
 	       op->gen->value->view.off == dst->off;
 }
 
-/* Every element from one side, then those of the other; one side may lie in the result's place */
+/*
+ * Copies every element of one side, then those selected from the other. The result may take the
+ * place of one side.
+ */
 static int gen_select(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_COPY_PREDICATED };

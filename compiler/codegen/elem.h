@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Element-wise operations: the result is a fresh SBUF view with op->pdim. */
+/* Element-wise operations, whose result is a fresh SBUF view with op->pdim. */
 #ifndef NCC_GEN_ELEM_H
 #define NCC_GEN_ELEM_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the generator appends to the program: an engine's instruction, or a DMA between two views,
- * whose descriptors are made here. Part of the code generator.
+ * What the generator appends to the program: an engine's instruction, or a DMA between two views
+ * with its descriptors. Part of the code generator.
  */
 #include "emit.h"
 
@@ -20,7 +20,7 @@ int gen_insn(struct ncc_gen *g, unsigned int engine, const struct neuron_insn *i
 	return rc ? ncc_fail_op(g->err, rc, g->op, "%s", e.text) : 0;
 }
 
-/* One side of a DMA: byte steps over one chunk of partitions */
+/* One side of a DMA: byte steps within one chunk of partitions */
 struct side {
 	uint32_t var;
 	int64_t offset;
@@ -92,7 +92,7 @@ static int dma_add(struct ncc_gen *g, struct dma *x, const struct side *to, cons
 	return 0;
 }
 
-/* Innermost first: from the last on, or in the order of their steps */
+/* Orders the dimensions, innermost first: as they are, or by their steps. */
 static void dma_order(unsigned int ndim, const struct side *to, const struct side *from, bool sort,
 		      uint8_t *order)
 {
@@ -111,7 +111,7 @@ static void dma_order(unsigned int ndim, const struct side *to, const struct sid
 	}
 }
 
-/* Join dimensions of the two sides (outermost first in dim) into x, innermost first, in bytes */
+/* Joins dimensions of the two sides (outermost first in dim) into x, innermost first, in bytes. */
 static void dma_join(struct dma *x, unsigned int ndim, const int64_t *dim, const struct side *to,
 		     const struct side *from, int64_t esz, const uint8_t *order)
 {
@@ -135,7 +135,9 @@ static void dma_join(struct dma *x, unsigned int ndim, const int64_t *dim, const
 	}
 }
 
-/* In the order that leaves longer pieces without a gap; the dimensions' own one when both do */
+/*
+ * Takes the order that makes the longer contiguous pieces; the dimensions' own if both are equal.
+ */
 static void dma_dims(struct dma *x, unsigned int ndim, const int64_t *dim, const struct side *to,
 		     const struct side *from, int64_t esz)
 {
@@ -162,7 +164,7 @@ static int dma_piece(struct ncc_gen *g, struct dma *x, const struct ncc_view *ds
 	side_of(dst, pd, &to);
 	side_of(src, ps, &from);
 	dma_dims(x, dst->ndim, dim, &to, &from, ncc_dtype_size(dst->dtype));
-	for (;;) { /* dimensions past the fourth are looped over */
+	for (;;) { /* a loop over the dimensions past the fourth */
 		unsigned int d = 4;
 		int rc = dma_add(g, x, &to, &from, to_off, from_off);
 
@@ -192,7 +194,10 @@ static enum ncc_queue queue_of(const struct ncc_gen *g, const struct ncc_view *d
 	return NCC_Q_DATA;
 }
 
-/* Pieces in which neither side leaves a chunk of partitions; the two pdims may differ */
+/*
+ * Cuts a DMA into pieces in which neither side leaves a chunk of partitions; the two pdims may
+ * differ.
+ */
 static int dma_collect(struct ncc_gen *g, struct dma *x, const struct ncc_view *dst,
 		       const struct ncc_view *src)
 {
@@ -243,7 +248,10 @@ int gen_dma_list(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc
 	return ncc_prog_dma(&g->prog, queue_of(g, dst, src), x.desc, x.n, g->err);
 }
 
-/* hi * 2^16, then the low bits: an fp32 constant does not hold every integer */
+/*
+ * Sets the low 16 bits of an integer whose high half has been set: an fp32 constant does not hold
+ * every integer.
+ */
 static int memset_low(struct ncc_gen *g, const struct neuron_ap *dst, unsigned int partitions,
 		      uint32_t low)
 {

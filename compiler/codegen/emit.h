@@ -7,7 +7,7 @@
 
 int gen_insn(struct ncc_gen *g, unsigned int engine, const struct neuron_insn *insn);
 int gen_dma_list(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src,
-		 unsigned int n); /* n pairs of views as one DMA */
+		 unsigned int n); /* n pairs of views, one DMA */
 int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v);
 
 #endif

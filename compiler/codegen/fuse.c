@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fusion: element-wise operations behind a product (a bias, a relu, GELU, what a residual connection
- * adds) are done by the instruction that takes the product out of PSUM, and by more of them on the
- * same box while there are some left. Each instruction keeps fp32 between its operations, and so
- * does what lies between two of them, so not a bit changes. Part of the code generator.
+ * Fusion: the element-wise operations after a product (a bias, a relu, GELU, what a residual
+ * connection adds) are its epilogue. The instruction that takes the product out of PSUM does the
+ * first of them, and more instructions on the same box do the rest. Each keeps fp32 between its
+ * operations, and so does the place between two instructions, so that no bit changes. Part of the
+ * code generator.
  */
 #include <math.h>
 #include <string.h>
@@ -20,13 +21,13 @@
 static const uint8_t alu_of[NCC_KINDS] = {
 	[NCC_ADD] = NEURON_ALU_ADD,  [NCC_SUB] = NEURON_ALU_SUB, [NCC_MUL] = NEURON_ALU_MULT,
 	[NCC_MAX] = NEURON_ALU_MAX,  [NCC_MIN] = NEURON_ALU_MIN, [NCC_DIV] = NEURON_ALU_MULT,
-	[NCC_NEG] = NEURON_ALU_MULT, /* by -1 */
+	[NCC_NEG] = NEURON_ALU_MULT, /* times -1 */
 };
 
-#define TENSOR_BYTES 32768 /* of a partition: larger results have no other tensor beside them */
-#define TENSOR_ROOM 106496 /* for all: some of SBUF is left for fragments */
+#define TENSOR_BYTES 32768 /* of a partition: no other tensor beside larger results */
+#define TENSOR_ROOM 106496 /* for all of them: some of SBUF is left for fragments */
 
-/* The product that x is, or ends the fused operations of; NULL: x is neither */
+/* The product that x is, or whose epilogue x ends; NULL: neither */
 static struct ncc_op *product_of(struct ncc_op *x)
 {
 	if (x->gen->fused)
@@ -34,7 +35,7 @@ static struct ncc_op *product_of(struct ncc_op *x)
 	return x->kind == NCC_DOT || (x->kind == NCC_CONV && x->conv->groups == 1) ? x : NULL;
 }
 
-/* A constant, or the same along every dimension but the one along the partitions? */
+/* Is it a constant, or the same along every dimension but the one along the partitions? */
 static bool is_scalar(const struct ncc_op *op, int pdim)
 {
 	double v;
@@ -47,7 +48,7 @@ static bool is_scalar(const struct ncc_op *op, int pdim)
 	return op->kind == NCC_BROADCAST;
 }
 
-/* Bytes of a partition, roughly */
+/* The bytes that the value takes in a partition, roughly */
 static int64_t spread_bytes(const struct ncc_op *op)
 {
 	return ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype) / NEURON_PARTITIONS;
@@ -65,7 +66,7 @@ static bool fits_beside(const struct ncc_op *product)
 		       TENSOR_ROOM;
 }
 
-/* Can op be done with its operand k still in PSUM? */
+/* Can op be done while its operand k is still in PSUM? */
 static bool can_follow(const struct ncc_op *op, unsigned int k, const struct ncc_op *product)
 {
 	const struct ncc_op *other = op->nin > 1 ? op->in[1 - k] : NULL;
@@ -87,7 +88,8 @@ static void fuse(struct ncc_op *op)
 	if (op->nin < 1 || op->nin > 2 || op->shape.dtype != NEURON_DT_FP32)
 		return;
 	for (unsigned int i = 0; i < op->nin; i++) {
-		unsigned int k = i ? !later : later; /* what the other one needs is gone by then */
+		/* the later one first: the other operand exists by then */
+		unsigned int k = i ? !later : later;
 		struct ncc_op *x = op->in[k], *p = product_of(x);
 
 		if (!p || x->users != 1 || x->gen->write_dtype ||
@@ -116,7 +118,7 @@ const struct ncc_op *gen_last_of(const struct ncc_op *product)
 				       : product;
 }
 
-/* One operation behind x */
+/* Prepares one operation of the epilogue; x is the operation before it. */
 static int begin_epilogue(struct ncc_gen *g, struct ncc_op *op, const struct ncc_op *x,
 			  struct gen_epilogue *t)
 {
@@ -158,8 +160,8 @@ int gen_epilogue_begin(struct ncc_gen *g, const struct ncc_op *product, const st
 }
 
 /*
- * The part of an operation's other operand that dst is of the whole result: what of the index a
- * dimension has comes out of the offset, because the result's dimensions lie in their order
+ * The part of an epilogue's other operand that belongs to dst, a box of the whole result. The box's
+ * index along each dimension follows from its offset, because the result's dimensions lie in order.
  */
 static struct ncc_view beside(const struct ncc_view *whole, const struct gen_epilogue *t,
 			      const struct ncc_view *dst)
@@ -184,7 +186,7 @@ static struct ncc_view beside(const struct ncc_view *whole, const struct gen_epi
 	return v;
 }
 
-/* What one instruction does of the epilogue: which operations are its scalars and its tensor */
+/* What one instruction does of the epilogue: the operations that are its scalars and its tensor */
 struct step {
 	unsigned int engine, n;
 	struct neuron_insn insn;
@@ -298,7 +300,7 @@ static int run_step(struct ncc_gen *g, const struct step *s, const struct ncc_vi
 	return 0;
 }
 
-/* Where fp32 stays between two instructions: the result's place, or one beside it */
+/* A place for the fp32 values between two instructions: the result's own, or a temporary */
 static int between(struct ncc_gen *g, const struct ncc_view *dst, struct ncc_view *v)
 {
 	struct ncc_shape s;

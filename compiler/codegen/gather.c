@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rows of a table by index: a DMA whose source addresses the program chooses (docs/neff.md). Table
- * and indices lie in DRAM, the rows go wherever the result is. Part of the code generator.
+ * Rows of a table by index: a DMA that reads its source addresses from memory (docs/neff.md). Table
+ * and indices lie in DRAM; the rows go wherever the result lies. Part of the code generator.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "move.h"
 #include "place.h"
 
-/* The operand in DRAM, its last dimension's elements side by side: as it lies, or a copy */
+/* The operand in DRAM with its last dimension contiguous: as it lies, or a copy */
 static int in_dram(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *out)
 {
 	unsigned int last = op->shape.ndim - 1;
@@ -43,7 +43,7 @@ static struct neff_pattern table_rows(const struct ncc_view *table, int64_t at, 
 	};
 }
 
-/* n rows of the result from row lo on: within one chunk of partitions, or whole chunks */
+/* n rows of the result from row lo on, which fill whole chunks of partitions or lie in one */
 static struct neff_pattern result_rows(const struct ncc_view *dst, int64_t lo, int64_t n,
 				       int64_t at, int64_t bytes)
 {
@@ -71,7 +71,10 @@ static struct neff_pattern result_rows(const struct ncc_view *dst, int64_t lo, i
 	return r;
 }
 
-/* Both dimensions in pieces: rows that fill all partitions and the rest, columns of a descriptor */
+/*
+ * Cuts both dimensions: rows into those that fill all partitions and the rest, columns into what
+ * one descriptor takes.
+ */
 static unsigned int pieces(const struct ncc_view *dst, const struct ncc_view *table,
 			   const struct ncc_view *index, struct neff_desc *d)
 {

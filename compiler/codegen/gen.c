@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The code generator's driver: operations in order, each into a fresh SBUF buffer or as a view of
- * its operand; inputs and constants come from DRAM when they are first used, results go there at
- * the end. A buffer is freed after the last operation that reads it.
+ * The code generator's driver. It takes the operations in order; the result of each is a fresh SBUF
+ * buffer or a view of its operand. Inputs and constants come from DRAM when they are first used,
+ * results go there at the end. A buffer is freed after the last operation that reads it.
  */
 #include "gen.h"
 
@@ -23,14 +23,14 @@
 
 typedef int (*gen_fn)(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 
-/* Is the variable the place that the number's value has in all parts? */
+/* Is this variable where all parts keep the value of that number? */
 static bool is_kept(const struct ncc_gen *g, uint32_t var, int64_t number)
 {
 	return number >= NCC_KEPT && g->prog.var[var].type == NEFF_VAR_VIRTUAL &&
 	       g->prog.var[var].backing_off == g->m->kept[number - NCC_KEPT];
 }
 
-/* A value that is kept between parts; row-major */
+/* The variable of a value that is kept between parts; it is row-major. */
 static int kept_var(struct ncc_gen *g, int64_t number, const struct ncc_op *op, struct ncc_view *v)
 {
 	char name[NCC_KEPT_NAME];
@@ -49,8 +49,8 @@ static int kept_var(struct ncc_gen *g, int64_t number, const struct ncc_op *op, 
 }
 
 /*
- * A variable of the caller's, row-major, or one that passes between stages, which lies as both like
- * it. v: its place
+ * The variable of an input, an output or a value that passes between stages. The caller's are
+ * row-major; the others lie in one way on both sides. v: its view
  */
 static int io_var(struct ncc_gen *g, enum neff_var_type type, int64_t number,
 		  const struct ncc_op *op, uint8_t dtype, struct ncc_view *v)
@@ -104,7 +104,7 @@ static const gen_fn lower[NCC_KINDS] = {
 	[NCC_REDUCE_WINDOW] = gen_reduce_window,
 };
 
-/* Must the operand have a place, or does the operation see to it (constants, kernels)? */
+/* Must the operand have a place? Some operations see to constants and kernels themselves. */
 static bool needs_place(const struct ncc_op *op, unsigned int i)
 {
 	if (ncc_is_binary(op->kind) || op->kind == NCC_DOT || op->kind == NCC_GATHER)
@@ -135,7 +135,7 @@ static unsigned int reads(const struct ncc_op *op, const struct ncc_op *in)
 	return n;
 }
 
-/* The place of an operand that nobody needs afterwards, or a new one */
+/* The result's place: that of an operand with no later user, or a new one */
 static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_shape *s,
 			struct ncc_view *dst)
 {
@@ -152,7 +152,7 @@ static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct
 	return gen_sbuf_view(g, s, op->pdim, dst);
 }
 
-/* The whole result in SBUF at once */
+/* Computes the whole result in SBUF at once. */
 static int compute_whole(struct ncc_gen *g, struct ncc_op *op, struct ncc_op *what)
 {
 	gen_fn fn = lower[what->kind] ? lower[what->kind] : gen_elementwise;
@@ -176,7 +176,8 @@ static int compute_whole(struct ncc_gen *g, struct ncc_op *op, struct ncc_op *wh
 static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 {
 	struct ncc_op *what =
-		op->gen->fused ? op->gen->fused : op; /* op itself, or the product that it ends */
+		/* op itself, or the product whose epilogue it ends */
+		op->gen->fused ? op->gen->fused : op;
 	struct ncc_prog_mark mark;
 	unsigned int nspills;
 	int rc = place_operands(g, what);
@@ -189,7 +190,10 @@ static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 	rc = compute_whole(g, op, what);
 	if (!rc || !g->no_room)
 		return rc;
-	/* what was begun goes, but what was spilled for it has moved and what it did before stays */
+	/*
+	 * The instructions so far are dropped, unless a buffer was spilled meanwhile: it has moved,
+	 * so all stay.
+	 */
 	gen_release_temps(g, 0);
 	if (op->gen->value)
 		gen_unref(g, op->gen->value->view.buf);
@@ -200,7 +204,7 @@ static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 	return gen_tiled(g, op);
 }
 
-/* Does it come into being with a later operation? */
+/* Is it generated together with a later operation? */
 static bool is_deferred(const struct ncc_op *op)
 {
 	if (op->gen->group)
@@ -210,7 +214,10 @@ static bool is_deferred(const struct ncc_op *op)
 	return product->gen->nepilogue && gen_last_of(product) != op;
 }
 
-/* May the result be written narrower at once? One instruction writes each element, from fp32. */
+/*
+ * Can the result be written in a narrower type at once? One instruction writes each element, from
+ * fp32.
+ */
 static bool writes_any_type(const struct ncc_op *op)
 {
 	return op->users == 1 && op->shape.dtype == NEURON_DT_FP32 && op->kind != NCC_CONVERT &&
@@ -224,8 +231,9 @@ static bool casts_when_reading(const struct ncc_op *user, unsigned int i)
 }
 
 /*
- * Converts that cost nothing: the operation before writes the narrow type at once, or the only user
- * casts as it reads (products, of something in DRAM, piece by piece; a pad's copy, of anything).
+ * Marks the converts that cost nothing: the operation before writes the narrow type at once, or the
+ * only user casts as it reads. Products do when the operand comes from DRAM, piece by piece; a
+ * pad's copy always does.
  */
 static void mark_casts(struct ncc_module *m)
 {
@@ -248,7 +256,7 @@ static void mark_casts(struct ncc_module *m)
 			op->in[0]->gen->read_by_copy = true;
 }
 
-/* Is this convert one of those? Then its value is its operand's. */
+/* Is this one of those converts? Then its value is its operand's. */
 static bool cast_is_free(const struct ncc_op *op)
 {
 	const struct ncc_value *v;
@@ -310,7 +318,7 @@ static void release(struct ncc_gen *g, struct ncc_op *op)
 
 static void release_operands(struct ncc_gen *g, struct ncc_op *op)
 {
-	if (is_deferred(op) || gen_is_lazy(op)) /* the second reads its operand later, if at all */
+	if (is_deferred(op) || gen_is_lazy(op)) /* a lazy one reads its operand later, if at all */
 		return;
 	for (struct ncc_op *x = op->gen->group ? op->gen->group_first : op; x;
 	     x = x->gen->group_next)
@@ -325,7 +333,7 @@ static void release_operands(struct ncc_gen *g, struct ncc_op *op)
 			release(g, op->gen->fused->gen->epilogue[t]->in[i]);
 }
 
-/* Does one of the results go where the variable lies? */
+/* Is one of the module's results written to this variable? */
 static bool is_overwritten(const struct ncc_gen *g, uint32_t var)
 {
 	for (unsigned int i = 0; i < g->m->nouts; i++)
@@ -334,7 +342,7 @@ static bool is_overwritten(const struct ncc_gen *g, uint32_t var)
 	return false;
 }
 
-/* A result that is what lies in a place now goes elsewhere before the place gets its own */
+/* Moves a result out of a variable that another result is about to overwrite. */
 static int gen_set_aside(struct ncc_gen *g, struct ncc_op *op)
 {
 	struct ncc_view aside, *v;
@@ -390,7 +398,7 @@ static void free_buffers(struct ncc_gen *g)
 	}
 }
 
-/* A note for every operation, which lives as long as the module */
+/* Gives every operation a note, which lives as long as the module. */
 static int take_notes(struct ncc_gen *g)
 {
 	struct gen_note *note = ncc_alloc(g->m, (g->m->nops + 1) * sizeof(*note));

@@ -27,8 +27,8 @@ struct ncc_buf {
 	int64_t chunk; /* bytes between chunks of 128 partitions */
 	int64_t row; /* DRAM: bytes between partitions of a spilled buffer; 0: not one */
 	uint16_t partitions; /* SBUF: partitions in use */
-	bool scratch; /* DRAM: the variable may serve again when the buffer is gone */
-	unsigned int pin; /* g->stamp: in use by the operation at hand */
+	bool scratch; /* DRAM: the variable is reused when the buffer is freed */
+	unsigned int pin; /* g->stamp: the current operation uses it */
 	unsigned int next_use; /* room.c */
 	unsigned int refs;
 	struct ncc_buf *next; /* SBUF: in order of base */
@@ -39,38 +39,38 @@ struct ncc_view {
 	uint8_t dtype;
 	unsigned int ndim;
 	int64_t dim[NCC_MAX_DIMS];
-	int64_t stride[NCC_MAX_DIMS]; /* elements; unused for pdim */
+	int64_t stride[NCC_MAX_DIMS]; /* in elements; unused for pdim */
 	int64_t off; /* elements */
 	int pdim; /* dimension along the partitions; -1: none */
 	int64_t pstart, pstep; /* partition of index i: pstart + i * pstep, over all chunks */
 };
 
-#define NCC_MAX_EPILOGUE 6 /* operations fused behind a product */
+#define NCC_MAX_EPILOGUE 6 /* operations fused with a product */
 
 #define NCC_PIN_TEMP UINT32_MAX /* a temporary: never spilled */
 
 struct ncc_value {
 	struct ncc_view view;
-	unsigned int uses; /* operands still to be generated */
-	bool padded; /* lies in the result of its only user, a pad, whose borders are there */
+	unsigned int uses; /* users still to be generated */
+	bool padded; /* lies in its only user's result, a pad's, borders filled */
 };
 
-/* What the generator notes of an operation (ncc_op.gen) */
+/* What the generator notes about an operation (ncc_op.gen) */
 struct gen_note {
 	struct ncc_value *value; /* where it lies */
-	bool late_cast; /* a convert that its users do when they read the operand */
+	bool late_cast; /* a convert that its users do as they read */
 	bool read_by_copy; /* that user is a copy, which casts from anywhere */
-	uint8_t write_dtype; /* what it is written as: its only user's, a convert (0: its own) */
-	struct ncc_op *pad; /* its only user, in whose result it is made at once */
-	struct ncc_op *fused; /* the product that does this operation on its way out */
-	unsigned int nepilogue; /* of a product: the operations that it does so */
+	uint8_t write_dtype; /* that of its only user, a convert; 0: its own */
+	struct ncc_op *pad; /* its only user, in whose result it is computed */
+	struct ncc_op *fused; /* the product whose epilogue this is part of */
+	unsigned int nepilogue; /* of a product: the length of its epilogue */
 	struct ncc_op *epilogue[NCC_MAX_EPILOGUE];
-	struct ncc_op *group, *group_first, *group_next; /* made together; group: the last */
+	struct ncc_op *group, *group_first, *group_next; /* a group's last, first, next */
 };
 
 /*
- * An operation fused behind a product: alu with a constant, with one number for each partition or
- * with a tensor, or a function of ACT
+ * An operation of a product's epilogue: alu with a constant, with one number for each partition or
+ * with a tensor; or a function of ACT
  */
 enum gen_epilogue_form { EPILOGUE_CONSTANT, EPILOGUE_SCALAR, EPILOGUE_TENSOR, EPILOGUE_FUNCTION };
 struct gen_epilogue {
@@ -88,19 +88,19 @@ struct ncc_gen {
 	const struct ncc_options *opt;
 	struct ncc_prog prog;
 	struct ncc_buf *sbuf; /* live buffers */
-	uint64_t sbuf_next; /* where the next search begins: rotates, so that reuse comes late */
+	uint64_t sbuf_next; /* where the next search begins: it rotates, so reuse comes late */
 	uint64_t sbuf_live, sbuf_peak;
 	struct ncc_buf *temps[NCC_MAX_TEMPS];
 	unsigned int ntemps;
 	unsigned int psum_bank; /* next */
 	unsigned int copies; /* alternate engines */
-	unsigned int stamp; /* of the operation at hand */
+	unsigned int stamp; /* of the current operation */
 	unsigned int nspills;
-	bool no_room; /* why it failed: SBUF, or one instruction, cannot hold it; a piece may do */
+	bool no_room; /* it failed because SBUF or an instruction cannot hold it whole */
 	uint64_t dram; /* bytes of all variables */
 	uint32_t *idle; /* scratch variables that nobody uses */
 	unsigned int nidle;
-	unsigned int nepilogue; /* of the product at hand */
+	unsigned int nepilogue; /* of the current product */
 	struct gen_epilogue epilogue[NCC_MAX_EPILOGUE];
 	struct ncc_view whole, box; /* its result, and the box of it that leaves PSUM */
 	unsigned int nfiles, ntmp;
@@ -111,7 +111,7 @@ struct ncc_gen {
 
 #define NCC_SBUF_ALIGN 64
 
-/* Tensor IR -> machine program. The caller frees g->prog */
+/* Turns the tensor IR into a machine program. The caller frees g->prog. */
 int ncc_generate(struct ncc_gen *g);
 
 #endif

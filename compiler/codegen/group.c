@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Element-wise operations of one shape that follow from each other are made piece by piece
- * together: what only they read never leaves SBUF. Which ones, and the pieces of a single
- * operation whose result and operands do not fit SBUF too. Part of the code generator.
- *
- * A group comes into being at the place of its last member. Nothing between its first and its last
- * one reads a member without being one, so whatever a member reads is there by then.
+ * Groups: element-wise operations of one shape that follow from each other are done together, piece
+ * by piece, so that what only they read never leaves SBUF. This file finds the groups and generates
+ * them, and the pieces of a single operation whose result and operands do not fit SBUF.
+  A group
+ * is generated at the place of its last member. Nothing between its first and last member reads one
+ * without being one, so whatever a member reads exists by then.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,9 +21,9 @@
 #include "view.h"
 
 #define GROUP_MEMBERS 128
-#define GROUP_BYTES 18432 /* of a partition, all that is live: 128 of it stay in a host's cache */
-#define GROUP_ELEMS 65536 /* fewer are not worth the trouble */
-#define GROUP_AHEAD 1024 /* operations that are looked at for one group */
+#define GROUP_BYTES 18432 /* of a partition, live at once: 128 times that stay in a host's cache */
+#define GROUP_ELEMS 65536 /* fewer are not worth it */
+#define GROUP_AHEAD 1024 /* operations that are searched for one group */
 #define RESULT_BYTES 32768 /* of a partition: larger results go to DRAM */
 #define GROUP_VIEWS (GROUP_MEMBERS * 2)
 
@@ -47,7 +47,7 @@ static unsigned int grow(struct ncc_op *first)
 	struct ncc_op *last = first;
 	unsigned int n = 1, ahead = 0;
 
-	first->gen->group = first; /* a mark while it grows */
+	first->gen->group = first; /* marks the members while it grows */
 	for (struct ncc_op *x = first->next; x && ahead < GROUP_AHEAD; x = x->next, ahead++) {
 		if (!reads_group(x, first))
 			continue;
@@ -84,10 +84,10 @@ bool tile_is_immediate(const struct ncc_op *op, unsigned int i)
 	return i == 1 || !ncc_scalar_value(op->in[1], &v);
 }
 
-/* What comes from outside, or goes there; pieces are cut from all of them alike */
+/* A value that comes from outside the group or goes there; all slots are cut into pieces alike. */
 struct slot {
 	struct ncc_op *op;
-	uint8_t dtype; /* of a source: what it is fetched as (0: its own) */
+	uint8_t dtype; /* of a source: the type to fetch (0: its own) */
 	bool result;
 	unsigned int last; /* of a source: the last member that reads it */
 	struct tile_store store; /* of a result */
@@ -101,15 +101,15 @@ struct group {
 	unsigned int last[GROUP_MEMBERS]; /* the last member that reads this one */
 	unsigned int nslots;
 	struct slot slot[GROUP_VIEWS];
-	/* of the piece at hand */
+	/* Of the current piece: */
 	struct ncc_view tile[GROUP_MEMBERS], got[GROUP_VIEWS];
 };
 #define NO_SLOT INT32_MAX
 
-/* All slots' views in one form */
+/* The views of all slots in one form */
 struct form {
 	struct ncc_view v[GROUP_VIEWS];
-	unsigned int lead; /* a result: has every element once */
+	unsigned int lead; /* a result: it has every element once */
 };
 
 static uint8_t dtype_of(const struct ncc_op *op)
@@ -154,7 +154,7 @@ static int add_operand(struct group *x, unsigned int m, unsigned int i)
 	return 0;
 }
 
-/* Is the member read by others, or a result of the module? */
+/* Is the member read outside the group, or a result of the module? */
 static bool is_result(const struct group *x, unsigned int m)
 {
 	unsigned int inside = 0;
@@ -189,7 +189,7 @@ static int collect(struct ncc_gen *g, struct group *x, struct ncc_op *last)
 	return 0;
 }
 
-/* Bytes of a partition that the pieces live at one time take, at most */
+/* The bytes of a partition that pieces take which live at one time, at most */
 static int64_t live_bytes(const struct group *x, const struct form *f, const int64_t *size,
 			  int pdim)
 {
@@ -226,7 +226,7 @@ static int64_t live_bytes(const struct group *x, const struct form *f, const int
 	return most;
 }
 
-/* A source's piece in SBUF, there until the last member that reads it */
+/* Fetches a source's piece to SBUF, where it stays until its last reader in the group. */
 static int get(struct ncc_gen *g, struct group *x, const struct form *f, unsigned int s, int pdim)
 {
 	unsigned int mark = g->ntemps;
@@ -292,7 +292,7 @@ static int compute(struct ncc_gen *g, struct group *x, const struct form *f, uns
 	return rc;
 }
 
-/* A result's piece goes to its place when the next piece is in the program, or lies there */
+/* Stores a result's piece once the next piece is in the program, unless it lies in its place. */
 static int put(struct ncc_gen *g, struct group *x, const struct form *f, unsigned int m)
 {
 	int s = x->out[m];
@@ -361,7 +361,10 @@ static int in_boxes(struct ncc_gen *g, struct group *x, const struct form *f, in
 	return flush(g, x, rc);
 }
 
-/* Short rows, or one long one, along the partitions: as 128 long ones, and the rest by itself */
+/*
+ * Takes a dimension of short rows, or one long row, as 128 long ones along the partitions, and the
+ * rest by itself.
+ */
 static int in_rows(struct ncc_gen *g, struct group *x, const struct form *f, int wish)
 {
 	int pdim = tile_pdim(&f->v[f->lead], wish, 0), rc;
@@ -384,7 +387,7 @@ static int in_rows(struct ncc_gen *g, struct group *x, const struct form *f, int
 	return rc || !rest.v[f->lead].dim[pdim] ? rc : in_boxes(g, x, &rest, pdim);
 }
 
-/* Contiguous values: rows of as many elements as a piece may have, whatever the shape was */
+/* Takes contiguous values as rows of as many elements as a piece may have, whatever their shape. */
 static int in_flat_rows(struct ncc_gen *g, struct group *x, const struct form *f)
 {
 	int64_t n = f->v[f->lead].dim[0], columns, probe[1] = { NCC_SBUF_ALIGN };
@@ -410,7 +413,7 @@ static int in_flat_rows(struct ncc_gen *g, struct group *x, const struct form *f
 	return flush(g, x, rc);
 }
 
-/* Outermost first as the result lies in memory */
+/* Orders the dimensions as the result lies in memory, outermost first. */
 static int in_order(struct group *x, struct form *f, int pdim)
 {
 	const struct ncc_view *lead = &f->v[f->lead];
@@ -455,7 +458,7 @@ static unsigned int reads(const struct group *x, const struct ncc_op *in)
 	return n;
 }
 
-/* A source that member m reads as the last of all, whose place m's result takes */
+/* Gives m's result the place of a source whose last reader m is. */
 static bool take_place(struct ncc_gen *g, struct group *x, unsigned int m,
 		       const struct ncc_shape *s, struct ncc_view *v)
 {
@@ -466,15 +469,17 @@ static bool take_place(struct ncc_gen *g, struct group *x, unsigned int m,
 		    !view_can_take(t->op, reads(x, t->op), s, x->op[m]->pdim))
 			continue;
 		*v = t->op->gen->value->view;
-		v->buf->refs++; /* now no other result can take it */
+		v->buf->refs++; /* so that no other result takes it */
 		v->buf->pin = g->stamp;
 		return true;
 	}
 	return false;
 }
 
-/* A result's value: in SBUF if it takes a source's place or is small and there is room, else in
- * DRAM */
+/*
+ * Places a result: in SBUF if it takes a source's place or is small and there is room, else in
+ * DRAM.
+ */
 static int place_result(struct ncc_gen *g, struct group *x, unsigned int m)
 {
 	struct ncc_op *op = x->op[m];
@@ -497,7 +502,10 @@ static int place_result(struct ncc_gen *g, struct group *x, unsigned int m)
 	return 0;
 }
 
-/* A small source in other partitions than the results comes from DRAM, in rows, piece after piece */
+/*
+ * Moves a small source that lies in other partitions than the results to DRAM, from where rows of
+ * it come piece by piece.
+ */
 static int flatten_source(struct ncc_gen *g, struct ncc_view *v, int pdim)
 {
 	struct ncc_view from = *v, to;
@@ -528,7 +536,7 @@ static int place(struct ncc_gen *g, struct group *x, struct form *f, int pdim)
 {
 	int rc = 0;
 
-	for (unsigned int s = 0; !rc && s < x->nslots; s++) { /* the sources, which come first */
+	for (unsigned int s = 0; !rc && s < x->nslots; s++) { /* sources come first */
 		if (x->slot[s].result)
 			continue;
 		rc = gen_place(g, x->slot[s].op, pdim);

@@ -33,7 +33,7 @@ int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 	return 0;
 }
 
-/* One number all over a value in DRAM: as many times a tile of it as it takes */
+/* Fills a value in DRAM with one number: stores a tile of it as often as needed. */
 static int fill_dram(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *spread,
 		     double v)
 {
@@ -72,7 +72,7 @@ static int fill_dram(struct ncc_gen *g, const struct ncc_view *dst, const struct
 	return rc;
 }
 
-/* The pad value need not be constant: a scalar spread over the result */
+/* Fills dst with the pad value, which need not be constant: a scalar spread over the result. */
 static int fill(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	struct ncc_view spread;
@@ -106,7 +106,7 @@ int gen_pad(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *d
 		int64_t step = op->interior[d] + 1, low = op->low[d], n = op->in[0]->shape.dim[d];
 		int64_t first = low < 0 ? (-low + step - 1) / step : 0, last;
 
-		/* operand index i goes to low + i * step: keep those inside the result */
+		/* Operand index i goes to low + i * step; those inside the result are kept. */
 		last = low > dst->dim[d] - 1 ? -1 : (dst->dim[d] - 1 - low) / step;
 		if (last > n - 1)
 			last = n - 1;
@@ -118,7 +118,7 @@ int gen_pad(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *d
 	return rc ? rc : gen_copy(g, &to, &from);
 }
 
-/* Borders around the operand in free dimensions, and one number in them */
+/* Does the pad only add borders of one number along free dimensions? */
 static bool is_border(const struct ncc_op *pad)
 {
 	double v;
@@ -140,7 +140,7 @@ void gen_find_pads(struct ncc_module *m)
 		if (!x || x->users != 1 || !is_border(op))
 			continue;
 		if (x->kind == NCC_CONVERT && x->in[0]->gen->write_dtype == x->shape.dtype)
-			x = x->in[0]; /* which has no other user */
+			x = x->in[0]; /* its only user is the pad */
 		if (x->pdim == op->pdim &&
 		    (ncc_is_elementwise(x->kind) || x->kind == NCC_DOT || x->kind == NCC_CONV))
 			x->gen->pad = op;

@@ -15,7 +15,7 @@
 #include "view.h"
 #include "walk.h"
 
-/* Elements of a box along each dimension of dst: inner ones whole while they fit a bank */
+/* The size of a box along each dimension of dst: the inner ones whole while they fit a bank */
 void gen_mm_box_size(unsigned int ndim, const int64_t *dim, const struct ncc_view *mv,
 		     int64_t *size)
 {
@@ -54,7 +54,7 @@ static void psum_view(struct ncc_gen *g, struct mm_box *b, const struct ncc_view
 	b->psum.pdim = 0;
 }
 
-/* The one access pattern of a view that a box was made to fit */
+/* The access pattern of a view that was cut to need only one */
 static int one_ap(struct ncc_gen *g, const struct ncc_view *v, struct neuron_ap *ap,
 		  unsigned int *partitions)
 {
@@ -124,7 +124,7 @@ int gen_mm_end(struct ncc_gen *g, const struct mm *mm, const struct ncc_view *ds
 	return rc;
 }
 
-/* The boxes from *at on, as many as are in flight; at moves on, and is 0 behind the last */
+/* Opens boxes from *at on, as many as may be in flight; *at moves on, to 0 after the last. */
 static bool open_boxes(struct ncc_gen *g, struct mm *mm, const struct ncc_view *dst,
 		       const int64_t *size, uint8_t dtype, int64_t *at)
 {

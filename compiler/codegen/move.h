@@ -8,13 +8,17 @@
 int gen_dma(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
 int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
 /*
- * The value in SBUF, pdim along the partitions from 0 (128 to a chunk), of type dtype (0: its own):
- * the view itself when it already is so, else a temporary copy. Dimensions of stride 0 stay so.
+ * Brings a value to SBUF as type dtype (0: its own), pdim along the partitions from 0 on (128 to a
+ * chunk): the view itself if it already lies so, else a temporary copy. Dimensions of stride 0 stay
+ * so.
  */
 int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
 	      struct ncc_view *out);
 
-/* transpose.c: would a DMA go element by element? Then through blocks that POOL transposes */
+/*
+ * transpose.c: would a DMA go element by element? Then the copy goes through blocks that POOL
+ * transposes.
+ */
 bool gen_is_transpose(const struct ncc_view *dst, const struct ncc_view *src);
 int gen_transpose(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the tiled forms of operations share: a piece in SBUF, the place in DRAM that it is stored
- * to, and an operation on pieces. Part of the code generator.
+ * What the tiled forms of operations share: a piece in SBUF, its place in DRAM, and an operation on
+ * pieces. Part of the code generator.
  */
 #include <errno.h>
 #include <string.h>
@@ -73,7 +73,7 @@ void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v
 	*x = *real;
 	t->note[1 + i] = *real->gen;
 	x->gen = &t->note[1 + i];
-	if (!ncc_scalar_value(real, &one)) /* a part of a constant may look like one number */
+	if (!ncc_scalar_value(real, &one)) /* a piece of a constant may look like one number */
 		x->kind = NCC_PARAM;
 	x->shape.ndim = v->ndim;
 	memcpy(x->shape.dim, v->dim, sizeof(x->shape.dim));

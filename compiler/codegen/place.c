@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where values lie: constants come to DRAM when they are first used, and transposes, slices,
- * broadcasts and most reshapes are views of their operand. Part of the code generator.
+ * Where values lie. Constants come to DRAM when they are first used; transposes, slices, broadcasts
+ * and most reshapes are views of their operand. Part of the code generator.
  */
 #include "place.h"
 
@@ -23,7 +23,10 @@ struct ncc_value *gen_value(struct ncc_gen *g, struct ncc_op *op, const struct n
 	return op->gen->value;
 }
 
-/* Strides with pdim outermost and inner innermost, if they are dimensions; true: row-major ones */
+/*
+ * The strides with pdim outermost and inner innermost, if those are dimensions; true: they are
+ * row-major.
+ */
 static bool constant_strides(const struct ncc_shape *s, int pdim, int inner, int64_t *stride)
 {
 	int64_t step = 1, plain = 1;
@@ -48,7 +51,7 @@ static bool constant_strides(const struct ncc_shape *s, int pdim, int inner, int
 	return same;
 }
 
-/* A copy of the constant that lies with such strides */
+/* A copy of the constant with such strides */
 static void *reorder(const struct ncc_op *op, const int64_t *stride)
 {
 	const struct ncc_shape *s = &op->shape;
@@ -126,8 +129,8 @@ int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 }
 
 /*
- * Scratch in DRAM that the shape is a view of: as any shape of the same elements is of a row-major
- * one, and many are of one that lies as the partitions do
+ * Copies src to a scratch variable in DRAM of which shape is a view. A row-major variable has a
+ * view of every shape of the same elements; one with its partitions outermost has many.
  */
 static int through_dram(struct ncc_gen *g, const struct ncc_view *src,
 			const struct ncc_shape *shape, struct ncc_view *out)

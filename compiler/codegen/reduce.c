@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reductions on POOL. Reduced dimensions are the inner ones of the source's access pattern, so no
- * data move for them; a reduction over the partitions first brings its partial results into one
- * partition. Windows of one dimension are reductions whose source dimensions overlap
+ * Reductions on POOL. The reduced dimensions are the inner ones of the source's access pattern, so
+ * that no data move for them. A reduction over the partitions first brings its partial results into
+ * one partition. Windows of one dimension are reductions whose source dimensions overlap
  * (passes/windows.c has split the others). Part of the code generator.
  */
 #include "reduce.h"
@@ -57,7 +57,10 @@ static void inner_add(struct inner *in, int64_t dim, int64_t stride)
 	in->stride[in->n++] = stride;
 }
 
-/* dst and src have the same outer dimensions; src's pattern gets the inner ones behind them */
+/*
+ * Reduces src into dst, which has the same outer dimensions; the inner ones follow in src's
+ * pattern.
+ */
 static int reduce_over(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst,
 		       const struct ncc_view *src, const struct inner *in)
 {
@@ -104,7 +107,7 @@ static int reduce_over(struct ncc_gen *g, const struct ncc_op *op, const struct 
 	return 0;
 }
 
-/* result = func(result, initial value), unless that changes nothing */
+/* Computes dst = func(dst, initial value), unless that changes nothing. */
 int gen_reduce_init(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_SCALAR, .op0 = reduce_alu(op) };
@@ -156,7 +159,7 @@ int gen_reduce_init(struct ncc_gen *g, const struct ncc_op *op, const struct ncc
 	return 0;
 }
 
-/* Split a fetched source into outer dimensions (a view like the result) and inner ones */
+/* Splits a fetched source into outer dimensions (a view like the result) and inner ones. */
 static void split(const struct ncc_view *src, uint32_t mask, struct ncc_view *outer,
 		  struct inner *in)
 {
@@ -170,7 +173,7 @@ static void split(const struct ncc_view *src, uint32_t mask, struct ncc_view *ou
 		else
 			map[n++] = (uint8_t)d;
 	}
-	if (!in->n) { /* nothing but dimensions of 1 */
+	if (!in->n) { /* only dimensions of 1 are reduced */
 		in->n = 1;
 		in->dim[0] = 1;
 		in->stride[0] = 0;
@@ -206,7 +209,7 @@ int gen_reduce_combine(struct ncc_gen *g, const struct ncc_op *op, const struct 
 	return rc;
 }
 
-/* A result without dimensions: every partition's own, then all in one partition */
+/* Reduces to a scalar: first within every partition, then across them in one. */
 static int reduce_all(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	const struct ncc_view *x = &op->in[0]->gen->value->view;
@@ -229,7 +232,7 @@ static int reduce_all(struct ncc_gen *g, const struct ncc_op *op, const struct n
 	split(&src, op->mask & ~(1u << pd), &outer, &in);
 	view_shape(&outer, &s);
 	if (s.dtype == NEURON_DT_BF16 || s.dtype == NEURON_DT_FP16)
-		s.dtype = NEURON_DT_FP32; /* one rounding, at the end */
+		s.dtype = NEURON_DT_FP32; /* rounded once, at the end */
 	rc = gen_sbuf_view(g, &s, 0, &part);
 	rc = rc ? rc : gen_temp(g, part.buf);
 	rc = rc ? rc : reduce_over(g, op, &part, &outer, &in);
@@ -240,7 +243,7 @@ static int reduce_all(struct ncc_gen *g, const struct ncc_op *op, const struct n
 	return reduce_over(g, op, dst, &outer, &in);
 }
 
-/* Operand dimension of a result dimension */
+/* The operand's dimension that result dimension d is */
 static int operand_dim(const struct ncc_op *op, int d)
 {
 	for (unsigned int i = 0; i < op->in[0]->shape.ndim; i++)
@@ -291,7 +294,9 @@ int gen_window_part(struct ncc_gen *g, const struct ncc_op *op, const struct ncc
 	return reduce_over(g, op, dst, &src, &in);
 }
 
-/* One windowed dimension, no padding, no base dilation: passes/windows.c saw to it */
+/*
+ * There is one windowed dimension without padding and base dilation: passes/windows.c sees to it.
+ */
 int gen_reduce_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	int rc = gen_window_part(g, op, dst);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions: the result is a fresh SBUF view with op->pdim. */
+/* Reductions, whose result is a fresh SBUF view with op->pdim. */
 #ifndef NCC_GEN_REDUCE_H
 #define NCC_GEN_REDUCE_H
 
@@ -8,8 +8,8 @@
 int gen_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_reduce_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 /*
- * Parts of them: dst = src without the dimensions in mask; acc = func(acc, part); a
- * window without the initial value; dst = func(dst, initial value)
+ * Steps of them: dst = src reduced over the dimensions in mask; acc = func(acc, part); a window
+ * without the initial value; dst = func(dst, initial value)
  */
 int gen_reduce_part(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst,
 		    const struct ncc_view *src, uint32_t mask);

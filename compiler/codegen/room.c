@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Room in SBUF. When what is free lies in pieces that are too small, a live buffer moves to another
- * one of them. When SBUF is full, one moves to a scratch variable in DRAM as it is, partition
- * behind partition; whoever reads it later fetches it by DMA. The victim is the buffer whose next
- * reader is farthest. Every view of a buffer that moved stays valid. Part of the code generator.
+ * Room in SBUF. When the free space is fragmented, a live buffer moves to another gap. When SBUF is
+ * full, one is spilled as it is, partition after partition, to a scratch variable in DRAM, from
+ * where later readers fetch it by DMA. The victim is the buffer whose next reader is farthest.
+ * Every view of a buffer that moved stays valid. Part of the code generator.
  */
 #include "room.h"
 
@@ -13,7 +13,7 @@
 #include "buffer.h"
 #include "view.h"
 
-/* Number the live buffers by their first use in the operations to come */
+/* Numbers the live buffers by their first use in the operations to come. */
 static void find_next_uses(struct ncc_gen *g)
 {
 	unsigned int n = 0;
@@ -30,7 +30,8 @@ static void find_next_uses(struct ncc_gen *g)
 				b->next_use = n;
 		}
 	}
-	for (struct ncc_buf *b = g->sbuf; b; b = b->next) /* only a result of the module */
+	/* what nobody reads is a result of the module */
+	for (struct ncc_buf *b = g->sbuf; b; b = b->next)
 		b->next_use = b->next_use ? b->next_use : n + 1;
 }
 
@@ -73,7 +74,7 @@ static uint64_t begin_of(const struct ncc_gen *g, const struct ncc_buf *b)
 	return b ? b->base : g->prog.target->sbuf_part_size;
 }
 
-/* A gap for b that stays clear of [lo, hi): the buffer before it (NULL: none) in *before */
+/* Finds a gap for b outside [lo, hi); *before is the buffer in front of it (NULL: none). */
 static bool gap_for(const struct ncc_gen *g, const struct ncc_buf *b, uint64_t lo, uint64_t hi,
 		    struct ncc_buf **before)
 {
@@ -92,7 +93,7 @@ static bool gap_for(const struct ncc_gen *g, const struct ncc_buf *b, uint64_t l
 	}
 }
 
-/* The smallest buffer without which there would be a gap of size bytes, and that fits another one */
+/* The smallest buffer that, moved to another gap, would leave a gap of size bytes */
 static struct ncc_buf *find_mover(const struct ncc_gen *g, uint64_t size, struct ncc_buf **before)
 {
 	struct ncc_buf *best = NULL, *prev = NULL, *to;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Room in SBUF for a view, at the cost of what is needed later. */
+/* Room in SBUF for a view, made at the cost of values that are needed later. */
 #ifndef NCC_GEN_ROOM_H
 #define NCC_GEN_ROOM_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operations whose result and operands do not fit SBUF together: the result is a scratch variable
- * in DRAM and is made piece by piece. A piece is stored when the instructions of the
- * next one are in the program, so that loads, computing and stores of three pieces overlap. What
- * all tiled operations share; the element-wise ones are group.c's. Part of the code generator.
+ * Tiling: operations whose result and operands do not fit SBUF together. The result is a scratch
+ * variable in DRAM and is computed piece by piece. A piece is stored after the instructions of the
+ * next one, so that loading, computing and storing of three pieces overlap. This file has what all
+ * tiled operations share; group.c has the element-wise ones. Part of the code generator.
  */
 #include "tile.h"
 
@@ -16,7 +16,7 @@
 #include "place.h"
 #include "room.h"
 
-/* Everything an operation reads has a place, and nothing large of it stays in SBUF */
+/* Gives everything that an operation reads a place, nothing large of it in SBUF. */
 static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 {
 	for (unsigned int i = 0; i < op->nin; i++) {
@@ -77,7 +77,7 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 	}
 }
 
-/* What was fused behind a product that is there, together */
+/* Generates the epilogue of a product that has been computed, as a group. */
 static int tile_epilogue(struct ncc_gen *g, struct ncc_op *last)
 {
 	struct ncc_op *product = last->gen->fused;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Private to the tiled forms of operations: values too large for SBUF lie row-major in DRAM, and an
- * operation on them is done piece by piece. gen_tiled is what gen.c calls; each piece is an
- * operation of its own, of which the usual functions (gen_elementwise, ...) see nothing but the
- * box.
+ * operation on them is done piece by piece. gen.c calls gen_tiled; each piece is an operation of
+ * its own, in which the usual functions (gen_elementwise, ...) see nothing but the box.
  */
 #ifndef NCC_GEN_TILE_H
 #define NCC_GEN_TILE_H
@@ -12,12 +11,14 @@
 
 #define TILE_OPERANDS 3
 
-/* A result in SBUF and its place in DRAM: stored once the next piece's instructions are there */
+/*
+ * A result's piece in SBUF and its place in DRAM: it is stored after the next piece's instructions.
+ */
 struct tile_store {
 	struct ncc_view tile, to;
 	bool full;
 };
-/* an SBUF view that stays until it is stored */
+/* Allocates an SBUF view that stays until it is stored. */
 int tile_alloc(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *tile);
 int tile_put(struct ncc_gen *g, struct tile_store *st, const struct ncc_view *tile,
 	     const struct ncc_view *to);
@@ -32,13 +33,12 @@ struct tile_op {
 void tile_op_init(struct tile_op *t, const struct ncc_op *op, const struct ncc_shape *s, int pdim);
 void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v);
 
-/* group.c */
-bool tile_is_immediate(const struct ncc_op *op,
-		       unsigned int i); /* such an operand needs no place */
-int tile_elementwise(struct ncc_gen *g, struct ncc_op *last); /* with its group, if it has one */
+/* group.c: is the operand an immediate, which needs no place? */
+bool tile_is_immediate(const struct ncc_op *op, unsigned int i);
+int tile_elementwise(struct ncc_gen *g, struct ncc_op *last); /* and its group, if it has one */
 
-int tile_result(struct ncc_gen *g, struct ncc_op *op); /* its value, in DRAM, not yet made */
-/* The operation op (not what is fused behind it) in pieces to dst, in DRAM */
+int tile_result(struct ncc_gen *g, struct ncc_op *op); /* places it in DRAM */
+/* Compute op, without its epilogue, in pieces to dst, in DRAM. */
 int tile_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int tile_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int tile_window(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
@@ -46,15 +46,12 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 int tile_conv(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 
 /*
- * group.c marks element-wise operations that are made together, piece by piece, at the place of
- * the last one
+ * group.c: marks the element-wise operations that are done together, piece by piece, at the place
+ * of the last one.
  */
 void gen_find_groups(struct ncc_module *m);
 
-/*
- * tile.c: what does not fit SBUF with its operands, and the product and operations fused with
- * it: each in pieces, with a result in DRAM
- */
+/* tile.c: computes op, or a product and its epilogue, in pieces with the result in DRAM. */
 int gen_tiled(struct ncc_gen *g, struct ncc_op *op);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Products of values too large for SBUF. Operands are brought into one form in DRAM first, what is
- * contracted outside; then boxes of the result accumulate in PSUM while both operands come by in
- * groups. Part of the code generator.
+ * Products of values too large for SBUF. The operands are first brought into one order in DRAM,
+ * contracted dimensions outermost; then boxes of the result accumulate in PSUM while both operands
+ * come by in groups. Part of the code generator.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,10 @@
 #include "tile.h"
 #include "view.h"
 
-/* An operand with its dimensions in another order and its own type, in DRAM: as it lies, or a copy */
+/*
+ * An operand in DRAM with its dimensions in the order of map, of its own type: as it lies, or a
+ * copy
+ */
 static int in_order(struct ncc_gen *g, const struct ncc_op *x, const uint8_t *map, bool lies_so,
 		    struct ncc_view *v)
 {
@@ -43,7 +46,7 @@ static int in_order(struct ncc_gen *g, const struct ncc_op *x, const uint8_t *ma
 	return rc;
 }
 
-/* Batch, contracted and free dimensions of operand i, in that order; three numbers of elements */
+/* The batch, contracted and free dimensions of operand i in that order; n: the elements of each */
 static void side_order(const struct ncc_op *op, unsigned int i, uint8_t *map, int64_t *n)
 {
 	const struct ncc_shape *s = &op->in[i]->shape;
@@ -69,7 +72,10 @@ static void side_order(const struct ncc_op *op, unsigned int i, uint8_t *map, in
 	}
 }
 
-/* [batch, contracted, free], neighbours along free; the caller drops the reference to v's buffer */
+/*
+ * An operand as [batch, contracted, free], contiguous along free. The caller drops the reference to
+ * v's buffer.
+ */
 static int dot_side(struct ncc_gen *g, const struct ncc_op *op, unsigned int i, struct ncc_view *v)
 {
 	const struct ncc_op *x = op->in[i];
@@ -91,9 +97,9 @@ static int dot_side(struct ncc_gen *g, const struct ncc_op *op, unsigned int i, 
 	return ncc_fail_op(g->err, -EINVAL, op, "internal: an operand in order is not in order");
 }
 
-#define MOST_CHUNKS 16 /* of 128 contracted elements, in a group */
+#define MOST_CHUNKS 16 /* of 128 contracted elements each, in a group */
 
-/* st[K, S] and mv[K, N] of one box of the result, in groups along K */
+/* Computes one box of the result from st[K, S] and mv[K, N], in groups along K. */
 static int dot_box(struct ncc_gen *g, const struct ncc_view *st, const struct ncc_view *mv,
 		   const struct ncc_view *tile)
 {
@@ -132,7 +138,7 @@ static int64_t pieces(int64_t n, int64_t size)
 	return (n + size - 1) / size;
 }
 
-/* dst[batch, S, N] of one batch index in boxes */
+/* Computes dst[S, N] of one batch index in boxes. */
 static int dot_matrix(struct ncc_gen *g, struct tile_store *store, const struct ncc_view *dst,
 		      const struct ncc_view *st, const struct ncc_view *mv)
 {
@@ -210,11 +216,11 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 struct conv {
 	const struct ncc_op *op;
 	unsigned int nspatial;
-	struct ncc_view x, k, y; /* of one group */
-	int64_t kbox[NCC_MAX_DIMS]; /* kernel positions of a term group, as dimensions of k */
+	struct ncc_view x, k, y; /* one group's */
+	int64_t kbox[NCC_MAX_DIMS]; /* kernel positions fetched together, as dimensions of k */
 };
 
-/* The part of x that a box of y needs for kernel positions from lo on */
+/* The part of x that a box of y needs for the kernel positions from lo on */
 static struct ncc_view conv_input(const struct conv *c, const struct tile_box *y,
 				  const int64_t *klo, const int64_t *ksize)
 {
@@ -232,7 +238,7 @@ static struct ncc_view conv_input(const struct conv *c, const struct tile_box *y
 	return v;
 }
 
-/* One matrix product for each kernel position of a fetched box of the kernel */
+/* Makes a term, one matrix product, for each kernel position of a fetched box of the kernel. */
 static unsigned int conv_terms(const struct conv *c, const struct tile_box *y,
 			       const struct ncc_view *x, const struct ncc_view *k,
 			       struct mm_term *term)
@@ -306,7 +312,7 @@ static int conv_box(struct ncc_gen *g, const struct conv *c, const struct tile_b
 	return rc ? rc : gen_mm_end(g, &mm, tile);
 }
 
-/* Bytes of a partition for a box of y and c->kbox */
+/* The bytes of a partition that a box of y and c->kbox take */
 static int64_t conv_bytes(const struct conv *c, const int64_t *ysize)
 {
 	struct tile_box y = { 0 };
@@ -322,7 +328,7 @@ static int64_t conv_bytes(const struct conv *c, const int64_t *ysize)
 	       tile_bytes(&c->y, ysize, 0, 0);
 }
 
-/* A box of the result: four banks of it, fewer when kernel and input are large */
+/* Chooses the size of a box of the result: four banks, fewer when kernel and input are large. */
 static void conv_sizes(struct conv *c, int64_t *ysize, int64_t *bank)
 {
 	unsigned int nd = c->y.ndim, nk = c->nspatial + 2;

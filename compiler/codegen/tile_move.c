@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Concatenations in DRAM along a short dimension (a stack of tensors along a new last one): each
- * operand would go to its place element by element. Pieces are put together in SBUF by engines, and
- * stored whole. Part of the code generator.
+ * Concatenations in DRAM along a short dimension (a stack of tensors along a new last one), where
+ * each operand would go to its place element by element. Engines put pieces together in SBUF, and
+ * those are stored whole. Part of the code generator.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,15 +14,15 @@
 #include "tile.h"
 #include "view.h"
 
-#define SHORT_RUN 16 /* elements of an operand that lie together in the result */
-#define FEWEST_ELEMS 65536 /* below, the descriptors are no burden */
+#define SHORT_RUN 16 /* adjacent elements of an operand in the result */
+#define FEWEST_ELEMS 65536 /* with fewer, the descriptors cost little */
 
 struct join {
 	const struct ncc_op *op;
 	struct ncc_view dst;
 	unsigned int axis;
 	int pdim;
-	bool split, rest; /* of pdim: as 128 rows, and what that leaves */
+	bool split, rest; /* pdim is taken as 128 rows; and the rest that leaves */
 };
 
 static struct ncc_view form(const struct join *j, const struct ncc_view *v)
@@ -77,7 +77,7 @@ static int join_pieces(struct ncc_gen *g, const struct join *j)
 	int rc;
 
 	memcpy(step, j->dst.dim, sizeof(step));
-	/* the piece, and at most as much again of one operand */
+	/* Half is for the piece, and half for one operand at a time. */
 	while (tile_bytes(&j->dst, step, j->pdim, 0) > TILE_BYTES / 2 &&
 	       tile_halve(step, j->dst.ndim, j->pdim, mask))
 		;
@@ -88,7 +88,7 @@ static int join_pieces(struct ncc_gen *g, const struct join *j)
 	return tile_flush(g, &st, rc);
 }
 
-/* Would the operands go to their places in short runs? */
+/* Would the operands be written in short runs? */
 static bool is_short(const struct ncc_op *op, const struct ncc_view *dst)
 {
 	int64_t longest = 0, n = ncc_elems(&op->shape);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reductions of values too large for SBUF. The result is made in boxes; what a box reduces comes in
- * chunks, in the order of their indices, and the chunks' results are accumulated (in fp32 for the
- * 16-bit types) in that order. Which chunks there are depends on shapes and types only
+ * Reductions of values too large for SBUF. The result is computed in boxes; what a box reduces
+ * comes in chunks, in the order of their indices, and the chunks' results are accumulated in that
+ * order (in fp32 for the 16-bit types). How it is chunked depends on shapes and types only
  * (docs/compiler.md). Part of the code generator.
  */
 #include <errno.h>
@@ -26,7 +26,7 @@ static uint8_t acc_dtype(const struct ncc_op *op)
 	return dtype == NEURON_DT_BF16 || dtype == NEURON_DT_FP16 ? NEURON_DT_FP32 : dtype;
 }
 
-/* The shape of what is left of a box of x, and where its pdim is then */
+/* The shape that a box of x has after the reduction, and where its pdim is then */
 static int kept_shape(const struct ncc_view *x, const int64_t *size, uint32_t mask, int pdim,
 		      struct ncc_shape *s)
 {
@@ -46,9 +46,9 @@ static int kept_shape(const struct ncc_view *x, const int64_t *size, uint32_t ma
 struct reduction {
 	const struct ncc_op *op;
 	const struct ncc_view *acc;
-	uint32_t mask; /* dimensions that a chunk's instructions reduce */
+	uint32_t mask; /* the dimensions that are reduced within a chunk */
 	int pdim; /* of the operand */
-	bool fold; /* chunks along pdim go to the same partitions */
+	bool fold; /* chunks along pdim share partitions */
 	bool begun; /* acc holds something */
 };
 
@@ -102,7 +102,9 @@ static int64_t product(const int64_t *size, unsigned int ndim, uint32_t mask)
 	return n;
 }
 
-/* What lies in SBUF at once: a chunk, and the result up to three times (sum, chunk's, narrowed) */
+/*
+ * The bytes in SBUF at once: a chunk, and up to three results (the sum, the chunk's, the narrowed)
+ */
 static int64_t reduce_bytes(const struct ncc_op *op, const struct ncc_view *x, const int64_t *size,
 			    uint32_t mask, int pdim)
 {
@@ -115,8 +117,8 @@ static int64_t reduce_bytes(const struct ncc_op *op, const struct ncc_view *x, c
 }
 
 /*
- * The box of a chunk: as little of what is kept as needed, but whole runs of neighbours; then fewer
- * of what is reduced; shorter runs only when nothing else is left
+ * Chooses the box of a chunk: first fewer kept elements, but whole runs of neighbours; then fewer
+ * reduced ones; shorter runs only when nothing else is left.
  */
 static void chunk_step(const struct ncc_op *op, const struct ncc_view *x, uint32_t mask, int pdim,
 		       int64_t *step)
@@ -142,7 +144,10 @@ static void chunk_step(const struct ncc_op *op, const struct ncc_view *x, uint32
 		;
 }
 
-/* The sum of a box in its type to its place; acc is gone then, also when rc says it failed before */
+/*
+ * Stores the sum of a box in its type and releases acc, also when rc says that a step before
+ * failed.
+ */
 static int finish(struct ncc_gen *g, const struct ncc_op *op, struct tile_store *st,
 		  const struct ncc_view *acc, const struct ncc_view *to, int rc)
 {
@@ -162,7 +167,7 @@ static int finish(struct ncc_gen *g, const struct ncc_op *op, struct tile_store 
 	return rc;
 }
 
-/* All of x to one number: the sums of 128 partitions, then theirs */
+/* Reduces all of x to one number: the sums of 128 partitions, then their sum. */
 static int reduce_to_one(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *x,
 			 const struct ncc_view *dst)
 {
@@ -174,7 +179,7 @@ static int reduce_to_one(struct ncc_gen *g, const struct ncc_op *op, const struc
 	bool flat = tile_flatten(&v) && n >= rows;
 	int rc;
 
-	if (flat) { /* as 128 rows and a rest */
+	if (flat) { /* 128 rows and a rest */
 		rest = tile_flat_piece(&v, n - n % rows, n % rows, 1);
 		v = tile_flat_piece(&v, 0, rows, n / rows);
 	} else {
@@ -270,7 +275,7 @@ int tile_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 	return rc || !from.dim[r.pdim] ? rc : reduce_boxes(g, &r, &from, &to);
 }
 
-/* The part of x that window positions [w0, w0 + wn) of a box of the result read */
+/* The part of x that window positions [w0, w0 + wn) read for a box of the result */
 static void window_box(const struct ncc_op *op, const int64_t *lo, const int64_t *size, int64_t w0,
 		       int64_t wn, int64_t *xlo, int64_t *xsize)
 {
@@ -289,7 +294,7 @@ struct windows {
 	const struct ncc_view *x;
 	int pdim;
 	unsigned int dim; /* the windowed one */
-	int64_t positions; /* of the window, in one chunk */
+	int64_t positions; /* window positions in one chunk */
 };
 
 static int64_t window_bytes(const struct windows *w, const int64_t *size)

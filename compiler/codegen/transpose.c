@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Transposes of much data. A DMA between two sides that are contiguous along different dimensions
- * goes element by element, a descriptor each. Instead POOL transposes blocks of 32 x 32: from where
- * they lie to where they belong if both sides are in SBUF, else in tiles whose rows come to SBUF
- * whole and go on as whole columns. Bits do not change. Part of the code generator.
+ * goes element by element, a descriptor each. Instead POOL transposes blocks of 32 x 32: directly
+ * if both sides are in SBUF, else in tiles whose rows come to SBUF whole and leave as whole
+ * columns. Bits do not change. Part of the code generator.
  */
 #include <string.h>
 
@@ -17,12 +17,12 @@
 
 #define BLOCK NEURON_ISA_TRANSPOSE_BLOCK
 #define TILE_COLUMNS 512
-#define MOST_BLOCKS 32 /* of an instruction: ours, below the 64 that it may have */
-#define FEWEST_ELEMS 8192 /* below, the descriptors are no burden */
+#define MOST_BLOCKS 32 /* in an instruction: our choice; it may have 64 */
+#define FEWEST_ELEMS 8192 /* with fewer, the descriptors cost little */
 #define FEWEST_OF_TILE 1024
-#define SHORTEST 4 /* elements of either dimension */
+#define SHORTEST 4 /* elements that either dimension has at least */
 
-/* The dimension along which elements are neighbours; -1: none */
+/* The contiguous dimension; -1: none */
 static int contiguous(const struct ncc_view *v)
 {
 	for (unsigned int d = 0; d < v->ndim; d++)
@@ -36,7 +36,7 @@ static bool along_partitions(const struct ncc_view *v, unsigned int d)
 	return v->pdim == (int)d || v->pdim == (int)d + 1;
 }
 
-/* Join neighbouring dimensions that both sides step through as one, so that tiles are full */
+/* Joins neighbouring dimensions that both sides step through as one, so that tiles are full. */
 static void join_dims(struct ncc_view *x, struct ncc_view *y)
 {
 	for (unsigned int d = 0; d + 1 < x->ndim;) {
@@ -123,7 +123,7 @@ static int transpose_blocks(struct ncc_gen *g, const struct ncc_view *dst,
 	return rc;
 }
 
-/* Blocks that lie in one quadrant of the source's partitions and go to one of the result's */
+/* Transposes the blocks from one quadrant of the source's partitions to one of the result's. */
 static int transpose_quadrant(struct ncc_gen *g, const struct ncc_view *dst,
 			      const struct ncc_view *src, int64_t qa, int64_t qb)
 {
@@ -149,7 +149,10 @@ static int transpose_quadrant(struct ncc_gen *g, const struct ncc_view *dst,
 	return transpose_blocks(g, &to, &from);
 }
 
-/* Both in SBUF: POOL turns blocks and puts them into whichever partitions they belong to */
+/*
+ * Transposes between two views in SBUF: POOL puts the blocks into whichever partitions they belong
+ * to.
+ */
 static int transpose_in_sbuf(struct ncc_gen *g, const struct ncc_view *dst,
 			     const struct ncc_view *src)
 {
@@ -169,7 +172,7 @@ static bool starts_a_chunk(const struct ncc_view *v)
 	       v->buf->chunk % ncc_dtype_size(v->dtype) == 0;
 }
 
-/* Whole blocks from partitions to partitions, which needs no DMA? */
+/* Are both sides whole blocks in partitions? Then no DMA is needed. */
 static bool can_transpose_in_sbuf(const struct ncc_view *dst, const struct ncc_view *src)
 {
 	return src->buf->space == NCC_SBUF && dst->buf->space == NCC_SBUF &&
@@ -178,7 +181,7 @@ static bool can_transpose_in_sbuf(const struct ncc_view *dst, const struct ncc_v
 	       src->dim[dst->pdim] % BLOCK == 0 && starts_a_chunk(src) && starts_a_chunk(dst);
 }
 
-/* [rows, columns]: rows along dst's contiguous dimension, columns along src's */
+/* Transposes a tile [rows, columns]: rows along dst's contiguous dimension, columns along src's. */
 static int transpose_tile(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {
 	static const uint8_t swap[2] = { 1, 0 };
@@ -206,7 +209,7 @@ static int transpose_tile(struct ncc_gen *g, const struct ncc_view *dst, const s
 	return rc;
 }
 
-/* All tiles of two dimensions, the others at one index */
+/* Transposes all tiles of two dimensions, with the others at one index. */
 static int transpose_plane(struct ncc_gen *g, const struct ncc_view *dst,
 			   const struct ncc_view *src)
 {

@@ -103,20 +103,21 @@ struct ncc_view view_drop(const struct ncc_view *v, unsigned int d)
 	return s;
 }
 
-/* One group of dimensions of each side with the same number of elements: [i0, i1) and [o0, o1) */
+/*
+ * Reshapes one group of dimensions, [i0, i1) to [o0, o1), which have the same number of elements.
+ */
 static bool reshape_group(const struct ncc_view *v, unsigned int i0, unsigned int i1,
 			  struct ncc_view *out, unsigned int o0, unsigned int o1)
 {
 	unsigned int in[NCC_MAX_DIMS], n = 0;
 	int64_t stride, total;
 
-	for (unsigned int i = i0; i < i1; i++) { /* dimensions of 1 have no say */
+	for (unsigned int i = i0; i < i1; i++) { /* dimensions of 1 do not matter */
 		if (v->dim[i] == 1 && (int)i != v->pdim)
 			continue;
 		in[n++] = i;
 	}
-	if (n == 1 &&
-	    (int)in[0] == v->pdim) { /* the partitions: one dimension must take them whole */
+	if (n == 1 && (int)in[0] == v->pdim) { /* one dimension must be the partitions */
 		for (unsigned int o = o0; o < o1; o++) {
 			out->stride[o] = 0;
 			if (out->pdim < 0 && out->dim[o] == v->dim[in[0]]) {
@@ -167,7 +168,7 @@ bool view_reshape(const struct ncc_view *v, const struct ncc_shape *s, struct nc
 			else
 				return false;
 		}
-		/* trailing dimensions of 1 join this group */
+		/* Trailing dimensions of 1 join this group. */
 		while (i < v->ndim && v->dim[i] == 1 && (int)i != v->pdim)
 			i++;
 		while (o < s->ndim && s->dim[o] == 1 && !(i < v->ndim && v->dim[i] == 1))

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Views: a tensor's dimensions laid over a buffer, and what only changes the view. */
+/* Views: a tensor's dimensions laid over a buffer, and the operations that only change the view. */
 #ifndef NCC_GEN_VIEW_H
 #define NCC_GEN_VIEW_H
 
 #include "gen.h"
 
 void view_row_major(struct ncc_view *v, struct ncc_buf *buf, const struct ncc_shape *s);
-/* row-major, pdim along the partitions */
+/* Lays a view out row-major with pdim along the partitions. */
 void view_set_pdim(struct ncc_view *v, int pdim);
-/* in DRAM: pdim outermost, if neighbours would lie in different partitions */
+/* Lays a view in DRAM out with pdim outermost, if neighbours would lie in different partitions. */
 void view_set_outermost(struct ncc_view *v, int pdim);
 struct ncc_view view_box(const struct ncc_view *v, const int64_t *lo, const int64_t *size);
 struct ncc_view view_slice(const struct ncc_view *v, unsigned int d, int64_t lo, int64_t n,
@@ -17,12 +17,12 @@ struct ncc_view view_permute(const struct ncc_view *v, const uint8_t *map, unsig
 struct ncc_view view_drop(const struct ncc_view *v, unsigned int d); /* at index 0 of d */
 bool view_reshape(const struct ncc_view *v, const struct ncc_shape *s, struct ncc_view *out);
 /*
- * May a result of that shape take the place of in, which is read so many times on the way to it and
- * never again?
+ * May a result of that shape take the place of in? It may if no operation but this one, which reads
+ * it that often, still needs it.
  */
 bool view_can_take(const struct ncc_op *in, unsigned int reads, const struct ncc_shape *s,
 		   int pdim);
-bool view_on_engine(const struct ncc_view *v); /* can an engine take it, partitions as they are? */
+bool view_on_engine(const struct ncc_view *v); /* can an engine access it? */
 void view_shape(const struct ncc_view *v, struct ncc_shape *s);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * From views to access patterns: join dimensions that all views step through alike, keep the inner
- * ones as the pattern of one instruction, and loop over the rest. Part of the code generator.
+ * From views to access patterns: dimensions that all views step through alike are joined, the inner
+ * ones become the pattern of one instruction, and the walk loops over the rest. Part of the code
+ * generator.
  */
 #include "walk.h"
 
@@ -53,7 +54,10 @@ void walk_begin(struct walk *w, const struct ncc_view *const *v, unsigned int nv
 		w->v[i] = v[i];
 	w->np = v[0]->pdim < 0 ? 1 : v[0]->dim[v[0]->pdim];
 	join_dims(w, v);
-	/* the pattern takes inner dimensions while there is room; the last may be taken in blocks */
+	/*
+	 * The pattern takes inner dimensions while there is room; the last one may be taken in
+	 * blocks.
+	 */
 	w->block = 1;
 	while (w->nap < w->nd && w->nap < NEURON_AP_DIMS - reserve) {
 		unsigned int d = w->nd - 1 - w->nap;
@@ -70,7 +74,7 @@ void walk_begin(struct walk *w, const struct ncc_view *const *v, unsigned int nv
 	}
 }
 
-/* Byte in the core's window of index 0 of the piece */
+/* The address in the core's window of a piece's index 0 */
 static uint32_t window_offset(const struct ncc_view *v, int64_t p, int64_t elem)
 {
 	int64_t part = v->pstart + p, byte = (v->off + elem) * ncc_dtype_size(v->dtype);
@@ -105,7 +109,7 @@ static void advance(struct walk *w)
 {
 	for (int d = (int)w->nd - 1; d >= 0; d--) {
 		if (d > (int)(w->nd - w->nap))
-			continue; /* whole in the pattern */
+			continue; /* all of it is in the pattern */
 		w->at[d] += w->nap && d == (int)(w->nd - w->nap) ? w->block : 1;
 		if (w->at[d] < w->dim[d])
 			return;

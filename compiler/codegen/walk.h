@@ -6,13 +6,13 @@
 #include "view.h"
 
 /*
- * Goes over views of equal dimensions in pieces that one instruction can take. All have the
- * same pdim (or, with pdim -1, lie in one partition). Access patterns have at most 4 - reserve
+ * A walk over views of equal dimensions in pieces that one instruction can take. All have the same
+ * pdim (or, with pdim -1, lie in one partition). Access patterns have at most 4 - reserve
  * dimensions and max elements.
  */
 struct walk {
 	const struct ncc_view *v[4];
-	unsigned int nv, nd, nap; /* free dimensions after joining; how many form the pattern */
+	unsigned int nv, nd, nap; /* views; free dimensions after joining; those in the pattern */
 	int64_t dim[NCC_MAX_DIMS], stride[4][NCC_MAX_DIMS], at[NCC_MAX_DIMS], block;
 	int64_t p, np;
 	bool done;
@@ -22,6 +22,7 @@ struct walk {
 void walk_begin(struct walk *w, const struct ncc_view *const *v, unsigned int nv,
 		unsigned int reserve, int64_t max);
 bool walk_next(struct walk *w);
-#define WALK_MAX 16384 /* elements of a partition in one instruction: our own choice, below 64 K */
+/* elements of a partition in one instruction: our choice; it may have 64 K */
+#define WALK_MAX 16384
 
 #endif
