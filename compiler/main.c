@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * neuronx-cc: the command line of the compiler. Owns messages, and files (files.c); the work is
- * libncc's. Options that the vendor's front ends pass and that change nothing here are accepted.
+ * neuronx-cc: the command line of the compiler. It owns messages, and files with files.c; libncc
+ * does the work. Options that the vendor's front ends pass and that change nothing here are
+ * accepted.
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -105,7 +106,7 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-#define MAX_INPUTS 256 /* that options name */
+#define MAX_INPUTS 256 /* inputs that options may name */
 
 struct args {
 	const char *input_file, *output, *report;
@@ -145,7 +146,10 @@ static int take_cast_type(struct args *a, const char *v)
 	return 0;
 }
 
-/* The input that NAME= names, a new one or one that another option named; *rest: what is behind */
+/*
+ * The input that text, NAME=..., names: a new one, or one that another option named; *rest is what
+ * follows.
+ */
 static struct ncc_input *take_input(struct args *a, char *text, char **rest)
 {
 	char *eq = strrchr(text, '=');
@@ -238,7 +242,7 @@ static int take_pass(struct args *a, const char *v)
 	return 0;
 }
 
-/* Work that takes more than two seconds says how far it is, on a terminal, four times a second */
+/* Shows on a terminal how far work is that takes more than two seconds, four times a second. */
 static void show_progress(void *opaque, const char *phase, unsigned int done, unsigned int total)
 {
 	static struct timespec first, last;
@@ -335,13 +339,13 @@ static int take_option(struct args *a, int c, char **argv)
 	}
 }
 
-/* 0, an exit status, or -1: done, exit 0 */
+/* Returns 0, an exit status, or -1: nothing is left to do, exit with 0. */
 static int parse(struct args *a, int argc, char **argv)
 {
 	int c, rc;
 
 	opterr = 0;
-	/* "-": positional arguments come in order as option 1 */
+	/* With "-" positional arguments come in order as option 1. */
 	while ((c = getopt_long(argc, argv, "-o:O:h", options, NULL)) != -1) {
 		if (c == 'h' || c == OPT_VERSION) {
 			fputs(c == 'h' ? help_text : "neuronx-cc " NEURON_EMULATOR_BUILD "\n",

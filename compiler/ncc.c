@@ -30,7 +30,7 @@ static void say(const struct ncc_options *opt, const char *fmt, ...)
 	opt->log(opt->opaque, line);
 }
 
-/* FNV-1a: names the source in info.json, protects nothing */
+/* FNV-1a: it identifies the source in info.json and protects nothing. */
 static uint64_t hash_of(const void *buf, size_t size)
 {
 	const uint8_t *p = buf;
@@ -66,7 +66,7 @@ struct program {
 	struct ncc_subgraph out;
 };
 
-/* Which parts are executed again */
+/* Reports which parts are executed again. */
 static void report_loops(const struct ncc_output *o, FILE *f)
 {
 	for (unsigned int i = 0; i < o->nloops; i++)
@@ -74,7 +74,7 @@ static void report_loops(const struct ncc_output *o, FILE *f)
 			o->loop[i].first, o->loop[i].last);
 }
 
-/* What each core's program consists of; of a pipeline and of a program with loops a list */
+/* Reports what each program consists of: a list for a pipeline and for a program with loops. */
 static int report(const struct program *p, const struct ncc_output *o, FILE *f)
 {
 	unsigned int n = o->nsubgraphs;
@@ -111,7 +111,7 @@ static int passes(struct ncc_module *m, const struct ncc_options *opt, struct nc
 	return 0;
 }
 
-/* How many instructions each engine got */
+/* Logs how many instructions each engine got. */
 static void say_streams(const struct ncc_options *opt, const struct ncc_prog *prog,
 			const struct ncc_stream *stream)
 {
@@ -181,7 +181,7 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
 	return rc;
 }
 
-/* One core's parts, in which loops are what the runtime does */
+/* Compiles the parts of a program with loops, which is for one core; the runtime does the loops. */
 static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
 			 struct ncc_output *o, struct ncc_error *err)
 {
@@ -197,7 +197,7 @@ static int part_back_end(struct ncc_parts *parts, const struct ncc_options *opt,
 	return rc ? rc : back_end(parts->part, parts->n, opt, o, err);
 }
 
-/* For as many cores as were asked for, if there is enough to do for them */
+/* Compiles for as many cores as were asked for, if there is enough to do for them. */
 static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
 		     struct ncc_error *err)
 {
@@ -218,7 +218,7 @@ static int back_ends(struct ncc_module *m, const struct ncc_options *opt, struct
 	return rc;
 }
 
-/* From the module as it was read */
+/* Compiles the module as it was read. */
 static int compile(struct ncc_module *m, const struct ncc_options *opt, struct ncc_output *o,
 		   struct ncc_error *err)
 {

@@ -3,9 +3,9 @@
  * Groups: element-wise operations of one shape that follow from each other are done together, piece
  * by piece, so that what only they read never leaves SBUF. This file finds the groups and generates
  * them, and the pieces of a single operation whose result and operands do not fit SBUF.
-  A group
- * is generated at the place of its last member. Nothing between its first and last member reads one
- * without being one, so whatever a member reads exists by then.
+ *
+ * A group is generated at the place of its last member. Nothing between its first and last member
+ * reads one without being one, so whatever a member reads exists by then.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Functions of the bits of integers and floats, of operations that the tensor IR has. Called by the
- * front ends.
+ * Functions of the bits of integers and floats, made of operations that the tensor IR has. Called
+ * by the front ends.
  */
 #include <math.h>
 
@@ -40,7 +40,7 @@ static struct ncc_op *bits_of(struct ncc_build *bl, struct ncc_op *x)
 		 : NULL;
 }
 
-/* Sums of neighbours: of bits, of pairs, of fours, of bytes */
+/* Counts the bits that are set: sums of neighbouring bits, then of pairs, fours and bytes. */
 static struct ncc_op *count_bits(struct ncc_build *bl, struct ncc_op *u)
 {
 	static const struct {
@@ -68,7 +68,7 @@ struct ncc_op *expand_leading_zeros(struct ncc_build *bl, struct ncc_op *x)
 
 	if (!u)
 		return NULL;
-	for (unsigned int shift = 1; shift < 32; shift *= 2) /* ones below the highest */
+	for (unsigned int shift = 1; shift < 32; shift *= 2) /* fills up below the highest one */
 		u = u2(bl, NCC_OR, u, uc(bl, NCC_SHR, u, shift));
 	u = count_bits(bl, u);
 	u = u ? u2(bl, NCC_SUB, build_splat(bl, &u->shape, 8 * ncc_dtype_size(x->shape.dtype)), u)
@@ -76,7 +76,10 @@ struct ncc_op *expand_leading_zeros(struct ncc_build *bl, struct ncc_op *x)
 	return build_cast(bl, u, x->shape.dtype);
 }
 
-/* What 1 and -1 to a negative power are comes of its low bits; the inverse of others is 0 */
+/*
+ * r is right for negative powers of 1 and -1, since only b's lowest bit matters; those of other
+ * numbers are 0.
+ */
 static struct ncc_op *inverse_powers(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b,
 				     struct ncc_op *r)
 {
@@ -88,7 +91,7 @@ static struct ncc_op *inverse_powers(struct ncc_build *bl, struct ncc_op *a, str
 	return build_select(bl, p, build_splat(bl, &a->shape, 0), r);
 }
 
-/* Squares of squares, for each bit of b that is set */
+/* The power is the product of a's repeated squares, one for each bit of b that is set. */
 struct ncc_op *expand_power_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
 {
 	bool is_unsigned = ncc_is_unsigned(b->shape.dtype);
@@ -110,7 +113,10 @@ struct ncc_op *expand_power_whole(struct ncc_build *bl, struct ncc_op *a, struct
 	return r && square && !is_unsigned ? inverse_powers(bl, a, b, r) : r;
 }
 
-/* Rounding may carry into the exponent, as it should; then what is too large or too small */
+/*
+ * Rounding may carry into the exponent, as it should. Numbers that are then too large or too small
+ * follow.
+ */
 struct ncc_op *expand_reduce_precision(struct ncc_build *bl, struct ncc_op *x,
 				       unsigned int exponent, unsigned int fraction)
 {
@@ -152,7 +158,10 @@ static struct ncc_op *same_as(struct ncc_build *bl, struct ncc_op *x, double v)
 	return x ? build_splat(bl, &x->shape, v) : NULL;
 }
 
-/* arctan of the smaller through the larger in the first octant; then the other seven */
+/*
+ * The arctangent of the smaller over the larger lies in the first octant; the other octants follow
+ * from it.
+ */
 struct ncc_op *expand_atan2(struct ncc_build *bl, struct ncc_op *y, struct ncc_op *x)
 {
 	struct ncc_op *ay, *ax, *t, *big, *xbits, *ybits, *r;
@@ -178,7 +187,7 @@ struct ncc_op *expand_atan2(struct ncc_build *bl, struct ncc_op *y, struct ncc_o
 	return build_bitcast(bl, r, NEURON_DT_FP32);
 }
 
-/* Behind the sign bit the order of floats is that of integers; of negative ones, backwards */
+/* Without the sign bit floats are ordered as integers are; negative ones the other way round. */
 struct ncc_op *expand_total_order(struct ncc_build *bl, struct ncc_op *x)
 {
 	bool wide = x && ncc_dtype_size(x->shape.dtype) == 4;

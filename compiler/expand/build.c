@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Making operations of the tensor IR (build.h). */
+/* Constructors of operations of the tensor IR (build.h) */
 #include "build.h"
 
 #include <errno.h>

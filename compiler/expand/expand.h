@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tensor IR does not have as several operations that it has, for the front ends and the
- * passes. As with build.h, an operand that is NULL makes the result NULL.
+ * Operations that the tensor IR lacks, expanded to several that it has, for the front ends and the
+ * passes. As in build.h, an operand that is NULL makes the result NULL.
  */
 #ifndef NCC_EXPAND_H
 #define NCC_EXPAND_H
@@ -20,92 +20,96 @@ struct ncc_op *expand_sin(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *expand_cos(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *expand_tan(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *expand_remainder(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
-/* of integers below 2^24 in fp32, towards zero, b not 0 */
+/* The quotient, towards zero, of integers below 2^24 in fp32; b is not 0. */
 struct ncc_op *expand_divide_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
 /* atan(y / x) in the quadrant of (x, y) */
 struct ncc_op *expand_atan2(struct ncc_build *bl, struct ncc_op *y, struct ncc_op *x);
-/* to that many bits of exponent and of fraction, ties to even; the rest is zeros */
+/* x rounded to so many bits of exponent and fraction, ties to even, in its own type */
 struct ncc_op *expand_reduce_precision(struct ncc_build *bl, struct ncc_op *x,
 				       unsigned int exponent, unsigned int fraction);
-/* integers of one type: the rest of a division towards zero; a for b = 0 */
+/* The remainder of integers of one type divided towards zero; a for b = 0 */
 struct ncc_op *expand_rest_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
-/* integers of one type: a to the power of b; of a negative b what 1 / a^-b is, towards zero */
+/* a to the power of b, integers of one type; for a negative b 1 / a^-b towards zero */
 struct ncc_op *expand_power_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
-/* a predicate */
+/* A predicate */
 struct ncc_op *expand_is_finite(struct ncc_build *bl, struct ncc_op *x);
-/* x >> n of integers of one type, the sign coming in */
+/* x >> n of integers of one type, filled with the sign bit */
 struct ncc_op *expand_shift_arithmetic(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *n);
-/* how many bits are set; how many zeros there are above the highest that is */
+/* The number of bits that are set; the number of zeros above the highest of them */
 struct ncc_op *expand_popcount(struct ncc_build *bl, struct ncc_op *x);
 struct ncc_op *expand_leading_zeros(struct ncc_build *bl, struct ncc_op *x);
-/* x of a smaller type, its elements' parts, lowest first, along a new last dimension; the reverse */
+/*
+ * x split into elements of a smaller type, lowest bits first, along a new last dimension; the
+ * reverse
+ */
 struct ncc_op *expand_split_bits(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype);
 struct ncc_op *expand_join_bits(struct ncc_build *bl, struct ncc_op *x, uint8_t dtype);
-/* s32 that is ordered as floats are with -NaN first, -0 before 0 and NaN last */
+/* An s32 that is ordered as floats are, with -NaN first, -0 before 0 and NaN last */
 struct ncc_op *expand_total_order(struct ncc_build *bl, struct ncc_op *x);
-/* any type to any: towards zero from a float to an integer, != 0 to a predicate */
+/* Converts any type to any: a float to an integer towards zero, anything to a predicate by != 0. */
 struct ncc_op *expand_convert(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *to);
 
 /*
- * linear.c: matrices are the last two dimensions of floats; each step of n is unrolled.
- * The system that right sides b have with a triangle of a, of which only that is read
+ * linear.c: matrices are the last two dimensions of floats, and every step over rows is unrolled.
+ * An ncc_triangle says which system expand_triangular solves for right-hand sides b; only the given
+ * triangle of a is read.
  */
 struct ncc_triangle {
-	bool lower; /* the one of a that is read */
-	bool unit; /* its diagonal is ones */
+	bool lower; /* a is lower triangular */
+	bool unit; /* a's diagonal is ones */
 	bool transposed; /* solve a' x = b */
 	bool right; /* solve x a = b (or x a' = b) */
 };
 struct ncc_op *expand_triangular(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b,
 				 const struct ncc_triangle *t);
 /*
- * The triangle l with l l' = x (lower), or u with u' u = x; of x only that triangle is read. *bad:
- * s32, the first row, from 1 on, where x is seen not to be positive definite; 0: it is
+ * The triangle l with l l' = x (lower), or u with u' u = x; only that triangle of x is read. *bad:
+ * s32, the number (from 1) of the first row that shows x not to be positive definite; 0: none does
  */
 struct ncc_op *expand_cholesky(struct ncc_build *bl, struct ncc_op *x, bool lower,
 			       struct ncc_op **bad);
 /*
- * l u = x with its rows exchanged: l without its diagonal of ones below, u above. *pivots: s32[...,
- * k]: with which row, from 1 on, each was exchanged in turn; *bad: s32, the first, from 1 on, whose
- * pivot is 0; 0: none
+ * The factors l u of x with its rows exchanged: l below the diagonal (its own is ones), u above.
+ * *pivots: s32[..., k], the row (from 1) that each row in turn was exchanged with. *bad: s32, the
+ * first row (from 1) whose pivot is 0; 0: none
  */
 struct ncc_op *expand_lu(struct ncc_build *bl, struct ncc_op *x, struct ncc_op **pivots,
 			 struct ncc_op **bad);
 
-/* index.c: what is chosen by an index */
-/* idx as s32 in 0 .. most */
+/* index.c: elements chosen by an index */
+/* idx as s32, clamped to 0 .. most */
 struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most);
-/* fp16[idx dims..., n]: 1 where the last index is the value of idx, else 0 */
+/* fp16[idx's dimensions..., n]: 1 where the last index is the value of idx, else 0 */
 struct ncc_op *expand_one_hot(struct ncc_build *bl, struct ncc_op *idx, int64_t n);
 /*
- * x with dimension d chosen by the ones of hot[..., n], every bit of it: [hot's others..., x's
- * others...]; the first so many dimensions of both are shared
+ * Chooses indices of x's dimension d by the ones in hot[..., n], exact in every bit: [hot's other
+ * dimensions..., x's other dimensions...]. The first `shared` dimensions belong to both.
  */
 struct ncc_op *expand_choose(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
 			     unsigned int d, unsigned int shared);
 /*
- * Rows of a table by DMA: is that better for one of shared parts of rows by columns of x's
- * elements? Then x is such a table in any shape, idx s32 inside the rows, its first dimension the
- * shared one; the result is [idx's elements, columns]
+ * expand_has_rows: is it better to fetch rows of a table by DMA, for x as `shared` tables of rows x
+ * columns? expand_rows does it: x is such a table in any shape, idx s32 within the rows, its first
+ * dimension the shared one; the result is [idx's elements, columns].
  */
 bool expand_has_rows(const struct ncc_op *x, int64_t shared, int64_t rows, int64_t columns);
 struct ncc_op *expand_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x,
 			   int64_t shared, int64_t rows);
 /*
- * x with dimension d replaced by idx's dimensions, which come in its place: [x's before d...,
- * idx's, x's behind d...]. Indices out of range are clamped.
+ * x with idx's dimensions in place of dimension d: [x's dimensions before d..., idx's..., x's after
+ * d...]. Indices out of range are clamped.
  */
 struct ncc_op *expand_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 			   unsigned int d);
-/* the same with indices, s32, that are inside */
+/* The same with s32 indices that are in range */
 struct ncc_op *expand_take_inside(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 				  unsigned int d);
 
-/* Where slices are gathered from or scattered to: HLO's dimension numbers (gather.c) */
+/* Which slices are gathered or scattered: HLO's dimension numbers (gather.c) */
 struct ncc_slices {
-	unsigned int nwindow; /* dimensions of the result (or the updates) that lie in a slice */
+	unsigned int nwindow; /* the dimensions of the result (or the updates) within a slice */
 	uint8_t window[NCC_MAX_DIMS];
-	uint32_t dropped; /* mask: dimensions of the operand that a slice lacks (of size 1) */
+	uint32_t dropped; /* mask: the operand's dimensions, of size 1, that a slice lacks */
 	unsigned int nbatch; /* shared dimensions: the operand's, and the indices' */
 	uint8_t batch[NCC_MAX_DIMS], index_batch[NCC_MAX_DIMS];
 	unsigned int nmap; /* component i of an index is along dimension map[i] of the operand */
@@ -113,18 +117,18 @@ struct ncc_slices {
 	unsigned int vector; /* dimension of the indices along which an index's components lie */
 	int64_t size[NCC_MAX_DIMS]; /* of a slice, for each dimension of the operand */
 };
-/* 0, or -errno and bl->err; *out of shape s. Starts out of range are clamped. */
+/* *out has shape s. Starts out of range are clamped. 0, or -errno and bl->err */
 int expand_gather(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 		  const struct ncc_slices *g, const struct ncc_shape *s, struct ncc_op **out);
 
 /*
- * scatter.c: n operands x of one shape with slices of them combined with their updates, in
- * their order; a slice that is not all inside is left out.
+ * scatter.c: n operands x of one shape, into which slices are combined with their updates, in
+ * order. A slice that is not wholly inside is left out.
  */
 enum ncc_combine_by {
-	NCC_COMBINE_KIND, /* an operation of the IR, NCC_ADD, ... */
-	NCC_COMBINE_SECOND, /* the update takes the place of what was there */
-	NCC_COMBINE_FN, /* of several operands too: old becomes the result; 0, or -errno */
+	NCC_COMBINE_KIND, /* by an operation of the IR, NCC_ADD, ... */
+	NCC_COMBINE_SECOND, /* the update replaces what was there */
+	NCC_COMBINE_FN, /* by a function, also of several operands: it changes old; 0 or -errno */
 };
 struct ncc_combine {
 	enum ncc_combine_by by;

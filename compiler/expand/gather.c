@@ -75,7 +75,7 @@ int slices_init(struct slices *s, struct ncc_build *bl, const struct ncc_op *x,
 	return 0;
 }
 
-/* Component k of every index, its dimensions in the order of q */
+/* Component k of every index, with the dimensions in the order of q */
 static struct ncc_op *component(const struct slices *s, unsigned int k)
 {
 	struct ncc_op *x = (struct ncc_op *)s->idx;
@@ -114,7 +114,7 @@ static struct ncc_op *is_inside(const struct slices *s, struct ncc_op *start, in
 	return op2(s, NCC_AND, ge, le);
 }
 
-/* Along one dimension: where each slice starts, and that it goes on from there */
+/* The places of every slice's elements along one dimension: its start, and those after it */
 static struct ncc_op *places(const struct slices *s, struct ncc_op *start, unsigned int r,
 			     const struct ncc_shape *all)
 {
@@ -198,7 +198,7 @@ struct ncc_op *slices_matrix(const struct slices *s, struct ncc_op *x, bool cut)
 	return build_reshape(s->bl, build_transpose(s->bl, x, map), &flat);
 }
 
-/* Is operand dimension d in a slice, and where among [rows, columns]? */
+/* The position of operand dimension d among a slice's [rows, columns]; -1: it is a shared one */
 static int place_of(const struct slices *s, unsigned int d)
 {
 	int n = 0;
@@ -244,7 +244,7 @@ int slices_order(const struct slices *s, unsigned int ndim, struct ncc_shape *di
 			map[i] = (uint8_t)(s->nq + (unsigned int)place_of(s, d++));
 			continue;
 		}
-		q += q == g->vector; /* the next dimension of the indices */
+		q += q == g->vector; /* skips the vector's dimension */
 		for (unsigned int k = 0; k < s->nq; k++)
 			if (s->q[k] == q)
 				map[i] = (uint8_t)k;
@@ -272,7 +272,7 @@ int expand_gather(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 	table = slices_matrix(&s, x, true);
 	by_rows = table && expand_has_rows(x, s.shared, s.rows, table->shape.dim[2]);
 	if (!by_rows && s.shared == 1 && row &&
-	    table) { /* products without a batch are better laid out */
+	    table) { /* products without a batch have the better layout */
 		row = build_reshape(bl, row, &(struct ncc_shape){ .ndim = 1, .dim = { s.slices } });
 		table = build_reshape(
 			bl, table,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is chosen by an index. Whole rows of a large table come by DMA. No engine addresses
- * indirectly: the rest is a product with a matrix of ones and zeros. So that every bit arrives,
- * whatever it means (an infinity times 0 would be NaN), the bits are taken as whole numbers of 11
- * bits, which fp16 holds and a sum with zeros leaves alone. Called by the front ends.
+ * Elements chosen by an index. Whole rows of a large table come by DMA. As no engine addresses
+ * indirectly, everything else is a product with a matrix of ones and zeros. Bits must arrive
+ * whatever they mean (an infinity times 0 would be NaN), so they are taken as integers of 11 bits,
+ * which fp16 holds and a sum with zeros does not change. Called by the front ends.
  */
 #include <string.h>
 
@@ -11,9 +11,9 @@
 
 #define PART_BITS 11
 #define MOST_PARTS 3
-#define SHORTEST_ROW 64 /* bytes: shorter ones are mostly descriptors */
-#define SMALLEST_TABLE 8192 /* elements: below, a product with it is sooner done */
-#define MOST_TABLES 16 /* that a longer one is cut into */
+#define SHORTEST_ROW 64 /* bytes: of shorter ones, descriptors are most of the cost */
+#define SMALLEST_TABLE 8192 /* elements: with a smaller one a product is faster */
+#define MOST_TABLES 16 /* a longer table is cut into at most so many */
 
 struct ncc_op *expand_one_hot(struct ncc_build *bl, struct ncc_op *idx, int64_t n)
 {
@@ -44,7 +44,7 @@ static uint32_t raw_bits(const struct ncc_op *c, int64_t i)
 	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
-/* Part k of x as fp16; of a constant now, so that it costs nothing */
+/* Part k of x's bits as fp16; a constant's is computed now, so that it costs nothing. */
 static struct ncc_op *take_part(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *word,
 				unsigned int k)
 {
@@ -67,7 +67,7 @@ static struct ncc_op *take_part(struct ncc_build *bl, struct ncc_op *x, struct n
 	return build_cast(bl, p, NEURON_DT_FP16);
 }
 
-/* [shared, hot's others..., x's others...], fp32 */
+/* One part of the choice, in fp32: [shared, hot's other dimensions..., x's other dimensions...] */
 static struct ncc_op *choose_part(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
 				  unsigned int d, unsigned int shared)
 {
@@ -152,7 +152,10 @@ bool expand_has_rows(const struct ncc_op *x, int64_t shared, int64_t rows, int64
 	       rows * columns >= SMALLEST_TABLE && shared * rows <= MOST_TABLES * NCC_MAX_TABLE;
 }
 
-/* idx inside the n rows from lo on: others are made so, theirs come from elsewhere */
+/*
+ * Gathers from the n rows from lo on. Indices of other rows are clamped; theirs come from
+ * elsewhere.
+ */
 static struct ncc_op *rows_of_part(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x,
 				   int64_t lo, int64_t n)
 {
@@ -169,7 +172,10 @@ static struct ncc_op *rows_of_part(struct ncc_build *bl, struct ncc_op *idx, str
 	return x && idx ? build_node(bl, NCC_GATHER, &s, x, idx, NULL) : NULL;
 }
 
-/* x a matrix, idx a vector: from as many parts of x as it takes, the last that has the row wins */
+/*
+ * Gathers rows of a matrix by a vector of indices from as many parts of the table as are needed.
+ * The last part that has the row wins.
+ */
 static struct ncc_op *rows_of_parts(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x)
 {
 	struct ncc_op *sum = NULL;
@@ -204,7 +210,7 @@ struct ncc_op *expand_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_
 
 	if (!idx || !x)
 		return NULL;
-	if (shared > 1) { /* each part of the table behind the one before */
+	if (shared > 1) { /* each shared table follows the one before */
 		struct ncc_op *at = build_count(bl, shared);
 		uint8_t map = 0;
 
@@ -224,7 +230,7 @@ struct ncc_op *expand_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_
 	return x && idx ? rows_of_parts(bl, idx, x) : NULL;
 }
 
-/* [idx's, x's others] -> [x's before d, idx's, x's behind d] */
+/* Moves dimensions: [idx's, x's others] -> [x's before d, idx's, x's after d]. */
 static struct ncc_op *in_place(struct ncc_build *bl, struct ncc_op *r, unsigned int nidx,
 			       unsigned int d)
 {
@@ -257,7 +263,7 @@ static bool take_rows(const struct ncc_op *x, unsigned int d)
 			       product_of(&x->shape, d + 1, x->shape.ndim));
 }
 
-/* Along dimension d: what is before it is shared, what is behind it a row */
+/* Takes along dimension d: the dimensions before it are shared, those after it are a row. */
 static struct ncc_op *take_by_rows(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 				   unsigned int d)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Triangular systems and factors of matrices, row by row in fp32 without products of the tensor
- * engine: sums of products keep fp32's bits whatever --auto-cast says. Matrices are [batch, rows,
- * columns] here. Called by the front ends.
+ * Triangular systems and factors of matrices, row by row in fp32. Products of the tensor engine are
+ * avoided: sums of element-wise products keep fp32's bits whatever --auto-cast says. Matrices are
+ * [batch, rows, columns] here. Called by the front ends.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static struct ncc_op *op2(struct ncc_build *bl, enum ncc_kind kind, struct ncc_o
 	return a && b ? build_node(bl, kind, &a->shape, a, b, NULL) : NULL;
 }
 
-/* [batch, rows, columns] in fp32, transposed if asked to */
+/* x as [batch, rows, columns] in fp32, transposed if asked for */
 static struct ncc_op *matrices(struct ncc_build *bl, struct ncc_op *x, bool transposed)
 {
 	static const uint8_t map[3] = { 0, 2, 1 };
@@ -29,7 +29,7 @@ static struct ncc_op *matrices(struct ncc_build *bl, struct ncc_op *x, bool tran
 	return transposed ? build_transpose(bl, x, map) : x;
 }
 
-/* The reverse, of shape s */
+/* The reverse: such matrices in shape s */
 static struct ncc_op *back(struct ncc_build *bl, struct ncc_op *x, bool transposed,
 			   const struct ncc_shape *s)
 {
@@ -40,7 +40,7 @@ static struct ncc_op *back(struct ncc_build *bl, struct ncc_op *x, bool transpos
 	return build_cast(bl, build_reshape(bl, x, s), s->dtype);
 }
 
-/* x, of one row or one column or both, over rows times columns */
+/* x, which has one row or one column or both, broadcast to rows x columns */
 static struct ncc_op *over(struct ncc_build *bl, struct ncc_op *x, int64_t rows, int64_t columns)
 {
 	struct ncc_shape to = { .ndim = 3 }, kept = { 0 };
@@ -68,7 +68,7 @@ static struct ncc_op *part(struct ncc_build *bl, struct ncc_op *x, int64_t row, 
 	return build_slice(bl, build_slice(bl, x, 1, row, rows), 2, column, columns);
 }
 
-/* x - column * row, of its rows and columns */
+/* x - column * row, an outer product */
 static struct ncc_op *less_outer(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *column,
 				 struct ncc_op *row)
 {
@@ -88,8 +88,8 @@ static struct ncc_op *divided(struct ncc_build *bl, struct ncc_op *x, struct ncc
 }
 
 /*
- * Rows of the unknown, one after the other; what each contributes is taken from the rest of the
- * right side. The last row comes first of an upper triangle.
+ * Computes the rows of the unknown one after the other; what each contributes is subtracted from
+ * the rest of the right-hand side. With an upper triangle the last row comes first.
  */
 static struct ncc_op *substitute(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b,
 				 bool lower, bool unit)
@@ -99,7 +99,7 @@ static struct ncc_op *substitute(struct ncc_build *bl, struct ncc_op *a, struct 
 
 	for (int64_t k = 0; row && b && k < n; k++) {
 		int64_t j = lower ? k : n - 1 - k, left = n - 1 - k;
-		int64_t rest = lower ? j + 1 : 0; /* the rows after this one, or before it */
+		int64_t rest = lower ? j + 1 : 0; /* the first row of those still to do */
 		struct ncc_op *x = build_slice(bl, b, 1, lower ? 0 : left, 1);
 
 		if (!unit)
@@ -117,7 +117,7 @@ struct ncc_op *expand_triangular(struct ncc_build *bl, struct ncc_op *a, struct 
 				 const struct ncc_triangle *t)
 {
 	const struct ncc_shape s = b->shape;
-	/* x a = b is a' x' = b' */
+	/* x a = b is a' x' = b'. */
 	bool transposed = t->transposed != t->right;
 
 	a = matrices(bl, a, transposed);
@@ -127,7 +127,7 @@ struct ncc_op *expand_triangular(struct ncc_build *bl, struct ncc_op *a, struct 
 	return back(bl, substitute(bl, a, b, t->lower != transposed, t->unit), t->right, &s);
 }
 
-/* A row of a triangle with zeros in front */
+/* A row of a triangle, with zeros in front */
 static struct ncc_op *shifted(struct ncc_build *bl, struct ncc_op *x, int64_t n)
 {
 	struct ncc_op *zero = ncc_const_scalar(bl->m, NEURON_DT_FP32, 0), *op;
@@ -143,7 +143,7 @@ static struct ncc_op *shifted(struct ncc_build *bl, struct ncc_op *x, int64_t n)
 	return op;
 }
 
-/* s32[batch, 1, 1]: k instead of 0 where p holds */
+/* s32[batch, 1, 1]: k where at is 0 and p holds, else at */
 static struct ncc_op *noted(struct ncc_build *bl, struct ncc_op *at, struct ncc_op *p, int64_t k)
 {
 	struct ncc_op *none =
@@ -163,8 +163,8 @@ static struct ncc_op *nothing_noted(struct ncc_build *bl, const struct ncc_op *x
 }
 
 /*
- * The upper triangle u of u' u = x, of which only the upper triangle is read. *bad: the first row,
- * from 1 on, whose root is of nothing positive
+ * The upper triangle u with u' u = x; only x's upper triangle is read. *bad: the number (from 1) of
+ * the first row whose root would be of something that is not positive
  */
 static struct ncc_op *factor(struct ncc_build *bl, struct ncc_op *x, struct ncc_op **bad)
 {
@@ -196,7 +196,7 @@ static struct ncc_op *factor(struct ncc_build *bl, struct ncc_op *x, struct ncc_
 	return row && x ? build_concat(bl, row, (unsigned int)n, 1) : NULL;
 }
 
-/* [batch, 1, 1] or a list of them as [batch dimensions..., n] */
+/* [batch, 1, 1], or a list of them, as [batch dimensions..., n] */
 static struct ncc_op *listed(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *s,
 			     int64_t n)
 {
@@ -219,7 +219,7 @@ struct ncc_op *expand_cholesky(struct ncc_build *bl, struct ncc_op *x, bool lowe
 	return back(bl, x, lower, &s);
 }
 
-/* x over some of its dimensions, which become 1 */
+/* x reduced over some of its dimensions, which become 1 */
 static struct ncc_op *reduced(struct ncc_build *bl, struct ncc_op *x, enum ncc_kind func,
 			      uint32_t mask, double init)
 {
@@ -245,7 +245,10 @@ static struct ncc_op *reduced(struct ncc_build *bl, struct ncc_op *x, enum ncc_k
 	return build_reshape(bl, r, &s);
 }
 
-/* s32[batch, 1, 1]: where the largest of a column is, the first of equal ones; 0 if it is NaN */
+/*
+ * s32[batch, 1, 1]: the index of a column's largest element, the first of equal ones; 0 if that is
+ * NaN
+ */
 static struct ncc_op *largest(struct ncc_build *bl, struct ncc_op *column, struct ncc_op *count)
 {
 	int64_t rows = column->shape.dim[1];
@@ -261,16 +264,18 @@ static struct ncc_op *largest(struct ncc_build *bl, struct ncc_op *column, struc
 	return build_select(bl, p, at, build_splat(bl, &at->shape, 0));
 }
 
-/* What is left to do of a factorization: rows of the matrix, whole, the first of them at hand */
+/*
+ * The rest of a factorization: the rows of the matrix that are left, whole, the current one first
+ */
 struct elimination {
 	struct ncc_build *bl;
 	struct ncc_op *x;
-	struct ncc_op *row; /* that comes first, when it was found */
-	struct ncc_op *pivot; /* s32: the number it had, from 1 on */
+	struct ncc_op *row; /* the row that comes first, once it is found */
+	struct ncc_op *pivot; /* s32: the number (from 1) that it had */
 	struct ncc_op *bad; /* s32: the first row, from 1 on, that begins with 0 */
 };
 
-/* The row with the largest in column k changes places with the first */
+/* Exchanges the first row with the one that has the largest element in column k. */
 static int take_pivot(struct elimination *e, int64_t k)
 {
 	struct ncc_build *bl = e->bl;
@@ -300,7 +305,10 @@ static int take_pivot(struct elimination *e, int64_t k)
 	return e->x ? 0 : -ENOMEM;
 }
 
-/* Column k of the other rows becomes factors, and what follows loses as many times the first row */
+/*
+ * Turns column k of the other rows into factors, and subtracts the first row times its factor from
+ * each.
+ */
 static int eliminate(struct elimination *e, int64_t k)
 {
 	struct ncc_build *bl = e->bl;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Functions that the tensor IR does not have, as several operations that it has. They are computed
- * in fp32 whatever the operand's type and --auto-cast all says (ncc_op.exact). Called by the front
- * ends.
+ * Functions that the tensor IR lacks, expanded to operations that it has. They are computed in fp32
+ * whatever the operand's type and --auto-cast all say (ncc_op.exact). Called by the front ends.
  */
 #include <math.h>
 
@@ -22,7 +21,7 @@ static struct ncc_shape as(const struct ncc_op *x, uint8_t dtype)
 	return s;
 }
 
-/* a kind of fp32 operands and result */
+/* An operation with fp32 operands and result */
 static struct ncc_op *f1(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a)
 {
 	struct ncc_shape s = as(a, NEURON_DT_FP32);
@@ -45,7 +44,7 @@ static struct ncc_op *number(struct ncc_build *bl, const struct ncc_op *like, do
 	return like ? build_splat(bl, &s, v) : NULL;
 }
 
-/* with a constant */
+/* The same with a constant as its second operand */
 static struct ncc_op *fc(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a, double v)
 {
 	return f2(bl, kind, a, number(bl, a, v));
@@ -68,7 +67,7 @@ static struct ncc_op *one_if(struct ncc_build *bl, struct ncc_op *p)
 	return f1(bl, NCC_CONVERT, p);
 }
 
-/* The nearest integer of a number that is not negative, ties to even: as the datapath converts */
+/* The nearest integer to a number that is not negative, ties to even, as the datapath converts */
 static struct ncc_op *nearest(struct ncc_build *bl, struct ncc_op *a)
 {
 	struct ncc_shape s = as(a, NEURON_DT_INT32);
@@ -98,7 +97,7 @@ struct ncc_op *expand_floor(struct ncc_build *bl, struct ncc_op *x)
 	return f2(bl, NCC_SUB, r, one_if(bl, test(bl, NCC_GT, r, x)));
 }
 
-/* -(-r - 1), and for what rounds to -0 no sum that makes it +0 */
+/* This is -(-r - 1); no sum makes +0 of what rounds to -0. */
 struct ncc_op *expand_ceil(struct ncc_build *bl, struct ncc_op *x)
 {
 	struct ncc_op *r = expand_round_even(bl, x);
@@ -107,7 +106,7 @@ struct ncc_op *expand_ceil(struct ncc_build *bl, struct ncc_op *x)
 	return f1(bl, NCC_NEG, f2(bl, NCC_SUB, f1(bl, NCC_NEG, r), less));
 }
 
-/* towards zero, of a number that is not negative */
+/* A number that is not negative, rounded towards zero */
 static struct ncc_op *whole_part(struct ncc_build *bl, struct ncc_op *a)
 {
 	struct ncc_op *r = nearest(bl, a);
@@ -115,7 +114,7 @@ static struct ncc_op *whole_part(struct ncc_build *bl, struct ncc_op *a)
 	return f2(bl, NCC_SUB, r, one_if(bl, test(bl, NCC_GT, r, a)));
 }
 
-/* A power, and a step of Newton's method for what it lacks: y - (y - a / y^2) / 3 */
+/* A power, and one step of Newton's method for the accuracy that it lacks: y - (y - a / y^2) / 3 */
 struct ncc_op *expand_cbrt(struct ncc_build *bl, struct ncc_op *x)
 {
 	struct ncc_op *a = f1(bl, NCC_ABS, x), *y = fc(bl, NCC_POW, a, 1.0 / 3), *fix;
@@ -129,7 +128,7 @@ struct ncc_op *expand_cbrt(struct ncc_build *bl, struct ncc_op *x)
 	return build_select(bl, test_c(bl, NCC_LT, a, INFINITY), fix, x);
 }
 
-/* u = 1 + x: log(u) * x / (u - 1), which undoes what the addition rounded away (Kahan) */
+/* With u = 1 + x, log(u) * x / (u - 1) undoes what the addition rounded away (Kahan). */
 struct ncc_op *expand_log1p(struct ncc_build *bl, struct ncc_op *x)
 {
 	struct ncc_op *u = fc(bl, NCC_ADD, x, 1), *d = fc(bl, NCC_SUB, u, 1);
@@ -139,7 +138,7 @@ struct ncc_op *expand_log1p(struct ncc_build *bl, struct ncc_op *x)
 	return build_select(bl, test_c(bl, NCC_LT, x, 0x1p60), y, l);
 }
 
-/* u = exp(x): (u - 1) * x / log(u) for the same reason; far from 0, u - 1 */
+/* With u = exp(x), (u - 1) * x / log(u) for the same reason; far from 0 it is u - 1. */
 struct ncc_op *expand_expm1(struct ncc_build *bl, struct ncc_op *x)
 {
 	struct ncc_op *u = f1(bl, NCC_EXP, x), *d = fc(bl, NCC_SUB, u, 1);
@@ -151,8 +150,8 @@ struct ncc_op *expand_expm1(struct ncc_build *bl, struct ncc_op *x)
 }
 
 /*
- * x - 2 pi k in [-pi, pi]. 2 pi is 6.28125 + 0.00193500518798828125 + 3.0199e-7: eight bits, eleven
- * bits, the rest, so that the products are exact for |k| < 2^13.
+ * x - 2 pi k in [-pi, pi]. 2 pi is split into 6.28125 + 0.00193500518798828125 + 3.0199e-7 (8 bits,
+ * 11 bits and the rest), so that the products are exact for |k| < 2^13.
  */
 static struct ncc_op *reduce_angle(struct ncc_build *bl, struct ncc_op *x)
 {
@@ -170,7 +169,7 @@ struct ncc_op *expand_sin(struct ncc_build *bl, struct ncc_op *x)
 	return f1(bl, NCC_SIN, reduce_angle(bl, x));
 }
 
-/* sin(pi/2 - |r|), pi/2 in two parts */
+/* cos(r) is sin(pi/2 - |r|), with pi/2 in two parts. */
 struct ncc_op *expand_cos(struct ncc_build *bl, struct ncc_op *x)
 {
 	struct ncc_op *r = f1(bl, NCC_ABS, reduce_angle(bl, x));
@@ -202,7 +201,7 @@ struct ncc_op *expand_divide_whole(struct ncc_build *bl, struct ncc_op *a, struc
 	return f2(bl, NCC_MUL, q, f2(bl, NCC_MUL, f1(bl, NCC_SIGN, a), f1(bl, NCC_SIGN, b)));
 }
 
-/* a - (a / b) * b: a itself for b = 0, where the quotient is -1 */
+/* a - (a / b) * b; for b = 0 the quotient is -1, and the result a itself. */
 struct ncc_op *expand_rest_whole(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
 {
 	struct ncc_op *q = a && b ? build_node(bl, NCC_DIV, &a->shape, a, b, NULL) : NULL;
@@ -214,7 +213,9 @@ struct ncc_op *expand_rest_whole(struct ncc_build *bl, struct ncc_op *a, struct 
 	return build_select(bl, build_compare(bl, NCC_EQ, b, build_splat(bl, &b->shape, 0)), a, q);
 }
 
-/* |a| - q |b| with b in parts of eight bits, so that the products are exact for q < 2^16 */
+/*
+ * |a| - q |b|, with b split into parts of eight bits, so that the products are exact for q < 2^16
+ */
 struct ncc_op *expand_remainder(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
 {
 	struct ncc_op *x = f1(bl, NCC_ABS, a), *y = f1(bl, NCC_ABS, b), *left = y, *r = x;
@@ -241,7 +242,7 @@ struct ncc_op *expand_is_finite(struct ncc_build *bl, struct ncc_op *x)
 	return test_c(bl, NCC_LT, f1(bl, NCC_ABS, build_cast(bl, x, NEURON_DT_FP32)), INFINITY);
 }
 
-/* Whatever the type says, the highest bit is the sign */
+/* Shifts as the signed type does, which copies the highest bit whatever the type says. */
 static struct ncc_op *expand_shift_unsigned(struct ncc_build *bl, struct ncc_op *x,
 					    struct ncc_op *n)
 {
@@ -253,7 +254,7 @@ static struct ncc_op *expand_shift_unsigned(struct ncc_build *bl, struct ncc_op 
 			     x->shape.dtype);
 }
 
-/* What is negative is shifted as its complement, which is not */
+/* A negative number is shifted as its complement, which is not negative. */
 struct ncc_op *expand_shift_arithmetic(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *n)
 {
 	struct ncc_op *sign, *minus;
@@ -274,8 +275,8 @@ struct ncc_op *expand_shift_arithmetic(struct ncc_build *bl, struct ncc_op *x, s
 }
 
 /*
- * Towards zero. The datapath rounds to nearest: r = round(x) is one too far from zero when
- * |r| > |x|, so r - sign(x) * (|r| > |x|). From 2^23 on x is whole.
+ * Rounds towards zero. The datapath rounds to nearest: r = round(x) is one too far from zero when
+ * |r| > |x|, so this is r - sign(x) * (|r| > |x|). From 2^23 on x is an integer.
  */
 static struct ncc_op *truncated(struct ncc_build *bl, struct ncc_op *x)
 {

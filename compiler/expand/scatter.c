@@ -11,13 +11,13 @@
 
 #include "slices.h"
 
-#define FEW 16 /* updates that go one after the other whatever the operation */
-#define MOST 2048 /* of an operation that has no other way */
+#define FEW 16 /* updates are combined one by one, whatever the operation */
+#define MOST 2048 /* and at most so many, if there is no other way */
 
 struct scatter {
 	struct ncc_build *bl;
 	const struct ncc_combine *c;
-	unsigned int n; /* operands; more than one: combined by a computation */
+	unsigned int n; /* operands; several are combined by a computation */
 	struct ncc_op *x[NCC_MANY]; /* [shared, rows, columns] */
 	struct ncc_op *u[NCC_MANY]; /* [shared, slices, columns] */
 	struct ncc_op *row; /* [shared, slices] */
@@ -30,7 +30,7 @@ static struct ncc_op *op2(const struct scatter *s, enum ncc_kind kind, struct nc
 	return a && b ? build_node(s->bl, kind, &a->shape, a, b, NULL) : NULL;
 }
 
-/* Which row does update k of all hit? pred[shared, rows, slices] */
+/* pred[shared, rows, slices]: does the update hit the row? */
 static struct ncc_op *hits(const struct scatter *s)
 {
 	struct ncc_shape all = { .dtype = NEURON_DT_INT32,
@@ -44,7 +44,7 @@ static struct ncc_op *hits(const struct scatter *s)
 			     n ? build_spread(s->bl, &all, n, of_count) : NULL);
 }
 
-/* a = a combined with b, as many as there are operands */
+/* a = a combined with b, for all operands */
 static int combine(const struct scatter *s, struct ncc_op **a, struct ncc_op *const *b)
 {
 	if (s->c->by == NCC_COMBINE_FN)
@@ -53,7 +53,7 @@ static int combine(const struct scatter *s, struct ncc_op **a, struct ncc_op *co
 	return a[0] ? 0 : -ENOMEM;
 }
 
-/* [shared, n] or [shared, n, columns] over x's shape: index k of dimension 1 of n */
+/* Index k of dimension 1 of v, [shared, n] or [shared, n, columns], broadcast to x's shape */
 static struct ncc_op *spread_one(const struct scatter *s, struct ncc_op *v, unsigned int d,
 				 int64_t k, const uint8_t *map)
 {
@@ -73,7 +73,7 @@ static struct ncc_op *spread_one(const struct scatter *s, struct ncc_op *v, unsi
 	return build_spread(s->bl, &to, v, map);
 }
 
-/* x = what update k makes of it, where it hits */
+/* Applies update k to x where it hits. */
 static int one_update(const struct scatter *s, struct ncc_op *hit, int64_t k, struct ncc_op **x)
 {
 	static const uint8_t of_hit[2] = { 0, 1 }, of_update[2] = { 0, 2 };
@@ -124,7 +124,10 @@ static struct ncc_op *reduce_last(const struct scatter *s, struct ncc_op *x, enu
 	return r;
 }
 
-/* [shared, rows, columns]: the updates of these numbers; what is where one is -1 matters to nobody */
+/*
+ * [shared, rows, columns]: the update of each row's number; where that is -1 the value does not
+ * matter
+ */
 static struct ncc_op *chosen(const struct scatter *s, struct ncc_op *number)
 {
 	struct ncc_op *r;
@@ -137,7 +140,7 @@ static struct ncc_op *chosen(const struct scatter *s, struct ncc_op *number)
 	return build_reshape(s->bl, r, &s->x[0]->shape);
 }
 
-/* The last update of each row, chosen; rows that none hits stay */
+/* Each row's last update replaces it; rows that no update hits stay. */
 static struct ncc_op *last_one(const struct scatter *s)
 {
 	static const uint8_t of_count[1] = { 2 }, of_row[2] = { 0, 1 };
@@ -161,7 +164,10 @@ static struct ncc_op *last_one(const struct scatter *s)
 	return build_select(s->bl, some, chosen(s, last), s->x[0]);
 }
 
-/* fp32[shared, rows, columns]: the sums of what hits each row; the parts are exact in their type */
+/*
+ * fp32[shared, rows, columns]: the sums of the updates that hit each row; parts are exact in their
+ * type
+ */
 static struct ncc_op *sums(const struct scatter *s, struct ncc_op *hit, struct ncc_op *part)
 {
 	struct ncc_shape shape = s->x[0]->shape;
@@ -180,7 +186,10 @@ static struct ncc_op *sums(const struct scatter *s, struct ncc_op *hit, struct n
 	return r;
 }
 
-/* Infinite where some update of that sign, or a NaN, hits: an infinity would be NaN times 0 */
+/*
+ * Makes infinite what an infinite update of that sign, or a NaN, hits: in a product the infinity
+ * times 0 would be NaN elsewhere.
+ */
 static struct ncc_op *add_infinite(const struct scatter *s, struct ncc_op *hit, struct ncc_op *sum,
 				   struct ncc_op *u, bool minus)
 {
@@ -215,7 +224,7 @@ static struct ncc_op *add_floats(const struct scatter *s)
 	return build_cast(s->bl, sum, s->x[0]->shape.dtype);
 }
 
-/* Bytes are summed apart, exactly up to 2^16 of them */
+/* Bytes are summed separately, which is exact for up to 2^16 of them. */
 static struct ncc_op *add_integers(const struct scatter *s)
 {
 	struct ncc_op *hit = hits(s), *u = build_cast(s->bl, s->u[0], NEURON_DT_INT32), *sum;
@@ -276,7 +285,7 @@ static struct ncc_op *unfold(const struct slices *m, struct ncc_op *x)
 	return build_transpose(m->bl, build_reshape(m->bl, x, &dims), map);
 }
 
-/* The updates as [shared, slices, columns]: the inverse of what a gather does at its end */
+/* The updates as [shared, slices, columns], the inverse of a gather's last step */
 static struct ncc_op *fold_updates(const struct slices *m, struct ncc_op *u)
 {
 	struct ncc_shape dims, flat = { .ndim = 3, .dim = { m->shared, m->slices, 1 } };
@@ -306,7 +315,7 @@ static struct ncc_op *as_bits(struct ncc_build *bl, struct ncc_op *x)
 static int fold_all(struct scatter *s, struct slices *m, struct ncc_op *const *x,
 		    struct ncc_op *const *updates)
 {
-	bool bits = s->c->by == NCC_COMBINE_SECOND; /* are moved, NaN and all */
+	bool bits = s->c->by == NCC_COMBINE_SECOND; /* only moved, so as bits */
 
 	s->slices = m->slices;
 	for (unsigned int i = 0; i < s->n; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Exact 32-bit integers of 16-bit halves and 8-bit parts (words.h). */
+/* Exact 32-bit integers made of 16-bit halves and 8-bit parts (words.h) */
 #include "words.h"
 
 static struct ncc_shape word_shape(const struct ncc_op *like)
@@ -46,7 +46,10 @@ struct ncc_op *word_bits(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op
 	return word_small(bl, kind, a, word_splat(bl, a, c));
 }
 
-/* (x >> shift) & mask of what shift leaves; a constant's at once */
+/*
+ * (x >> shift) & mask, masked only if the shift leaves other bits; a constant's is computed at
+ * once.
+ */
 static struct ncc_op *part(struct ncc_build *bl, struct ncc_op *x, unsigned int shift,
 			   uint32_t mask)
 {
@@ -66,7 +69,7 @@ static bool is_zero(const struct ncc_op *x)
 	return x && ncc_scalar_value(x, &v) && v == 0;
 }
 
-/* The halves, which may have outgrown 16 bits: hi * 2^16 + lo, wrapped around */
+/* Joins halves that may have outgrown 16 bits: hi * 2^16 + lo, wrapped around. */
 static struct ncc_op *join(struct ncc_build *bl, struct ncc_op *hi, struct ncc_op *lo)
 {
 	hi = word_small(bl, NCC_ADD, hi, word_bits(bl, NCC_SHR, lo, 16));
@@ -85,7 +88,7 @@ struct ncc_op *word_add(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b
 	return join(bl, hi, lo);
 }
 
-/* 2^32 + a - b, so that no half is negative */
+/* This is 2^32 + a - b, so that no half is negative. */
 struct ncc_op *word_sub(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
 {
 	struct ncc_op *lo, *hi;
@@ -97,7 +100,7 @@ struct ncc_op *word_sub(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b
 	return join(bl, word_bits(bl, NCC_ADD, hi, 0xffff), word_bits(bl, NCC_ADD, lo, 0x10000));
 }
 
-/* sum += (a * b & mask) << shift, or >> -shift; of parts whose product is below 2^24 */
+/* sum += (p & mask) << shift, or >> -shift; p is a product below 2^24. */
 static void add_product(struct ncc_build *bl, struct ncc_op **sum, struct ncc_op *p, uint32_t mask,
 			int shift)
 {
@@ -110,8 +113,8 @@ static void add_product(struct ncc_build *bl, struct ncc_op **sum, struct ncc_op
 }
 
 /*
- * a in halves, b in bytes: products of 24 bits at most. What a product adds to the low 16 bits of
- * the result and what to the high ones is summed apart.
+ * a is split into halves and b into bytes, whose products have 24 bits at most. What they add to
+ * the low 16 bits of the result and to the high ones is summed separately.
  */
 struct ncc_op *word_mul(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
 {
@@ -188,7 +191,7 @@ static struct ncc_op *float_const(struct ncc_build *bl, enum ncc_kind kind, stru
 	return float_op(bl, kind, a, build_splat(bl, &s, c));
 }
 
-/* The sign of (ah - bh) * 2^16 + (al - bl) is right whatever the last sum rounds away */
+/* The sign of (ah - bh) * 2^16 + (al - bl) is right whatever the last sum rounds away. */
 struct ncc_op *word_compare(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
 			    struct ncc_op *b, bool is_signed)
 {
@@ -250,19 +253,19 @@ struct ncc_op *word_from_f32(struct ncc_build *bl, struct ncc_op *x, bool is_sig
 	return word_small(bl, NCC_XOR, low, top);
 }
 
-/* A whole number, not above a / b of words without sign, and below it by 2^-19 of it and 1 at most */
+/* An integer that is at most a / b (of unsigned words) and at least that less 2^-19 of it and 1 */
 static struct ncc_op *estimate(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
 {
 	struct ncc_op *q = float_op(bl, NCC_DIV, word_to_f32(bl, a, false), b);
 
 	q = float_const(bl, NCC_MUL, q, 1 - 0x1p-20);
-	/* rounding to nearest what is half less never gives more */
+	/* Rounding a number that is less by a half to nearest never gives more. */
 	return word_from_f32(bl, float_const(bl, NCC_SUB, q, 0.5), false);
 }
 
 /*
- * After the first estimate a rest of less than 2^13.3 b is left, after the second one of less than
- * 1.01 b, which one comparison settles
+ * The first estimate leaves a remainder below 2^13.3 b, the second one below 1.01 b; one comparison
+ * settles that.
  */
 static struct ncc_op *divide_unsigned(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Computations that an instruction calls: inlined, run on whole tensors where they are of scalars
- * (hlo_lift), and recognised where one operation of the IR does the same (hlo_combiner).
+ * Computations that an instruction calls are inlined, run on whole tensors if they are of scalars
+ * (hlo_lift), and recognised if one operation of the IR does the same (hlo_combiner).
  */
 #include "call.h"
 

@@ -5,20 +5,20 @@
 
 #include "hlo.h"
 
-/* c: NULL when it was said already why there is none */
+/* Inlines c. NULL: there is none, and the message has been given. */
 int hlo_call(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct hlo_value *args,
 	     unsigned int nargs, struct hlo_value *v);
-/* a computation of scalars on n tensors of one shape */
+/* Runs a computation of scalars on n tensors of one shape. */
 int hlo_lift(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct ncc_shape *s,
 	     struct ncc_op *const *x, unsigned int n, struct hlo_value *v);
-/* a = computation(a, b), of n values each */
+/* a = computation(a, b), with n values each */
 int hlo_combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const *b, unsigned int n);
 
-/* how result i of n of the computation that is called comes of parameters i and n + i */
+/* How the called computation's result i of n follows from its parameters i and n + i */
 struct ncc_combine hlo_combiner(const struct hlo_inst *in, unsigned int i, unsigned int n);
-/* does the computation that is called reduce by one operation of the IR? */
+/* Does the called computation reduce by one operation of the IR? */
 bool hlo_simple_reducer(const struct hlo_inst *in);
-/* XLA's arithmetic on truth values: a sum is "or", a product "and" */
+/* XLA's arithmetic on predicates: a sum is "or", a product "and". */
 enum ncc_kind hlo_of_truth(enum ncc_kind kind, const struct ncc_shape *s);
 
 #endif

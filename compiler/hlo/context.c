@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * What the importers of all operations need of an instruction: its shape, its operands, lists of
- * dimensions, the computations that it names, and how its failure is told.
+ * dimensions, the computations that it names, and how its failure is reported
  */
 #include "hlo.h"
 
@@ -20,7 +20,7 @@ int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 	return build_fail(&in->b, code, "%s", text);
 }
 
-/* By number: the IR's type (0: it has none), and what --narrow-64bit takes it for */
+/* By number: the IR's type (0: none), and the type that --narrow-64bit takes for it */
 static const struct element_type {
 	const char *name;
 	uint8_t dtype;
@@ -180,7 +180,10 @@ int hlo_unsupported(struct hlo_inst *in)
 	return hlo_fail(in, -ENOTSUP, "operation not supported");
 }
 
-/* What is constant decides loops and indices; large constants wait for the passes */
+/*
+ * Constants decide loops and indices, so small ones are folded here; large ones wait for the
+ * passes.
+ */
 #define FOLD_MOST 4096
 
 void hlo_fold(struct hlo_inst *in, struct ncc_op *op)
@@ -190,7 +193,6 @@ void hlo_fold(struct hlo_inst *in, struct ncc_op *op)
 		ncc_fold_elementwise(in->imp->m, op);
 }
 
-/* The same of gather and scatter; batches: of the operand and of the indices */
 int hlo_take_slices(struct hlo_inst *in, struct ncc_slices *s, size_t ndropped,
 		    const int64_t *dropped, const int64_t *index_batch, size_t nindex_batch)
 {

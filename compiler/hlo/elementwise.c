@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Operations of HLO on elements that the tensor IR does not have, and so are expanded. */
+/* Element-wise operations of HLO that the tensor IR lacks, and that are expanded */
 #include <errno.h>
 
 #include "operations.h"
@@ -33,7 +33,7 @@ static bool is_whole(const struct ncc_shape *s)
 	return !ncc_is_float(s->dtype) && !s->pred;
 }
 
-/* Operands and result: integers of one type */
+/* Checks that operands and result are integers of one type. */
 static int whole_numbers(struct hlo_inst *in)
 {
 	const struct ncc_shape *s = &in->in[0].op[0]->shape;
@@ -82,7 +82,7 @@ int hlo_binary(struct hlo_inst *in, struct ncc_op **out)
 	return hlo_done(in, *out);
 }
 
-/* Of a float: the result has its type */
+/* Checks that the operand is a float and the result has its type. */
 static int same_float(struct hlo_inst *in, int code, const char *what)
 {
 	const struct ncc_shape *s = &in->in[0].op[0]->shape;
@@ -116,7 +116,10 @@ int hlo_is_finite(struct hlo_inst *in, struct ncc_op **out)
 	return hlo_done(in, *out);
 }
 
-/* Of another size: one of the two shapes has a last dimension of as many as make an element */
+/*
+ * bitcast-convert to a type of another size: one of the two shapes has a last dimension that makes
+ * up the difference.
+ */
 static int resize(struct hlo_inst *in, struct ncc_op **out)
 {
 	struct ncc_op *x = in->in[0].op[0];
@@ -165,7 +168,7 @@ int hlo_reduce_precision(struct hlo_inst *in, struct ncc_op **out)
 	return hlo_done(in, *out);
 }
 
-/* Of what is real already */
+/* real and imag of what is real already */
 int hlo_real(struct hlo_inst *in, struct ncc_op **out)
 {
 	int rc = same_float(in, -EINVAL, "");

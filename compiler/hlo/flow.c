@@ -22,7 +22,7 @@ static bool same_leaves(const struct hlo_value *a, const struct hlo_value *b)
 	return same;
 }
 
-/* Leaf by leaf: a's where the scalar p holds, else b's */
+/* Chooses leaf by leaf: a's where the scalar p holds, else b's. */
 static int choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo_value *a,
 			 struct hlo_value *b)
 {
@@ -47,13 +47,13 @@ static int choose_leaves(struct hlo_inst *in, struct ncc_op *p, const struct hlo
 	return op ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
-/* Where p holds, and what held before; NULL: always */
+/* Both conditions; NULL is one that always holds. */
 static struct ncc_op *both(struct hlo_inst *in, struct ncc_op *a, struct ncc_op *b)
 {
 	return a && b ? build_node(&in->b, NCC_AND, &a->shape, a, b, NULL) : a ? a : b;
 }
 
-/* A computation whose result counts where p holds */
+/* Inlines a computation whose result counts only where p holds. */
 static int call_guarded(struct hlo_inst *in, struct ncc_op *p, const Ncc__Hlo__Computation *c,
 			const struct hlo_value *arg, struct hlo_value *v)
 {
@@ -68,7 +68,7 @@ static int call_guarded(struct hlo_inst *in, struct ncc_op *p, const Ncc__Hlo__C
 	return rc;
 }
 
-/* Is branch i the one? The last is for every index that is no other's */
+/* Is branch i the one taken? The last one is for every index that has no branch. */
 static struct ncc_op *is_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int i,
 				unsigned int n)
 {
@@ -102,7 +102,7 @@ static int choose_branch(struct hlo_inst *in, struct ncc_op *sel, unsigned int n
 	return rc;
 }
 
-/* Not where a computation of scalars is run on whole tensors */
+/* Refuses control flow in a computation of scalars that is run on whole tensors. */
 static int is_of_elements(struct hlo_inst *in)
 {
 	return in->imp->lift ? hlo_fail(in, -ENOTSUP,
@@ -111,7 +111,9 @@ static int is_of_elements(struct hlo_inst *in)
 			     : 0;
 }
 
-/* Of a predicate the first branch is the one for true; an index out of range means the last one */
+/*
+ * With a predicate the first branch is the one for true; an index out of range takes the last one.
+ */
 int hlo_conditional(struct hlo_inst *in, struct hlo_value *v)
 {
 	unsigned int n = (unsigned int)in->p->n_called_computation_ids, i;
@@ -135,7 +137,7 @@ int hlo_conditional(struct hlo_inst *in, struct hlo_value *v)
 
 #define MOST_LOOKED_AT 4096 /* elements */
 
-/* Bounds of an integer, from what it is made of so many operations back */
+/* The bounds of an integer, derived from at most so many operations before it */
 static struct ncc_range bounds(const struct ncc_op *op, unsigned int depth)
 {
 	struct ncc_range r[3] = { { 0 } };
@@ -184,8 +186,7 @@ static bool is_known(const struct ncc_op *p, unsigned int depth, bool *k)
 	       ((p->kind != NCC_EQ && p->kind != NCC_NE) || a.hi < b.lo || b.hi < a.lo);
 }
 
-/* Does a number that is known change from iteration to iteration? Else there is nothing to bound
- * them by */
+/* Does a known number change from iteration to iteration? If none does, nothing bounds the loop. */
 static bool counts(const struct hlo_value *before, const struct hlo_value *after)
 {
 	double a, b;
@@ -197,19 +198,19 @@ static bool counts(const struct hlo_value *before, const struct hlo_value *after
 	return false;
 }
 
-#define MOST_ITERATIONS 1024 /* of a loop that is unrolled although data may end it earlier */
+#define MOST_ITERATIONS 1024 /* of an unrolled loop that data may end earlier */
 #define MOST_UNROLLED 50000 /* operations of the IR, and of HLO */
 
 /*
- * A loop being unrolled. Conditions that depend on data do not stop it: state goes on as if all of
- * them held, and result takes it over while they do
+ * A loop being unrolled. Conditions that depend on data do not stop it: the state goes on as if all
+ * of them held, and the result takes it over while they do.
  */
 struct unrolling {
 	const Ncc__Hlo__Computation *body, *cond;
 	struct hlo_value state, result;
-	struct ncc_op *going; /* the conditions so far; NULL: all held */
-	unsigned int iterations; /* since the first that depends on data */
-	unsigned int loops; /* when it began */
+	struct ncc_op *going; /* all conditions so far; NULL: none depends on data */
+	unsigned int iterations; /* since the first one that depends on data */
+	unsigned int loops; /* imp->loops when it began */
 };
 
 static int condition(struct hlo_inst *in, const Ncc__Hlo__Computation *cond,
@@ -237,7 +238,7 @@ static int goes_on(struct hlo_inst *in, struct unrolling *u)
 	if (rc)
 		return rc;
 	if (in->imp->loops != u->loops)
-		return NOT_UNROLLED; /* one that is in it was not */
+		return NOT_UNROLLED; /* a loop within it was not unrolled */
 	if (is_known(p, LOOK_BACK, &k))
 		return k ? ITERATION : NO_ITERATION;
 	u->going = both(in, u->going, p);
@@ -270,7 +271,7 @@ static int iterate(struct hlo_inst *in, struct unrolling *u)
 	return rc ? rc : ITERATION;
 }
 
-/* Does the body hand on an element of its state as it came? */
+/* Does the body pass an element of its state on unchanged? */
 static bool passes_on(const Ncc__Hlo__Computation *body, size_t element)
 {
 	const Ncc__Hlo__Instruction *root = hlo_by_id(body, body->root_id), *in, *from;
@@ -297,9 +298,9 @@ static bool is_flat(const Ncc__Hlo__Shape *s)
 /* A loop being made */
 struct looping {
 	struct ncc_op *loop, *again;
-	struct ncc_op *held; /* the condition of the iteration, as a state */
-	struct hlo_value state, next; /* a state, or what it was before the loop and stays */
-	bool nested; /* there are loops in it */
+	struct ncc_op *held; /* the iteration's condition, as a state */
+	struct hlo_value state, next; /* a state, or the value before the loop, which stays */
+	bool nested; /* it contains loops */
 };
 
 static bool is_state(const struct looping *l, const struct ncc_op *op)
@@ -340,8 +341,10 @@ static int end_loop(struct hlo_inst *in, struct looping *l, struct hlo_value *v)
 	return 0;
 }
 
-/* One iteration, for all. A loop in it depends on the iteration, so that without one it is not
- * entered */
+/*
+ * Makes the operations of one iteration. A loop in them depends on the iteration's condition, so
+ * that it is not entered when there is no iteration.
+ */
 static int make_iteration(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 			  const Ncc__Hlo__Computation *cond, struct looping *l)
 {
@@ -360,7 +363,10 @@ static int make_iteration(struct hlo_inst *in, const Ncc__Hlo__Computation *body
 	return rc;
 }
 
-/* A loop that goes on as a loop: what changes is its state, the rest is as it was before */
+/*
+ * Makes a loop of the IR: the elements that change are its states, the others are as they were
+ * before it.
+ */
 static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 		     const Ncc__Hlo__Computation *cond, struct hlo_value *v)
 {
@@ -391,7 +397,7 @@ static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 	return rc ? rc : end_loop(in, &l, v);
 }
 
-/* What an attempt that is given up made is nobody's. Those in it share its limits */
+/* Nothing uses what an abandoned attempt has made. Attempts within one share its limits. */
 static int unroll(struct hlo_inst *in, struct unrolling *u)
 {
 	struct hlo_import *imp = in->imp;
@@ -417,7 +423,7 @@ static int unroll(struct hlo_inst *in, struct unrolling *u)
 	return rc;
 }
 
-/* The body's computation comes first, then the condition's */
+/* The body's computation comes first, then the condition's. */
 int hlo_while(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct unrolling u = { .body = hlo_called(in, 0),

@@ -9,7 +9,7 @@
 #include "expand/expand.h"
 #include "hlo/hlo.pb-c.h"
 
-#define HLO_MAX_CALLS 64 /* of computations in computations */
+#define HLO_MAX_CALLS 64 /* depth of computations in computations */
 #define HLO_MANY NCC_MANY
 
 /* XLA's PrimitiveType (xla_data.proto) */
@@ -37,7 +37,7 @@ enum hlo_type {
 	HLO_TYPES,
 };
 
-/* What an instruction gives: one operation, or a tuple's leaves in order */
+/* An instruction's value: one operation, or a tuple's leaves in order */
 struct hlo_value {
 	unsigned int n;
 	struct ncc_op **op;
@@ -47,17 +47,17 @@ struct hlo_import {
 	struct ncc_module *m;
 	const Ncc__Hlo__Module *proto;
 	struct ncc_error *err;
-	/* imports what a computation consists of: how an importer reaches the others (import.c) */
+	/* Imports a computation's instructions: how an importer reaches the others (import.c) */
 	int (*run)(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 		   const struct hlo_value *args, unsigned int nargs, struct hlo_value *result);
-	const struct ncc_shape *lift; /* what scalars have the dimensions of (hlo_lift); or NULL */
-	struct ncc_op *guard; /* else what is imported is computed for nothing; NULL: never */
-	unsigned int loops; /* that were not unrolled */
+	const struct ncc_shape *lift; /* hlo_lift: the shape that scalars get; or NULL */
+	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
+	unsigned int loops; /* loops that were not unrolled */
 	struct {
 		unsigned int made, m_made;
-	} unrolled; /* where the attempt at work is given up; 0: there is none */
+	} unrolled; /* the limits of the current attempt; 0: there is none */
 	bool narrow; /* 64-bit types become 32-bit ones */
-	bool narrowed; /* one did */
+	bool narrowed; /* some type did */
 	unsigned int depth;
 	unsigned int made;
 	int64_t const_bytes;
@@ -70,12 +70,12 @@ struct hlo_inst {
 	struct hlo_import *imp;
 	const Ncc__Hlo__Instruction *p;
 	const struct hlo_rule *rule;
-	struct ncc_build b; /* of this instruction */
-	struct ncc_shape shape; /* of an array result */
+	struct ncc_build b; /* for this instruction */
+	struct ncc_shape shape; /* an array result's */
 	unsigned int nin;
 	struct hlo_value *in;
 	const Ncc__Hlo__Shape *first; /* shape of operand 0; NULL: there is none */
-	/* of the computation that it is in */
+	/* the arguments of the computation that the instruction is in */
 	const struct hlo_value *args;
 	unsigned int nargs;
 };
@@ -84,27 +84,32 @@ int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int hlo_unsupported(struct hlo_inst *in); /* -ENOTSUP, with the name */
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s);
-bool hlo_is_wide(int32_t type); /* of 64 bits, which --narrow-64bit makes 32 */
-int hlo_no_tuples(struct hlo_inst *in, unsigned int n); /* the first n operands: arrays? */
-int hlo_arrays(struct hlo_inst *in, unsigned int n); /* the first n operands: of one shape? */
-/* a list of dimension numbers */
+bool hlo_is_wide(int32_t type); /* has it 64 bits, which --narrow-64bit makes 32? */
+int hlo_no_tuples(struct hlo_inst *in, unsigned int n); /* are the first n operands arrays? */
+/* are the first n operands arrays of one shape? */
+int hlo_arrays(struct hlo_inst *in, unsigned int n);
+/* Takes a list of dimension numbers. */
 int hlo_take_list(struct hlo_inst *in, size_t n, const int64_t *v, unsigned int *count,
 		  uint8_t *out);
-/* the dimension numbers that gather and scatter share; batches: of the operand and the indices */
+/*
+ * Takes the dimension numbers that gather and scatter share; batches: of the operand and of the
+ * indices.
+ */
 int hlo_take_slices(struct hlo_inst *in, struct ncc_slices *s, size_t ndropped,
 		    const int64_t *dropped, const int64_t *index_batch, size_t nindex_batch);
 int hlo_take_results(struct hlo_inst *in, struct ncc_op *const *x, unsigned int n,
 		     struct hlo_value *v);
 
-/* NULL: the module has none of that id */
+/* NULL: the module has none with that id. */
 const Ncc__Hlo__Computation *hlo_computation(const struct hlo_import *imp, int64_t id);
-const Ncc__Hlo__Computation *hlo_called(struct hlo_inst *in, size_t i); /* NULL: it was said why */
-/* NULL: the computation has none of that id */
+/* NULL: the message says why */
+const Ncc__Hlo__Computation *hlo_called(struct hlo_inst *in, size_t i);
+/* NULL: the computation has none with that id. */
 const Ncc__Hlo__Instruction *hlo_by_id(const Ncc__Hlo__Computation *c, int64_t id);
 
-/* a small result of constants becomes one */
+/* Folds an operation whose operands are constants if it is small. */
 void hlo_fold(struct hlo_inst *in, struct ncc_op *op);
-/* what an importer made, NULL: there was no memory. Verified, and folded */
+/* Verifies and folds what an importer has made; NULL: out of memory. */
 int hlo_done(struct hlo_inst *in, struct ncc_op *op);
 
 #endif

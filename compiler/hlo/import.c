@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The HLO front end: a serialized HloModuleProto becomes a module of the tensor IR. Calls are
- * inlined, tuples are taken apart. The file is hostile: proto/scan.c bounds it, and every id,
+ * inlined, tuples are taken apart. The file is not trusted: proto/scan.c bounds it, and every id,
  * shape, size and count is checked here and in the IR's verifier. Called by ncc.c.
  */
 #include "import.h"
@@ -53,7 +53,7 @@ static struct hlo_inst new_inst(struct hlo_import *imp, const Ncc__Hlo__Instruct
 					 .const_bytes = &imp->const_bytes } };
 }
 
-/* The instructions of a computation by id, and what each gave */
+/* The instructions of a computation by id, and their values */
 struct scope {
 	const Ncc__Hlo__Computation *c;
 	struct id_entry {

@@ -5,7 +5,10 @@
 
 #include "ir/ir.h"
 
-/* The module is verified. 0, -EINVAL, -ENOTSUP, -EFBIG, -ENOMEM; of opt: narrow_64bit, warn */
+/*
+ * Imports a module, which is verified. Of opt it reads narrow_64bit and warn. 0, -EINVAL, -ENOTSUP,
+ * -EFBIG or -ENOMEM
+ */
 int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
 		       struct ncc_module **m, struct ncc_error *err);
 int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **m, struct ncc_error *err);

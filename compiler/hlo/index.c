@@ -6,7 +6,7 @@
 
 #include "operations.h"
 
-/* What was made of a gather or a slice, rc: whether it could be */
+/* Finishes a gather or slice: out was made, or rc says why not. */
 static int finish(struct hlo_inst *in, int rc, struct ncc_op *out)
 {
 	if (rc)
@@ -43,7 +43,7 @@ static int gather(struct hlo_inst *in, struct ncc_op **out)
 	return rc ? rc : expand_gather(&in->b, x, in->in[1].op[0], &s, &in->shape, out);
 }
 
-/* Start indices: of each dimension one scalar; constant ones are known and in range */
+/* Start indices, one scalar for each dimension; constant ones are known and clamped */
 struct starts {
 	struct ncc_op *op[NCC_MAX_DIMS]; /* NULL: constant */
 	int64_t at[NCC_MAX_DIMS];
@@ -83,7 +83,7 @@ static struct ncc_op *range(struct hlo_inst *in, struct ncc_op *start, int64_t n
 	return s ? build_node(&in->b, NCC_ADD, &c->shape, c, s, NULL) : NULL;
 }
 
-/* choose_along puts the new dimension first: back to d */
+/* expand_choose puts the new dimension first: this moves it back to d. */
 static struct ncc_op *first_to(struct hlo_inst *in, struct ncc_op *x, unsigned int d)
 {
 	uint8_t map[NCC_MAX_DIMS];
@@ -121,7 +121,7 @@ static int dynamic_slice(struct hlo_inst *in, struct ncc_op **out)
 	return 0;
 }
 
-/* v in a result of x's dimensions along those that begin at a constant, fill elsewhere */
+/* v padded with fill to x's dimensions along those that begin at a constant */
 static struct ncc_op *padded(struct hlo_inst *in, struct ncc_op *v, const struct starts *st,
 			     const struct ncc_shape *x)
 {
@@ -142,7 +142,7 @@ static struct ncc_op *padded(struct hlo_inst *in, struct ncc_op *v, const struct
 	return op;
 }
 
-/* Where along dimension d the update lies, over the whole shape */
+/* A predicate over the whole shape: is the element within the update along dimension d? */
 static struct ncc_op *inside(struct hlo_inst *in, struct ncc_op *start, int64_t n, unsigned int d)
 {
 	struct ncc_op *c = build_count(&in->b, in->shape.dim[d]), *s, *p, *below, *from;

@@ -9,7 +9,7 @@
 
 #include "operations.h"
 
-#define MOST_ROWS 1024 /* each is unrolled */
+#define MOST_ROWS 1024 /* each row is unrolled */
 
 static int check_square(const struct hlo_inst *in, const struct ncc_op *x)
 {
@@ -80,7 +80,7 @@ int hlo_triangular_solve(struct hlo_inst *in, struct hlo_value *v)
 		     v);
 }
 
-/* A letter of the call's configuration, "{..., key = number : ui8, ...}"; 0: it is not there */
+/* A letter of the call's configuration, "{..., key = number : ui8, ...}"; 0: it is absent */
 static char letter(const struct hlo_inst *in, const char *key)
 {
 	char text[256], *at;

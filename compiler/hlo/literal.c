@@ -5,7 +5,7 @@
 
 #include "operations.h"
 
-/* room for the constant's data, of which a module has a limited amount */
+/* Allocates the constant's data, of which a module has a limited amount. */
 static int take_room(struct hlo_inst *in, struct ncc_op *op)
 {
 	struct ncc_op *c;
@@ -24,7 +24,7 @@ static int wrong_size(struct hlo_inst *in, size_t have, int64_t want, const char
 			(long long)want);
 }
 
-/* Little-endian bytes as they are */
+/* Copies little-endian bytes as they are. */
 static int from_bytes(struct hlo_inst *in, struct ncc_op *op, const ProtobufCBinaryData *b)
 {
 	int64_t want = ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype);
@@ -43,7 +43,7 @@ static int from_words(struct hlo_inst *in, struct ncc_op *op, size_t n, const vo
 	return 0;
 }
 
-/* 64 bits that were narrowed: the nearest that 32 bits hold */
+/* Narrows 64-bit elements to the nearest numbers that 32 bits hold. */
 static int from_wide(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Literal *l)
 {
 	uint8_t t = op->shape.dtype;
@@ -140,7 +140,7 @@ static int fill_iota(struct hlo_inst *in, struct ncc_op *op)
 	return 0;
 }
 
-/* A constant: its data come in the shape, so that is checked first */
+/* Makes a constant. Its data have the size of its shape, so that is checked first. */
 static int constant(struct hlo_inst *in, int (*fill)(struct hlo_inst *in, struct ncc_op *op),
 		    struct ncc_op **out)
 {
@@ -159,7 +159,7 @@ static int constant(struct hlo_inst *in, int (*fill)(struct hlo_inst *in, struct
 	in->imp->lift = lift;
 	if (rc)
 		return rc;
-	/* a scalar's in a computation that runs on tensors: one number all over */
+	/* A scalar in a computation that runs on whole tensors becomes one number throughout. */
 	*out = lift && !op->shape.ndim ? build_spread(&in->b, &to, op, NULL) : op;
 	return *out ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Private to the HLO front end: the table of operations (operations.c) and the importers that its
- * rows name. An importer of arrays finds the result's shape in in->shape and its operands to be
- * arrays; the number of operands is the row's.
+ * rows name. An importer of arrays finds the result's shape in in->shape, and its operands have
+ * been checked to be arrays; the row says how many there are.
  */
 #ifndef NCC_HLO_OPERATIONS_H
 #define NCC_HLO_OPERATIONS_H
@@ -11,15 +11,15 @@
 
 struct hlo_rule {
 	const char *opcode;
-	int nin; /* operands; -1: any number, which the importer checks */
-	/* one operation of the IR (plain.c), and what sets its attributes */
+	int nin; /* number of operands; -1: the importer checks it */
+	/* One operation of the IR (plain.c), and the function that sets its attributes */
 	enum ncc_kind kind;
 	int (*attrs)(struct hlo_inst *in, struct ncc_op *op);
-	/* else several, or a constant */
+	/* Otherwise: several operations, or a constant */
 	int (*array)(struct hlo_inst *in, struct ncc_op **out);
-	/* what takes or gives tuples, or runs computations */
+	/* Otherwise: what takes or gives tuples, or runs computations */
 	int (*value)(struct hlo_inst *in, struct hlo_value *v);
-	/* for the importer: what makes it of fp32, or of integers */
+	/* For the importer: how it is made of fp32, or of integers */
 	struct ncc_op *(*unary)(struct ncc_build *bl, struct ncc_op *x);
 	struct ncc_op *(*binary)(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
 	struct ncc_op *(*whole)(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
@@ -27,7 +27,7 @@ struct hlo_rule {
 
 const struct hlo_rule *hlo_find(const char *opcode); /* NULL: not supported */
 
-/* plain.c: the result of in->rule, an array; of the rule's kind and attributes */
+/* plain.c: an array, by in->rule's kind and attributes */
 int hlo_array(struct hlo_inst *in, struct hlo_value *v);
 int hlo_plain(struct hlo_inst *in, struct ncc_op **out);
 int hlo_attrs_broadcast(struct hlo_inst *in, struct ncc_op *op);
@@ -50,7 +50,7 @@ int hlo_iota(struct hlo_inst *in, struct ncc_op **out);
 
 /* elementwise.c */
 int hlo_unary(struct hlo_inst *in, struct ncc_op **out);
-/* by rule->whole of integers, else by rule->binary, else by the rule's kind */
+/* Integers by rule->whole, others by rule->binary, else by the rule's kind */
 int hlo_binary(struct hlo_inst *in, struct ncc_op **out);
 int hlo_whole(struct hlo_inst *in, struct ncc_op **out);
 int hlo_count_bits(struct hlo_inst *in, struct ncc_op **out);
@@ -76,7 +76,7 @@ int hlo_inline(struct hlo_inst *in, struct hlo_value *v);
 int hlo_conditional(struct hlo_inst *in, struct hlo_value *v);
 int hlo_while(struct hlo_inst *in, struct hlo_value *v);
 
-/* reduce.c, window.c: by one operation of the IR, else by any computation */
+/* reduce.c, window.c: by one operation of the IR, or by any computation */
 int hlo_map(struct hlo_inst *in, struct hlo_value *v);
 int hlo_reduce(struct hlo_inst *in, struct hlo_value *v);
 int hlo_reduce_window(struct hlo_inst *in, struct hlo_value *v);

@@ -178,8 +178,8 @@ static int take_window(struct hlo_inst *in, struct ncc_op *op, unsigned int ndim
 }
 
 /*
- * Each part of the batch with outputs of its own: the same as each part of the features, so the
- * input's batch [groups, b] goes in front of its features
+ * Groups of the batch have outputs of their own, as groups of features have; so the input's batch
+ * [groups, b] moves in front of its features.
  */
 static int batches_to_features(struct hlo_inst *in, struct ncc_op *op)
 {
@@ -238,7 +238,7 @@ int hlo_attrs_conv(struct hlo_inst *in, struct ncc_op *op)
 	return rc || in->p->batch_group_count <= 1 ? rc : batches_to_features(in, op);
 }
 
-/* By one operation: others are reduce.c's and window.c's */
+/* Attributes of a reduction by one operation; reduce.c and window.c have the others. */
 int hlo_attrs_reduce(struct hlo_inst *in, struct ncc_op *op)
 {
 	op->func = hlo_of_truth(hlo_combiner(in, 0, 1).kind, &in->shape);

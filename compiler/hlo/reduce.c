@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Maps and reductions by any computation of scalars, of several operands too: the computation is
+ * Maps and reductions by any computation of scalars, also of several operands: the computation is
  * run on whole tensors. A reduction that is an argmax or an argmin is recognised.
  */
 #include <errno.h>
@@ -22,7 +22,7 @@ int hlo_map(struct hlo_inst *in, struct hlo_value *v)
 	return rc ? rc : hlo_lift(in, hlo_called(in, 0), &x[0]->shape, x, in->nin, v);
 }
 
-/* Halves of a dimension against each other until one is left; an odd one waits */
+/* Combines the halves of a dimension until one element is left; an odd one waits. */
 static int reduce_along(struct hlo_inst *in, struct ncc_op **x, unsigned int n, unsigned int d)
 {
 	struct ncc_op *rest[HLO_MANY] = { NULL }, *hi[HLO_MANY], *last[HLO_MANY];
@@ -95,8 +95,9 @@ static int64_t parameter(const Ncc__Hlo__Computation *c, const Ncc__Hlo__Instruc
 }
 
 /*
- * The comparison that JAX's argmax (GT) and argmin (LT) make of values 0 and 2, NaN first, and of
- * indices 1 and 3, the smaller wins: eleven instructions of known kinds, no others
+ * Is this the comparison that JAX's argmax (GT) and argmin (LT) make? It takes values 0 and 2, NaN
+ * first, and indices 1 and 3, of which the smaller wins: eleven instructions of known kinds, no
+ * others.
  */
 static int arg_direction(const Ncc__Hlo__Computation *c, enum ncc_kind *func)
 {
@@ -125,7 +126,7 @@ static int arg_direction(const Ncc__Hlo__Computation *c, enum ncc_kind *func)
 	return (seen | 4) == 15 ? 0 : -ENOTSUP;
 }
 
-/* Is it 0, 1, 2, ... along dimension d, the same for the others? */
+/* Is it 0, 1, 2, ... along dimension d, and the same along the others? */
 static bool counts_along(const struct ncc_op *op, unsigned int d)
 {
 	int64_t n = ncc_elems(&op->shape), inner = 1;
@@ -142,9 +143,7 @@ static bool counts_along(const struct ncc_op *op, unsigned int d)
 	return true;
 }
 
-/*
- * A reduction of values and their indices that is JAX's argmax or argmin; 1: it is something else
- */
+/* Reduces values and their indices if it is JAX's argmax or argmin; 1: it is something else. */
 static int arg_reduce(struct hlo_inst *in, struct hlo_value *v)
 {
 	const Ncc__Hlo__Computation *c =
@@ -176,7 +175,7 @@ static int arg_reduce(struct hlo_inst *in, struct hlo_value *v)
 	best = build_node(&in->b, NCC_REDUCE, &s, x, in->in[2].op[0], NULL);
 	eq = best ? build_compare(&in->b, NCC_EQ, x, build_spread(&in->b, &x->shape, best, map))
 		  : NULL;
-	if (eq && ncc_is_float(x->shape.dtype)) /* the best of a NaN is a NaN */
+	if (eq && ncc_is_float(x->shape.dtype)) /* a NaN wins, and equals nothing */
 		eq = build_node(&in->b, NCC_OR, &eq->shape, eq, build_compare(&in->b, NCC_NE, x, x),
 				NULL);
 	big = build_splat(&in->b, &idx->shape, (double)x->shape.dim[d]);
@@ -195,7 +194,7 @@ static int arg_reduce(struct hlo_inst *in, struct hlo_value *v)
 	return ncc_verify_op(best, in->imp->err) ?: ncc_verify_op(at, in->imp->err);
 }
 
-/* By one operation, argmax or argmin, or anything else */
+/* Reduces by one operation, as argmax or argmin, or by any computation. */
 int hlo_reduce(struct hlo_inst *in, struct hlo_value *v)
 {
 	int rc = 1;

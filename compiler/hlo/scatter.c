@@ -23,7 +23,7 @@ static int combine(void *opaque, struct ncc_op **old, struct ncc_op *const *upda
 	return hlo_combine(s->in, old, update, s->n);
 }
 
-/* What a slice has along each dimension of the operand: the updates' windows in order, else 1 */
+/* The size of a slice along each dimension of the operand: the updates' windows in order, else 1 */
 static int take_windows(struct hlo_inst *in, struct ncc_slices *s, const struct ncc_shape *x,
 			const struct ncc_shape *u)
 {
@@ -63,7 +63,7 @@ static int take_numbers(struct hlo_inst *in, struct ncc_slices *s)
 			       g->n_scatter_indices_batching_dims);
 }
 
-/* Operands, indices, updates */
+/* Takes operands, indices and updates. */
 static int take_operands(struct scattering *s)
 {
 	struct hlo_inst *in = s->in;
@@ -85,7 +85,7 @@ static int take_operands(struct scattering *s)
 	return 0;
 }
 
-/* Each by itself if that can be; r: NULL */
+/* Scatters each operand by itself if possible; otherwise r stays NULL. */
 static int scatter_each(struct scattering *s, struct ncc_op **r)
 {
 	struct hlo_inst *in = s->in;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * select-and-scatter: the gradient of a pooling. Position after position in the window, each window
- * finds which of its elements is selected; then, position after position again, what belongs to the
- * windows that selected it goes to where that element lies. Part of the HLO front end.
+ * select-and-scatter, the gradient of a pooling. For one position in the window after the other,
+ * each window finds out which of its elements is selected; then, again position after position, the
+ * source of the windows that selected it is added where that element lies. Part of the HLO front
+ * end.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,9 +19,9 @@ struct selecting {
 	struct ncc_op *x, *source, *init; /* source has one element for each window */
 	const Ncc__Hlo__Window *w;
 	bool padded;
-	struct ncc_op *best, *at; /* of each window: the selected element, and its position */
-	struct ncc_op *found; /* has it one? Of padded ones */
-	int64_t offset[NCC_MAX_DIMS]; /* of the position at hand */
+	struct ncc_op *best, *at; /* each window's selected element, and its position */
+	struct ncc_op *found; /* has the window one? With padding only */
+	int64_t offset[NCC_MAX_DIMS]; /* of the current position */
 };
 
 static int check_dimension(struct selecting *s, unsigned int d)
@@ -42,7 +43,7 @@ static int check_dimension(struct selecting *s, unsigned int d)
 	return 0;
 }
 
-/* *n: positions in a window */
+/* *n: the positions in a window */
 static int take_operands(struct selecting *s, int64_t *n)
 {
 	struct hlo_inst *in = s->in;
@@ -72,7 +73,7 @@ static int take_operands(struct selecting *s, int64_t *n)
 	return rc;
 }
 
-/* Position k as an offset along each dimension */
+/* Sets the offset along each dimension of position k. */
 static void go_to(struct selecting *s, int64_t k)
 {
 	for (unsigned int d = s->x->shape.ndim; d-- > 0;) {
@@ -101,7 +102,7 @@ static struct ncc_op *surrounded(struct selecting *s, struct ncc_op *x)
 	return x;
 }
 
-/* What each window has of a surrounded x at the position */
+/* The element of a surrounded x that each window has at the position */
 static struct ncc_op *seen(struct selecting *s, struct ncc_op *x)
 {
 	struct ncc_shape shape = s->source->shape;
@@ -119,7 +120,7 @@ static struct ncc_op *seen(struct selecting *s, struct ncc_op *x)
 	return op;
 }
 
-/* The reverse: v of each window where its element at the position lies, zeros elsewhere */
+/* The reverse: each window's v at the place of its element, zeros elsewhere */
 static struct ncc_op *put_back(struct selecting *s, struct ncc_op *v)
 {
 	struct ncc_shape shape = s->x->shape;
@@ -146,7 +147,9 @@ static struct ncc_op *logic(struct selecting *s, enum ncc_kind kind, struct ncc_
 	return a && b ? build_node(&s->in->b, kind, &a->shape, a, b, NULL) : NULL;
 }
 
-/* Does the one selected so far stay, or does v, which is there where inside holds, replace it? */
+/*
+ * Does the element selected so far stay? Otherwise v, which exists where inside holds, replaces it.
+ */
 static int stays(struct selecting *s, struct ncc_op *v, struct ncc_op *inside, struct ncc_op **keep)
 {
 	struct ncc_op *pair[2] = { s->best, v }, *outside;
@@ -167,7 +170,7 @@ static int stays(struct selecting *s, struct ncc_op *v, struct ncc_op *inside, s
 	return *keep && s->found ? 0 : hlo_fail(s->in, -ENOMEM, "out of memory");
 }
 
-/* The windows look at their element at position k */
+/* Compares each window's element at position k with the one selected so far. */
 static int look(struct selecting *s, int64_t k, struct ncc_op *x, struct ncc_op *there)
 {
 	struct ncc_shape count = s->source->shape;
@@ -196,7 +199,7 @@ static int look(struct selecting *s, int64_t k, struct ncc_op *x, struct ncc_op 
 	return s->best && s->at ? 0 : hlo_fail(s->in, -ENOMEM, "out of memory");
 }
 
-/* out = out with the source of those windows combined that selected position k */
+/* Combines into out the source of the windows that selected position k. */
 static int scatter(struct selecting *s, int64_t k, struct ncc_op **out)
 {
 	struct ncc_build *b = &s->in->b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* sort, by any comparison, which is run on whole tensors; and topk, which is one. */
+/* sort by any comparison, which is run on whole tensors; and topk, which is a sort */
 #include <errno.h>
 #include <string.h>
 
@@ -7,22 +7,24 @@
 #include "operations.h"
 #include "neuron/hw/ext.h"
 
-#define LONG_ONE 4096 /* elements to sort: so many fill partitions by themselves */
-#define FEW_ROWS 16 /* of those: more do */
+#define LONG_ONE 4096 /* elements to sort: so many fill the partitions by themselves */
+#define FEW_ROWS 16 /* rows of those: more fill the partitions anyway */
 
-/* Values being sorted along the middle one of three dimensions; the last is where they stood */
+/*
+ * Values being sorted along the middle one of three dimensions; the last of them is their original
+ * place
+ */
 struct sorting {
 	struct hlo_inst *in;
-	const Ncc__Hlo__Computation
-		*before; /* NULL: the order of x[0], integers, the largest first or last */
+	const Ncc__Hlo__Computation *before; /* NULL: by x[0], integers, ascending or descending */
 	bool descending;
-	uint8_t float_key; /* not 0: what x[0] was before it became integers of that order */
-	unsigned int n; /* values, the place included */
-	struct ncc_op *x[HLO_MANY + 1]; /* floats as integers: bits are moved, NaN and all */
-	uint8_t dtype[HLO_MANY]; /* what they are */
+	uint8_t float_key; /* x[0]'s type before it became integers of its order, or 0 */
+	unsigned int n; /* number of values, the place included */
+	struct ncc_op *x[HLO_MANY + 1]; /* floats as integers, since their bits are moved */
+	uint8_t dtype[HLO_MANY]; /* their types */
 	int64_t outer, length, padded, inner;
-	int64_t lanes; /* of a long one: x is [lanes, padded / lanes, outer * inner] meanwhile */
-	bool transposed; /* its first two dimensions, that is */
+	int64_t lanes; /* of a long sort: x is [lanes, padded / lanes, outer * inner] */
+	bool transposed; /* the first two dimensions are exchanged */
 };
 
 /* Does a come before b? The computation's parameters are a0, b0, a1, b1, ... */
@@ -55,7 +57,10 @@ static struct ncc_op *both(struct sorting *st, enum ncc_kind kind, struct ncc_op
 	return a && b ? build_node(&st->in->b, kind, &a->shape, a, b, NULL) : NULL;
 }
 
-/* Must hi come before lo? Equal ones stay in their order; padding, whose place is behind, is last */
+/*
+ * Must hi come before lo? Equal ones stay in order; padding, whose place is after all others, is
+ * last.
+ */
 static struct ncc_op *must_swap(struct sorting *st, struct ncc_op *const *lo,
 				struct ncc_op *const *hi)
 {
@@ -85,7 +90,10 @@ static struct ncc_op *backwards(struct sorting *st, struct ncc_op *x)
 	return op;
 }
 
-/* The values in shape s, whose dimension 2 is which half: each half, the second one mirrored */
+/*
+ * Splits the values, reshaped to s, whose dimension 2 is which half; the second half may be
+ * mirrored.
+ */
 static void halves(struct sorting *st, const struct ncc_shape *s, bool mirror, struct ncc_op **lo,
 		   struct ncc_op **hi)
 {
@@ -100,7 +108,7 @@ static void halves(struct sorting *st, const struct ncc_shape *s, bool mirror, s
 	}
 }
 
-/* The halves exchanged where swap holds, as values of shape flat */
+/* Exchanges the halves where swap holds; the values get shape flat. */
 static int exchange(struct sorting *st, struct ncc_op *swap, const struct ncc_shape *flat,
 		    bool mirror, struct ncc_op *const *lo, struct ncc_op *const *hi)
 {
@@ -120,7 +128,10 @@ static int exchange(struct sorting *st, struct ncc_op *swap, const struct ncc_sh
 	return 0;
 }
 
-/* Blocks of 2 * half: each element of the first half against one of the second, or its mirror */
+/*
+ * In blocks of 2 * half, compares each element of the first half with one of the second, or its
+ * mirror image.
+ */
 static int stage(struct sorting *st, int64_t half, bool mirror)
 {
 	struct ncc_shape s = { .ndim = 5,
@@ -132,7 +143,7 @@ static int stage(struct sorting *st, int64_t half, bool mirror)
 	return exchange(st, must_swap(st, lo, hi), &flat, mirror, lo, hi);
 }
 
-/* A bitonic network in which every exchange puts the first in front */
+/* A bitonic sorting network in which every exchange puts the first one in front */
 static int network(struct sorting *st)
 {
 	int rc = 0;
@@ -145,7 +156,9 @@ static int network(struct sorting *st)
 	return rc;
 }
 
-/* An operation that has a place of its own: each user of a transpose would turn it anew */
+/*
+ * An operation that is computed into a place of its own: otherwise each user would transpose anew.
+ */
 static struct ncc_op *in_place(struct ncc_build *bl, struct ncc_op *x)
 {
 	if (x)
@@ -165,8 +178,8 @@ static void transpose_lanes(struct sorting *st, bool transposed)
 }
 
 /*
- * A predicate of pairs: do they belong to a block that is sorted backwards? pair and first: from
- * one index of the second dimension to the next, and of the first
+ * A predicate of pairs: do they belong to a block that is sorted backwards? first and pair are the
+ * distances between indices of the first and of the second dimension.
  */
 static struct ncc_op *backward_blocks(struct sorting *st, const struct ncc_shape *s, int64_t block,
 				      int64_t first, int64_t pair)
@@ -182,7 +195,9 @@ static struct ncc_op *backward_blocks(struct sorting *st, const struct ncc_shape
 	return c ? build_spread(&st->in->b, s, c, &d) : NULL;
 }
 
-/* Blocks of so many, each second one backwards: elements half apart against each other */
+/*
+ * In blocks of which every second one is sorted backwards, compares elements that are half apart.
+ */
 static int wide_stage(struct sorting *st, int64_t block, int64_t half)
 {
 	int64_t run = st->padded / st->lanes, rest = st->outer * st->inner;
@@ -212,7 +227,7 @@ static void take_key(struct sorting *st)
 	st->dtype[0] = NEURON_DT_INT32;
 }
 
-/* [length, rest] as [lanes, run, rest]; what is missing is repeated from the beginning */
+/* [length, rest] as [lanes, run, rest]; missing elements are repeated from the beginning. */
 static struct ncc_op *in_lanes(struct sorting *st, struct ncc_op *x)
 {
 	int64_t run = st->padded / st->lanes, full = st->length / run, over = st->length % run;
@@ -235,8 +250,8 @@ static struct ncc_op *in_lanes(struct sorting *st, struct ncc_op *x)
 }
 
 /*
- * The same for many elements of few rows: along the partitions and in them. Where those in
- * different partitions meet, the whole is transposed, so that they lie in one.
+ * Sorts many elements of few rows, along the partitions and within them. For comparisons between
+ * partitions the whole is transposed, so that the elements lie in one partition.
  */
 static int wide_network(struct sorting *st)
 {
@@ -275,7 +290,7 @@ static struct ncc_op *as_bits(struct ncc_build *bl, struct ncc_op *x)
 			     x->shape.dtype == NEURON_DT_FP32 ? NEURON_DT_INT32 : NEURON_DT_INT16);
 }
 
-/* Sorted value i, the first n, in a shape of its own type */
+/* The first n of sorted value i, in a shape and type of its own */
 static struct ncc_op *sorted(struct sorting *st, unsigned int i, int64_t n,
 			     const struct ncc_shape *s)
 {
@@ -286,7 +301,7 @@ static struct ncc_op *sorted(struct sorting *st, unsigned int i, int64_t n,
 	return build_reshape(&st->in->b, x, s);
 }
 
-/* [outer, length, inner] to a power of 2, and where the values stand */
+/* Sorts [outer, length, inner], padded to a power of 2, with the original places as a value. */
 static int tall_network(struct sorting *st)
 {
 	struct ncc_shape flat = { .dtype = NEURON_DT_INT32,
@@ -306,7 +321,7 @@ static int tall_network(struct sorting *st)
 	return network(st);
 }
 
-/* Sort along dimension d: the values are [outer, padded, inner] then */
+/* Prepares to sort along dimension d; the values become [outer, padded, inner]. */
 static int begin_sorting(struct sorting *st, struct ncc_op *const *x, unsigned int n,
 			 unsigned int d)
 {
@@ -363,7 +378,7 @@ int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
 	return rc ? rc : hlo_take_results(in, x, in->nin, v);
 }
 
-/* Of an integer that is ordered as floats are, the float: the same bits transposed back */
+/* The float of an integer that is ordered as floats are: the same bits mapped back */
 static struct ncc_op *from_order(struct ncc_build *bl, struct ncc_op *key, uint8_t dtype)
 {
 	uint8_t bits = ncc_dtype_size(dtype) == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* What takes tuples apart and puts them together: an instruction's value is their leaves. */
+/*
+ * What takes tuples apart and puts them together: an instruction's value is a list of their leaves.
+ */
 #include <errno.h>
 
 #include "operations.h"
@@ -19,7 +21,7 @@ int hlo_tuple(struct hlo_inst *in, struct hlo_value *v)
 {
 	v->n = 0;
 	for (unsigned int i = 0; i < in->nin; i++) {
-		/* tuples of tuples grow without bound in a small file */
+		/* In a small file tuples of tuples can grow without bound. */
 		if (in->in[i].n > NCC_MAX_OPS - in->imp->made)
 			return hlo_fail(in, -EFBIG, "more than %d operations and tuple elements",
 					NCC_MAX_OPS);

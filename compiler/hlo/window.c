@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * reduce-window by any computation and of several operands. Dimension after dimension, windows of
- * 1, 2, 4, ... elements are put together from two halves each, and the window from those. Part of
- * the HLO front end.
+ * reduce-window by any computation, also of several operands. One dimension after the other,
+ * windows of 1, 2, 4, ... elements are combined from two halves each, and the window from those.
+ * Part of the HLO front end.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct windows {
 	struct hlo_inst *in;
 	unsigned int n; /* operands */
 	struct ncc_op *x[HLO_MANY], *init[HLO_MANY];
-	const Ncc__Hlo__WindowDimension *w; /* of the dimension at hand */
+	const Ncc__Hlo__WindowDimension *w; /* of the current dimension */
 	unsigned int d;
 };
 
@@ -31,7 +31,7 @@ static int check(const struct windows *s)
 	return 0;
 }
 
-/* The operands with their initial values around and between the elements */
+/* Pads the operands with their initial values around and between the elements. */
 static int pad(struct windows *s)
 {
 	const Ncc__Hlo__WindowDimension *w = s->w;
@@ -67,7 +67,7 @@ static void slice_all(const struct windows *s, struct ncc_op *const *x, int64_t 
 		to[i] = build_slice(&s->in->b, x[i], s->d, start, n);
 }
 
-/* Each window of x, one element further on each; so many as fit */
+/* Cuts every window of x, each one element further than the one before. */
 static int slide(struct windows *s)
 {
 	const int64_t step = s->w->window_dilation, size = s->w->size;
@@ -75,7 +75,8 @@ static int slide(struct windows *s)
 	int64_t left = s->x[0]->shape.dim[s->d], n = left - (size - 1) * step, at = 0;
 	int rc = 0;
 
-	for (int64_t k = 1; !rc && k <= size; k *= 2) { /* x: windows of k elements, left of them */
+	/* x has windows of k elements, left of which are to do */
+	for (int64_t k = 1; !rc && k <= size; k *= 2) {
 		if (size & k) {
 			slice_all(s, s->x, at * step, n, sum[0] ? part : sum);
 			rc = at ? hlo_combine(s->in, sum, part, s->n) : 0;
@@ -92,7 +93,7 @@ static int slide(struct windows *s)
 	return rc;
 }
 
-/* Every stride-th window */
+/* Keeps every stride-th window. */
 static int step_over(struct windows *s)
 {
 	for (unsigned int i = 0; i < s->n && s->w->stride > 1; i++) {

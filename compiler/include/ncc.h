@@ -25,13 +25,13 @@ enum ncc_cast { NCC_CAST_NONE, NCC_CAST_MATMULT, NCC_CAST_ALL };
 
 enum ncc_framework { NCC_XLA, NCC_ONNX, NCC_IR };
 
-#define NCC_PASS_READ "read" /* --dump-ir-after: as it was read */
-#define NCC_PASS_LOOPS "loops" /* and cut at its loops: each part */
+#define NCC_PASS_READ "read" /* --dump-ir-after: the IR as it was read */
+#define NCC_PASS_LOOPS "loops" /* and cut at its loops, part by part */
 
-/* What is said of one of the model's inputs (ONNX) */
+/* What the user says about one of the model's inputs (ONNX) */
 struct ncc_input {
 	const char *name;
-	bool has_shape; /* dim: for dimensions that the model leaves open */
+	bool has_shape; /* dim gives the dimensions that the model leaves open */
 	unsigned int ndim;
 	int64_t dim[NCC_MAX_DIMS];
 	const double *value; /* the input becomes a constant; NULL: it stays an input */
@@ -40,18 +40,18 @@ struct ncc_input {
 
 struct ncc_options {
 	enum ncc_framework framework;
-	const struct neuron_target *target; /* what the result is for; NULL: inf1 */
+	const struct neuron_target *target; /* the chip to compile for; NULL: inf1 */
 	const struct ncc_input *input;
 	unsigned int ninputs;
 	enum ncc_cast auto_cast; /* neuronx-cc's default: NCC_CAST_MATMULT */
 	uint8_t auto_cast_type; /* NEURON_DT_BF16 (0 means it) or NEURON_DT_FP16 */
-	unsigned int pipeline_cores; /* 1 (0 means it) to 16: a stage a core, if there is enough */
-	uint8_t uuid[16]; /* of the NEFF */
+	unsigned int pipeline_cores; /* 1 (0 means it) to 16: one stage each */
+	uint8_t uuid[16]; /* the NEFF's */
 	unsigned int level; /* 1: nothing is fused; else everything is */
 	FILE *print_ir; /* the IR after the passes; NULL: no */
 	const char *dump_after; /* the IR after every pass of this name, or all */
 	FILE *dump;
-	int64_t print_elements; /* of a constant, in both */
+	int64_t print_elements; /* elements of a constant that both print */
 	FILE *report; /* JSON about the result (docs/compiler.md); NULL: no */
 	bool narrow_64bit; /* s64, u64 and f64 become s32, u32 and f32 */
 	/*
@@ -63,9 +63,9 @@ struct ncc_options {
 	int (*external_data)(void *opaque, const char *location, const void **data, size_t *size);
 	void (*log)(void *opaque, const char *line); /* progress; may be NULL */
 	void (*warn)(void *opaque, const char *line); /* what may surprise; may be NULL */
-	/* how far a part of the work is: done of total; may be NULL */
+	/* How far a phase of the work is: done of total; may be NULL */
 	void (*progress)(void *opaque, const char *phase, unsigned int done, unsigned int total);
-	/* the model's bytes are not needed any more; may be NULL */
+	/* The model's bytes are not needed any more; may be NULL */
 	void (*model_read)(void *opaque);
 	void *opaque;
 };
@@ -76,18 +76,18 @@ struct ncc_error {
 };
 
 /*
- * A model of opt->framework -> NEFF file in memory; free() *out. The same input gives the same
- * bytes but the uuid. 0; -EINVAL: not a model; -ENOTSUP: what the model has is not supported;
- * -EFBIG: it is too large for the device; -ENOMEM
+ * Compiles a model of opt->framework into a NEFF file in memory; the caller frees *out. The same
+ * input gives the same bytes but for the uuid. 0; -EINVAL: not a model; -ENOTSUP: the model has
+ * something that is not supported; -EFBIG: it is too large for the device; -ENOMEM
  */
 int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err);
 
-/* The operations of HLO and the operators of ONNX that are known, by number; NULL: no more */
+/* The known operations of HLO and operators of ONNX, by number; NULL: no more */
 const char *ncc_hlo_operator(unsigned int i);
 const char *ncc_onnx_operator(unsigned int i);
 
-/* The names of the passes in order, some more than once; NULL: no more */
+/* The names of the passes in order, some of them more than once; NULL: no more */
 const char *ncc_pass_name(unsigned int i);
 
 #ifdef __cplusplus

@@ -44,7 +44,10 @@ const struct ir_attr ir_attrs[] = {
 	{ NULL, 0, 0, 0, 0, NULL },
 };
 
-/* in_batch, in_feature and in_spatial are one list, and so are the others */
+/*
+ * in_batch, in_feature and in_spatial are printed as one list, and so are the kernel's and the
+ * output's.
+ */
 _Static_assert(offsetof(struct ncc_conv, in_spatial) == offsetof(struct ncc_conv, in_batch) + 2 &&
 		       offsetof(struct ncc_conv, k_spatial) ==
 			       offsetof(struct ncc_conv, k_in) + 2 &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Host-side constants: reading and writing elements of every type, and folding of the operations
+ * Constants on the host: reading and writing elements of every type, and folding of the operations
  * that only move or convert constant data. Conversions follow the datapath (through fp32, round to
  * nearest even, saturating to integers, NaN to 0), so that folding never changes a result.
  */
@@ -59,7 +59,7 @@ static uint16_t to_f16(float f)
 	if (a < 6.103515625e-05f) /* subnormal: multiples of 2^-24; nearbyint rounds to even */
 		return sign | (uint16_t)nearbyintf(ldexpf(a, 24));
 	(void)frexpf(a, &e); /* a in [2^(e-1), 2^e) */
-	/* the significand may round up to 2048: the carry moves into the exponent as it should */
+	/* The significand may round up to 2048: the carry moves into the exponent, as it should. */
 	return (uint16_t)(sign | (((e + 13) << 10) + (int)nearbyintf(ldexpf(a, 11 - e))));
 }
 
@@ -206,7 +206,9 @@ int64_t ncc_move_steps(const struct ncc_op *op, int64_t *step)
 	return start;
 }
 
-/* Row-major index in the operand for each row-major index of the result: start + sum(i * step) */
+/*
+ * Gathers constant data: the operand's index for each index of the result is start + sum(i * step).
+ */
 static int gather(struct ncc_module *m, struct ncc_op *op, int64_t start, const int64_t *step)
 {
 	unsigned int esz = ncc_dtype_size(op->shape.dtype);

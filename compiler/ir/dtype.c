@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The types of elements. */
+/* The types of elements */
 #include "ir.h"
 
 bool ncc_is_float(uint8_t dtype)

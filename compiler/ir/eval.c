@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operations on constants, done by the compiler: shapes that a model computes, and parameters that
- * it puts together. Elements are doubles while they are worked on; an operation of the IR rounds
- * once, to its type, and integers are exact and wrap around. Called by the ONNX front end.
+ * Constant evaluation: shapes that a model computes, and parameters that it puts together. Elements
+ * are doubles meanwhile; an operation of the IR rounds once, to its type, and integers are exact
+ * and wrap around. Called by the ONNX front end.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 
 #include "traits.h"
 
-/* to[i] = from[start + sum of index * step], over the indices of s in order */
+/* to[i] = from[start + sum of index * step], over the indices of s in order. */
 static void walk(const struct ncc_shape *s, double *to, const double *from, int64_t start,
 		 const int64_t *step)
 {
@@ -39,7 +39,7 @@ static void spread(const struct ncc_op *op, const double *from, double *to)
 	walk(&op->shape, to, from, 0, step);
 }
 
-/* The elements of a constant, or of one that is spread; free() them */
+/* The elements of a constant or of a broadcast one; the caller frees them. */
 static double *read_values(const struct ncc_op *op)
 {
 	const struct ncc_op *c = op->kind == NCC_BROADCAST ? op->in[0] : op;
@@ -60,7 +60,7 @@ static double *read_values(const struct ncc_op *op)
 	return wide;
 }
 
-/* Wraps around, as all do */
+/* Wraps around, as all integer operations do. */
 static int64_t power(int64_t a, int64_t b)
 {
 	uint64_t r = 1;
@@ -137,7 +137,7 @@ static void eval_reduce(const struct ncc_op *op, double *const *in, double *out)
 	}
 }
 
-/* Pad without interior: for each element of the result, the operand's or the value */
+/* Evaluates a pad without interior: each element of the result is the operand's or the value. */
 static void eval_pad(const struct ncc_op *op, double *const *in, double *out)
 {
 	const struct ncc_shape *s = &op->in[0]->shape;
@@ -174,7 +174,7 @@ static void eval_concat(const struct ncc_op *op, double *const *in, double *out)
 	}
 }
 
-/* What is outside, a check of the model's will say */
+/* Indices out of range are clamped: a check of the model reports them. */
 static void eval_gather(const struct ncc_op *op, double *const *in, double *out)
 {
 	const double *table = in[0], *index = in[1];
@@ -227,7 +227,7 @@ static void eval_elements(const struct ncc_op *op, double *const *in, double *ou
 				    : in[0][i];
 }
 
-/* What is no operation on elements; NULL: it is not done here */
+/* The operations that are not element-wise; NULL: not evaluated */
 static void (*const evaluate[NCC_KINDS])(const struct ncc_op *op, double *const *in,
 					 double *out) = {
 	[NCC_SELECT] = eval_select,   [NCC_BROADCAST] = eval_broadcast,

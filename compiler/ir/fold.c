@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * Element-wise operations on constants, where the datapath (passes/integers.c included) gives the
- * same bits: integers and predicates, which wrap around; single additions, subtractions, products
- * and comparisons of fp32. Loops with a fixed number of iterations are unrolled by this. Called by
- * expand/build.c and passes/simplify.c.
+ * Folding of element-wise operations on constants where the datapath (passes/integers.c included)
+ * gives the same bits: integers and predicates, which wrap around; single additions, subtractions,
+ * products and comparisons of fp32. This is what unrolls loops with a fixed number of iterations.
+ * Called by expand/build.c and passes/simplify.c.
  */
 #include <string.h>
 
 #include "traits.h"
 
 #define MOST 65536 /* elements: larger ones are left to the chip */
-#define MOST_SPLIT (1 << 26) /* but the parts of a table: it would split it anew each time */
+#define MOST_SPLIT (1 << 26) /* but parts of a table, which is split once instead of each time */
 
-/* An operand: its data, and what to add to the index for each element (0: one number) */
+/* An operand: its data, and the distance between elements (0: one number) */
 struct source {
 	const struct ncc_op *op;
 	int64_t step;

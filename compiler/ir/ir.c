@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The tensor IR's own business: memory, making operations, replacing and sweeping them. Everything
- * that builds or rewrites a module calls it.
+ * The tensor IR itself: memory, making operations, replacing and sweeping them. Everything that
+ * builds or rewrites a module calls it.
  */
 #include "traits.h"
 
@@ -23,7 +23,7 @@ int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	/* names come from the file, and the message is one line */
+	/* Names come from the file, and the message is one line. */
 	for (char *p = err->text; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
@@ -119,7 +119,7 @@ char *ncc_strdup(struct ncc_module *m, const char *s)
 #define LIST (NCC_MAX_DIMS * sizeof(int64_t))
 #define WINDOWS (NCC_MAX_DIMS * sizeof(struct ncc_window))
 
-/* Bytes of the attributes that an operation points to */
+/* The size of the attributes that an operation points to */
 static const size_t attrs_size[] = {
 	[NCC_ATTRS_SLICE] = 2 * LIST,
 	[NCC_ATTRS_PAD] = 3 * LIST,
@@ -261,7 +261,10 @@ static struct ncc_op *resolve(struct ncc_op *op)
 	return op;
 }
 
-/* Depth first without recursion: programs are long chains. mark counts operands already visited. */
+/*
+ * Goes depth first without recursion, since programs are long chains; mark counts the operands
+ * already visited.
+ */
 static void visit(struct ncc_module *m, struct ncc_op *root, struct ncc_op **stack)
 {
 	size_t n = 0;
@@ -289,7 +292,7 @@ static void visit(struct ncc_module *m, struct ncc_op *root, struct ncc_op **sta
 	}
 }
 
-/* Upper bound of reachable operations: every one made so far */
+/* An upper bound of the number of reachable operations: all that were made so far */
 static size_t count_blocks(const struct ncc_module *m)
 {
 	size_t n = 0;
@@ -330,7 +333,7 @@ static bool is_used(const struct ncc_mem *b, const uintptr_t *at, size_t n)
 {
 	size_t lo = 0;
 
-	while (n) { /* the first that is not below the data */
+	while (n) { /* binary search for the first one in or after the block */
 		size_t half = n / 2;
 
 		if (at[lo + half] < (uintptr_t)b->data) {
@@ -343,7 +346,7 @@ static bool is_used(const struct ncc_mem *b, const uintptr_t *at, size_t n)
 	return at[lo] && at[lo] - (uintptr_t)b->data < b->size;
 }
 
-/* Drop the data that no operation of the line has; without memory for that it stays */
+/* Frees the data that no operation of the module uses; without memory to find out, they stay. */
 static void sweep_data(struct ncc_module *m)
 {
 	uintptr_t *at = calloc(m->nops + 1, sizeof(*at));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tensor IR: one straight line of operations on dense tensors of static shape, each giving
- * one value. The front ends (hlo/, onnx/) build it, passes (passes/) rewrite it, codegen/ lowers
- * it. The module owns everything reachable from it; operations live until ncc_module_free.
+ * The tensor IR: straight-line code of operations on dense tensors of static shape, each of which
+ * gives one value. The front ends (hlo/, onnx/) build it, passes (passes/) rewrite it, codegen/
+ * turns it into a machine program. The module owns everything reachable from it; operations live
+ * until ncc_module_free.
  */
 #ifndef NCC_IR_H
 #define NCC_IR_H
@@ -15,14 +16,14 @@
 #include "ncc.h"
 #include "neuron/isa/isa.h"
 
-#define NCC_MAX_ELEMS (1ll << 31) /* of one tensor */
+#define NCC_MAX_ELEMS (1ll << 31) /* elements of one tensor */
 #define NCC_MAX_OPS 200000
 #define NCC_MAX_MADE (1 << 20) /* operations made for a module, swept ones too */
 #define NCC_MAX_OPERANDS 4096
 #define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
 #define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
 #define NCC_MAX_LOOPS 16
-#define NCC_MAX_TABLE 65536 /* rows to gather from: what the NEFF's gather takes */
+#define NCC_MAX_TABLE 65536 /* rows to gather from, as in the NEFF's gather */
 
 enum ncc_kind {
 	NCC_PARAM, /* index: its number */
@@ -58,7 +59,7 @@ enum ncc_kind {
 	NCC_AND,
 	NCC_OR,
 	NCC_XOR,
-	NCC_SHL, /* by its bits or more: 0 */
+	NCC_SHL, /* 0 for a shift by the type's bits or more */
 	NCC_SHR, /* logical */
 	NCC_EQ,
 	NCC_NE,
@@ -76,21 +77,22 @@ enum ncc_kind {
 	NCC_REVERSE, /* mask: dimensions */
 	NCC_CONCAT, /* axis */
 	NCC_PAD, /* operand 1: scalar; low, high (may be negative), interior */
-	NCC_GATHER, /* [rows, n], s32[m] -> [m, n]: the rows of these numbers, which are all inside */
+	/* [rows, n], s32[m] -> [m, n]: the rows of these numbers, all of them in range */
+	NCC_GATHER,
 	/* contractions and reductions */
 	NCC_DOT, /* dot */
 	NCC_CONV, /* conv, window of its spatial dimensions */
 	NCC_REDUCE, /* mask: dimensions; func; operand 1: scalar */
 	NCC_REDUCE_WINDOW, /* window for every dimension; func; operand 1: scalar */
 	/*
-	 * Loops (passes/loops.c). What depends on a loop's state is done again in every iteration;
-	 * the operands alone say what that is
+	 * Loops (passes/loops.c). What depends on a loop's state is computed in every iteration;
+	 * operands alone say what that is.
 	 */
-	NCC_LOOP, /* predicate: is there a first iteration? Its value is nobody's but the loop's */
-	NCC_STATE, /* the loop, before the first iteration: the value in this iteration */
-	NCC_LOOP_END, /* the loop, predicate: another iteration? Then states, each with the next
-			 iteration's */
-	NCC_LOOP_RESULT, /* the end, a state: its value when no iteration is left */
+	NCC_LOOP, /* predicate: is there a first iteration? Only the loop itself uses the value */
+	NCC_STATE, /* the loop, the value before the first iteration: the value in this one */
+	/* the loop, predicate: is there another iteration? Then states, each with its next value */
+	NCC_LOOP_END,
+	NCC_LOOP_RESULT, /* the end, a state: its value after the last iteration */
 	NCC_KINDS,
 };
 
@@ -122,12 +124,12 @@ struct ncc_shape {
 
 struct ncc_op {
 	enum ncc_kind kind;
-	char *name; /* as the front end had it */
+	char *name; /* the front end's name */
 	char *where; /* "file:line" of the user's program, or NULL */
 	struct ncc_shape shape;
 	unsigned int nin;
 	struct ncc_op **in;
-	/* attributes: the kind says which (enum ncc_kind), and what ncc_op_new made room for */
+	/* Attributes: the kind says which (enum ncc_kind), and ncc_op_new makes room for them. */
 	union {
 		int64_t index;
 		unsigned int axis;
@@ -154,17 +156,17 @@ struct ncc_op {
 		};
 	};
 	bool exact; /* --auto-cast all leaves its types as they are */
-	bool upright; /* its first dimension lies along the partitions, whatever its operand's do */
+	bool upright; /* its first dimension is along the partitions, whatever its operand has */
 	bool narrowed; /* from fp32, by --auto-cast */
-	uint8_t io_dtype; /* a parameter's for the model's user; 0: the shape's (integers.c) */
-	int pdim; /* dimension along the partitions (layout.c); -1: none */
-	/* bookkeeping */
+	uint8_t io_dtype; /* a parameter's for the model's user; 0: shape's (passes/integers.c) */
+	int pdim; /* dimension along the partitions (passes/layout.c); -1: none */
+	/* Bookkeeping: */
 	unsigned int id; /* position in the line (ncc_number) */
-	unsigned int users; /* operands and outputs that name it (ncc_count_users) */
+	unsigned int users; /* operands and outputs that are this (ncc_count_users) */
 	unsigned int mark; /* ncc_sweep */
-	struct ncc_op *replaced; /* a pass put this one in its place */
-	union { /* of the pass at work alone */
-		struct ncc_op *cast; /* autocast.c: the last convert of it */
+	struct ncc_op *replaced; /* the operation that a pass put in its place */
+	union { /* of the current pass only */
+		struct ncc_op *cast; /* passes/autocast.c: the last convert of it */
 		struct gen_note *gen; /* the code generator's */
 	};
 	struct ncc_op *next;
@@ -180,45 +182,48 @@ struct ncc_module {
 	unsigned int nouts;
 	struct ncc_op **outs;
 	uint8_t *out_dtype; /* for the model's user; NULL: the shapes' (pass_integers) */
-	int64_t *out_number; /* of a stage or a part: what each is called; NULL: its index */
-	const uint64_t *kept; /* of a part: where in the shared scratchpad each number lies */
+	int64_t *out_number; /* of a stage or a part: each output's number; NULL: its index */
+	const uint64_t *kept; /* of a part: each number's place in the shared scratchpad */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */
 	struct ncc_mem *data; /* ncc_alloc_data's */
-	size_t garbage; /* bytes of data since the last sweep, which may all be in use */
+	size_t garbage; /* bytes of data allocated since the last sweep */
 };
 
-/* Notes why a compilation fails; the code is returned */
+/* Records why a compilation fails, and returns code. */
 int ncc_fail(struct ncc_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int ncc_no_memory(struct ncc_error *err); /* -ENOMEM */
-/* as ncc_fail, with the operation's name, kind and source line in front */
+/* The same with the operation's name, kind and source line in front */
 int ncc_fail_op(struct ncc_error *err, int code, const struct ncc_op *op, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 struct ncc_module *ncc_module_new(const char *name);
 void ncc_module_free(struct ncc_module *m);
-/* zeroed memory that lives as long as the module; NULL: out of memory */
+/* Zeroed memory that lives as long as the module; NULL: out of memory */
 void *ncc_alloc(struct ncc_module *m, size_t size);
-/* the same for an operation's data: until a sweep finds it in no operation of the line */
+/* The same for an operation's data, which live until a sweep finds no operation that uses them */
 void *ncc_alloc_data(struct ncc_module *m, size_t size);
 char *ncc_strdup(struct ncc_module *m, const char *s);
 
-/* A new operation, not yet in the line; name may be NULL (then like's name is the stem) */
+/*
+ * A new operation, not yet appended to the module; name may be NULL (then it is derived from
+ * like's).
+ */
 struct ncc_op *ncc_op_new(struct ncc_module *m, enum ncc_kind kind, const char *name,
 			  unsigned int nin);
-/* the attributes of another operation of its kind */
+/* Copies the attributes of another operation of its kind. */
 void ncc_copy_attrs(struct ncc_op *op, const struct ncc_op *from);
-/* the same operation of another module, with room for so many operands, none of them set */
+/* The same operation in another module, with room for so many operands, none of them set */
 struct ncc_op *ncc_op_clone(struct ncc_module *m, const struct ncc_op *op, unsigned int nin);
 void ncc_op_append(struct ncc_module *m, struct ncc_op *op);
-/* scalar constant of a dtype from a double */
+/* A scalar constant */
 struct ncc_op *ncc_const_scalar(struct ncc_module *m, uint8_t dtype, double v);
 
 const char *ncc_kind_name(enum ncc_kind kind);
 bool ncc_is_unary(enum ncc_kind kind);
 bool ncc_is_binary(enum ncc_kind kind);
 bool ncc_is_compare(enum ncc_kind kind);
-bool ncc_is_elementwise(enum ncc_kind kind); /* any of them, or NCC_SELECT */
+bool ncc_is_elementwise(enum ncc_kind kind); /* unary, binary or NCC_SELECT */
 int64_t ncc_elems(const struct ncc_shape *s);
 bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b);
 bool ncc_is_float(uint8_t dtype);
@@ -228,36 +233,49 @@ const char *ncc_dtype_name(const struct ncc_shape *s);
 
 void ncc_number(struct ncc_module *m);
 void ncc_count_users(struct ncc_module *m);
-/* follow replaced links in operands and outputs, drop what nobody uses, and its data */
+/*
+ * Follows replaced links in operands and outputs, and drops operations that nothing uses and their
+ * data.
+ */
 void ncc_sweep(struct ncc_module *m);
 
-/* verify.c: every operation's operands, shapes and attributes agree. 0 or -EINVAL */
+/* verify.c: do every operation's operands, shapes and attributes agree? 0 or -EINVAL */
 int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err);
 int ncc_verify(const struct ncc_module *m, struct ncc_error *err);
-/* parse.c: the text form (text.h) -> a module, verified. 0, -EINVAL, -EFBIG, -ENOMEM */
+/*
+ * parse.c: reads the text form (text.h) into a module, which is verified. 0, -EINVAL, -EFBIG or
+ * -ENOMEM
+ */
 int ncc_import_ir(const void *buf, size_t size, struct ncc_module **m, struct ncc_error *err);
-/* print.c: as text that ncc_import_ir reads, constants up to so many elements in full */
+/*
+ * print.c: prints text that ncc_import_ir reads, with constants of up to so many elements in full.
+ */
 void ncc_print(const struct ncc_module *m, int64_t most, FILE *f);
 
-/* constant.c: elements of host-side constants */
+/* constant.c: elements of constants */
 double ncc_get(uint8_t dtype, const void *data, int64_t i);
 void ncc_set(uint8_t dtype, void *data, int64_t i, double v);
-void ncc_set_int(uint8_t dtype, void *data, int64_t i, int64_t v); /* its low bits */
+void ncc_set_int(uint8_t dtype, void *data, int64_t i, int64_t v); /* stores v's low bits */
 bool ncc_scalar_value(const struct ncc_op *op,
 		      double *v); /* op is one constant value, maybe broadcast */
 bool ncc_compares(enum ncc_kind kind, double a, double b); /* NCC_EQ to NCC_GE */
-/* row-major: elements from one index to the next, of each dimension */
+/* The row-major stride of each dimension, in elements */
 void ncc_steps(const struct ncc_shape *s, int64_t *step);
-/* the same in the operand of a transpose, slice or reverse, for the result's dimensions; where it
- * starts */
+/*
+ * The strides in the operand of a transpose, slice or reverse, for the result's dimensions; returns
+ * the start.
+ */
 int64_t ncc_move_steps(const struct ncc_op *op, int64_t *step);
 int ncc_fold(struct ncc_module *m, struct ncc_op *op); /* 1: op became NCC_CONST; 0: not foldable */
-/* fold.c: the same of element-wise operations, where the datapath gives the same bits */
+/* fold.c: the same for element-wise operations where the datapath gives the same bits */
 int ncc_fold_elementwise(struct ncc_module *m, struct ncc_op *op);
-/* an integer operation on elements of shape s; the low bits of *r are the result. false: not one */
+/*
+ * An integer operation on elements of shape s, of which the low bits of *r are the result. false:
+ * kind is none
+ */
 bool ncc_integer(enum ncc_kind kind, const struct ncc_shape *s, int64_t a, int64_t b, int64_t *r);
 
-/* eval.c: 1: op, whose operands are constants, became one; 0: not folded; -ENOMEM */
+/* eval.c: 1: op, whose operands are constants, became a constant; 0: it did not; -ENOMEM */
 int ncc_eval(struct ncc_module *m, struct ncc_op *op);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The IR's text form (text.h) read back: --framework IR, tests and the fuzzer. Nothing of the
- * text is trusted: numbers are bounded, operands are those of lines before, and every operation
- * passes the verifier.
+ * Reads the IR's text form (text.h), for --framework IR, tests and the fuzzer. The text is not
+ * trusted: numbers are bounded, operands are results of earlier lines, and every operation passes
+ * the verifier.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +20,7 @@ struct parser {
 	struct ncc_module *m;
 	struct ncc_op **op; /* by number */
 	unsigned int cap;
-	int64_t bytes; /* of constants */
+	int64_t bytes; /* of all constants */
 	struct ncc_error *err;
 };
 
@@ -29,14 +29,14 @@ static int fail(struct parser *p, const char *what)
 	return ncc_fail(p->err, -EINVAL, "line %u: %s", p->line, what);
 }
 
-/* Blanks within a line */
+/* Skips blanks within a line. */
 static void skip(struct parser *p)
 {
 	while (p->at < p->end && (*p->at == ' ' || *p->at == '\t'))
 		p->at++;
 }
 
-/* Empty lines and comments; the next line's begin */
+/* Skips empty lines and comments to the beginning of the next line. */
 static void next_line(struct parser *p)
 {
 	for (skip(p); p->at < p->end; skip(p)) {
@@ -67,7 +67,7 @@ static bool is_word(char c)
 	       (c && strchr("_-+.", c));
 }
 
-/* Letters, digits and signs; empty: none there */
+/* Reads a word of letters, digits and signs, which may be empty. */
 static void word(struct parser *p, char w[MAX_TOKEN])
 {
 	unsigned int n = 0;
@@ -188,7 +188,7 @@ static int element(struct parser *p, uint8_t type, void *data, int64_t i)
 	return *end ? fail(p, "bad element") : 0;
 }
 
-/* Every element takes two bytes of text at least, but for a splat */
+/* Reads a constant's elements. Each takes two bytes of text at least, but for a splat. */
 static int constant_data(struct parser *p, struct ncc_op *op)
 {
 	unsigned int esz = ncc_dtype_size(op->shape.dtype);
@@ -241,7 +241,7 @@ static int window(struct parser *p, struct ncc_window *w)
 	return rc;
 }
 
-/* Where a list's length is kept; NULL: the shapes say it */
+/* Where a list's length is stored; NULL: the shapes imply it. */
 static unsigned int *length_of(const struct ir_attr *a, const struct ncc_op *op)
 {
 	switch (a->count) {
@@ -270,7 +270,7 @@ static int set_length(struct parser *p, const struct ir_attr *a, struct ncc_op *
 			return fail(p, "too few dimensions");
 		n -= 2;
 	}
-	/* the first of several sets it */
+	/* The first of several lists of one length sets it. */
 	if (!strcmp(a->name, "lhs_batch") || !strcmp(a->name, "lhs_contract") ||
 	    !strcmp(a->name, "in"))
 		*to = n;
@@ -360,7 +360,7 @@ static int attr(struct parser *p, const struct ir_attr *a, struct ncc_op *op)
 	return rc;
 }
 
-/* In any order; p= is the layout pass's and made anew */
+/* Reads attributes in any order; p= is ignored, as the layout pass computes it anew. */
 static int attrs(struct parser *p, struct ncc_op *op)
 {
 	const struct ir_attr *a;
@@ -442,7 +442,7 @@ static int add(struct parser *p, struct ncc_op *op)
 	return 0;
 }
 
-/* The attributes, the names and the end of the line */
+/* Reads the attributes, the names and the end of the line. */
 static int rest_of(struct parser *p, struct ncc_op *op)
 {
 	int rc = op->kind == NCC_CONST ? constant_data(p, op) : 0;

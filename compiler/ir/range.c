@@ -85,7 +85,7 @@ static struct ncc_range magnitude(struct ncc_range a)
 	return (struct ncc_range){ 0, most };
 }
 
-/* 2^k - 1 that v fits in */
+/* The smallest 2^k - 1 that is not below v */
 static int64_t all_ones(int64_t v)
 {
 	int64_t m = 0;
@@ -95,7 +95,9 @@ static int64_t all_ones(int64_t v)
 	return m;
 }
 
-/* What an operation's value can be, in front of what its type makes of it (all: the type's) */
+/*
+ * The bounds of an operation's exact result, before it wraps around in its type (all: the type's)
+ */
 typedef struct ncc_range (*range_fn)(const struct ncc_op *op, const struct ncc_range *const *in,
 				     struct ncc_range all);
 
@@ -158,7 +160,7 @@ static struct ncc_range of_multiply(const struct ncc_op *op, const struct ncc_ra
 	return product(*in[0], *in[1]);
 }
 
-/* By 0 it is all ones */
+/* A quotient by 0 is all ones. */
 static struct ncc_range of_divide(const struct ncc_op *op, const struct ncc_range *const *in,
 				  struct ncc_range all)
 {
@@ -215,7 +217,7 @@ static struct ncc_range of_sign(const struct ncc_op *op, const struct ncc_range 
 	return (struct ncc_range){ -1, 1 };
 }
 
-/* The operands' elements, from the first that counts on */
+/* The hull of the operands' bounds, from the first operand with data on */
 static struct ncc_range of_operands(const struct ncc_op *op, const struct ncc_range *const *in,
 				    struct ncc_range all)
 {
@@ -257,7 +259,7 @@ static struct ncc_range of_reduce(const struct ncc_op *op, const struct ncc_rang
 				   (in[0]->hi > 0 ? in[0]->hi * n : 0) + in[1]->hi };
 }
 
-/* NULL: anything that the type has */
+/* NULL: the bounds of the type */
 static const range_fn rules[NCC_KINDS] = {
 	[NCC_BROADCAST] = of_first,
 	[NCC_RESHAPE] = of_first,
@@ -297,6 +299,6 @@ struct ncc_range ncc_range_of(const struct ncc_op *op, const struct ncc_shape *s
 		r = of_data(op, shape);
 	else
 		r = rules[op->kind] ? rules[op->kind](op, in, all) : all;
-	/* what leaves the type wraps around in it */
+	/* What leaves the type wraps around in it. */
 	return r.lo > r.hi || r.lo < all.lo || r.hi > all.hi ? all : r;
 }

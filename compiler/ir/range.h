@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What values an integer operation can have: bounds that hold whatever the inputs are (range.c). */
+/* Bounds of an integer operation's value that hold whatever the inputs are (range.c) */
 #ifndef NCC_RANGE_H
 #define NCC_RANGE_H
 

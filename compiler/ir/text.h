@@ -31,11 +31,11 @@ enum ir_attr_type {
 	IR_WINDOW, /* {3/2 pad 1_1 wdil 2 bdil 2 reversed, ...} */
 };
 
-/* How long a list is */
+/* What a list's length is */
 enum ir_attr_count {
 	IR_N_RANK, /* the result's dimensions */
 	IR_N_OPERAND, /* the first operand's */
-	IR_N_BATCH, /* dot.nbatch, which the list sets */
+	IR_N_BATCH, /* dot.nbatch, set by the list */
 	IR_N_CONTRACT,
 	IR_N_SPATIAL, /* conv.nspatial */
 	IR_N_CONV, /* batch or input, feature or output, the spatial ones */
@@ -46,9 +46,9 @@ enum ir_attr_count {
 struct ir_attr {
 	const char *name;
 	uint8_t type, count;
-	uint16_t offset; /* in struct ncc_op */
+	uint16_t offset; /* within struct ncc_op */
 	uint16_t within; /* what is pointed to there */
-	const uint8_t *kinds; /* whose attribute it is, up to NCC_KINDS; NULL: everybody's */
+	const uint8_t *kinds; /* the kinds that have it, up to NCC_KINDS; NULL: all */
 };
 
 extern const struct ir_attr ir_attrs[]; /* the last has no name */

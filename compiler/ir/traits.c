@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The table of the kinds of operations (traits.h), and what each does to an element. */
+/* The table of the kinds of operations (traits.h), and what each kind does to an element */
 #include "traits.h"
 
 #include <math.h>
@@ -143,14 +143,14 @@ static int64_t whole_subtract(const struct ncc_shape *s, int64_t a, int64_t b)
 	return a - b;
 }
 
-/* Of 33 bits each: no overflow that low bits would feel */
+/* The operands have 33 bits each: an overflow does not reach the low bits that count. */
 static int64_t whole_multiply(const struct ncc_shape *s, int64_t a, int64_t b)
 {
 	(void)s;
 	return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
-/* By 0: all ones */
+/* A quotient by 0 is all ones. */
 static int64_t whole_divide(const struct ncc_shape *s, int64_t a, int64_t b)
 {
 	(void)s;

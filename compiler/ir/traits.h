@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of a kind of operation wherever it occurs: one row each (traits.c). What a pass or
- * the generator alone knows of it is a table of theirs.
+ * What is known about a kind of operation wherever it occurs: one row each (traits.c). What only
+ * one pass or the generator knows is in a table of its own.
  */
 #ifndef NCC_TRAITS_H
 #define NCC_TRAITS_H
@@ -10,11 +10,11 @@
 
 enum ncc_class {
 	NCC_CLASS_NONE, /* parameters, constants, loops */
-	NCC_CLASS_UNARY, /* element by element, of one operand */
-	NCC_CLASS_BINARY, /* of two of one shape */
-	NCC_CLASS_COMPARE, /* of two: a predicate */
+	NCC_CLASS_UNARY, /* element by element, one operand */
+	NCC_CLASS_BINARY, /* element by element, two operands of one shape */
+	NCC_CLASS_COMPARE, /* of two operands, giving a predicate */
 	NCC_CLASS_SELECT,
-	NCC_CLASS_MOVE, /* bits as they are, elsewhere */
+	NCC_CLASS_MOVE, /* the same bits in other places */
 	NCC_CLASS_PRODUCT,
 	NCC_CLASS_REDUCTION,
 };
@@ -31,16 +31,21 @@ enum ncc_attrs {
 #define NCC_ANY_NUMBER (-1)
 
 struct ncc_traits {
-	const char *name; /* in the IR's text form and in messages */
+	const char *name; /* its name in the IR's text form and in messages */
 	enum ncc_class class;
-	int nin; /* operands; NCC_ANY_NUMBER: the verifier's rule says */
+	int nin; /* number of operands; NCC_ANY_NUMBER: the verifier's rule */
 	enum ncc_attrs attrs;
-	/* one element of reals, before it is rounded to the type; NULL: it has none, or is the same
+	/*
+	 * One element of real numbers, before it is rounded to the type; NULL: it has none, or does
+	 * not change
 	 */
 	double (*unary)(double a);
 	double (*binary)(double a, double b);
-	bool as_datapath; /* in fp32, binary rounded once is what the chip computes */
-	/* of integers, whose low bits count; s: the result's. NULL: it has none */
+	bool as_datapath; /* in fp32 the chip computes binary, rounded once */
+	/*
+	 * One element of integers, of which the low bits count; s: the result's shape. NULL: it has
+	 * none
+	 */
 	int64_t (*whole)(const struct ncc_shape *s, int64_t a, int64_t b);
 };
 

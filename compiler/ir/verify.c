@@ -185,7 +185,7 @@ static int check_pad(const struct ncc_op *op, struct ncc_error *err)
 		    op->high[i] <= -NCC_MAX_ELEMS || op->high[i] >= NCC_MAX_ELEMS)
 			return ncc_fail_op(err, -EINVAL, op, "padding of dimension %u out of range",
 					   i);
-		/* at most 2^31 * 2^31: fits */
+		/* A product of 2^31 and 2^31 at most does not overflow. */
 		dim[i] = s->dim[i] + (s->dim[i] - 1) * op->interior[i] + op->low[i] + op->high[i];
 	}
 	return expect_dims(op, dim, s->ndim, err) ?: check_scalar(op, 1, err) ?:
@@ -248,7 +248,7 @@ static int window_out(const struct ncc_op *op, const struct ncc_window *w, int64
 	    w->low <= -NCC_MAX_ELEMS || w->low >= NCC_MAX_ELEMS || w->high <= -NCC_MAX_ELEMS ||
 	    w->high >= NCC_MAX_ELEMS)
 		return ncc_fail_op(err, -EINVAL, op, "window out of range");
-	span = (w->size - 1) * w->window_dilation + 1; /* below 2^62 each */
+	span = (w->size - 1) * w->window_dilation + 1; /* each term is below 2^62 */
 	size = (in - 1) * w->base_dilation + 1 + w->low + w->high;
 	if (size < span)
 		return ncc_fail_op(err, -EINVAL, op, "the window is larger than its operand");
@@ -353,7 +353,7 @@ static int expect_kind(const struct ncc_op *op, unsigned int i, enum ncc_kind ki
 						     ncc_kind_name(kind));
 }
 
-/* operand i is a predicate, and so is the result, that nobody reads as one */
+/* Operand i is a predicate, and so is the result, which only the loop's own operations read. */
 static int check_token(const struct ncc_op *op, unsigned int i, struct ncc_error *err)
 {
 	if (!op->shape.pred || op->shape.ndim)
@@ -402,7 +402,7 @@ static int check_loop_result(const struct ncc_op *op, struct ncc_error *err)
 	return ncc_fail_op(err, -EINVAL, op, "operand 1 is another loop's");
 }
 
-/* Loops and what takes a loop belong to each other alone */
+/* A loop is an operand only of its states and its end, and an end only of its loop's results. */
 static int check_operand(const struct ncc_op *op, unsigned int i, struct ncc_error *err)
 {
 	enum ncc_kind kind = op->in[i]->kind;
@@ -413,7 +413,7 @@ static int check_operand(const struct ncc_op *op, unsigned int i, struct ncc_err
 	return ok ? 0 : ncc_fail_op(err, -EINVAL, op, "operand %u is a %s", i, ncc_kind_name(kind));
 }
 
-/* Of what is not element-wise */
+/* The rules of operations that are not element-wise */
 static const check_fn rules[NCC_KINDS] = {
 	[NCC_PARAM] = check_leaf,
 	[NCC_CONST] = check_leaf,

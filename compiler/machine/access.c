@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an instruction or a DMA touches, as boxes of memory: derived from the operands themselves,
- * so that the scheduler and the checker cannot disagree with what will execute.
+ * What an instruction or a DMA accesses, as boxes of memory. It is derived from the operands
+ * themselves, so that the scheduler and the checker cannot disagree with what will execute.
  */
 #include "prog.h"
 
@@ -11,7 +11,7 @@ unsigned int ncc_insn_access(const struct neuron_insn *insn, const struct neuron
 	struct neuron_isa_access touched[NEURON_ISA_MAX_ACCESS];
 	unsigned int n = neuron_isa_accesses(insn, target, columns, touched);
 
-	/* a write orders against reads and writes: it stands for both */
+	/* A write is ordered against reads and writes, so it stands for both. */
 	for (unsigned int i = 0; i < n; i++)
 		acc[i] = (struct ncc_access){ .space = touched[i].where.psum ? NCC_PSUM : NCC_SBUF,
 					      .write = touched[i].write,

@@ -18,11 +18,11 @@
 #include "records.h"
 
 #define MAX_QUEUES 16
-#define QUEUE(q) (NEURON_ENGINES_MAX + (q)) /* as an actor; before them the engines */
+#define QUEUE(q) (NEURON_ENGINES_MAX + (q)) /* a queue as an actor; the engines come before */
 #define ACTORS QUEUE(MAX_QUEUES)
 
 struct clock {
-	uint32_t n[ACTORS]; /* events of each actor known to be complete */
+	uint32_t n[ACTORS]; /* the number of each actor's events known to be complete */
 };
 
 struct stream {
@@ -34,17 +34,17 @@ struct stream {
 };
 
 struct semaphore {
-	int producer; /* actor; -1: none yet */
-	struct clock *after; /* what the n-th increment makes known */
+	int producer; /* an actor; -1: none yet */
+	struct clock *after; /* what is known after the n-th increment */
 	unsigned int n, cap;
 };
 
 struct check {
 	const struct neff_subgraph *sg;
 	const struct neuron_target *target;
-	unsigned int semaphores; /* that the program may use */
+	unsigned int semaphores; /* semaphores that the program may use */
 	struct stream s[NEURON_ENGINES_MAX];
-	struct clock queue[MAX_QUEUES]; /* what its last completed DMA makes known */
+	struct clock queue[MAX_QUEUES]; /* what is known after its last completed DMA */
 	uint32_t queue_events[MAX_QUEUES];
 	struct semaphore sem[NEURON_SEMAPHORES_MAX];
 	struct ncc_records rec; /* who: the actor, when: the event */
@@ -87,15 +87,15 @@ static int decode(struct check *c, unsigned int e)
 	return 0;
 }
 
-/* One access at the records of those before */
+/* An access that is compared with the records of earlier ones */
 struct look {
-	const struct clock *start; /* what is known then */
+	const struct clock *start; /* what is known when it starts */
 	unsigned int actor;
 	const struct ncc_access *a;
 	bool clash;
 };
 
-/* true: the record tells nothing more */
+/* true: the record is not needed any more */
 static bool look_at(void *ctx, const struct ncc_record *rec)
 {
 	struct look *l = ctx;
@@ -109,7 +109,10 @@ static bool look_at(void *ctx, const struct ncc_record *rec)
 	       ncc_access_covers(l->a, &rec->a);
 }
 
-/* The access of an event against all before it that may clash; start is what it knows then */
+/*
+ * Checks an access of an event against all earlier ones that may clash; start is what the event
+ * knows when it starts.
+ */
 static int order(struct check *c, unsigned int e, const struct clock *start, unsigned int actor,
 		 const struct ncc_access *acc, int nacc)
 {
@@ -156,7 +159,7 @@ static int increment(struct check *c, unsigned int e, unsigned int index, unsign
 	return 0;
 }
 
-/* A side of a DMA lies in its variable */
+/* Does a side of a DMA lie in its variable? */
 static bool in_bounds(const struct check *c, const struct neff_pattern *p)
 {
 	int64_t lo = 0, hi = (int64_t)(p->size[0] - 1), off = (int64_t)p->offset;
@@ -186,7 +189,7 @@ static uint64_t pattern_bytes(const struct neff_pattern *p)
 	return n;
 }
 
-/* Both sides lie in their variables, and fit each other */
+/* Do both sides lie in their variables, and do their sizes fit? */
 static bool desc_fits(const struct check *c, const struct neff_desc *d)
 {
 	struct neff_pattern index;
@@ -251,7 +254,10 @@ static int check_insn(struct check *c, unsigned int e, const struct neuron_insn 
 	return 0;
 }
 
-/* SP's last: everybody is known to be past, and every semaphore that was used is cleared */
+/*
+ * SP's last instruction: all others are known to be complete, and every semaphore that was used is
+ * cleared.
+ */
 static int check_clear(struct check *c, unsigned int e, const struct neuron_insn *insn)
 {
 	const struct clock *now = &c->s[e].now;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * From streams and DMAs to the model that libneff writes. The model borrows the program's
+ * Makes the model that libneff writes from streams and DMAs. The model borrows the program's
  * variables and descriptors; ncc_out_free frees only what is made here.
  */
 #include <errno.h>
@@ -40,7 +40,9 @@ static int encode_stream(const struct ncc_stream *st, struct neff_engine *e, str
 	return 0;
 }
 
-/* Queues nobody uses are left out: theirs is the number of those before */
+/*
+ * Queues that are not used are left out, so a queue's index is the number of used ones before it.
+ */
 static unsigned int queue_index(const bool *used, unsigned int q)
 {
 	unsigned int n = 0;
@@ -67,7 +69,7 @@ static int make_queues(const struct ncc_prog *p, struct neff_subgraph *sg, bool 
 	return 0;
 }
 
-/* The program's DMAs are in the order of its one line, and so are SP's triggers */
+/* The program's DMAs and SP's triggers are both in program order. */
 static int make_dmas(const struct ncc_prog *p, struct neff_engine *sp, const bool *used)
 {
 	sp->dma = calloc(p->ndma + 1, sizeof(*sp->dma));
@@ -110,7 +112,7 @@ static int count_dma(const struct neuron_target *target, const struct neff_dma *
 	return rc;
 }
 
-/* Copies of so few bytes that no loader has room for all of them are refused here, with a reason */
+/* Refuses copies in so many small pieces that no loader has room for their descriptors. */
 static int check_descs(const struct ncc_prog *p, struct ncc_error *err)
 {
 	struct descs d[NCC_QUEUES] = { { 0 } };

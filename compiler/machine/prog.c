@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The container of a machine program: growing arrays, and the check of every instruction. */
+/* The container of a machine program: growing arrays, and the check of every instruction */
 #include "prog.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ void ncc_prog_free(struct ncc_prog *p)
 	free(p->var);
 }
 
-/* Room for one more element; false: out of memory */
+/* Makes room for one more element; false: out of memory. */
 static bool grow(void *array, unsigned int n, unsigned int *cap, size_t size)
 {
 	void **a = array, *q;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The machine program: instructions and DMAs in one order that respects every dependence, with the
- * memory each one touches. The code generator appends to it, sched.c turns it into engine streams
- * with semaphores, out.c writes the streams and DMAs into a NEFF, check.c proves the result.
+ * memory that each one accesses. The code generator appends to it, sched.c turns it into engine
+ * streams with semaphores, out.c writes streams and DMAs into a NEFF, check.c proves the result.
  */
 #ifndef NCC_PROG_H
 #define NCC_PROG_H
@@ -13,7 +13,9 @@
 #include "neuron/hw/ext.h"
 #include "neuron/isa/check.h"
 
-/* Who executes: the engines, as the target numbers them, then the DMA queues */
+/*
+ * The processors that execute nodes: the engines, as the target numbers them, then the DMA queues
+ */
 enum ncc_queue { NCC_Q_IN, NCC_Q_DATA, NCC_Q_OUT, NCC_Q_GATHER, NCC_QUEUES };
 #define NCC_PROC_QUEUE(q) (NEURON_ENGINES_MAX + (q))
 #define NCC_PROCS (NEURON_ENGINES_MAX + NCC_QUEUES)
@@ -50,35 +52,35 @@ struct ncc_prog {
 	unsigned int ndma, dma_cap;
 	struct neff_var *var; /* 0: the state buffer */
 	unsigned int nvars, var_cap;
-	bool *lent; /* of each variable: its data is the module's */
+	bool *lent; /* for each variable: its data belong to the module */
 	unsigned int lent_cap;
 	unsigned int ndesc;
-	struct neuron_isa_weights weights; /* loaded last */
+	struct neuron_isa_weights weights; /* the weights that were loaded last */
 };
 
 void ncc_prog_init(struct ncc_prog *p, const struct neuron_target *target);
 void ncc_prog_free(struct ncc_prog *p);
-/* 0, -ENOMEM, -EFBIG, or -EINVAL when the instruction is one its engine would refuse */
+/* 0, -ENOMEM, -EFBIG, or -EINVAL when the engine would refuse the instruction */
 int ncc_prog_insn(struct ncc_prog *p, unsigned int engine, const struct neuron_insn *insn,
 		  struct ncc_error *err);
-/* desc is taken over (free()d with the program) also on failure */
+/* desc is owned by the program from here on, also on failure. */
 int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *desc,
 		 unsigned int ndesc, struct ncc_error *err);
-/* forget the instructions and DMAs after a mark; variables stay */
+/* A mark, and dropping the instructions and DMAs after one; variables stay. */
 struct ncc_prog_mark {
 	unsigned int nnodes, ndma, ndesc;
 };
 struct ncc_prog_mark ncc_prog_mark(const struct ncc_prog *p);
 void ncc_prog_rewind(struct ncc_prog *p, const struct ncc_prog_mark *mark);
-/* a new variable; name is copied. Returns its index or -ENOMEM */
+/* Adds a variable, of which the name is copied. Returns its index or -ENOMEM. */
 int ncc_prog_var(struct ncc_prog *p, enum neff_var_type type, const char *name, uint64_t size);
 
-/* access.c: what an instruction (columns: of the weights that are loaded) or a DMA touches */
+/* access.c: what an instruction or a DMA accesses; columns: of the weights that are loaded */
 unsigned int ncc_insn_access(const struct neuron_insn *insn, const struct neuron_target *target,
 			     unsigned int columns, struct ncc_access *acc);
 void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool write,
 			struct ncc_access *acc);
-/* the boxes of one descriptor, to NCC_DESC_ACCESS of them; returns how many */
+/* The boxes of one descriptor, NCC_DESC_ACCESS of them at most; returns how many. */
 #define NCC_DESC_ACCESS 3
 unsigned int ncc_desc_access(const struct neff_desc *d, struct ncc_access *acc);
 /* The indices that a gather reads, which lie one after the other */
@@ -102,7 +104,10 @@ struct ncc_stream {
 int ncc_schedule(struct ncc_prog *p, struct ncc_stream stream[NEURON_ENGINES_MAX],
 		 struct ncc_error *err);
 
-/* out.c: everything into a NEFF, a subgraph a stage; free() *buf */
+/*
+ * out.c: writes everything into a NEFF: one subgraph for each stage of a pipeline or each part of a
+ * module with loops. The caller frees *buf.
+ */
 struct ncc_subgraph {
 	const struct ncc_prog *prog;
 	struct ncc_stream stream[NEURON_ENGINES_MAX];
@@ -111,19 +116,22 @@ struct ncc_output {
 	const struct neuron_target *target;
 	const struct ncc_subgraph *subgraph;
 	unsigned int nsubgraphs, requested; /* cores asked for */
-	const struct ncc_part_loop *loop; /* then the stages are parts, of one core */
+	const struct ncc_part_loop *loop; /* then the subgraphs are parts of one core's program */
 	unsigned int nloops;
-	unsigned int nread; /* operations before the passes */
+	unsigned int nread; /* number of operations before the passes */
 	const char *name;
 	const uint8_t *uuid;
 	uint64_t source_hash;
-	void *file; /* what comes of it */
+	void *file; /* the NEFF */
 	size_t size;
 };
 int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct ncc_error *err);
 void ncc_out_free(struct neff_model *model);
 
-/* check.c: the emitted model ends, leaves semaphores 0, and orders every two accesses that clash */
+/*
+ * check.c: proves that the emitted model ends, leaves the semaphores at 0, and orders every two
+ * accesses that clash.
+ */
 int ncc_check_model(const struct neff_model *model, struct ncc_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Records of accesses in lists: by 2 KiB of SBUF and PSUM partitions, by variable in DRAM. */
+/* Records of accesses in lists: by 2 KiB of SBUF and PSUM partitions, by variable in DRAM */
 #include "records.h"
 
 #include <errno.h>
@@ -81,7 +81,9 @@ int ncc_records_add(struct ncc_records *r, const struct ncc_access *a, uint32_t 
 	return 0;
 }
 
-/* One list lets go of a record; the last gives it back (or forgets it, when memory is short) */
+/*
+ * Drops a list's reference to a record. The last one makes it idle, or lost when memory is short.
+ */
 static void drop(struct ncc_records *r, uint32_t i)
 {
 	if (--r->rec[i].lists)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accesses to memory that later ones may clash with, for the scheduler and the checker. They lie in
- * lists by place, so that what is looked at for an access does not grow with the program.
+ * Records of memory accesses that later ones may clash with, for the scheduler and the checker.
+ * They lie in lists by place, so that the number looked at for an access does not grow with the
+ * program.
  */
 #ifndef NCC_RECORDS_H
 #define NCC_RECORDS_H
@@ -12,8 +13,8 @@
 
 struct ncc_record {
 	struct ncc_access a;
-	uint32_t who, when; /* the user's */
-	uint16_t lists; /* that hold it */
+	uint32_t who, when; /* the user's own */
+	uint16_t lists; /* the number of lists that hold it */
 	bool gone;
 };
 
@@ -30,7 +31,9 @@ struct ncc_records {
 
 void ncc_records_free(struct ncc_records *r);
 int ncc_records_add(struct ncc_records *r, const struct ncc_access *a, uint32_t who, uint32_t when);
-/* visit every record that may overlap with the access, maybe twice; true: it goes */
+/*
+ * Visits every record that may overlap with the access, maybe twice; true: the record is dropped.
+ */
 typedef bool (*ncc_record_fn)(void *ctx, const struct ncc_record *rec);
 void ncc_records_visit(struct ncc_records *r, const struct ncc_access *a, ncc_record_fn fn,
 		       void *ctx);

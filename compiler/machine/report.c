@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * --report: what a compiled module consists of and, estimated, how busy engines and queues are. The
- * estimate runs the streams through the costs that the chip keeps its virtual time by (the target's
- * table), in picoseconds, with the semaphores' waits; what an execution of the model waits for
- * besides, and what queues share, is not in it.
+ * --report: what a compiled module consists of and an estimate of how busy engines and queues are.
+ * The estimate runs the streams through the costs by which the chip keeps its virtual time (the
+ * target's table), in picoseconds, with the semaphores' waits. What an execution of the model waits
+ * for besides, and what queues share, is not in it.
  */
 #include "report.h"
 
@@ -19,7 +19,7 @@
 
 static const char *const queue_names[] = { "in", "data", "out", "gather" };
 
-struct signals { /* of one semaphore: when it reached 1, 2, ... */
+struct signals { /* the times at which a semaphore reached 1, 2, ... */
 	uint64_t *at;
 	uint32_t n, cap;
 };
@@ -34,7 +34,7 @@ struct sim {
 	bool failed;
 };
 
-/* Contiguous pieces of a pattern */
+/* The number of contiguous pieces in a pattern */
 static uint64_t pieces(const struct neff_pattern *p)
 {
 	uint64_t n = 1;
@@ -56,7 +56,10 @@ static uint64_t dma_pieces(const struct neff_desc *d)
 	return a > b ? a : b;
 }
 
-/* A row takes a descriptor in each of three queues: index, address, bytes (runtime/nrt/gather.c) */
+/*
+ * A gathered row takes a descriptor in each of three queues: index, address, bytes
+ * (runtime/nrt/gather.c).
+ */
 static uint64_t dma_time(const struct neuron_costs *cost, const struct neff_desc *d)
 {
 	return (d->gather ? 3 : 1) * cost->descriptor * dma_pieces(d) +
@@ -96,7 +99,7 @@ static void transfer(struct sim *s, const struct neff_dma *dma, uint64_t start)
 		signal(s, (unsigned int)dma->semaphore, s->now[q]);
 }
 
-/* One instruction; false: it waits for what has not happened yet */
+/* Executes one instruction; false: it waits for something that has not happened yet. */
 static bool step(struct sim *s, unsigned int e)
 {
 	const struct neuron_insn *i = &s->stream[e].insn[s->pos[e]];
@@ -186,7 +189,7 @@ static void print_opcodes(const struct ncc_stream *st, FILE *f)
 	}
 }
 
-/* Of an engine's clock; the first one's for what is no engine's */
+/* A time in cycles of an engine's clock, or of the first engine's for what has no clock */
 static unsigned long long cycles(const struct sim *s, unsigned int e, uint64_t time)
 {
 	return time / s->p->target->engine[e].cycle;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to the compiler: --report's JSON (report.c), written by ncc.c when all else is done. */
+/* Private to the compiler: --report's JSON (report.c), which ncc.c writes when all else is done */
 #ifndef NCC_REPORT_H
 #define NCC_REPORT_H
 
@@ -9,8 +9,8 @@ struct ncc_report {
 	const struct ncc_module *m;
 	unsigned int nread; /* operations before the passes */
 	const struct ncc_prog *prog;
-	const struct ncc_stream *stream; /* of every engine */
-	uint64_t sbuf_peak; /* bytes of a partition */
+	const struct ncc_stream *stream; /* every engine's */
+	uint64_t sbuf_peak; /* in bytes of a partition */
 };
 int ncc_report(const struct ncc_report *r, FILE *f); /* 0, or -1: out of memory */
 

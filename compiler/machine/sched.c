@@ -5,10 +5,10 @@
  *
  * Each producer (PE, ACT, POOL, each DMA queue) has one semaphore that only counts up while the
  * program runs: instructions of an engine complete in order, and so do the DMAs of a queue, so
- * "at least n" means that its first n signals are past. A clock for each engine remembers what it
- * has waited for, directly or through whom it waited for, and a wait that adds nothing is left out.
- * Every wait names an earlier node of the one order, so the streams cannot deadlock. SP triggers
- * all DMAs and, last, waits for everybody and clears the semaphores.
+ * "at least n" means that its first n signals are past. A clock for each engine records what it has
+ * waited for, directly or through the producers that it waited for, and a wait that adds nothing is
+ * left out. Every wait names an earlier node of the one order, so the streams cannot deadlock. SP
+ * triggers all DMAs and, last, waits for all others and clears the semaphores.
  */
 #include "records.h"
 
@@ -26,7 +26,7 @@ struct sched {
 	struct clock *at; /* what is known once a node is complete */
 	struct clock now[NEURON_ENGINES_MAX]; /* what an engine knows */
 	struct wait {
-		uint32_t node; /* who waits */
+		uint32_t node; /* the node that waits */
 		uint32_t on;
 	} * wait;
 	unsigned int nwait, wait_cap;
@@ -38,7 +38,7 @@ static unsigned int issuer(const struct ncc_node *n)
 	return n->proc < NCC_PROC_QUEUE(0) ? n->proc : NEURON_ENG_SP;
 }
 
-/* Semaphore of a producer: from 0 on the engines but SP, then the queues */
+/* The semaphore of a producer: first the engines but SP, then the queues */
 static unsigned int semaphore_of(const struct ncc_prog *p, unsigned int proc)
 {
 	if (proc >= NCC_PROC_QUEUE(0))
@@ -46,11 +46,11 @@ static unsigned int semaphore_of(const struct ncc_prog *p, unsigned int proc)
 	return proc < NEURON_ENG_SP ? proc : proc - 1;
 }
 
-/* One access of a node at the records of those before */
+/* An access of a node that is compared with the records of earlier ones */
 struct look {
 	const struct ncc_access *a;
 	uint32_t *need;
-	unsigned int proc; /* of the node */
+	unsigned int proc; /* the node's */
 };
 
 static bool note_clash(void *ctx, const struct ncc_record *rec)
@@ -63,7 +63,10 @@ static bool note_clash(void *ctx, const struct ncc_record *rec)
 	return false;
 }
 
-/* need[proc]: the latest node of each producer that must be complete before this one, plus 1 */
+/*
+ * Finds in need[proc], plus 1, the latest node of each producer that must be complete before this
+ * one.
+ */
 static void find_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS])
 {
 	const struct ncc_node *n = &s->p->node[index];
@@ -74,7 +77,7 @@ static void find_needs(struct sched *s, uint32_t index, uint32_t need[NCC_PROCS]
 
 		ncc_records_visit(&s->rec, &n->acc[i], note_clash, &l);
 	}
-	if (n->proc < NCC_PROC_QUEUE(0)) /* an engine's own instructions are in order */
+	if (n->proc < NCC_PROC_QUEUE(0)) /* an engine executes its own instructions in order */
 		need[n->proc] = 0;
 }
 
@@ -101,7 +104,7 @@ static void merge(struct clock *to, const struct clock *from)
 			to->seen[i] = from->seen[i];
 }
 
-/* The latest first: what it knows may make the others needless */
+/* Waits for the latest node first: what that one knows may make the others needless. */
 static int wait_for_needs(struct sched *s, struct clock *now, uint32_t index,
 			  uint32_t need[NCC_PROCS])
 {
@@ -121,7 +124,7 @@ static int wait_for_needs(struct sched *s, struct clock *now, uint32_t index,
 	}
 }
 
-/* Records that a new write covers, or a new read of the same producer, tell nothing more */
+/* Records that a new write covers, or a new read of the same producer, are not needed any more. */
 static bool is_covered(void *ctx, const struct ncc_record *rec)
 {
 	const struct look *l = ctx;
@@ -145,7 +148,7 @@ static int record(struct sched *s, uint32_t index)
 	return 0;
 }
 
-/* At the end SP waits for the last node of everybody: waits of a node behind the last */
+/* Finds the waits after the last node, when SP waits for the last node of every producer. */
 static int find_last_waits(struct sched *s)
 {
 	uint32_t need[NCC_PROCS] = { 0 };
@@ -192,7 +195,7 @@ static int push(struct ncc_stream *st, const struct neuron_insn *insn, struct nc
 	return 0;
 }
 
-/* Number the signals; every DMA is one */
+/* Numbers the signals; every DMA gives one. */
 static void count_signals(struct ncc_prog *p)
 {
 	uint32_t count[NCC_PROCS] = { 0 };
@@ -217,7 +220,7 @@ static void set_wait(const struct sched *s, const struct wait *w, struct neuron_
 	insn->wait_value = on->count;
 }
 
-/* The instruction with its waits: more than one needs a NOP for each of the others */
+/* Appends the instruction with its waits; all but one of them need a NOP. */
 static int push_waiting(struct sched *s, unsigned int first, unsigned int end,
 			struct neuron_insn *insn, struct ncc_stream *st)
 {

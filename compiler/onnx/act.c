@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Activation functions. Part of the ONNX front end. */
+/* The activation functions. Part of the ONNX front end. */
 
 #include "onnx.h"
 
@@ -114,7 +114,7 @@ static onnx_op thresholded(struct onnx_node *n, onnx_op x)
 	return x ? ox_select(n, ox_binc(n, NCC_GT, x, alpha), x, ox_scalar(n, &x->shape, 0)) : NULL;
 }
 
-/* x + bias below -lambd, x - bias above lambd, else 0 */
+/* x + bias where x < -lambd, x - bias where x > lambd, else 0 */
 static onnx_op shrink(struct onnx_node *n, onnx_op x)
 {
 	double bias = onnx_float(n, "bias", 0), lambd = onnx_float(n, "lambd", 0.5);
@@ -139,7 +139,10 @@ static void import_relu(struct onnx_node *n)
 	onnx_give(n, 0, positive(n, onnx_in(n, 0)));
 }
 
-/* The slope broadcasts to x, not both to each other; before version 7 it is one for each channel */
+/*
+ * The slope broadcasts to x, but not x to the slope; before version 7 it is one number for each
+ * channel.
+ */
 static void import_prelu(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), slope = onnx_in(n, 1), low;

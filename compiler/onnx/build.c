@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Constructors of the tensor IR for the ONNX front end: they find the result's shape, broadcast as
- * ONNX does, verify, and compute what has constant operands. See struct onnx_node.
+ * Constructors of operations of the tensor IR for the ONNX front end: they find the result's shape,
+ * broadcast as ONNX does, verify, and compute what has constant operands. struct onnx_node says how
+ * they fail.
  */
 #include <errno.h>
 #include <math.h>
@@ -34,7 +35,9 @@ onnx_op ox_node(struct onnx_node *n, enum ncc_kind kind, const struct ncc_shape 
 	return op;
 }
 
-/* What the compiler computes itself is bounded, of an operation and of the model */
+/*
+ * The compiler computes a bounded number of elements itself, for each operation and for the model.
+ */
 static bool may_fold(struct onnx_node *n, onnx_op op)
 {
 	int64_t work = ncc_elems(&op->shape);
@@ -47,7 +50,7 @@ static bool may_fold(struct onnx_node *n, onnx_op op)
 	return true;
 }
 
-/* One number spread out stays as it is: it costs nothing */
+/* A broadcast of one number is not folded: it costs nothing. */
 static bool folds(struct onnx_node *n, onnx_op op)
 {
 	bool splats = true;
@@ -102,7 +105,10 @@ onnx_op ox_data(struct onnx_node *n, const struct ncc_shape *s)
 	return made ? made : no_memory(n);
 }
 
-/* Everything behind op is constant and small: computed in place, so that nothing is done twice */
+/*
+ * Folds everything that op depends on if it is constant and small, in place, so that nothing is
+ * computed twice.
+ */
 static int fold_all(struct onnx_node *n, onnx_op op)
 {
 	for (unsigned int i = 0; i < op->nin; i++) {
@@ -118,7 +124,7 @@ onnx_op ox_expanded(struct onnx_node *n, onnx_op op, onnx_op x)
 {
 	if (!op)
 		return NULL;
-	n->imp->made += 16; /* about */
+	n->imp->made += 16; /* an estimate */
 	if (onnx_is_const(x) && fold_all(n, op) < 0)
 		return no_memory(n);
 	return op;
@@ -161,7 +167,10 @@ onnx_op ox_spread(struct onnx_node *n, onnx_op a, const struct ncc_shape *s, con
 	return ox_done(n, op);
 }
 
-/* Dimensions of 1 that become larger are taken away first: the IR's broadcast only adds */
+/*
+ * Dimensions of 1 that become larger are removed first, since the IR's broadcast only adds
+ * dimensions.
+ */
 onnx_op ox_expand(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64_t *dim)
 {
 	struct ncc_shape s = { .ndim = ndim };

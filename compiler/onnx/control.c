@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Functions of a model, and the operators that hold graphs: If of a constant condition, Loop of a
- * constant number of trips (others: iterations.c) and Scan, which are unrolled. Part of the ONNX
- * front end.
+ * The operators that hold graphs: If of a constant condition, Loop of a constant number of
+ * iterations (iterations.c has the others) and Scan, which are unrolled. Part of the ONNX front
+ * end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,15 +28,18 @@ static void import_if(struct onnx_node *n)
 		onnx_run_graph(n, a->g, NULL, 0, n->out, n->nout);
 }
 
-/* One trip: the body's first output is its condition, then what is carried, then what is kept */
+/*
+ * A loop being unrolled. Of the body's outputs the first is the condition, then come the carried
+ * values, then the scan outputs.
+ */
 struct loop {
 	const Ncc__Onnx__Graph *body;
 	unsigned int carried, kept;
 	int64_t trips;
 	struct onnx_value *in, *out;
-	onnx_op *parts; /* kept values, trip by trip */
+	onnx_op *parts; /* scan outputs, iteration by iteration */
 	int64_t done;
-	bool of_data; /* how many trips there are */
+	bool of_data; /* data decide the number of iterations */
 };
 
 static bool holds(struct loop *l)
@@ -49,7 +52,7 @@ static bool holds(struct loop *l)
 	return !l->of_data && d != 0;
 }
 
-static bool one_trip(struct onnx_node *n, struct loop *l)
+static bool one_iteration(struct onnx_node *n, struct loop *l)
 {
 	struct ncc_shape s = { .dtype = NEURON_DT_INT32 };
 
@@ -92,14 +95,14 @@ static void first_trip(struct onnx_node *n, struct loop *l)
 static void run_loop(struct onnx_node *n, struct loop *l)
 {
 	first_trip(n, l);
-	while (!n->rc && l->done < l->trips && holds(l) && one_trip(n, l))
+	while (!n->rc && l->done < l->trips && holds(l) && one_iteration(n, l))
 		;
 	if (n->rc || l->of_data)
 		return;
 	if (!l->done && l->kept)
 		onnx_fail(n, -ENOTSUP, "no trip: the results are empty");
-	if (!n->rc && l->done == l->trips && l->done == ONNX_MAX_TRIPS)
-		onnx_fail(n, -EFBIG, "more than %d trips", ONNX_MAX_TRIPS - 1);
+	if (!n->rc && l->done == l->trips && l->done == ONNX_MAX_ITERATIONS)
+		onnx_fail(n, -EFBIG, "more than %d trips", ONNX_MAX_ITERATIONS - 1);
 	for (unsigned int i = 0; i < l->carried && !n->rc; i++)
 		n->out[i] = l->in[i + 2];
 	for (unsigned int k = 0; k < l->kept && !n->rc; k++)
@@ -125,7 +128,7 @@ static void run_loop_of_data(struct onnx_node *n, struct loop *l)
 static void import_loop(struct onnx_node *n)
 {
 	const Ncc__Onnx__Attribute *a = onnx_attr(n, "body");
-	struct loop l = { .trips = ONNX_MAX_TRIPS };
+	struct loop l = { .trips = ONNX_MAX_ITERATIONS };
 	double v;
 
 	if (!a || !a->g || n->nin < 2 || a->g->n_output < n->nin - 1 ||
@@ -136,7 +139,7 @@ static void import_loop(struct onnx_node *n)
 	l.body = a->g;
 	l.carried = n->nin - 2;
 	l.kept = n->nout - l.carried;
-	/* results that trips are put together to have a shape only when their number is known */
+	/* Scan outputs have a shape only if the number of iterations is known. */
 	if (l.kept && n->in[1].op && !onnx_is_const(n->in[1].op) && !onnx_in_scalar(n, 1, &v))
 		return;
 	l.of_data = !l.kept && onnx_in(n, 0) && !onnx_is_const(onnx_in(n, 0));
@@ -161,8 +164,8 @@ static void import_loop(struct onnx_node *n)
 }
 
 /*
- * Operands: states, then what is scanned, one element along an axis in each iteration. The body
- * gives the states for the next iteration, then elements of the other results.
+ * The operands are states, then what is scanned, of which each iteration gets one element along an
+ * axis. The body gives the next iteration's states, then elements of the scan outputs.
  */
 struct scan {
 	const Ncc__Onnx__Graph *body;
@@ -171,10 +174,10 @@ struct scan {
 	const char *directions; /* the name of that attribute */
 	struct onnx_value *x; /* what is scanned */
 	struct onnx_value *in, *out; /* of the body */
-	onnx_op *parts; /* of kept results, iteration by iteration */
+	onnx_op *parts; /* scan outputs, iteration by iteration */
 };
 
-/* Number i of a list, which may be absent: 0 */
+/* Number i of a list; 0 if the list is absent */
 static int64_t listed(const struct onnx_node *n, const char *name, unsigned int i)
 {
 	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
@@ -222,7 +225,7 @@ static void scan_iteration(struct onnx_node *n, struct scan *s, int64_t iteratio
 	}
 }
 
-/* All iterations, from the states in s->in; the results go to s->out */
+/* Runs all iterations from the states in s->in; the results go to s->out. */
 static void scan_all(struct onnx_node *n, struct scan *s)
 {
 	for (int64_t t = 0; t < s->length && !n->rc; t++)
@@ -249,8 +252,8 @@ static bool scan_length(struct onnx_node *n, struct scan *s)
 				  (long long)s->length, (long long)x->dim[axis]);
 		s->length = x->dim[axis];
 	}
-	if (!n->rc && s->length >= ONNX_MAX_TRIPS)
-		onnx_fail(n, -EFBIG, "more than %d iterations", ONNX_MAX_TRIPS - 1);
+	if (!n->rc && s->length >= ONNX_MAX_ITERATIONS)
+		onnx_fail(n, -EFBIG, "more than %d iterations", ONNX_MAX_ITERATIONS - 1);
 	return !n->rc;
 }
 
@@ -267,7 +270,10 @@ static void run_scan(struct onnx_node *n, struct scan *s)
 	free(s->parts);
 }
 
-/* Before operator set 9 everything has a dimension for the batch in front; one scan for each */
+/*
+ * Before operator set 9 everything has a leading batch dimension, and each batch is a scan of its
+ * own.
+ */
 static void scan_batch(struct onnx_node *n, struct scan *s, const struct onnx_value *given)
 {
 	const unsigned int count = s->states + s->scanned;

@@ -26,7 +26,7 @@ static onnx_op batched(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype)
 	return ox_dot(n, ox_expand(n, a, r, da), ox_expand(n, b, r, db), &d, dtype);
 }
 
-/* As NumPy's matmul: vectors are rows and columns that go away again */
+/* Multiplies as NumPy's matmul does: vectors become rows and columns, which are removed again. */
 onnx_op ox_matmul(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype)
 {
 	struct ncc_dot d = { .ncontract = 1 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Einsum: operands are taken two by two, and what neither the rest nor the result names is summed
- * up. Part of the ONNX front end.
+ * Einsum: operands are contracted two by two; labels that neither the rest nor the result has are
+ * summed. Part of the ONNX front end.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "onnx.h"
 
 #define MAX_TERMS 16
-#define DOTS 64 /* labels from here on are those of "...", the last dimension first */
+#define DOTS 64 /* labels from here on are those of "...", last dimension first */
 
 /* A tensor and the label of each of its dimensions */
 struct term {
@@ -26,7 +26,7 @@ static int find(const struct term *t, uint8_t label)
 	return -1;
 }
 
-/* The labels from *p to a comma, an arrow or the end; "..." has dots dimensions */
+/* Takes the labels from *p to a comma, an arrow or the end; "..." stands for dots dimensions. */
 static bool take_labels(struct onnx_node *n, const char **p, struct term *t, unsigned int dots)
 {
 	t->n = 0;
@@ -64,7 +64,7 @@ static unsigned int letters(const char *p)
 	return k;
 }
 
-/* A label twice: the diagonal, which is what is left when the rest is 0 and summed up */
+/* A label that occurs twice takes the diagonal: the other elements become 0 and are summed. */
 static void take_diagonals(struct onnx_node *n, struct term *t)
 {
 	for (unsigned int i = 0; i < t->n && !n->rc; i++) {
@@ -92,7 +92,7 @@ static void take_diagonals(struct onnx_node *n, struct term *t)
 	}
 }
 
-/* Labels that nobody else names are summed up */
+/* Sums over labels that nothing else has. */
 static void sum_alone(struct onnx_node *n, struct term *t, const struct term *other,
 		      unsigned int count)
 {
@@ -114,7 +114,7 @@ static void sum_alone(struct onnx_node *n, struct term *t, const struct term *ot
 		t->op = ox_reduce(n, t->op, NCC_ADD, mask, false);
 }
 
-/* a and b as one; other: what is still to come, and the result */
+/* Contracts a and b into a; other: what is still to come, and the result. */
 static void contract(struct onnx_node *n, struct term *a, const struct term *b,
 		     const struct term *other, unsigned int count)
 {
@@ -153,7 +153,9 @@ static void contract(struct onnx_node *n, struct term *a, const struct term *b,
 	*a = r;
 }
 
-/* Without an arrow the result has what is named once, in the alphabet's order, behind "..." */
+/*
+ * Without an arrow the result has the labels that occur once, in alphabetical order, after "...".
+ */
 static void implicit(const struct term *t, unsigned int count, unsigned int dots, struct term *out)
 {
 	out->n = 0;

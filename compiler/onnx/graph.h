@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names in a graph (scope.c), and graphs and functions that a node runs (graph.c): for the
- * importer of models and the operators that hold graphs. 0 or -errno, with the reason in the
- * import's error.
+ * The names in a graph (scope.c), and graphs and functions that a node runs (graph.c), for the
+ * importer of models and the operators that hold graphs. Functions return 0, or -errno with the
+ * reason in the import's error.
  */
 #ifndef NCC_ONNX_GRAPH_H
 #define NCC_ONNX_GRAPH_H
@@ -12,38 +12,41 @@
 struct onnx_binding {
 	const char *name;
 	struct onnx_value v;
-	const Ncc__Onnx__Tensor *tensor; /* an initializer that nobody asked for yet */
+	const Ncc__Onnx__Tensor *tensor; /* an initializer that is not read yet */
 };
 
-/* Values by name, and what encloses them (a graph in a node sees the node's surroundings) */
+/* Values by name, and the enclosing scope (a graph in a node sees the node's surroundings) */
 struct onnx_scope {
 	const struct onnx_scope *outer;
-	struct onnx_binding *bound; /* by a hash of the name */
+	struct onnx_binding *bound; /* found by a hash of the name */
 	size_t n, slots;
 };
 
 int onnx_scope_init(struct onnx_scope *s, const struct onnx_scope *outer, size_t names);
 void onnx_scope_free(struct onnx_scope *s);
 struct onnx_binding *onnx_lookup(const struct onnx_scope *s, const char *name);
-/* NULL: the name is taken */
+/* NULL: the name is taken. */
 struct onnx_binding *onnx_bind(struct onnx_scope *s, const char *name, struct onnx_value v);
-/* its value; an initializer is read when the first node asks for it */
+/* A binding's value; an initializer is read when the first node asks for it. */
 int onnx_value_of(struct onnx_import *imp, const char *name, struct onnx_binding *b,
 		  struct onnx_value *v);
 
-/* a scope with the graph's constants, to be freed whatever this returns */
+/* Makes a scope with the graph's constants; the caller frees it whatever this returns. */
 int onnx_graph_scope(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
 		     const struct onnx_scope *outer, struct onnx_scope *s);
 int onnx_graph_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
 		       const struct onnx_scope *s, struct onnx_value *out);
 void onnx_call(struct onnx_node *n, const Ncc__Onnx__Function *f);
-/* a graph of the node with its inputs; its outputs go to out. The numbers of both must be these */
+/*
+ * Runs a graph of the node; its outputs go to out. The numbers of inputs and outputs must be the
+ * graph's.
+ */
 void onnx_run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct onnx_value *in,
 		    unsigned int nin, struct onnx_value *out, unsigned int nout);
 
 /*
- * iterations.c: an If and a Loop whose condition depends on data. in: trip, condition, what is
- * carried, of the first trip; out: the condition and what is carried behind one
+ * iterations.c: an If and a Loop whose condition depends on data. in: the first iteration's number,
+ * condition and carried values; out: the condition and the carried values after an iteration
  */
 void onnx_if_of_data(struct onnx_node *n);
 void onnx_loop_of_data(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct onnx_value *in,

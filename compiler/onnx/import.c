@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The ONNX front end: a serialized ModelProto becomes a module of the tensor IR. Shapes are found
- * on the way, functions are inlined, If and Loop are taken apart. The file is hostile: proto/scan.c
- * bounds it, and every name, shape, size and count is checked here and in the IR's verifier. Called
- * by ncc.c.
+ * on the way, functions are inlined, If and Loop are taken apart. The file is not trusted:
+ * proto/scan.c bounds it, and every name, shape, size and count is checked here and in the IR's
+ * verifier. Called by ncc.c.
  */
 #include "import.h"
 
@@ -36,7 +36,10 @@ static int take_inputs(struct onnx_node *n, struct onnx_scope *s)
 	return 0;
 }
 
-/* Results that are wider than what computes them are only the compiler's to know, or asked for */
+/*
+ * A result that is wider than the operation that computes it must be a constant, or --narrow-64bit
+ * be given.
+ */
 static int check_outputs(struct onnx_node *n)
 {
 	for (unsigned int i = 0; i < n->nout && !n->rc; i++) {
@@ -122,7 +125,7 @@ static void import_rule(struct onnx_node *n)
 		rule->import(n);
 }
 
-/* The functions' and nodes' own scopes are on the C stack: bounded by ONNX_MAX_CALLS */
+/* The scopes of functions and of nodes' graphs are on the C stack, which ONNX_MAX_CALLS bounds. */
 static int import_node(struct onnx_node *n, struct onnx_scope *s)
 {
 	const Ncc__Onnx__Function *f;
@@ -220,7 +223,7 @@ static int input_shape(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 	}
 	for (unsigned int i = 0; shape && i < shape->n_dim; i++) {
 		const Ncc__Onnx__Dimension *d = shape->dim[i];
-		/* some exporters say -1 of a dimension that they leave open */
+		/* Some exporters give -1 for a dimension that they leave open. */
 		const bool known =
 			d->value_case == NCC__ONNX__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0;
 

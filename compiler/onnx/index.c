@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operators that choose by index: gathers of whole slices, of elements and of parts, and what finds
- * the index of the largest. Part of the ONNX front end.
+ * Operators that choose by index: gathers of whole slices, of elements and of parts, and those that
+ * find the index of the largest element. Part of the ONNX front end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 #include "onnx.h"
 
-#define MAX_RUNS 64 /* of constant indices, each a slice */
+#define MAX_RUNS 64 /* of constant indices: a slice each */
 #define MAX_TOP 256 /* of TopK, whose iterations are unrolled */
 
-/* An index of -1 is the last of size */
+/* Counts negative indices from the end: -1 is size - 1. */
 onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size)
 {
 	onnx_op i = ox_cast(n, idx, NEURON_DT_INT32, false);
@@ -25,7 +25,10 @@ static double element(onnx_op op, int64_t i)
 	return ncc_get(op->shape.dtype, op->data, i);
 }
 
-/* Constant indices: runs that count up are slices; false: too many of them */
+/*
+ * Takes constant indices as slices, one for each run that counts up; false: there are too many
+ * runs.
+ */
 static bool take_runs(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis, onnx_op *out)
 {
 	int64_t count = ncc_elems(&idx->shape);
@@ -88,14 +91,14 @@ static void import_gather(struct onnx_node *n)
 		n->out[0].type = n->in[0].type;
 }
 
-/* idx (s32, from 0 on) in a new last dimension of size: where it is the number of the place */
+/* A predicate with a new last dimension of size: is its index the value of idx (s32, from 0 on)? */
 static onnx_op places(struct onnx_node *n, onnx_op idx, int64_t size)
 {
 	idx = idx ? ox_insert(n, idx, idx->shape.ndim) : NULL;
 	return idx ? ox_bin(n, NCC_EQ, idx, ox_iota(n, NEURON_DT_INT32, size)) : NULL;
 }
 
-/* Dimension axis comes last */
+/* Moves dimension axis to the end. */
 static onnx_op to_last(struct onnx_node *n, onnx_op x, unsigned int axis)
 {
 	uint8_t perm[NCC_MAX_DIMS];
@@ -138,7 +141,10 @@ onnx_op onnx_covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int a
 	return n->rc ? NULL : x;
 }
 
-/* Of each row along axis, the elements that idx names: all but one are 0 and add up */
+/*
+ * Takes the elements of each row along axis that idx names: all others become 0, and the row is
+ * summed.
+ */
 static onnx_op take_elements(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
 {
 	const unsigned int nd = x->shape.ndim;
@@ -172,7 +178,10 @@ static void import_gather_elements(struct onnx_node *n)
 	onnx_give_as(n, 0, take_elements(n, x, onnx_in(n, 1), axis), n->in[0].type);
 }
 
-/* idx's last dimension of k coordinates as one number, in the first k of dim */
+/*
+ * The k coordinates in idx's last dimension as one number, an index in the first k dimensions of
+ * dim
+ */
 onnx_op ox_flat_index(struct onnx_node *n, onnx_op idx, unsigned int k, const int64_t *dim)
 {
 	const unsigned int last = idx->shape.ndim - 1;
@@ -240,7 +249,7 @@ static void import_one_hot(struct onnx_node *n)
 	onnx_give_as(n, 0, ox_select(n, hot, on, off), n->in[2].type);
 }
 
-/* Numbers of the places along axis, of x's shape */
+/* The index along axis of every element of x */
 static onnx_op numbers(struct onnx_node *n, onnx_op x, unsigned int axis)
 {
 	const uint8_t map = (uint8_t)axis;
@@ -249,7 +258,10 @@ static onnx_op numbers(struct onnx_node *n, onnx_op x, unsigned int axis)
 		 : NULL;
 }
 
-/* The place of the best of those that are alive (NULL: all), the dimension kept as 1 */
+/*
+ * The index of the best element among those that are alive (NULL: all), with the dimension kept as
+ * 1
+ */
 static onnx_op best_place(struct onnx_node *n, onnx_op x, unsigned int axis, enum ncc_kind func,
 			  bool last, onnx_op alive, onnx_op *best)
 {
@@ -300,7 +312,7 @@ static void import_hardmax(struct onnx_node *n)
 	onnx_give(n, 0, ox_cast_like(n, at, x));
 }
 
-/* One iteration for each of the k: the best that was not taken */
+/* Each of k iterations finds the best element not yet taken. */
 static void import_top_k(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), *value, *place, alive = NULL, other;
@@ -331,7 +343,7 @@ static void import_top_k(struct onnx_node *n)
 	free(value);
 }
 
-/* Sums of 1, 2, 4, ... neighbours: each iteration adds what lies so far before */
+/* Sums 1, 2, 4, ... neighbours: each iteration adds the sums that lie so far before. */
 static void import_cum_sum(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), moved, zero;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * If and Loop of ONNX whose conditions depend on data. Of an If both branches are computed and one
- * is chosen; a Loop becomes one of the IR (NCC_LOOP), which the branch not chosen does not enter.
- * Called by control.c.
+ * If and Loop of ONNX whose conditions depend on data. Both branches of an If are computed and one
+ * is chosen; a Loop becomes a loop of the IR (NCC_LOOP), which is not entered within a branch that
+ * is not chosen. Called by control.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static onnx_op both(struct onnx_node *n, onnx_op a, onnx_op b)
 	return a && b ? ox_bin(n, NCC_AND, a, b) : a ? a : b;
 }
 
-/* A branch, whose results count where p holds */
+/* Runs a branch, whose results count where p holds. */
 static void run_branch(struct onnx_node *n, const char *name, onnx_op p, struct onnx_value *out)
 {
 	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
@@ -70,12 +70,12 @@ void onnx_if_of_data(struct onnx_node *n)
 }
 
 struct iterations {
-	unsigned int n; /* states: trip, condition, what is carried */
-	onnx_op most; /* trips; NULL: no limit */
+	unsigned int n; /* number of states: iteration, condition, carried values */
+	onnx_op most; /* number of iterations; NULL: no limit */
 	onnx_op *state, *next;
 };
 
-/* Is there a trip of that number? */
+/* Is there an iteration of that number? */
 static onnx_op goes_on(struct onnx_node *n, const struct iterations *t, onnx_op trip,
 		       onnx_op condition)
 {
@@ -108,7 +108,7 @@ static void run_iterations(struct onnx_node *n, const Ncc__Onnx__Graph *body, st
 	if (!loop && !n->rc)
 		onnx_fail(n, -ENOMEM, "out of memory");
 	make_states(n, t, loop, in);
-	n->imp->guard = scalar(n, t->state[1]); /* a loop in it is entered in a iteration only */
+	n->imp->guard = scalar(n, t->state[1]); /* a loop within is entered in an iteration only */
 	if (!n->rc)
 		onnx_run_graph(n, body, in, t->n, out, t->n - 1);
 	n->imp->guard = before;

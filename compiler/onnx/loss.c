@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Losses, which exported training graphs have at their end. Part of the ONNX front end. */
+/* The losses with which exported training graphs end. Part of the ONNX front end. */
 #include <errno.h>
 
 #include "onnx.h"
 
-/* [N, 1, d...] against the class numbers of dimension 1: where the target is that class */
+/* Compares [N, 1, d...] with the class numbers along dimension 1: is the target that class? */
 static onnx_op chosen(struct onnx_node *n, onnx_op target, onnx_op x)
 {
 	int64_t dim[NCC_MAX_DIMS], ignore = onnx_int(n, "ignore_index", 0);
@@ -34,7 +34,7 @@ static onnx_op sum_of(struct onnx_node *n, onnx_op x)
 	return x ? ox_reduce(n, x, NCC_ADD, (1u << x->shape.ndim) - 1, false) : NULL;
 }
 
-/* -w[target] x[target]; the mean divides by the weights' sum */
+/* The loss is -w[target] x[target]; its mean is divided by the sum of the weights. */
 static onnx_op loss_of(struct onnx_node *n, onnx_op x, onnx_op target, onnx_op w)
 {
 	onnx_op hot = chosen(n, target, x), zero = ox_scalar(n, &x->shape, 0), loss;

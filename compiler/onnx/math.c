@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Operators that work element by element, but for activations (act.c). Part of the ONNX front
- * end.
- */
+/* Element-wise operators except activations (act.c). Part of the ONNX front end. */
 #include <errno.h>
 #include <math.h>
 
@@ -16,7 +13,7 @@ static bool is_logic(enum ncc_kind kind)
 	       kind == NCC_SHL || kind == NCC_SHR;
 }
 
-/* Bits are not of floats, arithmetic not of predicates */
+/* Refuses bit operations of floats and arithmetic of predicates. */
 static bool check_type(struct onnx_node *n, enum ncc_kind kind)
 {
 	const struct ncc_shape *s = &onnx_in(n, 0)->shape;
@@ -26,7 +23,7 @@ static bool check_type(struct onnx_node *n, enum ncc_kind kind)
 	return !n->rc;
 }
 
-/* One kind of the IR, of the operand's own type */
+/* Operators that are one kind of the IR, in the operand's own type */
 static void import_unary(struct onnx_node *n)
 {
 	if (check_type(n, (enum ncc_kind)onnx_arg(n)))
@@ -42,7 +39,7 @@ static void import_float(struct onnx_node *n)
 	import_unary(n);
 }
 
-/* What expand/math.c has: in fp32 */
+/* Operators that expand/math.c expands, in fp32 */
 static void import_expanded(struct onnx_node *n)
 {
 	static const unary_fn fn[] = { expand_floor, expand_ceil, expand_round_even,
@@ -174,7 +171,10 @@ static void import_compare(struct onnx_node *n)
 	onnx_give_as(n, 0, r, ONNX_BOOL);
 }
 
-/* The sign is the dividend's with fmod, the divisor's without: then b is added where they differ */
+/*
+ * The remainder has the dividend's sign with fmod, else the divisor's: then b is added where the
+ * signs differ.
+ */
 static void import_mod(struct onnx_node *n)
 {
 	onnx_op a = onnx_in(n, 0), b = onnx_in(n, 1), x, y, r, other;
@@ -215,7 +215,7 @@ static void import_pow(struct onnx_node *n)
 		r = v == 3 ? ox_bin(n, NCC_MUL, r, a) : r;
 	} else {
 		r = ox_bin(n, NCC_POW, ox_f32(n, a), ox_f32(n, b));
-		if (r && !ncc_is_float(a->shape.dtype)) /* whole, but for what POW is off */
+		if (r && !ncc_is_float(a->shape.dtype)) /* an integer, but for POW's error */
 			r = ox_cast(n, expand_round_even(&n->b, r), a->shape.dtype, false);
 		r = ox_cast_like(n, r, a);
 	}

@@ -14,7 +14,7 @@ static onnx_op element(struct onnx_node *n, onnx_op x, unsigned int row, unsigne
 	return x ? ox_reshape(n, x, nd - 2, x->shape.dim) : NULL;
 }
 
-/* That of the first rows and a set of as many columns, along its last row */
+/* The determinant of the first rows and a set of as many columns, expanded along its last row */
 static onnx_op minor_of(struct onnx_node *n, onnx_op x, onnx_op *minors, unsigned int columns)
 {
 	const unsigned int row = (unsigned int)__builtin_popcount(columns) - 1;

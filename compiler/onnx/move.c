@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Operators that move, shape or repeat data, or tell of its shape. Part of the ONNX front end. */
+/* Operators that move, reshape or repeat data, or give its shape. Part of the ONNX front end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static void import_identity(struct onnx_node *n)
 		n->out[0] = n->in[0];
 }
 
-/* Where a 0 stands for the operand's dimension, and one -1 for what is left */
+/* In the shape 0 stands for the operand's dimension, and one -1 for what is left. */
 static void import_reshape(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
@@ -129,7 +129,7 @@ static void import_transpose(struct onnx_node *n)
 	onnx_give(n, 0, ox_transpose(n, x, perm));
 }
 
-/* Both shapes broadcast, so that a 1 of the wanted one keeps the operand's dimension */
+/* Both shapes broadcast, so a 1 in the wanted one keeps the operand's dimension. */
 static void import_expand(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
@@ -154,7 +154,7 @@ static void import_concat(struct onnx_node *n)
 	unsigned int count = 0, axis;
 
 	for (unsigned int i = 0; part && i < n->nin; i++)
-		if (onnx_in(n, i)) /* not the empty ones */
+		if (onnx_in(n, i)) /* empty operands are left out */
 			part[count++] = onnx_in(n, i);
 	x = count ? part[0] : NULL;
 	if (!x) {
@@ -166,7 +166,7 @@ static void import_concat(struct onnx_node *n)
 	free(part);
 }
 
-/* An integer list as the node's result */
+/* Gives an integer list as the node's result. */
 static void give_list(struct onnx_node *n, const int64_t *v, unsigned int count, bool scalar)
 {
 	struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = !scalar, .dim = { count } };

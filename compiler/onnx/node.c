@@ -98,7 +98,7 @@ bool onnx_is_const(onnx_op a)
 	return a->kind == NCC_CONST || (a->kind == NCC_BROADCAST && a->in[0]->kind == NCC_CONST);
 }
 
-/* A constant operand's elements are looked at; it may be one number spread out */
+/* A constant operand whose elements are needed; it may be a broadcast of one number. */
 static onnx_op constant_in(struct onnx_node *n, unsigned int i)
 {
 	onnx_op op = onnx_in(n, i);

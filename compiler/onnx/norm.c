@@ -20,7 +20,7 @@ static onnx_op mean(struct onnx_node *n, onnx_op x, uint32_t mask)
 		 : NULL;
 }
 
-/* (x - mean) / sqrt(variance + epsilon); what it subtracts and multiplies with, if asked */
+/* (x - mean) / sqrt(variance + epsilon); the subtrahend and the factor are given if asked for. */
 static onnx_op normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double epsilon,
 			 onnx_op *subtracted, onnx_op *scale)
 {
@@ -35,7 +35,7 @@ static onnx_op normalize(struct onnx_node *n, onnx_op x, uint32_t mask, double e
 	return ox_bin(n, NCC_MUL, d, inv);
 }
 
-/* One number a channel, as x's rank */
+/* One number for each channel, with x's rank */
 static onnx_op by_channel(struct onnx_node *n, onnx_op v, onnx_op x)
 {
 	int64_t dim[NCC_MAX_DIMS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -64,7 +64,7 @@ static onnx_op running(struct onnx_node *n, onnx_op old, onnx_op now)
 			    old);
 }
 
-/* With the statistics of the batch, which also go into the running ones */
+/* Normalizes with the statistics of the batch, which are also mixed into the running ones. */
 static void batch_norm_training(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), f = ox_f32(n, x), m, d, var, y;
@@ -86,7 +86,7 @@ static void batch_norm_training(struct onnx_node *n)
 	}
 }
 
-/* Constants fold: one multiplication and one addition are left */
+/* Constants are folded, so that one multiplication and one addition are left. */
 static void import_batch_norm(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), scale, shift, m, var;
@@ -123,7 +123,10 @@ static void import_instance_norm(struct onnx_node *n)
 	onnx_give(n, 0, ox_cast_like(n, r, x));
 }
 
-/* Groups of channels become dimension 1 and one of each dimension 2 */
+/*
+ * Each group of channels becomes one index of dimension 1, and its elements are normalized
+ * together.
+ */
 static void import_group_norm(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), r;

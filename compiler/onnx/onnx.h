@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to the ONNX front end: import.c reads a model, node by node; scope.c and graph.c know the
- * names and graphs in it, tensor.c and external.c constants, node.c a node's attributes and
- * operands. build.c
- * makes operations of the tensor IR, and the other files know the operators, each file a table of
- * them (operators.c).
+ * Private to the ONNX front end: import.c reads a model, node by node; scope.c and graph.c keep the
+ * names and graphs in it, tensor.c and external.c read constants, node.c a node's
+ * attributes and operands.
+ * build.c makes operations of the tensor IR, and the other files import the operators, with a table
+ * of them each (operators.c).
  */
 #ifndef NCC_ONNX_H
 #define NCC_ONNX_H
@@ -13,12 +13,12 @@
 #include "onnx/onnx.pb-c.h"
 
 #define ONNX_OPSET_MIN 6
-#define ONNX_MAX_CALLS 32 /* of functions and graphs in each other */
+#define ONNX_MAX_CALLS 32 /* depth of functions and graphs */
 #define ONNX_MAX_FOLD (1 << 22) /* elements of an operation that is computed while importing */
-#define ONNX_MAX_FOLDED (1 << 28) /* of all of them */
-#define ONNX_MAX_DATA (1 << 24) /* elements of a constant that is made up */
+#define ONNX_MAX_FOLDED (1 << 28) /* elements of all of them */
+#define ONNX_MAX_DATA (1 << 24) /* elements of a constant that an importer makes */
 #define ONNX_MAX_OUTPUTS 256 /* of a node */
-#define ONNX_MAX_TRIPS 4096 /* of a loop, which is unrolled */
+#define ONNX_MAX_ITERATIONS 4096 /* iterations of a loop that is unrolled */
 
 /* TensorProto.DataType */
 enum onnx_type {
@@ -40,7 +40,10 @@ enum onnx_type {
 
 #define ONNX_EXTERNAL 1 /* TensorProto.DataLocation */
 
-/* A tensor: what computes it, and its type in ONNX, which may be wider than the operation's */
+/*
+ * A tensor: the operation that computes it, and its type in ONNX, which may be wider than the
+ * operation's
+ */
 struct onnx_value {
 	struct ncc_op *op; /* NULL: absent, or (with a type) an empty constant */
 	int32_t type;
@@ -52,8 +55,8 @@ struct onnx_scope; /* graph.h */
 struct onnx_import {
 	struct ncc_module *m;
 	/*
-	 * imports nodes in order: how an operator reaches the others (import.c). around: the node
-	 * they are in; NULL: they are the model's
+	 * Imports nodes in order: how an operator reaches the others (import.c). around: the node
+	 * that they are in; NULL: they are the model's
 	 */
 	int (*run)(const struct onnx_node *around, struct onnx_import *imp,
 		   Ncc__Onnx__Node *const *node, size_t count, struct onnx_scope *s);
@@ -63,13 +66,13 @@ struct onnx_import {
 	int64_t opset;
 	unsigned int depth, made;
 	int64_t const_bytes, folded;
-	struct ncc_op *guard; /* else what is imported is computed for nothing; NULL: never */
-	bool narrowed; /* something of 64 bits is no constant */
+	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
+	bool narrowed; /* something of 64 bits is not constant */
 };
 
 /*
- * A node being imported. Operators call the constructors of build.c: the first that fails
- * sets rc and err and gives NULL, and NULL as an operand gives NULL, so only rc need be looked at.
+ * A node being imported. Operators call the constructors of build.c. The first that fails sets rc
+ * and err and returns NULL; NULL as an operand gives NULL, so only rc need be checked.
  */
 struct onnx_node {
 	struct onnx_import *imp;
@@ -77,18 +80,21 @@ struct onnx_node {
 	const struct onnx_rule *rule;
 	struct ncc_build b; /* for build_* and expand_* */
 	struct onnx_scope *scope;
-	/* of the function it is in: values of attributes that it refers to */
+	/*
+	 * The node that calls the function: its attributes give the values of those that refer to
+	 * them
+	 */
 	const struct onnx_node *caller;
 	const Ncc__Onnx__Function *function;
-	const Ncc__Onnx__Function *body; /* of the function that it calls */
+	const Ncc__Onnx__Function *body; /* the function that it calls */
 	int64_t opset;
 	unsigned int nin, nout;
 	struct onnx_value *in, *out;
-	bool exact; /* --auto-cast all leaves what is made now */
+	bool exact; /* --auto-cast all leaves what is made now alone */
 	int rc;
 };
 
-typedef struct ncc_op *onnx_op; /* constructors chain, so the type's name is short */
+typedef struct ncc_op *onnx_op; /* short, since calls of constructors nest */
 
 /* Which operands of an operator may be lists without elements */
 enum onnx_empty { ONNX_EMPTY_NONE, ONNX_EMPTY_ANY, ONNX_EMPTY_REST /* all but the first */ };
@@ -112,31 +118,31 @@ const struct onnx_rule *onnx_find(const char *op_type); /* operators.c; NULL: no
 /* node.c */
 int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-int onnx_arg(const struct onnx_node *n); /* of its rule */
+int onnx_arg(const struct onnx_node *n); /* its rule's */
 const Ncc__Onnx__Attribute *onnx_attr(const struct onnx_node *n, const char *name);
 int64_t onnx_int(const struct onnx_node *n, const char *name, int64_t otherwise);
 double onnx_float(const struct onnx_node *n, const char *name, double otherwise);
 bool onnx_string_is(const struct onnx_node *n, const char *name, const char *value,
 		    const char *otherwise);
-/* false: absent. At most max, else it fails. */
+/* false: the attribute is absent. More than max integers are an error. */
 bool onnx_ints(struct onnx_node *n, const char *name, int64_t *v, unsigned int max,
 	       unsigned int *count);
 onnx_op onnx_in(const struct onnx_node *n, unsigned int i); /* NULL: absent */
 bool onnx_is_const(onnx_op a);
-/* integers of a constant operand; false: absent, or it fails */
+/* The integers of a constant operand; false: it is absent, or an error */
 bool onnx_in_ints(struct onnx_node *n, unsigned int i, int64_t *v, unsigned int max,
 		  unsigned int *count);
-/* from an attribute or, where that moved to, operand i */
+/* A number from an attribute or, where that moved to, from operand i */
 bool onnx_in_scalar(struct onnx_node *n, unsigned int i, double *v);
-/* -ndim..ndim-1 as 0..ndim-1; fails otherwise */
+/* Maps -ndim..ndim-1 to 0..ndim-1; anything else is an error. */
 unsigned int onnx_axis(struct onnx_node *n, int64_t axis, unsigned int ndim);
-/* op's type is that of the node's first operand that has its dtype, else its own */
+/* Gives result i. Its type is that of the first operand with op's dtype, else op's own. */
 void onnx_give(struct onnx_node *n, unsigned int i, onnx_op op);
 void onnx_give_as(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type);
 
 /* tensor.c */
 const char *onnx_type_name(int32_t type);
-/* the IR's type for it (64 bits: the one of 32); -ENOTSUP */
+/* The IR's type for it (for 64 bits the one of 32); -ENOTSUP */
 int onnx_dtype(int32_t type, struct ncc_shape *s);
 int32_t onnx_type_of(const struct ncc_shape *s);
 bool onnx_is_wide(int32_t type);
@@ -149,14 +155,15 @@ int onnx_external(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const cha
 /* build.c: see struct onnx_node */
 onnx_op ox_node(struct onnx_node *n, enum ncc_kind kind, const struct ncc_shape *s, onnx_op a,
 		onnx_op b, onnx_op c);
-onnx_op ox_done(struct onnx_node *n, onnx_op op); /* attributes are set: verify, fold */
-/* what expand_* made of x, which is computed now if x is a constant */
+/* op's attributes are set: verifies and folds it */
+onnx_op ox_done(struct onnx_node *n, onnx_op op);
+/* What expand_* has made of x; it is folded now if x is a constant. */
 onnx_op ox_expanded(struct onnx_node *n, onnx_op op, onnx_op x);
-/* both as the shape that they broadcast to */
+/* Broadcasts both to their common shape. */
 bool ox_common(struct onnx_node *n, onnx_op *a, onnx_op *b);
 onnx_op ox_scalar(struct onnx_node *n, const struct ncc_shape *like, double v);
 onnx_op ox_data(struct onnx_node *n, const struct ncc_shape *s); /* a constant to fill in */
-/* the smallest and largest number of a type */
+/* The smallest and the largest number of a type */
 double ox_least(const struct ncc_shape *s);
 double ox_most(const struct ncc_shape *s);
 onnx_op ox_iota(struct onnx_node *n, uint8_t dtype, int64_t count);
@@ -171,7 +178,7 @@ onnx_op ox_expand(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64
 onnx_op ox_spread(struct onnx_node *n, onnx_op a, const struct ncc_shape *s, const uint8_t *map);
 onnx_op ox_reshape(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64_t *dim);
 onnx_op ox_insert(struct onnx_node *n, onnx_op x, unsigned int at); /* a dimension of 1 */
-/* index.c: the part of x that idx's dimensions cover, but for axis */
+/* index.c: the part of x that idx's dimensions cover, all of axis */
 onnx_op onnx_covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 onnx_op ox_transpose(struct onnx_node *n, onnx_op a, const uint8_t *perm);
 onnx_op ox_slice(struct onnx_node *n, onnx_op a, unsigned int axis, int64_t start, int64_t count,
@@ -185,15 +192,15 @@ onnx_op ox_reduce(struct onnx_node *n, onnx_op a, enum ncc_kind func, uint32_t m
 onnx_op ox_reduce_window(struct onnx_node *n, onnx_op a, enum ncc_kind func, double init,
 			 const struct ncc_window *w);
 
-/* math.c, act.c: for other operators */
+/* math.c, act.c: what other operators use, too */
 onnx_op ox_leaky(struct onnx_node *n, onnx_op x, double a);
 onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b);
 onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
 
-/* dot.c, window.c, reduce.c: the same; operands of the types that they multiply */
+/* dot.c, window.c, reduce.c: the same; operands have the types that are multiplied */
 onnx_op ox_matmul(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype);
 onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, uint8_t dtype);
-/* x batch, channels, line; k features, channels, line: without padding */
+/* x is [batch, channels, line], k is [features, channels, line]; there is no padding. */
 onnx_op ox_conv_line(struct onnx_node *n, onnx_op x, onnx_op k, int64_t stride);
 onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size); /* -1 is size - 1 */

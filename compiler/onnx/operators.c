@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The operators of ONNX: the tables, each of one family. */
+/* The operators of ONNX: a list of the tables, one for each family. */
 #include <string.h>
 
 #include "onnx.h"

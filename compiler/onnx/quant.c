@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quantized tensors: 8-bit integers less their zero point are exact in bf16, products of 256 of
- * them in fp32, so that is how they are multiplied. Part of the ONNX front end.
+ * Quantized tensors. 8-bit integers less their zero point are exact in bf16, and sums of 256 of
+ * their products in fp32, so they are multiplied in that way. Part of the ONNX front end.
  */
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 
 #define EXACT_TERMS 256 /* 256 * 255^2 < 2^24 */
 
-/* A scale or zero point, one number or one for each place of axis, as fp32 of x's rank */
+/* A scale or zero point, one number or one for each index of axis, as fp32 of x's rank */
 static onnx_op along(struct onnx_node *n, onnx_op v, onnx_op x, int64_t axis)
 {
 	int64_t dim[NCC_MAX_DIMS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -28,7 +28,7 @@ static onnx_op along(struct onnx_node *n, onnx_op v, onnx_op x, int64_t axis)
 	return ox_f32(n, ox_reshape(n, v, x->shape.ndim, dim));
 }
 
-/* x in parts of eight bits, whose products with each other are exact */
+/* Splits x into parts of eight bits, whose products with each other are exact. */
 static void take_parts(struct onnx_node *n, onnx_op x, onnx_op part[3])
 {
 	for (unsigned int i = 0; i < 3; i++) {
@@ -38,8 +38,9 @@ static void take_parts(struct onnx_node *n, onnx_op x, onnx_op part[3])
 }
 
 /*
- * a / b as IEEE rounds it, which decides where a tie goes: the engine's quotient, which is up to
- * one unit off, and what it leaves over. That is small and exact when the larger products go first.
+ * a / b rounded as IEEE does, which decides where a tie goes: the engine's quotient, which is up to
+ * one unit off, corrected by the remainder. That is small and exact if the larger products are
+ * subtracted first.
  */
 static onnx_op quotient(struct onnx_node *n, onnx_op a, onnx_op b)
 {
@@ -55,7 +56,7 @@ static onnx_op quotient(struct onnx_node *n, onnx_op a, onnx_op b)
 	return ox_bin(n, NCC_ADD, q, ox_bin(n, NCC_DIV, left, b));
 }
 
-/* x as the nearest of a type's numbers, ties to even, the zero point added */
+/* x rounded to the nearest number of a type, ties to even, with the zero point added */
 static onnx_op quantized(struct onnx_node *n, onnx_op x, onnx_op zero, const struct ncc_shape *to)
 {
 	onnx_op r = ox_expanded(n, expand_round_even(&n->b, x), x);
@@ -101,7 +102,7 @@ static void import_dequantize(struct onnx_node *n)
 	onnx_give_as(n, 0, ox_cast_like(n, r, onnx_in(n, 1)), n->in[1].type);
 }
 
-/* The range is that of the values and 0 */
+/* The range is that of the values, and includes 0. */
 static void import_dynamic(struct onnx_node *n)
 {
 	const struct ncc_shape to = { .dtype = NEURON_DT_UINT8 };
@@ -134,7 +135,7 @@ static onnx_op operand(struct onnx_node *n, unsigned int i, onnx_op zero, int64_
 	return ox_cast(n, x, NEURON_DT_BF16, false);
 }
 
-/* s32: as many terms at a time as fp32 adds exactly */
+/* A product in s32 that adds as many terms at a time as fp32 adds exactly */
 static onnx_op product(struct onnx_node *n, onnx_op a, onnx_op b)
 {
 	onnx_op sum = NULL, part;
@@ -171,7 +172,7 @@ static void import_matmul_integer(struct onnx_node *n)
 	onnx_give_as(n, 0, product(n, a, b), ONNX_INT32);
 }
 
-/* x s, s of fp32, as the type of the zero point */
+/* Gives x times a scale of fp32, in the type of the zero point. */
 static void give_scaled(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op to, onnx_op zero,
 			int32_t type)
 {
@@ -195,7 +196,7 @@ static void import_qlinear_matmul(struct onnx_node *n)
 	give_scaled(n, r, scale, along(n, onnx_in(n, 6), r, -1), onnx_in(n, 7), n->in[7].type);
 }
 
-/* Few enough channels at a time */
+/* A convolution of as many channels at a time as fp32 adds exactly */
 static onnx_op convolved(struct onnx_node *n, onnx_op x, onnx_op k)
 {
 	int64_t terms = 1, each, channels;

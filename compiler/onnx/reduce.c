@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reductions, normalization and what chooses the largest. Part of the ONNX front end. */
+/* Reductions, softmax and hardmax. Part of the ONNX front end. */
 #include <errno.h>
 #include <math.h>
 
@@ -36,7 +36,7 @@ static double count_of(onnx_op x, uint32_t mask)
 
 enum { SUM, MEAN, MAX, MIN, PROD, L1, L2, LOG_SUM, LOG_SUM_EXP, SUM_SQUARE };
 
-/* ln of the sum of exponentials, the largest taken out first */
+/* ln of the sum of exponentials, with the largest subtracted first */
 static onnx_op log_sum_exp(struct onnx_node *n, onnx_op x, uint32_t mask, bool keep)
 {
 	onnx_op top = ox_reduce(n, x, NCC_MAX, mask, true), sum;
@@ -114,7 +114,7 @@ static void import_softmax(struct onnx_node *n)
 		onnx_give(n, 0, ox_softmax(n, x, axis, onnx_arg(n)));
 		return;
 	}
-	for (unsigned int i = 0; i < x->shape.ndim; i++) /* of a matrix, then */
+	for (unsigned int i = 0; i < x->shape.ndim; i++) /* as a matrix then */
 		dim[i >= axis] *= x->shape.dim[i];
 	r = ox_softmax(n, ox_reshape(n, x, 2, dim), 1, onnx_arg(n));
 	onnx_give(n, 0, ox_reshape(n, r, x->shape.ndim, x->shape.dim));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Resize and Upsample: one dimension after the other, each result a weighted sum of one, two or
+ * Resize and Upsample: one dimension after the other. Each result is a weighted sum of one, two or
  * four elements at places that the compiler knows. Part of the ONNX front end.
  */
 #include <errno.h>
@@ -18,12 +18,12 @@ struct resize {
 	enum mode mode;
 	enum coordinates coordinates;
 	enum rounding rounding;
-	double a; /* of the cubic */
+	double a; /* the cubic's coefficient */
 	bool exclude;
-	double outside; /* the value there, with CROP */
+	double outside; /* with CROP: the value outside */
 	double scale[NCC_MAX_DIMS];
 	int64_t size[NCC_MAX_DIMS];
-	double from[NCC_MAX_DIMS], to[NCC_MAX_DIMS]; /* of CROP, in units of the dimension */
+	double from[NCC_MAX_DIMS], to[NCC_MAX_DIMS]; /* with CROP, as fractions of the dimension */
 };
 
 static int choice(struct onnx_node *n, const char *name, const char *const *words, int count,
@@ -36,7 +36,7 @@ static int choice(struct onnx_node *n, const char *name, const char *const *word
 	return 0;
 }
 
-/* Where result o lies among in elements */
+/* The place of result o among in elements */
 static double place(const struct resize *r, unsigned int d, int64_t in, int64_t o)
 {
 	const double x = (double)o, scale = r->scale[d], out = scale * (double)in;
@@ -94,7 +94,7 @@ static double weight(const struct resize *r, double t)
 	return r->mode == LINEAR ? 1 - fabs(t) : cubic(r->a, t);
 }
 
-/* Element and weight of each tap for each result of a dimension */
+/* Takes the element and weight of each tap for each result of a dimension. */
 static void take_taps(const struct resize *r, unsigned int d, int64_t in, unsigned int taps,
 		      onnx_op *index, onnx_op *factor)
 {
@@ -118,7 +118,7 @@ static void take_taps(const struct resize *r, unsigned int d, int64_t in, unsign
 	}
 }
 
-/* Each element k times: no index needed */
+/* Repeats each element k times, which needs no index. */
 static onnx_op repeated(struct onnx_node *n, onnx_op x, unsigned int d, int64_t k)
 {
 	struct ncc_shape s = x->shape;
@@ -180,7 +180,7 @@ static onnx_op one_dimension(struct onnx_node *n, const struct resize *r, onnx_o
 	return sum;
 }
 
-/* With CROP, what lies outside the operand has a value of its own */
+/* With CROP, results outside of the operand have a value of their own. */
 static onnx_op extrapolated(struct onnx_node *n, const struct resize *r, onnx_op x, onnx_op y,
 			    unsigned int d)
 {
@@ -200,7 +200,7 @@ static onnx_op extrapolated(struct onnx_node *n, const struct resize *r, onnx_op
 	return ox_select(n, out, ox_scalar(n, &s, r->outside), y);
 }
 
-/* Numbers of a list, which may be of floats */
+/* The numbers of a list, which may be floats */
 static bool numbers(struct onnx_node *n, unsigned int i, double *v, unsigned int max,
 		    unsigned int *count)
 {
@@ -222,7 +222,7 @@ static bool numbers(struct onnx_node *n, unsigned int i, double *v, unsigned int
 	return true;
 }
 
-/* Scales or sizes of the dimensions that axes names; roi has those too */
+/* Takes scales or sizes of the dimensions that axes names; roi has only those, too. */
 static void take_sizes(struct onnx_node *n, struct resize *r, onnx_op x, unsigned int first)
 {
 	double v[NCC_MAX_DIMS], roi[2 * NCC_MAX_DIMS];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * LSTM, GRU and RNN, unrolled over the sequence. What the input gives is one product for all steps;
- * each step multiplies the state. Part of the ONNX front end.
+ * LSTM, GRU and RNN, unrolled over the sequence. The input's contribution is one product for all
+ * steps; each step multiplies the state. Part of the ONNX front end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,12 +18,12 @@ struct rnn {
 	unsigned int gates, dir, dirs;
 	int64_t steps, batch, hidden;
 	bool batch_first, reverse;
-	onnx_op x,
-		r; /* what the input gives, steps x batch x gates * hidden; the state's weights */
+	onnx_op x; /* the input's contribution: [steps, batch, gates * hidden] */
+	onnx_op r; /* the state's weights */
 	onnx_op rb; /* bias of the state's product, gates * hidden */
 	onnx_op peep, lens;
 	onnx_op h, c;
-	onnx_op *y; /* of each step */
+	onnx_op *y; /* each step's */
 };
 
 static onnx_op activate(struct onnx_node *n, onnx_op x, unsigned int which, const char *otherwise)
@@ -67,13 +67,16 @@ static onnx_op clipped(struct onnx_node *n, onnx_op x)
 	return clip > 0 ? ox_binc(n, NCC_MIN, ox_binc(n, NCC_MAX, x, -clip), clip) : x;
 }
 
-/* Part g of the last dimension */
+/* Gate g, a part of the last dimension */
 static onnx_op gate(struct rnn *l, onnx_op x, unsigned int g)
 {
 	return x ? ox_slice(l->n, x, x->shape.ndim - 1, g * l->hidden, l->hidden, 1) : NULL;
 }
 
-/* Direction d of an operand [dirs, ...]; the first two dimensions the other way with layout 1 */
+/*
+ * The layer's direction of an operand [dirs, ...]; with layout 1 the first two dimensions are
+ * exchanged.
+ */
 static onnx_op part(struct rnn *l, unsigned int i, unsigned int axis)
 {
 	onnx_op x = onnx_in(l->n, i);
@@ -120,7 +123,7 @@ static onnx_op step_rnn(struct rnn *l, onnx_op x)
 	return activate(l->n, h, l->dir, "Tanh");
 }
 
-/* Gates z, r, h */
+/* The gates are z, r, h. */
 static onnx_op step_gru(struct rnn *l, onnx_op x)
 {
 	struct onnx_node *n = l->n;
@@ -155,7 +158,7 @@ static onnx_op lstm_gate(struct rnn *l, onnx_op s, unsigned int g, unsigned int 
 	return activate(l->n, clipped(l->n, v), 3 * l->dir, "Sigmoid");
 }
 
-/* Gates i, o, f, c; peepholes i, o, f */
+/* The gates are i, o, f, c; the peepholes i, o, f. */
 static onnx_op step_lstm(struct rnn *l, onnx_op x, onnx_op *cell)
 {
 	struct onnx_node *n = l->n;
@@ -235,7 +238,7 @@ static bool take_direction(struct rnn *l)
 	return !n->rc;
 }
 
-/* Y of one direction: steps x 1 x batch x hidden */
+/* Y of one direction: [steps, 1, batch, hidden] */
 static onnx_op run_direction(struct rnn *l)
 {
 	const int64_t dim[4] = { 1, 1, l->batch, l->hidden };
@@ -288,8 +291,8 @@ static bool take_sizes(struct rnn *l)
 		return false;
 	l->steps = l->x->shape.dim[0];
 	l->batch = l->x->shape.dim[1];
-	if (l->steps > ONNX_MAX_TRIPS)
-		onnx_fail(n, -EFBIG, "more than %d steps", ONNX_MAX_TRIPS);
+	if (l->steps > ONNX_MAX_ITERATIONS)
+		onnx_fail(n, -EFBIG, "more than %d steps", ONNX_MAX_ITERATIONS);
 	return !n->rc;
 }
 

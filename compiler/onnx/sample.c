@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * GridSample and RoiAlign: images read at places that data say. An image becomes a table with a row
- * for each pixel; each result is a weighted sum of rows. Part of the ONNX front end.
+ * GridSample and RoiAlign: images read at places that data give. An image becomes a table with a
+ * row for each pixel; each result is a weighted sum of rows. Part of the ONNX front end.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 
 #define MAX_SPATIAL 3
 #define MAX_TAPS 4
-#define ROW 64 /* bytes of a row that a DMA takes */
-#define ROWS 512 /* of a table that is worth it */
+#define ROW 64 /* bytes that make a row worth a DMA */
+#define ROWS 512 /* rows that make a table worth it */
 
 enum mode { NEAREST, LINEAR, CUBIC };
 enum outside { ZEROS, BORDER, REFLECTION };
 
-/* A dimension of the image: its taps' elements (s32) and weights for every result */
+/* A dimension of the image: the elements (s32) and weights of its taps for every result */
 struct axis {
 	int64_t size;
 	unsigned int taps;
@@ -39,7 +39,10 @@ static onnx_op clamp(struct onnx_node *n, onnx_op x, double low, double high)
 	return ox_binc(n, NCC_MIN, ox_binc(n, NCC_MAX, x, low), high);
 }
 
-/* Batch, channels, spatial... as rows of channels; one more row of zeros stands for outside */
+/*
+ * [batch, channels, spatial...] as rows of channels; one more row, of zeros, stands for what is
+ * outside.
+ */
 static onnx_op table_of(struct onnx_node *n, onnx_op x)
 {
 	const unsigned int nd = x->shape.ndim;
@@ -94,7 +97,7 @@ static onnx_op sample(struct onnx_node *n, onnx_op x, onnx_op base, const struct
 	return n->rc ? NULL : sum;
 }
 
-/* Batch, spatial..., channels as batch, channels, spatial... */
+/* Transposes [batch, spatial..., channels] to [batch, channels, spatial...]. */
 static onnx_op channels_first(struct onnx_node *n, onnx_op y)
 {
 	uint8_t perm[NCC_MAX_DIMS] = { 0 };
@@ -104,7 +107,7 @@ static onnx_op channels_first(struct onnx_node *n, onnx_op y)
 	return ox_transpose(n, y, perm);
 }
 
-/* x mirrored at low and high as often as it takes */
+/* x mirrored at low and high until it lies between */
 static onnx_op reflected(struct onnx_node *n, onnx_op x, double low, double high)
 {
 	const double range = high - low;
@@ -126,8 +129,8 @@ struct grid {
 };
 
 /*
- * Places from -1 to 1 as places among size elements; what is far outside comes nearer. Four taps
- * that reach over a border are each put back themselves, as PyTorch does.
+ * Maps places from -1 to 1 to places among size elements; those far outside are clamped. Four taps
+ * that reach over a border are each put back on their own, as PyTorch does.
  */
 static onnx_op unnormalized(struct onnx_node *n, const struct grid *g, onnx_op x, int64_t size)
 {
@@ -153,7 +156,7 @@ static onnx_op unnormalized(struct onnx_node *n, const struct grid *g, onnx_op x
 	}
 }
 
-/* A tap at t (whole numbers) as an index, and whether it is inside */
+/* Sets a tap at t, an integer: its index, and whether it is inside. */
 static void place_tap(struct onnx_node *n, const struct grid *g, struct axis *a, unsigned int tap,
 		      onnx_op t)
 {
@@ -178,7 +181,7 @@ static onnx_op polynomial(struct onnx_node *n, onnx_op t, double p, double q, do
 	return s != 0 ? ox_binc(n, NCC_ADD, y, s) : y;
 }
 
-/* A cubic convolution with a = -0.75: the four weights at t behind the second tap */
+/* The four weights of a cubic convolution with a = -0.75 at t after the second tap */
 static void cubic_weights(struct onnx_node *n, struct axis *a, onnx_op t)
 {
 	const double c = -0.75;
@@ -246,7 +249,7 @@ static bool take_grid(struct onnx_node *n, struct grid *g, onnx_op x, onnx_op at
 	return !n->rc;
 }
 
-/* Where each batch begins, of rank nd */
+/* The row where each batch begins, with rank nd */
 static onnx_op batch_rows(struct onnx_node *n, onnx_op x, unsigned int nd)
 {
 	int64_t dim[NCC_MAX_DIMS] = { x->shape.dim[0], 1, 1, 1, 1, 1, 1, 1 };
@@ -302,7 +305,7 @@ static void roi_axis(struct onnx_node *n, const struct bins *b, onnx_op low, onn
 
 	for (int64_t i = 0; part && i < places; i++)
 		ncc_set(s.dtype, part->data, i, ((double)i + 0.5) / (double)places);
-	if (!(b->offset > 0)) /* malformed regions are of size 1 */
+	if (!(b->offset > 0)) /* malformed regions have size 1 */
 		length = ox_binc(n, NCC_MAX, length, 1);
 	x = ox_bin(n, NCC_ADD, ox_bin(n, NCC_MUL, length, part), low);
 	in = ox_bin(n, NCC_AND, ox_binc(n, NCC_GE, x, -1), ox_binc(n, NCC_LE, x, last + 1));
@@ -317,7 +320,7 @@ static void roi_axis(struct onnx_node *n, const struct bins *b, onnx_op low, onn
 	a->inside[0] = a->inside[1] = in;
 }
 
-/* [regions, places] with a dimension of 1 before or behind the places */
+/* Inserts a dimension of 1 into [regions, places], before or after the places. */
 static void spread_axis(struct onnx_node *n, struct axis *a, unsigned int at)
 {
 	for (unsigned int t = 0; t < a->taps; t++) {

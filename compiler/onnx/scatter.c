@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operators that write where indices say, and those that turn sequences around. A place that
- * several indices name gets their sum, product, largest or smallest; without a reduction, where
+ * Operators that write where indices say, and those that reverse sequences. A place that several
+ * indices name gets their sum, product, largest or smallest element; without a reduction, where
  * ONNX leaves the winner open, the largest. Part of the ONNX front end.
  */
 #include <errno.h>
@@ -11,7 +11,9 @@
 #include "onnx.h"
 #include "ir/range.h"
 
-/* Of what a place is told several times; without a reduction the update takes its place */
+/*
+ * How several updates of one place are combined; without a reduction an update replaces the place.
+ */
 static struct ncc_combine reduction(struct onnx_node *n)
 {
 	static const struct {
@@ -30,7 +32,7 @@ static struct ncc_combine reduction(struct onnx_node *n)
 	return known[0].combine;
 }
 
-/* What the updates u with hot (both of one more dimension, d) make of x */
+/* x combined with the updates u where hot holds; both have one more dimension, d. */
 static onnx_op merged(struct onnx_node *n, onnx_op x, onnx_op u, onnx_op hot, unsigned int d)
 {
 	const struct ncc_combine c = reduction(n);
@@ -51,7 +53,7 @@ static onnx_op merged(struct onnx_node *n, onnx_op x, onnx_op u, onnx_op hot, un
 	return ox_select(n, any, all, x);
 }
 
-/* The part of x that the indices' other dimensions cover, changed; the rest as it is */
+/* Replaces the part of x that the indices' other dimensions cover. */
 static onnx_op put_back(struct onnx_node *n, onnx_op x, onnx_op part)
 {
 	for (unsigned int d = 0; part && x && d < x->shape.ndim; d++) {
@@ -84,7 +86,7 @@ static void import_scatter_elements(struct onnx_node *n)
 		return;
 	}
 	part = onnx_covered(n, x, idx, axis);
-	/* [.., size, k, ..]: the place among axis, then the update */
+	/* [.., size, k, ..]: the index along axis, then the update */
 	idx = ox_insert(n, ox_from_end(n, idx, x->shape.dim[axis]), axis);
 	u = ox_insert(n, u, axis);
 	if (n->rc || !idx || !u)
@@ -162,7 +164,7 @@ static bool unpooled(struct onnx_node *n, onnx_op x, int64_t *dim)
 	return !n->rc;
 }
 
-/* What output_shape adds lies behind, and is 0 */
+/* What output_shape adds comes after the rest and is 0. */
 static onnx_op grown(struct onnx_node *n, onnx_op y)
 {
 	int64_t shape[NCC_MAX_DIMS], low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS];
@@ -183,7 +185,7 @@ static onnx_op grown(struct onnx_node *n, onnx_op y)
 	return n->rc ? NULL : ox_pad(n, y, ox_scalar(n, &y->shape, 0), low, high);
 }
 
-/* Each plane by itself: its indices count from the first plane on */
+/* Each plane is unpooled by itself; its indices count from the first plane on. */
 static void import_max_unpool(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), first, hot, u;
@@ -217,7 +219,7 @@ static void import_max_unpool(struct onnx_node *n)
 	onnx_give(n, 0, grown(n, ox_reshape(n, u, x->shape.ndim, dim)));
 }
 
-/* The first lens[b] of each sequence the other way round: a gather of whole steps */
+/* The first lens[b] elements of each sequence in reverse order: a gather of whole steps */
 static void import_reverse_sequence(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), lens = onnx_in(n, 1), t, reversed, row;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The names in a graph and what they stand for. Part of the ONNX front end. */
+/* The names in a graph and the values that they stand for. Part of the ONNX front end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,6 @@ struct onnx_binding *onnx_lookup(const struct onnx_scope *s, const char *name)
 	return NULL;
 }
 
-/* NULL: the name is taken */
 struct onnx_binding *onnx_bind(struct onnx_scope *s, const char *name, struct onnx_value v)
 {
 	struct onnx_binding *b = slot_of(s, name);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fourier transforms as products with a matrix of cosines and sines, which is a constant, and the
- * mel filter bank. Part of the ONNX front end.
+ * Fourier transforms, as products with a constant matrix of cosines and sines, and the mel filter
+ * bank. Part of the ONNX front end.
  */
 #include <errno.h>
 #include <math.h>
 
 #include "onnx.h"
 
-/* Part (0 real, 1 imaginary) of what input part `from` of sample t gives bin k of a transform of
- * size n */
+/*
+ * Part `part` (0: real, 1: imaginary) of what part `from` of sample t contributes to bin k of a
+ * transform of size n
+ */
 static double factor(int64_t t, int64_t k, int64_t n, unsigned int from, unsigned int part,
 		     bool inverse)
 {
@@ -25,11 +27,11 @@ static double factor(int64_t t, int64_t k, int64_t n, unsigned int from, unsigne
 
 struct transform {
 	int64_t size, taken, bins; /* taken: samples that are not 0 */
-	unsigned int parts; /* of a sample: 1 or 2 */
+	unsigned int parts; /* parts of a sample: 1 or 2 */
 	bool inverse;
 };
 
-/* samples x parts x bins x 2, or for a convolution bins * 2 x parts x samples */
+/* [samples, parts, bins, 2], or for a convolution [bins * 2, parts, samples] */
 static onnx_op matrix(struct onnx_node *n, const struct transform *t, bool kernel)
 {
 	struct ncc_shape s = { NEURON_DT_FP32, false, 4, { t->taken, t->parts, t->bins, 2 } };
@@ -52,7 +54,7 @@ static onnx_op matrix(struct onnx_node *n, const struct transform *t, bool kerne
 	return op;
 }
 
-/* The last dimension is 1, or 2 for complex numbers; the transform goes along axis */
+/* Transforms along axis; the last dimension is 1, or 2 for complex numbers. */
 static onnx_op transformed(struct onnx_node *n, onnx_op x, unsigned int axis,
 			   const struct transform *t)
 {
@@ -123,7 +125,7 @@ static bool take_frames(struct onnx_node *n, onnx_op x, onnx_op window, double *
 	return !n->rc;
 }
 
-/* The window goes into the kernel of a convolution along the signal */
+/* The window is multiplied into the kernel of a convolution along the signal. */
 static void import_stft(struct onnx_node *n)
 {
 	static const uint8_t swap[] = { 0, 2, 1 };
@@ -132,7 +134,7 @@ static void import_stft(struct onnx_node *n)
 	const uint8_t map = 2;
 	double step, size;
 
-	/* real samples, as exporters write them: without the last dimension, of 1 */
+	/* Exporters write real samples without the last dimension, of 1. */
 	if (x->shape.ndim == 2)
 		x = ox_insert(n, x, 2);
 	if (!x || !take_frames(n, x, window, &step, &size))
@@ -160,7 +162,7 @@ struct bank {
 	double bins, size, rate, low, high;
 };
 
-/* The spectrum's bin where filter i begins; its middle is where the next one does */
+/* The bin of the spectrum where filter i begins; the next one begins at its middle. */
 static double corner(const struct bank *b, int64_t i)
 {
 	double step = (mel(b->high) - mel(b->low)) / (b->bins + 2);
@@ -169,7 +171,7 @@ static double corner(const struct bank *b, int64_t i)
 	return floor((b->size + 1) * hertz / b->rate);
 }
 
-/* At bin j, of a filter that begins, has its middle and ends at at: a triangle */
+/* The value at bin j of a filter, a triangle with its begin, middle and end in at */
 static double filter(const double *at, double j)
 {
 	const double from = at[0], middle = at[1], to = at[2];

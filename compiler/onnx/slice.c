@@ -11,7 +11,7 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high)
 	return v < low ? low : v > high ? high : v;
 }
 
-/* One dimension from start to end by step, as ONNX counts: both clamp, end is not in */
+/* Cuts a dimension from start to end, exclusive, by step. Both are clamped, as ONNX says. */
 static onnx_op cut(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t start, int64_t end,
 		   int64_t step)
 {
@@ -43,7 +43,7 @@ static onnx_op cut(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t st
 	return ox_slice(n, ox_reverse(n, x, axis), axis, 0, count, -step);
 }
 
-/* Lists are operands from opset 10 on, attributes before */
+/* A list, which is an operand from opset 10 on and an attribute before */
 static bool list(struct onnx_node *n, unsigned int i, const char *name, int64_t *v,
 		 unsigned int *count)
 {
@@ -116,7 +116,7 @@ static void import_split(struct onnx_node *n)
 			  (long long)total);
 }
 
-/* Repeats what lies at the border (edge), or mirrors what lies behind it (reflect), or wraps */
+/* Repeats the border (edge), mirrors what lies within it (reflect), or wraps around. */
 static onnx_op border(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t low, int64_t high,
 		      int mode)
 {
@@ -151,7 +151,7 @@ static onnx_op border(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t
 	return ox_concat(n, part, k, axis);
 }
 
-/* pads of all axes, or of those that operand 3 names */
+/* Takes the pads of all axes, or of those that operand 3 names. */
 static bool take_pads(struct onnx_node *n, onnx_op x, int64_t *low, int64_t *high)
 {
 	int64_t v[2 * NCC_MAX_DIMS], axes[NCC_MAX_DIMS];
@@ -208,7 +208,7 @@ static void import_pad(struct onnx_node *n)
 	onnx_give(n, 0, x);
 }
 
-/* Each dimension gets one before it, along which it is repeated */
+/* Each dimension gets a new one in front, along which it is repeated. */
 static void import_tile(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
@@ -246,7 +246,7 @@ static void import_tile(struct onnx_node *n)
 	onnx_give(n, 0, x);
 }
 
-/* N (b b C) H W -> N C (H b) (W b), or the way back; crd: C comes before the blocks */
+/* N (b b C) H W -> N C (H b) (W b), or the reverse; crd: C comes before the blocks. */
 static void import_depth_to_space(struct onnx_node *n)
 {
 	static const uint8_t dcr[6] = { 0, 3, 4, 1, 5, 2 }, crd[6] = { 0, 1, 4, 2, 5, 3 };
@@ -287,7 +287,7 @@ static void import_space_to_depth(struct onnx_node *n)
 	onnx_give(n, 0, ox_reshape(n, x, 4, (int64_t[]){ batch, c * b * b, h, w }));
 }
 
-/* Inference: what goes in comes out, and the mask is all true */
+/* In inference the operand is the result, and the mask is all true. */
 static void import_dropout(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), mask;
@@ -308,7 +308,7 @@ static void import_dropout(struct onnx_node *n)
 	onnx_give_as(n, 1, mask, ONNX_BOOL);
 }
 
-/* Where column - row compares with k: a constant */
+/* A constant predicate: how column - row compares with k */
 static onnx_op triangle(struct onnx_node *n, int64_t rows, int64_t cols, int64_t k,
 			enum ncc_kind kind)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Constants of an ONNX model: a TensorProto's elements come as raw bytes or as a list of one of
- * five types. Part of the ONNX front end.
+ * Constants of an ONNX model: a TensorProto's elements are raw bytes or a list of one of five
+ * types. Part of the ONNX front end.
  */
 #include <errno.h>
 #include <math.h>
@@ -90,8 +90,8 @@ static int wrong_size(const struct reader *r, size_t have, const char *what)
 }
 
 /*
- * A 64-bit integer that 32 bits hold. What is beyond 2^62 stands for "no limit" in what exporters
- * write (the end of a slice) and becomes the largest there is.
+ * Stores a 64-bit integer that 32 bits hold. One beyond 2^62 stands for "no limit" in what
+ * exporters write (the end of a slice) and becomes the largest number.
  */
 static int put_int64(const struct reader *r, int64_t i, int64_t v)
 {
@@ -157,7 +157,7 @@ static size_t listed(const Ncc__Onnx__Tensor *t)
 	}
 }
 
-/* float16 and bfloat16 are bits in int32_data; the other small types are numbers there */
+/* float16 and bfloat16 are bits in int32_data; the other small types are numbers. */
 static int from_list(const struct reader *r)
 {
 	const bool bits = r->t->data_type == ONNX_FLOAT16 || r->t->data_type == ONNX_BFLOAT16;
@@ -225,12 +225,12 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 	r.op = ncc_op_new(imp->m, NCC_CONST, name, 0);
 	if (!r.op)
 		return ncc_no_memory(imp->err);
-	r.op->data = r.op; /* until it has its own, for the verifier */
+	r.op->data = r.op; /* for the verifier, until there are data */
 	rc = take_shape(&r, &r.op->shape);
 	v->type = t->data_type;
 	for (unsigned int i = 0; !rc && i < r.op->shape.ndim; i++)
 		if (!r.op->shape.dim[i])
-			return 0; /* empty: as if it were absent */
+			return 0; /* empty: treated as absent */
 	rc = rc ?: ncc_verify_op(r.op, imp->err);
 	if (rc)
 		return rc;
@@ -244,8 +244,8 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 		return rc;
 	v->op = r.op;
 	if (t->data_location && as_they_are(t->data_type)) {
-		r.op->data =
-			(void *)r.raw; /* which stays; aligned or not, as all constants are read */
+		/* The file stays mapped, and constants are read from wherever they lie. */
+		r.op->data = (void *)r.raw;
 		return 0;
 	}
 	r.op->data = ncc_alloc_data(imp->m, (size_t)bytes);

@@ -10,9 +10,9 @@
 #include "onnx.h"
 
 #define MAX_SPATIAL (NCC_MAX_DIMS - 2)
-#define MAX_PLACES 256 /* of a kernel, where the largest element's index is asked for */
+#define MAX_PLACES 256 /* in a kernel, if the largest element's index is asked for */
 
-/* What strides, dilations, pads and auto_pad say; extra: what ceil_mode adds behind the padding */
+/* What strides, dilations, pads and auto_pad say; extra: what ceil_mode adds after the padding */
 struct spatial {
 	unsigned int n;
 	int64_t size[MAX_SPATIAL], kernel[MAX_SPATIAL], stride[MAX_SPATIAL], dilation[MAX_SPATIAL];
@@ -105,7 +105,7 @@ static bool take_spatial(struct onnx_node *n, onnx_op x, const int64_t *kernel, 
 	return !n->rc;
 }
 
-/* How many windows there are; with ceil_mode the last may end behind the padding, not begin there */
+/* Counts the windows; with ceil_mode the last one may end, but not begin, after the padding. */
 static bool take_out(struct onnx_node *n, struct spatial *s)
 {
 	bool ceil_mode = onnx_int(n, "ceil_mode", 0);
@@ -129,7 +129,7 @@ static bool take_out(struct onnx_node *n, struct spatial *s)
 	return true;
 }
 
-/* For every dimension of the operand */
+/* Sets the window for every dimension of the operand. */
 static void take_window(const struct spatial *s, struct ncc_window *w)
 {
 	for (unsigned int i = 0; i < s->n + 2; i++)
@@ -152,7 +152,7 @@ static struct ncc_conv plain_conv(unsigned int nspatial, int64_t groups)
 	return c;
 }
 
-/* The result's spatial dimensions follow from the window, which is checked */
+/* Makes a convolution. The result's spatial dimensions follow from the window, which is checked. */
 static onnx_op make_conv(struct onnx_node *n, onnx_op x, onnx_op k, const struct ncc_conv *c,
 			 const struct ncc_window *w, uint8_t dtype)
 {
@@ -209,7 +209,7 @@ static onnx_op add_bias(struct onnx_node *n, onnx_op x, onnx_op bias)
 	return ox_bin(n, NCC_ADD, x, ox_spread(n, bias, &x->shape, &map));
 }
 
-/* Operands, ranks, kernel_shape and group agree */
+/* Do operands, ranks, kernel_shape and group agree? */
 static bool check_conv(struct onnx_node *n, onnx_op x, onnx_op k, int64_t groups)
 {
 	int64_t v[MAX_SPATIAL];
@@ -233,7 +233,7 @@ static bool check_conv(struct onnx_node *n, onnx_op x, onnx_op k, int64_t groups
 	return !n->rc;
 }
 
-/* x and k of the types that the product takes */
+/* x and k have the types that are multiplied. */
 onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, uint8_t dtype)
 {
 	int64_t groups = onnx_int(n, "group", 1);
@@ -267,7 +267,7 @@ static void import_conv(struct onnx_node *n)
 			  add_bias(n, ox_conv(n, x, onnx_in(n, 1), x->shape.dtype), onnx_in(n, 2)));
 }
 
-/* C x M/g filters as M x C/g */
+/* [C, M/g] filters as [M, C/g] */
 static onnx_op transpose_filters(struct onnx_node *n, onnx_op k, int64_t groups)
 {
 	const unsigned int nd = k->shape.ndim;
@@ -288,7 +288,10 @@ static onnx_op transpose_filters(struct onnx_node *n, onnx_op k, int64_t groups)
 	return ox_reshape(n, k, nd, dim + 1);
 }
 
-/* pads, output_shape and auto_pad of a transposed convolution; what they take from the full one */
+/*
+ * Takes pads, output_shape and auto_pad of a transposed convolution: what they cut off the full
+ * result.
+ */
 static bool take_cut(struct onnx_node *n, struct spatial *s, const int64_t *output_padding)
 {
 	int64_t shape[MAX_SPATIAL];
@@ -307,7 +310,8 @@ static bool take_cut(struct onnx_node *n, struct spatial *s, const int64_t *outp
 		if (!given && !same)
 			continue;
 		cut = !given && cut < 0 ? 0 : cut;
-		s->low[i] = cut < 0 ? 0 : upper ? cut / 2 : cut - cut / 2; /* more: at the end */
+		/* one more is cut at the end */
+		s->low[i] = cut < 0 ? 0 : upper ? cut / 2 : cut - cut / 2;
 		s->high[i] = cut - s->low[i];
 	}
 	return !n->rc;
@@ -344,7 +348,10 @@ static void import_conv_transpose(struct onnx_node *n)
 	onnx_give(n, 0, add_bias(n, x, onnx_in(n, 2)));
 }
 
-/* Numbers of x's elements, row by row, or (storage_order 1) column by column of the spatial ones */
+/*
+ * The number of each of x's elements, row by row, or (storage_order 1) column by column of the
+ * spatial ones
+ */
 static onnx_op numbers(struct onnx_node *n, onnx_op x)
 {
 	const bool columns = onnx_int(n, "storage_order", 0);
@@ -360,7 +367,7 @@ static onnx_op numbers(struct onnx_node *n, onnx_op x)
 	return ox_transpose(n, ox_reshape(n, x, nd, dim), perm);
 }
 
-/* What every window has at one place of the kernel, whose number is k */
+/* Every window's element at one place of the kernel, whose number is k */
 static onnx_op at_place(struct onnx_node *n, onnx_op x, const struct spatial *s, int64_t k)
 {
 	for (unsigned int i = s->n; i-- > 0 && x;) {
@@ -371,7 +378,10 @@ static onnx_op at_place(struct onnx_node *n, onnx_op x, const struct spatial *s,
 	return x;
 }
 
-/* The number of the first largest element of each window: one place of the kernel after the other */
+/*
+ * Gives the number of the first largest element of each window, going through the places of the
+ * kernel.
+ */
 static void give_indices(struct onnx_node *n, onnx_op x, const struct spatial *s)
 {
 	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 }, places = 1;
@@ -414,7 +424,7 @@ static void import_max_pool(struct onnx_node *n)
 	onnx_give(n, 0, ox_reduce_window(n, x, NCC_MAX, ox_least(&x->shape), w));
 }
 
-/* How many of a window's elements lie in from..to: those k with from <= first + k dilation < to */
+/* The number of a window's elements in from..to: those k with from <= first + k dilation < to */
 static int64_t inside(const struct spatial *s, unsigned int i, int64_t first, int64_t from,
 		      int64_t to)
 {
@@ -426,7 +436,7 @@ static int64_t inside(const struct spatial *s, unsigned int i, int64_t first, in
 	return high > low ? high - low : 0;
 }
 
-/* 1 / (elements that each window averages over): of the operand, or of the padding too */
+/* 1 / (the elements that each window averages over): the operand's, or the padding's too */
 static onnx_op weights(struct onnx_node *n, onnx_op like, const struct spatial *s, bool padding)
 {
 	struct ncc_shape shape = { .dtype = NEURON_DT_FP32, .ndim = s->n };

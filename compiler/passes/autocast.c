@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What PE takes: bf16, fp16 and int8. fp32 operands of products are cast (--auto-cast matmult, the
- * default, and all), or, with --auto-cast none, split into three bf16 parts each, whose six largest
- * products are added up: nearly what an fp32 product would give. --auto-cast all also keeps every
- * other fp32 value in the narrow type.
+ * Casts to what PE takes: bf16, fp16 and int8. fp32 operands of products are cast (--auto-cast
+ * matmult, the default, and all), or, with --auto-cast none, split into three bf16 parts each,
+ * whose six largest products are summed: nearly what an fp32 product would give. --auto-cast all
+ * also keeps every other fp32 value in the narrow type.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static uint8_t cast_type(const struct ncc_pass *p)
 static struct ncc_op *convert(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x,
 			      uint8_t dtype);
 
-/* convert(pad(x)) as pad(convert(x)): half the room, and the pad's copy casts */
+/* Makes pad(convert(x)) of convert(pad(x)): it takes half the room, and the pad's copy casts. */
 static struct ncc_op *convert_pad(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x,
 				  const struct ncc_shape *shape)
 {
@@ -48,7 +48,7 @@ static struct ncc_op *convert(struct ncc_pass *p, const struct ncc_op *like, str
 	return x->cast;
 }
 
-/* x = part[0] + part[1] + part[2], each exact in bf16 but for the last */
+/* Splits x = part[0] + part[1] + part[2]; all but the last are exact in bf16. */
 static int split(struct ncc_pass *p, const struct ncc_op *like, struct ncc_op *x,
 		 struct ncc_op *part[3])
 {
@@ -77,7 +77,7 @@ static struct ncc_op *product(struct ncc_pass *p, const struct ncc_op *op, struc
 	return r;
 }
 
-/* Smallest products first, so that the sum loses least */
+/* The smallest products are added first, so that the sum loses least. */
 static int split_product(struct ncc_pass *p, struct ncc_op *op)
 {
 	static const uint8_t order[6][2] = { { 0, 2 }, { 1, 1 }, { 2, 0 },
@@ -130,7 +130,7 @@ static int cast_product(struct ncc_pass *p, struct ncc_op *op)
 	return 0;
 }
 
-/* What must stay exact has its fp32 operands back, though they were narrowed */
+/* Gives an operation that must stay exact its fp32 operands back, if they were narrowed. */
 static int keep_types(struct ncc_pass *p, struct ncc_op *op)
 {
 	for (unsigned int i = 0; i < op->nin; i++) {

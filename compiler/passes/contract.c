@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Products in the form the code generator wants: a dot without a free dimension gets one of 1, and
- * a reshape that merges dimensions into the contracted one goes away: the dot contracts the merged
- * dimensions themselves, so that the operand keeps its layout (a dense layer behind a convolution).
+ * Brings products into the form that the code generator wants: a dot without a free dimension gets
+ * one of 1, and a reshape that merges dimensions into the contracted one goes away. The dot then
+ * contracts the merged dimensions themselves, so that the operand keeps its layout (a dense layer
+ * after a convolution).
  */
 #include <string.h>
 
 #include "pass.h"
 
-/* Give the left operand a free dimension of 1 when neither side has one */
+/* Gives the left operand a free dimension of 1 if neither side has one. */
 static int add_free(struct ncc_pass *p, struct ncc_op *op)
 {
 	struct ncc_shape s = op->in[0]->shape, rs = op->shape;
@@ -49,7 +50,8 @@ static unsigned int merged(const struct ncc_op *r, unsigned int d, unsigned int 
 	return n == b->dim[d] ? count : 0;
 }
 
-/* dot(reshape(x), y): contract x's own dimensions. Only where all other dimensions stay as they are
+/*
+ * Makes dot(reshape(x), y) contract x's own dimensions, if all other dimensions stay as they are.
  */
 static int unmerge(struct ncc_pass *p, struct ncc_op *op, unsigned int side)
 {
@@ -86,7 +88,7 @@ static int unmerge(struct ncc_pass *p, struct ncc_op *op, unsigned int side)
 	return 0;
 }
 
-/* convert(reshape(x)) -> reshape(convert(x)): the reshape then meets its user */
+/* convert(reshape(x)) -> reshape(convert(x)): the reshape then meets its user. */
 static int lift_convert(struct ncc_pass *p, struct ncc_op *op)
 {
 	struct ncc_op *r = op->in[0], *c, *n;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A convolution of each feature by itself has no sum over features that the matrix unit could do:
- * as one product a feature it takes an instruction or more for each. Instead it becomes
- * element-wise operations in fp32, with the features along the partitions: for each position of the
- * kernel the input, moved by it, times the kernel's numbers of that position.
+ * Depthwise convolutions have no sum over features that the matrix unit could do: as one product
+ * for each feature they take an instruction or more for each. They become element-wise operations
+ * in fp32, with the features along the partitions: for each position of the kernel, the input
+ * shifted by it times the kernel's numbers at that position.
  */
 #include "pass.h"
 
@@ -29,7 +29,7 @@ static bool is_depthwise(const struct ncc_op *op)
 	return true;
 }
 
-/* The input as the kernel's position at sees it */
+/* The input shifted so that the kernel's position at lies over the result */
 static struct ncc_op *moved(struct ncc_build *bl, const struct ncc_op *op, const int64_t *at)
 {
 	struct ncc_op *x = op->in[0];
@@ -47,7 +47,7 @@ static struct ncc_op *moved(struct ncc_build *bl, const struct ncc_op *op, const
 	return x;
 }
 
-/* The kernel's numbers of a position, one a feature, in the result's shape */
+/* The kernel's numbers at a position, one for each feature, in the result's shape */
 static struct ncc_op *numbers(struct ncc_build *bl, const struct ncc_op *op, const int64_t *at)
 {
 	const struct ncc_shape s = { .dtype = NEURON_DT_FP32,

@@ -7,7 +7,7 @@
 #include "neuron/hw/ext.h"
 #include "pass.h"
 
-#define SHORTEST 512 /* elements; below, one element a partition does as well */
+#define SHORTEST 512 /* elements: with fewer, one element a partition does as well */
 #define FEWEST_ROWS 16
 
 /* The most rows, at most one for each partition, that divide n */

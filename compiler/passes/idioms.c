@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Functions that ACT has, where a front end wrote them out: GELU with the error function (JAX gives
- * erfc as two polynomials) or with tanh, and the logistic function. What is matched is the whole
- * expression, operation by operation and constant by constant, in any order of the operands of
- * sums and products.
- *
- * An idiom is an expression in postfix form: x is the argument, =a gives what is on top of the
- * stack a name and takes it away, ? is select(predicate, on true, on false).
+ * Recognises functions that ACT has where a front end wrote them out: GELU with the error function
+ * (JAX gives erfc as two polynomials) or with tanh, and the logistic function. The whole expression
+ * has to match, operation by operation and constant by constant, with the operands of sums and
+ * products in any order. An idiom is an expression in postfix form: x is the argument, =a pops the
+ * stack and gives the value a name, ? is select(predicate, on true, on false).
  */
 #include <ctype.h>
 #include <stdlib.h>

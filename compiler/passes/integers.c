@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Integers as HLO and ONNX have them (all bits count, results wrap around) become what the datapath
- * does, which is fp32, saturation and three signed types. What provably stays below 2^24 is left as
- * it is; the rest is done in parts (expand/words.c). Behind this pass there are no unsigned types:
- * their bits are those of the signed type of the same size, and only the model's user sees the
- * difference.
+ * Integers as HLO and ONNX have them (all bits count, results wrap around) are expanded to what the
+ * datapath does, which is fp32, saturation and three signed types. What provably stays below 2^24
+ * is left alone; the rest is split into parts (expand/words.c). After this pass there are no
+ * unsigned types: their bits are those of the signed type of the same size, and only the model's
+ * user sees the difference.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,10 +19,10 @@ struct ints {
 	struct ncc_pass *p;
 	struct ncc_build bl;
 	int64_t const_bytes;
-	struct ncc_shape *was; /* by id: the shapes before the pass */
+	struct ncc_shape *was; /* by id: the shapes that operations had before the pass */
 	struct ncc_range *range;
-	struct ncc_op *in[NCC_MAX_DIMS]; /* of the operation at hand, as they are now */
-	const struct ncc_shape *from[NCC_MAX_DIMS]; /* and what they were */
+	struct ncc_op *in[NCC_MAX_DIMS]; /* the current operation's operands as they are now */
+	const struct ncc_shape *from[NCC_MAX_DIMS]; /* and their former shapes */
 	const struct ncc_range *r[NCC_MAX_DIMS];
 };
 
@@ -75,7 +75,7 @@ static struct ncc_op *narrow(struct ints *x, struct ncc_op *w, uint8_t dtype,
 	return build_cast(&x->bl, w, signed_of(dtype));
 }
 
-/* Bounds of the exact result: the type's when it may wrap around */
+/* The bounds of the exact result, or the type's if it may wrap around */
 static struct ncc_range unwrapped(const struct ints *x, const struct ncc_op *op)
 {
 	struct ncc_shape wide = op->shape;
@@ -106,11 +106,14 @@ static struct ncc_op *divide_small(struct ints *x, struct ncc_op *a, struct ncc_
 			    word_splat(bl, a, UINT32_MAX), q);
 }
 
-/* An operation's rule: its bounds before it wraps around, and whether its operands are signed */
+/*
+ * How an operation is expanded; r: its bounds before it wraps around, is_signed: its operands are
+ * signed
+ */
 typedef struct ncc_op *(*rewrite_fn)(struct ints *x, const struct ncc_op *op, bool is_signed,
 				     const struct ncc_range *r);
 
-/* By fp32 where that is exact, else by words */
+/* Computes in fp32 where that is exact, else by words. */
 static struct ncc_op *arithmetic(struct ints *x, const struct ncc_op *op, bool is_signed,
 				 const struct ncc_range *r)
 {
@@ -154,7 +157,7 @@ static struct ncc_op *sign(struct ints *x, const struct ncc_op *op, bool is_sign
 
 	(void)op;
 	(void)r;
-	if (is_signed) /* conversion to fp32 keeps it */
+	if (is_signed) /* a conversion to fp32 keeps it */
 		return build_node(&x->bl, NCC_SIGN, &a->shape, a, NULL, NULL);
 	b = word_compare(&x->bl, NCC_NE, a, word_splat(&x->bl, a, 0), false);
 	return build_cast(&x->bl, b, NEURON_DT_INT32);
@@ -238,7 +241,7 @@ static struct ncc_op *like_reduce(struct ints *x, const struct ncc_op *op, enum 
 	return r;
 }
 
-/* Bytes are summed apart, so many that no sum exceeds 2^24; the words of several such go on */
+/* Sums bytes separately, as many as fit 2^24; the words of several such sums are added. */
 static struct ncc_op *sum_words(struct ints *x, const struct ncc_op *op, struct ncc_op *w)
 {
 	struct ncc_op *sum = NULL;
@@ -254,7 +257,7 @@ static struct ncc_op *sum_words(struct ints *x, const struct ncc_op *op, struct 
 	return sum;
 }
 
-/* The greatest (or least) high half, then the greatest low half that stands beside it */
+/* The greatest (or least) high half, then the greatest low half among those with it */
 static struct ncc_op *extreme_words(struct ints *x, const struct ncc_op *op, struct ncc_op *w,
 				    bool is_signed)
 {
@@ -291,7 +294,7 @@ static struct ncc_op *halve_words(struct ints *x, const struct ncc_op *op, struc
 	return build_reshape(&x->bl, w, &op->shape);
 }
 
-/* Without the initial value; sums of bytes stay below 2^24 up to 2^16 of them */
+/* Reduces without the initial value. Sums of up to 2^16 bytes stay below 2^24. */
 static struct ncc_op *reduce_words(struct ints *x, const struct ncc_op *op, struct ncc_op *w,
 				   bool is_signed)
 {
@@ -312,7 +315,7 @@ static struct ncc_op *reduce_words(struct ints *x, const struct ncc_op *op, stru
 	}
 }
 
-/* Does the initial value change nothing? */
+/* Does the initial value leave the result as it is? */
 static bool is_neutral(const struct ncc_op *op, const struct ncc_op *init,
 		       const struct ncc_shape *was)
 {
@@ -369,7 +372,7 @@ static struct ncc_op *reduce(struct ints *x, const struct ncc_op *op, bool is_si
 
 #define DIGITS 4
 
-/* An operand as s8 digits of base 256, the lowest first; how many there are */
+/* Splits an operand into s8 digits of base 256, the lowest first; returns how many there are. */
 static unsigned int digits(struct ints *x, unsigned int i, struct ncc_op *digit[DIGITS])
 {
 	struct ncc_op *w = widen(x, i);
@@ -382,14 +385,14 @@ static unsigned int digits(struct ints *x, unsigned int i, struct ncc_op *digit[
 	for (unsigned int k = 0; k < n; k++) {
 		digit[k] =
 			build_cast(&x->bl, n == 1 ? w : word_extend(&x->bl, w, 8), NEURON_DT_INT8);
-		if (k + 1 < n) /* what is left when the digit is taken away */
+		if (k + 1 < n) /* the rest without the digit */
 			w = word_bits(&x->bl, NCC_SHR,
 				      word_add(&x->bl, w, word_splat(&x->bl, w, 128)), 8);
 	}
 	return n;
 }
 
-/* dot, convolution: products of digits, which PE adds up modulo 2^32 */
+/* dot and convolution as products of digits, which PE adds up modulo 2^32 */
 static struct ncc_op *product(struct ints *x, const struct ncc_op *op)
 {
 	struct ncc_op *a[DIGITS] = { NULL }, *b[DIGITS] = { NULL }, *sum = NULL;
@@ -416,7 +419,7 @@ static struct ncc_op *product(struct ints *x, const struct ncc_op *op)
 	return narrow(x, sum, op->shape.dtype, NULL);
 }
 
-/* Is it what the datapath does anyway? Of words, where all bounds are small */
+/* Does the datapath compute this as it is? It does for words if all bounds are small. */
 static bool words_stay(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
 {
 	const struct ncc_shape *from = x->from[0];
@@ -473,10 +476,10 @@ static bool product_stays(const struct ints *x, const struct ncc_op *op, const s
 		op->shape.dtype == NEURON_DT_INT32);
 }
 
-/* What has no rule only moves what it is given, or does the same to every bit */
+/* An operation without a rule only moves elements, or treats all bits alike. */
 static const struct rule {
 	bool (*stays)(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r);
-	rewrite_fn words; /* of which the low bits are the result */
+	rewrite_fn words; /* the low bits are the result */
 	struct ncc_op *(*whole)(struct ints *x, const struct ncc_op *op); /* the result itself */
 } rules[NCC_KINDS] = {
 	[NCC_CONVERT] = { convert_stays, .whole = convert },
@@ -561,7 +564,9 @@ static bool any_integers(const struct ncc_module *m)
 	return false;
 }
 
-/* What the model's user sees, unless a module that was read as text says so */
+/*
+ * Records the types that the model's user sees, unless a module that was read as text gives them.
+ */
 static bool keep_out_types(struct ncc_module *m)
 {
 	m->out_dtype = ncc_alloc(m, m->nouts + 1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Layout: which dimension of each value lies along the 128 partitions. Backwards, every operation
- * tells its operands what it would like; forwards, each value takes what its own operation can
- * give: a convolution gives output features, a product one of its free dimensions, a window never
- * its windowed dimension. The code generator moves data where the two disagree.
+ * Layout: which dimension of each value lies along the 128 partitions. In a backward walk every
+ * operation tells its operands what it would like; in a forward walk each value takes what its own
+ * operation can give: a convolution gives output features, a product one of its free dimensions, a
+ * window never its windowed dimension. The code generator moves data where the two disagree.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static int through_reshape(const struct ncc_op *op, int d)
 	return NONE;
 }
 
-/* Result dimension d as a dimension of the operand, or none */
+/* The operand's dimension that result dimension d is, or none */
 static int through(const struct ncc_op *op, int d)
 {
 	static int (*const by_kind[NCC_KINDS])(const struct ncc_op *op, int d) = {
@@ -82,7 +82,7 @@ static int through(const struct ncc_op *op, int d)
 	return d < (int)op->in[0]->shape.ndim ? d : NONE;
 }
 
-/* Operand dimension d as a dimension of the result, or none */
+/* The result's dimension that operand dimension d is, or none */
 static int forward(const struct ncc_op *op, int d)
 {
 	for (unsigned int i = 0; i < op->shape.ndim; i++)
@@ -134,11 +134,11 @@ static void wishes_of_reduce(int *want, const struct ncc_op *op)
 		d = largest(op, 0);
 	d = op->shape.ndim ? through(op, d) : largest(op->in[0], 0);
 	if (d >= 0 && op->in[0]->shape.dim[d] >= NEURON_PARTITIONS / 4)
-		want[op->in[0]->id] = NONE; /* others would have to turn it: they can */
+		want[op->in[0]->id] = NONE; /* others can transpose it */
 	wish(want, op->in[0], d);
 }
 
-/* From DRAM, a row wherever it is wanted */
+/* A gather reads its table from DRAM and puts rows wherever they are wanted. */
 static void wishes_of_gather(int *want, const struct ncc_op *op)
 {
 	(void)want;
@@ -154,7 +154,7 @@ static void wishes_of_window(int *want, const struct ncc_op *op)
 	wish(want, op->in[0], d);
 }
 
-/* What an operation wishes of its operands */
+/* Records what an operation would like of its operands. */
 static void wishes_of(int *want, const struct ncc_op *op)
 {
 	static void (*const by_kind[NCC_KINDS])(int *want, const struct ncc_op *op) = {
@@ -172,7 +172,10 @@ static void wishes_of(int *want, const struct ncc_op *op)
 		     i && op->kind == NCC_RESHAPE ? NONE : through(op, want[op->id]));
 }
 
-/* One of the free dimensions: the wish, or the one of the operand that is better stationary */
+/*
+ * A product gives one of its free dimensions: the wish, or the one of the operand that is better
+ * stationary.
+ */
 static int give_dot(const struct ncc_op *op, int d)
 {
 	unsigned int nb = op->dot->nbatch;
@@ -186,7 +189,10 @@ static int give_dot(const struct ncc_op *op, int d)
 	return best;
 }
 
-/* An element-wise operation of values that lie in one way: it would have to turn the others */
+/*
+ * If all operands of an element-wise operation lie in one way, its result does too: otherwise they
+ * would have to be transposed.
+ */
 static int as_operands(const struct ncc_op *op, int d)
 {
 	int found = NONE;
@@ -218,7 +224,7 @@ static int give_gather(const struct ncc_op *op, int d)
 	return 0;
 }
 
-/* The dimension along the partitions that an operation's result gets; d: the wish */
+/* Chooses the dimension of an operation's result along the partitions; d: the wish */
 static int give(const struct ncc_op *op, int d)
 {
 	static int (*const by_kind[NCC_KINDS])(const struct ncc_op *op, int d) = {
@@ -239,7 +245,7 @@ static int give(const struct ncc_op *op, int d)
 	}
 	if (d >= 0 && !(mask >> d & 1) && op->shape.dim[d] > 1)
 		return d;
-	for (unsigned int i = 0; i < op->shape.ndim; i++) /* the first that fills partitions */
+	for (unsigned int i = 0; i < op->shape.ndim; i++) /* the first that fills the partitions */
 		if (!(mask >> i & 1) && op->shape.dim[i] >= NEURON_PARTITIONS / 4)
 			return (int)i;
 	d = largest(op, mask);

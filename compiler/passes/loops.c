@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Cutting a module at its loops (loops.h). A core's program has no jumps, so what is done again is
- * a program of its own, and the runtime executes it until its condition is 0. Which operations a
- * loop has is said by nothing but operands: those that depend on its state, up to its results.
- * Constants, and what only looks at a value in another way, are made again where they are read.
+ * Cuts a module at its loops (loops.h). A core's program has no jumps, so a loop's body is a
+ * program of its own, which the runtime executes until its condition is 0. Operands alone say which
+ * operations a loop has: those that depend on its state, up to its results. Constants and views are
+ * cloned into every part that reads them.
  */
 #include "loops.h"
 
@@ -11,17 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VIEW_DEPTH 16 /* views of views that are made again; deeper ones are values */
+#define VIEW_DEPTH 16 /* depth of views that are cloned; deeper ones are values */
 #define KEPT_ALIGN 64 /* bytes */
-#define NOWHERE (-1) /* the number of a value that stays in its part */
-#define OUTSIDE (-1) /* of every loop */
+#define NOWHERE (-1) /* the number of a value that is not kept */
+#define OUTSIDE (-1) /* outside of every loop */
 
 struct loop {
 	struct ncc_op *op, *end;
 	uint32_t outer; /* the loops around it */
 	uint32_t after; /* the loops whose results it needs */
 	int parent;
-	unsigned int before, first, last; /* parts; the one behind last is its results' */
+	unsigned int before, first, last; /* parts; the one after last has its results */
 	int64_t condition;
 };
 
@@ -29,16 +29,16 @@ struct cut {
 	struct ncc_module *m;
 	unsigned int n; /* operations */
 	struct ncc_op **line;
-	uint32_t *in; /* by id: the loops on whose state it depends */
-	uint32_t *after; /* the loops that end before it */
+	uint32_t *in; /* by id: the loops on whose state the operation depends */
+	uint32_t *after; /* by id: the loops whose results it needs */
 	unsigned int *part;
 	int64_t *number;
-	uint8_t *depth; /* of views, 0: a value */
-	struct ncc_op **clone; /* its clone in the part at work */
+	uint8_t *depth; /* of views; 0: a value */
+	struct ncc_op **clone; /* by id: its clone in the current part */
 	unsigned int nloops, nparts;
 	struct loop loop[NCC_MAX_LOOPS];
 	int64_t nnumbers;
-	uint64_t *place; /* of each number */
+	uint64_t *place; /* by number, in the shared scratchpad */
 	uint64_t bytes;
 	struct ncc_error *err;
 };
@@ -116,7 +116,7 @@ static void find_dependences(struct cut *c)
 	}
 }
 
-/* Of the loops in a set, which lie in each other, the innermost one */
+/* The innermost of a set of nested loops */
 static int innermost(const struct cut *c, uint32_t set)
 {
 	int found = OUTSIDE;
@@ -127,7 +127,9 @@ static int innermost(const struct cut *c, uint32_t set)
 	return found;
 }
 
-/* Is every operation in loops that lie in each other, and no result in one? */
+/*
+ * Checks that every operation is in nested loops only, and that no result of the module is in one.
+ */
 static int check_nesting(struct cut *c)
 {
 	for (unsigned int i = 0; i < c->n; i++)
@@ -155,7 +157,7 @@ static int check_nesting(struct cut *c)
 	return 0;
 }
 
-/* The loops of a level in an order in which each has the results that it needs */
+/* Orders the loops of a level so that each comes after those whose results it needs. */
 static unsigned int inner_loops(const struct cut *c, int level, unsigned int order[NCC_MAX_LOOPS])
 {
 	uint32_t left = 0;
@@ -169,12 +171,12 @@ static unsigned int inner_loops(const struct cut *c, int level, unsigned int ord
 			continue;
 		order[n++] = l;
 		left &= ~(1u << l);
-		l = UINT32_MAX; /* from the first one again */
+		l = UINT32_MAX; /* starts again from the first one */
 	}
 	return n;
 }
 
-/* A part for what comes before each of its loops, and one behind the last */
+/* Numbers the parts of a level: one before each of its loops, and one after the last. */
 static void number_parts(struct cut *c, int level)
 {
 	unsigned int order[NCC_MAX_LOOPS], n = inner_loops(c, level, order);
@@ -191,7 +193,7 @@ static void number_parts(struct cut *c, int level)
 	}
 }
 
-/* As early as its operands are there, in its innermost loop */
+/* Puts every operation into the first part of its innermost loop in which its operands exist. */
 static void find_parts(struct cut *c)
 {
 	for (unsigned int i = 0; i < c->n; i++) {
@@ -215,7 +217,7 @@ static void find_parts(struct cut *c)
 	}
 }
 
-/* Numbers */
+/* The numbers of values that are kept between parts */
 
 static int64_t new_number(struct cut *c, const struct ncc_shape *s)
 {
@@ -225,7 +227,7 @@ static int64_t new_number(struct cut *c, const struct ncc_shape *s)
 	return c->nnumbers++;
 }
 
-/* A value that a part reads: its own, or one that is kept */
+/* Numbers a value that a part reads from another part. */
 static void read_in(struct cut *c, const struct ncc_op *op, unsigned int part)
 {
 	while (c->depth[op->id] && c->part[op->id] != part)
@@ -271,9 +273,9 @@ static void find_numbers(struct cut *c)
 		c->loop[l].condition = new_number(c, &pred);
 }
 
-/* Parts */
+/* The parts' modules */
 
-/* The operation in a part: made again, or as it is kept */
+/* The operation's clone in a part; a value that is kept becomes a parameter. */
 static struct ncc_op *get(struct cut *c, struct ncc_module *to, struct ncc_op *op,
 			  unsigned int part)
 {
@@ -310,7 +312,7 @@ static int add_out(struct cut *c, struct ncc_module *to, struct ncc_op *op, unsi
 	if (!x)
 		return ncc_no_memory(c->err);
 	if (x->kind == NCC_PARAM && number >= NCC_KEPT && x->index == number)
-		return 0; /* it is there already */
+		return 0; /* its value is there already */
 	to->out_number[to->nouts] = number;
 	to->out_dtype[to->nouts] = op->shape.dtype;
 	if (number < c->m->nouts && c->m->out_dtype)
@@ -319,7 +321,7 @@ static int add_out(struct cut *c, struct ncc_module *to, struct ncc_op *op, unsi
 	return 0;
 }
 
-/* What a loop is given before its first iteration, or behind each */
+/* Adds what a loop is given before its first iteration, or after each one. */
 static int add_iteration(struct cut *c, struct ncc_module *to, const struct loop *l,
 			 unsigned int part)
 {
@@ -410,7 +412,7 @@ static int by_first(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Which loops there are, and in which an operation is */
+/* Finds the loops, and in which of them each operation is. */
 static int analyze(struct cut *c)
 {
 	int rc = ncc_verify(c->m, c->err);
@@ -462,7 +464,9 @@ int ncc_cut_loops(struct ncc_module *m, struct ncc_parts *parts, struct ncc_erro
 	release(&c);
 	if (rc)
 		return rc;
-	/* a loop that nobody needs is held to the rules, and gone: its last part would be empty */
+	/*
+	 * A loop whose results nothing uses is checked, and dropped: its last part would be empty.
+	 */
 	ncc_sweep(m);
 	c = (struct cut){ .m = m, .err = err };
 	rc = cut(&c, parts);

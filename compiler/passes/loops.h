@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A module with loops as parts without: each is executed by itself, one behind the other, some
- * again while a condition holds. Called by ncc.c before the passes, which see single parts.
+ * Cuts a module with loops into parts without: they are executed one after the other, some again
+ * while a condition holds. Called by ncc.c before the passes, which see one part at a time.
  */
 #ifndef NCC_LOOPS_H
 #define NCC_LOOPS_H
@@ -11,7 +11,7 @@
 
 #define NCC_MAX_PARTS (2 * NCC_MAX_LOOPS + 1)
 
-/* Parts from first to last are done again while the number's value is not 0 */
+/* Parts first to last are executed again while the number's value is not 0. */
 struct ncc_part_loop {
 	unsigned int first, last;
 	int64_t condition; /* from NCC_KEPT on; written by last and the part before first */
@@ -24,14 +24,15 @@ struct ncc_parts {
 };
 
 #define NCC_KEPT_NAME 32
-/* what the variable is called that keeps a number's value, NCC_KEPT_NAME bytes */
+/* The name, of up to NCC_KEPT_NAME bytes, of the variable that keeps a number's value */
 void ncc_kept_name(int64_t number, char *name);
 
 bool ncc_has_loops(const struct ncc_module *m);
 /*
- * What passes from part to part, or from iteration to iteration, is an output and a parameter of
- * one number from NCC_KEPT on, in one place of the shared scratchpad. 0, -EINVAL (loops that are
- * none, values of a loop used outside it), -EFBIG or -ENOMEM; ncc_free_parts() in either case
+ * What passes from part to part, or from iteration to iteration, is an output of one and a
+ * parameter of the other, of one number from NCC_KEPT on, in one place of the shared scratchpad. 0,
+ * -EINVAL (malformed loops, values of a loop used outside it), -EFBIG or -ENOMEM; the caller calls
+ * ncc_free_parts() in any case.
  */
 int ncc_cut_loops(struct ncc_module *m, struct ncc_parts *parts, struct ncc_error *err);
 void ncc_free_parts(struct ncc_parts *parts);

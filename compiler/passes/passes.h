@@ -5,10 +5,10 @@
 
 #include "ir/ir.h"
 
-/* All of them, in order; the module is verified after each. 0 or -errno */
+/* Runs all passes in order; the module is verified after each. 0 or -errno */
 int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct ncc_error *err);
 
-/* --dump-ir-after: the module, if it was asked for after that pass */
+/* --dump-ir-after: prints the module if it is asked for after that pass. */
 void ncc_dump_ir(const struct ncc_module *m, const struct ncc_options *opt, const char *pass);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * A convolution whose kernel steps by its own size uses each element of the input once (a vision
- * transformer's patches). With few features, a product for each position of the kernel would leave
- * most of the matrix unit's rows empty; instead a patch becomes one row of a single product.
+ * A convolution whose stride is its kernel's size (a vision transformer's patches) uses each
+ * element of the input once. With few features, a product for each position of the kernel would
+ * leave most of the matrix unit's rows empty; instead a patch becomes one row of a single product.
  */
 #include "pass.h"
 
-#define MOST_FEATURES 64 /* from there on the features of one position fill the rows well enough */
+#define MOST_FEATURES 64 /* with more, the features of one position fill the rows well */
 
 static bool is_patches(const struct ncc_op *op)
 {

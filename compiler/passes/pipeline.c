@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * NeuronCore Pipeline: the module after its passes as several, each for a core of its own, of about
- * the same cost. What one makes and a later one reads goes from stage to stage, so that a stage
- * talks to its neighbours only; constants, inputs and what only looks at a value in another way are
- * made again where they are read. Called by ncc.c.
+ * NeuronCore Pipeline: cuts the module, after its passes, into stages of about the same cost, each
+ * for a core of its own. A value goes from stage to stage up to its last reader, so that a stage
+ * talks to its neighbours only; constants, inputs and views are cloned into every stage that reads
+ * them. Called by ncc.c.
  */
 #include "pipeline.h"
 
@@ -11,24 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the time that the vector engines take for an element, measured on stages of ResNet-50 */
-#define MACS_A_STEP 50 /* of PE */
-#define WEIGHT_STEPS 3 /* a constant operand's element: fetched from DRAM, loaded into PE */
-#define RESULT_STEPS 3 /* an element of a product: out of PSUM, to where it is read */
-#define VIEW_DEPTH 16 /* views of views that are made again; deeper ones are values */
-#define SLACK 8 /* a cut may be off by one in so many parts of a stage, to cross less */
+/*
+ * In units of the time that a vector engine takes for an element, measured on stages of ResNet-50
+ */
+#define MACS_A_STEP 50 /* multiply-accumulates of PE */
+#define WEIGHT_STEPS 3 /* for a constant operand's element: fetching, loading */
+#define RESULT_STEPS 3 /* for an element of a product: out of PSUM, to its reader */
+#define VIEW_DEPTH 16 /* depth of views that are cloned; deeper ones are values */
+#define SLACK 8 /* a cut may be off by 1 / SLACK of a stage to cross less */
 
 struct split {
 	struct ncc_module *m;
 	unsigned int n; /* operations */
 	struct ncc_op **line;
-	uint64_t *cost; /* of all operations up to this one */
-	uint64_t *live; /* bytes that cross a cut behind this one */
-	uint8_t *depth; /* of views, 0: a value */
+	uint64_t *cost; /* by id: of all operations up to this one */
+	uint64_t *live; /* by id: bytes that cross a cut after this one */
+	uint8_t *depth; /* of views; 0: a value */
 	unsigned int *last; /* the last operation that reads it */
-	unsigned int *home, *reach; /* its stage, the last one that reads it */
-	int64_t *edge; /* number of its first way to the next stage */
-	struct ncc_op **clone; /* its clone in the stage at work */
+	unsigned int *home, *reach; /* its stage, and the last stage that reads it */
+	int64_t *edge; /* the number of its first passage to the next stage */
+	struct ncc_op **clone; /* its clone in the current stage */
 	unsigned int nstages;
 	struct ncc_error *err;
 };
@@ -43,7 +45,7 @@ static bool is_view(const struct ncc_op *op)
 	return op->kind == NCC_BROADCAST || op->kind == NCC_RESHAPE || op->kind == NCC_TRANSPOSE;
 }
 
-/* Does it come into being in one stage only? */
+/* Is it computed in one stage only? */
 static bool is_value(const struct split *s, const struct ncc_op *op)
 {
 	return !is_everywhere(op) && !s->depth[op->id];
@@ -54,7 +56,7 @@ static uint64_t bytes_of(const struct ncc_op *op)
 	return (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype);
 }
 
-/* Elements that are the same for every inference */
+/* The number of an operation's elements that are the same for every inference */
 static uint64_t weights_of(const struct ncc_op *op)
 {
 	uint64_t n = 0;
@@ -70,7 +72,7 @@ static uint64_t weights_of(const struct ncc_op *op)
 	return n;
 }
 
-/* In elements that a vector engine takes one by one */
+/* The cost of an operation, in elements that a vector engine takes */
 static uint64_t cost_of(const struct ncc_op *op)
 {
 	uint64_t n = (uint64_t)ncc_elems(&op->shape), k = 1;
@@ -125,8 +127,8 @@ static void measure(struct split *s)
 }
 
 /*
- * The end of a stage that should end at a cost of about target: where the least crosses, or, when
- * nothing ends about there, what is nearest. At n when there is nothing to cut.
+ * The end of a stage that should cost about target: the cut nearby that the fewest bytes cross or,
+ * if there is none nearby, the nearest one; n if there is nothing to cut.
  */
 static unsigned int best_cut(const struct split *s, unsigned int from, uint64_t done,
 			     uint64_t target, uint64_t slack)
@@ -174,7 +176,7 @@ static void assign(struct split *s, unsigned int want)
 	s->nstages = stage + 1;
 }
 
-/* How far values go, and the numbers of their ways */
+/* Finds how far values go, and numbers their passages. */
 static void find_edges(struct split *s)
 {
 	int64_t next = 0;
@@ -206,7 +208,7 @@ static struct ncc_op *clone(struct split *s, struct ncc_module *to, const struct
 	return c;
 }
 
-/* The operation in a stage: made again, or as it comes from the stage before */
+/* The operation's clone in a stage; a value of an earlier stage becomes a parameter. */
 static struct ncc_op *get(struct split *s, struct ncc_module *to, struct ncc_op *op,
 			  unsigned int stage)
 {
@@ -263,7 +265,7 @@ static int fill_stage(struct split *s, struct ncc_module *to, unsigned int stage
 		nouts += passes && s->reach[i] > stage;
 		if (!stage && s->line[i]->kind == NCC_PARAM && !s->line[i]->users &&
 		    !get(s, to, s->line[i], stage))
-			return -ENOMEM; /* the caller gives it all the same */
+			return -ENOMEM; /* the caller frees it nonetheless */
 		if (passes && (s->home[i] == stage || s->reach[i] >= stage) &&
 		    !get(s, to, s->line[i], stage))
 			return -ENOMEM;

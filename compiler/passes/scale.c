@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is done to each feature of a convolution with constants, one after the other (a batch
- * normalization: minus the mean, times a scale, plus an offset), as a kernel that is scaled and one
- * sum. The sum's constant is computed in double; where the terms cancel, the convolution's own sum
- * has lost as much by rounding.
+ * Folds what is done to each feature of a convolution with constants, one operation after the other
+ * (a batch normalization: minus the mean, times a scale, plus an offset), into a scaled kernel and
+ * one sum. The sum's constant is computed in double; where the terms cancel, the convolution's own
+ * sum has lost as much by rounding.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,10 @@ struct affine {
 	bool scaled;
 };
 
-/* Number f of a constant that is one for each feature d of its user, or one for all */
+/*
+ * The number for feature f in a constant that has one for each index of its user's dimension d, or
+ * one for all
+ */
 static bool number(const struct ncc_op *op, unsigned int d, int64_t f, double *v)
 {
 	const struct ncc_op *c = op->kind == NCC_BROADCAST ? op->in[0] : op;
@@ -37,7 +40,10 @@ static bool number(const struct ncc_op *op, unsigned int d, int64_t f, double *v
 	return true;
 }
 
-/* One more operation; false: it is another kind of one, or makes a number that is none */
+/*
+ * Adds an operation to the chain; false: it is of another kind, or a number becomes infinite or
+ * NaN.
+ */
 static bool add_op(struct affine *a, const struct ncc_op *op, const struct ncc_op *x,
 		   unsigned int d)
 {
@@ -85,7 +91,7 @@ static bool is_one(const struct ncc_op *op)
 	       op->in[1]->shape.dtype == NEURON_DT_FP32;
 }
 
-/* The kernel with each feature scaled; NULL and no message: a number grew too large */
+/* The kernel with each feature scaled; NULL without a message: a number grew too large. */
 static struct ncc_op *scaled_kernel(struct ncc_build *bl, const struct ncc_op *op,
 				    const struct affine *a)
 {
@@ -115,7 +121,7 @@ static struct ncc_op *shifts(struct ncc_build *bl, const struct ncc_op *op, cons
 	return c ? build_spread(bl, &op->shape, c, &op->conv->out_feature) : NULL;
 }
 
-/* The last operation of the chain is replaced; what is before it goes with its last user */
+/* Replaces the last operation of the chain; those before it go with their last user. */
 static int rewrite(struct ncc_pass *p, struct ncc_op *op, struct ncc_op *last,
 		   const struct affine *a)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Simplification: constants are folded, operations that do nothing vanish, chains of reshapes,
- * transposes and broadcasts become one. One walk in order, so that an operand is done before its
- * users.
+ * Simplification: constants are folded, operations that do nothing vanish, and chains of reshapes,
+ * transposes and broadcasts become one. It is one walk in order, so that an operand is simplified
+ * before its users.
  */
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static bool same_shape(const struct ncc_shape *a, const struct ncc_shape *b)
 	return a->dtype == b->dtype && a->pred == b->pred && ncc_same_dims(a, b);
 }
 
-/* Does nothing: the operand is the result */
+/* Is the operation's result its operand? */
 static bool is_noop(const struct ncc_op *op)
 {
 	const struct ncc_op *a = op->in[0];
@@ -106,7 +106,9 @@ static void reshape_to_broadcast(struct ncc_op *op)
 	memcpy(op->map, map, sizeof(map));
 }
 
-/* Fewer dimensions of 1 under a broadcast: broadcast(reshape(x)) where the reshape drops them */
+/*
+ * Removes dimensions of 1 under a broadcast: broadcast(reshape(x)), where the reshape drops them.
+ */
 static void broadcast_of_reshape(struct ncc_op *op)
 {
 	struct ncc_op *r = op->in[0];
@@ -129,7 +131,10 @@ static void broadcast_of_reshape(struct ncc_op *op)
 	op->in[0] = r->in[0];
 }
 
-/* Bytes of constants made, after which what was folded goes, that it does not add up */
+/*
+ * Once so many bytes of constants were made, those that folding has replaced are swept, so that
+ * they do not add up.
+ */
 #define MOST_GARBAGE (256u << 20)
 
 int pass_simplify(struct ncc_pass *p)

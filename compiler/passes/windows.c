@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Windows made plain: padding and base dilation become pad operations, a reversed kernel a reverse
+ * Simplifies windows: padding and base dilation become pad operations, a reversed kernel a reverse
  * operation, and a reduction over a window of several dimensions one for each dimension, so that
  * the code generator sees only sizes, strides and window dilations. Long windows, and those of
  * integers, become element-wise operations of slices.
@@ -10,9 +10,9 @@
 
 #include "pass.h"
 
-#define LONG 16 /* windows from here on are put together of parts */
+#define LONG 16 /* windows from here on are combined from shorter ones */
 
-/* pad(x) for the windows of the given dimensions; x itself when there is nothing to pad */
+/* pad(x) for the windows of the given dimensions; x itself if there is nothing to pad */
 static struct ncc_op *pad_for(struct ncc_pass *p, struct ncc_op *like, struct ncc_op *x,
 			      struct ncc_op *value, struct ncc_window *w, const uint8_t *dim,
 			      unsigned int n)
@@ -121,7 +121,7 @@ static bool is_long(const struct ncc_op *op)
 	return integer;
 }
 
-/* Does the initial value change a sum or a product, so that it may be taken only once? */
+/* Does the initial value change the sum or product, so that it may be applied only once? */
 static bool adds_once(const struct ncc_op *op)
 {
 	double v;
@@ -137,7 +137,7 @@ static int split_reduce_window(struct ncc_pass *p, struct ncc_op *op, struct ncc
 	struct ncc_shape s = op->shape;
 	struct ncc_op *init = op->in[1];
 
-	if (ncc_is_float(s.dtype)) { /* one rounding at the end */
+	if (ncc_is_float(s.dtype)) { /* rounded once, at the end */
 		x = build_cast(&bl, x, NEURON_DT_FP32);
 		init = build_cast(&bl, init, NEURON_DT_FP32);
 		s.dtype = NEURON_DT_FP32;
@@ -172,8 +172,10 @@ static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
 			left++;
 		}
 	}
-	/* all but the last get an operation of their own; min, max, and, or take init twice
-	 * unharmed */
+	/*
+	 * All dimensions but the last get an operation of their own; for min, max, and, or it does
+	 * no harm to apply the initial value twice.
+	 */
 	for (unsigned int d = 0; d < last; d++) {
 		struct ncc_op *r;
 

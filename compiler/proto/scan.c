@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The first walk over a protobuf file: the parser recurses and allocates for whatever it finds. */
+/*
+ * The first walk over a protobuf file, before the parser, which recurses and allocates for whatever
+ * it finds
+ */
 #include "scan.h"
 
 #include <errno.h>

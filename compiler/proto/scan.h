@@ -11,8 +11,8 @@
 #include "ir/ir.h"
 
 #define NCC_MAX_FILE (2000ll << 20)
-#define NCC_MAX_DEPTH 32 /* of messages in messages */
-#define NCC_MAX_FIELDS (1 << 24) /* of the whole file; packed lists count once */
+#define NCC_MAX_DEPTH 32 /* depth of messages in messages */
+#define NCC_MAX_FIELDS (1 << 24) /* in the whole file; a packed list counts once */
 
 /* 0, -EINVAL or -EFBIG; what: "an HLO module", for the message */
 int ncc_proto_scan(const ProtobufCMessageDescriptor *desc, const char *what, const uint8_t *buf,
