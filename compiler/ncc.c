@@ -167,6 +167,7 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
 		rc = make_program(&p[made], module[made], o->target, opt, err);
 		sg[made] = p[made].out;
 	}
+
 	o->subgraph = sg;
 	o->nsubgraphs = n;
 	rc = rc ? rc : write_neff(o, &o->file, &o->size, err);

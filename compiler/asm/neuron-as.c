@@ -59,15 +59,18 @@ static void assemble_line(struct as *as, const char *line)
 		complain(as, err.text);
 		return;
 	}
+
 	rc = neuron_isa_encode(&insn, words);
 	if (rc < 0) {
 		complain(as, "a value does not fit its field");
 		return;
 	}
+
 	if (as->engine >= 0 && neuron_isa_check(&insn, as->engine, &neuron_target_inf1, &fault)) {
 		complain(as, fault.reason);
 		return;
 	}
+
 	as->words += rc;
 	if (fwrite(words, NEURON_INSN_WORD, rc, as->out) != (size_t)rc)
 		complain(as, strerror(errno));
@@ -138,12 +141,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "neuron-as: %s: %s\n", as.source, strerror(errno));
 		return 1;
 	}
+
 	as.out = strcmp(as.output, "-") ? fopen(as.output, "wb") : stdout;
 	if (!as.out) {
 		fprintf(stderr, "neuron-as: %s: %s\n", as.output, strerror(errno));
 		fclose(as.in);
 		return 1;
 	}
+
 	keep = fstat(fileno(as.out), &st) || !S_ISREG(st.st_mode);
 	status = assemble(&as);
 	fclose(as.in);
@@ -151,6 +156,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "neuron-as: %s: %s\n", as.output, strerror(errno));
 		status = 1;
 	}
+
 	if (status && !keep) /* no half program stays; a device or a pipe does */
 		remove(as.output);
 	return status;

@@ -415,6 +415,7 @@ int ncc_asm_parse(const char *line, struct neuron_insn *insn, struct ncc_asm_err
 	w = strtok_r(buf, " \t\r", &save);
 	if (!w)
 		return 0;
+
 	rc = mnemonic(&ps, w);
 	while (!rc && (w = strtok_r(NULL, " \t\r", &save))) {
 		ps.p = w;

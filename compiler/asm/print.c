@@ -182,6 +182,7 @@ static void put_rest(struct out *o, const struct neuron_insn *insn, uint32_t f)
 		put(o, " version=%u", insn->isa_version);
 	if (f & NEURON_FB(RANGE))
 		put(o, " range=%u:%u", insn->first, insn->last);
+
 	for (int i = 0; i < 2 && f & NEURON_FB(WRITE); i++)
 		if (insn->write[i].addr || insn->write[i].value)
 			put(o, " write%d=%#" PRIx64 ":%#" PRIx32, i, insn->write[i].addr,
@@ -206,6 +207,7 @@ int ncc_asm_print(const struct neuron_insn *insn, char *buf, size_t size)
 		put(&o, ".illegal %#x", insn->opcode);
 		return o.len;
 	}
+
 	put(&o, "%s", op->name);
 	if (f & NEURON_FB(PARTITIONS))
 		put(&o, " p=%u", insn->partitions);

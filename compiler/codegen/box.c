@@ -152,6 +152,7 @@ bool tile_flatten(struct ncc_view *v)
 		}
 		n *= v->dim[d];
 	}
+
 	if (!same && !dense)
 		return false;
 	stride = same ? 0 : 1;

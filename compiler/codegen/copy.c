@@ -231,12 +231,14 @@ static int view_like(struct ncc_gen *g, const struct ncc_view *v, const struct n
 			map[k] = map[k - 1];
 		map[k] = (uint8_t)d;
 	}
+
 	for (unsigned int d = 0; d < v->ndim; d++) {
 		back[map[d]] = (uint8_t)d;
 		t.dim[d] = s->dim[map[d]];
 		if (map[d] == pdim)
 			at = (int)d;
 	}
+
 	rc = gen_sbuf_view(g, &t, at, dst);
 	if (!rc)
 		*dst = view_permute(dst, back, v->ndim);
@@ -258,6 +260,7 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 			v->buf->pin = g->stamp;
 		return 0;
 	}
+
 	if (v->buf->space == NCC_DRAM && gen_sparse_dim(v, pdim) >= 0)
 		return fetch_sparse(g, v, (unsigned int)gen_sparse_dim(v, pdim), pdim, dtype, out);
 	if (is_spread_across(v, pdim))
@@ -274,6 +277,7 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 		src.dim[d] = s.dim[d];
 	rc = gen_copy(g, &dst, &src);
 	*out = dst;
+
 	for (unsigned int d = 0; d < v->ndim; d++) {
 		out->dim[d] = v->dim[d];
 		if (s.dim[d] == 1 && v->dim[d] != 1)

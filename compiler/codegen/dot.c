@@ -308,6 +308,7 @@ int gen_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *d
 		d.st = r;
 		d.mv = l;
 	}
+
 	d.sdim = pd - d.st.result;
 	d.kp = choose_k(&d);
 	rc = terms_alloc(g, &d);

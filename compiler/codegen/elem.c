@@ -186,6 +186,7 @@ static int gen_binary(struct ncc_gen *g, const struct ncc_op *op, const struct n
 			c = 1 / c;
 		return rc ? rc : tensor_scalar(g, dst, &a, insn.op0, c, false);
 	}
+
 	rc = gen_fetch_op(g, op->in[1], dst->pdim, 0, &b);
 	if (!rc && op->kind == NCC_DIV)
 		rc = gen_reciprocal(g, &b);

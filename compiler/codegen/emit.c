@@ -77,12 +77,14 @@ static int dma_add(struct ncc_gen *g, struct dma *x, const struct side *to, cons
 		x->desc = d;
 		x->cap = cap;
 	}
+
 	d = &x->desc[x->n++];
 	memset(d, 0, sizeof(*d));
 	d->from.var = from->var;
 	d->from.offset = (uint64_t)(from->offset + from_off);
 	d->to.var = to->var;
 	d->to.offset = (uint64_t)(to->offset + to_off);
+
 	d->from.ndim = d->to.ndim = nd;
 	for (unsigned int i = 0; i < nd; i++) {
 		d->from.size[i] = d->to.size[i] = (uint64_t)x->dim[i];

@@ -131,6 +131,7 @@ static int begin_epilogue(struct ncc_gen *g, struct ncc_op *op, const struct ncc
 		t->value = -1;
 		return 0;
 	}
+
 	other = op->in[t->reverse ? 0 : 1];
 	if (ncc_scalar_value(other, &t->value)) {
 		t->form = EPILOGUE_CONSTANT;
@@ -138,6 +139,7 @@ static int begin_epilogue(struct ncc_gen *g, struct ncc_op *op, const struct ncc
 			t->value = 1 / t->value;
 		return 0;
 	}
+
 	t->form = is_scalar(other, op->pdim) ? EPILOGUE_SCALAR : EPILOGUE_TENSOR;
 	return gen_fetch_op(g, other, op->pdim, 0, &t->view);
 }
@@ -230,6 +232,7 @@ static void next_step(const struct gen_epilogue *t, unsigned int left, struct st
 		s->tensor = &t[0];
 		return;
 	}
+
 	s->insn.opcode = NEURON_OP_TENSOR_SCALAR;
 	s->insn.op1 = NEURON_ALU_BYPASS;
 	s->scalar[0] = &t[0];
@@ -274,6 +277,7 @@ static int run_step(struct ncc_gen *g, const struct step *s, const struct ncc_vi
 		at[i] = n;
 		v[n++] = &side[i];
 	}
+
 	walk_begin(&w, v, n, 0, NEURON_PSUM_BANK_SIZE / 4);
 	while (walk_next(&w)) {
 		struct neuron_insn insn = s->insn;

@@ -241,6 +241,7 @@ static void mark_casts(struct ncc_module *m)
 		op->gen->late_cast = op->kind == NCC_CONVERT && op->users == 1;
 		op->gen->write_dtype = 0;
 	}
+
 	for (struct ncc_op *op = m->first; op; op = op->next) {
 		for (unsigned int i = 0; i < op->nin; i++)
 			if (!casts_when_reading(op, i))
@@ -249,6 +250,7 @@ static void mark_casts(struct ncc_module *m)
 		    (op->shape.dtype == NEURON_DT_BF16 || op->shape.dtype == NEURON_DT_FP16))
 			op->in[0]->gen->write_dtype = op->shape.dtype;
 	}
+
 	for (unsigned int i = 0; i < m->nouts; i++)
 		m->outs[i]->gen->late_cast = false;
 	for (struct ncc_op *op = m->first; op; op = op->next)
@@ -426,6 +428,7 @@ int ncc_generate(struct ncc_gen *g)
 		gen_find_groups(g->m);
 		gen_find_pads(g->m);
 	}
+
 	for (struct ncc_op *op = g->m->first; !rc && op; op = op->next) {
 		if (g->opt->progress)
 			g->opt->progress(g->opt->opaque, "generating", op->id, g->m->nops);
@@ -434,12 +437,14 @@ int ncc_generate(struct ncc_gen *g)
 		if (!rc)
 			release_operands(g, op);
 	}
+
 	for (unsigned int i = 0; !rc && g->m->kept && i < g->m->nouts; i++)
 		rc = gen_set_aside(g, g->m->outs[i]);
 	for (unsigned int i = 0; !rc && i < g->m->nouts; i++) {
 		rc = gen_output(g, i);
 		release(g, g->m->outs[i]);
 	}
+
 	free_buffers(g);
 	free(g->idle);
 	return rc;

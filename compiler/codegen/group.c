@@ -59,6 +59,7 @@ static unsigned int grow(struct ncc_op *first)
 		last = x;
 		n++;
 	}
+
 	for (struct ncc_op *x = first; x; x = x->gen->group_next)
 		x->gen->group = n > 1 ? last : NULL;
 	last->gen->group_first = first;
@@ -139,6 +140,7 @@ static int add_operand(struct group *x, unsigned int m, unsigned int i)
 	x->in[m][i] = NO_SLOT;
 	if (tile_is_immediate(op, i))
 		return 0;
+
 	for (unsigned int k = 0; k < m; k++) {
 		if (x->op[k] != in)
 			continue;
@@ -146,6 +148,7 @@ static int add_operand(struct group *x, unsigned int m, unsigned int i)
 		x->last[k] = m;
 		return 0;
 	}
+
 	s = find_source(x, in, op->kind == NCC_CONVERT ? 0 : in->shape.dtype);
 	if (s < 0)
 		return s;
@@ -178,6 +181,7 @@ static int collect(struct ncc_gen *g, struct group *x, struct ncc_op *last)
 				return ncc_fail_op(g->err, -EFBIG, op, "too many operands");
 		x->n++;
 	}
+
 	for (unsigned int m = 0; m < x->n; m++) {
 		if (m + 1 < x->n && !is_result(x, m))
 			continue;
@@ -271,6 +275,7 @@ static int compute(struct ncc_gen *g, struct group *x, const struct form *f, uns
 		x->tile[m].buf->refs++;
 		return 0;
 	}
+
 	s.dtype = dtype_of(op);
 	if (x->out[m] != NO_SLOT && f->v[x->out[m]].buf->space == NCC_SBUF) {
 		x->tile[m] = f->v[x->out[m]];
@@ -283,10 +288,12 @@ static int compute(struct ncc_gen *g, struct group *x, const struct form *f, uns
 		x->tile[m].buf = NULL;
 		return rc;
 	}
+
 	tile_op_init(&t, op, &s, pdim);
 	for (unsigned int i = 0; i < op->nin; i++)
 		if (x->in[m][i] != NO_SLOT)
 			tile_op_operand(&t, i, operand(x, m, i));
+
 	rc = gen_elementwise(g, &t.op, &x->tile[m]);
 	gen_release_temps(g, mark);
 	return rc;
@@ -312,6 +319,7 @@ static int piece(struct ncc_gen *g, struct group *x, const struct form *f, int p
 	view_shape(&f->v[f->lead], &s);
 	memset(x->got, 0, sizeof(x->got[0]) * x->nslots);
 	memset(x->tile, 0, sizeof(x->tile[0]) * x->n);
+
 	for (unsigned int m = 0; !rc && m < x->n; m++) {
 		for (unsigned int i = 0; !rc && i < x->op[m]->nin; i++)
 			if (x->in[m][i] != NO_SLOT && x->in[m][i] >= 0)
@@ -325,6 +333,7 @@ static int piece(struct ncc_gen *g, struct group *x, const struct form *f, int p
 			if (!x->slot[k].result && x->slot[k].last == m)
 				drop(g, &x->got[k]);
 	}
+
 	for (unsigned int k = 0; k < x->n; k++)
 		drop(g, &x->tile[k]);
 	for (unsigned int k = 0; k < x->nslots; k++)
@@ -517,11 +526,13 @@ static int flatten_source(struct ncc_gen *g, struct ncc_view *v, int pdim)
 	for (unsigned int d = 0; d < v->ndim; d++)
 		if (!v->stride[d] && (int)d != v->pdim)
 			from.dim[d] = 1;
+
 	view_shape(&from, &s);
 	if (ncc_elems(&s) > GROUP_ELEMS)
 		return 0;
 	rc = gen_scratch(g, &s, -1, &to);
 	rc = rc ? rc : gen_temp(g, to.buf);
+
 	rc = rc ? rc : gen_copy(g, &to, &from);
 	for (unsigned int d = 0; d < v->ndim; d++) {
 		if (to.dim[d] != v->dim[d])
@@ -544,6 +555,7 @@ static int place(struct ncc_gen *g, struct group *x, struct form *f, int pdim)
 			f->v[s] = x->slot[s].op->gen->value->view;
 		rc = rc ? rc : flatten_source(g, &f->v[s], pdim);
 	}
+
 	for (unsigned int m = 0; !rc && m < x->n; m++) {
 		if (x->out[m] == NO_SLOT)
 			continue;

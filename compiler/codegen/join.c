@@ -59,6 +59,7 @@ static int fill_dram(struct ncc_gen *g, const struct ncc_view *dst, const struct
 	} else {
 		rc = gen_memset(g, &tile, v);
 	}
+
 	for (int64_t lo = 0; !rc && lo < n;) {
 		int64_t c = (n - lo) / rows < columns ? (n - lo) / rows : columns;
 		int64_t r = c ? rows : n - lo;
@@ -87,11 +88,13 @@ static int fill(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 		return rc;
 	spread = op->in[1]->gen->value->view;
 	spread.ndim = dst->ndim;
+
 	spread.pdim = -1;
 	for (unsigned int d = 0; d < dst->ndim; d++) {
 		spread.dim[d] = dst->dim[d];
 		spread.stride[d] = 0;
 	}
+
 	if (dst->buf->space == NCC_DRAM)
 		return fill_dram(g, dst, &spread, 0);
 	return gen_copy(g, dst, &spread);

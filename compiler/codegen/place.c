@@ -36,12 +36,14 @@ static bool constant_strides(const struct ncc_shape *s, int pdim, int inner, int
 		stride[inner] = step;
 		step *= s->dim[inner];
 	}
+
 	for (int d = (int)s->ndim - 1; d >= 0; d--) {
 		if (d == pdim || d == inner)
 			continue;
 		stride[d] = step;
 		step *= s->dim[d];
 	}
+
 	if (pdim >= 0)
 		stride[pdim] = step;
 	for (int d = (int)s->ndim - 1; d >= 0; d--) {
@@ -108,6 +110,7 @@ int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
 			free(data);
 		return id;
 	}
+
 	g->prog.var[id].data = data;
 	g->prog.lent[id] = lent;
 	snprintf(name, sizeof(name), "const%u.bin", g->nfiles - 1);

@@ -79,12 +79,14 @@ static int reduce_over(struct ncc_gen *g, const struct ncc_op *op, const struct 
 		return ncc_fail_op(g->err, -EFBIG, op, "too large: reduced elements %lld apart",
 				   (long long)in->stride[i]);
 	}
+
 	if (in->n > NEURON_AP_DIMS || inner > 65535) {
 		g->no_room = true;
 		return ncc_fail_op(g->err, -ENOTSUP, op,
 				   "reduces %lld elements in %u separate dimensions",
 				   (long long)inner, in->n);
 	}
+
 	walk_begin(&w, v, 2, in->n, WALK_MAX / inner > 0 ? WALK_MAX / inner : 1);
 	while (walk_next(&w)) {
 		int rc;
@@ -141,6 +143,7 @@ int gen_reduce_init(struct ncc_gen *g, const struct ncc_op *op, const struct ncc
 			return rc;
 		v[1] = &init;
 	}
+
 	walk_begin(&w, v, v[1] ? 2 : 1, 0, WALK_MAX);
 	while (walk_next(&w)) {
 		int rc;
@@ -226,6 +229,7 @@ static int reduce_all(struct ncc_gen *g, const struct ncc_op *op, const struct n
 		split(&src, op->mask, &outer, &in);
 		return reduce_over(g, op, dst, &outer, &in);
 	}
+
 	rc = gen_fetch(g, x, pd, 0, &src);
 	if (rc)
 		return rc;

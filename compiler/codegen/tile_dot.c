@@ -33,6 +33,7 @@ static int in_order(struct ncc_gen *g, const struct ncc_op *x, const uint8_t *ma
 		v->buf->refs++;
 		return 0;
 	}
+
 	view_shape(&src, &s);
 	s.dtype = x->shape.dtype;
 	rc = gen_scratch(g, &s, -1, &copy);
@@ -183,6 +184,7 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 		gen_unref(g, side[0].buf);
 		return rc;
 	}
+
 	s.dim[0] = side[0].dim[0];
 	s.dim[1] = side[0].dim[2];
 	s.dim[2] = side[1].dim[2];
@@ -192,6 +194,7 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 		map[0] = 1;
 		map[1] = 0;
 	}
+
 	if (!view_reshape(dst, &s, &d))
 		rc = ncc_fail_op(g->err, -EINVAL, op, "internal: a result is not row-major");
 	for (int64_t i = 0; !rc && i < s.dim[0]; i++) {
@@ -205,6 +208,7 @@ int tile_dot(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 		to = view_permute(&to, map, 2);
 		rc = dot_matrix(g, &store, &to, &a, &b);
 	}
+
 	rc = tile_flush(g, &store, rc);
 	gen_unref(g, side[0].buf);
 	gen_unref(g, side[1].buf);
@@ -288,6 +292,7 @@ static int conv_group(struct ncc_gen *g, const struct conv *c, const struct tile
 		n = conv_terms(c, y, &x, &k, term);
 		rc = gen_mm_add(g, mm, term, n, accumulate);
 	}
+
 	free(term);
 	gen_release_temps(g, mark);
 	return rc;
@@ -346,6 +351,7 @@ static void conv_sizes(struct conv *c, int64_t *ysize, int64_t *bank)
 			ysize[d] = c->y.dim[d];
 		break;
 	}
+
 	memcpy(c->kbox, c->k.dim, sizeof(c->kbox));
 	if (c->kbox[0] > NEURON_PARTITIONS)
 		c->kbox[0] = NEURON_PARTITIONS;
@@ -353,6 +359,7 @@ static void conv_sizes(struct conv *c, int64_t *ysize, int64_t *bank)
 		;
 	while (conv_bytes(c, ysize) > TILE_BYTES && tile_halve(ysize, nd, -1, inner))
 		;
+
 	for (unsigned int d = 1; d < nd; d++)
 		if (bank[d] > ysize[d])
 			bank[d] = ysize[d];

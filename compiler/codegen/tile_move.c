@@ -44,6 +44,7 @@ static int join_piece(struct ncc_gen *g, const struct join *j, struct tile_store
 	rc = tile_alloc(g, &s, j->pdim, &tile);
 	if (rc)
 		return rc;
+
 	for (unsigned int i = 0; !rc && i < j->op->nin; i++) {
 		const struct ncc_op *in = j->op->in[i];
 		struct ncc_view v = form(j, &in->gen->value->view), part;

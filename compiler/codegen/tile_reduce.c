@@ -72,6 +72,7 @@ static int reduce_chunk(struct ncc_gen *g, struct reduction *r, const struct ncc
 	} else if (!rc) {
 		rc = gen_reduce_part(g, r->op, &acc, &src, r->mask);
 	}
+
 	r->begun = true;
 	gen_release_temps(g, mark);
 	return rc;
@@ -129,16 +130,20 @@ static void chunk_step(const struct ncc_op *op, const struct ncc_view *x, uint32
 	for (unsigned int d = 0; d < x->ndim; d++)
 		if (x->stride[d] == 1 && (int)d != pdim && !(mask >> d & 1) && x->dim[d] > 1)
 			run |= 1u << d;
+
 	while (reduce_bytes(op, x, step, mask, pdim) > TILE_BYTES &&
 	       tile_halve(step, x->ndim, pdim, ~(mask | run)))
 		;
+
 	while (reduce_bytes(op, x, step, mask, pdim) > TILE_BYTES && run &&
 	       step[__builtin_ctz(run)] >= LONG_RUN)
 		tile_halve(step, x->ndim, pdim, run);
+
 	while ((reduce_bytes(op, x, step, mask, pdim) > TILE_BYTES ||
 		product(step, x->ndim, mask) > MOST_REDUCED) &&
 	       tile_halve(step, x->ndim, -1, mask))
 		;
+
 	while (reduce_bytes(op, x, step, mask, pdim) > TILE_BYTES &&
 	       tile_halve(step, x->ndim, pdim, run))
 		;
@@ -185,6 +190,7 @@ static int reduce_to_one(struct ncc_gen *g, const struct ncc_op *op, const struc
 	} else {
 		v = *x;
 	}
+
 	r.pdim = flat ? 0 : tile_pdim(x, op->in[0]->pdim, 0);
 	r.mask = ((1u << v.ndim) - 1) & ~(1u << r.pdim);
 	chunk_step(op, &v, r.mask, r.pdim, step);
@@ -260,6 +266,7 @@ int tile_reduce(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 	for (int d = 0, i = 0; d < (int)x->ndim; d++)
 		if (!(op->mask >> d & 1) && i++ == op->pdim)
 			wish = d;
+
 	r.pdim = tile_pdim(x, wish, op->mask);
 	if (!tile_should_split(x, r.pdim))
 		return reduce_boxes(g, &r, x, dst);
@@ -327,6 +334,7 @@ static int window_chunk(struct ncc_gen *g, const struct windows *w, const struct
 		rc = gen_sbuf_view(g, &s, w->pdim, &part);
 		rc = rc ? rc : gen_temp(g, part.buf);
 	}
+
 	tile_op_init(&t, w->op, &s, w->pdim);
 	memcpy(window, w->op->window, sizeof(window));
 	window[w->dim].size = wn;

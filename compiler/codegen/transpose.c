@@ -137,10 +137,12 @@ static int transpose_quadrant(struct ncc_gen *g, const struct ncc_view *dst,
 		  NEURON_PARTITIONS * src->stride[b]);
 	blocks_of(&to, &d, a, qb * BLOCK, NEURON_PARTITIONS * dst->stride[a],
 		  dst->buf->chunk / esz);
+
 	from.dim[0] = BLOCK;
 	for (unsigned int k = 0; k < src->ndim; k++)
 		if (k != a && k != b)
 			from.dim[n++] = src->dim[k];
+
 	from.dim[n++] = (src->dim[a] / BLOCK - qa + per - 1) / per;
 	from.dim[n++] = (src->dim[b] / BLOCK - qb + per - 1) / per;
 	from.dim[n++] = BLOCK;
@@ -205,6 +207,7 @@ static int transpose_tile(struct ncc_gen *g, const struct ncc_view *dst, const s
 		part = view_slice(&part, 1, 0, dst->dim[1], 1);
 		rc = gen_dma_list(g, dst, &part, 1);
 	}
+
 	gen_release_temps(g, mark);
 	return rc;
 }
@@ -244,6 +247,7 @@ int gen_transpose(struct ncc_gen *g, const struct ncc_view *dst, const struct nc
 	if (can_transpose_in_sbuf(&d, &s))
 		return transpose_in_sbuf(g, &d, &s);
 	plane[0] = (uint8_t)contiguous(&d);
+
 	plane[1] = (uint8_t)contiguous(&s);
 	for (;;) {
 		struct ncc_view dp = d, sp = s;

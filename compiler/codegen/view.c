@@ -117,6 +117,7 @@ static bool reshape_group(const struct ncc_view *v, unsigned int i0, unsigned in
 			continue;
 		in[n++] = i;
 	}
+
 	if (n == 1 && (int)in[0] == v->pdim) { /* one dimension must be the partitions */
 		for (unsigned int o = o0; o < o1; o++) {
 			out->stride[o] = 0;
@@ -129,12 +130,15 @@ static bool reshape_group(const struct ncc_view *v, unsigned int i0, unsigned in
 		}
 		return out->pdim >= 0 || v->dim[in[0]] == 1;
 	}
+
 	for (unsigned int i = 0; i < n; i++)
 		if ((int)in[i] == v->pdim)
 			return false;
+
 	for (unsigned int i = 0; i + 1 < n; i++)
 		if (v->stride[in[i]] != v->stride[in[i + 1]] * v->dim[in[i + 1]])
 			return false;
+
 	stride = n ? v->stride[in[n - 1]] : 0;
 	total = 1;
 	for (unsigned int o = o1; o-- > o0;) {
@@ -151,6 +155,7 @@ bool view_reshape(const struct ncc_view *v, const struct ncc_shape *s, struct nc
 	*out = *v;
 	out->ndim = s->ndim;
 	memcpy(out->dim, s->dim, sizeof(out->dim));
+
 	out->pdim = -1;
 	while (i < v->ndim || o < s->ndim) {
 		unsigned int i0 = i, o0 = o;

@@ -130,6 +130,7 @@ struct ncc_op *expand_reduce_precision(struct ncc_build *bl, struct ncc_op *x,
 		u = u2(bl, NCC_ADD, u, uc(bl, NCC_ADD, last, (1u << (cut - 1)) - 1));
 		u = uc(bl, NCC_AND, u, ~((1u << cut) - 1));
 	}
+
 	if (exponent < 8) {
 		e = uc(bl, NCC_AND, u, 0x7f800000);
 		sign = uc(bl, NCC_AND, u, 0x80000000u);
@@ -142,6 +143,7 @@ struct ncc_op *expand_reduce_precision(struct ncc_build *bl, struct ncc_op *x,
 				  build_splat(bl, &e->shape, (127.0 - reach) * 0x1p23));
 		u = build_select(bl, r, sign, u);
 	}
+
 	r = build_bitcast(bl, u, NEURON_DT_FP32);
 	r = build_select(bl, build_compare(bl, NCC_NE, f, f), f, r);
 	return x ? build_cast(bl, r, x->shape.dtype) : NULL;

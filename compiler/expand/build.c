@@ -225,6 +225,7 @@ struct ncc_op *build_concat(struct ncc_build *bl, struct ncc_op *const *x, unsig
 	for (unsigned int i = 0; i < n; i++)
 		if (!x[i])
 			return NULL;
+
 	if (n == 1)
 		return x[0];
 	op = ncc_op_new(bl->m, NCC_CONCAT, bl->name, n);
@@ -234,6 +235,7 @@ struct ncc_op *build_concat(struct ncc_build *bl, struct ncc_op *const *x, unsig
 	op->exact = true;
 	op->axis = d;
 	op->shape = x[0]->shape;
+
 	op->shape.dim[d] = 0;
 	for (unsigned int i = 0; i < n; i++) {
 		op->in[i] = x[i];

@@ -29,6 +29,7 @@ static int check_numbers(const struct slices *s)
 			return -EINVAL;
 		seen |= 1u << g->map[i];
 	}
+
 	for (unsigned int i = 0; i < g->nbatch; i++) {
 		if (g->batch[i] >= nx || seen >> g->batch[i] & 1 || g->index_batch[i] >= ni ||
 		    g->index_batch[i] == g->vector || g->size[g->batch[i]] != 1 ||
@@ -37,6 +38,7 @@ static int check_numbers(const struct slices *s)
 			return -EINVAL;
 		seen |= 1u << g->batch[i];
 	}
+
 	for (unsigned int d = 0; d < nx; d++)
 		if (g->size[d] < 1 || g->size[d] > s->x->shape.dim[d] ||
 		    (g->dropped >> d & 1 && g->size[d] != 1))
@@ -50,6 +52,7 @@ int slices_init(struct slices *s, struct ncc_build *bl, const struct ncc_op *x,
 	*s = (struct slices){ .bl = bl, .g = g, .x = x, .idx = idx };
 	if (check_numbers(s))
 		return build_fail(bl, -EINVAL, "dimension numbers do not fit the shapes");
+
 	s->shared = s->rows = s->columns = s->slices = 1;
 	for (unsigned int d = 0; d < x->shape.ndim; d++) {
 		if (listed(g->batch, g->nbatch, d)) {
@@ -62,6 +65,7 @@ int slices_init(struct slices *s, struct ncc_build *bl, const struct ncc_op *x,
 			s->col[s->ncol++] = (uint8_t)d;
 		}
 	}
+
 	for (unsigned int i = 0; i < g->nbatch; i++)
 		s->q[s->nq++] = g->index_batch[i];
 	for (unsigned int i = 0; i < idx->shape.ndim; i++) {
@@ -70,6 +74,7 @@ int slices_init(struct slices *s, struct ncc_build *bl, const struct ncc_op *x,
 		s->q[s->nq++] = (uint8_t)i;
 		s->slices *= idx->shape.dim[i];
 	}
+
 	if (s->nq + s->nrow > NCC_MAX_DIMS)
 		return build_fail(bl, -ENOTSUP, "more than %d dimensions on the way", NCC_MAX_DIMS);
 	return 0;
@@ -226,6 +231,7 @@ int slices_order(const struct slices *s, unsigned int ndim, struct ncc_shape *di
 		return -EINVAL;
 	for (unsigned int i = 0; i < s->nq; i++)
 		dims->dim[dims->ndim++] = s->idx->shape.dim[s->q[i]];
+
 	for (unsigned int i = 0; i < s->nrow + s->ncol; i++) {
 		unsigned int x = i < s->nrow ? s->row[i] : s->col[i - s->nrow];
 
@@ -235,6 +241,7 @@ int slices_order(const struct slices *s, unsigned int ndim, struct ncc_shape *di
 			return -EINVAL;
 		dims->dim[dims->ndim++] = g->size[x];
 	}
+
 	if (dims->ndim != ndim)
 		return -EINVAL;
 	for (unsigned int i = 0; i < ndim; i++) {
@@ -278,6 +285,7 @@ int expand_gather(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 			bl, table,
 			&(struct ncc_shape){ .ndim = 2, .dim = { s.rows, table->shape.dim[2] } });
 	}
+
 	r = by_rows ? expand_rows(bl, row, table, s.shared, s.rows)
 		    : expand_choose(bl, expand_one_hot(bl, row, s.rows), table,
 				    s.shared == 1 ? 0 : 1, s.shared > 1);

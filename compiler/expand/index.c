@@ -78,9 +78,11 @@ static struct ncc_op *choose_part(struct ncc_build *bl, struct ncc_op *hot, stru
 		return NULL;
 	for (unsigned int i = 0; i + 1 < hot->shape.ndim; i++)
 		s.dim[s.ndim++] = hot->shape.dim[i];
+
 	for (unsigned int i = shared; i < x->shape.ndim; i++)
 		if (i != d)
 			s.dim[s.ndim++] = x->shape.dim[i];
+
 	op = build_node(bl, NCC_DOT, &s, hot, x, NULL);
 	if (!op)
 		return NULL;

@@ -229,6 +229,7 @@ static struct ncc_op *reduced(struct ncc_build *bl, struct ncc_op *x, enum ncc_k
 	if (!x)
 		return NULL;
 	s = x->shape;
+
 	to.dtype = s.dtype;
 	for (unsigned int d = 0; d < s.ndim; d++) {
 		if (!(mask >> d & 1))
@@ -236,6 +237,7 @@ static struct ncc_op *reduced(struct ncc_build *bl, struct ncc_op *x, enum ncc_k
 		else
 			s.dim[d] = 1;
 	}
+
 	c = ncc_const_scalar(bl->m, to.dtype, init);
 	r = c ? build_node(bl, NCC_REDUCE, &to, x, c, NULL) : NULL;
 	if (r) {
@@ -299,6 +301,7 @@ static int take_pivot(struct elimination *e, int64_t k)
 		e->x = NULL;
 		return 0;
 	}
+
 	first = over(bl, build_slice(bl, e->x, 1, 0, 1), rows - 1, n);
 	e->x = build_select(bl, build_slice(bl, all, 1, 1, rows - 1), first,
 			    build_slice(bl, e->x, 1, 1, rows - 1));

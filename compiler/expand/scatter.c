@@ -348,9 +348,11 @@ int expand_scatter(struct ncc_build *bl, unsigned int n, struct ncc_op *const *x
 					  "windows that cover a part of a dimension without an "
 					  "index "
 					  "are not supported");
+
 	bl->err->text[0] = 0;
 	s.row = slices_rows(&m, true);
 	rc = s.row ? fold_all(&s, &m, x, updates) : -ENOMEM;
+
 	rc = rc ? rc : scatter_all(&s, out);
 	for (unsigned int i = 0; !rc && i < n; i++) {
 		out[i] = unfold(&m, out[i]);

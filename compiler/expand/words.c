@@ -127,9 +127,11 @@ struct ncc_op *word_mul(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b
 		a = b;
 		b = t;
 	}
+
 	if (!a || !b)
 		return NULL;
 	low = part(bl, a, 0, 0xffff);
+
 	high = part(bl, a, 16, 0xffff);
 	for (unsigned int j = 0; j < 4; j++) {
 		struct ncc_op *byte = part(bl, b, 8 * j, 0xff), *p;
@@ -151,6 +153,7 @@ struct ncc_op *word_mul(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b
 			add_product(bl, &hi, p, j ? 0xff : 0xffff, j ? 8 : 0);
 		}
 	}
+
 	lo = lo ? lo : word_splat(bl, a, 0);
 	hi = hi ? hi : word_splat(bl, a, 0);
 	return join(bl, hi, lo);
@@ -202,10 +205,12 @@ struct ncc_op *word_compare(struct ncc_build *bl, enum ncc_kind kind, struct ncc
 		a = word_small(bl, NCC_XOR, a, b);
 		return build_compare(bl, kind, a, word_splat(bl, a, 0));
 	}
+
 	if (is_signed) {
 		a = word_bits(bl, NCC_XOR, a, 0x80000000u);
 		b = word_bits(bl, NCC_XOR, b, 0x80000000u);
 	}
+
 	hi = float_op(bl, NCC_SUB, float_of(bl, part(bl, a, 16, 0xffff)),
 		      float_of(bl, part(bl, b, 16, 0xffff)));
 	lo = float_op(bl, NCC_SUB, float_of(bl, part(bl, a, 0, 0xffff)),

@@ -53,11 +53,13 @@ int hlo_combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const *b,
 		if (!a[i] || !b[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
 	}
+
 	rc = hlo_lift(in, hlo_called(in, 0), &a[0]->shape, x, 2 * n, &v);
 	if (rc)
 		return rc;
 	if (v.n != n)
 		return hlo_fail(in, -EINVAL, "the computation has %u results, expected %u", v.n, n);
+
 	for (unsigned int i = 0; i < n; i++) {
 		if (!ncc_same_dims(&v.op[i]->shape, &a[i]->shape) ||
 		    v.op[i]->shape.dtype != a[i]->shape.dtype)

@@ -71,6 +71,7 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 		in->imp->narrowed = true;
 		type = type_of((int32_t)type->narrow);
 	}
+
 	if (!type->dtype)
 		return hlo_fail(in, -ENOTSUP,
 				"element type %s is not supported (pred, s8, s16, s32, u8, u16, "
@@ -89,6 +90,7 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 		s->ndim = in->imp->lift->ndim;
 		memcpy(s->dim, in->imp->lift->dim, sizeof(s->dim));
 	}
+
 	for (i = 0; i < p->n_is_dynamic_dimension; i++)
 		if (p->is_dynamic_dimension[i])
 			return hlo_fail(in, -ENOTSUP, "dynamic dimensions are not supported");

@@ -164,6 +164,7 @@ static bool is_known(const struct ncc_op *p, unsigned int depth, bool *k)
 		*k = v != 0;
 		return true;
 	}
+
 	if (!depth)
 		return false;
 	if (p->kind == NCC_AND || p->kind == NCC_OR) {
@@ -175,6 +176,7 @@ static bool is_known(const struct ncc_op *p, unsigned int depth, bool *k)
 		*k = !*k;
 		return kx && ky;
 	}
+
 	if (!ncc_is_compare(p->kind) || p->shape.ndim || ncc_is_float(p->in[0]->shape.dtype))
 		return false;
 	a = bounds(p->in[0], LOOK_BACK);
@@ -264,6 +266,7 @@ static int iterate(struct hlo_inst *in, struct unrolling *u)
 		u->result = u->state;
 		return ITERATION;
 	}
+
 	if (u->iterations++ >= MOST_ITERATIONS || !counts(&before, &u->state))
 		return NOT_UNROLLED;
 	rc = choose_leaves(in, u->going, &u->state, &chosen);
@@ -319,6 +322,7 @@ static int end_loop(struct hlo_inst *in, struct looping *l, struct hlo_value *v)
 		changes[i] = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
 	if (!v->op || !changes[0] || !changes[1])
 		return hlo_fail(in, -ENOMEM, "out of memory");
+
 	for (unsigned int i = 0; i < v->n; i++) {
 		v->op[i] = l->state.op[i];
 		if (!is_state(l, v->op[i]))
@@ -326,17 +330,21 @@ static int end_loop(struct hlo_inst *in, struct looping *l, struct hlo_value *v)
 		changes[0][n] = v->op[i];
 		changes[1][n++] = l->next.op[i];
 	}
+
 	if (l->nested) {
 		changes[0][n] = l->held;
 		changes[1][n++] = l->again;
 	}
+
 	end = build_loop_end(&in->b, l->loop, l->again, changes[0], changes[1], n);
 	for (unsigned int i = 0; i < v->n && end; i++)
 		if (is_state(l, v->op[i]))
 			v->op[i] = build_loop_result(&in->b, end, v->op[i]);
+
 	for (unsigned int i = 0; i < v->n; i++)
 		if (!end || !v->op[i])
 			return hlo_fail(in, -ENOMEM, "out of memory");
+
 	in->imp->loops++;
 	return 0;
 }
@@ -409,6 +417,7 @@ static int unroll(struct hlo_inst *in, struct unrolling *u)
 		imp->unrolled.made = imp->made + MOST_UNROLLED;
 		imp->unrolled.m_made = imp->m->made + MOST_UNROLLED;
 	}
+
 	while (rc == ITERATION) {
 		rc = goes_on(in, u);
 		if (rc == ITERATION)
@@ -418,6 +427,7 @@ static int unroll(struct hlo_inst *in, struct unrolling *u)
 		imp->made = made;
 		imp->loops = loops;
 	}
+
 	if (outermost)
 		imp->unrolled.made = imp->unrolled.m_made = 0;
 	return rc;

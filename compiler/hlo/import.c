@@ -102,6 +102,7 @@ static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index
 		if (!i)
 			in->first = s->c->instructions[from]->shape;
 	}
+
 	in->rule = hlo_find(in->p->opcode);
 	if (!in->rule)
 		return hlo_unsupported(in);
@@ -149,9 +150,11 @@ static int run_computation(struct hlo_import *imp, const Ncc__Hlo__Computation *
 		rc = ncc_no_memory(imp->err);
 		goto out;
 	}
+
 	for (size_t i = 0; i < n; i++)
 		s.ids[i] = (struct id_entry){ c->instructions[i]->id, i };
 	qsort(s.ids, n, sizeof(*s.ids), by_id);
+
 	rc = -EINVAL;
 	for (size_t i = 1; i < n; i++) {
 		if (s.ids[i].id == s.ids[i - 1].id) {
@@ -161,11 +164,13 @@ static int run_computation(struct hlo_import *imp, const Ncc__Hlo__Computation *
 			goto out;
 		}
 	}
+
 	if (!find_id(&s, c->root_id, &root)) {
 		ncc_fail(imp->err, rc, "computation '%.80s': the root instruction does not exist",
 			 c->name);
 		goto out;
 	}
+
 	imp->depth++;
 	rc = import_all(imp, &s);
 	imp->depth--;
@@ -205,6 +210,7 @@ static int import_params(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 		args[k].op[0] = op;
 		m->params[k] = op;
 	}
+
 	for (unsigned int k = 0; k < n; k++) {
 		if (!m->params[k])
 			return ncc_fail(imp->err, -EINVAL, "parameter %u does not exist", k);
@@ -231,6 +237,7 @@ static int import_entry(struct hlo_import *imp)
 		free(args);
 		return ncc_no_memory(imp->err);
 	}
+
 	rc = import_params(imp, c, args, n);
 	if (!rc)
 		rc = run_computation(imp, c, args, n, &result);
@@ -268,6 +275,7 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 		ncc_module_free(imp.m);
 		return rc;
 	}
+
 	if (imp.narrowed && opt->warn)
 		opt->warn(opt->opaque, "64-bit types are narrowed to 32 bits (--narrow-64bit)");
 	ncc_sweep(imp.m);

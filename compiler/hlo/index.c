@@ -108,11 +108,13 @@ static int dynamic_slice(struct hlo_inst *in, struct ncc_op **out)
 	for (unsigned int d = 0; d < s.ndim; d++)
 		if (!st.op[d])
 			s.dim[d] = in->shape.dim[d];
+
 	cut = build_node(&in->b, NCC_SLICE, &s, x, NULL, NULL);
 	for (unsigned int d = 0; cut && d < s.ndim; d++) {
 		cut->start[d] = st.at[d];
 		cut->stride[d] = 1;
 	}
+
 	for (unsigned int d = 0; cut && d < s.ndim; d++)
 		if (st.op[d])
 			cut = expand_take_inside(&in->b, cut, range(in, st.op[d], in->shape.dim[d]),
@@ -182,13 +184,16 @@ static int dynamic_update(struct hlo_inst *in, struct ncc_op **out)
 		return rc;
 	ps = u->shape;
 	ps.dtype = NEURON_DT_INT8;
+
 	ps.pred = true;
 	for (unsigned int d = 0; d < ps.ndim; d++)
 		if (st.op[d])
 			ps.dim[d] = x->shape.dim[d];
+
 	ones = build_splat(&in->b, &ps, 1);
 	if (ones)
 		ones->in[0]->shape.pred = true;
+
 	for (unsigned int d = 0; u && d < ps.ndim; d++) {
 		struct ncc_op *hot;
 		uint8_t swap[2] = { 1, 0 };
@@ -203,6 +208,7 @@ static int dynamic_update(struct hlo_inst *in, struct ncc_op **out)
 			return hlo_fail(in, -ENOMEM, "out of memory");
 		st.op[d] = mask;
 	}
+
 	mask = padded(in, ones, &st, &x->shape);
 	u = padded(in, u, &st, &x->shape);
 	for (unsigned int d = 0; mask && d < ps.ndim; d++)

@@ -194,16 +194,19 @@ static int batches_to_features(struct hlo_inst *in, struct ncc_op *op)
 	    c->in_batch == c->in_feature)
 		return hlo_fail(in, -EINVAL, "batch_group_count %lld does not fit",
 				(long long)groups);
+
 	for (unsigned int d = 0; d < s.ndim; d++) {
 		if (d == c->in_batch)
 			split.dim[split.ndim++] = groups;
 		split.dim[split.ndim++] = s.dim[d] / (d == c->in_batch ? groups : 1);
 	}
+
 	for (unsigned int d = 0; d < s.ndim; d++) {
 		if (d == c->in_feature)
 			map[n++] = c->in_batch;
 		map[n++] = (uint8_t)(d + (d >= c->in_batch));
 	}
+
 	s.dim[c->in_batch] /= groups;
 	s.dim[c->in_feature] *= groups;
 	c->groups = groups;

@@ -162,6 +162,7 @@ static int arg_reduce(struct hlo_inst *in, struct hlo_value *v)
 	    idx->shape.dtype != NEURON_DT_INT32 || !counts_along(idx, (unsigned int)d))
 		return 1;
 	s.dtype = x->shape.dtype;
+
 	s.pred = x->shape.pred;
 	for (unsigned int i = 0; i < x->shape.ndim; i++) {
 		if (i == d)
@@ -169,6 +170,7 @@ static int arg_reduce(struct hlo_inst *in, struct hlo_value *v)
 		map[s.ndim] = (uint8_t)i;
 		s.dim[s.ndim++] = x->shape.dim[i];
 	}
+
 	is = s;
 	is.dtype = NEURON_DT_INT32;
 	is.pred = false;

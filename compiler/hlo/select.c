@@ -63,6 +63,7 @@ static int take_operands(struct selecting *s, int64_t *n)
 				"the window, the source or the initial value do not "
 				"fit the operand");
 	*n = 1;
+
 	for (unsigned int d = 0; !rc && d < s->x->shape.ndim; d++) {
 		rc = check_dimension(s, d);
 		if (!rc && s->w->dimensions[d]->size > MOST_POSITIONS / *n)
@@ -191,6 +192,7 @@ static int look(struct selecting *s, int64_t k, struct ncc_op *x, struct ncc_op 
 		s->found = inside;
 		return 0;
 	}
+
 	rc = stays(s, v, inside, &keep);
 	if (rc)
 		return rc;

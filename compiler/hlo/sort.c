@@ -339,17 +339,20 @@ static int begin_sorting(struct sorting *st, struct ncc_op *const *x, unsigned i
 	st->n = n + 1;
 	flat.dim[0] = st->outer;
 	flat.dim[1] = st->length;
+
 	flat.dim[2] = st->inner;
 	for (unsigned int i = 0; i < n; i++) {
 		st->dtype[i] = x[i]->shape.dtype;
 		st->x[i] = build_reshape(bl, as_bits(bl, x[i]), &flat);
 	}
+
 	if (st->padded >= LONG_ONE && st->outer * st->inner <= FEW_ROWS) {
 		st->lanes = NEURON_PARTITIONS;
 		rc = wide_network(st);
 	} else {
 		rc = tall_network(st);
 	}
+
 	for (unsigned int i = 0; !rc && i <= n; i++)
 		if (!st->x[i])
 			rc = hlo_fail(st->in, -ENOMEM, "out of memory");

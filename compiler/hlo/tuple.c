@@ -28,9 +28,11 @@ int hlo_tuple(struct hlo_inst *in, struct hlo_value *v)
 		in->imp->made += in->in[i].n;
 		v->n += in->in[i].n;
 	}
+
 	v->op = ncc_alloc(in->imp->m, (v->n + 1) * sizeof(struct ncc_op *));
 	if (!v->op)
 		return hlo_fail(in, -ENOMEM, "out of memory");
+
 	v->n = 0;
 	for (unsigned int i = 0; i < in->nin; i++)
 		for (unsigned int k = 0; k < in->in[i].n; k++)

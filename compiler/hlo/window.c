@@ -89,6 +89,7 @@ static int slide(struct windows *s)
 			rc = hlo_combine(s->in, s->x, part, s->n);
 		}
 	}
+
 	memcpy(s->x, sum, sizeof(sum));
 	return rc;
 }
@@ -138,15 +139,18 @@ static int window_many(struct hlo_inst *in, struct hlo_value *v)
 		s.x[i] = in->in[i].op[0];
 	if (!rc && (in->p->window ? in->p->window->n_dimensions : 0) != s.x[0]->shape.ndim)
 		rc = hlo_fail(in, -EINVAL, "the window does not have the operand's dimensions");
+
 	rc = rc ? rc : take_initial(&s);
 	for (; !rc && s.d < s.x[0]->shape.ndim; s.d++) {
 		s.w = in->p->window->dimensions[s.d];
 		rc = check(&s) ?: pad(&s) ?: slide(&s) ?: step_over(&s);
 	}
+
 	for (unsigned int i = 0; !rc && i < s.n; i++)
 		first[i] = s.x[i]->shape.ndim
 				   ? build_spread(&in->b, &s.x[i]->shape, s.init[i], NULL)
 				   : s.init[i];
+
 	rc = rc ? rc : hlo_combine(in, first, s.x, s.n);
 	return rc ? rc : hlo_take_results(in, first, s.n, v);
 }

@@ -275,10 +275,12 @@ int ncc_eval(struct ncc_module *m, struct ncc_op *op)
 	in = ok ? calloc(nin, sizeof(*in)) : NULL;
 	if (!in)
 		return ok ? -ENOMEM : 0;
+
 	for (unsigned int i = 0; i < nin; i++) {
 		in[i] = ok ? read_values(op->in[i]) : NULL;
 		ok = in[i];
 	}
+
 	out = ok ? malloc((size_t)ncc_elems(&op->shape) * sizeof(*out)) : NULL;
 	if (out && eval_op(op, in, out))
 		rc = store(m, op, out);

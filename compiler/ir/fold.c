@@ -52,6 +52,7 @@ static bool fold_one(const struct ncc_op *op, const struct source *s, void *to, 
 		memcpy((char *)to + i * esz, (char *)from->op->data + i * from->step * esz, esz);
 		return true;
 	}
+
 	if (op->kind == NCC_CONVERT) {
 		a = op->shape.pred ? a != 0 : a;
 		if (ncc_is_float(op->in[0]->shape.dtype) || ncc_is_float(op->shape.dtype))
@@ -60,16 +61,19 @@ static bool fold_one(const struct ncc_op *op, const struct source *s, void *to, 
 			ncc_set_int(op->shape.dtype, to, i, (int64_t)a);
 		return true;
 	}
+
 	if (ncc_is_compare(op->kind)) {
 		ncc_set_int(op->shape.dtype, to, i, ncc_compares(op->kind, a, b));
 		return true;
 	}
+
 	if (ncc_is_float(op->shape.dtype)) {
 		if (op->shape.dtype != NEURON_DT_FP32 || !traits->as_datapath)
 			return false;
 		ncc_set(NEURON_DT_FP32, to, i, (double)(float)traits->binary(a, b));
 		return true;
 	}
+
 	if (!ncc_integer(op->kind, &op->shape, (int64_t)a, (int64_t)b, &v))
 		return false;
 	ncc_set_int(op->shape.dtype, to, i, v);
@@ -111,13 +115,16 @@ int ncc_fold_elementwise(struct ncc_module *m, struct ncc_op *op)
 			return 0;
 		one = one && !s[i].step;
 	}
+
 	if (!one && n > (op->kind == NCC_SUB || op->kind == NCC_CONVERT ? MOST_SPLIT : MOST))
 		return 0;
 	n = one ? 1 : n;
+
 	to = ncc_alloc_data(m, (size_t)n * ncc_dtype_size(op->shape.dtype));
 	for (int64_t i = 0; i < n; i++)
 		if (!to || !fold_one(op, s, to, i))
 			return 0;
+
 	become(m, op, to, one);
 	return 1;
 }

@@ -380,10 +380,12 @@ void ncc_sweep(struct ncc_module *m)
 	m->nops = 0;
 	for (unsigned int i = 0; i < m->nparams; i++)
 		visit(m, m->params[i], stack);
+
 	for (unsigned int i = 0; i < m->nouts; i++) {
 		m->outs[i] = resolve(m->outs[i]);
 		visit(m, m->outs[i], stack);
 	}
+
 	for (unsigned int i = 0; i < m->nparams; i++)
 		m->params[i]->mark = 0;
 	for (unsigned int i = 0; i < m->nouts; i++)

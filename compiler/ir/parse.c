@@ -113,6 +113,7 @@ static int string(struct parser *p, char **out)
 	s = ncc_alloc(p->m, (size_t)(q - p->at) + 1);
 	if (!s)
 		return ncc_no_memory(p->err);
+
 	for (; p->at < q; p->at++) {
 		s[n] = *p->at;
 		if (*p->at == '\\') {
@@ -205,6 +206,7 @@ static int constant_data(struct parser *p, struct ncc_op *op)
 	op->data = ncc_alloc_data(p->m, (size_t)n * esz + 8);
 	if (!op->data)
 		return ncc_no_memory(p->err);
+
 	for (int64_t i = 0; !rc && i < (splat ? 1 : n); i++) {
 		if (i && !take(p, ","))
 			return fail(p, "an element is missing");
@@ -212,6 +214,7 @@ static int constant_data(struct parser *p, struct ncc_op *op)
 			return fail(p, "a constant that is cut short");
 		rc = element(p, op->shape.dtype, op->data, i);
 	}
+
 	for (int64_t i = 1; !rc && splat && i < n; i++)
 		memcpy((char *)op->data + (size_t)i * esz, op->data, esz);
 	return rc ? rc : take(p, "}") ? 0 : fail(p, "} is missing");
@@ -344,6 +347,7 @@ static int attr(struct parser *p, const struct ir_attr *a, struct ncc_op *op)
 		*(bool *)field = true;
 		return 0;
 	}
+
 	if (!take(p, "="))
 		return fail(p, "= is missing");
 	if (a->type == IR_KIND)
@@ -484,6 +488,7 @@ static int operation(struct parser *p)
 	} else if (!rc) {
 		rc = ncc_no_memory(p->err);
 	}
+
 	free(in);
 	return rc;
 }
@@ -515,6 +520,7 @@ static int results(struct parser *p)
 	m->outs = ncc_alloc(m, NCC_MAX_OPERANDS * sizeof(struct ncc_op *));
 	if (!m->outs)
 		return ncc_no_memory(p->err);
+
 	do {
 		if (m->nouts == NCC_MAX_OPERANDS)
 			return fail(p, "too many results");
@@ -526,6 +532,7 @@ static int results(struct parser *p)
 		rc = m->out_dtype ? io_dtype(p, &m->out_dtype[m->nouts])
 				  : fail(p, "types of some results only");
 	} while (!rc && ++m->nouts && take(p, ","));
+
 	for (unsigned int i = 0; !rc && m->out_dtype && i < m->nouts; i++)
 		if (!m->out_dtype[i])
 			rc = fail(p, "types of some results only");

@@ -124,11 +124,13 @@ static void print_attr(const struct ir_attr *a, const struct ncc_op *op, FILE *f
 			fprintf(f, " %s", a->name);
 		return;
 	}
+
 	if (a->type == IR_DTYPE) {
 		if (*(const uint8_t *)field)
 			fprintf(f, " %s=%s", a->name, dtype_name(*(const uint8_t *)field));
 		return;
 	}
+
 	fprintf(f, " %s=", a->name);
 	if (a->type == IR_I64)
 		fprintf(f, "%lld", (long long)*(const int64_t *)field);
@@ -149,9 +151,11 @@ static void print_op(const struct ncc_op *op, int64_t most, FILE *f)
 		fprintf(f, "%s%%%u", i ? ", " : " ", op->in[i]->id);
 	if (op->kind == NCC_CONST)
 		print_const(op, most, f);
+
 	for (const struct ir_attr *a = ir_attrs; a->name; a++)
 		if (ir_attr_of(a, op->kind))
 			print_attr(a, op, f);
+
 	if (op->pdim >= 0)
 		fprintf(f, " p=%d", op->pdim);
 	fputc(' ', f);

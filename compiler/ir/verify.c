@@ -54,12 +54,14 @@ static int check_elementwise(const struct ncc_op *op, struct ncc_error *err)
 		if (!(op->kind == NCC_SELECT && i == 0) && expect_dtype(op, op->in[i], err))
 			return -EINVAL;
 	}
+
 	if (ncc_is_compare(op->kind)) {
 		if (!op->shape.pred)
 			return ncc_fail_op(err, -EINVAL, op, "the result is not a predicate");
 		if (op->in[0]->shape.dtype != op->in[1]->shape.dtype)
 			return ncc_fail_op(err, -EINVAL, op, "operands of two types");
 	}
+
 	if (op->kind == NCC_SELECT && !op->in[0]->shape.pred)
 		return ncc_fail_op(err, -EINVAL, op, "operand 0 is not a predicate");
 	return 0;
@@ -228,9 +230,11 @@ static int check_dot(const struct ncc_op *op, struct ncc_error *err)
 		if (batch)
 			dim[n++] = l->dim[a];
 	}
+
 	for (unsigned int i = 0; i < l->ndim; i++)
 		if (!(ls >> i & 1))
 			dim[n++] = l->dim[i];
+
 	for (unsigned int i = 0; i < r->ndim; i++)
 		if (!(rs >> i & 1))
 			dim[n++] = r->dim[i];
@@ -293,6 +297,7 @@ static int check_conv(const struct ncc_op *op, struct ncc_error *err)
 				   (long long)x->dim[c->in_feature], (long long)k->dim[c->k_in],
 				   (long long)c->groups);
 	dim[c->out_batch] = x->dim[c->in_batch];
+
 	dim[c->out_feature] = k->dim[c->k_out];
 	for (unsigned int i = 0; i < c->nspatial; i++) {
 		if (op->window[i].size != k->dim[c->k_spatial[i]])
@@ -446,6 +451,7 @@ int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err)
 	if (op->shape.ndim > NCC_MAX_DIMS)
 		return ncc_fail_op(err, -EINVAL, op, "rank %u, at most %u is supported",
 				   op->shape.ndim, NCC_MAX_DIMS);
+
 	for (unsigned int i = 0; i < op->shape.ndim; i++) {
 		if (op->shape.dim[i] < 1)
 			return ncc_fail_op(err, -EINVAL, op,
@@ -456,6 +462,7 @@ int ncc_verify_op(const struct ncc_op *op, struct ncc_error *err)
 					   (long long)NCC_MAX_ELEMS);
 		n *= op->shape.dim[i];
 	}
+
 	for (unsigned int i = 0; i < op->nin; i++)
 		if (check_operand(op, i, err))
 			return -EINVAL;

@@ -297,6 +297,7 @@ static int step(struct check *c, unsigned int e)
 		if (insn->wait_value)
 			merge(&s->now, &sem->after[insn->wait_value - 1]);
 	}
+
 	rc = check_insn(c, e, insn);
 	if (rc)
 		return rc;
@@ -338,12 +339,14 @@ static int replay(struct check *c)
 			}
 		}
 	}
+
 	for (unsigned int e = 0; e < c->target->engines; e++) {
 		if (c->s[e].at < c->s[e].n)
 			return bad(c, e, "waits for ever");
 		if (c->s[e].next_dma != c->sg->engine[e].ndma)
 			return bad(c, e, "does not trigger all of its DMAs");
 	}
+
 	return c->cleared ? 0
 			  : ncc_fail(c->err, -EINVAL, "checker: SP does not clear the semaphores");
 }

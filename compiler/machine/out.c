@@ -214,6 +214,7 @@ int ncc_out_model(const struct ncc_output *o, struct neff_model **model, struct 
 		ncc_out_free(m);
 		return ncc_no_memory(err);
 	}
+
 	m->target = o->target;
 	fill_header(o, &m->header);
 	rc = out_loops(o, m, err);

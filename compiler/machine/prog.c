@@ -106,10 +106,12 @@ int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *des
 		return ncc_fail(err, -EFBIG, "too large: more than %d DMA descriptors",
 				NCC_MAX_DESCS);
 	}
+
 	if (!grow(&p->dma, p->ndma, &p->dma_cap, sizeof(*p->dma))) {
 		free(desc);
 		return ncc_no_memory(err);
 	}
+
 	p->dma[p->ndma] = (struct neff_dma){
 		.id = p->ndma, .queue = queue, .semaphore = -1, .ndesc = ndesc, .desc = desc
 	};
@@ -119,6 +121,7 @@ int ncc_prog_dma(struct ncc_prog *p, enum ncc_queue queue, struct neff_desc *des
 	if (!n)
 		return rc;
 	n->proc = (uint8_t)NCC_PROC_QUEUE(queue);
+
 	n->dma = (int32_t)(p->ndma - 1);
 	for (unsigned int i = 0; i < ndesc; i++) {
 		struct ncc_access acc[NCC_DESC_ACCESS];

@@ -114,6 +114,7 @@ static bool step(struct sim *s, unsigned int e)
 		if (s->now[e] < g->at[i->wait_value - 1])
 			s->now[e] = g->at[i->wait_value - 1];
 	}
+
 	neuron_isa_load_weights(&s->weights, i);
 	time = neuron_isa_cost(i, target, s->weights.columns) * target->engine[e].cycle;
 	s->now[e] += time;

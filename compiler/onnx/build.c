@@ -184,6 +184,7 @@ onnx_op ox_expand(struct onnx_node *n, onnx_op a, unsigned int ndim, const int64
 		onnx_fail(n, -EINVAL, "rank %u does not broadcast to %u", a->shape.ndim, ndim);
 		return NULL;
 	}
+
 	lead = ndim - a->shape.ndim;
 	memcpy(s.dim, dim, ndim * sizeof(*dim));
 	for (unsigned int i = 0; i < a->shape.ndim; i++) {
@@ -366,6 +367,7 @@ onnx_op ox_slice(struct onnx_node *n, onnx_op a, unsigned int axis, int64_t star
 		onnx_fail(n, -EINVAL, "an operand has rank %u, more is expected", s.ndim);
 		return NULL;
 	}
+
 	if (!start && count == s.dim[axis])
 		return a;
 	s.dim[axis] = count;
@@ -396,6 +398,7 @@ onnx_op ox_concat(struct onnx_node *n, onnx_op *part, unsigned int count, unsign
 	for (unsigned int i = 0; i < count; i++)
 		if (!part[i])
 			return NULL;
+
 	if (n->rc || count == 1)
 		return n->rc ? NULL : part[0];
 	op = ncc_op_new(n->imp->m, NCC_CONCAT, n->b.name, count);
@@ -431,6 +434,7 @@ onnx_op ox_pad(struct onnx_node *n, onnx_op a, onnx_op value, const int64_t *low
 		s.dim[i] += low[i] + high[i];
 		any = any || low[i] || high[i];
 	}
+
 	if (!any)
 		return a;
 	op = ox_node(n, NCC_PAD, &s, a, value, NULL);
@@ -456,21 +460,26 @@ onnx_op ox_dot(struct onnx_node *n, onnx_op a, onnx_op b, const struct ncc_dot *
 		r |= 1u << d->rhs_batch[i];
 		dim[ndim++] = a->shape.dim[d->lhs_batch[i]];
 	}
+
 	for (unsigned int i = 0; i < d->ncontract; i++) {
 		l |= 1u << d->lhs_contract[i];
 		r |= 1u << d->rhs_contract[i];
 	}
+
 	for (unsigned int i = 0; i < a->shape.ndim; i++)
 		if (!(l >> i & 1))
 			dim[ndim++] = a->shape.dim[i];
+
 	for (unsigned int i = 0; i < b->shape.ndim; i++)
 		if (!(r >> i & 1))
 			dim[ndim++] = b->shape.dim[i];
+
 	if (ndim > NCC_MAX_DIMS) {
 		onnx_fail(n, -ENOTSUP, "the product has rank %u, at most %u is supported", ndim,
 			  NCC_MAX_DIMS);
 		return NULL;
 	}
+
 	s.ndim = ndim;
 	memcpy(s.dim, dim, ndim * sizeof(*dim));
 	op = ox_node(n, NCC_DOT, &s, a, b, NULL);
@@ -498,12 +507,14 @@ onnx_op ox_reduce(struct onnx_node *n, onnx_op a, enum ncc_kind func, uint32_t m
 	if (!a || n->rc)
 		return NULL;
 	s = a->shape;
+
 	s.ndim = 0;
 	for (unsigned int i = 0; i < a->shape.ndim; i++) {
 		kept[i] = mask >> i & 1 ? 1 : a->shape.dim[i];
 		if (!(mask >> i & 1))
 			s.dim[s.ndim++] = a->shape.dim[i];
 	}
+
 	if (mask) {
 		op = ox_node(n, NCC_REDUCE, &s, a, ox_scalar(n, &s, ncc_neutral(func, &s)), NULL);
 		if (!op)

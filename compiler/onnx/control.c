@@ -136,6 +136,7 @@ static void import_loop(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "the body is missing, or has other operands or results");
 		return;
 	}
+
 	l.body = a->g;
 	l.carried = n->nin - 2;
 	l.kept = n->nout - l.carried;
@@ -149,6 +150,7 @@ static void import_loop(struct onnx_node *n)
 		if (v < l.trips)
 			l.trips = v < 0 ? 0 : (int64_t)v;
 	}
+
 	l.in = calloc(l.carried + 2, sizeof(*l.in));
 	l.out = calloc(n->nout + 1, sizeof(*l.out));
 	l.parts = calloc((size_t)l.kept * l.trips + 1, sizeof(onnx_op));
@@ -341,6 +343,7 @@ static void import_scan(struct onnx_node *n)
 		for (unsigned int i = 0; i < n->nout && !n->rc; i++)
 			n->out[i] = s.out[i];
 	}
+
 	free(s.in);
 	free(s.x);
 	free(s.out);

@@ -41,12 +41,14 @@ onnx_op ox_matmul(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype)
 		onnx_fail(n, -EINVAL, "an operand is a scalar");
 		return NULL;
 	}
+
 	ka = a->shape.dim[x - 1];
 	kb = b->shape.dim[y > 1 ? y - 2 : 0];
 	if (ka != kb) {
 		onnx_fail(n, -EINVAL, "%lld columns times %lld rows", (long long)ka, (long long)kb);
 		return NULL;
 	}
+
 	if (x > 1 && y > 2)
 		return batched(n, a, b, dtype);
 	d.lhs_contract[0] = (uint8_t)(x - 1);

@@ -143,12 +143,15 @@ static void contract(struct onnx_node *n, struct term *a, const struct term *b,
 			d.rhs_contract[d.ncontract++] = (uint8_t)k;
 		}
 	}
+
 	for (unsigned int i = 0; i < a->n; i++)
 		if (find(b, a->label[i]) < 0)
 			r.label[r.n++] = a->label[i];
+
 	for (unsigned int i = 0; i < b->n; i++)
 		if (find(a, b->label[i]) < 0)
 			r.label[r.n++] = b->label[i];
+
 	r.op = ox_dot(n, a->op, b->op, &d, a->op->shape.dtype);
 	*a = r;
 }
@@ -195,10 +198,12 @@ static bool parse(struct onnx_node *n, const char *p, struct term *t)
 		}
 		p += *p == ',';
 	}
+
 	if (strncmp(p, "->", 2)) {
 		implicit(t, n->nin, dots, &t[n->nin]);
 		return true;
 	}
+
 	p += 2;
 	return take_labels(n, &p, &t[n->nin], dots);
 }
@@ -214,20 +219,24 @@ static void import_einsum(struct onnx_node *n)
 		onnx_fail(n, -ENOTSUP, "no equation, or one that is too long");
 		return;
 	}
+
 	memcpy(text, a->s.data, a->s.len);
 	text[a->s.len] = 0;
 	if (!parse(n, text, t))
 		return;
+
 	for (unsigned int i = 0; i < n->nin && !n->rc; i++) {
 		if (!ncc_is_float(t[i].op->shape.dtype))
 			onnx_fail(n, -ENOTSUP, "of %s is not supported",
 				  ncc_dtype_name(&t[i].op->shape));
 		take_diagonals(n, &t[i]);
 	}
+
 	for (unsigned int i = 1; i < n->nin && !n->rc; i++)
 		contract(n, &t[0], &t[i], t + i + 1, n->nin - i);
 	if (!n->rc)
 		sum_alone(n, &t[0], &t[n->nin], 1);
+
 	for (unsigned int i = 0; i < t[n->nin].n && !n->rc; i++) {
 		int k = find(&t[0], t[n->nin].label[i]);
 

@@ -59,6 +59,7 @@ void onnx_call(struct onnx_node *n, const Ncc__Onnx__Function *f)
 			  n->nin, n->nout, f->n_input, f->n_output);
 		return;
 	}
+
 	if (!enter(n))
 		return;
 	if (onnx_scope_init(&s, NULL, names)) {
@@ -84,6 +85,7 @@ void onnx_run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct
 			  g->name, g->n_input, g->n_output, nin, nout);
 		return;
 	}
+
 	if (!enter(n))
 		return;
 	rc = onnx_graph_scope(n->imp, g, n->scope, &s);
@@ -91,6 +93,7 @@ void onnx_run_graph(struct onnx_node *n, const Ncc__Onnx__Graph *g, const struct
 		if (!onnx_bind(&s, g->input[i]->name, in[i]))
 			rc = onnx_fail(n, -EINVAL, "graph input '%.80s' is defined twice",
 				       g->input[i]->name);
+
 	rc = rc ?: n->imp->run(n, n->imp, g->node, g->n_node, &s);
 	rc = rc ?: onnx_graph_outputs(n->imp, g, &s, out);
 	if (!n->rc)

@@ -221,6 +221,7 @@ static int input_shape(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 		return ncc_fail(imp->err, -ENOTSUP, "input '%.100s': %s", p->name,
 				shape ? "more than 8 dimensions" : "no shape: give --input-shape");
 	}
+
 	for (unsigned int i = 0; shape && i < shape->n_dim; i++) {
 		const Ncc__Onnx__Dimension *d = shape->dim[i];
 		/* Some exporters give -1 for a dimension that they leave open. */
@@ -293,6 +294,7 @@ static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 			       : ncc_fail(imp->err, -EINVAL, "input '%.100s' is defined twice",
 					  p->name);
 	}
+
 	rc = ncc_verify_op(op, imp->err);
 	if (rc)
 		return rc;
@@ -384,12 +386,14 @@ int ncc_import_onnx(const void *buf, size_t size, const struct ncc_options *opt,
 		rc = imp.m ? import_main(&imp, proto->graph, &scope) : ncc_no_memory(err);
 		onnx_scope_free(&scope);
 	}
+
 	ncc__onnx__model__free_unpacked(proto, NULL);
 	if (rc) {
 		if (imp.m)
 			ncc_module_free(imp.m);
 		return rc;
 	}
+
 	if (imp.narrowed && opt->warn)
 		opt->warn(opt->opaque, "64-bit types are narrowed to 32 bits (--narrow-64bit)");
 	ncc_sweep(imp.m);

@@ -63,6 +63,7 @@ onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
 	idx = ox_from_end(n, idx, x->shape.dim[axis]);
 	if (!idx)
 		return NULL;
+
 	for (unsigned int i = 0; i < x->shape.ndim; i++) {
 		if (i != axis)
 			dim[nd++] = x->shape.dim[i];
@@ -70,11 +71,13 @@ onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
 			for (unsigned int d = 0; d < idx->shape.ndim; d++)
 				dim[nd++] = idx->shape.dim[d];
 	}
+
 	if (nd > NCC_MAX_DIMS) {
 		onnx_fail(n, -ENOTSUP, "the result has rank %u, at most %u is supported", nd,
 			  NCC_MAX_DIMS);
 		return NULL;
 	}
+
 	if (idx->kind == NCC_CONST && take_runs(n, x, idx, axis, &r))
 		return ox_reshape(n, r, nd, dim);
 	return n->rc ? NULL : expand_take(&n->b, x, idx, axis);
@@ -208,12 +211,14 @@ static void import_gather_nd(struct onnx_node *n)
 			  (long long)b, (long long)k, x->shape.ndim);
 		return;
 	}
+
 	for (int64_t i = 0; i < b + k; i++) {
 		rows *= x->shape.dim[i];
 		batch *= i < b ? x->shape.dim[i] : 1;
 		if (i < b && x->shape.dim[i] != idx->shape.dim[i])
 			onnx_fail(n, -EINVAL, "batch dimension %lld differs", (long long)i);
 	}
+
 	flat = ox_flat_index(n, idx, (unsigned int)k, x->shape.dim + b);
 	if (b && flat) { /* batch i begins at row i * rows / batch */
 		for (unsigned int i = 0; i < NCC_MAX_DIMS; i++)
@@ -222,6 +227,7 @@ static void import_gather_nd(struct onnx_node *n)
 			       (double)(rows / batch));
 		flat = ox_bin(n, NCC_ADD, flat, ox_reshape(n, base, flat->shape.ndim, dim));
 	}
+
 	dim[0] = rows;
 	for (unsigned int i = (unsigned int)(b + k); i < x->shape.ndim; i++)
 		dim[nd++] = x->shape.dim[i];
@@ -327,6 +333,7 @@ static void import_top_k(struct onnx_node *n)
 			  (long long)x->shape.dim[axis], MAX_TOP);
 		return;
 	}
+
 	value = calloc(2 * MAX_TOP, sizeof(*value));
 	place = value + MAX_TOP;
 	for (; value && count < (unsigned int)k && !n->rc; count++) {
@@ -334,6 +341,7 @@ static void import_top_k(struct onnx_node *n)
 		other = ox_bin(n, NCC_NE, numbers(n, x, axis), place[count]);
 		alive = alive ? ox_bin(n, NCC_AND, alive, other) : other;
 	}
+
 	if (!value)
 		onnx_fail(n, -ENOMEM, "out of memory");
 	if (!n->rc) {
@@ -384,6 +392,7 @@ static void import_compress(struct onnx_node *n)
 		onnx_fail(n, -ENOTSUP, "operand 1 ('%.80s') must be a constant", n->p->input[1]);
 		return;
 	}
+
 	if (!a)
 		x = ox_reshape(n, x, 1, &elems);
 	size = ncc_elems(&keep->shape);
@@ -395,6 +404,7 @@ static void import_compress(struct onnx_node *n)
 		else
 			part[k++] = ox_slice(n, x, axis, i, 1, 1);
 	}
+
 	if (!n->rc && !k)
 		onnx_fail(n, -ENOTSUP, "nothing is kept: empty tensors are not supported");
 	else if (!n->rc)

@@ -57,6 +57,7 @@ void onnx_if_of_data(struct onnx_node *n)
 		run_branch(n, "then_branch", p, yes);
 	if (!n->rc)
 		run_branch(n, "else_branch", ox_un(n, NCC_NOT, p), n->out);
+
 	for (unsigned int i = 0; i < n->nout && !n->rc; i++) {
 		if (!same_shape(&yes[i], &n->out[i]))
 			onnx_fail(n, -ENOTSUP,
@@ -111,6 +112,7 @@ static void run_iterations(struct onnx_node *n, const Ncc__Onnx__Graph *body, st
 	n->imp->guard = scalar(n, t->state[1]); /* a loop within is entered in an iteration only */
 	if (!n->rc)
 		onnx_run_graph(n, body, in, t->n, out, t->n - 1);
+
 	n->imp->guard = before;
 	for (unsigned int i = 1; i < t->n && !n->rc; i++) {
 		if (!same_shape(&in[i], &out[i - 1]))
@@ -120,6 +122,7 @@ static void run_iterations(struct onnx_node *n, const Ncc__Onnx__Graph *body, st
 				  i);
 		t->next[i] = out[i - 1].op;
 	}
+
 	t->next[0] = ox_binc(n, NCC_ADD, in[0].op, 1);
 	again = n->rc ? NULL : goes_on(n, t, t->next[0], out[0].op);
 	end = n->rc ? NULL : build_loop_end(&n->b, loop, again, t->state, t->next, t->n);

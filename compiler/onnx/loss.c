@@ -16,6 +16,7 @@ static onnx_op chosen(struct onnx_node *n, onnx_op target, onnx_op x)
 			  x->shape.ndim);
 		return NULL;
 	}
+
 	dim[0] = target->shape.dim[0];
 	dim[1] = 1;
 	for (unsigned int i = 1; i < target->shape.ndim; i++)

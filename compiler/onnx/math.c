@@ -183,6 +183,7 @@ static void import_mod(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "of %s needs fmod=1", ncc_dtype_name(&a->shape));
 		return;
 	}
+
 	x = a;
 	y = b;
 	if (!ox_common(n, &x, &y))

@@ -35,6 +35,7 @@ static void import_reshape(struct onnx_node *n)
 		if (n->rc)
 			return;
 	}
+
 	if (open >= 0)
 		dim[open] = left;
 	onnx_give(n, 0, ox_reshape(n, x, count, dim));
@@ -99,11 +100,13 @@ static void import_unsqueeze(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "no axes");
 		return;
 	}
+
 	count += x->shape.ndim;
 	if (count > NCC_MAX_DIMS) {
 		onnx_fail(n, -ENOTSUP, "rank %u, at most %u is supported", count, NCC_MAX_DIMS);
 		return;
 	}
+
 	for (unsigned int i = 0; i + x->shape.ndim < count; i++)
 		mask |= 1u << onnx_axis(n, axes[i], count);
 	for (unsigned int i = 0; i < count; i++) {
@@ -220,11 +223,13 @@ static void import_constant(struct onnx_node *n)
 		n->rc = n->rc ? n->rc : rc;
 		return;
 	}
+
 	a = onnx_attr(n, "value_float");
 	if (a) {
 		onnx_give_as(n, 0, ox_scalar(n, &s, (double)a->f), ONNX_FLOAT);
 		return;
 	}
+
 	a = onnx_attr(n, "value_floats");
 	if (a && a->n_floats) {
 		s.ndim = 1;
@@ -235,11 +240,13 @@ static void import_constant(struct onnx_node *n)
 		onnx_give_as(n, 0, op, ONNX_FLOAT);
 		return;
 	}
+
 	a = onnx_attr(n, "value_int");
 	if (a) {
 		give_list(n, &a->i, 1, true);
 		return;
 	}
+
 	a = onnx_attr(n, "value_ints");
 	if (a)
 		give_list(n, a->ints, (unsigned int)a->n_ints, false);

@@ -136,10 +136,12 @@ static void import_group_norm(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "%lld groups do not fit the operand", (long long)groups);
 		return;
 	}
+
 	if (n->opset < 21) {
 		onnx_fail(n, -ENOTSUP, "before operator set 21 is not supported");
 		return;
 	}
+
 	dim[0] = x->shape.dim[0];
 	dim[1] = groups;
 	dim[2] = ncc_elems(&x->shape) / dim[0] / groups;

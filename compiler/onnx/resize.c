@@ -234,15 +234,18 @@ static void take_sizes(struct onnx_node *n, struct resize *r, onnx_op x, unsigne
 		onnx_fail(n, -EINVAL, "neither scales nor sizes");
 		return;
 	}
+
 	if (!onnx_ints(n, "axes", axes, NCC_MAX_DIMS, &naxes))
 		for (naxes = 0; naxes < nd; naxes++)
 			axes[naxes] = naxes;
 	if (count != naxes)
 		onnx_fail(n, -EINVAL, "%u scales or sizes for %u dimensions", count, naxes);
+
 	for (unsigned int i = 0; i < nd; i++) {
 		r->scale[i] = r->to[i] = 1;
 		r->size[i] = x->shape.dim[i];
 	}
+
 	for (unsigned int i = 0; i < count && !n->rc; i++) {
 		unsigned int d = onnx_axis(n, axes[i], nd);
 		double in = (double)x->shape.dim[d];
@@ -253,12 +256,14 @@ static void take_sizes(struct onnx_node *n, struct resize *r, onnx_op x, unsigne
 		else
 			r->size[d] = (int64_t)(scales ? floor(in * v[i]) : v[i]);
 	}
+
 	if (r->coordinates != CROP || n->rc)
 		return;
 	if (!numbers(n, 1, roi, 2 * NCC_MAX_DIMS, &nroi) || nroi != 2 * naxes) {
 		onnx_fail(n, -EINVAL, "no roi of %u numbers", 2 * naxes);
 		return;
 	}
+
 	for (unsigned int i = 0; i < naxes && !n->rc; i++) {
 		r->from[onnx_axis(n, axes[i], nd)] = roi[i];
 		r->to[onnx_axis(n, axes[i], nd)] = roi[naxes + i];

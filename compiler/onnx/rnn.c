@@ -141,6 +141,7 @@ static onnx_op step_gru(struct rnn *l, onnx_op x)
 		h = times(l, ox_bin(n, NCC_MUL, r, l->h), w);
 		h = ox_bin(n, NCC_ADD, h, gate(l, l->rb, 2));
 	}
+
 	h = clipped(n, ox_bin(n, NCC_ADD, gate(l, x, 2), h));
 	h = activate(n, h, 2 * l->dir + 1, "Tanh");
 	one = z ? ox_scalar(n, &z->shape, 1) : NULL;
@@ -221,11 +222,13 @@ static bool take_direction(struct rnn *l)
 	} else {
 		l->rb = ox_expand(n, ox_scalar(n, &onnx_in(n, 0)->shape, 0), 1, &gh);
 	}
+
 	if (n->rc || !l->r || l->r->shape.ndim != 2 || l->r->shape.dim[0] != gh ||
 	    l->r->shape.dim[1] != l->hidden) {
 		onnx_fail(n, -EINVAL, "the state's weights do not fit");
 		return false;
 	}
+
 	l->x = times(l, l->x, part(l, 1, 0));
 	if (l->x && l->x->shape.dim[2] != gh)
 		onnx_fail(n, -EINVAL, "the input's weights do not fit");
@@ -284,6 +287,7 @@ static bool take_sizes(struct rnn *l)
 			  r->shape.ndim);
 		return false;
 	}
+
 	l->x = l->batch_first ? ox_transpose(n, x, swap) : x;
 	l->hidden = r->shape.dim[2];
 	l->lens = onnx_in(n, 4) ? ox_cast(n, onnx_in(n, 4), NEURON_DT_INT32, false) : NULL;
@@ -313,6 +317,7 @@ static void import_rnn(struct onnx_node *n)
 		h[l.dir] = l.h;
 		c[l.dir] = l.c;
 	}
+
 	if (n->rc)
 		return;
 	y[0] = ox_concat(n, y, l.dirs, 1);

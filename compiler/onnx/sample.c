@@ -202,6 +202,7 @@ static void grid_axis(struct onnx_node *n, const struct grid *g, onnx_op x, stru
 		place_tap(n, g, a, 0, nearest_to(n, x));
 		return;
 	}
+
 	first = floor_of(n, x);
 	t = ox_bin(n, NCC_SUB, x, first);
 	if (g->mode == LINEAR) {
@@ -210,6 +211,7 @@ static void grid_axis(struct onnx_node *n, const struct grid *g, onnx_op x, stru
 	} else {
 		cubic_weights(n, a, t);
 	}
+
 	for (unsigned int i = 0; i < a->taps; i++)
 		place_tap(n, g, a, i,
 			  ox_binc(n, NCC_ADD, first, (double)i - (g->mode == CUBIC ? 1 : 0)));
@@ -340,6 +342,7 @@ static bool check_roi(struct onnx_node *n, onnx_op x, onnx_op rois, onnx_op batc
 			  "operands of other shapes than an image, regions x 4, regions");
 		return false;
 	}
+
 	regions = rois->shape.dim[0];
 	if (!onnx_string_is(n, "mode", "avg", "avg"))
 		onnx_fail(n, -ENOTSUP, "only the mode avg is supported");
@@ -347,6 +350,7 @@ static bool check_roi(struct onnx_node *n, onnx_op x, onnx_op rois, onnx_op batc
 		onnx_fail(n, -ENOTSUP,
 			  "sampling_ratio 0 takes as many samples as the regions say, "
 			  "which is not supported");
+
 	for (unsigned int i = 0; i < 2 && !n->rc; i++)
 		if (b[i].count < 1 || b[i].count > ONNX_MAX_DATA || b[i].samples > ONNX_MAX_DATA ||
 		    b[i].count * b[i].samples > ONNX_MAX_DATA / regions)
@@ -372,6 +376,7 @@ static void import_roi_align(struct onnx_node *n)
 	if (!check_roi(n, x, rois, batch, b))
 		return;
 	regions = rois->shape.dim[0];
+
 	rois = ox_f32(n, rois);
 	for (unsigned int i = 0; i < 2 && !n->rc; i++) { /* x1 y1 x2 y2 */
 		axis[i].size = x->shape.dim[i + 2];
@@ -379,6 +384,7 @@ static void import_roi_align(struct onnx_node *n)
 			 &axis[i]);
 		spread_axis(n, &axis[i], 2 - i);
 	}
+
 	batch = ox_reshape(n, ox_from_end(n, batch, x->shape.dim[0]), 3,
 			   (int64_t[]){ regions, 1, 1 });
 	batch = ox_binc(n, NCC_MUL, batch, (double)(axis[0].size * axis[1].size));

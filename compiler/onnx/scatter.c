@@ -85,6 +85,7 @@ static void import_scatter_elements(struct onnx_node *n)
 			  idx->shape.ndim, u->shape.ndim, nd);
 		return;
 	}
+
 	part = onnx_covered(n, x, idx, axis);
 	/* [.., size, k, ..]: the index along axis, then the update */
 	idx = ox_insert(n, ox_from_end(n, idx, x->shape.dim[axis]), axis);
@@ -111,6 +112,7 @@ static void import_scatter_nd(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "%lld coordinates for rank %u", (long long)k, x->shape.ndim);
 		return;
 	}
+
 	many = ncc_elems(&idx->shape) / k;
 	for (unsigned int i = 0; i < x->shape.ndim; i++)
 		*(i < k ? &rows : &rest) *= x->shape.dim[i];
@@ -120,6 +122,7 @@ static void import_scatter_nd(struct onnx_node *n)
 			  (long long)(many * rest));
 		return;
 	}
+
 	idx = ox_flat_index(n, idx, (unsigned int)k, x->shape.dim);
 	all[0] = many;
 	all[1] = all[2] = 1;
@@ -198,6 +201,7 @@ static void import_max_unpool(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "indices of another shape");
 		return;
 	}
+
 	dim[0] = x->shape.dim[0];
 	dim[1] = x->shape.dim[1];
 	planes = dim[0] * dim[1];
@@ -230,6 +234,7 @@ static void import_reverse_sequence(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "axes that are not 0 and 1");
 		return;
 	}
+
 	x = time ? x : ox_transpose(n, x, swap); /* batch, time */
 	if (!x)
 		return;
@@ -239,6 +244,7 @@ static void import_reverse_sequence(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "not one length for each sequence");
 		return;
 	}
+
 	lens = ox_reshape(n, ox_cast(n, lens, NEURON_DT_INT32, false), 2, (int64_t[]){ batch, 1 });
 	t = ox_iota(n, NEURON_DT_INT32, steps);
 	reversed = ox_bin(n, NCC_SUB, ox_binc(n, NCC_SUB, lens, 1), t);

@@ -23,6 +23,7 @@ static onnx_op cut(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t st
 		onnx_fail(n, -EINVAL, "a step of 0");
 		return NULL;
 	}
+
 	start = clamp(start < 0 ? start + size : start, step < 0 ? -1 : 0,
 		      step < 0 ? size - 1 : size);
 	end = clamp(end < 0 ? end + size : end, step < 0 ? -1 : 0, size);
@@ -31,11 +32,13 @@ static onnx_op cut(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t st
 		n->out[0].type = n->in[0].type; /* an empty list */
 		return NULL;
 	}
+
 	if (count < 1) {
 		onnx_fail(n, -ENOTSUP,
 			  "dimension %u has nothing left: empty tensors are not supported", axis);
 		return NULL;
 	}
+
 	if (step > 0)
 		return ox_slice(n, x, axis, start, count, step);
 	x = ox_slice(n, x, axis, start + (count - 1) * step,
@@ -100,6 +103,7 @@ static void import_split(struct onnx_node *n)
 		size[i] = i + 1 < n->nout ? each : total - each * (n->nout - 1);
 	if (given && count != n->nout)
 		onnx_fail(n, -EINVAL, "%u sizes for %u results", count, n->nout);
+
 	for (unsigned int i = 0; i < n->nout && !n->rc; i++) {
 		if (size[i] < 1 || size[i] > total - at) {
 			onnx_fail(n, size[i] ? -EINVAL : -ENOTSUP,
@@ -111,6 +115,7 @@ static void import_split(struct onnx_node *n)
 		onnx_give(n, i, ox_slice(n, x, axis, at, size[i], 1));
 		at += size[i];
 	}
+
 	if (at != total)
 		onnx_fail(n, -EINVAL, "the parts are %lld of %lld", (long long)at,
 			  (long long)total);
@@ -130,6 +135,7 @@ static onnx_op border(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t
 			  (long long)(low > high ? low : high), (long long)size);
 		return NULL;
 	}
+
 	for (unsigned int side = 0; side < 2; side++) {
 		int64_t much = side ? high : low;
 
@@ -198,6 +204,7 @@ static void import_pad(struct onnx_node *n)
 		onnx_give(n, 0, ox_pad(n, x, value, low, high));
 		return;
 	}
+
 	for (unsigned int i = 0; i < onnx_in(n, 0)->shape.ndim && x; i++) {
 		x = border(n, x, i, low[i], high[i], mode);
 		cut_low = low[i] < 0 ? -low[i] : 0;
@@ -219,6 +226,7 @@ static void import_tile(struct onnx_node *n)
 		return;
 	if (count != x->shape.ndim)
 		onnx_fail(n, -EINVAL, "%u repeats for rank %u", count, x->shape.ndim);
+
 	for (unsigned int i = 0; i < count && x && !n->rc; i++) {
 		struct ncc_shape s = x->shape;
 		uint8_t map[NCC_MAX_DIMS];

@@ -125,6 +125,7 @@ static int from_raw(const struct reader *r)
 		memcpy(r->op->data, p, r->raw_size);
 		return 0;
 	}
+
 	for (int64_t i = 0; i < r->n && !rc; i++) {
 		if (r->t->data_type == ONNX_BOOL) {
 			((uint8_t *)r->op->data)[i] = p[i] != 0;
@@ -227,10 +228,12 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 		return ncc_no_memory(imp->err);
 	r.op->data = r.op; /* for the verifier, until there are data */
 	rc = take_shape(&r, &r.op->shape);
+
 	v->type = t->data_type;
 	for (unsigned int i = 0; !rc && i < r.op->shape.ndim; i++)
 		if (!r.op->shape.dim[i])
 			return 0; /* empty: treated as absent */
+
 	rc = rc ?: ncc_verify_op(r.op, imp->err);
 	if (rc)
 		return rc;

@@ -78,6 +78,7 @@ static bool take_spatial(struct onnx_node *n, onnx_op x, const int64_t *kernel, 
 			  x->shape.ndim);
 		return false;
 	}
+
 	s->n = x->shape.ndim - 2;
 	memcpy(s->size, x->shape.dim + 2, s->n * sizeof(*s->size));
 	if (kernel)
@@ -88,6 +89,7 @@ static bool take_spatial(struct onnx_node *n, onnx_op x, const int64_t *kernel, 
 	    !take_list(n, "dilations", s->dilation, s->n))
 		return false;
 	take_pads(n, s);
+
 	for (unsigned int i = 0; i < s->n; i++) {
 		if (s->dilation[i] > NCC_MAX_ELEMS / s->kernel[i]) {
 			onnx_fail(n, -EINVAL, "a dilated kernel that is too large");
@@ -220,12 +222,14 @@ static bool check_conv(struct onnx_node *n, onnx_op x, onnx_op k, int64_t groups
 			  x->shape.ndim, k->shape.ndim);
 		return false;
 	}
+
 	if (groups < 1 || x->shape.dim[1] % groups || k->shape.dim[0] % groups) {
 		onnx_fail(n, -EINVAL, "%lld groups of %lld channels and %lld filters",
 			  (long long)groups, (long long)x->shape.dim[1],
 			  (long long)k->shape.dim[0]);
 		return false;
 	}
+
 	if (onnx_ints(n, "kernel_shape", v, MAX_SPATIAL, &have))
 		for (unsigned int i = 0; i < have; i++)
 			if (have != x->shape.ndim - 2 || v[i] != k->shape.dim[i + 2])
@@ -335,6 +339,7 @@ static void import_conv_transpose(struct onnx_node *n)
 	onnx_ints(n, "output_padding", more, MAX_SPATIAL, &have);
 	if (!in_range(n, more, s.n, 0, "output_padding") || !take_cut(n, &s, more))
 		return;
+
 	for (unsigned int i = 0; i < s.n; i++)
 		w[i] = (struct ncc_window){ s.kernel[i],
 					    1,
@@ -343,6 +348,7 @@ static void import_conv_transpose(struct onnx_node *n)
 					    s.dilation[i],
 					    s.stride[i],
 					    true };
+
 	c = plain_conv(s.n, groups);
 	x = make_conv(n, x, transpose_filters(n, k, groups), &c, w, x->shape.dtype);
 	onnx_give(n, 0, add_bias(n, x, onnx_in(n, 2)));
@@ -393,10 +399,12 @@ static void give_indices(struct onnx_node *n, onnx_op x, const struct spatial *s
 		places *= s->kernel[i] <= MAX_PLACES ? s->kernel[i] : MAX_PLACES + 1;
 		places = places <= MAX_PLACES ? places : MAX_PLACES + 1;
 	}
+
 	if (places > MAX_PLACES) {
 		onnx_fail(n, -ENOTSUP, "indices of a kernel of more than %d places", MAX_PLACES);
 		return;
 	}
+
 	at = numbers(n, x);
 	at = at ? ox_pad(n, at, ox_scalar(n, &at->shape, 0), low, high) : NULL;
 	x = ox_pad(n, x, ox_scalar(n, &x->shape, ox_least(&x->shape)), low, high);
@@ -517,6 +525,7 @@ static void import_global(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "rank %u, at least 3 is expected", x->shape.ndim);
 		return;
 	}
+
 	mask = (1u << x->shape.ndim) - 4;
 	for (unsigned int i = 2; i < x->shape.ndim; i++)
 		count *= x->shape.dim[i];

@@ -120,6 +120,7 @@ static int cast_product(struct ncc_pass *p, struct ncc_op *op)
 				   "products of an integer and a float are not supported");
 	if (p->opt->auto_cast == NCC_CAST_NONE && a == NEURON_DT_FP32 && b == NEURON_DT_FP32)
 		return split_product(p, op);
+
 	for (unsigned int i = 0; i < 2; i++) {
 		if (pe_takes(op->in[i]->shape.dtype))
 			continue;
@@ -194,6 +195,7 @@ int pass_autocast(struct ncc_pass *p)
 				return ncc_no_memory(p->err);
 		}
 	}
+
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {
 		int rc = op->kind == NCC_DOT || op->kind == NCC_CONV ? cast_product(p, op) : 0;
 

@@ -67,9 +67,11 @@ static int unmerge(struct ncc_pass *p, struct ncc_op *op, unsigned int side)
 	n = merged(r, d, &first);
 	if (n < 2 || x->shape.ndim != r->shape.ndim + n - 1 || s.ndim + n - 1 > NCC_MAX_DIMS)
 		return 0;
+
 	for (unsigned int i = 0; i < r->shape.ndim; i++)
 		if (i != d && r->shape.dim[i] != x->shape.dim[i < d ? i : i + n - 1])
 			return 0;
+
 	if (first != d)
 		return 0;
 	memmove(&s.dim[e + n], &s.dim[e + 1], (s.ndim - e - 1) * sizeof(s.dim[0]));
@@ -80,6 +82,7 @@ static int unmerge(struct ncc_pass *p, struct ncc_op *op, unsigned int side)
 		return ncc_no_memory(p->err);
 	op->in[side] = x;
 	op->in[1 - side] = y;
+
 	op->dot->ncontract = n;
 	for (unsigned int i = 0; i < n; i++) {
 		mine[i] = (uint8_t)(first + i);

@@ -47,12 +47,14 @@ static int flatten_elementwise(struct ncc_pass *p, struct ncc_op *op, int64_t ro
 	if (!m)
 		return ncc_no_memory(p->err);
 	m->where = op->where;
+
 	m->shape = s;
 	for (unsigned int i = 0; i < op->nin; i++) {
 		m->in[i] = as_matrix(p, op, op->in[i], rows);
 		if (!m->in[i])
 			return ncc_no_memory(p->err);
 	}
+
 	back = pass_new(p, NCC_RESHAPE, op, &op->shape, m, NULL);
 	if (!back)
 		return ncc_no_memory(p->err);

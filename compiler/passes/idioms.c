@@ -108,10 +108,12 @@ static void read_word(struct idiom *id, const char *word, unsigned char *stack, 
 		name[word[1] - 'a'] = stack[--*depth];
 		return;
 	}
+
 	if (islower((unsigned char)word[0]) && !word[1]) {
 		stack[(*depth)++] = name[word[0] - 'a'];
 		return;
 	}
+
 	for (k = 0; k < sizeof(words) / sizeof(words[0]) && strcmp(words[k].word, word); k++)
 		;
 	if (k == sizeof(words) / sizeof(words[0])) {

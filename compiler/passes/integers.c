@@ -274,9 +274,11 @@ static struct ncc_op *extreme_words(struct ints *x, const struct ncc_op *op, str
 	best = like_reduce(x, op, op->func, hi, none);
 	if (!best)
 		return NULL;
+
 	for (unsigned int d = 0; d < hi->shape.ndim; d++)
 		if (!(op->mask >> d & 1))
 			map[n++] = (uint8_t)d;
+
 	spread = build_spread(&x->bl, &hi->shape, best, map);
 	lo = build_select(&x->bl, build_compare(&x->bl, NCC_EQ, hi, spread),
 			  word_bits(&x->bl, NCC_AND, w, 0xffff), word_splat(&x->bl, w, none));
@@ -537,6 +539,7 @@ static int one(struct ints *x, struct ncc_op *op)
 		if (i < NCC_MAX_DIMS)
 			x->in[i] = op->in[i];
 	}
+
 	x->range[op->id] = ncc_range_of(op, &op->shape, r);
 	if (op->kind == NCC_POW && is_integer(&op->shape))
 		return ncc_fail_op(x->p->err, -ENOTSUP, op, "of integers is not supported");
@@ -545,6 +548,7 @@ static int one(struct ints *x, struct ncc_op *op)
 		op->shape.dtype = signed_of(op->shape.dtype);
 		return 0;
 	}
+
 	x->bl.name = op->name;
 	x->bl.kind = ncc_kind_name(op->kind);
 	x->bl.where = op->where;

@@ -263,15 +263,18 @@ int pass_layout(struct ncc_pass *p)
 		free(line);
 		return ncc_no_memory(p->err);
 	}
+
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {
 		want[n] = op->upright && op->shape.ndim && op->shape.dim[0] > 1 ? 0 : NONE;
 		line[n++] = op;
 	}
+
 	for (unsigned int i = n; i-- > 0;)
 		wishes_of(want, line[i]);
 	for (unsigned int i = 0; i < n; i++)
 		line[i]->pdim =
 			line[i]->shape.ndim ? give(line[i], as_operands(line[i], want[i])) : NONE;
+
 	free(want);
 	free(line);
 	return 0;

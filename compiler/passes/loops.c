@@ -136,6 +136,7 @@ static int check_nesting(struct cut *c)
 		if (c->in[i] && innermost(c, c->in[i]) == OUTSIDE)
 			return ncc_fail_op(c->err, -EINVAL, c->line[i],
 					   "depends on two loops of which none is in the other");
+
 	for (unsigned int l = 0; l < c->nloops; l++) {
 		c->loop[l].parent = innermost(c, c->loop[l].outer);
 		if (c->loop[l].outer && c->loop[l].parent == OUTSIDE)
@@ -146,6 +147,7 @@ static int check_nesting(struct cut *c)
 				return ncc_fail_op(c->err, -EINVAL, c->loop[l].op,
 						   "is in a loop that is in it");
 	}
+
 	for (unsigned int i = 0; i < c->m->nouts; i++) {
 		const struct ncc_op *out = c->m->outs[i];
 
@@ -293,11 +295,13 @@ static struct ncc_op *get(struct cut *c, struct ncc_module *to, struct ncc_op *o
 		x->kind = NCC_PARAM;
 		x->index = NCC_KEPT + c->number[op->id];
 	}
+
 	for (unsigned int i = 0; i < x->nin; i++) {
 		x->in[i] = get(c, to, op->in[i], part);
 		if (!x->in[i])
 			return NULL;
 	}
+
 	if (x->kind == NCC_PARAM)
 		to->params[to->nparams++] = x;
 	ncc_op_append(to, x);
@@ -440,9 +444,11 @@ static int cut(struct cut *c, struct ncc_parts *parts)
 	number_parts(c, OUTSIDE);
 	find_parts(c);
 	find_numbers(c);
+
 	for (unsigned int l = 0; l < c->nloops; l++)
 		parts->loop[l] = (struct ncc_part_loop){ c->loop[l].first, c->loop[l].last,
 							 NCC_KEPT + c->loop[l].condition };
+
 	parts->nloops = c->nloops;
 	qsort(parts->loop, parts->nloops, sizeof(parts->loop[0]), by_first);
 	for (unsigned int i = 0; !rc && i < c->nparts; i++) {

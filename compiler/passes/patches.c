@@ -40,6 +40,7 @@ static struct ncc_op *patches(struct ncc_build *bl, const struct ncc_op *op, int
 	for (unsigned int i = 0; x && i < c->nspatial; i++)
 		x = build_slice(bl, x, c->in_spatial[i], 0,
 				op->shape.dim[c->out_spatial[i]] * op->window[i].size);
+
 	if (!x)
 		return NULL;
 	for (unsigned int d = 0; d < x->shape.ndim; d++) {
@@ -51,18 +52,21 @@ static struct ncc_op *patches(struct ncc_build *bl, const struct ncc_op *op, int
 				s.dim[n++] = op->window[i].size;
 			}
 	}
+
 	s.dtype = x->shape.dtype;
 	x = build_reshape(bl, x, &s);
 	map[0] = at[c->in_batch];
 	merged.dtype = s.dtype;
 	merged.dim[0] = s.dim[map[0]];
 	*patch = s.dim[at[c->in_feature]];
+
 	for (unsigned int i = 0; i < c->nspatial; i++) {
 		map[1 + i] = at[c->in_spatial[i]];
 		map[1 + c->nspatial + i] = (uint8_t)(map[1 + i] + 1);
 		merged.dim[merged.ndim++] = s.dim[map[1 + i]];
 		*patch *= op->window[i].size;
 	}
+
 	map[1 + 2 * c->nspatial] = at[c->in_feature];
 	merged.dim[merged.ndim++] = *patch;
 	x = x ? build_transpose(bl, x, map) : NULL;

@@ -225,11 +225,13 @@ static struct ncc_op *get(struct split *s, struct ncc_module *to, struct ncc_op 
 		c->io_dtype = 0;
 		c->index = NCC_EDGE + s->edge[op->id] + (stage - 1 - s->home[op->id]);
 	}
+
 	for (unsigned int i = 0; i < c->nin; i++) {
 		c->in[i] = get(s, to, op->in[i], stage);
 		if (!c->in[i])
 			return NULL;
 	}
+
 	ncc_op_append(to, c);
 	return c;
 }
@@ -270,21 +272,25 @@ static int fill_stage(struct split *s, struct ncc_module *to, unsigned int stage
 		    !get(s, to, s->line[i], stage))
 			return -ENOMEM;
 	}
+
 	to->outs = ncc_alloc(to, (nouts + 1) * sizeof(struct ncc_op *));
 	to->out_number = ncc_alloc(to, (nouts + 1) * sizeof(*to->out_number));
 	to->out_dtype = ncc_alloc(to, nouts + 1);
 	if (!to->outs || !to->out_number || !to->out_dtype)
 		return -ENOMEM;
+
 	for (unsigned int i = 0; i < s->n; i++)
 		if (is_value(s, s->line[i]) && s->home[i] <= stage && s->reach[i] > stage &&
 		    add_out(s, to, s->line[i], stage, NCC_EDGE + s->edge[i] + (stage - s->home[i]),
 			    0))
 			return -ENOMEM;
+
 	for (unsigned int i = 0; i < s->m->nouts; i++)
 		if (home_of_output(s, s->m->outs[i]) == stage &&
 		    add_out(s, to, s->m->outs[i], stage, i,
 			    s->m->out_dtype ? s->m->out_dtype[i] : 0))
 			return -ENOMEM;
+
 	ncc_number(to);
 	ncc_count_users(to);
 	return 0;
@@ -337,6 +343,7 @@ int ncc_split(struct ncc_module *m, unsigned int want, struct ncc_module **stage
 		assign(&s, want);
 		find_edges(&s);
 	}
+
 	for (unsigned int i = 0; !rc && i < s.nstages; i++) {
 		stage[i] = ncc_module_new(m->name);
 		if (!stage[i]) {
@@ -346,6 +353,7 @@ int ncc_split(struct ncc_module *m, unsigned int want, struct ncc_module **stage
 		++*nstages;
 		rc = fill_stage(&s, stage[i], i);
 	}
+
 	release(&s);
 	if (rc)
 		ncc_fail(err, rc, "out of memory");

@@ -54,9 +54,11 @@ static bool add_op(struct affine *a, const struct ncc_op *op, const struct ncc_o
 		return false;
 	if (op->shape.dtype != NEURON_DT_FP32 || op->exact || op->in[0] == op->in[1])
 		return false;
+
 	for (int64_t f = 0; f < a->n; f++)
 		if (!number(op->in[first ? 1 : 0], d, f, &c) || !isfinite(c))
 			return false;
+
 	for (int64_t f = 0; f < a->n; f++) {
 		number(op->in[first ? 1 : 0], d, f, &c);
 		if (op->kind == NCC_MUL) {
@@ -69,6 +71,7 @@ static bool add_op(struct affine *a, const struct ncc_op *op, const struct ncc_o
 			a->shift[f] = c - a->shift[f];
 		}
 	}
+
 	a->scaled = a->scaled || op->kind == NCC_MUL || !first;
 	return true;
 }

@@ -51,6 +51,7 @@ static int plain_conv(struct ncc_pass *p, struct ncc_op *op)
 			mask |= 1u << op->conv->k_spatial[i];
 		op->window[i].reversal = false;
 	}
+
 	if (mask) {
 		rev = pass_new(p, NCC_REVERSE, op, &op->in[1]->shape, op->in[1], NULL);
 		if (!rev)
@@ -58,6 +59,7 @@ static int plain_conv(struct ncc_pass *p, struct ncc_op *op)
 		rev->mask = mask;
 		op->in[1] = rev;
 	}
+
 	p->err->text[0] = 0;
 	pad = zero ? pad_for(p, op, op->in[0], zero, op->window, op->conv->in_spatial,
 			     op->conv->nspatial)
@@ -166,12 +168,14 @@ static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
 		return p->err->text[0] ? -EFBIG : ncc_no_memory(p->err);
 	if (is_long(op) || adds_once(op))
 		return split_reduce_window(p, op, x);
+
 	for (unsigned int d = 0; d < op->shape.ndim; d++) {
 		if (op->window[d].size > 1 || op->window[d].stride > 1) {
 			last = d;
 			left++;
 		}
 	}
+
 	/*
 	 * All dimensions but the last get an operation of their own; for min, max, and, or it does
 	 * no harm to apply the initial value twice.
@@ -192,6 +196,7 @@ static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
 		op->window[d] = one;
 		x = r;
 	}
+
 	op->in[0] = x;
 	return 0;
 }
