@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* The activation functions. Part of the ONNX front end. */
+/*
+ * The activation functions, each a formula in fp32 that takes its attributes from the node. Part of
+ * the ONNX front end.
+ */
 
 #include "onnx.h"
-
-/* Each works in fp32 and takes its attributes from the node */
-typedef onnx_op (*act_fn)(struct onnx_node *n, onnx_op x);
 
 static onnx_op positive(struct onnx_node *n, onnx_op x)
 {
@@ -126,12 +126,9 @@ static onnx_op shrink(struct onnx_node *n, onnx_op x)
 
 static void import_act(struct onnx_node *n)
 {
-	static const act_fn fn[] = { leaky_relu,  elu,	       celu,	 selu, hard_sigmoid,
-				     hard_swish,  gelu,	       softplus, mish, swish,
-				     ox_softsign, thresholded, shrink };
 	onnx_op x = onnx_in(n, 0);
 
-	onnx_give(n, 0, ox_cast_like(n, fn[onnx_arg(n)](n, ox_f32(n, x)), x));
+	onnx_give(n, 0, ox_cast_like(n, n->rule->formula(n, ox_f32(n, x)), x));
 }
 
 static void import_relu(struct onnx_node *n)
@@ -159,21 +156,21 @@ static void import_prelu(struct onnx_node *n)
 
 const struct onnx_rule onnx_act[] = {
 	/* clang-format off */
-	{ "Celu",            1,  1, .import = import_act,   .arg = 2 },
-	{ "Elu",             1,  1, .import = import_act,   .arg = 1, .unchanged = true },
-	{ "Gelu",            1,  1, .import = import_act,   .arg = 6 },
-	{ "HardSigmoid",     1,  1, .import = import_act,   .arg = 4, .unchanged = true },
-	{ "HardSwish",       1,  1, .import = import_act,   .arg = 5 },
-	{ "LeakyRelu",       1,  1, .import = import_act,   .unchanged = true },
-	{ "Mish",            1,  1, .import = import_act,   .arg = 8 },
+	{ "Celu",            1,  1, .import = import_act,   .formula = celu },
+	{ "Elu",             1,  1, .import = import_act,   .formula = elu, .unchanged = true },
+	{ "Gelu",            1,  1, .import = import_act,   .formula = gelu },
+	{ "HardSigmoid",     1,  1, .import = import_act,   .formula = hard_sigmoid, .unchanged = true },
+	{ "HardSwish",       1,  1, .import = import_act,   .formula = hard_swish },
+	{ "LeakyRelu",       1,  1, .import = import_act,   .formula = leaky_relu, .unchanged = true },
+	{ "Mish",            1,  1, .import = import_act,   .formula = mish },
 	{ "PRelu",           2,  2, .import = import_prelu },
 	{ "Relu",            1,  1, .import = import_relu,  .unchanged = true },
-	{ "Selu",            1,  1, .import = import_act,   .arg = 3, .unchanged = true },
-	{ "Shrink",          1,  1, .import = import_act,   .arg = 12 },
-	{ "Softplus",        1,  1, .import = import_act,   .arg = 7, .unchanged = true },
-	{ "Softsign",        1,  1, .import = import_act,   .arg = 10, .unchanged = true },
-	{ "Swish",           1,  1, .import = import_act,   .arg = 9 },
-	{ "ThresholdedRelu", 1,  1, .import = import_act,   .arg = 11 },
+	{ "Selu",            1,  1, .import = import_act,   .formula = selu, .unchanged = true },
+	{ "Shrink",          1,  1, .import = import_act,   .formula = shrink },
+	{ "Softplus",        1,  1, .import = import_act,   .formula = softplus, .unchanged = true },
+	{ "Softsign",        1,  1, .import = import_act,   .formula = ox_softsign, .unchanged = true },
+	{ "Swish",           1,  1, .import = import_act,   .formula = swish },
+	{ "ThresholdedRelu", 1,  1, .import = import_act,   .formula = thresholded },
 	{ .op_type = NULL },
 	/* clang-format on */
 };

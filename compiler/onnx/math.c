@@ -5,8 +5,6 @@
 
 #include "onnx.h"
 
-typedef onnx_op (*unary_fn)(struct ncc_build *b, onnx_op x);
-
 static bool is_logic(enum ncc_kind kind)
 {
 	return kind == NCC_AND || kind == NCC_OR || kind == NCC_XOR || kind == NCC_NOT ||
@@ -42,15 +40,13 @@ static void import_float(struct onnx_node *n)
 /* Operators that expand/math.c expands, in fp32 */
 static void import_expanded(struct onnx_node *n)
 {
-	static const unary_fn fn[] = { expand_floor, expand_ceil, expand_round_even,
-				       expand_sin,   expand_cos,  expand_tan };
 	onnx_op x = onnx_in(n, 0);
 
 	if (!ncc_is_float(x->shape.dtype))
 		onnx_fail(n, -EINVAL, "of %s", ncc_dtype_name(&x->shape));
 	else
 		onnx_give(n, 0,
-			  ox_cast_like(n, ox_expanded(n, fn[onnx_arg(n)](&n->b, ox_f32(n, x)), x),
+			  ox_cast_like(n, ox_expanded(n, n->rule->expand(&n->b, ox_f32(n, x)), x),
 				       x));
 }
 
@@ -125,9 +121,6 @@ static onnx_op acos_of(struct onnx_node *n, onnx_op x)
 
 static void import_formula(struct onnx_node *n)
 {
-	static onnx_op (*const fn[])(struct onnx_node * n, onnx_op x) = {
-		asin_of, acos_of, sinh_of, cosh_of, asinh_of, acosh_of, atanh_of,
-	};
 	onnx_op x = onnx_in(n, 0);
 
 	if (!ncc_is_float(x->shape.dtype)) {
@@ -135,7 +128,7 @@ static void import_formula(struct onnx_node *n)
 		return;
 	}
 	n->exact = true;
-	onnx_give(n, 0, ox_cast_like(n, fn[onnx_arg(n)](n, ox_f32(n, x)), x));
+	onnx_give(n, 0, ox_cast_like(n, n->rule->formula(n, ox_f32(n, x)), x));
 }
 
 /* Before version 7 the second operand's dimensions may begin at an axis of the first's */
@@ -309,14 +302,14 @@ static void import_is_inf(struct onnx_node *n)
 const struct onnx_rule onnx_math[] = {
 	/* clang-format off */
 	{ "Abs",            1,  1, .import = import_unary,      .arg = NCC_ABS, .unchanged = true },
-	{ "Acos",           1,  1, .import = import_formula,    .arg = 1 },
-	{ "Acosh",          1,  1, .import = import_formula,    .arg = 5 },
+	{ "Acos",           1,  1, .import = import_formula,    .formula = acos_of },
+	{ "Acosh",          1,  1, .import = import_formula,    .formula = acosh_of },
 	{ "Add",            2,  2, .import = import_binary,     .arg = NCC_ADD },
 	{ "And",            2,  2, .import = import_binary,     .arg = NCC_AND },
-	{ "Asin",           1,  1, .import = import_formula },
-	{ "Asinh",          1,  1, .import = import_formula,    .arg = 4 },
+	{ "Asin",           1,  1, .import = import_formula,    .formula = asin_of },
+	{ "Asinh",          1,  1, .import = import_formula,    .formula = asinh_of },
 	{ "Atan",           1,  1, .import = import_float,      .arg = NCC_ATAN },
-	{ "Atanh",          1,  1, .import = import_formula,    .arg = 6 },
+	{ "Atanh",          1,  1, .import = import_formula,    .formula = atanh_of },
 	{ "BitShift",       2,  2, .import = import_shift },
 	{ "BitwiseAnd",     2,  2, .import = import_binary,     .arg = NCC_AND },
 	{ "BitwiseNot",     1,  1, .import = import_unary,      .arg = NCC_NOT },
@@ -324,15 +317,15 @@ const struct onnx_rule onnx_math[] = {
 	{ "BitwiseXor",     2,  2, .import = import_binary,     .arg = NCC_XOR },
 	{ "Cast",           1,  1, .import = import_cast },
 	{ "CastLike",       2,  2, .import = import_cast_like },
-	{ "Ceil",           1,  1, .import = import_expanded,   .arg = 1, .unchanged = true },
+	{ "Ceil",           1,  1, .import = import_expanded,   .expand = expand_ceil, .unchanged = true },
 	{ "Clip",           1,  3, .import = import_clip },
-	{ "Cos",            1,  1, .import = import_expanded,   .arg = 4 },
-	{ "Cosh",           1,  1, .import = import_formula,    .arg = 3 },
+	{ "Cos",            1,  1, .import = import_expanded,   .expand = expand_cos },
+	{ "Cosh",           1,  1, .import = import_formula,    .formula = cosh_of },
 	{ "Div",            2,  2, .import = import_binary,     .arg = NCC_DIV },
 	{ "Equal",          2,  2, .import = import_compare,    .arg = NCC_EQ },
 	{ "Erf",            1,  1, .import = import_float,      .arg = NCC_ERF },
 	{ "Exp",            1,  1, .import = import_float,      .arg = NCC_EXP, .unchanged = true },
-	{ "Floor",          1,  1, .import = import_expanded,   .unchanged = true },
+	{ "Floor",          1,  1, .import = import_expanded,   .expand = expand_floor, .unchanged = true },
 	{ "Greater",        2,  2, .import = import_compare,    .arg = NCC_GT },
 	{ "GreaterOrEqual", 2,  2, .import = import_compare,    .arg = NCC_GE },
 	{ "IsInf",          1,  1, .import = import_is_inf },
@@ -350,15 +343,15 @@ const struct onnx_rule onnx_math[] = {
 	{ "Or",             2,  2, .import = import_binary,     .arg = NCC_OR },
 	{ "Pow",            2,  2, .import = import_pow },
 	{ "Reciprocal",     1,  1, .import = import_reciprocal, .unchanged = true },
-	{ "Round",          1,  1, .import = import_expanded,   .arg = 2 },
+	{ "Round",          1,  1, .import = import_expanded,   .expand = expand_round_even },
 	{ "Sigmoid",        1,  1, .import = import_float,      .arg = NCC_LOGISTIC, .unchanged = true },
 	{ "Sign",           1,  1, .import = import_unary,      .arg = NCC_SIGN },
-	{ "Sin",            1,  1, .import = import_expanded,   .arg = 3 },
-	{ "Sinh",           1,  1, .import = import_formula,    .arg = 2 },
+	{ "Sin",            1,  1, .import = import_expanded,   .expand = expand_sin },
+	{ "Sinh",           1,  1, .import = import_formula,    .formula = sinh_of },
 	{ "Sqrt",           1,  1, .import = import_float,      .arg = NCC_SQRT, .unchanged = true },
 	{ "Sub",            2,  2, .import = import_binary,     .arg = NCC_SUB },
 	{ "Sum",            1, -1, .import = import_many,       .arg = NCC_ADD },
-	{ "Tan",            1,  1, .import = import_expanded,   .arg = 5 },
+	{ "Tan",            1,  1, .import = import_expanded,   .expand = expand_tan },
 	{ "Tanh",           1,  1, .import = import_float,      .arg = NCC_TANH, .unchanged = true },
 	{ "Where",          3,  3, .import = import_where },
 	{ "Xor",            2,  2, .import = import_binary,     .arg = NCC_XOR },

@@ -103,7 +103,10 @@ struct onnx_rule {
 	const char *op_type;
 	int min, max; /* number of operands; max -1: any number */
 	void (*import)(struct onnx_node *n);
-	int arg; /* for import: an ncc_kind, or an index of the file's own */
+	int arg; /* for import: an ncc_kind, or a constant of the file's own */
+	/* For import: what computes the result, in fp32 */
+	onnx_op (*formula)(struct onnx_node *n, onnx_op x);
+	onnx_op (*expand)(struct ncc_build *bl, onnx_op x);
 	bool unchanged; /* means the same in operator sets before ONNX_OPSET_MIN */
 	enum onnx_empty empty;
 };
@@ -192,7 +195,7 @@ onnx_op ox_reduce(struct onnx_node *n, onnx_op a, enum ncc_kind func, uint32_t m
 onnx_op ox_reduce_window(struct onnx_node *n, onnx_op a, enum ncc_kind func, double init,
 			 const struct ncc_window *w);
 
-/* math.c, act.c: what other operators use, too */
+/* math.c, act.c: shared with other operators */
 onnx_op ox_leaky(struct onnx_node *n, onnx_op x, double a);
 onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b);
 onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
