@@ -17,7 +17,7 @@ int gen_var(struct ncc_gen *g, enum neff_var_type type, const char *name, uint64
  */
 int gen_scratch(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct ncc_view *v);
 void gen_unref(struct ncc_gen *g, struct ncc_buf *buf);
-/* buf is released when the operation is done */
+/* Makes buf a temporary, which is released when the operation is done. */
 int gen_temp(struct ncc_gen *g, struct ncc_buf *buf);
 void gen_release_temps(struct ncc_gen *g, unsigned int mark); /* all but the first mark */
 /* The index of the next PSUM bank, round robin */

@@ -88,7 +88,7 @@ static void fuse(struct ncc_op *op)
 	if (op->nin < 1 || op->nin > 2 || op->shape.dtype != NEURON_DT_FP32)
 		return;
 	for (unsigned int i = 0; i < op->nin; i++) {
-		/* the later one first: the other operand exists by then */
+		/* The later operand is tried first: the other one exists by then. */
 		unsigned int k = i ? !later : later;
 		struct ncc_op *x = op->in[k], *p = product_of(x);
 

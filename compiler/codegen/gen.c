@@ -71,6 +71,7 @@ static int io_var(struct ncc_gen *g, enum neff_var_type type, int64_t number,
 	id = gen_var(g, type, name, size);
 	if (id < 0)
 		return id;
+
 	var = &g->prog.var[id];
 	var->dtype = dtype ? dtype : op->shape.dtype;
 	var->ndim = op->shape.ndim;
@@ -175,9 +176,8 @@ static int compute_whole(struct ncc_gen *g, struct ncc_op *op, struct ncc_op *wh
 
 static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 {
-	struct ncc_op *what =
-		/* op itself, or the product whose epilogue it ends */
-		op->gen->fused ? op->gen->fused : op;
+	/* This is op itself, or the product whose epilogue it ends. */
+	struct ncc_op *what = op->gen->fused ? op->gen->fused : op;
 	struct ncc_prog_mark mark;
 	unsigned int nspills;
 	int rc = place_operands(g, what);
@@ -190,6 +190,7 @@ static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 	rc = compute_whole(g, op, what);
 	if (!rc || !g->no_room)
 		return rc;
+
 	/*
 	 * The instructions so far are dropped, unless a buffer was spilled meanwhile: it has moved,
 	 * so all stay.

@@ -98,7 +98,7 @@ struct ncc_gen {
 	unsigned int nspills;
 	bool no_room; /* it failed because SBUF or an instruction cannot hold it whole */
 	uint64_t dram; /* bytes of all variables */
-	uint32_t *idle; /* scratch variables that nobody uses */
+	uint32_t *idle; /* scratch variables that are free for reuse */
 	unsigned int nidle;
 	unsigned int nepilogue; /* of the current product */
 	struct gen_epilogue epilogue[NCC_MAX_EPILOGUE];

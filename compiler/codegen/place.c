@@ -102,6 +102,7 @@ int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner)
 	data = lent ? op->data : reorder(op, v.stride);
 	if (!data)
 		return ncc_no_memory(g->err);
+
 	snprintf(name, sizeof(name), "const%u", g->nfiles++);
 	id = gen_var(g, NEFF_VAR_FILE, name,
 		     (uint64_t)ncc_elems(&op->shape) * ncc_dtype_size(op->shape.dtype));

@@ -5,13 +5,16 @@
 
 #include "gen.h"
 
-/* op's value, with as many uses as op has; NULL: out of memory */
+/* Makes op's value, with as many uses as op has; NULL: out of memory. */
 struct ncc_value *gen_value(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *view);
-/* does it come to DRAM only when somebody needs more than its value? A constant, or one spread out */
+/*
+ * Is op placed only when a user needs more than its value? This is a constant, or a broadcast of
+ * one.
+ */
 bool gen_is_lazy(const struct ncc_op *op);
-/* give a constant its place in DRAM, laid out for pdim along the partitions, if it has none yet */
+/* Places a constant in DRAM, laid out for pdim along the partitions, unless it has been placed. */
 int gen_place(struct ncc_gen *g, struct ncc_op *op, int pdim);
-/* the same with neighbours along inner */
+/* The same, contiguous along inner */
 int gen_place_inner(struct ncc_gen *g, struct ncc_op *op, int pdim, int inner);
 int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 		 struct ncc_view *out);

@@ -30,7 +30,7 @@ static void find_next_uses(struct ncc_gen *g)
 				b->next_use = n;
 		}
 	}
-	/* what nobody reads is a result of the module */
+	/* A buffer that no operation reads is a result of the module. */
 	for (struct ncc_buf *b = g->sbuf; b; b = b->next)
 		b->next_use = b->next_use ? b->next_use : n + 1;
 }
@@ -154,11 +154,13 @@ int gen_spill_buf(struct ncc_gen *g, struct ncc_buf *b)
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return ncc_no_memory(g->err);
+
 	image(&d->from, 0, b->base, b, NEURON_SBUF_PART_STRIDE);
 	image(&d->to, (uint32_t)id, 0, b, (int64_t)b->bytes);
 	rc = ncc_prog_dma(&g->prog, NCC_Q_DATA, d, 1, g->err);
 	if (rc)
 		return rc;
+
 	gen_sbuf_leave(g, b);
 	b->space = NCC_DRAM;
 	b->var = (uint32_t)id;

@@ -22,7 +22,7 @@ struct walk {
 void walk_begin(struct walk *w, const struct ncc_view *const *v, unsigned int nv,
 		unsigned int reserve, int64_t max);
 bool walk_next(struct walk *w);
-/* elements of a partition in one instruction: our choice; it may have 64 K */
+/* Elements of a partition in one instruction: our choice; it may have 64 K. */
 #define WALK_MAX 16384
 
 #endif

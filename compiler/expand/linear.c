@@ -325,6 +325,7 @@ static int eliminate(struct elimination *e, int64_t k)
 		return -ENOMEM;
 	if (!e->x)
 		return 0;
+
 	rows = e->x->shape.dim[1];
 	column = build_slice(bl, e->x, 2, k, 1);
 	column = build_select(bl, over(bl, zero, rows, 1), column, divided(bl, column, d));

@@ -72,8 +72,16 @@ int hlo_combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const *b,
 static const struct {
 	const char *name;
 	enum ncc_kind kind;
-} reducers[] = { { "add", NCC_ADD },	 { "multiply", NCC_MUL }, { "maximum", NCC_MAX },
-		 { "minimum", NCC_MIN }, { "and", NCC_AND },	  { "or", NCC_OR } };
+} reducers[] = {
+	/* clang-format off */
+	{ "add",      NCC_ADD },
+	{ "multiply", NCC_MUL },
+	{ "maximum",  NCC_MAX },
+	{ "minimum",  NCC_MIN },
+	{ "and",      NCC_AND },
+	{ "or",       NCC_OR },
+	/* clang-format on */
+};
 
 static bool is_parameter(const Ncc__Hlo__Instruction *p, unsigned int n)
 {

@@ -75,7 +75,7 @@ struct hlo_inst {
 	unsigned int nin;
 	struct hlo_value *in;
 	const Ncc__Hlo__Shape *first; /* shape of operand 0; NULL: there is none */
-	/* the arguments of the computation that the instruction is in */
+	/* The arguments of the computation that the instruction is in */
 	const struct hlo_value *args;
 	unsigned int nargs;
 };
@@ -86,7 +86,7 @@ int hlo_unsupported(struct hlo_inst *in); /* -ENOTSUP, with the name */
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s);
 bool hlo_is_wide(int32_t type); /* has it 64 bits, which --narrow-64bit makes 32? */
 int hlo_no_tuples(struct hlo_inst *in, unsigned int n); /* are the first n operands arrays? */
-/* are the first n operands arrays of one shape? */
+/* Are the first n operands arrays of one shape? */
 int hlo_arrays(struct hlo_inst *in, unsigned int n);
 /* Takes a list of dimension numbers. */
 int hlo_take_list(struct hlo_inst *in, size_t n, const int64_t *v, unsigned int *count,

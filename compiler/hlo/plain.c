@@ -62,8 +62,10 @@ int hlo_attrs_compare(struct hlo_inst *in, struct ncc_op *op)
 	static const struct {
 		const char *name;
 		enum ncc_kind kind;
-	} dir[] = { { "EQ", NCC_EQ }, { "NE", NCC_NE }, { "GE", NCC_GE },
-		    { "GT", NCC_GT }, { "LE", NCC_LE }, { "LT", NCC_LT } };
+	} dir[] = {
+		{ "EQ", NCC_EQ }, { "NE", NCC_NE }, { "GE", NCC_GE },
+		{ "GT", NCC_GT }, { "LE", NCC_LE }, { "LT", NCC_LT },
+	};
 
 	for (size_t i = 0; i < sizeof(dir) / sizeof(dir[0]); i++) {
 		if (!strcmp(dir[i].name, in->p->comparison_direction)) {

@@ -187,6 +187,7 @@ static int arg_reduce(struct hlo_inst *in, struct hlo_value *v)
 	v->op = ncc_alloc(in->imp->m, 2 * sizeof(struct ncc_op *));
 	if (!at || !v->op)
 		return hlo_fail(in, -ENOMEM, "out of memory");
+
 	best->func = func;
 	at->func = NCC_MIN;
 	best->mask = at->mask = 1u << d;

@@ -75,7 +75,7 @@ static int slide(struct windows *s)
 	int64_t left = s->x[0]->shape.dim[s->d], n = left - (size - 1) * step, at = 0;
 	int rc = 0;
 
-	/* x has windows of k elements, left of which are to do */
+	/* In every iteration x has `left` windows of k elements. */
 	for (int64_t k = 1; !rc && k <= size; k *= 2) {
 		if (size & k) {
 			slice_all(s, s->x, at * step, n, sum[0] ? part : sum);

@@ -95,7 +95,7 @@ struct look {
 	bool clash;
 };
 
-/* true: the record is not needed any more */
+/* Compares the access with one record; true: the record is not needed any more. */
 static bool look_at(void *ctx, const struct ncc_record *rec)
 {
 	struct look *l = ctx;

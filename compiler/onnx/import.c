@@ -281,6 +281,7 @@ static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 	rc = input_shape(imp, p, given, &op->shape);
 	if (rc)
 		return rc;
+
 	v.type = p->type->tensor_type->elem_type;
 	if (is_empty(&op->shape)) {
 		v.op = NULL;

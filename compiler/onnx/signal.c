@@ -103,6 +103,7 @@ static void import_dft(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "a length of %lld", (long long)size);
 	if (n->rc)
 		return;
+
 	t.parts = (unsigned int)x->shape.dim[x->shape.ndim - 1];
 	t.size = onnx_in(n, 1) ? size : x->shape.dim[a];
 	t.taken = t.size < x->shape.dim[a] ? t.size : x->shape.dim[a];
@@ -139,6 +140,7 @@ static void import_stft(struct onnx_node *n)
 		x = ox_insert(n, x, 2);
 	if (!x || !take_frames(n, x, window, &step, &size))
 		return;
+
 	t.size = t.taken = (int64_t)size;
 	t.bins = onnx_int(n, "onesided", 1) ? t.size / 2 + 1 : t.size;
 	t.parts = (unsigned int)x->shape.dim[2];

@@ -242,6 +242,7 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 	if (bytes > NCC_MAX_CONST - imp->const_bytes)
 		return fail(&r, -EFBIG, "too large: the model's constants exceed 1 GiB");
 	imp->const_bytes += bytes;
+
 	rc = find_elements(&r);
 	if (rc)
 		return rc;
@@ -251,6 +252,7 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 		r.op->data = (void *)r.raw;
 		return 0;
 	}
+
 	r.op->data = ncc_alloc_data(imp->m, (size_t)bytes);
 	if (!r.op->data)
 		return fail(&r, -ENOMEM, "out of memory");

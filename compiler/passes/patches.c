@@ -109,6 +109,7 @@ static struct ncc_op *expand(struct ncc_build *bl, const struct ncc_op *op)
 	r = build_node(bl, NCC_DOT, &s, x, k, NULL);
 	if (!r)
 		return NULL;
+
 	*r->dot = (struct ncc_dot){ .ncontract = 1 };
 	r->dot->lhs_contract[0] = (uint8_t)(s.ndim - 1);
 	map[c->out_batch] = 0;
