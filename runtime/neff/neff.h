@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libneff: the NEFF envelope and what ours holds, as one struct with a reader and a writer.
- * docs/neff.md is the description; the compiler fills a struct neff_model and writes it, libnrt
- * and tools read it back. Libraries never print: errors come as -errno with a text in struct
- * neff_error that names the member.
+ * libneff: the NEFF envelope and this project's contents of it, as one struct with a reader and a
+ * writer. docs/neff.md describes the format; the compiler fills a struct neff_model and writes it,
+ * libnrt and the tools read it back. The library never prints: a failure is -errno and a text in
+ * struct neff_error that names the member.
  */
 #ifndef NEFF_H
 #define NEFF_H
@@ -21,7 +21,8 @@ extern "C" {
 
 #define NEFF_HEADER_SIZE 1024
 #define NEFF_MAX_DIMS 8
-#define NEFF_FEATURE_EMU (1ull << 62) /* our instruction set: no real device may load it */
+/* The emulator's instruction set: no real device may load it */
+#define NEFF_FEATURE_EMU (1ull << 62)
 
 struct neff_header {
 	uint64_t pkg_version, header_size, data_size;
@@ -40,22 +41,22 @@ struct neff_header {
 enum neff_var_type {
 	NEFF_VAR_INPUT,
 	NEFF_VAR_OUTPUT,
-	NEFF_VAR_FILE, /* constant: data/size, written as member <sg>/<file_name> */
+	NEFF_VAR_FILE, /* constant: data and size, written as member <sg>/<file_name> */
 	NEFF_VAR_TMP_BUF, /* private scratchpad in device DRAM */
 	NEFF_VAR_VIRTUAL, /* shared scratchpad: backing_off */
-	NEFF_VAR_STATE_BUFFER, /* the core's window: offsets are window offsets, SBUF from 0 */
+	NEFF_VAR_STATE_BUFFER, /* the core's window: offsets are window offsets, SBUF begins at 0 */
 };
 
 struct neff_var {
 	char *name;
 	enum neff_var_type type;
-	uint32_t var_id; /* dense from 0: its index in vars */
+	uint32_t var_id; /* its index in vars: ids are dense from 0 */
 	uint64_t size; /* bytes */
-	uint32_t alignment; /* power of two, 0: none asked */
+	uint32_t alignment; /* a power of two; 0: no alignment is asked for */
 	uint64_t backing_off;
 	char *file_name;
 	void *data;
-	/* inputs and outputs (neff.json) */
+	/* of inputs and outputs only (neff.json) */
 	uint8_t dtype; /* enum neuron_dtype */
 	unsigned int ndim;
 	uint64_t shape[NEFF_MAX_DIMS];
@@ -66,10 +67,13 @@ enum neff_queue_type { NEFF_QUEUE_IN, NEFF_QUEUE_OUT, NEFF_QUEUE_DATA };
 struct neff_queue {
 	char *name;
 	enum neff_queue_type type;
-	unsigned int owner; /* the only engine that triggers it */
+	unsigned int owner; /* the only engine that triggers its DMAs */
 };
 
-/* One side of a transfer: up to four dimensions, innermost first, everything in bytes but counts */
+/*
+ * One side of a transfer: up to four dimensions, innermost first. Sizes and steps are bytes; sizes
+ * from the second dimension on are counts.
+ */
 struct neff_pattern {
 	uint32_t var; /* index in vars */
 	uint64_t offset; /* bytes */
@@ -79,23 +83,27 @@ struct neff_pattern {
 };
 
 /*
- * A copy, or a gather: then from is a table in DRAM, two dimensions, a row's bytes and the rows, and
- * every run of to is a row of it, which row says an int32 of variable index, one behind the other
+ * A copy or a gather. A gather's `from` is a table in DRAM with two dimensions, the bytes of a row
+ * and the rows; every run of `to` is one row of it. Which row is said by the int32 values of
+ * variable `index`, which lie one behind the other.
  */
 struct neff_desc {
-	struct neff_pattern from, to; /* of a copy: the same number of bytes */
+	struct neff_pattern from, to; /* a copy's sides have the same number of bytes */
 	bool gather;
 	uint32_t index; /* index in vars */
 	uint64_t index_off; /* bytes */
 };
-#define NEFF_MAX_ROW (1u << 16) /* bytes of a row of a gather */
-#define NEFF_MAX_ROWS (1u << 16) /* of its table */
+#define NEFF_MAX_ROW (1u << 16) /* bytes of a row that a gather moves */
+#define NEFF_MAX_ROWS (1u << 16) /* rows of a gather's table */
 
-/* One DMA: triggered once an execution by PSEUDO_DMA_TRIGGER id in its queue's owner's stream */
+/*
+ * One DMA. It is triggered once an execution, by the PSEUDO_DMA_TRIGGER with its id in the stream
+ * of its queue's owner.
+ */
 struct neff_dma {
 	uint32_t id; /* unique in its engine's JSON */
 	uint32_t queue; /* index in queues */
-	int semaphore; /* +1 after the last byte is written; -1: none */
+	int semaphore; /* incremented after the last byte is written; -1: none */
 	unsigned int ndesc;
 	struct neff_desc *desc;
 };
@@ -117,74 +125,82 @@ struct neff_subgraph {
 };
 
 /*
- * Subgraphs that are executed again while the condition, a variable of one byte, is not 0: looked
- * at behind the subgraph before the first, and behind the last
+ * Subgraphs that are executed again while the condition, a variable of one byte, is not 0. The
+ * condition is read after the subgraph before the first one, and after the last one.
  */
 struct neff_loop {
-	uint32_t first, last; /* index in subgraphs; there is one before, and one behind */
+	/* indices in subgraphs; at least one subgraph lies before and one behind */
+	uint32_t first, last;
 	char *condition; /* a virtual variable of subgraphs first - 1 and last */
 };
 
 struct neff_model {
 	struct neff_header header;
-	const struct neuron_target *target; /* what its programs are for */
+	const struct neuron_target *target; /* the target that its programs are for */
 	unsigned int nsubgraphs;
 	struct neff_subgraph *subgraphs;
 	unsigned int nloops;
-	struct neff_loop
-		*loops; /* by first; then the subgraphs are one core's (docs/neff.md, Loops) */
+	/* sorted by first; with loops all subgraphs run on one core (docs/neff.md, Loops) */
+	struct neff_loop *loops;
 	char *info_json; /* member info.json, or NULL */
 };
 
 struct neff_error {
-	char text[256]; /* "sg00/def.json: var 'x': size 12, expected 16" */
+	char text[256]; /* for example "sg00/def.json: var 'x': size 12, expected 16" */
 	bool version; /* the version or a feature bit is not supported */
 };
 
-/* What a file is read for, and a reader's limits; zero: the default. Bombs end here. */
+/*
+ * The target a file is read for, and the reader's limits; 0 stands for the default. The limits stop
+ * archives that unpack to far more than their size.
+ */
 struct neff_limits {
-	const struct neuron_target *target; /* what it is to run on; NULL: inf1 */
-	uint64_t max_file; /* the file as it is (default 8 GiB) */
-	uint64_t max_payload; /* unpacked, all members (default 64 times the file + 256 MiB, at most
-				 8 GiB) */
-	uint64_t max_json; /* of it JSON, all members (default 32 times the file + 1 MiB) */
+	const struct neuron_target *target; /* the target it is to run on; NULL: inf1 */
+	uint64_t max_file; /* bytes of the file itself (default 8 GiB) */
+	/* unpacked bytes of all members (default 64 times the file + 256 MiB, at most 8 GiB) */
+	uint64_t max_payload;
+	uint64_t max_json; /* bytes of all JSON members (default 32 times the file + 1 MiB) */
 	unsigned int max_members; /* default 65536 */
 	bool validate_hash;
 	/*
-	 * Asked before memory is taken, bytes, about as much as it will be; not 0: the reader ends
-	 * with -ENOMEM. Below 0: so much was given back, the answer is not looked at. When the
-	 * reader has failed all of it was; when not, the rest is the model's.
+	 * The caller's account, or NULL. It is asked before memory is taken, with about as many
+	 * bytes as will be taken; if it does not return 0, the reader ends with -ENOMEM. A negative
+	 * number of bytes is given back, and the result is ignored. A reader that failed has given
+	 * back everything; after a success the rest is the model's memory.
 	 */
 	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;
 };
 
 /*
- * Read a NEFF from memory. Checks the envelope, every member, every offset and size, every
+ * Reads a NEFF from memory. It checks the envelope, every member, every offset and size, every
  * instruction (opcode, reserved bits, operands inside the core's memories), and that triggers and
- * DMAs agree. A file does not say what it is for: limits do. 0, -EINVAL (content), -ENOTSUP
- * (version or features; err->version), -ENOMEM.
+ * DMAs agree. A file does not say which target it is for; limits do. Returns 0, -EINVAL (content),
+ * -ENOTSUP (version or features; err->version) or -ENOMEM.
  */
 int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	      struct neff_model **model, struct neff_error *err);
 void neff_free(struct neff_model *model);
 
-/* numpy's names ("float32", "bfloat16") and sizes of enum neuron_dtype; NULL, 0, 0: none */
+/*
+ * The name as numpy has it ("float32", "bfloat16") and the size of an enum neuron_dtype; NULL, 0
+ * and 0 if there is none
+ */
 const char *neff_dtype_name(uint8_t dtype);
 unsigned int neff_dtype_size(uint8_t dtype);
 uint8_t neff_dtype_from_name(const char *name);
 
-/* Only the header: for tools. 0 or -EINVAL */
+/* Reads only the header, for tools. Returns 0 or -EINVAL. */
 int neff_read_header(const void *buf, size_t size, struct neff_header *header,
 		     struct neff_error *err);
 
 /*
- * Write: the same model gives the same bytes (members sorted, times 0) but for the uuid, which the
- * caller sets. hash, data_size and header_size are computed. free() *buf.
+ * Writes a NEFF. The same model gives the same bytes (members sorted, times 0) except for the uuid,
+ * which the caller sets. hash, data_size and header_size are computed. The caller frees *buf.
  */
 int neff_write(const struct neff_model *model, void **buf, size_t *size, struct neff_error *err);
 
-/* The part of one side of a packet that lies in one piece: a descriptor */
+/* A contiguous part of one side of a packet: one descriptor */
 struct neff_piece {
 	uint64_t addr;
 	uint32_t len; /* bytes, up to NEURON_UDMA_DESC_LEN_MAX */
@@ -195,13 +211,17 @@ struct neff_packet {
 	unsigned int ntx, nrx;
 };
 
-/* What a loader takes, of a side of a queue and of all a subgraph's queues (docs/nrt.md) */
+/*
+ * What a loader accepts: descriptors of one side of a queue, and of all of a subgraph's queues
+ * (docs/nrt.md)
+ */
 #define NEFF_MAX_QUEUE_DESCS (1u << 22)
-#define NEFF_MAX_MODEL_DESCS (1u << 23) /* 128 MiB, and one queue's more */
+#define NEFF_MAX_MODEL_DESCS (1u << 23) /* 128 MiB, and those of one more queue */
 
 /*
- * Cut a copy into packets, in order; the variables' bytes 0 are at these addresses. 0, or what take
- * returned if that was not 0, and then it ended there.
+ * Cuts a copy into packets, in order; from_base and to_base are the addresses of the variables'
+ * first bytes. Returns 0, or the first result of take that is not 0, after which take is not called
+ * again.
  */
 int neff_packets(const struct neuron_target *target, const struct neff_pattern *from,
 		 uint64_t from_base, const struct neff_pattern *to, uint64_t to_base,

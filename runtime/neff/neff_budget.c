@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What reading a NEFF may cost: limits by default against the file's own size, and the caller's
- * account, which is asked before memory is taken.
+ * What reading a NEFF may cost: the default limits, which depend on the file's size, and the
+ * caller's account, which is asked before memory is taken.
  */
 #include "neff_read.h"
 
@@ -9,26 +9,29 @@
 #define DEFAULT_MAX_FILE (8 * GIB)
 #define DEFAULT_MAX_PAYLOAD (8 * GIB)
 #define DEFAULT_MAX_MEMBERS 65536u
-/* gzip packs a thousand to one; models do not, and memory for a bomb is real memory */
+/*
+ * gzip can pack a thousand bytes into one. Models do not shrink like that, and memory for a
+ * decompression bomb is real memory.
+ */
 #define PAYLOAD_BASE (256ull << 20)
 #define PAYLOAD_RATIO 64
-/* The compiler's files have up to 11 bytes of JSON for one of the file (docs/neff.md) */
+/* The compiler's files have up to 11 bytes of JSON for each byte of the file (docs/neff.md). */
 #define JSON_BASE (1ull << 20)
 #define JSON_RATIO 32
 #define JSON_MEMBER_MAX (32ull << 20)
 /*
  * What jansson 2.14 takes for each thing on 64 bits, allocations rounded up: an object with its
  * first eight buckets, an array with room for eight, a string or a key with its pair, and for any
- * value its own struct or place in what holds it. The compiler's lists come to 13 bytes a byte of
- * text; lists of nothing, to a hundred.
+ * value its own struct or place in what holds it. The compiler's lists become 13 bytes for each
+ * byte of text; lists of empty things become up to a hundred.
  */
 #define COST_OBJECT 240
 #define COST_ARRAY 144
 #define COST_STRING 112
 #define COST_VALUE 48
 #define JSON_EXPANSION 32
-#define JSON_SMALL (64u << 10) /* costs less than anybody minds, whatever it holds */
-#define JSON_KEPT 5 /* bytes that the model's structs take, at most, for one of text */
+#define JSON_SMALL (64u << 10) /* a tree this small is accepted whatever its text holds */
+#define JSON_KEPT 5 /* bytes that the model's structs take, at most, for each byte of text */
 
 static uint64_t against(uint64_t size, uint64_t base, uint64_t ratio, uint64_t most)
 {
@@ -68,7 +71,10 @@ void neff_give(struct neff_reader *r, uint64_t bytes)
 	r->taken -= bytes;
 }
 
-/* As much as the text becomes; of one that is no JSON, as much as is read of it */
+/*
+ * The memory that the text's tree takes. If the text is not JSON, the parser takes at most this
+ * before it fails.
+ */
 static uint64_t json_cost(const uint8_t *text, size_t size)
 {
 	uint64_t cost = size + COST_VALUE;

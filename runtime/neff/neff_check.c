@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Do the pieces of a model fit each other and the hardware? Names, variables, transfer patterns
- * inside their variables and memories, every instruction, triggers against DMAs. The reader and
- * the writer both go through here (docs/neff.md, Rules a program keeps).
+ * Checks that the pieces of a model fit each other and the hardware: names, variables, transfer
+ * patterns inside their variables and memories, every instruction, triggers against DMAs. The
+ * reader and the writer both go through here (docs/neff.md, Rules a program keeps).
  */
 #include "neff_priv.h"
 
@@ -20,7 +20,7 @@
 struct ctx {
 	const struct neff_subgraph *sg;
 	const struct neuron_target *target;
-	bool part; /* of a program with loops: others may have the outputs */
+	bool part; /* of a program with loops: another part may have the outputs */
 	struct neff_error *err;
 	struct neff_rest *rest;
 	uint64_t runs;
@@ -33,7 +33,7 @@ static int name_order(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* names of one namespace are there, well formed and different; consumes the array */
+/* The names of one namespace are present, well formed and different. Consumes the array. */
 static int names_unique(struct ctx *c, const char **names, unsigned int n, const char *kind)
 {
 	int ret = 0;
@@ -95,11 +95,13 @@ static int var_check(struct ctx *c, const struct neff_var *v, unsigned int i)
 	if (!neff_var_type_name(v->type) || v->var_id != i)
 		return neff_fail(c->err, "%s/def.json: var '%.64s': var_id %u at place %u",
 				 c->sg->name, v->name, v->var_id, i);
+
 	if (v->alignment & (v->alignment - 1))
 		return neff_fail(c->err, "%s/def.json: var '%.64s': alignment %u", c->sg->name,
 				 v->name, v->alignment);
 	if (!v->size && v->type != NEFF_VAR_STATE_BUFFER)
 		return neff_fail(c->err, "%s/def.json: var '%.64s': size 0", c->sg->name, v->name);
+
 	switch (v->type) {
 	case NEFF_VAR_INPUT:
 	case NEFF_VAR_OUTPUT:
@@ -128,17 +130,20 @@ static int vars_check(struct ctx *c)
 	if (!c->sg->nvars || c->sg->nvars > NEFF_MAX_VARS || c->sg->nqueues > NEFF_MAX_QUEUES)
 		return neff_fail(c->err, "%s/def.json: %u variables, %u queue sets", c->sg->name,
 				 c->sg->nvars, c->sg->nqueues);
+
 	ret = names_check(c);
 	for (unsigned int i = 0; !ret && i < c->sg->nvars; i++) {
 		ret = var_check(c, &c->sg->vars[i], i);
 		outputs += c->sg->vars[i].type == NEFF_VAR_OUTPUT;
 		windows += c->sg->vars[i].type == NEFF_VAR_STATE_BUFFER;
 	}
+
 	if (!ret && ((!outputs && !c->part) || windows > 1))
 		return neff_fail(c->err,
 				 "%s/def.json: %u outputs and %u state buffers, expected "
 				 "at least 1 and at most 1",
 				 c->sg->name, outputs, windows);
+
 	for (unsigned int i = 0; !ret && i < c->sg->nqueues; i++)
 		if (c->sg->queues[i].owner >= c->target->engines ||
 		    !neff_queue_type_name(c->sg->queues[i].type))
@@ -150,7 +155,7 @@ static int vars_check(struct ctx *c)
 
 /* Patterns */
 
-/* Where an error is: the member, the DMA, its descriptor, the side */
+/* Where an error is: the engine's DMA, its descriptor, and the side */
 struct at {
 	unsigned int eng, dma, desc;
 	const char *side;
@@ -162,7 +167,7 @@ static int pattern_fail(struct ctx *c, const struct at *at, const char *text)
 			 c->target->engine[at->eng].name, at->dma, at->desc, at->side, text);
 }
 
-/* Lowest and highest + 1 byte; false on overflow */
+/* The lowest byte of a pattern and the one behind its highest; false on overflow */
 static bool pattern_extent(const struct neff_pattern *p, int64_t *lo, int64_t *hi)
 {
 	int64_t span;
@@ -183,7 +188,7 @@ static bool pattern_extent(const struct neff_pattern *p, int64_t *lo, int64_t *h
 	return true;
 }
 
-/* One run inside one partition of SBUF or PSUM */
+/* True if a run lies inside one partition of SBUF or PSUM */
 static bool run_in_core(const struct neuron_target *target, uint64_t off, uint64_t len)
 {
 	if (off < (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE)
@@ -226,20 +231,24 @@ static int pattern_check(struct ctx *c, const struct at *at, const struct neff_p
 
 	if (p->var >= c->sg->nvars)
 		return pattern_fail(c, at, "no such variable");
+
 	v = &c->sg->vars[p->var];
 	if (p->ndim < 1 || p->ndim > 4 || p->step[0] != 1)
 		return pattern_fail(c, at, "not 1 to 4 dimensions, the innermost with step 1");
+
 	for (unsigned int d = 0; d < p->ndim; d++)
 		if (!p->size[d])
 			return pattern_fail(c, at, "a size of 0");
 	if (!pattern_extent(p, &lo, &hi) || lo < 0)
 		return pattern_fail(c, at, "outside its variable");
+
 	for (unsigned int d = 1; d < p->ndim; d++)
 		if (__builtin_mul_overflow(runs, p->size[d], &runs))
 			runs = UINT64_MAX;
 	if (runs > NEFF_MAX_RUNS - c->runs)
 		return pattern_fail(c, at, "too many pieces");
 	c->runs += runs;
+
 	if (__builtin_mul_overflow(runs, p->size[0], bytes))
 		return pattern_fail(c, at, "too many bytes");
 	if (v->type == NEFF_VAR_STATE_BUFFER)
@@ -249,10 +258,10 @@ static int pattern_check(struct ctx *c, const struct at *at, const struct neff_p
 	return (uint64_t)hi <= v->size ? 0 : pattern_fail(c, at, "outside its variable");
 }
 
-/* A gather's table, and the indices of n rows */
+/* Checks a gather's table and the indices of its n rows. */
 static int gather_check(struct ctx *c, struct at *at, const struct neff_desc *d, uint64_t n)
 {
-	uint64_t bytes = n * sizeof(uint32_t), end; /* n: at most 2^24 */
+	uint64_t bytes = n * sizeof(uint32_t), end; /* n is at most 2^24 */
 	const struct neff_var *v;
 
 	at->side = "from";
@@ -261,15 +270,18 @@ static int gather_check(struct ctx *c, struct at *at, const struct neff_desc *d,
 		return pattern_fail(c, at,
 				    "not a table in DRAM of at most 65536 rows of at most 65536 "
 				    "bytes");
+
 	at->side = "to";
 	if (d->to.size[0] != d->from.size[0])
 		return pattern_fail(c, at, "its pieces are not the rows of 'from'");
+
 	at->side = "index";
 	if (d->index >= c->sg->nvars)
 		return pattern_fail(c, at, "no such variable");
 	if (n > NEFF_MAX_RUNS - c->runs)
 		return pattern_fail(c, at, "too many pieces");
 	c->runs += n;
+
 	v = &c->sg->vars[d->index];
 	if (v->type == NEFF_VAR_STATE_BUFFER)
 		return run_in_core(c->target, d->index_off, bytes)
@@ -294,12 +306,14 @@ static int desc_check(struct ctx *c, struct at *at, const struct neff_desc *d)
 	ret = pattern_check(c, at, &d->to, &to);
 	if (ret)
 		return ret;
+
 	if (d->gather)
 		ret = gather_check(c, at, d, to / d->to.size[0]);
 	else if (from != to)
 		ret = pattern_fail(c, at, "not as many bytes as 'from'");
 	if (ret)
 		return ret;
+
 	at->side = "to";
 	type = c->sg->vars[d->to.var].type;
 	if (type == NEFF_VAR_INPUT || type == NEFF_VAR_FILE)
@@ -328,7 +342,10 @@ static int dma_check(struct ctx *c, unsigned int eng, unsigned int i)
 	return ret;
 }
 
-/* A gather's rows come later than what its queue copies behind it: gathers have their own */
+/*
+ * A gather's rows arrive later than copies that follow it in the same queue set, so gathers have
+ * queue sets of their own.
+ */
 static int gathers_check(struct ctx *c, unsigned int eng)
 {
 	const struct neff_engine *e = &c->sg->engine[eng];
@@ -406,11 +423,14 @@ static int insn_check(struct ctx *c, struct program *p, const struct neuron_insn
 	if (neuron_isa_check(insn, p->eng, c->target, &fault) ||
 	    neuron_isa_check_weights(insn, c->target, &p->weights, &fault))
 		return insn_fail(c, p, fault.reason);
+
 	neuron_isa_load_weights(&p->weights, insn);
 	if ((insn->opcode == NEURON_OP_PROGRAM_START) != !p->offset)
 		return insn_fail(c, p, "program_start is the first instruction and no other");
+
 	if (uses_runtime_semaphore(c->target, insn))
 		return semaphore_fail(c, p);
+
 	switch (insn->opcode) {
 	case NEURON_OP_PROGRAM_START:
 		if (insn->isa_version == c->target->isa_version)
@@ -441,9 +461,11 @@ static int program_check(struct ctx *c, unsigned int eng)
 		return e->ndma ? neff_fail(c->err, "%s/%s.json: DMAs without a program",
 					   c->sg->name, c->target->engine[eng].name)
 			       : 0;
+
 	if (!e->instr_size || e->instr_size % NEURON_INSN_WORD || e->instr_size > MAX_INSTR_SIZE)
 		return neff_fail(c->err, "%s/%s.bin: size %zu is not a multiple of %d", c->sg->name,
 				 c->target->engine[eng].name, e->instr_size, NEURON_INSN_WORD);
+
 	for (; !ret && p.offset < e->instr_size; p.offset += (size_t)words * NEURON_INSN_WORD) {
 		words = neuron_isa_decode((const uint8_t *)e->instr + p.offset,
 					  (e->instr_size - p.offset) / NEURON_INSN_WORD, &insn);
@@ -455,6 +477,7 @@ static int program_check(struct ctx *c, unsigned int eng)
 		if (!ret && neff_rest_insn(c->rest, eng, &insn, p.offset))
 			ret = neff_nomem(c->err);
 	}
+
 	if (!ret && p.triggers != e->ndma)
 		return neff_fail(c->err, "%s/%s.json: dma[%u] is never triggered", c->sg->name,
 				 c->target->engine[eng].name, p.triggers);
@@ -472,9 +495,11 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neuron_ta
 	ret = vars_check(&c);
 	if (ret)
 		return ret;
+
 	c.rest = neff_rest_new(sg, target);
 	if (!c.rest)
 		return neff_nomem(err);
+
 	for (unsigned int e = 0; !ret && e < target->engines; e++) {
 		for (unsigned int i = 0; !ret && i < sg->engine[e].ndma; i++)
 			ret = dma_check(&c, e, i);
@@ -483,6 +508,7 @@ static int subgraph_check(const struct neff_subgraph *sg, const struct neuron_ta
 		if (!ret)
 			ret = program_check(&c, e);
 	}
+
 	if (!ret && !sg->engine[NEURON_ENG_SP].instr)
 		ret = neff_fail(err, "%s/def.json: no program for sp, which ends the execution",
 				sg->name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sgNN/def.json and the engine JSON files, in the official field names (docs/neff.md): from a
- * struct neff_subgraph and back. Reading checks types, names and ranges of what it takes; whether
- * the pieces fit each other is neff_check.c's.
+ * struct neff_subgraph and back. Reading checks types, names and ranges of the values; whether the
+ * pieces fit each other is checked by neff_check.c.
  */
 #include "neff_priv.h"
 #include "neff_read.h"
@@ -175,19 +175,22 @@ static int var_from_json(const struct neff_where *w, const json_t *o, struct nef
 	if (!neff_var_type_from_name(type, &v->type))
 		return neff_fail(w->err, "%s: %s: type '%.32s' is not supported", w->member,
 				 w->what, type);
-	/* a real file may leave the size of the state buffer out */
+
+	/* a file of the vendor's tools may leave out the size of the state buffer */
 	ret = v->type == NEFF_VAR_STATE_BUFFER ? uint_get_default(w, o, "size", INT64_MAX, &v->size)
 					       : uint_get(w, o, "size", INT64_MAX, &v->size);
 	if (ret)
 		return ret;
 	if (!v->size && v->type != NEFF_VAR_STATE_BUFFER)
 		return neff_fail(w->err, "%s: %s: size 0", w->member, w->what);
+
 	ret = uint_get_default(w, o, "alignment", 1u << 30, &n);
 	if (ret)
 		return ret;
 	if (n & (n - 1))
 		return neff_fail(w->err, "%s: %s: alignment %llu is not a power of two", w->member,
 				 w->what, (unsigned long long)n);
+
 	v->alignment = (uint32_t)n;
 	if (v->type == NEFF_VAR_VIRTUAL)
 		return uint_get(w, o, "backing_variable_off", INT64_MAX, &v->backing_off);
@@ -205,10 +208,12 @@ static int vars_read(struct neff_where *w, const json_t *root, struct neff_subgr
 	if (!json_is_object(vars) || !n || n > NEFF_MAX_VARS)
 		return neff_fail(w->err, "%s: 'var' is not an object of 1 to %u variables",
 				 w->member, NEFF_MAX_VARS);
+
 	sg->vars = calloc(n, sizeof(*sg->vars));
 	if (!sg->vars)
 		return neff_nomem(w->err);
 	sg->nvars = (unsigned int)n;
+
 	json_object_foreach(vars, name, o) {
 		snprintf(w->what, sizeof(w->what), "var '%.64s'", name);
 		if (!neff_name_ok(name))
@@ -219,10 +224,12 @@ static int vars_read(struct neff_where *w, const json_t *root, struct neff_subgr
 		if (sg->vars[id].name)
 			return neff_fail(w->err, "%s: %s: var_id %llu twice", w->member, w->what,
 					 (unsigned long long)id);
+
 		sg->vars[id].var_id = (uint32_t)id;
 		sg->vars[id].name = strdup(name);
 		if (!sg->vars[id].name)
 			return neff_nomem(w->err);
+
 		ret = var_from_json(w, o, &sg->vars[id]);
 		if (ret)
 			return ret;
@@ -241,11 +248,13 @@ static int queue_from_json(const struct neff_where *w, const json_t *o, struct n
 	if (!neff_queue_type_from_name(type, &q->type))
 		return neff_fail(w->err, "%s: %s: type '%.32s' is not supported", w->member,
 				 w->what, type);
+
 	e = neuron_isa_engine(w->target, owner);
 	if (e < 0)
 		return neff_fail(w->err, "%s: %s: owner '%.32s' is not an engine", w->member,
 				 w->what, owner);
 	q->owner = (unsigned int)e;
+
 	if (json_object_get(o, "num_queues"))
 		ret = uint_get(w, o, "num_queues", UINT32_MAX, &n);
 	if (!ret && n != 1)
@@ -336,7 +345,7 @@ static int dims_read(const struct neff_where *w, const json_t *o, const char *si
 	return 0;
 }
 
-/* A side's variable and where it begins there */
+/* The variable of one side, and where the side begins in it */
 static int place_read(const struct neff_where *w, const json_t *o, const char *side, uint32_t *var,
 		      uint64_t *offset)
 {
@@ -412,6 +421,7 @@ static int dma_read(struct neff_where *w, const json_t *o, const struct neff_sub
 	if (ret)
 		return ret;
 	dma->id = (uint32_t)n;
+
 	queue = string_get(w, o, "queue");
 	if (!queue)
 		return -EINVAL;
@@ -420,8 +430,10 @@ static int dma_read(struct neff_where *w, const json_t *o, const struct neff_sub
 			break;
 	if (dma->queue == sg->nqueues)
 		return neff_fail(w->err, "%s: %s: no queue set '%.64s'", w->member, w->what, queue);
+
 	if (json_object_get(o, "event"))
 		return neff_fail(w->err, "%s: %s: 'event' is not supported", w->member, w->what);
+
 	if (json_object_get(o, "semaphore")) {
 		ret = uint_get(w, o, "semaphore", neuron_target_program_semaphores(w->target) - 1,
 			       &n);
@@ -444,14 +456,17 @@ int neff_engine_read(const char *member, const json_t *root, const struct neuron
 	if (!json_is_object(root) || (list && !json_is_array(list)) || n > NEFF_MAX_DMAS)
 		return neff_fail(err, "%s: 'dma' is not a list of at most %u", member,
 				 NEFF_MAX_DMAS);
+
 	e->dma = calloc(n ? n : 1, sizeof(*e->dma));
 	w.var_index = json_object();
 	if (!e->dma || !w.var_index) {
 		json_decref(w.var_index);
 		return neff_nomem(err);
 	}
+
 	for (unsigned int i = 0; i < sg->nvars; i++)
 		json_object_set_new(w.var_index, sg->vars[i].name, json_integer(i));
+
 	for (size_t i = 0; !ret && i < n; i++) {
 		e->ndma++;
 		ret = dma_read(&w, json_array_get(list, i), sg, i, &e->dma[i]);

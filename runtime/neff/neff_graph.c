@@ -14,8 +14,8 @@
 
 struct graph {
 	json_t *nodes, *args, *heads, *rows, *shapes, *types, *names;
-	json_t *entry; /* tensor name to [node, output, 0] */
-	json_t *consumed; /* names of outputs that a later subgraph takes */
+	json_t *entry; /* maps a tensor's name to [node, output, 0] */
+	json_t *consumed; /* names of outputs that a later subgraph takes as inputs */
 	json_int_t entries;
 };
 
@@ -76,6 +76,7 @@ static void kernel_add(struct graph *g, const struct neff_subgraph *sg)
 			json_object_set_new(g->consumed, v->name, json_true());
 		json_array_append(inputs, json_object_get(g->entry, v->name));
 	}
+
 	snprintf(nin, sizeof(nin), "%u", count_type(sg, NEFF_VAR_INPUT));
 	snprintf(nout, sizeof(nout), "%u", count_type(sg, NEFF_VAR_OUTPUT));
 	node = json_array_size(g->nodes);
@@ -84,6 +85,7 @@ static void kernel_add(struct graph *g, const struct neff_subgraph *sg)
 					"neuron_kernel", "name", sg->name, "attrs", "func_name",
 					sg->name, "num_inputs", nin, "num_outputs", nout,
 					"flatten_data", "0", "inputs", inputs));
+
 	json_array_append_new(g->rows, json_integer(g->entries));
 	for (unsigned int i = 0; i < sg->nvars; i++)
 		if (sg->vars[i].type == NEFF_VAR_OUTPUT)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The 1024-byte header (docs/neff.md, Header) and the digests of the payload. */
+/* The 1024-byte header and the digests of the payload (docs/neff.md). */
 #include "neff_priv.h"
 
 #include <errno.h>
@@ -87,6 +87,7 @@ int neff_read_header(const void *buf, size_t size, struct neff_header *h, struct
 	if (size < NEFF_HEADER_SIZE)
 		return neff_fail(err, "header: %zu bytes, expected at least %d", size,
 				 NEFF_HEADER_SIZE);
+
 	decode(buf, h);
 	if (h->pkg_version != 1 && h->pkg_version != 2)
 		return neff_fail(err, "header: package version %llu, expected 1 or 2",
@@ -94,7 +95,8 @@ int neff_read_header(const void *buf, size_t size, struct neff_header *h, struct
 	if (h->header_size < NEFF_HEADER_SIZE || h->header_size > size)
 		return neff_fail(err, "header: header size %llu in a file of %zu bytes",
 				 (unsigned long long)h->header_size, size);
-	/* some writers count the header in */
+
+	/* some writers include the header in data_size */
 	if (h->data_size > size - h->header_size && h->data_size != size)
 		return neff_fail(err, "header: data size %llu, %zu bytes follow the header",
 				 (unsigned long long)h->data_size, size - (size_t)h->header_size);

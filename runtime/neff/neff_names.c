@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names in the file and what they stand for here; error text; sizes of tensors. */
+/* Names that a file uses and the values they stand for, error texts, and the sizes of tensors */
 #include "neff_priv.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ int neff_fail(struct neff_error *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	/* names come from the file, and the message is one line */
+	/* names come from the file, and the message has to stay one line */
 	for (char *p = err->text; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
@@ -77,7 +77,10 @@ bool neff_queue_type_from_name(const char *name, enum neff_queue_type *type)
 	return i >= 0;
 }
 
-/* numpy's and TVM's names; sizes of every public type, whether or not a core computes with it */
+/*
+ * Names as numpy and TVM have them, and sizes, of every public type, whether or not a core computes
+ * with it
+ */
 static const struct {
 	const char *name;
 	unsigned int size;

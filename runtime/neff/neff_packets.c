@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a transfer is to a DMA queue: two lists of contiguous runs of the same total, cut so that
- * each packet has the same bytes on both sides. The loader makes descriptors of it; the compiler
- * counts them.
+ * How a DMA queue sees a transfer: two lists of contiguous runs with the same total, cut so that
+ * each packet has the same bytes on both sides. The loader turns packets into descriptors; the
+ * compiler counts them.
  */
 #include "neff.h"
 
-/* Walks a pattern run by run; adjacent runs of a dimension come out as one */
+/*
+ * The state of a walk through a pattern, run by run; adjacent runs of a dimension are merged into
+ * one
+ */
 struct walk {
 	const struct neff_pattern *pattern;
 	uint64_t base; /* device address of the variable's byte 0 */
-	uint64_t index[4]; /* of the run; [0] is unused */
+	uint64_t index[4]; /* of the current run; [0] is unused */
 	uint64_t run; /* bytes of a run */
 	unsigned int dim; /* first dimension that is walked */
-	uint64_t left; /* bytes of the current run not taken yet */
+	uint64_t left; /* bytes of the current run that are not taken yet */
 	uint64_t addr;
 	bool done;
 };
@@ -55,7 +58,7 @@ static void walk_take(struct walk *w, uint64_t n)
 	w->done = true;
 }
 
-/* How far a side's last piece can be extended by a run at addr */
+/* The bytes by which a side's last piece can grow if the next run begins at addr */
 static uint32_t room(const struct neff_piece *side, unsigned int n, uint64_t addr)
 {
 	const struct neff_piece *last;
@@ -79,7 +82,7 @@ static bool packet_full(const struct neuron_target *target, const struct neff_pa
 	       (p->nrx == target->packet_max && !room(p->rx, p->nrx, to->addr));
 }
 
-/* As many bytes as both sides take without another piece than one new each */
+/* Takes as many bytes as fit both sides with at most one new piece on each. */
 static void packet_step(struct neff_packet *p, struct walk *from, struct walk *to)
 {
 	uint32_t tx_room = room(p->tx, p->ntx, from->addr), rx_room = room(p->rx, p->nrx, to->addr);

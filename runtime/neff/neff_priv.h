@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to libneff: error text, name tables, digests, and what reader and writer share. */
+/*
+ * Private to libneff: error texts, name tables, digests, and what the reader and the writer share
+ */
 #ifndef NEFF_PRIV_H
 #define NEFF_PRIV_H
 
@@ -10,13 +12,13 @@
 #define NEFF_NAME_MAX 255
 #define NEFF_MAX_VARS 65536u
 #define NEFF_MAX_QUEUES 4096u
-#define NEFF_MAX_DMAS (1u << 20) /* an engine */
+#define NEFF_MAX_DMAS (1u << 20) /* of an engine */
 #define NEFF_MAX_RUNS (1u << 24) /* contiguous pieces of all patterns of a subgraph */
 #define NEFF_MAX_SUBGRAPHS 64u
 
 #define NEFF_HASH_SIZE 32
 
-/* Sets the text and returns -EINVAL */
+/* Sets the text and returns -EINVAL. */
 int neff_fail(struct neff_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int neff_nomem(struct neff_error *err);
 
@@ -24,23 +26,26 @@ const char *neff_var_type_name(enum neff_var_type type);
 bool neff_var_type_from_name(const char *name, enum neff_var_type *type);
 const char *neff_queue_type_name(enum neff_queue_type type);
 bool neff_queue_type_from_name(const char *name, enum neff_queue_type *type);
-/* 1..64 bytes of letters, digits, '_', '-', '.' and not starting with '.'; for files and graphs */
+/*
+ * True for 1 to 64 bytes of letters, digits, '_', '-' and '.' that do not start with '.', for files
+ * and graphs
+ */
 bool neff_file_name_ok(const char *name);
 bool neff_name_ok(const char *name);
 
-/* MD5 in the first 16 bytes for package version 2, SHA-256 for 1. 0 or -EINVAL */
+/* Writes MD5 into the first 16 bytes for package version 2, SHA-256 for 1. Returns 0 or -EINVAL. */
 int neff_digest(uint64_t pkg_version, const void *data, size_t size, uint8_t hash[NEFF_HASH_SIZE]);
 
 void neff_header_encode(const struct neff_header *header, uint8_t out[NEFF_HEADER_SIZE]);
 
-/* Shapes: bytes of an input or output, 0 when the type or the product is not representable */
+/* The bytes of an input or output; 0 if there is no such type or the product overflows */
 uint64_t neff_tensor_size(uint8_t dtype, unsigned int ndim, const uint64_t *shape);
 
-/* Programs, patterns, triggers against each other (neff_check.c) */
+/* Checks programs, patterns and triggers against each other (neff_check.c). */
 int neff_check_model(const struct neff_model *model, struct neff_error *err);
-/* Several subgraphs against each other (neff_stages.c) */
+/* Checks several subgraphs against each other (neff_stages.c). */
 int neff_check_stages(const struct neff_model *model, struct neff_error *err);
-/* Subgraph structures from and to JSON (neff_def.c, neff_graph.c) */
+/* Subgraphs from and to JSON (neff_def.c, neff_graph.c) */
 json_t *neff_def_to_json(const struct neff_subgraph *sg, const struct neuron_target *target);
 json_t *neff_engine_to_json(const struct neff_subgraph *sg, unsigned int eng);
 json_t *neff_graph_to_json(const struct neff_model *model);

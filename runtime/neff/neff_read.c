@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader. Everything in the file is hostile until it is checked: sizes against limits before
- * memory is taken, names before they are compared, JSON before it is believed, and the whole by
- * neff_check.c. On any error nothing is kept.
+ * The reader. Everything in the file is taken as hostile until it is checked: sizes against limits
+ * before memory is taken, names before they are compared, JSON before its values are used, and the
+ * whole by neff_check.c. After an error nothing is kept.
  */
 #include "neff_read.h"
 
@@ -15,9 +15,9 @@
 
 #define VERSION_MAJOR_MAX 2
 #define READ_CHUNK (1u << 20)
-#define MEMBER_ROOM 4096u /* of a member at first */
+#define MEMBER_ROOM 4096u /* bytes that a member's first allocation has */
 
-/* Member names: relative, no "..", "./" taken off */
+/* A member's name if it is relative and has no "..", without a leading "./"; else NULL */
 static const char *clean_name(const char *name)
 {
 	const char *p;
@@ -61,7 +61,7 @@ static bool is_json(const char *name)
 	return n > 5 && !strcmp(name + n - 5, ".json");
 }
 
-/* Room that did not fill goes back */
+/* Gives back the memory that a member did not fill. */
 static int member_end(struct neff_reader *r, struct neff_member *m, size_t room)
 {
 	size_t size = m->size ? m->size : 1;
@@ -74,7 +74,7 @@ static int member_end(struct neff_reader *r, struct neff_member *m, size_t room)
 	return 0;
 }
 
-/* The declared size is only a hint: memory grows with what really arrives */
+/* The declared size is only a hint: memory grows with the bytes that arrive. */
 static int member_data(struct neff_reader *r, struct archive *a, struct neff_member *m)
 {
 	size_t room = 0;
@@ -93,6 +93,7 @@ static int member_data(struct neff_reader *r, struct archive *a, struct neff_mem
 				return neff_nomem(r->err);
 			m->data = p;
 		}
+
 		n = archive_read_data(a, m->data + m->size,
 				      room - m->size < READ_CHUNK ? room - m->size : READ_CHUNK);
 		if (n < 0)
@@ -100,9 +101,11 @@ static int member_data(struct neff_reader *r, struct archive *a, struct neff_mem
 					 archive_error_string(a) ?: "cannot unpack");
 		if (!n)
 			return member_end(r, m, room);
+
 		m->size += (size_t)n;
 		r->unpacked += (uint64_t)n;
 		r->json += is_json(m->name) ? (uint64_t)n : 0;
+
 		if (r->json > r->limits.max_json)
 			return neff_fail(r->err, "%.160s: more than %llu bytes of JSON", m->name,
 					 (unsigned long long)r->limits.max_json);
@@ -122,11 +125,13 @@ static int member_read(struct neff_reader *r, struct archive *a, struct archive_
 				 "payload: member name '%.160s' is absolute or leaves the "
 				 "archive",
 				 raw ? raw : "");
+
 	if (archive_entry_filetype(e) == AE_IFDIR)
 		return 0;
 	if (archive_entry_filetype(e) != AE_IFREG || archive_entry_hardlink(e) ||
 	    archive_entry_symlink(e))
 		return neff_fail(r->err, "%.160s: not a regular file", name);
+
 	if (!*name)
 		return neff_fail(r->err, "payload: a member has no name");
 	if (archive_entry_size_is_set(e) &&
@@ -146,10 +151,12 @@ static int payload_read(struct neff_reader *r, struct archive *a, const void *bu
 	if (archive_read_support_filter_gzip(a) != ARCHIVE_OK ||
 	    archive_read_support_format_tar(a) != ARCHIVE_OK)
 		return neff_nomem(r->err);
+
 	ret = archive_read_open_memory(a, buf, size);
 	if (ret != ARCHIVE_OK)
 		return neff_fail(r->err, "payload: %.160s",
 				 archive_error_string(a) ?: "cannot unpack");
+
 	for (;;) {
 		ret = archive_read_next_header(a, &e);
 		if (ret == ARCHIVE_EOF)
@@ -190,7 +197,7 @@ static struct neff_member *member_find(struct neff_reader *r, const char *name)
 	return bsearch(&key, r->members, r->count, sizeof(key), name_order);
 }
 
-/* *cost: what json_done gives back */
+/* *cost is what json_done gives back. */
 static int json_member(struct neff_reader *r, const char *name, json_t **root, uint64_t *cost)
 {
 	struct neff_member *m = member_find(r, name);
@@ -214,7 +221,7 @@ static void json_done(struct neff_reader *r, json_t *root, uint64_t cost)
 	neff_give(r, cost);
 }
 
-/* A member's bytes move to the model; each only once */
+/* Moves a member's bytes into the model; a member can be taken once. */
 static int data_take(struct neff_reader *r, const char *name, void **data, size_t *size)
 {
 	struct neff_member *m = member_find(r, name);
@@ -230,7 +237,7 @@ static int data_take(struct neff_reader *r, const char *name, void **data, size_
 	return 0;
 }
 
-/* <sg>/<file named by key of def.json>; 1 when there is no such key */
+/* Takes <sg>/<the file that def.json names under key>; returns 1 if there is no such key. */
 static int engine_file(struct neff_reader *r, const struct neff_subgraph *sg, const json_t *def,
 		       const char *key, char path[256])
 {
@@ -320,15 +327,18 @@ static int subgraph_entry(struct neff_reader *r, struct neff_model *model, const
 	if (!name || !neff_file_name_ok(name) || !definition)
 		return neff_fail(r->err, "kelf-0.json: graphs[%u]: no good name or definition",
 				 model->nsubgraphs);
+
 	for (unsigned int i = 0; i < model->nsubgraphs; i++)
 		if (!strcmp(model->subgraphs[i].name, name))
 			return neff_fail(r->err, "kelf-0.json: two graphs '%.64s'", name);
+
 	snprintf(path, sizeof(path), "%s/def.json", name);
 	if (strcmp(path, definition))
 		return neff_fail(r->err,
 				 "kelf-0.json: graphs[%u]: definition '%.64s', expected "
 				 "'%s'",
 				 model->nsubgraphs, definition, path);
+
 	sg->name = strdup(name);
 	if (!sg->name)
 		return neff_nomem(r->err);
@@ -440,6 +450,7 @@ static int header_check(struct neff_reader *r, const struct neff_header *h, cons
 		r->err->version = true;
 		return -ENOTSUP;
 	}
+
 	if (h->feature_bits & ~NEFF_FEATURE_EMU || !(h->feature_bits & NEFF_FEATURE_EMU)) {
 		neff_fail(r->err,
 			  "header: feature bits 0x%llx, supported 0x%llx: not a program of "
@@ -448,6 +459,7 @@ static int header_check(struct neff_reader *r, const struct neff_header *h, cons
 		r->err->version = true;
 		return -ENOTSUP;
 	}
+
 	if (!r->limits.validate_hash)
 		return 0;
 	if (neff_digest(h->pkg_version, payload, size, hash))
@@ -471,13 +483,16 @@ static int read_all(struct neff_reader *r, const uint8_t *buf, size_t size,
 	ret = neff_read_header(buf, size, h, r->err);
 	if (ret)
 		return ret;
+
 	payload = h->data_size == size ? size - h->header_size : h->data_size;
 	ret = header_check(r, h, buf + h->header_size, payload);
 	if (ret)
 		return ret;
+
 	a = archive_read_new();
 	if (!a)
 		return neff_nomem(r->err);
+
 	ret = payload_read(r, a, buf + h->header_size, payload);
 	archive_read_free(a);
 	if (!ret)
@@ -496,19 +511,23 @@ int neff_read(const void *buf, size_t size, const struct neff_limits *limits,
 	*model = NULL;
 	if (!m)
 		return neff_nomem(err);
+
 	neff_limits_set(&r.limits, limits, size);
 	m->target = r.limits.target;
 	ret = read_all(&r, buf, size, m);
+
 	for (size_t i = 0; i < r.count; i++) {
 		free(r.members[i].name);
 		free(r.members[i].data);
 	}
 	free(r.members);
+
 	if (ret) {
 		neff_give(&r, r.taken);
 		neff_free(m);
 		return ret;
 	}
+
 	*model = m;
 	return 0;
 }

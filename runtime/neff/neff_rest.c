@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does a program leave its core at rest? Whoever executes next finds what it left, so when SP has
- * executed its last instruction every other engine has to be through, every DMA complete, every
- * semaphore 0 and every event clear (docs/neff.md, Rules a program keeps). Called by neff_check.c,
- * which hands over each instruction.
+ * Checks that a program leaves its core at rest. The next program finds what this one left, so when
+ * SP has executed its last instruction, every other engine must have finished, every DMA must be
+ * complete, every semaphore 0 and every event clear (docs/neff.md, Rules a program keeps).
+ * neff_check.c calls this and hands over each instruction.
  *
  * A walk back from SP's end collects what must have happened before it, whatever the speed of
  * engines and queues. A wait for n of a semaphore means that its n-th increment has happened, if
- * one engine or one queue increments it by one and nobody changes it otherwise: from 0 on
- * increments then come in one order. An engine that did an instruction did all before it, a queue
- * that completed a DMA completed all before it, and a DMA that is complete was triggered. Other
- * waits tell nothing and are no error. A wait that is never satisfied, if SP's end needs it, means
- * that SP never ends: such an execution is over by its timeout, and the core is reset.
+ * one engine or one queue increments it by one and nobody changes it otherwise: increments then
+ * come in one order, from 0 on. An engine that executed an instruction has executed all before it,
+ * a queue that completed a DMA has completed all before it, and a DMA that is complete was
+ * triggered. Other waits prove nothing and are no error. If SP's end depends on a wait that is
+ * never satisfied, SP never ends: such an execution ends by its timeout, and the core is reset.
  */
 #include "neff_rest.h"
 
@@ -22,36 +22,37 @@
 
 #define SP NEURON_ENG_SP
 #define NOBODY UINT32_MAX
-#define QUEUE(q) (NEURON_ENGINES_MAX + (q)) /* as an actor */
+#define QUEUE(q) (NEURON_ENGINES_MAX + (q)) /* a queue as a producer */
 
 /* An instruction that waits for a semaphore to be at least value */
 struct wait {
-	uint32_t at; /* instruction */
+	uint32_t at; /* index of the instruction */
 	uint32_t value;
 	uint8_t semaphore;
 };
 
 struct engine {
 	uint32_t n, next_dma;
-	uint32_t end; /* behind its last instruction that does something */
-	size_t last; /* byte offset of that one */
+	uint32_t end; /* index behind its last instruction that has an effect */
+	size_t last; /* byte offset of that instruction */
 	struct wait *wait;
 	uint32_t nwaits, cap;
-	uint32_t known, seen; /* instructions that are done before SP's end; waits looked at */
+	/* instructions that are known to be done before SP's end; waits that were looked at */
+	uint32_t known, seen;
 };
 
 struct queue {
-	uint32_t *trigger; /* of each DMA: the owner's instruction */
+	uint32_t *trigger; /* for each DMA: the owner's instruction that triggers it */
 	uint32_t n, cap, known;
 };
 
 struct semaphore {
-	uint32_t producer; /* engine, or QUEUE */
-	bool free; /* more than one increments it, or somebody does something else */
-	bool changed; /* by anything but a clear */
+	uint32_t producer; /* an engine, or QUEUE(q) */
+	bool free; /* more than one producer increments it, or something else changes it */
+	bool changed; /* by anything other than a clear */
 	bool set; /* to a value, or cleared on the way */
 	int64_t sum;
-	uint32_t *by; /* of each increment: the producer's instruction or DMA */
+	uint32_t *by; /* for each increment: the producer's instruction or DMA */
 	uint32_t n, cap;
 };
 
@@ -61,10 +62,10 @@ struct neff_rest {
 	struct engine engine[NEURON_ENGINES_MAX];
 	struct queue *queue;
 	struct semaphore sem[NEURON_SEMAPHORES_MAX];
-	int64_t events[NEURON_EVENTS_MAX]; /* set, less cleared */
-	uint8_t clear_first, clear_last; /* SP's last instruction */
+	int64_t events[NEURON_EVENTS_MAX]; /* sets less clears */
+	uint8_t clear_first, clear_last; /* the range that SP's last instruction clears */
 	bool clears;
-	bool endless; /* SP's end is never reached */
+	bool endless; /* SP never reaches its end */
 };
 
 static int grow(void **list, uint32_t n, uint32_t *cap, size_t size)
@@ -155,7 +156,10 @@ static void cleared_early(struct neff_rest *rest, unsigned int first, unsigned i
 		rest->sem[i].set = true;
 }
 
-/* What SP clears with its last instruction, if that leaves nothing itself, is 0 at the end */
+/*
+ * The range that SP's last instruction clears is 0 at the end, if that instruction itself leaves
+ * nothing.
+ */
 static void add_clear(struct neff_rest *rest, unsigned int eng, const struct neuron_insn *insn)
 {
 	if (eng == SP && rest->clears)
@@ -218,7 +222,10 @@ static int add_wait(struct engine *e, const struct neuron_insn *insn)
 	return 0;
 }
 
-/* Whenever it is executed, nobody sees it: the whole program of an engine that has nothing to do */
+/*
+ * An instruction without an effect, wherever it stands: the whole program of an engine that has
+ * nothing to do
+ */
 static bool is_idle(const struct neuron_insn *insn)
 {
 	return (insn->opcode == NEURON_OP_PROGRAM_START || insn->opcode == NEURON_OP_NOP) &&
@@ -264,7 +271,10 @@ static void know(struct neff_rest *rest, uint32_t actor, uint32_t n)
 	}
 }
 
-/* What the waits of an engine mean, up to where it is known to have come; true: there were some */
+/*
+ * Follows the waits of an engine up to the instruction that is known to be done; true if there were
+ * any.
+ */
 static bool look_back(struct neff_rest *rest, struct engine *e)
 {
 	uint32_t from = e->seen;
@@ -323,7 +333,7 @@ static int check_done(const struct neff_rest *rest, struct neff_error *err)
 	return 0;
 }
 
-/* Errors of semaphores and events end an execution and reset the core, so sums hold */
+/* Sums are enough: an error of a semaphore or an event ends the execution and resets the core. */
 static int check_zero(const struct neff_rest *rest, struct neff_error *err)
 {
 	for (unsigned int i = 0; i < rest->target->semaphores; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Does a program leave its core at rest (neff_rest.c)? Private to libneff. */
+/* Private to libneff: does a program leave its core at rest? (neff_rest.c) */
 #ifndef NEFF_REST_H
 #define NEFF_REST_H
 
@@ -9,13 +9,19 @@
 
 struct neff_rest;
 
-/* For a subgraph whose variables, queue sets and DMAs have been checked; NULL: out of memory */
+/*
+ * For a subgraph whose variables, queue sets and DMAs have been checked. Returns NULL if memory is
+ * out.
+ */
 struct neff_rest *neff_rest_new(const struct neff_subgraph *sg, const struct neuron_target *target);
 void neff_rest_free(struct neff_rest *rest);
-/* Each instruction of each engine in its order, checked by itself; offset in bytes. 0 or -ENOMEM */
+/*
+ * Takes each instruction of each engine in order, after its own check; offset is in bytes. Returns
+ * 0 or -ENOMEM.
+ */
 int neff_rest_insn(struct neff_rest *rest, unsigned int eng, const struct neuron_insn *insn,
 		   size_t offset);
-/* After all of them: 0 or -EINVAL with what is left undone */
+/* After all instructions: returns 0, or -EINVAL with a text that says what is left undone. */
 int neff_rest_check(struct neff_rest *rest, struct neff_error *err);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Do the subgraphs of a model fit each other: what passes between the stages of a pipeline, and the
- * parts of a program with loops? Each by itself has passed neff_check.c, which calls this.
+ * Checks that the subgraphs of a model fit each other: what passes between the stages of a
+ * pipeline, and the parts of a program with loops. neff_check.c calls this after it has checked
+ * each subgraph by itself.
  */
 #include "neff_priv.h"
 
@@ -9,8 +10,8 @@
 
 struct stages {
 	const struct neff_model *model;
-	json_t *names, *in,
-		*out; /* of subgraphs; of tensors: subgraph << 16 | variable, the first */
+	json_t *names; /* of the subgraphs */
+	json_t *in, *out; /* a tensor's name to subgraph << 16 | variable, the first that has it */
 	struct neff_error *err;
 };
 
@@ -51,7 +52,10 @@ static int list_io(struct stages *s, unsigned int k, unsigned int i)
 			 s->model->subgraphs[other].name);
 }
 
-/* An input is the caller's, whoever reads it too, or the output of the subgraph before */
+/*
+ * An input is either the caller's, however many subgraphs read it, or the output of the subgraph
+ * before.
+ */
 static int input_check(const struct stages *s, unsigned int k, const struct neff_var *v)
 {
 	const struct neff_subgraph *sg = s->model->subgraphs;
@@ -60,17 +64,20 @@ static int input_check(const struct stages *s, unsigned int k, const struct neff
 
 	out = find_io(s, s->out, v->name, &o);
 	in = find_io(s, s->in, v->name, &i);
+
 	if (out && s->model->nloops)
 		return neff_fail(s->err,
 				 "%s/def.json: var '%.64s': an output of %s; parts of a program "
 				 "with "
 				 "loops share virtual variables",
 				 sg[k].name, v->name, sg[o].name);
+
 	if (out && o + 1 != k)
 		return neff_fail(s->err,
 				 "%s/def.json: var '%.64s': an output of %s, which is not the "
 				 "subgraph before",
 				 sg[k].name, v->name, sg[o].name);
+
 	if ((out && !same_tensor(out, v)) || !same_tensor(in, v))
 		return neff_fail(s->err,
 				 "%s/def.json: var '%.64s': type or shape is not that of %s",
@@ -107,7 +114,7 @@ static int loop_fail(const struct stages *s, unsigned int i, const char *text)
 	return neff_fail(s->err, "kelf-0.json: loops[%u]: %s", i, text);
 }
 
-/* The condition as a subgraph has it */
+/* A subgraph's variable that is the condition */
 static const struct neff_var *condition_of(const struct neff_subgraph *sg, const char *name)
 {
 	for (unsigned int i = 0; i < sg->nvars; i++)

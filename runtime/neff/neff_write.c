@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The writer: a struct neff_model becomes a header and a reproducible gzip ustar stream. The model
- * goes through the reader's checks first, so that what is written can be read.
+ * goes through the reader's checks first, so that whatever is written can be read.
  */
 #include "neff_priv.h"
 
@@ -214,7 +214,8 @@ static int write_payload(const struct members *m, struct buffer *b, struct neff_
 
 	if (!a)
 		return neff_nomem(err);
-	/* the fastest level: weights hardly shrink, and compiling should not wait for them */
+
+	/* level 1 is the fastest: weights hardly shrink, and compiling should not wait for them */
 	if (archive_write_add_filter_gzip(a) == ARCHIVE_OK &&
 	    archive_write_set_filter_option(a, "gzip", "compression-level", "1") == ARCHIVE_OK &&
 	    archive_write_set_filter_option(a, "gzip", "timestamp", NULL) == ARCHIVE_OK &&
@@ -222,10 +223,12 @@ static int write_payload(const struct members *m, struct buffer *b, struct neff_
 	    archive_write_set_bytes_in_last_block(a, 1) == ARCHIVE_OK &&
 	    archive_write_open2(a, b, NULL, buffer_append, NULL, NULL) == ARCHIVE_OK)
 		ret = 0;
+
 	for (size_t i = 0; !ret && i < m->count; i++)
 		ret = write_member(a, &m->list[i]);
 	if (!ret && archive_write_close(a) != ARCHIVE_OK)
 		ret = -ENOMEM;
+
 	if (ret)
 		neff_fail(err, "payload: %s", archive_error_string(a) ?: "cannot write");
 	archive_write_free(a);
@@ -266,6 +269,7 @@ int neff_write(const struct neff_model *model, void **buf, size_t *size, struct 
 	*size = 0;
 	ret = neff_check_model(model, err);
 	if (!ret)
+
 		ret = add_all(&m, model, err);
 	if (!ret) {
 		qsort(m.list, m.count, sizeof(*m.list), by_name);
@@ -273,13 +277,16 @@ int neff_write(const struct neff_model *model, void **buf, size_t *size, struct 
 	}
 	if (!ret)
 		ret = write_file(model, &m, &b, err);
+
 	for (size_t i = 0; i < m.count; i++)
 		free(m.list[i].owned);
 	free(m.list);
+
 	if (ret) {
 		free(b.data);
 		return ret;
 	}
+
 	*buf = b.data;
 	*size = b.size;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process's hold on the machine, and the calls that are in it. */
+/* The process's hold on the machine, and the count of the calls in progress */
 #include "rt_context.h"
 
 struct rt rt = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A core of this process: notification rings, the module's lock of it, its reset. */
+/* A core of this process: its notification rings, the kernel module's lock of it, and its reset */
 #include <errno.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static NRT_STATUS nq_make(struct rt_core *core, unsigned int type, unsigned int 
 	return NRT_SUCCESS;
 }
 
-/* Fresh notification rings, after a reset as well */
+/* Makes fresh notification rings; a reset needs them as well. */
 static NRT_STATUS make_rings(struct rt_core *core)
 {
 	NRT_STATUS status = nq_make(core, NEURON_NQ_NOTIFY, NEURON_ENG_SP, &core->done);
@@ -47,7 +47,9 @@ bool rt_nq_next(struct rt_nq *nq, struct rt_notification *entry)
 	const uint8_t *p = nq->ring + (size_t)nq->next * NEURON_NQ_ENTRY_SIZE;
 	const uint32_t *phase = (const void *)(p + NEURON_NQ_ENTRY_PHASE);
 
-	/* the device writes the phase last: what it covers is there once it is */
+	/*
+	 * the device writes the phase last, so a current phase means that the whole entry is there
+	 */
 	if (__atomic_load_n(phase, __ATOMIC_ACQUIRE) != NEURON_NQ_PHASE(nq->lap))
 		return false;
 	entry->type = p[NEURON_NQ_ENTRY_TYPE];
@@ -106,12 +108,15 @@ NRT_STATUS rt_core_reset(struct rt_core *core)
 	return status;
 }
 
-/* The module's lock of the core, as a reader with this process's uuid: neuron-ls shows it */
+/*
+ * Takes the kernel module's lock of the core, as a reader with this process's uuid; neuron-ls shows
+ * it.
+ */
 static NRT_STATUS lock_core(struct rt_core *core, const struct neuron_uuid *uuid)
 {
 	int err = ndl_crwl_writer_enter(core->dev, core->nc, uuid);
 
-	/* -EALREADY comes with the lock */
+	/* with -EALREADY the caller has the lock as well */
 	if (!err || err == -EALREADY)
 		err = ndl_crwl_writer_downgrade(core->dev, core->nc, uuid);
 	core->locked = !err;
@@ -133,7 +138,7 @@ NRT_STATUS rt_core_start(struct rt_core *core, const struct neuron_uuid *uuid)
 	if (state == NEURON_CINIT_STATE_STARTED)
 		ndl_nc_init_set_state(core->dev, core->nc, NEURON_CINIT_STATE_COMPLETED, &state);
 	status = make_rings(core);
-	/* without one the wait for an execution looks and sleeps in turn */
+	/* without a waiter the wait for an execution polls and sleeps alternately */
 	if (!status && ndl_wait_open(core->dev, core->nc, &core->waiter))
 		core->waiter = NULL;
 	return status;

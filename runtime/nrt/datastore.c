@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The datastore that this process shares with the module: what monitors see of it. Counters of a
- * core's memory are kept here as well, because they are two views of one sum.
+ * The datastore that this process shares with the kernel module: what monitors see of it. A core's
+ * memory is counted here and in its nrtx counters by one function, so that both sums agree.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void set_device_counter(void *nds, unsigned int index, uint64_t value)
 	memcpy((char *)nds + NDS_ND_OFFSET(index), &value, sizeof(value));
 }
 
-/* A datastore that cannot be had costs the monitors, not the program */
+/* If the datastore cannot be opened, monitors see nothing and the program goes on. */
 void rt_nds_open(struct rt_device *device)
 {
 	const int32_t version = 1;

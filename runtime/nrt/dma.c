@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The DMAs of a subgraph: descriptors of its queues, and what each trigger rings. */
+/* The DMAs of a subgraph: descriptors of its queues, and the doorbell counts of each trigger */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -71,6 +71,7 @@ NRT_STATUS rt_build_queues(struct rt_subgraph *sg)
 	sg->nqueues = sg->neff->nqueues;
 	if (sg->nqueues <= most)
 		sg->nqueues += rt_gather_queues(sg->neff);
+
 	if (sg->nqueues > most)
 		return rt_fail(NRT_RESOURCE, "TDRV",
 			       "%u queue sets, a core has %u (a set of gathers takes three)",
@@ -78,8 +79,10 @@ NRT_STATUS rt_build_queues(struct rt_subgraph *sg)
 	sg->queues = calloc(sg->nqueues ? sg->nqueues : 1, sizeof(*sg->queues));
 	if (!sg->queues)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
+
 	for (unsigned int q = 0; q < sg->nqueues; q++)
 		rt_queue_number(sg->core, engines + q, &sg->queues[q].eng, &sg->queues[q].qid);
+
 	status = rt_gather_begin(sg);
 	for (unsigned int e = 0; e < engines && !status; e++)
 		status = build_engine(sg, e, &descs);

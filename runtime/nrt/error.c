@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a core's error queue says: texts, statuses, counters. */
+/* The entries of a core's error queue: texts, statuses, counters */
 #include <stdio.h>
 
 #include "rt_exec.h"
@@ -44,7 +44,7 @@ static const struct error *error_of(uint16_t code)
 									      : &unknown;
 }
 
-/* The member whose program did it; a DMA's entry has no engine of its own */
+/* The member whose program caused the error; a DMA's entry names no engine */
 static const char *culprit(const struct rt_subgraph *sg, const struct rt_notification *e, char *buf,
 			   size_t size)
 {

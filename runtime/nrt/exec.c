@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One execution: inputs into the subgraphs' device memory, their programs, outputs back. The core's
- * lock is held all along, so a core executes one model at a time; different cores run in parallel.
- * What a pipeline or a loop does besides is in its steps.
+ * One execution: inputs are copied into the subgraphs' device memory, the programs run, outputs are
+ * copied back. The core's lock is held throughout, so a core executes one model at a time;
+ * different cores run in parallel. What a pipeline or a loop does in addition is in its steps.
  */
 #include "rt_clock.h"
 #include "rt_exec.h"
@@ -31,6 +31,7 @@ static void count_core(const struct rt_job *job, NRT_STATUS status, uint64_t dev
 	c->time_in_use_us += device_us;
 	c->latency_device_us += device_us;
 	c->latency_total_us += total_us;
+
 	if (!status) {
 		c->infer_completed++;
 		counter = NDS_NC_COUNTER_INFER_COMPLETED;
@@ -43,8 +44,10 @@ static void count_core(const struct rt_job *job, NRT_STATUS status, uint64_t dev
 	} else {
 		c->infer_err++;
 	}
+
 	for (unsigned int i = 0; i < job->n; i++)
 		macs += job->sg[i].macs;
+
 	rt_nds_add(core, counter, 1);
 	rt_nds_add(core, NDS_NC_COUNTER_INFERENCE_COUNT, 1);
 	rt_nds_add(core, NDS_NC_COUNTER_TIME_IN_USE, device_us);
@@ -67,12 +70,12 @@ static NRT_STATUS begin(const struct rt_job *job, NRT_STATUS status)
 	return job->steps->begin ? job->steps->begin(job, status) : status;
 }
 
-/* The core for this execution, with nothing in it of what came before */
+/* Takes the core for this execution, cleared of what earlier executions left. */
 static NRT_STATUS take_core(struct rt_subgraph *sg)
 {
 	NRT_STATUS status;
 
-	/* what came between executions is of a copy, whose caller was told */
+	/* errors that arrived between executions belong to a copy, whose caller was told */
 	rt_errors_collect(sg, NRT_SUCCESS);
 	rt_details_clear();
 	status = rt_interrupted(sg->model);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gathers: DMAs whose source addresses the program chooses. No instruction makes an address and no
- * index is believed, so three queues do it, of which the program rings the first:
+ * Gathers: DMAs whose source addresses the program chooses. No instruction computes an address and
+ * no index is trusted, so three queues do it. The program rings the first one:
  *
- * 1. the index's low bytes into the descriptors of the second queue, which then is rung;
- * 2. these read an address each, from a list of the addresses of all rows, into the source
- *    addresses of the third queue's descriptors, which then is rung;
- * 3. the rows, and the semaphore.
+ * 1. the first queue copies the index's low bytes into the descriptors of the second one, and rings
+ *    it;
+ * 2. the second queue reads an address for each index from a list of the addresses of all rows,
+ *    writes it into the source addresses of the third queue's descriptors, and rings that queue;
+ * 3. the third queue copies the rows and increments the semaphore.
  *
  * A list has a place for every number that an index's low bytes can have, row i modulo the number
  * of rows at place i, and lies at an address that is a multiple of its size: whatever the program
  * computes, the second queue stays in the list and the third in the table. Places are 256 bytes
- * apart, so that the byte of the address below the index is the loader's: which of the LIST_TABLES
+ * apart, so that the loader sets the lowest byte of the address: it selects one of the LIST_TABLES
  * tables that share a list.
  */
 #include <errno.h>
@@ -22,10 +23,10 @@
 
 #define PLACE 256 /* bytes from one place of a list to the next */
 #define LIST_TABLES (PLACE / (int)sizeof(uint64_t))
-#define MAX_LISTS 8 /* 128 MiB */
+#define MAX_LISTS 8 /* of up to 16 MiB each */
 #define MAX_TABLES (MAX_LISTS * LIST_TABLES)
-#define MAX_ROWS (1u << 22) /* of a queue */
-#define BELLS 4 /* words of a gather: what rings the second queue, what rings the third */
+#define MAX_ROWS (1u << 22) /* rows that one queue gathers */
+#define BELLS 4 /* doorbell values of a gather: two for the second queue, two for the third */
 
 struct table {
 	uint32_t var;
@@ -38,13 +39,13 @@ struct rt_gathers {
 	unsigned int ntables;
 	struct table table[MAX_TABLES];
 	struct rt_chunk list[MAX_LISTS], bells;
-	unsigned int n, next; /* gathers, and the next to be added */
+	unsigned int n, next; /* the number of gathers, and the next one to be added */
 	uint32_t *bell;
 };
 
 static bool is_gather(const struct neff_dma *dma)
 {
-	return dma->desc[0].gather; /* then all are (libneff checked it) */
+	return dma->desc[0].gather; /* all of them are gathers then: libneff checked it */
 }
 
 static uint64_t rows_of(const struct neff_desc *d)
@@ -56,7 +57,7 @@ static uint64_t rows_of(const struct neff_desc *d)
 	return n;
 }
 
-/* Rows and gathers of a queue; a queue of copies has none */
+/* The number of rows and gathers of a queue; both are 0 for a queue of copies */
 static unsigned int count(const struct neff_subgraph *neff, unsigned int queue, uint64_t *rows)
 {
 	const struct neff_engine *e = &neff->engine[neff->queues[queue].owner];
@@ -123,7 +124,7 @@ static void fill_list(const struct rt_subgraph *sg, const struct table *t, unsig
 	for (uint64_t at = slot * sizeof(uint64_t); at < size; at += PLACE) {
 		uint64_t addr = first + row * (uint64_t)t->pitch;
 
-		memcpy(list + at, &addr, sizeof(addr)); /* little-endian, as this machine is */
+		memcpy(list + at, &addr, sizeof(addr)); /* little-endian, as the host is */
 		row = row + 1 < t->rows ? row + 1 : 0;
 	}
 }
@@ -153,7 +154,7 @@ static NRT_STATUS make_list(struct rt_subgraph *sg, unsigned int n)
 		   : NRT_SUCCESS;
 }
 
-/* The queues behind each queue of gathers, and their descriptors' memory */
+/* Makes the two queues behind each queue of gathers, and their descriptors' memory. */
 static NRT_STATUS make_queues(struct rt_subgraph *sg)
 {
 	struct rt_ring *next = sg->queues + sg->neff->nqueues;
@@ -170,7 +171,8 @@ static NRT_STATUS make_queues(struct rt_subgraph *sg)
 		sg->gathers->n += (unsigned int)n;
 		sg->queues[q].next = next;
 		next->next = next + 1;
-		/* one descriptor a row, and one a gather: the doorbells, the semaphore */
+
+		/* one descriptor for a row, and one for a gather: the doorbells or the semaphore */
 		status = rt_half_reserve(sg->core, &next[0].tx, (uint32_t)(rows + n));
 		if (!status)
 			status = rt_half_reserve(sg->core, &next[1].tx, (uint32_t)(rows + n));
@@ -186,25 +188,29 @@ NRT_STATUS rt_gather_begin(struct rt_subgraph *sg)
 
 	if (sg->nqueues == sg->neff->nqueues)
 		return NRT_SUCCESS;
+
 	g = sg->gathers = calloc(1, sizeof(*g));
 	if (!g)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 	g->width = 1;
+
 	status = make_queues(sg);
 	for (unsigned int e = 0; e < sg->target->engines && !status; e++)
 		status = find_tables(g, &sg->neff->engine[e]);
 	for (unsigned int n = 0; n * LIST_TABLES < g->ntables && !status; n++)
 		status = make_list(sg, n);
+
 	if (!status)
 		status = rt_chunk_alloc(sg->core, g->n * BELLS * sizeof(uint32_t), 0,
 					NEURON_MEMALLOC_TYPE_DMA_RINGS_DEVICE, &g->bells);
 	if (status)
 		return status;
+
 	g->bell = calloc(g->n, BELLS * sizeof(uint32_t));
 	return g->bell ? NRT_SUCCESS : rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
 }
 
-/* Where the addresses of n descriptors that are about to be added will lie, byte by byte */
+/* Where the address fields of the next n descriptors will lie, as a pattern of their bytes */
 static struct neff_pattern addresses(const struct rt_ring *ring, uint64_t size, uint64_t n)
 {
 	return (struct neff_pattern){
@@ -234,7 +240,7 @@ static int add_rows(struct rt_subgraph *sg, const struct neff_desc *d, struct rt
 	struct neff_pattern to = addresses(places, g->width, n);
 	int err;
 
-	to.offset++; /* the byte below is the table's */
+	to.offset++; /* the loader sets the lowest byte: it selects the table */
 	err = rt_ring_add_copy(sg->target, ring, &index, sg->vars[d->index].pa, &to,
 			       places->tx.chunk.pa);
 	to = addresses(rows, sizeof(uint64_t), n);
@@ -247,7 +253,7 @@ static int add_rows(struct rt_subgraph *sg, const struct neff_desc *d, struct rt
 	return err;
 }
 
-/* Two words into the two doorbells of the next queue, behind a barrier */
+/* Adds two words to the two doorbells of the next queue, behind a barrier. */
 static int add_bells(struct rt_subgraph *sg, struct rt_ring *ring, unsigned int bell)
 {
 	const struct rt_ring *next = ring->next;

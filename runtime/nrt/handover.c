@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What becomes of a core between two models, and of a model's hold on its cores when it goes.
+ * What happens to a core between two models, and to a model's cores when it is unloaded.
  *
- * A program that libneff takes leaves its core at rest when it ends: engines, queues, semaphores,
- * events (docs/neff.md, Rules a program keeps); one that does not end is reset away. So models of
- * one owner follow each other without more. What they computed with stays in SBUF, PSUM and the
- * engines' registers: between two owners the core is reset, which clears these too, and a model
- * that has an owner of its own leaves a core that was reset. Device memory is freed only when no
- * queue reaches it any more: while a core cannot be brought to rest, a model that goes waits in
- * rt.stale.
+ * A program that libneff accepts leaves its core at rest when it ends: engines, queues, semaphores
+ * and events (docs/neff.md, Rules a program keeps); after one that does not end the core is reset.
+ * So models of one owner follow each other without further work. The values they computed with stay
+ * in SBUF, PSUM and the engines' registers: between two owners the core is reset, which clears
+ * these too, and a model with an owner of its own leaves a core that was reset. Device memory is
+ * freed only when no queue can reach it any more: while a core cannot be brought to rest, the
+ * unloaded model waits in rt.stale.
  *
  * Called by exec.c, load.c and init.c.
  */
@@ -29,7 +29,7 @@ NRT_STATUS rt_core_take(struct rt_core *core, const struct rt_subgraph *sg)
 	return status;
 }
 
-/* exec held: the subgraph's queues get the driver's own rings, on which nothing happens */
+/* With exec held: gives the subgraph's queues the driver's own rings, on which nothing happens. */
 static NRT_STATUS park(struct rt_subgraph *sg)
 {
 	struct rt_ring *ring[RT_MAX_QUEUES];
@@ -42,7 +42,10 @@ static NRT_STATUS park(struct rt_subgraph *sg)
 	return err ? rt_core_reset(sg->core) : NRT_SUCCESS;
 }
 
-/* The core's exec, if the core still has the subgraph's rings: another execution may be an hour's */
+/*
+ * Locks the core's exec if the core still has the subgraph's rings. Otherwise it does not wait:
+ * another model's execution may take an hour.
+ */
 static bool lock_loaded(struct rt_subgraph *sg)
 {
 	struct rt_core *core = sg->core;
@@ -51,12 +54,12 @@ static bool lock_loaded(struct rt_subgraph *sg)
 		if (__atomic_load_n(&core->loaded, __ATOMIC_ACQUIRE) != sg &&
 		    !__atomic_load_n(&core->broken, __ATOMIC_ACQUIRE))
 			return false;
-		sched_yield(); /* whoever has it takes the core over before it does anything */
+		sched_yield(); /* the holder takes the core over before it does anything else */
 	}
 	return true;
 }
 
-/* True: nothing of the chip works with what the subgraph has on this core */
+/* Returns true if no part of the chip uses the subgraph's memory on this core any more. */
 static bool leave_core(struct rt_subgraph *sg)
 {
 	struct rt_core *core = sg->core;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be asked about the machine and this process's part of it. */
+/* Queries about the machine and this process's part of it */
 #include <stdio.h>
 #include <string.h>
 
@@ -129,15 +129,18 @@ EXPORT NRT_STATUS nrtx_error_counters(uint32_t device, struct nrtx_error_counter
 		return status;
 	if (device >= NDL_MAX_DEVICES || !rt.devices[device].dev)
 		return rt_fail(NRT_INVALID, "TDRV", "nd%u is not in use by this process", device);
+
 	err = ndl_error_counters(rt.devices[device].dev, &errors);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "nd%u: %s", device,
 			       strerror(-err));
+
 	*counters = (struct nrtx_error_counters){
 		.sram_corrected = errors.sram.corrected,
 		.sram_uncorrected = errors.sram.uncorrected,
 		.memories = rt.gen->memories,
 	};
+
 	for (unsigned int i = 0; i < counters->memories; i++) {
 		counters->memory[i].corrected = errors.memory[i].corrected;
 		counters->memory[i].uncorrected = errors.memory[i].uncorrected;
@@ -158,7 +161,7 @@ EXPORT NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t 
 	if (!core || !stats || !size_out)
 		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", vnc, rt.ncores);
 	mine.bytes_used = core->counters.mem_device;
-	/* the cores of a chip share all of it */
+	/* the cores of a chip share all of its memory */
 	mine.bytes_limit = neuron_gen_memory(core->dev->gen);
 	*size_out = size_in < sizeof(mine) ? size_in : sizeof(mine);
 	memcpy(stats, &mine, *size_out);
@@ -180,7 +183,7 @@ EXPORT NRT_STATUS nrt_get_version(nrt_version_t *ver, size_t size)
 
 EXPORT NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t length)
 {
-	/* the size in an instance's name, by its number here */
+	/* the sizes in instance names, in the order of their numbers here */
 	static const uint16_t xlarges[] = {
 		[NRT_INSTANCE_SIZE_1XL] = 1,   [NRT_INSTANCE_SIZE_2XL] = 2,
 		[NRT_INSTANCE_SIZE_3XL] = 3,   [NRT_INSTANCE_SIZE_4XL] = 4,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nrt_init and nrt_close: devices and cores come and go. */
+/* nrt_init and nrt_close: opening and closing of devices and cores */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static NRT_STATUS open_core(struct rt_core *core, uint32_t global, uint32_t map)
 	return status ? status : rt_core_start(core, &rt.uuid);
 }
 
-/* The cores of the mark that are on the device of one of them */
+/* The bit map of the mark's cores that are on the same device as core `global` */
 static uint32_t device_map(const struct rt_mark *mark, uint32_t global)
 {
 	const uint32_t per = rt.gen->cores;
@@ -91,7 +91,7 @@ static void close_all(void)
 	rt.ncores = 0;
 }
 
-/* 32 bytes that no other process has */
+/* Makes the 32 random bytes that tell this process from others. */
 static NRT_STATUS make_uuid(void)
 {
 	if (getrandom(&rt.uuid, sizeof(rt.uuid), 0) != sizeof(rt.uuid))
@@ -99,7 +99,7 @@ static NRT_STATUS make_uuid(void)
 	return NRT_SUCCESS;
 }
 
-/* From here on rings have any length that is a multiple of 16 */
+/* the first level at which a ring's length is any multiple of 16 */
 #define DRIVER_LEVEL 7u
 
 static NRT_STATUS init_locked(void)
@@ -114,6 +114,7 @@ static NRT_STATUS init_locked(void)
 		status = rt_cores_visible(&machine, &want);
 	if (status)
 		return status;
+
 	rt.gen = machine.gen;
 	err = ndl_get_compatible_version(&min, &max);
 	if (err)
@@ -125,9 +126,11 @@ static NRT_STATUS init_locked(void)
 			       "driver too old: needs 2.9.4 or newer (runtime level %u, it has up "
 			       "to %u)",
 			       DRIVER_LEVEL, max);
+
 	status = rt_cores_mark(&machine, &want, rt.marks, &rt.nmarks);
 	if (status)
 		return status;
+
 	status = make_uuid();
 	if (!status)
 		status = open_cores(want.count);

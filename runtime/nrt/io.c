@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between tensors and the variables they are bound to. */
+/* Copies between tensors and the variables they are bound to */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,7 @@ static NRT_STATUS check(const struct rt_subgraph *sg, const struct rt_io *io)
 		if (!tensor || !tensor->storage)
 			return rt_fail(NRT_EXEC_BAD_INPUT, "NMGR", "%s '%s' is missing", what,
 				       var->neff->name);
+
 		if (tensor->size != var->neff->size)
 			return rt_fail(NRT_EXEC_BAD_INPUT, "NMGR",
 				       "Invalid data length for [%s], received %zu, expected %llu",
@@ -51,7 +52,7 @@ NRT_STATUS rt_io_check(const struct nrt_model *model, const struct rt_io *io)
 	return status;
 }
 
-/* Between a tensor and its variable; device tensors of the same device never leave it */
+/* Copies between a tensor and its variable; if both are on one device, the bytes stay on it. */
 static int transfer(struct rt_subgraph *sg, const struct rt_var *var, nrt_tensor_t *tensor, bool in)
 {
 	struct rt_storage *s = tensor->storage;
@@ -66,14 +67,17 @@ static int transfer(struct rt_subgraph *sg, const struct rt_var *var, nrt_tensor
 		return in ? ndl_memory_buf_copyin(dev, handle, buf, var->offset, tensor->size)
 			  : ndl_memory_buf_copyout(dev, handle, buf, var->offset, tensor->size);
 	}
+
 	if (s->chunk.dev == dev)
 		return in ? ndl_memory_copy(dev, s->chunk.handle, handle, tensor->offset,
 					    var->offset, tensor->size)
 			  : ndl_memory_copy(dev, handle, s->chunk.handle, var->offset,
 					    tensor->offset, tensor->size);
+
 	bounce = malloc(tensor->size);
 	if (!bounce)
 		return -ENOMEM;
+
 	if (in) {
 		err = ndl_memory_buf_copyout(s->chunk.dev, s->chunk.handle, bounce, tensor->offset,
 					     tensor->size);
@@ -85,6 +89,7 @@ static int transfer(struct rt_subgraph *sg, const struct rt_var *var, nrt_tensor
 			err = ndl_memory_buf_copyin(s->chunk.dev, s->chunk.handle, bounce,
 						    tensor->offset, tensor->size);
 	}
+
 	free(bounce);
 	return err;
 }
@@ -102,7 +107,7 @@ NRT_STATUS rt_io_copy(struct rt_subgraph *sg, const struct rt_io *io, bool in)
 		tensor = bound(var, io);
 		err = transfer(sg, var, tensor, in);
 		if (err) {
-			/* the chip may know more than that it failed */
+			/* the chip may have reported the reason */
 			status = rt_errors_collect(sg, NRT_SUCCESS);
 			return rt_fail(status ? status : rt_status_from_errno(err), "TDRV",
 				       "'%s': %s", var->neff->name, strerror(-err));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Models are loaded and unloaded. */
+/* Loading and unloading of models */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,17 @@
 
 #define DEFAULT_TIMEOUT_MS 30000
 
-/* Where a model goes: its first core (NULL: wherever there is least), and how many there may be */
+/*
+ * Where a model is loaded: its first core (NULL: the one with the fewest models), and how many
+ * cores it may take
+ */
 struct place {
 	struct rt_core *core;
-	uint32_t most; /* 0: as many as it needs */
+	uint32_t most; /* 0: as many as the model needs */
 	uint32_t timeout_ms;
 	uint64_t owner;
-	int (*account)(void *arg, int64_t bytes); /* of the memory that reading takes, or NULL */
+	/* asked for the memory that reading takes; NULL: nobody */
+	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;
 };
 
@@ -81,7 +85,9 @@ static NRT_STATUS build(struct nrt_model *model)
 	return status;
 }
 
-/* Constants and programs are on the device now; names, shapes and the header stay */
+/*
+ * Frees the constants and programs, which are on the device now; names, shapes and the header stay.
+ */
 static void drop_bulk(struct nrt_model *model)
 {
 	for (unsigned int k = 0; k < model->nsubgraphs; k++) {
@@ -108,7 +114,7 @@ static unsigned int models_on(const struct rt_core *core)
 	return n;
 }
 
-/* The first run of n cores with the fewest models */
+/* Picks the first run of n cores with the fewest models. */
 static struct rt_core *pick_cores(uint32_t n)
 {
 	struct rt_core *best = NULL;
@@ -129,7 +135,9 @@ static struct rt_core *pick_cores(uint32_t n)
 	return best;
 }
 
-/* The cores a model gets: all it needs, or as many as it may have and its stages take turns */
+/*
+ * Gives the model its cores: all it needs, or as many as it may have, which its stages then share.
+ */
 static NRT_STATUS take_cores(struct nrt_model *model, const struct place *place)
 {
 	const uint32_t version = model->neff->target->isa_version;
@@ -165,6 +173,7 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
 	model->timeout_ms = place->timeout_ms ? place->timeout_ms : default_timeout();
 	model->owner = place->owner;
+
 	status = read_neff(bytes, size, place, &model->neff);
 	if (!status) {
 		model->kind = kind_of(model->neff);
@@ -176,13 +185,16 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 		rt_model_go(model);
 		return rt_fail(status, "NMGR", "Failed to load NN");
 	}
+
 	drop_bulk(model);
 	for (uint32_t i = 0; i < model->ncores; i++)
 		rt_nds_add(model->core + i, NDS_NC_COUNTER_MODEL_LOAD_COUNT, 1);
+
 	pthread_mutex_lock(&rt.lock);
 	model->next = rt.models;
 	rt.models = model;
 	pthread_mutex_unlock(&rt.lock);
+
 	*result = model;
 	return NRT_SUCCESS;
 }
@@ -253,13 +265,15 @@ EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
 		pthread_mutex_unlock(&rt.lock);
 		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
 	}
+
 	*p = model->next;
 	while (model->running)
 		pthread_cond_wait(&model->idle, &rt.lock);
 	pthread_mutex_unlock(&rt.lock);
+
 	rt_model_go(model);
 	rt_stale_retry();
 	return NRT_SUCCESS;
 }
 
-/* Questions */
+/* Queries */

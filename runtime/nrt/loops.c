@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs with loops: a core's program has no jumps, so its parts are subgraphs, executed one
- * behind the other on one core, some of them again while a byte that they leave in the shared
- * scratchpad is not 0 (docs/neff.md, Loops). The scratchpad keeps what passes from part to part
- * and from turn to turn.
+ * Programs with loops. A core's program has no jumps, so a program with loops is cut into parts:
+ * subgraphs that one core executes one behind the other, some of them again while a byte that they
+ * leave in the shared scratchpad is not 0 (docs/neff.md, Loops). The scratchpad keeps the values
+ * that pass from part to part and from iteration to iteration.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "rt_clock.h"
 #include "rt_exec.h"
 
-/* Subgraphs that are executed again while a byte on the device is not 0 */
+/* Parts that are executed again while the condition, a byte on the device, is not 0 */
 struct loop {
 	unsigned int first, last;
 	const struct rt_var *condition;
@@ -34,7 +34,7 @@ static NRT_STATUS join(struct nrt_model *model)
 	for (unsigned int i = 0; i < loops->n; i++) {
 		const struct neff_loop *from = &neff->loops[i];
 
-		/* libneff has seen that the condition is there */
+		/* libneff has checked that the condition exists */
 		loops->loop[i] = (struct loop){
 			.first = from->first,
 			.last = from->last,
@@ -58,7 +58,7 @@ static NRT_STATUS goes_on(const struct nrt_model *model, const struct loop *loop
 		   : NRT_SUCCESS;
 }
 
-/* What is executed behind part k; model->nsubgraphs: nothing */
+/* Moves *k to the part that is executed after it; model->nsubgraphs means that none is. */
 static NRT_STATUS next_part(const struct nrt_model *model, unsigned int *k)
 {
 	const struct rt_loops *loops = model->loops;
@@ -74,7 +74,9 @@ static NRT_STATUS next_part(const struct nrt_model *model, unsigned int *k)
 			return status;
 		}
 	}
+
 	++*k;
+
 	for (unsigned int i = 0; i < loops->n && !status; i++) {
 		if (loops->loop[i].first != *k)
 			continue;
@@ -98,13 +100,16 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 		worst = status ? status : worst;
 		if (rt_fatal(status))
 			return status;
+
 		status = next_part(model, &k);
 		if (status)
 			return status;
+
 		if (k < job->n)
 			status = rt_interrupted(model);
 		if (status)
 			return status;
+
 		if (k < job->n && rt_now_us() > deadline)
 			return rt_fail(NRT_TIMEOUT, "TDRV",
 				       "execution timeout (%u ms) on Neuron Device %u NC %u: a "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which cores the machine has, which of them the environment lets this process take, and taking
- * them: the module's marks. Devices may be missing in between, unplugged; a run is what lies
- * between two gaps. Called by context.c.
+ * Which cores the machine has, which of them the environment lets this process take, and the kernel
+ * module's marks by which it takes them. Devices may be unplugged, so numbers can be missing; a run
+ * is a series of cores without a gap. Called by init.c and info.c.
  */
 #include "rt_machine.h"
 #include "rt_status.h"
@@ -25,7 +25,7 @@ NRT_STATUS rt_machine(struct rt_machine *machine)
 	return NRT_SUCCESS;
 }
 
-/* A list of increasing, contiguous cores: "3", "0-3", "0,1,2-5" */
+/* Parses a list of increasing, contiguous cores: "3", "0-3", "0,1,2-5". */
 static bool parse_cores(const char *text, uint32_t max, uint32_t *first, uint32_t *count)
 {
 	unsigned long next = 0;
@@ -44,13 +44,16 @@ static bool parse_cores(const char *text, uint32_t max, uint32_t *first, uint32_
 			if (end == text)
 				return false;
 		}
+
 		if (to < from || to >= max || (begun && from != next))
 			return false;
+
 		if (!begun)
 			*first = (uint32_t)from;
 		begun = true;
 		next = to + 1;
 		*count = (uint32_t)(next - *first);
+
 		if (!*end)
 			return true;
 		if (*end != ',')
@@ -59,7 +62,10 @@ static bool parse_cores(const char *text, uint32_t max, uint32_t *first, uint32_
 	}
 }
 
-/* The next run of cores in [start, end] from *at on, which moves behind it; false: no more */
+/*
+ * Finds the next run of cores in [start, end] from *at on, and moves *at behind it. Returns false
+ * if there is none.
+ */
 static bool next_run(const struct rt_machine *machine, const struct rt_want *want, uint32_t *at,
 		     struct rt_mark *run)
 {
@@ -132,7 +138,7 @@ static int mark(uint32_t count, const struct rt_mark *run, struct rt_mark *out, 
 	return err;
 }
 
-/* In one piece, the first that is free */
+/* Marks the first free cores that lie in one run. */
 static int mark_run(const struct rt_machine *machine, const struct rt_want *want,
 		    struct rt_mark *out, uint32_t *available)
 {
@@ -146,7 +152,9 @@ static int mark_run(const struct rt_machine *machine, const struct rt_want *want
 	return err;
 }
 
-/* More than any run has: whole runs, and the rest from the last */
+/*
+ * Marks cores of several runs when no run has enough: whole runs, and the rest from the last one.
+ */
 static int mark_runs(const struct rt_machine *machine, const struct rt_want *want,
 		     struct rt_mark *marks, unsigned int *nmarks, uint32_t *available)
 {

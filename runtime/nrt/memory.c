@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunks of device memory, and of host memory for rings. */
+/* Chunks of device memory, and of host memory for rings */
 #include <errno.h>
 #include <string.h>
 
@@ -17,13 +17,14 @@ NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, u
 	const struct neuron_gen *gen = core->dev->gen;
 	int err = -ENOMEM;
 
-	/* a core's own channel first, so that cores share them */
+	/* a core's own channel is tried first, so that the cores are spread over the channels */
 	for (uint32_t i = 0; i < gen->memories && err == -ENOMEM; i++) {
 		params.channel = (core->nc + i) % gen->memories;
 		for (params.region = 0; params.region < NDL_REGIONS && err == -ENOMEM;
 		     params.region++)
 			err = ndl_memory_alloc(core->dev, &params, &chunk->handle);
 	}
+
 	if (!err) {
 		*chunk = (struct rt_chunk){
 			core, core->dev, chunk->handle, 0, size, type, rt.epoch
@@ -33,6 +34,7 @@ NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, u
 		if (err)
 			rt_chunk_free(chunk);
 	}
+
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "TDRV",
 			       "Failed to allocate buffer in MLA DRAM for %llu bytes: %s",

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A model as its callers hold it: its life, who uses it, and whether anybody still wants it to run.
+/*
+ * A model as its callers hold it: its lifetime, the calls that use it, and the interruption of its
+ * executions
  */
 #include <stdlib.h>
 
@@ -69,7 +71,7 @@ EXPORT NRT_STATUS nrtx_interrupt(nrt_model_t *model, bool on)
 	if (!pinned)
 		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
 	atomic_store(&model->interrupted, on);
-	/* those that sleep look again */
+	/* waiting executions look at the flag again */
 	for (uint32_t i = 0; on && i < model->ncores; i++)
 		if (model->core[i].waiter)
 			ndl_wait_wake(model->core[i].waiter);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be asked about a model. */
+/* Queries about a model */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool fill_info(nrt_tensor_info_t *info, const struct neff_var *var)
 	return info->shape;
 }
 
-/* An input that several subgraphs read is one tensor */
+/* An input that several subgraphs read is one tensor and listed once. */
 static bool is_listed(const nrt_tensor_info_array_t *array, const struct neff_var *var)
 {
 	for (uint64_t i = 0; i < array->tensor_count; i++)
@@ -31,7 +31,7 @@ static bool is_listed(const nrt_tensor_info_array_t *array, const struct neff_va
 	return false;
 }
 
-/* The tensors of a subgraph, after those that are listed already */
+/* Lists the tensors of a subgraph that are not listed yet. */
 static bool list_tensors(nrt_tensor_info_array_t *array, const struct rt_subgraph *sg)
 {
 	const bool first = sg == sg->model->subgraph;
@@ -61,17 +61,20 @@ EXPORT NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_
 		return rt_fail(NRT_INVALID, "NRT", "no model");
 	if (!pinned)
 		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
+
 	for (unsigned int k = 0; k < model->neff->nsubgraphs; k++)
 		most += model->neff->subgraphs[k].nvars;
 	array = calloc(1, sizeof(*array) + most * sizeof(array->tensor_array[0]));
 	if (!array)
 		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
+
 	for (unsigned int k = 0; ok && k < model->nsubgraphs; k++)
 		ok = list_tensors(array, &model->subgraph[k]);
 	if (!ok) {
 		nrt_free_model_tensor_info(array);
 		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
 	}
+
 	*result = array;
 	return NRT_SUCCESS;
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NeuronCore Pipeline: a model of several subgraphs, each on a core of its own. What one stage
- * makes for the next it writes straight into that one's device memory, its own or a neighbour's;
- * from farther away it comes through host memory. An execution goes through the stages in the
- * thread that asked for it; as many as there are stages are under way at once.
+ * NeuronCore Pipeline: a model of several subgraphs, each a stage on a core of its own. A stage
+ * writes its values for the next one straight into that one's device memory, which is its own
+ * device's or a neighbour's; to a device farther away they go through host memory. An execution
+ * goes through the stages in the thread that asked for it; as many executions as there are stages
+ * can be in progress at once.
  *
  * Between two stages there is room for one execution's values: the next stage takes them (a copy
- * inside its device) before it begins, and only then may the stage before make new ones. It holds
- * its core's exec while it waits for that; the ones waited for are later in the pipeline and on
- * later cores, so somebody always goes on. Where stages share cores one execution at a time is
- * under way, and nobody waits.
+ * inside its device) before it begins, and only then may the stage before it make new ones. A stage
+ * holds its core's exec while it waits for that. The stages it waits for are later in the pipeline
+ * and on later cores, so there is no circle of waits. Where stages share cores, one execution is in
+ * progress at a time, and no stage waits.
  *
- * Locks: the pipeline's serial (shared cores only), a core's exec, then a boundary's lock.
+ * Locks, in this order: the pipeline's serial (shared cores only), a core's exec, a boundary's
+ * lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,29 +21,30 @@
 
 #include "rt_exec.h"
 
-/* What a stage makes for the next one */
+/* A value that one stage makes for the next */
 struct edge {
-	struct rt_var *out, *in; /* of the stage before, of the one behind */
-	struct rt_chunk landing; /* in a neighbour's device: where the stage before writes it */
-	void *host; /* from farther away: through here */
+	struct rt_var *out, *in; /* the variables of the stage before and of the stage behind */
+	/* the place in the neighbour's device where the stage before writes it */
+	struct rt_chunk landing;
+	void *host; /* the buffer through which it goes to a device farther away */
 };
 
-/* What lies between a stage and the one before it */
+/* The values that pass between a stage and the one before it */
 struct boundary {
 	unsigned int n;
 	struct edge *edge;
-	pthread_mutex_t lock; /* full */
+	pthread_mutex_t lock; /* protects full */
 	pthread_cond_t taken;
-	bool full; /* an execution of the stage before has the edges, or is about to */
+	bool full; /* an execution of the stage before has filled the edges, or is about to */
 };
 
 struct rt_pipeline {
 	bool shared; /* fewer cores than stages */
-	pthread_mutex_t serial; /* one execution, when shared */
-	struct boundary boundary[]; /* one for each subgraph; nothing is before the first */
+	pthread_mutex_t serial; /* held by the one execution in progress, when shared */
+	struct boundary boundary[]; /* one for each subgraph; the first is unused */
 };
 
-/* NULL: there is no stage before */
+/* The boundary before a stage; NULL for the first */
 static struct boundary *before(const struct rt_subgraph *stage)
 {
 	const struct nrt_model *model = stage->model;
@@ -49,7 +52,7 @@ static struct boundary *before(const struct rt_subgraph *stage)
 	return stage > model->subgraph ? &model->pipeline->boundary[stage - model->subgraph] : NULL;
 }
 
-/* NULL: there is no stage behind */
+/* The boundary behind a stage; NULL for the last */
 static struct boundary *behind(const struct rt_subgraph *stage)
 {
 	const struct nrt_model *model = stage->model;
@@ -57,7 +60,7 @@ static struct boundary *behind(const struct rt_subgraph *stage)
 	return stage + 1 < model->subgraph + model->nsubgraphs ? before(stage + 1) : NULL;
 }
 
-/* Where b's device begins for a's; 0: no link leads there */
+/* The address at which a sees b's device memory; 0: no link leads there */
 static uint64_t window_of(const struct rt_core *a, const struct rt_core *b)
 {
 	uint64_t window;
@@ -65,7 +68,7 @@ static uint64_t window_of(const struct rt_core *a, const struct rt_core *b)
 	return ndl_neighbor_window(a->dev, (int)b->device, &window) ? 0 : window;
 }
 
-/* Where a stage's values for the next one go: the way of all of them */
+/* Decides how a value goes from a stage to the next one. */
 static NRT_STATUS make_edge(struct rt_subgraph *from, struct rt_subgraph *to, struct edge *edge)
 {
 	uint64_t window = window_of(from->core, to->core);
@@ -74,7 +77,8 @@ static NRT_STATUS make_edge(struct rt_subgraph *from, struct rt_subgraph *to, st
 
 	out->edge = edge->in->edge = true;
 	if (from->core->device == to->core->device)
-		return NRT_SUCCESS; /* where the stage before has it */
+		/* the next stage copies it from where the stage before has it */
+		return NRT_SUCCESS;
 	if (!window) {
 		edge->host = malloc(out->neff->size);
 		return edge->host ? NRT_SUCCESS : rt_fail(NRT_RESOURCE, "TDRV", "out of memory");
@@ -153,7 +157,7 @@ static void free_pipeline(struct nrt_model *model)
 	free(p);
 }
 
-/* Execution: exec of the stage's core is held in what follows */
+/* Execution: the functions below run with the exec of the stage's core held */
 
 static void make_room(struct boundary *b)
 {
@@ -172,7 +176,7 @@ static void wait_for_room(struct boundary *b)
 	pthread_mutex_lock(&b->lock);
 	while (b->full)
 		pthread_cond_wait(&b->taken, &b->lock);
-	/* from here on it is ours: until the next stage has taken it, or this one failed */
+	/* the room is taken until the next stage has the values, or this stage fails */
 	b->full = true;
 	pthread_mutex_unlock(&b->lock);
 }
@@ -214,7 +218,10 @@ static NRT_STATUS pass(const struct rt_subgraph *stage, const struct boundary *b
 		   : NRT_SUCCESS;
 }
 
-/* What the stage before made is taken, or nobody wants it */
+/*
+ * Takes the values of the stage before, unless this execution has failed; either way there is room
+ * again.
+ */
 static NRT_STATUS begin(const struct rt_job *job, NRT_STATUS status)
 {
 	struct boundary *b = before(job->sg);
@@ -241,7 +248,7 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 
 static void end(const struct rt_job *job, NRT_STATUS copied)
 {
-	if (rt_fatal(copied)) /* nobody comes for what was given */
+	if (rt_fatal(copied)) /* the next stage will not run, so it takes nothing */
 		make_room(behind(job->sg));
 }
 

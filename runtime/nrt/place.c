@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a subgraph's variables lie in device memory. Small ones share chunks, a chunk lies in one
- * region of one channel; constants are copied in once, at load.
+ * Where a subgraph's variables lie in device memory. Small ones share chunks, and a chunk lies in
+ * one region of one channel. Constants are copied once, at load.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +38,10 @@ static bool align_up(uint64_t *value, uint64_t align)
 	return true;
 }
 
-/* The next chunk of a type: as many variables in order as a region holds. False: none is left */
+/*
+ * Fills the next chunk of a type with as many variables, in order, as a region holds. Returns false
+ * if none is left.
+ */
 static bool fill_chunk(struct rt_subgraph *sg, uint32_t type, uint64_t *size, uint64_t *align,
 		       unsigned int *first, unsigned int *last)
 {
@@ -53,13 +56,15 @@ static bool fill_chunk(struct rt_subgraph *sg, uint32_t type, uint64_t *size, ui
 
 		if (!placed_here(var, type))
 			continue;
+
 		a = a > VAR_ALIGN ? a : VAR_ALIGN;
 		if (!align_up(&end, a) || end + var->neff->size > region) {
 			if (any)
 				break;
-			/* larger than a region: let the allocation fail with its size */
+			/* larger than a region: the allocation is left to fail with its size */
 			end = 0;
 		}
+
 		if (!any)
 			*first = i;
 		any = true;
@@ -109,7 +114,7 @@ static NRT_STATUS place_type(struct rt_subgraph *sg, uint32_t type)
 	return NRT_SUCCESS;
 }
 
-/* How far a subgraph's virtual variables reach into the scratchpad */
+/* The end of a subgraph's virtual variables in the scratchpad */
 static NRT_STATUS virtual_end(const struct rt_subgraph *sg, uint64_t *size)
 {
 	for (unsigned int i = 0; i < sg->nvars; i++) {
@@ -190,7 +195,7 @@ NRT_STATUS rt_place_begin(struct rt_subgraph *sg)
 {
 	sg->nvars = sg->neff->nvars;
 	sg->vars = calloc(sg->nvars ? sg->nvars : 1, sizeof(*sg->vars));
-	/* a chunk a variable at most, and the scratchpad */
+	/* at most one chunk for each variable, and the scratchpad */
 	sg->chunks = calloc(sg->nvars + 1, sizeof(*sg->chunks));
 	if (!sg->vars || !sg->chunks)
 		return rt_fail(NRT_RESOURCE, "TDRV", "out of memory");

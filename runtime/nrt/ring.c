@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the DMAs of a NEFF to UDMA descriptors, packet by packet. A ring has room for one
- * execution's descriptors, in trigger order.
+ * UDMA descriptors of the DMAs of a NEFF, packet by packet. A ring has room for one execution's
+ * descriptors, in trigger order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,13 +9,14 @@
 
 #include "rt_ring.h"
 
-#define RING_ID 1 /* of a ring's first lap */
-#define HOST_RING_MAX (1u << 20) /* bytes: longer rings lie in device memory */
-#define COPY_MAX 4096 /* descriptors in one call: the module takes no more than it checks at once */
+#define RING_ID 1 /* the ring id of a ring's first lap */
+#define HOST_RING_MAX (1u << 20) /* bytes; longer rings lie in device memory */
+/* descriptors in one call: the kernel module takes no more, because it checks them at once */
+#define COPY_MAX 4096
 
 void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, uint32_t *qid)
 {
-	/* the last queue of the last engine is the driver's own */
+	/* the last queue of the last engine is the driver's copy queue */
 	*eng = core->nc * core->dev->gen->dma_engines_per_core + n / NEURON_DMA_QUEUES_PER_ENG;
 	*qid = n % NEURON_DMA_QUEUES_PER_ENG;
 }
@@ -85,7 +86,10 @@ int rt_ring_add_copy(const struct neuron_target *target, struct rt_ring *ring,
 	return neff_packets(target, from, from_pa, to, to_pa, add_packet, ring);
 }
 
-/* After the data: a word into the semaphore's increment aperture, behind a barrier */
+/*
+ * Adds the increment of a semaphore after the data: a word into its increment aperture, behind a
+ * barrier.
+ */
 int rt_ring_add_completion(const struct rt_core *core, struct rt_ring *ring, uint64_t one,
 			   unsigned int semaphore)
 {
@@ -116,7 +120,7 @@ static bool host_ring(struct rt_core *core, struct rt_half *h)
 	return true;
 }
 
-/* Where the ring is to lie, unless that was known before its descriptors were */
+/* Chooses the memory of a half, unless rt_half_reserve already did. */
 static NRT_STATUS place_half(struct rt_core *core, struct rt_half *h)
 {
 	if (h->chunk.core)
@@ -136,7 +140,10 @@ static NRT_STATUS commit_half(struct rt_core *core, struct rt_half *h,
 
 	if (status)
 		return status;
-	/* also for a host ring: the module sees which ring feeds an engine, and checks addresses */
+	/*
+	 * a host ring goes through the module too, which checks addresses and notes which ring
+	 * feeds an engine
+	 */
 	for (uint32_t at = 0, n; at < h->n && !err; at += n) {
 		n = h->n - at < COPY_MAX ? h->n - at : COPY_MAX;
 		err = ndl_dma_copy_descriptors(core->dev, h->chunk.handle,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process's hold on the machine, and the calls that are in it (context.c); init.c fills and
- * empties it.
+ * The process's hold on the machine, and the calls that are in progress (context.c); init.c opens
+ * and closes it.
  *
  * Locks, in this order: rt.lock (the context: state, cores, models), a core's exec (one execution
  * at a time, its queues and notification rings), a set's or a tensor's own. A model is pinned by
  * the calls that use it; nrt_unload waits for them. Every call that uses a core, a device or a
- * model is counted in rt.users; nrt_close lets nobody in any more, waits until all have left, and
- * holds rt.lock while it takes everything away.
+ * model is counted in rt.users; nrt_close refuses new calls, waits until all have left, and holds
+ * rt.lock while it frees everything.
  */
 #ifndef RT_CONTEXT_H
 #define RT_CONTEXT_H
@@ -20,7 +20,7 @@ struct nrt_model;
 
 struct rt_device {
 	ndl_device_t *dev;
-	uint32_t isa_version; /* 0: not one of our chips */
+	uint32_t isa_version; /* 0: no chip of the emulator */
 	void *nds;
 	size_t nds_size;
 };
@@ -29,37 +29,39 @@ struct rt {
 	pthread_mutex_t lock;
 	enum { RT_NEW, RT_INIT, RT_CLOSING, RT_CLOSED } state;
 	unsigned int users; /* calls in progress */
-	pthread_cond_t changed; /* users fell to 0, or RT_CLOSING is over */
+	pthread_cond_t changed; /* signalled when users reaches 0 and when RT_CLOSING is over */
 	uint32_t ncores;
 	struct rt_core *cores;
 	struct rt_device devices[NDL_MAX_DEVICES];
-	struct nrt_model *models; /* list */
-	pthread_mutex_t stale_lock; /* a leaf */
-	struct nrt_model *stale; /* unloaded, on cores that are not at rest; list */
+	struct nrt_model *models; /* list of the loaded models */
+	pthread_mutex_t stale_lock; /* innermost: no lock is taken under it */
+	/* list of models that were unloaded while their cores were not at rest */
+	struct nrt_model *stale;
 	struct rt_mark marks[RT_MAX_MARKS];
 	unsigned int nmarks;
-	uint32_t epoch; /* counts nrt_init: memory of an earlier one is gone */
-	const struct neuron_gen *gen; /* of its devices; from nrt_init on */
-	struct neuron_uuid uuid; /* of this process, for the core locks */
+	uint32_t epoch; /* counts nrt_init and nrt_close: memory of an earlier epoch is gone */
+	const struct neuron_gen *gen; /* the generation of its devices, set by nrt_init */
+	struct neuron_uuid uuid; /* names this process in the core locks */
 };
 extern struct rt rt;
 
 /*
- * A call begins: status is NRT_SUCCESS when it may go on, and the thread's details are cleared. It
- * ends with the block, after the return value was computed. RT_HOLD does not ask for a state.
+ * Begins a call: status is NRT_SUCCESS if it may go on, and the thread's details are cleared. The
+ * call ends with the block, after the return value was computed. RT_HOLD does the same without a
+ * status.
  */
 #define RT_ENTER(status) __attribute__((cleanup(rt_leave))) NRT_STATUS status = rt_enter()
 #define RT_HOLD(status) __attribute__((cleanup(rt_leave), unused)) NRT_STATUS status = rt_hold()
 NRT_STATUS rt_enter(void);
 NRT_STATUS rt_hold(void);
 void rt_leave(NRT_STATUS *status);
-struct rt_core *rt_core(uint32_t vnc); /* NULL beyond the last */
+struct rt_core *rt_core(uint32_t vnc); /* NULL if there is no core vnc */
 
 /* The datastore that monitors read (datastore.c) */
 void rt_nds_open(struct rt_device *device);
 void rt_nds_close(struct rt_device *device);
 void rt_nds_add(struct rt_core *core, unsigned int counter, uint64_t value);
-/* Memory of a NEURON_MEMALLOC_TYPE_*, taken or (negative) given back */
+/* Counts memory of a NEURON_MEMALLOC_TYPE_* as taken, or with a negative number as given back. */
 void rt_memory_add(struct rt_core *core, uint32_t type, int64_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A core of this process: its notification rings, its lock, what it has, its reset (core.c). */
+/* A core of this process: its notification rings, its lock, its state, its reset (core.c) */
 #ifndef RT_CORE_H
 #define RT_CORE_H
 
@@ -29,31 +29,34 @@ struct rt_notification {
 };
 
 struct rt_core {
-	uint32_t vnc; /* of this process */
-	uint32_t global; /* of the machine */
+	uint32_t vnc; /* its number in this process */
+	uint32_t global; /* its number in the machine */
 	uint32_t device, nc;
 	ndl_device_t *dev;
 	pthread_mutex_t exec;
 	struct rt_nq done, error; /* SP's notify queue, the core's error queue */
-	struct ndl_waiter *waiter; /* exec; NULL where nothing interrupts */
-	bool broken; /* a reset failed: nothing runs here any more */
-	struct rt_subgraph *loaded; /* whose rings the queues have; exec */
-	bool used; /* since its last reset, by a model of owner; exec */
+	struct ndl_waiter *waiter; /* protected by exec; NULL where the core gives no interrupt */
+	bool broken; /* a reset failed: nothing is executed here until one succeeds */
+	/* the subgraph whose rings the queues have; protected by exec */
+	struct rt_subgraph *loaded;
+	bool used; /* a model of owner used it since its last reset; protected by exec */
 	uint64_t owner;
 	bool locked; /* the module's core lock is held as a reader */
-	struct nrtx_core_counters counters; /* engine[] unused; exec held, read without */
+	/* engine[] is unused; written with exec held, read without */
+	struct nrtx_core_counters counters;
 };
 
-/* What rt_core_start leaves undone when it fails rt_core_stop ends as well */
+/* rt_core_stop also undoes an rt_core_start that failed halfway. */
 NRT_STATUS rt_core_start(struct rt_core *core, const struct neuron_uuid *uuid);
 void rt_core_stop(struct rt_core *core, const struct neuron_uuid *uuid);
-/* The next notification, if the chip has written one */
+/* Takes the next notification, if the chip has written one. */
 bool rt_nq_next(struct rt_nq *nq, struct rt_notification *entry);
-/* Tell the chip how far the error ring was read: it never overtakes its reader */
+/* Tells the chip how far the error ring was read, because the chip never overtakes the reader. */
 NRT_STATUS rt_core_errors_read(struct rt_core *core);
-/* Halt and reset one core: exec held */
+/* Halts and resets one core, with exec held. */
 NRT_STATUS rt_core_reset(struct rt_core *core);
-int rt_cores_reset(ndl_device_t *dev, uint32_t map); /* the cores of a bit map; 0 or -errno */
-bool rt_core_gone(const struct rt_core *core); /* its device was unplugged */
+/* Resets the cores of a bit map; 0 or -errno */
+int rt_cores_reset(ndl_device_t *dev, uint32_t map);
+bool rt_core_gone(const struct rt_core *core); /* true if its device was unplugged */
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An execution, from below: what the chip reported (error.c), tensors and variables (io.c), a
- * subgraph's programs to their end (run.c), a core from inputs to outputs (exec.c).
+ * The layers of an execution, from the lowest: errors that the chip reported (error.c), copies
+ * between tensors and variables (io.c), one run of a subgraph's programs (run.c), a core's whole
+ * execution from inputs to outputs (exec.c)
  */
 #ifndef RT_EXEC_H
 #define RT_EXEC_H
@@ -15,33 +16,36 @@ struct rt_io {
 };
 
 /*
- * Empties the error queue of the subgraph's core: the first entry decides, a numerical error gives
- * way to any other; status is what is known already
+ * Empties the error queue of the subgraph's core and returns the resulting status: the first entry
+ * decides, except that a numerical error gives way to any other. status is the result so far.
  */
 NRT_STATUS rt_errors_collect(const struct rt_subgraph *sg, NRT_STATUS status);
 
-/* Does each input and output have a tensor of its size? */
+/* Checks that each input and output has a tensor of its size. */
 NRT_STATUS rt_io_check(const struct nrt_model *model, const struct rt_io *io);
-/* The inputs (in) into their variables, or the outputs out of them */
+/* Copies the inputs (in) into their variables, or the outputs out of them. */
 NRT_STATUS rt_io_copy(struct rt_subgraph *sg, const struct rt_io *io, bool in);
 
 /*
- * The subgraph's programs alone, exec held. A core whose program did not come to its end is reset.
- * device_us: adds the time between start and notification
+ * Runs the subgraph's programs, with exec held. A core whose program did not end is reset. The time
+ * between start and notification is added to device_us.
  */
 NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us);
 
 /*
- * What one core executes between inputs and outputs: n subgraphs of a model from sg on. exec.c
- * calls these with the core's exec held; one that is NULL has nothing to do.
+ * What one core does between inputs and outputs: it executes n subgraphs of a model, from sg on.
+ * exec.c calls these functions with the core's exec held; NULL stands for nothing to do.
  */
 struct rt_job;
 struct rt_steps {
-	/* Before the inputs. status: why there is no execution, which stays so */
+	/*
+	 * Called before the inputs are copied. A failure in status means that there is no
+	 * execution, and is returned.
+	 */
 	NRT_STATUS (*begin)(const struct rt_job *job, NRT_STATUS status);
-	/* The inputs are there: the programs, to the end of the last one */
+	/* Called when the inputs are there: runs the programs to the end of the last one. */
 	NRT_STATUS (*run)(const struct rt_job *job, uint64_t *device_us);
-	/* They ran, and this came of copying the outputs */
+	/* Called after the programs ran, with the result of copying the outputs. */
 	void (*end)(const struct rt_job *job, NRT_STATUS copied);
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Device memory: one chunk, counted for its core while it lasts (memory.c). */
+/* Device memory: a chunk, counted for its core while it lives (memory.c) */
 #ifndef RT_MEMORY_H
 #define RT_MEMORY_H
 
 #include "rt_context.h"
 
 struct rt_chunk {
-	struct rt_core *core; /* NULL: none */
+	struct rt_core *core; /* NULL: no memory is allocated */
 	ndl_device_t *dev;
 	uint64_t handle, pa, size;
 	uint32_t type, epoch;
@@ -14,7 +14,10 @@ struct rt_chunk {
 
 NRT_STATUS rt_chunk_alloc(struct rt_core *core, uint64_t size, uint64_t align, uint32_t type,
 			  struct rt_chunk *chunk);
-/* Host memory that the device reaches, mapped. False: there is none of that size */
+/*
+ * Allocates and maps host memory that the device reaches. Returns false if there is none of that
+ * size.
+ */
 bool rt_chunk_alloc_host(struct rt_core *core, uint64_t size, uint32_t type, struct rt_chunk *chunk,
 			 void **map);
 void rt_chunk_free(struct rt_chunk *chunk);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A model: its subgraphs, each on a core, and who uses it (model.c); going (handover.c). */
+/*
+ * A model: its subgraphs, each on a core, and the calls that use it (model.c); its end (handover.c)
+ */
 #ifndef RT_MODEL_H
 #define RT_MODEL_H
 
@@ -10,43 +12,43 @@
 struct rt_io;
 
 /*
- * How a model's subgraphs make one program: one alone (exec.c), stages (pipeline.c), or parts of
- * which some are executed again (loops.c). load.c chooses by the NEFF.
+ * How a model's subgraphs make one program: a single one (exec.c), the stages of a pipeline
+ * (pipeline.c), or the parts of a program with loops (loops.c). load.c chooses by the NEFF.
  */
 struct rt_kind {
-	bool spreads; /* each subgraph on a core of its own, as far as there are cores */
+	bool spreads; /* each subgraph gets a core of its own, as far as there are cores */
 	/*
-	 * What lies between the subgraphs, which have variables and nothing on the device yet; may
-	 * be NULL. What a failure leaves undone is freed later
+	 * Connects the subgraphs, whose variables are known but not placed on the device yet; may
+	 * be NULL. After a failure `free` releases what it made.
 	 */
 	NRT_STATUS (*join)(struct nrt_model *model);
-	/* One execution; device_us: adds the time that the chip was at it */
+	/* Runs one execution and adds the chip's time to device_us. */
 	NRT_STATUS (*execute)(struct nrt_model *model, const struct rt_io *io, uint64_t *device_us);
-	void (*free)(struct nrt_model *model); /* what join made; may be NULL */
+	void (*free)(struct nrt_model *model); /* frees what join made; may be NULL */
 };
 
 struct nrt_model {
-	struct nrt_model *next; /* in rt.models or rt.stale */
-	struct neff_model *neff; /* metadata; bulk data freed after load */
+	struct nrt_model *next; /* the next in rt.models or rt.stale */
+	struct neff_model *neff; /* only its metadata: bulk data is freed after the load */
 	const struct rt_kind *kind; /* NULL until the NEFF is read */
 	unsigned int nsubgraphs;
 	struct rt_subgraph *subgraph;
 	struct rt_core *core; /* the first of ncores */
-	uint32_t ncores; /* fewer than subgraphs: these share them */
+	uint32_t ncores; /* fewer than subgraphs: the subgraphs share them */
 	struct rt_pipeline *pipeline; /* pipeline.c */
 	struct rt_loops *loops; /* loops.c */
 	uint32_t timeout_ms;
 	uint64_t owner; /* 0: this process */
-	atomic_bool interrupted; /* executions end, and none begins */
-	unsigned int running; /* calls that use it; rt.lock, with idle */
+	atomic_bool interrupted; /* running executions end, and none begins */
+	unsigned int running; /* calls that use it; protected by rt.lock, with idle */
 	pthread_cond_t idle;
-	pthread_mutex_t count_lock; /* counters */
+	pthread_mutex_t count_lock; /* protects counters */
 	struct nrtx_model_counters counters;
 };
 
-struct nrt_model *rt_model_new(void); /* NULL: out of memory */
-void rt_model_free(struct nrt_model *model); /* all it holds, whatever was built */
-/* Keep a model for a call. False: not loaded, or nrt_unload has begun to take it away */
+struct nrt_model *rt_model_new(void); /* NULL if memory is out */
+void rt_model_free(struct nrt_model *model); /* frees all it holds, however much of it was built */
+/* Keeps a model for a call. Returns false if it is not loaded or nrt_unload has begun. */
 bool rt_model_pin(const struct nrt_model *model);
 void rt_model_unpin(const struct nrt_model *model);
 static inline void rt_model_release(const struct nrt_model **pinned)
@@ -54,22 +56,25 @@ static inline void rt_model_release(const struct nrt_model **pinned)
 	if (*pinned)
 		rt_model_unpin(*pinned);
 }
-/* NULL when the model is not loaded; let go with the block */
+/* Pins a model until the end of the block; pinned is NULL if the model is not loaded. */
 #define RT_PIN(pinned, model)                                                       \
 	__attribute__((cleanup(rt_model_release))) const struct nrt_model *pinned = \
 		rt_model_pin(model) ? (model) : NULL
 
-/* Does nobody want its executions any more (nrtx_interrupt)? Then that is the status */
+/* Returns a failure if executions of the model are to end (nrtx_interrupt). */
 NRT_STATUS rt_interrupted(const struct nrt_model *model);
 
 /*
- * handover.c. exec held: the core is this subgraph's model's owner's from here on, with nothing in
- * it of another one's
+ * In handover.c. Gives the core to the owner of the subgraph's model, cleared of what another owner
+ * left. exec is held.
  */
 NRT_STATUS rt_core_take(struct rt_core *core, const struct rt_subgraph *sg);
-/* A model that is loaded no more: freed when its cores are at rest, tried again by the second */
+/*
+ * Ends a model that was unloaded: it is freed once its cores are at rest, and rt_stale_retry tries
+ * again.
+ */
 void rt_model_go(struct nrt_model *model);
 void rt_stale_retry(void);
-void rt_stale_free(void); /* the devices are about to be closed: this process's part */
+void rt_stale_free(void); /* at nrt_close, when the devices are about to be closed */
 
 #endif

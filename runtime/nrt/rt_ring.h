@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptor rings of a core's queues, with room for one execution's descriptors (ring.c). */
+/* Descriptor rings of a core's queues, with room for one execution's descriptors (ring.c) */
 #ifndef RT_RING_H
 #define RT_RING_H
 
@@ -8,52 +8,66 @@
 #include "rt_memory.h"
 
 /*
- * One side of a queue: the descriptors of one execution, and the ring they go into. A ring in host
- * memory is mapped and written anew for each execution, where the last one ended; one in device
- * memory is written at load, and its queue is initialised for each execution.
+ * One side of a queue: the descriptors of one execution, and the ring that takes them. A ring in
+ * host memory is mapped and written again for each execution, from where the last one ended; one in
+ * device memory is written at load, and its queue is initialised for each execution.
  */
 struct rt_half {
-	uint8_t *desc; /* ring id 1; freed once it lies in device memory */
+	uint8_t *desc; /* with ring id 1; freed once the ring lies in device memory */
 	uint32_t n, cap;
 	struct rt_chunk chunk;
-	uint8_t *map; /* host memory, else NULL */
-	uint32_t len; /* of the ring */
-	struct nhal_ring at; /* where in map the next execution's begin */
+	uint8_t *map; /* host memory; NULL if the ring lies in device memory */
+	uint32_t len; /* descriptors that the ring has room for */
+	struct nhal_ring at; /* where in map the next execution's descriptors begin */
 };
 
 struct rt_ring {
 	uint32_t eng, qid;
 	struct rt_half tx, rx;
-	struct rt_ring *next; /* gather.c: the queue whose TX descriptors this one's copies write */
+	struct rt_ring *next; /* in gather.c: the queue whose TX descriptors this one writes */
 };
 
 #define RT_MAX_QUEUES (NEURON_DMA_PER_CORE_MAX * NEURON_DMA_QUEUES_PER_ENG)
 
-/* Which UDMA engine and queue a core's n-th queue is; the first feed the FIFOs, an engine each */
+/*
+ * The UDMA engine and queue that are a core's n-th queue; the first ones feed the engines' FIFOs,
+ * one each
+ */
 void rt_queue_number(const struct rt_core *core, unsigned int n, uint32_t *eng, uint32_t *qid);
-/* What is left of them for data */
+/* The number of the core's queues that are left for data */
 unsigned int rt_data_queues(const struct rt_core *core);
 
-/* One transfer of equal length; packet boundaries are the caller's. -ENOMEM */
+/* Adds one descriptor on one side; the caller decides where packets begin and end. 0 or -ENOMEM */
 int rt_ring_add_tx(struct rt_ring *ring, uint64_t addr, uint32_t len, uint32_t flags);
 int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len);
-/* The runs of two patterns, whose variables lie at these addresses, in packets. -ENOMEM */
+/*
+ * Adds the runs of two patterns, whose variables lie at these addresses, in packets. 0 or -ENOMEM
+ */
 int rt_ring_add_copy(const struct neuron_target *target, struct rt_ring *ring,
 		     const struct neff_pattern *from, uint64_t from_pa,
 		     const struct neff_pattern *to, uint64_t to_pa);
-/* The semaphore's increment behind them: the word 1 that lies at this address is written */
+/*
+ * Adds the semaphore's increment behind them: the DMA writes the word 1 that lies at address one.
+ */
 int rt_ring_add_completion(const struct rt_core *core, struct rt_ring *ring, uint64_t one,
 			   unsigned int semaphore);
-/* Device memory for descriptors whose number is known before they are: its address is then too */
+/*
+ * Allocates the ring in device memory before its descriptors are built, so that their addresses are
+ * known.
+ */
 NRT_STATUS rt_half_reserve(struct rt_core *core, struct rt_half *h, uint32_t n);
-/* Reserve the queue's two rings and write the descriptors that were built */
+/* Allocates the queue's two rings and writes the descriptors that were built. */
 NRT_STATUS rt_ring_commit(struct rt_core *core, struct rt_ring *ring);
-/* One of its halves lies in device memory: its queue is initialised for each execution */
+/*
+ * True if one of its halves lies in device memory, so that its queue is initialised for each
+ * execution
+ */
 bool rt_ring_rewinds(const struct rt_ring *ring);
-void rt_ring_rewind(struct rt_ring *ring); /* the queue was initialised */
-void rt_ring_write(struct rt_ring *ring); /* the next execution's descriptors, in host rings */
-uint64_t
-rt_ring_chain(const struct rt_ring *ring); /* descriptors of a queue and of those it rings */
+void rt_ring_rewind(struct rt_ring *ring); /* after its queue was initialised */
+/* Writes the next execution's descriptors, if the ring lies in host memory */
+void rt_ring_write(struct rt_ring *ring);
+/* The number of descriptors of a queue and of those it rings in turn */
+uint64_t rt_ring_chain(const struct rt_ring *ring);
 void rt_ring_free(struct rt_ring *ring);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A call's status and the reason for it (status.c). Error details: each layer that fails adds a line
- * in front of what it called said. rt_fail returns status, so that
- * `return rt_fail(status, "MODULE", ...)` reads well.
+ * A call's status and the reason for it (status.c). Each layer that fails adds a line of details in
+ * front of those of the layer it called. rt_fail returns its status, so that a caller can write
+ * `return rt_fail(status, "MODULE", ...)`.
  */
 #ifndef RT_STATUS_H
 #define RT_STATUS_H
@@ -20,7 +20,7 @@ NRT_STATUS rt_fail_at(NRT_STATUS status, const char *module, const char *functio
 #define rt_fail(status, module, ...) rt_fail_at((status), (module), __func__, __VA_ARGS__)
 NRT_STATUS rt_status_from_errno(int err);
 
-/* Errors that do not stop the engine let the program reach its end */
+/* False for errors that let the program reach its end */
 static inline bool rt_fatal(NRT_STATUS status)
 {
 	return status && status != NRT_EXEC_COMPLETED_WITH_NUM_ERR;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A subgraph of a model as it lies on its core: memory (place.c), queues (dma.c, gather.c) and
- * streams (stream.c); subgraph.c makes all of them and takes them away.
+ * streams (stream.c); subgraph.c makes and frees all of them
  */
 #ifndef RT_SUBGRAPH_H
 #define RT_SUBGRAPH_H
@@ -12,11 +12,11 @@ struct nrt_model;
 
 struct rt_var {
 	const struct neff_var *neff;
-	struct rt_chunk *chunk; /* where it lies; NULL for the state buffer */
+	struct rt_chunk *chunk; /* the chunk it lies in; NULL for the state buffer */
 	uint64_t offset; /* in the chunk */
 	uint64_t pa; /* device address of its first byte */
-	bool edge; /* passes between stages, is nobody's tensor */
-	bool remote; /* of them: lies in the next stage's device, pa is its window */
+	bool edge; /* passes between stages and is not bound to a tensor */
+	bool remote; /* an edge that lies in the next stage's device; pa is in the window to it */
 };
 static inline bool rt_var_is_io(const struct rt_var *var)
 {
@@ -24,17 +24,17 @@ static inline bool rt_var_is_io(const struct rt_var *var)
 	       (var->neff->type == NEFF_VAR_INPUT || var->neff->type == NEFF_VAR_OUTPUT);
 }
 
-/* What one DMA asks of its queue: what the trigger rings */
+/* The doorbell counts of one DMA's trigger */
 struct rt_trigger {
 	uint32_t id;
-	uint32_t queue; /* index in rings of the data queues */
+	uint32_t queue; /* index in queues */
 	uint32_t ntx, nrx;
 };
 
 struct rt_engine {
 	unsigned int ntriggers;
 	struct rt_trigger *triggers;
-	uint8_t *stream; /* while it is built */
+	uint8_t *stream; /* only until it is copied to the device */
 	size_t size;
 	struct rt_ring ring;
 };
@@ -42,45 +42,53 @@ struct rt_engine {
 struct rt_subgraph {
 	struct nrt_model *model; /* whose it is */
 	const struct neff_subgraph *neff;
-	const struct neuron_target *target; /* what its programs are for */
+	const struct neuron_target *target; /* the target that its programs are for */
 	struct rt_core *core;
-	bool ran; /* its queues were set up; the core's exec */
+	bool ran; /* its queues were set up at least once; protected by the core's exec */
 	unsigned int nvars;
 	struct rt_var *vars;
 	unsigned int nchunks;
 	struct rt_chunk *chunks;
-	struct rt_chunk code, one; /* streams; the word a completion writes */
+	struct rt_chunk code, one; /* the streams; the word that a completion writes */
 	unsigned int nqueues;
-	struct rt_ring *queues; /* data queues, index as in the neff, and gather.c's behind */
-	struct rt_gathers *gathers; /* NULL: it has none */
+	/* data queues, in the order of the NEFF, and behind them those of gather.c */
+	struct rt_ring *queues;
+	struct rt_gathers *gathers; /* NULL if it has no gathers */
 	struct rt_engine engine[NEURON_ENGINES_MAX];
-	uint64_t macs; /* of one execution, by the program */
+	uint64_t macs; /* of one execution of its programs */
 };
 
-/* The variables, not yet anywhere; model and neff are set */
+/* Begins with the variables, which have no place yet; model and neff are set by the caller. */
 NRT_STATUS rt_subgraph_begin(struct rt_subgraph *sg, struct rt_core *core);
-NRT_STATUS rt_subgraph_build(struct rt_subgraph *sg); /* all that follows */
-void rt_subgraph_drop_bulk(struct rt_subgraph *sg); /* what only building needed */
-void rt_subgraph_free(struct rt_subgraph *sg); /* all it holds, whatever was built */
+/* Places the variables and builds queues and streams */
+NRT_STATUS rt_subgraph_build(struct rt_subgraph *sg);
+void rt_subgraph_drop_bulk(struct rt_subgraph *sg); /* frees what only building needs */
+/* Frees all it holds, however much of it was built */
+void rt_subgraph_free(struct rt_subgraph *sg);
 struct rt_var *rt_subgraph_var(struct rt_subgraph *sg, enum neff_var_type type, const char *name);
-/* Its rings, data queues first; returns how many */
+/* Lists its rings, data queues first, and returns their number. */
 unsigned int rt_subgraph_rings(struct rt_subgraph *sg, struct rt_ring *ring[RT_MAX_QUEUES]);
 
 NRT_STATUS rt_place_begin(struct rt_subgraph *sg);
-NRT_STATUS rt_place(struct rt_subgraph *sg); /* chunks, constants copied in */
-/* The shared scratchpad: one chunk of the first's under all virtual variables of n subgraphs */
+NRT_STATUS rt_place(struct rt_subgraph *sg); /* allocates chunks and copies constants */
+/*
+ * Places the shared scratchpad: one chunk on the core of sg[0] for the virtual variables of all n
+ * subgraphs.
+ */
 NRT_STATUS rt_place_virtual(struct rt_subgraph *sg, unsigned int n);
-NRT_STATUS rt_build_queues(struct rt_subgraph *sg); /* data queues and triggers */
-NRT_STATUS rt_build_streams(struct rt_subgraph *sg); /* patched programs and their queues */
+NRT_STATUS rt_build_queues(struct rt_subgraph *sg); /* builds data queues and triggers */
+/* Patches the programs and builds their queues */
+NRT_STATUS rt_build_streams(struct rt_subgraph *sg);
 
 /*
- * gather.c: the queues a subgraph's gathers take besides their own; what they need before the first
- * is added (the queues are there); one of them. -ENOMEM
+ * In gather.c: the number of queues that a subgraph's gathers take besides their own; the set-up
+ * before the first gather is added (the queues exist); one gather, 0 or -ENOMEM
  */
 unsigned int rt_gather_queues(const struct neff_subgraph *neff);
 NRT_STATUS rt_gather_begin(struct rt_subgraph *sg);
 int rt_gather_add(struct rt_subgraph *sg, const struct neff_dma *dma, struct rt_ring *ring);
-NRT_STATUS rt_gather_commit(struct rt_subgraph *sg); /* all are added: what they read, copied in */
+/* Copies the doorbell values, after all gathers were added */
+NRT_STATUS rt_gather_commit(struct rt_subgraph *sg);
 void rt_gather_free(struct rt_subgraph *sg);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tensors (tensor.c) and sets of them (tensor_set.c). */
+/* Tensors (tensor.c) and sets of them (tensor_set.c) */
 #ifndef RT_TENSOR_H
 #define RT_TENSOR_H
 
@@ -8,19 +8,19 @@
 struct rt_storage {
 	unsigned int refs;
 	nrt_tensor_placement_t placement;
-	struct rt_core *core; /* DEVICE */
-	struct rt_chunk chunk; /* DEVICE */
-	void *va; /* host memory, or the mapping of device memory once asked for */
+	struct rt_core *core; /* of a DEVICE tensor */
+	struct rt_chunk chunk; /* of a DEVICE tensor */
+	void *va; /* host memory, or the mapping of device memory once somebody asked for it */
 	size_t size;
-	bool owned; /* va is ours to free */
-	pthread_mutex_t lock; /* protects the making of the mapping */
+	bool owned; /* va is freed with the storage */
+	pthread_mutex_t lock; /* protects the creation of the mapping */
 };
 
 struct nrt_tensor {
 	char *name;
-	struct rt_storage *storage; /* NULL: empty */
+	struct rt_storage *storage; /* NULL: an empty tensor */
 	size_t offset, size;
-	uint64_t completions; /* outputs of executions that were delivered */
+	uint64_t completions; /* executions that delivered this output */
 };
 
 struct rt_set_item {

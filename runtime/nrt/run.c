@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A subgraph's programs on its core: queues started, the wait for SP's notification. */
+/*
+ * One run of a subgraph's programs on its core: starting the queues and waiting for SP's
+ * notification
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -7,13 +10,14 @@
 #include "rt_exec.h"
 
 /*
- * The wait looks a few times, as many executions are short, and then sleeps until the core writes a
- * notification; where nothing interrupts it sleeps a little longer between two looks each time
+ * Many executions are short, so the wait first polls a few times, and then sleeps until the core
+ * writes a notification. Where the core gives no interrupt it sleeps a little longer after each
+ * poll.
  */
 #define SPIN_LOOKS 200
 #define SLEEP_MIN_NS 20000
 #define SLEEP_MAX_NS 200000
-#define ASK_LOOKS 128 /* looks between two questions whether the device is still there */
+#define ASK_LOOKS 128 /* polls between two checks whether the device is still there */
 
 static void queue_params(const struct rt_ring *ring, struct ndl_queue_params *params)
 {
@@ -36,7 +40,7 @@ static bool rewinds(struct rt_ring **ring, unsigned int n)
 	return any;
 }
 
-/* The queues take this subgraph's rings, unless they have them from the last execution */
+/* Gives the queues this subgraph's rings, unless they still have them from the last execution. */
 static int attach_queues(struct rt_subgraph *sg, struct rt_ring **ring, unsigned int n)
 {
 	struct ndl_queue_params params[RT_MAX_QUEUES];
@@ -57,7 +61,7 @@ static int attach_queues(struct rt_subgraph *sg, struct rt_ring **ring, unsigned
 	return 0;
 }
 
-/* Descriptors into the rings, then the engines' fetch queues are rung */
+/* Writes the descriptors into the rings and rings the doorbells of the engines' fetch queues. */
 static int start_queues(struct rt_subgraph *sg)
 {
 	struct rt_ring *ring[RT_MAX_QUEUES];
@@ -72,7 +76,7 @@ static int start_queues(struct rt_subgraph *sg)
 	return err;
 }
 
-/* Sleep until there may be something to see, at most until the deadline. 0 or -errno */
+/* Sleeps until there may be something to see, at most until the deadline. Returns 0 or -errno. */
 static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *pause)
 {
 	uint64_t now = rt_now_us();
@@ -82,7 +86,7 @@ static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *
 		return -ETIMEDOUT;
 	if (core->waiter) {
 		err = ndl_wait(core->waiter, deadline - now);
-		return err == -ETIMEDOUT ? 0 : err; /* one last look */
+		return err == -ETIMEDOUT ? 0 : err; /* the caller looks once more */
 	}
 	nanosleep(pause, NULL);
 	pause->tv_nsec = pause->tv_nsec * 2 > SLEEP_MAX_NS ? SLEEP_MAX_NS : pause->tv_nsec * 2;
@@ -112,19 +116,25 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 	for (unsigned int look = 0;; look++) {
 		bool sleepy = look >= SPIN_LOOKS;
 
-		/* what is written after this ends the sleep */
+		/* a notification that is written after this look ends the sleep */
 		if (sleepy && core->waiter)
 			err = ndl_wait_look(core->waiter);
+
 		if (rt_nq_next(&core->done, &done))
 			return rt_errors_collect(sg, status);
 		if (!sleepy)
 			continue;
+
 		status = rt_errors_collect(sg, status);
 		if (!rt_fatal(status) && rt_interrupted(sg->model))
 			status = NRT_EXEC_COMPLETED_WITH_ERR;
 		if (rt_fatal(status))
 			return status;
-		/* its ring stays empty for ever; a waiter would hear of it */
+
+		/*
+		 * the ring of an unplugged device stays empty for ever; with a waiter ndl_wait
+		 * reports it
+		 */
 		if (!err && !core->waiter && look % ASK_LOOKS == 0 && rt_core_gone(core))
 			err = -ENODEV;
 		if (!err)
@@ -149,7 +159,7 @@ NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
 		status = wait_done(sg, start);
 	*device_us += rt_now_us() - start;
 	if (rt_fatal(status)) {
-		/* what it left in FIFOs, queues and semaphores goes; the details stay */
+		/* the reset clears FIFOs, queues and semaphores; the details stay */
 		rt_core_reset(core);
 	}
 	return status;

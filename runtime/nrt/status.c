@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Status names and the details of a thread's last failure. */
+/* Names of statuses, and the details of a thread's last failure */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -73,7 +73,10 @@ NRT_STATUS rt_fail_at(NRT_STATUS status, const char *module, const char *functio
 	line[n < sizeof(line) - 1 ? n : n - 1] = '\n';
 	line[n < sizeof(line) - 1 ? n + 1 : n] = '\0';
 
-	/* the outermost layer's line comes first; the innermost fall off when there are too many */
+	/*
+	 * the outermost layer's line comes first; if there are too many, the innermost ones are cut
+	 * off
+	 */
 	n = strlen(line);
 	if (old + n >= sizeof(details))
 		old = sizeof(details) - 1 - n;

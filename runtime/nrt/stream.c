@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine's stream as it is fetched: DMA triggers become writes of two doorbells, SP's stream
- * ends with the notification that the execution is over. Streams lie in device memory; a queue of
- * the core copies them into the engine's FIFO window.
+ * The instruction streams as the engines fetch them: DMA triggers become writes of two doorbells,
+ * and SP's stream ends with the notification that the execution is over. Streams lie in device
+ * memory; a queue of the core copies them into the engine's FIFO window.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 {
 	struct rt_engine *engine = &sg->engine[e];
 	size_t words = engine->size / NEURON_INSN_WORD, at = 0;
-	unsigned int next = 0; /* triggers are listed in their order (libneff checked it) */
+	unsigned int next = 0; /* triggers come in the order of the DMAs: libneff checked it */
 	struct neuron_isa_weights weights = { 0 };
 
 	while (at < words) {
@@ -66,7 +66,7 @@ static NRT_STATUS append(struct rt_engine *engine, const struct neuron_insn *ins
 	return NRT_SUCCESS;
 }
 
-/* The neff's words, patched; SP always has a stream, because it tells the end */
+/* Makes a stream from the NEFF's words. SP always has one, because it reports the end. */
 static NRT_STATUS make_stream(struct rt_subgraph *sg, unsigned int e)
 {
 	const struct neff_engine *neff = &sg->neff->engine[e];
@@ -133,9 +133,11 @@ NRT_STATUS rt_build_streams(struct rt_subgraph *sg)
 	}
 	if (status)
 		return status;
+
 	status = rt_chunk_alloc(sg->core, size, 0, NEURON_MEMALLOC_TYPE_CODE_DEVICE, &sg->code);
 	if (status)
 		return status;
+
 	size = 0;
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX && !status; e++) {
 		if (!sg->engine[e].stream)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A subgraph on its core: made, and taken away. */
+/* A subgraph on its core: its construction and its end */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensors: a window on reference-counted storage in device memory, in host memory of ours, or in
- * a buffer of the caller's.
+ * Tensors: a window on reference-counted storage in device memory, in host memory that libnrt
+ * allocates, or in a buffer of the caller's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "rt_tensor.h"
 
-#define HOST_ALIGN 4096 /* pages, so that large copies pin whole ones */
+#define HOST_ALIGN 4096 /* a page, so that large copies pin whole pages */
 
 static struct rt_storage *storage_new(nrt_tensor_placement_t placement, size_t size)
 {
@@ -87,6 +87,7 @@ EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc,
 		return status;
 	if (!result || !size || placement > NRT_TENSOR_PLACEMENT_VIRTUAL)
 		return rt_fail(NRT_INVALID, "NRT", "placement %d, size %zu", (int)placement, size);
+
 	tensor = tensor_new(name);
 	if (tensor)
 		tensor->storage = storage_new(placement, size);
@@ -94,6 +95,7 @@ EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc,
 		nrt_tensor_free(&tensor);
 		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
 	}
+
 	tensor->size = size;
 	if (placement == NRT_TENSOR_PLACEMENT_DEVICE)
 		status = allocate_device(tensor->storage, vnc);
@@ -101,6 +103,7 @@ EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc,
 		status = allocate_host(tensor->storage);
 	if (status)
 		nrt_tensor_free(&tensor);
+
 	*result = tensor;
 	return status;
 }
@@ -117,7 +120,10 @@ EXPORT NRT_STATUS nrt_tensor_allocate_empty(const char *name, nrt_tensor_t **ten
 	return *tensor ? NRT_SUCCESS : rt_fail(NRT_RESOURCE, "NRT", "out of memory");
 }
 
-/* [offset, offset + size) of the tensor; what is missing is refused here for every access */
+/*
+ * Checks that [offset, offset + size) lies in the tensor; every access is refused here if a tensor
+ * is missing or empty.
+ */
 static NRT_STATUS check_range(const nrt_tensor_t *tensor, size_t offset, size_t size)
 {
 	if (!tensor || !tensor->storage)
@@ -188,7 +194,7 @@ EXPORT void nrt_tensor_free(nrt_tensor_t **result)
 	*result = NULL;
 }
 
-/* Data */
+/* Reading and writing */
 
 static NRT_STATUS device_error(const nrt_tensor_t *tensor, int err)
 {

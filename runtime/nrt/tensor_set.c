@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Tensor sets: names to tensors. A set holds no reference: a tensor outlives the sets it is in. */
+/*
+ * Tensor sets map names to tensors. A set holds no reference, so the caller keeps a tensor alive as
+ * long as a set has it.
+ */
 #include <stdlib.h>
 #include <string.h>
 

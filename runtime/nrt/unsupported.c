@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Public calls that this generation or this runtime does not have; each says so in its details. */
+/*
+ * Public calls that this generation or this runtime does not support; each says so in its details
+ */
 #include "nrt/nrt_experimental.h"
 #include "rt_context.h"
 
