@@ -159,7 +159,7 @@ static const char *machine_instance(void *state)
 	return ((struct emu_machine *)state)->name;
 }
 
-/* Longest run of free cores from i on, up to end */
+/* The longest run of free cores from i on, up to end */
 static uint32_t run_at(const struct emu_machine *m, uint32_t i, uint32_t end)
 {
 	uint32_t n = 0;
@@ -222,16 +222,19 @@ static int device_open(void *state, int index, const ndl_device_init_param_t *pa
 	ret = neighbours(chip, id);
 	if (ret)
 		return ret;
+
 	dev->device_type = chip->gen->arch;
 	dev->device_revision = NEURON_PCI_REVISION;
 	for (unsigned int port = 0; port < NEURON_PORTS_MAX; port++)
 		if (id[port] >= 0)
 			dev->connected_devices[dev->connected_device_count++] = (uint8_t)id[port];
+
 	dev->csr_size[0] = chip->gen->bar_size[chip->gen->bar_regs];
 	dev->csr_size[1] = chip->gen->bar_size[chip->gen->bar_cores];
 	dev->gen = chip->gen;
 	dev->ops = &emu_ops;
 	dev->priv = chip;
+
 	pthread_mutex_lock(&chip->lock);
 	chip->opens++;
 	pthread_mutex_unlock(&chip->lock);
@@ -276,7 +279,10 @@ static int bar_read(ndl_device_t *dev, unsigned int bar, const uint64_t *offset,
 	return ret;
 }
 
-/* What the module refuses: all but cores and notification queues, of those the heads alone */
+/*
+ * The addresses that the kernel module refuses: everything but cores and notification queues, and
+ * of those all but the heads
+ */
 static bool bar_refused(const struct neuron_gen *gen, unsigned int bar, uint64_t offset)
 {
 	struct neuron_place place;
@@ -327,7 +333,7 @@ static int emu_printk(ndl_device_t *dev, const char *text)
 {
 	size_t n = strlen(text) + 1;
 
-	return n > NEURON_PRINTK_MAX ? -EFAULT : 0; /* there is no log */
+	return n > NEURON_PRINTK_MAX ? -EFAULT : 0; /* a chip in this process has no kernel log */
 }
 
 const struct ndl_ops emu_ops = {

@@ -3,9 +3,9 @@
  * Private to libndl's in-process backend: the chips of one instance, the arena that is their host
  * memory, and what the kernel module would keep for each of them.
  *
- * Locks, in order: core.lock (the core's copy ring and staging buffer), chip.lock (handles, pools,
- * queues, locks and states of cores), chip.fwio (the mailbox), host.lock (arena pool and pins). The
- * core library's callbacks take host.lock or irq.lock only.
+ * Locks, in this order: core.lock (the core's copy ring and staging buffer), chip.lock (handles,
+ * pools, queues, locks and states of cores), chip.fwio (the mailbox), host.lock (arena pool and
+ * pins). The core library's callbacks take host.lock or irq.lock only.
  */
 #ifndef NDL_EMU_H
 #define NDL_EMU_H
@@ -22,7 +22,7 @@
 #define EMU_STAGING_SIZE NDL_ZEROCOPY_MIN
 #define EMU_PINS 256
 
-/* First fit over [0, size); free pieces sorted by start */
+/* A first-fit pool over [0, size); free pieces are sorted by start */
 struct emu_pool {
 	struct emu_piece {
 		uint64_t start, size;
@@ -36,19 +36,19 @@ void emu_pool_free(struct emu_pool *pool, uint64_t start, uint64_t size);
 
 /* Host memory as the chips see it: an arena, and pinned buffers of the caller */
 struct emu_host {
-	pthread_rwlock_t lock; /* pins: DMA holds it for reading */
+	pthread_rwlock_t lock; /* protects pins; DMA holds it for reading */
 	pthread_mutex_t pool_lock;
 	uint8_t *arena;
 	uint64_t arena_size;
 	struct emu_pool pool;
 	struct emu_pin {
 		uint8_t *ptr;
-		uint64_t len; /* 0: free */
+		uint64_t len; /* 0: a free slot */
 	} pin[EMU_PINS];
 };
 int emu_host_init(struct emu_host *host);
 void emu_host_fini(struct emu_host *host);
-/* Zeroed pages; *addr is the host physical address */
+/* Allocates zeroed pages; *addr is the host physical address. */
 int emu_host_alloc(struct emu_host *host, uint64_t size, uint64_t align, uint64_t *addr,
 		   void **ptr);
 void emu_host_free(struct emu_host *host, uint64_t addr, uint64_t size);
@@ -58,14 +58,15 @@ int emu_host_rw(struct emu_host *host, uint64_t addr, void *buf, uint64_t len, b
 bool emu_host_valid(struct emu_host *host, uint64_t addr, uint64_t len);
 
 struct emu_chunk {
-	uint64_t size; /* 0: free handle */
-	uint64_t addr; /* device-side */
+	uint64_t size; /* 0: a free handle */
+	uint64_t addr; /* the address on the device side */
 	void *ptr; /* host memory, or the chip's DRAM */
 	bool host;
 	uint32_t channel, region, nc, type;
 	unsigned int queues; /* rings in use */
-	bool freed; /* by its owner, while a queue still has it */
-	bool feeds_pe; /* descriptors into the PE FIFO: starting it is a model's start */
+	bool freed; /* its owner freed it while a queue still has it */
+	/* has descriptors into the PE FIFO: starting it counts as starting a model */
+	bool feeds_pe;
 };
 
 struct emu_core {
@@ -105,11 +106,11 @@ struct emu_chip {
 	struct {
 		pthread_mutex_t lock;
 		pthread_cond_t cond;
-		unsigned int raised[NEURON_CORES_MAX]; /* how often */
+		unsigned int raised[NEURON_CORES_MAX]; /* how often each vector was raised */
 	} irq;
 	struct emu_core nc[NEURON_CORES_MAX];
 	struct emu_pool pool[NEURON_MEMORIES_MAX][NDL_REGIONS];
-	struct emu_chunk *chunk; /* index = handle; 0 is none */
+	struct emu_chunk *chunk; /* indexed by handle; 0 is no handle */
 	uint32_t chunks, free_handle; /* free handles are chained through nc */
 	struct emu_queue (*queue)[NEURON_DMA_QUEUES_PER_ENG]; /* of each DMA engine */
 	struct emu_nq nq[NEURON_CORES_MAX][NEURON_NQ_TYPES][NEURON_ENGINES_MAX];
@@ -122,7 +123,7 @@ struct emu_chip {
 
 struct emu_machine {
 	char name[24];
-	const struct neuron_gen *gen; /* of all its chips */
+	const struct neuron_gen *gen; /* the generation of all its chips */
 	int nchips;
 	struct ncore_pool *pool;
 	struct ncore_fabric *fabric;
@@ -147,10 +148,10 @@ extern const struct ndl_ops emu_ops;
 int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index);
 void emu_chip_fini(struct emu_chip *chip);
 int emu_chip_reset(struct emu_chip *chip, uint32_t nc_map);
-void emu_chip_released(struct emu_chip *chip); /* the last close */
+void emu_chip_released(struct emu_chip *chip); /* called after the last close */
 
 /* emu_reg.c */
-/* One of the emulator's own registers */
+/* A register of the emulator's own, which real chips lack */
 uint32_t emu_ext_read(struct emu_chip *chip, uint32_t reg);
 void emu_ext_write(struct emu_chip *chip, uint32_t reg, uint32_t value);
 int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, unsigned int n);
@@ -159,8 +160,8 @@ int emu_reg_read(struct emu_chip *chip, const uint64_t *addr, uint32_t *value, u
 int emu_mem_init(struct emu_chip *chip);
 void emu_mem_fini(struct emu_chip *chip);
 void emu_mem_free_all(struct emu_chip *chip);
-struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle); /* lock held */
-void emu_chunk_hold(struct emu_chip *chip, uint64_t handle, bool hold); /* lock held */
+struct emu_chunk *emu_chunk_get(struct emu_chip *chip, uint64_t handle); /* with the lock held */
+void emu_chunk_hold(struct emu_chip *chip, uint64_t handle, bool hold); /* with the lock held */
 int emu_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *p, uint64_t *handle);
 int emu_mem_free(ndl_device_t *dev, uint64_t handle);
 int emu_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
@@ -204,7 +205,7 @@ int emu_semaphore(ndl_device_t *dev, enum neuron_sem_access op, uint32_t nc, uin
 int emu_event(ndl_device_t *dev, bool set, uint32_t nc, uint32_t index, uint32_t *value);
 int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va);
 int emu_nq_destroy(ndl_device_t *dev, void *va);
-void emu_nq_drop(struct emu_chip *chip, uint32_t nc_map); /* lock held */
+void emu_nq_drop(struct emu_chip *chip, uint32_t nc_map); /* with the lock held */
 int emu_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size);
 int emu_nds_close(ndl_device_t *dev, int pid, void *data, size_t size);
 int emu_crwl(ndl_device_t *dev, enum ndl_crwl op, uint32_t nc, const struct neuron_uuid *uuid);

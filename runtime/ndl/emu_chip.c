@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One in-process chip: bring-up and reset by the hal's procedures, registers, the last close. */
+/* One in-process chip: bring-up and reset by hal's procedures, registers, the last close */
 #include "emu.h"
 
 #include <errno.h>
@@ -85,7 +85,7 @@ static int core_init(struct emu_chip *chip, unsigned int nc)
 	return 0;
 }
 
-/* The cores' locks are held, so that no copy is in flight */
+/* The cores' locks are held, so that no copy is in progress. */
 static int bring_up(struct emu_chip *chip, unsigned int type, uint32_t nc_map)
 {
 	int ret;
@@ -154,9 +154,11 @@ int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index)
 	chip->gen = machine->gen;
 	pthread_mutex_init(&chip->lock, NULL);
 	pthread_mutex_init(&chip->fwio, NULL);
+
 	chip->queue = calloc(chip->gen->dma_engines, sizeof(*chip->queue));
 	if (!chip->queue)
 		return -ENOMEM;
+
 	ret = emu_irq_init(chip);
 	if (!ret)
 		ret = emu_mem_init(chip);
@@ -166,8 +168,10 @@ int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index)
 		ret = core_init(chip, nc);
 	if (!ret)
 		ret = ncore_chip_new(&config, &chip->core);
+
 	if (ret)
 		return ret;
+
 	chip->dram = ncore_dram(chip->core, &size, NULL);
 	return bring_up(chip, NEURON_MISC_RESET_DEVICE, all_cores(chip));
 }
@@ -181,7 +185,10 @@ void emu_chip_fini(struct emu_chip *chip)
 	free(chip->queue);
 }
 
-/* As the module when a process goes: stop the cores, then take the queues and the memory away */
+/*
+ * Does what the kernel module does when a process exits: stops the cores, then takes away queues
+ * and memory.
+ */
 void emu_chip_released(struct emu_chip *chip)
 {
 	emu_chip_reset(chip, all_cores(chip));

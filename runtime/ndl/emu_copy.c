@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies of an in-process chip: through the core's copy ring, descriptor by descriptor, as the
- * module does it. Small buffers go through a staging buffer, large ones are pinned.
+ * Copies of an in-process chip: they go through the core's copy ring, descriptor by descriptor, as
+ * in the kernel module. Small buffers go through a staging buffer, large ones are pinned.
  */
 #include "emu.h"
 
@@ -11,14 +11,14 @@
 
 /*
  * The public deadline of V1 is 16 ms for a descriptor. The chip runs on this machine's CPUs, which
- * may be busy: a floor of five seconds on top.
+ * may be busy, so five seconds are added to it.
  */
 #define DEADLINE_FLOOR_US (5ull * 1000000)
 #define DEADLINE_DESC_US 16000ull
 #define SPINS 200
 #define SLEEP_MAX_NS 200000
 
-/* An error has stopped the ring's queue: its entry is in the core's error queue */
+/* True if an error has stopped the ring's queue; its entry is in the core's error queue. */
 static bool h2t_stopped(struct emu_core *core)
 {
 	struct emu_chip *chip = core->h2t.hal->opaque;
@@ -27,7 +27,10 @@ static bool h2t_stopped(struct emu_core *core)
 	       1;
 }
 
-/* A batch was lost: start the ring again, so that nothing of it touches memory any more */
+/*
+ * After a batch was lost: starts the ring again, so that none of its descriptors touches memory any
+ * more.
+ */
 static int h2t_lost(struct emu_core *core, int error)
 {
 	struct nhal_h2t_mem mem = core->h2t_mem;
@@ -58,7 +61,7 @@ static int h2t_wait(struct emu_core *core, unsigned int descs)
 	return 0;
 }
 
-/* core.lock held */
+/* core.lock is held. */
 static int h2t_run(struct emu_core *core, uint64_t src, uint64_t dst, uint64_t len)
 {
 	int ret = core->broken ? -EIO : 0;
@@ -74,7 +77,7 @@ static int h2t_run(struct emu_core *core, uint64_t src, uint64_t dst, uint64_t l
 	return ret;
 }
 
-/* A copy of the chunk's place: 0, or -EINVAL for a handle or a range */
+/* Copies the chunk's place. Returns 0, or -EINVAL for a bad handle or range. */
 static int chunk_at(struct emu_chip *chip, uint64_t handle, uint64_t offset, uint64_t size,
 		    struct emu_chunk *out)
 {

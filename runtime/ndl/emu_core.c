@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the module keeps for each core, for in-process chips: semaphores and events, notification
- * queues, the datastore, the core locks and states. One process only, so another pid's entry does
- * not exist.
+ * What the kernel module keeps for each core, for in-process chips: semaphores and events,
+ * notification queues, the datastore, the core locks and states. There is only one process, so the
+ * entry of another pid does not exist.
  */
 #include "emu.h"
 
@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WRITER_WAIT_NS (3ll * 1000000000) /* the public driver: 2 to 4 s */
-#define READER_WAIT_NS (700ll * 1000000) /* 0.5 to 1 s */
+#define WRITER_WAIT_NS (3ll * 1000000000) /* the public driver waits 2 to 4 s */
+#define READER_WAIT_NS (700ll * 1000000) /* the public driver waits 0.5 to 1 s */
 #define WAIT_STEP_NS 20000
 
 static int core_check(const struct emu_chip *chip, uint32_t nc, uint32_t index, uint32_t limit)
@@ -105,7 +105,8 @@ int emu_nq_init(ndl_device_t *dev, const struct ndl_nq_params *p, void **va)
 
 int emu_nq_destroy(ndl_device_t *dev, void *va)
 {
-	return va ? 0 : -EINVAL; /* the queue lives with the device, the mapping is the arena */
+	/* the queue lives as long as the device, and its mapping is the arena */
+	return va ? 0 : -EINVAL;
 }
 
 /* Datastore */
@@ -154,7 +155,7 @@ static bool mine(const struct emu_core *c, const struct neuron_uuid *uuid)
 	return c->owned && !memcmp(&c->uuid, uuid, sizeof(*uuid));
 }
 
-/* -EAGAIN: not yet */
+/* Returns -EAGAIN if the caller has to wait. */
 static int crwl_try(struct emu_core *c, enum ndl_crwl op, const struct neuron_uuid *uuid)
 {
 	bool known = mine(c, uuid);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Faults of in-process chips: one at a time, or from NEURON_EMU_FAULTS when the machine starts. */
+/*
+ * Injection of faults into in-process chips: one at a time, or from NEURON_EMU_FAULTS when the
+ * machine starts
+ */
 #include "emu.h"
 
 #include <errno.h>
@@ -22,12 +25,15 @@ int emu_fault(struct emu_chip *chip, const char *fault, size_t len)
 		spec[size] = '\0';
 	}
 	ret = ncore_fault_set(chip->core, (enum ncore_fault)n, spec);
-	if (ret && !equals) /* one that lasts */
+	if (ret && !equals) /* a fault that lasts until it is switched off */
 		ret = ncore_fault_set(chip->core, (enum ncore_fault)n, "on");
 	return ret;
 }
 
-/* "nd0:dma-abort=1 nd2:link-east-down=on", blanks between */
+/*
+ * Injects the faults of the environment: "nd0:dma-abort=1 nd2:link-east-down=on", separated by
+ * blanks.
+ */
 int emu_faults_from_environment(struct emu_machine *m)
 {
 	const char *p = getenv("NEURON_EMU_FAULTS");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Host memory of in-process chips. Physical addresses are ours: the arena lies at ARENA_BASE, and
- * each pinned buffer of the caller gets a slot of its own from PIN_BASE on. Memory that is given
- * back stays mapped, so a stray descriptor reads zeros or fails; it never faults the process.
+ * Host memory of in-process chips. Its physical addresses are made up here: the arena lies at
+ * ARENA_BASE, and each pinned buffer of the caller gets a slot of its own from PIN_BASE on. Memory
+ * that was given back stays mapped, so a stray descriptor reads zeros or fails; it never faults the
+ * process.
  */
 #include "emu.h"
 
@@ -13,7 +14,7 @@
 #define ARENA_BASE 0x100000000ull
 #define ARENA_SIZE (32ull << 30)
 #define ARENA_SIZE_MIN (1ull << 30)
-/* All of it inside 44 bits, the smallest window on host memory that a generation has */
+/* All of it lies inside 44 bits, the smallest window on host memory that a generation has. */
 #define PIN_BASE (1ull << 43)
 #define PIN_SHIFT 34
 
@@ -42,7 +43,10 @@ static void piece_remove(struct emu_pool *pool, size_t i)
 	pool->count--;
 }
 
-/* There is always room for one more piece: an allocation reserves what its release may need */
+/*
+ * Inserts a free piece. There is always room for it: an allocation reserves what its release may
+ * need.
+ */
 static void piece_insert(struct emu_pool *pool, size_t i, uint64_t start, uint64_t size)
 {
 	memmove(&pool->piece[i + 1], &pool->piece[i], (pool->count - i) * sizeof(*pool->piece));
@@ -54,7 +58,7 @@ static int reserve(struct emu_pool *pool)
 {
 	struct emu_piece *p;
 
-	/* every chunk in use adds at most one piece more; grow well ahead of it */
+	/* every chunk in use adds at most one piece; the array grows well before that */
 	if (pool->count * 2 + 8 < pool->room)
 		return 0;
 	p = realloc(pool->piece, pool->room * 4 * sizeof(*p));
@@ -98,7 +102,7 @@ void emu_pool_free(struct emu_pool *pool, uint64_t start, uint64_t size)
 		pool->piece[--i].size += size;
 	} else {
 		if (pool->count == pool->room && reserve(pool))
-			return; /* lost until the machine closes; nothing breaks */
+			return; /* the range is lost until the machine closes, which does no harm */
 		piece_insert(pool, i, start, size);
 	}
 	if (i + 1 < pool->count &&
@@ -184,7 +188,7 @@ void emu_host_unpin(struct emu_host *host, uint64_t addr)
 	pthread_rwlock_unlock(&host->lock);
 }
 
-/* Where [addr, addr + len) is; NULL for a hole. Pins: the lock is held */
+/* The memory behind [addr, addr + len); NULL if it is not mapped. The lock is held for pins. */
 static uint8_t *host_ptr(struct emu_host *host, uint64_t addr, uint64_t len)
 {
 	uint64_t slot, off;
@@ -202,7 +206,10 @@ static uint8_t *host_ptr(struct emu_host *host, uint64_t addr, uint64_t len)
 	return host->pin[slot].ptr + off;
 }
 
-/* A word is stored at once and after all before it: the host polls the phase of notifications */
+/*
+ * A word is stored in one piece and after everything before it, because the host polls the phase of
+ * notifications.
+ */
 static void host_write(uint8_t *p, const void *buf, uint64_t len)
 {
 	uint32_t word;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunks of an in-process chip: handles, pools of its DRAM, host memory from the arena. */
+/* Chunks of an in-process chip: handles, pools of its DRAM, host memory from the arena */
 #include "emu.h"
 
 #include <errno.h>
@@ -67,7 +67,10 @@ static void unplace(struct emu_chip *chip, struct emu_chunk *c)
 			      c->size);
 		return;
 	}
-	/* the module clears a chunk before another process gets it; here the next owner */
+	/*
+	 * the next owner must find zeros; the kernel module clears a chunk before another process
+	 * gets it
+	 */
 	madvise(c->ptr, c->size, MADV_DONTNEED);
 	start = c->addr - chip->gen->memory[c->channel].address -
 		c->region * region_size(chip->gen);
@@ -89,7 +92,7 @@ static int params_check(const struct neuron_gen *gen, const struct ndl_mem_param
 	return p->align & (p->align - 1) || p->align > INT32_MAX ? -EINVAL : 0;
 }
 
-/* Last in, first out, as the module does it */
+/* The handle that was freed last is taken first, as in the kernel module. */
 static uint32_t handle_take(struct emu_chip *chip)
 {
 	uint32_t h = chip->free_handle;
@@ -164,7 +167,10 @@ int emu_mem_free(ndl_device_t *dev, uint64_t handle)
 	return ret;
 }
 
-/* A ring belongs to its queue as well; memory goes when both have let go */
+/*
+ * A ring belongs to its queue as well as to its owner; its memory is freed when both have released
+ * it.
+ */
 void emu_chunk_hold(struct emu_chip *chip, uint64_t handle, bool hold)
 {
 	if (!handle)
@@ -230,7 +236,7 @@ int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
 	return ret;
 }
 
-/* There is no kernel object behind memory of the same process */
+/* Memory of the same process has no kernel object that a descriptor could stand for. */
 int emu_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd)
 {
 	return -ENOTSUP;

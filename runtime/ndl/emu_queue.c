@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* DMA engines and queues of an in-process chip: what a process does with its own rings. */
+/* DMA engines and queues of an in-process chip, as a process uses them with rings of its own */
 #include "emu.h"
 
 #include <errno.h>
@@ -36,14 +36,14 @@ int emu_eng_get_state(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_sta
 	ret = emu_reg_read(emu_chip(dev), addr, v, 2);
 	if (ret)
 		return ret;
-	/* 1 idle, 2 running */
+	/* state 1 is idle, 2 is running */
 	*state = (struct neuron_dma_eng_state){ 4, NEURON_DMA_QUEUES_PER_ENG,
 						NEURON_DMA_QUEUES_PER_ENG, v[0] ? 2 : 1,
 						v[1] ? 2 : 1 };
 	return 0;
 }
 
-/* A ring chunk: 0 is a null ring */
+/* Checks the chunk of a ring; handle 0 is no ring. */
 static int ring_check(struct emu_chip *chip, uint64_t handle, uint32_t count)
 {
 	struct emu_chunk *c;
@@ -64,7 +64,7 @@ static uint64_t ring_addr(struct emu_chip *chip, uint64_t handle)
 	return c ? c->addr : 0;
 }
 
-/* lock held */
+/* The lock is held. */
 static void queue_program(struct emu_chip *chip, const struct ndl_queue_params *p)
 {
 	struct emu_queue *q = &chip->queue[p->eng][p->qid];
@@ -77,7 +77,7 @@ static void queue_program(struct emu_chip *chip, const struct ndl_queue_params *
 	nhal_queue_init(&chip->hal, p->eng, p->qid, ring_addr(chip, p->tx_handle),
 			p->tx_handle ? p->tx_count : DUMMY_LEN, ring_addr(chip, p->rx_handle),
 			p->rx_handle ? p->rx_count : DUMMY_LEN);
-	/* now that the chip has the new ones */
+	/* the chip has the new rings now */
 	emu_chunk_hold(chip, old.tx_handle, false);
 	emu_chunk_hold(chip, old.rx_handle, false);
 }
@@ -174,7 +174,7 @@ int emu_queue_state(ndl_device_t *dev, uint32_t eng, uint32_t qid,
 	return ret ? ret : half_state(emu_chip(dev), eng, qid, NHAL_S2M, rx);
 }
 
-/* Descriptors name memory of this process; and tell which ring feeds PE */
+/* Checks that descriptors name memory of this process, and notes whether the ring feeds PE. */
 static int descs_check(struct emu_chip *chip, const uint8_t *d, uint32_t count, bool *feeds_pe)
 {
 	*feeds_pe = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Registers of an in-process chip: the emulator's own, and all by the mailbox. */
+/* Registers of an in-process chip: the emulator's own, and any register through the mailbox */
 #include "emu.h"
 
 static uint64_t ext_offset(const struct emu_chip *chip, uint32_t reg)

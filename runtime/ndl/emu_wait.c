@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting on an in-process chip: its vectors wake a condition variable, which stands for the
+ * Waiting on an in-process chip: its vectors wake a condition variable, which stands for the kernel
  * module's interrupt handler. The count a waiter saw is handed to the chip, which raises the vector
- * when its own count is another one; so nothing is lost between a look and the sleep.
+ * when its own count differs, so no entry is lost between a look and the sleep.
  */
 #include "emu.h"
 
@@ -25,7 +25,7 @@ int emu_irq_init(struct emu_chip *chip)
 	return -pthread_mutex_init(&chip->irq.lock, NULL);
 }
 
-/* Any thread, with the core library's locks held: irq.lock is a leaf */
+/* Called from any thread with the core library's locks held; no lock is taken under irq.lock. */
 void emu_irq(void *opaque, unsigned int vector)
 {
 	struct emu_chip *chip = opaque;

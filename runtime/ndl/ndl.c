@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The public functions: which machine, and the dispatch to its backend. The machine is process
- * wide; its lock guards the choice and the count of open devices, nothing else.
+ * The public functions: the choice of the machine, and the dispatch to its backend. There is one
+ * machine in a process; its lock protects the choice and the count of open devices, nothing else.
  */
 #include "ndl_priv.h"
 
@@ -13,9 +13,9 @@
 static struct {
 	pthread_mutex_t lock;
 	pthread_once_t once;
-	bool forked; /* this process is a child of the one that made the machine */
+	bool forked; /* this process is a child of the one that opened the machine */
 	char name[32];
-	const struct ndl_machine_ops *ops; /* NULL: not in use yet */
+	const struct ndl_machine_ops *ops; /* NULL: no machine is in use yet */
 	void *state;
 	unsigned int devices;
 } machine = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
@@ -31,7 +31,7 @@ static void once(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* "node", "emu:X", or "X" when bare names mean instances; -EINVAL */
+/* Parses "node", "emu:X", or "X" where bare names mean instances. Returns 0 or -EINVAL. */
 static int parse(const char *name, const struct ndl_machine_ops **ops, const char **instance)
 {
 	*instance = "";
@@ -44,7 +44,7 @@ static int parse(const char *name, const struct ndl_machine_ops **ops, const cha
 	return **instance ? 0 : -EINVAL;
 }
 
-/* Returns with the lock held on 0 */
+/* Returns 0 with the lock held, or -errno without it. */
 static int machine_get(void)
 {
 	const struct ndl_machine_ops *ops;
@@ -54,14 +54,17 @@ static int machine_get(void)
 	pthread_once(&machine.once, once);
 	if (machine.forked)
 		return -EOWNERDEAD;
+
 	pthread_mutex_lock(&machine.lock);
 	if (machine.ops)
 		return 0;
+
 	if (!*name)
 		name = getenv("NEURON_EMU") ?: "";
 	ret = parse(*name ? name : "node", &ops, &instance);
 	if (!ret)
 		ret = ops->open(instance, &machine.state);
+
 	if (ret) {
 		pthread_mutex_unlock(&machine.lock);
 		return ret;
@@ -86,15 +89,18 @@ int ndl_machine_set(const char *name)
 	ret = parse(name, &ops, &instance);
 	if (ret)
 		return ret;
+
 	if (machine.forked)
 		return -EOWNERDEAD;
+
 	pthread_mutex_lock(&machine.lock);
 	if (machine.ops && strcmp(machine.name, name))
 		ret = -EBUSY;
 	else
 		strcpy(machine.name, name);
 	machine_put();
-	/* a name that does not exist is refused here and not at the first use */
+
+	/* an instance that does not exist is refused here and not at the first use */
 	if (!ret && ops == &ndl_emu_machine) {
 		ret = machine_get();
 		if (!ret)
@@ -156,33 +162,35 @@ const char *ndl_machine_instance(void)
 	return name;
 }
 
-/* One machine call under the lock */
-#define MACHINE_CALL(call)                \
-	do {                              \
-		int ret_ = machine_get(); \
-                                          \
-		if (ret_)                 \
-			return ret_;      \
-		ret_ = machine.ops->call; \
-		machine_put();            \
-		return ret_;              \
-	} while (0)
+/* Ends a call of the machine that machine_get() began, with its result. */
+static int machine_done(int result)
+{
+	machine_put();
+	return result;
+}
 
 int ndl_get_version(char *version, size_t size)
 {
+	int ret;
+
 	if (!version || !size)
 		return -EINVAL;
-	MACHINE_CALL(driver_version(machine.state, version, size));
+	ret = machine_get();
+	return ret ? ret : machine_done(machine.ops->driver_version(machine.state, version, size));
 }
 
 int ndl_get_compatible_version(uint32_t *min, uint32_t *max)
 {
-	MACHINE_CALL(compatible(machine.state, min, max));
+	int ret = machine_get();
+
+	return ret ? ret : machine_done(machine.ops->compatible(machine.state, min, max));
 }
 
 static int features_get(uint64_t *features)
 {
-	MACHINE_CALL(features(machine.state, features));
+	int ret = machine_get();
+
+	return ret ? ret : machine_done(machine.ops->features(machine.state, features));
 }
 
 int ndl_feature_supported(uint64_t feature, bool *supported)
@@ -196,22 +204,30 @@ int ndl_feature_supported(uint64_t feature, bool *supported)
 
 int ndl_available_devices(int *indexes, int size)
 {
-	MACHINE_CALL(available(machine.state, indexes, size));
+	int ret = machine_get();
+
+	return ret ? ret : machine_done(machine.ops->available(machine.state, indexes, size));
 }
 
 int ndl_get_device_bdf(int index, struct ndl_bdf *bdf)
 {
-	MACHINE_CALL(bdf(machine.state, index, bdf));
+	int ret = machine_get();
+
+	return ret ? ret : machine_done(machine.ops->bdf(machine.state, index, bdf));
 }
 
 int ndl_get_gen(int index, const struct neuron_gen **gen)
 {
-	MACHINE_CALL(gen(machine.state, index, gen));
+	int ret = machine_get();
+
+	return ret ? ret : machine_done(machine.ops->gen(machine.state, index, gen));
 }
 
 int ndl_get_links(int index, bool up[NEURON_PORTS_MAX])
 {
-	MACHINE_CALL(links(machine.state, index, up));
+	int ret = machine_get();
+
+	return ret ? ret : machine_done(machine.ops->links(machine.state, index, up));
 }
 
 int ndl_neighbor_window(ndl_device_t *dev, int neighbor, uint64_t *window)
@@ -253,13 +269,19 @@ const char *ndl_error_text(int err)
 int ndl_crwl_nc_range_mark(uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
 			   uint32_t *available)
 {
+	int ret = machine_get();
+
 	*available = 0;
-	MACHINE_CALL(range_mark(machine.state, count, start, end, first, available));
+	return ret ? ret
+		   : machine_done(machine.ops->range_mark(machine.state, count, start, end, first,
+							  available));
 }
 
 int ndl_crwl_nc_range_unmark(uint32_t first, uint32_t count)
 {
-	MACHINE_CALL(range_unmark(machine.state, first, count));
+	int ret = machine_get();
+
+	return ret ? ret : machine_done(machine.ops->range_unmark(machine.state, first, count));
 }
 
 int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device_t **device)
@@ -271,11 +293,13 @@ int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device
 	*device = NULL;
 	if (!dev)
 		return -ENOMEM;
+
 	ret = machine_get();
 	if (ret) {
 		free(dev);
 		return ret;
 	}
+
 	dev->device_index = (uint8_t)index;
 	ret = index < 0 || index >= NDL_MAX_DEVICES
 		      ? -ENODEV
@@ -283,6 +307,7 @@ int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device
 	if (!ret)
 		machine.devices++;
 	machine_put();
+
 	if (ret) {
 		free(dev);
 		return ret;
@@ -295,7 +320,8 @@ int ndl_close_device(ndl_device_t *dev)
 {
 	int ret;
 
-	if (machine.forked) { /* the threads that would take the chip to rest are the parent's */
+	/* only the parent has the threads that would bring the chip to rest */
+	if (machine.forked) {
 		free(dev);
 		return -EOWNERDEAD;
 	}

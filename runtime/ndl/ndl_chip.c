@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What programs want to know of a chip, by the description of its generation: addresses, counters,
- * whether it is there. Whoever calls names no register.
+ * whether it is there. Their callers need not know a register.
  */
 #include <errno.h>
 
@@ -37,7 +37,10 @@ int ndl_error_counters(ndl_device_t *dev, struct ndl_errors *errors)
 	return ret;
 }
 
-/* A core's block: a section an engine, then the core's own words, of which the first counts MACs */
+/*
+ * A core's block has a section for each engine, and then the core's own words, the first of which
+ * counts MACs.
+ */
 #define PERF_WORDS (NEURON_PERF_ENG(NEURON_ENGINES_MAX) / 4)
 
 static uint64_t counter(const uint32_t *words, unsigned int offset)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to libndl: what a backend provides. Argument checks that both need are in ndl.c. */
+/*
+ * Private to libndl: what a backend provides. Argument checks that both backends need are in ndl.c.
+ */
 #ifndef NDL_PRIV_H
 #define NDL_PRIV_H
 
@@ -10,13 +12,13 @@
 struct ndl_waiter {
 	ndl_device_t *dev;
 	uint32_t nc;
-	uint32_t seen; /* emu: entries when it last looked */
-	int fd; /* node: a file of its own, which keeps what was seen */
-	int wake_fd; /* node: an eventfd that ndl_wait_wake() counts */
-	atomic_bool woken; /* since it last looked */
+	uint32_t seen; /* emu: the number of entries when it last looked */
+	int fd; /* node: a file of its own, which remembers the entries that were seen */
+	int wake_fd; /* node: an eventfd that ndl_wait_wake() writes */
+	atomic_bool woken; /* ndl_wait_wake() was called since it last looked */
 };
 
-/* What is done with a core's lock */
+/* The operations on a core's lock */
 enum ndl_crwl {
 	NDL_CRWL_READER_ENTER,
 	NDL_CRWL_READER_EXIT,
@@ -24,7 +26,7 @@ enum ndl_crwl {
 	NDL_CRWL_WRITER_DOWNGRADE,
 };
 
-/* The machine as a whole; state is the backend's */
+/* The functions of the machine as a whole; state is the backend's */
 struct ndl_machine_ops {
 	int (*open)(const char *instance, void **state);
 	void (*close)(void *state);
@@ -34,7 +36,8 @@ struct ndl_machine_ops {
 	int (*bdf)(void *state, int index, struct ndl_bdf *bdf);
 	int (*gen)(void *state, int index, const struct neuron_gen **gen);
 	int (*links)(void *state, int index, bool up[NEURON_PORTS_MAX]);
-	int (*device_links)(ndl_device_t *dev, bool up[NEURON_PORTS_MAX]); /* NULL: as links */
+	/* NULL: the same as links */
+	int (*device_links)(ndl_device_t *dev, bool up[NEURON_PORTS_MAX]);
 	int (*driver_version)(void *state, char *version, size_t size);
 	int (*compatible)(void *state, uint32_t *min, uint32_t *max);
 	int (*features)(void *state, uint64_t *features);
@@ -42,7 +45,8 @@ struct ndl_machine_ops {
 	int (*range_mark)(void *state, uint32_t count, uint32_t start, uint32_t end,
 			  uint32_t *first, uint32_t *available);
 	int (*range_unmark)(void *state, uint32_t first, uint32_t count);
-	int (*fault)(void *state, int index, const char *fault); /* NULL: no such thing */
+	/* NULL: faults cannot be injected */
+	int (*fault)(void *state, int index, const char *fault);
 };
 
 struct ndl_ops {
@@ -100,27 +104,31 @@ struct ndl_ops {
 	int (*printk)(ndl_device_t *dev, const char *text);
 };
 
-/* node_level.c: why the node's driver refused a number with -ENOTSUP; false: no such refusal */
+/*
+ * In node_level.c: the reason why the node's driver refused a number with -ENOTSUP; false if that
+ * did not happen
+ */
 bool node_level_text(char *text, size_t size);
 
 extern const struct ndl_machine_ops ndl_node_machine;
 extern const struct ndl_machine_ops ndl_emu_machine;
 
-/* [offset, offset + size) inside [0, limit) */
+/* True if [offset, offset + size) lies inside [0, limit) */
 static inline bool ndl_range_ok(uint64_t offset, uint64_t size, uint64_t limit)
 {
 	return offset <= limit && size <= limit - offset;
 }
 
-/* A channel's regions are alike */
+/* A channel's regions have one size. */
 static inline uint64_t region_size(const struct neuron_gen *gen)
 {
 	return gen->memory[0].size / NDL_REGIONS;
 }
 
 /*
- * ndl_link.c: the port of a device, of those in up, by which an instance's topology leads to
- * another one; an instance that is not known has a line. -ENOENT: none
+ * In ndl_link.c: the port of a device, of those in up, by which an instance's topology leads to
+ * another device. An instance that is not known is taken as a line. Returns -ENOENT if there is
+ * none.
  */
 int link_port(const char *instance, int from, int to, const bool up[NEURON_PORTS_MAX]);
 

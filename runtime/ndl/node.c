@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libndl's node backend, the machine: which nodes exist, and what can be asked without attaching
- * to a device. One write-only ("free access") descriptor serves all of that and stays open: the
- * public driver drops a process's marks whenever such a descriptor is closed.
+ * libndl's node backend, the machine: which nodes exist, and what can be asked without attaching to
+ * a device. One write-only ("free access") descriptor serves all of that and stays open, because
+ * the public driver drops a process's marks whenever such a descriptor is closed.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,13 +17,13 @@
 
 #include "node.h"
 
-#define INSTANCE_MAX 64 /* of the name */
+#define INSTANCE_MAX 64 /* characters of the name */
 #define SYSFS_DEVICE "/sys/devices/virtual/neuron_device/neuron%d/%s"
 
-/* The machine's state; ndl.c's lock is held in every call that has it */
+/* The machine's state; every call that has it is made with ndl.c's lock held */
 struct node_machine {
-	int free_fd; /* -1: not open */
-	int free_index; /* of which device */
+	int free_fd; /* -1: none is open */
+	int free_index; /* the device it belongs to */
 	char instance[INSTANCE_MAX];
 };
 
@@ -36,7 +36,7 @@ static bool node_exists(int index)
 	return !stat(path, &st) && S_ISCHR(st.st_mode);
 }
 
-/* The free-access descriptor, of the first device that opens */
+/* Opens the free-access descriptor, of the first device that can be opened. */
 static int free_access(struct node_machine *machine)
 {
 	int fd = -ENODEV;
@@ -56,8 +56,8 @@ static int free_access(struct node_machine *machine)
 }
 
 /*
- * The device of the descriptor may have been unplugged: then another's, opened before the old one
- * is closed, so that the process keeps its marks.
+ * The descriptor's device may have been unplugged. Then another device's descriptor is opened
+ * before the old one is closed, so that the process keeps its marks.
  */
 static int free_ioctl(void *state, unsigned long request, void *arg)
 {
@@ -130,7 +130,7 @@ static int node_features(void *state, uint64_t *flags)
 	struct neuron_ioctl_device_driver_info arg = { .size = sizeof(arg) };
 	int err = free_ioctl(state, NEURON_IOCTL_DRIVER_INFO_GET, &arg);
 
-	/* a driver from before there were flags */
+	/* the driver is older than the flags */
 	if (err == -ENOTSUP)
 		err = 0;
 	*flags = arg.feature_flags1;
@@ -168,7 +168,7 @@ static int device_info(int fd, ndl_device_t *dev)
 	return 0;
 }
 
-/* Asked of the device itself, which has to be attached to for that */
+/* Asks the device itself, which needs an attached descriptor. */
 static int bdf_attached(int index, struct ndl_bdf *bdf)
 {
 	struct neuron_ioctl_device_bdf arg = { 0 };
@@ -183,7 +183,7 @@ static int bdf_attached(int index, struct ndl_bdf *bdf)
 	return err;
 }
 
-/* A driver that cannot say: it numbers the functions it is bound to in the order of the bus */
+/* For a driver that cannot say: it numbers the functions it is bound to in the order of the bus. */
 static int bdf_in_order(int index, struct ndl_bdf *bdf)
 {
 	unsigned int domain, bus, slot, func;
@@ -213,14 +213,17 @@ static int node_bdf(void *state, int index, struct ndl_bdf *bdf)
 
 	if (!node_exists(index))
 		return -ENODEV;
+
 	/* any answer shows that the open node still has its device */
 	err = free_ioctl(machine, NEURON_IOCTL_COMPATIBLE_VERSION, &version);
 	if (err)
 		return err;
+
 	if (!node_has(NEURON_IOCTL_DEVICE_BDF))
 		return bdf_in_order(index, bdf);
 	if (!node_has(NEURON_IOCTL_DEVICE_BDF_EXT))
 		return bdf_attached(index, bdf);
+
 	/* nd_index counts from the device whose node is open */
 	arg.nd_index = (uint32_t)(index - machine->free_index);
 	err = node_ioctl(machine->free_fd, NEURON_IOCTL_DEVICE_BDF_EXT, &arg);
@@ -232,8 +235,8 @@ static int node_bdf(void *state, int index, struct ndl_bdf *bdf)
 }
 
 /*
- * By the function's id. Where neither driver nor system say what it is, it is the generation that
- * drivers began with.
+ * The generation by the PCI function's id. Where neither driver nor system say the id, it is the
+ * first generation.
  */
 static int node_gen(void *state, int index, const struct neuron_gen **gen)
 {
@@ -265,7 +268,7 @@ static int sysfs_flag(int index, const char *file, bool *flag)
 	return err;
 }
 
-/* The files of our module, by port */
+/* The sysfs files of this project's module, by port */
 static const char *const link_file[] = {
 	[NDL_PORT_EAST] = "info/link_east",
 	[NDL_PORT_WEST] = "info/link_west",
@@ -280,7 +283,10 @@ static bool links_told(int index, bool up[NEURON_PORTS_MAX])
 	return true;
 }
 
-/* Our module says; another driver tells the neighbours, and the topology the ports to them */
+/*
+ * This project's module says which links are up; another driver names the neighbours, and the
+ * topology says which ports lead to them.
+ */
 static int node_device_links(ndl_device_t *dev, bool up[NEURON_PORTS_MAX])
 {
 	bool left[NEURON_PORTS_MAX];
@@ -320,7 +326,7 @@ static int node_links(void *state, int index, bool up[NEURON_PORTS_MAX])
 	return err ? err : node_device_links(&dev, up);
 }
 
-/* Only looking needs an attached descriptor too: the public driver answers nothing else without */
+/* Looking needs an attached descriptor as well: the public driver answers nothing without one. */
 static int node_device_open(void *state, int index, const ndl_device_init_param_t *params,
 			    ndl_device_t *dev)
 {
@@ -345,7 +351,7 @@ static int node_device_open(void *state, int index, const ndl_device_init_param_
 	return 0;
 }
 
-/* Both forms of a mark in one: the older has a map of 64 cores */
+/* Sets or clears a mark in both of its forms; the older one has a map of 64 cores. */
 static int mark_ioctl(void *state, bool set, struct neuron_ioctl_crwl_nc_map_ext *arg)
 {
 	struct neuron_ioctl_crwl_nc_map old = {
@@ -379,7 +385,7 @@ static int node_mark(void *state, uint32_t count, uint32_t start, uint32_t end, 
 		.start_nc_index = start,
 		.end_nc_index = end,
 	};
-	int err = free_access(state); /* which also tells the driver's level */
+	int err = free_access(state); /* this also learns the driver's level */
 
 	if (err < 0)
 		return err;

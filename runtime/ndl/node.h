@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside libndl's node backend: a device is an open /dev/neuronN. */
+/* Private to libndl's node backend: a device is an open /dev/neuronN */
 #ifndef NDL_NODE_H
 #define NDL_NODE_H
 
@@ -13,7 +13,7 @@ struct node_mapping {
 	size_t size;
 };
 
-struct node_device { /* a device's priv */
+struct node_device { /* the priv of a device */
 	int fd;
 	pthread_mutex_t lock; /* protects mappings */
 	struct node_mapping *mappings;
@@ -27,19 +27,22 @@ static inline struct node_device *node_device(ndl_device_t *dev)
 }
 
 /*
- * ioctl with the errors of this library: the public driver returns a positive count of bytes for
- * a bad pointer, which is -EFAULT.
+ * ioctl with the errors of this library: for a bad pointer the public driver returns a positive
+ * count of bytes, which becomes -EFAULT.
  */
 int node_ioctl(int fd, unsigned long request, void *arg);
 
-int node_open(int index, int flags); /* O_RDWR: attached; a descriptor or -errno */
-int node_read_line(const char *path, char *line, size_t size); /* a file's first line; -errno */
+/* With O_RDWR it is attached; returns a descriptor or -errno */
+int node_open(int index, int flags);
+/* a file's first line; 0 or -errno */
+int node_read_line(const char *path, char *line, size_t size);
 
-/* node_level.c: read when a node is opened; set: for tests */
+/* In node_level.c. The level is read when a node is opened; tests set it. */
 void node_level_read(void);
 void node_level_set(const char *version);
-bool node_has(unsigned long request); /* the loaded driver is new enough for the number */
-int node_level_error(unsigned long request, int err); /* -ENOTSUP if that is why it was refused */
+bool node_has(unsigned long request); /* true if the loaded driver is new enough for the number */
+/* -ENOTSUP if the driver's age is the reason of err */
+int node_level_error(unsigned long request, int err);
 
 /* node_wait.c */
 int node_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter);
@@ -48,7 +51,7 @@ int node_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
 void node_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter);
 void node_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter);
 
-/* Mappings of the node at a driver's offset, remembered for node_unmap() */
+/* Maps the node at one of the driver's offsets; the mapping is remembered for node_unmap(). */
 int node_map(struct node_device *node, uint64_t offset, uint64_t size, bool writable, void **va);
 int node_unmap(struct node_device *node, void *va);
 

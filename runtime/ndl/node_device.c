@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* libndl's node backend, a device: one ioctl a function; the module checks the arguments. */
+/*
+ * libndl's node backend, a device: one ioctl for each function; the kernel module checks the
+ * arguments
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +26,7 @@ static int node_close(ndl_device_t *dev)
 	return 0;
 }
 
-/* The registers' BAR takes a list of addresses, the cores' one at a time */
+/* The BAR of the registers takes a list of addresses, that of the cores takes one at a time. */
 static int bar_rw(ndl_device_t *dev, bool write, unsigned int bar, const uint64_t *offset,
 		  uint32_t *data, uint32_t count)
 {
@@ -78,8 +81,8 @@ static int node_read_hw_counters(ndl_device_t *dev, const uint64_t *addr, uint32
 /* Memory */
 
 /*
- * The newest form that the driver has. Before there were types nothing was lost without; before
- * there was an alignment chunks were aligned to pages.
+ * Uses the newest form that the driver has. Before there were memory types nothing depended on
+ * them; before there was an alignment chunks were aligned to pages.
  */
 static int node_mem_alloc(ndl_device_t *dev, const struct ndl_mem_params *params, uint64_t *handle)
 {
@@ -127,7 +130,7 @@ static int extended_info(ndl_device_t *dev, uint64_t handle,
 
 	*arg = (struct neuron_ioctl_mem_get_extended_info){ .mem_handle = handle, .version = 1 };
 	err = node_ioctl(node_device(dev)->fd, NEURON_IOCTL_MEM_GET_EXTENDED_INFO, arg);
-	return err == -EFAULT ? -EINVAL : err; /* the public driver's +22 for a bad handle */
+	return err == -EFAULT ? -EINVAL : err; /* the public driver returns +22 for a bad handle */
 }
 
 static int node_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size)
@@ -197,7 +200,7 @@ static int node_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
 	return node_unmap(node_device(dev), va);
 }
 
-/* No chunk of a driver that has 32-bit forms alone is larger than they can say */
+/* True if the 32-bit forms are enough. A driver that has only those has no larger chunks. */
 static bool narrow(uint64_t offset, uint64_t size)
 {
 	return offset <= UINT32_MAX && size <= UINT32_MAX;
@@ -223,7 +226,7 @@ static int node_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t
 	return size ? CALL(dev, NEURON_IOCTL_MEM_COPY, old) : 0;
 }
 
-/* zerocopy pins the caller's pages; a driver without that refuses the number, not the copy */
+/* zero copy pins the caller's pages; a driver that lacks it refuses the number, not the copy */
 static int node_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
 			 uint64_t size, bool to_device, bool zerocopy)
 {
@@ -494,7 +497,7 @@ static int node_reset(ndl_device_t *dev, uint32_t nc_map, uint32_t *request_id)
 	struct neuron_ioctl_device_reset arg = { .nc_map = nc_map };
 	int ret = ioctl(node_device(dev)->fd, NEURON_IOCTL_NC_RESET, &arg);
 
-	/* +1: this process has asked already, its request goes on */
+	/* +1: this process has asked already, and its request goes on */
 	if (ret < 0)
 		return node_level_error(NEURON_IOCTL_NC_RESET, -errno);
 	*request_id = ret ? (uint32_t)getpid() : arg.request_id;
@@ -541,11 +544,13 @@ static int node_apps_info(ndl_device_t *dev, struct neuron_app_info **info, size
 		err = -ENOMEM;
 		goto out;
 	}
+
 	arg->apps_info_flags = flags;
 	arg->capacity = NEURON_MAX_PROCESS_PER_DEVICE;
 	err = node_ioctl(node_device(dev)->fd, NEURON_IOCTL_DEVICE_GET_ALL_APPS_INFO, arg);
 	if (!err && arg->size > NEURON_MAX_PROCESS_PER_DEVICE)
 		err = -EPROTO;
+
 	if (!err) {
 		*count = arg->size;
 		memcpy(*info, arg->app_data, arg->size * sizeof(arg->app_data[0]));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libndl's node backend, nodes and their ioctls. */
+/* libndl's node backend: opening nodes, and their ioctls */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

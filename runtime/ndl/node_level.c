@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libndl's node backend, the level of the driver under it: which of the public driver's releases
- * brought a number, and whether the one that is loaded has it. What has a predecessor is asked for
- * with that (node.c, node_device.c); for the rest the caller gets -ENOTSUP, and ndl_error_text()
- * says which release it takes.
+ * libndl's node backend, the level of the driver: which of the public driver's releases introduced
+ * an ioctl number, and whether the loaded driver has it. A call with a predecessor falls back to
+ * that (node.c, node_device.c); for the others the caller gets -ENOTSUP, and ndl_error_text() names
+ * the release they need.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +14,13 @@
 
 #include "node.h"
 
-/* Releases as numbers in their order; the fourth part of the public driver's has no meaning here */
+/*
+ * A release as a number, so that releases can be compared; the fourth part of the public driver's
+ * has no meaning here
+ */
 #define RELEASE(major, minor, patch) ((uint32_t)(major) << 24 | (minor) << 16 | (patch))
 
-/* Numbers that are not in every release, by the first public one that has them */
+/* The numbers that are not in every release, with the first public release that has them */
 static const struct {
 	unsigned long request;
 	uint32_t since;
@@ -57,9 +60,14 @@ static const struct {
 	{ NEURON_IOCTL_MEM_BUF_ZEROCOPY64, RELEASE(2, 24, 7) },
 };
 
-/* Of the loaded driver, as of the last open; UINT32_MAX: not known, has all */
+/*
+ * The level of the loaded driver when a node was last opened; UINT32_MAX: not known, taken as
+ * having all numbers
+ */
 static _Atomic uint32_t loaded = UINT32_MAX;
-/* What this thread's last refused number takes; 0: nothing was refused for its age */
+/*
+ * The release that this thread's last refused number needs; 0: nothing was refused for that reason
+ */
 static _Thread_local uint32_t needed;
 
 static uint32_t since(unsigned long request)
@@ -80,7 +88,7 @@ void node_level_set(const char *version)
 		loaded = RELEASE(major & 0xff, minor & 0xff, patch & 0xffff);
 }
 
-/* Without the line's end */
+/* Reads the first line without its end. */
 int node_read_line(const char *path, char *line, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting on a node: a file of the waiter's own, whose pread() says how many entries a core's
+ * Waiting on a node: the waiter has a file of its own, whose pread() says how many entries a core's
  * notification queues got and whose poll() sleeps until there are more (docs/driver.md, Waiting).
- * The public driver has neither call and refuses the pread(). An eventfd beside it is for those who
- * wake the sleeper.
+ * The public driver has neither call and refuses the pread(). An eventfd beside it lets other
+ * threads wake the sleeper.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,10 @@ int node_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
 
 void node_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter)
 {
-	/* counted before it is said: a look in between takes it late, and then reads nothing */
+	/*
+	 * the eventfd is written before woken is set, so a look that finds woken has something to
+	 * read
+	 */
 	eventfd_write(waiter->wake_fd, 1);
 	atomic_store(&waiter->woken, true);
 }
