@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Owners, and what they let others do. */
+/* Ownership, and what owners let others do */
 #include "access.h"
 
 #include <unistd.h>
 
 #include "log.h"
 
-/* Root and the daemon's own user could end the daemon, and with it everything */
+/* Root and the daemon's own user may do everything: they could end the daemon anyway. */
 static bool rules(const struct rtd_peer *peer)
 {
 	return peer->local && (!peer->uid || peer->uid == geteuid());
@@ -24,7 +24,9 @@ bool rtd_may_eg(const struct rtd_peer *peer, const struct rtd_eg *eg, enum rtd_a
 	return eg->sharing >= needs || may_as_owner(peer, &eg->owner);
 }
 
-/* Who shares a group for everything has others' models in it, and may empty it */
+/*
+ * The owner of a group that is shared for everything has others' models in it, and may unload them.
+ */
 bool rtd_may_model(const struct rtd_peer *peer, const struct rtd_model *model, enum rtd_act act)
 {
 	return rtd_may_eg(peer, model->eg, act) || may_as_owner(peer, &model->owner);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The blocking client. Every batch's tag is a struct client_op; next() runs them to their end. */
+/* The blocking client. Every batch's tag is a struct client_op; next() completes them. */
 #include "client.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 struct rtd_client {
 	grpc_channel *channel;
 	grpc_completion_queue *cq;
-	unsigned int underway; /* calls of rtd_client_start */
+	unsigned int underway; /* calls that rtd_client_start has started */
 	TAILQ_HEAD(, rtd_client_call) finished;
 	char error[512];
 };
@@ -37,7 +37,7 @@ struct rtd_client_call {
 	grpc_status_code status;
 	grpc_slice details;
 	void *data;
-	bool listed; /* started by rtd_client_start: next() gives it */
+	bool listed; /* started by rtd_client_start, so that rtd_client_next returns it */
 };
 
 const char *rtd_client_default_address(void)
@@ -107,17 +107,21 @@ call_new(struct rtd_client *client, const struct rtd_client_method *method, unsi
 
 	if (!call)
 		return NULL;
+
 	if (timeout_ms)
 		deadline = gpr_time_add(gpr_now(GPR_CLOCK_REALTIME),
 					gpr_time_from_millis(timeout_ms, GPR_TIMESPAN));
+
 	call->client = client;
 	call->method = method;
 	call->op_send.call = call;
 	call->op_end.call = call;
 	call->op_send.done = true;
+
 	grpc_metadata_array_init(&call->initial);
 	grpc_metadata_array_init(&call->trailing);
 	call->details = grpc_empty_slice();
+
 	call->grpc =
 		grpc_channel_create_call(client->channel, NULL, GRPC_PROPAGATE_DEFAULTS, client->cq,
 					 grpc_slice_from_static_string(method->path), NULL,
@@ -148,7 +152,7 @@ static void call_batch(struct rtd_client_call *call, const grpc_op *ops, size_t 
 	}
 }
 
-/* What comes back, however the call ends */
+/* Asks for everything that comes back, however the call ends. */
 static void call_receive(struct rtd_client_call *call)
 {
 	grpc_op ops[3] = { 0 };
@@ -214,7 +218,7 @@ static const char *status_name(grpc_status_code status)
 	return (unsigned int)status < sizeof(names) / sizeof(names[0]) ? names[status] : "?";
 }
 
-/* The answer of a finished call, which is freed */
+/* Returns the answer of a finished call, and frees the call. */
 static ProtobufCMessage *call_answer(struct rtd_client_call *call)
 {
 	struct rtd_client *client = call->client;

@@ -113,6 +113,7 @@ static int read_values(struct rtd_config *config, json_t *root, const char *path
 
 	if (init && !json_is_object(init))
 		return bad_value(text, path, "init_config", "an object");
+
 	err = get_bool(root, "shmem_enabled", &config->shmem_enabled, path, text);
 	if (!err)
 		err = get_bool(init, "drop_all_capabilities", &config->drop_capabilities, path,
@@ -135,6 +136,7 @@ static int read_values(struct rtd_config *config, json_t *root, const char *path
 				 &config->user_memory_limit, path, text);
 	if (!err)
 		err = get_number(root, "call_limit", 16, 1 << 20, &config->call_limit, path, text);
+
 	config->default_timeout_ms = timeout * 1000;
 	config->default_ninfer = ninfer;
 	return err;
@@ -197,7 +199,7 @@ static int read_instance(struct rtd_config *config, json_t *root, const char *pa
 		return bad_value(text, path, "name", "the instance's own name");
 	if (port && !json_is_string(port))
 		return bad_value(text, path, "server_port", "an endpoint");
-	/* -g on the command line comes first */
+	/* -g on the command line has priority */
 	if (port && !config->nendpoints && rtd_config_add_endpoint(config, json_string_value(port)))
 		return -ENOMEM;
 	return devices && !config->ndevices ? read_devices(config, devices, path, text) : 0;
@@ -215,13 +217,16 @@ int rtd_config_read_instance(struct rtd_config *config, const char *name, const 
 		snprintf(text, 256, "%s: not an instance name", name);
 		return -EINVAL;
 	}
+
 	config->instance = strdup(name);
 	if (!config->instance)
 		return -ENOMEM;
+
 	if (config_path) {
 		snprintf(copy, sizeof(copy), "%s", config_path);
 		dirs[0] = dirname(copy);
 	}
+
 	for (unsigned int i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
 		if (!dirs[i])
 			continue;
@@ -235,6 +240,7 @@ int rtd_config_read_instance(struct rtd_config *config, const char *name, const 
 		json_decref(root);
 		return err;
 	}
+
 	snprintf(text, 256, "%s.json: not in " RTD_CONFIG_DIR " or " RTD_BIN_DIR, name);
 	return -ENOENT;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the command line and the JSON files say. Owned by main.c. The keys are those of
- * runtime-grpc's era: see man/neuron-rtd.8.
+ * What the command line and the JSON files say. Owned by main.c. The keys are those that
+ * runtime-grpc had: see man/neuron-rtd.8.
  */
 #ifndef RTD_CONFIG_H
 #define RTD_CONFIG_H
@@ -9,14 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RTD_MAX_TIMEOUT_S 3600 /* of an inference: what executes longer hangs */
+/* Of an inference: an execution that takes longer is taken as hanging */
+#define RTD_MAX_TIMEOUT_S 3600
 #define RTD_MAX_ENDPOINTS 8
 #define RTD_MAX_DEVICES 64
 #define RTD_DEFAULT_ENDPOINT "unix:/run/neuron.sock"
 #define RTD_CONFIG_DIR "/opt/aws/neuron/config"
 #define RTD_BIN_DIR "/opt/aws/neuron/bin"
 
-/* What others may do with a group that they did not make: each includes the one before */
+/* What others may do with a group that they did not make; each value includes the one before */
 enum rtd_sharing { RTD_SHARE_NONE, RTD_SHARE_INFER, RTD_SHARE_ALL };
 
 struct rtd_config {
@@ -24,25 +25,30 @@ struct rtd_config {
 	char *endpoints[RTD_MAX_ENDPOINTS];
 	unsigned int nendpoints;
 	uint32_t devices[RTD_MAX_DEVICES];
-	unsigned int ndevices; /* 0: all */
+	unsigned int ndevices; /* 0: all devices */
 	bool shmem_enabled;
 	bool drop_capabilities;
 	enum rtd_sharing sharing; /* of a new group */
 	uint32_t default_timeout_ms, default_ninfer;
 	uint64_t max_neff_size;
-	/* what clients may hold, and one user: bytes, calls under way; 0: the default */
+	/*
+	 * What all clients may hold, and what one user may: bytes, calls in progress; 0: the
+	 * default
+	 */
 	uint64_t memory_limit, user_memory_limit, call_limit;
 };
 
 struct rtd_config *rtd_config_new(void);
 void rtd_config_free(struct rtd_config *config);
-/* 0 or -errno with a message for people in text */
+/* Returns 0, or -errno with a message for people in text. */
 int rtd_config_read(struct rtd_config *config, const char *path, char text[256]);
-/* The instance's file NAME.json, beside the configuration file or in the install directories */
+/*
+ * Reads the instance's file NAME.json, beside the configuration file or in the install directories.
+ */
 int rtd_config_read_instance(struct rtd_config *config, const char *name, const char *config_path,
 			     char text[256]);
 int rtd_config_add_endpoint(struct rtd_config *config, const char *endpoint);
-/* A unix endpoint's path ("unix:PATH", "unix:///PATH" or a bare path), or NULL: TCP */
+/* The path of a unix endpoint ("unix:PATH", "unix:///PATH" or a bare path); NULL for TCP */
 const char *rtd_endpoint_path(const char *endpoint);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The table of connections. An entry needs no generation: a call that lives keeps its transport and
- * so its descriptor, hence "fd:N" cannot mean a newer connection while an older call is alive.
- * One lock protects all of it and is a leaf.
+ * The table of connections. An entry needs no generation: a call keeps its transport and so its
+ * descriptor while it lives, hence "fd:N" cannot mean a newer connection then. One lock protects
+ * all of it; no other lock is taken under it.
  */
 #include "conn.h"
 
@@ -16,17 +16,17 @@
 
 #include "descriptors.h"
 
-#define MAX_CONNECTIONS 256 /* of one user who is not root */
+#define MAX_CONNECTIONS 256 /* of one user other than root */
 
 struct conn {
 	struct rtd_peer peer;
-	ino_t ino; /* of the socket; 0: unused */
+	ino_t ino; /* of the socket; 0: an unused entry */
 };
 
 struct rtd_conns {
 	pthread_mutex_t lock;
 	unsigned int max; /* descriptors */
-	unsigned int total, user; /* connections; root's may be more */
+	unsigned int total, user; /* limits of connections; root may have more */
 	struct conn table[];
 };
 
@@ -59,7 +59,7 @@ void rtd_conns_free(struct rtd_conns *conns)
 	free(conns);
 }
 
-/* Locked: has this user room for one more */
+/* With the lock held: is there room for one more connection of this user? */
 static bool conns_fit(struct rtd_conns *conns, uid_t uid)
 {
 	unsigned int total = 0, user = 0;
@@ -87,7 +87,7 @@ int rtd_conns_add(struct rtd_conns *conns, int fd, const struct rtd_peer *peer)
 	int err = -EMFILE;
 
 	pthread_mutex_lock(&conns->lock);
-	/* an operator comes in as long as there is a descriptor at all */
+	/* an operator gets in as long as there is a descriptor at all */
 	if ((unsigned int)fd < conns->max && !fstat(fd, &st) &&
 	    (!peer->uid || conns_fit(conns, peer->uid))) {
 		conn = &conns->table[fd];
@@ -100,7 +100,7 @@ int rtd_conns_add(struct rtd_conns *conns, int fd, const struct rtd_peer *peer)
 	return err;
 }
 
-/* What the core connected by itself is no unix socket */
+/* A connection that the core accepted by itself is no unix socket. */
 static bool is_tcp(int fd)
 {
 	struct sockaddr_storage address;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The unix connections by descriptor: whose they are, and how many a user may have. Private to the
- * gRPC layer. The core does not tell when it has closed a descriptor; its inode does.
+ * The unix connections by descriptor: to whom they belong, and how many a user may have. Private to
+ * the gRPC layer. The core does not report when it has closed a descriptor; a different inode shows
+ * it.
  */
 #ifndef RTD_CONN_H
 #define RTD_CONN_H
@@ -12,11 +13,20 @@ struct rtd_conns;
 
 int rtd_conns_new(struct rtd_conns **conns);
 void rtd_conns_free(struct rtd_conns *conns);
-/* Remember a new connection; takes peer's groups. 0, or -EMFILE: too many, of this user or in all */
+/*
+ * Remembers a new connection and takes peer's groups. Returns 0, or -EMFILE if there are too many
+ * of this user or in all.
+ */
 int rtd_conns_add(struct rtd_conns *conns, int fd, const struct rtd_peer *peer);
-/* The client behind a call's peer name ("fd:N"), with its own copy of the groups; else not local */
+/*
+ * Finds the client behind a call's peer name ("fd:N"), with its own copy of the groups; other names
+ * are not local.
+ */
 void rtd_conns_find(struct rtd_conns *conns, const char *name, struct rtd_peer *peer);
-/* End every connection, TCP's too, whatever is under way on it; when no more are made */
+/*
+ * Ends every connection, TCP's too, with the calls in progress on it, when no more connections are
+ * made.
+ */
 void rtd_conns_cut(struct rtd_conns *conns);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Control operations: load, start, stop, unload, destroy. Each group has a thread that does what is
- * asked of it, one after the other, and tells who asked; so whoever asks (the work pool, another
- * group's thread, main) never waits for a group. What ends executions is not left to the queue:
- * they are interrupted when it is asked for.
+ * Control operations: load, start, stop, unload, destroy. Each group has a thread that executes the
+ * requested operations one after the other and reports to their requesters; so no requester (the
+ * work pool, another group's thread, main) ever waits for a group. Operations that end executions
+ * interrupt them at once, before the queue gets to them.
  */
 #include <stdlib.h>
 
@@ -33,14 +33,17 @@ struct rtd_control *rtd_control_new(rtd_control_run run, uint32_t id, rtd_done d
 	return c;
 }
 
-/* Locked: the group is in the list */
+/* With the lock held; the group is in the list. */
 void rtd_control_add(struct rtd_eg *eg, struct rtd_control *c)
 {
 	STAILQ_INSERT_TAIL(&eg->controls, c, link);
 	pthread_cond_signal(&eg->asked);
 }
 
-/* Locked: the model's executions end soon, and none begins until its group's thread has seen to it */
+/*
+ * With the lock held: the model's executions end soon, and none begins until its group's thread has
+ * handled the operation.
+ */
 void rtd_model_interrupt(struct rtd_model *model)
 {
 	model->stopping++;
@@ -81,7 +84,7 @@ void rtd_control_model(struct rtd *rtd, struct rtd_control *c, bool interrupt)
 	control_tell(c);
 }
 
-/* The last reference has gone */
+/* Called when the last reference is gone. */
 void rtd_eg_free(struct rtd_eg *eg)
 {
 	pthread_cond_destroy(&eg->idle);
@@ -101,21 +104,24 @@ static void *control_thread(void *arg)
 	for (;;) {
 		c = STAILQ_FIRST(&eg->controls);
 		if (!c && eg->dead)
+
 			break;
 		if (!c) {
 			pthread_cond_wait(&eg->asked, &rtd->lock);
 			continue;
 		}
+
 		STAILQ_REMOVE_HEAD(&eg->controls, link);
 		pthread_mutex_unlock(&rtd->lock);
 		c->run(rtd, eg, c);
 		control_tell(c);
 		pthread_mutex_lock(&rtd->lock);
 	}
+
 	last = !--eg->refs;
 	rtd->ngroups--;
 	pthread_cond_broadcast(&rtd->idle);
-	pthread_mutex_unlock(&rtd->lock); /* rtd may be gone from here on */
+	pthread_mutex_unlock(&rtd->lock); /* rtd may be freed from here on */
 	if (last)
 		rtd_eg_free(eg);
 	return NULL;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Shares of RLIMIT_NOFILE. */
+/* Shares of RLIMIT_NOFILE */
 #include "descriptors.h"
 
 #include <errno.h>
 #include <sys/resource.h>
 
 #define MAX_DESCRIPTORS 65536
-#define OWN 128 /* the daemon's; of a limit under 256, half */
+#define OWN 128 /* reserved for the daemon; of a limit under 256, half */
 
 int rtd_descriptors_get(struct rtd_descriptors *descriptors)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The chips through libnrt. NRT statuses become NERR codes here and nowhere else. */
+/* The chips through libnrt. NRT statuses are translated to NERR codes here and nowhere else. */
 #include "engine.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 #define MAX_DEVICES 64
 #define BUFFER_ALIGN 4096
-#define ANSWER_FRAME 2048 /* of a message: its status */
-#define ANSWER_FIELD 64 /* of an output: keys and lengths */
+#define ANSWER_FRAME 2048 /* bytes of a message for its status */
+#define ANSWER_FIELD 64 /* bytes of a message for an output's keys and lengths */
 
 struct rtd_engine {
 	unsigned int nc_count, ndevices;
@@ -63,14 +63,16 @@ static int nerr_of(NRT_STATUS status)
 
 	if ((status >= NRT_SUCCESS && status <= NRT_QUEUE_FULL) ||
 	    status == NRT_LOAD_NOT_ENOUGH_NC || status == NRT_UNSUPPORTED_NEFF_VERSION)
-		return status; /* the same numbers */
+		return status; /* the numbers are the same */
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
 		if (other[i].status == status)
 			return other[i].code;
 	return NERR_FAIL;
 }
 
-/* Not what a program did to itself; a time-out may be either */
+/*
+ * True for errors that no program causes; a timeout may have either reason and is not among them.
+ */
 static bool is_hardware(NRT_STATUS status)
 {
 	switch (status) {
@@ -86,7 +88,9 @@ static bool is_hardware(NRT_STATUS status)
 	}
 }
 
-/* libnrt's lines are outermost first; a daemon's stack is innermost first */
+/*
+ * Adds libnrt's lines, which are outermost first, to the daemon's stack, which is innermost first.
+ */
 static void add_reversed(struct rtd_err *err, const char *lines)
 {
 	const char *end = lines + strlen(lines), *start;
@@ -148,7 +152,7 @@ int rtd_engine_find_bdf(const char *text)
 	return find_bdf(&bdf);
 }
 
-/* libnrt takes its cores from the environment, as its own users give them */
+/* Passes the choice of cores to libnrt by the environment, as its other users do. */
 static int choose_cores(const uint32_t *devices, unsigned int n, struct rtd_err *err)
 {
 	uint32_t per_device = 0;
@@ -205,9 +209,11 @@ int rtd_engine_open(const uint32_t *devices, unsigned int ndevices, struct rtd_e
 
 	if (choose_cores(devices, ndevices, err))
 		return err->code;
+
 	status = nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
 	if (status)
 		return engine_fail(err, status, "Failed to initialize devices");
+
 	engine = calloc(1, sizeof(*engine));
 	status = engine ? nrt_get_visible_nc_count(&cores) : NRT_RESOURCE;
 	if (status || !cores) {
@@ -216,6 +222,7 @@ int rtd_engine_open(const uint32_t *devices, unsigned int ndevices, struct rtd_e
 		nrt_close();
 		return err->code;
 	}
+
 	engine->nc_count = cores;
 	list_devices(engine);
 	*out = engine;
@@ -257,17 +264,21 @@ int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info, 
 	if (ret)
 		return rtd_fail(err, error.version ? NERR_UNSUPPORTED_VERSION : NERR_INVALID,
 				"NMGR", "%s", error.text);
+
 	memset(info, 0, sizeof(*info));
 	info->major = header.version_major;
 	info->minor = header.version_minor;
 	info->nc_normal = header.num_tpb ? header.num_tpb : 1;
+
 	for (unsigned int i = 0; i < sizeof(header.tpb_per_node); i++)
 		if (header.tpb_per_node[i] > info->nc_shared)
 			info->nc_shared = header.tpb_per_node[i];
 	if (!info->nc_shared || info->nc_shared > info->nc_normal)
 		info->nc_shared = info->nc_normal;
+
 	memcpy(info->name, header.name, sizeof(info->name) - 1);
 	rtd_text_ascii(info->name);
+
 	for (unsigned int i = 0; i < sizeof(header.uuid); i++)
 		snprintf(info->uuid + 2 * i, 3, "%02x", header.uuid[i]);
 	return NERR_OK;
@@ -444,7 +455,7 @@ int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, struct rtd_err *err)
 	if (!status)
 		return NERR_OK;
 	engine_fail(err, status, "execute");
-	/* libnrt resets the core itself after an error; this is when that has failed */
+	/* libnrt resets the core itself after an error; this status says that the reset failed */
 	if (status == NRT_EXEC_UNIT_UNRECOVERABLE)
 		*fatal = nrtx_reset_cores(program->nc, program->nc_count) != NRT_SUCCESS;
 	return err->code;

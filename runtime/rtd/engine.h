@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The chips as the daemon sees them: cores by number, programs with named tensors, one blocking
- * execution. A thin layer over libnrt (engine.c); the only file here that includes its header.
- * Any thread; one execution of a program at a time on its first core.
+ * execution. This is a thin layer over libnrt; engine.c is the only file of the daemon that
+ * includes its header. Functions may be called from any thread; a program has one execution at a
+ * time on its first core.
  */
 #ifndef RTD_ENGINE_H
 #define RTD_ENGINE_H
@@ -14,18 +15,18 @@
 #include "error.h"
 
 #define RTD_MAX_DIMS 8
-/* The interface that is spoken, which clients ask for; not the project's version */
+/* The version of the RPC interface, which clients ask for; not the project's version */
 #define RTD_VERSION_MAJOR 1
 #define RTD_VERSION_MINOR 6
 #define RTD_VERSION "1.6.0.0"
 
-struct rtd_engine; /* the chips */
+struct rtd_engine; /* all chips */
 struct rtd_program; /* a NEFF loaded on cores */
 struct rtd_slot; /* buffers for one inference of a program */
 
 struct rtd_device {
 	uint32_t index;
-	char bdf[16]; /* 0000:00:1f.0 */
+	char bdf[16]; /* for example 0000:00:1f.0 */
 	uint32_t nc_count, vnc_start;
 };
 
@@ -38,7 +39,7 @@ struct rtd_tensor {
 	uint64_t shape[RTD_MAX_DIMS];
 };
 
-/* What the NEFF's header says, before anything is loaded */
+/* Values of a NEFF's header, available before anything is loaded */
 struct rtd_neff_info {
 	uint64_t major, minor;
 	uint32_t nc_normal; /* cores of all nodes */
@@ -64,13 +65,16 @@ struct rtd_memory_counters {
 };
 
 /*
- * Take the chips: devices is an increasing contiguous list of indices, ndevices 0 means all.
- * On failure the daemon goes on without.
+ * Opens the chips: devices is an increasing contiguous list of indices, ndevices 0 means all. After
+ * a failure the daemon goes on without chips.
  */
 int rtd_engine_open(const uint32_t *devices, unsigned int ndevices, struct rtd_engine **engine,
 		    struct rtd_err *err);
 void rtd_engine_close(struct rtd_engine *engine);
-/* The index of the chip at a PCI address (any usual spelling), or -ENODEV; before open */
+/*
+ * The index of the chip at a PCI address (in any usual spelling), or -ENODEV; to be called before
+ * open
+ */
 int rtd_engine_find_bdf(const char *bdf);
 unsigned int rtd_engine_nc_count(const struct rtd_engine *engine);
 unsigned int rtd_engine_devices(const struct rtd_engine *engine, const struct rtd_device **devices);
@@ -80,41 +84,43 @@ int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info,
 		     struct rtd_err *err);
 
 /*
- * Where a program goes: cores [nc, nc + nc_count); timeout of one execution in milliseconds; and who
- * is asked before reading the NEFF takes memory (bytes, below 0 given back; not 0: it ends there)
+ * Where a program is placed: cores [nc, nc + nc_count); the timeout of one execution in
+ * milliseconds; and the account that is asked before reading the NEFF takes memory (bytes; negative
+ * ones are given back; if it does not return 0, the load ends)
  */
 struct rtd_placement {
 	uint32_t nc, nc_count, timeout_ms;
-	uint64_t owner; /* of what it leaves in a core: nobody else finds it. Not 0 */
+	uint64_t owner; /* of what it leaves in a core, which no other owner finds; not 0 */
 	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;
 };
-/* The NEFF is not needed afterwards */
+/* The NEFF is not needed after the load. */
 int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *placement,
 		     struct rtd_program **program, struct rtd_err *err);
 void rtd_program_unload(struct rtd_program *program);
 /*
- * On: no execution of the program begins, and those under way end soon with an error. Off: as after
- * the load. Does not wait.
+ * With on, no execution of the program begins, and those in progress end soon with an error;
+ * without, it runs again as after its load. Does not wait.
  */
 void rtd_program_interrupt(struct rtd_program *program, bool on);
 unsigned int rtd_program_tensors(const struct rtd_program *program, const struct rtd_tensor **list);
 
-/* Bytes of the buffers of a slot; bytes of a message with all outputs, at most */
+/* The bytes of a slot's buffers, and at most the bytes of a message with all outputs */
 uint64_t rtd_program_slot_size(const struct rtd_program *program);
 uint64_t rtd_program_answer_size(const struct rtd_program *program);
 
 int rtd_slot_new(struct rtd_program *program, struct rtd_slot **slot, struct rtd_err *err);
 void rtd_slot_free(struct rtd_slot *slot);
 void *rtd_slot_buffer(struct rtd_slot *slot,
-		      unsigned int tensor); /* index of rtd_program_tensors */
+		      unsigned int tensor); /* index in rtd_program_tensors */
 /*
- * Run: NERR_OK, NERR_INFER_COMPLETED_WITH_NUM_ERR (outputs are there), or another code. *fatal is
- * set when the cores could not be brought back and the program cannot run again.
+ * Executes a slot: NERR_OK, NERR_INFER_COMPLETED_WITH_NUM_ERR (outputs are there), or another code.
+ * *fatal is set when the cores could not be reset and the program cannot run again.
  */
 int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, struct rtd_err *err);
 
-int rtd_engine_nc_counters(uint32_t nc, struct rtd_nc_counters *counters); /* 0 or a NERR code */
+/* Returns 0 or a NERR code */
+int rtd_engine_nc_counters(uint32_t nc, struct rtd_nc_counters *counters);
 int rtd_engine_hw_counters(struct rtd_engine *engine, uint32_t device,
 			   struct rtd_hw_counters *counters);
 int rtd_engine_memory(struct rtd_engine *engine, uint32_t device,

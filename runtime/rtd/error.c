@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* NERR codes and the stack of detail lines. */
+/* NERR codes and the stack of detail lines */
 #include "error.h"
 
 #include <stdarg.h>
@@ -39,7 +39,7 @@ const char *rtd_nerr_name(int code)
 void rtd_text_clean(char *text)
 {
 	for (unsigned char *p = (unsigned char *)text; *p; p++) {
-		/* U+0080 to U+009F are controls too */
+		/* U+0080 to U+009F are control characters too */
 		if (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
 			p[0] = p[1] = ' ';
 		else if (*p < 0x20 || *p == 0x7f)

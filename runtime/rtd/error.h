@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An application error: a NERR code and the stack of "[MODULE:function] text" lines that travels in
- * status.details, innermost first. Functions that fail return the code and fill the struct.
+ * status.details, innermost first. Functions that fail return the code and fill in the struct.
  */
 #ifndef RTD_ERROR_H
 #define RTD_ERROR_H
@@ -32,20 +32,20 @@ const char *rtd_nerr_name(int code);
 
 struct rtd_err {
 	int code;
-	bool hardware; /* the chip's fault, not the program's */
+	bool hardware; /* caused by the chip, not by the program */
 	size_t len;
 	char text[1024];
 };
 
-/* Set the code (of the innermost failure: a set one stays) and add a line. Returns err->code. */
+/* Sets the code, unless an inner failure has set one, and adds a line. Returns err->code. */
 int rtd_err_add(struct rtd_err *err, int code, const char *module, const char *function,
 		const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* Add ready-made lines (libnrt's) as they are */
+/* Adds ready-made lines, those of libnrt, as they are. */
 void rtd_err_lines(struct rtd_err *err, const char *lines);
 
-/* A client's text in a line: nothing of it may end the line or steer a terminal */
+/* Cleans a client's text for a line: no part of it may end the line or control a terminal. */
 void rtd_text_clean(char *text);
-/* And in a protobuf string, which must be UTF-8 for its readers: what is not ASCII becomes '?' */
+/* Cleans it for a protobuf string, which must be UTF-8: other characters than ASCII become '?'. */
 void rtd_text_ascii(char *text);
 
 #define rtd_fail(err, code, module, ...) rtd_err_add(err, code, module, __func__, __VA_ARGS__)

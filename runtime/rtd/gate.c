@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A server is made when its user comes, and stays. Those who come last share the last one. */
+/*
+ * A server is made when its user connects for the first time, and stays. When there are too many
+ * users, the last ones share one server.
+ */
 #include "gate.h"
 
 #include <grpc/support/log.h>
@@ -11,8 +14,8 @@
 
 #define MAX_GATES 64
 #define MAX_STREAMS \
-	1024 /* calls at once on one connection; the core queues the rest at the client */
-#define SLACK (32u << 20) /* what the core needs beside messages: buffers of sockets */
+	1024 /* calls in parallel on one connection; the core queues further ones at the client */
+#define SLACK (32u << 20) /* bytes that the core needs besides messages: buffers of sockets */
 
 struct gate {
 	struct rtd_peer peer; /* without groups */
@@ -23,12 +26,15 @@ struct gate {
 struct rtd_gates {
 	grpc_completion_queue *cq;
 	uint64_t user, total;
-	pthread_mutex_t lock; /* what follows */
+	pthread_mutex_t lock; /* protects the following */
 	unsigned int count;
 	struct gate gate[MAX_GATES];
 };
 
-/* The core's own lines, in our form; what it calls an error is mostly a client's */
+/*
+ * Writes the core's own lines in the daemon's form; what the core calls an error is mostly a
+ * client's.
+ */
 static void core_log(gpr_log_func_args *args)
 {
 	const char *file = strrchr(args->file, '/');
@@ -91,8 +97,10 @@ static grpc_server *server_create(grpc_resource_quota *quota)
 	return grpc_server_create(&list, NULL);
 }
 
-/* Locked: users have the same, one no more than its share, all together half as much again as all
- * of them may hold otherwise */
+/*
+ * With the lock held: all users get the same quota, one no more than its share; together they get
+ * half as much again as they may all hold otherwise.
+ */
 static void gates_divide(struct rtd_gates *gates)
 {
 	uint64_t each = (gates->total + gates->total / 2) / gates->count;
@@ -103,7 +111,7 @@ static void gates_divide(struct rtd_gates *gates)
 		grpc_resource_quota_resize(gates->gate[i].quota, each + SLACK);
 }
 
-/* Locked */
+/* Called with the lock held. */
 static struct gate *gate_new(struct rtd_gates *gates, const struct rtd_peer *peer)
 {
 	struct gate *gate = &gates->gate[gates->count++];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Core groups: contiguous cores, one running model, threads that execute: one for each stage. */
+/* Core groups: contiguous cores, one running model, and the threads that execute */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,8 +7,8 @@
 #include "rtd.h"
 
 /*
- * The first free run of count cores, or the longest one for count 0. The list of groups is in the
- * order of their cores. Returns the number found (0: none) and its start.
+ * Finds the first free run of count cores, or the longest one for count 0. The list of groups is in
+ * the order of their cores. Returns the number of cores found (0: none) and their start.
  */
 static uint32_t find_cores(struct rtd *rtd, uint32_t count, uint32_t *start)
 {
@@ -55,7 +55,7 @@ static struct rtd_eg *eg_new(const struct rtd_owner *owner, bool implicit, enum 
 	eg->owner = *owner;
 	eg->implicit = implicit;
 	eg->sharing = sharing;
-	eg->refs = 1; /* the caller's */
+	eg->refs = 1; /* the caller has it */
 	STAILQ_INIT(&eg->controls);
 	pthread_cond_init(&eg->asked, NULL);
 	pthread_cond_init(&eg->work, NULL);
@@ -73,6 +73,7 @@ int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner
 
 	if (!eg)
 		return rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
+
 	pthread_mutex_lock(&rtd->lock);
 	if (count > total) {
 		code = rtd_fail(err, NERR_RESOURCE_NC, "NMGR",
@@ -81,29 +82,34 @@ int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner
 				count, total);
 		goto fail;
 	}
+
 	if (rtd->closing || !rtd_session_live(rtd, owner->session)) {
 		code = rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "the session has ended");
 		goto fail;
 	}
+
 	eg->count = find_cores(rtd, count, &eg->start);
 	if (!eg->count) {
 		code = rtd_fail(err, NERR_RESOURCE_NC, "NMGR",
 				"Not enough free NCs to allocate %u members group", count);
 		goto fail;
 	}
+
 	eg->id = rtd->next_eg;
 	if (rtd_control_start(rtd, eg)) {
 		code = rtd_fail(err, NERR_RESOURCE, "NMGR", "no thread for the group");
 		goto fail;
 	}
+
 	if (rtd_worker_start(rtd, eg)) {
 		code = rtd_fail(err, NERR_RESOURCE, "NMGR", "no thread for the group");
 		eg->dead = true;
 		pthread_cond_signal(&eg->asked);
 		goto fail;
 	}
+
 	rtd->next_eg++;
-	eg->refs++; /* the list's */
+	eg->refs++; /* the list has it */
 	eg_insert(rtd, eg);
 	pthread_mutex_unlock(&rtd->lock);
 	rtd_info("NMGR", "group %u: NCs %u to %u", eg->id, eg->start, eg->start + eg->count - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Inferences: posted into a model's slot, executed in order by the group's thread, collected once.
+ * Inferences: posted into a model's slot, executed in order by the group's threads, collected once.
  * An inference counts against ninfer until it is collected or cancelled.
  */
 #include <errno.h>
@@ -28,7 +28,7 @@ static struct rtd_infer *cookie_find(struct rtd *rtd, const struct rtd_peer *pee
 	return NULL;
 }
 
-/* Not to be guessed, so that a client has only what it posted */
+/* Cookies cannot be guessed, so that a client gets only what it posted. */
 static uint64_t cookie_new(void)
 {
 	uint64_t cookie = 0;
@@ -94,8 +94,8 @@ static int fill_input(struct rtd *rtd, const struct rtd_post *post, const struct
 }
 
 /*
- * Every input must be there. More than the program has are accepted: the compiler may have removed
- * an input that has no influence, and clients send it all the same.
+ * Checks that every input is there. Inputs that the program does not have are accepted: the
+ * compiler may have removed one that has no influence, and clients send it all the same.
  */
 static int fill_inputs(struct rtd *rtd, const struct rtd_post *post, struct rtd_infer *infer,
 		       struct rtd_err *err)
@@ -132,10 +132,12 @@ static int find_output(struct rtd *rtd, struct rtd_infer *infer, const struct rt
 		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
 				"ofmap [%s] must name shared memory once, received: %u",
 				tensor->name, count);
+
 	infer->outputs[index] = rtd_shm_get(rtd, &infer->peer, io->shm);
 	if (!infer->outputs[index])
 		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
 				"Shared memory [%s] of [%s] is not mapped", io->shm, io->name);
+
 	if (infer->outputs[index]->size < tensor->size || !infer->outputs[index]->writable)
 		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
 				"Invalid data length for [%s], received %llu, expected %llu%s",
@@ -189,7 +191,7 @@ int rtd_infer_store(struct rtd *rtd, struct rtd_infer *infer, const struct rtd_i
 
 /* ---- post */
 
-/* Locked */
+/* Called with the lock held. */
 static int post_admit(struct rtd *rtd, const struct rtd_post *post, struct rtd_model **out,
 		      struct rtd_infer_list *gone, struct rtd_err *err)
 {
@@ -198,12 +200,14 @@ static int post_admit(struct rtd *rtd, const struct rtd_post *post, struct rtd_m
 	if (!model || model->dead)
 		return rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find model: %u",
 				post->model);
+
 	if (model->state == RTD_FAILED)
 		return rtd_fail(err, NERR_FAILED_STATE, "NMGR",
 				"model %u was stopped after an error", post->model);
 	if (model->state != RTD_READY || model->stopping)
 		return rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "model %u is not running",
 				post->model);
+
 	if (model->inflight >= model->ninfer)
 		rtd_infer_abandoned(model, NULL, gone);
 	if (model->inflight >= model->ninfer) {
@@ -212,13 +216,14 @@ static int post_admit(struct rtd *rtd, const struct rtd_post *post, struct rtd_m
 				"model %u has %u inferences in flight, no more fit", post->model,
 				model->inflight);
 	}
+
 	model->inflight++;
 	model->refs++;
 	*out = model;
 	return NERR_OK;
 }
 
-/* With its place, and room for the answer when it will be sent */
+/* Charges for the inference, and for the answer if it will be sent. */
 static struct rtd_infer *infer_new(struct rtd *rtd, const struct rtd_post *post,
 				   struct rtd_model *model, struct rtd_err *err)
 {
@@ -232,6 +237,7 @@ static struct rtd_infer *infer_new(struct rtd *rtd, const struct rtd_post *post,
 		free(infer);
 		return NULL;
 	}
+
 	infer->charged = charge;
 	infer->peer = *post->peer;
 	infer->peer.groups = NULL;
@@ -244,7 +250,7 @@ static struct rtd_infer *infer_new(struct rtd *rtd, const struct rtd_post *post,
 	return infer;
 }
 
-/* Locked; the model may have been stopped since it was admitted */
+/* With the lock held; the model may have been stopped since the inference was admitted. */
 static int infer_queue(struct rtd *rtd, struct rtd_infer *infer, struct rtd_err *err)
 {
 	struct rtd_model *model = infer->model;
@@ -286,6 +292,7 @@ int rtd_infer_post(struct rtd *rtd, const struct rtd_post *post, uint64_t *cooki
 		id = infer->cookie;
 	if (err->code == NERR_INFER_BAD_INPUT)
 		rtd->counters.bad_input++;
+
 	if (err->code)
 		model->inflight--;
 	if (err->code && !infer) {
@@ -293,6 +300,7 @@ int rtd_infer_post(struct rtd *rtd, const struct rtd_post *post, uint64_t *cooki
 		pthread_cond_broadcast(&rtd->idle);
 	}
 	pthread_mutex_unlock(&rtd->lock);
+
 	if (err->code && infer)
 		rtd_infer_free(rtd, infer);
 	if (!err->code)

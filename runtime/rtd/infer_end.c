@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* Inferences end: collected by a waiter, cancelled with a model, left behind by a dead poster. */
+/*
+ * The ends of an inference: collected by a waiter, cancelled with its model, abandoned by a poster
+ * that has died
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 
 #include "rtd.h"
 
-/* Locked: the buffers and the reference that kept the model */
+/* With the lock held: returns the buffers, and the reference that kept the model. */
 static void slot_put(struct rtd *rtd, struct rtd_infer *infer)
 {
 	struct rtd_model *model = infer->model;
@@ -51,7 +54,7 @@ uint64_t rtd_infer_uncharge(struct rtd_infer *infer)
 	return rest;
 }
 
-/* Locked: out of the tables, into the hands of its waiter */
+/* With the lock held: takes the inference out of the tables; from here on it is its waiter's. */
 void rtd_infer_detach(struct rtd_infer *infer)
 {
 	TAILQ_REMOVE(&infer->model->infers, infer, link);
@@ -68,7 +71,7 @@ static bool poster_gone(const struct rtd_infer *infer)
 	       errno == ESRCH;
 }
 
-/* Locked: results that no process is left to collect must not fill a model's queue for good */
+/* With the lock held: results whose process has died must not fill a model's queue for ever. */
 void rtd_infer_abandoned(struct rtd_model *model, const struct rtd_peer *peer,
 			 struct rtd_infer_list *gone)
 {
@@ -85,7 +88,7 @@ void rtd_infer_abandoned(struct rtd_model *model, const struct rtd_peer *peer,
 	}
 }
 
-/* The caller's list, without the lock */
+/* Frees a list of the caller's, without the lock. */
 void rtd_infer_free_list(struct rtd *rtd, struct rtd_infer_list *gone)
 {
 	struct rtd_infer *infer;
@@ -108,7 +111,7 @@ void rtd_infer_reap(struct rtd *rtd, const struct rtd_peer *peer)
 	rtd_infer_free_list(rtd, &gone);
 }
 
-/* Locked: a cookie that only remembers that it was cancelled */
+/* With the lock held: leaves a cookie that only remembers that it was cancelled. */
 void rtd_infer_cancelled(struct rtd *rtd, struct rtd_infer *infer)
 {
 	struct rtd_model *model = infer->model;
@@ -125,7 +128,7 @@ void rtd_infer_cancelled(struct rtd *rtd, struct rtd_infer *infer)
 	model->ncancelled++;
 }
 
-/* Forget cancelled cookies, oldest first, until at most keep are left */
+/* Forgets cancelled cookies, oldest first, until at most keep are left. */
 void rtd_infer_forget(struct rtd *rtd, struct rtd_model *model, unsigned int keep)
 {
 	struct rtd_infer_list gone = TAILQ_HEAD_INITIALIZER(gone);
@@ -143,7 +146,7 @@ void rtd_infer_forget(struct rtd *rtd, struct rtd_model *model, unsigned int kee
 	rtd_infer_free_list(rtd, &gone);
 }
 
-/* Called with the list of those that have waiters: they are told without the lock */
+/* Tells the waiters of a list, without the lock. */
 static void tell_waiters(struct rtd_infer_list *waited)
 {
 	struct rtd_infer *infer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Unix sockets with credentials. */
+/* Unix sockets with credentials */
 #include "listen.h"
 
 #include <errno.h>
@@ -27,7 +27,10 @@ static int address_of(const char *path, struct sockaddr_un *address)
 	return 0;
 }
 
-/* 0: nobody there (the path may be stale); -EADDRINUSE: someone answers, or it is no socket */
+/*
+ * Returns 0 if no daemon listens at the path (which may be stale), -EADDRINUSE if one does or if it
+ * is no socket.
+ */
 static int probe(const char *path)
 {
 	struct sockaddr_un address;
@@ -47,9 +50,9 @@ static int probe(const char *path)
 }
 
 /*
- * The mode comes with the name: a chmod of the path afterwards would follow what someone who may
- * write to the directory had put there meanwhile. The umask is the process's, and no other thread
- * makes files.
+ * The mode is set as the name is made: a chmod of the path afterwards could follow what another
+ * user with write permission in the directory had put there meanwhile. The umask belongs to the
+ * process, and no other thread makes files at this time.
  */
 static int bind_listen(int fd, const char *temporary)
 {
@@ -117,7 +120,7 @@ int rtd_listen_accept(int fd, struct rtd_server *server)
 void rtd_listen_close(int fd, const char *path)
 {
 	close(fd);
-	/* another daemon may have taken the path meanwhile: it would answer */
+	/* another daemon may have taken the path meanwhile; it would answer */
 	if (!probe(path))
 		unlink(path);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The daemon's log: one formatted line to syslog and, if asked, to stderr by one write. */
+/*
+ * The daemon's log: each line is formatted once, and goes to syslog and, if asked for, to stderr by
+ * one write
+ */
 #include "log.h"
 
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's log: syslog ident "nrtd" and, with --log-console, stderr; one line form for both:
- * "nrtd[PID]: [MODULE:function] text". Levels as neuron-rtd's -l counts them. Any thread.
+ * The daemon's log: syslog with the ident "nrtd" and, with --log-console, stderr. Both have one
+ * line form: "nrtd[PID]: [MODULE:function] text". Levels are those of neuron-rtd's -l. Any thread
+ * may log.
  */
 #ifndef RTD_LOG_H
 #define RTD_LOG_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Look-ups in the lists, and the measures: what all files of the daemon's state stand on. */
+/* Look-ups in the lists, and the metrics, which all files of the daemon's state use */
 #include <time.h>
 
 #include "rtd.h"

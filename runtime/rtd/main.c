@@ -28,7 +28,8 @@
 
 #define SERVER_THREADS 4
 #define SERVER_WORKERS 8
-#define ACCEPT_RETRY_MS 100 /* out of descriptors: look again after this time */
+/* The pause after which it accepts again when it was out of descriptors */
+#define ACCEPT_RETRY_MS 100
 
 struct options {
 	const char *config_path, *instance;
@@ -43,7 +44,7 @@ struct daemon {
 	struct rtd *rtd;
 	struct rtd_server *server;
 	int signal_fd;
-	int listen[RTD_MAX_ENDPOINTS]; /* by endpoint; -1: TCP */
+	int listen[RTD_MAX_ENDPOINTS]; /* of each endpoint; -1: TCP */
 };
 
 static const char usage[] =
@@ -179,7 +180,7 @@ static bool find_devices(const struct options *o, struct rtd_config *config, str
 
 /* ---- start */
 
-/* Before any thread exists: capabilities are each thread's own */
+/* Called before any thread exists, because each thread has capabilities of its own. */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -199,7 +200,7 @@ static int block_signals(void)
 	sigaddset(&set, SIGINT);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	/* every thread inherits the mask, so the signals come to the descriptor alone */
+	/* every thread inherits the mask, so the signals come only to the descriptor */
 	if (pthread_sigmask(SIG_BLOCK, &set, NULL))
 		return -EINVAL;
 	return signalfd(-1, &set, SFD_CLOEXEC);
@@ -318,6 +319,7 @@ static int start(struct daemon *d, const struct options *o)
 
 	if (err)
 		return err;
+
 	if (d->config->drop_capabilities) {
 		err = drop_capabilities();
 		if (err) {
@@ -325,11 +327,13 @@ static int start(struct daemon *d, const struct options *o)
 			return err;
 		}
 	}
+
 	d->signal_fd = block_signals();
 	d->rtd = rtd_new(d->config);
 	if (d->signal_fd < 0 || !d->rtd)
 		return -ENOMEM;
-	/* a daemon without devices stays up and says why */
+
+	/* a daemon without devices stays up and answers every call with the reason */
 	if (find_devices(o, d->config, &d->rtd->init_error))
 		rtd_open_chips(d->rtd);
 	return start_server(d);

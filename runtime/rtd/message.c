@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Packing and unpacking. */
+/* Packing and unpacking */
 #include "message.h"
 
 #include <grpc/byte_buffer_reader.h>
 #include <grpc/slice.h>
 #include <stdlib.h>
 
-/* Beyond the message's own bytes: room for many small elements, and no more */
+/* Bytes that a message may take beyond its own, for many small elements */
 #define UNPACK_SLACK (4u << 20)
 
 struct unpack_budget {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* protobuf-c messages in and out of gRPC byte buffers. Used by the server and the client side. */
+/* protobuf-c messages in and out of gRPC byte buffers, used by the server and by the client */
 #ifndef RTD_MESSAGE_H
 #define RTD_MESSAGE_H
 
@@ -7,8 +7,9 @@
 #include <protobuf-c/protobuf-c.h>
 
 /*
- * Unpack; NULL if it is malformed or would need much more memory than its own size (a message of
- * two-byte elements grows forty-fold when unpacked). Free with protobuf_c_message_free_unpacked.
+ * Unpacks a message. Returns NULL if it is malformed or would need much more memory than its own
+ * size (a message of two-byte elements grows forty-fold when unpacked). Free it with
+ * protobuf_c_message_free_unpacked.
  */
 ProtobufCMessage *rtd_message_unpack(const ProtobufCMessageDescriptor *type, grpc_byte_buffer *buf);
 grpc_byte_buffer *rtd_message_pack(const ProtobufCMessage *message);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Every method the daemon answers; a path that is not here gets UNIMPLEMENTED. */
+/* The methods that the daemon answers; any other path gets UNIMPLEMENTED */
 #include "nrtx.pb-c.h"
 #include "rpc.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Models: load, start, stop, unload; the work of each is done on its group's control thread. */
+/* Models: load, start, stop, unload; the work of each is done on its group's control thread */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "log.h"
 #include "rtd.h"
 
-/* On the control thread, which alone takes the group's models away; NULL with err set */
+/* Called on the control thread, which alone takes the group's models away; NULL with err set */
 static struct rtd_model *control_model(struct rtd *rtd, struct rtd_control *c)
 {
 	struct rtd_model *model;
@@ -15,14 +15,14 @@ static struct rtd_model *control_model(struct rtd *rtd, struct rtd_control *c)
 	pthread_mutex_lock(&rtd->lock);
 	model = rtd_model_find(rtd, c->id);
 	pthread_mutex_unlock(&rtd->lock);
-	if (!model) /* it has gone meanwhile */
+	if (!model) /* it was unloaded meanwhile */
 		rtd_fail(&c->err, NERR_INVALID_HANDLE, "NMGR", "Failed to find model: %u", c->id);
 	return model;
 }
 
 /* ---- load */
 
-/* Normal mode if the group has cores for every node, else shared if the largest node fits */
+/* Normal mode if the group has cores for every node, else shared mode if the largest node fits */
 static int load_cores(const struct rtd_eg *eg, const struct rtd_neff_info *info, uint32_t *count,
 		      struct rtd_err *err)
 {
@@ -80,7 +80,10 @@ static void count_load(struct rtd *rtd, const struct rtd_model *model, uint32_t 
 	rtd_metric_add(rtd, RTD_METRIC_MAJOR, info->major);
 }
 
-/* A session's models are one client's; without one it is not known what else is this client's */
+/*
+ * The models of a session belong to one client. Without a session it is not known which others are
+ * this client's, so each is an owner of its own.
+ */
 static uint64_t owner_of(const struct rtd_load *load)
 {
 	static atomic_uint_least64_t others;
@@ -88,7 +91,7 @@ static uint64_t owner_of(const struct rtd_load *load)
 	return load->owner.session ? load->owner.session : atomic_fetch_add(&others, 1) + 1;
 }
 
-/* The memory of a load under way, on the account of who loads */
+/* The memory of a load in progress, on the account of its client */
 struct load_memory {
 	struct rtd_quota *quota;
 	const struct rtd_peer *peer;
@@ -133,21 +136,25 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 
 	if (load_cores(eg, info, &count, err))
 		return err->code;
+
 	model = model_new(rtd, load, info);
 	if (!model)
 		return rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
+
 	at = (struct rtd_placement){ .nc = eg->start,
 				     .nc_count = count,
 				     .timeout_ms = model->timeout_ms,
 				     .owner = owner_of(load) };
+
 	if (load_program(rtd, load, &at, &model->program, err)) {
 		free(model);
 		return rtd_fail(err, NERR_FAIL, "NMGR", "Failed to load NN: %s, err: %d",
 				info->name, err->code);
 	}
+
 	model->stages = count;
 	if (count < info->nc_normal) {
-		model->ninfer = 1; /* shared cores: no pipeline */
+		model->ninfer = 1; /* the stages share cores: no pipeline */
 		model->stages = 1;
 	}
 
@@ -175,14 +182,17 @@ static void load_run(struct rtd *rtd, struct rtd_eg *eg, struct rtd_control *c)
 
 	if (rtd_quota_claim(rtd->quota, &load->owner.peer, RTD_QUOTA_MODELS, 1, "a model", err))
 		goto out;
+
 	if (eg->dead || (eg->implicit && load->has_eg))
 		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "group %u cannot take models", eg->id);
 	else if (!load_into(rtd, eg, load, &load->info, &model, err) && eg->implicit)
 		model_start(rtd, model, err);
+
 	pthread_mutex_lock(&rtd->lock);
 	if (!err->code && !rtd_session_live(rtd, load->owner.session))
 		rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "the session has ended");
 	pthread_mutex_unlock(&rtd->lock);
+
 	if (!err->code)
 		load->id = model->id;
 	else if (model)
@@ -257,8 +267,9 @@ void rtd_model_start(struct rtd *rtd, uint32_t id, rtd_done done, void *arg)
 }
 
 /*
- * Cancels what waits, interrupts what executes, forgets both. First nothing more may be posted; then
- * nothing may begin, not even what a thread has in its hands; then those under way are waited for.
+ * Cancels the waiting inferences, interrupts those that execute, and forgets both. First posting
+ * ends; then no execution may begin, not even of an inference that a thread has taken; then those
+ * in progress are waited for.
  */
 static void model_stop(struct rtd *rtd, struct rtd_model *model)
 {
@@ -281,7 +292,7 @@ static void model_stop(struct rtd *rtd, struct rtd_model *model)
 	while (eg->busy == model)
 		pthread_cond_wait(&eg->idle, &rtd->lock);
 	if (model->stopping)
-		model->stopping--; /* this one */
+		model->stopping--; /* this stop */
 	if (!model->stopping)
 		rtd_program_interrupt(model->program, false);
 	rtd_metric_add(rtd, RTD_METRIC_STOP, (rtd_now_ns() - begun) / 1e9);
@@ -313,7 +324,7 @@ void rtd_model_drop(struct rtd *rtd, struct rtd_model *model)
 
 	model_stop(rtd, model);
 	pthread_mutex_lock(&rtd->lock);
-	model->dead = true; /* no cookie finds it, nothing is posted */
+	model->dead = true; /* no cookie finds it, and nothing can be posted to it */
 	pthread_mutex_unlock(&rtd->lock);
 	rtd_infer_forget(rtd, model, 0);
 

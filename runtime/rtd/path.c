@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Paths without magic links: by openat2, or component by component where that is not to be had. */
+/*
+ * Opening paths without magic links: by openat2, or component by component where there is no
+ * openat2
+ */
 #include "path.h"
 
 #include <errno.h>
@@ -15,14 +18,14 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define MAX_LINKS 40 /* the kernel's own bound */
+#define MAX_LINKS 40 /* the kernel's own limit */
 
 /* ---- by hand */
 
 struct walk {
-	int dir; /* where it has come to */
+	int dir; /* the directory that the walk has reached */
 	unsigned int links;
-	char rest[PATH_MAX]; /* from there on */
+	char rest[PATH_MAX]; /* the path from there on */
 };
 
 static int walk_to(struct walk *w, int dir)
@@ -40,7 +43,7 @@ static int walk_root(struct walk *w)
 	return walk_to(w, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Takes the next component off; false: there is none */
+/* Takes the next component off the path; false if there is none. */
 static bool walk_next(struct walk *w, char name[NAME_MAX + 1])
 {
 	char *from = w->rest + strspn(w->rest, "/");
@@ -55,7 +58,7 @@ static bool walk_next(struct walk *w, char name[NAME_MAX + 1])
 	return true;
 }
 
-/* The target of a symbolic link comes before what is left of the path */
+/* Puts the target of a symbolic link before what is left of the path. */
 static int walk_link(struct walk *w, int link)
 {
 	char target[PATH_MAX], rest[PATH_MAX];
@@ -78,7 +81,7 @@ static int walk_link(struct walk *w, int link)
 	return target[0] == '/' ? walk_root(w) : 0;
 }
 
-/* One component that is not the file itself: a directory or a symbolic link */
+/* Walks one component that is not the last: a directory or a symbolic link. */
 static int walk_step(struct walk *w, const char *name)
 {
 	int err, fd = openat(w->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -99,7 +102,7 @@ static int walk_step(struct walk *w, const char *name)
 	return err;
 }
 
-/* The file itself, unless a symbolic link stands there: then *fd stays -1 and the walk goes on */
+/* Opens the last component; if it is a symbolic link, *fd stays -1 and the walk goes on. */
 static int walk_last(struct walk *w, const char *name, int flags, int *fd)
 {
 	int err, link;
@@ -147,7 +150,7 @@ static int plain_open(const char *path, int flags)
 	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
 	int fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 
-	/* a filter of system calls that is older than the call says EPERM */
+	/* a filter of system calls that is older than the call answers EPERM */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		return walk_open(path, flags);
 	return fd < 0 ? -errno : fd;
@@ -161,7 +164,9 @@ int rtd_path_open(const char *path, int flags)
 
 	if (path[0] != '/')
 		return -EINVAL;
-	/* a FIFO must not block the daemon, a terminal not become its own */
+	/*
+	 * a FIFO must not block the daemon, and a terminal must not become its controlling terminal
+	 */
 	fd = plain_open(path, flags | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return fd;

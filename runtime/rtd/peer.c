@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Credentials of a connection, and opening files with them. */
+/* Credentials of a connection, and opening files with them */
 #include "peer.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static int peer_groups(int fd, struct rtd_peer *peer)
 	if (!groups)
 		return -ENOMEM;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len)) {
-		/* fewer groups only ever take rights away */
+		/* having fewer groups can only take rights away from the client */
 		free(groups);
 		return 0;
 	}
@@ -80,7 +80,7 @@ int rtd_peer_open(const struct rtd_peer *peer, const char *path, int flags)
 		if (become(peer->uid, peer->gid))
 			fd = rtd_path_open(path, flags);
 		if (!become(uid, gid) || syscall(SYS_setgroups, own, groups))
-			abort(); /* a thread that is someone else must not go on */
+			abort(); /* a thread with another identity must not go on */
 	}
 	free(groups);
 	return fd;

@@ -7,6 +7,6 @@ struct rtd_pool;
 
 int rtd_pool_new(unsigned int threads, struct rtd_pool **pool);
 int rtd_pool_add(struct rtd_pool *pool, void (*run)(void *arg), void *arg);
-void rtd_pool_free(struct rtd_pool *pool); /* runs what is queued, then ends the threads */
+void rtd_pool_free(struct rtd_pool *pool); /* executes what is queued, then ends the threads */
 
 #endif

@@ -13,15 +13,17 @@
 #define BUCKETS 64
 #define MAX_MODELS 1024
 #define MAX_SESSIONS 1024
-#define MAX_CALLS 32768 /* some 10 KB each in gRPC, and in their sockets */
+#define MAX_CALLS 32768 /* each takes some 10 KB in gRPC, and memory of its socket */
 
 struct limit {
 	const char *name, *unit;
 	uint64_t user, total;
 };
 
-/* RTD_QUOTA_MEMORY's come from the machine or the configuration, RTD_QUOTA_REGIONS' from
- * RLIMIT_NOFILE */
+/*
+ * The limits of RTD_QUOTA_MEMORY come from the machine or the configuration, those of
+ * RTD_QUOTA_REGIONS from RLIMIT_NOFILE
+ */
 static const struct limit defaults[RTD_QUOTA_KINDS] = {
 	[RTD_QUOTA_MEMORY] = { .name = "memory", .unit = "bytes" },
 	[RTD_QUOTA_MODELS] = { "models", "models", MAX_MODELS / 4 * 3, MAX_MODELS },
@@ -38,7 +40,7 @@ struct account {
 };
 
 struct rtd_quota {
-	pthread_mutex_t lock; /* everything below but limit */
+	pthread_mutex_t lock; /* protects everything below but limit */
 	struct limit limit[RTD_QUOTA_KINDS];
 	uint64_t used[RTD_QUOTA_KINDS];
 	LIST_HEAD(, account) accounts[BUCKETS];
@@ -102,7 +104,7 @@ void rtd_quota_limits(const struct rtd_quota *quota, enum rtd_quota_kind kind, u
 	*total = quota->limit[kind].total;
 }
 
-/* Locked */
+/* Called with the lock held. */
 static struct account *account_find(struct rtd_quota *quota, const struct rtd_peer *peer)
 {
 	uid_t uid = peer->local ? peer->uid : 0;
@@ -114,7 +116,7 @@ static struct account *account_find(struct rtd_quota *quota, const struct rtd_pe
 	return NULL;
 }
 
-/* Locked */
+/* Called with the lock held. */
 static struct account *account_new(struct rtd_quota *quota, const struct rtd_peer *peer)
 {
 	struct account *a = calloc(1, sizeof(*a));
@@ -127,7 +129,7 @@ static struct account *account_new(struct rtd_quota *quota, const struct rtd_pee
 	return a;
 }
 
-/* Locked */
+/* Called with the lock held. */
 static int take(struct rtd_quota *quota, const struct rtd_peer *peer, enum rtd_quota_kind kind,
 		uint64_t amount)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What clients may hold of the daemon, by kind: an account for each user and one for all. A user is
- * a uid; all clients over TCP are one user more. Whoever takes gives back the same amount in the
- * same user's name. Any thread; one lock, a leaf.
+ * a uid; all clients over TCP are one more user. An amount that was taken is given back in the name
+ * of the same user. Any thread may call; one lock, under which no other is taken.
  */
 #ifndef RTD_QUOTA_H
 #define RTD_QUOTA_H
@@ -13,41 +13,46 @@
 #include "peer.h"
 
 enum rtd_quota_kind {
-	RTD_QUOTA_MEMORY, /* bytes: NEFFs, loads under way, messages, tensors of inferences */
-	RTD_QUOTA_MODELS, /* loaded, or being loaded */
+	RTD_QUOTA_MEMORY, /* bytes: NEFFs, loads in progress, messages, tensors of inferences */
+	RTD_QUOTA_MODELS, /* loaded or being loaded */
 	RTD_QUOTA_SESSIONS, /* open */
-	RTD_QUOTA_REGIONS, /* of shared memory: a descriptor each */
-	RTD_QUOTA_CALLS, /* under way */
+	RTD_QUOTA_REGIONS, /* regions of shared memory, which take a descriptor each */
+	RTD_QUOTA_CALLS, /* in progress */
 	RTD_QUOTA_KINDS,
 };
 
 struct rtd_quota;
 
-struct rtd_quota *rtd_quota_new(void); /* with the limits by default (quota.c); NULL: no memory */
+/* With the default limits (quota.c); NULL if memory is out */
+struct rtd_quota *rtd_quota_new(void);
 void rtd_quota_free(struct rtd_quota *quota);
 
-/* Bytes that clients may hold by default: half of the machine's memory */
+/* The bytes that clients may hold by default: half of the machine's memory */
 uint64_t rtd_quota_default_memory(void);
-/* A user's share of a limit for all when nothing else is said: three quarters, others have the rest
- */
+/* A user's default share of a limit for all: three quarters, so that others have the rest */
 uint64_t rtd_quota_share(uint64_t total);
-/* Change a kind's limits, before its first use */
+/* Changes a kind's limits, before its first use. */
 void rtd_quota_limit(struct rtd_quota *quota, enum rtd_quota_kind kind, uint64_t user,
 		     uint64_t total);
 
-/* A kind's limits, of a user and of all */
+/* The limits of a kind, of one user and of all */
 void rtd_quota_limits(const struct rtd_quota *quota, enum rtd_quota_kind kind, uint64_t *user,
 		      uint64_t *total);
 
-/* 0, -EDQUOT: more than this user's share, or -ENOSPC: more than there is for all. 0 is always 0. */
+/*
+ * Returns 0, -EDQUOT (more than this user's share) or -ENOSPC (more than there is for all). An
+ * amount of 0 is always accepted.
+ */
 int rtd_quota_take(struct rtd_quota *quota, const struct rtd_peer *peer, enum rtd_quota_kind kind,
 		   uint64_t amount);
 void rtd_quota_give(struct rtd_quota *quota, const struct rtd_peer *peer, enum rtd_quota_kind kind,
 		    uint64_t amount);
-/* The same with what take refused in words: NERR_OK, or NERR_RESOURCE in err; what: "an upload" */
+/*
+ * The same with a refusal in words: NERR_OK, or NERR_RESOURCE in err; what: for example "an upload"
+ */
 int rtd_quota_claim(struct rtd_quota *quota, const struct rtd_peer *peer, enum rtd_quota_kind kind,
 		    uint64_t amount, const char *what, struct rtd_err *err);
-/* A user's account, or with peer NULL that of all */
+/* What is on a user's account, or with peer NULL on that of all */
 uint64_t rtd_quota_used(struct rtd_quota *quota, const struct rtd_peer *peer,
 			enum rtd_quota_kind kind);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The handlers of every method, and what they share: turning an error into a status. Messages come
- * from nrt.proto and nrtx.proto; the work is done by rtd.h's functions.
+ * The handlers of all methods, and what they share: turning an error into a status. Messages come
+ * from nrt.proto and nrtx.proto; rtd.h's functions do the work.
  */
 #ifndef RTD_RPC_H
 #define RTD_RPC_H
@@ -13,9 +13,9 @@
 extern const struct rtd_method rtd_methods[];
 extern const unsigned int rtd_nmethods;
 
-/* Point status at err, which must live until the reply; adds the line of the method itself */
+/* Points status at err, which must live until the reply, and adds the line of the method itself. */
 void rtd_rpc_status(struct rtd_call *call, Nrt__Status *status, struct rtd_err *err);
-/* A message did not fit: NERR_RESOURCE in err */
+/* For a message that did not fit: NERR_RESOURCE in err */
 int rtd_rpc_refuse(struct rtd_err *err);
 struct rtd_owner rtd_rpc_owner(struct rtd_call *call, uint64_t session);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Counters of cores, chips and the daemon itself. */
+/* Counters of cores, chips and the daemon itself */
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +90,7 @@ void rtd_rpc_nc_time_in_use(struct rtd_call *call, const ProtobufCMessage *messa
 #define SUBTYPES 6
 #define STATUSES 6
 
-/* The message and what its pointers point at */
+/* The message and everything its pointers point at */
 struct nmgr_room {
 	Nrt__NmgrCounters counters;
 	Nrt__InferErrorSubtypeCount subtype[SUBTYPES], *subtype_list[SUBTYPES];
@@ -138,18 +138,21 @@ static void nmgr_fill(struct rtd *rtd, struct nmgr_room *room)
 
 	nrt__nmgr_counters__init(&room->counters);
 	nmgr_totals(&room->counters, &c);
+
 	for (unsigned int i = 0; i < SUBTYPES; i++) {
 		nrt__infer_error_subtype_count__init(&room->subtype[i]);
 		room->subtype[i].error_subtype = i;
 		room->subtype[i].count = subtype[i];
 		room->subtype_list[i] = &room->subtype[i];
 	}
+
 	for (unsigned int i = 0; i < STATUSES; i++) {
 		nrt__infer_status_counts__init(&room->result[i]);
 		room->result[i].infer_status = result[i].id;
 		room->result[i].count = result[i].count;
 		room->result_list[i] = &room->result[i];
 	}
+
 	room->counters.infer_error_subtype_count = room->subtype_list;
 	room->counters.n_infer_error_subtype_count = SUBTYPES;
 	room->counters.infer_status_counts = room->result_list;
@@ -234,6 +237,7 @@ void rtd_rpc_all_counters(struct rtd_call *call, const ProtobufCMessage *message
 		else
 			rtd_fail(&err, NERR_RESOURCE, "NRTD", "out of memory");
 	}
+
 	rtd_rpc_status(call, &status, &err);
 	resp.status = &status;
 	rtd_call_reply(call, &resp.base);

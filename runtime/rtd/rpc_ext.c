@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Package nrtx: the daemon, its models and their owners, for neuron-cli and neuron-ls. */
+/* Package nrtx: the daemon, its models and their owners, for neuron-cli and neuron-ls */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +37,7 @@ void rtd_rpc_describe_daemon(struct rtd_call *call, const ProtobufCMessage *mess
 	resp.instance = rtd->config->instance ? rtd->config->instance : (char *)"";
 	resp.in_process = rtd_engine_in_process();
 	resp.device = list;
+
 	if (!rtd_ready(rtd, &err))
 		resp.n_device = rtd_engine_devices(rtd->engine, &from);
 	for (size_t i = 0; i < resp.n_device; i++) {
@@ -47,6 +48,7 @@ void rtd_rpc_describe_daemon(struct rtd_call *call, const ProtobufCMessage *mess
 		devices[i].vnc_start_index = from[i].vnc_start;
 		list[i] = &devices[i];
 	}
+
 	ext_status(call, &status, &err);
 	resp.status = &status;
 	rtd_call_reply(call, &resp.base);
@@ -59,7 +61,7 @@ struct owner_room {
 	char framework[64];
 };
 
-/* Locked */
+/* Called with the lock held. */
 static void owner_fill(struct rtd *rtd, const struct rtd_owner *from, struct owner_room *room)
 {
 	struct rtd_session *session;
@@ -71,7 +73,7 @@ static void owner_fill(struct rtd *rtd, const struct rtd_owner *from, struct own
 	TAILQ_FOREACH(session, &rtd->sessions, link)
 		if (session->id == from->session)
 			memcpy(room->framework, session->framework, sizeof(room->framework));
-	/* the session id itself is its owner's alone */
+	/* the session id is shown to its owner only */
 	room->owner.framework = room->framework;
 	room->owner.has_session = from->session != 0;
 }
@@ -84,7 +86,7 @@ struct model_room {
 	char name[257], uuid[33];
 };
 
-/* Locked */
+/* Called with the lock held. */
 static void model_fill(struct rtd *rtd, const struct rtd_model *model, struct model_room *room)
 {
 	const struct rtd_device *devices;
@@ -94,29 +96,34 @@ static void model_fill(struct rtd *rtd, const struct rtd_model *model, struct mo
 	nrtx__model_info__init(to);
 	memcpy(room->name, model->info.name, sizeof(room->name));
 	memcpy(room->uuid, model->info.uuid, sizeof(room->uuid));
+
 	to->id = model->id;
 	to->name = room->name;
 	to->uuid = room->uuid;
 	to->state = model->state == RTD_READY	 ? NRTX__MODEL_STATE__MODEL_READY
 		    : model->state == RTD_FAILED ? NRTX__MODEL_STATE__MODEL_FAILED
 						 : NRTX__MODEL_STATE__MODEL_STANDBY;
+
 	to->eg = model->eg->id;
 	to->nc_count = model->eg->count < model->info.nc_normal ? model->info.nc_shared
 								: model->info.nc_normal;
 	to->vnc_start_index = model->eg->start;
+
 	for (unsigned int i = 0; i < n && model->eg->start >= devices[i].vnc_start; i++) {
 		to->mla_start_index = devices[i].index;
 		to->nc_start_index = model->eg->start - devices[i].vnc_start;
 	}
+
 	owner_fill(rtd, &model->owner, &room->owner);
 	to->owner = &room->owner.owner;
+
 	to->ninfer = model->ninfer;
 	to->timeout_ms = model->timeout_ms;
 	to->infer_count = model->infer_count;
 	to->neff_size = model->neff_size;
 }
 
-/* Locked; *list and *rooms are malloc'ed. A client sees the models that it may use. */
+/* With the lock held; *list and *rooms are malloc'ed. A client sees the models that it may use. */
 static size_t models_collect(struct rtd *rtd, const struct rtd_peer *peer,
 			     struct model_room **rooms, Nrtx__ModelInfo ***list)
 {
@@ -169,7 +176,8 @@ static Nrtx__TensorInfo **tensors_fill(const struct rtd_tensor *from, size_t n)
 		free(tensors);
 		return NULL;
 	}
-	list[0] = tensors; /* so that an empty list frees it too */
+
+	list[0] = tensors; /* frees it with an empty list too */
 	for (size_t i = 0; i < n; i++) {
 		nrtx__tensor_info__init(&tensors[i]);
 		tensors[i].name = (char *)from[i].name;
@@ -184,7 +192,7 @@ static Nrtx__TensorInfo **tensors_fill(const struct rtd_tensor *from, size_t n)
 	return list;
 }
 
-/* A reference keeps the model, its tensors' names too, until the answer is packed */
+/* A reference keeps the model, and its tensors' names, until the answer is packed. */
 void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	uint32_t id = ((const Nrtx__DescribeModelRequest *)message)->id;
@@ -208,6 +216,7 @@ void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *messa
 		if (!model)
 			rtd_fail(&err, NERR_INVALID_HANDLE, "NMGR", "Failed to find model: %u", id);
 	}
+
 	if (model) {
 		resp.model = &room.info;
 		resp.n_tensor = rtd_program_tensors(model->program, &tensors);
@@ -215,12 +224,15 @@ void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *messa
 		if (!resp.tensor)
 			resp.n_tensor = 0;
 	}
+
 	ext_status(call, &status, &err);
 	resp.status = &status;
 	rtd_call_reply(call, &resp.base);
+
 	if (resp.tensor)
 		free(resp.tensor[0]);
 	free(resp.tensor);
+
 	if (model) {
 		pthread_mutex_lock(&rtd->lock);
 		model->refs--;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* create_eg, destroy_eg, list_egs, unload_all; and what all handlers share. */
+/* create_eg, destroy_eg, list_egs, unload_all; and what all handlers share */
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,7 +104,7 @@ static void eg_info_fill(struct rtd *rtd, const struct rtd_eg *eg, Nrt__EgInfo *
 	}
 }
 
-/* There are at most as many groups as cores; the arrays are sized by that */
+/* There are at most as many groups as cores; the arrays have that size. */
 static void egs_collect(struct rtd *rtd, Nrt__OutListEgs *resp, Nrt__EgInfo *infos,
 			Nrt__HEg *handles)
 {
@@ -143,9 +143,11 @@ void rtd_rpc_list_egs(struct rtd_call *call, const ProtobufCMessage *message)
 		else
 			rtd_fail(&err, NERR_RESOURCE, "NMGR", "out of memory");
 	}
+
 	rtd_rpc_status(call, &status, &err);
 	resp.status = &status;
 	rtd_call_reply(call, &resp.base);
+
 	free(resp.eg_info);
 	free(handles);
 	free(infos);

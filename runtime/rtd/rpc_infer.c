@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* infer in all its forms. Nothing here blocks: a result that is not there yet answers later. */
+/*
+ * infer in all its forms. No handler here blocks: a result that is not there yet is answered later.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +35,7 @@ static int infer_submit(struct rtd_call *call, const Nrt__InferRequest *req, rtd
 
 	if (rtd_ready(rtd, err) || rtd_access_model(rtd, rtd_call_peer(call), model, RTD_USE, err))
 		return err->code;
+
 	inputs = io_list(req->ifmap, req->n_ifmap);
 	outputs = io_list(req->shm_ofmap, req->n_shm_ofmap);
 	if (inputs && outputs) {
@@ -50,6 +53,7 @@ static int infer_submit(struct rtd_call *call, const Nrt__InferRequest *req, rtd
 	} else {
 		rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
 	}
+
 	free(inputs);
 	free(outputs);
 	return err->code;
@@ -95,11 +99,11 @@ static bool has_outputs(const struct rtd_infer *infer)
 	       infer->slot && !infer->outputs;
 }
 
-/* Takes the inference */
+/* Consumes the inference. */
 static void answer_infer(struct rtd_call *call, struct rtd_infer *infer, infer_send send)
 {
 	Nrt__InferResponse resp = NRT__INFER_RESPONSE__INIT;
-	struct rtd *rtd = rtd_call_rtd(call); /* the call is gone once it is answered */
+	struct rtd *rtd = rtd_call_rtd(call); /* the call is freed once it is answered */
 	const struct rtd_tensor *tensors;
 	unsigned int n = rtd_program_tensors(infer->model->program, &tensors);
 	Nrt__InferIo *ios = calloc(n + 1, sizeof(*ios));

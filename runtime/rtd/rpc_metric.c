@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * read_all_metrics: time series of latencies and sizes, or one aggregate a metric over the last
- * summarize_period seconds. The newest RTD_METRIC_SAMPLES values are kept; overflow says that older
- * ones were lost.
+ * read_all_metrics: time series of latencies and sizes, or one aggregate for each metric over the
+ * last summarize_period seconds. The newest RTD_METRIC_SAMPLES values are kept; overflow says that
+ * older ones were lost.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -21,7 +21,7 @@ static const Nrt__MetricType metric_types[RTD_METRICS] = {
 	[RTD_METRIC_MAJOR] = NRT__METRIC_TYPE__NMGR_METRIC_MODEL_MAJOR_VERSION,
 };
 
-/* One metric's message and all it points at */
+/* One metric's message and everything it points at */
 struct metric_room {
 	struct rtd_metric from;
 	Nrt__Metric metric;
@@ -118,8 +118,10 @@ void rtd_rpc_all_metrics(struct rtd_call *call, const ProtobufCMessage *message)
 		resp.nmgr_metrics = list;
 		resp.n_nmgr_metrics = RTD_METRICS;
 	}
+
 	rtd_rpc_status(call, &status, &err);
 	resp.status = &status;
 	rtd_call_reply(call, &resp.base);
+
 	free(rooms);
 }

@@ -4,8 +4,8 @@
  *
  * Order in a load stream: h_eg, session_id, neff_size and model_params each at most once and before
  * the first chunk; neff_size before the first chunk; then chunks, or one neff_file in their place.
- * A stream that breaks a rule is read to its end and then answered, as its client writes first and
- * reads last.
+ * A stream that breaks a rule is read to its end and then answered, because its client writes first
+ * and reads last.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct load_stream {
 	char *file;
 };
 
-/* Room for what has been announced grows with what really came */
+/* Reserves room for received bytes; it grows with what arrived and not with what was announced. */
 static int load_reserve(struct rtd_call *call, struct load_stream *s, size_t add)
 {
 	size_t need = s->received + add, room = s->room ? s->room : 1 << 20;
@@ -35,19 +35,23 @@ static int load_reserve(struct rtd_call *call, struct load_stream *s, size_t add
 
 	if (need <= s->room)
 		return 0;
+
 	while (room < need)
 		room *= 2;
 	if (room > s->neff_size)
 		room = s->neff_size;
+
 	if (rtd_quota_claim(quota, rtd_call_peer(call), RTD_QUOTA_MEMORY, room - s->room,
 			    "NEFF upload failed", &s->err))
 		return s->err.code;
+
 	p = realloc(s->neff, room);
 	if (!p) {
 		rtd_quota_give(quota, rtd_call_peer(call), RTD_QUOTA_MEMORY, room - s->room);
 		return rtd_fail(&s->err, NERR_RESOURCE, "NMGR",
 				"NEFF upload failed: no host memory for %zu bytes", room);
 	}
+
 	s->neff = p;
 	s->room = room;
 	return 0;
@@ -227,6 +231,7 @@ static int load_read_file(struct rtd_call *call, struct load_stream *s)
 		return rtd_fail(&s->err, NERR_INVALID, "NMGR",
 				"Failed to open NEFF [%s] as the client: %s", s->file,
 				strerror(-fd));
+
 	if (fstat(fd, &st) || st.st_size <= 0 ||
 	    (uint64_t)st.st_size > rtd->config->max_neff_size ||
 	    (s->has_size && s->neff_size != (uint64_t)st.st_size)) {
@@ -248,6 +253,7 @@ static int load_check(struct rtd_call *call, struct load_stream *s)
 
 	if (s->err.code)
 		return s->err.code;
+
 	if (s->file) {
 		if (load_read_file(call, s))
 			return s->err.code;
@@ -256,8 +262,10 @@ static int load_check(struct rtd_call *call, struct load_stream *s)
 				"Wrong NEFF file size: received %zu bytes, expected %llu",
 				s->received, (unsigned long long)s->neff_size);
 	}
+
 	if (rtd_call_gone(call))
 		return rtd_fail(&s->err, NERR_INFER_CANCELLED, "NMGR", "the client is gone");
+
 	if (rtd_session_check(rtd, rtd_call_peer(call), s->load.owner.session, &s->err))
 		return s->err.code;
 	if (s->load.has_eg)
@@ -288,7 +296,7 @@ static void load_done(struct rtd_err *err, void *arg)
 	struct rtd_call *call = arg;
 	struct load_stream *s = rtd_call_data(call);
 
-	/* nobody will ever know the id */
+	/* the client will never learn the id */
 	if (!err->code && rtd_call_gone(call))
 		rtd_model_unload(rtd_call_rtd(call), s->load.id, nobody, NULL);
 	load_answer(call, s->load.id, err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* session_monitor, get_version, shm_map, shm_unmap. */
+/* session_monitor, get_version, shm_map, shm_unmap */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +26,9 @@ void rtd_rpc_get_version(struct rtd_call *call, const ProtobufCMessage *message)
 
 /*
  * Clients read before they write, and read once: one answer goes out when the stream opens, and
- * none after it (an unread one would hold up the client's Finish). An answer has no place for a
- * code, and id 0 means "not tracked": a client would go on, and what it makes outlive it. So when
- * there is no session, the stream ends with RESOURCE_EXHAUSTED.
+ * none after it (an unread one would hold up the client's Finish). An answer has no field for a
+ * code, and id 0 means "not tracked": a client would go on, and what it makes would outlive it. So
+ * when no session can be had, the stream ends with RESOURCE_EXHAUSTED.
  */
 void rtd_rpc_session_open(struct rtd_call *call)
 {

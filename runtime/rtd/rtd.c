@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The daemon's state as a whole: birth, end, and unload_all. */
+/* The daemon's state as a whole: its set-up, its end, and unload_all */
 #include "rtd.h"
 
 #include <stdlib.h>
@@ -7,7 +7,9 @@
 #include "descriptors.h"
 #include "log.h"
 
-/* Nothing said: the machine's; a total without a share: the share by default */
+/*
+ * Without a configured limit it is the machine's; a total without a share gets the default share.
+ */
 static struct rtd_quota *new_quota(const struct rtd_config *config)
 {
 	uint64_t total = config->memory_limit ? config->memory_limit : rtd_quota_default_memory();
@@ -33,14 +35,17 @@ struct rtd *rtd_new(struct rtd_config *config)
 
 	if (!rtd)
 		return NULL;
+
 	rtd->quota = new_quota(config);
 	if (!rtd->quota) {
 		free(rtd);
 		return NULL;
 	}
+
 	rtd->config = config;
 	rtd->next_eg = 1;
 	rtd->next_model = RTD_FIRST_MODEL_ID;
+
 	pthread_mutex_init(&rtd->lock, NULL);
 	pthread_cond_init(&rtd->idle, NULL);
 	TAILQ_INIT(&rtd->egs);
@@ -94,7 +99,7 @@ static void nobody(struct rtd_err *err, void *arg)
 {
 }
 
-/* No group is made from here on, so those that go are all */
+/* No group is made from here on, so the sweep finds all of them. */
 void rtd_close(struct rtd *rtd)
 {
 	const struct rtd_sweep all = { .eg = every_eg, .model = no_model };

@@ -2,12 +2,13 @@
 /*
  * The gRPC layer (server.h says what it offers).
  *
- * A call is born when its request is asked of the core, and carries one tag for each kind of batch.
- * References: one for the receive side (a message being read or handled), one for the close batch,
- * one for each send batch under way, one for the handler's open answer. The last one frees the
- * grpc_call.
+ * A call is created when a request is asked of the core, and carries one tag for each kind of
+ * batch. References: one for the receive side (a message being read or handled), one for the close
+ * batch, one for each send batch in progress, one for the handler's open answer. The last one frees
+ * the grpc_call.
  *
- * Locks: server->lock protects what free waits for, and is a leaf but for the connections' lock.
+ * Locks: server->lock protects what rtd_server_free waits for; only the connections' lock is taken
+ * under it.
  */
 #include "server.h"
 
@@ -29,10 +30,13 @@
 #include "message.h"
 #include "pool.h"
 
-/* Such a message goes unaccounted: who has used up a share must still be able to free it */
+/*
+ * A message this small is not counted: a user with a full account must still be able to free
+ * something
+ */
 #define SMALL_MESSAGE 2048
 #define OPEN_REQUESTS 16 /* calls asked of each of the core's servers in advance */
-#define DRAIN_SECONDS 1 /* for what clients still read when the server ends */
+#define DRAIN_SECONDS 1 /* for clients to read their answers when the server ends */
 
 struct rtd_server {
 	struct rtd_server_config config;
@@ -45,8 +49,9 @@ struct rtd_server {
 
 	pthread_mutex_t lock;
 	pthread_cond_t idle;
-	unsigned int calls; /* alive, with those asked of the core */
-	unsigned int told; /* servers of the core that have told that their connections are closed */
+	unsigned int calls; /* that live, including those asked of the core */
+	/* servers of the core that have reported that their connections are closed */
+	unsigned int told;
 	struct rtd_conns *conns;
 };
 
@@ -57,22 +62,22 @@ struct server_op {
 
 struct rtd_call {
 	struct rtd_server *server;
-	grpc_server *gate; /* it was asked of */
+	grpc_server *gate; /* the server of the core that it was asked of */
 	grpc_call *grpc;
 	grpc_call_details details;
 	grpc_metadata_array metadata;
 	const struct rtd_method *method;
-	struct rtd_peer peer; /* groups: the call's own copy */
+	struct rtd_peer peer; /* with the call's own copy of the groups */
 	atomic_uint refs;
 	atomic_bool answered, gone;
 	bool broken; /* a stream's message could not be parsed */
 	bool refused; /* a message did not fit */
-	bool counted; /* among its client's calls */
+	bool counted; /* counted among its client's calls */
 	uint64_t requested, reserved; /* bytes on its client's account: for requests, for answers */
 	struct server_op op_new, op_recv, op_close, op_send, op_finish;
 	grpc_byte_buffer *received, *sending;
 	ProtobufCMessage *request;
-	bool greeted; /* initial metadata went out */
+	bool greeted; /* the initial metadata was sent */
 	int cancelled;
 	void *data;
 };
@@ -120,16 +125,19 @@ static void call_unref(struct rtd_call *call)
 {
 	if (atomic_fetch_sub(&call->refs, 1) != 1)
 		return;
+
 	if (call->method && call->method->closed)
 		call->method->closed(call);
 	if (call->request)
 		protobuf_c_message_free_unpacked(call->request, NULL);
 	if (call->grpc)
 		grpc_call_unref(call->grpc);
+
 	call_give(call, &call->requested);
 	call_give(call, &call->reserved);
 	if (call->counted)
 		rtd_quota_give(call->server->config.quota, &call->peer, RTD_QUOTA_CALLS, 1);
+
 	grpc_call_details_destroy(&call->details);
 	grpc_metadata_array_destroy(&call->metadata);
 	free(call->peer.groups);
@@ -137,7 +145,7 @@ static void call_unref(struct rtd_call *call)
 	free(call);
 }
 
-/* Start a batch that completes into op; the reference is dropped by the op's done function */
+/* Starts a batch that completes into op; the op's done function drops the reference. */
 static void call_batch(struct rtd_call *call, const grpc_op *ops, size_t n, struct server_op *op)
 {
 	grpc_call_error err;
@@ -170,8 +178,9 @@ static size_t op_message(struct rtd_call *call, grpc_op *op, const ProtobufCMess
 }
 
 /*
- * The client's windows let all of it pass, and the write it went into is over. The core tells of
- * neither alone, so what nobody reads stays on its account.
+ * A message was sent when the client's windows have let all of it pass and the write it went into
+ * is over. The core reports neither alone, so a message that the client does not read stays on its
+ * account.
  */
 static void call_sent(struct rtd_call *call, bool ok)
 {
@@ -199,7 +208,7 @@ static bool call_fits(struct rtd_call *call, const ProtobufCMessage *message)
 	return call_take(call, &call->reserved, protobuf_c_message_get_packed_size(message));
 }
 
-/* The last batch of a call. The handler's reference goes with it. */
+/* Sends the last batch of a call, and drops the handler's reference. */
 static void call_status(struct rtd_call *call, const ProtobufCMessage *message,
 			grpc_status_code status, const char *text)
 {
@@ -209,6 +218,7 @@ static void call_status(struct rtd_call *call, const ProtobufCMessage *message,
 
 	if (atomic_exchange(&call->answered, true))
 		return;
+
 	if (call->broken) {
 		message = NULL;
 		status = GRPC_STATUS_INTERNAL;
@@ -218,10 +228,12 @@ static void call_status(struct rtd_call *call, const ProtobufCMessage *message,
 		status = GRPC_STATUS_RESOURCE_EXHAUSTED;
 		text = "more than this user may hold in the daemon";
 	}
+
 	details = grpc_slice_from_copied_string(text ? text : "");
 	n = op_greeting(call, ops);
 	if (message)
 		n += op_message(call, ops + n, message);
+
 	ops[n].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
 	ops[n].data.send_status_from_server.status = status;
 	ops[n].data.send_status_from_server.status_details = text ? &details : NULL;
@@ -301,7 +313,7 @@ static void call_end(struct rtd_call *call)
 		call_run(call, call->method->blocking, run_end);
 }
 
-/* The message received, on its client's account; NULL: refused, or no such message */
+/* The message received, on its client's account; NULL if it was refused or there is none */
 static ProtobufCMessage *call_unpack(struct rtd_call *call)
 {
 	ProtobufCMessage *message = NULL;
@@ -323,6 +335,7 @@ static void call_received(struct rtd_call *call, bool ok)
 		call_unref(call);
 		return;
 	}
+
 	message = call_unpack(call);
 	if (call->refused && call->method->refused) {
 		call->refused = false;
@@ -339,10 +352,11 @@ static void call_received(struct rtd_call *call, bool ok)
 		call->method->message(call, message);
 		protobuf_c_message_free_unpacked(message, NULL);
 	}
+
 	call_unref(call);
 }
 
-/* The call is over for the core: answered, cancelled, or its connection gone */
+/* Called when the call is over for the core: answered, cancelled, or its connection gone */
 static void call_closed(struct rtd_call *call, bool ok)
 {
 	call->gone = call->cancelled;
@@ -383,6 +397,7 @@ static void call_begin(struct rtd_call *call)
 		call_status(call, NULL, GRPC_STATUS_UNIMPLEMENTED, "no such method");
 		return;
 	}
+
 	call_identify(call);
 	call->counted =
 		!rtd_quota_take(call->server->config.quota, &call->peer, RTD_QUOTA_CALLS, 1);
@@ -392,11 +407,12 @@ static void call_begin(struct rtd_call *call)
 			    "too many calls of this user are under way");
 		return;
 	}
+
 	call_ref(call);
 	call_batch(call, &op, 1, &call->op_close);
 	if (call->method->open)
 		call->method->open(call);
-	/* an open handler that sends reads when that is sent */
+	/* an open handler that sends a message reads the next one when that is sent */
 	if (!call->greeted)
 		rtd_call_next(call);
 	call_unref(call);
@@ -421,6 +437,7 @@ static void server_ask(struct rtd_server *server, grpc_server *gate)
 		rtd_error("NRTD", "out of memory for a call");
 		return;
 	}
+
 	call->server = server;
 	call->gate = gate;
 	call->refs = 1;
@@ -431,9 +448,11 @@ static void server_ask(struct rtd_server *server, grpc_server *gate)
 	call->op_finish = (struct server_op){ call_finished, call };
 	grpc_call_details_init(&call->details);
 	grpc_metadata_array_init(&call->metadata);
+
 	pthread_mutex_lock(&server->lock);
 	server->calls++;
 	pthread_mutex_unlock(&server->lock);
+
 	err = grpc_server_request_call(gate, &call->grpc, &call->details, &call->metadata,
 				       server->cq, server->cq, &call->op_new);
 	if (err != GRPC_CALL_OK)
@@ -478,15 +497,18 @@ int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **o
 
 	if (!server)
 		return -ENOMEM;
+
 	server->config = *config;
 	pthread_mutex_init(&server->lock, NULL);
 	pthread_cond_init(&server->idle, NULL);
+
 	grpc_init();
 	server->threads = calloc(config->threads, sizeof(*server->threads));
 	server->cq = grpc_completion_queue_create_for_next(NULL);
 	rtd_quota_limits(config->quota, RTD_QUOTA_MEMORY, &user, &total);
 	server->gates = rtd_gates_new(server->cq, user, total);
 	server->creds = grpc_insecure_server_credentials_create();
+
 	err = server->threads && server->gates ? rtd_conns_new(&server->conns) : -ENOMEM;
 	if (!err)
 		err = rtd_pool_new(config->workers, &server->pool);
@@ -494,6 +516,7 @@ int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **o
 		rtd_server_free(server);
 		return err;
 	}
+
 	*out = server;
 	return 0;
 }
@@ -548,8 +571,8 @@ void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *pe
 
 /*
  * No batch may start once the queue is shut down, so every call ends first. The core keeps a
- * connection open until its client has read what is being written to it: who does not read is cut
- * off.
+ * connection open until its client has read what is being written to it; clients that do not read
+ * are cut off.
  */
 static void server_drain(struct rtd_server *server)
 {
@@ -573,13 +596,16 @@ void rtd_server_free(struct rtd_server *server)
 {
 	if (server->nthreads)
 		server_drain(server);
-	else if (server->gates) /* what listens must be shut down even if it never started */
+	/* a server that listens must be shut down even if it never started */
+	else if (server->gates)
 		rtd_gates_shutdown(server->gates, server);
+
 	grpc_completion_queue_shutdown(server->cq);
 	if (!server->nthreads)
 		server_thread(server);
 	for (unsigned int i = 0; i < server->nthreads; i++)
 		pthread_join(server->threads[i], NULL);
+
 	rtd_pool_free(server->pool);
 	rtd_gates_free(server->gates);
 	grpc_completion_queue_destroy(server->cq);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gRPC on the C core: completion-queue threads, one small state machine a call, a table of methods.
- * Owns the grpc_server; knows nothing of groups or models. main.c starts and stops it, methods.c
- * gives the table, the handlers reply through the functions here.
+ * gRPC on the C core: completion-queue threads, one small state machine for each call, a table of
+ * methods. Owns the grpc_server; knows nothing of groups or models. main.c starts and stops it,
+ * methods.c gives the table, the handlers reply through the functions here.
  *
  * Threads: handlers of a call run one at a time, on a completion-queue thread or, for methods
  * marked blocking, on a thread of the work pool. Replies may come from any thread, once.
@@ -27,15 +27,21 @@ struct rtd_method {
 	enum rtd_method_kind kind;
 	bool blocking; /* message (unary) or end (client stream) runs in the work pool */
 	const ProtobufCMessageDescriptor *request;
-	/* streams: the call begins; user data goes to rtd_call_set_data */
+	/* streams: called when the call begins; user data is set by rtd_call_set_data */
 	void (*open)(struct rtd_call *call);
-	/* unary: the request, alive as long as the call; streams: one message, alive in the call */
+	/*
+	 * unary: the request, which lives as long as the call; streams: one message, which lives
+	 * during this function
+	 */
 	void (*message)(struct rtd_call *call, const ProtobufCMessage *message);
-	/* in place of message, if a message does not fit: answer, or read on; NULL: the call ends */
+	/*
+	 * called instead of message if a message does not fit: it answers or reads on; NULL: the
+	 * call ends
+	 */
 	void (*refused)(struct rtd_call *call);
-	/* streams: the client half-closed; answer */
+	/* streams: called when the client has half-closed; it answers */
 	void (*end)(struct rtd_call *call);
-	/* streams: the call is over (answered or broken); last call for this call, frees the data */
+	/* streams: called last, when the call is over (answered or broken); frees the data */
 	void (*closed)(struct rtd_call *call);
 };
 
@@ -43,20 +49,23 @@ struct rtd_server_config {
 	struct rtd *rtd;
 	const struct rtd_method *methods;
 	unsigned int nmethods;
-	struct rtd_quota *quota; /* calls under way, and their messages */
+	struct rtd_quota *quota; /* of calls in progress and their messages */
 	unsigned int threads; /* completion-queue threads */
 	unsigned int workers; /* threads for blocking handlers */
 };
 
 int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **server);
-/* A TCP endpoint "host:port"; before start. 0 or -EADDRINUSE */
+/* Adds a TCP endpoint "host:port", before start. Returns 0 or -EADDRINUSE. */
 int rtd_server_listen_tcp(struct rtd_server *server, const char *address);
 int rtd_server_start(struct rtd_server *server);
-/* A connected unix socket; the server owns the descriptor. Any thread, after start. */
+/*
+ * Adds a connected unix socket, which the server owns from then on. Any thread may call it, after
+ * start.
+ */
 void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer);
-/* Cancels what is under way, waits for it and frees everything */
+/* Cancels the calls in progress, waits for them and frees everything. */
 void rtd_server_free(struct rtd_server *server);
-/* Run work on the pool: 0 or -ENOMEM */
+/* Runs work on the pool. Returns 0 or -ENOMEM. */
 int rtd_server_work(struct rtd_server *server, void (*run)(void *arg), void *arg);
 
 struct rtd *rtd_call_rtd(struct rtd_call *call);
@@ -71,19 +80,22 @@ void *rtd_call_data(struct rtd_call *call);
 /*
  * Messages are on their client's account, received ones until the call ends and others until they
  * are sent. One that does not fit ends the call with the status RESOURCE_EXHAUSTED, unless the
- * method has refused(). These bytes the caller has taken for the next message sent, which gives
- * them back: so it fits.
+ * method has refused(). rtd_call_reserve passes on bytes that the caller has taken for the next
+ * message it sends, which therefore fits and gives them back.
  */
 void rtd_call_reserve(struct rtd_call *call, uint64_t bytes);
 
-/* Unary and client stream: the only answer */
+/* Unary and client stream: sends the only answer. */
 void rtd_call_reply(struct rtd_call *call, const ProtobufCMessage *message);
-/* Bidi: one message, then the next incoming one is read; end with rtd_call_finish */
+/* Bidi: sends one message, then reads the next incoming one; ended by rtd_call_finish. */
 void rtd_call_send(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_call_finish(struct rtd_call *call);
-/* In place of an answer: gRPC's RESOURCE_EXHAUSTED. Also in an open handler; then no other follows */
+/*
+ * Sends gRPC's RESOURCE_EXHAUSTED instead of an answer. In an open handler too; then no other
+ * handler is called.
+ */
 void rtd_call_exhausted(struct rtd_call *call, const char *text);
-/* Streams: read the next message (a message handler that does not send calls it) */
+/* Streams: reads the next message, for a message handler that does not send. */
 void rtd_call_next(struct rtd_call *call);
 
 #endif

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Sessions: one client process's claim on what it made; its end takes all of it away. */
+/*
+ * Sessions: one client process's claim on what it made; the end of a session takes all of it away
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -14,18 +16,22 @@ struct rtd_session *rtd_session_open(struct rtd *rtd, const struct rtd_peer *pee
 
 	if (rtd_quota_claim(rtd->quota, peer, RTD_QUOTA_SESSIONS, 1, "no session", err))
 		return NULL;
+
 	session = calloc(1, sizeof(*session));
 	if (!session) {
 		rtd_quota_give(rtd->quota, peer, RTD_QUOTA_SESSIONS, 1);
 		rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
 		return NULL;
 	}
+
 	session->peer = *peer;
 	session->peer.groups = NULL;
 	session->peer.ngroups = 0;
+
 	while (!session->id)
 		if (getrandom(&session->id, sizeof(session->id), 0) != sizeof(session->id))
 			session->id = rtd_now_ns();
+
 	pthread_mutex_lock(&rtd->lock);
 	TAILQ_INSERT_TAIL(&rtd->sessions, session, link);
 	pthread_mutex_unlock(&rtd->lock);
@@ -68,7 +74,10 @@ static bool session_model(const struct rtd_model *model, const void *session)
 	return model->owner.session == ((const struct rtd_session *)session)->id;
 }
 
-/* It leaves the list first: what is made in its name looks there again before it is published */
+/*
+ * The session leaves the list first: an object made in its name looks there again before it is
+ * published.
+ */
 void rtd_session_close(struct rtd *rtd, struct rtd_session *session, rtd_done done, void *arg)
 {
 	const struct rtd_sweep its = { session_eg, session_model, session };

@@ -3,7 +3,7 @@
  * Clients' shared memory. The descriptor is kept, not a mapping: a client may shrink its file at
  * any time, and a read then ends short where a mapping would raise SIGBUS. Files of hugetlbfs
  * cannot be written by a descriptor; they are mapped, and reached through /proc/self/mem, which
- * fails in the same quiet way.
+ * fails without a signal as well.
  *
  * A region belongs to the user who mapped it: the key is (user, path).
  */
@@ -33,7 +33,7 @@ static void shm_close(struct rtd_shm *shm)
 	free(shm);
 }
 
-/* One that was counted */
+/* Frees a region that was counted. */
 static void shm_free(struct rtd *rtd, struct rtd_shm *shm)
 {
 	struct rtd_peer peer = shm->owner.peer;
@@ -42,7 +42,7 @@ static void shm_free(struct rtd *rtd, struct rtd_shm *shm)
 	rtd_quota_give(rtd->quota, &peer, RTD_QUOTA_REGIONS, 1);
 }
 
-/* Locked */
+/* Called with the lock held. */
 static struct rtd_shm *shm_find(struct rtd *rtd, const struct rtd_peer *peer, const char *path)
 {
 	struct rtd_shm *shm;
@@ -53,7 +53,7 @@ static struct rtd_shm *shm_find(struct rtd *rtd, const struct rtd_peer *peer, co
 	return NULL;
 }
 
-/* Locked; true: the caller frees it once unlocked */
+/* With the lock held. Returns true if the caller has to free it after unlocking. */
 static bool shm_remove(struct rtd *rtd, struct rtd_shm *shm)
 {
 	TAILQ_REMOVE(&rtd->shms, shm, link);
@@ -85,7 +85,7 @@ void rtd_shm_put(struct rtd *rtd, struct rtd_shm *shm)
 
 /* ---- map */
 
-/* What shm_open takes: a slash and a name */
+/* The names that shm_open takes: a slash and a name */
 static bool shm_name_ok(const char *path)
 {
 	return path[0] == '/' && path[1] && strlen(path) <= 255 && !strchr(path + 1, '/') &&
@@ -111,7 +111,7 @@ static int shm_open_file(const struct rtd_peer *peer, const char *path, bool hug
 	return fd;
 }
 
-/* Size and, for huge pages, the mapping */
+/* Finds the size and, for huge pages, makes the mapping. */
 static int shm_measure(struct rtd_shm *shm, bool huge, uint64_t huge_size)
 {
 	struct stat st;
@@ -123,7 +123,7 @@ static int shm_measure(struct rtd_shm *shm, bool huge, uint64_t huge_size)
 		return -EINVAL;
 	if (!huge)
 		return 0;
-	/* whole pages of the file system: munmap takes nothing else */
+	/* whole pages of the file system: munmap accepts nothing else */
 	shm->map_size = (shm->size + st.st_blksize - 1) / st.st_blksize * st.st_blksize;
 	shm->map = mmap(NULL, shm->map_size, PROT_READ | (shm->writable ? PROT_WRITE : 0),
 			MAP_SHARED, shm->fd, 0);
@@ -142,6 +142,7 @@ static struct rtd_shm *shm_new(const struct rtd_peer *peer, const char *path, ui
 	*err = -ENOMEM;
 	if (!shm)
 		return NULL;
+
 	shm->refs = 1;
 	shm->owner.peer = *peer;
 	shm->owner.peer.groups = NULL;
@@ -149,10 +150,12 @@ static struct rtd_shm *shm_new(const struct rtd_peer *peer, const char *path, ui
 	shm->writable = prot & PROT_WRITE;
 	shm->path = strdup(path);
 	shm->fd = -1;
+
 	if (shm->path) {
 		shm->fd = shm_open_file(peer, path, huge_size, prot);
 		*err = shm->fd < 0 ? shm->fd : shm_measure(shm, huge_size, huge_size);
 	}
+
 	if (!*err)
 		return shm;
 	shm_close(shm);
@@ -179,8 +182,10 @@ int rtd_shm_map(struct rtd *rtd, const struct rtd_peer *peer, uint64_t session, 
 	if (!prot || (prot & ~(PROT_READ | PROT_WRITE)))
 		return rtd_fail(err, NERR_INVALID, "NMGR", "mmap_prot %u, expected 1, 2 or 3",
 				prot);
+
 	if (rtd_quota_claim(rtd->quota, peer, RTD_QUOTA_REGIONS, 1, "shared memory", err))
 		return err->code;
+
 	shm = shm_new(peer, path, huge_size, prot, &ret);
 	if (!shm) {
 		rtd_quota_give(rtd->quota, peer, RTD_QUOTA_REGIONS, 1);
@@ -188,6 +193,7 @@ int rtd_shm_map(struct rtd *rtd, const struct rtd_peer *peer, uint64_t session, 
 				"Failed to open shared memory [%s] as the client: %s", path,
 				strerror(-ret));
 	}
+
 	shm->owner.session = session;
 
 	pthread_mutex_lock(&rtd->lock);

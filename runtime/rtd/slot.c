@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Buffers of inferences. A slot's memory is on the account of the user whose inference has it, and
- * when it is idle of the last one who had it. Idle slots are kept to be used again; they go, and so
- * do results whose poster has died, when memory is refused for want of them.
+ * while it is idle on that of the last user who had it. Idle slots are kept for reuse; they are
+ * freed, together with results whose poster has died, when memory would otherwise be refused.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,10 @@ void rtd_slots_free(struct rtd *rtd, struct rtd_model *model)
 	}
 }
 
-/* Locked: a model's idle slots, of one user or (NULL) of all; each keeps its model */
+/*
+ * With the lock held: gathers a model's idle slots, of one user or (NULL) of all; each keeps its
+ * model.
+ */
 static void slots_gather(struct rtd_model *model, const struct rtd_peer *peer,
 			 struct slot_list *gone)
 {
@@ -79,7 +82,7 @@ int rtd_memory_claim(struct rtd *rtd, const struct rtd_peer *peer, uint64_t amou
 	return rtd_quota_claim(rtd->quota, peer, RTD_QUOTA_MEMORY, amount, what, err);
 }
 
-/* Locked: one that this user has the account of already, else any */
+/* With the lock held: finds a slot that is on this user's account already, else any. */
 static struct rtd_slot_entry *slot_idle(struct rtd_model *model, const struct rtd_peer *peer)
 {
 	struct rtd_slot_entry *entry;
@@ -136,13 +139,15 @@ struct rtd_slot_entry *rtd_slot_take(struct rtd *rtd, struct rtd_model *model,
 		return slot_new(rtd, model, peer, err);
 	if (rtd_peer_same(&entry->peer, peer))
 		return entry;
-	/* another user's so far */
+
+	/* it was on another user's account so far */
 	if (rtd_memory_claim(rtd, peer, entry->size, "tensors of an inference", err)) {
 		pthread_mutex_lock(&rtd->lock);
 		SLIST_INSERT_HEAD(&model->slots, entry, link);
 		pthread_mutex_unlock(&rtd->lock);
 		return NULL;
 	}
+
 	rtd_quota_give(rtd->quota, &entry->peer, RTD_QUOTA_MEMORY, entry->size);
 	slot_owner(entry, peer);
 	return entry;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Groups and models are taken away: a group that is asked for, or all of which something is true. */
+/* Taking groups and models away: one group, or all that a function selects */
 #include <stdlib.h>
 
 #include "rtd.h"
@@ -42,11 +42,11 @@ void rtd_eg_destroy(struct rtd *rtd, uint32_t id, rtd_done done, void *arg)
 		rtd_control_eg(rtd, id, c);
 }
 
-/* Several at once */
+/* Several groups and models at once */
 
 struct sweep {
 	struct rtd *rtd;
-	unsigned int pending; /* the lock's */
+	unsigned int pending; /* protected by the lock */
 	rtd_done done;
 	void *arg;
 };
@@ -65,13 +65,13 @@ static void sweep_put(struct sweep *s)
 	free(s);
 }
 
-/* Another call may have been quicker: then there is nothing left to do */
+/* Another call may have been quicker; then there is nothing left to do. */
 static void sweep_done(struct rtd_err *err, void *arg)
 {
 	sweep_put(arg);
 }
 
-/* Locked */
+/* Called with the lock held. */
 static bool sweep_add(struct sweep *s, struct rtd_eg *eg, rtd_control_run run, uint32_t id)
 {
 	struct rtd_control *c = calloc(1, sizeof(*c));
@@ -88,7 +88,7 @@ static bool sweep_add(struct sweep *s, struct rtd_eg *eg, rtd_control_run run, u
 	return true;
 }
 
-/* Locked */
+/* Called with the lock held. */
 static void sweep_all(struct rtd *rtd, struct sweep *s, const struct rtd_sweep *which,
 		      struct rtd_swept *swept)
 {

@@ -7,7 +7,7 @@
 #include "log.h"
 #include "rtd.h"
 
-/* Locked */
+/* Called with the lock held. */
 static void count_result(struct rtd *rtd, const struct rtd_err *err)
 {
 	struct rtd_counters *c = &rtd->counters;
@@ -41,7 +41,7 @@ static void count_result(struct rtd *rtd, const struct rtd_err *err)
 	}
 }
 
-/* Locked: the cores are free for what comes next */
+/* With the lock held: frees the cores for the next inference. */
 static void worker_leave(struct rtd_eg *eg)
 {
 	if (!--eg->nbusy)
@@ -52,8 +52,9 @@ static void worker_leave(struct rtd_eg *eg)
 }
 
 /*
- * Locked on entry and on return. A result of a model that was stopped meanwhile is dropped. The
- * waiter is told while the cores execute the next inference; after a failure first.
+ * With the lock held on entry and on return. A result of a model that was stopped meanwhile is
+ * dropped. The waiter is told while the cores execute the next inference; after a failure it is
+ * told first.
  */
 static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, uint64_t begun)
 {
@@ -65,27 +66,33 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 	stopped = model->stopping || (model->state != RTD_READY && model->state != RTD_FAILED);
 	if (!stopped || !infer->err.code)
 		count_result(rtd, &infer->err);
+
 	model->infer_count++;
 	rtd_metric_add(rtd, RTD_METRIC_INFER_ON_CHIP, (now - begun) / 1e9);
 	rtd_metric_add(rtd, RTD_METRIC_INFER, (now - infer->posted_ns) / 1e9);
+
 	infer->state = RTD_DONE;
 	if (stopped)
 		rtd_infer_cancelled(rtd, infer);
+
 	if (fatal && model->state == RTD_READY) {
 		model->state = RTD_FAILED;
 		eg->running = NULL;
 	}
+
 	if (infer->done) {
 		rtd_infer_detach(infer);
 		told = true;
 	}
 	if (!fatal)
 		worker_leave(eg);
+
 	pthread_mutex_unlock(&rtd->lock);
 	if (told)
 		infer->done(infer, infer->done_arg);
 	if (fatal)
 		rtd_infer_cancel_model(rtd, model, false);
+
 	pthread_mutex_lock(&rtd->lock);
 	if (fatal)
 		worker_leave(eg);
@@ -118,7 +125,9 @@ static void worker_execute(struct rtd *rtd, struct rtd_infer *infer)
 	worker_finish(rtd, infer, fatal, begun);
 }
 
-/* Locked: one model at a time, and as many of its inferences as it has stages */
+/*
+ * With the lock held: one model executes at a time, and as many of its inferences as it has stages.
+ */
 static bool may_begin(const struct rtd_eg *eg, const struct rtd_infer *infer)
 {
 	return infer &&
@@ -138,11 +147,12 @@ static void *worker_thread(void *arg)
 			pthread_cond_wait(&eg->work, &rtd->lock);
 			continue;
 		}
+
 		TAILQ_REMOVE(&eg->queue, infer, queue);
 		infer->state = RTD_RUNNING;
 		eg->busy = infer->model;
 		eg->nbusy++;
-		if (!TAILQ_EMPTY(&eg->queue)) /* perhaps another one may go on too */
+		if (!TAILQ_EMPTY(&eg->queue)) /* another thread may be able to begin too */
 			pthread_cond_signal(&eg->work);
 		worker_execute(rtd, infer);
 	}
@@ -155,7 +165,7 @@ int rtd_worker_start(struct rtd *rtd, struct rtd_eg *eg)
 	int err = 0;
 
 	eg->rtd = rtd;
-	/* one for each stage, and one that tells */
+	/* one for each stage, and one more that tells waiters */
 	while (!err && eg->nthreads <= eg->count && eg->nthreads <= RTD_MAX_STAGES) {
 		err = pthread_create(&eg->thread[eg->nthreads], NULL, worker_thread, eg);
 		eg->nthreads += !err;
