@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * From devices to an inventory: libndl for what the driver knows, libpci for the bus, /proc for the
- * processes. Opens each device only to look, which works while others use it.
+ * Makes an inventory of the devices: libndl says what the driver knows, libpci what is on the bus,
+ * /proc which processes there are. Each device is opened only for looking, which works while others
+ * use it.
  */
 #include "gather.h"
 #include "host.h"

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* 0, or -errno with what is missing or refused in `why`. */
+/* Returns 0, or -errno with what is missing or refused in `why`. */
 int ls_gather(struct ls_inventory *inv, char *why, size_t why_size);
 
 #endif

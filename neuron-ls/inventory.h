@@ -15,14 +15,14 @@
 
 struct ls_process {
 	int pid;
-	bool runtime; /* runs a Neuron runtime, whose version is known */
+	bool runtime; /* it is a Neuron runtime, whose version is known */
 	char command[128]; /* printable ASCII */
 	char version[32];
 };
 
 struct ls_chip {
 	unsigned index;
-	char bdf[16]; /* 0000:00:1f.0 */
+	char bdf[16]; /* for example 0000:00:1f.0 */
 	unsigned cores;
 	unsigned channels;
 	uint64_t channel_bytes;
@@ -46,7 +46,7 @@ struct ls_inventory {
 	char instance_id[64];
 	bool first_generation; /* Inferentia */
 	struct ls_runtime runtime;
-	struct ls_chip chips[LS_MAX_CHIPS]; /* by index, ascending */
+	struct ls_chip chips[LS_MAX_CHIPS]; /* ascending by index */
 	unsigned n_chips;
 };
 

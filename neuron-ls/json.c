@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The JSON form, the schema of the 2.x tools: the order of keys, the indent of four and one key a
- * line are what other people's scripts rely on. Called through layout.h.
+ * The JSON form, the schema of the 2.x tools: other people's scripts rely on the order of keys, the
+ * indent of four and one key a line. Called through layout.h.
  */
 #include "layout.h"
 

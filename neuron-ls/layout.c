@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The tables: each is a list of columns, each column a title and a function that writes a cell.
- * Called through layout.h. Titles are split after their first word; "PCI BDF" of 2020 is not.
+ * Called through layout.h. Titles are split after their first word, except for "PCI BDF" of the
+ * 2020 table.
  */
 #include "layout.h"
 #include "grid.h"
@@ -203,7 +204,10 @@ static unsigned count_shown(const struct ls_chip *chip, const struct ls_options 
 	return n;
 }
 
-/* One row; `first` of its chip: a further process repeats none of the chip's cells. */
+/*
+ * Adds one row. Only the `first` row of a chip has the chip's cells; those of further processes
+ * leave them empty.
+ */
 static int add_row(struct grid *g, const struct layout *l, const struct subject *s, bool first)
 {
 	int ret = grid_add_row(g);

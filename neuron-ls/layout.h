@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The printed forms of an inventory. All write to `out` alone and return 0 or -errno; none asks a
- * device anything. Called by neuron-ls.c and by the unit tests.
+ * The printed forms of an inventory. All of them write to `out` only, return 0 or -errno, and ask
+ * no device anything. Called by neuron-ls.c and by the unit tests.
  */
 #ifndef LS_LAYOUT_H
 #define LS_LAYOUT_H
@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 struct ls_options {
-	bool wide; /* commands of 80 columns, not 40 */
-	bool all_processes; /* those without a runtime too */
+	bool wide; /* commands have 80 columns, not 40 */
+	bool all_processes; /* processes without a runtime are listed too */
 };
 
 /* The table of the first Inferentia tools (2020). */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * neuron-ls: lists the Neuron devices of this machine. Parses the command line, gathers an
- * inventory, prints it in one of the layouts. Exit status 0, or 1 with one line that says why.
+ * neuron-ls lists the Neuron devices of this machine: it parses the command line, gathers an
+ * inventory, and prints it in one of the layouts. The exit status is 0, or 1 with one line that
+ * says why.
  */
 #include "gather.h"
 #include "layout.h"
@@ -46,7 +47,7 @@ static int misuse(const char *what, const char *arg)
 	return EXIT_FAILURE;
 }
 
-/* The form that clients parse: error is the last key. */
+/* Clients parse this form, in which error is the last key. */
 static int fatal(const char *msg, const char *error)
 {
 	time_t now = time(NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Neuron devices on the PCI bus. Owns the libpci context of one call. libpci reports a failure to
- * a function that must not return; ours jumps back to the call's start.
+ * Neuron devices on the PCI bus. Owns the libpci context of one call. libpci reports a failure to a
+ * function that must not return; the one here jumps back to the call's start.
  */
 #include "pci.h"
 #include "neuron/hw/inferentia.h"

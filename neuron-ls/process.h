@@ -6,12 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What another process says of itself goes to a terminal only like this: printable ASCII, '?' for
- * the rest. */
+/*
+ * Makes what another process says of itself safe for a terminal: printable ASCII, '?' for the rest.
+ */
 void ls_printable(char *text);
 
-/* The command line, words separated by blanks, printable ASCII ('?' for the rest); empty when the
- * process is gone or hidden. `proc` is the directory, normally "/proc". */
+/*
+ * The command line, words separated by blanks, printable ASCII ('?' for the rest); empty when the
+ * process has ended or is hidden. `proc` is the directory, normally "/proc".
+ */
 void ls_process_command(const char *proc, int pid, char *command, size_t size);
 
 /* The runtime's version word of a datastore as text; -ENOENT when there is none. */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TIMEOUT_MS 5000 /* clients give neuron-ls ten seconds; an emulated CPU may be slow */
+#define TIMEOUT_MS 5000 /* clients give neuron-ls ten seconds, and an emulated CPU may be slow */
 
 int ls_rtd_version(const char *address, char *version, size_t size);
 

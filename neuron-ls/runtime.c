@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Asks the daemon who it is. The process is the peer of its socket; the version needs a gRPC call,
- * whose library takes longer to load than everything else here, so it sits in a module of its own
- * (rtd-version.c) that is loaded only when a daemon listens.
+ * Asks the daemon for its process and version. The process is the peer of its socket; the version
+ * needs a gRPC call, whose library takes longer to load than everything else here, so the call sits
+ * in a module of its own (rtd-version.c) that is loaded only when a daemon listens.
  */
 #include "runtime.h"
 #include "process.h"
@@ -47,7 +47,8 @@ static int ask_version(const char *address, char *version, size_t size)
 	if (!module)
 		return -1;
 	ask = (int (*)(const char *, char *, size_t))dlsym(module, "ls_rtd_version");
-	return ask ? ask(address, version, size) : -1; /* gRPC does not survive dlclose */
+	/* the module stays loaded: gRPC does not survive dlclose */
+	return ask ? ask(address, version, size) : -1;
 }
 
 void ls_runtime_ask(struct ls_runtime *rt)

@@ -5,9 +5,11 @@
 
 #include "inventory.h"
 
-/* The daemon at NEURON_RTD_ADDRESS, or unix:/run/neuron.sock: its address, process and version
- * ("NA" when it does not answer in time), printable ASCII: any program may listen there. All empty
- * when none listens. */
+/*
+ * The daemon at NEURON_RTD_ADDRESS, or unix:/run/neuron.sock: its address, process and version
+ * ("NA" when it does not answer in time), in printable ASCII, because any program may listen there.
+ * All are empty when none listens.
+ */
 void ls_runtime_ask(struct ls_runtime *rt);
 
 #endif

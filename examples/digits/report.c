@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron-digits: what a run over the handwritten digits gave. Reads tests/data/digits (images,
- * labels, which were held out of training, JAX's own outputs and the tolerance) and the outputs of
- * one or more runs; draws a few digits, prints the accuracy on the held-out part, and checks that
- * every run has the bits of the first and that they agree with JAX. Exit 0 when all of it holds.
+ * neuron-digits reports on runs over the handwritten digits. It reads tests/data/digits (images,
+ * labels, which images were held out of training, JAX's own outputs and the tolerance) and the
+ * outputs of one or more runs; draws a few digits, prints the accuracy on the held-out part, and
+ * checks that every run has the bits of the first and that they agree with JAX. It exits with 0
+ * when all of it holds.
  */
 #include <jansson.h>
 #include <math.h>
@@ -96,7 +97,7 @@ static int best(const float *logits)
 	return b;
 }
 
-/* Two columns a pixel, so that a digit is about as wide as high */
+/* A pixel takes two columns, so that a digit is about as wide as high. */
 static void draw(const struct data *data, const float *logits, const int32_t *which, int n)
 {
 	static const char *const shade[] = { "  ", "░░", "▒▒", "▓▓", "██" };
@@ -140,7 +141,7 @@ static bool check_golden(const struct data *data, const float *logits)
 	for (uint64_t i = 0; i < data->golden.shape[0] * CLASSES; i++) {
 		double d = fabs((double)logits[i] - (double)golden[i]);
 
-		/* a NaN is as far away as can be */
+		/* a NaN counts as infinitely far away */
 		worst = d <= worst ? worst : isnan(d) ? HUGE_VAL : d;
 	}
 	printf("largest difference of a logit from JAX (fp32): %.4f, tolerance %.4f: %s\n", worst,

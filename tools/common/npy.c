@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See npy.h. The header is a Python dict literal of three known keys; no more of Python is read. */
+/*
+ * See npy.h. The header is a Python dict literal with three known keys, and nothing else of Python
+ * is understood.
+ */
 #include "npy.h"
 
 #include <ctype.h>
@@ -14,7 +17,7 @@
 
 #define NPY_MAGIC "\x93NUMPY"
 #define NPY_MAGIC_SIZE 6
-#define NPY_HEADER_MAX 65536 /* NumPy's own fit in a few hundred bytes */
+#define NPY_HEADER_MAX 65536 /* NumPy's own headers have a few hundred bytes */
 
 static const struct {
 	uint8_t dtype, size;
@@ -99,6 +102,7 @@ static int parse_header(const char *dict, struct npy *npy, const char **why)
 	*why = "header";
 	if (!descr || !order || (*descr != '\'' && *descr != '"'))
 		return -EINVAL;
+
 	*why = "element type";
 	for (i = 0; i < NTYPES; i++)
 		if (!strncmp(descr + 1, types[i].descr, strlen(types[i].descr)) &&
@@ -106,14 +110,17 @@ static int parse_header(const char *dict, struct npy *npy, const char **why)
 			break;
 	if (i == NTYPES)
 		return -EINVAL;
+
 	npy->dtype = types[i].dtype;
 	*why = "Fortran order";
 	if (strncmp(order, "False", 5))
 		return -EINVAL;
+
 	*why = "shape";
 	err = parse_shape(find_key(dict, "shape"), npy);
 	if (err)
 		return err;
+
 	npy->size = npy_itemsize(npy->dtype);
 	for (i = 0; i < npy->ndim; i++)
 		if (__builtin_mul_overflow(npy->size, npy->shape[i], &npy->size))
@@ -140,7 +147,7 @@ static int read_all(int fd, void *buf, size_t size)
 	return 0;
 }
 
-/* Magic, version and header length: the length of the dict in bytes, or -errno */
+/* Reads magic, version and header length. Returns the length of the dict in bytes, or -errno. */
 static int read_preamble(int fd)
 {
 	unsigned char p[12];

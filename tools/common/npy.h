@@ -18,7 +18,7 @@ struct npy {
 	uint8_t dtype; /* enum neuron_dtype */
 	unsigned int ndim;
 	uint64_t shape[NPY_MAX_DIMS];
-	void *data; /* malloc'd, little-endian, C order */
+	void *data; /* malloc'ed, little-endian, C order */
 	size_t size; /* bytes */
 };
 
@@ -27,13 +27,17 @@ size_t npy_itemsize(uint8_t dtype);
 const char *npy_dtype_name(uint8_t dtype);
 
 /*
- * Read a whole file. 0; -EINVAL for a file that is not an .npy file of a type and order we take,
- * -E2BIG for more than NPY_MAX_DIMS dimensions, or open's and read's error. *why is a static text.
+ * Reads a whole file. Returns 0; -EINVAL for a file that is not an .npy file of a supported type
+ * and order, -E2BIG for more than NPY_MAX_DIMS dimensions, or the error of open or read. *why is a
+ * static text.
  */
 int npy_read(const char *path, struct npy *npy, const char **why);
 void npy_free(struct npy *npy);
 
-/* Write dtype, shape and data (npy->size bytes) to path. 0 or -errno; no file is left on error. */
+/*
+ * Writes dtype, shape and data (npy->size bytes) to path. Returns 0 or -errno; after an error no
+ * file is left.
+ */
 int npy_write(const char *path, const struct npy *npy);
 
 #endif

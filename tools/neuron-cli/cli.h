@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-cli: what its commands share. Private to tools/neuron-cli; main.c parses and dispatches. */
+/*
+ * What the commands of neuron-cli share. Private to tools/neuron-cli; main.c parses and dispatches.
+ */
 #ifndef NEURON_CLI_H
 #define NEURON_CLI_H
 
@@ -13,7 +15,7 @@
 
 #define CLI_MAX_INPUTS 256
 #define CLI_MAX_MODELS 1024
-#define CLI_TIMEOUT_MS 120000 /* of calls that do not wait for a model */
+#define CLI_TIMEOUT_MS 120000 /* for calls that do not wait for a model */
 
 struct cli_input {
 	const char *name, *file;
@@ -22,7 +24,7 @@ struct cli_input {
 struct cli_options {
 	const char *address;
 	/* load, create-ncg */
-	int64_t ncg_id; /* -1: the daemon makes it, 0: we make it */
+	int64_t ncg_id; /* -1: the daemon makes a group, 0: neuron-cli makes one */
 	uint32_t nc_count, ninfer, timeout, copies;
 	bool direct_file, start;
 	/* share-ncg */
@@ -33,7 +35,7 @@ struct cli_options {
 	const char *output_dir;
 	uint32_t in_flight, repeat;
 	bool rows, shm, all, each;
-	/* what is left: ids or files */
+	/* the arguments after the options: ids or files */
 	char **args;
 	unsigned int nargs;
 };
@@ -43,7 +45,7 @@ struct cli {
 	const struct cli_options *options;
 };
 
-/* Every command: an exit status */
+/* The commands; each returns an exit status */
 int cli_create_ncg(struct cli *cli);
 int cli_destroy_ncg(struct cli *cli);
 int cli_share_ncg(struct cli *cli);
@@ -56,12 +58,18 @@ int cli_unload(struct cli *cli);
 int cli_reset(struct cli *cli);
 int cli_infer(struct cli *cli);
 
-/* One line on stderr, "neuron-cli: what: detail"; returns 1 */
+/* Prints one line on stderr, "neuron-cli: what: detail", and returns 1. */
 int cli_fail(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A call and its status: NULL, told on stderr, unless it was answered with code 0 */
+/*
+ * Makes a call and checks its status. Returns NULL, with a line on stderr, unless the answer has
+ * code 0.
+ */
 ProtobufCMessage *cli_call(struct cli *cli, const struct rtd_client_method *method,
 			   const ProtobufCMessage *request);
-/* The status inside an answer of package nrt or nrtx; false and told on stderr if it is an error */
+/*
+ * Checks the status inside an answer of package nrt or nrtx; an error prints a line on stderr and
+ * gives false.
+ */
 bool cli_check(const char *what, int32_t code, const ProtobufCBinaryData *details);
 const char *cli_method_name(const struct rtd_client_method *method);
 bool cli_number(const char *text, uint32_t *value);

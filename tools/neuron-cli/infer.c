@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron-cli infer: rows of .npy files through one or many models, with many inferences in flight.
- * Models share the rows, in turn; with --each every model does all of them.
+ * neuron-cli infer: sends rows of .npy files through one or many models, with many inferences in
+ * flight. Models share the rows and take turns; with --each every model gets all of them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,10 +26,10 @@ static const struct rtd_client_method shm_map_method = { "/nrt.nmgr_v1/shm_map",
 static const struct rtd_client_method shm_unmap_method = { "/nrt.nmgr_v1/shm_unmap",
 							   &nrt__shm_unmap_response__descriptor };
 
-/* Rows to be done, by one model or by all, as often as it was asked for */
+/* The rows for one model or for all of them, as often as --repeat says */
 struct work {
 	struct tensors t;
-	uint64_t next, count; /* inferences; each time has t's */
+	uint64_t next, count; /* inferences; every repetition has those of t */
 };
 
 struct target {
@@ -43,14 +43,14 @@ struct slot {
 	uint64_t index;
 	bool busy;
 	struct buffer {
-		uint8_t *data; /* a whole execution's bytes */
-		char shm[64]; /* its name, or "" */
-	} * buffers; /* by tensor */
+		uint8_t *data; /* the bytes of a whole execution */
+		char shm[64]; /* the name of its shared memory, or "" */
+	} * buffers; /* indexed by tensor */
 };
 
 struct run {
 	struct cli *cli;
-	Nrt__InferIo *ios, **in, **out; /* the request under construction */
+	Nrt__InferIo *ios, **in, **out; /* the request being built */
 	Nrt__SharedMemBuf *shms;
 	unsigned int ntargets, nworks, nslots, busy;
 	struct target *targets;
@@ -77,7 +77,7 @@ static bool wanted(const struct cli_options *o, const Nrtx__ModelInfo *model, bo
 	return false;
 }
 
-/* Rows can only be shared by copies of one NEFF */
+/* Finds the models. They can share rows only if they are copies of one NEFF. */
 static bool find_targets(struct run *run)
 {
 	Nrtx__ListModelsResponse *list = cli_models(run->cli);
@@ -168,10 +168,12 @@ static bool buffer_shm(struct cli *cli, struct buffer *b, size_t size, unsigned 
 			b->data = NULL;
 		ok = b->data && shm_call(cli, name, true);
 	}
+
 	if (fd >= 0) {
 		close(fd);
-		shm_unlink(name); /* the daemon has it */
+		shm_unlink(name); /* the daemon has it mapped */
 	}
+
 	if (ok)
 		memcpy(b->shm, name, sizeof(name));
 	return ok;
@@ -242,7 +244,7 @@ static void free_slots(struct run *run)
 
 /* ---- one inference */
 
-/* A whole execution's input: straight from the file, or padded with zeros */
+/* The input of a whole execution: straight from the file, or padded with zeros */
 static uint8_t *input_bytes(struct run *run, struct slot *slot, unsigned int i)
 {
 	const struct tensors *t = &slot->target->work->t;
@@ -380,12 +382,14 @@ static bool collect(struct run *run)
 
 	if (!rtd_client_next(run->cli->client, (ProtobufCMessage **)&resp, &data))
 		return false;
+
 	slot = data;
 	if (!resp) {
 		cli_fail("infer", "%s: %s", run->cli->options->address,
 			 rtd_client_error(run->cli->client));
 		return false;
 	}
+
 	code = resp->status ? resp->status->code : 0;
 	if (code == NERR_QUEUE_FULL) {
 		/* another client has filled the model's queue */
@@ -393,9 +397,11 @@ static bool collect(struct run *run)
 		usleep(RETRY_US);
 		return slot_send(run, slot);
 	}
+
 	run->num_errors += code == NERR_NUM_ERR;
 	if (code == NERR_NUM_ERR || cli_check("infer", code, &resp->status->details))
 		ok = slot_store(slot, resp);
+
 	protobuf_c_message_free_unpacked(&resp->base, NULL);
 	slot->busy = false;
 	slot->target->inflight--;
@@ -464,12 +470,15 @@ int cli_infer(struct cli *cli)
 		cli_fail("infer", "expected --all or the ids of models");
 		return 2;
 	}
+
 	ok = find_targets(&run) && bind_works(&run) && make_request(&run) && make_slots(&run);
 	begun = seconds();
 	ok = ok && run_all(&run);
+
 	if (ok)
 		report(&run, seconds() - begun);
 	ok = ok && write_all(&run);
+
 	free_slots(&run);
 	free_request(&run);
 	for (unsigned int i = 0; run.works && i < run.nworks; i++)

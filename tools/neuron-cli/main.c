@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron-cli: groups, models and inferences of a running neuron-rtd; neuron-cli(1). Exit status:
- * 0, 1 when the daemon refuses or cannot be reached, 2 for a wrong command line.
+ * neuron-cli: groups, models and inferences of a running neuron-rtd; neuron-cli(1). The exit status
+ * is 0, 1 when the daemon refuses or cannot be reached, 2 for a wrong command line.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -259,6 +259,7 @@ int main(int argc, char **argv)
 		usage(stderr);
 		return 2;
 	}
+
 	command = find_command(argv[optind++]);
 	options.args = argv + optind;
 	options.nargs = argc - optind;
@@ -267,6 +268,7 @@ int main(int argc, char **argv)
 			command->args);
 		return 2;
 	}
+
 	cli.client = rtd_client_new(options.address);
 	if (!cli.client)
 		return cli_fail(command->name, "out of memory");

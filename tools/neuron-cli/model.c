@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Groups and models: the commands that are a call or two, and how answers are checked. */
+/* Groups and models: the commands that make a call or two, and the checks of answers */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static void answer_free(void *message)
 
 /* ---- groups */
 
-/* The new group's id, 0 on failure */
+/* Makes a group and returns its id, or 0 after a failure. */
 static uint32_t make_ncg(struct cli *cli, uint32_t *nc_count)
 {
 	Nrt__CreateEgRequest req = NRT__CREATE_EG_REQUEST__INIT;
@@ -240,7 +240,7 @@ int cli_list_model(struct cli *cli)
 	return 0;
 }
 
-/* Run one call for each id of the command line; the first failure ends it */
+/* Makes one call for each id of the command line; the first failure ends it. */
 static int for_ids(struct cli *cli, int (*act)(struct cli *, uint32_t))
 {
 	const struct cli_options *o = cli->options;
@@ -282,31 +282,65 @@ int cli_share_ncg(struct cli *cli)
 	return for_ids(cli, share_ncg);
 }
 
-/* start, stop and unload have requests and responses of one form */
-#define MODEL_CALL(name, Name, NAME)                                     \
-	static int name##_model(struct cli *cli, uint32_t id)            \
-	{                                                                \
-		Nrt__##Name##Request req = NRT__##NAME##_REQUEST__INIT;  \
-		Nrt__##Name##Response *resp;                             \
-		Nrt__HNn handle = NRT__H_NN__INIT;                       \
-		bool ok;                                                 \
-                                                                         \
-		handle.id = id;                                          \
-		req.h_nn = &handle;                                      \
-		resp = (void *)cli_call(cli, &name##_method, &req.base); \
-		ok = resp && status_ok(&name##_method, resp->status);    \
-		answer_free(resp);                                       \
-		return ok ? 0 : 1;                                       \
-	}                                                                \
-                                                                         \
-	int cli_##name(struct cli *cli)                                  \
-	{                                                                \
-		return for_ids(cli, name##_model);                       \
-	}
+static int model_answer(const struct rtd_client_method *method, void *resp,
+			const Nrt__Status *status)
+{
+	bool ok = resp && status_ok(method, status);
 
-MODEL_CALL(start, Start, START)
-MODEL_CALL(stop, Stop, STOP)
-MODEL_CALL(unload, Unload, UNLOAD)
+	answer_free(resp);
+	return ok ? 0 : 1;
+}
+
+static int start_model(struct cli *cli, uint32_t id)
+{
+	Nrt__StartRequest req = NRT__START_REQUEST__INIT;
+	Nrt__HNn handle = NRT__H_NN__INIT;
+	Nrt__StartResponse *resp;
+
+	handle.id = id;
+	req.h_nn = &handle;
+	resp = (void *)cli_call(cli, &start_method, &req.base);
+	return model_answer(&start_method, resp, resp ? resp->status : NULL);
+}
+
+int cli_start(struct cli *cli)
+{
+	return for_ids(cli, start_model);
+}
+
+static int stop_model(struct cli *cli, uint32_t id)
+{
+	Nrt__StopRequest req = NRT__STOP_REQUEST__INIT;
+	Nrt__HNn handle = NRT__H_NN__INIT;
+	Nrt__StopResponse *resp;
+
+	handle.id = id;
+	req.h_nn = &handle;
+	resp = (void *)cli_call(cli, &stop_method, &req.base);
+	return model_answer(&stop_method, resp, resp ? resp->status : NULL);
+}
+
+int cli_stop(struct cli *cli)
+{
+	return for_ids(cli, stop_model);
+}
+
+static int unload_model(struct cli *cli, uint32_t id)
+{
+	Nrt__UnloadRequest req = NRT__UNLOAD_REQUEST__INIT;
+	Nrt__HNn handle = NRT__H_NN__INIT;
+	Nrt__UnloadResponse *resp;
+
+	handle.id = id;
+	req.h_nn = &handle;
+	resp = (void *)cli_call(cli, &unload_method, &req.base);
+	return model_answer(&unload_method, resp, resp ? resp->status : NULL);
+}
+
+int cli_unload(struct cli *cli)
+{
+	return for_ids(cli, unload_model);
+}
 
 /* ---- load */
 
@@ -402,7 +436,7 @@ static int write_load(struct cli *cli, struct rtd_client_call *call, uint32_t nc
 	return err;
 }
 
-/* The model's id, 0 on failure */
+/* Loads a model and returns its id, or 0 after a failure. */
 static uint32_t load_one(struct cli *cli, uint32_t ncg, const struct neff_file *file)
 {
 	struct rtd_client_call *call = rtd_client_stream(cli->client, &load_method);
@@ -411,7 +445,7 @@ static uint32_t load_one(struct cli *cli, uint32_t ncg, const struct neff_file *
 
 	if (!call)
 		return 0;
-	write_load(cli, call, ncg, file); /* if it breaks, the answer says why */
+	write_load(cli, call, ncg, file); /* if it fails, the answer says why */
 	resp = (void *)rtd_client_finish(call);
 	if (!resp)
 		cli_fail("load", "%s: %s", cli->options->address, rtd_client_error(cli->client));
@@ -421,7 +455,7 @@ static uint32_t load_one(struct cli *cli, uint32_t ncg, const struct neff_file *
 	return id;
 }
 
-/* A group just large enough, made by us: --ncg-id 0 and copies */
+/* Makes a group that is just large enough, for --ncg-id 0 and copies. */
 static uint32_t group_for(struct cli *cli, const struct neff_file *file)
 {
 	struct neff_error error = { 0 };

@@ -9,7 +9,10 @@ static const struct rtd_client_method describe_method = {
 	"/nrtx.nmgr_x/describe_model", &nrtx__describe_model_response__descriptor
 };
 
-/* The daemon's word on a tensor, as .npy files have it; it is not trusted to fit together */
+/*
+ * The daemon's description of a tensor, as .npy files have it. It is checked, because its values
+ * may contradict each other.
+ */
 static bool model_shape(const Nrtx__TensorInfo *info, struct npy *npy)
 {
 	memset(npy, 0, sizeof(*npy));
@@ -61,11 +64,13 @@ static bool bind_input(struct cli *cli, struct tensors *t, struct tensor *tensor
 			 info->name);
 		return false;
 	}
+
 	err = npy_read(input->file, &tensor->file, &why);
 	if (err) {
 		cli_fail(input->file, "%s", why);
 		return false;
 	}
+
 	if (!model_shape(info, &model))
 		return false;
 	if (!rows_match(&t->rows, &model, &tensor->file)) {
@@ -128,16 +133,19 @@ bool tensors_bind(struct cli *cli, uint32_t model, struct tensors *t)
 	t->model = describe(cli, model);
 	if (!t->model)
 		return false;
+
 	t->n = t->model->n_tensor;
 	t->list = calloc(t->n + 1, sizeof(*t->list));
 	if (!t->list)
 		return false;
+
 	for (unsigned int i = 0; i < t->n; i++) {
 		t->list[i].info = t->model->tensor[i];
 		t->list[i].output = t->list[i].info->usage == NRTX__USAGE__USAGE_OUTPUT;
 		if (!t->list[i].output && !bind_input(cli, t, &t->list[i]))
 			return false;
 	}
+
 	for (unsigned int i = 0; i < t->n; i++)
 		if (t->list[i].output && !bind_output(t, &t->list[i]))
 			return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A model's tensors bound to .npy files: which bytes of which file one execution takes, and where
- * its outputs go. Private to neuron-cli; infer.c is the caller.
+ * its outputs go. Private to neuron-cli; called by infer.c.
  */
 #ifndef CLI_TENSORS_H
 #define CLI_TENSORS_H
@@ -12,7 +12,7 @@
 struct tensor {
 	const Nrtx__TensorInfo *info; /* the daemon's description */
 	bool output;
-	struct npy file; /* all rows */
+	struct npy file; /* all its rows */
 };
 
 struct tensors {
@@ -22,11 +22,14 @@ struct tensors {
 	struct rows rows;
 };
 
-/* Read the inputs and make room for the outputs. false, told on stderr, if they do not fit */
+/*
+ * Reads the inputs and makes room for the outputs. Returns false, with a line on stderr, if they do
+ * not fit.
+ */
 bool tensors_bind(struct cli *cli, uint32_t model, struct tensors *t);
 void tensors_free(struct tensors *t);
-uint64_t tensors_count(const struct tensors *t); /* executions for all rows */
-/* Execution i of a tensor: where its bytes start in the file and how many of them there are */
+uint64_t tensors_count(const struct tensors *t); /* the executions that all rows take */
+/* Where the bytes of execution i of a tensor start in the file, and how many they are */
 uint8_t *tensor_at(const struct tensor *tensor, uint64_t i, uint64_t *bytes);
 bool tensors_write(const struct tensors *t, const char *dir);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What commands say when they fail, and numbers in their arguments. */
+/* Error messages of the commands, and numbers in their arguments */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See run.h: which file goes into which tensor, in rows of one execution's batch. */
+/* See run.h: which file goes into which tensor, in rows of one execution's batch */
 #include "run.h"
 
 #include <stdio.h>
@@ -30,6 +30,7 @@ static bool bind_input(struct bindings *b, struct binding *item, struct input *i
 			 item->info->name);
 		return false;
 	}
+
 	if (!rows_match(&b->rows, &model, &in->npy)) {
 		rows_dims_text(&model, ",", want, sizeof(want));
 		rows_dims_text(&in->npy, ",", got, sizeof(got));
@@ -39,11 +40,13 @@ static bool bind_input(struct bindings *b, struct binding *item, struct input *i
 			 b->rows.split ? " with any number of rows" : "");
 		return false;
 	}
+
 	if (!rows_join(&b->rows, &model, &in->npy)) {
 		snprintf(why, size, "input '%s': its rows differ from another input's",
 			 item->info->name);
 		return false;
 	}
+
 	item->all = in->npy;
 	return true;
 }
@@ -93,7 +96,7 @@ static bool bind_inputs(struct bindings *b, struct input *inputs, unsigned int n
 	return true;
 }
 
-/* Room for all rows of an output; without --rows that is the tensor itself */
+/* Makes room for all rows of an output; without --rows that is the tensor itself. */
 static bool size_output(struct bindings *b, struct binding *item)
 {
 	item->owned = model_shape(item->info, &item->all) && rows_extend(&b->rows, &item->all);
@@ -113,6 +116,7 @@ static bool make_tensors(struct bindings *b, char *why, size_t size)
 				 item->info->name);
 			return false;
 		}
+
 		status = nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_HOST, -1, item->info->size,
 					     item->info->name, &item->tensor);
 		if (!status)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron-run: load a NEFF, execute it on .npy files, write the outputs; neuron-run(1). By default
- * on a chip in this process, so it needs neither VM, root nor module.
+ * neuron-run loads a NEFF, executes it on .npy files and writes the outputs; neuron-run(1). By
+ * default it uses a chip in this process, so it needs no VM, root or module.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +93,7 @@ static bool add_input(struct options *opt, char *arg)
 	return true;
 }
 
-/* 0: go on; 1: done (help, version); -1: refused */
+/* Returns 0 to go on, 1 when --help or --version was all, -1 when the command line is refused. */
 static int parse(int argc, char **argv, struct options *opt)
 {
 	unsigned long n;
@@ -101,6 +101,7 @@ static int parse(int argc, char **argv, struct options *opt)
 
 	opt->device = DEFAULT_DEVICE;
 	opt->repeat = 1;
+
 	while ((c = getopt_long(argc, argv, "i:o:d:c:r:Rhv", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'i':
@@ -136,10 +137,12 @@ static int parse(int argc, char **argv, struct options *opt)
 			return -1;
 		}
 	}
+
 	if (optind + 1 != argc || !opt->output_dir) {
 		usage(stderr);
 		return -1;
 	}
+
 	opt->neff = argv[optind];
 	return 0;
 }
@@ -161,7 +164,7 @@ static void *map_file(const char *path, size_t *size)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* "emu:..." or "ndN": the machine, and the first core to use in it */
+/* Chooses the machine by "emu:..." or "ndN", and the first core to use in it. */
 static bool choose_device(const struct options *opt, uint32_t *core, NRT_STATUS *status)
 {
 	unsigned long index = 0;
@@ -177,12 +180,14 @@ static bool choose_device(const struct options *opt, uint32_t *core, NRT_STATUS 
 	} else {
 		return false;
 	}
+
 	if (!*status)
 		*status = nrtx_cores_per_device(&cores);
 	*core = opt->core;
 	if (*status || !strncmp(opt->device, "emu:", 4))
 		return true;
-	/* this device alone: another may be in use or broken */
+
+	/* takes this device only: another one may be in use or broken */
 	snprintf(range, sizeof(range), "%lu-%lu", index * cores, (index + 1) * cores - 1);
 	if (setenv("NEURON_RT_VISIBLE_CORES", range, 1))
 		*status = NRT_RESOURCE;
@@ -242,21 +247,25 @@ static int run_model(const struct options *opt, nrt_model_t *model)
 		ret = fail(why, NULL);
 		goto out;
 	}
+
 	n = bindings_count(&b) * opt->repeat;
 	times = calloc(n ? n : 1, sizeof(*times));
 	if (!times) {
 		ret = fail("out of memory", NULL);
 		goto out;
 	}
+
 	status = execute(opt, model, &b, times);
 	if (status) {
 		ret = fail_nrt("execution failed", status);
 		goto out;
 	}
+
 	ret = bindings_write(&b, opt->output_dir, why, sizeof(why)) ? fail(why, NULL)
 								    : EXIT_SUCCESS;
 	if (ret || !n)
 		goto out;
+
 	qsort(times, n, sizeof(*times), compare_double);
 	for (uint64_t i = 0; i < n; i++)
 		total += times[i];
@@ -282,23 +291,28 @@ static int run(const struct options *opt)
 		return fail("--device takes emu:INSTANCE or ndN", opt->device);
 	if (status)
 		return fail_nrt(opt->device, status);
+
 	neff = map_file(opt->neff, &size);
 	if (!neff)
 		return fail(opt->neff, strerror(errno));
+
 	status = nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
 	if (status) {
 		ret = fail_nrt("the device cannot be used", status);
 		munmap(neff, size);
 		return ret;
 	}
+
 	status = nrtx_load(neff, size, &params, &model);
 	munmap(neff, size);
+
 	if (status) {
 		ret = fail_nrt(opt->neff, status);
 	} else {
 		ret = run_model(opt, model);
 		nrt_unload(model);
 	}
+
 	nrt_close();
 	return ret;
 }

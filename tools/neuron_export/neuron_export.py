@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""From a JAX function or an ONNX file to what neuronx-cc takes, with golden inputs and outputs.
+"""Exports a JAX function or an ONNX file for neuronx-cc, with golden inputs and outputs.
 
 As a module:
 
@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 from typing import Any, Callable, Sequence
 
-VERSION = "@BUILD@"  # of what is installed; the source tree has none
+VERSION = "@BUILD@"  # set at installation; the source tree has none
 
 
 class Failed(Exception):
@@ -39,12 +39,12 @@ def _save(directory: Path, stem: str, arrays: Sequence[Any]) -> None:
 
 
 def export_jax(fn: Callable[..., Any], args: Sequence[Any], directory: str | Path) -> Path:
-    """The HLO of fn for arguments of these shapes, the arguments and what fn makes of them"""
+    """Writes the HLO of fn for arguments of these shapes, the arguments, and the results of fn"""
     import jax
 
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    # by itself, so that arguments that are not used stay inputs
+    # jitted again, so that arguments that are not used stay inputs
     jitted = jax.jit(getattr(fn, "__wrapped__", fn), keep_unused=True)
     hlo = jitted.lower(*args).compiler_ir("hlo")
     path = directory / "model.hlo.pb"
@@ -67,7 +67,7 @@ def _run_onnx(path: Path, inputs: dict[str, Any]) -> list[Any]:
 
 
 def export_onnx(model: str | Path, inputs: dict[str, Any], directory: str | Path) -> Path:
-    """The model as it is, with these inputs and what ONNX's reference or onnxruntime makes of them"""
+    """Writes the model unchanged, these inputs, and the results of ONNX's reference or onnxruntime"""
     import onnx
 
     directory, graph = Path(directory), onnx.load(str(model)).graph
