@@ -118,7 +118,6 @@ struct emu_chip {
 	unsigned int nds_users;
 	unsigned int opens;
 	uint32_t reset_result;
-	uint32_t mailbox_pages;
 };
 
 struct emu_machine {

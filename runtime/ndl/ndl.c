@@ -92,7 +92,6 @@ int ndl_machine_set(const char *name)
 
 	if (machine.forked)
 		return -EOWNERDEAD;
-
 	pthread_mutex_lock(&machine.lock);
 	if (machine.ops && strcmp(machine.name, name))
 		ret = -EBUSY;
@@ -171,26 +170,20 @@ static int machine_done(int result)
 
 int ndl_get_version(char *version, size_t size)
 {
-	int ret;
-
 	if (!version || !size)
 		return -EINVAL;
-	ret = machine_get();
-	return ret ? ret : machine_done(machine.ops->driver_version(machine.state, version, size));
+	return machine_get()
+		       ?: machine_done(machine.ops->driver_version(machine.state, version, size));
 }
 
 int ndl_get_compatible_version(uint32_t *min, uint32_t *max)
 {
-	int ret = machine_get();
-
-	return ret ? ret : machine_done(machine.ops->compatible(machine.state, min, max));
+	return machine_get() ?: machine_done(machine.ops->compatible(machine.state, min, max));
 }
 
 static int features_get(uint64_t *features)
 {
-	int ret = machine_get();
-
-	return ret ? ret : machine_done(machine.ops->features(machine.state, features));
+	return machine_get() ?: machine_done(machine.ops->features(machine.state, features));
 }
 
 int ndl_feature_supported(uint64_t feature, bool *supported)
@@ -204,30 +197,22 @@ int ndl_feature_supported(uint64_t feature, bool *supported)
 
 int ndl_available_devices(int *indexes, int size)
 {
-	int ret = machine_get();
-
-	return ret ? ret : machine_done(machine.ops->available(machine.state, indexes, size));
+	return machine_get() ?: machine_done(machine.ops->available(machine.state, indexes, size));
 }
 
 int ndl_get_device_bdf(int index, struct ndl_bdf *bdf)
 {
-	int ret = machine_get();
-
-	return ret ? ret : machine_done(machine.ops->bdf(machine.state, index, bdf));
+	return machine_get() ?: machine_done(machine.ops->bdf(machine.state, index, bdf));
 }
 
 int ndl_get_gen(int index, const struct neuron_gen **gen)
 {
-	int ret = machine_get();
-
-	return ret ? ret : machine_done(machine.ops->gen(machine.state, index, gen));
+	return machine_get() ?: machine_done(machine.ops->gen(machine.state, index, gen));
 }
 
 int ndl_get_links(int index, bool up[NEURON_PORTS_MAX])
 {
-	int ret = machine_get();
-
-	return ret ? ret : machine_done(machine.ops->links(machine.state, index, up));
+	return machine_get() ?: machine_done(machine.ops->links(machine.state, index, up));
 }
 
 int ndl_neighbor_window(ndl_device_t *dev, int neighbor, uint64_t *window)
@@ -269,19 +254,16 @@ const char *ndl_error_text(int err)
 int ndl_crwl_nc_range_mark(uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
 			   uint32_t *available)
 {
-	int ret = machine_get();
-
 	*available = 0;
-	return ret ? ret
-		   : machine_done(machine.ops->range_mark(machine.state, count, start, end, first,
-							  available));
+	return machine_get()
+		       ?: machine_done(machine.ops->range_mark(machine.state, count, start, end,
+							       first, available));
 }
 
 int ndl_crwl_nc_range_unmark(uint32_t first, uint32_t count)
 {
-	int ret = machine_get();
-
-	return ret ? ret : machine_done(machine.ops->range_unmark(machine.state, first, count));
+	return machine_get()
+		       ?: machine_done(machine.ops->range_unmark(machine.state, first, count));
 }
 
 int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device_t **device)
@@ -299,7 +281,6 @@ int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device
 		free(dev);
 		return ret;
 	}
-
 	dev->device_index = (uint8_t)index;
 	ret = index < 0 || index >= NDL_MAX_DEVICES
 		      ? -ENODEV

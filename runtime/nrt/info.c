@@ -17,18 +17,6 @@ EXPORT NRT_STATUS nrtx_machine_set(const char *name)
 		   : NRT_SUCCESS;
 }
 
-EXPORT NRT_STATUS nrtx_device_count(uint32_t *devices)
-{
-	struct rt_machine machine;
-	NRT_STATUS status;
-
-	rt_details_clear();
-	status = rt_machine(&machine);
-	if (!status)
-		*devices = machine.n;
-	return status;
-}
-
 EXPORT NRT_STATUS nrtx_cores_per_device(uint32_t *cores)
 {
 	struct rt_machine machine;

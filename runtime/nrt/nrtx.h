@@ -36,7 +36,6 @@ struct nrtx_bdf {
 	uint32_t domain;
 	uint8_t bus, slot, func;
 };
-NRT_STATUS nrtx_device_count(uint32_t *devices);
 NRT_STATUS nrtx_cores_per_device(uint32_t *cores);
 NRT_STATUS nrtx_device_bdf(uint32_t device, struct nrtx_bdf *bdf);
 /* The device of core vnc of this process, and the core's number on it */

@@ -6,36 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-	int code;
-	const char *name;
-} nerr_names[] = {
-	{ NERR_OK, "NERR_OK" },
-	{ NERR_FAIL, "NERR_FAIL" },
-	{ NERR_INVALID, "NERR_INVALID" },
-	{ NERR_INVALID_HANDLE, "NERR_INVALID_HANDLE" },
-	{ NERR_RESOURCE, "NERR_RESOURCE" },
-	{ NERR_TIMEOUT, "NERR_TIMEOUT" },
-	{ NERR_HW_ERROR, "NERR_HW_ERROR" },
-	{ NERR_QUEUE_FULL, "NERR_QUEUE_FULL" },
-	{ NERR_FAILED_STATE, "NERR_FAILED_STATE" },
-	{ NERR_RESOURCE_NC, "NERR_RESOURCE_NC" },
-	{ NERR_UNSUPPORTED_VERSION, "NERR_UNSUPPORTED_VERSION" },
-	{ NERR_INFER_PENDING, "NERR_INFER_PENDING" },
-	{ NERR_INFER_CANCELLED, "NERR_INFER_CANCELLED" },
-	{ NERR_INFER_BAD_INPUT, "NERR_INFER_BAD_INPUT" },
-	{ NERR_INFER_COMPLETED_WITH_NUM_ERR, "NERR_INFER_COMPLETED_WITH_NUM_ERR" },
-	{ NERR_INFER_COMPLETED_WITH_ERR, "NERR_INFER_COMPLETED_WITH_ERR" },
-};
-
-const char *rtd_nerr_name(int code)
-{
-	for (size_t i = 0; i < sizeof(nerr_names) / sizeof(nerr_names[0]); i++)
-		if (nerr_names[i].code == code)
-			return nerr_names[i].name;
-	return "NERR_UNKNOWN";
-}
-
 void rtd_text_clean(char *text)
 {
 	for (unsigned char *p = (unsigned char *)text; *p; p++) {

@@ -28,8 +28,6 @@ enum rtd_nerr {
 	NERR_INFER_COMPLETED_WITH_ERR = 1004,
 };
 
-const char *rtd_nerr_name(int code);
-
 struct rtd_err {
 	int code;
 	bool hardware; /* caused by the chip, not by the program */

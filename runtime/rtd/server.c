@@ -7,8 +7,7 @@
  * batch, one for each send batch in progress, one for the handler's open answer. The last one frees
  * the grpc_call.
  *
- * Locks: server->lock protects what rtd_server_free waits for; only the connections' lock is taken
- * under it.
+ * Locks: server->lock protects what rtd_server_free waits for; the connections' lock nests in it.
  */
 #include "server.h"
 
@@ -30,10 +29,7 @@
 #include "message.h"
 #include "pool.h"
 
-/*
- * A message this small is not counted: a user with a full account must still be able to free
- * something
- */
+/* Smaller messages are not counted: a user with a full account must be able to free something */
 #define SMALL_MESSAGE 2048
 #define OPEN_REQUESTS 16 /* calls asked of each of the core's servers in advance */
 #define DRAIN_SECONDS 1 /* for clients to read their answers when the server ends */
@@ -50,8 +46,7 @@ struct rtd_server {
 	pthread_mutex_t lock;
 	pthread_cond_t idle;
 	unsigned int calls; /* that live, including those asked of the core */
-	/* servers of the core that have reported that their connections are closed */
-	unsigned int told;
+	unsigned int told; /* servers of the core that have reported their connections closed */
 	struct rtd_conns *conns;
 };
 
@@ -125,7 +120,6 @@ static void call_unref(struct rtd_call *call)
 {
 	if (atomic_fetch_sub(&call->refs, 1) != 1)
 		return;
-
 	if (call->method && call->method->closed)
 		call->method->closed(call);
 	if (call->request)
@@ -137,7 +131,6 @@ static void call_unref(struct rtd_call *call)
 	call_give(call, &call->reserved);
 	if (call->counted)
 		rtd_quota_give(call->server->config.quota, &call->peer, RTD_QUOTA_CALLS, 1);
-
 	grpc_call_details_destroy(&call->details);
 	grpc_metadata_array_destroy(&call->metadata);
 	free(call->peer.groups);
@@ -218,7 +211,6 @@ static void call_status(struct rtd_call *call, const ProtobufCMessage *message,
 
 	if (atomic_exchange(&call->answered, true))
 		return;
-
 	if (call->broken) {
 		message = NULL;
 		status = GRPC_STATUS_INTERNAL;
@@ -233,7 +225,6 @@ static void call_status(struct rtd_call *call, const ProtobufCMessage *message,
 	n = op_greeting(call, ops);
 	if (message)
 		n += op_message(call, ops + n, message);
-
 	ops[n].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
 	ops[n].data.send_status_from_server.status = status;
 	ops[n].data.send_status_from_server.status_details = text ? &details : NULL;
@@ -335,7 +326,6 @@ static void call_received(struct rtd_call *call, bool ok)
 		call_unref(call);
 		return;
 	}
-
 	message = call_unpack(call);
 	if (call->refused && call->method->refused) {
 		call->refused = false;
@@ -352,7 +342,6 @@ static void call_received(struct rtd_call *call, bool ok)
 		call->method->message(call, message);
 		protobuf_c_message_free_unpacked(message, NULL);
 	}
-
 	call_unref(call);
 }
 
@@ -397,7 +386,6 @@ static void call_begin(struct rtd_call *call)
 		call_status(call, NULL, GRPC_STATUS_UNIMPLEMENTED, "no such method");
 		return;
 	}
-
 	call_identify(call);
 	call->counted =
 		!rtd_quota_take(call->server->config.quota, &call->peer, RTD_QUOTA_CALLS, 1);
@@ -437,7 +425,6 @@ static void server_ask(struct rtd_server *server, grpc_server *gate)
 		rtd_error("NRTD", "out of memory for a call");
 		return;
 	}
-
 	call->server = server;
 	call->gate = gate;
 	call->refs = 1;
@@ -497,11 +484,9 @@ int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **o
 
 	if (!server)
 		return -ENOMEM;
-
 	server->config = *config;
 	pthread_mutex_init(&server->lock, NULL);
 	pthread_cond_init(&server->idle, NULL);
-
 	grpc_init();
 	server->threads = calloc(config->threads, sizeof(*server->threads));
 	server->cq = grpc_completion_queue_create_for_next(NULL);
@@ -516,7 +501,6 @@ int rtd_server_new(const struct rtd_server_config *config, struct rtd_server **o
 		rtd_server_free(server);
 		return err;
 	}
-
 	*out = server;
 	return 0;
 }
@@ -596,8 +580,7 @@ void rtd_server_free(struct rtd_server *server)
 {
 	if (server->nthreads)
 		server_drain(server);
-	/* a server that listens must be shut down even if it never started */
-	else if (server->gates)
+	else if (server->gates) /* listeners must be shut down even if they never started */
 		rtd_gates_shutdown(server->gates, server);
 
 	grpc_completion_queue_shutdown(server->cq);
@@ -618,21 +601,11 @@ void rtd_server_free(struct rtd_server *server)
 	grpc_shutdown();
 }
 
-int rtd_server_work(struct rtd_server *server, void (*run)(void *arg), void *arg)
-{
-	return rtd_pool_add(server->pool, run, arg);
-}
-
 /* ---- what handlers ask */
 
 struct rtd *rtd_call_rtd(struct rtd_call *call)
 {
 	return call->server->config.rtd;
-}
-
-struct rtd_server *rtd_call_server(struct rtd_call *call)
-{
-	return call->server;
 }
 
 const struct rtd_peer *rtd_call_peer(struct rtd_call *call)

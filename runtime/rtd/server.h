@@ -65,11 +65,8 @@ int rtd_server_start(struct rtd_server *server);
 void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer);
 /* Cancels the calls in progress, waits for them and frees everything. */
 void rtd_server_free(struct rtd_server *server);
-/* Runs work on the pool. Returns 0 or -ENOMEM. */
-int rtd_server_work(struct rtd_server *server, void (*run)(void *arg), void *arg);
 
 struct rtd *rtd_call_rtd(struct rtd_call *call);
-struct rtd_server *rtd_call_server(struct rtd_call *call);
 const struct rtd_peer *rtd_call_peer(struct rtd_call *call);
 bool rtd_call_gone(struct rtd_call *call); /* the client will not see an answer */
 const ProtobufCMessage *rtd_call_request(struct rtd_call *call); /* unary */
