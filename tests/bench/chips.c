@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Chips copying at once: a thread for each, PASSES times 32 MiB in and out by the zero-copy path.
- * Prints a line of "chips-N" and bytes a second, all chips together, for 1 and for all. Run by
- * tests/bench/run.py in a guest.
+ * Chips that copy in parallel: a thread for each, PASSES times 32 MiB in and out by the zero-copy
+ * path. Prints a line of "chips-N" and bytes a second, of all chips together, for 1 and for all.
+ * Run by tests/bench/run.py in a guest.
  */
 #include "ndl.h"
 
@@ -73,7 +73,7 @@ static int measure(struct chip *chips, unsigned int n)
 	pthread_barrier_init(&begin, NULL, n + 1);
 	for (unsigned int i = 0; i < n; i++)
 		if (pthread_create(&chips[i].thread, NULL, copy, &chips[i]))
-			abort(); /* the others would wait for ever */
+			abort(); /* otherwise the other threads would wait for ever */
 	start = now();
 	pthread_barrier_wait(&begin);
 	for (unsigned int i = 0; i < n; i++) {

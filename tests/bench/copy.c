@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Copies 256 MiB to a device and back, by the zero-copy path and by the buffered one, and with
- * memcpy: lines of a name and bytes a second, the best of three runs each. What came back is
- * compared with what was sent. Run by tests/bench/run.py, in a guest and (memcpy alone) on the
- * host.
+ * memcpy: prints lines of a name and bytes a second, the best of three runs each. The bytes that
+ * come back are compared with those that were sent. Run by tests/bench/run.py, in a guest and
+ * (memcpy only) on the host.
  *
  * usage: bench-copy [--memcpy]
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the driver and the chip take for one act: lines of a name and seconds, the median of many.
- * Copies go through libndl, which chooses the path by size, and what came back is compared. Run by
- * tests/bench/run.py, in a guest and (memcpy alone) on the host.
+ * The time that the driver and the chip take for one operation: prints lines of a name and seconds,
+ * the median of many. Copies go through libndl, which chooses the path by size, and the bytes that
+ * come back are compared. Run by tests/bench/run.py, in a guest and (memcpy only) on the host.
  *
  * usage: bench-driver [--memcpy | NVME-DEVICE]
  */
@@ -34,9 +34,9 @@ struct bench {
 	uint64_t chunk, other; /* device memory */
 	char *from, *to;
 	uint64_t size;
-	int fd; /* of what is opened or read */
+	int fd; /* of the file that is opened or read */
 	const char *path;
-	/* one descriptor's copy: rings, the word it arrives at */
+	/* one descriptor's copy: its rings, and the word that it writes */
 	uint64_t tx, rx, host, host_pa, chunk_pa;
 	uint32_t *arrival;
 	uint32_t lap, at;
@@ -59,7 +59,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* prepare may be NULL; its time does not count */
+/* prepare may be NULL; its time is not counted. */
 static int measure(struct bench *b, const char *name, int runs, act_fn prepare, act_fn act)
 {
 	static double took[MAX_RUNS];
@@ -192,7 +192,7 @@ static int measure_calls(struct bench *b, const char *path, const char *suffix, 
 	return ret;
 }
 
-/* One descriptor of a queue of our own, into host memory that we look at */
+/* One descriptor in a queue of the benchmark's own, into host memory that is polled */
 
 static void descriptor(uint32_t *d, struct bench *b, uint32_t flags, uint64_t addr)
 {
@@ -262,7 +262,7 @@ static int measure_doorbell(struct bench *b)
 	return measure(b, "doorbell", MAX_RUNS, next_descriptor, ring_and_wait);
 }
 
-/* Another block each time, so that nobody has it already */
+/* A different block each time, so that none is cached. */
 static int read_block(struct bench *b)
 {
 	b->at++;
@@ -300,7 +300,7 @@ static char *buffer(void)
 static int open_device(struct bench *b)
 {
 	const ndl_device_init_param_t use = { .initialize_device = true };
-	/* a region is as large as the largest copy; the first one may not be empty */
+	/* a region is as large as the largest copy, and the first one may be in use */
 	struct ndl_mem_params mem = { .size = MAX_SIZE,
 				      .region = 1,
 				      .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };

@@ -44,7 +44,7 @@ def colour(name: str) -> str:
 
 
 def boxes(tree: dict[str, Any], name: str, x: float, depth: int, total: int, out: list[tuple]) -> int:
-    """Appends the tree's boxes; how deep it is"""
+    """Appends the tree's boxes and returns its depth."""
     out.append((name, x, depth, tree["n"]))
     deepest = depth
     for child, sub in sorted(tree["in"].items(), key=lambda item: -item[1]["n"]):

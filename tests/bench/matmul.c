@@ -18,7 +18,7 @@
 #define K 128
 #define FS 128
 #define FM 512
-#define STREAM 64 /* matmuls of a run, each with its own weights to load */
+#define STREAM 64 /* offset in bytes of the moving operand in its partition */
 #define RUNS 60
 #define SBUF_PART 4096
 #define MOVING 1024 /* byte of the moving operand in its partition */
@@ -46,7 +46,7 @@ static void on_notify(void *opaque, unsigned int type, unsigned int engine, uint
 
 static const struct tpb_ops ops = { .write = on_write, .notify = on_notify };
 
-/* The same numbers twice: bf16 in SBUF, fp32 for OpenBLAS */
+/* Fills both with the same numbers: bf16 in SBUF, fp32 for OpenBLAS. */
 static void fill(struct bench *b, float *f, unsigned int columns, uint32_t byte)
 {
 	for (unsigned int k = 0; k < K; k++) {
@@ -71,7 +71,7 @@ static int start(struct bench *b)
 		.ops = &ops,
 		.opaque = b,
 		.sbuf_host_stride = SBUF_PART,
-		.psum_host_stride = NEURON_PSUM_PART_SIZE + 64, /* as the chip pads it */
+		.psum_host_stride = NEURON_PSUM_PART_SIZE + 64, /* the chip has the same padding */
 	};
 	struct neuron_insn load = {
 		.opcode = NEURON_OP_LDWEIGHTS,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * bench-network NEFF CALLERS SECONDS: inferences a second of a model on the chips in this process,
- * asked for by CALLERS threads for about SECONDS: by the clock, and by the processor time that all
- * threads took. Inputs are zeros, which an embedding's ids and an image may be.
+ * from CALLERS threads for about SECONDS: by the clock, and by the processor time that all threads
+ * took. Inputs are zeros, which are valid as an embedding's ids and as an image.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 		nrt_tensor_set_t *in, *out;
 
 		make_sets(&in, &out);
-		check(nrt_execute(model, in, out)); /* memory is touched for the first time */
+		check(nrt_execute(model, in, out)); /* the first execution touches the memory */
 	}
 	wall = now(CLOCK_MONOTONIC);
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID);

@@ -99,7 +99,7 @@ def beyond_guest_ram(pid: int) -> tuple[int, int]:
 
 
 def idle(build: Path, instance: str) -> tuple[int, int, int, int]:
-    """Of a guest in which neuron-ls just ran, and of the same guest once it has been idle."""
+    """The memory of a guest in which neuron-ls just ran, and of the same guest once it has been idle."""
     command = ["/bin/sh", "-c", f"{LS} >/dev/null 2>&1; echo ready; sleep 600"]
     argv = exec_argv(build, instance, command, "--memory", "512M")
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as guest:
@@ -115,7 +115,7 @@ def idle(build: Path, instance: str) -> tuple[int, int, int, int]:
 
 
 def stopped(build: Path, instance: str) -> int:
-    """Of the same QEMU before its guest's first instruction, without kernel and initramfs."""
+    """The same of a QEMU before its guest's first instruction, without kernel and initramfs."""
     dry_run = exec_argv(build, instance, ["true"], "--memory", "512M", "--dry-run")
     words = shlex.split(subprocess.run(dry_run, stdout=subprocess.PIPE, text=True, check=True).stdout)
     for option in ("-kernel", "-initrd", "-append", "-serial"):
@@ -166,7 +166,7 @@ def copies(build: Path) -> None:
 
 WAYS = [("in", "host to device"), ("out", "device to host"), ("device", "device to device")]
 SIZES = [("4k", "4 KiB"), ("1m", "1 MiB"), ("1g", "1 GiB")]
-# the quickest disk there is: what it costs is QEMU's NVMe device and the guest's driver alone
+# the quickest disk there is, so that only QEMU's NVMe device and the guest's driver are measured
 NVME = ["-drive", "if=none,id=zeroes,driver=null-co,size=1G,read-zeroes=on",
         "-device", "nvme,serial=zeroes,drive=zeroes,addr=8.0"]
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two models in turns on one core, c = a + b of 128 x 64 each: `bench-turns MACHINE ADD.neff`.
- * Prints a line of a name and microseconds an inference, the median of ROUNDS, for one model alone,
- * two of one owner in turns, two of two owners; and a reset. Run by tests/bench/run.py.
+ * Two models that take turns on one core, c = a + b of 128 x 64 each: `bench-turns MACHINE
+ * ADD.neff`. Prints lines of a name and microseconds an inference, the median of ROUNDS: for one
+ * model alone, for two of one owner, for two of two owners; and the time of a reset. Run by
+ * tests/bench/run.py.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static void show(const char *name, double *us)
 	printf("%s %.1f\n", name, us[ROUNDS / 2]);
 }
 
-/* An inference of the first, while the second has one in between if it is another model */
+/* Times an inference of the first model; if the second is another model, it has one in between. */
 static void turns(const char *name, struct model *first, struct model *second)
 {
 	double us[ROUNDS];

@@ -59,7 +59,7 @@ def graph(directory: Path) -> Graph:
 
 
 def circle(files: Graph) -> list[str]:
-    """The shortest one there is, its first file again at the end; empty: there is none."""
+    """The shortest circle, with its first file again at the end; empty: there is none."""
     best: list[str] = []
     for start in files:
         before: dict[str, str] = {}

@@ -62,7 +62,7 @@ def run_emu(program: str, instance: str, lines: list[str]) -> list[Result]:
 
 
 def run_guest(build: str, instance: str, commands: list[str], *options: str) -> list[Result]:
-    """All in one guest; each command's streams come back in base64."""
+    """Runs all commands in one guest; each command's streams come back in base64."""
     each = "( {} ) >/tmp/o 2>/tmp/e; echo $?; base64 /tmp/o | tr -d '\\n'; echo; base64 /tmp/e | tr -d '\\n'; echo"
     script = "; ".join(each.format(command) for command in commands)
     argv = [str(ROOT / "scripts" / "neuron-vm"), "exec", "--build", build, "--instance", instance, *options]

@@ -31,7 +31,7 @@ def wrapped(words: list[str]) -> str:
 
 
 def reason(message: str) -> str:
-    """What the compiler says, without the node's names."""
+    """The compiler's message without the node's names."""
     text = re.sub(r"^\w+ '[^']*': ", "", message)
     text = re.sub(r"\(domain '([^']*)'\)", r"(\1)", text)
     return re.sub(r" ?\(?'[^']*'\)?", "", text).replace("input is", "an input is").replace("input:", "an input:")

@@ -52,7 +52,7 @@ def room_of(path: Path) -> str:
 
 
 def shared(a: Path, b: Path) -> int:
-    """How many directories the way to both begins with."""
+    """The number of directories that both paths begin with."""
     count = 0
     for x, y in zip(a.parent.parts, b.parent.parts):
         if x != y:
@@ -99,7 +99,7 @@ class Tree:
 
 
 def layer_of(room: str) -> int | None:
-    """0: the lowest. None: the room is in no layer."""
+    """The layer's number, 0 for the lowest; None if the room is in no layer."""
     for number, rooms in enumerate(reversed(LAYERS.values())):
         for pattern in rooms:
             if room == pattern or (pattern.endswith("/*") and room.startswith(pattern[:-1])):
@@ -126,7 +126,7 @@ def upward(tree: Tree) -> list[str]:
 
 
 def reached(graph: Graph, start: str, without: str = "") -> set[str]:
-    """The rooms that start leads to; without: not by the arrow that leads straight to this one."""
+    """The rooms that start leads to; with `without`, not by the arrow straight to that room."""
     seen: set[str] = set()
     todo = [other for other in graph[start] if other != without]
     while todo:

@@ -129,7 +129,7 @@ def large_files(tree: Tree) -> Iterator[Finding]:
 
 
 def fixed_sleeps(tree: Tree) -> Iterator[Finding]:
-    """Before a sleep its function has a loop: what is slept for is looked at between two of them."""
+    """A function that sleeps has a loop, which checks between two sleeps what it waits for."""
     for name, lines in tree.text.items():
         if name.parts[0] != "driver" or name.suffix != ".c":
             continue
@@ -143,7 +143,7 @@ def fixed_sleeps(tree: Tree) -> Iterator[Finding]:
 
 
 def one_generation(tree: Tree) -> Iterator[Finding]:
-    """What a chip has of everything is said in its description, and asked of it everywhere else."""
+    """A chip's numbers are in its description, and all other code reads them there."""
     for name, lines in tree.text.items():
         if name.parts[0] in ("gen", "tests", "docs") or name.parts[:3] == ("include", "neuron", "hw"):
             continue
@@ -154,7 +154,7 @@ def one_generation(tree: Tree) -> Iterator[Finding]:
 
 
 def named_files(tree: Tree) -> Iterator[Finding]:
-    """In the documents that say where things are, each path in backquotes is one of the tree."""
+    """In the documents that say where things are, each path in backquotes exists in the tree."""
     names = [name.as_posix() for name in tree.files]
     for document in ("CONTRIBUTING.md", "docs/architecture.md"):
         for word in re.findall(r"`([\w.-]+(?:/[\w.*-]+)+)/?`", "\n".join(tree.text.get(Path(document), []))):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The chips of chips.h: creation, the host's side with its own checks, and the last word. */
+/* The chips of chips.h: creation, the host's side with its own checks, and the final checks */
 #include "chips.h"
 
 #include <errno.h>
@@ -30,9 +30,9 @@ static struct fuzz_mem {
 static struct fuzz_chip chips[CHIPS];
 static struct ncore_pool *pool;
 static struct ncore_fabric *fabric;
-static pid_t owner; /* threads do not survive a fork server's fork */
+static pid_t owner; /* threads do not survive the fork of a fork server */
 
-/* Between partitions lies padding that nobody may touch */
+/* Poisons the padding between partitions, which nothing may touch. */
 static void poison(uint8_t *p, uint64_t size, const char *name)
 {
 #ifdef FUZZ_ASAN
@@ -217,7 +217,7 @@ void chip_queue(struct fuzz_chip *c, unsigned int engine, unsigned int queue, ui
 	}
 }
 
-/* Chosen by the input: a block, what is in it, an offset */
+/* Addresses chosen by the input: a block, a place in it, an offset */
 
 uint64_t fuzz_address(struct fuzz_in *in)
 {
@@ -267,7 +267,7 @@ uint64_t fuzz_address(struct fuzz_in *in)
 
 	if (kind >= 240)
 		return fuzz_u64(in);
-	if (kind >= 200) { /* a doorbell */
+	if (kind >= 200) { /* a doorbell value */
 		uint8_t q = fuzz_u8(in);
 
 		return NEURON_V1_APB_BASE + chip_q(kind % 12, q & 1, q >> 1 & 15) +
@@ -303,7 +303,7 @@ uint64_t fuzz_register(struct fuzz_in *in)
 					 NEURON_MISC_FWIO_RESP_LO,  NEURON_MISC_FW_STATUS };
 	uint8_t kind = fuzz_u8(in), sub = fuzz_u8(in);
 
-	if (kind < 0x60) /* a queue's */
+	if (kind < 0x60) /* a queue's register */
 		return chip_q(kind % 12, sub & 1, sub >> 1 & 3) + (fuzz_u8(in) % 64 * 4u);
 	if (kind < 0x80)
 		return MISC + misc[sub % 8];
@@ -312,7 +312,7 @@ uint64_t fuzz_register(struct fuzz_in *in)
 	return fuzz_pick(in, block) + sub * 4u;
 }
 
-/* The last word */
+/* The final checks */
 
 static void works(struct fuzz_chip *c)
 {
@@ -347,11 +347,14 @@ void chips_end(void)
 
 	if (chips[0].used || chips[1].used)
 		chips[0].used = chips[1].used = true;
-	/* faults are the host's: no reset clears them */
+	/* faults belong to the host: no reset clears them */
 	for (i = 0; i < CHIPS; i++)
 		for (f = 0; f < NCORE_FAULT_COUNT; f++)
 			fuzz_assert(!ncore_fault_set(chips[i].core, f, "off"));
-	/* at rest first: what one writes to the other must not come after the other's reset */
+	/*
+	 * all chips come to rest first: what one writes to another must not arrive after the
+	 * other's reset
+	 */
 	for (i = 0; i < CHIPS; i++)
 		if (chips[i].used)
 			ncore_chip_pause(chips[i].core);

@@ -2,7 +2,7 @@
 /*
  * The chips that a fuzz target drives: two linked ones and one alone, with guard pages around their
  * memories, poisoned padding inside, and a small host memory. They live as long as the process and
- * are reset before each input. Targets of this directory only.
+ * are reset before each input. Used by the targets of this directory only.
  */
 #ifndef FUZZ_CHIPS_H
 #define FUZZ_CHIPS_H
@@ -18,23 +18,27 @@
 
 struct fuzz_chip {
 	struct ncore_chip *core;
-	uint8_t *host; /* the same for all */
-	_Atomic bool used; /* in this input; a chip that was not needs no reset */
+	uint8_t *host; /* one for all chips */
+	_Atomic bool used; /* by this input; a chip that was not used needs no reset */
 };
 
-struct fuzz_chip *chips_begin(void); /* reset, host memory zero */
-/* Whatever the input did: at rest, and after a reset they copy and answer. */
+struct fuzz_chip *chips_begin(void); /* resets the chips and clears the host's memory */
+/* Whatever the input did, the chips come to rest, and after a reset they copy and answer. */
 void chips_end(void);
 
 void chip_write(struct fuzz_chip *c, uint64_t off, uint32_t value);
 uint32_t chip_read(struct fuzz_chip *c, uint64_t off);
-/* A device address: windows, memories, doorbells and their edges more often than anything else */
+/*
+ * Chooses a device address: windows, memories, doorbells and their edges more often than anything
+ * else.
+ */
 uint64_t fuzz_address(struct fuzz_in *in);
-/* An offset of a register in BAR0 */
+/* Chooses the offset of a register in BAR0. */
 uint64_t fuzz_register(struct fuzz_in *in);
-/* Bytes behind a device address where a ring may lie (host or DRAM), or NULL */
+/* The bytes behind a device address where a ring may lie (host or DRAM), or NULL */
 uint8_t *chip_bytes(struct fuzz_chip *c, uint64_t addr, uint64_t len);
-void chip_settle(struct fuzz_chip *c, unsigned int ms); /* idle, or not: some programs never end */
+/* True if the chip is idle in time; some programs never end */
+void chip_settle(struct fuzz_chip *c, unsigned int ms);
 
 static inline void fuzz_put(uint8_t *p, uint64_t v, unsigned int bytes)
 {
@@ -43,10 +47,10 @@ static inline void fuzz_put(uint8_t *p, uint64_t v, unsigned int bytes)
 }
 
 uint32_t fuzz_crc32c(const uint8_t *p, size_t n);
-/* Descriptor i of a ring in memory */
+/* Writes descriptor i of a ring in memory. */
 void chip_desc(struct fuzz_chip *c, uint64_t ring, unsigned int i, uint32_t ctrl, uint32_t meta,
 	       uint64_t addr);
-/* Reset one queue and give it its rings, as the driver does */
+/* Resets one queue and gives it its rings, as the driver does. */
 void chip_queue(struct fuzz_chip *c, unsigned int engine, unsigned int queue, uint64_t tx,
 		uint64_t rx, uint32_t len);
 static inline uint64_t chip_q(unsigned int engine, unsigned int half, unsigned int queue)

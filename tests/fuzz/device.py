@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A fuzzer of the QEMU device: a QEMU with sanitizers, driven over qtest as a guest without sense
+"""A fuzzer of the QEMU device: a QEMU with sanitizers, driven over qtest like a guest that does anything
 would drive it. Registers, rings, programs that feed themselves, and meanwhile BARs that move or
 vanish, bus mastering that goes off, resets, stops and unplug. usage: device.py --help
 
@@ -99,7 +99,7 @@ class Vm:
             self.flush()
 
     def flush(self) -> list[str]:
-        """Sends what waits; the answers' words after OK."""
+        """Sends the queued commands; returns the words after OK in their answers."""
         lines, self.buffer = self.buffer, []
         if not lines:
             return []
@@ -139,7 +139,7 @@ class Vm:
         self.config(SLOTS[chip], 0x04, 0x6)
 
     def close(self) -> str:
-        """What QEMU said; ends it."""
+        """Ends QEMU and returns its messages."""
         self.process.kill() if self.process.poll() is None else None
         self.process.wait()
         self.stderr.seek(0)
@@ -163,7 +163,7 @@ class Round:
         return 0x40000 + engine // 3 * 0x100000 + engine % 3 * 0x40000 + 0x1000 * (queue + 1) + 0x20000 * half
 
     def address(self) -> int:
-        """A device address: where something is, an edge of it, or anything"""
+        """A device address: that of a block, an edge of one, or any"""
         r, chip = self.rnd, self.rnd.randrange(2)
         fifo = TPB + r.randrange(4) * TPB_SIZE + 0x265C000 + 0x4000 * r.randrange(4)
         doorbell = APB + self.queue_block(r.randrange(12), r.randrange(3), r.randrange(2)) + 0x38
@@ -221,7 +221,7 @@ class Round:
             self.reg(chip, self.queue_block(engine, queue, half) + 0x38, 20)
 
     def instructions(self, chip: int) -> None:
-        """Words for all engines: nops that wait or count, writes that ring doorbells, noise"""
+        """Instructions for all engines: nops that wait or count, writes that ring doorbells, noise"""
         r, out = self.rnd, b""
         for _ in range(32):
             word = bytearray(64)
@@ -318,7 +318,7 @@ class Round:
             self.unplug(chip)
 
     def fault(self, chip: int) -> None:
-        """Faults on command; the round's end takes them back."""
+        """Injects faults; the end of the round takes them back."""
         name = self.pick(*FAULTS)
         spec = self.pick("1", "2:after=5", "always", "on", "700", "always:core=1", "1:queue=copy", "off")
         self.vm.qmp(set_property(chip, f"fault-{name}", spec))
@@ -346,7 +346,7 @@ def set_property(chip: int, name: str, value: str) -> str:
 
 
 def plug(vm: Vm, chip: int) -> None:
-    """Back in its slot. An eject may be late, so refusals are tried again, within bounds."""
+    """Plugs the device in again. An eject may be late, so refusals are tried again, within bounds."""
     words = dict(w.split("=") for w in DEVICE[chip].split(",")[1:])
     slot = words.pop("slot")
     extra = "".join(f', "{k}": "{v}"' for k, v in words.items())

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A fuzz target is one file with LLVMFuzzerTestOneInput. The same source is built for libFuzzer,
- * for AFL++, and with replay.c as a test that runs the kept corpus. This is the cursor over the
- * input, and what a target does when a property does not hold. An input that has ended reads as
- * zeros: every input is a whole one.
+ * for AFL++, and with replay.c as a test that runs the kept corpus. This header has the cursor over
+ * the input, and the report of a property that does not hold. After its end an input reads as
+ * zeros, so every input is complete.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -63,7 +63,7 @@ static inline uint64_t fuzz_u64(struct fuzz_in *in)
 	return fuzz_num(in, 8);
 }
 
-/* Up to max bytes of what is left: where they are and *n, how many */
+/* Takes up to max bytes of what is left; returns where they are, and in *n how many. */
 static inline const uint8_t *fuzz_bytes(struct fuzz_in *in, size_t max, size_t *n)
 {
 	const uint8_t *p = in->p;

@@ -14,7 +14,7 @@ static int encode(const struct neuron_insn *insn, uint8_t *words)
 	return neuron_isa_encode(insn, words);
 }
 
-/* Printed and parsed again, the same words */
+/* Checks that the text of an instruction is parsed to the same words. */
 static void round_trip(const struct neuron_insn *insn, const uint8_t *words)
 {
 	uint8_t back_words[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];

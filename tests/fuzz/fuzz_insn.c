@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Programs for the four engines of one core, run with every set of kernels that the processor has:
- * all memories, semaphores, events, counters and notifications must come out alike, and a state
- * saved in the middle and loaded elsewhere must go on alike. SBUF is small, its partitions lie back
- * to back, and the memories end at guard zones of the allocator, but for the slack that may be read.
+ * all memories, semaphores, events, counters and notifications must be the same, and a state saved
+ * in the middle and loaded elsewhere must continue in the same way. SBUF is small, its partitions
+ * lie back to back, and the memories end at guard zones of the allocator, except for the slack that
+ * may be read.
  */
 #include "exec.h"
 #include "insns.h"
@@ -11,10 +12,11 @@
 #define PART 1024u
 #define SBUF_SIZE (NEURON_PARTITIONS * PART)
 #define PSUM_SIZE (NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE)
-#define SLACK_BYTE 0x7f /* behind the memories: read perhaps, of no effect, never written */
+#define SLACK_BYTE 0x7f /* behind the memories: may be read without effect, is never written */
 #define INSNS 24
 #define SETS 4 /* scalar, avx2, avx512; the last is loaded from a saved state */
-#define WORK_MAX (1u << 17) /* elements of all partitions: a fuzzer wants many inputs */
+/* Elements of all partitions: limited, because a fuzzer needs many inputs */
+#define WORK_MAX (1u << 17)
 
 struct core {
 	struct tpb *tpb;
@@ -83,7 +85,10 @@ static void create(void)
 	add_core(exec_kernels_best());
 }
 
-/* A few patterns that matter: small numbers, NaN, infinities, denormals, bytes of the input */
+/*
+ * Fills with a few patterns that matter: small numbers, NaN, infinities, denormals, bytes of the
+ * input.
+ */
 static void fill(struct fuzz_in *in, uint8_t *p, size_t size)
 {
 	static const uint32_t pattern[] = { 0,		0x3f800000, 0x3f803f80, 0x7fc00000,
@@ -129,7 +134,7 @@ static uint64_t elements(const struct neuron_ap *ap)
 	return n;
 }
 
-/* Two words of the engine's FIFO at most; 0: this one is not for us */
+/* Takes at most two words of the engine's FIFO; 0 if this instruction cannot be used. */
 static unsigned int next_insn(struct fuzz_in *in, unsigned int engine, uint8_t *words)
 {
 	struct neuron_insn insn;
@@ -170,7 +175,7 @@ static void push(struct fuzz_in *in)
 		tpb_fifo_push(cores[i].tpb, engine, words, n, time);
 }
 
-/* A core's state as it would be saved, n bytes for the caller to free */
+/* Saves a core's state as n bytes, which the caller frees. */
 static uint8_t *saved(const struct core *c, int64_t *n)
 {
 	uint8_t *buf;
@@ -196,7 +201,7 @@ static void whole(const uint8_t *slack)
 		fuzz_assert(slack[i] == SLACK_BYTE);
 }
 
-/* Weights, registers, FIFOs and times */
+/* Compares weights, registers, FIFOs and times. */
 static void same_state(const struct core *a, const struct core *b)
 {
 	int64_t n, m;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Mailbox requests, whole or broken: header, length, CRC, addresses, and buffers anywhere. What the
- * record says of an answer is checked: the sequence byte, the size, and no byte beyond it.
+ * Mailbox requests, valid or broken: header, length, CRC, addresses, and buffers anywhere. Of an
+ * answer the public record's promises are checked: the sequence byte, the size, and no byte beyond
+ * it.
  */
 #include "chips.h"
 
@@ -44,11 +45,12 @@ static void ring(struct fuzz_chip *c, uint64_t req, uint64_t resp)
 	chip_write(c, MISC + NEURON_MISC_FWIO_REQ_LO, (uint32_t)req);
 	chip_write(c, MISC + NEURON_MISC_FWIO_RESP_HI, (uint32_t)(resp >> 32));
 	chip_write(c, MISC + NEURON_MISC_FWIO_RESP_LO, (uint32_t)resp);
-	chip_write(c, MISC + NEURON_MISC_RESET, 0); /* armed, the doorbell would be its trigger */
+	/* otherwise the doorbell would trigger a reset */
+	chip_write(c, MISC + NEURON_MISC_RESET, 0);
 	chip_write(c, MISC + NEURON_MISC_DOORBELL, 1);
 }
 
-/* Both buffers where they belong: an answer, of which everything is known but the values */
+/* Puts both buffers where they belong: the answer is then known except for its values. */
 static void good_buffers(struct fuzz_in *in, struct fuzz_chip *c)
 {
 	uint8_t *resp = c->host + RESP, seq;

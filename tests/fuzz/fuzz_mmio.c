@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Registers: any access to any BAR of two linked chips and one alone, between them rests, saves,
- * resets and bytes of host memory. What it must not do is in chips.c.
+ * Registers: any access to any BAR of two linked chips and one alone, and in between rests, saves,
+ * resets and bytes of host memory. What must not happen is checked in chips.c.
  */
 #include "chips.h"
 
 #define STEPS 256
-#define SAVES 2 /* an input; each is a megabyte */
+#define SAVES 2 /* of one input; each has a megabyte */
 
 static unsigned int saves;
 
@@ -73,7 +73,7 @@ static void poke_host(struct fuzz_in *in, struct fuzz_chip *c)
 		memcpy(c->host + at, p, n);
 }
 
-/* A saved chip is loaded into the one beside it; both go on */
+/* Loads the state of one chip into the one beside it; both continue. */
 static void save_and_load(struct fuzz_chip *from, struct fuzz_chip *to)
 {
 	const char *why = NULL;
@@ -94,7 +94,7 @@ static void save_and_load(struct fuzz_chip *from, struct fuzz_chip *to)
 	ncore_chip_resume(from->core);
 }
 
-/* Faults on command: what a fault says of itself is what it can be set to */
+/* Injects faults: a fault can be set to what it reads as. */
 static void set_fault(struct fuzz_in *in, struct fuzz_chip *c)
 {
 	static const char *const specs[] = { "off",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The NEFF reader. The input is a list of members (a name out of a table or its own, and bytes),
- * packed here as a raw tar behind a header, so that the fuzzer changes what is in a file and not
- * checksums; or it is a file as it stands. What is accepted is written and read again.
+ * The NEFF reader. The input is a list of members (a name from a table or from the input, and
+ * bytes), packed here as a raw tar behind a header, so that the fuzzer changes the contents of a
+ * file and not checksums; or it is a complete file. A file that is accepted is written and read
+ * again.
  */
 #include "fuzz.h"
 #include "neff.h"

@@ -7,7 +7,7 @@
 #ifdef FUZZ_LIBFUZZER
 #define WORDS 192
 
-/* Strings of a model: its names, an attribute's, operators */
+/* Strings of a model: its names, those of an attribute, operators */
 static const char *const *words(void)
 {
 	static const char *const names[] = {

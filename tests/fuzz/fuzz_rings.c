@@ -87,7 +87,7 @@ static void packet(struct fuzz_in *in, struct ring *r, uint64_t src, uint64_t ds
 	doorbell(r, 0, 1u + more);
 }
 
-/* Words that a descriptor will carry: counts for doorbells, semaphores, a descriptor */
+/* Writes words for a descriptor to carry: counts for doorbells, semaphores, a descriptor. */
 static uint64_t words(struct fuzz_in *in, struct fuzz_chip *c)
 {
 	uint32_t at = 0x60000 + fuzz_u8(in) * 64u;
@@ -135,7 +135,7 @@ static void set_nq(struct fuzz_in *in, struct fuzz_chip *c)
 		chip_write(c, off + NEURON_V1_NQ_HEAD, fuzz_u8(in));
 }
 
-/* Packets without a host in between: the words of one fill another's ring or ring its doorbell */
+/* Packets that need no host: the words of one fill another's ring or ring its doorbell. */
 static void self(struct fuzz_in *in, struct ring *r)
 {
 	const struct ring *to = &rings[fuzz_u8(in) % QUEUES];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The daemon's unpacking of requests: any bytes as any request type. Memory stays within the
- * budget of message.c; what is accepted packs to a message that is accepted and packs to the same.
+ * The daemon's unpacking of requests: any bytes as any request type. Memory stays within the budget
+ * of message.c; an accepted message packs to one that is accepted and packs to the same.
  */
 #include <grpc/byte_buffer.h>
 #include <grpc/slice.h>
@@ -76,7 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	one = pack(msg, &n);
 	back = unpack(type, one, n);
-	if (back) { /* NULL: protobuf-c takes unknown fields that it does not take as it packs them */
+	/* NULL: protobuf-c accepts some unknown fields whose packed form it does not accept */
+	if (back) {
 		two = pack(back, &m);
 		fuzz_assert(n == m && !memcmp(one, two, n));
 		free(two);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The saved state's loader. A state of a chip in the middle of its work is changed in the places
- * that the input names, or is wholly the input, and is loaded: a refusal comes with a reason and
- * leaves a chip at reset, an accepted state runs, and what is saved of it loads again.
+ * The loader of saved states. The state of a chip in the middle of its work is changed in the
+ * places that the input names, or is the input itself, and is loaded: a refusal comes with a reason
+ * and leaves a chip at reset, an accepted state runs, and when it is saved it loads again.
  */
 #include "chips.h"
 
@@ -11,7 +11,10 @@
 static uint8_t *base;
 static size_t base_size;
 
-/* Copies, a stalled FIFO, semaphores that are waited for, a notification queue: all in flight */
+/*
+ * Leaves work in flight: copies, a stalled FIFO, semaphores that are waited for, a notification
+ * queue.
+ */
 static void make_base(struct fuzz_chip *c)
 {
 	const uint64_t tx = HOST(0x20000), rx = HOST(0x21000);
@@ -35,14 +38,14 @@ static void make_base(struct fuzz_chip *c)
 		   0x90000);
 	chip_write(c, NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_ERROR_REGS + NEURON_V1_NQ_SIZE, 256);
 	ncore_mmio_write(c->core, NEURON_BAR_AXI, NEURON_V1_TPB_SEM_SET, 4, 7);
-	chip_settle(c, 10000); /* the same base in every process */
+	chip_settle(c, 10000); /* so that the base is the same in every process */
 	ncore_chip_pause(c->core);
 	fuzz_assert(!ncore_chip_save(c->core, &buf, &base_size));
 	ncore_chip_resume(c->core);
 	base = buf;
 }
 
-/* Instructions that wait for a semaphore, so that the FIFO stays full */
+/* Sends instructions that wait for a semaphore, so that the FIFO stays full. */
 static void make_instructions(struct fuzz_chip *c)
 {
 	for (unsigned int i = 0; i < 64; i++) {
@@ -68,7 +71,7 @@ static uint8_t *patched(struct fuzz_in *in, size_t *size)
 
 		what = fuzz_u8(in);
 		at = fuzz_u32(in) % base_size;
-		/* the state is mostly FIFOs and weights: aim at what is not zero */
+		/* most of the state is FIFOs and weights: bytes that are not zero matter more */
 		if (what & 0x80)
 			while (at + 1 < base_size && !base[at])
 				at++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Instructions out of a fuzzer's bytes: legal more often than not, because operands are put where
- * memories are and their shapes are small. Header-only; targets of this directory only.
+ * Instructions from a fuzzer's bytes: legal more often than not, because operands are put where
+ * memories are and their shapes are small. Header-only; used by the targets of this directory only.
  */
 #ifndef FUZZ_INSNS_H
 #define FUZZ_INSNS_H
@@ -52,7 +52,7 @@ static inline void fuzz_sync(struct fuzz_in *in, struct neuron_insn *insn)
 {
 	uint8_t kind = fuzz_u8(in);
 
-	if (kind < 128) /* most have neither: a program that waits for ever shows little */
+	if (kind < 128) /* most have neither, because a program that waits for ever shows little */
 		return;
 	if (kind & 1) {
 		insn->update = 1 + kind / 2 % NEURON_UPD_EVT_CLR;
@@ -89,7 +89,10 @@ static inline struct neuron_scalar fuzz_scalar(struct fuzz_in *in, uint32_t part
 	return s;
 }
 
-/* Fields of an opcode that are neither operands nor synchronisation: small, now and then wild */
+/*
+ * Sets the fields of an opcode that are neither operands nor synchronisation: small values, now and
+ * then wild ones.
+ */
 static inline void fuzz_fields(struct fuzz_in *in, struct neuron_insn *insn, uint32_t fields)
 {
 	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
@@ -111,7 +114,7 @@ static inline void fuzz_fields(struct fuzz_in *in, struct neuron_insn *insn, uin
 	}
 }
 
-/* partitions that go with a start in any quadrant, more often than not */
+/* Chooses a number of partitions that goes with a start in any quadrant, more often than not. */
 static inline uint8_t fuzz_partitions(struct fuzz_in *in)
 {
 	static const uint8_t some[] = { 1, 2, 3, 16, 31, 32, 32, 64, 128, 33, 0, 129 };
@@ -152,7 +155,7 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 		insn.dst = fuzz_ap(in, part_size);
 	if (f & NEURON_FB(SRC1))
 		insn.src1 = fuzz_ap(in, part_size);
-	/* one shape, or nothing but refusals would come of it */
+	/* most operands share one shape; otherwise nearly all would be refused */
 	if ((f & NEURON_FB(SRC0)) && same < 200) {
 		memcpy(insn.dst.num, insn.src0.num, sizeof(insn.dst.num));
 		if (f & NEURON_FB(SRC1))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The compiler, for its targets: any bytes as a model, through the import, the passes, code
- * generation, the scheduler and its checker. A model that is refused gets a reason; what is
- * compiled is the same bytes every time, and libneff accepts it. Large tensors end before code is
- * generated, to keep the fuzzer fast: their limits are unit tests.
+ * generation, the scheduler and its checker. A model that is refused gets a reason; a compiled
+ * model has the same bytes every time, and libneff accepts it. Large tensors are refused before
+ * code is generated, to keep the fuzzer fast; unit tests check their limits.
  */
 #ifndef FUZZ_MODEL_H
 #define FUZZ_MODEL_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Mutation of a message through protobuf-c's descriptors (proto.h). */
+/* Mutation of a message through protobuf-c's descriptors (proto.h) */
 #include "proto.h"
 
 #ifdef FUZZ_LIBFUZZER
@@ -108,7 +108,7 @@ static void change(struct mutation *m, const ProtobufCFieldDescriptor *f, uint8_
 	}
 }
 
-/* A message's copy: what is owned twice would be freed twice */
+/* Copies a message, because memory that two own would be freed twice. */
 static ProtobufCMessage *copy_of(const ProtobufCMessage *msg)
 {
 	size_t n = protobuf_c_message_get_packed_size(msg);
@@ -134,7 +134,7 @@ static void mutate_list(struct mutation *m, const ProtobufCFieldDescriptor *f, s
 	i = rnd(m) % *n;
 	j = rnd(m) % *n;
 	switch (rnd(m) % 16) {
-	case 0: /* the last one goes: the list stays whole */
+	case 0: /* the last one is dropped: the list has no gap */
 		if (f->type == PROTOBUF_C_TYPE_MESSAGE)
 			protobuf_c_message_free_unpacked(((ProtobufCMessage **)*list)[*n - 1],
 							 NULL);

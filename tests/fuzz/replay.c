@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runs a fuzz target over files, or what archives hold, once each, in their order: how the kept
- * corpus is a test. usage: fuzz_TARGET FILE|ARCHIVE.tar...
+ * Runs a fuzz target over files, or the contents of archives, once each, in order: this makes the
+ * kept corpus a test. usage: fuzz_TARGET FILE|ARCHIVE.tar...
  */
 #include <archive.h>
 #include <archive_entry.h>
@@ -25,7 +25,7 @@ static void run(const char *name, const uint8_t *data, size_t size)
 	done++;
 }
 
-/* An input's memory is exactly as large as it is: the sanitizer sees a read beyond it */
+/* Copies an input into memory of exactly its size, so that the sanitizer sees a read beyond it. */
 static uint8_t *room(size_t size)
 {
 	return malloc(size ? size : 1);

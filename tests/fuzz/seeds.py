@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""First inputs for the fuzzers, out of tests/data and of what the project's own programs write.
+"""First inputs for the fuzzers, from tests/data and from the output of the project's own programs.
 
 usage: seeds.py BUILD OUTPUT
 
@@ -177,7 +177,7 @@ def neff_members(data: bytes) -> bytes:
 
 
 def programs(build: Path) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """What the compiler and the tests' own writer make: NEFF members; lines and words."""
+    """Files of the compiler and of the tests' own writer: NEFF members; lines and words."""
     neff, asm = {}, {}
     with tempfile.TemporaryDirectory() as tmp:
         path = Path(tmp) / "model.neff"

@@ -21,7 +21,7 @@ KEYS = ("file", "in", "old", "new", "tests")
 
 
 class Stale(Exception):
-    """An entry that does not fit the tree, or is none."""
+    """An entry that is malformed or does not fit the tree."""
 
 
 @dataclass(frozen=True)

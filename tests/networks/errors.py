@@ -49,7 +49,7 @@ class Value(NamedTuple):
 
 
 def quantile(n: int, failure: float = 1e-6) -> float:
-    """Of n normal variables all are within this many sigma, but for one case in a million"""
+    """The number of sigmas within which n normal variables all stay, except for one case in a million"""
     return float(np.sqrt(2 * np.log(2 * n / failure)))
 
 

@@ -23,14 +23,14 @@ class Board:
     def put(self, word: int, value: int) -> None:
         WORD.pack_into(self.words, word * WORD.size, value)
 
-    # of the daemon: how many there have been
+    # how many daemons there have been
     def life(self) -> int:
         return self.get(LIFE)
 
     def next_life(self) -> None:
         self.put(LIFE, self.life() + 1)
 
-    # clients finish what they are at
+    # clients finish what they are doing
     def quiet(self) -> bool:
         return self.get(QUIET) != 0
 

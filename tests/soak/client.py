@@ -25,11 +25,11 @@ GROUPS, PER_GROUP, IN_FLIGHT = 2, 3, 8  # what one client has at most
 
 
 class Wrong(Exception):
-    """The daemon did what it must not."""
+    """The daemon did something that it must not do."""
 
 
 class Restarted(Exception):
-    """It is another daemon: nothing of before is there."""
+    """The daemon was restarted: nothing made before is there."""
 
 
 @dataclasses.dataclass
@@ -47,7 +47,7 @@ class Loaded:
 
 @dataclasses.dataclass
 class Plan:
-    """How a client is to be: whose, with a session or without, and its luck."""
+    """A client's parameters: its user, whether it has a session, and its random seed."""
 
     uid: int
     session: bool
@@ -77,7 +77,7 @@ class User:
     # ---- answers
 
     def expect(self, have: int, wanted: tuple[int, ...], what: str) -> int:
-        """The code, if it is one of those; if not, this is the end, or the daemon's."""
+        """Returns the code if it is one of those; another one ends the client, or means that the daemon ended."""
         if have in wanted:
             return have
         if self.board.life() != self.life:
@@ -85,8 +85,8 @@ class User:
         raise Wrong(f"{what}: code {have}, expected {' or '.join(map(str, wanted))}")
 
     def check(self, entry: Loaded, case: int, answer: Any, outputs: dict[str, bytes] | None = None) -> None:
-        """Right to the last bit, or the error that this model is for."""
-        # stopped meanwhile: while it waited, or before it was heard of
+        """Checks that the outputs are right to the last bit, or that the error is the one this model makes."""
+        # it was stopped meanwhile: while it waited, or before it arrived
         codes = entry.codes if entry.running else (*entry.codes, CANCELLED, HANDLE)
         codes = (*codes, FULL) if entry.cancelled else codes
         code = self.expect(answer.status.code, codes, f"{entry.model.name}: {answer.status.details.decode()}")
@@ -156,7 +156,7 @@ class User:
                 self.start(self.loaded[-1])
 
     def group(self, cores: int) -> int:
-        """One with as many cores, its own or a new one; 0 if there is none."""
+        """A group with as many cores, its own or a new one; 0 if there is none."""
         fitting = [eg for eg in self.groups if self.rng.random() < 0.7 and self.cores[eg] == cores and
                    sum(e.eg == eg for e in self.loaded) < PER_GROUP]
         if fitting:
@@ -198,7 +198,7 @@ class User:
             self.check(entry, case, self.client.call("infer", infer_request(entry.id, ios)))
 
     def do_infer_shm(self) -> None:
-        """Inputs or outputs, or both, in shared memory, that has no name any more when it is used."""
+        """Inputs or outputs, or both, in shared memory whose name is removed before it is used."""
         entry = self.running()
         if not entry or not entry.model.cases or entry.model.share < 0.3:
             return
@@ -256,7 +256,7 @@ class User:
             raise Wrong("infer_check_completion names a cookie that nobody asked for")
 
     def do_call(self) -> None:
-        """One that is not waited for."""
+        """An inference that is not waited for."""
         entry = self.running()
         if entry and len(entry.cookies) + len(entry.calls) < entry.ninfer:
             case, ios = self.inputs(entry)
@@ -272,7 +272,7 @@ class User:
             self.board.count(self.slot, "cancelled")
 
     def do_cancel_wait(self) -> None:
-        """Cancels a wait; what it waited for may be lost with it, or may be collected later."""
+        """Cancels a wait; the result may be lost with it, or be collected later."""
         entries = [e for e in self.loaded if e.cookies]
         if entries:
             entry = self.rng.choice(entries)
@@ -338,10 +338,10 @@ class User:
         if answer.status.code == OK:
             raise Wrong("zeros are taken for a model")
 
-    # ---- what is another user's
+    # ---- other users' models and groups
 
     def do_share(self) -> None:
-        """One of its groups, for others to infer on."""
+        """Shares one of its groups for others to infer on."""
         if self.groups:
             eg = self.rng.choice(self.groups)
             self.board.show(self.slot, self.plan.uid, 0)
@@ -354,7 +354,7 @@ class User:
         return uid != self.plan.uid and self.plan.uid not in (0, self.board.ruler)
 
     def do_control(self) -> None:
-        """Another user's group, that is shared to infer on at most: refused, or gone meanwhile."""
+        """Calls on another user's group that is shared for inference at most: refused, or the group is gone."""
         egs = [eg.eg for eg in self.client.ext("list_owners").eg if self.strange(eg.owner.uid)]
         if egs:
             eg = self.rng.choice(egs)
@@ -366,7 +366,7 @@ class User:
             self.board.count(self.slot, "forbidden")
 
     def do_trespass(self) -> None:
-        """A model that another user shares with nobody, all the while."""
+        """Calls on a model that another user never shares."""
         slot = self.rng.randrange(self.board.slots)
         uid, model = self.board.shown(slot)
         if not model or not self.strange(uid):
@@ -395,7 +395,7 @@ class User:
     # ---- its life
 
     def settle(self, entry: Loaded) -> None:
-        """Until none of its inferences is under way."""
+        """Waits until none of its inferences is in progress."""
         calls, entry.calls = entry.calls, []
         for call, case in calls:
             self.check(entry, case, call.result())
@@ -426,7 +426,7 @@ class User:
 
 
 def unmap(endpoint: str, uid: int, paths: list[str]) -> str:
-    """As the user whose clients left this shared memory; what is wrong, or nothing."""
+    """Runs as the user whose clients left this shared memory; returns an error text or nothing."""
     become(uid)
     user = Client(types.SimpleNamespace(endpoint=endpoint))
     codes = [user.call("shm_unmap", nrt.shm_unmap_request(path=path, mmap_prot=3)).status.code for path in paths]
@@ -434,7 +434,7 @@ def unmap(endpoint: str, uid: int, paths: list[str]) -> str:
 
 
 def run(endpoint: str, models: list[Model], board: Board, slot: int, plan: Plan) -> str:
-    """What was wrong, or nothing."""
+    """Returns an error text or nothing."""
     user = User(endpoint, models, board, slot, plan)
     try:
         user.live()

@@ -73,7 +73,7 @@ def stages(rng: np.random.Generator) -> Model:
 
 
 def gather(rng: np.random.Generator) -> Model:
-    """130 rows of each of three tables of 300 rows of 100 bytes; the second one's from its end on."""
+    """130 rows of each of three tables of 300 rows of 100 bytes; those of the second one from its end on."""
     cases = []
     for _ in range(CASES):
         tables = rng.integers(0, 256, (3, 300, 100)).astype(np.uint8)
@@ -94,7 +94,7 @@ def long(rng: np.random.Generator) -> Model:
 
 
 def recorded(name: str) -> Model:
-    """What JAX gave for an HLO module, to the bit."""
+    """JAX's outputs for an HLO module, to the bit."""
     path = RECORDED / name
     case: tuple[Tensors, Tensors] = ({}, {})
     for tensors, key, prefix in ((case[0], "in", "input"), (case[1], "out", "output")):

@@ -40,7 +40,7 @@ SANITIZERS = {"ASAN_OPTIONS": "quarantine_size_mb=16:malloc_context_size=8", "UB
 
 @dataclasses.dataclass
 class Level:
-    """What the daemon holds when nobody uses it."""
+    """The resources that the daemon holds when nobody uses it."""
 
     descriptors: int
     shared: int
@@ -134,7 +134,7 @@ class Soak:
         self.kills += 1
 
     def kill_one(self) -> None:
-        """Now and then; one without a session seldom, for the cores that it leaves taken."""
+        """Kills a client now and then; seldom one without a session, because its cores stay taken."""
         living = [slot for slot, pid in enumerate(self.slots) if pid]
         if living and self.rng.random() < 0.4:
             slot = self.rng.choice(living)
@@ -142,7 +142,7 @@ class Soak:
                 self.kill(slot)
 
     def all_end(self) -> bool:
-        """True if all clients do, soon; those that do not are killed."""
+        """True if all clients end soon; those that do not are killed."""
         deadline = time.monotonic() + END_SECONDS
         while any(self.slots) and time.monotonic() < deadline:
             self.reap()
@@ -155,7 +155,7 @@ class Soak:
     # ---- the daemon
 
     def restart(self) -> None:
-        """SIGTERM, or SIGKILL, in the middle of everything."""
+        """Ends the daemon by SIGTERM or SIGKILL while clients use it."""
         self.board.next_life()
         path = self.daemon.path
         if hard := self.rng.random() < 0.3:
@@ -170,7 +170,7 @@ class Soak:
         self.base = None
 
     def empty(self, reset: bool) -> str:
-        """In a process of its own: until nothing is left, after a reset or by itself; what is left."""
+        """Runs in a process of its own: waits until nothing is left, after a reset or without; returns the rest."""
         user = Client(self.daemon)
         if reset:
             code = user.call("unload_all").code
@@ -196,7 +196,7 @@ class Soak:
                        f"round {self.rounds}: user {uid} unmaps {len(paths)} regions of processes without a session")
 
     def warm(self) -> str:
-        """Every model once: what the daemon makes only when it is needed is there from then on."""
+        """Uses every model once, so that everything the daemon makes on demand exists."""
         user = client.User(self.endpoint, self.models, self.board, 0, client.Plan(0, True, 1))
         user.begin()
         for model in self.models:
@@ -212,14 +212,14 @@ class Soak:
         return ""
 
     def alone(self, work, name: str) -> bool:
-        """In a process of its own, because one that has used gRPC cannot be forked."""
+        """Runs in a process of its own, because one that has used gRPC cannot be forked."""
         pid = self.fork(work)
         return tap.ok(os.waitpid(pid, 0)[1] == 0, name, self.report.read_text()[-2000:])
 
     # ---- rounds
 
     def back(self, level: Level) -> bool:
-        """As it was, but for memory: that is looked at once the rest is."""
+        """Waits until everything but memory is as it was; memory is checked after that."""
         now = Level.of(self.daemon)
         return now.descriptors <= level.descriptors and not now.shared and now.threads <= level.threads
 
@@ -229,7 +229,7 @@ class Soak:
         tap.ok(self.all_end(), f"{name}: all clients end")
         self.board.set_quiet(False)
         self.alone(lambda: self.empty(reset), f"{name}: no group and no model is left")
-        self.alone(self.warm, f"{name}: whoever comes next gets right answers")
+        self.alone(self.warm, f"{name}: the next client gets right answers")
         if reset:
             self.unmap_left()
         if self.base is None:
@@ -267,7 +267,7 @@ class Soak:
         tap.ok(not self.report.stat().st_size, f"round {self.rounds}: every answer was right", self.report.read_text())
 
     def steady(self) -> None:
-        """The same over and over: whatever stays behind each time shows."""
+        """Does the same over and over, so that whatever stays behind each time shows."""
         levels = []
         for _ in range(TIMES):
             self.alone(self.warm, "every model is right in the end")
@@ -309,7 +309,7 @@ def main() -> int:
 
 
 def load_modules() -> None:
-    """What needs the environment; no channel of gRPC is made in this process, which forks."""
+    """Set-up that needs the environment; no gRPC channel is made in this process, because it forks."""
     global client, models, Board, Client, Daemon, WORK, eventually, infer_request, nrt, tap
     import client
     import models

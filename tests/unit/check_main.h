@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What every test program of Check does at its end: run a suite, and tell how it went. */
+/* The end of every test program of Check: run a suite and return the result */
 #ifndef CHECK_MAIN_H
 #define CHECK_MAIN_H
 
 #include <check.h>
 
-/* What main returns; each test runs in a process of its own */
+/* Returns the result for main; each test runs in a process of its own. */
 static inline int check_run(Suite *suite)
 {
 	SRunner *runner = srunner_create(suite);
@@ -17,7 +17,10 @@ static inline int check_run(Suite *suite)
 	return failed != 0;
 }
 
-/* The same in this process: for tests of one machine, whose threads do not survive fork(), or many */
+/*
+ * The same without fork, for tests of one machine, whose threads do not survive it, or for many
+ * small tests.
+ */
 static inline int check_run_here(Suite *suite)
 {
 	SRunner *runner = srunner_create(suite);

@@ -4,7 +4,7 @@
 # copy: tests/vm/driver/driver-answers
 # data: tests/data/abi/answers.txt
 # data: tests/data/abi/ioctl-numbers.txt
-# Every ioctl asked; the answers are those recorded under the public driver, but for the differences
+# Makes every ioctl; the answers are those recorded under the public driver, except for the differences
 # that answers.txt lists with their reasons.
 . ./tap.sh
 
@@ -15,7 +15,7 @@ is "$(dmesg | grep -iE 'neuron.*(fail|error|refus|invalid|timeout)' | grep -v 'm
 ./driver-answers refused >refused.txt
 point $? "what has to be refused"
 
-# a question's answer: ours if the list has one, else the public driver's
+# a question's answer: this module's if the list has one, else the public driver's
 awk -F '\t' '
 /^#/ || NF == 0 { next }
 FNR == NR { wanted[$1] = NF > 2 ? $3 : $2; next }
@@ -38,7 +38,7 @@ while read -r line; do
     esac
 done <verdicts
 
-# every row of the table is used once at least, or refused because this chip has no such thing
+# every row of the table is used at least once, or refused because this chip lacks what it needs
 missing=$(grep -o '^NEURON_IOCTL_[A-Z0-9_]*' ioctl-numbers.txt | sed 's/NEURON_IOCTL_//' | while read -r row; do
     cat used.txt refused.txt | grep -v NULL | grep -c "^$row " >/dev/null || echo "$row"
 done)

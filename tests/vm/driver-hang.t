@@ -4,8 +4,8 @@
 # copy: tests/vm/driver/driver-events
 # copy: tests/vm/driver/driver-tool
 # monitor:
-# What the module waits for and does not get: an event, a dump with the chip's state, and a chip that
-# works again. Faults come from outside, through QEMU's monitor.
+# When the module waits in vain: an event, a dump with the chip's state, and a chip that
+# works again. Faults are injected from outside, through QEMU's monitor.
 . ./tap.sh
 
 neuron=/sys/devices/virtual/neuron_device/neuron0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge
 # copy: tests/vm/driver/driver-tool
-# The module's failure points, on a kernel that has fault injection: the error is told, and the next
+# The module's failure points, on a kernel that has fault injection: the error is returned, and the next
 # try works.
 . ./tap.sh
 

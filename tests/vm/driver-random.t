@@ -12,7 +12,7 @@ if [ ! -d $debug/failslab ]; then
     echo "1..0 # skip the kernel cannot make allocations fail"
     exit
 fi
-# first of all who is to fail: from the first probability on, these writes might be what does
+# the calls that may fail come first: once a probability is set, these writes could fail as well
 for kind in $debug/failslab $debug/fail_page_alloc $debug/fail_usercopy; do
     echo Y >"$kind/task-filter"
     echo 0 >"$kind/verbose"

@@ -4,7 +4,7 @@
 # data: tests/data/abi/sysfs-tree.txt
 # copy: tests/vm/driver/driver-tool
 # The whole sysfs tree against the recorded one of the public driver: every file and mode, and three
-# files of our own; and what sysfs.t does not look at.
+# files that only this module has; and what sysfs.t does not check.
 . ./tap.sh
 
 here=$PWD

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge
 # copy: tests/vm/driver/driver-tool
-# What the module tells: tracepoints, and a line in the kernel log for all that it refuses.
+# What the module reports: tracepoints, and a line in the kernel log for all that it refuses.
 . ./tap.sh
 
 tracing=/sys/kernel/tracing

@@ -3,7 +3,7 @@
 # vm: --instance inf1.xlarge --fault-port --timeout 500
 # copy: tests/unit/neff/testmodel_write tests/vm/driver/driver-events
 # data: tests/vm/fault.sh tests/vm/npy.sh
-# Faults that meet an inference: what the daemon answers its client, what the module logs and counts,
+# Faults during an inference: what the daemon answers its client, what the module logs and counts,
 # and that the next inference is right. The program is hand-made: c = a + b.
 . ./tap.sh
 . ./fault.sh

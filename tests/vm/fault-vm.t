@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # host: neuron-vm itself, with a guest beside it
-# neuron-vm fault: it finds a running VM, arms faults in its chips and lists them; --fault and
+# neuron-vm fault: it finds a running VM, injects faults into its chips and lists them; --fault and
 # --fault-port do the same from the start and from inside.
 # shellcheck source=tap.sh
 . ./tap.sh
@@ -42,7 +42,7 @@ vm exec --instance inf1.6xlarge --build "${NEURON_BUILD:-$top/build/release}" --
 guest=$!
 await "$work/shared/up"
 is "$(vm fault --vm test | tr -s ' ')" $'nd3 dma-abort 2:core=1 struck 0\nnd3 power-reading 4321 struck 0' \
-    "what --fault armed is listed"
+    "what --fault injected is listed"
 ok "one more, of the only VM there is" vm fault nd1 link-east-down
 is "$(vm fault nd1 | tr -s ' ')" "nd1 link-east-down on struck 0" "and listed"
 refused '125' "an unknown fault is refused" nd1 dma-explosion
@@ -52,7 +52,7 @@ refused 'nobody listens' "and a VM" --vm other nd1 dma-abort
 touch "$work/shared/go"
 await "$work/shared/seen"
 ok "clear" vm fault nd1 clear
-is "$(vm fault nd1)" "" "nothing is armed any more"
+is "$(vm fault nd1)" "" "no fault is injected any more"
 touch "$work/shared/end"
 wait $guest
 is "$?" 3 "the guest ends with its own status"

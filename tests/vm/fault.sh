@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# For tests with `# vm: ... --fault-port`: faults of the chips, armed from inside the guest.
+# For tests with `# vm: ... --fault-port`: faults of the chips, injected from inside the guest.
 
 fault_port=
 for fault_dir in /sys/class/virtio-ports/vport*; do
@@ -17,15 +17,15 @@ fault() {
     [ "$answer" = ok ] || { echo "# fault $*: $answer" >&2; return 1; }
 }
 
-# every fault of a chip is over
+# ends every fault of a chip
 fault_clear() { fault "$1" clear; }
 
-# mark: what the kernel log says from here on is what since prints
+# mark: since prints what the kernel log says from here on
 fault_marks=0
 mark() { fault_marks=$((fault_marks + 1)) && echo "test: mark $fault_marks" >/dev/kmsg; }
 since() { dmesg | sed "1,/test: mark $fault_marks\$/d"; }
 
-# addition: the program c = a + b, what it is asked and what is right; with npy.sh and testmodel_write
+# addition: the program c = a + b, its inputs and the right output; with npy.sh and testmodel_write
 addition() {
     ./testmodel_write add add.neff
     npy '\x00\x00\x80\x3f' >one.npy   # 1.0

@@ -20,7 +20,7 @@ for _ in $(seq "$2"); do
     works "$1"
 done
 
-# A model that is executed without end, and has been at least once
+# starts a model that is executed without end, and waits until it has been executed once
 done=/sys/devices/virtual/neuron_device/neuron$1/neuron_core0/stats/status/success/total
 for _ in $(seq "$2"); do
     before=$(cat "$done")

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kexec KERNEL INITRD CMDLINE: the guest's next kernel, at once, without a way down for this one. */
+/*
+ * kexec KERNEL INITRD CMDLINE: starts the guest's next kernel at once, without shutting this one
+ * down.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # host: it is tests/vm/debug-kernel that is tested
-# Memory that a module forgot fails the test that loaded it.
+# Memory that a module leaks fails the test that loaded it.
 # shellcheck source=tap.sh
 . ./tap.sh
 top=${NEURON_TOP:-$(cd ../.. && pwd)}

@@ -4,8 +4,8 @@
 # copy: compiler/neuronx-cc
 # data: tests/data/hlo_ops/while_collatz/module.hlo.pb tests/data/hlo_ops/while_collatz/in0.npy
 # data: tests/data/hlo_ops/while_collatz/out0.npy tests/data/hlo_ops/while_collatz/out1.npy tests/data/hlo_ops/while_collatz/out2.npy
-# A loop whose turns depend on data, through the daemon's socket and the module: how long it takes from 27 to 1 when
-# odd numbers are tripled and one more, and even ones halved. JAX says so too.
+# A loop whose iterations depend on data, through the daemon's socket and the module: how long it takes from 27 to 1 when
+# odd numbers are tripled and one added, and even ones halved. JAX has the same result.
 . ./tap.sh
 
 ok "compiles" ./neuronx-cc compile --framework XLA module.hlo.pb --target inf1 --output loop.neff

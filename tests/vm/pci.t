@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge
-# What a guest sees of the devices: PCI identity, BARs, our capability, SMBIOS; the module comes
+# What a guest sees of the devices: PCI identity, BARs, the emulator's capability, SMBIOS; the module comes
 # through udev and the nodes have the mode of the rule.
 . ./tap.sh
 

@@ -36,7 +36,7 @@ works() {
     neuron-cli "${infer[@]}" "$1" -o /tmp/out >/tmp/client 2>&1
     ok "$2" cmp /tmp/out/c.npy sum.npy
 }
-# fails ID NAME WHERE: the client hears of a DMA that was aborted, and of whose it was
+# fails ID NAME WHERE: the client gets the error of an aborted DMA, with its place
 fails() {
     local got
     got=$(neuron-cli "${infer[@]}" "$1" -o /tmp/out 2>&1)

@@ -77,7 +77,7 @@ static void enable(const char *bdf)
 	close(fd);
 }
 
-/* Physical address of a locked page of ours */
+/* The physical address of a locked page of this process */
 static uint64_t own_address(void)
 {
 	uint8_t *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,

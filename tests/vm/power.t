@@ -16,7 +16,7 @@ from neuronvm.cli import MICRO_CMDLINE
 TIMES = 5 if LONG else 1
 STREAM = BUILD / "tests" / "vm" / "stream"
 OPTIONS = ["--instance", "inf1.xlarge", "--memory", "1536M"]
-# copies in the background; in front an inference, over and over; what fails begins anew
+# copies in the background and an inference in the foreground, over and over; a failure starts again
 BUSY = """
 while :; do ./stream node 0 0 16; done &
 while :; do neuron-run long.neff -d nd0 -i a=a.npy -i b=b.npy -o out >/dev/null && sha256sum <out/c.npy; done
@@ -64,7 +64,7 @@ def test_reset() -> None:
 
 
 def test_suspend() -> None:
-    """Sleep in the middle of both: who was at work is told, and whoever begins anew goes on."""
+    """Sleep in the middle of both: programs at work get errors, and those that start again continue."""
     with tempfile.TemporaryDirectory() as name:
         work = Model(Path(name))
         vm = busy(work, THEN % (BUSY, "echo mem >/sys/power/state; echo awake"))

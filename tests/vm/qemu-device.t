@@ -145,15 +145,15 @@ def test_faults() -> None:
     names = [row["name"] for row in vm.qmp("device-list-properties", typename="neuron-inferentia")]
     is_(sorted(name for name in names if name.startswith("fault-")), sorted(f"fault-{row}" for row in rows),
         "a property each")
-    is_(vm.get("chip", "fault-mailbox-silence"), "1:after=1", "armed on the command line")
+    is_(vm.get("chip", "fault-mailbox-silence"), "1:after=1", "injected on the command line")
     answers = [fwio(vm, 0x1C, sequence) for sequence in (2, 3, 4)]
     is_(answers, [0x80000000, None, 0x80000000], "the second request is not answered, the third is")
     is_(vm.get("chip", "fault-mailbox-silence"), "off", "then it is over")
     vm.set("chip", "fault-mailbox-bad-crc", "2")
-    is_(fwio(vm, 0x1C, 5), None, "armed while the VM runs")
+    is_(fwio(vm, 0x1C, 5), None, "injected while the VM runs")
     vm.qmp("system_reset")
     vm.enable(SLOT)
-    is_(vm.get("chip", "fault-mailbox-bad-crc"), "1", "a reset leaves it armed")
+    is_(vm.get("chip", "fault-mailbox-bad-crc"), "1", "a reset leaves it injected")
     is_(fwio(vm, 0x1C, 6), None, "and it strikes")
     is_(vm.get("chip", "faults-fired"), "mailbox-silence=1 mailbox-bad-crc=2", "what has struck is counted")
     try:

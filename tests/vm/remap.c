@@ -46,7 +46,7 @@ static void command(int config, uint16_t value)
 		perror("config"), exit(1);
 }
 
-/* Until the other is done; the register holds what it held at first */
+/* Reads until the other process is done; the register holds what it held at first. */
 static void read_on(const volatile uint32_t *reg, struct shared *s)
 {
 	uint32_t value = *reg;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge --timeout 300
 # copy: tests/unit/neff/testmodel_write
-# Devices that are not there, at the start and in the middle, and one that goes while the daemon uses
-# it: the others' cores keep their numbers and work.
+# Devices that are missing, at the start and in the middle, and one that is removed while the daemon uses
+# it: the cores of the others keep their numbers and work.
 . ./tap.sh
 driver=/sys/bus/pci/drivers/neuron
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* usage: ncc MODULE.hlo.pb MODEL.neff: the compiler in a stranger's program */
+/* usage: ncc MODULE.hlo.pb MODEL.neff: the compiler in a program outside the project */
 #include <neuron/ncc.h>
 
 #include <stdlib.h>

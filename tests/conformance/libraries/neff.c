@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* usage: neff MODEL.neff: prints what it takes and gives */
+/* usage: neff MODEL.neff: prints its inputs and outputs */
 #include <neuron/neff.h>
 
 #include <stdio.h>

@@ -38,7 +38,7 @@ def post(client: Client, model: int) -> Any:
 
 
 def posts(client: Client, model: int) -> tuple[list[int], Any]:
-    """As many as are taken, and the answer to the one that was not."""
+    """Returns the cookies of those accepted, and the status of the first one refused."""
     cookies = []
     while True:
         answer = post(client, model)
@@ -119,7 +119,7 @@ def unread(daemon: Daemon, client: Client, neff: bytes) -> None:
 
 
 def unread_sockets(daemon: Daemon, client: Client, neff: bytes) -> list[http2.Connection]:
-    """The same with windows wide open: what the socket does not take stays on the account too."""
+    """The same with open windows: bytes that the socket does not take stay on the account too."""
     model = client.ready_model(neff, ninfer=64)
     request = infer_request(model, client.zeros(model))
     count, lazy = lazy_calls(daemon, client, "/nrt.nmgr_v1/infer", request, http2.LARGEST_WINDOW)
@@ -128,7 +128,7 @@ def unread_sockets(daemon: Daemon, client: Client, neff: bytes) -> list[http2.Co
 
 
 def unended(daemon: Daemon, client: Client, neff: bytes) -> None:
-    """Messages of which the end does not come, by another user."""
+    """Another user's messages that never end."""
     if os.geteuid():
         tap.skip("messages that do not come whole", "not root")
         return

@@ -204,7 +204,7 @@ def load_order(client: Client, neff: bytes) -> None:
 
 
 def broken_load(client: Client, neff: bytes) -> None:
-    """A message that is no message after a whole NEFF: nobody learns an id, so no model may stay."""
+    """After a whole NEFF comes a malformed message: nobody learns an id, so no model may stay."""
     load = client.channel.stream_unary("/nrt.nmgr_v1/load", request_serializer=lambda b: b,
                                        response_deserializer=lambda b: b)
     messages = [m.SerializeToString() for m in load_sequence(neff)]
@@ -235,7 +235,7 @@ def protections(client: Client) -> None:
 
 
 def no_huge_pages(client: Client) -> None:
-    """What is asked for as a region of huge pages is in a file system of such."""
+    """A region of huge pages has to be in a file system of huge pages."""
     path = WORK / "plain"
     path.write_bytes(bytes(1 << 16))
     region = nrt.hugetlb_shm(path=str(path), size=1 << 16)
@@ -244,7 +244,7 @@ def no_huge_pages(client: Client) -> None:
 
 
 def foreign_text(client: Client, neff: bytes) -> None:
-    """What a client names reaches another user's terminal and parser: only as printable ASCII."""
+    """A client's names reach other users' terminals and parsers only as printable ASCII."""
     name = b"\x1b[2J\xff\0"
     at = 220  # the header's name
     model = client.load(neff[:at] + name + neff[at + len(name):], client.eg(1))

@@ -215,7 +215,7 @@ class Daemon:
         return Path(self.log.name).read_text(errors="replace")[-2000:]
 
     def fds(self) -> list[str]:
-        """What its descriptors name."""
+        """The targets of its open descriptors."""
         names = []
         for fd in os.listdir(f"/proc/{self.process.pid}/fd"):
             try:
@@ -253,7 +253,7 @@ def config(name: str, text: str) -> list[str]:
 # ---- clients of other users
 
 class Other:
-    """A client that another user runs: it becomes that user itself, once it has read what that user
+    """A client that another user runs: it takes that user's identity itself, once it has read what that user
     may not (a checkout in /root). Its calls are those of other.py."""
 
     def __init__(self, daemon: "Daemon", user: int = NOBODY, groups: tuple[int, ...] = ()) -> None:

@@ -29,7 +29,7 @@ def request(method: str) -> bytes:
 
 
 class Connection:
-    """What it sends goes out at once; what comes is read only by receive."""
+    """Sends at once; incoming frames are read only by receive."""
 
     def __init__(self, path: str, window: int = SMALLEST_WINDOW) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
@@ -55,7 +55,7 @@ class Connection:
         return bytes(data)
 
     def receive(self) -> tuple[int, int, int, bytes]:
-        """The next frame. Settings and pings are answered, windows are kept."""
+        """Returns the next frame; answers settings and pings, and updates the windows."""
         head = self.exactly(9)
         kind, flags, stream = struct.unpack(">BBI", head[3:])
         payload = self.exactly(int.from_bytes(head[:3], "big"))
@@ -80,7 +80,7 @@ class Connection:
         return stream
 
     def send(self, stream: int, data: bytes, end: bool = False) -> None:
-        """All of it, as the windows allow; reads while they do not."""
+        """Sends all of it as the windows allow, and reads while they do not."""
         view = memoryview(data)
         while view:
             size = min(FRAME, len(view), self.windows[0], self.windows[stream])

@@ -84,7 +84,7 @@ def open_sessions(client: Client, count: int) -> list[int]:
 
 
 def connections(client: Client, count: int) -> list[int]:
-    """Beside the one of the client. The server speaks first, or the daemon has closed the connection."""
+    """Opens a connection beside the client's. The server speaks first, or the daemon has closed the connection."""
     client.call("list_egs")
     for n in range(count):
         raw = socket.socket(socket.AF_UNIX)
@@ -129,7 +129,7 @@ def hold(client: Client, mib: int) -> list[int]:
 
 
 def post(client: Client, name: str, model: int) -> list[int]:
-    # the size is known: who may not use a model is not told
+    # the size is known: a user who may not use a model cannot ask
     zeros = [nrt.infer_io(name=f"input{i}", buf=bytes(512)) for i in (0, 1)]
     return [client.call(name, infer_request(model, zeros)).status.code]
 

@@ -99,7 +99,7 @@ def two_users(daemon: Daemon, client: Client, neff: bytes) -> None:
 
 
 def through_procfs(neff: bytes) -> None:
-    """What the daemon has open and its working directory are no way around a directory that is closed."""
+    """The daemon's open files and its working directory do not lead around a closed directory."""
     if os.geteuid():
         tap.skip("paths through procfs", "not root")
         return
@@ -212,7 +212,7 @@ def half_a_load(neff: bytes, more: threading.Event) -> Iterator[Any]:
 
 
 def upload(client: Client, neff: bytes, eg: int) -> Any:
-    """A load of which the daemon has everything by now; its answer may come."""
+    """A load that the daemon has received completely; its answer may come."""
     end = threading.Event()
 
     def messages() -> Iterator[Any]:
@@ -237,7 +237,7 @@ def load_of_nobody(daemon: Daemon, client: Client, neff: bytes) -> None:
     for _ in range(5):  # behind the cancellation on its connection
         quick.call("list_egs")
     models = [load.result().h_nn.id for load in loads]
-    # the group's thread is through with the load, then with the unload that followed
+    # the group's thread has done the load, then the unload that followed
     client.start(models[0])
     client.stop(models[0])
     tap.equal(sorted(m.id for m in client.ext("list_models").model), sorted(models),

@@ -20,7 +20,7 @@ def codes(other: Other, *calls: tuple[Any, ...]) -> list[int]:
 
 
 def control(path: object, model: int, eg: int) -> list[tuple[Any, ...]]:
-    """All that takes a model or a group in hand. The last one ends both."""
+    """All calls that control a model or a group. The last one ends both."""
     return [("stop", model), ("start", model), ("load", path, eg), ("unload", model), ("destroy", eg)]
 
 
@@ -96,7 +96,7 @@ def shared(daemon: Daemon, path: object) -> None:
 
 
 def by_default(name: str, path: object) -> None:
-    """The configuration's word, for groups whose makers say nothing."""
+    """The configured sharing, for groups whose makers set none."""
     daemon = Daemon(*config(name, f'{{ "sharing": "{name}" }}'))
     maker, other = Other(daemon, NOBODY), Other(daemon, SOMEBODY)
     eg = maker("eg", 1)[1]
@@ -129,7 +129,7 @@ def over_tcp(path: object) -> None:
 
 
 def own_user(path: object) -> None:
-    """A daemon that is not root's: its own user is to it what root is."""
+    """A daemon that does not run as root: its own user has root's rights in it."""
     os.chmod(WORK, 0o777)
     try:
         daemon = Daemon(popen={"user": SOMEBODY, "group": SOMEBODY, "extra_groups": []})

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the generated ABI assertions are checked against, as a user program sees it. */
+/* The headers that the generated ABI assertions check, as a user program sees them */
 #ifndef NEURON_ABI_HEADERS_H
 #define NEURON_ABI_HEADERS_H
 

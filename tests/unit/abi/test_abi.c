@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The driver ABI as a program sees it. Numbers, sizes and offsets are static assertions generated
- * from tests/data/abi and compiled into this program; here is what a static assertion cannot say.
+ * from tests/data/abi and compiled into this program; the tests here check what a static assertion
+ * cannot express.
  */
 #include <check.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Set-up and driver-like helpers of the core's unit tests. */
+/* Set-up and driver-like helpers of the core's unit tests */
 #include "chip_fixture.h"
 
 #include <errno.h>
@@ -103,7 +103,10 @@ uint64_t get64(const void *p)
 	return get32(p) | (uint64_t)get32((const uint8_t *)p + 4) << 32;
 }
 
-/* Castagnoli, by the definition: polynomial division bit by bit, most significant bit first */
+/*
+ * CRC-32C (Castagnoli) by its definition: polynomial division bit by bit, most significant bit
+ * first
+ */
 static uint32_t reflect(uint32_t v, unsigned int bits)
 {
 	uint32_t r = 0;

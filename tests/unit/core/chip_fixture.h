@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One or more chips with a host memory that is an arena of the test: what the core's unit tests
+ * One or more chips with a host memory that is an arena of the test, which the core's unit tests
  * drive. Everything goes through the chip's public interface (ncore.h), as a driver would do it.
  */
 #ifndef CHIP_FIXTURE_H
@@ -26,7 +26,7 @@ struct fixture {
 	uint8_t seq;
 };
 
-/* A queue as software sees it: two rings in memory, the next slot of each */
+/* A queue as software sees it: two rings in memory, and the next slot of each */
 struct ring {
 	unsigned int engine, queue;
 	uint64_t base[2]; /* device addresses: M2S, S2M */
@@ -39,7 +39,7 @@ void fixture_init(struct fixture *f, unsigned int threads);
 void fixture_config(struct fixture *f, struct ncore_chip_config *config);
 void fixture_new_chip(struct fixture *f);
 void fixture_free(struct fixture *f);
-/* the host's dma_rw: the arena, at host physical 0 */
+/* The host's dma_rw: the arena lies at host physical address 0. */
 int fixture_host_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write);
 
 void apb_write(struct fixture *f, uint64_t off, uint32_t value);
@@ -49,7 +49,7 @@ void put64(void *p, uint64_t v);
 uint32_t get32(const void *p);
 uint64_t get64(const void *p);
 
-/* Send a request that lies at host + 0x1000; the response is at host + 0x20000. Returns error */
+/* Sends a request that lies at host + 0x1000; the response is at host + 0x20000. Returns error. */
 #define FWIO_REQ 0x1000
 #define FWIO_RESP 0x20000
 void fwio_ring(struct fixture *f);
@@ -59,20 +59,20 @@ uint32_t test_crc32c(const uint8_t *p, size_t n);
 
 void queue_init(struct fixture *f, struct ring *r, unsigned int engine, unsigned int queue,
 		uint64_t tx, uint64_t rx, uint32_t len);
-/* Write the next descriptor of a half; flags are FIRST, LAST, DMB */
+/* Writes the next descriptor of a half; flags are FIRST, LAST, DMB. */
 void push(struct fixture *f, struct ring *r, unsigned int half, uint64_t addr, uint32_t len,
 	  uint32_t flags);
 void doorbell(struct fixture *f, struct ring *r, unsigned int half, uint32_t count);
-/* One TX and one RX descriptor, rung */
+/* Writes one TX and one RX descriptor and rings their doorbells. */
 void copy(struct fixture *f, struct ring *r, uint64_t src, uint64_t dst, uint32_t len);
 uint32_t queue_reg(struct fixture *f, struct ring *r, unsigned int half, uint32_t reg);
-/* Did an error stop it */
+/* True if an error stopped the queue */
 bool queue_stopped(struct fixture *f, const struct ring *r);
 void settle(struct fixture *f);
-/* where the bytes of a device address are in this process: host arena or DRAM */
+/* The memory behind a device address in this process: the host arena or DRAM */
 uint8_t *mem(struct fixture *f, uint64_t addr);
 
-/* Seeded generator (xorshift64*) */
+/* A seeded generator (xorshift64*) */
 uint64_t rnd(uint64_t *state);
 void fixture_fill(uint8_t *p, size_t n, uint64_t seed);
 

@@ -10,7 +10,7 @@
 
 #define MOVED (1 << 20)
 
-/* Memories are the host's to move: here those that programs use */
+/* Memories are moved by the host; here those that programs use. */
 static void move_memories(struct ncore_chip *from, struct ncore_chip *to)
 {
 	uint64_t size, word;
@@ -37,7 +37,7 @@ static void move(struct fixture *f)
 	ck_assert_int_eq(ncore_chip_new(&config, &next), 0);
 	ncore_chip_pause(next);
 	ck_assert_int_eq(ncore_chip_load(next, buf, size, &reason), 0);
-	/* what was loaded saves the same */
+	/* a loaded state saves the same bytes */
 	ck_assert_int_eq(ncore_chip_save(next, &again, &again_size), 0);
 	ck_assert_uint_eq(size, again_size);
 	ck_assert_int_eq(memcmp(buf, again, size), 0);
@@ -51,7 +51,7 @@ static void move(struct fixture *f)
 
 static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_cond = PTHREAD_COND_INITIALIZER;
-static long gate_left = -1; /* accesses until it shuts; below 0: open */
+static long gate_left = -1; /* accesses until the gate shuts; below 0: it stays open */
 static bool gate_blocks;
 
 int gated_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write)
@@ -77,7 +77,7 @@ void gate_set(long left)
 	pthread_mutex_unlock(&gate_lock);
 }
 
-/* Until the lane stands at the gate; false: the chip has nothing left to do */
+/* Waits until the lane stands at the gate; false if the chip has nothing left to do. */
 static bool gate_wait(struct fixture *f)
 {
 	struct timespec end;
@@ -111,7 +111,7 @@ static void *pause_thread(void *arg)
 	return NULL;
 }
 
-/* Pause while the lane stands at the gate; true: it did not have the time to finish */
+/* Pauses while the lane stands at the gate; true if the lane did not finish before. */
 static bool pause_at_gate(struct fixture *f)
 {
 	struct pauser p = { .chip = f->chip };

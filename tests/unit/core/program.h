@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One chip as a test fixture, and programs for its cores: streams in host memory that queues fetch,
- * rings that they set off, notifications; for test_lanes.c and test_time.c.
+ * rings that they start, notifications; for test_lanes.c and test_time.c
  */
 #ifndef CORE_PROGRAM_H
 #define CORE_PROGRAM_H
@@ -64,7 +64,7 @@ static inline void notify_queue(unsigned int nc, unsigned int e, uint64_t base, 
 	apb_write(&f, regs + GEN(NQ_SIZE), size);
 }
 
-/* Queue e of the core's first DMA engine fetches engine e's program into its FIFO */
+/* Lets queue e of the core's first DMA engine fetch engine e's program into its FIFO. */
 static inline void fetch(unsigned int nc, unsigned int e, struct ring *q)
 {
 	uint64_t rings = HOST(0x400000 + e * 0x20000);
@@ -95,7 +95,7 @@ static inline void write_desc(uint8_t *ring, uint32_t i, uint64_t addr, uint32_t
 	put64(d + 8, addr);
 }
 
-/* Semaphore 31: what programs wait for at their start */
+/* Programs wait for semaphore 31 at their start. */
 static inline void emit_wait(unsigned int e, unsigned int semaphore, uint32_t value)
 {
 	emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,

@@ -13,7 +13,7 @@
 #define CHIPS 4
 
 static struct ncore_fabric *fabric;
-static struct fixture f[CHIPS]; /* own host memory each, one pool */
+static struct fixture f[CHIPS]; /* each has its own host memory; they share one pool */
 
 static void add_chip(unsigned int i)
 {
@@ -46,7 +46,7 @@ static void teardown(void)
 {
 	unsigned int i;
 
-	ncore_fabric_free(fabric); /* chips keep it: the order does not matter */
+	ncore_fabric_free(fabric); /* chips keep a reference, so the order does not matter */
 	for (i = CHIPS; i-- > 0;)
 		fixture_free(&f[i]);
 }
@@ -114,7 +114,7 @@ START_TEST(vanish)
 }
 END_TEST
 
-/* Where nobody is, a copy ends; it does not come back to the chip itself */
+/* A copy to where no chip is ends, and does not come back to the chip itself. */
 START_TEST(absent)
 {
 	struct ring q;
@@ -162,7 +162,10 @@ START_TEST(windows)
 }
 END_TEST
 
-/* Behind the end of a line, and where a neighbour was: the copy aborts, and goes nowhere else */
+/*
+ * Behind the end of a line, and where a neighbour was removed: the copy aborts and reaches nothing
+ * else.
+ */
 START_TEST(absent_neighbour)
 {
 	const uint64_t window = _i ? EAST : WEST;
@@ -184,8 +187,8 @@ START_TEST(absent_neighbour)
 END_TEST
 
 /*
- * What is not a neighbour's to give: a FIFO of it, a ring in its memory, and bytes of it for a
- * doorbell here, which would be rung with the links held
+ * What a queue must not reach of a neighbour: its FIFOs, a ring in its memory, and bytes of it for
+ * a doorbell here, which would be rung with the links' lock held
  */
 static const struct {
 	uint64_t ring, src, dst;
@@ -220,7 +223,7 @@ END_TEST
 
 /*
  * All chips copy to both neighbours and count their semaphores at once, while one of them is reset,
- * freed and made again: nothing hangs, and what was not disturbed arrived.
+ * freed and made again: nothing hangs, and undisturbed copies arrive.
  */
 #define COPIES 400
 
@@ -299,7 +302,7 @@ static void *mailbox_thread(void *arg)
 
 	put64(payload, (mine == &f[0] ? EAST : WEST) | STATUS);
 	for (i = 0; i < 500; i++) {
-		/* an answer either way: the value, or failure while the neighbour resets */
+		/* either answer is right: the value, or failure while the neighbour resets */
 		fwio_send(mine, NEURON_FWIO_CMD_READ, payload, 8);
 		if (i % 8 == 0) {
 			apb_write(mine, GEN(APB_MISC_RAM) + NEURON_MISC_RESET, 1);
@@ -323,7 +326,7 @@ START_TEST(crossed_mailboxes)
 }
 END_TEST
 
-/* With the guard on both sides a queue reaches a neighbour's cores of its own domain alone */
+/* With the guard on both sides a queue reaches only the cores of its own domain on a neighbour. */
 START_TEST(guarded)
 {
 	static const struct {
@@ -336,18 +339,18 @@ START_TEST(guarded)
 		{ EAST | 0x5000, true },
 		{ WEST | (GEN(TPB_BASE) + GEN(TPB_SIZE)), true }, /* no guard there */
 	};
-	const uint64_t ours = GEN(EXT);
+	const uint64_t ext = GEN(EXT);
 	struct ring q;
 
-	apb_write(&f[2], ours + GEN(GUARD_CORE)(0), 5);
-	apb_write(&f[2], ours + GEN(GUARD_CORE)(1), 6);
-	apb_write(&f[2], ours + NEURON_EXT_GUARD_CTRL, 1);
-	apb_write(&f[1], ours + GEN(GUARD_QUEUE)(0, 0), 5);
-	apb_write(&f[1], ours + NEURON_EXT_GUARD_CTRL, 1);
+	apb_write(&f[2], ext + GEN(GUARD_CORE)(0), 5);
+	apb_write(&f[2], ext + GEN(GUARD_CORE)(1), 6);
+	apb_write(&f[2], ext + NEURON_EXT_GUARD_CTRL, 1);
+	apb_write(&f[1], ext + GEN(GUARD_QUEUE)(0, 0), 5);
+	apb_write(&f[1], ext + NEURON_EXT_GUARD_CTRL, 1);
 	queue_init(&f[1], &q, 0, 0, 0x100000, 0x200000, 64);
 	copy(&f[1], &q, 0x300000, to[_i].addr, 4);
 	settle(&f[1]);
-	ck_assert_uint_eq(apb_read(&f[1], ours + GEN(DMA_STOPPED)(0)), !to[_i].fine);
+	ck_assert_uint_eq(apb_read(&f[1], ext + GEN(DMA_STOPPED)(0)), !to[_i].fine);
 }
 END_TEST
 

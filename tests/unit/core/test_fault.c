@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Faults on command, at the chip's registers: what each does, how often, to whom, and that the chip
- * is as before after the reset that docs/hardware.md (Faults) names for it.
+ * Fault injection at the chip's registers: what each fault does, how often, to whom, and that the
+ * chip is as before after the reset that docs/hardware.md (Faults) names for it
  */
 #include "chip_fixture.h"
 
@@ -26,7 +26,7 @@
 
 static struct fixture f;
 static struct ring q; /* the driver's copy queue of core 0 */
-static unsigned int errors; /* entries of the error queue that were looked at */
+static unsigned int errors; /* entries of the error queue that were read */
 
 static void nq_set(uint64_t group, uint32_t host, uint32_t size)
 {
@@ -36,7 +36,7 @@ static void nq_set(uint64_t group, uint32_t host, uint32_t size)
 	apb_write(&f, group + GEN(NQ_SIZE), size);
 }
 
-/* What a driver does after a reset */
+/* Does what a driver does after a reset. */
 static void bring_up(void)
 {
 	memset(f.host + ERRORS, 0, 1024);
@@ -64,7 +64,7 @@ static void teardown(void)
 	fixture_free(&f);
 }
 
-static int arm(const char *name, const char *spec)
+static int inject(const char *name, const char *spec)
 {
 	int fault = ncore_fault_find(name, strlen(name));
 
@@ -72,7 +72,7 @@ static int arm(const char *name, const char *spec)
 	return ncore_fault_set(f.chip, (enum ncore_fault)fault, spec);
 }
 
-static void armed_is(const char *name, const char *want)
+static void injected_is(const char *name, const char *want)
 {
 	char spec[NCORE_FAULT_SPEC_MAX];
 
@@ -80,7 +80,7 @@ static void armed_is(const char *name, const char *want)
 	ck_assert_str_eq(spec, want);
 }
 
-/* The code of the next entry in the error queue, 0 when there is none */
+/* Returns the code of the next entry in the error queue, 0 if there is none. */
 static unsigned int next_error(uint64_t *data)
 {
 	const uint8_t *e = f.host + ERRORS + errors * NEURON_NQ_ENTRY_SIZE;
@@ -98,7 +98,7 @@ static bool stopped(void)
 	return apb_read(&f, GEN(EXT) + GEN(DMA_STOPPED)(q.engine)) >> q.queue & 1;
 }
 
-/* 1024 bytes arrive, or none does */
+/* True if 1024 bytes arrived; otherwise none may have arrived. */
 static bool copied(uint64_t src, uint64_t dst)
 {
 	memset(f.host + DST, 0, 1024);
@@ -125,7 +125,10 @@ static uint64_t sensor(enum ncore_sensor s)
 	return ncore_sensor_get(f.chip, s);
 }
 
-/* The words a driver reads: low half uncorrected, high half corrected */
+/*
+ * Checks the words that a driver reads: the low half counts uncorrected errors, the high half
+ * corrected ones.
+ */
 static void ecc_words(uint32_t sram, uint32_t dram0, uint32_t dram1)
 {
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_ECC_SRAM), sram);
@@ -157,53 +160,62 @@ START_TEST(specifications)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		ck_assert_int_eq(arm("dma-abort", "5"), 0);
-		ck_assert_int_eq(arm("dma-abort", bad[i]), -EINVAL);
-		armed_is("dma-abort", "5");
+		ck_assert_int_eq(inject("dma-abort", "5"), 0);
+		ck_assert_int_eq(inject("dma-abort", bad[i]), -EINVAL);
+		injected_is("dma-abort", "5");
 	}
+
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		ck_assert_int_eq(arm("dma-abort", good[i]), 0);
-		armed_is("dma-abort", good[i]);
+		ck_assert_int_eq(inject("dma-abort", good[i]), 0);
+		injected_is("dma-abort", good[i]);
 	}
-	ck_assert_int_eq(arm("dma-abort", "0"), 0);
-	armed_is("dma-abort", "off");
-	ck_assert_int_eq(arm("dma-abort", "off"), 0);
-	ck_assert_int_eq(arm("link-east-down", "1"), -EINVAL);
-	ck_assert_int_eq(arm("link-east-down", "on"), 0);
-	armed_is("link-east-down", "on");
-	ck_assert_int_eq(arm("link-down", "1"), -EINVAL);
-	ck_assert_int_eq(arm("link-down", "on:port=99"), -EINVAL);
-	ck_assert_int_eq(arm("link-down", "on:port="), -EINVAL);
-	ck_assert_int_eq(arm("link-down", "on:port=1x"), -EINVAL);
-	ck_assert_int_eq(arm("link-down", "on:port=1"), 0);
-	armed_is("link-down", "on:port=1");
-	ck_assert_int_eq(arm("link-down", "on"), 0);
-	armed_is("link-down", "on");
-	ck_assert_int_eq(arm("power-reading", "65536"), -EINVAL);
-	ck_assert_int_eq(arm("power-reading", "65535"), 0);
-	armed_is("power-reading", "65535");
+
+	ck_assert_int_eq(inject("dma-abort", "0"), 0);
+	injected_is("dma-abort", "off");
+	ck_assert_int_eq(inject("dma-abort", "off"), 0);
+
+	ck_assert_int_eq(inject("link-east-down", "1"), -EINVAL);
+	ck_assert_int_eq(inject("link-east-down", "on"), 0);
+	injected_is("link-east-down", "on");
+
+	ck_assert_int_eq(inject("link-down", "1"), -EINVAL);
+	ck_assert_int_eq(inject("link-down", "on:port=99"), -EINVAL);
+	ck_assert_int_eq(inject("link-down", "on:port="), -EINVAL);
+	ck_assert_int_eq(inject("link-down", "on:port=1x"), -EINVAL);
+	ck_assert_int_eq(inject("link-down", "on:port=1"), 0);
+	injected_is("link-down", "on:port=1");
+	ck_assert_int_eq(inject("link-down", "on"), 0);
+	injected_is("link-down", "on");
+
+	ck_assert_int_eq(inject("power-reading", "65536"), -EINVAL);
+	ck_assert_int_eq(inject("power-reading", "65535"), 0);
+	injected_is("power-reading", "65535");
+
 	ck_assert_int_eq(ncore_fault_find("nothing", 7), -ENOENT);
 	ck_assert_int_eq(ncore_fault_set(f.chip, NCORE_FAULT_COUNT, "1"), -EINVAL);
 }
 END_TEST
 
-/* Counts, what passes first, and filters: exactly the occasions that were asked for */
+/*
+ * Counts, skipped occasions and filters: a fault strikes exactly on the occasions that were asked
+ * for.
+ */
 START_TEST(occasions)
 {
-	ck_assert_int_eq(arm("dma-abort", "1:after=3"), 0);
-	ck_assert(works()); /* two descriptors */
-	armed_is("dma-abort", "1:after=1");
+	ck_assert_int_eq(inject("dma-abort", "1:after=3"), 0);
+	ck_assert(works()); /* two descriptors are skipped */
+	injected_is("dma-abort", "1:after=1");
 	ck_assert(copied(HOST(SRC), HOST(DST)));
 	ck_assert(!copied(HOST(SRC), HOST(DST)));
-	armed_is("dma-abort", "off");
+	injected_is("dma-abort", "off");
 	ck_assert_uint_eq(ncore_fault_fired(f.chip, NCORE_FAULT_DMA_ABORT), 1);
 	bring_up();
-	ck_assert_int_eq(arm("dma-abort", "always:core=1"), 0);
+	ck_assert_int_eq(inject("dma-abort", "always:core=1"), 0);
 	ck_assert(works());
-	ck_assert_int_eq(arm("dma-abort", "always:queue=program"), 0);
+	ck_assert_int_eq(inject("dma-abort", "always:queue=program"), 0);
 	ck_assert(works());
-	armed_is("dma-abort", "always:queue=program");
-	ck_assert_int_eq(arm("dma-abort", "1:core=0:queue=copy"), 0);
+	injected_is("dma-abort", "always:queue=program");
+	ck_assert_int_eq(inject("dma-abort", "1:core=0:queue=copy"), 0);
 	ck_assert(!copied(HOST(SRC), HOST(DST)));
 }
 END_TEST
@@ -212,7 +224,7 @@ START_TEST(dma_abort)
 {
 	uint64_t data;
 
-	ck_assert_int_eq(arm("dma-abort", "1"), 0);
+	ck_assert_int_eq(inject("dma-abort", "1"), 0);
 	ck_assert(!copied(HOST(SRC), HOST(DST)));
 	ck_assert(stopped());
 	ck_assert_uint_eq(next_error(&data), NEURON_NERR_DMA_ABORT);
@@ -227,7 +239,7 @@ END_TEST
 
 START_TEST(dma_hang)
 {
-	ck_assert_int_eq(arm("dma-hang", "1"), 0);
+	ck_assert_int_eq(inject("dma-hang", "1"), 0);
 	ck_assert(!copied(HOST(SRC), HOST(DST)));
 	ck_assert(!stopped());
 	ck_assert_uint_eq(next_error(NULL), 0);
@@ -246,15 +258,15 @@ START_TEST(dram_ecc)
 
 	copy(&f, &q, HOST(SRC), GEN(DRAM1_BASE), 1024);
 	copy(&f, &q, HOST(SRC), 0x0, 1024);
-	ck_assert_int_eq(arm("dram-ecc-corrected", "3"), 0);
-	/* what does not read DRAM is no occasion */
+	ck_assert_int_eq(inject("dram-ecc-corrected", "3"), 0);
+	/* a copy that does not read DRAM is no occasion */
 	ck_assert(copied(HOST(SRC), HOST(DST)));
 	ck_assert(copied(GEN(DRAM1_BASE), HOST(DST)));
 	ck_assert(copied(0, HOST(DST)));
 	ck_assert(copied(0, HOST(DST)));
 	ck_assert(copied(0, HOST(DST)));
 	ecc_words(0, 2u << 16, 1u << 16);
-	ck_assert_int_eq(arm("dram-ecc-uncorrected", "1"), 0);
+	ck_assert_int_eq(inject("dram-ecc-uncorrected", "1"), 0);
 	ck_assert(!copied(GEN(DRAM1_BASE), HOST(DST)));
 	ck_assert(stopped());
 	ck_assert_uint_eq(next_error(&data), NEURON_NERR_DRAM_UE);
@@ -263,10 +275,10 @@ START_TEST(dram_ecc)
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_DEVICE), 0);
 	bring_up();
 	ck_assert(works());
-	/* a reset does not forget what the memory has been through, and counts end at their width */
+	/* a reset does not clear the memory's error counts, which end at their width */
 	ecc_words(0, 2u << 16, 1u << 16 | 1);
 	ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM(0, 0), 0xffff);
-	ck_assert_int_eq(arm("dram-ecc-corrected", "1"), 0);
+	ck_assert_int_eq(inject("dram-ecc-corrected", "1"), 0);
 	ck_assert(works());
 	ck_assert_uint_eq(sensor(NCORE_SENSOR_DRAM(0, 0)), 0xffff);
 }
@@ -275,10 +287,10 @@ END_TEST
 START_TEST(sram_ecc_dma)
 {
 	copy(&f, &q, HOST(SRC), CORE0, 1024);
-	ck_assert_int_eq(arm("sram-ecc-corrected", "1"), 0);
+	ck_assert_int_eq(inject("sram-ecc-corrected", "1"), 0);
 	ck_assert(copied(CORE0, HOST(DST)));
 	ecc_words(1u << 16, 0, 0);
-	ck_assert_int_eq(arm("sram-ecc-uncorrected", "1"), 0);
+	ck_assert_int_eq(inject("sram-ecc-uncorrected", "1"), 0);
 	ck_assert(!copied(CORE0, HOST(DST)));
 	ck_assert_uint_eq(next_error(NULL), NEURON_NERR_SRAM_UE);
 	ecc_words(1u << 16 | 1, 0, 0);
@@ -314,14 +326,14 @@ START_TEST(sram_ecc_engine)
 	};
 	uint64_t data;
 
-	ck_assert_int_eq(arm("sram-ecc-uncorrected", "1"), 0);
-	run_notify(); /* reads no memory */
+	ck_assert_int_eq(inject("sram-ecc-uncorrected", "1"), 0);
+	run_notify(); /* a notification reads no memory */
 	ck_assert(noted(0));
 	run_insn(NEURON_ENG_POOL, &clear);
 	ck_assert_uint_eq(next_error(&data), NEURON_NERR_SRAM_UE);
 	ck_assert_uint_eq(data, NEURON_OP_MEMSET);
 	ecc_words(1, 0, 0);
-	/* the engine has stopped, the others have not */
+	/* this engine has stopped, the others have not */
 	run_insn(NEURON_ENG_POOL, &(struct neuron_insn){ .opcode = NEURON_OP_NOTIFY });
 	run_notify();
 	ck_assert(noted(1));
@@ -333,7 +345,7 @@ END_TEST
 
 START_TEST(engine_hang)
 {
-	ck_assert_int_eq(arm("engine-hang", "1:core=0"), 0);
+	ck_assert_int_eq(inject("engine-hang", "1:core=0"), 0);
 	run_notify();
 	ck_assert(!noted(0));
 	ck_assert_uint_eq(next_error(NULL), 0);
@@ -348,7 +360,7 @@ END_TEST
 
 START_TEST(nq_overflow)
 {
-	ck_assert_int_eq(arm("nq-overflow", "1"), 0);
+	ck_assert_int_eq(inject("nq-overflow", "1"), 0);
 	run_notify();
 	ck_assert(!noted(0));
 	ck_assert_uint_eq(next_error(NULL), NEURON_NERR_NQ_OVERFLOW);
@@ -364,7 +376,7 @@ START_TEST(mailbox)
 
 	put64(payload, STATUS);
 	put64(payload + 8, STATUS);
-	ck_assert_int_eq(arm("mailbox-silence", "1"), 0);
+	ck_assert_int_eq(inject("mailbox-silence", "1"), 0);
 	put32(f.host + FWIO_RESP, 0);
 	put64(f.host + FWIO_REQ + 8, STATUS);
 	f.host[FWIO_REQ] = 9;
@@ -377,11 +389,11 @@ START_TEST(mailbox)
 	ck_assert_uint_eq(get32(f.host + FWIO_RESP), 0);
 	fwio_ring(&f);
 	ck_assert_uint_eq(f.host[FWIO_RESP], 9);
-	ck_assert_int_eq(arm("mailbox-bad-crc", "1"), 0);
+	ck_assert_int_eq(inject("mailbox-bad-crc", "1"), 0);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 16), NEURON_FWIO_FAIL);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 16), NEURON_FWIO_OK);
 	ck_assert_uint_eq(get32(f.host + FWIO_RESP) >> 16, 12);
-	ck_assert_int_eq(arm("mailbox-short", "1"), 0);
+	ck_assert_int_eq(inject("mailbox-short", "1"), 0);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 16), NEURON_FWIO_OK);
 	ck_assert_uint_eq(get32(f.host + FWIO_RESP) >> 16, 8);
 }
@@ -392,10 +404,10 @@ START_TEST(reset_hang)
 	void *state;
 	size_t size;
 
-	ck_assert_int_eq(arm("reset-hang", "2"), 0);
+	ck_assert_int_eq(inject("reset-hang", "2"), 0);
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_DEVICE), NEURON_MISC_RESET_DEVICE);
 	ck_assert_uint_eq(fwio_read(&f, STATUS), 0);
-	/* a chip whose reset hangs is saved and loaded as such */
+	/* a chip whose reset hangs is saved and loaded in that state */
 	ncore_chip_pause(f.chip);
 	ck_assert_int_eq(ncore_chip_save(f.chip, &state, &size), 0);
 	ncore_chip_resume(f.chip);
@@ -409,15 +421,15 @@ START_TEST(reset_hang)
 	ncore_chip_resume(f.chip);
 	free(state);
 	ck_assert_uint_eq(fwio_read(&f, STATUS), 0);
-	armed_is("reset-hang", "off"); /* what is armed is not part of the state */
+	injected_is("reset-hang", "off"); /* injected faults are not part of the state */
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_DEVICE), 0);
 	bring_up();
 	ck_assert(works());
-	/* of cores: they keep what they have */
-	ck_assert_int_eq(arm("reset-hang", "always"), 0);
+	/* cores keep what they have */
+	ck_assert_int_eq(inject("reset-hang", "always"), 0);
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_TPB), NEURON_MISC_RESET_TPB);
 	ck_assert_uint_eq(fwio_read(&f, STATUS), NEURON_MISC_FW_STATUS_READY);
-	ck_assert_int_eq(arm("reset-hang", "off"), 0);
+	ck_assert_int_eq(inject("reset-hang", "off"), 0);
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_TPB), 0);
 }
 END_TEST
@@ -429,14 +441,14 @@ START_TEST(power)
 	ncore_sensor_set(f.chip, NCORE_SENSOR_POWER_BP, 1234);
 	a = fwio_read(&f, MISC_DEV + NEURON_MISC_POWER(0));
 	ck_assert_uint_eq(a & 0xffff, 1234);
-	ck_assert_int_eq(arm("power-reading", "54321"), 0);
+	ck_assert_int_eq(inject("power-reading", "54321"), 0);
 	b = fwio_read(&f, MISC_DEV + NEURON_MISC_POWER(0));
 	ck_assert_uint_eq(b & 0xffff, 54321);
 	ck_assert_uint_eq(b >> 16, (a >> 16) + 1);
-	ck_assert_int_eq(arm("power-stale", "on"), 0);
+	ck_assert_int_eq(inject("power-stale", "on"), 0);
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_POWER(0)), b);
-	ck_assert_int_eq(arm("power-stale", "off"), 0);
-	ck_assert_int_eq(arm("power-reading", "off"), 0);
+	ck_assert_int_eq(inject("power-stale", "off"), 0);
+	ck_assert_int_eq(inject("power-reading", "off"), 0);
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_POWER(0)),
 			  ((b >> 16) + 1) << 16 | 1234);
 }
@@ -457,16 +469,19 @@ START_TEST(link_down)
 	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
 	config.slot = 1;
 	ck_assert_int_eq(ncore_chip_new(&config, &other), 0);
+
 	put64(addr, GEN(WINDOW_EAST) | STATUS);
 	ck_assert_uint_eq(fwio_read(&f, STATUS), up | NEURON_MISC_FW_STATUS_EAST);
-	ck_assert_int_eq(arm("link-west-down", "on"), 0); /* there is none */
+	ck_assert_int_eq(inject("link-west-down", "on"), 0); /* this end of the line has no link */
 	ck_assert_uint_eq(fwio_read(&f, STATUS), up | NEURON_MISC_FW_STATUS_EAST);
+
 	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_WEST_DOWN, "on"), 0);
 	ck_assert_uint_eq(fwio_read(&f, STATUS), up);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, addr, 8), NEURON_FWIO_FAIL);
 	ck_assert_uint_eq(ncore_mmio_read(other, 0, MISC + NEURON_MISC_FW_STATUS, 4), up);
 	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_WEST_DOWN, "off"), 0);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, addr, 8), NEURON_FWIO_OK);
+
 	/* the same by the port's number */
 	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_DOWN, "on:port=0"), 0);
 	ck_assert_uint_eq(fwio_read(&f, STATUS), up | NEURON_MISC_FW_STATUS_EAST);
@@ -474,10 +489,12 @@ START_TEST(link_down)
 	ck_assert_uint_eq(fwio_read(&f, STATUS), up);
 	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_DOWN, "off"), 0);
 	ck_assert_uint_eq(fwio_read(&f, STATUS), up | NEURON_MISC_FW_STATUS_EAST);
-	ck_assert_int_eq(arm("link-east-down", "on"), 0);
+
+	ck_assert_int_eq(inject("link-east-down", "on"), 0);
 	ck_assert_uint_eq(ncore_mmio_read(other, 0, MISC + NEURON_MISC_FW_STATUS, 4), up);
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_DEVICE), 0); /* a reset repairs no cable */
 	ck_assert_uint_eq(fwio_read(&f, STATUS), up);
+
 	ncore_chip_free(other);
 	ncore_chip_free(f.chip);
 	ncore_fabric_free(fabric);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The guard: what queues and cores of a domain reach, and what they do not (docs/hardware.md, The
- * guard). The table is put together by hand in the host's memory.
+ * guard). The table is built by hand in the host's memory.
  */
 #include "chip_fixture.h"
 
@@ -20,7 +20,7 @@
 #define RX 0x101000
 #define SRC 0x200000
 #define DST 0x300000
-#define OTHERS 0x400000 /* memory of somebody else */
+#define OTHERS 0x400000 /* memory of another domain */
 #define ERRORS 0x500000 /* error queues, a page a core */
 #define MINE 5
 #define THEIRS 6
@@ -37,14 +37,14 @@ static void grant(uint64_t addr, uint64_t size, uint8_t domain)
 	memset(f.host + LEAF + addr / PAGE, domain, size / PAGE);
 }
 
-static void ours(uint32_t rel, uint32_t value)
+static void ext_write(uint32_t rel, uint32_t value)
 {
 	apb_write(&f, OURS + rel, value);
 }
 
 static void fence(void)
 {
-	ours(NEURON_EXT_GUARD_FENCE, 1);
+	ext_write(NEURON_EXT_GUARD_FENCE, 1);
 }
 
 static void error_queue(unsigned int nc, uint64_t base)
@@ -70,14 +70,14 @@ static void guard_on(void)
 	grant(ERRORS, PAGE, MINE);
 	grant(ERRORS + PAGE, PAGE, THEIRS);
 	grant(OTHERS, 64 * PAGE, THEIRS);
-	ours(NEURON_EXT_GUARD_ROOT_LO, ROOT);
-	ours(NEURON_EXT_GUARD_ROOT_HI, 0);
-	ours(GEN(GUARD_CORE)(0), MINE);
-	ours(GEN(GUARD_CORE)(1), THEIRS);
+	ext_write(NEURON_EXT_GUARD_ROOT_LO, ROOT);
+	ext_write(NEURON_EXT_GUARD_ROOT_HI, 0);
+	ext_write(GEN(GUARD_CORE)(0), MINE);
+	ext_write(GEN(GUARD_CORE)(1), THEIRS);
 	for (i = 0; i < 8; i++)
-		ours(GEN(GUARD_QUEUE)(0, i), MINE);
-	ours(GEN(GUARD_QUEUE)(3, 0), THEIRS);
-	ours(NEURON_EXT_GUARD_CTRL, 1);
+		ext_write(GEN(GUARD_QUEUE)(0, i), MINE);
+	ext_write(GEN(GUARD_QUEUE)(3, 0), THEIRS);
+	ext_write(NEURON_EXT_GUARD_CTRL, 1);
 }
 
 static void setup(void)
@@ -103,7 +103,7 @@ static bool stopped(unsigned int eng, unsigned int queue)
 	return apb_read(&f, OURS + GEN(DMA_STOPPED)(eng)) >> queue & 1;
 }
 
-/* The queue stopped, its core's error queue says where */
+/* Checks that the queue stopped and its core's error queue says at which address. */
 static void check_abort(uint64_t addr)
 {
 	const uint8_t *e = f.host + ERRORS;
@@ -144,7 +144,7 @@ START_TEST(own_memory)
 {
 	guard_on();
 	copy(&f, &r, HOST(SRC + 100), HOST(DST + 200), 0);
-	copy(&f, &r, HOST(SRC), 0x1000, PAGE); /* DRAM is everybody's */
+	copy(&f, &r, HOST(SRC), 0x1000, PAGE); /* all domains may use DRAM */
 	copy(&f, &r, 0x1000, HOST(DST + 63 * PAGE), PAGE);
 	check_fine();
 	ck_assert_uint_eq(f.host[DST + 200 + 0xffff], 0x11);
@@ -153,7 +153,10 @@ START_TEST(own_memory)
 }
 END_TEST
 
-/* Nobody's, somebody else's, the table itself, and addresses where the table has nothing */
+/*
+ * Pages of no domain, of another domain, of the table itself, and addresses for which the table has
+ * no entry
+ */
 static const uint64_t foreign[] = { OTHERS,	0x600000,   ROOT,	   LEAF,
 				    1ull << 33, 1ull << 25, 0x3ffffffff000 };
 
@@ -206,24 +209,24 @@ END_TEST
 START_TEST(special_domains)
 {
 	guard_on();
-	ours(GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_HOST);
+	ext_write(GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_HOST);
 	copy(&f, &r, HOST(OTHERS), HOST(0x600000), 64);
 	check_fine();
 	ck_assert_uint_eq(f.host[0x600000], 0x66);
-	ours(GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_NONE);
+	ext_write(GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_NONE);
 	copy(&f, &r, HOST(SRC), HOST(DST), 64);
 	check_abort(HOST(TX + NEURON_UDMA_DESC_SIZE));
 }
 END_TEST
 
-/* What belongs to nobody is not reached by a queue that belongs to nobody either */
+/* A queue without a domain does not reach pages without a domain either. */
 static const uint64_t nobodys[] = { HOST(TX), TX, CORE(2) };
 
 START_TEST(nobody)
 {
 	guard_on();
 	grant(TX, 2 * PAGE, NEURON_GUARD_NONE);
-	ours(GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_NONE);
+	ext_write(GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_NONE);
 	queue_init(&f, &r, 0, 0, nobodys[_i], nobodys[_i], LEN);
 	doorbell(&f, &r, 1, 1);
 	doorbell(&f, &r, 0, 1);
@@ -246,7 +249,7 @@ START_TEST(hole_in_the_table)
 }
 END_TEST
 
-/* What is taken away is no longer reached once the fence is written */
+/* Pages that are taken away are no longer reached once the fence is written. */
 START_TEST(revoked)
 {
 	guard_on();
@@ -260,7 +263,7 @@ START_TEST(revoked)
 }
 END_TEST
 
-/* Registers, FIFOs and memories of cores: the own domain's */
+/* Registers, FIFOs and memories of cores can be reached by the core's own domain. */
 static const struct {
 	uint64_t dst;
 	uint32_t len;
@@ -335,7 +338,10 @@ static void feed(const struct neuron_insn *insn, unsigned int n)
 	copy(&f, &r, HOST(SRC), CORE(0) + GEN(TPB_FIFO)(0), 64 * n);
 }
 
-/* An instruction's writes: the same registers. The value of semaphore 9 tells whether it came */
+/*
+ * An instruction writes the same registers. The value of semaphore 9 shows whether the write
+ * arrived.
+ */
 START_TEST(instructions)
 {
 	static const uint64_t addr[] = { SEM_INC(0, 9), SEM_INC(1, 9), DOORBELL(3, 0) };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest gone mad: seeded random register writes, descriptors, rings, notification queues, FIFOs
- * and resets on two linked chips, from four threads. The oracle is the sanitizer, the guards around
- * host memory, and that the chips still work after a reset.
+ * A guest that does anything: seeded random register writes, descriptors, rings, notification
+ * queues, FIFOs and resets on two linked chips, from four threads. The oracle is the sanitizer, the
+ * guards around host memory, and that the chips still work after a reset.
  */
 #include "chip_fixture.h"
 #include "neuron/isa/isa.h"
@@ -44,7 +44,7 @@ static uint64_t pick(uint64_t *s, const uint64_t *v, size_t n)
 	return v[rnd(s) % n];
 }
 
-/* An address that is interesting more often than not */
+/* Chooses an address that is interesting more often than not. */
 static uint64_t some_address(uint64_t *s)
 {
 	static const uint64_t base[] = {
@@ -89,7 +89,10 @@ static uint64_t some_address(uint64_t *s)
 	return a | pick(s, window, sizeof(window) / sizeof(window[0]));
 }
 
-/* One that works, so that queues live long enough to do harm; pos aligned for FIFOs and words */
+/*
+ * Chooses a valid address, so that queues live long enough to do harm; pos is aligned for FIFOs and
+ * words.
+ */
 static uint64_t good_address(uint64_t *s)
 {
 	static const uint64_t base[] = {
@@ -107,7 +110,7 @@ static uint64_t good_address(uint64_t *s)
 	return pick(s, base, sizeof(base) / sizeof(base[0])) + rnd(s) % 128 * 64;
 }
 
-/* Fill a ring area with descriptors of a random sort; ring ids mostly right for the first lap */
+/* Fills a ring area with random descriptors; most ring ids are right for the first lap. */
 static void some_descriptors(struct fixture *x, uint64_t *s, uint32_t at)
 {
 	unsigned int i;
@@ -177,7 +180,7 @@ static void some_window(struct fixture *x, uint64_t *s)
 	ncore_mmio_read(x->chip, NEURON_BAR_AXI, off, 1u << rnd(s) % 4);
 }
 
-#define THREADS 4 /* two a chip: their register writes interleave */
+#define THREADS 4 /* two for each chip, so that their register writes interleave */
 
 static unsigned int number[THREADS];
 
@@ -187,7 +190,7 @@ static void *mad(void *arg)
 	struct fixture *x = &f[me % 2];
 	uint64_t s = 0x9e3779b97f4a7c15ull * (me + 1);
 
-	/* programs of a sort: mostly NOP, some of another opcode or none */
+	/* random programs: mostly NOP, some of another opcode or of none */
 	for (i = 0; i < 0x10000; i += 64)
 		x->host[0x600000 + i] = rnd(&s) % 256 ? NEURON_OP_NOP : (uint8_t)(rnd(&s) % 0x40);
 	for (i = 0; i < STEPS; i++) {

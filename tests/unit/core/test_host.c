@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a chip asks of its host: memories, trace, interrupts; registers of ours; window accesses. */
+/*
+ * What a chip asks of its host: memories, trace, interrupts; the emulator's own registers; accesses
+ * through windows
+ */
 #include "chip_fixture.h"
 
 #include <errno.h>
@@ -95,7 +98,7 @@ static void teardown(void)
 	ck_assert_uint_eq(freed, allocated);
 }
 
-/* what a memory's file really holds */
+/* The blocks that a memory's file really has */
 static uint64_t blocks(unsigned int i)
 {
 	struct stat st;
@@ -123,7 +126,7 @@ START_TEST(memories)
 	copy(&f, &q, GEN(DRAM1_BASE) + 0xffff0000, GEN(TPB_BASE) + GEN(SBUF_PART_SIZE) - 16, 0);
 	ck_assert_uint_eq(mems[0].ptr[(8ull << 30) - 1], 0x5a);
 	ck_assert_uint_eq(mems[0].dirty, 0x10000);
-	ck_assert_uint_eq(mems[1].dirty, 16); /* then there is nothing behind the partition */
+	ck_assert_uint_eq(mems[1].dirty, 16); /* nothing lies behind the partition then */
 	ck_assert_uint_ge(blocks(0), 0x10000);
 	ncore_chip_reset(f.chip, NCORE_RESET_POWER);
 	ck_assert_uint_eq(blocks(0), 0);
@@ -133,7 +136,7 @@ START_TEST(memories)
 }
 END_TEST
 
-/* What instructions write is said before anybody saves it */
+/* Memory that instructions write is reported before it can be saved. */
 START_TEST(instructions_dirty)
 {
 	const struct neuron_insn memset7 = {
@@ -232,21 +235,21 @@ END_TEST
 
 START_TEST(our_registers)
 {
-	uint64_t ours = GEN(EXT);
+	uint64_t ext = GEN(EXT);
 	uint32_t errors;
 
 	fixture_new_chip(&f);
-	ck_assert_uint_eq(apb_read(&f, ours + NEURON_EXT_ISA_VERSION), GEN(ISA));
-	ck_assert_uint_eq(apb_read(&f, ours + NEURON_EXT_SBUF_SIZE),
+	ck_assert_uint_eq(apb_read(&f, ext + NEURON_EXT_ISA_VERSION), GEN(ISA));
+	ck_assert_uint_eq(apb_read(&f, ext + NEURON_EXT_SBUF_SIZE),
 			  NEURON_PARTITIONS * GEN(SBUF_PART_SIZE));
-	ck_assert_uint_eq(apb_read(&f, ours + NEURON_EXT_GUEST_ERRORS), 0);
-	apb_write(&f, ours + NEURON_EXT_ISA_VERSION, 7); /* read-only */
+	ck_assert_uint_eq(apb_read(&f, ext + NEURON_EXT_GUEST_ERRORS), 0);
+	apb_write(&f, ext + NEURON_EXT_ISA_VERSION, 7); /* read-only */
 	apb_write(&f, GEN(BAR0_SIZE) - 0x1000, 1); /* nothing there */
 	ncore_mmio_write(f.chip, 0, MISC, 2, 1); /* half a word */
-	errors = apb_read(&f, ours + NEURON_EXT_GUEST_ERRORS);
+	errors = apb_read(&f, ext + NEURON_EXT_GUEST_ERRORS);
 	ck_assert_uint_eq(errors, 3);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 3);
-	ck_assert_uint_eq(apb_read(&f, ours + NEURON_EXT_ISA_VERSION), GEN(ISA));
+	ck_assert_uint_eq(apb_read(&f, ext + NEURON_EXT_ISA_VERSION), GEN(ISA));
 }
 END_TEST
 

@@ -25,7 +25,7 @@ static void error_queue(unsigned int nc)
 	apb_write(&f, regs + GEN(NQ_SIZE), NQ_SIZE);
 }
 
-/* One entry into the core's error queue: an instruction FIFO cannot be written by the host */
+/* Makes one entry in the core's error queue: the host may not write an instruction FIFO. */
 static void make_entry(unsigned int nc)
 {
 	ncore_mmio_write(f.chip, NEURON_BAR_AXI, nc * GEN(TPB_SIZE) + GEN(TPB_FIFO)(0), 4, 1);
@@ -56,7 +56,7 @@ static void teardown(void)
 	fixture_free(&f);
 }
 
-/* A host that never arms, as the public driver, is never interrupted; entries are counted */
+/* A host that never arms, like the public driver, is never interrupted; entries are counted. */
 START_TEST(silent)
 {
 	make_entry(LAST);
@@ -103,7 +103,7 @@ START_TEST(late)
 }
 END_TEST
 
-/* An entry that is dropped, or has no queue, is none */
+/* An entry that is dropped, or that has no queue, is not counted. */
 START_TEST(dropped)
 {
 	const uint64_t regs = GEN(APB_PUTILS)(0) + GEN(NQ_ERROR_REGS);
@@ -112,7 +112,7 @@ START_TEST(dropped)
 	apb_write(&f, regs + GEN(NQ_HEAD), 0);
 	make_entry(0);
 	arm(0, entries(0));
-	make_entry(0); /* two slots, one is kept free */
+	make_entry(0); /* two slots, one of which stays free */
 	ck_assert_uint_eq(entries(0), 1);
 	apb_write(&f, regs + GEN(NQ_SIZE), 0);
 	make_entry(0);
@@ -121,7 +121,10 @@ START_TEST(dropped)
 }
 END_TEST
 
-/* A reset of the device keeps count and arming: somebody may wait. That of the function does not */
+/*
+ * A reset of the device keeps count and arming, because somebody may be waiting; a reset of the
+ * function does not.
+ */
 START_TEST(reset)
 {
 	make_entry(1);

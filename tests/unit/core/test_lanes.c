@@ -11,7 +11,7 @@
 
 #include "moving.h"
 
-/* Anew, with the gate of moving.h in the host's memory */
+/* A new chip with the gate of moving.h in the host's memory */
 static void setup_gated(void)
 {
 	fixture_free(&f);
@@ -52,7 +52,10 @@ START_TEST(fetch_long)
 }
 END_TEST
 
-/* A small notify queue: phases 1, 2, 1, ...; full queues drop and say so; in device memory too */
+/*
+ * A small notify queue: phases 1, 2, 1, ...; a full queue drops entries and reports that; in device
+ * memory too.
+ */
 START_TEST(notify_wrap)
 {
 	const uint64_t err = GEN(APB_PUTILS)(0) + GEN(NQ_ERROR_REGS);
@@ -64,30 +67,35 @@ START_TEST(notify_wrap)
 	apb_write(&f, err + GEN(NQ_SIZE), 4096); /* base high 0: in DRAM */
 	notify_queue(0, 0, HOST(NOTIFY), 8 * 32);
 	emit_start(0);
+
 	for (i = 0; i < 20; i++)
 		emit_notify(0, i);
 	fetch(0, 0, &q);
 	settle(&f);
-	/* nobody wrote the head: 20 entries in 8 places, laps 0, 1, 2 */
+
+	/* nobody wrote the head: 20 entries in 8 slots, laps 0, 1, 2 */
 	for (i = 0; i < 8; i++) {
 		ck_assert_uint_eq(get32(entry(0, i) + NEURON_NQ_ENTRY_ID), i < 4 ? 16 + i : 8 + i);
 		ck_assert_uint_eq(get32(entry(0, i) + NEURON_NQ_ENTRY_PHASE), i < 4 ? 1 : 2);
 	}
-	/* from here on the consumer says where it is: place 4 is next for both */
+
+	/* from here on the consumer writes the head: slot 4 is next for both */
 	apb_write(&f, regs + GEN(NQ_HEAD), 4);
 	prog_len[0] = 0;
 	for (i = 0; i < 20; i++)
 		emit_notify(0, 100 + i);
 	fetch(0, 0, &q);
 	settle(&f);
-	for (i = 0; i < 7; i++) /* one place stays free */
+
+	for (i = 0; i < 7; i++) /* one slot stays free */
 		ck_assert_uint_eq(get32(entry(0, (4 + i) % 8) + NEURON_NQ_ENTRY_ID), 100 + i);
 	dropped = apb_read(&f, GEN(EXT) + GEN(NQ_OVERFLOWS)(0));
 	ck_assert_uint_eq(dropped, 13);
 	ck_assert_uint_eq(get32(mem(&f, 0x900000)) >> 16, NEURON_NERR_NQ_OVERFLOW);
 	ck_assert_uint_eq(get32(mem(&f, 0x900000 + 28)), 1);
-	ck_assert_uint_eq(get32(mem(&f, 0x900020 + 28)), 0); /* said once */
-	/* room again */
+	ck_assert_uint_eq(get32(mem(&f, 0x900020 + 28)), 0); /* reported once */
+
+	/* there is room again */
 	apb_write(&f, regs + GEN(NQ_HEAD), 3);
 	prog_len[0] = 0;
 	emit_notify(0, 200);
@@ -97,7 +105,7 @@ START_TEST(notify_wrap)
 }
 END_TEST
 
-/* What the host polls, an entry's phase, is a write of its own behind the rest of the entry */
+/* The phase of an entry, which the host polls, is written by itself after the rest of the entry. */
 static struct {
 	uint64_t addr, len;
 } nq_writes[4];
@@ -176,13 +184,16 @@ static void racy_program(struct ring fetchq[4])
 			write_desc(mem(&f, rings + 0x10000), i + 2,
 				   CORE(0) + GEN(TPB_SEM_INC) + 4 * e, 4, false);
 		}
+
 		notify_queue(0, e, HOST(NOTIFY + e * NOTIFY_SIZE), NOTIFY_SIZE);
 		prog_len[e] = 0;
 		emit_start(e);
+
 		emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
 					       .wait = NEURON_WAIT_SEM_GE,
 					       .wait_index = 31,
 					       .wait_value = 1 });
+
 		for (i = 0; i < ROUNDS; i++) {
 			emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_WRITE,
 						       .write = { { tail_inc(1, e, true), 3 },
@@ -195,6 +206,7 @@ static void racy_program(struct ring fetchq[4])
 							       .wait_value = i + 1 });
 			emit_notify(e, i);
 		}
+
 		emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
 					       .wait = NEURON_WAIT_SEM_EQ,
 					       .wait_index = (uint8_t)e,
@@ -202,6 +214,7 @@ static void racy_program(struct ring fetchq[4])
 		emit_notify(e, 9999);
 		fetch(0, e, &fetchq[e]);
 	}
+
 	for (i = 0; i < 4 * 4096; i++)
 		f.host[0x600000 + i] = (uint8_t)(i * 7 + i / 4096);
 	settle(&f); /* FIFOs are full, everyone waits for semaphore 31 */
@@ -234,7 +247,10 @@ static uint64_t racy_result(void)
 	return h;
 }
 
-/* When an engine has counted k times behind so many instructions; each takes what the least costs */
+/*
+ * The time at which an engine has counted k times after a number of instructions, each of the least
+ * cost
+ */
 static uint64_t counted(unsigned int e, unsigned int before, unsigned int k)
 {
 	const struct neuron_target *target = GEN_CHIP.target;
@@ -244,7 +260,7 @@ static uint64_t counted(unsigned int e, unsigned int before, unsigned int k)
 
 /*
  * Each engine counts a semaphore, and a queue that SP rings copies their counts again and again:
- * each time it finds what they are at its own time, whoever is ahead.
+ * each time it finds the counts of its own time, whichever engine is ahead.
  */
 START_TEST(order)
 {
@@ -259,6 +275,7 @@ START_TEST(order)
 		write_desc(mem(&f, rings), i, CORE(0) + GEN(TPB_SEM_READ), 4 * N, true);
 		write_desc(mem(&f, rings + 0x10000), i, HOST(0x2000000 + ROW * i), 4 * N, false);
 	}
+
 	for (e = 0; e < N; e++) {
 		emit_start(e);
 		emit(e, &(struct neuron_insn){ .opcode = NEURON_OP_NOP,
@@ -276,9 +293,11 @@ START_TEST(order)
 						       .update_index = (uint8_t)e });
 		fetch(0, e, &fetchq[e]);
 	}
+
 	settle(&f);
 	go();
 	settle(&f);
+
 	for (i = 0; i < 100; i++) {
 		for (e = 0; e < N; e++) {
 			for (k = 0; k < COUNTS; k++)
@@ -314,7 +333,7 @@ START_TEST(deterministic)
 }
 END_TEST
 
-/* Stopping a chip at any boundary changes nothing */
+/* Pausing a chip at any boundary changes nothing. */
 START_TEST(pause_changes_nothing)
 {
 	struct ring fetchq[4];
@@ -332,7 +351,7 @@ START_TEST(pause_changes_nothing)
 	for (i = 0; i < 300; i++) {
 		ncore_chip_pause(f.chip);
 		if (rnd(&seed) & 1) {
-			ncore_chip_pause(f.chip); /* nests */
+			ncore_chip_pause(f.chip); /* pauses nest */
 			ncore_chip_resume(f.chip);
 		}
 		ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_READ), 4);
@@ -384,7 +403,10 @@ static void chain_desc(unsigned int q, bool s2m, uint32_t i, uint64_t addr, uint
 	write_desc(mem(&f, CHAIN(q, s2m)), i, addr, len, !s2m);
 }
 
-/* The last packet of a queue: into both doorbells of the next, the same count for both but one */
+/*
+ * The last packet of a queue rings both doorbells of the next one, all with the same count except
+ * one.
+ */
 static void chain_bells(unsigned int q)
 {
 	uint8_t *tx = mem(&f, CHAIN(q, false)) + 16 * GATHERED;
@@ -482,7 +504,10 @@ START_TEST(save_in_a_gather)
 }
 END_TEST
 
-/* A packet is one: what it has not copied yet when it is saved is copied before an engine goes on */
+/*
+ * A packet is one unit: the part that is not copied yet when it is saved is copied before an engine
+ * continues.
+ */
 #define PARTS 10
 
 START_TEST(save_in_a_packet)
@@ -502,6 +527,7 @@ START_TEST(save_in_a_packet)
 				  (i == PARTS - 1 ? NEURON_UDMA_DESC_LAST : 0));
 		write_desc(mem(&f, rings + 0x4000), i, HOST(0x2000000 + 4096 * i), 4096, false);
 	}
+
 	memset(prog_len, 0, sizeof(prog_len));
 	emit_start(act);
 	emit_wait(act, 31, 1);
@@ -511,6 +537,7 @@ START_TEST(save_in_a_packet)
 				  .partitions = 1,
 				  .dst = { 0, NEURON_DT_INT32, { 0, 0, 0, 1 }, { 1, 1, 1, 1 } },
 				  .scalar0.f = (float)(i + 1) });
+
 	emit_start(sp);
 	emit_wait(sp, 31, 1);
 	for (i = 0; i < 9; i++)
@@ -518,9 +545,11 @@ START_TEST(save_in_a_packet)
 	emit(sp, &(struct neuron_insn){ .opcode = NEURON_OP_WRITE,
 					.write = { { tail_inc(1, 0, true), PARTS },
 						   { tail_inc(1, 0, false), PARTS } } });
+
 	fetch(0, act, &fetchq[0]);
 	fetch(0, sp, &fetchq[1]);
 	settle(&f);
+
 	gate_set(3);
 	go();
 	ck_assert_uint_gt(move_to_the_end(&f, 3), 2);
@@ -543,12 +572,14 @@ START_TEST(load_refuses)
 	ck_assert_int_lt(ncore_chip_save(f.chip, &buf, &size), 0); /* not at rest */
 	ncore_chip_pause(f.chip);
 	ck_assert_int_eq(ncore_chip_save(f.chip, &buf, &size), 0);
+
 	copy_buf = malloc(size + 1);
 	memcpy(copy_buf, buf, size);
 	for (n = 0; n < size; n += 1 + n / 3) {
 		ck_assert_int_lt(ncore_chip_load(f.chip, buf, n, &reason), 0);
 		ck_assert_ptr_nonnull(reason);
 	}
+
 	ck_assert_int_lt(ncore_chip_load(f.chip, copy_buf, size + 1, &reason), 0);
 	copy_buf[0] ^= 1;
 	ck_assert_int_lt(ncore_chip_load(f.chip, copy_buf, size, &reason), 0);
@@ -556,7 +587,8 @@ START_TEST(load_refuses)
 	copy_buf[8] ^= 2;
 	ck_assert_int_lt(ncore_chip_load(f.chip, copy_buf, size, &reason), 0);
 	copy_buf[8] ^= 2;
-	/* any damage is refused or harmless: the chip can still be run and reset */
+
+	/* any damage is refused or harmless: the chip can still run and be reset */
 	for (i = 0; i < 60; i++) {
 		memcpy(copy_buf, buf, size);
 		for (k = 0; k < 40; k++)
@@ -567,6 +599,7 @@ START_TEST(load_refuses)
 			ncore_chip_pause(f.chip);
 		}
 	}
+
 	ck_assert_int_eq(ncore_chip_load(f.chip, buf, size, &reason), 0);
 	free(copy_buf);
 	free(buf);
@@ -579,7 +612,10 @@ END_TEST
 
 #define LAST GEN_LAST_CORE
 
-/* A TPB reset halts a core whose program is still being fetched: nothing of it runs afterwards */
+/*
+ * A TPB reset halts a core whose program is still being fetched: no instruction of it is executed
+ * afterwards.
+ */
 START_TEST(reset_while_fetching)
 {
 	struct ring q;

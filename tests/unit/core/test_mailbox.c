@@ -20,7 +20,7 @@ static void teardown(void)
 	fixture_free(&f);
 }
 
-/* RFC 3720, B.4: the oracle itself is checked against published vectors */
+/* RFC 3720, B.4: the oracle itself is checked against published vectors. */
 START_TEST(crc_vectors)
 {
 	uint8_t buf[32];
@@ -125,7 +125,7 @@ START_TEST(errors)
 }
 END_TEST
 
-/* Both buffers are host memory: an address of the device's is not answered */
+/* Both buffers have to be in host memory: a device address is not answered. */
 START_TEST(buffers_of_the_device)
 {
 	uint8_t payload[8], *resp = f.host + FWIO_RESP;
@@ -169,7 +169,10 @@ START_TEST(largest_request)
 }
 END_TEST
 
-/* Sheet of the public driver, V1: 0x1ec arms, the doorbell starts, done at once, 0x24 is lost */
+/*
+ * The public driver's record for V1: a write of 0x1ec arms the reset, the doorbell starts it, it is
+ * done at once, and 0x24 is lost.
+ */
 START_TEST(reset_protocol)
 {
 	put32(mem(&f, 0x4000), 0xd00dfeed);
@@ -191,7 +194,7 @@ START_TEST(reset_protocol)
 }
 END_TEST
 
-/* A reset that is taken back is none: the doorbell is the mailbox's again */
+/* A reset that is disarmed does not happen: the doorbell is the mailbox's again. */
 START_TEST(reset_disarmed)
 {
 	apb_write(&f, MISC + NEURON_MISC_DEVICE_ID, 5);
@@ -244,9 +247,10 @@ START_TEST(sensors)
 	b = fwio_read(&f, MISC_DEV + NEURON_MISC_POWER(0));
 	ck_assert_uint_eq(a & 0xffff, 1234);
 	ck_assert_uint_eq(b & 0xffff, 1234);
-	ck_assert_uint_ne(a >> 16, b >> 16); /* else the driver drops the sample */
+	/* the driver drops a sample whose upper half has not changed */
+	ck_assert_uint_ne(a >> 16, b >> 16);
 	ck_assert_uint_ge(fwio_read(&f, MISC_DEV + NEURON_MISC_FW_API_VERSION), 3);
-	/* the firmware's words are not the host's to write */
+	/* the host cannot write the firmware's words */
 	apb_write(&f, MISC + NEURON_MISC_FW_STATUS, 0);
 	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_FW_STATUS), 0x80000000);
 }

@@ -30,7 +30,7 @@ static void setup(void)
 	fixture_new_chip(&f);
 	ncore_chip_pause(f.chip);
 	ck_assert_int_eq(ncore_chip_save(f.chip, &buf, &size), 0);
-	/* room for what a test puts in */
+	/* with room for what a test inserts */
 	state = calloc(1, size + 64);
 	memcpy(state, buf, size);
 	free(buf);
@@ -42,7 +42,7 @@ static void teardown(void)
 	fixture_free(&f);
 }
 
-/* A copy of its own size, so that a byte behind it is a sanitizer's report */
+/* Copies the state to memory of its own size, so that the sanitizer reports a read behind it. */
 static void refused(size_t n, int error, const char *why)
 {
 	const char *reason = NULL;
@@ -57,7 +57,7 @@ static void refused(size_t n, int error, const char *why)
 			  NEURON_MISC_FW_STATUS_READY);
 }
 
-/* Puts words at a place, before what is there */
+/* Inserts words at a place, before what is there. */
 static void insert(uint8_t *at, const uint32_t *words, unsigned int n)
 {
 	memmove(at + 4 * n, at, (size_t)(state + size - at));
@@ -104,7 +104,7 @@ START_TEST(heads)
 }
 END_TEST
 
-/* A chip has so many queues, and each is in one list */
+/* A chip has a fixed number of queues, and each is in exactly one list. */
 START_TEST(lists)
 {
 	static const uint32_t ids[][2] = { { QUEUES, 0 }, { UINT32_MAX, 0 }, { 5, 5 } };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work that makes its own work, and requests of the largest size: the chip stays answerable while
- * such a thing runs, rests when it is told to, and every reset ends it. Addresses that lead back
- * into the chip's registers are refused.
+ * Work that makes its own work, and requests of the largest size: the chip answers while they run,
+ * rests when it is told to, and every reset ends them. Addresses that lead back into the chip's
+ * registers are refused.
  */
 #include "chip_fixture.h"
 #include "neuron/isa/codec.h"
@@ -25,13 +25,13 @@ static void setup(void)
 
 	fixture_init(&f, 1);
 	fixture_config(&f, &config);
-	config.no_ring_id_check = true; /* a ring may go round for ever */
+	config.no_ring_id_check = true; /* so that a ring can go round for ever */
 	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
 }
 
 static void teardown(void)
 {
-	fixture_free(&f); /* whatever still runs */
+	fixture_free(&f); /* whatever still runs ends here */
 }
 
 static uint64_t bell(unsigned int engine, unsigned int half, unsigned int queue)
@@ -55,7 +55,7 @@ static void wait_for_work(unsigned int core)
 	ck_assert(!ncore_chip_idle(f.chip));
 }
 
-/* A queue whose packets ring its own doorbells, each every second time, for two packets */
+/* Starts a queue whose packets ring its own doorbells, every second one for two packets. */
 static void start_queue(void)
 {
 	struct ring r;
@@ -71,7 +71,7 @@ static void start_queue(void)
 	doorbell(&f, &r, 0, 20);
 }
 
-/* A program of one instruction that rings the queue that brings it the same instruction */
+/* Starts a program of one instruction that rings the queue that brings it the same instruction. */
 static void start_program(void)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_WRITE };
@@ -94,7 +94,7 @@ static void start_program(void)
 
 static void (*const starts[])(void) = { start_queue, start_program };
 
-/* Mailbox, another queue's copies, rest and save, all while it goes on */
+/* Uses the mailbox and another queue, rests and saves while it all goes on. */
 static void answers_meanwhile(void)
 {
 	struct ring r;
@@ -167,7 +167,7 @@ START_TEST(largest_mailbox_request)
 }
 END_TEST
 
-/* Places that hold no memory: registers, semaphores, FIFOs, a neighbour that is not there */
+/* Places without memory: registers, semaphores, FIFOs, a neighbour that is not there */
 static const uint64_t no_memory[] = {
 	GEN(APB_BASE) + MISC,
 	GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(0),
@@ -205,7 +205,7 @@ START_TEST(notification_queues_need_memory)
 	apb_write(&f, nq + GEN(NQ_SIZE), 0x80000000u);
 	queue_init(&f, &r, 0, 0, TX, RX, RING_LEN);
 	errors = ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED);
-	copy(&f, &r, 1ull << 48, HOST(0), 4); /* an error, which wants to be told */
+	copy(&f, &r, 1ull << 48, HOST(0), 4); /* an error, which makes an entry */
 	settle(&f);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), errors + 2);
 	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_METRIC), before);
@@ -213,7 +213,7 @@ START_TEST(notification_queues_need_memory)
 }
 END_TEST
 
-/* An entry of which only the last word lies beyond a memory: the next channel keeps its first one */
+/* If only an entry's last word lies beyond a memory, the next channel keeps its first one. */
 START_TEST(notification_at_the_end_of_memory)
 {
 	uint64_t nq = GEN(APB_PUTILS)(0) + GEN(NQ_ERROR_REGS);

@@ -17,7 +17,7 @@ static uint64_t cycles(unsigned int e, uint64_t n)
 	return n * GEN_CHIP.target->engine[e].cycle;
 }
 
-/* n instructions of the least cost */
+/* The time of n instructions of the least cost */
 static uint64_t insns(unsigned int e, uint64_t n)
 {
 	return cycles(e, n * cost->least);
@@ -28,7 +28,7 @@ static uint64_t kib(uint32_t per_kib, uint64_t bytes)
 	return per_kib * bytes / 1024;
 }
 
-/* What a descriptor of so many bytes takes of its engine */
+/* The time that a descriptor of so many bytes takes of its engine */
 static uint64_t desc_time(uint64_t bytes)
 {
 	return cost->descriptor + kib(cost->dma_kib, bytes);
@@ -49,7 +49,9 @@ static void begin(unsigned int e)
 	emit_start(e);
 }
 
-/* A ring of n blocks from one place to another, then an increment of a semaphore */
+/*
+ * Makes a ring of n blocks from one place to another, with an increment of a semaphore behind them.
+ */
 static void make_ring(unsigned int engine, unsigned int queue, uint64_t from, uint64_t to,
 		      unsigned int n, unsigned int semaphore)
 {
@@ -76,7 +78,7 @@ static void emit_ring(unsigned int engine, unsigned int queue, unsigned int n)
 					       { tail_inc(engine, queue, false), n } } });
 }
 
-/* When SP's i-th ring goes off: behind program_start and the wait for go() */
+/* The time at which SP's i-th ring starts: after program_start and the wait for go() */
 static uint64_t rung(unsigned int i)
 {
 	return insns(NEURON_ENG_SP, 2 + i);
@@ -96,9 +98,9 @@ static void start(void)
 }
 
 /*
- * Rings that SP sets off one after the other, n blocks each: ring i on an engine of its own or all
- * on the core's second, with semaphore i. When semaphores 0 and last were counted is in *first and
- * *last.
+ * Lets SP start rings one after the other, n blocks each: ring i on an engine of its own, or all on
+ * the core's second one, with semaphore i. *first and *last get the times at which semaphores 0 and
+ * last were counted.
  */
 static void run_rings(unsigned int rings, bool own, uint64_t from, uint64_t to, unsigned int n,
 		      uint64_t *first, uint64_t *last)
@@ -130,8 +132,8 @@ static void set_up(void)
 }
 
 /*
- * Two rings of one UDMA engine go in turns, a packet each, and together take as long as the sum of
- * both; what the second one has left for the end is its increment.
+ * Two rings of one UDMA engine alternate, a packet each, and together take the sum of both times;
+ * at the end only the second one's increment is left.
  */
 START_TEST(one_engine)
 {
@@ -153,7 +155,7 @@ START_TEST(two_engines)
 }
 END_TEST
 
-/* The core's DRAM: two blocks that are read there and written there are more than it can do */
+/* The core's DRAM: two blocks that are read and written there need more bandwidth than it has. */
 START_TEST(dram)
 {
 	uint64_t first, last;
@@ -165,7 +167,7 @@ START_TEST(dram)
 }
 END_TEST
 
-/* The port of a core's memories: six engines at once are more than it can do */
+/* The port of a core's memories: six engines in parallel need more bandwidth than it has. */
 START_TEST(port)
 {
 	uint64_t first, last;
@@ -206,7 +208,7 @@ START_TEST(neighbour)
 }
 END_TEST
 
-/* Of two queues that start at the same time the lower one is first, whichever was rung first */
+/* Of two queues that start at the same time the lower one is first, whichever was rung first. */
 START_TEST(tie_of_queues)
 {
 	const unsigned int sp = NEURON_ENG_SP, engine = _i ? 2 : 1, queue = _i ? 0 : 1;
@@ -239,9 +241,8 @@ static void emit_memset(unsigned int e, uint32_t offset, uint16_t n, float value
 }
 
 /*
- * A packet reads what an engine writes. When it starts a cycle earlier, it does not see that; when
- * both start at the same time, the engine is first, also where the queue has just had another
- * packet.
+ * A packet reads what an engine writes. If it starts a cycle earlier, it does not see that; if both
+ * start at the same time, the engine is first, even when the queue has just had another packet.
  */
 START_TEST(engine_and_queue)
 {
@@ -270,7 +271,7 @@ START_TEST(engine_and_queue)
 }
 END_TEST
 
-/* ... nor what comes behind the instruction that rang it */
+/* Nor does it see what comes after the instruction that rang it. */
 START_TEST(rung_at_once)
 {
 	const unsigned int sp = NEURON_ENG_SP;
@@ -291,8 +292,8 @@ START_TEST(rung_at_once)
 END_TEST
 
 /*
- * What the host rings takes nothing of what is shared, as nobody knows when it comes: here the
- * fetching of a long program by the engine that also copies
+ * Copies that the host rings take no share of what cores and queues compete for, because nobody
+ * knows when they come: here the fetching of a long program by the engine that also copies.
  */
 START_TEST(host_takes_none)
 {
@@ -315,9 +316,10 @@ START_TEST(host_takes_none)
 END_TEST
 
 /*
- * Double buffering. SP loads block k into buffer k % 2 when ACT is through with block k - 2; ACT
- * copies each block, which takes it 1024 cycles, and notifies. Alone, a load, its count, a copy and
- * SP's two instructions come one behind the other; overlapped, the slower of load and copy decides.
+ * Double buffering. SP loads block k into buffer k % 2 when ACT is done with block k - 2; ACT
+ * copies each block, which takes it 1024 cycles, and notifies. Without overlap a load, its count, a
+ * copy and SP's two instructions follow each other; with overlap the slower of load and copy
+ * decides.
  */
 #define BLOCKS 20
 
@@ -391,7 +393,7 @@ START_TEST(overlap)
 }
 END_TEST
 
-/* The host acts behind what it was told: streams and semaphores of a second program */
+/* The host reacts to a notification with streams and semaphores of a second program. */
 START_TEST(after_the_host)
 {
 	const unsigned int sp = NEURON_ENG_SP, act = NEURON_ENG_ACT, pool = NEURON_ENG_POOL;
@@ -428,7 +430,7 @@ END_TEST
 
 /*
  * Another core counts a semaphore and is far ahead before anyone looks: each count has the time
- * that it had there. Whoever runs first, and on how many threads.
+ * that it had there, whichever core runs first and on however many threads.
  */
 static void between_cores(unsigned int threads, bool ahead, uint64_t times[8])
 {

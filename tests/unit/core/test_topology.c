@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which port leads where in each topology; and an end of a link that is no chip of this process. */
+/* Which port leads where in each topology, and an end of a link that is no chip of this process */
 #include "../check_main.h"
 #include "chip_fixture.h"
 #include "fabric.h"
@@ -23,7 +23,7 @@ static int leads(const struct ncore_fabric *fabric, unsigned int slot, unsigned 
 	return ncore_fabric_link(fabric, slot, port, &other, &other_port) ? (int)other : -1;
 }
 
-/* Whoever comes through a link comes back by it, in every topology and size */
+/* Every link leads back where it came from, in every topology and size. */
 START_TEST(both_ways)
 {
 	for (unsigned int slots = 1; slots <= 64; slots++) {
@@ -31,7 +31,7 @@ START_TEST(both_ways)
 		unsigned int other, back, other_port, back_port;
 
 		if (ncore_fabric_new((enum neuron_topology)_i, slots, &fabric))
-			continue; /* not of so many */
+			continue; /* this topology has no such size */
 		for (unsigned int slot = 0; slot < slots; slot++)
 			for (unsigned int port = 0; port < 64; port++) {
 				if (!ncore_fabric_link(fabric, slot, port, &other, &other_port))
@@ -57,7 +57,7 @@ START_TEST(names)
 }
 END_TEST
 
-/* Ends of a line, and who closes a ring */
+/* The ends of a line, and the link that closes a ring */
 START_TEST(line_and_ring)
 {
 	struct ncore_fabric *line = make(NEURON_TOPOLOGY_LINE, 4),
@@ -77,7 +77,7 @@ START_TEST(line_and_ring)
 }
 END_TEST
 
-/* Sixteen chips: four rows of four, as a trn1.32xlarge has them; each has its neighbours in both */
+/* Sixteen chips: four rows of four, as in a trn1.32xlarge; each has its neighbours in both. */
 START_TEST(torus)
 {
 	struct ncore_fabric *fabric = make(NEURON_TOPOLOGY_TORUS, 16);
@@ -119,7 +119,7 @@ START_TEST(hypercube_and_all)
 }
 END_TEST
 
-/* A chip has the ports it has */
+/* A topology that needs more ports than a chip has is refused. */
 START_TEST(too_few_ports)
 {
 	struct ncore_chip_config config;
@@ -134,15 +134,15 @@ START_TEST(too_few_ports)
 }
 END_TEST
 
-/* What stands for a chip elsewhere: memory by read and write, one word, and a door that can close */
+/* Stands for a chip elsewhere: memory by read and write, one word, and a link that can be down. */
 #define FAR_SIZE 0x10000u
 
 static struct far {
 	struct ncore_end end;
 	bool up, granted;
 	uint32_t links, word;
-	uint64_t word_addr, asked; /* the last address */
-	unsigned int busy; /* word writes that have to come again */
+	uint64_t word_addr, asked; /* the address that was used last */
+	unsigned int busy; /* word writes that have to be repeated */
 	uint8_t memory[FAR_SIZE];
 } far_end;
 
@@ -251,7 +251,7 @@ START_TEST(elsewhere)
 	ck_assert_uint_eq(fwio_read(&f, STATUS) & 3, 1);
 	ck_assert_uint_eq(far_end.links, 2);
 
-	/* bytes there and back, more than go at once; into the chip's own memory too */
+	/* bytes there and back, more than one call moves, and into the chip's own memory too */
 	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
 	fixture_fill(f.host + 0x800000, 20000, 1);
 	copy(&f, &q, HOST(0x800000), EAST | 100, 20000);
@@ -265,7 +265,7 @@ START_TEST(elsewhere)
 	ck_assert_mem_eq(far_end.memory + 30000, f.host + 0x800000, 20000);
 	ck_assert_uint_eq(fwio_read(&f, EAST | 100), get32(f.host + 0x800000));
 
-	/* a word, which the end takes when it can */
+	/* a word, which the far end accepts when it can */
 	far_end.busy = 3;
 	put32(f.host + 0x800000, 77);
 	copy(&f, &q, HOST(0x800000), EAST | GEN(TPB_BASE), 4);
@@ -275,7 +275,7 @@ START_TEST(elsewhere)
 	ck_assert_uint_eq(fwio_read(&f, EAST | GEN(TPB_BASE)), 77);
 	ck_assert(!queue_stopped(&f, &q));
 
-	/* a door that is closed: the link is down, and what is sent aborts */
+	/* the link is down, and writes abort */
 	far_end.up = false;
 	ncore_fabric_sync(fabric, &far_end.end);
 	ck_assert_uint_eq(fwio_read(&f, STATUS) & 3, 0);
@@ -289,7 +289,7 @@ START_TEST(elsewhere)
 }
 END_TEST
 
-/* An address with more bits than addresses have aborts here: no end is asked what it is there */
+/* An address with more bits than addresses have aborts here, and no far end is asked. */
 START_TEST(beyond_the_windows)
 {
 	struct ncore_fabric *fabric;
@@ -312,7 +312,7 @@ START_TEST(beyond_the_windows)
 }
 END_TEST
 
-/* The guard of the end decides */
+/* The guard of the far end decides. */
 START_TEST(elsewhere_guarded)
 {
 	struct ncore_fabric *fabric;

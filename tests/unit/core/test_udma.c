@@ -62,9 +62,10 @@ START_TEST(copies)
 	ck_assert_int_eq(memcmp(mem(&f, GEN(DRAM1_BASE) + 77), h, 60001), 0);
 	copy(&f, &q, GEN(DRAM1_BASE) + 77, HOST(0x900000), 60001);
 	ck_assert_int_eq(memcmp(f.host + 0x900000, h, 60001), 0);
-	copy(&f, &q, HOST(0x800000), HOST(0xa00000), 0); /* 0 is 64 KiB */
+	copy(&f, &q, HOST(0x800000), HOST(0xa00000), 0); /* a length of 0 stands for 64 KiB */
 	ck_assert_int_eq(memcmp(f.host + 0xa00000, h, K64), 0);
 	ck_assert_uint_eq(f.host[0xa00000 + K64], 0);
+
 	/* into a core and out of it: partitions are 256 KiB apart */
 	copy(&f, &q, HOST(0x800000), GEN(TPB_BASE) + GEN(TPB_SIZE) + 0x40000 * 5, 0);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(TPB_SIZE) + 0x40000 * 5 + 40,
@@ -75,9 +76,11 @@ START_TEST(copies)
 	copy(&f, &q, HOST(0x800000), GEN(TPB_BASE) + NEURON_PSUM_OFFSET + 100, PSUM_RUN & 0xffff);
 	copy(&f, &q, GEN(TPB_BASE) + NEURON_PSUM_OFFSET + 100, HOST(0xd00000), PSUM_RUN & 0xffff);
 	ck_assert_int_eq(memcmp(f.host + 0xd00000, h, PSUM_RUN), 0);
+
 	ck_assert_uint_eq(queue_reg(&f, &q, TX, NEURON_UDMA_Q_HEAD), 8);
 	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_TAIL), 8);
 	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 0);
+
 	ck_assert_uint_eq(
 		ncore_mmio_read(f.chip, 0,
 				GEN(EXT) + GEN(PERF)(0) + GEN(PERF_CORE) + NEURON_PERF_DMA_BYTES,
@@ -87,7 +90,7 @@ START_TEST(copies)
 }
 END_TEST
 
-/* Small copies are done when the doorbell write returns: the driver polls at once */
+/* Small copies are done when the doorbell write returns, because the driver polls at once. */
 START_TEST(synchronous)
 {
 	unsigned int i;
@@ -152,7 +155,9 @@ START_TEST(unequal_packets)
 	}
 	for (done = 0, i = 0; done < total; done += 4096, i++)
 		push(&f, &q, RX, 0x40000 + done, 4096, 0);
-	/* the next packet starts in the next RX descriptor, whatever is left in the last one */
+	/*
+	 * the next packet starts in the next RX descriptor, however much room the last one has left
+	 */
 	push(&f, &q, TX, HOST(0x800000), 16, FIRST | LAST);
 	push(&f, &q, RX, 0x200000, 4096, 0);
 	doorbell(&f, &q, RX, i + 1);
@@ -192,7 +197,7 @@ START_TEST(packet_limits)
 }
 END_TEST
 
-/* The same limit on the other side, by which one descriptor is cut up */
+/* The same limit on the other side, which cuts one descriptor up */
 START_TEST(packet_limits_rx)
 {
 	unsigned int i;
@@ -234,7 +239,7 @@ START_TEST(packet_in_pieces)
 }
 END_TEST
 
-/* In order, barrier or not: each copy reads what the one before it wrote */
+/* With a barrier or without, each copy reads what the one before it wrote. */
 START_TEST(order)
 {
 	unsigned int i;
@@ -273,7 +278,7 @@ static const struct bad bad[] = {
 	{ FIRST | LAST, 1, 1, ~0ull, 0, NEURON_NERR_DMA_ABORT },
 	{ FIRST | LAST, 1, 1, 0, GEN(TPB_BASE) + GEN(SBUF_PART_SIZE), NEURON_NERR_DMA_ABORT },
 	{ FIRST | LAST, 1, 1, 0, GEN(TPB_BASE) + GEN(TPB_SEM_INC) + 2, NEURON_NERR_DMA_ABORT },
-	/* the mailbox's and reset's doorbell is not a descriptor's to ring */
+	/* no descriptor may ring the doorbell of the mailbox and of resets */
 	{ FIRST | LAST, 1, 1, 0, GEN(APB_BASE) + GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL,
 	  NEURON_NERR_DMA_ABORT },
 	{ FIRST | LAST, 1, 1, 0,
@@ -298,7 +303,7 @@ START_TEST(bad_descriptors)
 	ck_assert_uint_eq(error_code(0), b->code);
 	ck_assert_uint_eq(get32(f.host + NQ + NEURON_NQ_ENTRY_ID), 2 << 8 | 15);
 	ck_assert_uint_ge(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 1);
-	/* stopped means stopped */
+	/* it stays stopped */
 	put32(f.host + 0x800000, 42);
 	copy(&f, &q, HOST(0x800000), HOST(0x800004), 4);
 	settle(&f);
@@ -329,7 +334,7 @@ START_TEST(bad_rings)
 }
 END_TEST
 
-/* The descriptors are good, but the ring is none: too short, of an odd length, between two places */
+/* The descriptors are good, but the ring is not: too short, of an odd length, across two places. */
 START_TEST(bad_rings_of_good_descriptors)
 {
 	static const struct {
@@ -350,7 +355,7 @@ START_TEST(bad_rings_of_good_descriptors)
 }
 END_TEST
 
-/* A ring that is made shorter than its queue has come */
+/* A ring is made shorter than the place its queue has reached. */
 START_TEST(shrunk_ring)
 {
 	unsigned int i;
@@ -369,7 +374,7 @@ START_TEST(shrunk_ring)
 }
 END_TEST
 
-/* What was read ahead of a ring that is taken away is forgotten with it */
+/* Descriptors that were read ahead of a ring are forgotten when it is replaced. */
 START_TEST(another_ring)
 {
 	unsigned int i;
@@ -393,7 +398,7 @@ START_TEST(another_ring)
 }
 END_TEST
 
-/* Descriptors are read ahead, but not those behind the ring, where there may be no memory */
+/* Descriptors are read ahead, but not beyond the ring, where there may be no memory. */
 START_TEST(ring_at_the_end_of_memory)
 {
 	unsigned int i;
@@ -415,7 +420,7 @@ START_TEST(ring_at_the_end_of_memory)
 }
 END_TEST
 
-/* A doorbell beyond the ring is cut: nobody wrote those descriptors */
+/* A doorbell beyond the ring is cut: those descriptors were never written. */
 START_TEST(overrun)
 {
 	doorbell(&f, &q, RX, 1000);
@@ -442,11 +447,12 @@ START_TEST(engine_states)
 	settle(&f);
 	ck_assert_uint_eq(get32(f.host + 0x800004), 0);
 	ck_assert_uint_eq(apb_read(&f, e + NEURON_UDMA_M2S_STATE), 0);
-	ck_assert_uint_eq(apb_read(&f, e + 0x604), 4); /* what the public driver 1.2 wants to see */
+	/* the value that the public driver 1.2 expects */
+	ck_assert_uint_eq(apb_read(&f, e + 0x604), 4);
 	apb_write(&f, e + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_NORMAL);
 	settle(&f);
 	ck_assert_uint_eq(get32(f.host + 0x800004), 42);
-	/* abort forgets what was rung; the rings stay in step */
+	/* an abort forgets what was rung; the two rings stay in step */
 	apb_write(&f, e + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_DISABLE);
 	copy(&f, &q, HOST(0x800000), HOST(0x800008), 4);
 	apb_write(&f, e + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_ABORT);
@@ -458,7 +464,7 @@ START_TEST(engine_states)
 }
 END_TEST
 
-/* A TPB reset drops what a core's queues still had to do, but not the driver's copies */
+/* A TPB reset drops what a core's queues still had to do, but not the driver's copies. */
 START_TEST(tpb_reset_drops)
 {
 	enum { COPY = GEN(H2T_ENGINE)(0), OTHER = GEN_ENGINE_OF(1) + 1 };
@@ -484,7 +490,7 @@ START_TEST(tpb_reset_drops)
 	ck_assert_uint_eq(get32(f.host + 0x800010), 0);
 	ck_assert_uint_eq(get32(f.host + 0x800020), 42);
 	ck_assert_uint_eq(get32(f.host + 0x800030), 42);
-	/* and the dropped queue goes on where software believes it is */
+	/* and the dropped queue continues where software believes it is */
 	copy(&f, &own, HOST(0x800000), HOST(0x800014), 4);
 	settle(&f);
 	ck_assert_uint_eq(get32(f.host + 0x800014), 42);
@@ -548,7 +554,7 @@ START_TEST(end_of_a_partition)
 }
 END_TEST
 
-/* More than one MMIO write may do itself */
+/* Copies larger than what one MMIO write may execute by itself */
 START_TEST(big)
 {
 	unsigned int i;
@@ -566,7 +572,7 @@ START_TEST(big)
 }
 END_TEST
 
-/* The escape for software that does not keep ring ids */
+/* The option for software that does not maintain ring ids */
 START_TEST(no_ring_ids)
 {
 	struct ncore_chip_config config;

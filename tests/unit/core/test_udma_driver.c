@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * UDMA as the public driver programs it: its register accesses replayed from traces, and what a
- * firmware reset leaves of queues and engines (docs/hardware.md, Reset).
+ * firmware reset leaves of queues and engines (docs/hardware.md, Reset)
  */
 #include "chip_fixture.h"
 
@@ -29,7 +29,7 @@ static void teardown(void)
 	fixture_free(&f);
 }
 
-/* Write the descriptors that a trace lists into the rings of udma-trace-v1.txt */
+/* Writes the descriptors that a trace lists into the rings of udma-trace-v1.txt. */
 static void trace_descriptors(FILE *in)
 {
 	unsigned int n, w[4], i;
@@ -46,7 +46,9 @@ static void trace_descriptors(FILE *in)
 	}
 }
 
-/* Replay a trace's accesses; base is where its offsets count from. Returns how many writes it had */
+/*
+ * Replays a trace's accesses; base is where its offsets count from. Returns how many writes it had.
+ */
 static unsigned int trace_replay(const char *name, uint64_t base)
 {
 	unsigned int writes = 0, off, v;
@@ -103,8 +105,8 @@ START_TEST(driver_trace)
 END_TEST
 
 /*
- * The public driver's reset by sysfs: no queue is set up again, and the next copy goes on where the
- * driver's own index of the ring is. How much of its work the chip had done makes no difference.
+ * The public driver's reset by sysfs: no queue is set up again, and the next copy continues at the
+ * driver's own index of the ring, however much of its work the chip had done.
  */
 START_TEST(driver_reset)
 {
@@ -113,7 +115,7 @@ START_TEST(driver_reset)
 
 	fixture_fill(f.host + 0x100000, 0x10064, 21);
 	put32(f.host + 0x200000, 0xabcdef01);
-	if (_i) /* rung, and not executed when the reset comes */
+	if (_i) /* rung, but not executed when the reset comes */
 		apb_write(&f, change, NEURON_UDMA_STATE_DISABLE);
 	trace_replay("udma-trace-v1.txt", GEN(APB_UDMA)(2));
 	ck_assert_uint_eq(get32(f.host + 0x200004), done);
@@ -147,7 +149,7 @@ static void firmware_reset(unsigned int i)
 	settle(&f);
 }
 
-/* Wherever the ring stands, also in the middle of a packet, both halves go on in step */
+/* Wherever the ring stands, even in the middle of a packet, both halves continue in step. */
 START_TEST(reset_in_step)
 {
 	unsigned int i, lap = (unsigned int)_i / RESETS;

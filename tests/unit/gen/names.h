@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The chip that a suite runs on, by names that do as constants: Inferentia, or, with SECOND_GEN,
- * the chip of second.c that no one sells. The same suites have to pass on both.
+ * the made-up chip of second.c. The same suites have to pass on both.
  */
 #ifndef UNIT_GEN_NAMES_H
 #define UNIT_GEN_NAMES_H
@@ -17,7 +17,7 @@
 #else
 #define GEN(name) NEURON_V1_##name
 #define GEN_CHIP neuron_gen_inferentia
-/* where Inferentia's header has no name of its own */
+/* Names that Inferentia's header does not have */
 #define NEURON_V1_ENGINES NEURON_ENG_COUNT
 #define NEURON_V1_EXT NEURON_EXT_BAR0_OFFSET
 #define NEURON_V1_EXT_SIZE NEURON_EXT_BAR0_SIZE
@@ -34,8 +34,7 @@
 #endif
 
 #define GEN_LAST_CORE (GEN(NC_PER_DEVICE) - 1)
-/* The core that a DMA engine belongs to, and the first engine of a core */
-#define GEN_CORE_OF(eng) ((eng) / GEN(DMA_ENG_PER_NC))
+/* The first DMA engine of a core */
 #define GEN_ENGINE_OF(nc) ((nc)*GEN(DMA_ENG_PER_NC))
 
 #endif

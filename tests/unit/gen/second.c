@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The tables of the tests' own generation. */
+/* The tables of the tests' own generation */
 #include "second_chip.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A generation that no chip has: other counts and sizes than Inferentia's, for tests that what
- * knows a generation knows it from its tables.
+ * A generation that no chip has: other counts and sizes than Inferentia's, for tests that code
+ * knows a generation only by its tables
  */
 #ifndef TESTS_GEN_SECOND_H
 #define TESTS_GEN_SECOND_H

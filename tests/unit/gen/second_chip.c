@@ -29,7 +29,10 @@ static const struct neuron_nq_map nq[] = {
 	{ NEURON_NQ_TRACE, SECOND_NQ_ENGINES, SECOND_NQ_TRACE_REGS(0), 0x28 },
 };
 
-/* Other words and another order than Inferentia's; what the emulated engine needs is among them */
+/*
+ * Other words in another order than Inferentia's; those that the emulated engine needs are among
+ * them
+ */
 static const struct neuron_reg_init dma_init[] = {
 	{ 0x00310, 0x5ec0bd, 0 },
 	{ NEURON_UDMA_S2M_Q(0) + NEURON_UDMA_Q_CFG,

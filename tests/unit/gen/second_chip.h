@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chip that no one sells: other counts, another order of its blocks, other windows than
- * Inferentia's. What passes on both reads its numbers from the description.
+ * A made-up chip: other counts, another order of its blocks, other windows than Inferentia's. Code
+ * that works on both reads its numbers from the description.
  */
 #ifndef UNIT_GEN_SECOND_CHIP_H
 #define UNIT_GEN_SECOND_CHIP_H
@@ -34,7 +34,7 @@
 #define SECOND_WINDOW_HOST 0x100000000000ull
 #define SECOND_WINDOW_EAST 0x10000000000000ull
 #define SECOND_WINDOW_WEST 0x20000000000000ull
-/* ports 2 and 3, which a torus and a link of each with each have */
+/* ports 2 and 3, which a torus and a fully connected instance have */
 #define SECOND_WINDOW_SOUTH 0x30000000000000ull
 #define SECOND_WINDOW_NORTH 0x40000000000000ull
 #define SECOND_WINDOW_MASK \

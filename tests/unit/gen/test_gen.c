@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a description promises, of each of the chips: places there and back, queues, owners. */
+/* What a description promises, for each of the chips: places there and back, queues, owners */
 #include "../check_main.h"
 #include "names.h"
 #include "neuron/hw/inferentia.h"
@@ -7,7 +7,7 @@
 static const struct neuron_gen *const chips[] = { &neuron_gen_inferentia, &neuron_gen_second };
 #define CHIPS ((int)(sizeof(chips) / sizeof(chips[0])))
 
-/* Every block is found where it is said to be, from its first byte to its last, by both ways */
+/* Every block is found at its place, from its first byte to its last, in both directions. */
 START_TEST(blocks)
 {
 	const struct neuron_gen *gen = chips[_i];
@@ -40,7 +40,7 @@ START_TEST(blocks)
 }
 END_TEST
 
-/* What lies between two blocks of a kind is of neither, by both ways */
+/* The space between two blocks of a kind belongs to neither, in both directions. */
 START_TEST(between_blocks)
 {
 	const struct neuron_gen *gen = chips[_i];
@@ -165,7 +165,7 @@ START_TEST(owners)
 }
 END_TEST
 
-/* The public numbers of the one that is sold */
+/* The public numbers of Inferentia */
 START_TEST(inferentia)
 {
 	const struct neuron_gen *gen = neuron_gen_of_pci(0x7064);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The hal's register writes and messages against the public record: the ordered trace of the
- * public driver (tests/data/udma), the CRC-32C check value of the standard, and mailbox bytes put
- * together by hand.
+ * The hal's register writes and messages against the public record: the ordered trace of the public
+ * driver (tests/data/udma), the CRC-32C check value of the standard, and mailbox bytes written by
+ * hand
  */
 #include <check.h>
 #include <stdio.h>
@@ -349,7 +349,7 @@ START_TEST(test_mailbox_retries)
 }
 END_TEST
 
-/* A call with fifteen tries, then calls with one; the first answer, whatever it is, ends that */
+/* A call makes fifteen tries, later calls one; the first answer, whatever it is, ends that. */
 START_TEST(test_mailbox_silence)
 {
 	uint32_t v;
@@ -396,7 +396,7 @@ START_TEST(test_reset_times)
 }
 END_TEST
 
-/* A chip that announces fast resets is looked at first, and slept for only between two looks */
+/* A chip that announces fast resets is polled first, and the wait sleeps only between two polls. */
 START_TEST(test_reset_without_sleep)
 {
 	hal.features = NEURON_CAP_F_FAST_RESET;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where the hal finds things, on Inferentia and on the chip that no one sells: windows, BARs,
- * queues, semaphores and events, notification queues, neighbours, and what it writes to bring up a
- * core.
+ * Where the hal finds things, on Inferentia and on the made-up chip: windows, BARs, queues,
+ * semaphores and events, notification queues, neighbours, and what it writes to bring up a core
  */
 #include <check.h>
 #include <stdlib.h>
@@ -205,7 +204,7 @@ START_TEST(bring_up)
 END_TEST
 
 #ifdef SECOND_GEN
-/* The rows of the chip that no one sells, in their order and for each queue */
+/* The rows of the made-up chip, in their order and for each queue */
 START_TEST(engine_rows)
 {
 	nhal_engine_init(&hal, 0);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One core as a test fixture, and short ways to write operands; for test_tpb.c and test_refused.c. */
+/*
+ * One core as a test fixture, and short ways to write operands; for test_tpb.c and test_refused.c
+ */
 #ifndef ISA_FIXTURE_H
 #define ISA_FIXTURE_H
 

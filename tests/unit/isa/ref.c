@@ -119,7 +119,7 @@ uint32_t ref_from_f32(uint8_t dtype, float x)
 	}
 }
 
-/* Memory: the element of a flat index */
+/* Memory: elements by flat index */
 
 static uint8_t *ref_at(struct ref_core *c, uint32_t offset, int64_t byte, unsigned int p)
 {
@@ -129,7 +129,7 @@ static uint8_t *ref_at(struct ref_core *c, uint32_t offset, int64_t byte, unsign
 	int64_t in = off % stride + byte;
 
 	if (part >= 128 || in < 0 || in >= size)
-		abort(); /* the checker let an operand out of its memory */
+		abort(); /* the checker should have refused this operand */
 	return (psum ? c->psum : c->sbuf) + (uint64_t)part * size + in;
 }
 
@@ -288,7 +288,7 @@ static bool ref_is_bitvec(uint8_t op)
 	return op >= NEURON_ALU_AND;
 }
 
-/* Activation functions, from the definitions, in long double */
+/* Activation functions in long double, from their definitions */
 
 static long double ref_sigmoid(long double x)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A scalar reference of the instruction set for tests: one element at a time, written from
- * docs/isa.md, sharing nothing with the device core but the decoded form of instructions.
+ * docs/isa.md. It shares nothing with the device core except the decoded form of instructions.
  */
 #ifndef ISA_REF_H
 #define ISA_REF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which memory instructions read and write, in how many partitions, and what they do to the weights
- * (docs/isa.md, sections 3 and 7 to 9): what the scheduler and the checkers order by.
+ * (docs/isa.md, sections 3 and 7 to 9): the scheduler and the checkers rely on it for their order
  */
 #include "fixture.h"
 
@@ -88,7 +88,7 @@ static const struct {
 	    .src0 = AP1(0, FP32, 32),
 	    .dst = AP1(512, FP32, 32) },
 	  { SBUF_READ(0, 64, 0, 128), SBUF_WRITE(0, 64, 512, 640) } },
-	/* in no memory, so that no engine executes it: nothing */
+	/* in no memory, because no engine executes it */
 	{ NEURON_ENGINES_MAX,
 	  { .opcode = NEURON_OP_MEMSET, .partitions = 1, .dst = AP1(PSUM(128, 0), FP32, 1) },
 	  { { 0 } } },

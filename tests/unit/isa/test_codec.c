@@ -171,7 +171,7 @@ START_TEST(test_refused)
 }
 END_TEST
 
-/* The manual has each row of the code's tables, with its number */
+/* The manual has each row of the code's tables, with its number. */
 
 static char *manual(void)
 {

@@ -128,6 +128,7 @@ static struct neuron_ap random_ap(struct bench *b, uint8_t dtype, unsigned int p
 		n /= ap.num[d];
 	}
 	ap.num[0] = n;
+
 	for (int d = 3; d >= 0; d--) {
 		switch (ap.num[d] > 300 ? 4 + pick(b, 4) : pick(b, 8)) {
 		case 0:
@@ -148,6 +149,7 @@ static struct neuron_ap random_ap(struct bench *b, uint8_t dtype, unsigned int p
 		step = ap.step[d] * ap.num[d];
 		step = step > 500 || step < -500 ? 1 : step;
 	}
+
 	ap.offset = pick(b, PART / 4) * 4;
 	if (one_in(b, 2))
 		ap.offset = ap.offset / 256 * 256;
@@ -321,10 +323,12 @@ static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
 		random_transpose(b, &insn);
 		return insn;
 	}
+
 	if (lengthy) { /* one input: both sides in PSUM, where a row may be long, and overlap */
 		n = LONG_ROW + pick(b, 900);
 		insn.partitions = 1;
 	}
+
 	insn.dst = random_ap(b, dtypes[pick(b, 6)], insn.partitions,
 			     opcode == NEURON_OP_ACT_READ_ACC ? 1 : n, lengthy || one_in(b, 4));
 	if (f & NEURON_FB(SRC0))
@@ -332,6 +336,7 @@ static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
 				      lengthy || one_in(b, 4));
 	if (f & NEURON_FB(SRC1))
 		insn.src1 = random_ap(b, dtypes[pick(b, 6)], insn.partitions, n, one_in(b, 4));
+
 	if (one_in(b, 4)) /* in place */
 		insn.dst = insn.src0.num[0] ? insn.src0 : insn.dst;
 	if (opcode == NEURON_OP_TENSOR_REDUCE)
@@ -340,6 +345,7 @@ static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
 		random_activate(b, &insn);
 	if (f & NEURON_FB(OP0))
 		random_alu_insn(b, &insn);
+
 	if (opcode == NEURON_OP_TENSOR_REDUCE &&
 	    neuron_isa_alu_class(insn.op0) & NEURON_ALU_BITVEC) {
 		insn.alpha = 0;

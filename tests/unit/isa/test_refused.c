@@ -159,7 +159,7 @@ static const struct {
 	     .dst = AP1(0, FP32, 1), .src0 = AP1(0, INT32, 1), .src1 = AP1(0, INT8, 1)),
 };
 
-/* The same of what one generation has and the other has not */
+/* Instructions and operands that one generation has and the other has not */
 static const struct lack {
 	uint8_t engine;
 	struct neuron_insn insn;
@@ -236,7 +236,7 @@ START_TEST(test_fifth_engine)
 }
 END_TEST
 
-/* A wait for what does not exist is refused, and not waited for */
+/* A wait for something that does not exist is refused, and not waited for. */
 START_TEST(test_waits_for_nothing)
 {
 	const struct lack *l = m.target.events > 128 ? &inf1_lacks[1] : &second_lacks[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The order in which a core's engines execute, and what each finds of what others changed:
- * docs/isa.md, Order. Times are in units of what the least instruction takes; the engines used here
+ * docs/isa.md, Order. Times are in units of the least costly instruction; the engines used here
  * have one clock.
  */
 #include "fixture.h"
@@ -9,7 +9,7 @@
 #define UNIT ((uint64_t)m.target.cost.least * m.target.engine[A].cycle)
 #define STARTUP ((uint64_t)m.target.cost.startup * m.target.engine[A].cycle)
 
-/* Two that differ in nothing but their place in the table; B comes behind */
+/* Two engines that differ only in their place in the table; B is behind */
 enum { A = NEURON_ENG_ACT, B = NEURON_ENG_SP };
 
 static void setup_equal(void)
@@ -45,13 +45,13 @@ static void run(void)
 	ck_assert_int_eq(tpb_run(m.tpb, 1000), TPB_BLOCKED);
 }
 
-/* When the engine's last instruction, of the least cost, began */
+/* The time at which the engine's last instruction, of the least cost, began */
 static uint64_t began(unsigned int engine)
 {
 	return tpb_time(m.tpb, engine) - UNIT;
 }
 
-/* Who waits for the n-th increment goes on when that happened, though all have happened by then */
+/* A wait for the n-th increment ends when that happened, even if all have happened by then. */
 START_TEST(nth_increment)
 {
 	for (int i = 0; i < 10; i++)
@@ -64,7 +64,7 @@ START_TEST(nth_increment)
 }
 END_TEST
 
-/* What an engine that is ahead has done is not yet so for one that is behind */
+/* What an engine that is ahead has done has not happened yet for one that is behind. */
 START_TEST(later_is_not_yet)
 {
 	struct neuron_insn longer = memset_insn(0, 1);
@@ -85,7 +85,7 @@ START_TEST(later_is_not_yet)
 	ck_assert_uint_eq(began(B), 300 * 700 + STARTUP);
 	push(B, when(NEURON_WAIT_SEM_LE, 1), 600 * 700);
 	run();
-	ck_assert_uint_eq(executed(B), 3); /* and not before it has come down again */
+	ck_assert_uint_eq(executed(B), 3); /* and only after it was decremented again */
 	push(A, count(NEURON_UPD_SEM_DEC), 900 * 700);
 	run();
 	ck_assert_uint_eq(began(B), 900 * 700 + UNIT);
@@ -110,7 +110,7 @@ START_TEST(later_event)
 }
 END_TEST
 
-/* What comes late and is refused leaves the word as it is, too */
+/* An update that comes late and is refused leaves the word as it is, too. */
 START_TEST(late_event)
 {
 	tpb_event_write(m.tpb, 5, 7, 100);
@@ -122,7 +122,7 @@ START_TEST(late_event)
 }
 END_TEST
 
-/* Its own update an engine knows, though that is not complete when it looks */
+/* An engine knows its own update, even when that is not complete as it looks. */
 START_TEST(own_update)
 {
 	struct neuron_insn first = memset_insn(0, 1);
@@ -139,7 +139,10 @@ START_TEST(own_update)
 }
 END_TEST
 
-/* The instruction that starts first is executed first, of two at the same time the first engine's */
+/*
+ * The instruction that starts first is executed first; of two that start at the same time, the
+ * first engine's.
+ */
 START_TEST(starts_first)
 {
 	struct neuron_insn one = memset_insn(0, 1), two = memset_insn(0, 2);
@@ -153,7 +156,7 @@ START_TEST(starts_first)
 }
 END_TEST
 
-/* A change that comes late, from another core, takes its place among those of other times */
+/* A change that comes late, from another core, is inserted at its time. */
 START_TEST(late_change)
 {
 	tpb_sem_write(m.tpb, TPB_SEM_INC, 5, 1, 5000);
@@ -171,17 +174,17 @@ START_TEST(late_change)
 	push(A, when(NEURON_WAIT_SEM_GE, 3), 0);
 	run();
 	ck_assert_uint_eq(began(A), 5000);
-	/* nor does one leave the range that comes before what would */
+	/* a change is refused as well if it makes a later one leave the range */
 	tpb_sem_write(m.tpb, TPB_SEM_INC, 5, UINT32_MAX - 2, 200);
 	ck_assert_uint_eq(m.notes, 2);
-	/* a value that is set: what was to come does not */
+	/* setting a value drops later changes */
 	tpb_sem_write(m.tpb, TPB_SEM_SET, 5, 9, 300);
 	ck_assert_uint_eq(tpb_sem_read(m.tpb, 5), 9);
 	ck_assert_uint_eq(tpb_sem_at(m.tpb, 5, 299), 2);
 }
 END_TEST
 
-/* Changes of one time are one, in whatever order they came */
+/* Changes of the same time count as one, in whatever order they came. */
 START_TEST(same_time)
 {
 	push(B, when(NEURON_WAIT_SEM_EQ, 1), 0);
@@ -194,7 +197,7 @@ START_TEST(same_time)
 }
 END_TEST
 
-/* The last sixteen changes are known; who looks further back finds the oldest of them */
+/* The last sixteen changes are kept; a look further back finds the oldest of them. */
 START_TEST(forgets)
 {
 	for (int i = 1; i <= 20; i++)
@@ -207,14 +210,17 @@ START_TEST(forgets)
 	push(A, when(NEURON_WAIT_SEM_LE, 3), 0);
 	run();
 	ck_assert_uint_eq(executed(A), 0);
-	/* older than all: from the oldest on */
+	/* a change older than all of them counts from the oldest one on */
 	tpb_sem_write(m.tpb, TPB_SEM_INC, 5, 1, 10);
 	ck_assert_uint_eq(tpb_sem_at(m.tpb, 5, 10), 6);
 	ck_assert_uint_eq(tpb_sem_read(m.tpb, 5), 21);
 }
 END_TEST
 
-/* Sixteen changes at most, in the order of their times, the last of them what the semaphore is */
+/*
+ * A state may have sixteen changes at most, in the order of their times, the last of which is the
+ * semaphore's value.
+ */
 START_TEST(hostile_past)
 {
 	static const struct {
@@ -241,7 +247,7 @@ START_TEST(hostile_past)
 }
 END_TEST
 
-/* One more than there is room for, such that all else about them would be in order */
+/* One change more than there is room for, in a state that is otherwise valid */
 START_TEST(too_long_past)
 {
 	const uint64_t time = 100;

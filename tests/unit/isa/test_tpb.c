@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sequencers: waits, updates, FIFOs, costs, saved state (docs/isa.md, sections 3, 6 and 10).
- * Errors are test_refused.c's, datapath results test_insn.c's.
+ * Errors are tested in test_refused.c, datapath results in test_insn.c.
  */
 #include <fenv.h>
 #include <math.h>
@@ -175,7 +175,8 @@ START_TEST(test_notify_and_write)
 	machine_run1(&m, NEURON_ENG_ACT, &wr);
 	ck_assert_uint_eq(m.note[1].code, NEURON_NERR_WRITE_REFUSED);
 	ck_assert_uint_eq(m.note[1].data, 0xfffc2701200);
-	ck_assert_uint_eq(tpb_sem_read(m.tpb, 3), 0); /* it was not executed: nobody is told so */
+	/* it was not executed, and that is not reported */
+	ck_assert_uint_eq(tpb_sem_read(m.tpb, 3), 0);
 	machine_run1(&m, NEURON_ENG_ACT, &note); /* stopped: stays in the FIFO */
 	ck_assert_uint_eq(m.notes, 2);
 	ck_assert_uint_eq(tpb_fifo_space(m.tpb, NEURON_ENG_ACT), NEURON_FIFO_WORDS - 1);
@@ -354,7 +355,7 @@ START_TEST(test_time_through_semaphores)
 }
 END_TEST
 
-/* One order of execution, wherever budgets end and state is saved */
+/* The order of execution is the same wherever budgets end and state is saved */
 
 static void push_race(struct machine *x)
 {
@@ -489,8 +490,8 @@ START_TEST(test_hostile_state)
 END_TEST
 
 /*
- * Where a state has what (tpb_state.c): the version, each engine, semaphores and events, what they
- * were (two bytes each where they never changed), and so on
+ * The layout of a state (tpb_state.c): the version, each engine, semaphores and events, their past
+ * (two bytes each where they never changed), and so on
  */
 #define ENGINE_HEAD (NEURON_FIFO_WORDS * (NEURON_INSN_WORD + 8))
 #define ENGINE_SIZE (ENGINE_HEAD + 4 + 4 + 1 + 8 + 2 + 8)
@@ -500,7 +501,7 @@ END_TEST
 #define WEIGHTS \
 	(PASTS + 2 * (m.target.semaphores + m.target.events) + m.target.engines * ENGINE_PERF + 8)
 
-/* What is out of its range by one is refused, and what is just in it is not */
+/* A value that is out of its range by one is refused, and one that is just inside is not. */
 START_TEST(test_state_limits)
 {
 	const struct {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* What a program that listens at the daemon's socket may put on the terminal of who runs neuron-ls.
+/*
+ * A program that listens at the daemon's socket can put only printable text on the terminal of a
+ * user who runs neuron-ls
  */
 #include <check.h>
 #include <stdio.h>
@@ -14,7 +16,7 @@
 
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
 
-/* A socket that listens, and its address in the environment */
+/* Makes a listening socket and puts its address into the environment. */
 static int start_listening(void)
 {
 	char text[sizeof(address.sun_path) + 8];

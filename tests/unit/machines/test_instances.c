@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The table of instances that is made from a description: here of made_up.json. */
+/* The table of instances that is made from a description; here from made_up.json */
 #include <check.h>
 
 #include "../check_main.h"

@@ -39,7 +39,7 @@ static void *read_file(const char *path, size_t *size)
 	return p;
 }
 
-/* One element of raw bytes; the types that the compiler does not know are not needed */
+/* One element of raw bytes; types that the compiler does not know do not occur. */
 static double raw_element(int32_t type, const uint8_t *p)
 {
 	union {
@@ -151,7 +151,7 @@ static bool take_tensor(struct onnx_case *c, const Ncc__Onnx__Tensor *t, struct 
 	return d->v;
 }
 
-/* bfloat16 is uint16 in the files, which NumPy wrote: the model says what it is */
+/* bfloat16 is uint16 in the files, which NumPy wrote; the model says which type it is. */
 static bool read_tensor(struct onnx_case *c, const char *dir, const char *stem, size_t number,
 			size_t i, struct onnx_data *d)
 {
@@ -226,7 +226,10 @@ static bool read_input(struct onnx_case *c, const char *dir, size_t i)
 	       read_tensor(c, dir, "input", number, i, &c->in[i]);
 }
 
-/* Inputs that the options name become constants with the value that the test has, or get its shape */
+/*
+ * Inputs that the options name become constants with the test's value, or get the shape of its
+ * data.
+ */
 static bool freeze(struct onnx_case *c, const char *dir, const char *options)
 {
 	const Ncc__Onnx__Graph *g = c->model->graph;
@@ -254,7 +257,7 @@ static bool freeze(struct onnx_case *c, const char *dir, const char *options)
 	return true;
 }
 
-/* Terms that a result sums up, over the whole module */
+/* The number of terms that a result sums up, over the whole module */
 static double terms_of(const struct ncc_module *m, bool *products)
 {
 	double terms = 0;
@@ -312,7 +315,10 @@ static void take_tolerance(struct onnx_case *c, const struct ncc_module *m)
 	}
 	scale = fmax(scale, products ? most * most : most);
 	c->tolerance = unit * (2 + terms) * scale;
-	/* ONNX made these with 3.1415 for pi, and compares with 1e-3; its function has all digits */
+	/*
+	 * ONNX made these with 3.1415 for pi and compares with 1e-3; the compiler's function has
+	 * all digits
+	 */
 	if (g->n_node && strstr(g->name, "window"))
 		c->tolerance = 1e-3 * scale;
 }
@@ -355,7 +361,10 @@ static nrt_tensor_t *add_tensor(nrt_tensor_set_t *set, const char *stem, size_t 
 	return t;
 }
 
-/* As the model has it: what CastLike only takes the type of has one element in the files */
+/*
+ * The elements as the model has them: an operand of which CastLike uses only the type has one
+ * element in the files.
+ */
 static int64_t elements(const struct onnx_case *c, size_t i)
 {
 	const Ncc__Onnx__Type *t = c->model->graph->input[i]->type;
@@ -396,7 +405,8 @@ static bool same(const struct onnx_case *c, int32_t type, double want, double go
 	bool is_float = type == ONNX_FLOAT || type == ONNX_DOUBLE || type == ONNX_FLOAT16 ||
 			type == ONNX_BFLOAT16;
 
-	if (type == ONNX_DOUBLE) /* narrowed: what fp32 does not reach is infinite */
+	/* results are fp32: a value that it cannot represent is infinite */
+	if (type == ONNX_DOUBLE)
 		want = (double)(float)want;
 	if (isnan(want) || isnan(got))
 		return isnan(want) && isnan(got);
@@ -446,6 +456,7 @@ static bool execute(struct onnx_case *c, nrt_model_t *model)
 		ok = write_input(c, in, nin, i, &tin[nin]);
 		nin++;
 	}
+
 	for (size_t i = 0; i < g->n_output && ok; i++) {
 		ok = !onnx_dtype(c->out[i].type, &s[i]);
 		tout[i] = ok ? add_tensor(out, "output", i,
@@ -453,10 +464,12 @@ static bool execute(struct onnx_case *c, nrt_model_t *model)
 			     : NULL;
 		ok = tout[i] ? true : fail(c, "output %zu cannot be made", i);
 	}
+
 	if (ok && nrt_execute(model, in, out))
 		ok = fail(c, "nrt_execute fails");
 	for (size_t i = 0; i < g->n_output && ok; i++)
 		ok = compare(c, i, tout[i], s[i].dtype);
+
 	nrt_destroy_tensor_set(&in);
 	nrt_destroy_tensor_set(&out);
 	for (unsigned int i = 0; i < ONNX_CASE_MAX; i++) {

@@ -19,8 +19,8 @@ struct onnx_data {
 };
 
 struct onnx_case {
-	bool refused; /* by the compiler, with this message */
-	char why[512]; /* or why it fails; empty: it passed */
+	bool refused; /* by the compiler, with the message in why */
+	char why[512]; /* the message, or why it fails; empty: it passed */
 	Ncc__Onnx__Model *model;
 	void *file;
 	size_t size;
@@ -31,13 +31,13 @@ struct onnx_case {
 };
 
 /*
- * options, by commas: "-", "narrow-64bit", NAME of an input that is a constant, NAME:shape of one
- * whose shape the data tell. true: it passed
+ * Runs one case. options, separated by commas: "-", "narrow-64bit", NAME of an input that becomes a
+ * constant, NAME:shape of one whose shape the data tell. Returns true if it passed.
  */
 bool onnx_case_run(struct onnx_case *c, const char *dir, const char *options);
 /*
- * NAME of the input that a message wants to be a constant, or, if wanted is none, of the first list
- * of integers or integer that the options do not have; NULL: none
+ * The NAME of the input that a message wants to be a constant. If wanted is none, it is that of the
+ * first integer input that the options do not have; NULL: none.
  */
 const char *onnx_case_constant(const struct onnx_case *c, const char *options, const char *wanted);
 void onnx_case_free(struct onnx_case *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A module compiled and loaded on the chip in process, with its tensors (libnrt is initialized). */
+/* A module compiled and loaded on the chip in process, with its tensors (libnrt is initialized) */
 #ifndef TEST_NCC_RUNNING_H
 #define TEST_NCC_RUNNING_H
 

@@ -20,7 +20,7 @@ static const char gather_path[] =
 	"hlo_ops/rows_chained/module.hlo.pb"; /* one's rows index another */
 static const char *const models[] = { model_path, gather_path };
 
-/* Decode the instruction at word i of an engine; returns its words */
+/* Decodes the instruction at word i of an engine; returns its number of words. */
 static int insn_at(struct neff_engine *e, size_t i, struct neuron_insn *insn)
 {
 	int n = neuron_isa_decode((char *)e->instr + i * NEURON_INSN_WORD,
@@ -182,7 +182,7 @@ static unsigned int unused_semaphore(struct neff_subgraph *sg)
 	return s;
 }
 
-/* The engine's first instruction that signals nothing signals this semaphore */
+/* Lets the engine's first instruction that signals nothing signal this semaphore. */
 static bool signal_also(struct neff_engine *eng, unsigned int semaphore)
 {
 	struct neuron_insn insn;
@@ -201,7 +201,7 @@ static bool signal_also(struct neff_engine *eng, unsigned int semaphore)
 	return false;
 }
 
-/* Nobody waits for it and the end clears it, so that two engines signal it is all that is wrong */
+/* Nobody waits for it and the end clears it, so the only error is that two engines signal it. */
 START_TEST(two_producers)
 {
 	struct neff_model *m = compile_model(model_path);
@@ -229,7 +229,7 @@ static void append(struct neff_engine *eng, const struct neuron_insn *insn)
 	eng->instr_size += NEURON_INSN_WORD;
 }
 
-/* An engine goes on, or waits, behind the last thing of it that SP waits for */
+/* An engine executes, or waits, after the last of its instructions that SP waits for. */
 START_TEST(engine_behind_the_end)
 {
 	struct neff_model *m = compile_model(model_path);

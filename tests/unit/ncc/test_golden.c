@@ -27,7 +27,7 @@ struct golden {
 static struct golden cases[MAX_CASES];
 static unsigned int ncases;
 
-/* Outside any test: no assertions of Check. only: one case's name, or NULL */
+/* Called outside any test, so without assertions of Check. only: one case's name, or NULL */
 static bool read_cases(const char *dir, const char *only)
 {
 	char path[256];
@@ -58,7 +58,7 @@ static void read_npy(struct npy *x, const char *dir, const char *stem, unsigned 
 	ck_assert_msg(!npy_read(path, x, &why), "%s: %s", path, why);
 }
 
-/* Largest difference; NaN where one side is */
+/* The largest difference; NaN if either side is NaN */
 static double difference(const struct npy *want, const void *got)
 {
 	unsigned int esz = ncc_dtype_size(want->dtype);
@@ -121,7 +121,8 @@ static void run_case(const struct golden *g, enum ncc_cast cast)
 	load(&r, path, cast, in, g->nin, out, g->nout);
 	for (unsigned int i = 0; i < g->nin; i++)
 		ck_assert_int_eq(nrt_tensor_write(r.tin[i], in[i].data, 0, in[i].size), 0);
-	for (unsigned int n = 0; n < 2; n++) { /* twice: it leaves the core as it found it */
+	/* twice: the first execution leaves the core as it found it */
+	for (unsigned int n = 0; n < 2; n++) {
 		NRT_STATUS rc = nrt_execute(r.model, r.in, r.out);
 
 		ck_assert_msg(!rc, "%s: nrt_execute: %s", g->name, nrt_get_status_as_str(rc));
@@ -177,7 +178,10 @@ START_TEST(everything_narrow)
 }
 END_TEST
 
-/* What is chosen by index is only narrowed, and indices are not: values below 4 have 8 bits */
+/*
+ * Selection by index only narrows the values, and indices are not narrowed: values below 4 have 8
+ * bits.
+ */
 START_TEST(chosen_narrow)
 {
 	unsigned int found = 0;
@@ -263,7 +267,7 @@ START_TEST(digits)
 }
 END_TEST
 
-/* test_ncc_golden [CASE]: all, or the one */
+/* test_ncc_golden [CASE]: runs all cases, or the one. */
 int main(int argc, char **argv)
 {
 	const char *only = argc > 1 ? argv[1] : NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Functions that JAX writes out become the one operation that computes them, and only they: with
- * any one of their numbers changed by one unit in the last place, or one reading of the argument
- * by something else, they stay what they are. And constants behind a convolution go into its
+ * Functions that JAX writes out become the one operation that computes them, and only they do: with
+ * any one of their numbers changed by one unit in the last place, or one use of the argument
+ * replaced by another value, they stay as they are. Constants after a convolution go into its
  * kernel.
  */
 #include <check.h>
@@ -17,7 +17,8 @@
 static const struct {
 	const char *path;
 	enum ncc_kind kind;
-	unsigned int other; /* operations of the module that remain, argument and numbers left out */
+	/* operations that remain in the module, without the argument and numbers */
+	unsigned int other;
 } found[] = {
 	{ "hlo/gelu_erfc/module.hlo.pb", NCC_GELU, 1 }, /* of 3 x */
 	{ "hlo/gelu_erf/module.hlo.pb", NCC_GELU, 0 },
@@ -80,7 +81,7 @@ static struct ncc_op *nth(struct ncc_module *m, unsigned int n)
 	return op;
 }
 
-/* One number of the module another one; false: the n-th operation is no number */
+/* Changes one number of the module; false if the n-th operation is no number. */
 static bool change(struct ncc_op *op)
 {
 	float *f = op->data;
@@ -116,7 +117,10 @@ START_TEST(other_numbers)
 }
 END_TEST
 
-/* Let one operation read another value in the argument's place; false: it does not read it */
+/*
+ * Lets one operation read another value in place of the argument; false if it does not read the
+ * argument.
+ */
 static bool divert(struct ncc_module *m, struct ncc_op *op)
 {
 	struct ncc_op *x = m->params[0], *y;
@@ -204,7 +208,7 @@ START_TEST(kernel_is_scaled)
 }
 END_TEST
 
-/* Somebody else wants the value on the way: then what is behind that stays */
+/* If another operation reads an intermediate value, the operations after that stay. */
 START_TEST(read_on_the_way)
 {
 	struct ncc_module *m = after_passes("return %11, %5\n");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Modules that cannot be compiled: malformed files, and good ones changed in one place. Each must
- * be refused with a message that names what is wrong; nothing may crash (the tests run under
- * sanitizers). Also the tensor IR's text form.
+ * be refused with a message that names the error; nothing may crash (the tests run under
+ * sanitizers). Also the text form of the tensor IR.
  */
 #include <check.h>
 #include <errno.h>
@@ -72,7 +72,7 @@ static void expect_refused(Ncc__Hlo__Module *m, const char *text)
 	ncc__hlo__module__free_unpacked(m, NULL);
 }
 
-/* Changes of a good module: which file, what is done, what must be said */
+/* Changes of a good module: the file, the change, the text of the refusal */
 static void set_text(char **s, const char *text)
 {
 	free(*s);
@@ -628,7 +628,7 @@ START_TEST(truncated)
 }
 END_TEST
 
-/* Single bytes changed: compiled or refused, never worse. A fixed generator. */
+/* Single bytes changed by a fixed generator: compiled or refused, never a crash. */
 START_TEST(flipped)
 {
 	static const char *const files[] = { P "conv/module.hlo.pb",

@@ -16,7 +16,7 @@
 
 #define MAX_IN 3
 
-static float *in[MAX_IN]; /* of the case at work */
+static float *in[MAX_IN]; /* of the current case */
 
 struct large {
 	const char *name;
@@ -24,7 +24,7 @@ struct large {
 	size_t out;
 	double (*want)(size_t i); /* element i of the result */
 	double tolerance; /* relative; 0: to the bit */
-	size_t stride; /* which elements are checked: every so many */
+	size_t stride; /* every stride-th element is checked */
 	bool bf16; /* the result's type */
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loops of the IR: what is none is refused, a loop that does not end ends at the model's timeout
- * and leaves it usable, and values keep their turn. What loops compute is test_golden.c's to hold
- * against JAX (tests/data/hlo_ops/while_*).
+ * Loops of the IR: invalid ones are refused, a loop that does not end ends at the model's timeout
+ * and leaves the model usable, and values keep their iteration. The results of loops are compared
+ * with JAX's in test_golden.c (tests/data/hlo_ops/while_*).
  */
 #include <check.h>
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static nrt_model_t *load(const char *text, uint32_t timeout_ms)
 	ck_assert_msg(!ncc_compile(text, strlen(text), &opt, &neff, &size, &err), "%s", err.text);
 	ck_assert_msg(!nrtx_load(neff, size, &params, &model), "%s", nrtx_error_details());
 	ck_assert_int_eq(nrt_get_model_nc_count(model, &cores), 0);
-	ck_assert_uint_eq(cores, 1); /* however many were asked for */
+	ck_assert_uint_eq(cores, 1); /* however many were requested */
 	free(neff);
 	return model;
 }
@@ -193,7 +193,7 @@ START_TEST(endless)
 		ck_assert_int_eq(run(model, (int32_t[]){ 1, 3 }, 2, &out, 1), 0);
 		ck_assert_int_eq(out, 10);
 		ck_assert_int_eq(run(model, (int32_t[]){ 77, 0 }, 2, &out, 1), 0);
-		ck_assert_int_eq(out, 77); /* no turn */
+		ck_assert_int_eq(out, 77); /* no iteration */
 	}
 	unload(model);
 }
@@ -201,7 +201,10 @@ END_TEST
 
 START_TEST(exchanged)
 {
-	/* a, b = b, a and c counts: two values each of which is the other's next one */
+	/*
+	 * a, b = b, a and c counts: two values, each of which becomes the other one in the next
+	 * iteration
+	 */
 	nrt_model_t *model = load("module \"m\"\n"
 				  "%0 = s32[] parameter index=0 \"a\"\n"
 				  "%1 = s32[] parameter index=1 \"b\"\n"
@@ -224,7 +227,7 @@ START_TEST(exchanged)
 
 	ck_assert_int_eq(run(model, (int32_t[]){ 11, 22 }, 2, out, 3), 0);
 	ck_assert_int_eq(out[0], 11); /* an input, of the same number */
-	ck_assert_int_eq(out[1], 22); /* seven turns */
+	ck_assert_int_eq(out[1], 22); /* seven iterations */
 	ck_assert_int_eq(out[2], 11);
 	unload(model);
 }

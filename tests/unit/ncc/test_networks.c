@@ -16,7 +16,7 @@
 #include "running.h"
 
 #define MAX_CASES 16
-#define FAILURE 1e-6 /* of a right result to be refused; as errors.py has it */
+#define FAILURE 1e-6 /* the probability that a right result is refused; the same as in errors.py */
 
 static struct network {
 	char name[64];

@@ -50,7 +50,7 @@ static void expect_bytes(const void *p, size_t size, const char *text)
 	ck_assert_ptr_null(strchr(err.text, '\n'));
 }
 
-/* text NULL: it compiles */
+/* With text NULL the model has to compile. */
 static void expect(Ncc__Onnx__Model *m, const char *text)
 {
 	size_t size = ncc__onnx__model__get_packed_size(m);
@@ -400,7 +400,7 @@ START_TEST(bytes)
 }
 END_TEST
 
-/* What --input-shape and --input-value say has to fit the model */
+/* The values of --input-shape and --input-value have to fit the model. */
 START_TEST(inputs)
 {
 	static const double values[2] = { 1, 2 };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * ONNX's own tests of its operators (Debian's libonnx-testdata): each model is compiled, run on the
- * chip in process and its outputs compared with theirs. tests/data/onnx/node.txt says of every one
+ * chip in process and its outputs compared with theirs. tests/data/onnx/node.txt says of each one
  * whether it passes, or with which words the compiler refuses it; a change in either direction is a
  * failure, and so is a test that the table does not have.
  *
  * usage: test_onnx_nodes TABLE DIRECTORY [--update | NAME...]
  *
- * --update writes the table anew: it tries --narrow-64bit and constant inputs where a message asks
- * for them. With names, only those, and what they give is printed.
+ * --update writes a new table: it tries --narrow-64bit and constant inputs where a message asks for
+ * them. With names only those cases run, and their results are printed.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static void run_row(const char *dir, struct row *r, char *next, size_t size)
 	onnx_case_free(&c);
 }
 
-/* What the message asks for is added to the options; false: it asks for nothing new */
+/* Adds what the message asks for to the options; false if it asks for nothing new. */
 static bool add_option(struct row *r, const char *next)
 {
 	char was[sizeof(r->options)];
@@ -131,7 +131,7 @@ static void search(const char *dir, struct row *r)
 		run_row(dir, r, next, sizeof(next));
 	if (strncmp(r->options, "narrow-64bit,", 13))
 		return;
-	without = *r; /* asked for before the constants were */
+	without = *r; /* options that were requested before the constants were */
 	snprintf(without.options, sizeof(without.options), "%s", r->options + 13);
 	run_row(dir, &without, next, sizeof(next));
 	if (!strcmp(without.status, r->status))

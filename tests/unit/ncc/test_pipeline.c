@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * NeuronCore Pipeline on the chips in process: a module cut over up to 16 cores of four chips gives
- * the same bits as on one core, whoever else is under way, whatever way the stages' values take.
- * What one core gives is test_golden.c's and test_large.c's to hold against other oracles.
+ * the same bits as on one core, however many executions are in progress and whichever way the
+ * stages' values take. The results of one core are compared with other oracles in test_golden.c and
+ * test_large.c.
  */
 #include <check.h>
 #include <glob.h>
@@ -200,7 +201,7 @@ static void *call(void *arg)
 	return NULL;
 }
 
-/* Several under way at once, each with inputs of its own; how many came through */
+/* Runs several executions at once, each with inputs of its own; returns how many succeeded. */
 static unsigned int together(nrt_model_t *model)
 {
 	struct caller want[CALLERS], have[CALLERS];
@@ -253,7 +254,7 @@ START_TEST(side_by_side)
 }
 END_TEST
 
-/* Fewer cores than stages: they take turns */
+/* Fewer cores than stages: the stages share them. */
 START_TEST(shared_cores)
 {
 	nrt_model_t *model;
@@ -280,7 +281,7 @@ START_TEST(not_enough_cores)
 }
 END_TEST
 
-/* No link between the first two chips: their stages meet in host memory */
+/* Without a link between the first two chips their stages' values go through host memory. */
 START_TEST(through_the_host)
 {
 	start("nd0:link-east-down");
@@ -289,7 +290,7 @@ START_TEST(through_the_host)
 }
 END_TEST
 
-/* A stage fails once: its execution does, the others and all later ones come through */
+/* A stage fails once: its execution fails, the others and all later ones succeed. */
 START_TEST(stage_fails)
 {
 	nrt_model_t *model;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which of the public driver's releases has which number: the rows are of the releases' own tables
- * of ioctls, the newest release without a number and the oldest with it. What the fall-backs do was
- * seen under the releases themselves (docs/compatibility.md).
+ * Which of the public driver's releases has which ioctl number: the rows come from the releases'
+ * own tables, the newest release without a number and the oldest with it. The results of the
+ * fall-backs were checked under the releases themselves (docs/compatibility.md).
  */
 #include <check.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ START_TEST(first_release)
 }
 END_TEST
 
-/* A version that cannot be read is a driver that has everything */
+/* If the version cannot be read, the driver is taken to have every number. */
 START_TEST(unknown_version)
 {
 	static const char *const texts[] = { "", "emu", "2", "2.x.1" };

@@ -124,6 +124,7 @@ START_TEST(alloc_errors)
 	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -EINVAL);
 	p = good, p.size = 0;
 	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), -ENOMEM);
+
 	p = good, p.align = 1 << 20;
 	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
 	ck_assert_int_eq(ndl_memory_get_pa(dev, h, &pa), 0);
@@ -131,12 +132,14 @@ START_TEST(alloc_errors)
 	ck_assert_int_eq(ndl_memory_free(dev, h), 0);
 	ck_assert_int_eq(ndl_memory_free(dev, h), -EINVAL);
 	ck_assert_int_eq(ndl_memory_get_pa(dev, 12345678, &pa), -EINVAL);
+
 	h = device_mem(1, 1);
 	ck_assert_int_eq(ndl_memory_get_size(dev, h, &size), 0);
 	ck_assert_uint_eq(size, 4096);
 	ck_assert_int_eq(ndl_memory_get_pa(dev, h, &pa), 0);
 	ck_assert_uint_ge(pa, NEURON_V1_DRAM1_BASE);
 	ck_assert_int_eq(ndl_memory_free(dev, h), 0);
+
 	h = host_mem(4096);
 	ck_assert_int_eq(ndl_memory_get_pa(dev, h, &pa), 0);
 	ck_assert_uint_eq(pa & NEURON_V1_WINDOW_MASK, NEURON_V1_WINDOW_HOST);
@@ -151,7 +154,7 @@ static const size_t sizes[] = { 1,     4,	4095, 65535,	  65536,
 START_TEST(copies)
 {
 	size_t n = sizes[_i],
-	       hn = n < 4 * MIB ? n : 3 * MIB; /* a kernel has no larger host chunks */
+	       hn = n < 4 * MIB ? n : 3 * MIB; /* the kernel has no larger host chunks */
 	uint8_t *a = malloc(n + 8), *b = calloc(1, n + 8), *map;
 	uint64_t d0 = device_mem(n + 64, 0), d1 = device_mem(n + 64, 1), h = host_mem(hn + 64);
 
@@ -233,7 +236,7 @@ START_TEST(semaphores_and_events)
 }
 END_TEST
 
-/* A queue of our own: two packets with unequal counts, and a completion into a semaphore */
+/* A queue of the test's own: two packets with unequal counts, and a completion into a semaphore */
 START_TEST(queues)
 {
 	struct ndl_queue_params q = { .eng = 4, .qid = 3, .tx_count = 64, .rx_count = 32 }, bad;
@@ -281,6 +284,7 @@ START_TEST(queues)
 		if (!v)
 			nanosleep(&ms, NULL);
 	}
+
 	ck_assert_uint_eq(v, 1);
 	ck_assert_int_eq(ndl_memory_buf_copyout(dev, dst, b, 0, sizeof(b)), 0);
 	ck_assert(!memcmp(a, b, sizeof(a)));
@@ -288,7 +292,8 @@ START_TEST(queues)
 	ck_assert_uint_eq(ts.length, 64);
 	ck_assert_uint_eq(rs.length, 32);
 	ck_assert_int_eq(ndl_nc_semaphore_write(dev, 1, 30, 0), 0);
-	/* what is refused */
+
+	/* cases that are refused */
 	bad = q, bad.eng = 200;
 	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EINVAL);
 	bad = q, bad.qid = 16;
@@ -299,13 +304,15 @@ START_TEST(queues)
 	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EINVAL);
 	bad = q, bad.tx_count = 4096;
 	ck_assert_int_eq(ndl_dma_queue_init(dev, &bad), -EINVAL);
+
 	nhal_desc_tx(tx, nhal_host_addr(dev->gen, 0x3fffffff0000ull), 64, 1, 0);
 	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx, 0, 1, NEURON_DMA_QUEUE_TX),
 			 -EINVAL);
 	ck_assert_int_eq(ndl_dma_copy_descriptors(dev, q.tx_handle, tx + 16, ~15ull, 1,
 						  NEURON_DMA_QUEUE_TX),
 			 -EINVAL);
-	/* a ring that is given back while its queue has it: the handle goes, the memory stays */
+
+	/* a ring is freed while its queue uses it: the handle is gone, the memory stays */
 	ck_assert_int_eq(ndl_memory_get_pa(dev, q.tx_handle, &src_pa), 0);
 	ck_assert_int_eq(ndl_memory_free(dev, q.tx_handle), 0);
 	ck_assert_int_eq(ndl_memory_free(dev, q.tx_handle), -EINVAL);
@@ -348,7 +355,7 @@ START_TEST(notification_queue)
 	p.size = 4096;
 	ck_assert_int_eq(ndl_notification_init(dev, &p, &va), 0);
 	ring = va;
-	/* below zero: the core reports it, once, as the first entry of the ring */
+	/* below zero: the core reports it once, as the first entry of the ring */
 	ck_assert_int_eq(ndl_nc_semaphore_decrement(dev, 2, 9, 1), 0);
 	for (int i = 0; i < 2000 && !ring[NEURON_NQ_ENTRY_PHASE]; i++) {
 		struct timespec ms = { 0, 1000000 };
@@ -367,7 +374,7 @@ START_TEST(notification_queue)
 }
 END_TEST
 
-/* An error entry on the core: its semaphore cannot go below zero */
+/* Makes an error entry of the core, by a semaphore that would go below zero. */
 static void make_entry(uint32_t nc)
 {
 	ck_assert_int_eq(ndl_nc_semaphore_decrement(dev, nc, 9, 1), 0);
@@ -393,7 +400,7 @@ START_TEST(waiting)
 	ck_assert_int_eq(ndl_wait_open(dev, 2, &w), 0);
 	ck_assert_int_eq(ndl_wait_open(dev, 2, &other), 0);
 	ck_assert_int_eq(ndl_wait(w, 0), -ETIMEDOUT);
-	make_entry(1); /* nothing that concerns core 2 */
+	make_entry(1); /* core 2 is not concerned */
 	ck_assert_int_eq(ndl_wait(w, 1000), -ETIMEDOUT);
 	make_entry(2);
 	ck_assert_int_eq(ndl_wait(w, 60000000), 0);
@@ -401,7 +408,7 @@ START_TEST(waiting)
 	ck_assert_int_eq(ndl_wait_look(w), 0);
 	ck_assert_uint_eq(ring[NEURON_NQ_ENTRY_PHASE], 1);
 	ck_assert_int_eq(ndl_wait(w, 0), -ETIMEDOUT);
-	/* what one waiter saw, another one did not */
+	/* what one waiter saw, the other did not */
 	ck_assert_int_eq(ndl_wait(other, 60000000), 0);
 	make_entry(2);
 	ck_assert_int_eq(ndl_wait(w, 60000000), 0);
@@ -416,10 +423,10 @@ struct sleeper {
 	const uint8_t *ring;
 	pid_t tid;
 	bool ready;
-	unsigned int entries; /* phases of which it wants to see */
+	unsigned int entries; /* the number of entries whose phases it wants to see */
 };
 
-/* Waits for entry after entry, and never looks but when it is told to */
+/* Waits for entry after entry, and looks only when it is told to. */
 static void *sleep_for_entries(void *arg)
 {
 	struct sleeper *s = arg;
@@ -445,7 +452,7 @@ static void *sleep_for_entries(void *arg)
 	return NULL;
 }
 
-/* Nanoseconds on a processor, and how often it went to sleep */
+/* The processor time of a thread in nanoseconds, and how often it went to sleep */
 static void thread_costs(pthread_t thread, pid_t tid, uint64_t *run_ns, uint64_t *switches)
 {
 	static const char key[] = "voluntary_ctxt_switches:";
@@ -467,8 +474,8 @@ static void thread_costs(pthread_t thread, pid_t tid, uint64_t *run_ns, uint64_t
 }
 
 /*
- * Work on the same device, enough of it that whoever looks now and then would have looked: costs of
- * the waiting thread before and after it. True: none.
+ * Works on the same device, long enough that a thread that polls would have polled: costs of the
+ * waiting thread before and after it. True if there were none.
  */
 static bool sleeps_through(pthread_t thread, pid_t tid, uint64_t handle, const uint8_t *buf)
 {
@@ -482,7 +489,7 @@ static bool sleeps_through(pthread_t thread, pid_t tid, uint64_t handle, const u
 	return run[0] == run[1] && switches[0] == switches[1];
 }
 
-/* A waiter costs nothing until its core writes an entry; and none of many is missed */
+/* A waiter costs nothing until its core writes an entry; and it misses none of many. */
 START_TEST(idle_waiter)
 {
 	struct sleeper s = { .ring = error_ring(2), .entries = 100 };
@@ -497,7 +504,7 @@ START_TEST(idle_waiter)
 	ck_assert_int_eq(pthread_create(&thread, NULL, sleep_for_entries, &s), 0);
 	while (!__atomic_load_n(&s.ready, __ATOMIC_ACQUIRE))
 		sched_yield();
-	/* the first times it may still be on its way to bed */
+	/* the first times it may still be about to sleep */
 	for (int i = 0; i < 20 && !asleep; i++)
 		asleep = sleeps_through(thread, s.tid, handle, buf);
 	ck_assert(asleep);
@@ -657,6 +664,7 @@ START_TEST(what_programs_ask)
 	ck_assert_int_eq(ndl_get_gen(0, &gen), 0);
 	ck_assert_ptr_eq(gen, dev->gen);
 	ck_assert_int_eq(ndl_get_gen(63, &gen), -ENODEV);
+
 	ck_assert_uint_eq(ndl_core_address(dev, 2), 0xfffc8000000ull);
 	ck_assert_uint_eq(ndl_fifo_address(dev, 1, NEURON_ENG_SP),
 			  0xfffc4000000ull + 0x265c000 + 3 * 0x4000);
@@ -665,18 +673,22 @@ START_TEST(what_programs_ask)
 			  0xffff0000000ull + 0x180000 + 0x4038);
 	ck_assert_uint_eq(ndl_doorbell_address(dev, 4, 3, NEURON_DMA_QUEUE_RX),
 			  0xffff0000000ull + 0x180000 + 0x24038);
+
 	ck_assert_int_eq(ndl_memory_channel(dev, 0xffffffff), 0);
 	ck_assert_int_eq(ndl_memory_channel(dev, 0x1000000000ull), 1);
 	ck_assert_int_eq(ndl_memory_channel(dev, 0x100000000ull), -EINVAL);
 	ck_assert_int_eq(ndl_neighbor_window(dev, 0, &window), -ENOENT);
 	ck_assert_int_eq(ndl_neighbor_window(dev, 2, &window), -ENOENT);
+
 	if (dev->connected_device_count) {
 		ck_assert_int_eq(ndl_neighbor_window(dev, 1, &window), 0);
 		ck_assert_uint_eq(window, 0x800000000000ull);
 	}
+
 	ck_assert_int_eq(ndl_error_counters(dev, &errors), 0);
 	ck_assert_uint_eq(errors.sram.uncorrected, 0);
 	ck_assert_uint_eq(errors.memory[1].uncorrected, 0);
+
 	ck_assert_int_eq(ndl_core_perf(dev, 3, &perf), 0);
 	ck_assert_int_eq(ndl_core_perf(dev, 4, &perf), -E2BIG);
 	ck_assert_int_eq(ndl_notification_read(dev, 0, NEURON_NQ_THROTTLE, 0, 0), -EINVAL);

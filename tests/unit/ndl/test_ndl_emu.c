@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What only the in-process backend has: choosing the machine, fork, threads, many chips. */
+/* What only the in-process backend has: choosing the machine, fork, threads, many chips */
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
@@ -75,7 +75,7 @@ START_TEST(child)
 	ck_assert_int_eq(ndl_open_device(0, NULL, &dev), 0);
 	pid = fork();
 	if (!pid) {
-		alarm(10); /* nothing waits for the parent's threads */
+		alarm(10); /* nothing may wait for the parent's threads */
 		_exit(ndl_available_devices(index, 4) != -EOWNERDEAD ||
 		      ndl_get_nc_count(dev, &n) != -EOWNERDEAD ||
 		      ndl_machine_set("emu:inf1.xlarge") != -EOWNERDEAD ||
@@ -88,7 +88,7 @@ START_TEST(child)
 }
 END_TEST
 
-/* Memory goes back with the last close, and comes out zeroed */
+/* Memory is freed with the last close, and is zero for the next owner. */
 START_TEST(last_close)
 {
 	struct ndl_mem_params p = { .size = 1 << 20 };
@@ -154,7 +154,10 @@ START_TEST(threads)
 }
 END_TEST
 
-/* A fault strikes as often as it says, and then the chip works; what is no fault is refused */
+/*
+ * An injected fault strikes as often as requested, and then the chip works; anything else is
+ * refused.
+ */
 START_TEST(faults)
 {
 	struct ndl_mem_params p = { .size = 4096 };
@@ -177,7 +180,7 @@ START_TEST(faults)
 	ck_assert_int_eq(ndl_memory_alloc(dev, &p, &h), 0);
 	ck_assert_int_eq(ndl_memory_buf_copyin(dev, h, in, 0, sizeof(in)), 0);
 	ck_assert_int_eq(ndl_fault(0, "dma-abort"), 0);
-	ck_assert_int_eq(ndl_fault(1, "dma-hang=always"), 0); /* another chip's */
+	ck_assert_int_eq(ndl_fault(1, "dma-hang=always"), 0); /* a fault of another chip */
 	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, sizeof(out)), -EIO);
 	ck_assert_int_eq(ndl_memory_buf_copyout(dev, h, out, 0, sizeof(out)), 0);
 	ck_assert_mem_eq(in, out, sizeof(in));
@@ -191,7 +194,7 @@ START_TEST(faults)
 
 	ck_assert_int_eq(ndl_get_links(1, up), 0);
 	ck_assert(up[NDL_PORT_EAST] && up[NDL_PORT_WEST]);
-	ck_assert_int_eq(ndl_fault(1, "link-east-down"), 0); /* one that lasts */
+	ck_assert_int_eq(ndl_fault(1, "link-east-down"), 0); /* a fault that lasts */
 	ck_assert_int_eq(ndl_get_links(1, up), 0);
 	ck_assert(!up[NDL_PORT_EAST] && up[NDL_PORT_WEST]);
 	ck_assert_int_eq(ndl_machine_close(), 0);

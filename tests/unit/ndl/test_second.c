@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libndl in process on two chips that no one sells: what it says of them, and that memory, queues,
- * semaphores and notification queues are where their description has them.
+ * libndl in process on two made-up chips: what it says of them, and that memory, queues, semaphores
+ * and notification queues are where their description has them
  */
 #include <check.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "ndl.h"
 #include "second_chip.h"
 
-#define LARGE (3u << 20) /* pinned; what is smaller goes through the staging buffer */
+#define LARGE (3u << 20) /* pinned; smaller buffers go through the staging buffer */
 
 static ndl_device_t *dev;
 
@@ -49,7 +49,7 @@ START_TEST(description)
 }
 END_TEST
 
-/* Which port's window leads from a device to another one; -1: none, -2: to no port's */
+/* The port whose window leads from a device to another one; -1: none, -2: a window of no port */
 static int port_to(int index, int neighbor)
 {
 	uint64_t window;
@@ -91,7 +91,7 @@ START_TEST(torus)
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		ck_assert_int_eq(port_to(links[i].from, links[i].to), links[i].port);
-	/* what is down leads nowhere */
+	/* a link that is down leads nowhere */
 	ck_assert_int_eq(ndl_fault(0, "link-down=on:port=2"), 0);
 	ck_assert_int_eq(port_to(0, 3), -1);
 	ck_assert_int_eq(port_to(3, 0), -1);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A NEFF read by programs that are not ours: gzip, GNU tar, python's struct, json and hashlib.
+# A NEFF read by programs of others: gzip, GNU tar, python's struct, json and hashlib.
 # usage: neff-tools.sh PATH-OF-testmodel_write
 set -euo pipefail
 dir=$(mktemp -d)

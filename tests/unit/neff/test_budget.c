@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What reading a file may cost: texts and trees of JSON against the file, what unpacks against the
- * file, and all of it on the caller's account. The oracle of what a tree costs is jansson's own
+ * What reading a file may cost: texts and trees of JSON against the file, unpacked bytes against
+ * the file, and all of it on the caller's account. The oracle of what a tree costs is jansson's own
  * allocations, counted here as the C library rounds them.
  */
 #include <archive.h>
@@ -28,7 +28,7 @@ struct entry {
 	size_t size;
 };
 
-/* A file of these members, small however large they are */
+/* Packs these members into a file, which is small however large they are. */
 static uint8_t *pack(const struct entry *e, size_t n, size_t *size)
 {
 	size_t room = 4u * MIB, used, header;
@@ -68,7 +68,7 @@ static uint8_t *pack(const struct entry *e, size_t n, size_t *size)
 	return file;
 }
 
-/* The piece as often as it goes into size bytes, between first and last */
+/* Repeats the piece as often as it fits into size bytes, between first and last. */
 static char *repeat(const char *first, const char *piece, const char *last, size_t size)
 {
 	char *text = malloc(size + strlen(first) + strlen(piece) + strlen(last) + 1);
@@ -99,7 +99,9 @@ static void refused(const struct entry *e, size_t n, const struct neff_limits *l
 
 /* ---- JSON against the file */
 
-/* A text that is a hundred times its file; spread over members that nobody asks for as well */
+/*
+ * A text that is a hundred times its file; also when it is spread over members that are not used.
+ */
 START_TEST(text)
 {
 	char *text = repeat("{\"x\": \"", "x", "\"}", 2u * MIB), name[8][24];
@@ -116,7 +118,7 @@ START_TEST(text)
 }
 END_TEST
 
-/* A text under another name is one too, when it is parsed */
+/* A text under another name counts when it is parsed. */
 START_TEST(text_by_another_name)
 {
 	static const char def[] = "{\"dma_queue\":{},\"var\":{\"x\":{\"type\":\"input\",\"var_id\":"
@@ -143,7 +145,7 @@ END_TEST
 
 static const char *const dense[] = { "{},", "[],", "\"\",", "[[]],", "{\"\":[]}," };
 
-/* Lists of nothing: little text, much memory */
+/* Lists of empty lists: little text, much memory */
 START_TEST(tree)
 {
 	char *text = repeat("[", dense[_i], "0]", 600u << 10);
@@ -198,7 +200,10 @@ static int account(void *arg, int64_t bytes)
 	return 0;
 }
 
-/* Whatever is read, the account had what its trees took beside their text, and all comes back */
+/*
+ * Whatever is read, the account was asked for the trees besides their text, and gets everything
+ * back.
+ */
 static void honest(const uint8_t *file, size_t size, size_t text, bool good)
 {
 	struct account a = { 0 };
@@ -250,7 +255,7 @@ static const struct {
 	{ "[\"\\\"\",", "[1,2,3,4,5,6,7,8,9,10,11,12],", "0]" },
 };
 
-/* A list of each kind of thing, good JSON that is no graph */
+/* A list of each kind of value, in good JSON that is no graph */
 START_TEST(honest_about_json)
 {
 	char *text = repeat(texts[_i].first, texts[_i].piece, texts[_i].last, 1000u << 10);
@@ -264,7 +269,7 @@ START_TEST(honest_about_json)
 }
 END_TEST
 
-/* What is unpacked is asked for as it comes: a bomb ends where the account does */
+/* Unpacked bytes are taken from the account as they arrive: a bomb ends where the account does. */
 START_TEST(bomb)
 {
 	struct account a = { .limit = 3 * MIB };
@@ -277,7 +282,10 @@ START_TEST(bomb)
 }
 END_TEST
 
-/* Without limits of the caller's, what it unpacks to is held against the file (docs/neff.md) */
+/*
+ * Without limits of the caller's the unpacked size is checked against the file's size
+ * (docs/neff.md).
+ */
 START_TEST(payload_against_the_file)
 {
 	const struct entry e = { "zeros", NULL, 320u * MIB };
@@ -286,7 +294,7 @@ START_TEST(payload_against_the_file)
 }
 END_TEST
 
-/* A tar stream that does not say how long it is unpacks to no more than the limit either */
+/* A tar stream that does not announce its size cannot exceed the limit either. */
 START_TEST(unpacks_to_more_than_it_says)
 {
 	struct neff_limits limits = { .max_payload = 5 * MIB };

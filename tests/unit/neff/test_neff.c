@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The NEFF file: offsets, round trip, and what a reader must refuse, with the member named. */
+/* The NEFF file: offsets, a round trip, and what a reader must refuse, with the member named */
 #include "../check_main.h"
 #include "testmodel.h"
 
@@ -380,7 +380,7 @@ START_TEST(bomb)
 }
 END_TEST
 
-/* Without limits of the caller's: zeros without end must not become memory without end */
+/* Without limits of the caller's, endless zeros must not take endless memory. */
 START_TEST(bomb_default)
 {
 	size_t room = 4u << 20, size;
@@ -413,7 +413,7 @@ START_TEST(bomb_default)
 }
 END_TEST
 
-/* Models that are wrong inside: the writer goes through the same checks */
+/* Models with errors inside: the writer makes the same checks */
 
 static void break_model(struct testmodel *t, int which)
 {
@@ -635,7 +635,9 @@ START_TEST(bad_gather)
 }
 END_TEST
 
-/* Mutations of a raw (not compressed) file reach the parsers; none may crash or be kept */
+/*
+ * Mutations of a raw (not compressed) file reach the parsers; none may crash, and none is leaked.
+ */
 static uint64_t seed;
 
 static uint32_t rnd(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Copies cut into packets: byte by byte what the two patterns say, in the same order, within the
- * bounds of a packet. Patterns are random; what they say is written down here by four plain loops.
+ * bounds of a packet. Patterns are random; four plain loops here are the oracle.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "../check_main.h"
 #include "neff.h"
 
-#define BYTES 20000 /* of a copy, at most */
+#define BYTES 20000 /* of one copy, at most */
 #define ROUNDS 400
 
 struct copy {
@@ -42,7 +42,10 @@ static unsigned int list(const struct neff_pattern *p, uint64_t base, uint64_t *
 	return n;
 }
 
-/* Total bytes in up to four dimensions; a step may join a dimension to the one inside, or go back */
+/*
+ * Makes a pattern of total bytes in up to four dimensions; a step may join a dimension to the one
+ * inside, or go backwards.
+ */
 static struct neff_pattern pattern(unsigned int total)
 {
 	struct neff_pattern p = { .offset = 1 << 20, .ndim = 1 + below(4) };
@@ -111,7 +114,7 @@ START_TEST(every_byte)
 }
 END_TEST
 
-/* Rows one behind the other are one run */
+/* Rows that lie one behind the other are one run. */
 START_TEST(whole_runs)
 {
 	static struct copy c;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Good files with one text of one member changed, and good models with one thing changed: each is
- * refused, and the refusal says what was found where.
+ * refused, and the refusal says what was found and where
  */
 #include "../check_main.h"
 #include "testmodel.h"
@@ -21,7 +21,7 @@
 #define POOL NEURON_ENG_POOL
 #define LEN(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
-/* Appends a member to the archive, with the first `old` in it changed when it is the one named */
+/* Appends a member to the archive, and replaces the first `old` in the member that is named. */
 static void copy_member(struct archive *w, struct archive_entry *e, const char *data, size_t size,
 			const char *old, const char *new)
 {
@@ -38,7 +38,7 @@ static void copy_member(struct archive *w, struct archive_entry *e, const char *
 	archive_write_data(w, at + strlen(old), size - head - strlen(old));
 }
 
-/* The model's file, uncompressed, with one text of a member changed */
+/* Returns the model's file, uncompressed, with one text of a member changed. */
 static uint8_t *changed(struct testmodel *t, const char *member, const char *old, const char *new,
 			size_t *size)
 {
@@ -147,7 +147,7 @@ START_TEST(text)
 }
 END_TEST
 
-/* One more variable than there may be */
+/* One variable more than allowed */
 START_TEST(variables)
 {
 	size_t size, n = 0, room = 4u << 20;
@@ -175,7 +175,7 @@ static void append(struct testmodel *t, unsigned int eng, struct neuron_insn ins
 	testmodel_insn(t, eng, &insn);
 }
 
-/* The first instruction of an opcode, and how many words it has */
+/* Finds the first instruction of an opcode. */
 static uint8_t *find(struct testmodel *t, unsigned int eng, uint8_t opcode,
 		     struct neuron_insn *insn, int *words)
 {
@@ -361,7 +361,7 @@ START_TEST(model)
 }
 END_TEST
 
-/* What the weights are, the checker of files knows as the array does */
+/* The checker of files knows which weights are loaded, as the array does. */
 
 START_TEST(weights)
 {
@@ -380,7 +380,7 @@ START_TEST(weights)
 }
 END_TEST
 
-/* The last semaphore that is a program's own */
+/* The last semaphore that belongs to the program */
 static void waits_for_27(struct neuron_insn *insn)
 {
 	insn->wait_index = 27;

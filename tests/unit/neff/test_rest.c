@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs that leave their core at rest, and such that need not: docs/neff.md, Rules a program
- * keeps. Each case is a program of a few instructions; what is refused is what the rule names.
+ * Programs that leave their core at rest, and others that do not: docs/neff.md, Rules a program
+ * keeps. Each case is a program of a few instructions; each refusal is one that the rule names.
  */
 #include <check.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ struct step {
 /* clang-format off */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 static const struct {
-	const char *name, *refused; /* NULL: taken */
+	const char *name, *refused; /* NULL: it is accepted */
 	struct step step[16];
 } cases[] = {
 	{ "nothing at all", NULL, { { END } } },
@@ -191,7 +191,7 @@ static void add_insn(struct testmodel *t, const struct step *s)
 	testmodel_insn(t, s->eng, &insn);
 }
 
-/* 64 bytes of the output to themselves */
+/* Adds a DMA with 64 bytes of the output for itself. */
 static void add_dma(struct testmodel *t, const struct step *s)
 {
 	const struct neff_pattern y = { 0, 0, 1, { 64 }, { 1 } };

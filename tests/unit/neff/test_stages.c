@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Models of several subgraphs: what passes between them, and what must be refused. */
+/* Models of several subgraphs: what passes between them, and what must be refused */
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ START_TEST(round_trip)
 }
 END_TEST
 
-/* The same as parts of which the one in the middle is done again while 'go' is not 0 */
+/* The same as parts, of which the middle one is executed again while 'go' is not 0 */
 static void make_loop(struct stages *s, struct neff_loop *loop)
 {
 	static const char *const outs[STAGES] = { "c", "d", "e" };

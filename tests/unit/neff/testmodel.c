@@ -147,7 +147,7 @@ static struct neuron_ap ap(uint32_t offset, uint8_t dtype, unsigned int n)
 	return (struct neuron_ap){ offset, dtype, { 0, 0, 0, 1 }, { 1, 1, 1, (uint16_t)n } };
 }
 
-/* What add and long share: inputs a and b, output c, in SBUF one after the other */
+/* What add and long share: inputs a and b, output c, in SBUF one behind the other */
 struct abc {
 	unsigned int c, sb, out;
 };
@@ -366,7 +366,7 @@ static unsigned int sbuf_rows(const struct testmodel_tables *g, struct neff_patt
 	return i;
 }
 
-/* Table k straight to its place in y (even k), or through SBUF */
+/* Copies rows of table k straight to their place in y (even k), or through SBUF. */
 static void gather_one(struct testmodel *t, const struct testmodel_tables *g, unsigned int k)
 {
 	uint64_t y = (uint64_t)k * g->n * g->row;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small programs made by hand with the codec, for tests of the file format and of the runtime:
- * the compiler is not involved. Everything asserts; the caller frees with testmodel_free().
+ * Small programs made by hand with the codec, for tests of the file format and of the runtime: the
+ * compiler is not involved. All functions assert success; the caller frees with testmodel_free().
  */
 #ifndef TESTMODEL_H
 #define TESTMODEL_H
@@ -18,9 +18,12 @@ struct testmodel {
 void testmodel_add(struct testmodel *t, unsigned int cols);
 /* y = w^T x with w a constant: bf16 [128, m] and [128, n], fp32 [m, n]; m <= 128, n <= 512 */
 void testmodel_matmul(struct testmodel *t, unsigned int m, unsigned int n, const uint16_t *w);
-/* c = a * b * b ... fp32 [128, cols], steps times: as long as one likes, each step needs the last */
+/*
+ * c = a * b * b ... fp32 [128, cols], steps times: takes as long as one likes, because each step
+ * needs the last one's result
+ */
 void testmodel_long(struct testmodel *t, unsigned int cols, unsigned int steps);
-/* y = x through pieces of odd sizes: unequal descriptor counts on the two sides */
+/* y = x through pieces of odd sizes, so that the two sides have unequal numbers of descriptors */
 void testmodel_shuffle(struct testmodel *t);
 /* every second of 2n bytes copied by two queues, both all of them: a small file, 4n descriptors */
 void testmodel_scatter(struct testmodel *t, uint64_t n);
@@ -32,20 +35,25 @@ struct testmodel_tables {
 	unsigned int tables, rows, row, n;
 };
 void testmodel_gather(struct testmodel *t, const struct testmodel_tables *g);
-/* y = the first 4 cols bytes of each partition of SBUF, fp32 [128, cols], as they are found there */
+/*
+ * y = the first 4 cols bytes of each partition of SBUF, fp32 [128, cols], as the program finds them
+ */
 void testmodel_peek(struct testmodel *t, unsigned int cols);
-/* an output y of 64 bytes, variable 0, that nobody writes; SP's program is begun */
+/* has an output y of 64 bytes, variable 0, that is never written; SP's program is begun */
 void testmodel_bare(struct testmodel *t, const char *name);
-/* waits for a semaphore that nobody raises */
+/* waits for a semaphore that is never incremented */
 void testmodel_hang(struct testmodel *t);
 /* does nothing, and leaves an output of 4 MiB as it was */
 void testmodel_large(struct testmodel *t);
-/* reads SBUF as a type and shape that is legal, then raises a semaphore below zero */
+/* reads SBUF as a type and shape that are legal, then decrements a semaphore below zero */
 void testmodel_fault(struct testmodel *t);
-/* the same, times over: an error that does not stop its engine */
+/* does the same several times: an error that does not stop its engine */
 void testmodel_faults(struct testmodel *t, unsigned int times);
 void testmodel_free(struct testmodel *t);
-/* a NEFF of n subgraphs, n at most 64: c = a + n * b, each adding b to what the one before gave */
+/*
+ * Makes a NEFF of n subgraphs, n at most 64: c = a + n * b, each adds b to the result of the one
+ * before.
+ */
 void *testmodel_stages(unsigned int n, unsigned int cols, size_t *size);
 
 /* Pieces */

@@ -32,10 +32,12 @@ int main(int argc, char **argv)
 		return 2;
 	for (int i = 0; i < 128 * 64; i++)
 		w[i] = (uint16_t)(0x3f80 + (i * 37) % 128); /* 1.0 to 1.99 */
+
 	if (!strcmp(argv[1], "stages")) {
 		buf = testmodel_stages(7, 64, &size);
 		return save(argv[2], buf, size);
 	}
+
 	if (!strcmp(argv[1], "add"))
 		testmodel_add(&t, 64);
 	else if (!strcmp(argv[1], "gather"))
@@ -58,6 +60,7 @@ int main(int argc, char **argv)
 		testmodel_fault(&t);
 	else
 		return 2;
+
 	buf = testmodel_write(&t, &size);
 	testmodel_free(&t);
 	return save(argv[2], buf, size);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A model with its tensors, for tests of libnrt: load, fill, run, read. Everything asserts. */
+/*
+ * A model with its tensors, for tests of libnrt: load, fill, run, read. All functions assert
+ * success.
+ */
 #ifndef NRT_CLIENT_H
 #define NRT_CLIENT_H
 
@@ -13,7 +16,10 @@ struct client {
 	uint32_t vnc;
 };
 
-/* neff is freed; tensors of the placement for every input and output; timeout_ms 0: the default */
+/*
+ * Loads and frees neff, and makes tensors of the placement for every input and output; timeout_ms
+ * 0: the default
+ */
 void client_load(struct client *c, void *neff, size_t size, uint32_t vnc,
 		 nrt_tensor_placement_t placement, uint32_t timeout_ms);
 /* the same on a range of cores; timeout_ms as above */

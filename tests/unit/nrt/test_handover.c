@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a core has of one model when it goes to another, executions that nobody wants any more, and
- * models that go while they are executed: test_handover emu:inf1.6xlarge, or in a guest
- * test_handover node.
+ * What a core has of one model when it goes to another, executions that are interrupted, and models
+ * that are unloaded while they execute: test_handover emu:inf1.6xlarge, or in a guest test_handover
+ * node
  */
 #include <check.h>
 #include <pthread.h>
@@ -32,7 +32,7 @@ static void teardown(void)
 	nrt_close();
 }
 
-/* The model that was made, which is given away */
+/* Loads the model that was made, and frees it. */
 static void load(struct client *cl, struct testmodel *t, const struct nrtx_load_params *params)
 {
 	size_t size;
@@ -87,7 +87,7 @@ static void *run_thread(void *arg)
 	return (void *)(uintptr_t)status;
 }
 
-/* The core executes what was begun: its SP has taken an instruction */
+/* Waits until the core executes the model: its SP has executed instructions. */
 static void wait_begun(uint32_t core, uint64_t insns)
 {
 	struct nrtx_core_counters n;
@@ -116,7 +116,7 @@ START_TEST(interrupt)
 		ck_assert_int_eq(nrtx_interrupt(hang.model, true), NRT_SUCCESS);
 		pthread_join(thread, &status);
 		ck_assert_uint_eq((uintptr_t)status, NRT_EXEC_COMPLETED_WITH_ERR);
-		/* none begins either, until it is taken back */
+		/* nor does one begin, until the interruption is withdrawn */
 		ck_assert_int_eq(client_run(&hang), NRT_EXEC_COMPLETED_WITH_ERR);
 		run_add(&good);
 		ck_assert_int_eq(nrtx_interrupt(hang.model, false), NRT_SUCCESS);
@@ -161,8 +161,8 @@ static void load_pipeline(struct client *cl)
 }
 
 /*
- * A pipeline that waits for its second core, which another model has, is unloaded: it stays until
- * its execution is over, whose result is right. Each step is seen before the next is made.
+ * A pipeline that waits for its second core, which another model uses, is unloaded: it stays until
+ * its execution is over, and the result is right. Each step is observed before the next is made.
  */
 START_TEST(unload_in_use)
 {
@@ -200,7 +200,7 @@ START_TEST(unload_in_use)
 }
 END_TEST
 
-/* How many words of what the model before computed with a program of this owner finds */
+/* How many values of the model before a program of this owner finds */
 static unsigned int found(const struct nrtx_load_params *params)
 {
 	static float y[N];
@@ -218,7 +218,9 @@ static unsigned int found(const struct nrtx_load_params *params)
 	return n;
 }
 
-/* One owner's values are not what another one finds, whether the model is still loaded or not */
+/*
+ * An owner does not find another owner's values, whether that one's model is still loaded or not.
+ */
 START_TEST(owners)
 {
 	struct nrtx_load_params one = { .owner = 1 }, two = { .owner = 2 }, own = { 0 };
@@ -244,7 +246,7 @@ START_TEST(owners)
 	client_free(&cl);
 	ck_assert_uint_eq(found(&two), 0);
 
-	/* an owner that has left is another one from then on */
+	/* an owner that has unloaded counts as another one from then on */
 	load_add(&cl, &one);
 	run_add(&cl);
 	client_free(&cl);
@@ -252,7 +254,10 @@ START_TEST(owners)
 }
 END_TEST
 
-/* Two owners' models in turns on two cores: right each time, also while others are unloaded */
+/*
+ * Two owners' models take turns on two cores: the results are right each time, also while others
+ * are unloaded.
+ */
 START_TEST(turns)
 {
 	struct client cl[4];

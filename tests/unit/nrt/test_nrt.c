@@ -66,7 +66,7 @@ static float from_bf16(uint16_t h)
 	return f;
 }
 
-/* The model that was made, which is given away */
+/* Loads the model that was made, and frees it. */
 static void load_made(struct client *cl, struct testmodel *t, uint32_t vnc,
 		      nrt_tensor_placement_t placement, uint32_t timeout_ms)
 {
@@ -186,7 +186,7 @@ START_TEST(unequal_descriptors)
 }
 END_TEST
 
-/* More than the module takes in one call: rings in host memory, then in the chip's */
+/* More descriptors than the module takes in one call: rings in host memory, then in the chip's. */
 START_TEST(many_descriptors)
 {
 	static uint8_t in[400000], out[400000];
@@ -262,7 +262,7 @@ START_TEST(timeout)
 }
 END_TEST
 
-/* Who waits for an execution sleeps until something happens: a look at intervals would show here */
+/* A thread that waits for an execution sleeps until something happens; polling would show here. */
 START_TEST(idle_while_waiting)
 {
 	struct rusage before, after;
@@ -300,7 +300,7 @@ static void many_faults(struct testmodel *t)
 	testmodel_faults(t, 170);
 }
 
-/* More errors than the error queue has places: none of them makes the execution look good */
+/* More errors than the error queue has entries: the execution does not look successful. */
 START_TEST(error_flood)
 {
 	struct client bad, good;
@@ -519,7 +519,7 @@ START_TEST(tensors)
 		ck_assert_int_eq(nrt_tensor_get_device_allocation_info(other, &info), NRT_SUCCESS);
 		ck_assert_uint_ge(info.size, 4096);
 		ck_assert_ptr_ne(nrt_tensor_get_va(other), nrt_tensor_get_va(slice));
-		/* a copy is one core's own work, also where another one's memory is as near */
+		/* a copy stays on one core, also where another one's memory is as near */
 		ck_assert_int_eq(nrt_tensor_allocate(where, 1, 4096, NULL, &bad), NRT_SUCCESS);
 		ck_assert_int_eq(nrt_tensor_copy(slice, 100, bad, 5, 10), NRT_INVALID);
 		nrt_tensor_free(&bad);
@@ -660,7 +660,10 @@ START_TEST(lifecycle)
 	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
 	ck_assert_int_eq(nrt_get_visible_vnc_count(&n), NRT_SUCCESS);
 	ck_assert_uint_eq(n, 2);
-	/* memory of the first initialization is gone, and nobody else's is freed in its place */
+	/*
+	 * memory of the first initialization is gone, and nothing of the second is freed in its
+	 * place
+	 */
 	ck_assert_int_eq(nrt_tensor_read(older, &n, 0, 4), NRT_INVALID_HANDLE);
 	ck_assert_ptr_null(nrt_tensor_get_va(older));
 	load_small(&cl, testmodel_hang, 0, 100);
@@ -672,7 +675,7 @@ START_TEST(lifecycle)
 }
 END_TEST
 
-/* Calls that are in progress when another thread closes end well, those after it say so */
+/* Calls that are in progress when another thread closes succeed; later calls answer NRT_CLOSED. */
 struct closing {
 	pthread_t thread;
 	void *neff;

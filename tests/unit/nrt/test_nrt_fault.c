@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Faults on command, in process, as libnrt's callers meet them: each test starts chips of its own
- * with NEURON_EMU_FAULTS (docs/nrt.md). The statuses are the public ones; the oracle of the
- * executions around them is plain C over the inputs.
+ * Fault injection in process, as libnrt's callers see it: each test starts chips of its own with
+ * NEURON_EMU_FAULTS (docs/nrt.md). The statuses are the public ones; the oracle of the executions
+ * around them is plain C over the inputs.
  */
 #include <check.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static const struct {
 	{ "nd0:dram-ecc-uncorrected=1:queue=copy", NRT_EXEC_HW_ERR_HBM_UE, "copy: uncorrectable" },
 };
 
-/* One execution fails as the table says, the next one is right: the core was reset meanwhile */
+/* One execution fails as the table says, the next one succeeds: the core was reset in between. */
 START_TEST(strikes_once)
 {
 	struct client cl;
@@ -83,8 +83,8 @@ START_TEST(strikes_once)
 END_TEST
 
 /*
- * A gather is three queues that ring each other: whichever descriptor of theirs is the one that
- * fails, the next execution's rows are right
+ * A gather is three queues that ring each other: whichever of their descriptors fails, the next
+ * execution's rows are right.
  */
 #define GATHERED 13
 
@@ -125,7 +125,7 @@ START_TEST(in_a_gather)
 }
 END_TEST
 
-/* Indices, places, rows and what is behind each, of both; the copy; SP's instructions */
+/* Indices, places, rows and what is behind each, of both gathers; the copy; SP's instructions */
 #define GATHER_DESCS (2 * 3 * (GATHERED + 1) + GATHERED + 1 + 1)
 
 START_TEST(disturbs_nobody)
@@ -141,7 +141,7 @@ START_TEST(disturbs_nobody)
 }
 END_TEST
 
-/* A copy's error resets nothing: more of them than the error queue has places are all told */
+/* A copy's error resets nothing: more of them than the error queue has entries are all reported. */
 #define COPIES 200
 
 START_TEST(many_copies_fail)
@@ -164,7 +164,8 @@ START_TEST(core_is_lost)
 {
 	struct client cl;
 
-	start("nd0:engine-hang nd0:reset-hang=always:after=1"); /* nrt_init's own goes through */
+	/* the reset in nrt_init is skipped */
+	start("nd0:engine-hang nd0:reset-hang=always:after=1");
 	load(&cl);
 	ck_assert_int_eq(client_run(&cl), NRT_TIMEOUT);
 	ck_assert_int_eq(client_run(&cl), NRT_EXEC_UNIT_UNRECOVERABLE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libnrt's constants: names, values and sizes that programs were compiled with. */
+/* libnrt's constants: names, values and sizes that programs were compiled with */
 #include <check.h>
 
 #include "../check_main.h"
@@ -48,7 +48,7 @@ START_TEST(statuses)
 }
 END_TEST
 
-/* What a program is told of its machine; the numbers are nrt.h's */
+/* What a program is told of its machine; the numbers are those of nrt.h. */
 START_TEST(instances)
 {
 	static const struct {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What libneff takes leaves its core at rest: random programs of all engines, some of which it
- * refuses; those that it takes and that end leave every semaphore 0 and every event clear, and the
- * model behind them is right. What a model had is not freed while its core is not at rest, its
- * queues leave it, and it is used again afterwards. Beside libnrt's own objects, to ask the chip.
+ * A program that libneff accepts leaves its core at rest: random programs of all engines, some of
+ * which are refused; those that are accepted and end leave every semaphore 0 and every event clear,
+ * and the next model's results are right. A model's memory is not freed while its core is not at
+ * rest; its queues are parked; and the memory is used again afterwards. This test is linked with
+ * libnrt's own objects, so that it can ask the chip.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static void run_add(struct client *cl)
 			      c[i]);
 }
 
-/* Mostly what programs do: wait for another engine's semaphore, raise one's own */
+/* Mostly what real programs do: wait for another engine's semaphore, increment their own. */
 static void random_insn(struct testmodel *t, unsigned int eng)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_NOP };
@@ -206,7 +207,10 @@ static uint64_t device_memory(void)
 	return n.mem_device;
 }
 
-/* A core that cannot be reset may still write: a model that goes leaves its memory until it can */
+/*
+ * A core that cannot be reset may still write: an unloaded model keeps its memory until a reset
+ * succeeds.
+ */
 START_TEST(memory_waits_for_rest)
 {
 	const struct nrtx_load_params params = { .timeout_ms = 20 };
@@ -241,7 +245,7 @@ struct rings {
 	uint64_t tx, rx;
 };
 
-/* Where each queue of the chip's has its rings: an array of as many as there are */
+/* The rings of each queue of the chip, in an array that has as many elements */
 static struct rings *rings(void)
 {
 	const unsigned int n = chip->gen->dma_engines * NEURON_DMA_QUEUES_PER_ENG;
@@ -259,7 +263,10 @@ static struct rings *rings(void)
 	return r;
 }
 
-/* What a model's queues read and write next is not in memory that another one may have by then */
+/*
+ * What an unloaded model's queues read and write next is not in memory that another model may have
+ * by then.
+ */
 START_TEST(queues_leave_rings)
 {
 	const unsigned int n = chip->gen->dma_engines * NEURON_DMA_QUEUES_PER_ENG;
@@ -288,8 +295,10 @@ START_TEST(queues_leave_rings)
 }
 END_TEST
 
-/* Three times what the chip has, a piece at a time: the chip's memory comes back, not only the
- * count */
+/*
+ * Three times the chip's memory, a piece at a time: the memory itself is reused, not only its count
+ * reduced.
+ */
 START_TEST(memory_is_used_again)
 {
 	nrt_vnc_memory_stats_t stats;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NeuronCore Pipeline: which way stages hand their values on. Next to each other they write through
- * the neighbour's window, so a link that goes down under a loaded model fails its executions until
- * it is up again; from farther away values come through host memory and links do not matter.
+ * NeuronCore Pipeline: the way that values take between stages. Stages on neighbouring chips write
+ * through the neighbour's window, so a link that goes down under a loaded model fails its
+ * executions until it is up again; from farther away values go through host memory and links do not
+ * matter.
  *
- * What the chips say of it: with corrected errors armed for all that the copy queues read in DRAM,
- * the public ECC word counts these copies, and a value that goes through the host is one of them.
+ * The chips show which way it is: with corrected errors injected into every DRAM read of the copy
+ * queues, the public ECC word counts these copies, and a value that goes through the host is one of
+ * them.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -69,7 +71,7 @@ static void fault(int chip, const char *what)
 	ck_assert_int_eq(ndl_fault(chip, what), 0);
 }
 
-/* Copies out of each chip's DRAM in one execution */
+/* The copies out of each chip's DRAM in one execution */
 static void copies(struct client *cl, unsigned int stages, uint32_t read[CHIPS])
 {
 	struct nrtx_error_counters errors;
@@ -97,7 +99,7 @@ static void copies_are(struct client *cl, unsigned int stages, const uint32_t wa
 			      want[chip]);
 }
 
-/* The last core of a chip and the first of the next: the link is down at either end */
+/* The last core of a chip and the first of the next one; the link is down at either end */
 static const char *const down[][2] = {
 	{ "link-east-down=on", "link-east-down=off" },
 	{ "link-west-down=on", "link-west-down=off" },
@@ -129,7 +131,7 @@ START_TEST(neighbours_need_their_link)
 }
 END_TEST
 
-/* There and back: the way west is a window as well. The first stage fails, so nobody waits */
+/* There and back: the way west is a window as well. The first stage fails, so no stage waits. */
 START_TEST(east_and_west)
 {
 	const uint32_t want[CHIPS] = { 1 + 1, 1 };
@@ -147,7 +149,7 @@ START_TEST(east_and_west)
 }
 END_TEST
 
-/* What was down at load stays unused: the model outlives any change of the link */
+/* A link that was down at load stays unused: the model is independent of any change of the link. */
 START_TEST(down_at_load)
 {
 	const uint32_t want[CHIPS] = { 1 /* to the host */, 1 /* the output */ };
@@ -177,7 +179,8 @@ START_TEST(two_apart_meet_in_the_host)
 	start("");
 	load(&cl, 3, 6, 7);
 	copies_are(&cl, 7, want);
-	fault(2, "link-east-down"); /* no window of nd2 but the one it came through matters */
+	/* the only window of nd2 that matters is the one the value came through */
+	fault(2, "link-east-down");
 	copies_are(&cl, 7, want);
 	fault(2, "link-west-down");
 	aborts(&cl, "nd1 nc3 sg04 dma engine");
@@ -186,8 +189,7 @@ START_TEST(two_apart_meet_in_the_host)
 	fault(0, "link-east-down");
 	aborts(&cl, "nd0 nc3 sg00 dma engine");
 	client_free(&cl);
-	/* with no link at all it is the host everywhere, and only what stays in nd1 does not come
-	 * there */
+	/* without any link everything goes through the host, except what stays in nd1 */
 	fault(2, "link-west-down");
 	load(&cl, 3, 6, 7);
 	copies_are(&cl, 7, (const uint32_t[CHIPS]){ 1 + 1, 3 + 1, 1 });

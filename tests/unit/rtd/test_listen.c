@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The daemon's socket appears with its mode, whatever the umask, and nothing is done to its path
- * that another user of the directory could have replaced meanwhile: bind() below does so.
+ * after another user of the directory could have replaced it: bind() below replaces it.
  */
 #include <check.h>
 #include <errno.h>
@@ -21,13 +21,13 @@
 static char dir[] = "/tmp/rtd-listen.XXXXXX", path[64], victim[64];
 static bool attacked;
 
-/* Nobody connects here */
+/* Nobody connects in this test. */
 void rtd_server_add(struct rtd_server *server, int fd, const struct rtd_peer *peer)
 {
 	abort();
 }
 
-/* In libc's place: the name is someone else's link as soon as it is there */
+/* Replaces libc's: the name is another user's link as soon as it exists. */
 int bind(int fd, const struct sockaddr *address, socklen_t len)
 {
 	const struct sockaddr_un *un = (const void *)address;

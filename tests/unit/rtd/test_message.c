@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a request may grow to when it is unpacked: its own bytes and a fixed slack, however many
+ * How large a request may become when it is unpacked: its own bytes and a fixed slack, however many
  * small elements it has. The messages are put together by hand.
  */
 #include <check.h>

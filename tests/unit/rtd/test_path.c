@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * What a client's path may lead through. Every case runs twice: with openat2, and behind a filter
- * that answers it as a kernel without it does. Expected errors are the kernel's own for open(2),
- * but for what goes through procfs.
+ * that answers it like a kernel without it. Expected errors are the kernel's own for open(2),
+ * except for paths through procfs.
  */
 #include <check.h>
 #include <errno.h>
@@ -23,10 +23,10 @@
 
 #define TEXT "the file"
 
-static char root[64]; /* a directory of ours */
-static int inside; /* a descriptor of it */
+static char root[64]; /* a directory of the test's */
+static int inside; /* a descriptor of that directory */
 
-/* openat2 fails with error from here on in this process: each test has one of its own */
+/* From here on openat2 fails with error in this process; each test has a process of its own. */
 static void without_openat2(int error)
 {
 	struct sock_filter code[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Accounts by user and for all: limits to the unit, and that everything comes back, the accounts
- * themselves too. The linker hands this program's allocations and locks to the functions below.
+ * Accounts by user and for all: limits are exact, and everything is given back, the accounts
+ * themselves too. The linker replaces this program's allocations and locks by the functions below.
  */
 #include <check.h>
 #include <errno.h>
@@ -179,7 +179,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
 	return __real_pthread_mutex_unlock(lock);
 }
 
-/* However many users come and go: an account is made and ends under the lock */
+/* However many users come and go, an account is made and freed under the lock. */
 START_TEST(accounts_end)
 {
 	struct rtd_peer peer = { .local = true };

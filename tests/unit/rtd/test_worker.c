@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A group's threads: the cores go on while a result is sent. A waiter that is told here blocks
- * until a later inference has been told; with one thread that executes and tells, that is for ever.
+ * A group's threads: the cores go on while a result is sent. A waiter here blocks until a later
+ * inference's waiter has been told; with one thread for both that would be for ever.
  */
 #include <check.h>
 #include <sched.h>
@@ -29,7 +29,7 @@ struct told {
 	float c[N];
 };
 
-/* A control operation, waited for */
+/* A control operation that is waited for */
 struct control {
 	sem_t over;
 	struct rtd_err err;
@@ -49,7 +49,7 @@ static void control_good(struct control *c)
 	ck_assert_msg(!c->err.code, "%s", c->err.text);
 }
 
-/* The chips, and a model that is started */
+/* Opens the chips and starts a model. */
 static void start_model(void (*make)(struct testmodel *t))
 {
 	struct rtd_load load = { .ninfer = 0 };
@@ -68,7 +68,7 @@ static void start_model(void (*make)(struct testmodel *t))
 	rtd_model_load(rtd, &load, control_done, &c);
 	control_good(&c);
 	model = load.id;
-	/* what it took is given back */
+	/* its memory is given back */
 	ck_assert_uint_eq(rtd_quota_used(rtd->quota, NULL, RTD_QUOTA_MEMORY), 0);
 	rtd_model_start(rtd, model, control_done, &c);
 	control_good(&c);
@@ -138,7 +138,7 @@ static void check_sum(struct told *told)
 		ck_assert_msg(told->c[i] == a[i] + b[i], "element %d: %g", i, told->c[i]);
 }
 
-/* The first waiter waits for the second one, again and again */
+/* The first waiter waits for the second one, again and again. */
 START_TEST(goes_on_while_it_tells)
 {
 	static struct told first, second;
@@ -158,7 +158,9 @@ START_TEST(goes_on_while_it_tells)
 }
 END_TEST
 
-/* A model is there until the last of its waiters has been told: its buffers hold the result */
+/*
+ * A model lives until the last of its waiters has been told, because its buffers hold the result.
+ */
 START_TEST(stays_until_all_are_told)
 {
 	static struct told told;
@@ -191,8 +193,8 @@ START_TEST(stays_until_all_are_told)
 END_TEST
 
 /*
- * An inference that never ends, stopped while it waits, while a thread has it in its hands, and
- * while it executes; three stops at once, and the start behind them holds.
+ * An inference that never ends is stopped while it waits, while a thread has taken it, and while it
+ * executes; three stops at once, and the start behind them succeeds.
  */
 START_TEST(a_stop_waits_for_nobody)
 {
@@ -218,13 +220,13 @@ START_TEST(a_stop_waits_for_nobody)
 		}
 	}
 	post(&told[0]);
-	stop(); /* and so does the end */
+	stop(); /* and so is this one */
 	sem_wait(&told[0].over);
 	ck_assert_int_eq(told[0].code, NERR_INFER_CANCELLED);
 }
 END_TEST
 
-/* An idle buffer is on the account of the last who used it, and of nobody else */
+/* An idle buffer is on the account of the last user who used it, and of nobody else. */
 START_TEST(idle_buffers_change_hands)
 {
 	static struct told told;
@@ -260,8 +262,8 @@ static bool every_model(const struct rtd_model *m, const void *who)
 }
 
 /*
- * What a group does before it, such as a load, holds up the answer of a stop, or of the end of a
- * session, not what these are to end
+ * An operation of the group that comes first, such as a load, delays the answer of a stop, or of
+ * the end of a session, but not their effect.
  */
 START_TEST(a_stop_overtakes_its_group)
 {
@@ -291,7 +293,10 @@ START_TEST(a_stop_overtakes_its_group)
 }
 END_TEST
 
-/* A session that ends before its model is loaded: nobody would ever unload it */
+/*
+ * A session ends before its model is loaded: the model must not stay, because nobody would ever
+ * unload it.
+ */
 START_TEST(a_load_ends_with_its_session)
 {
 	const struct rtd_owner nobody = { .peer = peer };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* .npy files: what NumPy wrote reads back, what we write NumPy's rules accept, bad files are
- * refused. */
+/*
+ * .npy files: NumPy's files are read, written files follow NumPy's rules, and bad files are refused
+ */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of .npy files in executions: counts and slices worked out by hand, what does not fit
- * refused. */
+/*
+ * Rows of .npy files in executions: counts and slices worked out by hand, and refusals of what does
+ * not fit
+ */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -63,7 +65,10 @@ START_TEST(whole)
 }
 END_TEST
 
-/* An input without rows first, one with rows after it: the first has no bytes for the second's */
+/*
+ * The first input has no batch dimension and the second has one: the first has no bytes for the
+ * second's rows.
+ */
 START_TEST(unequal)
 {
 	struct npy none = file_of(0), five = file_of(5), other = model;
@@ -83,7 +88,7 @@ START_TEST(unequal)
 }
 END_TEST
 
-/* A model's size that is not that of its shape would be read beyond a file's end */
+/* If a model's size is not that of its shape, a file would be read beyond its end. */
 START_TEST(sizes)
 {
 	struct npy bad = model;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every row of the ABI asked, on whichever driver is loaded: `driver-answers used` asks what a
- * client asks when nothing is wrong (and leaves no line of an error in the kernel log), `refused`
- * what a driver has to refuse. The rows of bad pointers and of the two open modes come from the
- * table of numbers itself.
+ * Every row of the ABI on whichever driver is loaded: `driver-answers used` makes the calls of a
+ * client that makes no mistake (and leaves no error line in the kernel log), `refused` those that a
+ * driver has to refuse. The rows of bad pointers and of the two open modes come from the table of
+ * numbers itself.
  */
 #include "answers.h"
 
@@ -18,7 +18,7 @@ static const struct row {
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* Rows whose argument is not looked at, or that change what the others ask about */
+/* Rows whose argument is not read, or that change what the other rows show */
 static bool takes_nothing(unsigned long cmd)
 {
 	switch (cmd) {
@@ -31,7 +31,7 @@ static bool takes_nothing(unsigned long cmd)
 	return false;
 }
 
-/* Every row with a pointer to nothing: EFAULT, or how else the driver says it */
+/* Every row with a bad pointer: EFAULT, or the driver's other error for it */
 static void bad_pointers(int fd)
 {
 	size_t i;

@@ -57,20 +57,24 @@ static void information(int fd)
 	field("offset", (long long)offset), field("pa", (long long)pa), end();
 	get.mmap_offset = NULL;
 	SAY(fd, MEM_GET_INFO, "no place for the offset", &get);
+
 	only = (struct neuron_ioctl_mem_get_pa){ h, (void *)&pa };
 	ASK(fd, MEM_GET_PA, "", &only);
 	field("pa", (long long)pa), end();
+
 	ext = (struct neuron_ioctl_mem_get_extended_info){ .mem_handle = h };
 	ASK(fd, MEM_GET_EXTENDED_INFO, "", &ext);
 	field("host", ext.host_memory), field("offset", (long long)ext.mmap_offset);
 	field("pa", (long long)ext.pa), field("own", ext.pid == (uint64_t)getpid());
 	field("size", (long long)ext.size), end();
+
 	mc.pa = mc2.pa = pa;
 	ASK(fd, MEM_MC_GET_INFO, "", &mc);
 	field("offset", (long long)mc.mmap_offset), field("size", (long long)mc.size), end();
 	ASK(fd, MEM_MC_GET_INFO_V2, "", &mc2);
 	field("offset", (long long)mc2.mmap_offset), field("size", (long long)mc2.size);
 	field("same", mc2.mem_handle == h), end();
+
 	dump.num_entries_in = 8;
 	dump.data = info;
 	ASK(fd, DUMP_MEM_CHUNKS, "channel 0", &dump);
@@ -104,6 +108,7 @@ static void copies(int fd)
 	chunk(fd, false, SIZE, 1, &e);
 	chunk(fd, true, 1 << 20, 0, &h);
 	pattern(in, SIZE, 3);
+
 	b = (struct neuron_ioctl_mem_buf_copy){ d, in, 100000, 0, 1 };
 	SAY(fd, MEM_BUF_COPY, "in", &b);
 	b = (struct neuron_ioctl_mem_buf_copy){ d, out, 100000, 0, 0 };
@@ -111,22 +116,26 @@ static void copies(int fd)
 	printf("MEM_BUF_COPY64 in = %d\n", copy_in(fd, d, in, 0, SIZE));
 	ret = copy_out(fd, d, out, 0, SIZE);
 	printf("MEM_BUF_COPY64 out = %d", ret), same(ret, SIZE);
+
 	c = (struct neuron_ioctl_mem_copy){ d, e, 1 << 20, 0, 0 };
 	SAY(fd, MEM_COPY, "between channels", &c);
 	c64 = (struct neuron_ioctl_mem_copy64){ d, e, SIZE, 0, 0 };
 	SAY(fd, MEM_COPY64, "between channels", &c64);
 	ret = copy_out(fd, e, out, 0, SIZE);
 	printf("MEM_COPY64 read back = %d", ret), same(ret, SIZE);
+
 	c64 = (struct neuron_ioctl_mem_copy64){ d, h, 1 << 20, 0, 0 };
 	SAY(fd, MEM_COPY64, "to host memory", &c64);
 	ret = copy_out(fd, h, out, 0, 1 << 20);
 	printf("MEM_BUF_COPY64 host chunk = %d", ret), same(ret, 1 << 20);
+
 	pattern(in, SIZE, 4);
 	z = (struct neuron_ioctl_mem_buf_copy64){ d, in + 123, SIZE - 200, 64, 1 };
 	SAY(fd, MEM_BUF_ZEROCOPY64, "in", &z);
 	z = (struct neuron_ioctl_mem_buf_copy64){ d, out + 123, SIZE - 200, 64, 0 };
 	ret = ASK(fd, MEM_BUF_ZEROCOPY64, "out", &z);
 	field("same", !memcmp(in + 123, out + 123, SIZE - 200)), end();
+
 	as = (struct neuron_ioctl_mem_copy_async){ d, e, 1 << 20, 0, 0, 0, UINT32_MAX, 0 };
 	ASK(fd, MEM_COPY_ASYNC, "the first", &as);
 	field("handle", as.wait_handle), end();
@@ -134,11 +143,13 @@ static void copies(int fd)
 						       1 << 20, 0, as.wait_handle, 0 };
 	ASK(fd, MEM_COPY_ASYNC64, "the next waits for it", &as64);
 	field("handle", as64.wait_handle), end();
+
 	w = (struct neuron_ioctl_mem_copy_async_wait){ d, e, as64.wait_handle };
 	SAY(fd, MEM_COPY_ASYNC_WAIT, "", &w);
 	copy_out(fd, d, in, 0, SIZE);
 	ret = copy_out(fd, e, out, 0, SIZE);
 	printf("MEM_COPY_ASYNC read back = %d", ret), same(ret, SIZE);
+
 	chunk_free(fd, d);
 	chunk_free(fd, e);
 	chunk_free(fd, h);
@@ -157,7 +168,10 @@ static int scratch(int fd, uint64_t size, uint64_t *handle)
 	return call(fd, NEURON_IOCTL_MEM_ALLOC_V2MT64, &a);
 }
 
-/* The contiguous scratchpad: grows down from the end of its region, and is used over its chunks */
+/*
+ * The contiguous scratchpad grows down from the end of its region, and can be used across its
+ * chunks.
+ */
 static void scratchpad(int fd)
 {
 	uint64_t h[2];

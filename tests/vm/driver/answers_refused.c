@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Answers to what is wrong: one wrong field a question. Left out is what stops or corrupts a kernel
- * under the public driver (docs/driver.md); the other driver tests ask that of our module.
+ * Answers to mistakes: one wrong field in each call. Left out is what stops or corrupts a kernel
+ * under the public driver (docs/driver.md); the other driver tests ask that of this project's
+ * module.
  */
 #include "answers.h"
 
@@ -213,7 +214,7 @@ static void states(int fd)
 	SAY(fd, ACQUIRE_NEURON_DS, "of a process without one", &other);
 }
 
-/* What this chip has not */
+/* What this chip does not have */
 static void absent(int fd)
 {
 	struct neuron_ioctl_get_logical_to_physical_nc_map map = { NULL, 4, 0 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A program whose memory is not there: a page that it handles itself (userfaultfd) and does not
- * fill while its call is under way. Whatever the call is, other processes use the chip and end, and
- * the device can be removed; when the page comes, the call does what it should.
+ * fill while its call is in progress. Whatever the call is, other processes use the chip and end,
+ * and the device can be removed; when the page is filled, the call does what it should.
  */
 #include "tap.h"
 
@@ -15,14 +15,14 @@
 #include <sys/wait.h>
 
 #define PAGE 4096ull
-#define PAGES 2560ull /* more than a window of zero-copy */
+#define PAGES 2560ull /* more than a window of zero copy */
 #define SIZE (PAGES * PAGE)
 #define HOLE (2200 * PAGE) /* the page that is not there */
-#define WATCHDOG 120 /* seconds, for what would never come */
+#define WATCHDOG 120 /* seconds, after which a hang is a failure */
 
-static uint8_t *buf; /* SIZE bytes, all but one page there */
-static uint8_t fill[PAGE]; /* what belongs there */
-static uint8_t bytes[SIZE]; /* what the chip has */
+static uint8_t *buf; /* SIZE bytes, of which all but one page are there */
+static uint8_t fill[PAGE]; /* the contents of the missing page */
+static uint8_t bytes[SIZE]; /* the chip's contents */
 static int uffd;
 
 struct way {
@@ -85,7 +85,7 @@ static bool good_zc_out(int fd, uint64_t h, const uint8_t *hole)
 	return !memcmp(buf + 77, bytes, SIZE - 77);
 }
 
-/* Descriptors are checked: what comes into the hole is none that may be */
+/* Descriptors are checked: those that are filled into the hole are not allowed. */
 static int use_descriptors(int fd, uint64_t h, uint8_t *hole)
 {
 	struct neuron_ioctl_dma_copy_descriptors64 a = { h, hole, 16, 0, NEURON_DMA_QUEUE_TX };
@@ -135,7 +135,7 @@ static bool good_argument(int fd, uint64_t h, const uint8_t *hole)
 	return *(const uint32_t *)hole < 4;
 }
 
-/* Addresses from the hole are no registers */
+/* The addresses in the hole are no registers. */
 static int use_bar(int fd, uint64_t h, uint8_t *hole)
 {
 	uint32_t data[4];
@@ -205,7 +205,7 @@ static void user_end(struct user *u)
 	pthread_join(u->thread, NULL);
 }
 
-/* A child that does something with the chip and ends; false when it does not end */
+/* Lets a child do something with the chip and end; false if it does not end. */
 static bool other(int (*fn)(int index), int index, int *result)
 {
 	struct timespec t = { .tv_sec = WATCHDOG };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Hang dumps that come while others are read and forgotten: a thread for each core of nd0 whose
+ * Hang dumps that are made while others are read and cleared: a thread for each core of nd0 whose
  * copies are aborted, each of which is a hang with a dump; threads that read and clear hang_dump,
- * and that read and end the kernel's device coredumps. In the end the device goes while they do.
- * Whatever is found has to be a dump; the checkers of a debug kernel see what is freed too early.
+ * and that read and end the kernel's device coredumps. In the end the device is removed meanwhile.
+ * Whatever is found has to be a dump; the checkers of a debug kernel see memory that is freed too
+ * early.
  *
- * usage: driver-dumps HANGS ARM REMOVE: commands for bash that make all copies fail (the memory
- * they need is there by then), and that take the device away
+ * usage: driver-dumps HANGS INJECT REMOVE: commands for bash that make all copies fail (after the
+ * memory they need was allocated), and that remove the device
  */
 #include "tap.h"
 
@@ -53,7 +54,7 @@ struct hanger {
 	uint64_t handle;
 };
 
-/* Copies that fail, until the device is gone */
+/* Makes copies that fail, until the device is gone. */
 static void *hang(void *arg)
 {
 	struct hanger *h = arg;
@@ -94,8 +95,8 @@ static void write_to(const char *path)
 }
 
 /*
- * hang_dump may be replaced between two reads, so what is looked at is its first page; a coredump
- * stays what it is for who has it open
+ * hang_dump may be replaced between two reads, so only its first page is checked; an open coredump
+ * does not change
  */
 static void watch_once(enum what what, uint8_t *data, size_t size)
 {
@@ -157,25 +158,30 @@ int main(int argc, char **argv)
 
 	if (argc != 5)
 		return 2;
+
 	wanted = (unsigned int)atoi(argv[1]);
 	ok(prepare(h), "copies on four cores");
 	ok(bash(argv[2]), "from now on each is aborted");
+
 	for (uintptr_t i = 0; i < WATCHERS * EACH; i++)
 		pthread_create(&watcher[i], NULL, watch, (void *)(i / EACH));
 	for (int i = 0; i < CORES; i++)
 		pthread_create(&h[i].thread, NULL, hang, &h[i]);
 	while (hangs < wanted && !wrong_results)
 		sched_yield();
+
 	ok(bash(argv[3]), "the device goes after %u hangs", wanted);
 	for (int i = 0; i < CORES; i++) {
 		pthread_join(h[i].thread, NULL);
 		close(h[i].fd);
 	}
+
 	over = true;
 	for (int i = 0; i < WATCHERS * EACH; i++)
 		pthread_join(watcher[i], NULL);
 	printf("# %u hangs, %u dumps and %u coredumps read\n", hangs, finds[DUMP_READ],
 	       finds[CORE_READ]);
+
 	is(wrong_results, 0, "every copy failed as it should");
 	is(bad[DUMP_READ], 0, "what was read in hang_dump are dumps");
 	ok(finds[DUMP_READ], "and there were some");

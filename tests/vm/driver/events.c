@@ -31,7 +31,7 @@ enum kind { U32 = 1, U8, STRING, NEST };
 struct attr {
 	const char *name;
 	enum kind kind;
-	const struct attr *nest; /* U32 and so on by number */
+	const struct attr *nest; /* U32 and so on, by number */
 	int max;
 };
 
@@ -148,7 +148,7 @@ static int fail(const char *what, int err)
 	return 1;
 }
 
-/* nl_recvmsgs() stores what it was refused with here */
+/* libnl's receiver stores the error that it got with this. */
 static int on_error(struct sockaddr_nl *from, struct nlmsgerr *err, void *arg)
 {
 	(void)from;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Every allocation and user copy that a call needs fails once: the kernel's fail-nth makes the n-th
- * one fail, for n from one up to the first that the call does not reach. For every ioctl with
- * several sound arguments, open, mmap, and the module's own start on a chip. What a call returns is
- * not looked at; it must leave nothing behind, and the chip working.
+ * one fail, for n from one up to the first that the call does not reach. This is done for every
+ * ioctl with several valid arguments, for open, mmap, and the module's own start on a chip. The
+ * result of a call is ignored; it must leave nothing behind, and the chip must work.
  *
  * usage: driver-faults [SEED]
  */
@@ -15,8 +15,10 @@
 
 #define ARGUMENTS 8 /* for each ioctl */
 #define NTH_MAX 100000
-/* Starting on a chip makes thousands of allocations, most of them for sysfs: not each, but ever
- * fewer */
+/*
+ * Starting on a chip makes thousands of allocations, most of them for sysfs: the test fails not
+ * each of them, but fewer and fewer
+ */
 #define BIND_STRIDE 24
 #define ADDRESS_MAX 32
 
@@ -25,7 +27,9 @@ static int nth_fd;
 static unsigned long long failures;
 static char address[ADDRESS_MAX];
 
-/* Setting it copies from user memory, which may be what was to fail next: then again */
+/*
+ * Setting it copies from user memory, and that copy may be the one that fails: then it is repeated.
+ */
 static void nth_set(unsigned int n)
 {
 	char text[16];
@@ -35,7 +39,7 @@ static void nth_set(unsigned int n)
 		abort();
 }
 
-/* Zero: the failure has happened. If not even this can be read, it has not been before */
+/* Zero: the failure has happened. If not even this can be read, it has not happened before. */
 static bool nth_happened(void)
 {
 	char text[16] = "";
@@ -46,8 +50,8 @@ static bool nth_happened(void)
 }
 
 /*
- * One call, over and over, until none of its allocations is left to fail. stride: how many of the
- * first fail one by one; 0: all
+ * Makes one call again and again, until none of its allocations is left to fail. stride: how many
+ * of the first fail one by one; 0: all
  */
 static unsigned int each(void (*make)(void *), void (*use)(void *), void *arg, unsigned int stride)
 {
@@ -87,14 +91,14 @@ static void one_use(void *p)
 	o->ret = call(o->fd, o->io->cmd, o->arg);
 }
 
-/* What the last, undisturbed call made is used by the ones that follow */
+/* What the last, undisturbed call made is used by the following ones. */
 static void ioctls(int fd, uint64_t seed)
 {
 	struct one o = { .fd = fd };
 
 	for (unsigned int i = 0; i < fz_ioctl_count; i++) {
 		o.io = &fz_ioctls[i];
-		/* its answer is a process that waits for nobody, and waits long */
+		/* these wait long for another process, which there is not */
 		if (strstr(o.io->name, "CRWL_READER") || strstr(o.io->name, "CINIT"))
 			continue;
 		for (unsigned int k = 0; k < ARGUMENTS; k++) {
@@ -120,7 +124,7 @@ static void open_use(void *p)
 		close(fd);
 }
 
-/* Undisturbed: a mapping that could not be taken away would keep its chunk */
+/* Undisturbed, because a mapping that could not be removed would keep its chunk. */
 static void map_make(void *p)
 {
 	(void)p;
@@ -140,7 +144,7 @@ static void driver_file(const char *name)
 	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/neuron/%s", name);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd >= 0 && write(fd, address, strlen(address)) < 0)
-		errno = 0; /* that is what was asked for */
+		errno = 0; /* this is the expected failure */
 	close(fd);
 }
 
@@ -190,22 +194,27 @@ int main(int argc, char **argv)
 	}
 	if (!find_address() || !fz_init(&fz, seed, 0))
 		return 1;
+
 	fd = node(0, O_RDWR);
 	ok(fd >= 0, "the node opens (seed %llu)", (unsigned long long)seed);
 	ioctls(fd, seed);
 	ok(failures > fz_ioctl_count, "%llu failures inside ioctls", failures);
+
 	before = failures;
 	for (int i = 0; i < ARGUMENTS; i++)
 		each(map_make, map_use, &fd, 0);
 	ok(failures > before, "%llu inside mmap", failures - before);
 	close(fd);
 	fz_exit(&fz);
+
 	before = failures;
 	each(nothing, open_use, NULL, 0);
 	ok(failures > before, "%llu inside open and close", failures - before);
+
 	ok(node_works(0), "nd0 works");
 	is(present("host_mem"), 0, "no host memory is left allocated");
 	is(present("device_mem"), 0, "no device memory is left allocated");
+
 	before = failures;
 	ok(each(unbind, bind_use, NULL, BIND_STRIDE) < NTH_MAX, "the module starts in the end");
 	ok(failures > before, "%llu failures while it did", failures - before);

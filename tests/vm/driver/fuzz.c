@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * A fuzzer of the module's ioctls and mappings that knows their structures. Processes with several
- * threads call at random, map, touch what they mapped, duplicate and close descriptors, fork, are
+ * threads make random calls, map memory, touch it, duplicate and close descriptors, fork, and are
  * killed; chips are unbound and bound again under them. Afterwards the chips work, nothing is
  * allocated any more, and the kernel log is clean (tests/vm/one).
  *
- * With "fail", what the calls allocate and copy fails now and then, as the kernel's fault injection
- * is set in debugfs (driver-random.t); only these calls are marked for it.
+ * With "fail", the calls' allocations and user copies fail now and then, by the kernel's fault
+ * injection as set in debugfs (driver-random.t); only these calls are marked for it.
  *
  * usage: driver-fuzz CALLS [SEED [fail]]
  */
@@ -30,15 +30,15 @@
 #define ENOTSUPP 524
 #define ADDRESS_MAX 32
 #define FAILURES_MAX 1000000000
-/* Most structures are right most of the time: so many ioctls succeed at least once */
+/* Most structures are valid most of the time, so this many ioctls succeed at least once. */
 #define WANTED_IOCTLS 75
-#define WANTED_FAILING 60 /* when not everything works, in fewer calls */
+#define WANTED_FAILING 60 /* with injected failures, in fewer calls */
 
 struct shared {
 	uint64_t calls, wanted;
 	uint64_t good[128]; /* by ioctl */
-	uint64_t strange; /* an errno that is the kernel's own */
-	uint64_t pointers; /* addresses of the kernel's in what came back */
+	uint64_t strange; /* an errno that only the kernel uses */
+	uint64_t pointers; /* kernel addresses that calls returned */
 	uint64_t seeds; /* handed out */
 	uint64_t rebinds;
 };
@@ -61,14 +61,14 @@ static void faulted(int number)
 	siglongjmp(fault, 1);
 }
 
-/* Turning it off copies from user memory, which may fail as well */
+/* Switching it off copies from user memory, which may fail as well. */
 static void fail(bool on)
 {
 	while (fail_fd >= 0 && pwrite(fail_fd, on ? "1" : "0", 1, 0) != 1)
 		continue;
 }
 
-/* A thread's own: again after fork() */
+/* Each thread has its own, so this is repeated after fork(). */
 static void fail_init(void)
 {
 	if (fail_fd >= 0)
@@ -78,7 +78,7 @@ static void fail_init(void)
 		abort();
 }
 
-/* What was mapped may have gone with its chip */
+/* The chip of a mapping may be gone. */
 static void touch(struct fz *fz)
 {
 	volatile uint8_t *p = fz->map;
@@ -123,7 +123,7 @@ static void ioctl_once(struct worker *w)
 	uint64_t leaked;
 	void *arg;
 
-	/* these wait for others, seconds at worst */
+	/* these wait for others, up to seconds */
 	if ((strstr(io->name, "CRWL_") || strstr(io->name, "CINIT")) && !fz_once(&w->fz, 16))
 		return;
 	arg = fz_arg(&w->fz, io);
@@ -159,7 +159,7 @@ static void reopen(struct worker *w)
 	fail(false);
 }
 
-/* A child goes on with what it inherited, for a while, and dies in one of two ways */
+/* A child uses what it inherited for a while, and dies in one of two ways. */
 static void offspring(struct worker *w)
 {
 	pid_t pid = fork();
@@ -198,7 +198,7 @@ static void step(struct worker *w)
 		offspring(w);
 	if (w->binds && fz_once(fz, 512))
 		rebind(fz);
-	/* not before somebody has come through the first unbinding */
+	/* not before the first unbinding and binding is done */
 	if (fz_once(fz, 2048) && __atomic_load_n(&shared->rebinds, __ATOMIC_RELAXED))
 		raise(SIGKILL);
 	ioctl_once(w);
@@ -214,7 +214,7 @@ static void *work(void *arg)
 	fail_init();
 	for (int i = 0; i < FDS; i++)
 		w.fds[i] = node((int)(seed + (uint64_t)i) % NODES, O_RDWR);
-	if (w.binds) /* once at least, however few turns this thread gets */
+	if (w.binds) /* at least once, however few rounds this thread gets */
 		rebind(&w.fz);
 	while (__atomic_load_n(&shared->calls, __ATOMIC_RELAXED) < shared->wanted)
 		step(&w);
@@ -238,7 +238,7 @@ static void process(bool binds)
 	_exit(0);
 }
 
-/* Who dies before the end is followed by another */
+/* A process that dies before the end is replaced by another one. */
 static void fuzz(void)
 {
 	pid_t pids[PROCESSES] = { 0 }, pid = 0;
@@ -258,7 +258,7 @@ static void fuzz(void)
 	} while (pid > 0);
 }
 
-/* The module's own count of what is allocated */
+/* The module's own count of allocated memory */
 static long long allocated(int index)
 {
 	char path[160];
@@ -277,7 +277,7 @@ static long long allocated(int index)
 	return sum;
 }
 
-/* How often the kernel has made something fail; the limit is what driver-random.t sets */
+/* How many failures the kernel has injected; driver-random.t sets the limit. */
 static void failures(const char *kind)
 {
 	const char *line = line_of("/sys/kernel/debug/%s/times", kind);
@@ -312,20 +312,24 @@ int main(int argc, char **argv)
 		      0);
 	if (shared == MAP_FAILED || !addresses())
 		return 1;
+
 	shared->wanted = argc > 1 ? strtoull(argv[1], NULL, 0) : 20000;
 	shared->seeds = seed * 1000003;
 	failing = argc > 3;
 	printf("# %llu calls, seed %llu\n", (unsigned long long)shared->wanted,
 	       (unsigned long long)seed);
 	fflush(stdout);
+
 	fuzz();
 	for (i = 0; i < NODES; i++)
 		bind_again(address[i]);
+
 	for (i = 0; i < fz_ioctl_count; i++) {
 		good += shared->good[i] > 0;
 		if (!shared->good[i])
 			printf("# never successful: %s\n", fz_ioctls[i].name);
 	}
+
 	ok(good >= (failing ? WANTED_FAILING : WANTED_IOCTLS), "%u of %u ioctls succeeded", good,
 	   fz_ioctl_count);
 	ok(shared->rebinds > 0, "chips were unbound, %llu times",
@@ -336,11 +340,13 @@ int main(int argc, char **argv)
 		   !fz_kernel_address(0, -14ull),
 	   "an address of the kernel's is told from what is none");
 	is((long long)shared->pointers, 0, "and none came back");
+
 	if (failing) {
 		failures("failslab");
 		failures("fail_page_alloc");
 		failures("fail_usercopy");
 	}
+
 	for (int n = 0; n < 4; n++) {
 		ok(node_works(n), "nd%d works", n);
 		is(allocated(n), 0, "nd%d: nothing is allocated", n);

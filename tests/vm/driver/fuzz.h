@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Arguments for every ioctl, made field by field from the ABI's tables: mostly what a program would
- * pass, now and then what none would. Shared by fuzz.c and faults.c.
+ * pass, now and then nonsense. Shared by fuzz.c and faults.c.
  */
 #ifndef DRIVER_FUZZ_H
 #define DRIVER_FUZZ_H
@@ -33,13 +33,13 @@ struct fz_chunk {
 	uint64_t handle, pa, size;
 };
 
-/* Words of the argument's pages, of the buffer's beginning and of its end that are watched */
+/* The watched words of the argument's pages, and of the buffer's beginning and end */
 #define FZ_WATCHED_ARG 256
 #define FZ_WATCHED_BUF 512
 #define FZ_WATCHED_END 32
 #define FZ_WATCHED (FZ_WATCHED_ARG + FZ_WATCHED_BUF + FZ_WATCHED_END)
 
-/* What one thread knows: its generator, memory for arguments, chunks, one mapping */
+/* The state of one thread: its generator, memory for arguments, chunks, one mapping */
 struct fz {
 	uint64_t rng;
 	unsigned int wild; /* one value in so many is odd; 0: none */
@@ -55,16 +55,16 @@ struct fz {
 bool fz_init(struct fz *fz, uint64_t seed, unsigned int wild);
 void fz_exit(struct fz *fz);
 uint64_t fz_next(struct fz *fz);
-/* true once in n */
+/* True once in n times */
 bool fz_once(struct fz *fz, uint64_t n);
-/* The argument for a call, at the end of a page; what is in no field is 0xff */
+/* Makes the argument for a call, at the end of a page; bytes of no field are 0xff. */
 void *fz_arg(struct fz *fz, const struct fz_ioctl *io);
-/* After a call that succeeded: remember the chunk that it made */
+/* After a call that succeeded: remembers the chunk that it made. */
 void fz_learn(struct fz *fz, int fd, const struct fz_ioctl *io, const void *arg);
-/* Map a known chunk, with random rights, in place of the one that is mapped */
+/* Maps a known chunk, with random rights, in place of the one that is mapped. */
 void fz_map(struct fz *fz, int fd);
 void fz_unmap(struct fz *fz);
-/* Before a call, and after it: an address of the kernel's that it gave away, or 0 */
+/* Called before and after a call: returns a kernel address that the call gave away, or 0. */
 void fz_watch(struct fz *fz);
 uint64_t fz_leaked(struct fz *fz);
 bool fz_kernel_address(uint64_t before, uint64_t after);

@@ -27,7 +27,7 @@ bool fz_once(struct fz *fz, uint64_t n)
 	return n && !(fz_next(fz) % n);
 }
 
-/* Pages with one behind them that cannot be touched; the end of what can */
+/* Allocates pages with an inaccessible one behind them, and returns their end. */
 static uint8_t *guarded(size_t pages)
 {
 	uint8_t *p = mmap(NULL, (pages + 1) * PAGE, PROT_READ | PROT_WRITE,
@@ -89,7 +89,7 @@ static const struct fz_chunk *any_chunk(struct fz *fz)
 	return &fz->chunks[fz_next(fz) % FZ_CHUNKS];
 }
 
-/* Memory up to the guard page, or what is none */
+/* A pointer to memory up to the guard page, or a bad one */
 static uint64_t pointer(struct fz *fz)
 {
 	uint64_t room;
@@ -98,7 +98,7 @@ static uint64_t pointer(struct fz *fz)
 		return odd(fz);
 	if (fz_once(fz, fz->wild))
 		return (uint64_t)fz->read_only;
-	/* often too short for what is asked of it, when wild */
+	/* often too short for the call, when wild */
 	room = fz->wild && fz_once(fz, 8) ? 8 * (fz_next(fz) % 32) : BUF_PAGES * PAGE;
 	return (uint64_t)fz->buf_end - room;
 }
@@ -132,7 +132,7 @@ static uint64_t place_of(struct fz *fz, const char *name)
 	return chunk->pa;
 }
 
-/* Names with few values that mean anything, and how many there are */
+/* Fields with few meaningful values, and how many they have */
 static const struct {
 	const char *name;
 	unsigned int values;
@@ -189,7 +189,9 @@ static uint64_t value_of(struct fz *fz, const struct fz_ioctl *io, const struct 
 	return fz_next(fz) % 4;
 }
 
-/* Words for what pointers lead to: register addresses, chunks, small numbers; a text's last byte */
+/*
+ * Fills what pointers lead to: register addresses, chunks, small numbers; the last byte of a text.
+ */
 static void buffer_fill(struct fz *fz)
 {
 	uint64_t *words = (uint64_t *)(fz->buf_end - BUF_PAGES * PAGE);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Kernel addresses in what a call gave back: a word that was not there before and lies where the
+ * Kernel addresses in what a call returned: a word that was not there before and lies where the
  * kernel's own memory does (x86-64: from 0xffff800000000000 on). See fuzz.h.
  */
 #include "fuzz.h"
 
 #include <string.h>
 
-/* Some pages of outputs; longer ones are memory that programs filled */
+/* Takes some pages of outputs; longer ones are memory that programs filled. */
 static void take(uint64_t words[FZ_WATCHED], const struct fz *fz)
 {
 	memcpy(words, fz->arg_end - FZ_WATCHED_ARG * 8, FZ_WATCHED_ARG * 8);
@@ -18,8 +18,8 @@ static void take(uint64_t words[FZ_WATCHED], const struct fz *fz)
 }
 
 /*
- * What is left of a filling of 0xff is no address: there the upper half must have been written.
- * Text and modules have all of it set; the last page's addresses are errors.
+ * The rest of a filling of 0xff is no address: there the upper half must have been written.
+ * Addresses of text and modules have all bits of it set; those of the last page are errors.
  */
 bool fz_kernel_address(uint64_t before, uint64_t after)
 {

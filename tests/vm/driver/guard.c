@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A hostile program: it rewrites descriptors in rings of its own after the module has looked, to
- * reach memory, cores and queues that are not its own. The chip refuses, the memory keeps its
- * bytes, and everybody else goes on.
+ * A hostile program: it rewrites descriptors in its own rings after the module has checked them, to
+ * reach memory, cores and queues of others. The chip refuses, the memory keeps its bytes, and
+ * everything else goes on.
  */
 #include "tap.h"
 
@@ -55,7 +55,7 @@ static void desc(uint32_t *d, bool is_tx, uint64_t addr, uint32_t len)
 	d[3] = (uint32_t)(addr >> 32);
 }
 
-/* One packet by the first descriptors of a fresh queue */
+/* Executes one packet by the first descriptors of a fresh queue. */
 static int run(int fd, uint64_t from, uint64_t to, uint32_t len)
 {
 	struct neuron_ioctl_dma_queue_copy_start a = { ENG, QID, 1, 1 };
@@ -75,7 +75,7 @@ static uint64_t word(const volatile uint8_t *p, unsigned int bytes)
 	return v;
 }
 
-/* The chip's own error, with the address that failed; the wait for it is a poll */
+/* Checks for the chip's own error, with the address that failed; it polls for the entry. */
 static bool aborted(int fd, uint64_t addr)
 {
 	const volatile uint8_t *e = errors + errors_seen * NEURON_NQ_ENTRY_SIZE;
@@ -110,7 +110,7 @@ static void own_copy(int fd, uint8_t value, const char *when)
 	ok(arrives(dst_map + 4095, value), "arrives");
 }
 
-/* Another process, with memory and core 1. It answers 0 to each question when all is well */
+/* Another process, with memory and core 1. It answers 0 to each question if all is well. */
 struct victim {
 	pid_t pid;
 	int ask, answer;
@@ -216,7 +216,7 @@ static void test_registers(int fd, struct victim *v)
 	victim_well(v);
 }
 
-/* A chunk that was given back is nobody's, whoever gets the page next */
+/* A freed chunk must not be reached, whoever gets its page next. */
 static void test_freed(int fd)
 {
 	uint64_t handle, pa;
@@ -226,7 +226,7 @@ static void test_freed(int fd)
 	pa = chunk_pa(fd, handle);
 	run(fd, pa, chunk_pa(fd, dst), 64);
 	ok(arrives(dst_map, 0), "is its own");
-	/* from now on the chip knows the page by heart, unless it is told */
+	/* from now on the chip has the page cached, unless it is told */
 	memset(src_map, 0x99, 64);
 	map_freed = map(fd, handle, 4096);
 	run(fd, chunk_pa(fd, src), pa, 64);

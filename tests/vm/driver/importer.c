@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * What other kernel modules get of device memory: bus addresses through the p2p symbols, and
- * dma-bufs, asked by neuron-importer.ko (tests/vm/importer), which reads the bytes there.
+ * dma-bufs, which neuron-importer.ko (tests/vm/importer) asks for; it reads the bytes there.
  */
 #include "../importer/importer.h"
 #include "tap.h"
@@ -119,7 +119,7 @@ static void test_refused(int fd)
 	close(im);
 }
 
-/* Told once; the memory is nobody else's until the card lets go */
+/* The importer is told once; the memory is not reused until it lets go. */
 static void test_unmapped(int fd, bool in_callback)
 {
 	int im = importer();
@@ -187,7 +187,7 @@ static void test_dmabuf(int fd, bool host)
 	close(im);
 }
 
-/* The device goes while a card holds addresses and a dma-buf */
+/* The device is removed while the importer holds addresses and a dma-buf. */
 static void test_removal(int fd)
 {
 	int im = importer(), unbind = open("/sys/bus/pci/drivers/neuron/unbind", O_WRONLY);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the module tells: versions, addresses, neighbours, pods; the gates of the two open modes;
+ * What the module reports: versions, addresses, neighbours, pods; the limits of the two open modes;
  * bad numbers and bad pointers; answers that leave no byte of the kernel behind. The expected
  * values are those of the public driver (docs/driver.md).
  */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * What threads and processes may leave behind when they race with the end of what they use: a call
- * that waits while the last descriptor closes, an initialisation nobody completes, marks through an
- * inherited descriptor, handles freed while they are handed out, mappings and core memory of others.
+ * that waits while the last descriptor closes, an initialisation that is never completed, marks
+ * through an inherited descriptor, handles freed while they are being returned, mappings and core
+ * memory of others
  */
 #include "tap.h"
 
@@ -32,7 +33,7 @@ static void *writer(void *arg)
 	return arg;
 }
 
-/* A thread waits for the lock that its own process holds; then the only descriptor closes */
+/* A thread waits for the lock that its own process holds; then the only descriptor is closed. */
 static int closes_under_waiter(void)
 {
 	struct neuron_ioctl_crwl lock = { 1, { { 7 } } };
@@ -106,7 +107,7 @@ static void *frees(void *arg)
 	return arg;
 }
 
-/* Handles are small numbers, so another thread can free one while it is being handed out */
+/* Handles are small numbers, so another thread can free one while it is being returned. */
 static void test_free_race(void)
 {
 	struct neuron_ioctl_mem_alloc_v2_mem_type64 bad = { .size = 4096,

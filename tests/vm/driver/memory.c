@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Memory of a device: handles, limits, every way to copy against the bytes that were written,
- * fills, mappings, and what another process may do with a chunk.
+ * fills, mappings, and what another process may do with a chunk
  */
 #include "tap.h"
 
@@ -23,17 +23,20 @@ static void test_handles(int fd)
 	is(chunk(fd, false, 4096, 0, &b), 0, "second chunk");
 	is(b, 2, "has handle 2");
 	is(chunk_pa(fd, b), 0x2000, "sizes are rounded up to pages");
+
 	info.mem_handle = b;
 	is(call(fd, NEURON_IOCTL_MEM_GET_INFO, &info), 0, "info without a place for the offset");
 	is(pa, 0x2000, "tells the address");
 	is(chunk_free(fd, a), 0, "free 1");
 	is(chunk_free(fd, b), 0, "free 2");
+
 	is(chunk(fd, false, 4096, 1, &c), 0, "a new chunk");
 	is(c, 2, "gets the handle freed last");
 	is(chunk_pa(fd, c), 0x1000000000, "channel 1 starts at 64 GiB");
 	is(chunk_free(fd, a), -EINVAL, "free twice");
 	is(chunk_free(fd, 0), -EINVAL, "free 0");
 	is(chunk_free(fd, 1ull << 40), -EINVAL, "free what never was");
+
 	memset(&ext, 0xff, sizeof(ext));
 	ext.mem_handle = c;
 	is(call(fd, NEURON_IOCTL_MEM_GET_EXTENDED_INFO, &ext), 0, "extended info");
@@ -42,6 +45,7 @@ static void test_handles(int fd)
 	is(ext.host_memory, 0, "device memory");
 	is((long long)ext.pid, getpid(), "its process");
 	is((long long)ext.size, 4096, "its size");
+
 	ext.mem_handle = 77;
 	is(call(fd, NEURON_IOCTL_MEM_GET_EXTENDED_INFO, &ext), -EINVAL, "of a bad handle");
 	chunk_free(fd, c);
@@ -81,7 +85,7 @@ static void test_limits(int fd)
 	chunk_free(fd, h);
 }
 
-/* In through one way, out through the other, at odd offsets, with guard bytes around */
+/* Copies in by one way and out by the other, at odd offsets, with guard bytes around. */
 static void test_copies(int fd)
 {
 	static const struct {
@@ -276,20 +280,23 @@ static void test_scratchpad(int fd)
 			bad = 1;
 		_exit(bad);
 	}
+
 	is(read(done[0], &c, 1), 1, "another process has the next chunk");
 	is(scratch(fd, 8192, &h[1]), 0, "and we the third");
 	is((long long)chunk_pa(fd, h[1]), SCRATCH_END - 16384, "below it");
 	is(copy_out(fd, h[1], out, 0, 8193), -EINVAL, "which does not reach into theirs");
 	is(write(go[1], &c, 1), 1, "it ends");
-	is(wait_for(pid), 0, "and did not reach into ours");
+	is(wait_for(pid), 0, "and did not reach into this process's");
 	is(copy_out(fd, h[1], out, 0, 8193), -EINVAL, "nor into where theirs was");
+
 	is(scratch(fd, 4096, &h[2]), 0, "a fourth");
 	is((long long)chunk_pa(fd, h[2]), SCRATCH_END - 20480, "goes below what is left");
-	is(copy_in(fd, h[2], in, 0, 8192), 0, "and reaches into ours");
+	is(copy_in(fd, h[2], in, 0, 8192), 0, "and reaches into the third");
 	is(chunk_free(fd, h[1]), 0, "which is freed before it");
 	is(copy_in(fd, h[2], in, 0, 8192), 0, "but stays while it may be reached");
 	is(scratch(fd, 4096, &h[3]), 0, "nothing is in its place");
 	is((long long)chunk_pa(fd, h[3]), SCRATCH_END - 24576, "yet");
+
 	chunk_free(fd, h[3]);
 	chunk_free(fd, h[2]);
 	chunk_free(fd, h[0]);
@@ -298,7 +305,7 @@ static void test_scratchpad(int fd)
 	close(go[0]), close(go[1]), close(done[0]), close(done[1]);
 }
 
-/* Thousands of chunks that hold each other are let go one after the other */
+/* Thousands of chunks that reference each other are freed one after the other. */
 static void test_scratchpad_chain(int fd)
 {
 	enum { CHUNKS = 20000 };
@@ -329,21 +336,25 @@ static void test_chunk_to_chunk(int fd)
 	chunk(fd, false, 2 * MB, 1, &d1);
 	is(chunk(fd, true, 1 * MB, 0, &host), 0, "host memory");
 	ok(chunk_pa(fd, host) >> 46 == 1, "its address has the host window bit");
+
 	copy_in(fd, d0, in, 0, 2 * MB);
 	c = (struct neuron_ioctl_mem_copy64){ d0, d1, 1500000, 7, 400000 };
 	is(call(fd, NEURON_IOCTL_MEM_COPY64, &c), 0, "device to device");
 	copy_out(fd, d1, out, 400000, 1500000);
 	ok(!memcmp(in + 7, out, 1500000), "the same bytes");
+
 	c = (struct neuron_ioctl_mem_copy64){ d0, host, 1 * MB, 5, 0 };
 	is(call(fd, NEURON_IOCTL_MEM_COPY64, &c), 0, "device to host");
 	copy_out(fd, host, out, 0, 1 * MB);
 	ok(!memcmp(in + 5, out, 1 * MB), "the same bytes");
 	c.size++;
 	is(call(fd, NEURON_IOCTL_MEM_COPY64, &c), -EINVAL, "one byte too many");
+
 	c = (struct neuron_ioctl_mem_copy64){ d0, d1, 0, 0, 0 };
 	is(call(fd, NEURON_IOCTL_MEM_COPY64, &c), 0, "size 0 touches nothing");
 	copy_out(fd, d1, out, 0, 64 * KB);
 	ok(all_bytes(out, 64 * KB, 0), "nothing at all");
+
 	for (i = 0; i < 4; i++) {
 		as = (struct neuron_ioctl_mem_copy_async64){
 			.src_mem_handle = d0,
@@ -358,16 +369,19 @@ static void test_chunk_to_chunk(int fd)
 			break;
 	}
 	is(i, 4, "four asynchronous copies in a chain");
+
 	wait = (struct neuron_ioctl_mem_copy_async_wait){ d0, d1, as.wait_handle };
 	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait), 0, "wait for the last");
 	copy_out(fd, d1, out, 0, 1 * MB);
 	ok(!memcmp(in, out, 1 * MB), "the same bytes");
+
 	for (i = 1; i <= 2; i++) {
 		wait.pwait_handle = i;
 		call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait);
 		is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait), -EINVAL,
 		   "nothing is left to wait for behind handle %u", i);
 	}
+
 	wait.pwait_handle = 3;
 	is(call(fd, NEURON_IOCTL_MEM_COPY_ASYNC_WAIT, &wait), -EINVAL, "wait for handle 3");
 	chunk_free(fd, d0);
@@ -406,7 +420,7 @@ static void test_fills(int fd)
 	free(out);
 }
 
-/* What is put in when it is touched is the right page, also after the mapping was cut and moved */
+/* A page fault maps the right page, also after the mapping was cut and moved. */
 static void test_parts(int fd, bool host)
 {
 	const uint64_t size = host ? MB : 5 * MB;
@@ -442,6 +456,7 @@ static void test_mmap(int fd)
 
 	chunk(fd, true, 12345, 0, &host);
 	chunk(fd, false, 2 * MB, 1, &dev);
+
 	pa = chunk_pa(fd, host);
 	p = mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_SHARED, fd, pa);
 	ok(p != MAP_FAILED, "map host memory");
@@ -449,25 +464,26 @@ static void test_mmap(int fd)
 	pattern(p, 16384, 3);
 	copy_out(fd, host, buf, 16384 - 64, 64);
 	ok(!memcmp(buf, p + 16384 - 64, 64), "the driver sees what was stored");
-	ok(mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, pa) == MAP_FAILED && errno == EINVAL, "a "
-											     "part "
-											     "canno"
-											     "t be "
-											     "mappe"
-											     "d");
+
+	q = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, pa);
+	ok(q == MAP_FAILED && errno == EINVAL, "a part cannot be mapped");
 	ok(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, pa + 4096) == MAP_FAILED, "nor from inside");
+
 	q = mmap(NULL, 2 * MB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, chunk_pa(fd, dev));
 	ok(q != MAP_FAILED, "map device memory");
 	memcpy(q + 4096, "through the window", 19);
 	copy_out(fd, dev, buf, 4096, 19);
 	ok(!memcmp(buf, "through the window", 19), "stores reach the chip's memory");
+
 	ok(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 5ll << 30) == MAP_FAILED, "nothing is "
 										 "mapped where no "
 										 "chunk is");
+
 	dmabuf = (struct neuron_ioctl_dmabuf_fd){ (uint64_t)q + 8192, 16384, &buf_fd };
 	is(call(fd, NEURON_IOCTL_DMABUF_FD, &dmabuf), 0, "a part of a mapping as dma-buf");
 	is(lseek(buf_fd, 0, SEEK_END), 16384, "has its size");
 	close(buf_fd);
+
 	dmabuf.size = 2 * MB;
 	is(call(fd, NEURON_IOCTL_DMABUF_FD, &dmabuf), -EINVAL, "not beyond the mapping");
 	dmabuf.va = (uint64_t)buf & ~4095ull;
@@ -475,11 +491,13 @@ static void test_mmap(int fd)
 	is(call(fd, NEURON_IOCTL_DMABUF_FD, &dmabuf), -EINVAL, "not of other memory");
 	dmabuf = (struct neuron_ioctl_dmabuf_fd){ (uint64_t)p, 4096, &buf_fd };
 	is(call(fd, NEURON_IOCTL_DMABUF_FD, &dmabuf), 0, "of host memory");
+
 	is(chunk_free(fd, host), 0, "free what is mapped");
 	p[0] = 42;
 	is(p[0], 42, "the mapping keeps it");
 	is(chunk(fd, true, 12345, 0, &host), 0, "another one");
 	ok(chunk_pa(fd, host) != pa, "elsewhere");
+
 	munmap(p, 16384);
 	close(buf_fd);
 	munmap(q, 2 * MB);
@@ -487,7 +505,9 @@ static void test_mmap(int fd)
 	chunk_free(fd, dev);
 }
 
-/* In a child: what a process may do with its parent's chunk; the exit status is a bit mask */
+/*
+ * Called in a child: what a process may do with its parent's chunk; the exit status is a bit mask.
+ */
 static int child(uint64_t handle, uint64_t pa, bool other_user)
 {
 	int fd, bad = 0;

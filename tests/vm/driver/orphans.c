@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A process is killed in the middle of gigabytes of DMA into its device memory. When it is gone so
- * is its queue: the chip counts no more descriptors, and the memory, which the next process has at
+ * A process is killed in the middle of gigabytes of DMA into its device memory. When it is gone, so
+ * is its queue: the chip counts no more descriptors, and the memory, which the next process gets at
  * once, reads as zero and stays so.
  */
 #include "tap.h"
@@ -14,14 +14,14 @@
 #define RING 65536
 #define PACKETS 60000
 #define RING_BYTES ((uint64_t)RING * NEURON_UDMA_DESC_SIZE)
-#define LEN 65536 /* of a descriptor: the field says 0 */
+#define LEN 65536 /* of a descriptor, whose field is 0 then */
 #define TRIES 20
 
 struct told {
 	uint64_t dst, count;
 };
 
-/* Descriptors that core 0's queues have done, of the chip's own count */
+/* The number of descriptors that core 0's queues have done, as the chip counts them */
 static uint64_t done(int fd)
 {
 	uint64_t addr = NEURON_V1_APB_BASE + NEURON_EXT_BAR0_OFFSET + NEURON_EXT_PERF(0) +
@@ -36,8 +36,8 @@ static uint64_t done(int fd)
 }
 
 /*
- * A ring in device memory, where no guard stops it when its owner is gone: each descriptor is of
- * 64 KiB at the same place
+ * A ring in device memory, where no guard stops it when its owner is gone; each descriptor moves 64
+ * KiB at the same place.
  */
 static bool ring(int fd, bool tx, uint64_t addr, uint64_t *handle)
 {
@@ -59,7 +59,7 @@ static bool ring(int fd, bool tx, uint64_t addr, uint64_t *handle)
 	return true;
 }
 
-/* Until it is killed */
+/* Copies until it is killed. */
 static void victim(int out)
 {
 	struct neuron_ioctl_dma_queue_init q = { ENG, QID, RING, RING, 0, 0, 0, 0 };
@@ -110,7 +110,10 @@ static bool killed(struct told *told)
 	return false;
 }
 
-/* A chunk at an address, by taking what comes before it; copies of core 1 do not count for core 0 */
+/*
+ * Gets a chunk at an address by allocating what lies before it; copies of core 1 do not count for
+ * core 0.
+ */
 static uint64_t chunk_at(int fd, uint64_t pa)
 {
 	for (int i = 0; i < 64; i++) {

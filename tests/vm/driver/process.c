@@ -126,9 +126,9 @@ static void test_dup(void)
 }
 
 static int inherited_fd;
-static uint64_t inherited_chunk; /* of the same user, who may look at it */
+static uint64_t inherited_chunk; /* readable by a process of the same user */
 
-/* Calls that use the chip, and such as only the module answers */
+/* Calls that use the chip, and calls that the module alone answers */
 static int use_inherited(struct child *c)
 {
 	uint64_t h;
@@ -196,7 +196,7 @@ static void test_fork(void)
 	close(fd);
 }
 
-/* A process with a core at work: a queue, a notification queue, a semaphore */
+/* A process with a busy core: a queue, a notification queue, a semaphore */
 static int works(struct child *c)
 {
 	struct neuron_ioctl_notifications_init_v1 nq = { 1, 1, 0, 4096, 0 };
@@ -247,7 +247,7 @@ static void test_death(void)
 	close(fd);
 }
 
-/* The chip must not run on for a dead process, nor must the copy of a living one stop */
+/* The chip must not work on for a dead process, nor must the copy of a living one stop. */
 static int copies_for_ever(struct child *c)
 {
 	int fd = node(0, O_RDWR);
@@ -542,8 +542,8 @@ static int put(const char *path, const char *text)
 }
 
 /*
- * Host and device memory, touched before the device goes and not, and freed. In a child, because
- * touching a mapping that is gone altogether would be a SIGBUS
+ * Host and device memory, touched before the device is removed and not, and freed. This runs in a
+ * child, because touching a mapping that is gone would be a SIGBUS.
  */
 static int maps_and_touches(struct child *c)
 {

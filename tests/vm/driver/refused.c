@@ -54,7 +54,7 @@ static int ioctls(int index, unsigned int from)
 	return fd < 0 || status < 0;
 }
 
-/* One more process that opens the node, holds it until told by the pipe's end, and frees a handle */
+/* Another process that opens the node, holds it until the pipe is closed, and frees a handle */
 static void visitor(int index, uint64_t handle, const int hold[2])
 {
 	struct neuron_ioctl_mem_free a = { handle };
@@ -84,13 +84,13 @@ static int others(int index)
 	struct neuron_ioctl_dma_copy_descriptors64 many = { .num_descs = UINT32_MAX };
 	uint64_t handle = 0, none = 0;
 	int fd = node(index, O_RDWR), hold[2];
-	void *volatile nowhere = (void *)8; /* not for the compiler to see */
+	void *volatile nowhere = (void *)8; /* volatile hides it from the compiler */
 	uint32_t word;
 	void *map;
 
 	chunk(fd, false, 4096, 0, &handle);
 	many.mem_handle = handle;
-	/* a region is as large, and not empty any more */
+	/* a region is just as large, and not empty any more */
 	say("MEM_ALLOC_V2MT64", chunk(fd, false, 1ull << 30, 0, &none));
 	say("DMA_COPY_DESCRIPTORS64", call(fd, NEURON_IOCTL_DMA_COPY_DESCRIPTORS64, &many));
 	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 1l << 40);
@@ -99,7 +99,7 @@ static int others(int index)
 	say("read", pread(fd, nowhere, 4, 0) < 0 ? -errno : 0);
 	if (pipe(hold))
 		return 1;
-	for (int i = 0; i < 16; i++) /* with this one as many as may be, and one */
+	for (int i = 0; i < 16; i++) /* one process more than allowed, with this one */
 		visitor(index, i ? 0 : handle, hold);
 	close(hold[1]);
 	while (wait(NULL) > 0)

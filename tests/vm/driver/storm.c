@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Hostile programs: threads that call every ioctl with random arguments, bad pointers included,
- * while others open, close, fork, map, reset and die. The module must come out of it alive and the
- * chip usable; what single calls return is nobody's business here.
+ * Hostile programs: threads that make every ioctl with random arguments, bad pointers included,
+ * while others open, close, fork, map, reset and die. The module must survive and the chip stay
+ * usable; the results of single calls are ignored.
  *
  * usage: driver-storm [ROUNDS [CALLS [SEED]]], calls of each thread
  */
@@ -80,7 +80,10 @@ static const unsigned long numbers[] = {
 	NEURON_IOCTL_MEM_BUF_ZEROCOPY64,
 };
 
-/* What a thread does: so many calls, or calls without end, and a byte to tell after half of them */
+/*
+ * The work of a thread: a number of calls, or calls without end, and a byte to report that half of
+ * them are made
+ */
 struct work {
 	uint64_t seed, calls;
 	int halfway; /* a descriptor, or -1 */
@@ -94,7 +97,10 @@ static uint64_t next(uint64_t *x)
 	return *x;
 }
 
-/* Words a driver might stumble over: small numbers, sizes, addresses, the caller's own memory */
+/*
+ * Chooses words that a driver might mishandle: small numbers, sizes, addresses, the caller's own
+ * memory.
+ */
 static uint64_t word(uint64_t *x, uint8_t *own)
 {
 	static const uint64_t odd[] = {
@@ -134,17 +140,17 @@ static uint64_t word(uint64_t *x, uint8_t *own)
 static void *storm(void *arg)
 {
 	const struct work *work = arg;
-	uint64_t x = work->seed * 0x9e3779b97f4a7c15ull | 1, w, turn;
+	uint64_t x = work->seed * 0x9e3779b97f4a7c15ull | 1, w, done;
 	uint8_t *own =
 		mmap(NULL, ARG_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	unsigned int i;
 	int fd = -1;
 
-	for (turn = 0; work->halfway >= 0 || turn < work->calls; turn++) {
-		if (work->halfway >= 0 && turn == work->calls / 2 &&
+	for (done = 0; work->halfway >= 0 || done < work->calls; done++) {
+		if (work->halfway >= 0 && done == work->calls / 2 &&
 		    write(work->halfway, "", 1) != 1)
 			return NULL;
-		if (!(turn % 256)) {
+		if (!(done % 256)) {
 			if (fd >= 0)
 				close(fd);
 			fd = node(next(&x) % 2, next(&x) % 16 ? O_RDWR : O_WRONLY);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suspend to RAM under a process that has memory and a copy under way on the chip: what it had is
- * gone and it is told so, until it has closed the node; then everything works again. The clock of
- * the machine ends the sleep.
+ * Suspend to RAM under a process that has memory and a copy in progress on the chip: they are gone
+ * and it gets errors until it has closed the node; then everything works again. The machine's clock
+ * ends the sleep.
  *
- * usage: driver-suspend SECONDS, from now to the alarm: it is lost if the machine does not sleep yet
+ * usage: driver-suspend SECONDS, from now to the alarm, which is lost if the machine does not sleep
+ * yet
  */
 #include "tap.h"
 

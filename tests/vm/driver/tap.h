@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TAP for the driver tests in C, and the few helpers they share: open a node, allocate a chunk,
- * a pattern. One program is one test file; main() ends with return tap_done().
+ * TAP for the driver tests in C, and the few helpers they share: opening a node, allocating a
+ * chunk, a pattern. One program is one test file; main() ends with return tap_done().
  */
 #ifndef DRIVER_TAP_H
 #define DRIVER_TAP_H
@@ -61,7 +61,7 @@ static inline int tap_done(void)
 	return tap_failed ? 1 : 0;
 }
 
-/* 0 and positive results as they are, errors as -errno */
+/* Returns 0 and positive results as they are, errors as -errno. */
 static inline int call(int fd, unsigned long cmd, void *arg)
 {
 	int ret = ioctl(fd, cmd, arg);
@@ -126,7 +126,7 @@ static inline int copy_out(int fd, uint64_t handle, void *buf, uint64_t offset, 
 	return copy_buf(fd, NEURON_IOCTL_MEM_BUF_COPY64, handle, buf, offset, size, false);
 }
 
-/* xorshift, so that every run has the same bytes */
+/* Fills with xorshift, so that every run has the same bytes. */
 static inline void pattern(void *buf, size_t size, uint64_t seed)
 {
 	uint8_t *p = buf;
@@ -149,7 +149,7 @@ static inline bool all_bytes(const uint8_t *p, size_t n, uint8_t value)
 	return true;
 }
 
-/* A node takes bytes and gives them back */
+/* True if a node takes bytes and gives them back */
 static inline bool node_works(int index)
 {
 	uint8_t in[10000], out[10000];
@@ -165,7 +165,7 @@ static inline bool node_works(int index)
 	return good;
 }
 
-/* A command, which may call functions that the test has exported */
+/* Runs a command, which may call functions that the test has exported. */
 static inline bool bash(const char *command)
 {
 	pid_t child = fork();
@@ -178,7 +178,7 @@ static inline bool bash(const char *command)
 	return waitpid(child, &status, 0) == child && !status;
 }
 
-/* First line of a file, without the newline; NULL if it cannot be read */
+/* The first line of a file, without the newline; NULL if it cannot be read */
 static inline const char *line_of(const char *fmt, ...)
 {
 	static char line[256];

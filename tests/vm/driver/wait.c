@@ -25,7 +25,7 @@ static int nq_init(int fd, uint32_t nc)
 	return call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_WITH_REALLOC_V2, &a);
 }
 
-/* One entry in the error queue: a semaphore cannot go below zero */
+/* Makes one entry in the error queue: a semaphore cannot go below zero. */
 static int make_entry(int fd, uint32_t nc)
 {
 	struct neuron_ioctl_semaphore a = { nc, 9, 1 };
@@ -48,7 +48,7 @@ static int ready(int fd, int timeout_ms)
 	return n < 0 ? -errno : n ? p.revents : 0;
 }
 
-/* Interrupts of all of the module's vectors since boot, on all processors */
+/* The interrupts of all of the module's vectors since boot, on all processors */
 static long interrupts(void)
 {
 	FILE *f = fopen("/proc/interrupts", "r");
@@ -121,7 +121,7 @@ static void test_silent(int fd)
 	uint32_t n[CORES];
 	int i;
 
-	/* core 2's interrupt shows that those before it have come */
+	/* core 2's interrupt shows that those before it have arrived */
 	is(pread(fd, n, sizeof(n), 0), 16, "look at all");
 	is(ready(fd, 0), 0, "armed");
 	irqs = interrupts();
@@ -131,11 +131,11 @@ static void test_silent(int fd)
 	for (i = 0; i < 50; i++) {
 		make_entry(fd, 2);
 	}
-	look(fd, 2, n); /* a register read: behind the entries */
+	look(fd, 2, n); /* reads a register, which comes after the entries */
 	is(interrupts(), irqs, "nobody waits: no interrupt");
 }
 
-/* Entry after entry, each made after the last one was seen: a lost one would hang */
+/* Each entry is made after the last one was seen: a lost one would hang here. */
 static void test_ping_pong(int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -158,7 +158,10 @@ static void test_ping_pong(int fd)
 	close(mine);
 }
 
-/* The cores are the parent's: a child sees nothing of them, by its own file or the inherited one */
+/*
+ * The cores belong to the parent: a child sees nothing of them, by its own file or by the inherited
+ * one.
+ */
 static void test_others(int fd)
 {
 	uint32_t n = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between neuron-importer.ko and the test that asks it. */
+/* The interface between neuron-importer.ko and the test that uses it */
 #ifndef IMPORTER_H
 #define IMPORTER_H
 
@@ -30,9 +30,9 @@ struct importer_import {
 #define IMPORTER_REGISTER _IOWR('I', 1, struct importer_register)
 #define IMPORTER_PEEK _IOWR('I', 2, struct importer_peek)
 #define IMPORTER_UNREGISTER _IO('I', 3)
-#define IMPORTER_TOLD _IO('I', 4) /* how often, as the result */
+#define IMPORTER_TOLD _IO('I', 4) /* how often it was told, as the result */
 #define IMPORTER_IMPORT _IOWR('I', 5, struct importer_import)
-/* The same for another card, which keeps the buffer mapped; and what it finds there later */
+/* The same for another device, which keeps the buffer mapped; and what it finds there later */
 #define IMPORTER_HOLD _IOWR('I', 6, struct importer_import)
 #define IMPORTER_HELD _IOWR('I', 7, struct importer_import)
 #define IMPORTER_LET_GO _IO('I', 8)

@@ -131,7 +131,7 @@ static void let_go(struct importer *im)
 	im->held_sgt = NULL;
 }
 
-/* By a function that is not the chip: its driver stays when neuron.ko lets go of the chip */
+/* Imports by a function that is not the chip: its driver stays when neuron.ko releases the chip. */
 static int do_hold(struct importer *im, struct importer_import *a)
 {
 	struct pci_dev *pdev = pci_get_device(PCI_VENDOR_ID_REDHAT_QUMRANET, PCI_ANY_ID, NULL);
