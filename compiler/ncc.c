@@ -14,6 +14,7 @@
 #include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
+#include "proto/format.h"
 
 static void say(const struct ncc_options *opt, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -240,6 +241,23 @@ static int compile(struct ncc_module *m, const struct ncc_options *opt, struct n
 	return rc;
 }
 
+/* A file that is none of its framework is named, if its format is known */
+static int import(const void *model, size_t size, const struct ncc_options *opt,
+		  struct ncc_module **m, struct ncc_error *err)
+{
+	static const char *const expected[] = {
+		[NCC_XLA] = "an HLO module", [NCC_ONNX] = "an ONNX model", [NCC_IR] = "the tensor IR"
+	};
+	const char *found;
+	int rc;
+
+	rc = opt->framework == NCC_IR	  ? ncc_import_ir(model, size, m, err)
+	     : opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, m, err)
+					  : ncc_import_hlo_opt(model, size, opt, m, err);
+	found = rc == -EINVAL ? ncc_format(model, size, opt->framework) : NULL;
+	return found ? ncc_fail(err, rc, "not %s but %s", expected[opt->framework], found) : rc;
+}
+
 int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err)
 {
@@ -251,9 +269,7 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 
 	err->text[0] = 0;
 	*out = NULL;
-	rc = opt->framework == NCC_IR	  ? ncc_import_ir(model, size, &m, err)
-	     : opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, &m, err)
-					  : ncc_import_hlo_opt(model, size, opt, &m, err);
+	rc = import(model, size, opt, &m, err);
 	if (rc)
 		return rc;
 	if (opt->model_read)

@@ -254,6 +254,30 @@ int ncc_import_hlo(const void *buf, size_t size, struct ncc_module **module, str
 	return ncc_import_hlo_opt(buf, size, &(struct ncc_options){ 0 }, module, err);
 }
 
+/*
+ * XLA's own dumps are an HloProto. Its first field is the module, which in turn begins with its
+ * name; no module has a name that begins with a line feed.
+ */
+static void unwrap(const void **buf, size_t *size)
+{
+	const uint8_t name = 1 << 3 | 2; /* the tag of field 1, of both messages */
+	const uint8_t *p = *buf, *end = p + *size;
+	size_t n = 0;
+
+	if (p == end || *p++ != name)
+		return;
+	for (unsigned int shift = 0; p < end && shift < 35; shift += 7) {
+		n |= (size_t)(*p & 0x7f) << shift;
+		if (*p++ & 0x80)
+			continue;
+		if (n && n <= (size_t)(end - p) && *p == name) {
+			*buf = p;
+			*size = n;
+		}
+		return;
+	}
+}
+
 int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
 		       struct ncc_module **module, struct ncc_error *err)
 {
@@ -261,6 +285,7 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 	Ncc__Hlo__Module *proto;
 	int rc;
 
+	unwrap(&buf, &size);
 	rc = ncc_proto_scan(&ncc__hlo__module__descriptor, "an HLO module", buf, size, err);
 	if (rc)
 		return rc;

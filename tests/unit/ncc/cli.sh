@@ -74,7 +74,7 @@ awk '/^\/\/ after/ { n++ } n == 1' "$dir/ir" >"$dir/first.ir"
 [ "$(grep -c '^// after loops' "$dir/parts")" -eq 5 ] || fail "the parts of a program with loops"
 refused 2 "takes a pass" compile --framework XLA "$model" --dump-ir-after nothing --output "$dir/x.neff"
 refused 2 "-O takes" compile --framework XLA "$model" -O7 --output "$dir/x.neff"
-refused 1 "module is missing" compile --framework IR "$model" --output "$dir/x.neff"
+refused 1 "not the tensor IR but an HLO module: give --framework XLA" compile --framework IR "$model" --output "$dir/x.neff"
 
 # the report's counts are those of the file
 "$cc" compile --framework XLA "$data/hlo/dense/module.hlo.pb" --report "$dir/r.json" --output "$dir/e.neff"
