@@ -26,12 +26,21 @@ static int explain(char *why, size_t size, int err, unsigned index)
 	return err;
 }
 
+static void explain_instance(char *why, size_t size)
+{
+	size_t n = (size_t)snprintf(why, size, "NEURON_EMU names no instance type; there are");
+
+	for (unsigned int i = 0; ndl_machine_name(i) && n < size; i++)
+		n += (size_t)snprintf(why + n, size - n, "%s %s", i ? "," : "",
+				      ndl_machine_name(i));
+}
+
 static int explain_none(char *why, size_t size)
 {
 	unsigned n = ls_pci_count(NULL);
 
 	if (getenv("NEURON_EMU"))
-		snprintf(why, size, "NEURON_EMU names no instance type");
+		explain_instance(why, size);
 	else if (n)
 		snprintf(why, size,
 			 "%u on the PCI bus, but no /dev/neuron0: the neuron module is not "

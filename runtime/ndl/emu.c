@@ -8,6 +8,11 @@
 
 #include "instance.h"
 
+const char *ndl_machine_name(unsigned int i)
+{
+	return i < neuron_instances_count ? neuron_instances[i].name : NULL;
+}
+
 static void machine_close(void *state)
 {
 	struct emu_machine *m = state;

@@ -38,6 +38,8 @@ extern "C" {
  * machine is in use.
  */
 int ndl_machine_set(const char *name);
+/* The names of the instance types that "emu:" takes, by number; NULL: no more */
+const char *ndl_machine_name(unsigned int i);
 /* Closes the machine; -EBUSY if a device is open. */
 int ndl_machine_close(void);
 bool ndl_machine_is_emu(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Queries about the machine and this process's part of it */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,12 +10,22 @@
 
 EXPORT NRT_STATUS nrtx_machine_set(const char *name)
 {
+	char known[256] = "node";
+	size_t n = strlen(known);
 	int err;
 
 	rt_details_clear();
 	err = ndl_machine_set(name);
-	return err ? rt_fail(NRT_INVALID, "NRT", "machine '%s': %s", name, strerror(-err))
-		   : NRT_SUCCESS;
+	if (!err)
+		return NRT_SUCCESS;
+	if (err != -EINVAL)
+		return rt_fail(NRT_INVALID, "NRT", "machine '%s': %s", name, strerror(-err));
+
+	for (unsigned int i = 0; ndl_machine_name(i) && n < sizeof(known); i++)
+		n += (size_t)snprintf(known + n, sizeof(known) - n, ", emu:%s",
+				      ndl_machine_name(i));
+	return rt_fail(NRT_INVALID, "NRT", "machine '%s' does not exist; there are %s", name,
+		       known);
 }
 
 EXPORT NRT_STATUS nrtx_cores_per_device(uint32_t *cores)

@@ -171,6 +171,7 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 
 	if (!model)
 		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
+	model->timeout_given = place->timeout_ms;
 	model->timeout_ms = place->timeout_ms ? place->timeout_ms : default_timeout();
 	model->owner = place->owner;
 

@@ -5,6 +5,7 @@
  * leave in the shared scratchpad is not 0 (docs/neff.md, Loops). The scratchpad keeps the values
  * that pass from part to part and from iteration to iteration.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,14 +89,27 @@ static NRT_STATUS next_part(const struct nrt_model *model, unsigned int *k)
 	return status;
 }
 
+/* The loop may be one without an end, or one for which the time is too short. */
+static NRT_STATUS timed_out(const struct rt_subgraph *sg, uint64_t iterations)
+{
+	char where[64];
+
+	snprintf(where, sizeof(where), ": a loop goes on after %llu iterations",
+		 (unsigned long long)iterations);
+	return rt_timed_out(sg, where);
+}
+
 static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 {
 	struct nrt_model *model = job->sg->model;
 	uint64_t deadline = rt_now_us() + (uint64_t)model->timeout_ms * 1000;
 	NRT_STATUS worst = NRT_SUCCESS, status;
+	uint64_t iterations = 0;
 	unsigned int k = 0;
 
 	do {
+		const unsigned int was = k;
+
 		status = rt_run(&job->sg[k], device_us);
 		worst = status ? status : worst;
 		if (rt_fatal(status))
@@ -104,6 +118,7 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 		status = next_part(model, &k);
 		if (status)
 			return status;
+		iterations += k <= was;
 
 		if (k < job->n)
 			status = rt_interrupted(model);
@@ -111,10 +126,7 @@ static NRT_STATUS run(const struct rt_job *job, uint64_t *device_us)
 			return status;
 
 		if (k < job->n && rt_now_us() > deadline)
-			return rt_fail(NRT_TIMEOUT, "TDRV",
-				       "execution timeout (%u ms) on Neuron Device %u NC %u: a "
-				       "loop that goes on",
-				       model->timeout_ms, model->core->device, model->core->nc);
+			return timed_out(&job->sg[k], iterations);
 	} while (k < job->n);
 	return worst;
 }

@@ -32,6 +32,9 @@ NRT_STATUS rt_io_copy(struct rt_subgraph *sg, const struct rt_io *io, bool in);
  */
 NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us);
 
+/* NRT_TIMEOUT, with what was under way (": ..." or "") and what sets the time. */
+NRT_STATUS rt_timed_out(const struct rt_subgraph *sg, const char *where);
+
 /*
  * What one core does between inputs and outputs: it executes n subgraphs of a model, from sg on.
  * exec.c calls these functions with the core's exec held; NULL stands for nothing to do.

@@ -37,7 +37,8 @@ struct nrt_model {
 	uint32_t ncores; /* fewer than subgraphs: the subgraphs share them */
 	struct rt_pipeline *pipeline; /* pipeline.c */
 	struct rt_loops *loops; /* loops.c */
-	uint32_t timeout_ms;
+	uint32_t timeout_ms; /* of one execution */
+	bool timeout_given; /* by who loaded it; else NEURON_RT_EXEC_TIMEOUT or the default */
 	uint64_t owner; /* 0: this process */
 	atomic_bool interrupted; /* running executions end, and none begins */
 	unsigned int running; /* calls that use it; protected by rt.lock, with idle */

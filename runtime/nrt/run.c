@@ -93,6 +93,16 @@ static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *
 	return 0;
 }
 
+NRT_STATUS rt_timed_out(const struct rt_subgraph *sg, const char *where)
+{
+	const struct nrt_model *model = sg->model;
+
+	return rt_fail(NRT_TIMEOUT, "TDRV",
+		       "execution timeout (%u ms) on Neuron Device %u NC %u%s%s", model->timeout_ms,
+		       sg->core->device, sg->core->nc, where,
+		       model->timeout_given ? "" : "; NEURON_RT_EXEC_TIMEOUT sets it in seconds");
+}
+
 static NRT_STATUS wait_failed(struct rt_subgraph *sg, int err)
 {
 	struct rt_core *core = sg->core;
@@ -100,8 +110,7 @@ static NRT_STATUS wait_failed(struct rt_subgraph *sg, int err)
 	if (err != -ETIMEDOUT)
 		return rt_fail(rt_status_from_errno(err), "TDRV", "waiting for nd%u nc%u: %s",
 			       core->device, core->nc, strerror(-err));
-	return rt_fail(NRT_TIMEOUT, "TDRV", "execution timeout (%u ms) on Neuron Device %u NC %u",
-		       sg->model->timeout_ms, core->device, core->nc);
+	return rt_timed_out(sg, "");
 }
 
 static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)

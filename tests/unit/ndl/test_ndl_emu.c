@@ -18,6 +18,8 @@ START_TEST(names)
 
 	ck_assert_int_eq(ndl_machine_set("emu:"), -EINVAL);
 	ck_assert_int_eq(ndl_machine_set("emu:inf1.3xlarge"), -EINVAL);
+	ck_assert_str_eq(ndl_machine_name(0), "inf1.xlarge");
+	ck_assert_ptr_null(ndl_machine_name(1000));
 	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
 	ck_assert_int_eq(ndl_available_devices(index, NDL_MAX_DEVICES), 1);
 	ck_assert_str_eq(ndl_machine_instance(), "inf1.xlarge");
