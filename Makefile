@@ -105,7 +105,7 @@ check-module-builds: ## the module against the newest kernels of Debian's suites
 check: ## every test, with all set-up; ends with the totals
 	@scripts/check $(BUILD)
 
-check-faults: guest ## faults on command: what module, daemon and tools say, and that the chip recovers
+check-faults: guest ## fault injection: what module, daemon and tools say, and that the chip recovers
 	@ninja -C $(REL) tests/unit/core/test_fault >/dev/null && $(REL)/tests/unit/core/test_fault
 	@tests/vm/run --build $(REL) --output $(BUILD)/tap tests/vm/fault-*.t
 

@@ -90,7 +90,7 @@ static bool crwl_current(const struct neuron_crwl *l, const u8 *uuid)
 	return l->writer == current->tgid && !memcmp(l->uuid, uuid, sizeof(l->uuid));
 }
 
-/* Take the lock as writer if it is free: 0, -EALREADY (taken, and it was ours), -EAGAIN */
+/* Take the lock as writer if it is free: 0, -EALREADY (the caller has it), -EAGAIN */
 static int writer_try(struct neuron_device *nd, struct neuron_crwl *l, const u8 *uuid)
 {
 	int ret = -EAGAIN;
@@ -230,7 +230,7 @@ u8 neuron_crwl_held(struct neuron_device *nd, pid_t tgid, struct neuron_uuid *uu
 	return map;
 }
 
-/* True when there is nothing to wait for: the core is initialised, or it is ours to do */
+/* True when there is nothing to wait for: the core is initialised, or the caller is to do it */
 static bool cinit_try(struct neuron_device *nd, u32 nc)
 {
 	bool over = true;

@@ -79,7 +79,7 @@ static bool dump_read(struct dump *d, const u64 *addr, u32 *value, unsigned int 
 static void dump_words(struct dump *d)
 {
 	const struct neuron_gen *gen = d->nd->gen;
-	bool ours = d->nd->hal.features;
+	bool extended = d->nd->hal.features;
 	u64 addr[MISC_WORDS + 2 + EXT_WORDS];
 	u32 value[ARRAY_SIZE(addr)];
 	struct neuron_dump_section *s;
@@ -90,7 +90,7 @@ static void dump_words(struct dump *d)
 		addr[n++] = nhal_misc_addr(gen, 4 * i);
 	addr[n++] = nhal_misc_addr(gen, NEURON_MISC_TPB_RESET_MAP);
 	addr[n++] = nhal_misc_addr(gen, NEURON_MISC_RESET);
-	for (i = 0; ours && i < EXT_WORDS; i++)
+	for (i = 0; extended && i < EXT_WORDS; i++)
 		addr[n++] = neuron_gen_address(gen, NEURON_BLOCK_EXT, 0) + 4 * i;
 	if (!dump_read(d, addr, value, n))
 		return;

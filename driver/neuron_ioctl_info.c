@@ -204,9 +204,9 @@ static int do_resource_mmap_info(struct neuron_device *nd, void *arg, struct neu
 }
 
 /*
- * Whoever watches the kernel log for trouble, as node-problem-detector does, must not take a
- * program's words for the kernel's: their patterns are words with blanks between them, and ours
- * begin with a name that is no program's to write.
+ * A daemon that watches the kernel log for trouble, as node-problem-detector does, must not take a
+ * program's words for the kernel's. Its patterns are words with blanks between them, and the
+ * driver's own begin with a token that no program may write.
  */
 static void text_disarm(char *text)
 {

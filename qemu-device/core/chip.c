@@ -426,7 +426,7 @@ static int new_core(struct ncore_chip *chip, unsigned int i)
 		.target = chip->gen->target,
 		.ops = chip->event_mask >> NCORE_EV_INSN & 1 ? &tpb_ops_trace : &tpb_ops,
 		.opaque = &chip->lane[i],
-		.faults = &chip->faults.armed,
+		.faults = &chip->faults.injected,
 		.sbuf_host_stride = chip->sbuf_stride,
 		.psum_host_stride = chip->psum_stride,
 	};

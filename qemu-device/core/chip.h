@@ -3,7 +3,7 @@
  * Private to the core library: what a chip is made of. chip.c creates, resets and rests it; mmio.c
  * dispatches registers; misc.c, udma.c, notify.c own their blocks; lane.c and dma.c execute;
  * route.c turns device addresses into endpoints; link.c is what neighbours reach of it; fault.c
- * holds the faults on command; state.c saves and loads.
+ * injects faults; state.c saves and loads.
  *
  * Execution. A lane is what one thread at a time may execute: one for each NeuronCore (the core and
  * the queues that feed or are rung by it) and one for the queues the host rings. The right to
@@ -210,7 +210,7 @@ enum ncore_fault_queue { NCORE_FQ_ANY, NCORE_FQ_COPY, NCORE_FQ_PROGRAM };
 
 struct ncore_faults {
 	_Atomic uint32_t
-		armed; /* a bit for each fault that is: all that a path without faults reads */
+		injected; /* a bit for each fault that is: all that a path without faults reads */
 	pthread_mutex_t lock;
 	struct ncore_fault_slot slot[NCORE_FAULT_COUNT];
 };
@@ -264,7 +264,7 @@ void ncore_reset_cores(struct ncore_chip *chip, unsigned int map); /* chip->lock
 /* fault.c */
 #define NCORE_FAULT_BIT(fault) (1u << NCORE_FAULT_##fault)
 void ncore_faults_init(struct ncore_chip *chip);
-/* An occasion of an armed fault: true when it strikes. core NCORE_CORE_ANY: of none */
+/* An occasion of an injected fault; true when it strikes. core NCORE_CORE_ANY: of none */
 bool ncore_fault_occasion(struct ncore_chip *chip, enum ncore_fault fault, unsigned int core,
 			  enum ncore_fault_queue queue);
 /* What becomes of the queue whose next descriptor reads addr; *code: of an error */
@@ -274,9 +274,9 @@ enum ncore_queue_stop ncore_fault_desc(struct ncore_chip *chip, const struct nco
 enum tpb_fault ncore_fault_insn(struct ncore_chip *chip, unsigned int core, bool datapath);
 bool ncore_fault_value(struct ncore_chip *chip, enum ncore_fault fault, uint32_t *value);
 
-static inline bool ncore_fault_armed(struct ncore_chip *chip, uint32_t bits)
+static inline bool ncore_fault_injected(struct ncore_chip *chip, uint32_t bits)
 {
-	return atomic_load_explicit(&chip->faults.armed, memory_order_relaxed) & bits;
+	return atomic_load_explicit(&chip->faults.injected, memory_order_relaxed) & bits;
 }
 
 /* memory.c */
@@ -418,7 +418,8 @@ bool ncore_guard_whole(struct ncore_chip *chip, uint8_t domain, struct ncore_gua
 bool ncore_guard_core(struct ncore_chip *chip, uint8_t domain, unsigned int core);
 /* may a word be written: semaphores and events of the domain's cores, doorbells of its queues */
 bool ncore_guard_word(struct ncore_chip *chip, uint8_t domain, uint64_t local);
-bool ncore_guard_read(struct ncore_chip *chip, uint32_t rel, uint32_t *value); /* false: not ours */
+bool ncore_guard_read(struct ncore_chip *chip, uint32_t rel,
+		      uint32_t *value); /* false: not the guard's */
 bool ncore_guard_write(struct ncore_chip *chip, uint32_t rel, uint32_t value); /* chip->lock */
 void ncore_guard_reset(struct ncore_chip *chip); /* lanes are stopped */
 

@@ -147,7 +147,7 @@ static int check_packet(struct ncore_chip *chip, struct ncore_queue *q)
 	return 0;
 }
 
-/* Faults on command strike when a TX descriptor begins; true when the queue no longer runs */
+/* Injected faults strike when a TX descriptor begins; true when the queue no longer runs */
 static bool struck(struct ncore_chip *chip, struct ncore_queue *q)
 {
 	uint64_t addr = q->ring[NCORE_M2S].cur.addr;
@@ -174,7 +174,7 @@ static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_
 	if (!m->open) {
 		if (ring_open(chip, q, NCORE_M2S) || check_packet(chip, q))
 			return -EINVAL;
-		if (ncore_fault_armed(chip, ~0u) && struck(chip, q))
+		if (ncore_fault_injected(chip, ~0u) && struck(chip, q))
 			return -EIO;
 	}
 	if (!s->open) {
@@ -189,8 +189,8 @@ static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_
 }
 
 /*
- * Virtual time. What the host rings may come at any time of ours: it takes nothing of what others
- * would have to wait for, so that their times are the same on every run.
+ * Virtual time. A doorbell of the host may come at any virtual time, so what it starts takes no
+ * share of what others would have to wait for: their times are the same on every run.
  */
 static bool shares(struct ncore_lane *lane, struct ncore_queue *q)
 {

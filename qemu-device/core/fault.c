@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Faults on command: what is armed, and whether an occasion is one that strikes. The paths that can
- * fail ask ncore_fault_armed(), one relaxed load, before they come here. Armed faults are the
- * host's, not the guest's: no reset clears them and no saved state holds them; what they have done
- * to the chip is state like any other.
+ * Fault injection: which faults are injected, and whether an occasion is one that strikes. The
+ * paths that can fail ask ncore_fault_injected(), one relaxed load, before they come here. Injected
+ * faults are the host's, not the guest's: no reset clears them and no saved state holds them; what
+ * they have done to the chip is state like any other.
  */
 #include "chip.h"
 
@@ -181,9 +181,9 @@ int ncore_fault_set(struct ncore_chip *chip, enum ncore_fault fault, const char 
 	slot.fired = f->slot[fault].fired;
 	f->slot[fault] = slot;
 	if (slot.left)
-		atomic_fetch_or(&f->armed, 1u << fault);
+		atomic_fetch_or(&f->injected, 1u << fault);
 	else
-		atomic_fetch_and(&f->armed, ~(1u << fault));
+		atomic_fetch_and(&f->injected, ~(1u << fault));
 	pthread_mutex_unlock(&f->lock);
 	if (is_link(fault))
 		ncore_link_sync(chip);
@@ -279,7 +279,7 @@ bool ncore_fault_occasion(struct ncore_chip *chip, enum ncore_fault fault, unsig
 	yes = strikes(&f->slot[fault], core, queue);
 	fired = f->slot[fault].fired;
 	if (!f->slot[fault].left)
-		atomic_fetch_and(&f->armed, ~(1u << fault));
+		atomic_fetch_and(&f->injected, ~(1u << fault));
 	pthread_mutex_unlock(&f->lock);
 	if (yes)
 		ncore_event(chip, NCORE_EV_FAULT, fault,
@@ -289,14 +289,14 @@ bool ncore_fault_occasion(struct ncore_chip *chip, enum ncore_fault fault, unsig
 
 bool ncore_fault_value(struct ncore_chip *chip, enum ncore_fault fault, uint32_t *value)
 {
-	bool armed;
+	bool injected;
 
 	pthread_mutex_lock(&chip->faults.lock);
-	armed = chip->faults.slot[fault].left > 0;
-	if (armed)
+	injected = chip->faults.slot[fault].left > 0;
+	if (injected)
 		*value = chip->faults.slot[fault].value;
 	pthread_mutex_unlock(&chip->faults.lock);
-	return armed;
+	return injected;
 }
 
 static void count_ecc(struct ncore_chip *chip, enum ncore_sensor sensor)
@@ -341,7 +341,7 @@ static uint16_t ecc_occasion(struct ncore_chip *chip, unsigned int memory, unsig
 	for (i = 0; memory != M_OTHER && i < 2; i++) {
 		enum ncore_fault fault = memory == M_SRAM ? sram[i] : dram[i];
 
-		if (!ncore_fault_armed(chip, 1u << fault) ||
+		if (!ncore_fault_injected(chip, 1u << fault) ||
 		    !ncore_fault_occasion(chip, fault, core, queue))
 			continue;
 		count_ecc(chip, (enum ncore_sensor)(first + i));
@@ -359,11 +359,11 @@ enum ncore_queue_stop ncore_fault_desc(struct ncore_chip *chip, const struct nco
 					       ? NCORE_FQ_COPY
 					       : NCORE_FQ_PROGRAM;
 
-	if (ncore_fault_armed(chip, NCORE_FAULT_BIT(DMA_HANG)) &&
+	if (ncore_fault_injected(chip, NCORE_FAULT_BIT(DMA_HANG)) &&
 	    ncore_fault_occasion(chip, NCORE_FAULT_DMA_HANG, core, queue))
 		return NCORE_Q_HUNG;
 	*code = ecc_occasion(chip, memory_of(chip, addr), core, queue);
-	if (!*code && ncore_fault_armed(chip, NCORE_FAULT_BIT(DMA_ABORT)) &&
+	if (!*code && ncore_fault_injected(chip, NCORE_FAULT_BIT(DMA_ABORT)) &&
 	    ncore_fault_occasion(chip, NCORE_FAULT_DMA_ABORT, core, queue))
 		*code = NEURON_NERR_DMA_ABORT;
 	return *code ? NCORE_Q_ERROR : NCORE_Q_RUNS;
@@ -371,7 +371,7 @@ enum ncore_queue_stop ncore_fault_desc(struct ncore_chip *chip, const struct nco
 
 enum tpb_fault ncore_fault_insn(struct ncore_chip *chip, unsigned int core, bool datapath)
 {
-	if (ncore_fault_armed(chip, NCORE_FAULT_BIT(ENGINE_HANG)) &&
+	if (ncore_fault_injected(chip, NCORE_FAULT_BIT(ENGINE_HANG)) &&
 	    ncore_fault_occasion(chip, NCORE_FAULT_ENGINE_HANG, core, NCORE_FQ_ANY))
 		return TPB_FAULT_HANG;
 	if (datapath && ecc_occasion(chip, M_SRAM, core, NCORE_FQ_PROGRAM))

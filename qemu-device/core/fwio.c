@@ -118,7 +118,7 @@ static uint8_t run_request(struct ncore_chip *chip, unsigned int size, unsigned 
 
 static bool fault(struct ncore_chip *chip, enum ncore_fault fault)
 {
-	return ncore_fault_armed(chip, 1u << fault) &&
+	return ncore_fault_injected(chip, 1u << fault) &&
 	       ncore_fault_occasion(chip, fault, NCORE_CORE_ANY, NCORE_FQ_ANY);
 }
 

@@ -26,9 +26,9 @@ static bool link_port_up(struct ncore_end *end, unsigned int port)
 	struct ncore_chip *chip = ncore_chip_of(end);
 	uint32_t down;
 
-	if (port < sizeof(named) / sizeof(named[0]) && ncore_fault_armed(chip, named[port]))
+	if (port < sizeof(named) / sizeof(named[0]) && ncore_fault_injected(chip, named[port]))
 		return false;
-	return !ncore_fault_armed(chip, NCORE_FAULT_BIT(LINK_DOWN)) ||
+	return !ncore_fault_injected(chip, NCORE_FAULT_BIT(LINK_DOWN)) ||
 	       !ncore_fault_value(chip, NCORE_FAULT_LINK_DOWN, &down) || !(down >> port & 1);
 }
 

@@ -25,11 +25,11 @@ static unsigned int ecc_memory(struct ncore_chip *chip, uint32_t rel)
 /* Each look is a new sample, or the driver drops it */
 static uint32_t power_word(struct ncore_chip *chip)
 {
-	bool stale = ncore_fault_armed(chip, NCORE_FAULT_BIT(POWER_STALE));
+	bool stale = ncore_fault_injected(chip, NCORE_FAULT_BIT(POWER_STALE));
 	uint32_t sample = atomic_fetch_add(&chip->power_samples, !stale) + !stale;
 	uint32_t reading = (uint32_t)atomic_load(&chip->sensor[NCORE_SENSOR_POWER_BP]);
 
-	if (ncore_fault_armed(chip, NCORE_FAULT_BIT(POWER_READING)))
+	if (ncore_fault_injected(chip, NCORE_FAULT_BIT(POWER_READING)))
 		ncore_fault_value(chip, NCORE_FAULT_POWER_READING, &reading);
 	return reading | sample << 16;
 }
@@ -97,7 +97,7 @@ bool ncore_misc_resetting(struct ncore_chip *chip)
 static bool reset_hangs(struct ncore_chip *chip, uint32_t kind)
 {
 	if ((kind != NEURON_MISC_RESET_DEVICE && kind != NEURON_MISC_RESET_TPB) ||
-	    !ncore_fault_armed(chip, NCORE_FAULT_BIT(RESET_HANG)) ||
+	    !ncore_fault_injected(chip, NCORE_FAULT_BIT(RESET_HANG)) ||
 	    !ncore_fault_occasion(chip, NCORE_FAULT_RESET_HANG, NCORE_CORE_ANY, NCORE_FQ_ANY))
 		return false;
 	if (kind == NEURON_MISC_RESET_DEVICE) {

@@ -162,7 +162,7 @@ enum ncore_sensor {
 uint64_t ncore_sensor_get(struct ncore_chip *chip, enum ncore_sensor sensor);
 void ncore_sensor_set(struct ncore_chip *chip, enum ncore_sensor sensor, uint64_t value);
 
-/* Faults on command (docs/hardware.md, Faults); the list is neuron/hw/faults.def */
+/* Fault injection (docs/hardware.md, Fault injection); the list is neuron/hw/faults.def */
 enum ncore_fault {
 #define NEURON_FAULT(symbol, name, kind, text) NCORE_FAULT_##symbol,
 #include "neuron/hw/faults.def"
@@ -180,7 +180,7 @@ int ncore_fault_find(const char *name, size_t len); /* enum ncore_fault, or -ENO
  */
 int ncore_fault_set(struct ncore_chip *chip, enum ncore_fault fault, const char *spec);
 int ncore_fault_check(const struct neuron_gen *gen, enum ncore_fault fault, const char *spec);
-/* What is armed now, in the same form: counts are what is left of them */
+/* The faults that are injected now, in the same form; a count is what is left of it. */
 #define NCORE_FAULT_SPEC_MAX 80
 void ncore_fault_get(struct ncore_chip *chip, enum ncore_fault fault,
 		     char spec[NCORE_FAULT_SPEC_MAX]);

@@ -114,7 +114,7 @@ static unsigned int error_queue(struct ncore_chip *chip)
 /* nq_lock is held: as if the queue were full */
 static bool overflow_fault(struct ncore_chip *chip, struct ncore_core *c, unsigned int n)
 {
-	return n != error_queue(chip) && ncore_fault_armed(chip, NCORE_FAULT_BIT(NQ_OVERFLOW)) &&
+	return n != error_queue(chip) && ncore_fault_injected(chip, NCORE_FAULT_BIT(NQ_OVERFLOW)) &&
 	       ncore_fault_occasion(chip, NCORE_FAULT_NQ_OVERFLOW, (unsigned int)(c - chip->core),
 				    NCORE_FQ_ANY);
 }

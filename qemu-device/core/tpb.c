@@ -401,7 +401,7 @@ static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *in
 	return false;
 }
 
-/* Faults on command: true when one has stopped the engine */
+/* Injected faults: true when one has stopped the engine */
 static bool tpb_struck(struct tpb *t, unsigned int e, bool datapath)
 {
 	if (!t->cfg.faults || !atomic_load_explicit(t->cfg.faults, memory_order_relaxed))

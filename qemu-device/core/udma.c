@@ -52,7 +52,8 @@ static struct ncore_queue *queue_of(struct ncore_chip *chip, unsigned int engine
 	return NULL;
 }
 
-/* Status: descriptors rung and not completed (ours; the public record has only the offset) */
+/* Status: descriptors rung and not completed (the project's choice; the public record has only the
+ * offset) */
 #define STATUS_USED_MASK 0x01ffffffu
 
 static uint32_t queue_read(struct ncore_queue *q, unsigned int half, uint32_t reg)

@@ -11,7 +11,7 @@
  *   nan-fill          what SBUF and PSUM hold after a reset
  *   on-guest-error    report, or stop the VM
  *   sensor-*          sensors and error counters the mailbox shows (writable)
- *   fault-*           faults on command (writable): neuron/hw/faults.def
+ *   fault-*           fault injection (writable): neuron/hw/faults.def
  *   faults-fired      how often each has struck (read only)
  *   guest-errors-*    what the guest did wrong (read only)
  */

@@ -40,7 +40,7 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", metavar="NAME",
                         help="what `neuron-vm fault --vm` calls this VM (default vm and a number)")
     parser.add_argument("--fault", action="append", default=[], metavar="ndN:FAULT=VALUE",
-                        help="start with this fault armed, may be repeated; see fault --help")
+                        help="start with this fault injected, may be repeated; see fault --help")
     _guest(parser)
     parser.add_argument("--machine", choices=["pc", "q35"], default="pc",
                         help="pc (default): chips on bus 0; q35: each behind a PCIe root port, two at most")
@@ -69,19 +69,19 @@ def parser() -> argparse.ArgumentParser:
     _guest(prepare)
     execute = commands.add_parser("exec", help="run one command in a fresh micro guest")
     _common(execute)
-    execute.add_argument("--module", type=Path, metavar="FILE.ko", help="load this module in place of ours")
+    execute.add_argument("--module", type=Path, metavar="FILE.ko", help="load this module in place of the project's")
     execute.add_argument("--no-module", action="store_true", help="load no module")
     execute.add_argument("--copy", type=Path, action="append", default=[], metavar="FILE",
                          help="copy to the guest's working directory, may be repeated")
     execute.add_argument("--fault-port", action="store_true",
-                         help="let COMMAND arm faults, through the virtio port neuron.fault")
+                         help="let COMMAND inject faults, through the virtio port neuron.fault")
     execute.add_argument("--timeout", type=float, default=300, metavar="SECONDS",
                          help="end the guest after this time with status 124 (default 300)")
     execute.add_argument("--console", type=Path, metavar="FILE", help="keep the guest's kernel log in FILE")
     execute.add_argument("command", nargs="+", metavar="COMMAND", help="program and arguments, after --")
     fault = commands.add_parser("fault", help="make a chip of a running VM fail",
                                 formatter_class=argparse.RawDescriptionHelpFormatter,
-                                description="Arms faults in a chip; without any, lists what is armed and has struck.",
+                                description="Injects faults into a chip; without any, lists what is injected and has struck.",
                                 epilog=faults.epilog())
     fault.add_argument("--vm", metavar="NAME", help="the VM, when there are several")
     fault.add_argument("chip", nargs="?", metavar="CHIP", help="nd0, nd1 and so on")

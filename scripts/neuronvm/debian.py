@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Debian guest: a distribution image, a layer with what is ours, an initramfs over both."""
+"""The Debian guest: a distribution image, a layer with the project's files, an initramfs over both."""
 
 import hashlib
 import shlex
@@ -32,8 +32,8 @@ class Guest:
         self.initrd = directory / f"initrd-{initrd_key}"
         if not self.initrd.exists():
             _script("initrd", root, version, str(self.initrd))
-        ours = sorted(p for p in self.stage.rglob("*") if p.is_file()) if self.stage.is_dir() else []
-        self.layer = directory / f"layer-{_key([SCRIPT, self.kernel.image, *ours])}"
+        own = sorted(p for p in self.stage.rglob("*") if p.is_file()) if self.stage.is_dir() else []
+        self.layer = directory / f"layer-{_key([SCRIPT, self.kernel.image, *own])}"
         if not self.layer.exists():
             self.stage.mkdir(parents=True, exist_ok=True)
             _script("layer", str(self.stage), root, version, str(self.layer))

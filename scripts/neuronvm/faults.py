@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Faults on command: the table that the device is built from, and arming them in a running VM."""
+"""Fault injection: the table that the device is built from, and injecting its faults into a running VM."""
 
 import re
 import socket
@@ -81,7 +81,7 @@ def _path(vm: qmp.Qmp, slot: int) -> str:
     return f"/machine/peripheral/chip{slot}"
 
 
-def arm(vm: qmp.Qmp, slot: int, words: list[str]) -> None:
+def inject(vm: qmp.Qmp, slot: int, words: list[str]) -> None:
     where = _path(vm, slot)
     for word in words:
         pairs = [(f"fault-{name}", "off") for name in table()] if word == "clear" else [assignment(word)]
@@ -105,14 +105,14 @@ def command(name: str | None, where: str | None, words: list[str]) -> int:
     """neuron-vm fault."""
     with running.connect(running.find(name)) as vm:
         if words:
-            arm(vm, chip(where or ""), words)
+            inject(vm, chip(where or ""), words)
         else:
             sys.stdout.write(show(vm, [chip(where)] if where else _chips(vm)))
     return 0
 
 
 class Port:
-    """The guest's own way to arm faults: lines `ndN FAULT...` on a virtio port, each answered by one."""
+    """The guest's own way to inject faults: lines `ndN FAULT...` on a virtio port, each answered by one."""
 
     def __init__(self, work: Path, vm: Path):
         self._path, self._vm = work / "fault", vm
@@ -138,7 +138,7 @@ class Port:
     def _answer(self, words: list[str]) -> str:
         try:
             with running.connect(self._vm) as vm:
-                arm(vm, chip(words[0] if words else ""), words[1:])
+                inject(vm, chip(words[0] if words else ""), words[1:])
         except VmError as error:
             return f"error: {error}"
         return "ok"

@@ -66,7 +66,7 @@ def _module_files(kernel: paths.Kernel, root: Path) -> list[Path]:
 
 
 def modules_archive(kernel: paths.Kernel, module: Path | None) -> cpio.Archive:
-    """The guest's /lib/modules, indexed, with ours in updates/ so that udev finds it by alias."""
+    """The guest's /lib/modules, indexed, with the project's in updates/ so that udev finds it by alias."""
     archive = cpio.Archive()
     with tempfile.TemporaryDirectory() as name:
         tree = Path(name) / "lib" / "modules" / kernel.version
@@ -156,7 +156,7 @@ def build(out: Path, kernel: paths.Kernel, module: Path | None, stage: Path,
         raise VmError(f"nothing is built in {stage.parent} (make programs)")
     code = sorted(Path(__file__).parent.glob("*.py")) + [paths.GUEST / "micro-init"]
     programs = [Path(p) for p in PROGRAMS + DATA]
-    ours = sorted(p for p in stage.rglob("*") if p.is_file()) if stage.is_dir() else []
+    own = sorted(p for p in stage.rglob("*") if p.is_file()) if stage.is_dir() else []
     parts = [
         _cached("base", _key(*_stamp(code + programs)), base_archive),
         _cached(
@@ -165,8 +165,8 @@ def build(out: Path, kernel: paths.Kernel, module: Path | None, stage: Path,
             lambda: modules_archive(kernel, module),
         ),
     ]
-    if ours:
-        key = _key(*_stamp(code + ours))
+    if own:
+        key = _key(*_stamp(code + own))
         parts.append(_cached("stage", key, lambda: stage_archive(stage)))
     with open(out, "wb") as target:
         for part in parts:

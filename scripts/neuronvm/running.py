@@ -17,7 +17,7 @@ def directory() -> Path:
     path = Path(runtime) / "neuron-vm" if runtime else Path(f"/tmp/neuron-vm-{os.getuid()}")
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.is_symlink() or path.stat().st_uid != os.getuid():
-        raise VmError(f"{path} is not a directory of ours")
+        raise VmError(f"{path} is not a directory of neuron-vm's")
     return path
 
 

@@ -46,7 +46,7 @@
 #define NEURON_V1_WINDOW_WEST 0xc00000000000ull
 
 /* Inside a NeuronCore (TPB) window */
-#define NEURON_V1_TPB_SBUF 0x0 /* ours: see ext.h for the geometry */
+#define NEURON_V1_TPB_SBUF 0x0 /* chosen; the geometry is in ext.h */
 #define NEURON_V1_TPB_PE_FIFO 0x265c000
 #define NEURON_V1_TPB_FIFO_SIZE 0x4000
 #define NEURON_V1_TPB_EVENTS 0x2700000

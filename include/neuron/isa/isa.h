@@ -4,7 +4,7 @@
  * holds the one table of opcodes and fields that drives the encoder, the decoder, the assembler
  * and the disassembler; codec.h turns struct neuron_insn into words and back.
  *
- * The encoding is ours (no vendor encoding is public); the semantics follow the public
+ * The encoding is the project's own (no vendor encoding is public); the semantics follow the public
  * instruction reference. An instruction is one 64-byte word, or two when its ext bit is set.
  */
 #ifndef NEURON_ISA_ISA_H
@@ -61,7 +61,7 @@ enum neuron_opcode {
 	NEURON_OP_COPY_PREDICATED = 0x38,
 };
 
-/* ALU operations (facts: one enum for Vector and DMA); values are ours */
+/* ALU operations, one enum for engines and DMA; the values are the project's choice */
 enum neuron_alu {
 	NEURON_ALU_BYPASS = 0,
 	NEURON_ALU_ADD = 1,
@@ -93,7 +93,7 @@ enum neuron_alu {
 	NEURON_ALU_SHR = 37,
 };
 
-/* Activation functions (ACTIVATE); values are ours */
+/* Activation functions (ACTIVATE); the values are the project's choice */
 enum neuron_act_func {
 	NEURON_ACT_COPY = 0,
 	NEURON_ACT_SQUARE,

@@ -36,7 +36,7 @@ struct neuron_dump_header {
 };
 
 enum neuron_dump_type {
-	NEURON_DUMP_WORDS = 1, /* struct neuron_dump_word: the firmware's, and ours */
+	NEURON_DUMP_WORDS = 1, /* struct neuron_dump_word: the firmware's, and extensions */
 	NEURON_DUMP_QUEUES, /* struct neuron_dump_queue: queues in use, the module's own too */
 	NEURON_DUMP_CORES, /* struct neuron_dump_core, with semaphores */
 	NEURON_DUMP_PROCESSES, /* struct neuron_dump_process: who is attached */
