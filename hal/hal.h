@@ -46,7 +46,7 @@ struct nhal {
 	const struct neuron_gen *gen;
 	const struct nhal_ops *ops;
 	void *opaque;
-	uint32_t features; /* NEURON_CAP_F_* of our capability; 0 on other hardware */
+	uint32_t features; /* NEURON_CAP_F_* of the extension's capability; 0 on other hardware */
 	/* Mailbox: two buffers of NEURON_FWIO_BUF_SIZE */
 	uint8_t *req;
 	volatile uint8_t *resp;

@@ -124,7 +124,7 @@ static void clear_core_memory(struct ncore_chip *chip, struct ncore_mem *mem)
 		ncore_mem_clear(chip, mem);
 		return;
 	}
-	memset(mem->ptr, 0xff, mem->size); /* a NaN in every floating type */
+	memset(mem->ptr, 0xff, mem->size); /* This pattern is a NaN in every floating type. */
 	ncore_mem_dirty(chip, mem, mem->ptr, mem->size);
 }
 
@@ -206,7 +206,7 @@ void ncore_reset_queues(struct ncore_chip *chip)
 	reset_execution(chip);
 }
 
-/* The firmware's device reset: the DMA engines rest and stay as they are configured */
+/* The firmware's device reset. The DMA engines come to rest and keep their configuration. */
 static void rest_all(struct ncore_chip *chip)
 {
 	unsigned int i;
@@ -220,7 +220,7 @@ static void reset_all(struct ncore_chip *chip, bool power)
 {
 	unsigned int i;
 
-	stop_lanes(chip); /* may drop the lock; from here on nothing does */
+	stop_lanes(chip); /* This may drop the lock; nothing after it does. */
 	atomic_store(&chip->up, false);
 	ncore_link_sync(chip);
 	if (power)
@@ -268,7 +268,7 @@ static bool any_running(struct ncore_chip *chip)
 	return false;
 }
 
-/* Instructions do not say what they write: the host hears of it when it may look */
+/* Instructions do not report what they write, so the host is told when it may look at memory. */
 static void mark_cores_dirty(struct ncore_chip *chip)
 {
 	unsigned int i;

@@ -297,7 +297,7 @@ void ncore_reg_error(struct ncore_chip *chip, enum ncore_guest_error kind,
 		     enum neuron_block_kind block, unsigned int index, uint64_t rel,
 		     uint32_t value);
 
-/* misc.c: MISC RAM, reset protocol, our registers; fwio.c: the mailbox */
+/* misc.c: MISC RAM, reset protocol, the extension's registers; fwio.c: the mailbox */
 uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel);
 void ncore_misc_write(struct ncore_chip *chip, uint32_t rel, uint32_t value);
 bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel);
@@ -468,7 +468,7 @@ static inline void ncore_put64(void *p, uint64_t v)
 	ncore_put32((uint8_t *)p + 4, (uint32_t)(v >> 32));
 }
 
-/* Is it reached by a port */
+/* Whether the endpoint is reached through a port */
 static inline bool ncore_is_remote(const struct ncore_chip *chip, uint64_t addr)
 {
 	uint64_t window = addr & chip->gen->window.mask;

@@ -41,7 +41,7 @@ static void report_stop(struct ncore_chip *chip, struct ncore_queue *q, uint16_t
 		     0, atomic_load(&q->time));
 }
 
-/* An error of the guest's */
+/* Reports an error that the guest made. */
 static void stop_queue(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code, uint64_t addr)
 {
 	ncore_guest_error(chip, NCORE_GE_UNDEFINED, addr, code);
@@ -56,7 +56,7 @@ static bool ring_valid(struct ncore_ring *r)
 	       !(ring_base(r) % NEURON_UDMA_RING_ALIGN) && atomic_load(&r->head) < len;
 }
 
-/* Fill the cache with descriptors from head on, as far as they are rung */
+/* Fills the cache with descriptors from the head on, as far as the doorbell allows. */
 static int ring_fetch(struct ncore_chip *chip, struct ncore_queue *q, struct ncore_ring *r)
 {
 	uint32_t head = atomic_load(&r->head);
@@ -85,7 +85,7 @@ static int ring_fetch(struct ncore_chip *chip, struct ncore_queue *q, struct nco
 	return 0;
 }
 
-/* Take the descriptor at head and check what does not depend on its packet */
+/* Takes the descriptor at the head and checks what does not depend on its packet. */
 static int ring_open(struct ncore_chip *chip, struct ncore_queue *q, unsigned int half)
 {
 	struct ncore_ring *r = &q->ring[half];
@@ -165,7 +165,7 @@ static bool struck(struct ncore_chip *chip, struct ncore_queue *q)
 	}
 }
 
-/* Open what is not open; 0, or the step to return with */
+/* Opens the descriptors that are not open yet. Returns 0, or the step to return with. */
 static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_step *step)
 {
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
@@ -197,7 +197,7 @@ static bool shares(struct ncore_lane *lane, struct ncore_queue *q)
 	return lane->tpb && !atomic_load_explicit(&q->hosted, memory_order_relaxed);
 }
 
-/* When the queue's next bytes begin: once its engine has done what came before */
+/* The time at which the queue's next bytes begin: when its engine has done what came before */
 static uint64_t begin_time(struct ncore_lane *lane, struct ncore_queue *q, bool shared)
 {
 	uint64_t time = atomic_load_explicit(&q->time, memory_order_relaxed);
@@ -206,7 +206,7 @@ static uint64_t begin_time(struct ncore_lane *lane, struct ncore_queue *q, bool 
 	return engine > time ? engine : time;
 }
 
-/* When a copied run is through one of its ways, behind those of others that came before, or end */
+/* The time at which a copied run is through one shared server, behind the runs before it, or end */
 static uint64_t pass(struct ncore_lane *lane, const struct ncore_copy *c, unsigned int way,
 		     uint64_t end)
 {
@@ -219,7 +219,7 @@ static uint64_t pass(struct ncore_lane *lane, const struct ncore_copy *c, unsign
 	return *free > end ? *free : end;
 }
 
-/* When it is over: the slowest of what it went through decides */
+/* The time at which a copy is over: the slowest server that it went through decides */
 static uint64_t end_time(struct ncore_lane *lane, const struct ncore_copy *c)
 {
 	const struct neuron_costs *cost = &lane->chip->gen->target->cost;
@@ -228,7 +228,7 @@ static uint64_t end_time(struct ncore_lane *lane, const struct ncore_copy *c)
 	return c->shares ? pass(lane, c, c->to, pass(lane, c, c->from, end)) : end;
 }
 
-/* Account for copied bytes and close descriptors; true: the packet is complete */
+/* Accounts for copied bytes and closes descriptors; true: the packet is complete. */
 static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct ncore_copy *c)
 {
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
@@ -236,7 +236,8 @@ static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct
 	uint64_t time = end_time(lane, c);
 	bool last = false;
 
-	/* who sees a later descriptor's word (a completion, a semaphore) sees these bytes */
+	/* A reader that sees a later descriptor's word (a completion, a semaphore) sees these
+	 * bytes. */
 	atomic_thread_fence(memory_order_release);
 	m->done += (uint32_t)c->done;
 	s->done += (uint32_t)c->done;

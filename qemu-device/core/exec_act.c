@@ -26,7 +26,7 @@ static void exec_activate_chunk(struct tpb *t, const struct exec_activation *f, 
 	t->kern->act(f->func, f->alpha, x, n);
 }
 
-/* The registers add in element order, one fp32 rounding a step */
+/* The accumulator registers add in element order, with one fp32 rounding a step. */
 static float exec_accumulate(float acc, const float *x, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -125,7 +125,7 @@ static void exec_bits_scalar(uint8_t op, bool reverse, uint32_t *va, uint32_t c,
 		exec_bits_const(op, va, c, n, bits);
 }
 
-/* a where the predicate holds, else what was there: b is the predicate on entry */
+/* Copies a where the predicate b holds, and leaves the destination elsewhere. */
 static void exec_bits_choose(uint32_t *restrict va, const uint32_t *restrict vb,
 			     const uint32_t *restrict old, size_t n, bool reverse)
 {

@@ -36,7 +36,7 @@
 			mm_out(dst + 32, mask, c##r, mode);                   \
 	}
 
-/* Sums to their place: set or added once, NaN canonical */
+/* Stores the sums, which replace or are added to what is there; NaN becomes canonical. */
 KINLINE void mm_out(float *dst, __mmask16 mask, __m512 c, enum exec_mm_mode mode)
 {
 	__m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(EXEC_NAN));

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define REDUCE_WIDE 16 /* from this many results on they go side by side */
+#define REDUCE_WIDE 16 /* With this many results or more they are computed side by side. */
 
 struct exec_reduce {
 	struct tpb *t;

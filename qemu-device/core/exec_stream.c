@@ -55,7 +55,7 @@ void exec_operand_row(struct exec_operand *o, unsigned int p)
 	memset(o->s.idx, 0, sizeof(o->s.idx));
 }
 
-/* The partition after this one will be walked next: rows lie too far apart to be foreseen */
+/* Prefetches the next partition: rows lie too far apart for the processor to do it by itself. */
 void exec_operand_ahead(const struct exec_operand *o)
 {
 	const uint8_t *next = o->s.base + o->s.first + o->stride;
@@ -114,7 +114,7 @@ static uint32_t exec_stream_run(const struct exec_stream *s, size_t n)
 	return left < n ? left : n;
 }
 
-/* Rows are a few elements long as often as not */
+/* Rows are often only a few elements long. */
 static inline void exec_copy(uint8_t *to, const uint8_t *from, size_t n)
 {
 	if (n > 128)

@@ -32,7 +32,7 @@ int ncore_fabric_new(enum neuron_topology topology, unsigned int slots, struct n
 	f = calloc(1, sizeof(*f) + slots * sizeof(f->end[0]));
 	if (!f)
 		return -ENOMEM;
-	/* resets and detaches must not starve behind chips that copy to each other all the time */
+	/* Resets and detaches must not starve behind chips that copy to each other all the time. */
 	pthread_rwlockattr_init(&attr);
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&f->lock, &attr);
@@ -59,7 +59,7 @@ bool ncore_fabric_link(const struct ncore_fabric *f, unsigned int slot, unsigned
 	return neuron_topology_link(f->topology, f->slots, slot, port, other, other_port);
 }
 
-/* The lock is held; a link is broken when either of its ends says so */
+/* The caller holds the lock. A link is broken when either of its ends says so. */
 struct ncore_end *ncore_fabric_peer(struct ncore_fabric *f, struct ncore_end *end,
 				    unsigned int port)
 {
@@ -75,7 +75,7 @@ struct ncore_end *ncore_fabric_peer(struct ncore_fabric *f, struct ncore_end *en
 	return other;
 }
 
-/* The lock is held for writing */
+/* The caller holds the lock for writing. */
 static void update_one(struct ncore_fabric *f, struct ncore_end *end)
 {
 	unsigned int port;

@@ -45,7 +45,7 @@ struct ncore_ep {
 
 /* Called with the fabric's lock held, for reading but where it says otherwise; none waits */
 struct ncore_end_ops {
-	/* may neighbours come in; is nothing wrong with this end of the port's link */
+	/* Whether neighbours may come in, and whether this end of the port's link works */
 	bool (*up)(struct ncore_end *end);
 	bool (*port_up)(struct ncore_end *end, unsigned int port);
 	/* held for writing: which ports lead somewhere now, a bit each */

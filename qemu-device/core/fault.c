@@ -56,7 +56,7 @@ void ncore_faults_init(struct ncore_chip *chip)
 
 /* Specifications */
 
-/* A decimal number up to max at *p, which moves behind it */
+/* Parses a decimal number up to max at *p, and moves *p behind it. */
 static bool number(const char **p, uint64_t max, uint64_t *value)
 {
 	const char *start = *p;
@@ -103,7 +103,7 @@ static bool parse_filters(const struct neuron_gen *gen, const char *p,
 	return true;
 }
 
-/* "on", or with the ports one after the other; slot->value has a bit for each */
+/* Parses "on", alone or with ports; slot->value gets a bit for each port. */
 static bool parse_links(const struct neuron_gen *gen, const char *p, struct ncore_fault_slot *slot)
 {
 	const unsigned int ports = gen->window.ports;
@@ -252,7 +252,7 @@ uint64_t ncore_fault_fired(struct ncore_chip *chip, enum ncore_fault fault)
 
 /* Occasions */
 
-/* faults.lock is held */
+/* The caller holds faults.lock. */
 static bool strikes(struct ncore_fault_slot *slot, unsigned int core, enum ncore_fault_queue queue)
 {
 	if (!slot->left || (slot->core != NCORE_CORE_ANY && slot->core != core) ||
@@ -307,7 +307,7 @@ static void count_ecc(struct ncore_chip *chip, enum ncore_sensor sensor)
 		;
 }
 
-/* Which of the chip's own memories a descriptor reads: a number of the DRAM's, or one of these */
+/* Which of the chip's own memories a descriptor reads: a DRAM's number, or one of these */
 enum { M_SRAM = NEURON_MEMORIES_MAX, M_OTHER };
 
 static unsigned int memory_of(struct ncore_chip *chip, uint64_t addr)

@@ -26,7 +26,7 @@ static uint64_t misc_addr(struct ncore_chip *chip, uint32_t hi, uint32_t lo)
 	return (uint64_t)ncore_load(&chip->misc[hi / 4]) << 32 | ncore_load(&chip->misc[lo / 4]);
 }
 
-/* Only host memory: both buffers are the driver's */
+/* Both buffers are the driver's, so they have to lie in host memory. */
 static int host_addr(struct ncore_chip *chip, uint64_t addr, uint64_t *host)
 {
 	const struct neuron_windows *w = &chip->gen->window;
@@ -42,7 +42,7 @@ static int host_rw(struct ncore_chip *chip, uint64_t addr, void *buf, uint64_t l
 	return chip->ops->dma_rw(chip->cfg.opaque, addr, buf, len, write);
 }
 
-/* Read the request into chip->fwio: its size, or -errno when there is nobody to answer */
+/* Reads the request into chip->fwio. Returns its size, or -errno when it cannot be answered. */
 static int get_request(struct ncore_chip *chip, uint64_t addr)
 {
 	uint8_t *req = chip->fwio;
@@ -53,7 +53,7 @@ static int get_request(struct ncore_chip *chip, uint64_t addr)
 	size = req[2] | (unsigned int)req[3] << 8;
 	if (size <= NEURON_FWIO_REQ_HDR)
 		return NEURON_FWIO_REQ_HDR;
-	/* the header is read once: what was checked is what is used */
+	/* The header is read once, so that what was checked is what is used. */
 	if (host_rw(chip, addr + NEURON_FWIO_REQ_HDR, req + NEURON_FWIO_REQ_HDR,
 		    size - NEURON_FWIO_REQ_HDR, false))
 		return -EFAULT;
@@ -145,7 +145,7 @@ void ncore_fwio_doorbell(struct ncore_chip *chip)
 	unsigned int len, i;
 	int size;
 
-	/* semaphores show what was written before; this may drop the lock, so it comes first */
+	/* Semaphores show what was written before. This may drop the lock, so it comes first. */
 	for (i = 0; i < chip->gen->cores; i++)
 		ncore_lane_sync(&chip->lane[i]);
 
@@ -158,7 +158,7 @@ void ncore_fwio_doorbell(struct ncore_chip *chip)
 	}
 	seq = chip->fwio[0];
 	cmd = chip->fwio[1];
-	/* 0 is how the driver says that no answer is there yet */
+	/* The driver takes 0 for an answer that is not there yet. */
 	if (!seq) {
 		ncore_guest_error(chip, NCORE_GE_UNDEFINED, req, 0);
 		return;

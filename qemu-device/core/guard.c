@@ -35,7 +35,7 @@ static uint64_t entry(struct ncore_chip *chip, uint64_t table, uint64_t index)
 		       : 0;
 }
 
-/* How many pages from addr's on are the domain's, as far as it was looked */
+/* How many pages from that of addr on belong to the domain, in the stretch that is looked at */
 static unsigned int granted(struct ncore_chip *chip, uint8_t domain, uint64_t addr)
 {
 	uint64_t leaf = entry(chip, root(chip), addr >> NEURON_GUARD_ROOT_SHIFT), n, at;
@@ -54,7 +54,7 @@ static unsigned int granted(struct ncore_chip *chip, uint8_t domain, uint64_t ad
 	return i;
 }
 
-/* Bytes from a host address on that the domain may reach, at most len */
+/* The number of bytes, at most len, from a host address on that the domain may reach */
 static uint64_t host_bytes(struct ncore_chip *chip, uint8_t domain, struct ncore_guard_hit *hit,
 			   uint64_t addr, uint64_t len)
 {
@@ -136,7 +136,7 @@ bool ncore_guard_word(struct ncore_chip *chip, uint8_t domain, uint64_t local)
 	return domain && q && atomic_load(&q->domain) == domain;
 }
 
-/* The lanes are stopped: what was granted is forgotten, entries being written are over */
+/* The lanes are stopped, so that no grant is remembered and no entry is being written. */
 static void forget(struct ncore_chip *chip)
 {
 	atomic_fetch_add(&chip->guard.generation, 1);

@@ -108,7 +108,7 @@ static bool take_post(struct ncore_lane *lane, struct ncore_post *post)
 void ncore_lane_drain(struct ncore_lane *lane)
 {
 	struct ncore_post post;
-	unsigned int n = NCORE_INBOX; /* posters may be as fast as we are */
+	unsigned int n = NCORE_INBOX; /* Posters may be as fast as this loop. */
 
 	while (atomic_load(&lane->inbox.count) && n-- && take_post(lane, &post))
 		ncore_core_word_write(lane, post.addr, post.value, post.time);
@@ -146,7 +146,7 @@ static int deliver(struct ncore_lane *lane, const struct ncore_post *post)
 	return 0;
 }
 
-/* false: another lane's inbox is full, and this one waits */
+/* false: another lane's inbox is full, and this lane waits for it. */
 static bool flush_out(struct ncore_lane *lane)
 {
 	unsigned int i, n;
@@ -232,7 +232,7 @@ static bool before(const struct ncore_queue *a, const struct ncore_queue *b)
 	return a->engine != b->engine ? a->engine < b->engine : a->index < b->index;
 }
 
-/* The queue that comes first of those that were taken, without one of them; may be none */
+/* The first in order of the queues that were taken, but for one of them; NULL: none */
 static struct ncore_queue *first_queue(struct ncore_lane *lane, const struct ncore_queue *without)
 {
 	struct ncore_queue *q, *first = NULL;
@@ -323,7 +323,7 @@ static bool serve(struct ncore_lane *lane, struct ncore_queue *q, struct ncore_b
 	}
 }
 
-/* What comes first. false: nothing can go on now, or the budget is used */
+/* Executes what comes first. false: nothing can go on now, or the budget is used. */
 static bool step_lane(struct ncore_lane *lane, struct ncore_budget *budget)
 {
 	struct ncore_queue *q;
@@ -374,7 +374,7 @@ static void run_batch(struct ncore_lane *lane, struct ncore_budget *budget)
 	}
 }
 
-/* chip->lock: may someone begin to execute? */
+/* chip->lock is held. Whether a thread may begin to execute */
 static bool enter(struct ncore_lane *lane)
 {
 	if (lane->running || lane->chip->paused || atomic_load(&lane->stops))
@@ -405,7 +405,7 @@ bool ncore_lane_work(struct ncore_lane *lane)
 	pthread_mutex_lock(&chip->lock);
 	if (!enter(lane)) {
 		pthread_mutex_unlock(&chip->lock);
-		return false; /* who stopped it kicks it when done */
+		return false; /* The thread that stopped the lane kicks it when it is done. */
 	}
 	pthread_mutex_unlock(&chip->lock);
 	run_batch(lane, &budget);
@@ -447,7 +447,8 @@ void ncore_lane_start(struct ncore_lane *lane)
 {
 	if (atomic_fetch_sub(&lane->stops, 1) == 1 && !lane->running && ncore_lane_has_work(lane))
 		ncore_lane_kick(lane);
-	/* what was done while it stood may have left it idle, which someone may wait for */
+	/* What was done while the lane was stopped may have left it idle, for which a thread may
+	 * wait. */
 	pthread_cond_broadcast(&lane->chip->cond);
 }
 

@@ -18,7 +18,7 @@ static bool link_up(struct ncore_end *end)
 	return atomic_load(&ncore_chip_of(end)->up);
 }
 
-/* Two ports have faults by their old names; the other one names any of them */
+/* Two ports have faults of their own; link-down names any port. */
 static bool link_port_up(struct ncore_end *end, unsigned int port)
 {
 	static const uint32_t named[] = { NCORE_FAULT_BIT(LINK_EAST_DOWN),
@@ -54,7 +54,7 @@ static uint32_t link_word_read(struct ncore_end *end, uint64_t addr)
 	return ncore_word_read(ncore_chip_of(end), addr);
 }
 
-/* Semaphores and events alone: a doorbell would have to wait for chip->lock */
+/* Only semaphores and events can be written: a doorbell would have to wait for chip->lock. */
 static int link_word_write(struct ncore_end *end, uint64_t addr, uint32_t value, uint64_t time)
 {
 	struct ncore_chip *chip = ncore_chip_of(end);

@@ -30,7 +30,7 @@ int ncore_mem_alloc(struct ncore_chip *chip, const char *name, uint64_t size, st
 			return -ENOMEM;
 	}
 	mem->ptr = p;
-	/* a wish, which no host needs to grant: an instruction touches 128 partitions far apart */
+	/* This is advice that a host may ignore: an instruction touches 128 partitions far apart. */
 	madvise(p, size, MADV_HUGEPAGE);
 	return 0;
 }

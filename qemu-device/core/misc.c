@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MISC RAM, the page that the driver shares with the firmware, and our own registers. Words that
+ * MISC RAM, the page that the driver shares with the firmware, and the registers of the
+ * emulator extension. Words that
  * the firmware owns are made up when they are read; the others hold what was written.
  */
 #include "chip.h"
@@ -22,7 +23,7 @@ static unsigned int ecc_memory(struct ncore_chip *chip, uint32_t rel)
 	return m;
 }
 
-/* Each look is a new sample, or the driver drops it */
+/* Each read is a new sample; the driver would drop an old one. */
 static uint32_t power_word(struct ncore_chip *chip)
 {
 	bool stale = ncore_fault_injected(chip, NCORE_FAULT_BIT(POWER_STALE));
@@ -167,7 +168,7 @@ void ncore_misc_reset(struct ncore_chip *chip, bool all)
 	chip->reset_armed = false;
 }
 
-/* Our registers */
+/* Registers of the emulator extension */
 
 static uint32_t half_of(uint64_t v, uint32_t rel)
 {

@@ -48,7 +48,7 @@ uint32_t ncore_reg_read(struct ncore_chip *chip, const struct neuron_place *at)
 	}
 }
 
-/* chip->lock is held, and dropped and taken again when the write executes something */
+/* chip->lock is held; it is dropped and taken again when the write executes something. */
 static void reg_write(struct ncore_chip *chip, const struct neuron_place *at, uint32_t value)
 {
 	uint32_t rel = (uint32_t)at->rel;

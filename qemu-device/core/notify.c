@@ -72,7 +72,7 @@ void ncore_irq_arm(struct ncore_chip *chip, unsigned int core, uint32_t seen)
 	pthread_mutex_unlock(&chip->nq_lock);
 }
 
-/* Neither count nor arming is the chip's to reset while a host may wait: only with the function */
+/* A host may wait, so neither count nor arming is reset with the chip, only with the function. */
 void ncore_irq_reset(struct ncore_chip *chip)
 {
 	unsigned int i;
@@ -111,7 +111,7 @@ static unsigned int error_queue(struct ncore_chip *chip)
 	return (unsigned int)neuron_gen_nq(chip->gen, NEURON_NQ_ERROR, 0);
 }
 
-/* nq_lock is held: as if the queue were full */
+/* nq_lock is held. Drops an entry as if the queue were full. */
 static bool overflow_fault(struct ncore_chip *chip, struct ncore_core *c, unsigned int n)
 {
 	return n != error_queue(chip) && ncore_fault_injected(chip, NCORE_FAULT_BIT(NQ_OVERFLOW)) &&
@@ -136,7 +136,7 @@ static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int 
 		ncore_guest_error(chip, NCORE_GE_UNDEFINED, base, size);
 		return PUT_OFF;
 	}
-	nq->index %= count; /* a loaded state may know another size */
+	nq->index %= count; /* A loaded state may have another size. */
 	next = nq->index + 1 == count ? 0 : nq->index + 1;
 	if ((nq->head_known && next == nq->head % count) || overflow_fault(chip, c, n)) {
 		ncore_store(&c->nq_overflows, ncore_load(&c->nq_overflows) + 1);
@@ -155,7 +155,7 @@ static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int 
 	return PUT_OK;
 }
 
-/* Once for each time a queue fills up, in the error queue */
+/* Reports, once each time a queue fills up, in the error queue. */
 static void report_full(struct ncore_chip *chip, unsigned int core, unsigned int n,
 			const uint8_t *lost)
 {
@@ -195,7 +195,8 @@ void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
 	ncore_put64(entry + NEURON_NQ_ENTRY_DATA, data);
 	ncore_put32(entry + NEURON_NQ_ENTRY_DATA2, data2);
 	if (type == NEURON_NQ_NOTIFY && time > atomic_load(&c->told))
-		atomic_store(&c->told, time); /* before anyone can see it; the core's lane alone */
+		atomic_store(&c->told, time); /* This comes before anyone can see it, and only the
+						 core's lane does it. */
 	if (n >= 0) {
 		pthread_mutex_lock(&chip->nq_lock);
 		before = ncore_load(&c->nq_entries);

@@ -70,7 +70,8 @@ static void *worker(void *arg)
 		pthread_mutex_lock(&pool->lock);
 		lane->in_worker = false;
 		if (more || lane->again) {
-			/* this worker takes the first lane itself; a second one is for another */
+			/* This worker takes the first lane itself; a second lane is for another
+			 * worker. */
 			if (pool->first)
 				pthread_cond_signal(&pool->work);
 			append(pool, lane);

@@ -11,10 +11,10 @@
 
 #define BOUNCE 4096
 
-/* What a word in a core's window is */
+/* What kind of word lies in a core's window */
 enum core_word { CW_NONE, CW_EVENT, CW_SEM_READ, CW_SEM_SET, CW_SEM_INC, CW_SEM_DEC };
 
-/* *index: which; *left: bytes of its array from there on */
+/* *index: its number; *left: bytes of its array from there on */
 static enum core_word core_word(const struct neuron_gen *gen, uint64_t rel, unsigned int *index,
 				uint64_t *left)
 {
@@ -38,7 +38,7 @@ static enum core_word core_word(const struct neuron_gen *gen, uint64_t rel, unsi
 	return CW_SEM_READ + access;
 }
 
-/* A partition's bytes; false: the offset lies behind the part of it that exists */
+/* A partition's bytes; false: the offset lies behind the memory that exists. */
 static bool in_partition(struct ncore_ep *ep, struct ncore_mem *mem, uint64_t off, uint32_t stride,
 			 uint32_t size, uint64_t host_stride)
 {
@@ -78,7 +78,7 @@ static int route_core(struct ncore_chip *chip, const struct neuron_place *at, st
 		off -= gen->core.fifo;
 		ep->kind = NCORE_EP_FIFO;
 		ep->engine = (unsigned int)(off / gen->core.fifo_stride);
-		/* writes append whatever their offset: only the window's end ends a run */
+		/* Writes append at whatever offset, so only the end of the window ends a run. */
 		ep->len = gen->core.fifo_stride - off % gen->core.fifo_stride;
 		return 0;
 	}
@@ -86,7 +86,7 @@ static int route_core(struct ncore_chip *chip, const struct neuron_place *at, st
 	return core_word(gen, off, &index, &ep->len) == CW_NONE ? -EFAULT : 0;
 }
 
-/* Register space lies together, whatever the blocks in it: a copy runs through to its end */
+/* Register space is contiguous, whatever its blocks are: a copy runs to its end. */
 static uint64_t regs_left(const struct neuron_gen *gen, uint64_t addr, uint64_t left)
 {
 	unsigned int i;
@@ -285,7 +285,7 @@ int ncore_device_read32(struct ncore_chip *chip, uint64_t addr, uint32_t *value)
 
 /* Copies */
 
-/* What lies there is bytes, not words with an effect */
+/* Whether an endpoint is memory, and not words whose access has an effect */
 static bool bulk(const struct ncore_ep *ep)
 {
 	return ep->kind == NCORE_EP_MEM || ep->kind == NCORE_EP_HOST || ep->kind == NCORE_EP_REMOTE;

@@ -142,7 +142,7 @@ static void queue_state(struct state *s, struct ncore_queue *q)
 	}
 }
 
-/* Lists are saved as queue numbers in their order */
+/* Lists are saved as the numbers of their queues, in order. */
 static void list_state(struct state *s, unsigned int lane, struct ncore_queue_list *list,
 		       enum ncore_queue_state kind)
 {
@@ -389,7 +389,7 @@ int ncore_chip_save(struct ncore_chip *chip, void **buf, size_t *size)
 	return 0;
 }
 
-/* What was loaded before the state was refused: a chip fresh from reset remains, ready */
+/* Drops what was loaded before the state was refused: the chip is as after a reset, and ready. */
 static void forget(struct ncore_chip *chip)
 {
 	ncore_reset_queues(chip);

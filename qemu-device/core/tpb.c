@@ -100,7 +100,7 @@ static void tpb_fifo_peek(const struct tpb_engine *eng, uint8_t *words, unsigned
 		       NEURON_INSN_WORD);
 }
 
-/* What an instruction's wait looks at. What does not exist is not waited for: it is refused */
+/* The word that an instruction waits for. A wait for one that does not exist is refused. */
 static uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn)
 {
 	switch (insn->wait) {
@@ -118,7 +118,7 @@ static uint16_t tpb_watch(const struct tpb *t, const struct neuron_insn *insn)
 	}
 }
 
-/* When the head starts: the engine is free, its words have come, its condition holds */
+/* The time at which the head starts: the engine is free, its words have come, its condition holds */
 static void tpb_look(struct tpb *t, unsigned int e)
 {
 	struct tpb_engine *eng = &t->eng[e];
@@ -221,7 +221,7 @@ uint32_t tpb_sem_at(const struct tpb *t, unsigned int index, uint64_t time)
 	return tpb_past_at(&t->sem_past[index], time);
 }
 
-/* Who waits for it looks again */
+/* Engines that wait for the word look again. */
 static void tpb_changed(struct tpb *t, uint16_t what)
 {
 	for (unsigned int e = 0; e < t->cfg.target->engines; e++)
@@ -241,7 +241,7 @@ static void tpb_sem_set(struct tpb *t, unsigned int index, uint32_t value, uint6
 		tpb_sem_changed(t, index);
 }
 
-/* by: what is added, or below 0 what is subtracted */
+/* by: what is added; negative: what is subtracted */
 static void tpb_sem_add(struct tpb *t, unsigned int engine, unsigned int index, int64_t by,
 			uint64_t time)
 {
@@ -418,7 +418,7 @@ static bool tpb_struck(struct tpb *t, unsigned int e, bool datapath)
 	}
 }
 
-/* Its time goes on to where the head starts: until its words came it was idle, then it waited */
+/* Moves the engine's time to where the head starts: it was idle until its words came, then waited. */
 static void tpb_begin(struct tpb *t, unsigned int e, bool matmul)
 {
 	struct tpb_engine *eng = &t->eng[e];
@@ -477,7 +477,7 @@ static void tpb_step(struct tpb *t, unsigned int e)
 	tpb_decode_head(t, e);
 }
 
-/* The engine whose head starts first, in equal cases the first one; all may wait */
+/* The engine whose head starts first, of equal ones the first; none if all wait */
 static unsigned int tpb_first(const struct tpb *t)
 {
 	unsigned int first = 0;

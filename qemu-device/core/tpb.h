@@ -20,7 +20,7 @@
 
 struct tpb;
 
-/* What a fault on command does to an engine before its next instruction */
+/* What an injected fault does to an engine before its next instruction */
 enum tpb_fault { TPB_FAULT_NONE, TPB_FAULT_HANG, TPB_FAULT_SRAM };
 
 struct tpb_ops {
@@ -61,7 +61,7 @@ void tpb_reset(struct tpb *tpb);
 /* Virtual times are picoseconds; none is as late as this */
 #define TPB_NEVER UINT64_MAX
 
-/* What tpb_run came back for */
+/* Why tpb_run() returned */
 enum tpb_state {
 	TPB_BLOCKED, /* every engine waits: for instructions, or for a semaphore or event */
 	TPB_BUDGET, /* the budget is used up; run again */
@@ -78,7 +78,7 @@ enum tpb_state tpb_run(struct tpb *tpb, unsigned int budget);
 void tpb_run_until(struct tpb *tpb, uint64_t last, unsigned int budget);
 void tpb_refill(struct tpb *tpb, uint32_t engines); /* a bit each: whose FIFOs others wait for */
 uint64_t tpb_next(const struct tpb *tpb); /* when the next instruction starts, or TPB_NEVER */
-bool tpb_runnable(const struct tpb *tpb); /* would tpb_run execute an instruction now? */
+bool tpb_runnable(const struct tpb *tpb); /* Whether tpb_run() would execute an instruction now */
 
 /* A queue that found a FIFO full waits until half of it is free: fewer, larger refills */
 #define TPB_FIFO_REFILL (NEURON_FIFO_WORDS / 2)

@@ -10,7 +10,7 @@
 
 void tpb_past_reset(struct tpb_past *p)
 {
-	if (p->count || p->forgot) /* pages that nobody used stay untouched */
+	if (p->count || p->forgot) /* Pages that were never used stay untouched. */
 		*p = (struct tpb_past){ 0 };
 }
 
@@ -49,11 +49,11 @@ static void insert(struct tpb_past *p, unsigned int n, uint64_t time, uint32_t v
 	unsigned int i;
 
 	if (n && p->time[AT(p, n - 1)] >= time) {
-		p->value[AT(p, n - 1)] = value; /* at the same time: one change */
+		p->value[AT(p, n - 1)] = value; /* Changes at the same time are one. */
 		return;
 	}
 	if (p->count == TPB_PAST) {
-		if (!n) { /* older than all that is kept */
+		if (!n) { /* It is older than all that is kept. */
 			p->forgot = true;
 			return;
 		}

@@ -13,7 +13,7 @@
 
 #define TPB_STATE_VERSION 2
 
-/* One cursor for both ways: fields are named once */
+/* One cursor serves saving and loading, so that fields are named once. */
 struct tpb_cursor {
 	uint8_t *buf;
 	uint64_t size, at;
@@ -61,7 +61,7 @@ static void tpb_engine_fields(struct tpb_cursor *c, struct tpb_engine *eng)
 	tpb_field(c, &eng->own_time, sizeof(eng->own_time));
 }
 
-/* Oldest first, and no more than there are */
+/* Saves the oldest first, and only as many as there are. */
 static void tpb_past_fields(struct tpb_cursor *c, struct tpb_past *p)
 {
 	unsigned int first = c->load ? 0 : p->first;
@@ -124,7 +124,7 @@ int64_t tpb_save(const struct tpb *t, void *buf, uint64_t size)
 	uint32_t version = TPB_STATE_VERSION;
 
 	tpb_field(&c, &version, sizeof(version));
-	tpb_fields(&c, (struct tpb *)t); /* a saving cursor only reads */
+	tpb_fields(&c, (struct tpb *)t); /* A saving cursor only reads. */
 	return c.failed ? -ENOSPC : (int64_t)c.at;
 }
 

@@ -141,7 +141,7 @@ static struct ncore_lane *queue_start(struct ncore_chip *chip, struct ncore_queu
 	return &chip->lane[lane];
 }
 
-/* Stop the lane a queue is executed in, which may change until we have it */
+/* Stops the lane that executes the queue; it may change until it is stopped. */
 static struct ncore_lane *queue_hold(struct ncore_chip *chip, struct ncore_queue *q)
 {
 	struct ncore_lane *lane;
@@ -187,7 +187,7 @@ static void queue_reset(struct ncore_chip *chip, struct ncore_queue *q, unsigned
 
 	queue_unlist(chip, q);
 	ring_reset(&q->ring[half]);
-	/* a packet does not survive the loss of one of its sides */
+	/* A packet does not survive the loss of one of its sides. */
 	q->ring[other].open = false;
 	q->ring[other].done = 0;
 	q->in_packet = false;
@@ -223,7 +223,8 @@ void ncore_queue_rest(struct ncore_chip *chip, struct ncore_queue *q)
 	atomic_store(&q->stopped, NCORE_Q_RUNS);
 }
 
-/* Every lane is stopped once, not once for each queue: a stop may wait for a turn of instructions */
+/* Every lane is stopped once, not once for each queue: a stop may wait for a batch of instructions.
+ */
 static void engine_abort(struct ncore_chip *chip, unsigned int engine)
 {
 	unsigned int i;
@@ -257,7 +258,7 @@ static void change_state(struct ncore_chip *chip, unsigned int engine, uint32_t 
 		engine_start(chip, engine);
 		break;
 	case NEURON_UDMA_STATE_DISABLE:
-		/* executing queues see it at their next descriptor */
+		/* Queues that execute see it at their next descriptor. */
 		atomic_store(&chip->udma[engine].disabled, true);
 		break;
 	case NEURON_UDMA_STATE_ABORT:
@@ -269,7 +270,7 @@ static void change_state(struct ncore_chip *chip, unsigned int engine, uint32_t 
 	}
 }
 
-/* Ring base, length and configuration: what an executing queue must not see change */
+/* Ring base, length and configuration, which must not change under an executing queue */
 static bool is_ring_setup(uint32_t reg)
 {
 	return reg == NEURON_UDMA_Q_CFG || reg == NEURON_UDMA_Q_BASE_LO ||
@@ -373,7 +374,7 @@ void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned 
 	lane = queue_start(chip, q, from && from->tpb ? from->index : q->home);
 	if (!lane || lane == from)
 		return;
-	/* small copies of the host's: here and now, the driver's deadlines are milliseconds */
+	/* The host's small copies are executed at once: the driver's deadlines are milliseconds. */
 	if (!from && lane == ncore_host_lane(chip) &&
 	    ncore_ring_credit(&q->ring[NCORE_M2S]) <= NCORE_INLINE_DESCS)
 		ncore_lane_inline(lane);
@@ -423,7 +424,7 @@ void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine)
 		}
 	}
 	for (i = 0; i < NCORE_UDMA_WORDS; i++)
-		if (ncore_load(&u->reg[i])) /* pages of an unused engine stay untouched */
+		if (ncore_load(&u->reg[i])) /* Pages of an unused engine stay untouched. */
 			ncore_store(&u->reg[i], 0);
 	for (i = 0; i < sizeof(u->tdma) / sizeof(u->tdma[0]); i++)
 		ncore_store(&u->tdma[i], 0);
