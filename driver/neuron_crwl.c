@@ -85,6 +85,14 @@ void neuron_unmark_all(pid_t tgid)
 	mutex_unlock(&neuron_table_lock);
 }
 
+/* The device's cores are gone, and so is whoever used them */
+void neuron_marks_drop(struct neuron_device *nd)
+{
+	mutex_lock(&neuron_table_lock);
+	memset(&marks[nd->index * nd->gen->cores], 0, nd->gen->cores * sizeof(marks[0]));
+	mutex_unlock(&neuron_table_lock);
+}
+
 static bool crwl_current(const struct neuron_crwl *l, const u8 *uuid)
 {
 	return l->writer == current->tgid && !memcmp(l->uuid, uuid, sizeof(l->uuid));

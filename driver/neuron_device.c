@@ -10,6 +10,7 @@
 
 #include "neuron_device.h"
 #include "neuron_cdev.h"
+#include "neuron_crwl.h"
 #include "neuron_dma.h"
 #include "neuron_dump.h"
 #include "neuron_event.h"
@@ -244,6 +245,7 @@ void neuron_device_destroy(struct neuron_device *nd)
 	neuron_device_list(nd, false);
 	neuron_event_device(nd, false);
 	neuron_proc_remove_all(nd);
+	neuron_marks_drop(nd);
 	neuron_p2p_removed(nd);
 	if (nd->inode)
 		unmap_mapping_range(nd->inode->i_mapping, 0, 0, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Tracepoints, one for each thing that is done. Those up to metrics_post have the public driver's
- * names; the others are this driver's own and correspond to trace points of the emulated chip where it has one
- * (ncore_reset, ncore_link, ncore_fwio). The first field is always the device's index.
+ * names; the others are this driver's own and correspond to trace points of the emulated chip where
+ * it has one (ncore_reset, ncore_link, ncore_fwio). The first field is always the device's index.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM neuron

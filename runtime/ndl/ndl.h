@@ -259,8 +259,8 @@ uint64_t ndl_nds_get(const void *data, unsigned int nc, unsigned int counter);
 void ndl_nds_add(void *data, unsigned int nc, unsigned int counter, uint64_t value);
 
 /*
- * Reservation. Marks are of cores of the whole machine, and last until they are unmarked or the
- * process ends.
+ * Reservation. Marks are of cores of the whole machine, and last until they are unmarked, the
+ * process ends or the cores' device is unplugged.
  */
 int ndl_crwl_reader_enter(ndl_device_t *device, uint32_t nc, const struct neuron_uuid *uuid);
 int ndl_crwl_reader_exit(ndl_device_t *device, uint32_t nc, const struct neuron_uuid *uuid);

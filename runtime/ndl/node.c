@@ -18,6 +18,7 @@
 #include "node.h"
 
 #define INSTANCE_MAX 64 /* characters of the name */
+#define MARK_COUNT 512 /* cores that the module's marks are for */
 #define SYSFS_DEVICE "/sys/devices/virtual/neuron_device/neuron%d/%s"
 
 /* The machine's state; every call that has it is made with ndl.c's lock held */
@@ -36,43 +37,60 @@ static bool node_exists(int index)
 	return !stat(path, &st) && S_ISCHR(st.st_mode);
 }
 
-/* Opens the free-access descriptor, of the first device that can be opened. */
-static int free_access(struct node_machine *machine)
+#define ANY_DEVICE (NDL_MAX_DEVICES - 1)
+
+/*
+ * Opens the first device's free-access descriptor, in the place of the one that is open, which is
+ * closed only then, so that the process keeps its marks. Returns 0 or -errno.
+ */
+static int free_open(struct node_machine *machine, int end)
 {
-	int fd = -ENODEV;
+	int fd = -ENODEV, index;
+
+	for (index = 0; index < end; index++) {
+		fd = node_exists(index) ? node_open(index, O_WRONLY) : -ENODEV;
+		if (fd >= 0)
+			break;
+	}
+	if (fd < 0)
+		return fd;
 
 	if (machine->free_fd >= 0)
-		return machine->free_fd;
-	for (int i = 0; i < NDL_MAX_DEVICES && fd < 0; i++) {
-		if (!node_exists(i))
-			continue;
-		fd = node_open(i, O_WRONLY);
-		if (fd >= 0) {
-			machine->free_fd = fd;
-			machine->free_index = i;
-		}
-	}
-	return fd;
+		close(machine->free_fd);
+	machine->free_fd = fd;
+	machine->free_index = index;
+	return 0;
 }
 
 /*
- * The descriptor's device may have been unplugged. Then another device's descriptor is opened
- * before the old one is closed, so that the process keeps its marks.
+ * Returns the free-access descriptor or -errno. What the module is asked through it about devices
+ * and cores counts from the descriptor's own device, which is therefore `index` or one before it,
+ * where there is one: a descriptor of a later device was opened when this one was unplugged, and
+ * gives way. So does one whose device was unplugged since.
  */
-static int free_ioctl(void *state, unsigned long request, void *arg)
+static int free_access(struct node_machine *machine, int index)
 {
-	struct node_machine *machine = state;
-	int fd = free_access(machine), old, err;
+	struct neuron_ioctl_compatible_version version = { 0 };
+	int err = 0;
 
-	if (fd < 0)
-		return fd;
-	err = node_ioctl(fd, request, arg);
-	if (err != -ENODEV)
+	if (machine->free_fd < 0)
+		err = free_open(machine, NDL_MAX_DEVICES);
+	else if (machine->free_index > index)
+		free_open(machine, machine->free_index);
+
+	if (err)
 		return err;
-	old = machine->free_fd;
-	machine->free_fd = -1;
-	fd = free_access(machine);
-	close(old);
+
+	err = node_ioctl(machine->free_fd, NEURON_IOCTL_COMPATIBLE_VERSION, &version);
+	if (err == -ENODEV)
+		err = free_open(machine, NDL_MAX_DEVICES);
+	return err == -ENODEV ? err : machine->free_fd;
+}
+
+static int free_ioctl(struct node_machine *machine, unsigned long request, void *arg)
+{
+	int fd = free_access(machine, ANY_DEVICE);
+
 	return fd < 0 ? fd : node_ioctl(fd, request, arg);
 }
 
@@ -207,26 +225,23 @@ static int bdf_in_order(int index, struct ndl_bdf *bdf)
 static int node_bdf(void *state, int index, struct ndl_bdf *bdf)
 {
 	struct neuron_ioctl_device_bdf_ext arg = { 0 };
-	struct neuron_ioctl_compatible_version version = { 0 };
 	struct node_machine *machine = state;
-	int err;
+	int err, fd;
 
 	if (!node_exists(index))
 		return -ENODEV;
 
-	/* any answer shows that the open node still has its device */
-	err = free_ioctl(machine, NEURON_IOCTL_COMPATIBLE_VERSION, &version);
-	if (err)
-		return err;
+	fd = free_access(machine, index);
+	if (fd < 0)
+		return fd;
 
 	if (!node_has(NEURON_IOCTL_DEVICE_BDF))
 		return bdf_in_order(index, bdf);
 	if (!node_has(NEURON_IOCTL_DEVICE_BDF_EXT))
 		return bdf_attached(index, bdf);
 
-	/* nd_index counts from the device whose node is open */
 	arg.nd_index = (uint32_t)(index - machine->free_index);
-	err = node_ioctl(machine->free_fd, NEURON_IOCTL_DEVICE_BDF_EXT, &arg);
+	err = node_ioctl(fd, NEURON_IOCTL_DEVICE_BDF_EXT, &arg);
 	if (err == -EINVAL)
 		return -ENODEV;
 	if (!err)
@@ -246,7 +261,7 @@ static int node_gen(void *state, int index, const struct neuron_gen **gen)
 	*gen = &neuron_gen_inferentia;
 	if (!node_exists(index))
 		return -ENODEV;
-	if (free_access(state) < 0 || !node_has(NEURON_IOCTL_DEVICE_BDF_EXT) ||
+	if (free_access(state, index) < 0 || !node_has(NEURON_IOCTL_DEVICE_BDF_EXT) ||
 	    node_bdf(state, index, &bdf))
 		return 0;
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%04x:%02x:%02x.%x/device", bdf.domain,
@@ -351,8 +366,11 @@ static int node_device_open(void *state, int index, const ndl_device_init_param_
 	return 0;
 }
 
-/* Sets or clears a mark in both of its forms; the older one has a map of 64 cores. */
-static int mark_ioctl(void *state, bool set, struct neuron_ioctl_crwl_nc_map_ext *arg)
+/*
+ * Sets or clears marks through the descriptor `fd`, in both forms of the call; the older one has a
+ * map of 64 cores.
+ */
+static int mark_ioctl(int fd, bool set, struct neuron_ioctl_crwl_nc_map_ext *arg)
 {
 	struct neuron_ioctl_crwl_nc_map old = {
 		.nc_count = arg->nc_count,
@@ -363,13 +381,13 @@ static int mark_ioctl(void *state, bool set, struct neuron_ioctl_crwl_nc_map_ext
 	int err;
 
 	if (node_has(NEURON_IOCTL_CRWL_NC_RANGE_MARK_EXT0))
-		return free_ioctl(state,
+		return node_ioctl(fd,
 				  set ? NEURON_IOCTL_CRWL_NC_RANGE_MARK_EXT0
 				      : NEURON_IOCTL_CRWL_NC_RANGE_UNMARK_EXT0,
 				  arg);
 	if (arg->end_nc_index >= 64)
 		return -EINVAL;
-	err = free_ioctl(state,
+	err = node_ioctl(fd,
 			 set ? NEURON_IOCTL_CRWL_NC_RANGE_MARK : NEURON_IOCTL_CRWL_NC_RANGE_UNMARK,
 			 &old);
 	arg->max_nc_available = old.max_nc_available;
@@ -377,23 +395,49 @@ static int mark_ioctl(void *state, bool set, struct neuron_ioctl_crwl_nc_map_ext
 	return err;
 }
 
+/*
+ * The descriptor for marks of cores from `core` on, or -errno. *base: the first core of its device,
+ * from which the module counts.
+ */
+static int mark_access(struct node_machine *machine, uint32_t core, uint32_t *base)
+{
+	const struct neuron_gen *gen;
+	int fd = free_access(machine, ANY_DEVICE), err;
+
+	if (fd < 0)
+		return fd;
+	err = node_gen(machine, machine->free_index, &gen);
+	if (err)
+		return err;
+
+	fd = free_access(machine, (int)(core / gen->cores));
+	*base = (uint32_t)machine->free_index * gen->cores;
+	return fd;
+}
+
 static int node_mark(void *state, uint32_t count, uint32_t start, uint32_t end, uint32_t *first,
 		     uint32_t *available)
 {
-	struct neuron_ioctl_crwl_nc_map_ext arg = {
-		.nc_count = count,
-		.start_nc_index = start,
-		.end_nc_index = end,
-	};
-	int err = free_access(state); /* this also learns the driver's level */
+	struct neuron_ioctl_crwl_nc_map_ext arg = { .nc_count = count };
+	uint32_t base;
+	int fd = mark_access(state, start, &base), err;
 
-	if (err < 0)
-		return err;
-	err = mark_ioctl(state, true, &arg);
+	if (fd < 0)
+		return fd;
+	if (start > end)
+		return -EINVAL;
+	if (end < base)
+		return -ENODEV;
+
+	if (start < base) /* those cores' devices are not there */
+		start = base;
+	arg.start_nc_index = start - base;
+	arg.end_nc_index = end - base;
+	err = mark_ioctl(fd, true, &arg);
 	*available = arg.max_nc_available;
-	for (uint32_t nc = start; !err && nc <= end && nc < 512; nc++) {
+	for (uint32_t nc = 0; !err && nc <= end - base && nc < MARK_COUNT; nc++) {
 		if (arg.bitmap[nc / 64] & (1ull << (nc % 64))) {
-			*first = nc;
+			*first = base + nc;
 			return 0;
 		}
 	}
@@ -402,17 +446,25 @@ static int node_mark(void *state, uint32_t count, uint32_t start, uint32_t end, 
 
 static int node_unmark(void *state, uint32_t first, uint32_t count)
 {
-	struct neuron_ioctl_crwl_nc_map_ext arg = {
-		.nc_count = count,
-		.start_nc_index = first,
-		.end_nc_index = first + count - 1,
-	};
+	struct neuron_ioctl_crwl_nc_map_ext arg = { .nc_count = count };
+	uint32_t base, end = first + count;
+	int fd;
 
-	if (first + count > 512 || !count)
+	if (!count || first >= MARK_COUNT || count > MARK_COUNT - first)
 		return -EINVAL;
-	for (uint32_t nc = first; nc < first + count; nc++)
+	fd = mark_access(state, first, &base);
+	if (fd < 0)
+		return fd;
+	if (first < base) /* those cores' devices took their marks along */
+		first = base;
+	if (first >= end)
+		return 0;
+
+	arg.start_nc_index = first - base;
+	arg.end_nc_index = end - 1 - base;
+	for (uint32_t nc = arg.start_nc_index; nc <= arg.end_nc_index; nc++)
 		arg.bitmap[nc / 64] |= 1ull << (nc % 64);
-	return mark_ioctl(state, false, &arg);
+	return mark_ioctl(fd, false, &arg);
 }
 
 const struct ndl_machine_ops ndl_node_machine = {

@@ -138,8 +138,8 @@ without() {
     soon "the node" test -e "/dev/neuron$2"
 }
 
-# again CHIP: it gives the right bytes, and its user begins anew. A daemon that lost it has its cores until it ends; who
-# copies compares every byte, so that its going on is enough most times.
+# again CHIP: it gives the right bytes, though a daemon lives that lost it, and its user begins anew. Who copies compares
+# every byte, so that its going on is enough most times.
 again() {
     case $1 in
     2) right 2 && execute ;;
@@ -149,9 +149,9 @@ again() {
         works 3
         ;;
     *)
-        copies "$1"
-        stop
         right "$1"
+        stop
+        copies "$1"
         serve
         ;;
     esac

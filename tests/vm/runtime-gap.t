@@ -56,7 +56,15 @@ read -ra ids <<<"$(neuron-cli load --copies 12 --start --timeout 60 add.neff | t
 ok "all of them at once" neuron-cli "${add[@]}" --all --each -o /tmp/each
 is "$(right "${ids[@]}")" 12 "with the right sums"
 stop
+
+# What was started without the first device has marked its own cores, and no others
+daemon -t 0000:00:1d.0
 plug 1c
+for chip in 0 2; do
+    ok "nd$chip is free for others" neuron-run add.neff -d nd$chip -i a=one.npy -i b=two5.npy -o /tmp/run
+done
+like "$(neuron-run add.neff -d nd1 -i a=one.npy -i b=two5.npy -o /tmp/run 2>&1)" "Requested:4 Available:0" "nd1 is not"
+stop
 
 unplug 1d
 daemon

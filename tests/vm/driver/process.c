@@ -574,12 +574,14 @@ static int maps_and_touches(struct child *c)
 
 static void test_removal(void)
 {
-	int fd = node(3, O_RDWR), i;
+	int fd = node(3, O_RDWR), marker = node(2, O_WRONLY), i;
 	struct neuron_ioctl_host_device_id id;
 	struct child c;
 	uint8_t b[8] = "removed";
-	uint64_t h;
+	uint64_t h, bits;
+	uint32_t most;
 
+	is(mark(marker, 6, 0, 7, &bits, &most), 0, "six cores of the last two devices");
 	child_start(&c, maps_and_touches);
 	child_ready(&c);
 	chunk(fd, false, 4096, 0, &h);
@@ -589,6 +591,9 @@ static void test_removal(void)
 	ok(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == ENODEV, "mmap "
 											    "too");
 	ok(node(3, O_RDWR) < 0, "the node is gone");
+	is(mark(marker, 5, 0, 7, &bits, &most), -EBUSY, "the other device's cores are still marked");
+	is(most, 4, "its own are not");
+	close(marker);
 	is(child_end(&c), 0, "mappings of it show zeros and take what is written");
 	for (i = 0; i < 5; i++) {
 		if (put("/sys/bus/pci/drivers/neuron/bind", "0000:00:1f.0") ||
