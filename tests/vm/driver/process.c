@@ -591,7 +591,8 @@ static void test_removal(void)
 	ok(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == ENODEV, "mmap "
 											    "too");
 	ok(node(3, O_RDWR) < 0, "the node is gone");
-	is(mark(marker, 5, 0, 7, &bits, &most), -EBUSY, "the other device's cores are still marked");
+	is(mark(marker, 5, 0, 7, &bits, &most), -EBUSY,
+	   "the other device's cores are still marked");
 	is(most, 4, "its own are not");
 	close(marker);
 	is(child_end(&c), 0, "mappings of it show zeros and take what is written");
