@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The power reading in hwmon, where the kernel has it. The chip tells a utilization and no watts,
- * for which hwmon has no attribute: power1_utilization is this driver's own, in thousandths of a per
- * cent as hwmon counts percentages (humidity1_input). It is the last sample; -ENODATA before the
- * first, and when the firmware has none.
+ * for which hwmon has no attribute: power1_utilization is this driver's own, in thousandths of a
+ * per cent as hwmon counts percentages (humidity1_input). It is the last sample; -ENODATA before
+ * the first, and when the firmware has none.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
