@@ -21,13 +21,13 @@
 #define COOKIE_BASE 0x4e0000000000ull
 #define COOKIE_STEP 0x10000000000ull
 
-/* Words of misc RAM that are the runtime's */
+/* The words of misc RAM that belong to the runtime */
 #define MISC_RT0_FIRST 0xc0
 #define MISC_RT0_LAST 0xf0
 #define MISC_RT1_FIRST 0x1a0
 #define MISC_RT1_LAST 0x1d0
 
-/* i: 0 is the BAR of the registers, 1 that of the cores */
+/* What programs call BAR i by: 0 is the BAR of the registers, 1 that of the cores */
 u64 neuron_bar_cookie(unsigned int i)
 {
 	return COOKIE_BASE + i * COOKIE_STEP;
@@ -77,7 +77,7 @@ static bool udma_writable(const struct neuron_gen *gen, unsigned int eng, u64 re
 	       queue_reg_writable(half % 0x1000);
 }
 
-/* Only the heads of the notification queues */
+/* Of a core's notification queues only the heads may be written */
 static bool nq_writable(const struct neuron_gen *gen, u64 rel)
 {
 	unsigned int nq;
@@ -88,7 +88,7 @@ static bool nq_writable(const struct neuron_gen *gen, u64 rel)
 	return false;
 }
 
-/* May the caller write this word? nd->lock held */
+/* Whether the caller may write this word; nd->lock is held */
 static int write_check(struct neuron_device *nd, unsigned int bar, u64 offset)
 {
 	const struct neuron_gen *gen = nd->gen;
@@ -119,7 +119,7 @@ static bool is_core_memory(const struct neuron_place *at)
 	       at->rel < NEURON_PSUM_OFFSET + NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE;
 }
 
-/* Addresses: of registers a list, of cores consecutive words from the first */
+/* Registers are given as a list of addresses, words of a core by the first of consecutive ones */
 static int get_offsets(struct neuron_device *nd, struct neuron_call *call,
 		       const struct neuron_ioctl_bar_rw *arg, u64 *offset)
 {
@@ -135,7 +135,7 @@ static int get_offsets(struct neuron_device *nd, struct neuron_call *call,
 	return ret;
 }
 
-/* From offsets to device addresses; what a core keeps in its memories is for its owner alone */
+/* Turns offsets into device addresses; what a core keeps in its memories is for its owner alone */
 static int read_check(struct neuron_device *nd, unsigned int bar, u64 *offset, unsigned int n)
 {
 	struct neuron_place at;
@@ -221,7 +221,7 @@ int neuron_bar_rw(struct neuron_device *nd, struct neuron_call *call,
 	return ret;
 }
 
-/* Registers by device address; memory is not readable this way */
+/* Reads registers by device address; memory is not readable this way */
 static int counters_check(const struct neuron_gen *gen, const u64 *addr, unsigned int n)
 {
 	struct neuron_place at;

@@ -157,7 +157,7 @@ static int neuron_open(struct inode *inode, struct file *file)
 	return ret;
 }
 
-/* Once for each file: give up what the process had through it */
+/* Gives up what the process had through the file, once for each file */
 static void file_detach(struct neuron_file *nf)
 {
 	bool unmark;

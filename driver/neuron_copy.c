@@ -10,7 +10,7 @@
 #include "neuron_gate.h"
 #include "neuron_mem.h"
 
-/* async_lock held: the copy is over, drop what it held */
+/* Drops what a copy that is over held; async_lock is held */
 static int async_end(struct neuron_h2t *h2t, unsigned int ctx)
 {
 	struct neuron_ctx *c = &h2t->ctx[ctx];
@@ -41,7 +41,10 @@ static void async_over(struct neuron_h2t *h2t, pid_t tgid, unsigned int ctx, int
 	mutex_unlock(&h2t->nd->lock);
 }
 
-/* The caller's copy behind the handle, which ends the handle's use. -EINVAL: it is not in use */
+/*
+ * Finds the caller's copy behind the handle, which ends the handle's use. -EINVAL: it is not in
+ * use
+ */
 static int async_wait(struct neuron_h2t *h2t, unsigned int ctx)
 {
 	struct neuron_proc *proc;
@@ -99,7 +102,7 @@ static bool async_handle(u32 handle)
 	return handle == NEURON_CTX_ASYNC1 || handle == NEURON_CTX_ASYNC2;
 }
 
-/* Ranges are checked by the caller; size is at most one batch */
+/* Submits a copy. The caller has checked the ranges; size is at most one batch */
 int neuron_copy_async(struct neuron_device *nd, struct neuron_mc *src, u64 src_offset,
 		      struct neuron_mc *dst, u64 dst_offset, u64 size, u32 pwait, u32 *handle)
 {

@@ -20,7 +20,10 @@
 
 static pid_t marks[MARK_COUNT];
 
-/* First run of count free cores in [first, last]; *best is the longest of the shorter ones seen */
+/*
+ * Finds the first run of count free cores in [first, last]; *best is the longest of the shorter
+ * ones seen
+ */
 static int mark_search(u32 first, u32 last, u32 count, u32 *best)
 {
 	u32 i, run = 0;
@@ -61,7 +64,7 @@ int neuron_mark(struct neuron_device *nd, u32 count, u32 start, u32 end, u32 *ma
 	return min(first, 0);
 }
 
-/* Own marks only; the others are left alone without an error */
+/* Clears own marks only; the others are left alone without an error */
 void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsigned int bits)
 {
 	u32 base = nd->index * nd->gen->cores, i;
@@ -85,7 +88,7 @@ void neuron_unmark_all(pid_t tgid)
 	mutex_unlock(&neuron_table_lock);
 }
 
-/* The device's cores are gone, and so is whoever used them */
+/* Clears everybody's marks of the device's cores, which are gone */
 void neuron_marks_drop(struct neuron_device *nd)
 {
 	mutex_lock(&neuron_table_lock);
@@ -98,7 +101,7 @@ static bool crwl_current(const struct neuron_crwl *l, const u8 *uuid)
 	return l->writer == current->tgid && !memcmp(l->uuid, uuid, sizeof(l->uuid));
 }
 
-/* Take the lock as writer if it is free: 0, -EALREADY (the caller has it), -EAGAIN */
+/* Takes the lock as writer if it is free: 0, -EALREADY (the caller has it), -EAGAIN */
 static int writer_try(struct neuron_device *nd, struct neuron_crwl *l, const u8 *uuid)
 {
 	int ret = -EAGAIN;
@@ -117,7 +120,7 @@ static int writer_try(struct neuron_device *nd, struct neuron_crwl *l, const u8 
 	return ret;
 }
 
-/* Another uuid or process is an error at once, a writer is waited for */
+/* Takes the lock as reader. Another uuid or process is an error at once, a writer is waited for */
 static int reader_try(struct neuron_device *nd, struct neuron_crwl *l, const u8 *uuid)
 {
 	int ret = -EAGAIN;
@@ -220,7 +223,9 @@ void neuron_crwl_drop(struct neuron_device *nd, pid_t tgid)
 	neuron_changed(nd);
 }
 
-/* Cores whose lock the process holds, and the uuids of the first four; nd->lock held */
+/*
+ * Tells the cores whose lock the process holds, and the uuids of the first four; nd->lock is held
+ */
 u8 neuron_crwl_held(struct neuron_device *nd, pid_t tgid, struct neuron_uuid *uuids)
 {
 	struct neuron_crwl *l;
@@ -238,7 +243,10 @@ u8 neuron_crwl_held(struct neuron_device *nd, pid_t tgid, struct neuron_uuid *uu
 	return map;
 }
 
-/* True when there is nothing to wait for: the core is initialised, or the caller is to do it */
+/*
+ * Returns true when there is nothing to wait for: the core is initialised, or the caller is to do
+ * it
+ */
 static bool cinit_try(struct neuron_device *nd, u32 nc)
 {
 	bool over = true;

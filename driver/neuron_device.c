@@ -32,7 +32,7 @@
 
 static DEFINE_IDA(neuron_index_ida);
 
-/* Our registers are where the header says, or we use none */
+/* The emulator's own registers are where the header says, or none is used */
 static bool capability_registers(struct pci_dev *pdev, const struct neuron_gen *gen, u8 pos)
 {
 	struct neuron_place place;
@@ -67,7 +67,7 @@ static u32 capability_features(struct pci_dev *pdev, const struct neuron_gen *ge
 	return 0;
 }
 
-/* Where a block of the registers' BAR ends */
+/* Returns where a block of the registers' BAR ends */
 static u64 block_end(const struct neuron_gen *gen, enum neuron_block_kind kind)
 {
 	u64 at = neuron_gen_offset(gen, kind, 0);
@@ -227,8 +227,8 @@ put:
 }
 
 /*
- * No new entry, drain the running ones, take everything back, then free. Open files stay and get
- * -ENODEV; their mappings are taken away.
+ * Lets nobody enter any more, drains the calls that run, takes everything back, then frees it.
+ * Open files stay and get -ENODEV; their mappings are taken away.
  */
 void neuron_device_destroy(struct neuron_device *nd)
 {

@@ -68,7 +68,7 @@ enum neuron_state {
 struct neuron_proc {
 	pid_t tgid; /* 0: free slot */
 	unsigned int opens;
-	u8 domain; /* of the guard */
+	u8 domain; /* the guard's number for the process */
 	bool exiting; /* being taken down: keeps the slot, grants nothing */
 	bool lost; /* what it had on the chip is gone: may only close */
 	int async_over[NEURON_CORES_MAX]
@@ -84,7 +84,7 @@ struct neuron_irq {
 
 struct neuron_queue {
 	pid_t owner;
-	u8 domain; /* that the guard knows it by */
+	u8 domain; /* by which the guard knows it */
 	bool used;
 	struct neuron_mc *tx, *rx;
 	u32 tx_len, rx_len;
@@ -182,7 +182,7 @@ struct neuron_watch {
 	void (*each)(struct neuron_device *nd); /* what else is done at each look */
 };
 
-/* The state after the last hang */
+/* The dump of the state after the last hang */
 struct neuron_dump {
 	struct mutex lock; /* data, size */
 	void *data;
@@ -239,7 +239,7 @@ struct neuron_device {
 	unsigned long *used[POOLS_MAX]; /* pages that held someone's data */
 	struct neuron_queue (*queues)[QUEUE_COUNT]; /* of each DMA engine */
 	pid_t core_owner[NEURON_CORES_MAX];
-	u8 core_domain[NEURON_CORES_MAX]; /* that the guard knows it by */
+	u8 core_domain[NEURON_CORES_MAX]; /* by which the guard knows it */
 	struct neuron_nq nqs[NEURON_CORES_MAX][NEURON_NQ_TYPES][NEURON_ENGINES_MAX];
 	struct neuron_nds nds[NDS_ENTRIES_PER_DEVICE];
 	u64 nds_released;

@@ -95,7 +95,7 @@ void neuron_dma_exit(struct neuron_device *nd)
 		dma_free_coherent(&nd->pdev->dev, dummy, nd->dummy_ring, nd->dummy_dma);
 }
 
-/* Under ring_lock; who waits for a batch looks without */
+/* Begins a generation of the ring, under ring_lock; whoever waits for a batch looks without it */
 static void generation_next(struct neuron_h2t *h2t)
 {
 	lockdep_assert_held(&h2t->ring_lock);
@@ -113,7 +113,7 @@ void neuron_h2t_setup(struct neuron_device *nd, unsigned int nc)
 	mutex_unlock(&h2t->ring_lock);
 }
 
-/* The queue no longer reaches the ring; batches in flight fail */
+/* Takes the ring from the queue; batches in flight fail */
 void neuron_h2t_teardown(struct neuron_device *nd, unsigned int nc)
 {
 	struct neuron_h2t *h2t = &nd->h2t[nc];
@@ -129,7 +129,7 @@ void neuron_h2t_teardown(struct neuron_device *nd, unsigned int nc)
 	mutex_unlock(&h2t->ring_lock);
 }
 
-/* Close the batch that was pushed under ring_lock and ring the doorbell */
+/* Closes the batch that was pushed under ring_lock and rings the doorbell */
 static void ctx_submit_locked(struct neuron_h2t *h2t, unsigned int ctx)
 {
 	struct neuron_ctx *c = &h2t->ctx[ctx];
@@ -142,7 +142,7 @@ static void ctx_submit_locked(struct neuron_h2t *h2t, unsigned int ctx)
 	c->deadline = ktime_get_ns() + DEADLINE_FLOOR_NS + n * DEADLINE_DESC_NS;
 }
 
-/* One batch of what push() supplies; its result, or -EIO when the ring is down */
+/* Submits one batch of what push() supplies. Returns its result, or -EIO when the ring is down */
 int neuron_ctx_batch(struct neuron_h2t *h2t, unsigned int ctx, neuron_push_fn push, void *arg)
 {
 	int more;
@@ -164,7 +164,7 @@ bool neuron_ctx_poll(struct neuron_h2t *h2t, unsigned int ctx)
 	       nhal_h2t_done(&h2t->ring, ctx);
 }
 
-/* A batch was lost: start the ring again, so that nothing of it touches memory any more */
+/* Starts the ring again after a batch was lost, so that nothing of it touches memory any more */
 static void ring_restart(struct neuron_h2t *h2t, unsigned int ctx)
 {
 	mutex_lock(&h2t->ring_lock);
@@ -333,7 +333,7 @@ int neuron_dma_fill(struct neuron_h2t *h2t, u64 dst, u64 len, u8 value)
 	return ret;
 }
 
-/* At most NEURON_BOUNCE_SIZE bytes */
+/* Copies at most NEURON_BOUNCE_SIZE bytes */
 int neuron_dma_from_kernel(struct neuron_h2t *h2t, u64 dst, const void *buf, u64 len)
 {
 	struct copy_run run = { h2t->bounce_addr, dst, len, 1, U64_MAX };
@@ -346,7 +346,7 @@ int neuron_dma_from_kernel(struct neuron_h2t *h2t, u64 dst, const void *buf, u64
 	return ret;
 }
 
-/* What is done of it is counted in call->done, also when it is not all */
+/* Copies, and counts in call->done what is done of it, also when it is not all */
 int neuron_dma_from_user(struct neuron_h2t *h2t, struct neuron_call *call, u64 dst,
 			 const void __user *buf, u64 len)
 {

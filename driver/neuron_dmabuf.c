@@ -41,7 +41,7 @@ static int sgt_host(struct neuron_export *e, struct device *dev, struct sg_table
 	return ret;
 }
 
-/* No pages: the bus address of the window, as one segment */
+/* A device chunk has no pages: its bus address in the window is one segment */
 static int sgt_device(struct neuron_export *e, struct device *dev, struct sg_table *sgt,
 		      enum dma_data_direction dir)
 {

@@ -23,7 +23,7 @@
 #include "uapi/neuron/neuron_dump.h"
 
 #define DUMP_MAX (128 * 1024)
-/* Of a notification ring; rings of errors are small */
+/* Of a notification ring; error rings are small */
 #define RING_MAX (16 * 1024)
 
 struct dump {
@@ -33,7 +33,7 @@ struct dump {
 	u32 flags;
 };
 
-/* Room at the end, zeroed, or NULL */
+/* Returns room at the dump's end, zeroed, or NULL */
 static void *dump_add(struct dump *d, u32 size)
 {
 	void *p = d->data + d->size;
@@ -75,7 +75,7 @@ static bool dump_read(struct dump *d, const u64 *addr, u32 *value, unsigned int 
 #define MISC_WORDS (0x80 / 4)
 #define EXT_WORDS (0xc0 / 4)
 
-/* The firmware's words, the reset words, and what the chip counts of errors */
+/* Adds the firmware's words, the reset words, and what the chip counts of errors */
 static void dump_words(struct dump *d)
 {
 	const struct neuron_gen *gen = d->nd->gen;
@@ -189,7 +189,7 @@ static void dump_processes(struct dump *d)
 	section_end(d, s);
 }
 
-/* The core's error queue, if it has one in host memory */
+/* Adds the core's error queue, if it has one in host memory */
 static void dump_nq(struct dump *d, unsigned int nc)
 {
 	struct neuron_nq *nq = &d->nd->nqs[nc][NEURON_NQ_ERROR][0];

@@ -54,7 +54,7 @@ static int put_ecc(struct sk_buff *skb, u32 memory, const struct neuron_ecc *now
 	return 0;
 }
 
-/* What the last look found; an answer does not ask the chip */
+/* Adds what the last look found; an answer does not ask the chip */
 static int put_watch(struct sk_buff *skb, struct neuron_device *nd)
 {
 	struct neuron_health h;
@@ -79,7 +79,7 @@ static int put_all(struct sk_buff *skb, struct neuron_device *nd)
 	return put_watch(skb, nd);
 }
 
-/* A message of the group with the device in it; NULL when nobody listens */
+/* Makes a message of the group with the device in it; NULL when nobody listens */
 static struct sk_buff *event_start(struct neuron_device *nd, u8 cmd, void **head)
 {
 	struct sk_buff *skb;

@@ -89,7 +89,7 @@ void neuron_device_put(struct neuron_device *nd)
 	kref_put(&nd->ref, device_release);
 }
 
-/* With a reference, NULL if there is none */
+/* Returns the device with a reference, NULL if there is none */
 struct neuron_device *neuron_device_find(int index)
 {
 	struct neuron_device *nd = NULL;
@@ -138,7 +138,7 @@ int neuron_wait_all_ready(void)
 	return 0;
 }
 
-/* From now on it is found, or no longer */
+/* From now on the device is found by its index, or no longer */
 void neuron_device_list(struct neuron_device *nd, bool there)
 {
 	mutex_lock(&neuron_table_lock);
@@ -146,7 +146,7 @@ void neuron_device_list(struct neuron_device *nd, bool there)
 	mutex_unlock(&neuron_table_lock);
 }
 
-/* Has the process an open file, on any device; free_only: an O_WRONLY one */
+/* Whether the process has an open file on any device; free_only: an O_WRONLY one */
 bool neuron_files_have(pid_t tgid, bool free_only)
 {
 	struct neuron_file *nf;

@@ -33,23 +33,23 @@ void neuron_changed(struct neuron_device *nd);
 unsigned int neuron_changes(struct neuron_device *nd);
 int neuron_wait_change(struct neuron_device *nd, unsigned int seen, long *left);
 void neuron_exit(struct neuron_device *nd, int idx);
-/* Wait until no device of the system is in its first reset; bounded */
+/* Waits until no device of the system is in its first reset, or for a bounded time */
 int neuron_wait_all_ready(void);
 
 void neuron_file_add(struct neuron_file *nf); /* neuron_table_lock held */
-/* Has the process an open file, on any device; free_only: an O_WRONLY one */
+/* Whether the process has an open file on any device; free_only: an O_WRONLY one */
 bool neuron_files_have(pid_t tgid, bool free_only);
 
 struct neuron_proc *neuron_proc_find(struct neuron_device *nd, pid_t tgid);
 /*
- * Gate: the calling process is attached. An answer given under nd->lock (the first form) or
+ * Whether the calling process is attached. An answer given under nd->lock (the first form) or
  * nd->reset_sem holds for as long: taking a process down waits for both.
  */
 bool neuron_attached_locked(struct neuron_device *nd);
 bool neuron_attached(struct neuron_device *nd);
-/* The calling process had something on the chip before its power went */
+/* Whether the calling process had something on the chip before its power went */
 bool neuron_lost(struct neuron_device *nd);
-/* Claim a core for the calling process; nd->lock held. -EACCES when another has it */
+/* Claims a core for the calling process; nd->lock is held. -EACCES when another has it */
 int neuron_core_claim(struct neuron_device *nd, unsigned int nc);
 
 #endif

@@ -32,7 +32,7 @@ static struct {
 	unsigned int users; /* devices it is attached to */
 } guard_domains[DOMAINS];
 
-/* The process's domain on one more device; 0: there are too many processes */
+/* Takes the process's domain on one more device; 0: there are too many processes */
 u8 neuron_guard_domain_get(pid_t tgid)
 {
 	unsigned int i, spare = DOMAINS;
@@ -62,7 +62,7 @@ void neuron_guard_domain_put(u8 domain)
 	mutex_unlock(&guard_lock);
 }
 
-/* The next level behind an entry, made if it is not there and shall be */
+/* Finds the next level behind an entry, which is made if it is not there and shall be */
 static void *level(__le64 *entry, bool make)
 {
 	void *page;
@@ -75,7 +75,7 @@ static void *level(__le64 *entry, bool make)
 	return page;
 }
 
-/* The byte of a page of host memory */
+/* Finds the byte of a page of host memory */
 static u8 *owner_of(u64 addr, bool make)
 {
 	__le64 *mid;
@@ -106,7 +106,7 @@ static int pages_set(u64 addr, u64 size, u8 domain)
 	return 0;
 }
 
-/* Let the owner's queues reach a host chunk */
+/* Lets the owner's queues reach a host chunk */
 int neuron_guard_grant(struct neuron_mc *mc, u8 domain)
 {
 	int ret = 0;
@@ -153,7 +153,7 @@ void neuron_guard_queue(struct neuron_device *nd, unsigned int eng, unsigned int
 	reg_set(nd, nd->gen->ext.guard_queue + 4 * (QUEUE_COUNT * eng + qid), domain);
 }
 
-/* Before the first reset. A chip behind an IOMMU has other addresses than the table */
+/* Called before the first reset. A chip behind an IOMMU has other addresses than the table */
 void neuron_guard_init(struct neuron_device *nd)
 {
 	INIT_LIST_HEAD(&nd->guard_link);
@@ -175,7 +175,7 @@ void neuron_guard_init(struct neuron_device *nd)
 		nd_err(nd, "no memory for a table: queues are not guarded\n");
 }
 
-/* After a device reset, which turns the guard off; nothing runs yet. reset_sem held for writing */
+/* Turns the guard on again after a device reset; nothing runs yet, reset_sem is held for writing */
 void neuron_guard_start(struct neuron_device *nd)
 {
 	u64 root = nd->guarded ? virt_to_phys(guard_root) : 0;
@@ -196,7 +196,7 @@ void neuron_guard_start(struct neuron_device *nd)
 	reg_set(nd, NEURON_EXT_GUARD_CTRL, 1);
 }
 
-/* Its queues are parked */
+/* Takes the chip off the guard; its queues are parked */
 void neuron_guard_exit(struct neuron_device *nd)
 {
 	reg_set(nd, NEURON_EXT_GUARD_CTRL, 0);

@@ -19,7 +19,7 @@ static const char *const hwerr_names[] = {
 	[NEURON_HWERR_DMA] = "DMA_ERROR",
 };
 
-/* A cloud's name of this machine is where it puts asset tags */
+/* The cloud's name of this machine, which is where it puts asset tags */
 static const char *instance_id(void)
 {
 	const char *tag = dmi_get_system_info(DMI_BOARD_ASSET_TAG);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Failures on command, on kernels built with CONFIG_FAULT_INJECTION_DEBUG_FS: the public driver's
+ * Fault injection, on kernels built with CONFIG_FAULT_INJECTION_DEBUG_FS: the public driver's
  * entries in debugfs, neuron/fail_*, each a directory with the kernel's usual files (probability,
  * interval, times: Documentation/fault-injection). Elsewhere nothing of it is built.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Failures on command, neuron_inject.c. */
+/* Fault injection, neuron_inject.c. */
 #ifndef NEURON_INJECT_H
 #define NEURON_INJECT_H
 

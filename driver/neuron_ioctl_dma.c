@@ -132,7 +132,7 @@ static int do_quiesce(struct neuron_device *nd, void *arg, struct neuron_call *c
 	return -ENOTTY;
 }
 
-/* Host addresses must be the caller's; descriptors into a PE FIFO mark the ring */
+/* Checks that host addresses are the caller's; descriptors into a PE FIFO mark the ring */
 static int descs_check(struct neuron_device *nd, struct neuron_mc *mc, const u8 *desc, u32 n,
 		       bool rx)
 {
@@ -221,7 +221,7 @@ static int do_copy_descriptors(struct neuron_device *nd, void *arg, struct neuro
 	return copy_descriptors(nd, call, &wide);
 }
 
-/* The ring that the hardware uses now, if it is memory of the caller */
+/* Finds the ring that the hardware uses now, if it is memory of the caller */
 static struct neuron_mc *ring_of(struct neuron_device *nd,
 				 const struct neuron_ioctl_dma_descriptor_copyout *a, u64 *offset)
 {

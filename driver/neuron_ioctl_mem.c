@@ -197,7 +197,7 @@ static int do_mc_get_info_v2(struct neuron_device *nd, void *arg, struct neuron_
 	return chunk_at(nd, a->pa, &a->mmap_offset, &a->size, &a->mem_handle);
 }
 
-/* Both chunks of a copy, referenced, with the ranges checked */
+/* Finds both chunks of a copy, referenced, with the ranges checked */
 static int pair_get(struct neuron_device *nd, const struct neuron_ioctl_mem_copy64 *a,
 		    struct neuron_mc **src, struct neuron_mc **dst)
 {
@@ -403,7 +403,7 @@ static int do_memset(struct neuron_device *nd, void *arg, struct neuron_call *ca
 	return do_memset64(nd, &wide, call);
 }
 
-/* Write into a core's window; the source is buffer + offset, the destination dst + offset */
+/* Writes into a core's window; the source is buffer + offset, the destination dst + offset */
 static int program_engine(struct neuron_device *nd, struct neuron_call *call,
 			  const struct neuron_ioctl_program_engine_nc64 *a)
 {

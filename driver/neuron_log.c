@@ -9,7 +9,7 @@
 #include "neuron_device.h"
 #include "neuron_log.h"
 
-/* What an error means here; NULL: it is no refusal */
+/* Says what an error means here; NULL: it is no refusal */
 static const char *refusal_reason(int err)
 {
 	switch (err) {

@@ -109,7 +109,7 @@ static void host_free(struct neuron_mc *mc)
 	atomic64_sub(mc->size, &host_bytes);
 }
 
-/* The chip's queues reach the pages no more */
+/* Takes the pages from the chip's queues */
 static void host_unmap(struct neuron_mc *mc)
 {
 	neuron_guard_revoke(mc);
@@ -210,7 +210,7 @@ static int backing_alloc_device(struct neuron_mc *mc, const struct neuron_mc_arg
 	return 0;
 }
 
-/* The next run of used pages in [from, end) of a pool; false when there is none */
+/* Finds the next run of used pages in [from, end) of a pool; false when there is none */
 static bool pages_next(struct neuron_device *nd, unsigned int pool, unsigned long from,
 		       unsigned long end, unsigned long *start, unsigned long *stop)
 {
@@ -221,7 +221,7 @@ static bool pages_next(struct neuron_device *nd, unsigned int pool, unsigned lon
 	return *start < end;
 }
 
-/* Clear the runs of [first, first + n) pages of a pool that held data; reset_sem held */
+/* Clears the runs of [first, first + n) pages of a pool that held data; reset_sem is held */
 static int pages_clear(struct neuron_device *nd, unsigned int pool, unsigned int nc, u64 first,
 		       u64 n)
 {
@@ -432,7 +432,7 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 	return 0;
 }
 
-/* nd->lock held; false when somebody was faster */
+/* Takes a chunk's handle away; nd->lock is held. Returns false when somebody was faster */
 static bool mc_unlink(struct neuron_mc *mc)
 {
 	struct neuron_device *nd = mc->nd;
@@ -459,7 +459,7 @@ void neuron_mc_free(struct neuron_mc *mc)
 		neuron_mc_put(mc);
 }
 
-/* The memory of a process, or with tgid 0 every chunk that has a handle */
+/* Frees the memory of a process, or with tgid 0 every chunk that has a handle */
 void neuron_mem_free_all(struct neuron_device *nd, pid_t tgid)
 {
 	struct neuron_mc *mc, *next;
@@ -573,7 +573,7 @@ struct neuron_mc *neuron_mc_at(struct neuron_device *nd, u64 pa)
 	return mc;
 }
 
-/* A range inside the chunk, or inside it and what follows of its owner's scratchpad */
+/* Whether a range is inside the chunk, or inside it and what follows of its owner's scratchpad */
 bool neuron_mc_range(const struct neuron_mc *mc, u64 offset, u64 size)
 {
 	u64 end = mc->size;
@@ -602,7 +602,7 @@ static bool device_has(struct neuron_device *nd, u64 pa, u64 size)
 	return has;
 }
 
-/* Host memory of the caller, on this device or another one that it is attached to */
+/* Whether it is host memory of the caller, on this device or another one that it is attached to */
 bool neuron_host_range_owned(struct neuron_device *nd, u64 pa, u64 size)
 {
 	struct neuron_device *other;

@@ -43,14 +43,17 @@ struct neuron_mc_args {
 
 int neuron_mem_init(struct neuron_device *nd);
 void neuron_mem_exit(struct neuron_device *nd);
-/* With a handle, and a reference for the caller: others may free the handle at any time */
+/*
+ * Makes a chunk with a handle, and a reference for the caller: others may free the handle at any
+ * time
+ */
 int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 		    struct neuron_mc **mc);
 void neuron_mc_get(struct neuron_mc *mc);
 void neuron_mc_put(struct neuron_mc *mc);
-/* Take handle and list away and drop the handle's reference */
+/* Takes handle and list away and drops the handle's reference */
 void neuron_mc_free(struct neuron_mc *mc);
-/* The chunk of a handle with a reference; access: what the caller wants to do with it */
+/* Finds the chunk of a handle, with a reference; access: what the caller wants to do with it */
 enum neuron_access { NEURON_MAY_READ, NEURON_MAY_WRITE };
 struct neuron_mc *neuron_mc_lookup(struct neuron_device *nd, u64 handle, enum neuron_access access);
 struct neuron_mc *neuron_mc_at(struct neuron_device *nd, u64 pa); /* containing pa, referenced */

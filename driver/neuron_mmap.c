@@ -74,7 +74,7 @@ static vm_fault_t void_fault(struct vm_fault *vmf, struct neuron_mc *mc)
 	return page ? vmf_insert_pfn(vmf->vma, vmf->address, page_to_pfn(page)) : VM_FAULT_OOM;
 }
 
-/* The first page frame of what is mapped; the DRAM window may be smaller than the memory */
+/* Returns the first page frame of what is mapped; the DRAM window may be smaller than the memory */
 static int chunk_pfn(struct neuron_mc *mc, u64 size, unsigned long *pfn)
 {
 	struct neuron_device *nd = mc->nd;
@@ -93,7 +93,7 @@ static int chunk_pfn(struct neuron_mc *mc, u64 size, unsigned long *pfn)
 	return 0;
 }
 
-/* The page that was touched, and what else of the mapping one table of pages covers */
+/* Maps the page that was touched, and what else of the mapping one table of pages covers */
 static vm_fault_t chunk_fault(struct vm_fault *vmf, struct neuron_mc *mc)
 {
 	struct vm_area_struct *vma = vmf->vma;
@@ -135,7 +135,10 @@ static const struct vm_operations_struct neuron_vm_ops = {
 	.fault = vm_fault,
 };
 
-/* The whole chunk; of the scratchpad any part from its start on, over chunks of the owner too */
+/*
+ * What may be mapped is the whole chunk; of the scratchpad any part from its start on, over chunks
+ * of the owner too
+ */
 static bool map_size_fits(const struct neuron_mc *mc, u64 size)
 {
 	if (mc->type == NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE && !mc->host)

@@ -22,7 +22,7 @@ static struct neuron_nds *nds_find(struct neuron_device *nd, pid_t pid)
 	return NULL;
 }
 
-/* The free entry that was released longest ago */
+/* Returns the free entry that was released longest ago */
 static struct neuron_nds *nds_free(struct neuron_device *nd)
 {
 	struct neuron_nds *oldest = NULL;
@@ -93,7 +93,7 @@ int neuron_nds_acquire(struct neuron_device *nd, pid_t pid, u64 *offset, u32 *si
 	return nds_create(nd, offset);
 }
 
-/* Add what grew since the last look; nd->lock held */
+/* Adds what grew since the last look; nd->lock is held */
 static void entry_harvest(struct neuron_device *nd, struct neuron_nds *entry)
 {
 	unsigned int nc, i;

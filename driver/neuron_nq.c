@@ -48,7 +48,10 @@ static struct neuron_mc *nq_memory(struct neuron_device *nd, const struct neuron
 	return ret ? ERR_PTR(ret) : mc;
 }
 
-/* The caller's existing queue with a reference, NULL to make one, or -EACCES; nd->lock held */
+/*
+ * Returns the caller's existing queue with a reference, NULL to make one, or -EACCES; nd->lock is
+ * held
+ */
 static struct neuron_mc *nq_existing(struct neuron_device *nd, const struct neuron_nq_args *args)
 {
 	struct neuron_nq *nq = &nd->nqs[args->nc][args->type][args->eng];
@@ -134,7 +137,7 @@ static void type_stop(struct neuron_device *nd, unsigned int nc, unsigned int ty
 	}
 }
 
-/* Switch off and free the queues of a process, or with owner 0 those of the cores in the map */
+/* Switches off and frees the queues of a process, or with owner 0 those of the cores in the map */
 void neuron_nqs_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
 {
 	unsigned int nc, type;

@@ -53,7 +53,7 @@ static struct neuron_p2p *p2p_new(void (*callback)(void *data), void *data)
 	return p;
 }
 
-/* The one run of pages that a chunk's window is */
+/* Tells the one run of pages that a chunk's window is */
 static int info_fill(struct neuron_p2p_va_info *info, struct neuron_mc *mc, u64 va, u64 offset,
 		     u64 size)
 {
@@ -186,7 +186,7 @@ static bool p2p_ends(const struct neuron_p2p *p, const struct p2p_end *e)
 	return p->mm == e->mm && va < e->end && e->start < va + p->info.size;
 }
 
-/* The next one to be told, off the list and now the teller's */
+/* Takes the next registration to be told off the list; it is now the teller's */
 static struct neuron_p2p *p2p_take(const struct p2p_end *e, bool *gone)
 {
 	struct neuron_p2p *p, *found = NULL;

@@ -45,7 +45,7 @@ NEURON_PARAM_UNUSED(userver_etimeout, int, 600);
 
 #define GRAIN_MAX BIT_ULL(30) /* the smallest region that a generation has */
 
-/* From one page to one region; what is neither is refused once, at load time */
+/* The granularity is from one page to one region; what is neither is refused once, at load time */
 int neuron_params_check(void)
 {
 	if (is_power_of_2(mempool_min_alloc_size) && mempool_min_alloc_size >= PAGE_SIZE &&

@@ -42,7 +42,7 @@ static void procs_lose(struct neuron_device *nd)
 }
 
 /*
- * Bring the chip to rest: no work item of the driver touches it afterwards, its cores stand, no
+ * Brings the chip to rest: no work item of the driver touches it afterwards, its cores stand, no
  * queue reaches memory that a process or the next kernel uses.
  */
 static void quiesce(struct neuron_device *nd, enum neuron_state state)

@@ -68,8 +68,8 @@ static u32 cores_of(struct neuron_device *nd, pid_t tgid)
 }
 
 /*
- * Halt, take the queues away, and halt again: a queue may have fed a core between the two. Other
- * chips have no map of cores to reset; there the queues are taken away and that is all.
+ * Halts the cores, takes the queues away, and halts again: a queue may have fed a core between the
+ * two. Chips without a map of cores to reset have the queues taken away and that is all.
  */
 static void hardware_take_back(struct neuron_device *nd, pid_t tgid, u32 map)
 {
@@ -125,7 +125,7 @@ static void proc_take_down(struct neuron_device *nd, pid_t tgid)
 	neuron_changed(nd);
 }
 
-/* One file of the process goes; the device may be dead already */
+/* Called when one file of the process goes; the device may be dead already */
 void neuron_proc_detach(struct neuron_device *nd, pid_t tgid)
 {
 	struct neuron_proc *proc;
@@ -156,7 +156,7 @@ void neuron_proc_detach(struct neuron_device *nd, pid_t tgid)
 	mutex_unlock(&nd->lock);
 }
 
-/* The device is dead: nobody enters any more, everything is taken back */
+/* Takes everything back from everybody; the device is dead and nobody enters any more */
 void neuron_proc_remove_all(struct neuron_device *nd)
 {
 	unsigned int i;

@@ -21,7 +21,7 @@
 #define ENGINE_NORMAL 2
 #define ENGINE_ABORT 3
 
-/* The chunk of a ring, NULL for handle 0 */
+/* Finds the chunk of a ring, NULL for handle 0 */
 static struct neuron_mc *ring_get(struct neuron_device *nd, u64 handle, u32 len)
 {
 	struct neuron_mc *mc;
@@ -45,7 +45,7 @@ static u64 ring_base(const struct neuron_gen *gen, const struct neuron_mc *mc, u
 	return mc->host || axi_port != 1 ? mc->pa : mc->pa | gen->window.alias;
 }
 
-/* The guard lets the queue reach what is its owner's; nd->lock held */
+/* Makes the guard let the queue reach what is its owner's; nd->lock is held */
 static void domain_set(struct neuron_device *nd, struct neuron_queue *q, u32 eng, u32 qid)
 {
 	struct neuron_proc *proc = neuron_proc_find(nd, q->owner);
@@ -108,7 +108,7 @@ int neuron_queue_setup(struct neuron_device *nd, const struct neuron_ioctl_dma_q
 	return ret;
 }
 
-/* The caller's own queue or an error; nd->lock held */
+/* Finds the caller's own queue or returns an error; nd->lock is held */
 static struct neuron_queue *queue_own(struct neuron_device *nd, u32 eng, u32 qid)
 {
 	struct neuron_queue *q;
@@ -188,7 +188,7 @@ int neuron_queue_release(struct neuron_device *nd, u32 eng, u32 qid)
 	return PTR_ERR_OR_ZERO(q);
 }
 
-/* Park the queues of a process, or with owner 0 those of the cores in the map */
+/* Parks the queues of a process, or with owner 0 those of the cores in the map */
 void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
 {
 	struct neuron_mc *tx, *rx;

@@ -36,7 +36,7 @@ static u32 map_cores(const struct neuron_device *nd, u32 nc_map)
 					      : nc_map & neuron_cores_all(nd);
 }
 
-/* Bring DMA of the cores into service; reset_sem held for writing */
+/* Brings DMA of the cores into service; reset_sem is held for writing */
 static void cores_dma_start(struct neuron_device *nd, u32 cores)
 {
 	unsigned int nc;
@@ -61,7 +61,7 @@ static int hardware_reset(struct neuron_device *nd, unsigned int type, u32 cores
 	return ret;
 }
 
-/* Reset some cores without touching queues or owners; reset_sem held for writing */
+/* Resets some cores without touching queues or owners; reset_sem is held for writing */
 int neuron_cores_halt(struct neuron_device *nd, u32 nc_map)
 {
 	lockdep_assert_held_write(&nd->reset_sem);
@@ -132,7 +132,7 @@ static struct neuron_reset_req *req_find(struct neuron_device *nd, u32 id)
 	return NULL;
 }
 
-/* The next request; the others that ask for no more than it are served with it */
+/* Takes the next request; the others that ask for no more than it are served with it */
 static u32 reqs_start(struct neuron_device *nd, u32 *pid)
 {
 	struct neuron_reset_req *req;
@@ -302,7 +302,9 @@ static int req_wait(struct neuron_device *nd, u32 id)
 	return ret;
 }
 
-/* Sleep until the request is done and take it off; result: how it ended, -ENOENT: there was none */
+/*
+ * Sleeps until the request is done and takes it off; result: how it ended, -ENOENT: there was none
+ */
 int neuron_reset_wait(struct neuron_device *nd, u32 id, int *result)
 {
 	struct neuron_reset_req *req;
@@ -324,8 +326,8 @@ int neuron_reset_wait(struct neuron_device *nd, u32 id, int *result)
 }
 
 /*
- * The process goes: drop its request. One that is being served must stay until it is over; as the
- * work item holds reset_sem meanwhile, the caller's next step waits for it.
+ * Drops the request of a process that goes. One that is being served must stay until it is over;
+ * as the work item holds reset_sem meanwhile, the caller's next step waits for it.
  */
 void neuron_reset_forget(struct neuron_device *nd, u32 id)
 {

@@ -105,7 +105,10 @@ static ssize_t leaf_store(struct kobject *kobj, struct kobj_attribute *ka, const
 	return count;
 }
 
-/* A directory of counters: total and present, and peak for memory. name NULL: into parent itself */
+/*
+ * Adds a directory of counters: total and present, and peak for memory. name NULL: into parent
+ * itself
+ */
 static struct counter_dir *dir_new(struct neuron_sysfs *s, struct neuron_counter *counter,
 				   bool memory)
 {
@@ -486,7 +489,10 @@ static ssize_t reset_show(struct device *dev, struct device_attribute *attr, cha
 	return sysfs_emit(buf, "%d\n", READ_ONCE(nd->state));
 }
 
-/* A full reset, unless somebody has the node open; then the write is ignored, and that is said */
+/*
+ * Writing asks for a full reset, unless somebody has the node open; then the write is ignored, and
+ * that is said
+ */
 static ssize_t reset_store(struct device *dev, struct device_attribute *attr, const char *buf,
 			   size_t count)
 {

@@ -65,7 +65,7 @@ int neuron_call_write(struct neuron_call *call, void __user *to, const void *fro
 	return miss(call, NEURON_MISS_WRITE, (unsigned long)to + left, rest - left);
 }
 
-/* Whether neuron_call_write() is likely to work, for who would work in vain otherwise */
+/* Whether neuron_call_write() is likely to work, for those who would work in vain otherwise */
 int neuron_call_there(struct neuron_call *call, const void __user *at, size_t size, u64 rest)
 {
 	const void __user *end = at + size;
@@ -83,7 +83,10 @@ int neuron_call_there(struct neuron_call *call, const void __user *at, size_t si
 	return missing ? miss(call, NEURON_MISS_WRITE, (unsigned long)at, rest) : 0;
 }
 
-/* All of a list that the argument points to, the same for every run; freed with the call */
+/*
+ * Copies all of a list that the argument points to, the same for every run; it is freed with the
+ * call
+ */
 int neuron_call_fetch(struct neuron_call *call, const void __user *from, size_t size, void **data)
 {
 	int ret;
@@ -102,7 +105,7 @@ int neuron_call_fetch(struct neuron_call *call, const void __user *from, size_t 
 	return ret;
 }
 
-/* n pages from uaddr on, all or none; write: the chip will write to them */
+/* Pins n pages from uaddr on, all or none; write: the chip will write to them */
 int neuron_call_pin(struct neuron_call *call, unsigned long uaddr, unsigned int n, bool write,
 		    struct page **pages)
 {
@@ -150,7 +153,7 @@ static int pin_now(struct neuron_call *call)
 	return got == n ? 0 : -EFAULT;
 }
 
-/* Nothing is held. 0: what was missed is there now, for a moment at least */
+/* Waits for what was missed, with nothing held. 0: it is there now, for a moment at least */
 int neuron_call_wait(struct neuron_call *call)
 {
 	u64 size = min_t(u64, call->miss_size, AHEAD), left;

@@ -192,7 +192,7 @@ unlock:
 	return ret;
 }
 
-/* A firmware that gives no answer: told once, until it gave one again */
+/* Tells of a firmware that gives no answer once, until it gave one again */
 static void mailbox_look(struct neuron_device *nd)
 {
 	struct neuron_hang hang = {

@@ -101,7 +101,7 @@ static int window_push(struct nhal_h2t *ring, void *arg)
 	return 0;
 }
 
-/* Wait for the window; scattered pages may need more than one batch */
+/* Waits for the window; scattered pages may need more than one batch */
 static int window_finish(struct neuron_h2t *h2t, struct window *w)
 {
 	int ret;
@@ -143,7 +143,7 @@ static int window_start(struct neuron_h2t *h2t, struct window *w, u64 addr, unsi
 	return 0;
 }
 
-/* From call->done on; a window that has failed is the last one that is looked at */
+/* Copies from call->done on; a window that has failed is the last one that is looked at */
 static int windows_run(struct neuron_h2t *h2t, struct window *w, u64 addr, unsigned long uaddr,
 		       u64 size)
 {
