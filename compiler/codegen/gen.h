@@ -6,8 +6,10 @@
  *
  *   view, walk    dimensions over a buffer; pieces of them that one instruction can take
  *   buffer, room  buffers in SBUF and DRAM, and what makes room for them
- *   emit, move    instructions and DMAs; copies, transposes, operands brought to where they are
- * read place         where values lie elem, reduce, contract one family of operations each, in SBUF
+ *   emit, move    instructions and DMAs; copies, transposes, operands brought to their readers
+ *   place         where values lie
+ *   elem, reduce, contract
+ *                 one family of operations each, in SBUF
  *   box, tile     the same in pieces, of values in DRAM
  *
  * A value is a view: dimensions with strides over a buffer in SBUF or DRAM. Transposes, slices,

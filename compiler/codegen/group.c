@@ -4,8 +4,8 @@
  * by piece, so that what only they read never leaves SBUF. This file finds the groups and generates
  * them, and the pieces of a single operation whose result and operands do not fit SBUF.
  *
- * A group is generated at the place of its last member. Nothing between its first and last member
- * reads one without being one, so whatever a member reads exists by then.
+ * A group is generated at the place of its last member. Nothing before that place reads a member
+ * without being one, so whatever a member reads exists by then, and nobody misses it before.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,6 +25,7 @@
 #define GROUP_ELEMS 65536 /* fewer are not worth it */
 #define GROUP_AHEAD 1024 /* operations that are searched for one group */
 #define RESULT_BYTES 32768 /* of a partition: larger results go to DRAM */
+#define GROUP_DEPTH 8 /* operations that a member's operand is the last of */
 #define GROUP_VIEWS (GROUP_MEMBERS * 2)
 
 static bool can_join(const struct ncc_op *op)
@@ -41,29 +42,58 @@ static bool reads_group(const struct ncc_op *op, const struct ncc_op *last)
 	return false;
 }
 
-/* The members of a group are linked from its first one; all name the last one as their group */
-static unsigned int grow(struct ncc_op *first)
-{
-	struct ncc_op *last = first;
-	unsigned int n = 1, ahead = 0;
+/* A group that grows; its members are marked with their first one. */
+struct growth {
+	struct ncc_op *first, *last;
+	unsigned int n;
+};
 
-	first->gen->group = first; /* marks the members while it grows */
+static bool fits(const struct growth *w, const struct ncc_op *op)
+{
+	return w->n < GROUP_MEMBERS && can_join(op) && op->pdim == w->first->pdim &&
+	       ncc_same_dims(&op->shape, &w->first->shape);
+}
+
+static void add_member(struct growth *w, struct ncc_op *op)
+{
+	op->gen->group = w->first;
+	w->last->gen->group_next = op;
+	w->last = op;
+	w->n++;
+}
+
+/*
+ * Adds a member, and before it what only it reads: a product is made where it is summed, rather
+ * than kept until the group is generated.
+ */
+static void join(struct growth *w, struct ncc_op *op, unsigned int depth)
+{
+	w->n++; /* op itself, which follows */
+	for (unsigned int i = 0; i < op->nin; i++)
+		if (depth < GROUP_DEPTH && op->in[i]->users == 1 && fits(w, op->in[i]))
+			join(w, op->in[i], depth + 1);
+	w->n--;
+	add_member(w, op);
+}
+
+/* The members of a group are linked from its first one; all name the last one as their group */
+static void grow(struct ncc_op *first)
+{
+	struct growth w = { .first = first, .last = first, .n = 1 };
+	unsigned int ahead = 0;
+
+	first->gen->group = first;
 	for (struct ncc_op *x = first->next; x && ahead < GROUP_AHEAD; x = x->next, ahead++) {
-		if (!reads_group(x, first))
+		if (x->gen->group == first || !reads_group(x, first))
 			continue;
-		if (n == GROUP_MEMBERS || !can_join(x) || x->pdim != first->pdim ||
-		    !ncc_same_dims(&x->shape, &first->shape))
+		if (!fits(&w, x))
 			break;
-		x->gen->group = first;
-		last->gen->group_next = x;
-		last = x;
-		n++;
+		join(&w, x, 0);
 	}
 
 	for (struct ncc_op *x = first; x; x = x->gen->group_next)
-		x->gen->group = n > 1 ? last : NULL;
-	last->gen->group_first = first;
-	return n;
+		x->gen->group = w.n > 1 ? w.last : NULL;
+	w.last->gen->group_first = first;
 }
 
 void gen_find_groups(struct ncc_module *m)
@@ -253,6 +283,25 @@ static void drop(struct ncc_gen *g, struct ncc_view *v)
 	v->buf = NULL;
 }
 
+/*
+ * Drops a source after its last reader. It may lie in SBUF, with later readers outside the group:
+ * then it may be spilled from now on, lest all sources of a long group need room at once.
+ */
+static void drop_source(struct ncc_gen *g, struct group *x, unsigned int s)
+{
+	struct ncc_buf *buf = x->got[s].buf;
+	bool read = false;
+
+	x->got[s].buf = NULL;
+	for (unsigned int k = 0; k < x->nslots; k++)
+		read = read || x->got[k].buf == buf;
+	for (unsigned int k = 0; k < x->n; k++)
+		read = read || x->tile[k].buf == buf;
+	if (buf && !read && buf->pin == g->stamp)
+		buf->pin = 0;
+	gen_unref(g, buf);
+}
+
 static const struct ncc_view *operand(const struct group *x, unsigned int m, unsigned int i)
 {
 	int s = x->in[m][i];
@@ -331,7 +380,7 @@ static int piece(struct ncc_gen *g, struct group *x, const struct form *f, int p
 				drop(g, &x->tile[k]);
 		for (unsigned int k = 0; !rc && k < x->nslots; k++)
 			if (!x->slot[k].result && x->slot[k].last == m)
-				drop(g, &x->got[k]);
+				drop_source(g, x, k);
 	}
 
 	for (unsigned int k = 0; k < x->n; k++)

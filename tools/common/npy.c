@@ -19,17 +19,23 @@
 #define NPY_MAGIC_SIZE 6
 #define NPY_HEADER_MAX 65536 /* NumPy's own headers have a few hundred bytes */
 
+/* descr without its byte order, which is little-endian in what is written, where it has a meaning */
 static const struct {
 	uint8_t dtype, size;
 	const char *descr, *name;
 } types[] = {
-	{ NEURON_DT_FP32, 4, "<f4", "float32" },  { NEURON_DT_FP16, 2, "<f2", "float16" },
-	{ NEURON_DT_BF16, 2, "|V2", "bfloat16" }, { NEURON_DT_BF16, 2, "<V2", "bfloat16" },
-	{ NEURON_DT_INT8, 1, "|i1", "int8" },	  { NEURON_DT_UINT8, 1, "|u1", "uint8" },
-	{ NEURON_DT_UINT8, 1, "|b1", "uint8" },	  { NEURON_DT_INT16, 2, "<i2", "int16" },
-	{ NEURON_DT_UINT16, 2, "<u2", "uint16" }, { NEURON_DT_INT32, 4, "<i4", "int32" },
-	{ NEURON_DT_UINT32, 4, "<u4", "uint32" }, { NEURON_DT_INT64, 8, "<i8", "int64" },
-	{ NEURON_DT_UINT64, 8, "<u8", "uint64" },
+	{ NEURON_DT_FP32, 4, "f4", "float32" },	 { NEURON_DT_FP16, 2, "f2", "float16" },
+	{ NPY_FP64, 8, "f8", "float64" },	 { NEURON_DT_BF16, 2, "V2", "bfloat16" },
+	{ NEURON_DT_INT8, 1, "i1", "int8" },	 { NEURON_DT_UINT8, 1, "u1", "uint8" },
+	{ NEURON_DT_UINT8, 1, "b1", "uint8" },	 { NEURON_DT_INT16, 2, "i2", "int16" },
+	{ NEURON_DT_UINT16, 2, "u2", "uint16" }, { NEURON_DT_INT32, 4, "i4", "int32" },
+	{ NEURON_DT_UINT32, 4, "u4", "uint32" }, { NEURON_DT_INT64, 8, "i8", "int64" },
+	{ NEURON_DT_UINT64, 8, "u8", "uint64" },
+};
+
+/* How a file's bytes differ from those of struct npy */
+struct layout {
+	bool fortran, swapped;
 };
 
 #define NTYPES (sizeof(types) / sizeof(types[0]))
@@ -93,7 +99,7 @@ static int parse_shape(const char *p, struct npy *npy)
 	}
 }
 
-static int parse_header(const char *dict, struct npy *npy, const char **why)
+static int parse_header(const char *dict, struct npy *npy, struct layout *layout, const char **why)
 {
 	const char *descr = find_key(dict, "descr"), *order = find_key(dict, "fortran_order");
 	size_t i;
@@ -104,16 +110,20 @@ static int parse_header(const char *dict, struct npy *npy, const char **why)
 		return -EINVAL;
 
 	*why = "element type";
+	if (!descr[1] || !strchr("<>|", descr[1]))
+		return -EINVAL;
 	for (i = 0; i < NTYPES; i++)
-		if (!strncmp(descr + 1, types[i].descr, strlen(types[i].descr)) &&
-		    descr[1 + strlen(types[i].descr)] == *descr)
+		if (!strncmp(descr + 2, types[i].descr, 2) && descr[4] == *descr)
 			break;
 	if (i == NTYPES)
 		return -EINVAL;
 
 	npy->dtype = types[i].dtype;
-	*why = "Fortran order";
-	if (strncmp(order, "False", 5))
+	layout->swapped = descr[1] == '>' && types[i].size > 1;
+
+	*why = "order of the elements";
+	layout->fortran = !strncmp(order, "True", 4);
+	if (!layout->fortran && strncmp(order, "False", 5))
 		return -EINVAL;
 
 	*why = "shape";
@@ -165,8 +175,55 @@ static int read_preamble(int fd)
 	return len && len <= NPY_HEADER_MAX ? (int)len : -EINVAL;
 }
 
+static void swap_bytes(struct npy *npy)
+{
+	size_t item = npy_itemsize(npy->dtype);
+	char *p = npy->data;
+
+	for (size_t at = 0; at < npy->size; at += item) {
+		for (size_t i = 0; i < item / 2; i++) {
+			char c = p[at + i];
+
+			p[at + i] = p[at + item - 1 - i];
+			p[at + item - 1 - i] = c;
+		}
+	}
+}
+
+/* From the first index as the fastest one to the last index as the fastest one */
+static int to_c_order(struct npy *npy)
+{
+	size_t item = npy_itemsize(npy->dtype), from = 0;
+	uint64_t at[NPY_MAX_DIMS] = { 0 };
+	char *sorted;
+
+	if (npy->ndim < 2 || !npy->size)
+		return 0;
+	sorted = malloc(npy->size);
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t to = 0; to < npy->size; to += item) {
+		size_t step = item;
+
+		memcpy(sorted + to, (char *)npy->data + from, item);
+
+		/* the next index, and where its element lies */
+		from = 0;
+		for (unsigned int d = npy->ndim; d-- && ++at[d] == npy->shape[d];)
+			at[d] = 0;
+		for (unsigned int d = 0; d < npy->ndim; d++) {
+			from += at[d] * step;
+			step *= npy->shape[d];
+		}
+	}
+	free(npy->data);
+	npy->data = sorted;
+	return 0;
+}
+
 static int read_fd(int fd, struct npy *npy, const char **why)
 {
+	struct layout layout;
 	struct stat st;
 	off_t here;
 	char *dict;
@@ -181,7 +238,7 @@ static int read_fd(int fd, struct npy *npy, const char **why)
 		return -ENOMEM;
 	err = read_all(fd, dict, (size_t)len);
 	if (!err)
-		err = parse_header(dict, npy, why);
+		err = parse_header(dict, npy, &layout, why);
 	free(dict);
 	if (err)
 		return err == -ENODATA ? -EINVAL : err;
@@ -193,7 +250,14 @@ static int read_fd(int fd, struct npy *npy, const char **why)
 	npy->data = malloc(npy->size ? npy->size : 1);
 	if (!npy->data)
 		return -ENOMEM;
-	return read_all(fd, npy->data, npy->size);
+
+	err = read_all(fd, npy->data, npy->size);
+	if (err)
+		return err;
+	if (layout.swapped)
+		swap_bytes(npy);
+	*why = "out of memory";
+	return layout.fortran ? to_c_order(npy) : 0;
 }
 
 int npy_read(const char *path, struct npy *npy, const char **why)
@@ -212,6 +276,66 @@ int npy_read(const char *path, struct npy *npy, const char **why)
 	return err;
 }
 
+/* The 32-bit type that the 64-bit one narrows to */
+static uint8_t narrower(uint8_t dtype)
+{
+	switch (dtype) {
+	case NPY_FP64:
+		return NEURON_DT_FP32;
+	case NEURON_DT_INT64:
+		return NEURON_DT_INT32;
+	case NEURON_DT_UINT64:
+		return NEURON_DT_UINT32;
+	default:
+		return NEURON_DT_INVALID;
+	}
+}
+
+/* Narrows one element, to the nearest float32. Returns false if an integer does not fit. */
+static bool narrow_one(uint8_t dtype, const void *from, void *to)
+{
+	if (dtype == NPY_FP64) {
+		double wide;
+		float narrow;
+
+		memcpy(&wide, from, sizeof(wide));
+		narrow = (float)wide;
+		memcpy(to, &narrow, sizeof(narrow));
+		return true;
+	}
+	if (dtype == NEURON_DT_INT64) {
+		int64_t wide;
+		int32_t narrow;
+
+		memcpy(&wide, from, sizeof(wide));
+		narrow = (int32_t)wide;
+		memcpy(to, &narrow, sizeof(narrow));
+		return narrow == wide;
+	}
+	uint64_t wide;
+	uint32_t narrow;
+
+	memcpy(&wide, from, sizeof(wide));
+	narrow = (uint32_t)wide;
+	memcpy(to, &narrow, sizeof(narrow));
+	return narrow == wide;
+}
+
+int npy_narrow(struct npy *npy, uint8_t dtype, uint64_t *bad)
+{
+	char *p = npy->data;
+	uint64_t n = npy->size / 8;
+
+	if (npy->dtype == dtype || narrower(npy->dtype) != dtype)
+		return 0;
+	for (*bad = 0; *bad < n; (*bad)++)
+		if (!narrow_one(npy->dtype, p + *bad * 8, p + *bad * 4))
+			return -ERANGE;
+	npy->dtype = dtype;
+	npy->size = n * 4;
+	return 1;
+}
+
 void npy_free(struct npy *npy)
 {
 	free(npy->data);
@@ -220,7 +344,7 @@ void npy_free(struct npy *npy)
 
 int npy_write(const char *path, const struct npy *npy)
 {
-	const char *descr = NULL;
+	const char *descr = NULL, *order;
 	char shape[NPY_MAX_DIMS * 22 + 2] = "";
 	char dict[sizeof(shape) + 96];
 	size_t pos = 0;
@@ -233,6 +357,7 @@ int npy_write(const char *path, const struct npy *npy)
 			descr = types[i].descr;
 	if (!descr || npy->ndim > NPY_MAX_DIMS)
 		return -EINVAL;
+	order = npy_itemsize(npy->dtype) == 1 || *descr == 'V' ? "|" : "<";
 	for (unsigned int i = 0; i < npy->ndim; i++)
 		pos += (size_t)snprintf(shape + pos, sizeof(shape) - pos, "%llu%s",
 					(unsigned long long)npy->shape[i],
@@ -240,7 +365,8 @@ int npy_write(const char *path, const struct npy *npy)
 					: i + 1 < npy->ndim ? ", "
 							    : "");
 	len = snprintf(dict, sizeof(dict),
-		       "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, shape);
+		       "{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }", order, descr,
+		       shape);
 	/* the data begins at a multiple of 64 bytes, the header ends in a newline */
 	pad = (64 - (10 + len + 1) % 64) % 64;
 

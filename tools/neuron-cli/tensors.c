@@ -2,6 +2,7 @@
 /* See tensors.h. */
 #include "tensors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,7 @@ static bool bind_input(struct cli *cli, struct tensors *t, struct tensor *tensor
 	const char *why = "";
 	char have[160], want[160];
 	struct npy model;
+	uint64_t bad;
 	int err;
 
 	for (unsigned int i = 0; i < o->ninputs; i++)
@@ -73,6 +75,17 @@ static bool bind_input(struct cli *cli, struct tensors *t, struct tensor *tensor
 
 	if (!model_shape(info, &model))
 		return false;
+	err = npy_narrow(&tensor->file, model.dtype, &bad);
+	if (err < 0) {
+		cli_fail(input->file, "element %llu: %s does not hold this %s",
+			 (unsigned long long)bad, npy_dtype_name(model.dtype),
+			 npy_dtype_name(tensor->file.dtype));
+		return false;
+	}
+	if (err)
+		fprintf(stderr, "neuron-cli: %s: narrowed to %s\n", input->file,
+			npy_dtype_name(model.dtype));
+
 	if (!rows_match(&t->rows, &model, &tensor->file)) {
 		rows_dims_text(&tensor->file, ", ", have, sizeof(have));
 		rows_dims_text(&model, ", ", want, sizeof(want));

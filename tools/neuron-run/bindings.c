@@ -24,12 +24,25 @@ static bool bind_input(struct bindings *b, struct binding *item, struct input *i
 {
 	char want[160], got[160];
 	struct npy model;
+	uint64_t bad;
+	int narrowed;
 
 	if (!model_shape(item->info, &model)) {
 		snprintf(why, size, "input '%s': a type or rank that .npy files do not carry",
 			 item->info->name);
 		return false;
 	}
+
+	narrowed = npy_narrow(&in->npy, model.dtype, &bad);
+	if (narrowed < 0) {
+		snprintf(why, size, "input '%s': %s, element %llu: %s does not hold this %s",
+			 item->info->name, in->file, (unsigned long long)bad,
+			 npy_dtype_name(model.dtype), npy_dtype_name(in->npy.dtype));
+		return false;
+	}
+	if (narrowed)
+		fprintf(stderr, "neuron-run: input '%s': %s is narrowed to %s\n", item->info->name,
+			in->file, npy_dtype_name(model.dtype));
 
 	if (!rows_match(&b->rows, &model, &in->npy)) {
 		rows_dims_text(&model, ",", want, sizeof(want));

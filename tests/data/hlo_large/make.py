@@ -40,6 +40,13 @@ def conv_planes(x, w):
     return lax.conv_general_dilated(x, w, (2, 2), "VALID", dimension_numbers=("NCHW", "OIHW", "NCHW"))
 
 
+def depthwise(x, w, b):
+    """Its 25 products of a channel fill SBUF before the first sum"""
+    y = lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=("NCHW", "OIHW", "NCHW"),
+                                 feature_group_count=72)
+    return jnp.maximum(y + b[:, None, None], 0)
+
+
 def chain(a, b):
     """Element-wise operations that belong together, one of which a reduction reads too"""
     x = a + b
@@ -88,6 +95,7 @@ case("dot_bias_relu", lambda a, b, c: jnp.maximum(a @ b.T + c, 0), (1100, 520), 
 case("dot_batch", lambda a, b: jnp.einsum("bqhd,bkhd->bhqk", a, b), (4, 500, 12, 64), (4, 500, 12, 64))
 case("conv", conv, (2, 112, 112, 64), (3, 3, 64, 64), (64,))
 case("conv_planes", conv_planes, (1, 3, 500, 500), (64, 3, 7, 7))
+case("depthwise", depthwise, (1, 72, 40, 40), (72, 1, 5, 5), (72,))
 case("chain", chain, (1500, 1100), (1100,))
 case("dot_chain", dot_chain, (2000, 64), (64, 1536))
 case("keys", lambda q, k: jnp.einsum("hd,khd->hk", q, k), (12, 64), (256, 12, 64))

@@ -28,12 +28,14 @@ void *read_data(const char *path, size_t *size)
 }
 
 unsigned int compile_level;
+const struct neuron_target *compile_target;
 
 void *compile(const void *hlo, size_t size, enum ncc_cast cast, size_t *neff_size)
 {
 	const struct ncc_options opt = { .auto_cast = cast,
 					 .narrow_64bit = true,
-					 .level = compile_level };
+					 .level = compile_level,
+					 .target = compile_target };
 	struct ncc_error err;
 	void *out = NULL;
 	int rc = ncc_compile(hlo, size, &opt, &out, neff_size, &err);

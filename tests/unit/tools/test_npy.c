@@ -4,6 +4,7 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,10 +77,10 @@ START_TEST(refuses)
 		{ 6, "\x04" }, /* version */
 		{ 9, "\xff" }, /* header length */
 		{ 21, "<c8" }, /* complex */
-		{ 21, ">i2" }, /* big endian */
-		{ 44, "True " }, /* Fortran order */
+		{ 21, "=i2" }, /* the writer's byte order */
+		{ 44, "Tru" }, /* neither order */
 		{ 61, "9" }, /* shape does not match the data */
-		{ 61, "-" },	 { 60, "[" },
+		{ 61, "-" },   { 60, "[" },
 	};
 	const char *why;
 	struct npy npy;
@@ -103,6 +104,79 @@ START_TEST(refuses)
 }
 END_TEST
 
+/* What numpy.save wrote for the same numbers as '>i2' with order='F' (NumPy 1.24) */
+START_TEST(reads_other_orders)
+{
+	const int16_t expected[] = { 1, 2, 3, 4, 5, 6 };
+	char file[sizeof(numpy_file)];
+	const char *why;
+	struct npy npy;
+
+	memcpy(file, numpy_file, sizeof(file));
+	memcpy(file + 21, ">i2", 3);
+	memcpy(file + 44, "True, 'shape': (2, 3), } ", 25);
+	memcpy(file + 128, "\x00\x01\x00\x04\x00\x02\x00\x05\x00\x03\x00\x06", 12);
+	put(file, sizeof(file));
+	ck_assert_int_eq(npy_read(path, &npy, &why), 0);
+	ck_assert_uint_eq(npy.dtype, NEURON_DT_INT16);
+	ck_assert_uint_eq(npy.shape[0], 2);
+	ck_assert_mem_eq(npy.data, expected, sizeof(expected));
+	npy_free(&npy);
+}
+END_TEST
+
+/* An array of two 8-byte elements */
+static void read_two(const char *descr, const void *data, struct npy *npy)
+{
+	char file[128 + 16];
+	const char *why;
+
+	memcpy(file, numpy_file, 128);
+	memcpy(file + 21, descr, 3);
+	memcpy(file + 60, "(2,), }", 7);
+	memset(file + 67, ' ', 60);
+	memcpy(file + 128, data, 16);
+	put(file, sizeof(file));
+	ck_assert_int_eq(npy_read(path, npy, &why), 0);
+}
+
+START_TEST(narrows)
+{
+	const double doubles[] = { 0.1, -1e300 };
+	const float floats[] = { 0.1f, -INFINITY };
+	const int64_t ints[] = { INT32_MIN, INT32_MAX }, large[] = { 5, 3000000000 };
+	const int32_t int32s[] = { INT32_MIN, INT32_MAX };
+	const uint32_t uint32s[] = { 5, 3000000000 };
+	uint64_t bad;
+	struct npy npy;
+
+	read_two("<f8", doubles, &npy);
+	ck_assert_uint_eq(npy.dtype, NPY_FP64);
+	ck_assert_int_eq(npy_narrow(&npy, NEURON_DT_INT32, &bad), 0);
+	ck_assert_int_eq(npy_narrow(&npy, NEURON_DT_FP32, &bad), 1);
+	ck_assert_uint_eq(npy.size, sizeof(floats));
+	ck_assert_mem_eq(npy.data, floats, sizeof(floats));
+	ck_assert_int_eq(npy_narrow(&npy, NEURON_DT_FP32, &bad), 0);
+	npy_free(&npy);
+
+	read_two("<i8", ints, &npy);
+	ck_assert_int_eq(npy_narrow(&npy, NEURON_DT_INT32, &bad), 1);
+	ck_assert_mem_eq(npy.data, int32s, sizeof(int32s));
+	npy_free(&npy);
+
+	read_two("<u8", large, &npy);
+	ck_assert_int_eq(npy_narrow(&npy, NEURON_DT_INT32, &bad), 0);
+	ck_assert_int_eq(npy_narrow(&npy, NEURON_DT_UINT32, &bad), 1);
+	ck_assert_mem_eq(npy.data, uint32s, sizeof(uint32s));
+	npy_free(&npy);
+
+	read_two("<i8", large, &npy);
+	ck_assert_int_eq(npy_narrow(&npy, NEURON_DT_INT32, &bad), -ERANGE);
+	ck_assert_uint_eq(bad, 1);
+	npy_free(&npy);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("npy");
@@ -116,6 +190,8 @@ int main(void)
 	tcase_add_test(tc, reads_numpys);
 	tcase_add_test(tc, writes_what_numpy_writes);
 	tcase_add_test(tc, refuses);
+	tcase_add_test(tc, reads_other_orders);
+	tcase_add_test(tc, narrows);
 	failed = check_run(s);
 	unlink(path);
 	return failed;
