@@ -105,6 +105,10 @@ struct ncc_op *expand_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op
 struct ncc_op *expand_take_inside(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 				  unsigned int d);
 
+/* x with v, of the same type, in place of its window that begins at start, wholly inside */
+struct ncc_op *expand_place(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *v,
+			    const int64_t *start);
+
 /* Which slices are gathered or scattered: HLO's dimension numbers (gather.c) */
 struct ncc_slices {
 	unsigned int nwindow; /* the dimensions of the result (or the updates) within a slice */

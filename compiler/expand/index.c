@@ -290,6 +290,45 @@ static struct ncc_op *take_by_rows(struct ncc_build *bl, struct ncc_op *x, struc
 	return build_reshape(bl, expand_rows(bl, idx, x, before, x->shape.dim[d]), &s);
 }
 
+static struct ncc_op *pad_to(struct ncc_build *bl, struct ncc_op *v, const struct ncc_shape *to,
+			     const int64_t *start)
+{
+	struct ncc_op *zero = v ? ncc_const_scalar(bl->m, v->shape.dtype, 0) : NULL, *op;
+	struct ncc_shape s = *to;
+
+	if (!zero)
+		return NULL;
+	zero->shape.pred = v->shape.pred;
+	s.dtype = v->shape.dtype;
+	s.pred = v->shape.pred;
+	op = build_node(bl, NCC_PAD, &s, v, zero, NULL);
+	for (unsigned int d = 0; op && d < s.ndim; d++) {
+		op->low[d] = start[d];
+		op->high[d] = s.dim[d] - start[d] - v->shape.dim[d];
+	}
+	return op;
+}
+
+struct ncc_op *expand_place(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *v,
+			    const int64_t *start)
+{
+	struct ncc_op *ones, *u;
+	struct ncc_shape s;
+
+	if (!x || !v || ncc_same_dims(&v->shape, &x->shape))
+		return x ? v : NULL;
+	s = v->shape;
+	s.dtype = NEURON_DT_INT8;
+	s.pred = true;
+	ones = build_splat(bl, &s, 1);
+	if (!ones)
+		return NULL;
+	ones->in[0]->shape.pred = true;
+	ones = pad_to(bl, ones, &x->shape, start);
+	u = pad_to(bl, v, &x->shape, start);
+	return ones && u ? build_select(bl, ones, u, x) : NULL;
+}
+
 struct ncc_op *expand_take_inside(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 				  unsigned int d)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Scatter with any dimension numbers. Operand, indices and updates become matrices (slices.h);
+ * Scatter with any dimension numbers. A single window with a constant start is cut out, combined
+ * with its update and put back. Otherwise operand, indices and updates become matrices (slices.h);
  * which rows an update hits is a matrix of predicates. Few updates are combined one after the
  * other; many are chosen (the last that hits a row takes its place) or added up by a product.
  * Called by the front ends.
@@ -332,34 +333,97 @@ static int fold_all(struct scatter *s, struct slices *m, struct ncc_op *const *x
 	return 0;
 }
 
+/* Is there one slice only, whose start is known? */
+static bool known_window(const struct ncc_op *idx, const struct ncc_slices *g, int64_t *start)
+{
+	double same;
+
+	memset(start, 0, sizeof(*start) * NCC_MAX_DIMS);
+	if (g->nbatch || ncc_elems(&idx->shape) != g->nmap)
+		return false;
+	if (idx->kind != NCC_CONST && !ncc_scalar_value(idx, &same))
+		return !g->nmap;
+	for (unsigned int i = 0; i < g->nmap; i++)
+		start[g->map[i]] = idx->kind == NCC_CONST
+					   ? (int64_t)ncc_get(idx->shape.dtype, idx->data, i)
+					   : (int64_t)same;
+	return true;
+}
+
+/* Combines the window that begins at start with the updates. */
+static int one_window(const struct scatter *s, const struct ncc_slices *g, struct ncc_op *const *x,
+		      struct ncc_op *const *updates, const int64_t *start, struct ncc_op **out)
+{
+	struct ncc_op *part[NCC_MANY], *u[NCC_MANY];
+	struct ncc_shape window = x[0]->shape;
+	bool inside = true;
+	int rc;
+
+	for (unsigned int d = 0; d < window.ndim; d++) {
+		inside = inside && start[d] >= 0 && start[d] <= window.dim[d] - g->size[d];
+		window.dim[d] = g->size[d];
+	}
+	memcpy(out, x, s->n * sizeof(out[0]));
+	if (!inside)
+		return 0;
+
+	for (unsigned int i = 0; i < s->n; i++) {
+		if (ncc_elems(&updates[i]->shape) != ncc_elems(&window))
+			return build_fail(s->bl, -EINVAL,
+					  "dimension numbers do not fit the shapes");
+		u[i] = build_reshape(s->bl, updates[i], &window);
+		part[i] = x[i];
+		for (unsigned int d = 0; d < window.ndim; d++)
+			part[i] = build_slice(s->bl, part[i], d, start[d], window.dim[d]);
+		if (!u[i] || !part[i])
+			return -ENOMEM;
+	}
+
+	rc = combine(s, part, u);
+	for (unsigned int i = 0; !rc && i < s->n; i++) {
+		out[i] = expand_place(s->bl, x[i], part[i], start);
+		rc = out[i] ? 0 : -ENOMEM;
+	}
+	return rc;
+}
+
+static int scatter_rows(struct scatter *s, struct slices *m, struct ncc_op *const *x,
+			struct ncc_op *const *updates, struct ncc_op **out)
+{
+	int rc;
+
+	for (unsigned int i = 0; i < m->ncol; i++)
+		if (m->g->size[m->col[i]] != m->x->shape.dim[m->col[i]])
+			return build_fail(s->bl, -ENOTSUP,
+					  "windows that cover a part of a dimension without an "
+					  "index are not supported");
+
+	s->row = slices_rows(m, true);
+	rc = s->row ? fold_all(s, m, x, updates) : -ENOMEM;
+	rc = rc ? rc : scatter_all(s, out);
+	for (unsigned int i = 0; !rc && i < s->n; i++) {
+		out[i] = unfold(m, out[i]);
+		if (out[i] && s->c->by == NCC_COMBINE_SECOND)
+			out[i] = build_bitcast(s->bl, out[i], x[i]->shape.dtype);
+		rc = out[i] ? 0 : -ENOMEM;
+	}
+	return rc;
+}
+
 int expand_scatter(struct ncc_build *bl, unsigned int n, struct ncc_op *const *x,
 		   struct ncc_op *idx, struct ncc_op *const *updates, const struct ncc_slices *g,
 		   const struct ncc_combine *c, struct ncc_op **out)
 {
 	struct scatter s = { .bl = bl, .c = c, .n = n };
+	int64_t start[NCC_MAX_DIMS];
 	struct slices m;
 	int rc = slices_init(&m, bl, x[0], idx, g);
 
 	if (rc)
 		return rc;
-	for (unsigned int i = 0; i < m.ncol; i++)
-		if (g->size[m.col[i]] != m.x->shape.dim[m.col[i]])
-			return build_fail(bl, -ENOTSUP,
-					  "windows that cover a part of a dimension without an "
-					  "index "
-					  "are not supported");
-
 	bl->err->text[0] = 0;
-	s.row = slices_rows(&m, true);
-	rc = s.row ? fold_all(&s, &m, x, updates) : -ENOMEM;
-
-	rc = rc ? rc : scatter_all(&s, out);
-	for (unsigned int i = 0; !rc && i < n; i++) {
-		out[i] = unfold(&m, out[i]);
-		if (out[i] && c->by == NCC_COMBINE_SECOND)
-			out[i] = build_bitcast(bl, out[i], x[i]->shape.dtype);
-		rc = out[i] ? 0 : -ENOMEM;
-	}
+	rc = known_window(idx, g, start) ? one_window(&s, g, x, updates, start, out)
+					 : scatter_rows(&s, &m, x, updates, out);
 	if (rc != -ENOMEM)
 		return rc;
 	return bl->err->text[0] ? -EFBIG : build_fail(bl, -ENOMEM, "out of memory");

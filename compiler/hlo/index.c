@@ -167,6 +167,32 @@ static struct ncc_op *inside(struct hlo_inst *in, struct ncc_op *start, int64_t 
 	return p ? build_spread(&in->b, &ps, p, &map) : NULL;
 }
 
+/*
+ * The update with the result's size along dimension d and its elements where they go; the others do
+ * not matter. A single element is repeated, several are moved by a product.
+ */
+static struct ncc_op *moved(struct hlo_inst *in, struct ncc_op *u, struct ncc_op *start,
+			    unsigned int d)
+{
+	static const uint8_t swap[2] = { 1, 0 };
+	struct ncc_shape s = u->shape, flat = u->shape;
+	uint8_t map[NCC_MAX_DIMS];
+	struct ncc_op *hot;
+
+	s.dim[d] = in->shape.dim[d];
+	if (u->shape.dim[d] == 1) {
+		flat.ndim--;
+		for (unsigned int i = 0; i < flat.ndim; i++) {
+			map[i] = (uint8_t)(i + (i >= d));
+			flat.dim[i] = u->shape.dim[map[i]];
+		}
+		return build_spread(&in->b, &s, build_reshape(&in->b, u, &flat), map);
+	}
+
+	hot = expand_one_hot(&in->b, range(in, start, u->shape.dim[d]), s.dim[d]);
+	return first_to(in, expand_choose(&in->b, build_transpose(&in->b, hot, swap), u, d, 0), d);
+}
+
 static int dynamic_update(struct hlo_inst *in, struct ncc_op **out)
 {
 	struct ncc_op *x = in->in[0].op[0], *u, *ones, *mask = NULL;
@@ -195,15 +221,10 @@ static int dynamic_update(struct hlo_inst *in, struct ncc_op **out)
 		ones->in[0]->shape.pred = true;
 
 	for (unsigned int d = 0; u && d < ps.ndim; d++) {
-		struct ncc_op *hot;
-		uint8_t swap[2] = { 1, 0 };
-
 		if (!st.op[d])
 			continue;
-		hot = expand_one_hot(&in->b, range(in, st.op[d], u->shape.dim[d]), x->shape.dim[d]);
 		mask = inside(in, st.op[d], u->shape.dim[d], d);
-		u = first_to(in, expand_choose(&in->b, build_transpose(&in->b, hot, swap), u, d, 0),
-			     d);
+		u = moved(in, u, st.op[d], d);
 		if (!mask)
 			return hlo_fail(in, -ENOMEM, "out of memory");
 		st.op[d] = mask;

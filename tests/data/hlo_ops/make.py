@@ -282,6 +282,12 @@ def indexed():
          lambda d: (d.ints(np.int16, 6, 5, 7), rows(d, 6, 20), rows(d, 5, 20), d.ints(np.int16, 20, 7)))
     case("scatter_windows", lambda x, i, u: jax.vmap(lambda a, k, w: lax.dynamic_update_slice(a, w, (k, 1)))(x, i, u),
          lambda d: (table(d, 5, 9, 6), rows(d, 9, 5), table(d, 5, 3, 4)))
+    case("scatter_one_window", lambda x, u: (x.at[1:-1, 2:].add(u), x.at[1:-1, 2:].set(u), x.at[::1, :7].max(u[0, 0]), x.at[3].set(u[0, 0]),
+                                             x.at[:, 5].multiply(2), x.at[40, 2].set(1, mode="drop"), x.at[2, 8].set(-0.0)),
+         lambda d: (d.f32(30, 9), d.f32(28, 7)))
+    case("update_one", lambda x, u, i: (lax.dynamic_update_slice(x, u, (0, i, 2)), lax.dynamic_update_slice(x, u[:, :, :1], (i, i, i)),
+                                        lax.dynamic_update_slice(x, u[:1], (i, 0, 1))),
+         lambda d: (d.ints(np.int16, 4, 9, 6), d.ints(np.int16, 4, 1, 4), np.int32(5)))
     case("scatter_apply", lambda x, i: x.at[i].apply(jnp.tanh), lambda d: (d.f32(30), d.rng.permutation(30)[:7].astype(np.int32)), ulps=6)
     case("bincount", lambda i: jnp.bincount(i, length=10), lambda d: d.ints(np.int32, 200, low=0, high=11))
     case("segment_sum", lambda x, i: jax.ops.segment_sum(x, i, 6), lambda d: (d.ints(np.int32, 40, 3), d.ints(np.int32, 40, low=0, high=5)))
