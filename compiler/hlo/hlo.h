@@ -85,6 +85,8 @@ int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 int hlo_unsupported(struct hlo_inst *in); /* -ENOTSUP, with the name */
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s);
 bool hlo_is_wide(int32_t type); /* has it 64 bits, which --narrow-64bit makes 32? */
+/* wide.c: do the module's 64-bit integers fit 32 bits, whatever the inputs? */
+bool hlo_wide_fits(const Ncc__Hlo__Module *m);
 int hlo_no_tuples(struct hlo_inst *in, unsigned int n); /* are the first n operands arrays? */
 /* Are the first n operands arrays of one shape? */
 int hlo_arrays(struct hlo_inst *in, unsigned int n);

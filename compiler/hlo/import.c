@@ -281,8 +281,9 @@ static void unwrap(const void **buf, size_t *size)
 int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
 		       struct ncc_module **module, struct ncc_error *err)
 {
-	struct hlo_import imp = { .err = err, .run = run_computation, .narrow = opt->narrow_64bit };
+	struct hlo_import imp = { .err = err, .run = run_computation };
 	Ncc__Hlo__Module *proto;
+	bool fits;
 	int rc;
 
 	unwrap(&buf, &size);
@@ -293,6 +294,8 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 	if (!proto)
 		return ncc_fail(err, -EINVAL, "not an HLO module");
 	imp.proto = proto;
+	fits = hlo_wide_fits(proto);
+	imp.narrow = opt->narrow_64bit || fits;
 	imp.m = ncc_module_new(proto->name && *proto->name ? proto->name : "module");
 	rc = imp.m ? import_entry(&imp) : ncc_no_memory(err);
 	ncc__hlo__module__free_unpacked(proto, NULL);
@@ -301,7 +304,7 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 		return rc;
 	}
 
-	if (imp.narrowed && opt->warn)
+	if (imp.narrowed && !fits && opt->warn)
 		opt->warn(opt->opaque, "64-bit types are narrowed to 32 bits (--narrow-64bit)");
 	ncc_sweep(imp.m);
 	*module = imp.m;

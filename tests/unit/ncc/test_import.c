@@ -11,7 +11,7 @@
 
 #include "../check_main.h"
 #include "files.h"
-#include "hlo/hlo.pb-c.h"
+#include "hlo/hlo.h"
 
 #define P "hlo/"
 
@@ -518,6 +518,35 @@ static void flow_of_elements(Ncc__Hlo__Module *m)
 	}
 }
 
+/* The first u64 result of this opcode */
+static Ncc__Hlo__Instruction *find_wide(Ncc__Hlo__Module *m, const char *opcode)
+{
+	for (size_t i = 0; i < m->n_computations; i++) {
+		Ncc__Hlo__Computation *c = m->computations[i];
+
+		for (size_t k = 0; k < c->n_instructions; k++)
+			if (c->instructions[k]->shape->element_type == HLO_U64 &&
+			    !strcmp(c->instructions[k]->opcode, opcode))
+				return c->instructions[k];
+	}
+	ck_abort_msg("no u64 %s", opcode);
+}
+
+static void wide_difference(Ncc__Hlo__Module *m)
+{
+	set_text(&find_wide(m, "shift-right-logical")->opcode, "subtract");
+}
+
+static void wide_constant(Ncc__Hlo__Module *m)
+{
+	find_wide(m, "constant")->literal->u64s[0] = 1ull << 32;
+}
+
+static void wide_result(Ncc__Hlo__Module *m)
+{
+	set_text(&find_wide(m, "iota")->opcode, "rng-bit-generator");
+}
+
 static void no_condition(Ncc__Hlo__Module *m)
 {
 	find(m, "while")->called_computation_ids[1] = 12345;
@@ -538,6 +567,9 @@ static const struct {
 	{ "hlo_ops/window_any/module.hlo.pb", window_missing, "does not have the operand's" },
 	{ "hlo_ops/cond/module.hlo.pb", one_branch, "operands for 1 branches" },
 	{ "hlo_ops/sort_pairs/module.hlo.pb", flow_of_elements, "would each go their own way" },
+	{ "hlo_ops/random/module.hlo.pb", wide_difference, "element type u64 is not supported" },
+	{ "hlo_ops/random/module.hlo.pb", wide_constant, "element type u64 is not supported" },
+	{ "hlo_ops/random/module.hlo.pb", wide_result, "element type u64 is not supported" },
 	{ "hlo_ops/fori_loop/module.hlo.pb", no_condition, "does not exist" },
 	{ P "add/module.hlo.pb", tuple_bomb, "tuple 'bomb': more than" },
 	{ P "add/module.hlo.pb", custom_call_named, "lapack_sgetrf" },
