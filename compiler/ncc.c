@@ -251,6 +251,12 @@ static int import(const void *model, size_t size, const struct ncc_options *opt,
 	const char *found;
 	int rc;
 
+	if (opt->ninputs && opt->framework != NCC_ONNX)
+		return ncc_fail(err, -EINVAL,
+				"input '%.100s': a shape or a value can be given for an input of "
+				"an "
+				"ONNX model; %s has its own",
+				opt->input[0].name, expected[opt->framework]);
 	rc = opt->framework == NCC_IR	  ? ncc_import_ir(model, size, m, err)
 	     : opt->framework == NCC_ONNX ? ncc_import_onnx(model, size, opt, m, err)
 					  : ncc_import_hlo_opt(model, size, opt, m, err);
