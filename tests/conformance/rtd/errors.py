@@ -9,10 +9,10 @@ import sys
 import grpc
 import numpy as np
 
-from harness import (WORK, Client, Daemon, eventually, hand_made, inline, infer_request, load_sequence, nrt, outputs,
-                     sum_and_product, tap)
+from harness import (INVALID_HANDLE, WORK, Client, Daemon, hand_made, inline, infer_request,
+                     load_sequence, nrt, outputs, posted_and_awaited, sum_and_product, tap)
 
-INVALID, INVALID_HANDLE, QUEUE_FULL, RESOURCE_NC, UNSUPPORTED = 2, 3, 7, 9, 10
+INVALID, QUEUE_FULL, RESOURCE_NC, UNSUPPORTED = 2, 7, 9, 10
 PENDING, CANCELLED, BAD_INPUT = 1000, 1001, 1002
 A = np.ones((4, 32), np.float32)
 
@@ -144,11 +144,9 @@ def polling(client: Client, neff: bytes) -> None:
 
 def waited_for(client: Client, never: bytes) -> None:
     model = client.ready_model(never, timeout=600)
-    cookie = nrt.infer_wait_request(
-        cookie=client.call("infer_post", infer_request(model, client.zeros(model))).cookie)
-    waiting = client.future("infer_wait", cookie)
-    tap.ok(eventually(lambda: client.call("infer_poll", cookie).status.code == INVALID_HANDLE),
-           "a cookie that one call waits for is no other call's")
+    cookie, waiting = posted_and_awaited(client, model)
+    tap.equal(client.call("infer_poll", cookie).status.code, INVALID_HANDLE,
+              "a cookie that one call waits for is no other call's")
     refused(client.call("infer_wait", cookie).status, INVALID_HANDLE, "Failed to find inference", "which says so")
     client.stop(model)
     refused(waiting.result().status, CANCELLED, "was stopped", "who waits for it gets the answer")

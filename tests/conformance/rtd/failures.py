@@ -9,8 +9,8 @@ import time
 import grpc
 import numpy as np
 
-from harness import (Client, Daemon, hand_made, infer_request, inline, nrt, outputs, sum_and_product,
-                     tap)
+from harness import (Client, Daemon, hand_made, infer_request, inline, nrt, outputs, posted_and_awaited,
+                     sum_and_product, tap)
 
 TIMEOUT, CANCELLED, WITH_ERR = 5, 1001, 1004
 A = np.full((4, 32), 3, np.float32)
@@ -63,7 +63,7 @@ def stop_while_stuck(client: Client, neff: bytes) -> None:
 def stops_wait_for_nobody(client: Client, neff: bytes, good: bytes) -> None:
     """An hour's timeout, more stops than the daemon has workers, and all other calls beside them."""
     stuck, also, third = (client.ready_model(neff, timeout=3600) for _ in range(3))
-    waiting = [client.future("infer", infer_request(m, client.zeros(m))) for m in (stuck, also, third)]
+    waiting = [posted_and_awaited(client, m)[1] for m in (stuck, also, third)]
     stops = [client.future("stop", nrt.stop_request(h_nn=nrt.h_nn(id=stuck))) for _ in range(24)]
     stops += [client.future("unload", nrt.unload_request(h_nn=nrt.h_nn(id=also)))]
     tap.ok(works(client, client.ready_model(good)), "beside 24 stops of a model that hangs another is loaded and works")
@@ -71,13 +71,13 @@ def stops_wait_for_nobody(client: Client, neff: bytes, good: bytes) -> None:
     tap.equal([s.result().status.code for s in stops], [0] * 25, "all stops and an unload are answered")
     tap.equal([w.result().status.code for w in waiting[:2]], [CANCELLED] * 2, "what executed was interrupted")
     tap.equal(client.start(stuck), 0, "a model that was interrupted starts again")
-    client.future("infer", infer_request(stuck, client.zeros(stuck)))
+    posted_and_awaited(client, stuck)
     tap.equal(client.call("unload_all").code, 0, "unload_all of models that hang")
     tap.equal(waiting[2].result().status.code, CANCELLED, "and it interrupted what executed")
 
     stuck, beside = load_beside(client, neff, good, 3600)
     client.start(stuck)
-    future = client.future("infer", infer_request(stuck, client.zeros(stuck)))
+    future = posted_and_awaited(client, stuck)[1]
     unload = client.future("unload", nrt.unload_request(h_nn=nrt.h_nn(id=beside)))
     tap.equal(client.stop(stuck), 0, "a stop does not wait for what its group was asked before")
     tap.equal([unload.result().status.code, future.result().status.code], [0, CANCELLED], "which is answered too")
@@ -87,7 +87,7 @@ def stops_wait_for_nobody(client: Client, neff: bytes, good: bytes) -> None:
     number = session.read().session_id
     model = client.load(neff, client.eg(1, number), number, timeout=3600).h_nn.id
     client.start(model)
-    future = client.future("infer", infer_request(model, client.zeros(model)))
+    future = posted_and_awaited(client, model)[1]
     session.half_close()
     tap.equal(future.result().status.code, CANCELLED, "the end of a session interrupts what its model executes")
     tap.equal(len(client.call("list_egs").eg_info), 0, "and has taken its group")

@@ -26,6 +26,7 @@ WORK = Path(tempfile.mkdtemp(prefix="rtd-test."))
 CHUNK = 1 << 20
 START_SECONDS = 60  # a sanitized daemon on a loaded machine
 CALL_SECONDS = 120
+INVALID_HANDLE = 3
 NOBODY, SOMEBODY = 65534, 65533  # two ordinary users
 
 
@@ -456,6 +457,17 @@ def eventually(condition: Callable[[], bool]) -> bool:
             return True
         time.sleep(0.01)
     return condition()
+
+
+def posted_and_awaited(client: Client, model: int) -> tuple[Any, Any]:
+    """An inference of zeros that the daemon has, and a call that it knows to wait for it: the request of
+    that call, and its future. (The order in which calls of one client are handled is nobody's promise.)"""
+    cookie = nrt.infer_wait_request(
+        cookie=client.call("infer_post", infer_request(model, client.zeros(model))).cookie)
+    future = client.future("infer_wait", cookie)
+    if not eventually(lambda: client.call("infer_poll", cookie).status.code == INVALID_HANDLE):
+        raise TimeoutError(f"infer_wait of cookie {cookie.cookie} did not reach the daemon")
+    return cookie, future
 
 
 def cleanup() -> None:
