@@ -90,6 +90,11 @@ static int gen_param(struct ncc_gen *g, struct ncc_op *op)
 
 	if (id < 0)
 		return id;
+	if (op->index < NCC_EDGE && !g->prog.var[id].source) {
+		g->prog.var[id].source = strdup(op->name);
+		if (!g->prog.var[id].source)
+			return ncc_no_memory(g->err);
+	}
 	v.buf = gen_dram_buf((uint32_t)id);
 	return v.buf && gen_value(g, op, &v) ? 0 : ncc_no_memory(g->err);
 }

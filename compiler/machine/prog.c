@@ -19,6 +19,7 @@ void ncc_prog_free(struct ncc_prog *p)
 	for (unsigned int i = 0; i < p->nvars; i++) {
 		free(p->var[i].name);
 		free(p->var[i].file_name);
+		free(p->var[i].source);
 		if (!p->lent[i])
 			free(p->var[i].data);
 	}

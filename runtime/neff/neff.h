@@ -21,6 +21,7 @@ extern "C" {
 
 #define NEFF_HEADER_SIZE 1024
 #define NEFF_MAX_DIMS 8
+#define NEFF_MAX_SOURCE 255 /* bytes of a tensor's name in the compiled model */
 /* The emulator's instruction set: no real device may load it */
 #define NEFF_FEATURE_EMU (1ull << 62)
 
@@ -57,6 +58,7 @@ struct neff_var {
 	char *file_name;
 	void *data;
 	/* of inputs and outputs only (neff.json) */
+	char *source; /* its name in the model that was compiled; NULL: not said */
 	uint8_t dtype; /* enum neuron_dtype */
 	unsigned int ndim;
 	uint64_t shape[NEFF_MAX_DIMS];

@@ -8,12 +8,14 @@
 #include "neff_read.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Writing */
 
 struct graph {
 	json_t *nodes, *args, *heads, *rows, *shapes, *types, *names;
+	json_t *sources; /* "" where a tensor has none */
 	json_t *entry; /* maps a tensor's name to [node, output, 0] */
 	json_t *consumed; /* names of outputs that a later subgraph takes as inputs */
 	json_int_t entries;
@@ -33,6 +35,8 @@ static void entry_add(struct graph *g, const struct neff_var *v, size_t node, un
 	json_array_append_new(g->shapes, shape_to_json(v));
 	json_array_append_new(g->types, json_string(neff_dtype_name(v->dtype) ?: "unknown"));
 	json_array_append_new(g->names, json_string(v->name));
+	/* A name that is no UTF-8 is none. */
+	json_array_append_new(g->sources, json_string(v->source ?: "") ?: json_string(""));
 	json_object_set_new(g->entry, v->name,
 			    json_pack("[I, i, i]", (json_int_t)node, (int)out, 0));
 	g->entries++;
@@ -104,8 +108,18 @@ static void heads_add(struct graph *g, const struct neff_subgraph *sg)
 
 json_t *neff_graph_to_json(const struct neff_model *model)
 {
-	struct graph g = { json_array(), json_array(), json_array(),  json_array(),  json_array(),
-			   json_array(), json_array(), json_object(), json_object(), 0 };
+	struct graph g = {
+		.nodes = json_array(),
+		.args = json_array(),
+		.heads = json_array(),
+		.rows = json_array(),
+		.shapes = json_array(),
+		.types = json_array(),
+		.names = json_array(),
+		.sources = json_array(),
+		.entry = json_object(),
+		.consumed = json_object(),
+	};
 
 	for (unsigned int i = 0; i < model->nsubgraphs; i++)
 		kernel_add(&g, &model->subgraphs[i]);
@@ -114,10 +128,10 @@ json_t *neff_graph_to_json(const struct neff_model *model)
 	json_array_append_new(g.rows, json_integer(g.entries));
 	json_decref(g.entry);
 	json_decref(g.consumed);
-	return json_pack("{s:o, s:o, s:o, s:o, s:{s:[s,o], s:[s,o], s:[s,o]}}", "nodes", g.nodes,
-			 "arg_nodes", g.args, "heads", g.heads, "node_row_ptr", g.rows, "attrs",
-			 "shape", "list_shape", g.shapes, "dltype", "list_str", g.types,
-			 "tensor_name", "list_str", g.names);
+	return json_pack("{s:o, s:o, s:o, s:o, s:{s:[s,o], s:[s,o], s:[s,o], s:[s,o]}}", "nodes",
+			 g.nodes, "arg_nodes", g.args, "heads", g.heads, "node_row_ptr", g.rows,
+			 "attrs", "shape", "list_shape", g.shapes, "dltype", "list_str", g.types,
+			 "tensor_name", "list_str", g.names, "source_name", "list_str", g.sources);
 }
 
 /* Reading */
@@ -167,6 +181,21 @@ static int tensor_read(const json_t *attrs, size_t i, struct neff_var *v, const 
 	return 0;
 }
 
+/* The name is for people: one that has none, or one that a terminal would act on, is left out. */
+static int source_read(const json_t *attrs, size_t i, struct neff_var *v, struct neff_error *err)
+{
+	const char *source = json_string_value(json_array_get(attr_list(attrs, "source_name"), i));
+
+	if (!source || !*source || strlen(source) > NEFF_MAX_SOURCE)
+		return 0;
+	for (const char *c = source; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return 0;
+	free(v->source);
+	v->source = strdup(source);
+	return v->source ? 0 : neff_nomem(err);
+}
+
 static int subgraph_read(const json_t *attrs, const json_t *index, struct neff_subgraph *sg,
 			 struct neff_error *err)
 {
@@ -182,6 +211,7 @@ static int subgraph_read(const json_t *attrs, const json_t *index, struct neff_s
 			return neff_fail(err, "neff.json: no entry for '%.64s' of %s", v->name,
 					 sg->name);
 		ret = tensor_read(attrs, (size_t)json_integer_value(at), v, sg->name, err);
+		ret = ret ? ret : source_read(attrs, (size_t)json_integer_value(at), v, err);
 		if (ret)
 			return ret;
 	}

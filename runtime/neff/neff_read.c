@@ -545,6 +545,7 @@ static void subgraph_free(struct neff_subgraph *sg)
 	for (unsigned int i = 0; i < sg->nvars; i++) {
 		free(sg->vars[i].name);
 		free(sg->vars[i].file_name);
+		free(sg->vars[i].source);
 		free(sg->vars[i].data);
 	}
 	free(sg->vars);

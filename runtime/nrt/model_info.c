@@ -128,6 +128,23 @@ EXPORT NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t 
 	return NRT_SUCCESS;
 }
 
+EXPORT const char *nrtx_tensor_source(const nrt_model_t *model, const char *name)
+{
+	RT_ENTER(status);
+	RT_PIN(pinned, model);
+
+	if (status || !model || !name || !pinned)
+		return NULL;
+	for (unsigned int k = 0; k < model->nsubgraphs; k++) {
+		const struct rt_subgraph *sg = &model->subgraph[k];
+
+		for (unsigned int i = 0; i < sg->nvars; i++)
+			if (rt_var_is_io(&sg->vars[i]) && !strcmp(sg->vars[i].neff->name, name))
+				return sg->vars[i].neff->source;
+	}
+	return NULL;
+}
+
 EXPORT NRT_STATUS nrtx_model_info(const nrt_model_t *model, struct nrtx_model_info *info)
 {
 	const struct neff_header *header;

@@ -78,6 +78,11 @@ struct nrtx_model_info {
 	uint64_t version_major, version_minor;
 };
 NRT_STATUS nrtx_model_info(const nrt_model_t *model, struct nrtx_model_info *info);
+/*
+ * The name that an input or output of the model has in what was compiled; NULL: the NEFF does not
+ * say, or has no such tensor. Valid until the model is unloaded.
+ */
+const char *nrtx_tensor_source(const nrt_model_t *model, const char *name);
 
 /*
  * With on, no execution of the model begins any more, and those in progress end soon by a reset of

@@ -299,6 +299,7 @@ static NRT_STATUS program_tensors(struct rtd_program *program)
 		struct rtd_tensor *to = &program->tensors[i];
 
 		to->name = from->name;
+		to->source = nrtx_tensor_source(program->model, from->name);
 		to->output = from->usage == NRT_TENSOR_USAGE_OUTPUT;
 		to->dtype = from->dtype;
 		to->size = from->size;

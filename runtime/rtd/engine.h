@@ -32,6 +32,7 @@ struct rtd_device {
 
 struct rtd_tensor {
 	const char *name;
+	const char *source; /* its name in the model that was compiled, or NULL */
 	bool output;
 	uint32_t dtype;
 	uint64_t size; /* bytes */

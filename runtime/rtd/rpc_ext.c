@@ -181,6 +181,8 @@ static Nrtx__TensorInfo **tensors_fill(const struct rtd_tensor *from, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		nrtx__tensor_info__init(&tensors[i]);
 		tensors[i].name = (char *)from[i].name;
+		if (from[i].source)
+			tensors[i].source_name = (char *)from[i].source;
 		tensors[i].usage =
 			from[i].output ? NRTX__USAGE__USAGE_OUTPUT : NRTX__USAGE__USAGE_INPUT;
 		tensors[i].size = from[i].size;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "names.h"
+
 static const struct rtd_client_method describe_method = {
 	"/nrtx.nmgr_x/describe_model", &nrtx__describe_model_response__descriptor
 };
@@ -47,25 +49,16 @@ static bool bind_rows(struct tensors *t, const Nrtx__TensorInfo *info, const str
 	return false;
 }
 
-static bool bind_input(struct cli *cli, struct tensors *t, struct tensor *tensor)
+static bool bind_input(struct cli *cli, struct tensors *t, struct tensor *tensor,
+		       const struct cli_input *input)
 {
 	const struct cli_options *o = cli->options;
 	const Nrtx__TensorInfo *info = tensor->info;
-	const struct cli_input *input = NULL;
 	const char *why = "";
 	char have[160], want[160];
 	struct npy model;
 	uint64_t bad;
 	int err;
-
-	for (unsigned int i = 0; i < o->ninputs; i++)
-		if (!strcmp(o->inputs[i].name, info->name))
-			input = &o->inputs[i];
-	if (!input) {
-		cli_fail(info->name, "this input of the model is not given (--input %s=FILE.npy)",
-			 info->name);
-		return false;
-	}
 
 	err = npy_read(input->file, &tensor->file, &why);
 	if (err) {
@@ -107,22 +100,55 @@ static bool bind_output(struct tensors *t, struct tensor *tensor)
 	return false;
 }
 
-static bool known_inputs(struct cli *cli, const struct tensors *t)
+/* Which file each input takes, in the order of names */
+static bool choose_files(const struct cli_options *o, const struct input_name *names,
+			 unsigned int n, const struct cli_input **taken)
 {
-	const struct cli_options *o = cli->options;
+	char all[512];
 
 	for (unsigned int i = 0; i < o->ninputs; i++) {
-		unsigned int j = 0;
+		int at = name_find(names, n, o->inputs[i].name);
 
-		while (j < t->n &&
-		       (t->list[j].output || strcmp(t->list[j].info->name, o->inputs[i].name)))
-			j++;
-		if (j == t->n) {
-			cli_fail(o->inputs[i].name, "the model has no such input");
+		if (at < 0) {
+			name_list(names, n, all, sizeof(all));
+			cli_fail(o->inputs[i].name, "the model has no such input: it has %s", all);
 			return false;
 		}
+		if (taken[at]) {
+			cli_fail(names[at].name, "this input of the model is given twice");
+			return false;
+		}
+		taken[at] = &o->inputs[i];
+	}
+	for (unsigned int k = 0; k < n; k++) {
+		if (taken[k])
+			continue;
+		name_list(&names[k], 1, all, sizeof(all));
+		cli_fail(all, "this input of the model is not given (--input %s=FILE.npy)",
+			 names[k].name);
+		return false;
 	}
 	return true;
+}
+
+static bool bind_inputs(struct cli *cli, struct tensors *t)
+{
+	struct input_name *names = calloc(t->n + 1, sizeof(*names));
+	const struct cli_input **taken = calloc(t->n + 1, sizeof(struct cli_input *));
+	unsigned int n = 0, next = 0;
+	bool ok = names && taken;
+
+	for (unsigned int i = 0; ok && i < t->n; i++)
+		if (!t->list[i].output)
+			names[n++] = (struct input_name){ t->list[i].info->name,
+							  t->list[i].info->source_name };
+	ok = ok && choose_files(cli->options, names, n, taken);
+	for (unsigned int i = 0; ok && i < t->n; i++)
+		if (!t->list[i].output)
+			ok = bind_input(cli, t, &t->list[i], taken[next++]);
+	free(names);
+	free(taken);
+	return ok;
 }
 
 static Nrtx__DescribeModelResponse *describe(struct cli *cli, uint32_t model)
@@ -155,14 +181,13 @@ bool tensors_bind(struct cli *cli, uint32_t model, struct tensors *t)
 	for (unsigned int i = 0; i < t->n; i++) {
 		t->list[i].info = t->model->tensor[i];
 		t->list[i].output = t->list[i].info->usage == NRTX__USAGE__USAGE_OUTPUT;
-		if (!t->list[i].output && !bind_input(cli, t, &t->list[i]))
-			return false;
 	}
-
+	if (!bind_inputs(cli, t))
+		return false;
 	for (unsigned int i = 0; i < t->n; i++)
 		if (t->list[i].output && !bind_output(t, &t->list[i]))
 			return false;
-	return known_inputs(cli, t);
+	return true;
 }
 
 void tensors_free(struct tensors *t)

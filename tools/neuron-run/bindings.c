@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "names.h"
+#include "nrtx.h"
+
 /* The model's shape as .npy files have it */
 static bool model_shape(const nrt_tensor_info_t *info, struct npy *npy)
 {
@@ -64,49 +67,62 @@ static bool bind_input(struct bindings *b, struct binding *item, struct input *i
 	return true;
 }
 
-static struct input *find_input(struct input *inputs, unsigned int n, const char *name)
+/* Which file each input takes; the inputs' items are marked in `taken`, in the order of names. */
+static bool choose_files(const struct input_name *names, unsigned int n, struct input *inputs,
+			 unsigned int ninputs, struct input **taken, char *why, size_t size)
 {
-	for (unsigned int i = 0; i < n; i++)
-		if (!strcmp(inputs[i].name, name))
-			return &inputs[i];
-	return NULL;
+	char all[512];
+
+	for (unsigned int i = 0; i < ninputs; i++) {
+		int at = name_find(names, n, inputs[i].name);
+
+		if (at < 0) {
+			name_list(names, n, all, sizeof(all));
+			snprintf(why, size, "the model has no input '%s': it has %s",
+				 inputs[i].name, all);
+			return false;
+		}
+		if (taken[at]) {
+			snprintf(why, size, "input '%s' is given twice", names[at].name);
+			return false;
+		}
+		taken[at] = &inputs[i];
+	}
+	for (unsigned int k = 0; k < n; k++) {
+		if (taken[k])
+			continue;
+		name_list(&names[k], 1, all, sizeof(all));
+		snprintf(why, size, "input %s is missing (--input %s=FILE.npy)", all,
+			 names[k].name);
+		return false;
+	}
+	return true;
 }
 
 static bool bind_inputs(struct bindings *b, struct input *inputs, unsigned int n, char *why,
 			size_t size)
 {
-	unsigned int used = 0;
+	struct input_name *names = calloc(b->info->tensor_count + 1, sizeof(*names));
+	struct input **taken = calloc(b->info->tensor_count + 1, sizeof(struct input *));
+	unsigned int nnames = 0, next = 0;
+	bool ok = names && taken;
 
-	for (uint64_t i = 0; i < b->info->tensor_count; i++) {
-		struct binding *item = &b->item[i];
-		struct input *in;
+	for (uint64_t i = 0; ok && i < b->info->tensor_count; i++) {
+		const nrt_tensor_info_t *info = &b->info->tensor_array[i];
 
-		item->info = &b->info->tensor_array[i];
-		if (item->info->usage != NRT_TENSOR_USAGE_INPUT)
-			continue;
-		in = find_input(inputs, n, item->info->name);
-		if (!in) {
-			snprintf(why, size, "input '%s' is missing (--input %s=FILE.npy)",
-				 item->info->name, item->info->name);
-			return false;
-		}
-		used++;
-		if (!bind_input(b, item, in, why, size))
-			return false;
+		b->item[i].info = info;
+		if (info->usage == NRT_TENSOR_USAGE_INPUT)
+			names[nnames++] =
+				(struct input_name){ info->name,
+						     nrtx_tensor_source(b->model, info->name) };
 	}
-	for (unsigned int i = 0; used < n && i < n; i++) {
-		uint64_t t;
-
-		for (t = 0; t < b->info->tensor_count; t++)
-			if (b->item[t].info->usage == NRT_TENSOR_USAGE_INPUT &&
-			    !strcmp(b->item[t].info->name, inputs[i].name))
-				break;
-		if (t == b->info->tensor_count) {
-			snprintf(why, size, "the model has no input '%s'", inputs[i].name);
-			return false;
-		}
-	}
-	return true;
+	ok = ok && choose_files(names, nnames, inputs, n, taken, why, size);
+	for (uint64_t i = 0; ok && i < b->info->tensor_count; i++)
+		if (b->item[i].info->usage == NRT_TENSOR_USAGE_INPUT)
+			ok = bind_input(b, &b->item[i], taken[next++], why, size);
+	free(names);
+	free(taken);
+	return ok;
 }
 
 /* Makes room for all rows of an output; without --rows that is the tensor itself. */
@@ -148,6 +164,7 @@ bool bindings_make(nrt_model_t *model, struct input *inputs, unsigned int ninput
 		   struct bindings *b, char *why, size_t size)
 {
 	memset(b, 0, sizeof(*b));
+	b->model = model;
 	rows_init(&b->rows, by_rows);
 	snprintf(why, size, "the model's tensors cannot be read");
 	if (nrt_get_model_tensor_info(model, &b->info))

@@ -24,6 +24,7 @@ struct binding {
 };
 
 struct bindings {
+	nrt_model_t *model;
 	nrt_tensor_info_array_t *info;
 	struct binding *item; /* info->tensor_count items */
 	nrt_tensor_set_t *inputs, *outputs;

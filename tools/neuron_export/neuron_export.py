@@ -9,17 +9,21 @@ As a module:
     neuron_export.export_onnx("model.onnx", {"x": x}, "out")
     neuron_export.compare("out", "ran")                    largest differences
 
-A directory then holds model.hlo.pb or model.onnx, input<i>.npy in the order of the model's parameters and
-golden<i>.npy in the order of its results. It needs jax and numpy, or onnx and numpy (onnxruntime is used where
-it is installed), of the Python that runs it.
+A directory then holds model.hlo.pb or model.onnx (and the files of its external data), input<i>.npy in the order
+of the model's parameters and golden<i>.npy in the order of its results. 64-bit inputs are written as the 32-bit
+ones that the compiled model takes. It is written when all of it has been computed, or not at all. It needs jax and
+numpy, or onnx and numpy (onnxruntime is used where it is installed), of the Python that runs it.
 """
 
 import argparse
 import importlib.util
+import os
 import shutil
 import sys
+import tempfile
+import traceback
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 VERSION = "@BUILD@"  # set at installation; the source tree has none
 
@@ -28,62 +32,118 @@ class Failed(Exception):
     """One line for the user"""
 
 
+def _narrow(x: Any, name: str) -> Any:
+    """An input as the compiled model takes it: 32 bits for 64"""
+    import numpy as np
+
+    x = np.asarray(x, order="C")
+    to = {"f8": np.float32, "i8": np.int32, "u8": np.uint32}.get(x.dtype.str[1:])
+    if to is None:
+        return x
+    if x.dtype.kind in "iu" and x.size and (x.min() < np.iinfo(to).min or x.max() > np.iinfo(to).max):
+        raise Failed(f"{name}: {x.dtype} values from {x.min()} to {x.max()}, expected what {np.dtype(to)} holds")
+    with np.errstate(over="ignore"):
+        return x.astype(to)
+
+
 def _save(directory: Path, stem: str, arrays: Sequence[Any]) -> None:
     import numpy as np
 
     for i, x in enumerate(arrays):
-        x = np.ascontiguousarray(x)
+        x = np.asarray(x, order="C")
         if x.dtype.name == "bfloat16":
             x = x.view("V2")  # as neuron-run writes it
         np.save(directory / f"{stem}{i}.npy", x.astype(np.int8) if x.dtype == bool else x)
+
+
+def _write(directory: Path, model: str, put: Callable[[Path], None], inputs: Sequence[Any],
+           outputs: Sequence[Any]) -> Path:
+    """All of an export, or nothing: made beside the directory, then moved into it"""
+    near = directory.absolute()
+    while not near.is_dir():
+        near = near.parent
+    with tempfile.TemporaryDirectory(prefix=".neuron_export-", dir=near) as made:
+        stage = Path(made)
+        put(stage)
+        _save(stage, "input", inputs)
+        _save(stage, "golden", outputs)
+        for file in [x for x in stage.rglob("*") if x.is_file()]:
+            to = directory / file.relative_to(stage)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(file, to)
+    return directory / model
 
 
 def export_jax(fn: Callable[..., Any], args: Sequence[Any], directory: str | Path) -> Path:
     """Writes the HLO of fn for arguments of these shapes, the arguments, and the results of fn"""
     import jax
 
-    directory = Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
+    inputs = [jax.random.key_data(x) if jax.dtypes.issubdtype(jax.numpy.result_type(x), jax.dtypes.prng_key)
+              else _narrow(x, f"input{i}") for i, x in enumerate(jax.tree.leaves(args))]
     # jitted again, so that arguments that are not used stay inputs
     jitted = jax.jit(getattr(fn, "__wrapped__", fn), keep_unused=True)
-    hlo = jitted.lower(*args).compiler_ir("hlo")
-    path = directory / "model.hlo.pb"
-    path.write_bytes(hlo.as_serialized_hlo_module_proto())
+    hlo = jitted.lower(*args).compiler_ir("hlo").as_serialized_hlo_module_proto()
     with jax.default_matmul_precision("float32"):
         outputs = jax.tree.leaves(jitted(*args))
-    _save(directory, "input", jax.tree.leaves(args))
-    _save(directory, "golden", outputs)
-    return path
+    return _write(Path(directory), "model.hlo.pb", lambda stage: (stage / "model.hlo.pb").write_bytes(hlo), inputs,
+                  outputs)
 
 
 def _run_onnx(path: Path, inputs: dict[str, Any]) -> list[Any]:
     if importlib.util.find_spec("onnxruntime"):
         import onnxruntime
 
-        return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, inputs)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4  # its errors are exceptions
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]).run(None, inputs)
     from onnx.reference import ReferenceEvaluator
 
     return ReferenceEvaluator(str(path)).run(None, inputs)
+
+
+def _tensors(graph: Any) -> Iterator[Any]:
+    """The constants of a graph and of those within it"""
+    yield from graph.initializer
+    for node in graph.node:
+        for attribute in node.attribute:
+            yield from (attribute.t, *attribute.tensors)
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _tensors(inner) if inner.node or inner.initializer else ()
+
+
+def _external(model: Path, graph: Any) -> list[Path]:
+    """The files of external data, relative to the model"""
+    names = {Path(e.value) for t in _tensors(graph) if t.data_location == t.EXTERNAL
+             for e in t.external_data if e.key == "location"}
+    for name in names:
+        if name.is_absolute() or ".." in name.parts:
+            raise Failed(f"{model}: external data at '{name}', expected a place in the model's directory")
+    return sorted(names)
 
 
 def export_onnx(model: str | Path, inputs: dict[str, Any], directory: str | Path) -> Path:
     """Writes the model unchanged, these inputs, and the results of ONNX's reference or onnxruntime"""
     import onnx
 
-    directory, graph = Path(directory), onnx.load(str(model)).graph
+    model = Path(model)
+    graph = onnx.load(str(model), load_external_data=False).graph
+    files = _external(model, graph)
     constants = {x.name for x in graph.initializer}
     names = [x.name for x in graph.input if x.name not in constants]
     if missing := [n for n in names if n not in inputs]:
         raise Failed(f"{model}: no value for its input {', '.join(missing)}")
     if strange := [n for n in inputs if n not in names]:
         raise Failed(f"{model}: it has no input {', '.join(strange)}")
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / "model.onnx"
-    if path.resolve() != Path(model).resolve():
-        shutil.copyfile(model, path)
-    _save(directory, "input", [inputs[n] for n in names])
-    _save(directory, "golden", _run_onnx(path, inputs))
-    return path
+    narrow = [_narrow(inputs[n], n) for n in names]
+    outputs = _run_onnx(model, inputs)
+
+    def put(stage: Path) -> None:
+        shutil.copyfile(model, stage / "model.onnx")
+        for name in files:
+            (stage / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(model.parent / name, stage / name)
+
+    return _write(Path(directory), "model.onnx", put, narrow, outputs)
 
 
 def compare(golden: str | Path, got: str | Path) -> list[float]:
@@ -116,15 +176,20 @@ def _argument(text: str, seed: int) -> Any:
     import numpy as np
 
     if text.endswith(".npy"):
-        return np.load(text)
+        try:
+            return np.load(text)
+        except (ValueError, EOFError):
+            raise Failed(f"{text}: it is no .npy file of numbers") from None
     dims, _, dtype = text.partition(":")
+    if importlib.util.find_spec("ml_dtypes"):
+        import ml_dtypes  # noqa: F401, for bfloat16
     try:
         shape = tuple(int(n) for n in dims.split("x")) if dims else ()
         kind = np.dtype(dtype or "float32")
     except (TypeError, ValueError):
         raise Failed(f"{text}: expected FILE.npy or a shape and a type such as 8x64:float32") from None
     rng = np.random.default_rng(seed)
-    return rng.standard_normal(shape).astype(kind) if kind.kind == "f" else rng.integers(0, 8, shape).astype(kind)
+    return rng.standard_normal(shape).astype(kind) if kind.kind in "fV" else rng.integers(0, 8, shape).astype(kind)
 
 
 def _function(text: str) -> Callable[..., Any]:
@@ -167,6 +232,17 @@ def _compare(args: argparse.Namespace) -> int:
     return 0 if args.tolerance is None or all(d <= args.tolerance for d in differences) else 1
 
 
+def _line(error: Exception, model: str) -> str:
+    """What went wrong, in one line: where in the user's file, of what kind, and its first sentence"""
+    file = Path(model.rpartition(":")[0] or model)
+    where = [f"{file.name}:{frame.lineno}: " for frame in traceback.extract_tb(error.__traceback__)
+             if Path(frame.filename).absolute() == file.absolute()]
+    if isinstance(error, SyntaxError) and error.filename:
+        where = [f"{Path(error.filename).name}:{error.lineno}: "]
+    text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    return f"{where[-1] if where else f'{file}: '}{type(error).__name__}{': ' * bool(text)}{text}"
+
+
 def main() -> int:
     options = argparse.ArgumentParser(
         prog="neuron_export.py",
@@ -188,6 +264,10 @@ def main() -> int:
         print(f"neuron_export.py: {error}", file=sys.stderr)
     except ImportError as error:
         print(f"neuron_export.py: {error}: install it for {sys.executable}", file=sys.stderr)
+    except Exception as error:  # whatever the model's code, or the library that runs it, raises
+        print(f"neuron_export.py: {_line(error, args.model)}", file=sys.stderr)
+    except KeyboardInterrupt:
+        return 130
     return 1
 
 

@@ -101,6 +101,8 @@ EOP
 
 run infer 10001 -i input0=a4.npy -i input1=b4.npy -o one && check one
 ok $? "infer: one batch"
+run infer 10001 -i parameter.2=b4.npy -i parameter.1=a4.npy -o named && check named
+ok $? "infer: inputs by their names in the model that was compiled"
 run infer --all --rows -i input0=a.npy -i input1=b.npy -o spread && check spread &&
     grep -q '^101 rows, 26 inferences on 3 models, ' "$work/out"
 ok $? "infer --all --rows: 101 rows in batches of 4 over three models"
@@ -126,6 +128,8 @@ refused "0 rows in batches of 4" infer 10001 --rows -i input0=none.npy -i input1
 refused "101 rows in batches of 4, expected 4 in 4" infer 10001 --rows -i input0=a4.npy -i input1=b.npy
 refused "this input of the model is not given" infer 10001 -i input0=a4.npy
 refused "the model has no such input" infer 10001 -i input0=a4.npy -i input1=b4.npy -i x=b4.npy
+refused "it has input0 (parameter.1), input1 (parameter.2)" infer 10001 -i x=a4.npy
+refused "input0: this input of the model is given twice" infer 10001 -i input0=a4.npy -i parameter.1=b4.npy
 refused "nothing.npy: cannot open" infer 10001 -i input0=nothing.npy -i input1=b4.npy
 refused "not running" infer 10003 -i input0=a4.npy -i input1=b4.npy
 refused "a model is not loaded" infer 99 -i input0=a4.npy -i input1=b4.npy

@@ -291,6 +291,9 @@ def indexed():
     case("random", lambda k, p: (jax.random.bits(jax.random.wrap_key_data(k), (3, 50)), jax.random.permutation(jax.random.wrap_key_data(k), p),
                                  jax.random.randint(jax.random.wrap_key_data(k), (40,), -5, 1000)),
          lambda d: (d.ints(np.uint32, 2), d.ints(np.int32, 9)))
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))
+    spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    case("sharding", lambda x: lax.with_sharding_constraint(x * 2, spread) + 1, lambda d: d.f32(5, 7))
     case("scatter_apply", lambda x, i: x.at[i].apply(jnp.tanh), lambda d: (d.f32(30), d.rng.permutation(30)[:7].astype(np.int32)), ulps=6)
     case("bincount", lambda i: jnp.bincount(i, length=10), lambda d: d.ints(np.int32, 200, low=0, high=11))
     case("segment_sum", lambda x, i: jax.ops.segment_sum(x, i, 6), lambda d: (d.ints(np.int32, 40, 3), d.ints(np.int32, 40, low=0, high=5)))

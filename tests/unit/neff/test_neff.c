@@ -98,6 +98,7 @@ static void same_subgraph(const struct neff_subgraph *a, const struct neff_subgr
 		ck_assert_int_eq(v->dtype, w->dtype);
 		ck_assert_uint_eq(v->ndim, w->ndim);
 		ck_assert_mem_eq(v->shape, w->shape, sizeof(v->shape));
+		ck_assert_pstr_eq(v->source, w->source);
 		if (v->data)
 			ck_assert_mem_eq(v->data, w->data, v->size);
 	}
@@ -127,6 +128,15 @@ static void make(struct testmodel *t, int which)
 		testmodel_gather(t, &tables);
 }
 
+static struct neff_var *first_input(struct neff_subgraph *sg)
+{
+	unsigned int i = 0;
+
+	while (sg->vars[i].type != NEFF_VAR_INPUT)
+		i++;
+	return &sg->vars[i];
+}
+
 START_TEST(round_trip)
 {
 	struct neff_limits limits = { .validate_hash = true };
@@ -138,12 +148,39 @@ START_TEST(round_trip)
 
 	make(&t, _i);
 	t.model.info_json = (char *)"{\"compiler\": \"none\"}";
+	first_input(&t.sg)->source = strdup("ids \xc3\xa9");
 	b = testmodel_write(&t, &size);
 	ck_assert_msg(!neff_read(b, size, &limits, &m, &err), "%s", err.text);
 	ck_assert_str_eq(m->info_json, t.model.info_json);
 	ck_assert_str_eq(m->header.name, t.model.header.name);
 	ck_assert_uint_eq(m->nsubgraphs, 1);
 	same_subgraph(&t.sg, &m->subgraphs[0]);
+	neff_free(m);
+	free(b);
+	testmodel_free(&t);
+}
+END_TEST
+
+/* Names that would act on a terminal, or that are longer than a tensor's may be */
+START_TEST(bad_source)
+{
+	struct neff_limits limits = { 0 };
+	struct neff_model *m;
+	struct neff_error err;
+	struct testmodel t;
+	char name[300];
+	size_t size;
+	void *b;
+
+	memset(name, 'x', sizeof(name));
+	name[_i ? NEFF_MAX_SOURCE + 1 : 20] = 0;
+	if (!_i)
+		name[3] = 0x1b;
+	testmodel_add(&t, 64);
+	first_input(&t.sg)->source = strdup(name);
+	b = testmodel_write(&t, &size);
+	ck_assert_msg(!neff_read(b, size, &limits, &m, &err), "%s", err.text);
+	ck_assert_ptr_null(first_input(&m->subgraphs[0])->source);
 	neff_free(m);
 	free(b);
 	testmodel_free(&t);
@@ -737,6 +774,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, header_offsets);
 	tcase_add_loop_test(tc, round_trip, 0, 4);
+	tcase_add_loop_test(tc, bad_source, 0, 2);
 	tcase_add_loop_test(tc, bad_header, 0, LEN(bad_headers));
 	tcase_add_test(tc, truncated);
 	tcase_add_loop_test(tc, bad_payload, 0, LEN(bad_payloads));
