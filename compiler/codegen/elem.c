@@ -55,19 +55,31 @@ static uint8_t alu_for(const struct ncc_op *op)
 	return alu_of[op->kind];
 }
 
-/* Applies one instruction, made from a template, to every piece of dst and of up to two sources. */
+static void point(struct neuron_scalar *s, const struct neuron_ap *at)
+{
+	s->kind = NEURON_SCALAR_PTR;
+	s->dtype = at->dtype;
+	s->offset = at->offset;
+}
+
+/*
+ * Applies one instruction, made from a template, to every piece of dst, of up to two sources and of
+ * scalars that are not immediate; four views at most.
+ */
 static int over(struct ncc_gen *g, unsigned int engine, struct neuron_insn insn,
 		const struct ncc_view *dst, const struct ncc_view *a, const struct ncc_view *b,
-		const struct ncc_view *scalar)
+		const struct ncc_view *scalar0, const struct ncc_view *scalar1)
 {
 	const struct ncc_view *v[4] = { dst, a };
-	unsigned int n = 2, bi = 0, si = 0;
+	unsigned int n = 2, bi = 0, si = 0, ti = 0;
 	struct walk w;
 
 	if (b)
 		v[bi = n++] = b;
-	if (scalar)
-		v[si = n++] = scalar;
+	if (scalar0)
+		v[si = n++] = scalar0;
+	if (scalar1)
+		v[ti = n++] = scalar1;
 	walk_begin(&w, v, n, 0, WALK_MAX);
 	while (walk_next(&w)) {
 		int rc;
@@ -77,11 +89,10 @@ static int over(struct ncc_gen *g, unsigned int engine, struct neuron_insn insn,
 		insn.src0 = w.ap[1];
 		if (b)
 			insn.src1 = w.ap[bi];
-		if (scalar) {
-			insn.scalar0.kind = NEURON_SCALAR_PTR;
-			insn.scalar0.dtype = w.ap[si].dtype;
-			insn.scalar0.offset = w.ap[si].offset;
-		}
+		if (scalar0)
+			point(&insn.scalar0, &w.ap[si]);
+		if (scalar1)
+			point(&insn.scalar1, &w.ap[ti]);
 		rc = gen_insn(g, engine, &insn);
 		if (rc)
 			return rc;
@@ -100,7 +111,7 @@ static int tensor_scalar(struct ncc_gen *g, const struct ncc_view *dst, const st
 
 	if (alu >= NEURON_ALU_AND)
 		insn.scalar0.bits = (uint32_t)(int32_t)c;
-	return over(g, NEURON_ENG_POOL, insn, dst, a, NULL, NULL);
+	return over(g, NEURON_ENG_POOL, insn, dst, a, NULL, NULL, NULL);
 }
 
 static int gen_unary(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
@@ -125,13 +136,12 @@ static int gen_unary(struct ncc_gen *g, const struct ncc_op *op, const struct nc
 		insn = (struct neuron_insn){ .opcode = NEURON_OP_TENSOR_SCALAR,
 					     .op0 = op->kind == NCC_NOT ? NEURON_ALU_NOT
 									: NEURON_ALU_ABS };
-		return over(g, NEURON_ENG_POOL, insn, dst, &a, NULL, NULL);
+		return over(g, NEURON_ENG_POOL, insn, dst, &a, NULL, NULL, NULL);
 	}
-	return over(g, NEURON_ENG_ACT, insn, dst, &a, NULL, NULL);
+	return over(g, NEURON_ENG_ACT, insn, dst, &a, NULL, NULL, NULL);
 }
 
-/* Is it one element for each partition, whatever the free index? */
-static bool per_partition(const struct ncc_view *v)
+bool elem_per_partition(const struct ncc_view *v)
 {
 	for (unsigned int d = 0; d < v->ndim; d++)
 		if ((int)d != v->pdim && v->dim[d] != 1 && v->stride[d])
@@ -154,7 +164,7 @@ static int gen_reciprocal(struct ncc_gen *g, struct ncc_view *b)
 			src.dim[d] = s.dim[d] = 1;
 	rc = gen_sbuf_view(g, &s, b->pdim, &dst);
 	rc = rc ? rc : gen_temp(g, dst.buf);
-	rc = rc ? rc : over(g, NEURON_ENG_POOL, insn, &dst, &src, NULL, NULL);
+	rc = rc ? rc : over(g, NEURON_ENG_POOL, insn, &dst, &src, NULL, NULL, NULL);
 	for (unsigned int d = 0; d < s.ndim; d++) {
 		if (s.dim[d] == 1)
 			dst.stride[d] = 0;
@@ -197,12 +207,37 @@ static int gen_binary(struct ncc_gen *g, const struct ncc_op *op, const struct n
 	rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &a);
 	if (rc)
 		return rc;
-	if (bitvec || (!per_partition(&a) && !per_partition(&b)))
-		return over(g, NEURON_ENG_POOL, insn, dst, &a, &b, NULL);
+	if (bitvec || (!elem_per_partition(&a) && !elem_per_partition(&b)))
+		return over(g, NEURON_ENG_POOL, insn, dst, &a, &b, NULL, NULL);
 	insn.opcode = NEURON_OP_TENSOR_SCALAR;
-	insn.reverse0 = !per_partition(&b);
+	insn.reverse0 = !elem_per_partition(&b);
 	return over(g, NEURON_ENG_POOL, insn, dst, insn.reverse0 ? &b : &a, NULL,
-		    insn.reverse0 ? &a : &b);
+		    insn.reverse0 ? &a : &b, NULL);
+}
+
+bool elem_can_chain(enum ncc_kind kind)
+{
+	return kind == NCC_ADD || kind == NCC_SUB || kind == NCC_MUL || kind == NCC_MAX ||
+	       kind == NCC_MIN;
+}
+
+int gen_chain(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *a,
+	      const struct elem_step step[2])
+{
+	const bool array = step[1].view && !elem_per_partition(step[1].view);
+	struct neuron_insn insn = {
+		.opcode = array ? NEURON_OP_SCALAR_TENSOR_TENSOR : NEURON_OP_TENSOR_SCALAR,
+		.op0 = alu_of[step[0].kind],
+		.op1 = alu_of[step[1].kind],
+		.reverse0 = step[0].second,
+		.reverse1 = step[1].second,
+		.scalar0 = { .f = (float)step[0].value },
+	};
+
+	if (array)
+		return over(g, NEURON_ENG_POOL, insn, dst, a, step[1].view, step[0].view, NULL);
+	insn.scalar1.f = (float)step[1].value;
+	return over(g, NEURON_ENG_POOL, insn, dst, a, NULL, step[0].view, step[1].view);
 }
 
 static bool is_place_of(const struct ncc_view *dst, const struct ncc_op *op)
@@ -226,12 +261,12 @@ static int gen_select(struct ncc_gen *g, const struct ncc_op *op, const struct n
 	insn.reverse0 = in_place;
 	rc = rc ? rc : gen_fetch_op(g, op->in[in_place ? 2 : 1], dst->pdim, 0, &t);
 	if (rc || in_place || is_place_of(dst, op->in[2]))
-		return rc ? rc : over(g, NEURON_ENG_POOL, insn, dst, &t, &p, NULL);
+		return rc ? rc : over(g, NEURON_ENG_POOL, insn, dst, &t, &p, NULL, NULL);
 	if (op->shape.dtype != NEURON_DT_INT32 && ncc_scalar_value(op->in[2], &c) && !isnan(c))
 		rc = gen_memset(g, dst, c);
 	else
 		rc = gen_copy(g, dst, &op->in[2]->gen->value->view);
-	return rc ? rc : over(g, NEURON_ENG_POOL, insn, dst, &t, &p, NULL);
+	return rc ? rc : over(g, NEURON_ENG_POOL, insn, dst, &t, &p, NULL, NULL);
 }
 
 int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)

@@ -6,6 +6,24 @@
 #include "gen.h"
 
 uint8_t gen_act_func(enum ncc_kind kind); /* ACT's function for it; 0: none */
+/* Is it one element for each partition, whatever the free index? */
+bool elem_per_partition(const struct ncc_view *v);
 int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+
+/* A binary operation of two numbers that may be the first or the second of two in one instruction */
+bool elem_can_chain(enum ncc_kind kind);
+/* One of them: what was computed before it, and this operand */
+struct elem_step {
+	enum ncc_kind kind;
+	bool second; /* what was computed before is its second operand */
+	const struct ncc_view *view; /* NULL: an immediate */
+	double value;
+};
+/*
+ * dst = (a step[0]) step[1], in one instruction where step[0]'s operand is a scalar or one number
+ * for each partition. What lies between is fp32.
+ */
+int gen_chain(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *a,
+	      const struct elem_step step[2]);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Groups: element-wise operations of one shape that follow from each other are done together, piece
- * by piece, so that what only they read never leaves SBUF. This file finds the groups and generates
- * them, and the pieces of a single operation whose result and operands do not fit SBUF.
+ * by piece, so that what only they read never leaves SBUF. This file generates them, and the pieces
+ * of a single operation whose result and operands do not fit SBUF; group_find.c finds them.
  *
  * A group is generated at the place of its last member. Nothing before that place reads a member
  * without being one, so whatever a member reads exists by then, and nobody misses it before.
@@ -14,96 +14,15 @@
 #include "box.h"
 #include "buffer.h"
 #include "elem.h"
+#include "group.h"
 #include "move.h"
 #include "place.h"
 #include "room.h"
-#include "tile.h"
 #include "view.h"
 
-#define GROUP_MEMBERS 128
 #define GROUP_BYTES 18432 /* of a partition, live at once: 128 times that stay in a host's cache */
-#define GROUP_ELEMS 65536 /* fewer are not worth it */
-#define GROUP_AHEAD 1024 /* operations that are searched for one group */
+#define FLATTEN_ELEMS 65536 /* of a source that is moved to DRAM for its rows */
 #define RESULT_BYTES 32768 /* of a partition: larger results go to DRAM */
-#define GROUP_DEPTH 8 /* operations that a member's operand is the last of */
-#define GROUP_VIEWS (GROUP_MEMBERS * 2)
-
-static bool can_join(const struct ncc_op *op)
-{
-	return ncc_is_elementwise(op->kind) && !op->gen->fused && !op->gen->group &&
-	       ncc_elems(&op->shape) >= GROUP_ELEMS;
-}
-
-static bool reads_group(const struct ncc_op *op, const struct ncc_op *last)
-{
-	for (unsigned int i = 0; i < op->nin; i++)
-		if (op->in[i]->gen->group == last)
-			return true;
-	return false;
-}
-
-/* A group that grows; its members are marked with their first one. */
-struct growth {
-	struct ncc_op *first, *last;
-	unsigned int n;
-};
-
-static bool fits(const struct growth *w, const struct ncc_op *op)
-{
-	return w->n < GROUP_MEMBERS && can_join(op) && op->pdim == w->first->pdim &&
-	       ncc_same_dims(&op->shape, &w->first->shape);
-}
-
-static void add_member(struct growth *w, struct ncc_op *op)
-{
-	op->gen->group = w->first;
-	w->last->gen->group_next = op;
-	w->last = op;
-	w->n++;
-}
-
-/*
- * Adds a member, and before it what only it reads: a product is made where it is summed, rather
- * than kept until the group is generated.
- */
-static void join(struct growth *w, struct ncc_op *op, unsigned int depth)
-{
-	w->n++; /* op itself, which follows */
-	for (unsigned int i = 0; i < op->nin; i++)
-		if (depth < GROUP_DEPTH && op->in[i]->users == 1 && fits(w, op->in[i]))
-			join(w, op->in[i], depth + 1);
-	w->n--;
-	add_member(w, op);
-}
-
-/* The members of a group are linked from its first one; all name the last one as their group */
-static void grow(struct ncc_op *first)
-{
-	struct growth w = { .first = first, .last = first, .n = 1 };
-	unsigned int ahead = 0;
-
-	first->gen->group = first;
-	for (struct ncc_op *x = first->next; x && ahead < GROUP_AHEAD; x = x->next, ahead++) {
-		if (x->gen->group == first || !reads_group(x, first))
-			continue;
-		if (!fits(&w, x))
-			break;
-		join(&w, x, 0);
-	}
-
-	for (struct ncc_op *x = first; x; x = x->gen->group_next)
-		x->gen->group = w.n > 1 ? w.last : NULL;
-	w.last->gen->group_first = first;
-}
-
-void gen_find_groups(struct ncc_module *m)
-{
-	for (struct ncc_op *op = m->first; op; op = op->next)
-		op->gen->group = op->gen->group_next = op->gen->group_first = NULL;
-	for (struct ncc_op *op = m->first; op; op = op->next)
-		if (can_join(op))
-			grow(op);
-}
 
 /* Is the operand of a binary operation an immediate? Then it needs no place. */
 bool tile_is_immediate(const struct ncc_op *op, unsigned int i)
@@ -113,39 +32,6 @@ bool tile_is_immediate(const struct ncc_op *op, unsigned int i)
 	if (!ncc_is_binary(op->kind) || op->kind == NCC_DIV || !ncc_scalar_value(op->in[i], &v))
 		return false;
 	return i == 1 || !ncc_scalar_value(op->in[1], &v);
-}
-
-/* A value that comes from outside the group or goes there; all slots are cut into pieces alike. */
-struct slot {
-	struct ncc_op *op;
-	uint8_t dtype; /* of a source: the type to fetch (0: its own) */
-	bool result;
-	unsigned int last; /* of a source: the last member that reads it */
-	struct tile_store store; /* of a result */
-};
-
-struct group {
-	unsigned int n;
-	struct ncc_op *op[GROUP_MEMBERS];
-	int in[GROUP_MEMBERS][TILE_OPERANDS]; /* slot, or -1 - member, or NO_SLOT: an immediate */
-	int out[GROUP_MEMBERS]; /* slot, or NO_SLOT */
-	unsigned int last[GROUP_MEMBERS]; /* the last member that reads this one */
-	unsigned int nslots;
-	struct slot slot[GROUP_VIEWS];
-	/* Of the current piece: */
-	struct ncc_view tile[GROUP_MEMBERS], got[GROUP_VIEWS];
-};
-#define NO_SLOT INT32_MAX
-
-/* The views of all slots in one form */
-struct form {
-	struct ncc_view v[GROUP_VIEWS];
-	unsigned int lead; /* a result: it has every element once */
-};
-
-static uint8_t dtype_of(const struct ncc_op *op)
-{
-	return op->gen->write_dtype ? op->gen->write_dtype : op->shape.dtype;
 }
 
 static int find_source(struct group *x, struct ncc_op *op, uint8_t dtype)
@@ -223,41 +109,28 @@ static int collect(struct ncc_gen *g, struct group *x, struct ncc_op *last)
 	return 0;
 }
 
-/* The bytes of a partition that pieces take which live at one time, at most */
-static int64_t live_bytes(const struct group *x, const struct form *f, const int64_t *size,
-			  int pdim)
+/*
+ * Does what was fetched stay for the next pieces? One number for each partition does, in a place of
+ * its own: most pieces differ along other dimensions.
+ */
+static bool stays(const struct group *x, unsigned int s)
 {
-	int64_t live = 0, most = 0, extra;
-	struct ncc_view any = f->v[f->lead];
-	bool here[GROUP_VIEWS] = { false };
+	const struct ncc_view *v = &x->got[s];
 
-	any.buf = NULL;
-	for (unsigned int m = 0; m < x->n; m++) {
-		extra = 0;
-		for (unsigned int i = 0; i < x->op[m]->nin; i++) {
-			int s = x->in[m][i];
+	return v->buf && v->buf->pin == NCC_PIN_TEMP && elem_per_partition(v);
+}
 
-			if (x->op[m]->kind == NCC_DIV && i == 1)
-				extra = tile_bytes(&any, size, pdim, 0) * 4 /
-					ncc_dtype_size(any.dtype);
-			if (s == NO_SLOT || s < 0 || here[s])
-				continue;
-			here[s] = true;
-			live += tile_bytes(&f->v[s], size, pdim, x->slot[s].dtype);
-		}
-		any.dtype = dtype_of(x->op[m]);
-		live += tile_bytes(&any, size, pdim, 0);
-		most = live + extra > most ? live + extra : most;
-		for (unsigned int s = 0; s < x->nslots; s++)
-			if (here[s] && x->slot[s].last == m)
-				live -= tile_bytes(&f->v[s], size, pdim, x->slot[s].dtype);
-		for (unsigned int k = 0; k <= m; k++) {
-			any.dtype = dtype_of(x->op[k]);
-			if (x->last[k] == m && x->out[k] == NO_SLOT)
-				live -= tile_bytes(&any, size, pdim, 0);
-		}
-	}
-	return most;
+/* Are two pieces of one value the same piece? */
+static bool same_place(const struct ncc_view *a, const struct ncc_view *b)
+{
+	return a->off == b->off && a->pstart == b->pstart &&
+	       !memcmp(a->dim, b->dim, a->ndim * sizeof(a->dim[0]));
+}
+
+static void drop(struct ncc_gen *g, struct ncc_view *v)
+{
+	gen_unref(g, v->buf);
+	v->buf = NULL;
 }
 
 /* Fetches a source's piece to SBUF, where it stays until its last reader in the group. */
@@ -266,8 +139,10 @@ static int get(struct ncc_gen *g, struct group *x, const struct form *f, unsigne
 	unsigned int mark = g->ntemps;
 	int rc;
 
-	if (x->got[s].buf)
+	if (x->got[s].buf && same_place(&x->asked[s], &f->v[s]))
 		return 0;
+	drop(g, &x->got[s]);
+	x->asked[s] = f->v[s];
 	rc = gen_fetch(g, &f->v[s], pdim, x->slot[s].dtype, &x->got[s]);
 	if (rc)
 		x->got[s].buf = NULL;
@@ -275,12 +150,6 @@ static int get(struct ncc_gen *g, struct group *x, const struct form *f, unsigne
 		x->got[s].buf->refs++;
 	gen_release_temps(g, mark);
 	return rc;
-}
-
-static void drop(struct ncc_gen *g, struct ncc_view *v)
-{
-	gen_unref(g, v->buf);
-	v->buf = NULL;
 }
 
 /*
@@ -309,35 +178,128 @@ static const struct ncc_view *operand(const struct group *x, unsigned int m, uns
 	return s < 0 ? &x->tile[-1 - s] : &x->got[s];
 }
 
+/* One step of a chain: member m, but for its operand i, which comes before it */
+static struct elem_step step_of(const struct group *x, unsigned int m, unsigned int i)
+{
+	const struct ncc_op *op = x->op[m];
+	struct elem_step step = { .kind = op->kind, .second = i == 1 };
+
+	if (op->kind == NCC_NEG) {
+		step.kind = NCC_MUL;
+		step.value = -1;
+	} else if (x->in[m][!i] == NO_SLOT) {
+		ncc_scalar_value(op->in[!i], &step.value);
+	} else {
+		step.view = operand(x, m, !i);
+	}
+	return step;
+}
+
+/* Which operand of a chain's first member goes through it: the other one is the scalar. */
+static unsigned int array_operand(const struct group *x, unsigned int m)
+{
+	if (x->op[m]->nin == 1)
+		return 0;
+	return x->in[m][0] == NO_SLOT ||
+	       (x->in[m][1] != NO_SLOT && elem_per_partition(operand(x, m, 0)));
+}
+
+/* Two members in one instruction */
+static int compute_chain(struct ncc_gen *g, const struct group *x, unsigned int begin,
+			 unsigned int end)
+{
+	unsigned int i = array_operand(x, begin);
+	const struct elem_step step[2] = {
+		step_of(x, begin, i),
+		step_of(x, end, group_operand(x, end, 1) == begin),
+	};
+
+	return gen_chain(g, &x->tile[end], operand(x, begin, i), step);
+}
+
+/*
+ * The elements from row to row of a window that a member reads, if a result with rows as far apart
+ * is worth its space: the chip's model takes short rows that lie alike in one go.
+ */
+#define PITCH_ROW 128
+
+static int64_t pitch_of(const struct group *x, unsigned int m, const struct ncc_shape *s, int pdim)
+{
+	unsigned int begin = chain_begin(x, m), last = s->ndim - 1;
+	const unsigned int reader = begin == NO_MEMBER ? m : begin;
+
+	if (s->ndim < 2 || pdim >= (int)last - 1 || x->out[m] != NO_SLOT ||
+	    s->dtype != NEURON_DT_FP32 || s->dim[last] > PITCH_ROW || s->dim[last - 1] < 2 ||
+	    !elem_can_chain(x->op[m]->kind))
+		return 0;
+	for (unsigned int i = 0; i < x->op[reader]->nin; i++) {
+		const struct ncc_view *v;
+
+		if (x->in[reader][i] < 0 || x->in[reader][i] == NO_SLOT)
+			continue;
+		v = operand(x, reader, i);
+		if (v->dtype == s->dtype && v->stride[last] == 1 &&
+		    v->stride[last - 1] > s->dim[last] && v->stride[last - 1] <= 2 * s->dim[last])
+			return v->stride[last - 1];
+	}
+	return 0;
+}
+
+/* The place of a member's piece: that of an operand that nobody needs any more, or a new one */
+static int place_piece(struct ncc_gen *g, struct group *x, unsigned int m,
+		       const struct ncc_shape *s, int pdim)
+{
+	unsigned int k = chain_place(x, m);
+	struct ncc_shape wide = *s;
+	int64_t pitch;
+	int rc;
+
+	if (k != NO_MEMBER && x->tile[k].buf->refs == 1 && x->tile[k].buf->space == NCC_SBUF) {
+		x->tile[m] = x->tile[k];
+		x->tile[m].buf->refs++;
+		return 0;
+	}
+	pitch = pitch_of(x, m, s, pdim);
+	if (pitch)
+		wide.dim[s->ndim - 1] = pitch;
+	rc = tile_alloc(g, &wide, pdim, &x->tile[m]);
+	x->tile[m].dim[s->ndim - 1] = s->dim[s->ndim - 1];
+	return rc;
+}
+
 static int compute(struct ncc_gen *g, struct group *x, const struct form *f, unsigned int m,
 		   const struct ncc_shape *like, int pdim)
 {
 	struct ncc_op *op = x->op[m];
 	unsigned int mark = g->ntemps;
 	struct ncc_shape s = *like;
+	unsigned int begin;
 	struct tile_op t;
 	int rc = 0;
 
-	if (op->kind == NCC_CONVERT && operand(x, m, 0)->dtype == dtype_of(op) &&
+	if (op->kind == NCC_CONVERT && operand(x, m, 0)->dtype == group_dtype(op) &&
 	    (x->out[m] == NO_SLOT || f->v[x->out[m]].buf->space == NCC_DRAM)) {
 		x->tile[m] = *operand(x, m, 0);
 		x->tile[m].buf->refs++;
 		return 0;
 	}
 
-	s.dtype = dtype_of(op);
+	s.dtype = group_dtype(op);
 	if (x->out[m] != NO_SLOT && f->v[x->out[m]].buf->space == NCC_SBUF) {
 		x->tile[m] = f->v[x->out[m]];
 		x->tile[m].buf->refs++;
 		x->tile[m].buf->pin = g->stamp;
 	} else {
-		rc = tile_alloc(g, &s, pdim, &x->tile[m]);
+		rc = place_piece(g, x, m, &s, pdim);
 	}
 	if (rc) {
 		x->tile[m].buf = NULL;
 		return rc;
 	}
 
+	begin = chain_begin(x, m);
+	if (begin != NO_MEMBER)
+		return compute_chain(g, x, begin, m);
 	tile_op_init(&t, op, &s, pdim);
 	for (unsigned int i = 0; i < op->nin; i++)
 		if (x->in[m][i] != NO_SLOT)
@@ -366,35 +328,39 @@ static int piece(struct ncc_gen *g, struct group *x, const struct form *f, int p
 
 	g->stamp++;
 	view_shape(&f->v[f->lead], &s);
-	memset(x->got, 0, sizeof(x->got[0]) * x->nslots);
 	memset(x->tile, 0, sizeof(x->tile[0]) * x->n);
 
 	for (unsigned int m = 0; !rc && m < x->n; m++) {
 		for (unsigned int i = 0; !rc && i < x->op[m]->nin; i++)
 			if (x->in[m][i] != NO_SLOT && x->in[m][i] >= 0)
 				rc = get(g, x, f, (unsigned int)x->in[m][i], pdim);
+		if (!rc && x->into[m] != NO_MEMBER)
+			continue;
 		rc = rc ? rc : compute(g, x, f, m, &s, pdim);
 		rc = rc ? rc : put(g, x, f, m);
 		for (unsigned int k = 0; !rc && k <= m; k++)
 			if (x->last[k] == m)
 				drop(g, &x->tile[k]);
 		for (unsigned int k = 0; !rc && k < x->nslots; k++)
-			if (!x->slot[k].result && x->slot[k].last == m)
+			if (!x->slot[k].result && x->slot[k].last == m && !stays(x, k))
 				drop_source(g, x, k);
 	}
 
 	for (unsigned int k = 0; k < x->n; k++)
 		drop(g, &x->tile[k]);
 	for (unsigned int k = 0; k < x->nslots; k++)
-		drop(g, &x->got[k]);
+		if (rc || !stays(x, k))
+			drop(g, &x->got[k]);
 	return rc;
 }
 
 static int flush(struct ncc_gen *g, struct group *x, int rc)
 {
-	for (unsigned int s = 0; s < x->nslots; s++)
+	for (unsigned int s = 0; s < x->nslots; s++) {
+		drop(g, &x->got[s]);
 		if (x->slot[s].result)
 			rc = tile_flush(g, &x->slot[s].store, rc);
+	}
 	return rc;
 }
 
@@ -406,8 +372,9 @@ static int in_boxes(struct ncc_gen *g, struct group *x, const struct form *f, in
 	struct tile_box b;
 	int rc;
 
+	chain_find(x, f, pdim);
 	memcpy(step, lead->dim, sizeof(step));
-	while (live_bytes(x, f, step, pdim) > GROUP_BYTES &&
+	while (chain_live_bytes(x, f, step, pdim) > GROUP_BYTES &&
 	       tile_halve(step, lead->ndim, pdim, ~0u))
 		;
 	tile_first(&b, lead->ndim, lead->dim, step);
@@ -452,8 +419,9 @@ static int in_flat_rows(struct ncc_gen *g, struct group *x, const struct form *f
 	struct form part = *f;
 	int rc = 0;
 
-	columns = GROUP_BYTES / (live_bytes(x, f, probe, -1) / NCC_SBUF_ALIGN) / NCC_SBUF_ALIGN *
-		  NCC_SBUF_ALIGN;
+	chain_find(x, f, -1); /* they lie side by side: none is a number for each partition */
+	columns = GROUP_BYTES / (chain_live_bytes(x, f, probe, -1) / NCC_SBUF_ALIGN) /
+		  NCC_SBUF_ALIGN * NCC_SBUF_ALIGN;
 	columns = columns ? columns : NCC_SBUF_ALIGN;
 	for (int64_t lo = 0; !rc && lo < n;) {
 		int64_t left = n - lo, c = left / NEURON_PARTITIONS, rows = NEURON_PARTITIONS;
@@ -544,7 +512,7 @@ static int place_result(struct ncc_gen *g, struct group *x, unsigned int m)
 	struct ncc_view v = { .ndim = 0 };
 	struct ncc_shape s = op->shape;
 
-	s.dtype = dtype_of(op);
+	s.dtype = group_dtype(op);
 	view_row_major(&v, NULL, &s);
 	if (!take_place(g, x, m, &s, &v) &&
 	    (x->n == 1 || op->pdim < 0 || tile_bytes(&v, s.dim, op->pdim, 0) > RESULT_BYTES ||
@@ -577,7 +545,7 @@ static int flatten_source(struct ncc_gen *g, struct ncc_view *v, int pdim)
 			from.dim[d] = 1;
 
 	view_shape(&from, &s);
-	if (ncc_elems(&s) > GROUP_ELEMS)
+	if (ncc_elems(&s) > FLATTEN_ELEMS)
 		return 0;
 	rc = gen_scratch(g, &s, -1, &to);
 	rc = rc ? rc : gen_temp(g, to.buf);

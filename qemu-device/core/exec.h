@@ -100,6 +100,8 @@ struct exec_runs {
 	int64_t at[NEURON_ISA_MAX_MOVING]; /* byte of each run's first element */
 };
 
+struct exec_arith;
+
 /*
  * The inner loops. Arrays of floats are padded: n may be rounded up to 16 in them. TPB_SLACK bytes
  * behind an input may be read.
@@ -121,6 +123,8 @@ struct exec_kernels {
 	void (*store)(uint8_t dtype, void *out, const float *in, size_t n);
 	/* r[i] = a[i] op b[i]; an arithmetic or unary operation */
 	void (*alu)(uint8_t op, float *r, struct exec_vec a, struct exec_vec b, size_t n);
+	/* an element-wise instruction; its streams end anywhere */
+	void (*arith)(struct exec_arith *x);
 	/* x[0] op x[1] op ..., where the order does not matter: max, min, logical operations on
 	 * 1.0 and 0.0. n at least 1 */
 	float (*fold)(uint8_t op, const float *x, size_t n);
@@ -161,6 +165,26 @@ struct exec_scratch {
 	struct exec_runs runs;
 	uint32_t result[NEURON_ISA_MAX_STATIONARY][NEURON_ISA_MAX_MOVING]; /* raw */
 	float w[EXEC_MM_W_SIZE]; /* PE_TRANSPOSE: as weights */
+};
+
+/* The scalar of each partition: at is the first one's place, stride bytes before the next, or NULL */
+struct exec_arith_scalar {
+	const uint8_t *at;
+	uint64_t stride;
+	uint8_t dtype;
+	float value; /* without a place */
+};
+
+/* An element-wise instruction of arithmetic, located: dst = (src0 op0 scalar) op1 src1 or scalar */
+struct exec_arith {
+	struct exec_operand dst, src0, src1;
+	bool has_src1;
+	bool direct; /* chunks may be written before the rest of the row is read */
+	bool reverse0, reverse1;
+	uint8_t op0, op1;
+	unsigned int partitions;
+	struct exec_arith_scalar scalar[2];
+	struct exec_scratch *scratch;
 };
 
 #define TPB_FIFO_BYTES (NEURON_FIFO_WORDS * NEURON_INSN_WORD)
@@ -241,16 +265,11 @@ uint64_t tpb_past_when(const struct tpb_past *p, const struct neuron_insn *insn,
 /* exec_stream.c */
 void exec_operand_init(const struct tpb *t, struct exec_operand *o, const struct neuron_ap *ap,
 		       unsigned int partitions);
-void exec_operand_row(struct exec_operand *o,
-		      unsigned int p); /* start at partition p's element 0 */
-void exec_operand_ahead(const struct exec_operand *o);
 /* the next n elements, contiguous: in place where they are so, else gathered into buf */
 const void *exec_stream_get(struct exec_stream *s, void *buf, size_t n);
 void exec_stream_put(struct exec_stream *s, const void *buf, size_t n);
 /* the whole pattern, of at most NEURON_ISA_MAX_MOVING elements, from the partition's first byte */
 void exec_stream_runs(const struct exec_stream *s, struct exec_runs *runs);
-/* where the next n elements lie if they are contiguous, which are then past; else NULL */
-void *exec_stream_at(struct exec_stream *s, size_t n);
 /* the next n elements as fp32, in buf or where they lie (or in scratch->raw, until the next call) */
 const float *exec_stream_floats(const struct tpb *t, struct exec_stream *s, uint8_t dtype,
 				float *buf, size_t n);
@@ -260,6 +279,7 @@ void exec_stream_store(const struct tpb *t, struct exec_stream *s, uint8_t dtype
 bool exec_stream_distinct(const struct exec_stream *s); /* no element is visited twice */
 /* true when writing dst chunk by chunk cannot change what src still has to read */
 bool exec_chunks_safe(const struct exec_operand *dst, const struct exec_operand *src);
+struct exec_arith_scalar exec_scalar_place(const struct tpb *t, const struct neuron_scalar *s);
 float exec_scalar_f32(const struct tpb *t, const struct neuron_scalar *s, unsigned int p);
 uint32_t exec_scalar_bits(const struct tpb *t, const struct neuron_scalar *s, unsigned int p);
 

@@ -3,7 +3,7 @@
  * ACT (Scalar engine): ACTIVATE with its accumulator registers, and the copies it shares with POOL
  * (docs/isa.md, Scalar engine). Called by tpb.c.
  */
-#include "exec.h"
+#include "exec_walk.h"
 
 #include <string.h>
 

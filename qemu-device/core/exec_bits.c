@@ -4,7 +4,7 @@
  * Arithmetic and Vector engine). Elements of any size are taken as 32 bits, a chunk at a time; the
  * loops are plain, so that the compiler makes vectors of them. Called by exec_pool.c.
  */
-#include "exec.h"
+#include "exec_walk.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "exec.h"
+#include "exec_walk.h"
 
 #define KINLINE static inline __attribute__((always_inline)) KTARGET
 
@@ -53,6 +53,21 @@ KINLINE void st(float *p, vf v)
 {
 	memcpy(p, &v, sizeof(v));
 }
+
+/* The lanes of mask alone; an instance may have an instruction for it */
+#ifndef KSTORE
+#define KSTORE(p, mask, v) store_lanes(p, mask, v)
+KINLINE void store_lanes(float *p, uint16_t mask, vf v)
+{
+	if (mask == (1u << LANES) - 1) {
+		st(p, v);
+		return;
+	}
+	for (unsigned int i = 0; i < LANES; i++)
+		if (mask >> i & 1)
+			memcpy(p + i, (const float *)&v + i, sizeof(*p));
+}
+#endif
 
 KINLINE vu sel(vi mask, vu a, vu b)
 {
@@ -259,6 +274,22 @@ KTARGET static void KNAME(store)(uint8_t dtype, void *out, const float *in, size
 #undef STORE
 }
 
+/* Every other word of what lies at in: a vector of them, or at least n; reads no vector beyond */
+KINLINE vf even_words(const uint8_t *in, size_t n)
+{
+	vul pair[2] = { 0 };
+	vuh half[2];
+	vf v;
+
+	memcpy(&pair[0], in, KBYTES);
+	if (n > LANES / 2)
+		memcpy(&pair[1], in + KBYTES, KBYTES);
+	half[0] = __builtin_convertvector(pair[0], vuh);
+	half[1] = __builtin_convertvector(pair[1], vuh);
+	memcpy(&v, half, sizeof(v));
+	return v;
+}
+
 /* One run of elements, as fp32, at out; elements are some bytes apart */
 KINLINE void load_run(uint8_t dtype, unsigned int size, float *out, const uint8_t *in, int64_t step,
 		      size_t n)
@@ -275,6 +306,16 @@ KINLINE void load_run(uint8_t dtype, unsigned int size, float *out, const uint8_
 			memcpy(&pair, in + i * 4, sizeof(pair));
 			st(out + i, (vf)(pair << 16));
 		}
+		return;
+	}
+	if (dtype == NEURON_DT_FP32 && step == 8) {
+		for (size_t i = 0; i < n; i += LANES)
+			st(out + i, even_words(in + i * 8, n - i));
+		return;
+	}
+	if (dtype == NEURON_DT_FP32) { /* a vector of what was just stored would wait for it */
+		for (size_t i = 0; i < n; i++)
+			memcpy(out + i, in + (int64_t)i * step, sizeof(*out));
 		return;
 	}
 	for (size_t i = 0; i < n; i += LANES) {
@@ -509,6 +550,8 @@ KTARGET static float KNAME(fold)(uint8_t op, const float *x, size_t n)
 		return fold_all(NEURON_ALU_LOGICAL_XOR, x, n);
 	}
 }
+
+#include "exec_kernels_arith.h"
 
 #define ACT_LOOP(expr)                          \
 	for (size_t i = 0; i < n; i += LANES) { \

@@ -2,10 +2,21 @@
 /* The inner loops for AVX2 with FMA. Called through struct exec_kernels. */
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <stdint.h>
 
 #define KTARGET __attribute__((target("avx2,fma")))
 #define KBYTES 32
 #define KNAME(x) avx2_##x
+#define KSTORE(p, mask, v) avx2_store_lanes(p, mask, (__m256)(v))
+
+static inline KTARGET void avx2_store_lanes(float *p, uint16_t mask, __m256 v)
+{
+	const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+	__m256i lanes = _mm256_and_si256(_mm256_set1_epi32(mask), bit);
+
+	_mm256_maskstore_ps(p, _mm256_cmpeq_epi32(lanes, bit), v);
+}
+
 #include "exec_kernels.h"
 
 #define ROWS(X) X(0) X(1) X(2) X(3)
@@ -63,6 +74,7 @@ const struct exec_kernels exec_kernels_avx2 = {
 	.load = avx2_load,
 	.store = avx2_store,
 	.alu = avx2_alu,
+	.arith = avx2_arith,
 	.fold = avx2_fold,
 	.act = avx2_act,
 };

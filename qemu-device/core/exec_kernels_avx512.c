@@ -8,6 +8,7 @@
 #define KNAME(x) avx512_##x
 #define KWIDEN(h) ((vu)_mm512_cvtepu16_epi32((__m256i)(h)))
 #define KNARROW(u) ((vh)_mm512_cvtepi32_epi16((__m512i)(u)))
+#define KSTORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, (__m512)(v))
 #include "exec_kernels.h"
 
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -106,6 +107,7 @@ const struct exec_kernels exec_kernels_avx512 = {
 	.load = avx512_load,
 	.store = avx512_store,
 	.alu = avx512_alu,
+	.arith = avx512_arith,
 	.fold = avx512_fold,
 	.act = avx512_act,
 };

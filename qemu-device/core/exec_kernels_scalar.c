@@ -69,6 +69,7 @@ const struct exec_kernels exec_kernels_scalar = {
 	.load = scalar_load,
 	.store = scalar_store,
 	.alu = scalar_alu,
+	.arith = scalar_arith,
 	.fold = scalar_fold,
 	.act = scalar_act,
 };

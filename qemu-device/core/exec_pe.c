@@ -3,7 +3,7 @@
  * The PE (Tensor engine): LDWEIGHTS, MATMUL, PE_TRANSPOSE (docs/isa.md, Tensor engine). Operands
  * are converted to fp32 once, the weights in blocks as the kernels want them. Called by tpb.c.
  */
-#include "exec.h"
+#include "exec_walk.h"
 
 #include <errno.h>
 #include <string.h>

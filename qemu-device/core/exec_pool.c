@@ -4,24 +4,31 @@
  * Vector engine); reductions are exec_reduce.c's, operations on raw bits exec_bits.c's. Called by
  * tpb.c.
  */
-#include "exec.h"
+#include "exec_walk.h"
 
 #include <string.h>
 
-/* An element-wise instruction with its operands located */
-struct exec_pool {
-	struct tpb *t;
-	const struct neuron_insn *insn;
-	struct exec_operand dst, src0, src1;
-	bool has_src1;
-	bool direct; /* chunks may be written before the rest of the row is read */
-};
-
-static void exec_pool_init(struct exec_pool *x, struct tpb *t, const struct neuron_insn *insn)
+/* An element-wise instruction as (src0 op0 scalar) op1 src1 or scalar, its operands located */
+static void exec_pool_init(struct exec_arith *x, struct tpb *t, const struct neuron_insn *insn)
 {
-	x->t = t;
-	x->insn = insn;
-	x->has_src1 = neuron_isa_ops[insn->opcode].fields & NEURON_FB(SRC1);
+	bool one = insn->opcode == NEURON_OP_RECIPROCAL,
+	     two = insn->opcode == NEURON_OP_TENSOR_TENSOR;
+
+	*x = (struct exec_arith){
+		.has_src1 = neuron_isa_ops[insn->opcode].fields & NEURON_FB(SRC1),
+		.op0 = one   ? NEURON_ALU_RECIP
+		       : two ? NEURON_ALU_BYPASS
+			     : insn->op0,
+		.op1 = one   ? NEURON_ALU_BYPASS
+		       : two ? insn->op0
+			     : insn->op1,
+		.reverse0 = !one && !two && insn->reverse0,
+		.reverse1 = !one && !two && insn->reverse1,
+		.partitions = insn->partitions,
+		.scalar = { exec_scalar_place(t, &insn->scalar0),
+			    exec_scalar_place(t, &insn->scalar1) },
+		.scratch = t->scratch,
+	};
 	exec_operand_init(t, &x->dst, &insn->dst, insn->partitions);
 	exec_operand_init(t, &x->src0, &insn->src0, insn->partitions);
 	x->direct = exec_chunks_safe(&x->dst, &x->src0);
@@ -31,97 +38,20 @@ static void exec_pool_init(struct exec_pool *x, struct tpb *t, const struct neur
 	x->direct = x->direct && exec_chunks_safe(&x->dst, &x->src1);
 }
 
-static void exec_pool_row(struct exec_pool *x, unsigned int p)
-{
-	exec_operand_row(&x->dst, p);
-	exec_operand_row(&x->src0, p);
-	if (x->has_src1)
-		exec_operand_row(&x->src1, p);
-}
-
-/* r = a op b, or b op a; the result's place, which is a's when nothing is to be done */
-static const float *exec_pool_alu(struct tpb *t, uint8_t op, bool reverse, float *r, const float *a,
-				  struct exec_vec b, size_t n)
-{
-	if (op == NEURON_ALU_BYPASS && !reverse)
-		return a;
-	if (reverse)
-		t->kern->alu(op, r, b, exec_array(a), n);
-	else
-		t->kern->alu(op, r, exec_array(a), b, n);
-	return r;
-}
-
-/* One chunk of fp32: a is src0, b src1; the result may go to r */
-static const float *exec_pool_chunk(struct exec_pool *x, float *r, const float *a, const float *b,
-				    float (*c)[16], size_t n)
-{
-	const struct neuron_insn *insn = x->insn;
-	const struct exec_vec c0 = { c[0], 0 }, c1 = { c[1], 0 };
-	struct tpb *t = x->t;
-
-	switch (insn->opcode) {
-	case NEURON_OP_TENSOR_TENSOR:
-		return exec_pool_alu(t, insn->op0, false, r, a, exec_array(b), n);
-	case NEURON_OP_TENSOR_SCALAR:
-		a = exec_pool_alu(t, insn->op0, insn->reverse0, r, a, c0, n);
-		return exec_pool_alu(t, insn->op1, insn->reverse1, r, a, c1, n);
-	case NEURON_OP_SCALAR_TENSOR_TENSOR:
-		a = exec_pool_alu(t, insn->op0, insn->reverse0, r, a, c0, n);
-		return exec_pool_alu(t, insn->op1, insn->reverse1, r, a, exec_array(b), n);
-	default:
-		return exec_pool_alu(t, NEURON_ALU_RECIP, false, r, a, exec_array(a), n);
-	}
-}
-
-static void exec_pool_arith_row(struct exec_pool *x, unsigned int p)
-{
-	struct exec_scratch *s = x->t->scratch;
-	const struct exec_kernels *kern = x->t->kern;
-	float c[2][16];
-
-	exec_const(c[0], exec_scalar_f32(x->t, &x->insn->scalar0, p));
-	exec_const(c[1], exec_scalar_f32(x->t, &x->insn->scalar1, p));
-	exec_pool_row(x, p);
-	if (p + 1 < x->insn->partitions) {
-		exec_operand_ahead(&x->src0);
-		exec_operand_ahead(&x->dst);
-		if (x->has_src1)
-			exec_operand_ahead(&x->src1);
-	}
-	for (uint32_t done = 0, n; done < x->dst.r.count; done += n) {
-		const float *a, *b = NULL;
-
-		n = x->dst.r.count - done < EXEC_CHUNK ? x->dst.r.count - done : EXEC_CHUNK;
-		if (x->has_src1) /* not in raw, which src0 may take */
-			b = exec_stream_floats(x->t, &x->src1.s, x->src1.dtype, s->b, n);
-		if (b == (const float *)s->raw)
-			b = memcpy(s->b, b, n * sizeof(*b));
-		a = exec_stream_floats(x->t, &x->src0.s, x->src0.dtype, s->a, n);
-		a = exec_pool_chunk(x, s->a, a, b, c, n);
-		if (x->direct)
-			exec_stream_store(x->t, &x->dst.s, x->dst.dtype, a, n);
-		else
-			kern->store(x->dst.dtype, (uint8_t *)s->row + (size_t)done * x->dst.r.size,
-				    a, n);
-	}
-	if (!x->direct)
-		exec_stream_put(&x->dst.s, s->row, x->dst.r.count);
-}
-
 static void exec_elementwise(struct tpb *t, const struct neuron_insn *insn)
 {
-	struct exec_pool x;
+	struct exec_arith x;
 	bool raw = insn->opcode == NEURON_OP_COPY_PREDICATED ||
 		   ((neuron_isa_alu_class(insn->op0) | neuron_isa_alu_class(insn->op1)) &
 		    NEURON_ALU_BITVEC);
 
 	exec_pool_init(&x, t, insn);
+	if (!raw) {
+		t->kern->arith(&x);
+		return;
+	}
 	for (unsigned int p = 0; p < insn->partitions; p++)
-		if (raw)
-			exec_bits_row(t, insn, &x.dst, &x.src0, x.has_src1 ? &x.src1 : NULL, p);
-		else
-			exec_pool_arith_row(&x, p);
+		exec_bits_row(t, insn, &x.dst, &x.src0, x.has_src1 ? &x.src1 : NULL, p);
 }
 
 #define EXEC_TURN(type)                                                          \

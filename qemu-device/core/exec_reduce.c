@@ -4,7 +4,7 @@
  * side by side, element after element; few results walk the row. Maximum, minimum and the logical
  * operations give the same bits in any order. Called by exec_pool.c.
  */
-#include "exec.h"
+#include "exec_walk.h"
 
 #include <string.h>
 

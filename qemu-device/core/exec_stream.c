@@ -4,7 +4,7 @@
  * once an instruction, rewound for each partition. Operands were checked before. Called by
  * exec_*.c only.
  */
-#include "exec.h"
+#include "exec_walk.h"
 
 #include <string.h>
 
@@ -46,72 +46,6 @@ void exec_operand_init(const struct tpb *t, struct exec_operand *o, const struct
 	o->s.first = o->r.first;
 	exec_stream_merge(&o->s, ap);
 	exec_operand_row(o, 0);
-}
-
-void exec_operand_row(struct exec_operand *o, unsigned int p)
-{
-	o->s.base = o->part0 + p * o->stride;
-	o->s.pos = o->s.first;
-	memset(o->s.idx, 0, sizeof(o->s.idx));
-}
-
-/* Prefetches the next partition: rows lie too far apart for the processor to do it by itself. */
-void exec_operand_ahead(const struct exec_operand *o)
-{
-	const uint8_t *next = o->s.base + o->s.first + o->stride;
-	int64_t bytes = o->s.num[o->s.ndim - 1] * o->s.step[o->s.ndim - 1];
-
-	if (o->s.ndim > 1 || bytes > EXEC_AHEAD)
-		bytes = EXEC_AHEAD;
-	for (int64_t i = 0; i < bytes; i += 64)
-		__builtin_prefetch(next + i);
-}
-
-/* Move over n elements of the fastest dimension, n at most what is left of it */
-static void exec_stream_advance(struct exec_stream *s, uint32_t n)
-{
-	int d = s->ndim - 1;
-
-	s->idx[d] += n;
-	s->pos += n * s->step[d];
-	while (s->idx[d] == s->num[d]) {
-		s->pos -= s->num[d] * s->step[d];
-		s->idx[d] = 0;
-		if (--d < 0)
-			return;
-		s->idx[d]++;
-		s->pos += s->step[d];
-	}
-}
-
-/* Whole rows of the fastest dimension in the next n elements, as far as the second one reaches */
-static uint32_t exec_stream_rows(const struct exec_stream *s, size_t n)
-{
-	int d = s->ndim - 1;
-	size_t rows = n / s->num[d];
-	uint32_t left;
-
-	if (!d || s->idx[d])
-		return 0;
-	left = s->num[d - 1] - s->idx[d - 1];
-	return left < rows ? left : (uint32_t)rows;
-}
-
-/* Move over rows that exec_stream_rows() counted */
-static void exec_stream_skip(struct exec_stream *s, uint32_t rows)
-{
-	int d = s->ndim - 1;
-
-	s->idx[d - 1] += rows - 1;
-	s->pos += (rows - 1) * s->step[d - 1];
-	exec_stream_advance(s, s->num[d]);
-}
-
-static uint32_t exec_stream_run(const struct exec_stream *s, size_t n)
-{
-	uint32_t left = s->num[s->ndim - 1] - s->idx[s->ndim - 1];
-
-	return left < n ? left : n;
 }
 
 /* Rows are often only a few elements long. */
@@ -179,16 +113,6 @@ static void exec_scatter_rows(const struct exec_stream *s, const uint8_t *from, 
 
 	for (; rows; rows--, to += s->step[d - 1], from += bytes)
 		exec_scatter(to, from, s->step[d], s->size, s->num[d]);
-}
-
-void *exec_stream_at(struct exec_stream *s, size_t n)
-{
-	void *in_place = s->base + s->pos;
-
-	if (s->step[s->ndim - 1] != s->size || exec_stream_run(s, n) != n)
-		return NULL;
-	exec_stream_advance(s, n);
-	return in_place;
 }
 
 const void *exec_stream_get(struct exec_stream *s, void *buf, size_t n)
@@ -303,22 +227,40 @@ bool exec_chunks_safe(const struct exec_operand *dst, const struct exec_operand 
 	if (dst->r.psum != src->r.psum || dst->r.start != src->r.start || dst->r.lo >= src->r.hi ||
 	    src->r.lo >= dst->r.hi)
 		return true;
-	return a->ndim == 1 && b->ndim == 1 && a->step[0] == b->step[0] && a->num[0] == b->num[0] &&
-	       a->first == b->first && a->size == b->size && exec_stream_distinct(a);
+	if (a->ndim != b->ndim || a->first != b->first || a->size != b->size)
+		return false;
+	for (unsigned int d = 0; d < a->ndim; d++)
+		if (a->step[d] != b->step[d] || a->num[d] != b->num[d])
+			return false;
+	return exec_stream_distinct(a);
+}
+
+struct exec_arith_scalar exec_scalar_place(const struct tpb *t, const struct neuron_scalar *s)
+{
+	struct exec_arith_scalar r = { .dtype = s->dtype, .value = s->f };
+	uint32_t off = s->offset;
+
+	if (s->kind == NEURON_SCALAR_IMM)
+		return r;
+	if (off >= NEURON_PSUM_OFFSET) {
+		off -= NEURON_PSUM_OFFSET;
+		r.stride = t->cfg.psum_host_stride;
+		r.at = t->cfg.psum + off / NEURON_PSUM_PART_STRIDE * r.stride +
+		       off % NEURON_PSUM_PART_STRIDE;
+	} else {
+		r.stride = t->cfg.sbuf_host_stride;
+		r.at = t->cfg.sbuf + off / NEURON_SBUF_PART_STRIDE * r.stride +
+		       off % NEURON_SBUF_PART_STRIDE;
+	}
+	return r;
 }
 
 static const uint8_t *exec_scalar_at(const struct tpb *t, const struct neuron_scalar *s,
 				     unsigned int p)
 {
-	uint32_t off = s->offset;
+	struct exec_arith_scalar place = exec_scalar_place(t, s);
 
-	if (off >= NEURON_PSUM_OFFSET) {
-		off -= NEURON_PSUM_OFFSET;
-		return t->cfg.psum + (off / NEURON_PSUM_PART_STRIDE + p) * t->cfg.psum_host_stride +
-		       off % NEURON_PSUM_PART_STRIDE;
-	}
-	return t->cfg.sbuf + (off / NEURON_SBUF_PART_STRIDE + p) * t->cfg.sbuf_host_stride +
-	       off % NEURON_SBUF_PART_STRIDE;
+	return place.at + p * place.stride;
 }
 
 float exec_scalar_f32(const struct tpb *t, const struct neuron_scalar *s, unsigned int p)
