@@ -13,6 +13,7 @@
 #include "box.h"
 #include "buffer.h"
 #include "emit.h"
+#include "pool.h"
 #include "room.h"
 #include "view.h"
 #include "walk.h"
@@ -261,6 +262,11 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 		return 0;
 	}
 
+	if (dtype == v->dtype) {
+		rc = gen_pool_fetch(g, v, pdim, out);
+		if (rc)
+			return rc < 0 ? rc : 0;
+	}
 	if (v->buf->space == NCC_DRAM && gen_sparse_dim(v, pdim) >= 0)
 		return fetch_sparse(g, v, (unsigned int)gen_sparse_dim(v, pdim), pdim, dtype, out);
 	if (is_spread_across(v, pdim))

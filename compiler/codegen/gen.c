@@ -16,6 +16,7 @@
 #include "join.h"
 #include "move.h"
 #include "place.h"
+#include "pool.h"
 #include "reduce.h"
 #include "room.h"
 #include "tile.h"
@@ -206,6 +207,7 @@ static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 	op->gen->value = NULL;
 	if (g->nspills == nspills)
 		ncc_prog_rewind(&g->prog, &mark);
+	gen_pool_rewind(g);
 	g->no_room = false;
 	return gen_tiled(g, op);
 }
@@ -451,7 +453,10 @@ int ncc_generate(struct ncc_gen *g)
 		release(g, g->m->outs[i]);
 	}
 
+	if (!rc)
+		gen_pool_finish(g);
 	free_buffers(g);
+	gen_pool_free(g);
 	free(g->idle);
 	return rc;
 }

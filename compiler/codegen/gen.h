@@ -85,6 +85,25 @@ struct gen_epilogue {
 
 #define NCC_MAX_TEMPS 64
 
+/* pool.c: blocks of SBUF with constants of one number for each partition, and what is in them */
+#define GEN_POOL_BYTES 1024 /* of a partition, in a block */
+#define GEN_POOL_BLOCKS 8
+struct gen_pool {
+	unsigned int nblocks, nentries, cap;
+	struct gen_pool_block {
+		struct ncc_buf *buf;
+		uint32_t var, dma; /* its file, and what loads it */
+		bool loaded;
+		uint64_t used; /* bytes of a partition */
+	} block[GEN_POOL_BLOCKS];
+	struct gen_pool_entry {
+		uint32_t var; /* the constant: every stride elements from off on */
+		int64_t off, stride, dim;
+		unsigned int block;
+		int64_t word; /* the first partition's, in the block; 128 to a word */
+	} * entry;
+};
+
 struct ncc_gen {
 	struct ncc_module *m;
 	const struct ncc_options *opt;
@@ -100,6 +119,7 @@ struct ncc_gen {
 	unsigned int nspills;
 	bool no_room; /* it failed because SBUF or an instruction cannot hold it whole */
 	uint64_t dram; /* bytes of all variables */
+	struct gen_pool pool;
 	uint32_t *idle; /* scratch variables that are free for reuse */
 	unsigned int nidle;
 	unsigned int nepilogue; /* of the current product */
