@@ -50,12 +50,25 @@ static bool may_fold(struct onnx_node *n, onnx_op op)
 	return true;
 }
 
-/* A broadcast of one number is not folded: it costs nothing. */
+/*
+ * A broadcast of one number is not folded: it costs nothing. One that makes much of little is not
+ * either: what reads it (a bias's sum) takes the little, once for each partition.
+ */
+#define MOST_SPREAD 4096 /* elements */
+
+static bool spreads(onnx_op op)
+{
+	int64_t n = ncc_elems(&op->shape);
+
+	return op->kind == NCC_BROADCAST && n > MOST_SPREAD &&
+	       n >= 4 * ncc_elems(&op->in[0]->shape);
+}
+
 static bool folds(struct onnx_node *n, onnx_op op)
 {
 	bool splats = true;
 
-	if (op->kind == NCC_BROADCAST && !op->in[0]->shape.ndim)
+	if ((op->kind == NCC_BROADCAST && !op->in[0]->shape.ndim) || spreads(op))
 		return false;
 	for (unsigned int i = 0; i < op->nin; i++) {
 		if (!onnx_is_const(op->in[i]))
