@@ -122,6 +122,30 @@ static int copy_boxes(struct ncc_gen *g, const struct ncc_view *dst, const struc
 	return rc;
 }
 
+/*
+ * A source in SBUF with gaps between its elements is made dense first, if there is room: a DMA
+ * would take them one by one.
+ */
+static int copy_by_dma(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
+{
+	unsigned int mark = g->ntemps;
+	bool before = g->no_room;
+	struct ncc_view dense = *src;
+	int rc;
+
+	if (!view_on_engine(src) || gen_sparse_dim(src, -1) < 0 ||
+	    tile_bytes(src, src->dim, src->pdim, 0) > TILE_BYTES / 2 || gen_is_transpose(dst, src))
+		return gen_dma(g, dst, src);
+	g->no_room = false;
+	rc = make_dense(g, &dense);
+	if (rc && !g->no_room)
+		return rc;
+	g->no_room = before;
+	rc = gen_dma(g, dst, rc ? src : &dense);
+	gen_release_temps(g, mark);
+	return rc;
+}
+
 int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {
 	bool before = g->no_room;
@@ -133,7 +157,7 @@ int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_vie
 	if (dst->dtype == src->dtype && dst->buf->space != NCC_PSUM &&
 	    src->buf->space != NCC_PSUM &&
 	    (dst->buf->space != NCC_DRAM || gen_sparse_dim(src, -1) < 0))
-		return gen_dma(g, dst, src);
+		return copy_by_dma(g, dst, src);
 	g->no_room = false;
 	rc = copy_through(g, dst, src);
 	if (!rc || !g->no_room)

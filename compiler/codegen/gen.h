@@ -87,7 +87,7 @@ struct gen_epilogue {
 
 /* pool.c: blocks of SBUF with constants of one number for each partition, and what is in them */
 #define GEN_POOL_BYTES 1024 /* of a partition, in a block */
-#define GEN_POOL_BLOCKS 8
+#define GEN_POOL_BLOCKS 16
 struct gen_pool {
 	unsigned int nblocks, nentries, cap;
 	struct gen_pool_block {

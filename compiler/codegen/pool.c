@@ -49,7 +49,7 @@ static int block_new(struct ncc_gen *g)
 	int id;
 
 	if (p->nblocks == GEN_POOL_BLOCKS ||
-	    (p->nblocks + 1) * GEN_POOL_BYTES * 16 > g->prog.target->sbuf_part_size)
+	    (p->nblocks + 1) * GEN_POOL_BYTES * 8 > g->prog.target->sbuf_part_size)
 		return 0;
 	b->buf = gen_sbuf_alloc(g, GEN_POOL_BYTES);
 	if (!b->buf)

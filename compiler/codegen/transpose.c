@@ -19,7 +19,7 @@
 #define TILE_COLUMNS 512
 #define MOST_BLOCKS 32 /* in an instruction: our choice; it may have 64 */
 #define FEWEST_ELEMS 8192 /* with fewer, the descriptors cost little */
-#define FEWEST_OF_TILE 1024
+#define FEWEST_OF_TILE 512
 #define SHORTEST 4 /* elements that either dimension has at least */
 
 /* The contiguous dimension; -1: none */

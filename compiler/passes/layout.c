@@ -108,6 +108,11 @@ static uint32_t windowed(const struct ncc_op *op)
 	for (unsigned int d = 0; op->kind == NCC_REDUCE_WINDOW && d < op->shape.ndim; d++)
 		if (op->window[d].size > 1 || op->window[d].stride > 1)
 			mask |= 1u << d;
+	/* What a slice cuts out would have to move to other partitions. */
+	for (unsigned int d = 0; op->kind == NCC_SLICE && d < op->shape.ndim; d++)
+		if (op->shape.dim[d] != op->in[0]->shape.dim[d] &&
+		    (op->start[d] % NEURON_PARTITIONS || op->stride[d] > 1))
+			mask |= 1u << d;
 	for (unsigned int d = 0; op->kind == NCC_PAD && d < op->shape.ndim; d++)
 		if (op->low[d] || op->high[d] || op->interior[d])
 			mask |= 1u << d;
@@ -190,14 +195,14 @@ static int give_dot(const struct ncc_op *op, int d)
 }
 
 /*
- * If all operands of an element-wise operation lie in one way, its result does too: otherwise they
- * would have to be transposed.
+ * If all operands of an element-wise operation or a slice lie in one way, its result does too:
+ * otherwise they would have to be transposed.
  */
 static int as_operands(const struct ncc_op *op, int d)
 {
 	int found = NONE;
 
-	if (op->kind == NCC_CONVERT || !ncc_is_elementwise(op->kind))
+	if (op->kind == NCC_CONVERT || (op->kind != NCC_SLICE && !ncc_is_elementwise(op->kind)))
 		return d;
 	for (unsigned int i = 0; i < op->nin; i++) {
 		const struct ncc_op *in = op->in[i];

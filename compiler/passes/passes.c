@@ -19,6 +19,7 @@ static const struct {
 	{ "patches",   pass_patches },
 	{ "integers",  pass_integers },
 	{ "simplify",  pass_simplify },
+	{ "common",    pass_common },
 	{ "autocast",  pass_autocast },
 	{ "simplify",  pass_simplify },
 	{ "contract",  pass_contract },
