@@ -436,6 +436,7 @@ int ncc_generate(struct ncc_gen *g)
 		gen_find_groups(g->m);
 		gen_find_pads(g->m);
 	}
+	rc = gen_pool_begin(g);
 
 	for (struct ncc_op *op = g->m->first; !rc && op; op = op->next) {
 		if (g->opt->progress)

@@ -85,22 +85,18 @@ struct gen_epilogue {
 
 #define NCC_MAX_TEMPS 64
 
-/* pool.c: blocks of SBUF with constants of one number for each partition, and what is in them */
-#define GEN_POOL_BYTES 1024 /* of a partition, in a block */
-#define GEN_POOL_BLOCKS 16
+/* pool.c: a part of SBUF with constants of one number for each partition, and what is in it */
 struct gen_pool {
-	unsigned int nblocks, nentries, cap;
-	struct gen_pool_block {
-		struct ncc_buf *buf;
-		uint32_t var, dma; /* its file, and what loads it */
-		bool loaded;
-		uint64_t used; /* bytes of a partition */
-	} block[GEN_POOL_BLOCKS];
+	uint64_t size,
+		used; /* bytes of a partition: its room, 0 if there are none; what is in it */
+	struct ncc_buf *buf; /* NULL: it is not in SBUF now */
+	uint32_t var, dma; /* its file; what loaded it */
+	bool loaded;
+	unsigned int nentries, cap;
 	struct gen_pool_entry {
 		uint32_t var; /* the constant: every stride elements from off on */
 		int64_t off, stride, dim;
-		unsigned int block;
-		int64_t word; /* the first partition's, in the block; 128 to a word */
+		int64_t word; /* the first partition's; 128 to a word */
 	} * entry;
 };
 

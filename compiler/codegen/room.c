@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "buffer.h"
+#include "pool.h"
 #include "view.h"
 
 /* Numbers the live buffers by their first use in the operations to come. */
@@ -41,7 +42,7 @@ static struct ncc_buf *find_victim(struct ncc_gen *g)
 
 	find_next_uses(g);
 	for (struct ncc_buf *b = g->sbuf; b; b = b->next)
-		if (b->pin != g->stamp && b->pin != NCC_PIN_TEMP &&
+		if (b->pin != g->stamp && b->pin != NCC_PIN_TEMP && b != g->pool.buf &&
 		    (!best || b->next_use > best->next_use))
 			best = b;
 	return best;
@@ -131,13 +132,17 @@ static int move(struct ncc_gen *g, struct ncc_buf *b, struct ncc_buf *before)
 }
 
 /*
- * Makes room for size bytes of every partition by moving a live buffer within SBUF, or by spilling
- * the one that is needed last. 0: the caller tries again; -ENOSPC: nothing can go; or -errno.
+ * Makes room for size bytes of every partition by dropping the pool of constants, by moving a live
+ * buffer within SBUF, or by spilling the one that is needed last. 0: the caller tries again;
+ * -ENOSPC: nothing can go; or -errno.
  */
 static int make_room(struct ncc_gen *g, uint64_t size)
 {
-	struct ncc_buf *before = NULL, *b = find_mover(g, size, &before);
+	struct ncc_buf *before = NULL, *b;
 
+	if (gen_pool_drop(g))
+		return 0;
+	b = find_mover(g, size, &before);
 	return b ? move(g, b, before) : gen_spill(g);
 }
 
