@@ -84,11 +84,6 @@ static const char *name_of(const Ncc__Onnx__Node *p)
 	return p->name;
 }
 
-static bool is_onnx(const char *domain)
-{
-	return !*domain || !strcmp(domain, "ai.onnx");
-}
-
 static bool takes_empty(const struct onnx_rule *rule, unsigned int i)
 {
 	return rule->empty == ONNX_EMPTY_ANY || (rule->empty == ONNX_EMPTY_REST && i > 0);
@@ -96,7 +91,7 @@ static bool takes_empty(const struct onnx_rule *rule, unsigned int i)
 
 static void import_rule(struct onnx_node *n)
 {
-	const struct onnx_rule *rule = is_onnx(n->p->domain) ? onnx_find(n->p->op_type) : NULL;
+	const struct onnx_rule *rule = onnx_find(n->p->domain, n->p->op_type);
 	unsigned int required;
 
 	if (!rule) {
@@ -357,7 +352,7 @@ static int import_main(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struc
 static int find_opset(struct onnx_import *imp)
 {
 	for (size_t i = 0; i < imp->proto->n_opset_import; i++)
-		if (is_onnx(imp->proto->opset_import[i]->domain))
+		if (onnx_is_standard(imp->proto->opset_import[i]->domain))
 			imp->opset = imp->proto->opset_import[i]->version;
 	if (!imp->proto->graph)
 		return ncc_fail(imp->err, -EINVAL, "not an ONNX model: no graph");

@@ -115,8 +115,12 @@ extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[]
 	onnx_norm[], onnx_move[], onnx_slice[], onnx_index[], onnx_control[], onnx_quant[],
 	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[], onnx_sample[],
 	onnx_signal[], onnx_matrix[];
+/* Those of the domain ai.onnx.ml */
+extern const struct onnx_rule onnx_ml[], onnx_ml_svm[], onnx_ml_tree[];
 
-const struct onnx_rule *onnx_find(const char *op_type); /* operators.c; NULL: not supported */
+/* operators.c; NULL: not supported */
+const struct onnx_rule *onnx_find(const char *domain, const char *op_type);
+bool onnx_is_standard(const char *domain); /* ai.onnx, whose name may be left out */
 
 /* node.c */
 int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)

@@ -4,26 +4,43 @@
 
 #include "onnx.h"
 
-static const struct onnx_rule *const tables[] = {
+static const struct onnx_rule *const standard[] = {
 	onnx_math, onnx_act,	 onnx_dot,    onnx_einsum, onnx_window, onnx_reduce,  onnx_norm,
 	onnx_move, onnx_slice,	 onnx_index,  onnx_quant,  onnx_rnn,	onnx_control, onnx_resize,
-	onnx_loss, onnx_scatter, onnx_sample, onnx_signal, onnx_matrix,
+	onnx_loss, onnx_scatter, onnx_sample, onnx_signal, onnx_matrix, NULL,
 };
 
-const struct onnx_rule *onnx_find(const char *op_type)
+static const struct onnx_rule *const ml[] = { onnx_ml, onnx_ml_svm, onnx_ml_tree, NULL };
+
+static const struct {
+	const char *domain;
+	const struct onnx_rule *const *tables; /* up to a NULL */
+} domains[] = { { "", standard }, { "ai.onnx", standard }, { "ai.onnx.ml", ml } };
+
+bool onnx_is_standard(const char *domain)
 {
-	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
-		for (const struct onnx_rule *r = tables[t]; r->op_type; r++)
-			if (!strcmp(r->op_type, op_type))
-				return r;
+	return !*domain || !strcmp(domain, "ai.onnx");
+}
+
+const struct onnx_rule *onnx_find(const char *domain, const char *op_type)
+{
+	for (size_t d = 0; d < sizeof(domains) / sizeof(domains[0]); d++) {
+		if (strcmp(domains[d].domain, domain))
+			continue;
+		for (const struct onnx_rule *const *t = domains[d].tables; *t; t++)
+			for (const struct onnx_rule *r = *t; r->op_type; r++)
+				if (!strcmp(r->op_type, op_type))
+					return r;
+	}
 	return NULL;
 }
 
 const char *ncc_onnx_operator(unsigned int i)
 {
-	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
-		for (const struct onnx_rule *r = tables[t]; r->op_type; r++)
-			if (!i--)
-				return r->op_type;
+	for (size_t d = 1; d < sizeof(domains) / sizeof(domains[0]); d++) /* each table once */
+		for (const struct onnx_rule *const *t = domains[d].tables; *t; t++)
+			for (const struct onnx_rule *r = *t; r->op_type; r++)
+				if (!i--)
+					return r->op_type;
 	return NULL;
 }

@@ -325,6 +325,57 @@ static void nine_rows(Ncc__Onnx__Model *m)
 		m->graph->input[0]->type->tensor_type->shape->dim[i]->dim_value = 9;
 }
 
+/* One number of an attribute of the first node gets another value, or (at -1) the list's length
+ * does. */
+static const struct {
+	const char *name, *attribute;
+	int at;
+	int64_t value;
+	const char *text;
+} numbers[] = {
+	{ "ml_trees_missing", "nodes_treeids", -1, 0, "0 nodes, or lists of other lengths" },
+	{ "ml_trees_missing", "nodes_nodeids", -1, 3, "lists of other lengths" },
+	{ "ml_trees_missing", "nodes_featureids", 1, 6, "node 1: it compares a feature" },
+	{ "ml_trees_missing", "nodes_featureids", 1, -1, "node 1: it compares a feature" },
+	{ "ml_trees_missing", "nodes_nodeids", 1, 0, "another one of its tree has its number" },
+	{ "ml_trees_missing", "nodes_truenodeids", 0, 99, "node 0: a branch leads nowhere" },
+	{ "ml_trees_missing", "nodes_truenodeids", 3, 0, "tree 0: two ways lead to node 0" },
+	{ "ml_trees_missing", "nodes_falsenodeids", 0, 1, "tree 0: two ways lead to node 1" },
+	{ "ml_trees_missing", "target_nodeids", 0, 500, "weight 0 is of no node" },
+	{ "ml_trees_missing", "target_ids", 0, 1, "weight 0 is of no node, or of no target" },
+	{ "ml_trees_missing", "target_ids", -1, 1, "lists of leaves' weights" },
+	{ "ml_trees_missing", "n_targets", 0, 0, "0 targets" },
+	{ "ml_trees_average", "n_targets", 0, 4, "3 base values for 4 targets" },
+	{ "ml_trees_classes_none", "classlabels_int64s", 0, 1l << 40, "label 1099511627776" },
+	{ "ml_trees_classes_none", "classlabels_int64s", -1, 0, "0 class labels" },
+	{ "ml_linearregressor", "targets", 0, 3, "10 coefficients and 2 intercepts for 3" },
+	{ "ml_linearregressor", "targets", 0, 0, "for 0 targets" },
+	{ "ml_svc_rbf", "vectors_per_class", 0, 4, "numbers for 10 support vectors" },
+	{ "ml_svc_rbf", "vectors_per_class", 0, -1, "class 0 has -1 support vectors" },
+	{ "ml_svc_rbf", "vectors_per_class", -1, 2, "3 class labels" },
+	{ "ml_svr_rbf", "n_supports", 0, 6, "4 features, the support vectors have 6" },
+	{ "ml_svr_no_vectors", "n_supports", 0, 1, "0 of 1 support vectors" },
+	{ "ml_svr_rbf", "n_supports", 0, 1000, "of 1000 support vectors" },
+	{ "ml_svr_rbf", "n_supports", 0, -1, "of -1 support vectors" },
+	{ "ml_labelencoder_ints", "values_int64s", -1, 1, "3 keys and 1 values" },
+	{ "ml_onehotencoder", "cats_int64s", -1, 0, "0 categories" },
+};
+
+START_TEST(numbers_changed)
+{
+	Ncc__Onnx__Model *m = unpack(numbers[_i].name);
+	Ncc__Onnx__Attribute *a = attribute(m, 0, numbers[_i].attribute);
+
+	if (numbers[_i].at < 0)
+		a->n_ints = (size_t)numbers[_i].value;
+	else if (a->n_ints)
+		a->ints[numbers[_i].at] = numbers[_i].value;
+	else
+		a->i = numbers[_i].value;
+	expect(m, numbers[_i].text);
+}
+END_TEST
+
 static const struct {
 	const char *name;
 	void (*change)(Ncc__Onnx__Model *m);
@@ -427,6 +478,7 @@ int main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, changed, 0, (int)(sizeof(changes) / sizeof(changes[0])));
+	tcase_add_loop_test(t, numbers_changed, 0, (int)(sizeof(numbers) / sizeof(numbers[0])));
 	tcase_add_loop_test(t, external, 0, (int)(sizeof(places) / sizeof(places[0])));
 	tcase_add_test(t, bytes);
 	tcase_add_test(t, inputs);

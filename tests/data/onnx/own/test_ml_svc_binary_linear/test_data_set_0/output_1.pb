@@ -1,0 +1,1 @@
+J`û*9Ãû*9Cd™0Ãd™0Cö6!Ãö6!C82EÃ82ECc)/Ãc)/CvŠEÃvŠEC—[Ã—[CØÞGÃØÞGCj*Ãj*C¨ÍJÃ¨ÍJC)bJÃ)bJCÀS'ÃÀS'C

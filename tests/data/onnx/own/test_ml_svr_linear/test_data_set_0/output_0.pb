@@ -1,0 +1,1 @@
+J0>…|C^jCý	\C“ƒCe½gCRò€Cø÷CW‡CHÉSC:u‡CRg„C`C
