@@ -58,11 +58,13 @@ bool tile_halve(int64_t *step, unsigned int ndim, int pdim, uint32_t mask)
 	return false;
 }
 
+#define MOST_GAPS 4 /* a fetch takes at most so many times what it is for */
+
 int64_t tile_bytes(const struct ncc_view *v, const int64_t *size, int pdim, uint8_t dtype)
 {
 	int64_t n = 1, bytes, chunks = 1;
 	bool cast = dtype && dtype != v->dtype;
-	int sparse = v->buf && v->buf->space == NCC_DRAM ? gen_sparse_dim(v, pdim) : -1;
+	int sparse = v->buf && v->buf->space == NCC_DRAM ? gen_sparse_dim(v, pdim) : -1, inner;
 
 	for (unsigned int d = 0; d < v->ndim; d++) {
 		if ((int)d == pdim)
@@ -72,6 +74,8 @@ int64_t tile_bytes(const struct ncc_view *v, const int64_t *size, int pdim, uint
 	}
 	if (sparse >= 0) /* the gaps are fetched too, and copied away */
 		n *= llabs(v->stride[sparse]) + 1;
+	else if (gen_short_runs(v, pdim, &inner) >= 0)
+		n *= MOST_GAPS;
 	bytes = n * (ncc_dtype_size(v->dtype) + (cast ? ncc_dtype_size(dtype) : 0));
 	return (bytes + NCC_SBUF_ALIGN - 1) / NCC_SBUF_ALIGN * NCC_SBUF_ALIGN * chunks;
 }
@@ -178,8 +182,6 @@ struct ncc_view tile_flat_piece(const struct ncc_view *v, int64_t lo, int64_t ro
 	return r;
 }
 
-#define FEWEST_SPARSE 1024 /* elements: with fewer, the descriptors cost little */
-
 int gen_sparse_dim(const struct ncc_view *v, int pdim)
 {
 	int64_t n = 1;
@@ -191,7 +193,37 @@ int gen_sparse_dim(const struct ncc_view *v, int pdim)
 		    (best < 0 || llabs(v->stride[d]) < llabs(v->stride[best])))
 			best = (int)d;
 	}
-	if (best < 0 || n < FEWEST_SPARSE || v->stride[best] == 1 || llabs(v->stride[best]) > 4)
+	if (best < 0 || n < FEWEST_SPARSE || v->stride[best] == 1 ||
+	    llabs(v->stride[best]) > MOST_GAPS)
 		return -1;
 	return best;
+}
+
+int gen_short_runs(const struct ncc_view *v, int pdim, int *inner)
+{
+	int64_t n = 1, run, pitch;
+	int outer = -1;
+
+	*inner = -1;
+	if (!v->buf || v->buf->space != NCC_DRAM || v->buf->row || v->pdim >= 0)
+		return -1;
+	for (unsigned int d = 0; d < v->ndim; d++) {
+		n *= v->dim[d];
+		if (v->dim[d] > 1 && v->stride[d] == 1 && (int)d != pdim)
+			*inner = (int)d;
+		else if (v->dim[d] > 1 && v->stride[d] && (int)d != pdim &&
+			 (outer < 0 || v->stride[d] < v->stride[outer]))
+			outer = (int)d;
+	}
+	if (*inner < 0 || outer < 0 || n < FEWEST_SPARSE)
+		return -1;
+	run = v->dim[*inner];
+	pitch = v->stride[outer];
+	if (pitch <= run || pitch > MOST_GAPS * run ||
+	    run * ncc_dtype_size(v->dtype) >= SPARSE_RUN || v->off % pitch + run > pitch)
+		return -1;
+	for (unsigned int d = 0; d < v->ndim; d++)
+		if ((int)d != *inner && (v->stride[d] < 0 || v->stride[d] % pitch))
+			return -1;
+	return outer;
 }

@@ -51,10 +51,18 @@ bool tile_flatten(struct ncc_view *v);
 struct ncc_view tile_flat_piece(const struct ncc_view *v, int64_t lo, int64_t rows,
 				int64_t columns);
 
+#define FEWEST_SPARSE 1024 /* elements: with fewer, the descriptors cost little */
+#define SPARSE_RUN 64 /* bytes: shorter ones are taken together with the gaps between them */
+
 /*
  * The dimension of a large view along which neighbours are 2 to 4 elements apart or lie backwards,
  * so that a DMA would go element by element while an engine can step over the gaps; -1: none
  */
 int gen_sparse_dim(const struct ncc_view *v, int pdim);
+/*
+ * Runs of a few elements with gaps of up to three times as many between them, likewise: the
+ * dimension that goes from run to run; -1: none. *inner: the dimension along a run
+ */
+int gen_short_runs(const struct ncc_view *v, int pdim, int *inner);
 
 #endif

@@ -146,6 +146,28 @@ static int copy_by_dma(struct ncc_gen *g, const struct ncc_view *dst, const stru
 	return rc;
 }
 
+/*
+ * Would a DMA to an engine's view go in pieces of a few bytes that gen_fetch avoids: short runs, or
+ * one that repeats?
+ */
+static bool fetches_better(const struct ncc_view *dst, const struct ncc_view *src)
+{
+	int64_t run = 1, n = 1;
+	bool repeats = false;
+	int inner;
+
+	if (src->buf->space != NCC_DRAM || src->pdim >= 0 || !view_on_engine(dst))
+		return false;
+	for (unsigned int d = 0; d < src->ndim; d++) {
+		n *= src->dim[d];
+		if (src->stride[d] == 1 && (int)d != dst->pdim)
+			run = src->dim[d];
+		repeats = repeats || (!src->stride[d] && src->dim[d] > 1 && (int)d != dst->pdim);
+	}
+	return (repeats && n >= FEWEST_SPARSE && run * ncc_dtype_size(src->dtype) < SPARSE_RUN) ||
+	       gen_short_runs(src, dst->pdim, &inner) >= 0;
+}
+
 int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {
 	bool before = g->no_room;
@@ -155,7 +177,7 @@ int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_vie
 	if (engine_can_copy(dst, src))
 		return copy_on_engine(g, dst, src);
 	if (dst->dtype == src->dtype && dst->buf->space != NCC_PSUM &&
-	    src->buf->space != NCC_PSUM &&
+	    src->buf->space != NCC_PSUM && !fetches_better(dst, src) &&
 	    (dst->buf->space != NCC_DRAM || gen_sparse_dim(src, -1) < 0))
 		return copy_by_dma(g, dst, src);
 	g->no_room = false;
@@ -202,6 +224,31 @@ static int fetch_sparse(struct ncc_gen *g, const struct ncc_view *v, unsigned in
 	*out = v->stride[d] < 0 ? view_slice(out, d, dense.dim[d] - 1, n, -step)
 				: view_slice(out, d, 0, n, step);
 	return 0;
+}
+
+/*
+ * Fetches short runs together with what lies between them. 0, -errno, or 1 if that would lead out
+ * of the variable
+ */
+static int fetch_runs(struct ncc_gen *g, const struct ncc_view *v, int outer, int inner, int pdim,
+		      uint8_t dtype, struct ncc_view *out)
+{
+	int64_t pitch = v->stride[outer], at = v->off % pitch, last = v->off - at + pitch;
+	const struct neff_var *var = &g->prog.var[v->buf->var];
+	struct ncc_view dense = *v;
+	int rc;
+
+	for (unsigned int d = 0; d < v->ndim; d++)
+		if ((int)d != inner)
+			last += (v->dim[d] - 1) * v->stride[d];
+	if (v->buf->base + (uint64_t)last * ncc_dtype_size(v->dtype) > var->size)
+		return 1;
+	dense.off -= at;
+	dense.dim[inner] = pitch;
+	rc = gen_fetch(g, &dense, pdim, dtype, out);
+	if (!rc)
+		*out = view_slice(out, (unsigned int)inner, at, v->dim[inner], 1);
+	return rc;
 }
 
 /*
@@ -275,7 +322,7 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 {
 	struct ncc_view dst, src = *v;
 	struct ncc_shape s;
-	int rc;
+	int rc, outer, inner;
 
 	if (!dtype)
 		dtype = v->dtype;
@@ -293,6 +340,10 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 	}
 	if (v->buf->space == NCC_DRAM && gen_sparse_dim(v, pdim) >= 0)
 		return fetch_sparse(g, v, (unsigned int)gen_sparse_dim(v, pdim), pdim, dtype, out);
+	outer = gen_short_runs(v, pdim, &inner);
+	rc = outer >= 0 ? fetch_runs(g, v, outer, inner, pdim, dtype, out) : 1;
+	if (rc <= 0)
+		return rc;
 	if (is_spread_across(v, pdim))
 		return fetch_spread(g, v, pdim, dtype, out);
 	dense_shape(v, pdim, &s);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rows of a table by index: a DMA that reads its source addresses from memory (docs/neff.md). Table
- * and indices lie in DRAM; the rows go wherever the result lies. Part of the code generator.
+ * Rows of a table by index: a DMA that reads the addresses of one side from memory (docs/neff.md).
+ * Table and indices lie in DRAM; gathered rows go wherever the result lies, scattered ones come
+ * from DRAM. Part of the code generator.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -92,7 +93,7 @@ static unsigned int pieces(const struct ncc_view *dst, const struct ncc_view *ta
 				d[count] = (struct neff_desc){
 					.from = table_rows(table, at, bytes),
 					.to = result_rows(dst, lo, m, at, bytes),
-					.gather = true,
+					.op = NEFF_GATHER,
 					.index = index->buf->var,
 					.index_off = index->buf->base +
 						     (uint64_t)(index->off + lo) * sizeof(uint32_t),
@@ -118,5 +119,51 @@ int gen_gather(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 	if (!d)
 		return ncc_no_memory(g->err);
 	pieces(dst, &table, &index, d);
+	return ncc_prog_dma(&g->prog, NCC_Q_GATHER, d, n, g->err);
+}
+
+/*
+ * The table is a copy of operand 0 and a row for what hits none; columns are cut into what one
+ * descriptor takes.
+ */
+int gen_scatter(struct ncc_gen *g, struct ncc_op *op)
+{
+	int64_t row = op->shape.dim[1] * ncc_dtype_size(op->shape.dtype);
+	unsigned int n = (unsigned int)((row + NEFF_MAX_ROW - 1) / NEFF_MAX_ROW);
+	struct ncc_view from, index, table, whole;
+	struct ncc_shape shape = op->shape;
+	struct neff_desc *d;
+	double v;
+	bool filled = ncc_scalar_value(op->in[0], &v);
+	int rc = filled ? 0 : gen_place(g, op->in[0], -1);
+
+	rc = rc ? rc : in_dram(g, op->in[1], &index);
+	rc = rc ? rc : in_dram(g, op->in[2], &from);
+	shape.dim[0]++;
+	rc = rc ? rc : gen_scratch(g, &shape, -1, &whole);
+	if (rc)
+		return rc;
+	table = whole;
+	table.dim[0]--;
+	if (!gen_value(g, op, &table))
+		return ncc_no_memory(g->err);
+	rc = filled ? gen_fill(g, &table, v) : gen_copy(g, &table, &op->in[0]->gen->value->view);
+	if (rc)
+		return rc;
+	d = calloc(n, sizeof(*d));
+	if (!d)
+		return ncc_no_memory(g->err);
+	for (unsigned int i = 0; i < n; i++) {
+		int64_t at = (int64_t)i * NEFF_MAX_ROW;
+		int64_t bytes = row - at < NEFF_MAX_ROW ? row - at : NEFF_MAX_ROW;
+
+		d[i] = (struct neff_desc){
+			.from = table_rows(&from, at, bytes),
+			.to = table_rows(&whole, at, bytes),
+			.op = NEFF_SCATTER,
+			.index = index.buf->var,
+			.index_off = index.buf->base + (uint64_t)index.off * sizeof(uint32_t),
+		};
+	}
 	return ncc_prog_dma(&g->prog, NCC_Q_GATHER, d, n, g->err);
 }

@@ -22,6 +22,8 @@
 #include "tile.h"
 #include "view.h"
 
+#define SHORT_ROW 32 /* bytes of a gathered row that is not put into a partition by itself */
+
 typedef int (*gen_fn)(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 
 /* Is this variable where all parts keep the value of that number? */
@@ -287,13 +289,23 @@ static int gen_alias(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view
 	return 0;
 }
 
+/*
+ * Short rows are gathered in DRAM, where they lie one behind the other: users take them in longer
+ * pieces.
+ */
+static bool gathers_short_rows(const struct ncc_op *op)
+{
+	return op->kind == NCC_GATHER && op->shape.dim[0] > NEURON_PARTITIONS &&
+	       op->shape.dim[1] * ncc_dtype_size(op->shape.dtype) < SHORT_ROW;
+}
+
 static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 {
 	g->op = op;
 	g->stamp++;
 	if (gen_is_lazy(op) || is_deferred(op))
 		return 0;
-	if (op->gen->group)
+	if (op->gen->group || gathers_short_rows(op))
 		return gen_tiled(g, op);
 	if (cast_is_free(op))
 		return gen_alias(g, op, &op->in[0]->gen->value->view);
@@ -313,6 +325,8 @@ static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 	case NCC_BITCAST:
 	case NCC_RESHAPE:
 		return gen_view(g, op);
+	case NCC_SCATTER:
+		return gen_scatter(g, op);
 	default:
 		return gen_compute(g, op);
 	}

@@ -73,6 +73,11 @@ static int fill_dram(struct ncc_gen *g, const struct ncc_view *dst, const struct
 	return rc;
 }
 
+int gen_fill(struct ncc_gen *g, const struct ncc_view *dst, double v)
+{
+	return dst->buf->space == NCC_DRAM ? fill_dram(g, dst, NULL, v) : gen_memset(g, dst, v);
+}
+
 /* Fills dst with the pad value, which need not be constant: a scalar spread over the result. */
 static int fill(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
@@ -81,8 +86,7 @@ static int fill(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_vie
 	int rc;
 
 	if (ncc_scalar_value(op->in[1], &v))
-		return dst->buf->space == NCC_DRAM ? fill_dram(g, dst, NULL, v)
-						   : gen_memset(g, dst, v);
+		return gen_fill(g, dst, v);
 	rc = gen_place(g, op->in[1], -1);
 	if (rc)
 		return rc;

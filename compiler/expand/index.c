@@ -8,11 +8,14 @@
 #include <string.h>
 
 #include "expand.h"
+#include "neuron/hw/ext.h"
 
 #define PART_BITS 11
 #define MOST_PARTS 3
-#define SHORTEST_ROW 64 /* bytes: of shorter ones, descriptors are most of the cost */
+#define SHORT_ROW 64 /* bytes: of shorter ones, descriptors are most of the cost */
 #define SMALLEST_TABLE 8192 /* elements: with a smaller one a product is faster */
+#define SMALLEST_OF_SHORT 512 /* rows: the same for a table of short ones */
+#define FEWEST_LANES 64 /* partitions that work on rows which came together */
 #define MOST_TABLES 16 /* a longer table is cut into at most so many */
 
 struct ncc_op *expand_one_hot(struct ncc_build *bl, struct ncc_op *idx, int64_t n)
@@ -148,10 +151,24 @@ struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int6
 		 : NULL;
 }
 
+/* How many short rows are fetched as one, so that a table has fewer of them: a power of 2 */
+static int64_t rows_together(const struct ncc_op *x, int64_t rows, int64_t columns)
+{
+	int64_t n = 1;
+
+	while (rows > n * NCC_MAX_TABLE &&
+	       2 * n * columns * ncc_dtype_size(x->shape.dtype) <= SHORT_ROW)
+		n *= 2;
+	return n;
+}
+
 bool expand_has_rows(const struct ncc_op *x, int64_t shared, int64_t rows, int64_t columns)
 {
-	return columns * ncc_dtype_size(x->shape.dtype) >= SHORTEST_ROW &&
-	       rows * columns >= SMALLEST_TABLE && shared * rows <= MOST_TABLES * NCC_MAX_TABLE;
+	if (shared * rows > MOST_TABLES * NCC_MAX_TABLE * rows_together(x, shared * rows, columns))
+		return false;
+	if (columns * ncc_dtype_size(x->shape.dtype) < SHORT_ROW)
+		return rows >= SMALLEST_OF_SHORT;
+	return rows * columns >= SMALLEST_TABLE;
 }
 
 /*
@@ -205,31 +222,117 @@ static struct ncc_op *rows_of_parts(struct ncc_build *bl, struct ncc_op *idx, st
 	return sum;
 }
 
+static struct ncc_op *pad_to(struct ncc_build *bl, struct ncc_op *v, const struct ncc_shape *to,
+			     const int64_t *start)
+{
+	struct ncc_op *zero = v ? ncc_const_scalar(bl->m, v->shape.dtype, 0) : NULL, *op;
+	struct ncc_shape s = *to;
+
+	if (!zero)
+		return NULL;
+	zero->shape.pred = v->shape.pred;
+	s.dtype = v->shape.dtype;
+	s.pred = v->shape.pred;
+	op = build_node(bl, NCC_PAD, &s, v, zero, NULL);
+	for (unsigned int d = 0; op && d < s.ndim; d++) {
+		op->low[d] = start[d];
+		op->high[d] = s.dim[d] - start[d] - v->shape.dim[d];
+	}
+	return op;
+}
+
+static struct ncc_op *masked(struct ncc_build *bl, struct ncc_op *idx, int64_t mask)
+{
+	return idx ? build_node(bl, NCC_AND, &idx->shape, idx,
+				build_splat(bl, &idx->shape, (double)mask), NULL)
+		   : NULL;
+}
+
+/*
+ * Rows of a matrix, `together` of which are fetched at a time: halves of what came are chosen by
+ * the index's lowest bits, in a matrix of many partitions; for that there may be a few indices
+ * more.
+ */
+static struct ncc_op *rows_of_groups(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x,
+				     int64_t together)
+{
+	struct ncc_shape s = x->shape, each = idx->shape, lines, p;
+	static const int64_t start[2] = { 0 };
+	static const uint8_t map[2] = { 0, 1 };
+	int64_t n = idx->shape.dim[0], columns = x->shape.dim[1], lanes = NEURON_PARTITIONS;
+	struct ncc_op *high, *r;
+
+	s.dim[0] = (s.dim[0] + together - 1) / together * together;
+	x = s.dim[0] > x->shape.dim[0] ? pad_to(bl, x, &s, start) : x;
+	s.dim[0] /= together;
+	s.dim[1] *= together;
+	x = build_reshape(bl, x, &s);
+	while (lanes > FEWEST_LANES && n % lanes)
+		lanes--;
+	if (n % lanes)
+		lanes = NEURON_PARTITIONS;
+	each.dim[0] = (n + lanes - 1) / lanes * lanes;
+	idx = each.dim[0] > n ? pad_to(bl, idx, &each, start) : idx;
+	high = idx ? build_node(bl, NCC_SHR, &each, idx,
+				build_splat(bl, &each, __builtin_ctzll((uint64_t)together)), NULL)
+		   : NULL;
+	r = high && x ? rows_of_parts(bl, high, x) : NULL;
+	lines = (struct ncc_shape){ .ndim = 3, .dim = { lanes, each.dim[0] / lanes, s.dim[1] } };
+	r = build_reshape(bl, r, &lines);
+	lines.ndim = 2;
+	idx = build_reshape(bl, idx, &lines);
+	for (int64_t half = together / 2; half && r; half /= 2) {
+		struct ncc_op *second = masked(bl, idx, half);
+
+		second = second ? build_compare(bl, NCC_NE, second,
+						build_splat(bl, &second->shape, 0))
+				: NULL;
+		p = r->shape;
+		p.dim[2] /= 2;
+		p.dtype = NEURON_DT_INT8;
+		p.pred = true;
+		second = second ? build_spread(bl, &p, second, map) : NULL;
+		r = build_select(bl, second, build_slice(bl, r, 2, p.dim[2], p.dim[2]),
+				 build_slice(bl, r, 2, 0, p.dim[2]));
+	}
+	each.ndim = 2;
+	each.dim[1] = columns;
+	return build_slice(bl, build_reshape(bl, r, &each), 0, 0, n);
+}
+
+/* Each shared table follows the one before. */
+static struct ncc_op *in_its_table(struct ncc_build *bl, struct ncc_op *idx, int64_t shared,
+				   int64_t rows)
+{
+	int64_t each = ncc_elems(&idx->shape) / shared;
+	struct ncc_op *at = build_const(bl, &idx->shape);
+
+	for (int64_t i = 0; at && i < each * shared; i++)
+		ncc_set(idx->shape.dtype, at->data, i, (double)(i / each * rows));
+	return at ? build_node(bl, NCC_ADD, &idx->shape, idx, at, NULL) : NULL;
+}
+
 struct ncc_op *expand_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_op *x,
 			   int64_t shared, int64_t rows)
 {
 	struct ncc_shape table = { .ndim = 2 }, flat = { .ndim = 1 };
+	int64_t together;
 
 	if (!idx || !x)
 		return NULL;
-	if (shared > 1) { /* each shared table follows the one before */
-		struct ncc_op *at = build_count(bl, shared);
-		uint8_t map = 0;
-
-		at = at ? build_node(bl, NCC_MUL, &at->shape, at,
-				     build_splat(bl, &at->shape, (double)rows), NULL)
-			: NULL;
-		at = at ? build_spread(bl, &idx->shape, at, &map) : NULL;
-		idx = at ? build_node(bl, NCC_ADD, &idx->shape, idx, at, NULL) : NULL;
-		if (!idx)
-			return NULL;
-	}
+	if (shared > 1)
+		idx = in_its_table(bl, idx, shared, rows);
+	if (!idx)
+		return NULL;
 	flat.dim[0] = ncc_elems(&idx->shape);
 	table.dim[0] = shared * rows;
 	table.dim[1] = ncc_elems(&x->shape) / (shared * rows);
 	x = build_reshape(bl, x, &table);
 	idx = build_reshape(bl, idx, &flat);
-	return x && idx ? rows_of_parts(bl, idx, x) : NULL;
+	if (!x || !idx)
+		return NULL;
+	together = rows_together(x, table.dim[0], table.dim[1]);
+	return together > 1 ? rows_of_groups(bl, idx, x, together) : rows_of_parts(bl, idx, x);
 }
 
 /* Moves dimensions: [idx's, x's others] -> [x's before d, idx's, x's after d]. */
@@ -288,25 +391,6 @@ static struct ncc_op *take_by_rows(struct ncc_build *bl, struct ncc_op *x, struc
 	idx = build_reshape(bl, idx, &(struct ncc_shape){ .ndim = 1, .dim = { each.dim[1] } });
 	idx = build_spread(bl, &each, idx, map);
 	return build_reshape(bl, expand_rows(bl, idx, x, before, x->shape.dim[d]), &s);
-}
-
-static struct ncc_op *pad_to(struct ncc_build *bl, struct ncc_op *v, const struct ncc_shape *to,
-			     const int64_t *start)
-{
-	struct ncc_op *zero = v ? ncc_const_scalar(bl->m, v->shape.dtype, 0) : NULL, *op;
-	struct ncc_shape s = *to;
-
-	if (!zero)
-		return NULL;
-	zero->shape.pred = v->shape.pred;
-	s.dtype = v->shape.dtype;
-	s.pred = v->shape.pred;
-	op = build_node(bl, NCC_PAD, &s, v, zero, NULL);
-	for (unsigned int d = 0; op && d < s.ndim; d++) {
-		op->low[d] = start[d];
-		op->high[d] = s.dim[d] - start[d] - v->shape.dim[d];
-	}
-	return op;
 }
 
 struct ncc_op *expand_place(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *v,

@@ -188,6 +188,19 @@ static void eval_gather(const struct ncc_op *op, double *const *in, double *out)
 	}
 }
 
+static void eval_scatter(const struct ncc_op *op, double *const *in, double *out)
+{
+	const double *index = in[1];
+	int64_t rows = op->shape.dim[0], n = op->shape.dim[1];
+
+	memcpy(out, in[0], (size_t)(rows * n) * sizeof(*out));
+	for (int64_t i = 0; i < op->in[1]->shape.dim[0]; i++) {
+		if (index[i] >= 0 && index[i] < (double)rows)
+			memcpy(out + (int64_t)index[i] * n, in[2] + i * n,
+			       (size_t)n * sizeof(*out));
+	}
+}
+
 static void eval_move(const struct ncc_op *op, double *const *in, double *out)
 {
 	int64_t step[NCC_MAX_DIMS], start = ncc_move_steps(op, step);
@@ -235,6 +248,7 @@ static void (*const evaluate[NCC_KINDS])(const struct ncc_op *op, double *const 
 	[NCC_SLICE] = eval_move,      [NCC_REVERSE] = eval_move,
 	[NCC_CONCAT] = eval_concat,   [NCC_PAD] = eval_pad,
 	[NCC_GATHER] = eval_gather,   [NCC_REDUCE] = eval_reduce,
+	[NCC_SCATTER] = eval_scatter,
 };
 
 static bool eval_op(const struct ncc_op *op, double *const *in, double *out)

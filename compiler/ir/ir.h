@@ -79,6 +79,11 @@ enum ncc_kind {
 	NCC_PAD, /* operand 1: scalar; low, high (may be negative), interior */
 	/* [rows, n], s32[m] -> [m, n]: the rows of these numbers, all of them in range */
 	NCC_GATHER,
+	/*
+	 * [rows, n], s32[m], [m, n] -> [rows, n]: rows of operand 0 replaced, in this order; the
+	 * number of rows stands for none of them
+	 */
+	NCC_SCATTER,
 	/* contractions and reductions */
 	NCC_DOT, /* dot */
 	NCC_CONV, /* conv, window of its spatial dimensions */

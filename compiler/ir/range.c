@@ -230,6 +230,14 @@ static struct ncc_range of_operands(const struct ncc_op *op, const struct ncc_ra
 	return r;
 }
 
+static struct ncc_range of_scatter(const struct ncc_op *op, const struct ncc_range *const *in,
+				   struct ncc_range all)
+{
+	(void)op;
+	(void)all;
+	return hull(*in[0], *in[2]);
+}
+
 static struct ncc_range of_first(const struct ncc_op *op, const struct ncc_range *const *in,
 				 struct ncc_range all)
 {
@@ -261,31 +269,19 @@ static struct ncc_range of_reduce(const struct ncc_op *op, const struct ncc_rang
 
 /* NULL: the bounds of the type */
 static const range_fn rules[NCC_KINDS] = {
-	[NCC_BROADCAST] = of_first,
-	[NCC_RESHAPE] = of_first,
-	[NCC_TRANSPOSE] = of_first,
-	[NCC_SLICE] = of_first,
-	[NCC_REVERSE] = of_first,
-	[NCC_CONVERT] = of_first,
-	[NCC_GATHER] = of_first,
-	[NCC_PAD] = of_operands,
-	[NCC_SELECT] = of_operands,
-	[NCC_CONCAT] = of_operands,
-	[NCC_NEG] = of_negate,
-	[NCC_ABS] = of_magnitude,
-	[NCC_SIGN] = of_sign,
-	[NCC_ADD] = of_add,
-	[NCC_SUB] = of_subtract,
-	[NCC_MUL] = of_multiply,
-	[NCC_DIV] = of_divide,
-	[NCC_MAX] = of_larger,
-	[NCC_MIN] = of_smaller,
-	[NCC_AND] = of_and,
-	[NCC_OR] = of_or,
-	[NCC_XOR] = of_or,
-	[NCC_SHR] = of_shift_right,
-	[NCC_REDUCE] = of_reduce,
-	[NCC_REDUCE_WINDOW] = of_reduce,
+	[NCC_BROADCAST] = of_first, [NCC_RESHAPE] = of_first,
+	[NCC_TRANSPOSE] = of_first, [NCC_SLICE] = of_first,
+	[NCC_REVERSE] = of_first,   [NCC_CONVERT] = of_first,
+	[NCC_GATHER] = of_first,    [NCC_PAD] = of_operands,
+	[NCC_SELECT] = of_operands, [NCC_CONCAT] = of_operands,
+	[NCC_SCATTER] = of_scatter, [NCC_NEG] = of_negate,
+	[NCC_ABS] = of_magnitude,   [NCC_SIGN] = of_sign,
+	[NCC_ADD] = of_add,	    [NCC_SUB] = of_subtract,
+	[NCC_MUL] = of_multiply,    [NCC_DIV] = of_divide,
+	[NCC_MAX] = of_larger,	    [NCC_MIN] = of_smaller,
+	[NCC_AND] = of_and,	    [NCC_OR] = of_or,
+	[NCC_XOR] = of_or,	    [NCC_SHR] = of_shift_right,
+	[NCC_REDUCE] = of_reduce,   [NCC_REDUCE_WINDOW] = of_reduce,
 };
 
 struct ncc_range ncc_range_of(const struct ncc_op *op, const struct ncc_shape *shape,

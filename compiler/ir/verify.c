@@ -194,16 +194,36 @@ static int check_pad(const struct ncc_op *op, struct ncc_error *err)
 		expect_dtype(op, op->in[0], err);
 }
 
-static int check_gather(const struct ncc_op *op, struct ncc_error *err)
+static int check_table(const struct ncc_op *op, struct ncc_error *err)
 {
 	const struct ncc_shape *table = &op->in[0]->shape, *index = &op->in[1]->shape;
-	int64_t dim[2] = { index->dim[0], table->dim[1] };
 
 	if (table->ndim != 2 || index->ndim != 1 || index->dtype != NEURON_DT_INT32)
 		return ncc_fail_op(err, -EINVAL, op, "not a matrix and a vector of s32");
 	if (table->dim[0] > NCC_MAX_TABLE)
 		return ncc_fail_op(err, -EINVAL, op, "a table of more than %d rows", NCC_MAX_TABLE);
-	return expect_dims(op, dim, 2, err) ?: expect_dtype(op, op->in[0], err);
+	return expect_dtype(op, op->in[0], err);
+}
+
+static int check_gather(const struct ncc_op *op, struct ncc_error *err)
+{
+	int64_t dim[2] = { op->in[1]->shape.dim[0], op->in[0]->shape.dim[1] };
+
+	return check_table(op, err) ?: expect_dims(op, dim, 2, err);
+}
+
+static int check_scatter(const struct ncc_op *op, struct ncc_error *err)
+{
+	const struct ncc_shape *rows = &op->in[2]->shape;
+	int rc = check_table(op, err);
+
+	if (!rc && op->shape.dim[0] == NCC_MAX_TABLE)
+		return ncc_fail_op(err, -EINVAL, op, "a table of more than %d rows",
+				   NCC_MAX_TABLE - 1);
+	if (!rc && (rows->ndim != 2 || rows->dim[0] != op->in[1]->shape.dim[0] ||
+		    rows->dim[1] != op->in[0]->shape.dim[1]))
+		return ncc_fail_op(err, -EINVAL, op, "operand 2 is not a row for each index");
+	return rc ?: expect_dims(op, op->in[0]->shape.dim, 2, err) ?: expect_dtype(op, op->in[2], err);
 }
 
 static int check_dot(const struct ncc_op *op, struct ncc_error *err)
@@ -431,6 +451,7 @@ static const check_fn rules[NCC_KINDS] = {
 	[NCC_CONCAT] = check_concat,
 	[NCC_PAD] = check_pad,
 	[NCC_GATHER] = check_gather,
+	[NCC_SCATTER] = check_scatter,
 	[NCC_DOT] = check_dot,
 	[NCC_CONV] = check_conv,
 	[NCC_REDUCE] = check_reduce,

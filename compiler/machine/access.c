@@ -51,21 +51,12 @@ void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool wr
 				    .hi = (uint64_t)hi + 1 };
 }
 
-static uint64_t gather_rows(const struct neff_desc *d)
-{
-	uint64_t n = 1;
-
-	for (unsigned int i = 1; i < d->to.ndim; i++)
-		n *= d->to.size[i];
-	return n;
-}
-
-struct neff_pattern ncc_gather_index(const struct neff_desc *d)
+struct neff_pattern ncc_index_of(const struct neff_desc *d)
 {
 	return (struct neff_pattern){ .var = d->index,
 				      .offset = d->index_off,
 				      .ndim = 1,
-				      .size = { gather_rows(d) * sizeof(uint32_t) },
+				      .size = { neff_row_count(d) * sizeof(uint32_t) },
 				      .step = { 1 } };
 }
 
@@ -75,9 +66,9 @@ unsigned int ncc_desc_access(const struct neff_desc *d, struct ncc_access *acc)
 
 	ncc_pattern_access(&d->from, !d->from.var, false, &acc[0]);
 	ncc_pattern_access(&d->to, !d->to.var, true, &acc[1]);
-	if (!d->gather)
+	if (d->op == NEFF_COPY)
 		return 2;
-	index = ncc_gather_index(d);
+	index = ncc_index_of(d);
 	ncc_pattern_access(&index, !index.var, false, &acc[2]);
 	return 3;
 }

@@ -192,15 +192,16 @@ static uint64_t pattern_bytes(const struct neff_pattern *p)
 /* Do both sides lie in their variables, and do their sizes fit? */
 static bool desc_fits(const struct check *c, const struct neff_desc *d)
 {
+	const struct neff_pattern *table = neff_table(d);
 	struct neff_pattern index;
 
 	if (!in_bounds(c, &d->from) || !in_bounds(c, &d->to))
 		return false;
-	if (!d->gather)
+	if (d->op == NEFF_COPY)
 		return pattern_bytes(&d->from) == pattern_bytes(&d->to);
-	index = ncc_gather_index(d);
-	return d->from.var && d->from.ndim == 2 && d->from.size[1] <= NEFF_MAX_ROWS &&
-	       d->from.size[0] == d->to.size[0] && in_bounds(c, &index);
+	index = ncc_index_of(d);
+	return table->var && table->ndim == 2 && table->size[1] <= NEFF_MAX_ROWS &&
+	       table->size[0] == neff_rows(d)->size[0] && in_bounds(c, &index);
 }
 
 static int trigger(struct check *c, unsigned int e, uint32_t id)

@@ -101,10 +101,14 @@ static int count_dma(const struct neuron_target *target, const struct neff_dma *
 {
 	int rc = 0;
 
-	for (unsigned int i = 0; i < dma->ndesc && !rc; i++)
-		if (!dma->desc[i].gather)
+	for (unsigned int i = 0; i < dma->ndesc && !rc; i++) {
+		if (dma->desc[i].op == NEFF_COPY)
 			rc = neff_packets(target, &dma->desc[i].from, 0, &dma->desc[i].to, 0,
 					  count_packet, d);
+		else
+			d->tx += neff_row_count(&dma->desc[i]);
+		rc = rc ?: d->tx > NEFF_MAX_QUEUE_DESCS ? -E2BIG : 0;
+	}
 	if (dma->semaphore >= 0) {
 		d->tx++;
 		d->rx++;

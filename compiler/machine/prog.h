@@ -83,8 +83,8 @@ void ncc_pattern_access(const struct neff_pattern *p, bool state_buffer, bool wr
 /* The boxes of one descriptor, NCC_DESC_ACCESS of them at most; returns how many. */
 #define NCC_DESC_ACCESS 3
 unsigned int ncc_desc_access(const struct neff_desc *d, struct ncc_access *acc);
-/* The indices that a gather reads, which lie one after the other */
-struct neff_pattern ncc_gather_index(const struct neff_desc *d);
+/* The indices that a gather or a scatter reads, which lie one after the other */
+struct neff_pattern ncc_index_of(const struct neff_desc *d);
 static inline bool ncc_access_overlap(const struct ncc_access *a, const struct ncc_access *b)
 {
 	return a->space == b->space && a->lo < b->hi && b->lo < a->hi &&

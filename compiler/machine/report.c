@@ -51,19 +51,23 @@ static uint64_t pattern_bytes(const struct neff_pattern *p)
 
 static uint64_t dma_pieces(const struct neff_desc *d)
 {
-	uint64_t a = d->gather ? 0 : pieces(&d->from), b = pieces(&d->to);
+	uint64_t a = pieces(&d->from), b = pieces(&d->to);
 
+	if (d->op != NEFF_COPY)
+		return neff_row_count(d);
 	return a > b ? a : b;
 }
 
 /*
- * A gathered row takes a descriptor in each of three queues: index, address, bytes
- * (runtime/nrt/gather.c).
+ * A row that is gathered or scattered takes a descriptor in each of three queues: index, address,
+ * bytes (runtime/nrt/gather.c).
  */
 static uint64_t dma_time(const struct neuron_costs *cost, const struct neff_desc *d)
 {
-	return (d->gather ? 3 : 1) * cost->descriptor * dma_pieces(d) +
-	       neuron_transfer_time(pattern_bytes(&d->to), cost->dma_kib);
+	const struct neff_pattern *moved = d->op == NEFF_COPY ? &d->to : neff_rows(d);
+
+	return (d->op == NEFF_COPY ? 1 : 3) * cost->descriptor * dma_pieces(d) +
+	       neuron_transfer_time(pattern_bytes(moved), cost->dma_kib);
 }
 
 static void signal(struct sim *s, unsigned int sem, uint64_t at)

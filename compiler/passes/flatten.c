@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Long vectors: an element-wise operation or a full reduction over one dimension works on the
- * vector as a matrix of up to 128 rows instead, so that it fills the partitions with whole rows.
- * Reshapes between neighbours cancel in pass_simplify.
+ * Long vectors (one dimension, or all others of 1): an element-wise operation or a full reduction
+ * over one dimension works on the vector as a matrix of up to 128 rows instead, so that it fills
+ * the partitions with whole rows. Reshapes between neighbours cancel in pass_simplify.
  */
 #include "neuron/hw/ext.h"
 #include "pass.h"
@@ -19,11 +19,31 @@ static int64_t rows_of(int64_t n)
 	return 0;
 }
 
+static bool is_vector(const struct ncc_shape *s)
+{
+	unsigned int more = 0;
+
+	for (unsigned int d = 0; d < s->ndim; d++)
+		more += s->dim[d] > 1;
+	return more == 1;
+}
+
 static void matrix_shape(struct ncc_shape *s, int64_t rows)
 {
+	int64_t n = ncc_elems(s);
+
 	s->ndim = 2;
-	s->dim[1] = s->dim[0] / rows;
+	s->dim[1] = n / rows;
 	s->dim[0] = rows;
+}
+
+/* Does it only add dimensions of 1? */
+static bool is_reshape(const struct ncc_op *op)
+{
+	const struct ncc_shape *from = op->nin ? &op->in[0]->shape : NULL;
+
+	return op->kind == NCC_RESHAPE || (op->kind == NCC_BROADCAST && is_vector(from) &&
+					   ncc_elems(from) == ncc_elems(&op->shape));
 }
 
 static struct ncc_op *as_matrix(struct ncc_pass *p, struct ncc_op *op, struct ncc_op *x,
@@ -32,6 +52,8 @@ static struct ncc_op *as_matrix(struct ncc_pass *p, struct ncc_op *op, struct nc
 	struct ncc_shape s = x->shape;
 
 	matrix_shape(&s, rows);
+	while (is_reshape(x))
+		x = x->in[0];
 	if (x->kind == NCC_BROADCAST && !x->in[0]->shape.ndim)
 		return pass_new(p, NCC_BROADCAST, op, &s, x->in[0], NULL);
 	return pass_new(p, NCC_RESHAPE, op, &s, x, NULL);
@@ -80,11 +102,11 @@ int pass_flatten(struct ncc_pass *p)
 		for (unsigned int i = 0; i < op->nin; i++)
 			while (op->in[i]->replaced)
 				op->in[i] = op->in[i]->replaced;
-		if (s->ndim == 1 && s->dim[0] >= SHORTEST)
-			rows = rows_of(s->dim[0]);
+		if (is_vector(s) && ncc_elems(s) >= SHORTEST)
+			rows = rows_of(ncc_elems(s));
 		if (rows && elementwise)
 			rc = flatten_elementwise(p, op, rows);
-		else if (rows && op->kind == NCC_REDUCE && op->mask == 1)
+		else if (rows && op->kind == NCC_REDUCE && s->ndim == 1)
 			rc = flatten_reduce(p, op, rows);
 		if (rc)
 			return rc;

@@ -150,6 +150,13 @@ static void wishes_of_gather(int *want, const struct ncc_op *op)
 	(void)op;
 }
 
+/* A scatter has everything in DRAM, with rows contiguous. */
+static void wishes_of_scatter(int *want, const struct ncc_op *op)
+{
+	wish(want, op->in[0], 0);
+	wish(want, op->in[2], 0);
+}
+
 static void wishes_of_window(int *want, const struct ncc_op *op)
 {
 	int d = want[op->id];
@@ -163,9 +170,13 @@ static void wishes_of_window(int *want, const struct ncc_op *op)
 static void wishes_of(int *want, const struct ncc_op *op)
 {
 	static void (*const by_kind[NCC_KINDS])(int *want, const struct ncc_op *op) = {
-		[NCC_DOT] = wishes_of_dot,	 [NCC_CONV] = wishes_of_conv,
-		[NCC_REDUCE] = wishes_of_reduce, [NCC_GATHER] = wishes_of_gather,
-		[NCC_PAD] = wishes_of_window,	 [NCC_REDUCE_WINDOW] = wishes_of_window,
+		[NCC_DOT] = wishes_of_dot,
+		[NCC_CONV] = wishes_of_conv,
+		[NCC_REDUCE] = wishes_of_reduce,
+		[NCC_GATHER] = wishes_of_gather,
+		[NCC_SCATTER] = wishes_of_scatter,
+		[NCC_PAD] = wishes_of_window,
+		[NCC_REDUCE_WINDOW] = wishes_of_window,
 	};
 
 	if (by_kind[op->kind]) {
@@ -236,6 +247,7 @@ static int give(const struct ncc_op *op, int d)
 		[NCC_CONV] = give_conv,
 		[NCC_DOT] = give_dot,
 		[NCC_GATHER] = give_gather,
+		[NCC_SCATTER] = give_gather,
 	};
 	uint32_t mask = windowed(op);
 

@@ -84,6 +84,21 @@ static void merge_chain(struct ncc_op *op)
 	}
 }
 
+/* One number, moved, is one number. */
+static void move_of_splat(struct ncc_op *op)
+{
+	const struct ncc_op *b = op->in[0];
+
+	if (op->kind != NCC_RESHAPE && op->kind != NCC_TRANSPOSE && op->kind != NCC_SLICE &&
+	    op->kind != NCC_REVERSE && op->kind != NCC_GATHER)
+		return;
+	if (b->kind != NCC_BROADCAST || b->in[0]->shape.ndim)
+		return;
+	op->kind = NCC_BROADCAST;
+	op->nin = 1;
+	op->in[0] = b->in[0];
+}
+
 /* A reshape that only adds dimensions of 1 is a broadcast, which may join others */
 static void reshape_to_broadcast(struct ncc_op *op)
 {
@@ -151,6 +166,7 @@ int pass_simplify(struct ncc_pass *p)
 		ncc_fold_elementwise(p->m, op);
 		if (!op->nin)
 			continue;
+		move_of_splat(op);
 		reshape_to_broadcast(op);
 		merge_chain(op);
 		broadcast_of_reshape(op);

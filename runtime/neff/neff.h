@@ -85,18 +85,21 @@ struct neff_pattern {
 };
 
 /*
- * A copy or a gather. A gather's `from` is a table in DRAM with two dimensions, the bytes of a row
- * and the rows; every run of `to` is one row of it. Which row is said by the int32 values of
- * variable `index`, which lie one behind the other.
+ * A copy moves as many bytes as both sides have. A gather's `from` and a scatter's `to` is a table
+ * in DRAM with two dimensions, the bytes of a row and the rows; every run of the other side is one
+ * row of it, in order. Which row is said by the int32 values of variable `index`, which lie one
+ * behind the other.
  */
+enum neff_op { NEFF_COPY, NEFF_GATHER, NEFF_SCATTER };
+
 struct neff_desc {
-	struct neff_pattern from, to; /* a copy's sides have the same number of bytes */
-	bool gather;
-	uint32_t index; /* index in vars */
+	struct neff_pattern from, to;
+	enum neff_op op;
+	uint32_t index; /* index in vars; not of a copy */
 	uint64_t index_off; /* bytes */
 };
-#define NEFF_MAX_ROW (1u << 16) /* bytes of a row that a gather moves */
-#define NEFF_MAX_ROWS (1u << 16) /* rows of a gather's table */
+#define NEFF_MAX_ROW (1u << 16) /* bytes of a row that is gathered or scattered */
+#define NEFF_MAX_ROWS (1u << 16) /* rows of a table */
 
 /*
  * One DMA. It is triggered once an execution, by the PSEUDO_DMA_TRIGGER with its id in the stream
@@ -212,6 +215,11 @@ struct neff_packet {
 	struct neff_piece tx[NEURON_PACKET_MAX], rx[NEURON_PACKET_MAX];
 	unsigned int ntx, nrx;
 };
+
+/* The table of a gather or a scatter, its other side, and how many rows that one has */
+const struct neff_pattern *neff_table(const struct neff_desc *d);
+const struct neff_pattern *neff_rows(const struct neff_desc *d);
+uint64_t neff_row_count(const struct neff_desc *d);
 
 /*
  * What a loader accepts: descriptors of one side of a queue, and of all of a subgraph's queues

@@ -258,22 +258,23 @@ static int pattern_check(struct ctx *c, const struct at *at, const struct neff_p
 	return (uint64_t)hi <= v->size ? 0 : pattern_fail(c, at, "outside its variable");
 }
 
-/* Checks a gather's table and the indices of its n rows. */
-static int gather_check(struct ctx *c, struct at *at, const struct neff_desc *d, uint64_t n)
+/* Checks the table and the indices of a gather or a scatter. */
+static int indices_check(struct ctx *c, struct at *at, const struct neff_desc *d)
 {
-	uint64_t bytes = n * sizeof(uint32_t), end; /* n is at most 2^24 */
+	const struct neff_pattern *table = neff_table(d);
+	uint64_t n = neff_row_count(d), bytes = n * sizeof(uint32_t), end; /* n: at most 2^24 */
 	const struct neff_var *v;
 
-	at->side = "from";
-	if (c->sg->vars[d->from.var].type == NEFF_VAR_STATE_BUFFER || d->from.ndim != 2 ||
-	    d->from.size[0] > NEFF_MAX_ROW || d->from.size[1] > NEFF_MAX_ROWS)
+	at->side = d->op == NEFF_GATHER ? "from" : "to";
+	if (c->sg->vars[table->var].type == NEFF_VAR_STATE_BUFFER || table->ndim != 2 ||
+	    table->size[0] > NEFF_MAX_ROW || table->size[1] > NEFF_MAX_ROWS)
 		return pattern_fail(c, at,
 				    "not a table in DRAM of at most 65536 rows of at most 65536 "
 				    "bytes");
 
-	at->side = "to";
-	if (d->to.size[0] != d->from.size[0])
-		return pattern_fail(c, at, "its pieces are not the rows of 'from'");
+	at->side = d->op == NEFF_GATHER ? "to" : "from";
+	if (neff_rows(d)->size[0] != table->size[0])
+		return pattern_fail(c, at, "its pieces are not the table's rows");
 
 	at->side = "index";
 	if (d->index >= c->sg->nvars)
@@ -307,8 +308,8 @@ static int desc_check(struct ctx *c, struct at *at, const struct neff_desc *d)
 	if (ret)
 		return ret;
 
-	if (d->gather)
-		ret = gather_check(c, at, d, to / d->to.size[0]);
+	if (d->op != NEFF_COPY)
+		ret = indices_check(c, at, d);
 	else if (from != to)
 		ret = pattern_fail(c, at, "not as many bytes as 'from'");
 	if (ret)
@@ -343,8 +344,8 @@ static int dma_check(struct ctx *c, unsigned int eng, unsigned int i)
 }
 
 /*
- * A gather's rows arrive later than copies that follow it in the same queue set, so gathers have
- * queue sets of their own.
+ * Rows that are gathered or scattered arrive later than copies that follow in the same queue set,
+ * so they have queue sets of their own.
  */
 static int gathers_check(struct ctx *c, unsigned int eng)
 {
@@ -356,10 +357,11 @@ static int gathers_check(struct ctx *c, unsigned int eng)
 		const struct neff_dma *dma = &e->dma[i];
 
 		for (unsigned int k = 0; k < dma->ndesc; k++)
-			seen[dma->queue] |= dma->desc[k].gather ? 1 : 2;
+			seen[dma->queue] |= dma->desc[k].op == NEFF_COPY ? 1 : 2;
 		if (seen[dma->queue] == 3)
 			ret = neff_fail(c->err,
-					"%s/%s.json: dma[%u]: a gather and a copy in one queue set",
+					"%s/%s.json: dma[%u]: a copy in a queue set of gathers "
+					"or scatters",
 					c->sg->name, c->target->engine[eng].name, i);
 	}
 	free(seen);

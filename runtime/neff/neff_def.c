@@ -82,9 +82,15 @@ static void pattern_to_json(const struct neff_subgraph *sg, const struct neff_pa
 	json_object_set_new(o, key, sizes);
 }
 
+static const char *const ops[] = {
+	[NEFF_COPY] = "copy",
+	[NEFF_GATHER] = "gather",
+	[NEFF_SCATTER] = "scatter",
+};
+
 static void index_to_json(const struct neff_subgraph *sg, const struct neff_desc *d, json_t *o)
 {
-	json_object_set_new(o, "op", json_string("gather"));
+	json_object_set_new(o, "op", json_string(ops[d->op]));
 	json_object_set_new(o, "index", json_string(sg->vars[d->index].name));
 	json_object_set_new(o, "index_off", json_integer((json_int_t)d->index_off));
 }
@@ -102,7 +108,7 @@ static json_t *dma_to_json(const struct neff_subgraph *sg, const struct neff_dma
 
 		pattern_to_json(sg, &dma->desc[i].from, "from", d);
 		pattern_to_json(sg, &dma->desc[i].to, "to", d);
-		if (dma->desc[i].gather)
+		if (dma->desc[i].op != NEFF_COPY)
 			index_to_json(sg, &dma->desc[i], d);
 		json_array_append_new(list, d);
 	}
@@ -376,17 +382,22 @@ static int desc_read(const struct neff_where *w, const json_t *o, struct neff_de
 {
 	const json_t *op = json_object_get(o, "op");
 	const char *name = op ? json_string_value(op) : "copy";
+	unsigned int kind = 0;
 	int ret;
 
-	d->gather = name && !strcmp(name, "gather");
-	if (!name || (!d->gather && strcmp(name, "copy")))
+	while (name && kind < sizeof(ops) / sizeof(ops[0]) && strcmp(ops[kind], name))
+		kind++;
+	if (!name || kind == sizeof(ops) / sizeof(ops[0]))
 		return neff_fail(w->err,
-				 "%s: %s: only 'op': 'copy' and 'gather' are of this generation",
+				 "%s: %s: only 'op': 'copy', 'gather' and 'scatter' are of this "
+				 "generation",
 				 w->member, w->what);
+	d->op = (enum neff_op)kind;
 	ret = pattern_read(w, o, "from", &d->from);
 	if (!ret)
 		ret = pattern_read(w, o, "to", &d->to);
-	return ret || !d->gather ? ret : place_read(w, o, "index", &d->index, &d->index_off);
+	return ret || d->op == NEFF_COPY ? ret
+					 : place_read(w, o, "index", &d->index, &d->index_off);
 }
 
 static int descs_read(const struct neff_where *w, const json_t *list, struct neff_dma *dma)

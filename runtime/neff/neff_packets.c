@@ -100,6 +100,26 @@ static void packet_step(struct neff_packet *p, struct walk *from, struct walk *t
 	walk_take(to, n);
 }
 
+const struct neff_pattern *neff_table(const struct neff_desc *d)
+{
+	return d->op == NEFF_GATHER ? &d->from : &d->to;
+}
+
+const struct neff_pattern *neff_rows(const struct neff_desc *d)
+{
+	return d->op == NEFF_GATHER ? &d->to : &d->from;
+}
+
+uint64_t neff_row_count(const struct neff_desc *d)
+{
+	const struct neff_pattern *p = neff_rows(d);
+	uint64_t n = 1;
+
+	for (unsigned int i = 1; i < p->ndim; i++)
+		n *= p->size[i];
+	return n;
+}
+
 int neff_packets(const struct neuron_target *target, const struct neff_pattern *from_pattern,
 		 uint64_t from_base, const struct neff_pattern *to_pattern, uint64_t to_base,
 		 int (*take)(void *arg, const struct neff_packet *packet), void *arg)

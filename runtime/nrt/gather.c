@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gathers: DMAs whose source addresses the program chooses. No instruction computes an address and
- * no index is trusted, so three queues do it. The program rings the first one:
+ * Gathers and scatters: DMAs whose addresses of one side the program chooses. No instruction
+ * computes an address and no index is trusted, so three queues do it. The program rings the first
+ * one:
  *
  * 1. the first queue copies the index's low bytes into the descriptors of the second one, and rings
  *    it;
  * 2. the second queue reads an address for each index from a list of the addresses of all rows,
- *    writes it into the source addresses of the third queue's descriptors, and rings that queue;
+ *    writes it into the third queue's descriptors (a gather's source, a scatter's destination
+ *    addresses), and rings that queue;
  * 3. the third queue copies the rows and increments the semaphore.
  *
  * A list has a place for every number that an index's low bytes can have, row i modulo the number
@@ -43,44 +45,41 @@ struct rt_gathers {
 	uint32_t *bell;
 };
 
-static bool is_gather(const struct neff_dma *dma)
+static bool is_by_index(const struct neff_dma *dma)
 {
-	return dma->desc[0].gather; /* all of them are gathers then: libneff checked it */
+	return dma->desc[0].op != NEFF_COPY; /* none of them is then: libneff checked it */
 }
 
-static uint64_t rows_of(const struct neff_desc *d)
-{
-	uint64_t n = 1;
+/* What a queue's gathers and scatters are; all is 0 for a queue of copies */
+struct count {
+	unsigned int n; /* DMAs */
+	uint64_t rows;
+	bool has[NEFF_SCATTER + 1];
+};
 
-	for (unsigned int i = 1; i < d->to.ndim; i++)
-		n *= d->to.size[i];
-	return n;
-}
-
-/* The number of rows and gathers of a queue; both are 0 for a queue of copies */
-static unsigned int count(const struct neff_subgraph *neff, unsigned int queue, uint64_t *rows)
+static struct count count(const struct neff_subgraph *neff, unsigned int queue)
 {
 	const struct neff_engine *e = &neff->engine[neff->queues[queue].owner];
-	unsigned int n = 0;
+	struct count c = { 0 };
 
-	*rows = 0;
 	for (unsigned int i = 0; i < e->ndma; i++) {
-		if (e->dma[i].queue != queue || !is_gather(&e->dma[i]))
+		if (e->dma[i].queue != queue || !is_by_index(&e->dma[i]))
 			continue;
-		n++;
-		for (unsigned int k = 0; k < e->dma[i].ndesc; k++)
-			*rows += rows_of(&e->dma[i].desc[k]);
+		c.n++;
+		for (unsigned int k = 0; k < e->dma[i].ndesc; k++) {
+			c.rows += neff_row_count(&e->dma[i].desc[k]);
+			c.has[e->dma[i].desc[k].op] = true;
+		}
 	}
-	return n;
+	return c;
 }
 
 unsigned int rt_gather_queues(const struct neff_subgraph *neff)
 {
 	unsigned int n = 0;
-	uint64_t rows;
 
 	for (unsigned int q = 0; q < neff->nqueues; q++)
-		n += count(neff, q, &rows) ? 2 : 0;
+		n += count(neff, q).n ? 2 : 0;
 	return n;
 }
 
@@ -98,8 +97,8 @@ static unsigned int find_table(const struct rt_gathers *g, const struct neff_pat
 static NRT_STATUS find_tables(struct rt_gathers *g, const struct neff_engine *e)
 {
 	for (unsigned int i = 0; i < e->ndma; i++) {
-		for (unsigned int k = 0; is_gather(&e->dma[i]) && k < e->dma[i].ndesc; k++) {
-			const struct neff_pattern *p = &e->dma[i].desc[k].from;
+		for (unsigned int k = 0; is_by_index(&e->dma[i]) && k < e->dma[i].ndesc; k++) {
+			const struct neff_pattern *p = neff_table(&e->dma[i].desc[k]);
 			unsigned int t = find_table(g, p);
 
 			if (t < g->ntables)
@@ -161,21 +160,25 @@ static NRT_STATUS make_queues(struct rt_subgraph *sg)
 	NRT_STATUS status = NRT_SUCCESS;
 
 	for (unsigned int q = 0; q < sg->neff->nqueues && !status; q++) {
-		uint64_t rows, n = count(sg->neff, q, &rows);
+		struct count c = count(sg->neff, q);
+		uint64_t descs = c.rows + c.n;
 
-		if (!n)
+		if (!c.n)
 			continue;
-		if (rows + n > MAX_ROWS)
-			return rt_fail(NRT_RESOURCE, "TDRV", "queue '%s' gathers more than %u rows",
+		if (descs > MAX_ROWS)
+			return rt_fail(NRT_RESOURCE, "TDRV",
+				       "queue '%s' gathers or scatters more than %u rows",
 				       sg->neff->queues[q].name, MAX_ROWS);
-		sg->gathers->n += (unsigned int)n;
+		sg->gathers->n += c.n;
 		sg->queues[q].next = next;
 		next->next = next + 1;
 
-		/* one descriptor for a row, and one for a gather: the doorbells or the semaphore */
-		status = rt_half_reserve(sg->core, &next[0].tx, (uint32_t)(rows + n));
-		if (!status)
-			status = rt_half_reserve(sg->core, &next[1].tx, (uint32_t)(rows + n));
+		/* one descriptor for a row, and one for a DMA: the doorbells or the semaphore */
+		status = rt_half_reserve(sg->core, &next[0].tx, (uint32_t)descs);
+		if (!status && c.has[NEFF_GATHER])
+			status = rt_half_reserve(sg->core, &next[1].tx, (uint32_t)descs);
+		if (!status && c.has[NEFF_SCATTER])
+			status = rt_half_reserve(sg->core, &next[1].rx, (uint32_t)descs);
 		next += 2;
 	}
 	return status;
@@ -211,10 +214,10 @@ NRT_STATUS rt_gather_begin(struct rt_subgraph *sg)
 }
 
 /* Where the address fields of the next n descriptors will lie, as a pattern of their bytes */
-static struct neff_pattern addresses(const struct rt_ring *ring, uint64_t size, uint64_t n)
+static struct neff_pattern addresses(const struct rt_half *half, uint64_t size, uint64_t n)
 {
 	return (struct neff_pattern){
-		.offset = (uint64_t)ring->tx.n * NEURON_UDMA_DESC_SIZE + NHAL_DESC_ADDR,
+		.offset = (uint64_t)half->n * NEURON_UDMA_DESC_SIZE + NHAL_DESC_ADDR,
 		.ndim = 2,
 		.size = { size, n },
 		.step = { 1, NEURON_UDMA_DESC_SIZE },
@@ -224,9 +227,13 @@ static struct neff_pattern addresses(const struct rt_ring *ring, uint64_t size, 
 static int add_rows(struct rt_subgraph *sg, const struct neff_desc *d, struct rt_ring *ring)
 {
 	const struct rt_gathers *g = sg->gathers;
+	const struct neff_pattern *tp = neff_table(d), *rp = neff_rows(d);
 	struct rt_ring *places = ring->next, *rows = places->next;
-	unsigned int table = find_table(g, &d->from);
-	uint64_t n = rows_of(d);
+	struct rt_half *chosen = d->op == NEFF_GATHER ? &rows->tx : &rows->rx;
+	unsigned int table = find_table(g, tp);
+	uint64_t n = neff_row_count(d), table_pa = sg->vars[tp->var].pa,
+		 rows_pa = sg->vars[rp->var].pa;
+	uint32_t before = chosen->n;
 	struct neff_pattern index = { .offset = d->index_off,
 				      .ndim = 2,
 				      .size = { g->width, n },
@@ -234,23 +241,23 @@ static int add_rows(struct rt_subgraph *sg, const struct neff_desc *d, struct rt
 	struct neff_pattern place = { .offset = table % LIST_TABLES * sizeof(uint64_t),
 				      .ndim = 2,
 				      .size = { sizeof(uint64_t), n } };
-	struct neff_pattern row = { .offset = d->from.offset,
-				    .ndim = 2,
-				    .size = { d->from.size[0], n } };
-	struct neff_pattern to = addresses(places, g->width, n);
+	/* row 0, as often; a run of its own each, so a descriptor each */
+	struct neff_pattern row = { .offset = tp->offset, .ndim = 2, .size = { tp->size[0], n } };
+	struct neff_pattern to = addresses(&places->tx, g->width, n);
 	int err;
 
 	to.offset++; /* the loader sets the lowest byte: it selects the table */
 	err = rt_ring_add_copy(sg->target, ring, &index, sg->vars[d->index].pa, &to,
 			       places->tx.chunk.pa);
-	to = addresses(rows, sizeof(uint64_t), n);
+	to = addresses(chosen, sizeof(uint64_t), n);
 	if (!err)
 		err = rt_ring_add_copy(sg->target, places, &place, g->list[table / LIST_TABLES].pa,
-				       &to, rows->tx.chunk.pa);
-	if (!err)
-		err = rt_ring_add_copy(sg->target, rows, &row, sg->vars[d->from.var].pa, &d->to,
-				       sg->vars[d->to.var].pa);
-	return err;
+				       &to, chosen->chunk.pa);
+	if (!err && d->op == NEFF_GATHER)
+		err = rt_ring_add_copy(sg->target, rows, &row, table_pa, rp, rows_pa);
+	else if (!err)
+		err = rt_ring_add_copy(sg->target, rows, rp, rows_pa, &row, table_pa);
+	return !err && chosen->n - before != n ? -EINVAL : err;
 }
 
 /* Adds two words to the two doorbells of the next queue, behind a barrier. */

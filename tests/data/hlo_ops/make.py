@@ -251,6 +251,11 @@ def indexed():
         x.reshape(-1)[d.rng.permutation(x.size)[:8]] = special
         return x
 
+    def holed(d, *shape):
+        x = d.f32(*shape)
+        x.reshape(-1)[d.rng.permutation(x.size)[:6]] = np.array([np.inf, -np.inf] * 3, np.float32)
+        return x
+
     rows = lambda d, n, *shape: d.ints(np.int32, *shape, low=-n - 3, high=n + 3)
     dn = lax.GatherDimensionNumbers
     case("gather_special", lambda t, i: (t[i], jnp.take(t, i, axis=1, mode="clip")), lambda d: (table(d, 30, 20), rows(d, 19, 4, 3)))
@@ -285,6 +290,39 @@ def indexed():
     case("scatter_one_window", lambda x, u: (x.at[1:-1, 2:].add(u), x.at[1:-1, 2:].set(u), x.at[::1, :7].max(u[0, 0]), x.at[3].set(u[0, 0]),
                                              x.at[:, 5].multiply(2), x.at[40, 2].set(1, mode="drop"), x.at[2, 8].set(-0.0)),
          lambda d: (d.f32(30, 9), d.f32(28, 7)))
+    case("scatter_put", lambda x, i, u, b: (x.at[i].set(u), x.at[i].set(u[0]), (x != 0).at[i].set(b)),
+         lambda d: (table(d, 90), rows(d, 90, 200), table(d, 200), d.ints(np.int8, 200, low=0, high=1) > 0))
+    case("scatter_put_types", lambda a, b, i, u, v: (a.at[i].set(u), b.at[i].set(v)),
+         lambda d: (d.edges(np.uint8, 300), d.f32(300, 3).astype(jnp.bfloat16), rows(d, 300, 40), d.edges(np.uint8, 40),
+                    d.f32(40, 3).astype(jnp.bfloat16)))
+    case("scatter_put_shared", lambda x, i, u: jax.vmap(lambda a, k, w: a.at[k].set(w))(x, i, u),
+         lambda d: (table(d, 3, 25, 2), rows(d, 25, 3, 40), table(d, 3, 40, 2)))
+    case("scatter_put_long", lambda i, u: (lambda y: jnp.concatenate([y[:40], y[65500:65600], y[131000:131100]]))(
+        lax.iota(np.float32, 140000).at[i].set(u)),
+         lambda d: (np.concatenate([d.ints(np.int32, 30, low=65500, high=65599), d.ints(np.int32, 30, low=131000, high=131099),
+                                    d.ints(np.int32, 20, low=-140004, high=140004), d.ints(np.int32, 9, low=0, high=39)]).astype(np.int32), table(d, 89)))
+    case("scatter_add_few", lambda x, y, i, u: (x.at[i].add(u), y.at[i].add(u.astype(np.int32))),
+         lambda d: (d.f32(600, 5), d.ints(np.int32, 600, 5), rows(d, 600, 90), np.round(d.f32(90, 5) * 100)), ulps=100)
+    case("scatter_add_steps", lambda x, y, i, u: (x.at[i].add(u), y.at[i].add(u.astype(np.int32))),
+         lambda d: (d.f32(900), d.ints(np.int32, 900), rows(d, 900, 700), np.round(d.f32(700) * 100)), ulps=100)
+    case("scatter_add_steps_infinite", lambda x, i, u: x.at[i].add(u),
+         lambda d: (np.round(d.f32(500) * 8) + 0, rows(d, 500, 300), np.where(np.arange(300) % 17 == 3, np.inf, np.where(np.arange(300) % 19 == 5, np.nan, np.where(
+             np.arange(300) % 41 == 7, -np.inf, 2.0))).astype(np.float32)))
+    case("scatter_add_shared", lambda x, i, u: jax.vmap(lambda a, k, w: a.at[k].add(w))(x, i, u),
+         lambda d: (np.round(d.f32(2, 700, 2) * 9), rows(d, 700, 2, 40), np.round(d.f32(2, 40, 2) * 9)))
+    case("scatter_extremes", lambda x, y, i, u: (x.at[i].max(u), x.at[i].min(u), y.at[i].max(u), y.at[i].min(u)),
+         lambda d: (holed(d, 40, 3), holed(d, 900, 3), rows(d, 40, 500), holed(d, 500, 3)))
+    case("scatter_extremes_types", lambda x, y, i, u: (x.at[i].max(u), y.at[i].min(u.astype(np.uint8))),
+         lambda d: (d.ints(np.int16, 200), d.edges(np.uint8, 200), rows(d, 200, 60), d.ints(np.int16, 60)))
+    case("gather_short", lambda t, i, b: (t[i], t[:, None][i], (t > 0)[i], b[i]),
+         lambda d: (table(d, 1500), rows(d, 1500, 700), d.f32(1500, 3).astype(jnp.bfloat16)))
+    case("gather_together", lambda i, j: (lax.iota(np.int32, 70001)[i], lax.broadcasted_iota(np.float32, (200, 1000), 1)[j, i[:131]],
+                                          (lax.broadcasted_iota(np.int32, (70001, 2), 0) % 256).astype(np.uint8)[i]),
+         lambda d: (d.ints(np.int32, 1031, low=-70005, high=70005), rows(d, 200, 131)))
+    case("gather_along_long", lambda t, i: jnp.take_along_axis(t, i, 1),
+         lambda d: (table(d, 3, 900), d.ints(np.int32, 3, 70, low=0, high=899)))
+    case("slice_short", lambda x: (x[..., :2] * x[..., 2:4], x[:, 1::2, 3:5] + 1, x[..., 4:]),
+         lambda d: d.f32(30, 40, 6))
     case("update_one", lambda x, u, i: (lax.dynamic_update_slice(x, u, (0, i, 2)), lax.dynamic_update_slice(x, u[:, :, :1], (i, i, i)),
                                         lax.dynamic_update_slice(x, u[:1], (i, 0, 1))),
          lambda d: (d.ints(np.int16, 4, 9, 6), d.ints(np.int16, 4, 1, 4), np.int32(5)))

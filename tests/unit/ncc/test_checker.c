@@ -256,7 +256,7 @@ static struct neff_desc *find_gather(struct neff_model *m)
 	struct neff_engine *sp = &m->subgraphs->engine[NEURON_ENG_SP];
 
 	for (unsigned int i = 0; i < sp->ndma; i++)
-		if (sp->dma[i].desc[0].gather)
+		if (sp->dma[i].desc[0].op == NEFF_GATHER)
 			return sp->dma[i].desc;
 	ck_abort_msg("no gather");
 }

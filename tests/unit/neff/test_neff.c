@@ -78,7 +78,7 @@ static void same_engine(const struct neff_engine *a, const struct neff_engine *b
 		for (unsigned int k = 0; k < a->dma[i].ndesc; k++) {
 			same_pattern(&a->dma[i].desc[k].from, &b->dma[i].desc[k].from);
 			same_pattern(&a->dma[i].desc[k].to, &b->dma[i].desc[k].to);
-			ck_assert_int_eq(a->dma[i].desc[k].gather, b->dma[i].desc[k].gather);
+			ck_assert_int_eq(a->dma[i].desc[k].op, b->dma[i].desc[k].op);
 			ck_assert_uint_eq(a->dma[i].desc[k].index, b->dma[i].desc[k].index);
 			ck_assert_uint_eq(a->dma[i].desc[k].index_off, b->dma[i].desc[k].index_off);
 		}
@@ -582,96 +582,6 @@ START_TEST(bad_model)
 }
 END_TEST
 
-/* The second gather's first descriptor, to SBUF, and what is wrong with it */
-static void break_gather(struct testmodel *t, int which)
-{
-	struct neff_engine *sp = &t->sg.engine[NEURON_ENG_SP];
-	struct neff_desc *d = &sp->dma[1].desc[0];
-
-	switch (which) {
-	case 0:
-		d->from.var = 0;
-		break;
-	case 1:
-		d->from.ndim = 1;
-		break;
-	case 2:
-		d->from.size[1] = 65537;
-		d->from.step[1] = 0;
-		break;
-	case 3:
-		d->from.size[0] = d->to.size[0] = 65537;
-		t->sg.vars[1].size = 1 << 24;
-		t->sg.vars[1].shape[0] = t->sg.vars[1].shape[1] = 1 << 12;
-		d->from.step[1] = 0;
-		d->to.ndim = 2;
-		break;
-	case 4:
-		d->from.offset = 100 * 600;
-		break;
-	case 5:
-		d->to.size[0] = 99;
-		break;
-	case 6:
-		d->to.var = 1;
-		d->to.step[1] = d->to.step[2] = 0;
-		break;
-	case 7:
-		d->index = 4;
-		break;
-	case 8:
-		d->index_off = 12;
-		break;
-	case 9:
-		d->index_off = UINT64_MAX - 4;
-		break;
-	case 10:
-		d->index = 0;
-		d->index_off = 131072 - 508;
-		break;
-	case 11:
-		d->gather = false;
-		break;
-	case 12:
-		d->gather = false;
-		d->from.size[1] = 128;
-		break;
-	}
-}
-
-static const char *const broken_gather[] = {
-	"dma[1] desc[0]: 'from': not a table in DRAM",
-	"dma[1] desc[0]: 'from': not a table in DRAM",
-	"dma[1] desc[0]: 'from': not a table in DRAM",
-	"dma[1] desc[0]: 'from': not a table in DRAM",
-	"dma[1] desc[0]: 'from': outside its variable",
-	"dma[1] desc[0]: 'to': its pieces are not the rows of 'from'",
-	"dma[1] desc[0]: 'to': an input or a constant is not written",
-	"dma[1] desc[0]: 'index': no such variable",
-	"dma[1] desc[0]: 'index': outside its variable",
-	"dma[1] desc[0]: 'index': outside its variable",
-	"dma[1] desc[0]: 'index': outside a partition",
-	"dma[1] desc[0]: 'to': not as many bytes",
-	"dma[1]: a gather and a copy in one queue set",
-};
-
-START_TEST(bad_gather)
-{
-	struct neff_error err;
-	struct testmodel t;
-	size_t size;
-	void *b;
-
-	testmodel_gather(&t, &tables);
-	break_gather(&t, _i);
-	ck_assert_int_eq(neff_write(&t.model, &b, &size, &err), -EINVAL);
-	ck_assert_ptr_null(b);
-	ck_assert_msg(strstr(err.text, broken_gather[_i]), "'%s' does not say '%s'", err.text,
-		      broken_gather[_i]);
-	testmodel_free(&t);
-}
-END_TEST
-
 /*
  * Mutations of a raw (not compressed) file reach the parsers; none may crash, and none is leaked.
  */
@@ -781,7 +691,6 @@ int main(void)
 	tcase_add_test(tc, bomb);
 	tcase_add_test(tc, bomb_default);
 	tcase_add_loop_test(tc, bad_model, 0, LEN(broken));
-	tcase_add_loop_test(tc, bad_gather, 0, LEN(broken_gather));
 	tcase_add_test(tc, raw_tar_is_read);
 	tcase_add_loop_test(tc, mutations, 0, 6);
 	suite_add_tcase(s, tc);

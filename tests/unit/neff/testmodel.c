@@ -372,7 +372,7 @@ static void gather_one(struct testmodel *t, const struct testmodel_tables *g, un
 	uint64_t y = (uint64_t)k * g->n * g->row;
 	struct neff_desc d = { .from = table_rows(g, k),
 			       .to = { 3, y, 2, { g->row, g->n }, { 1, g->row } },
-			       .gather = true,
+			       .op = NEFF_GATHER,
 			       .index = 2 };
 	struct neff_pattern p[2];
 	unsigned int np = k % 2 ? sbuf_rows(g, p) : 1;
@@ -411,6 +411,69 @@ void testmodel_gather(struct testmodel *t, const struct testmodel_tables *g)
 	program_start(t, SP);
 	for (unsigned int k = 0; k < g->tables; k++)
 		gather_one(t, g, k);
+	clear_all(t);
+}
+
+/* Copies n rows of u, variable 3, to SBUF. */
+static void rows_to_sbuf(struct testmodel *t, const struct testmodel_tables *g)
+{
+	struct neff_pattern p[2];
+	unsigned int np = sbuf_rows(g, p);
+	struct neff_dma *dma = testmodel_dma(t, SP, 1, 1, np);
+
+	for (unsigned int i = 0; i < np; i++) {
+		uint64_t n = p[i].size[1] * (p[i].ndim == 3 ? p[i].size[2] : 1);
+		struct neff_pattern u = { 3, 0, 2, { g->row, n }, { 1, g->row } };
+
+		u.offset = i ? (uint64_t)(g->n / 128 * 128) * g->row : 0;
+		dma->desc[i] = (struct neff_desc){ .from = u, .to = p[i] };
+	}
+}
+
+void testmodel_put(struct testmodel *t, const struct testmodel_tables *g, bool sbuf)
+{
+	const struct neff_pattern whole = { 1, 0, 1, { (uint64_t)g->rows * g->row }, { 1 } },
+				  rows = { 4, 0, 2, { g->row, g->rows }, { 1, g->row } };
+	struct neff_pattern p[2] = { { 3, 0, 2, { g->row, g->n }, { 1, g->row } } };
+	unsigned int np = sbuf ? sbuf_rows(g, p) : 1;
+	struct neff_dma *dma;
+
+	start(t, "put");
+	testmodel_var(t, "sb", NEFF_VAR_STATE_BUFFER, 0);
+	testmodel_var(t, "table", NEFF_VAR_INPUT, (uint64_t)g->rows * g->row);
+	testmodel_var(t, "index", NEFF_VAR_INPUT, (uint64_t)g->n * 4);
+	testmodel_var(t, "u", NEFF_VAR_INPUT, (uint64_t)g->n * g->row);
+	testmodel_var(t, "y", NEFF_VAR_OUTPUT, (uint64_t)g->rows * g->row);
+	testmodel_var(t, "z", NEFF_VAR_OUTPUT, (uint64_t)g->n * g->row);
+	testmodel_io(t, 1, NEURON_DT_INT8, g->rows, g->row);
+	testmodel_io(t, 2, NEURON_DT_INT32, 1, g->n);
+	testmodel_io(t, 3, NEURON_DT_INT8, g->n, g->row);
+	testmodel_io(t, 4, NEURON_DT_INT8, g->rows, g->row);
+	testmodel_io(t, 5, NEURON_DT_INT8, g->n, g->row);
+	testmodel_queue(t, "rows", NEFF_QUEUE_DATA, SP);
+	testmodel_queue(t, "copies", NEFF_QUEUE_DATA, SP);
+	program_start(t, SP);
+
+	dma = testmodel_dma(t, SP, 1, 1, 1);
+	dma->desc[0] = (struct neff_desc){ .from = whole, .to = whole };
+	dma->desc[0].to.var = 4;
+	if (sbuf)
+		rows_to_sbuf(t, g);
+	wait_ge(t, SP, 1, 1 + sbuf);
+	dma = testmodel_dma(t, SP, 0, 0, np);
+	for (unsigned int i = 0; i < np; i++)
+		dma->desc[i] = (struct neff_desc){ .from = p[i],
+						   .to = rows,
+						   .op = NEFF_SCATTER,
+						   .index = 2,
+						   .index_off = i ? g->n / 128 * 512 : 0 };
+	wait_ge(t, SP, 0, 1);
+	dma = testmodel_dma(t, SP, 0, 0, 1);
+	dma->desc[0] = (struct neff_desc){ .from = rows,
+					   .to = { 5, 0, 2, { g->row, g->n }, { 1, g->row } },
+					   .op = NEFF_GATHER,
+					   .index = 2 };
+	wait_ge(t, SP, 0, 2);
 	clear_all(t);
 }
 

@@ -36,6 +36,11 @@ struct testmodel_tables {
 };
 void testmodel_gather(struct testmodel *t, const struct testmodel_tables *g);
 /*
+ * y = table, then y[index[i]] = u[i] in order, from DRAM or through SBUF, then z[i] = y[index[i]]
+ * in the same queue set; one table
+ */
+void testmodel_put(struct testmodel *t, const struct testmodel_tables *g, bool sbuf);
+/*
  * y = the first 4 cols bytes of each partition of SBUF, fp32 [128, cols], as the program finds them
  */
 void testmodel_peek(struct testmodel *t, unsigned int cols);

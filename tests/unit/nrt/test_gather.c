@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Gathers (docs/neff.md) end to end: test_gather emu:inf1.6xlarge, or in a guest test_gather node.
- * The oracle is plain C over the inputs; a row says in its bytes which one of which table it is.
+ * Gathers and scatters (docs/neff.md) end to end: test_gather emu:inf1.6xlarge, or in a guest
+ * test_gather node. The oracle is plain C over the inputs; a row says in its bytes which one of
+ * which table it is.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -153,6 +154,107 @@ START_TEST(wild_indices_stay_in_the_table)
 }
 END_TEST
 
+static const struct testmodel_tables updates[] = {
+	{ 1, 1, 64, 3 },      { 1, 7, 1, 300 },	  { 1, 256, 100, 256 }, { 1, 257, 3072, 40 },
+	{ 1, 65536, 4, 999 }, { 1, 3, 65536, 5 }, { 1, 100, 12, 129 },
+};
+
+struct put {
+	struct client cl;
+	uint8_t *table, *u, *y, *z;
+	int32_t *index;
+};
+
+static void put_begin(struct put *p, const struct testmodel_tables *g, bool sbuf)
+{
+	struct testmodel t;
+	size_t size;
+	void *neff;
+
+	testmodel_put(&t, g, sbuf);
+	neff = testmodel_write(&t, &size);
+	testmodel_free(&t);
+	client_load(&p->cl, neff, size, 0,
+		    sbuf ? NRT_TENSOR_PLACEMENT_DEVICE : NRT_TENSOR_PLACEMENT_HOST, 0);
+	p->table = malloc((uint64_t)g->rows * g->row);
+	p->y = malloc((uint64_t)g->rows * g->row);
+	p->u = malloc((uint64_t)g->n * g->row);
+	p->z = malloc((uint64_t)g->n * g->row);
+	p->index = malloc(g->n * sizeof(*p->index));
+	ck_assert(p->table && p->y && p->u && p->z && p->index);
+	for (uint64_t i = 0; i < (uint64_t)g->rows * g->row; i++)
+		p->table[i] = (uint8_t)(rnd() >> 4);
+}
+
+static void put_run(struct put *p, const struct testmodel_tables *g)
+{
+	for (uint64_t i = 0; i < (uint64_t)g->n * g->row; i++)
+		p->u[i] = (uint8_t)(rnd() >> 4);
+	client_write(&p->cl, "table", p->table, (uint64_t)g->rows * g->row);
+	client_write(&p->cl, "u", p->u, (uint64_t)g->n * g->row);
+	client_write(&p->cl, "index", p->index, g->n * sizeof(*p->index));
+	ck_assert_msg(client_run(&p->cl) == NRT_SUCCESS, "%s", nrtx_error_details());
+	client_read(&p->cl, "y", p->y, (uint64_t)g->rows * g->row);
+	client_read(&p->cl, "z", p->z, (uint64_t)g->n * g->row);
+}
+
+static void put_end(struct put *p)
+{
+	client_free(&p->cl);
+	free(p->table);
+	free(p->y);
+	free(p->u);
+	free(p->z);
+	free(p->index);
+}
+
+/* Rows replace others in the order of the indices; a gather of the same queue set sees them. */
+START_TEST(rows_are_put)
+{
+	const struct testmodel_tables *g = &updates[_i / 2];
+	struct put p;
+
+	put_begin(&p, g, _i % 2);
+	for (int times = 0; times < 3; times++) {
+		for (unsigned int i = 0; i < g->n; i++) /* every fourth one again */
+			p.index[i] = i % 4 == 3 ? p.index[i - 2] : (int32_t)(rnd() % g->rows);
+		put_run(&p, g);
+		for (unsigned int i = 0; i < g->n; i++)
+			memcpy(p.table + (uint64_t)p.index[i] * g->row, p.u + (uint64_t)i * g->row,
+			       g->row);
+		ck_assert(!memcmp(p.y, p.table, (uint64_t)g->rows * g->row));
+		for (unsigned int i = 0; i < g->n; i++)
+			ck_assert(!memcmp(p.z + (uint64_t)i * g->row,
+					  p.table + (uint64_t)p.index[i] * g->row, g->row));
+	}
+	put_end(&p);
+}
+END_TEST
+
+/* A wild index replaces some row of the table and nothing else: other rows and inputs stay. */
+START_TEST(wild_indices_put_rows_of_the_table)
+{
+	static const int32_t wild[] = { -1, INT32_MIN, INT32_MAX, 257, 65535, 1 << 24, 0x7f00ff };
+	const struct testmodel_tables g = { 1, 1000, 96, 7 };
+	struct put p;
+
+	put_begin(&p, &g, false);
+	memcpy(p.index, wild, sizeof(wild));
+	put_run(&p, &g);
+	for (unsigned int r = 0; r < g.rows; r++) {
+		const uint8_t *row = p.y + (uint64_t)r * g.row;
+		unsigned int found = !memcmp(row, p.table + (uint64_t)r * g.row, g.row);
+
+		for (unsigned int i = 0; i < g.n && !found; i++)
+			found = !memcmp(row, p.u + (uint64_t)i * g.row, g.row);
+		ck_assert_msg(found, "row %u", r);
+	}
+	client_read(&p.cl, "table", p.y, (uint64_t)g.rows * g.row);
+	ck_assert(!memcmp(p.y, p.table, (uint64_t)g.rows * g.row));
+	put_end(&p);
+}
+END_TEST
+
 /* The last one that fits is 8 lists of 32 */
 START_TEST(too_many_tables)
 {
@@ -185,6 +287,8 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(tc, shapes_and_places, 0, sizeof(shapes) / sizeof(shapes[0]));
 	tcase_add_test(tc, models_take_turns_on_a_core);
 	tcase_add_loop_test(tc, wild_indices_stay_in_the_table, 0, 2);
+	tcase_add_loop_test(tc, rows_are_put, 0, 2 * sizeof(updates) / sizeof(updates[0]));
+	tcase_add_test(tc, wild_indices_put_rows_of_the_table);
 	tcase_add_test(tc, too_many_tables);
 	suite_add_tcase(s, tc);
 	return check_run(s);

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Rows of matrices combined with updates. Rows that replace others are moved, in order
+ * (NCC_SCATTER). Sums and extremes are found for each row that updates hit: over a matrix of
+ * predicates of rows and updates or, if there are far fewer updates than rows, of updates and
+ * updates, whose rows are fetched before and moved back after. Few updates, or those of another
+ * operation, are combined one after the other. Called by scatter.c.
+ */
+#include "updates.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "ir/range.h"
+
+#define FEW 16 /* updates are combined one by one, whatever the operation */
+#define MOST 2048 /* and at most so many, if there is no other way */
+#define MOST_TABLES 64 /* more rows are not moved */
+#define TABLE (NCC_MAX_TABLE - 1) /* rows; one number more stands for none */
+#define PRODUCTS 16 /* multiply-adds that take as long as one element elsewhere */
+#define MOST_MASKED (1ll << 28) /* elements of which those of a row are chosen */
+
+static struct ncc_op *op2(const struct scatter *s, enum ncc_kind kind, struct ncc_op *a,
+			  struct ncc_op *b)
+{
+	return a && b ? build_node(s->bl, kind, &a->shape, a, b, NULL) : NULL;
+}
+
+static struct ncc_op *op2c(const struct scatter *s, enum ncc_kind kind, struct ncc_op *a, double v)
+{
+	return a ? op2(s, kind, a, build_splat(s->bl, &a->shape, v)) : NULL;
+}
+
+static int64_t rows_of(const struct scatter *s)
+{
+	return s->x[0]->shape.dim[1];
+}
+
+static int64_t columns_of(const struct scatter *s)
+{
+	return s->x[0]->shape.dim[2];
+}
+
+/* Moving rows */
+
+static bool can_move(const struct scatter *s)
+{
+	return s->n == 1 && s->slices > FEW &&
+	       s->x[0]->shape.dim[0] * rows_of(s) <= MOST_TABLES * (int64_t)TABLE;
+}
+
+/* Which of n rows from lo on of all matrices each update replaces; n: none of them. s32[updates] */
+static struct ncc_op *targets(const struct scatter *s, int64_t lo, int64_t n)
+{
+	int64_t shared = s->x[0]->shape.dim[0];
+	struct ncc_shape flat = { .ndim = 1, .dim = { shared * s->slices } };
+	struct ncc_op *at = NULL, *row = s->row, *outside;
+	const uint8_t map = 0;
+
+	outside = build_compare(s->bl, NCC_LT, row, build_splat(s->bl, &row->shape, 0));
+	if (shared > 1) {
+		at = op2c(s, NCC_MUL, build_count(s->bl, shared), (double)rows_of(s));
+		row = op2(s, NCC_ADD, row, at ? build_spread(s->bl, &row->shape, at, &map) : NULL);
+	}
+	if (lo && row) {
+		row = op2c(s, NCC_SUB, row, (double)lo);
+		outside = op2(s, NCC_OR, outside,
+			      row ? build_compare(s->bl, NCC_LT, row,
+						  build_splat(s->bl, &row->shape, 0))
+				  : NULL);
+	}
+	if (!row)
+		return NULL;
+	row = build_select(s->bl, outside, build_splat(s->bl, &row->shape, (double)n), row);
+	return build_reshape(s->bl, op2c(s, NCC_MIN, row, (double)n), &flat);
+}
+
+/* The n rows of a table from lo on, updated */
+static struct ncc_op *move_part(const struct scatter *s, struct ncc_op *x, struct ncc_op *u,
+				int64_t lo, int64_t n)
+{
+	struct ncc_op *row = targets(s, lo, n);
+
+	x = build_slice(s->bl, x, 0, lo, n);
+	return x && row ? build_node(s->bl, NCC_SCATTER, &x->shape, x, row, u) : NULL;
+}
+
+/* x with its rows replaced by u, of the updates' shape, in order */
+static struct ncc_op *move_rows(const struct scatter *s, struct ncc_op *u)
+{
+	struct ncc_shape flat = { .ndim = 2, .dim = { 0, columns_of(s) } };
+	int64_t all = s->x[0]->shape.dim[0] * rows_of(s), n = 0;
+	struct ncc_op *x, *part[MOST_TABLES];
+
+	flat.dim[0] = all;
+	x = build_reshape(s->bl, s->x[0], &flat);
+	flat.dim[0] = s->x[0]->shape.dim[0] * s->slices;
+	u = build_reshape(s->bl, u, &flat);
+	if (!x || !u)
+		return NULL;
+	for (int64_t lo = 0; lo < all; lo += TABLE) {
+		part[n] = move_part(s, x, u, lo, all - lo < TABLE ? all - lo : TABLE);
+		if (!part[n++])
+			return NULL;
+	}
+	x = n > 1 ? build_concat(s->bl, part, (unsigned int)n, 0) : part[0];
+	return build_reshape(s->bl, x, &s->x[0]->shape);
+}
+
+/* The rows that the updates hit, in the updates' shape; where they hit none it does not matter */
+static struct ncc_op *fetch_rows(const struct scatter *s)
+{
+	struct ncc_op *x = s->x[0], *row = expand_clamp_index(s->bl, s->row, rows_of(s) - 1);
+	int64_t shared = x->shape.dim[0];
+	double same;
+
+	if (ncc_scalar_value(x, &same))
+		return build_cast(s->bl, build_splat(s->bl, &s->u[0]->shape, same), x->shape.dtype);
+	if (!expand_has_rows(x, shared, rows_of(s), columns_of(s)))
+		return expand_choose(s->bl, expand_one_hot(s->bl, row, rows_of(s)), x, 1, 1);
+	return build_reshape(s->bl, expand_rows(s->bl, row, x, shared, rows_of(s)),
+			     &s->u[0]->shape);
+}
+
+/* Which updates hit which rows */
+
+struct hits {
+	int64_t n; /* rows, or updates that stand for the row that each hits */
+	struct ncc_op *hit; /* pred[shared, n, slices] */
+	/* Instead, for sums: bf16 0 or 1 [shared, n / step, slices] and pred[shared, slices, step] */
+	struct ncc_op *high, *low;
+	int64_t step;
+};
+
+/* pred[shared, n, slices]: does a row of this number hit? */
+static struct ncc_op *compare_rows(const struct scatter *s, struct ncc_op *row,
+				   struct ncc_op *number, const uint8_t *of_number, int64_t n)
+{
+	struct ncc_shape all = { .dtype = NEURON_DT_INT32,
+				 .ndim = 3,
+				 .dim = { s->x[0]->shape.dim[0], n, s->slices } };
+	static const uint8_t of_row[2] = { 0, 2 };
+
+	if (!row || !number)
+		return NULL;
+	return build_compare(s->bl, NCC_EQ, build_spread(s->bl, &all, row, of_row),
+			     build_spread(s->bl, &all, number, of_number));
+}
+
+static struct ncc_op *compare_all(const struct scatter *s)
+{
+	static const uint8_t of_count[1] = { 1 };
+
+	return compare_rows(s, s->row, build_count(s->bl, rows_of(s)), of_count, rows_of(s));
+}
+
+/* Of sums: how many rows have one number of the high part */
+static int64_t step_of(const struct scatter *s)
+{
+	int64_t step = 1;
+
+	while (3 * columns_of(s) * 4 * step * step < rows_of(s))
+		step *= 2;
+	return step;
+}
+
+/*
+ * Are there so few updates that it is better to add up those that hit the same row, and to move
+ * rows?
+ */
+static bool moves_sums(const struct scatter *s)
+{
+	int64_t columns = columns_of(s), step = step_of(s);
+	int64_t moved = s->slices + s->slices * columns / PRODUCTS;
+	int64_t all = rows_of(s) / step + 3 * step * columns + rows_of(s) * columns / PRODUCTS;
+
+	return moved < all;
+}
+
+static bool find_hits(const struct scatter *s, bool moved, bool sums, struct hits *h)
+{
+	static const uint8_t of_update[2] = { 0, 1 }, of_count[1] = { 1 }, of_low[1] = { 2 };
+	struct ncc_shape low = { .dtype = NEURON_DT_INT32,
+				 .ndim = 3,
+				 .dim = { s->x[0]->shape.dim[0], s->slices, 0 } };
+	struct ncc_op *lo, *n;
+	int64_t groups;
+
+	*h = (struct hits){ .n = moved ? s->slices : rows_of(s), .step = step_of(s) };
+	if (moved) {
+		h->hit = compare_rows(s, s->row, s->row, of_update, s->slices);
+		return h->hit;
+	}
+	if (!sums || h->step == 1) {
+		h->hit = compare_all(s);
+		return h->hit;
+	}
+	groups = (h->n + h->step - 1) / h->step;
+	low.dim[2] = h->step;
+	lo = op2c(s, NCC_AND, s->row, (double)(h->step - 1));
+	n = build_count(s->bl, h->step);
+	h->low = lo && n ? build_compare(s->bl, NCC_EQ, build_spread(s->bl, &low, lo, of_update),
+					 build_spread(s->bl, &low, n, of_low))
+			 : NULL;
+	lo = op2c(s, NCC_SHR, s->row, __builtin_ctzll((uint64_t)h->step));
+	h->high =
+		build_cast(s->bl, compare_rows(s, lo, build_count(s->bl, groups), of_count, groups),
+			   NEURON_DT_BF16);
+	return h->high && h->low;
+}
+
+/* part[shared, slices, columns] in the places of the rows' low parts: [.., step * columns] */
+static struct ncc_op *by_low(const struct scatter *s, const struct hits *h, struct ncc_op *part)
+{
+	static const uint8_t of_low[3] = { 0, 1, 2 }, of_part[3] = { 0, 1, 3 };
+	struct ncc_shape all = { .ndim = 4, .dim = { part->shape.dim[0], s->slices, h->step } },
+			 flat = { .ndim = 3 }, pred;
+	struct ncc_op *r;
+
+	all.dim[3] = part->shape.dim[2];
+	all.dtype = part->shape.dtype;
+	pred = all;
+	pred.dtype = NEURON_DT_INT8;
+	pred.pred = true;
+	r = build_select(s->bl, build_spread(s->bl, &pred, h->low, of_low),
+			 build_spread(s->bl, &all, part, of_part), build_splat(s->bl, &all, 0));
+	memcpy(flat.dim, all.dim, 2 * sizeof(flat.dim[0]));
+	flat.dim[2] = all.dim[2] * all.dim[3];
+	return build_reshape(s->bl, r, &flat);
+}
+
+/*
+ * fp32[shared, n, columns]: the sums of the updates that hit each row; parts are exact in their
+ * type
+ */
+static struct ncc_op *sums(const struct scatter *s, const struct hits *h, struct ncc_op *part)
+{
+	struct ncc_op *left, *r;
+	struct ncc_shape shape = { .dtype = NEURON_DT_FP32, .ndim = 3 };
+
+	if (!part)
+		return NULL;
+	left = h->hit ? build_cast(s->bl, h->hit, NEURON_DT_BF16) : h->high;
+	part = h->hit ? part : by_low(s, h, part);
+	if (!left || !part)
+		return NULL;
+	shape.dim[0] = left->shape.dim[0];
+	shape.dim[1] = left->shape.dim[1];
+	shape.dim[2] = part->shape.dim[2];
+	r = build_node(s->bl, NCC_DOT, &shape, left, part, NULL);
+	if (!r)
+		return NULL;
+	*r->dot = (struct ncc_dot){ .nbatch = 1, .ncontract = 1 };
+	r->dot->lhs_contract[0] = 2;
+	r->dot->rhs_contract[0] = 1;
+	if (h->hit)
+		return r;
+	shape.dim[1] *= h->step;
+	shape.dim[2] /= h->step;
+	return build_slice(s->bl, build_reshape(s->bl, r, &shape), 1, 0, h->n);
+}
+
+/*
+ * Makes infinite what an infinite update of that sign, or a NaN, hits: in a product the infinity
+ * times 0 would be NaN elsewhere.
+ */
+static struct ncc_op *add_infinite(const struct scatter *s, const struct hits *h,
+				   struct ncc_op *sum, struct ncc_op *u, bool minus)
+{
+	struct ncc_op *p = build_compare(
+		s->bl, NCC_EQ, u, build_splat(s->bl, &u->shape, minus ? -INFINITY : INFINITY));
+	struct ncc_op *nan = build_compare(s->bl, NCC_NE, u, u), *inf;
+
+	p = sums(s, h, build_cast(s->bl, op2(s, NCC_OR, p, nan), NEURON_DT_BF16));
+	if (!p || !sum)
+		return NULL;
+	inf = build_splat(s->bl, &sum->shape, minus ? -INFINITY : INFINITY);
+	p = build_compare(s->bl, NCC_GT, p, build_splat(s->bl, &p->shape, 0));
+	return build_select(s->bl, p, op2(s, NCC_ADD, sum, inf), sum);
+}
+
+static struct ncc_op *add_floats(const struct scatter *s, const struct hits *h, struct ncc_op *x)
+{
+	struct ncc_op *u = build_cast(s->bl, s->u[0], NEURON_DT_FP32), *left, *sum;
+
+	sum = build_cast(s->bl, x, NEURON_DT_FP32);
+	left = u ? build_select(s->bl, expand_is_finite(s->bl, u), u,
+				build_splat(s->bl, &u->shape, 0))
+		 : NULL;
+	for (unsigned int k = 0; left && k < 3; k++) {
+		struct ncc_op *part = build_cast(s->bl, left, NEURON_DT_BF16);
+
+		sum = op2(s, NCC_ADD, sum, sums(s, h, part));
+		left = op2(s, NCC_SUB, left, build_cast(s->bl, part, NEURON_DT_FP32));
+	}
+	sum = left ? add_infinite(s, h, sum, u, false) : NULL;
+	sum = sum ? add_infinite(s, h, sum, u, true) : NULL;
+	return build_cast(s->bl, sum, x->shape.dtype);
+}
+
+/* Bytes are summed separately, which is exact for up to 2^16 of them. */
+static struct ncc_op *add_integers(const struct scatter *s, const struct hits *h, struct ncc_op *x)
+{
+	struct ncc_op *u = build_cast(s->bl, s->u[0], NEURON_DT_INT32), *sum;
+
+	sum = build_cast(s->bl, x, NEURON_DT_INT32);
+	for (unsigned int k = 0; sum && u && k < 4; k++) {
+		struct ncc_op *p = k ? op2c(s, NCC_SHR, u, 8 * k) : u;
+
+		p = op2c(s, NCC_AND, p, 0xff);
+		p = build_cast(s->bl, sums(s, h, build_cast(s->bl, p, NEURON_DT_BF16)),
+			       NEURON_DT_INT32);
+		p = k ? op2c(s, NCC_SHL, p, 8 * k) : p;
+		sum = op2(s, NCC_ADD, sum, p);
+	}
+	return u ? build_cast(s->bl, sum, x->shape.dtype) : NULL;
+}
+
+/* The largest or smallest of the updates that hit each row, and of the row itself */
+static struct ncc_op *extremes(const struct scatter *s, const struct hits *h, struct ncc_op *x)
+{
+	static const uint8_t of_hit[3] = { 0, 1, 2 }, of_update[3] = { 0, 2, 3 };
+	struct ncc_shape all = s->x[0]->shape, pred, kept;
+	struct ncc_op *v, *init;
+
+	all.ndim = 4;
+	all.dim[1] = h->n;
+	all.dim[2] = s->slices;
+	all.dim[3] = columns_of(s);
+	pred = all;
+	pred.dtype = NEURON_DT_INT8;
+	pred.pred = true;
+	v = build_select(s->bl, build_spread(s->bl, &pred, h->hit, of_hit),
+			 build_spread(s->bl, &all, s->u[0], of_update),
+			 build_splat(s->bl, &all, ncc_neutral(s->c->kind, &all)));
+	init = ncc_const_scalar(s->bl->m, all.dtype, ncc_neutral(s->c->kind, &all));
+	kept = x ? x->shape : all;
+	v = v && init ? build_node(s->bl, NCC_REDUCE, &kept, v, init, NULL) : NULL;
+	if (!v)
+		return NULL;
+	v->func = s->c->kind;
+	v->mask = 1u << 2;
+	return op2(s, s->c->kind, x, v);
+}
+
+/* One after the other */
+
+int updates_combine(const struct scatter *s, struct ncc_op **a, struct ncc_op *const *b)
+{
+	if (s->c->by == NCC_COMBINE_FN)
+		return s->c->fn(s->c->opaque, a, b);
+	a[0] = s->c->by == NCC_COMBINE_SECOND ? b[0] : op2(s, s->c->kind, a[0], b[0]);
+	return a[0] ? 0 : -ENOMEM;
+}
+
+/* Index k of dimension 1 of v, [shared, n] or [shared, n, columns], broadcast to x's shape */
+static struct ncc_op *spread_one(const struct scatter *s, struct ncc_op *v, unsigned int d,
+				 int64_t k, const uint8_t *map)
+{
+	struct ncc_shape shape = { 0 }, to = s->x[0]->shape;
+
+	v = build_slice(s->bl, v, d, k, 1);
+	if (!v)
+		return NULL;
+	for (unsigned int i = 0; i < v->shape.ndim; i++)
+		if (i != d)
+			shape.dim[shape.ndim++] = v->shape.dim[i];
+	v = build_reshape(s->bl, v, &shape);
+	if (!v)
+		return NULL;
+	to.dtype = v->shape.dtype;
+	to.pred = v->shape.pred;
+	return build_spread(s->bl, &to, v, map);
+}
+
+/* Applies update k to x where it hits. */
+static int one_update(const struct scatter *s, struct ncc_op *hit, int64_t k, struct ncc_op **x)
+{
+	static const uint8_t of_hit[2] = { 0, 1 }, of_update[2] = { 0, 2 };
+	struct ncc_op *p = spread_one(s, hit, 2, k, of_hit), *u[NCC_MANY], *r[NCC_MANY];
+	int rc;
+
+	for (unsigned int i = 0; i < s->n; i++) {
+		r[i] = x[i];
+		u[i] = spread_one(s, s->u[i], 1, k, of_update);
+		if (!p || !u[i])
+			return -ENOMEM;
+	}
+	rc = updates_combine(s, r, u);
+	for (unsigned int i = 0; !rc && i < s->n; i++) {
+		x[i] = build_select(s->bl, p, r[i], x[i]);
+		rc = x[i] ? 0 : -ENOMEM;
+	}
+	return rc;
+}
+
+static int one_by_one(const struct scatter *s, struct ncc_op **out)
+{
+	struct ncc_op *hit = compare_all(s);
+	int rc = hit ? 0 : -ENOMEM;
+
+	memcpy(out, s->x, s->n * sizeof(out[0]));
+	for (int64_t k = 0; !rc && k < s->slices; k++)
+		rc = one_update(s, hit, k, out);
+	return rc;
+}
+
+/* Combines with all updates at once; NULL as *out: that is not possible */
+static int all_at_once(const struct scatter *s, struct ncc_op **out)
+{
+	const struct ncc_shape *shape = &s->x[0]->shape;
+	bool moved, sum, extreme;
+	struct ncc_op *x = s->x[0], *r;
+	struct hits h;
+
+	*out = NULL;
+	if (s->c->by != NCC_COMBINE_KIND || shape->pred || s->slices <= FEW)
+		return 0;
+	sum = s->c->kind == NCC_ADD &&
+	      (ncc_is_float(shape->dtype) || s->slices <= 1 << 16); /* add_integers() */
+	moved = can_move(s) && (sum ? moves_sums(s) : s->slices < rows_of(s));
+	extreme = (s->c->kind == NCC_MAX || s->c->kind == NCC_MIN) &&
+		  (moved ? s->slices : rows_of(s)) * s->slices * shape->dim[0] * shape->dim[2] <=
+			  MOST_MASKED;
+	if (!sum && !extreme)
+		return 0;
+	x = moved ? fetch_rows(s) : x;
+	if (!x || !find_hits(s, moved, sum, &h))
+		return -ENOMEM;
+	r = extreme			 ? extremes(s, &h, x)
+	    : ncc_is_float(shape->dtype) ? add_floats(s, &h, x)
+					 : add_integers(s, &h, x);
+	*out = moved && r ? move_rows(s, r) : r;
+	return *out ? 0 : -ENOMEM;
+}
+
+int updates_apply(const struct scatter *s, struct ncc_op **out)
+{
+	int rc;
+
+	if (s->c->by == NCC_COMBINE_SECOND && can_move(s)) {
+		*out = move_rows(s, s->u[0]);
+		return *out ? 0 : -ENOMEM;
+	}
+	rc = all_at_once(s, out);
+	if (rc || *out)
+		return rc;
+	if (s->slices > MOST)
+		return build_fail(s->bl, -ENOTSUP,
+				  "%lld updates, at most %d are supported of this operation",
+				  (long long)s->slices, MOST);
+	return one_by_one(s, out);
+}
