@@ -57,7 +57,7 @@ void chain_find(struct group *x, const struct form *f, int pdim)
 	for (unsigned int m = 0; m < x->n; m++)
 		x->into[m] = NO_MEMBER;
 	for (unsigned int m = 0; m < x->n; m++) {
-		if (!elem_can_chain(x->op[m]->kind))
+		if (!elem_can_end_chain(x->op[m]->kind))
 			continue;
 		for (unsigned int i = 2; i-- > 0;) {
 			unsigned int k = group_operand(x, m, i);

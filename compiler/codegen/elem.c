@@ -215,6 +215,11 @@ static int gen_binary(struct ncc_gen *g, const struct ncc_op *op, const struct n
 		    insn.reverse0 ? &a : &b, NULL);
 }
 
+bool elem_can_end_chain(enum ncc_kind kind)
+{
+	return elem_can_chain(kind) || ncc_is_compare(kind);
+}
+
 bool elem_can_chain(enum ncc_kind kind)
 {
 	return kind == NCC_ADD || kind == NCC_SUB || kind == NCC_MUL || kind == NCC_MAX ||

@@ -12,6 +12,7 @@ int gen_elementwise(struct ncc_gen *g, const struct ncc_op *op, const struct ncc
 
 /* A binary operation of two numbers that may be the first or the second of two in one instruction */
 bool elem_can_chain(enum ncc_kind kind);
+bool elem_can_end_chain(enum ncc_kind kind);
 /* One of them: what was computed before it, and this operand */
 struct elem_step {
 	enum ncc_kind kind;

@@ -225,12 +225,15 @@ static bool is_deferred(const struct ncc_op *op)
 }
 
 /*
- * Can the result be written in a narrower type at once? One instruction writes each element, from
- * fp32.
+ * Can the result be written as this float at once? One instruction writes each element, from fp32.
  */
-static bool writes_any_type(const struct ncc_op *op)
+static bool writes_as(const struct ncc_op *op, uint8_t dtype)
 {
-	return op->users == 1 && op->shape.dtype == NEURON_DT_FP32 && op->kind != NCC_CONVERT &&
+	if (op->users != 1 || !ncc_is_float(dtype) || op->kind == NCC_CONVERT)
+		return false;
+	if (dtype == NEURON_DT_FP32)
+		return ncc_is_compare(op->kind);
+	return (op->shape.dtype == NEURON_DT_FP32 || ncc_is_compare(op->kind)) &&
 	       (ncc_is_unary(op->kind) || ncc_is_binary(op->kind) || op->kind == NCC_DOT ||
 		op->kind == NCC_CONV);
 }
@@ -256,8 +259,7 @@ static void mark_casts(struct ncc_module *m)
 		for (unsigned int i = 0; i < op->nin; i++)
 			if (!casts_when_reading(op, i))
 				op->in[i]->gen->late_cast = false;
-		if (op->kind == NCC_CONVERT && writes_any_type(op->in[0]) &&
-		    (op->shape.dtype == NEURON_DT_BF16 || op->shape.dtype == NEURON_DT_FP16))
+		if (op->kind == NCC_CONVERT && writes_as(op->in[0], op->shape.dtype))
 			op->in[0]->gen->write_dtype = op->shape.dtype;
 	}
 

@@ -109,6 +109,16 @@ struct ncc_op *expand_take_inside(struct ncc_build *bl, struct ncc_op *x, struct
 struct ncc_op *expand_place(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *v,
 			    const int64_t *start);
 
+/*
+ * order.c: the places, s32[rows, k], of the first k of each row of x[rows, n], from the smallest
+ * (or the largest) on, floats in total order; equal ones in order of their places.
+ * expand_has_order: does it take at most so many comparisons? expand_take_places: x[rows, n] at
+ * such places.
+ */
+bool expand_has_order(int64_t rows, int64_t n, int64_t k, double most);
+struct ncc_op *expand_order(struct ncc_build *bl, struct ncc_op *x, int64_t k, bool descending);
+struct ncc_op *expand_take_places(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place);
+
 /* Which slices are gathered or scattered: HLO's dimension numbers (gather.c) */
 struct ncc_slices {
 	unsigned int nwindow; /* the dimensions of the result (or the updates) within a slice */

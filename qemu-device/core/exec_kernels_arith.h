@@ -60,6 +60,10 @@ KINLINE vf arith_op(uint8_t op, vf a, vf b)
 		return vmax(a, b);
 	case NEURON_ALU_MIN:
 		return vmin(a, b);
+	case NEURON_ALU_LT:
+		return truth(a < b);
+	case NEURON_ALU_GE:
+		return truth(a >= b);
 	default:
 		return a;
 	}
@@ -89,24 +93,34 @@ KINLINE void arith_loop(uint8_t op0, uint8_t op1, uint8_t dtype, unsigned int si
 	X(BYPASS, MULT) \
 	X(BYPASS, MAX)  \
 	X(BYPASS, MIN)  \
+	X(BYPASS, LT)   \
+	X(BYPASS, GE)   \
 	X(ADD, BYPASS)  \
 	X(SUB, BYPASS)  \
 	X(MULT, BYPASS) \
 	X(MAX, BYPASS)  \
 	X(MIN, BYPASS)  \
+	X(LT, BYPASS)   \
+	X(GE, BYPASS)   \
 	X(ADD, MAX)     \
 	X(ADD, MULT)    \
 	X(MAX, MIN)     \
 	X(MULT, ADD)    \
 	X(MULT, MULT)   \
-	X(SUB, MULT)
+	X(SUB, MULT)    \
+	X(SUB, LT)
 #define ARITH_PAIR(op0, op1) ((unsigned int)(op0) << 8 | (op1))
+
+KINLINE bool commutes(uint8_t op)
+{
+	return op != NEURON_ALU_SUB && op != NEURON_ALU_BYPASS && op != NEURON_ALU_LT &&
+	       op != NEURON_ALU_GE;
+}
 
 /* Does the kernel have the pair, in this order of operands? */
 KINLINE bool arith_has_order(const struct exec_arith *x)
 {
-	return !(x->reverse0 && (x->op0 == NEURON_ALU_SUB || x->op0 == NEURON_ALU_BYPASS)) &&
-	       !(x->reverse1 && (x->op1 == NEURON_ALU_SUB || x->op1 == NEURON_ALU_BYPASS));
+	return !(x->reverse0 && !commutes(x->op0)) && !(x->reverse1 && !commutes(x->op1));
 }
 
 /* One function a pair: in one for all, their registers would not do */

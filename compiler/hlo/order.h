@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Private to the HLO front end: sort and topk by ranks (order.c) */
+#ifndef NCC_HLO_ORDER_H
+#define NCC_HLO_ORDER_H
+
+#include "hlo.h"
+
+/*
+ * Sorts the instruction's operands along dimension d; takes the first n of x[0] along its last
+ * dimension, x[1] their places. 1: done; 0: a network is to do it; or -errno, and the message has
+ * been given.
+ */
+int hlo_sort_by_rank(struct hlo_inst *in, struct ncc_op **x, unsigned int d);
+int hlo_top_by_rank(struct hlo_inst *in, struct ncc_op **x, int64_t n, bool largest);
+
+#endif
