@@ -239,8 +239,9 @@ def many():
          lambda d: (np.asarray(jnp.asarray(odd(d, 3, 40)).astype(jnp.bfloat16)), odd(d, 30).astype(np.float16)))
     case("top_k_long", lambda x: lax.top_k(x, 50), lambda d: np.round(d.f32(1, 5000), 2))
     case("top_k_runs", lambda x, y: (*lax.top_k(x, 20), *lax.top_k(-y, 5), *lax.top_k(y.astype(np.uint8), 12)),
-         lambda d: (np.round(odd(d, 2, 3001), 1), d.ints(np.int32, 1, 2000, low=-2**31 + 1, high=2**31 - 1)))
-    case("top_k_most", lambda x: lax.top_k((jnp.arange(70000, dtype=np.int32) * x) & 1023, 9), lambda d: np.int32(7919))
+         lambda d: (-np.abs(np.round(d.f32(2, 3001), 1)), d.ints(np.int32, 1, 2000, low=-2**31 + 1, high=2**31 - 1)))
+    case("top_k_most", lambda x: lax.top_k((lambda i: jnp.where(i < 69980, i & 255, 256 + (i // x & 1)))(
+        jnp.arange(70000, dtype=np.int32)), 15), lambda d: np.int32(3))
     case("sort_ranks", lambda x, y: (jnp.argsort(x, axis=1), jnp.sort(x, axis=1), jnp.argsort(y, axis=1)),
          lambda d: (odd(d, 3, 300), d.ints(np.uint32, 2, 150, 3, low=0, high=2**32 - 1)))
     case("sort_long", lambda x: jnp.sort(x, 0), lambda d: d.f32(4100, 3))

@@ -280,6 +280,7 @@ START_TEST(bad_gathers)
 	*d = was;
 	d->from.var = 0;
 	d->from.offset = 0;
+	d->from.size[1] = 1;
 	expect_refused(m, "a table in SBUF");
 	*d = was;
 	expect_accepted(m);
