@@ -118,6 +118,10 @@ struct ncc_op *expand_place(struct ncc_build *bl, struct ncc_op *x, struct ncc_o
 bool expand_has_order(int64_t rows, int64_t n, int64_t k, double most);
 struct ncc_op *expand_order(struct ncc_build *bl, struct ncc_op *x, int64_t k, bool descending);
 struct ncc_op *expand_take_places(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place);
+/* x, of any shape, as rows along its dimension d; the reverse, of shape s */
+struct ncc_op *expand_as_rows(struct ncc_build *bl, struct ncc_op *x, unsigned int d);
+struct ncc_op *expand_from_rows(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *s,
+				unsigned int d);
 
 /* Which slices are gathered or scattered: HLO's dimension numbers (gather.c) */
 struct ncc_slices {

@@ -405,3 +405,33 @@ struct ncc_op *expand_take_places(struct ncc_build *bl, struct ncc_op *x, struct
 	place = build_reshape(bl, place, &index);
 	return place && !expand_gather(bl, x, place, &of_each_row, &s, &out) ? out : NULL;
 }
+
+struct ncc_op *expand_as_rows(struct ncc_build *bl, struct ncc_op *x, unsigned int d)
+{
+	struct ncc_shape s = { .ndim = 3, .dim = { 1, 1, 1 } };
+	static const uint8_t map[3] = { 0, 2, 1 };
+
+	if (!x)
+		return NULL;
+	s.dim[1] = x->shape.dim[d];
+	for (unsigned int i = 0; i < x->shape.ndim; i++)
+		s.dim[i < d ? 0 : 2] *= i == d ? 1 : x->shape.dim[i];
+	if (s.dim[2] > 1)
+		x = build_transpose(bl, build_reshape(bl, x, &s), map);
+	s.ndim = 2;
+	s.dim[0] *= s.dim[2];
+	return build_reshape(bl, x, &s);
+}
+
+struct ncc_op *expand_from_rows(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *s,
+				unsigned int d)
+{
+	struct ncc_shape r = { .ndim = 3, .dim = { 1, 1, s->dim[d] } };
+	static const uint8_t map[3] = { 0, 2, 1 };
+
+	for (unsigned int i = 0; i < s->ndim; i++)
+		r.dim[i < d ? 0 : 1] *= i == d ? 1 : s->dim[i];
+	if (r.dim[1] > 1)
+		x = build_transpose(bl, build_reshape(bl, x, &r), map);
+	return build_reshape(bl, x, s);
+}

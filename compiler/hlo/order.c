@@ -13,35 +13,6 @@
 #define STEP 250000 /* comparisons that take as long as a step of a network by itself */
 #define EXCHANGE 19 /* and as one of its elements */
 
-/* x, of any shape, as rows along dimension d */
-static struct ncc_op *as_rows(struct ncc_build *bl, struct ncc_op *x, unsigned int d)
-{
-	struct ncc_shape s = { .ndim = 3, .dim = { 1, x->shape.dim[d], 1 } };
-	static const uint8_t map[3] = { 0, 2, 1 };
-
-	for (unsigned int i = 0; i < x->shape.ndim; i++)
-		s.dim[i < d ? 0 : 2] *= i == d ? 1 : x->shape.dim[i];
-	if (s.dim[2] > 1)
-		x = build_transpose(bl, build_reshape(bl, x, &s), map);
-	s.ndim = 2;
-	s.dim[0] *= s.dim[2];
-	return build_reshape(bl, x, &s);
-}
-
-/* The reverse, of the shape s */
-static struct ncc_op *from_rows(struct ncc_build *bl, struct ncc_op *x, const struct ncc_shape *s,
-				unsigned int d)
-{
-	struct ncc_shape r = { .ndim = 3, .dim = { 1, 1, s->dim[d] } };
-	static const uint8_t map[3] = { 0, 2, 1 };
-
-	for (unsigned int i = 0; i < s->ndim; i++)
-		r.dim[i < d ? 0 : 1] *= i == d ? 1 : s->dim[i];
-	if (r.dim[1] > 1)
-		x = build_transpose(bl, build_reshape(bl, x, &r), map);
-	return build_reshape(bl, x, s);
-}
-
 /* Is it the computation's parameter of this number? */
 static bool is_parameter(const Ncc__Hlo__Instruction *p, int64_t n)
 {
@@ -126,16 +97,17 @@ static int take_order(struct hlo_inst *in, struct ncc_op *key, bool descending, 
 		      int64_t n, struct ncc_op **x, unsigned int nx)
 {
 	struct ncc_build *bl = &in->b;
-	struct ncc_op *place = expand_order(bl, as_rows(bl, key, d), n, descending);
+	struct ncc_op *place = expand_order(bl, expand_as_rows(bl, key, d), n, descending);
 
 	for (unsigned int i = 0; i < nx; i++) {
 		struct ncc_shape s = x[i]->shape;
-		struct ncc_op *r = is_count(x[i], d)
-					   ? build_cast(bl, place, s.dtype)
-					   : expand_take_places(bl, as_rows(bl, x[i], d), place);
+		struct ncc_op *r =
+			is_count(x[i], d)
+				? build_cast(bl, place, s.dtype)
+				: expand_take_places(bl, expand_as_rows(bl, x[i], d), place);
 
 		s.dim[d] = n;
-		x[i] = from_rows(bl, r, &s, d);
+		x[i] = expand_from_rows(bl, r, &s, d);
 		if (!x[i])
 			return in->imp->err->text[0] ? -EINVAL
 						     : hlo_fail(in, -ENOMEM, "out of memory");

@@ -10,7 +10,8 @@
 #include "onnx.h"
 
 #define MAX_RUNS 64 /* of constant indices: a slice each */
-#define MAX_TOP 256 /* of TopK, whose iterations are unrolled */
+#define MAX_TOP 256 /* of TopK, if its iterations are unrolled */
+#define MOST_COMPARED 0x1p32 /* comparisons, if there are more: several seconds */
 
 /* Counts negative indices from the end: -1 is size - 1. */
 onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size)
@@ -318,7 +319,41 @@ static void import_hardmax(struct onnx_node *n)
 	onnx_give(n, 0, ox_cast_like(n, at, x));
 }
 
-/* Each of k iterations finds the best element not yet taken. */
+/* The best k, by their ranks. Zeros are equal, whatever their signs. */
+static void top_by_rank(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t k, bool largest)
+{
+	struct ncc_shape s = x->shape, places;
+	onnx_op key = x, at;
+
+	if (ncc_is_float(x->shape.dtype))
+		key = ox_select(n, ox_binc(n, NCC_EQ, x, 0), ox_scalar(n, &x->shape, 0), x);
+	s.dim[axis] = k;
+	places = s;
+	places.dtype = NEURON_DT_INT32;
+	at = key ? expand_order(&n->b, expand_as_rows(&n->b, key, axis), k, largest) : NULL;
+	x = expand_take_places(&n->b, expand_as_rows(&n->b, x, axis), at);
+	x = ox_expanded(n, expand_from_rows(&n->b, x, &s, axis), key);
+	at = ox_expanded(n, expand_from_rows(&n->b, at, &places, axis), key);
+	if (!n->rc) {
+		onnx_give(n, 0, x);
+		onnx_give_as(n, 1, at, ONNX_INT64);
+	}
+}
+
+/*
+ * Does that take less than iterations of six operations each, in comparisons? Of more than MAX_TOP
+ * there are none; those of a constant are done here and now.
+ */
+static bool ranks_are_better(onnx_op x, unsigned int axis, int64_t k)
+{
+	const struct ncc_shape *s = &x->shape;
+	const double iteration = onnx_is_const(x) ? 0 : 200000 + 6 * (double)ncc_elems(s);
+
+	return expand_has_order(ncc_elems(s) / s->dim[axis], s->dim[axis], k,
+				k > MAX_TOP ? MOST_COMPARED : (double)k * iteration);
+}
+
+/* Each of k iterations finds the best element not yet taken, unless ranks are found. */
 static void import_top_k(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), *value, *place, alive = NULL, other;
@@ -328,9 +363,13 @@ static void import_top_k(struct onnx_node *n)
 
 	if (n->rc || !onnx_in_scalar(n, 1, &k))
 		return;
+	if (k >= 1 && k <= (double)x->shape.dim[axis] && ranks_are_better(x, axis, (int64_t)k)) {
+		top_by_rank(n, x, axis, (int64_t)k, func == NCC_MAX);
+		return;
+	}
 	if (k < 1 || k > (double)x->shape.dim[axis] || k > MAX_TOP) {
-		onnx_fail(n, -ENOTSUP, "the best %g of %lld (at most %d)", k,
-			  (long long)x->shape.dim[axis], MAX_TOP);
+		onnx_fail(n, -ENOTSUP, "the best %g of %lld: more than %d, and too many for ranks",
+			  k, (long long)x->shape.dim[axis], MAX_TOP);
 		return;
 	}
 

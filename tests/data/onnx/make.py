@@ -262,6 +262,10 @@ def exported(to: Path) -> None:
     held = {"s": np.array(8, np.int64), "w": np.hanning(24).astype(np.float32)}
     x = {"x": normal(2, 200)}
     save(to, "stft_flat", [stft], x, held, opset=17, opened={"x": (-1, 200)}, expected=by_runtime(stft, x, held, 17))
+    few = (np.arange(3 * 1100 * 2) * 7919 % 401).astype(np.float32).reshape(3, 1100, 2) - 200  # with equal ones
+    first = np.argsort(few, axis=1, kind="stable")[:, :300]
+    save(to, "topk_many", [node("TopK", "x,k", "v,i", axis=1, largest=0)], {"x": few}, {"k": np.array([300], np.int64)},
+         expected=[np.take_along_axis(few, first, 1), first])
 
 
 def main() -> None:
