@@ -114,6 +114,7 @@ static int open_device(struct neuron_device *nd, struct file *file, struct inode
 	nf = kzalloc(sizeof(*nf), GFP_KERNEL);
 	if (!nf)
 		return -ENOMEM;
+
 	nf->tgid = current->tgid;
 	nf->free_access = (file->f_flags & O_ACCMODE) == O_WRONLY;
 	if (!nf->free_access) {
@@ -125,6 +126,7 @@ static int open_device(struct neuron_device *nd, struct file *file, struct inode
 			return ret;
 		}
 	}
+
 	nf->nd = neuron_device_get(nd);
 	mutex_lock(&neuron_table_lock);
 	neuron_file_add(nf);
@@ -134,6 +136,7 @@ static int open_device(struct neuron_device *nd, struct file *file, struct inode
 	}
 	file->f_mapping = nd->inode->i_mapping;
 	mutex_unlock(&neuron_table_lock);
+
 	file->private_data = nf;
 	return 0;
 }

@@ -115,20 +115,24 @@ int neuron_copy_async(struct neuron_device *nd, struct neuron_mc *src, u64 src_o
 		return -EINVAL;
 	if (size > (u64)NHAL_H2T_BATCH_MAX * NEURON_UDMA_DESC_LEN_MAX)
 		return -EINVAL;
+
 	mutex_lock(&h2t->async_lock);
 	if (async_handle(pwait))
 		ret = async_wait(h2t, pwait);
 	if (ret)
 		goto unlock;
+
 	if (!size) { /* over already */
 		*handle = NEURON_CTX_ASYNC1;
 		async_over(h2t, current->tgid, NEURON_CTX_ASYNC1, 0);
 		goto unlock;
 	}
+
 	ctx = async_pick(h2t, pwait);
 	ret = neuron_ctx_batch(h2t, ctx, async_push, &run);
 	if (ret)
 		goto unlock;
+
 	neuron_mc_get(src);
 	neuron_mc_get(dst);
 	h2t->ctx[ctx].src = src;

@@ -86,6 +86,7 @@ static int map_bars(struct neuron_device *nd)
 	if (ret)
 		return ret;
 	pci_set_master(pdev);
+
 	/* addresses must stay inside the host window */
 	ret = dma_set_mask_and_coherent(&pdev->dev, gen->window.host_size - 1);
 	if (ret)
@@ -94,6 +95,7 @@ static int map_bars(struct neuron_device *nd)
 	ret = pcim_iomap_regions(pdev, BIT(gen->bar_regs) | BIT(gen->bar_cores), "neuron");
 	if (ret)
 		return ret;
+
 	nd->regs = pcim_iomap_table(pdev)[gen->bar_regs];
 	nd->cores = pcim_iomap_table(pdev)[gen->bar_cores];
 	nd->ext = nd->regs + neuron_gen_offset(gen, NEURON_BLOCK_EXT, 0);
@@ -101,10 +103,12 @@ static int map_bars(struct neuron_device *nd)
 	nd->cores_len = pci_resource_len(pdev, gen->bar_cores);
 	nd->dram_base = pci_resource_start(pdev, gen->bar_dram);
 	nd->dram_len = pci_resource_len(pdev, gen->bar_dram);
+
 	/* mappings are made page by page; without this they are only slower */
 	if (neuron_wc_enable &&
 	    devm_arch_io_reserve_memtype_wc(&pdev->dev, nd->dram_base, nd->dram_len))
 		nd_info(nd, "device memory is not write-combining\n");
+
 	if (nd->regs_len < block_end(gen, NEURON_BLOCK_MISC) ||
 	    nd->cores_len < gen->bar_size[gen->bar_cores]) {
 		nd_err(nd, "BAR0 %#llx or BAR2 %#llx is too small\n", nd->regs_len, nd->cores_len);
@@ -120,6 +124,7 @@ static struct neuron_device *device_new(struct pci_dev *pdev, const struct neuro
 
 	if (!nd)
 		return ERR_PTR(-ENOMEM);
+
 	ret = -ENOMEM;
 	nd->gen = gen;
 	nd->queues = kvcalloc(gen->dma_engines, sizeof(*nd->queues), GFP_KERNEL);
@@ -133,6 +138,7 @@ static struct neuron_device *device_new(struct pci_dev *pdev, const struct neuro
 		ret = nd->index;
 		goto free_srcu;
 	}
+
 	kref_init(&nd->ref);
 	nd->pdev = pci_dev_get(pdev);
 	mutex_init(&nd->lock);
@@ -148,6 +154,7 @@ static struct neuron_device *device_new(struct pci_dev *pdev, const struct neuro
 	xa_init(&nd->handles);
 	nd->chunks = RB_ROOT;
 	nd->next_handle = 1;
+
 	return nd;
 
 free_srcu:
@@ -165,6 +172,7 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev, const struct ne
 
 	if (IS_ERR(nd))
 		return nd;
+
 	ret = map_bars(nd);
 	if (ret)
 		goto put;
@@ -177,10 +185,12 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev, const struct ne
 	ret = neuron_dma_init(nd);
 	if (ret)
 		goto mem_exit;
+
 	neuron_irq_init(nd);
 	neuron_guard_init(nd);
 	neuron_reset_init(nd);
 	neuron_watch_init(nd, neuron_sysfs_scan);
+
 	neuron_device_list(nd, true);
 	ret = neuron_cdev_add(nd);
 	if (ret)
@@ -191,6 +201,7 @@ struct neuron_device *neuron_device_create(struct pci_dev *pdev, const struct ne
 	neuron_watch_start(nd);
 	neuron_hwmon_add(nd);
 	neuron_event_device(nd, true);
+
 	/* the first reset; opens wait for it */
 	ret = neuron_reset_request(nd, 0, NEURON_NC_MAP_DEVICE);
 	if (ret < 0)
@@ -236,6 +247,7 @@ void neuron_device_destroy(struct neuron_device *nd)
 	if (!pci_device_is_present(nd->pdev))
 		WRITE_ONCE(nd->gone, true);
 	neuron_changed(nd);
+
 	neuron_hwmon_del(nd);
 	neuron_sysfs_del(nd);
 	neuron_cdev_del(nd);
@@ -247,16 +259,19 @@ void neuron_device_destroy(struct neuron_device *nd)
 	neuron_proc_remove_all(nd);
 	neuron_marks_drop(nd);
 	neuron_p2p_removed(nd);
+
 	if (nd->inode)
 		unmap_mapping_range(nd->inode->i_mapping, 0, 0, 1);
 	neuron_nds_exit(nd);
 	neuron_mem_exit(nd); /* clears with DMA */
 	neuron_guard_exit(nd);
 	neuron_irq_exit(nd);
+
 	/* rings and buffers go when the chip can no longer reach them */
 	pci_clear_master(nd->pdev);
 	neuron_dma_exit(nd);
 	neuron_fwio_exit(nd);
+
 	/* open files may keep the structure, but the index is free for the next device */
 	ida_free(&neuron_index_ida, nd->index);
 	neuron_device_put(nd);

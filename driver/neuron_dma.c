@@ -229,6 +229,7 @@ int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
 		c->busy = false;
 		return -ETIMEDOUT;
 	}
+
 	while (!neuron_ctx_poll(h2t, ctx)) {
 		if (turn++ < SPIN_TURNS) {
 			cpu_relax();
@@ -245,6 +246,7 @@ int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
 		}
 		usleep_range(POLL_MIN_US, POLL_MAX_US);
 	}
+
 	if (!ret && c->generation != READ_ONCE(h2t->generation))
 		ret = -EIO;
 	c->busy = false;

@@ -395,6 +395,7 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 		return ret;
 	if (neuron_fail(NEURON_FAIL_MC_ALLOC))
 		return -ENOMEM;
+
 	mc = mc_new(nd, args);
 	if (!mc)
 		return -ENOMEM;
@@ -403,6 +404,7 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 		kfree(mc);
 		return ret;
 	}
+
 	if (!mc->host) {
 		ret = pages_clear(nd, mc->pool, mc->nc, pool_page(mc), mc->size >> PAGE_SHIFT);
 		if (ret) {
@@ -414,6 +416,7 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 			return ret;
 		}
 	}
+
 	neuron_device_get(nd);
 	neuron_stat_memory(nd, mc, true);
 	mutex_lock(&nd->lock);
@@ -428,6 +431,7 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 		neuron_mc_put(mc);
 		return ret;
 	}
+
 	*out = mc;
 	return 0;
 }

@@ -212,6 +212,7 @@ static int mmap_checked(struct file *file, struct vm_area_struct *vma)
 	/* a file that is open for writing alone does not get here: the kernel refuses to map it */
 	if (neuron_fail(NEURON_FAIL_MMAP))
 		return -ENOMEM;
+
 	idx = neuron_enter(nd);
 	if (idx < 0)
 		return idx;
@@ -219,6 +220,7 @@ static int mmap_checked(struct file *file, struct vm_area_struct *vma)
 		ret = -EACCES;
 		goto exit;
 	}
+
 	ret = -EINVAL;
 	mc = neuron_mc_at(nd, (u64)vma->vm_pgoff << PAGE_SHIFT);
 	if (!mc)
@@ -229,6 +231,7 @@ static int mmap_checked(struct file *file, struct vm_area_struct *vma)
 		neuron_mc_put(mc);
 		goto exit;
 	}
+
 	vma->vm_private_data = mc;
 	vma->vm_ops = &neuron_vm_ops;
 exit:

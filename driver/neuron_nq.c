@@ -78,12 +78,14 @@ int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args, 
 	ret = args_check(nd->gen, args);
 	if (ret)
 		return ret;
+
 	nq = &nd->nqs[args->nc][args->type][args->eng];
 	mutex_lock(&nd->lock);
 	mc = nq_existing(nd, args);
 	mutex_unlock(&nd->lock);
 	if (IS_ERR(mc))
 		return PTR_ERR(mc);
+
 	if (!mc) {
 		mc = nq_memory(nd, args);
 		if (IS_ERR(mc))
@@ -95,9 +97,11 @@ int neuron_nq_init(struct neuron_device *nd, const struct neuron_nq_args *args, 
 		nhal_nq_set(&nd->hal, args->nc, args->type, args->eng, mc->pa, args->size);
 		mutex_unlock(&nd->lock);
 	}
+
 	*mmap_offset = mc->host ? mc->pa : U64_MAX;
 	*handle = READ_ONCE(mc->handle);
 	neuron_mc_put(mc);
+
 	if (old) {
 		neuron_guard_revoke(old);
 		neuron_mc_free(old);

@@ -93,6 +93,7 @@ static int reset_do(struct neuron_device *nd, u32 nc_map)
 	/* without a map a reset of one core is a reset of all */
 	if (!device && !(nd->hal.features & NEURON_CAP_F_TPB_MAP))
 		cores = neuron_cores_all(nd);
+
 	down_write(&nd->reset_sem);
 	for (nc = 0; nc < nd->gen->cores; nc++)
 		if (cores & BIT(nc))
@@ -109,6 +110,7 @@ static int reset_do(struct neuron_device *nd, u32 nc_map)
 		cores_dma_start(nd, cores);
 	}
 	up_write(&nd->reset_sem);
+
 	if (ret) {
 		nd_err(nd, "reset of %#x failed: %d\n", nc_map, ret);
 		for (nc = 0; nc < nd->gen->cores; nc++)

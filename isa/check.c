@@ -145,9 +145,11 @@ static int check_shape(struct checker *c)
 			reduced *= insn->src0.num[NEURON_AP_DIMS - 1 - d];
 		want /= reduced;
 	}
+
 	if (c->dst.count != want)
 		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
 			    "element counts differ");
+
 	if (insn->opcode == NEURON_OP_COPY_PREDICATED) {
 		if (insn->dst.dtype != insn->src0.dtype)
 			return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
@@ -156,6 +158,7 @@ static int check_shape(struct checker *c)
 			return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
 				    "the predicate is an integer");
 	}
+
 	if (!(neuron_isa_ops[insn->opcode].fields & NEURON_FB(SRC1)))
 		return 0;
 	if (c->src1.count != c->src0.count)
@@ -262,6 +265,7 @@ static int check_elementwise(struct checker *c)
 		rc = check_shape(c);
 	if (rc)
 		return rc;
+
 	switch (insn->opcode) {
 	case NEURON_OP_ACTIVATE:
 		if (insn->func >= NEURON_ACT_COUNT)

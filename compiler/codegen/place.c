@@ -168,6 +168,7 @@ int gen_view(struct ncc_gen *g, struct ncc_op *op)
 	if (rc)
 		return rc;
 	x = v = op->in[0]->gen->value->view;
+
 	switch (op->kind) {
 	case NCC_BROADCAST:
 		v.ndim = op->shape.ndim;

@@ -89,17 +89,20 @@ static int fill_literal(struct hlo_inst *in, struct ncc_op *op)
 	rc = hlo_shape(in, l->shape, &s);
 	if (rc)
 		return rc;
+
 	if (s.dtype != op->shape.dtype || s.pred != op->shape.pred ||
 	    !ncc_same_dims(&s, &op->shape))
 		return hlo_fail(in, -EINVAL, "the literal's shape differs from the constant's");
 	if (!row_major(l->shape))
 		return hlo_fail(in, -EINVAL,
 				"literals in a layout that is not row-major are not supported");
+
 	rc = take_room(in, op);
 	if (rc)
 		return rc;
 	if (hlo_is_wide(l->shape->element_type))
 		return from_wide(in, op, l);
+
 	switch (s.dtype) {
 	case NEURON_DT_INT8:
 		return s.pred ? from_preds(in, op, l) : from_bytes(in, op, &l->s8s);

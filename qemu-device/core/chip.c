@@ -512,11 +512,13 @@ int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **o
 	chip = alloc_chip(config->gen);
 	if (!chip)
 		return -ENOMEM;
+
 	chip->cfg = *config;
 	chip->ops = config->ops;
 	if (!chip->cfg.serial)
 		chip->cfg.serial = ((uint64_t)chip->gen->pci_id[0] << 48) + 1 + config->slot;
 	chip->event_mask = config->ops->event ? config->ops->event_mask : 0;
+
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&chip->cond, &attr);
@@ -524,6 +526,7 @@ int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **o
 	pthread_mutex_init(&chip->lock, NULL);
 	pthread_mutex_init(&chip->nq_lock, NULL);
 	ncore_faults_init(chip);
+
 	for (i = 0, ret = 0; i < chip->lanes; i++)
 		ret |= ncore_lane_init(chip, i);
 	if (!ret)

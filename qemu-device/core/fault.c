@@ -215,20 +215,24 @@ void ncore_fault_get(struct ncore_chip *chip, enum ncore_fault fault,
 		slot = chip->faults.slot[fault];
 		pthread_mutex_unlock(&chip->faults.lock);
 	}
+
 	if (!slot.left) {
 		snprintf(spec, NCORE_FAULT_SPEC_MAX, "off");
 		return;
 	}
+
 	if (faults[fault].kind == LINKS) {
 		print_links(chip->gen, slot.value, spec);
 		return;
 	}
+
 	if (faults[fault].kind != TIMES) {
 		snprintf(left, sizeof(left), "%" PRIu32, slot.value);
 		snprintf(spec, NCORE_FAULT_SPEC_MAX, "%s",
 			 faults[fault].kind == STATE ? "on" : left);
 		return;
 	}
+
 	if (slot.left != ALWAYS)
 		snprintf(left, sizeof(left), "%" PRIu64, slot.left);
 	if (slot.skip)

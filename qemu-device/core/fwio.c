@@ -156,6 +156,7 @@ void ncore_fwio_doorbell(struct ncore_chip *chip)
 		ncore_guest_error(chip, NCORE_GE_UNDEFINED, req, resp);
 		return;
 	}
+
 	seq = chip->fwio[0];
 	cmd = chip->fwio[1];
 	/* The driver takes 0 for an answer that is not there yet. */
@@ -165,6 +166,7 @@ void ncore_fwio_doorbell(struct ncore_chip *chip)
 	}
 	if (fault(chip, NCORE_FAULT_MAILBOX_SILENCE))
 		return;
+
 	error = run_request(chip, (unsigned int)size, &len);
 	if (fault(chip, NCORE_FAULT_MAILBOX_BAD_CRC)) {
 		error = NEURON_FWIO_FAIL;

@@ -195,8 +195,10 @@ static uint32_t perf_read(struct ncore_chip *chip, unsigned int nc, uint32_t rel
 		tpb_perf(chip->core[nc].tpb, &perf);
 		return half_of(perf.macs, rel);
 	}
+
 	if (e >= chip->gen->target->engines)
 		return 0;
+
 	tpb_perf(chip->core[nc].tpb, &perf);
 	switch (rel % NEURON_PERF_ENG(1) & ~4u) {
 	case NEURON_PERF_INSN:

@@ -194,9 +194,11 @@ void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
 	ncore_put64(entry + NEURON_NQ_ENTRY_TIME, time);
 	ncore_put64(entry + NEURON_NQ_ENTRY_DATA, data);
 	ncore_put32(entry + NEURON_NQ_ENTRY_DATA2, data2);
+
+	/* This comes before anyone can see it, and only the core's lane does it. */
 	if (type == NEURON_NQ_NOTIFY && time > atomic_load(&c->told))
-		atomic_store(&c->told, time); /* This comes before anyone can see it, and only the
-						 core's lane does it. */
+		atomic_store(&c->told, time);
+
 	if (n >= 0) {
 		pthread_mutex_lock(&chip->nq_lock);
 		before = ncore_load(&c->nq_entries);
@@ -209,6 +211,7 @@ void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
 		}
 		pthread_mutex_unlock(&chip->nq_lock);
 	}
+
 	if (type == NEURON_NQ_ERROR)
 		ncore_event(chip, NCORE_EV_ENGINE_ERROR, core, engine, code, data);
 	ncore_event(chip, NCORE_EV_NOTIFY, core, type, engine, addr);

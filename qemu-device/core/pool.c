@@ -153,6 +153,7 @@ int ncore_pool_new(const struct ncore_pool_config *config, struct ncore_pool **o
 	}
 	if (n > POOL_THREADS_MAX)
 		n = POOL_THREADS_MAX;
+
 	pool = calloc(1, sizeof(*pool) + n * sizeof(pool->thread[0]));
 	if (!pool)
 		return -ENOMEM;
@@ -161,6 +162,7 @@ int ncore_pool_new(const struct ncore_pool_config *config, struct ncore_pool **o
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->work, NULL);
 	pthread_cond_init(&pool->left, NULL);
+
 	/* signals are the host program's business: workers block them all */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -170,6 +172,7 @@ int ncore_pool_new(const struct ncore_pool_config *config, struct ncore_pool **o
 			pool->started++;
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+
 	if (!pool->started) {
 		stop_threads(pool);
 		return ret;

@@ -305,6 +305,7 @@ static void tpb_update(struct tpb *t, unsigned int e, const struct neuron_insn *
 		return;
 	t->eng[e].own = (uint16_t)(insn->update < NEURON_UPD_EVT_SET ? i : TPB_WATCH_EVENT + i);
 	t->eng[e].own_time = time;
+
 	switch (insn->update) {
 	case NEURON_UPD_SEM_INC:
 		tpb_sem_add(t, e, i, 1, time);

@@ -206,6 +206,7 @@ static int add_update(struct neff_rest *rest, unsigned int eng, const struct neu
 	default:
 		return 0;
 	}
+
 	s->free = true;
 	s->changed = true;
 	return 0;
