@@ -7,17 +7,6 @@
 
 #include "expand.h"
 
-static struct ncc_op *u2(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
-			 struct ncc_op *b)
-{
-	return a && b ? build_node(bl, kind, &a->shape, a, b, NULL) : NULL;
-}
-
-static struct ncc_op *uc(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a, uint32_t c)
-{
-	return a ? u2(bl, kind, a, build_splat(bl, &a->shape, c)) : NULL;
-}
-
 static uint8_t unsigned_of(uint8_t dtype)
 {
 	switch (dtype) {
@@ -52,8 +41,10 @@ static struct ncc_op *count_bits(struct ncc_build *bl, struct ncc_op *u)
 	};
 
 	for (unsigned int i = 0; i < 5; i++)
-		u = u2(bl, NCC_ADD, uc(bl, NCC_AND, u, step[i].mask),
-		       uc(bl, NCC_AND, uc(bl, NCC_SHR, u, step[i].shift), step[i].mask));
+		u = build_binary(bl, NCC_ADD, build_number(bl, NCC_AND, u, step[i].mask),
+				 build_number(bl, NCC_AND,
+					      build_number(bl, NCC_SHR, u, step[i].shift),
+					      step[i].mask));
 	return u;
 }
 
@@ -69,9 +60,10 @@ struct ncc_op *expand_leading_zeros(struct ncc_build *bl, struct ncc_op *x)
 	if (!u)
 		return NULL;
 	for (unsigned int shift = 1; shift < 32; shift *= 2) /* fills up below the highest one */
-		u = u2(bl, NCC_OR, u, uc(bl, NCC_SHR, u, shift));
+		u = build_binary(bl, NCC_OR, u, build_number(bl, NCC_SHR, u, shift));
 	u = count_bits(bl, u);
-	u = u ? u2(bl, NCC_SUB, build_splat(bl, &u->shape, 8 * ncc_dtype_size(x->shape.dtype)), u)
+	u = u ? build_binary(bl, NCC_SUB,
+			     build_splat(bl, &u->shape, 8 * ncc_dtype_size(x->shape.dtype)), u)
 	      : NULL;
 	return build_cast(bl, u, x->shape.dtype);
 }
@@ -87,7 +79,7 @@ static struct ncc_op *inverse_powers(struct ncc_build *bl, struct ncc_op *a, str
 	struct ncc_op *one = build_compare(bl, NCC_NE, a, build_splat(bl, &a->shape, 1));
 	struct ncc_op *minus = build_compare(bl, NCC_NE, a, build_splat(bl, &a->shape, -1));
 
-	p = u2(bl, NCC_AND, p, u2(bl, NCC_AND, one, minus));
+	p = build_binary(bl, NCC_AND, p, build_binary(bl, NCC_AND, one, minus));
 	return build_select(bl, p, build_splat(bl, &a->shape, 0), r);
 }
 
@@ -103,12 +95,12 @@ struct ncc_op *expand_power_whole(struct ncc_build *bl, struct ncc_op *a, struct
 		for (bits = 0; bits < 32 && known >= (double)(1ull << bits);)
 			bits++;
 	for (unsigned int i = 0; r && square && i < bits; i++) {
-		struct ncc_op *bit = uc(bl, NCC_AND, uc(bl, NCC_SHR, b, i), 1);
+		struct ncc_op *bit = build_number(bl, NCC_AND, build_number(bl, NCC_SHR, b, i), 1);
 
 		if (i)
-			square = u2(bl, NCC_MUL, square, square);
+			square = build_binary(bl, NCC_MUL, square, square);
 		bit = bit ? build_compare(bl, NCC_NE, bit, build_splat(bl, &bit->shape, 0)) : NULL;
-		r = build_select(bl, bit, u2(bl, NCC_MUL, r, square), r);
+		r = build_select(bl, bit, build_binary(bl, NCC_MUL, r, square), r);
 	}
 	return r && square && !is_unsigned ? inverse_powers(bl, a, b, r) : r;
 }
@@ -126,19 +118,20 @@ struct ncc_op *expand_reduce_precision(struct ncc_build *bl, struct ncc_op *x,
 
 	u = build_bitcast(bl, f, NEURON_DT_UINT32);
 	if (cut) {
-		last = uc(bl, NCC_AND, uc(bl, NCC_SHR, u, cut), 1);
-		u = u2(bl, NCC_ADD, u, uc(bl, NCC_ADD, last, (1u << (cut - 1)) - 1));
-		u = uc(bl, NCC_AND, u, ~((1u << cut) - 1));
+		last = build_number(bl, NCC_AND, build_number(bl, NCC_SHR, u, cut), 1);
+		u = build_binary(bl, NCC_ADD, u,
+				 build_number(bl, NCC_ADD, last, (1u << (cut - 1)) - 1));
+		u = build_number(bl, NCC_AND, u, ~((1u << cut) - 1));
 	}
 
 	if (exponent < 8) {
-		e = uc(bl, NCC_AND, u, 0x7f800000);
-		sign = uc(bl, NCC_AND, u, 0x80000000u);
+		e = build_number(bl, NCC_AND, u, 0x7f800000);
+		sign = build_number(bl, NCC_AND, u, 0x80000000u);
 		if (!e || !sign)
 			return NULL;
 		r = build_compare(bl, NCC_GT, e,
 				  build_splat(bl, &e->shape, (127.0 + reach) * 0x1p23));
-		u = build_select(bl, r, uc(bl, NCC_OR, sign, 0x7f800000), u);
+		u = build_select(bl, r, build_number(bl, NCC_OR, sign, 0x7f800000), u);
 		r = build_compare(bl, NCC_LE, e,
 				  build_splat(bl, &e->shape, (127.0 - reach) * 0x1p23));
 		u = build_select(bl, r, sign, u);
@@ -147,12 +140,6 @@ struct ncc_op *expand_reduce_precision(struct ncc_build *bl, struct ncc_op *x,
 	r = build_bitcast(bl, u, NEURON_DT_FP32);
 	r = build_select(bl, build_compare(bl, NCC_NE, f, f), f, r);
 	return x ? build_cast(bl, r, x->shape.dtype) : NULL;
-}
-
-static struct ncc_op *f2(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
-			 struct ncc_op *b)
-{
-	return a && b ? build_node(bl, kind, &a->shape, a, b, NULL) : NULL;
 }
 
 static struct ncc_op *same_as(struct ncc_build *bl, struct ncc_op *x, double v)
@@ -174,18 +161,18 @@ struct ncc_op *expand_atan2(struct ncc_build *bl, struct ncc_op *y, struct ncc_o
 	s = y->shape;
 	ay = build_node(bl, NCC_ABS, &s, y, NULL, NULL);
 	ax = build_node(bl, NCC_ABS, &s, x, NULL, NULL);
-	big = f2(bl, NCC_MAX, ay, ax);
-	t = f2(bl, NCC_DIV, f2(bl, NCC_MIN, ay, ax), big);
+	big = build_binary(bl, NCC_MAX, ay, ax);
+	t = build_binary(bl, NCC_DIV, build_binary(bl, NCC_MIN, ay, ax), big);
 	t = build_select(bl, build_compare(bl, NCC_EQ, ay, ax), same_as(bl, y, 1), t);
 	t = build_select(bl, build_compare(bl, NCC_EQ, big, same_as(bl, y, 0)), big, t);
 	r = t ? build_node(bl, NCC_ATAN, &s, t, NULL, NULL) : NULL;
 	r = build_select(bl, build_compare(bl, NCC_GT, ay, ax),
-			 f2(bl, NCC_SUB, same_as(bl, y, M_PI / 2), r), r);
+			 build_binary(bl, NCC_SUB, same_as(bl, y, M_PI / 2), r), r);
 	xbits = build_bitcast(bl, x, NEURON_DT_INT32);
 	r = build_select(bl, build_compare(bl, NCC_LT, xbits, same_as(bl, xbits, 0)),
-			 f2(bl, NCC_SUB, same_as(bl, y, M_PI), r), r);
-	ybits = uc(bl, NCC_AND, build_bitcast(bl, y, NEURON_DT_UINT32), 0x80000000u);
-	r = u2(bl, NCC_OR, build_bitcast(bl, r, NEURON_DT_UINT32), ybits);
+			 build_binary(bl, NCC_SUB, same_as(bl, y, M_PI), r), r);
+	ybits = build_number(bl, NCC_AND, build_bitcast(bl, y, NEURON_DT_UINT32), 0x80000000u);
+	r = build_binary(bl, NCC_OR, build_bitcast(bl, r, NEURON_DT_UINT32), ybits);
 	return build_bitcast(bl, r, NEURON_DT_FP32);
 }
 
@@ -197,7 +184,7 @@ struct ncc_op *expand_total_order(struct ncc_build *bl, struct ncc_op *x)
 
 	k = build_cast(bl, k, NEURON_DT_INT32);
 	return k ? build_select(bl, build_compare(bl, NCC_LT, k, build_splat(bl, &k->shape, 0)),
-				uc(bl, NCC_XOR, k, wide ? 0x7fffffff : 0x7fff), k)
+				build_number(bl, NCC_XOR, k, wide ? 0x7fffffff : 0x7fff), k)
 		 : NULL;
 }
 
@@ -216,7 +203,8 @@ struct ncc_op *expand_split_bits(struct ncc_build *bl, struct ncc_op *x, uint8_t
 	s.dim[s.ndim++] = 1;
 	u = build_cast(bl, u, NEURON_DT_UINT32);
 	for (unsigned int i = 0; i < from / to; i++) {
-		part[i] = uc(bl, NCC_AND, i ? uc(bl, NCC_SHR, u, 8 * to * i) : u, mask);
+		part[i] = build_number(bl, NCC_AND,
+				       i ? build_number(bl, NCC_SHR, u, 8 * to * i) : u, mask);
 		part[i] = build_cast(bl, part[i], unsigned_sized(to));
 		part[i] = build_reshape(bl, build_bitcast(bl, part[i], dtype), &s);
 	}
@@ -234,8 +222,8 @@ struct ncc_op *expand_join_bits(struct ncc_build *bl, struct ncc_op *x, uint8_t 
 	for (unsigned int i = 0; i < to / from; i++) {
 		part = build_reshape(bl, build_slice(bl, u, s.ndim, i, 1), &s);
 		if (i)
-			part = uc(bl, NCC_SHL, part, 8 * from * i);
-		all = i ? u2(bl, NCC_OR, all, part) : part;
+			part = build_number(bl, NCC_SHL, part, 8 * from * i);
+		all = i ? build_binary(bl, NCC_OR, all, part) : part;
 	}
 	return build_bitcast(bl, build_cast(bl, all, unsigned_sized(to)), dtype);
 }

@@ -141,6 +141,17 @@ struct ncc_op *build_bitcast(struct ncc_build *bl, struct ncc_op *x, uint8_t dty
 	return build_node(bl, NCC_BITCAST, &s, x, NULL, NULL);
 }
 
+struct ncc_op *build_binary(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
+			    struct ncc_op *b)
+{
+	return a && b ? build_node(bl, kind, &a->shape, a, b, NULL) : NULL;
+}
+
+struct ncc_op *build_number(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *x, double v)
+{
+	return x ? build_binary(bl, kind, x, build_splat(bl, &x->shape, v)) : NULL;
+}
+
 struct ncc_op *build_compare(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
 			     struct ncc_op *b)
 {

@@ -98,15 +98,9 @@ static struct ncc_op *component(const struct slices *s, unsigned int k)
 	return build_transpose(s->bl, x, map);
 }
 
-static struct ncc_op *op2(const struct slices *s, enum ncc_kind kind, struct ncc_op *a,
-			  struct ncc_op *b)
-{
-	return a && b ? build_node(s->bl, kind, &a->shape, a, b, NULL) : NULL;
-}
-
 static struct ncc_op *times(const struct slices *s, struct ncc_op *a, int64_t c)
 {
-	return a && c != 1 ? op2(s, NCC_MUL, a, build_splat(s->bl, &a->shape, (double)c)) : a;
+	return c != 1 ? build_number(s->bl, NCC_MUL, a, (double)c) : a;
 }
 
 static struct ncc_op *is_inside(const struct slices *s, struct ncc_op *start, int64_t most)
@@ -116,7 +110,7 @@ static struct ncc_op *is_inside(const struct slices *s, struct ncc_op *start, in
 	struct ncc_op *le = build_compare(s->bl, NCC_LE, start,
 					  build_splat(s->bl, &start->shape, (double)most));
 
-	return op2(s, NCC_AND, ge, le);
+	return build_binary(s->bl, NCC_AND, ge, le);
 }
 
 /* The places of every slice's elements along one dimension: its start, and those after it */
@@ -132,7 +126,8 @@ static struct ncc_op *places(const struct slices *s, struct ncc_op *start, unsig
 	if (n > 1) {
 		struct ncc_op *c = build_count(s->bl, n);
 
-		start = op2(s, NCC_ADD, start, c ? build_spread(s->bl, all, c, &last) : NULL);
+		start = build_binary(s->bl, NCC_ADD, start,
+				     c ? build_spread(s->bl, all, c, &last) : NULL);
 	}
 	return start;
 }
@@ -160,7 +155,7 @@ struct ncc_op *slices_rows(const struct slices *s, bool outside)
 		step /= s->x->shape.dim[d];
 		p = expand_clamp_index(s->bl, component(s, k), s->x->shape.dim[d] - s->g->size[d]);
 		p = times(s, places(s, p, r, &all), step);
-		row = row ? op2(s, NCC_ADD, row, p) : p;
+		row = row ? build_binary(s->bl, NCC_ADD, row, p) : p;
 		if (!row)
 			return NULL;
 	}
@@ -170,7 +165,7 @@ struct ncc_op *slices_rows(const struct slices *s, bool outside)
 		struct ncc_op *c = component(s, k);
 
 		c = c ? is_inside(s, c, s->x->shape.dim[d] - s->g->size[d]) : NULL;
-		ok = ok ? op2(s, NCC_AND, ok, c) : c;
+		ok = ok ? build_binary(s->bl, NCC_AND, ok, c) : c;
 		if (!ok)
 			return NULL;
 	}

@@ -110,8 +110,7 @@ static struct ncc_op *choose_parts(struct ncc_build *bl, struct ncc_op *hot, str
 	if (!word && x->kind != NCC_CONST)
 		return NULL;
 	if (word && size == 2)
-		word = build_node(bl, NCC_AND, &word->shape, word,
-				  build_splat(bl, &word->shape, 0xffff), NULL);
+		word = build_number(bl, NCC_AND, word, 0xffff);
 	for (unsigned int k = 0; k < n; k++) {
 		struct ncc_op *p = choose_part(bl, hot, take_part(bl, x, word, k), d, shared);
 
@@ -119,8 +118,7 @@ static struct ncc_op *choose_parts(struct ncc_build *bl, struct ncc_op *hot, str
 		if (!p)
 			return NULL;
 		if (k)
-			p = build_node(bl, NCC_SHL, &p->shape, p,
-				       build_splat(bl, &p->shape, k * PART_BITS), NULL);
+			p = build_number(bl, NCC_SHL, p, k * PART_BITS);
 		sum = sum ? build_node(bl, NCC_OR, &p->shape, sum, p, NULL) : p;
 	}
 	return build_bitcast(bl, build_cast(bl, sum, whole), x->shape.dtype);
@@ -145,10 +143,7 @@ struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int6
 {
 	struct ncc_op *x = build_cast(bl, idx, NEURON_DT_INT32);
 
-	x = x ? build_node(bl, NCC_MAX, &x->shape, x, build_splat(bl, &x->shape, 0), NULL) : NULL;
-	return x ? build_node(bl, NCC_MIN, &x->shape, x, build_splat(bl, &x->shape, (double)most),
-			      NULL)
-		 : NULL;
+	return build_number(bl, NCC_MIN, build_number(bl, NCC_MAX, x, 0), (double)most);
 }
 
 /* How many short rows are fetched as one, so that a table has fewer of them: a power of 2 */
@@ -182,8 +177,7 @@ static struct ncc_op *rows_of_part(struct ncc_build *bl, struct ncc_op *idx, str
 
 	if (n < s.dim[0]) {
 		if (lo)
-			idx = build_node(bl, NCC_SUB, &idx->shape, idx,
-					 build_splat(bl, &idx->shape, (double)lo), NULL);
+			idx = build_number(bl, NCC_SUB, idx, (double)lo);
 		x = build_slice(bl, x, 0, lo, n);
 		idx = idx ? expand_clamp_index(bl, idx, n - 1) : NULL;
 	}
@@ -241,13 +235,6 @@ static struct ncc_op *pad_to(struct ncc_build *bl, struct ncc_op *v, const struc
 	return op;
 }
 
-static struct ncc_op *masked(struct ncc_build *bl, struct ncc_op *idx, int64_t mask)
-{
-	return idx ? build_node(bl, NCC_AND, &idx->shape, idx,
-				build_splat(bl, &idx->shape, (double)mask), NULL)
-		   : NULL;
-}
-
 /*
  * Rows of a matrix, `together` of which are fetched at a time: halves of what came are chosen by
  * the index's lowest bits, in a matrix of many partitions; for that there may be a few indices
@@ -282,7 +269,7 @@ static struct ncc_op *rows_of_groups(struct ncc_build *bl, struct ncc_op *idx, s
 	lines.ndim = 2;
 	idx = build_reshape(bl, idx, &lines);
 	for (int64_t half = together / 2; half && r; half /= 2) {
-		struct ncc_op *second = masked(bl, idx, half);
+		struct ncc_op *second = build_number(bl, NCC_AND, idx, (double)half);
 
 		second = second ? build_compare(bl, NCC_NE, second,
 						build_splat(bl, &second->shape, 0))

@@ -9,12 +9,6 @@
 
 #include "expand.h"
 
-static struct ncc_op *op2(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
-			  struct ncc_op *b)
-{
-	return a && b ? build_node(bl, kind, &a->shape, a, b, NULL) : NULL;
-}
-
 /* x as [batch, rows, columns] in fp32, transposed if asked for */
 static struct ncc_op *matrices(struct ncc_build *bl, struct ncc_op *x, bool transposed)
 {
@@ -78,13 +72,15 @@ static struct ncc_op *less_outer(struct ncc_build *bl, struct ncc_op *x, struct 
 		return NULL;
 	n = x->shape.dim[1];
 	m = x->shape.dim[2];
-	return op2(bl, NCC_SUB, x, op2(bl, NCC_MUL, over(bl, column, n, m), over(bl, row, n, m)));
+	return build_binary(bl, NCC_SUB, x,
+			    build_binary(bl, NCC_MUL, over(bl, column, n, m), over(bl, row, n, m)));
 }
 
 /* x / d, d one number of each matrix */
 static struct ncc_op *divided(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *d)
 {
-	return x ? op2(bl, NCC_DIV, x, over(bl, d, x->shape.dim[1], x->shape.dim[2])) : NULL;
+	return x ? build_binary(bl, NCC_DIV, x, over(bl, d, x->shape.dim[1], x->shape.dim[2]))
+		 : NULL;
 }
 
 /*
@@ -149,7 +145,7 @@ static struct ncc_op *noted(struct ncc_build *bl, struct ncc_op *at, struct ncc_
 	struct ncc_op *none =
 		at ? build_compare(bl, NCC_EQ, at, build_splat(bl, &at->shape, 0)) : NULL;
 
-	return at ? build_select(bl, op2(bl, NCC_AND, none, p),
+	return at ? build_select(bl, build_binary(bl, NCC_AND, none, p),
 				 build_splat(bl, &at->shape, (double)k), at)
 		  : NULL;
 }
@@ -296,7 +292,7 @@ static int take_pivot(struct elimination *e, int64_t k)
 			 2, 0);
 	if (!e->row)
 		return -ENOMEM;
-	e->pivot = op2(bl, NCC_ADD, at, build_splat(bl, &at->shape, (double)(k + 1)));
+	e->pivot = build_binary(bl, NCC_ADD, at, build_splat(bl, &at->shape, (double)(k + 1)));
 	if (rows == 1) {
 		e->x = NULL;
 		return 0;

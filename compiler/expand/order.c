@@ -42,17 +42,6 @@ struct order {
 	bool descending;
 };
 
-static struct ncc_op *op2(const struct order *o, enum ncc_kind kind, struct ncc_op *a,
-			  struct ncc_op *b)
-{
-	return a && b ? build_node(o->bl, kind, &a->shape, a, b, NULL) : NULL;
-}
-
-static struct ncc_op *op2c(const struct order *o, enum ncc_kind kind, struct ncc_op *a, double v)
-{
-	return a ? op2(o, kind, a, build_splat(o->bl, &a->shape, v)) : NULL;
-}
-
 static struct ncc_op *upright(struct ncc_op *x)
 {
 	if (x)
@@ -80,9 +69,11 @@ static unsigned int digits_of(const struct order *o, struct ncc_op *key, struct 
 	digit[0] = as_float(o, key ? expand_shift_arithmetic(
 					     o->bl, key, build_splat(o->bl, &key->shape, LOW_BITS))
 				   : NULL);
-	low = as_float(o, op2c(o, NCC_AND, key, (1 << LOW_BITS) - 1));
+	low = as_float(o, build_number(o->bl, NCC_AND, key, (1 << LOW_BITS) - 1));
 	if (n <= LOW_PLACES) {
-		digit[1] = op2(o, NCC_ADD, op2c(o, NCC_MUL, low, (double)LOW_PLACES), place);
+		digit[1] =
+			build_binary(o->bl, NCC_ADD,
+				     build_number(o->bl, NCC_MUL, low, (double)LOW_PLACES), place);
 		return 2;
 	}
 	digit[1] = low;
@@ -102,7 +93,7 @@ static struct ncc_op *comes_before(const struct order *o, const struct ncc_shape
 		a = other[d];
 		b = one[d] ? build_spread(o->bl, s, one[d], &lane) : NULL;
 		if (d + 1 < ndigit) {
-			a = op2(o, NCC_SUB, a, b);
+			a = build_binary(o->bl, NCC_SUB, a, b);
 			b = before;
 		}
 		before = a && b ? as_float(o, build_compare(o->bl, NCC_LT, a, b)) : NULL;
@@ -134,7 +125,7 @@ static struct ncc_op *in_lanes(const struct order *o, struct ncc_op *x, int64_t 
 	if (!x)
 		return NULL;
 	s.dim[1] = x->shape.dim[0];
-	return upright(op2c(o, NCC_ADD, build_spread(o->bl, &s, x, &column), 0));
+	return upright(build_number(o->bl, NCC_ADD, build_spread(o->bl, &s, x, &column), 0));
 }
 
 static int64_t at_most(int64_t n, int64_t most)
@@ -166,7 +157,7 @@ static int rank_row(const struct order *o, struct ncc_op *const *digit, unsigned
 				one[d] = build_slice(o->bl, all[d], 0, i, s.dim[0]);
 			}
 			some = sum_of_columns(o, comes_before(o, &s, these, one, ndigit));
-			part[k] = j ? op2(o, NCC_ADD, part[k], some) : some;
+			part[k] = j ? build_binary(o->bl, NCC_ADD, part[k], some) : some;
 			if (!part[k])
 				return -ENOMEM;
 		}
@@ -266,8 +257,8 @@ static struct ncc_op *keys_of(const struct order *o, struct ncc_op *x)
 	else
 		key = build_cast(o->bl, x, NEURON_DT_INT32);
 	if (o->dtype == NEURON_DT_UINT32)
-		key = op2c(o, NCC_XOR, key, -0x1p31);
-	return o->descending ? op2c(o, NCC_XOR, key, -1) : key;
+		key = build_number(o->bl, NCC_XOR, key, -0x1p31);
+	return o->descending ? build_number(o->bl, NCC_XOR, key, -1) : key;
 }
 
 /* The bits of an element, as a number of their type, that comes after all others or with them */
@@ -367,9 +358,11 @@ static struct ncc_op *first_places(const struct order *o, struct ncc_op *x, bool
 	flat.dim[1] = k * run;
 	place = build_count(o->bl, run);
 	place = place && at
-			? op2(o, NCC_ADD,
-			      build_spread(o->bl, &s, op2c(o, NCC_MUL, at, (double)run), of_run),
-			      build_spread(o->bl, &s, place, &within))
+			? build_binary(o->bl, NCC_ADD,
+				       build_spread(o->bl, &s,
+						    build_number(o->bl, NCC_MUL, at, (double)run),
+						    of_run),
+				       build_spread(o->bl, &s, place, &within))
 			: NULL;
 	return first_of_all(o, build_reshape(o->bl, x, &flat), build_reshape(o->bl, place, &flat),
 			    first ? first->shape.dim[1] * run : 0, k);

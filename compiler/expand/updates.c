@@ -21,17 +21,6 @@
 #define PRODUCTS 16 /* multiply-adds that take as long as one element elsewhere */
 #define MOST_MASKED (1ll << 28) /* elements of which those of a row are chosen */
 
-static struct ncc_op *op2(const struct scatter *s, enum ncc_kind kind, struct ncc_op *a,
-			  struct ncc_op *b)
-{
-	return a && b ? build_node(s->bl, kind, &a->shape, a, b, NULL) : NULL;
-}
-
-static struct ncc_op *op2c(const struct scatter *s, enum ncc_kind kind, struct ncc_op *a, double v)
-{
-	return a ? op2(s, kind, a, build_splat(s->bl, &a->shape, v)) : NULL;
-}
-
 static int64_t rows_of(const struct scatter *s)
 {
 	return s->x[0]->shape.dim[1];
@@ -60,20 +49,21 @@ static struct ncc_op *targets(const struct scatter *s, int64_t lo, int64_t n)
 
 	outside = build_compare(s->bl, NCC_LT, row, build_splat(s->bl, &row->shape, 0));
 	if (shared > 1) {
-		at = op2c(s, NCC_MUL, build_count(s->bl, shared), (double)rows_of(s));
-		row = op2(s, NCC_ADD, row, at ? build_spread(s->bl, &row->shape, at, &map) : NULL);
+		at = build_number(s->bl, NCC_MUL, build_count(s->bl, shared), (double)rows_of(s));
+		row = build_binary(s->bl, NCC_ADD, row,
+				   at ? build_spread(s->bl, &row->shape, at, &map) : NULL);
 	}
 	if (lo && row) {
-		row = op2c(s, NCC_SUB, row, (double)lo);
-		outside = op2(s, NCC_OR, outside,
-			      row ? build_compare(s->bl, NCC_LT, row,
-						  build_splat(s->bl, &row->shape, 0))
-				  : NULL);
+		row = build_number(s->bl, NCC_SUB, row, (double)lo);
+		outside = build_binary(s->bl, NCC_OR, outside,
+				       row ? build_compare(s->bl, NCC_LT, row,
+							   build_splat(s->bl, &row->shape, 0))
+					   : NULL);
 	}
 	if (!row)
 		return NULL;
 	row = build_select(s->bl, outside, build_splat(s->bl, &row->shape, (double)n), row);
-	return build_reshape(s->bl, op2c(s, NCC_MIN, row, (double)n), &flat);
+	return build_reshape(s->bl, build_number(s->bl, NCC_MIN, row, (double)n), &flat);
 }
 
 /* The n rows of a table from lo on, updated */
@@ -198,12 +188,12 @@ static bool find_hits(const struct scatter *s, bool moved, bool sums, struct hit
 	}
 	groups = (h->n + h->step - 1) / h->step;
 	low.dim[2] = h->step;
-	lo = op2c(s, NCC_AND, s->row, (double)(h->step - 1));
+	lo = build_number(s->bl, NCC_AND, s->row, (double)(h->step - 1));
 	n = build_count(s->bl, h->step);
 	h->low = lo && n ? build_compare(s->bl, NCC_EQ, build_spread(s->bl, &low, lo, of_update),
 					 build_spread(s->bl, &low, n, of_low))
 			 : NULL;
-	lo = op2c(s, NCC_SHR, s->row, __builtin_ctzll((uint64_t)h->step));
+	lo = build_number(s->bl, NCC_SHR, s->row, __builtin_ctzll((uint64_t)h->step));
 	h->high =
 		build_cast(s->bl, compare_rows(s, lo, build_count(s->bl, groups), of_count, groups),
 			   NEURON_DT_BF16);
@@ -272,12 +262,12 @@ static struct ncc_op *add_infinite(const struct scatter *s, const struct hits *h
 		s->bl, NCC_EQ, u, build_splat(s->bl, &u->shape, minus ? -INFINITY : INFINITY));
 	struct ncc_op *nan = build_compare(s->bl, NCC_NE, u, u), *inf;
 
-	p = sums(s, h, build_cast(s->bl, op2(s, NCC_OR, p, nan), NEURON_DT_BF16));
+	p = sums(s, h, build_cast(s->bl, build_binary(s->bl, NCC_OR, p, nan), NEURON_DT_BF16));
 	if (!p || !sum)
 		return NULL;
 	inf = build_splat(s->bl, &sum->shape, minus ? -INFINITY : INFINITY);
 	p = build_compare(s->bl, NCC_GT, p, build_splat(s->bl, &p->shape, 0));
-	return build_select(s->bl, p, op2(s, NCC_ADD, sum, inf), sum);
+	return build_select(s->bl, p, build_binary(s->bl, NCC_ADD, sum, inf), sum);
 }
 
 static struct ncc_op *add_floats(const struct scatter *s, const struct hits *h, struct ncc_op *x)
@@ -291,8 +281,8 @@ static struct ncc_op *add_floats(const struct scatter *s, const struct hits *h, 
 	for (unsigned int k = 0; left && k < 3; k++) {
 		struct ncc_op *part = build_cast(s->bl, left, NEURON_DT_BF16);
 
-		sum = op2(s, NCC_ADD, sum, sums(s, h, part));
-		left = op2(s, NCC_SUB, left, build_cast(s->bl, part, NEURON_DT_FP32));
+		sum = build_binary(s->bl, NCC_ADD, sum, sums(s, h, part));
+		left = build_binary(s->bl, NCC_SUB, left, build_cast(s->bl, part, NEURON_DT_FP32));
 	}
 	sum = left ? add_infinite(s, h, sum, u, false) : NULL;
 	sum = sum ? add_infinite(s, h, sum, u, true) : NULL;
@@ -306,13 +296,13 @@ static struct ncc_op *add_integers(const struct scatter *s, const struct hits *h
 
 	sum = build_cast(s->bl, x, NEURON_DT_INT32);
 	for (unsigned int k = 0; sum && u && k < 4; k++) {
-		struct ncc_op *p = k ? op2c(s, NCC_SHR, u, 8 * k) : u;
+		struct ncc_op *p = k ? build_number(s->bl, NCC_SHR, u, 8 * k) : u;
 
-		p = op2c(s, NCC_AND, p, 0xff);
+		p = build_number(s->bl, NCC_AND, p, 0xff);
 		p = build_cast(s->bl, sums(s, h, build_cast(s->bl, p, NEURON_DT_BF16)),
 			       NEURON_DT_INT32);
-		p = k ? op2c(s, NCC_SHL, p, 8 * k) : p;
-		sum = op2(s, NCC_ADD, sum, p);
+		p = k ? build_number(s->bl, NCC_SHL, p, 8 * k) : p;
+		sum = build_binary(s->bl, NCC_ADD, sum, p);
 	}
 	return u ? build_cast(s->bl, sum, x->shape.dtype) : NULL;
 }
@@ -341,7 +331,7 @@ static struct ncc_op *extremes(const struct scatter *s, const struct hits *h, st
 		return NULL;
 	v->func = s->c->kind;
 	v->mask = 1u << 2;
-	return op2(s, s->c->kind, x, v);
+	return build_binary(s->bl, s->c->kind, x, v);
 }
 
 /* One after the other */
@@ -350,7 +340,7 @@ int updates_combine(const struct scatter *s, struct ncc_op **a, struct ncc_op *c
 {
 	if (s->c->by == NCC_COMBINE_FN)
 		return s->c->fn(s->c->opaque, a, b);
-	a[0] = s->c->by == NCC_COMBINE_SECOND ? b[0] : op2(s, s->c->kind, a[0], b[0]);
+	a[0] = s->c->by == NCC_COMBINE_SECOND ? b[0] : build_binary(s->bl, s->c->kind, a[0], b[0]);
 	return a[0] ? 0 : -ENOMEM;
 }
 

@@ -83,7 +83,7 @@ static const struct {
 	/* clang-format on */
 };
 
-static bool is_parameter(const Ncc__Hlo__Instruction *p, unsigned int n)
+bool hlo_is_parameter(const Ncc__Hlo__Instruction *p, int64_t n)
 {
 	return p && !strcmp(p->opcode, "parameter") && p->parameter_number == n;
 }
@@ -94,14 +94,14 @@ static struct ncc_combine reducer_of(const Ncc__Hlo__Computation *c, const Ncc__
 	const struct ncc_combine other = { .by = NCC_COMBINE_FN };
 	const Ncc__Hlo__Instruction *x, *y;
 
-	if (is_parameter(r, b))
+	if (hlo_is_parameter(r, b))
 		return (struct ncc_combine){ .by = NCC_COMBINE_SECOND };
 	if (!r || r->n_operand_ids != 2)
 		return other;
 	x = hlo_by_id(c, r->operand_ids[0]);
 	y = hlo_by_id(c, r->operand_ids[1]);
-	if (!(is_parameter(x, a) && is_parameter(y, b)) &&
-	    !(is_parameter(x, b) && is_parameter(y, a)))
+	if (!(hlo_is_parameter(x, a) && hlo_is_parameter(y, b)) &&
+	    !(hlo_is_parameter(x, b) && hlo_is_parameter(y, a)))
 		return other;
 	for (size_t i = 0; i < sizeof(reducers) / sizeof(reducers[0]); i++)
 		if (!strcmp(reducers[i].name, r->opcode))

@@ -16,6 +16,8 @@ int hlo_combine(struct hlo_inst *in, struct ncc_op **a, struct ncc_op *const *b,
 
 /* How the called computation's result i of n follows from its parameters i and n + i */
 struct ncc_combine hlo_combiner(const struct hlo_inst *in, unsigned int i, unsigned int n);
+/* Is p (may be NULL) its computation's parameter of this number? */
+bool hlo_is_parameter(const Ncc__Hlo__Instruction *p, int64_t n);
 /* Does the called computation reduce by one operation of the IR? */
 bool hlo_simple_reducer(const struct hlo_inst *in);
 /* XLA's arithmetic on predicates: a sum is "or", a product "and". */

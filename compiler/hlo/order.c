@@ -13,12 +13,6 @@
 #define STEP 250000 /* comparisons that take as long as a step of a network by itself */
 #define EXCHANGE 19 /* and as one of its elements */
 
-/* Is it the computation's parameter of this number? */
-static bool is_parameter(const Ncc__Hlo__Instruction *p, int64_t n)
-{
-	return !strcmp(p->opcode, "parameter") && p->parameter_number == n;
-}
-
 /* Is b made of parameter 1 as a is of parameter 0? */
 static bool alike(const Ncc__Hlo__Computation *c, int64_t ia, int64_t ib, unsigned int depth)
 {
@@ -31,8 +25,8 @@ static bool alike(const Ncc__Hlo__Computation *c, int64_t ia, int64_t ib, unsign
 
 	if (!a || !b || depth > MAX_DEPTH)
 		return false;
-	if (is_parameter(a, 0))
-		return is_parameter(b, 1);
+	if (hlo_is_parameter(a, 0))
+		return hlo_is_parameter(b, 1);
 	if (!strcmp(a->opcode, "constant"))
 		return a == b;
 	while (plain[k] && strcmp(plain[k], a->opcode))

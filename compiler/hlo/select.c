@@ -142,12 +142,6 @@ static struct ncc_op *put_back(struct selecting *s, struct ncc_op *v)
 	return op;
 }
 
-static struct ncc_op *logic(struct selecting *s, enum ncc_kind kind, struct ncc_op *a,
-			    struct ncc_op *b)
-{
-	return a && b ? build_node(&s->in->b, kind, &a->shape, a, b, NULL) : NULL;
-}
-
 /*
  * Does the element selected so far stay? Otherwise v, which exists where inside holds, replaces it.
  */
@@ -166,8 +160,9 @@ static int stays(struct selecting *s, struct ncc_op *v, struct ncc_op *inside, s
 		return 0;
 	outside =
 		inside ? build_node(&s->in->b, NCC_NOT, &inside->shape, inside, NULL, NULL) : NULL;
-	*keep = logic(s, NCC_OR, outside, logic(s, NCC_AND, s->found, *keep));
-	s->found = logic(s, NCC_OR, s->found, inside);
+	*keep = build_binary(&s->in->b, NCC_OR, outside,
+			     build_binary(&s->in->b, NCC_AND, s->found, *keep));
+	s->found = build_binary(&s->in->b, NCC_OR, s->found, inside);
 	return *keep && s->found ? 0 : hlo_fail(s->in, -ENOMEM, "out of memory");
 }
 
@@ -213,7 +208,7 @@ static int scatter(struct selecting *s, int64_t k, struct ncc_op **out)
 
 	go_to(s, k);
 	if (s->padded)
-		hit = logic(s, NCC_AND, hit, s->found);
+		hit = build_binary(&s->in->b, NCC_AND, hit, s->found);
 	pair[1] =
 		put_back(s, build_select(b, hit, s->source, build_splat(b, &s->source->shape, 0)));
 	hit = put_back(s, hit);

@@ -52,12 +52,6 @@ static struct ncc_op *comes_before(struct sorting *st, struct ncc_op *const *a,
 	return v.op[0];
 }
 
-static struct ncc_op *both(struct sorting *st, enum ncc_kind kind, struct ncc_op *a,
-			   struct ncc_op *b)
-{
-	return a && b ? build_node(&st->in->b, kind, &a->shape, a, b, NULL) : NULL;
-}
-
 /*
  * Must hi come before lo? Equal ones stay in order; padding, whose place is after all others, is
  * last.
@@ -73,12 +67,14 @@ static struct ncc_op *must_swap(struct sorting *st, struct ncc_op *const *lo,
 	if (!more)
 		return NULL;
 	more = build_node(bl, NCC_NOT, &more->shape, more, NULL, NULL);
-	r = both(st, NCC_OR, less, both(st, NCC_AND, more, build_compare(bl, NCC_LT, ph, pl)));
+	r = build_binary(&st->in->b, NCC_OR, less,
+			 build_binary(&st->in->b, NCC_AND, more,
+				      build_compare(bl, NCC_LT, ph, pl)));
 	if (st->padded == st->length)
 		return r;
 	end = build_splat(bl, &pl->shape, (double)st->length);
-	r = both(st, NCC_OR, r, build_compare(bl, NCC_GE, pl, end));
-	return both(st, NCC_AND, r, build_compare(bl, NCC_LT, ph, end));
+	r = build_binary(&st->in->b, NCC_OR, r, build_compare(bl, NCC_GE, pl, end));
+	return build_binary(&st->in->b, NCC_AND, r, build_compare(bl, NCC_LT, ph, end));
 }
 
 static struct ncc_op *backwards(struct sorting *st, struct ncc_op *x)
@@ -162,8 +158,7 @@ static int network(struct sorting *st)
  */
 static struct ncc_op *in_place(struct ncc_build *bl, struct ncc_op *x)
 {
-	if (x)
-		x = build_node(bl, NCC_OR, &x->shape, x, build_splat(bl, &x->shape, 0), NULL);
+	x = build_number(bl, NCC_OR, x, 0);
 	if (x)
 		x->upright = true;
 	return x;
@@ -213,9 +208,9 @@ static int wide_stage(struct sorting *st, int64_t block, int64_t half)
 	halves(st, &s, false, lo, hi);
 	swap = must_swap(st, lo, hi);
 	if (swap && block < st->padded)
-		swap = both(st, NCC_XOR, swap,
-			    backward_blocks(st, &swap->shape, block, transposed ? 1 : run,
-					    2 * half));
+		swap = build_binary(&st->in->b, NCC_XOR, swap,
+				    backward_blocks(st, &swap->shape, block, transposed ? 1 : run,
+						    2 * half));
 	return exchange(st, swap, &flat, false, lo, hi);
 }
 

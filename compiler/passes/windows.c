@@ -81,12 +81,6 @@ static struct ncc_op *every(struct ncc_build *bl, struct ncc_op *x, unsigned int
 	return op;
 }
 
-static struct ncc_op *both(struct ncc_build *bl, enum ncc_kind func, struct ncc_op *a,
-			   struct ncc_op *b)
-{
-	return a && b ? build_node(bl, func, &a->shape, a, b, NULL) : NULL;
-}
-
 /*
  * A window of n elements is the windows of 1, 2, 4, ... elements that add up to n, side by side;
  * each of those is two of the one before. So a cumulative sum of n elements takes log2(n) steps.
@@ -103,12 +97,12 @@ static struct ncc_op *long_window(struct ncc_build *bl, enum ncc_kind func, stru
 		if (w->size & n) {
 			struct ncc_op *p = every(bl, x, d, at * w->window_dilation, out, w->stride);
 
-			r = r ? both(bl, func, r, p) : p;
+			r = r ? build_binary(bl, func, r, p) : p;
 			at += n;
 		}
 		if (2 * n <= w->size)
-			x = both(bl, func, build_slice(bl, x, d, 0, x->shape.dim[d] - step),
-				 build_slice(bl, x, d, step, x->shape.dim[d] - step));
+			x = build_binary(bl, func, build_slice(bl, x, d, 0, x->shape.dim[d] - step),
+					 build_slice(bl, x, d, step, x->shape.dim[d] - step));
 	}
 	return r;
 }
@@ -147,7 +141,7 @@ static int split_reduce_window(struct ncc_pass *p, struct ncc_op *op, struct ncc
 	for (unsigned int d = 0; d < op->shape.ndim; d++)
 		x = long_window(&bl, op->func, x, d, &op->window[d], op->shape.dim[d]);
 	init = s.ndim && init ? build_spread(&bl, &s, init, NULL) : init;
-	x = both(&bl, op->func, x, init);
+	x = build_binary(&bl, op->func, x, init);
 	if (x && op->shape.dtype != s.dtype)
 		x = build_cast(&bl, x, op->shape.dtype);
 	if (!x)

@@ -5,24 +5,10 @@
 
 #include <check.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "neuron/hw/ext.h"
 
 #define LEN(a) ((int)(sizeof(a) / sizeof((a)[0])))
-
-static void expect_refused(struct testmodel *t, const char *text)
-{
-	struct neff_error err;
-	size_t size;
-	void *b;
-
-	ck_assert_int_eq(neff_write(&t->model, &b, &size, &err), -EINVAL);
-	ck_assert_ptr_null(b);
-	ck_assert_msg(strstr(err.text, text), "'%s' does not say '%s'", err.text, text);
-	testmodel_free(t);
-}
 
 /* The second gather's first descriptor, to SBUF, and what is wrong with it */
 static void break_gather(struct testmodel *t, int which)
@@ -146,7 +132,7 @@ START_TEST(bad_scatter)
 
 	testmodel_put(&t, &g, false);
 	break_scatter(&t, _i);
-	expect_refused(&t, broken_scatter[_i]);
+	testmodel_refused(&t, -EINVAL, broken_scatter[_i]);
 }
 END_TEST
 
@@ -157,7 +143,7 @@ START_TEST(bad_gather)
 
 	testmodel_gather(&t, &g);
 	break_gather(&t, _i);
-	expect_refused(&t, broken_gather[_i]);
+	testmodel_refused(&t, -EINVAL, broken_gather[_i]);
 }
 END_TEST
 

@@ -545,6 +545,21 @@ void *testmodel_write(struct testmodel *t, size_t *size)
 	return buf;
 }
 
+void testmodel_refused(struct testmodel *t, int ret, const char *text)
+{
+	struct neff_error err = { 0 };
+	void *buf;
+	size_t size;
+	int got = neff_write(&t->model, &buf, &size, &err);
+	bool right = got == ret && !buf && strstr(err.text, text);
+
+	if (!right)
+		fprintf(stderr, "neff_write: %d '%s', expected %d '%s'\n", got, err.text, ret,
+			text);
+	assert(right);
+	testmodel_free(t);
+}
+
 static void set_name(struct testmodel *t, unsigned int var, const char *format, unsigned int n)
 {
 	char name[16];

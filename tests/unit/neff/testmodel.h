@@ -72,5 +72,7 @@ void testmodel_insn(struct testmodel *t, unsigned int eng, const struct neuron_i
 struct neff_dma *testmodel_dma(struct testmodel *t, unsigned int eng, unsigned int queue,
 			       int semaphore, unsigned int ndesc);
 void *testmodel_write(struct testmodel *t, size_t *size);
+/* Asserts that the model is not written, with this error and a message that says text; frees it. */
+void testmodel_refused(struct testmodel *t, int ret, const char *text);
 
 #endif
