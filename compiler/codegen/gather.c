@@ -8,9 +8,13 @@
 #include <stdlib.h>
 
 #include "buffer.h"
+#include "ir/range.h"
 #include "join.h"
 #include "move.h"
 #include "place.h"
+#include "view.h"
+
+#define LOOK_BACK 8 /* operations */
 
 /* The operand in DRAM with its last dimension contiguous: as it lies, or a copy */
 static int in_dram(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *out)
@@ -122,34 +126,79 @@ int gen_gather(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 	return ncc_prog_dma(&g->prog, NCC_Q_GATHER, d, n, g->err);
 }
 
-/*
- * The table is a copy of operand 0 and a row for what hits none; columns are cut into what one
- * descriptor takes.
- */
-int gen_scatter(struct ncc_gen *g, struct ncc_op *op)
+/* Is each index the number of a row? */
+static bool hits_rows(const struct ncc_op *op)
 {
-	int64_t row = op->shape.dim[1] * ncc_dtype_size(op->shape.dtype);
-	unsigned int n = (unsigned int)((row + NEFF_MAX_ROW - 1) / NEFF_MAX_ROW);
-	struct ncc_view from, index, table, whole;
+	const struct ncc_range r = ncc_bounds(op->in[1], LOOK_BACK);
+
+	return ncc_range_within(&r, 0, op->shape.dim[0] - 1);
+}
+
+/* Has the table's variable room for one row more? */
+static bool has_spare_row(const struct ncc_gen *g, const struct ncc_view *table)
+{
+	uint64_t row = (uint64_t)table->dim[1] * ncc_dtype_size(table->dtype);
+
+	return ((uint64_t)table->dim[0] + 1) * row <= g->prog.var[table->buf->var].size;
+}
+
+/*
+ * May the rows be replaced where operand 0 lies? Nothing else reads it any more, and the program
+ * writes there anyway.
+ */
+static bool takes_table(const struct ncc_gen *g, const struct ncc_op *op)
+{
+	const struct ncc_value *x = op->in[0]->gen->value;
+	const struct ncc_buf *b = x->view.buf;
+
+	if (x->uses != 1 || b->refs != 1 || !view_fills_variable(&x->view, &op->shape))
+		return false;
+	if (b->scratch && has_spare_row(g, &x->view))
+		return true;
+	return (b->scratch || gen_is_overwritten(g, b->var)) && hits_rows(op);
+}
+
+/*
+ * Gives the result a table: that of operand 0, or a copy with a row besides for what hits none.
+ */
+static int scatter_table(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *table)
+{
 	struct ncc_shape shape = op->shape;
-	struct neff_desc *d;
 	double v;
 	bool filled = ncc_scalar_value(op->in[0], &v);
 	int rc = filled ? 0 : gen_place(g, op->in[0], -1);
 
-	rc = rc ? rc : in_dram(g, op->in[1], &index);
-	rc = rc ? rc : in_dram(g, op->in[2], &from);
+	if (rc)
+		return rc;
+	if (!filled && takes_table(g, op)) {
+		*table = op->in[0]->gen->value->view;
+		table->buf->refs++;
+		return gen_value(g, op, table) ? 0 : ncc_no_memory(g->err);
+	}
 	shape.dim[0]++;
-	rc = rc ? rc : gen_scratch(g, &shape, -1, &whole);
+	rc = gen_scratch(g, &shape, -1, table);
 	if (rc)
 		return rc;
-	table = whole;
-	table.dim[0]--;
-	if (!gen_value(g, op, &table))
+	table->dim[0]--;
+	if (!gen_value(g, op, table))
 		return ncc_no_memory(g->err);
-	rc = filled ? gen_fill(g, &table, v) : gen_copy(g, &table, &op->in[0]->gen->value->view);
+	return filled ? gen_fill(g, table, v) : gen_copy(g, table, &op->in[0]->gen->value->view);
+}
+
+/* Columns are cut into what one descriptor takes. */
+int gen_scatter(struct ncc_gen *g, struct ncc_op *op)
+{
+	int64_t row = op->shape.dim[1] * ncc_dtype_size(op->shape.dtype);
+	unsigned int n = (unsigned int)((row + NEFF_MAX_ROW - 1) / NEFF_MAX_ROW);
+	struct ncc_view from, index, whole;
+	struct neff_desc *d;
+	int rc = in_dram(g, op->in[1], &index);
+
+	rc = rc ? rc : in_dram(g, op->in[2], &from);
+	rc = rc ? rc : scatter_table(g, op, &whole);
 	if (rc)
 		return rc;
+	whole.dim[0] += has_spare_row(g, &whole);
 	d = calloc(n, sizeof(*d));
 	if (!d)
 		return ncc_no_memory(g->err);

@@ -26,13 +26,6 @@
 
 typedef int (*gen_fn)(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 
-/* Is this variable where all parts keep the value of that number? */
-static bool is_kept(const struct ncc_gen *g, uint32_t var, int64_t number)
-{
-	return number >= NCC_KEPT && g->prog.var[var].type == NEFF_VAR_VIRTUAL &&
-	       g->prog.var[var].backing_off == g->m->kept[number - NCC_KEPT];
-}
-
 /* The variable of a value that is kept between parts; it is row-major. */
 static int kept_var(struct ncc_gen *g, int64_t number, const struct ncc_op *op, struct ncc_view *v)
 {
@@ -41,7 +34,7 @@ static int kept_var(struct ncc_gen *g, int64_t number, const struct ncc_op *op, 
 
 	view_row_major(v, NULL, &op->shape);
 	for (uint32_t i = 0; i < g->prog.nvars; i++)
-		if (is_kept(g, i, number))
+		if (gen_is_kept(g, i, number))
 			return (int)i;
 	ncc_kept_name(number, name);
 	id = gen_var(g, NEFF_VAR_VIRTUAL, name,
@@ -359,25 +352,24 @@ static void release_operands(struct ncc_gen *g, struct ncc_op *op)
 			release(g, op->gen->fused->gen->epilogue[t]->in[i]);
 }
 
-/* Is one of the module's results written to this variable? */
-static bool is_overwritten(const struct ncc_gen *g, uint32_t var)
+/* Is the value where the parts keep that of this number, row-major? */
+static bool lies_there(const struct ncc_gen *g, const struct ncc_op *op, int64_t number)
 {
-	for (unsigned int i = 0; i < g->m->nouts; i++)
-		if (is_kept(g, var, g->m->out_number[i]))
-			return true;
-	return false;
+	const struct ncc_view *v = &op->gen->value->view;
+
+	return view_fills_variable(v, &op->shape) && gen_is_kept(g, v->buf->var, number);
 }
 
 /* Moves a result out of a variable that another result is about to overwrite. */
-static int gen_set_aside(struct ncc_gen *g, struct ncc_op *op)
+static int gen_set_aside(struct ncc_gen *g, struct ncc_op *op, int64_t number)
 {
 	struct ncc_view aside, *v;
 	int rc;
 
-	if (!op->gen->value)
+	if (!op->gen->value || lies_there(g, op, number))
 		return 0;
 	v = &op->gen->value->view;
-	if (v->buf->space != NCC_DRAM || !is_overwritten(g, v->buf->var))
+	if (v->buf->space != NCC_DRAM || !gen_is_overwritten(g, v->buf->var))
 		return 0;
 	g->op = op;
 	g->stamp++;
@@ -401,7 +393,7 @@ static int gen_output(struct ncc_gen *g, unsigned int i)
 	g->op = op;
 	g->stamp++;
 	rc = gen_place(g, op, -1);
-	if (rc)
+	if (rc || lies_there(g, op, g->m->out_number ? g->m->out_number[i] : i))
 		return rc;
 	id = io_var(g, NEFF_VAR_OUTPUT, g->m->out_number ? g->m->out_number[i] : i, op,
 		    g->m->out_dtype ? g->m->out_dtype[i] : 0, &dst);
@@ -464,7 +456,7 @@ int ncc_generate(struct ncc_gen *g)
 	}
 
 	for (unsigned int i = 0; !rc && g->m->kept && i < g->m->nouts; i++)
-		rc = gen_set_aside(g, g->m->outs[i]);
+		rc = gen_set_aside(g, g->m->outs[i], g->m->out_number[i]);
 	for (unsigned int i = 0; !rc && i < g->m->nouts; i++) {
 		rc = gen_output(g, i);
 		release(g, g->m->outs[i]);

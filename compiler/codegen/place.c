@@ -74,6 +74,20 @@ static void *reorder(const struct ncc_op *op, const int64_t *stride)
 	return to;
 }
 
+bool gen_is_kept(const struct ncc_gen *g, uint32_t var, int64_t number)
+{
+	return number >= NCC_KEPT && g->prog.var[var].type == NEFF_VAR_VIRTUAL &&
+	       g->prog.var[var].backing_off == g->m->kept[number - NCC_KEPT];
+}
+
+bool gen_is_overwritten(const struct ncc_gen *g, uint32_t var)
+{
+	for (unsigned int i = 0; g->m->kept && i < g->m->nouts; i++)
+		if (gen_is_kept(g, var, g->m->out_number[i]))
+			return true;
+	return false;
+}
+
 bool gen_is_lazy(const struct ncc_op *op)
 {
 	return op->kind == NCC_CONST || (op->kind == NCC_BROADCAST && op->in[0]->kind == NCC_CONST);

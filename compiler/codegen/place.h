@@ -7,6 +7,10 @@
 
 /* Makes op's value, with as many uses as op has; NULL: out of memory. */
 struct ncc_value *gen_value(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *view);
+/* Is this variable where all parts keep the value of that number? */
+bool gen_is_kept(const struct ncc_gen *g, uint32_t var, int64_t number);
+/* Is one of the module's results, once all is computed, written to this variable? */
+bool gen_is_overwritten(const struct ncc_gen *g, uint32_t var);
 /*
  * Is op placed only when a user needs more than its value? This is a constant, or a broadcast of
  * one.

@@ -209,6 +209,20 @@ void view_shape(const struct ncc_view *v, struct ncc_shape *s)
 	memcpy(s->dim, v->dim, sizeof(s->dim));
 }
 
+bool view_fills_variable(const struct ncc_view *v, const struct ncc_shape *s)
+{
+	struct ncc_view whole;
+
+	view_row_major(&whole, v->buf, s);
+	if (v->buf->space != NCC_DRAM || v->buf->row || v->buf->base || v->off || v->pdim >= 0 ||
+	    v->dtype != s->dtype || v->ndim != s->ndim)
+		return false;
+	for (unsigned int d = 0; d < v->ndim; d++)
+		if (v->dim[d] != s->dim[d] || (v->dim[d] > 1 && v->stride[d] != whole.stride[d]))
+			return false;
+	return true;
+}
+
 bool view_can_take(const struct ncc_op *in, unsigned int reads, const struct ncc_shape *s, int pdim)
 {
 	const struct ncc_view *v = in->gen->value ? &in->gen->value->view : NULL;

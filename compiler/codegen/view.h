@@ -16,6 +16,8 @@ struct ncc_view view_slice(const struct ncc_view *v, unsigned int d, int64_t lo,
 struct ncc_view view_permute(const struct ncc_view *v, const uint8_t *map, unsigned int ndim);
 struct ncc_view view_drop(const struct ncc_view *v, unsigned int d); /* at index 0 of d */
 bool view_reshape(const struct ncc_view *v, const struct ncc_shape *s, struct ncc_view *out);
+/* Is it the variable's beginning, row-major, as a value of shape s? */
+bool view_fills_variable(const struct ncc_view *v, const struct ncc_shape *s);
 /*
  * May a result of that shape take the place of in? It may if no operation but this one, which reads
  * it that often, still needs it.

@@ -154,6 +154,13 @@ struct ncc_combine {
 	int (*fn)(void *opaque, struct ncc_op **old, struct ncc_op *const *update);
 	void *opaque;
 };
+/*
+ * x with u in place of the elements from start[d] (s32, inside x) on along each dimension; where it
+ * is NULL, at[d]. expand_has_update: is it better to move rows, as expand_update does?
+ */
+bool expand_has_update(const struct ncc_shape *x, const struct ncc_shape *u);
+struct ncc_op *expand_update(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *u,
+			     struct ncc_op *const *start, const int64_t *at);
 int expand_scatter(struct ncc_build *bl, unsigned int n, struct ncc_op *const *x,
 		   struct ncc_op *idx, struct ncc_op *const *updates, const struct ncc_slices *g,
 		   const struct ncc_combine *c, struct ncc_op **out);

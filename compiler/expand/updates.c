@@ -442,3 +442,82 @@ int updates_apply(const struct scatter *s, struct ncc_op **out)
 				  (long long)s->slices, MOST);
 	return one_by_one(s, out);
 }
+
+/* One part of a tensor */
+
+#define FEWEST_MOVED 8192 /* elements of a tensor whose rows are moved */
+#define MOST_MOVED 4096 /* rows of the part */
+
+/* How many of the first dimensions are numbers of rows: behind them the part has all elements. */
+static unsigned int row_dims(const struct ncc_shape *x, const struct ncc_shape *u)
+{
+	unsigned int n = x->ndim;
+
+	while (n && x->dim[n - 1] == u->dim[n - 1])
+		n--;
+	return n;
+}
+
+static int64_t rows_in(const struct ncc_shape *s, unsigned int n)
+{
+	int64_t rows = 1;
+
+	for (unsigned int d = 0; d < n; d++)
+		rows *= s->dim[d];
+	return rows;
+}
+
+bool expand_has_update(const struct ncc_shape *x, const struct ncc_shape *u)
+{
+	unsigned int n = row_dims(x, u);
+
+	return ncc_elems(x) >= FEWEST_MOVED && rows_in(x, n) <= TABLE &&
+	       rows_in(u, n) <= MOST_MOVED;
+}
+
+/* Which row of x each row of u would be if all starts that are not constant were 0 */
+static struct ncc_op *row_numbers(struct ncc_build *bl, const struct ncc_shape *x,
+				  const struct ncc_shape *u, const int64_t *at, unsigned int n)
+{
+	struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { rows_in(u, n) } };
+	struct ncc_op *c = build_const(bl, &s);
+
+	for (int64_t i = 0; c && i < s.dim[0]; i++) {
+		int64_t row = 0, rest = i, step = 1;
+
+		for (unsigned int d = n; d--;) {
+			row += step * (at[d] + rest % u->dim[d]);
+			rest /= u->dim[d];
+			step *= x->dim[d];
+		}
+		ncc_set(s.dtype, c->data, i, (double)row);
+	}
+	return c;
+}
+
+struct ncc_op *expand_update(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *u,
+			     struct ncc_op *const *start, const int64_t *at)
+{
+	unsigned int n = row_dims(&x->shape, &u->shape);
+	struct ncc_op *row = row_numbers(bl, &x->shape, &u->shape, at, n), *base = NULL;
+	struct ncc_shape table = { .ndim = 2, .dim = { rows_in(&x->shape, n) } }, s = x->shape;
+	int64_t step = 1;
+
+	for (unsigned int d = n; d--; step *= s.dim[d]) {
+		struct ncc_op *from =
+			start[d] ? build_number(bl, NCC_MUL, start[d], (double)step) : NULL;
+
+		if (start[d])
+			base = base ? build_binary(bl, NCC_ADD, base, from) : from;
+	}
+	if (base && row)
+		row = build_binary(bl, NCC_ADD, row, build_spread(bl, &row->shape, base, NULL));
+	table.dim[1] = table.dim[0] ? ncc_elems(&s) / table.dim[0] : 0;
+	x = build_reshape(bl, x, &table);
+	table.dim[0] = rows_in(&u->shape, n);
+	u = build_reshape(bl, u, &table);
+	if (!x || !u || !row)
+		return NULL;
+	x = build_node(bl, NCC_SCATTER, &x->shape, x, row, u);
+	return build_reshape(bl, x, &s);
+}

@@ -135,22 +135,6 @@ int hlo_conditional(struct hlo_inst *in, struct hlo_value *v)
 	return hlo_call(in, hlo_called(in, i), &in->in[i + 1], 1, v);
 }
 
-#define MOST_LOOKED_AT 4096 /* elements */
-
-/* The bounds of an integer, derived from at most so many operations before it */
-static struct ncc_range bounds(const struct ncc_op *op, unsigned int depth)
-{
-	struct ncc_range r[3] = { { 0 } };
-	const struct ncc_range *in[3] = { &r[0], &r[1], &r[2] };
-
-	if ((op->kind != NCC_CONST && (!depth || op->nin > 3)) ||
-	    ncc_elems(&op->shape) > MOST_LOOKED_AT)
-		return ncc_type_range(&op->shape);
-	for (unsigned int i = 0; i < op->nin; i++)
-		r[i] = bounds(op->in[i], depth - 1);
-	return ncc_range_of(op, &op->shape, in);
-}
-
 #define LOOK_BACK 8 /* operations */
 
 /* Is the predicate the same (*k) whatever the inputs are? */
@@ -179,8 +163,8 @@ static bool is_known(const struct ncc_op *p, unsigned int depth, bool *k)
 
 	if (!ncc_is_compare(p->kind) || p->shape.ndim || ncc_is_float(p->in[0]->shape.dtype))
 		return false;
-	a = bounds(p->in[0], LOOK_BACK);
-	b = bounds(p->in[1], LOOK_BACK);
+	a = ncc_bounds(p->in[0], LOOK_BACK);
+	b = ncc_bounds(p->in[1], LOOK_BACK);
 	*k = ncc_compares(p->kind, (double)a.lo, (double)b.lo);
 	return *k == ncc_compares(p->kind, (double)a.lo, (double)b.hi) &&
 	       *k == ncc_compares(p->kind, (double)a.hi, (double)b.lo) &&

@@ -208,9 +208,13 @@ static int dynamic_update(struct hlo_inst *in, struct ncc_op **out)
 	rc = take_starts(in, 2, &x->shape, &u->shape, &st);
 	if (rc)
 		return rc;
+	if (expand_has_update(&x->shape, &u->shape)) {
+		*out = expand_update(&in->b, x, u, st.op, st.at);
+		return 0;
+	}
+
 	ps = u->shape;
 	ps.dtype = NEURON_DT_INT8;
-
 	ps.pred = true;
 	for (unsigned int d = 0; d < ps.ndim; d++)
 		if (st.op[d])

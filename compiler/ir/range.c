@@ -298,3 +298,18 @@ struct ncc_range ncc_range_of(const struct ncc_op *op, const struct ncc_shape *s
 	/* What leaves the type wraps around in it. */
 	return r.lo > r.hi || r.lo < all.lo || r.hi > all.hi ? all : r;
 }
+
+#define MOST_LOOKED_AT 4096 /* elements */
+
+struct ncc_range ncc_bounds(const struct ncc_op *op, unsigned int depth)
+{
+	struct ncc_range r[3] = { { 0 } };
+	const struct ncc_range *in[3] = { &r[0], &r[1], &r[2] };
+
+	if ((op->kind != NCC_CONST && (!depth || op->nin > 3)) ||
+	    ncc_elems(&op->shape) > MOST_LOOKED_AT)
+		return ncc_type_range(&op->shape);
+	for (unsigned int i = 0; i < op->nin; i++)
+		r[i] = ncc_bounds(op->in[i], depth - 1);
+	return ncc_range_of(op, &op->shape, in);
+}

@@ -19,6 +19,8 @@ double ncc_neutral(enum ncc_kind func, const struct ncc_shape *s);
  */
 struct ncc_range ncc_range_of(const struct ncc_op *op, const struct ncc_shape *shape,
 			      const struct ncc_range *const *in);
+/* The bounds of an integer, derived from at most `depth` operations before it */
+struct ncc_range ncc_bounds(const struct ncc_op *op, unsigned int depth);
 static inline bool ncc_range_within(const struct ncc_range *r, int64_t lo, int64_t hi)
 {
 	return r->lo >= lo && r->hi <= hi;

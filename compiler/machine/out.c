@@ -198,7 +198,9 @@ static int out_loops(const struct ncc_output *o, struct neff_model *m, struct nc
 		struct neff_loop *to = &m->loops[m->nloops];
 
 		ncc_kept_name(l->condition, name);
-		*to = (struct neff_loop){ l->first, l->last, strdup(name) };
+		*to = (struct neff_loop){ l->first, l->last, strdup(name), 0 };
+		if (l->iterations <= (int64_t)NEFF_MAX_ITERATIONS)
+			to->iterations = (uint64_t)l->iterations;
 		if (!to->condition)
 			return ncc_no_memory(err);
 	}

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "turns.h"
+
 #define VIEW_DEPTH 16 /* depth of views that are cloned; deeper ones are values */
 #define KEPT_ALIGN 64 /* bytes */
 #define NOWHERE (-1) /* the number of a value that is not kept */
@@ -446,8 +448,12 @@ static int cut(struct cut *c, struct ncc_parts *parts)
 	find_numbers(c);
 
 	for (unsigned int l = 0; l < c->nloops; l++)
-		parts->loop[l] = (struct ncc_part_loop){ c->loop[l].first, c->loop[l].last,
-							 NCC_KEPT + c->loop[l].condition };
+		parts->loop[l] = (struct ncc_part_loop){
+			c->loop[l].first,
+			c->loop[l].last,
+			NCC_KEPT + c->loop[l].condition,
+			ncc_iterations(c->loop[l].end),
+		};
 
 	parts->nloops = c->nloops;
 	qsort(parts->loop, parts->nloops, sizeof(parts->loop[0]), by_first);
@@ -474,6 +480,9 @@ int ncc_cut_loops(struct ncc_module *m, struct ncc_parts *parts, struct ncc_erro
 	 * A loop whose results nothing uses is checked, and dropped: its last part would be empty.
 	 */
 	ncc_sweep(m);
+	rc = ncc_join_turns(m, err);
+	if (rc)
+		return rc;
 	c = (struct cut){ .m = m, .err = err };
 	rc = cut(&c, parts);
 	release(&c);

@@ -15,6 +15,7 @@
 struct ncc_part_loop {
 	unsigned int first, last;
 	int64_t condition; /* from NCC_KEPT on; written by last and the part before first */
+	int64_t iterations; /* 0: not known */
 };
 
 struct ncc_parts {

@@ -137,7 +137,10 @@ struct neff_loop {
 	/* indices in subgraphs; at least one subgraph lies before and one behind */
 	uint32_t first, last;
 	char *condition; /* a virtual variable of subgraphs first - 1 and last */
+	uint64_t iterations; /* 1 to NEFF_MAX_ITERATIONS if they are known, else 0 */
 };
+
+#define NEFF_MAX_ITERATIONS (1ull << 32)
 
 struct neff_model {
 	struct neff_header header;

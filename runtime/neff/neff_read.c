@@ -373,14 +373,22 @@ static int loops_load(struct neff_reader *r, struct neff_model *model, const jso
 		const char *condition = json_string_value(json_object_get(o, "condition"));
 		int first = subgraph_named(model, json_object_get(o, "first"));
 		int last = subgraph_named(model, json_object_get(o, "last"));
+		const json_t *known = json_object_get(o, "iterations");
+		json_int_t iterations = json_integer_value(known);
 
 		if (first < 0 || last < 0 || !condition)
 			return neff_fail(r->err,
 					 "kelf-0.json: loops[%u]: 'first' and 'last' are not "
 					 "graphs, or no 'condition'",
 					 model->nloops);
+		if (known && (iterations < 1 || iterations > (json_int_t)NEFF_MAX_ITERATIONS))
+			return neff_fail(r->err,
+					 "kelf-0.json: loops[%u]: 'iterations' is not a number "
+					 "from 1 to %llu",
+					 model->nloops, NEFF_MAX_ITERATIONS);
 		model->loops[model->nloops] =
-			(struct neff_loop){ (uint32_t)first, (uint32_t)last, strdup(condition) };
+			(struct neff_loop){ (uint32_t)first, (uint32_t)last, strdup(condition),
+					    (uint64_t)iterations };
 		if (!model->loops[model->nloops].condition)
 			return neff_nomem(r->err);
 	}

@@ -134,10 +134,14 @@ static json_t *loops_to_json(const struct neff_model *model)
 	for (unsigned int i = 0; i < model->nloops; i++) {
 		const struct neff_loop *l = &model->loops[i];
 
-		json_array_append_new(loops, json_pack("{s:s, s:s, s:s}", "first",
-						       model->subgraphs[l->first].name, "last",
-						       model->subgraphs[l->last].name, "condition",
-						       l->condition));
+		json_t *o = json_pack("{s:s, s:s, s:s}", "first", model->subgraphs[l->first].name,
+				      "last", model->subgraphs[l->last].name, "condition",
+				      l->condition);
+
+		if (l->iterations)
+			json_object_set_new(o, "iterations",
+					    json_integer((json_int_t)l->iterations));
+		json_array_append_new(loops, o);
 	}
 	return loops;
 }

@@ -6,7 +6,15 @@
 
 #include "rt_exec.h"
 
+/*
+ * What an execution may take if nobody says: the least, and what it grows by with the program's own
+ * estimate. A host takes some hundred times as long as the chip, and 50 microseconds besides to
+ * begin a part of a program; a busy one, several times that.
+ */
 #define DEFAULT_TIMEOUT_MS 30000
+#define MOST_TIMEOUT_MS 3600000
+#define SLOWER 1000
+#define PART_US 500
 
 /*
  * Where a model is loaded: its first core (NULL: the one with the fewest models), and how many
@@ -15,7 +23,7 @@
 struct place {
 	struct rt_core *core;
 	uint32_t most; /* 0: as many as the model needs */
-	uint32_t timeout_ms;
+	uint32_t timeout_ms, default_timeout_ms;
 	uint64_t owner;
 	/* asked for the memory that reading takes; NULL: nobody */
 	int (*account)(void *arg, int64_t bytes);
@@ -44,12 +52,31 @@ static NRT_STATUS read_neff(const void *bytes, size_t size, const struct place *
 		       "NMGR", "%s", error.text);
 }
 
-static uint32_t default_timeout(void)
+/* How often subgraph i is executed; loops of which that is not known count as one iteration. */
+static double executions(const struct neff_model *neff, unsigned int i)
 {
-	const char *text = secure_getenv("NEURON_RT_EXEC_TIMEOUT");
-	unsigned long seconds = text ? strtoul(text, NULL, 10) : 0;
+	double n = 1;
 
-	return seconds && seconds < 1000000 ? (uint32_t)seconds * 1000 : DEFAULT_TIMEOUT_MS;
+	for (unsigned int l = 0; l < neff->nloops; l++)
+		if (neff->loops[l].first <= i && i <= neff->loops[l].last &&
+		    neff->loops[l].iterations)
+			n *= (double)neff->loops[l].iterations;
+	return n;
+}
+
+static uint32_t default_timeout(const struct nrt_model *model, uint32_t least)
+{
+	const char *text = least ? NULL : secure_getenv("NEURON_RT_EXEC_TIMEOUT");
+	unsigned long seconds = text ? strtoul(text, NULL, 10) : 0;
+	double ms = least ? least : DEFAULT_TIMEOUT_MS;
+
+	if (seconds && seconds < 1000000)
+		return (uint32_t)seconds * 1000;
+	for (unsigned int i = 0; i < model->nsubgraphs; i++)
+		ms += executions(model->neff, i) *
+		      ((double)rt_subgraph_time(&model->subgraph[i]) * SLOWER / 1e9 +
+		       PART_US / 1e3);
+	return ms < MOST_TIMEOUT_MS ? (uint32_t)ms : MOST_TIMEOUT_MS;
 }
 
 static const struct rt_kind *kind_of(const struct neff_model *neff)
@@ -171,8 +198,8 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 
 	if (!model)
 		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
-	model->timeout_given = place->timeout_ms;
-	model->timeout_ms = place->timeout_ms ? place->timeout_ms : default_timeout();
+	model->timeout_given = place->timeout_ms || place->default_timeout_ms;
+	model->timeout_ms = place->timeout_ms;
 	model->owner = place->owner;
 
 	status = read_neff(bytes, size, place, &model->neff);
@@ -187,6 +214,8 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 		return rt_fail(status, "NMGR", "Failed to load NN");
 	}
 
+	if (!model->timeout_ms)
+		model->timeout_ms = default_timeout(model, place->default_timeout_ms);
 	drop_bulk(model);
 	for (uint32_t i = 0; i < model->ncores; i++)
 		rt_nds_add(model->core + i, NDS_NC_COUNTER_MODEL_LOAD_COUNT, 1);
@@ -230,6 +259,7 @@ EXPORT NRT_STATUS nrtx_load(const void *neff_bytes, size_t size,
 	place.core = rt_core(params->start_core);
 	place.most = params->core_count;
 	place.timeout_ms = params->timeout_ms;
+	place.default_timeout_ms = params->default_timeout_ms;
 	place.owner = params->owner;
 	place.account = params->account;
 	place.account_arg = params->account_arg;

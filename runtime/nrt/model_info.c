@@ -165,5 +165,6 @@ EXPORT NRT_STATUS nrtx_model_info(const nrt_model_t *model, struct nrtx_model_in
 	info->start_core = model->core->vnc;
 	info->version_major = header->version_major;
 	info->version_minor = header->version_minor;
+	info->timeout_ms = model->timeout_ms;
 	return NRT_SUCCESS;
 }

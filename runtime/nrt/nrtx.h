@@ -53,7 +53,9 @@ NRT_STATUS nrtx_error_counters(uint32_t device, struct nrtx_error_counters *coun
 struct nrtx_load_params {
 	uint32_t start_core; /* the first core; a model takes nrt_get_model_nc_count() of them */
 	uint32_t core_count; /* the number of cores that it must fit in; 0: as many as it needs */
-	uint32_t timeout_ms; /* of one execution; 0: NEURON_RT_EXEC_TIMEOUT, else 30 s */
+	uint32_t timeout_ms; /* of one execution; 0: the default (docs/nrt.md) */
+	/* The least default; 0: NEURON_RT_EXEC_TIMEOUT is the default, or 30 s the least one */
+	uint32_t default_timeout_ms;
 	/*
 	 * The owner of the model; 0: this process. Between models of two owners a core is reset, so
 	 * that neither finds what the other left.
@@ -76,6 +78,7 @@ struct nrtx_model_info {
 	uint8_t uuid[16];
 	uint32_t cores, start_core;
 	uint64_t version_major, version_minor;
+	uint32_t timeout_ms; /* of one execution */
 };
 NRT_STATUS nrtx_model_info(const nrt_model_t *model, struct nrtx_model_info *info);
 /*

@@ -49,10 +49,11 @@ int rt_ring_add_tx(struct rt_ring *ring, uint64_t addr, uint32_t len, uint32_t f
 	struct rt_half *h = &ring->tx;
 	int err = grow(&h->desc, h->n, &h->cap);
 
-	if (!err)
-		nhal_desc_tx(h->desc + (size_t)h->n++ * NEURON_UDMA_DESC_SIZE, addr, len, RING_ID,
-			     flags);
-	return err;
+	if (err)
+		return err;
+	nhal_desc_tx(h->desc + (size_t)h->n++ * NEURON_UDMA_DESC_SIZE, addr, len, RING_ID, flags);
+	h->bytes += len;
+	return 0;
 }
 
 int rt_ring_add_rx(struct rt_ring *ring, uint64_t addr, uint32_t len)

@@ -15,6 +15,7 @@
 struct rt_half {
 	uint8_t *desc; /* with ring id 1; freed once the ring lies in device memory */
 	uint32_t n, cap;
+	uint64_t bytes; /* that its descriptors move */
 	struct rt_chunk chunk;
 	uint8_t *map; /* host memory; NULL if the ring lies in device memory */
 	uint32_t len; /* descriptors that the ring has room for */

@@ -56,6 +56,7 @@ struct rt_subgraph {
 	struct rt_gathers *gathers; /* NULL if it has no gathers */
 	struct rt_engine engine[NEURON_ENGINES_MAX];
 	uint64_t macs; /* of one execution of its programs */
+	uint64_t busy; /* picoseconds of all engines, one after the other, by the target's costs */
 };
 
 /* Begins with the variables, which have no place yet; model and neff are set by the caller. */
@@ -66,6 +67,8 @@ void rt_subgraph_drop_bulk(struct rt_subgraph *sg); /* frees what only building 
 /* Frees all it holds, however much of it was built */
 void rt_subgraph_free(struct rt_subgraph *sg);
 struct rt_var *rt_subgraph_var(struct rt_subgraph *sg, enum neff_var_type type, const char *name);
+/* Picoseconds of the chip, if engines and queues worked one after the other */
+uint64_t rt_subgraph_time(struct rt_subgraph *sg);
 /* Lists its rings, data queues first, and returns their number. */
 unsigned int rt_subgraph_rings(struct rt_subgraph *sg, struct rt_ring *ring[RT_MAX_QUEUES]);
 

@@ -10,6 +10,7 @@
 
 #include "neuron/isa/check.h"
 #include "neuron/isa/codec.h"
+#include "neuron/isa/cost.h"
 #include "rt_subgraph.h"
 
 static void set_write(struct neuron_insn *insn, const struct rt_subgraph *sg,
@@ -45,6 +46,8 @@ static NRT_STATUS patch(struct rt_subgraph *sg, unsigned int e)
 		at += (size_t)n;
 		sg->macs += neuron_isa_macs(&insn, &weights);
 		neuron_isa_load_weights(&weights, &insn);
+		sg->busy += neuron_isa_cost(&insn, sg->target, weights.columns) *
+			    sg->target->engine[e].cycle;
 		if (insn.opcode != NEURON_OP_PSEUDO_DMA_TRIGGER)
 			continue;
 		if (next == engine->ntriggers || engine->triggers[next].id != insn.id)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neuron/isa/cost.h"
 #include "rt_subgraph.h"
 
 NRT_STATUS rt_subgraph_begin(struct rt_subgraph *sg, struct rt_core *core)
@@ -33,6 +34,19 @@ void rt_subgraph_drop_bulk(struct rt_subgraph *sg)
 {
 	for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++)
 		drop_triggers(&sg->engine[e]);
+}
+
+uint64_t rt_subgraph_time(struct rt_subgraph *sg)
+{
+	const struct neuron_costs *cost = &sg->target->cost;
+	struct rt_ring *ring[RT_MAX_QUEUES];
+	unsigned int n = rt_subgraph_rings(sg, ring);
+	uint64_t time = sg->busy;
+
+	for (unsigned int i = 0; i < n; i++)
+		time += cost->descriptor * (uint64_t)ring[i]->tx.n +
+			neuron_transfer_time(ring[i]->tx.bytes, cost->dma_kib);
+	return time;
 }
 
 void rt_subgraph_free(struct rt_subgraph *sg)

@@ -317,6 +317,7 @@ int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *
 		.start_core = at->nc,
 		.core_count = at->nc_count,
 		.timeout_ms = at->timeout_ms,
+		.default_timeout_ms = at->default_timeout_ms,
 		.owner = at->owner,
 		.account = at->account,
 		.account_arg = at->account_arg,
@@ -338,6 +339,13 @@ int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *
 	}
 	*out = program;
 	return NERR_OK;
+}
+
+uint32_t rtd_program_timeout(const struct rtd_program *program)
+{
+	struct nrtx_model_info info;
+
+	return nrtx_model_info(program->model, &info) ? 0 : info.timeout_ms;
 }
 
 void rtd_program_unload(struct rtd_program *program)

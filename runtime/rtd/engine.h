@@ -90,11 +90,15 @@ int rtd_neff_inspect(const void *neff, size_t size, struct rtd_neff_info *info,
  * ones are given back; if it does not return 0, the load ends)
  */
 struct rtd_placement {
-	uint32_t nc, nc_count, timeout_ms;
+	uint32_t nc, nc_count;
+	uint32_t timeout_ms; /* 0: at least default_timeout_ms, more if the program is long */
+	uint32_t default_timeout_ms;
 	uint64_t owner; /* of what it leaves in a core, which no other owner finds; not 0 */
 	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;
 };
+/* The timeout of one execution, in milliseconds */
+uint32_t rtd_program_timeout(const struct rtd_program *program);
 /* The NEFF is not needed after the load. */
 int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *placement,
 		     struct rtd_program **program, struct rtd_err *err);

@@ -48,7 +48,6 @@ static struct rtd_model *model_new(struct rtd *rtd, const struct rtd_load *load,
 	model->ninfer = load->ninfer ? load->ninfer : config->default_ninfer;
 	if (model->ninfer > RTD_MAX_NINFER)
 		model->ninfer = RTD_MAX_NINFER;
-	model->timeout_ms = load->timeout_ms ? load->timeout_ms : config->default_timeout_ms;
 	model->refs = 1;
 	TAILQ_INIT(&model->infers);
 	SLIST_INIT(&model->slots);
@@ -143,7 +142,8 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 
 	at = (struct rtd_placement){ .nc = eg->start,
 				     .nc_count = count,
-				     .timeout_ms = model->timeout_ms,
+				     .timeout_ms = load->timeout_ms,
+				     .default_timeout_ms = rtd->config->default_timeout_ms,
 				     .owner = owner_of(load) };
 
 	if (load_program(rtd, load, &at, &model->program, err)) {
@@ -152,6 +152,7 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 				info->name, err->code);
 	}
 
+	model->timeout_ms = rtd_program_timeout(model->program);
 	model->stages = count;
 	if (count < info->nc_normal) {
 		model->ninfer = 1; /* the stages share cores: no pipeline */

@@ -451,6 +451,30 @@ def flow():
              s[1], jnp.tanh(s[1] @ (w * 0.5) + 0.25)), (x, x + 1))[1], lambda d: (d.f32(24, 24) / 24, d.f32(3, 24)), ulps=2**12)
     case("while_in_branch", lambda x: tuple(lax.cond(v > 0, lambda v: lax.while_loop(
              lambda s: s < 1000, lambda s: s * 2, v), lambda v: v - 1, v) for v in (x[0], x[1])), lambda d: np.array([-3, 7], np.int32))
+    # turns that are counted, and too many to be unrolled
+    # tables of which rows are replaced, where they lie if nothing reads them as they were
+    case("update_rows", lambda x, u, i, j: (
+            lax.dynamic_update_slice(x, u, (i, j, 0)), lax.dynamic_update_slice(x, u[:, :1, :9], (2, j, i)),
+            lax.dynamic_update_slice(x.astype(jnp.bfloat16), u[:1].astype(jnp.bfloat16), (j, 2, 0)),
+            lax.dynamic_update_slice(x > 0, u > 0, (i, 1, 0)), lax.dynamic_update_slice(x, x[:, 1:3], (0, i, 0)),
+            *(lambda y: (y, lax.dynamic_update_slice(y, u, (j, 0, 0)) * 2, y[3] + 1))(lax.dynamic_update_slice(x * 2, u, (i, 0, 0)))),
+         lambda d: (d.f32(40, 4, 64), d.f32(2, 3, 64), np.int32(37), np.int32(1)))
+    def turn(i, s):
+        a, b, c, fixed = s
+        row = a[i % 90] + b[i % 7]
+        return (lax.dynamic_update_slice(b, row[None], (i % 100, 0)), a,
+                c + lax.dynamic_update_slice(fixed, row[None] * 3, (i % 50, 0))[i % 53] + fixed[i % 11], fixed)
+    case("update_loop", lambda n, x, y: lax.fori_loop(0, n, turn, (x, y, x[0] * 0, x * y)), lambda d: (
+            np.int32(150), d.ints(np.int32, 100, 96, low=-99, high=99), d.ints(np.int32, 100, 96, low=-99, high=99)))
+    case("loop_turns", lambda a, x: (
+            lax.fori_loop(0, 20011, lambda i, c: (c[1] + i, c[0] * 3), (x, x + 1)),
+            lax.while_loop(lambda s: s[0] > 1, lambda s: (s[0] - 3, s[1] * 5 + s[0]), (jnp.int32(60000), x)),
+            lax.while_loop(lambda s: s[0] != 40006, lambda s: (s[0] + 2, s[1] * 5 - s[0]), (jnp.int32(-2), x)),
+            lax.while_loop(lambda s: 80000 >= s[0], lambda s: (4 + s[0], s[1] * 7 ^ s[0]), (jnp.int32(-7), x)),
+            *(lax.cond(v > 0, lambda y: lax.fori_loop(0, 20000, lambda i, c: c * 3 - i, y), lambda y: y - 1, x) for v in (a[0], a[1]))),
+         lambda d: (np.array([5, -5], np.int32), d.ints(np.int32, 3, 5, low=-99, high=99)))
+    case("scan_turns", lambda x: (lambda c, ys: (c, ys[::97]))(*lax.scan(lambda c, v: (c * 3 + v, c.sum() ^ v), x, jnp.arange(9001, dtype=jnp.int32) * 7)),
+         lambda d: d.ints(np.int32, 4, low=-99, high=99))
     case("cond", lambda x, y: (lax.cond(x.sum() > 0, lambda a, b: (a + 1, b), lambda a, b: (a * 2, a - b), x, y),
                                lax.cond(y.sum() > 1000, lambda a: a, lambda a: -a, x)), lambda d: (d.f32(5, 6), d.f32(5, 6)))
     case("switch", lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, lambda v: v[::-1]], x),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loops of the IR: invalid ones are refused, a loop that does not end ends at the model's timeout
- * and leaves the model usable, and values keep their iteration. The results of loops are compared
- * with JAX's in test_golden.c (tests/data/hlo_ops/while_*).
+ * Loops of the IR: invalid ones are refused, iterations are counted, a loop that does not end ends
+ * at the model's timeout and leaves the model usable, and values keep their iteration. The results
+ * of loops are compared with JAX's in test_golden.c (tests/data/hlo_ops/while_*).
  */
 #include <check.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "../check_main.h"
 #include "ir/ir.h"
+#include "neff.h"
 #include "nrtx.h"
 
 #define HEAD                                    \
@@ -100,6 +101,85 @@ START_TEST(too_many)
 	ck_assert(ncc_compile(text, size, &opt, &neff, &neff_size, &err) < 0);
 	ck_assert_msg(strstr(err.text, "more than 16 loops"), "%s", err.text);
 	free(text);
+}
+END_TEST
+
+/* The number of iterations that the compiler finds */
+
+static const struct {
+	const char *before, *step, *bound, *compare;
+	uint64_t n; /* of the loop that is left, several turns each; 0: it is not known */
+	uint64_t timeout_ms; /* at least */
+} counted[] = {
+	{ "0", "add %6, %1", "5000", "lt %7, %2", 100, 30050 }, /* 50 turns an iteration */
+	{ "0", "add %1, %6", "5000", "gt %2, %7", 100, 30050 },
+	{ "0", "add %6, %1", "4999", "le %7, %2", 100, 30050 },
+	{ "5000", "subtract %6, %1", "0", "gt %7, %2", 100, 30050 },
+	{ "5000", "subtract %6, %1", "1", "ge %7, %2", 100, 30050 },
+	{ "-5", "add %6, %1", "4995", "ne %7, %2", 100, 30050 },
+	{ "0", "add %6, %1", "5003", "lt %7, %2", 78, 30039 }, /* 64, and 11 left over */
+	{ "0", "add %6, %1", "2147483647", "lt %7, %2", 33554431, 3600000 },
+	{ "0", "subtract %6, %1", "5000", "lt %7, %2", 0, 30000 }, /* around the world */
+	{ "5000", "add %6, %1", "5000", "lt %7, %2", 0, 30000 }, /* not entered */
+	{ "0", "add %6, %1", "5000", "eq %7, %2", 0, 30000 },
+	{ "0", "multiply %6, %1", "5000", "lt %7, %2", 0, 30000 },
+	{ "0", "add %6, %0", "5000", "lt %7, %2", 0, 30000 }, /* by a number that is an input */
+	{ "0", "add %6, %1", "5000", "lt %7, %0", 0, 30000 },
+};
+
+START_TEST(iterations)
+{
+	const struct ncc_options opt = { .framework = NCC_IR };
+	struct nrtx_load_params params = { 0 };
+	struct nrtx_model_info info;
+	struct neff_model *m;
+	struct neff_error nerr;
+	struct ncc_error err;
+	nrt_model_t *model;
+	char text[1024], first[32];
+	uint32_t timeout[2];
+	size_t size;
+	void *neff;
+
+	strcpy(first, counted[_i].compare);
+	strstr(first, "%7")[1] = '3'; /* the number before the loop */
+	snprintf(text, sizeof(text),
+		 "module \"m\"\n"
+		 "%%0 = s32[] parameter index=0 \"n\"\n"
+		 "%%1 = s32[] constant {1} \"one\"\n"
+		 "%%2 = s32[] constant {%s} \"bound\"\n"
+		 "%%3 = s32[] constant {%s} \"before\"\n"
+		 "%%4 = pred[] compare-%s \"p\"\n"
+		 "%%5 = pred[] loop %%4 \"l\"\n"
+		 "%%6 = s32[] state %%5, %%3 \"s\"\n"
+		 "%%7 = s32[] %s \"t\"\n"
+		 "%%8 = pred[] compare-%s \"q\"\n"
+		 "%%9 = pred[] loop-end %%5, %%8, %%6, %%7 \"e\"\n"
+		 "%%10 = s32[] loop-result %%9, %%6 \"r\"\n"
+		 "return %%10\n",
+		 counted[_i].bound, counted[_i].before, first, counted[_i].step,
+		 counted[_i].compare);
+	ck_assert_msg(!ncc_compile(text, strlen(text), &opt, &neff, &size, &err), "%s", err.text);
+	ck_assert_msg(!neff_read(neff, size, NULL, &m, &nerr), "%s", nerr.text);
+	ck_assert_uint_eq(m->nloops, 1);
+	ck_assert_uint_eq(m->loops[0].iterations, counted[_i].n);
+	neff_free(m);
+
+	ck_assert_int_eq(nrtx_machine_set("emu:inf1.xlarge"), 0);
+	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		params.default_timeout_ms = i ? 20000 : 0; /* 30000 */
+		ck_assert_msg(!nrtx_load(neff, size, &params, &model), "%s", nrtx_error_details());
+		ck_assert_int_eq(nrtx_model_info(model, &info), 0);
+		ck_assert_int_eq(nrt_unload(model), 0);
+		timeout[i] = info.timeout_ms;
+	}
+	ck_assert_uint_ge(timeout[0], counted[_i].timeout_ms);
+	ck_assert_uint_le(timeout[0], counted[_i].timeout_ms + 10000);
+	ck_assert_uint_le(timeout[0], 3600000);
+	ck_assert_uint_eq(timeout[1], timeout[0] < 3600000 ? timeout[0] - 10000 : 3600000);
+	nrt_close();
+	free(neff);
 }
 END_TEST
 
@@ -241,6 +321,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(bad) / sizeof(bad[0])));
 	tcase_add_test(t, too_many);
+	tcase_add_loop_test(t, iterations, 0, (int)(sizeof(counted) / sizeof(counted[0])));
 	tcase_add_test(t, endless);
 	tcase_add_test(t, exchanged);
 	suite_add_tcase(s, t);

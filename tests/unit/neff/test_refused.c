@@ -91,6 +91,22 @@ static const struct {
 } texts[] = {
 	{ KELF, "\"graphs\": [", "\"graphs\": [{\"name\":\"sg00\",\"definition\":\"" DEF "\"},",
 	  "kelf-0.json: two graphs 'sg00'" },
+	{ KELF, "\"graphs\": [",
+	  "\"loops\": [{\"first\":\"sg00\",\"last\":\"sg00\",\"condition\":\"c\","
+	  "\"iterations\":0}], \"graphs\": [",
+	  "loops[0]: 'iterations' is not a number from 1 to 4294967296" },
+	{ KELF, "\"graphs\": [",
+	  "\"loops\": [{\"first\":\"sg00\",\"last\":\"sg00\",\"condition\":\"c\","
+	  "\"iterations\":-1}], \"graphs\": [",
+	  "loops[0]: 'iterations' is not a number from 1 to 4294967296" },
+	{ KELF, "\"graphs\": [",
+	  "\"loops\": [{\"first\":\"sg00\",\"last\":\"sg00\",\"condition\":\"c\","
+	  "\"iterations\":4294967297}], \"graphs\": [",
+	  "loops[0]: 'iterations' is not a number from 1 to 4294967296" },
+	{ KELF, "\"graphs\": [",
+	  "\"loops\": [{\"first\":\"sg00\",\"last\":\"sg00\",\"condition\":\"c\","
+	  "\"iterations\":\"9\"}], \"graphs\": [",
+	  "loops[0]: 'iterations' is not a number from 1 to 4294967296" },
 	{ KELF, DEF, "sg00/x.json", "definition 'sg00/x.json', expected 'sg00/def.json'" },
 	{ KELF, "\"sg00\"", "\".sg\"", "kelf-0.json: graphs[0]: no good name" },
 	{ DEF, "\"sp.bin\"", "\"../sp.bin\"", "'sp_instr' is not a file name" },

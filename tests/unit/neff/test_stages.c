@@ -93,7 +93,7 @@ static void make_loop(struct stages *s, struct neff_loop *loop)
 		rename_to(&s->t[k].sg.vars[2].name, outs[k]);
 		testmodel_var(&s->t[k], "go", NEFF_VAR_VIRTUAL, 1);
 	}
-	*loop = (struct neff_loop){ 1, 1, "go" };
+	*loop = (struct neff_loop){ 1, 1, "go", 77 };
 	s->model.loops = loop;
 	s->model.nloops = 1;
 }
@@ -115,6 +115,7 @@ START_TEST(loop_round_trip)
 	ck_assert_uint_eq(m->loops[0].first, 1);
 	ck_assert_uint_eq(m->loops[0].last, 1);
 	ck_assert_str_eq(m->loops[0].condition, "go");
+	ck_assert_uint_eq(m->loops[0].iterations, 77);
 	neff_free(m);
 	free(b);
 	release(&s);

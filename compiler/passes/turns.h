@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loops whose number of iterations is known (turns.c). Called by loops.c for modules whose loops
+ * are well formed and that were just swept.
+ */
+#ifndef NCC_TURNS_H
+#define NCC_TURNS_H
+
+#include "ir/ir.h"
+
+/* How often the loop with this end is executed, whatever the inputs are; 0: that is not known */
+int64_t ncc_iterations(const struct ncc_op *end);
+/*
+ * Gives loops that have none within them several turns an iteration, since the runtime takes part
+ * in each iteration; turns that are left over follow the loop. 0 or -ENOMEM; the module is swept.
+ */
+int ncc_join_turns(struct ncc_module *m, struct ncc_error *err);
+
+#endif
