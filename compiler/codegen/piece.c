@@ -82,10 +82,27 @@ void tile_op_operand(struct tile_op *t, unsigned int i, const struct ncc_view *v
 	t->in[i] = x;
 }
 
+/* Is the result's dimension along the partitions alone one of the product's dimensions? */
+static bool is_whole_side(const struct ncc_op *dot)
+{
+	unsigned int first = dot->dot->nbatch, end = dot->shape.ndim;
+	unsigned int rhs = dot->in[0]->shape.ndim - dot->dot->ncontract;
+
+	if (dot->pdim >= (int)rhs)
+		first = rhs;
+	else
+		end = rhs;
+	for (unsigned int d = first; d < end; d++)
+		if ((int)d != dot->pdim && dot->shape.dim[d] > 1)
+			return false;
+	return true;
+}
+
 /* Gives op's result its place in DRAM. */
 int tile_result(struct ncc_gen *g, struct ncc_op *op)
 {
-	bool by_pdim = op->kind != NCC_REDUCE && op->kind != NCC_CONCAT && op->kind != NCC_PAD;
+	bool by_pdim = op->kind != NCC_REDUCE && op->kind != NCC_CONCAT && op->kind != NCC_PAD &&
+		       (op->kind != NCC_DOT || is_whole_side(op));
 	struct ncc_shape s = op->shape;
 	struct ncc_view dst;
 	int rc;
