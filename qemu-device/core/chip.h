@@ -63,6 +63,18 @@ struct ncore_guard_hit {
 };
 
 /* One half of a queue. credit is added to by doorbells; the rest belongs to the queue's lane. */
+/* One of the chip's memories as device addresses see it: parts of equal size at equal distances */
+struct ncore_plain {
+	uint64_t address, size; /* of all parts, with what lies between */
+	uint64_t part; /* bytes of each */
+	unsigned int shift; /* log2 of the distance in addresses */
+	uint64_t stride; /* the distance in bytes of the host */
+	uint8_t *ptr;
+	struct ncore_mem *mem;
+	uint8_t way; /* NCORE_WAY_* */
+	unsigned int core; /* NCORE_EP_NO_CORE: DRAM */
+};
+
 struct ncore_ring {
 	ncore_reg reg[64];
 	_Atomic uint32_t credit; /* descriptors rung and not completed, with those in taken */
@@ -76,6 +88,7 @@ struct ncore_ring {
 	uint32_t cached, cache_at; /* descriptors in cache, the next one's position in it */
 	uint8_t cache[NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE];
 	struct ncore_guard_hit ring_hit, data_hit;
+	struct ncore_plain plain; /* where its last bytes were; size 0: nowhere yet */
 };
 
 /* Descriptors rung and not completed; any thread. credit first: it shrinks after taken does */
@@ -406,6 +419,18 @@ struct ncore_copy {
 	unsigned int move, stall_engine;
 };
 int ncore_copy(struct ncore_lane *lane, struct ncore_copy *copy);
+
+/* An address without a window; false: no memory lies there */
+bool ncore_plain_find(struct ncore_chip *chip, uint64_t addr, struct ncore_plain *plain);
+/* len bytes in one part, or NULL */
+static inline uint8_t *ncore_plain_at(const struct ncore_plain *p, uint64_t addr, uint64_t len)
+{
+	uint64_t off = addr - p->address, in = off & ((1ull << p->shift) - 1);
+
+	return off < p->size && in < p->part && len <= p->part - in
+		       ? p->ptr + (off >> p->shift) * p->stride + in
+		       : NULL;
+}
 
 /* guard.c: what a domain may reach; an executor asks, or a writer of notifications */
 uint8_t ncore_guard_queue_domain(struct ncore_chip *chip, struct ncore_queue *q);

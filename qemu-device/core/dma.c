@@ -8,6 +8,7 @@
 #include "chip.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "neuron/isa/cost.h"
 
@@ -261,6 +262,40 @@ static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct
 	return last;
 }
 
+/* len bytes in one of the chip's memories, or NULL */
+static uint8_t *plain_bytes(struct ncore_chip *chip, struct ncore_ring *r, uint64_t addr,
+			    uint64_t len)
+{
+	const struct neuron_windows *w = &chip->gen->window;
+	uint8_t *p = ncore_plain_at(&r->plain, addr, len);
+
+	if (p || addr >= w->limit || addr & w->mask)
+		return p;
+	return ncore_plain_find(chip, addr, &r->plain) ? ncore_plain_at(&r->plain, addr, len)
+						       : NULL;
+}
+
+/* Copies within the chip's memories at once; false: they are not, or it has to be asked */
+static bool copy_plain(struct ncore_lane *lane, struct ncore_queue *q, struct ncore_copy *c)
+{
+	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
+	struct ncore_chip *chip = lane->chip;
+	uint8_t *src, *dst;
+
+	if (c->domain != NEURON_GUARD_HOST)
+		return false;
+	src = plain_bytes(chip, m, c->src, c->len);
+	dst = src ? plain_bytes(chip, s, c->dst, c->len) : NULL;
+	if (!dst)
+		return false;
+	memmove(dst, src, c->len);
+	ncore_mem_dirty(chip, s->plain.mem, dst, c->len);
+	c->from = m->plain.way;
+	c->to = s->plain.way;
+	c->done = c->len;
+	return true;
+}
+
 static enum ncore_step copy_some(struct ncore_lane *lane, struct ncore_queue *q,
 				 struct ncore_budget *budget, unsigned int *move)
 {
@@ -278,7 +313,7 @@ static enum ncore_step copy_some(struct ncore_lane *lane, struct ncore_queue *q,
 		.dst_hit = &s->data_hit,
 	};
 
-	switch (ncore_copy(lane, &c)) {
+	switch (copy_plain(lane, q, &c) ? 0 : ncore_copy(lane, &c)) {
 	case 0:
 		break;
 	case -EAGAIN:

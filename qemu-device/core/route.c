@@ -38,41 +38,13 @@ static enum core_word core_word(const struct neuron_gen *gen, uint64_t rel, unsi
 	return CW_SEM_READ + access;
 }
 
-/* A partition's bytes; false: the offset lies behind the memory that exists. */
-static bool in_partition(struct ncore_ep *ep, struct ncore_mem *mem, uint64_t off, uint32_t stride,
-			 uint32_t size, uint64_t host_stride)
-{
-	uint64_t in = off % stride;
-
-	if (in >= size)
-		return false;
-	ep->kind = NCORE_EP_MEM;
-	ep->mem = mem;
-	ep->ptr = mem->ptr + off / stride * host_stride + in;
-	ep->len = size - in;
-	return true;
-}
-
 static int route_core(struct ncore_chip *chip, const struct neuron_place *at, struct ncore_ep *ep)
 {
 	const struct neuron_gen *gen = chip->gen;
-	struct ncore_core *core = &chip->core[at->index];
 	uint64_t off = at->rel, fifos = (uint64_t)gen->target->engines * gen->core.fifo_stride;
 	unsigned int index;
 
 	ep->core = at->index;
-	ep->way = (uint8_t)(NCORE_WAY_CORE + at->index);
-	if (off < (uint64_t)NEURON_PARTITIONS * NEURON_SBUF_PART_STRIDE)
-		return in_partition(ep, &core->sbuf, off, NEURON_SBUF_PART_STRIDE,
-				    gen->target->sbuf_part_size, chip->sbuf_stride)
-			       ? 0
-			       : -EFAULT;
-	if (off - NEURON_PSUM_OFFSET < (uint64_t)NEURON_PARTITIONS * NEURON_PSUM_PART_STRIDE)
-		return in_partition(ep, &core->psum, off - NEURON_PSUM_OFFSET,
-				    NEURON_PSUM_PART_STRIDE, gen->target->psum_part_size,
-				    chip->psum_stride)
-			       ? 0
-			       : -EFAULT;
 	ep->way = NCORE_WAY_FREE;
 	if (off - gen->core.fifo < fifos) {
 		off -= gen->core.fifo;
@@ -103,27 +75,77 @@ bool ncore_find(struct ncore_chip *chip, uint64_t local, struct neuron_place *at
 	return neuron_gen_find(chip->gen, local, at);
 }
 
-int ncore_route_local(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
+/* SBUF and PSUM of a core, at offset off of its window */
+static bool partitions(struct ncore_chip *chip, unsigned int index, uint64_t off,
+		       struct ncore_plain *p)
+{
+	const struct neuron_target *target = chip->gen->target;
+	struct ncore_core *core = &chip->core[index];
+	bool psum = off >= NEURON_PSUM_OFFSET;
+	uint64_t stride = psum ? NEURON_PSUM_PART_STRIDE : NEURON_SBUF_PART_STRIDE;
+
+	off -= psum ? NEURON_PSUM_OFFSET : 0;
+	*p = (struct ncore_plain){
+		.address = -off,
+		.size = NEURON_PARTITIONS * stride,
+		.part = psum ? target->psum_part_size : target->sbuf_part_size,
+		.shift = (unsigned int)__builtin_ctzll(stride),
+		.stride = psum ? chip->psum_stride : chip->sbuf_stride,
+		.mem = psum ? &core->psum : &core->sbuf,
+		.way = (uint8_t)(NCORE_WAY_CORE + index),
+		.core = index,
+	};
+	p->ptr = p->mem->ptr;
+	return off < p->size;
+}
+
+bool ncore_plain_find(struct ncore_chip *chip, uint64_t addr, struct ncore_plain *plain)
 {
 	const struct neuron_memory *mem = chip->gen->memory;
 	uint64_t a = addr & ~chip->gen->window.alias;
 	struct neuron_place at;
-	unsigned int i;
+
+	for (unsigned int i = 0; i < chip->gen->memories; i++) {
+		if (a - mem[i].address >= mem[i].size)
+			continue;
+		*plain = (struct ncore_plain){
+			.address = addr - (a - mem[i].address),
+			.size = mem[i].size,
+			.part = mem[i].size,
+			.shift = 63,
+			.ptr = chip->dram.ptr + mem[i].offset,
+			.mem = &chip->dram,
+			.way = NCORE_WAY_DRAM,
+			.core = NCORE_EP_NO_CORE,
+		};
+		return true;
+	}
+	if (!ncore_find(chip, a, &at) || at.kind != NEURON_BLOCK_CORE ||
+	    !partitions(chip, at.index, at.rel, plain))
+		return false;
+	plain->address += addr;
+	return true;
+}
+
+int ncore_route_local(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
+{
+	uint64_t a = addr & ~chip->gen->window.alias;
+	struct ncore_plain plain;
+	struct neuron_place at;
 
 	ep->end = &chip->end;
 	ep->addr = a;
 	ep->core = NCORE_EP_NO_CORE;
-	for (i = 0; i < chip->gen->memories; i++) {
-		uint64_t off = a - mem[i].address;
+	if (ncore_plain_find(chip, addr, &plain)) {
+		uint64_t in = (addr - plain.address) & ((1ull << plain.shift) - 1);
 
-		if (off >= mem[i].size)
-			continue;
 		ep->kind = NCORE_EP_MEM;
-		ep->way = NCORE_WAY_DRAM;
-		ep->mem = &chip->dram;
-		ep->ptr = chip->dram.ptr + mem[i].offset + off;
-		ep->len = mem[i].size - off;
-		return 0;
+		ep->way = plain.way;
+		ep->core = plain.core;
+		ep->mem = plain.mem;
+		ep->ptr = ncore_plain_at(&plain, addr, 1);
+		ep->len = plain.part - in;
+		return ep->ptr ? 0 : -EFAULT;
 	}
 	if (!ncore_find(chip, a, &at))
 		return -EFAULT;

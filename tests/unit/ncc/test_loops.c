@@ -313,6 +313,39 @@ START_TEST(exchanged)
 }
 END_TEST
 
+/* 5,003 iterations, or none if n < 9; the condition for another one says so again, or does not */
+START_TEST(not_entered)
+{
+	char text[1024];
+	nrt_model_t *model;
+	int32_t out = -1;
+
+	snprintf(text, sizeof(text),
+		 "module \"m\"\n"
+		 "%%0 = s32[] parameter index=0 \"n\"\n"
+		 "%%1 = s32[] constant {1} \"one\"\n"
+		 "%%2 = s32[] constant {5003} \"bound\"\n"
+		 "%%3 = s32[] constant {9} \"nine\"\n"
+		 "%%4 = s32[] constant {0} \"zero\"\n"
+		 "%%5 = pred[] compare-ge %%0, %%3 \"p\"\n"
+		 "%%6 = pred[] loop %%5 \"l\"\n"
+		 "%%7 = s32[] state %%6, %%4 \"s\"\n"
+		 "%%8 = s32[] add %%7, %%1 \"t\"\n"
+		 "%%9 = pred[] compare-lt %%8, %%2 \"q\"\n"
+		 "%%10 = pred[] and %%%d, %%9 \"a\"\n"
+		 "%%11 = pred[] loop-end %%6, %%10, %%7, %%8 \"e\"\n"
+		 "%%12 = s32[] loop-result %%11, %%7 \"r\"\n"
+		 "return %%12\n",
+		 _i ? 5 : 9);
+	model = load(text, 0);
+	ck_assert_int_eq(run(model, (int32_t[]){ 9 }, 1, &out, 1), 0);
+	ck_assert_int_eq(out, 5003);
+	ck_assert_int_eq(run(model, (int32_t[]){ 8 }, 1, &out, 1), 0);
+	ck_assert_int_eq(out, 0);
+	unload(model);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("loops");
@@ -324,6 +357,7 @@ int main(void)
 	tcase_add_loop_test(t, iterations, 0, (int)(sizeof(counted) / sizeof(counted[0])));
 	tcase_add_test(t, endless);
 	tcase_add_test(t, exchanged);
+	tcase_add_loop_test(t, not_entered, 0, 2);
 	suite_add_tcase(s, t);
 	return check_run(s);
 }
