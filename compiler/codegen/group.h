@@ -9,7 +9,7 @@
 #include "tile.h"
 
 #define GROUP_MEMBERS 128
-#define GROUP_VIEWS (GROUP_MEMBERS * 2)
+#define GROUP_VIEWS (GROUP_MEMBERS * 4) /* three operands and a result each */
 #define GROUP_ELEMS 1024 /* fewer are not worth a group */
 
 /* A value that comes from outside the group or goes there; all slots are cut into pieces alike. */

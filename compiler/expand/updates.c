@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ir/range.h"
+#include "neuron/hw/ext.h"
 
 #define FEW 16 /* updates are combined one by one, whatever the operation */
 #define MOST 2048 /* and at most so many, if there is no other way */
@@ -115,34 +116,82 @@ static struct ncc_op *fetch_rows(const struct scatter *s)
 
 /* Which updates hit which rows */
 
+/*
+ * Where updates are added up they are [lanes, each] in place of [slices], so that each partition
+ * has some that lie one behind the other.
+ */
 struct hits {
 	int64_t n; /* rows, or updates that stand for the row that each hits */
-	struct ncc_op *hit; /* pred[shared, n, slices] */
-	/* Instead, for sums: bf16 0 or 1 [shared, n / step, slices] and pred[shared, slices, step] */
+	int64_t lanes;
+	struct ncc_op *hit; /* pred[shared, n, slices], for sums pred[shared, n, lanes, each] */
+	/* Instead: bf16 0 or 1 [shared, n / step, lanes, each] and pred[shared, lanes, each, step] */
 	struct ncc_op *high, *low;
 	int64_t step;
 };
 
-/* pred[shared, n, slices]: does a row of this number hit? */
+#define FEWEST_LANES 16
+#define FEWEST_SPREAD 512 /* updates */
+
+static int64_t lanes_of(int64_t n)
+{
+	for (int64_t lanes = NEURON_PARTITIONS; n >= FEWEST_SPREAD && lanes >= FEWEST_LANES;
+	     lanes--)
+		if (n % lanes == 0)
+			return lanes;
+	return 1;
+}
+
+/* x[shared, slices, ...] as [shared, lanes, each, ...] */
+static struct ncc_op *in_lanes(const struct scatter *s, struct ncc_op *x, int64_t lanes)
+{
+	struct ncc_shape to;
+
+	if (!x)
+		return NULL;
+	to = x->shape;
+	for (unsigned int d = to.ndim++; d > 2; d--)
+		to.dim[d] = to.dim[d - 1];
+	to.dim[2] = to.dim[1] / lanes;
+	to.dim[1] = lanes;
+	return build_reshape(s->bl, x, &to);
+}
+
+/* pred[shared, n, lanes, each]: does a row of this number hit? */
 static struct ncc_op *compare_rows(const struct scatter *s, struct ncc_op *row,
-				   struct ncc_op *number, const uint8_t *of_number, int64_t n)
+				   struct ncc_op *number, const uint8_t *of_number, int64_t n,
+				   int64_t lanes)
 {
 	struct ncc_shape all = { .dtype = NEURON_DT_INT32,
-				 .ndim = 3,
-				 .dim = { s->x[0]->shape.dim[0], n, s->slices } };
-	static const uint8_t of_row[2] = { 0, 2 };
+				 .ndim = 4,
+				 .dim = { s->x[0]->shape.dim[0], n, lanes, s->slices / lanes } };
+	static const uint8_t of_row[3] = { 0, 2, 3 };
 
+	row = in_lanes(s, row, lanes);
 	if (!row || !number)
 		return NULL;
 	return build_compare(s->bl, NCC_EQ, build_spread(s->bl, &all, row, of_row),
 			     build_spread(s->bl, &all, number, of_number));
 }
 
+/* pred[shared, n, slices] of those of one lane */
+static struct ncc_op *of_one_lane(const struct scatter *s, struct ncc_op *hit)
+{
+	struct ncc_shape to = { .ndim = 3 };
+
+	if (!hit)
+		return NULL;
+	to.dim[0] = hit->shape.dim[0];
+	to.dim[1] = hit->shape.dim[1];
+	to.dim[2] = s->slices;
+	return build_reshape(s->bl, hit, &to);
+}
+
 static struct ncc_op *compare_all(const struct scatter *s)
 {
 	static const uint8_t of_count[1] = { 1 };
 
-	return compare_rows(s, s->row, build_count(s->bl, rows_of(s)), of_count, rows_of(s));
+	return of_one_lane(s, compare_rows(s, s->row, build_count(s->bl, rows_of(s)), of_count,
+					   rows_of(s), 1));
 }
 
 /* Of sums: how many rows have one number of the high part */
@@ -170,59 +219,62 @@ static bool moves_sums(const struct scatter *s)
 
 static bool find_hits(const struct scatter *s, bool moved, bool sums, struct hits *h)
 {
-	static const uint8_t of_update[2] = { 0, 1 }, of_count[1] = { 1 }, of_low[1] = { 2 };
+	static const uint8_t of_update[2] = { 0, 1 }, of_lane[3] = { 0, 1, 2 };
+	static const uint8_t of_count[1] = { 1 }, of_low[1] = { 3 };
 	struct ncc_shape low = { .dtype = NEURON_DT_INT32,
-				 .ndim = 3,
-				 .dim = { s->x[0]->shape.dim[0], s->slices, 0 } };
+				 .ndim = 4,
+				 .dim = { s->x[0]->shape.dim[0] } };
+	int64_t lanes = sums ? lanes_of(s->slices) : 1, groups;
 	struct ncc_op *lo, *n;
-	int64_t groups;
 
-	*h = (struct hits){ .n = moved ? s->slices : rows_of(s), .step = step_of(s) };
-	if (moved) {
-		h->hit = compare_rows(s, s->row, s->row, of_update, s->slices);
-		return h->hit;
-	}
-	if (!sums || h->step == 1) {
-		h->hit = compare_all(s);
+	*h = (struct hits){ .n = moved ? s->slices : rows_of(s),
+			    .lanes = lanes,
+			    .step = step_of(s) };
+	if (moved || !sums || h->step == 1) {
+		n = moved ? s->row : build_count(s->bl, h->n);
+		h->hit = compare_rows(s, s->row, n, moved ? of_update : of_count, h->n, lanes);
+		h->hit = sums ? h->hit : of_one_lane(s, h->hit);
 		return h->hit;
 	}
 	groups = (h->n + h->step - 1) / h->step;
-	low.dim[2] = h->step;
-	lo = build_number(s->bl, NCC_AND, s->row, (double)(h->step - 1));
+	low.dim[1] = lanes;
+	low.dim[2] = s->slices / lanes;
+	low.dim[3] = h->step;
+	lo = in_lanes(s, build_number(s->bl, NCC_AND, s->row, (double)(h->step - 1)), lanes);
 	n = build_count(s->bl, h->step);
-	h->low = lo && n ? build_compare(s->bl, NCC_EQ, build_spread(s->bl, &low, lo, of_update),
+	h->low = lo && n ? build_compare(s->bl, NCC_EQ, build_spread(s->bl, &low, lo, of_lane),
 					 build_spread(s->bl, &low, n, of_low))
 			 : NULL;
 	lo = build_number(s->bl, NCC_SHR, s->row, __builtin_ctzll((uint64_t)h->step));
 	h->high =
-		build_cast(s->bl, compare_rows(s, lo, build_count(s->bl, groups), of_count, groups),
+		build_cast(s->bl,
+			   compare_rows(s, lo, build_count(s->bl, groups), of_count, groups, lanes),
 			   NEURON_DT_BF16);
 	return h->high && h->low;
 }
 
-/* part[shared, slices, columns] in the places of the rows' low parts: [.., step * columns] */
+/* part[shared, lanes, each, columns] in the places of the rows' low parts: [.., step * columns] */
 static struct ncc_op *by_low(const struct scatter *s, const struct hits *h, struct ncc_op *part)
 {
-	static const uint8_t of_low[3] = { 0, 1, 2 }, of_part[3] = { 0, 1, 3 };
-	struct ncc_shape all = { .ndim = 4, .dim = { part->shape.dim[0], s->slices, h->step } },
-			 flat = { .ndim = 3 }, pred;
+	static const uint8_t of_low[4] = { 0, 1, 2, 3 }, of_part[4] = { 0, 1, 2, 4 };
+	struct ncc_shape all = part->shape, flat = part->shape, pred;
 	struct ncc_op *r;
 
-	all.dim[3] = part->shape.dim[2];
-	all.dtype = part->shape.dtype;
+	all.ndim = 5;
+	all.dim[4] = all.dim[3];
+	all.dim[3] = h->step;
+	flat.dim[3] *= h->step;
 	pred = all;
 	pred.dtype = NEURON_DT_INT8;
 	pred.pred = true;
 	r = build_select(s->bl, build_spread(s->bl, &pred, h->low, of_low),
 			 build_spread(s->bl, &all, part, of_part), build_splat(s->bl, &all, 0));
-	memcpy(flat.dim, all.dim, 2 * sizeof(flat.dim[0]));
-	flat.dim[2] = all.dim[2] * all.dim[3];
 	return build_reshape(s->bl, r, &flat);
 }
 
 /*
- * fp32[shared, n, columns]: the sums of the updates that hit each row; parts are exact in their
- * type
+ * fp32[shared, n, columns]: the sums of the updates that hit each row; parts, [shared, lanes, each,
+ * columns], are exact in their type
  */
 static struct ncc_op *sums(const struct scatter *s, const struct hits *h, struct ncc_op *part)
 {
@@ -237,13 +289,15 @@ static struct ncc_op *sums(const struct scatter *s, const struct hits *h, struct
 		return NULL;
 	shape.dim[0] = left->shape.dim[0];
 	shape.dim[1] = left->shape.dim[1];
-	shape.dim[2] = part->shape.dim[2];
+	shape.dim[2] = part->shape.dim[3];
 	r = build_node(s->bl, NCC_DOT, &shape, left, part, NULL);
 	if (!r)
 		return NULL;
-	*r->dot = (struct ncc_dot){ .nbatch = 1, .ncontract = 1 };
-	r->dot->lhs_contract[0] = 2;
-	r->dot->rhs_contract[0] = 1;
+	*r->dot = (struct ncc_dot){ .nbatch = 1, .ncontract = 2 };
+	for (unsigned int i = 0; i < 2; i++) {
+		r->dot->lhs_contract[i] = (uint8_t)(2 + i);
+		r->dot->rhs_contract[i] = (uint8_t)(1 + i);
+	}
 	if (h->hit)
 		return r;
 	shape.dim[1] *= h->step;
@@ -251,60 +305,94 @@ static struct ncc_op *sums(const struct scatter *s, const struct hits *h, struct
 	return build_slice(s->bl, build_reshape(s->bl, r, &shape), 1, 0, h->n);
 }
 
-/*
- * Makes infinite what an infinite update of that sign, or a NaN, hits: in a product the infinity
- * times 0 would be NaN elsewhere.
- */
-static struct ncc_op *add_infinite(const struct scatter *s, const struct hits *h,
-				   struct ncc_op *sum, struct ncc_op *u, bool minus)
-{
-	struct ncc_op *p = build_compare(
-		s->bl, NCC_EQ, u, build_splat(s->bl, &u->shape, minus ? -INFINITY : INFINITY));
-	struct ncc_op *nan = build_compare(s->bl, NCC_NE, u, u), *inf;
+#define MOST_PARTS 5 /* of which the sums are found by one product */
 
-	p = sums(s, h, build_cast(s->bl, build_binary(s->bl, NCC_OR, p, nan), NEURON_DT_BF16));
-	if (!p || !sum)
-		return NULL;
-	inf = build_splat(s->bl, &sum->shape, minus ? -INFINITY : INFINITY);
-	p = build_compare(s->bl, NCC_GT, p, build_splat(s->bl, &p->shape, 0));
-	return build_select(s->bl, p, build_binary(s->bl, NCC_ADD, sum, inf), sum);
+/* The sums of n parts, each as sums() has it; false: out of memory */
+static bool sums_of_parts(const struct scatter *s, const struct hits *h, struct ncc_op **part,
+			  unsigned int n)
+{
+	int64_t columns = s->u[0]->shape.dim[2];
+	struct ncc_op *all;
+
+	for (unsigned int k = 0; k < n; k++)
+		if (!part[k])
+			return false;
+	all = sums(s, h, build_concat(s->bl, part, n, 3));
+	for (unsigned int k = 0; k < n; k++) {
+		part[k] = all ? build_slice(s->bl, all, 2, k * columns, columns) : NULL;
+		if (!part[k])
+			return false;
+	}
+	return true;
+}
+
+/* bf16 1 where an update is infinite, of that sign, or a NaN */
+static struct ncc_op *infinite(const struct scatter *s, struct ncc_op *u, double inf)
+{
+	struct ncc_op *p = build_compare(s->bl, NCC_EQ, u, build_splat(s->bl, &u->shape, inf));
+	struct ncc_op *nan = build_compare(s->bl, NCC_NE, u, u);
+
+	return build_cast(s->bl, build_binary(s->bl, NCC_OR, p, nan), NEURON_DT_BF16);
+}
+
+/*
+ * Makes infinite what an infinite update hits: in a product the infinity times 0 would be NaN
+ * elsewhere.
+ */
+static struct ncc_op *add_infinite(const struct scatter *s, struct ncc_op *sum, struct ncc_op *hits,
+				   double inf)
+{
+	struct ncc_op *p = build_compare(s->bl, NCC_GT, hits, build_splat(s->bl, &hits->shape, 0));
+
+	return build_select(s->bl, p, build_number(s->bl, NCC_ADD, sum, inf), sum);
 }
 
 static struct ncc_op *add_floats(const struct scatter *s, const struct hits *h, struct ncc_op *x)
 {
-	struct ncc_op *u = build_cast(s->bl, s->u[0], NEURON_DT_FP32), *left, *sum;
+	struct ncc_op *u = in_lanes(s, build_cast(s->bl, s->u[0], NEURON_DT_FP32), h->lanes);
+	struct ncc_op *left, *sum, *part[MOST_PARTS];
 
-	sum = build_cast(s->bl, x, NEURON_DT_FP32);
-	left = u ? build_select(s->bl, expand_is_finite(s->bl, u), u,
-				build_splat(s->bl, &u->shape, 0))
-		 : NULL;
-	for (unsigned int k = 0; left && k < 3; k++) {
-		struct ncc_op *part = build_cast(s->bl, left, NEURON_DT_BF16);
-
-		sum = build_binary(s->bl, NCC_ADD, sum, sums(s, h, part));
-		left = build_binary(s->bl, NCC_SUB, left, build_cast(s->bl, part, NEURON_DT_FP32));
+	if (!u)
+		return NULL;
+	left = build_select(s->bl, expand_is_finite(s->bl, u), u, build_splat(s->bl, &u->shape, 0));
+	for (unsigned int k = 0; k < 3; k++) {
+		part[k] = left ? build_cast(s->bl, left, NEURON_DT_BF16) : NULL;
+		left = build_binary(s->bl, NCC_SUB, left,
+				    build_cast(s->bl, part[k], NEURON_DT_FP32));
 	}
-	sum = left ? add_infinite(s, h, sum, u, false) : NULL;
-	sum = sum ? add_infinite(s, h, sum, u, true) : NULL;
+	part[3] = infinite(s, u, INFINITY);
+	part[4] = infinite(s, u, -INFINITY);
+	if (!sums_of_parts(s, h, part, 5))
+		return NULL;
+	sum = build_cast(s->bl, x, NEURON_DT_FP32);
+	for (unsigned int k = 0; k < 3; k++)
+		sum = build_binary(s->bl, NCC_ADD, sum, part[k]);
+	sum = add_infinite(s, sum, part[3], INFINITY);
+	sum = add_infinite(s, sum, part[4], -INFINITY);
 	return build_cast(s->bl, sum, x->shape.dtype);
 }
 
 /* Bytes are summed separately, which is exact for up to 2^16 of them. */
 static struct ncc_op *add_integers(const struct scatter *s, const struct hits *h, struct ncc_op *x)
 {
-	struct ncc_op *u = build_cast(s->bl, s->u[0], NEURON_DT_INT32), *sum;
+	struct ncc_op *u = in_lanes(s, build_cast(s->bl, s->u[0], NEURON_DT_INT32), h->lanes);
+	struct ncc_op *sum, *part[MOST_PARTS];
 
+	for (unsigned int k = 0; k < 4; k++) {
+		part[k] = k ? build_number(s->bl, NCC_SHR, u, 8 * k) : u;
+		part[k] = build_cast(s->bl, build_number(s->bl, NCC_AND, part[k], 0xff),
+				     NEURON_DT_BF16);
+	}
+	if (!sums_of_parts(s, h, part, 4))
+		return NULL;
 	sum = build_cast(s->bl, x, NEURON_DT_INT32);
-	for (unsigned int k = 0; sum && u && k < 4; k++) {
-		struct ncc_op *p = k ? build_number(s->bl, NCC_SHR, u, 8 * k) : u;
+	for (unsigned int k = 0; k < 4; k++) {
+		struct ncc_op *p = build_cast(s->bl, part[k], NEURON_DT_INT32);
 
-		p = build_number(s->bl, NCC_AND, p, 0xff);
-		p = build_cast(s->bl, sums(s, h, build_cast(s->bl, p, NEURON_DT_BF16)),
-			       NEURON_DT_INT32);
 		p = k ? build_number(s->bl, NCC_SHL, p, 8 * k) : p;
 		sum = build_binary(s->bl, NCC_ADD, sum, p);
 	}
-	return u ? build_cast(s->bl, sum, x->shape.dtype) : NULL;
+	return build_cast(s->bl, sum, x->shape.dtype);
 }
 
 /* The largest or smallest of the updates that hit each row, and of the row itself */

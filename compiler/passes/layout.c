@@ -10,6 +10,7 @@
 
 #include "neuron/hw/ext.h"
 #include "pass.h"
+#include "shifts.h"
 
 #define NONE -1
 
@@ -274,6 +275,7 @@ int pass_layout(struct ncc_pass *p)
 	int *want = malloc((p->m->nops + 1) * sizeof(*want));
 	struct ncc_op **line = malloc((p->m->nops + 1) * sizeof(struct ncc_op *));
 	unsigned int n = 0;
+	int rc;
 
 	if (!want || !line) {
 		free(want);
@@ -292,7 +294,8 @@ int pass_layout(struct ncc_pass *p)
 		line[i]->pdim =
 			line[i]->shape.ndim ? give(line[i], as_operands(line[i], want[i])) : NONE;
 
+	rc = shifts_avoid(line, n);
 	free(want);
 	free(line);
-	return 0;
+	return rc ? ncc_no_memory(p->err) : 0;
 }
