@@ -4,16 +4,16 @@
  * over one dimension works on the vector as a matrix of up to 128 rows instead, so that it fills
  * the partitions with whole rows. Reshapes between neighbours cancel in pass_simplify.
  */
+#include "few.h"
 #include "neuron/hw/ext.h"
-#include "pass.h"
 
 #define SHORTEST 512 /* elements: with fewer, one element a partition does as well */
 #define FEWEST_ROWS 16
 
 /* The most rows, at most one for each partition, that divide n */
-static int64_t rows_of(int64_t n)
+int64_t few_rows(int64_t n)
 {
-	for (int64_t rows = NEURON_PARTITIONS; rows >= FEWEST_ROWS; rows--)
+	for (int64_t rows = NEURON_PARTITIONS; n >= SHORTEST && rows >= FEWEST_ROWS; rows--)
 		if (n % rows == 0)
 			return rows;
 	return 0;
@@ -93,6 +93,10 @@ static int flatten_reduce(struct ncc_pass *p, struct ncc_op *op, int64_t rows)
 
 int pass_flatten(struct ncc_pass *p)
 {
+	int split = few_split(p);
+
+	if (split)
+		return split;
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {
 		bool elementwise = ncc_is_elementwise(op->kind);
 		const struct ncc_shape *s = op->kind == NCC_REDUCE ? &op->in[0]->shape : &op->shape;
@@ -102,8 +106,8 @@ int pass_flatten(struct ncc_pass *p)
 		for (unsigned int i = 0; i < op->nin; i++)
 			while (op->in[i]->replaced)
 				op->in[i] = op->in[i]->replaced;
-		if (is_vector(s) && ncc_elems(s) >= SHORTEST)
-			rows = rows_of(ncc_elems(s));
+		if (is_vector(s))
+			rows = few_rows(ncc_elems(s));
 		if (rows && elementwise)
 			rc = flatten_elementwise(p, op, rows);
 		else if (rows && op->kind == NCC_REDUCE && s->ndim == 1)
