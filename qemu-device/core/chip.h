@@ -420,7 +420,7 @@ struct ncore_copy {
 };
 int ncore_copy(struct ncore_lane *lane, struct ncore_copy *copy);
 
-/* An address without a window; false: no memory lies there */
+/* False: none of the chip's memories lies there, as behind a window */
 bool ncore_plain_find(struct ncore_chip *chip, uint64_t addr, struct ncore_plain *plain);
 /* len bytes in one part, or NULL */
 static inline uint8_t *ncore_plain_at(const struct ncore_plain *p, uint64_t addr, uint64_t len)

@@ -266,13 +266,10 @@ static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct
 static uint8_t *plain_bytes(struct ncore_chip *chip, struct ncore_ring *r, uint64_t addr,
 			    uint64_t len)
 {
-	const struct neuron_windows *w = &chip->gen->window;
 	uint8_t *p = ncore_plain_at(&r->plain, addr, len);
 
-	if (p || addr >= w->limit || addr & w->mask)
-		return p;
-	return ncore_plain_find(chip, addr, &r->plain) ? ncore_plain_at(&r->plain, addr, len)
-						       : NULL;
+	return p || !ncore_plain_find(chip, addr, &r->plain) ? p
+							     : ncore_plain_at(&r->plain, addr, len);
 }
 
 /* Copies within the chip's memories at once; false: they are not, or it has to be asked */

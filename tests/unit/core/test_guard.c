@@ -311,6 +311,25 @@ START_TEST(foreign_core_read)
 }
 END_TEST
 
+/* Neither side is the host's: from the chip's memory to a core and back */
+static const struct {
+	uint64_t src, dst, refused; /* 0: nothing */
+} within[] = {
+	{ 0x1000, CORE(1), CORE(1) }, { CORE(1), 0x1000, CORE(1) }, { CORE(0), CORE(1), CORE(1) },
+	{ 0x1000, CORE(0), 0 },	      { CORE(0), 0x1000, 0 },
+};
+
+START_TEST(within_chip)
+{
+	guard_on();
+	copy(&f, &r, within[_i].src, within[_i].dst, 64);
+	if (within[_i].refused)
+		check_abort(within[_i].refused);
+	else
+		check_fine();
+}
+END_TEST
+
 /* Notifications go to the pages of the core's own domain */
 START_TEST(notifications)
 {
@@ -412,6 +431,7 @@ int main(void)
 	tcase_add_test(t, revoked);
 	tcase_add_loop_test(t, device_targets, 0, COUNT(targets));
 	tcase_add_test(t, foreign_core_read);
+	tcase_add_loop_test(t, within_chip, 0, (int)(sizeof(within) / sizeof(within[0])));
 	tcase_add_test(t, notifications);
 	tcase_add_loop_test(t, instructions, 0, 3);
 	tcase_add_test(t, saved);
