@@ -332,11 +332,11 @@ START_TEST(not_entered)
 		 "%%7 = s32[] state %%6, %%4 \"s\"\n"
 		 "%%8 = s32[] add %%7, %%1 \"t\"\n"
 		 "%%9 = pred[] compare-lt %%8, %%2 \"q\"\n"
-		 "%%10 = pred[] and %%%d, %%9 \"a\"\n"
-		 "%%11 = pred[] loop-end %%6, %%10, %%7, %%8 \"e\"\n"
+		 "%%10 = pred[] and %%5, %%9 \"a\"\n"
+		 "%%11 = pred[] loop-end %%6, %%%d, %%7, %%8 \"e\"\n"
 		 "%%12 = s32[] loop-result %%11, %%7 \"r\"\n"
 		 "return %%12\n",
-		 _i ? 5 : 9);
+		 _i ? 10 : 9);
 	model = load(text, 0);
 	ck_assert_int_eq(run(model, (int32_t[]){ 9 }, 1, &out, 1), 0);
 	ck_assert_int_eq(out, 5003);
