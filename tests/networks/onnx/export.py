@@ -193,11 +193,11 @@ def clip() -> Network:
 
 
 def whisper() -> Network:
-    """The encoder of half a minute of sound"""
+    """The encoder of ten seconds of sound"""
     config = transformers.WhisperConfig(d_model=384, encoder_layers=4, encoder_attention_heads=6,
-                                        encoder_ffn_dim=1536, return_dict=False)
+                                        encoder_ffn_dim=1536, max_source_positions=500, return_dict=False)
     encoder = transformers.models.whisper.modeling_whisper.WhisperEncoder(config)
-    return of_text(Called(encoder, lambda encoder, sound: encoder(sound)[0]), torch.randn(1, 80, 3000))
+    return of_text(Called(encoder, lambda encoder, sound: encoder(sound)[0]), torch.randn(1, 80, 1000))
 
 
 class Recurrent(torch.nn.Module):

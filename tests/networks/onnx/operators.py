@@ -15,8 +15,6 @@ import onnx
 from jax import lax
 from onnx import numpy_helper
 
-NCHW = ("NCHW", "OIHW", "NCHW")
-
 
 def axes_of(x: Any, given: Any) -> tuple[int, ...]:
     return tuple(int(a) for a in np.asarray(given).ravel())
@@ -26,9 +24,8 @@ def conv(a: dict, x: Any, w: Any, b: Any = None) -> Any:
     n = x.ndim - 2
     pads = a.get("pads", [0] * 2 * n)
     y = lax.conv_general_dilated(x, jnp.asarray(w, x.dtype), a.get("strides", [1] * n), list(zip(pads[:n], pads[n:])),
-                                 rhs_dilation=a.get("dilations", [1] * n), dimension_numbers=NCHW,
-                                 feature_group_count=a.get("group", 1))
-    return y if b is None else y + b[:, None, None]
+                                 rhs_dilation=a.get("dilations", [1] * n), feature_group_count=a.get("group", 1))
+    return y if b is None else y + b.reshape(-1, *[1] * n)
 
 
 def pool(a: dict, x: Any, start: float, join: Any) -> Any:
@@ -37,7 +34,7 @@ def pool(a: dict, x: Any, start: float, join: Any) -> Any:
     ends = pads[n:]
     if a.get("ceil_mode"):  # one more window where it starts within the input
         rest = [(size + low + high - k) % s for size, low, high, k, s in zip(x.shape[2:], pads, ends, kernel, strides)]
-        ends = [high + s - r if r and k + s - r - high > 0 else high
+        ends = [high + s - r if r and k + r - s - high > 0 else high
                 for high, r, s, k in zip(ends, rest, strides, kernel)]
     return lax.reduce_window(x, start, join, (1, 1, *kernel), (1, 1, *strides),
                              [(0, 0), (0, 0), *zip(pads[:n], ends)])

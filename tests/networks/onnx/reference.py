@@ -27,6 +27,7 @@ import errors  # noqa: E402
 import sampling  # noqa: E402
 from operators import OPERATORS  # noqa: E402
 
+
 def attributes(node: onnx.NodeProto) -> dict[str, Any]:
     return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
 
