@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "files.h"
 #include "ncc.h"
 #include "neuron_version.h"
+#include "terminal.h"
 
 static const char help_text[] =
 	"Usage: neuronx-cc compile --framework XLA|ONNX|IR MODEL --target inf1 --output "
@@ -242,23 +242,6 @@ static int take_pass(struct args *a, const char *v)
 	return 0;
 }
 
-/* Shows on a terminal how far work is that takes more than two seconds, four times a second. */
-static void show_progress(void *opaque, const char *phase, unsigned int done, unsigned int total)
-{
-	static struct timespec first, last;
-	struct timespec now;
-	double since;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!first.tv_sec)
-		first = now;
-	since = (double)(now.tv_sec - last.tv_sec) + 1e-9 * (double)(now.tv_nsec - last.tv_nsec);
-	if (now.tv_sec - first.tv_sec < 2 || since < 0.25)
-		return;
-	last = now;
-	fprintf(stderr, "\r%s: %u of %u operations\033[K\r", phase, done, total);
-}
-
 static int take_cores(struct args *a, const char *v)
 {
 	char *end;
@@ -404,6 +387,7 @@ static int compile(struct args *a)
 	struct ncc_error err;
 	char *report = NULL;
 	void *neff = NULL;
+	bool shows = false;
 	int rc = files_read(a->input_file, &model.bytes, &model.size);
 
 	if (rc) {
@@ -421,10 +405,14 @@ static int compile(struct args *a)
 	a->opt.model_read = drop_model;
 	a->opt.external_data = external_data;
 	a->opt.opaque = &model;
-	a->opt.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
 	if (a->report)
 		a->opt.report = open_memstream(&report, &report_size);
+	if (!a->verbose)
+		shows = terminal_begin();
+	a->opt.progress = shows ? terminal_progress : NULL;
 	rc = ncc_compile(model.bytes, model.size, &a->opt, &neff, &neff_size, &err);
+	if (shows)
+		terminal_end();
 	free(model.bytes);
 	files_beside_free(&model.beside);
 	if (a->opt.report)

@@ -126,6 +126,12 @@ static void say_streams(const struct ncc_options *opt, const struct ncc_prog *pr
 	say(opt, "scheduled: %s instructions", line);
 }
 
+static void phase(const struct ncc_options *opt, const char *name)
+{
+	if (opt->progress)
+		opt->progress(opt->opaque, name, 0, 0);
+}
+
 static int make_program(struct program *p, struct ncc_module *m, const struct neuron_target *target,
 			const struct ncc_options *opt, struct ncc_error *err)
 {
@@ -143,6 +149,7 @@ static int make_program(struct program *p, struct ncc_module *m, const struct ne
 	    "partition",
 	    p->g.prog.nnodes, p->g.prog.ndesc, (unsigned long long)p->g.sbuf_peak,
 	    target->sbuf_part_size);
+	phase(opt, "scheduling");
 	rc = ncc_schedule(&p->g.prog, stream, err);
 	if (!rc)
 		say_streams(opt, &p->g.prog, stream);
@@ -171,6 +178,7 @@ static int back_end(struct ncc_module **module, unsigned int n, const struct ncc
 
 	o->subgraph = sg;
 	o->nsubgraphs = n;
+	phase(opt, "writing");
 	rc = rc ? rc : write_neff(o, &o->file, &o->size, err);
 	if (!rc)
 		say(opt, "wrote %zu bytes", o->size);
@@ -275,6 +283,7 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 
 	err->text[0] = 0;
 	*out = NULL;
+	phase(opt, "reading");
 	rc = import(model, size, opt, &m, err);
 	if (rc)
 		return rc;

@@ -20,6 +20,8 @@ static bool is_scalar(const struct group *x, const struct form *f, unsigned int 
 	if (s < 0)
 		return false;
 	v = f->v[s];
+	if (v.pdim >= 0 && v.pdim != pdim && v.dim[v.pdim] > 1)
+		return false; /* its numbers are in partitions now, and not of theirs */
 	v.pdim = pdim;
 	return elem_per_partition(&v);
 }

@@ -63,7 +63,10 @@ struct ncc_options {
 	int (*external_data)(void *opaque, const char *location, const void **data, size_t *size);
 	void (*log)(void *opaque, const char *line); /* progress; may be NULL */
 	void (*warn)(void *opaque, const char *line); /* what may surprise; may be NULL */
-	/* How far a phase of the work is: done of total; may be NULL */
+	/*
+	 * What phase the work is in, a static string, and how far that is: done of total, 0 if it
+	 * does not say; may be NULL
+	 */
 	void (*progress)(void *opaque, const char *phase, unsigned int done, unsigned int total);
 	/* The model's bytes are not needed any more; may be NULL */
 	void (*model_read)(void *opaque);

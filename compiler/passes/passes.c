@@ -54,6 +54,9 @@ int ncc_run_passes(struct ncc_module *m, const struct ncc_options *opt, struct n
 	for (size_t i = 0; !rc && i < sizeof(passes) / sizeof(passes[0]); i++) {
 		char text[320];
 
+		if (opt->progress)
+			opt->progress(opt->opaque, "passes", (unsigned int)i + 1,
+				      sizeof(passes) / sizeof(passes[0]));
 		rc = passes[i].run(&p);
 		if (rc)
 			return rc;

@@ -451,6 +451,12 @@ def flow():
              s[1], jnp.tanh(s[1] @ (w * 0.5) + 0.25)), (x, x + 1))[1], lambda d: (d.f32(24, 24) / 24, d.f32(3, 24)), ulps=2**12)
     case("while_in_branch", lambda x: tuple(lax.cond(v > 0, lambda v: lax.while_loop(
              lambda s: s < 1000, lambda s: s * 2, v), lambda v: v - 1, v) for v in (x[0], x[1])), lambda d: np.array([-3, 7], np.int32))
+    def slices_of_products(a, b, *u):
+        x = a[:, None] * b
+        return (jax.nn.relu(sum((x @ w)[..., 48:] for w in u[:3])) @ u[3])[::37]
+    whole = lambda d, *shape: d.ints(np.int32, *shape, low=-1, high=1).astype(np.float32)
+    case("slices_of_products", slices_of_products, lambda d: (
+            whole(d, 1536), whole(d, 64), *(whole(d, 64, 96) for _ in range(3)), whole(d, 48, 9)))
     # turns that are counted, and too many to be unrolled
     # tables of which rows are replaced, where they lie if nothing reads them as they were
     case("update_rows", lambda x, u, i, j: (
