@@ -7,7 +7,7 @@ usage: generate.py [--small] [--module-only] OUT_DIR NETWORK...     (no NETWORK:
 OUT_DIR/NETWORK/module.hlo.pb    as JAX exports it, fp32
                 in<i>.npy        the inputs
                 out<i>.npy       the float64 results, each as two float32 numbers whose sum it is
-                sigma_<mode><i>.npy    standard deviation of the error for --auto-cast <mode> (errors.py)
+                sigma_<mode><i>.npy    standard deviation of the error for --auto-cast <mode> (errors.py; zoo: sampled.py)
 OUT_DIR/cases.txt gets a line for each: network, inputs, results.
 --module-only leaves out the results and their errors: what the benchmarks need.
 
@@ -23,8 +23,10 @@ import jax.numpy as jnp
 import numpy as np
 
 import errors
+import sampled
 import text
 import vision
+import zoo
 from layers import Network
 
 NETWORKS: dict[str, Callable[[bool], Network]] = {
@@ -32,7 +34,7 @@ NETWORKS: dict[str, Callable[[bool], Network]] = {
     "mobilenet_v2": vision.mobilenet_v2, "yolo_head": vision.yolo_head, "lstm": text.lstm,
     "bert_base": text.bert_base, "bert_base_8": text.bert_base_8, "distilbert": text.distilbert,
     "vit_b16": vision.vit_b16, "gpt2_step": text.gpt2_step,
-}
+} | zoo.NETWORKS
 
 
 def module(name: str, net: Network) -> bytes:
@@ -62,7 +64,8 @@ def write(out: pathlib.Path, name: str, small: bool, module_only: bool) -> str:
     if module_only:
         return f"{name} {len(net.inputs)} 0"
     with jax.enable_x64(True):
-        results = errors.analyse(net.fn, net.weights, net.inputs)
+        analyse = sampled.analyse if name in zoo.NETWORKS else errors.analyse
+        results = analyse(net.fn, net.weights, net.inputs)
     for i, (x, sigmas) in enumerate(results):
         np.save(to / f"out{i}.npy", pair(x))
         for mode, sigma in zip(errors.MODES, sigmas):
