@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * bench-network NEFF CALLERS SECONDS: inferences a second of a model on the chips in this process,
- * from CALLERS threads for about SECONDS: by the clock, and by the processor time that all threads
- * took. Inputs are zeros, which are valid as an embedding's ids and as an image.
+ * bench-network NEFF CALLERS SECONDS [FILE.npy...]: inferences a second of a model on the chips in
+ * this process, from CALLERS threads for about SECONDS: by the clock, and by the processor time
+ * that all threads took. The files are the inputs, in the model's order; without them inputs are
+ * zeros, which are valid as an embedding's ids and as an image.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "npy.h"
 #include "nrtx.h"
 
 #define MAX_CALLERS 64
 
 static nrt_model_t *model;
 static nrt_tensor_info_array_t *info;
+static char **files;
 static atomic_uint done;
 static double seconds;
 
@@ -35,8 +39,30 @@ static void check(NRT_STATUS status)
 	exit(1);
 }
 
+static void fill(void *buf, const nrt_tensor_info_t *t, const char *path)
+{
+	const char *why = "";
+	struct npy x;
+	uint64_t bad;
+
+	if (npy_read(path, &x, &why)) {
+		fprintf(stderr, "bench-network: %s: %s\n", path, why);
+		exit(1);
+	}
+	npy_narrow(&x, (uint8_t)t->dtype, &bad);
+	if (x.size != t->size) {
+		fprintf(stderr, "bench-network: %s: %zu bytes for %s, which has %zu\n", path,
+			x.size, t->name, t->size);
+		exit(1);
+	}
+	memcpy(buf, x.data, x.size);
+	npy_free(&x);
+}
+
 static void make_sets(nrt_tensor_set_t **in, nrt_tensor_set_t **out)
 {
+	char **file = files;
+
 	check(nrt_allocate_tensor_set(in));
 	check(nrt_allocate_tensor_set(out));
 	for (uint64_t i = 0; i < info->tensor_count; i++) {
@@ -44,6 +70,8 @@ static void make_sets(nrt_tensor_set_t **in, nrt_tensor_set_t **out)
 		void *buf = calloc(1, t->size);
 		nrt_tensor_t *tensor;
 
+		if (t->usage == NRT_TENSOR_USAGE_INPUT && *file)
+			fill(buf, t, *file++);
 		check(nrt_tensor_allocate_empty(t->name, &tensor));
 		check(nrt_tensor_attach_buffer(tensor, buf, t->size));
 		check(nrt_add_tensor_to_tensor_set(t->usage == NRT_TENSOR_USAGE_INPUT ? *in : *out,
@@ -89,10 +117,11 @@ int main(int argc, char **argv)
 	size_t size;
 	void *neff;
 
-	if (argc != 4)
+	if (argc < 4)
 		return 2;
 	callers = (unsigned int)atoi(argv[2]);
 	seconds = atof(argv[3]);
+	files = argv + 4;
 	neff = read_file(argv[1], &size);
 	if (!neff || callers < 1 || callers > MAX_CALLERS)
 		return 2;

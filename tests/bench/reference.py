@@ -3,11 +3,14 @@
 """Inferences a second of a network by JAX, and by onnxruntime, on one thread: by the processor time they took, and by the clock.
 
 usage: reference.py NETWORK [SECONDS]      of tests/networks; bert_base_8 and resnet50 have an ONNX form here
+       reference.py      reads lines NETWORK SECONDS [DIR], and answers each: by JAX, or of DIR/model.onnx and in<i>.npy
+                         by onnxruntime
 
-onnxruntime is given the same network built by hand with random weights, in the form in which exporters write
+Without DIR, onnxruntime is given the same network built by hand with random weights, in the form in which exporters write
 it. Needs jax and numpy, and for the second line onnx and onnxruntime.
 """
 
+import functools
 import os
 import sys
 import time
@@ -110,7 +113,6 @@ def onnx_resnet50(g: Graph, batch: int) -> tuple[str, dict[str, np.ndarray]]:
 
 
 def onnx_call(name: str) -> Callable[[], Any]:
-    import onnxruntime
     from onnx import TensorProto, helper
 
     build, batch = {"bert_base_8": (onnx_bert, 8), "resnet50": (onnx_resnet50, 1)}[name]
@@ -121,18 +123,51 @@ def onnx_call(name: str) -> Callable[[], Any]:
     result = helper.make_tensor_value_info(out, TensorProto.FLOAT, None)
     graph = helper.make_graph(g.nodes, name, given, [result], g.constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = one_thread(model.SerializeToString())
     return lambda: session.run(None, inputs)
 
 
-def main() -> None:
-    name, seconds = sys.argv[1], float((sys.argv[2:] or ["5"])[0])
+def one_thread(model: bytes | str) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def jax_call(name: str) -> Callable[[], Any]:
     net = NETWORKS[name](False)
-    weights = jax.tree.map(jnp.asarray, net.weights)
+    weights, inputs = jax.tree.map(jnp.asarray, (net.weights, net.inputs))
     fn = jax.jit(net.fn)
-    measure("jax", lambda: jax.block_until_ready(fn(weights, *net.inputs)), seconds)
+    return lambda: jax.block_until_ready(fn(weights, *inputs))
+
+
+def file_call(data: Path) -> Callable[[], Any]:
+    session = one_thread(str(data / "model.onnx"))
+    inputs = {x.name: np.load(data / f"in{i}.npy") for i, x in enumerate(session.get_inputs())}
+    return lambda: session.run(None, inputs)
+
+
+@functools.lru_cache(1)  # who asks compares the same network several times
+def call_of(name: str, *data: str) -> Callable[[], Any]:
+    return file_call(Path(*data)) if data else jax_call(name)
+
+
+def serve() -> None:
+    for line in sys.stdin:
+        name, seconds, *data = line.split()
+        try:
+            measure("onnxruntime" if data else "jax", call_of(name, *data), float(seconds))
+        except Exception as error:  # whatever a library raises: the next network may do better
+            print(f"failed {error}".replace("\n", " ") + "\nfailed-clock", flush=True)
+
+
+def main() -> None:
+    if len(sys.argv) == 1:
+        serve()
+        return
+    name, seconds = sys.argv[1], float((sys.argv[2:] or ["5"])[0])
+    measure("jax", jax_call(name), seconds)
     try:
         call = onnx_call(name)
     except ImportError as error:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Callable
 
 import inference
+import zoo_table
 
 ROOT = Path(__file__).resolve().parents[2]
 VM = ROOT / "scripts" / "neuron-vm"
@@ -221,6 +222,10 @@ def whole_networks(build: Path) -> None:
     inference.measure(build, show, exec_argv)
 
 
+def zoo(build: Path) -> None:
+    zoo_table.measure(build, show)
+
+
 def networks(build: Path) -> None:
     """Compilations of whole networks, one after the other"""
     runner = ROOT / "tests" / "networks" / "run"
@@ -248,6 +253,7 @@ MEASURES: dict[str, Callable[[Path], None]] = {
     "matmul": matmul,
     "networks": networks,
     "inference": whole_networks,
+    "zoo": zoo,
 }
 
 

@@ -3,30 +3,33 @@
 
 As errors.py, every rounding is an independent random error of mean 0 and variance (u x)^2 / 3; but instead of carrying
 variances along through rules of derivatives, the function runs in float64 with such errors put in (Parker, Monte Carlo
-Arithmetic, 1997), SAMPLES times for each of MODES, and what its results then differ by from those of the run
-without errors is looked at. So loops, orders, conditions and indices need no rule: they just run.
+Arithmetic, 1997), SAMPLES times for each of MODES, and what its results then differ by from those of the run without
+errors is looked at. So loops, orders, conditions and indices need no rule: they just run.
 
-  the rounding of x     x (1 + u r), r uniform in [-1, 1], which has the variance u^2 / 3. r is a hash of the bits of x and the
-                        sample's number: the same number is rounded the same way wherever it is met, as hardware does, so that
-                        a weight that is cast in every turn of a loop has the same error in all of them. A number that the type
-                        holds is not rounded by it
-  sums, products        in one operation: of the variances in errors.py, by the same constants
-  a Cholesky factor     the backward errors (Higham, Accuracy and Stability of Numerical Algorithms, 2002, 10.1.1 and 8.1):
-  and triangular        exact factor of A + E, E of the error of the product L L^T; exact solution of (T + E) x = b, E of the
-  solutions             error that products of T's rows have, relative to T's elements
+  the rounding of x  x (1 + u r), r uniform in [-1, 1], which has the variance u^2 / 3. r is a hash of the bits of x and
+                     the sample's number: the same number is rounded the same way wherever it is met, as hardware does,
+                     so that a weight that is cast in every turn of a loop has the same error in all of them. A number
+                     that the type holds is not rounded by it, nor are sums of whole numbers
+  sums, products     in one operation: of the variances in errors.py, by the same constants
+  a Cholesky factor  the backward errors (Higham, Accuracy and Stability of Numerical Algorithms, 2002, 10.1.1 and 8.1):
+  and triangular     the exact factor of A + E, E the error of the product L L^T; the exact solution of (T + E) x = b,
+  solutions          E the error that products of T's rows have, relative to T's elements
 
-From SAMPLES differences the variance of an element is known badly: s^2 has the distribution of chi^2 / SAMPLES. As for the
-thousands of variances of a gene array, all elements of an output together say how far their variances lie apart (Smyth,
-Linear Models and Empirical Bayes Methods, 2004): were the true ones drawn from s0^2 d0 / chi^2(d0), the mean and the variance of log s^2
-give s0 and d0, each variance moves to (d0 s0^2 + SAMPLES s^2) / (d0 + SAMPLES), and an error over its root has
-Student's distribution of d0 + SAMPLES degrees of freedom. What is written is that root times the quotient of this distribution's quantile
-and quantile(n) of the normal one, so that who compares |error| with quantile(n) sigma refuses a right result as rarely
-as errors.py promises. An element that no sample moved has to be right up to its storage in fp32.
+From SAMPLES differences the variance of an element is known badly: s^2 has the distribution of chi^2 / SAMPLES. As for
+the variances of thousands of genes, all elements of an output together say how far their variances lie apart (Smyth,
+Linear Models and Empirical Bayes Methods, 2004): were the true ones drawn from s0^2 d0 / chi^2(d0), the mean and the
+variance of log s^2 give s0 and d0, each variance moves to (d0 s0^2 + SAMPLES s^2) / (d0 + SAMPLES), and an error over
+its root has Student's distribution of d0 + SAMPLES degrees of freedom. What is written is that root times the quotient
+of this distribution's quantile and quantile(n) of the normal one, so that who compares |error| with quantile(n) sigma
+refuses a right result as rarely as errors.py promises. An element that no sample moved has to be right up to its
+storage in fp32; so a model should not end with what flattens, as a ReLU does: an element a little below its threshold
+may be above it on the chip and in no sample.
 
-A result that is not a real number has to be the same in all samples: else the input lies within rounding of another choice, or
-the model is not stable enough to be compared with anything, and analyse() refuses it.
+A result that is not a real number has to be the same in all samples: else the input lies within rounding of another
+choice, or the model is not stable enough to be compared with anything, and analyse() refuses it.
 """
 
+import functools
 from typing import Any, Callable, Sequence
 
 import jax
@@ -41,16 +44,19 @@ from errors import DIVIDE, FUNCTION, MODES, U32, Mode, is_real
 
 SAMPLES = 12
 FAILURE = 1e-6  # as in errors.quantile
+# XLA's options: it runs only a few times
+QUICK = {"xla_backend_optimization_level": 1, "xla_llvm_disable_expensive_passes": True}
 
 # What makes new numbers, by a unit roundoff of the result; what is in no table here only moves or chooses
-FUNCTIONS = ("exp", "exp2", "log", "log1p", "expm1", "tanh", "logistic", "erf", "erfc", "erf_inv", "rsqrt", "sqrt", "cbrt", "sin",
-             "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "pow", "lgamma", "digamma")
+FUNCTIONS = ("exp", "exp2", "log", "log1p", "expm1", "tanh", "logistic", "erf", "erfc", "erf_inv", "rsqrt", "sqrt",
+             "cbrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh",
+             "pow", "lgamma", "digamma")
 UNITS = {"add": U32, "add_any": U32, "sub": U32, "mul": U32, "square": U32, "div": DIVIDE, "rem": DIVIDE} \
     | {name: FUNCTION for name in FUNCTIONS}
 MOVES = errors.MOVES + (
-    "neg", "abs", "sign", "floor", "ceil", "round", "copy", "copy_p", "stop_gradient", "max", "min", "clamp", "select_n", "sort", "top_k",
-    "split", "argmax", "argmin", "reduce_min", "reduce_window_min", "cummax", "cummin", "scatter", "scatter-max", "scatter-min",
-    "gt", "ge", "lt", "le", "eq", "ne", "is_finite", "iota", "select_and_gather_add", "real", "bitcast_convert_type", "tile")
+    "neg", "abs", "sign", "floor", "ceil", "round", "copy", "stop_gradient", "max", "min", "clamp", "select_n", "sort",
+    "top_k", "split", "argmax", "argmin", "reduce_min", "reduce_window_min", "cummax", "cummin", "scatter",
+    "scatter-max", "scatter-min", "gt", "ge", "lt", "le", "eq", "ne", "le_to", "lt_to", "is_finite")
 
 
 def uniform(x: jax.Array, sample: jax.Array) -> jax.Array:
@@ -61,30 +67,64 @@ def uniform(x: jax.Array, sample: jax.Array) -> jax.Array:
     return (h ^ (h >> np.uint64(33))).astype(jnp.float64) * 2.0**-63 - 1
 
 
+def whole(x: jax.Array) -> jax.Array:
+    return jnp.all(x == jnp.round(x))
+
+
+def is_depthwise(params: dict[str, Any], kernel: Sequence[int]) -> bool:
+    out, into = (kernel[d] for d in params["dimension_numbers"].rhs_spec[:2])
+    return into == 1 and out == params["feature_group_count"] > 1 and params["batch_group_count"] == 1 and \
+        set(params["lhs_dilation"]) == {1}
+
+
+def depthwise(params: dict[str, Any], x: jax.Array, w: jax.Array) -> jax.Array:
+    """Tap by tap: XLA takes a hundred times longer over such a convolution in float64"""
+    numbers, rates, strides = params["dimension_numbers"], params["rhs_dilation"], params["window_strides"]
+    x = jnp.transpose(x, (numbers.lhs_spec[0], *numbers.lhs_spec[2:], numbers.lhs_spec[1]))
+    w = jnp.transpose(w, (*numbers.rhs_spec[2:], *numbers.rhs_spec[:2]))[..., 0]
+    x = lax.pad(x, 0.0, [(0, 0, 0), *((low, high, 0) for low, high in params["padding"]), (0, 0, 0)])
+    sizes = [(n - rate * (k - 1) - 1) // step + 1 for n, k, rate, step in zip(x.shape[1:], w.shape, rates, strides)]
+    y = 0.0
+    for tap in np.ndindex(w.shape[:-1]):
+        window = tuple(slice(t * rate, t * rate + (n - 1) * step + 1, step)
+                       for t, rate, n, step in zip(tap, rates, sizes, strides))
+        y = y + x[(slice(None), *window)] * w[tap]
+    order = (numbers.out_spec[0], *numbers.out_spec[2:], numbers.out_spec[1])
+    return jnp.transpose(y, np.argsort(order))
+
+
+@jax.jit  # traced once for a shape
+def perturbed(x: jax.Array, variance: jax.Array, sample: jax.Array) -> jax.Array:
+    return jnp.where(sample == 0, x, x + jnp.sqrt(3 * variance) * uniform(x, sample))
+
+
 class Sampler:
-    """Runs a jaxpr with errors. sample: 0 for none"""
+    """Runs a jaxpr with errors of a mode, whose numbers may be traced. sample: 0 for none"""
 
     def __init__(self, mode: Mode, sample: jax.Array) -> None:
         self.mode, self.sample = mode, sample
 
     def off(self, x: jax.Array, variance: jax.Array) -> jax.Array:
         """x with an error of this variance"""
-        return jnp.where(self.sample == 0, x, x + jnp.sqrt(3 * variance) * uniform(x, self.sample))
+        return perturbed(x, variance, self.sample)
 
     def rounded(self, x: jax.Array, u: float, held: Any = None) -> jax.Array:
         y = self.off(x, jnp.square(u * x) / 3)
         return y if held is None else jnp.where(x.astype(held) == x, x, y)
 
     def cast(self, x: jax.Array) -> jax.Array:
-        return self.rounded(x, self.mode.cast, jnp.bfloat16) if self.mode.cast else x
+        return self.rounded(x, self.mode.cast, jnp.bfloat16)
 
     def product(self, bind: Callable[..., Any], terms: float, a: jax.Array, b: jax.Array) -> jax.Array:
         a, b = self.cast(a), self.cast(b)
         x, squares = bind(a, b), bind(jnp.square(a), jnp.square(b))
-        return self.off(x, squares * self.mode.product**2 / 3 + self.sum_variance(terms, squares, x))
+        own = squares * self.mode.product**2 / 3
+        return self.of_sum(x, squares, terms, whole(a) & whole(b), own)
 
-    def sum_variance(self, terms: Any, squares: jax.Array, total: jax.Array) -> jax.Array:
-        return U32**2 / 3 * (terms / 2 * squares + terms / 3 * jnp.square(total))
+    def of_sum(self, total: jax.Array, squares: jax.Array, terms: Any, counts: jax.Array, own: Any = 0.0) -> jax.Array:
+        """squares: the sum of the squares of what is added; counts: these are whole numbers"""
+        y = self.off(total, own + U32**2 / 3 * (terms / 2 * squares + terms / 3 * jnp.square(total)))
+        return jnp.where(counts & (squares < 2.0**24), total, y)
 
     def cholesky(self, bind: Callable[..., Any], a: jax.Array) -> jax.Array:
         lower = jnp.tril(bind(a))
@@ -105,7 +145,7 @@ class Sampler:
         if name == "convert_element_type":
             if is_real(values[0]) and jnp.issubdtype(params["new_dtype"], jnp.floating):
                 return [values[0]]
-            return [bind(*values).astype(jnp.float64) if jnp.issubdtype(params["new_dtype"], jnp.floating) else bind(*values)]
+            return [bind(*values).astype(jnp.float64) if is_real(bind(*values)) else bind(*values)]
         if name in MOVES or not any(is_real(x) for x in values):
             y = bind(*values)
             return list(y) if eqn.primitive.multiple_results else [y]
@@ -122,17 +162,19 @@ class Sampler:
             return self.product(bind, float(np.prod([x.shape[d] for d in lhs])), *values)
         if name == "conv_general_dilated":
             kernel = values[1].shape
-            return self.product(bind, float(np.prod(kernel)) / kernel[params["dimension_numbers"].rhs_spec[0]], *values)
+            terms = float(np.prod(kernel)) / kernel[params["dimension_numbers"].rhs_spec[0]]
+            by = functools.partial(depthwise, params) if is_depthwise(params, kernel) else bind
+            return self.product(by, terms, *values)
         if name in ("reduce_sum", "reduce_window_sum", "cumsum"):
-            terms = {"reduce_sum": x.size / max(1, eqn.outvars[0].aval.size), "cumsum": float(x.shape[params.get("axis", 0)]),
-                     "reduce_window_sum": float(np.prod(params.get("window_dimensions", 1)))}[name]
+            terms = {"reduce_sum": x.size / max(1, eqn.outvars[0].aval.size), "cumsum": x.shape[params.get("axis", 0)],
+                     "reduce_window_sum": np.prod(params.get("window_dimensions", 1))}[name]
             y = bind(x)
-            return self.off(y, self.sum_variance(terms, bind(jnp.square(x)), y))
+            return self.of_sum(y, bind(jnp.square(x)), float(terms), whole(x))
         if name in ("scatter-add", "scatter_add"):
             _, where, updates = values
             terms = eqn.primitive.bind(jnp.zeros_like(x), where, jnp.ones_like(updates), **params)
             y, squares = bind(*values), bind(jnp.square(x), where, jnp.square(updates))
-            return jnp.where(terms == 0, y, self.off(y, self.sum_variance(terms + 1, squares, y)))
+            return jnp.where(terms == 0, y, self.of_sum(y, squares, terms + 1, whole(x) & whole(updates)))
         if name == "select_and_scatter_add":
             return self.rounded(bind(*values), U32, jnp.float32)
         if name in ("cumprod", "reduce_prod"):
@@ -190,24 +232,25 @@ class Sampler:
         return [value(v) for v in jaxpr.outvars]
 
 
+def prior(squares: np.ndarray) -> tuple[float, float]:
+    """d0 and s0^2 of the elements that moved"""
+    half = SAMPLES / 2
+    logs = np.log(squares) - scipy.special.digamma(half) + np.log(half)
+    apart = np.var(logs) - scipy.special.polygamma(1, half) if squares.size > 1 else np.inf
+    tried = np.geomspace(1e-2, 1e3, 4000)
+    degrees = tried[np.argmin(np.abs(scipy.special.polygamma(1, tried / 2) - apart))]
+    return degrees, np.exp(np.mean(logs) + scipy.special.digamma(degrees / 2) - np.log(degrees / 2))
+
+
 def moderated(squares: np.ndarray) -> np.ndarray:
     """Sigmas from mean squares of SAMPLES differences"""
-    s, n = squares[squares > 0], squares.size
-    if not s.size:
+    moved = squares > 0
+    if not np.any(moved):
         return np.zeros(squares.shape)
-    half = SAMPLES / 2
-    logs = np.log(s) - scipy.special.digamma(half) + np.log(half)
-    apart = np.var(logs) - scipy.special.polygamma(1, half) if s.size > 1 else np.inf
-    degrees, own = 0.0, np.zeros(squares.shape)
-    if apart <= 1e-3:
-        degrees, s0 = 1e3, np.exp(np.mean(logs))
-    elif np.isfinite(apart):
-        tried = np.geomspace(1e-2, 1e3, 4000)
-        degrees = tried[np.argmin(np.abs(scipy.special.polygamma(1, tried / 2) - apart))]
-        s0 = np.exp(np.mean(logs) + scipy.special.digamma(degrees / 2) - np.log(degrees / 2))
-    own = (squares * SAMPLES + (degrees * s0 if degrees else 0)) / (degrees + SAMPLES)
-    quantile = scipy.stats.t.isf(FAILURE / (2 * n), degrees + SAMPLES)
-    return np.where(squares > 0, np.sqrt(own) * quantile / errors.quantile(n), 0)
+    degrees, own = prior(squares[moved])
+    quantile = scipy.stats.t.isf(FAILURE / (2 * squares.size), degrees + SAMPLES)
+    sigma = np.sqrt((squares * SAMPLES + degrees * own) / (degrees + SAMPLES)) * quantile
+    return np.where(moved, sigma / errors.quantile(squares.size), 0)
 
 
 def sigmas(exact: np.ndarray, runs: list[np.ndarray], what: str) -> np.ndarray:
@@ -225,16 +268,23 @@ def sigmas(exact: np.ndarray, runs: list[np.ndarray], what: str) -> np.ndarray:
 def analyse(fn: Any, weights: Any, inputs: Sequence[np.ndarray]) -> list[tuple[np.ndarray, list[np.ndarray]]]:
     """As errors.analyse. Needs jax_enable_x64."""
     leaves, tree = jax.tree.flatten(weights)
-    wide = [np.asarray(x, np.float64) if np.asarray(x).dtype == np.float32 else np.asarray(x) for x in (*leaves, *inputs)]
+    given = [np.asarray(x) for x in (*leaves, *inputs)]
+    wide = [x.astype(np.float64) if x.dtype == np.float32 else x for x in given]
 
     def flat(*args: Any) -> Any:
         n = tree.num_leaves
         return fn(jax.tree.unflatten(tree, args[:n]), *args[n:])
 
     closed = jax.make_jaxpr(flat)(*wide)
-    runs = []
-    for mode in MODES:
-        one = jax.jit(lambda sample, *args, mode=mode: Sampler(mode, sample).run(closed.jaxpr, closed.consts, args))
-        runs.append([[np.asarray(x) for x in one(np.uint64(i), *wide)] for i in range(SAMPLES + 1)])
-    return [(exact, [sigmas(exact, [run[i] for run in of[1:]], f"output {i} ({mode.name})") for mode, of in zip(MODES, runs)])
-            for i, exact in enumerate(runs[0][0])]
+
+    @functools.partial(jax.jit, compiler_options=QUICK)
+    def one(sample: jax.Array, cast: float, product: float, *args: Any) -> Any:
+        return Sampler(Mode("", cast, product), sample).run(closed.jaxpr, closed.consts, args)
+
+    def outputs(sample: int, mode: Mode) -> list[np.ndarray]:
+        return [np.asarray(x) for x in one(np.uint64(sample), mode.cast, mode.product, *wide)]
+
+    exact = outputs(0, MODES[0])
+    runs = [[outputs(i, mode) for i in range(1, SAMPLES + 1)] for mode in MODES]
+    return [(x, [sigmas(x, [run[i] for run in of], f"output {i} ({mode.name})") for mode, of in zip(MODES, runs)])
+            for i, x in enumerate(exact)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The zoo: networks and functions of the kinds that people write, each a builder like those of vision.py and text.py.
 
-Their errors are sampled (sampled.py), so that a model may be made of any primitive. What a model decides, an index or how often
-a loop turns, must not lie within rounding: the inputs are made so, and sampled.py sees to it.
+Their errors are sampled (sampled.py), so that a model may be made of any primitive. What a model decides, an index or
+how often a loop turns, must not lie within rounding: the inputs are made so, and sampled.py sees to it.
 """
 
 from typing import Callable

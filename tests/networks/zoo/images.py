@@ -37,8 +37,8 @@ def convnext(small: bool) -> Network:
     widths, count, size = ((8, 12), 1, 16) if small else ((64, 128), 2, 128)
     weights: dict[str, Any] = {"stem": w.kernel(4, 3, widths[0], 1.0), "ln": w.layer_norm(widths[0]), "stages": []}
     for i, n in enumerate(widths):
-        blocks = [{"depth": w.kernel(7, 1, n, 1.0), "ln": w.layer_norm(n), "up": w.dense(n, 4 * n), "down": w.dense(4 * n, n),
-                   "scale": w.uniform(0.2, 0.6, n)} for _ in range(count)]
+        blocks = [{"depth": w.kernel(7, 1, n, 1.0), "ln": w.layer_norm(n), "up": w.dense(n, 4 * n),
+                   "down": w.dense(4 * n, n), "scale": w.uniform(0.2, 0.6, n)} for _ in range(count)]
         down = {"ln": w.layer_norm(widths[i - 1]), "w": w.kernel(2, widths[i - 1], n, 1.0)} if i else {}
         weights["stages"].append({"down": down, "blocks": blocks})
     weights |= {"last": w.layer_norm(widths[-1]), "out": w.dense(widths[-1], 10)}
@@ -83,7 +83,8 @@ def swin(small: bool) -> Network:
     def attend(p: Any, x: jax.Array, shift: int) -> jax.Array:
         y = windows(jnp.roll(x, (-shift, -shift), (1, 2)), n)
         q, k, v = (split_heads(a, heads) for a in jnp.split(dense(p["qkv"], y), 3, -1))
-        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * (width // heads) ** -0.5 + jnp.transpose(p["bias"][near], (2, 0, 1))
+        bias = jnp.transpose(p["bias"][near], (2, 0, 1))
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * (width // heads) ** -0.5 + bias
         scores = jnp.where(apart, -100.0, scores) if shift else scores
         y = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, -1), v).reshape(y.shape)
         y = dense(p["o"], y).reshape(size // n, size // n, n, n, width)
@@ -103,10 +104,11 @@ def swin(small: bool) -> Network:
 def mixer(small: bool) -> Network:
     w = Weights(303)
     size, patch, width, tokens, layers = (16, 4, 16, 16, 1) if small else (224, 16, 256, 196, 4)
-    weights = {"patch": w.kernel(patch, 3, width, 1.0), "ln": w.layer_norm(width), "out": w.dense(width, 100), "layers": [
-        {"ln1": w.layer_norm(width), "ln2": w.layer_norm(width), "t1": w.dense(tokens, width // 2),
-         "t2": w.dense(width // 2, tokens), "c1": w.dense(width, 4 * width), "c2": w.dense(4 * width, width)}
-        for _ in range(layers)]}
+    blocks = [{"ln1": w.layer_norm(width), "ln2": w.layer_norm(width), "t1": w.dense(tokens, width // 2),
+               "t2": w.dense(width // 2, tokens), "c1": w.dense(width, 4 * width), "c2": w.dense(4 * width, width)}
+              for _ in range(layers)]
+    weights = {"patch": w.kernel(patch, 3, width, 1.0), "ln": w.layer_norm(width), "out": w.dense(width, 100),
+               "layers": blocks}
 
     def mlp(a: Any, b: Any, x: jax.Array) -> jax.Array:
         return dense(b, jax.nn.gelu(dense(a, x), approximate=False))
@@ -127,7 +129,8 @@ def unet(small: bool) -> Network:
     w = Weights(304)
     widths, size = ((4, 8), 8) if small else ((16, 32, 64, 128), 128)
     down = [[unit(w, 3, n, m), unit(w, 3, m, m)] for n, m in zip((3, *widths), widths)]
-    up = [{"up": w.kernel(2, m, n, 2.0), "c": [unit(w, 3, 2 * n, n), unit(w, 3, n, n)]} for n, m in zip(widths, widths[1:])]
+    up = [{"up": w.kernel(2, m, n, 2.0), "c": [unit(w, 3, 2 * n, n), unit(w, 3, n, n)]}
+          for n, m in zip(widths, widths[1:])]
     weights = {"down": down, "up": up, "out": w.conv(1, widths[0], 2)}
 
     def fn(p: Any, x: jax.Array) -> jax.Array:
@@ -156,7 +159,7 @@ def group_norm(p: Any, x: jax.Array, groups: int) -> jax.Array:
 def diffusion_step(small: bool) -> Network:
     """Noise predicted by a U-Net that is told the time, and one step back"""
     w = Weights(305)
-    width, size, groups = (8, 8, 2) if small else (48, 32, 8)
+    width, size, groups = (4, 8, 2) if small else (48, 32, 8)
 
     def res(n: int, m: int) -> dict[str, Any]:
         return {"n1": w.layer_norm(n), "c1": w.conv(3, n, m), "t": w.dense(4 * width, m), "n2": w.layer_norm(m),
@@ -212,7 +215,7 @@ def deeplab(small: bool) -> Network:
         y = conv(p["out"]["w"], y) + p["out"]["b"]
         return jax.image.resize(y, (1, 4 * size, 4 * size, 5), "bilinear")
 
-    return Network(fn, weights, (jax.nn.relu(w.normal(1, size, size, n)).__array__(), w.normal(1, 2 * size, 2 * size, low)))
+    return Network(fn, weights, (np.maximum(w.normal(1, size, size, n), 0), w.normal(1, 2 * size, 2 * size, low)))
 
 
 def retinanet_head(small: bool) -> Network:
@@ -296,15 +299,16 @@ def shufflenet(small: bool) -> Network:
     w = Weights(310)
     width, size, count = (8, 8, 1) if small else (116, 28, 4)
     half = width // 2
-    weights = [{"a": unit(w, 1, half, half), "d": unit(w, 3, 1, half), "b": unit(w, 1, half, half)} for _ in range(count)]
+    units = [{"a": unit(w, 1, half, half), "d": unit(w, 3, 1, half), "b": unit(w, 1, half, half)} for _ in range(count)]
+    weights = {"units": units, "out": w.dense(width, 10)}
 
-    def fn(weights: Any, x: jax.Array) -> jax.Array:
-        for p in weights:
-            a, b = x[..., :half], cbr(p["a"], x[..., half:])
-            b = batch_norm(p["d"]["bn"], conv(p["d"]["w"], b, groups=half))
-            x = jnp.concatenate([a, cbr(p["b"], b)], -1)
+    def fn(p: Any, x: jax.Array) -> jax.Array:
+        for u in p["units"]:
+            a, b = x[..., :half], cbr(u["a"], x[..., half:])
+            b = batch_norm(u["d"]["bn"], conv(u["d"]["w"], b, groups=half))
+            x = jnp.concatenate([a, cbr(u["b"], b)], -1)
             x = x.reshape(1, size, size, 2, half).swapaxes(3, 4).reshape(1, size, size, width)
-        return x
+        return dense(p["out"], jnp.mean(x, (1, 2)))
 
     return Network(fn, weights, (w.normal(1, size, size, width),))
 
@@ -385,5 +389,5 @@ def patch_gan(small: bool) -> Network:
     return Network(fn, weights, (w.normal(1, size, size, 3),))
 
 
-MODELS = (convnext, swin, mixer, unet, diffusion_step, deeplab, retinanet_head, ssd_head, efficientnet, shufflenet, densenet,
-          squeezenet, vae, patch_gan)
+MODELS = (convnext, swin, mixer, unet, diffusion_step, deeplab, retinanet_head, ssd_head, efficientnet, shufflenet,
+          densenet, squeezenet, vae, patch_gan)

@@ -27,9 +27,9 @@ def causal(n: int) -> np.ndarray:
 def bert_tiny(small: bool) -> Network:
     """Two layers of width 128 and a classifier of sentences; tokens at the end are padding"""
     w = Weights(101)
-    words, width, heads, length, batch = (40, 16, 2, 8, 2) if small else (4000, 128, 2, 128, 1)
+    words, width, heads, length, batch, layers = (40, 16, 2, 8, 2, 1) if small else (4000, 128, 2, 128, 1, 2)
     weights = {"words": w.normal(words, width, scale=0.5), "positions": w.normal(length, width, scale=0.1),
-               "ln": w.layer_norm(width), "layers": [encoder_weights(w, width, 4 * width) for _ in range(1 + (not small))],
+               "layers": [encoder_weights(w, width, 4 * width) for _ in range(layers)], "ln": w.layer_norm(width),
                "pool": w.dense(width, width), "out": w.dense(width, 3)}
 
     def fn(p: Any, tokens: jax.Array) -> jax.Array:
@@ -48,7 +48,8 @@ def t5_block(w: Weights, width: int, hidden: int, cross: bool) -> dict[str, Any]
     parts = ("self", "cross") if cross else ("self",)
     p: dict[str, Any] = {part: {n: w.normal(width, width, scale=width**-0.5) for n in "qkvo"} for part in parts}
     p |= {f"{part}_norm": w.uniform(0.8, 1.2, width) for part in (*parts, "ff")}
-    return p | {"up": w.normal(width, hidden, scale=(2 / width) ** 0.5), "down": w.normal(hidden, width, scale=hidden**-0.5)}
+    return p | {"up": w.normal(width, hidden, scale=(2 / width) ** 0.5),
+                "down": w.normal(hidden, width, scale=hidden**-0.5)}
 
 
 def buckets(n: int, both_ways: bool) -> np.ndarray:
@@ -62,7 +63,8 @@ def buckets(n: int, both_ways: bool) -> np.ndarray:
 def t5(small: bool) -> Network:
     """Encoder and decoder with relative positions, no biases"""
     w = Weights(102)
-    words, width, heads, hidden, source, target, layers = (30, 16, 2, 32, 8, 6, 1) if small else (4000, 256, 4, 1024, 64, 48, 3)
+    words, width, heads, hidden, source, target, layers = \
+        (30, 16, 2, 32, 8, 6, 1) if small else (4000, 256, 4, 1024, 64, 48, 3)
     weights = {"words": w.normal(words, width), "near": [w.normal(32, heads, scale=0.3) for _ in range(2)],
                "encoder": [t5_block(w, width, hidden, False) for _ in range(layers)],
                "decoder": [t5_block(w, width, hidden, True) for _ in range(layers)],
@@ -164,7 +166,7 @@ def llama_prefill(small: bool) -> Network:
     def fn(p: Any, tokens: jax.Array) -> Any:
         x, at, kept = p["words"][tokens], np.arange(length, dtype=np.int32), []
         for layer in p["layers"]:
-            x, one = llama_layer(layer, x, at, heads, lambda q, k, v: (grouped(q, k, v, np.tri(length, dtype=bool)), (k, v)))
+            x, one = llama_layer(layer, x, at, heads, lambda q, k, v: (grouped(q, k, v, causal(length)[0]), (k, v)))
             kept.append(one)
         keys, values = (jnp.stack(part) for part in zip(*kept))
         return rms_norm(p["norm"], x[:, -1]) @ p["out"], keys, values
@@ -183,8 +185,8 @@ def llama_decode(small: bool) -> Network:
         x = p["words"][token][:, None]
 
         def mix(i: int, q: jax.Array, k: jax.Array, v: jax.Array) -> Any:
-            k = lax.dynamic_update_slice(keys[i], k, (0, at, 0, 0))
-            v = lax.dynamic_update_slice(values[i], v, (0, at, 0, 0))
+            k = lax.dynamic_update_slice_in_dim(keys[i], k, at, 1)
+            v = lax.dynamic_update_slice_in_dim(values[i], v, at, 1)
             return grouped(q, k, v, lax.iota(jnp.int32, length) <= at), (k, v)
 
         kept = []

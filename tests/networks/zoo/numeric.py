@@ -407,5 +407,5 @@ def life(small: bool) -> Network:
     return Network(fn, {}, (w.rng.integers(0, 2, (n, n), dtype=np.int32),))
 
 
-MODELS = (kmeans, gaussian_process, kalman, nbody, ode, sinkhorn, crf, viterbi, nms, nms_until, sorting, top_k, take_along,
-          heat, wave, conjugate_gradient, black_scholes, pagerank, edit_distance, running, histogram, life)
+MODELS = (kmeans, gaussian_process, kalman, nbody, ode, sinkhorn, crf, viterbi, nms, nms_until, sorting, top_k,
+          take_along, heat, wave, conjugate_gradient, black_scholes, pagerank, edit_distance, running, histogram, life)

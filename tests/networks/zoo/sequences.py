@@ -12,7 +12,8 @@ from layers import Network, Weights, attention, batch_norm, dense, layer_norm, s
 from text import encoder_layer, encoder_weights
 
 
-def conv1d(w: jax.Array, x: jax.Array, stride: int = 1, pad: Any = "SAME", dilation: int = 1, groups: int = 1) -> jax.Array:
+def conv1d(w: jax.Array, x: jax.Array, stride: int = 1, pad: Any = "SAME", dilation: int = 1,
+           groups: int = 1) -> jax.Array:
     """x [batch, time, features]; w [size, inputs, outputs]"""
     return lax.conv_general_dilated(x, w, (stride,), pad, rhs_dilation=(dilation,), feature_group_count=groups,
                                     dimension_numbers=("NWC", "WIO", "NWC"))
@@ -33,8 +34,9 @@ def whisper(small: bool) -> Network:
     """Two convolutions over a mel spectrogram, then an encoder"""
     w = Weights(201)
     frames, mels, width, heads, layers = (16, 8, 16, 2, 1) if small else (400, 80, 256, 4, 3)
-    weights = {"c1": kernel1d(w, 3, mels, width), "c2": kernel1d(w, 3, width, width), "b": w.normal(2, width, scale=0.1),
-               "at": w.normal(frames // 2, width, scale=0.3), "ln": w.layer_norm(width),
+    weights = {"c1": kernel1d(w, 3, mels, width), "c2": kernel1d(w, 3, width, width),
+               "b": w.normal(2, width, scale=0.1), "at": w.normal(frames // 2, width, scale=0.3),
+               "ln": w.layer_norm(width),
                "layers": [encoder_weights(w, width, 4 * width) for _ in range(layers)]}
 
     def fn(p: Any, x: jax.Array) -> jax.Array:
@@ -49,8 +51,9 @@ def whisper(small: bool) -> Network:
 
 def conformer_weights(w: Weights, width: int, size: int) -> dict[str, Any]:
     names = {n: w.dense(width, width) for n in "qkvo"} | {f"ln{i}": w.layer_norm(width) for i in range(5)}
-    return names | {"up1": w.dense(width, 4 * width), "down1": w.dense(4 * width, width), "up2": w.dense(width, 4 * width),
-                    "down2": w.dense(4 * width, width), "in": w.dense(width, 2 * width), "out": w.dense(width, width),
+    return names | {"up1": w.dense(width, 4 * width), "down1": w.dense(4 * width, width),
+                    "up2": w.dense(width, 4 * width), "down2": w.dense(4 * width, width),
+                    "in": w.dense(width, 2 * width), "out": w.dense(width, width),
                     "depth": kernel1d(w, size, 1, width), "bn": w.batch_norm(width)}
 
 
@@ -232,8 +235,8 @@ def bilstm(small: bool) -> Network:
     """In both directions, with a tag for each step"""
     w = Weights(209)
     time, batch, n, width = (8, 2, 6, 8) if small else (200, 4, 64, 96)
-    weights = {"ways": [{"x": w.dense(n, 4 * width), "h": w.normal(width, 4 * width, scale=width**-0.5)} for _ in range(2)],
-               "out": w.dense(2 * width, 9)}
+    ways = [{"x": w.dense(n, 4 * width), "h": w.normal(width, 4 * width, scale=width**-0.5)} for _ in range(2)]
+    weights = {"ways": ways, "out": w.dense(2 * width, 9)}
 
     def fn(p: Any, x: jax.Array) -> jax.Array:
         def one_way(p: Any, reverse: bool) -> jax.Array:

@@ -57,7 +57,8 @@ def dlrm(small: bool) -> Network:
     w = Weights(503)
     batch, tables, rows, width, bag, n = (3, 2, 10, 4, 3, 5) if small else (128, 8, 10000, 32, 10, 13)
     pairs = (tables + 1) * tables // 2
-    weights = {"tables": w.normal(tables, rows, width, scale=0.3), "low": [w.dense(n, 64, 1.4), w.dense(64, width, 1.4)],
+    weights = {"tables": w.normal(tables, rows, width, scale=0.3),
+               "low": [w.dense(n, 64, 1.4), w.dense(64, width, 1.4)],
                "high": [w.dense(width + pairs, 64, 1.4), w.dense(64, 1)]}
     first, second = np.tril_indices(tables + 1, -1)
 
@@ -87,9 +88,9 @@ def tabnet(small: bool) -> Network:
     """Steps that each choose some columns by sparsemax"""
     w = Weights(504)
     batch, n, width, steps = (3, 6, 4, 2) if small else (512, 64, 32, 3)
-    weights = {"bn": w.batch_norm(n), "steps": [{"mask": w.dense(width, n), "mbn": w.batch_norm(n), "f": w.dense(n, 4 * width),
-                                                 "fbn": w.batch_norm(4 * width)} for _ in range(steps)],
-               "start": w.dense(n, width), "out": w.dense(width, 3)}
+    chosen = [{"mask": w.dense(width, n), "mbn": w.batch_norm(n), "f": w.dense(n, 4 * width),
+               "fbn": w.batch_norm(4 * width)} for _ in range(steps)]
+    weights = {"bn": w.batch_norm(n), "steps": chosen, "start": w.dense(n, width), "out": w.dense(width, 3)}
 
     def fn(p: Any, x: jax.Array) -> Any:
         x = batch_norm(p["bn"], x)
@@ -150,8 +151,8 @@ def train_cnn(small: bool) -> Network:
     """A convolutional network with batch statistics, momentum"""
     w = Weights(512)
     size, n, batch = (6, 3, 2) if small else (28, 16, 16)
-    p = {"c1": w.kernel(3, 1, n), "s1": w.uniform(0.8, 1.2, n), "c2": w.kernel(3, n, 2 * n), "s2": w.uniform(0.8, 1.2, 2 * n),
-         "out": w.dense(2 * n, 10)}
+    p = {"c1": w.kernel(3, 1, n), "s1": w.uniform(0.8, 1.2, n), "c2": w.kernel(3, n, 2 * n),
+         "s2": w.uniform(0.8, 1.2, 2 * n), "out": w.dense(2 * n, 10)}
     tree, flat = jax.tree.structure(p), jax.tree.leaves(p)
 
     def model(p: Any, x: jax.Array) -> jax.Array:
@@ -171,18 +172,23 @@ def train_cnn(small: bool) -> Network:
         return loss, *jax.tree.leaves(p), *jax.tree.leaves(v)
 
     speeds = [(0.01 * w.normal(*x.shape)) for x in flat]
-    return Network(fn, {}, (w.normal(batch, size, size, 1), w.rng.integers(0, 10, batch, dtype=np.int32), *flat, *speeds))
+    labels = w.rng.integers(0, 10, batch, dtype=np.int32)
+    return Network(fn, {}, (w.normal(batch, size, size, 1), labels, *flat, *speeds))
 
 
 def adam(p: Any, d: Any, m: Any, v: Any, decay: float = 0.0) -> tuple[Any, Any, Any]:
     """The third step's bias corrections; a second moment that is not near 0, so that errors stay errors"""
     m = jax.tree.map(lambda a, g: 0.9 * a + 0.1 * g, m, d)
     v = jax.tree.map(lambda a, g: 0.999 * a + 0.001 * g * g, v, d)
-    p = jax.tree.map(lambda x, a, b: x - 1e-3 * (a / (1 - 0.9**3) / (jnp.sqrt(b / (1 - 0.999**3)) + 1e-8) + decay * x), p, m, v)
-    return p, m, v
+
+    def moved(x: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+        return x - 1e-3 * (a / (1 - 0.9**3) / (jnp.sqrt(b / (1 - 0.999**3)) + 1e-8) + decay * x)
+
+    return jax.tree.map(moved, p, m, v), m, v
 
 
-def with_adam(w: Weights, p: Any, loss: Callable[..., jax.Array], inputs: tuple[np.ndarray, ...], decay: float) -> Network:
+def with_adam(w: Weights, p: Any, loss: Callable[..., jax.Array], inputs: tuple[np.ndarray, ...],
+              decay: float) -> Network:
     tree, flat = jax.tree.structure(p), jax.tree.leaves(p)
 
     def fn(_: Any, *given: jax.Array) -> Any:
@@ -211,8 +217,8 @@ def train_lm(small: bool) -> Network:
     """A small language model, AdamW"""
     w = Weights(514)
     words, width, heads, length, batch, layers = (12, 8, 2, 5, 1, 1) if small else (1000, 64, 4, 48, 4, 2)
-    p = {"words": w.normal(words, width, scale=0.3), "at": w.normal(length, width, scale=0.1), "ln": w.layer_norm(width),
-         "layers": [encoder_weights(w, width, 2 * width) for _ in range(layers)]}
+    p = {"words": w.normal(words, width, scale=0.3), "at": w.normal(length, width, scale=0.1),
+         "ln": w.layer_norm(width), "layers": [encoder_weights(w, width, 2 * width) for _ in range(layers)]}
 
     def loss(p: Any, tokens: jax.Array) -> jax.Array:
         x = p["words"][tokens[:, :-1]] + p["at"]
@@ -231,7 +237,8 @@ def embedding_gradient(small: bool) -> Network:
     def fn(_: Any, table: jax.Array, which: jax.Array, by: jax.Array) -> jax.Array:
         return jax.grad(lambda t: jnp.sum(jnp.tanh(t[which] * by)))(table)
 
-    return Network(fn, {}, (w.normal(rows, width), w.rng.integers(0, rows, count, dtype=np.int32), w.normal(count, width)))
+    which = w.rng.integers(0, rows, count, dtype=np.int32)
+    return Network(fn, {}, (w.normal(rows, width), which, w.normal(count, width)))
 
 
 def train_autoencoder(small: bool) -> Network:
@@ -255,4 +262,5 @@ def train_autoencoder(small: bool) -> Network:
     return Network(fn, {}, (w.normal(steps, batch, n), *flat))
 
 
-MODELS = (gnn, gat, dlrm, tabnet, two_towers, train_sgd, train_cnn, train_adam, train_lm, embedding_gradient, train_autoencoder)
+MODELS = (gnn, gat, dlrm, tabnet, two_towers, train_sgd, train_cnn, train_adam, train_lm, embedding_gradient,
+          train_autoencoder)

@@ -6,7 +6,7 @@
 #include "nrt/nrt.h"
 #include "hlo/import.h"
 
-#define MAX_TENSORS 32
+#define MAX_TENSORS 64
 
 struct running {
 	nrt_model_t *model;

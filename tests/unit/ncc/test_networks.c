@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Whole networks in small shapes (tests/data/networks): each is compiled with the default casts,
- * with none and with nothing fused, run on the chip in process through libnrt, and every output
- * element compared with the float64 result: within as many standard deviations of its error as n
- * normal variables stay. tests/networks/errors.py derives the deviations.
+ * test_ncc_networks DIR: whole networks in small shapes (tests/data/DIR): each is compiled with the
+ * default casts, with none and with nothing fused, run on the chip in process through libnrt, and
+ * every output element compared with the float64 result: within as many standard deviations of its
+ * error as n normal variables stay. tests/networks/errors.py or sampled.py derives the deviations.
  */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../check_main.h"
 #include "files.h"
@@ -15,14 +16,21 @@
 #include "nrtx.h"
 #include "running.h"
 
-#define MAX_CASES 16
+#define MAX_CASES 128
 #define FAILURE 1e-6 /* the probability that a right result is refused; the same as in errors.py */
+
+struct tensor {
+	char type; /* f or i: fp32, int32 */
+	size_t count;
+};
 
 static struct network {
 	char name[64];
 	unsigned int nin, nout;
+	struct tensor in[MAX_TENSORS], out[MAX_TENSORS];
 } cases[MAX_CASES];
 static unsigned int ncases;
+static const char *directory;
 
 static const struct {
 	const char *name;
@@ -33,112 +41,150 @@ static const struct {
 	      { "matmult", NCC_CAST_MATMULT, 1 } };
 #define MODES (sizeof(modes) / sizeof(modes[0]))
 
+/* What a line of cases.txt says: a name, inputs, a colon, outputs; false for another line */
+static bool read_case(char *line, struct network *n)
+{
+	char *rest, *word = strtok_r(line, " \n", &rest);
+	unsigned int *count = &n->nin;
+	struct tensor *t = n->in;
+
+	if (!word || strlen(word) >= sizeof(n->name))
+		return false;
+	strcpy(n->name, word);
+	while ((word = strtok_r(NULL, " \n", &rest))) {
+		if (count == &n->nin && !strcmp(word, ":")) {
+			count = &n->nout;
+			t = n->out;
+		} else if (*count == MAX_TENSORS ||
+			   sscanf(word, "%c%zu", &t[*count].type, &t[*count].count) != 2) {
+			return false;
+		} else {
+			++*count;
+		}
+	}
+	return n->nout > 0;
+}
+
 static bool read_cases(void)
 {
-	FILE *f = fopen(TEST_DATA "/networks/cases.txt", "r");
-	struct network *n = cases;
-	bool whole;
+	char path[512], line[1024];
+	bool whole = true;
+	FILE *f;
 
-	while (f && ncases < MAX_CASES &&
-	       fscanf(f, "%63s %u %u", n->name, &n->nin, &n->nout) == 3 && n->nin <= MAX_TENSORS &&
-	       n->nout <= MAX_TENSORS) {
+	snprintf(path, sizeof(path), "%s/%s/cases.txt", TEST_DATA, directory);
+	f = fopen(path, "r");
+	while (whole && f && fgets(line, sizeof(line), f)) {
+		whole = ncases < MAX_CASES && read_case(line, &cases[ncases]);
 		ncases++;
-		n++;
 	}
-	whole = f && feof(f); /* else a line was not understood, or too long */
 	if (f)
 		fclose(f);
 	return whole && ncases > 0;
 }
 
-static void read_npy(struct npy *x, const struct network *n, const char *stem, unsigned int i)
+static void read_npy(struct npy *x, const struct network *n, const char *stem)
 {
 	const char *why = "";
 	char path[512];
 
-	snprintf(path, sizeof(path), "%s/networks/%s/%s%u.npy", TEST_DATA, n->name, stem, i);
+	snprintf(path, sizeof(path), "%s/%s/%s/%s.npy", TEST_DATA, directory, n->name, stem);
 	ck_assert_msg(!npy_read(path, x, &why), "%s: %s", path, why);
 }
 
-/* The largest error of an output, in standard deviations */
-static double worst_of(const struct npy *want, const struct npy *sigma, const float *got)
+static double number(char type, const uint32_t *bits)
 {
-	size_t n = sigma->size / sizeof(float);
-	const float *high = want->data, *low = high + n, *s = sigma->data;
+	float f;
+
+	if (type == 'i')
+		return (int32_t)*bits;
+	memcpy(&f, bits, sizeof(f));
+	return (double)f;
+}
+
+/* The largest error of an output, in standard deviations; its elements are at first of all those of
+ * the results */
+static double worst_of(const struct tensor *t, const struct npy *want, const struct npy *sigma,
+		       size_t first, const uint32_t *got)
+{
+	size_t all = sigma->size / sizeof(float);
+	const float *high = want->data, *low = high + all, *s = sigma->data;
 	double worst = 0;
 
 	ck_assert_uint_eq(want->size, 2 * sigma->size);
-	for (size_t i = 0; i < n; i++) {
-		double error = fabs((double)got[i] - ((double)high[i] + (double)low[i]));
+	ck_assert_uint_le(first + t->count, all);
+	for (size_t i = 0; i < t->count; i++) {
+		size_t k = first + i;
+		double error = fabs(number(t->type, &got[i]) - ((double)high[k] + (double)low[k]));
 
 		if (isnan(error))
 			return NAN;
 		if (error > 0)
-			worst = fmax(worst, error / (double)s[i]);
+			worst = fmax(worst, error / (double)s[k]);
 	}
 	return worst;
 }
 
-static void check_output(const struct network *n, const char *mode, unsigned int i,
-			 const nrt_tensor_t *t)
+static void check_outputs(const struct network *n, const char *mode, nrt_tensor_t *const *t)
 {
 	struct npy want, sigma;
 	char stem[32];
-	double worst, limit;
-	float *got;
+	size_t first = 0;
 
 	snprintf(stem, sizeof(stem), "sigma_%s", mode);
-	read_npy(&want, n, "out", i);
-	read_npy(&sigma, n, stem, i);
-	got = malloc(sigma.size);
-	ck_assert_ptr_nonnull(got);
-	ck_assert_int_eq(nrt_tensor_read(t, got, 0, sigma.size), 0);
-	limit = sqrt(2 * log(2 * (double)(sigma.size / sizeof(float)) / FAILURE));
-	worst = worst_of(&want, &sigma, got);
-	ck_assert_msg(worst <= limit, "%s, --auto-cast %s: output %u is %g sigma off, at most %g",
-		      n->name, mode, i, worst, limit);
-	free(got);
+	read_npy(&want, n, "out");
+	read_npy(&sigma, n, stem);
+	for (unsigned int i = 0; i < n->nout; i++) {
+		size_t count = n->out[i].count;
+		double worst, limit = sqrt(2 * log(2 * (double)count / FAILURE));
+		uint32_t *got = malloc(count * sizeof(*got));
+
+		ck_assert_ptr_nonnull(got);
+		ck_assert_int_eq(nrt_tensor_read(t[i], got, 0, count * sizeof(*got)), 0);
+		worst = worst_of(&n->out[i], &want, &sigma, first, got);
+		ck_assert_msg(worst <= limit,
+			      "%s, --auto-cast %s: output %u is %g sigma off, at most %g", n->name,
+			      mode, i, worst, limit);
+		first += count;
+		free(got);
+	}
 	npy_free(&want);
 	npy_free(&sigma);
 }
 
-static void load(struct running *r, const struct network *n, enum ncc_cast cast,
-		 const struct npy *in)
+static void load(struct running *r, const struct network *n, enum ncc_cast cast)
 {
 	size_t in_size[MAX_TENSORS], out_size[MAX_TENSORS];
-	struct npy want;
 	char path[128];
 
 	for (unsigned int i = 0; i < n->nin; i++)
-		in_size[i] = in[i].size;
-	for (unsigned int i = 0; i < n->nout; i++) {
-		read_npy(&want, n, "out", i);
-		out_size[i] = want.size / 2;
-		npy_free(&want);
-	}
-	snprintf(path, sizeof(path), "networks/%s/module.hlo.pb", n->name);
+		in_size[i] = n->in[i].count * sizeof(float);
+	for (unsigned int i = 0; i < n->nout; i++)
+		out_size[i] = n->out[i].count * sizeof(float);
+	snprintf(path, sizeof(path), "%s/%s/module.hlo.pb", directory, n->name);
 	running_load(r, path, cast, in_size, n->nin, out_size, n->nout);
 }
 
 static void run_network(const struct network *n, unsigned int mode)
 {
-	struct npy in[MAX_TENSORS];
 	struct running r = { 0 };
+	const uint32_t *from;
+	struct npy in;
 	NRT_STATUS rc;
 
-	for (unsigned int i = 0; i < n->nin; i++)
-		read_npy(&in[i], n, "in", i);
+	read_npy(&in, n, "in");
 	compile_level = modes[mode].level;
-	load(&r, n, modes[mode].cast, in);
-	for (unsigned int i = 0; i < n->nin; i++)
-		ck_assert_int_eq(nrt_tensor_write(r.tin[i], in[i].data, 0, in[i].size), 0);
+	load(&r, n, modes[mode].cast);
+	from = in.data;
+	for (unsigned int i = 0; i < n->nin; i++) {
+		ck_assert_int_eq(
+			nrt_tensor_write(r.tin[i], from, 0, n->in[i].count * sizeof(*from)), 0);
+		from += n->in[i].count;
+	}
 	rc = nrt_execute(r.model, r.in, r.out);
 	ck_assert_msg(!rc, "%s: nrt_execute: %s", n->name, nrt_get_status_as_str(rc));
-	for (unsigned int i = 0; i < n->nout; i++)
-		check_output(n, modes[mode].name, i, r.tout[i]);
+	check_outputs(n, modes[mode].name, r.tout);
 	running_unload(&r);
-	for (unsigned int i = 0; i < n->nin; i++)
-		npy_free(&in[i]);
+	npy_free(&in);
 }
 
 START_TEST(network)
@@ -147,12 +193,15 @@ START_TEST(network)
 }
 END_TEST
 
-int main(void)
+int main(int argc, char **argv)
 {
 	Suite *s = suite_create("networks");
 	TCase *t = tcase_create("networks");
 	int failed;
 
+	if (argc != 2)
+		return 2;
+	directory = argv[1];
 	if (!read_cases() || nrtx_machine_set("emu:inf1.xlarge") ||
 	    nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
 		return 99;

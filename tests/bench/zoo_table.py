@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""Every model of the zoo on the chip beside JAX, or onnxruntime if it is an ONNX model: run.py's group zoo."""
+
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Callable, NamedTuple
+
+import inference
+
+RUNNER = inference.NETWORKS / "run"
+WORDS = ("zoo_", "onnx_")  # what the names of the zoo's models start with
+TURNS = 3  # reference, ours, reference, ours, ...
+SECONDS = 0.3  # of each
+LARGE = 5.0  # ms of the reference, from which on ratios are plain
+FIXED = 0.1  # ms that an inference may cost whatever it computes
+
+
+class Row(NamedTuple):
+    name: str
+    reference: float  # ms of a processor
+    ours: float
+    spread: float  # of the ratio, over the turns
+    seconds: float  # of compilation
+    bytes: int
+
+    @property
+    def ratio(self) -> float:
+        """A small model's: after the fixed cost, and not above 1, lest a few that are faster hide the rest"""
+        if self.reference >= LARGE:
+            return self.reference / self.ours
+        return min(1.0, self.reference / max(self.ours - FIXED, 1e-6))
+
+
+class Reference:
+    """reference.py, asked again and again, so that both sides of a ratio are measured right after each other"""
+
+    def __init__(self) -> None:
+        argv = [inference.python(), "-B", inference.HERE / "reference.py"]
+        self.child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def milliseconds(self, name: str, data: Path) -> float:
+        print(name, SECONDS, *[data] * name.startswith("onnx_"), file=self.child.stdin, flush=True)
+        program, _, rate = self.child.stdout.readline().partition(" ")
+        self.child.stdout.readline()  # by the clock
+        if program not in ("jax", "onnxruntime"):
+            raise OSError(f"reference.py: {program} {rate}".strip())
+        return 1e3 / float(rate)
+
+    def close(self) -> None:
+        self.child.stdin.close()
+        self.child.wait()
+
+
+def pinned() -> None:
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def milliseconds(build: Path, neff: Path, data: Path) -> float:
+    files = sorted(data.glob("in*.npy"), key=lambda path: int(path.stem[2:]))
+    argv = [build / "tests" / "bench" / "bench-network", neff, "1", str(SECONDS), *files]
+    return 1e3 / inference.numbers(argv, env=inference.PATIENCE, preexec_fn=pinned)["processor"]
+
+
+def one_model(build: Path, name: str, work: Path, reference: Reference) -> Row:
+    argv = [RUNNER, "--build", build, "--output", work, "--compile-only", "--keep", f"{name}:matmult"]
+    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise OSError(done.stdout.strip().split("\n")[0])
+    record = json.loads((work / "networks.json").read_text())[f"{name}:matmult"]
+    data, neff = Path(record["data"]), work / name / "matmult.neff"
+    turns = [(reference.milliseconds(name, data), milliseconds(build, neff, data)) for _ in range(TURNS)]
+    neff.unlink()
+    ratios = [a / b for a, b in turns]
+    a, b = (statistics.median(column) for column in zip(*turns))
+    return Row(name, a, b, (max(ratios) - min(ratios)) / statistics.median(ratios), record["seconds"], record["bytes"])
+
+
+def mean(rows: list[Row]) -> float:
+    return math.exp(statistics.fmean(math.log(row.ratio) for row in rows))
+
+
+def summary(rows: list[Row], show: Callable[..., None]) -> None:
+    large, small = ([row for row in rows if (row.reference >= LARGE) == of] for of in (True, False))
+    if large:
+        least = min(large, key=lambda row: row.ratio)
+        show(f"{len(large)} models, reference {LARGE:.0f} ms or more: geometric mean", f"{mean(large):.2f}", "0.50")
+        show(f"  least, {least.name}", f"{least.ratio:.2f}", "0.20")
+    if small:
+        text = f"{len(small)} others, after {FIXED * 1e3:.0f} us, each at most 1: geometric mean"
+        show(text, f"{mean(small):.2f}", "0.20")
+    slow, big = max(rows, key=lambda row: row.seconds), max(rows, key=lambda row: row.bytes)
+    show(f"longest compilation, {slow.name}", f"{slow.seconds:.1f} s", "60 s")
+    show(f"most memory of one, {big.name}", f"{big.bytes >> 20} MiB", "4096 MiB")
+    show("widest spread of a ratio over its turns", f"{max(row.spread for row in rows):.0%}")
+
+
+def measure(build: Path, show: Callable[..., None]) -> None:
+    listed = subprocess.run([RUNNER, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    work = build / "bench" / "zoo"
+    work.mkdir(parents=True, exist_ok=True)
+    reference, rows = Reference(), []
+    print(f"{'model':<32} {'reference':>12} {'ours':>12} {'ratio':>7} {'spread':>7} {'compiled in':>12}", flush=True)
+    for name in listed:
+        if not name.startswith(WORDS):
+            continue
+        try:
+            row = one_model(build, name, work, reference)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"{name:<32} skipped: {error}", file=sys.stderr)
+            continue
+        ratio = row.reference / row.ours
+        print(f"{name:<32} {row.reference:>9.3f} ms {row.ours:>9.3f} ms {ratio:>7.3f} {row.spread:>7.0%} "
+              f"{row.seconds:>10.1f} s", flush=True)
+        rows.append(row)
+    reference.close()
+    if rows:
+        summary(rows, show)
