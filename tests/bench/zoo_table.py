@@ -99,15 +99,22 @@ def summary(rows: list[Row], show: Callable[..., None]) -> None:
     show("widest spread of a ratio over its turns", f"{max(row.spread for row in rows):.0%}")
 
 
+def models() -> list[str]:
+    done = subprocess.run([RUNNER, "--list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        why = done.stderr.strip().rpartition("\n")[2]
+        print(f"ONNX models skipped, what exports them is not there: {why}", file=sys.stderr)
+        argv = [inference.python(), "-B", inference.NETWORKS / "generate.py"]
+        done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True)
+    return [name for name in done.stdout.split() if name.startswith(WORDS)]
+
+
 def measure(build: Path, show: Callable[..., None]) -> None:
-    listed = subprocess.run([RUNNER, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
     work = build / "bench" / "zoo"
     work.mkdir(parents=True, exist_ok=True)
     reference, rows = Reference(), []
     print(f"{'model':<32} {'reference':>12} {'ours':>12} {'ratio':>7} {'spread':>7} {'compiled in':>12}", flush=True)
-    for name in listed:
-        if not name.startswith(WORDS):
-            continue
+    for name in models():
         try:
             row = one_model(build, name, work, reference)
         except (OSError, subprocess.CalledProcessError) as error:
