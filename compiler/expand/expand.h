@@ -76,6 +76,33 @@ struct ncc_op *expand_cholesky(struct ncc_build *bl, struct ncc_op *x, bool lowe
 struct ncc_op *expand_lu(struct ncc_build *bl, struct ncc_op *x, struct ncc_op **pivots,
 			 struct ncc_op **bad);
 
+/*
+ * reflect.c: r in the upper triangle of x, the reflectors below it, and *tau, [..., k], as LAPACK's
+ * geqrf gives them. expand_reflect: q y (left) or y q, q the product of the reflections, the first
+ * k of packed; forward: the first one is applied first, q' y or y q. Without y (NULL): q's first
+ * columns, as many as packed has
+ */
+struct ncc_op *expand_qr(struct ncc_build *bl, struct ncc_op *x, struct ncc_op **tau);
+struct ncc_op *expand_reflect(struct ncc_build *bl, struct ncc_op *packed, struct ncc_op *tau,
+			      struct ncc_op *y, bool left, bool forward);
+
+/*
+ * jacobi.c. expand_eigh: the eigenvectors of a symmetric x, of which the given triangle is read, as
+ * columns; *values: ascending; *bad: s32, 1 for a matrix with an infinity or NaN, else 0.
+ * expand_svd: x = u s v, the values s descending; 0 or -1
+ */
+struct ncc_op *expand_eigh(struct ncc_build *bl, struct ncc_op *x, bool lower,
+			   struct ncc_op **values, struct ncc_op **bad);
+enum ncc_vectors {
+	NCC_NO_VECTORS,
+	NCC_VECTORS_OF_VALUES, /* one for each value */
+	NCC_ALL_VECTORS, /* whole bases */
+};
+struct ncc_svd {
+	struct ncc_op *values, *u, *v, *bad;
+};
+int expand_svd(struct ncc_build *bl, struct ncc_op *x, enum ncc_vectors which, struct ncc_svd *r);
+
 /* index.c: elements chosen by an index */
 /* idx as s32, clamped to 0 .. most */
 struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most);

@@ -80,19 +80,30 @@ int hlo_triangular_solve(struct hlo_inst *in, struct hlo_value *v)
 		     v);
 }
 
-/* A letter of the call's configuration, "{..., key = number : ui8, ...}"; 0: it is absent */
-static char letter(const struct hlo_inst *in, const char *key)
-{
-	char text[256], *at;
-	size_t n = in->p->backend_config.len;
+#define CONFIG 256 /* bytes of a call's configuration, "{..., key = value, ...}" */
 
-	if (n >= sizeof(text))
-		return 0;
+/* What follows the key's equals sign in text, which takes the configuration; NULL: it is absent */
+static const char *configuration(const struct hlo_inst *in, const char *key, char text[CONFIG])
+{
+	size_t n = in->p->backend_config.len;
+	char *at;
+
+	if (n >= CONFIG)
+		return NULL;
 	memcpy(text, in->p->backend_config.data, n);
 	text[n] = 0;
 	at = strstr(text, key);
 	at = at ? strchr(at, '=') : NULL;
-	return at ? (char)strtol(at + 1, NULL, 10) : 0;
+	return at ? at + 1 + strspn(at + 1, " ") : NULL;
+}
+
+/* A letter, which is written as a number; 0: it is absent */
+static char letter(const struct hlo_inst *in, const char *key)
+{
+	char text[CONFIG];
+	const char *at = configuration(in, key, text);
+
+	return at ? (char)strtol(at, NULL, 10) : 0;
 }
 
 static int call_cholesky(struct hlo_inst *in, struct hlo_value *v)
@@ -116,17 +127,137 @@ static int call_solve(struct hlo_inst *in, struct hlo_value *v)
 		     v);
 }
 
-static int call_lu(struct hlo_inst *in, struct hlo_value *v)
+/* Is operand 0 matrices of floats within the bound? */
+static int check_matrix(const struct hlo_inst *in)
 {
 	const struct ncc_shape *s = &in->in[0].op[0]->shape;
-	struct ncc_op *r[3];
 
 	if (s->ndim < 2 || !ncc_is_float(s->dtype))
 		return hlo_fail(in, -EINVAL, "operand 0 is no matrix of floats");
 	if (s->dim[s->ndim - 2] > MOST_ROWS || s->dim[s->ndim - 1] > MOST_ROWS)
 		return hlo_fail(in, -ENOTSUP, "of more than %d rows is not supported", MOST_ROWS);
+	return 0;
+}
+
+static int call_lu(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct ncc_op *r[3];
+	int rc = check_matrix(in);
+
+	if (rc)
+		return rc;
 	r[0] = expand_lu(&in->b, in->in[0].op[0], &r[1], &r[2]);
 	return take_results(in, r, 3, v);
+}
+
+static int call_qr(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct ncc_op *r[2];
+	int rc = check_matrix(in);
+
+	if (rc)
+		return rc;
+	r[0] = expand_qr(&in->b, in->in[0].op[0], &r[1]);
+	return take_results(in, r, 2, v);
+}
+
+/* The reflectors below the diagonal of operand 0, and as many numbers as there are, or fewer */
+static int check_reflectors(const struct hlo_inst *in)
+{
+	const struct ncc_shape *a = &in->in[0].op[0]->shape, *t = &in->in[1].op[0]->shape;
+	int rc = check_matrix(in);
+	bool fit = !rc && t->ndim + 1 == a->ndim && t->dtype == a->dtype;
+
+	if (rc)
+		return rc;
+	for (unsigned int i = 0; fit && i + 2 < a->ndim; i++)
+		fit = a->dim[i] == t->dim[i];
+	if (!fit || t->dim[t->ndim - 1] > a->dim[a->ndim - 1] ||
+	    a->dim[a->ndim - 1] > a->dim[a->ndim - 2])
+		return hlo_fail(in, -EINVAL, "the reflectors do not fit the matrix");
+	return 0;
+}
+
+static int call_orthogonal(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct ncc_op *r;
+	int rc = check_reflectors(in);
+
+	if (rc)
+		return rc;
+	r = expand_reflect(&in->b, in->in[0].op[0], in->in[1].op[0], NULL, true, false);
+	return take_results(in, &r, 1, v);
+}
+
+/* A word of the call's configuration, "{..., key = true, ...}" */
+static bool is_true(const struct hlo_inst *in, const char *key)
+{
+	char text[CONFIG];
+	const char *at = configuration(in, key, text);
+
+	return at && strstr(at, "true") == at;
+}
+
+static int call_reflect(struct hlo_inst *in, struct hlo_value *v)
+{
+	const struct ncc_shape *a = &in->in[0].op[0]->shape, *c = &in->in[2].op[0]->shape;
+	bool left = is_true(in, "left"), fit;
+	int rc = check_reflectors(in);
+	struct ncc_op *r;
+
+	if (rc)
+		return rc;
+	fit = c->ndim == a->ndim && c->dtype == a->dtype;
+	for (unsigned int i = 0; fit && i + 2 < a->ndim; i++)
+		fit = a->dim[i] == c->dim[i];
+	if (!fit || c->dim[c->ndim - (left ? 2 : 1)] != a->dim[a->ndim - 2])
+		return hlo_fail(in, -EINVAL, "operand 2 does not fit the reflectors");
+	r = expand_reflect(&in->b, in->in[0].op[0], in->in[1].op[0], in->in[2].op[0], left,
+			   left == is_true(in, "transpose"));
+	return take_results(in, &r, 1, v);
+}
+
+static int call_eigh(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct ncc_op *r[3];
+	int rc = check_square(in, in->in[0].op[0]);
+
+	if (rc)
+		return rc;
+	r[0] = expand_eigh(&in->b, in->in[0].op[0], letter(in, "uplo") == 'L', &r[1], &r[2]);
+	return take_results(in, r, 3, v);
+}
+
+/* Nobody reads vectors that are not asked for: zeros of the shape that the call gives them */
+static struct ncc_op *nothing(struct hlo_inst *in, const struct ncc_shape *x, bool left)
+{
+	struct ncc_shape s = *x;
+	unsigned int d = s.ndim - (left ? 1 : 2);
+
+	s.dim[d] = s.dim[s.ndim - (left ? 2 : 1)];
+	return build_splat(&in->b, &s, 0);
+}
+
+static int call_svd(struct hlo_inst *in, struct hlo_value *v)
+{
+	struct ncc_op *x = in->in[0].op[0];
+	struct ncc_svd r = { 0 };
+	char mode = letter(in, "mode");
+	int rc = check_matrix(in);
+
+	if (rc)
+		return rc;
+	if (mode == 'N') {
+		r.u = nothing(in, &x->shape, true);
+		r.v = nothing(in, &x->shape, false);
+	}
+	if (expand_svd(&in->b, x,
+		       mode == 'A'   ? NCC_ALL_VECTORS
+		       : mode == 'N' ? NCC_NO_VECTORS
+				     : NCC_VECTORS_OF_VALUES,
+		       &r))
+		x = NULL;
+	return take_results(in, (struct ncc_op *[]){ x, r.values, r.u, r.v, r.bad }, 5, v);
 }
 
 static const struct {
@@ -137,6 +268,12 @@ static const struct {
 	{ "lapack_spotrf_ffi", 1, call_cholesky },
 	{ "lapack_strsm_ffi", 2, call_solve },
 	{ "lapack_sgetrf_ffi", 1, call_lu },
+	{ "lapack_sgeqrf_ffi", 1, call_qr },
+	{ "lapack_sorgqr_ffi", 2, call_orthogonal },
+	{ "lapack_sormqr_ffi", 3, call_reflect },
+	{ "lapack_ssyevd_ffi", 1, call_eigh },
+	{ "lapack_sgesdd_ffi", 1, call_svd },
+	{ "lapack_sgesvd_ffi", 1, call_svd },
 	{ "Sharding", 1, hlo_barrier }, /* where a value lies among devices: there is one */
 };
 
