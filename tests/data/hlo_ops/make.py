@@ -592,6 +592,68 @@ def linear():
         5, dtype=np.float32), ulps=32)
 
 
+def decompositions():
+    """Factors are compared where LAPACK defines their signs, else what is the same for any."""
+    low = lambda d, m, n, k: d.f32(m, k) @ d.f32(k, n)
+    half = lambda a: (a + jnp.swapaxes(a, -1, -2)) / 2
+    cos = lambda a: jnp.cos(jnp.arange(a.size, dtype=a.dtype)).reshape(a.shape)
+    exact = lambda a, b: jnp.sum(a[..., :, :, None] * b[..., None, :, :], -2)
+    gram = lambda a: exact(jnp.swapaxes(a, -1, -2), a)
+
+    def parts(a, full):
+        u, s, v = jnp.linalg.svd(a, full_matrices=full)
+        k = s.shape[-1]
+        return s, exact(u[..., :k] * s[..., None, :], v[..., :k, :]), gram(u), gram(v)
+
+    def eigen(a):
+        w, v = jnp.linalg.eigh(a)
+        return w, exact(v * w[..., None, :], jnp.swapaxes(v, -1, -2)), gram(v)
+
+    def with_nan(x):
+        x[1, 2, 0] = np.nan
+        return x
+
+    case("qr", lambda a, b, c: (jnp.linalg.qr(a), jnp.linalg.qr(b, mode="complete"), jnp.linalg.qr(c)),
+         lambda d: (d.f32(2, 7, 4), d.f32(6, 3), d.f32(3, 5)), ulps=16)
+    case("qr_loop", lambda a, b, c: (jnp.linalg.qr(a), jnp.linalg.qr(b)[1], jnp.linalg.qr(a * c, mode="r") / c), lambda d: (
+        d.f32(40, 30), d.f32(3, 20, 24), np.float32(10) ** np.linspace(-15, 15, 30, dtype=np.float32)), ulps=32)
+    case("qr_edges", lambda *a: [jnp.linalg.qr(x, mode="raw") for x in a], lambda d: (
+        d.f32(1, 1), d.f32(4, 1), d.f32(1, 4), np.zeros((3, 3), np.float32), np.diag(np.float32([2, -3, 0, 1])),
+        d.f32(3, 3) * np.float32(1e-30)), ulps=16)
+    case("ormqr", lambda a, t, b, c: [
+        lax.linalg.ormqr(a, t, x, left=left, transpose=turn) for x, left in ((b, True), (c, False)) for turn in (False, True)],
+         lambda d: (d.f32(2, 6, 4), d.f32(2, 4), d.f32(2, 6, 3), d.f32(2, 2, 6)), ulps=64)
+    case("svd", lambda a, b: (parts(a, True), parts(b, False)), lambda d: (d.f32(2, 7, 5), d.f32(4, 6)), ulps=32)
+    case("svd_square", lambda a, b: (parts(a, False), parts(b, False)), lambda d: (d.f32(3, 20, 20), d.f32(2, 7, 5)), ulps=64)
+    case("svd_thin", lambda *a: [parts(x, True) for x in a], lambda d: (d.f32(2, 1, 1), d.f32(1, 5), d.f32(5, 1)), ulps=16)
+    case("svd_edges", lambda a, b: (parts(a, False), parts(b, True)), lambda d: (
+        np.stack([np.zeros((5, 5)), np.eye(5), np.diag([1, -5, 0, 3, 3]), np.ones((5, 5)), low(d, 5, 5, 2), d.f32(5, 5) ** 9]).astype(
+            np.float32), np.stack([np.zeros((7, 4)), np.ones((7, 4)), np.eye(7, 4), low(d, 7, 4, 2)]).astype(np.float32)), ulps=64)
+    case("svd_values", lambda *a: [jnp.linalg.svd(x, compute_uv=False) / k for k, x in zip((1, 1, 1e30, 1e-30), a)], lambda d: (
+        d.f32(3, 9, 6), d.f32(20, 33), d.f32(5, 5) * np.float32(1e30), d.f32(5, 6) * np.float32(1e-30)), ulps=64)
+    case("eigh", lambda *a: [eigen(half(x)) for x in a], lambda d: (
+        d.f32(3, 6, 6), d.f32(21, 21), d.f32(2, 2), d.f32(1, 1)), ulps=32)
+    case("eigh_edges", lambda *a: [eigen(x) for x in a], lambda d: (
+        np.zeros((3, 3), np.float32), np.diag(np.float32([3, -1, 2, 2, 0])), np.ones((6, 6), np.float32),
+        np.kron(np.eye(4), np.float32([[0, 2], [2, 0]])).astype(np.float32),
+        (lambda x: (x @ x.T).astype(np.float32))(low(d, 9, 9, 3))), ulps=32)
+    case("eigh_triangle", lambda a: (jnp.linalg.eigh(a, UPLO="U", symmetrize_input=False)[0], jnp.linalg.eigh(
+        a, symmetrize_input=False)[0]), lambda d: d.f32(2, 7, 7), ulps=32)
+    case("decomposed_nan", lambda a, b: [jnp.isnan(x) for x in (
+        *jnp.linalg.svd(a), *jnp.linalg.eigh(a), jnp.linalg.svd(b, compute_uv=False))],
+         lambda d: (with_nan(d.f32(3, 4, 4)), np.where(d.f32(3, 5) > 1.2, np.inf, 1).astype(np.float32)))
+    case("decomposed", lambda a, s: (
+        jnp.linalg.matrix_rank(s), jnp.linalg.norm(a, ord=2), jnp.linalg.cond(a)), lambda d: (d.f32(7, 4), low(d, 6, 6, 3)), ulps=64)
+    # with products of bf16, as --auto-cast matmult makes them
+    case("decomposed_solve", lambda a, b: (jnp.linalg.pinv(a), jnp.linalg.lstsq(a, b)[0]),
+         lambda d: (d.f32(3, 5), d.f32(3)), ulps=1 << 17)
+    case("decomposed_gradients", lambda a, s: (
+        jax.grad(lambda x: sum((y * y * cos(y)).sum() for y in jnp.linalg.qr(x)))(a),
+        jax.grad(lambda x: sum((y * y * cos(y)).sum() for y in jnp.linalg.svd(x, full_matrices=False)))(a),
+        jax.grad(lambda x: sum((y * y * cos(y)).sum() for y in jnp.linalg.eigh(x)))(s)),
+         lambda d: (d.f32(6, 4), half(d.f32(5, 5))), ulps=1 << 17)
+
+
 def written():
     """What JAX never writes: the module in StableHLO, and a function of the same meaning in numpy"""
     def scattered(combine):
@@ -628,7 +690,7 @@ def written():
 
 
 def main():
-    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear):
+    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear, decompositions):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}
