@@ -228,7 +228,7 @@ static int call_eigh(struct hlo_inst *in, struct hlo_value *v)
 	return take_results(in, r, 3, v);
 }
 
-/* Nobody reads vectors that are not asked for: zeros of the shape that the call gives them */
+/* Vectors that are not asked for are read by nobody: zeros, as square as the left or right ones */
 static struct ncc_op *nothing(struct hlo_inst *in, const struct ncc_shape *x, bool left)
 {
 	struct ncc_shape s = *x;
@@ -247,16 +247,18 @@ static int call_svd(struct hlo_inst *in, struct hlo_value *v)
 
 	if (rc)
 		return rc;
-	if (mode == 'N') {
-		r.u = nothing(in, &x->shape, true);
-		r.v = nothing(in, &x->shape, false);
-	}
+	if (mode != 'A' && mode != 'S' && mode != 'N')
+		return hlo_fail(in, -EINVAL, "bad mode %d", mode);
 	if (expand_svd(&in->b, x,
 		       mode == 'A'   ? NCC_ALL_VECTORS
 		       : mode == 'N' ? NCC_NO_VECTORS
 				     : NCC_VECTORS_OF_VALUES,
 		       &r))
 		x = NULL;
+	if (mode == 'N' && x) {
+		r.u = nothing(in, &x->shape, true);
+		r.v = nothing(in, &x->shape, false);
+	}
 	return take_results(in, (struct ncc_op *[]){ x, r.values, r.u, r.v, r.bad }, 5, v);
 }
 

@@ -22,7 +22,7 @@
 #define NCC_MAX_OPERANDS 4096
 #define NCC_EDGE (1ll << 32) /* parameters and outputs from here on pass between stages */
 #define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
-#define NCC_MAX_LOOPS 16
+#define NCC_MAX_LOOPS 31 /* a NEFF has up to 64 parts, two for each and one more */
 #define NCC_MAX_TABLE 65536 /* rows to gather from, as in the NEFF's gather */
 
 enum ncc_kind {
