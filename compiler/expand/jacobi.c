@@ -45,21 +45,22 @@ static struct ncc_op *carried(const struct jacobi *t, struct ncc_op *x, int whic
 	return rows_columns(t->bl, x, t->all + which, 1);
 }
 
-/* What two rows have in common: of v and w, the mean of both ways */
+/* What two rows have in common: of v and w, the mean of both ways, with the same bits for both rows
+ */
 static struct ncc_op *common(const struct jacobi *t, struct ncc_op *x, struct ncc_op *y)
 {
 	struct ncc_build *bl = t->bl;
-	struct ncc_op *a;
+	struct ncc_op *v = rows_columns(bl, x, 0, t->w), *sum;
 
 	if (!t->symmetric)
-		return rows_dot(bl, rows_columns(bl, x, 0, t->w), rows_columns(bl, y, 0, t->w));
-	a = rows_dot(bl, rows_columns(bl, x, 0, t->w), rows_columns(bl, y, t->w, t->w));
+		return rows_dot(bl, v, rows_columns(bl, y, 0, t->w));
 	if (x == y)
-		return a;
-	a = build_binary(bl, NCC_ADD, a,
-			 rows_dot(bl, rows_columns(bl, y, 0, t->w),
-				  rows_columns(bl, x, t->w, t->w)));
-	return build_number(bl, NCC_MUL, a, 0.5);
+		return rows_dot(bl, v, rows_columns(bl, y, t->w, t->w));
+	sum = build_binary(bl, NCC_ADD,
+			   build_binary(bl, NCC_MUL, v, rows_columns(bl, y, t->w, t->w)),
+			   build_binary(bl, NCC_MUL, rows_columns(bl, y, 0, t->w),
+					rows_columns(bl, x, t->w, t->w)));
+	return build_number(bl, NCC_MUL, rows_sum(bl, sum), 0.5);
 }
 
 /*

@@ -153,11 +153,14 @@ static struct ncc_op *reduced(struct ncc_build *bl, struct ncc_op *x, enum ncc_k
 	return r;
 }
 
+struct ncc_op *rows_sum(struct ncc_build *bl, struct ncc_op *a)
+{
+	return a ? rows_as(bl, reduced(bl, a, NCC_ADD, 2), a->shape.dim[0], 1) : NULL;
+}
+
 struct ncc_op *rows_dot(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b)
 {
-	struct ncc_op *x = build_binary(bl, NCC_MUL, a, b);
-
-	return x ? rows_as(bl, reduced(bl, x, NCC_ADD, 2), x->shape.dim[0], 1) : NULL;
+	return rows_sum(bl, build_binary(bl, NCC_MUL, a, b));
 }
 
 struct ncc_op *rows_largest(struct ncc_build *bl, struct ncc_op *a)

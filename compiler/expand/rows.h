@@ -36,7 +36,8 @@ struct ncc_op *rows_place(struct ncc_build *bl, int64_t rows, int64_t columns);
 /* The rows of identity matrices */
 struct ncc_op *rows_identity(struct ncc_build *bl, int64_t batch, int64_t n);
 
-/* [rows, 1]: the sum of a * b, the largest |a| */
+/* [rows, 1]: the sum of a, of a * b, the largest |a| */
+struct ncc_op *rows_sum(struct ncc_build *bl, struct ncc_op *a);
 struct ncc_op *rows_dot(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
 struct ncc_op *rows_largest(struct ncc_build *bl, struct ncc_op *a);
 /* A scalar: the largest element, none of them negative */

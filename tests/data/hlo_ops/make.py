@@ -625,7 +625,8 @@ def decompositions():
          lambda d: (d.f32(2, 6, 4), d.f32(2, 4), d.f32(2, 6, 3), d.f32(2, 2, 6)), ulps=64)
     case("svd", lambda a, b: (parts(a, True), parts(b, False)), lambda d: (d.f32(2, 7, 5), d.f32(4, 6)), ulps=32)
     case("svd_square", lambda a, b: (parts(a, False), parts(b, False)), lambda d: (d.f32(3, 20, 20), d.f32(2, 7, 5)), ulps=64)
-    case("svd_thin", lambda *a: [parts(x, True) for x in a], lambda d: (d.f32(2, 1, 1), d.f32(1, 5), d.f32(5, 1)), ulps=16)
+    case("svd_thin", lambda *a: [parts(x, True) for x in a], lambda d: (
+        d.f32(2, 1, 1), d.f32(1, 5), d.f32(5, 1), np.zeros((2, 2), np.float32)), ulps=16)
     case("svd_edges", lambda a, b: (parts(a, False), parts(b, True)), lambda d: (
         np.stack([np.zeros((5, 5)), np.eye(5), np.diag([1, -5, 0, 3, 3]), np.ones((5, 5)), low(d, 5, 5, 2), d.f32(5, 5) ** 9]).astype(
             np.float32), np.stack([np.zeros((7, 4)), np.ones((7, 4)), np.eye(7, 4), low(d, 7, 4, 2)]).astype(np.float32)), ulps=64)
@@ -639,9 +640,9 @@ def decompositions():
         (lambda x: (x @ x.T).astype(np.float32))(low(d, 9, 9, 3))), ulps=32)
     case("eigh_triangle", lambda a: (jnp.linalg.eigh(a, UPLO="U", symmetrize_input=False)[0], jnp.linalg.eigh(
         a, symmetrize_input=False)[0]), lambda d: d.f32(2, 7, 7), ulps=32)
-    case("decomposed_nan", lambda a, b: [jnp.isnan(x) for x in (
-        *jnp.linalg.svd(a), *jnp.linalg.eigh(a), jnp.linalg.svd(b, compute_uv=False))],
-         lambda d: (with_nan(d.f32(3, 4, 4)), np.where(d.f32(3, 5) > 1.2, np.inf, 1).astype(np.float32)))
+    case("decomposed_nan", lambda a, b, c: [jnp.isnan(x) for x in (
+        *jnp.linalg.svd(a), *jnp.linalg.eigh(a), jnp.linalg.svd(b, compute_uv=False), jnp.linalg.svd(c, compute_uv=False))],
+         lambda d: (with_nan(d.f32(3, 4, 4)), np.where(d.f32(3, 5) > 1.2, np.inf, 1).astype(np.float32), np.diag(np.float32([np.inf, 1]))))
     case("decomposed", lambda a, s: (
         jnp.linalg.matrix_rank(s), jnp.linalg.norm(a, ord=2), jnp.linalg.cond(a)), lambda d: (d.f32(7, 4), low(d, 6, 6, 3)), ulps=64)
     # with products of bf16, as --auto-cast matmult makes them
