@@ -88,7 +88,7 @@ static const char *configuration(const struct hlo_inst *in, const char *key, cha
 	size_t n = in->p->backend_config.len;
 	char *at;
 
-	if (n >= CONFIG)
+	if (!n || n >= CONFIG)
 		return NULL;
 	memcpy(text, in->p->backend_config.data, n);
 	text[n] = 0;
