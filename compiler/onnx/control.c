@@ -60,14 +60,21 @@ static bool one_iteration(struct onnx_node *n, struct loop *l)
 		onnx_fail(n, -EFBIG, "too large: more than %d operations", NCC_MAX_OPS);
 		return false;
 	}
-	l->in[0] = (struct onnx_value){ ox_scalar(n, &s, (double)l->done), ONNX_INT64 };
+	l->in[0] =
+		(struct onnx_value){ .op = ox_scalar(n, &s, (double)l->done), .type = ONNX_INT64 };
 	onnx_run_graph(n, l->body, l->in, l->carried + 2, l->out, l->carried + l->kept + 1);
 	for (unsigned int i = 0; i < l->carried + 1 && !n->rc; i++)
 		l->in[i + 1] = l->out[i];
 	for (unsigned int k = 0; k < l->kept && !n->rc; k++) {
-		onnx_op x = l->out[l->carried + 1 + k].op;
+		const struct onnx_value *v = &l->out[l->carried + 1 + k];
+		onnx_op x = v->op;
 		int64_t dim[NCC_MAX_DIMS] = { 1 };
 
+		if (!x || v->size) {
+			onnx_fail(n, -ENOTSUP,
+				  "scan output %u is empty, or its size depends on the data", k);
+			return false;
+		}
 		if (x->shape.ndim == NCC_MAX_DIMS) {
 			onnx_fail(n, -ENOTSUP, "a result of rank 9");
 			return false;
@@ -87,7 +94,7 @@ static void first_trip(struct onnx_node *n, struct loop *l)
 	l->done = 0;
 	l->in[1] = n->nin > 1 && n->in[1].op
 			   ? n->in[1]
-			   : (struct onnx_value){ ox_scalar(n, &s, 1), ONNX_BOOL };
+			   : (struct onnx_value){ .op = ox_scalar(n, &s, 1), .type = ONNX_BOOL };
 	for (unsigned int i = 0; i < l->carried; i++)
 		l->in[i + 2] = n->in[i + 2];
 }
@@ -207,8 +214,8 @@ static void scan_iteration(struct onnx_node *n, struct scan *s, int64_t iteratio
 		unsigned int axis = onnx_axis(n, listed(n, "scan_input_axes", i), x->shape.ndim);
 		int64_t t = listed(n, s->directions, i) ? s->length - 1 - iteration : iteration;
 
-		s->in[s->states + i] =
-			(struct onnx_value){ element_of(n, x, axis, t), s->x[i].type };
+		s->in[s->states + i] = (struct onnx_value){ .op = element_of(n, x, axis, t),
+							    .type = s->x[i].type };
 	}
 	n->imp->made++;
 	if (!n->rc)
@@ -217,12 +224,18 @@ static void scan_iteration(struct onnx_node *n, struct scan *s, int64_t iteratio
 	for (unsigned int i = 0; i < s->states && !n->rc; i++)
 		s->in[i] = s->out[i];
 	for (unsigned int k = 0; k < s->kept && !n->rc; k++) {
-		onnx_op y = s->out[s->states + k].op;
+		const struct onnx_value *v = &s->out[s->states + k];
+		onnx_op y = v->op;
 		int64_t t = listed(n, "scan_output_directions", k) ? s->length - 1 - iteration
 								   : iteration;
-		unsigned int axis =
-			onnx_axis(n, listed(n, "scan_output_axes", k), y->shape.ndim + 1);
+		unsigned int axis;
 
+		if (!y || v->size) {
+			onnx_fail(n, -ENOTSUP,
+				  "scan output %u is empty, or its size depends on the data", k);
+			return;
+		}
+		axis = onnx_axis(n, listed(n, "scan_output_axes", k), y->shape.ndim + 1);
 		s->parts[k * s->length + t] = ox_insert(n, y, axis);
 	}
 }
@@ -288,7 +301,8 @@ static void scan_batch(struct onnx_node *n, struct scan *s, const struct onnx_va
 		for (unsigned int i = 0; i < count; i++) {
 			struct onnx_value *v = i < s->states ? &s->in[i] : &s->x[i - s->states];
 
-			*v = (struct onnx_value){ element_of(n, given[i].op, 0, b), given[i].type };
+			*v = (struct onnx_value){ .op = element_of(n, given[i].op, 0, b),
+						  .type = given[i].type };
 		}
 		if (!n->rc)
 			run_scan(n, s);

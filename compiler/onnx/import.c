@@ -84,11 +84,6 @@ static const char *name_of(const Ncc__Onnx__Node *p)
 	return p->name;
 }
 
-static bool takes_empty(const struct onnx_rule *rule, unsigned int i)
-{
-	return rule->empty == ONNX_EMPTY_ANY || (rule->empty == ONNX_EMPTY_REST && i > 0);
-}
-
 static void import_rule(struct onnx_node *n)
 {
 	const struct onnx_rule *rule = onnx_find(n->p->domain, n->p->op_type);
@@ -111,11 +106,15 @@ static void import_rule(struct onnx_node *n)
 			  rule->max);
 		return;
 	}
-	for (unsigned int i = 0; i < required; i++)
-		if (!n->in[i].op && !takes_empty(rule, i))
-			onnx_fail(n, n->in[i].type ? -ENOTSUP : -EINVAL, "operand %u is %s", i,
-				  n->in[i].type ? "empty, which is not supported" : "absent");
 	n->rule = rule;
+	for (unsigned int i = 0; i < required; i++)
+		if (!n->in[i].op && !n->in[i].type && !onnx_takes_empty(rule, i))
+			onnx_fail(n, -EINVAL, "operand %u is absent", i);
+	if (n->rc || onnx_import_dynamic(n))
+		return;
+	for (unsigned int i = 0; i < required; i++)
+		if (!n->in[i].op && onnx_needs(n, i))
+			onnx_fail(n, -ENOTSUP, "operand %u is empty, which is not supported", i);
 	if (!n->rc)
 		rule->import(n);
 }
@@ -326,6 +325,46 @@ static int check_asked(struct onnx_import *imp, const Ncc__Onnx__Graph *g)
 	return 0;
 }
 
+static void say_size(const struct onnx_import *imp, const char *name, unsigned int i,
+		     const struct onnx_value *v)
+{
+	char line[300];
+
+	if (!imp->opt->warn)
+		return;
+	snprintf(line, sizeof(line),
+		 "output%u ('%.100s'): the data say how many of the %lld of dimension %u there "
+		 "are; "
+		 "output%u is that number, and the others are 0",
+		 i, name, (long long)v->op->shape.dim[v->along], v->along, imp->m->nouts);
+	imp->opt->warn(imp->opt->opaque, line);
+}
+
+/*
+ * The model's outputs, then the sizes of those whose sizes depend on the data, or that have no
+ * elements, in the same order
+ */
+static int give_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struct onnx_value *out)
+{
+	struct ncc_module *m = imp->m;
+	struct onnx_node n = { .imp = imp };
+
+	n.b = (struct ncc_build){
+		.m = m, .err = imp->err, .kind = "output", .const_bytes = &imp->const_bytes
+	};
+	for (size_t i = 0; i < g->n_output && !n.rc; i++) {
+		n.b.name = g->output[i]->name;
+		m->outs[m->nouts++] = onnx_output(&n, &out[i]);
+	}
+	for (unsigned int i = 0; i < g->n_output && !n.rc; i++) {
+		if (!out[i].size)
+			continue;
+		say_size(imp, g->output[i]->name, i, &out[i]);
+		m->outs[m->nouts++] = out[i].size;
+	}
+	return n.rc;
+}
+
 static int import_main(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struct onnx_scope *s)
 {
 	struct ncc_module *m = imp->m;
@@ -333,7 +372,7 @@ static int import_main(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struc
 	int rc = onnx_graph_scope(imp, g, NULL, s) ?: check_asked(imp, g);
 
 	m->params = ncc_alloc(m, (g->n_input + 1) * sizeof(struct ncc_op *));
-	m->outs = ncc_alloc(m, (g->n_output + 1) * sizeof(struct ncc_op *));
+	m->outs = ncc_alloc(m, (2 * g->n_output + 1) * sizeof(struct ncc_op *));
 	out = ncc_alloc(m, (g->n_output + 1) * sizeof(*out));
 	if (!rc && (!m->params || !m->outs || !out))
 		rc = ncc_no_memory(imp->err);
@@ -344,9 +383,7 @@ static int import_main(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struc
 	rc = rc ?: onnx_graph_outputs(imp, g, s, out);
 	if (!rc && !g->n_output)
 		rc = ncc_fail(imp->err, -EINVAL, "the model has no output");
-	for (size_t i = 0; i < g->n_output && !rc; i++)
-		m->outs[m->nouts++] = out[i].op;
-	return rc;
+	return rc ?: give_outputs(imp, g, out);
 }
 
 static int find_opset(struct onnx_import *imp)

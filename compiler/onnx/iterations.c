@@ -41,9 +41,67 @@ static void run_branch(struct onnx_node *n, const char *name, onnx_op p, struct 
 
 static bool same_shape(const struct onnx_value *a, const struct onnx_value *b)
 {
-	return a->op && b->op && a->type == b->type &&
+	return a->op && b->op && !a->size && !b->size && a->type == b->type &&
 	       ncc_same_dims(&a->op->shape, &b->op->shape) &&
 	       a->op->shape.dtype == b->op->shape.dtype;
+}
+
+/* The one dimension that may differ; the rank: another one does */
+static unsigned int differing(const struct onnx_value *a, const struct onnx_value *b)
+{
+	const struct ncc_shape *x = &a->op->shape, *y = &b->op->shape;
+	unsigned int d = a->size ? a->along : b->along;
+
+	for (unsigned int i = 0; !a->size && !b->size && i < x->ndim; i++)
+		d = x->dim[i] != y->dim[i] ? i : d;
+	for (unsigned int i = 0; i < x->ndim; i++)
+		if (i != d && x->dim[i] != y->dim[i])
+			return x->ndim;
+	return (a->size && a->along != d) || (b->size && b->along != d) ? x->ndim : d;
+}
+
+/* v's size along d, and its elements, and as many more as there are in the other branch */
+static onnx_op grown(struct onnx_node *n, const struct onnx_value *v, unsigned int d, int64_t to,
+		     onnx_op *size)
+{
+	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 };
+	const struct ncc_shape s = { .dtype = NEURON_DT_INT32 };
+
+	high[d] = to - v->op->shape.dim[d];
+	*size = v->size ? v->size : ox_scalar(n, &s, (double)v->op->shape.dim[d]);
+	return ox_pad(n, v->op, ox_scalar(n, &v->op->shape, 0), low, high);
+}
+
+/* Output i of branches that have different sizes in one dimension, or whose sizes depend on data */
+static void merge_sizes(struct onnx_node *n, unsigned int i, onnx_op p, struct onnx_value *yes)
+{
+	struct onnx_value *no = &n->out[i];
+	onnx_op a, b, many, few;
+	unsigned int d;
+	int64_t most;
+
+	if (!yes->op)
+		onnx_fill_empty(n, yes);
+	if (!no->op)
+		onnx_fill_empty(n, no);
+	if (n->rc)
+		return;
+	d = yes->type == no->type && yes->op->shape.ndim == no->op->shape.ndim &&
+			    yes->op->shape.dtype == no->op->shape.dtype
+		    ? differing(yes, no)
+		    : yes->op->shape.ndim;
+	if (d >= yes->op->shape.ndim) {
+		onnx_fail(n, -ENOTSUP,
+			  "the condition depends on the data, and the type or more than one "
+			  "dimension of output %u on it",
+			  i);
+		return;
+	}
+	most = yes->op->shape.dim[d] > no->op->shape.dim[d] ? yes->op->shape.dim[d]
+							    : no->op->shape.dim[d];
+	a = grown(n, yes, d, most, &many);
+	b = grown(n, no, d, most, &few);
+	onnx_give_some(n, i, ox_select(n, p, a, b), no->type, d, ox_select(n, p, many, few));
 }
 
 void onnx_if_of_data(struct onnx_node *n)
@@ -60,10 +118,7 @@ void onnx_if_of_data(struct onnx_node *n)
 
 	for (unsigned int i = 0; i < n->nout && !n->rc; i++) {
 		if (!same_shape(&yes[i], &n->out[i]))
-			onnx_fail(n, -ENOTSUP,
-				  "the condition depends on the data, and the type or shape of "
-				  "output %u on it",
-				  i);
+			merge_sizes(n, i, p, &yes[i]);
 		else
 			n->out[i].op = ox_select(n, p, yes[i].op, n->out[i].op);
 	}
@@ -144,7 +199,7 @@ void onnx_loop_of_data(struct onnx_node *n, const Ncc__Onnx__Graph *body, struct
 
 	if (onnx_in(n, 0))
 		t.most = scalar(n, onnx_in(n, 0));
-	in[0] = (struct onnx_value){ ox_scalar(n, &s, 0), ONNX_INT64 };
+	in[0] = (struct onnx_value){ .op = ox_scalar(n, &s, 0), .type = ONNX_INT64 };
 	t.state = calloc(t.n, sizeof(onnx_op));
 	t.next = calloc(t.n, sizeof(onnx_op));
 	if (!t.state || !t.next)

@@ -151,6 +151,23 @@ static void import_expand(struct onnx_node *n)
 	onnx_give(n, 0, ox_expand(n, x, ndim, dim));
 }
 
+/* Of empty operands, whose sizes along the axis count */
+static void give_nothing(struct onnx_node *n)
+{
+	struct ncc_shape s = onnx_shape_of(&n->in[0]);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), s.ndim);
+
+	for (unsigned int i = 1; i < n->nin && !n->rc; i++) {
+		const struct ncc_shape other = onnx_shape_of(&n->in[i]);
+
+		if (other.ndim != s.ndim)
+			onnx_fail(n, -EINVAL, "operands of rank %u and %u", s.ndim, other.ndim);
+		else
+			s.dim[axis] += other.dim[axis];
+	}
+	onnx_give_empty(n, 0, &s, n->in[0].type);
+}
+
 static void import_concat(struct onnx_node *n)
 {
 	onnx_op *part = calloc(n->nin, sizeof(*part)), x;
@@ -160,8 +177,10 @@ static void import_concat(struct onnx_node *n)
 		if (onnx_in(n, i)) /* empty operands are left out */
 			part[count++] = onnx_in(n, i);
 	x = count ? part[0] : NULL;
-	if (!x) {
-		onnx_fail(n, part ? -ENOTSUP : -ENOMEM, "no operand that is not empty");
+	if (!part) {
+		onnx_fail(n, -ENOMEM, "out of memory");
+	} else if (!x) {
+		give_nothing(n);
 	} else {
 		axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim);
 		onnx_give(n, 0, ox_concat(n, part, count, axis));
@@ -175,8 +194,8 @@ static void give_list(struct onnx_node *n, const int64_t *v, unsigned int count,
 	struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = !scalar, .dim = { count } };
 	onnx_op op;
 
-	if (!count) { /* an empty list */
-		n->out[0].type = ONNX_INT64;
+	if (!count) {
+		onnx_give_empty(n, 0, &s, ONNX_INT64);
 		return;
 	}
 	op = ox_data(n, &s);
@@ -192,18 +211,19 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high)
 
 static void import_shape(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0);
-	int64_t nd = x->shape.ndim, from = onnx_int(n, "start", 0), to = onnx_int(n, "end", nd);
+	const struct ncc_shape s = onnx_shape_of(&n->in[0]);
+	int64_t nd = s.ndim, from = onnx_int(n, "start", 0), to = onnx_int(n, "end", nd);
 
 	from = clamp(from < 0 ? from + nd : from, 0, nd);
 	to = clamp(to < 0 ? to + nd : to, from, nd);
 	if (n->nout)
-		give_list(n, x->shape.dim + from, (unsigned int)(to - from), false);
+		give_list(n, s.dim + from, (unsigned int)(to - from), false);
 }
 
 static void import_size(struct onnx_node *n)
 {
-	int64_t elems = ncc_elems(&onnx_in(n, 0)->shape);
+	const struct ncc_shape s = onnx_shape_of(&n->in[0]);
+	int64_t elems = ncc_elems(&s);
 
 	if (n->nout)
 		give_list(n, &elems, 1, true);
@@ -262,8 +282,8 @@ const struct onnx_rule onnx_move[] = {
 	{ "Flatten",   1,  1, .import = import_flatten,   .unchanged = true },
 	{ "Identity",  1,  1, .import = import_identity,  .unchanged = true, .empty = ONNX_EMPTY_ANY },
 	{ "Reshape",   2,  2, .import = import_reshape,   .empty = ONNX_EMPTY_REST },
-	{ "Shape",     1,  1, .import = import_shape },
-	{ "Size",      1,  1, .import = import_size },
+	{ "Shape",     1,  1, .import = import_shape,     .empty = ONNX_EMPTY_ANY },
+	{ "Size",      1,  1, .import = import_size,      .empty = ONNX_EMPTY_ANY },
 	{ "Squeeze",   1,  2, .import = import_squeeze },
 	{ "Transpose", 1,  1, .import = import_transpose, .unchanged = true },
 	{ "Unsqueeze", 1,  2, .import = import_unsqueeze, .empty = ONNX_EMPTY_REST },

@@ -170,8 +170,19 @@ void onnx_give_as(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type)
 {
 	if (!op || i >= n->nout)
 		return;
-	n->out[i].op = op;
-	n->out[i].type = type;
+	n->out[i] = (struct onnx_value){ .op = op, .type = type };
+}
+
+void onnx_give_empty(struct onnx_node *n, unsigned int i, const struct ncc_shape *s, int32_t type)
+{
+	struct ncc_shape *kept = ncc_alloc(n->imp->m, sizeof(*kept));
+
+	if (!kept)
+		onnx_fail(n, -ENOMEM, "out of memory");
+	if (!kept || i >= n->nout || n->rc)
+		return;
+	*kept = *s;
+	n->out[i] = (struct onnx_value){ .type = type, .empty = kept };
 }
 
 void onnx_give(struct onnx_node *n, unsigned int i, onnx_op op)
@@ -184,4 +195,15 @@ void onnx_give(struct onnx_node *n, unsigned int i, onnx_op op)
 		    s.pred == op->shape.pred)
 			type = n->in[k].type;
 	onnx_give_as(n, i, op, type);
+}
+
+bool onnx_takes_empty(const struct onnx_rule *rule, unsigned int i)
+{
+	return rule->empty == ONNX_EMPTY_ANY || (rule->empty == ONNX_EMPTY_REST && i > 0);
+}
+
+bool onnx_needs(const struct onnx_node *n, unsigned int i)
+{
+	return !onnx_takes_empty(n->rule, i) &&
+	       (n->rule->max < 0 || i < (unsigned int)n->rule->min);
 }

@@ -45,8 +45,16 @@ enum onnx_type {
  * operation's
  */
 struct onnx_value {
-	struct ncc_op *op; /* NULL: absent, or (with a type) an empty constant */
+	struct ncc_op *op; /* NULL: absent, or (with a type) without elements */
 	int32_t type;
+	/* The dimensions of a tensor without elements; NULL: a list */
+	const struct ncc_shape *empty;
+	/*
+	 * How many of dimension `along` there are, s32, at most the operation's, whatever that has
+	 * in the others; NULL: all (dynamic.c)
+	 */
+	struct ncc_op *size;
+	unsigned int along;
 };
 
 struct onnx_node;
@@ -67,6 +75,8 @@ struct onnx_import {
 	unsigned int depth, made;
 	int64_t const_bytes, folded;
 	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
+	struct onnx_places *places; /* choose.c */
+	struct onnx_taken *taken; /* index.c */
 	bool narrowed; /* something of 64 bits is not constant */
 };
 
@@ -114,7 +124,7 @@ struct onnx_rule {
 extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[], onnx_reduce[],
 	onnx_norm[], onnx_move[], onnx_slice[], onnx_index[], onnx_control[], onnx_quant[],
 	onnx_rnn[], onnx_einsum[], onnx_resize[], onnx_loss[], onnx_scatter[], onnx_sample[],
-	onnx_signal[], onnx_matrix[];
+	onnx_signal[], onnx_matrix[], onnx_choose[], onnx_nms[];
 /* Those of the domain ai.onnx.ml */
 extern const struct onnx_rule onnx_ml[], onnx_ml_svm[], onnx_ml_tree[];
 
@@ -143,9 +153,52 @@ bool onnx_in_ints(struct onnx_node *n, unsigned int i, int64_t *v, unsigned int 
 bool onnx_in_scalar(struct onnx_node *n, unsigned int i, double *v);
 /* Maps -ndim..ndim-1 to 0..ndim-1; anything else is an error. */
 unsigned int onnx_axis(struct onnx_node *n, int64_t axis, unsigned int ndim);
+bool onnx_takes_empty(const struct onnx_rule *rule, unsigned int i);
+/* Is operand i one that must not be empty for the operator's own import? */
+bool onnx_needs(const struct onnx_node *n, unsigned int i);
 /* Gives result i. Its type is that of the first operand with op's dtype, else op's own. */
 void onnx_give(struct onnx_node *n, unsigned int i, onnx_op op);
 void onnx_give_as(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type);
+
+/* A tensor without elements; dimensions of 0 are among those of s */
+void onnx_give_empty(struct onnx_node *n, unsigned int i, const struct ncc_shape *s, int32_t type);
+/*
+ * op, of whose dimension d there are `size`, s32. If that is known the result has only those.
+ */
+void onnx_give_some(struct onnx_node *n, unsigned int i, onnx_op op, int32_t type, unsigned int d,
+		    onnx_op size);
+
+/* sizes.c: whole numbers of which something is known when the model is read */
+struct onnx_number {
+	onnx_op op; /* s32, its value when the model runs; NULL: known now */
+	int64_t value; /* or the largest that it may be */
+};
+/* Number i of an operand of integers; false: n->rc is set */
+bool onnx_number(struct onnx_node *n, onnx_op list, int64_t i, struct onnx_number *v);
+onnx_op onnx_number_op(struct onnx_node *n, const struct onnx_number *v);
+/* Do they have the same value? false: it may be another */
+bool onnx_same(const struct ncc_op *a, const struct ncc_op *b);
+
+/*
+ * dynamic.c: operands of which the data say how many elements there are, or that have none. false:
+ * the node has neither
+ */
+bool onnx_import_dynamic(struct onnx_node *n);
+/* What becomes of v as an output of the model: zeros where there is nothing */
+onnx_op onnx_output(struct onnx_node *n, struct onnx_value *v);
+/* Which of v's dimension v->along are there? A predicate that broadcasts to v */
+onnx_op onnx_there(struct onnx_node *n, const struct onnx_value *v);
+/* v's elements, and in place of those that are not there this number */
+onnx_op onnx_filled(struct onnx_node *n, const struct onnx_value *v, double with);
+struct ncc_shape onnx_shape_of(const struct onnx_value *v); /* also of an empty one */
+/* Makes an empty tensor one that has an element in its dimension of 0 and the size 0. */
+void onnx_fill_empty(struct onnx_node *n, struct onnx_value *v);
+
+/*
+ * choose.c: the rows of x[n, ...] for which keep[n] holds, at most so many, in order; after them
+ * are zeros. *size: how many hold, s32
+ */
+onnx_op onnx_keep_rows(struct onnx_node *n, onnx_op x, onnx_op keep, int64_t most, onnx_op *size);
 
 /* tensor.c */
 const char *onnx_type_name(int32_t type);

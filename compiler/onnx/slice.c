@@ -11,33 +11,29 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high)
 	return v < low ? low : v > high ? high : v;
 }
 
-/* Cuts a dimension from start to end, exclusive, by step. Both are clamped, as ONNX says. */
+/*
+ * The elements of a dimension of this size from start to end, exclusive, by step. Both are clamped,
+ * as ONNX says; the step is not 0. Returns their number.
+ */
+static int64_t clamped(int64_t size, int64_t *start, int64_t *end, int64_t *step)
+{
+	int64_t count;
+
+	if (*step <= -NCC_MAX_ELEMS || *step >= NCC_MAX_ELEMS)
+		*step = *step > 0 ? size + 1 : -size - 1;
+	*start = clamp(*start < 0 ? *start + size : *start, *step < 0 ? -1 : 0,
+		       *step < 0 ? size - 1 : size);
+	*end = clamp(*end < 0 ? *end + size : *end, *step < 0 ? -1 : 0, size);
+	count = *step > 0 ? (*end - *start + *step - 1) / *step
+			  : (*start - *end - *step - 1) / -*step;
+	return count < 0 ? 0 : count;
+}
+
+/* Cuts a dimension; something is left. */
 static onnx_op cut(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t start, int64_t end,
 		   int64_t step)
 {
-	int64_t size = x->shape.dim[axis], count;
-
-	if (!step || step <= -NCC_MAX_ELEMS || step >= NCC_MAX_ELEMS)
-		step = step > 0 ? size : step < 0 ? -size : 0;
-	if (!step) {
-		onnx_fail(n, -EINVAL, "a step of 0");
-		return NULL;
-	}
-
-	start = clamp(start < 0 ? start + size : start, step < 0 ? -1 : 0,
-		      step < 0 ? size - 1 : size);
-	end = clamp(end < 0 ? end + size : end, step < 0 ? -1 : 0, size);
-	count = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
-	if (count < 1 && x->shape.ndim == 1 && onnx_is_const(x)) {
-		n->out[0].type = n->in[0].type; /* an empty list */
-		return NULL;
-	}
-
-	if (count < 1) {
-		onnx_fail(n, -ENOTSUP,
-			  "dimension %u has nothing left: empty tensors are not supported", axis);
-		return NULL;
-	}
+	int64_t count = clamped(x->shape.dim[axis], &start, &end, &step);
 
 	if (step > 0)
 		return ox_slice(n, x, axis, start, count, step);
@@ -61,7 +57,9 @@ static void import_slice(struct onnx_node *n)
 	int64_t start[NCC_MAX_DIMS], end[NCC_MAX_DIMS], axes[NCC_MAX_DIMS], step[NCC_MAX_DIMS];
 	unsigned int count, ends, count_axes, count_steps;
 	onnx_op x = onnx_in(n, 0);
+	struct ncc_shape left = x->shape;
 	uint32_t seen = 0;
+	bool any = true;
 
 	if (!list(n, 1, "starts", start, &count) || !list(n, 2, "ends", end, &ends)) {
 		onnx_fail(n, -EINVAL, "no starts or ends");
@@ -76,21 +74,34 @@ static void import_slice(struct onnx_node *n)
 	if (ends != count || count_axes != count || count_steps != count)
 		onnx_fail(n, -EINVAL, "%u starts, %u ends, %u axes, %u steps", count, ends,
 			  count_axes, count_steps);
-	for (unsigned int i = 0; i < count && x && !n->rc; i++) {
-		unsigned int axis = onnx_axis(n, axes[i], x->shape.ndim);
+	for (unsigned int i = 0; i < count && !n->rc; i++) {
+		unsigned int axis = onnx_axis(n, axes[i], left.ndim);
+		int64_t from = start[i], to = end[i], by = step[i];
 
 		if (seen >> axis & 1)
 			onnx_fail(n, -EINVAL, "axis %u twice", axis);
+		if (!step[i])
+			onnx_fail(n, -EINVAL, "a step of 0");
+		if (n->rc)
+			return;
 		seen |= 1u << axis;
-		x = n->rc ? NULL : cut(n, x, axis, start[i], end[i], step[i]);
+		left.dim[axis] = clamped(left.dim[axis], &from, &to, &by);
+		any = any && left.dim[axis];
+		axes[i] = axis;
 	}
-	onnx_give(n, 0, x);
+	if (!any)
+		onnx_give_empty(n, 0, &left, n->in[0].type);
+	for (unsigned int i = 0; any && i < count && x && !n->rc; i++)
+		x = cut(n, x, (unsigned int)axes[i], start[i], end[i], step[i]);
+	if (any)
+		onnx_give(n, 0, x);
 }
 
 static void import_split(struct onnx_node *n)
 {
 	int64_t size[ONNX_MAX_OUTPUTS], at = 0, total, each;
 	onnx_op x = onnx_in(n, 0);
+	struct ncc_shape part = x->shape;
 	unsigned int count = 0, axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim);
 	bool given = onnx_in(n, 1) ? onnx_in_ints(n, 1, size, ONNX_MAX_OUTPUTS, &count)
 				   : onnx_ints(n, "split", size, ONNX_MAX_OUTPUTS, &count);
@@ -105,14 +116,15 @@ static void import_split(struct onnx_node *n)
 		onnx_fail(n, -EINVAL, "%u sizes for %u results", count, n->nout);
 
 	for (unsigned int i = 0; i < n->nout && !n->rc; i++) {
-		if (size[i] < 1 || size[i] > total - at) {
-			onnx_fail(n, size[i] ? -EINVAL : -ENOTSUP,
-				  size[i] ? "part %u does not fit the operand"
-					  : "part %u is empty: empty tensors are not supported",
-				  i);
+		if (size[i] < 0 || size[i] > total - at) {
+			onnx_fail(n, -EINVAL, "part %u does not fit the operand", i);
 			return;
 		}
-		onnx_give(n, i, ox_slice(n, x, axis, at, size[i], 1));
+		part.dim[axis] = size[i];
+		if (size[i])
+			onnx_give(n, i, ox_slice(n, x, axis, at, size[i], 1));
+		else
+			onnx_give_empty(n, i, &part, n->in[0].type);
 		at += size[i];
 	}
 
@@ -369,9 +381,11 @@ static void import_constant_of_shape(struct onnx_node *n)
 {
 	const Ncc__Onnx__Attribute *a = onnx_attr(n, "value");
 	struct ncc_shape s = { .dtype = NEURON_DT_FP32 };
+	struct ncc_shape made = { 0 };
 	struct onnx_value v = { 0 };
-	int64_t dim[NCC_MAX_DIMS];
+	int64_t dim[NCC_MAX_DIMS] = { 0 };
 	unsigned int count;
+	bool any = true;
 	int rc;
 
 	if (!onnx_in_ints(n, 0, dim, NCC_MAX_DIMS, &count))
@@ -379,14 +393,20 @@ static void import_constant_of_shape(struct onnx_node *n)
 	rc = a && a->t ? onnx_tensor(n->imp, a->t, n->b.name, &v) : 0;
 	n->rc = n->rc ? n->rc : rc;
 	if (!v.op)
-		v = (struct onnx_value){ ox_scalar(n, &s, 0), ONNX_FLOAT };
+		v = (struct onnx_value){ .op = ox_scalar(n, &s, 0), .type = ONNX_FLOAT };
 	if (v.op && ncc_elems(&v.op->shape) != 1)
 		onnx_fail(n, -EINVAL, "the value is not one number");
-	for (unsigned int i = 0; i < count; i++)
-		if (dim[i] < 1)
-			onnx_fail(n, -ENOTSUP,
-				  "a dimension of %lld: empty tensors are not supported",
-				  (long long)dim[i]);
+	made.ndim = count;
+	memcpy(made.dim, dim, sizeof(dim));
+	for (unsigned int i = 0; i < count; i++) {
+		if (dim[i] < 0)
+			onnx_fail(n, -EINVAL, "a dimension of %lld", (long long)dim[i]);
+		any = any && dim[i];
+	}
+	if (!any) {
+		onnx_give_empty(n, 0, &made, v.type);
+		return;
+	}
 	onnx_give_as(n, 0, ox_expand(n, ox_reshape(n, v.op, 0, NULL), count, dim), v.type);
 }
 
@@ -400,8 +420,12 @@ static void import_range(struct onnx_node *n)
 	    !onnx_in_scalar(n, 2, &delta))
 		return;
 	count = delta != 0 ? (limit - start) / delta : 0;
-	if (!(count > 0) || count > NCC_MAX_ELEMS) {
-		onnx_fail(n, -ENOTSUP, "of %g elements", count);
+	if (delta == 0 || count > NCC_MAX_ELEMS) {
+		onnx_fail(n, -EINVAL, "of %g elements, in steps of %g", count, delta);
+		return;
+	}
+	if (!(count > 0)) {
+		onnx_give_empty(n, 0, &s, n->in[0].type);
 		return;
 	}
 	s.dim[0] = (int64_t)count + (count > (double)(int64_t)count);

@@ -231,8 +231,10 @@ int onnx_tensor(struct onnx_import *imp, const Ncc__Onnx__Tensor *t, const char 
 
 	v->type = t->data_type;
 	for (unsigned int i = 0; !rc && i < r.op->shape.ndim; i++)
-		if (!r.op->shape.dim[i])
-			return 0; /* empty: treated as absent */
+		if (!r.op->shape.dim[i]) {
+			v->empty = &r.op->shape;
+			return 0;
+		}
 
 	rc = rc ?: ncc_verify_op(r.op, imp->err);
 	if (rc)

@@ -323,6 +323,20 @@ static void take_tolerance(struct onnx_case *c, const struct ncc_module *m)
 		c->tolerance = 1e-3 * scale;
 }
 
+/* What the compiler says of an output whose size depends on the data */
+static void take_size(void *opaque, const char *line)
+{
+	struct onnx_case *c = opaque;
+	const char *found = strstr(line, "how many of the ");
+	struct onnx_size s = { 0 };
+	unsigned int i;
+
+	if (found && sscanf(line, "output%u (", &i) == 1 && i < ONNX_CASE_MAX &&
+	    sscanf(found, "how many of the %lld of dimension %u there are; output%u", &s.bound,
+		   &s.along, &s.output) == 3)
+		c->size_of[i] = s;
+}
+
 static bool compile(struct onnx_case *c, const char *dir, void **neff, size_t *neff_size)
 {
 	const Ncc__Onnx__Graph *g = c->model->graph;
@@ -415,15 +429,60 @@ static bool same(const struct onnx_case *c, int32_t type, double want, double go
 	return fabs(want - got) <= c->tolerance;
 }
 
-static bool compare(struct onnx_case *c, size_t i, const nrt_tensor_t *t, uint8_t dtype)
+/* The dimensions that the program's output has: a bound for the one that depends on the data */
+static int64_t bounded(const struct onnx_case *c, size_t i, int64_t *dim)
+{
+	int64_t n = 1;
+
+	for (unsigned int d = 0; d < c->out[i].ndim; d++) {
+		dim[d] = c->out[i].dim[d];
+		if (c->size_of[i].output && d == c->size_of[i].along)
+			dim[d] = c->size_of[i].bound;
+		n *= dim[d];
+	}
+	return n;
+}
+
+/*
+ * The elements of an output that are there, one behind the other, where the size is the expected
+ * one; what follows them has to be 0.
+ */
+static bool cut(struct onnx_case *c, size_t i, const nrt_tensor_t *size, uint8_t dtype,
+		uint8_t *all)
+{
+	const struct onnx_size *s = &c->size_of[i];
+	const struct onnx_data *d = &c->out[i];
+	int64_t dim[NCC_MAX_DIMS], n = bounded(c, i, dim), inner = ncc_dtype_size(dtype), k = 0;
+	int32_t have;
+
+	if (nrt_tensor_read(size, &have, 0, sizeof(have)))
+		return fail(c, "the size of output %zu cannot be read", i);
+	if (have != d->dim[s->along])
+		return fail(c, "output %zu has %d in dimension %u, expected %lld", i, have,
+			    s->along, (long long)d->dim[s->along]);
+	for (unsigned int k = s->along + 1; k < d->ndim; k++)
+		inner *= dim[k];
+	for (int64_t at = 0; at < n * ncc_dtype_size(dtype); at++) {
+		if (at / inner % s->bound < have)
+			all[k++] = all[at];
+		else if (all[at])
+			return fail(c, "output %zu is not 0 beyond its size", i);
+	}
+	return true;
+}
+
+static bool compare(struct onnx_case *c, size_t i, nrt_tensor_t *const *all, uint8_t dtype)
 {
 	const struct onnx_data *d = &c->out[i];
-	size_t size = (size_t)d->n * ncc_dtype_size(dtype);
+	int64_t dim[NCC_MAX_DIMS];
+	size_t size = (size_t)bounded(c, i, dim) * ncc_dtype_size(dtype);
 	void *got = malloc(size + 1);
-	bool ok = got && !nrt_tensor_read(t, got, 0, size);
+	bool ok = got && !nrt_tensor_read(all[i], got, 0, size);
 
 	if (!ok)
 		fail(c, "output %zu cannot be read", i);
+	if (ok && c->size_of[i].output)
+		ok = cut(c, i, all[c->size_of[i].output], dtype, got);
 	for (int64_t k = 0; k < d->n && ok; k++) {
 		double v = ncc_get(dtype, got, k);
 
@@ -442,7 +501,8 @@ static bool execute(struct onnx_case *c, nrt_model_t *model)
 	nrt_tensor_t *tin[ONNX_CASE_MAX] = { 0 }, *tout[ONNX_CASE_MAX] = { 0 };
 	nrt_tensor_set_t *in = NULL, *out = NULL;
 	struct ncc_shape s[ONNX_CASE_MAX];
-	size_t nin = 0;
+	int64_t dim[NCC_MAX_DIMS];
+	size_t nin = 0, size;
 	bool ok = !nrt_allocate_tensor_set(&in) && !nrt_allocate_tensor_set(&out);
 
 	for (size_t i = 0; i < g->n_input && ok; i++) {
@@ -460,15 +520,18 @@ static bool execute(struct onnx_case *c, nrt_model_t *model)
 	for (size_t i = 0; i < g->n_output && ok; i++) {
 		ok = !onnx_dtype(c->out[i].type, &s[i]);
 		tout[i] = ok ? add_tensor(out, "output", i,
-					  (size_t)c->out[i].n * ncc_dtype_size(s[i].dtype))
+					  (size_t)bounded(c, i, dim) * ncc_dtype_size(s[i].dtype))
 			     : NULL;
 		ok = tout[i] ? true : fail(c, "output %zu cannot be made", i);
+		size = c->size_of[i].output;
+		if (ok && size && size < ONNX_CASE_MAX)
+			tout[size] = add_tensor(out, "output", size, sizeof(int32_t));
 	}
 
 	if (ok && nrt_execute(model, in, out))
 		ok = fail(c, "nrt_execute fails");
 	for (size_t i = 0; i < g->n_output && ok; i++)
-		ok = compare(c, i, tout[i], s[i].dtype);
+		ok = compare(c, i, tout, s[i].dtype);
 
 	nrt_destroy_tensor_set(&in);
 	nrt_destroy_tensor_set(&out);
@@ -492,6 +555,8 @@ static bool run(struct onnx_case *c, const char *dir, const char *options)
 
 	c->opt.framework = NCC_ONNX;
 	c->opt.auto_cast = NCC_CAST_NONE;
+	c->opt.warn = take_size;
+	c->opt.opaque = c;
 	if (!g || g->n_input > ONNX_CASE_MAX || g->n_output > ONNX_CASE_MAX)
 		return fail(c, "too many inputs or outputs");
 	if (!freeze(c, dir, options) || !compile(c, dir, &neff, &size))

@@ -18,6 +18,13 @@ struct onnx_data {
 	double *v;
 };
 
+/* Of an output whose size depends on the data */
+struct onnx_size {
+	long long bound;
+	unsigned int along; /* dimension */
+	unsigned int output; /* where its size is; 0: it depends on none */
+};
+
 struct onnx_case {
 	bool refused; /* by the compiler, with the message in why */
 	char why[512]; /* the message, or why it fails; empty: it passed */
@@ -27,6 +34,7 @@ struct onnx_case {
 	struct onnx_data in[ONNX_CASE_MAX], out[ONNX_CASE_MAX];
 	struct ncc_input frozen[ONNX_CASE_MAX];
 	struct ncc_options opt;
+	struct onnx_size size_of[ONNX_CASE_MAX];
 	double tolerance; /* of one element, absolute */
 };
 

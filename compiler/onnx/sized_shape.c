@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Rules (sized.h) of operators whose shapes and limits depend on the data. Part of the ONNX front
+ * end.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sized.h"
+
+/* A list of dimensions, at most one of which depends on the data */
+static bool take_dims(struct onnx_node *n, onnx_op list, int64_t *dim, unsigned int *ndim,
+		      unsigned int *at, onnx_op *count)
+{
+	*ndim = list->shape.ndim ? (unsigned int)list->shape.dim[0] : 1;
+	*count = NULL;
+	if (list->shape.ndim > 1 || *ndim > NCC_MAX_DIMS) {
+		onnx_fail(n, -EINVAL, "a shape that is no list");
+		return false;
+	}
+	for (unsigned int i = 0; i < *ndim; i++) {
+		struct onnx_number d;
+
+		if (!onnx_number(n, list, i, &d))
+			return false;
+		dim[i] = d.value;
+		if (!d.op)
+			continue;
+		if (*count || d.value == INT32_MAX) {
+			onnx_fail(n, -ENOTSUP, "dimension %u depends on the data, %s", i,
+				  *count ? "as another one does" : "without a bound");
+			return false;
+		}
+		*count = d.op;
+		*at = i;
+	}
+	return true;
+}
+
+/* The operand list i with the bounds in place of what depends on the data */
+static void set_list(struct onnx_node *n, unsigned int i, const int64_t *v, unsigned int count)
+{
+	const struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { count } };
+	onnx_op op = ox_data(n, &s);
+
+	for (unsigned int k = 0; op && k < count; k++)
+		ncc_set(s.dtype, op->data, k, (double)(v[k] ? v[k] : 1));
+	n->in[i] = (struct onnx_value){ .op = op, .type = ONNX_INT64 };
+}
+
+void sized_constant_of_shape(struct onnx_node *n)
+{
+	int64_t dim[NCC_MAX_DIMS];
+	unsigned int ndim, at = 0;
+	onnx_op count;
+
+	if (!take_dims(n, onnx_in(n, 0), dim, &ndim, &at, &count))
+		return;
+	set_list(n, 0, dim, ndim);
+	if (!n->rc)
+		sized_import(n, at, count);
+}
+
+/* To a shape with a size, or of what has one */
+void sized_expand(struct onnx_node *n)
+{
+	struct onnx_value *v = &n->in[0];
+	int64_t dim[NCC_MAX_DIMS];
+	unsigned int nd = v->op->shape.ndim, ndim, at = 0, own;
+	onnx_op count;
+
+	if (!take_dims(n, onnx_in(n, 1), dim, &ndim, &at, &count))
+		return;
+	own = v->along + (ndim > nd ? ndim - nd : 0);
+	at += ndim < nd ? nd - ndim : 0;
+	if (v->size && count && (own != at || !onnx_same(v->size, count)))
+		onnx_fail(n, -ENOTSUP, "to a size that may be different from the operand's");
+	if (v->size && count)
+		dim[at - (ndim < nd ? nd - ndim : 0)] = v->op->shape.dim[v->along];
+	set_list(n, 1, dim, ndim);
+	if (!n->rc)
+		sized_import(n, count ? at : own, count ? count : v->size);
+}
+
+/* Whole numbers from a constant on, in steps of 1 */
+void sized_range(struct onnx_node *n)
+{
+	struct onnx_number first, end, step;
+	onnx_op x;
+
+	if (ncc_is_float(onnx_in(n, 0)->shape.dtype)) {
+		onnx_fail(n, -ENOTSUP, "of floats, to a limit that depends on the data");
+		return;
+	}
+	if (!onnx_number(n, onnx_in(n, 0), 0, &first) || !onnx_number(n, onnx_in(n, 1), 0, &end) ||
+	    !onnx_number(n, onnx_in(n, 2), 0, &step))
+		return;
+	if (first.op || step.op || step.value != 1 || end.value == INT32_MAX ||
+	    end.value <= first.value) {
+		onnx_fail(n, -ENOTSUP,
+			  "a start or step that depends on the data, or a limit without a bound");
+		return;
+	}
+	x = ox_binc(n, NCC_ADD, ox_iota(n, NEURON_DT_INT32, end.value - first.value),
+		    (double)first.value);
+	onnx_give_some(n, 0, ox_cast_like(n, x, onnx_in(n, 0)), n->in[0].type, 0,
+		       ox_binc(n, NCC_MAX,
+			       ox_binc(n, NCC_SUB, end.op ? end.op : onnx_number_op(n, &end),
+				       (double)first.value),
+			       0));
+}
+
+static int64_t within(int64_t i, int64_t size)
+{
+	i += i < 0 ? size : 0;
+	return i < 0 ? 0 : i > size ? size : i;
+}
+
+static void cut_static(struct onnx_node *n, struct onnx_value *v, unsigned int d, int64_t start,
+		       int64_t end)
+{
+	const int64_t size = v->op->shape.dim[d];
+
+	start = within(start, size);
+	end = within(end, size);
+	if (start < end)
+		v->op = ox_slice(n, v->op, d, start, end - start, 1);
+	else
+		onnx_fail(n, -ENOTSUP,
+			  "dimension %u has nothing left, and one that depends on the "
+			  "data besides",
+			  d);
+}
+
+/* Cuts from a constant on, to an end that may count from the end. */
+static void cut(struct onnx_node *n, struct onnx_value *v, unsigned int d,
+		const struct onnx_number *start, const struct onnx_number *end)
+{
+	const struct ncc_shape number = { .dtype = NEURON_DT_INT32 };
+	int64_t bound = v->op->shape.dim[d], most;
+	const bool other = v->size && v->along != d;
+	onnx_op all = v->size && v->along == d ? v->size : ox_scalar(n, &number, (double)bound);
+	onnx_op last;
+
+	if (other && !start->op && !end->op) {
+		cut_static(n, v, d, start->value, end->value);
+		return;
+	}
+	if (start->op || start->value < 0 || other) {
+		onnx_fail(n, -ENOTSUP,
+			  "dimension %u from a start that depends on the data, or counts from the "
+			  "end",
+			  d);
+		return;
+	}
+	last = sized_from_start(n, onnx_number_op(n, end), all);
+	last = ox_bin(n, NCC_MIN, last, all);
+	most = end->value < bound && end->value >= 0 ? end->value : bound;
+	v->size = ox_binc(n, NCC_MAX, ox_binc(n, NCC_SUB, last, (double)start->value), 0);
+	v->along = d;
+	if (most > start->value) {
+		v->op = ox_slice(n, v->op, d, start->value, most - start->value, 1);
+	} else { /* nothing is left */
+		v->op = ox_slice(n, v->op, d, 0, 1, 1);
+		v->size = ox_scalar(n, &number, 0);
+	}
+}
+
+/* One of Slice's lists, an operand from opset 10 on and an attribute before */
+static bool slice_number(struct onnx_node *n, unsigned int i, const char *name, unsigned int k,
+			 struct onnx_number *v)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
+
+	if (onnx_in(n, i))
+		return onnx_number(n, onnx_in(n, i), k, v);
+	*v = (struct onnx_number){ .value = a && k < a->n_ints ? a->ints[k] : i == 3 ? k : 1 };
+	return true;
+}
+
+void sized_slice(struct onnx_node *n)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, "starts");
+	int64_t count = onnx_in(n, 1) ? ncc_elems(&onnx_in(n, 1)->shape)
+			: a	      ? (int64_t)a->n_ints
+				      : 0;
+	struct onnx_value v = n->in[0];
+
+	for (unsigned int i = 3; i < 5; i++)
+		if (onnx_in(n, i) && ncc_elems(&onnx_in(n, i)->shape) != count)
+			onnx_fail(n, -EINVAL, "lists of different lengths");
+	if (!onnx_in(n, 2) || ncc_elems(&onnx_in(n, 2)->shape) != count)
+		onnx_fail(n, -EINVAL, "starts and ends of different lengths");
+	for (unsigned int k = 0; k < count && !n->rc; k++) {
+		struct onnx_number start, end, axis, step;
+		unsigned int d;
+
+		if (!slice_number(n, 1, "starts", k, &start) ||
+		    !slice_number(n, 2, "ends", k, &end) || !slice_number(n, 3, "axes", k, &axis) ||
+		    !slice_number(n, 4, "steps", k, &step))
+			return;
+		d = onnx_axis(n, axis.op ? NCC_MAX_DIMS : axis.value, v.op->shape.ndim);
+		if (n->rc)
+			return;
+		if (step.op || step.value != 1)
+			onnx_fail(n, -ENOTSUP,
+				  "steps other than 1, where sizes depend on the data");
+		else
+			cut(n, &v, d, &start, &end);
+	}
+	if (!n->rc)
+		onnx_give_some(n, 0, v.op, v.type, v.along, v.size);
+}
