@@ -25,7 +25,7 @@
 
 #define PLACE 256 /* bytes from one place of a list to the next */
 #define LIST_TABLES (PLACE / (int)sizeof(uint64_t))
-#define MAX_LISTS 8 /* of up to 16 MiB each */
+#define MAX_LISTS 32 /* of up to 16 MiB each */
 #define MAX_TABLES (MAX_LISTS * LIST_TABLES)
 #define MAX_ROWS (1u << 22) /* rows that one queue gathers */
 #define BELLS 4 /* doorbell values of a gather: two for the second queue, two for the third */

@@ -255,10 +255,10 @@ START_TEST(wild_indices_put_rows_of_the_table)
 }
 END_TEST
 
-/* The last one that fits is 8 lists of 32 */
+/* The last one that fits is 32 lists of 32 */
 START_TEST(too_many_tables)
 {
-	const struct testmodel_tables g = { 257, 1, 4, 1 };
+	const struct testmodel_tables g = { 1025, 1, 4, 1 };
 	nrt_model_t *model = NULL;
 	struct testmodel t;
 	size_t size;
@@ -269,7 +269,7 @@ START_TEST(too_many_tables)
 	testmodel_free(&t);
 	ck_assert_int_eq(nrtx_load(neff, size, &(struct nrtx_load_params){ 0 }, &model),
 			 NRT_RESOURCE);
-	ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "more than 256 tables"));
+	ck_assert_ptr_nonnull(strstr(nrtx_error_details(), "more than 1024 tables"));
 	free(neff);
 }
 END_TEST
