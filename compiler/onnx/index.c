@@ -455,41 +455,10 @@ static void import_cum_sum(struct onnx_node *n)
 	onnx_give(n, 0, x);
 }
 
-static void import_compress(struct onnx_node *n)
-{
-	onnx_op x = onnx_in(n, 0), keep = onnx_in(n, 1), part[MAX_RUNS];
-	const Ncc__Onnx__Attribute *a = onnx_attr(n, "axis");
-	unsigned int axis = a ? onnx_axis(n, a->i, x->shape.ndim) : 0, k = 0;
-	int64_t elems = ncc_elems(&x->shape), size;
-
-	if (keep->kind != NCC_CONST) {
-		onnx_fail(n, -ENOTSUP, "operand 1 ('%.80s') must be a constant", n->p->input[1]);
-		return;
-	}
-
-	if (!a)
-		x = ox_reshape(n, x, 1, &elems);
-	size = ncc_elems(&keep->shape);
-	for (int64_t i = 0; x && i < size && i < x->shape.dim[axis] && !n->rc; i++) {
-		if (element(keep, i) == 0)
-			continue;
-		if (k == MAX_RUNS)
-			onnx_fail(n, -ENOTSUP, "more than %d that are kept", MAX_RUNS);
-		else
-			part[k++] = ox_slice(n, x, axis, i, 1, 1);
-	}
-
-	if (!n->rc && !k)
-		onnx_fail(n, -ENOTSUP, "nothing is kept: empty tensors are not supported");
-	else if (!n->rc)
-		onnx_give(n, 0, ox_concat(n, part, k, axis));
-}
-
 const struct onnx_rule onnx_index[] = {
 	/* clang-format off */
 	{ "ArgMax",         1,  1, .import = import_arg,             .arg = NCC_MAX },
 	{ "ArgMin",         1,  1, .import = import_arg,             .arg = NCC_MIN },
-	{ "Compress",       2,  2, .import = import_compress },
 	{ "CumSum",         2,  2, .import = import_cum_sum },
 	{ "Gather",         2,  2, .import = import_gather },
 	{ "GatherElements", 2,  2, .import = import_gather_elements },

@@ -77,6 +77,7 @@ struct onnx_import {
 	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
 	struct onnx_places *places; /* choose.c */
 	struct onnx_taken *taken; /* index.c */
+	const struct onnx_size *sizes; /* sizes.c */
 	bool narrowed; /* something of 64 bits is not constant */
 };
 
@@ -175,6 +176,7 @@ struct onnx_number {
 };
 /* Number i of an operand of integers; false: n->rc is set */
 bool onnx_number(struct onnx_node *n, onnx_op list, int64_t i, struct onnx_number *v);
+void onnx_note_size(struct onnx_node *n, onnx_op op); /* It is not negative. */
 onnx_op onnx_number_op(struct onnx_node *n, const struct onnx_number *v);
 /* Do they have the same value? false: it may be another */
 bool onnx_same(const struct ncc_op *a, const struct ncc_op *b);
@@ -240,6 +242,8 @@ onnx_op ox_reshape(struct onnx_node *n, onnx_op a, unsigned int ndim, const int6
 onnx_op ox_insert(struct onnx_node *n, onnx_op x, unsigned int at); /* a dimension of 1 */
 /* index.c: the part of x that idx's dimensions cover, all of axis */
 onnx_op onnx_covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
+/* The list of which idx has number i at index i of dimension d, whatever the others; or NULL */
+onnx_op onnx_index_rows(onnx_op idx, unsigned int d);
 onnx_op ox_transpose(struct onnx_node *n, onnx_op a, const uint8_t *perm);
 onnx_op ox_slice(struct onnx_node *n, onnx_op a, unsigned int axis, int64_t start, int64_t count,
 		 int64_t stride);

@@ -71,6 +71,40 @@ static onnx_op put_back(struct onnx_node *n, onnx_op x, onnx_op part)
 	return part;
 }
 
+onnx_op onnx_index_rows(onnx_op idx, unsigned int d)
+{
+	if (!idx || idx->kind != NCC_BROADCAST || idx->in[0]->shape.ndim != 1 || idx->map[0] != d)
+		return NULL;
+	return idx->in[0];
+}
+
+/* Whole rows along dimension 0, by their numbers, in order; NULL: they are not that */
+static onnx_op replaced_rows(struct onnx_node *n, onnx_op x, onnx_op idx, onnx_op u)
+{
+	const struct ncc_combine c = reduction(n);
+	struct ncc_slices g = {
+		.nwindow = 1, .window = { 1 }, .dropped = 1, .nmap = 1, .vector = 1
+	};
+	int64_t columns = ncc_elems(&x->shape) / x->shape.dim[0];
+	struct ncc_shape s = x->shape;
+	onnx_op row = onnx_index_rows(idx, 0), y = NULL;
+	int rc;
+
+	s.dim[0] = u->shape.dim[0];
+	if (n->rc || !row || c.by != NCC_COMBINE_SECOND || !ncc_same_dims(&s, &u->shape))
+		return NULL;
+	g.size[0] = 1;
+	g.size[1] = columns;
+	row = ox_insert(n, ox_from_end(n, row, x->shape.dim[0]), 1);
+	u = ox_reshape(n, u, 2, (int64_t[]){ u->shape.dim[0], columns });
+	s = x->shape;
+	x = ox_reshape(n, x, 2, (int64_t[]){ x->shape.dim[0], columns });
+	rc = row && u && x ? expand_scatter(&n->b, 1, &x, row, &u, &g, &c, &y) : 0;
+	if (rc && !n->rc)
+		n->rc = rc;
+	return n->rc ? NULL : ox_reshape(n, y, s.ndim, s.dim);
+}
+
 static void import_scatter_elements(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), idx = onnx_in(n, 1), u = onnx_in(n, 2), part, hot;
@@ -83,6 +117,12 @@ static void import_scatter_elements(struct onnx_node *n)
 	if (idx->shape.ndim != nd || !ncc_same_dims(&idx->shape, &u->shape) || nd == NCC_MAX_DIMS) {
 		onnx_fail(n, -EINVAL, "indices and updates of rank %u and %u for rank %u",
 			  idx->shape.ndim, u->shape.ndim, nd);
+		return;
+	}
+
+	part = axis ? NULL : replaced_rows(n, x, idx, u);
+	if (n->rc || part) {
+		onnx_give_as(n, 0, part, n->in[0].type);
 		return;
 	}
 

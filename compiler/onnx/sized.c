@@ -82,6 +82,7 @@ void onnx_give_some(struct onnx_node *n, unsigned int i, onnx_op op, int32_t typ
 	op = ox_slice(n, op, d, 0, v.value, 1);
 	onnx_give_as(n, i, op, type);
 	if (v.op && i < n->nout && n->out[i].op) {
+		onnx_note_size(n, v.op);
 		n->out[i].size = v.op;
 		n->out[i].along = d;
 	}

@@ -60,6 +60,18 @@ void sized_gather_nd(struct onnx_node *n)
 		n->rule->import(n);
 }
 
+/* onnx_filled, of indices that are one for each row too: such ones stay so. */
+static onnx_op filled_indices(struct onnx_node *n, const struct onnx_value *idx, double with)
+{
+	struct onnx_value rows = *idx;
+
+	rows.op = onnx_index_rows(idx->op, idx->along);
+	if (!rows.op)
+		return onnx_filled(n, idx, with);
+	rows.along = 0;
+	return ox_spread(n, onnx_filled(n, &rows, with), &idx->op->shape, idx->op->map);
+}
+
 /* Indices of updates that are not there hit nothing. */
 void sized_scatter(struct onnx_node *n)
 {
@@ -78,7 +90,7 @@ void sized_scatter(struct onnx_node *n)
 	if (n->rc)
 		return;
 	if (idx->size)
-		idx->op = onnx_filled(n, idx, nowhere);
+		idx->op = filled_indices(n, idx, nowhere);
 	if (!n->rc && x->size)
 		sized_import(n, x->along, x->size);
 	else if (!n->rc)

@@ -119,14 +119,14 @@ static int64_t within(int64_t i, int64_t size)
 }
 
 static void cut_static(struct onnx_node *n, struct onnx_value *v, unsigned int d, int64_t start,
-		       int64_t end)
+		       int64_t end, int64_t step)
 {
 	const int64_t size = v->op->shape.dim[d];
 
 	start = within(start, size);
 	end = within(end, size);
 	if (start < end)
-		v->op = ox_slice(n, v->op, d, start, end - start, 1);
+		v->op = ox_slice(n, v->op, d, start, (end - start + step - 1) / step, step);
 	else
 		onnx_fail(n, -ENOTSUP,
 			  "dimension %u has nothing left, and one that depends on the "
@@ -136,7 +136,7 @@ static void cut_static(struct onnx_node *n, struct onnx_value *v, unsigned int d
 
 /* Cuts from a constant on, to an end that may count from the end. */
 static void cut(struct onnx_node *n, struct onnx_value *v, unsigned int d,
-		const struct onnx_number *start, const struct onnx_number *end)
+		const struct onnx_number *start, const struct onnx_number *end, int64_t step)
 {
 	const struct ncc_shape number = { .dtype = NEURON_DT_INT32 };
 	int64_t bound = v->op->shape.dim[d], most;
@@ -145,7 +145,12 @@ static void cut(struct onnx_node *n, struct onnx_value *v, unsigned int d,
 	onnx_op last;
 
 	if (other && !start->op && !end->op) {
-		cut_static(n, v, d, start->value, end->value);
+		cut_static(n, v, d, start->value, end->value, step);
+		return;
+	}
+	if (step != 1) {
+		onnx_fail(n, -ENOTSUP, "dimension %u in steps, where its size depends on the data",
+			  d);
 		return;
 	}
 	if (start->op || start->value < 0 || other) {
@@ -204,11 +209,10 @@ void sized_slice(struct onnx_node *n)
 		d = onnx_axis(n, axis.op ? NCC_MAX_DIMS : axis.value, v.op->shape.ndim);
 		if (n->rc)
 			return;
-		if (step.op || step.value != 1)
-			onnx_fail(n, -ENOTSUP,
-				  "steps other than 1, where sizes depend on the data");
+		if (step.op || step.value < 1)
+			onnx_fail(n, -ENOTSUP, "backwards, where sizes depend on the data");
 		else
-			cut(n, &v, d, &start, &end);
+			cut(n, &v, d, &start, &end, step.value);
 	}
 	if (!n->rc)
 		onnx_give_some(n, 0, v.op, v.type, v.along, v.size);

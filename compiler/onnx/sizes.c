@@ -9,6 +9,12 @@
 
 #include "onnx.h"
 
+/* A number that is a size: not negative */
+struct onnx_size {
+	const struct ncc_op *op;
+	const struct onnx_size *next;
+};
+
 #define MOST_VISITS 4096 /* operations that are looked at to find one number */
 #define NO_LIMIT INT32_MAX
 
@@ -59,92 +65,164 @@ static bool moved(const struct ncc_op **op, int64_t *i)
 	return true;
 }
 
+/* What is known of a number: it is not outside of these; both the same: it is known */
 struct bound {
-	bool known;
-	int64_t most; /* the value, if it is known */
+	int64_t least, most;
 };
 
-static struct bound bound_of(const struct ncc_op *op, int64_t i, unsigned int *visits);
+/* A walk through what a number is made of */
+struct walk {
+	const struct onnx_import *imp;
+	unsigned int visits; /* how many operations may still be looked at */
+};
+
+static struct bound bound_of(struct walk *w, const struct ncc_op *op, int64_t i);
+
+static int64_t limited(int64_t v)
+{
+	return v > NO_LIMIT ? NO_LIMIT : v < -NO_LIMIT ? -NO_LIMIT : v;
+}
+
+static bool has_limits(struct bound b)
+{
+	return b.least > -NO_LIMIT && b.most < NO_LIMIT;
+}
 
 static struct bound combined(enum ncc_kind kind, struct bound a, struct bound b)
 {
-	struct bound r = { a.known && b.known, NO_LIMIT };
+	const bool whole = has_limits(a) && has_limits(b);
+	struct bound r = { -NO_LIMIT, NO_LIMIT };
 
-	if (kind == NCC_MIN)
+	if (kind == NCC_MIN) {
+		r.least = a.least < b.least ? a.least : b.least;
 		r.most = a.most < b.most ? a.most : b.most;
-	else if (kind == NCC_MAX)
+	} else if (kind == NCC_MAX) {
+		r.least = a.least > b.least ? a.least : b.least;
 		r.most = a.most > b.most ? a.most : b.most;
-	else if (kind == NCC_ADD && a.most < NO_LIMIT && b.most < NO_LIMIT)
-		r.most = a.most + b.most;
-	else if (kind == NCC_SUB && a.most < NO_LIMIT && b.known)
-		r.most = a.most - b.most;
-	else if (kind == NCC_MUL && a.most < NO_LIMIT && b.most < NO_LIMIT && a.most >= 0 &&
-		 b.most >= 0 && (!b.most || a.most <= NO_LIMIT / b.most))
-		r.most = a.most * b.most;
-	else
-		r.known = false;
-	return r;
-}
-
-static struct bound bound_of_all(const struct ncc_op *op, unsigned int *visits)
-{
-	struct bound r = bound_of(op->in[0], 0, visits);
-
-	for (int64_t k = 1; k < ncc_elems(&op->in[0]->shape) && *visits; k++)
-		r = combined(op->func, r, bound_of(op->in[0], k, visits));
-	return r;
-}
-
-/* Sizes are not negative, and sums of predicates have as many terms as there are. */
-static struct bound bound_of(const struct ncc_op *op, int64_t i, unsigned int *visits)
-{
-	struct bound r = { false, NO_LIMIT };
-
-	while (*visits && moved(&op, &i))
-		--*visits;
-	if (!*visits)
-		return r;
-	--*visits;
-	if (op->kind == NCC_CONST && !ncc_is_float(op->shape.dtype))
-		return (struct bound){ true, (int64_t)ncc_get(op->shape.dtype, op->data, i) };
-	if (ncc_is_float(op->shape.dtype))
-		return r;
-	if (op->kind == NCC_ADD || op->kind == NCC_SUB || op->kind == NCC_MUL ||
-	    op->kind == NCC_MIN || op->kind == NCC_MAX)
-		return combined(op->kind, bound_of(op->in[0], i, visits),
-				bound_of(op->in[1], i, visits));
-	if (op->kind == NCC_SELECT) {
-		struct bound a = bound_of(op->in[1], i, visits), b = bound_of(op->in[2], i, visits);
-
-		r.most = a.most > b.most ? a.most : b.most;
-		return r;
+	} else if (kind == NCC_ADD && whole) {
+		r = (struct bound){ limited(a.least + b.least), limited(a.most + b.most) };
+	} else if (kind == NCC_SUB && whole) {
+		r = (struct bound){ limited(a.least - b.most), limited(a.most - b.least) };
+	} else if (kind == NCC_MUL && whole && a.least >= 0 && b.least >= 0) {
+		r = (struct bound){ limited(a.least * b.least), limited(a.most * b.most) };
 	}
-	if (op->kind == NCC_REDUCE && !op->shape.ndim)
-		return bound_of_all(op, visits);
+	return r;
+}
+
+/* Does a comparison hold? -1: that is not known */
+static int holds(struct walk *w, const struct ncc_op *p, int64_t i)
+{
+	struct bound a, b;
+
+	while (w->visits && moved(&p, &i))
+		w->visits--;
+	if (p->kind == NCC_CONST)
+		return ncc_get(p->shape.dtype, p->data, i) != 0;
+	if (!ncc_is_compare(p->kind) || ncc_is_float(p->in[0]->shape.dtype))
+		return -1;
+	a = bound_of(w, p->in[0], i);
+	b = bound_of(w, p->in[1], i);
+	if (a.least == a.most && b.least == b.most)
+		return ncc_compares(p->kind, (double)a.least, (double)b.least);
+	if (a.most < b.least)
+		return ncc_compares(p->kind, 0, 1);
+	if (a.least > b.most)
+		return ncc_compares(p->kind, 1, 0);
+	return -1;
+}
+
+/* Follows moves and selections that are decided. */
+static void follow(struct walk *w, const struct ncc_op **op, int64_t *i)
+{
+	while (w->visits) {
+		int which = -1;
+
+		w->visits--;
+		if (moved(op, i))
+			continue;
+		if ((*op)->kind == NCC_SELECT)
+			which = holds(w, (*op)->in[0], *i);
+		if (which < 0)
+			return;
+		*op = (*op)->in[which ? 1 : 2];
+	}
+}
+
+static bool is_size(const struct onnx_import *imp, const struct ncc_op *op)
+{
+	for (const struct onnx_size *s = imp->sizes; s; s = s->next)
+		if (s->op == op)
+			return true;
+	return false;
+}
+
+static struct bound bound_of_all(struct walk *w, const struct ncc_op *op)
+{
+	struct bound r = bound_of(w, op->in[0], 0);
+
+	for (int64_t k = 1; k < ncc_elems(&op->in[0]->shape) && w->visits; k++)
+		r = combined(op->func, r, bound_of(w, op->in[0], k));
+	return r;
+}
+
+static struct bound bound_of(struct walk *w, const struct ncc_op *op, int64_t i)
+{
+	struct bound r = { -NO_LIMIT, NO_LIMIT }, other;
+	int64_t v;
+
+	follow(w, &op, &i);
+	if (!w->visits || ncc_is_float(op->shape.dtype))
+		return r;
+	if (op->kind == NCC_CONST) {
+		v = limited((int64_t)ncc_get(op->shape.dtype, op->data, i));
+		return (struct bound){ v, v };
+	}
+	if (op->kind == NCC_SELECT) {
+		r = bound_of(w, op->in[1], i);
+		other = bound_of(w, op->in[2], i);
+		r.least = other.least < r.least ? other.least : r.least;
+		r.most = other.most > r.most ? other.most : r.most;
+	} else if (ncc_is_binary(op->kind) && !ncc_is_compare(op->kind)) {
+		r = combined(op->kind, bound_of(w, op->in[0], i), bound_of(w, op->in[1], i));
+	} else if (op->kind == NCC_REDUCE && !op->shape.ndim) {
+		r = bound_of_all(w, op);
+	}
+	if (r.least < 0 && is_size(w->imp, op))
+		r.least = 0;
 	return r;
 }
 
 bool onnx_number(struct onnx_node *n, onnx_op list, int64_t i, struct onnx_number *v)
 {
-	unsigned int visits = MOST_VISITS;
+	struct walk w = { n->imp, MOST_VISITS };
 	const struct ncc_op *op = list;
 	struct bound b;
 	onnx_op x;
 
 	if (n->rc || !list)
 		return false;
-	b = bound_of(list, i, &visits);
+	b = bound_of(&w, list, i);
 	*v = (struct onnx_number){ .value = b.most };
-	if (b.known)
+	if (b.least == b.most)
 		return true;
-	while (moved(&op, &i))
-		;
+	w.visits = MOST_VISITS;
+	follow(&w, &op, &i);
 	x = (onnx_op)op;
 	if (ncc_elems(&x->shape) > 1)
 		x = ox_slice(n, ox_reshape(n, x, 1, (int64_t[]){ ncc_elems(&x->shape) }), 0, i, 1,
 			     1);
 	v->op = ox_cast(n, ox_reshape(n, x, 0, NULL), NEURON_DT_INT32, false);
 	return v->op;
+}
+
+void onnx_note_size(struct onnx_node *n, onnx_op op)
+{
+	struct onnx_size *s = is_size(n->imp, op) ? NULL : ncc_alloc(n->imp->m, sizeof(*s));
+
+	if (!s)
+		return; /* then less is known of it */
+	*s = (struct onnx_size){ op, n->imp->sizes };
+	n->imp->sizes = s;
 }
 
 onnx_op onnx_number_op(struct onnx_node *n, const struct onnx_number *v)

@@ -1,0 +1,1 @@
+JðžÁB¾Z	AJMbBžzùAÆ«BÍ˜;A/§B QÏAò¡ÁûÝB¹]A$¼yBÌV3Bv¶õ@y@B’²A27Aß@OAˆì¿A€8·A ÂBJ-Bu‘ÊBT(FB‰¼—B´ÿhBçŸB²´¢Bó¹ŸB+Ý B]»¢BÊ2ÌB7x¨BEKÓA¾¬Bƒ<,BR$bBÒöA‰Ë…BÇnBg‹¿AúA Ak?ìA˜‹B‘»|ARM¤B[HóAÎ™„ARÔÿAjÖ#BB“]˜A„Á‹B,B0ÆBÕ±BOt3B0V¶BdðVB
