@@ -12,14 +12,6 @@
 
 #define LANE 128 /* elements that are counted by one product */
 
-/* Where the elements of which keep holds go, which is found once for all who ask */
-struct onnx_places {
-	onnx_op keep, to, size;
-	onnx_op coordinates; /* of those, in a tensor of shape `of`; NULL: nobody asked yet */
-	struct ncc_shape of;
-	struct onnx_places *next;
-};
-
 /* A constant, bf16[LANE, LANE]: 1 on and above the diagonal */
 static onnx_op counting(struct onnx_node *n)
 {

@@ -54,41 +54,13 @@ static bool take_runs(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int 
 	return true;
 }
 
-/* Rows that were taken from others */
-struct onnx_taken {
-	onnx_op rows, from, idx;
-	struct onnx_taken *next;
-};
-
-static const struct onnx_taken *taken_before(const struct onnx_node *n, onnx_op x)
-{
-	const struct onnx_taken *t = n->imp->taken;
-
-	while (t && t->rows != x)
-		t = t->next;
-	return t;
-}
-
-static onnx_op remember(struct onnx_node *n, onnx_op rows, onnx_op from, onnx_op idx)
-{
-	struct onnx_taken *t = rows ? ncc_alloc(n->imp->m, sizeof(*t)) : NULL;
-
-	if (rows && !t)
-		onnx_fail(n, -ENOMEM, "out of memory");
-	if (!t)
-		return NULL;
-	*t = (struct onnx_taken){ rows, from, idx, n->imp->taken };
-	n->imp->taken = t;
-	return rows;
-}
-
 /*
  * x with dimension axis replaced by the dimensions of idx. Of rows that were taken only those that
  * are taken again have to be there.
  */
 onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
 {
-	const struct onnx_taken *before = axis ? NULL : taken_before(n, x);
+	const struct onnx_taken *before = axis ? NULL : onnx_taken_before(n, x);
 	int64_t dim[2 * NCC_MAX_DIMS];
 	unsigned int nd = 0;
 	onnx_op r = NULL;
@@ -96,6 +68,9 @@ onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
 	idx = ox_from_end(n, idx, x->shape.dim[axis]);
 	if (!idx)
 		return NULL;
+	r = axis ? NULL : onnx_kept_again(n, x, idx);
+	if (r)
+		return ox_reshape(n, r, idx->shape.ndim, idx->shape.dim);
 	if (before && ncc_elems(&idx->shape) < ncc_elems(&before->idx->shape))
 		return ox_take(n, before->from, ox_take(n, before->idx, idx, 0), 0);
 
@@ -116,7 +91,7 @@ onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
 	if (idx->kind == NCC_CONST && take_runs(n, x, idx, axis, &r))
 		return ox_reshape(n, r, nd, dim);
 	r = n->rc ? NULL : expand_take(&n->b, x, idx, axis);
-	return axis || idx->shape.ndim != 1 ? r : remember(n, r, x, idx);
+	return axis || idx->shape.ndim != 1 ? r : onnx_remember(n, r, x, idx);
 }
 
 static void import_gather(struct onnx_node *n)

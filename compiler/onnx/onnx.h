@@ -196,6 +196,30 @@ struct ncc_shape onnx_shape_of(const struct onnx_value *v); /* also of an empty 
 /* Makes an empty tensor one that has an element in its dimension of 0 and the size 0. */
 void onnx_fill_empty(struct onnx_node *n, struct onnx_value *v);
 
+/* memo.c: rows that were taken from others, at the indices idx[..] */
+struct onnx_taken {
+	onnx_op rows, from, idx;
+	struct onnx_taken *next;
+};
+const struct onnx_taken *onnx_taken_before(const struct onnx_node *n, const struct ncc_op *rows);
+onnx_op onnx_remember(struct onnx_node *n, onnx_op rows, onnx_op from, onnx_op idx);
+/* Of indices that only lie otherwise, or might have counted from the end: those that they are */
+const struct ncc_op *onnx_plain_index(const struct ncc_op *idx);
+/* Where the elements of which keep holds go, which is found once for all who ask */
+struct onnx_places {
+	onnx_op keep, to, size;
+	onnx_op coordinates; /* of those, in a tensor of shape `of`; NULL: nobody asked yet */
+	struct ncc_shape of;
+	struct onnx_places *next;
+};
+/*
+ * If idx has the coordinates that NonZero found in a list: for each element of the list its place
+ * among those that were kept, and the predicate that kept them
+ */
+onnx_op onnx_kept_places(const struct onnx_node *n, const struct ncc_op *idx, onnx_op *keep);
+/* What x, the coordinates of what was kept, has at idx, where it is known without looking; or NULL */
+onnx_op onnx_kept_again(const struct onnx_node *n, onnx_op x, const struct ncc_op *idx);
+
 /*
  * choose.c: the rows of x[n, ...] for which keep[n] holds, at most so many, in order; after them
  * are zeros. *size: how many hold, s32

@@ -191,6 +191,34 @@ void sized_cum_sum(struct onnx_node *n)
 }
 
 /*
+ * The best of what was kept of a list are the best of the list, if all others come after them:
+ * nothing has to be moved first. Equal elements have the same order in both.
+ */
+static bool top_of_list(struct onnx_node *n, double last, int64_t most, onnx_op k)
+{
+	struct onnx_value *v = &n->in[0];
+	const struct onnx_taken *t = onnx_taken_before(n, v->op);
+	onnx_op keep, to = t ? onnx_kept_places(n, t->idx, &keep) : NULL;
+	struct onnx_value out;
+
+	if (!to || t->from->shape.ndim != 1 || most > t->from->shape.dim[0])
+		return false;
+	*v = (struct onnx_value){ .op = ox_select(n, keep, t->from,
+						  ox_scalar(n, &t->from->shape, last)),
+				  .type = v->type };
+	if (n->rc)
+		return true;
+	if (k)
+		sized_import(n, 0, k);
+	else
+		n->rule->import(n);
+	out = n->nout > 1 ? n->out[1] : (struct onnx_value){ 0 };
+	if (out.op && !n->rc)
+		n->out[1].op = ox_take(n, to, out.op, 0);
+	return true;
+}
+
+/*
  * The best k of what is there. As k is not larger than the size, which the model promises, those
  * that are not there come after it.
  */
@@ -201,6 +229,7 @@ void sized_top_k(struct onnx_node *n)
 	const struct ncc_shape number = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { 1 } };
 	struct ncc_shape none = v->op->shape;
 	struct onnx_number k;
+	double last;
 	int64_t most;
 
 	if (n->rc || !onnx_number(n, count->op, 0, &k))
@@ -210,10 +239,7 @@ void sized_top_k(struct onnx_node *n)
 		return;
 	}
 	most = none.dim[axis];
-	if (v->size && v->along == axis)
-		v->op = onnx_filled(n, v,
-				    onnx_int(n, "largest", 1) ? ox_least(&v->op->shape)
-							      : ox_most(&v->op->shape));
+	last = onnx_int(n, "largest", 1) ? ox_least(&none) : ox_most(&none);
 	if (k.value < 1) {
 		none.dim[axis] = 0;
 		onnx_give_empty(n, 0, &none, v->type);
@@ -224,6 +250,10 @@ void sized_top_k(struct onnx_node *n)
 	count->op = ox_data(n, &number);
 	if (count->op)
 		ncc_set(number.dtype, count->op->data, 0, (double)most);
+	if (n->rc || (v->size && !axis && top_of_list(n, last, most, k.op)))
+		return;
+	if (v->size && v->along == axis)
+		v->op = onnx_filled(n, v, last);
 	if (n->rc)
 		return;
 	if (v->size && v->along != axis)
