@@ -60,37 +60,44 @@ void sized_gather_nd(struct onnx_node *n)
 		n->rule->import(n);
 }
 
-/* onnx_filled, of indices that are one for each row too: such ones stay so. */
-static onnx_op filled_indices(struct onnx_node *n, const struct onnx_value *idx, double with)
+/*
+ * Indices that count from the start of a dimension of this size (NULL: it is known), and those that
+ * are not there count as no index. If they are one for each row they stay so.
+ */
+static onnx_op hitting(struct onnx_node *n, const struct onnx_value *idx, onnx_op size)
 {
-	struct onnx_value rows = *idx;
+	struct onnx_value v = *idx;
+	const onnx_op rows = onnx_index_rows(idx->op, idx->along);
 
-	rows.op = onnx_index_rows(idx->op, idx->along);
-	if (!rows.op)
-		return onnx_filled(n, idx, with);
-	rows.along = 0;
-	return ox_spread(n, onnx_filled(n, &rows, with), &idx->op->shape, idx->op->map);
+	if (rows) {
+		v.op = rows;
+		v.along = 0;
+	}
+	if (size)
+		v.op = sized_from_start(n, v.op, size);
+	if (v.size)
+		v.op = onnx_filled(n, &v, -0x1p30);
+	return rows ? ox_spread(n, v.op, &idx->op->shape, idx->op->map) : v.op;
 }
 
 /* Indices of updates that are not there hit nothing. */
 void sized_scatter(struct onnx_node *n)
 {
 	struct onnx_value *x = &n->in[0], *idx = &n->in[1], *u = &n->in[2];
-	const double nowhere = -0x1p30;
+	const bool nd = !strcmp(n->p->op_type, "ScatterND");
 	unsigned int axis = 0;
 
 	if ((idx->size != NULL) != (u->size != NULL) ||
 	    (idx->size && (!onnx_same(idx->size, u->size) || idx->along != u->along)))
 		onnx_fail(n, -ENOTSUP,
 			  "operands whose sizes depend on the data and may be different");
-	if (!n->rc && strcmp(n->p->op_type, "ScatterND"))
+	if (nd && x->size && ncc_elems(&idx->op->shape) != idx->op->shape.dim[0])
+		sized_refuse(n, 0);
+	if (!n->rc && !nd)
 		axis = onnx_axis(n, onnx_int(n, "axis", 0), x->op->shape.ndim);
-	if (x->size && x->along == axis)
-		idx->op = sized_from_start(n, idx->op, x->size);
 	if (n->rc)
 		return;
-	if (idx->size)
-		idx->op = filled_indices(n, idx, nowhere);
+	idx->op = hitting(n, idx, x->size && x->along == axis ? x->size : NULL);
 	if (!n->rc && x->size)
 		sized_import(n, x->along, x->size);
 	else if (!n->rc)
