@@ -11,7 +11,6 @@
 #include "onnx.h"
 
 #define LANES 128 /* partitions */
-#define NO_AREA 0x1p120 /* in place of an area that is not positive: nothing overlaps with it */
 
 enum { Y1, X1, Y2, X2, AREA, COLUMNS };
 
@@ -121,7 +120,7 @@ static onnx_op of_row(struct onnx_node *n, const struct nms *s, onnx_op x, enum 
 static void take_corners(struct onnx_node *n, onnx_op column[COLUMNS])
 {
 	const bool center = onnx_int(n, "center_point_box", 0);
-	onnx_op c[4], half, positive;
+	onnx_op c[4], half;
 
 	memcpy(c, column, sizeof(c));
 	for (unsigned int i = 0; i < 2; i++) { /* y, then x; or centers and sizes of x, then y */
@@ -138,8 +137,6 @@ static void take_corners(struct onnx_node *n, onnx_op column[COLUMNS])
 	}
 	column[AREA] = ox_bin(n, NCC_MUL, ox_bin(n, NCC_SUB, column[X2], column[X1]),
 			      ox_bin(n, NCC_SUB, column[Y2], column[Y1]));
-	positive = ox_binc(n, NCC_GT, column[AREA], 0);
-	column[AREA] = ox_select(n, positive, column[AREA], f32_scalar(n, NO_AREA));
 }
 
 static bool take_boxes(struct onnx_node *n, struct nms *s)
@@ -193,6 +190,46 @@ static bool take_scores(struct onnx_node *n, struct nms *s)
 	return !n->rc;
 }
 
+/*
+ * Is a / b, rounded as IEEE does, above t? It is if a is above m b, where m lies in the middle
+ * between t and the next number: no quotient of two numbers does. What m b is, is subtracted from a
+ * in exact products of parts, the largest ones first, so that what is left is exact where it is
+ * small.
+ */
+static onnx_op is_above(struct onnx_node *n, onnx_op a, onnx_op b, float t)
+{
+	static const int bits[3] = { 9, 17, 25 }; /* of m, in its first parts */
+	double m = ((double)t + (double)nextafterf(t, INFINITY)) / 2, before = 0, whole;
+	onnx_op part[2] = { NULL, NULL };
+	int exponent;
+
+	if (!a || !b || n->rc)
+		return NULL;
+	if (t <= 0)
+		return ox_binc(n, NCC_GT, a, 0);
+	part[0] = build_bitcast(&n->b, b, NEURON_DT_INT32);
+	part[0] = ox_binc(n, NCC_AND, part[0], ~0x1ff); /* 15 bits of it */
+	part[0] = build_bitcast(&n->b, part[0], NEURON_DT_FP32);
+	part[1] = ox_bin(n, NCC_SUB, b, part[0]);
+	(void)frexp(m, &exponent);
+	for (unsigned int i = 0; i < 3; i++) {
+		whole = ldexp(floor(ldexp(m, bits[i] - exponent)), exponent - bits[i]);
+		for (unsigned int k = 0; k < 2; k++)
+			a = ox_bin(n, NCC_SUB, a, ox_binc(n, NCC_MUL, part[k], whole - before));
+		before = whole;
+	}
+	return ox_binc(n, NCC_GT, a, 0);
+}
+
+static onnx_op overlaps(struct onnx_node *n, const struct nms *s, onnx_op both, onnx_op all)
+{
+	double t;
+
+	if (ncc_scalar_value(s->overlap, &t))
+		return is_above(n, both, all, (float)t);
+	return ox_bin(n, NCC_GT, ox_bin(n, NCC_DIV, both, all), s->overlap);
+}
+
 /* Which places overlap too much with the boxes at, fp32[rows], of their rows? */
 static onnx_op overlapping(struct onnx_node *n, const struct nms *s, onnx_op at)
 {
@@ -213,7 +250,7 @@ static onnx_op overlapping(struct onnx_node *n, const struct nms *s, onnx_op at)
 	}
 	both = ox_bin(n, NCC_MUL, side[1], side[0]);
 	all = ox_bin(n, NCC_SUB, ox_bin(n, NCC_ADD, s->column[AREA], taken[AREA]), both);
-	return ox_bin(n, NCC_GT, ox_bin(n, NCC_DIV, both, all), s->overlap);
+	return overlaps(n, s, both, all);
 }
 
 /* The states of the loop */

@@ -177,6 +177,27 @@ def suppression(to: Path) -> None:
         {"x": normal(1, 5, 8, 8), "r": boxes(1, 12)[0] / 14, "s": normal(12)}, ABOVE, "y", opset=11)
 
 
+def later(to: Path) -> None:
+    rnd = np.random.default_rng(99)
+    corner, extent = rnd.integers(0, 30, (1, 300, 2)), rnd.integers(1, 12, (1, 300, 2))
+    grid = np.concatenate([corner, corner + extent], 2).astype(np.float32)  # many overlap by 9/20
+    save(to, "dyn_nms_grid", [node("NonMaxSuppression", "b,s,k,i", "y")],
+         {"b": grid, "s": rnd.random((1, 2, 300)).astype(np.float32)},
+         {"k": whole(300), "i": np.array([0.45], np.float32)}, "y")
+    x = rnd.standard_normal(40).astype(np.float32)
+    # PyTorch's expand, whose list has -1 for what stays, and rows of those kept put back into another tensor
+    save(to, "dyn_put_back", mask() + mask("d", "e", "more") + [
+        node("Squeeze", "e_n,zero", "at"), node("Reshape", "at,column", "at1"), node("Shape", "at1", "s"),
+        node("Gather", "s,zero", "rows"), node("Concat", "rows,five", "to", axis=0), node("Shape", "to", "rank"),
+        node("ConstantOfShape", "rank", "ones", value=numpy_helper.from_array(whole(1))), node("Mul", "ones,minus", "stay"),
+        node("Equal", "to,stay", "stays"), node("Where", "stays,ones,to", "list"), node("Expand", "at1,list", "at2"),
+        node("Unsqueeze", "e,one", "e1"), node("Mul", "e1,row", "u"), node("Shape", "d", "dn"),
+        node("Concat", "dn,five", "ds", axis=0), node("ConstantOfShape", "ds", "base"),
+        node("ScatterElements", "base,at2,u", "y", axis=0)],
+        {"x": x}, ABOVE | {"more": np.float32(1), "zero": whole(0), "one": whole(1), "five": whole(5), "minus": whole(-1),
+                           "column": whole(-1, 1), "row": np.arange(5, dtype=np.float32)}, "y", opset=13)
+
+
 def branches(to: Path) -> None:
     def branch(name: str, nodes: list) -> object:
         return helper.make_graph(nodes, name, [], [helper.make_empty_tensor_value_info(f"{name}_y")])
@@ -229,6 +250,7 @@ def main() -> None:
     branches(to)
     empty(to)
     refused(to)
+    later(to)
 
 
 if __name__ == "__main__":
