@@ -72,7 +72,7 @@ void onnx_give_some(struct onnx_node *n, unsigned int i, onnx_op op, int32_t typ
 	over = v.value > s.dim[d];
 	if (over)
 		v.value = s.dim[d];
-	if (!v.op && v.value < 1) {
+	if (v.value < 1) {
 		s.dim[d] = 0;
 		onnx_give_empty(n, i, &s, type);
 		return;

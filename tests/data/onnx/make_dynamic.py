@@ -185,6 +185,15 @@ def later(to: Path) -> None:
          {"b": grid, "s": rnd.random((1, 2, 300)).astype(np.float32)},
          {"k": whole(300), "i": np.array([0.45], np.float32)}, "y")
     x = rnd.standard_normal(40).astype(np.float32)
+    for name, more in (("few", 100.0), ("many", -100.0)):
+        def branch(of: str, end: int) -> object:
+            return helper.make_graph([node("Constant", "", f"{of}_e", value=numpy_helper.from_array(whole(end))),
+                                      node("Slice", f"x,zero,{of}_e", f"{of}_y")], of, [],
+                                     [helper.make_empty_tensor_value_info(f"{of}_y")])
+
+        save(to, f"dyn_if_{name}", [node("ReduceSum", "x", "sum", keepdims=0), node("Greater", "sum,than", "p"),
+                                    node("If", "p", "y", then_branch=branch("then", 7), else_branch=branch("else", 3))],
+             {"x": x}, {"zero": whole(0), "than": np.float32(more)}, "y")
     # PyTorch's expand, whose list has -1 for what stays, and rows of those kept put back into another tensor
     save(to, "dyn_put_back", mask() + mask("d", "e", "more") + [
         node("Squeeze", "e_n,zero", "at"), node("Reshape", "at,column", "at1"), node("Shape", "at1", "s"),
