@@ -364,6 +364,10 @@ static void import_nms(struct onnx_node *n)
 			  "batches x classes x boxes");
 		return;
 	}
+	if ((n->in[0].size && n->in[0].along != 1) || (n->in[1].size && n->in[1].along != 2)) {
+		onnx_fail(n, -ENOTSUP, "the number of batches or classes depends on the data");
+		return;
+	}
 	s.batches = scores->dim[0];
 	s.classes = scores->dim[1];
 	s.boxes = scores->dim[2];

@@ -173,6 +173,7 @@ void onnx_give_some(struct onnx_node *n, unsigned int i, onnx_op op, int32_t typ
 struct onnx_number {
 	onnx_op op; /* s32, its value when the model runs; NULL: known now */
 	int64_t value; /* or the largest that it may be */
+	int64_t least; /* the smallest */
 };
 /* Number i of an operand of integers; false: n->rc is set */
 bool onnx_number(struct onnx_node *n, onnx_op list, int64_t i, struct onnx_number *v);

@@ -71,6 +71,10 @@ void sized_expand(struct onnx_node *n)
 	unsigned int nd = v->op->shape.ndim, ndim, at = 0, own;
 	onnx_op count;
 
+	if (!onnx_in(n, 1)) { /* an empty list */
+		sized_import(n, v->along, v->size);
+		return;
+	}
 	if (!take_dims(n, onnx_in(n, 1), dim, &ndim, &at, &count))
 		return;
 	own = v->along + (ndim > nd ? ndim - nd : 0);
@@ -162,7 +166,7 @@ static void cut(struct onnx_node *n, struct onnx_value *v, unsigned int d,
 	}
 	last = sized_from_start(n, onnx_number_op(n, end), all);
 	last = ox_bin(n, NCC_MIN, last, all);
-	most = end->value < bound && end->value >= 0 ? end->value : bound;
+	most = end->value < bound && end->least >= 0 ? end->value : bound;
 	v->size = ox_binc(n, NCC_MAX, ox_binc(n, NCC_SUB, last, (double)start->value), 0);
 	v->along = d;
 	if (most > start->value) {
@@ -185,26 +189,36 @@ static bool slice_number(struct onnx_node *n, unsigned int i, const char *name, 
 	return true;
 }
 
+/* How many numbers that list has; -1: it is absent */
+static int64_t slice_count(const struct onnx_node *n, unsigned int i, const char *name)
+{
+	const Ncc__Onnx__Attribute *a = onnx_attr(n, name);
+
+	if (onnx_in(n, i))
+		return ncc_elems(&onnx_in(n, i)->shape);
+	return a ? (int64_t)a->n_ints : -1;
+}
+
 void sized_slice(struct onnx_node *n)
 {
-	const Ncc__Onnx__Attribute *a = onnx_attr(n, "starts");
-	int64_t count = onnx_in(n, 1) ? ncc_elems(&onnx_in(n, 1)->shape)
-			: a	      ? (int64_t)a->n_ints
-				      : 0;
+	static const char *const names[] = { "starts", "ends", "axes", "steps" };
+	const int64_t count = slice_count(n, 1, names[0]);
 	struct onnx_value v = n->in[0];
 
-	for (unsigned int i = 3; i < 5; i++)
-		if (onnx_in(n, i) && ncc_elems(&onnx_in(n, i)->shape) != count)
-			onnx_fail(n, -EINVAL, "lists of different lengths");
-	if (!onnx_in(n, 2) || ncc_elems(&onnx_in(n, 2)->shape) != count)
-		onnx_fail(n, -EINVAL, "starts and ends of different lengths");
+	for (unsigned int i = 1; i < 4; i++) {
+		int64_t other = slice_count(n, i + 1, names[i]);
+
+		if (other != count && (i < 2 || other >= 0))
+			onnx_fail(n, -EINVAL, "%s and %s of different lengths", names[0], names[i]);
+	}
 	for (unsigned int k = 0; k < count && !n->rc; k++) {
 		struct onnx_number start, end, axis, step;
 		unsigned int d;
 
-		if (!slice_number(n, 1, "starts", k, &start) ||
-		    !slice_number(n, 2, "ends", k, &end) || !slice_number(n, 3, "axes", k, &axis) ||
-		    !slice_number(n, 4, "steps", k, &step))
+		if (!slice_number(n, 1, names[0], k, &start) ||
+		    !slice_number(n, 2, names[1], k, &end) ||
+		    !slice_number(n, 3, names[2], k, &axis) ||
+		    !slice_number(n, 4, names[3], k, &step))
 			return;
 		d = onnx_axis(n, axis.op ? NCC_MAX_DIMS : axis.value, v.op->shape.ndim);
 		if (n->rc)

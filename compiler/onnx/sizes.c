@@ -201,8 +201,13 @@ bool onnx_number(struct onnx_node *n, onnx_op list, int64_t i, struct onnx_numbe
 
 	if (n->rc || !list)
 		return false;
+	if (i >= ncc_elems(&list->shape)) {
+		onnx_fail(n, -EINVAL, "a list of %lld numbers, more are expected",
+			  (long long)ncc_elems(&list->shape));
+		return false;
+	}
 	b = bound_of(&w, list, i);
-	*v = (struct onnx_number){ .value = b.most };
+	*v = (struct onnx_number){ .value = b.most, .least = b.least };
 	if (b.least == b.most)
 		return true;
 	w.visits = MOST_VISITS;
