@@ -185,7 +185,8 @@ static bool slice_number(struct onnx_node *n, unsigned int i, const char *name, 
 
 	if (onnx_in(n, i))
 		return onnx_number(n, onnx_in(n, i), k, v);
-	*v = (struct onnx_number){ .value = a && k < a->n_ints ? a->ints[k] : i == 3 ? k : 1 };
+	v->op = NULL;
+	v->value = v->least = a && k < a->n_ints ? a->ints[k] : i == 3 ? k : 1;
 	return true;
 }
 
