@@ -279,6 +279,7 @@ static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 	v.type = p->type->tensor_type->elem_type;
 	if (is_empty(&op->shape)) {
 		v.op = NULL;
+		v.empty = &op->shape;
 		if (!given || !given->value || given->nvalues)
 			return ncc_fail(imp->err, -ENOTSUP,
 					"input '%.100s' is empty: it must be a constant "

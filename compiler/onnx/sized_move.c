@@ -112,6 +112,14 @@ void sized_reshape(struct onnx_node *n)
 			open = (int)i;
 			continue;
 		}
+		if (d.value < -1 || (dim[i] < 0 && u != NCC_MAX_DIMS) ||
+		    dim[i] > NCC_MAX_ELEMS / (fixed ? fixed : 1)) {
+			onnx_fail(n, -ENOTSUP,
+				  "dimension %u of %lld, or another one that depends "
+				  "on the data",
+				  i, (long long)d.value);
+			return;
+		}
 		if (dim[i] < 0)
 			u = i;
 		else

@@ -58,6 +58,12 @@ void sized_constant_of_shape(struct onnx_node *n)
 
 	if (!take_dims(n, onnx_in(n, 0), dim, &ndim, &at, &count))
 		return;
+	for (unsigned int i = 0; i < ndim; i++)
+		if (dim[i] < 1)
+			onnx_fail(n, -ENOTSUP,
+				  "dimension %u of %lld, beside one that depends on "
+				  "the data",
+				  i, (long long)dim[i]);
 	set_list(n, 0, dim, ndim);
 	if (!n->rc)
 		sized_import(n, at, count);
