@@ -207,6 +207,24 @@ def later(to: Path) -> None:
                            "column": whole(-1, 1), "row": np.arange(5, dtype=np.float32)}, "y", opset=13)
 
 
+def exported(to: Path) -> None:
+    """The end of a YOLO with its NonMaxSuppression, limit and thresholds given at run time: one row for each box"""
+    rnd = np.random.default_rng(7)
+    center, extent = rnd.random((2, 150, 2)) * 640, rnd.random((2, 150, 2)) * 200 + 4
+    inputs = {"b": np.concatenate([center - extent / 2, center + extent / 2], 2).astype(np.float32),
+              "c": (rnd.random((2, 150, 3)) ** 4).astype(np.float32), "k": whole(30),
+              "i": np.array([0.45], np.float32), "t": np.array([0.25], np.float32)}
+    nodes = [node("Transpose", "c", "s", perm=[0, 2, 1]), node("NonMaxSuppression", "b,s,k,i,t", "sel")]
+    for i, name in enumerate(("image", "class", "box")):
+        nodes += [node("Gather", f"sel,n{i}", f"{name}0", axis=1), node("Unsqueeze", f"{name}0,one", name)]
+    nodes += [node("Concat", "image,box", "ib", axis=1), node("GatherND", "b,ib", "corners"),
+              node("Concat", "image,class,box", "icb", axis=1), node("GatherND", "s,icb", "score0"),
+              node("Unsqueeze", "score0,one", "score"), node("Cast", "image", "image1", to=1),
+              node("Cast", "class", "class1", to=1), node("Concat", "image1,corners,class1,score", "y", axis=1),
+              node("Shape", "y", "shape"), node("Gather", "shape,n0", "found", axis=0)]
+    save(to, "dyn_yolo", nodes, inputs, {"one": whole(1)} | {f"n{i}": np.array(i, np.int64) for i in range(3)}, "y,found")
+
+
 def branches(to: Path) -> None:
     def branch(name: str, nodes: list) -> object:
         return helper.make_graph(nodes, name, [], [helper.make_empty_tensor_value_info(f"{name}_y")])
@@ -260,6 +278,7 @@ def main() -> None:
     empty(to)
     refused(to)
     later(to)
+    exported(to)
 
 
 if __name__ == "__main__":
