@@ -61,6 +61,7 @@ static onnx_op counted(struct onnx_node *n, onnx_op keep)
 
 static struct onnx_places *places_of(struct onnx_node *n, onnx_op keep)
 {
+	const bool exact = n->exact;
 	struct onnx_places *p;
 	onnx_op x, s32;
 
@@ -72,7 +73,9 @@ static struct onnx_places *places_of(struct onnx_node *n, onnx_op keep)
 		onnx_fail(n, -ENOMEM, "out of memory");
 		return NULL;
 	}
+	n->exact = true;
 	x = counted(n, keep);
+	n->exact = exact;
 	s32 = ox_cast(n, x, NEURON_DT_INT32, false);
 	p->keep = keep;
 	p->to = ox_binc(n, NCC_SUB, s32, 1);
@@ -406,6 +409,7 @@ static void import_unique(struct onnx_node *n)
 	struct unique u = { 0 };
 	onnx_op x;
 
+	n->exact = true;
 	if (v->size && (a ? v->along != axis : v->op->shape.ndim > 1)) {
 		onnx_fail(n, -ENOTSUP,
 			  "along another dimension than the one that depends on the "

@@ -357,6 +357,7 @@ static void import_nms(struct onnx_node *n)
 	const struct ncc_shape *boxes = &onnx_in(n, 0)->shape, *scores = &onnx_in(n, 1)->shape;
 	struct nms s = { .lanes = 1 };
 
+	n->exact = true;
 	if (boxes->ndim != 3 || scores->ndim != 3 || boxes->dim[2] != 4 ||
 	    boxes->dim[0] != scores->dim[0] || boxes->dim[1] != scores->dim[2]) {
 		onnx_fail(n, -EINVAL,
