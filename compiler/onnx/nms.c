@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * NonMaxSuppression: a loop whose iterations take the best box that is left of every class at once,
- * and drop those that overlap with it, until no class has any left or all have enough. Areas and
- * overlaps are computed in fp32 as onnxruntime computes them. Part of the ONNX front end.
+ * and drop those that overlap with it, a few times, until no class has any left or all have enough.
+ * Areas and overlaps are computed in fp32 as onnxruntime computes them. Part of the ONNX front end.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,6 +11,7 @@
 #include "onnx.h"
 
 #define LANES 128 /* partitions */
+#define AT_ONCE 4 /* boxes of each class in one iteration, which carries much besides */
 
 enum { Y1, X1, Y2, X2, AREA, COLUMNS };
 
@@ -266,23 +267,32 @@ static onnx_op goes_on(struct onnx_node *n, const struct nms *s, onnx_op trip, o
 	return n->imp->guard && any ? ox_bin(n, NCC_AND, any, n->imp->guard) : any;
 }
 
-/* One iteration: takes a box of every row that has one. */
-static void choose(struct onnx_node *n, const struct nms *s, onnx_op const *state, onnx_op *next)
+/*
+ * Takes a box of every row that has one. Those beyond the number of iterations go to places that
+ * nobody reads; those beyond a limit that is only known when the model runs are none.
+ */
+static void choose(struct onnx_node *n, const struct nms *s, onnx_op *state)
 {
-	onnx_op best = in_lanes(n, s, state[BEST]), at, number, dead, now;
+	onnx_op best, at, number, dead, now;
 
+	if (n->rc || !state[SCORE] || !state[BEST] || !state[CHOSEN])
+		return;
+	best = in_lanes(n, s, state[BEST]);
 	at = ox_bin(n, NCC_EQ, state[SCORE], in_columns(n, best, s->each));
 	at = of_row(n, s, ox_select(n, at, s->number, f32_scalar(n, 0x1p24)), NCC_MIN);
 	number = in_lanes(n, s, at);
 	dead = ox_bin(n, NCC_EQ, s->number, in_columns(n, number, s->each));
 	dead = ox_bin(n, NCC_OR, dead, overlapping(n, s, at));
-	next[SCORE] = ox_select(n, dead, f32_scalar(n, -INFINITY), state[SCORE]);
-	next[BEST] = of_row(n, s, next[SCORE], NCC_MAX);
+	state[SCORE] = ox_select(n, dead, f32_scalar(n, -INFINITY), state[SCORE]);
+	state[BEST] = of_row(n, s, state[SCORE], NCC_MAX);
 
-	number = ox_select(n, ox_binc(n, NCC_GT, best, -INFINITY), number, f32_scalar(n, -1));
+	now = ox_binc(n, NCC_GT, best, -INFINITY);
+	if (s->limit)
+		now = ox_bin(n, NCC_AND, now, ox_bin(n, NCC_LT, state[TRIP], s->limit));
+	number = ox_select(n, now, number, f32_scalar(n, -1));
 	now = ox_bin(n, NCC_EQ, s->place, state[TRIP]);
-	next[CHOSEN] = ox_select(n, now, in_columns(n, number, s->places), state[CHOSEN]);
-	next[TRIP] = ox_binc(n, NCC_ADD, state[TRIP], 1);
+	state[CHOSEN] = ox_select(n, now, in_columns(n, number, s->places), state[CHOSEN]);
+	state[TRIP] = ox_binc(n, NCC_ADD, state[TRIP], 1);
 }
 
 /* The numbers of the boxes, s32[rows, most], the best first; -1: no more */
@@ -299,8 +309,9 @@ static onnx_op chosen_of(struct onnx_node *n, const struct nms *s)
 	loop = n->rc ? NULL : build_loop(&n->b, goes_on(n, s, before[TRIP], before[BEST]));
 	for (unsigned int i = 0; i < STATES; i++)
 		state[i] = n->rc ? NULL : build_state(&n->b, loop, before[i]);
-	if (!n->rc && state[SCORE] && state[BEST] && state[CHOSEN] && state[TRIP])
-		choose(n, s, state, next);
+	memcpy(next, state, sizeof(next));
+	for (unsigned int i = 0; i < AT_ONCE && state[TRIP]; i++)
+		choose(n, s, next);
 	end = build_loop_end(&n->b, loop, next[TRIP] ? goes_on(n, s, next[TRIP], next[BEST]) : NULL,
 			     state, next, STATES);
 	end = end ? build_loop_result(&n->b, end, state[CHOSEN]) : NULL;
