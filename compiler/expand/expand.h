@@ -103,6 +103,46 @@ struct ncc_svd {
 };
 int expand_svd(struct ncc_build *bl, struct ncc_op *x, enum ncc_vectors which, struct ncc_svd *r);
 
+/*
+ * complex.c: complex numbers as pairs of fp32 of one shape. A result of which a part is NULL was
+ * not made.
+ */
+struct ncc_complex {
+	struct ncc_op *re, *im;
+};
+typedef struct ncc_complex (*expand_complex_unary)(struct ncc_build *bl, struct ncc_complex x);
+typedef struct ncc_complex (*expand_complex_binary)(struct ncc_build *bl, struct ncc_complex a,
+						    struct ncc_complex b);
+struct ncc_op *expand_complex_abs(struct ncc_build *bl, struct ncc_complex x);
+struct ncc_complex expand_complex_divide(struct ncc_build *bl, struct ncc_complex a,
+					 struct ncc_complex b);
+struct ncc_complex expand_complex_power(struct ncc_build *bl, struct ncc_complex a,
+					struct ncc_complex b);
+struct ncc_complex expand_complex_exp(struct ncc_build *bl, struct ncc_complex x);
+struct ncc_complex expand_complex_expm1(struct ncc_build *bl, struct ncc_complex x);
+struct ncc_complex expand_complex_log(struct ncc_build *bl, struct ncc_complex x);
+struct ncc_complex expand_complex_log1p(struct ncc_build *bl, struct ncc_complex x);
+struct ncc_complex expand_complex_logistic(struct ncc_build *bl, struct ncc_complex x);
+struct ncc_complex expand_complex_sqrt(struct ncc_build *bl, struct ncc_complex x);
+struct ncc_complex expand_complex_rsqrt(struct ncc_build *bl, struct ncc_complex x);
+struct ncc_complex expand_complex_sin(struct ncc_build *bl, struct ncc_complex x);
+struct ncc_complex expand_complex_cos(struct ncc_build *bl, struct ncc_complex x);
+struct ncc_complex expand_complex_tan(struct ncc_build *bl, struct ncc_complex x);
+struct ncc_complex expand_complex_tanh(struct ncc_build *bl, struct ncc_complex x);
+/* x / |x|, 0 for 0 */
+struct ncc_complex expand_complex_sign(struct ncc_build *bl, struct ncc_complex x);
+
+/*
+ * fft.c: discrete Fourier transforms along dimension d, of at most NCC_MOST_FFT numbers; an inverse
+ * one divides by their number. x.im may be NULL: x is real.
+ */
+#define NCC_MOST_FFT (1 << 18)
+struct ncc_complex expand_fft(struct ncc_build *bl, struct ncc_complex x, unsigned int d,
+			      bool inverse);
+/* The inverse one of n numbers that are known to be real: x has the first n / 2 + 1. */
+struct ncc_op *expand_fft_to_real(struct ncc_build *bl, struct ncc_complex x, unsigned int d,
+				  int64_t n);
+
 /* index.c: elements chosen by an index */
 /* idx as s32, clamped to 0 .. most */
 struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most);

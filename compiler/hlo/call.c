@@ -19,6 +19,17 @@ int hlo_call(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct h
 	return in->imp->run(in->imp, c, args, nargs, v);
 }
 
+static bool has_complex_parameter(const Ncc__Hlo__Computation *c, int64_t n)
+{
+	for (size_t i = 0; i < c->n_instructions; i++) {
+		const Ncc__Hlo__Instruction *p = c->instructions[i];
+
+		if (hlo_is_parameter(p, n) && p->shape)
+			return hlo_is_complex(p->shape->element_type);
+	}
+	return false;
+}
+
 int hlo_lift(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct ncc_shape *s,
 	     struct ncc_op *const *x, unsigned int n, struct hlo_value *v)
 {
@@ -26,17 +37,23 @@ int hlo_lift(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct n
 	struct hlo_value *args = ncc_alloc(in->imp->m, (n + 1) * sizeof(*args));
 	int rc;
 
-	for (unsigned int i = 0; args && i < n; i++) {
-		args[i].n = 1;
-		args[i].op = ncc_alloc(in->imp->m, sizeof(struct ncc_op *));
-		if (!x[i] || !args[i].op)
-			return hlo_fail(in, -ENOMEM, "out of memory");
-		args[i].op[0] = x[i];
-	}
-	if (!args)
+	struct ncc_op **op = ncc_alloc(in->imp->m, (n + 1) * sizeof(*op));
+	unsigned int nargs = 0;
+
+	if (!args || !op)
 		return hlo_fail(in, -ENOMEM, "out of memory");
+	for (unsigned int i = 0; i < n; i += args[nargs++].n) {
+		bool complex = c && i + 1 < n && has_complex_parameter(c, nargs);
+
+		args[nargs] = (struct hlo_value){ complex ? 2 : 1, complex, &op[i] };
+		for (unsigned int k = i; k < i + args[nargs].n; k++) {
+			op[k] = x[k];
+			if (!x[k])
+				return hlo_fail(in, -ENOMEM, "out of memory");
+		}
+	}
 	in->imp->lift = s->ndim ? s : NULL;
-	rc = hlo_call(in, c, args, n, v);
+	rc = hlo_call(in, c, args, nargs, v);
 	in->imp->lift = before;
 	return rc;
 }

@@ -8,7 +8,7 @@
 /* Inlines c. NULL: there is none, and the message has been given. */
 int hlo_call(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct hlo_value *args,
 	     unsigned int nargs, struct hlo_value *v);
-/* Runs a computation of scalars on n tensors of one shape. */
+/* Runs a computation of scalars on n tensors of one shape; complex ones are two. */
 int hlo_lift(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct ncc_shape *s,
 	     struct ncc_op *const *x, unsigned int n, struct hlo_value *v);
 /* a = computation(a, b), with n values each */

@@ -41,10 +41,10 @@ static const struct element_type {
 	[HLO_F64] = { "f64", .narrow = HLO_F32 },
 	[HLO_TUPLE] = { .name = "tuple" },
 	[HLO_OPAQUE] = { .name = "opaque" },
-	[HLO_C64] = { .name = "c64" },
+	[HLO_C64] = { "c64", .dtype = NEURON_DT_FP32 }, /* of each part */
 	[HLO_BF16] = { "bf16", .dtype = NEURON_DT_BF16 },
 	[HLO_TOKEN] = { .name = "token" },
-	[HLO_C128] = { .name = "c128" },
+	[HLO_C128] = { "c128", .narrow = HLO_C64 },
 	[HLO_F8E5M2] = { .name = "f8e5m2" },
 	[HLO_F8E4M3FN] = { .name = "f8e4m3fn" },
 };
@@ -61,6 +61,11 @@ bool hlo_is_wide(int32_t type)
 	return type_of(type)->narrow;
 }
 
+bool hlo_is_complex(int32_t type)
+{
+	return type == HLO_C64 || type == HLO_C128;
+}
+
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s)
 {
 	const struct element_type *type = type_of(p->element_type);
@@ -75,7 +80,7 @@ int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_sh
 	if (!type->dtype)
 		return hlo_fail(in, -ENOTSUP,
 				"element type %s is not supported (pred, s8, s16, s32, u8, u16, "
-				"u32, f16, bf16, f32 are%s)",
+				"u32, f16, bf16, f32, c64 are%s)",
 				type->name,
 				type->narrow ? "; --narrow-64bit makes 32 bits of it" : "");
 	s->dtype = type->dtype;
@@ -154,6 +159,27 @@ int hlo_arrays(struct hlo_inst *in, unsigned int n)
 		if (!ncc_same_dims(&in->in[i].op[0]->shape, &in->in[0].op[0]->shape))
 			return hlo_fail(in, -EINVAL, "operand %u has another shape", i);
 	return 0;
+}
+
+int hlo_take_leaves(struct hlo_inst *in, unsigned int first, unsigned int n, struct ncc_op **x)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = first; i < first + n; i++) {
+		const struct hlo_value *v = &in->in[i];
+
+		if (v->n != (v->complex ? 2 : 1))
+			return hlo_fail(in, -EINVAL, "operand %u is a tuple", i);
+		if (count + v->n > HLO_MANY)
+			return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
+		memcpy(&x[count], v->op, v->n * sizeof(*x));
+		count += v->n;
+	}
+
+	for (unsigned int i = 1; i < count; i++)
+		if (!ncc_same_dims(&x[i]->shape, &x[0]->shape))
+			return hlo_fail(in, -EINVAL, "the operands' shapes differ");
+	return (int)count;
 }
 
 int hlo_take_results(struct hlo_inst *in, struct ncc_op *const *x, unsigned int n,

@@ -273,13 +273,17 @@ static bool passes_on(const Ncc__Hlo__Computation *body, size_t element)
 	return from && !strcmp(from->opcode, "parameter");
 }
 
-/* Is the state a tuple of arrays, so that its leaves are its elements? */
-static bool is_flat(const Ncc__Hlo__Shape *s)
+/* The element of a state that a leaf is or, of a complex one, is part of; -1: it is no array */
+static int64_t element_of(const Ncc__Hlo__Shape *s, unsigned int leaf)
 {
-	for (size_t i = 0; s->element_type == HLO_TUPLE && i < s->n_tuple_shapes; i++)
-		if (s->tuple_shapes[i]->element_type == HLO_TUPLE)
-			return false;
-	return s->element_type == HLO_TUPLE;
+	unsigned int n = 0;
+
+	for (size_t i = 0; s->element_type == HLO_TUPLE && i < s->n_tuple_shapes; i++) {
+		n += hlo_leaves(s->tuple_shapes[i]);
+		if (leaf < n)
+			return s->tuple_shapes[i]->element_type == HLO_TUPLE ? -1 : (int64_t)i;
+	}
+	return -1;
 }
 
 /* A loop being made */
@@ -364,9 +368,8 @@ static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 {
 	const struct hlo_value *before = &in->in[0];
 	struct ncc_op **state = ncc_alloc(in->imp->m, (before->n + 1) * sizeof(struct ncc_op *));
-	struct looping l = { .state = { before->n, state } };
+	struct looping l = { .state = { .n = before->n, .op = state } };
 	struct ncc_op *p = NULL;
-	bool flat = is_flat(in->p->shape);
 	int rc = condition(in, cond, before, &p);
 
 	if (rc)
@@ -379,7 +382,8 @@ static int make_loop(struct hlo_inst *in, const Ncc__Hlo__Computation *body,
 	if (!l.held || !state)
 		return hlo_fail(in, -ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < before->n; i++) {
-		bool same = flat && passes_on(body, i);
+		int64_t element = element_of(in->p->shape, i);
+		bool same = element >= 0 && passes_on(body, (size_t)element);
 
 		state[i] = same ? before->op[i] : build_state(&in->b, l.loop, before->op[i]);
 		if (!state[i])

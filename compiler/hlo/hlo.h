@@ -37,9 +37,13 @@ enum hlo_type {
 	HLO_TYPES,
 };
 
-/* An instruction's value: one operation, or a tuple's leaves in order */
+/*
+ * An instruction's value: one operation, a complex array's real and imaginary part, or a tuple's
+ * leaves in order
+ */
 struct hlo_value {
 	unsigned int n;
+	bool complex;
 	struct ncc_op **op;
 };
 
@@ -72,6 +76,7 @@ struct hlo_inst {
 	const struct hlo_rule *rule;
 	struct ncc_build b; /* for this instruction */
 	struct ncc_shape shape; /* an array result's */
+	unsigned int part; /* of a complex result: 0 for the real one, 1 for the imaginary one */
 	unsigned int nin;
 	struct hlo_value *in;
 	const Ncc__Hlo__Shape *first; /* shape of operand 0; NULL: there is none */
@@ -83,13 +88,21 @@ struct hlo_inst {
 int hlo_fail(const struct hlo_inst *in, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int hlo_unsupported(struct hlo_inst *in); /* -ENOTSUP, with the name */
+/* A complex array's is that of each of its parts. */
 int hlo_shape(const struct hlo_inst *in, const Ncc__Hlo__Shape *p, struct ncc_shape *s);
+bool hlo_is_complex(int32_t type);
+unsigned int hlo_leaves(const Ncc__Hlo__Shape *s); /* of a value of that shape */
 bool hlo_is_wide(int32_t type); /* has it 64 bits, which --narrow-64bit makes 32? */
 /* wide.c: do the module's 64-bit integers fit 32 bits, whatever the inputs? */
 bool hlo_wide_fits(const Ncc__Hlo__Module *m);
 int hlo_no_tuples(struct hlo_inst *in, unsigned int n); /* are the first n operands arrays? */
 /* Are the first n operands arrays of one shape? */
 int hlo_arrays(struct hlo_inst *in, unsigned int n);
+/*
+ * The leaves of n operands from the given one on, which are arrays, real or complex. Returns their
+ * number, at most HLO_MANY, or -errno.
+ */
+int hlo_take_leaves(struct hlo_inst *in, unsigned int first, unsigned int n, struct ncc_op **x);
 /* Takes a list of dimension numbers. */
 int hlo_take_list(struct hlo_inst *in, size_t n, const int64_t *v, unsigned int *count,
 		  uint8_t *out);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "complex.h"
 #include "operations.h"
 #include "proto/scan.h"
 
@@ -82,6 +83,20 @@ static bool find_id(const struct scope *s, int64_t id, size_t *index)
 	return e;
 }
 
+/* Imports an instruction whose operands are known. */
+static int run_rule(struct hlo_inst *in, struct hlo_value *v)
+{
+	const struct hlo_rule *rule = in->rule;
+	int rc;
+
+	if (hlo_has_complex(in))
+		rc = rule->complex ? rule->complex(in, v)
+				   : hlo_fail(in, -ENOTSUP, "of complex values is not supported");
+	else
+		rc = rule->value ? rule->value(in, v) : hlo_array(in, v);
+	return rc ? rc : hlo_check_complex(in, v);
+}
+
 static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index)
 {
 	struct hlo_value *v = &s->value[index];
@@ -108,7 +123,7 @@ static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index
 		return hlo_unsupported(in);
 	if (in->rule->nin >= 0 && in->nin != (unsigned int)in->rule->nin)
 		return hlo_fail(in, -EINVAL, "%u operands, expected %d", in->nin, in->rule->nin);
-	return in->rule->value ? in->rule->value(in, v) : hlo_array(in, v);
+	return run_rule(in, v);
 }
 
 static int import_all(struct hlo_import *imp, struct scope *s)
@@ -208,6 +223,11 @@ static int import_params(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 		op->index = k;
 		args[k].n = 1;
 		args[k].op[0] = op;
+		if (hlo_is_complex(in.p->shape->element_type))
+			rc = hlo_complex_parameter(&in, op, &args[k])
+				     ?: ncc_verify_op(op, imp->err);
+		if (rc)
+			return rc;
 		m->params[k] = op;
 	}
 
@@ -241,6 +261,11 @@ static int import_entry(struct hlo_import *imp)
 	rc = import_params(imp, c, args, n);
 	if (!rc)
 		rc = run_computation(imp, c, args, n, &result);
+	if (!rc) {
+		struct hlo_inst root = new_inst(imp, hlo_by_id(c, c->root_id));
+
+		rc = hlo_complex_results(&root, &result);
+	}
 	free(args);
 	imp->m->nouts = result.n;
 	imp->m->outs = result.op;

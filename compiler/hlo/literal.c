@@ -59,6 +59,20 @@ static int from_wide(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Lit
 	return 0;
 }
 
+/* One part of each complex number */
+static int from_pairs(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Literal *l)
+{
+	const bool wide = hlo_is_wide(l->shape->element_type);
+	const size_t n = wide ? l->n_c128s : l->n_c64s;
+
+	if (n % 2 || n / 2 != (size_t)ncc_elems(&op->shape))
+		return wrong_size(in, n, 2 * ncc_elems(&op->shape), "parts of numbers");
+	for (size_t i = in->part; i < n; i += 2)
+		ncc_set(op->shape.dtype, op->data, (int64_t)(i / 2),
+			wide ? l->c128s[i] : l->c64s[i]);
+	return 0;
+}
+
 static int from_preds(struct hlo_inst *in, struct ncc_op *op, const Ncc__Hlo__Literal *l)
 {
 	if (l->n_preds != (size_t)ncc_elems(&op->shape))
@@ -90,7 +104,8 @@ static int fill_literal(struct hlo_inst *in, struct ncc_op *op)
 	if (rc)
 		return rc;
 
-	if (s.dtype != op->shape.dtype || s.pred != op->shape.pred ||
+	if (hlo_is_complex(l->shape->element_type) != hlo_is_complex(in->p->shape->element_type) ||
+	    s.dtype != op->shape.dtype || s.pred != op->shape.pred ||
 	    !ncc_same_dims(&s, &op->shape))
 		return hlo_fail(in, -EINVAL, "the literal's shape differs from the constant's");
 	if (!row_major(l->shape))
@@ -100,6 +115,8 @@ static int fill_literal(struct hlo_inst *in, struct ncc_op *op)
 	rc = take_room(in, op);
 	if (rc)
 		return rc;
+	if (hlo_is_complex(l->shape->element_type))
+		return from_pairs(in, op, l);
 	if (hlo_is_wide(l->shape->element_type))
 		return from_wide(in, op, l);
 
@@ -138,7 +155,7 @@ static int fill_iota(struct hlo_inst *in, struct ncc_op *op)
 	rc = take_room(in, op);
 	if (rc)
 		return rc;
-	for (int64_t i = 0; i < n; i++)
+	for (int64_t i = 0; i < n && !in->part; i++) /* no imaginary part counts */
 		ncc_set(op->shape.dtype, op->data, i, (double)(i / inner % op->shape.dim[axis]));
 	return 0;
 }

@@ -23,6 +23,10 @@ struct hlo_rule {
 	struct ncc_op *(*unary)(struct ncc_build *bl, struct ncc_op *x);
 	struct ncc_op *(*binary)(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
 	struct ncc_op *(*whole)(struct ncc_build *bl, struct ncc_op *a, struct ncc_op *b);
+	/* With complex operands or a complex result; NULL: not at all */
+	int (*complex)(struct hlo_inst *in, struct hlo_value *v);
+	expand_complex_unary of_pair;
+	expand_complex_binary of_pairs;
 };
 
 const struct hlo_rule *hlo_find(const char *opcode); /* NULL: not supported */
@@ -76,10 +80,29 @@ int hlo_inline(struct hlo_inst *in, struct hlo_value *v);
 int hlo_conditional(struct hlo_inst *in, struct hlo_value *v);
 int hlo_while(struct hlo_inst *in, struct hlo_value *v);
 
-/* reduce.c, window.c: by one operation of the IR, or by any computation */
+/* reduce.c, window.c: by one operation of the IR, or (many) by any computation */
 int hlo_map(struct hlo_inst *in, struct hlo_value *v);
 int hlo_reduce(struct hlo_inst *in, struct hlo_value *v);
+int hlo_reduce_many(struct hlo_inst *in, struct hlo_value *v);
 int hlo_reduce_window(struct hlo_inst *in, struct hlo_value *v);
+int hlo_window_many(struct hlo_inst *in, struct hlo_value *v);
+
+/* complex.c: each part by itself; four products of parts; by rule->of_pair and of_pairs; others */
+int hlo_complex_parts(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_product(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_unary(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_binary(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_abs(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_call(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_compare(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_convert(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_imag(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_make(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_real(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_reduce(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_reduce_window(struct hlo_inst *in, struct hlo_value *v);
+int hlo_complex_scatter(struct hlo_inst *in, struct hlo_value *v);
+int hlo_fft(struct hlo_inst *in, struct hlo_value *v);
 
 /* sort.c, scatter.c, select.c, linear.c */
 int hlo_sort(struct hlo_inst *in, struct hlo_value *v);

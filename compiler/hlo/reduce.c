@@ -12,14 +12,11 @@
 int hlo_map(struct hlo_inst *in, struct hlo_value *v)
 {
 	struct ncc_op *x[HLO_MANY];
-	int rc;
+	int n = hlo_take_leaves(in, 0, in->nin, x);
 
-	if (!in->nin || in->nin > HLO_MANY)
-		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
-	rc = hlo_arrays(in, in->nin);
-	for (unsigned int i = 0; !rc && i < in->nin; i++)
-		x[i] = in->in[i].op[0];
-	return rc ? rc : hlo_lift(in, hlo_called(in, 0), &x[0]->shape, x, in->nin, v);
+	if (!n)
+		return hlo_fail(in, -ENOTSUP, "0 operands");
+	return n < 0 ? n : hlo_lift(in, hlo_called(in, 0), &x[0]->shape, x, (unsigned int)n, v);
 }
 
 /* Combines the halves of a dimension until one element is left; an odd one waits. */
@@ -45,19 +42,24 @@ static int reduce_along(struct hlo_inst *in, struct ncc_op **x, unsigned int n, 
 	return !rc && rest[0] ? hlo_combine(in, x, rest, n) : rc;
 }
 
-static int reduce_many(struct hlo_inst *in, struct hlo_value *v)
+int hlo_reduce_many(struct hlo_inst *in, struct hlo_value *v)
 {
-	unsigned int n = in->nin / 2;
+	unsigned int n;
 	struct ncc_op *x[HLO_MANY], *init[HLO_MANY];
 	struct ncc_shape s;
 	uint32_t mask = 0;
 	int rc;
 
-	if (!n || in->nin % 2 || n > HLO_MANY)
+	if (!in->nin || in->nin % 2)
 		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
-	rc = hlo_arrays(in, n);
-	for (unsigned int i = 0; !rc && i < n; i++)
-		x[i] = in->in[i].op[0];
+	rc = hlo_take_leaves(in, 0, in->nin / 2, x);
+	if (rc < 0)
+		return rc;
+	n = (unsigned int)rc;
+	rc = hlo_take_leaves(in, in->nin / 2, in->nin / 2, init);
+	if (rc < 0)
+		return rc;
+	rc = (unsigned int)rc == n ? 0 : hlo_fail(in, -EINVAL, "the initial values do not fit");
 	for (size_t i = 0; !rc && i < in->p->n_dimensions; i++) {
 		int64_t d = in->p->dimensions[i];
 
@@ -73,13 +75,11 @@ static int reduce_many(struct hlo_inst *in, struct hlo_value *v)
 		if (!(mask >> d & 1))
 			s.dim[s.ndim++] = x[0]->shape.dim[d];
 	for (unsigned int i = 0; i < n; i++) {
-		struct hlo_value *b = &in->in[n + i];
-
 		x[i] = build_reshape(&in->b, x[i], &s);
-		if (!x[i] || b->n != 1 || b->op[0]->shape.ndim ||
-		    b->op[0]->shape.dtype != x[i]->shape.dtype)
+		if (!x[i] || init[i]->shape.ndim || init[i]->shape.dtype != x[i]->shape.dtype)
 			return hlo_fail(in, -EINVAL, "initial value %u does not fit", i);
-		init[i] = s.ndim ? build_spread(&in->b, &x[i]->shape, b->op[0], NULL) : b->op[0];
+		if (s.ndim)
+			init[i] = build_spread(&in->b, &x[i]->shape, init[i], NULL);
 	}
 	rc = hlo_combine(in, init, x, n);
 	return rc ? rc : hlo_take_results(in, init, n, v);
@@ -206,5 +206,5 @@ int hlo_reduce(struct hlo_inst *in, struct hlo_value *v)
 		return hlo_array(in, v);
 	if (in->nin == 4 && in->in[0].n == 1 && in->in[1].n == 1 && in->in[2].n == 1)
 		rc = arg_reduce(in, v);
-	return rc == 1 ? reduce_many(in, v) : rc;
+	return rc == 1 ? hlo_reduce_many(in, v) : rc;
 }

@@ -6,14 +6,14 @@
 
 #include "operations.h"
 
-static unsigned int leaves(const Ncc__Hlo__Shape *s)
+unsigned int hlo_leaves(const Ncc__Hlo__Shape *s)
 {
 	unsigned int n = 0;
 
 	if (s->element_type != HLO_TUPLE)
-		return 1;
+		return hlo_is_complex(s->element_type) ? 2 : 1;
 	for (size_t i = 0; i < s->n_tuple_shapes; i++)
-		n += leaves(s->tuple_shapes[i]);
+		n += hlo_leaves(s->tuple_shapes[i]);
 	return n;
 }
 
@@ -51,8 +51,8 @@ int hlo_tuple_element(struct hlo_inst *in, struct hlo_value *v)
 		return hlo_fail(in, -EINVAL, "element %lld of something that has none",
 				(long long)index);
 	for (int64_t i = 0; i < index; i++)
-		first += leaves(tuple->tuple_shapes[i]);
-	v->n = leaves(tuple->tuple_shapes[index]);
+		first += hlo_leaves(tuple->tuple_shapes[i]);
+	v->n = hlo_leaves(tuple->tuple_shapes[index]);
 	if (v->n > in->in[0].n || first > in->in[0].n - v->n)
 		return hlo_fail(in, -EINVAL, "the tuple has fewer elements than its shape");
 	v->op = in->in[0].op + first;

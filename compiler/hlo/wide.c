@@ -140,7 +140,8 @@ static bool add(struct bounds *w, const Ncc__Hlo__Instruction *in)
 	uint64_t limit = in->shape->element_type == HLO_U64 ? UINT32_MAX : INT32_MAX;
 	uint64_t most[2] = { 0, 0 }, result;
 
-	if (in->shape->element_type == HLO_F64 || in->n_operand_ids > 2)
+	if (in->shape->element_type == HLO_F64 || hlo_is_complex(in->shape->element_type) ||
+	    in->n_operand_ids > 2)
 		return false;
 	for (size_t i = 0; i < in->n_operand_ids; i++) {
 		const struct bound *b = find(w, in->operand_ids[i]);

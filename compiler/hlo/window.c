@@ -114,30 +114,34 @@ static int step_over(struct windows *s)
 
 static int take_initial(struct windows *s)
 {
-	for (unsigned int i = 0; i < s->n; i++) {
-		const struct hlo_value *v = &s->in->in[s->n + i];
+	const unsigned int half = s->in->nin / 2;
+	int n = hlo_take_leaves(s->in, half, half, s->init);
 
-		if (v->n != 1 || v->op[0]->shape.ndim ||
-		    v->op[0]->shape.dtype != s->x[i]->shape.dtype ||
-		    v->op[0]->shape.pred != s->x[i]->shape.pred)
+	if (n < 0)
+		return n;
+	if ((unsigned int)n != s->n)
+		return hlo_fail(s->in, -EINVAL, "the initial values do not fit");
+	for (unsigned int i = 0; i < s->n; i++)
+		if (s->init[i]->shape.ndim || s->init[i]->shape.dtype != s->x[i]->shape.dtype ||
+		    s->init[i]->shape.pred != s->x[i]->shape.pred)
 			return hlo_fail(s->in, -EINVAL, "initial value %u does not fit", i);
-		s->init[i] = v->op[0];
-	}
 	return 0;
 }
 
-static int window_many(struct hlo_inst *in, struct hlo_value *v)
+int hlo_window_many(struct hlo_inst *in, struct hlo_value *v)
 {
-	struct windows s = { .in = in, .n = in->nin / 2 };
+	struct windows s = { .in = in };
 	struct ncc_op *first[HLO_MANY];
 	int rc;
 
-	if (!s.n || in->nin % 2 || s.n > HLO_MANY)
+	if (!in->nin || in->nin % 2)
 		return hlo_fail(in, -ENOTSUP, "%u operands", in->nin);
-	rc = hlo_arrays(in, s.n);
-	for (unsigned int i = 0; !rc && i < s.n; i++)
-		s.x[i] = in->in[i].op[0];
-	if (!rc && (in->p->window ? in->p->window->n_dimensions : 0) != s.x[0]->shape.ndim)
+	rc = hlo_take_leaves(in, 0, in->nin / 2, s.x);
+	if (rc < 0)
+		return rc;
+	s.n = (unsigned int)rc;
+	rc = 0;
+	if ((in->p->window ? in->p->window->n_dimensions : 0) != s.x[0]->shape.ndim)
 		rc = hlo_fail(in, -EINVAL, "the window does not have the operand's dimensions");
 
 	rc = rc ? rc : take_initial(&s);
@@ -159,5 +163,5 @@ int hlo_reduce_window(struct hlo_inst *in, struct hlo_value *v)
 {
 	if (in->nin == 2 && hlo_simple_reducer(in))
 		return hlo_array(in, v);
-	return window_many(in, v);
+	return hlo_window_many(in, v);
 }

@@ -55,6 +55,8 @@ def save(path, x):
     x = np.asarray(x)
     if x.dtype == jnp.bfloat16:
         x = x.view("V2")
+    if x.dtype.kind == "c":  # as the compiled module takes and gives it
+        x = np.ascontiguousarray(x).view(np.float32).reshape(*x.shape, 2)
     if x.dtype == np.bool_:
         x = x.astype(np.int8)
     np.save(path, x)
@@ -121,7 +123,7 @@ def write(name):
         hlo = edited(lowered, edit) if edit else lowered.compiler_ir("hlo")
         outs = jax.tree.leaves(jax.jit(fn)(*args))
     (out / "module.hlo.pb").write_bytes(hlo.as_serialized_hlo_module_proto())
-    scale = max(float(np.max(np.abs(np.asarray(o, dtype=np.float64)), initial=0)) for o in outs)
+    scale = max(float(np.max(np.abs(np.asarray(o, dtype=np.complex128)), initial=0)) for o in outs)
     for i, a in enumerate(args):
         save(out / f"in{i}.npy", a)
     for i, o in enumerate(outs):
@@ -690,8 +692,35 @@ def written():
     real_parts("bf16")
 
 
+def fourier():
+    """Complex values and Fourier transforms"""
+    pair = lambda d, *s: (d.f32(*s) + 1j * d.f32(*s)).astype(np.complex64)
+
+    case("complex_plain", lambda a, b: (a + b * 2j, a * b, a / b, -a.conj(), abs(a), a == b, jnp.where(a.real > 0, a, b)),
+         lambda d: (pair(d, 4, 9), pair(d, 4, 9)), ulps=8)
+    case("complex_functions", lambda a, b: (jnp.exp(a), jnp.log(a), jnp.sqrt(a), jnp.tan(a), jnp.tanh(a), jnp.sign(a),
+         jnp.expm1(a), lax.rsqrt(a), a ** b), lambda d: (pair(d, 4, 9), pair(d, 4, 9)), ulps=16)
+    case("complex_moves", lambda a, i: (lax.pad(a, np.complex64(1 + 2j), [(1, -1, 2), (-1, 2, 0)]), a[::-1, :3], a[i],
+         a.at[i].add(1j), lax.dynamic_update_slice(a, a[:1], (i[0], 0)), jnp.concatenate([a, a + 1], 1).T),
+         lambda d: (pair(d, 4, 9), d.ints(np.int32, 3, low=0, high=3)), ulps=4)
+    case("complex_reduced", lambda a: (a.sum(1), a.prod(0), jnp.cumsum(a, 1), jnp.cumprod(a, 0)),
+         lambda d: pair(d, 4, 9), ulps=16)
+    case("complex_loop", lambda a, n: lax.fori_loop(0, n, lambda i, c: (c[0] * c[1] * 0.5 + 1, c[1]), (a, a * 0.5)),
+         lambda d: (pair(d, 4, 9), np.int32(7)), ulps=8)
+    case("fft_lengths", lambda a: tuple(jnp.fft.fft(a[:, :n]) for n in (1, 2, 3, 12, 35, 37, 64)),
+         lambda d: pair(d, 3, 64), ulps=8)
+    case("fft_inverse", lambda a: tuple(jnp.fft.ifft(a[:n]) for n in (5, 48, 41)), lambda d: pair(d, 48), ulps=8)
+    case("fft_real", lambda a: (jnp.fft.rfft(a), jnp.fft.rfft(a[:, :29]), jnp.fft.irfft(jnp.fft.rfft(a) * 1j),
+         jnp.fft.irfft(jnp.fft.rfft(a), n=31)), lambda d: d.f32(2, 60), ulps=8)
+    case("fft_dimensions", lambda a, x: (jnp.fft.fftn(a, axes=(0, 1, 2)), jnp.fft.ifft2(a), jnp.fft.rfftn(x), jnp.fft.irfftn(a)),
+         lambda d: (pair(d, 3, 4, 5), d.f32(3, 4, 6)), ulps=8)
+    case("fft_gradient", jax.grad(lambda x: jnp.sum(jnp.abs(jnp.fft.rfft(x)) ** 3) + jnp.sum(jnp.fft.irfft(x + 1j * x) ** 2)),
+         lambda d: d.f32(4, 16), ulps=16)
+
+
 def main():
-    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear, decompositions):
+    for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear, decompositions,
+                   fourier):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}

@@ -83,8 +83,8 @@ static void unknown_op(Ncc__Hlo__Module *m)
 {
 	Ncc__Hlo__Instruction *p = find(m, "add");
 
-	set_text(&p->opcode, "fft");
-	set_text(&p->name, "fft.7");
+	set_text(&p->opcode, "rng");
+	set_text(&p->name, "rng.7");
 }
 
 static void custom_call_named(Ncc__Hlo__Module *m)
@@ -488,7 +488,7 @@ static void tuple_bomb(Ncc__Hlo__Module *m)
 static void name_of_two_lines(Ncc__Hlo__Module *m)
 {
 	unknown_op(m);
-	set_text(&find(m, "fft")->name, "a\nb");
+	set_text(&find(m, "rng")->name, "a\nb");
 }
 
 static void shift_of_floats(Ncc__Hlo__Module *m)
@@ -587,14 +587,82 @@ static void no_condition(Ncc__Hlo__Module *m)
 	find(m, "while")->called_computation_ids[1] = 12345;
 }
 
+static void one_part(Ncc__Hlo__Module *m)
+{
+	find(m, "real")->shape->element_type = HLO_C64;
+}
+
+static void sum_of_real(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Computation *c = entry(m);
+
+	for (size_t i = 0; i < c->n_instructions; i++) {
+		Ncc__Hlo__Instruction *p = c->instructions[i];
+
+		if (strcmp(p->opcode, "parameter") || p->parameter_number != 1)
+			continue;
+		p->shape->element_type = HLO_F32;
+		set_text(&find(m, "multiply")->opcode, "add");
+	}
+}
+
+static void order_of_complex(Ncc__Hlo__Module *m)
+{
+	Ncc__Hlo__Computation *c = entry(m);
+
+	for (size_t i = 0; i < c->n_instructions; i++)
+		if (!strcmp(c->instructions[i]->comparison_direction, "EQ"))
+			set_text(&c->instructions[i]->comparison_direction, "LT");
+}
+
+static void arc_of_complex(Ncc__Hlo__Module *m)
+{
+	set_text(&find(m, "divide")->opcode, "atan2");
+}
+
+static void wide_complex(Ncc__Hlo__Module *m)
+{
+	find(m, "parameter")->shape->element_type = HLO_C128;
+}
+
+static Ncc__Hlo__Instruction *find_fft(const Ncc__Hlo__Module *m)
+{
+	for (size_t i = 0; i < m->n_computations; i++)
+		for (size_t k = 0; k < m->computations[i]->n_instructions; k++)
+			if (!strcmp(m->computations[i]->instructions[k]->opcode, "fft"))
+				return m->computations[i]->instructions[k];
+	ck_abort_msg("no fft");
+	return NULL;
+}
+
+static void fft_of_other_length(Ncc__Hlo__Module *m)
+{
+	find_fft(m)->fft_length[0]++;
+}
+
+static void fft_without_length(Ncc__Hlo__Module *m)
+{
+	find_fft(m)->n_fft_length = 0;
+}
+
+static void fft_too_long(Ncc__Hlo__Module *m)
+{
+	find_fft(m)->fft_length[0] = INT64_MAX;
+}
+
+static void fft_of_real(Ncc__Hlo__Module *m)
+{
+	find_fft(m)->fft_type = 0;
+}
+
 static const struct {
 	const char *module;
 	void (*change)(Ncc__Hlo__Module *m);
 	const char *text;
 } changes[] = {
-	{ P "add/module.hlo.pb", unknown_op, "fft 'fft.7' (make.py:" },
+	{ P "add/module.hlo.pb", unknown_op, "rng 'rng.7' (make.py:" },
 	{ P "add/module.hlo.pb", unknown_op, "operation not supported" },
-	{ P "add/module.hlo.pb", name_of_two_lines, "fft 'a?b'" },
+	{ P "add/module.hlo.pb", name_of_two_lines, "rng 'a?b'" },
 	{ "hlo_ops/sort_pairs/module.hlo.pb", sort_of_nothing, "sort 'sort" },
 	{ "hlo_ops/top_k/module.hlo.pb", too_many_largest, "k is 1000 of 100" },
 	{ "hlo_ops/pool_argmax/module.hlo.pb", window_too_large, "no window fits dimension 1" },
@@ -605,6 +673,15 @@ static const struct {
 	{ "hlo_ops/random/module.hlo.pb", wide_difference, "element type u64 is not supported" },
 	{ "hlo_ops/random/module.hlo.pb", wide_constant, "element type u64 is not supported" },
 	{ "hlo_ops/random/module.hlo.pb", wide_result, "element type u64 is not supported" },
+	{ "hlo_ops/complex_plain/module.hlo.pb", one_part, "1 values, its shape has 2" },
+	{ "hlo_ops/fft_real/module.hlo.pb", fft_of_other_length, "for a dimension of" },
+	{ "hlo_ops/fft_real/module.hlo.pb", fft_without_length, "0 lengths for rank 2" },
+	{ "hlo_ops/fft_real/module.hlo.pb", fft_too_long, "expected 1 to 262144" },
+	{ "hlo_ops/fft_real/module.hlo.pb", fft_of_real, "are not those of transform 0" },
+	{ "hlo_ops/complex_plain/module.hlo.pb", sum_of_real, "operand 0 is not complex" },
+	{ "hlo_ops/complex_plain/module.hlo.pb", order_of_complex, "have no order 'LT'" },
+	{ "hlo_ops/complex_plain/module.hlo.pb", arc_of_complex, "of complex values is not" },
+	{ "hlo_ops/complex_plain/module.hlo.pb", wide_complex, "element type c128 is not" },
 	{ "hlo_ops/fori_loop/module.hlo.pb", no_condition, "does not exist" },
 	{ P "add/module.hlo.pb", tuple_bomb, "tuple 'bomb': more than" },
 	{ P "add/module.hlo.pb", custom_call_named, "lapack_sgetrf" },
