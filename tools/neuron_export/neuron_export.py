@@ -11,7 +11,7 @@ As a module:
 
 A directory then holds model.hlo.pb or model.onnx (and the files of its external data), input<i>.npy in the order
 of the model's parameters and golden<i>.npy in the order of its results. 64-bit inputs are written as the 32-bit
-ones that the compiled model takes. It is written when all of it has been computed, or not at all. It needs jax and
+ones that the compiled model takes, complex arrays as fp32 with a last dimension of 2. It is written when all of it has been computed, or not at all. It needs jax and
 numpy, or onnx and numpy (onnxruntime is used where it is installed), of the Python that runs it.
 """
 
@@ -37,7 +37,7 @@ def _narrow(x: Any, name: str) -> Any:
     import numpy as np
 
     x = np.asarray(x, order="C")
-    to = {"f8": np.float32, "i8": np.int32, "u8": np.uint32}.get(x.dtype.str[1:])
+    to = {"f8": np.float32, "i8": np.int32, "u8": np.uint32, "c16": np.complex64}.get(x.dtype.str[1:])
     if to is None:
         return x
     if x.dtype.kind in "iu" and x.size and (x.min() < np.iinfo(to).min or x.max() > np.iinfo(to).max):
@@ -51,6 +51,8 @@ def _save(directory: Path, stem: str, arrays: Sequence[Any]) -> None:
 
     for i, x in enumerate(arrays):
         x = np.asarray(x, order="C")
+        if x.dtype == np.complex64:  # real and imaginary parts, as the compiled model takes them
+            x = np.stack([x.real, x.imag], -1)
         if x.dtype.name == "bfloat16":
             x = x.view("V2")  # as neuron-run writes it
         np.save(directory / f"{stem}{i}.npy", x.astype(np.int8) if x.dtype == bool else x)
