@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "ir/range.h"
-#include "neuron/hw/ext.h"
 
 #define FEW 16 /* updates are combined one by one, whatever the operation */
 #define MOST 2048 /* and at most so many, if there is no other way */
@@ -129,18 +128,6 @@ struct hits {
 	int64_t step;
 };
 
-#define FEWEST_LANES 16
-#define FEWEST_SPREAD 512 /* updates */
-
-static int64_t lanes_of(int64_t n)
-{
-	for (int64_t lanes = NEURON_PARTITIONS; n >= FEWEST_SPREAD && lanes >= FEWEST_LANES;
-	     lanes--)
-		if (n % lanes == 0)
-			return lanes;
-	return 1;
-}
-
 /* x[shared, slices, ...] as [shared, lanes, each, ...] */
 static struct ncc_op *in_lanes(const struct scatter *s, struct ncc_op *x, int64_t lanes)
 {
@@ -224,9 +211,10 @@ static bool find_hits(const struct scatter *s, bool moved, bool sums, struct hit
 	struct ncc_shape low = { .dtype = NEURON_DT_INT32,
 				 .ndim = 4,
 				 .dim = { s->x[0]->shape.dim[0] } };
-	int64_t lanes = sums ? lanes_of(s->slices) : 1, groups;
+	int64_t lanes = sums ? ncc_even_rows(s->slices) : 1, groups;
 	struct ncc_op *lo, *n;
 
+	lanes = lanes ? lanes : 1;
 	*h = (struct hits){ .n = moved ? s->slices : rows_of(s),
 			    .lanes = lanes,
 			    .step = step_of(s) };

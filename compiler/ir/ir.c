@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neuron/hw/ext.h"
+
 struct ncc_mem {
 	struct ncc_mem *next;
 	size_t size;
@@ -229,6 +231,16 @@ int64_t ncc_elems(const struct ncc_shape *s)
 	for (unsigned int i = 0; i < s->ndim; i++)
 		n *= s->dim[i];
 	return n;
+}
+
+int64_t ncc_even_rows(int64_t n)
+{
+	const int64_t fewest = 16, shortest = 512;
+
+	for (int64_t rows = NEURON_PARTITIONS; n >= shortest && rows >= fewest; rows--)
+		if (n % rows == 0)
+			return rows;
+	return 0;
 }
 
 bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b)

@@ -230,6 +230,11 @@ bool ncc_is_binary(enum ncc_kind kind);
 bool ncc_is_compare(enum ncc_kind kind);
 bool ncc_is_elementwise(enum ncc_kind kind); /* unary, binary or NCC_SELECT */
 int64_t ncc_elems(const struct ncc_shape *s);
+/*
+ * The most rows, at most one for each partition, that n elements fill evenly; 0: there are few of
+ * them, or only rows that use few partitions
+ */
+int64_t ncc_even_rows(int64_t n);
 bool ncc_same_dims(const struct ncc_shape *a, const struct ncc_shape *b);
 bool ncc_is_float(uint8_t dtype);
 bool ncc_is_unsigned(uint8_t dtype);

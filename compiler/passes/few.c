@@ -21,7 +21,7 @@ static int64_t rows_of(const struct ncc_shape *s)
 {
 	int64_t n = s->ndim > 1 && s->ndim < NCC_MAX_DIMS ? s->dim[s->ndim - 1] : 0;
 
-	return n && ncc_elems(s) / n <= MOST_VECTORS ? few_rows(n) : 0;
+	return n && ncc_elems(s) / n <= MOST_VECTORS ? ncc_even_rows(n) : 0;
 }
 
 /* Does it leave the vectors whole? */

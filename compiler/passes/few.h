@@ -6,7 +6,5 @@
 #include "pass.h"
 
 int few_split(struct ncc_pass *p);
-/* The rows of the matrix that a vector of n elements becomes, one a partition; 0: it stays */
-int64_t few_rows(int64_t n);
 
 #endif

@@ -7,18 +7,6 @@
 #include "few.h"
 #include "neuron/hw/ext.h"
 
-#define SHORTEST 512 /* elements: with fewer, one element a partition does as well */
-#define FEWEST_ROWS 16
-
-/* The most rows, at most one for each partition, that divide n */
-int64_t few_rows(int64_t n)
-{
-	for (int64_t rows = NEURON_PARTITIONS; n >= SHORTEST && rows >= FEWEST_ROWS; rows--)
-		if (n % rows == 0)
-			return rows;
-	return 0;
-}
-
 static bool is_vector(const struct ncc_shape *s)
 {
 	unsigned int more = 0;
@@ -107,7 +95,7 @@ int pass_flatten(struct ncc_pass *p)
 			while (op->in[i]->replaced)
 				op->in[i] = op->in[i]->replaced;
 		if (is_vector(s))
-			rows = few_rows(ncc_elems(s));
+			rows = ncc_even_rows(ncc_elems(s));
 		if (rows && elementwise)
 			rc = flatten_elementwise(p, op, rows);
 		else if (rows && op->kind == NCC_REDUCE && s->ndim == 1)
