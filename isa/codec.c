@@ -28,27 +28,6 @@ static uint64_t member(const struct neuron_insn *insn, const struct neuron_isa_p
 	}
 }
 
-void neuron_isa_member_set(struct neuron_insn *insn, const struct neuron_isa_place *p, uint64_t v)
-{
-	uint8_t *m = (uint8_t *)insn + p->member;
-	uint16_t v16 = v;
-	uint32_t v32 = v;
-
-	switch (p->size) {
-	case 1:
-		*m = v;
-		break;
-	case 2:
-		memcpy(m, &v16, 2);
-		break;
-	case 4:
-		memcpy(m, &v32, 4);
-		break;
-	default:
-		memcpy(m, &v, 8);
-	}
-}
-
 /* Index and value stand only beside a condition that uses them */
 static bool sync_canonical(const struct neuron_insn *insn)
 {
@@ -141,15 +120,7 @@ int neuron_isa_decode(const void *words, size_t navail, struct neuron_insn *insn
 	for (int i = 1; i < n; i++)
 		w[i] = neuron_isa_get_le64((const uint8_t *)words + 8 * i);
 	w[0] &= ~(1ull << NEURON_ISA_EXT_BIT);
-	for (unsigned int i = 0; i < neuron_isa_place_count; i++) {
-		const struct neuron_isa_place *p = &neuron_isa_places[i];
-		uint64_t mask = neuron_isa_mask(p->bits);
-
-		if (!(op->fields & (1u << p->field)))
-			continue;
-		neuron_isa_member_set(insn, p, w[p->word] >> p->shift & mask);
-		w[p->word] &= ~(mask << p->shift);
-	}
+	neuron_isa_take_places(insn, op->fields, w);
 	for (unsigned int i = 0; i < 2; i++) {
 		uint64_t *v = &w[NEURON_ISA_SCALAR_BYTE(0) / 8];
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /* The rows of the instruction set's one table (table.h). */
 #include "neuron/isa/table.h"
+#include "neuron/isa/codec.h"
 
 #include <assert.h>
 #include <string.h>
@@ -114,19 +115,34 @@ static_assert(NEURON_F_COUNT <= 32, "fields fit a 32-bit mask");
 	X(WRITE, write[1].value, 36, 0, 32)
 
 #define SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
-#define PLACE_ROW(f, m, byte, bit, nbits)                                       \
-	{ offsetof(struct neuron_insn, m), SIZEOF(m), NEURON_F_##f, (byte) / 8, \
-	  (byte) % 8 * 8 + (bit),	   nbits },
-const struct neuron_isa_place neuron_isa_places[] = { PLACES(PLACE_ROW) };
+#define PLACE_ROW(f, m, byte, bit, nbits)                                             \
+	{                                                                             \
+		offsetof(struct neuron_insn, m), SIZEOF(m), NEURON_F_##f, (byte) / 8, \
+			(byte) % 8 * 8 + (bit), nbits                                 \
+	}
+#define PLACE_LIST(f, m, byte, bit, nbits) PLACE_ROW(f, m, byte, bit, nbits),
+const struct neuron_isa_place neuron_isa_places[] = { PLACES(PLACE_LIST) };
 const unsigned int neuron_isa_place_count =
 	sizeof(neuron_isa_places) / sizeof(neuron_isa_places[0]);
+
+/* Unrolled, with constants for the places: it runs for each instruction that a core executes */
+#define PLACE_TAKE(f, m, byte, bit, nbits)                                                      \
+	if (fields & NEURON_FB(f)) {                                                            \
+		const struct neuron_isa_place p = PLACE_ROW(f, m, byte, bit, nbits);            \
+                                                                                                \
+		neuron_isa_member_set(insn, &p, w[p.word] >> p.shift & neuron_isa_mask(nbits)); \
+		w[p.word] &= ~(neuron_isa_mask(nbits) << p.shift);                              \
+	}
+void neuron_isa_take_places(struct neuron_insn *insn, uint32_t fields,
+			    uint64_t *w){ PLACES(PLACE_TAKE) }
 
 #define PLACE_ASSERT(f, m, byte, bit, nbits)                                          \
 	static_assert((byte) % 8 * 8 + (bit) + (nbits) <= 64, #m " crosses 8 bytes"); \
 	static_assert((byte) < 128, #m " lies in the instruction");                   \
 	static_assert((nbits) <= 8 * SIZEOF(m), #m " holds its bits");
-PLACES(PLACE_ASSERT)
-static_assert(NEURON_ISA_SCALAR_BYTE(1) + 4 == NEURON_INSN_WORD, "scalars end the first word");
+PLACES(PLACE_ASSERT) static_assert(NEURON_ISA_SCALAR_BYTE(1) + 4 == NEURON_INSN_WORD, "scalars end "
+										      "the first "
+										      "word");
 
 /* ALU operations: X(enum suffix, name, class) */
 #define ALUS(X)                                                              \

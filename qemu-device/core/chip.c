@@ -551,3 +551,18 @@ void ncore_chip_free(struct ncore_chip *chip)
 		ncore_pool_cancel(chip->cfg.pool, &chip->lane[i]);
 	free_parts(chip);
 }
+
+void ncore_core_lend(struct ncore_chip *chip, unsigned int core)
+{
+	ncore_pool_lend(&chip->lane[core]);
+}
+
+bool ncore_core_work(struct ncore_chip *chip, unsigned int core)
+{
+	return ncore_pool_work(chip->cfg.pool, &chip->lane[core]);
+}
+
+void ncore_core_leave(struct ncore_chip *chip, unsigned int core)
+{
+	ncore_pool_leave(chip->cfg.pool, &chip->lane[core]);
+}

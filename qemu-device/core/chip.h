@@ -48,12 +48,11 @@ struct ncore_mem {
 enum { NCORE_M2S, NCORE_S2M, NCORE_HALVES };
 
 struct ncore_desc {
-	uint32_t ctrl;
-	uint32_t meta;
+	uint64_t head; /* what it is: the word of control bits, then that of metadata */
 	uint64_t addr;
 };
 
-#define NCORE_DESC_CACHE 16
+#define NCORE_DESC_CACHE 64
 
 /* Host pages that the guard granted last: guard.c */
 struct ncore_guard_hit {
@@ -349,8 +348,10 @@ enum ncore_step {
 struct ncore_budget {
 	int64_t bytes, descs;
 };
+/* packets up to one that is not before other's, or its start not before the next instruction's */
 enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
-				 struct ncore_budget *budget, unsigned int *move);
+				 const struct ncore_queue *other, struct ncore_budget *budget,
+				 unsigned int *move);
 
 /* lane.c */
 int ncore_lane_init(struct ncore_chip *chip, unsigned int index); /* 0 or -ENOMEM */
@@ -361,6 +362,9 @@ void ncore_lane_kick(struct ncore_lane *lane);
 bool ncore_lane_has_work(struct ncore_lane *lane); /* chip->lock, not running */
 void ncore_lane_drain(struct ncore_lane *lane); /* executor, or chip->lock while stopped */
 void ncore_lane_sync(struct ncore_lane *lane); /* chip->lock: what was posted is visible */
+/* executor: the time from which on another queue, other or none, or an engine comes before q */
+uint64_t ncore_lane_until(const struct ncore_lane *lane, const struct ncore_queue *q,
+			  const struct ncore_queue *other);
 void ncore_lane_reset(struct ncore_lane *lane); /* stopped: forgets posts and what was in use */
 int ncore_lane_post(struct ncore_lane *lane, const struct ncore_post *post); /* 0 or -EAGAIN */
 int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint64_t time);
@@ -372,6 +376,9 @@ void ncore_list_del(struct ncore_queue_list *list, struct ncore_queue *q);
 
 /* pool.c */
 void ncore_pool_submit(struct ncore_pool *pool, struct ncore_lane *lane);
+void ncore_pool_lend(struct ncore_lane *lane); /* ncore_core_lend() and what follows it */
+bool ncore_pool_work(struct ncore_pool *pool, struct ncore_lane *lane);
+void ncore_pool_leave(struct ncore_pool *pool, struct ncore_lane *lane);
 void ncore_pool_cancel(struct ncore_pool *pool, struct ncore_lane *lane); /* waits */
 
 /* link.c: the chip as the end of a link */

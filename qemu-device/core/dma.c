@@ -2,17 +2,15 @@
 /*
  * What a queue does: fetch descriptors, check them, copy packets. A TX packet runs from a
  * descriptor with "first" to one with "last"; its bytes flow into RX descriptors in order, and its
- * end closes the RX descriptor at hand. Called by lane.c with the lane's right to execute; every
- * way out is a boundary at which the queue can be saved.
+ * end closes the RX descriptor at hand. Pieces like the one before are copied as a series
+ * (series.c). Called by lane.c with the lane's right to execute; every way out is a boundary at
+ * which the queue can be saved.
  */
-#include "chip.h"
+#include "dma.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "neuron/isa/cost.h"
-
-#define META_UNKNOWN (NEURON_UDMA_META_OP_MASK | 0x00077fc0u) /* operation, CRC, endian fields */
 
 static uint32_t ring_len(struct ncore_ring *r)
 {
@@ -23,13 +21,6 @@ static uint64_t ring_base(struct ncore_ring *r)
 {
 	return (uint64_t)ncore_load(&r->reg[NEURON_UDMA_Q_BASE_HI / 4]) << 32 |
 	       ncore_load(&r->reg[NEURON_UDMA_Q_BASE_LO / 4]);
-}
-
-static uint32_t desc_len(const struct ncore_desc *d)
-{
-	uint32_t len = d->ctrl & NEURON_UDMA_DESC_LEN_MASK;
-
-	return len ? len : NEURON_UDMA_DESC_LEN_MAX;
 }
 
 static void report_stop(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code,
@@ -87,7 +78,7 @@ static int ring_fetch(struct ncore_chip *chip, struct ncore_queue *q, struct nco
 }
 
 /* Takes the descriptor at the head and checks what does not depend on its packet. */
-static int ring_open(struct ncore_chip *chip, struct ncore_queue *q, unsigned int half)
+static inline int ring_open(struct ncore_chip *chip, struct ncore_queue *q, unsigned int half)
 {
 	struct ncore_ring *r = &q->ring[half];
 	const uint8_t *p;
@@ -99,11 +90,11 @@ static int ring_open(struct ncore_chip *chip, struct ncore_queue *q, unsigned in
 			return ret;
 	}
 	p = r->cache + r->cache_at * NEURON_UDMA_DESC_SIZE;
-	r->cur.ctrl = ncore_get32(p);
-	r->cur.meta = ncore_get32(p + 4);
+	r->cur.head = ncore_get64(p);
 	r->cur.addr = ncore_get64(p + 8);
 	if (!chip->cfg.no_ring_id_check &&
-	    (r->cur.ctrl & NEURON_UDMA_DESC_RING_ID_MASK) >> NEURON_UDMA_DESC_RING_ID_SHIFT !=
+	    (ncore_desc_ctrl(&r->cur) & NEURON_UDMA_DESC_RING_ID_MASK) >>
+			    NEURON_UDMA_DESC_RING_ID_SHIFT !=
 		    r->ring_id) {
 		stop_queue(chip, q, NEURON_NERR_DMA_DESC,
 			   ring_base(r) + (uint64_t)r->head * NEURON_UDMA_DESC_SIZE);
@@ -115,26 +106,26 @@ static int ring_open(struct ncore_chip *chip, struct ncore_queue *q, unsigned in
 	return 0;
 }
 
-static void ring_close(struct ncore_ring *r)
+void ncore_ring_close(struct ncore_ring *r, uint32_t n)
 {
-	uint32_t head = atomic_load(&r->head) + 1;
+	uint32_t head = atomic_load(&r->head) + n;
 
 	r->open = false;
 	r->done = 0;
-	r->cache_at++;
+	r->cache_at += n;
 	if (head >= ring_len(r)) {
 		head = 0;
 		r->ring_id = (r->ring_id + 1) & 3;
 		r->cached = 0;
 	}
 	atomic_store_explicit(&r->head, head, memory_order_relaxed);
-	atomic_store_explicit(&r->taken, r->taken + 1, memory_order_relaxed);
+	atomic_store_explicit(&r->taken, r->taken + n, memory_order_relaxed);
 }
 
 static int check_packet(struct ncore_chip *chip, struct ncore_queue *q)
 {
 	struct ncore_ring *m = &q->ring[NCORE_M2S];
-	bool first = m->cur.ctrl & NEURON_UDMA_DESC_FIRST;
+	bool first = ncore_desc_ctrl(&m->cur) & NEURON_UDMA_DESC_FIRST;
 
 	if (first == q->in_packet || q->packet_descs[NCORE_M2S] > chip->gen->target->packet_max ||
 	    q->packet_descs[NCORE_S2M] > chip->gen->target->packet_max) {
@@ -142,8 +133,9 @@ static int check_packet(struct ncore_chip *chip, struct ncore_queue *q)
 			   ring_base(m) + (uint64_t)m->head * NEURON_UDMA_DESC_SIZE);
 		return -EINVAL;
 	}
-	if (m->cur.meta & META_UNKNOWN)
-		ncore_guest_error(chip, NCORE_GE_UNIMPLEMENTED, m->cur.addr, m->cur.meta);
+	if (ncore_desc_meta(&m->cur) & NCORE_META_UNKNOWN)
+		ncore_guest_error(chip, NCORE_GE_UNIMPLEMENTED, m->cur.addr,
+				  ncore_desc_meta(&m->cur));
 	q->in_packet = true;
 	return 0;
 }
@@ -189,19 +181,10 @@ static int open_both(struct ncore_chip *chip, struct ncore_queue *q, enum ncore_
 	return 0;
 }
 
-/*
- * Virtual time. A doorbell of the host may come at any virtual time, so what it starts takes no
- * share of what others would have to wait for: their times are the same on every run.
- */
-static bool shares(struct ncore_lane *lane, struct ncore_queue *q)
-{
-	return lane->tpb && !atomic_load_explicit(&q->hosted, memory_order_relaxed);
-}
-
 /* The time at which the queue's next bytes begin: when its engine has done what came before */
 static uint64_t begin_time(struct ncore_lane *lane, struct ncore_queue *q, bool shared)
 {
-	uint64_t time = atomic_load_explicit(&q->time, memory_order_relaxed);
+	uint64_t time = ncore_queue_time(q);
 	uint64_t engine = shared ? lane->shared.dma[q->engine] : 0;
 
 	return engine > time ? engine : time;
@@ -243,18 +226,18 @@ static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct
 	m->done += (uint32_t)c->done;
 	s->done += (uint32_t)c->done;
 	q->step_bytes += c->done;
-	if (m->done == desc_len(&m->cur)) {
-		last = m->cur.ctrl & NEURON_UDMA_DESC_LAST;
+	if (m->done == ncore_desc_len(&m->cur)) {
+		last = ncore_desc_ctrl(&m->cur) & NEURON_UDMA_DESC_LAST;
 		time += chip->gen->target->cost.descriptor;
-		ring_close(m);
+		ncore_ring_close(m, 1);
 	}
 	atomic_store_explicit(&q->time, time, memory_order_relaxed);
 	if (c->shares)
 		lane->shared.dma[q->engine] = time;
-	if (last && s->done < desc_len(&s->cur))
+	if (last && s->done < ncore_desc_len(&s->cur))
 		ncore_guest_error(chip, NCORE_GE_IMPL_DEFINED, s->cur.addr, s->done);
-	if (last || s->done == desc_len(&s->cur))
-		ring_close(s);
+	if (last || s->done == ncore_desc_len(&s->cur))
+		ncore_ring_close(s, 1);
 	if (last) {
 		q->in_packet = false;
 		q->packet_descs[NCORE_M2S] = q->packet_descs[NCORE_S2M] = 0;
@@ -263,8 +246,8 @@ static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct
 }
 
 /* len bytes in one of the chip's memories, or NULL */
-static uint8_t *plain_bytes(struct ncore_chip *chip, struct ncore_ring *r, uint64_t addr,
-			    uint64_t len)
+static inline uint8_t *plain_bytes(struct ncore_chip *chip, struct ncore_ring *r, uint64_t addr,
+				   uint64_t len)
 {
 	uint8_t *p = ncore_plain_at(&r->plain, addr, len);
 
@@ -285,20 +268,31 @@ static bool copy_plain(struct ncore_lane *lane, struct ncore_queue *q, struct nc
 	dst = src ? plain_bytes(chip, s, c->dst, c->len) : NULL;
 	if (!dst)
 		return false;
-	memmove(dst, src, c->len);
-	ncore_mem_dirty(chip, s->plain.mem, dst, c->len);
+	ncore_move(dst, src, c->len);
+	if (chip->ops->mark_dirty)
+		ncore_mem_dirty(chip, s->plain.mem, dst, c->len);
 	c->from = m->plain.way;
 	c->to = s->plain.way;
 	c->done = c->len;
 	return true;
 }
 
-static enum ncore_step copy_some(struct ncore_lane *lane, struct ncore_queue *q,
-				 struct ncore_budget *budget, unsigned int *move)
+/* Copies otherwise, which may let something else come first: a word or an instruction is written */
+static int copy_routed(struct ncore_turn *t, struct ncore_copy *c)
 {
+	int ret = ncore_copy(t->lane, c);
+
+	t->until = ncore_lane_until(t->lane, t->q, t->other);
+	return ret;
+}
+
+static enum ncore_step copy_some(struct ncore_turn *t)
+{
+	struct ncore_lane *lane = t->lane;
+	struct ncore_queue *q = t->q;
 	struct ncore_ring *m = &q->ring[NCORE_M2S], *s = &q->ring[NCORE_S2M];
-	uint32_t ml = desc_len(&m->cur) - m->done, sl = desc_len(&s->cur) - s->done;
-	bool shared = shares(lane, q);
+	uint32_t ml = ncore_desc_len(&m->cur) - m->done, sl = ncore_desc_len(&s->cur) - s->done;
+	bool shared = ncore_queue_shares(lane, q);
 	struct ncore_copy c = {
 		.src = m->cur.addr + m->done,
 		.dst = s->cur.addr + s->done,
@@ -310,19 +304,19 @@ static enum ncore_step copy_some(struct ncore_lane *lane, struct ncore_queue *q,
 		.dst_hit = &s->data_hit,
 	};
 
-	switch (copy_plain(lane, q, &c) ? 0 : ncore_copy(lane, &c)) {
+	switch (copy_plain(lane, q, &c) ? 0 : copy_routed(t, &c)) {
 	case 0:
 		break;
 	case -EAGAIN:
-		*move = c.why == NCORE_STEP_MOVE ? c.move : c.stall_engine;
+		*t->move = c.why == NCORE_STEP_MOVE ? c.move : c.stall_engine;
 		return c.why;
 	default:
 		stop_queue(lane->chip, q, NEURON_NERR_DMA_ABORT, c.bad);
 		return NCORE_STEP_STARVED;
 	}
 	ncore_event(lane->chip, NCORE_EV_DESC, q->engine, q->index, c.src, c.dst);
-	budget->bytes -= (int64_t)c.done;
-	budget->descs--;
+	t->budget->bytes -= (int64_t)c.done;
+	t->budget->descs--;
 	return advance(lane, q, &c) ? NCORE_STEP_PACKET : NCORE_STEP_LEAVE;
 }
 
@@ -351,29 +345,40 @@ static void settle(struct ncore_chip *chip, struct ncore_queue *q)
 	settle_ring(&q->ring[NCORE_S2M]);
 }
 
-static enum ncore_step run(struct ncore_lane *lane, struct ncore_queue *q,
-			   struct ncore_budget *budget, unsigned int *move)
+static enum ncore_step run(struct ncore_turn *t)
 {
-	struct ncore_chip *chip = lane->chip;
+	struct ncore_budget *budget = t->budget;
 	enum ncore_step step;
 
 	for (;;) {
-		if (!ncore_queue_runnable(chip, q))
+		if (!ncore_queue_runnable(t->lane->chip, t->q))
 			return NCORE_STEP_STARVED;
-		if (budget->bytes <= 0 || budget->descs <= 0 || atomic_load(&lane->stops))
+		if (budget->bytes <= 0 || budget->descs <= 0 || atomic_load(&t->lane->stops))
 			return NCORE_STEP_LEAVE;
-		if (open_both(chip, q, &step))
+		if (open_both(t->lane->chip, t->q, &step))
 			return step;
-		step = copy_some(lane, q, budget, move);
-		if (step != NCORE_STEP_LEAVE)
+		step = copy_some(t);
+		if (step != NCORE_STEP_LEAVE &&
+		    (step != NCORE_STEP_PACKET || !ncore_goes_on(t, ncore_queue_time(t->q))))
 			return step;
+		if (!ncore_series(t))
+			return NCORE_STEP_PACKET;
 	}
 }
 
 enum ncore_step ncore_queue_step(struct ncore_lane *lane, struct ncore_queue *q,
-				 struct ncore_budget *budget, unsigned int *move)
+				 const struct ncore_queue *other, struct ncore_budget *budget,
+				 unsigned int *move)
 {
-	enum ncore_step step = run(lane, q, budget, move);
+	struct ncore_turn t = {
+		.lane = lane,
+		.q = q,
+		.other = other,
+		.until = ncore_lane_until(lane, q, other),
+		.budget = budget,
+		.move = move,
+	};
+	enum ncore_step step = run(&t);
 
 	settle(lane->chip, q);
 	return step;

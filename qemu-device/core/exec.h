@@ -100,6 +100,33 @@ struct exec_runs {
 	int64_t at[NEURON_ISA_MAX_MOVING]; /* byte of each run's first element */
 };
 
+/*
+ * The matmul two steps of k at a time, for a processor that multiplies pairs of bf16. Operands are
+ * as struct exec_mm says with a pair in the place of a float, the first step in its high half, and
+ * half as many steps; what an odd number of them lacks is 0. What packs operands returns the biased
+ * exponent of the element nearest to 0 that is not 0, of a subnormal 0; 255 or more without any.
+ */
+struct exec_pairs {
+	void (*matmul)(const struct exec_mm *mm);
+	/* as those of struct exec_kernels, from bf16; a run's elements are 2 or 4 bytes apart */
+	unsigned int (*moving)(float *x, const uint8_t *in, size_t stride, unsigned int rows,
+			       const struct exec_runs *runs);
+	unsigned int (*weights)(float *w, const uint8_t *in, size_t stride, unsigned int rows,
+				size_t n);
+	/* in place, from floats that bf16 holds */
+	unsigned int (*pack_moving)(float *x, unsigned int rows, size_t n);
+	unsigned int (*pack_weights)(float *w, unsigned int rows, size_t n);
+};
+
+/*
+ * Such a processor takes subnormals for 0. It meets none if no operand is one and no sum can be:
+ * all sums are multiples of the product of the operands' last places.
+ */
+static inline bool exec_pairs_exact(unsigned int w, unsigned int x)
+{
+	return w && x && w + x >= 2 * (127 + 7) - 126;
+}
+
 struct exec_arith;
 
 /*
@@ -123,15 +150,20 @@ struct exec_kernels {
 	void (*store)(uint8_t dtype, void *out, const float *in, size_t n);
 	/* r[i] = a[i] op b[i]; an arithmetic or unary operation */
 	void (*alu)(uint8_t op, float *r, struct exec_vec a, struct exec_vec b, size_t n);
-	/* an element-wise instruction; its streams end anywhere */
+	/* an element-wise instruction, of arithmetic and on raw bits; its streams end anywhere */
 	void (*arith)(struct exec_arith *x);
+	void (*bits)(struct exec_arith *x);
 	/* x[0] op x[1] op ..., where the order does not matter: max, min, logical operations on
 	 * 1.0 and 0.0. n at least 1 */
 	float (*fold)(uint8_t op, const float *x, size_t n);
 	/* x[i] = func(x[i]) */
 	void (*act)(uint8_t func, float alpha, float *x, size_t n);
+	const struct exec_pairs *pairs; /* or NULL */
 };
 extern const struct exec_kernels exec_kernels_scalar, exec_kernels_avx2, exec_kernels_avx512;
+extern const struct exec_kernels exec_kernels_avx512_bf16;
+/* all that were built, the fastest first; NULL ends them */
+extern const struct exec_kernels *const exec_kernels_all[];
 const struct exec_kernels *exec_kernels_best(void);
 
 /* An instruction's walk through one access pattern in one partition, dimensions merged */
@@ -159,7 +191,7 @@ struct exec_operand {
 struct exec_scratch {
 	float a[EXEC_CHUNK + 16], b[EXEC_CHUNK + 16], c[EXEC_CHUNK + 16];
 	uint32_t raw[EXEC_CHUNK + 16];
-	uint32_t row[NEURON_ISA_MAX_ELEMS_SBUF]; /* a whole row of results, as raw elements */
+	uint32_t row[NEURON_ISA_MAX_ELEMS_SBUF + 16]; /* a whole row of results, as raw elements */
 	float acc[NEURON_ISA_MAX_ELEMS_SBUF]; /* TENSOR_REDUCE: a row of results */
 	float x[NEURON_PARTITIONS * EXEC_MM_X_ROW];
 	struct exec_runs runs;
@@ -175,10 +207,11 @@ struct exec_arith_scalar {
 	float value; /* without a place */
 };
 
-/* An element-wise instruction of arithmetic, located: dst = (src0 op0 scalar) op1 src1 or scalar */
+/* An element-wise instruction, located: dst = (src0 op0 scalar) op1 src1 or scalar */
 struct exec_arith {
 	struct exec_operand dst, src0, src1;
 	bool has_src1;
+	bool choose; /* dst = src0 where src1 is not 0, or where it is (reverse0) */
 	bool direct; /* chunks may be written before the rest of the row is read */
 	bool reverse0, reverse1;
 	uint8_t op0, op1;
@@ -226,6 +259,8 @@ struct tpb_engine {
 struct tpb_weights {
 	unsigned int k, fs;
 	uint8_t dtype; /* 0: none loaded */
+	bool paired; /* as struct exec_pairs says */
+	unsigned int least; /* then: the exponent of the least one */
 	float w[EXEC_MM_W_SIZE];
 };
 
@@ -281,17 +316,15 @@ bool exec_stream_distinct(const struct exec_stream *s); /* no element is visited
 bool exec_chunks_safe(const struct exec_operand *dst, const struct exec_operand *src);
 struct exec_arith_scalar exec_scalar_place(const struct tpb *t, const struct neuron_scalar *s);
 float exec_scalar_f32(const struct tpb *t, const struct neuron_scalar *s, unsigned int p);
-uint32_t exec_scalar_bits(const struct tpb *t, const struct neuron_scalar *s, unsigned int p);
 
+/* exec_pe.c: loaded weights as struct exec_mm says, whatever they were */
+void exec_weights_plain(struct tpb_weights *w);
 /* exec_pe.c, exec_act.c, exec_pool.c: checked instructions; 0 or -EINVAL with *fault */
 int exec_pe(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
 int exec_act(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
 int exec_pool(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
 void exec_tensor_reduce(struct tpb *t, const struct neuron_insn *insn); /* exec_reduce.c */
-/* exec_bits.c: one partition of a bitvec operation or predicated copy; src1 may be NULL */
-void exec_bits_row(struct tpb *t, const struct neuron_insn *insn, struct exec_operand *dst,
-		   struct exec_operand *src0, struct exec_operand *src1, unsigned int p);
-uint32_t exec_bitvec(uint8_t op, uint32_t a, uint32_t b, unsigned int bits);
+void exec_transpose(struct tpb *t, const struct neuron_insn *insn); /* exec_transpose.c */
 void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool through_fp32);
 void exec_memset(struct tpb *t, const struct neuron_insn *insn);
 

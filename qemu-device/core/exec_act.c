@@ -35,10 +35,10 @@ static float exec_accumulate(float acc, const float *x, size_t n)
 }
 
 static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
-			      struct exec_operand *dst, struct exec_operand *src, unsigned int p)
+			      struct exec_operand *dst, struct exec_operand *src, bool direct,
+			      unsigned int p)
 {
 	struct exec_scratch *s = t->scratch;
-	bool direct = exec_chunks_safe(dst, src);
 	bool reduce = insn->reduce_cmd & 2;
 	struct exec_activation f = { .func = insn->func, .alpha = insn->alpha };
 	float acc = insn->reduce_cmd & 1 ? 0 : t->acc[p];
@@ -71,11 +71,13 @@ static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
 static void exec_activate(struct tpb *t, const struct neuron_insn *insn)
 {
 	struct exec_operand dst, src;
+	bool direct;
 
 	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
 	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	direct = exec_chunks_safe(&dst, &src);
 	for (unsigned int p = 0; p < insn->partitions; p++)
-		exec_activate_row(t, insn, &dst, &src, p);
+		exec_activate_row(t, insn, &dst, &src, direct, p);
 }
 
 static void exec_read_acc(struct tpb *t, const struct neuron_insn *insn)
@@ -93,11 +95,23 @@ static void exec_read_acc(struct tpb *t, const struct neuron_insn *insn)
 	}
 }
 
+/* The next n elements as they are; what is still to be read may be written */
+static void exec_copy_bits(struct tpb *t, struct exec_stream *dst, struct exec_stream *src,
+			   uint32_t n)
+{
+	void *at = exec_stream_at(dst, n);
+	const void *in = exec_stream_get(src, at ? at : t->scratch->raw, n);
+
+	if (!at)
+		exec_stream_put(dst, in, n);
+	else if (in != at)
+		memcpy(at, in, (size_t)n * src->size);
+}
+
 static void exec_copy_row(struct tpb *t, struct exec_operand *dst, struct exec_operand *src,
-			  bool bits)
+			  bool bits, bool direct)
 {
 	struct exec_scratch *s = t->scratch;
-	bool direct = exec_chunks_safe(dst, src);
 	uint8_t *row = (uint8_t *)s->row;
 
 	for (uint32_t done = 0, n; done < src->r.count; done += n) {
@@ -112,7 +126,7 @@ static void exec_copy_row(struct tpb *t, struct exec_operand *dst, struct exec_o
 			else
 				t->kern->store(dst->dtype, at, x, n);
 		} else if (direct) {
-			exec_stream_put(&dst->s, exec_stream_get(&src->s, s->raw, n), n);
+			exec_copy_bits(t, &dst->s, &src->s, n);
 		} else {
 			memcpy(at, exec_stream_get(&src->s, s->raw, n), (size_t)n * src->r.size);
 		}
@@ -121,18 +135,47 @@ static void exec_copy_row(struct tpb *t, struct exec_operand *dst, struct exec_o
 		exec_stream_put(&dst->s, row, dst->r.count);
 }
 
+/* Rows whose elements lie side by side in both operands; they may overlap */
+static bool exec_copy_flat(const struct exec_operand *dst, const struct exec_operand *src,
+			   unsigned int partitions)
+{
+	const struct exec_stream *a = &dst->s, *b = &src->s;
+	size_t bytes = (size_t)dst->r.count * dst->r.size;
+
+	if (a->ndim != 1 || b->ndim != 1 || a->step[0] != a->size || b->step[0] != b->size)
+		return false;
+	for (unsigned int p = 0; p < partitions; p++) {
+		uint8_t *to = dst->part0 + p * dst->stride + a->first;
+		const uint8_t *from = src->part0 + p * src->stride + b->first;
+
+		if (p + 1 < partitions) {
+			__builtin_prefetch(from + src->stride);
+			__builtin_prefetch(to + dst->stride);
+		}
+		memmove(to, from, bytes);
+	}
+	return true;
+}
+
 /* Equal types keep their bits, unless the engine's path is fp32 (ACT) */
 void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool through_fp32)
 {
-	bool bits = insn->dst.dtype == insn->src0.dtype && !through_fp32;
+	bool bits = insn->dst.dtype == insn->src0.dtype && !through_fp32, direct;
 	struct exec_operand dst, src;
 
 	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
 	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	direct = exec_chunks_safe(&dst, &src);
+	if (bits && exec_copy_flat(&dst, &src, insn->partitions))
+		return;
 	for (unsigned int p = 0; p < insn->partitions; p++) {
 		exec_operand_row(&src, p);
 		exec_operand_row(&dst, p);
-		exec_copy_row(t, &dst, &src, bits);
+		if (p + 1 < insn->partitions) {
+			exec_operand_ahead(&src);
+			exec_operand_ahead(&dst);
+		}
+		exec_copy_row(t, &dst, &src, bits, direct);
 	}
 }
 

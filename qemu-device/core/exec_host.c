@@ -52,13 +52,19 @@ void exec_fp_leave(unsigned int env)
 
 #endif
 
+const struct exec_kernels *const exec_kernels_all[] = {
+#if defined(__x86_64__)
+	&exec_kernels_avx512_bf16, &exec_kernels_avx512,
+	&exec_kernels_avx2,
+#endif
+	&exec_kernels_scalar,	   NULL,
+};
+
 const struct exec_kernels *exec_kernels_best(void)
 {
-#if defined(__x86_64__)
-	if (exec_kernels_avx512.usable())
-		return &exec_kernels_avx512;
-	if (exec_kernels_avx2.usable())
-		return &exec_kernels_avx2;
-#endif
-	return &exec_kernels_scalar;
+	const struct exec_kernels *const *kern = exec_kernels_all;
+
+	while (!(*kern)->usable())
+		kern++;
+	return *kern;
 }

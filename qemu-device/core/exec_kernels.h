@@ -10,24 +10,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "exec_walk.h"
-
-#define KINLINE static inline __attribute__((always_inline)) KTARGET
-
-/* v: a whole vector of 4-byte lanes; half as many 8-byte ones; names end in the element's kind */
-typedef float vf __attribute__((vector_size(KBYTES)));
-typedef int32_t vi __attribute__((vector_size(KBYTES)));
-typedef uint32_t vu __attribute__((vector_size(KBYTES)));
-typedef uint16_t vh __attribute__((vector_size(KBYTES / 2)));
-typedef int16_t vsh __attribute__((vector_size(KBYTES / 2)));
-typedef int8_t vb __attribute__((vector_size(KBYTES / 4)));
-typedef float vfh __attribute__((vector_size(KBYTES / 2)));
-typedef uint32_t vuh __attribute__((vector_size(KBYTES / 2)));
-typedef double vd __attribute__((vector_size(KBYTES)));
-typedef int64_t vl __attribute__((vector_size(KBYTES)));
-typedef uint64_t vul __attribute__((vector_size(KBYTES)));
-
-#define LANES (KBYTES / 4)
+#include "exec_kernels_vector.h"
 
 /* The instruction, never the library */
 KINLINE double exec_sqrt(double x)
@@ -39,19 +22,6 @@ KINLINE double exec_sqrt(double x)
 #else
 	return __builtin_sqrt(x);
 #endif
-}
-
-KINLINE vf ld(const float *p)
-{
-	vf v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-KINLINE void st(float *p, vf v)
-{
-	memcpy(p, &v, sizeof(v));
 }
 
 /* The lanes of mask alone; an instance may have an instruction for it */
@@ -68,26 +38,6 @@ KINLINE void store_lanes(float *p, uint16_t mask, vf v)
 			memcpy(p + i, (const float *)&v + i, sizeof(*p));
 }
 #endif
-
-KINLINE vu sel(vi mask, vu a, vu b)
-{
-	return ((vu)mask & a) | (~(vu)mask & b);
-}
-
-KINLINE vf self(vi mask, vf a, vf b)
-{
-	return (vf)sel(mask, (vu)a, (vu)b);
-}
-
-KINLINE vf splat(float x)
-{
-	return x - (vf){}; /* keeps -0 */
-}
-
-KINLINE vf canonical(vf x)
-{
-	return (vf)sel(x != x, (vu){} + EXEC_NAN, (vu)x);
-}
 
 /* Conversions to fp32 */
 
@@ -175,6 +125,16 @@ KINLINE vi to_small_int(vf x, float lo, float hi)
 	return (vi)(x + splat(0x1.8p23f)) - 0x4b400000;
 }
 
+/* To int32, within its bounds; an instance may have an instruction, whose result elsewhere is -2^31
+ */
+#ifdef KROUND
+KINLINE vi to_i32(vf x)
+{
+	vi r = (vi)sel(x >= splat(0x1p31f), (vu){} + 0x7fffffff, (vu)KROUND(x));
+
+	return r & (x == x);
+}
+#else
 KINLINE vuh to_i32_half(vfh x)
 {
 	vd d = __builtin_convertvector((vfh)((vuh)x & (vuh)(x == x)), vd);
@@ -185,13 +145,26 @@ KINLINE vuh to_i32_half(vfh x)
 	return __builtin_convertvector((vl)(d + ((vd){} + 0x1.8p52)), vuh);
 }
 
-KINLINE void store16(uint8_t dtype, void *out, vf x)
+KINLINE vi to_i32(vf x)
 {
 	vfh half[2];
-	vuh i[2];
+	vuh r[2];
+	vi i;
+
+	memcpy(half, &x, sizeof(x));
+	r[0] = to_i32_half(half[0]);
+	r[1] = to_i32_half(half[1]);
+	memcpy(&i, r, sizeof(i));
+	return i;
+}
+#endif
+
+KINLINE void store16(uint8_t dtype, void *out, vf x)
+{
 	vsh s;
 	vb b;
 	vh h;
+	vi i;
 
 	switch (dtype) {
 	case NEURON_DT_BF16:
@@ -211,10 +184,8 @@ KINLINE void store16(uint8_t dtype, void *out, vf x)
 		memcpy(out, &s, sizeof(s));
 		break;
 	case NEURON_DT_INT32:
-		memcpy(half, &x, sizeof(x));
-		i[0] = to_i32_half(half[0]);
-		i[1] = to_i32_half(half[1]);
-		memcpy(out, i, sizeof(i));
+		i = to_i32(x);
+		memcpy(out, &i, sizeof(i));
 		break;
 	default:
 		st(out, canonical(x));
@@ -552,6 +523,7 @@ KTARGET static float KNAME(fold)(uint8_t op, const float *x, size_t n)
 }
 
 #include "exec_kernels_arith.h"
+#include "exec_kernels_bits.h"
 
 #define ACT_LOOP(expr)                          \
 	for (size_t i = 0; i < n; i += LANES) { \

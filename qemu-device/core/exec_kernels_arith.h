@@ -353,21 +353,26 @@ KINLINE bool arith_grid(const struct exec_arith *x)
 #undef GRID
 }
 
+KINLINE void arith_start_row(struct exec_arith *x, unsigned int p)
+{
+	exec_operand_row(&x->dst, p);
+	exec_operand_row(&x->src0, p);
+	if (x->has_src1)
+		exec_operand_row(&x->src1, p);
+	if (p + 1 == x->partitions)
+		return;
+	exec_operand_ahead(&x->src0);
+	exec_operand_ahead(&x->dst);
+	if (x->has_src1)
+		exec_operand_ahead(&x->src1);
+}
+
 KTARGET static void KNAME(arith)(struct exec_arith *x)
 {
 	if (arith_grid(x))
 		return;
 	for (unsigned int p = 0; p < x->partitions; p++) {
-		exec_operand_row(&x->dst, p);
-		exec_operand_row(&x->src0, p);
-		if (x->has_src1)
-			exec_operand_row(&x->src1, p);
-		if (p + 1 < x->partitions) {
-			exec_operand_ahead(&x->src0);
-			exec_operand_ahead(&x->dst);
-			if (x->has_src1)
-				exec_operand_ahead(&x->src1);
-		}
+		arith_start_row(x, p);
 		arith_row(x, p);
 	}
 }

@@ -7,6 +7,7 @@
 #define KTARGET __attribute__((target("avx2,fma")))
 #define KBYTES 32
 #define KNAME(x) avx2_##x
+#define KROUND(x) _mm256_cvtps_epi32((__m256)(x))
 #define KSTORE(p, mask, v) avx2_store_lanes(p, mask, (__m256)(v))
 
 static inline KTARGET void avx2_store_lanes(float *p, uint16_t mask, __m256 v)
@@ -75,6 +76,7 @@ const struct exec_kernels exec_kernels_avx2 = {
 	.store = avx2_store,
 	.alu = avx2_alu,
 	.arith = avx2_arith,
+	.bits = avx2_bits,
 	.fold = avx2_fold,
 	.act = avx2_act,
 };

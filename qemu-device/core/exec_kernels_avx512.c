@@ -8,88 +8,13 @@
 #define KNAME(x) avx512_##x
 #define KWIDEN(h) ((vu)_mm512_cvtepu16_epi32((__m256i)(h)))
 #define KNARROW(u) ((vh)_mm512_cvtepi32_epi16((__m512i)(u)))
+#define KROUND(x) _mm512_cvtps_epi32((__m512)(x))
 #define KSTORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, (__m512)(v))
 #include "exec_kernels.h"
+#include "exec_pairs.h"
 
-#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-#define ZERO(r) \
-	__m512 a##r = _mm512_setzero_ps(), b##r = _mm512_setzero_ps(), c##r = _mm512_setzero_ps();
-#define FMA(r)                                               \
-	{                                                    \
-		__m512 s = _mm512_set1_ps(w[r]);             \
-		a##r = _mm512_fmadd_ps(s, x0, a##r);         \
-		if (nv > 1)                                  \
-			b##r = _mm512_fmadd_ps(s, x1, b##r); \
-		if (nv > 2)                                  \
-			c##r = _mm512_fmadd_ps(s, x2, c##r); \
-	}
-#define TILE(r)                                               \
-	_mm512_storeu_ps(tile + r * EXEC_MM_COLS, a##r);      \
-	_mm512_storeu_ps(tile + r * EXEC_MM_COLS + 16, b##r); \
-	_mm512_storeu_ps(tile + r * EXEC_MM_COLS + 32, c##r);
-#define OUT(r)                                                                \
-	if (r < rows) {                                                       \
-		float *dst = (float *)(out + r * mm->dst_stride);             \
-		mm_out(dst, nv > 1 ? 0xffff : mask, a##r, mode);              \
-		if (nv > 1)                                                   \
-			mm_out(dst + 16, nv > 2 ? 0xffff : mask, b##r, mode); \
-		if (nv > 2)                                                   \
-			mm_out(dst + 32, mask, c##r, mode);                   \
-	}
-
-/* Stores the sums, which replace or are added to what is there; NaN becomes canonical. */
-KINLINE void mm_out(float *dst, __mmask16 mask, __m512 c, enum exec_mm_mode mode)
-{
-	__m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(EXEC_NAN));
-
-	if (mode == EXEC_MM_ADD_F32)
-		c = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, dst), c);
-	c = _mm512_mask_mov_ps(c, _mm512_cmp_ps_mask(c, c, _CMP_UNORD_Q), nan);
-	_mm512_mask_storeu_ps(dst, mask, c);
-}
-
-/* 8 rows by nv vectors: up to 24 accumulators stay in registers over all of k */
-KINLINE void mm_vectors(const struct exec_mm *mm, unsigned int row, unsigned int col,
-			unsigned int nv, enum exec_mm_mode mode)
-{
-	const float *w = mm_weights(mm, row), *x = mm->x + col;
-	ROWS(ZERO)
-
-	for (unsigned int i = 0; i < mm->k; i++, w += EXEC_MM_ROWS, x += EXEC_MM_X_ROW) {
-		__m512 x0 = _mm512_loadu_ps(x), x1 = x0, x2 = x0;
-
-		if (nv > 1)
-			x1 = _mm512_loadu_ps(x + 16);
-		if (nv > 2)
-			x2 = _mm512_loadu_ps(x + 32);
-		ROWS(FMA)
-	}
-	if (mode == EXEC_MM_SET_F32 || mode == EXEC_MM_ADD_F32) {
-		unsigned int rows = mm_rows(mm, row), last = mm_cols(mm, col) - 16 * (nv - 1);
-		uint8_t *out = mm->dst + row * mm->dst_stride + col * 4ull;
-		__mmask16 mask = (__mmask16)(0xffffu >> (16 - last));
-
-		ROWS(OUT)
-	} else {
-		float tile[EXEC_MM_ROWS * EXEC_MM_COLS];
-
-		ROWS(TILE)
-		mm_tile_out(mm, row, col, tile, mode);
-	}
-}
-
-KINLINE void mm_block(const struct exec_mm *mm, unsigned int row, unsigned int col,
-		      enum exec_mm_mode mode)
-{
-	unsigned int cols = mm_cols(mm, col);
-
-	if (cols <= 16)
-		mm_vectors(mm, row, col, 1, mode);
-	else if (cols <= 32)
-		mm_vectors(mm, row, col, 2, mode);
-	else
-		mm_vectors(mm, row, col, 3, mode);
-}
+#define MM_STEP(sum, w, x) _mm512_fmadd_ps(w, x, sum)
+#include "exec_block_avx512.h"
 
 static bool avx512_usable(void)
 {
@@ -98,17 +23,26 @@ static bool avx512_usable(void)
 	       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
+static bool avx512_bf16_usable(void)
+{
+	return avx512_usable() && exec_pairs_avx512_usable();
+}
+
+#define AVX512                                                                                \
+	.matmul = avx512_matmul, .moving = avx512_moving, .weights = avx512_weights,          \
+	.load = avx512_load, .store = avx512_store, .alu = avx512_alu, .arith = avx512_arith, \
+	.bits = avx512_bits, .fold = avx512_fold, .act = avx512_act
+
 const struct exec_kernels exec_kernels_avx512 = {
 	.name = "avx512",
 	.usable = avx512_usable,
-	.matmul = avx512_matmul,
-	.moving = avx512_moving,
-	.weights = avx512_weights,
-	.load = avx512_load,
-	.store = avx512_store,
-	.alu = avx512_alu,
-	.arith = avx512_arith,
-	.fold = avx512_fold,
-	.act = avx512_act,
+	AVX512,
+};
+
+const struct exec_kernels exec_kernels_avx512_bf16 = {
+	.name = "avx512_bf16",
+	.usable = avx512_bf16_usable,
+	AVX512,
+	.pairs = &exec_pairs_avx512,
 };
 #endif

@@ -70,6 +70,7 @@ const struct exec_kernels exec_kernels_scalar = {
 	.store = scalar_store,
 	.alu = scalar_alu,
 	.arith = scalar_arith,
+	.bits = scalar_bits,
 	.fold = scalar_fold,
 	.act = scalar_act,
 };

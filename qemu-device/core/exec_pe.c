@@ -33,16 +33,51 @@ static void exec_weights(struct tpb *t, float *w, struct exec_operand *src, unsi
 			 EXEC_MM_X_ROW * sizeof(float), rows, src->r.count);
 }
 
+/* bf16, and what it holds: not fp16 */
+static bool exec_pairable(const struct tpb *t, uint8_t dtype)
+{
+	return t->kern->pairs && (dtype == NEURON_DT_BF16 || dtype == NEURON_DT_INT8);
+}
+
 static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 {
+	const struct exec_pairs *pairs = t->kern->pairs;
 	struct tpb_weights *w = &t->weights;
 	struct exec_operand src;
+	const uint8_t *in;
 
 	exec_operand_init(t, &src, &insn->src0, insn->partitions);
 	w->k = insn->partitions;
 	w->fs = src.r.count;
 	w->dtype = insn->src0.dtype;
+	w->paired = exec_pairable(t, w->dtype);
+	exec_operand_row(&src, 0);
+	in = exec_stream_at(&src.s, src.r.count);
+	if (w->paired && in && w->dtype == NEURON_DT_BF16) {
+		w->least = pairs->weights(w->w, in, src.stride, w->k, w->fs);
+		return;
+	}
 	exec_weights(t, w->w, &src, w->k);
+	if (w->paired)
+		w->least = pairs->pack_weights(w->w, w->k, w->fs);
+}
+
+void exec_weights_plain(struct tpb_weights *w)
+{
+	if (!w->paired)
+		return;
+	for (size_t block = 0; block < EXEC_MM_W_SIZE; block += EXEC_MM_W_BLOCK) {
+		for (unsigned int k = w->k; k--;) { /* a pair's place is that of an earlier row */
+			float *at = w->w + block;
+			uint32_t row[EXEC_MM_ROWS];
+
+			memcpy(row, at + (size_t)(k / 2) * EXEC_MM_ROWS, sizeof(row));
+			for (unsigned int r = 0; r < EXEC_MM_ROWS; r++)
+				row[r] = k % 2 ? row[r] << 16 : row[r] & 0xffff0000;
+			memcpy(at + (size_t)k * EXEC_MM_ROWS, row, sizeof(row));
+		}
+	}
+	w->paired = false;
 }
 
 static uint32_t exec_psum_sum(uint32_t old, uint32_t new, bool is_int)
@@ -79,7 +114,7 @@ static void exec_psum_add(struct exec_stream *dst, const uint32_t *row, uint32_t
 }
 
 static void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *dst,
-			bool accumulate)
+			bool accumulate, void (*matmul)(const struct exec_mm *mm))
 {
 	bool is_int = dst->dtype == NEURON_DT_INT32;
 
@@ -91,13 +126,13 @@ static void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *
 		mm->mode = is_int	? accumulate ? EXEC_MM_ADD_I32 : EXEC_MM_SET_I32
 			   : accumulate ? EXEC_MM_ADD_F32
 					: EXEC_MM_SET_F32;
-		t->kern->matmul(mm);
+		matmul(mm);
 		return;
 	}
 	mm->dst = (uint8_t *)t->scratch->result;
 	mm->dst_stride = sizeof(t->scratch->result[0]);
 	mm->mode = is_int ? EXEC_MM_SET_I32 : EXEC_MM_SET_F32;
-	t->kern->matmul(mm);
+	matmul(mm);
 	for (unsigned int r = 0; r < mm->fs; r++) {
 		exec_operand_row(dst, r);
 		if (accumulate)
@@ -105,6 +140,26 @@ static void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *
 		else
 			exec_stream_put(&dst->s, t->scratch->result[r], mm->fm);
 	}
+}
+
+/* The moving operand in pairs. False: it cannot be, or its products would not be exact */
+static bool exec_moving_pairs(struct tpb *t, struct exec_operand *src, unsigned int rows)
+{
+	const struct exec_pairs *pairs = t->kern->pairs;
+	struct exec_runs *runs = &t->scratch->runs;
+	unsigned int least;
+
+	if (!t->weights.paired || !exec_pairable(t, src->dtype))
+		return false;
+	exec_operand_row(src, 0);
+	exec_stream_runs(&src->s, runs);
+	if (src->dtype == NEURON_DT_BF16 && (runs->step == 2 || runs->step == 4)) {
+		least = pairs->moving(t->scratch->x, src->part0, src->stride, rows, runs);
+	} else {
+		exec_rows(t, src, rows);
+		least = pairs->pack_moving(t->scratch->x, rows, src->r.count);
+	}
+	return exec_pairs_exact(t->weights.least, least);
 }
 
 static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
@@ -118,9 +173,15 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 	if (neuron_isa_check_weights(insn, t->cfg.target, &loaded, fault))
 		return -EINVAL;
 	exec_operand_init(t, &src, &insn->src0, w->k);
-	exec_rows(t, &src, w->k);
 	exec_operand_init(t, &dst, &insn->dst, w->fs);
-	exec_mm_run(t, &mm, &dst, insn->accumulate);
+	if (exec_moving_pairs(t, &src, w->k)) {
+		mm.k = (w->k + 1) / 2;
+		exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->pairs->matmul);
+		return 0;
+	}
+	exec_weights_plain(w);
+	exec_rows(t, &src, w->k);
+	exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->matmul);
 	return 0;
 }
 
@@ -141,7 +202,7 @@ static void exec_pe_transpose(struct tpb *t, const struct neuron_insn *insn)
 		row[i] = 1;
 	}
 	exec_operand_init(t, &dst, &insn->dst, mm.fs);
-	exec_mm_run(t, &mm, &dst, false);
+	exec_mm_run(t, &mm, &dst, false, t->kern->matmul);
 }
 
 int exec_pe(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault)

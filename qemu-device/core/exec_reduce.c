@@ -8,6 +8,31 @@
 
 #include <string.h>
 
+/* An operation on raw elements of so many bits */
+static uint32_t exec_bitvec(uint8_t op, uint32_t a, uint32_t b, unsigned int bits)
+{
+	uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1;
+
+	a &= mask;
+	b &= mask;
+	switch (op) {
+	case NEURON_ALU_AND:
+		return a & b;
+	case NEURON_ALU_OR:
+		return a | b;
+	case NEURON_ALU_XOR:
+		return a ^ b;
+	case NEURON_ALU_NOT:
+		return ~a & mask;
+	case NEURON_ALU_SHL:
+		return b >= bits ? 0 : a << b & mask;
+	case NEURON_ALU_SHR:
+		return b >= bits ? 0 : a >> b;
+	default: /* bypass */
+		return a;
+	}
+}
+
 #define REDUCE_WIDE 16 /* With this many results or more they are computed side by side. */
 
 struct exec_reduce {

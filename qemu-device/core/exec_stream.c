@@ -272,13 +272,3 @@ float exec_scalar_f32(const struct tpb *t, const struct neuron_scalar *s, unsign
 	t->kern->load(s->dtype, out, exec_scalar_at(t, s, p), 1);
 	return out[0];
 }
-
-uint32_t exec_scalar_bits(const struct tpb *t, const struct neuron_scalar *s, unsigned int p)
-{
-	uint8_t raw[4] = { 0 };
-
-	if (s->kind == NEURON_SCALAR_IMM)
-		return s->bits;
-	memcpy(raw, exec_scalar_at(t, s, p), neuron_isa_dtypes[s->dtype].size);
-	return raw[0] | raw[1] << 8 | raw[2] << 16 | (uint32_t)raw[3] << 24;
-}

@@ -223,13 +223,18 @@ static uint64_t time_of(const struct ncore_queue *q)
 	return atomic_load_explicit(&q->time, memory_order_relaxed);
 }
 
+static bool number_before(const struct ncore_queue *a, const struct ncore_queue *b)
+{
+	return a->engine != b->engine ? a->engine < b->engine : a->index < b->index;
+}
+
 static bool before(const struct ncore_queue *a, const struct ncore_queue *b)
 {
 	uint64_t at = time_of(a), bt = time_of(b);
 
 	if (at != bt)
 		return at < bt;
-	return a->engine != b->engine ? a->engine < b->engine : a->index < b->index;
+	return number_before(a, b);
 }
 
 /* The first in order of the queues that were taken, but for one of them; NULL: none */
@@ -286,26 +291,26 @@ static void leave_taken(struct ncore_lane *lane, struct ncore_queue *q, enum nco
 		ncore_lane_kick(kick);
 }
 
-/* Is the queue's next packet the first of all that is to be done? Then it needs no ceremony. */
-static bool goes_on(struct ncore_lane *lane, struct ncore_queue *q, struct ncore_queue *other)
+uint64_t ncore_lane_until(const struct ncore_lane *lane, const struct ncore_queue *q,
+			  const struct ncore_queue *other)
 {
-	if (atomic_load(&lane->ready.count) || atomic_load(&lane->inbox.count))
-		return false;
+	uint64_t next, until = TPB_NEVER;
+
 	if (!lane->tpb)
-		return !other;
-	return (!other || before(q, other)) && time_of(q) < tpb_next(lane->tpb);
+		return other ? 0 : until;
+	if (other)
+		until = time_of(other) + number_before(q, other);
+	next = tpb_next(lane->tpb);
+	return next < until ? next : until;
 }
 
-/* One queue, up to the end of its packet. false: left in the middle, or cannot go on now */
+/* One queue, as long as its packets come first. false: left in the middle, or cannot go on now */
 static bool serve(struct ncore_lane *lane, struct ncore_queue *q, struct ncore_budget *budget)
 {
 	struct ncore_queue *other = first_queue(lane, q);
-	enum ncore_step step;
 	unsigned int arg = 0;
+	enum ncore_step step = ncore_queue_step(lane, q, other, budget, &arg);
 
-	do {
-		step = ncore_queue_step(lane, q, budget, &arg);
-	} while (step == NCORE_STEP_PACKET && goes_on(lane, q, other));
 	lane->left = step == NCORE_STEP_LEAVE ? q : NULL;
 	switch (step) {
 	case NCORE_STEP_LEAVE:

@@ -132,6 +132,16 @@ void ncore_chip_reset(struct ncore_chip *chip,
 		      enum ncore_reset kind); /* DRAM reads zero after it */
 
 /*
+ * A thread that starts a core and waits for it may execute it itself, without a worker in between.
+ * It lends itself, rings doorbells, calls work until that is false (nothing is left, or a worker is
+ * at it; the thread no longer lends itself) or it has what it waits for, and leaves: workers go on
+ * with what is left.
+ */
+void ncore_core_lend(struct ncore_chip *chip, unsigned int core);
+bool ncore_core_work(struct ncore_chip *chip, unsigned int core); /* one batch */
+void ncore_core_leave(struct ncore_chip *chip, unsigned int core);
+
+/*
  * Rest: returns when the chip's queues and cores stand at a boundary; nested calls count. Before a
  * state is saved every chip of a fabric has to rest, as neighbours write to each other.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Worker threads. A lane with work is queued once; a worker takes the oldest, lets it execute one
- * batch, and queues it again at the end when it has more. pool->lock protects the list and the
- * lanes' queued, in_worker and again flags; it is a leaf.
+ * batch, and queues it again at the end when it has more. A thread that will wait for a lane lends
+ * itself to it: no worker is woken for what it starts there, and it takes the lane as one would.
+ * pool->lock protects the list and the lanes' queued, in_worker and again flags; it is a leaf.
  */
 #include "chip.h"
 
@@ -23,6 +24,9 @@ struct ncore_pool {
 	unsigned int started;
 	pthread_t thread[];
 };
+
+/* What this thread starts there, it executes itself */
+static _Thread_local const struct ncore_lane *lent;
 
 static void append(struct ncore_pool *pool, struct ncore_lane *lane)
 {
@@ -91,7 +95,8 @@ void ncore_pool_submit(struct ncore_pool *pool, struct ncore_lane *lane)
 		lane->again = true;
 	} else if (!lane->queued) {
 		append(pool, lane);
-		pthread_cond_signal(&pool->work);
+		if (lane != lent)
+			pthread_cond_signal(&pool->work);
 	}
 	pthread_mutex_unlock(&pool->lock);
 }
@@ -108,6 +113,51 @@ static void unlink_lane(struct ncore_pool *pool, struct ncore_lane *lane)
 	if (pool->last == lane)
 		pool->last = prev;
 	lane->queued = false;
+}
+
+void ncore_pool_lend(struct ncore_lane *lane)
+{
+	lent = lane;
+}
+
+/* lane->queued, and this thread has taken it; pool->lock is held, and dropped meanwhile */
+static void work_here(struct ncore_pool *pool, struct ncore_lane *lane)
+{
+	bool more;
+
+	unlink_lane(pool, lane);
+	lane->in_worker = true;
+	lane->again = false;
+	pthread_mutex_unlock(&pool->lock);
+	more = ncore_lane_work(lane);
+	pthread_mutex_lock(&pool->lock);
+	lane->in_worker = false;
+	if (more || lane->again)
+		append(pool, lane);
+	pthread_cond_broadcast(&pool->left);
+}
+
+bool ncore_pool_work(struct ncore_pool *pool, struct ncore_lane *lane)
+{
+	bool mine;
+
+	pthread_mutex_lock(&pool->lock);
+	mine = lane->queued;
+	if (mine)
+		work_here(pool, lane);
+	else
+		lent = NULL;
+	pthread_mutex_unlock(&pool->lock);
+	return mine;
+}
+
+void ncore_pool_leave(struct ncore_pool *pool, struct ncore_lane *lane)
+{
+	lent = NULL;
+	pthread_mutex_lock(&pool->lock);
+	if (lane->queued)
+		pthread_cond_signal(&pool->work);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 void ncore_pool_cancel(struct ncore_pool *pool, struct ncore_lane *lane)

@@ -113,12 +113,11 @@ static void ring_state(struct state *s, struct ncore_ring *r)
 	LIMITED(s, r->tail, 1u << 24, "a queue's tail is outside of any ring");
 	LIMITED(s, r->ring_id, 4, "a ring id is above 3");
 	LIMITED(s, r->open, 2, "not a truth value");
-	F(s, r->cur.ctrl);
-	F(s, r->cur.meta);
+	F(s, r->cur.head);
 	F(s, r->cur.addr);
 	/* a descriptor that is open has bytes left to copy */
 	LIMITED(s, r->done,
-		r->cur.ctrl & NEURON_UDMA_DESC_LEN_MASK ? r->cur.ctrl & NEURON_UDMA_DESC_LEN_MASK
+		r->cur.head & NEURON_UDMA_DESC_LEN_MASK ? r->cur.head & NEURON_UDMA_DESC_LEN_MASK
 							: NEURON_UDMA_DESC_LEN_MAX,
 		"a descriptor is beyond its end");
 	if (s->load)

@@ -83,6 +83,7 @@ static void tpb_past_fields(struct tpb_cursor *c, struct tpb_past *p)
 /* Of the weights those that were loaded: what kernels leave beside them is 0 in a state */
 static void tpb_weights_fields(struct tpb_cursor *c, struct tpb_weights *w)
 {
+	exec_weights_plain(w);
 	tpb_field(c, &w->k, sizeof(w->k));
 	tpb_field(c, &w->fs, sizeof(w->fs));
 	tpb_field(c, &w->dtype, sizeof(w->dtype));
@@ -124,7 +125,7 @@ int64_t tpb_save(const struct tpb *t, void *buf, uint64_t size)
 	uint32_t version = TPB_STATE_VERSION;
 
 	tpb_field(&c, &version, sizeof(version));
-	tpb_fields(&c, (struct tpb *)t); /* A saving cursor only reads. */
+	tpb_fields(&c, (struct tpb *)t); /* A saving cursor changes no value. */
 	return c.failed ? -ENOSPC : (int64_t)c.at;
 }
 

@@ -103,13 +103,24 @@ static void host_event(void *opaque, enum ncore_event ev, const uint64_t arg[4])
 	c->used = true;
 }
 
-static const struct ncore_host_ops ops = {
-	.alloc_mem = host_alloc,
-	.mark_dirty = host_dirty,
-	.dma_rw = host_rw,
-	.irq = host_irq,
-	.event = host_event,
-	.event_mask = ~0ull,
+/* Of the first chip all is told; the others need not tell of each descriptor */
+static const struct ncore_host_ops ops[] = {
+	{
+		.alloc_mem = host_alloc,
+		.mark_dirty = host_dirty,
+		.dma_rw = host_rw,
+		.irq = host_irq,
+		.event = host_event,
+		.event_mask = ~0ull,
+	},
+	{
+		.alloc_mem = host_alloc,
+		.mark_dirty = host_dirty,
+		.dma_rw = host_rw,
+		.irq = host_irq,
+		.event = host_event,
+		.event_mask = ~(1ull << NCORE_EV_DESC),
+	},
 };
 
 static void create(void)
@@ -124,7 +135,7 @@ static void create(void)
 	for (i = 0; i < CHIPS; i++) {
 		struct ncore_chip_config config = {
 			.gen = &neuron_gen_inferentia,
-			.ops = &ops,
+			.ops = &ops[i > 0],
 			.opaque = &chips[i],
 			.pool = pool,
 			.fabric = i < 2 ? fabric : NULL,

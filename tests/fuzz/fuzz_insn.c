@@ -14,7 +14,7 @@
 #define PSUM_SIZE (NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE)
 #define SLACK_BYTE 0x7f /* behind the memories: may be read without effect, is never written */
 #define INSNS 24
-#define SETS 4 /* scalar, avx2, avx512; the last is loaded from a saved state */
+#define SETS 8 /* of kernels at most; the last is loaded from a saved state */
 /* Elements of all partitions: limited, because a fuzzer needs many inputs */
 #define WORK_MAX (1u << 17)
 
@@ -73,15 +73,13 @@ static void add_core(const struct exec_kernels *kern)
 
 static void create(void)
 {
+	unsigned int i;
+
 	target = neuron_target_inf1;
 	target.sbuf_part_size = PART;
-	add_core(&exec_kernels_scalar);
-#if defined(__x86_64__)
-	if (exec_kernels_avx2.usable())
-		add_core(&exec_kernels_avx2);
-	if (exec_kernels_avx512.usable())
-		add_core(&exec_kernels_avx512);
-#endif
+	for (i = 0; exec_kernels_all[i]; i++)
+		if (exec_kernels_all[i]->usable())
+			add_core(exec_kernels_all[i]);
 	add_core(exec_kernels_best());
 }
 

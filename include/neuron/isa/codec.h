@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "neuron/isa/table.h"
 
@@ -17,17 +18,16 @@
 
 static inline uint64_t neuron_isa_get_le64(const uint8_t *p)
 {
-	uint64_t v = 0;
+	uint64_t v;
 
-	for (int i = 7; i >= 0; i--)
-		v = v << 8 | p[i];
-	return v;
+	memcpy(&v, p, sizeof(v));
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(v) : v;
 }
 
 static inline void neuron_isa_put_le64(uint8_t *p, uint64_t v)
 {
-	for (int i = 0; i < 8; i++)
-		p[i] = v >> (8 * i);
+	v = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(v) : v;
+	memcpy(p, &v, sizeof(v));
 }
 
 /* The lowest bits of a word set */
@@ -37,7 +37,30 @@ static inline uint64_t neuron_isa_mask(unsigned int bits)
 }
 
 /* What a place holds becomes the member's value */
-void neuron_isa_member_set(struct neuron_insn *insn, const struct neuron_isa_place *p, uint64_t v);
+static inline void neuron_isa_member_set(struct neuron_insn *insn, const struct neuron_isa_place *p,
+					 uint64_t v)
+{
+	uint8_t *m = (uint8_t *)insn + p->member;
+	uint16_t v16 = (uint16_t)v;
+	uint32_t v32 = (uint32_t)v;
+
+	switch (p->size) {
+	case 1:
+		*m = (uint8_t)v;
+		break;
+	case 2:
+		memcpy(m, &v16, 2);
+		break;
+	case 4:
+		memcpy(m, &v32, 4);
+		break;
+	default:
+		memcpy(m, &v, 8);
+	}
+}
+
+/* The members of these groups of fields from the words w, which keep what is no place of theirs */
+void neuron_isa_take_places(struct neuron_insn *insn, uint32_t fields, uint64_t *w);
 
 /*
  * Encode into words (room for NEURON_ISA_MAX_WORDS). Returns the words used, or -EINVAL: unknown

@@ -311,6 +311,25 @@ START_TEST(foreign_core_read)
 }
 END_TEST
 
+/* What was read before it was forbidden: a piece like an allowed one asks too */
+START_TEST(like_one_before)
+{
+	const uint64_t core = CORE(1);
+
+	copy(&f, &r, core, 0x600000, 4);
+	settle(&f);
+	guard_on();
+	for (unsigned int i = 0; i < 3; i++) {
+		push(&f, &r, 0, i ? core + 4 * i : 0x700000, 4,
+		     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
+		push(&f, &r, 1, 0x600000 + 4 * i, 4, 0);
+	}
+	doorbell(&f, &r, 1, 3);
+	doorbell(&f, &r, 0, 3);
+	check_abort(core + 4);
+}
+END_TEST
+
 /* Neither side is the host's: from the chip's memory to a core and back */
 static const struct {
 	uint64_t src, dst, refused; /* 0: nothing */
@@ -431,6 +450,7 @@ int main(void)
 	tcase_add_test(t, revoked);
 	tcase_add_loop_test(t, device_targets, 0, COUNT(targets));
 	tcase_add_test(t, foreign_core_read);
+	tcase_add_test(t, like_one_before);
 	tcase_add_loop_test(t, within_chip, 0, (int)(sizeof(within) / sizeof(within[0])));
 	tcase_add_test(t, notifications);
 	tcase_add_loop_test(t, instructions, 0, 3);

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "moving.h"
 
@@ -649,6 +650,76 @@ START_TEST(reset_while_fetching)
 }
 END_TEST
 
+/* The next notification of ACT's program: fetched by a queue that belongs to the core's lane */
+static void fetch_next(struct ring *q)
+{
+	uint64_t at = HOST(PROG + NEURON_ENG_ACT * PROG_SIZE + prog_len[NEURON_ENG_ACT]);
+
+	emit_notify(NEURON_ENG_ACT, 7);
+	push(&f, q, 0, at, NEURON_INSN_WORD, FIRST_LAST);
+	push(&f, q, 1, CORE(0) + GEN(TPB_FIFO)(NEURON_ENG_ACT), NEURON_INSN_WORD, 0);
+	doorbell(&f, q, 1, 1);
+	doorbell(&f, q, 0, 1);
+}
+
+static bool noted(unsigned int i)
+{
+	return get32(entry(NEURON_ENG_ACT, i) + NEURON_NQ_ENTRY_PHASE);
+}
+
+#define LENT_TRIES 20
+
+/*
+ * A thread lends itself, starts notification i and executes it. False: a worker that was still
+ * awake came first.
+ */
+static bool works_alone(struct ring *q, unsigned int i)
+{
+	bool alone;
+
+	ncore_core_lend(f.chip, 0);
+	fetch_next(q);
+	usleep(20000);
+	alone = !noted(i);
+	while (ncore_core_work(f.chip, 0))
+		;
+	if (alone)
+		ck_assert(noted(i));
+	ncore_core_leave(f.chip, 0);
+	settle(&f);
+	ck_assert(noted(i));
+	return alone;
+}
+
+/* A thread that lent itself to a core executes what it starts there; workers do when it leaves */
+START_TEST(lent)
+{
+	struct ring q;
+	unsigned int i = 0;
+
+	notify_queue(0, NEURON_ENG_ACT, HOST(NOTIFY + NEURON_ENG_ACT * NOTIFY_SIZE), NOTIFY_SIZE);
+	emit_start(NEURON_ENG_ACT);
+	fetch(0, NEURON_ENG_ACT, &q);
+	settle(&f);
+	ck_assert(!ncore_core_work(f.chip, 0));
+
+	while (!works_alone(&q, i++))
+		ck_assert_uint_lt(i, LENT_TRIES);
+	fetch_next(&q);
+	settle(&f);
+	ck_assert(noted(i++));
+
+	ncore_core_lend(f.chip, 0);
+	fetch_next(&q);
+	ncore_core_leave(f.chip, 0);
+	settle(&f);
+	ck_assert(noted(i++));
+	fetch_next(&q);
+	settle(&f);
+	ck_assert(noted(i));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lanes");
@@ -668,6 +739,7 @@ int main(void)
 	tcase_add_test(t, save_in_a_packet);
 	tcase_add_test(t, load_refuses);
 	tcase_add_test(t, reset_while_fetching);
+	tcase_add_test(t, lent);
 	suite_add_tcase(s, t);
 	return check_run(s);
 }

@@ -39,7 +39,7 @@ const struct neuron_target neuron_target_second = {
 		.reciprocal = 8,
 		.descriptor = 50000,
 		.dma_kib = 64000,
-		.port_kib = 32000,
+		.port_kib = 40000,
 		.dram_kib = 20480,
 		.link_kib = 40960,
 	},

@@ -118,18 +118,19 @@ static inline struct neuron_ap machine_ap(uint32_t offset, uint8_t dtype, uint16
 	};
 }
 
-/* The kernels this machine can run; returns how many */
-static inline unsigned int machine_kernels(const struct exec_kernels *out[3])
-{
-	unsigned int n = 0;
+#define MACHINE_KERNELS 8
 
-	out[n++] = &exec_kernels_scalar;
-#if defined(__x86_64__)
-	if (exec_kernels_avx2.usable())
-		out[n++] = &exec_kernels_avx2;
-	if (exec_kernels_avx512.usable())
-		out[n++] = &exec_kernels_avx512;
-#endif
+/* The kernels that this machine can run, the plainest first; returns how many */
+static inline unsigned int machine_kernels(const struct exec_kernels *out[MACHINE_KERNELS])
+{
+	unsigned int n = 0, all = 0;
+
+	while (exec_kernels_all[all])
+		all++;
+	ck_assert_uint_le(all, MACHINE_KERNELS);
+	while (all--)
+		if (exec_kernels_all[all]->usable())
+			out[n++] = exec_kernels_all[all];
 	return n;
 }
 

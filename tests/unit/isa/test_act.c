@@ -85,7 +85,7 @@ static void check_golden(const struct exec_kernels *kern)
 
 START_TEST(test_golden)
 {
-	const struct exec_kernels *kern[3];
+	const struct exec_kernels *kern[MACHINE_KERNELS];
 	unsigned int n = machine_kernels(kern);
 
 	for (unsigned int i = 0; i < n; i++)
@@ -144,7 +144,7 @@ static void check_limit(const struct exec_kernels *kern, uint8_t func, uint32_t 
 
 START_TEST(test_limits)
 {
-	const struct exec_kernels *kern[3];
+	const struct exec_kernels *kern[MACHINE_KERNELS];
 	unsigned int n = machine_kernels(kern);
 
 	ck_assert_uint_eq(sizeof(limits) / sizeof(limits[0]), NEURON_ACT_COUNT);
@@ -232,7 +232,7 @@ static const struct {
 
 START_TEST(test_pow_special_cases)
 {
-	const struct exec_kernels *kern[3];
+	const struct exec_kernels *kern[MACHINE_KERNELS];
 	unsigned int n = machine_kernels(kern);
 
 	for (unsigned int i = 0; i < n; i++) {

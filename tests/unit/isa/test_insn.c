@@ -20,8 +20,8 @@ static const uint8_t dtypes[] = { NEURON_DT_INT8, NEURON_DT_INT16, NEURON_DT_INT
 static const uint8_t int_dtypes[] = { NEURON_DT_INT8, NEURON_DT_INT16, NEURON_DT_INT32 };
 
 struct bench {
-	struct machine m[3];
-	const struct exec_kernels *kern[3];
+	struct machine m[MACHINE_KERNELS];
+	const struct exec_kernels *kern[MACHINE_KERNELS];
 	unsigned int machines;
 	struct ref_core ref;
 	uint64_t seed;
@@ -438,6 +438,76 @@ static void same_states(const struct bench *b)
 	free(got);
 }
 
+/*
+ * SBUF full of bf16 between 2^(exponent - 127) and some 8 times that, whose sums cancel to the last
+ * place of their products now and then
+ */
+static void bench_fill_near(struct bench *b, unsigned int exponent)
+{
+	static const uint16_t mantissa[] = { 0, 0, 1, 1, 2, 127 };
+	uint8_t *sbuf = b->m[0].sbuf;
+
+	bench_fill(b);
+	for (size_t i = 0; i < (size_t)NEURON_PARTITIONS * PART; i += 2) {
+		unsigned int e = exponent + (one_in(b, 8) ? pick(b, 4) : 0);
+		uint16_t v = (uint16_t)(pick(b, 2) << 15 | e << 7 | mantissa[pick(b, 6)]);
+
+		if (one_in(b, 8))
+			v &= 0x8000;
+		memcpy(sbuf + i, &v, 2);
+	}
+	for (unsigned int i = 1; i < b->machines; i++)
+		memcpy(b->m[i].sbuf, sbuf, (size_t)NEURON_PARTITIONS * PART);
+	memcpy(b->ref.sbuf, sbuf, (size_t)NEURON_PARTITIONS * PART);
+}
+
+static struct neuron_insn random_bf16(struct bench *b, uint8_t opcode)
+{
+	const struct neuron_target *target = &b->m[0].target;
+	struct neuron_insn insn;
+
+	do
+		insn = random_insn(b, opcode);
+	while (insn.src0.dtype != NEURON_DT_BF16 ||
+	       neuron_isa_check(&insn, NEURON_ENG_PE, target, NULL));
+	return insn;
+}
+
+/* Biased exponents of weights and moving operand: common ones, and those about where sums become
+ * subnormal, where operands are, and where products overflow */
+static const unsigned int exponents[][2] = {
+	{ 124, 124 }, { 74, 69 },   { 71, 71 },	  { 71, 70 },	{ 70, 70 },
+	{ 40, 60 },   { 0, 150 },   { 150, 0 },	  { 0, 0 },	{ 0, 252 },
+	{ 190, 186 }, { 190, 190 }, { 252, 100 }, { 100, 252 },
+};
+
+START_TEST(test_products)
+{
+	struct bench b;
+
+	bench_init(&b, &neuron_target_inf1, 0x2545f4914f6cdd1dull + (unsigned int)_i);
+	for (unsigned int done = 0; done < 60; done++) {
+		struct neuron_isa_weights weights;
+		struct neuron_insn insn;
+
+		if (done % 4 == 0) {
+			bench_fill_near(&b, exponents[_i][0]);
+			insn = random_bf16(&b, NEURON_OP_LDWEIGHTS);
+			run_one(&b, NEURON_ENG_PE, &insn);
+			if (done % 8 == 0)
+				same_states(&b);
+			bench_fill_near(&b, exponents[_i][1]);
+		}
+		weights = (struct neuron_isa_weights){ b.ref.k, b.ref.fs, b.ref.dtype };
+		do
+			insn = random_bf16(&b, NEURON_OP_MATMUL);
+		while (neuron_isa_check_weights(&insn, &b.m[0].target, &weights, NULL));
+		run_one(&b, NEURON_ENG_PE, &insn);
+	}
+	bench_fini(&b);
+}
+END_TEST
+
 static void run_random(const struct neuron_target *target, uint8_t opcode, unsigned int engine,
 		       unsigned int count)
 {
@@ -491,7 +561,7 @@ static const struct {
 	{ NEURON_OP_MEMSET, NEURON_ENG_ACT, 50 },
 	{ NEURON_OP_RECIPROCAL, NEURON_ENG_POOL, 100 },
 	{ NEURON_OP_TRANSPOSE, NEURON_ENG_POOL, 200 },
-	{ NEURON_OP_COPY_PREDICATED, NEURON_ENG_POOL, 200 },
+	{ NEURON_OP_COPY_PREDICATED, NEURON_ENG_POOL, 1200 },
 	{ NEURON_OP_TENSOR_COPY, SECOND_ENG_GP, 50 },
 	{ NEURON_OP_TENSOR_SCALAR, SECOND_ENG_GP, 50 },
 	{ NEURON_OP_TRANSPOSE, SECOND_ENG_GP, 50 },
@@ -513,6 +583,7 @@ int main(void)
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, test_against_reference, 0, sizeof(cases) / sizeof(cases[0]));
+	tcase_add_loop_test(tc, test_products, 0, sizeof(exponents) / sizeof(exponents[0]));
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }

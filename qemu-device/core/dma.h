@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* What dma.c and series.c know of a queue's descriptors and turn. Private to them */
+#ifndef NCORE_DMA_H
+#define NCORE_DMA_H
+
+#include <string.h>
+
+#include "chip.h"
+
+#define NCORE_META_UNKNOWN \
+	(NEURON_UDMA_META_OP_MASK | 0x00077fc0u) /* operation, CRC, endian fields */
+
+static inline uint32_t ncore_desc_ctrl(const struct ncore_desc *d)
+{
+	return (uint32_t)d->head;
+}
+
+static inline uint32_t ncore_desc_meta(const struct ncore_desc *d)
+{
+	return (uint32_t)(d->head >> 32);
+}
+
+static inline uint32_t ncore_desc_len(const struct ncore_desc *d)
+{
+	uint32_t len = ncore_desc_ctrl(d) & NEURON_UDMA_DESC_LEN_MASK;
+
+	return len ? len : NEURON_UDMA_DESC_LEN_MAX;
+}
+
+/* A queue as long as it is the first of its lane's: its packets follow each other */
+struct ncore_turn {
+	struct ncore_lane *lane;
+	struct ncore_queue *q;
+	const struct ncore_queue *other; /* the first in order of the rest, or NULL */
+	uint64_t until; /* when one of those or an engine comes first */
+	struct ncore_budget *budget;
+	unsigned int *move;
+};
+
+static inline uint64_t ncore_queue_time(const struct ncore_queue *q)
+{
+	return atomic_load_explicit(&q->time, memory_order_relaxed);
+}
+
+/*
+ * Virtual time. A doorbell of the host may come at any virtual time, so what it starts takes no
+ * share of what others would have to wait for: their times are the same on every run.
+ */
+static inline bool ncore_queue_shares(const struct ncore_lane *lane, const struct ncore_queue *q)
+{
+	return lane->tpb && !atomic_load_explicit(&q->hosted, memory_order_relaxed);
+}
+
+/* Whether the packet that follows at a time is the first of all that is to be done */
+static inline bool ncore_goes_on(const struct ncore_turn *t, uint64_t time)
+{
+	return !atomic_load(&t->lane->ready.count) && !atomic_load(&t->lane->inbox.count) &&
+	       time < t->until;
+}
+
+/* Between n and 2 n bytes: its ends, which may overlap, are read before any byte is written */
+static inline void ncore_move_ends(uint8_t *dst, const uint8_t *src, uint64_t len, uint64_t n)
+{
+	uint8_t head[32], tail[32];
+
+	memcpy(head, src, n);
+	memcpy(tail, src + len - n, n);
+	memcpy(dst, head, n);
+	memcpy(dst + len - n, tail, n);
+}
+
+/* Most pieces of a strided transfer are too short for a call */
+static inline void ncore_move(uint8_t *dst, const uint8_t *src, uint64_t len)
+{
+	if (len > 64)
+		memmove(dst, src, len);
+	else if (len >= 32)
+		ncore_move_ends(dst, src, len, 32);
+	else if (len >= 16)
+		ncore_move_ends(dst, src, len, 16);
+	else if (len >= 8)
+		ncore_move_ends(dst, src, len, 8);
+	else if (len >= 4)
+		ncore_move_ends(dst, src, len, 4);
+	else if (len >= 2)
+		ncore_move_ends(dst, src, len, 2);
+	else
+		*dst = *src;
+}
+
+/* Done with n descriptors */
+void ncore_ring_close(struct ncore_ring *r, uint32_t n);
+/* series.c: pieces like the one that is over. false: something else comes before the next one */
+bool ncore_series(struct ncore_turn *t);
+
+#endif

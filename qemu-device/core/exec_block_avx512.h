@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The register block of the matmul with 512-bit vectors, a template as exec_kernels_mm.h is: each
+ * instance defines MM_STEP(sum, w, x), sum and the products of a step of k, in their order.
+ */
+
+#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define ZERO(r) \
+	__m512 a##r = _mm512_setzero_ps(), b##r = _mm512_setzero_ps(), c##r = _mm512_setzero_ps();
+#define STEP(r)                                      \
+	{                                            \
+		__m512 s = _mm512_set1_ps(w[r]);     \
+		a##r = MM_STEP(a##r, s, x0);         \
+		if (nv > 1)                          \
+			b##r = MM_STEP(b##r, s, x1); \
+		if (nv > 2)                          \
+			c##r = MM_STEP(c##r, s, x2); \
+	}
+#define TILE(r)                                               \
+	_mm512_storeu_ps(tile + r * EXEC_MM_COLS, a##r);      \
+	_mm512_storeu_ps(tile + r * EXEC_MM_COLS + 16, b##r); \
+	_mm512_storeu_ps(tile + r * EXEC_MM_COLS + 32, c##r);
+#define OUT(r)                                                                \
+	if (r < rows) {                                                       \
+		float *dst = (float *)(out + r * mm->dst_stride);             \
+		mm_out(dst, nv > 1 ? 0xffff : mask, a##r, mode);              \
+		if (nv > 1)                                                   \
+			mm_out(dst + 16, nv > 2 ? 0xffff : mask, b##r, mode); \
+		if (nv > 2)                                                   \
+			mm_out(dst + 32, mask, c##r, mode);                   \
+	}
+
+/* Stores the sums, which replace or are added to what is there; NaN becomes canonical. */
+KINLINE void mm_out(float *dst, __mmask16 mask, __m512 c, enum exec_mm_mode mode)
+{
+	__m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(EXEC_NAN));
+
+	if (mode == EXEC_MM_ADD_F32)
+		c = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, dst), c);
+	c = _mm512_mask_mov_ps(c, _mm512_cmp_ps_mask(c, c, _CMP_UNORD_Q), nan);
+	_mm512_mask_storeu_ps(dst, mask, c);
+}
+
+/* 8 rows by nv vectors: up to 24 accumulators stay in registers over all of k */
+KINLINE void mm_vectors(const struct exec_mm *mm, unsigned int row, unsigned int col,
+			unsigned int nv, enum exec_mm_mode mode)
+{
+	const float *w = mm_weights(mm, row), *x = mm->x + col;
+	ROWS(ZERO)
+
+	for (unsigned int i = 0; i < mm->k; i++, w += EXEC_MM_ROWS, x += EXEC_MM_X_ROW) {
+		__m512 x0 = _mm512_loadu_ps(x), x1 = x0, x2 = x0;
+
+		if (nv > 1)
+			x1 = _mm512_loadu_ps(x + 16);
+		if (nv > 2)
+			x2 = _mm512_loadu_ps(x + 32);
+		ROWS(STEP)
+	}
+	if (mode == EXEC_MM_SET_F32 || mode == EXEC_MM_ADD_F32) {
+		unsigned int rows = mm_rows(mm, row), last = mm_cols(mm, col) - 16 * (nv - 1);
+		uint8_t *out = mm->dst + row * mm->dst_stride + col * 4ull;
+		__mmask16 mask = (__mmask16)(0xffffu >> (16 - last));
+
+		ROWS(OUT)
+	} else {
+		float tile[EXEC_MM_ROWS * EXEC_MM_COLS];
+
+		ROWS(TILE)
+		mm_tile_out(mm, row, col, tile, mode);
+	}
+}
+
+KINLINE void mm_block(const struct exec_mm *mm, unsigned int row, unsigned int col,
+		      enum exec_mm_mode mode)
+{
+	unsigned int cols = mm_cols(mm, col);
+
+	if (cols <= 16)
+		mm_vectors(mm, row, col, 1, mode);
+	else if (cols <= 32)
+		mm_vectors(mm, row, col, 2, mode);
+	else
+		mm_vectors(mm, row, col, 3, mode);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The PE's products two steps of k at a time, by the instruction that multiplies pairs of bf16.
+ * Called through struct exec_pairs, within what exec_pairs_exact allows.
+ */
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define KTARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")))
+#define KBYTES 64
+#define KNAME(x) pairs_##x
+#include "exec_kernels_vector.h"
+#include "exec_kernels_mm.h"
+#include "exec_pairs.h"
+
+/* First the high halves, then the low ones */
+#define MM_STEP(sum, w, x) _mm512_dpbf16_ps(sum, (__m512bh)(w), (__m512bh)(x))
+#include "exec_block_avx512.h"
+
+#define PAIRS 16 /* in a vector */
+
+/* Of all elements so far the least magnitude but 0, less 1 */
+KINLINE __m512i no_least(void)
+{
+	return _mm512_set1_epi16(-1);
+}
+
+KINLINE __m512i least_of(__m512i least, __m512i pairs)
+{
+	__m512i mag = _mm512_and_si512(pairs, _mm512_set1_epi16(0x7fff));
+
+	/* 0 becomes the greatest */
+	return _mm512_min_epu16(least, _mm512_sub_epi16(mag, _mm512_set1_epi16(1)));
+}
+
+KINLINE unsigned int exponent(__m512i least)
+{
+	uint16_t lane[2 * PAIRS], r = 0xffff;
+
+	_mm512_storeu_si512(lane, least);
+	for (int i = 0; i < 2 * PAIRS; i++)
+		r = lane[i] < r ? lane[i] : r;
+	return (r + 1u) >> 7;
+}
+
+KINLINE __mmask16 lanes(size_t n)
+{
+	return n < PAIRS ? (__mmask16)((1u << n) - 1) : 0xffff;
+}
+
+/* n elements, 16 at most, of two rows side by side; zeros behind them, and for a row at NULL */
+KINLINE __m512i side_by_side(const uint8_t *high, const uint8_t *low, size_t n)
+{
+	__m256i h = _mm256_maskz_loadu_epi16(lanes(n), high), l = _mm256_setzero_si256();
+
+	if (low)
+		l = _mm256_maskz_loadu_epi16(lanes(n), low);
+	return _mm512_or_si512(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16),
+			       _mm512_cvtepu16_epi32(l));
+}
+
+/* The same of every other element, which with its neighbour takes the place of a float */
+KINLINE __m512i every_other(const uint8_t *high, const uint8_t *low, size_t n)
+{
+	__m512i h = _mm512_maskz_loadu_epi32(lanes(n), high), l = _mm512_setzero_si512();
+
+	if (low)
+		l = _mm512_maskz_loadu_epi32(lanes(n), low);
+	return _mm512_mask_blend_epi16(0x55555555, _mm512_slli_epi32(h, 16), l);
+}
+
+#define AHEAD 8 /* rows: as in exec_kernels.h */
+#define LINE 64
+
+KINLINE void ahead(const uint8_t *in, size_t stride, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += LINE) {
+		__builtin_prefetch(in + AHEAD * stride + i);
+		__builtin_prefetch(in + (AHEAD + 1) * stride + i);
+	}
+}
+
+KINLINE unsigned int moving_all(float *x, const uint8_t *in, size_t stride, unsigned int rows,
+				const struct exec_runs *runs, size_t step)
+{
+	__m512i least = no_least();
+
+	for (unsigned int k = 0; k < rows; k += 2, in += 2 * stride, x += EXEC_MM_X_ROW) {
+		for (uint32_t r = 0; r < runs->count; r++) {
+			const uint8_t *from = in + runs->at[r];
+			float *to = x + (size_t)r * runs->len;
+
+			if (k + AHEAD + 1 < rows)
+				ahead(from, stride, runs->len * step);
+			for (size_t i = 0; i < runs->len; i += PAIRS, from += PAIRS * step) {
+				const uint8_t *low = k + 1 < rows ? from + stride : NULL;
+				__m512i v = step == 2 ? side_by_side(from, low, runs->len - i)
+						      : every_other(from, low, runs->len - i);
+
+				least = least_of(least, v);
+				_mm512_storeu_si512(to + i, v);
+			}
+		}
+	}
+	return exponent(least);
+}
+
+KTARGET static unsigned int pairs_moving(float *x, const uint8_t *in, size_t stride,
+					 unsigned int rows, const struct exec_runs *runs)
+{
+	return runs->step == 2 ? moving_all(x, in, stride, rows, runs, 2)
+			       : moving_all(x, in, stride, rows, runs, 4);
+}
+
+KTARGET static unsigned int pairs_weights(float *w, const uint8_t *in, size_t stride,
+					  unsigned int rows, size_t n)
+{
+	__m512i least = no_least();
+
+	for (unsigned int k = 0; k < rows; k += 2, in += 2 * stride, w += EXEC_MM_ROWS) {
+		if (k + AHEAD + 1 < rows)
+			ahead(in, stride, n * 2);
+		for (size_t i = 0; i < n; i += PAIRS) {
+			const uint8_t *low = in + stride + 2 * i;
+			__m512i v = side_by_side(in + 2 * i, k + 1 < rows ? low : NULL, n - i);
+			float *to = w + i / EXEC_MM_ROWS * EXEC_MM_W_BLOCK;
+
+			least = least_of(least, v);
+			_mm256_storeu_si256((void *)to, _mm512_castsi512_si256(v));
+			_mm256_storeu_si256((void *)(to + EXEC_MM_W_BLOCK),
+					    _mm512_extracti64x4_epi64(v, 1));
+		}
+	}
+	return exponent(least);
+}
+
+/* The high halves of two vectors of floats, which have nothing in the low ones */
+KINLINE __m512i high_halves(__m512i high, __m512i low)
+{
+	return _mm512_or_si512(high, _mm512_srli_epi32(low, 16));
+}
+
+KTARGET static unsigned int pairs_pack_moving(float *x, unsigned int rows, size_t n)
+{
+	__m512i least = no_least();
+
+	for (unsigned int k = 0; k < rows; k += 2) {
+		const float *high = x + (size_t)k * EXEC_MM_X_ROW, *low = high + EXEC_MM_X_ROW;
+		float *to = x + (size_t)(k / 2) * EXEC_MM_X_ROW;
+
+		for (size_t i = 0; i < n; i += PAIRS) {
+			__m512i h = _mm512_maskz_loadu_epi32(lanes(n - i), high + i);
+			__m512i l = _mm512_setzero_si512();
+
+			if (k + 1 < rows)
+				l = _mm512_maskz_loadu_epi32(lanes(n - i), low + i);
+			h = high_halves(h, l);
+			least = least_of(least, h);
+			_mm512_storeu_si512(to + i, h);
+		}
+	}
+	return exponent(least);
+}
+
+KTARGET static unsigned int pairs_pack_weights(float *w, unsigned int rows, size_t n)
+{
+	__m512i least = no_least();
+
+	for (size_t c = 0; c < n; c += EXEC_MM_ROWS, w += EXEC_MM_W_BLOCK) {
+		for (unsigned int k = 0; k < rows; k += 2) {
+			const float *from = w + (size_t)k * EXEC_MM_ROWS;
+			size_t columns = n - c < EXEC_MM_ROWS ? n - c : EXEC_MM_ROWS;
+			__mmask16 mask = lanes(columns);
+			__m512i h = _mm512_maskz_loadu_epi32(mask, from);
+			__m512i l = _mm512_setzero_si512();
+
+			if (k + 1 < rows)
+				l = _mm512_maskz_loadu_epi32(mask, from + EXEC_MM_ROWS);
+			h = high_halves(h, l);
+			least = least_of(least, h);
+			_mm256_storeu_si256((void *)(w + (size_t)(k / 2) * EXEC_MM_ROWS),
+					    _mm512_castsi512_si256(h));
+		}
+	}
+	return exponent(least);
+}
+
+/*
+ * What the instruction's descriptions leave open: both additions round, and no product does, beyond
+ * the greatest number either. Operands are near 1, and with a power of 2 where products overflow.
+ */
+KTARGET static bool as_fused(uint32_t power)
+{
+	uint32_t seed = 1, v[3][PAIRS]; /* w, x, sum */
+
+	for (int turn = 0; turn < 64; turn++) {
+		__m512i high = _mm512_set1_epi32((int)0xffff0000), w, x;
+		__m512 want, got;
+
+		for (int i = 0; i < PAIRS; i++) {
+			for (int j = 0; j < 3; j++) {
+				seed = seed * 1664525 + 1013904223;
+				v[j][i] = (seed & (j < 2 ? 0x81ff81ff : 0x81ffffff)) +
+					  (j < 2 ? 0x3f003f00 + power * 0x00800080
+						 : 0x3f000000 + 2 * power * 0x00800000);
+			}
+		}
+		w = _mm512_loadu_si512(v[0]);
+		x = _mm512_loadu_si512(v[1]);
+		want = got = _mm512_loadu_ps(v[2]);
+		want = _mm512_fmadd_ps((__m512)_mm512_and_si512(w, high),
+				       (__m512)_mm512_and_si512(x, high), want);
+		want = _mm512_fmadd_ps((__m512)_mm512_slli_epi32(w, 16),
+				       (__m512)_mm512_slli_epi32(x, 16), want);
+		got = MM_STEP(got, (__m512)w, (__m512)x);
+		if (_mm512_cmpneq_epi32_mask((__m512i)canonical((vf)got),
+					     (__m512i)canonical((vf)want)))
+			return false;
+	}
+	return true;
+}
+
+bool exec_pairs_avx512_usable(void)
+{
+	return __builtin_cpu_supports("avx512bf16") && as_fused(0) && as_fused(62);
+}
+
+const struct exec_pairs exec_pairs_avx512 = {
+	.matmul = pairs_matmul,
+	.moving = pairs_moving,
+	.weights = pairs_weights,
+	.pack_moving = pairs_pack_moving,
+	.pack_weights = pairs_pack_weights,
+};
+#endif

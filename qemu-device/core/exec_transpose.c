@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * POOL's transposes of blocks (docs/isa.md, TRANSPOSE), with vectors of 16 bytes, which every host
+ * has: 4 x 4 words or 8 x 8 halves at a time. Called by exec_pool.c.
+ */
+#include "exec_walk.h"
+
+#include <string.h>
+
+#define BLOCK NEURON_ISA_TRANSPOSE_BLOCK
+
+typedef uint32_t v4u __attribute__((vector_size(16)));
+typedef uint16_t v8h __attribute__((vector_size(16)));
+
+/* Blocks that lie side by side: rows by cols each, from where rows begin to where theirs do */
+struct turn {
+	const uint8_t *in[BLOCK];
+	uint8_t *out[BLOCK];
+	unsigned int rows, cols, blocks;
+};
+
+static inline void turn_words(const uint8_t *const in[], size_t from, uint8_t *const out[],
+			      size_t to)
+{
+	v4u r[4], s[4];
+
+	for (int i = 0; i < 4; i++)
+		memcpy(&r[i], in[i] + from, sizeof(r[i]));
+	for (int i = 0; i < 2; i++) {
+		s[2 * i] = __builtin_shufflevector(r[i], r[i + 2], 0, 4, 1, 5);
+		s[2 * i + 1] = __builtin_shufflevector(r[i], r[i + 2], 2, 6, 3, 7);
+	}
+	for (int i = 0; i < 2; i++) {
+		r[2 * i] = __builtin_shufflevector(s[i], s[i + 2], 0, 4, 1, 5);
+		r[2 * i + 1] = __builtin_shufflevector(s[i], s[i + 2], 2, 6, 3, 7);
+	}
+	for (int i = 0; i < 4; i++)
+		memcpy(out[i] + to, &r[i], sizeof(r[i]));
+}
+
+/* Rows that lie half of them apart, element by element: as often as rows can be halved */
+static inline void turn_halves(const uint8_t *const in[], size_t from, uint8_t *const out[],
+			       size_t to)
+{
+	v8h r[8], s[8];
+
+	for (int i = 0; i < 8; i++)
+		memcpy(&r[i], in[i] + from, sizeof(r[i]));
+	for (int step = 0; step < 3; step++) {
+		for (int i = 0; i < 4; i++) {
+			s[2 * i] =
+				__builtin_shufflevector(r[i], r[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+			s[2 * i + 1] =
+				__builtin_shufflevector(r[i], r[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+		}
+		memcpy(r, s, sizeof(r));
+	}
+	for (int i = 0; i < 8; i++)
+		memcpy(out[i] + to, &r[i], sizeof(r[i]));
+}
+
+static inline void turn_one(const struct turn *t, unsigned int b, unsigned int r, unsigned int c,
+			    size_t size)
+{
+	memcpy(t->out[c] + ((size_t)b * t->rows + r) * size,
+	       t->in[r] + ((size_t)b * t->cols + c) * size, size);
+}
+
+/* A block: squares of n, then what is left to the right of them and below */
+#define TURN_BLOCK(n, square, size)                                                             \
+	do {                                                                                    \
+		unsigned int rows = t->rows / n * n, cols = t->cols / n * n;                    \
+                                                                                                \
+		for (unsigned int r = 0; r < rows; r += n)                                      \
+			for (unsigned int c = 0; c < cols; c += n)                              \
+				square(t->in + r, ((size_t)b * t->cols + c) * size, t->out + c, \
+				       ((size_t)b * t->rows + r) * size);                       \
+		for (unsigned int r = 0; r < t->rows; r++)                                      \
+			for (unsigned int c = r < rows ? cols : 0; c < t->cols; c++)            \
+				turn_one(t, b, r, c, size);                                     \
+	} while (0)
+
+static void turn_all(const struct turn *t, unsigned int size)
+{
+	for (unsigned int b = 0; b < t->blocks; b++) {
+		if (size == 4)
+			TURN_BLOCK(4, turn_words, 4);
+		else if (size == 2)
+			TURN_BLOCK(8, turn_halves, 2);
+		else
+			for (unsigned int r = 0; r < t->rows; r++)
+				for (unsigned int c = 0; c < t->cols; c++)
+					turn_one(t, b, r, c, 1);
+	}
+}
+
+/*
+ * One quadrant, or one block that is not full. The whole quadrant is read before it is written,
+ * unless what is written is read by nobody.
+ */
+static void exec_transpose_quadrant(struct tpb *t, struct exec_operand *dst,
+				    struct exec_operand *src, unsigned int first, bool direct,
+				    struct turn *turn)
+{
+	struct exec_scratch *s = t->scratch;
+	uint32_t n = src->r.count, out = turn->blocks * turn->rows; /* elements of a row */
+	uint8_t size = src->r.size;
+
+	for (unsigned int r = 0; r < turn->rows; r++) {
+		exec_operand_row(src, first + r);
+		turn->in[r] = exec_stream_get(&src->s, (uint8_t *)s->x + (size_t)r * n * size, n);
+	}
+	for (unsigned int c = 0; c < turn->cols; c++) {
+		exec_operand_row(dst, first + c);
+		turn->out[c] = direct ? exec_stream_at(&dst->s, out) : NULL;
+		if (!turn->out[c])
+			turn->out[c] = (uint8_t *)s->row + (size_t)c * out * size;
+	}
+	turn_all(turn, size);
+	for (unsigned int c = 0; c < turn->cols; c++) {
+		exec_operand_row(dst, first + c);
+		if (!direct || !exec_stream_at(&dst->s, out))
+			exec_stream_put(&dst->s, (uint8_t *)s->row + (size_t)c * out * size, out);
+	}
+}
+
+/* Do the operands share a byte? */
+static bool exec_apart(const struct exec_operand *dst, unsigned int dst_partitions,
+		       const struct exec_operand *src, unsigned int src_partitions)
+{
+	return dst->r.psum != src->r.psum || dst->r.lo >= src->r.hi || src->r.lo >= dst->r.hi ||
+	       dst->r.start + dst_partitions <= src->r.start ||
+	       src->r.start + src_partitions <= dst->r.start;
+}
+
+void exec_transpose(struct tpb *t, const struct neuron_insn *insn)
+{
+	unsigned int p = insn->partitions, dst_partitions;
+	struct exec_operand dst, src;
+	struct turn turn;
+	bool apart;
+
+	exec_operand_init(t, &src, &insn->src0, p);
+	turn.rows = p < BLOCK ? p : BLOCK;
+	turn.cols = src.r.count < BLOCK ? src.r.count : BLOCK;
+	turn.blocks = src.r.count / turn.cols;
+	dst_partitions = p <= BLOCK ? turn.cols : p;
+	exec_operand_init(t, &dst, &insn->dst, dst_partitions);
+	apart = exec_apart(&dst, dst_partitions, &src, p);
+	for (unsigned int first = 0; first < p; first += BLOCK)
+		exec_transpose_quadrant(t, &dst, &src, first, apart, &turn);
+}
