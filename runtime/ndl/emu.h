@@ -196,6 +196,9 @@ int emu_wait_open(ndl_device_t *dev, struct ndl_waiter *waiter);
 int emu_wait_look(ndl_device_t *dev, struct ndl_waiter *waiter);
 int emu_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
 void emu_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter);
+void emu_wait_lend(ndl_device_t *dev, struct ndl_waiter *waiter);
+bool emu_wait_work(ndl_device_t *dev, struct ndl_waiter *waiter);
+void emu_wait_leave(ndl_device_t *dev, struct ndl_waiter *waiter);
 void emu_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter);
 
 /* emu_core.c */

@@ -92,6 +92,21 @@ void emu_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter)
 	pthread_mutex_unlock(&chip->irq.lock);
 }
 
+void emu_wait_lend(ndl_device_t *dev, struct ndl_waiter *waiter)
+{
+	ncore_core_lend(emu_chip(dev)->core, waiter->nc);
+}
+
+bool emu_wait_work(ndl_device_t *dev, struct ndl_waiter *waiter)
+{
+	return ncore_core_work(emu_chip(dev)->core, waiter->nc);
+}
+
+void emu_wait_leave(ndl_device_t *dev, struct ndl_waiter *waiter)
+{
+	ncore_core_leave(emu_chip(dev)->core, waiter->nc);
+}
+
 void emu_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter)
 {
 }

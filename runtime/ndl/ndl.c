@@ -546,29 +546,6 @@ int ndl_wait_open(ndl_device_t *dev, uint32_t nc, struct ndl_waiter **out)
 	return 0;
 }
 
-int ndl_wait_look(struct ndl_waiter *waiter)
-{
-	return waiter->dev->ops->wait_look(waiter->dev, waiter);
-}
-
-int ndl_wait(struct ndl_waiter *waiter, uint64_t timeout_us)
-{
-	return waiter->dev->ops->wait(waiter->dev, waiter, timeout_us);
-}
-
-void ndl_wait_wake(struct ndl_waiter *waiter)
-{
-	waiter->dev->ops->wait_wake(waiter->dev, waiter);
-}
-
-void ndl_wait_close(struct ndl_waiter *waiter)
-{
-	if (!waiter)
-		return;
-	waiter->dev->ops->wait_close(waiter->dev, waiter);
-	free(waiter);
-}
-
 int ndl_nds_open(ndl_device_t *dev, int pid, void **data, size_t *size)
 {
 	*data = NULL;

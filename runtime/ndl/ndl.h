@@ -250,6 +250,15 @@ int ndl_wait_open(ndl_device_t *device, uint32_t nc, struct ndl_waiter **waiter)
 int ndl_wait_look(struct ndl_waiter *waiter);
 int ndl_wait(struct ndl_waiter *waiter, uint64_t timeout_us);
 void ndl_wait_wake(struct ndl_waiter *waiter);
+/*
+ * A chip in the process can be executed by the thread that waits for it. Between lend and leave no
+ * other thread may have to execute what the caller starts on the waiter's core: it calls work until
+ * that returns false, or until it sees what it waits for. Nothing happens with another chip or a
+ * NULL waiter.
+ */
+void ndl_wait_lend(struct ndl_waiter *waiter);
+bool ndl_wait_work(struct ndl_waiter *waiter);
+void ndl_wait_leave(struct ndl_waiter *waiter);
 void ndl_wait_close(struct ndl_waiter *waiter); /* before its device is closed; NULL is allowed */
 
 /* Datastore. pid 0 is the own entry, for reading and writing; another process's is read only. */

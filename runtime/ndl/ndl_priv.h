@@ -90,6 +90,10 @@ struct ndl_ops {
 	int (*wait_look)(ndl_device_t *dev, struct ndl_waiter *waiter);
 	int (*wait)(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us);
 	void (*wait_wake)(ndl_device_t *dev, struct ndl_waiter *waiter);
+	/* these three are NULL where the chip is not in the process */
+	void (*wait_lend)(ndl_device_t *dev, struct ndl_waiter *waiter);
+	bool (*wait_work)(ndl_device_t *dev, struct ndl_waiter *waiter);
+	void (*wait_leave)(ndl_device_t *dev, struct ndl_waiter *waiter);
 	void (*wait_close)(ndl_device_t *dev, struct ndl_waiter *waiter);
 	int (*nds_open)(ndl_device_t *dev, int pid, void **data, size_t *size);
 	int (*nds_close)(ndl_device_t *dev, int pid, void *data, size_t size);

@@ -70,6 +70,8 @@ static int start_queues(struct rt_subgraph *sg)
 
 	for (unsigned int i = 0; i < n && !err; i++)
 		rt_ring_write(ring[i]);
+	/* from here on nothing but doorbells and the wait, which lets the core work */
+	ndl_wait_lend(sg->core->waiter);
 	for (unsigned int i = sg->nqueues; i < n && !err; i++)
 		err = ndl_dma_queue_copy_start(sg->core->dev, ring[i]->eng, ring[i]->qid,
 					       ring[i]->tx.n, ring[i]->rx.n);
@@ -123,7 +125,8 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 	int err = 0;
 
 	for (unsigned int look = 0;; look++) {
-		bool sleepy = look >= SPIN_LOOKS;
+		bool worked = ndl_wait_work(core->waiter);
+		bool sleepy = look >= SPIN_LOOKS && !worked;
 
 		/* a notification that is written after this look ends the sleep */
 		if (sleepy && core->waiter)
@@ -131,7 +134,7 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 
 		if (rt_nq_next(&core->done, &done))
 			return rt_errors_collect(sg, status);
-		if (!sleepy)
+		if (!sleepy && !worked)
 			continue;
 
 		status = rt_errors_collect(sg, status);
@@ -144,9 +147,11 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 		 * the ring of an unplugged device stays empty for ever; with a waiter ndl_wait
 		 * reports it
 		 */
+		if (!err && worked && rt_now_us() >= deadline)
+			err = -ETIMEDOUT;
 		if (!err && !core->waiter && look % ASK_LOOKS == 0 && rt_core_gone(core))
 			err = -ENODEV;
-		if (!err)
+		if (!err && sleepy)
 			err = wait_entry(core, deadline, &pause);
 		if (err)
 			return wait_failed(sg, err);
@@ -166,6 +171,7 @@ NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
 				 core->device, core->nc, strerror(-err));
 	else
 		status = wait_done(sg, start);
+	ndl_wait_leave(core->waiter);
 	*device_us += rt_now_us() - start;
 	if (rt_fatal(status)) {
 		/* the reset clears FIFOs, queues and semaphores; the details stay */
