@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 
 OPERATIONS = 20000
-STARTED, LONG = 0.3, 2.5  # seconds: the compiler is at work by then; with these it has worked for long
+STARTED = 0.1  # seconds of a processor: the compiler is at work by then, and not done
+LONG = 2.5  # seconds: with these it has worked for long
 
 
 def module() -> str:
@@ -24,10 +25,16 @@ def module() -> str:
     return "\n".join([*lines, f"return %{OPERATIONS - 1}", ""])
 
 
+def worked(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def compiled(argv: list, stderr: int) -> int:
     """Starts it, keeps it from working for a while, and returns its exit status"""
     with subprocess.Popen(argv, stderr=stderr) as child:
-        time.sleep(STARTED)
+        while child.poll() is None and worked(child.pid) < STARTED:
+            time.sleep(0.01)
         child.send_signal(signal.SIGSTOP)
         time.sleep(LONG)
         child.send_signal(signal.SIGCONT)

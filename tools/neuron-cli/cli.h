@@ -34,7 +34,7 @@ struct cli_options {
 	unsigned int ninputs;
 	const char *output_dir;
 	uint32_t in_flight, repeat;
-	bool rows, shm, all, each;
+	bool rows, whole, shm, all, each;
 	/* the arguments after the options: ids or files */
 	char **args;
 	unsigned int nargs;

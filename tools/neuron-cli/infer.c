@@ -447,14 +447,14 @@ static bool write_all(struct run *run)
 	if (!o->output_dir)
 		return true;
 	if (!o->each)
-		return tensors_write(&run->works[0].t, o->output_dir);
+		return tensors_write(&run->works[0].t, o->output_dir, o->whole);
 	if (mkdir(o->output_dir, 0777) && errno != EEXIST) {
 		cli_fail(o->output_dir, "%s", strerror(errno));
 		return false;
 	}
 	for (unsigned int i = 0; i < run->nworks; i++) {
 		snprintf(dir, sizeof(dir), "%s/%u", o->output_dir, run->targets[i].model);
-		if (!tensors_write(&run->works[i].t, dir))
+		if (!tensors_write(&run->works[i].t, dir, o->whole))
 			return false;
 	}
 	return true;

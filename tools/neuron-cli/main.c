@@ -45,6 +45,7 @@ enum {
 	OPT_FLIGHT,
 	OPT_REPEAT,
 	OPT_ROWS,
+	OPT_WHOLE,
 	OPT_SHM,
 	OPT_ALL,
 	OPT_EACH,
@@ -67,6 +68,7 @@ static const struct option long_options[] = {
 	{ "in-flight", required_argument, NULL, OPT_FLIGHT },
 	{ "repeat", required_argument, NULL, OPT_REPEAT },
 	{ "rows", no_argument, NULL, OPT_ROWS },
+	{ "whole", no_argument, NULL, OPT_WHOLE },
 	{ "shm", no_argument, NULL, OPT_SHM },
 	{ "all", no_argument, NULL, OPT_ALL },
 	{ "each", no_argument, NULL, OPT_EACH },
@@ -102,6 +104,8 @@ static void usage(FILE *out)
 	      "  -i, --input NAME=FILE.npy    an input; once for each\n"
 	      "  -o, --output-dir DIR         where NAME.npy of each output is written\n"
 	      "      --rows                   files of any number of rows, batch by batch\n"
+	      "      --whole                  outputs whose sizes the data decide keep room for\n"
+	      "                               the most\n"
 	      "      --all                    use every started model\n"
 	      "      --each                   every model does everything, in DIR/MODEL/NAME.npy\n"
 	      "                               (default: the models share the rows)\n"
@@ -170,6 +174,9 @@ static void parse_flag(int option, struct cli_options *o)
 		break;
 	case OPT_ROWS:
 		o->rows = true;
+		break;
+	case OPT_WHOLE:
+		o->whole = true;
 		break;
 	case OPT_SHM:
 		o->shm = true;

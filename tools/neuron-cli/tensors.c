@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "sizes.h"
 
 static const struct rtd_client_method describe_method = {
 	"/nrtx.nmgr_x/describe_model", &nrtx__describe_model_response__descriptor
@@ -212,8 +213,29 @@ uint8_t *tensor_at(const struct tensor *tensor, uint64_t i, uint64_t *bytes)
 	return (uint8_t *)tensor->file.data + offset;
 }
 
-bool tensors_write(const struct tensors *t, const char *dir)
+static bool cut_outputs(const struct tensors *t)
 {
+	struct sized_output *out = calloc(t->n + 1, sizeof(*out));
+	unsigned int n = 0;
+
+	if (!out) {
+		cli_fail("infer", "out of memory");
+		return false;
+	}
+	for (unsigned int i = 0; i < t->n; i++)
+		if (t->list[i].output)
+			out[n++] = (struct sized_output){ t->list[i].info->name,
+							  t->list[i].info->source_name,
+							  &t->list[i].file };
+	sizes_cut("neuron-cli", out, n);
+	free(out);
+	return true;
+}
+
+bool tensors_write(const struct tensors *t, const char *dir, bool whole)
+{
+	if (!whole && !cut_outputs(t))
+		return false;
 	for (unsigned int i = 0; i < t->n; i++) {
 		char *path;
 		int err;

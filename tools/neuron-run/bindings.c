@@ -2,12 +2,14 @@
 /* See run.h: which file goes into which tensor, in rows of one execution's batch */
 #include "run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "names.h"
 #include "nrtx.h"
+#include "sizes.h"
 
 /* The model's shape as .npy files have it */
 static bool model_shape(const nrt_tensor_info_t *info, struct npy *npy)
@@ -233,8 +235,35 @@ NRT_STATUS bindings_store(struct bindings *b, uint64_t i)
 	return NRT_SUCCESS;
 }
 
+/* With --rows no output is a number, so that none is a size. */
+static int cut_outputs(const struct bindings *b)
+{
+	struct sized_output *out = calloc(b->info->tensor_count + 1, sizeof(*out));
+	unsigned int n = 0;
+
+	if (!out)
+		return -ENOMEM;
+	for (uint64_t t = 0; t < b->info->tensor_count; t++) {
+		const nrt_tensor_info_t *info = b->item[t].info;
+
+		if (info->usage == NRT_TENSOR_USAGE_OUTPUT)
+			out[n++] = (struct sized_output){ info->name,
+							  nrtx_tensor_source(b->model, info->name),
+							  &b->item[t].all };
+	}
+	sizes_cut("neuron-run", out, n);
+	free(out);
+	return 0;
+}
+
 int bindings_write(const struct bindings *b, const char *dir, char *why, size_t size)
 {
+	int rc = b->whole ? 0 : cut_outputs(b);
+
+	if (rc) {
+		snprintf(why, size, "%s", strerror(-rc));
+		return rc;
+	}
 	for (uint64_t t = 0; t < b->info->tensor_count; t++) {
 		const struct binding *item = &b->item[t];
 		char *path;

@@ -27,19 +27,15 @@ struct options {
 	unsigned int ninputs;
 	unsigned long repeat;
 	unsigned int core;
-	bool by_rows;
+	bool by_rows, whole;
 };
 
 static const struct option long_options[] = {
-	{ "input", required_argument, NULL, 'i' },
-	{ "output-dir", required_argument, NULL, 'o' },
-	{ "device", required_argument, NULL, 'd' },
-	{ "core", required_argument, NULL, 'c' },
-	{ "repeat", required_argument, NULL, 'r' },
-	{ "rows", no_argument, NULL, 'R' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'v' },
-	{ NULL, 0, NULL, 0 },
+	{ "input", required_argument, NULL, 'i' },  { "output-dir", required_argument, NULL, 'o' },
+	{ "device", required_argument, NULL, 'd' }, { "core", required_argument, NULL, 'c' },
+	{ "repeat", required_argument, NULL, 'r' }, { "rows", no_argument, NULL, 'R' },
+	{ "whole", no_argument, NULL, 'w' },	    { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'v' },	    { NULL, 0, NULL, 0 },
 };
 
 static void usage(FILE *out)
@@ -53,6 +49,8 @@ static void usage(FILE *out)
 	      "  -r, --repeat N             execute N times (default 1)\n"
 	      "  -R, --rows                 inputs have any number of rows; execute batch by "
 	      "batch\n"
+	      "  -w, --whole                outputs whose sizes the data decide keep room for the "
+	      "most\n"
 	      "  -h, --help                 this text\n"
 	      "  -v, --version              the version\n",
 	      out);
@@ -102,7 +100,7 @@ static int parse(int argc, char **argv, struct options *opt)
 	opt->device = DEFAULT_DEVICE;
 	opt->repeat = 1;
 
-	while ((c = getopt_long(argc, argv, "i:o:d:c:r:Rhv", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "i:o:d:c:r:Rwhv", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'i':
 			if (!add_input(opt, optarg))
@@ -125,6 +123,9 @@ static int parse(int argc, char **argv, struct options *opt)
 			break;
 		case 'R':
 			opt->by_rows = true;
+			break;
+		case 'w':
+			opt->whole = true;
 			break;
 		case 'h':
 			usage(stdout);
@@ -248,6 +249,7 @@ static int run_model(const struct options *opt, nrt_model_t *model)
 		goto out;
 	}
 
+	b.whole = opt->whole;
 	n = bindings_count(&b) * opt->repeat;
 	times = calloc(n ? n : 1, sizeof(*times));
 	if (!times) {

@@ -29,6 +29,7 @@ struct bindings {
 	struct binding *item; /* info->tensor_count items */
 	nrt_tensor_set_t *inputs, *outputs;
 	struct rows rows;
+	bool whole; /* outputs keep the shapes that the program gives them */
 };
 
 /*

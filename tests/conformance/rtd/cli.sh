@@ -37,6 +37,7 @@ rng = np.random.default_rng(5)
 for name in "ab":
     np.save(f"{name}.npy", rng.integers(-99, 99, (101, 32)).astype(np.float32))
     np.save(f"{name}4.npy", np.load(f"{name}.npy")[:4])
+np.save("x.npy", rng.normal(size=120).astype(np.float32))
 np.save("none.npy", np.load("a4.npy")[:0])
 np.save("int.npy", np.load("a4.npy").astype(np.int32))
 EOP
@@ -103,6 +104,16 @@ run infer 10001 -i input0=a4.npy -i input1=b4.npy -o one && check one
 ok $? "infer: one batch"
 run infer 10001 -i parameter.2=b4.npy -i parameter.1=a4.npy -o named && check named
 ok $? "infer: inputs by their names in the model that was compiled"
+"$NEURONX_CC" compile --framework ONNX "$here/../../data/onnx/own/test_dyn_twice/model.onnx" --narrow-64bit \
+    --output dyn.neff 2>"$work/err" && run load --start dyn.neff && dyn=$(cat "$work/out") &&
+    run infer "$dyn" -i x=x.npy -o cut && grep -qF "output 'output2': " "$work/err" &&
+    run infer "$dyn" -i x=x.npy -o whole --whole && [ ! -s "$work/err" ] && run unload "$dyn" &&
+    /usr/bin/python3 -B - >"$work/out" 2>&1 <<'EOP'
+import numpy as np
+n = int(np.load("whole/output6.npy"))
+assert 0 < n < 120 and np.array_equal(np.load("cut/output2.npy"), np.load("whole/output2.npy")[:, :n])
+EOP
+ok $? "infer: an output whose size the data decide is cut, but for --whole"
 run infer --all --rows -i input0=a.npy -i input1=b.npy -o spread && check spread &&
     grep -q '^101 rows, 26 inferences on 3 models, ' "$work/out"
 ok $? "infer --all --rows: 101 rows in batches of 4 over three models"
