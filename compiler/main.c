@@ -359,6 +359,8 @@ static int save(const char *path, const void *buf, size_t size)
 
 /* What is read to be compiled */
 struct model {
+	const char *path;
+	bool refused; /* why has been said */
 	void *bytes;
 	size_t size;
 	struct files_beside beside;
@@ -373,6 +375,14 @@ static void drop_model(void *opaque)
 	model->bytes = NULL;
 }
 
+static void obstacle(void *opaque, const char *line)
+{
+	struct model *model = opaque;
+
+	model->refused = true;
+	fprintf(stderr, "neuronx-cc: %s: %s\n", model->path, line);
+}
+
 static int external_data(void *opaque, const char *location, const void **data, size_t *size)
 {
 	struct model *model = opaque;
@@ -382,7 +392,7 @@ static int external_data(void *opaque, const char *location, const void **data, 
 
 static int compile(struct args *a)
 {
-	struct model model = { NULL };
+	struct model model = { .path = a->input_file };
 	size_t neff_size, report_size;
 	struct ncc_error err;
 	char *report = NULL;
@@ -402,6 +412,7 @@ static int compile(struct args *a)
 	a->opt.uuid[8] = (uint8_t)((a->opt.uuid[8] & 0x3f) | 0x80);
 	a->opt.log = a->verbose ? log_line : NULL;
 	a->opt.warn = warn_line;
+	a->opt.obstacle = obstacle;
 	a->opt.model_read = drop_model;
 	a->opt.external_data = external_data;
 	a->opt.opaque = &model;
@@ -417,7 +428,7 @@ static int compile(struct args *a)
 	files_beside_free(&model.beside);
 	if (a->opt.report)
 		fclose(a->opt.report);
-	if (rc)
+	if (rc && !model.refused)
 		fprintf(stderr, "neuronx-cc: %s: %s\n", a->input_file, err.text);
 	rc = rc ? rc : save(a->output, neff, neff_size);
 	if (!rc && a->report)

@@ -13,6 +13,7 @@
 #include "box.h"
 #include "buffer.h"
 #include "emit.h"
+#include "keep.h"
 #include "pool.h"
 #include "room.h"
 #include "view.h"
@@ -176,6 +177,13 @@ int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_vie
 
 	if (engine_can_copy(dst, src))
 		return copy_on_engine(g, dst, src);
+	if (gen_is_across(dst, src)) {
+		g->no_room = false;
+		rc = gen_across(g, dst, src);
+		if (!rc || !g->no_room)
+			return rc;
+		g->no_room = before;
+	}
 	if (dst->dtype == src->dtype && dst->buf->space != NCC_PSUM &&
 	    src->buf->space != NCC_PSUM && !fetches_better(dst, src) &&
 	    (dst->buf->space != NCC_DRAM || gen_sparse_dim(src, -1) < 0))
@@ -286,37 +294,6 @@ static int fetch_spread(struct ncc_gen *g, const struct ncc_view *v, int pdim, u
 	return gen_fetch(g, &flat, pdim, dtype, out);
 }
 
-/* A new SBUF view of the shape, its dimensions in the order in which v's lie in DRAM */
-static int view_like(struct ncc_gen *g, const struct ncc_view *v, const struct ncc_shape *s,
-		     int pdim, struct ncc_view *dst)
-{
-	uint8_t map[NCC_MAX_DIMS], back[NCC_MAX_DIMS];
-	struct ncc_shape t = *s;
-	int at = pdim, rc;
-
-	for (unsigned int d = 0; d < v->ndim; d++) {
-		unsigned int k = d;
-
-		for (; k > 0 && v->buf->space == NCC_DRAM && v->stride[d] > 0 &&
-		       v->stride[map[k - 1]] < v->stride[d];
-		     k--)
-			map[k] = map[k - 1];
-		map[k] = (uint8_t)d;
-	}
-
-	for (unsigned int d = 0; d < v->ndim; d++) {
-		back[map[d]] = (uint8_t)d;
-		t.dim[d] = s->dim[map[d]];
-		if (map[d] == pdim)
-			at = (int)d;
-	}
-
-	rc = gen_sbuf_view(g, &t, at, dst);
-	if (!rc)
-		*dst = view_permute(dst, back, v->ndim);
-	return rc;
-}
-
 int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
 	      struct ncc_view *out)
 {
@@ -348,7 +325,7 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 		return fetch_spread(g, v, pdim, dtype, out);
 	dense_shape(v, pdim, &s);
 	s.dtype = dtype;
-	rc = view_like(g, v, &s, pdim, &dst);
+	rc = gen_view_like(g, v, &s, pdim, &dst);
 	if (rc)
 		return rc;
 	rc = gen_temp(g, dst.buf);
@@ -364,5 +341,20 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 		if (s.dim[d] == 1 && v->dim[d] != 1)
 			out->stride[d] = 0;
 	}
+	return rc;
+}
+
+int gen_fetch_kept(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
+		   struct ncc_view *out)
+{
+	int rc;
+
+	if (gen_keep_find(g, v, pdim, dtype, out)) {
+		out->buf->refs++;
+		return gen_temp(g, out->buf);
+	}
+	rc = gen_fetch(g, v, pdim, dtype, out);
+	if (!rc)
+		gen_keep_add(g, v, pdim, dtype, out);
 	return rc;
 }

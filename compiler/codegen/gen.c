@@ -14,6 +14,7 @@
 #include "contract.h"
 #include "elem.h"
 #include "join.h"
+#include "keep.h"
 #include "move.h"
 #include "place.h"
 #include "pool.h"
@@ -79,6 +80,15 @@ static int io_var(struct ncc_gen *g, enum neff_var_type type, int64_t number,
 	return id;
 }
 
+/* What a variable is in the model that is compiled; NULL: nothing is said */
+static int set_source(struct ncc_gen *g, int id, const char *source)
+{
+	if (!source || g->prog.var[id].source)
+		return 0;
+	g->prog.var[id].source = strdup(source);
+	return g->prog.var[id].source ? 0 : -ENOMEM;
+}
+
 static int gen_param(struct ncc_gen *g, struct ncc_op *op)
 {
 	struct ncc_view v;
@@ -86,11 +96,8 @@ static int gen_param(struct ncc_gen *g, struct ncc_op *op)
 
 	if (id < 0)
 		return id;
-	if (op->index < NCC_EDGE && !g->prog.var[id].source) {
-		g->prog.var[id].source = strdup(op->name);
-		if (!g->prog.var[id].source)
-			return ncc_no_memory(g->err);
-	}
+	if (op->index < NCC_EDGE && set_source(g, id, op->name))
+		return ncc_no_memory(g->err);
 	v.buf = gen_dram_buf((uint32_t)id);
 	return v.buf && gen_value(g, op, &v) ? 0 : ncc_no_memory(g->err);
 }
@@ -203,6 +210,7 @@ static int gen_compute(struct ncc_gen *g, struct ncc_op *op)
 	if (g->nspills == nspills)
 		ncc_prog_rewind(&g->prog, &mark);
 	gen_pool_rewind(g);
+	gen_keep_rewind(g);
 	g->no_room = false;
 	return gen_tiled(g, op);
 }
@@ -387,18 +395,20 @@ static int gen_output(struct ncc_gen *g, unsigned int i)
 {
 	struct ncc_buf b = { .space = NCC_DRAM, .refs = 1 };
 	struct ncc_op *op = g->m->outs[i];
+	const int64_t number = g->m->out_number ? g->m->out_number[i] : i;
 	struct ncc_view dst;
 	int id, rc;
 
 	g->op = op;
 	g->stamp++;
 	rc = gen_place(g, op, -1);
-	if (rc || lies_there(g, op, g->m->out_number ? g->m->out_number[i] : i))
+	if (rc || lies_there(g, op, number))
 		return rc;
-	id = io_var(g, NEFF_VAR_OUTPUT, g->m->out_number ? g->m->out_number[i] : i, op,
-		    g->m->out_dtype ? g->m->out_dtype[i] : 0, &dst);
+	id = io_var(g, NEFF_VAR_OUTPUT, number, op, g->m->out_dtype ? g->m->out_dtype[i] : 0, &dst);
 	if (id < 0)
 		return id;
+	if (number < NCC_EDGE && g->m->out_source && set_source(g, id, g->m->out_source[number]))
+		return ncc_no_memory(g->err);
 	b.var = (uint32_t)id;
 	dst.buf = &b;
 	rc = gen_copy(g, &dst, &op->gen->value->view);
@@ -465,6 +475,7 @@ int ncc_generate(struct ncc_gen *g)
 	if (!rc)
 		gen_pool_finish(g);
 	free_buffers(g);
+	gen_keep_free(g);
 	gen_pool_free(g);
 	free(g->idle);
 	return rc;

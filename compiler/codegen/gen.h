@@ -100,6 +100,22 @@ struct gen_pool {
 	} * entry;
 };
 
+#define NCC_MAX_KEPT 64
+
+/* keep.c: operands from DRAM that stay in SBUF */
+struct gen_keep {
+	unsigned int n;
+	uint64_t bytes; /* of a partition */
+	struct gen_kept {
+		struct ncc_view from, to; /* from.buf may be gone: var and base are its own */
+		uint32_t var, dma; /* the last DMA when it was there */
+		uint64_t base;
+		int pdim;
+		uint8_t dtype;
+		unsigned int read; /* g->stamp of its last reader */
+	} of[NCC_MAX_KEPT];
+};
+
 struct ncc_gen {
 	struct ncc_module *m;
 	const struct ncc_options *opt;
@@ -116,6 +132,7 @@ struct ncc_gen {
 	bool no_room; /* it failed because SBUF or an instruction cannot hold it whole */
 	uint64_t dram; /* bytes of all variables */
 	struct gen_pool pool;
+	struct gen_keep keep;
 	uint32_t *idle; /* scratch variables that are free for reuse */
 	unsigned int nidle;
 	unsigned int nepilogue; /* of the current product */

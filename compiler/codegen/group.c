@@ -484,6 +484,12 @@ static unsigned int reads(const struct group *x, const struct ncc_op *in)
 	return n;
 }
 
+/* A selection writes one side before it reads the predicate. */
+static bool reads_late(const struct ncc_op *op, const struct ncc_op *in)
+{
+	return op->kind == NCC_SELECT && op->in[0] == in;
+}
+
 /* Gives m's result the place of a source whose last reader m is. */
 static bool take_place(struct ncc_gen *g, struct group *x, unsigned int m,
 		       const struct ncc_shape *s, struct ncc_view *v)
@@ -491,7 +497,8 @@ static bool take_place(struct ncc_gen *g, struct group *x, unsigned int m,
 	for (unsigned int k = 0; k < x->nslots; k++) {
 		const struct slot *t = &x->slot[k];
 
-		if (t->result || t->last > m || (t->dtype && t->dtype != s->dtype) ||
+		if (t->result || t->last > m || reads_late(x->op[m], t->op) ||
+		    (t->dtype && t->dtype != s->dtype) ||
 		    !view_can_take(t->op, reads(x, t->op), s, x->op[m]->pdim))
 			continue;
 		*v = t->op->gen->value->view;

@@ -14,12 +14,27 @@ int gen_copy(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_vie
  */
 int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
 	      struct ncc_view *out);
+/*
+ * The same of what is read again: a constant or an input, which no instruction changes, stays where
+ * it was fetched to while there is room (keep.h).
+ */
+int gen_fetch_kept(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
+		   struct ncc_view *out);
 
 /*
  * transpose.c: would a DMA go element by element? Then the copy goes through blocks that POOL
  * transposes.
  */
 bool gen_is_transpose(const struct ncc_view *dst, const struct ncc_view *src);
+/* Are both sides whole blocks in SBUF, which POOL transposes many at a time? */
+bool gen_is_blocks(const struct ncc_view *dst, const struct ncc_view *src);
 int gen_transpose(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
+
+/*
+ * across.c: would elements go one by one from partition to partition? Then POOL transposes them, by
+ * way of a tile where a side lies in DRAM.
+ */
+bool gen_is_across(const struct ncc_view *dst, const struct ncc_view *src);
+int gen_across(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src);
 
 #endif

@@ -142,8 +142,10 @@ int gen_fetch_op(struct ncc_gen *g, struct ncc_op *op, int pdim, uint8_t dtype,
 {
 	int rc = gen_place(g, op, pdim);
 
-	return rc ? rc
-		  : gen_fetch(g, &op->gen->value->view, pdim, dtype ? dtype : op->shape.dtype, out);
+	dtype = dtype ? dtype : op->shape.dtype;
+	if (!rc && op->users > 1)
+		return gen_fetch_kept(g, &op->gen->value->view, pdim, dtype, out);
+	return rc ? rc : gen_fetch(g, &op->gen->value->view, pdim, dtype, out);
 }
 
 /*

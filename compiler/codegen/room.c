@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "buffer.h"
+#include "keep.h"
 #include "pool.h"
 #include "view.h"
 
@@ -132,15 +133,15 @@ static int move(struct ncc_gen *g, struct ncc_buf *b, struct ncc_buf *before)
 }
 
 /*
- * Makes room for size bytes of every partition by dropping the pool of constants, by moving a live
- * buffer within SBUF, or by spilling the one that is needed last. 0: the caller tries again;
- * -ENOSPC: nothing can go; or -errno.
+ * Makes room for size bytes of every partition by dropping what stays for later readers or the pool
+ * of constants, by moving a live buffer within SBUF, or by spilling the one that is needed last. 0:
+ * the caller tries again; -ENOSPC: nothing can go; or -errno.
  */
 static int make_room(struct ncc_gen *g, uint64_t size)
 {
 	struct ncc_buf *before = NULL, *b;
 
-	if (gen_pool_drop(g))
+	if (gen_keep_drop(g) || gen_pool_drop(g))
 		return 0;
 	b = find_mover(g, size, &before);
 	return b ? move(g, b, before) : gen_spill(g);
@@ -211,4 +212,34 @@ int gen_sbuf_view(struct ncc_gen *g, const struct ncc_shape *s, int pdim, struct
 								    : NEURON_PARTITIONS);
 	v->buf->pin = g->stamp;
 	return 0;
+}
+
+int gen_view_like(struct ncc_gen *g, const struct ncc_view *v, const struct ncc_shape *s, int pdim,
+		  struct ncc_view *dst)
+{
+	uint8_t map[NCC_MAX_DIMS], back[NCC_MAX_DIMS];
+	struct ncc_shape t = *s;
+	int at = pdim, rc;
+
+	for (unsigned int d = 0; d < v->ndim; d++) {
+		unsigned int k = d;
+
+		for (; k > 0 && v->buf->space == NCC_DRAM && v->stride[d] > 0 &&
+		       v->stride[map[k - 1]] < v->stride[d];
+		     k--)
+			map[k] = map[k - 1];
+		map[k] = (uint8_t)d;
+	}
+
+	for (unsigned int d = 0; d < v->ndim; d++) {
+		back[map[d]] = (uint8_t)d;
+		t.dim[d] = s->dim[map[d]];
+		if (map[d] == pdim)
+			at = (int)d;
+	}
+
+	rc = gen_sbuf_view(g, &t, at, dst);
+	if (!rc)
+		*dst = view_permute(dst, back, v->ndim);
+	return rc;
 }

@@ -183,6 +183,14 @@ static bool can_transpose_in_sbuf(const struct ncc_view *dst, const struct ncc_v
 	       src->dim[dst->pdim] % BLOCK == 0 && starts_a_chunk(src) && starts_a_chunk(dst);
 }
 
+bool gen_is_blocks(const struct ncc_view *dst, const struct ncc_view *src)
+{
+	struct ncc_view d = *dst, s = *src;
+
+	join_dims(&d, &s);
+	return can_transpose_in_sbuf(&d, &s);
+}
+
 /* Transposes a tile [rows, columns]: rows along dst's contiguous dimension, columns along src's. */
 static int transpose_tile(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {

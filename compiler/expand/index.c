@@ -15,6 +15,8 @@
 #define SHORT_ROW 64 /* bytes: of shorter ones, descriptors are most of the cost */
 #define SMALLEST_TABLE 8192 /* elements: with a smaller one a product is faster */
 #define SMALLEST_OF_SHORT 512 /* rows: the same for a table of short ones */
+#define FEWEST_TURNED 512 /* indices: as many as one product takes side by side */
+#define MOST_TURNED 8 /* columns of a table that is the stationary operand */
 #define FEWEST_LANES 64 /* partitions that work on rows which came together */
 #define MOST_TABLES 16 /* a longer table is cut into at most so many */
 
@@ -70,6 +72,15 @@ static struct ncc_op *take_part(struct ncc_build *bl, struct ncc_op *x, struct n
 	return build_cast(bl, p, NEURON_DT_FP16);
 }
 
+/* The integers of x's bits */
+static uint8_t whole_of(const struct ncc_op *x)
+{
+	static const uint8_t whole[5] = { [2] = NEURON_DT_INT16, [4] = NEURON_DT_INT32 };
+	unsigned int size = ncc_dtype_size(x->shape.dtype);
+
+	return size > 1 ? whole[size] : x->shape.dtype;
+}
+
 /* One part of the choice, in fp32: [shared, hot's other dimensions..., x's other dimensions...] */
 static struct ncc_op *choose_part(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
 				  unsigned int d, unsigned int shared)
@@ -102,7 +113,7 @@ static struct ncc_op *choose_parts(struct ncc_build *bl, struct ncc_op *hot, str
 				   unsigned int d, unsigned int shared)
 {
 	unsigned int size = ncc_dtype_size(x->shape.dtype), n = size == 4 ? MOST_PARTS : 2;
-	uint8_t whole = size == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16;
+	uint8_t whole = whole_of(x);
 	struct ncc_op *word = NULL, *sum = NULL;
 
 	if (x->kind != NCC_CONST)
@@ -137,6 +148,71 @@ struct ncc_op *expand_choose(struct ncc_build *bl, struct ncc_op *hot, struct nc
 	if (sum && x->shape.pred) /* 0 or 1 */
 		return build_compare(bl, NCC_GT, sum, build_splat(bl, &sum->shape, 0.5));
 	return build_cast(bl, sum, x->shape.dtype);
+}
+
+/* Parts of x's bits, fp16, side by side: [rows, parts * columns]; elements of a byte are one part. */
+static struct ncc_op *parts_of(struct ncc_build *bl, struct ncc_op *x, unsigned int n)
+{
+	struct ncc_op *word = NULL, *part[MOST_PARTS];
+
+	if (n == 1)
+		return build_cast(bl, x, NEURON_DT_FP16);
+	if (x->kind != NCC_CONST) {
+		word = build_cast(bl, build_bitcast(bl, x, whole_of(x)), NEURON_DT_INT32);
+		if (word && whole_of(x) == NEURON_DT_INT16)
+			word = build_number(bl, NCC_AND, word, 0xffff);
+		if (!word)
+			return NULL;
+	}
+	for (unsigned int k = 0; k < n; k++) {
+		part[k] = take_part(bl, x, word, k);
+		if (!part[k])
+			return NULL;
+	}
+	return build_concat(bl, part, n, 1);
+}
+
+bool expand_is_narrow(const struct ncc_op *x, int64_t n)
+{
+	return n >= FEWEST_TURNED && x->shape.dim[1] <= MOST_TURNED;
+}
+
+struct ncc_op *expand_choose_narrow(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx)
+{
+	static const uint8_t first = 0, second = 1, turn[2] = { 1, 0 };
+	struct ncc_shape hot = { .dtype = NEURON_DT_FP32, .ndim = 2 }, flat = { .ndim = 1 };
+	unsigned int size = ncc_dtype_size(x->shape.dtype), n = size == 4 ? MOST_PARTS : size;
+	int64_t columns = x->shape.dim[1];
+	struct ncc_op *number = build_cast(bl, build_count(bl, x->shape.dim[0]), NEURON_DT_FP32);
+	struct ncc_op *parts = parts_of(bl, x, n), *ones, *all, *r = NULL;
+
+	idx = build_cast(bl, idx, NEURON_DT_FP32);
+	if (!idx || !number || !parts)
+		return NULL;
+	hot.dim[0] = x->shape.dim[0];
+	hot.dim[1] = idx->shape.dim[0];
+	ones = build_cast(bl,
+			  build_compare(bl, NCC_EQ, build_spread(bl, &hot, number, &first),
+					build_spread(bl, &hot, idx, &second)),
+			  NEURON_DT_FP16);
+	all = choose_part(bl, build_transpose(bl, parts, turn), ones, 0, 0);
+	if (!all)
+		return NULL;
+	all->upright = true; /* so the table's parts are the stationary operand */
+	flat.dim[0] = columns * hot.dim[1];
+	for (unsigned int k = 0; k < n; k++) {
+		struct ncc_op *p = build_slice(bl, all, 0, k * columns, columns);
+
+		p = build_cast(bl, build_reshape(bl, p, &flat), NEURON_DT_INT32);
+		p = k ? build_number(bl, NCC_SHL, p, k * PART_BITS) : p;
+		r = k ? build_binary(bl, NCC_OR, r, p) : p;
+	}
+	if (r && x->shape.pred)
+		r = build_compare(bl, NCC_NE, r, build_splat(bl, &r->shape, 0));
+	else
+		r = build_bitcast(bl, build_cast(bl, r, whole_of(x)), x->shape.dtype);
+	hot.dim[0] = columns;
+	return build_transpose(bl, build_reshape(bl, r, &hot), turn);
 }
 
 struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most)

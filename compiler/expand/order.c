@@ -368,20 +368,37 @@ static struct ncc_op *first_places(const struct order *o, struct ncc_op *x, bool
 			    first ? first->shape.dim[1] * run : 0, k);
 }
 
+static struct ncc_op *order_init(struct order *o, struct ncc_op *x)
+{
+	unsigned int size = ncc_dtype_size(x->shape.dtype);
+
+	o->rows = x->shape.dim[0];
+	o->dtype = x->shape.dtype;
+	o->bits = 8 * size + (size < 4); /* of unsigned ones and with a sign */
+	if (ncc_is_float(o->dtype) || size == 4)
+		x = build_bitcast(o->bl, x, size == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16);
+	return x;
+}
+
 struct ncc_op *expand_order(struct ncc_build *bl, struct ncc_op *x, int64_t k, bool descending)
 {
 	struct order o = { .bl = bl, .descending = descending };
-	unsigned int size;
 
-	if (!x)
-		return NULL;
-	o.rows = x->shape.dim[0];
-	o.dtype = x->shape.dtype;
-	size = ncc_dtype_size(o.dtype);
-	o.bits = 8 * size + (size < 4); /* of unsigned ones and with a sign */
-	if (ncc_is_float(o.dtype) || size == 4)
-		x = build_bitcast(bl, x, size == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16);
-	return first_places(&o, x, true, k);
+	return x ? first_places(&o, order_init(&o, x), true, k) : NULL;
+}
+
+bool expand_order_digits(struct ncc_build *bl, struct ncc_op *x, bool descending,
+			 struct ncc_op **digit)
+{
+	struct order o = { .bl = bl, .descending = descending };
+	const uint8_t column = 1;
+	struct ncc_op *key = order_init(&o, x), *place;
+
+	key = key ? keys_of(&o, key) : NULL;
+	place = build_count(bl, x->shape.dim[1]);
+	place = key && place ? build_spread(bl, &key->shape, place, &column) : NULL;
+	return place && digits_of(&o, key, place, x->shape.dim[1], digit) == 2 && digit[0] &&
+	       digit[1];
 }
 
 struct ncc_op *expand_take_places(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place)

@@ -122,8 +122,8 @@ static struct ncc_op *fetch_rows(const struct scatter *s)
 struct hits {
 	int64_t n; /* rows, or updates that stand for the row that each hits */
 	int64_t lanes;
-	struct ncc_op *hit; /* pred[shared, n, slices], for sums pred[shared, n, lanes, each] */
-	/* Instead: bf16 0 or 1 [shared, n / step, lanes, each] and pred[shared, lanes, each, step] */
+	struct ncc_op *hit; /* pred[shared, n, slices] */
+	/* For sums bf16 0 or 1, [shared, lanes, each, n / step] and [shared, lanes, each, step] */
 	struct ncc_op *high, *low;
 	int64_t step;
 };
@@ -143,42 +143,51 @@ static struct ncc_op *in_lanes(const struct scatter *s, struct ncc_op *x, int64_
 	return build_reshape(s->bl, x, &to);
 }
 
-/* pred[shared, n, lanes, each]: does a row of this number hit? */
-static struct ncc_op *compare_rows(const struct scatter *s, struct ncc_op *row,
-				   struct ncc_op *number, const uint8_t *of_number, int64_t n,
-				   int64_t lanes)
+/* row, [shared, slices], and number spread over a shape and compared */
+static struct ncc_op *compare_rows(const struct scatter *s, const struct ncc_shape *shape,
+				   struct ncc_op *row, const uint8_t *of_row, struct ncc_op *number,
+				   const uint8_t *of_number)
 {
-	struct ncc_shape all = { .dtype = NEURON_DT_INT32,
-				 .ndim = 4,
-				 .dim = { s->x[0]->shape.dim[0], n, lanes, s->slices / lanes } };
-	static const uint8_t of_row[3] = { 0, 2, 3 };
+	struct ncc_shape all = *shape;
 
-	row = in_lanes(s, row, lanes);
+	row = updates_numbers(s, row);
+	number = updates_numbers(s, number);
 	if (!row || !number)
 		return NULL;
+	all.dtype = row->shape.dtype;
 	return build_compare(s->bl, NCC_EQ, build_spread(s->bl, &all, row, of_row),
 			     build_spread(s->bl, &all, number, of_number));
 }
 
-/* pred[shared, n, slices] of those of one lane */
-static struct ncc_op *of_one_lane(const struct scatter *s, struct ncc_op *hit)
+/* pred[shared, n, slices]: does a row of this number hit? */
+static struct ncc_op *compare_all(const struct scatter *s, struct ncc_op *number,
+				  const uint8_t *of_number, int64_t n)
 {
-	struct ncc_shape to = { .ndim = 3 };
+	const struct ncc_shape all = { .ndim = 3, .dim = { s->x[0]->shape.dim[0], n, s->slices } };
+	static const uint8_t of_row[2] = { 0, 2 };
 
-	if (!hit)
-		return NULL;
-	to.dim[0] = hit->shape.dim[0];
-	to.dim[1] = hit->shape.dim[1];
-	to.dim[2] = s->slices;
-	return build_reshape(s->bl, hit, &to);
+	return compare_rows(s, &all, s->row, of_row, number, of_number);
 }
 
-static struct ncc_op *compare_all(const struct scatter *s)
+/* The same for sums, as numbers: bf16[shared, lanes, each, n] */
+static struct ncc_op *compare_lanes(const struct scatter *s, struct ncc_op *row, int64_t lanes,
+				    struct ncc_op *number, const uint8_t *of_number, int64_t n)
+{
+	const struct ncc_shape all = {
+		.ndim = 4, .dim = { s->x[0]->shape.dim[0], lanes, s->slices / lanes, n }
+	};
+	static const uint8_t of_row[3] = { 0, 1, 2 };
+
+	return build_cast(s->bl,
+			  compare_rows(s, &all, in_lanes(s, row, lanes), of_row, number, of_number),
+			  NEURON_DT_BF16);
+}
+
+static struct ncc_op *compare_with_all(const struct scatter *s)
 {
 	static const uint8_t of_count[1] = { 1 };
 
-	return of_one_lane(s, compare_rows(s, s->row, build_count(s->bl, rows_of(s)), of_count,
-					   rows_of(s), 1));
+	return compare_all(s, build_count(s->bl, rows_of(s)), of_count, rows_of(s));
 }
 
 /* Of sums: how many rows have one number of the high part */
@@ -204,110 +213,115 @@ static bool moves_sums(const struct scatter *s)
 	return moved < all;
 }
 
-static bool find_hits(const struct scatter *s, bool moved, bool sums, struct hits *h)
+static bool find_hits(const struct scatter *s, bool moved, struct hits *h)
 {
-	static const uint8_t of_update[2] = { 0, 1 }, of_lane[3] = { 0, 1, 2 };
-	static const uint8_t of_count[1] = { 1 }, of_low[1] = { 3 };
-	struct ncc_shape low = { .dtype = NEURON_DT_INT32,
-				 .ndim = 4,
-				 .dim = { s->x[0]->shape.dim[0] } };
-	int64_t lanes = sums ? ncc_even_rows(s->slices) : 1, groups;
-	struct ncc_op *lo, *n;
+	static const uint8_t of_update[2] = { 0, 1 };
 
-	lanes = lanes ? lanes : 1;
-	*h = (struct hits){ .n = moved ? s->slices : rows_of(s),
-			    .lanes = lanes,
-			    .step = step_of(s) };
-	if (moved || !sums || h->step == 1) {
-		n = moved ? s->row : build_count(s->bl, h->n);
-		h->hit = compare_rows(s, s->row, n, moved ? of_update : of_count, h->n, lanes);
-		h->hit = sums ? h->hit : of_one_lane(s, h->hit);
-		return h->hit;
-	}
-	groups = (h->n + h->step - 1) / h->step;
-	low.dim[1] = lanes;
-	low.dim[2] = s->slices / lanes;
-	low.dim[3] = h->step;
-	lo = in_lanes(s, build_number(s->bl, NCC_AND, s->row, (double)(h->step - 1)), lanes);
-	n = build_count(s->bl, h->step);
-	h->low = lo && n ? build_compare(s->bl, NCC_EQ, build_spread(s->bl, &low, lo, of_lane),
-					 build_spread(s->bl, &low, n, of_low))
-			 : NULL;
-	lo = build_number(s->bl, NCC_SHR, s->row, __builtin_ctzll((uint64_t)h->step));
-	h->high =
-		build_cast(s->bl,
-			   compare_rows(s, lo, build_count(s->bl, groups), of_count, groups, lanes),
-			   NEURON_DT_BF16);
-	return h->high && h->low;
+	*h = (struct hits){ .n = moved ? s->slices : rows_of(s), .lanes = 1, .step = 1 };
+	h->hit = moved ? compare_all(s, s->row, of_update, h->n) : compare_with_all(s);
+	return h->hit;
 }
 
-/* part[shared, lanes, each, columns] in the places of the rows' low parts: [.., step * columns] */
-static struct ncc_op *by_low(const struct scatter *s, const struct hits *h, struct ncc_op *part)
+static bool find_lanes(const struct scatter *s, bool moved, struct hits *h)
 {
-	static const uint8_t of_low[4] = { 0, 1, 2, 3 }, of_part[4] = { 0, 1, 2, 4 };
-	struct ncc_shape all = part->shape, flat = part->shape, pred;
-	struct ncc_op *r;
+	static const uint8_t of_update[2] = { 0, 3 }, of_count[1] = { 3 };
+	int64_t lanes = ncc_even_rows(s->slices), groups;
+	struct ncc_op *row = s->row;
 
-	all.ndim = 5;
-	all.dim[4] = all.dim[3];
-	all.dim[3] = h->step;
-	flat.dim[3] *= h->step;
-	pred = all;
-	pred.dtype = NEURON_DT_INT8;
-	pred.pred = true;
-	r = build_select(s->bl, build_spread(s->bl, &pred, h->low, of_low),
-			 build_spread(s->bl, &all, part, of_part), build_splat(s->bl, &all, 0));
-	return build_reshape(s->bl, r, &flat);
+	lanes = lanes ? lanes : 1;
+	*h = (struct hits){ .n = moved ? s->slices : rows_of(s), .lanes = lanes, .step = 1 };
+	if (moved) {
+		h->high = compare_lanes(s, row, lanes, row, of_update, h->n);
+		return h->high;
+	}
+	h->step = step_of(s);
+	groups = (h->n + h->step - 1) / h->step;
+	if (h->step > 1) {
+		struct ncc_op *low = build_number(s->bl, NCC_AND, row, (double)(h->step - 1));
+
+		h->low = compare_lanes(s, low, lanes, build_count(s->bl, h->step), of_count,
+				       h->step);
+		row = build_number(s->bl, NCC_SHR, row, __builtin_ctzll((uint64_t)h->step));
+	}
+	h->high = compare_lanes(s, row, lanes, build_count(s->bl, groups), of_count, groups);
+	return h->high && (h->low || h->step == 1);
 }
 
 /*
- * fp32[shared, n, columns]: the sums of the updates that hit each row; parts, [shared, lanes, each,
- * columns], are exact in their type
+ * parts[shared, lanes, each, n * columns] in the places of the rows' low parts, and 0 elsewhere:
+ * [shared, lanes, each, n * step * columns]
  */
-static struct ncc_op *sums(const struct scatter *s, const struct hits *h, struct ncc_op *part)
+static struct ncc_op *by_low(const struct scatter *s, const struct hits *h, struct ncc_op *parts,
+			     int64_t columns)
 {
-	struct ncc_op *left, *r;
-	struct ncc_shape shape = { .dtype = NEURON_DT_FP32, .ndim = 3 };
+	static const uint8_t of_low[4] = { 0, 1, 2, 4 }, of_part[5] = { 0, 1, 2, 3, 5 };
+	struct ncc_shape all, flat, split;
 
-	if (!part)
+	if (!parts)
 		return NULL;
-	left = h->hit ? build_cast(s->bl, h->hit, NEURON_DT_BF16) : h->high;
-	part = h->hit ? part : by_low(s, h, part);
-	if (!left || !part)
+	all = flat = split = parts->shape;
+	split.ndim = 5;
+	split.dim[3] /= columns;
+	split.dim[4] = columns;
+	all.ndim = 6;
+	all.dim[3] = split.dim[3];
+	all.dim[4] = h->step;
+	all.dim[5] = columns;
+	flat.dim[3] *= h->step;
+	parts = build_reshape(s->bl, parts, &split);
+	parts = build_binary(s->bl, NCC_MUL, build_spread(s->bl, &all, h->low, of_low),
+			     build_spread(s->bl, &all, parts, of_part));
+	return build_reshape(s->bl, parts, &flat);
+}
+
+/* fp32[shared, n / step, of parts]: the sums of those of the updates that hit each group of rows */
+static struct ncc_op *sums(const struct scatter *s, const struct hits *h, struct ncc_op *parts)
+{
+	struct ncc_shape shape = { .dtype = NEURON_DT_FP32, .ndim = 3 };
+	struct ncc_op *r;
+
+	if (!parts)
 		return NULL;
-	shape.dim[0] = left->shape.dim[0];
-	shape.dim[1] = left->shape.dim[1];
-	shape.dim[2] = part->shape.dim[3];
-	r = build_node(s->bl, NCC_DOT, &shape, left, part, NULL);
+	shape.dim[0] = h->high->shape.dim[0];
+	shape.dim[1] = h->high->shape.dim[3];
+	shape.dim[2] = parts->shape.dim[3];
+	r = build_node(s->bl, NCC_DOT, &shape, h->high, parts, NULL);
 	if (!r)
 		return NULL;
 	*r->dot = (struct ncc_dot){ .nbatch = 1, .ncontract = 2 };
 	for (unsigned int i = 0; i < 2; i++) {
-		r->dot->lhs_contract[i] = (uint8_t)(2 + i);
+		r->dot->lhs_contract[i] = (uint8_t)(1 + i);
 		r->dot->rhs_contract[i] = (uint8_t)(1 + i);
 	}
-	if (h->hit)
-		return r;
-	shape.dim[1] *= h->step;
-	shape.dim[2] /= h->step;
-	return build_slice(s->bl, build_reshape(s->bl, r, &shape), 1, 0, h->n);
+	return r;
 }
 
 #define MOST_PARTS 5 /* of which the sums are found by one product */
 
-/* The sums of n parts, each as sums() has it; false: out of memory */
+/*
+ * The sums of n parts, each [shared, lanes, each, columns] and exact in its type:
+ * fp32[shared, rows, columns]; false: out of memory
+ */
 static bool sums_of_parts(const struct scatter *s, const struct hits *h, struct ncc_op **part,
 			  unsigned int n)
 {
-	int64_t columns = s->u[0]->shape.dim[2];
+	int64_t columns = columns_of(s), each = h->step * columns;
+	struct ncc_shape shape = { .ndim = 3 };
 	struct ncc_op *all;
 
 	for (unsigned int k = 0; k < n; k++)
 		if (!part[k])
 			return false;
-	all = sums(s, h, build_concat(s->bl, part, n, 3));
+	all = build_concat(s->bl, part, n, 3);
+	all = sums(s, h, h->step > 1 ? by_low(s, h, all, columns) : all);
+	if (!all)
+		return false;
+	shape.dim[0] = all->shape.dim[0];
+	shape.dim[1] = all->shape.dim[1] * h->step;
+	shape.dim[2] = columns;
 	for (unsigned int k = 0; k < n; k++) {
-		part[k] = all ? build_slice(s->bl, all, 2, k * columns, columns) : NULL;
+		part[k] = build_slice(s->bl, all, 2, k * each, each);
+		part[k] = build_slice(s->bl, build_reshape(s->bl, part[k], &shape), 1, 0, h->n);
 		if (!part[k])
 			return false;
 	}
@@ -463,7 +477,7 @@ static int one_update(const struct scatter *s, struct ncc_op *hit, int64_t k, st
 
 static int one_by_one(const struct scatter *s, struct ncc_op **out)
 {
-	struct ncc_op *hit = compare_all(s);
+	struct ncc_op *hit = compare_with_all(s);
 	int rc = hit ? 0 : -ENOMEM;
 
 	memcpy(out, s->x, s->n * sizeof(out[0]));
@@ -476,7 +490,7 @@ static int one_by_one(const struct scatter *s, struct ncc_op **out)
 static int all_at_once(const struct scatter *s, struct ncc_op **out)
 {
 	const struct ncc_shape *shape = &s->x[0]->shape;
-	bool moved, sum, extreme;
+	bool moved, sum, extreme, blocks;
 	struct ncc_op *x = s->x[0], *r;
 	struct hits h;
 
@@ -492,9 +506,11 @@ static int all_at_once(const struct scatter *s, struct ncc_op **out)
 	if (!sum && !extreme)
 		return 0;
 	x = moved ? fetch_rows(s) : x;
-	if (!x || !find_hits(s, moved, sum, &h))
+	blocks = extreme && updates_fit_blocks(s, moved ? s->slices : rows_of(s));
+	if (!x || !(blocks || (sum ? find_lanes(s, moved, &h) : find_hits(s, moved, &h))))
 		return -ENOMEM;
-	r = extreme			 ? extremes(s, &h, x)
+	r = blocks    ? build_binary(s->bl, s->c->kind, x, updates_extremes(s, moved))
+	    : extreme ? extremes(s, &h, x)
 	    : ncc_is_float(shape->dtype) ? add_floats(s, &h, x)
 					 : add_integers(s, &h, x);
 	*out = moved && r ? move_rows(s, r) : r;

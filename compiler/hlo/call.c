@@ -45,7 +45,9 @@ int hlo_lift(struct hlo_inst *in, const Ncc__Hlo__Computation *c, const struct n
 	for (unsigned int i = 0; i < n; i += args[nargs++].n) {
 		bool complex = c && i + 1 < n && has_complex_parameter(c, nargs);
 
-		args[nargs] = (struct hlo_value){ complex ? 2 : 1, complex, &op[i] };
+		args[nargs] = (struct hlo_value){ .n = complex ? 2 : 1,
+						  .complex = complex,
+						  .op = &op[i] };
 		for (unsigned int k = i; k < i + args[nargs].n; k++) {
 			op[k] = x[k];
 			if (!x[k])

@@ -7,6 +7,7 @@
 #define NCC_HLO_H
 
 #include "expand/expand.h"
+#include "expand/obstacles.h"
 #include "hlo/hlo.pb-c.h"
 
 #define HLO_MAX_CALLS 64 /* depth of computations in computations */
@@ -44,6 +45,7 @@ enum hlo_type {
 struct hlo_value {
 	unsigned int n;
 	bool complex;
+	bool unknown; /* what gives it cannot be imported, and nothing stands in for it */
 	struct ncc_op **op;
 };
 
@@ -51,11 +53,13 @@ struct hlo_import {
 	struct ncc_module *m;
 	const Ncc__Hlo__Module *proto;
 	struct ncc_error *err;
+	struct ncc_obstacles *obstacles; /* refuse.c */
 	/* Imports a computation's instructions: how an importer reaches the others (import.c) */
 	int (*run)(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 		   const struct hlo_value *args, unsigned int nargs, struct hlo_value *result);
 	const struct ncc_shape *lift; /* hlo_lift: the shape that scalars get; or NULL */
 	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
+	char *where; /* the place of the instruction that calls this computation, or NULL */
 	unsigned int loops; /* loops that were not unrolled */
 	struct {
 		unsigned int made, m_made;
@@ -77,6 +81,7 @@ struct hlo_inst {
 	struct ncc_build b; /* for this instruction */
 	struct ncc_shape shape; /* an array result's */
 	unsigned int part; /* of a complex result: 0 for the real one, 1 for the imaginary one */
+	unsigned int seen; /* obstacles before it */
 	unsigned int nin;
 	struct hlo_value *in;
 	const Ncc__Hlo__Shape *first; /* shape of operand 0; NULL: there is none */
@@ -121,6 +126,15 @@ const Ncc__Hlo__Computation *hlo_computation(const struct hlo_import *imp, int64
 const Ncc__Hlo__Computation *hlo_called(struct hlo_inst *in, size_t i);
 /* NULL: the computation has none with that id. */
 const Ncc__Hlo__Instruction *hlo_by_id(const Ncc__Hlo__Computation *c, int64_t id);
+
+/*
+ * refuse.c: the instruction's import failed with rc, which is noted; v becomes a stand-in for its
+ * value so that the import goes on. 0: it does
+ */
+int hlo_refuse(struct hlo_inst *in, int rc, struct hlo_value *v);
+/* Imports an instruction with an unknown operand, as far as that shows more obstacles. */
+int hlo_blind(struct hlo_inst *in, struct hlo_value *v);
+bool hlo_is_unknown_argument(const struct hlo_inst *in); /* a parameter whose argument is */
 
 /* Folds an operation whose operands are constants if it is small. */
 void hlo_fold(struct hlo_inst *in, struct ncc_op *op);

@@ -47,6 +47,7 @@ static struct hlo_inst new_inst(struct hlo_import *imp, const Ncc__Hlo__Instruct
 {
 	return (struct hlo_inst){ .imp = imp,
 				  .p = p,
+				  .seen = imp->obstacles->seen,
 				  .b = { .m = imp->m,
 					 .err = imp->err,
 					 .kind = p->opcode,
@@ -97,12 +98,8 @@ static int run_rule(struct hlo_inst *in, struct hlo_value *v)
 	return rc ? rc : hlo_check_complex(in, v);
 }
 
-static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index)
+static int take_operands(const struct scope *s, struct hlo_inst *in, size_t index, bool *unknown)
 {
-	struct hlo_value *v = &s->value[index];
-
-	if (!in->p->shape)
-		return hlo_fail(in, -EINVAL, "no shape");
 	for (unsigned int i = 0; i < in->nin; i++) {
 		size_t from;
 
@@ -114,27 +111,43 @@ static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index
 					"order",
 					i, s->c->instructions[from]->name);
 		in->in[i] = s->value[from];
+		*unknown = *unknown || in->in[i].unknown;
 		if (!i)
 			in->first = s->c->instructions[from]->shape;
 	}
+	return 0;
+}
 
+static int import_instruction(struct scope *s, struct hlo_inst *in, size_t index)
+{
+	struct hlo_value *v = &s->value[index];
+	bool unknown = false;
+	int rc;
+
+	if (!in->p->shape)
+		return hlo_fail(in, -EINVAL, "no shape");
+	rc = take_operands(s, in, index, &unknown);
+	if (rc)
+		return rc;
 	in->rule = hlo_find(in->p->opcode);
 	if (!in->rule)
 		return hlo_unsupported(in);
 	if (in->rule->nin >= 0 && in->nin != (unsigned int)in->rule->nin)
 		return hlo_fail(in, -EINVAL, "%u operands, expected %d", in->nin, in->rule->nin);
-	return run_rule(in, v);
+	return unknown || hlo_is_unknown_argument(in) ? hlo_blind(in, v) : run_rule(in, v);
 }
 
 static int import_all(struct hlo_import *imp, struct scope *s)
 {
+	char *caller = imp->where;
+
 	for (size_t i = 0; i < s->c->n_instructions; i++) {
 		struct hlo_inst in = new_inst(imp, s->c->instructions[i]);
 		int rc;
 
 		if (++imp->made > NCC_MAX_OPS)
 			return ncc_fail(imp->err, -EFBIG, "more than %d operations", NCC_MAX_OPS);
-		in.b.where = source_of(imp, in.p->metadata);
+		in.b.where = source_of(imp, in.p->metadata) ?: caller;
 		if (in.p->n_operand_ids > NCC_MAX_OPERANDS)
 			return hlo_fail(&in, -EFBIG, "%zu operands", in.p->n_operand_ids);
 		in.nin = (unsigned int)in.p->n_operand_ids;
@@ -143,7 +156,10 @@ static int import_all(struct hlo_import *imp, struct scope *s)
 		in.in = calloc(in.nin + 1, sizeof(*in.in));
 		if (!in.in)
 			return hlo_fail(&in, -ENOMEM, "out of memory");
+		imp->where = in.b.where;
 		rc = import_instruction(s, &in, i);
+		imp->where = caller;
+		rc = rc ? hlo_refuse(&in, rc, &s->value[i]) : 0;
 		free(in.in);
 		if (rc)
 			return rc;
@@ -196,6 +212,28 @@ out:
 	return rc;
 }
 
+/* A parameter of the module: args[k] becomes its value, real or complex. */
+static int import_param(struct hlo_inst *in, struct hlo_value *args, int64_t k)
+{
+	struct ncc_module *m = in->imp->m;
+	struct ncc_op *op = ncc_op_new(m, NCC_PARAM, in->p->name, 0);
+	int rc;
+
+	args[k].op = ncc_alloc(m, sizeof(struct ncc_op *));
+	if (!op || !args[k].op)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	rc = hlo_shape(in, in->p->shape, &op->shape) ?: ncc_verify_op(op, in->imp->err);
+	if (rc)
+		return rc;
+	op->index = k;
+	args[k].n = 1;
+	args[k].op[0] = op;
+	if (hlo_is_complex(in->p->shape->element_type))
+		rc = hlo_complex_parameter(in, op, &args[k]) ?: ncc_verify_op(op, in->imp->err);
+	m->params[k] = op;
+	return rc;
+}
+
 static int import_params(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 			 struct hlo_value *args, unsigned int n)
 {
@@ -204,34 +242,25 @@ static int import_params(struct hlo_import *imp, const Ncc__Hlo__Computation *c,
 	for (size_t i = 0; i < c->n_instructions; i++) {
 		struct hlo_inst in = new_inst(imp, c->instructions[i]);
 		int64_t k = in.p->parameter_number;
-		struct ncc_op *op;
 		int rc;
 
+		in.b.where = source_of(imp, in.p->metadata);
 		if (strcmp(in.p->opcode, "parameter"))
 			continue;
-		if (k < 0 || k >= n || args[k].n)
+		if (k < 0 || k >= n || args[k].n || args[k].unknown)
 			return hlo_fail(&in, -EINVAL, "bad parameter number %lld", (long long)k);
 		if (!in.p->shape)
 			return hlo_fail(&in, -EINVAL, "no shape");
-		op = ncc_op_new(m, NCC_PARAM, in.p->name, 0);
-		args[k].op = ncc_alloc(m, sizeof(struct ncc_op *));
-		if (!op || !args[k].op)
-			return hlo_fail(&in, -ENOMEM, "out of memory");
-		rc = hlo_shape(&in, in.p->shape, &op->shape) ?: ncc_verify_op(op, imp->err);
+		in.rule = hlo_find(in.p->opcode);
+		rc = import_param(&in, args, k);
+		rc = rc ? hlo_refuse(&in, rc, &args[k]) : 0;
 		if (rc)
 			return rc;
-		op->index = k;
-		args[k].n = 1;
-		args[k].op[0] = op;
-		if (hlo_is_complex(in.p->shape->element_type))
-			rc = hlo_complex_parameter(&in, op, &args[k])
-				     ?: ncc_verify_op(op, imp->err);
-		if (rc)
-			return rc;
-		m->params[k] = op;
 	}
 
 	for (unsigned int k = 0; k < n; k++) {
+		if (!m->params[k] && args[k].unknown)
+			continue;
 		if (!m->params[k])
 			return ncc_fail(imp->err, -EINVAL, "parameter %u does not exist", k);
 		ncc_op_append(m, m->params[k]);
@@ -261,7 +290,7 @@ static int import_entry(struct hlo_import *imp)
 	rc = import_params(imp, c, args, n);
 	if (!rc)
 		rc = run_computation(imp, c, args, n, &result);
-	if (!rc) {
+	if (!rc && !imp->obstacles->n) {
 		struct hlo_inst root = new_inst(imp, hlo_by_id(c, c->root_id));
 
 		rc = hlo_complex_results(&root, &result);
@@ -269,7 +298,7 @@ static int import_entry(struct hlo_import *imp)
 	free(args);
 	imp->m->nouts = result.n;
 	imp->m->outs = result.op;
-	if (!rc && !result.n)
+	if (!rc && !result.n && !imp->obstacles->n)
 		rc = ncc_fail(imp->err, -EINVAL, "the module has no result");
 	return rc;
 }
@@ -306,7 +335,8 @@ static void unwrap(const void **buf, size_t *size)
 int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *opt,
 		       struct ncc_module **module, struct ncc_error *err)
 {
-	struct hlo_import imp = { .err = err, .run = run_computation };
+	struct ncc_obstacles obstacles = { 0 };
+	struct hlo_import imp = { .err = err, .obstacles = &obstacles, .run = run_computation };
 	Ncc__Hlo__Module *proto;
 	bool fits;
 	int rc;
@@ -323,6 +353,7 @@ int ncc_import_hlo_opt(const void *buf, size_t size, const struct ncc_options *o
 	imp.narrow = opt->narrow_64bit || fits;
 	imp.m = ncc_module_new(proto->name && *proto->name ? proto->name : "module");
 	rc = imp.m ? import_entry(&imp) : ncc_no_memory(err);
+	rc = ncc_obstacles_report(&obstacles, opt, err) ?: rc;
 	ncc__hlo__module__free_unpacked(proto, NULL);
 	if (rc) {
 		ncc_module_free(imp.m);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * sort and topk by ranks (expand/order.c), where that takes less than a network: the comparison is
- * of the same function of one operand's two elements, which becomes integers of its order.
+ * sort and topk by ranks (expand/order.c, masks.c), where that takes less than a network, or by a
+ * network of digits (sort.c): the comparison is of the same function of one operand's two elements,
+ * which becomes integers of its order.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,8 +11,16 @@
 #include "order.h"
 
 #define MAX_DEPTH 16 /* of the computation */
-#define STEP 250000 /* comparisons that take as long as a step of a network by itself */
-#define EXCHANGE 19 /* and as one of its elements */
+#define LONG_ONE 4096 /* elements to sort: so many fill the partitions by themselves */
+#define FEW_ROWS 16 /* rows of those: more fill the partitions anyway */
+#define MOST_PLACES 65536 /* of the digits of keys */
+#define MOST_GATHERED (1 << 17) /* elements: a descriptor for each */
+/* Comparisons that take as long as a step of a network by itself, and as one of its elements */
+struct cost {
+	double step, exchange;
+};
+
+static const struct cost of_any = { 250000, 19 }, of_digits = { 100000, 5 };
 
 /* Is b made of parameter 1 as a is of parameter 0? */
 static bool alike(const Ncc__Hlo__Computation *c, int64_t ia, int64_t ib, unsigned int depth)
@@ -64,8 +73,10 @@ static int compared(struct hlo_inst *in, struct ncc_op *x, struct ncc_op **key, 
 		return 0;
 	*key = v.op[0]->in[0];
 	*descending = v.op[0]->kind == NCC_GT;
-	if (!ncc_is_float((*key)->shape.dtype))
+	if ((*key)->shape.pred || !ncc_is_float((*key)->shape.dtype)) {
+		*key = (*key)->shape.pred ? NULL : *key;
 		return 0;
+	}
 	x = build_splat(&in->b, &(*key)->shape, 0); /* equal zeros */
 	x = x ? build_select(&in->b, build_compare(&in->b, NCC_EQ, *key, x), x, *key) : NULL;
 	*key = x;
@@ -86,20 +97,52 @@ static bool is_count(const struct ncc_op *x, unsigned int d)
 	return true;
 }
 
+static bool is_short(const struct ncc_shape *s, unsigned int d)
+{
+	return expand_is_short(ncc_elems(s) / s->dim[d], s->dim[d]);
+}
+
+static struct ncc_op *by_digits(struct hlo_inst *in, struct ncc_op *rows, bool descending,
+				hlo_digits_fn sort)
+{
+	struct ncc_op *digit[2], *place;
+
+	if (!rows || !expand_order_digits(&in->b, rows, descending, digit))
+		return NULL;
+	return sort(in, digit, &place) ? NULL : place;
+}
+
+static struct ncc_op *short_ranks(struct ncc_build *bl, struct ncc_op *rows, bool descending)
+{
+	struct ncc_op *digit[2];
+
+	if (!rows || !expand_order_digits(bl, rows, descending, digit))
+		return NULL;
+	return expand_short_ranks(bl, digit);
+}
+
 /* The operands, in order along dimension d by the keys, of which the first n are wanted */
 static int take_order(struct hlo_inst *in, struct ncc_op *key, bool descending, unsigned int d,
-		      int64_t n, struct ncc_op **x, unsigned int nx)
+		      int64_t n, hlo_digits_fn digits, struct ncc_op **x, unsigned int nx)
 {
 	struct ncc_build *bl = &in->b;
-	struct ncc_op *place = expand_order(bl, expand_as_rows(bl, key, d), n, descending);
+	struct ncc_op *rows = expand_as_rows(bl, key, d), *place = NULL, *rank = NULL;
 
+	if (is_short(&key->shape, d))
+		rank = short_ranks(bl, rows, descending);
+	else if (digits)
+		place = by_digits(in, rows, descending, digits);
+	else
+		place = expand_order(bl, rows, n, descending);
 	for (unsigned int i = 0; i < nx; i++) {
 		struct ncc_shape s = x[i]->shape;
-		struct ncc_op *r =
-			is_count(x[i], d)
-				? build_cast(bl, place, s.dtype)
-				: expand_take_places(bl, expand_as_rows(bl, x[i], d), place);
+		struct ncc_op *r = place && is_count(x[i], d) ? place : expand_as_rows(bl, x[i], d);
 
+		if (rank)
+			r = expand_by_short_ranks(bl, r, rank, n);
+		else
+			r = r == place ? build_cast(bl, place, s.dtype)
+				       : expand_take_places(bl, r, place);
 		s.dim[d] = n;
 		x[i] = expand_from_rows(bl, r, &s, d);
 		if (!x[i])
@@ -110,30 +153,52 @@ static int take_order(struct hlo_inst *in, struct ncc_op *key, bool descending, 
 }
 
 /* Do ranks take less than a network's l (l + 1) / 2 steps for 2^l elements? */
-static bool ranks_are_better(const struct ncc_shape *s, unsigned int d, int64_t n)
+static bool ranks_are_better(const struct ncc_shape *s, unsigned int d, int64_t n,
+			     const struct cost *c)
 {
 	int64_t rows = ncc_elems(s) / s->dim[d], padded = 1, l = 0;
+	double each;
 
 	for (; padded < s->dim[d]; padded *= 2)
 		l++;
+	each = c->step + c->exchange * (double)rows * (double)padded;
 	return ncc_dtype_size(s->dtype) <= 4 &&
-	       expand_has_order(rows, s->dim[d], n,
-				(double)(l * (l + 1) / 2) *
-					(STEP + EXCHANGE * (double)rows * (double)padded));
+	       (is_short(s, d) ||
+		expand_has_order(rows, s->dim[d], n, (double)(l * (l + 1) / 2) * each));
 }
 
-int hlo_sort_by_rank(struct hlo_inst *in, struct ncc_op **x, unsigned int d)
+bool hlo_sort_is_wide(int64_t rows, int64_t length)
 {
-	struct ncc_op *key;
+	return length > LONG_ONE / 2 && rows <= FEW_ROWS;
+}
+
+/* Can the operands be gathered, by DMA, from the places that a network of digits gives? */
+static bool has_digits(struct ncc_op *const *x, unsigned int nx, unsigned int d)
+{
+	int64_t n = x[0]->shape.dim[d], all = ncc_elems(&x[0]->shape);
+
+	for (unsigned int i = 0; i < nx; i++)
+		if (!is_count(x[i], d) && !expand_has_rows(x[i], all / n, n, 1))
+			return false;
+	return hlo_sort_is_wide(all / n, n) && n <= MOST_PLACES && all <= MOST_GATHERED &&
+	       ncc_dtype_size(x[0]->shape.dtype) <= 4;
+}
+
+int hlo_sort_by_rank(struct hlo_inst *in, struct ncc_op **x, unsigned int d, hlo_digits_fn sort)
+{
+	int64_t n = x[0]->shape.dim[d];
+	bool digits = has_digits(x, in->nin, d);
+	bool ranks = ranks_are_better(&x[0]->shape, d, n, digits ? &of_digits : &of_any);
 	bool descending;
+	struct ncc_op *key;
 	int rc;
 
-	if (!ranks_are_better(&x[0]->shape, d, x[0]->shape.dim[d]))
+	if (!ranks && !digits)
 		return 0;
 	rc = compared(in, x[0], &key, &descending);
 	if (rc || !key)
 		return rc;
-	rc = take_order(in, key, descending, d, x[0]->shape.dim[d], x, in->nin);
+	rc = take_order(in, key, descending, d, n, ranks ? NULL : sort, x, in->nin);
 	return rc ? rc : 1;
 }
 
@@ -144,7 +209,7 @@ int hlo_top_by_rank(struct hlo_inst *in, struct ncc_op **x, int64_t n, bool larg
 	struct ncc_shape s = x[0]->shape;
 	int rc;
 
-	if (!ranks_are_better(&x[0]->shape, d, n))
+	if (!ranks_are_better(&x[0]->shape, d, n, &of_any))
 		return 0;
 	s.dtype = NEURON_DT_INT32;
 	s.pred = false;
@@ -152,6 +217,6 @@ int hlo_top_by_rank(struct hlo_inst *in, struct ncc_op **x, int64_t n, bool larg
 	x[1] = x[1] ? build_spread(&in->b, &s, x[1], &along) : NULL;
 	if (!x[1])
 		return hlo_fail(in, -ENOMEM, "out of memory");
-	rc = take_order(in, x[0], largest, d, n, x, 2);
+	rc = take_order(in, x[0], largest, d, n, NULL, x, 2);
 	return rc ? rc : 1;
 }

@@ -8,8 +8,8 @@
 #include "order.h"
 #include "neuron/hw/ext.h"
 
-#define LONG_ONE 4096 /* elements to sort: so many fill the partitions by themselves */
-#define FEW_ROWS 16 /* rows of those: more fill the partitions anyway */
+#define PLACES (1 << 16) /* that digits have room for */
+#define AFTER_ALL (1 << 23) /* the first digit of what comes after all others */
 
 /*
  * Values being sorted along the middle one of three dimensions; the last of them is their original
@@ -23,6 +23,7 @@ struct sorting {
 	unsigned int n; /* number of values, the place included */
 	struct ncc_op *x[HLO_MANY + 1]; /* floats as integers, since their bits are moved */
 	uint8_t dtype[HLO_MANY]; /* their types */
+	bool digits; /* x are two numbers of each element, fp32, the second with its place */
 	int64_t outer, length, padded, inner;
 	int64_t lanes; /* of a long sort: x is [lanes, padded / lanes, outer * inner] */
 	bool transposed; /* the first two dimensions are exchanged */
@@ -52,6 +53,17 @@ static struct ncc_op *comes_before(struct sorting *st, struct ncc_op *const *a,
 	return v.op[0];
 }
 
+/* The same of digits: no two elements are equal. */
+static struct ncc_op *digits_swap(struct sorting *st, struct ncc_op *const *lo,
+				  struct ncc_op *const *hi)
+{
+	struct ncc_build *bl = &st->in->b;
+	struct ncc_op *less = build_compare(bl, NCC_LT, hi[1], lo[1]);
+
+	return build_compare(bl, NCC_LT, build_binary(bl, NCC_SUB, hi[0], lo[0]),
+			     build_cast(bl, less, NEURON_DT_FP32));
+}
+
 /*
  * Must hi come before lo? Equal ones stay in order; padding, whose place is after all others, is
  * last.
@@ -62,6 +74,8 @@ static struct ncc_op *must_swap(struct sorting *st, struct ncc_op *const *lo,
 	struct ncc_build *bl = &st->in->b;
 	struct ncc_op *pl = lo[st->n - 1], *ph = hi[st->n - 1], *less, *more, *r, *end;
 
+	if (st->digits)
+		return digits_swap(st, lo, hi);
 	less = comes_before(st, hi, lo);
 	more = less ? comes_before(st, lo, hi) : NULL;
 	if (!more)
@@ -105,6 +119,24 @@ static void halves(struct sorting *st, const struct ncc_shape *s, bool mirror, s
 	}
 }
 
+/* A pair of values, exchanged where swap, fp32 for digits, holds: differences of digits are exact. */
+static void exchange_pair(struct sorting *st, struct ncc_op *swap, struct ncc_op *lo,
+			  struct ncc_op *hi, struct ncc_op **pair)
+{
+	struct ncc_build *bl = &st->in->b;
+
+	if (st->digits) {
+		struct ncc_op *by =
+			build_binary(bl, NCC_MUL, build_binary(bl, NCC_SUB, hi, lo), swap);
+
+		pair[0] = build_binary(bl, NCC_ADD, lo, by);
+		pair[1] = build_binary(bl, NCC_SUB, hi, by);
+		return;
+	}
+	pair[0] = build_select(bl, swap, hi, lo);
+	pair[1] = build_select(bl, swap, lo, hi);
+}
+
 /* Exchanges the halves where swap holds; the values get shape flat. */
 static int exchange(struct sorting *st, struct ncc_op *swap, const struct ncc_shape *flat,
 		    bool mirror, struct ncc_op *const *lo, struct ncc_op *const *hi)
@@ -115,9 +147,10 @@ static int exchange(struct sorting *st, struct ncc_op *swap, const struct ncc_sh
 	if (!swap)
 		return st->in->imp->err->text[0] ? -EINVAL
 						 : hlo_fail(st->in, -ENOMEM, "out of memory");
+	if (st->digits)
+		swap = build_cast(bl, swap, NEURON_DT_FP32);
 	for (unsigned int i = 0; i < st->n; i++) {
-		pair[0] = build_select(bl, swap, hi[i], lo[i]);
-		pair[1] = build_select(bl, swap, lo[i], hi[i]);
+		exchange_pair(st, swap, lo[i], hi[i], pair);
 		if (mirror)
 			pair[1] = backwards(st, pair[1]);
 		st->x[i] = build_reshape(bl, build_concat(bl, pair, 2, 2), flat);
@@ -158,7 +191,10 @@ static int network(struct sorting *st)
  */
 static struct ncc_op *in_place(struct ncc_build *bl, struct ncc_op *x)
 {
-	x = build_number(bl, NCC_OR, x, 0);
+	if (x && ncc_is_float(x->shape.dtype))
+		x = build_number(bl, NCC_ADD, x, 0);
+	else
+		x = build_number(bl, NCC_OR, x, 0);
 	if (x)
 		x->upright = true;
 	return x;
@@ -263,13 +299,15 @@ static int wide_network(struct sorting *st)
 	struct ncc_op *place = build_reshape(bl, build_count(bl, st->padded), &square);
 	int rc = 0;
 
-	for (unsigned int i = 0; i + 1 < st->n; i++) {
+	for (unsigned int i = 0; i + !st->digits < st->n; i++) {
 		struct ncc_op *x = build_reshape(bl, build_transpose(bl, st->x[i], map), &two);
 
 		st->x[i] = in_place(bl, in_lanes(st, x));
 	}
 	take_key(st);
-	st->x[st->n - 1] = place ? in_place(bl, build_spread(bl, &wide, place, line)) : NULL;
+	if (!st->digits)
+		st->x[st->n - 1] =
+			place ? in_place(bl, build_spread(bl, &wide, place, line)) : NULL;
 	for (int64_t block = 2; !rc && block <= st->padded; block *= 2)
 		for (int64_t half = block / 2; !rc && half; half /= 2)
 			rc = wide_stage(st, block, half);
@@ -307,12 +345,13 @@ static int tall_network(struct sorting *st)
 	struct ncc_op *place = build_count(bl, st->padded), *part[2];
 	uint8_t map = 1;
 
-	for (unsigned int i = 0; i + 1 < st->n && st->padded > st->length; i++) {
+	for (unsigned int i = 0; i + !st->digits < st->n && st->padded > st->length; i++) {
 		part[0] = st->x[i];
 		part[1] = build_slice(bl, part[0], 1, 0, st->padded - st->length);
 		st->x[i] = build_concat(bl, part, 2, 1);
 	}
-	st->x[st->n - 1] = place ? build_spread(bl, &flat, place, &map) : NULL;
+	if (!st->digits)
+		st->x[st->n - 1] = place ? build_spread(bl, &flat, place, &map) : NULL;
 	take_key(st);
 	return network(st);
 }
@@ -332,27 +371,56 @@ static int begin_sorting(struct sorting *st, struct ncc_op *const *x, unsigned i
 	st->length = s->dim[d];
 	while (st->padded < st->length)
 		st->padded *= 2;
-	st->n = n + 1;
+	st->n = n + !st->digits;
 	flat.dim[0] = st->outer;
 	flat.dim[1] = st->length;
 
 	flat.dim[2] = st->inner;
 	for (unsigned int i = 0; i < n; i++) {
 		st->dtype[i] = x[i]->shape.dtype;
-		st->x[i] = build_reshape(bl, as_bits(bl, x[i]), &flat);
+		st->x[i] = build_reshape(bl, st->digits ? x[i] : as_bits(bl, x[i]), &flat);
 	}
 
-	if (st->padded >= LONG_ONE && st->outer * st->inner <= FEW_ROWS) {
+	if (hlo_sort_is_wide(st->outer * st->inner, st->length)) {
 		st->lanes = NEURON_PARTITIONS;
 		rc = wide_network(st);
 	} else {
 		rc = tall_network(st);
 	}
 
-	for (unsigned int i = 0; !rc && i <= n; i++)
+	for (unsigned int i = 0; !rc && i < st->n; i++)
 		if (!st->x[i])
 			rc = hlo_fail(st->in, -ENOMEM, "out of memory");
 	return rc;
+}
+
+static int sort_digits(struct hlo_inst *in, struct ncc_op **digit, struct ncc_op **place)
+{
+	struct sorting st = { .in = in, .digits = true };
+	struct ncc_shape rows = { .ndim = 2, .dim = { digit[0]->shape.dim[0] } }, rest;
+	struct ncc_op *x[2];
+	int64_t length = digit[0]->shape.dim[1], padded = 1;
+	int rc;
+
+	while (padded < length)
+		padded *= 2;
+	rest = digit[0]->shape;
+	rest.dim[1] = padded - length;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct ncc_op *part[2] = { digit[i] };
+
+		part[1] = padded > length ? build_splat(&in->b, &rest, i ? 0 : AFTER_ALL) : NULL;
+		x[i] = part[1] ? build_concat(&in->b, part, 2, 1) : digit[i];
+		if (!x[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	}
+	rc = begin_sorting(&st, x, 2, 1);
+	if (rc)
+		return rc;
+	rows.dim[1] = length;
+	*place = build_cast(&in->b, build_slice(&in->b, st.x[1], 1, 0, length), NEURON_DT_INT32);
+	*place = build_number(&in->b, NCC_AND, build_reshape(&in->b, *place, &rows), PLACES - 1);
+	return *place ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
 int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
@@ -371,7 +439,7 @@ int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
 		return hlo_fail(in, -EINVAL, "bad dimension");
 	for (unsigned int i = 0; i < in->nin; i++)
 		x[i] = in->in[i].op[0];
-	rc = hlo_sort_by_rank(in, x, (unsigned int)d);
+	rc = hlo_sort_by_rank(in, x, (unsigned int)d, sort_digits);
 	if (rc)
 		return rc < 0 ? rc : hlo_take_results(in, x, in->nin, v);
 	rc = begin_sorting(&st, x, in->nin, (unsigned int)d);

@@ -64,6 +64,12 @@ struct ncc_options {
 	void (*log)(void *opaque, const char *line); /* progress; may be NULL */
 	void (*warn)(void *opaque, const char *line); /* what may surprise; may be NULL */
 	/*
+	 * Called when a model cannot be imported, for each reason: one line, with the operation and
+	 * its place, and how many more are like it. At most 20 and the number of the others; the
+	 * first is what ncc_compile() says of the failure. May be NULL
+	 */
+	void (*obstacle)(void *opaque, const char *line);
+	/*
 	 * What phase the work is in, a static string, and how far that is: done of total, 0 if it
 	 * does not say; may be NULL
 	 */

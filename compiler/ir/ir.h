@@ -145,6 +145,7 @@ struct ncc_op {
 		};
 	};
 	void *data;
+	const int64_t *bounds; /* of a parameter that counts a loop's iterations: both; or NULL */
 	union {
 		struct {
 			int64_t *start, *stride;
@@ -187,6 +188,11 @@ struct ncc_module {
 	unsigned int nouts;
 	struct ncc_op **outs;
 	uint8_t *out_dtype; /* for the model's user; NULL: the shapes' (pass_integers) */
+	/*
+	 * What the outputs of a model are that it has no name for, by their numbers, also in its
+	 * stages and parts; NULL: nothing is said
+	 */
+	char **out_source;
 	int64_t *out_number; /* of a stage or a part: each output's number; NULL: its index */
 	const uint64_t *kept; /* of a part: each number's place in the shared scratchpad */
 	struct ncc_mem *mem; /* ncc_alloc's blocks */

@@ -293,6 +293,8 @@ struct ncc_range ncc_range_of(const struct ncc_op *op, const struct ncc_shape *s
 		return all;
 	if (op->kind == NCC_CONST)
 		r = of_data(op, shape);
+	else if (op->bounds)
+		r = (struct ncc_range){ op->bounds[0], op->bounds[1] };
 	else
 		r = rules[op->kind] ? rules[op->kind](op, in, all) : all;
 	/* What leaves the type wraps around in it. */

@@ -16,10 +16,11 @@
 
 static int take_inputs(struct onnx_node *n, struct onnx_scope *s)
 {
+	int rc = 0;
+
 	for (unsigned int i = 0; i < n->nin; i++) {
 		const char *name = n->p->input[i];
 		struct onnx_binding *b;
-		int rc;
 
 		if (!*name)
 			continue;
@@ -29,11 +30,10 @@ static int take_inputs(struct onnx_node *n, struct onnx_scope *s)
 					 "operand %u ('%.80s') does not exist, or comes after it: "
 					 "a cycle, or out of order",
 					 i, name);
-		rc = onnx_value_of(n->imp, name, b, &n->in[i]);
-		if (rc)
-			return n->rc = rc;
+		rc = onnx_value_of(n->imp, name, b, &n->in[i]) ?: rc;
+		b->v.unknown = b->v.unknown || rc;
 	}
-	return 0;
+	return n->rc = rc;
 }
 
 /*
@@ -45,7 +45,7 @@ static int check_outputs(struct onnx_node *n)
 	for (unsigned int i = 0; i < n->nout && !n->rc; i++) {
 		const struct onnx_value *v = &n->out[i];
 
-		if (!*n->p->output[i])
+		if (!*n->p->output[i] || onnx_is_unknown(v))
 			continue;
 		if (!v->op && n->imp->err->text[0])
 			return n->rc = -EFBIG;
@@ -55,7 +55,7 @@ static int check_outputs(struct onnx_node *n)
 		if (!v->op || !onnx_is_wide(v->type) || onnx_is_const(v->op))
 			continue;
 		n->imp->narrowed = true;
-		if (!n->imp->opt->narrow_64bit)
+		if (!n->imp->opt->narrow_64bit && !v->unknown)
 			return onnx_fail(n, -ENOTSUP,
 					 "result %u has type %s: 64-bit types need --narrow-64bit",
 					 i, onnx_type_name(v->type));
@@ -90,9 +90,7 @@ static void import_rule(struct onnx_node *n)
 	unsigned int required;
 
 	if (!rule) {
-		onnx_fail(n, -ENOTSUP, "operator not supported%s%.60s%s",
-			  *n->p->domain ? " (domain '" : "", n->p->domain,
-			  *n->p->domain ? "')" : "");
+		onnx_unsupported(n);
 		return;
 	}
 	if (n->opset < ONNX_OPSET_MIN && !rule->unchanged)
@@ -119,20 +117,34 @@ static void import_rule(struct onnx_node *n)
 		rule->import(n);
 }
 
+static bool has_unknown(const struct onnx_node *n)
+{
+	for (unsigned int i = 0; i < n->nin; i++)
+		if (onnx_is_unknown(&n->in[i]))
+			return true;
+	return false;
+}
+
 /* The scopes of functions and of nodes' graphs are on the C stack, which ONNX_MAX_CALLS bounds. */
 static int import_node(struct onnx_node *n, struct onnx_scope *s)
 {
-	const Ncc__Onnx__Function *f;
+	const Ncc__Onnx__Function *f = find_function(n->imp, n->p);
 
 	if (take_inputs(n, s))
 		return n->rc;
-	f = find_function(n->imp, n->p);
 	if (f)
 		onnx_call(n, f);
+	else if (has_unknown(n))
+		onnx_blind(n);
 	else
 		import_rule(n);
-	if (n->rc || check_outputs(n))
-		return n->rc;
+	onnx_pass_unknown(n);
+	n->imported = !n->rc;
+	return n->rc ? n->rc : check_outputs(n);
+}
+
+static int bind_outputs(struct onnx_node *n, struct onnx_scope *s)
+{
 	for (unsigned int i = 0; i < n->nout; i++)
 		if (*n->p->output[i] && !onnx_bind(s, n->p->output[i], n->out[i]))
 			return onnx_fail(n, -EINVAL, "'%.80s' is defined twice", n->p->output[i]);
@@ -168,7 +180,10 @@ static int run_nodes(const struct onnx_node *around, struct onnx_import *imp,
 		n.nout = (unsigned int)n.p->n_output;
 		n.in = calloc(n.nin + n.nout + 1, sizeof(*n.in));
 		n.out = n.in + n.nin;
+		n.seen = imp->obstacles->seen;
 		rc = n.in ? import_node(&n, s) : onnx_fail(&n, -ENOMEM, "out of memory");
+		rc = rc ? onnx_refuse(&n) : 0;
+		rc = rc ? rc : bind_outputs(&n, s);
 		free(n.in);
 	}
 	return rc;
@@ -261,13 +276,12 @@ static bool is_empty(const struct ncc_shape *s)
 	return false;
 }
 
-static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
-			struct onnx_scope *s)
+/* The value of an input, which is bound whatever comes of it */
+static int input_of(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p, struct onnx_value *v)
 {
 	const struct ncc_input *given = asked(imp, p->name);
 	struct ncc_module *m = imp->m;
 	struct ncc_op *op = ncc_op_new(m, NCC_PARAM, p->name, 0);
-	struct onnx_value v = { .op = op };
 	int rc;
 
 	if (!op)
@@ -276,19 +290,17 @@ static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 	if (rc)
 		return rc;
 
-	v.type = p->type->tensor_type->elem_type;
+	v->op = op;
+	v->type = p->type->tensor_type->elem_type;
 	if (is_empty(&op->shape)) {
-		v.op = NULL;
-		v.empty = &op->shape;
+		v->op = NULL;
+		v->empty = &op->shape;
 		if (!given || !given->value || given->nvalues)
 			return ncc_fail(imp->err, -ENOTSUP,
 					"input '%.100s' is empty: it must be a constant "
 					"(--input-value)",
 					p->name);
-		return onnx_bind(s, p->name, v)
-			       ? 0
-			       : ncc_fail(imp->err, -EINVAL, "input '%.100s' is defined twice",
-					  p->name);
+		return 0;
 	}
 
 	rc = ncc_verify_op(op, imp->err);
@@ -296,16 +308,32 @@ static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
 		return rc;
 	if (given && given->value) {
 		rc = input_value(imp, given, op);
-	} else if (onnx_is_wide(v.type) && !imp->opt->narrow_64bit) {
+	} else if (onnx_is_wide(v->type) && !imp->opt->narrow_64bit) {
 		return ncc_fail(imp->err, -ENOTSUP,
 				"input '%.100s' has type %s: 64-bit types need --narrow-64bit",
-				p->name, onnx_type_name(v.type));
+				p->name, onnx_type_name(v->type));
 	} else {
-		imp->narrowed = imp->narrowed || onnx_is_wide(v.type);
+		imp->narrowed = imp->narrowed || onnx_is_wide(v->type);
 		op->index = m->nparams;
 		m->params[m->nparams++] = op;
 		ncc_op_append(m, op);
 	}
+	return rc;
+}
+
+static int import_input(struct onnx_import *imp, const Ncc__Onnx__ValueInfo *p,
+			struct onnx_scope *s)
+{
+	const struct ncc_build b = {
+		.m = imp->m, .err = imp->err, .kind = "input", .name = p->name
+	};
+	struct onnx_value v = { .op = NULL };
+	int rc = input_of(imp, p, &v);
+
+	if (rc == -ENOMEM)
+		return rc;
+	v.unknown = rc;
+	rc = rc ? ncc_obstacle(imp->obstacles, &b, p, NULL, rc) : 0;
 	if (!rc && !onnx_bind(s, p->name, v))
 		return ncc_fail(imp->err, -EINVAL, "input '%.100s' is defined twice", p->name);
 	return rc;
@@ -349,7 +377,11 @@ static int give_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, stru
 {
 	struct ncc_module *m = imp->m;
 	struct onnx_node n = { .imp = imp };
+	char text[64];
 
+	m->out_source = ncc_alloc(m, (2 * g->n_output + 1) * sizeof(*m->out_source));
+	if (!m->out_source)
+		return ncc_no_memory(imp->err);
 	n.b = (struct ncc_build){
 		.m = m, .err = imp->err, .kind = "output", .const_bytes = &imp->const_bytes
 	};
@@ -361,6 +393,10 @@ static int give_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g, stru
 		if (!out[i].size)
 			continue;
 		say_size(imp, g->output[i]->name, i, &out[i]);
+		snprintf(text, sizeof(text), "size of output%u, dimension %u", i, out[i].along);
+		m->out_source[m->nouts] = ncc_strdup(m, text);
+		if (!m->out_source[m->nouts])
+			return ncc_no_memory(imp->err);
 		m->outs[m->nouts++] = out[i].size;
 	}
 	return n.rc;
@@ -384,7 +420,7 @@ static int import_main(struct onnx_import *imp, const Ncc__Onnx__Graph *g, struc
 	rc = rc ?: onnx_graph_outputs(imp, g, s, out);
 	if (!rc && !g->n_output)
 		rc = ncc_fail(imp->err, -EINVAL, "the model has no output");
-	return rc ?: give_outputs(imp, g, out);
+	return rc || imp->obstacles->n ? rc : give_outputs(imp, g, out);
 }
 
 static int find_opset(struct onnx_import *imp)
@@ -400,7 +436,10 @@ static int find_opset(struct onnx_import *imp)
 int ncc_import_onnx(const void *buf, size_t size, const struct ncc_options *opt,
 		    struct ncc_module **module, struct ncc_error *err)
 {
-	struct onnx_import imp = { .run = run_nodes, .err = err, .opt = opt };
+	struct ncc_obstacles obstacles = { 0 };
+	struct onnx_import imp = {
+		.run = run_nodes, .err = err, .obstacles = &obstacles, .opt = opt
+	};
 	struct onnx_scope scope = { 0 };
 	Ncc__Onnx__Model *proto;
 	int rc;
@@ -419,6 +458,7 @@ int ncc_import_onnx(const void *buf, size_t size, const struct ncc_options *opt,
 		imp.m = ncc_module_new(*proto->graph->name ? proto->graph->name : "model");
 		rc = imp.m ? import_main(&imp, proto->graph, &scope) : ncc_no_memory(err);
 		onnx_scope_free(&scope);
+		rc = ncc_obstacles_report(&obstacles, opt, err) ?: rc;
 	}
 
 	ncc__onnx__model__free_unpacked(proto, NULL);

@@ -1,49 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * TreeEnsembleClassifier and TreeEnsembleRegressor: every comparison of every tree is made at once;
- * a leaf is reached if as many comparisons on its path hold as lead to it, which a product with the
- * paths (1: holds, -1: does not) counts, a tree at a time; its numbers come from a second product.
- * Part of the ONNX front end.
+ * TreeEnsembleClassifier and TreeEnsembleRegressor: which leaves a row reaches says ml_leaves.c; a
+ * product with their numbers adds them up. Part of the ONNX front end.
  */
-#include "ml.h"
+#include "ml_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_NODES (1 << 20)
-#define MOST_PATHS (1 << 26) /* comparisons times leaves of a tree, of all trees */
-#define MOST_DEPTH 256 /* numbers up to it are exact in bf16 */
 
-enum mode { MODE_LEAF, MODE_LEQ, MODE_LT, MODE_GTE, MODE_GT, MODE_EQ, MODE_NEQ, MODES };
-
-static const struct {
-	const char *name;
-	enum ncc_kind kind;
-} modes[MODES] = {
-	[MODE_LEAF] = { "LEAF", 0 },	       [MODE_LEQ] = { "BRANCH_LEQ", NCC_LE },
-	[MODE_LT] = { "BRANCH_LT", NCC_LT },   [MODE_GTE] = { "BRANCH_GTE", NCC_GE },
-	[MODE_GT] = { "BRANCH_GT", NCC_GT },   [MODE_EQ] = { "BRANCH_EQ", NCC_EQ },
-	[MODE_NEQ] = { "BRANCH_NEQ", NCC_NE },
-};
-
-struct tree_node {
-	int64_t tree, id, feature;
-	float value;
-	enum mode mode;
-	bool missing_is_true, seen;
-	unsigned int yes, no; /* numbers of nodes */
-	unsigned int place; /* in its tree: of comparisons, or of leaves */
-	unsigned int at; /* its tree's number */
-};
-
-struct forest {
-	struct tree_node *node; /* ordered by tree and id */
-	unsigned int n, ntrees;
-	unsigned int compares, leaves; /* of the tree that has the most */
-	float *paths; /* [trees, compares, leaves] */
-	float *needed; /* [trees, 1, leaves] */
-	int64_t features;
+static const char *const mode_name[MODES] = {
+	[MODE_LEAF] = "LEAF",	   [MODE_LEQ] = "BRANCH_LEQ", [MODE_LT] = "BRANCH_LT",
+	[MODE_GTE] = "BRANCH_GTE", [MODE_GT] = "BRANCH_GT",   [MODE_EQ] = "BRANCH_EQ",
+	[MODE_NEQ] = "BRANCH_NEQ",
 };
 
 static int order(const void *a, const void *b)
@@ -67,8 +38,8 @@ static bool read_mode(const struct onnx_node *n, size_t i, enum mode *mode)
 	const Ncc__Onnx__Attribute *a = onnx_attr(n, "nodes_modes");
 
 	for (*mode = MODE_LEAF; *mode < MODES; ++*mode)
-		if (a->strings[i].len == strlen(modes[*mode].name) &&
-		    !memcmp(a->strings[i].data, modes[*mode].name, a->strings[i].len))
+		if (a->strings[i].len == strlen(mode_name[*mode]) &&
+		    !memcmp(a->strings[i].data, mode_name[*mode], a->strings[i].len))
 			return true;
 	return false;
 }
@@ -104,7 +75,7 @@ static int read_nodes(struct onnx_node *n, struct forest *f)
 		x->feature = feature.v[f->n];
 		x->value = value.v[f->n];
 		x->missing_is_true = missing.n && missing.v[f->n];
-		x->place = f->n;
+		x->given = f->n;
 		if (!read_mode(n, f->n, &x->mode))
 			return bad(n, f->n, "its mode is not known");
 		if (x->mode && (x->feature < 0 || x->feature >= f->features))
@@ -121,13 +92,12 @@ static int link(struct onnx_node *n, struct forest *f)
 	qsort(f->node, f->n, sizeof(*f->node), order);
 	for (unsigned int i = 1; i < f->n; i++)
 		if (!order(&f->node[i - 1], &f->node[i]))
-			return bad(n, f->node[i].place, "another one of its tree has its number");
+			return bad(n, f->node[i].given, "another one of its tree has its number");
 	for (unsigned int i = 0; i < f->n; i++) {
 		struct tree_node *x = &f->node[i], *a, *b;
-		unsigned int place = x->place;
+		unsigned int place = x->given;
 
-		x->at = i ? x[-1].at + (x->tree != x[-1].tree) : 0;
-		f->ntrees = x->at + 1;
+		f->ntrees += !i || x->tree != x[-1].tree;
 		if (!x->mode)
 			continue;
 		a = find(f, x->tree, yes.v[place]);
@@ -140,184 +110,18 @@ static int link(struct onnx_node *n, struct forest *f)
 	return 0;
 }
 
-/* Numbers the comparisons and leaves of each tree. */
-static void count(struct forest *f)
-{
-	unsigned int compares = 0, leaves = 0;
-
-	for (unsigned int i = 0; i < f->n; i++) {
-		struct tree_node *x = &f->node[i];
-
-		if (i && x->at != x[-1].at)
-			compares = leaves = 0;
-		x->place = x->mode ? compares++ : leaves++;
-		f->compares = compares > f->compares ? compares : f->compares;
-		f->leaves = leaves > f->leaves ? leaves : f->leaves;
-	}
-	f->compares = f->compares ? f->compares : 1; /* trees of one leaf */
-}
-
-/* Walks from a root to every leaf: which[] are the nodes above, hold[] whether they must hold */
-static int walk(struct onnx_node *n, struct forest *f, unsigned int root)
-{
-	unsigned int which[MOST_DEPTH + 1], depth = 0;
-	bool hold[MOST_DEPTH + 1];
-
-	which[0] = root;
-	for (;;) {
-		struct tree_node *x = &f->node[which[depth]];
-		float *need = &f->needed[(size_t)x->at * f->leaves];
-
-		if (x->seen)
-			return onnx_fail(n, -EINVAL, "tree %lld: two ways lead to node %lld",
-					 (long long)x->tree, (long long)x->id);
-		x->seen = true;
-		if (x->mode) {
-			hold[depth] = true;
-			if (depth == MOST_DEPTH)
-				return onnx_fail(n, -ENOTSUP, "a tree is deeper than %d",
-						 MOST_DEPTH);
-			which[++depth] = x->yes;
-			continue;
-		}
-		need[x->place] = 0;
-		for (unsigned int i = 0; i < depth; i++) {
-			f->paths[((size_t)x->at * f->compares + f->node[which[i]].place) * f->leaves +
-				 x->place] = hold[i] ? 1 : -1;
-			need[x->place] += hold[i];
-		}
-		while (depth && !hold[depth - 1])
-			depth--;
-		if (!depth)
-			return 0;
-		hold[depth - 1] = false;
-		which[depth] = f->node[which[depth - 1]].no;
-	}
-}
-
-static int make_paths(struct onnx_node *n, struct forest *f)
-{
-	const size_t leaves = (size_t)f->ntrees * f->leaves;
-	unsigned int root = 0;
-
-	if (leaves * f->compares > MOST_PATHS)
-		return onnx_fail(n, -EFBIG,
-				 "too large: %u trees of up to %u comparisons and %u "
-				 "leaves",
-				 f->ntrees, f->compares, f->leaves);
-	f->paths = calloc(leaves * f->compares, sizeof(*f->paths));
-	f->needed = calloc(leaves, sizeof(*f->needed));
-	if (!f->paths || !f->needed)
-		return onnx_fail(n, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < leaves; i++)
-		f->needed[i] = -1 - MOST_DEPTH; /* of leaves that are none: never reached */
-	for (unsigned int i = 0; i < f->n; i++) /* a tree's root is its first node */
-		if (!i || f->node[i].at != f->node[i - 1].at) {
-			root = i;
-			if (walk(n, f, root))
-				return n->rc;
-		}
-	return 0;
-}
-
 static int read_forest(struct onnx_node *n, struct forest *f)
 {
-	if (!read_nodes(n, f) && !link(n, f)) {
-		count(f);
-		make_paths(n, f);
-	}
-	return n->rc;
+	return read_nodes(n, f) ? n->rc : link(n, f);
 }
 
 static void forest_free(struct forest *f)
 {
 	free(f->node);
+	free(f->compare);
+	free(f->size);
 	free(f->paths);
-	free(f->needed);
-}
-
-/* One number for each comparison: its mode's, whether it holds for NaN, ... by what */
-enum what { WHAT_FEATURE, WHAT_VALUE, WHAT_MISSING, WHAT_MODE };
-
-static onnx_op of_compares(struct onnx_node *n, const struct forest *f, enum what what,
-			   enum mode mode)
-{
-	struct ncc_shape s = { .dtype = what == WHAT_FEATURE ? NEURON_DT_INT32 : NEURON_DT_FP32,
-			       .ndim = 1,
-			       .dim = { (int64_t)f->ntrees * f->compares } };
-	onnx_op c = ox_data(n, &s);
-
-	if (!c)
-		return NULL;
-	for (int64_t i = 0; i < s.dim[0]; i++)
-		ncc_set(s.dtype, c->data, i, 0);
-	for (unsigned int i = 0; i < f->n; i++) {
-		const struct tree_node *x = &f->node[i];
-		double v = what == WHAT_FEATURE	  ? (double)x->feature
-			   : what == WHAT_VALUE	  ? (double)x->value
-			   : what == WHAT_MISSING ? x->missing_is_true
-						  : x->mode == mode;
-
-		if (x->mode)
-			ncc_set(s.dtype, c->data, (int64_t)x->at * f->compares + x->place, v);
-	}
-	return c;
-}
-
-/* [rows, trees * compares]: 1 where a comparison holds, else 0 */
-static onnx_op compare_all(struct onnx_node *n, const struct forest *f, onnx_op x)
-{
-	onnx_op a = ox_take(n, x, of_compares(n, f, WHAT_FEATURE, 0), 1),
-		b = of_compares(n, f, WHAT_VALUE, 0), r = NULL;
-	bool has[MODES] = { false }, missing = false;
-
-	for (unsigned int i = 0; i < f->n; i++) {
-		has[f->node[i].mode] = true;
-		missing = missing || (f->node[i].mode && f->node[i].missing_is_true);
-	}
-	for (enum mode m = MODE_LEQ; m < MODES; m++) {
-		onnx_op one;
-
-		if (!has[m])
-			continue;
-		one = ox_cast(n, ox_bin(n, modes[m].kind, a, b), NEURON_DT_FP32, false);
-		if (!r)
-			r = one;
-		else
-			r = ox_select(n, ox_binc(n, NCC_EQ, of_compares(n, f, WHAT_MODE, m), 1),
-				      one, r);
-	}
-	if (!r) /* leaves alone */
-		return ox_binc(n, NCC_MUL, a, 0);
-	if (missing)
-		r = ox_select(n,
-			      ox_bin(n, NCC_AND, ox_bin(n, NCC_NE, a, a),
-				     ox_binc(n, NCC_EQ, of_compares(n, f, WHAT_MISSING, 0), 1)),
-			      ox_scalar(n, &b->shape, 1), r);
-	return r;
-}
-
-/* [trees, rows, leaves]: 1 for the leaf of each tree that a row reaches */
-static onnx_op reached(struct onnx_node *n, const struct forest *f, onnx_op x)
-{
-	const int64_t paths[3] = { f->ntrees, f->compares, f->leaves },
-		      need[3] = { f->ntrees, 1, f->leaves };
-	const struct ncc_dot d = { .nbatch = 1,
-				   .ncontract = 1,
-				   .lhs_batch = { 1 },
-				   .rhs_batch = { 0 },
-				   .lhs_contract = { 2 },
-				   .rhs_contract = { 1 } };
-	onnx_op holds = compare_all(n, f, x), p = ml_constant(n, 3, paths, f->paths), hits;
-
-	if (!holds || !p)
-		return NULL;
-	holds = ox_reshape(n, holds, 3,
-			   (const int64_t[]){ x->shape.dim[0], f->ntrees, f->compares });
-	hits = ox_dot(n, ox_cast(n, holds, NEURON_DT_BF16, false),
-		      ox_cast(n, p, NEURON_DT_BF16, false), &d, NEURON_DT_FP32);
-	return ox_cast(n, ox_bin(n, NCC_EQ, ox_f32(n, hits), ml_constant(n, 3, need, f->needed)),
-		       NEURON_DT_FP32, false);
+	free(f->chosen);
 }
 
 /* The attributes that give leaves their numbers: class_... or target_... */
@@ -340,37 +144,67 @@ static int read_given(struct onnx_node *n, struct given *g, bool classes)
 	return 0;
 }
 
-/* [rows, targets]: the sums over all trees; only: the one target that has weights, or -1 */
-static onnx_op sums(struct onnx_node *n, const struct forest *f, onnx_op x, const struct given *g,
+#define PARTS 3 /* of bf16, whose sum is a number of fp32 */
+
+/*
+ * [leaves, blocks, parts * targets]: the parts of the leaves' numbers, the smallest ones first;
+ * only: the one target that has weights, or -1
+ */
+static onnx_op numbers_of(struct onnx_node *n, const struct forest *f, const struct given *g,
+			  int64_t targets, int64_t only)
+{
+	const int64_t each = only < 0 ? targets : 1;
+	struct ncc_shape s = { .dtype = NEURON_DT_BF16,
+			       .ndim = 3,
+			       .dim = { f->leaves, f->nblocks, PARTS * each } };
+	onnx_op c = ox_data(n, &s);
+	const int64_t all = s.dim[0] * s.dim[1] * each;
+	float *sum = calloc((size_t)all, sizeof(*sum));
+
+	if (!sum)
+		onnx_fail(n, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < g->tree.n && !n->rc; i++) {
+		const struct tree_node *leaf = find(f, g->tree.v[i], g->node.v[i]);
+
+		if (!leaf || g->id.v[i] < 0 || g->id.v[i] >= targets)
+			onnx_fail(n, -EINVAL, "weight %zu is of no node, or of no target", i);
+		else if (!leaf->mode && leaf->block) /* converters give inner nodes numbers, too */
+			sum[((size_t)leaf->place * f->nblocks + leaf->block - 1) * (size_t)each +
+			    (only < 0 ? (size_t)g->id.v[i] : 0)] += g->weight.v[i];
+	}
+	for (int64_t i = 0; i < all && !n->rc; i++) {
+		double left = (double)sum[i];
+
+		for (int64_t part = PARTS; part-- > 0;) {
+			int64_t at = (i / each * PARTS + part) * each + i % each;
+
+			ncc_set(s.dtype, c->data, at, left);
+			left -= ncc_get(s.dtype, c->data, at);
+		}
+	}
+	free(sum);
+	return n->rc ? NULL : c;
+}
+
+/* [rows, targets]: the sums over all trees */
+static onnx_op sums(struct onnx_node *n, struct forest *f, onnx_op x, const struct given *g,
 		    int64_t targets, int64_t only)
 {
 	const struct ncc_dot d = { .ncontract = 2,
-				   .lhs_contract = { 0, 2 },
+				   .lhs_contract = { 1, 0 },
 				   .rhs_contract = { 0, 1 } };
-	int64_t dim[3] = { f->ntrees, f->leaves, only < 0 ? targets : 1 };
-	struct ncc_shape s = { .dtype = NEURON_DT_FP32, .ndim = 3 };
-	float *w;
-	onnx_op c;
+	const int64_t each = only < 0 ? targets : 1;
+	onnx_op leaves = ml_leaves(n, f, x), all, r = NULL;
 
-	memcpy(s.dim, dim, sizeof(dim));
-	c = ox_data(n, &s);
-	if (!c)
+	if (!leaves)
 		return NULL;
-	w = c->data;
-	memset(w, 0, (size_t)ncc_elems(&s) * sizeof(*w));
-	for (size_t i = 0; i < g->tree.n; i++) {
-		const struct tree_node *leaf = find(f, g->tree.v[i], g->node.v[i]);
+	all = ox_f32(n, ox_dot(n, leaves, numbers_of(n, f, g, targets, only), &d, NEURON_DT_FP32));
+	for (int64_t part = 0; part < PARTS && !n->rc; part++) {
+		onnx_op one = ox_slice(n, all, 1, part * each, each, 1);
 
-		if (!leaf || g->id.v[i] < 0 || g->id.v[i] >= targets) {
-			onnx_fail(n, -EINVAL, "weight %zu is of no node, or of no target", i);
-			return NULL;
-		}
-		if (leaf->mode)
-			continue; /* converters give inner nodes numbers, too */
-		w[((size_t)leaf->at * f->leaves + leaf->place) * (size_t)dim[2] +
-		  (only < 0 ? (size_t)g->id.v[i] : 0)] += g->weight.v[i];
+		r = r ? ox_bin(n, NCC_ADD, r, one) : one;
 	}
-	return ml_dot(n, reached(n, f, x), c, &d, true);
+	return r;
 }
 
 static onnx_op with_base(struct onnx_node *n, onnx_op s, int64_t targets)
@@ -422,7 +256,7 @@ static int64_t only_class(const struct given *g)
 	return g->id.v[0];
 }
 
-static void classify(struct onnx_node *n, const struct forest *f, onnx_op x, const struct given *g,
+static void classify(struct onnx_node *n, struct forest *f, onnx_op x, const struct given *g,
 		     int64_t classes)
 {
 	int64_t only = classes == 2 ? only_class(g) : -1;

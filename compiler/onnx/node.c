@@ -20,6 +20,12 @@ int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
 	return n->rc;
 }
 
+void onnx_unsupported(struct onnx_node *n)
+{
+	onnx_fail(n, -ENOTSUP, "operator not supported%s%.60s%s", *n->p->domain ? " (domain '" : "",
+		  n->p->domain, *n->p->domain ? "')" : "");
+}
+
 int onnx_arg(const struct onnx_node *n)
 {
 	return n->rule->arg;

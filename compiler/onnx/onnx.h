@@ -10,6 +10,7 @@
 #define NCC_ONNX_H
 
 #include "expand/expand.h"
+#include "expand/obstacles.h"
 #include "onnx/onnx.pb-c.h"
 
 #define ONNX_OPSET_MIN 6
@@ -55,6 +56,11 @@ struct onnx_value {
 	 */
 	struct ncc_op *size;
 	unsigned int along;
+	/*
+	 * It comes from a node that cannot be imported: op, if there is one, only has its shape
+	 * (refuse.c)
+	 */
+	bool unknown;
 };
 
 struct onnx_node;
@@ -71,6 +77,7 @@ struct onnx_import {
 	const Ncc__Onnx__Model *proto;
 	const struct ncc_options *opt;
 	struct ncc_error *err;
+	struct ncc_obstacles *obstacles;
 	int64_t opset;
 	unsigned int depth, made;
 	int64_t const_bytes, folded;
@@ -99,8 +106,10 @@ struct onnx_node {
 	const Ncc__Onnx__Function *function;
 	const Ncc__Onnx__Function *body; /* the function that it calls */
 	int64_t opset;
+	unsigned int seen; /* obstacles before it */
 	unsigned int nin, nout;
 	struct onnx_value *in, *out;
+	bool imported; /* The results are made. */
 	bool exact; /* --auto-cast all leaves what is made now alone */
 	int rc;
 };
@@ -133,9 +142,21 @@ extern const struct onnx_rule onnx_ml[], onnx_ml_svm[], onnx_ml_tree[];
 const struct onnx_rule *onnx_find(const char *domain, const char *op_type);
 bool onnx_is_standard(const char *domain); /* ai.onnx, whose name may be left out */
 
+/*
+ * refuse.c: the node's import failed, which is noted, and its results become unknown ones so that
+ * the import goes on. 0: it does
+ */
+int onnx_refuse(struct onnx_node *n);
+/* Imports a node with operands of which nothing is known, as far as that shows more obstacles. */
+void onnx_blind(struct onnx_node *n);
+bool onnx_is_unknown(const struct onnx_value *v); /* not even its shape is known */
+/* What the operands make of the results */
+void onnx_pass_unknown(struct onnx_node *n);
+
 /* node.c */
 int onnx_fail(struct onnx_node *n, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+void onnx_unsupported(struct onnx_node *n);
 int onnx_arg(const struct onnx_node *n); /* its rule's */
 const Ncc__Onnx__Attribute *onnx_attr(const struct onnx_node *n, const char *name);
 int64_t onnx_int(const struct onnx_node *n, const char *name, int64_t otherwise);
@@ -289,8 +310,6 @@ onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
 /* dot.c, window.c, reduce.c: the same; operands have the types that are multiplied */
 onnx_op ox_matmul(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype);
 onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, uint8_t dtype);
-/* x is [batch, channels, line], k is [features, channels, line]; there is no padding. */
-onnx_op ox_conv_line(struct onnx_node *n, onnx_op x, onnx_op k, int64_t stride);
 onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size); /* -1 is size - 1 */
 onnx_op ox_flat_index(struct onnx_node *n, onnx_op idx, unsigned int k, const int64_t *dim);

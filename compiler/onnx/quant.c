@@ -1,13 +1,49 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quantized tensors. 8-bit integers less their zero point are exact in bf16, and sums of 256 of
- * their products in fp32, so they are multiplied in that way. Part of the ONNX front end.
+ * Quantized tensors. 8-bit integers less their zero point are exact in bf16, and sums of 258 and
+ * more of their products in fp32, so they are multiplied in that way. Part of the ONNX front end.
  */
 #include <errno.h>
+#include <float.h>
 
 #include "onnx.h"
 
-#define EXACT_TERMS 256 /* 256 * 255^2 < 2^24 */
+/* Added and subtracted, it leaves the nearest integer, ties to even, of what is below 2^22. */
+#define WHOLE 0x1.8p23
+
+/* x rounded to a multiple of unit, a power of two */
+static onnx_op rounded(struct onnx_node *n, onnx_op x, double unit)
+{
+	return ox_binc(n, NCC_SUB, ox_binc(n, NCC_ADD, x, WHOLE * unit), WHOLE * unit);
+}
+
+static bool is_zero(onnx_op zero)
+{
+	double v;
+
+	return !zero || (ncc_scalar_value(zero, &v) && !v);
+}
+
+static bool is_rounded(onnx_op x)
+{
+	double v;
+
+	return x->kind == NCC_SUB && ncc_scalar_value(x->in[1], &v) && v == WHOLE &&
+	       x->in[0]->kind == NCC_ADD && ncc_scalar_value(x->in[0]->in[1], &v) && v == WHOLE;
+}
+
+/*
+ * x in fp32. What with_zero() made of integers in fp32 is taken from there: it is within the range
+ * of the type. NaN stays what it is then.
+ */
+static onnx_op unpacked(struct onnx_node *n, onnx_op x)
+{
+	onnx_op f = x && x->kind == NCC_CONVERT ? x->in[0] : NULL;
+
+	if (f && (is_rounded(f) || (f->kind == NCC_ADD && is_rounded(f->in[0]))))
+		return f;
+	return ox_f32(n, x);
+}
 
 /* A scale or zero point, one number or one for each index of axis, as fp32 of x's rank */
 static onnx_op along(struct onnx_node *n, onnx_op v, onnx_op x, int64_t axis)
@@ -17,7 +53,7 @@ static onnx_op along(struct onnx_node *n, onnx_op v, onnx_op x, int64_t axis)
 	if (!v || !x || n->rc)
 		return NULL;
 	if (ncc_elems(&v->shape) == 1)
-		return ox_f32(n, ox_reshape(n, v, 0, NULL));
+		return ox_reshape(n, unpacked(n, v), 0, NULL);
 	if (v->shape.ndim == x->shape.ndim && v->shape.ndim > 1)
 		return ox_f32(n, v);
 	if (v->shape.ndim != 1) {
@@ -50,26 +86,147 @@ static onnx_op quotient(struct onnx_node *n, onnx_op a, onnx_op b)
 	take_parts(n, b, y);
 	for (unsigned int sum = 0; sum < 5; sum++)
 		for (unsigned int i = 0; i <= sum && i < 3; i++)
-			if (sum - i < 3)
+			if (sum - i < 3 && !is_zero(y[sum - i]))
 				left = ox_bin(n, NCC_SUB, left,
 					      ox_bin(n, NCC_MUL, x[i], y[sum - i]));
 	return ox_bin(n, NCC_ADD, q, ox_bin(n, NCC_DIV, left, b));
 }
 
+/* Splits b into two parts of twelve bits. */
+static void take_halves(struct onnx_node *n, onnx_op b, onnx_op half[2])
+{
+	onnx_op c = ox_binc(n, NCC_MUL, b, 0x1p12 + 1);
+
+	half[0] = ox_bin(n, NCC_SUB, c, ox_bin(n, NCC_SUB, c, b));
+	half[1] = ox_bin(n, NCC_SUB, b, half[0]);
+}
+
+/* The number nearest to 1 / b, also for b = 0 */
+static onnx_op inverse(struct onnx_node *n, onnx_op b)
+{
+	return b ? ox_binc(n, NCC_MIN, ox_bin(n, NCC_DIV, ox_scalar(n, &b->shape, 1), b), FLT_MAX)
+		 : NULL;
+}
+
+/* 1 / b rounded up: the next number if 1 - b / b is positive, which is exact in this order. */
+static onnx_op inverse_up(struct onnx_node *n, onnx_op b)
+{
+	onnx_op r = inverse(n, b), left = b ? ox_scalar(n, &b->shape, 1) : NULL, x[2], y[2];
+
+	take_halves(n, b, x);
+	take_halves(n, r, y);
+	for (unsigned int i = 0; i < 4; i++)
+		left = ox_bin(n, NCC_SUB, left, ox_bin(n, NCC_MUL, x[i / 2], y[i % 2]));
+	left = left ? ox_f32(n, ox_binc(n, NCC_GT, left, 0)) : NULL;
+	return ox_bin(n, NCC_ADD, r, ox_bin(n, NCC_MUL, r, ox_binc(n, NCC_MUL, left, 0x1p-24)));
+}
+
+/*
+ * a / b for 8 bits, of which the nearest integer is that of IEEE's quotient: half is the quotient
+ * rounded to halves, and what is left of a without it is exact, since half has ten bits. A half is
+ * a tie, and what is left says how far from it a lies; the quotient is the tie itself if that is
+ * less than half a unit of its last place. An inverse that is not too small, and at most a unit too
+ * large, keeps to that side: what is left is off from half a unit by 2^-24 of it or more.
+ */
+static onnx_op short_quotient(struct onnx_node *n, onnx_op a, onnx_op b)
+{
+	onnx_op times = inverse_up(n, b), part[2],
+		half = rounded(n, ox_bin(n, NCC_MUL, a, times), 0.5), left = a;
+
+	take_halves(n, b, part);
+	for (unsigned int i = 0; i < 2; i++)
+		left = ox_bin(n, NCC_SUB, left, ox_bin(n, NCC_MUL, half, part[i]));
+	return ox_bin(n, NCC_ADD, half, ox_bin(n, NCC_MUL, left, times));
+}
+
+/* The least or greatest number of a type less its zero point */
+static onnx_op bound(struct onnx_node *n, onnx_op x, double most, onnx_op zero)
+{
+	onnx_op v = x ? ox_scalar(n, &x->shape, most) : NULL;
+
+	return zero ? ox_bin(n, NCC_SUB, v, zero) : v;
+}
+
+static onnx_op clamped(struct onnx_node *n, onnx_op x, onnx_op low, onnx_op high)
+{
+	return ox_bin(n, NCC_MIN, ox_bin(n, NCC_MAX, x, low), high);
+}
+
+/* Integers in fp32, of a type's range, as numbers of the type */
+static onnx_op packed(struct onnx_node *n, onnx_op whole, uint8_t dtype)
+{
+	struct ncc_shape s;
+
+	if (!whole)
+		return NULL;
+	s = whole->shape;
+	s.dtype = dtype;
+	return ox_done(n, ox_node(n, NCC_CONVERT, &s, whole, NULL, NULL));
+}
+
+/* Integers in fp32 that are less by their zero point than numbers of the type */
+static onnx_op with_zero(struct onnx_node *n, onnx_op whole, onnx_op zero,
+			 const struct ncc_shape *to)
+{
+	return packed(n, is_zero(zero) ? whole : ox_bin(n, NCC_ADD, whole, zero), to->dtype);
+}
+
 /* x rounded to the nearest number of a type, ties to even, with the zero point added */
 static onnx_op quantized(struct onnx_node *n, onnx_op x, onnx_op zero, const struct ncc_shape *to)
 {
-	onnx_op r = ox_expanded(n, expand_round_even(&n->b, x), x);
+	x = clamped(n, x, bound(n, x, ox_least(to), zero), bound(n, x, ox_most(to), zero));
+	return with_zero(n, rounded(n, x, 1), zero, to);
+}
 
-	if (zero)
-		r = ox_bin(n, NCC_ADD, r, zero);
-	r = ox_binc(n, NCC_MIN, ox_binc(n, NCC_MAX, r, ox_least(to)), ox_most(to));
-	return ox_cast(n, r, to->dtype, false);
+#define SUM_DEPTH 8 /* operations after a sum */
+
+/*
+ * Is x made of a sum of products, or of floats, of which ONNX does not say the order? It lies
+ * closer to a tie than its own error as often as a quotient's error decides.
+ */
+static bool has_sum(onnx_op x, unsigned int depth)
+{
+	if (x->exact || !ncc_is_float(x->shape.dtype))
+		return false;
+	switch (x->kind) {
+	case NCC_CONV:
+	case NCC_DOT:
+		return true;
+	case NCC_REDUCE:
+	case NCC_REDUCE_WINDOW:
+		if (x->func == NCC_ADD)
+			return true;
+		break;
+	case NCC_BROADCAST:
+	case NCC_RESHAPE:
+	case NCC_TRANSPOSE:
+	case NCC_SLICE:
+		break;
+	default:
+		if (!ncc_is_elementwise(x->kind))
+			return false;
+	}
+	for (unsigned int i = 0; depth && i < x->nin; i++)
+		if (has_sum(x->in[i], depth - 1))
+			return true;
+	return false;
+}
+
+/* x / scale as a number of a type; sum: x has_sum() */
+static onnx_op quantized_by(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op zero,
+			    const struct ncc_shape *to, bool sum)
+{
+	if (ncc_dtype_size(to->dtype) > 1)
+		return quantized(n, quotient(n, x, scale), zero, to);
+	x = clamped(n, x, ox_bin(n, NCC_MUL, bound(n, scale, ox_least(to), zero), scale),
+		    ox_bin(n, NCC_MUL, bound(n, scale, ox_most(to), zero), scale));
+	x = sum ? ox_bin(n, NCC_MUL, x, inverse(n, scale)) : short_quotient(n, x, scale);
+	return with_zero(n, rounded(n, x, 1), zero, to);
 }
 
 static void import_quantize(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), zero = onnx_in(n, 2), q;
+	onnx_op x = onnx_in(n, 0), zero = onnx_in(n, 2), scale;
 	int64_t axis = onnx_int(n, "axis", 1);
 	struct ncc_shape to = { .dtype = NEURON_DT_UINT8 };
 	int32_t type = zero ? n->in[2].type : (int32_t)onnx_int(n, "output_dtype", ONNX_UINT8);
@@ -80,15 +237,36 @@ static void import_quantize(struct onnx_node *n)
 		return;
 	}
 	n->exact = true;
-	q = quotient(n, ox_f32(n, x), along(n, onnx_in(n, 1), x, axis));
-	onnx_give_as(n, 0, quantized(n, q, along(n, zero, x, axis), &to), type);
+	scale = along(n, onnx_in(n, 1), x, axis);
+	zero = along(n, zero, x, axis);
+	x = ox_f32(n, x);
+	onnx_give_as(n, 0, quantized_by(n, x, scale, zero, &to, x && has_sum(x, SUM_DEPTH)), type);
 }
 
+/* Are they one number, or the same one computed? */
+static bool are_same(onnx_op a, onnx_op b)
+{
+	double x, y;
+
+	if (ncc_scalar_value(a, &x) && ncc_scalar_value(b, &y))
+		return x == y;
+	while (a->kind == NCC_BROADCAST || a->kind == NCC_RESHAPE)
+		a = a->in[0];
+	while (b->kind == NCC_BROADCAST || b->kind == NCC_RESHAPE)
+		b = b->in[0];
+	return a == b && ncc_elems(&a->shape) == 1;
+}
+
+/* x less its zero point, in fp32: what with_zero() added to integers is not subtracted again. */
 static onnx_op dequantized(struct onnx_node *n, onnx_op x, onnx_op zero)
 {
-	onnx_op f = ox_f32(n, x);
+	onnx_op f = unpacked(n, x);
 
-	return zero ? ox_bin(n, NCC_SUB, f, zero) : f;
+	if (!f || is_zero(zero))
+		return f;
+	if (f->kind == NCC_ADD && is_rounded(f->in[0]) && are_same(f->in[1], zero))
+		return f->in[0];
+	return ox_bin(n, NCC_SUB, f, zero);
 }
 
 static void import_dequantize(struct onnx_node *n)
@@ -108,17 +286,33 @@ static void import_dynamic(struct onnx_node *n)
 	const struct ncc_shape to = { .dtype = NEURON_DT_UINT8 };
 	onnx_op x = onnx_in(n, 0), low, high, scale, zero;
 	uint32_t all = (1u << x->shape.ndim) - 1;
+	bool sum = has_sum(x, SUM_DEPTH);
 
 	n->exact = true;
 	low = ox_binc(n, NCC_MIN, ox_reduce(n, x, NCC_MIN, all, false), 0);
 	high = ox_binc(n, NCC_MAX, ox_reduce(n, x, NCC_MAX, all, false), 0);
 	scale = ox_bin(n, NCC_SUB, high, low);
 	scale = scale ? quotient(n, scale, ox_scalar(n, &scale->shape, 255)) : NULL;
-	zero = quotient(n, ox_un(n, NCC_NEG, low), scale);
-	zero = quantized(n, zero, NULL, &to);
-	onnx_give_as(n, 0, quantized(n, quotient(n, x, scale), ox_f32(n, zero), &to), ONNX_UINT8);
+	zero = quantized_by(n, ox_un(n, NCC_NEG, low), scale, NULL, &to, sum);
+	onnx_give_as(n, 0, quantized_by(n, x, scale, dequantized(n, zero, NULL), &to, sum),
+		     ONNX_UINT8);
 	onnx_give_as(n, 1, scale, ONNX_FLOAT);
 	onnx_give_as(n, 2, zero, ONNX_UINT8);
+}
+
+/* The greatest magnitude of an operand of 8 bits less its zero point */
+static int64_t magnitude(struct onnx_node *n, unsigned int i, onnx_op zero)
+{
+	onnx_op x = onnx_in(n, i);
+
+	return x && x->shape.dtype == NEURON_DT_INT8 && is_zero(zero) ? 128 : 255;
+}
+
+/* As many products of two operands as fp32 adds exactly */
+static int64_t exact_terms(struct onnx_node *n, unsigned int a, onnx_op za, unsigned int b,
+			   onnx_op zb)
+{
+	return (1 << 24) / (magnitude(n, a, za) * magnitude(n, b, zb));
 }
 
 /* An operand of 8 bits less its zero point */
@@ -135,8 +329,8 @@ static onnx_op operand(struct onnx_node *n, unsigned int i, onnx_op zero, int64_
 	return ox_cast(n, x, NEURON_DT_BF16, false);
 }
 
-/* A product in s32 that adds as many terms at a time as fp32 adds exactly */
-static onnx_op product(struct onnx_node *n, onnx_op a, onnx_op b)
+/* A product in s32 that adds as many terms at a time */
+static onnx_op product(struct onnx_node *n, onnx_op a, onnx_op b, int64_t each)
 {
 	onnx_op sum = NULL, part;
 	unsigned int ka, kb;
@@ -150,13 +344,12 @@ static onnx_op product(struct onnx_node *n, onnx_op a, onnx_op b)
 			  (long long)b->shape.dim[kb]);
 		return NULL;
 	}
-	for (int64_t k = 0; k < a->shape.dim[ka] && !n->rc; k += EXACT_TERMS) {
-		int64_t left = a->shape.dim[ka] - k,
-			terms = left < EXACT_TERMS ? left : EXACT_TERMS;
+	for (int64_t k = 0; k < a->shape.dim[ka] && !n->rc; k += each) {
+		int64_t left = a->shape.dim[ka] - k, terms = left < each ? left : each;
 
 		part = ox_matmul(n, ox_slice(n, a, ka, k, terms, 1),
 				 ox_slice(n, b, kb, k, terms, 1), NEURON_DT_FP32);
-		part = ox_cast(n, part, NEURON_DT_INT32, false);
+		part = packed(n, part, NEURON_DT_INT32);
 		sum = sum ? ox_bin(n, NCC_ADD, sum, part) : part;
 	}
 	return sum;
@@ -169,7 +362,8 @@ static void import_matmul_integer(struct onnx_node *n)
 	n->exact = true;
 	a = operand(n, 0, onnx_in(n, 2), -2);
 	b = operand(n, 1, onnx_in(n, 3), -1);
-	onnx_give_as(n, 0, product(n, a, b), ONNX_INT32);
+	onnx_give_as(n, 0, product(n, a, b, exact_terms(n, 0, onnx_in(n, 2), 1, onnx_in(n, 3))),
+		     ONNX_INT32);
 }
 
 /* Gives x times a scale of fp32, in the type of the zero point. */
@@ -189,15 +383,15 @@ static void import_qlinear_matmul(struct onnx_node *n)
 	n->exact = true;
 	a = operand(n, 0, onnx_in(n, 2), -2);
 	b = operand(n, 3, onnx_in(n, 5), -1);
-	r = product(n, a, b);
+	r = product(n, a, b, exact_terms(n, 0, onnx_in(n, 2), 3, onnx_in(n, 5)));
 	if (!r)
 		return;
 	scale = ox_bin(n, NCC_MUL, along(n, onnx_in(n, 1), r, -2), along(n, onnx_in(n, 4), r, -1));
 	give_scaled(n, r, scale, along(n, onnx_in(n, 6), r, -1), onnx_in(n, 7), n->in[7].type);
 }
 
-/* A convolution of as many channels at a time as fp32 adds exactly */
-static onnx_op convolved(struct onnx_node *n, onnx_op x, onnx_op k)
+/* A convolution of as many channels at a time as have that number of terms */
+static onnx_op convolved(struct onnx_node *n, onnx_op x, onnx_op k, int64_t most)
 {
 	int64_t terms = 1, each, channels;
 	onnx_op sum = NULL, part;
@@ -207,11 +401,11 @@ static onnx_op convolved(struct onnx_node *n, onnx_op x, onnx_op k)
 	channels = k->shape.dim[k->shape.ndim > 1];
 	for (unsigned int i = 2; i < k->shape.ndim; i++)
 		terms *= k->shape.dim[i];
-	each = EXACT_TERMS / terms;
+	each = most / terms;
 	if (channels <= each)
-		return ox_cast(n, ox_conv(n, x, k, NEURON_DT_FP32), NEURON_DT_INT32, false);
+		return packed(n, ox_conv(n, x, k, NEURON_DT_FP32), NEURON_DT_INT32);
 	if (!each || onnx_int(n, "group", 1) != 1 || x->shape.dim[1] != channels) {
-		onnx_fail(n, -ENOTSUP, "more than %d terms in a sum", EXACT_TERMS);
+		onnx_fail(n, -ENOTSUP, "more than %lld terms in a sum", (long long)most);
 		return NULL;
 	}
 	for (int64_t c = 0; c < channels && !n->rc; c += each) {
@@ -219,7 +413,7 @@ static onnx_op convolved(struct onnx_node *n, onnx_op x, onnx_op k)
 
 		part = ox_conv(n, ox_slice(n, x, 1, c, here, 1), ox_slice(n, k, 1, c, here, 1),
 			       NEURON_DT_FP32);
-		part = ox_cast(n, part, NEURON_DT_INT32, false);
+		part = packed(n, part, NEURON_DT_INT32);
 		sum = sum ? ox_bin(n, NCC_ADD, sum, part) : part;
 	}
 	return sum;
@@ -232,7 +426,8 @@ static void import_conv_integer(struct onnx_node *n)
 	n->exact = true;
 	x = operand(n, 0, onnx_in(n, 2), 1);
 	k = operand(n, 1, onnx_in(n, 3), 0);
-	onnx_give_as(n, 0, convolved(n, x, k), ONNX_INT32);
+	onnx_give_as(n, 0, convolved(n, x, k, exact_terms(n, 0, onnx_in(n, 2), 1, onnx_in(n, 3))),
+		     ONNX_INT32);
 }
 
 static void import_qlinear_conv(struct onnx_node *n)
@@ -243,7 +438,7 @@ static void import_qlinear_conv(struct onnx_node *n)
 	n->exact = true;
 	x = operand(n, 0, onnx_in(n, 2), 1);
 	k = operand(n, 3, onnx_in(n, 5), 0);
-	r = convolved(n, x, k);
+	r = convolved(n, x, k, exact_terms(n, 0, onnx_in(n, 2), 3, onnx_in(n, 5)));
 	if (!r)
 		return;
 	if (bias && (bias->shape.ndim != 1 || bias->shape.dim[0] != r->shape.dim[1]))

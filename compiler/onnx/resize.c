@@ -118,42 +118,122 @@ static void take_taps(const struct resize *r, unsigned int d, int64_t in, unsign
 	}
 }
 
-/* Repeats each element k times, which needs no index. */
-static onnx_op repeated(struct onnx_node *n, onnx_op x, unsigned int d, int64_t k)
+static int64_t common_divisor(int64_t a, int64_t b)
 {
-	struct ncc_shape s = x->shape;
-	int64_t dim[NCC_MAX_DIMS];
-	uint8_t map[NCC_MAX_DIMS];
+	while (b) {
+		int64_t rest = a % b;
 
-	memcpy(dim, s.dim, sizeof(dim));
-	dim[d] *= k;
-	for (unsigned int i = 0; i < s.ndim; i++)
-		map[i] = (uint8_t)(i <= d ? i : i + 1);
-	for (unsigned int i = s.ndim; i > d + 1; i--)
-		s.dim[i] = s.dim[i - 1];
-	s.dim[d + 1] = k;
-	s.ndim++;
-	return ox_reshape(n, ox_spread(n, x, &s, map), s.ndim - 1, dim);
+		a = b;
+		b = rest;
+	}
+	return a;
 }
 
-/* k if result i is element i / k, else 0 */
-static int64_t repeats(onnx_op index, int64_t in)
+/*
+ * How many results in turn, at least, have the same element: the length of all runs but the first
+ * and the last one is a multiple of it. The first run is one of them and *rest.
+ */
+static int64_t run_length(onnx_op index, int64_t *rest)
 {
-	int64_t count = ncc_elems(&index->shape), k = count / in;
+	const int64_t count = ncc_elems(&index->shape);
+	int64_t first = 0, last = 0, k = 0;
 
-	for (int64_t i = 0; i < count; i++)
-		if (!k || count % in || ncc_get(NEURON_DT_INT32, index->data, i) != (double)(i / k))
-			return 0;
+	for (int64_t i = 1; i < count; i++) {
+		if (ncc_get(NEURON_DT_INT32, index->data, i) ==
+		    ncc_get(NEURON_DT_INT32, index->data, i - 1))
+			continue;
+		k = last ? common_divisor(k, i - last) : 0;
+		first = first ? first : i;
+		last = i;
+	}
+	k = k ? k : first > count - first ? first : count - first;
+	*rest = first % k;
 	return k;
+}
+
+/* Dimension d of a result cut into runs of k; the first one begins before it. */
+struct runs {
+	int64_t before, n, k;
+};
+
+/* The runs that indices have in common; k is 1 if there are none. */
+static struct runs find_runs(onnx_op *index, unsigned int taps)
+{
+	const int64_t count = ncc_elems(&index[0]->shape);
+	struct runs r = { .k = 0 };
+	int64_t rest = 0;
+
+	for (unsigned int t = 0; t < taps; t++) {
+		int64_t other, k = run_length(index[t], &other);
+
+		if (t && (k != r.k || other != rest))
+			return (struct runs){ .k = 1 };
+		r.k = k;
+		rest = other;
+	}
+	r.before = rest ? r.k - rest : 0;
+	r.n = (r.before + count + r.k - 1) / r.k;
+	return r;
+}
+
+/*
+ * The elements of an index times their factors, with a dimension d of runs and one more within
+ * them, along which an element is repeated
+ */
+static onnx_op in_runs(struct onnx_node *n, onnx_op x, unsigned int d, const struct runs *r,
+		       onnx_op index, onnx_op factor)
+{
+	struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { r->n } };
+	const int64_t count = ncc_elems(&index->shape);
+	uint8_t map[NCC_MAX_DIMS] = { 0 }, both[2] = { (uint8_t)d, (uint8_t)(d + 1) };
+	onnx_op one = ox_data(n, &s), times;
+
+	s = (struct ncc_shape){ .dtype = NEURON_DT_FP32, .ndim = 2, .dim = { r->n, r->k } };
+	times = ox_data(n, &s);
+	for (int64_t i = 0; !n->rc && i < r->n * r->k; i++) {
+		int64_t at = i > r->before ? i - r->before : 0;
+
+		if (!(i % r->k))
+			ncc_set(NEURON_DT_INT32, one->data, i / r->k,
+				ncc_get(NEURON_DT_INT32, index->data, at));
+		at = at < count ? at : count - 1;
+		ncc_set(s.dtype, times->data, i, factor ? ncc_get(s.dtype, factor->data, at) : 1);
+	}
+	x = n->rc ? NULL : ox_take(n, x, one, d);
+	if (!x)
+		return NULL;
+	s = x->shape;
+	s.ndim++;
+	for (unsigned int i = 0; i < s.ndim; i++) {
+		s.dim[i] = i <= d ? x->shape.dim[i] : i == d + 1 ? r->k : x->shape.dim[i - 1];
+		if (i < x->shape.ndim)
+			map[i] = (uint8_t)(i <= d ? i : i + 1);
+	}
+	x = ox_spread(n, x, &s, map);
+	return factor ? ox_bin(n, NCC_MUL, x, ox_spread(n, times, &s, both)) : x;
+}
+
+/* One run after the other, as many elements as there are results */
+static onnx_op in_line(struct onnx_node *n, onnx_op x, unsigned int d, const struct runs *r,
+		       int64_t count)
+{
+	int64_t dim[NCC_MAX_DIMS];
+
+	if (!x)
+		return NULL;
+	for (unsigned int i = 0; i + 1 < x->shape.ndim; i++)
+		dim[i] = x->shape.dim[i <= d ? i : i + 1];
+	dim[d] = r->n * r->k;
+	x = ox_reshape(n, x, x->shape.ndim - 1, dim);
+	return x ? ox_slice(n, x, d, r->before, count, 1) : NULL;
 }
 
 static onnx_op weighted(struct onnx_node *n, onnx_op x, unsigned int d, onnx_op index,
 			onnx_op factor)
 {
 	const uint8_t map = (uint8_t)d;
-	int64_t k = repeats(index, x->shape.dim[d]);
 
-	x = k && x->shape.ndim < NCC_MAX_DIMS ? repeated(n, x, d, k) : ox_take(n, x, index, d);
+	x = ox_take(n, x, index, d);
 	return x && factor ? ox_bin(n, NCC_MUL, x, ox_spread(n, factor, &x->shape, &map)) : x;
 }
 
@@ -162,6 +242,7 @@ static onnx_op one_dimension(struct onnx_node *n, const struct resize *r, onnx_o
 	const unsigned int taps = r->mode == NEAREST ? 1 : r->mode == LINEAR ? 2 : 4;
 	struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { r->size[d] } };
 	onnx_op index[4], factor[4], sum = NULL;
+	struct runs runs;
 
 	for (unsigned int t = 0; t < taps; t++) {
 		s.dtype = NEURON_DT_INT32;
@@ -172,12 +253,17 @@ static onnx_op one_dimension(struct onnx_node *n, const struct resize *r, onnx_o
 	if (n->rc)
 		return NULL;
 	take_taps(r, d, x->shape.dim[d], taps, index, factor);
+	runs = find_runs(index, taps);
+	if (x->shape.ndim == NCC_MAX_DIMS)
+		runs.k = 1;
 	for (unsigned int t = 0; t < taps; t++) {
-		onnx_op part = weighted(n, x, d, index[t], taps > 1 ? factor[t] : NULL);
+		onnx_op times = taps > 1 ? factor[t] : NULL,
+			part = runs.k > 1 ? in_runs(n, x, d, &runs, index[t], times)
+					  : weighted(n, x, d, index[t], times);
 
 		sum = sum ? ox_bin(n, NCC_ADD, sum, part) : part;
 	}
-	return sum;
+	return runs.k > 1 ? in_line(n, sum, d, &runs, r->size[d]) : sum;
 }
 
 /* With CROP, results outside of the operand have a value of their own. */

@@ -115,7 +115,7 @@ int onnx_graph_outputs(struct onnx_import *imp, const Ncc__Onnx__Graph *g,
 		rc = onnx_value_of(imp, name, b, &out[i]);
 		if (rc)
 			return rc;
-		if (!out[i].op && !out[i].type)
+		if (!out[i].op && !out[i].type && !out[i].unknown)
 			return ncc_fail(imp->err, -EINVAL, "output '%.100s' is absent", name);
 	}
 	return 0;

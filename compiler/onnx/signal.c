@@ -1,75 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fourier transforms, as products with a constant matrix of cosines and sines, and the mel filter
- * bank. Part of the ONNX front end.
+ * Fourier transforms, of a signal's frames too, and the mel filter bank. Part of the ONNX front end.
  */
 #include <errno.h>
 #include <math.h>
 
 #include "onnx.h"
 
-/*
- * Part `part` (0: real, 1: imaginary) of what part `from` of sample t contributes to bin k of a
- * transform of size n
- */
-static double factor(int64_t t, int64_t k, int64_t n, unsigned int from, unsigned int part,
-		     bool inverse)
-{
-	double angle = 2 * M_PI * (double)(t * k % n) / (double)n;
-	double s = inverse ? sin(angle) : -sin(angle), v;
-
-	if (from == part)
-		v = cos(angle);
-	else
-		v = part ? s : -s;
-	return inverse ? v / (double)n : v;
-}
+#define MOST_PIECES 32 /* of which a frame of an STFT is made */
 
 struct transform {
-	int64_t size, taken, bins; /* taken: samples that are not 0 */
-	unsigned int parts; /* parts of a sample: 1 or 2 */
+	int64_t size, bins; /* bins: those of the result */
 	bool inverse;
+	bool to_real; /* of the first half of what real numbers' transform is */
 };
-
-/* [samples, parts, bins, 2], or for a convolution [bins * 2, parts, samples] */
-static onnx_op matrix(struct onnx_node *n, const struct transform *t, bool kernel)
-{
-	struct ncc_shape s = { NEURON_DT_FP32, false, 4, { t->taken, t->parts, t->bins, 2 } };
-	const struct ncc_shape kernel_shape = {
-		NEURON_DT_FP32, false, 3, { t->bins * 2, t->parts, t->taken }
-	};
-	onnx_op op = ox_data(n, kernel ? &kernel_shape : &s);
-	int64_t at = 0;
-
-	for (int64_t i = 0; op && i < t->taken; i++) {
-		for (unsigned int from = 0; from < t->parts; from++) {
-			for (int64_t k = 0; k < 2 * t->bins; k++, at++) {
-				double v = factor(i, k / 2, t->size, from, k & 1, t->inverse);
-				int64_t to = kernel ? (k * t->parts + from) * t->taken + i : at;
-
-				ncc_set(s.dtype, op->data, to, v);
-			}
-		}
-	}
-	return op;
-}
-
-/* Transforms along axis; the last dimension is 1, or 2 for complex numbers. */
-static onnx_op transformed(struct onnx_node *n, onnx_op x, unsigned int axis,
-			   const struct transform *t)
-{
-	const unsigned int last = x->shape.ndim - 1;
-	struct ncc_dot d = { .ncontract = 2,
-			     .lhs_contract = { (uint8_t)axis, (uint8_t)last },
-			     .rhs_contract = { 0, 1 } };
-	uint8_t perm[NCC_MAX_DIMS] = { 0 };
-
-	x = ox_slice(n, ox_f32(n, x), axis, 0, t->taken, 1);
-	x = ox_dot(n, x, matrix(n, t, false), &d, NEURON_DT_FP32);
-	for (unsigned int i = 0; i <= last; i++)
-		perm[i] = (uint8_t)(i < axis ? i : i == axis ? last - 1 : i == last ? last : i - 1);
-	return ox_transpose(n, x, perm);
-}
 
 static bool check_parts(struct onnx_node *n, onnx_op x, unsigned int least)
 {
@@ -82,12 +26,74 @@ static bool check_parts(struct onnx_node *n, onnx_op x, unsigned int least)
 	return !n->rc;
 }
 
+/* Part i of numbers whose last dimension is that of their parts */
+static onnx_op part_of(struct onnx_node *n, onnx_op x, unsigned int i)
+{
+	const unsigned int last = x->shape.ndim - 1;
+	const struct ncc_shape s = x->shape;
+
+	if (i >= s.dim[last])
+		return NULL;
+	return ox_reshape(n, ox_slice(n, ox_f32(n, x), last, i, 1, 1), last, s.dim);
+}
+
+static onnx_op with_parts(struct onnx_node *n, struct ncc_complex x)
+{
+	const unsigned int last = x.re ? x.re->shape.ndim : 0;
+	onnx_op part[2] = { x.re ? ox_insert(n, x.re, last) : NULL,
+			    x.im ? ox_insert(n, x.im, last) : NULL };
+
+	return ox_concat(n, part, 2, last);
+}
+
+/* The first `size` along dimension d, with zeros behind if there are fewer */
+static onnx_op fitted(struct onnx_node *n, onnx_op x, unsigned int d, int64_t size)
+{
+	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 };
+
+	if (!x || x->shape.dim[d] >= size)
+		return ox_slice(n, x, d, 0, size, 1);
+	high[d] = size - x->shape.dim[d];
+	return ox_pad(n, x, ox_scalar(n, &x->shape, 0), low, high);
+}
+
+/* Transforms along dimension d; the result has one more, of the parts. */
+static onnx_op transformed(struct onnx_node *n, struct ncc_complex x, unsigned int d,
+			   const struct transform *t)
+{
+	onnx_op of = x.re, y;
+
+	if (n->rc || !of)
+		return NULL;
+	if (t->size > NCC_MOST_FFT) {
+		onnx_fail(n, -EFBIG, "too large: a length of %lld, at most %d is supported",
+			  (long long)t->size, NCC_MOST_FFT);
+		return NULL;
+	}
+	if (t->to_real) {
+		if (!x.im)
+			x.im = ox_expand(n, ox_scalar(n, &of->shape, 0), of->shape.ndim,
+					 of->shape.dim);
+		y = expand_fft_to_real(&n->b, x, d, t->size);
+		y = y ? ox_insert(n, y, y->shape.ndim) : NULL;
+	} else {
+		x = expand_fft(&n->b, x, d, t->inverse);
+		x.re = x.re ? ox_slice(n, x.re, d, 0, t->bins, 1) : NULL;
+		x.im = x.im ? ox_slice(n, x.im, d, 0, t->bins, 1) : NULL;
+		y = with_parts(n, x);
+	}
+	if (!y && !n->rc)
+		onnx_fail(n, -ENOMEM, "out of memory, or too many constants");
+	return ox_expanded(n, y, of);
+}
+
 static void import_dft(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0);
-	int64_t axis = n->opset < 20 ? onnx_int(n, "axis", 1) : -2, size = 0;
+	int64_t axis = n->opset < 20 ? onnx_int(n, "axis", 1) : -2, size = 0, there;
 	bool half = onnx_int(n, "onesided", 0);
 	struct transform t = { .inverse = onnx_int(n, "inverse", 0) };
+	struct ncc_complex v;
 	unsigned int a, one = 1;
 
 	if (!check_parts(n, x, 2) ||
@@ -97,18 +103,19 @@ static void import_dft(struct onnx_node *n)
 	a = onnx_axis(n, axis, x->shape.ndim);
 	if (!n->rc && a == x->shape.ndim - 1)
 		onnx_fail(n, -EINVAL, "along the last dimension, which is of the numbers' parts");
-	if (half && t.inverse)
-		onnx_fail(n, -ENOTSUP, "onesided of an inverse is not supported");
-	if (onnx_in(n, 1) && (size < 1 || size > ONNX_MAX_DATA))
-		onnx_fail(n, -EINVAL, "a length of %lld", (long long)size);
+	t.to_real = half && t.inverse;
+	there = n->rc ? 1 : x->shape.dim[a];
+	t.size = onnx_in(n, 1) ? size : t.to_real ? 2 * (there - 1) : there;
+	if (t.size < 1)
+		onnx_fail(n, -EINVAL, "a length of %lld", (long long)t.size);
 	if (n->rc)
 		return;
 
-	t.parts = (unsigned int)x->shape.dim[x->shape.ndim - 1];
-	t.size = onnx_in(n, 1) ? size : x->shape.dim[a];
-	t.taken = t.size < x->shape.dim[a] ? t.size : x->shape.dim[a];
 	t.bins = half ? t.size / 2 + 1 : t.size;
-	onnx_give(n, 0, ox_cast_like(n, transformed(n, x, a, &t), x));
+	there = t.to_real ? t.bins : t.size;
+	v.re = fitted(n, part_of(n, x, 0), a, there);
+	v.im = x->shape.dim[x->shape.ndim - 1] == 2 ? fitted(n, part_of(n, x, 1), a, there) : NULL;
+	onnx_give(n, 0, ox_cast_like(n, transformed(n, v, a, &t), x));
 }
 
 static bool take_frames(struct onnx_node *n, onnx_op x, onnx_op window, double *step, double *size)
@@ -126,13 +133,51 @@ static bool take_frames(struct onnx_node *n, onnx_op x, onnx_op window, double *
 	return !n->rc;
 }
 
-/* The window is multiplied into the kernel of a convolution along the signal. */
+/* x[batch, signal] as [batch, frames, size]: pieces of `step`, of which frames share all but one */
+static onnx_op framed(struct onnx_node *n, onnx_op x, int64_t step, int64_t size)
+{
+	onnx_op piece[MOST_PIECES];
+	int64_t frames, pieces = (size + step - 1) / step;
+
+	if (!x)
+		return NULL;
+	frames = (x->shape.dim[1] - size) / step + 1;
+	x = fitted(n, x, 1, (frames + pieces - 1) * step);
+	if (x)
+		x = ox_reshape(n, x, 3, (int64_t[]){ x->shape.dim[0], frames + pieces - 1, step });
+	for (int64_t i = 0; i < pieces; i++)
+		piece[i] = ox_slice(n, ox_slice(n, x, 1, i, frames, 1), 2, 0,
+				    i + 1 < pieces ? step : size - i * step, 1);
+	return ox_concat(n, piece, (unsigned int)pieces, 2);
+}
+
+/* The same of frames that have most of their samples in common: one of the signal for each sample */
+static onnx_op framed_densely(struct onnx_node *n, onnx_op x, int64_t step, int64_t size)
+{
+	struct ncc_shape s = { NEURON_DT_INT32, false, 2, { 0, size } };
+	onnx_op idx;
+
+	if (!x)
+		return NULL;
+	s.dim[0] = (x->shape.dim[1] - size) / step + 1;
+	idx = ox_data(n, &s);
+	for (int64_t i = 0; idx && i < ncc_elems(&s); i++)
+		ncc_set(s.dtype, idx->data, i, (double)(i / size * step + i % size));
+	return ox_take(n, x, idx, 1);
+}
+
+static onnx_op windowed(struct onnx_node *n, onnx_op x, onnx_op window, int64_t step, int64_t size)
+{
+	x = (size - 1) / step < MOST_PIECES ? framed(n, x, step, size)
+					    : framed_densely(n, x, step, size);
+	return window ? ox_bin(n, NCC_MUL, x, ox_f32(n, window)) : x;
+}
+
 static void import_stft(struct onnx_node *n)
 {
-	static const uint8_t swap[] = { 0, 2, 1 };
-	onnx_op x = onnx_in(n, 0), window = onnx_in(n, 2), kernel, y;
+	onnx_op x = onnx_in(n, 0), window = onnx_in(n, 2);
 	struct transform t = { 0 };
-	const uint8_t map = 2;
+	struct ncc_complex v = { NULL, NULL };
 	double step, size;
 
 	/* Exporters write real samples without the last dimension, of 1. */
@@ -141,18 +186,12 @@ static void import_stft(struct onnx_node *n)
 	if (!x || !take_frames(n, x, window, &step, &size))
 		return;
 
-	t.size = t.taken = (int64_t)size;
+	t.size = (int64_t)size;
 	t.bins = onnx_int(n, "onesided", 1) ? t.size / 2 + 1 : t.size;
-	t.parts = (unsigned int)x->shape.dim[2];
-	kernel = matrix(n, &t, true);
-	if (window && kernel)
-		kernel = ox_bin(n, NCC_MUL, kernel,
-				ox_spread(n, ox_f32(n, window), &kernel->shape, &map));
-	y = ox_transpose(n, ox_f32(n, x), swap);
-	y = ox_transpose(n, ox_conv_line(n, y, kernel, (int64_t)step), swap);
-	if (y)
-		y = ox_reshape(n, y, 4, (int64_t[]){ y->shape.dim[0], y->shape.dim[1], t.bins, 2 });
-	onnx_give(n, 0, ox_cast_like(n, y, x));
+	v.re = windowed(n, part_of(n, x, 0), window, (int64_t)step, t.size);
+	if (x->shape.dim[2] == 2)
+		v.im = windowed(n, part_of(n, x, 1), window, (int64_t)step, t.size);
+	onnx_give(n, 0, ox_cast_like(n, transformed(n, v, 2, &t), x));
 }
 
 static double mel(double hertz)

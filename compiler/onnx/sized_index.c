@@ -80,6 +80,14 @@ static onnx_op hitting(struct onnx_node *n, const struct onnx_value *idx, onnx_o
 	return rows ? ox_spread(n, v.op, &idx->op->shape, idx->op->map) : v.op;
 }
 
+/* Is it known that none of its elements are there? */
+static bool is_nothing(const struct onnx_value *v)
+{
+	double size;
+
+	return v->size && ncc_scalar_value(v->size, &size) && size == 0;
+}
+
 /* Indices of updates that are not there hit nothing. */
 void sized_scatter(struct onnx_node *n)
 {
@@ -87,6 +95,10 @@ void sized_scatter(struct onnx_node *n)
 	const bool nd = !strcmp(n->p->op_type, "ScatterND");
 	unsigned int axis = 0;
 
+	if (is_nothing(u)) {
+		n->out[0] = *x;
+		return;
+	}
 	if ((idx->size != NULL) != (u->size != NULL) ||
 	    (idx->size && (!onnx_same(idx->size, u->size) || idx->along != u->along)))
 		onnx_fail(n, -ENOTSUP,

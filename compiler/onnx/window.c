@@ -186,17 +186,6 @@ static onnx_op make_conv(struct onnx_node *n, onnx_op x, onnx_op k, const struct
 	return ox_done(n, op);
 }
 
-onnx_op ox_conv_line(struct onnx_node *n, onnx_op x, onnx_op k, int64_t stride)
-{
-	struct ncc_conv c = plain_conv(1, 1);
-	struct ncc_window w = { .stride = stride, .window_dilation = 1, .base_dilation = 1 };
-
-	if (!x || !k || n->rc)
-		return NULL;
-	w.size = k->shape.dim[2];
-	return make_conv(n, x, k, &c, &w, x->shape.dtype);
-}
-
 static onnx_op add_bias(struct onnx_node *n, onnx_op x, onnx_op bias)
 {
 	const uint8_t map = 1;

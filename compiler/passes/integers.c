@@ -521,6 +521,31 @@ static struct ncc_op *rewrite(struct ints *x, const struct ncc_op *op)
 		      op->shape.dtype, &r);
 }
 
+/* Does the comparison have one result, whatever the operands are within their bounds? */
+static bool is_decided(const struct ncc_op *op, const struct ncc_range *a,
+		       const struct ncc_range *b, double *v)
+{
+	if (a->lo > a->hi || b->lo > b->hi || (a->hi >= b->lo && b->hi >= a->lo))
+		return false;
+	*v = ncc_compares(op->kind, (double)a->lo, (double)b->lo);
+	return true;
+}
+
+/* What the operation always is, of what there is already or a constant; NULL: that is not known */
+static struct ncc_op *known(struct ints *x, const struct ncc_op *op)
+{
+	double v;
+
+	if (op->kind == NCC_SELECT && ncc_scalar_value(x->in[0], &v)) {
+		x->range[op->id] = *x->r[v ? 1 : 2];
+		return x->in[v ? 1 : 2];
+	}
+	if (ncc_is_compare(op->kind) && is_integer(x->from[0]) &&
+	    is_decided(op, x->r[0], x->r[1], &v))
+		return build_splat(&x->bl, &op->shape, v);
+	return NULL;
+}
+
 static int one(struct ints *x, struct ncc_op *op)
 {
 	const struct ncc_range *r[NCC_MAX_OPERANDS];
@@ -543,15 +568,18 @@ static int one(struct ints *x, struct ncc_op *op)
 	x->range[op->id] = ncc_range_of(op, &op->shape, r);
 	if (op->kind == NCC_POW && is_integer(&op->shape))
 		return ncc_fail_op(x->p->err, -ENOTSUP, op, "of integers is not supported");
+	x->bl.name = op->name;
+	x->bl.kind = ncc_kind_name(op->kind);
+	x->bl.where = op->where;
+	op->replaced = known(x, op);
+	if (op->replaced)
+		return 0;
 	exact = op->nin && op->nin <= 3 ? unwrapped(x, op) : x->range[op->id];
 	if (stays(x, op, &exact)) {
 		op->shape.dtype = signed_of(op->shape.dtype);
 		return 0;
 	}
 
-	x->bl.name = op->name;
-	x->bl.kind = ncc_kind_name(op->kind);
-	x->bl.where = op->where;
 	x->p->err->text[0] = 0;
 	to = rewrite(x, op);
 	if (!to)

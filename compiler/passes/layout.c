@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lanes.h"
 #include "neuron/hw/ext.h"
 #include "pass.h"
 #include "shifts.h"
@@ -295,6 +296,7 @@ int pass_layout(struct ncc_pass *p)
 			line[i]->shape.ndim ? give(line[i], as_operands(line[i], want[i])) : NONE;
 
 	rc = shifts_avoid(line, n);
+	rc = rc ? rc : lanes_choose(p->m, line, n, through);
 	free(want);
 	free(line);
 	return rc ? ncc_no_memory(p->err) : 0;

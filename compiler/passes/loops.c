@@ -36,6 +36,7 @@ struct cut {
 	unsigned int *part;
 	int64_t *number;
 	uint8_t *depth; /* of views; 0: a value */
+	const int64_t **bounds; /* by id: of states that count iterations */
 	struct ncc_op **clone; /* by id: its clone in the current part */
 	unsigned int nloops, nparts;
 	struct loop loop[NCC_MAX_LOOPS];
@@ -277,6 +278,21 @@ static void find_numbers(struct cut *c)
 		c->loop[l].condition = new_number(c, &pred);
 }
 
+static int find_bounds(struct cut *c)
+{
+	for (unsigned int l = 0; l < c->nloops; l++) {
+		int64_t *bounds = ncc_alloc(c->m, 2 * sizeof(*bounds));
+		const struct ncc_op *state;
+
+		if (!bounds)
+			return ncc_no_memory(c->err);
+		state = ncc_counter(c->loop[l].end, bounds);
+		if (state)
+			c->bounds[state->id] = bounds;
+	}
+	return 0;
+}
+
 /* The parts' modules */
 
 /* The operation's clone in a part; a value that is kept becomes a parameter. */
@@ -296,6 +312,7 @@ static struct ncc_op *get(struct cut *c, struct ncc_module *to, struct ncc_op *o
 	if (kept) {
 		x->kind = NCC_PARAM;
 		x->index = NCC_KEPT + c->number[op->id];
+		x->bounds = c->bounds[op->id];
 	}
 
 	for (unsigned int i = 0; i < x->nin; i++) {
@@ -368,6 +385,7 @@ static int fill_part(struct cut *c, struct ncc_module *to, unsigned int part)
 	for (unsigned int l = 0; l < c->nloops; l++)
 		most += 2 * c->loop[l].end->nin;
 	to->kept = c->place;
+	to->out_source = c->m->out_source;
 	to->params = ncc_alloc(to, (c->n + 1) * sizeof(struct ncc_op *));
 	to->outs = ncc_alloc(to, most * sizeof(struct ncc_op *));
 	to->out_number = ncc_alloc(to, most * sizeof(*to->out_number));
@@ -395,9 +413,10 @@ static bool alloc(struct cut *c)
 	c->part = calloc(n, sizeof(*c->part));
 	c->number = calloc(n, sizeof(*c->number));
 	c->depth = calloc(n, sizeof(*c->depth));
+	c->bounds = calloc(n, sizeof(*c->bounds));
 	c->place = ncc_alloc(c->m, (n + NCC_MAX_LOOPS) * sizeof(*c->place));
 	return c->line && c->clone && c->in && c->after && c->part && c->number && c->depth &&
-	       c->place;
+	       c->bounds && c->place;
 }
 
 static void release(struct cut *c)
@@ -409,6 +428,7 @@ static void release(struct cut *c)
 	free(c->part);
 	free(c->number);
 	free(c->depth);
+	free(c->bounds);
 }
 
 static int by_first(const void *a, const void *b)
@@ -446,6 +466,9 @@ static int cut(struct cut *c, struct ncc_parts *parts)
 	number_parts(c, OUTSIDE);
 	find_parts(c);
 	find_numbers(c);
+	rc = find_bounds(c);
+	if (rc)
+		return rc;
 
 	for (unsigned int l = 0; l < c->nloops; l++)
 		parts->loop[l] = (struct ncc_part_loop){

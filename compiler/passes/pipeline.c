@@ -260,6 +260,7 @@ static int fill_stage(struct split *s, struct ncc_module *to, unsigned int stage
 {
 	unsigned int nouts = s->m->nouts;
 
+	to->out_source = s->m->out_source;
 	memset(s->clone, 0, s->n * sizeof(struct ncc_op *));
 	for (unsigned int i = 0; i < s->n; i++) {
 		bool passes = is_value(s, s->line[i]) && s->home[i] <= stage;

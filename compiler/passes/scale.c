@@ -23,7 +23,7 @@ struct affine {
 static bool number(const struct ncc_op *op, unsigned int d, int64_t f, double *v)
 {
 	const struct ncc_op *c = op->kind == NCC_BROADCAST ? op->in[0] : op;
-	int64_t step[NCC_MAX_DIMS];
+	int64_t step[NCC_MAX_DIMS], each = 0;
 
 	if (c->kind != NCC_CONST)
 		return false;
@@ -33,10 +33,9 @@ static bool number(const struct ncc_op *op, unsigned int d, int64_t f, double *v
 			continue;
 		if ((op == c ? i : op->map[i]) != d)
 			return false;
-		*v = ncc_get(NEURON_DT_FP32, c->data, f * step[i]);
-		return true;
+		each = step[i];
 	}
-	*v = ncc_get(NEURON_DT_FP32, c->data, 0);
+	*v = ncc_get(NEURON_DT_FP32, c->data, f * each);
 	return true;
 }
 

@@ -50,8 +50,7 @@ static void join(struct shifts *s, unsigned int a, unsigned int b)
 		s->group[a] = b;
 }
 
-/* Dimensions of the result or the operands along which elements go to other partitions */
-static uint32_t moved_by(const struct ncc_op *op)
+uint32_t shifts_moved(const struct ncc_op *op)
 {
 	uint32_t mask = 0;
 	int64_t at = 0;
@@ -139,7 +138,7 @@ static double lanes(const struct ncc_op *op)
 static void add_member(struct shifts *s, const struct ncc_op *op, bool vectors)
 {
 	struct group *g = &s->of[first_of(s, op->id)];
-	uint32_t moved = moved_by(op);
+	uint32_t moved = shifts_moved(op);
 	double n = (double)ncc_elems(&op->shape);
 
 	g->members++;

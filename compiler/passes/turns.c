@@ -16,6 +16,7 @@
 struct count {
 	int64_t n; /* iterations */
 	struct ncc_op *counter; /* the state's value for the next iteration */
+	const struct ncc_op *state;
 	int64_t first, step;
 	bool guarded; /* there is another condition, which holds for all iterations or for none */
 };
@@ -76,6 +77,7 @@ static bool find_step(const struct ncc_op *end, struct ncc_op *x, struct count *
 	    !ncc_scalar_value(state->in[1], &v))
 		return false;
 	c->first = (int64_t)v;
+	c->state = state;
 	for (unsigned int k = 2; k < end->nin; k += 2)
 		if (end->in[k] == state)
 			return end->in[k + 1] == x;
@@ -151,6 +153,19 @@ int64_t ncc_iterations(const struct ncc_op *end)
 	struct count c;
 
 	return counts(end, &c) ? c.n : 0;
+}
+
+const struct ncc_op *ncc_counter(const struct ncc_op *end, int64_t bounds[2])
+{
+	struct count c;
+	int64_t last;
+
+	if (!counts(end, &c))
+		return NULL;
+	last = c.first + (c.n - 1) * c.step;
+	bounds[0] = last < c.first ? last : c.first;
+	bounds[1] = last < c.first ? c.first : last;
+	return c.state;
 }
 
 struct turning {

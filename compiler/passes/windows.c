@@ -3,9 +3,11 @@
  * Simplifies windows: padding and base dilation become pad operations, a reversed kernel a reverse
  * operation, and a reduction over a window of several dimensions one for each dimension, so that
  * the code generator sees only sizes, strides and window dilations. Long windows, and those of
- * integers, become element-wise operations of slices.
+ * integers, become element-wise operations of slices. What of a kernel meets only padding is cut
+ * off.
  */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "pass.h"
@@ -41,6 +43,68 @@ static struct ncc_op *pad_for(struct ncc_pass *p, struct ncc_op *like, struct nc
 	return ncc_verify_op(pad, p->err) ? NULL : pad;
 }
 
+static bool is_finite_constant(const struct ncc_op *op)
+{
+	if (op->kind != NCC_CONST)
+		return false;
+	for (int64_t i = 0; i < ncc_elems(&op->shape); i++)
+		if (!isfinite(ncc_get(op->shape.dtype, op->data, i)))
+			return false;
+	return true;
+}
+
+/*
+ * How many elements of a kernel, from its first (or last) one on, meet only padding, whose products
+ * are zeros, and with them no more than this padding
+ */
+static int64_t in_padding(const struct ncc_window *w, int64_t in, int64_t out, bool last)
+{
+	const int64_t pad = last ? w->high : w->low, step = w->window_dilation;
+	int64_t n = 0, padded = in + w->low + w->high;
+
+	while (n < w->size - 1 && (n + 1) * step <= pad) {
+		int64_t first = (last ? w->size - 1 - n : n) * step,
+			end = first + (out - 1) * w->stride;
+
+		if (last ? first < padded - w->high : end >= w->low)
+			break;
+		n++;
+	}
+	return n;
+}
+
+/* Cuts what meets only padding off the kernel: far dilations reach beyond a small operand. */
+static struct ncc_op *cut_kernel(struct ncc_pass *p, struct ncc_op *op)
+{
+	struct ncc_op *k = op->in[1], *cut;
+	int64_t low[NCC_MAX_DIMS] = { 0 };
+	struct ncc_shape s = k->shape;
+
+	for (unsigned int i = 0; i < op->conv->nspatial; i++) {
+		struct ncc_window *w = &op->window[i];
+		int64_t in = op->in[0]->shape.dim[op->conv->in_spatial[i]],
+			out = op->shape.dim[op->conv->out_spatial[i]], high;
+
+		if (w->base_dilation != 1)
+			continue;
+		low[op->conv->k_spatial[i]] = in_padding(w, in, out, false);
+		w->low -= low[op->conv->k_spatial[i]] * w->window_dilation;
+		w->size -= low[op->conv->k_spatial[i]];
+		high = in_padding(w, in, out, true);
+		w->high -= high * w->window_dilation;
+		w->size -= high;
+		s.dim[op->conv->k_spatial[i]] = w->size;
+	}
+	if (ncc_same_dims(&s, &k->shape))
+		return k;
+	cut = pass_new(p, NCC_SLICE, op, &s, k, NULL);
+	for (unsigned int d = 0; cut && d < s.ndim; d++) {
+		cut->start[d] = low[d];
+		cut->stride[d] = 1;
+	}
+	return cut;
+}
+
 static int plain_conv(struct ncc_pass *p, struct ncc_op *op)
 {
 	struct ncc_op *zero = ncc_const_scalar(p->m, op->in[0]->shape.dtype, 0), *rev, *pad;
@@ -58,6 +122,12 @@ static int plain_conv(struct ncc_pass *p, struct ncc_op *op)
 			return ncc_no_memory(p->err);
 		rev->mask = mask;
 		op->in[1] = rev;
+	}
+
+	if (is_finite_constant(op->in[1])) {
+		op->in[1] = cut_kernel(p, op);
+		if (!op->in[1])
+			return ncc_no_memory(p->err);
 	}
 
 	p->err->text[0] = 0;

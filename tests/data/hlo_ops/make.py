@@ -718,9 +718,52 @@ def fourier():
          lambda d: d.f32(4, 16), ulps=16)
 
 
+def convolutions():
+    """Constants behind a convolution that have one number for each place, or each place and feature"""
+    grid = np.stack(np.meshgrid(np.arange(5), np.arange(6), indexing="ij")).astype(np.float32)[None]
+    kernel = (np.arange(2 * 3 * 3 * 3) * 37 % 19 - 9).reshape(2, 3, 3, 3).astype(np.float32) / 8
+
+    def conv(x):
+        return lax.conv_general_dilated(x, kernel, (1, 1), "SAME")
+
+    case("conv_and_grid", lambda x: (grid + conv(x), (conv(x) * 2 - grid) * 0.5, grid[:, :1] - conv(x),
+         conv(x) * grid[:, :, :, :1], conv(x) * grid[:, 1:, :1, 1:2] + 3), lambda d: d.ints(np.int32, 1, 3, 5, 6, low=-8, high=8).astype(np.float32))
+
+
+def chosen():
+    """What an index chooses by masks"""
+    out = lambda d, n, *s: d.ints(np.int32, *s, low=-9, high=n + 9)
+
+    def holed(d, *shape, of=(np.inf, -np.inf)):
+        x = d.f32(*shape)
+        x.reshape(-1)[d.rng.permutation(x.size)[:3 * len(of)]] = np.array(list(of) * 3, np.float32)
+        return x
+
+    case("scatter_extremes_blocks", lambda x, i, u, j: (x.at[i].max(u), x.at[i].min(u), x[:, 0].astype(jnp.bfloat16).at[i].max(u[:, 0].astype(jnp.bfloat16)),
+         jax.vmap(lambda a, k, w: a.at[k].max(w))(x[:260].reshape(2, 130, 2), j, u[:400].reshape(2, 200, 2))),
+         lambda d: (holed(d, 300, 2), out(d, 300, 4500), holed(d, 4500, 2), out(d, 130, 2, 200)))
+    special = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, -np.nan, 3e38)
+    order = tuple(x for x in special if x != 1e-42) # which XLA's comparison takes as 0
+    case("sort_short", lambda x, y, z: (lax.sort((x, y, lax.broadcasted_iota(np.int32, x.shape, 1)), num_keys=1), jnp.argsort(y, 1, descending=True),
+         -jnp.sort(-z, 1), jnp.sort(z[:16, :1], 1), jnp.sort(x[:128], 0), lax.top_k(z, 5)),
+         lambda d: (holed(d, 140, 37, of=order), np.round(d.f32(140, 37)), holed(d, 16, 128)))
+    ends = lambda d, *s: np.where(d.f32(*s) > 0, d.edges(np.int32, *s), d.ints(np.int32, *s))
+    case("sort_digits", lambda x, y: (jnp.argsort(x, 1), jnp.sort(y), jnp.argsort(y % 7), jnp.argsort(y.astype(np.uint32), descending=True),
+         lax.sort((y.astype(np.int16), (y % 99).astype(jnp.bfloat16)), num_keys=1)),
+         lambda d: (np.round(holed(d, 2, 2100, of=order), 2), ends(d, 4096)))
+    case("sort_short_types", lambda x, y, z: lax.sort((x, y, z), num_keys=1),
+         lambda d: (d.f32(20, 65).astype(jnp.bfloat16), d.edges(np.int8, 20, 65), d.f32(20, 65) > 0))
+    case("take_masks", lambda x, y, i, j: (jnp.take_along_axis(x, i, 1), jnp.take_along_axis(x > 1, i, 1), jnp.take_along_axis(y, i % 11, 1),
+         jnp.take_along_axis(y.astype(jnp.bfloat16), i[:, :1] % 11, 1), jnp.take_along_axis(x, j, 1)),
+         lambda d: (holed(d, 130, 300, of=special), d.edges(np.int8, 130, 40), out(d, 300, 130, 20), out(d, 300, 130, 1)))
+    case("gather_narrow", lambda x, y, z, i: (x[i], y[i], z[i], (x > 1)[i], y.astype(jnp.bfloat16)[i], (y * 65537)[i % 9],
+         jnp.asarray([5.0, -0.0, np.inf, 7e-42, 3.0], np.float32)[i % 5], y.astype(np.int8)[i], x[i[:512]], x[i[:511]], x[:1][i]),
+         lambda d: (holed(d, 65, of=special), d.ints(np.int32, 65, 3), holed(d, 300, 2), out(d, 65, 700)))
+
+
 def main():
     for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear, decompositions,
-                   fourier):
+                   fourier, convolutions, chosen):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}

@@ -19,7 +19,7 @@ from onnx.reference import ReferenceEvaluator
 RND = np.random.default_rng(1234)
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
          np.dtype(np.int32): TensorProto.INT32, np.dtype(np.uint8): TensorProto.UINT8,
-         np.dtype(np.uint32): TensorProto.UINT32,
+         np.dtype(np.uint32): TensorProto.UINT32, np.dtype(np.uint16): TensorProto.UINT16,
          np.dtype(np.int8): TensorProto.INT8, np.dtype(np.bool_): TensorProto.BOOL,
          np.dtype(np.float16): TensorProto.FLOAT16}
 
@@ -268,6 +268,86 @@ def exported(to: Path) -> None:
          expected=[np.take_along_axis(few, first, 1), first])
 
 
+def pairs(z: np.ndarray) -> np.ndarray:
+    return np.stack([z.real, z.imag], -1).astype(np.float32)
+
+
+def spectra(to: Path) -> None:
+    """Lengths whose matrix would be too large, frames of many or few common samples; NumPy's transforms"""
+    x = normal(1, 4096, 1)
+    save(to, "dft_4096", [node("DFT", "x,,a", onesided=1)], {"x": x}, {"a": np.array(1, np.int64)}, opset=20,
+         expected=[pairs(np.fft.rfft(x[..., 0].astype(np.float64), axis=1))])
+    z = normal(3, 211, 2)
+    save(to, "dft_prime", [node("DFT", "x", axis=1, inverse=1)], {"x": z}, opset=17,
+         expected=[pairs(np.fft.ifft(z.astype(np.float64) @ [1, 1j], axis=1))])
+    half = normal(2, 9, 3, 2)
+    for name, length in ("even", 16), ("odd", 17), ("few", 8), ("many", 24):
+        save(to, f"dft_to_real_{name}", [node("DFT", "x,n,a", inverse=1, onesided=1)], {"x": half},
+             {"n": np.array(length, np.int64), "a": np.array(1, np.int64)}, opset=20,
+             expected=[np.fft.irfft(half.astype(np.float64) @ [1, 1j], length, 1)[..., None].astype(np.float32)])
+    save(to, "dft_to_real", [node("DFT", "x", axis=1, inverse=1, onesided=1)], {"x": half}, opset=17,
+         expected=[np.fft.irfft(half.astype(np.float64) @ [1, 1j], axis=1)[..., None].astype(np.float32)])
+    for name, length, step, size, parts in ("dense", 90, 1, 40, 1), ("apart", 100, 30, 20, 1), ("complex", 90, 12, 31, 2), \
+            ("whole", 50, 50, 50, 1):
+        x, window = normal(2, length, parts), np.hanning(size).astype(np.float32)
+        signal = x.astype(np.float64) @ [1, 1j][:parts]
+        at = np.arange(0, length - size + 1, step)[:, None] + np.arange(size)
+        bins = size // 2 + 1 if parts == 1 else size
+        save(to, f"stft_{name}", [node("STFT", "x,s,w", onesided=int(parts == 1))], {"x": x},
+             {"s": np.array(step, np.int64), "w": window}, opset=17,
+             expected=[pairs(np.fft.fft(signal[:, at] * window, axis=-1)[..., :bins])])
+def near_ties(scale: np.float32) -> np.ndarray:
+    """The numbers around every tie of 8 bits, and some far away"""
+    ties = ((np.arange(-260, 260) + 0.5) * np.float64(scale)).astype(np.float32)
+    near = [ties]
+    for to in (-np.inf, np.inf):
+        x = ties
+        for _ in range(4):
+            x = np.nextafter(x, np.float32(to))
+            near.append(x)
+    return np.concatenate([*near, np.array([0, -0.0, 999 * scale, -999 * scale, np.inf, -np.inf], np.float32)])
+
+
+def quantized(to: Path) -> None:
+    """Scales of all kinds: a power of two, short, long, one that the nearest reciprocal gets wrong, one that a larger does"""
+    scales = np.array([0.25, 0.1875, 0.0376592912, 1.7e-9, 12713983 * 2**-28, 14024705 * 2**-28, 3.3e7], np.float32)
+    limits = {np.dtype(np.int8): (-128, 127), np.dtype(np.uint8): (0, 255), np.dtype(np.uint16): (0, 65535)}
+
+    def steps(x: np.ndarray, s: np.ndarray, z: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.clip(np.rint(x / s) + z.astype(np.float32), *limits[z.dtype]).astype(z.dtype)
+
+    x = np.stack([near_ties(s) for s in scales])
+    s, z = scales[:, None], np.array([-3, 0, 7, -128, 127, 1, 0], np.int8)
+    one = node("QuantizeLinear", "x,s,z", axis=0)
+    save(to, "quantize_ties", [one], {"x": x}, {"s": scales, "z": z}, expected=[steps(x, s, z[:, None])])
+    save(to, "quantize_ties_computed", [one], {"x": x, "s": scales, "z": z}, expected=[steps(x, s, z[:, None])])
+    for i, zero in ((2, np.uint8(128)), (4, np.uint8(0))):
+        back = (steps(x[i], scales[i], zero).astype(np.float32) - np.float32(zero)) * scales[i]
+        save(to, f"quantize_dequantize_{zero}", [node("QuantizeLinear", "x,s,z", "q"), node("DequantizeLinear", "q,s,z", "y")],
+             {"x": x[i]}, {"s": scales[i], "z": zero}, expected=[back])
+    save(to, "quantize_dequantize_zeros", [node("QuantizeLinear", "x,s,z", "q"), node("DequantizeLinear", "q,s,t", "y")],
+         {"x": x[2]}, {"s": scales[2], "z": np.int8(5), "t": np.int8(-4)},
+         expected=[(steps(x[2], scales[2], np.int8(5)).astype(np.float32) + np.float32(4)) * scales[2]])
+    wide = (RND.standard_normal(500) * 3000).astype(np.float32)
+    save(to, "quantize_16", [node("QuantizeLinear", "x,s,z")], {"x": wide}, {"s": scales[2], "z": np.uint16(30000)},
+         opset=21, expected=[steps(wide, scales[2], np.uint16(30000))])
+    x, k = normal(6, 40), RND.integers(-128, 128, (40, 9)).astype(np.int8)
+    save(to, "dynamic_product", [node("DynamicQuantizeLinear", "x", "q,s,z"), node("MatMulInteger", "q,k,z", "p"),
+                                 node("Cast", "p", "f", to=1), node("Mul", "f,s", "y")], {"x": x, "k": k})
+    save(to, "matmulinteger_signed", [node("MatMulInteger", "x,k")],
+         {"x": RND.integers(-128, -126, (3, 1100)).astype(np.int8), "k": RND.integers(-128, -126, (1100, 4)).astype(np.int8)})
+
+
+def far(to: Path) -> None:
+    """Kernels whose outer elements meet only padding, or just not"""
+    for name, size, dilations, pads in (("all", (4, 3), (4, 3), (4, 3, 4, 3)), ("begin", (6, 6), (5, 2), (8, 2, 4, 2)),
+                                        ("end", (6, 5), (5, 1), (4, 1, 8, 1)), ("none", (6, 4), (5, 3), (5, 3, 5, 3)),
+                                        ("more", (2, 3), (3, 2), (6, 2, 1, 2))):
+        save(to, f"conv_far_{name}", [node("Conv", "x,w", dilations=dilations, pads=pads)], {"x": normal(1, 3, *size)},
+             {"w": normal(4, 3, 3, 3)})
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     operators(to)
@@ -279,6 +359,9 @@ def main() -> None:
     transforms(to)
     turns(to)
     exported(to)
+    spectra(to)
+    quantized(to)
+    far(to)
 
 
 if __name__ == "__main__":

@@ -268,6 +268,17 @@ def refused(to: Path) -> None:
     save(to, "dyn_no_pairs_unique", [node("Unique", "x", "y")], {"x": normal(9000)}, {}, "y")
 
 
+def without_updates(to: Path) -> None:
+    """A scatter of nothing, also into nothing, as torchvision's Swin3D writes for a part that an image of its size lacks"""
+    none = np.zeros((0, 4), np.float32)
+    save(to, "dyn_no_updates", [
+        node("ScatterND", "x,noidx,none", "y"), node("Slice", "x,three,nine,one", "b"),
+        node("ScatterND", "b,rows,no_columns", "c"), node("Concat", "c,x", "z", axis=1)],
+        {"x": normal(3, 4)}, {"none": none, "noidx": np.zeros((0, 1), np.int64), "three": whole(4), "nine": whole(9),
+                              "one": whole(1), "rows": whole(0, 2).reshape(2, 1),
+                              "no_columns": np.zeros((2, 0), np.float32)}, "y,z")
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     reductions(to)
@@ -279,6 +290,7 @@ def main() -> None:
     refused(to)
     later(to)
     exported(to)
+    without_updates(to)
 
 
 if __name__ == "__main__":

@@ -211,12 +211,47 @@ def forests(to: Path) -> None:
                **weights("class", leaves, [0], share))], {"x": x}, CLASS)
 
 
+def chains(length: int, count: int) -> tuple:
+    """Trees as deep as they have comparisons, all with one feature"""
+    kept: dict[str, list] = {"nodes_" + k: [] for k in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids",
+                                                        "falsenodeids")}
+    for tree in range(count):
+        none = [0] * (length + 1)
+        for key, more in zip(kept, ([tree] * (2 * length + 1), range(2 * length + 1), [0] * length + none,
+                                    [float(v) for v in np.sort(normal(length))] + none,
+                                    ["BRANCH_LT"] * length + ["LEAF"] * (length + 1),
+                                    [*range(length, 2 * length), *none], [*range(1, length), 2 * length, *none])):
+            kept[key] += more
+    return kept, [(t, i) for t in range(count) for i in range(length, 2 * length + 1)]
+
+
+def large_forests(to: Path) -> None:
+    """More leaves than a block; modes side by side; long paths and more values of a feature than a digit has"""
+    nodes, leaves = grown([8, 8, 5], 1, ["BRANCH_LEQ"], missing=True)
+    x = np.concatenate([normal(40), np.sort(np.array(nodes["nodes_values"], np.float32))[:40],
+                        np.array([np.inf, -np.inf, np.nan, -0.0], np.float32)])[:, None]
+    one = {"n_targets": 1}
+    save(to, "trees_many", [node("TreeEnsembleRegressor", "x", **one, **nodes, **weights("target", leaves, [0], normal(600)))],
+         {"x": x}, FLOAT)
+    nodes, leaves = grown([5, 3, 4, 0], 6, ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GT", "BRANCH_GTE", "BRANCH_EQ", "BRANCH_NEQ",
+                                            "BRANCH_LT"], missing=True)
+    x = np.round(normal(40, 6) * 2) / 2
+    x = np.where(RND.random(x.shape) < 0.2, np.nan, x).astype(np.float32)
+    save(to, "trees_mixed", [node("TreeEnsembleRegressor", "x", **one, **nodes, **weights("target", leaves, [0], normal(100)))],
+         {"x": x}, FLOAT)
+    nodes, leaves = chains(200, 2)
+    x = np.concatenate([normal(20), np.sort(np.array(nodes["nodes_values"], np.float32))[:60]])[:, None]
+    save(to, "trees_chains", [node("TreeEnsembleRegressor", "x", **one, **nodes, **weights("target", leaves, [0], normal(402)))],
+         {"x": x}, FLOAT)
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     features(to)
     linear(to)
     machines(to)
     forests(to)
+    large_forests(to)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,11 @@ own=$data/onnx/own
 grep -qF 'warning: 64-bit' "$dir/err" || fail "--narrow-64bit without a warning"
 "$cc" compile --framework ONNX "$own/test_topk_long/model.onnx" --input-value "x=$(seq -s, 1000)" --output "$dir/o.neff"
 refused 1 "give --input-shape" compile --framework ONNX "$own/test_open_dimension/model.onnx" --output "$dir/x.neff"
+# every reason, in a line of its own
+LC_ALL=C sed 's/Relu/Rxlu/; s/MaxPool/MxxPool/' "$own/test_convolutional/model.onnx" >"$dir/odd.onnx"
+refused 1 "odd.onnx: MxxPool 'd': operator not supported" compile --framework ONNX "$dir/odd.onnx" --output "$dir/x.neff"
+grep -qF "neuronx-cc: $dir/odd.onnx: Rxlu 'c': operator not supported" "$dir/err" || fail "one obstacle of two"
+[ "$(wc -l <"$dir/err")" -eq 2 ] || fail "two obstacles in $(wc -l <"$dir/err") lines"
 refused 1 "not an ONNX model" compile --framework ONNX "$0" --output "$dir/x.neff"
 refused 1 "of an ONNX model; an HLO module has its own" compile --framework XLA "$data/hlo/add/module.hlo.pb" --input-shape x=2x3 --output "$dir/x.neff"
 refused 2 "--input-shape" compile --framework ONNX "$model" --input-shape x=2,3 --output "$dir/x.neff"

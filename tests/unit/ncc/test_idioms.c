@@ -3,12 +3,13 @@
  * Functions that JAX writes out become the one operation that computes them, and only they do: with
  * any one of their numbers changed by one unit in the last place, or one use of the argument
  * replaced by another value, they stay as they are. Constants after a convolution go into its
- * kernel.
+ * kernel. What is computed twice is computed once.
  */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../check_main.h"
 #include "files.h"
@@ -178,13 +179,13 @@ static const char normalized[] = "module \"scale\"\n"
 				 "%10 = f32[1,3,2] broadcast %9 map={} \"ones\"\n"
 				 "%11 = f32[1,3,2] subtract %10, %8 \"c\"\n";
 
-static struct ncc_module *after_passes(const char *end)
+static struct ncc_module *after_passes(const char *begin, const char *end)
 {
 	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
 	struct ncc_module *m = NULL;
 	struct ncc_error err;
-	char text[sizeof(normalized) + 64];
-	int n = snprintf(text, sizeof(text), "%s%s", normalized, end);
+	char text[2048];
+	int n = snprintf(text, sizeof(text), "%s%s", begin, end);
 
 	ck_assert_msg(!ncc_import_ir(text, (size_t)n, &m, &err), "%s", err.text);
 	ck_assert_msg(!ncc_run_passes(m, &opt, &err), "%s", err.text);
@@ -194,7 +195,7 @@ static struct ncc_module *after_passes(const char *end)
 /* 4.5 - 1.5 x and 23 - 10 x */
 START_TEST(kernel_is_scaled)
 {
-	struct ncc_module *m = after_passes("return %11\n");
+	struct ncc_module *m = after_passes(normalized, "return %11\n");
 	const struct ncc_op *sum = m->outs[0], *conv = sum->in[0], *k = conv->in[1];
 	const struct ncc_op *c = sum->in[1]->in[0];
 
@@ -211,13 +212,48 @@ END_TEST
 /* If another operation reads an intermediate value, the operations after that stay. */
 START_TEST(read_on_the_way)
 {
-	struct ncc_module *m = after_passes("return %11, %5\n");
+	struct ncc_module *m = after_passes(normalized, "return %11, %5\n");
 	const struct ncc_op *conv = m->outs[1]->in[0];
 
 	ck_assert_int_eq(m->outs[0]->kind, NCC_SUB);
 	ck_assert_int_eq(conv->kind, NCC_CONV);
 	ck_assert_double_eq(ncc_get(conv->in[1]->shape.dtype, conv->in[1]->data, 0), 3);
 	ncc_module_free(m);
+}
+END_TEST
+
+/* tanh(x + (3, 5)) and tanh(x' + (3, 5)), whose x and x' are converted and compared separately */
+static const char twice[] = "module \"twice\"\n"
+			    "%0 = bf16[4,2] parameter index=0 \"x\"\n"
+			    "%1 = f32[4,2] convert %0 \"a\"\n"
+			    "%2 = f32[4,2] convert %0 \"b\"\n"
+			    "%3 = f32[2] constant {3, 5} \"k\"\n"
+			    "%4 = f32[2] constant {3, FIVE} \"l\"\n"
+			    "%5 = f32[4,2] broadcast %3 map={1} \"c\"\n"
+			    "%6 = f32[4,2] broadcast %4 map={1} \"d\"\n"
+			    "%7 = f32[4,2] add %1, %5 \"e\"\n"
+			    "%8 = f32[4,2] add %2, %6 \"f\"\n"
+			    "%9 = f32[4,2] tanh %7 \"g\"\n"
+			    "%10 = f32[4,2] tanh %8 \"h\"\n"
+			    "%11 = f32[4,2] subtract %9, %10 \"i\"\n"
+			    "return %11\n";
+
+/* Operations of equal operands are one: conversions and short constants are such operands. */
+START_TEST(is_common)
+{
+	for (unsigned int five = 5; five <= 6; five++) {
+		char text[sizeof(twice)];
+		struct ncc_module *m;
+		unsigned int n = 0;
+
+		memcpy(text, twice, sizeof(twice));
+		memcpy(strstr(text, "FIVE"), five == 5 ? "5   " : "6   ", 4);
+		m = after_passes(text, "");
+		for (const struct ncc_op *op = m->first; op; op = op->next)
+			n += op->kind == NCC_TANH;
+		ck_assert_uint_eq(n, five == 5 ? 1 : 2);
+		ncc_module_free(m);
+	}
 }
 END_TEST
 
@@ -232,6 +268,7 @@ int main(void)
 	tcase_add_loop_test(t, other_argument, 0, n);
 	tcase_add_test(t, kernel_is_scaled);
 	tcase_add_test(t, read_on_the_way);
+	tcase_add_test(t, is_common);
 	suite_add_tcase(s, t);
 	return check_run_here(s);
 }
