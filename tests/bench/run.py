@@ -14,6 +14,7 @@ import os
 import re
 import shlex
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -211,6 +212,27 @@ def turns(build: Path) -> None:
         show("  in turns with one of another owner", f"{got['two-owners']:.0f} us")
 
 
+def loops(build: Path) -> None:
+    """An iteration of a loop whose end the data decide: three numbers are doubled until their sum is 50"""
+    turns_of = {0: 30.0, 125: 2.0**-120}
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"
+    with tempfile.TemporaryDirectory() as work:
+        neff, took = Path(work) / "while.neff", {}
+        module = ROOT / "tests" / "data" / "hlo_ops" / "while_data" / "module.hlo.pb"
+        compiler = build / "compiler" / "neuronx-cc"
+        subprocess.run([str(compiler), "compile", "--framework", "XLA", str(module), "--output", str(neff)], check=True,
+                       stdout=subprocess.DEVNULL)
+        for turns_made, value in turns_of.items():
+            file = Path(work) / f"{turns_made}.npy"
+            text = header.ljust(117) + b"\n"
+            file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + struct.pack("<3f", *[value] * 3))
+            took[turns_made] = rates([str(build / "tests" / "bench" / "bench-network"), str(neff), "1", "1", str(file)])
+    for how, clock in [("by the clock", "clock"), ("of the processor", "processor")]:
+        once, many = 1 / took[0][clock], 1 / took[125][clock]
+        show(f"an inference without an iteration, {how}", f"{once * 1e6:.1f} us")
+        show(f"  an iteration that the data decide, {how}", f"{(many - once) / 125 * 1e6:.1f} us", "5 us")
+
+
 def matmul(build: Path) -> None:
     got = rates([str(build / "tests" / "bench" / "bench-matmul")])
     show("128x128x512 bf16 matmuls, one core", f"{got['matmul'] / 1e9:.1f} GFLOP/s")
@@ -250,6 +272,7 @@ MEASURES: dict[str, Callable[[Path], None]] = {
     "driver": driver,
     "chips": chips,
     "turns": turns,
+    "loops": loops,
     "matmul": matmul,
     "networks": networks,
     "inference": whole_networks,

@@ -94,6 +94,13 @@ def classifier(name: str, size: int = 224, **options: Any) -> Callable[[], Netwo
     return lambda: seen(getattr(torchvision.models, name)(weights=None, **options), size, 1)
 
 
+def maxvit() -> Network:
+    """As maxvit_t, with fewer channels and blocks: attention in windows of 7 x 7 and over grids of them"""
+    model = torchvision.models.MaxVit(input_size=(112, 112), stem_channels=32, partition_size=7, head_dim=32,
+                                      block_channels=[32, 64], block_layers=[2, 2], stochastic_depth_prob=0.2)
+    return seen(model, 112, 1)
+
+
 def segmenter(name: str, size: int) -> Network:
     model = getattr(torchvision.models.segmentation, name)(weights=None, weights_backbone=None)
     return seen(Called(model, lambda model, image: model(image)["out"]), size, 1)
@@ -224,7 +231,7 @@ NETWORKS: dict[str, Callable[[], Network]] = {
     "onnx_mnasnet": classifier("mnasnet1_0"),
     "onnx_efficientnet_b0": classifier("efficientnet_b0"),
     "onnx_convnext_tiny": classifier("convnext_tiny", 160),
-    "onnx_swin_t": classifier("swin_t", 160),
+    "onnx_swin_t": classifier("swin_t", 160), "onnx_maxvit": maxvit,
     "onnx_deeplabv3": lambda: segmenter("deeplabv3_mobilenet_v3_large", 192),
     "onnx_lraspp": lambda: segmenter("lraspp_mobilenet_v3_large", 224),
     "onnx_ssdlite": ssdlite, "onnx_retinanet": retinanet,

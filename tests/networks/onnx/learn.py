@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fit a model of scikit-learn to drawn data and write it as ONNX, with inputs.
+"""Fit a model of scikit-learn, XGBoost or LightGBM to drawn data and write it as ONNX, with inputs.
 
 usage: learn.py OUT_DIR NETWORK     (without arguments: list them)
 
@@ -12,8 +12,12 @@ import sys
 from pathlib import Path
 from typing import Any, Callable
 
+import lightgbm
 import numpy as np
+import onnxmltools
 import skl2onnx
+import xgboost
+from onnxmltools.convert.common.data_types import FloatTensorType as Boosted
 from skl2onnx.common.data_types import FloatTensorType
 from sklearn import ensemble, linear_model, neural_network, pipeline, preprocessing, svm
 
@@ -41,7 +45,20 @@ MODELS: dict[str, Callable[[], Any]] = {
     "onnx_sk_mlp": lambda: neural_network.MLPClassifier((64, 32), max_iter=60, random_state=0),
     "onnx_sk_logistic": lambda: scaled(linear_model.LogisticRegression()),
     "onnx_sk_svc": lambda: scaled(svm.SVC(random_state=0)),
+    "onnx_sk_xgboost": lambda: xgboost.XGBClassifier(n_estimators=60, max_depth=6, random_state=0, n_jobs=1),
+    "onnx_sk_lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=60, random_state=0, n_jobs=1, verbose=-1),
 }
+
+
+def converted(model: Any) -> Any:
+    boosted = [("input0", Boosted([ROWS, FEATURES]))]
+    if isinstance(model, xgboost.XGBModel):
+        return onnxmltools.convert_xgboost(model, initial_types=boosted)
+    if isinstance(model, lightgbm.LGBMModel):
+        return onnxmltools.convert_lightgbm(model, initial_types=boosted, zipmap=False)
+    options = {id(model): {"zipmap": False}} if hasattr(model, "classes_") else None
+    return skl2onnx.to_onnx(model, initial_types=[("input0", FloatTensorType([ROWS, FEATURES]))], options=options,
+                            target_opset=OPSET)
 
 
 def main() -> None:
@@ -53,10 +70,7 @@ def main() -> None:
     x, y = drawn(2000)
     model = MODELS[sys.argv[2]]()
     model.fit(x, y)
-    options = {"zipmap": False} if hasattr(model, "classes_") else {}
-    made = skl2onnx.to_onnx(model, initial_types=[("input0", FloatTensorType([ROWS, FEATURES]))],
-                            options={id(model): options} if options else None, target_opset=OPSET)
-    (to / "model.onnx").write_bytes(made.SerializeToString())
+    (to / "model.onnx").write_bytes(converted(model).SerializeToString())
     np.save(to / "in0.npy", drawn(ROWS)[0])
 
 

@@ -20,6 +20,11 @@ def axes_of(x: Any, given: Any) -> tuple[int, ...]:
     return tuple(int(a) for a in np.asarray(given).ravel())
 
 
+def divide(a: dict, x: Any, y: Any) -> Any:
+    """Of whole numbers, which are sizes and not negative, the whole quotient"""
+    return x // y if np.issubdtype(np.result_type(x), np.integer) else x / y
+
+
 def conv(a: dict, x: Any, w: Any, b: Any = None) -> Any:
     n = x.ndim - 2
     pads = a.get("pads", [0] * 2 * n)
@@ -263,8 +268,10 @@ def leaves(a: dict, x: Any, kind: str, columns: int) -> Any:
     """The sums of the weights of the leaves to which each row comes"""
     places = {node: i for i, node in enumerate(zip(a["nodes_treeids"], a["nodes_nodeids"]))}
     roots = [i for (_, node), i in places.items() if node == 0]
-    leaf = np.array([mode == b"LEAF" for mode in a["nodes_modes"]])
-    assert set(a["nodes_modes"]) == {b"LEAF", b"BRANCH_LEQ"} and a.get("aggregate_function", b"SUM") == b"SUM"
+    leaf = np.array([each == b"LEAF" for each in a["nodes_modes"]])
+    goes = {b"BRANCH_LEQ": jnp.less_equal, b"BRANCH_LT": jnp.less}
+    mode, = set(a["nodes_modes"]) - {b"LEAF"}
+    assert a.get("aggregate_function", b"SUM") == b"SUM"
 
     def children(name: str) -> np.ndarray:
         return np.array([i if leaf[i] else places[tree, child]
@@ -277,7 +284,7 @@ def leaves(a: dict, x: Any, kind: str, columns: int) -> Any:
         a["nodes_featureids"]), np.array(a["nodes_values"])))
     at = jnp.broadcast_to(np.array(roots), (x.shape[0], len(roots)))
     for _ in range(32):  # deep enough for every tree here
-        at = jnp.where(jnp.take_along_axis(x, feature[at], 1) <= bound[at], yes[at], no[at])
+        at = jnp.where(goes[mode](jnp.take_along_axis(x, feature[at], 1), bound[at]), yes[at], no[at])
     return jnp.sum(jnp.asarray(weights)[at], 1) + np.array(a.get("base_values", [0.0]))
 
 
@@ -317,8 +324,9 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "Conv": conv,
     "Cos": lambda a, x: jnp.cos(x),
     "DequantizeLinear": dequantize,
-    "Div": lambda a, x, y: x / y,
+    "Div": divide,
     "DynamicQuantizeLinear": quantize_dynamic,
+    "Einsum": lambda a, *x: jnp.einsum(a["equation"].decode(), *x),
     "Equal": lambda a, x, y: x == y,
     "Erf": lambda a, x: lax.erf(x),
     "Exp": lambda a, x: jnp.exp(x),
