@@ -156,6 +156,9 @@ struct exec_kernels {
 	/* x[0] op x[1] op ..., where the order does not matter: max, min, logical operations on
 	 * 1.0 and 0.0. n at least 1 */
 	float (*fold)(uint8_t op, const float *x, size_t n);
+	/* r[i] = x[i] op the element step bytes on op ..., rows of them (at least 1), in order;
+	 * false, and nothing done, for an operation that it has not */
+	bool (*across)(uint8_t op, float *r, const uint8_t *x, int64_t step, size_t rows, size_t n);
 	/* x[i] = func(x[i]) */
 	void (*act)(uint8_t func, float alpha, float *x, size_t n);
 	const struct exec_pairs *pairs; /* or NULL */
@@ -192,7 +195,7 @@ struct exec_scratch {
 	float a[EXEC_CHUNK + 16], b[EXEC_CHUNK + 16], c[EXEC_CHUNK + 16];
 	uint32_t raw[EXEC_CHUNK + 16];
 	uint32_t row[NEURON_ISA_MAX_ELEMS_SBUF + 16]; /* a whole row of results, as raw elements */
-	float acc[NEURON_ISA_MAX_ELEMS_SBUF]; /* TENSOR_REDUCE: a row of results */
+	float acc[NEURON_ISA_MAX_ELEMS_SBUF + 16]; /* TENSOR_REDUCE: a row of results */
 	float x[NEURON_PARTITIONS * EXEC_MM_X_ROW];
 	struct exec_runs runs;
 	uint32_t result[NEURON_ISA_MAX_STATIONARY][NEURON_ISA_MAX_MOVING]; /* raw */

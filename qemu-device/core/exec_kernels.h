@@ -261,6 +261,19 @@ KINLINE vf even_words(const uint8_t *in, size_t n)
 	return v;
 }
 
+/* The element at in, as fp32, n times */
+KINLINE void fill_run(uint8_t dtype, unsigned int size, float *out, const uint8_t *in, size_t n)
+{
+	uint8_t raw[LANES * 4] = { 0 };
+	vu one;
+
+	memcpy(raw, in, size);
+	one = (vu)load16(dtype, raw);
+	one = (vu){} + one[0];
+	for (size_t i = 0; i < n; i += LANES)
+		st(out + i, (vf)one);
+}
+
 /* One run of elements, as fp32, at out; elements are some bytes apart */
 KINLINE void load_run(uint8_t dtype, unsigned int size, float *out, const uint8_t *in, int64_t step,
 		      size_t n)
@@ -270,6 +283,10 @@ KINLINE void load_run(uint8_t dtype, unsigned int size, float *out, const uint8_
 
 	if (step == (int64_t)size) {
 		load_all(dtype, size, out, in, n);
+		return;
+	}
+	if (!step) { /* one element for all */
+		fill_run(dtype, size, out, in, n);
 		return;
 	}
 	if (dtype == NEURON_DT_BF16 && step == 4) { /* every other element: the low halves */

@@ -376,3 +376,51 @@ KTARGET static void KNAME(arith)(struct exec_arith *x)
 		arith_row(x, p);
 	}
 }
+
+/* TENSOR_REDUCE of results that lie side by side */
+#define ACROSS 4 /* vectors at once: as many chains of dependent operations */
+
+KINLINE void across_block(uint8_t op, float *r, const uint8_t *x, int64_t step, size_t rows,
+			  unsigned int vectors)
+{
+	vf acc[ACROSS];
+
+	for (unsigned int j = 0; j < vectors; j++)
+		acc[j] = ld((const float *)x + j * LANES);
+	while (--rows) {
+		x += step;
+		for (unsigned int j = 0; j < vectors; j++)
+			acc[j] = arith_op(op, acc[j], ld((const float *)x + j * LANES));
+	}
+	for (unsigned int j = 0; j < vectors; j++)
+		st(r + j * LANES, acc[j]);
+}
+
+KINLINE void across_all(uint8_t op, float *r, const uint8_t *x, int64_t step, size_t rows, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + ACROSS * LANES <= n; i += ACROSS * LANES)
+		across_block(op, r + i, x + i * 4, step, rows, ACROSS);
+	for (; i < n; i += LANES)
+		across_block(op, r + i, x + i * 4, step, rows, 1);
+}
+
+KTARGET static bool KNAME(across)(uint8_t op, float *r, const uint8_t *x, int64_t step, size_t rows,
+				  size_t n)
+{
+#define EACH(operation)                                     \
+	case operation:                                     \
+		across_all(operation, r, x, step, rows, n); \
+		return true
+	switch (op) {
+		EACH(NEURON_ALU_ADD);
+		EACH(NEURON_ALU_SUB);
+		EACH(NEURON_ALU_MULT);
+		EACH(NEURON_ALU_MAX);
+		EACH(NEURON_ALU_MIN);
+	default:
+		return false;
+	}
+#undef EACH
+}

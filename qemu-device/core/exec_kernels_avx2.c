@@ -78,6 +78,7 @@ const struct exec_kernels exec_kernels_avx2 = {
 	.arith = avx2_arith,
 	.bits = avx2_bits,
 	.fold = avx2_fold,
+	.across = avx2_across,
 	.act = avx2_act,
 };
 #endif

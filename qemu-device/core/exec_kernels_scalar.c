@@ -72,5 +72,6 @@ const struct exec_kernels exec_kernels_scalar = {
 	.arith = scalar_arith,
 	.bits = scalar_bits,
 	.fold = scalar_fold,
+	.across = scalar_across,
 	.act = scalar_act,
 };

@@ -41,8 +41,24 @@ struct exec_reduce {
 	struct exec_operand dst, src;
 	struct exec_operand outer; /* src without the reduced dimensions */
 	uint32_t results, length; /* elements of each result */
+	int64_t step; /* bytes from a result's element to its next; 0: or not the same everywhere */
 	bool logical, bitvec;
 };
+
+/* The step of the one reduced dimension of more than one element */
+static int64_t exec_reduce_step(const struct neuron_insn *insn, unsigned int size)
+{
+	int64_t step = 0;
+	int dims = 0;
+
+	for (int d = NEURON_AP_DIMS - insn->reduce_dims; d < NEURON_AP_DIMS; d++) {
+		if (insn->src0.num[d] == 1)
+			continue;
+		step = (int64_t)insn->src0.step[d] * size;
+		dims++;
+	}
+	return dims == 1 ? step : 0;
+}
 
 static void exec_reduce_init(struct exec_reduce *x, struct tpb *t, const struct neuron_insn *insn)
 {
@@ -60,6 +76,7 @@ static void exec_reduce_init(struct exec_reduce *x, struct tpb *t, const struct 
 	x->results = x->dst.r.count;
 	x->length = x->src.r.count / x->results;
 	x->logical = insn->op0 >= NEURON_ALU_LOGICAL_AND && insn->op0 <= NEURON_ALU_LOGICAL_XOR;
+	x->step = exec_reduce_step(insn, x->src.r.size);
 	x->bitvec = neuron_isa_alu_class(insn->op0) & NEURON_ALU_BITVEC;
 }
 
@@ -85,10 +102,31 @@ static int64_t exec_reduce_offset(const struct exec_reduce *x, uint32_t r)
 	return off * x->src.r.size;
 }
 
+/* Where results lie side by side, whole runs of them, each element of all its results at once */
+static bool exec_reduce_across(struct exec_reduce *x, unsigned int p, float *acc)
+{
+	struct exec_stream *s = &x->outer.s;
+
+	if (!x->step || x->logical || x->src.dtype != NEURON_DT_FP32 ||
+	    s->step[s->ndim - 1] != s->size || s->num[s->ndim - 1] < REDUCE_WIDE)
+		return false;
+	exec_operand_row(&x->outer, p);
+	for (uint32_t done = 0, n; done < x->results; done += n) {
+		n = exec_stream_run(s, x->results - done);
+		if (!x->t->kern->across(x->insn->op0, acc + done, s->base + s->pos, x->step,
+					x->length, n))
+			return false;
+		exec_stream_advance(s, n);
+	}
+	return true;
+}
+
 static void exec_reduce_wide(struct exec_reduce *x, unsigned int p, float *acc)
 {
 	struct exec_scratch *s = x->t->scratch;
 
+	if (exec_reduce_across(x, p, acc))
+		return;
 	for (uint32_t r = 0; r < x->length; r++) {
 		exec_operand_row(&x->outer, p);
 		x->outer.s.pos += exec_reduce_offset(x, r);

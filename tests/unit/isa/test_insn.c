@@ -257,11 +257,34 @@ static void random_activate(struct bench *b, struct neuron_insn *insn)
 	}
 }
 
+/* Results that lie side by side, one reduced dimension or two; the number of elements */
+static uint32_t side_by_side(struct bench *b, struct neuron_ap *ap, uint8_t dims)
+{
+	const uint32_t width = 1 + pick(b, one_in(b, 3) ? 200 : 40), rows = 1 + pick(b, 3);
+	const uint32_t length = 1 + pick(b, 9), more = dims == 2 ? 2 : 1;
+
+	ap->dtype = one_in(b, 8) ? NEURON_DT_BF16 : NEURON_DT_FP32;
+	*ap = (struct neuron_ap){ .dtype = ap->dtype,
+				  .offset = ap->offset,
+				  .num = { 1, 1, (uint16_t)more, (uint16_t)length } };
+	ap->step[3] = one_in(b, 8) ? -1 : (int)(width + pick(b, 3));
+	ap->step[2] = (int)pick(b, 20);
+	ap->num[3 - dims] = (uint16_t)width;
+	ap->step[3 - dims] = 1;
+	ap->num[2 - dims] = (uint16_t)rows;
+	ap->step[2 - dims] = (int)(width * (one_in(b, 2) ? 1 : length));
+	return rows * width * more * length;
+}
+
 static void random_reduce(struct bench *b, struct neuron_insn *insn, uint32_t n)
 {
+	const bool beside = one_in(b, 2);
 	uint32_t reduced = 1;
 
-	insn->reduce_dims = 1 + pick(b, 4);
+	if (beside)
+		n = side_by_side(b, &insn->src0, insn->reduce_dims = one_in(b, 4) ? 2 : 1);
+	else
+		insn->reduce_dims = 1 + pick(b, 4);
 	for (int d = 0; d < insn->reduce_dims; d++)
 		reduced *= insn->src0.num[3 - d];
 	insn->dst = random_ap(b, insn->dst.dtype, insn->partitions, n / reduced, one_in(b, 4));
@@ -556,7 +579,7 @@ static const struct {
 	{ NEURON_OP_TENSOR_TENSOR, NEURON_ENG_POOL, 600 },
 	{ NEURON_OP_TENSOR_SCALAR, NEURON_ENG_POOL, 600 },
 	{ NEURON_OP_SCALAR_TENSOR_TENSOR, NEURON_ENG_POOL, 400 },
-	{ NEURON_OP_TENSOR_REDUCE, NEURON_ENG_POOL, 600 },
+	{ NEURON_OP_TENSOR_REDUCE, NEURON_ENG_POOL, 1000 },
 	{ NEURON_OP_MEMSET, NEURON_ENG_POOL, 100 },
 	{ NEURON_OP_MEMSET, NEURON_ENG_ACT, 50 },
 	{ NEURON_OP_RECIPROCAL, NEURON_ENG_POOL, 100 },
