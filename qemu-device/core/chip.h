@@ -448,6 +448,8 @@ int ncore_guard_ep(struct ncore_chip *chip, uint8_t domain, struct ncore_guard_h
 bool ncore_guard_whole(struct ncore_chip *chip, uint8_t domain, struct ncore_guard_hit *hit,
 		       const struct ncore_ep *ep, uint64_t len);
 bool ncore_guard_core(struct ncore_chip *chip, uint8_t domain, unsigned int core);
+/* a memory of the chip: core's, or DRAM with NCORE_EP_NO_CORE */
+bool ncore_guard_memory(struct ncore_chip *chip, uint8_t domain, unsigned int core);
 /* may a word be written: semaphores and events of the domain's cores, doorbells of its queues */
 bool ncore_guard_word(struct ncore_chip *chip, uint8_t domain, uint64_t local);
 bool ncore_guard_read(struct ncore_chip *chip, uint32_t rel,

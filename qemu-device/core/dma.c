@@ -262,11 +262,10 @@ static bool copy_plain(struct ncore_lane *lane, struct ncore_queue *q, struct nc
 	struct ncore_chip *chip = lane->chip;
 	uint8_t *src, *dst;
 
-	if (c->domain != NEURON_GUARD_HOST)
-		return false;
 	src = plain_bytes(chip, m, c->src, c->len);
 	dst = src ? plain_bytes(chip, s, c->dst, c->len) : NULL;
-	if (!dst)
+	if (!dst || !ncore_guard_memory(chip, c->domain, m->plain.core) ||
+	    !ncore_guard_memory(chip, c->domain, s->plain.core))
 		return false;
 	ncore_move(dst, src, c->len);
 	if (chip->ops->mark_dirty)

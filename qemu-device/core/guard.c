@@ -79,6 +79,12 @@ bool ncore_guard_core(struct ncore_chip *chip, uint8_t domain, unsigned int core
 	       (domain && ncore_load(&chip->guard.core[core]) == domain);
 }
 
+bool ncore_guard_memory(struct ncore_chip *chip, uint8_t domain, unsigned int core)
+{
+	return core == NCORE_EP_NO_CORE ? domain != NEURON_GUARD_NONE
+					: ncore_guard_core(chip, domain, core);
+}
+
 uint8_t ncore_guard_core_domain(struct ncore_chip *chip, unsigned int core)
 {
 	return atomic_load(&chip->guard.on) ? (uint8_t)ncore_load(&chip->guard.core[core])

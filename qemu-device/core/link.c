@@ -65,9 +65,7 @@ static int link_word_write(struct ncore_end *end, uint64_t addr, uint32_t value,
 
 static bool link_granted(struct ncore_end *end, uint8_t domain, const struct ncore_ep *ep)
 {
-	return ep->core == NCORE_EP_NO_CORE
-		       ? domain != NEURON_GUARD_NONE
-		       : ncore_guard_core(ncore_chip_of(end), domain, ep->core);
+	return ncore_guard_memory(ncore_chip_of(end), domain, ep->core);
 }
 
 static bool link_word_granted(struct ncore_end *end, uint8_t domain, uint64_t addr)

@@ -32,8 +32,11 @@ struct series {
 /* Is there nothing that would have to be looked at piece by piece? */
 static bool is_quiet(struct ncore_chip *chip, struct ncore_queue *q)
 {
+	uint8_t domain = ncore_guard_queue_domain(chip, q);
+
 	return !(chip->event_mask >> NCORE_EV_DESC & 1) && !ncore_fault_injected(chip, ~0u) &&
-	       ncore_guard_queue_domain(chip, q) == NEURON_GUARD_HOST;
+	       ncore_guard_memory(chip, domain, q->ring[NCORE_M2S].plain.core) &&
+	       ncore_guard_memory(chip, domain, q->ring[NCORE_S2M].plain.core);
 }
 
 static const uint8_t *cached(const struct ncore_ring *r)

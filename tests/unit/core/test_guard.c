@@ -311,18 +311,24 @@ START_TEST(foreign_core_read)
 }
 END_TEST
 
-/* What was read before it was forbidden: a piece like an allowed one asks too */
+/*
+ * What was read, or written, before it was forbidden: a piece like an allowed one asks too,
+ * whatever memories the pieces before the guard were in
+ */
 START_TEST(like_one_before)
 {
-	const uint64_t core = CORE(1);
+	const uint64_t core = CORE(1), dram = 0x600000;
+	const bool reads = _i;
 
-	copy(&f, &r, core, 0x600000, 4);
+	copy(&f, &r, reads ? core : dram, reads ? dram : core, 4);
 	settle(&f);
 	guard_on();
 	for (unsigned int i = 0; i < 3; i++) {
-		push(&f, &r, 0, i ? core + 4 * i : 0x700000, 4,
+		uint64_t at = i ? core + 4 * i : HOST(reads ? SRC : DST);
+
+		push(&f, &r, 0, reads ? at : dram + 4 * i, 4,
 		     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
-		push(&f, &r, 1, 0x600000 + 4 * i, 4, 0);
+		push(&f, &r, 1, reads ? dram + 4 * i : at, 4, 0);
 	}
 	doorbell(&f, &r, 1, 3);
 	doorbell(&f, &r, 0, 3);
@@ -450,7 +456,7 @@ int main(void)
 	tcase_add_test(t, revoked);
 	tcase_add_loop_test(t, device_targets, 0, COUNT(targets));
 	tcase_add_test(t, foreign_core_read);
-	tcase_add_test(t, like_one_before);
+	tcase_add_loop_test(t, like_one_before, 0, 2);
 	tcase_add_loop_test(t, within_chip, 0, (int)(sizeof(within) / sizeof(within[0])));
 	tcase_add_test(t, notifications);
 	tcase_add_loop_test(t, instructions, 0, 3);

@@ -3,7 +3,7 @@
  * Short pieces that follow each other are copied as a series, without being asked one by one. A
  * chip whose every descriptor is traced asks of each: random rings leave both with the same
  * memories, state (times and counters in it) and notifications, on several queues that share
- * engines and memories and overlap in what they write.
+ * engines and memories and overlap in what they write, with and without the guard.
  */
 #include "program.h"
 
@@ -21,6 +21,8 @@
 #define PART_SIZE 0x200 /* what is compared of them */
 #define PIECES 0x1000 /* bytes of one kind of pieces */
 #define SEEDS 60
+#define GUARD 0x2000000 /* host: the guard's table: its root, a middle page, leaves */
+#define MINE 5
 
 struct filling {
 	uint64_t seed;
@@ -79,7 +81,8 @@ static uint64_t place(struct filling *g, int64_t *step, uint32_t len)
 		return HOST(HOST_DATA + AREA / 2 + any(g, 0x400));
 	if (any(g, 4)) /* from partition to partition */
 		*step = what & 1 ? NEURON_SBUF_PART_STRIDE : NEURON_PSUM_PART_STRIDE;
-	return CORE(0) + (what & 1 ? 0 : NEURON_PSUM_OFFSET) + PART + any(g, 200);
+	return CORE(g->wild && !any(g, 40)) + (what & 1 ? 0 : NEURON_PSUM_OFFSET) + PART +
+	       any(g, 200);
 }
 
 static uint32_t length(struct filling *g)
@@ -298,6 +301,29 @@ static void on_event(void *opaque, enum ncore_event ev, const uint64_t arg[4])
 	traced_descs++;
 }
 
+static void ext_write(uint32_t rel, uint32_t value)
+{
+	apb_write(&f, GEN(EXT) + rel, value);
+}
+
+/* All of the host's memory, the queues and core 0 are of one domain, core 1 is of none */
+static void guard_on(void)
+{
+	const uint64_t mid = GUARD + 0x10000, leaf = mid + 0x1000;
+
+	put64(f.host + GUARD, mid);
+	for (unsigned int i = 0; i < HOST_SIZE >> NEURON_GUARD_MID_SHIFT; i++)
+		put64(f.host + mid + 8 * i, leaf + i * NEURON_GUARD_LEAF_ENTRIES);
+	memset(f.host + leaf, MINE, HOST_SIZE >> NEURON_GUARD_PAGE_SHIFT);
+	ext_write(NEURON_EXT_GUARD_ROOT_LO, GUARD);
+	ext_write(GEN(GUARD_CORE)(0), MINE);
+	for (unsigned int i = 0; i < GEN_CHIP.dma_engines * NEURON_DMA_QUEUES_PER_ENG; i++)
+		ext_write(GEN(GUARD_QUEUE)(i / NEURON_DMA_QUEUES_PER_ENG,
+					   i % NEURON_DMA_QUEUES_PER_ENG),
+			  MINE);
+	ext_write(NEURON_EXT_GUARD_CTRL, 1);
+}
+
 static void run_chip(uint64_t seed, bool traced, struct outcome *o)
 {
 	fixture_init(&f, 1);
@@ -307,6 +333,8 @@ static void run_chip(uint64_t seed, bool traced, struct outcome *o)
 		f.ops.event_mask = 1ull << NCORE_EV_DESC;
 	}
 	fixture_new_chip(&f);
+	if (seed % 4 == 3)
+		guard_on();
 	if (seed % 6 == 5) /* wild too */
 		ck_assert_int_eq(ncore_fault_set(f.chip, NCORE_FAULT_DMA_ABORT, "2:after=600"), 0);
 	run(seed);
