@@ -18,7 +18,8 @@ PATIENCE = {**os.environ, "NEURON_RT_EXEC_TIMEOUT": "600"}
 GUEST = """neuron-rtd -g unix:/run/neuron.sock &
 until [ -S /run/neuron.sock ]; do sleep 1; done
 id=$(neuron-cli load --start --timeout 600 {neff}) && neuron-cli infer $id {inputs} --shm -o /tmp/first &&
-neuron-cli infer $id {inputs} --shm --repeat {times} -o /tmp/out && cmp /tmp/first/{output} /tmp/out/{output}"""
+neuron-cli infer $id {inputs} --shm --repeat {times} -o /tmp/out &&
+for output in /tmp/first/*; do cmp "$output" "/tmp/out/${{output##*/}}" || exit 1; done"""
 # one host thread for the chip, one for the guest
 THREADS = ["--cpus", "1", "--qemu-arg=-object", "--qemu-arg=neuron-pool,id=one,threads=1",
            "--qemu-arg=-global", "--qemu-arg=neuron-inferentia.pool=one"]
@@ -67,16 +68,20 @@ def compiled(build: Path, name: str, cores: int) -> Path:
     return to
 
 
-def in_process(build: Path, neff: Path, callers: int) -> dict[str, float]:
-    return numbers([build / "tests" / "bench" / "bench-network", neff, str(callers), str(SECONDS)], env=PATIENCE)
+def inputs_in(data: Path) -> list[Path]:
+    return sorted(data.glob("in*.npy"), key=lambda path: int(path.stem[2:]))
 
 
-def through_socket(build: Path, name: str, neff: Path, times: int, guest: Callable[..., list[str]]) -> float:
+def in_process(build: Path, neff: Path, callers: int, *inputs: Path) -> dict[str, float]:
+    argv = [build / "tests" / "bench" / "bench-network", neff, str(callers), str(SECONDS), *inputs]
+    return numbers(argv, env=PATIENCE)
+
+
+def through_socket(build: Path, neff: Path, given: list[Path], times: int, guest: Callable[..., list[str]]) -> float:
     """By the guest's clock: neuron-cli's report of many inferences, several in flight"""
-    given = sorted(module(name).glob("in*.npy"))
     inputs = " ".join(f"-i input{i}={path.name}" for i, path in enumerate(given))
     copies = [word for path in [neff, *given] for word in ("--copy", str(path))]
-    script = GUEST.format(neff=neff.name, inputs=inputs, times=times, output="output0.npy")
+    script = GUEST.format(neff=neff.name, inputs=inputs, times=times)
     options = [*THREADS, "--memory", "4G", "--timeout", "1800", *copies]
     argv = guest(build, "inf1.xlarge", ["sh", "-c", script], *options)
     done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True)
@@ -97,7 +102,7 @@ def one_network(build: Path, name: str, text: str, show: Callable[..., None], gu
     show("  / the faster of those", f"{mine['processor'] / best:.2f}", "0.50")
     times = max(3, round(SECONDS * mine["clock"]))
     try:
-        rate = through_socket(build, name, neff, times, guest)
+        rate = through_socket(build, neff, inputs_in(module(name)), times, guest)
     except subprocess.CalledProcessError as error:
         show(f"{text}: through the socket of a guest: failed", f"status {error.returncode}")
         return

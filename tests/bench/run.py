@@ -245,7 +245,7 @@ def whole_networks(build: Path) -> None:
 
 
 def zoo(build: Path) -> None:
-    zoo_table.measure(build, show)
+    zoo_table.measure(build, show, exec_argv)
 
 
 def networks(build: Path) -> None:

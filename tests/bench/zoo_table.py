@@ -18,6 +18,7 @@ TURNS = 3  # reference, ours, reference, ours, ...
 SECONDS = 0.3  # of each
 LARGE = 5.0  # ms of the reference, from which on ratios are plain
 FIXED = 0.1  # ms that an inference may cost whatever it computes
+LONG = 50.0  # ms of ours, from which on the socket is measured too
 
 
 class Row(NamedTuple):
@@ -27,6 +28,8 @@ class Row(NamedTuple):
     spread: float  # of the ratio, over the turns
     seconds: float  # of compilation
     bytes: int
+    neff: Path
+    data: Path
 
     @property
     def ratio(self) -> float:
@@ -61,8 +64,7 @@ def pinned() -> None:
 
 
 def milliseconds(build: Path, neff: Path, data: Path) -> float:
-    files = sorted(data.glob("in*.npy"), key=lambda path: int(path.stem[2:]))
-    argv = [build / "tests" / "bench" / "bench-network", neff, "1", str(SECONDS), *files]
+    argv = [build / "tests" / "bench" / "bench-network", neff, "1", str(SECONDS), *inference.inputs_in(data)]
     return 1e3 / inference.numbers(argv, env=inference.PATIENCE, preexec_fn=pinned)["processor"]
 
 
@@ -74,10 +76,10 @@ def one_model(build: Path, name: str, work: Path, reference: Reference) -> Row:
     record = json.loads((work / "networks.json").read_text())[f"{name}:matmult"]
     data, neff = Path(record["data"]), work / name / "matmult.neff"
     turns = [(reference.milliseconds(name, data), milliseconds(build, neff, data)) for _ in range(TURNS)]
-    neff.unlink()
     ratios = [a / b for a, b in turns]
     a, b = (statistics.median(column) for column in zip(*turns))
-    return Row(name, a, b, (max(ratios) - min(ratios)) / statistics.median(ratios), record["seconds"], record["bytes"])
+    spread = (max(ratios) - min(ratios)) / statistics.median(ratios)
+    return Row(name, a, b, spread, record["seconds"], record["bytes"], neff, data)
 
 
 def mean(rows: list[Row]) -> float:
@@ -99,6 +101,19 @@ def summary(rows: list[Row], show: Callable[..., None]) -> None:
     show("widest spread of a ratio over its turns", f"{max(row.spread for row in rows):.0%}")
 
 
+def sockets(build: Path, rows: list[Row], show: Callable[..., None], guest: Callable[..., list[str]]) -> None:
+    """The rows' rates through the socket of a guest, by its clock"""
+    for row in rows:
+        given = inference.inputs_in(row.data)
+        try:
+            mine = inference.in_process(build, row.neff, 1, *given)["clock"]
+            rate = inference.through_socket(build, row.neff, given, round(inference.SECONDS * mine), guest)
+        except (OSError, subprocess.CalledProcessError) as error:
+            show(f"{row.name} through the socket: failed", str(error)[:60])
+            continue
+        show(f"{row.name} through the socket / in process, by the clock", f"{rate / mine:.2f}", "0.90")
+
+
 def models() -> list[str]:
     done = subprocess.run([RUNNER, "--list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -109,7 +124,7 @@ def models() -> list[str]:
     return [name for name in done.stdout.split() if name.startswith(WORDS)]
 
 
-def measure(build: Path, show: Callable[..., None]) -> None:
+def measure(build: Path, show: Callable[..., None], guest: Callable[..., list[str]]) -> None:
     work = build / "bench" / "zoo"
     work.mkdir(parents=True, exist_ok=True)
     reference, rows = Reference(), []
@@ -124,6 +139,9 @@ def measure(build: Path, show: Callable[..., None]) -> None:
         print(f"{name:<32} {row.reference:>9.3f} ms {row.ours:>9.3f} ms {ratio:>7.3f} {row.spread:>7.0%} "
               f"{row.seconds:>10.1f} s", flush=True)
         rows.append(row)
+        if row.ours < LONG:
+            row.neff.unlink()
     reference.close()
     if rows:
         summary(rows, show)
+    sockets(build, [row for row in rows if row.ours >= LONG], show, guest)
