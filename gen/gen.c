@@ -74,8 +74,10 @@ static bool in_block(const struct neuron_block *b, uint64_t at, struct neuron_pl
 {
 	uint64_t n = 0, rel = at;
 
-	/* mostly the first: no division */
+	/* mostly the first, or none: no division */
 	if (at >= b->size) {
+		if (at >= b->stride * b->count)
+			return false;
 		n = at / b->stride;
 		rel = at % b->stride;
 	}

@@ -117,7 +117,7 @@ bool ncore_guard_whole(struct ncore_chip *chip, uint8_t domain, struct ncore_gua
 	struct ncore_ep part = *ep;
 	uint64_t n;
 
-	for (; len; len -= n, part.addr += n) {
+	for (; len && domain != NEURON_GUARD_HOST; len -= n, part.addr += n) {
 		n = len;
 		if (ncore_guard_ep(chip, domain, hit, &part, &n))
 			return false;
@@ -127,12 +127,13 @@ bool ncore_guard_whole(struct ncore_chip *chip, uint8_t domain, struct ncore_gua
 
 bool ncore_guard_word(struct ncore_chip *chip, uint8_t domain, uint64_t local)
 {
-	int core = ncore_core_word(chip, local);
 	struct neuron_place at;
 	struct ncore_queue *q;
+	int core;
 
 	if (domain == NEURON_GUARD_HOST)
 		return true;
+	core = ncore_core_word(chip, local);
 	if (core >= 0)
 		return ncore_guard_core(chip, domain, (unsigned int)core);
 	if (!ncore_find(chip, local, &at) || at.kind != NEURON_BLOCK_UDMA ||
