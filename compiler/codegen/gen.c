@@ -144,12 +144,17 @@ static unsigned int reads(const struct ncc_op *op, const struct ncc_op *in)
 	return n;
 }
 
-/* The result's place: that of an operand with no later user, or a new one */
+/*
+ * The result's place: in that of a concatenation, that of an operand with no later user, or a new
+ * one
+ */
 static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_shape *s,
 			struct ncc_view *dst)
 {
 	bool each = !op->gen->fused && ncc_is_elementwise(op->kind);
 
+	if (gen_join_result(g, op, dst) || (each && gen_join_place(g, op, s->dtype, dst)))
+		return 0;
 	for (unsigned int i = op->kind == NCC_SELECT; each && i < op->nin; i++) {
 		if (!view_can_take(op->in[i], reads(op, op->in[i]), s, op->pdim))
 			continue;
@@ -453,6 +458,7 @@ int ncc_generate(struct ncc_gen *g)
 		gen_find_fusions(g->m);
 		gen_find_groups(g->m);
 		gen_find_pads(g->m);
+		gen_find_joins(g->m);
 	}
 	rc = gen_pool_begin(g);
 

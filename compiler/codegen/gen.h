@@ -64,6 +64,8 @@ struct gen_note {
 	bool read_by_copy; /* that user is a copy, which casts from anywhere */
 	uint8_t write_dtype; /* that of its only user, a convert; 0: its own */
 	struct ncc_op *pad; /* its only user, in whose result it is computed */
+	struct ncc_op *joined; /* its only user, a concatenation in whose result it is computed */
+	struct ncc_view *join; /* of a concatenation: its result, once a part of it has its place */
 	struct ncc_op *fused; /* the product whose epilogue this is part of */
 	unsigned int nepilogue; /* of a product: the length of its epilogue */
 	struct ncc_op *epilogue[NCC_MAX_EPILOGUE];

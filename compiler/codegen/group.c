@@ -15,6 +15,7 @@
 #include "buffer.h"
 #include "elem.h"
 #include "group.h"
+#include "join.h"
 #include "move.h"
 #include "place.h"
 #include "room.h"
@@ -521,7 +522,8 @@ static int place_result(struct ncc_gen *g, struct group *x, unsigned int m)
 
 	s.dtype = group_dtype(op);
 	view_row_major(&v, NULL, &s);
-	if (!take_place(g, x, m, &s, &v) &&
+	if ((x->n == 1 || op->pdim < 0 || !gen_join_place(g, op, s.dtype, &v)) &&
+	    !take_place(g, x, m, &s, &v) &&
 	    (x->n == 1 || op->pdim < 0 || tile_bytes(&v, s.dim, op->pdim, 0) > RESULT_BYTES ||
 	     gen_sbuf_view(g, &s, op->pdim, &v)))
 		return tile_result(g, op);

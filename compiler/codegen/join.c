@@ -21,8 +21,9 @@ int gen_concat(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 	for (unsigned int i = 0; i < op->nin; i++) {
 		int64_t n = op->in[i]->shape.dim[op->axis];
 		struct ncc_view part = view_slice(dst, op->axis, at, n, 1);
+		const struct ncc_view *from = &op->in[i]->gen->value->view;
 		unsigned int mark = g->ntemps;
-		int rc = gen_copy(g, &part, &op->in[i]->gen->value->view);
+		int rc = from->buf == dst->buf ? 0 : gen_copy(g, &part, from);
 
 		if (dst->buf->space == NCC_DRAM)
 			gen_release_temps(g, mark);
@@ -189,4 +190,80 @@ struct ncc_view gen_padded(const struct ncc_op *pad)
 		v.dim[d] = pad->shape.dim[d];
 	}
 	return v;
+}
+
+/* Bytes of a partition: a larger result is not kept for what is still to be computed */
+#define JOIN_BYTES 32768
+
+static bool is_small(const struct ncc_op *op)
+{
+	int64_t chunks = (op->shape.dim[op->pdim] + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
+
+	return ncc_elems(&op->shape) / op->shape.dim[op->pdim] * chunks *
+		       ncc_dtype_size(op->shape.dtype) <=
+	       JOIN_BYTES;
+}
+
+void gen_find_joins(struct ncc_module *m)
+{
+	for (struct ncc_op *op = m->first; op; op = op->next) {
+		op->gen->joined = NULL;
+		op->gen->join = NULL;
+	}
+	for (struct ncc_op *op = m->first; op; op = op->next) {
+		if (op->kind != NCC_CONCAT || op->pdim < 0 || op->pdim == (int)op->axis ||
+		    !is_small(op))
+			continue;
+		for (unsigned int i = 0; i < op->nin; i++) {
+			struct ncc_op *x = op->in[i];
+
+			if (x->users == 1 && x->pdim == op->pdim && ncc_is_elementwise(x->kind))
+				x->gen->joined = op;
+		}
+	}
+}
+
+bool gen_join_place(struct ncc_gen *g, const struct ncc_op *op, uint8_t dtype, struct ncc_view *dst)
+{
+	struct ncc_op *join = op->gen->joined;
+	int64_t at = 0;
+
+	if (!join || dtype != join->shape.dtype)
+		return false;
+	if (!join->gen->join) {
+		struct ncc_view all;
+
+		if (gen_sbuf_view(g, &join->shape, join->pdim, &all))
+			return false;
+		join->gen->join = ncc_alloc(g->m, sizeof(*join->gen->join));
+		if (!join->gen->join) {
+			gen_unref(g, all.buf);
+			return false;
+		}
+		*join->gen->join = all;
+	}
+	if (join->gen->join->buf->space != NCC_SBUF)
+		return false;
+	for (unsigned int i = 0; join->in[i] != op; i++)
+		at += join->in[i]->shape.dim[join->axis];
+	*dst = view_slice(join->gen->join, join->axis, at, op->shape.dim[join->axis], 1);
+	dst->buf->refs++;
+	dst->buf->pin = g->stamp;
+	return true;
+}
+
+bool gen_join_result(struct ncc_gen *g, const struct ncc_op *op, struct ncc_view *dst)
+{
+	struct ncc_view *join = op->gen->join;
+
+	if (!join)
+		return false;
+	op->gen->join = NULL;
+	if (join->buf->space != NCC_SBUF) { /* it was spilled: its parts are copied from there */
+		gen_unref(g, join->buf);
+		return false;
+	}
+	*dst = *join;
+	dst->buf->pin = g->stamp;
+	return true;
 }

@@ -20,5 +20,14 @@ void gen_find_pads(struct ncc_module *m);
 int gen_pad_place(struct ncc_gen *g, const struct ncc_op *op, uint8_t dtype, struct ncc_view *dst);
 struct ncc_view gen_padded(const struct ncc_op *pad);
 int gen_pad(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+/*
+ * An element-wise value that only a concatenation reads is computed where that would copy it.
+ * gen_join_place gives op a place in the result of op->joined; gen_join_result is the result of the
+ * concatenation op. False: there is no such place, as in a result that left SBUF meanwhile.
+ */
+void gen_find_joins(struct ncc_module *m);
+bool gen_join_place(struct ncc_gen *g, const struct ncc_op *op, uint8_t dtype,
+		    struct ncc_view *dst);
+bool gen_join_result(struct ncc_gen *g, const struct ncc_op *op, struct ncc_view *dst);
 
 #endif

@@ -68,6 +68,12 @@ def turned(a, b):
     return (x @ b) * 2 + x.T @ b
 
 
+def joined(a, b):
+    """Between the two parts of the result there is hardly room for it"""
+    x, y, z = (jnp.clip(a @ right, -8, 8) for right in (b, b.T, b + 1))
+    return jnp.concatenate([a[:, :32] * 2, jnp.where(x > y, x * y + z, y - z)], 1)
+
+
 case("add", lambda a, b: a + b, (1024, 2048), (1024, 2048))
 case("add_same", lambda a: a * a + 1, (1, 4000003))
 case("bias_relu", lambda a, b: jnp.maximum(a + b, 0), (3, 5, 70000), (70000,))
@@ -100,3 +106,4 @@ case("chain", chain, (1500, 1100), (1100,))
 case("dot_chain", dot_chain, (2000, 64), (64, 1536))
 case("keys", lambda q, k: jnp.einsum("hd,khd->hk", q, k), (12, 64), (256, 12, 64))
 case("turned", turned, (384, 384), (384, 224))
+case("joined", joined, (6000, 128), (128, 128))

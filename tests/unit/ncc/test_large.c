@@ -278,6 +278,31 @@ static double want_keys(size_t i)
 	return sum;
 }
 
+static double clipped(double x)
+{
+	return fmin(fmax(x, -8), 8);
+}
+
+static double want_joined(size_t i)
+{
+	const float *row = in[0] + i / 160 * 128;
+	double x = 0, y = 0, z = 0;
+	size_t column = i % 160;
+
+	if (column < 32)
+		return row[column] * 2;
+	column -= 32;
+	for (size_t k = 0; k < 128; k++) {
+		x += row[k] * in[1][k * 128 + column];
+		y += row[k] * in[1][column * 128 + k];
+		z += row[k] * (in[1][k * 128 + column] + 1);
+	}
+	x = clipped(x);
+	y = clipped(y);
+	z = clipped(z);
+	return x > y ? x * y + z : y - z;
+}
+
 static double want_depthwise(size_t i)
 {
 	size_t channel = i / (36 * 36), row = i / 36 % 36, column = i % 36;
@@ -352,6 +377,7 @@ static const struct large cases[] = {
 	  0,
 	  101,
 	  false },
+	{ "joined", { 6000 * 128, 128 * 128 }, 6000 * 160, want_joined, 0, 7, false },
 };
 
 /* Integers from -8 to 8, never 0 where something is divided by it */
