@@ -184,7 +184,7 @@ static bool counts(const struct hlo_value *before, const struct hlo_value *after
 	return false;
 }
 
-#define MOST_ITERATIONS 1024 /* of an unrolled loop that data may end earlier */
+#define MOST_ITERATIONS 16 /* of an unrolled loop that data may end earlier: it pays for all */
 #define MOST_UNROLLED 50000 /* operations of the IR, and of HLO */
 
 /*
