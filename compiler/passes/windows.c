@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "pass.h"
+#include "ir/range.h"
 
 #define LONG 16 /* windows from here on are combined from shorter ones */
 
@@ -196,6 +197,80 @@ static bool adds_once(const struct ncc_op *op)
 	       (!ncc_scalar_value(op->in[1], &v) || v != (op->func == NCC_MUL));
 }
 
+/*
+ * Is it the least or greatest integer of elements, of which each window has the first one if it
+ * reaches before it, and the last one if it reaches beyond?
+ */
+static bool is_extreme(const struct ncc_op *op)
+{
+	double v;
+
+	if ((op->func != NCC_MAX && op->func != NCC_MIN) || op->shape.pred ||
+	    ncc_is_float(op->shape.dtype) || !ncc_scalar_value(op->in[1], &v) ||
+	    v != ncc_neutral(op->func, &op->shape) || !ncc_elems(&op->in[0]->shape))
+		return false;
+	for (unsigned int d = 0; d < op->shape.ndim; d++) {
+		const struct ncc_window *w = &op->window[d];
+
+		if (w->base_dilation != 1 || w->window_dilation != 1 || w->low < 0 || w->high < 0 ||
+		    w->low >= w->size || w->high >= w->size)
+			return false;
+	}
+	return true;
+}
+
+/* The first or last element of dimension d, n times */
+static struct ncc_op *edge(struct ncc_build *bl, struct ncc_op *x, unsigned int d, int64_t at,
+			   int64_t n)
+{
+	struct ncc_shape s = x->shape, one = s;
+	uint8_t map[NCC_MAX_DIMS];
+
+	one.ndim--;
+	for (unsigned int i = 0; i < one.ndim; i++) {
+		map[i] = (uint8_t)(i + (i >= d));
+		one.dim[i] = s.dim[map[i]];
+	}
+	s.dim[d] = n;
+	x = build_reshape(bl, build_slice(bl, x, d, at, 1), &one);
+	return x ? build_spread(bl, &s, x, map) : NULL;
+}
+
+/*
+ * x for windows of extremes: padded with its own elements, which change none, rather than with the
+ * largest integer there is, so that what is known of their bounds stays known.
+ */
+static struct ncc_op *pad_extremes(struct ncc_build *bl, struct ncc_op *x, struct ncc_window *w)
+{
+	for (unsigned int d = 0; x && d < x->shape.ndim; d++) {
+		struct ncc_op *part[3];
+		unsigned int n = 0;
+
+		if (w[d].low)
+			part[n++] = edge(bl, x, d, 0, w[d].low);
+		part[n++] = x;
+		if (w[d].high)
+			part[n++] = edge(bl, x, d, x->shape.dim[d] - 1, w[d].high);
+		x = n > 1 ? build_concat(bl, part, n, d) : x;
+		w[d].low = w[d].high = 0;
+	}
+	return x;
+}
+
+static int extreme_window(struct ncc_pass *p, struct ncc_op *op)
+{
+	int64_t const_bytes = 0;
+	struct ncc_build bl = pass_build(p, op, &const_bytes);
+	struct ncc_op *x = pad_extremes(&bl, op->in[0], op->window);
+
+	for (unsigned int d = 0; d < op->shape.ndim; d++)
+		x = long_window(&bl, op->func, x, d, &op->window[d], op->shape.dim[d]);
+	if (!x)
+		return ncc_no_memory(p->err);
+	op->replaced = x;
+	return 0;
+}
+
 static int split_reduce_window(struct ncc_pass *p, struct ncc_op *op, struct ncc_op *x)
 {
 	int64_t const_bytes = 0;
@@ -226,6 +301,8 @@ static int plain_reduce_window(struct ncc_pass *p, struct ncc_op *op)
 	struct ncc_op *x;
 	unsigned int last = 0, left = 0;
 
+	if (is_extreme(op))
+		return extreme_window(p, op);
 	p->err->text[0] = 0;
 	x = pad_for(p, op, op->in[0], op->in[1], op->window, NULL, op->shape.ndim);
 	if (!x)

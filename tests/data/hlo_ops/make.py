@@ -237,6 +237,16 @@ def many():
     case("window_initial", lambda x, y: (lax.reduce_window(x, np.float32(2.5), lax.add, (2, 3), (1, 1), "VALID"),
                                          lax.reduce_window(y, np.int32(3), lax.mul, (2, 2), (1, 2), "VALID")),
          lambda d: (d.ints(np.int32, 4, 6, low=-9, high=9).astype(np.float32), d.ints(np.int32, 5, 8, low=-9, high=9)))
+    def extreme(x, best, *window):
+        info = np.iinfo(x.dtype)
+        return lax.reduce_window(x, x.dtype.type(info.min if best is lax.max else info.max), best, *window)
+
+    case("window_extremes", lambda x, y, z: (
+        lax.cummin(x, 1), lax.cummax(x, 1, reverse=True), lax.cummin(y, 0, reverse=True), lax.cummax(y, 1), lax.cummin(z, 1), lax.cummax(z, 0),
+        extreme(x, lax.min, (3, 4), (2, 1), ((2, 1), (0, 3))), extreme(y, lax.max, (2, 5), (1, 3), ((1, 0), (4, 4))),
+        extreme(x, lax.min, (1, 3), (1, 1), ((0, 0), (3, 4))), extreme(x, lax.max, (1, 3), (1, 1), ((0, 0), (4, 2))),
+        extreme(z, lax.max, (1, 2), (1, 1), ((0, 0), (1, 1)), (1, 3)), extreme(x, lax.min, (2, 2), (1, 1), ((1, 1), (1, 1)), None, (1, 4))),
+         lambda d: (d.ints(np.int32, 6, 30, low=-100, high=100), d.edges(np.int32, 7, 20), d.edges(np.uint32, 5, 17)))
     case("top_k_narrow", lambda x, y: (*lax.top_k(x, 9), *lax.top_k(y, 30)),
          lambda d: (np.asarray(jnp.asarray(odd(d, 3, 40)).astype(jnp.bfloat16)), odd(d, 30).astype(np.float16)))
     case("top_k_long", lambda x: lax.top_k(x, 50), lambda d: np.round(d.f32(1, 5000), 2))
