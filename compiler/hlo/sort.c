@@ -23,7 +23,11 @@ struct sorting {
 	unsigned int n; /* number of values, the place included */
 	struct ncc_op *x[HLO_MANY + 1]; /* floats as integers, since their bits are moved */
 	uint8_t dtype[HLO_MANY]; /* their types */
-	bool digits; /* x are two numbers of each element, fp32, the second with its place */
+	/*
+	 * x are two numbers of each element, fp32, the second with its place; in blocks that are
+	 * sorted backwards they are negative.
+	 */
+	bool digits;
 	int64_t outer, length, padded, inner;
 	int64_t lanes; /* of a long sort: x is [lanes, padded / lanes, outer * inner] */
 	bool transposed; /* the first two dimensions are exchanged */
@@ -53,15 +57,16 @@ static struct ncc_op *comes_before(struct sorting *st, struct ncc_op *const *a,
 	return v.op[0];
 }
 
-/* The same of digits: no two elements are equal. */
+/* The same of digits, fp32: no two elements are equal. */
 static struct ncc_op *digits_swap(struct sorting *st, struct ncc_op *const *lo,
 				  struct ncc_op *const *hi)
 {
 	struct ncc_build *bl = &st->in->b;
 	struct ncc_op *less = build_compare(bl, NCC_LT, hi[1], lo[1]);
 
-	return build_compare(bl, NCC_LT, build_binary(bl, NCC_SUB, hi[0], lo[0]),
+	less = build_compare(bl, NCC_LT, build_binary(bl, NCC_SUB, hi[0], lo[0]),
 			     build_cast(bl, less, NEURON_DT_FP32));
+	return build_cast(bl, less, NEURON_DT_FP32);
 }
 
 /*
@@ -119,22 +124,28 @@ static void halves(struct sorting *st, const struct ncc_shape *s, bool mirror, s
 	}
 }
 
-/* A pair of values, exchanged where swap, fp32 for digits, holds: differences of digits are exact. */
-static void exchange_pair(struct sorting *st, struct ncc_op *swap, struct ncc_op *lo,
-			  struct ncc_op *hi, struct ncc_op **pair)
+/*
+ * A pair of values, of number i, exchanged where swap holds. Of the first digit the smaller one is
+ * in front in any case; differences of digits are exact.
+ */
+static void exchange_pair(struct sorting *st, unsigned int i, struct ncc_op *swap,
+			  struct ncc_op *lo, struct ncc_op *hi, struct ncc_op **pair)
 {
 	struct ncc_build *bl = &st->in->b;
 
-	if (st->digits) {
+	if (st->digits && !i) {
+		pair[0] = build_binary(bl, NCC_MIN, lo, hi);
+		pair[1] = build_binary(bl, NCC_MAX, lo, hi);
+	} else if (st->digits) {
 		struct ncc_op *by =
 			build_binary(bl, NCC_MUL, build_binary(bl, NCC_SUB, hi, lo), swap);
 
 		pair[0] = build_binary(bl, NCC_ADD, lo, by);
 		pair[1] = build_binary(bl, NCC_SUB, hi, by);
-		return;
+	} else {
+		pair[0] = build_select(bl, swap, hi, lo);
+		pair[1] = build_select(bl, swap, lo, hi);
 	}
-	pair[0] = build_select(bl, swap, hi, lo);
-	pair[1] = build_select(bl, swap, lo, hi);
 }
 
 /* Exchanges the halves where swap holds; the values get shape flat. */
@@ -147,10 +158,8 @@ static int exchange(struct sorting *st, struct ncc_op *swap, const struct ncc_sh
 	if (!swap)
 		return st->in->imp->err->text[0] ? -EINVAL
 						 : hlo_fail(st->in, -ENOMEM, "out of memory");
-	if (st->digits)
-		swap = build_cast(bl, swap, NEURON_DT_FP32);
 	for (unsigned int i = 0; i < st->n; i++) {
-		exchange_pair(st, swap, lo[i], hi[i], pair);
+		exchange_pair(st, i, swap, lo[i], hi[i], pair);
 		if (mirror)
 			pair[1] = backwards(st, pair[1]);
 		st->x[i] = build_reshape(bl, build_concat(bl, pair, 2, 2), flat);
@@ -227,6 +236,37 @@ static struct ncc_op *backward_blocks(struct sorting *st, const struct ncc_shape
 	return c ? build_spread(&st->in->b, s, c, &d) : NULL;
 }
 
+/* Is an element in a block that is sorted backwards? None of the blocks of one element is. */
+static bool is_backward(int64_t at, int64_t block)
+{
+	return block > 1 && (at & block);
+}
+
+/* Digits change their signs where blocks begin or end to be sorted backwards. */
+static void turn_digits(struct sorting *st, int64_t block)
+{
+	int64_t run = st->padded / st->lanes;
+	bool tr = st->transposed;
+	struct ncc_shape s = { .dtype = NEURON_DT_FP32,
+			       .ndim = 2,
+			       .dim = { tr ? run : st->lanes, tr ? st->lanes : run } };
+	static const uint8_t map[2] = { 0, 1 };
+	struct ncc_op *sign = build_const(&st->in->b, &s);
+
+	for (int64_t i = 0; sign && i < st->padded; i++) {
+		int64_t at = tr ? i % st->lanes * run + i / st->lanes : i;
+		bool turn = is_backward(at, block / 2) != is_backward(at, block);
+
+		ncc_set(NEURON_DT_FP32, sign->data, i, turn ? -1 : 1);
+	}
+	for (unsigned int i = 0; i < st->n; i++) {
+		struct ncc_op *by =
+			sign ? build_spread(&st->in->b, &st->x[i]->shape, sign, map) : NULL;
+
+		st->x[i] = by ? build_binary(&st->in->b, NCC_MUL, st->x[i], by) : NULL;
+	}
+}
+
 /*
  * In blocks of which every second one is sorted backwards, compares elements that are half apart.
  */
@@ -241,9 +281,11 @@ static int wide_stage(struct sorting *st, int64_t block, int64_t half)
 	struct ncc_op *lo[HLO_MANY + 1], *hi[HLO_MANY + 1], *swap;
 
 	transpose_lanes(st, transposed);
+	if (st->digits && half == block / 2)
+		turn_digits(st, block);
 	halves(st, &s, false, lo, hi);
 	swap = must_swap(st, lo, hi);
-	if (swap && block < st->padded)
+	if (swap && block < st->padded && !st->digits)
 		swap = build_binary(&st->in->b, NCC_XOR, swap,
 				    backward_blocks(st, &swap->shape, block, transposed ? 1 : run,
 						    2 * half));

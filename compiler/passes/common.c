@@ -31,6 +31,7 @@ static bool can_be_common(const struct ncc_op *op)
 	switch (op->kind) {
 	case NCC_CONST:
 	case NCC_BROADCAST:
+	case NCC_BITCAST:
 	case NCC_RESHAPE:
 	case NCC_TRANSPOSE:
 	case NCC_SLICE:
