@@ -46,6 +46,9 @@ KINLINE const float *arith_fetch(struct exec_operand *o, float *buf, size_t n)
 	return buf;
 }
 
+/* Of a kernel's own: b - a */
+#define NEURON_ALU_BUS (0x80 | NEURON_ALU_SUB)
+
 /* The operations that are fused with what surrounds them; the rest go by themselves (alu) */
 KINLINE vf arith_op(uint8_t op, vf a, vf b)
 {
@@ -54,6 +57,8 @@ KINLINE vf arith_op(uint8_t op, vf a, vf b)
 		return a + b;
 	case NEURON_ALU_SUB:
 		return a - b;
+	case NEURON_ALU_BUS:
+		return b - a;
 	case NEURON_ALU_MULT:
 		return a * b;
 	case NEURON_ALU_MAX:
@@ -104,8 +109,11 @@ KINLINE void arith_loop(uint8_t op0, uint8_t op1, uint8_t dtype, unsigned int si
 	X(GE, BYPASS)   \
 	X(ADD, MAX)     \
 	X(ADD, MULT)    \
+	X(ADD, SUB)     \
 	X(MAX, MIN)     \
+	X(MIN, MULT)    \
 	X(MULT, ADD)    \
+	X(MULT, BUS)    \
 	X(MULT, MULT)   \
 	X(SUB, MULT)    \
 	X(SUB, LT)
@@ -117,10 +125,17 @@ KINLINE bool commutes(uint8_t op)
 	       op != NEURON_ALU_GE;
 }
 
-/* Does the kernel have the pair, in this order of operands? */
-KINLINE bool arith_has_order(const struct exec_arith *x)
+/* What of the pairs it is, with its order of operands */
+KINLINE unsigned int arith_code(uint8_t op, bool reverse)
 {
-	return !(x->reverse0 && !commutes(x->op0)) && !(x->reverse1 && !commutes(x->op1));
+	if (!reverse || commutes(op))
+		return op;
+	return op == NEURON_ALU_SUB ? NEURON_ALU_BUS : 0xff;
+}
+
+KINLINE unsigned int arith_pair(const struct exec_arith *x)
+{
+	return ARITH_PAIR(arith_code(x->op0, x->reverse0), arith_code(x->op1, x->reverse1));
 }
 
 /* One function a pair: in one for all, their registers would not do */
@@ -143,14 +158,13 @@ ARITH_PAIRS(FUSED)
 KINLINE bool arith_fused(const struct exec_arith *x, uint8_t *out, const float *a, const float *c,
 			 struct exec_vec b, size_t n)
 {
-	if ((x->dst.dtype != NEURON_DT_FP32 && x->dst.dtype != NEURON_DT_BF16) ||
-	    !arith_has_order(x))
+	if (x->dst.dtype != NEURON_DT_FP32 && x->dst.dtype != NEURON_DT_BF16)
 		return false;
 #define FUSED(o0, o1)                                                    \
 	case ARITH_PAIR(NEURON_ALU_##o0, NEURON_ALU_##o1):               \
 		KNAME(fused_##o0##_##o1)(x->dst.dtype, out, a, c, b, n); \
 		return true;
-	switch (ARITH_PAIR(x->op0, x->op1)) {
+	switch (arith_pair(x)) {
 		ARITH_PAIRS(FUSED)
 	default:
 		return false;
@@ -243,44 +257,83 @@ KINLINE void arith_row(struct exec_arith *x, unsigned int p)
 
 /*
  * Operands of fp32 whose rows are short and lie alike, as in a window of a picture that is padded:
- * a vector takes what lies between the rows along and writes it not.
+ * a vector takes what lies between the rows along and writes it not. Where an instance has KEXPAND
+ * and KCOMPRESS, an operand's rows may also lie without anything between.
  */
 #define GRID_MOST 2048 /* elements, with what lies between rows */
 struct grid {
 	unsigned int vectors;
-	uint16_t mask[GRID_MOST / LANES]; /* the lanes that are written */
+	bool dense, dense_dst, dense_src0, dense_src1; /* one at least; each */
+	uint64_t bits[GRID_MOST / 64 + 1]; /* the elements that are written */
 };
 
-KINLINE bool same_rows(const struct exec_operand *a, const struct exec_operand *b)
+KINLINE bool is_dense(const struct exec_operand *o, const struct exec_operand *like)
 {
-	const struct exec_stream *s = &a->s, *t = &b->s;
+	return o->s.ndim == 1 && like->s.ndim == 2;
+}
 
-	return b->dtype == NEURON_DT_FP32 && s->ndim == t->ndim && s->step[0] == t->step[0] &&
-	       s->num[0] == t->num[0] &&
-	       (s->ndim == 1 || (s->step[1] == t->step[1] && s->num[1] == t->num[1]));
+KINLINE bool in_grid(const struct exec_operand *o, const struct exec_operand *like)
+{
+	const struct exec_stream *s = &o->s, *t = &like->s;
+
+	if (o->dtype != NEURON_DT_FP32 || s->ndim > 2 || s->step[s->ndim - 1] != 4)
+		return false;
+#ifdef KEXPAND
+	if (is_dense(o, like))
+		return true;
+#endif
+	return s->ndim == t->ndim && s->step[0] == t->step[0] && s->num[0] == t->num[0] &&
+	       (s->ndim == 1 || s->num[1] == t->num[1]);
+}
+
+/* Adds n bits from first on; n at most 64 */
+KINLINE void grid_bits(uint64_t *bits, uint32_t first, uint32_t n)
+{
+	const uint64_t run = n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+
+	bits[first / 64] |= run << first % 64;
+	if (first % 64 + n > 64)
+		bits[first / 64 + 1] |= run >> (64 - first % 64);
+}
+
+KINLINE uint16_t grid_mask(const struct grid *grid, unsigned int vector)
+{
+	const unsigned int at = vector * LANES;
+
+	return (uint16_t)(grid->bits[at / 64] >> at % 64 & ((1u << LANES) - 1));
 }
 
 KINLINE bool make_grid(const struct exec_arith *x, struct grid *grid)
 {
-	const struct exec_stream *s = &x->dst.s;
-	uint32_t d = s->ndim - 1, width = s->num[d], pitch = width, n = width;
+	const struct exec_operand *like = x->dst.s.ndim > 1    ? &x->dst
+					  : x->src0.s.ndim > 1 ? &x->src0
+					  : x->has_src1	       ? &x->src1
+							       : &x->dst;
+	const struct exec_stream *s = &like->s;
+	const uint32_t width = s->num[s->ndim - 1];
+	uint32_t pitch = width, rows = 1, n;
 
-	if (!x->direct || x->dst.dtype != NEURON_DT_FP32 || d > 1 || s->step[d] != 4 ||
-	    !same_rows(&x->dst, &x->src0) || (x->has_src1 && !same_rows(&x->dst, &x->src1)))
+	if (!x->direct || !in_grid(&x->dst, like) || !in_grid(&x->src0, like) ||
+	    (x->has_src1 && !in_grid(&x->src1, like)))
 		return false;
-	if (d) {
+	if (s->ndim == 2) {
 		if (s->step[0] < width * 4 || s->step[0] > width * 8 || s->step[0] % 4)
 			return false;
 		pitch = (uint32_t)s->step[0] / 4;
-		n += (s->num[0] - 1) * pitch;
+		rows = s->num[0];
 	}
-	if (n > GRID_MOST)
+	if (width > GRID_MOST || (uint64_t)(rows - 1) * pitch + width > GRID_MOST)
 		return false;
+	n = (rows - 1) * pitch + width;
 	grid->vectors = (n + LANES - 1) / LANES;
-	memset(grid->mask, 0, grid->vectors * sizeof(grid->mask[0]));
+	grid->dense_dst = is_dense(&x->dst, like);
+	grid->dense_src0 = is_dense(&x->src0, like);
+	grid->dense_src1 = x->has_src1 && is_dense(&x->src1, like);
+	grid->dense = grid->dense_dst || grid->dense_src0 || grid->dense_src1;
+	memset(grid->bits, 0, (n / 64 + 1) * sizeof(grid->bits[0]));
 	for (uint32_t row = 0; row < n; row += pitch)
-		for (uint32_t i = row; i < row + width; i++)
-			grid->mask[i / LANES] |= (uint16_t)(1u << i % LANES);
+		for (uint32_t i = 0; i < width; i += 64)
+			grid_bits(grid->bits, row + i, width - i < 64 ? width - i : 64);
 	return true;
 }
 
@@ -295,33 +348,108 @@ KINLINE vf scalar_vector(const struct exec_arith_scalar *s, unsigned int p)
 	return splat(value[0]);
 }
 
-KINLINE void grid_loop(uint8_t op0, uint8_t op1, const struct exec_arith *x,
-		       const struct grid *grid)
+struct grid_row {
+	const uint8_t *a, *b;
+	uint8_t *out;
+	vf c, second;
+};
+
+/* The row of partition p, and towards the next one's */
+KINLINE struct grid_row grid_row(const struct exec_arith *x, unsigned int p)
+{
+	const vf c = scalar_vector(&x->scalar[0], p);
+
+	return (struct grid_row){
+		.a = x->src0.part0 + p * x->src0.stride + x->src0.s.first,
+		.b = x->src1.part0 + p * x->src1.stride + x->src1.s.first,
+		.out = x->dst.part0 + p * x->dst.stride + x->dst.s.first,
+		.c = c,
+		.second = x->has_src1 ? c : scalar_vector(&x->scalar[1], p),
+	};
+}
+
+KINLINE void grid_ahead(const struct exec_arith *x, const struct grid_row *r)
+{
+	__builtin_prefetch(r->a + x->src0.stride);
+	__builtin_prefetch(r->out + x->dst.stride);
+	if (x->has_src1)
+		__builtin_prefetch(r->b + x->src1.stride);
+}
+
+KINLINE void grid_alike(uint8_t op0, uint8_t op1, const struct exec_arith *x,
+			const struct grid *grid)
 {
 	const bool array = x->has_src1;
 
 	for (unsigned int p = 0; p < x->partitions; p++) {
-		const uint8_t *a = x->src0.part0 + p * x->src0.stride + x->src0.s.first;
-		const uint8_t *b = x->src1.part0 + p * x->src1.stride + x->src1.s.first;
-		uint8_t *out = x->dst.part0 + p * x->dst.stride + x->dst.s.first;
-		const vf c0 = scalar_vector(&x->scalar[0], p);
-		vf second = array ? c0 : scalar_vector(&x->scalar[1], p);
+		struct grid_row r = grid_row(x, p);
 
 		for (unsigned int i = 0; i < grid->vectors;
-		     i++, a += KBYTES, b += KBYTES, out += KBYTES) {
-			if (p + 1 < x->partitions) {
-				__builtin_prefetch(a + x->src0.stride);
-				__builtin_prefetch(out + x->dst.stride);
-				if (array)
-					__builtin_prefetch(b + x->src1.stride);
-			}
+		     i++, r.a += KBYTES, r.b += KBYTES, r.out += KBYTES) {
+			if (p + 1 < x->partitions)
+				grid_ahead(x, &r);
 			if (array)
-				second = ld((const float *)b);
-			KSTORE((float *)out, grid->mask[i],
-			       canonical(arith_op(op1, arith_op(op0, ld((const float *)a), c0),
-						  second)));
+				r.second = ld((const float *)r.b);
+			KSTORE((float *)r.out, grid_mask(grid, i),
+			       canonical(arith_op(op1, arith_op(op0, ld((const float *)r.a), r.c),
+						  r.second)));
 		}
 	}
+}
+
+#ifdef KEXPAND
+/* The elements of the next vector of a grid, which lie dense or not; what is between is any. */
+KINLINE vf grid_take(const uint8_t **at, bool dense, uint16_t mask)
+{
+	const vf v = ld((const float *)*at);
+
+	*at += dense ? 4 * (unsigned int)__builtin_popcount(mask) : KBYTES;
+	return dense ? KEXPAND(mask, v) : v;
+}
+
+KINLINE void grid_put(uint8_t **at, bool dense, uint16_t mask, vf v)
+{
+	const unsigned int n = (unsigned int)__builtin_popcount(mask);
+
+	if (dense)
+		KSTORE((float *)*at, (uint16_t)((1u << n) - 1), KCOMPRESS(mask, v));
+	else
+		KSTORE((float *)*at, mask, v);
+	*at += dense ? 4 * n : KBYTES;
+}
+
+KINLINE void grid_dense(uint8_t op0, uint8_t op1, const struct exec_arith *x,
+			const struct grid *grid)
+{
+	for (unsigned int p = 0; p < x->partitions; p++) {
+		struct grid_row r = grid_row(x, p);
+
+		for (unsigned int i = 0; i < grid->vectors; i++) {
+			const uint16_t mask = grid_mask(grid, i);
+			vf v;
+
+			if (p + 1 < x->partitions)
+				grid_ahead(x, &r);
+			v = arith_op(op0, grid_take(&r.a, grid->dense_src0, mask), r.c);
+			if (x->has_src1)
+				r.second = grid_take(&r.b, grid->dense_src1, mask);
+			v = canonical(arith_op(op1, v, r.second));
+			grid_put(&r.out, grid->dense_dst, mask, v);
+		}
+	}
+}
+#endif
+
+KINLINE void grid_loop(uint8_t op0, uint8_t op1, const struct exec_arith *x,
+		       const struct grid *grid)
+{
+#ifdef KEXPAND
+	if (grid->dense) {
+		grid_dense(op0, op1, x, grid);
+		return;
+	}
+#endif
+	grid_alike(op0, op1, x, grid);
 }
 
 /* One function a pair: in one for all, their registers would not do */
@@ -339,13 +467,13 @@ KINLINE bool arith_grid(const struct exec_arith *x)
 {
 	struct grid grid;
 
-	if (!arith_has_order(x) || !make_grid(x, &grid))
+	if (!make_grid(x, &grid))
 		return false;
 #define GRID(o0, o1)                                       \
 	case ARITH_PAIR(NEURON_ALU_##o0, NEURON_ALU_##o1): \
 		KNAME(grid_##o0##_##o1)(x, &grid);         \
 		return true;
-	switch (ARITH_PAIR(x->op0, x->op1)) {
+	switch (arith_pair(x)) {
 		ARITH_PAIRS(GRID)
 	default:
 		return false;

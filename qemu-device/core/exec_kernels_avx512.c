@@ -10,6 +10,8 @@
 #define KNARROW(u) ((vh)_mm512_cvtepi32_epi16((__m512i)(u)))
 #define KROUND(x) _mm512_cvtps_epi32((__m512)(x))
 #define KSTORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, (__m512)(v))
+#define KEXPAND(mask, v) ((vf)_mm512_maskz_expand_ps(mask, (__m512)(v)))
+#define KCOMPRESS(mask, v) ((vf)_mm512_maskz_compress_ps(mask, (__m512)(v)))
 #include "exec_kernels.h"
 #include "exec_pairs.h"
 

@@ -293,6 +293,37 @@ static void random_reduce(struct bench *b, struct neuron_insn *insn, uint32_t n)
 	insn->negate = one_in(b, 4);
 }
 
+static uint8_t common_alu(struct bench *b)
+{
+	static const uint8_t ops[] = { NEURON_ALU_BYPASS, NEURON_ALU_ADD, NEURON_ALU_SUB,
+				       NEURON_ALU_MULT,	  NEURON_ALU_MAX, NEURON_ALU_MIN,
+				       NEURON_ALU_LT,	  NEURON_ALU_GE };
+
+	return ops[pick(b, sizeof(ops))];
+}
+
+/* Operands whose rows lie alike, or without anything between, and operations that networks have */
+static void random_windows(struct bench *b, struct neuron_insn *insn)
+{
+	const uint32_t width = 1 + pick(b, one_in(b, 4) ? 90 : 20), rows = 1 + pick(b, 9);
+	const uint32_t pitch = width + pick(b, width + 1);
+	struct neuron_ap *ap[3] = { &insn->dst, &insn->src0, &insn->src1 };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		if (!ap[i]->num[0])
+			continue;
+		*ap[i] = (struct neuron_ap){
+			.dtype = one_in(b, 12) ? NEURON_DT_BF16 : NEURON_DT_FP32,
+			.offset = ap[i]->offset,
+			.num = { 1, 1, (uint16_t)rows, (uint16_t)width },
+			.step = { 0, 0, (int)(one_in(b, 2) ? pitch : width), 1 },
+		};
+	}
+	insn->op0 = common_alu(b);
+	if (neuron_isa_ops[insn->opcode].fields & NEURON_FB(OP1))
+		insn->op1 = common_alu(b);
+}
+
 static void random_pe(struct bench *b, struct neuron_insn *insn, unsigned int k, unsigned int fs)
 {
 	static const uint8_t types[] = { NEURON_DT_BF16, NEURON_DT_FP16, NEURON_DT_INT8 };
@@ -325,6 +356,12 @@ static void random_transpose(struct bench *b, struct neuron_insn *insn)
 	insn->partitions = p;
 	insn->src0 = random_ap(b, t, p, n, one_in(b, 4));
 	insn->dst = random_ap(b, t, single ? n : p, single ? p : n, one_in(b, 4));
+}
+
+static bool is_elementwise(uint8_t opcode)
+{
+	return opcode == NEURON_OP_TENSOR_SCALAR || opcode == NEURON_OP_TENSOR_TENSOR ||
+	       opcode == NEURON_OP_SCALAR_TENSOR_TENSOR;
 }
 
 /* A candidate; most pass the checker */
@@ -368,6 +405,8 @@ static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
 		random_activate(b, &insn);
 	if (f & NEURON_FB(OP0))
 		random_alu_insn(b, &insn);
+	if (is_elementwise(opcode) && one_in(b, 3))
+		random_windows(b, &insn);
 
 	if (opcode == NEURON_OP_TENSOR_REDUCE &&
 	    neuron_isa_alu_class(insn.op0) & NEURON_ALU_BITVEC) {
