@@ -145,7 +145,8 @@ struct ncc_op {
 		};
 	};
 	void *data;
-	const int64_t *bounds; /* of a parameter that counts a loop's iterations: both; or NULL */
+	/* of a parameter that counts a loop's iterations, and of whole numbers in fp32: both */
+	const int64_t *bounds;
 	union {
 		struct {
 			int64_t *start, *stride;

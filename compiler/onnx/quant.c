@@ -5,8 +5,10 @@
  */
 #include <errno.h>
 #include <float.h>
+#include <math.h>
 
 #include "onnx.h"
+#include "ir/range.h"
 
 /* Added and subtracted, it leaves the nearest integer, ties to even, of what is below 2^22. */
 #define WHOLE 0x1.8p23
@@ -152,6 +154,18 @@ static onnx_op clamped(struct onnx_node *n, onnx_op x, onnx_op low, onnx_op high
 	return ox_bin(n, NCC_MIN, ox_bin(n, NCC_MAX, x, low), high);
 }
 
+static void set_bounds(struct onnx_node *n, onnx_op whole, onnx_op zero, const struct ncc_shape *to)
+{
+	int64_t *bounds = whole ? ncc_alloc(n->imp->m, 2 * sizeof(*bounds)) : NULL;
+	double v = 0;
+
+	if (!bounds || (zero && !ncc_scalar_value(zero, &v)))
+		return;
+	bounds[0] = (int64_t)(ox_least(to) - v);
+	bounds[1] = (int64_t)(ox_most(to) - v);
+	whole->bounds = bounds;
+}
+
 /* Integers in fp32, of a type's range, as numbers of the type */
 static onnx_op packed(struct onnx_node *n, onnx_op whole, uint8_t dtype)
 {
@@ -168,6 +182,7 @@ static onnx_op packed(struct onnx_node *n, onnx_op whole, uint8_t dtype)
 static onnx_op with_zero(struct onnx_node *n, onnx_op whole, onnx_op zero,
 			 const struct ncc_shape *to)
 {
+	set_bounds(n, whole, zero, to);
 	return packed(n, is_zero(zero) ? whole : ox_bin(n, NCC_ADD, whole, zero), to->dtype);
 }
 
@@ -212,14 +227,157 @@ static bool has_sum(onnx_op x, unsigned int depth)
 	return false;
 }
 
+#define VALUE_DEPTH 8 /* operations between two scales */
+
+/* Whole numbers in fp32, and their bounds */
+static bool is_whole(onnx_op x, struct ncc_range *r)
+{
+	int64_t by;
+	double v;
+
+	if (x->bounds) {
+		*r = (struct ncc_range){ x->bounds[0], x->bounds[1] };
+		return true;
+	}
+	if (x->kind == NCC_CONVERT) {
+		*r = ncc_type_range(&x->in[0]->shape);
+		return ncc_range_within(r, INT16_MIN, UINT16_MAX) && r->lo < r->hi;
+	}
+	if ((x->kind != NCC_ADD && x->kind != NCC_SUB) || !ncc_scalar_value(x->in[1], &v) ||
+	    v != nearbyint(v) || fabs(v) > UINT16_MAX || !is_whole(x->in[0], r))
+		return false;
+	by = (int64_t)(x->kind == NCC_ADD ? v : -v);
+	*r = (struct ncc_range){ r->lo + by, r->hi + by };
+	return true;
+}
+
+/* What is asked of each value that x can have */
+struct each_value {
+	bool (*holds)(const struct each_value *e, float v);
+	float low, high, scale, times;
+};
+
+/*
+ * Does it hold for each value of x, which are multiples of scales: as many as types have, and
+ * numbers? false also for an x that has others, or more.
+ */
+static bool each_value(const struct each_value *e, onnx_op x, unsigned int depth)
+{
+	struct ncc_range r;
+	double v;
+
+	if (ncc_scalar_value(x, &v))
+		return e->holds(e, (float)v);
+	if (!depth || x->shape.dtype != NEURON_DT_FP32)
+		return false;
+	switch (x->kind) {
+	case NCC_MUL:
+		if (!is_whole(x->in[0], &r) || !ncc_scalar_value(x->in[1], &v))
+			return false;
+		for (int64_t i = r.lo; i <= r.hi; i++)
+			if (!e->holds(e, (float)i * (float)v))
+				return false;
+		return true;
+	case NCC_REDUCE:
+	case NCC_REDUCE_WINDOW:
+		if (x->func != NCC_MAX && x->func != NCC_MIN)
+			return false;
+		/* fall through */
+	case NCC_CONCAT:
+	case NCC_RESHAPE:
+	case NCC_TRANSPOSE:
+	case NCC_SLICE:
+	case NCC_BROADCAST:
+	case NCC_PAD:
+	case NCC_MAX:
+	case NCC_MIN:
+		break;
+	default:
+		return false;
+	}
+	for (unsigned int i = 0; i < x->nin; i++)
+		if (!each_value(e, x->in[i], depth - 1))
+			return false;
+	return true;
+}
+
+/* Is the whole number nearest to the product that of the quotient? */
+static bool product_is_quotient(const struct each_value *e, float v)
+{
+	v = fminf(fmaxf(v, e->low), e->high);
+	return nearbyintf(v * e->times) == nearbyintf(v / e->scale);
+}
+
+static bool is_within(const struct each_value *e, float v)
+{
+	return v >= e->low && v <= e->high;
+}
+
+static bool is_kept(const struct each_value *e, float v)
+{
+	return nearbyintf(v * e->times) * e->scale == v;
+}
+
+static bool holds(struct each_value *e, bool (*what)(const struct each_value *, float), onnx_op x)
+{
+	e->holds = what;
+	return each_value(e, x, VALUE_DEPTH);
+}
+
+/*
+ * x / scale rounded, where x was quantized before and its product with the scale's inverse has the
+ * same nearest integer, of each value that it can have; NULL: another x
+ */
+static onnx_op requantized(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op low, onnx_op high)
+{
+	struct each_value e = { 0 };
+	double v[3];
+
+	if (!x || !low || !high || !ncc_scalar_value(scale, &v[0]) ||
+	    !ncc_scalar_value(low, &v[1]) || !ncc_scalar_value(high, &v[2]))
+		return NULL;
+	e.scale = (float)v[0];
+	e.times = 1 / e.scale;
+	e.low = (float)v[1];
+	e.high = (float)v[2];
+	if (!isnormal(e.scale) || !isnormal(e.times) || !holds(&e, product_is_quotient, x))
+		return NULL;
+	if (!holds(&e, is_within, x))
+		x = clamped(n, x, low, high);
+	return rounded(n, ox_binc(n, NCC_MUL, x, e.times), 1);
+}
+
+/* Whole numbers times their scale: what requantized() made of such is taken from there. */
+static onnx_op scaled(struct onnx_node *n, onnx_op whole, onnx_op scale)
+{
+	onnx_op by = whole && is_rounded(whole) ? whole->in[0]->in[0] : NULL;
+	struct each_value e = { 0 };
+	double v[2];
+
+	if (by && scale && by->kind == NCC_MUL && ncc_scalar_value(scale, &v[0]) &&
+	    ncc_scalar_value(by->in[1], &v[1])) {
+		e.scale = (float)v[0];
+		e.times = (float)v[1];
+		if (holds(&e, is_kept, by->in[0]))
+			return by->in[0];
+	}
+	return ox_bin(n, NCC_MUL, whole, scale);
+}
+
 /* x / scale as a number of a type; sum: x has_sum() */
 static onnx_op quantized_by(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op zero,
 			    const struct ncc_shape *to, bool sum)
 {
+	onnx_op low, high, whole;
+
 	if (ncc_dtype_size(to->dtype) > 1)
 		return quantized(n, quotient(n, x, scale), zero, to);
-	x = clamped(n, x, ox_bin(n, NCC_MUL, bound(n, scale, ox_least(to), zero), scale),
-		    ox_bin(n, NCC_MUL, bound(n, scale, ox_most(to), zero), scale));
+	low = ox_bin(n, NCC_MUL, bound(n, scale, ox_least(to), zero), scale);
+	high = ox_bin(n, NCC_MUL, bound(n, scale, ox_most(to), zero), scale);
+	whole = sum ? NULL : requantized(n, x, scale, low, high);
+	if (whole)
+		return with_zero(n, whole, zero, to);
+	x = clamped(n, x, low, high);
 	x = sum ? ox_bin(n, NCC_MUL, x, inverse(n, scale)) : short_quotient(n, x, scale);
 	return with_zero(n, rounded(n, x, 1), zero, to);
 }
@@ -276,7 +434,7 @@ static void import_dequantize(struct onnx_node *n)
 
 	n->exact = true;
 	r = dequantized(n, x, along(n, onnx_in(n, 2), x, axis));
-	r = ox_bin(n, NCC_MUL, r, along(n, onnx_in(n, 1), x, axis));
+	r = scaled(n, r, along(n, onnx_in(n, 1), x, axis));
 	onnx_give_as(n, 0, ox_cast_like(n, r, onnx_in(n, 1)), n->in[1].type);
 }
 

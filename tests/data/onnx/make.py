@@ -339,6 +339,33 @@ def quantized(to: Path) -> None:
          {"x": RND.integers(-128, -126, (3, 1100)).astype(np.int8), "k": RND.integers(-128, -126, (1100, 4)).astype(np.int8)})
 
 
+def again(to: Path) -> None:
+    """What was quantized is quantized again: by the same scale, so that ties appear, beyond the range, and of two scales"""
+    x = np.arange(256, dtype=np.uint8).reshape(1, 1, 16, 16)
+    first, zero = np.float32(0.0376592912), np.uint8(3)
+
+    def back(x: np.ndarray, s: np.float32, z: np.uint8) -> np.ndarray:
+        return (x.astype(np.float32) - np.float32(z)) * s
+
+    def steps(x: np.ndarray, s: np.float32, z: np.uint8) -> np.ndarray:
+        return np.clip(np.rint(x / s) + np.float32(z), 0, 255).astype(np.uint8)
+
+    for name, ratio, other in (("same", 1, 3), ("zero", 1, 5), ("ties", 2, 0), ("beyond", 1 / 3, 100), ("near", 255 / 256, 3)):
+        c = {"s": first, "z": zero, "t": np.float32(first * np.float32(ratio)), "o": np.uint8(other)}
+        pooled = back(x, first, zero).reshape(1, 1, 8, 2, 8, 2).max((3, 5))
+        nodes = [node("DequantizeLinear", "x,s,z", "f"), node("MaxPool", "f", "p", kernel_shape=[2, 2], strides=[2, 2]),
+                 node("QuantizeLinear", "f,t,o", "q"), node("DequantizeLinear", "q,t,o", "y"),
+                 node("QuantizeLinear", "p,t,o", "r"), node("DequantizeLinear", "r,t,o", "v")]
+        y, v = (back(steps(w, c["t"], c["o"]), c["t"], c["o"]) for w in (back(x, first, zero), pooled))
+        nodes += [node("Flatten", "y", "a", axis=0), node("Flatten", "v", "b", axis=0), node("Concat", "a,b", "all", axis=1)]
+        save(to, f"quantize_again_{name}", nodes, {"x": x}, c,
+             expected=[np.concatenate([y.reshape(1, -1), v.reshape(1, -1)], 1)])
+    c = {"s": first, "z": zero, "t": np.float32(0.05), "o": np.uint8(128)}
+    save(to, "quantize_again_two", [node("DequantizeLinear", "x,s,z", "f"), node("DequantizeLinear", "x,t,o", "g"),
+                                    node("Concat", "f,g", "h", axis=1), node("QuantizeLinear", "h,t,z", "y")], {"x": x}, c,
+         expected=[steps(np.concatenate([back(x, first, zero), back(x, c["t"], c["o"])], 1), c["t"], zero)])
+
+
 def far(to: Path) -> None:
     """Kernels whose outer elements meet only padding, or just not"""
     for name, size, dilations, pads in (("all", (4, 3), (4, 3), (4, 3, 4, 3)), ("begin", (6, 6), (5, 2), (8, 2, 4, 2)),
@@ -361,6 +388,7 @@ def main() -> None:
     exported(to)
     spectra(to)
     quantized(to)
+    again(to)
     far(to)
 
 
