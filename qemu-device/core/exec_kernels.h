@@ -262,13 +262,10 @@ KINLINE vf even_words(const uint8_t *in, size_t n)
 }
 
 /* The element at in, as fp32, n times */
-KINLINE void fill_run(uint8_t dtype, unsigned int size, float *out, const uint8_t *in, size_t n)
+KINLINE void fill_run(uint8_t dtype, float *out, const uint8_t *in, size_t n)
 {
-	uint8_t raw[LANES * 4] = { 0 };
-	vu one;
+	vu one = (vu)load16(dtype, in); /* and what lies behind it, as load_all() */
 
-	memcpy(raw, in, size);
-	one = (vu)load16(dtype, raw);
 	one = (vu){} + one[0];
 	for (size_t i = 0; i < n; i += LANES)
 		st(out + i, (vf)one);
@@ -286,7 +283,7 @@ KINLINE void load_run(uint8_t dtype, unsigned int size, float *out, const uint8_
 		return;
 	}
 	if (!step) { /* one element for all */
-		fill_run(dtype, size, out, in, n);
+		fill_run(dtype, out, in, n);
 		return;
 	}
 	if (dtype == NEURON_DT_BF16 && step == 4) { /* every other element: the low halves */
