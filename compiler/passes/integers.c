@@ -7,6 +7,7 @@
  * user sees the difference.
  */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "pass.h"
@@ -163,11 +164,39 @@ static struct ncc_op *sign(struct ints *x, const struct ncc_op *op, bool is_sign
 	return build_cast(&x->bl, b, NEURON_DT_INT32);
 }
 
+/* What power of two operand i is; 0: 1 or no power of two below 2^31 */
+static unsigned int power_of(const struct ints *x, unsigned int i)
+{
+	double v;
+	int power;
+
+	if (!ncc_scalar_value(x->in[i], &v) || v < 2 || frexp(v, &power) != 0.5)
+		return 0;
+	return (unsigned int)power - 1;
+}
+
+/* A word divided by a power of two: towards 0, as a shift does of what is not negative */
+static struct ncc_op *divide_by_power(struct ints *x, struct ncc_op *a, unsigned int power,
+				      bool is_signed)
+{
+	struct ncc_build *bl = &x->bl;
+	struct ncc_op *minus;
+
+	if (!is_signed || x->r[0]->lo >= 0)
+		return word_bits(bl, NCC_SHR, a, power);
+	minus = word_small(bl, NCC_SUB, word_splat(bl, a, 0), word_bits(bl, NCC_SHR, a, 31));
+	a = word_add(bl, a, word_bits(bl, NCC_AND, minus, (1u << power) - 1));
+	return a ? expand_shift_arithmetic(bl, a, word_splat(bl, a, power)) : NULL;
+}
+
 static struct ncc_op *divide(struct ints *x, const struct ncc_op *op, bool is_signed,
 			     const struct ncc_range *r)
 {
 	struct ncc_op *a = widen(x, 0), *b = widen(x, 1);
+	unsigned int power = power_of(x, 1);
 
+	if (power && !(is_signed && x->r[0]->lo < 0 && all_small(x, op, r)))
+		return divide_by_power(x, a, power, is_signed);
 	return all_small(x, op, r) ? divide_small(x, a, b) : word_divide(&x->bl, a, b, is_signed);
 }
 
