@@ -140,6 +140,8 @@ def integer_type(t, dtype):
     case(f"order_{t}", lambda a, b: (a < b, a <= b, a > b, a >= b, a == b, jnp.maximum(a, b),
                                      jnp.minimum(a, b), jnp.clip(a, 3, 100)), two)
     case(f"divide_{t}", lambda a, b: (lax.div(a, b), lax.rem(a, b), lax.div(a, dtype(7)), lax.sign(a)), two)
+    case(f"divide_power_{t}", lambda a: (lax.div(a, dtype(2)), lax.div(a, dtype(64)), lax.rem(a, dtype(4)), a // 8),
+         lambda d: d.edges(dtype, 12, 40))
     case(f"bits_{t}", lambda a, b: (a & b, a | b, a ^ b, ~a, a << (b & 7), lax.shift_right_logical(a, b),
                                     lax.population_count(a), lax.clz(a)), two)
     case(f"shift_arithmetic_{t}", lambda a, b: lax.shift_right_arithmetic(a, b), two)
