@@ -30,5 +30,8 @@ struct ncc_op *word_extend(struct ncc_build *bl, struct ncc_op *a, unsigned int 
 struct ncc_op *word_to_f32(struct ncc_build *bl, struct ncc_op *a, bool is_signed);
 /* The word of an integer in fp32; out of range the nearest word, for NaN 0 */
 struct ncc_op *word_from_f32(struct ncc_build *bl, struct ncc_op *x, bool is_signed);
+/* Combines the words along the dimensions that op, a reduction, reduces; without its initial value */
+struct ncc_op *word_reduce(struct ncc_build *bl, const struct ncc_op *op, struct ncc_op *w,
+			   bool is_signed);
 
 #endif

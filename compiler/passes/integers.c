@@ -254,98 +254,6 @@ static struct ncc_op *convert(struct ints *x, const struct ncc_op *op)
 	return build_cast(&x->bl, w, to->dtype);
 }
 
-static struct ncc_op *like_reduce(struct ints *x, const struct ncc_op *op, enum ncc_kind func,
-				  struct ncc_op *src, uint32_t init)
-{
-	struct ncc_shape s = op->shape;
-	struct ncc_op *c = ncc_const_scalar(x->p->m, NEURON_DT_INT32, (int32_t)init), *r;
-
-	s.dtype = NEURON_DT_INT32;
-	s.pred = false;
-	r = c ? build_node(&x->bl, NCC_REDUCE, &s, src, c, NULL) : NULL;
-	if (r) {
-		r->func = func;
-		r->mask = op->mask;
-	}
-	return r;
-}
-
-/* Sums bytes separately, as many as fit 2^24; the words of several such sums are added. */
-static struct ncc_op *sum_words(struct ints *x, const struct ncc_op *op, struct ncc_op *w)
-{
-	struct ncc_op *sum = NULL;
-
-	for (unsigned int j = 0; j < 4; j++) {
-		struct ncc_op *part = j ? word_bits(&x->bl, NCC_SHR, w, 8 * j) : w;
-
-		part = j < 3 ? word_bits(&x->bl, NCC_AND, part, 0xff) : part;
-		part = like_reduce(x, op, NCC_ADD, part, 0);
-		part = j ? word_bits(&x->bl, NCC_SHL, part, 8 * j) : part;
-		sum = sum ? word_add(&x->bl, sum, part) : part;
-	}
-	return sum;
-}
-
-/* The greatest (or least) high half, then the greatest low half among those with it */
-static struct ncc_op *extreme_words(struct ints *x, const struct ncc_op *op, struct ncc_op *w,
-				    bool is_signed)
-{
-	struct ncc_op *hi, *lo, *best, *spread;
-	uint32_t none = op->func == NCC_MAX ? 0 : 0xffff;
-	uint8_t map[NCC_MAX_DIMS];
-	unsigned int n = 0;
-
-	if (!w)
-		return NULL;
-	if (is_signed)
-		w = word_bits(&x->bl, NCC_XOR, w, 0x80000000u);
-	hi = word_bits(&x->bl, NCC_SHR, w, 16);
-	best = like_reduce(x, op, op->func, hi, none);
-	if (!best)
-		return NULL;
-
-	for (unsigned int d = 0; d < hi->shape.ndim; d++)
-		if (!(op->mask >> d & 1))
-			map[n++] = (uint8_t)d;
-
-	spread = build_spread(&x->bl, &hi->shape, best, map);
-	lo = build_select(&x->bl, build_compare(&x->bl, NCC_EQ, hi, spread),
-			  word_bits(&x->bl, NCC_AND, w, 0xffff), word_splat(&x->bl, w, none));
-	lo = like_reduce(x, op, op->func, lo, none);
-	w = word_small(&x->bl, NCC_OR, word_bits(&x->bl, NCC_SHL, best, 16), lo);
-	return is_signed ? word_bits(&x->bl, NCC_XOR, w, 0x80000000u) : w;
-}
-
-static struct ncc_op *halve_words(struct ints *x, const struct ncc_op *op, struct ncc_op *w,
-				  build_fn fn)
-{
-	for (unsigned int d = 0; w && d < op->in[0]->shape.ndim; d++)
-		if (op->mask >> d & 1)
-			w = build_halves(&x->bl, w, d, fn);
-	return build_reshape(&x->bl, w, &op->shape);
-}
-
-/* Reduces without the initial value. Sums of up to 2^16 bytes stay below 2^24. */
-static struct ncc_op *reduce_words(struct ints *x, const struct ncc_op *op, struct ncc_op *w,
-				   bool is_signed)
-{
-	int64_t n = 1;
-
-	for (unsigned int d = 0; d < op->in[0]->shape.ndim; d++)
-		n *= op->mask >> d & 1 ? op->in[0]->shape.dim[d] : 1;
-	switch (op->func) {
-	case NCC_ADD:
-		return n <= 1 << 16 ? sum_words(x, op, w) : halve_words(x, op, w, word_add);
-	case NCC_MUL:
-		return halve_words(x, op, w, word_mul);
-	case NCC_MAX:
-	case NCC_MIN:
-		return extreme_words(x, op, w, is_signed);
-	default: /* bits */
-		return like_reduce(x, op, op->func, w, op->func == NCC_AND ? UINT32_MAX : 0);
-	}
-}
-
 /* Does the initial value leave the result as it is? */
 static bool is_neutral(const struct ncc_op *op, const struct ncc_op *init,
 		       const struct ncc_shape *was)
@@ -391,7 +299,7 @@ static struct ncc_op *reduce(struct ints *x, const struct ncc_op *op, bool is_si
 
 	if (!all_small(x, op, r) || op->func == NCC_MUL || op->func == NCC_AND ||
 	    op->func == NCC_OR)
-		return with_init(x, op, reduce_words(x, op, w, is_signed), init, is_signed);
+		return with_init(x, op, word_reduce(&x->bl, op, w, is_signed), init, is_signed);
 	s.dtype = NEURON_DT_INT32;
 	c = build_node(&x->bl, NCC_REDUCE, &s, w, init, NULL);
 	if (c) {
