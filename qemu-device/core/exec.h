@@ -154,7 +154,7 @@ struct exec_kernels {
 	void (*arith)(struct exec_arith *x);
 	void (*bits)(struct exec_arith *x);
 	/* x[0] op x[1] op ..., where the order does not matter: max, min, logical operations on
-	 * 1.0 and 0.0. n at least 1 */
+	 * 1.0 and 0.0. n at least 1; x may be read up to the end of a vector */
 	float (*fold)(uint8_t op, const float *x, size_t n);
 	/* r[i] = x[i] op the element step bytes on op ..., rows of them (at least 1), in order;
 	 * false, and nothing done, for an operation that it has not */

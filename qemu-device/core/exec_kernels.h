@@ -500,24 +500,39 @@ KINLINE vf fold_step(uint8_t op, vf a, vf b)
 	}
 }
 
+/* The first n lanes of v, and the others of rest */
+KINLINE vf lanes_or(vf v, size_t n, vf rest)
+{
+	vi lane, some;
+
+	for (int i = 0; i < LANES; i++)
+		lane[i] = i;
+	some = lane < (int32_t)n;
+	return (vf)(((vi)v & some) | ((vi)rest & ~some));
+}
+
+/* One lane with all the others, by halves: the order does not matter */
+KINLINE float fold_lanes(uint8_t op, vf acc)
+{
+	for (int half = LANES / 2; half; half /= 2) {
+		vi other;
+
+		for (int i = 0; i < LANES; i++)
+			other[i] = i ^ half;
+		acc = fold_step(op, acc, __builtin_shuffle(acc, other));
+	}
+	return acc[0];
+}
+
+/* x may be read up to the end of a vector */
 KINLINE float fold_all(uint8_t op, const float *x, size_t n)
 {
-	vf acc = splat(x[0]);
-	size_t i = 1;
-	float lane[LANES];
+	const vf rest = splat(op == NEURON_ALU_LOGICAL_XOR ? 0 : x[0]);
+	vf acc = lanes_or(ld(x), n, rest);
 
-	if (n >= LANES) {
-		acc = ld(x);
-		for (i = LANES; i + LANES <= n; i += LANES)
-			acc = fold_step(op, acc, ld(x + i));
-		st(lane, acc);
-		acc = splat(lane[0]);
-		for (int j = 1; j < LANES; j++)
-			acc = fold_step(op, acc, splat(lane[j]));
-	}
-	for (; i < n; i++)
-		acc = fold_step(op, acc, splat(x[i]));
-	return acc[0];
+	for (size_t i = LANES; i < n; i += LANES)
+		acc = fold_step(op, acc, lanes_or(ld(x + i), n - i, rest));
+	return fold_lanes(op, acc);
 }
 
 KTARGET static float KNAME(fold)(uint8_t op, const float *x, size_t n)
