@@ -182,7 +182,7 @@ static int arg_reduce(struct hlo_inst *in, struct hlo_value *v)
 				NULL);
 	big = build_splat(&in->b, &idx->shape, (double)x->shape.dim[d]);
 	at = eq && big ? build_node(&in->b, NCC_SELECT, &idx->shape, eq, idx, big) : NULL;
-	big = ncc_const_scalar(in->imp->m, NEURON_DT_INT32, 2147483647.0);
+	big = ncc_const_scalar(in->imp->m, NEURON_DT_INT32, (double)x->shape.dim[d]);
 	at = at && big ? build_node(&in->b, NCC_REDUCE, &is, at, big, NULL) : NULL;
 	v->op = ncc_alloc(in->imp->m, 2 * sizeof(struct ncc_op *));
 	if (!at || !v->op)
