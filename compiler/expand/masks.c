@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Elements of short rows, chosen by masks: each row lies in a partition, all pairs of what is
- * chosen and what there is are compared, and of the bits that a mask leaves the or is taken. So are
- * short rows put in order: an element's rank is the number of those that come before it. Many rows
- * make that faster than products, of which each row takes its own. Called by the front ends.
+ * Short rows put in order by masks: each row lies in a partition, all pairs of places and elements
+ * are compared, and of the bits that a mask leaves the or is taken. An element's rank is the number
+ * of those that come before it. Called by the front ends.
  */
 #include <stdlib.h>
 
@@ -12,9 +11,6 @@
 
 #define PAIRS 4096 /* of a row at one time, so that they stay in SBUF */
 #define HALF 16 /* bits */
-#define PASSES 5 /* over the pairs, in all */
-#define PRODUCT 1500 /* elements of a partition that take as long as one row's product */
-#define MOST_BLOCKS 1024
 #define MOST_SHORT 128 /* elements of a row to sort */
 #define MANY 16 /* rows of them: fewer leave the partitions empty */
 
@@ -38,13 +34,6 @@ static int64_t at_most(int64_t n, int64_t most)
 static int64_t chosen_at_once(const struct masks *m)
 {
 	return at_most(m->k, m->n < PAIRS ? PAIRS / m->n : 1);
-}
-
-static int64_t blocks_of(const struct masks *m)
-{
-	int64_t each = chosen_at_once(m);
-
-	return (m->rows + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS * ((m->k + each - 1) / each);
 }
 
 /* The part of x, [rows, k] or (if it is of what there is) [rows, n], for each pair */
@@ -128,19 +117,18 @@ out:
 	return r;
 }
 
-/* Numbers, fp32, that say which element is chosen, or for which place each element is */
+/* Numbers, fp32, [rows, n], that say for which place each element is */
 struct chosen {
-	struct ncc_op *number,
-		*half[2]; /* halves of the elements' bits, fp32, the lower one first */
-	bool by_place; /* number is [rows, k]; otherwise [rows, n] */
+	struct ncc_op *number;
+	struct ncc_op *half[2]; /* halves of the elements' bits, fp32, the lower one first */
 };
 
 /* s32[rows, k]: all sums but one number are of zeros. */
 static struct ncc_op *choose_block(const struct masks *m, const struct block *b, const void *of)
 {
 	const struct chosen *c = of;
-	struct ncc_op *mask = of_pairs(m, b, c->number, c->by_place), *word = NULL;
-	struct ncc_op *other = number_of_pairs(m, b, !c->by_place);
+	struct ncc_op *mask = of_pairs(m, b, c->number, false), *word = NULL;
+	struct ncc_op *other = number_of_pairs(m, b, true);
 
 	if (!mask || !other)
 		return NULL;
@@ -158,11 +146,9 @@ static struct ncc_op *choose_block(const struct masks *m, const struct block *b,
 }
 
 /* Elements of x by their bits, which arrive whatever they mean */
-static struct ncc_op *choose_bits(const struct masks *m, struct ncc_op *x, struct ncc_op *number,
-				  bool by_place)
+static struct ncc_op *choose_bits(const struct masks *m, struct ncc_op *x, struct ncc_op *number)
 {
-	struct chosen c = { .number = build_cast(m->bl, number, NEURON_DT_FP32),
-			    .by_place = by_place };
+	struct chosen c = { .number = build_cast(m->bl, number, NEURON_DT_FP32) };
 	uint8_t whole = x->shape.dtype;
 	struct ncc_op *r, *word;
 
@@ -186,27 +172,6 @@ static struct ncc_op *choose_bits(const struct masks *m, struct ncc_op *x, struc
 	if (r && x->shape.pred)
 		return build_compare(m->bl, NCC_NE, r, build_splat(m->bl, &r->shape, 0));
 	return build_bitcast(m->bl, build_cast(m->bl, r, whole), x->shape.dtype);
-}
-
-bool expand_has_masks(int64_t rows, int64_t k, int64_t n)
-{
-	const struct masks m = { .rows = rows, .k = k, .n = n };
-	int64_t lines = (rows + NEURON_PARTITIONS - 1) / NEURON_PARTITIONS;
-
-	return n <= PAIRS && blocks_of(&m) <= MOST_BLOCKS &&
-	       lines * k * n * PASSES <= rows * PRODUCT;
-}
-
-struct ncc_op *expand_choose_by_masks(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place)
-{
-	struct masks m = { .bl = bl };
-
-	if (!x || !place)
-		return NULL;
-	m.rows = x->shape.dim[0];
-	m.k = place->shape.dim[1];
-	m.n = x->shape.dim[1];
-	return choose_bits(&m, x, place, true);
 }
 
 /* How many elements of its row come before each chosen one? */
@@ -251,5 +216,5 @@ struct ncc_op *expand_by_short_ranks(struct ncc_build *bl, struct ncc_op *x, str
 		return NULL;
 	m.rows = x->shape.dim[0];
 	m.n = x->shape.dim[1];
-	return choose_bits(&m, x, rank, false);
+	return choose_bits(&m, x, rank);
 }

@@ -201,6 +201,45 @@ static void eval_scatter(const struct ncc_op *op, double *const *in, double *out
 	}
 }
 
+/* Where row r has its place number i; -1: outside of it */
+static int64_t place_of(const struct ncc_op *op, const double *place, int64_t r, int64_t i)
+{
+	const struct ncc_shape *s = &op->in[1]->shape;
+	double at = place[(s->dim[0] > 1 ? r * s->dim[1] : 0) + i];
+
+	return at >= 0 && at < (double)op->in[0]->shape.dim[1] ? (int64_t)at : -1;
+}
+
+static void eval_take(const struct ncc_op *op, double *const *in, double *out)
+{
+	int64_t n = op->in[0]->shape.dim[1], m = op->shape.dim[1];
+
+	for (int64_t r = 0; r < op->shape.dim[0]; r++)
+		for (int64_t i = 0; i < m; i++) {
+			int64_t at = place_of(op, in[1], r, i);
+
+			out[r * m + i] = at < 0 ? 0 : in[0][r * n + at];
+		}
+}
+
+static void eval_combine(const struct ncc_op *op, double *const *in, double *out)
+{
+	int64_t n = op->shape.dim[1], m = op->in[1]->shape.dim[1];
+
+	memcpy(out, in[0], (size_t)ncc_elems(&op->shape) * sizeof(*out));
+	for (int64_t r = 0; r < op->shape.dim[0]; r++)
+		for (int64_t i = 0; i < m; i++) {
+			int64_t at = place_of(op, in[1], r, i);
+			double u = in[2][r * m + i];
+
+			if (at < 0)
+				continue;
+			out[r * n + at] = op->func == NCC_SELECT ? u
+								 : eval_binary(&op->shape, op->func,
+									       out[r * n + at], u);
+		}
+}
+
 static void eval_move(const struct ncc_op *op, double *const *in, double *out)
 {
 	int64_t step[NCC_MAX_DIMS], start = ncc_move_steps(op, step);
@@ -248,7 +287,8 @@ static void (*const evaluate[NCC_KINDS])(const struct ncc_op *op, double *const 
 	[NCC_SLICE] = eval_move,      [NCC_REVERSE] = eval_move,
 	[NCC_CONCAT] = eval_concat,   [NCC_PAD] = eval_pad,
 	[NCC_GATHER] = eval_gather,   [NCC_REDUCE] = eval_reduce,
-	[NCC_SCATTER] = eval_scatter,
+	[NCC_SCATTER] = eval_scatter, [NCC_TAKE] = eval_take,
+	[NCC_COMBINE] = eval_combine,
 };
 
 static bool eval_op(const struct ncc_op *op, double *const *in, double *out)
