@@ -143,6 +143,44 @@ int gen_take(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *
 	return rc;
 }
 
+static int order_rows(struct ncc_gen *g, const struct ncc_op *op, const struct piece *p, int pdim,
+		      const struct ncc_view *dst)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_SORT,
+				    .partitions = (uint8_t)p->n,
+				    .reverse0 = op->func == NCC_GT };
+	struct ncc_view key = rows_of(&op->in[0]->gen->value->view, p);
+	struct ncc_view to = rows_of(dst, p), got = to;
+	int rc = fetch(g, op->in[0], pdim, &key);
+	struct ncc_shape s;
+
+	if (!rc && !(view_on_engine(&to) && is_one_pattern(&to))) {
+		view_shape(&to, &s);
+		rc = gen_sbuf_view(g, &s, pdim, &got);
+		rc = rc ? rc : gen_temp(g, got.buf);
+	}
+	if (rc)
+		return rc;
+	insn.dst = pattern_of(&got);
+	insn.src0 = pattern_of(&key);
+	rc = gen_insn(g, NEURON_ENG_POOL, &insn);
+	return rc || got.buf == to.buf ? rc : gen_copy(g, &to, &got);
+}
+
+int gen_order(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	int pdim = op->shape.dim[0] > 1 ? 0 : -1, rc = place_all(g, op, pdim);
+	const unsigned int mark = g->ntemps;
+	struct piece p = { 0 };
+
+	for (; !rc && p.lo < op->shape.dim[0]; p.lo += p.n) {
+		p.n = at_most(op->shape.dim[0] - p.lo, NEURON_PARTITIONS);
+		rc = order_rows(g, op, &p, pdim, dst);
+		gen_release_temps(g, mark);
+	}
+	return rc;
+}
+
 static uint8_t alu_of(const struct ncc_op *op)
 {
 	switch (op->func) {
