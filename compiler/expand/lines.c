@@ -23,6 +23,19 @@ struct part {
 	struct ncc_op *x, *place;
 };
 
+/* Places that all lines share, for each of them */
+static struct ncc_op *for_each(struct ncc_build *bl, struct ncc_op *place, int64_t lines)
+{
+	struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 2, .dim = { lines } };
+	struct ncc_shape flat = { .ndim = 1 };
+	static const uint8_t map = 1;
+
+	if (!place || place->shape.dim[0] == lines)
+		return place;
+	s.dim[1] = flat.dim[0] = place->shape.dim[1];
+	return build_spread(bl, &s, build_reshape(bl, place, &flat), &map);
+}
+
 static bool next_part(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place, struct part *p)
 {
 	int64_t left;
@@ -33,7 +46,8 @@ static bool next_part(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *pla
 		return false;
 	p->n = left < NCC_MAX_LINE ? left : NCC_MAX_LINE;
 	p->x = build_slice(bl, x, 1, p->lo, p->n);
-	p->place = p->lo ? build_number(bl, NCC_SUB, place, (double)p->lo) : place;
+	place = p->lo ? build_number(bl, NCC_SUB, place, (double)p->lo) : place;
+	p->place = for_each(bl, place, x->shape.dim[0]);
 	return true;
 }
 

@@ -86,14 +86,14 @@ enum ncc_kind {
 	 */
 	NCC_SCATTER,
 	/*
-	 * [rows, n], s32[1 or rows, m] -> [rows, m]: elements of each row by their places in it,
-	 * which all rows share or have their own; 0 for a place outside
+	 * [rows, n], s32[rows, m] -> [rows, m]: elements of each row by their places in it; 0 for a
+	 * place outside
 	 */
 	NCC_TAKE,
 	/*
-	 * [rows, n], s32[1 or rows, m], [rows, m] -> [rows, n]: elements of each row, combined with
-	 * those of operand 2, in this order, by func: ADD, MAX, MIN of f32, s32, u32, or SELECT,
-	 * which replaces them. What has a place outside is left out.
+	 * [rows, n], s32[rows, m], [rows, m] -> [rows, n]: elements of each row, combined with those
+	 * of operand 2, in this order, by func: ADD, MAX, MIN of f32, s32, u32, or SELECT, which
+	 * replaces them. What has a place outside is left out.
 	 */
 	NCC_COMBINE,
 	/* contractions and reductions */
