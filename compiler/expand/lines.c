@@ -191,6 +191,34 @@ static double time_of_rows(const struct choice *c)
 					 (LINES_ROW + LINES_BYTE * (double)(c->columns * c->size));
 }
 
+/*
+ * Elements of one short line, for places that fill the partitions: each has the line, so that
+ * neither they nor what is taken move to one. 0: it is better to have the line once
+ */
+static int64_t lanes_of(const struct choice *c)
+{
+	int64_t lanes = c->shared == 1 && c->columns == 1 ? ncc_even_rows(c->m) : 0;
+
+	return lanes * c->rows <= 2 * c->m && c->rows <= NCC_MAX_LINE ? lanes : 0;
+}
+
+static struct ncc_op *choose_in_lanes(struct ncc_build *bl, const struct choice *c,
+				      struct ncc_op *x, struct ncc_op *row, int64_t lanes)
+{
+	struct ncc_shape line = { .ndim = 1, .dim = { c->rows } }, s = { .ndim = 2 };
+	const uint8_t map = 1;
+
+	s.dim[0] = lanes;
+	s.dim[1] = c->m / lanes;
+	row = build_reshape(bl, row, &s);
+	s.dim[1] = c->rows;
+	s.dtype = x->shape.dtype;
+	s.pred = x->shape.pred;
+	x = lines_take(bl, build_spread(bl, &s, build_reshape(bl, x, &line), &map), row);
+	s = (struct ncc_shape){ .ndim = 3, .dim = { 1, c->m, 1 } };
+	return build_reshape(bl, x, &s);
+}
+
 static struct ncc_op *choose_lines(struct ncc_build *bl, const struct choice *c, struct ncc_op *x,
 				   struct ncc_op *row)
 {
@@ -198,6 +226,8 @@ static struct ncc_op *choose_lines(struct ncc_build *bl, const struct choice *c,
 	struct ncc_shape s = { .ndim = 3, .dim = { c->shared, c->columns, c->m } };
 	struct ncc_shape lines = { .ndim = 2, .dim = { c->shared * c->columns, c->rows } };
 
+	if (lanes_of(c))
+		return choose_in_lanes(bl, c, x, row, lanes_of(c));
 	if (!c->same) {
 		row = c->columns > 1 ? lines_places(bl, row, c->rows) : row;
 		x = lines_take(bl, lines_of(bl, x), row);
