@@ -16,7 +16,8 @@
 #include "view.h"
 #include "walk.h"
 
-#define ROOM (96 << 10) /* bytes of a partition for a row, places in it, and elements */
+#define MOST_PLACES (1 << 15) /* in one instruction */
+#define PIECE 4 /* places and elements of a piece take one part in so many beside the row */
 
 /* A part of the rows and of their places: rows lo to lo + n, places at to at + m */
 struct piece {
@@ -41,12 +42,19 @@ static bool is_one_pattern(const struct ncc_view *v)
 	return llabs(v->stride[1]) <= INT16_MAX;
 }
 
-/* So many places at one time that all of them have room beside the row */
-static int64_t most_places(const struct ncc_op *op)
+/*
+ * So many places at one time: all, or if the result is not in SBUF since they had no room, some for
+ * which there is room beside the row
+ */
+static int64_t most_places(const struct ncc_gen *g, const struct ncc_op *op,
+			   const struct ncc_view *dst)
 {
 	int64_t size = ncc_dtype_size(op->shape.dtype), row = op->in[0]->shape.dim[1] * size;
 
-	return (ROOM - row) / (size + (int64_t)sizeof(int32_t));
+	if (dst->buf->space != NCC_DRAM)
+		return MOST_PLACES;
+	return ((int64_t)g->prog.target->sbuf_part_size - row) / PIECE /
+	       (size + (int64_t)sizeof(int32_t));
 }
 
 /* A tile of the view's shape in its place */
@@ -107,7 +115,7 @@ static int lines_begin(struct ncc_gen *g, struct lines *l, const struct ncc_op *
 	*l = (struct lines){ .op = op,
 			     .dst = dst,
 			     .pdim = op->shape.dim[0] > 1 ? 0 : -1,
-			     .places = at_most(op->in[1]->shape.dim[1], most_places(op)) };
+			     .places = at_most(op->in[1]->shape.dim[1], most_places(g, op, dst)) };
 	for (unsigned int i = 0; !rc && i < op->nin; i++)
 		rc = gen_place(g, op->in[i], l->pdim);
 	return rc;
@@ -269,6 +277,12 @@ static int each_rows(struct ncc_gen *g, const struct ncc_op *op, const struct nc
 int gen_take(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	return each_rows(g, op, dst, take_rows);
+}
+
+bool gen_combines_in_place(const struct ncc_op *op)
+{
+	return op->kind == NCC_COMBINE && op->shape.dim[0] <= NEURON_PARTITIONS &&
+	       op->in[1]->shape.dim[1] <= MOST_PLACES;
 }
 
 int gen_combine(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)

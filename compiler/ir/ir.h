@@ -24,7 +24,7 @@
 #define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
 #define NCC_MAX_LOOPS 31 /* a NEFF has up to 64 parts, two for each and one more */
 #define NCC_MAX_TABLE 65536 /* rows to gather from, as in the NEFF's gather */
-#define NCC_MAX_LINE 16384 /* elements of a row to take from: it lies in a partition as a whole */
+#define NCC_MAX_LINE 8192 /* elements of a row to take from: it lies in a partition as a whole */
 
 enum ncc_kind {
 	NCC_PARAM, /* index: its number */
