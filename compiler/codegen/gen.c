@@ -110,6 +110,7 @@ static const gen_fn lower[NCC_KINDS] = {
 	[NCC_GATHER] = gen_gather,
 	[NCC_TAKE] = gen_take,
 	[NCC_COMBINE] = gen_combine,
+	[NCC_ORDER] = gen_order,
 	[NCC_DOT] = gen_dot,
 	[NCC_CONV] = gen_conv,
 	[NCC_REDUCE] = gen_reduce,
@@ -120,7 +121,7 @@ static const gen_fn lower[NCC_KINDS] = {
 static bool needs_place(const struct ncc_op *op, unsigned int i)
 {
 	if (ncc_is_binary(op->kind) || op->kind == NCC_DOT || op->kind == NCC_GATHER ||
-	    op->kind == NCC_TAKE || op->kind == NCC_COMBINE)
+	    op->kind == NCC_TAKE || op->kind == NCC_COMBINE || op->kind == NCC_ORDER)
 		return false;
 	return !i || op->kind == NCC_SELECT || op->kind == NCC_CONCAT;
 }

@@ -115,7 +115,7 @@ static int lines_begin(struct ncc_gen *g, struct lines *l, const struct ncc_op *
 	*l = (struct lines){ .op = op,
 			     .dst = dst,
 			     .pdim = op->shape.dim[0] > 1 ? 0 : -1,
-			     .places = at_most(op->in[1]->shape.dim[1], most_places(g, op, dst)) };
+			     .places = most_places(g, op, dst) };
 	for (unsigned int i = 0; !rc && i < op->nin; i++)
 		rc = gen_place(g, op->in[i], l->pdim);
 	return rc;
@@ -144,7 +144,7 @@ static void lines_end(struct ncc_gen *g, const struct lines *l)
 
 		if (!buf || buf == value->view.buf || buf->refs > 1 || value->uses < 2 ||
 		    value->padded || op->shape.dim[0] > NEURON_PARTITIONS ||
-		    op->in[1]->shape.dim[1] > l->places)
+		    (i && op->in[i]->shape.dim[1] > l->places))
 			continue;
 		buf->refs++;
 		buf->pin = g->stamp;
@@ -230,6 +230,24 @@ static int take_rows(struct ncc_gen *g, struct lines *l)
 	return rc ? rc : each_piece(g, l, take_piece);
 }
 
+static int order_rows(struct ncc_gen *g, struct lines *l)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_SORT,
+				    .partitions = (uint8_t)l->p.n,
+				    .reverse0 = l->op->func == NCC_GT };
+	struct ncc_view to = rows_of(l->dst, &l->p), tile = to;
+	int rc = fetch_operand(g, l, 0);
+
+	if (!rc && !is_reached(&to))
+		rc = tile_for(g, &to, l->pdim, &tile);
+	if (rc)
+		return rc;
+	insn.dst = pattern_of(&tile);
+	insn.src0 = pattern_of(&l->got[0]);
+	rc = gen_insn(g, NEURON_ENG_POOL, &insn);
+	return rc || tile.buf == to.buf ? rc : gen_copy(g, &to, &tile);
+}
+
 /* Gives the row the elements of operand 0, unless it is in its place. */
 static int begin_row(struct ncc_gen *g, const struct lines *l)
 {
@@ -272,6 +290,11 @@ static int each_rows(struct ncc_gen *g, const struct ncc_op *op, const struct nc
 	if (!rc)
 		lines_end(g, &l);
 	return rc;
+}
+
+int gen_order(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	return each_rows(g, op, dst, order_rows);
 }
 
 int gen_take(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)

@@ -50,7 +50,8 @@ static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 /* Does it give its operands their places itself? */
 static bool sees_to_places(const struct ncc_op *op)
 {
-	return op->kind == NCC_GATHER || op->kind == NCC_TAKE || op->kind == NCC_COMBINE;
+	return op->kind == NCC_GATHER || op->kind == NCC_TAKE || op->kind == NCC_COMBINE ||
+	       op->kind == NCC_ORDER;
 }
 
 static int tile_one(struct ncc_gen *g, struct ncc_op *op)
@@ -77,6 +78,8 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 		return gen_take(g, op, dst);
 	case NCC_COMBINE:
 		return gen_combine(g, op, dst);
+	case NCC_ORDER:
+		return gen_order(g, op, dst);
 	case NCC_REDUCE:
 		return tile_reduce(g, op, dst);
 	case NCC_REDUCE_WINDOW:

@@ -176,25 +176,15 @@ struct ncc_op *expand_place(struct ncc_build *bl, struct ncc_op *x, struct ncc_o
 /*
  * order.c: the places, s32[rows, k], of the first k of each row of x[rows, n], from the smallest
  * (or the largest) on, floats in total order; equal ones in order of their places.
- * expand_has_order: does it take at most so many comparisons? expand_take_places: x[rows, n] at
- * such places.
+ * expand_has_order: are there such places of rows of n of shape s's type? expand_take_places:
+ * x[rows, n] at them.
  */
-bool expand_has_order(int64_t rows, int64_t n, int64_t k, double most);
+bool expand_has_order(const struct ncc_shape *s, int64_t n, int64_t k);
 struct ncc_op *expand_order(struct ncc_build *bl, struct ncc_op *x, int64_t k, bool descending);
 struct ncc_op *expand_take_places(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place);
 /* Two numbers of each of at most 65,536 elements of a row, fp32: the first ones, then the second */
 bool expand_order_digits(struct ncc_build *bl, struct ncc_op *x, bool descending,
 			 struct ncc_op **digit);
-
-/*
- * masks.c: many short rows, each in a partition. expand_is_short: is it better to sort rows so?
- * expand_short_ranks: the places where elements are in order, of their digits, fp32[rows, n];
- * expand_by_short_ranks: x's elements of the first k such places
- */
-bool expand_is_short(int64_t rows, int64_t n);
-struct ncc_op *expand_short_ranks(struct ncc_build *bl, struct ncc_op *const *digit);
-struct ncc_op *expand_by_short_ranks(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *rank,
-				     int64_t k);
 
 /* x, of any shape, as rows along its dimension d; the reverse, of shape s */
 struct ncc_op *expand_as_rows(struct ncc_build *bl, struct ncc_op *x, unsigned int d);

@@ -237,6 +237,29 @@ static void eval_combine(const struct ncc_op *op, double *const *in, double *out
 		}
 }
 
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A key and its place behind it are one number, which a double holds. */
+static void eval_order(const struct ncc_op *op, double *const *in, double *out)
+{
+	int64_t n = op->in[0]->shape.dim[1], k = op->shape.dim[1];
+
+	for (int64_t r = 0; r < op->shape.dim[0]; r++) {
+		double *key = in[0] + r * n, sign = op->func == NCC_GT ? -1 : 1;
+
+		for (int64_t i = 0; i < n; i++)
+			key[i] = sign * key[i] * NCC_MAX_ORDER + (double)i;
+		qsort(key, (size_t)n, sizeof(*key), by_value);
+		for (int64_t i = 0; i < k; i++)
+			out[r * k + i] = key[i] - floor(key[i] / NCC_MAX_ORDER) * NCC_MAX_ORDER;
+	}
+}
+
 static void eval_move(const struct ncc_op *op, double *const *in, double *out)
 {
 	int64_t step[NCC_MAX_DIMS], start = ncc_move_steps(op, step);
@@ -285,7 +308,7 @@ static void (*const evaluate[NCC_KINDS])(const struct ncc_op *op, double *const 
 	[NCC_CONCAT] = eval_concat,   [NCC_PAD] = eval_pad,
 	[NCC_GATHER] = eval_gather,   [NCC_REDUCE] = eval_reduce,
 	[NCC_SCATTER] = eval_scatter, [NCC_TAKE] = eval_take,
-	[NCC_COMBINE] = eval_combine,
+	[NCC_COMBINE] = eval_combine, [NCC_ORDER] = eval_order,
 };
 
 static bool eval_op(const struct ncc_op *op, double *const *in, double *out)

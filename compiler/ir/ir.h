@@ -26,6 +26,8 @@
 #define NCC_MAX_TABLE 65536 /* rows to gather from, as in the NEFF's gather */
 #define NCC_MAX_LINE 8192 /* elements of a row to take from: it lies in a partition as a whole */
 
+#define NCC_MAX_ORDER 12288 /* elements of a row to be ordered: their places are there besides */
+
 enum ncc_kind {
 	NCC_PARAM, /* index: its number */
 	NCC_CONST, /* data, row-major */
@@ -96,6 +98,11 @@ enum ncc_kind {
 	 * replaces them. What has a place outside is left out.
 	 */
 	NCC_COMBINE,
+	/*
+	 * s32[rows, n] -> s32[rows, k]: the places of the first k elements of each row in the order
+	 * that func says, LT or GT; equal ones are in the order of their places
+	 */
+	NCC_ORDER,
 	/* contractions and reductions */
 	NCC_DOT, /* dot */
 	NCC_CONV, /* conv, window of its spatial dimensions */
@@ -153,7 +160,7 @@ struct ncc_op {
 		uint8_t map[NCC_MAX_DIMS];
 		struct {
 			uint32_t mask;
-			enum ncc_kind func; /* ADD, MUL, MAX, MIN, AND, OR, SELECT */
+			enum ncc_kind func; /* ADD, MUL, MAX, MIN, AND, OR, SELECT, LT, GT */
 		};
 	};
 	void *data;

@@ -263,6 +263,14 @@ static struct ncc_range of_combine(const struct ncc_op *op, const struct ncc_ran
 				   in[0]->hi + (u.hi > 0 ? u.hi * n : 0) };
 }
 
+static struct ncc_range of_order(const struct ncc_op *op, const struct ncc_range *const *in,
+				 struct ncc_range all)
+{
+	(void)in;
+	(void)all;
+	return (struct ncc_range){ 0, op->in[0]->shape.dim[1] - 1 };
+}
+
 static struct ncc_range of_first(const struct ncc_op *op, const struct ncc_range *const *in,
 				 struct ncc_range all)
 {
@@ -308,6 +316,7 @@ static const range_fn rules[NCC_KINDS] = {
 	[NCC_XOR] = of_or,	    [NCC_SHR] = of_shift_right,
 	[NCC_REDUCE] = of_reduce,   [NCC_REDUCE_WINDOW] = of_reduce,
 	[NCC_TAKE] = of_take,	    [NCC_COMBINE] = of_combine,
+	[NCC_ORDER] = of_order,
 };
 
 struct ncc_range ncc_range_of(const struct ncc_op *op, const struct ncc_shape *shape,

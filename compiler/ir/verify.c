@@ -262,6 +262,22 @@ static int check_combine(const struct ncc_op *op, struct ncc_error *err)
 	return rc ?: expect_dims(op, op->in[0]->shape.dim, 2, err) ?: expect_dtype(op, op->in[2], err);
 }
 
+static int check_order(const struct ncc_op *op, struct ncc_error *err)
+{
+	const struct ncc_shape *key = &op->in[0]->shape, *s = &op->shape;
+
+	if (key->ndim != 2 || key->dtype != NEURON_DT_INT32 || s->dtype != NEURON_DT_INT32)
+		return ncc_fail_op(err, -EINVAL, op, "not matrices of s32");
+	if (s->ndim != 2 || s->dim[0] != key->dim[0] || s->dim[1] > key->dim[1])
+		return ncc_fail_op(err, -EINVAL, op, "not as many rows, or more places than keys");
+	if (key->dim[1] > NCC_MAX_ORDER)
+		return ncc_fail_op(err, -EINVAL, op, "a row of more than %d elements",
+				   NCC_MAX_ORDER);
+	if (op->func != NCC_LT && op->func != NCC_GT)
+		return ncc_fail_op(err, -EINVAL, op, "bad function");
+	return 0;
+}
+
 static int check_dot(const struct ncc_op *op, struct ncc_error *err)
 {
 	const struct ncc_shape *l = &op->in[0]->shape, *r = &op->in[1]->shape;
@@ -490,6 +506,7 @@ static const check_fn rules[NCC_KINDS] = {
 	[NCC_SCATTER] = check_scatter,
 	[NCC_TAKE] = check_take,
 	[NCC_COMBINE] = check_combine,
+	[NCC_ORDER] = check_order,
 	[NCC_DOT] = check_dot,
 	[NCC_CONV] = check_conv,
 	[NCC_REDUCE] = check_reduce,

@@ -81,7 +81,7 @@ const struct exec_kernels exec_kernels_avx2 = {
 	.across = avx2_across,
 	.gather = avx2_gather,
 	.rank = avx2_rank,
-	.ranked = 96,
+	.ranked = 64,
 	.below = avx2_below,
 	.act = avx2_act,
 };

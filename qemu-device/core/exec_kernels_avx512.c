@@ -2,7 +2,6 @@
 /* The inner loops for AVX-512. Called through struct exec_kernels. */
 #if defined(__x86_64__)
 #include <immintrin.h>
-#include <stdint.h>
 
 #define KTARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")))
 #define KBYTES 64
@@ -13,28 +12,6 @@
 #define KSTORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, (__m512)(v))
 #define KEXPAND(mask, v) ((vf)_mm512_maskz_expand_ps(mask, (__m512)(v)))
 #define KCOMPRESS(mask, v) ((vf)_mm512_maskz_compress_ps(mask, (__m512)(v)))
-#define KGATHER avx512_fetch
-
-/* Whole vectors of what is to be gathered; how many elements that was */
-static inline KTARGET uint32_t avx512_fetch(void *out, const void *table, uint8_t size, uint32_t n,
-					    const uint32_t *at, uint32_t m)
-{
-	const __m512i end = _mm512_set1_epi32((int)n);
-	uint32_t i = 0;
-
-	if (size != 4)
-		return 0;
-	for (; i + 16 <= m; i += 16) {
-		__m512i j = _mm512_loadu_si512(at + i);
-		__mmask16 there = _mm512_cmplt_epu32_mask(j, end);
-
-		_mm512_storeu_si512((uint32_t *)out + i,
-				    _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), there, j,
-								table, 4));
-	}
-	return i;
-}
-
 #include "exec_kernels.h"
 #include "exec_pairs.h"
 
@@ -57,7 +34,7 @@ static bool avx512_bf16_usable(void)
 	.matmul = avx512_matmul, .moving = avx512_moving, .weights = avx512_weights,          \
 	.load = avx512_load, .store = avx512_store, .alu = avx512_alu, .arith = avx512_arith, \
 	.bits = avx512_bits, .fold = avx512_fold, .across = avx512_across, .act = avx512_act, \
-	.gather = avx512_gather, .rank = avx512_rank, .ranked = 256, .below = avx512_below
+	.gather = avx512_gather, .rank = avx512_rank, .ranked = 192, .below = avx512_below
 
 const struct exec_kernels exec_kernels_avx512 = {
 	.name = "avx512",

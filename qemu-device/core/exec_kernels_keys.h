@@ -4,28 +4,26 @@
  * instance gives the same.
  */
 
-/* An element at each place; 16 at a time where the processor fetches them in one instruction */
-#ifndef KGATHER
-#define KGATHER(out, table, size, n, at, m) 0
-#endif
-
-#define GATHER(type)                                          \
-	do {                                                  \
-		const type *from = table;                     \
-		type *to = out;                               \
-                                                              \
-		for (; i < m; i++) {                          \
-			type v = from[at[i] < n ? at[i] : 0]; \
-                                                              \
-			to[i] = at[i] < n ? v : 0;            \
-		}                                             \
+/*
+ * An element at each place, without a branch: whether an index is one may be as good as random. The
+ * mask comes from a subtraction, since that of a comparison would wait for the one before it.
+ */
+#define GATHER(type)                                                             \
+	do {                                                                     \
+		const type *from = table;                                        \
+		type *to = out;                                                  \
+                                                                                 \
+		for (uint32_t i = 0; i < m; i++) {                               \
+			uint32_t there = (uint32_t)(((int64_t)at[i] - n) >> 32); \
+                                                                                 \
+			to[i] = from[at[i] & there] & there;                     \
+		}                                                                \
 	} while (0)
 
 KTARGET static void KNAME(gather)(void *out, const void *table, uint8_t size, uint32_t n,
 				  const int32_t *index, uint32_t m)
 {
 	const uint32_t *at = (const uint32_t *)index;
-	uint32_t i = KGATHER(out, table, size, n, at, m);
 
 	if (size == 1)
 		GATHER(uint8_t);

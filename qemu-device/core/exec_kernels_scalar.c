@@ -75,7 +75,7 @@ const struct exec_kernels exec_kernels_scalar = {
 	.across = scalar_across,
 	.gather = scalar_gather,
 	.rank = scalar_rank,
-	.ranked = 48,
+	.ranked = 32,
 	.below = scalar_below,
 	.act = scalar_act,
 };

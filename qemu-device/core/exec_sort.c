@@ -11,7 +11,7 @@
 #define NARROW 2048 /* of fewer keys the digits are narrow ones: they have fewer values to count */
 #define DIGIT_MAX 11
 #define DIGITS_MAX 4
-#define RANKED_MAX 256
+#define RANKED_MAX 192
 #define BEST_LEAST 256 /* keys at least that are looked at together for the best */
 
 /* The digits of the keys in which they differ, the least significant first */
