@@ -157,7 +157,7 @@ static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct
 			struct ncc_view *dst)
 {
 	bool each = !op->gen->fused && ncc_is_elementwise(op->kind);
-	unsigned int n = each ? op->nin : op->kind == NCC_COMBINE; /* operands that have places */
+	unsigned int n = each ? op->nin : gen_combines_in_place(op); /* operands that have places */
 
 	if (gen_join_result(g, op, dst) || (each && gen_join_place(g, op, s->dtype, dst)))
 		return 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Elements of rows by their places (line.h). Up to 128 rows at a time have one partition each,
- * whole; their places, and what is taken or combined, come in pieces. Places that all rows share
- * are fetched to every partition. Part of the code generator.
+ * whole; their places, and what is taken or combined, come in pieces. Part of the code generator.
  */
 #include "line.h"
 
@@ -17,7 +16,8 @@
 #include "view.h"
 #include "walk.h"
 
-#define PIECE 4096 /* places of a row at one time */
+#define MOST_PLACES (1 << 15) /* in one instruction */
+#define PIECE 4 /* places and elements of a piece take one part in so many beside the row */
 
 /* A part of the rows and of their places: rows lo to lo + n, places at to at + m */
 struct piece {
@@ -42,143 +42,138 @@ static bool is_one_pattern(const struct ncc_view *v)
 	return llabs(v->stride[1]) <= INT16_MAX;
 }
 
-/* Brings a piece of an operand to the partitions of the result's rows. */
+/*
+ * So many places at one time: all, or if the result is not in SBUF since they had no room, some for
+ * which there is room beside the row
+ */
+static int64_t most_places(const struct ncc_gen *g, const struct ncc_op *op,
+			   const struct ncc_view *dst)
+{
+	int64_t size = ncc_dtype_size(op->shape.dtype), row = op->in[0]->shape.dim[1] * size;
+
+	if (dst->buf->space != NCC_DRAM)
+		return MOST_PLACES;
+	return ((int64_t)g->prog.target->sbuf_part_size - row) / PIECE /
+	       (size + (int64_t)sizeof(int32_t));
+}
+
+/* A tile of the view's shape in its place */
+static int tile_for(struct ncc_gen *g, const struct ncc_view *v, int pdim, struct ncc_view *tile)
+{
+	struct ncc_shape s;
+	int rc;
+
+	view_shape(v, &s);
+	rc = gen_sbuf_view(g, &s, pdim, tile);
+	return rc ? rc : gen_temp(g, tile->buf);
+}
+
+/* Brings a part of an operand's rows, *v, to the partitions of the result's rows. */
 static int fetch(struct ncc_gen *g, struct ncc_op *op, int pdim, struct ncc_view *v)
 {
 	struct ncc_view from = *v;
 	int rc = op->users > 1 ? gen_fetch_kept(g, &from, pdim, 0, v)
 			       : gen_fetch(g, &from, pdim, 0, v);
-	struct ncc_shape s;
 
 	if (rc || is_one_pattern(v))
 		return rc;
 	from = *v;
-	view_shape(&from, &s);
-	rc = gen_sbuf_view(g, &s, pdim, v);
-	rc = rc ? rc : gen_temp(g, v->buf);
+	rc = tile_for(g, &from, pdim, v);
 	return rc ? rc : gen_copy(g, v, &from);
-}
-
-static int fetch_places(struct ncc_gen *g, const struct ncc_op *op, const struct piece *p, int pdim,
-			struct ncc_view *out)
-{
-	struct ncc_view v = op->in[1]->gen->value->view;
-
-	if (v.dim[0] == 1 && p->n > 1) { /* shared by all rows */
-		v.pdim = v.pdim == 0 ? -1 : v.pdim;
-		v.stride[0] = 0;
-		v.dim[0] = p->n;
-	}
-	*out = part_of(&v, p);
-	return fetch(g, op->in[1], pdim, out);
 }
 
 static struct neuron_ap pattern_of(const struct ncc_view *v)
 {
 	struct walk w;
 
-	walk_begin(&w, &v, 1, 0, NCC_MAX_LINE);
+	walk_begin(&w, &v, 1, 0, UINT16_MAX);
 	walk_next(&w);
 	return w.ap[0];
 }
 
-static int place_all(struct ncc_gen *g, const struct ncc_op *op, int pdim)
-{
-	int rc = 0;
-
-	for (unsigned int i = 0; !rc && i < op->nin; i++)
-		rc = gen_place(g, op->in[i], op->in[i]->shape.dim[0] > 1 ? pdim : -1);
-	return rc;
-}
+/* An operation that goes over its rows and their places in pieces */
+struct lines {
+	const struct ncc_op *op;
+	const struct ncc_view *dst;
+	int pdim;
+	int64_t places; /* at one time */
+	struct piece p;
+	struct ncc_view line; /* the rows, each whole in its partition */
+	struct ncc_view got[3]; /* operands, as they were fetched */
+};
 
 static int64_t at_most(int64_t n, int64_t most)
 {
 	return n < most ? n : most;
 }
 
-static int take_piece(struct ncc_gen *g, const struct ncc_op *op, const struct piece *p,
-		      const struct ncc_view *line, const struct ncc_view *dst)
+static int lines_begin(struct ncc_gen *g, struct lines *l, const struct ncc_op *op,
+		       const struct ncc_view *dst)
 {
-	struct neuron_insn insn = { .opcode = NEURON_OP_GATHER, .partitions = (uint8_t)p->n };
-	struct ncc_view place, to = part_of(dst, p), got = to;
-	struct ncc_shape s;
-	int rc = fetch_places(g, op, p, line->pdim, &place);
+	int rc = 0;
 
-	if (!rc && !(view_on_engine(&to) && is_one_pattern(&to))) {
-		view_shape(&to, &s);
-		rc = gen_sbuf_view(g, &s, line->pdim, &got);
-		rc = rc ? rc : gen_temp(g, got.buf);
-	}
-	if (rc)
-		return rc;
-	insn.dst = pattern_of(&got);
-	insn.src0 = pattern_of(line);
-	insn.src1 = pattern_of(&place);
-	rc = gen_insn(g, NEURON_ENG_POOL, &insn);
-	return rc || got.buf == to.buf ? rc : gen_copy(g, &to, &got);
-}
-
-int gen_take(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
-{
-	int pdim = op->shape.dim[0] > 1 ? 0 : -1, rc = place_all(g, op, pdim);
-	const int64_t rows = op->shape.dim[0], places = op->shape.dim[1];
-	const unsigned int mark = g->ntemps;
-	struct piece p = { 0 };
-	struct ncc_view line;
-
-	for (; !rc && p.lo < rows; p.lo += p.n) {
-		unsigned int pieces;
-
-		p.n = at_most(rows - p.lo, NEURON_PARTITIONS);
-		line = rows_of(&op->in[0]->gen->value->view, &p);
-		rc = fetch(g, op->in[0], pdim, &line);
-		pieces = g->ntemps;
-		for (p.at = 0; !rc && p.at < places; p.at += p.m) {
-			p.m = at_most(places - p.at, PIECE);
-			rc = take_piece(g, op, &p, &line, dst);
-			gen_release_temps(g, pieces);
-		}
-		gen_release_temps(g, mark);
-	}
+	*l = (struct lines){ .op = op,
+			     .dst = dst,
+			     .pdim = op->shape.dim[0] > 1 ? 0 : -1,
+			     .places = most_places(g, op, dst) };
+	for (unsigned int i = 0; !rc && i < op->nin; i++)
+		rc = gen_place(g, op->in[i], l->pdim);
 	return rc;
 }
 
-static int order_rows(struct ncc_gen *g, const struct ncc_op *op, const struct piece *p, int pdim,
-		      const struct ncc_view *dst)
+/* Fetches the piece's rows of operand i, whole or where its places are. */
+static int fetch_operand(struct ncc_gen *g, struct lines *l, unsigned int i)
 {
-	struct neuron_insn insn = { .opcode = NEURON_OP_SORT,
-				    .partitions = (uint8_t)p->n,
-				    .reverse0 = op->func == NCC_GT };
-	struct ncc_view key = rows_of(&op->in[0]->gen->value->view, p);
-	struct ncc_view to = rows_of(dst, p), got = to;
-	int rc = fetch(g, op->in[0], pdim, &key);
-	struct ncc_shape s;
+	const struct ncc_view *v = &l->op->in[i]->gen->value->view;
 
-	if (!rc && !(view_on_engine(&to) && is_one_pattern(&to))) {
-		view_shape(&to, &s);
-		rc = gen_sbuf_view(g, &s, pdim, &got);
-		rc = rc ? rc : gen_temp(g, got.buf);
-	}
-	if (rc)
-		return rc;
-	insn.dst = pattern_of(&got);
-	insn.src0 = pattern_of(&key);
-	rc = gen_insn(g, NEURON_ENG_POOL, &insn);
-	return rc || got.buf == to.buf ? rc : gen_copy(g, &to, &got);
+	l->got[i] = i ? part_of(v, &l->p) : rows_of(v, &l->p);
+	return fetch(g, l->op->in[i], l->pdim, &l->got[i]);
 }
 
-int gen_order(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+/*
+ * An operand that was fetched whole, and is read again, stays where it is now: its next reader
+ * wants it there too.
+ */
+static void lines_end(struct ncc_gen *g, const struct lines *l)
 {
-	int pdim = op->shape.dim[0] > 1 ? 0 : -1, rc = place_all(g, op, pdim);
-	const unsigned int mark = g->ntemps;
-	struct piece p = { 0 };
+	const struct ncc_op *op = l->op;
 
-	for (; !rc && p.lo < op->shape.dim[0]; p.lo += p.n) {
-		p.n = at_most(op->shape.dim[0] - p.lo, NEURON_PARTITIONS);
-		rc = order_rows(g, op, &p, pdim, dst);
-		gen_release_temps(g, mark);
+	for (unsigned int i = 0; i < op->nin; i++) {
+		struct ncc_value *value = op->in[i]->gen->value;
+		struct ncc_buf *buf = l->got[i].buf;
+
+		if (!buf || buf == value->view.buf || buf->refs > 1 || value->uses < 2 ||
+		    value->padded || op->shape.dim[0] > NEURON_PARTITIONS ||
+		    (i && op->in[i]->shape.dim[1] > l->places))
+			continue;
+		buf->refs++;
+		buf->pin = g->stamp;
+		gen_unref(g, value->view.buf);
+		value->view = l->got[i];
 	}
-	return rc;
+}
+
+/* Is it whole in each partition, where one access pattern reaches it? */
+static bool is_reached(const struct ncc_view *v)
+{
+	return view_on_engine(v) && is_one_pattern(v);
+}
+
+static int take_piece(struct ncc_gen *g, struct lines *l)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_GATHER, .partitions = (uint8_t)l->p.n };
+	struct ncc_view to = part_of(l->dst, &l->p), tile = to;
+	int rc = fetch_operand(g, l, 1);
+
+	if (!rc && !is_reached(&to))
+		rc = tile_for(g, &to, l->pdim, &tile);
+	if (rc)
+		return rc;
+	insn.dst = pattern_of(&tile);
+	insn.src0 = pattern_of(&l->line);
+	insn.src1 = pattern_of(&l->got[1]);
+	rc = gen_insn(g, NEURON_ENG_POOL, &insn);
+	return rc || tile.buf == to.buf ? rc : gen_copy(g, &to, &tile);
 }
 
 static uint8_t alu_of(const struct ncc_op *op)
@@ -195,73 +190,125 @@ static uint8_t alu_of(const struct ncc_op *op)
 	}
 }
 
-static int combine_piece(struct ncc_gen *g, const struct ncc_op *op, const struct piece *p,
-			 const struct ncc_view *line)
+static int combine_piece(struct ncc_gen *g, struct lines *l)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_SCATTER,
-				    .partitions = (uint8_t)p->n,
-				    .op0 = alu_of(op) };
-	struct ncc_view place, u = part_of(&op->in[2]->gen->value->view, p);
-	int rc = fetch_places(g, op, p, line->pdim, &place);
+				    .partitions = (uint8_t)l->p.n,
+				    .op0 = alu_of(l->op) };
+	int rc = fetch_operand(g, l, 1);
 
-	rc = rc ? rc : fetch(g, op->in[2], line->pdim, &u);
+	rc = rc ? rc : fetch_operand(g, l, 2);
 	if (rc)
 		return rc;
-	insn.dst = pattern_of(line);
-	insn.src0 = pattern_of(&u);
-	insn.src1 = pattern_of(&place);
+	insn.dst = pattern_of(&l->line);
+	insn.src0 = pattern_of(&l->got[2]);
+	insn.src1 = pattern_of(&l->got[1]);
 	return gen_insn(g, NEURON_ENG_POOL, &insn);
 }
 
-/* Gives up to 128 rows the elements of operand 0, unless they lie in its place. */
-static int begin_rows(struct ncc_gen *g, const struct ncc_op *op, const struct piece *p,
-		      const struct ncc_view *line)
+/* What a piece fetches goes when the next one comes. */
+static int each_piece(struct ncc_gen *g, struct lines *l,
+		      int (*fn)(struct ncc_gen *g, struct lines *l))
 {
-	const struct ncc_view *x = &op->in[0]->gen->value->view;
-	struct ncc_view from = rows_of(x, p);
-	double v;
-
-	if (x->buf == line->buf)
-		return 0;
-	if (ncc_scalar_value(op->in[0], &v) && v == v)
-		return gen_memset(g, line, v);
-	return gen_copy(g, line, &from);
-}
-
-static int combine_rows(struct ncc_gen *g, const struct ncc_op *op, struct piece *p, int pdim,
-			const struct ncc_view *dst)
-{
-	const int64_t places = op->in[1]->shape.dim[1];
-	struct ncc_view to = rows_of(dst, p), line = to;
-	unsigned int mark;
-	struct ncc_shape s;
+	const int64_t all = l->op->in[1]->shape.dim[1];
+	const unsigned int mark = g->ntemps;
 	int rc = 0;
 
-	if (!(view_on_engine(&to) && is_one_pattern(&to))) {
-		view_shape(&to, &s);
-		rc = gen_sbuf_view(g, &s, pdim, &line);
-		rc = rc ? rc : gen_temp(g, line.buf);
-	}
-	rc = rc ? rc : begin_rows(g, op, p, &line);
-	mark = g->ntemps;
-	for (p->at = 0; !rc && p->at < places; p->at += p->m) {
-		p->m = at_most(places - p->at, PIECE);
-		rc = combine_piece(g, op, p, &line);
+	for (l->p.at = 0; !rc && l->p.at < all; l->p.at += l->p.m) {
 		gen_release_temps(g, mark);
+		l->p.m = at_most(all - l->p.at, l->places);
+		rc = fn(g, l);
 	}
-	return rc || line.buf == to.buf ? rc : gen_copy(g, &to, &line);
+	return rc;
+}
+
+static int take_rows(struct ncc_gen *g, struct lines *l)
+{
+	int rc = fetch_operand(g, l, 0);
+
+	l->line = l->got[0];
+	return rc ? rc : each_piece(g, l, take_piece);
+}
+
+static int order_rows(struct ncc_gen *g, struct lines *l)
+{
+	struct neuron_insn insn = { .opcode = NEURON_OP_SORT,
+				    .partitions = (uint8_t)l->p.n,
+				    .reverse0 = l->op->func == NCC_GT };
+	struct ncc_view to = rows_of(l->dst, &l->p), tile = to;
+	int rc = fetch_operand(g, l, 0);
+
+	if (!rc && !is_reached(&to))
+		rc = tile_for(g, &to, l->pdim, &tile);
+	if (rc)
+		return rc;
+	insn.dst = pattern_of(&tile);
+	insn.src0 = pattern_of(&l->got[0]);
+	rc = gen_insn(g, NEURON_ENG_POOL, &insn);
+	return rc || tile.buf == to.buf ? rc : gen_copy(g, &to, &tile);
+}
+
+/* Gives the row the elements of operand 0, unless it is in its place. */
+static int begin_row(struct ncc_gen *g, const struct lines *l)
+{
+	const struct ncc_view *x = &l->op->in[0]->gen->value->view;
+	struct ncc_view from = rows_of(x, &l->p);
+	double v;
+
+	if (x->buf == l->line.buf)
+		return 0;
+	if (ncc_scalar_value(l->op->in[0], &v) && v == v)
+		return gen_memset(g, &l->line, v);
+	return gen_copy(g, &l->line, &from);
+}
+
+static int combine_rows(struct ncc_gen *g, struct lines *l)
+{
+	struct ncc_view to = rows_of(l->dst, &l->p);
+	int rc = 0;
+
+	l->line = to;
+	if (!is_reached(&to))
+		rc = tile_for(g, &to, l->pdim, &l->line);
+	rc = rc ? rc : begin_row(g, l);
+	rc = rc ? rc : each_piece(g, l, combine_piece);
+	return rc || l->line.buf == to.buf ? rc : gen_copy(g, &to, &l->line);
+}
+
+static int each_rows(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst,
+		     int (*fn)(struct ncc_gen *g, struct lines *l))
+{
+	const unsigned int mark = g->ntemps;
+	struct lines l;
+	int rc = lines_begin(g, &l, op, dst);
+
+	for (; !rc && l.p.lo < op->shape.dim[0]; l.p.lo += l.p.n) {
+		gen_release_temps(g, mark);
+		l.p.n = at_most(op->shape.dim[0] - l.p.lo, NEURON_PARTITIONS);
+		rc = fn(g, &l);
+	}
+	if (!rc)
+		lines_end(g, &l);
+	return rc;
+}
+
+int gen_order(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	return each_rows(g, op, dst, order_rows);
+}
+
+int gen_take(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	return each_rows(g, op, dst, take_rows);
+}
+
+bool gen_combines_in_place(const struct ncc_op *op)
+{
+	return op->kind == NCC_COMBINE && op->shape.dim[0] <= NEURON_PARTITIONS &&
+	       op->in[1]->shape.dim[1] <= MOST_PLACES;
 }
 
 int gen_combine(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
-	int pdim = op->shape.dim[0] > 1 ? 0 : -1, rc = place_all(g, op, pdim);
-	const unsigned int mark = g->ntemps;
-	struct piece p = { 0 };
-
-	for (; !rc && p.lo < op->shape.dim[0]; p.lo += p.n) {
-		p.n = at_most(op->shape.dim[0] - p.lo, NEURON_PARTITIONS);
-		rc = combine_rows(g, op, &p, pdim, dst);
-		gen_release_temps(g, mark);
-	}
-	return rc;
+	return each_rows(g, op, dst, combine_rows);
 }

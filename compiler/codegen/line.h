@@ -10,8 +10,10 @@
 #include "gen.h"
 
 /* dst: a fresh SBUF view, that of operand 0 if a combination may change it, or in DRAM */
-int gen_take(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 int gen_order(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+int gen_take(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
+/* Is it one instruction, so that it may change operand 0? */
+bool gen_combines_in_place(const struct ncc_op *op);
 int gen_combine(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst);
 
 #endif

@@ -23,6 +23,19 @@ struct part {
 	struct ncc_op *x, *place;
 };
 
+/* Places that all lines share, for each of them */
+static struct ncc_op *for_each(struct ncc_build *bl, struct ncc_op *place, int64_t lines)
+{
+	struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 2, .dim = { lines } };
+	struct ncc_shape flat = { .ndim = 1 };
+	static const uint8_t map = 1;
+
+	if (!place || place->shape.dim[0] == lines)
+		return place;
+	s.dim[1] = flat.dim[0] = place->shape.dim[1];
+	return build_spread(bl, &s, build_reshape(bl, place, &flat), &map);
+}
+
 static bool next_part(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place, struct part *p)
 {
 	int64_t left;
@@ -33,7 +46,8 @@ static bool next_part(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *pla
 		return false;
 	p->n = left < NCC_MAX_LINE ? left : NCC_MAX_LINE;
 	p->x = build_slice(bl, x, 1, p->lo, p->n);
-	p->place = p->lo ? build_number(bl, NCC_SUB, place, (double)p->lo) : place;
+	place = p->lo ? build_number(bl, NCC_SUB, place, (double)p->lo) : place;
+	p->place = for_each(bl, place, x->shape.dim[0]);
 	return true;
 }
 
@@ -177,6 +191,34 @@ static double time_of_rows(const struct choice *c)
 					 (LINES_ROW + LINES_BYTE * (double)(c->columns * c->size));
 }
 
+/*
+ * Elements of one short line, for places that fill the partitions: each has the line, so that
+ * neither they nor what is taken move to one. 0: it is better to have the line once
+ */
+static int64_t lanes_of(const struct choice *c)
+{
+	int64_t lanes = c->shared == 1 && c->columns == 1 ? ncc_even_rows(c->m) : 0;
+
+	return lanes * c->rows <= 2 * c->m && c->rows <= NCC_MAX_LINE ? lanes : 0;
+}
+
+static struct ncc_op *choose_in_lanes(struct ncc_build *bl, const struct choice *c,
+				      struct ncc_op *x, struct ncc_op *row, int64_t lanes)
+{
+	struct ncc_shape line = { .ndim = 1, .dim = { c->rows } }, s = { .ndim = 2 };
+	const uint8_t map = 1;
+
+	s.dim[0] = lanes;
+	s.dim[1] = c->m / lanes;
+	row = build_reshape(bl, row, &s);
+	s.dim[1] = c->rows;
+	s.dtype = x->shape.dtype;
+	s.pred = x->shape.pred;
+	x = lines_take(bl, build_spread(bl, &s, build_reshape(bl, x, &line), &map), row);
+	s = (struct ncc_shape){ .ndim = 3, .dim = { 1, c->m, 1 } };
+	return build_reshape(bl, x, &s);
+}
+
 static struct ncc_op *choose_lines(struct ncc_build *bl, const struct choice *c, struct ncc_op *x,
 				   struct ncc_op *row)
 {
@@ -184,6 +226,8 @@ static struct ncc_op *choose_lines(struct ncc_build *bl, const struct choice *c,
 	struct ncc_shape s = { .ndim = 3, .dim = { c->shared, c->columns, c->m } };
 	struct ncc_shape lines = { .ndim = 2, .dim = { c->shared * c->columns, c->rows } };
 
+	if (lanes_of(c))
+		return choose_in_lanes(bl, c, x, row, lanes_of(c));
 	if (!c->same) {
 		row = c->columns > 1 ? lines_places(bl, row, c->rows) : row;
 		x = lines_take(bl, lines_of(bl, x), row);

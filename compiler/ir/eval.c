@@ -201,13 +201,10 @@ static void eval_scatter(const struct ncc_op *op, double *const *in, double *out
 	}
 }
 
-/* Where row r has its place number i; -1: outside of it */
-static int64_t place_of(const struct ncc_op *op, const double *place, int64_t r, int64_t i)
+/* Place number i of all rows, in a row of n elements; -1: outside of it */
+static int64_t place_of(const double *place, int64_t i, int64_t n)
 {
-	const struct ncc_shape *s = &op->in[1]->shape;
-	double at = place[(s->dim[0] > 1 ? r * s->dim[1] : 0) + i];
-
-	return at >= 0 && at < (double)op->in[0]->shape.dim[1] ? (int64_t)at : -1;
+	return place[i] >= 0 && place[i] < (double)n ? (int64_t)place[i] : -1;
 }
 
 static void eval_take(const struct ncc_op *op, double *const *in, double *out)
@@ -216,7 +213,7 @@ static void eval_take(const struct ncc_op *op, double *const *in, double *out)
 
 	for (int64_t r = 0; r < op->shape.dim[0]; r++)
 		for (int64_t i = 0; i < m; i++) {
-			int64_t at = place_of(op, in[1], r, i);
+			int64_t at = place_of(in[1], r * m + i, n);
 
 			out[r * m + i] = at < 0 ? 0 : in[0][r * n + at];
 		}
@@ -229,7 +226,7 @@ static void eval_combine(const struct ncc_op *op, double *const *in, double *out
 	memcpy(out, in[0], (size_t)ncc_elems(&op->shape) * sizeof(*out));
 	for (int64_t r = 0; r < op->shape.dim[0]; r++)
 		for (int64_t i = 0; i < m; i++) {
-			int64_t at = place_of(op, in[1], r, i);
+			int64_t at = place_of(in[1], r * m + i, n);
 			double u = in[2][r * m + i];
 
 			if (at < 0)

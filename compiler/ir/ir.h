@@ -24,7 +24,7 @@
 #define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
 #define NCC_MAX_LOOPS 31 /* a NEFF has up to 64 parts, two for each and one more */
 #define NCC_MAX_TABLE 65536 /* rows to gather from, as in the NEFF's gather */
-#define NCC_MAX_LINE 16384 /* elements of a row to take from: it lies in a partition as a whole */
+#define NCC_MAX_LINE 8192 /* elements of a row to take from: it lies in a partition as a whole */
 
 #define NCC_MAX_ORDER 12288 /* elements of a row to be ordered: their places are there besides */
 
@@ -88,14 +88,14 @@ enum ncc_kind {
 	 */
 	NCC_SCATTER,
 	/*
-	 * [rows, n], s32[1 or rows, m] -> [rows, m]: elements of each row by their places in it,
-	 * which all rows share or have their own; 0 for a place outside
+	 * [rows, n], s32[rows, m] -> [rows, m]: elements of each row by their places in it; 0 for a
+	 * place outside
 	 */
 	NCC_TAKE,
 	/*
-	 * [rows, n], s32[1 or rows, m], [rows, m] -> [rows, n]: elements of each row, combined with
-	 * those of operand 2, in this order, by func: ADD, MAX, MIN of f32, s32, u32, or SELECT,
-	 * which replaces them. What has a place outside is left out.
+	 * [rows, n], s32[rows, m], [rows, m] -> [rows, n]: elements of each row, combined with those
+	 * of operand 2, in this order, by func: ADD, MAX, MIN of f32, s32, u32, or SELECT, which
+	 * replaces them. What has a place outside is left out.
 	 */
 	NCC_COMBINE,
 	/*

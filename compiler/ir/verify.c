@@ -232,8 +232,8 @@ static int check_lines(const struct ncc_op *op, struct ncc_error *err)
 	const struct ncc_shape *line = &op->in[0]->shape, *place = &op->in[1]->shape;
 
 	if (line->ndim != 2 || place->ndim != 2 || place->dtype != NEURON_DT_INT32 ||
-	    (place->dim[0] != 1 && place->dim[0] != line->dim[0]))
-		return ncc_fail_op(err, -EINVAL, op, "not a matrix and one or as many rows of s32");
+	    place->dim[0] != line->dim[0])
+		return ncc_fail_op(err, -EINVAL, op, "not matrices of equal rows, s32 the second");
 	if (line->dim[1] > NCC_MAX_LINE)
 		return ncc_fail_op(err, -EINVAL, op, "a row of more than %d elements",
 				   NCC_MAX_LINE);

@@ -110,22 +110,6 @@ static onnx_op places(struct onnx_node *n, onnx_op idx, int64_t size)
 	return idx ? ox_bin(n, NCC_EQ, idx, ox_iota(n, NEURON_DT_INT32, size)) : NULL;
 }
 
-/* Moves dimension axis to the end. */
-static onnx_op to_last(struct onnx_node *n, onnx_op x, unsigned int axis)
-{
-	uint8_t perm[NCC_MAX_DIMS];
-	unsigned int nd, k = 0;
-
-	if (!x)
-		return NULL;
-	nd = x->shape.ndim;
-	for (unsigned int i = 0; i < nd; i++)
-		if (i != axis)
-			perm[k++] = (uint8_t)i;
-	perm[nd - 1] = (uint8_t)axis;
-	return ox_transpose(n, x, perm);
-}
-
 static onnx_op from_last(struct onnx_node *n, onnx_op x, unsigned int axis)
 {
 	uint8_t perm[NCC_MAX_DIMS];
@@ -153,31 +137,25 @@ onnx_op onnx_covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int a
 	return n->rc ? NULL : x;
 }
 
-/*
- * Takes the elements of each row along axis that idx names: all others become 0, and the row is
- * summed.
- */
+/* Takes the elements of each row along axis that idx names. */
 static onnx_op take_elements(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
 {
-	const unsigned int nd = x->shape.ndim;
 	const int64_t size = x->shape.dim[axis];
-	onnx_op hot;
+	struct ncc_shape s = idx->shape;
+	onnx_op at;
 
-	if (idx->shape.ndim != nd) {
-		onnx_fail(n, -EINVAL, "indices of rank %u for rank %u", idx->shape.ndim, nd);
+	if (idx->shape.ndim != x->shape.ndim) {
+		onnx_fail(n, -EINVAL, "indices of rank %u for rank %u", idx->shape.ndim,
+			  x->shape.ndim);
 		return NULL;
 	}
-	x = to_last(n, onnx_covered(n, x, idx, axis), axis);
-	hot = places(n, to_last(n, ox_from_end(n, idx, size), axis), size);
-	x = ox_insert(n, x, nd - 1);
-	if (!x || !hot)
+	x = onnx_covered(n, x, idx, axis);
+	at = ox_from_end(n, idx, size);
+	if (!x || !at)
 		return NULL;
-	x = ox_select(n, hot, x, ox_scalar(n, &x->shape, 0));
-	if (x && x->shape.pred)
-		x = ox_reduce(n, x, NCC_OR, 1u << nd, false);
-	else
-		x = ox_reduce(n, x, NCC_ADD, 1u << nd, false);
-	return from_last(n, x, axis);
+	at = expand_as_rows(&n->b, expand_clamp_index(&n->b, at, size - 1), axis);
+	at = expand_take_places(&n->b, expand_as_rows(&n->b, x, axis), at);
+	return ox_expanded(n, at ? expand_from_rows(&n->b, at, &s, axis) : NULL, x);
 }
 
 static void import_gather_elements(struct onnx_node *n)
