@@ -710,6 +710,38 @@ def written():
         text = scatter_text(("i1",), 30, 25, 4, f"%s = stablehlo.{name} %a0, %b0 : tensor<i1> stablehlo.return %s : tensor<i1>")
         cases[f"lines_{name}"] = (lambda x, i, u, bits=bits: bits(x, i, u)[0],
                                   lambda d: (d.f32(30, 4) > 0, index(d, 25, 30), d.f32(25, 4) > 0), 0.0, False, text)
+    def sort_text(types, dims, less):
+        """a sort of operands of so many dimensions along the last one"""
+        tensors = [f"tensor<{'x'.join(map(str, dims))}x{t}>" for t in types]
+        values = ", ".join(f"%x{i}" for i in range(len(types)))
+        given = ", ".join(f"%{v}{i}: tensor<{t}>" for i, t in enumerate(types) for v in "ab")
+        return f"""func.func public @main({", ".join(f"%x{i}: {t}" for i, t in enumerate(tensors))}) -> ({", ".join(tensors)}) {{
+        %r:{len(types)} = "stablehlo.sort"({values}) ({{ ^bb0({given}): {less} stablehlo.return %less : tensor<i1> }})
+        {{dimension = {len(dims) - 1} : i64, is_stable = true}} : ({", ".join(tensors)}) -> ({", ".join(tensors)})
+        return {", ".join(f"%r#{i}" for i in range(len(types)))} : {", ".join(tensors)} }}"""
+
+    def sorted_by(*keys):
+        """by these keys, the first one first"""
+        def fn(*x):
+            at = np.lexsort([key(*x) for key in reversed(keys)], axis=-1)
+            return [np.take_along_axis(v, at, -1) for v in x]
+        return fn
+
+    lt = lambda name, x, y, t: f"%{name} = stablehlo.compare LT, %{x}, %{y} : (tensor<{t}>, tensor<{t}>) -> tensor<i1> "
+    eq = lambda name, x, y, t: f"%{name} = stablehlo.compare EQ, %{x}, %{y} : (tensor<{t}>, tensor<{t}>) -> tensor<i1> "
+    both = lambda *dims: lambda d: (d.ints(np.int32, *dims, low=-9, high=9), d.ints(np.int16, *dims, low=-40, high=40))
+    for name, dims in (("tall", (3, 40)), ("wide", (2, 2100))):  # of which the compiler sees no keys
+        text = sort_text(("i32", "i16"), dims, eq("e", "a0", "b0", "i32") + lt("l", "a0", "b0", "i32") + lt("m", "b1", "a1", "i16") +
+                         "%less = stablehlo.select %e, %m, %l : tensor<i1>, tensor<i1>")
+        cases[f"sort_network_{name}"] = (sorted_by(lambda x, y: x, lambda x, y: -y), both(*dims), 0.0, False, text)
+    text = sort_text(("i32", "i16"), (5, 300), eq("e", "b1", "a1", "i16") + lt("l", "b1", "a1", "i16") + lt("m", "a0", "b0", "i32") +
+                     "%n = stablehlo.and %e, %m : tensor<i1> %less = stablehlo.or %l, %n : tensor<i1>")
+    cases["sort_second_down"] = (sorted_by(lambda x, y: -y, lambda x, y: x), both(5, 300), 0.0, False, text)
+    text = sort_text(("i32", "i16"), (5, 300), eq("e", "a0", "b0", "i32") + lt("l", "a1", "b1", "i16") + lt("m", "a0", "b0", "i32") +
+                     "%n = stablehlo.and %e, %l : tensor<i1> %less = stablehlo.or %m, %n : tensor<i1>")
+    text = text.replace("%e = stablehlo.compare EQ, %a0, %b0", "%c = stablehlo.constant dense<-2> : tensor<i32> %f = stablehlo.and %a0, %c : tensor<i32> "
+                        "%g = stablehlo.and %b0, %c : tensor<i32> %e = stablehlo.compare EQ, %f, %g").replace("LT, %a0, %b0", "LT, %f, %g")
+    cases["sort_by_parts_of_keys"] = (sorted_by(lambda x, y: x & -2, lambda x, y: y), both(5, 300), 0.0, False, text)
     real_parts("f32")
     real_parts("bf16")
 
