@@ -212,9 +212,17 @@ static bool is_few(int64_t k)
 	return k <= NCC_MAX_ORDER / 4;
 }
 
-bool expand_has_order(const struct ncc_shape *s, int64_t n, int64_t k)
+bool expand_has_order(const struct ncc_shape *s, unsigned int d, int64_t k)
 {
-	return ncc_dtype_size(s->dtype) <= 4 && (is_few(k) || blocks_of(n) <= MOST_BLOCKS);
+	const int64_t n = s->dim[d], rows = ncc_elems(s) / n;
+
+	return ncc_dtype_size(s->dtype) <= 4 &&
+	       (n <= NCC_MAX_ORDER || is_few(k) || rows * blocks_of(n) <= NCC_MAX_TABLE);
+}
+
+bool expand_order_pays(int64_t n)
+{
+	return blocks_of(n) <= MOST_BLOCKS;
 }
 
 /* The places of the first k of each row that is longer than what is ordered at once */

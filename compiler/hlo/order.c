@@ -213,7 +213,7 @@ int hlo_sort_by_place(struct hlo_inst *in, struct ncc_op **x, unsigned int d)
 	if (rc || !k.n)
 		return rc;
 	for (unsigned int i = 0; i < k.n; i++)
-		if (!expand_has_order(&k.key[i]->shape, n, n))
+		if (!expand_has_order(&k.key[i]->shape, d, n) || !expand_order_pays(n))
 			return 0;
 	rc = take_order(in, places_of(&in->b, &k, d, n), d, n, x, in->nin);
 	return rc ? rc : 1;
@@ -225,16 +225,15 @@ int hlo_top_by_place(struct hlo_inst *in, struct ncc_op **x, int64_t n, bool lar
 	const uint8_t along = (uint8_t)d;
 	struct keys k = { 1, { x[0] }, { largest } };
 	struct ncc_shape s = x[0]->shape;
-	int rc;
 
-	if (!expand_has_order(&s, s.dim[d], n))
-		return 0;
+	if (!expand_has_order(&s, d, n))
+		return hlo_fail(in, -ENOTSUP, "the best %lld of %lld, in so many rows",
+				(long long)n, (long long)s.dim[d]);
 	s.dtype = NEURON_DT_INT32;
 	s.pred = false;
 	x[1] = build_count(&in->b, s.dim[d]);
 	x[1] = x[1] ? build_spread(&in->b, &s, x[1], &along) : NULL;
 	if (!x[1])
 		return hlo_fail(in, -ENOMEM, "out of memory");
-	rc = take_order(in, places_of(&in->b, &k, d, n), d, n, x, 2);
-	return rc ? rc : 1;
+	return take_order(in, places_of(&in->b, &k, d, n), d, n, x, 2);
 }

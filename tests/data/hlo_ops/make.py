@@ -815,8 +815,9 @@ def chosen():
     case("sort_order_parts", lambda x: (*(v[..., ::17] for v in lax.top_k(scrambled(70001, x) >> 24, 3000)),
          *lax.top_k(-jnp.abs(scrambled(50026, x).reshape(2, -1) >> 22).astype(np.float32), 40),
          jnp.argsort(jnp.abs(scrambled(12288, x) >> 18) % 1000)[::29]), lambda d: d.ints(np.int32))
-    case("sort_digits_long", lambda x: (jnp.argsort((scrambled(24602, x).reshape(2, -1) >> 20).astype(np.float32), 1)[:, ::31], jnp.sort(scrambled(13001, x))[::37],
-         jnp.argsort(scrambled(13001, x).astype(np.uint32), descending=True)[::41]), lambda d: d.ints(np.int32))
+    case("sort_blocks", lambda x: (jnp.argsort((scrambled(24602, x).reshape(2, -1) >> 20).astype(np.float32), 1)[:, ::31], jnp.sort(scrambled(13001, x))[::37],
+         jnp.argsort(scrambled(13001, x).astype(np.uint32), descending=True)[::41],
+         *(v[..., ::13] for v in lax.top_k(scrambled(28002, x).reshape(2, -1) >> 18, 3500))), lambda d: d.ints(np.int32))
     case("sort_pairs_wide", lambda a, b: lax.sort((a, b), num_keys=2), lambda d: (d.ints(np.int8, 4100, low=-9, high=9), d.ints(np.int16, 4100)))
     case("take_masks", lambda x, y, i, j: (jnp.take_along_axis(x, i, 1), jnp.take_along_axis(x > 1, i, 1), jnp.take_along_axis(y, i % 11, 1),
          jnp.take_along_axis(y.astype(jnp.bfloat16), i[:, :1] % 11, 1), jnp.take_along_axis(x, j, 1)),
