@@ -132,11 +132,57 @@ static int check_pool(struct checker *c)
 	return bitvec ? check_bitvec(c) : 0;
 }
 
+/* Places that are data: a table of any length, and as many indices as elements go there or come */
+static int check_indexed(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+	bool scatter = insn->opcode == NEURON_OP_SCATTER, plain = insn->op0 == NEURON_ALU_BYPASS;
+	uint8_t t = insn->dst.dtype;
+
+	if (scatter && !plain && insn->op0 != NEURON_ALU_ADD && insn->op0 != NEURON_ALU_MAX &&
+	    insn->op0 != NEURON_ALU_MIN)
+		return neuron_isa_illegal(c->fault, "op0 is bypass, add, max or min");
+	if (!plain && t != NEURON_DT_FP32 && t != NEURON_DT_INT32)
+		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
+			    "additions and comparisons take fp32 and int32");
+	if (insn->src0.dtype != t)
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
+			    "source and destination have one type");
+	if (insn->src1.dtype != NEURON_DT_INT32)
+		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset, "indices are int32");
+	if (c->src1.count != (scatter ? c->src0.count : c->dst.count))
+		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
+			    "element counts differ");
+	if (c->src0.psum && c->src1.psum)
+		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset, "two inputs in PSUM");
+	return 0;
+}
+
+static int check_sort(struct checker *c)
+{
+	const struct neuron_insn *insn = c->insn;
+
+	if (insn->src0.dtype != NEURON_DT_INT32)
+		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset, "keys are int32");
+	if (insn->dst.dtype != NEURON_DT_INT32)
+		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
+			    "numbers of elements are int32");
+	if (c->dst.count > c->src0.count)
+		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
+			    "more elements than keys");
+	return 0;
+}
+
 /* Element counts, and the types that an operation ties together */
 static int check_shape(struct checker *c)
 {
 	const struct neuron_insn *insn = c->insn;
 	uint32_t want = c->src0.count, reduced = 1;
+
+	if (insn->opcode == NEURON_OP_GATHER || insn->opcode == NEURON_OP_SCATTER)
+		return check_indexed(c);
+	if (insn->opcode == NEURON_OP_SORT)
+		return check_sort(c);
 
 	if (insn->opcode == NEURON_OP_TENSOR_REDUCE) {
 		if (!insn->reduce_dims || insn->reduce_dims > NEURON_AP_DIMS)
@@ -281,6 +327,8 @@ static int check_elementwise(struct checker *c)
 		return insn->scalar0.kind == NEURON_SCALAR_IMM
 			       ? 0
 			       : neuron_isa_illegal(c->fault, "the value is a constant");
+	case NEURON_OP_SCATTER:
+		return 0;
 	default:
 		return f & NEURON_FB(OP0) ? check_pool(c) : 0;
 	}

@@ -97,6 +97,11 @@ static uint64_t vector_cycles(const struct neuron_insn *insn, const struct neuro
 		return in_psum(&insn->src0) || in_psum(&insn->src1) ? n : cost->two_operands * n;
 	case NEURON_OP_TRANSPOSE:
 		return elements(&insn->src0);
+	case NEURON_OP_GATHER:
+	case NEURON_OP_SCATTER:
+		return cost->indexed * elements(&insn->src1);
+	case NEURON_OP_SORT:
+		return cost->sorted * elements(&insn->src0) + n;
 	default:
 		return n;
 	}

@@ -42,7 +42,11 @@
 	X(RECIPROCAL, "reciprocal", NEURON_ISA_POOL, 1, SAME, KEEP, NEURON_FB_TENSOR)             \
 	X(TRANSPOSE, "transpose", NEURON_ISA_POOL, 1, BLOCK, KEEP, NEURON_FB_TENSOR)              \
 	X(COPY_PREDICATED, "copy_predicated", NEURON_ISA_POOL, 2, SAME, KEEP,                     \
-	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(REVERSE0))
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(REVERSE0))                               \
+	X(GATHER, "gather", NEURON_ISA_POOL, 2, SAME, KEEP, NEURON_FB_TENSOR | NEURON_FB(SRC1))   \
+	X(SCATTER, "scatter", NEURON_ISA_POOL, 2, SAME, KEEP,                                     \
+	  NEURON_FB_TENSOR | NEURON_FB(SRC1) | NEURON_FB(OP0))                                    \
+	X(SORT, "sort", NEURON_ISA_POOL, 1, SAME, KEEP, NEURON_FB_TENSOR | NEURON_FB(REVERSE0))
 
 #define OP_ROW(op, mnemonic, runs, nwords, dst, stationary, uses)    \
 	[NEURON_OP_##op] = { .name = mnemonic,                       \

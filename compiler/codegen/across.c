@@ -154,12 +154,31 @@ static bool is_worth(const struct across *x, const struct ncc_view *dst, const s
 	return takes * WORTH <= n;
 }
 
+/*
+ * Has one side its elements along the partitions, one in each, in several chunks, and the other
+ * side one behind the other?
+ */
+static bool has_chunks(const struct ncc_view *line, const struct ncc_view *chunks)
+{
+	int d = chunks->pdim;
+	int64_t esz = ncc_dtype_size(chunks->dtype);
+
+	return d >= 0 && chunks->buf->space == NCC_SBUF && !chunks->pstart && chunks->pstep == 1 &&
+	       chunks->dim[d] >= 2 * NEURON_PARTITIONS &&
+	       chunks->dim[d] <= NEURON_PARTITIONS * NEURON_PARTITIONS &&
+	       elements(chunks) == chunks->dim[d] && chunks->buf->chunk / esz <= INT16_MAX &&
+	       line->pdim < 0 && !line->buf->row && line->stride[d] == 1 &&
+	       line->buf->space != NCC_PSUM;
+}
+
 bool gen_is_across(const struct ncc_view *dst, const struct ncc_view *src)
 {
 	struct across x;
 
 	if (dst->dtype != src->dtype)
 		return false;
+	if (has_chunks(dst, src) || has_chunks(src, dst))
+		return true;
 	x = find_way(dst, src);
 	return is_worth(&x, dst, src);
 }
@@ -224,6 +243,57 @@ static int make_tile(struct ncc_gen *g, const struct ncc_view *v, int pdim, stru
 	return rc;
 }
 
+/* [partitions, chunks], of so many whole chunks */
+static struct ncc_view as_matrix(const struct ncc_view *chunks, int64_t whole)
+{
+	const struct ncc_shape s = { .dtype = chunks->dtype,
+				     .ndim = 2,
+				     .dim = { NEURON_PARTITIONS, whole } };
+	struct ncc_view v;
+
+	view_row_major(&v, chunks->buf, &s);
+	view_set_pdim(&v, 0);
+	v.off = chunks->off;
+	v.stride[1] = chunks->buf->chunk / ncc_dtype_size(chunks->dtype);
+	return v;
+}
+
+/*
+ * The whole chunks are transposed to rows of a tile, and those go, or came, as they are. What is
+ * left over has a chunk for itself.
+ */
+static int across_chunks(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src,
+			 bool to_line)
+{
+	static const uint8_t turn[2] = { 1, 0 };
+	const struct ncc_view *chunks = to_line ? src : dst, *line = to_line ? dst : src;
+	const unsigned int d = (unsigned int)chunks->pdim;
+	const int64_t n = chunks->dim[d], whole = n / NEURON_PARTITIONS;
+	const struct ncc_shape s = { .dtype = dst->dtype,
+				     .ndim = 2,
+				     .dim = { whole, NEURON_PARTITIONS } };
+	struct ncc_view matrix, tile, rows, turned, left[2];
+	int rc = gen_sbuf_view(g, &s, 0, &tile);
+
+	rc = rc ? rc : gen_temp(g, tile.buf);
+	if (rc)
+		return rc;
+	matrix = as_matrix(chunks, whole);
+	turned = view_permute(&tile, turn, 2);
+	view_row_major(&rows, line->buf, &s);
+	rows.off = line->off;
+	rows.pstart = line->pstart;
+	if (to_line)
+		rc = in_sbuf(g, &turned, &matrix) ?: gen_dma_list(g, &rows, &tile, 1);
+	else
+		rc = gen_dma_list(g, &tile, &rows, 1) ?: in_sbuf(g, &matrix, &turned);
+	if (rc || n == whole * NEURON_PARTITIONS)
+		return rc;
+	left[0] = view_slice(dst, d, whole * NEURON_PARTITIONS, n % NEURON_PARTITIONS, 1);
+	left[1] = view_slice(src, d, whole * NEURON_PARTITIONS, n % NEURON_PARTITIONS, 1);
+	return gen_copy(g, &left[0], &left[1]);
+}
+
 int gen_across(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)
 {
 	struct across x = find_way(dst, src);
@@ -231,6 +301,11 @@ int gen_across(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_v
 	unsigned int mark = g->ntemps;
 	int rc;
 
+	if (has_chunks(dst, src) || has_chunks(src, dst)) {
+		rc = across_chunks(g, dst, src, has_chunks(dst, src));
+		gen_release_temps(g, mark);
+		return rc;
+	}
 	if (x.way == IN_SBUF)
 		return in_sbuf(g, dst, src);
 	rc = make_tile(g, x.way == LOADED ? src : dst, x.tile, &tile, &all);

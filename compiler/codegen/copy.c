@@ -294,6 +294,13 @@ static int fetch_spread(struct ncc_gen *g, const struct ncc_view *v, int pdim, u
 	return gen_fetch(g, &flat, pdim, dtype, out);
 }
 
+/* Does v repeat along pdim, in more than one chunk of partitions? */
+static bool repeats_chunks(const struct ncc_view *v, int pdim)
+{
+	return pdim >= 0 && v->pdim != pdim && !v->stride[pdim] &&
+	       v->dim[pdim] > NEURON_PARTITIONS;
+}
+
 int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,
 	      struct ncc_view *out)
 {
@@ -324,6 +331,8 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 	if (is_spread_across(v, pdim))
 		return fetch_spread(g, v, pdim, dtype, out);
 	dense_shape(v, pdim, &s);
+	if (repeats_chunks(v, pdim))
+		s.dim[pdim] = NEURON_PARTITIONS;
 	s.dtype = dtype;
 	rc = gen_view_like(g, v, &s, pdim, &dst);
 	if (rc)
@@ -334,6 +343,8 @@ int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dty
 	for (unsigned int d = 0; d < s.ndim; d++)
 		src.dim[d] = s.dim[d];
 	rc = gen_copy(g, &dst, &src);
+	if (repeats_chunks(v, pdim))
+		dst.buf->chunk = 0; /* the one is all of them */
 	*out = dst;
 
 	for (unsigned int d = 0; d < v->ndim; d++) {

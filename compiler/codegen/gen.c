@@ -15,6 +15,7 @@
 #include "elem.h"
 #include "join.h"
 #include "keep.h"
+#include "line.h"
 #include "move.h"
 #include "place.h"
 #include "pool.h"
@@ -107,6 +108,9 @@ static const gen_fn lower[NCC_KINDS] = {
 	[NCC_CONCAT] = gen_concat,
 	[NCC_PAD] = gen_pad,
 	[NCC_GATHER] = gen_gather,
+	[NCC_TAKE] = gen_take,
+	[NCC_COMBINE] = gen_combine,
+	[NCC_ORDER] = gen_order,
 	[NCC_DOT] = gen_dot,
 	[NCC_CONV] = gen_conv,
 	[NCC_REDUCE] = gen_reduce,
@@ -116,7 +120,8 @@ static const gen_fn lower[NCC_KINDS] = {
 /* Must the operand have a place? Some operations see to constants and kernels themselves. */
 static bool needs_place(const struct ncc_op *op, unsigned int i)
 {
-	if (ncc_is_binary(op->kind) || op->kind == NCC_DOT || op->kind == NCC_GATHER)
+	if (ncc_is_binary(op->kind) || op->kind == NCC_DOT || op->kind == NCC_GATHER ||
+	    op->kind == NCC_TAKE || op->kind == NCC_COMBINE || op->kind == NCC_ORDER)
 		return false;
 	return !i || op->kind == NCC_SELECT || op->kind == NCC_CONCAT;
 }
@@ -152,10 +157,11 @@ static int result_place(struct ncc_gen *g, const struct ncc_op *op, const struct
 			struct ncc_view *dst)
 {
 	bool each = !op->gen->fused && ncc_is_elementwise(op->kind);
+	unsigned int n = each ? op->nin : gen_combines_in_place(op); /* operands that have places */
 
 	if (gen_join_result(g, op, dst) || (each && gen_join_place(g, op, s->dtype, dst)))
 		return 0;
-	for (unsigned int i = op->kind == NCC_SELECT; each && i < op->nin; i++) {
+	for (unsigned int i = op->kind == NCC_SELECT; i < n; i++) {
 		if (!view_can_take(op->in[i], reads(op, op->in[i]), s, op->pdim))
 			continue;
 		*dst = op->in[i]->gen->value->view;

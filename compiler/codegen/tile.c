@@ -13,6 +13,7 @@
 
 #include "elem.h"
 #include "join.h"
+#include "line.h"
 #include "place.h"
 #include "room.h"
 
@@ -46,6 +47,13 @@ static int place_operands(struct ncc_gen *g, const struct ncc_op *op)
 	return 0;
 }
 
+/* Does it give its operands their places itself? */
+static bool sees_to_places(const struct ncc_op *op)
+{
+	return op->kind == NCC_GATHER || op->kind == NCC_TAKE || op->kind == NCC_COMBINE ||
+	       op->kind == NCC_ORDER;
+}
+
 static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 {
 	const struct ncc_view *dst;
@@ -54,7 +62,7 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 	g->nepilogue = 0;
 	if (ncc_is_elementwise(op->kind))
 		return tile_elementwise(g, op);
-	rc = op->kind == NCC_GATHER ? 0 : place_operands(g, op);
+	rc = sees_to_places(op) ? 0 : place_operands(g, op);
 	rc = rc ? rc : tile_result(g, op);
 	if (rc)
 		return rc;
@@ -66,6 +74,12 @@ static int tile_one(struct ncc_gen *g, struct ncc_op *op)
 		return gen_pad(g, op, dst);
 	case NCC_GATHER:
 		return gen_gather(g, op, dst);
+	case NCC_TAKE:
+		return gen_take(g, op, dst);
+	case NCC_COMBINE:
+		return gen_combine(g, op, dst);
+	case NCC_ORDER:
+		return gen_order(g, op, dst);
 	case NCC_REDUCE:
 		return tile_reduce(g, op, dst);
 	case NCC_REDUCE_WINDOW:

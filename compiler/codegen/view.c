@@ -228,7 +228,7 @@ bool view_can_take(const struct ncc_op *in, unsigned int reads, const struct ncc
 	const struct ncc_view *v = in->gen->value ? &in->gen->value->view : NULL;
 
 	if (!v || in->gen->value->uses != reads || v->buf->space != NCC_SBUF || v->buf->refs != 1 ||
-	    v->dtype != s->dtype || pdim < 0 || v->pdim != pdim || v->pstart || v->pstep != 1 ||
+	    v->dtype != s->dtype || v->pdim != pdim || v->pstart || v->pstep != 1 ||
 	    v->ndim != s->ndim)
 		return false;
 	for (unsigned int d = 0; d < v->ndim; d++)

@@ -146,22 +146,13 @@ struct ncc_op *expand_fft_to_real(struct ncc_build *bl, struct ncc_complex x, un
 /* index.c: elements chosen by an index */
 /* idx as s32, clamped to 0 .. most */
 struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most);
-/* fp16[idx's dimensions..., n]: 1 where the last index is the value of idx, else 0 */
-struct ncc_op *expand_one_hot(struct ncc_build *bl, struct ncc_op *idx, int64_t n);
 /*
- * Chooses indices of x's dimension d by the ones in hot[..., n], exact in every bit: [hot's other
- * dimensions..., x's other dimensions...]. The first `shared` dimensions belong to both.
+ * Rows of x[shared, rows, columns] by row, s32[1 or shared, m], in range and the same for all or
+ * not: [shared, m, columns]
  */
-struct ncc_op *expand_choose(struct ncc_build *bl, struct ncc_op *hot, struct ncc_op *x,
-			     unsigned int d, unsigned int shared);
+struct ncc_op *expand_choose_rows(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *row);
 /*
- * The same of rows of x[rows, columns] by idx[n], in range: [n, columns]. expand_is_narrow: are
- * there so few columns and so many indices that the table is better the stationary operand?
- */
-bool expand_is_narrow(const struct ncc_op *x, int64_t n);
-struct ncc_op *expand_choose_narrow(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx);
-/*
- * expand_has_rows: is it better to fetch rows of a table by DMA, for x as `shared` tables of rows x
+ * expand_has_rows: can rows of a table be fetched by DMA, for x as `shared` tables of rows x
  * columns? expand_rows does it: x is such a table in any shape, idx s32 within the rows, its first
  * dimension the shared one; the result is [idx's elements, columns].
  */
@@ -185,29 +176,15 @@ struct ncc_op *expand_place(struct ncc_build *bl, struct ncc_op *x, struct ncc_o
 /*
  * order.c: the places, s32[rows, k], of the first k of each row of x[rows, n], from the smallest
  * (or the largest) on, floats in total order; equal ones in order of their places.
- * expand_has_order: does it take at most so many comparisons? expand_take_places: x[rows, n] at
- * such places.
+ * expand_has_order: are there such places of rows of n of shape s's type? expand_take_places:
+ * x[rows, n] at them.
  */
-bool expand_has_order(int64_t rows, int64_t n, int64_t k, double most);
+bool expand_has_order(const struct ncc_shape *s, int64_t n, int64_t k);
 struct ncc_op *expand_order(struct ncc_build *bl, struct ncc_op *x, int64_t k, bool descending);
 struct ncc_op *expand_take_places(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place);
 /* Two numbers of each of at most 65,536 elements of a row, fp32: the first ones, then the second */
 bool expand_order_digits(struct ncc_build *bl, struct ncc_op *x, bool descending,
 			 struct ncc_op **digit);
-
-/*
- * masks.c: many short rows, each in a partition. expand_has_masks: is it better to choose k of n
- * elements of each of so many rows by them? expand_choose_by_masks: x[rows, n] at place[rows, k].
- * expand_is_short: is it better to sort rows so? expand_short_ranks: the places where elements are
- * in order, of their digits, fp32[rows, n]; expand_by_short_ranks: x's elements of the first k such
- * places
- */
-bool expand_has_masks(int64_t rows, int64_t k, int64_t n);
-struct ncc_op *expand_choose_by_masks(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place);
-bool expand_is_short(int64_t rows, int64_t n);
-struct ncc_op *expand_short_ranks(struct ncc_build *bl, struct ncc_op *const *digit);
-struct ncc_op *expand_by_short_ranks(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *rank,
-				     int64_t k);
 
 /* x, of any shape, as rows along its dimension d; the reverse, of shape s */
 struct ncc_op *expand_as_rows(struct ncc_build *bl, struct ncc_op *x, unsigned int d);

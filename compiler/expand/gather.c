@@ -179,6 +179,15 @@ struct ncc_op *slices_rows(const struct slices *s, bool outside)
 	return build_reshape(s->bl, row, &flat);
 }
 
+struct ncc_op *slices_places(const struct slices *s)
+{
+	const struct ncc_shape flat = { .ndim = 2, .dim = { s->shared, s->slices } };
+
+	if (s->g->nmap != 1 || s->nrow != 1 || s->g->size[s->row[0]] != 1 || s->shared > 1)
+		return NULL;
+	return build_reshape(s->bl, build_cast(s->bl, component(s, 0), NEURON_DT_INT32), &flat);
+}
+
 struct ncc_op *slices_matrix(const struct slices *s, struct ncc_op *x, bool cut)
 {
 	struct ncc_shape flat = { .ndim = 3, .dim = { s->shared, s->rows, 1 } };
@@ -255,36 +264,6 @@ int slices_order(const struct slices *s, unsigned int ndim, struct ncc_shape *di
 	return 0;
 }
 
-/* The slices, from matrices: row[shared, slices] of table[shared, rows, columns] */
-static struct ncc_op *choose_rows(const struct slices *s, const struct ncc_op *x,
-				  struct ncc_op *row, struct ncc_op *table)
-{
-	const struct ncc_shape line = { .ndim = 1, .dim = { s->slices } };
-	struct ncc_shape flat = { .ndim = 2, .dim = { s->rows } };
-	int64_t columns;
-
-	if (!row || !table)
-		return NULL;
-	columns = table->shape.dim[2];
-	if (expand_has_rows(x, s->shared, s->rows, columns))
-		return expand_rows(s->bl, row, table, s->shared, s->rows);
-	if (s->shared > 1 && columns == 1 && expand_has_masks(s->shared, s->slices, s->rows)) {
-		flat.dim[0] = s->shared;
-		flat.dim[1] = s->rows;
-		return expand_choose_by_masks(s->bl, build_reshape(s->bl, table, &flat), row);
-	}
-	if (s->shared > 1)
-		return expand_choose(s->bl, expand_one_hot(s->bl, row, s->rows), table, 1, 1);
-
-	/* products without a batch have the better layout */
-	flat.dim[1] = columns;
-	row = build_reshape(s->bl, row, &line);
-	table = build_reshape(s->bl, table, &flat);
-	if (row && table && expand_is_narrow(table, s->slices))
-		return expand_choose_narrow(s->bl, table, row);
-	return expand_choose(s->bl, expand_one_hot(s->bl, row, s->rows), table, 0, 0);
-}
-
 int expand_gather(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 		  const struct ncc_slices *g, const struct ncc_shape *shape, struct ncc_op **out)
 {
@@ -299,7 +278,7 @@ int expand_gather(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
 	if (slices_order(&s, shape->ndim, &dims, map))
 		return build_fail(bl, -EINVAL, "dimension numbers do not fit the shapes");
 	bl->err->text[0] = 0;
-	r = choose_rows(&s, x, slices_rows(&s, false), slices_matrix(&s, x, true));
+	r = expand_choose_rows(bl, slices_matrix(&s, x, true), slices_rows(&s, false));
 	*out = build_transpose(bl, build_reshape(bl, r, &dims), map);
 	if (*out)
 		return 0;

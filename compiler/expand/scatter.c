@@ -143,6 +143,7 @@ static int scatter_rows(struct scatter *s, struct slices *m, struct ncc_op *cons
 					  "index are not supported");
 
 	s->row = slices_rows(m, true);
+	s->place = slices_places(m);
 	rc = s->row ? fold_all(s, m, x, updates) : -ENOMEM;
 	rc = rc ? rc : updates_apply(s, out);
 	for (unsigned int i = 0; !rc && i < s->n; i++) {

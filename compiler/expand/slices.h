@@ -32,6 +32,11 @@ int slices_init(struct slices *s, struct ncc_build *bl, const struct ncc_op *x,
  * starts are clamped
  */
 struct ncc_op *slices_rows(const struct slices *s, bool outside);
+/*
+ * The same of slices of one row each in one matrix, as the indices have them: those that are
+ * outside are not -1. NULL: there is more to them
+ */
+struct ncc_op *slices_places(const struct slices *s);
 /* x as [shared, rows, columns]; for a gather (cut) only the columns that a slice has */
 struct ncc_op *slices_matrix(const struct slices *s, struct ncc_op *x, bool cut);
 /*

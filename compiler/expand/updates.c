@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rows of matrices combined with updates. Rows that replace others are moved, in order
- * (NCC_SCATTER). Sums and extremes are found for each row that updates hit: over a matrix of
- * predicates of rows and updates or, if there are far fewer updates than rows, of updates and
- * updates, whose rows are fetched before and moved back after. Few updates, or those of another
- * operation, are combined one after the other. Called by scatter.c.
+ * Rows of matrices combined with updates. What POOL combines (sums, extremes, replacements) lies in
+ * lines (lines.h), or, if there are far fewer updates than rows, the rows that updates hit are
+ * fetched, combined in such lines and moved back. Rows that replace others may be moved at once
+ * (NCC_SCATTER). Updates of another operation are combined one after the other. Called by scatter.c.
  */
 #include "updates.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
-#include "ir/range.h"
+#include "lines.h"
 
-#define FEW 16 /* updates are combined one by one, whatever the operation */
-#define MOST 2048 /* and at most so many, if there is no other way */
+#define MOST 2048 /* updates that are combined one after the other */
 #define MOST_TABLES 64 /* more rows are not moved */
 #define TABLE (NCC_MAX_TABLE - 1) /* rows; one number more stands for none */
-#define PRODUCTS 16 /* multiply-adds that take as long as one element elsewhere */
-#define MOST_MASKED (1ll << 28) /* elements of which those of a row are chosen */
+#define MOST_PARTS 1024 /* of a line */
+#define EXACT (1ll << 24) /* whole numbers up to it are fp32 */
 
 static int64_t rows_of(const struct scatter *s)
 {
@@ -35,8 +32,7 @@ static int64_t columns_of(const struct scatter *s)
 
 static bool can_move(const struct scatter *s)
 {
-	return s->n == 1 && s->slices > FEW &&
-	       s->x[0]->shape.dim[0] * rows_of(s) <= MOST_TABLES * (int64_t)TABLE;
+	return s->x[0]->shape.dim[0] * rows_of(s) <= MOST_TABLES * (int64_t)TABLE;
 }
 
 /* Which of n rows from lo on of all matrices each update replaces; n: none of them. s32[updates] */
@@ -98,330 +94,174 @@ static struct ncc_op *move_rows(const struct scatter *s, struct ncc_op *u)
 	return build_reshape(s->bl, x, &s->x[0]->shape);
 }
 
+/* Combining in lines */
+
+static struct ncc_op *in_lines(const struct scatter *s)
+{
+	struct ncc_op *x = lines_of(s->bl, s->x[0]), *u = lines_of(s->bl, s->u[0]), *row = s->row;
+
+	if (s->place && x && lines_parts(x->shape.dim[1]) == 1)
+		row = s->place;
+	row = columns_of(s) > 1 ? lines_places(s->bl, row, rows_of(s)) : row;
+	x = lines_combine(s->bl, x, row, u,
+			  s->c->by == NCC_COMBINE_SECOND ? NCC_SELECT : s->c->kind);
+
+	return lines_back(s->bl, x, s->x[0]->shape.dim[0], rows_of(s), columns_of(s));
+}
+
+/*
+ * s32[1, updates]: of all updates of a row the number of the last one, for each of them; -1 for an
+ * update that hits none. row: [1, updates], among those of all matrices
+ */
+static struct ncc_op *last_of_row(const struct scatter *s, struct ncc_op *row,
+				  struct ncc_op *number)
+{
+	struct ncc_shape line = { .dtype = NEURON_DT_INT32, .ndim = 2, .dim = { 1 } };
+	struct ncc_op *last, *none;
+
+	line.dim[1] = s->x[0]->shape.dim[0] * rows_of(s);
+	last = lines_combine(s->bl, build_splat(s->bl, &line, 0), row, number, NCC_SELECT);
+	last = lines_take(s->bl, last, row);
+	none = build_compare(s->bl, NCC_LT, row, build_splat(s->bl, &row->shape, 0));
+	return build_select(s->bl, none, build_splat(s->bl, &row->shape, -1), last);
+}
+
 /* The rows that the updates hit, in the updates' shape; where they hit none it does not matter */
 static struct ncc_op *fetch_rows(const struct scatter *s)
 {
-	struct ncc_op *x = s->x[0], *row = expand_clamp_index(s->bl, s->row, rows_of(s) - 1);
-	int64_t shared = x->shape.dim[0];
 	double same;
 
-	if (ncc_scalar_value(x, &same))
-		return build_cast(s->bl, build_splat(s->bl, &s->u[0]->shape, same), x->shape.dtype);
-	if (!expand_has_rows(x, shared, rows_of(s), columns_of(s)))
-		return expand_choose(s->bl, expand_one_hot(s->bl, row, rows_of(s)), x, 1, 1);
-	return build_reshape(s->bl, expand_rows(s->bl, row, x, shared, rows_of(s)),
-			     &s->u[0]->shape);
+	if (ncc_scalar_value(s->x[0], &same))
+		return build_cast(s->bl, build_splat(s->bl, &s->u[0]->shape, same),
+				  s->x[0]->shape.dtype);
+	return expand_choose_rows(s->bl, s->x[0],
+				  expand_clamp_index(s->bl, s->row, rows_of(s) - 1));
 }
 
-/* Which updates hit which rows */
-
 /*
- * Where updates are added up they are [lanes, each] in place of [slices], so that each partition
- * has some that lie one behind the other.
+ * Combines the rows that updates hit where the last update of each is, and moves that one's. All
+ * updates are one matrix, [1, updates, columns].
  */
-struct hits {
-	int64_t n; /* rows, or updates that stand for the row that each hits */
-	int64_t lanes;
-	struct ncc_op *hit; /* pred[shared, n, slices] */
-	/* For sums bf16 0 or 1, [shared, lanes, each, n / step] and [shared, lanes, each, step] */
-	struct ncc_op *high, *low;
-	int64_t step;
-};
-
-/* x[shared, slices, ...] as [shared, lanes, each, ...] */
-static struct ncc_op *in_lanes(const struct scatter *s, struct ncc_op *x, int64_t lanes)
+static struct ncc_op *in_rows(const struct scatter *s)
 {
-	struct ncc_shape to;
+	struct ncc_shape all = { .ndim = 3, .dim = { 1, 0, columns_of(s) } };
+	struct ncc_shape flat = { .ndim = 2, .dim = { 1 } };
+	struct ncc_op *row = lines_places(s->bl, s->row, rows_of(s)), *number, *last, *x, *u;
+	struct scatter moved = *s;
 
+	all.dim[1] = flat.dim[1] = s->x[0]->shape.dim[0] * s->slices;
+	number = build_reshape(s->bl, build_count(s->bl, flat.dim[1]), &flat);
+	last = row && number ? last_of_row(s, row, number) : NULL;
+	x = lines_of(s->bl, build_reshape(s->bl, fetch_rows(s), &all));
+	u = lines_of(s->bl, build_reshape(s->bl, s->u[0], &all));
+	x = lines_back(s->bl, lines_combine(s->bl, x, last, u, s->c->kind), 1, all.dim[1],
+		       all.dim[2]);
 	if (!x)
 		return NULL;
-	to = x->shape;
-	for (unsigned int d = to.ndim++; d > 2; d--)
-		to.dim[d] = to.dim[d - 1];
-	to.dim[2] = to.dim[1] / lanes;
-	to.dim[1] = lanes;
-	return build_reshape(s->bl, x, &to);
+	moved.row = build_select(s->bl, build_compare(s->bl, NCC_EQ, last, number),
+				 build_reshape(s->bl, s->row, &flat),
+				 build_splat(s->bl, &last->shape, -1));
+	moved.row = build_reshape(s->bl, moved.row, &s->row->shape);
+	return moved.row ? move_rows(&moved, build_reshape(s->bl, x, &s->u[0]->shape)) : NULL;
 }
 
-/* row, [shared, slices], and number spread over a shape and compared */
-static struct ncc_op *compare_rows(const struct scatter *s, const struct ncc_shape *shape,
-				   struct ncc_op *row, const uint8_t *of_row, struct ncc_op *number,
-				   const uint8_t *of_number)
-{
-	struct ncc_shape all = *shape;
+/* The time that each way takes */
 
-	row = updates_numbers(s, row);
-	number = updates_numbers(s, number);
-	if (!row || !number)
-		return NULL;
-	all.dtype = row->shape.dtype;
-	return build_compare(s->bl, NCC_EQ, build_spread(s->bl, &all, row, of_row),
-			     build_spread(s->bl, &all, number, of_number));
+static double time_of_lines(const struct scatter *s)
+{
+	double columns = (double)columns_of(s), shared = (double)s->x[0]->shape.dim[0];
+	double updates = shared * (double)s->slices * columns;
+	double elements = shared * (double)rows_of(s) * columns;
+	int64_t n = rows_of(s) * (columns > 1 ? s->x[0]->shape.dim[0] : 1);
+
+	return (double)lines_parts(n) * (LINES_OPERATION + updates * LINES_PLACE) +
+	       (columns > 1 ? LINES_TURN : LINES_COPY) * (updates + 2 * elements);
 }
 
-/* pred[shared, n, slices]: does a row of this number hit? */
-static struct ncc_op *compare_all(const struct scatter *s, struct ncc_op *number,
-				  const uint8_t *of_number, int64_t n)
+static double time_of_rows(const struct scatter *s)
 {
-	const struct ncc_shape all = { .ndim = 3, .dim = { s->x[0]->shape.dim[0], n, s->slices } };
-	static const uint8_t of_row[2] = { 0, 2 };
+	double rows = (double)s->x[0]->shape.dim[0] * (double)s->slices;
+	double bytes = (double)columns_of(s) * ncc_dtype_size(s->x[0]->shape.dtype);
 
-	return compare_rows(s, &all, s->row, of_row, number, of_number);
+	return LINES_OPERATION + rows * (LINES_ROW + LINES_BYTE * bytes) +
+	       2 * LINES_COPY * (double)ncc_elems(&s->x[0]->shape);
 }
 
-/* The same for sums, as numbers: bf16[shared, lanes, each, n] */
-static struct ncc_op *compare_lanes(const struct scatter *s, struct ncc_op *row, int64_t lanes,
-				    struct ncc_op *number, const uint8_t *of_number, int64_t n)
-{
-	const struct ncc_shape all = {
-		.ndim = 4, .dim = { s->x[0]->shape.dim[0], lanes, s->slices / lanes, n }
-	};
-	static const uint8_t of_row[3] = { 0, 1, 2 };
+#define FEW_OPERATIONS 16 /* that find the last update of each row */
 
-	return build_cast(s->bl,
-			  compare_rows(s, &all, in_lanes(s, row, lanes), of_row, number, of_number),
-			  NEURON_DT_BF16);
+/* Rows are fetched and moved back, and combined between. */
+static double time_of_some(const struct scatter *s)
+{
+	double updates = (double)s->x[0]->shape.dim[0] * (double)s->slices;
+	double parts = (double)lines_parts(s->x[0]->shape.dim[0] * rows_of(s));
+
+	return 2 * time_of_rows(s) - 2 * LINES_COPY * (double)ncc_elems(&s->x[0]->shape) +
+	       updates * (double)columns_of(s) * (LINES_PLACE + 3 * LINES_TURN) +
+	       FEW_OPERATIONS * LINES_OPERATION +
+	       parts * (2 * updates * LINES_PLACE + 2 * LINES_OPERATION);
 }
 
-static struct ncc_op *compare_with_all(const struct scatter *s)
+static bool has_lines(const struct scatter *s)
 {
-	static const uint8_t of_count[1] = { 1 };
-
-	return compare_all(s, build_count(s->bl, rows_of(s)), of_count, rows_of(s));
-}
-
-/* Of sums: how many rows have one number of the high part */
-static int64_t step_of(const struct scatter *s)
-{
-	int64_t step = 1;
-
-	while (3 * columns_of(s) * 4 * step * step < rows_of(s))
-		step *= 2;
-	return step;
+	return lines_parts(s->x[0]->shape.dim[0] * rows_of(s)) <= MOST_PARTS;
 }
 
 /*
- * Are there so few updates that it is better to add up those that hit the same row, and to move
- * rows?
+ * Does POOL combine them? Then those of a type that it has not become of one that holds them:
+ * floats are fp32 until all are combined.
  */
-static bool moves_sums(const struct scatter *s)
+static bool widen(struct scatter *s, struct ncc_combine *c)
 {
-	int64_t columns = columns_of(s), step = step_of(s);
-	int64_t moved = s->slices + s->slices * columns / PRODUCTS;
-	int64_t all = rows_of(s) / step + 3 * step * columns + rows_of(s) * columns / PRODUCTS;
+	const struct ncc_shape *x = &s->x[0]->shape;
+	bool to_max = c->kind == NCC_MAX || (x->pred && c->kind == NCC_OR);
+	bool to_min = c->kind == NCC_MIN || (x->pred && c->kind == NCC_AND);
+	uint8_t dtype = ncc_is_float(x->dtype) ? NEURON_DT_FP32 : NEURON_DT_INT32;
 
-	return moved < all;
-}
-
-static bool find_hits(const struct scatter *s, bool moved, struct hits *h)
-{
-	static const uint8_t of_update[2] = { 0, 1 };
-
-	*h = (struct hits){ .n = moved ? s->slices : rows_of(s), .lanes = 1, .step = 1 };
-	h->hit = moved ? compare_all(s, s->row, of_update, h->n) : compare_with_all(s);
-	return h->hit;
-}
-
-static bool find_lanes(const struct scatter *s, bool moved, struct hits *h)
-{
-	static const uint8_t of_update[2] = { 0, 3 }, of_count[1] = { 3 };
-	int64_t lanes = ncc_even_rows(s->slices), groups;
-	struct ncc_op *row = s->row;
-
-	lanes = lanes ? lanes : 1;
-	*h = (struct hits){ .n = moved ? s->slices : rows_of(s), .lanes = lanes, .step = 1 };
-	if (moved) {
-		h->high = compare_lanes(s, row, lanes, row, of_update, h->n);
-		return h->high;
-	}
-	h->step = step_of(s);
-	groups = (h->n + h->step - 1) / h->step;
-	if (h->step > 1) {
-		struct ncc_op *low = build_number(s->bl, NCC_AND, row, (double)(h->step - 1));
-
-		h->low = compare_lanes(s, low, lanes, build_count(s->bl, h->step), of_count,
-				       h->step);
-		row = build_number(s->bl, NCC_SHR, row, __builtin_ctzll((uint64_t)h->step));
-	}
-	h->high = compare_lanes(s, row, lanes, build_count(s->bl, groups), of_count, groups);
-	return h->high && (h->low || h->step == 1);
-}
-
-/*
- * parts[shared, lanes, each, n * columns] in the places of the rows' low parts, and 0 elsewhere:
- * [shared, lanes, each, n * step * columns]
- */
-static struct ncc_op *by_low(const struct scatter *s, const struct hits *h, struct ncc_op *parts,
-			     int64_t columns)
-{
-	static const uint8_t of_low[4] = { 0, 1, 2, 4 }, of_part[5] = { 0, 1, 2, 3, 5 };
-	struct ncc_shape all, flat, split;
-
-	if (!parts)
-		return NULL;
-	all = flat = split = parts->shape;
-	split.ndim = 5;
-	split.dim[3] /= columns;
-	split.dim[4] = columns;
-	all.ndim = 6;
-	all.dim[3] = split.dim[3];
-	all.dim[4] = h->step;
-	all.dim[5] = columns;
-	flat.dim[3] *= h->step;
-	parts = build_reshape(s->bl, parts, &split);
-	parts = build_binary(s->bl, NCC_MUL, build_spread(s->bl, &all, h->low, of_low),
-			     build_spread(s->bl, &all, parts, of_part));
-	return build_reshape(s->bl, parts, &flat);
-}
-
-/* fp32[shared, n / step, of parts]: the sums of those of the updates that hit each group of rows */
-static struct ncc_op *sums(const struct scatter *s, const struct hits *h, struct ncc_op *parts)
-{
-	struct ncc_shape shape = { .dtype = NEURON_DT_FP32, .ndim = 3 };
-	struct ncc_op *r;
-
-	if (!parts)
-		return NULL;
-	shape.dim[0] = h->high->shape.dim[0];
-	shape.dim[1] = h->high->shape.dim[3];
-	shape.dim[2] = parts->shape.dim[3];
-	r = build_node(s->bl, NCC_DOT, &shape, h->high, parts, NULL);
-	if (!r)
-		return NULL;
-	*r->dot = (struct ncc_dot){ .nbatch = 1, .ncontract = 2 };
-	for (unsigned int i = 0; i < 2; i++) {
-		r->dot->lhs_contract[i] = (uint8_t)(1 + i);
-		r->dot->rhs_contract[i] = (uint8_t)(1 + i);
-	}
-	return r;
-}
-
-#define MOST_PARTS 5 /* of which the sums are found by one product */
-
-/*
- * The sums of n parts, each [shared, lanes, each, columns] and exact in its type:
- * fp32[shared, rows, columns]; false: out of memory
- */
-static bool sums_of_parts(const struct scatter *s, const struct hits *h, struct ncc_op **part,
-			  unsigned int n)
-{
-	int64_t columns = columns_of(s), each = h->step * columns;
-	struct ncc_shape shape = { .ndim = 3 };
-	struct ncc_op *all;
-
-	for (unsigned int k = 0; k < n; k++)
-		if (!part[k])
-			return false;
-	all = build_concat(s->bl, part, n, 3);
-	all = sums(s, h, h->step > 1 ? by_low(s, h, all, columns) : all);
-	if (!all)
+	if (s->n > 1 || c->by == NCC_COMBINE_FN)
 		return false;
-	shape.dim[0] = all->shape.dim[0];
-	shape.dim[1] = all->shape.dim[1] * h->step;
-	shape.dim[2] = columns;
-	for (unsigned int k = 0; k < n; k++) {
-		part[k] = build_slice(s->bl, all, 2, k * each, each);
-		part[k] = build_slice(s->bl, build_reshape(s->bl, part[k], &shape), 1, 0, h->n);
-		if (!part[k])
-			return false;
-	}
+	if (c->by == NCC_COMBINE_SECOND)
+		return true;
+	if (!to_max && !to_min && (c->kind != NCC_ADD || x->pred))
+		return false;
+	c->kind = to_max ? NCC_MAX : to_min ? NCC_MIN : NCC_ADD;
+	s->c = c;
+	if (ncc_dtype_size(x->dtype) == 4)
+		return true;
+	s->x[0] = build_cast(s->bl, s->x[0], dtype);
+	s->u[0] = build_cast(s->bl, s->u[0], dtype);
 	return true;
 }
 
-/* bf16 1 where an update is infinite, of that sign, or a NaN */
-static struct ncc_op *infinite(const struct scatter *s, struct ncc_op *u, double inf)
+static struct ncc_op *narrow(const struct scatter *s, struct ncc_op *r, const struct ncc_shape *to)
 {
-	struct ncc_op *p = build_compare(s->bl, NCC_EQ, u, build_splat(s->bl, &u->shape, inf));
-	struct ncc_op *nan = build_compare(s->bl, NCC_NE, u, u);
-
-	return build_cast(s->bl, build_binary(s->bl, NCC_OR, p, nan), NEURON_DT_BF16);
+	if (r && to->pred && !r->shape.pred)
+		return build_compare(s->bl, NCC_NE, r, build_splat(s->bl, &r->shape, 0));
+	return build_cast(s->bl, r, to->dtype);
 }
 
-/*
- * Makes infinite what an infinite update hits: in a product the infinity times 0 would be NaN
- * elsewhere.
- */
-static struct ncc_op *add_infinite(const struct scatter *s, struct ncc_op *sum, struct ncc_op *hits,
-				   double inf)
+/* Combines with all updates at once; NULL as *out: that is not possible */
+static int all_at_once(const struct scatter *given, struct ncc_op **out)
 {
-	struct ncc_op *p = build_compare(s->bl, NCC_GT, hits, build_splat(s->bl, &hits->shape, 0));
+	struct ncc_combine c = *given->c;
+	struct scatter s = *given;
+	bool replaces = c.by == NCC_COMBINE_SECOND;
+	double lines, rows;
 
-	return build_select(s->bl, p, build_number(s->bl, NCC_ADD, sum, inf), sum);
-}
-
-static struct ncc_op *add_floats(const struct scatter *s, const struct hits *h, struct ncc_op *x)
-{
-	struct ncc_op *u = in_lanes(s, build_cast(s->bl, s->u[0], NEURON_DT_FP32), h->lanes);
-	struct ncc_op *left, *sum, *part[MOST_PARTS];
-
-	if (!u)
-		return NULL;
-	left = build_select(s->bl, expand_is_finite(s->bl, u), u, build_splat(s->bl, &u->shape, 0));
-	for (unsigned int k = 0; k < 3; k++) {
-		part[k] = left ? build_cast(s->bl, left, NEURON_DT_BF16) : NULL;
-		left = build_binary(s->bl, NCC_SUB, left,
-				    build_cast(s->bl, part[k], NEURON_DT_FP32));
-	}
-	part[3] = infinite(s, u, INFINITY);
-	part[4] = infinite(s, u, -INFINITY);
-	if (!sums_of_parts(s, h, part, 5))
-		return NULL;
-	sum = build_cast(s->bl, x, NEURON_DT_FP32);
-	for (unsigned int k = 0; k < 3; k++)
-		sum = build_binary(s->bl, NCC_ADD, sum, part[k]);
-	sum = add_infinite(s, sum, part[3], INFINITY);
-	sum = add_infinite(s, sum, part[4], -INFINITY);
-	return build_cast(s->bl, sum, x->shape.dtype);
-}
-
-/* Bytes are summed separately, which is exact for up to 2^16 of them. */
-static struct ncc_op *add_integers(const struct scatter *s, const struct hits *h, struct ncc_op *x)
-{
-	struct ncc_op *u = in_lanes(s, build_cast(s->bl, s->u[0], NEURON_DT_INT32), h->lanes);
-	struct ncc_op *sum, *part[MOST_PARTS];
-
-	for (unsigned int k = 0; k < 4; k++) {
-		part[k] = k ? build_number(s->bl, NCC_SHR, u, 8 * k) : u;
-		part[k] = build_cast(s->bl, build_number(s->bl, NCC_AND, part[k], 0xff),
-				     NEURON_DT_BF16);
-	}
-	if (!sums_of_parts(s, h, part, 4))
-		return NULL;
-	sum = build_cast(s->bl, x, NEURON_DT_INT32);
-	for (unsigned int k = 0; k < 4; k++) {
-		struct ncc_op *p = build_cast(s->bl, part[k], NEURON_DT_INT32);
-
-		p = k ? build_number(s->bl, NCC_SHL, p, 8 * k) : p;
-		sum = build_binary(s->bl, NCC_ADD, sum, p);
-	}
-	return build_cast(s->bl, sum, x->shape.dtype);
-}
-
-/* The largest or smallest of the updates that hit each row, and of the row itself */
-static struct ncc_op *extremes(const struct scatter *s, const struct hits *h, struct ncc_op *x)
-{
-	static const uint8_t of_hit[3] = { 0, 1, 2 }, of_update[3] = { 0, 2, 3 };
-	struct ncc_shape all = s->x[0]->shape, pred, kept;
-	struct ncc_op *v, *init;
-
-	all.ndim = 4;
-	all.dim[1] = h->n;
-	all.dim[2] = s->slices;
-	all.dim[3] = columns_of(s);
-	pred = all;
-	pred.dtype = NEURON_DT_INT8;
-	pred.pred = true;
-	v = build_select(s->bl, build_spread(s->bl, &pred, h->hit, of_hit),
-			 build_spread(s->bl, &all, s->u[0], of_update),
-			 build_splat(s->bl, &all, ncc_neutral(s->c->kind, &all)));
-	init = ncc_const_scalar(s->bl->m, all.dtype, ncc_neutral(s->c->kind, &all));
-	kept = x ? x->shape : all;
-	v = v && init ? build_node(s->bl, NCC_REDUCE, &kept, v, init, NULL) : NULL;
-	if (!v)
-		return NULL;
-	v->func = s->c->kind;
-	v->mask = 1u << 2;
-	return build_binary(s->bl, s->c->kind, x, v);
+	*out = NULL;
+	if (!widen(&s, &c))
+		return 0;
+	if (!s.x[0] || !s.u[0])
+		return -ENOMEM;
+	if (!has_lines(&s) && !(replaces && can_move(&s)))
+		return 0;
+	lines = time_of_lines(&s);
+	rows = replaces ? time_of_rows(&s) : time_of_some(&s);
+	if (can_move(&s) && (rows < lines || !has_lines(&s)))
+		*out = replaces ? move_rows(&s, s.u[0]) : in_rows(&s);
+	else
+		*out = in_lines(&s);
+	*out = narrow(&s, *out, &given->x[0]->shape);
+	return *out ? 0 : -ENOMEM;
 }
 
 /* One after the other */
@@ -475,6 +315,25 @@ static int one_update(const struct scatter *s, struct ncc_op *hit, int64_t k, st
 	return rc;
 }
 
+/* pred[shared, rows, slices]: does an update hit a row? */
+static struct ncc_op *compare_with_all(const struct scatter *s)
+{
+	const uint8_t of_row[2] = { 0, 2 }, of_count = 1;
+	struct ncc_op *number = build_count(s->bl, rows_of(s)), *row = s->row;
+	struct ncc_shape all = { .ndim = 3, .dim = { 0, rows_of(s), s->slices } };
+
+	if (rows_of(s) <= EXACT) { /* floats are compared as they are */
+		row = build_cast(s->bl, row, NEURON_DT_FP32);
+		number = build_cast(s->bl, number, NEURON_DT_FP32);
+	}
+	if (!row || !number)
+		return NULL;
+	all.dim[0] = row->shape.dim[0];
+	all.dtype = row->shape.dtype;
+	return build_compare(s->bl, NCC_EQ, build_spread(s->bl, &all, row, of_row),
+			     build_spread(s->bl, &all, number, &of_count));
+}
+
 static int one_by_one(const struct scatter *s, struct ncc_op **out)
 {
 	struct ncc_op *hit = compare_with_all(s);
@@ -486,46 +345,10 @@ static int one_by_one(const struct scatter *s, struct ncc_op **out)
 	return rc;
 }
 
-/* Combines with all updates at once; NULL as *out: that is not possible */
-static int all_at_once(const struct scatter *s, struct ncc_op **out)
-{
-	const struct ncc_shape *shape = &s->x[0]->shape;
-	bool moved, sum, extreme, blocks;
-	struct ncc_op *x = s->x[0], *r;
-	struct hits h;
-
-	*out = NULL;
-	if (s->c->by != NCC_COMBINE_KIND || shape->pred || s->slices <= FEW)
-		return 0;
-	sum = s->c->kind == NCC_ADD &&
-	      (ncc_is_float(shape->dtype) || s->slices <= 1 << 16); /* add_integers() */
-	moved = can_move(s) && (sum ? moves_sums(s) : s->slices < rows_of(s));
-	extreme = (s->c->kind == NCC_MAX || s->c->kind == NCC_MIN) &&
-		  (moved ? s->slices : rows_of(s)) * s->slices * shape->dim[0] * shape->dim[2] <=
-			  MOST_MASKED;
-	if (!sum && !extreme)
-		return 0;
-	x = moved ? fetch_rows(s) : x;
-	blocks = extreme && updates_fit_blocks(s, moved ? s->slices : rows_of(s));
-	if (!x || !(blocks || (sum ? find_lanes(s, moved, &h) : find_hits(s, moved, &h))))
-		return -ENOMEM;
-	r = blocks    ? build_binary(s->bl, s->c->kind, x, updates_extremes(s, moved))
-	    : extreme ? extremes(s, &h, x)
-	    : ncc_is_float(shape->dtype) ? add_floats(s, &h, x)
-					 : add_integers(s, &h, x);
-	*out = moved && r ? move_rows(s, r) : r;
-	return *out ? 0 : -ENOMEM;
-}
-
 int updates_apply(const struct scatter *s, struct ncc_op **out)
 {
-	int rc;
+	int rc = all_at_once(s, out);
 
-	if (s->c->by == NCC_COMBINE_SECOND && can_move(s)) {
-		*out = move_rows(s, s->u[0]);
-		return *out ? 0 : -ENOMEM;
-	}
-	rc = all_at_once(s, out);
 	if (rc || *out)
 		return rc;
 	if (s->slices > MOST)

@@ -12,6 +12,7 @@ struct scatter {
 	struct ncc_op *x[NCC_MANY]; /* [shared, rows, columns] */
 	struct ncc_op *u[NCC_MANY]; /* [shared, slices, columns] */
 	struct ncc_op *row; /* s32[shared, slices]; -1: none */
+	struct ncc_op *place; /* the same of one matrix with any number outside for none, or NULL */
 	int64_t slices;
 };
 
@@ -22,14 +23,5 @@ struct scatter {
 int updates_apply(const struct scatter *s, struct ncc_op **out);
 /* a = a combined with b, for all operands */
 int updates_combine(const struct scatter *s, struct ncc_op **a, struct ncc_op *const *b);
-
-/* extremes.c: numbers of rows, as those that are compared: floats, where they have all of them */
-struct ncc_op *updates_numbers(const struct scatter *s, struct ncc_op *row);
-/*
- * fp32 or less, [shared, n, columns]: the extremes of the updates that hit each of n rows or, of
- * moved rows, the row that each update hits; are they few enough?
- */
-bool updates_fit_blocks(const struct scatter *s, int64_t n);
-struct ncc_op *updates_extremes(const struct scatter *s, bool moved);
 
 #endif

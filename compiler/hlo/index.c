@@ -83,19 +83,6 @@ static struct ncc_op *range(struct hlo_inst *in, struct ncc_op *start, int64_t n
 	return s ? build_node(&in->b, NCC_ADD, &c->shape, c, s, NULL) : NULL;
 }
 
-/* expand_choose puts the new dimension first: this moves it back to d. */
-static struct ncc_op *first_to(struct hlo_inst *in, struct ncc_op *x, unsigned int d)
-{
-	uint8_t map[NCC_MAX_DIMS];
-	unsigned int k = 1;
-
-	if (!x || !d)
-		return x;
-	for (unsigned int i = 0; i < x->shape.ndim; i++)
-		map[i] = (uint8_t)(i == d ? 0 : k++);
-	return build_transpose(&in->b, x, map);
-}
-
 static int dynamic_slice(struct hlo_inst *in, struct ncc_op **out)
 {
 	struct ncc_op *x = in->in[0].op[0], *cut;
@@ -123,81 +110,35 @@ static int dynamic_slice(struct hlo_inst *in, struct ncc_op **out)
 	return 0;
 }
 
-/* v padded with fill to x's dimensions along those that begin at a constant */
-static struct ncc_op *padded(struct hlo_inst *in, struct ncc_op *v, const struct starts *st,
-			     const struct ncc_shape *x)
+/* The starts of dimensions of which the update has a part, as one vector; *g: those dimensions */
+static struct ncc_op *vector_of(struct hlo_inst *in, const struct starts *st,
+				const struct ncc_shape *x, const struct ncc_shape *u,
+				struct ncc_slices *g)
 {
-	struct ncc_op *zero = v ? ncc_const_scalar(in->imp->m, v->shape.dtype, 0) : NULL, *op;
-	struct ncc_shape s;
+	const struct ncc_shape one = { .dtype = NEURON_DT_INT32, .ndim = 1, .dim = { 1 } };
+	struct ncc_op *part[NCC_MAX_DIMS];
 
-	if (!zero)
-		return NULL;
-	zero->shape.pred = v->shape.pred;
-	s = v->shape;
-	for (unsigned int d = 0; d < s.ndim; d++)
-		s.dim[d] = st->op[d] ? s.dim[d] : x->dim[d];
-	op = build_node(&in->b, NCC_PAD, &s, v, zero, NULL);
-	for (unsigned int d = 0; op && d < s.ndim; d++) {
-		op->low[d] = st->op[d] ? 0 : st->at[d];
-		op->high[d] = s.dim[d] - op->low[d] - v->shape.dim[d];
+	for (unsigned int d = 0; d < x->ndim; d++) {
+		g->size[d] = u->dim[d];
+		g->window[g->nwindow++] = (uint8_t)d;
+		if (u->dim[d] == x->dim[d])
+			continue;
+		part[g->nmap] = st->op[d] ? build_reshape(&in->b, st->op[d], &one)
+					  : build_splat(&in->b, &one, (double)st->at[d]);
+		if (!part[g->nmap])
+			return NULL;
+		g->map[g->nmap++] = (uint8_t)d;
 	}
-	return op;
-}
-
-/* A predicate over the whole shape: is the element within the update along dimension d? */
-static struct ncc_op *inside(struct hlo_inst *in, struct ncc_op *start, int64_t n, unsigned int d)
-{
-	struct ncc_op *c = build_count(&in->b, in->shape.dim[d]), *s, *p, *below, *from;
-	struct ncc_shape ps = { .dtype = NEURON_DT_INT8, .pred = true, .ndim = 1 };
-	uint8_t map = (uint8_t)d;
-
-	if (!c)
-		return NULL;
-	ps.dim[0] = c->shape.dim[0];
-	s = build_spread(&in->b, &c->shape, start, NULL);
-	p = s ? build_node(&in->b, NCC_SUB, &c->shape, c, s, NULL) : NULL;
-	if (!p)
-		return NULL;
-	from = build_compare(&in->b, NCC_GE, p, build_splat(&in->b, &c->shape, 0));
-	below = build_compare(&in->b, NCC_LT, p, build_splat(&in->b, &c->shape, (double)n));
-	p = from && below ? build_node(&in->b, NCC_AND, &ps, from, below, NULL) : NULL;
-	ps = in->shape;
-	ps.dtype = NEURON_DT_INT8;
-	ps.pred = true;
-	return p ? build_spread(&in->b, &ps, p, &map) : NULL;
-}
-
-/*
- * The update with the result's size along dimension d and its elements where they go; the others do
- * not matter. A single element is repeated, several are moved by a product.
- */
-static struct ncc_op *moved(struct hlo_inst *in, struct ncc_op *u, struct ncc_op *start,
-			    unsigned int d)
-{
-	static const uint8_t swap[2] = { 1, 0 };
-	struct ncc_shape s = u->shape, flat = u->shape;
-	uint8_t map[NCC_MAX_DIMS];
-	struct ncc_op *hot;
-
-	s.dim[d] = in->shape.dim[d];
-	if (u->shape.dim[d] == 1) {
-		flat.ndim--;
-		for (unsigned int i = 0; i < flat.ndim; i++) {
-			map[i] = (uint8_t)(i + (i >= d));
-			flat.dim[i] = u->shape.dim[map[i]];
-		}
-		return build_spread(&in->b, &s, build_reshape(&in->b, u, &flat), map);
-	}
-
-	hot = expand_one_hot(&in->b, range(in, start, u->shape.dim[d]), s.dim[d]);
-	return first_to(in, expand_choose(&in->b, build_transpose(&in->b, hot, swap), u, d, 0), d);
+	return build_concat(&in->b, part, g->nmap, 0);
 }
 
 static int dynamic_update(struct hlo_inst *in, struct ncc_op **out)
 {
-	struct ncc_op *x = in->in[0].op[0], *u, *ones, *mask = NULL;
-	struct ncc_shape ps;
+	static const struct ncc_combine replaces = { .by = NCC_COMBINE_SECOND };
+	struct ncc_op *x = in->in[0].op[0], *u, *idx;
+	struct ncc_slices g = { 0 };
 	struct starts st;
+	bool known = true;
 	int rc;
 
 	if (in->nin < 2)
@@ -213,34 +154,16 @@ static int dynamic_update(struct hlo_inst *in, struct ncc_op **out)
 		return 0;
 	}
 
-	ps = u->shape;
-	ps.dtype = NEURON_DT_INT8;
-	ps.pred = true;
-	for (unsigned int d = 0; d < ps.ndim; d++)
-		if (st.op[d])
-			ps.dim[d] = x->shape.dim[d];
-
-	ones = build_splat(&in->b, &ps, 1);
-	if (ones)
-		ones->in[0]->shape.pred = true;
-
-	for (unsigned int d = 0; u && d < ps.ndim; d++) {
-		if (!st.op[d])
-			continue;
-		mask = inside(in, st.op[d], u->shape.dim[d], d);
-		u = moved(in, u, st.op[d], d);
-		if (!mask)
-			return hlo_fail(in, -ENOMEM, "out of memory");
-		st.op[d] = mask;
+	for (unsigned int d = 0; d < x->shape.ndim; d++)
+		known = known && !st.op[d];
+	if (known) {
+		*out = expand_place(&in->b, x, u, st.at);
+		return 0;
 	}
-
-	mask = padded(in, ones, &st, &x->shape);
-	u = padded(in, u, &st, &x->shape);
-	for (unsigned int d = 0; mask && d < ps.ndim; d++)
-		if (st.op[d])
-			mask = build_node(&in->b, NCC_AND, &mask->shape, mask, st.op[d], NULL);
-	*out = mask && u ? build_node(&in->b, NCC_SELECT, &in->shape, mask, u, x) : NULL;
-	return 0;
+	idx = vector_of(in, &st, &x->shape, &u->shape, &g);
+	if (!idx)
+		return hlo_fail(in, -ENOMEM, "out of memory");
+	return expand_scatter(&in->b, 1, &x, idx, &u, &g, &replaces, out);
 }
 
 int hlo_gather(struct hlo_inst *in, struct ncc_op **out)

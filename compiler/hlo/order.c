@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * sort and topk by ranks (expand/order.c, masks.c), where that takes less than a network, or by a
- * network of digits (sort.c): the comparison is of the same function of one operand's two elements,
- * which becomes integers of its order.
+ * sort and topk by the places of keys in order (expand/order.c) or, of rows that are too long for
+ * that, by a network of digits (sort.c): the comparison is of the same function of one operand's
+ * two elements, which becomes integers of its order.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,12 +15,6 @@
 #define FEW_ROWS 16 /* rows of those: more fill the partitions anyway */
 #define MOST_PLACES 65536 /* of the digits of keys */
 #define MOST_GATHERED (1 << 17) /* elements: a descriptor for each */
-/* Comparisons that take as long as a step of a network by itself, and as one of its elements */
-struct cost {
-	double step, exchange;
-};
-
-static const struct cost of_any = { 250000, 19 }, of_digits = { 100000, 5 };
 
 /* Is b made of parameter 1 as a is of parameter 0? */
 static bool alike(const Ncc__Hlo__Computation *c, int64_t ia, int64_t ib, unsigned int depth)
@@ -97,11 +91,6 @@ static bool is_count(const struct ncc_op *x, unsigned int d)
 	return true;
 }
 
-static bool is_short(const struct ncc_shape *s, unsigned int d)
-{
-	return expand_is_short(ncc_elems(s) / s->dim[d], s->dim[d]);
-}
-
 static struct ncc_op *by_digits(struct hlo_inst *in, struct ncc_op *rows, bool descending,
 				hlo_digits_fn sort)
 {
@@ -112,37 +101,23 @@ static struct ncc_op *by_digits(struct hlo_inst *in, struct ncc_op *rows, bool d
 	return sort(in, digit, &place) ? NULL : place;
 }
 
-static struct ncc_op *short_ranks(struct ncc_build *bl, struct ncc_op *rows, bool descending)
-{
-	struct ncc_op *digit[2];
-
-	if (!rows || !expand_order_digits(bl, rows, descending, digit))
-		return NULL;
-	return expand_short_ranks(bl, digit);
-}
-
 /* The operands, in order along dimension d by the keys, of which the first n are wanted */
 static int take_order(struct hlo_inst *in, struct ncc_op *key, bool descending, unsigned int d,
 		      int64_t n, hlo_digits_fn digits, struct ncc_op **x, unsigned int nx)
 {
 	struct ncc_build *bl = &in->b;
-	struct ncc_op *rows = expand_as_rows(bl, key, d), *place = NULL, *rank = NULL;
+	struct ncc_op *rows = expand_as_rows(bl, key, d), *place;
 
-	if (is_short(&key->shape, d))
-		rank = short_ranks(bl, rows, descending);
-	else if (digits)
-		place = by_digits(in, rows, descending, digits);
-	else
-		place = expand_order(bl, rows, n, descending);
+	place = digits ? by_digits(in, rows, descending, digits)
+		       : expand_order(bl, rows, n, descending);
 	for (unsigned int i = 0; i < nx; i++) {
 		struct ncc_shape s = x[i]->shape;
-		struct ncc_op *r = place && is_count(x[i], d) ? place : expand_as_rows(bl, x[i], d);
+		struct ncc_op *r;
 
-		if (rank)
-			r = expand_by_short_ranks(bl, r, rank, n);
+		if (is_count(x[i], d))
+			r = build_cast(bl, place, s.dtype);
 		else
-			r = r == place ? build_cast(bl, place, s.dtype)
-				       : expand_take_places(bl, r, place);
+			r = expand_take_places(bl, expand_as_rows(bl, x[i], d), place);
 		s.dim[d] = n;
 		x[i] = expand_from_rows(bl, r, &s, d);
 		if (!x[i])
@@ -150,21 +125,6 @@ static int take_order(struct hlo_inst *in, struct ncc_op *key, bool descending, 
 						     : hlo_fail(in, -ENOMEM, "out of memory");
 	}
 	return 0;
-}
-
-/* Do ranks take less than a network's l (l + 1) / 2 steps for 2^l elements? */
-static bool ranks_are_better(const struct ncc_shape *s, unsigned int d, int64_t n,
-			     const struct cost *c)
-{
-	int64_t rows = ncc_elems(s) / s->dim[d], padded = 1, l = 0;
-	double each;
-
-	for (; padded < s->dim[d]; padded *= 2)
-		l++;
-	each = c->step + c->exchange * (double)rows * (double)padded;
-	return ncc_dtype_size(s->dtype) <= 4 &&
-	       (is_short(s, d) ||
-		expand_has_order(rows, s->dim[d], n, (double)(l * (l + 1) / 2) * each));
 }
 
 bool hlo_sort_is_wide(int64_t rows, int64_t length)
@@ -184,32 +144,31 @@ static bool has_digits(struct ncc_op *const *x, unsigned int nx, unsigned int d)
 	       ncc_dtype_size(x[0]->shape.dtype) <= 4;
 }
 
-int hlo_sort_by_rank(struct hlo_inst *in, struct ncc_op **x, unsigned int d, hlo_digits_fn sort)
+int hlo_sort_by_place(struct hlo_inst *in, struct ncc_op **x, unsigned int d, hlo_digits_fn sort)
 {
 	int64_t n = x[0]->shape.dim[d];
-	bool digits = has_digits(x, in->nin, d);
-	bool ranks = ranks_are_better(&x[0]->shape, d, n, digits ? &of_digits : &of_any);
+	bool places = expand_has_order(&x[0]->shape, n, n);
 	bool descending;
 	struct ncc_op *key;
 	int rc;
 
-	if (!ranks && !digits)
+	if (!places && !has_digits(x, in->nin, d))
 		return 0;
 	rc = compared(in, x[0], &key, &descending);
 	if (rc || !key)
 		return rc;
-	rc = take_order(in, key, descending, d, n, ranks ? NULL : sort, x, in->nin);
+	rc = take_order(in, key, descending, d, n, places ? NULL : sort, x, in->nin);
 	return rc ? rc : 1;
 }
 
-int hlo_top_by_rank(struct hlo_inst *in, struct ncc_op **x, int64_t n, bool largest)
+int hlo_top_by_place(struct hlo_inst *in, struct ncc_op **x, int64_t n, bool largest)
 {
 	unsigned int d = x[0]->shape.ndim - 1;
 	const uint8_t along = (uint8_t)d;
 	struct ncc_shape s = x[0]->shape;
 	int rc;
 
-	if (!ranks_are_better(&x[0]->shape, d, n, &of_any))
+	if (!expand_has_order(&x[0]->shape, x[0]->shape.dim[d], n))
 		return 0;
 	s.dtype = NEURON_DT_INT32;
 	s.pred = false;

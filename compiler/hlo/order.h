@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to the HLO front end: sort and topk by ranks (order.c) */
+/* Private to the HLO front end: sort and topk by places (order.c) */
 #ifndef NCC_HLO_ORDER_H
 #define NCC_HLO_ORDER_H
 
@@ -18,7 +18,7 @@ typedef int (*hlo_digits_fn)(struct hlo_inst *in, struct ncc_op **digit, struct 
  * dimension, x[1] their places. 1: done; 0: a network of any values is to do it; or -errno, and the
  * message has been given.
  */
-int hlo_sort_by_rank(struct hlo_inst *in, struct ncc_op **x, unsigned int d, hlo_digits_fn sort);
-int hlo_top_by_rank(struct hlo_inst *in, struct ncc_op **x, int64_t n, bool largest);
+int hlo_sort_by_place(struct hlo_inst *in, struct ncc_op **x, unsigned int d, hlo_digits_fn sort);
+int hlo_top_by_place(struct hlo_inst *in, struct ncc_op **x, int64_t n, bool largest);
 
 #endif

@@ -481,7 +481,7 @@ int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
 		return hlo_fail(in, -EINVAL, "bad dimension");
 	for (unsigned int i = 0; i < in->nin; i++)
 		x[i] = in->in[i].op[0];
-	rc = hlo_sort_by_rank(in, x, (unsigned int)d, sort_digits);
+	rc = hlo_sort_by_place(in, x, (unsigned int)d, sort_digits);
 	if (rc)
 		return rc < 0 ? rc : hlo_take_results(in, x, in->nin, v);
 	rc = begin_sorting(&st, x, in->nin, (unsigned int)d);
@@ -515,7 +515,7 @@ int hlo_topk(struct hlo_inst *in, struct hlo_value *v)
 	if (in->p->k < 1 || in->p->k > s.dim[d])
 		return hlo_fail(in, -EINVAL, "k is %lld of %lld", (long long)in->p->k,
 				(long long)s.dim[d]);
-	rc = hlo_top_by_rank(in, x, in->p->k, st.descending);
+	rc = hlo_top_by_place(in, x, in->p->k, st.descending);
 	if (rc)
 		return rc < 0 ? rc : hlo_take_results(in, x, 2, v);
 	st.float_key = ncc_is_float(s.dtype) ? s.dtype : 0;

@@ -201,6 +201,65 @@ static void eval_scatter(const struct ncc_op *op, double *const *in, double *out
 	}
 }
 
+/* Place number i of all rows, in a row of n elements; -1: outside of it */
+static int64_t place_of(const double *place, int64_t i, int64_t n)
+{
+	return place[i] >= 0 && place[i] < (double)n ? (int64_t)place[i] : -1;
+}
+
+static void eval_take(const struct ncc_op *op, double *const *in, double *out)
+{
+	int64_t n = op->in[0]->shape.dim[1], m = op->shape.dim[1];
+
+	for (int64_t r = 0; r < op->shape.dim[0]; r++)
+		for (int64_t i = 0; i < m; i++) {
+			int64_t at = place_of(in[1], r * m + i, n);
+
+			out[r * m + i] = at < 0 ? 0 : in[0][r * n + at];
+		}
+}
+
+static void eval_combine(const struct ncc_op *op, double *const *in, double *out)
+{
+	int64_t n = op->shape.dim[1], m = op->in[1]->shape.dim[1];
+
+	memcpy(out, in[0], (size_t)ncc_elems(&op->shape) * sizeof(*out));
+	for (int64_t r = 0; r < op->shape.dim[0]; r++)
+		for (int64_t i = 0; i < m; i++) {
+			int64_t at = place_of(in[1], r * m + i, n);
+			double u = in[2][r * m + i];
+
+			if (at < 0)
+				continue;
+			out[r * n + at] = op->func == NCC_SELECT ? u
+								 : eval_binary(&op->shape, op->func,
+									       out[r * n + at], u);
+		}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A key and its place behind it are one number, which a double holds. */
+static void eval_order(const struct ncc_op *op, double *const *in, double *out)
+{
+	int64_t n = op->in[0]->shape.dim[1], k = op->shape.dim[1];
+
+	for (int64_t r = 0; r < op->shape.dim[0]; r++) {
+		double *key = in[0] + r * n, sign = op->func == NCC_GT ? -1 : 1;
+
+		for (int64_t i = 0; i < n; i++)
+			key[i] = sign * key[i] * NCC_MAX_ORDER + (double)i;
+		qsort(key, (size_t)n, sizeof(*key), by_value);
+		for (int64_t i = 0; i < k; i++)
+			out[r * k + i] = key[i] - floor(key[i] / NCC_MAX_ORDER) * NCC_MAX_ORDER;
+	}
+}
+
 static void eval_move(const struct ncc_op *op, double *const *in, double *out)
 {
 	int64_t step[NCC_MAX_DIMS], start = ncc_move_steps(op, step);
@@ -248,7 +307,8 @@ static void (*const evaluate[NCC_KINDS])(const struct ncc_op *op, double *const 
 	[NCC_SLICE] = eval_move,      [NCC_REVERSE] = eval_move,
 	[NCC_CONCAT] = eval_concat,   [NCC_PAD] = eval_pad,
 	[NCC_GATHER] = eval_gather,   [NCC_REDUCE] = eval_reduce,
-	[NCC_SCATTER] = eval_scatter,
+	[NCC_SCATTER] = eval_scatter, [NCC_TAKE] = eval_take,
+	[NCC_COMBINE] = eval_combine, [NCC_ORDER] = eval_order,
 };
 
 static bool eval_op(const struct ncc_op *op, double *const *in, double *out)

@@ -24,6 +24,9 @@
 #define NCC_KEPT (1ll << 33) /* and from here on between the parts of a program with loops */
 #define NCC_MAX_LOOPS 31 /* a NEFF has up to 64 parts, two for each and one more */
 #define NCC_MAX_TABLE 65536 /* rows to gather from, as in the NEFF's gather */
+#define NCC_MAX_LINE 8192 /* elements of a row to take from: it lies in a partition as a whole */
+
+#define NCC_MAX_ORDER 12288 /* elements of a row to be ordered: their places are there besides */
 
 enum ncc_kind {
 	NCC_PARAM, /* index: its number */
@@ -84,6 +87,22 @@ enum ncc_kind {
 	 * number of rows stands for none of them
 	 */
 	NCC_SCATTER,
+	/*
+	 * [rows, n], s32[rows, m] -> [rows, m]: elements of each row by their places in it; 0 for a
+	 * place outside
+	 */
+	NCC_TAKE,
+	/*
+	 * [rows, n], s32[rows, m], [rows, m] -> [rows, n]: elements of each row, combined with those
+	 * of operand 2, in this order, by func: ADD, MAX, MIN of f32, s32, u32, or SELECT, which
+	 * replaces them. What has a place outside is left out.
+	 */
+	NCC_COMBINE,
+	/*
+	 * s32[rows, n] -> s32[rows, k]: the places of the first k elements of each row in the order
+	 * that func says, LT or GT; equal ones are in the order of their places
+	 */
+	NCC_ORDER,
 	/* contractions and reductions */
 	NCC_DOT, /* dot */
 	NCC_CONV, /* conv, window of its spatial dimensions */
@@ -141,7 +160,7 @@ struct ncc_op {
 		uint8_t map[NCC_MAX_DIMS];
 		struct {
 			uint32_t mask;
-			enum ncc_kind func; /* ADD, MUL, MAX, MIN, AND, OR */
+			enum ncc_kind func; /* ADD, MUL, MAX, MIN, AND, OR, SELECT, LT, GT */
 		};
 	};
 	void *data;

@@ -238,6 +238,39 @@ static struct ncc_range of_scatter(const struct ncc_op *op, const struct ncc_ran
 	return hull(*in[0], *in[2]);
 }
 
+/* A place outside gives 0. */
+static struct ncc_range of_take(const struct ncc_op *op, const struct ncc_range *const *in,
+				struct ncc_range all)
+{
+	(void)all;
+	if (ncc_range_within(in[1], 0, op->in[0]->shape.dim[1] - 1))
+		return *in[0];
+	return hull(*in[0], (struct ncc_range){ 0, 0 });
+}
+
+/* All of a row's elements may go to one place. */
+static struct ncc_range of_combine(const struct ncc_op *op, const struct ncc_range *const *in,
+				   struct ncc_range all)
+{
+	int64_t n = op->in[1]->shape.dim[1];
+	struct ncc_range u = *in[2];
+
+	if (op->func != NCC_ADD)
+		return hull(*in[0], u);
+	if (n > 1 << 24 || !ncc_range_within(&u, -(1 << 24), 1 << 24))
+		return all;
+	return (struct ncc_range){ in[0]->lo + (u.lo < 0 ? u.lo * n : 0),
+				   in[0]->hi + (u.hi > 0 ? u.hi * n : 0) };
+}
+
+static struct ncc_range of_order(const struct ncc_op *op, const struct ncc_range *const *in,
+				 struct ncc_range all)
+{
+	(void)in;
+	(void)all;
+	return (struct ncc_range){ 0, op->in[0]->shape.dim[1] - 1 };
+}
+
 static struct ncc_range of_first(const struct ncc_op *op, const struct ncc_range *const *in,
 				 struct ncc_range all)
 {
@@ -282,6 +315,8 @@ static const range_fn rules[NCC_KINDS] = {
 	[NCC_AND] = of_and,	    [NCC_OR] = of_or,
 	[NCC_XOR] = of_or,	    [NCC_SHR] = of_shift_right,
 	[NCC_REDUCE] = of_reduce,   [NCC_REDUCE_WINDOW] = of_reduce,
+	[NCC_TAKE] = of_take,	    [NCC_COMBINE] = of_combine,
+	[NCC_ORDER] = of_order,
 };
 
 struct ncc_range ncc_range_of(const struct ncc_op *op, const struct ncc_shape *shape,

@@ -226,6 +226,58 @@ static int check_scatter(const struct ncc_op *op, struct ncc_error *err)
 	return rc ?: expect_dims(op, op->in[0]->shape.dim, 2, err) ?: expect_dtype(op, op->in[2], err);
 }
 
+/* Rows, the places in them, and (operand 2) what has those places */
+static int check_lines(const struct ncc_op *op, struct ncc_error *err)
+{
+	const struct ncc_shape *line = &op->in[0]->shape, *place = &op->in[1]->shape;
+
+	if (line->ndim != 2 || place->ndim != 2 || place->dtype != NEURON_DT_INT32 ||
+	    place->dim[0] != line->dim[0])
+		return ncc_fail_op(err, -EINVAL, op, "not matrices of equal rows, s32 the second");
+	if (line->dim[1] > NCC_MAX_LINE)
+		return ncc_fail_op(err, -EINVAL, op, "a row of more than %d elements",
+				   NCC_MAX_LINE);
+	return expect_dtype(op, op->in[0], err);
+}
+
+static int check_take(const struct ncc_op *op, struct ncc_error *err)
+{
+	int64_t dim[2] = { op->in[0]->shape.dim[0], op->in[1]->shape.dim[1] };
+
+	return check_lines(op, err) ?: expect_dims(op, dim, 2, err);
+}
+
+static int check_combine(const struct ncc_op *op, struct ncc_error *err)
+{
+	const struct ncc_shape *s = &op->shape, *u = &op->in[2]->shape;
+	bool sums = s->dtype == NEURON_DT_FP32 || s->dtype == NEURON_DT_INT32 ||
+		    s->dtype == NEURON_DT_UINT32;
+	int rc = check_lines(op, err);
+
+	if (!rc && op->func != NCC_SELECT &&
+	    !(sums && (op->func == NCC_ADD || op->func == NCC_MAX || op->func == NCC_MIN)))
+		return ncc_fail_op(err, -EINVAL, op, "bad function or type");
+	if (!rc && (u->ndim != 2 || u->dim[0] != s->dim[0] || u->dim[1] != op->in[1]->shape.dim[1]))
+		return ncc_fail_op(err, -EINVAL, op, "operand 2 is not an element for each place");
+	return rc ?: expect_dims(op, op->in[0]->shape.dim, 2, err) ?: expect_dtype(op, op->in[2], err);
+}
+
+static int check_order(const struct ncc_op *op, struct ncc_error *err)
+{
+	const struct ncc_shape *key = &op->in[0]->shape, *s = &op->shape;
+
+	if (key->ndim != 2 || key->dtype != NEURON_DT_INT32 || s->dtype != NEURON_DT_INT32)
+		return ncc_fail_op(err, -EINVAL, op, "not matrices of s32");
+	if (s->ndim != 2 || s->dim[0] != key->dim[0] || s->dim[1] > key->dim[1])
+		return ncc_fail_op(err, -EINVAL, op, "not as many rows, or more places than keys");
+	if (key->dim[1] > NCC_MAX_ORDER)
+		return ncc_fail_op(err, -EINVAL, op, "a row of more than %d elements",
+				   NCC_MAX_ORDER);
+	if (op->func != NCC_LT && op->func != NCC_GT)
+		return ncc_fail_op(err, -EINVAL, op, "bad function");
+	return 0;
+}
+
 static int check_dot(const struct ncc_op *op, struct ncc_error *err)
 {
 	const struct ncc_shape *l = &op->in[0]->shape, *r = &op->in[1]->shape;
@@ -452,6 +504,9 @@ static const check_fn rules[NCC_KINDS] = {
 	[NCC_PAD] = check_pad,
 	[NCC_GATHER] = check_gather,
 	[NCC_SCATTER] = check_scatter,
+	[NCC_TAKE] = check_take,
+	[NCC_COMBINE] = check_combine,
+	[NCC_ORDER] = check_order,
 	[NCC_DOT] = check_dot,
 	[NCC_CONV] = check_conv,
 	[NCC_REDUCE] = check_reduce,

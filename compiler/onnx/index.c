@@ -10,8 +10,6 @@
 #include "onnx.h"
 
 #define MAX_RUNS 64 /* of constant indices: a slice each */
-#define MAX_TOP 256 /* of TopK, if its iterations are unrolled */
-#define MOST_COMPARED 0x1p32 /* comparisons, if there are more: several seconds */
 
 /* Counts negative indices from the end: -1 is size - 1. */
 onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size)
@@ -112,22 +110,6 @@ static onnx_op places(struct onnx_node *n, onnx_op idx, int64_t size)
 	return idx ? ox_bin(n, NCC_EQ, idx, ox_iota(n, NEURON_DT_INT32, size)) : NULL;
 }
 
-/* Moves dimension axis to the end. */
-static onnx_op to_last(struct onnx_node *n, onnx_op x, unsigned int axis)
-{
-	uint8_t perm[NCC_MAX_DIMS];
-	unsigned int nd, k = 0;
-
-	if (!x)
-		return NULL;
-	nd = x->shape.ndim;
-	for (unsigned int i = 0; i < nd; i++)
-		if (i != axis)
-			perm[k++] = (uint8_t)i;
-	perm[nd - 1] = (uint8_t)axis;
-	return ox_transpose(n, x, perm);
-}
-
 static onnx_op from_last(struct onnx_node *n, onnx_op x, unsigned int axis)
 {
 	uint8_t perm[NCC_MAX_DIMS];
@@ -155,31 +137,25 @@ onnx_op onnx_covered(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int a
 	return n->rc ? NULL : x;
 }
 
-/*
- * Takes the elements of each row along axis that idx names: all others become 0, and the row is
- * summed.
- */
+/* Takes the elements of each row along axis that idx names. */
 static onnx_op take_elements(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis)
 {
-	const unsigned int nd = x->shape.ndim;
 	const int64_t size = x->shape.dim[axis];
-	onnx_op hot;
+	struct ncc_shape s = idx->shape;
+	onnx_op at;
 
-	if (idx->shape.ndim != nd) {
-		onnx_fail(n, -EINVAL, "indices of rank %u for rank %u", idx->shape.ndim, nd);
+	if (idx->shape.ndim != x->shape.ndim) {
+		onnx_fail(n, -EINVAL, "indices of rank %u for rank %u", idx->shape.ndim,
+			  x->shape.ndim);
 		return NULL;
 	}
-	x = to_last(n, onnx_covered(n, x, idx, axis), axis);
-	hot = places(n, to_last(n, ox_from_end(n, idx, size), axis), size);
-	x = ox_insert(n, x, nd - 1);
-	if (!x || !hot)
+	x = onnx_covered(n, x, idx, axis);
+	at = ox_from_end(n, idx, size);
+	if (!x || !at)
 		return NULL;
-	x = ox_select(n, hot, x, ox_scalar(n, &x->shape, 0));
-	if (x && x->shape.pred)
-		x = ox_reduce(n, x, NCC_OR, 1u << nd, false);
-	else
-		x = ox_reduce(n, x, NCC_ADD, 1u << nd, false);
-	return from_last(n, x, axis);
+	at = expand_as_rows(&n->b, expand_clamp_index(&n->b, at, size - 1), axis);
+	at = expand_take_places(&n->b, expand_as_rows(&n->b, x, axis), at);
+	return ox_expanded(n, at ? expand_from_rows(&n->b, at, &s, axis) : NULL, x);
 }
 
 static void import_gather_elements(struct onnx_node *n)
@@ -275,40 +251,29 @@ static onnx_op numbers(struct onnx_node *n, onnx_op x, unsigned int axis)
 		 : NULL;
 }
 
-/*
- * The index of the best element among those that are alive (NULL: all), with the dimension kept as
- * 1
- */
+/* The index of the best element, with the dimension kept as 1 */
 static onnx_op best_place(struct onnx_node *n, onnx_op x, unsigned int axis, enum ncc_kind func,
-			  bool last, onnx_op alive, onnx_op *best)
+			  bool last)
 {
 	onnx_op at = numbers(n, x, axis), eq, none;
 
 	if (!at)
 		return NULL;
-	if (alive)
-		x = ox_select(n, alive, x,
-			      ox_scalar(n, &x->shape,
-					func == NCC_MAX ? ox_least(&x->shape)
-							: ox_most(&x->shape)));
-	*best = ox_reduce(n, x, func, 1u << axis, true);
-	eq = ox_bin(n, NCC_EQ, x, *best);
-	if (alive)
-		eq = ox_bin(n, NCC_AND, eq, alive);
+	eq = ox_bin(n, NCC_EQ, x, ox_reduce(n, x, func, 1u << axis, true));
 	none = ox_scalar(n, &at->shape, last ? -1 : (double)at->shape.dim[axis]);
 	return ox_reduce(n, ox_select(n, eq, at, none), last ? NCC_MAX : NCC_MIN, 1u << axis, true);
 }
 
 static void import_arg(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), best, at;
+	onnx_op x = onnx_in(n, 0), at;
 	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", 0), x->shape.ndim), k = 0;
 	int64_t dim[NCC_MAX_DIMS];
 
 	if (n->rc)
 		return;
-	at = best_place(n, x, axis, (enum ncc_kind)onnx_arg(n), onnx_int(n, "select_last_index", 0),
-			NULL, &best);
+	at = best_place(n, x, axis, (enum ncc_kind)onnx_arg(n),
+			onnx_int(n, "select_last_index", 0));
 	for (unsigned int i = 0; i < x->shape.ndim; i++)
 		if (i != axis)
 			dim[k++] = x->shape.dim[i];
@@ -319,18 +284,18 @@ static void import_arg(struct onnx_node *n)
 
 static void import_hardmax(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), best, at;
+	onnx_op x = onnx_in(n, 0), at;
 	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
 
 	if (n->rc)
 		return;
-	at = best_place(n, x, axis, NCC_MAX, false, NULL, &best);
+	at = best_place(n, x, axis, NCC_MAX, false);
 	at = ox_bin(n, NCC_EQ, numbers(n, x, axis), at);
 	onnx_give(n, 0, ox_cast_like(n, at, x));
 }
 
-/* The best k, by their ranks. Zeros are equal, whatever their signs. */
-static void top_by_rank(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t k, bool largest)
+/* The best k, by their places in order. Zeros are equal, whatever their signs. */
+static void top_by_place(struct onnx_node *n, onnx_op x, unsigned int axis, int64_t k, bool largest)
 {
 	struct ncc_shape s = x->shape, places;
 	onnx_op key = x, at;
@@ -350,54 +315,20 @@ static void top_by_rank(struct onnx_node *n, onnx_op x, unsigned int axis, int64
 	}
 }
 
-/*
- * Does that take less than iterations of six operations each, in comparisons? Of more than MAX_TOP
- * there are none; those of a constant are done here and now.
- */
-static bool ranks_are_better(onnx_op x, unsigned int axis, int64_t k)
-{
-	const struct ncc_shape *s = &x->shape;
-	const double iteration = onnx_is_const(x) ? 0 : 200000 + 6 * (double)ncc_elems(s);
-
-	return expand_has_order(ncc_elems(s) / s->dim[axis], s->dim[axis], k,
-				k > MAX_TOP ? MOST_COMPARED : (double)k * iteration);
-}
-
-/* Each of k iterations finds the best element not yet taken, unless ranks are found. */
 static void import_top_k(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), *value, *place, alive = NULL, other;
-	enum ncc_kind func = onnx_int(n, "largest", 1) ? NCC_MAX : NCC_MIN;
-	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim), count = 0;
+	onnx_op x = onnx_in(n, 0);
+	unsigned int axis = onnx_axis(n, onnx_int(n, "axis", -1), x->shape.ndim);
 	double k = 0;
 
 	if (n->rc || !onnx_in_scalar(n, 1, &k))
 		return;
-	if (k >= 1 && k <= (double)x->shape.dim[axis] && ranks_are_better(x, axis, (int64_t)k)) {
-		top_by_rank(n, x, axis, (int64_t)k, func == NCC_MAX);
+	if (k < 1 || k > (double)x->shape.dim[axis] ||
+	    !expand_has_order(&x->shape, x->shape.dim[axis], (int64_t)k)) {
+		onnx_fail(n, -ENOTSUP, "the best %g of %lld", k, (long long)x->shape.dim[axis]);
 		return;
 	}
-	if (k < 1 || k > (double)x->shape.dim[axis] || k > MAX_TOP) {
-		onnx_fail(n, -ENOTSUP, "the best %g of %lld: more than %d, and too many for ranks",
-			  k, (long long)x->shape.dim[axis], MAX_TOP);
-		return;
-	}
-
-	value = calloc(2 * MAX_TOP, sizeof(*value));
-	place = value + MAX_TOP;
-	for (; value && count < (unsigned int)k && !n->rc; count++) {
-		place[count] = best_place(n, x, axis, func, false, alive, &value[count]);
-		other = ox_bin(n, NCC_NE, numbers(n, x, axis), place[count]);
-		alive = alive ? ox_bin(n, NCC_AND, alive, other) : other;
-	}
-
-	if (!value)
-		onnx_fail(n, -ENOMEM, "out of memory");
-	if (!n->rc) {
-		onnx_give(n, 0, ox_concat(n, value, count, axis));
-		onnx_give_as(n, 1, ox_concat(n, place, count, axis), ONNX_INT64);
-	}
-	free(value);
+	top_by_place(n, x, axis, (int64_t)k, onnx_int(n, "largest", 1));
 }
 
 /* Sums 1, 2, 4, ... neighbours: each iteration adds the sums that lie so far before. */

@@ -37,6 +37,10 @@ static bool can_be_common(const struct ncc_op *op)
 	case NCC_SLICE:
 	case NCC_CONCAT:
 	case NCC_REDUCE:
+	case NCC_GATHER:
+	case NCC_TAKE:
+	case NCC_COMBINE:
+	case NCC_ORDER:
 		return true;
 	case NCC_PAD: /* of floats may become one of what they are cast to */
 		return !ncc_is_float(op->shape.dtype);
@@ -70,6 +74,9 @@ static bool same_attributes(const struct ncc_op *a, const struct ncc_op *b)
 		return a->axis == b->axis;
 	case NCC_REDUCE:
 		return a->mask == b->mask && a->func == b->func;
+	case NCC_COMBINE:
+	case NCC_ORDER:
+		return a->func == b->func;
 	default:
 		return true;
 	}

@@ -86,7 +86,7 @@ int pass_flatten(struct ncc_pass *p)
 	if (split)
 		return split;
 	for (struct ncc_op *op = p->m->first; op; op = op->next) {
-		bool elementwise = ncc_is_elementwise(op->kind);
+		bool elementwise = ncc_is_elementwise(op->kind) || op->kind == NCC_BITCAST;
 		const struct ncc_shape *s = op->kind == NCC_REDUCE ? &op->in[0]->shape : &op->shape;
 		int64_t rows = 0;
 		int rc = 0;

@@ -200,6 +200,26 @@ static struct ncc_op *divide(struct ints *x, const struct ncc_op *op, bool is_si
 	return all_small(x, op, r) ? divide_small(x, a, b) : word_divide(&x->bl, a, b, is_signed);
 }
 
+/*
+ * Are words compared in fp32 as they are? A word that it does not hold is rounded to the same side
+ * of all numbers that are smaller.
+ */
+static bool compare_as_floats(const struct ncc_range *a, const struct ncc_range *b, bool is_signed)
+{
+	const int64_t most = EXACT - 1;
+
+	return (small(a) && small(b)) || (is_signed && (ncc_range_within(a, -most, most) ||
+							ncc_range_within(b, -most, most)));
+}
+
+static struct ncc_op *compare_words(struct ints *x, enum ncc_kind kind, struct ncc_op *a,
+				    struct ncc_op *b, bool is_signed)
+{
+	if (compare_as_floats(x->r[0], x->r[1], is_signed))
+		return build_compare(&x->bl, kind, a, b);
+	return word_compare(&x->bl, kind, a, b, is_signed);
+}
+
 static struct ncc_op *extreme(struct ints *x, const struct ncc_op *op, bool is_signed,
 			      const struct ncc_range *r)
 {
@@ -208,16 +228,14 @@ static struct ncc_op *extreme(struct ints *x, const struct ncc_op *op, bool is_s
 
 	if (all_small(x, op, r))
 		return word_small(&x->bl, op->kind, a, b);
-	return build_select(&x->bl, word_compare(&x->bl, before, a, b, is_signed), a, b);
+	return build_select(&x->bl, compare_words(x, before, a, b, is_signed), a, b);
 }
 
 static struct ncc_op *compare(struct ints *x, const struct ncc_op *op)
 {
 	struct ncc_op *a = widen(x, 0), *b = widen(x, 1);
 
-	if (small(x->r[0]) && small(x->r[1]))
-		return build_compare(&x->bl, op->kind, a, b);
-	return word_compare(&x->bl, op->kind, a, b, !ncc_is_unsigned(x->from[0]->dtype));
+	return compare_words(x, op->kind, a, b, !ncc_is_unsigned(x->from[0]->dtype));
 }
 
 static struct ncc_op *float_to_int(struct ints *x, const struct ncc_shape *to)
@@ -309,6 +327,33 @@ static struct ncc_op *reduce(struct ints *x, const struct ncc_op *op, bool is_si
 	return c;
 }
 
+/*
+ * Of words: the instruction adds them modulo 2^32 and compares them as signed ones, as which
+ * unsigned ones are ordered with another highest bit.
+ */
+static bool combine_stays(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
+{
+	(void)x;
+	(void)r;
+	return !is_integer(&op->shape) || op->func == NCC_SELECT || op->func == NCC_ADD ||
+	       !ncc_is_unsigned(op->shape.dtype);
+}
+
+static struct ncc_op *combine(struct ints *x, const struct ncc_op *op, bool is_signed,
+			      const struct ncc_range *r)
+{
+	const uint32_t highest = 1u << 31;
+	struct ncc_op *a = word_bits(&x->bl, NCC_XOR, widen(x, 0), highest), *c;
+	struct ncc_op *u = word_bits(&x->bl, NCC_XOR, widen(x, 2), highest);
+
+	(void)is_signed;
+	(void)r;
+	c = a && u ? build_node(&x->bl, NCC_COMBINE, &a->shape, a, x->in[1], u) : NULL;
+	if (c)
+		c->func = op->func;
+	return word_bits(&x->bl, NCC_XOR, c, highest);
+}
+
 #define DIGITS 4
 
 /* Splits an operand into s8 digits of base 256, the lowest first; returns how many there are. */
@@ -394,7 +439,7 @@ static bool compare_stays(const struct ints *x, const struct ncc_op *op, const s
 	(void)op;
 	(void)r;
 	return from->pred || ncc_is_float(from->dtype) ||
-	       (!ncc_is_unsigned(from->dtype) && small(x->r[0]) && small(x->r[1]));
+	       (!ncc_is_unsigned(from->dtype) && compare_as_floats(x->r[0], x->r[1], true));
 }
 
 static bool reduce_stays(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
@@ -438,6 +483,7 @@ static const struct rule {
 	[NCC_LE] = { compare_stays, .whole = compare },
 	[NCC_LT] = { compare_stays, .whole = compare },
 	[NCC_REDUCE] = { reduce_stays, .words = reduce },
+	[NCC_COMBINE] = { combine_stays, .words = combine },
 	[NCC_DOT] = { product_stays, .whole = product },
 	[NCC_CONV] = { product_stays, .whole = product },
 };

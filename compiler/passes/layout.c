@@ -159,6 +159,13 @@ static void wishes_of_scatter(int *want, const struct ncc_op *op)
 	wish(want, op->in[2], 0);
 }
 
+/* Rows lie along the partitions, whole; their places too, unless all rows share them. */
+static void wishes_of_lines(int *want, const struct ncc_op *op)
+{
+	for (unsigned int i = 0; i < op->nin; i++)
+		wish(want, op->in[i], 0);
+}
+
 static void wishes_of_window(int *want, const struct ncc_op *op)
 {
 	int d = want[op->id];
@@ -172,13 +179,11 @@ static void wishes_of_window(int *want, const struct ncc_op *op)
 static void wishes_of(int *want, const struct ncc_op *op)
 {
 	static void (*const by_kind[NCC_KINDS])(int *want, const struct ncc_op *op) = {
-		[NCC_DOT] = wishes_of_dot,
-		[NCC_CONV] = wishes_of_conv,
-		[NCC_REDUCE] = wishes_of_reduce,
-		[NCC_GATHER] = wishes_of_gather,
-		[NCC_SCATTER] = wishes_of_scatter,
-		[NCC_PAD] = wishes_of_window,
-		[NCC_REDUCE_WINDOW] = wishes_of_window,
+		[NCC_DOT] = wishes_of_dot,	   [NCC_CONV] = wishes_of_conv,
+		[NCC_REDUCE] = wishes_of_reduce,   [NCC_GATHER] = wishes_of_gather,
+		[NCC_SCATTER] = wishes_of_scatter, [NCC_TAKE] = wishes_of_lines,
+		[NCC_COMBINE] = wishes_of_lines,   [NCC_ORDER] = wishes_of_lines,
+		[NCC_PAD] = wishes_of_window,	   [NCC_REDUCE_WINDOW] = wishes_of_window,
 	};
 
 	if (by_kind[op->kind]) {
@@ -242,14 +247,19 @@ static int give_gather(const struct ncc_op *op, int d)
 	return 0;
 }
 
+static int give_lines(const struct ncc_op *op, int d)
+{
+	(void)d;
+	return op->shape.dim[0] > 1 ? 0 : NONE;
+}
+
 /* Chooses the dimension of an operation's result along the partitions; d: the wish */
 static int give(const struct ncc_op *op, int d)
 {
 	static int (*const by_kind[NCC_KINDS])(const struct ncc_op *op, int d) = {
-		[NCC_CONV] = give_conv,
-		[NCC_DOT] = give_dot,
-		[NCC_GATHER] = give_gather,
-		[NCC_SCATTER] = give_gather,
+		[NCC_CONV] = give_conv,	     [NCC_DOT] = give_dot,    [NCC_GATHER] = give_gather,
+		[NCC_SCATTER] = give_gather, [NCC_TAKE] = give_lines, [NCC_COMBINE] = give_lines,
+		[NCC_ORDER] = give_lines,
 	};
 	uint32_t mask = windowed(op);
 

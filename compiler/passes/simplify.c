@@ -121,6 +121,37 @@ static void reshape_to_broadcast(struct ncc_op *op)
 	memcpy(op->map, map, sizeof(map));
 }
 
+/* Dimensions of from that are not 1 keep their order where map says that each one is in to. */
+static bool keeps_order(const struct ncc_shape *from, const uint8_t *map)
+{
+	int last = -1;
+
+	for (unsigned int i = 0; i < from->ndim; i++) {
+		if (from->dim[i] == 1)
+			continue;
+		if (map[i] < last)
+			return false;
+		last = map[i];
+	}
+	return true;
+}
+
+/*
+ * A transpose that only moves dimensions of 1 is a reshape, and a reshape of a broadcast that only
+ * adds some is one of its operand.
+ */
+static void moves_of_ones(struct ncc_op *op)
+{
+	struct ncc_op *b = op->in[0];
+
+	if (op->kind == NCC_TRANSPOSE && keeps_order(&op->shape, op->map))
+		op->kind = NCC_RESHAPE;
+	if (op->kind == NCC_RESHAPE && b->kind == NCC_BROADCAST && b->in[0]->shape.ndim &&
+	    ncc_elems(&b->shape) == ncc_elems(&b->in[0]->shape) &&
+	    keeps_order(&b->in[0]->shape, b->map))
+		op->in[0] = b->in[0];
+}
+
 /*
  * Removes dimensions of 1 under a broadcast: broadcast(reshape(x)), where the reshape drops them.
  */
@@ -167,6 +198,7 @@ int pass_simplify(struct ncc_pass *p)
 		if (!op->nin)
 			continue;
 		move_of_splat(op);
+		moves_of_ones(op);
 		reshape_to_broadcast(op);
 		merge_chain(op);
 		broadcast_of_reshape(op);

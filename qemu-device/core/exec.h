@@ -159,6 +159,15 @@ struct exec_kernels {
 	/* r[i] = x[i] op the element step bytes on op ..., rows of them (at least 1), in order;
 	 * false, and nothing done, for an operation that it has not */
 	bool (*across)(uint8_t op, float *r, const uint8_t *x, int64_t step, size_t rows, size_t n);
+	/* out[i] = table[index[i]], of n elements of 1, 2 or 4 bytes; 0 where it has no such one */
+	void (*gather)(void *out, const void *table, uint8_t size, uint32_t n, const int32_t *index,
+		       uint32_t m);
+	/* how many keys come before each one, equal ones in the order in which they are; arrays are
+	 * padded as those of floats. It is quicker than sorting by digits for ranked keys or less */
+	void (*rank)(uint32_t *rank, const int32_t *keys, uint32_t n);
+	uint32_t ranked;
+	/* the first place, not before from, whose key is smaller than the bound; n without any */
+	uint32_t (*below)(const int32_t *keys, uint32_t from, uint32_t n, int32_t bound);
 	/* x[i] = func(x[i]) */
 	void (*act)(uint8_t func, float alpha, float *x, size_t n);
 	const struct exec_pairs *pairs; /* or NULL */
@@ -191,6 +200,11 @@ struct exec_operand {
 	struct neuron_isa_region r;
 };
 
+/* A key that is to be sorted */
+struct exec_pair {
+	uint32_t key, at;
+};
+
 struct exec_scratch {
 	float a[EXEC_CHUNK + 16], b[EXEC_CHUNK + 16], c[EXEC_CHUNK + 16];
 	uint32_t raw[EXEC_CHUNK + 16];
@@ -198,6 +212,8 @@ struct exec_scratch {
 	float acc[NEURON_ISA_MAX_ELEMS_SBUF + 16]; /* TENSOR_REDUCE: a row of results */
 	float x[NEURON_PARTITIONS * EXEC_MM_X_ROW];
 	struct exec_runs runs;
+	/* SORT: keys with the numbers of their elements */
+	struct exec_pair pairs[2][NEURON_ISA_MAX_ELEMS_SBUF];
 	uint32_t result[NEURON_ISA_MAX_STATIONARY][NEURON_ISA_MAX_MOVING]; /* raw */
 	float w[EXEC_MM_W_SIZE]; /* PE_TRANSPOSE: as weights */
 };
@@ -328,6 +344,9 @@ int exec_act(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fa
 int exec_pool(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_fault *fault);
 void exec_tensor_reduce(struct tpb *t, const struct neuron_insn *insn); /* exec_reduce.c */
 void exec_transpose(struct tpb *t, const struct neuron_insn *insn); /* exec_transpose.c */
+void exec_indexed_gather(struct tpb *t, const struct neuron_insn *insn); /* exec_index.c */
+void exec_indexed_scatter(struct tpb *t, const struct neuron_insn *insn);
+void exec_sort(struct tpb *t, const struct neuron_insn *insn); /* exec_sort.c */
 void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool through_fp32);
 void exec_memset(struct tpb *t, const struct neuron_insn *insn);
 

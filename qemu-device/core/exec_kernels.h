@@ -611,4 +611,5 @@ KTARGET static void KNAME(act)(uint8_t func, float alpha, float *p, size_t n)
 	}
 }
 
+#include "exec_kernels_keys.h"
 #include "exec_kernels_mm.h"

@@ -79,6 +79,10 @@ const struct exec_kernels exec_kernels_avx2 = {
 	.bits = avx2_bits,
 	.fold = avx2_fold,
 	.across = avx2_across,
+	.gather = avx2_gather,
+	.rank = avx2_rank,
+	.ranked = 64,
+	.below = avx2_below,
 	.act = avx2_act,
 };
 #endif

@@ -33,7 +33,8 @@ static bool avx512_bf16_usable(void)
 #define AVX512                                                                                \
 	.matmul = avx512_matmul, .moving = avx512_moving, .weights = avx512_weights,          \
 	.load = avx512_load, .store = avx512_store, .alu = avx512_alu, .arith = avx512_arith, \
-	.bits = avx512_bits, .fold = avx512_fold, .across = avx512_across, .act = avx512_act
+	.bits = avx512_bits, .fold = avx512_fold, .across = avx512_across, .act = avx512_act, \
+	.gather = avx512_gather, .rank = avx512_rank, .ranked = 192, .below = avx512_below
 
 const struct exec_kernels exec_kernels_avx512 = {
 	.name = "avx512",

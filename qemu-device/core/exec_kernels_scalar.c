@@ -73,5 +73,9 @@ const struct exec_kernels exec_kernels_scalar = {
 	.bits = scalar_bits,
 	.fold = scalar_fold,
 	.across = scalar_across,
+	.gather = scalar_gather,
+	.rank = scalar_rank,
+	.ranked = 32,
+	.below = scalar_below,
 	.act = scalar_act,
 };

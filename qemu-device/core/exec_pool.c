@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * POOL (Vector engine): element-wise instructions (docs/isa.md, Vector engine); reductions are
- * exec_reduce.c's, transposes exec_transpose.c's, copies exec_act.c's. Called by tpb.c.
+ * exec_reduce.c's, transposes exec_transpose.c's, copies exec_act.c's, what has places that are
+ * data exec_index.c's, sorts exec_sort.c's. Called by tpb.c.
  */
 #include "exec_walk.h"
 
@@ -68,6 +69,15 @@ int exec_pool(struct tpb *t, const struct neuron_insn *insn, struct neuron_isa_f
 		break;
 	case NEURON_OP_TRANSPOSE:
 		exec_transpose(t, insn);
+		break;
+	case NEURON_OP_GATHER:
+		exec_indexed_gather(t, insn);
+		break;
+	case NEURON_OP_SCATTER:
+		exec_indexed_scatter(t, insn);
+		break;
+	case NEURON_OP_SORT:
+		exec_sort(t, insn);
 		break;
 	default:
 		exec_elementwise(t, insn);

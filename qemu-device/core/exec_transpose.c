@@ -124,15 +124,6 @@ static void exec_transpose_quadrant(struct tpb *t, struct exec_operand *dst,
 	}
 }
 
-/* Do the operands share a byte? */
-static bool exec_apart(const struct exec_operand *dst, unsigned int dst_partitions,
-		       const struct exec_operand *src, unsigned int src_partitions)
-{
-	return dst->r.psum != src->r.psum || dst->r.lo >= src->r.hi || src->r.lo >= dst->r.hi ||
-	       dst->r.start + dst_partitions <= src->r.start ||
-	       src->r.start + src_partitions <= dst->r.start;
-}
-
 void exec_transpose(struct tpb *t, const struct neuron_insn *insn)
 {
 	unsigned int p = insn->partitions, dst_partitions;

@@ -16,6 +16,14 @@ static inline void exec_operand_row(struct exec_operand *o, unsigned int p)
 	memset(o->s.idx, 0, sizeof(o->s.idx));
 }
 
+/* Do the operands share no byte? */
+static inline bool exec_apart(const struct exec_operand *a, unsigned int a_partitions,
+			      const struct exec_operand *b, unsigned int b_partitions)
+{
+	return a->r.psum != b->r.psum || a->r.lo >= b->r.hi || b->r.lo >= a->r.hi ||
+	       a->r.start + a_partitions <= b->r.start || b->r.start + b_partitions <= a->r.start;
+}
+
 /* Prefetches the next partition: rows lie too far apart for the processor to do it by itself. */
 static inline void exec_operand_ahead(const struct exec_operand *o)
 {

@@ -122,6 +122,18 @@ static inline uint8_t fuzz_partitions(struct fuzz_in *in)
 	return fuzz_pick(in, some);
 }
 
+/* Types that instructions whose places are data take */
+static inline void fuzz_places(struct neuron_insn *insn)
+{
+	if (insn->opcode == NEURON_OP_SORT) {
+		insn->dst.dtype = insn->src0.dtype = NEURON_DT_INT32;
+		return;
+	}
+	insn->dst.dtype = insn->src0.dtype;
+	insn->src1.dtype = NEURON_DT_INT32;
+	insn->op0 = insn->opcode == NEURON_OP_SCATTER ? insn->op0 % 6 : 0;
+}
+
 static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engine,
 					   uint32_t part_size)
 {
@@ -143,6 +155,8 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 	uint32_t f;
 
 	insn.opcode = kind < 224 ? ops[engine][kind % 8] : fuzz_u8(in) % 0x40;
+	if (engine == NEURON_ENG_POOL && kind >= 240)
+		insn.opcode = NEURON_OP_GATHER + kind % 3;
 	f = neuron_isa_ops[insn.opcode].fields;
 	fuzz_sync(in, &insn);
 	fuzz_fields(in, &insn, f);
@@ -163,6 +177,8 @@ static inline struct neuron_insn fuzz_insn(struct fuzz_in *in, unsigned int engi
 		if (!(f & NEURON_FB(DST)))
 			memset(&insn.dst, 0, sizeof(insn.dst));
 	}
+	if (insn.opcode >= NEURON_OP_GATHER && insn.opcode <= NEURON_OP_SORT && same < 100)
+		fuzz_places(&insn);
 	if (f & NEURON_FB(SCALAR0))
 		insn.scalar0 = fuzz_scalar(in, part_size);
 	if (f & NEURON_FB(SCALAR1))

@@ -44,6 +44,8 @@ struct neuron_costs {
 	uint8_t bf16_reduced; /* elements a cycle */
 	uint8_t two_operands; /* cycles an element, where the operands come one after the other */
 	uint8_t reciprocal; /* cycles an element */
+	uint8_t indexed; /* cycles an element whose place is data */
+	uint8_t sorted; /* cycles a key */
 	/* DMA, in picoseconds (docs/hardware.md, Virtual time): a KiB through each */
 	uint32_t descriptor;
 	uint32_t dma_kib; /* a UDMA engine */

@@ -59,6 +59,9 @@ enum neuron_opcode {
 	NEURON_OP_RECIPROCAL = 0x36,
 	NEURON_OP_TRANSPOSE = 0x37, /* 32 x 32 blocks */
 	NEURON_OP_COPY_PREDICATED = 0x38,
+	NEURON_OP_GATHER = 0x39, /* elements of a row at places that are data */
+	NEURON_OP_SCATTER = 0x3a,
+	NEURON_OP_SORT = 0x3b, /* the order of a row's keys */
 };
 
 /* ALU operations, one enum for engines and DMA; the values are the project's choice */

@@ -700,6 +700,16 @@ def written():
     cases["scatter_best"] = (best, lambda d: (
         d.f32(9, 6), d.ints(np.int32, 9, 6, low=-99, high=99), index(d, 30, 9), d.f32(30, 6),
         d.ints(np.int32, 30, 6, low=-99, high=99)), 0.0, False, text)
+    for t, dtype in (("bf16", jnp.bfloat16), ("f16", np.float16)):  # in fp32, rounded once
+        total = scattered(lambda a, b: (a[0] + b[0],))
+        text = scatter_text((t,), 30, 90, 4, f"%s = stablehlo.add %a0, %b0 : tensor<{t}> stablehlo.return %s : tensor<{t}>")
+        cases[f"lines_sums_{t}"] = (lambda x, i, u, total=total, dtype=dtype: total(x.astype(np.float32), i, u.astype(np.float32))[0].astype(dtype),
+                                    lambda d, dtype=dtype: (d.f32(30, 4).astype(dtype), index(d, 90, 30), d.f32(90, 4).astype(dtype)), 0.0, False, text)
+    for name, op in (("or", np.logical_or), ("and", np.logical_and)):
+        bits = scattered(lambda a, b, op=op: (op(a[0], b[0]),))
+        text = scatter_text(("i1",), 30, 25, 4, f"%s = stablehlo.{name} %a0, %b0 : tensor<i1> stablehlo.return %s : tensor<i1>")
+        cases[f"lines_{name}"] = (lambda x, i, u, bits=bits: bits(x, i, u)[0],
+                                  lambda d: (d.f32(30, 4) > 0, index(d, 25, 30), d.f32(25, 4) > 0), 0.0, False, text)
     real_parts("f32")
     real_parts("bf16")
 
@@ -743,7 +753,7 @@ def convolutions():
 
 
 def chosen():
-    """What an index chooses by masks"""
+    """What an index chooses of few elements"""
     out = lambda d, n, *s: d.ints(np.int32, *s, low=-9, high=n + 9)
 
     def holed(d, *shape, of=(np.inf, -np.inf)):
@@ -765,6 +775,17 @@ def chosen():
          lambda d: (np.round(holed(d, 2, 2100, of=order), 2), ends(d, 4096)))
     case("sort_short_types", lambda x, y, z: lax.sort((x, y, z), num_keys=1),
          lambda d: (d.f32(20, 65).astype(jnp.bfloat16), d.edges(np.int8, 20, 65), d.f32(20, 65) > 0))
+    case("sort_order_types", lambda x, y, z: (lax.sort((x, y, lax.broadcasted_iota(np.int32, x.shape, 1)), num_keys=1),
+         jnp.argsort(y.astype(np.uint8), 1, descending=True), jnp.argsort(y.astype(np.int16) // 3, 0), jnp.sort(z.astype(np.uint32), 0, descending=True),
+         jnp.argsort(z, 1, descending=True), lax.top_k(jnp.where(x == x, x, 0).astype(jnp.bfloat16), 61), lax.top_k(y.astype(np.int8), 20), lax.top_k(z, 9)),
+         lambda d: (np.round(holed(d, 150, 61, of=order[:3] + (0.0, -0.0, -np.nan)), 1).astype(np.float16), d.ints(np.int32, 150, 61, low=-40, high=40), ends(d, 61, 200)))
+    scrambled = lambda n, x: (jnp.arange(n, dtype=np.int32) * 48271 ^ x) * 69621
+    case("sort_order_parts", lambda x: (*(v[..., ::17] for v in lax.top_k(scrambled(70001, x) >> 24, 3000)),
+         *lax.top_k(-jnp.abs(scrambled(50026, x).reshape(2, -1) >> 22).astype(np.float32), 40),
+         jnp.argsort(jnp.abs(scrambled(12288, x) >> 18) % 1000)[::29]), lambda d: d.ints(np.int32))
+    case("sort_digits_long", lambda x: (jnp.argsort((scrambled(24602, x).reshape(2, -1) >> 20).astype(np.float32), 1)[:, ::31], jnp.sort(scrambled(13001, x))[::37],
+         jnp.argsort(scrambled(13001, x).astype(np.uint32), descending=True)[::41]), lambda d: d.ints(np.int32))
+    case("sort_pairs_wide", lambda a, b: lax.sort((a, b), num_keys=2), lambda d: (d.ints(np.int8, 4100, low=-9, high=9), d.ints(np.int16, 4100)))
     case("take_masks", lambda x, y, i, j: (jnp.take_along_axis(x, i, 1), jnp.take_along_axis(x > 1, i, 1), jnp.take_along_axis(y, i % 11, 1),
          jnp.take_along_axis(y.astype(jnp.bfloat16), i[:, :1] % 11, 1), jnp.take_along_axis(x, j, 1)),
          lambda d: (holed(d, 130, 300, of=special), d.edges(np.int8, 130, 40), out(d, 300, 130, 20), out(d, 300, 130, 1)))
@@ -773,9 +794,50 @@ def chosen():
          lambda d: (holed(d, 65, of=special), d.ints(np.int32, 65, 3), holed(d, 300, 2), out(d, 65, 700)))
 
 
+def in_lines():
+    """Elements that POOL takes from lines, and combines in them: sums in the order of the indices"""
+    special = np.array([np.nan, np.inf, -np.inf, 3e38, -3e38, 0.0, -0.0, 1e-42], np.float32)
+    out = lambda d, n, *s: d.ints(np.int32, *s, low=-n - 5, high=n + 5)
+    odd = lambda d, *s, of=8: np.where(d.f32(*s) > 0.5, special[d.rng.integers(0, of, s)], d.f32(*s))
+    one_nan = lambda x: jnp.where(x != x, jnp.nan, x).astype(x.dtype)  # whose sign XLA leaves open
+    many = lambda k, n, m: (lax.iota(np.int32, n) * 7919 + k) % m - 3  # some of them below 0: left out, or clamped
+    clip = lambda x, i: jnp.take(x, i, mode="clip")
+    put = lambda x, i, u, how: getattr(x.at[i], how)(u, mode="drop", wrap_negative_indices=False)
+
+    case("lines_long", lambda x, i: (clip(x, i), clip(x[:8192], i % 8192), clip(x[:8193], i), clip(x > 0.5, i), put(x[:8193], i, x[:90], "set"),
+         put(x, i, 2, "set")[::40], put(x[:8192], i, x[:90], "min")[::9]), lambda d: (odd(d, 20000), np.concatenate([out(d, 20000, 80), np.array(
+             [8190, 8191, 8192, 8193, 16383, 16384, 19999, 20000, -1, 0], np.int32)])))
+    case("lines_rows", lambda x, a, b, c, i: tuple(jnp.take_along_axis(y, i, 1, mode="clip") for y in (
+        x, a, b, c, x > 0.5, x.astype(jnp.bfloat16), x.astype(np.float16), a * 65537)), lambda d: (
+            odd(d, 130, 20), d.edges(np.int16, 130, 20).astype(np.int32), d.edges(np.int16, 130, 20), d.edges(np.uint8, 130, 20), out(d, 20, 130, 7)))
+    case("lines_many", lambda x, k: (clip(x[:100], many(k, 33000, 99))[::331], clip(x, many(k, 33000, 4000))[::331], put(jnp.zeros(
+        300, np.int32), many(k, 33000, 400), 1, "add"), put(jnp.zeros(60), many(k, 33000, 61), many(k, 33000, 1000).astype(np.float32), "max"), put(
+            jnp.zeros((2, 50), np.int32), (slice(None), many(k, 33000, 51)), lax.iota(np.int32, 33000), "min")), lambda d: (odd(d, 4000), np.int32(5)))
+    case("lines_sums", lambda x, y, i, u, v: (put(x, i, u, "add"), put(y, i, v, "add"), put(x[:, 1], i, u[:, 1], "add"), put(y[:, 0], i, v[:, 0], "add"), put(
+        x.T, (slice(None), i), u.T, "add")), lambda d: (d.f32(30, 5), d.edges(np.int32, 30, 5), out(d, 30, 200), d.f32(200, 5), d.edges(np.int32, 200, 5)))
+    case("lines_sums_special", lambda x, i, u: tuple(one_nan(y) for y in (
+        put(x, i, u, "add"), put(x[:, 0], i, u[:, 0], "add"), put(x, i, u, "max"), put(x, i, u, "min"))), lambda d: (
+            odd(d, 40, 3, of=5), d.rng.permutation(np.concatenate([np.arange(30), np.arange(15)])).astype(np.int32), odd(d, 45, 3, of=5)))
+    case("lines_kinds", lambda a, b, c, i, u, v, w: tuple(put(x, i, y, how) for x, y in ((a, u), (b, v), (c, w)) for how in ("add", "max", "min")),
+         lambda d: (d.edges(np.uint32, 50), d.edges(np.uint8, 50), d.edges(np.int16, 50), out(d, 50, 120), d.edges(np.uint32, 120),
+                    d.edges(np.uint8, 120), d.edges(np.int16, 120)))
+    case("lines_halves", lambda x, i, u: tuple(f(x.astype(t), u.astype(t)) for t in (jnp.bfloat16, np.float16) for f in (
+        lambda a, b: put(a, i, b, "max"), lambda a, b: put(a.astype(np.float32), i, b.astype(np.float32), "add").astype(a.dtype),
+        lambda a, b: put(a, i, b, "min"))), lambda d: (d.f32(40), out(d, 40, 90), d.f32(90)))
+    case("lines_predicates", lambda x, y, i, u: (put(x > 0, i, u > 0, "set"), put(x > 1, i, u > 1, "max"), put(x > 0, i, u > 0, "min"), put(
+        y > 0, (slice(None), i), u > 1, "set")), lambda d: (d.f32(70), d.f32(3, 70), out(d, 70, 60), d.f32(60)))
+    case("lines_shared", lambda x, i, j, u: (jax.vmap(clip)(x, i), jnp.take(x, j, 1, mode="clip"), jax.vmap(lambda a, k, w: put(a, k, w, "add"))(x, i, u),
+         jax.vmap(lambda a, k, w: put(a, k, w, "set"))(x, i[:, :1], u[:, :1]), put(x, (slice(None), j), u[:, :9], "max")),
+         lambda d: (d.f32(150, 33), out(d, 33, 150, 11), out(d, 33, 9), d.f32(150, 11)))
+    case("lines_of_some", lambda k, i, u, v: tuple(one_nan(put(lax.broadcasted_iota(y.dtype, (30000, 40), 0) * k.astype(y.dtype), i, y, how)[
+        jnp.array([0, 7, 105, 20000, 29998, 29999])]) for y, how in ((u, "add"), (u, "max"), (v, "add"), (v, "min"))), lambda d: (
+            np.int32(3), np.concatenate([np.array([0, 7, 7, 29999, 30000, 7, -1, 105, 105, 20000, 20000, 20001], np.int32), out(d, 30000, 20)]),
+            odd(d, 32, 40, of=5), d.edges(np.int32, 32, 40)))
+
+
 def main():
     for family in (integers, many, indexed, tables, flow, wide, zeros, truth, gradients, written, linear, decompositions,
-                   fourier, convolutions, chosen):
+                   fourier, convolutions, chosen, in_lines):
         family()
     names = sys.argv[1:] or list(cases)
     lines = {}

@@ -545,6 +545,76 @@ static void ref_transpose(struct ref_core *c, const struct neuron_insn *insn)
 	free(copy);
 }
 
+/* Section 9's three whose places are data, in a partition; out has the elements of dst */
+
+static void ref_gather(struct ref_core *c, const struct neuron_insn *insn, unsigned int p,
+		       uint32_t *out)
+{
+	uint32_t n = ref_count(&insn->src0), m = ref_count(&insn->src1);
+
+	for (uint32_t i = 0; i < m; i++) {
+		int64_t at = (int32_t)ref_raw(c, &insn->src1, p, i);
+
+		out[i] = at >= 0 && at < n ? ref_raw(c, &insn->src0, p, (uint32_t)at) : 0;
+	}
+}
+
+static uint32_t ref_combined(const struct neuron_insn *insn, uint32_t old, uint32_t a)
+{
+	bool inexact;
+	int64_t x = (int32_t)old, y = (int32_t)a;
+
+	if (insn->op0 == NEURON_ALU_BYPASS)
+		return a;
+	if (insn->dst.dtype == NEURON_DT_FP32)
+		return ref_from_f32(NEURON_DT_FP32,
+				    ref_alu(insn->op0, bits_to_f32(old), bits_to_f32(a), &inexact));
+	if (insn->op0 == NEURON_ALU_ADD)
+		return (uint32_t)(x + y);
+	return (uint32_t)(insn->op0 == NEURON_ALU_MAX ? (x > y ? x : y) : (x < y ? x : y));
+}
+
+static void ref_scatter(struct ref_core *c, const struct neuron_insn *insn, unsigned int p,
+			uint32_t *out)
+{
+	uint32_t n = ref_count(&insn->dst), m = ref_count(&insn->src1);
+
+	for (uint32_t i = 0; i < n; i++)
+		out[i] = ref_raw(c, &insn->dst, p, i);
+	for (uint32_t i = 0; i < m; i++) {
+		int64_t at = (int32_t)ref_raw(c, &insn->src1, p, i);
+
+		if (at >= 0 && at < n)
+			out[at] = ref_combined(insn, out[at], ref_raw(c, &insn->src0, p, i));
+	}
+}
+
+/* The smallest (greatest) of what is left, the first of equal ones, one after the other */
+static void ref_sort(struct ref_core *c, const struct neuron_insn *insn, unsigned int p,
+		     uint32_t *out)
+{
+	uint32_t n = ref_count(&insn->src0), k = ref_count(&insn->dst);
+	bool *taken = calloc(n, sizeof(*taken));
+	int64_t *key = calloc(n, sizeof(*key));
+
+	for (uint32_t i = 0; i < n; i++) {
+		key[i] = (int32_t)ref_raw(c, &insn->src0, p, i);
+		if (insn->reverse0)
+			key[i] = -key[i];
+	}
+	for (uint32_t j = 0; j < k; j++) {
+		uint32_t best = n;
+
+		for (uint32_t i = 0; i < n; i++)
+			if (!taken[i] && (best == n || key[i] < key[best]))
+				best = i;
+		taken[best] = true;
+		out[j] = best;
+	}
+	free(taken);
+	free(key);
+}
+
 static uint32_t ref_copy_value(struct ref_core *c, const struct neuron_insn *insn, unsigned int p,
 			       uint32_t i, bool on_act)
 {
@@ -576,6 +646,27 @@ static uint32_t ref_value(struct ref_core *c, const struct neuron_insn *insn, un
 	}
 }
 
+static void ref_row(struct ref_core *c, const struct neuron_insn *insn, unsigned int p,
+		    uint32_t *out, bool on_act)
+{
+	uint32_t n = ref_count(&insn->dst);
+
+	switch (insn->opcode) {
+	case NEURON_OP_GATHER:
+		ref_gather(c, insn, p, out);
+		break;
+	case NEURON_OP_SCATTER:
+		ref_scatter(c, insn, p, out);
+		break;
+	case NEURON_OP_SORT:
+		ref_sort(c, insn, p, out);
+		break;
+	default:
+		for (uint32_t i = 0; i < n; i++)
+			out[i] = ref_value(c, insn, p, i, on_act);
+	}
+}
+
 void ref_exec(struct ref_core *c, const struct neuron_insn *insn, bool on_act)
 {
 	uint32_t n = ref_count(&insn->dst), *out;
@@ -594,8 +685,7 @@ void ref_exec(struct ref_core *c, const struct neuron_insn *insn, bool on_act)
 		ref_activate(c, insn, out);
 	else
 		for (unsigned int p = 0; p < insn->partitions; p++)
-			for (uint32_t i = 0; i < n; i++)
-				out[(uint64_t)p * n + i] = ref_value(c, insn, p, i, on_act);
+			ref_row(c, insn, p, out + (uint64_t)p * n, on_act);
 	ref_flush(c, &insn->dst, insn->partitions, out);
 	free(out);
 }

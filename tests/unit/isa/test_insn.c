@@ -358,6 +358,64 @@ static void random_transpose(struct bench *b, struct neuron_insn *insn)
 	insn->dst = random_ap(b, t, single ? n : p, single ? p : n, one_in(b, 4));
 }
 
+static bool has_places(uint8_t opcode)
+{
+	return opcode == NEURON_OP_GATHER || opcode == NEURON_OP_SCATTER ||
+	       opcode == NEURON_OP_SORT;
+}
+
+/* A table, and how many of it are named: operands of three lengths that may overlap */
+static void random_places(struct bench *b, struct neuron_insn *insn)
+{
+	static const uint8_t ops[] = { NEURON_ALU_BYPASS, NEURON_ALU_ADD, NEURON_ALU_MAX,
+				       NEURON_ALU_MIN };
+	uint32_t n = 1 + pick(b, one_in(b, 3) ? 400 : 40), m = 1 + pick(b, one_in(b, 3) ? 300 : 40);
+	uint8_t t = dtypes[pick(b, 6)];
+
+	if (insn->opcode == NEURON_OP_SORT) {
+		bool lengthy = one_in(b, 5);
+
+		n = lengthy ? LONG_ROW + pick(b, 900) : n;
+		m = one_in(b, 2) ? n : 1 + pick(b, one_in(b, 2) ? n : (n + 7) / 8);
+		insn->partitions = lengthy ? 1 : insn->partitions;
+		insn->src0 = random_ap(b, NEURON_DT_INT32, insn->partitions, n, lengthy);
+		insn->dst = random_ap(b, NEURON_DT_INT32, insn->partitions, m, lengthy);
+		insn->reverse0 = one_in(b, 2);
+		return;
+	}
+	insn->src1 = random_ap(b, NEURON_DT_INT32, insn->partitions, m, one_in(b, 4));
+	if (insn->opcode == NEURON_OP_SCATTER) {
+		insn->op0 = ops[pick(b, sizeof(ops))];
+		if (insn->op0 != NEURON_ALU_BYPASS)
+			t = one_in(b, 3) ? NEURON_DT_INT32 : NEURON_DT_FP32;
+		insn->dst = random_ap(b, t, insn->partitions, n, one_in(b, 4));
+		insn->src0 = random_ap(b, t, insn->partitions, m, one_in(b, 4));
+	} else {
+		insn->dst = random_ap(b, t, insn->partitions, m, one_in(b, 4));
+		insn->src0 = random_ap(b, t, insn->partitions, n, one_in(b, 4));
+	}
+}
+
+/* Half of the words are indices, most of them of elements that there are, and keys many of which
+ * are equal */
+static void bench_fill_places(struct bench *b)
+{
+	const size_t psum = b->ref.psum_part_size;
+
+	bench_fill(b);
+	for (unsigned int p = 0; p < NEURON_PARTITIONS; p++)
+		for (size_t i = 0; i < PART + PSUM_USED; i += 4) {
+			int32_t v = (int32_t)pick(b, one_in(b, 2) ? 44 : 330) - 2;
+			size_t at = i < PART ? p * PART + i : p * psum + i - PART;
+
+			if (one_in(b, 2))
+				continue;
+			for (unsigned int k = 0; k < b->machines; k++)
+				memcpy((i < PART ? b->m[k].sbuf : b->m[k].psum) + at, &v, 4);
+			memcpy((i < PART ? b->ref.sbuf : b->ref.psum) + at, &v, 4);
+		}
+}
+
 static bool is_elementwise(uint8_t opcode)
 {
 	return opcode == NEURON_OP_TENSOR_SCALAR || opcode == NEURON_OP_TENSOR_TENSOR ||
@@ -381,6 +439,11 @@ static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
 	}
 	if (opcode == NEURON_OP_TRANSPOSE) {
 		random_transpose(b, &insn);
+		return insn;
+	}
+
+	if (has_places(opcode)) {
+		random_places(b, &insn);
 		return insn;
 	}
 
@@ -573,10 +636,12 @@ END_TEST
 static void run_random(const struct neuron_target *target, uint8_t opcode, unsigned int engine,
 		       unsigned int count)
 {
+	void (*refill)(struct bench * b) = has_places(opcode) ? bench_fill_places : bench_fill;
 	struct bench b;
 	unsigned int done = 0, tried = 0;
 
 	bench_init(&b, target, 0x9e3779b97f4a7c15ull + opcode);
+	refill(&b);
 	while (done < count) {
 		struct neuron_isa_weights weights;
 		struct neuron_insn insn;
@@ -597,7 +662,7 @@ static void run_random(const struct neuron_target *target, uint8_t opcode, unsig
 			continue;
 		run_one(&b, engine, &insn);
 		if (++done % 16 == 0)
-			bench_fill(&b);
+			refill(&b);
 	}
 	same_states(&b);
 	bench_fini(&b);
@@ -624,6 +689,9 @@ static const struct {
 	{ NEURON_OP_RECIPROCAL, NEURON_ENG_POOL, 100 },
 	{ NEURON_OP_TRANSPOSE, NEURON_ENG_POOL, 200 },
 	{ NEURON_OP_COPY_PREDICATED, NEURON_ENG_POOL, 1200 },
+	{ NEURON_OP_GATHER, NEURON_ENG_POOL, 600 },
+	{ NEURON_OP_SCATTER, NEURON_ENG_POOL, 800 },
+	{ NEURON_OP_SORT, NEURON_ENG_POOL, 600 },
 	{ NEURON_OP_TENSOR_COPY, SECOND_ENG_GP, 50 },
 	{ NEURON_OP_TENSOR_SCALAR, SECOND_ENG_GP, 50 },
 	{ NEURON_OP_TRANSPOSE, SECOND_ENG_GP, 50 },

@@ -45,6 +45,9 @@ static const struct {
 #define COPY_CASE(fault_, parts, d, s)                                                      \
 	CASE(fault_, NEURON_ENG_POOL, .opcode = NEURON_OP_TENSOR_COPY, .partitions = parts, \
 	     .dst = d, .src0 = s)
+#define INDEXED(fault_, op_, alu, d, a, b)                                                \
+	CASE(fault_, NEURON_ENG_POOL, .opcode = NEURON_OP_##op_, .op0 = NEURON_ALU_##alu, \
+	     .partitions = 1, .dst = d, .src0 = a, .src1 = b)
 #define A(...) __VA_ARGS__
 	COPY_CASE(OPERAND(0), 0, A(AP1(0, FP32, 1)), A(AP1(0, FP32, 1))),
 	COPY_CASE(OPERAND(0), 129, A(AP1(0, FP32, 1)), A(AP1(0, FP32, 1))),
@@ -157,6 +160,28 @@ static const struct {
 	     .dst = AP1(0, FP32, 1), .src0 = AP1(0, FP32, 1), .src1 = AP1(0, FP32, 1)),
 	CASE(OPERAND(1), NEURON_ENG_POOL, .opcode = NEURON_OP_COPY_PREDICATED, .partitions = 1,
 	     .dst = AP1(0, FP32, 1), .src0 = AP1(0, INT32, 1), .src1 = AP1(0, INT8, 1)),
+	INDEXED(OPERAND(1), GATHER, BYPASS, A(AP1(0, FP32, 4)), A(AP1(0, INT32, 9)),
+		A(AP1(0, INT32, 4))),
+	INDEXED(OPERAND(2), GATHER, BYPASS, A(AP1(0, FP32, 4)), A(AP1(0, FP32, 9)),
+		A(AP1(0, INT16, 4))),
+	INDEXED(OPERAND(2), GATHER, BYPASS, A(AP1(0, FP32, 4)), A(AP1(0, FP32, 9)),
+		A(AP1(0, INT32, 9))),
+	INDEXED(OPERAND(2), GATHER, BYPASS, A(AP1(0, FP32, 4)), A(AP1(PSUM(0, 0), FP32, 9)),
+		A(AP1(PSUM(0, 0), INT32, 4))),
+	INDEXED(OPERAND(1), SCATTER, BYPASS, A(AP1(0, FP32, 9)), A(AP1(0, INT32, 4)),
+		A(AP1(0, INT32, 4))),
+	INDEXED(OPERAND(2), SCATTER, BYPASS, A(AP1(0, FP32, 9)), A(AP1(0, FP32, 4)),
+		A(AP1(0, INT32, 9))),
+	INDEXED(OPERAND(0), SCATTER, ADD, A(AP1(0, BF16, 9)), A(AP1(0, BF16, 4)),
+		A(AP1(0, INT32, 4))),
+	INDEXED(ILLEGAL, SCATTER, MULT, A(AP1(0, FP32, 9)), A(AP1(0, FP32, 4)),
+		A(AP1(0, INT32, 4))),
+	CASE(OPERAND(1), NEURON_ENG_POOL, .opcode = NEURON_OP_SORT, .partitions = 1,
+	     .dst = AP1(0, INT32, 1), .src0 = AP1(0, FP32, 1)),
+	CASE(OPERAND(0), NEURON_ENG_POOL, .opcode = NEURON_OP_SORT, .partitions = 1,
+	     .dst = AP1(0, INT16, 1), .src0 = AP1(0, INT32, 1)),
+	CASE(OPERAND(0), NEURON_ENG_POOL, .opcode = NEURON_OP_SORT, .partitions = 1,
+	     .dst = AP1(0, INT32, 3), .src0 = AP1(0, INT32, 2)),
 };
 
 /* Instructions and operands that one generation has and the other has not */

@@ -291,6 +291,12 @@ static const struct {
 	     .src0 = AP1(0, FP32, 300), .dst = AP1(0, FP32, 300)),
 	COST(600, NEURON_ENG_POOL, .opcode = NEURON_OP_COPY_PREDICATED, .partitions = 1,
 	     .src0 = AP1(0, FP32, 300), .src1 = AP1(0, INT8, 300), .dst = AP1(0, FP32, 300)),
+	COST(400, NEURON_ENG_POOL, .opcode = NEURON_OP_GATHER, .partitions = 1,
+	     .src0 = AP1(0, FP32, 300), .src1 = AP1(0, INT32, 100), .dst = AP1(0, FP32, 100)),
+	COST(400, NEURON_ENG_POOL, .opcode = NEURON_OP_SCATTER, .partitions = 1,
+	     .src0 = AP1(0, FP32, 100), .src1 = AP1(0, INT32, 100), .dst = AP1(0, FP32, 300)),
+	COST(1210, NEURON_ENG_POOL, .opcode = NEURON_OP_SORT, .partitions = 1,
+	     .src0 = AP1(0, INT32, 300), .dst = AP1(0, INT32, 10)),
 };
 
 START_TEST(test_costs)

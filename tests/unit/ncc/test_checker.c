@@ -82,7 +82,7 @@ START_TEST(every_wait_is_needed)
 			i += (size_t)n;
 		}
 	}
-	ck_assert_uint_gt(waits, 20);
+	ck_assert_uint_gt(waits, 12);
 	expect_accepted(m);
 	neff_free(m);
 }

@@ -170,6 +170,13 @@ static const struct {
 	{ "module \"a\"\n%0 = f32[2,3] parameter index=0 \"x\"\n"
 	  "%1 = f32[2,3] transpose %0 map={0,9} \"y\"\nreturn %1\n",
 	  "out of range" },
+#define ORDER(key, op) \
+	"module \"a\"\n%0 = " key " parameter index=0 \"x\"\n%1 = " op " \"y\"\nreturn %1\n"
+	{ ORDER("s16[2,3]", "s32[2,3] order %0 func=compare-lt"), "not matrices of s32" },
+	{ ORDER("s32[2,3]", "s32[2,4] order %0 func=compare-lt"), "more places than keys" },
+	{ ORDER("s32[2,3]", "s32[1,3] order %0 func=compare-lt"), "not as many rows" },
+	{ ORDER("s32[2,12289]", "s32[2,3] order %0 func=compare-lt"), "more than 12288" },
+	{ ORDER("s32[2,3]", "s32[2,3] order %0 func=compare-le"), "bad function" },
 };
 
 START_TEST(refused)
@@ -210,6 +217,27 @@ START_TEST(bits)
 }
 END_TEST
 
+/* The order of constants, equal ones and the ends of the type among them, is found at once */
+START_TEST(constant_order)
+{
+	static const char text[] = "module \"m\"\n"
+				   "%0 = s32[2,5] constant {3, -2147483648, 3, 7, 3, "
+				   "2147483647, 1, 2147483647, -1, 1} \"c\"\n"
+				   "%1 = s32[2,4] order %0 func=compare-lt \"a\"\n"
+				   "%2 = s32[2,4] order %0 func=compare-gt \"b\"\n"
+				   "return %1, %2\n";
+	static const int32_t want[2][8] = { { 1, 0, 2, 4, 3, 1, 4, 0 },
+					    { 3, 0, 2, 4, 0, 2, 1, 4 } };
+	struct ncc_module *m = parse(text, sizeof(text) - 1, "order");
+
+	for (unsigned int i = 0; i < 2; i++) {
+		ck_assert_int_eq(ncc_eval(m, m->outs[i]), 1);
+		ck_assert_mem_eq(m->outs[i]->data, want[i], sizeof(want[i]));
+	}
+	ncc_module_free(m);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("text");
@@ -225,6 +253,7 @@ int main(void)
 	tcase_add_loop_test(t, same_program, 0, (int)ncases);
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(wrong) / sizeof(wrong[0])));
 	tcase_add_test(t, bits);
+	tcase_add_test(t, constant_order);
 	suite_add_tcase(s, t);
 	return check_run_here(s);
 }
