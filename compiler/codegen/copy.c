@@ -34,7 +34,7 @@ static int copy_on_engine(struct ncc_gen *g, const struct ncc_view *dst, const s
 		   dst->dtype != NEURON_DT_INT32;
 	struct walk w;
 
-	walk_begin(&w, v, 2, 0, src->buf->space == NCC_PSUM ? 512 : WALK_MAX);
+	walk_begin_chunks(&w, v, 2, 0, src->buf->space == NCC_PSUM ? 512 : WALK_MAX);
 	while (walk_next(&w)) {
 		struct neuron_insn insn = { .opcode = NEURON_OP_TENSOR_COPY,
 					    .partitions = (uint8_t)w.partitions,
@@ -297,8 +297,7 @@ static int fetch_spread(struct ncc_gen *g, const struct ncc_view *v, int pdim, u
 /* Does v repeat along pdim, in more than one chunk of partitions? */
 static bool repeats_chunks(const struct ncc_view *v, int pdim)
 {
-	return pdim >= 0 && v->pdim != pdim && !v->stride[pdim] &&
-	       v->dim[pdim] > NEURON_PARTITIONS;
+	return pdim >= 0 && v->pdim != pdim && !v->stride[pdim] && v->dim[pdim] > NEURON_PARTITIONS;
 }
 
 int gen_fetch(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t dtype,

@@ -80,7 +80,10 @@ static int over(struct ncc_gen *g, unsigned int engine, struct neuron_insn insn,
 		v[si = n++] = scalar0;
 	if (scalar1)
 		v[ti = n++] = scalar1;
-	walk_begin(&w, v, n, 0, WALK_MAX);
+	if (scalar0 || scalar1) /* one number for each partition, whatever the chunk */
+		walk_begin(&w, v, n, 0, WALK_MAX);
+	else
+		walk_begin_chunks(&w, v, n, 0, WALK_MAX);
 	while (walk_next(&w)) {
 		int rc;
 
@@ -207,7 +210,8 @@ static int gen_binary(struct ncc_gen *g, const struct ncc_op *op, const struct n
 	rc = gen_fetch_op(g, op->in[0], dst->pdim, 0, &a);
 	if (rc)
 		return rc;
-	if (bitvec || (!elem_per_partition(&a) && !elem_per_partition(&b)))
+	if (bitvec || (!elem_per_partition(&a) && !elem_per_partition(&b)) ||
+	    walk_has_chunks((const struct ncc_view *[]){ dst, &a, &b }, 3))
 		return over(g, NEURON_ENG_POOL, insn, dst, &a, &b, NULL, NULL);
 	insn.opcode = NEURON_OP_TENSOR_SCALAR;
 	insn.reverse0 = !elem_per_partition(&b);

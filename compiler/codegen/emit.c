@@ -277,7 +277,7 @@ int gen_memset(struct ncc_gen *g, const struct ncc_view *dst, double v)
 
 	if (split)
 		v = (int32_t)(bits & 0xffff0000u);
-	walk_begin(&w, views, 1, 0, WALK_MAX);
+	walk_begin_chunks(&w, views, 1, 0, WALK_MAX);
 	while (walk_next(&w)) {
 		struct neuron_insn insn = { .opcode = NEURON_OP_MEMSET,
 					    .partitions = (uint8_t)w.partitions,

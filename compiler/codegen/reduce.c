@@ -87,7 +87,7 @@ static int reduce_over(struct ncc_gen *g, const struct ncc_op *op, const struct 
 				   (long long)inner, in->n);
 	}
 
-	walk_begin(&w, v, 2, in->n, WALK_MAX / inner > 0 ? WALK_MAX / inner : 1);
+	walk_begin_chunks(&w, v, 2, in->n, WALK_MAX / inner > 0 ? WALK_MAX / inner : 1);
 	while (walk_next(&w)) {
 		int rc;
 
@@ -144,7 +144,10 @@ int gen_reduce_init(struct ncc_gen *g, const struct ncc_op *op, const struct ncc
 		v[1] = &init;
 	}
 
-	walk_begin(&w, v, v[1] ? 2 : 1, 0, WALK_MAX);
+	if (v[1])
+		walk_begin(&w, v, 2, 0, WALK_MAX);
+	else
+		walk_begin_chunks(&w, v, 1, 0, WALK_MAX);
 	while (walk_next(&w)) {
 		int rc;
 
@@ -202,7 +205,7 @@ int gen_reduce_combine(struct ncc_gen *g, const struct ncc_op *op, const struct 
 	struct walk w;
 	int rc = 0;
 
-	walk_begin(&w, v, 2, 0, WALK_MAX);
+	walk_begin_chunks(&w, v, 2, 0, WALK_MAX);
 	while (!rc && walk_next(&w)) {
 		insn.partitions = (uint8_t)w.partitions;
 		insn.dst = insn.src0 = w.ap[0];

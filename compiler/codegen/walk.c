@@ -43,35 +43,82 @@ static bool step_fits(const struct walk *w, unsigned int d)
 	return true;
 }
 
-void walk_begin(struct walk *w, const struct ncc_view *const *v, unsigned int nv,
-		unsigned int reserve, int64_t max)
+static int64_t chunk_step(const struct ncc_view *v)
+{
+	return v->buf->chunk / ncc_dtype_size(v->dtype);
+}
+
+bool walk_has_chunks(const struct ncc_view *const *v, unsigned int nv)
+{
+	for (unsigned int i = 0; i < nv; i++)
+		if (v[i]->pdim < 0 || v[i]->dim[v[i]->pdim] < 2 * NEURON_PARTITIONS ||
+		    v[i]->buf->space == NCC_PSUM || v[i]->pstart % NEURON_PARTITIONS ||
+		    v[i]->pstep != 1 || v[i]->buf->chunk % ncc_dtype_size(v[i]->dtype) ||
+		    chunk_step(v[i]) > INT16_MAX)
+			return false;
+	return true;
+}
+
+/* The pattern takes inner dimensions while there is room; the last one may be taken in blocks. */
+static void take_pattern(struct walk *w)
 {
 	int64_t inner = 1;
 
-	memset(w, 0, sizeof(*w));
-	w->nv = nv;
-	for (unsigned int i = 0; i < nv; i++)
-		w->v[i] = v[i];
-	w->np = v[0]->pdim < 0 ? 1 : v[0]->dim[v[0]->pdim];
-	join_dims(w, v);
-	/*
-	 * The pattern takes inner dimensions while there is room; the last one may be taken in
-	 * blocks.
-	 */
 	w->block = 1;
-	while (w->nap < w->nd && w->nap < NEURON_AP_DIMS - reserve) {
+	while (w->nap < w->nd && w->nap < NEURON_AP_DIMS - w->reserve) {
 		unsigned int d = w->nd - 1 - w->nap;
 
 		if (!step_fits(w, d))
 			break;
 		w->nap++;
 		w->block = w->dim[d];
-		if (inner * w->dim[d] > max) {
-			w->block = max / inner > 0 ? max / inner : 1;
+		if (inner * w->dim[d] > w->max) {
+			w->block = w->max / inner > 0 ? w->max / inner : 1;
 			break;
 		}
 		inner *= w->dim[d];
 	}
+}
+
+void walk_begin(struct walk *w, const struct ncc_view *const *v, unsigned int nv,
+		unsigned int reserve, int64_t max)
+{
+	*w = (struct walk){ .nv = nv, .reserve = reserve, .max = max };
+	for (unsigned int i = 0; i < nv; i++)
+		w->v[i] = v[i];
+	w->np = v[0]->pdim < 0 ? 1 : v[0]->dim[v[0]->pdim];
+	join_dims(w, v);
+	take_pattern(w);
+}
+
+void walk_begin_chunks(struct walk *w, const struct ncc_view *const *v, unsigned int nv,
+		       unsigned int reserve, int64_t max)
+{
+	if (!walk_has_chunks(v, nv)) {
+		walk_begin(w, v, nv, reserve, max);
+		return;
+	}
+	*w = (struct walk){ .nv = nv, .reserve = reserve, .max = max, .chunked = true, .nd = 1 };
+	w->np = NEURON_PARTITIONS;
+	w->dim[0] = v[0]->dim[v[0]->pdim] / NEURON_PARTITIONS;
+	for (unsigned int i = 0; i < nv; i++) {
+		w->v[i] = v[i];
+		w->stride[i][0] = chunk_step(v[i]);
+	}
+	join_dims(w, v);
+	take_pattern(w);
+}
+
+/* The partitions that are left over when whole chunks are done */
+static void begin_rest(struct walk *w)
+{
+	const struct walk whole = *w;
+	int64_t np = w->v[0]->dim[w->v[0]->pdim];
+
+	if (np % NEURON_PARTITIONS == 0)
+		return;
+	walk_begin(w, whole.v, whole.nv, whole.reserve, whole.max);
+	w->p = np / NEURON_PARTITIONS * NEURON_PARTITIONS;
 }
 
 /* The address in the core's window of a piece's index 0 */
@@ -121,10 +168,14 @@ static void advance(struct walk *w)
 
 bool walk_next(struct walk *w)
 {
-	int64_t left = w->np - w->p, first = w->block;
+	int64_t left, first;
 
+	if (w->done && w->chunked)
+		begin_rest(w);
 	if (w->done)
 		return false;
+	left = w->np - w->p;
+	first = w->block;
 	if (w->nap && w->dim[w->nd - w->nap] - w->at[w->nd - w->nap] < first)
 		first = w->dim[w->nd - w->nap] - w->at[w->nd - w->nap];
 	w->partitions = (unsigned int)(left < NEURON_PARTITIONS ? left : NEURON_PARTITIONS);

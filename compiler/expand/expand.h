@@ -182,9 +182,6 @@ struct ncc_op *expand_place(struct ncc_build *bl, struct ncc_op *x, struct ncc_o
 bool expand_has_order(const struct ncc_shape *s, int64_t n, int64_t k);
 struct ncc_op *expand_order(struct ncc_build *bl, struct ncc_op *x, int64_t k, bool descending);
 struct ncc_op *expand_take_places(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place);
-/* Two numbers of each of at most 65,536 elements of a row, fp32: the first ones, then the second */
-bool expand_order_digits(struct ncc_build *bl, struct ncc_op *x, bool descending,
-			 struct ncc_op **digit);
 
 /* x, of any shape, as rows along its dimension d; the reverse, of shape s */
 struct ncc_op *expand_as_rows(struct ncc_build *bl, struct ncc_op *x, unsigned int d);

@@ -2,24 +2,17 @@
 /*
  * The first elements of rows in order: POOL sorts keys, integers that are ordered as the elements
  * are to be. Of a row that is too long for that it takes the first ones of parts, then the first
- * ones of those.
- *
- * For a network that sorts what is longer (hlo/sort.c) a key and its place are two numbers, whose
- * digits are whole numbers that fp32 holds. One number is below another one if the difference of
- * their first digits is below 0, or below 1 and the rest is.
+ * ones of those, or sorts blocks of it two by two.
  */
 #include "expand.h"
 #include "lines.h"
 
-#define EXACT_BITS 24 /* whole numbers of so many are fp32 */
-#define LOW_BITS 8 /* of a key of 32 bits that are left to the second digit */
-#define LOW_PLACES (1ll << (EXACT_BITS - LOW_BITS)) /* places that it has room for besides */
+#define MOST_BLOCKS 64 /* of a row: of more a network takes less */
 
 struct order {
 	struct ncc_build *bl;
 	int64_t rows;
 	uint8_t dtype; /* of the elements */
-	unsigned int bits; /* of a key */
 	bool descending;
 };
 
@@ -44,6 +37,8 @@ static double last_bits(const struct order *o)
 		return o->descending ? -1 : half - 1;
 	if (!ncc_is_unsigned(o->dtype))
 		return o->descending ? -half : half - 1;
+	if (o->dtype == NEURON_DT_UINT32) /* whose bits come as s32 */
+		return o->descending ? 0 : -1;
 	return o->descending ? 0 : 2 * half - 1;
 }
 
@@ -123,10 +118,114 @@ static struct ncc_op *first_of_keys(const struct order *o, struct ncc_op *key, i
 			      k);
 }
 
-/* Each level of parts leaves some two thirds of what there is, or less. */
+/* Rows of blocks, [rows * blocks, block], while they are being sorted */
+struct blocks {
+	int64_t count; /* of a row */
+	struct ncc_op *key, *at;
+	struct ncc_op *inner; /* the numbers of those that are neither first nor last of a row */
+};
+
+/* Two rows of x as one, which is the same the other way round: [rows, n] */
+static struct ncc_op *as_rows_of(const struct order *o, struct ncc_op *x, int64_t n)
+{
+	struct ncc_shape s = { .ndim = 2, .dim = { x ? ncc_elems(&x->shape) / n : 0, n } };
+
+	return build_reshape(o->bl, x, &s);
+}
+
+static struct ncc_op *numbers_of_inner(const struct order *o, int64_t count)
+{
+	struct ncc_shape s = { .dtype = NEURON_DT_INT32,
+			       .ndim = 1,
+			       .dim = { o->rows * (count - 2) } };
+	struct ncc_op *c = build_const(o->bl, &s);
+
+	for (int64_t i = 0; c && i < s.dim[0]; i++)
+		ncc_set_int(NEURON_DT_INT32, c->data, i,
+			    i / (count - 2) * count + 1 + i % (count - 2));
+	return c;
+}
+
+/* x, in which pairs of blocks, all or the inner ones, have the order that says so */
+static struct ncc_op *exchange(const struct order *o, const struct blocks *b, struct ncc_op *x,
+			       struct ncc_op *pairs, struct ncc_op *order, bool all)
+{
+	int64_t block = x ? x->shape.dim[1] : 1;
+
+	pairs = as_rows_of(o, lines_take(o->bl, pairs, order), block);
+	if (all || !pairs)
+		return pairs;
+	return build_node(o->bl, NCC_SCATTER, &x->shape, x, b->inner, pairs);
+}
+
+static struct ncc_op *pairs_of(const struct order *o, const struct blocks *b, struct ncc_op *x,
+			       bool all)
+{
+	struct ncc_shape s = b->inner->shape;
+
+	if (!x)
+		return NULL;
+	s.ndim = 2;
+	s.dim[1] = x->shape.dim[1];
+	if (!all)
+		x = build_node(o->bl, NCC_GATHER, &s, x, b->inner, NULL);
+	return as_rows_of(o, x, 2 * s.dim[1]);
+}
+
+/*
+ * Sorts rows of blocks: always two beside each other, from the first or from the second one on, in
+ * as many turns as there are blocks. Equal ones never pass each other.
+ */
+static struct ncc_op *sort_blocks(const struct order *o, struct ncc_op *key, int64_t count)
+{
+	static const uint8_t column = 1;
+	struct blocks b = { .count = count, .key = key, .inner = numbers_of_inner(o, count) };
+	struct ncc_op *keys, *places, *order;
+	struct ncc_shape s = { .dtype = NEURON_DT_INT32, .ndim = 2, .dim = { o->rows } };
+
+	if (!key || !b.inner)
+		return NULL;
+	s.dim[1] = key->shape.dim[1] * count;
+	b.at = build_count(o->bl, s.dim[1]);
+	b.at = b.at ? build_spread(o->bl, &s, b.at, &column) : NULL;
+	b.at = as_rows_of(o, b.at, key->shape.dim[1]);
+	for (int64_t turn = 0; turn < count && b.key && b.at; turn++) {
+		bool all = turn % 2 == 0;
+
+		keys = pairs_of(o, &b, b.key, all);
+		places = pairs_of(o, &b, b.at, all);
+		order = keys ? first_places(o, keys, keys->shape.dim[1]) : NULL;
+		b.key = exchange(o, &b, b.key, keys, order, all);
+		b.at = exchange(o, &b, b.at, places, order, all);
+	}
+	return b.key ? as_rows_of(o, b.at, s.dim[1]) : NULL;
+}
+
+static int64_t blocks_of(int64_t n)
+{
+	return 2 * ((n + NCC_MAX_ORDER - 1) / NCC_MAX_ORDER);
+}
+
+/* Of so many that their parts' first ones are not much fewer, all are sorted. */
+static bool is_few(int64_t k)
+{
+	return k <= NCC_MAX_ORDER / 4;
+}
+
 bool expand_has_order(const struct ncc_shape *s, int64_t n, int64_t k)
 {
-	return ncc_dtype_size(s->dtype) <= 4 && (n <= NCC_MAX_ORDER || k <= NCC_MAX_ORDER / 4);
+	return ncc_dtype_size(s->dtype) <= 4 && (is_few(k) || blocks_of(n) <= MOST_BLOCKS);
+}
+
+/* The places of the first k of each row that is longer than what is ordered at once */
+static struct ncc_op *first_of_long(const struct order *o, struct ncc_op *x, int64_t k)
+{
+	const int64_t n = x->shape.dim[1], blocks = blocks_of(n), parts = parts_of(n);
+
+	if (is_few(k))
+		return first_of_parts(o, keys_of(o, cut(o, x, parts, last_bits(o))), parts, k);
+	x = keys_of(o, cut(o, x, blocks, last_bits(o)));
+	return build_slice(o->bl, sort_blocks(o, x, blocks), 1, 0, k);
 }
 
 static struct ncc_op *order_init(struct order *o, struct ncc_op *x)
@@ -135,7 +234,6 @@ static struct ncc_op *order_init(struct order *o, struct ncc_op *x)
 
 	o->rows = x->shape.dim[0];
 	o->dtype = x->shape.dtype;
-	o->bits = 8 * size + (size < 4); /* of unsigned ones and with a sign */
 	if (ncc_is_float(o->dtype) || size == 4)
 		x = build_bitcast(o->bl, x, size == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16);
 	return x;
@@ -144,63 +242,11 @@ static struct ncc_op *order_init(struct order *o, struct ncc_op *x)
 struct ncc_op *expand_order(struct ncc_build *bl, struct ncc_op *x, int64_t k, bool descending)
 {
 	struct order o = { .bl = bl, .descending = descending };
-	int64_t parts;
 
-	if (!x)
-		return NULL;
-	x = order_init(&o, x);
-	parts = x ? parts_of(x->shape.dim[1]) : 0;
-	if (parts <= 1)
-		return first_places(&o, keys_of(&o, x), k);
-	return first_of_parts(&o, keys_of(&o, cut(&o, x, parts, last_bits(&o))), parts, k);
-}
-
-static struct ncc_op *as_float(const struct order *o, struct ncc_op *x)
-{
-	return build_cast(o->bl, x, NEURON_DT_FP32);
-}
-
-/* The digits, fp32, of keys whose places are below n; the first is the most significant. */
-static unsigned int digits_of(const struct order *o, struct ncc_op *key, struct ncc_op *place,
-			      int64_t n, struct ncc_op **digit)
-{
-	struct ncc_op *low;
-
-	place = as_float(o, place);
-	if (o->bits <= EXACT_BITS) {
-		digit[0] = as_float(o, key);
-		digit[1] = place;
-		return 2;
-	}
-	digit[0] = as_float(o, key ? expand_shift_arithmetic(
-					     o->bl, key, build_splat(o->bl, &key->shape, LOW_BITS))
-				   : NULL);
-	low = as_float(o, build_number(o->bl, NCC_AND, key, (1 << LOW_BITS) - 1));
-	if (n <= LOW_PLACES) {
-		digit[1] =
-			build_binary(o->bl, NCC_ADD,
-				     build_number(o->bl, NCC_MUL, low, (double)LOW_PLACES), place);
-		return 2;
-	}
-	digit[1] = low;
-	digit[2] = place;
-	return 3;
-}
-
-bool expand_order_digits(struct ncc_build *bl, struct ncc_op *x, bool descending,
-			 struct ncc_op **digit)
-{
-	struct order o = { .bl = bl, .descending = descending };
-	const uint8_t column = 1;
-	struct ncc_op *key = order_init(&o, x), *place;
-
-	key = key ? keys_of(&o, key) : NULL;
-	if (descending)
-		key = build_number(bl, NCC_XOR, key, -1);
-	place = build_count(bl, x->shape.dim[1]);
-	place = key && place ? build_spread(bl, &key->shape, place, &column) : NULL;
-	return place && digits_of(&o, key, place, x->shape.dim[1], digit) == 2 && digit[0] &&
-	       digit[1];
+	x = x ? order_init(&o, x) : NULL;
+	if (x && x->shape.dim[1] > NCC_MAX_ORDER)
+		return first_of_long(&o, x, k);
+	return first_places(&o, keys_of(&o, x), k);
 }
 
 struct ncc_op *expand_take_places(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * sort and topk by the places of keys in order (expand/order.c) or, of rows that are too long for
- * that, by a network of digits (sort.c): the comparison is of the same function of one operand's
- * two elements, which becomes integers of its order.
+ * sort and topk by the places of keys in order (expand/order.c): a comparison is of the same
+ * function of one operand's two elements, which becomes integers of its order.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,12 +10,26 @@
 #include "order.h"
 
 #define MAX_DEPTH 16 /* of the computation */
-#define LONG_ONE 4096 /* elements to sort: so many fill the partitions by themselves */
-#define FEW_ROWS 16 /* rows of those: more fill the partitions anyway */
-#define MOST_PLACES 65536 /* of the digits of keys */
-#define MOST_GATHERED (1 << 17) /* elements: a descriptor for each */
 
-/* Is b made of parameter 1 as a is of parameter 0? */
+/* What elements are ordered by: by the first key, equal ones by the next one, ... */
+struct keys {
+	unsigned int n;
+	struct ncc_op *key[HLO_MANY];
+	bool descending[HLO_MANY];
+};
+
+static const Ncc__Hlo__Instruction *operand(const Ncc__Hlo__Computation *c,
+					    const Ncc__Hlo__Instruction *p, unsigned int i)
+{
+	return p && i < p->n_operand_ids ? hlo_by_id(c, p->operand_ids[i]) : NULL;
+}
+
+static bool is_called(const Ncc__Hlo__Instruction *p, const char *opcode)
+{
+	return p && !strcmp(p->opcode, opcode) && p->n_operand_ids == 2;
+}
+
+/* Is a made of an operand's first element as b is of its second one? */
 static bool alike(const Ncc__Hlo__Computation *c, int64_t ia, int64_t ib, unsigned int depth)
 {
 	static const char *const plain[] = { "select",	 "compare", "convert",	"bitcast-convert",
@@ -28,8 +41,9 @@ static bool alike(const Ncc__Hlo__Computation *c, int64_t ia, int64_t ib, unsign
 
 	if (!a || !b || depth > MAX_DEPTH)
 		return false;
-	if (hlo_is_parameter(a, 0))
-		return hlo_is_parameter(b, 1);
+	for (unsigned int i = 0; i < HLO_MANY; i++)
+		if (hlo_is_parameter(a, 2 * i))
+			return hlo_is_parameter(b, 2 * i + 1);
 	if (!strcmp(a->opcode, "constant"))
 		return a == b;
 	while (plain[k] && strcmp(plain[k], a->opcode))
@@ -45,36 +59,81 @@ static bool alike(const Ncc__Hlo__Computation *c, int64_t ia, int64_t ib, unsign
 	return true;
 }
 
-/* What the computation compares, of all of x; NULL: it is not such a computation. */
-static int compared(struct hlo_inst *in, struct ncc_op *x, struct ncc_op **key, bool *descending)
+static bool is_comparison(const Ncc__Hlo__Computation *c, const Ncc__Hlo__Instruction *p)
+{
+	return is_called(p, "compare") && alike(c, p->operand_ids[0], p->operand_ids[1], 0);
+}
+
+/* a < b, or: a < b | (a = b & the same of other keys). How many keys? 0: it is another one */
+static unsigned int count_keys(const Ncc__Hlo__Computation *c)
+{
+	const Ncc__Hlo__Instruction *p = hlo_by_id(c, c->root_id), *less, *both, *equal;
+	unsigned int n = 1;
+
+	for (; is_called(p, "or") && n < HLO_MANY; n++) {
+		less = operand(c, p, 0);
+		both = operand(c, p, 1);
+		equal = operand(c, both, 0);
+		if (!is_comparison(c, less) || !is_called(both, "and") ||
+		    !is_called(equal, "compare") || strcmp(equal->comparison_direction, "EQ") ||
+		    equal->operand_ids[0] != less->operand_ids[0] ||
+		    equal->operand_ids[1] != less->operand_ids[1])
+			return 0;
+		p = operand(c, both, 1);
+	}
+	return is_comparison(c, p) ? n : 0;
+}
+
+/* What a comparison compares; floats have equal zeros. false: it is none by which one can sort */
+static bool take_key(struct hlo_inst *in, const struct ncc_op *less, struct keys *k)
+{
+	struct ncc_op *key = less->in[0], *zero;
+
+	if ((less->kind != NCC_LT && less->kind != NCC_GT) || key->shape.pred)
+		return false;
+	if (ncc_is_float(key->shape.dtype)) {
+		zero = build_splat(&in->b, &key->shape, 0);
+		key = zero ? build_select(&in->b, build_compare(&in->b, NCC_EQ, key, zero), zero,
+					  key)
+			   : NULL;
+	}
+	k->descending[k->n] = less->kind == NCC_GT;
+	k->key[k->n++] = key;
+	return true;
+}
+
+/* What the computation compares, of all of x; none: it is not such a computation. */
+static int compared(struct hlo_inst *in, struct ncc_op **x, struct keys *k)
 {
 	const Ncc__Hlo__Computation *c = hlo_called(in, 0);
-	const Ncc__Hlo__Instruction *root = hlo_by_id(c, c->root_id);
-	struct ncc_op *arg[2 * HLO_MANY];
+	unsigned int n = count_keys(c);
+	struct ncc_op *arg[2 * HLO_MANY], *op;
 	struct hlo_value v;
 	int rc;
 
-	*key = NULL;
-	if (!root || strcmp(root->opcode, "compare") || root->n_operand_ids != 2 ||
-	    !alike(c, root->operand_ids[0], root->operand_ids[1], 0))
+	k->n = 0;
+	if (!n)
 		return 0;
 	for (unsigned int i = 0; i < in->nin; i++)
-		arg[2 * i] = arg[2 * i + 1] = i ? in->in[i].op[0] : x;
-	rc = hlo_lift(in, c, &x->shape, arg, 2 * in->nin, &v);
+		arg[2 * i] = arg[2 * i + 1] = x[i];
+	rc = hlo_lift(in, c, &x[0]->shape, arg, 2 * in->nin, &v);
 	if (rc)
 		return rc;
-	if (v.n != 1 || (v.op[0]->kind != NCC_LT && v.op[0]->kind != NCC_GT))
-		return 0;
-	*key = v.op[0]->in[0];
-	*descending = v.op[0]->kind == NCC_GT;
-	if ((*key)->shape.pred || !ncc_is_float((*key)->shape.dtype)) {
-		*key = (*key)->shape.pred ? NULL : *key;
-		return 0;
+	op = v.n == 1 ? v.op[0] : NULL;
+	for (unsigned int i = 0; op && i < n; i++) {
+		bool last = i + 1 == n;
+
+		if (!last && (op->kind != NCC_OR || op->in[1]->kind != NCC_AND))
+			break;
+		if (!take_key(in, last ? op : op->in[0], k))
+			break;
+		op = last ? op : op->in[1]->in[1];
 	}
-	x = build_splat(&in->b, &(*key)->shape, 0); /* equal zeros */
-	x = x ? build_select(&in->b, build_compare(&in->b, NCC_EQ, *key, x), x, *key) : NULL;
-	*key = x;
-	return x ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
+	k->n = k->n == n ? n : 0;
+	for (unsigned int i = 0; i < k->n; i++)
+		if (!k->key[i])
+			return hlo_fail(in, -ENOMEM, "out of memory");
+	return 0;
 }
 
 /* Is x the number of each element along dimension d? */
@@ -91,35 +150,42 @@ static bool is_count(const struct ncc_op *x, unsigned int d)
 	return true;
 }
 
-static struct ncc_op *by_digits(struct hlo_inst *in, struct ncc_op *rows, bool descending,
-				hlo_digits_fn sort)
+/*
+ * The places of the first n along dimension d, in rows. By several keys: those of the last one are
+ * put in order by the one before it, which leaves equal ones as they are, and so on.
+ */
+static struct ncc_op *places_of(struct ncc_build *bl, const struct keys *k, unsigned int d,
+				int64_t n)
 {
-	struct ncc_op *digit[2], *place;
+	struct ncc_op *place = NULL;
 
-	if (!rows || !expand_order_digits(&in->b, rows, descending, digit))
-		return NULL;
-	return sort(in, digit, &place) ? NULL : place;
+	for (unsigned int i = k->n; i--;) {
+		struct ncc_op *rows = expand_as_rows(bl, k->key[i], d), *order;
+
+		if (i + 1 < k->n)
+			rows = expand_take_places(bl, rows, place);
+		order = expand_order(bl, rows, i ? k->key[i]->shape.dim[d] : n, k->descending[i]);
+		place = i + 1 < k->n ? expand_take_places(bl, place, order) : order;
+	}
+	return place;
 }
 
-/* The operands, in order along dimension d by the keys, of which the first n are wanted */
-static int take_order(struct hlo_inst *in, struct ncc_op *key, bool descending, unsigned int d,
-		      int64_t n, hlo_digits_fn digits, struct ncc_op **x, unsigned int nx)
+/* The operands at these places, of which there are n */
+static int take_order(struct hlo_inst *in, struct ncc_op *place, unsigned int d, int64_t n,
+		      struct ncc_op **x, unsigned int nx)
 {
 	struct ncc_build *bl = &in->b;
-	struct ncc_op *rows = expand_as_rows(bl, key, d), *place;
 
-	place = digits ? by_digits(in, rows, descending, digits)
-		       : expand_order(bl, rows, n, descending);
 	for (unsigned int i = 0; i < nx; i++) {
 		struct ncc_shape s = x[i]->shape;
 		struct ncc_op *r;
 
-		if (is_count(x[i], d))
+		if (place && is_count(x[i], d))
 			r = build_cast(bl, place, s.dtype);
 		else
 			r = expand_take_places(bl, expand_as_rows(bl, x[i], d), place);
 		s.dim[d] = n;
-		x[i] = expand_from_rows(bl, r, &s, d);
+		x[i] = r ? expand_from_rows(bl, r, &s, d) : NULL;
 		if (!x[i])
 			return in->imp->err->text[0] ? -EINVAL
 						     : hlo_fail(in, -ENOMEM, "out of memory");
@@ -127,37 +193,18 @@ static int take_order(struct hlo_inst *in, struct ncc_op *key, bool descending, 
 	return 0;
 }
 
-bool hlo_sort_is_wide(int64_t rows, int64_t length)
-{
-	return length > LONG_ONE / 2 && rows <= FEW_ROWS;
-}
-
-/* Can the operands be gathered, by DMA, from the places that a network of digits gives? */
-static bool has_digits(struct ncc_op *const *x, unsigned int nx, unsigned int d)
-{
-	int64_t n = x[0]->shape.dim[d], all = ncc_elems(&x[0]->shape);
-
-	for (unsigned int i = 0; i < nx; i++)
-		if (!is_count(x[i], d) && !expand_has_rows(x[i], all / n, n, 1))
-			return false;
-	return hlo_sort_is_wide(all / n, n) && n <= MOST_PLACES && all <= MOST_GATHERED &&
-	       ncc_dtype_size(x[0]->shape.dtype) <= 4;
-}
-
-int hlo_sort_by_place(struct hlo_inst *in, struct ncc_op **x, unsigned int d, hlo_digits_fn sort)
+int hlo_sort_by_place(struct hlo_inst *in, struct ncc_op **x, unsigned int d)
 {
 	int64_t n = x[0]->shape.dim[d];
-	bool places = expand_has_order(&x[0]->shape, n, n);
-	bool descending;
-	struct ncc_op *key;
-	int rc;
+	struct keys k;
+	int rc = compared(in, x, &k);
 
-	if (!places && !has_digits(x, in->nin, d))
-		return 0;
-	rc = compared(in, x[0], &key, &descending);
-	if (rc || !key)
+	if (rc || !k.n)
 		return rc;
-	rc = take_order(in, key, descending, d, n, places ? NULL : sort, x, in->nin);
+	for (unsigned int i = 0; i < k.n; i++)
+		if (!expand_has_order(&k.key[i]->shape, n, n))
+			return 0;
+	rc = take_order(in, places_of(&in->b, &k, d, n), d, n, x, in->nin);
 	return rc ? rc : 1;
 }
 
@@ -165,10 +212,11 @@ int hlo_top_by_place(struct hlo_inst *in, struct ncc_op **x, int64_t n, bool lar
 {
 	unsigned int d = x[0]->shape.ndim - 1;
 	const uint8_t along = (uint8_t)d;
+	struct keys k = { 1, { x[0] }, { largest } };
 	struct ncc_shape s = x[0]->shape;
 	int rc;
 
-	if (!expand_has_order(&x[0]->shape, x[0]->shape.dim[d], n))
+	if (!expand_has_order(&s, s.dim[d], n))
 		return 0;
 	s.dtype = NEURON_DT_INT32;
 	s.pred = false;
@@ -176,6 +224,6 @@ int hlo_top_by_place(struct hlo_inst *in, struct ncc_op **x, int64_t n, bool lar
 	x[1] = x[1] ? build_spread(&in->b, &s, x[1], &along) : NULL;
 	if (!x[1])
 		return hlo_fail(in, -ENOMEM, "out of memory");
-	rc = take_order(in, x[0], largest, d, n, NULL, x, 2);
+	rc = take_order(in, places_of(&in->b, &k, d, n), d, n, x, 2);
 	return rc ? rc : 1;
 }

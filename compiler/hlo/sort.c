@@ -8,8 +8,8 @@
 #include "order.h"
 #include "neuron/hw/ext.h"
 
-#define PLACES (1 << 16) /* that digits have room for */
-#define AFTER_ALL (1 << 23) /* the first digit of what comes after all others */
+#define LONG_ONE 4096 /* elements to sort: so many fill the partitions by themselves */
+#define FEW_ROWS 16 /* rows of those: more fill the partitions anyway */
 
 /*
  * Values being sorted along the middle one of three dimensions; the last of them is their original
@@ -23,11 +23,6 @@ struct sorting {
 	unsigned int n; /* number of values, the place included */
 	struct ncc_op *x[HLO_MANY + 1]; /* floats as integers, since their bits are moved */
 	uint8_t dtype[HLO_MANY]; /* their types */
-	/*
-	 * x are two numbers of each element, fp32, the second with its place; in blocks that are
-	 * sorted backwards they are negative.
-	 */
-	bool digits;
 	int64_t outer, length, padded, inner;
 	int64_t lanes; /* of a long sort: x is [lanes, padded / lanes, outer * inner] */
 	bool transposed; /* the first two dimensions are exchanged */
@@ -57,18 +52,6 @@ static struct ncc_op *comes_before(struct sorting *st, struct ncc_op *const *a,
 	return v.op[0];
 }
 
-/* The same of digits, fp32: no two elements are equal. */
-static struct ncc_op *digits_swap(struct sorting *st, struct ncc_op *const *lo,
-				  struct ncc_op *const *hi)
-{
-	struct ncc_build *bl = &st->in->b;
-	struct ncc_op *less = build_compare(bl, NCC_LT, hi[1], lo[1]);
-
-	less = build_compare(bl, NCC_LT, build_binary(bl, NCC_SUB, hi[0], lo[0]),
-			     build_cast(bl, less, NEURON_DT_FP32));
-	return build_cast(bl, less, NEURON_DT_FP32);
-}
-
 /*
  * Must hi come before lo? Equal ones stay in order; padding, whose place is after all others, is
  * last.
@@ -79,8 +62,6 @@ static struct ncc_op *must_swap(struct sorting *st, struct ncc_op *const *lo,
 	struct ncc_build *bl = &st->in->b;
 	struct ncc_op *pl = lo[st->n - 1], *ph = hi[st->n - 1], *less, *more, *r, *end;
 
-	if (st->digits)
-		return digits_swap(st, lo, hi);
 	less = comes_before(st, hi, lo);
 	more = less ? comes_before(st, lo, hi) : NULL;
 	if (!more)
@@ -124,30 +105,6 @@ static void halves(struct sorting *st, const struct ncc_shape *s, bool mirror, s
 	}
 }
 
-/*
- * A pair of values, of number i, exchanged where swap holds. Of the first digit the smaller one is
- * in front in any case; differences of digits are exact.
- */
-static void exchange_pair(struct sorting *st, unsigned int i, struct ncc_op *swap,
-			  struct ncc_op *lo, struct ncc_op *hi, struct ncc_op **pair)
-{
-	struct ncc_build *bl = &st->in->b;
-
-	if (st->digits && !i) {
-		pair[0] = build_binary(bl, NCC_MIN, lo, hi);
-		pair[1] = build_binary(bl, NCC_MAX, lo, hi);
-	} else if (st->digits) {
-		struct ncc_op *by =
-			build_binary(bl, NCC_MUL, build_binary(bl, NCC_SUB, hi, lo), swap);
-
-		pair[0] = build_binary(bl, NCC_ADD, lo, by);
-		pair[1] = build_binary(bl, NCC_SUB, hi, by);
-	} else {
-		pair[0] = build_select(bl, swap, hi, lo);
-		pair[1] = build_select(bl, swap, lo, hi);
-	}
-}
-
 /* Exchanges the halves where swap holds; the values get shape flat. */
 static int exchange(struct sorting *st, struct ncc_op *swap, const struct ncc_shape *flat,
 		    bool mirror, struct ncc_op *const *lo, struct ncc_op *const *hi)
@@ -159,7 +116,8 @@ static int exchange(struct sorting *st, struct ncc_op *swap, const struct ncc_sh
 		return st->in->imp->err->text[0] ? -EINVAL
 						 : hlo_fail(st->in, -ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < st->n; i++) {
-		exchange_pair(st, i, swap, lo[i], hi[i], pair);
+		pair[0] = build_select(bl, swap, hi[i], lo[i]);
+		pair[1] = build_select(bl, swap, lo[i], hi[i]);
 		if (mirror)
 			pair[1] = backwards(st, pair[1]);
 		st->x[i] = build_reshape(bl, build_concat(bl, pair, 2, 2), flat);
@@ -236,37 +194,6 @@ static struct ncc_op *backward_blocks(struct sorting *st, const struct ncc_shape
 	return c ? build_spread(&st->in->b, s, c, &d) : NULL;
 }
 
-/* Is an element in a block that is sorted backwards? None of the blocks of one element is. */
-static bool is_backward(int64_t at, int64_t block)
-{
-	return block > 1 && (at & block);
-}
-
-/* Digits change their signs where blocks begin or end to be sorted backwards. */
-static void turn_digits(struct sorting *st, int64_t block)
-{
-	int64_t run = st->padded / st->lanes;
-	bool tr = st->transposed;
-	struct ncc_shape s = { .dtype = NEURON_DT_FP32,
-			       .ndim = 2,
-			       .dim = { tr ? run : st->lanes, tr ? st->lanes : run } };
-	static const uint8_t map[2] = { 0, 1 };
-	struct ncc_op *sign = build_const(&st->in->b, &s);
-
-	for (int64_t i = 0; sign && i < st->padded; i++) {
-		int64_t at = tr ? i % st->lanes * run + i / st->lanes : i;
-		bool turn = is_backward(at, block / 2) != is_backward(at, block);
-
-		ncc_set(NEURON_DT_FP32, sign->data, i, turn ? -1 : 1);
-	}
-	for (unsigned int i = 0; i < st->n; i++) {
-		struct ncc_op *by =
-			sign ? build_spread(&st->in->b, &st->x[i]->shape, sign, map) : NULL;
-
-		st->x[i] = by ? build_binary(&st->in->b, NCC_MUL, st->x[i], by) : NULL;
-	}
-}
-
 /*
  * In blocks of which every second one is sorted backwards, compares elements that are half apart.
  */
@@ -281,11 +208,9 @@ static int wide_stage(struct sorting *st, int64_t block, int64_t half)
 	struct ncc_op *lo[HLO_MANY + 1], *hi[HLO_MANY + 1], *swap;
 
 	transpose_lanes(st, transposed);
-	if (st->digits && half == block / 2)
-		turn_digits(st, block);
 	halves(st, &s, false, lo, hi);
 	swap = must_swap(st, lo, hi);
-	if (swap && block < st->padded && !st->digits)
+	if (swap && block < st->padded)
 		swap = build_binary(&st->in->b, NCC_XOR, swap,
 				    backward_blocks(st, &swap->shape, block, transposed ? 1 : run,
 						    2 * half));
@@ -341,15 +266,13 @@ static int wide_network(struct sorting *st)
 	struct ncc_op *place = build_reshape(bl, build_count(bl, st->padded), &square);
 	int rc = 0;
 
-	for (unsigned int i = 0; i + !st->digits < st->n; i++) {
+	for (unsigned int i = 0; i + 1 < st->n; i++) {
 		struct ncc_op *x = build_reshape(bl, build_transpose(bl, st->x[i], map), &two);
 
 		st->x[i] = in_place(bl, in_lanes(st, x));
 	}
 	take_key(st);
-	if (!st->digits)
-		st->x[st->n - 1] =
-			place ? in_place(bl, build_spread(bl, &wide, place, line)) : NULL;
+	st->x[st->n - 1] = place ? in_place(bl, build_spread(bl, &wide, place, line)) : NULL;
 	for (int64_t block = 2; !rc && block <= st->padded; block *= 2)
 		for (int64_t half = block / 2; !rc && half; half /= 2)
 			rc = wide_stage(st, block, half);
@@ -387,13 +310,12 @@ static int tall_network(struct sorting *st)
 	struct ncc_op *place = build_count(bl, st->padded), *part[2];
 	uint8_t map = 1;
 
-	for (unsigned int i = 0; i + !st->digits < st->n && st->padded > st->length; i++) {
+	for (unsigned int i = 0; i + 1 < st->n && st->padded > st->length; i++) {
 		part[0] = st->x[i];
 		part[1] = build_slice(bl, part[0], 1, 0, st->padded - st->length);
 		st->x[i] = build_concat(bl, part, 2, 1);
 	}
-	if (!st->digits)
-		st->x[st->n - 1] = place ? build_spread(bl, &flat, place, &map) : NULL;
+	st->x[st->n - 1] = place ? build_spread(bl, &flat, place, &map) : NULL;
 	take_key(st);
 	return network(st);
 }
@@ -413,17 +335,17 @@ static int begin_sorting(struct sorting *st, struct ncc_op *const *x, unsigned i
 	st->length = s->dim[d];
 	while (st->padded < st->length)
 		st->padded *= 2;
-	st->n = n + !st->digits;
+	st->n = n + 1;
 	flat.dim[0] = st->outer;
 	flat.dim[1] = st->length;
 
 	flat.dim[2] = st->inner;
 	for (unsigned int i = 0; i < n; i++) {
 		st->dtype[i] = x[i]->shape.dtype;
-		st->x[i] = build_reshape(bl, st->digits ? x[i] : as_bits(bl, x[i]), &flat);
+		st->x[i] = build_reshape(bl, as_bits(bl, x[i]), &flat);
 	}
 
-	if (hlo_sort_is_wide(st->outer * st->inner, st->length)) {
+	if (st->length > LONG_ONE / 2 && st->outer * st->inner <= FEW_ROWS) {
 		st->lanes = NEURON_PARTITIONS;
 		rc = wide_network(st);
 	} else {
@@ -434,35 +356,6 @@ static int begin_sorting(struct sorting *st, struct ncc_op *const *x, unsigned i
 		if (!st->x[i])
 			rc = hlo_fail(st->in, -ENOMEM, "out of memory");
 	return rc;
-}
-
-static int sort_digits(struct hlo_inst *in, struct ncc_op **digit, struct ncc_op **place)
-{
-	struct sorting st = { .in = in, .digits = true };
-	struct ncc_shape rows = { .ndim = 2, .dim = { digit[0]->shape.dim[0] } }, rest;
-	struct ncc_op *x[2];
-	int64_t length = digit[0]->shape.dim[1], padded = 1;
-	int rc;
-
-	while (padded < length)
-		padded *= 2;
-	rest = digit[0]->shape;
-	rest.dim[1] = padded - length;
-	for (unsigned int i = 0; i < 2; i++) {
-		struct ncc_op *part[2] = { digit[i] };
-
-		part[1] = padded > length ? build_splat(&in->b, &rest, i ? 0 : AFTER_ALL) : NULL;
-		x[i] = part[1] ? build_concat(&in->b, part, 2, 1) : digit[i];
-		if (!x[i])
-			return hlo_fail(in, -ENOMEM, "out of memory");
-	}
-	rc = begin_sorting(&st, x, 2, 1);
-	if (rc)
-		return rc;
-	rows.dim[1] = length;
-	*place = build_cast(&in->b, build_slice(&in->b, st.x[1], 1, 0, length), NEURON_DT_INT32);
-	*place = build_number(&in->b, NCC_AND, build_reshape(&in->b, *place, &rows), PLACES - 1);
-	return *place ? 0 : hlo_fail(in, -ENOMEM, "out of memory");
 }
 
 int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
@@ -481,7 +374,7 @@ int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
 		return hlo_fail(in, -EINVAL, "bad dimension");
 	for (unsigned int i = 0; i < in->nin; i++)
 		x[i] = in->in[i].op[0];
-	rc = hlo_sort_by_place(in, x, (unsigned int)d, sort_digits);
+	rc = hlo_sort_by_place(in, x, (unsigned int)d);
 	if (rc)
 		return rc < 0 ? rc : hlo_take_results(in, x, in->nin, v);
 	rc = begin_sorting(&st, x, in->nin, (unsigned int)d);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/range.h"
 #include "pass.h"
 
 static struct ncc_op *operand(struct ncc_op *op, unsigned int i)
@@ -152,6 +153,18 @@ static void moves_of_ones(struct ncc_op *op)
 		op->in[0] = b->in[0];
 }
 
+/* What is reduced has one element: unless the initial value counts, it is the result. */
+static void reduce_of_ones(struct ncc_op *op)
+{
+	double v;
+
+	if (op->kind != NCC_REDUCE || ncc_elems(&op->shape) != ncc_elems(&op->in[0]->shape) ||
+	    !ncc_scalar_value(op->in[1], &v) || v != ncc_neutral(op->func, &op->shape))
+		return;
+	op->kind = NCC_RESHAPE;
+	op->nin = 1;
+}
+
 /*
  * Removes dimensions of 1 under a broadcast: broadcast(reshape(x)), where the reshape drops them.
  */
@@ -198,6 +211,7 @@ int pass_simplify(struct ncc_pass *p)
 		if (!op->nin)
 			continue;
 		move_of_splat(op);
+		reduce_of_ones(op);
 		moves_of_ones(op);
 		reshape_to_broadcast(op);
 		merge_chain(op);
