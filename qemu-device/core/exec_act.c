@@ -7,22 +7,22 @@
 
 #include <string.h>
 
-/* What an ACTIVATE does to each element of a partition */
+/* What an ACTIVATE does to each element */
 struct exec_activation {
 	uint8_t func;
-	float alpha, scale[16], bias[16];
+	float alpha;
+	struct exec_vec scale, bias; /* one for all, or for each element its own */
 };
 
 /* func(data * scale + bias) of a into x: two fp32 roundings, then the function */
 static void exec_activate_chunk(struct tpb *t, const struct exec_activation *f, float *x,
 				const float *a, size_t n)
 {
-	if (f->scale[0] != 1.0f) { /* 1 changes nothing */
-		t->kern->alu(NEURON_ALU_MULT, x, exec_array(a), (struct exec_vec){ f->scale, 0 },
-			     n);
+	if (f->scale.step || *f->scale.p != 1.0f) { /* 1 changes nothing */
+		t->kern->alu(NEURON_ALU_MULT, x, exec_array(a), f->scale, n);
 		a = x;
 	}
-	t->kern->alu(NEURON_ALU_ADD, x, exec_array(a), (struct exec_vec){ f->bias, 0 }, n);
+	t->kern->alu(NEURON_ALU_ADD, x, exec_array(a), f->bias, n);
 	t->kern->act(f->func, f->alpha, x, n);
 }
 
@@ -40,12 +40,15 @@ static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
 {
 	struct exec_scratch *s = t->scratch;
 	bool reduce = insn->reduce_cmd & 2;
-	struct exec_activation f = { .func = insn->func, .alpha = insn->alpha };
-	float acc = insn->reduce_cmd & 1 ? 0 : t->acc[p];
+	float acc = insn->reduce_cmd & 1 ? 0 : t->acc[p], scale[16], bias[16];
+	const struct exec_activation f = {
+		.func = insn->func,
+		.alpha = insn->alpha,
+		.scale = exec_const(scale, exec_scalar_f32(t, &insn->scalar0, p)),
+		.bias = exec_const(bias, exec_scalar_f32(t, &insn->scalar1, p)),
+	};
 	uint8_t *row = (uint8_t *)s->row;
 
-	exec_const(f.scale, exec_scalar_f32(t, &insn->scalar0, p));
-	exec_const(f.bias, exec_scalar_f32(t, &insn->scalar1, p));
 	exec_operand_row(src, p);
 	exec_operand_row(dst, p);
 	if (p + 1 < insn->partitions) {
@@ -68,6 +71,75 @@ static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
 	t->acc[p] = exec_canonical(acc);
 }
 
+#define EXEC_ACT_FEW 64 /* elements of rows that are taken many at a time */
+
+/* A scalar for each of the elements of rows that stand side by side, in buf */
+static struct exec_vec exec_spread(struct tpb *t, const struct neuron_scalar *scalar, float *buf,
+				   unsigned int first, unsigned int rows, uint32_t count)
+{
+	if (scalar->kind == NEURON_SCALAR_IMM)
+		return exec_const(buf, scalar->f);
+	for (unsigned int r = 0; r < rows; r++) {
+		float value = exec_scalar_f32(t, scalar, first + r);
+
+		for (uint32_t i = 0; i < count; i++)
+			buf[r * count + i] = value;
+	}
+	return exec_array(buf);
+}
+
+static void exec_accumulate_rows(struct tpb *t, uint8_t cmd, unsigned int first, unsigned int rows,
+				 uint32_t count)
+{
+	for (unsigned int r = 0; r < rows; r++) {
+		float acc = cmd & 1 ? 0 : t->acc[first + r];
+
+		if (cmd & 2)
+			acc = exec_accumulate(acc, t->scratch->a + r * count, count);
+		t->acc[first + r] = exec_canonical(acc);
+	}
+}
+
+/* Short rows side by side: what surrounds the function costs as much for one element as for many */
+static void exec_activate_rows(struct tpb *t, const struct neuron_insn *insn,
+			       struct exec_operand *dst, struct exec_operand *src,
+			       unsigned int first, unsigned int rows)
+{
+	const uint32_t count = src->r.count;
+	struct exec_scratch *s = t->scratch;
+	const struct exec_activation f = {
+		.func = insn->func,
+		.alpha = insn->alpha,
+		.scale = exec_spread(t, &insn->scalar0, s->b, first, rows, count),
+		.bias = exec_spread(t, &insn->scalar1, s->c, first, rows, count),
+	};
+	const uint8_t *row = (const uint8_t *)s->row;
+	float x[EXEC_ACT_FEW + 16];
+
+	for (unsigned int r = 0; r < rows; r++) {
+		exec_operand_row(src, first + r);
+		memcpy(s->a + r * count, exec_stream_floats(t, &src->s, src->dtype, x, count),
+		       count * sizeof(*x));
+	}
+	exec_activate_chunk(t, &f, s->a, s->a, (size_t)rows * count);
+	exec_accumulate_rows(t, insn->reduce_cmd, first, rows, count);
+	t->kern->store(dst->dtype, s->row, s->a, (size_t)rows * count);
+	for (unsigned int r = 0; r < rows; r++) {
+		exec_operand_row(dst, first + r);
+		exec_stream_put(&dst->s, row + (size_t)r * count * dst->r.size, count);
+	}
+}
+
+static void exec_activate_few(struct tpb *t, const struct neuron_insn *insn,
+			      struct exec_operand *dst, struct exec_operand *src)
+{
+	unsigned int most = EXEC_CHUNK / src->r.count;
+
+	for (unsigned int p = 0; p < insn->partitions; p += most)
+		exec_activate_rows(t, insn, dst, src, p,
+				   insn->partitions - p < most ? insn->partitions - p : most);
+}
+
 static void exec_activate(struct tpb *t, const struct neuron_insn *insn)
 {
 	struct exec_operand dst, src;
@@ -75,6 +147,10 @@ static void exec_activate(struct tpb *t, const struct neuron_insn *insn)
 
 	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
 	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	if (src.r.count <= EXEC_ACT_FEW) {
+		exec_activate_few(t, insn, &dst, &src);
+		return;
+	}
 	direct = exec_chunks_safe(&dst, &src);
 	for (unsigned int p = 0; p < insn->partitions; p++)
 		exec_activate_row(t, insn, &dst, &src, direct, p);
