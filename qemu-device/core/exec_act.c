@@ -145,8 +145,8 @@ static void exec_activate(struct tpb *t, const struct neuron_insn *insn)
 	struct exec_operand dst, src;
 	bool direct;
 
-	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
-	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	if (src.r.count <= EXEC_ACT_FEW) {
 		exec_activate_few(t, insn, &dst, &src);
 		return;
@@ -162,7 +162,7 @@ static void exec_read_acc(struct tpb *t, const struct neuron_insn *insn)
 	float x[16] = { 0 };
 	uint32_t raw[16];
 
-	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	for (unsigned int p = 0; p < insn->partitions; p++) {
 		x[0] = t->acc[p];
 		t->kern->store(dst.dtype, raw, x, 1);
@@ -239,8 +239,8 @@ void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool throug
 	bool bits = insn->dst.dtype == insn->src0.dtype && !through_fp32, direct;
 	struct exec_operand dst, src;
 
-	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
-	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	direct = exec_chunks_safe(&dst, &src);
 	if (bits && exec_copy_flat(&dst, &src, insn->partitions))
 		return;
@@ -260,7 +260,7 @@ void exec_memset(struct tpb *t, const struct neuron_insn *insn)
 	struct exec_scratch *s = t->scratch;
 	struct exec_operand dst;
 
-	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	for (int i = 0; i < EXEC_CHUNK; i++)
 		s->a[i] = insn->scalar0.f;
 	t->kern->store(dst.dtype, s->row, s->a, EXEC_CHUNK);

@@ -63,16 +63,18 @@ static int64_t exec_reduce_step(const struct neuron_insn *insn, unsigned int siz
 static void exec_reduce_init(struct exec_reduce *x, struct tpb *t, const struct neuron_insn *insn)
 {
 	struct neuron_ap outer = insn->src0;
+	struct neuron_isa_region r;
 
 	x->t = t;
 	x->insn = insn;
-	exec_operand_init(t, &x->dst, &insn->dst, insn->partitions);
-	exec_operand_init(t, &x->src, &insn->src0, insn->partitions);
+	exec_operand_init(t, &x->dst, &insn->dst, &t->at.dst);
+	exec_operand_init(t, &x->src, &insn->src0, &t->at.src0);
 	for (int d = NEURON_AP_DIMS - insn->reduce_dims; d < NEURON_AP_DIMS; d++) {
 		outer.step[d] = 0;
 		outer.num[d] = 1;
 	}
-	exec_operand_init(t, &x->outer, &outer, insn->partitions);
+	neuron_isa_locate(&outer, insn->partitions, t->cfg.target, &r);
+	exec_operand_init(t, &x->outer, &outer, &r);
 	x->results = x->dst.r.count;
 	x->length = x->src.r.count / x->results;
 	x->logical = insn->op0 >= NEURON_ALU_LOGICAL_AND && insn->op0 <= NEURON_ALU_LOGICAL_XOR;

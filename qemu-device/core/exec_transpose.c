@@ -188,12 +188,12 @@ void exec_transpose(struct tpb *t, const struct neuron_insn *insn)
 	struct turn turn;
 	bool apart;
 
-	exec_operand_init(t, &src, &insn->src0, p);
+	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	turn.rows = p < BLOCK ? p : BLOCK;
 	turn.cols = src.r.count < BLOCK ? src.r.count : BLOCK;
 	turn.blocks = src.r.count / turn.cols;
 	dst_partitions = p <= BLOCK ? turn.cols : p;
-	exec_operand_init(t, &dst, &insn->dst, dst_partitions);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	apart = exec_apart(&dst, dst_partitions, &src, p);
 	for (unsigned int first = 0; first < p; first += BLOCK)
 		exec_transpose_quadrant(t, &dst, &src, first, apart, &turn);
