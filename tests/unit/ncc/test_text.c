@@ -210,6 +210,51 @@ START_TEST(bits)
 }
 END_TEST
 
+/*
+ * Of a value that is rolled along both dimensions long rows go to other partitions (first), where
+ * short rows (second), and pieces that something else reads too (third), have another dimension
+ * there.
+ */
+static const struct {
+	int rows, columns;
+	const char *user, *whole;
+} rolls[] = {
+	{ 128, 128, "", "f32[128,128] concatenate %1, %2 axis=0 p=0" },
+	{ 512, 32, "", "f32[512,32] concatenate %1, %2 axis=0 p=1" },
+	{ 128, 128, ", %7", "f32[128,128] concatenate %1, %2 axis=0 p=1" },
+};
+
+START_TEST(rolled)
+{
+	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
+	struct ncc_module *m;
+	struct ncc_error err;
+	char text[1024], *after;
+	size_t size;
+	int rows = rolls[_i].rows, columns = rolls[_i].columns;
+	int n = snprintf(text, sizeof(text),
+			 "module \"m\"\n"
+			 "  %%0 = f32[%d,%d] parameter index=0 \"x\"\n"
+			 "  %%1 = f32[%d,%d] slice %%0 start={1,0} stride={1,1} \"a\"\n"
+			 "  %%2 = f32[1,%d] slice %%0 start={0,0} stride={1,1} \"b\"\n"
+			 "  %%3 = f32[%d,%d] concatenate %%1, %%2 axis=0 \"c\"\n"
+			 "  %%4 = f32[%d,%d] slice %%3 start={0,1} stride={1,1} \"d\"\n"
+			 "  %%5 = f32[%d,1] slice %%3 start={0,0} stride={1,1} \"e\"\n"
+			 "  %%6 = f32[%d,%d] concatenate %%4, %%5 axis=1 \"f\"\n"
+			 "  %%7 = f32[%d,%d] tanh %%1 \"g\"\n"
+			 "  return %%6%s\n",
+			 rows, columns, rows - 1, columns, columns, rows, columns, rows,
+			 columns - 1, rows, rows, columns, rows - 1, columns, rolls[_i].user);
+
+	m = parse(text, (size_t)n, "roll");
+	ck_assert_int_eq(ncc_run_passes(m, &opt, &err), 0);
+	after = text_of(m, &size);
+	ck_assert_msg(strstr(after, rolls[_i].whole), "%s", after);
+	free(after);
+	ncc_module_free(m);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("text");
@@ -225,6 +270,7 @@ int main(void)
 	tcase_add_loop_test(t, same_program, 0, (int)ncases);
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(wrong) / sizeof(wrong[0])));
 	tcase_add_test(t, bits);
+	tcase_add_loop_test(t, rolled, 0, (int)(sizeof(rolls) / sizeof(rolls[0])));
 	suite_add_tcase(s, t);
 	return check_run_here(s);
 }
