@@ -15,9 +15,10 @@
 
 #define NONE -1
 
-/* Who reads a value: all, of them concatenations, and those along which dimensions */
+/* Who reads a value: all, of them slices of one row, concatenations, and those along which
+ * dimensions */
 struct uses {
-	unsigned int all, joins;
+	unsigned int all, rows, joins;
 	uint32_t axes;
 };
 
@@ -296,6 +297,14 @@ static uint32_t rolled(const struct layout *l, const struct ncc_op *op)
 	return mask & u->axes;
 }
 
+/* Rows that are gathered together and read one by one: turned once, not each of them */
+static bool turns_rows(const struct layout *l, const struct ncc_op *op, int d)
+{
+	const struct uses *u = &l->uses[op->id];
+
+	return op->kind == NCC_GATHER && d == 1 && u->all > 1 && u->rows == u->all;
+}
+
 /* Chooses the dimension of an operation's result along the partitions; d: the wish */
 static int give(const struct layout *l, const struct ncc_op *op, int d)
 {
@@ -307,6 +316,8 @@ static int give(const struct layout *l, const struct ncc_op *op, int d)
 	};
 	uint32_t mask = windowed(op) & ~rolled(l, op);
 
+	if (turns_rows(l, op, d))
+		return d;
 	if (by_kind[op->kind])
 		return by_kind[op->kind](op, d);
 	if (d < 0)
@@ -327,6 +338,7 @@ static void count_uses(struct layout *l, const struct ncc_op *op)
 
 		u->all++;
 		u->joins += op->kind == NCC_CONCAT;
+		u->rows += op->kind == NCC_SLICE && op->shape.dim[0] == 1;
 		if (op->kind == NCC_CONCAT)
 			u->axes |= 1u << op->axis;
 	}

@@ -20,6 +20,7 @@ static const struct {
 	{ "integers",  pass_integers },
 	{ "simplify",  pass_simplify },
 	{ "common",    pass_common },
+	{ "gathers",   pass_gathers },
 	{ "autocast",  pass_autocast },
 	{ "simplify",  pass_simplify },
 	{ "contract",  pass_contract },
