@@ -10,6 +10,7 @@
 #include "buffer.h"
 #include "ir/range.h"
 #include "join.h"
+#include "keep.h"
 #include "move.h"
 #include "place.h"
 #include "view.h"
@@ -186,6 +187,7 @@ static int scatter_table(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *
 	if (!filled && takes_table(g, op)) {
 		*table = op->in[0]->gen->value->view;
 		table->buf->refs++;
+		gen_keep_forget(g, table->buf->var);
 		return gen_value(g, op, table) ? 0 : ncc_no_memory(g->err);
 	}
 	shape.dim[0]++;

@@ -27,6 +27,7 @@ static const struct {
 	{ "simplify",  pass_simplify },
 	{ "flatten",   pass_flatten },
 	{ "simplify",  pass_simplify },
+	{ "common",    pass_common },
 	/* clang-format on */
 	{ "layout", pass_layout },
 };
