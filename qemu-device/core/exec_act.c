@@ -7,6 +7,48 @@
 
 #include <string.h>
 
+#define EXEC_FEW 64 /* elements of rows that are taken many at a time */
+
+/* Short rows as fp32, side by side in scratch->a: together at most a chunk */
+static void exec_rows_in(struct tpb *t, struct exec_operand *src, unsigned int first,
+			 unsigned int rows)
+{
+	const size_t bytes = src->r.count * sizeof(float);
+	const uint8_t *at = src->part0 + first * src->stride + src->s.first;
+	uint8_t *to = (uint8_t *)t->scratch->a;
+	float x[EXEC_FEW + 16];
+
+	if (exec_flat(src) && src->dtype == NEURON_DT_FP32) {
+		for (unsigned int r = 0; r < rows; r++, at += src->stride)
+			exec_copy_few(to + r * bytes, at, bytes);
+		return;
+	}
+	for (unsigned int r = 0; r < rows; r++) {
+		exec_operand_row(src, first + r);
+		memcpy(to + r * bytes, exec_stream_floats(t, &src->s, src->dtype, x, src->r.count),
+		       bytes);
+	}
+}
+
+/* Such rows from there, converted */
+static void exec_rows_out(struct tpb *t, struct exec_operand *dst, unsigned int first,
+			  unsigned int rows)
+{
+	const size_t bytes = (size_t)dst->r.count * dst->r.size;
+	uint8_t *at = dst->part0 + first * dst->stride + dst->s.first;
+	const uint8_t *from = (const uint8_t *)t->scratch->row;
+
+	t->kern->store(dst->dtype, t->scratch->row, t->scratch->a, (size_t)rows * dst->r.count);
+	for (unsigned int r = 0; r < rows; r++, from += bytes, at += dst->stride) {
+		if (exec_flat(dst)) {
+			exec_copy_few(at, from, bytes);
+			continue;
+		}
+		exec_operand_row(dst, first + r);
+		exec_stream_put(&dst->s, from, dst->r.count);
+	}
+}
+
 /* What an ACTIVATE does to each element */
 struct exec_activation {
 	uint8_t func;
@@ -71,8 +113,6 @@ static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
 	t->acc[p] = exec_canonical(acc);
 }
 
-#define EXEC_ACT_FEW 64 /* elements of rows that are taken many at a time */
-
 /* A scalar for each of the elements of rows that stand side by side, in buf */
 static struct exec_vec exec_spread(struct tpb *t, const struct neuron_scalar *scalar, float *buf,
 				   unsigned int first, unsigned int rows, uint32_t count)
@@ -113,21 +153,11 @@ static void exec_activate_rows(struct tpb *t, const struct neuron_insn *insn,
 		.scale = exec_spread(t, &insn->scalar0, s->b, first, rows, count),
 		.bias = exec_spread(t, &insn->scalar1, s->c, first, rows, count),
 	};
-	const uint8_t *row = (const uint8_t *)s->row;
-	float x[EXEC_ACT_FEW + 16];
 
-	for (unsigned int r = 0; r < rows; r++) {
-		exec_operand_row(src, first + r);
-		memcpy(s->a + r * count, exec_stream_floats(t, &src->s, src->dtype, x, count),
-		       count * sizeof(*x));
-	}
+	exec_rows_in(t, src, first, rows);
 	exec_activate_chunk(t, &f, s->a, s->a, (size_t)rows * count);
 	exec_accumulate_rows(t, insn->reduce_cmd, first, rows, count);
-	t->kern->store(dst->dtype, s->row, s->a, (size_t)rows * count);
-	for (unsigned int r = 0; r < rows; r++) {
-		exec_operand_row(dst, first + r);
-		exec_stream_put(&dst->s, row + (size_t)r * count * dst->r.size, count);
-	}
+	exec_rows_out(t, dst, first, rows);
 }
 
 static void exec_activate_few(struct tpb *t, const struct neuron_insn *insn,
@@ -147,7 +177,7 @@ static void exec_activate(struct tpb *t, const struct neuron_insn *insn)
 
 	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
-	if (src.r.count <= EXEC_ACT_FEW) {
+	if (src.r.count <= EXEC_FEW) {
 		exec_activate_few(t, insn, &dst, &src);
 		return;
 	}
@@ -215,22 +245,37 @@ static void exec_copy_row(struct tpb *t, struct exec_operand *dst, struct exec_o
 static bool exec_copy_flat(const struct exec_operand *dst, const struct exec_operand *src,
 			   unsigned int partitions)
 {
-	const struct exec_stream *a = &dst->s, *b = &src->s;
 	size_t bytes = (size_t)dst->r.count * dst->r.size;
 
-	if (a->ndim != 1 || b->ndim != 1 || a->step[0] != a->size || b->step[0] != b->size)
+	if (!exec_flat(dst) || !exec_flat(src))
 		return false;
 	for (unsigned int p = 0; p < partitions; p++) {
-		uint8_t *to = dst->part0 + p * dst->stride + a->first;
-		const uint8_t *from = src->part0 + p * src->stride + b->first;
+		uint8_t *to = dst->part0 + p * dst->stride + dst->s.first;
+		const uint8_t *from = src->part0 + p * src->stride + src->s.first;
 
 		if (p + 1 < partitions) {
 			__builtin_prefetch(from + src->stride);
 			__builtin_prefetch(to + dst->stride);
 		}
-		memmove(to, from, bytes);
+		if (bytes == 4) /* as often as not */
+			memcpy(to, from, 4);
+		else
+			memmove(to, from, bytes);
 	}
 	return true;
+}
+
+/* Short rows through fp32, many at a time */
+static void exec_copy_few_rows(struct tpb *t, struct exec_operand *dst, struct exec_operand *src,
+			       unsigned int partitions)
+{
+	unsigned int most = EXEC_CHUNK / src->r.count, n;
+
+	for (unsigned int p = 0; p < partitions; p += n) {
+		n = partitions - p < most ? partitions - p : most;
+		exec_rows_in(t, src, p, n);
+		exec_rows_out(t, dst, p, n);
+	}
 }
 
 /* Equal types keep their bits, unless the engine's path is fp32 (ACT) */
@@ -244,6 +289,10 @@ void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool throug
 	direct = exec_chunks_safe(&dst, &src);
 	if (bits && exec_copy_flat(&dst, &src, insn->partitions))
 		return;
+	if (!bits && src.r.count <= EXEC_FEW) {
+		exec_copy_few_rows(t, &dst, &src, insn->partitions);
+		return;
+	}
 	for (unsigned int p = 0; p < insn->partitions; p++) {
 		exec_operand_row(&src, p);
 		exec_operand_row(&dst, p);

@@ -21,11 +21,6 @@
 	X(LOGICAL_AND, BYPASS) \
 	X(LOGICAL_OR, BYPASS)
 
-KINLINE bool is_flat(const struct exec_operand *o)
-{
-	return o->s.ndim == 1 && o->s.step[0] == o->s.size;
-}
-
 /* load16() and store16() of a type that the compiler does not know, the frequent ones first */
 KINLINE vf flat_load(uint8_t dtype, const uint8_t *in)
 {
@@ -98,8 +93,8 @@ FLAT_PAIRS(FLAT)
 /* false: the operands do not lie so, or the operations are not among the pairs */
 KINLINE bool arith_flat(struct exec_arith *x)
 {
-	if (!x->direct || !is_flat(&x->dst) || !is_flat(&x->src0) ||
-	    (x->has_src1 && !is_flat(&x->src1)))
+	if (!x->direct || !exec_flat(&x->dst) || !exec_flat(&x->src0) ||
+	    (x->has_src1 && !exec_flat(&x->src1)))
 		return false;
 #define FLAT(o0, o1)                                       \
 	case ARITH_PAIR(NEURON_ALU_##o0, NEURON_ALU_##o1): \

@@ -117,12 +117,6 @@ static void turn_all(const struct turn *t, unsigned int size)
 	}
 }
 
-/* Do a partition's elements lie side by side? */
-static bool exec_flat(const struct exec_operand *o)
-{
-	return o->s.ndim == 1 && o->s.step[0] == o->s.size;
-}
-
 static uint8_t *exec_row_at(const struct exec_operand *o, unsigned int p)
 {
 	return o->part0 + p * o->stride + o->s.first;
