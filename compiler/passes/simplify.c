@@ -85,6 +85,25 @@ static void merge_chain(struct ncc_op *op)
 	}
 }
 
+#define EXACT (1 << 24) /* as in integers.c */
+
+/* A counter that is counted several times, as in the turns of a loop: once, by the sum */
+static void merge_counts(struct ncc_module *m, struct ncc_op *op)
+{
+	struct ncc_op *a = op->in[0], *sum;
+	double v, w;
+
+	if (op->kind != NCC_ADD || a->kind != NCC_ADD || op->shape.ndim || op->shape.pred ||
+	    op->shape.dtype != NEURON_DT_INT32 || !ncc_scalar_value(op->in[1], &v) ||
+	    !ncc_scalar_value(a->in[1], &w) || fabs(v + w) >= EXACT)
+		return;
+	sum = ncc_const_scalar(m, NEURON_DT_INT32, v + w);
+	if (!sum)
+		return;
+	op->in[0] = a->in[0];
+	op->in[1] = sum;
+}
+
 /* One number, moved, is one number. */
 static void move_of_splat(struct ncc_op *op)
 {
@@ -210,6 +229,7 @@ int pass_simplify(struct ncc_pass *p)
 		ncc_fold_elementwise(p->m, op);
 		if (!op->nin)
 			continue;
+		merge_counts(p->m, op);
 		move_of_splat(op);
 		reduce_of_ones(op);
 		moves_of_ones(op);

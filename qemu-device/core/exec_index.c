@@ -15,9 +15,9 @@ void exec_indexed_gather(struct tpb *t, const struct neuron_insn *insn)
 	const unsigned int p = insn->partitions;
 	bool direct;
 
-	exec_operand_init(t, &dst, &insn->dst, p);
-	exec_operand_init(t, &table, &insn->src0, p);
-	exec_operand_init(t, &index, &insn->src1, p);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	exec_operand_init(t, &table, &insn->src0, &t->at.src0);
+	exec_operand_init(t, &index, &insn->src1, &t->at.src1);
 	direct = exec_apart(&dst, p, &table, p) && exec_apart(&dst, p, &index, p);
 	for (unsigned int row = 0; row < p; row++) {
 		const void *from;
@@ -139,9 +139,9 @@ void exec_indexed_scatter(struct tpb *t, const struct neuron_insn *insn)
 	const unsigned int p = insn->partitions;
 	bool direct;
 
-	exec_operand_init(t, &dst, &insn->dst, p);
-	exec_operand_init(t, &from, &insn->src0, p);
-	exec_operand_init(t, &index, &insn->src1, p);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	exec_operand_init(t, &from, &insn->src0, &t->at.src0);
+	exec_operand_init(t, &index, &insn->src1, &t->at.src1);
 	direct = exec_apart(&dst, p, &from, p) && exec_apart(&dst, p, &index, p);
 	for (unsigned int row = 0; row < p; row++) {
 		const void *in;
