@@ -35,14 +35,17 @@ const char *neuron_isa_locate(const struct neuron_ap *ap, unsigned int partition
 	}
 	if (!start_ok(r->start, partitions))
 		return "start partition does not suit the number of partitions";
-	if (r->first % size)
+	if (r->first & (size - 1))
 		return "offset is not aligned to the element";
 	lo = hi = r->first;
 	for (int d = 0; d < NEURON_AP_DIMS; d++) {
-		int64_t span = ((int64_t)ap->num[d] - 1) * ap->step[d] * size;
+		int64_t span;
 
+		if (ap->num[d] == 1) /* most are */
+			continue;
 		if (!ap->num[d])
 			return "a dimension has no elements";
+		span = ((int64_t)ap->num[d] - 1) * ap->step[d] * size;
 		count *= ap->num[d];
 		if (count > NEURON_ISA_MAX_ELEMS_SBUF)
 			return "too many elements";

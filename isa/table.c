@@ -83,7 +83,7 @@ static_assert(NEURON_F_COUNT <= 32, "fields fit a 32-bit mask");
 	X(group, ap.num[2], (byte) + 16, 0, 16)  \
 	X(group, ap.num[3], (byte) + 18, 0, 16)
 
-#define PLACES(X)                            \
+#define HEAD_PLACES(X)                       \
 	X(SYNC, opcode, 0, 0, 8)             \
 	X(SYNC, trigger, 1, 1, 1)            \
 	X(ACCUMULATE, accumulate, 1, 2, 1)   \
@@ -103,20 +103,24 @@ static_assert(NEURON_F_COUNT <= 32, "fields fit a 32-bit mask");
 	X(REDUCE_DIMS, reduce_dims, 7, 0, 8) \
 	X(REDUCE_CMD, reduce_cmd, 7, 0, 8)   \
 	X(SYNC, wait_value, 8, 0, 32)        \
-	X(SYNC, update_value, 12, 0, 32)     \
-	AP_PLACES(X, DST, dst, 16)           \
-	AP_PLACES(X, SRC0, src0, 36)         \
-	AP_PLACES(X, SRC1, src1, 64)         \
-	X(RESULT_SCALE, alpha, 56, 0, 32)    \
-	X(ALPHA, alpha, 64, 0, 32)           \
-	X(VERSION, isa_version, 16, 0, 16)   \
-	X(ID, id, 16, 0, 32)                 \
-	X(RANGE, first, 16, 0, 8)            \
-	X(RANGE, last, 17, 0, 8)             \
-	X(WRITE, write[0].addr, 16, 0, 64)   \
-	X(WRITE, write[1].addr, 24, 0, 64)   \
-	X(WRITE, write[0].value, 32, 0, 32)  \
+	X(SYNC, update_value, 12, 0, 32)
+
+#define OWN_PLACES(X)                       \
+	X(RESULT_SCALE, alpha, 56, 0, 32)   \
+	X(ALPHA, alpha, 64, 0, 32)          \
+	X(VERSION, isa_version, 16, 0, 16)  \
+	X(ID, id, 16, 0, 32)                \
+	X(RANGE, first, 16, 0, 8)           \
+	X(RANGE, last, 17, 0, 8)            \
+	X(WRITE, write[0].addr, 16, 0, 64)  \
+	X(WRITE, write[1].addr, 24, 0, 64)  \
+	X(WRITE, write[0].value, 32, 0, 32) \
 	X(WRITE, write[1].value, 36, 0, 32)
+
+#define DST_PLACES(X) AP_PLACES(X, DST, dst, 16)
+#define SRC0_PLACES(X) AP_PLACES(X, SRC0, src0, 36)
+#define SRC1_PLACES(X) AP_PLACES(X, SRC1, src1, 64)
+#define PLACES(X) HEAD_PLACES(X) DST_PLACES(X) SRC0_PLACES(X) SRC1_PLACES(X) OWN_PLACES(X)
 
 #define SIZEOF(m) sizeof(((struct neuron_insn *)0)->m)
 #define PLACE_ROW(f, m, byte, bit, nbits)                                             \
@@ -131,22 +135,38 @@ const unsigned int neuron_isa_place_count =
 
 /* Unrolled, with constants for the places: it runs for each instruction that a core executes */
 #define PLACE_TAKE(f, m, byte, bit, nbits)                                                      \
-	if (fields & NEURON_FB(f)) {                                                            \
+	{                                                                                       \
 		const struct neuron_isa_place p = PLACE_ROW(f, m, byte, bit, nbits);            \
                                                                                                 \
 		neuron_isa_member_set(insn, &p, w[p.word] >> p.shift & neuron_isa_mask(nbits)); \
 		w[p.word] &= ~(neuron_isa_mask(nbits) << p.shift);                              \
 	}
-void neuron_isa_take_places(struct neuron_insn *insn, uint32_t fields,
-			    uint64_t *w){ PLACES(PLACE_TAKE) }
+#define PLACE_TAKE_IF(f, m, byte, bit, nbits) \
+	if (fields & NEURON_FB(f))            \
+	PLACE_TAKE(f, m, byte, bit, nbits)
+void neuron_isa_take_places(struct neuron_insn *insn, uint32_t fields, uint64_t *w)
+{
+	HEAD_PLACES(PLACE_TAKE_IF)
+	if (fields & NEURON_FB(DST)) {
+		DST_PLACES(PLACE_TAKE)
+	}
+	if (fields & NEURON_FB(SRC0)) {
+		SRC0_PLACES(PLACE_TAKE)
+	}
+	if (fields & NEURON_FB(SRC1)) {
+		SRC1_PLACES(PLACE_TAKE)
+	}
+	OWN_PLACES(PLACE_TAKE_IF)
+}
 
 #define PLACE_ASSERT(f, m, byte, bit, nbits)                                          \
 	static_assert((byte) % 8 * 8 + (bit) + (nbits) <= 64, #m " crosses 8 bytes"); \
 	static_assert((byte) < 128, #m " lies in the instruction");                   \
 	static_assert((nbits) <= 8 * SIZEOF(m), #m " holds its bits");
-PLACES(PLACE_ASSERT) static_assert(NEURON_ISA_SCALAR_BYTE(1) + 4 == NEURON_INSN_WORD, "scalars end "
-										      "the first "
-										      "word");
+PLACES(PLACE_ASSERT)
+static_assert(NEURON_ISA_SCALAR_BYTE(1) + 4 == NEURON_INSN_WORD, "scalars end "
+								 "the first "
+								 "word");
 
 /* ALU operations: X(enum suffix, name, class) */
 #define ALUS(X)                                                              \

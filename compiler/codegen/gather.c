@@ -10,6 +10,7 @@
 #include "buffer.h"
 #include "ir/range.h"
 #include "join.h"
+#include "keep.h"
 #include "move.h"
 #include "place.h"
 #include "view.h"
@@ -108,7 +109,7 @@ static unsigned int pieces(const struct ncc_view *dst, const struct ncc_view *ta
 	return count;
 }
 
-int gen_gather(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+static int gather_rows(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
 {
 	struct ncc_view table, index;
 	struct neff_desc *d;
@@ -124,6 +125,19 @@ int gen_gather(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view
 		return ncc_no_memory(g->err);
 	pieces(dst, &table, &index, d);
 	return ncc_prog_dma(&g->prog, NCC_Q_GATHER, d, n, g->err);
+}
+
+int gen_gather(struct ncc_gen *g, const struct ncc_op *op, const struct ncc_view *dst)
+{
+	struct ncc_view rows;
+	int rc;
+
+	if (dst->buf->space == NCC_DRAM || dst->pdim <= 0)
+		return gather_rows(g, op, dst);
+	rc = gen_scratch(g, &op->shape, -1, &rows); /* columns lie along the partitions */
+	rc = rc ? rc : gen_temp(g, rows.buf);
+	rc = rc ? rc : gather_rows(g, op, &rows);
+	return rc ? rc : gen_copy(g, dst, &rows);
 }
 
 /* Is each index the number of a row? */
@@ -173,6 +187,7 @@ static int scatter_table(struct ncc_gen *g, struct ncc_op *op, struct ncc_view *
 	if (!filled && takes_table(g, op)) {
 		*table = op->in[0]->gen->value->view;
 		table->buf->refs++;
+		gen_keep_forget(g, table->buf->var);
 		return gen_value(g, op, table) ? 0 : ncc_no_memory(g->err);
 	}
 	shape.dim[0]++;

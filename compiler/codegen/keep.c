@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Operands that are read again: the weights of a recurrent cell, in every turn of a loop. What was
- * fetched from a constant or an input stays in SBUF until its room is needed; then the one goes
- * that was not read for longest, and is fetched again if need be. Part of the code generator.
+ * fetched from a constant or an input, or from what another part or iteration of a program with
+ * loops left, stays in SBUF until its room is needed; then the one goes that was not read for
+ * longest, and is fetched again if need be. Part of the code generator.
  */
 #include "keep.h"
 
@@ -13,6 +14,10 @@
 
 #define MOST_OF_SBUF 2 /* they take one part in so many, at most */
 
+/*
+ * The shared scratchpad changes at the program's end, but for rows that are replaced where they lie
+ * (gen_keep_forget).
+ */
 static bool never_changes(const struct ncc_gen *g, const struct ncc_view *v)
 {
 	enum neff_var_type type;
@@ -20,7 +25,7 @@ static bool never_changes(const struct ncc_gen *g, const struct ncc_view *v)
 	if (v->buf->space != NCC_DRAM || v->buf->row)
 		return false;
 	type = g->prog.var[v->buf->var].type;
-	return type == NEFF_VAR_FILE || type == NEFF_VAR_INPUT;
+	return type == NEFF_VAR_FILE || type == NEFF_VAR_INPUT || type == NEFF_VAR_VIRTUAL;
 }
 
 static bool same_view(const struct ncc_view *a, const struct ncc_view *b)
@@ -105,6 +110,13 @@ void gen_keep_add(struct ncc_gen *g, const struct ncc_view *v, int pdim, uint8_t
 						     .dtype = dtype,
 						     .dma = g->prog.ndma - 1,
 						     .read = g->stamp };
+}
+
+void gen_keep_forget(struct ncc_gen *g, uint32_t var)
+{
+	for (unsigned int i = g->keep.n; i-- > 0;)
+		if (g->keep.of[i].var == var)
+			drop(g, i);
 }
 
 void gen_keep_rewind(struct ncc_gen *g)

@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+#define SHORT_ROW 64 /* elements of a partition in a chunk */
+#define MANY_CHUNKS 8 /* of short rows, for which one instruction of a larger pattern is better */
+
 static bool joinable(const struct walk *w, unsigned int outer, const struct ncc_view *const *v,
 		     int d)
 {
@@ -48,7 +51,7 @@ static int64_t chunk_step(const struct ncc_view *v)
 	return v->buf->chunk / ncc_dtype_size(v->dtype);
 }
 
-bool walk_has_chunks(const struct ncc_view *const *v, unsigned int nv)
+static bool have_chunks(const struct ncc_view *const *v, unsigned int nv)
 {
 	for (unsigned int i = 0; i < nv; i++)
 		if (v[i]->pdim < 0 || v[i]->dim[v[i]->pdim] < 2 * NEURON_PARTITIONS ||
@@ -57,6 +60,33 @@ bool walk_has_chunks(const struct ncc_view *const *v, unsigned int nv)
 		    chunk_step(v[i]) > INT16_MAX)
 			return false;
 	return true;
+}
+
+/* Joins the dimensions of so many chunks of partitions. */
+static void join_chunks(struct walk *w, const struct ncc_view *const *v, unsigned int nv)
+{
+	*w = (struct walk){ .nv = nv, .chunked = true, .nd = 1, .np = NEURON_PARTITIONS };
+	w->dim[0] = v[0]->dim[v[0]->pdim] / NEURON_PARTITIONS;
+	for (unsigned int i = 0; i < nv; i++) {
+		w->v[i] = v[i];
+		w->stride[i][0] = chunk_step(v[i]);
+	}
+	join_dims(w, v);
+}
+
+/* Rows are best one behind the other, as a pattern of one dimension; long ones, or few, else alone.
+ */
+bool walk_has_chunks(const struct ncc_view *const *v, unsigned int nv)
+{
+	int64_t row = 1;
+	struct walk w;
+
+	if (!have_chunks(v, nv))
+		return false;
+	join_chunks(&w, v, nv);
+	for (unsigned int d = 0; d < v[0]->ndim; d++)
+		row *= (int)d == v[0]->pdim ? 1 : v[0]->dim[d];
+	return w.nd == 1 || (row <= SHORT_ROW && w.dim[0] >= MANY_CHUNKS);
 }
 
 /* The pattern takes inner dimensions while there is room; the last one may be taken in blocks. */
@@ -98,14 +128,9 @@ void walk_begin_chunks(struct walk *w, const struct ncc_view *const *v, unsigned
 		walk_begin(w, v, nv, reserve, max);
 		return;
 	}
-	*w = (struct walk){ .nv = nv, .reserve = reserve, .max = max, .chunked = true, .nd = 1 };
-	w->np = NEURON_PARTITIONS;
-	w->dim[0] = v[0]->dim[v[0]->pdim] / NEURON_PARTITIONS;
-	for (unsigned int i = 0; i < nv; i++) {
-		w->v[i] = v[i];
-		w->stride[i][0] = chunk_step(v[i]);
-	}
-	join_dims(w, v);
+	join_chunks(w, v, nv);
+	w->reserve = reserve;
+	w->max = max;
 	take_pattern(w);
 }
 

@@ -139,15 +139,14 @@ static struct ncc_op *fetch_rows(const struct scatter *s)
 }
 
 /*
- * Combines the rows that updates hit where the last update of each is, and moves that one's. All
- * updates are one matrix, [1, updates, columns].
+ * Combines the rows that updates hit, all with the last update of each, and moves them in order, so
+ * that it is that one which stays. All updates are one matrix, [1, updates, columns].
  */
 static struct ncc_op *in_rows(const struct scatter *s)
 {
 	struct ncc_shape all = { .ndim = 3, .dim = { 1, 0, columns_of(s) } };
 	struct ncc_shape flat = { .ndim = 2, .dim = { 1 } };
 	struct ncc_op *row = lines_places(s->bl, s->row, rows_of(s)), *number, *last, *x, *u;
-	struct scatter moved = *s;
 
 	all.dim[1] = flat.dim[1] = s->x[0]->shape.dim[0] * s->slices;
 	number = build_reshape(s->bl, build_count(s->bl, flat.dim[1]), &flat);
@@ -156,13 +155,7 @@ static struct ncc_op *in_rows(const struct scatter *s)
 	u = lines_of(s->bl, build_reshape(s->bl, s->u[0], &all));
 	x = lines_back(s->bl, lines_combine(s->bl, x, last, u, s->c->kind), 1, all.dim[1],
 		       all.dim[2]);
-	if (!x)
-		return NULL;
-	moved.row = build_select(s->bl, build_compare(s->bl, NCC_EQ, last, number),
-				 build_reshape(s->bl, s->row, &flat),
-				 build_splat(s->bl, &last->shape, -1));
-	moved.row = build_reshape(s->bl, moved.row, &s->row->shape);
-	return moved.row ? move_rows(&moved, build_reshape(s->bl, x, &s->u[0]->shape)) : NULL;
+	return x ? move_rows(s, build_reshape(s->bl, x, &s->u[0]->shape)) : NULL;
 }
 
 /* The time that each way takes */

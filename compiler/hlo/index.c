@@ -80,7 +80,7 @@ static struct ncc_op *range(struct hlo_inst *in, struct ncc_op *start, int64_t n
 	struct ncc_op *c = build_count(&in->b, n),
 		      *s = c ? build_spread(&in->b, &c->shape, start, NULL) : NULL;
 
-	return s ? build_node(&in->b, NCC_ADD, &c->shape, c, s, NULL) : NULL;
+	return s && n > 1 ? build_node(&in->b, NCC_ADD, &c->shape, c, s, NULL) : s;
 }
 
 static int dynamic_slice(struct hlo_inst *in, struct ncc_op **out)

@@ -93,9 +93,9 @@ enum ncc_kind {
 	 */
 	NCC_TAKE,
 	/*
-	 * [rows, n], s32[rows, m], [rows, m] -> [rows, n]: elements of each row, combined with those
-	 * of operand 2, in this order, by func: ADD, MAX, MIN of f32, s32, u32, or SELECT, which
-	 * replaces them. What has a place outside is left out.
+	 * [rows, n], s32[rows, m], [rows, m] -> [rows, n]: elements of each row, combined with
+	 * those of operand 2, in this order, by func: ADD, MAX, MIN of f32, s32, u32, or SELECT,
+	 * which replaces them. What has a place outside is left out.
 	 */
 	NCC_COMBINE,
 	/*

@@ -514,10 +514,37 @@ static bool is_decided(const struct ncc_op *op, const struct ncc_range *a,
 	return true;
 }
 
+static bool is_always(const struct ncc_range *r, int64_t v)
+{
+	return r->lo == v && r->hi == v;
+}
+
+/* Which operand an operation of integers always is, within their bounds; -1: neither */
+static int is_operand(const struct ncc_op *op, const struct ncc_range *a, const struct ncc_range *b)
+{
+	if (!is_integer(&op->shape) || op->nin != 2 || a->lo > a->hi || b->lo > b->hi)
+		return -1;
+	switch (op->kind) {
+	case NCC_MAX:
+		return a->lo >= b->hi ? 0 : b->lo >= a->hi ? 1 : -1;
+	case NCC_MIN:
+		return a->hi <= b->lo ? 0 : b->hi <= a->lo ? 1 : -1;
+	case NCC_ADD:
+		return is_always(b, 0) ? 0 : is_always(a, 0) ? 1 : -1;
+	case NCC_SUB:
+		return is_always(b, 0) ? 0 : -1;
+	case NCC_MUL:
+		return is_always(b, 1) ? 0 : is_always(a, 1) ? 1 : -1;
+	default:
+		return -1;
+	}
+}
+
 /* What the operation always is, of what there is already or a constant; NULL: that is not known */
 static struct ncc_op *known(struct ints *x, const struct ncc_op *op)
 {
 	double v;
+	int same;
 
 	if (op->kind == NCC_SELECT && ncc_scalar_value(x->in[0], &v)) {
 		x->range[op->id] = *x->r[v ? 1 : 2];
@@ -526,7 +553,8 @@ static struct ncc_op *known(struct ints *x, const struct ncc_op *op)
 	if (ncc_is_compare(op->kind) && is_integer(x->from[0]) &&
 	    is_decided(op, x->r[0], x->r[1], &v))
 		return build_splat(&x->bl, &op->shape, v);
-	return NULL;
+	same = op->nin == 2 ? is_operand(op, x->r[0], x->r[1]) : -1;
+	return same < 0 ? NULL : x->in[same];
 }
 
 static int one(struct ints *x, struct ncc_op *op)

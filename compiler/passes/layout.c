@@ -15,6 +15,20 @@
 
 #define NONE -1
 
+/* Who reads a value: all, of them slices of one row, concatenations, and those along which
+ * dimensions */
+struct uses {
+	unsigned int all, rows, joins;
+	uint32_t axes;
+};
+
+struct layout {
+	int *want; /* by id: the dimension that a user would like along the partitions */
+	struct uses *uses; /* by id */
+	struct ncc_op **line;
+	unsigned int n;
+};
+
 static void wish(int *want, const struct ncc_op *op, int d)
 {
 	if (d >= 0 && want[op->id] == NONE && op->shape.dim[d] > 1)
@@ -253,25 +267,71 @@ static int give_lines(const struct ncc_op *op, int d)
 	return op->shape.dim[0] > 1 ? 0 : NONE;
 }
 
+/* As an operand has it: of a concatenation the largest, of others the first that has something */
+static int as_operand(const struct ncc_op *op)
+{
+	int64_t most = 0;
+	int d = NONE;
+
+	for (unsigned int i = 0; i < op->nin && (d < 0 || op->kind == NCC_CONCAT); i++) {
+		const struct ncc_op *in = op->in[i];
+
+		if (in->kind == NCC_CONST || in->kind == NCC_PARAM ||
+		    (i && op->kind && in->shape.ndim != op->shape.ndim) ||
+		    ncc_elems(&in->shape) <= most)
+			continue;
+		d = forward(op, in->pdim);
+		most = op->kind == NCC_CONCAT ? ncc_elems(&in->shape) : 0;
+	}
+	return d;
+}
+
+/* Bytes of a row that goes to another partition as a whole */
+#define LONG_ROW 256
+
+/*
+ * Pieces that are only put together again (as a roll does it) may lie as the whole: long rows of
+ * them go to other partitions, which costs less than all elements that turn there and back.
+ */
+static uint32_t rolled(const struct layout *l, const struct ncc_op *op)
+{
+	const struct uses *u = &l->uses[op->id];
+	uint32_t mask = 0;
+
+	if (op->kind != NCC_SLICE || u->joins != u->all)
+		return 0;
+	for (unsigned int d = 0; d < op->shape.ndim; d++)
+		if (op->stride[d] == 1 &&
+		    ncc_elems(&op->shape) / op->shape.dim[d] * ncc_dtype_size(op->shape.dtype) >=
+			    LONG_ROW)
+			mask |= 1u << d;
+	return mask & u->axes;
+}
+
+/* Rows that are gathered together and read one by one: turned once, not each of them */
+static bool turns_rows(const struct layout *l, const struct ncc_op *op, int d)
+{
+	const struct uses *u = &l->uses[op->id];
+
+	return op->kind == NCC_GATHER && d == 1 && u->all > 1 && u->rows == u->all;
+}
+
 /* Chooses the dimension of an operation's result along the partitions; d: the wish */
-static int give(const struct ncc_op *op, int d)
+static int give(const struct layout *l, const struct ncc_op *op, int d)
 {
 	static int (*const by_kind[NCC_KINDS])(const struct ncc_op *op, int d) = {
 		[NCC_CONV] = give_conv,	     [NCC_DOT] = give_dot,    [NCC_GATHER] = give_gather,
 		[NCC_SCATTER] = give_gather, [NCC_TAKE] = give_lines, [NCC_COMBINE] = give_lines,
 		[NCC_ORDER] = give_lines,
 	};
-	uint32_t mask = windowed(op);
+	uint32_t mask = windowed(op) & ~rolled(l, op);
 
+	if (turns_rows(l, op, d))
+		return d;
 	if (by_kind[op->kind])
 		return by_kind[op->kind](op, d);
-	for (unsigned int i = 0; d < 0 && i < op->nin; i++) { /* as an operand has it */
-		const struct ncc_op *in = op->in[i];
-
-		if (in->kind != NCC_CONST && in->kind != NCC_PARAM &&
-		    (!i || !op->kind || in->shape.ndim == op->shape.ndim))
-			d = forward(op, in->pdim);
-	}
+	if (d < 0)
+		d = as_operand(op);
 	if (d >= 0 && !(mask >> d & 1) && op->shape.dim[d] > 1)
 		return d;
 	for (unsigned int i = 0; i < op->shape.ndim; i++) /* the first that fills the partitions */
@@ -281,33 +341,52 @@ static int give(const struct ncc_op *op, int d)
 	return d;
 }
 
+static void count_uses(struct layout *l, const struct ncc_op *op)
+{
+	for (unsigned int i = 0; i < op->nin; i++) {
+		struct uses *u = &l->uses[op->in[i]->id];
+
+		u->all++;
+		u->joins += op->kind == NCC_CONCAT;
+		u->rows += op->kind == NCC_SLICE && op->shape.dim[0] == 1;
+		if (op->kind == NCC_CONCAT)
+			u->axes |= 1u << op->axis;
+	}
+}
+
+static void choose(struct layout *l)
+{
+	for (unsigned int i = 0; i < l->n; i++)
+		count_uses(l, l->line[i]);
+	for (unsigned int i = l->n; i-- > 0;)
+		wishes_of(l->want, l->line[i]);
+	for (unsigned int i = 0; i < l->n; i++) {
+		struct ncc_op *op = l->line[i];
+
+		op->pdim = op->shape.ndim ? give(l, op, as_operands(op, l->want[i])) : NONE;
+	}
+}
+
 int pass_layout(struct ncc_pass *p)
 {
-	int *want = malloc((p->m->nops + 1) * sizeof(*want));
-	struct ncc_op **line = malloc((p->m->nops + 1) * sizeof(struct ncc_op *));
-	unsigned int n = 0;
-	int rc;
+	struct layout l = {
+		.want = malloc((p->m->nops + 1) * sizeof(*l.want)),
+		.uses = calloc(p->m->nops + 1, sizeof(*l.uses)),
+		.line = malloc((p->m->nops + 1) * sizeof(struct ncc_op *)),
+	};
+	int rc = l.want && l.uses && l.line ? 0 : -1;
 
-	if (!want || !line) {
-		free(want);
-		free(line);
-		return ncc_no_memory(p->err);
+	for (struct ncc_op *op = rc ? NULL : p->m->first; op; op = op->next) {
+		l.want[l.n] = op->upright && op->shape.ndim && op->shape.dim[0] > 1 ? 0 : NONE;
+		l.line[l.n++] = op;
 	}
-
-	for (struct ncc_op *op = p->m->first; op; op = op->next) {
-		want[n] = op->upright && op->shape.ndim && op->shape.dim[0] > 1 ? 0 : NONE;
-		line[n++] = op;
+	if (!rc) {
+		choose(&l);
+		rc = shifts_avoid(l.line, l.n);
+		rc = rc ? rc : lanes_choose(p->m, l.line, l.n, through);
 	}
-
-	for (unsigned int i = n; i-- > 0;)
-		wishes_of(want, line[i]);
-	for (unsigned int i = 0; i < n; i++)
-		line[i]->pdim =
-			line[i]->shape.ndim ? give(line[i], as_operands(line[i], want[i])) : NONE;
-
-	rc = shifts_avoid(line, n);
-	rc = rc ? rc : lanes_choose(p->m, line, n, through);
-	free(want);
-	free(line);
+	free(l.want);
+	free(l.uses);
+	free(l.line);
 	return rc ? ncc_no_memory(p->err) : 0;
 }

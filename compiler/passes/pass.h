@@ -23,6 +23,7 @@ int pass_patches(struct ncc_pass *p); /* convolutions that are one product */
 int pass_windows(struct ncc_pass *p);
 int pass_integers(struct ncc_pass *p); /* makes integers exact and signed */
 int pass_common(struct ncc_pass *p); /* computes once what is written twice */
+int pass_gathers(struct ncc_pass *p); /* one of several of one row each */
 int pass_autocast(struct ncc_pass *p); /* casts to what PE takes */
 int pass_contract(struct ncc_pass *p); /* moves reshapes away from products */
 int pass_flatten(struct ncc_pass *p); /* long vectors become matrices */

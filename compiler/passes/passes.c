@@ -20,12 +20,14 @@ static const struct {
 	{ "integers",  pass_integers },
 	{ "simplify",  pass_simplify },
 	{ "common",    pass_common },
+	{ "gathers",   pass_gathers },
 	{ "autocast",  pass_autocast },
 	{ "simplify",  pass_simplify },
 	{ "contract",  pass_contract },
 	{ "simplify",  pass_simplify },
 	{ "flatten",   pass_flatten },
 	{ "simplify",  pass_simplify },
+	{ "common",    pass_common },
 	/* clang-format on */
 	{ "layout", pass_layout },
 };

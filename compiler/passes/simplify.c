@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/range.h"
 #include "pass.h"
 
 static struct ncc_op *operand(struct ncc_op *op, unsigned int i)
@@ -84,6 +85,25 @@ static void merge_chain(struct ncc_op *op)
 	}
 }
 
+#define EXACT (1 << 24) /* as in integers.c */
+
+/* A counter that is counted several times, as in the turns of a loop: once, by the sum */
+static void merge_counts(struct ncc_module *m, struct ncc_op *op)
+{
+	struct ncc_op *a = op->in[0], *sum;
+	double v, w;
+
+	if (op->kind != NCC_ADD || a->kind != NCC_ADD || op->shape.ndim || op->shape.pred ||
+	    op->shape.dtype != NEURON_DT_INT32 || !ncc_scalar_value(op->in[1], &v) ||
+	    !ncc_scalar_value(a->in[1], &w) || fabs(v + w) >= EXACT)
+		return;
+	sum = ncc_const_scalar(m, NEURON_DT_INT32, v + w);
+	if (!sum)
+		return;
+	op->in[0] = a->in[0];
+	op->in[1] = sum;
+}
+
 /* One number, moved, is one number. */
 static void move_of_splat(struct ncc_op *op)
 {
@@ -152,6 +172,18 @@ static void moves_of_ones(struct ncc_op *op)
 		op->in[0] = b->in[0];
 }
 
+/* What is reduced has one element: unless the initial value counts, it is the result. */
+static void reduce_of_ones(struct ncc_op *op)
+{
+	double v;
+
+	if (op->kind != NCC_REDUCE || ncc_elems(&op->shape) != ncc_elems(&op->in[0]->shape) ||
+	    !ncc_scalar_value(op->in[1], &v) || v != ncc_neutral(op->func, &op->shape))
+		return;
+	op->kind = NCC_RESHAPE;
+	op->nin = 1;
+}
+
 /*
  * Removes dimensions of 1 under a broadcast: broadcast(reshape(x)), where the reshape drops them.
  */
@@ -197,7 +229,9 @@ int pass_simplify(struct ncc_pass *p)
 		ncc_fold_elementwise(p->m, op);
 		if (!op->nin)
 			continue;
+		merge_counts(p->m, op);
 		move_of_splat(op);
+		reduce_of_ones(op);
 		moves_of_ones(op);
 		reshape_to_broadcast(op);
 		merge_chain(op);

@@ -155,12 +155,27 @@ int64_t ncc_iterations(const struct ncc_op *end)
 	return counts(end, &c) ? c.n : 0;
 }
 
+/*
+ * Whatever else ends the loop: in the first iteration the counter is what it starts with, in others
+ * the comparison held for it.
+ */
+static bool find_counter(const struct ncc_op *end, struct count *c)
+{
+	struct ncc_op *again[2 * MOST_CONDITIONS];
+	unsigned int n = conditions(end->in[1], again);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (find_count(end, again[i], c))
+			return true;
+	return false;
+}
+
 const struct ncc_op *ncc_counter(const struct ncc_op *end, int64_t bounds[2])
 {
 	struct count c;
 	int64_t last;
 
-	if (!counts(end, &c))
+	if (!find_counter(end, &c))
 		return NULL;
 	last = c.first + (c.n - 1) * c.step;
 	bounds[0] = last < c.first ? last : c.first;

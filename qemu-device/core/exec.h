@@ -296,6 +296,7 @@ struct tpb {
 	bool leave; /* others have work now: an instruction wrote, or such a FIFO has room */
 	struct tpb_perf perf; /* times in picoseconds */
 	struct tpb_weights weights;
+	struct neuron_isa_operands at; /* of the instruction that is being executed */
 	float acc[NEURON_PARTITIONS]; /* ACT's accumulator registers */
 	struct exec_scratch *scratch;
 };
@@ -318,7 +319,7 @@ uint64_t tpb_past_when(const struct tpb_past *p, const struct neuron_insn *insn,
 
 /* exec_stream.c */
 void exec_operand_init(const struct tpb *t, struct exec_operand *o, const struct neuron_ap *ap,
-		       unsigned int partitions);
+		       const struct neuron_isa_region *r);
 /* the next n elements, contiguous: in place where they are so, else gathered into buf */
 const void *exec_stream_get(struct exec_stream *s, void *buf, size_t n);
 void exec_stream_put(struct exec_stream *s, const void *buf, size_t n);

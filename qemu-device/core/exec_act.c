@@ -7,22 +7,64 @@
 
 #include <string.h>
 
-/* What an ACTIVATE does to each element of a partition */
+#define EXEC_FEW 64 /* elements of rows that are taken many at a time */
+
+/* Short rows as fp32, side by side in scratch->a: together at most a chunk */
+static void exec_rows_in(struct tpb *t, struct exec_operand *src, unsigned int first,
+			 unsigned int rows)
+{
+	const size_t bytes = src->r.count * sizeof(float);
+	const uint8_t *at = src->part0 + first * src->stride + src->s.first;
+	uint8_t *to = (uint8_t *)t->scratch->a;
+	float x[EXEC_FEW + 16];
+
+	if (exec_flat(src) && src->dtype == NEURON_DT_FP32) {
+		for (unsigned int r = 0; r < rows; r++, at += src->stride)
+			exec_copy_few(to + r * bytes, at, bytes);
+		return;
+	}
+	for (unsigned int r = 0; r < rows; r++) {
+		exec_operand_row(src, first + r);
+		memcpy(to + r * bytes, exec_stream_floats(t, &src->s, src->dtype, x, src->r.count),
+		       bytes);
+	}
+}
+
+/* Such rows from there, converted */
+static void exec_rows_out(struct tpb *t, struct exec_operand *dst, unsigned int first,
+			  unsigned int rows)
+{
+	const size_t bytes = (size_t)dst->r.count * dst->r.size;
+	uint8_t *at = dst->part0 + first * dst->stride + dst->s.first;
+	const uint8_t *from = (const uint8_t *)t->scratch->row;
+
+	t->kern->store(dst->dtype, t->scratch->row, t->scratch->a, (size_t)rows * dst->r.count);
+	for (unsigned int r = 0; r < rows; r++, from += bytes, at += dst->stride) {
+		if (exec_flat(dst)) {
+			exec_copy_few(at, from, bytes);
+			continue;
+		}
+		exec_operand_row(dst, first + r);
+		exec_stream_put(&dst->s, from, dst->r.count);
+	}
+}
+
+/* What an ACTIVATE does to each element */
 struct exec_activation {
 	uint8_t func;
-	float alpha, scale[16], bias[16];
+	float alpha;
+	struct exec_vec scale, bias; /* one for all, or for each element its own */
 };
 
 /* func(data * scale + bias) of a into x: two fp32 roundings, then the function */
 static void exec_activate_chunk(struct tpb *t, const struct exec_activation *f, float *x,
 				const float *a, size_t n)
 {
-	if (f->scale[0] != 1.0f) { /* 1 changes nothing */
-		t->kern->alu(NEURON_ALU_MULT, x, exec_array(a), (struct exec_vec){ f->scale, 0 },
-			     n);
+	if (f->scale.step || *f->scale.p != 1.0f) { /* 1 changes nothing */
+		t->kern->alu(NEURON_ALU_MULT, x, exec_array(a), f->scale, n);
 		a = x;
 	}
-	t->kern->alu(NEURON_ALU_ADD, x, exec_array(a), (struct exec_vec){ f->bias, 0 }, n);
+	t->kern->alu(NEURON_ALU_ADD, x, exec_array(a), f->bias, n);
 	t->kern->act(f->func, f->alpha, x, n);
 }
 
@@ -40,12 +82,15 @@ static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
 {
 	struct exec_scratch *s = t->scratch;
 	bool reduce = insn->reduce_cmd & 2;
-	struct exec_activation f = { .func = insn->func, .alpha = insn->alpha };
-	float acc = insn->reduce_cmd & 1 ? 0 : t->acc[p];
+	float acc = insn->reduce_cmd & 1 ? 0 : t->acc[p], scale[16], bias[16];
+	const struct exec_activation f = {
+		.func = insn->func,
+		.alpha = insn->alpha,
+		.scale = exec_const(scale, exec_scalar_f32(t, &insn->scalar0, p)),
+		.bias = exec_const(bias, exec_scalar_f32(t, &insn->scalar1, p)),
+	};
 	uint8_t *row = (uint8_t *)s->row;
 
-	exec_const(f.scale, exec_scalar_f32(t, &insn->scalar0, p));
-	exec_const(f.bias, exec_scalar_f32(t, &insn->scalar1, p));
 	exec_operand_row(src, p);
 	exec_operand_row(dst, p);
 	if (p + 1 < insn->partitions) {
@@ -68,13 +113,74 @@ static void exec_activate_row(struct tpb *t, const struct neuron_insn *insn,
 	t->acc[p] = exec_canonical(acc);
 }
 
+/* A scalar for each of the elements of rows that stand side by side, in buf */
+static struct exec_vec exec_spread(struct tpb *t, const struct neuron_scalar *scalar, float *buf,
+				   unsigned int first, unsigned int rows, uint32_t count)
+{
+	if (scalar->kind == NEURON_SCALAR_IMM)
+		return exec_const(buf, scalar->f);
+	for (unsigned int r = 0; r < rows; r++) {
+		float value = exec_scalar_f32(t, scalar, first + r);
+
+		for (uint32_t i = 0; i < count; i++)
+			buf[r * count + i] = value;
+	}
+	return exec_array(buf);
+}
+
+static void exec_accumulate_rows(struct tpb *t, uint8_t cmd, unsigned int first, unsigned int rows,
+				 uint32_t count)
+{
+	for (unsigned int r = 0; r < rows; r++) {
+		float acc = cmd & 1 ? 0 : t->acc[first + r];
+
+		if (cmd & 2)
+			acc = exec_accumulate(acc, t->scratch->a + r * count, count);
+		t->acc[first + r] = exec_canonical(acc);
+	}
+}
+
+/* Short rows side by side: what surrounds the function costs as much for one element as for many */
+static void exec_activate_rows(struct tpb *t, const struct neuron_insn *insn,
+			       struct exec_operand *dst, struct exec_operand *src,
+			       unsigned int first, unsigned int rows)
+{
+	const uint32_t count = src->r.count;
+	struct exec_scratch *s = t->scratch;
+	const struct exec_activation f = {
+		.func = insn->func,
+		.alpha = insn->alpha,
+		.scale = exec_spread(t, &insn->scalar0, s->b, first, rows, count),
+		.bias = exec_spread(t, &insn->scalar1, s->c, first, rows, count),
+	};
+
+	exec_rows_in(t, src, first, rows);
+	exec_activate_chunk(t, &f, s->a, s->a, (size_t)rows * count);
+	exec_accumulate_rows(t, insn->reduce_cmd, first, rows, count);
+	exec_rows_out(t, dst, first, rows);
+}
+
+static void exec_activate_few(struct tpb *t, const struct neuron_insn *insn,
+			      struct exec_operand *dst, struct exec_operand *src)
+{
+	unsigned int most = EXEC_CHUNK / src->r.count;
+
+	for (unsigned int p = 0; p < insn->partitions; p += most)
+		exec_activate_rows(t, insn, dst, src, p,
+				   insn->partitions - p < most ? insn->partitions - p : most);
+}
+
 static void exec_activate(struct tpb *t, const struct neuron_insn *insn)
 {
 	struct exec_operand dst, src;
 	bool direct;
 
-	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
-	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
+	if (src.r.count <= EXEC_FEW) {
+		exec_activate_few(t, insn, &dst, &src);
+		return;
+	}
 	direct = exec_chunks_safe(&dst, &src);
 	for (unsigned int p = 0; p < insn->partitions; p++)
 		exec_activate_row(t, insn, &dst, &src, direct, p);
@@ -86,7 +192,7 @@ static void exec_read_acc(struct tpb *t, const struct neuron_insn *insn)
 	float x[16] = { 0 };
 	uint32_t raw[16];
 
-	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	for (unsigned int p = 0; p < insn->partitions; p++) {
 		x[0] = t->acc[p];
 		t->kern->store(dst.dtype, raw, x, 1);
@@ -139,22 +245,37 @@ static void exec_copy_row(struct tpb *t, struct exec_operand *dst, struct exec_o
 static bool exec_copy_flat(const struct exec_operand *dst, const struct exec_operand *src,
 			   unsigned int partitions)
 {
-	const struct exec_stream *a = &dst->s, *b = &src->s;
 	size_t bytes = (size_t)dst->r.count * dst->r.size;
 
-	if (a->ndim != 1 || b->ndim != 1 || a->step[0] != a->size || b->step[0] != b->size)
+	if (!exec_flat(dst) || !exec_flat(src))
 		return false;
 	for (unsigned int p = 0; p < partitions; p++) {
-		uint8_t *to = dst->part0 + p * dst->stride + a->first;
-		const uint8_t *from = src->part0 + p * src->stride + b->first;
+		uint8_t *to = dst->part0 + p * dst->stride + dst->s.first;
+		const uint8_t *from = src->part0 + p * src->stride + src->s.first;
 
 		if (p + 1 < partitions) {
 			__builtin_prefetch(from + src->stride);
 			__builtin_prefetch(to + dst->stride);
 		}
-		memmove(to, from, bytes);
+		if (bytes == 4) /* as often as not */
+			memcpy(to, from, 4);
+		else
+			memmove(to, from, bytes);
 	}
 	return true;
+}
+
+/* Short rows through fp32, many at a time */
+static void exec_copy_few_rows(struct tpb *t, struct exec_operand *dst, struct exec_operand *src,
+			       unsigned int partitions)
+{
+	unsigned int most = EXEC_CHUNK / src->r.count, n;
+
+	for (unsigned int p = 0; p < partitions; p += n) {
+		n = partitions - p < most ? partitions - p : most;
+		exec_rows_in(t, src, p, n);
+		exec_rows_out(t, dst, p, n);
+	}
 }
 
 /* Equal types keep their bits, unless the engine's path is fp32 (ACT) */
@@ -163,11 +284,15 @@ void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool throug
 	bool bits = insn->dst.dtype == insn->src0.dtype && !through_fp32, direct;
 	struct exec_operand dst, src;
 
-	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
-	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	direct = exec_chunks_safe(&dst, &src);
 	if (bits && exec_copy_flat(&dst, &src, insn->partitions))
 		return;
+	if (!bits && src.r.count <= EXEC_FEW) {
+		exec_copy_few_rows(t, &dst, &src, insn->partitions);
+		return;
+	}
 	for (unsigned int p = 0; p < insn->partitions; p++) {
 		exec_operand_row(&src, p);
 		exec_operand_row(&dst, p);
@@ -184,7 +309,7 @@ void exec_memset(struct tpb *t, const struct neuron_insn *insn)
 	struct exec_scratch *s = t->scratch;
 	struct exec_operand dst;
 
-	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	for (int i = 0; i < EXEC_CHUNK; i++)
 		s->a[i] = insn->scalar0.f;
 	t->kern->store(dst.dtype, s->row, s->a, EXEC_CHUNK);

@@ -83,3 +83,44 @@ KINLINE void mm_block(const struct exec_mm *mm, unsigned int row, unsigned int c
 	else
 		mm_vectors(mm, row, col, 3, mode);
 }
+
+/* 16 rows' weights of a step of k: of two blocks */
+KINLINE __m512 mm_two_blocks(const float *w)
+{
+	return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(w)),
+				  _mm256_loadu_ps(w + EXEC_MM_W_BLOCK), 1);
+}
+
+#define COLUMN 8 /* vectors of all rows: as many sums that do not wait for each other */
+
+KINLINE void mm_column_sums(const struct exec_mm *mm, unsigned int col, unsigned int nv, float *sum)
+{
+	const float *w = mm->w, *x = mm->x + col;
+	__m512 acc[COLUMN];
+
+#pragma GCC unroll 8
+	for (unsigned int j = 0; j < nv; j++)
+		acc[j] = _mm512_setzero_ps();
+	for (unsigned int i = 0; i < mm->k; i++, w += EXEC_MM_ROWS, x += EXEC_MM_X_ROW) {
+		__m512 s = _mm512_set1_ps(*x);
+
+#pragma GCC unroll 8
+		for (unsigned int j = 0; j < nv; j++)
+			acc[j] = MM_STEP(acc[j], mm_two_blocks(w + 2ull * j * EXEC_MM_W_BLOCK), s);
+	}
+#pragma GCC unroll 8
+	for (unsigned int j = 0; j < nv; j++)
+		_mm512_storeu_ps(sum + 16ull * j, acc[j]);
+}
+
+KINLINE void mm_sums(const struct exec_mm *mm, unsigned int col, float sum[NEURON_PARTITIONS])
+{
+	if (mm->fs <= 16)
+		mm_column_sums(mm, col, 1, sum);
+	else if (mm->fs <= 32)
+		mm_column_sums(mm, col, 2, sum);
+	else if (mm->fs <= 64)
+		mm_column_sums(mm, col, 4, sum);
+	else
+		mm_column_sums(mm, col, COLUMN, sum);
+}

@@ -5,6 +5,7 @@
  */
 #include "exec_walk.h"
 
+#include <math.h>
 #include <string.h>
 
 void exec_indexed_gather(struct tpb *t, const struct neuron_insn *insn)
@@ -14,9 +15,9 @@ void exec_indexed_gather(struct tpb *t, const struct neuron_insn *insn)
 	const unsigned int p = insn->partitions;
 	bool direct;
 
-	exec_operand_init(t, &dst, &insn->dst, p);
-	exec_operand_init(t, &table, &insn->src0, p);
-	exec_operand_init(t, &index, &insn->src1, p);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	exec_operand_init(t, &table, &insn->src0, &t->at.src0);
+	exec_operand_init(t, &index, &insn->src1, &t->at.src1);
 	direct = exec_apart(&dst, p, &table, p) && exec_apart(&dst, p, &index, p);
 	for (unsigned int row = 0; row < p; row++) {
 		const void *from;
@@ -35,18 +36,24 @@ void exec_indexed_gather(struct tpb *t, const struct neuron_insn *insn)
 	}
 }
 
-/* The greater (or smaller) of two floats by docs/isa.md, 4.4, in bits; zeros have an order */
+/* An integer that is ordered as the float of these bits is, -0 before 0; NaN are at the ends. */
+static inline int32_t exec_ordered(uint32_t a)
+{
+	return (int32_t)(a ^ -(a >> 31) >> 1);
+}
+
+/*
+ * The greater (or smaller) of two floats by docs/isa.md, 4.4, in bits; zeros have an order. Which
+ * one it is cannot be predicted, so that takes no branch.
+ */
 static inline uint32_t exec_extreme(uint32_t a, uint32_t b, bool greater)
 {
+	uint32_t first = -(uint32_t)((exec_ordered(a) > exec_ordered(b)) == greater);
 	float x, y;
 
 	memcpy(&x, &a, sizeof(x));
 	memcpy(&y, &b, sizeof(y));
-	if (x != x || y != y)
-		return EXEC_NAN;
-	if (x == y)
-		return greater ? a & b : a | b;
-	return (x > y) == greater ? a : b;
+	return isunordered(x, y) ? EXEC_NAN : b ^ ((a ^ b) & first);
 }
 
 static inline uint32_t exec_sum(uint32_t a, uint32_t b)
@@ -132,9 +139,9 @@ void exec_indexed_scatter(struct tpb *t, const struct neuron_insn *insn)
 	const unsigned int p = insn->partitions;
 	bool direct;
 
-	exec_operand_init(t, &dst, &insn->dst, p);
-	exec_operand_init(t, &from, &insn->src0, p);
-	exec_operand_init(t, &index, &insn->src1, p);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	exec_operand_init(t, &from, &insn->src0, &t->at.src0);
+	exec_operand_init(t, &index, &insn->src1, &t->at.src1);
 	direct = exec_apart(&dst, p, &from, p) && exec_apart(&dst, p, &index, p);
 	for (unsigned int row = 0; row < p; row++) {
 		const void *in;

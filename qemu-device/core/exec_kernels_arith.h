@@ -69,6 +69,18 @@ KINLINE vf arith_op(uint8_t op, vf a, vf b)
 		return truth(a < b);
 	case NEURON_ALU_GE:
 		return truth(a >= b);
+	case NEURON_ALU_EQ:
+		return truth(a == b);
+	case NEURON_ALU_NE:
+		return truth(a != b);
+	case NEURON_ALU_GT:
+		return truth(a > b);
+	case NEURON_ALU_LE:
+		return truth(a <= b);
+	case NEURON_ALU_LOGICAL_AND:
+		return truth((a != splat(0)) & (b != splat(0)));
+	case NEURON_ALU_LOGICAL_OR:
+		return truth((a != splat(0)) | (b != splat(0)));
 	default:
 		return a;
 	}
@@ -122,7 +134,7 @@ KINLINE void arith_loop(uint8_t op0, uint8_t op1, uint8_t dtype, unsigned int si
 KINLINE bool commutes(uint8_t op)
 {
 	return op != NEURON_ALU_SUB && op != NEURON_ALU_BYPASS && op != NEURON_ALU_LT &&
-	       op != NEURON_ALU_GE;
+	       op != NEURON_ALU_GE && op != NEURON_ALU_GT && op != NEURON_ALU_LE;
 }
 
 /* What of the pairs it is, with its order of operands */
@@ -481,6 +493,8 @@ KINLINE bool arith_grid(const struct exec_arith *x)
 #undef GRID
 }
 
+#include "exec_kernels_flat.h"
+
 KINLINE void arith_start_row(struct exec_arith *x, unsigned int p)
 {
 	exec_operand_row(&x->dst, p);
@@ -497,7 +511,7 @@ KINLINE void arith_start_row(struct exec_arith *x, unsigned int p)
 
 KTARGET static void KNAME(arith)(struct exec_arith *x)
 {
-	if (arith_grid(x))
+	if (arith_grid(x) || arith_flat(x))
 		return;
 	for (unsigned int p = 0; p < x->partitions; p++) {
 		arith_start_row(x, p);

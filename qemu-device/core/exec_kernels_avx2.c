@@ -6,6 +6,7 @@
 
 #define KTARGET __attribute__((target("avx2,fma")))
 #define KBYTES 32
+#define MM_FEW 4
 #define KNAME(x) avx2_##x
 #define KROUND(x) _mm256_cvtps_epi32((__m256)(x))
 #define KSTORE(p, mask, v) avx2_store_lanes(p, mask, (__m256)(v))
@@ -59,6 +60,40 @@ KINLINE void mm_block(const struct exec_mm *mm, unsigned int row, unsigned int c
 			mm_quarter(mm_weights(mm, row) + r, mm->x + col + j, mm->k,
 				   tile + r * EXEC_MM_COLS + j);
 	mm_tile_out(mm, row, col, tile, mode);
+}
+
+#define COLUMN 8 /* blocks at once: as many sums that do not wait for each other */
+
+KINLINE void mm_column_sums(const struct exec_mm *mm, unsigned int row, unsigned int col,
+			    unsigned int blocks, float *sum)
+{
+	const float *w = mm_weights(mm, row), *x = mm->x + col;
+	__m256 acc[COLUMN];
+
+#pragma GCC unroll 8
+	for (unsigned int j = 0; j < blocks; j++)
+		acc[j] = _mm256_setzero_ps();
+	for (unsigned int i = 0; i < mm->k; i++, w += EXEC_MM_ROWS, x += EXEC_MM_X_ROW) {
+		__m256 s = _mm256_set1_ps(*x);
+
+#pragma GCC unroll 8
+		for (unsigned int j = 0; j < blocks; j++)
+			acc[j] = _mm256_fmadd_ps(_mm256_loadu_ps(w + j * EXEC_MM_W_BLOCK), s,
+						 acc[j]);
+	}
+#pragma GCC unroll 8
+	for (unsigned int j = 0; j < blocks; j++)
+		_mm256_storeu_ps(sum + row + j * EXEC_MM_ROWS, acc[j]);
+}
+
+KINLINE void mm_sums(const struct exec_mm *mm, unsigned int col, float sum[NEURON_PARTITIONS])
+{
+	if (mm->fs <= EXEC_MM_ROWS) {
+		mm_column_sums(mm, 0, col, 1, sum);
+		return;
+	}
+	for (unsigned int row = 0; row < mm->fs; row += COLUMN * EXEC_MM_ROWS)
+		mm_column_sums(mm, row, col, COLUMN, sum);
 }
 
 static bool avx2_usable(void)

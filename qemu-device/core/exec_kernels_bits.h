@@ -280,11 +280,6 @@ KINLINE void bits_row(struct exec_arith *x, struct exec_stream *before, unsigned
 		KNAME(bits_put)(&x->dst.s, s->row, count);
 }
 
-KINLINE bool bits_flat(const struct exec_operand *o)
-{
-	return o->s.ndim == 1 && o->s.step[0] == o->s.size;
-}
-
 KINLINE vu bits_at(const uint8_t *in, unsigned int size, uint32_t i)
 {
 	uint32_t v[LANES];
@@ -336,8 +331,8 @@ KINLINE void bits_flat_row(const struct exec_arith *x, unsigned int p, unsigned 
 /* false: they do not lie so */
 KINLINE bool bits_flat_all(const struct exec_arith *x)
 {
-	if (!x->direct || x->dst.s.size != 4 || !bits_flat(&x->dst) || !bits_flat(&x->src0) ||
-	    (x->has_src1 && !bits_flat(&x->src1)))
+	if (!x->direct || x->dst.s.size != 4 || !exec_flat(&x->dst) || !exec_flat(&x->src0) ||
+	    (x->has_src1 && !exec_flat(&x->src1)))
 		return false;
 	for (unsigned int p = 0; p < x->partitions; p++) {
 		if (x->src1.s.size == 1)

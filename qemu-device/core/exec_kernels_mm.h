@@ -3,6 +3,8 @@
  * The matmul of exec_kernels.h around a register block that each exec_kernels_*.c supplies:
  * mm_block(mm, row, col, mode), at most EXEC_MM_ROWS by EXEC_MM_COLS results from there on. The
  * columns of x that a block reads (24 KiB) stay in L1 while the blocks of w stream past them.
+ * Up to MM_FEW columns, if an instance defines it and mm_sums(), are taken one by one, with rows in
+ * the lanes of a vector: most lanes of a block would be for nothing.
  */
 
 KINLINE void mm_block(const struct exec_mm *mm, unsigned int row, unsigned int col,
@@ -63,8 +65,36 @@ KINLINE void mm_tile_out(const struct exec_mm *mm, unsigned int row, unsigned in
 	}
 }
 
+#ifdef MM_FEW
+/* The sums of a column, of all rows and beyond, to the end of a vector */
+KINLINE void mm_sums(const struct exec_mm *mm, unsigned int col, float sum[NEURON_PARTITIONS]);
+
+/* The rows of a column, which lie in as many partitions */
+KINLINE void mm_column(const struct exec_mm *mm, unsigned int col, enum exec_mm_mode mode)
+{
+	float sum[NEURON_PARTITIONS], out[NEURON_PARTITIONS] = { 0 };
+	uint8_t *dst = mm->dst + col * 4ull;
+
+	mm_sums(mm, col, sum);
+	if (mode == EXEC_MM_ADD_F32 || mode == EXEC_MM_ADD_I32)
+		for (unsigned int r = 0; r < mm->fs; r++)
+			memcpy(out + r, dst + r * mm->dst_stride, sizeof(*out));
+	for (unsigned int r = 0; r < mm->fs; r += LANES)
+		mm_store((uint8_t *)(out + r), ld(sum + r), sizeof(vf), mode);
+	for (unsigned int r = 0; r < mm->fs; r++)
+		memcpy(dst + r * mm->dst_stride, out + r, sizeof(*out));
+}
+#endif
+
 KINLINE void mm_all(const struct exec_mm *mm, enum exec_mm_mode mode)
 {
+#ifdef MM_FEW
+	if (mm->fm <= MM_FEW) {
+		for (unsigned int col = 0; col < mm->fm; col++)
+			mm_column(mm, col, mode);
+		return;
+	}
+#endif
 	for (unsigned int col = 0; col < mm->fm; col += EXEC_MM_COLS)
 		for (unsigned int row = 0; row < mm->fs; row += EXEC_MM_ROWS)
 			mm_block(mm, row, col, mode);

@@ -8,6 +8,7 @@
 
 #define KTARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")))
 #define KBYTES 64
+#define MM_FEW 6
 #define KNAME(x) pairs_##x
 #include "exec_kernels_vector.h"
 #include "exec_kernels_mm.h"

@@ -46,7 +46,7 @@ static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 	struct exec_operand src;
 	const uint8_t *in;
 
-	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	w->k = insn->partitions;
 	w->fs = src.r.count;
 	w->dtype = insn->src0.dtype;
@@ -172,8 +172,8 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 
 	if (neuron_isa_check_weights(insn, t->cfg.target, &loaded, fault))
 		return -EINVAL;
-	exec_operand_init(t, &src, &insn->src0, w->k);
-	exec_operand_init(t, &dst, &insn->dst, w->fs);
+	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	if (exec_moving_pairs(t, &src, w->k)) {
 		mm.k = (w->k + 1) / 2;
 		exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->pairs->matmul);
@@ -192,7 +192,7 @@ static void exec_pe_transpose(struct tpb *t, const struct neuron_insn *insn)
 	struct exec_operand src, dst;
 	struct exec_mm mm = { .w = t->scratch->w, .k = k };
 
-	exec_operand_init(t, &src, &insn->src0, k);
+	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	mm.fs = src.r.count;
 	exec_weights(t, t->scratch->w, &src, k);
 	for (unsigned int i = 0; i < k; i++) {
@@ -201,7 +201,7 @@ static void exec_pe_transpose(struct tpb *t, const struct neuron_insn *insn)
 		memset(row, 0, NEURON_PARTITIONS * sizeof(*row));
 		row[i] = 1;
 	}
-	exec_operand_init(t, &dst, &insn->dst, mm.fs);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	exec_mm_run(t, &mm, &dst, false, t->kern->matmul);
 }
 

@@ -30,12 +30,12 @@ static void exec_pool_init(struct exec_arith *x, struct tpb *t, const struct neu
 			    exec_scalar_place(t, &insn->scalar1) },
 		.scratch = t->scratch,
 	};
-	exec_operand_init(t, &x->dst, &insn->dst, insn->partitions);
-	exec_operand_init(t, &x->src0, &insn->src0, insn->partitions);
+	exec_operand_init(t, &x->dst, &insn->dst, &t->at.dst);
+	exec_operand_init(t, &x->src0, &insn->src0, &t->at.src0);
 	x->direct = exec_chunks_safe(&x->dst, &x->src0);
 	if (!x->has_src1)
 		return;
-	exec_operand_init(t, &x->src1, &insn->src1, insn->partitions);
+	exec_operand_init(t, &x->src1, &insn->src1, &t->at.src1);
 	x->direct = x->direct && exec_chunks_safe(&x->dst, &x->src1);
 	if (x->choose) /* what is there is read too */
 		x->direct = x->direct && exec_stream_distinct(&x->dst.s);

@@ -63,16 +63,18 @@ static int64_t exec_reduce_step(const struct neuron_insn *insn, unsigned int siz
 static void exec_reduce_init(struct exec_reduce *x, struct tpb *t, const struct neuron_insn *insn)
 {
 	struct neuron_ap outer = insn->src0;
+	struct neuron_isa_region r;
 
 	x->t = t;
 	x->insn = insn;
-	exec_operand_init(t, &x->dst, &insn->dst, insn->partitions);
-	exec_operand_init(t, &x->src, &insn->src0, insn->partitions);
+	exec_operand_init(t, &x->dst, &insn->dst, &t->at.dst);
+	exec_operand_init(t, &x->src, &insn->src0, &t->at.src0);
 	for (int d = NEURON_AP_DIMS - insn->reduce_dims; d < NEURON_AP_DIMS; d++) {
 		outer.step[d] = 0;
 		outer.num[d] = 1;
 	}
-	exec_operand_init(t, &x->outer, &outer, insn->partitions);
+	neuron_isa_locate(&outer, insn->partitions, t->cfg.target, &r);
+	exec_operand_init(t, &x->outer, &outer, &r);
 	x->results = x->dst.r.count;
 	x->length = x->src.r.count / x->results;
 	x->logical = insn->op0 >= NEURON_ALU_LOGICAL_AND && insn->op0 <= NEURON_ALU_LOGICAL_XOR;
@@ -80,11 +82,12 @@ static void exec_reduce_init(struct exec_reduce *x, struct tpb *t, const struct 
 	x->bitvec = neuron_isa_alu_class(insn->op0) & NEURON_ALU_BITVEC;
 }
 
-static void exec_truth(struct tpb *t, float *x, size_t n)
+static const float *exec_truth(struct tpb *t, float *x, const float *a, size_t n)
 {
 	float zero[16];
 
-	t->kern->alu(NEURON_ALU_NE, x, exec_array(x), exec_const(zero, 0), n);
+	t->kern->alu(NEURON_ALU_NE, x, exec_array(a), exec_const(zero, 0), n);
+	return x;
 }
 
 /* Byte distance of element r of a result from its element 0 */
@@ -135,7 +138,7 @@ static void exec_reduce_wide(struct exec_reduce *x, unsigned int p, float *acc)
 			x->t->kern->load(x->src.dtype, s->a,
 					 exec_stream_get(&x->outer.s, s->raw, n), n);
 			if (x->logical)
-				exec_truth(x->t, s->a, n);
+				exec_truth(x->t, s->a, s->a, n);
 			if (r)
 				x->t->kern->alu(x->insn->op0, s->b, exec_array(acc + done),
 						exec_array(s->a), n);
@@ -159,27 +162,32 @@ static float exec_fold_ordered(uint8_t op, float acc, const float *x, size_t n)
 	return acc;
 }
 
+static bool exec_is_ordered(uint8_t op)
+{
+	return op == NEURON_ALU_ADD || op == NEURON_ALU_SUB || op == NEURON_ALU_MULT;
+}
+
 static float exec_reduce_one(struct exec_reduce *x)
 {
 	struct exec_scratch *s = x->t->scratch;
 	uint8_t op = x->insn->op0;
-	bool ordered = op == NEURON_ALU_ADD || op == NEURON_ALU_SUB || op == NEURON_ALU_MULT;
 	float acc = 0;
 
 	for (uint32_t done = 0, n; done < x->length; done += n) {
 		size_t first = done == 0;
+		const float *a;
 
 		n = x->length - done < EXEC_CHUNK ? x->length - done : EXEC_CHUNK;
-		x->t->kern->load(x->src.dtype, s->a, exec_stream_get(&x->src.s, s->raw, n), n);
+		a = exec_stream_floats(x->t, &x->src.s, x->src.dtype, s->a, n);
 		if (x->logical)
-			exec_truth(x->t, s->a, n);
+			a = exec_truth(x->t, s->a, a, n);
 		if (first)
-			acc = s->a[0];
-		if (ordered) {
-			acc = exec_fold_ordered(op, acc, s->a + first, n - first);
+			acc = a[0];
+		if (exec_is_ordered(op)) {
+			acc = exec_fold_ordered(op, acc, a + first, n - first);
 		} else {
 			s->b[0] = acc;
-			s->b[1] = x->t->kern->fold(op, s->a, n);
+			s->b[1] = x->t->kern->fold(op, a, n);
 			acc = first ? s->b[1] : x->t->kern->fold(op, s->b, 2);
 		}
 	}
@@ -202,13 +210,7 @@ static void exec_reduce_row(struct exec_reduce *x, unsigned int p)
 	struct exec_scratch *s = x->t->scratch;
 	float *acc = s->acc;
 
-	if (x->results >= REDUCE_WIDE) {
-		exec_reduce_wide(x, p, acc);
-	} else {
-		exec_operand_row(&x->src, p);
-		for (uint32_t i = 0; i < x->results; i++)
-			acc[i] = exec_reduce_one(x);
-	}
+	exec_reduce_wide(x, p, acc);
 	exec_operand_row(&x->dst, p);
 	for (uint32_t done = 0, n; done < x->results; done += n) {
 		n = x->results - done < EXEC_CHUNK ? x->results - done : EXEC_CHUNK;
@@ -216,6 +218,73 @@ static void exec_reduce_row(struct exec_reduce *x, unsigned int p)
 		exec_reduce_scale(x, s->a, n);
 		x->t->kern->store(x->dst.dtype, s->raw, s->a, n);
 		exec_stream_put(&x->dst.s, s->raw, n);
+	}
+}
+
+#define SIDE 8 /* rows side by side: as many sums that do not wait for each other */
+
+/* acc[j] op the rest of row j, in order */
+static void exec_fold_side(uint8_t op, float acc[SIDE], const float *const row[SIDE], size_t n)
+{
+#define FOLD(operation)                                 \
+	for (size_t i = 1; i < n; i++)                  \
+		for (unsigned int j = 0; j < SIDE; j++) \
+	acc[j] = acc[j] operation row[j][i]
+
+	if (op == NEURON_ALU_ADD)
+		FOLD(+);
+	else if (op == NEURON_ALU_SUB)
+		FOLD(-);
+	else
+		FOLD(*);
+#undef FOLD
+}
+
+/* The results of SIDE partitions, one of each, whose order does matter */
+static void exec_reduce_side(struct exec_reduce *x, unsigned int p, float acc[SIDE])
+{
+	struct exec_scratch *s = x->t->scratch;
+	const float *row[SIDE];
+
+	for (unsigned int j = 0; j < SIDE; j++) {
+		float *buf = s->x + (size_t)j * EXEC_MM_X_ROW;
+		const void *in;
+
+		exec_operand_row(&x->src, p + j);
+		in = exec_stream_get(&x->src.s, s->raw, x->length);
+		row[j] = in;
+		if (x->src.dtype != NEURON_DT_FP32 || in == s->raw) {
+			x->t->kern->load(x->src.dtype, buf, in, x->length);
+			row[j] = buf;
+		}
+		acc[j] = row[j][0];
+	}
+	exec_fold_side(x->insn->op0, acc, row, x->length);
+}
+
+/* Few results of each partition: first all of them */
+static void exec_reduce_few(struct exec_reduce *x)
+{
+	const unsigned int partitions = x->insn->partitions;
+	const bool side = x->results == 1 && exec_is_ordered(x->insn->op0) &&
+			  x->length <= NEURON_ISA_MAX_MOVING;
+	struct exec_scratch *s = x->t->scratch;
+	const uint8_t *out = (const uint8_t *)s->row;
+	float *acc = s->acc;
+	unsigned int p = 0;
+
+	for (; side && p + SIDE <= partitions; p += SIDE)
+		exec_reduce_side(x, p, acc + p);
+	for (; p < partitions; p++) {
+		exec_operand_row(&x->src, p);
+		for (uint32_t i = 0; i < x->results; i++)
+			acc[p * x->results + i] = exec_reduce_one(x);
+	}
+	exec_reduce_scale(x, acc, (size_t)partitions * x->results);
+	x->t->kern->store(x->dst.dtype, s->row, acc, (size_t)partitions * x->results);
+	for (p = 0; p < partitions; p++, out += (size_t)x->results * x->dst.r.size) {
+		exec_operand_row(&x->dst, p);
+		exec_stream_put(&x->dst.s, out, x->results);
 	}
 }
 
@@ -250,6 +319,10 @@ void exec_tensor_reduce(struct tpb *t, const struct neuron_insn *insn)
 	struct exec_reduce x;
 
 	exec_reduce_init(&x, t, insn);
+	if (!x.bitvec && x.results < REDUCE_WIDE) {
+		exec_reduce_few(&x);
+		return;
+	}
 	for (unsigned int p = 0; p < insn->partitions; p++)
 		if (x.bitvec)
 			exec_reduce_bitvec_row(&x, p);

@@ -185,8 +185,8 @@ void exec_sort(struct tpb *t, const struct neuron_insn *insn)
 	uint32_t flip = insn->reverse0 ? ~0u : 0; /* turns the order of signed integers */
 	struct exec_operand dst, src;
 
-	exec_operand_init(t, &dst, &insn->dst, insn->partitions);
-	exec_operand_init(t, &src, &insn->src0, insn->partitions);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	for (unsigned int p = 0; p < insn->partitions; p++) {
 		uint32_t n = src.r.count, k = dst.r.count, *out;
 		const uint32_t *in;

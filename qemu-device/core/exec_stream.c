@@ -35,9 +35,9 @@ static void exec_stream_merge(struct exec_stream *s, const struct neuron_ap *ap)
 }
 
 void exec_operand_init(const struct tpb *t, struct exec_operand *o, const struct neuron_ap *ap,
-		       unsigned int partitions)
+		       const struct neuron_isa_region *r)
 {
-	neuron_isa_locate(ap, partitions, t->cfg.target, &o->r);
+	o->r = *r;
 	o->dtype = ap->dtype;
 	o->stride = o->r.psum ? t->cfg.psum_host_stride : t->cfg.sbuf_host_stride;
 	o->part0 = (o->r.psum ? t->cfg.psum : t->cfg.sbuf) + o->r.start * o->stride;

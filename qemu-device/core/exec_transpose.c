@@ -80,8 +80,31 @@ static inline void turn_one(const struct turn *t, unsigned int b, unsigned int r
 				turn_one(t, b, r, c, size);                                     \
 	} while (0)
 
+/* A row to a column, or a column to a row: of so many bytes each, known to the compiler */
+static inline void turn_line(const struct turn *t, size_t size)
+{
+	for (unsigned int r = 0; r < t->rows; r++)
+		for (unsigned int c = 0; c < t->cols; c++)
+			memcpy(t->out[c] + r * size, t->in[r] + c * size, size);
+}
+
+static bool turn_lines(const struct turn *t, unsigned int size)
+{
+	if (t->blocks > 1 || (t->rows > 1 && t->cols > 1))
+		return false;
+	if (size == 4)
+		turn_line(t, 4);
+	else if (size == 2)
+		turn_line(t, 2);
+	else
+		turn_line(t, 1);
+	return true;
+}
+
 static void turn_all(const struct turn *t, unsigned int size)
 {
+	if (turn_lines(t, size))
+		return;
 	for (unsigned int b = 0; b < t->blocks; b++) {
 		if (size == 4)
 			TURN_BLOCK(4, turn_words, 4);
@@ -94,6 +117,29 @@ static void turn_all(const struct turn *t, unsigned int size)
 	}
 }
 
+static uint8_t *exec_row_at(const struct exec_operand *o, unsigned int p)
+{
+	return o->part0 + p * o->stride + o->s.first;
+}
+
+/* Where each row is read from: where it lies, or gathered */
+static void exec_turn_in(struct tpb *t, struct exec_operand *src, unsigned int first,
+			 struct turn *turn)
+{
+	const bool flat = exec_flat(src);
+	uint8_t *buf = (uint8_t *)t->scratch->x;
+
+	for (unsigned int r = 0; r < turn->rows; r++) {
+		if (flat) {
+			turn->in[r] = exec_row_at(src, first + r);
+			continue;
+		}
+		exec_operand_row(src, first + r);
+		turn->in[r] = exec_stream_get(&src->s, buf + (size_t)r * src->r.count * src->r.size,
+					      src->r.count);
+	}
+}
+
 /*
  * One quadrant, or one block that is not full. The whole quadrant is read before it is written,
  * unless what is written is read by nobody.
@@ -102,25 +148,21 @@ static void exec_transpose_quadrant(struct tpb *t, struct exec_operand *dst,
 				    struct exec_operand *src, unsigned int first, bool direct,
 				    struct turn *turn)
 {
-	struct exec_scratch *s = t->scratch;
-	uint32_t n = src->r.count, out = turn->blocks * turn->rows; /* elements of a row */
+	const bool in_place = direct && exec_flat(dst);
+	uint8_t *buf = (uint8_t *)t->scratch->row;
+	uint32_t out = turn->blocks * turn->rows; /* elements of a row */
 	uint8_t size = src->r.size;
 
-	for (unsigned int r = 0; r < turn->rows; r++) {
-		exec_operand_row(src, first + r);
-		turn->in[r] = exec_stream_get(&src->s, (uint8_t *)s->x + (size_t)r * n * size, n);
-	}
-	for (unsigned int c = 0; c < turn->cols; c++) {
-		exec_operand_row(dst, first + c);
-		turn->out[c] = direct ? exec_stream_at(&dst->s, out) : NULL;
-		if (!turn->out[c])
-			turn->out[c] = (uint8_t *)s->row + (size_t)c * out * size;
-	}
+	exec_turn_in(t, src, first, turn);
+	for (unsigned int c = 0; c < turn->cols; c++)
+		turn->out[c] =
+			in_place ? exec_row_at(dst, first + c) : buf + (size_t)c * out * size;
 	turn_all(turn, size);
+	if (in_place)
+		return;
 	for (unsigned int c = 0; c < turn->cols; c++) {
 		exec_operand_row(dst, first + c);
-		if (!direct || !exec_stream_at(&dst->s, out))
-			exec_stream_put(&dst->s, (uint8_t *)s->row + (size_t)c * out * size, out);
+		exec_stream_put(&dst->s, buf + (size_t)c * out * size, out);
 	}
 }
 
@@ -131,12 +173,12 @@ void exec_transpose(struct tpb *t, const struct neuron_insn *insn)
 	struct turn turn;
 	bool apart;
 
-	exec_operand_init(t, &src, &insn->src0, p);
+	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	turn.rows = p < BLOCK ? p : BLOCK;
 	turn.cols = src.r.count < BLOCK ? src.r.count : BLOCK;
 	turn.blocks = src.r.count / turn.cols;
 	dst_partitions = p <= BLOCK ? turn.cols : p;
-	exec_operand_init(t, &dst, &insn->dst, dst_partitions);
+	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
 	apart = exec_apart(&dst, dst_partitions, &src, p);
 	for (unsigned int first = 0; first < p; first += BLOCK)
 		exec_transpose_quadrant(t, &dst, &src, first, apart, &turn);

@@ -8,6 +8,12 @@
 
 #include "exec.h"
 
+/* Do a partition's elements lie side by side? */
+static inline bool exec_flat(const struct exec_operand *o)
+{
+	return o->s.ndim == 1 && o->s.step[0] == o->s.size;
+}
+
 /* Start at partition p's element 0. */
 static inline void exec_operand_row(struct exec_operand *o, unsigned int p)
 {

@@ -380,7 +380,7 @@ static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *in
 	struct neuron_isa_fault fault = { 0 };
 	const struct neuron_isa_op *op = &neuron_isa_ops[insn->opcode];
 	uint32_t group = op->groups & t->cfg.target->engine[e].runs;
-	int rc = neuron_isa_check(insn, e, t->cfg.target, &fault);
+	int rc = neuron_isa_check_at(insn, e, t->cfg.target, &fault, &t->at);
 
 	if (!rc) {
 		if (!(op->fields & NEURON_FB(PARTITIONS)))

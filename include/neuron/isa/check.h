@@ -63,6 +63,15 @@ int neuron_isa_illegal(struct neuron_isa_fault *fault, const char *reason);
 int neuron_isa_check(const struct neuron_insn *insn, unsigned int engine,
 		     const struct neuron_target *target, struct neuron_isa_fault *fault);
 
+/* Where the operands of an instruction lie that was checked; of what it has not, anything */
+struct neuron_isa_operands {
+	struct neuron_isa_region dst, src0, src1;
+};
+/* The same, for who goes on with its operands */
+int neuron_isa_check_at(const struct neuron_insn *insn, unsigned int engine,
+			const struct neuron_target *target, struct neuron_isa_fault *fault,
+			struct neuron_isa_operands *at);
+
 /* The stationary operand that an engine's LDWEIGHTS left in the array: k partitions of columns */
 struct neuron_isa_weights {
 	unsigned int k, columns; /* k 0: none */

@@ -19,6 +19,9 @@ from jax import lax
 from jax._src.lax import windowed_reductions as windowed
 from jax._src.lib import _jax
 
+import lines
+import orders
+
 HERE = pathlib.Path(__file__).resolve().parent
 jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
 cases = {}
@@ -527,20 +530,6 @@ def truth():
          edit=(("stablehlo.or", "stablehlo.add"), ("stablehlo.and", "stablehlo.multiply")))
 
 
-def scatter_text(types, rows, updates, columns, body):
-    """scatter of whole rows of len(types) operands; body: of parameters %a0.. (old) and %b0.. (update)"""
-    tensor = lambda n, *s: ", ".join(f"%{n}{i}: tensor<{'x'.join(map(str, s + (t,)))}>" for i, t in enumerate(types))
-    kinds = lambda *s: ", ".join(f"tensor<{'x'.join(map(str, s + (t,)))}>" for t in types)
-    names = lambda n: ", ".join(f"%{n}{i}" for i in range(len(types)))
-    return f"""func.func public @main({tensor("x", rows, columns)}, %i: tensor<{updates}x1xi32>, {tensor("u", updates, columns)}) -> ({kinds(rows, columns)}) {{
-      %r:{len(types)} = "stablehlo.scatter"({names("x")}, %i, {names("u")}) <{{scatter_dimension_numbers = #stablehlo.scatter<
-        update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
-        ^bb0({tensor("a")}, {tensor("b")}):
-        {body}
-      }}) : ({kinds(rows, columns)}, tensor<{updates}x1xi32>, {kinds(updates, columns)}) -> ({kinds(rows, columns)})
-      return {", ".join(f"%r#{i}" for i in range(len(types)))} : {kinds(rows, columns)} }}"""
-
-
 def real_parts(t):
     text = f"func.func public @main(%x: tensor<3x7x{t}>) -> (tensor<3x7x{t}>, tensor<3x7x{t}>) {{ " \
            f"%r = stablehlo.real %x : tensor<3x7x{t}> %i = stablehlo.imag %x : tensor<3x7x{t}> " \
@@ -671,27 +660,16 @@ def decompositions():
 
 def written():
     """What JAX never writes: the module in StableHLO, and a function of the same meaning in numpy"""
-    def scattered(combine):
-        def fn(*args):
-            n = len(args) // 2
-            x, i, u = [a.copy() for a in args[:n]], args[n].ravel(), args[n + 1:]
-            for k, at in enumerate(i):
-                if 0 <= at < x[0].shape[0]:
-                    for v, new in zip(x, combine([v[at] for v in x], [v[k] for v in u])):
-                        v[at] = new
-            return x
-        return fn
-
     index = lambda d, n, most: d.ints(np.int32, n, 1, low=-2, high=most + 1)
-    each = scattered(lambda a, b: (a[0] + b[0], b[1], np.maximum(a[2], b[2])))
-    text = scatter_text(("i32", "f32", "i16"), 20, 40, 5, """%s = stablehlo.add %b0, %a0 : tensor<i32>
+    each = lines.scattered(lambda a, b: (a[0] + b[0], b[1], np.maximum(a[2], b[2])))
+    text = lines.scatter_text(("i32", "f32", "i16"), 20, 40, 5, """%s = stablehlo.add %b0, %a0 : tensor<i32>
         %m = stablehlo.maximum %a2, %b2 : tensor<i16>
         stablehlo.return %s, %b1, %m : tensor<i32>, tensor<f32>, tensor<i16>""")
     cases["scatter_each"] = (each, lambda d: (
         d.ints(np.int32, 20, 5), d.f32(20, 5), d.ints(np.int16, 20, 5), index(d, 40, 20),
         d.ints(np.int32, 40, 5), d.f32(40, 5), d.ints(np.int16, 40, 5)), 0.0, False, text)
-    best = scattered(lambda a, b: (np.where(b[0] > a[0], b[0], a[0]), np.where(b[0] > a[0], b[1], a[1] - 1)))
-    text = scatter_text(("f32", "i32"), 9, 30, 6, """%g = stablehlo.compare GT, %b0, %a0 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    best = lines.scattered(lambda a, b: (np.where(b[0] > a[0], b[0], a[0]), np.where(b[0] > a[0], b[1], a[1] - 1)))
+    text = lines.scatter_text(("f32", "i32"), 9, 30, 6, """%g = stablehlo.compare GT, %b0, %a0 : (tensor<f32>, tensor<f32>) -> tensor<i1>
         %o = stablehlo.constant dense<1> : tensor<i32>
         %l = stablehlo.subtract %a1, %o : tensor<i32>
         %v = stablehlo.select %g, %b0, %a0 : tensor<i1>, tensor<f32>
@@ -700,48 +678,6 @@ def written():
     cases["scatter_best"] = (best, lambda d: (
         d.f32(9, 6), d.ints(np.int32, 9, 6, low=-99, high=99), index(d, 30, 9), d.f32(30, 6),
         d.ints(np.int32, 30, 6, low=-99, high=99)), 0.0, False, text)
-    for t, dtype in (("bf16", jnp.bfloat16), ("f16", np.float16)):  # in fp32, rounded once
-        total = scattered(lambda a, b: (a[0] + b[0],))
-        text = scatter_text((t,), 30, 90, 4, f"%s = stablehlo.add %a0, %b0 : tensor<{t}> stablehlo.return %s : tensor<{t}>")
-        cases[f"lines_sums_{t}"] = (lambda x, i, u, total=total, dtype=dtype: total(x.astype(np.float32), i, u.astype(np.float32))[0].astype(dtype),
-                                    lambda d, dtype=dtype: (d.f32(30, 4).astype(dtype), index(d, 90, 30), d.f32(90, 4).astype(dtype)), 0.0, False, text)
-    for name, op in (("or", np.logical_or), ("and", np.logical_and)):
-        bits = scattered(lambda a, b, op=op: (op(a[0], b[0]),))
-        text = scatter_text(("i1",), 30, 25, 4, f"%s = stablehlo.{name} %a0, %b0 : tensor<i1> stablehlo.return %s : tensor<i1>")
-        cases[f"lines_{name}"] = (lambda x, i, u, bits=bits: bits(x, i, u)[0],
-                                  lambda d: (d.f32(30, 4) > 0, index(d, 25, 30), d.f32(25, 4) > 0), 0.0, False, text)
-    def sort_text(types, dims, less):
-        """a sort of operands of so many dimensions along the last one"""
-        tensors = [f"tensor<{'x'.join(map(str, dims))}x{t}>" for t in types]
-        values = ", ".join(f"%x{i}" for i in range(len(types)))
-        given = ", ".join(f"%{v}{i}: tensor<{t}>" for i, t in enumerate(types) for v in "ab")
-        return f"""func.func public @main({", ".join(f"%x{i}: {t}" for i, t in enumerate(tensors))}) -> ({", ".join(tensors)}) {{
-        %r:{len(types)} = "stablehlo.sort"({values}) ({{ ^bb0({given}): {less} stablehlo.return %less : tensor<i1> }})
-        {{dimension = {len(dims) - 1} : i64, is_stable = true}} : ({", ".join(tensors)}) -> ({", ".join(tensors)})
-        return {", ".join(f"%r#{i}" for i in range(len(types)))} : {", ".join(tensors)} }}"""
-
-    def sorted_by(*keys):
-        """by these keys, the first one first"""
-        def fn(*x):
-            at = np.lexsort([key(*x) for key in reversed(keys)], axis=-1)
-            return [np.take_along_axis(v, at, -1) for v in x]
-        return fn
-
-    lt = lambda name, x, y, t: f"%{name} = stablehlo.compare LT, %{x}, %{y} : (tensor<{t}>, tensor<{t}>) -> tensor<i1> "
-    eq = lambda name, x, y, t: f"%{name} = stablehlo.compare EQ, %{x}, %{y} : (tensor<{t}>, tensor<{t}>) -> tensor<i1> "
-    both = lambda *dims: lambda d: (d.ints(np.int32, *dims, low=-9, high=9), d.ints(np.int16, *dims, low=-40, high=40))
-    for name, dims in (("tall", (3, 40)), ("wide", (2, 2100))):  # of which the compiler sees no keys
-        text = sort_text(("i32", "i16"), dims, eq("e", "a0", "b0", "i32") + lt("l", "a0", "b0", "i32") + lt("m", "b1", "a1", "i16") +
-                         "%less = stablehlo.select %e, %m, %l : tensor<i1>, tensor<i1>")
-        cases[f"sort_network_{name}"] = (sorted_by(lambda x, y: x, lambda x, y: -y), both(*dims), 0.0, False, text)
-    text = sort_text(("i32", "i16"), (5, 300), eq("e", "b1", "a1", "i16") + lt("l", "b1", "a1", "i16") + lt("m", "a0", "b0", "i32") +
-                     "%n = stablehlo.and %e, %m : tensor<i1> %less = stablehlo.or %l, %n : tensor<i1>")
-    cases["sort_second_down"] = (sorted_by(lambda x, y: -y, lambda x, y: x), both(5, 300), 0.0, False, text)
-    text = sort_text(("i32", "i16"), (5, 300), eq("e", "a0", "b0", "i32") + lt("l", "a1", "b1", "i16") + lt("m", "a0", "b0", "i32") +
-                     "%n = stablehlo.and %e, %l : tensor<i1> %less = stablehlo.or %m, %n : tensor<i1>")
-    text = text.replace("%e = stablehlo.compare EQ, %a0, %b0", "%c = stablehlo.constant dense<-2> : tensor<i32> %f = stablehlo.and %a0, %c : tensor<i32> "
-                        "%g = stablehlo.and %b0, %c : tensor<i32> %e = stablehlo.compare EQ, %f, %g").replace("LT, %a0, %b0", "LT, %f, %g")
-    cases["sort_by_parts_of_keys"] = (sorted_by(lambda x, y: x & -2, lambda x, y: y), both(5, 300), 0.0, False, text)
     real_parts("f32")
     real_parts("bf16")
 
@@ -807,18 +743,6 @@ def chosen():
          lambda d: (np.round(holed(d, 2, 2100, of=order), 2), ends(d, 4096)))
     case("sort_short_types", lambda x, y, z: lax.sort((x, y, z), num_keys=1),
          lambda d: (d.f32(20, 65).astype(jnp.bfloat16), d.edges(np.int8, 20, 65), d.f32(20, 65) > 0))
-    case("sort_order_types", lambda x, y, z: (lax.sort((x, y, lax.broadcasted_iota(np.int32, x.shape, 1)), num_keys=1),
-         jnp.argsort(y.astype(np.uint8), 1, descending=True), jnp.argsort(y.astype(np.int16) // 3, 0), jnp.sort(z.astype(np.uint32), 0, descending=True),
-         jnp.argsort(z, 1, descending=True), lax.top_k(jnp.where(x == x, x, 0).astype(jnp.bfloat16), 61), lax.top_k(y.astype(np.int8), 20), lax.top_k(z, 9)),
-         lambda d: (np.round(holed(d, 150, 61, of=order[:3] + (0.0, -0.0, -np.nan)), 1).astype(np.float16), d.ints(np.int32, 150, 61, low=-40, high=40), ends(d, 61, 200)))
-    scrambled = lambda n, x: (jnp.arange(n, dtype=np.int32) * 48271 ^ x) * 69621
-    case("sort_order_parts", lambda x: (*(v[..., ::17] for v in lax.top_k(scrambled(70001, x) >> 24, 3000)),
-         *lax.top_k(-jnp.abs(scrambled(50026, x).reshape(2, -1) >> 22).astype(np.float32), 40),
-         jnp.argsort(jnp.abs(scrambled(12288, x) >> 18) % 1000)[::29]), lambda d: d.ints(np.int32))
-    case("sort_blocks", lambda x: (jnp.argsort((scrambled(24602, x).reshape(2, -1) >> 20).astype(np.float32), 1)[:, ::31], jnp.sort(scrambled(13001, x))[::37],
-         jnp.argsort(scrambled(13001, x).astype(np.uint32), descending=True)[::41],
-         *(v[..., ::13] for v in lax.top_k(scrambled(28002, x).reshape(2, -1) >> 18, 3500))), lambda d: d.ints(np.int32))
-    case("sort_pairs_wide", lambda a, b: lax.sort((a, b), num_keys=2), lambda d: (d.ints(np.int8, 4100, low=-9, high=9), d.ints(np.int16, 4100)))
     case("take_masks", lambda x, y, i, j: (jnp.take_along_axis(x, i, 1), jnp.take_along_axis(x > 1, i, 1), jnp.take_along_axis(y, i % 11, 1),
          jnp.take_along_axis(y.astype(jnp.bfloat16), i[:, :1] % 11, 1), jnp.take_along_axis(x, j, 1)),
          lambda d: (holed(d, 130, 300, of=special), d.edges(np.int8, 130, 40), out(d, 300, 130, 20), out(d, 300, 130, 1)))
@@ -828,44 +752,9 @@ def chosen():
 
 
 def in_lines():
-    """Elements that POOL takes from lines, and combines in them: sums in the order of the indices"""
-    special = np.array([np.nan, np.inf, -np.inf, 3e38, -3e38, 0.0, -0.0, 1e-42], np.float32)
-    out = lambda d, n, *s: d.ints(np.int32, *s, low=-n - 5, high=n + 5)
-    odd = lambda d, *s, of=8: np.where(d.f32(*s) > 0.5, special[d.rng.integers(0, of, s)], d.f32(*s))
-    one_nan = lambda x: jnp.where(x != x, jnp.nan, x).astype(x.dtype)  # whose sign XLA leaves open
-    many = lambda k, n, m: (lax.iota(np.int32, n) * 7919 + k) % m - 3  # some of them below 0: left out, or clamped
-    clip = lambda x, i: jnp.take(x, i, mode="clip")
-    put = lambda x, i, u, how: getattr(x.at[i], how)(u, mode="drop", wrap_negative_indices=False)
-
-    case("lines_long", lambda x, i: (clip(x, i), clip(x[:8192], i % 8192), clip(x[:8193], i), clip(x > 0.5, i), put(x[:8193], i, x[:90], "set"),
-         put(x, i, 2, "set")[::40], put(x[:8192], i, x[:90], "min")[::9]), lambda d: (odd(d, 20000), np.concatenate([out(d, 20000, 80), np.array(
-             [8190, 8191, 8192, 8193, 16383, 16384, 19999, 20000, -1, 0], np.int32)])))
-    case("lines_rows", lambda x, a, b, c, i: tuple(jnp.take_along_axis(y, i, 1, mode="clip") for y in (
-        x, a, b, c, x > 0.5, x.astype(jnp.bfloat16), x.astype(np.float16), a * 65537)), lambda d: (
-            odd(d, 130, 20), d.edges(np.int16, 130, 20).astype(np.int32), d.edges(np.int16, 130, 20), d.edges(np.uint8, 130, 20), out(d, 20, 130, 7)))
-    case("lines_many", lambda x, k: (clip(x[:100], many(k, 33000, 99))[::331], clip(x, many(k, 33000, 4000))[::331], put(jnp.zeros(
-        300, np.int32), many(k, 33000, 400), 1, "add"), put(jnp.zeros(60), many(k, 33000, 61), many(k, 33000, 1000).astype(np.float32), "max"), put(
-            jnp.zeros((2, 50), np.int32), (slice(None), many(k, 33000, 51)), lax.iota(np.int32, 33000), "min")), lambda d: (odd(d, 4000), np.int32(5)))
-    case("lines_sums", lambda x, y, i, u, v: (put(x, i, u, "add"), put(y, i, v, "add"), put(x[:, 1], i, u[:, 1], "add"), put(y[:, 0], i, v[:, 0], "add"), put(
-        x.T, (slice(None), i), u.T, "add")), lambda d: (d.f32(30, 5), d.edges(np.int32, 30, 5), out(d, 30, 200), d.f32(200, 5), d.edges(np.int32, 200, 5)))
-    case("lines_sums_special", lambda x, i, u: tuple(one_nan(y) for y in (
-        put(x, i, u, "add"), put(x[:, 0], i, u[:, 0], "add"), put(x, i, u, "max"), put(x, i, u, "min"))), lambda d: (
-            odd(d, 40, 3, of=5), d.rng.permutation(np.concatenate([np.arange(30), np.arange(15)])).astype(np.int32), odd(d, 45, 3, of=5)))
-    case("lines_kinds", lambda a, b, c, i, u, v, w: tuple(put(x, i, y, how) for x, y in ((a, u), (b, v), (c, w)) for how in ("add", "max", "min")),
-         lambda d: (d.edges(np.uint32, 50), d.edges(np.uint8, 50), d.edges(np.int16, 50), out(d, 50, 120), d.edges(np.uint32, 120),
-                    d.edges(np.uint8, 120), d.edges(np.int16, 120)))
-    case("lines_halves", lambda x, i, u: tuple(f(x.astype(t), u.astype(t)) for t in (jnp.bfloat16, np.float16) for f in (
-        lambda a, b: put(a, i, b, "max"), lambda a, b: put(a.astype(np.float32), i, b.astype(np.float32), "add").astype(a.dtype),
-        lambda a, b: put(a, i, b, "min"))), lambda d: (d.f32(40), out(d, 40, 90), d.f32(90)))
-    case("lines_predicates", lambda x, y, i, u: (put(x > 0, i, u > 0, "set"), put(x > 1, i, u > 1, "max"), put(x > 0, i, u > 0, "min"), put(
-        y > 0, (slice(None), i), u > 1, "set")), lambda d: (d.f32(70), d.f32(3, 70), out(d, 70, 60), d.f32(60)))
-    case("lines_shared", lambda x, i, j, u: (jax.vmap(clip)(x, i), jnp.take(x, j, 1, mode="clip"), jax.vmap(lambda a, k, w: put(a, k, w, "add"))(x, i, u),
-         jax.vmap(lambda a, k, w: put(a, k, w, "set"))(x, i[:, :1], u[:, :1]), put(x, (slice(None), j), u[:, :9], "max")),
-         lambda d: (d.f32(150, 33), out(d, 33, 150, 11), out(d, 33, 9), d.f32(150, 11)))
-    case("lines_of_some", lambda k, i, u, v: tuple(one_nan(put(lax.broadcasted_iota(y.dtype, (30000, 40), 0) * k.astype(y.dtype), i, y, how)[
-        jnp.array([0, 7, 105, 20000, 29998, 29999])]) for y, how in ((u, "add"), (u, "max"), (v, "add"), (v, "min"))), lambda d: (
-            np.int32(3), np.concatenate([np.array([0, 7, 7, 29999, 30000, 7, -1, 105, 105, 20000, 20000, 20001], np.int32), out(d, 30000, 20)]),
-            odd(d, 32, 40, of=5), d.edges(np.int32, 32, 40)))
+    for family in (lines, orders):
+        family.add(case)
+        family.add_written(cases)
 
 
 def main():

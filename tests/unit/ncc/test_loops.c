@@ -346,6 +346,63 @@ START_TEST(not_entered)
 }
 END_TEST
 
+/*
+ * A table of which a row is replaced where it lies, by three times the greatest element and one; it
+ * is read twice before, and twice behind that for the same of the new one, up to 100.
+ */
+START_TEST(rewritten)
+{
+	nrt_model_t *model = load("module \"m\"\n"
+				  "%0 = s32[] parameter index=0 \"n\"\n"
+				  "%1 = f32[] convert %0 \"f\"\n"
+				  "%2 = f32[64,16] broadcast %1 map={} \"table\"\n"
+				  "%3 = s32[] constant {0} \"zero\"\n"
+				  "%4 = s32[] constant {1} \"one\"\n"
+				  "%5 = f32[] constant {100} \"most\"\n"
+				  "%6 = f32[] constant {1} \"one\"\n"
+				  "%7 = f32[64,16] broadcast %6 map={} \"ones\"\n"
+				  "%8 = f32[] constant {2} \"two\"\n"
+				  "%9 = f32[64,16] broadcast %8 map={} \"twos\"\n"
+				  "%10 = f32[] constant {-inf} \"least\"\n"
+				  "%11 = pred[] compare-lt %1, %5 \"p\"\n"
+				  "%12 = pred[] loop %11 \"l\"\n"
+				  "%13 = f32[64,16] state %12, %2 \"t\"\n"
+				  "%14 = s32[] state %12, %3 \"i\"\n"
+				  "%15 = f32[] state %12, %1 \"m\"\n"
+				  "%16 = f32[64,16] multiply %13, %9 \"a\"\n"
+				  "%17 = f32[] reduce %16, %10 func=maximum dims={0,1} \"b\"\n"
+				  "%18 = f32[64,16] add %13, %7 \"c\"\n"
+				  "%19 = f32[] reduce %18, %10 func=maximum dims={0,1} \"d\"\n"
+				  "%20 = f32[] add %17, %19 \"w\"\n"
+				  "%21 = f32[1,16] broadcast %20 map={} \"row\"\n"
+				  "%22 = s32[1] broadcast %14 map={} \"at\"\n"
+				  "%23 = f32[64,16] scatter %13, %22, %21 \"u\"\n"
+				  "%24 = f32[64,16] multiply %23, %9 \"e\"\n"
+				  "%25 = f32[] reduce %24, %10 func=maximum dims={0,1} \"g\"\n"
+				  "%26 = f32[64,16] add %23, %7 \"h\"\n"
+				  "%27 = f32[] reduce %26, %10 func=maximum dims={0,1} \"j\"\n"
+				  "%28 = f32[] add %25, %27 \"k\"\n"
+				  "%29 = s32[] add %14, %4 \"next\"\n"
+				  "%30 = s32[] constant {50} \"fifty\"\n"
+				  "%31 = pred[] compare-lt %28, %5 \"q\"\n"
+				  "%32 = pred[] compare-lt %29, %30 \"s\"\n"
+				  "%33 = pred[] and %31, %32 \"both\"\n"
+				  "%34 = pred[] loop-end %12, %33, %13, %23, %14, %29, %15, %28 "
+				  "\"e\"\n"
+				  "%35 = f32[] loop-result %34, %15 \"r\"\n"
+				  "%36 = s32[] convert %35 \"o\"\n"
+				  "%37 = s32[] loop-result %34, %14 \"n\"\n"
+				  "return %36, %37\n",
+				  0);
+	int32_t out[2] = { 0 };
+
+	ck_assert_int_eq(run(model, (int32_t[]){ 1 }, 1, out, 2), 0);
+	ck_assert_int_eq(out[0], 121); /* the rows are 4, 13 and 40 */
+	ck_assert_int_eq(out[1], 3);
+	unload(model);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("loops");
@@ -358,6 +415,7 @@ int main(void)
 	tcase_add_test(t, endless);
 	tcase_add_test(t, exchanged);
 	tcase_add_loop_test(t, not_entered, 0, 2);
+	tcase_add_test(t, rewritten);
 	suite_add_tcase(s, t);
 	return check_run(s);
 }

@@ -238,6 +238,96 @@ START_TEST(constant_order)
 }
 END_TEST
 
+/*
+ * Of a value that is rolled along both dimensions long rows go to other partitions (first), where
+ * short rows (second), and pieces that something else reads too (third), have another dimension
+ * there.
+ */
+static const struct {
+	int rows, columns;
+	const char *user, *whole;
+} rolls[] = {
+	{ 128, 128, "", "f32[128,128] concatenate %1, %2 axis=0 p=0" },
+	{ 512, 32, "", "f32[512,32] concatenate %1, %2 axis=0 p=1" },
+	{ 128, 128, ", %7", "f32[128,128] concatenate %1, %2 axis=0 p=1" },
+};
+
+START_TEST(rolled)
+{
+	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
+	struct ncc_module *m;
+	struct ncc_error err;
+	char text[1024], *after;
+	size_t size;
+	int rows = rolls[_i].rows, columns = rolls[_i].columns;
+	int n = snprintf(text, sizeof(text),
+			 "module \"m\"\n"
+			 "  %%0 = f32[%d,%d] parameter index=0 \"x\"\n"
+			 "  %%1 = f32[%d,%d] slice %%0 start={1,0} stride={1,1} \"a\"\n"
+			 "  %%2 = f32[1,%d] slice %%0 start={0,0} stride={1,1} \"b\"\n"
+			 "  %%3 = f32[%d,%d] concatenate %%1, %%2 axis=0 \"c\"\n"
+			 "  %%4 = f32[%d,%d] slice %%3 start={0,1} stride={1,1} \"d\"\n"
+			 "  %%5 = f32[%d,1] slice %%3 start={0,0} stride={1,1} \"e\"\n"
+			 "  %%6 = f32[%d,%d] concatenate %%4, %%5 axis=1 \"f\"\n"
+			 "  %%7 = f32[%d,%d] tanh %%1 \"g\"\n"
+			 "  return %%6%s\n",
+			 rows, columns, rows - 1, columns, columns, rows, columns, rows,
+			 columns - 1, rows, rows, columns, rows - 1, columns, rolls[_i].user);
+
+	m = parse(text, (size_t)n, "roll");
+	ck_assert_int_eq(ncc_run_passes(m, &opt, &err), 0);
+	after = text_of(m, &size);
+	ck_assert_msg(strstr(after, rolls[_i].whole), "%s", after);
+	free(after);
+	ncc_module_free(m);
+}
+END_TEST
+
+/* Rows i + 3, i, i + 1 and i + 2 of one table are gathered at once; one of another table is not */
+START_TEST(gathered)
+{
+	static const char text[] = "module \"m\"\n"
+				   "  %0 = f32[100,40] parameter index=0 \"x\"\n"
+				   "  %1 = f32[100,40] parameter index=1 \"y\"\n"
+				   "  %2 = s8[] parameter index=2 \"i\"\n"
+				   "  %3 = s32[] convert %2 \"i\"\n"
+				   "  %4 = s32[] constant {1} \"c\"\n"
+				   "  %5 = s32[] add %3, %4 \"a\"\n"
+				   "  %6 = s32[] add %4, %5 \"a\"\n"
+				   "  %7 = s32[] add %6, %4 \"a\"\n"
+				   "  %8 = s32[1] broadcast %7 map={} \"b\"\n"
+				   "  %9 = s32[1] broadcast %3 map={} \"b\"\n"
+				   "  %10 = s32[1] broadcast %5 map={} \"b\"\n"
+				   "  %11 = s32[1] reshape %6 \"b\"\n"
+				   "  %12 = f32[1,40] gather %0, %8 \"g\"\n"
+				   "  %13 = f32[1,40] gather %0, %9 \"g\"\n"
+				   "  %14 = f32[1,40] gather %0, %10 \"g\"\n"
+				   "  %15 = f32[1,40] gather %0, %11 \"g\"\n"
+				   "  %16 = f32[1,40] gather %1, %11 \"g\"\n"
+				   "  return %12, %13, %14, %15, %16\n";
+	const struct ncc_options opt = { .auto_cast = NCC_CAST_MATMULT };
+	struct ncc_module *m = parse(text, sizeof(text) - 1, "gathers");
+	struct ncc_error err;
+	unsigned int n = 0;
+
+	ck_assert_int_eq(ncc_run_passes(m, &opt, &err), 0);
+	for (const struct ncc_op *op = m->first; op; op = op->next)
+		n += op->kind == NCC_GATHER;
+	ck_assert_uint_eq(n, 2);
+	for (unsigned int i = 0; i < 4; i++) {
+		static const int32_t want[] = { 3, 0, 1, 2 };
+		const struct ncc_op *row = m->outs[i], *add = row->in[0]->in[1];
+
+		ck_assert_int_eq(row->kind, NCC_SLICE);
+		ck_assert_int_eq(row->in[0]->kind, NCC_GATHER);
+		ck_assert_int_eq(add->kind, NCC_ADD);
+		ck_assert_int_eq(((int32_t *)add->in[1]->data)[row->start[0]], want[i]);
+	}
+	ck_assert_int_eq(m->outs[4]->kind, NCC_GATHER);
+	ncc_module_free(m);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("text");
@@ -254,6 +344,8 @@ int main(void)
 	tcase_add_loop_test(t, refused, 0, (int)(sizeof(wrong) / sizeof(wrong[0])));
 	tcase_add_test(t, bits);
 	tcase_add_test(t, constant_order);
+	tcase_add_loop_test(t, rolled, 0, (int)(sizeof(rolls) / sizeof(rolls[0])));
+	tcase_add_test(t, gathered);
 	suite_add_tcase(s, t);
 	return check_run_here(s);
 }
