@@ -75,6 +75,9 @@ def add(case: Callable) -> None:
         jnp.array([0, 7, 105, 20000, 29998, 29999])]) for y, how in ((u, "add"), (u, "max"), (v, "add"), (v, "min"))), lambda d: (
             np.int32(3), np.concatenate([np.array([0, 7, 7, 29999, 30000, 7, -1, 105, 105, 20000, 20000, 20001], np.int32), out(d, 30000, 20)]),
             odd(d, 32, 40, of=5), d.edges(np.int32, 32, 40)))
+    case("lines_chunks", lambda x, y, w: (lambda k: (x - jnp.min(x, 1)[:, None], k, jnp.where(x > y, y, x * 2), jnp.max(x + y, 1) * 2, put(
+        jnp.zeros(5, np.int32), k, 1, "add"), clip(w, k)[::9], (x[:300, 0] + 1)[k[:20] * 70]))(jnp.argmin(x, 1).astype(np.int32)),
+         lambda d: (d.f32(1100, 5), d.f32(5), d.f32(5)))
 
 
 def add_written(cases: dict) -> None:
