@@ -231,11 +231,12 @@ static bool is_deferred(const struct ncc_op *op)
 }
 
 /*
- * Can the result be written as this float at once? One instruction writes each element, from fp32.
+ * Can the result be written as this type at once? One instruction writes each element, from fp32.
  */
 static bool writes_as(const struct ncc_op *op, uint8_t dtype)
 {
-	if (op->users != 1 || !ncc_is_float(dtype) || op->kind == NCC_CONVERT)
+	if (op->users != 1 || op->kind == NCC_CONVERT ||
+	    !(ncc_is_float(dtype) || dtype == NEURON_DT_INT8))
 		return false;
 	if (dtype == NEURON_DT_FP32)
 		return ncc_is_compare(op->kind);
@@ -265,7 +266,8 @@ static void mark_casts(struct ncc_module *m)
 		for (unsigned int i = 0; i < op->nin; i++)
 			if (!casts_when_reading(op, i))
 				op->in[i]->gen->late_cast = false;
-		if (op->kind == NCC_CONVERT && writes_as(op->in[0], op->shape.dtype))
+		if (op->kind == NCC_CONVERT && !op->shape.pred &&
+		    writes_as(op->in[0], op->shape.dtype))
 			op->in[0]->gen->write_dtype = op->shape.dtype;
 	}
 
