@@ -272,7 +272,8 @@ static void mark_casts(struct ncc_module *m)
 		for (unsigned int i = 0; i < op->nin; i++)
 			if (!casts_when_reading(op, i))
 				op->in[i]->gen->late_cast = false;
-		if (op->kind == NCC_CONVERT && writes_as(op->in[0], op->shape.dtype))
+		if (op->kind == NCC_CONVERT && !op->shape.pred &&
+		    writes_as(op->in[0], op->shape.dtype))
 			op->in[0]->gen->write_dtype = op->shape.dtype;
 	}
 

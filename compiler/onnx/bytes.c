@@ -209,15 +209,12 @@ static bool is_channels(const struct ncc_op *c, int64_t count)
 	       (ncc_elems(&c->shape) == 1 || ncc_elems(&c->shape) == count);
 }
 
-/* One number for each channel: v of them, in the dimension 1 of like */
-static onnx_op channels(struct onnx_node *n, onnx_op like, onnx_op *vector)
+/* A vector to fill in, one number for each channel */
+static onnx_op channels(struct onnx_node *n, int64_t count)
 {
-	const struct ncc_shape s = { .dtype = NEURON_DT_FP32,
-				     .ndim = 1,
-				     .dim = { like ? like->shape.dim[1] : 1 } };
+	const struct ncc_shape s = { .dtype = NEURON_DT_FP32, .ndim = 1, .dim = { count } };
 
-	*vector = like ? ox_data(n, &s) : NULL;
-	return *vector;
+	return ox_data(n, &s);
 }
 
 static onnx_op spread(struct onnx_node *n, onnx_op vector, onnx_op like)
@@ -288,30 +285,35 @@ static bool take_sum(const struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bi
 	return true;
 }
 
-onnx_op ox_conv_of_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias)
+bool ox_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, struct onnx_bytes *b)
 {
-	onnx_op shifts, scales, sum;
+	double shift;
 	struct sum s;
 
 	if (!x || !k || n->rc || !take_sum(n, x, k, bias, &s))
-		return NULL;
+		return false;
 	n->exact = true;
-	x = bytes_of(n, x, &s.in, BYTE_DEPTH);
-	if (!x)
-		return NULL;
-	sum = ox_conv(n, x, s.kernel->whole, (double)offset_of(&s.in), NEURON_DT_FP32);
-	if (!channels(n, sum, &shifts) || !channels(n, sum, &scales))
-		return NULL;
-	for (int64_t c = 0; c < s.channels; c++) {
-		double shift;
-
+	b->x = bytes_of(n, x, &s.in, BYTE_DEPTH);
+	n->exact = b->x; /* else it is a convolution as others are */
+	b->k = s.kernel->whole;
+	b->padding = (double)offset_of(&s.in);
+	b->shift = b->x ? channels(n, s.channels) : NULL;
+	b->scale = b->x ? channels(n, s.channels) : NULL;
+	for (int64_t c = 0; b->shift && b->scale && c < s.channels; c++) {
 		sum_shift(&s, c, &shift);
-		((float *)shifts->data)[c] = (float)shift;
-		((float *)scales->data)[c] = sum_scale(&s, c);
+		((float *)b->shift->data)[c] = (float)shift;
+		((float *)b->scale->data)[c] = sum_scale(&s, c);
 	}
-	sum = ox_bin(n, NCC_ADD, sum, spread(n, shifts, sum));
-	x = ox_bin(n, NCC_MUL, sum, spread(n, scales, sum));
-	quant_remember(n, x, sum, scales);
+	return b->shift && b->scale;
+}
+
+onnx_op ox_sum_of_bytes(struct onnx_node *n, onnx_op sum, const struct onnx_bytes *b)
+{
+	onnx_op x;
+
+	sum = ox_bin(n, NCC_ADD, sum, spread(n, b->shift, sum));
+	x = ox_bin(n, NCC_MUL, sum, spread(n, b->scale, sum));
+	quant_remember(n, x, sum, b->scale);
 	return x;
 }
 
@@ -348,7 +350,8 @@ onnx_op quant_of_bytes(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op ze
 		return NULL;
 	x = before_limits(x, &low, &high);
 	m = multiple_of(n, x);
-	if (!m || !is_byte_sum(m->whole) || !channels(n, m->whole, &times))
+	times = m && is_byte_sum(m->whole) ? channels(n, m->whole->shape.dim[1]) : NULL;
+	if (!times)
 		return NULL;
 	for (int64_t c = 0; c < times->shape.dim[0]; c++)
 		((float *)times->data)[c] = (float)channel(m->scale, c) / (float)by;

@@ -10,27 +10,6 @@
 #define VALUE_DEPTH 8 /* operations between two scales */
 #define ROOTS 2 /* quantized numbers that meet */
 
-bool quant_is_whole(const struct ncc_op *x, struct ncc_range *r)
-{
-	int64_t by;
-	double v;
-
-	if (x->bounds) {
-		*r = (struct ncc_range){ x->bounds[0], x->bounds[1] };
-		return ncc_range_within(r, -UINT16_MAX, UINT16_MAX);
-	}
-	if (x->kind == NCC_CONVERT) {
-		*r = ncc_type_range(&x->in[0]->shape);
-		return ncc_range_within(r, INT16_MIN, UINT16_MAX) && r->lo < r->hi;
-	}
-	if ((x->kind != NCC_ADD && x->kind != NCC_SUB) || !ncc_scalar_value(x->in[1], &v) ||
-	    v != nearbyint(v) || fabs(v) > UINT16_MAX || !quant_is_whole(x->in[0], r))
-		return false;
-	by = (int64_t)(x->kind == NCC_ADD ? v : -v);
-	*r = (struct ncc_range){ r->lo + by, r->hi + by };
-	return true;
-}
-
 /* Whole numbers times a scale */
 struct root {
 	const struct ncc_op *op;

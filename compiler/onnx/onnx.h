@@ -313,8 +313,17 @@ onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
 onnx_op ox_matmul(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype);
 /* The padding has this number. */
 onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, double padding, uint8_t dtype);
-/* bytes.c: of quantized operands, with the bias added; NULL: they are not all, or it failed */
-onnx_op ox_conv_of_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias);
+/*
+ * bytes.c: the quantized operands of a convolution as bytes; with its sums, plus the shift, times
+ * the scale of each channel it has the bias too
+ */
+struct onnx_bytes {
+	onnx_op x, k, shift, scale;
+	double padding; /* what stands for 0 */
+};
+/* false: they are not all quantized, or n->rc is set */
+bool ox_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, struct onnx_bytes *b);
+onnx_op ox_sum_of_bytes(struct onnx_node *n, onnx_op sum, const struct onnx_bytes *b);
 onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size); /* -1 is size - 1 */
 onnx_op ox_flat_index(struct onnx_node *n, onnx_op idx, unsigned int k, const int64_t *dim);

@@ -9,26 +9,11 @@
 
 #include "quant.h"
 
-/* x rounded to a multiple of unit, a power of two */
-onnx_op quant_rounded(struct onnx_node *n, onnx_op x, double unit)
-{
-	return ox_binc(n, NCC_SUB, ox_binc(n, NCC_ADD, x, QUANT_WHOLE * unit), QUANT_WHOLE * unit);
-}
-
 static bool is_zero(onnx_op zero)
 {
 	double v;
 
 	return !zero || (ncc_scalar_value(zero, &v) && !v);
-}
-
-bool quant_is_rounded(const struct ncc_op *x)
-{
-	double v;
-
-	return x->kind == NCC_SUB && ncc_scalar_value(x->in[1], &v) && v == QUANT_WHOLE &&
-	       x->in[0]->kind == NCC_ADD && ncc_scalar_value(x->in[0]->in[1], &v) &&
-	       v == QUANT_WHOLE;
 }
 
 /*
@@ -161,18 +146,6 @@ static void set_bounds(struct onnx_node *n, onnx_op whole, onnx_op zero, const s
 	bounds[0] = (int64_t)(ox_least(to) - v);
 	bounds[1] = (int64_t)(ox_most(to) - v);
 	whole->bounds = bounds;
-}
-
-/* Integers in fp32, of a type's range, as numbers of the type */
-onnx_op quant_packed(struct onnx_node *n, onnx_op whole, uint8_t dtype)
-{
-	struct ncc_shape s;
-
-	if (!whole)
-		return NULL;
-	s = whole->shape;
-	s.dtype = dtype;
-	return ox_done(n, ox_node(n, NCC_CONVERT, &s, whole, NULL, NULL));
 }
 
 /* Integers in fp32 that are less by their zero point than numbers of the type */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Quantized values: what quant.c and bytes.c, which multiplies them as bytes, know of each other. */
+/* Quantized values: what quant.c, and bytes.c, which multiplies them as bytes, share. */
 #ifndef NCC_ONNX_QUANT_H
 #define NCC_ONNX_QUANT_H
 

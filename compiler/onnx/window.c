@@ -269,11 +269,13 @@ static bool of_floats(struct onnx_node *n)
 static void import_conv(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), k = onnx_in(n, 1), bias = onnx_in(n, 2), r;
+	struct onnx_bytes b;
 
 	if (!of_floats(n))
 		return;
-	r = ox_conv_of_bytes(n, x, k, bias);
-	if (!r && !n->rc)
+	if (ox_bytes(n, x, k, bias, &b))
+		r = ox_sum_of_bytes(n, ox_conv(n, b.x, b.k, b.padding, NEURON_DT_FP32), &b);
+	else
 		r = add_bias(n, ox_conv(n, x, k, 0, x->shape.dtype), bias);
 	onnx_give(n, 0, r);
 }

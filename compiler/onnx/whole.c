@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+/* Whole numbers in fp32, as quantized values are computed in. Part of the ONNX front end. */
+#include <math.h>
+
+#include "quant.h"
+
+/* x rounded to a multiple of unit, a power of two */
+onnx_op quant_rounded(struct onnx_node *n, onnx_op x, double unit)
+{
+	return ox_binc(n, NCC_SUB, ox_binc(n, NCC_ADD, x, QUANT_WHOLE * unit), QUANT_WHOLE * unit);
+}
+
+bool quant_is_rounded(const struct ncc_op *x)
+{
+	double v;
+
+	return x->kind == NCC_SUB && ncc_scalar_value(x->in[1], &v) && v == QUANT_WHOLE &&
+	       x->in[0]->kind == NCC_ADD && ncc_scalar_value(x->in[0]->in[1], &v) &&
+	       v == QUANT_WHOLE;
+}
+
+/* Integers in fp32, of a type's range, as numbers of the type */
+onnx_op quant_packed(struct onnx_node *n, onnx_op whole, uint8_t dtype)
+{
+	struct ncc_shape s;
+
+	if (!whole)
+		return NULL;
+	s = whole->shape;
+	s.dtype = dtype;
+	return ox_done(n, ox_node(n, NCC_CONVERT, &s, whole, NULL, NULL));
+}
+
+bool quant_is_whole(const struct ncc_op *x, struct ncc_range *r)
+{
+	int64_t by;
+	double v;
+
+	if (x->bounds) {
+		*r = (struct ncc_range){ x->bounds[0], x->bounds[1] };
+		return ncc_range_within(r, -UINT16_MAX, UINT16_MAX);
+	}
+	if (x->kind == NCC_CONVERT) {
+		*r = ncc_type_range(&x->in[0]->shape);
+		return ncc_range_within(r, INT16_MIN, UINT16_MAX) && r->lo < r->hi;
+	}
+	if ((x->kind != NCC_ADD && x->kind != NCC_SUB) || !ncc_scalar_value(x->in[1], &v) ||
+	    v != nearbyint(v) || fabs(v) > UINT16_MAX || !quant_is_whole(x->in[0], r))
+		return false;
+	by = (int64_t)(x->kind == NCC_ADD ? v : -v);
+	*r = (struct ncc_range){ r->lo + by, r->hi + by };
+	return true;
+}
