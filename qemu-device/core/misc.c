@@ -44,6 +44,16 @@ static uint32_t ready_word(struct ncore_chip *chip)
 	return gen->ready_value | (gen->ready_links ? ncore_load(&chip->links) : 0);
 }
 
+/* The driver's word; or the firmware's, the chip's place among the others of its instance */
+static uint32_t device_id(struct ncore_chip *chip)
+{
+	const uint32_t slot = chip->cfg.slot;
+
+	if (!chip->gen->routing)
+		return ncore_load(&chip->misc[NEURON_MISC_DEVICE_ID / 4]);
+	return chip->gen->routing[slot % NEURON_ROUTES] + slot / NEURON_ROUTES * NEURON_ROUTES;
+}
+
 uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 {
 	unsigned int memory = ecc_memory(chip, rel);
@@ -53,6 +63,8 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 	if (memory < chip->gen->memories)
 		return ecc_word(chip, NCORE_SENSOR_DRAM(memory, 0), NCORE_SENSOR_DRAM(memory, 1));
 	switch (rel) {
+	case NEURON_MISC_DEVICE_ID:
+		return device_id(chip);
 	case NEURON_MISC_FW_API_VERSION:
 		return chip->gen->firmware_version;
 	case NEURON_MISC_SERIAL_LO:
@@ -75,6 +87,8 @@ bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel)
 	if (rel == chip->gen->ready_word || ecc_memory(chip, rel) < chip->gen->memories)
 		return false;
 	switch (rel) {
+	case NEURON_MISC_DEVICE_ID:
+		return !chip->gen->routing;
 	case NEURON_MISC_FW_API_VERSION:
 	case NEURON_MISC_SERIAL_LO:
 	case NEURON_MISC_SERIAL_HI:

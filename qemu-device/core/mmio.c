@@ -8,9 +8,22 @@
 #include <errno.h>
 #include <string.h>
 
+static ncore_reg *kept_word(struct ncore_chip *chip, const struct neuron_place *at)
+{
+	const struct neuron_block *b = chip->gen->block;
+	ncore_reg *word = chip->kept;
+
+	for (; b->kind != NEURON_BLOCK_KEPT || at->index - b->first >= b->count; b++)
+		if (b->kind == NEURON_BLOCK_KEPT)
+			word += b->count * b->size / 4;
+	return word + ((at->index - b->first) * b->size + at->rel) / 4;
+}
+
 /* Words that only hold what was written; NULL: there is none */
 static ncore_reg *plain_word(struct ncore_chip *chip, const struct neuron_place *at)
 {
+	if (at->kind == NEURON_BLOCK_KEPT)
+		return kept_word(chip, at);
 	if (at->kind == NEURON_BLOCK_TDMA && at->rel < sizeof(chip->udma[0].tdma))
 		return &chip->udma[at->index].tdma[at->rel / 4];
 	if (at->kind == NEURON_BLOCK_NQ && at->rel < chip->gen->nq_reg.bytes)
@@ -71,6 +84,8 @@ static void reg_write(struct ncore_chip *chip, const struct neuron_place *at, ui
 			reg_error(chip, NCORE_GE_UNDEFINED, at, value);
 			return;
 		}
+		if (at->kind == NEURON_BLOCK_TDMA)
+			ncore_udma_use(chip, at->index);
 		ncore_store(word, value);
 		if (at->kind == NEURON_BLOCK_NQ)
 			ncore_nq_reg_written(chip, at->index, rel);

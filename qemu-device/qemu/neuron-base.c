@@ -42,23 +42,40 @@ static const MemoryRegionOps neuron_bar_ops = {
     .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
 };
 
-/* docs/hardware.md, "The capability" */
+/* docs/hardware.md, "The capability" and part 3 */
+static void neuron_set_places(uint8_t *cap, const struct neuron_ext_map *ext)
+{
+    const uint32_t place[] = {
+        ext->nq_overflows, ext->dma_stopped, ext->nq_entries, ext->guard_core,
+        ext->guard_queue, ext->perf, ext->perf_stride, ext->perf_core,
+    };
+    int i;
+
+    for (i = 0; i < ARRAY_SIZE(place); i++) {
+        pci_set_long(cap + NEURON_CAP_PLACES + 4 * i, place[i]);
+    }
+}
+
 static bool neuron_add_capability(PCIDevice *pdev, Error **errp)
 {
+    const struct neuron_gen *gen = neuron_gen(NEURON_BASE(pdev));
+    bool places = gen->ext.version >= NEURON_CAP_VERSION_PLACES;
+    uint8_t size = places ? NEURON_CAP_SIZE_PLACES : NEURON_CAP_SIZE;
     uint32_t features = NEURON_CAP_F_FAST_RESET | NEURON_CAP_F_TPB_MAP |
                         NEURON_CAP_F_PERF | NEURON_CAP_F_GUARD;
-    int pos = pci_add_capability(pdev, PCI_CAP_ID_VNDR, 0, NEURON_CAP_SIZE,
-                                 errp);
-    const struct neuron_gen *gen = neuron_gen(NEURON_BASE(pdev));
+    int pos = pci_add_capability(pdev, PCI_CAP_ID_VNDR, 0, size, errp);
     const struct neuron_block *ext = neuron_gen_block(gen, NEURON_BLOCK_EXT);
     uint8_t *cap = pdev->config + pos;
 
     if (pos < 0) {
         return false;
     }
-    pci_set_byte(cap + NEURON_CAP_LEN, NEURON_CAP_SIZE);
+    pci_set_byte(cap + NEURON_CAP_LEN, size);
     pci_set_long(cap + NEURON_CAP_MAGIC, NEURON_CAP_MAGIC_VALUE);
-    pci_set_word(cap + NEURON_CAP_VERSION, NEURON_CAP_VERSION_VALUE);
+    pci_set_word(cap + NEURON_CAP_VERSION, gen->ext.version);
+    if (places) {
+        neuron_set_places(cap, &gen->ext);
+    }
     pci_set_byte(cap + NEURON_CAP_BAR, ext->bar);
     if (neuron_irq_present(NEURON_BASE(pdev))) {
         features |= NEURON_CAP_F_IRQ;
@@ -128,6 +145,12 @@ static bool neuron_create_chip(NeuronState *s, Error **errp)
     return true;
 }
 
+static const char *neuron_bar_name(const struct neuron_gen *gen, int bar)
+{
+    return bar == gen->bar_regs ? "neuron-apb" :
+           bar == gen->bar_cores ? "neuron-axi" : "neuron-ext";
+}
+
 static bool neuron_create_bars(NeuronState *s, Error **errp)
 {
     const struct neuron_gen *gen = neuron_gen(s);
@@ -150,7 +173,7 @@ static bool neuron_create_bars(NeuronState *s, Error **errp)
         bar->s = s;
         bar->number = i;
         memory_region_init_io(&bar->mr, OBJECT(s), &neuron_bar_ops, bar,
-                              i == gen->bar_regs ? "neuron-apb" : "neuron-axi",
+                              neuron_bar_name(gen, i),
                               gen->bar_size[i]);
         pci_register_bar(pdev, i, PCI_BASE_ADDRESS_MEM_TYPE_64, &bar->mr);
     }

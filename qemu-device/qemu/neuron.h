@@ -31,6 +31,8 @@ OBJECT_DECLARE_SIMPLE_TYPE(NeuronPool, NEURON_POOL)
 OBJECT_DECLARE_TYPE(NeuronState, NeuronClass, NEURON_BASE)
 
 #define TYPE_NEURON_INFERENTIA "neuron-inferentia"
+#define TYPE_NEURON_INFERENTIA2 "neuron-inferentia2"
+#define TYPE_NEURON_TRAINIUM "neuron-trainium"
 
 /* DRAM, and SBUF and PSUM of each core */
 #define NEURON_MEM_MAX (1 + 2 * NEURON_CORES_MAX)

@@ -36,6 +36,7 @@ enum neuron_block_kind {
 	NEURON_BLOCK_NQ, /* a core's notification queue registers */
 	NEURON_BLOCK_MISC, /* MISC RAM */
 	NEURON_BLOCK_EXT, /* the emulator's registers (ext.h) */
+	NEURON_BLOCK_KEPT, /* words that only hold what was written to them */
 	NEURON_BLOCK_REGS, /* the rest of register space: reads 0 */
 };
 
@@ -103,8 +104,24 @@ struct neuron_reg_init {
 	uint32_t reg, value, stride;
 };
 
+/* Rows that are written again and again: each time a stride further, the first's value a step on */
+struct neuron_reg_loop {
+	const struct neuron_reg_init *row;
+	uint8_t rows, times, step;
+};
+
+/*
+ * Words of a core's DMA wrappers that say which engines take part in its broadcasts: group gets a
+ * bit for this engine and each after it, last is all ones where a group ends
+ */
+struct neuron_broadcast {
+	uint16_t group, last; /* offsets in the wrapper; both 0: there is nothing of the kind */
+	uint32_t ends; /* a bit for each engine that is the last of its group */
+};
+
 /* Offsets in the emulator's own block (ext.h says what each word is) */
 struct neuron_ext_map {
+	uint16_t version; /* of the capability that names them */
 	uint32_t nq_overflows; /* a word a core */
 	uint32_t dma_stopped; /* a word a DMA engine */
 	uint32_t nq_entries; /* a word a core */
@@ -136,6 +153,12 @@ struct neuron_gen {
 	/* what is written to a DMA engine and to its wrapper, in this order, before they are used */
 	uint8_t dma_inits, wrapper_inits;
 	const struct neuron_reg_init *dma_init, *wrapper_init;
+	uint8_t check_loops; /* to the engine, after its wrapper's */
+	const struct neuron_reg_loop *check_loop;
+	struct neuron_broadcast broadcast; /* before all of them */
+	uint32_t queue_init_mask; /* of a queue's rate limits, when it is set up; 0: not written */
+	/* the bits that keep a descriptor behind those before it: of its first and second word */
+	uint32_t dma_barrier, dma_barrier_meta;
 
 	uint64_t bar_size[6]; /* 0: none; the DRAM BAR's is at most this */
 	uint8_t bar_regs, bar_cores, bar_dram; /* their numbers */
@@ -150,6 +173,7 @@ struct neuron_gen {
 	const struct neuron_nq_map *nq;
 	struct {
 		uint8_t base_lo, base_hi, size, head; /* in a register group */
+		bool high_first; /* the order in which a base is written */
 		uint16_t bytes; /* of a core's block that hold registers */
 	} nq_reg;
 	struct neuron_ext_map ext;
@@ -159,9 +183,19 @@ struct neuron_gen {
 	uint32_t ready_mask, ready_value;
 	bool ready_links; /* the word says which ports are up, too: bit i for port i */
 	uint32_t firmware_version;
+	/*
+	 * The routing ids of the chips that drivers number 0 to NEURON_ROUTES - 1, which the device
+	 * id word shows (more chips: the same again, NEURON_ROUTES higher). NULL: drivers write the
+	 * word themselves.
+	 */
+	const uint8_t *routing;
 };
 
+#define NEURON_ROUTES 16
+
 extern const struct neuron_gen neuron_gen_inferentia;
+extern const struct neuron_gen neuron_gen_trainium;
+extern const struct neuron_gen neuron_gen_inferentia2;
 
 /* The generation that a PCI device id is of, or NULL */
 const struct neuron_gen *neuron_gen_of_pci(uint16_t device);

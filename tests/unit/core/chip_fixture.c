@@ -78,6 +78,16 @@ uint32_t apb_read(struct fixture *f, uint64_t off)
 	return (uint32_t)ncore_mmio_read(f->chip, NEURON_BAR_APB, off, 4);
 }
 
+void ext_write(struct fixture *f, uint64_t rel, uint32_t value)
+{
+	ncore_mmio_write(f->chip, GEN(BAR_EXT), GEN(EXT) + rel, 4, value);
+}
+
+uint32_t ext_read(struct fixture *f, uint64_t rel)
+{
+	return (uint32_t)ncore_mmio_read(f->chip, GEN(BAR_EXT), GEN(EXT) + rel, 4);
+}
+
 void put32(void *p, uint32_t v)
 {
 	uint8_t b[4] = { (uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24) };
@@ -259,7 +269,7 @@ uint64_t rnd(uint64_t *state)
 
 bool queue_stopped(struct fixture *f, const struct ring *r)
 {
-	return apb_read(f, GEN(EXT) + GEN(DMA_STOPPED)(r->engine)) >> r->queue & 1;
+	return ext_read(f, GEN(DMA_STOPPED)(r->engine)) >> r->queue & 1;
 }
 
 void fixture_fill(uint8_t *p, size_t n, uint64_t seed)

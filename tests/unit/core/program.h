@@ -106,7 +106,7 @@ static inline void emit_wait(unsigned int e, unsigned int semaphore, uint32_t va
 
 static inline void go(void)
 {
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_SET) + 4 * 31, 4, 1);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_SEM_SET) + 4 * 31, 4, 1);
 }
 
 static inline uint64_t tail_inc(unsigned int engine, unsigned int queue, bool s2m)

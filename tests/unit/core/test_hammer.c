@@ -176,8 +176,8 @@ static void some_window(struct fixture *x, uint64_t *s)
 
 	if (rnd(s) % 8 == 0)
 		off = rnd(s);
-	ncore_mmio_write(x->chip, NEURON_BAR_AXI, off, 1u << rnd(s) % 4, rnd(s) % 300);
-	ncore_mmio_read(x->chip, NEURON_BAR_AXI, off, 1u << rnd(s) % 4);
+	ncore_mmio_write(x->chip, GEN(BAR_CORES), off, 1u << rnd(s) % 4, rnd(s) % 300);
+	ncore_mmio_read(x->chip, GEN(BAR_CORES), off, 1u << rnd(s) % 4);
 }
 
 #define THREADS 4 /* two for each chip, so that their register writes interleave */
@@ -233,8 +233,8 @@ START_TEST(hammer)
 	}
 	for (i = 0; i < 2; i++) {
 		settle(&f[i]);
-		ck_assert_uint_eq(fwio_read(&f[i], GEN(APB_BASE) + MISC + NEURON_MISC_FW_STATUS),
-				  0x80000000u | (i ? 2 : 1));
+		ck_assert_uint_eq(fwio_read(&f[i], GEN(APB_BASE) + MISC + GEN(READY_WORD)),
+				  GEN_STATUS(i ? 2 : 1));
 		queue_init(&f[i], &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
 		put32(f[i].host + 0x800000, 0xabcdef01);
 		copy(&f[i], &q, HOST(0x800000), HOST(0x800004), 4);

@@ -68,7 +68,7 @@ START_TEST(copies)
 
 	/* into a core and out of it: partitions are 256 KiB apart */
 	copy(&f, &q, HOST(0x800000), GEN(TPB_BASE) + GEN(TPB_SIZE) + 0x40000 * 5, 0);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(TPB_SIZE) + 0x40000 * 5 + 40,
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_SIZE) + 0x40000 * 5 + 40,
 					  8),
 			  get64(h + 40));
 	copy(&f, &q, GEN(TPB_BASE) + GEN(TPB_SIZE) + 0x40000 * 5, HOST(0xc00000), 0);
@@ -82,7 +82,7 @@ START_TEST(copies)
 	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 0);
 
 	ck_assert_uint_eq(
-		ncore_mmio_read(f.chip, 0,
+		ncore_mmio_read(f.chip, GEN(BAR_EXT),
 				GEN(EXT) + GEN(PERF)(0) + GEN(PERF_CORE) + NEURON_PERF_DMA_BYTES,
 				8),
 		3 * 60001 + 3 * K64 + 2 * PSUM_RUN);
@@ -470,7 +470,7 @@ START_TEST(tpb_reset_drops)
 	enum { COPY = GEN(H2T_ENGINE)(0), OTHER = GEN_ENGINE_OF(1) + 1 };
 	struct ring own, other;
 
-	queue_init(&f, &q, COPY, 15, HOST(0x400000), HOST(0x500000), 64);
+	queue_init(&f, &q, COPY, GEN(H2T_QUEUE), HOST(0x400000), HOST(0x500000), 64);
 	queue_init(&f, &own, 1, 3, HOST(0x600000), HOST(0x608000), 64);
 	queue_init(&f, &other, OTHER, 3, HOST(0x610000), HOST(0x618000), 64);
 	put32(f.host + 0x800000, 42);
@@ -548,9 +548,9 @@ START_TEST(end_of_a_partition)
 	copy(&f, &q, HOST(0x800000), end - 64, 128);
 	settle(&f);
 	ck_assert(queue_stopped(&f, &q));
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(SBUF_PART_SIZE) - 1, 1),
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(SBUF_PART_SIZE) - 1, 1),
 			  0x77);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, next, 8), 0);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), next, 8), 0);
 }
 END_TEST
 

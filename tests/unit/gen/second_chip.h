@@ -70,7 +70,10 @@
 #define SECOND_NQ_SIZE 0x8
 #define SECOND_NQ_HEAD 0xc
 
+#define SECOND_BAR_CORES 2
+#define SECOND_BAR_EXT 0
 #define SECOND_EXT 0x80000
+#define SECOND_EXT_ADDRESS (SECOND_APB_BASE + SECOND_EXT)
 #define SECOND_EXT_SIZE 0x8000
 #define SECOND_NQ_OVERFLOWS(nc) (0x20 + 4 * (nc))
 #define SECOND_NQ_ENTRIES(nc) (0x30 + 4 * (nc))
@@ -80,6 +83,13 @@
 #define SECOND_PERF(nc) (0x2000 + 0x400 * (nc))
 #define SECOND_PERF_CORE 0x200
 #define SECOND_FIRMWARE 5
+#define SECOND_READY_WORD 0x1c
+#define SECOND_READY 0x80000000u
+#define SECOND_BUSY 0
+#define SECOND_LINKS 3
+#define SECOND_APB_TDMA_COPY(nc) 0 /* it is one of the core's own */
+#define SECOND_HIGH_FIRST 0 /* a notification queue's base */
+#define SECOND_ROUTED 0
 #define SECOND_ISA 2
 
 extern const struct neuron_gen neuron_gen_second;

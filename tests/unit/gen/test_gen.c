@@ -4,7 +4,8 @@
 #include "names.h"
 #include "neuron/hw/inferentia.h"
 
-static const struct neuron_gen *const chips[] = { &neuron_gen_inferentia, &neuron_gen_second };
+static const struct neuron_gen *const chips[] = { &neuron_gen_inferentia, &neuron_gen_second,
+						  &neuron_gen_trainium, &neuron_gen_inferentia2 };
 #define CHIPS ((int)(sizeof(chips) / sizeof(chips[0])))
 
 /* Every block is found at its place, from its first byte to its last, in both directions. */
@@ -187,6 +188,30 @@ START_TEST(inferentia)
 }
 END_TEST
 
+/* Those of Trainium and Inferentia2, which differ in how drivers number them */
+START_TEST(trainium)
+{
+	const struct neuron_gen *gen = &neuron_gen_trainium, *two = &neuron_gen_inferentia2;
+	struct neuron_place at;
+
+	ck_assert_uint_eq(gen->pci_id[0], 0x7164);
+	ck_assert_uint_eq(two->pci_id[0], 0x7264);
+	ck_assert_uint_ne(gen->number, two->number);
+	ck_assert_ptr_eq(gen->block, two->block);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_UDMA, 31), 0xffff0ac0000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_UDMA, 33), 0xffff0d00000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_TDMA, 15), 0xffff0469000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_TDMA, 32), 0xffff0640000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_MISC, 0), 0xffff0fa0000);
+	ck_assert_uint_eq(neuron_gen_offset(gen, NEURON_BLOCK_NQ, 1), 0x30c35000);
+	ck_assert(neuron_gen_decode(gen, 2, 0, &at));
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_EXT);
+	ck_assert(!neuron_gen_decode(gen, 2, 0x8000, &at)); /* the table of vectors */
+	ck_assert(neuron_gen_find(gen, 0xfffd0000000, &at));
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_REGS);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("gen");
@@ -199,6 +224,7 @@ int main(void)
 	tcase_add_loop_test(tc, notifications, 0, CHIPS);
 	tcase_add_loop_test(tc, owners, 0, CHIPS);
 	tcase_add_test(tc, inferentia);
+	tcase_add_test(tc, trainium);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
