@@ -147,6 +147,7 @@ const struct neuron_gen neuron_gen_inferentia = {
 	.pci_id = { NEURON_PCI_DEVICE_INF1, 0x7065, 0x7066, 0x7067 },
 	.target = &neuron_target_inf1,
 
+	.dies = 1,
 	.cores = NEURON_V1_NC_PER_DEVICE,
 	.dma_engines_per_core = NEURON_V1_DMA_ENG_PER_NC,
 	.dma_engines = NEURON_V1_DMA_ENGINES,

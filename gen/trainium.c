@@ -8,6 +8,8 @@
 #include "neuron/hw/inferentia.h"
 #include "neuron/hw/ext.h"
 
+#include "later.h"
+
 #define CYCLE_PE 357 /* picoseconds: 2.8 GHz */
 #define CYCLE 714 /* 1.4 GHz */
 #define CORES 2
@@ -87,70 +89,9 @@ static const struct neuron_block blocks[] = {
 	{ NEURON_BLOCK_REGS, 0, 0, 1, REGS(0), BAR0_SIZE, BAR0_SIZE },
 };
 
-/*
- * The public driver programs slot n of a core for engine n of any type, and what a slot is for is
- * the runtime's affair: here each type has slots of its own, for which it passes their numbers.
- */
-#define SLOT_SIZE 0x28
-#define SLOT(n) (0x100 + SLOT_SIZE * (n))
-
-static const struct neuron_nq_map nq[] = {
-	{ NEURON_NQ_NOTIFY, NEURON_ENG_COUNT, SLOT(0), SLOT_SIZE },
-	{ NEURON_NQ_ERROR, 1, SLOT(5), 0 },
-	{ NEURON_NQ_EVENT, 1, SLOT(6), 0 },
-	{ NEURON_NQ_TRACE, NEURON_ENG_COUNT, SLOT(8), SLOT_SIZE },
-};
-
-/* Virtual-machine parameters of a queue in GEN_EX */
-#define GEN_EX_VM(word) 0x3c400 + (word), 0xffffffff, 0x40
-#define Q_CFG (NEURON_UDMA_Q_CFG_PREFETCH | NEURON_UDMA_Q_CFG_SCHEDULER)
-#define Q_STRIDE (NEURON_UDMA_M2S_Q(1) - NEURON_UDMA_M2S_Q(0))
-
-/*
- * The public driver's, recorded in tests/data/udma/udma-trace-v2.txt. Most of the words have no
- * effect on an emulated chip and are written all the same, because real hardware wants them.
- */
-static const struct neuron_reg_init dma_init[] = {
-	{ NEURON_UDMA_M2S_Q(0) + NEURON_UDMA_Q_CFG, Q_CFG, Q_STRIDE },
-	{ NEURON_UDMA_S2M_Q(0) + NEURON_UDMA_Q_CFG, Q_CFG, Q_STRIDE },
-	/* data, outstanding reads, AXI timeout, acknowledge, length, stream */
-	{ 0x00310, 0x01000400, 0 },
-	{ 0x00124, 0x0000086f, 0 },
-	{ 0x3a300, 0x05f5e100, 0 },
-	{ 0x00408, 0x00000000, 0 },
-	{ 0x00254, 0x010fffff, 0 },
-	{ 0x00258, 0x00000102, 0 },
-	{ GEN_EX_VM(0) },
-	{ 0x00118, 0x00010008, 0 }, /* data reads end at boundaries of 256 bytes */
-	{ 0x2038c, 0x00000000, 0 }, /* S2M acknowledge */
-	{ GEN_EX_VM(4) },
-	{ GEN_EX_VM(8) },
-	{ GEN_EX_VM(12) },
-	/* outstanding transactions of S2M, the spare register, the interrupt controllers, prefetch */
-	{ 0x20124, 0x00400008, 0 },
-	{ 0x20128, 0x40804080, 0 },
-	{ 0x3b460, 0x00000000, 0 }, /* what it was, but for a bit: 0 after every reset */
-	{ 0x3a028, 0x00000028, 0 },
-	{ 0x380e8, 0x00000028, 0 },
-	{ 0x3a030, 0xf0000000, 0 },
-	{ 0x3a0b0, 0xffffffc0, 0 },
-	{ 0x3a018, 0xf0000000, 0 },
-	{ 0x3a098, 0xffffffc0, 0 },
-	{ 0x380d8, 0xfffffaff, 0 },
-	{ 0x3a068, 0x00000028, 0 },
-	{ 0x380e8, 0x00000028, 0 },
-	{ 0x3a070, 0x000010f8, 0 },
-	{ 0x3a0b0, 0xfffff03f, 0 },
-	{ 0x3a058, 0x000010f8, 0 },
-	{ 0x3a098, 0xfffff03f, 0 },
-	{ 0x380d8, 0xfffff9ff, 0 },
-	{ 0x20380, 0x00001004, 0 },
-	{ 0x00304, 0x00010041, 0 },
-	{ 0x00308, 0x00004181, 0 },
-	{ 0x20308, 0x00004181, 0 },
-	{ 0x0011c, 0x00010008, 0 },
-	{ 0x2011c, 0x00010008, 0 },
-};
+/* Recorded in tests/data/udma/udma-trace-v2.txt */
+static const struct neuron_reg_init dma_init[] = { LATER_DMA_INIT(0x01000400, 0x0000086f,
+								  0x00400008) };
 
 static const struct neuron_reg_init wrapper_init[] = {
 	{ NEURON_TDMA_RD_REORDER, 1, 0 },
@@ -192,74 +133,31 @@ static const uint8_t plain_routing[NEURON_ROUTES] = { 0, 1, 2,	3,  4,	5,  6,	7,
 						      8, 9, 10, 11, 12, 13, 14, 15 };
 
 #define HBM_SIZE 0x400000000ull /* 16 GiB */
-#define LINK(port) (0x10000000000000ull | (uint64_t)(port) << 50)
 
 /* clang-format off */
-#define BOTH \
+#define BOTH                                                                            \
 	.arch = 2,                                                                      \
 	.target = &target,                                                              \
+	.dies = 1,                                                                      \
 	.cores = CORES,                                                                 \
 	.dma_engines_per_core = PER_CORE,                                               \
 	.dma_engines = 34,                                                              \
 	.copy = { { 32, 0 }, { 33, 0 } },                                               \
-	.dma_inits = sizeof(dma_init) / sizeof(dma_init[0]),                            \
-	.wrapper_inits = sizeof(wrapper_init) / sizeof(wrapper_init[0]),                \
-	.dma_init = dma_init,                                                           \
-	.wrapper_init = wrapper_init,                                                   \
 	.check_loops = sizeof(check_loop) / sizeof(check_loop[0]),                      \
 	.check_loop = check_loop,                                                       \
 	.broadcast = { 0x100, 0x104, 0x8249 }, /* engines 0, 3, 6, 9, 15 */             \
-	.queue_init_mask = 3,                                                           \
-	.dma_barrier_meta = NEURON_UDMA_META_WRITE_BARRIER,                             \
 	.bar_size = { BAR0_SIZE, 0, NEURON_EXT2_BAR_SIZE, 0, 2 * HBM_SIZE },            \
-	.bar_regs = 0,                                                                  \
-	.bar_cores = 0,                                                                 \
-	.bar_dram = 4,                                                                  \
 	.memories = 2,                                                                  \
 	.memory = { { 0, HBM_SIZE, 0 }, { 0x1000000000ull, HBM_SIZE, HBM_SIZE } },      \
-	.blocks = sizeof(blocks) / sizeof(blocks[0]),                                   \
-	.block = blocks,                                                                \
 	.window = {                                                                     \
-		.mask = 0x1f00000000000ull | 7ull << 50,                                \
-		.limit = 1ull << 53,                                                    \
+		.mask = 0x1f00000000000ull | LATER_LINK_MASK,                           \
+		.limit = LATER_LIMIT,                                                   \
 		.host = 1ull << 44,                                                     \
 		.host_size = 1ull << 44,                                                \
 		.ports = 4,                                                             \
-		.port = { LINK(0), LINK(1), LINK(2), LINK(3) },                         \
+		.port = { LATER_LINK(0), LATER_LINK(1), LATER_LINK(2), LATER_LINK(3) }, \
 	},                                                                              \
-	.core = {                                                                       \
-		.fifo = 0x265c000,                                                      \
-		.fifo_stride = 0x4000,                                                  \
-		.events = 0x2700000,                                                    \
-		.semaphores = 0x2701000,                                                \
-		.sem_stride = 0x400,                                                    \
-	},                                                                              \
-	.nq_maps = sizeof(nq) / sizeof(nq[0]),                                          \
-	.nq = nq,                                                                       \
-	.nq_reg = {                                                                     \
-		.base_lo = 0x0,                                                         \
-		.base_hi = 0x4,                                                         \
-		.size = 0x8,                                                            \
-		.head = 0xc,                                                            \
-		.high_first = true,                                                     \
-		.bytes = 0x1000,                                                        \
-	},                                                                              \
-	.ext = {                                                                        \
-		.version = NEURON_CAP_VERSION_PLACES,                                   \
-		.nq_overflows = NEURON_EXT2_NQ_OVERFLOWS(0),                            \
-		.dma_stopped = NEURON_EXT2_DMA_STOPPED(0),                              \
-		.nq_entries = NEURON_EXT2_NQ_ENTRIES(0),                                \
-		.guard_core = NEURON_EXT2_GUARD_CORE(0),                                \
-		.guard_queue = NEURON_EXT2_GUARD_QUEUE(0, 0),                           \
-		.perf = NEURON_EXT2_PERF(0),                                            \
-		.perf_stride = 0x200,                                                   \
-		.perf_core = NEURON_EXT2_PERF_CORE,                                     \
-		.msix_table = NEURON_EXT2_MSIX_TABLE,                                   \
-		.msix_pba = NEURON_EXT2_MSIX_PBA,                                       \
-	},                                                                              \
-	.ready_word = NEURON_MISC_BUSY,                                                 \
-	.ready_mask = NEURON_MISC_BUSY_RESET,                                           \
-	.firmware_version = 5 /* of 5 to 7 that drivers take, the last with the first generation's words */
+	LATER_COMMON
 /* clang-format on */
 
 const struct neuron_gen neuron_gen_trainium = {

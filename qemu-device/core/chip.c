@@ -146,7 +146,7 @@ static bool belongs_to(const struct neuron_gen *gen, const struct ncore_queue *q
 {
 	if ((q->state != NCORE_Q_IDLE && q->lane == core) || q->home == core)
 		return true;
-	return neuron_gen_dma_core(gen, q->engine) == core &&
+	return neuron_gen_queue_core(gen, q->engine, q->index) == core &&
 	       !neuron_gen_is_copy_queue(gen, q->engine, q->index);
 }
 

@@ -23,6 +23,12 @@ static unsigned int ecc_memory(struct ncore_chip *chip, uint32_t rel)
 	return m;
 }
 
+/* A word for each die, all of which show the chip's one reading */
+static bool is_power(struct ncore_chip *chip, uint32_t rel)
+{
+	return rel - NEURON_MISC_POWER(0) < chip->gen->dies * 4u;
+}
+
 /* Each read is a new sample; the driver would drop an old one. */
 static uint32_t power_word(struct ncore_chip *chip)
 {
@@ -60,6 +66,8 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 
 	if (rel == chip->gen->ready_word)
 		return ready_word(chip);
+	if (is_power(chip, rel))
+		return power_word(chip);
 	if (memory < chip->gen->memories)
 		return ecc_word(chip, NCORE_SENSOR_DRAM(memory, 0), NCORE_SENSOR_DRAM(memory, 1));
 	switch (rel) {
@@ -73,8 +81,6 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 		return (uint32_t)(chip->cfg.serial >> 32);
 	case NEURON_MISC_ECC_SRAM:
 		return ecc_word(chip, NCORE_SENSOR_SRAM_ECC_CORR, NCORE_SENSOR_SRAM_ECC_UNCORR);
-	case NEURON_MISC_POWER(0):
-		return power_word(chip);
 	case NEURON_MISC_DOORBELL:
 		return 0;
 	default:
@@ -84,7 +90,8 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 
 bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel)
 {
-	if (rel == chip->gen->ready_word || ecc_memory(chip, rel) < chip->gen->memories)
+	if (rel == chip->gen->ready_word || ecc_memory(chip, rel) < chip->gen->memories ||
+	    is_power(chip, rel))
 		return false;
 	switch (rel) {
 	case NEURON_MISC_DEVICE_ID:
@@ -93,7 +100,6 @@ bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel)
 	case NEURON_MISC_SERIAL_LO:
 	case NEURON_MISC_SERIAL_HI:
 	case NEURON_MISC_ECC_SRAM:
-	case NEURON_MISC_POWER(0):
 	case NEURON_MISC_RESET:
 	case NEURON_MISC_DOORBELL:
 		return false;

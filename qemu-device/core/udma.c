@@ -377,8 +377,9 @@ static void add_credit(struct ncore_chip *chip, struct ncore_queue *q, unsigned 
  */
 static uint64_t host_time(struct ncore_chip *chip, const struct ncore_queue *q)
 {
-	unsigned int core =
-		q->home < chip->gen->cores ? q->home : neuron_gen_dma_core(chip->gen, q->engine);
+	unsigned int core = q->home < chip->gen->cores
+				    ? q->home
+				    : neuron_gen_queue_core(chip->gen, q->engine, q->index);
 
 	return atomic_load(&chip->core[core].told);
 }

@@ -151,6 +151,38 @@ static const char *neuron_bar_name(const struct neuron_gen *gen, int bar)
            bar == gen->bar_cores ? "neuron-axi" : "neuron-ext";
 }
 
+/* The memories at their places in a BAR of that size; what lies between is nothing */
+static void neuron_create_dram_bar(NeuronState *s, MemoryRegion *dram,
+                                   MemoryRegion *bar)
+{
+    const struct neuron_gen *gen = neuron_gen(s);
+
+    memory_region_init(bar, OBJECT(s), "neuron-dram-bar", s->dram_bar_size);
+    for (s->drams = 0; s->drams < gen->memories; s->drams++) {
+        const struct neuron_memory *mem = &gen->memory[s->drams];
+        MemoryRegion *mr = &s->dram[s->drams];
+        g_autofree char *name = g_strdup_printf("neuron-dram%u", s->drams);
+
+        if (mem->offset >= s->dram_bar_size) {
+            break;
+        }
+        memory_region_init_alias(mr, OBJECT(s), name, dram,
+                                 neuron_gen_memory_start(gen, s->drams),
+                                 MIN(mem->size,
+                                     s->dram_bar_size - mem->offset));
+        memory_region_add_subregion(bar, mem->offset, mr);
+    }
+}
+
+/* They hold the device, which would never go otherwise */
+static void neuron_remove_dram_bar(NeuronState *s)
+{
+    while (s->drams) {
+        memory_region_del_subregion(&s->bar[neuron_gen(s)->bar_dram].mr,
+                                    &s->dram[--s->drams]);
+    }
+}
+
 static bool neuron_create_bars(NeuronState *s, Error **errp)
 {
     const struct neuron_gen *gen = neuron_gen(s);
@@ -160,7 +192,7 @@ static bool neuron_create_bars(NeuronState *s, Error **errp)
     int fd, i;
 
     dram = neuron_host_find_mem(s, ncore_dram(s->chip, &size, &fd));
-    if (!dram || size < s->dram_bar_size) {
+    if (!dram || size < neuron_gen_memory(gen)) {
         error_setg(errp, "the chip has no DRAM to show");
         return false;
     }
@@ -177,8 +209,7 @@ static bool neuron_create_bars(NeuronState *s, Error **errp)
                               gen->bar_size[i]);
         pci_register_bar(pdev, i, PCI_BASE_ADDRESS_MEM_TYPE_64, &bar->mr);
     }
-    memory_region_init_alias(&s->bar[gen->bar_dram].mr, OBJECT(s),
-                             "neuron-dram-bar", dram, 0, s->dram_bar_size);
+    neuron_create_dram_bar(s, dram, &s->bar[gen->bar_dram].mr);
     pci_register_bar(pdev, gen->bar_dram, PCI_BASE_ADDRESS_MEM_TYPE_64 |
                      PCI_BASE_ADDRESS_MEM_PREFETCH, &s->bar[gen->bar_dram].mr);
     return true;
@@ -199,6 +230,7 @@ static void neuron_realize(PCIDevice *pdev, Error **errp)
     }
     if (!neuron_create_bars(s, errp) || !neuron_irq_add_vectors(s, errp) ||
         !neuron_add_capability(pdev, errp)) {
+        neuron_remove_dram_bar(s);
         ncore_chip_free(s->chip);
         s->chip = NULL;
         neuron_irq_fini(s);
@@ -215,6 +247,7 @@ static void neuron_exit(PCIDevice *pdev)
     NeuronState *s = NEURON_BASE(pdev);
 
     qemu_del_vm_change_state_handler(s->vmstate_change);
+    neuron_remove_dram_bar(s);
     ncore_chip_free(s->chip);
     s->chip = NULL;
     neuron_irq_fini(s);

@@ -59,7 +59,7 @@ struct neuron_place {
 	uint64_t left; /* bytes of the block from there on */
 };
 
-/* Device memory: a channel of DRAM, a stack of HBM */
+/* Device memory: a channel of DRAM, a stack of HBM. A BAR may have room between two of them */
 struct neuron_memory {
 	uint64_t address; /* device address */
 	uint64_t size; /* bytes that exist */
@@ -141,6 +141,7 @@ struct neuron_gen {
 	uint16_t pci_id[NEURON_PCI_IDS_MAX]; /* the emulated device has the first */
 	const struct neuron_target *target; /* what its cores execute */
 
+	uint8_t dies; /* each has a reading of power */
 	uint8_t cores;
 	uint8_t dma_engines_per_core;
 	uint16_t dma_engines; /* in all */
@@ -196,6 +197,7 @@ struct neuron_gen {
 extern const struct neuron_gen neuron_gen_inferentia;
 extern const struct neuron_gen neuron_gen_trainium;
 extern const struct neuron_gen neuron_gen_inferentia2;
+extern const struct neuron_gen neuron_gen_trainium2;
 
 /* The generation that a PCI device id is of, or NULL */
 const struct neuron_gen *neuron_gen_of_pci(uint16_t device);
@@ -218,8 +220,14 @@ bool neuron_gen_decode(const struct neuron_gen *gen, unsigned int bar, uint64_t 
 /* All device memory, bytes */
 uint64_t neuron_gen_memory(const struct neuron_gen *gen);
 
-/* The core that a DMA engine belongs to */
+/* Bytes of the memories before number memory: where it lies in all of them put together */
+uint64_t neuron_gen_memory_start(const struct neuron_gen *gen, unsigned int memory);
+
+/* The core that a DMA engine belongs to: of those that it copies for, the first */
 unsigned int neuron_gen_dma_core(const struct neuron_gen *gen, unsigned int engine);
+/* The core that a queue works for */
+unsigned int neuron_gen_queue_core(const struct neuron_gen *gen, unsigned int engine,
+				   unsigned int queue);
 /* Is it the queue with which the host copies for some core? */
 bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine,
 			      unsigned int queue);

@@ -26,7 +26,7 @@ static void host_irq(void *opaque, unsigned int vector)
 {
 	struct fixture *f = opaque;
 
-	ck_assert_uint_lt(vector, 4);
+	ck_assert_uint_lt(vector, NEURON_CORES_MAX);
 	f->irqs[vector]++;
 }
 

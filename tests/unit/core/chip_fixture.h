@@ -22,7 +22,7 @@ struct fixture {
 	struct ncore_host_ops ops;
 	struct ncore_chip *chip;
 	uint8_t *host;
-	_Atomic unsigned int irqs[4]; /* by vector */
+	_Atomic unsigned int irqs[NEURON_CORES_MAX]; /* by vector */
 	uint8_t seq;
 };
 

@@ -8,7 +8,7 @@
 
 #define EAST GEN(WINDOW_EAST)
 #define WEST GEN(WINDOW_WEST)
-#define MISC_DEV (GEN(APB_BASE) + GEN(APB_MISC_RAM))
+#define MISC_DEV (GEN(REG)(GEN(APB_MISC_RAM)))
 #define STATUS (MISC_DEV + GEN(READY_WORD))
 #define CHIPS 4
 
@@ -59,10 +59,10 @@ static uint32_t links(unsigned int i)
 /* what such a word is on a chip whose status does not tell of links */
 #define UP(links) (GEN(LINKS) & (links))
 
-/* Trainium's routing ids of the chips that drivers number 0 to 3 */
+/* The routing ids of the chips that drivers number 0 to 3 */
 static unsigned int route(unsigned int slot)
 {
-	static const uint8_t id[CHIPS] = { 0, 2, 6, 4 };
+	static const uint8_t id[CHIPS] = GEN(ROUTES);
 
 	return id[slot];
 }
@@ -144,7 +144,7 @@ END_TEST
 /* Memory, cores' memory and semaphores of a neighbour; not its registers and FIFOs */
 START_TEST(windows)
 {
-	const uint64_t window = GEN_LAST_CORE * GEN(TPB_SIZE), core = GEN(TPB_BASE) + window;
+	const uint64_t window = GEN(TPB_BAR)(GEN_LAST_CORE), core = GEN(TPB)(GEN_LAST_CORE);
 	struct ring q;
 
 	queue_init(&f[1], &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
@@ -167,8 +167,7 @@ START_TEST(windows)
 	ck_assert_uint_eq(fwio_read(&f[2], core + GEN(TPB_SEM_READ) + 12), 4);
 	ck_assert_uint_eq(ext_read(&f[1], GEN(DMA_STOPPED)(0)), 0);
 	copy(&f[1], &q, HOST(0x800000),
-	     EAST | (GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(0) +
-		     NEURON_UDMA_Q_TAIL_INC),
+	     EAST | (GEN(REG)(GEN(APB_UDMA)(0)) + NEURON_UDMA_M2S_Q(0) + NEURON_UDMA_Q_TAIL_INC),
 	     4);
 	settle(&f[1]);
 	ck_assert_uint_eq(ext_read(&f[1], GEN(DMA_STOPPED)(0)), 1);
@@ -206,10 +205,10 @@ END_TEST
 static const struct {
 	uint64_t ring, src, dst;
 } apart[] = {
-	{ HOST(0x400000), HOST(0x800000), EAST | (GEN(TPB_BASE) + GEN(TPB_FIFO)(NEURON_ENG_SP)) },
+	{ HOST(0x400000), HOST(0x800000), EAST | (GEN(TPB)(0) + GEN(TPB_FIFO)(NEURON_ENG_SP)) },
 	{ EAST | 0x400000, HOST(0x800000), HOST(0x800040) },
 	{ HOST(0x400000), EAST | 0x5000,
-	  GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(1) + NEURON_UDMA_Q_TAIL_INC },
+	  GEN(REG)(GEN(APB_UDMA)(0)) + NEURON_UDMA_M2S_Q(1) + NEURON_UDMA_Q_TAIL_INC },
 };
 
 START_TEST(neighbours_apart)
@@ -253,7 +252,7 @@ static void busy(unsigned int i, struct ring *q)
 			push(&f[i], q, 0, HOST(0x700000), 4,
 			     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
 			push(&f[i], q, 1,
-			     side[s] | (GEN(TPB_BASE) + GEN(TPB_SEM_INC) + 4 * (2 * i + s)), 4, 0);
+			     side[s] | (GEN(TPB)(0) + GEN(TPB_SEM_INC) + 4 * (2 * i + s)), 4, 0);
 		} else {
 			push(&f[i], q, 0, HOST(0x800000 + n * 64), 0,
 			     NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
@@ -280,7 +279,7 @@ START_TEST(all_at_once)
 		ck_assert_uint_eq(ncore_guest_errors(f[i].chip, NCORE_GE_UNDEFINED), 0);
 	}
 	/* chip 0 sends all its counts east, to chip 1, in semaphore 0 */
-	ck_assert_uint_eq(fwio_read(&f[1], GEN(TPB_BASE) + GEN(TPB_SEM_READ)), COPIES / 8);
+	ck_assert_uint_eq(fwio_read(&f[1], GEN(TPB)(0) + GEN(TPB_SEM_READ)), COPIES / 8);
 }
 END_TEST
 
@@ -346,11 +345,11 @@ START_TEST(guarded)
 		uint64_t addr;
 		bool fine;
 	} to[] = {
-		{ EAST | GEN(TPB_BASE), true },
-		{ EAST | (GEN(TPB_BASE) + GEN(TPB_SIZE)), false },
-		{ EAST | (GEN(TPB_BASE) + GEN(TPB_SIZE) + GEN(TPB_EVENTS)), false },
+		{ EAST | GEN(TPB)(0), true },
+		{ EAST | (GEN(TPB)(1)), false },
+		{ EAST | (GEN(TPB)(1) + GEN(TPB_EVENTS)), false },
 		{ EAST | 0x5000, true },
-		{ WEST | (GEN(TPB_BASE) + GEN(TPB_SIZE)), true }, /* no guard there */
+		{ WEST | (GEN(TPB)(1)), true }, /* no guard there */
 	};
 	struct ring q;
 

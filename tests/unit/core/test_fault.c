@@ -13,9 +13,9 @@
 #include "neuron/isa/codec.h"
 
 #define MISC GEN(APB_MISC_RAM)
-#define MISC_DEV (GEN(APB_BASE) + GEN(APB_MISC_RAM))
+#define MISC_DEV (GEN(REG)(GEN(APB_MISC_RAM)))
 #define STATUS (MISC_DEV + GEN(READY_WORD))
-#define CORE0 GEN(TPB_BASE)
+#define CORE0 GEN(TPB)(0)
 #define SRC 0x800000 /* host */
 #define DST 0x900000
 #define PROG 0xa00000
@@ -136,25 +136,17 @@ static void ecc_words(uint32_t sram, uint32_t dram0, uint32_t dram1)
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_ECC_DRAM(1)), dram1);
 }
 
-#if defined(SECOND_GEN) || defined(TRAINIUM_GEN)
-#define LAST "1"
-#define AFTER_LAST "2"
-#else
-#define LAST "3"
-#define AFTER_LAST "4"
-#endif
-
 START_TEST(specifications)
 {
 	static const char *const bad[] = {
 		"",	    "x",       "1x",	      "-1",
-		"1:",	    "1:after", "1:after=",    "1:core=" AFTER_LAST,
+		"1:",	    "1:after", "1:after=",    "1:core=" GEN(NO_CORE_NAME),
 		"1:queue=", "on",      "99999999999", "1 "
 	};
 	static const char *const good[] = { "1",
 					    "always",
 					    "3:after=2",
-					    "1:core=" LAST,
+					    "1:core=" GEN(LAST_CORE_NAME),
 					    "always:after=7:core=0:queue=program",
 					    "2:queue=copy" };
 	unsigned int i;

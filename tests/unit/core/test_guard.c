@@ -23,10 +23,10 @@
 #define ERRORS 0x500000 /* error queues, a page a core */
 #define MINE 5
 #define THEIRS 6
-#define CORE(nc) (GEN(TPB_BASE) + (nc)*GEN(TPB_SIZE))
+#define CORE(nc) (GEN(TPB)(nc))
 #define SEM_INC(nc, i) (CORE(nc) + GEN(TPB_SEM_INC) + 4 * (i))
 #define DOORBELL(eng, q) \
-	(GEN(APB_BASE) + GEN(APB_UDMA)(eng) + NEURON_UDMA_S2M_Q(q) + NEURON_UDMA_Q_TAIL_INC)
+	(GEN(REG)(GEN(APB_UDMA)(eng)) + NEURON_UDMA_S2M_Q(q) + NEURON_UDMA_Q_TAIL_INC)
 
 static struct fixture f;
 static struct ring r;
@@ -278,7 +278,7 @@ static const struct {
 	{ DOORBELL(0, 9), 4, false },
 	{ DOORBELL(3, 0), 4, false },
 	{ DOORBELL(2, 15), 4, false },
-	{ GEN(APB_BASE) + GEN(APB_MISC_RAM) + NEURON_MISC_METRIC, 4, false },
+	{ GEN(REG)(GEN(APB_MISC_RAM)) + NEURON_MISC_METRIC, 4, false },
 	{ GEN(EXT_ADDRESS) + NEURON_EXT_GUARD_CTRL, 4, false },
 	{ 0x1000, 64, true },
 };
@@ -354,11 +354,12 @@ START_TEST(notifications)
 {
 	guard_on();
 	error_queue(0, HOST(OTHERS));
-	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_FIFO)(0), 4, 1); /* an error */
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_FIFO)(0), 4,
+			 1); /* an error */
 	ck_assert_uint_eq(f.host[OTHERS], 0x66);
 	ck_assert_uint_eq(ext_read(&f, GEN(NQ_ENTRIES)(0)), 0);
 	error_queue(0, HOST(ERRORS));
-	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_FIFO)(0), 4, 1);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_FIFO)(0), 4, 1);
 	ck_assert_uint_eq(ext_read(&f, GEN(NQ_ENTRIES)(0)), 1);
 	ck_assert_uint_eq(get32(f.host + ERRORS + NEURON_NQ_ENTRY_PHASE), 1);
 }
@@ -395,14 +396,15 @@ START_TEST(instructions)
 	feed(insn, 2);
 	check_fine();
 	if (!_i) {
-		ck_assert_uint_eq(
-			ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_SEM_READ) + 36, 4), 1);
+		ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES),
+						  GEN(TPB_BAR)(0) + GEN(TPB_SEM_READ) + 36, 4),
+				  1);
 		return;
 	}
 	ck_assert_uint_eq(e[NEURON_NQ_ENTRY_CODE], NEURON_NERR_WRITE_REFUSED);
 	ck_assert_uint_eq(get64(e + NEURON_NQ_ENTRY_DATA), addr[_i]);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES),
-					  GEN(TPB_SIZE) + GEN(TPB_SEM_READ) + 36, 4),
+					  GEN(TPB_BAR)(1) + GEN(TPB_SEM_READ) + 36, 4),
 			  0);
 }
 END_TEST

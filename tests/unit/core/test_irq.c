@@ -27,7 +27,7 @@ static void error_queue(unsigned int nc)
 /* Makes one entry in the core's error queue: the host may not write an instruction FIFO. */
 static void make_entry(unsigned int nc)
 {
-	ncore_mmio_write(f.chip, GEN(BAR_CORES), nc * GEN(TPB_SIZE) + GEN(TPB_FIFO)(0), 4, 1);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(nc) + GEN(TPB_FIFO)(0), 4, 1);
 }
 
 static uint32_t entries(unsigned int nc)

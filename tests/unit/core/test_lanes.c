@@ -153,7 +153,7 @@ START_TEST(fifo_write_error)
 	copy(&f, &q, HOST(PROG), CORE(0) + GEN(TPB_FIFO)(0), 63);
 	settle(&f);
 	ck_assert_uint_eq(ext_read(&f, GEN(DMA_STOPPED)(0)), 1);
-	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_FIFO)(0), 4, 1);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_FIFO)(0), 4, 1);
 	ck_assert_uint_ge(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 2);
 }
 END_TEST
@@ -355,7 +355,7 @@ START_TEST(pause_changes_nothing)
 			ncore_chip_pause(f.chip); /* pauses nest */
 			ncore_chip_resume(f.chip);
 		}
-		ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_SEM_READ), 4);
+		ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_READ), 4);
 		ncore_chip_resume(f.chip);
 	}
 	settle(&f);
@@ -635,8 +635,7 @@ START_TEST(reset_while_fetching)
 	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_TPB_RESET_MAP, 1u << LAST);
 	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
 	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL, 1);
-	ncore_mmio_write(f.chip, GEN(BAR_CORES), LAST * GEN(TPB_SIZE) + GEN(TPB_SEM_SET) + 20, 4,
-			 1);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(LAST) + GEN(TPB_SEM_SET) + 20, 4, 1);
 	settle(&f);
 	ck_assert_uint_eq(get32(entry(0, 0) + NEURON_NQ_ENTRY_PHASE), 0);
 	ck_assert_uint_eq(queue_reg(&f, &q, 0, NEURON_UDMA_Q_STATUS), 0);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MISC GEN(APB_MISC_RAM)
-#define MISC_DEV (GEN(APB_BASE) + GEN(APB_MISC_RAM))
+#define MISC_DEV (GEN(REG)(GEN(APB_MISC_RAM)))
 
 static struct fixture f;
 
@@ -66,17 +66,16 @@ START_TEST(read_anywhere)
 	put32(mem(&f, GEN(DRAM1_BASE) + 64), 0x600dcafe);
 	put32(f.host + 0x300000, 0xfeedf00d);
 	ncore_mmio_write(f.chip, GEN(BAR_CORES),
-			 GEN_LAST_CORE * GEN(TPB_SIZE) + GEN(TPB_SEM_SET) + 20, 4, 77);
-	ncore_mmio_write(f.chip, GEN(BAR_CORES), NEURON_SBUF_PART_STRIDE + 8, 4, 0x01020304);
+			 GEN(TPB_BAR)(GEN_LAST_CORE) + GEN(TPB_SEM_SET) + 20, 4, 77);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + NEURON_SBUF_PART_STRIDE + 8, 4,
+			 0x01020304);
 	ck_assert_uint_eq(fwio_read(&f, 0x1234560), 0xabad1dea);
 	ck_assert_uint_eq(fwio_read(&f, GEN(AXI_PORT1) | 0x1234560), 0xabad1dea);
 	ck_assert_uint_eq(fwio_read(&f, GEN(DRAM1_BASE) + 64), 0x600dcafe);
 	ck_assert_uint_eq(fwio_read(&f, HOST(0x300000)), 0xfeedf00d);
-	ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + GEN_LAST_CORE * GEN(TPB_SIZE) +
-						GEN(TPB_SEM_READ) + 20),
-			  77);
-	ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + NEURON_SBUF_PART_STRIDE + 8), 0x01020304);
-	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + 0x500), 0);
+	ck_assert_uint_eq(fwio_read(&f, GEN(TPB)(GEN_LAST_CORE) + GEN(TPB_SEM_READ) + 20), 77);
+	ck_assert_uint_eq(fwio_read(&f, GEN(TPB)(0) + NEURON_SBUF_PART_STRIDE + 8), 0x01020304);
+	ck_assert_uint_eq(fwio_read(&f, GEN(REG)(0x500)), 0);
 }
 END_TEST
 
@@ -177,8 +176,8 @@ START_TEST(reset_protocol)
 {
 	put32(mem(&f, 0x4000), 0xd00dfeed);
 	apb_write(&f, MISC + NEURON_MISC_DEVICE_ID, 5);
-	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_SEM_SET), 4, 9);
-	ncore_mmio_write(f.chip, GEN(BAR_CORES), 0x40, 4, 0xffffffff);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_SET), 4, 9);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 0x40, 4, 0xffffffff);
 	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_DEVICE);
 	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_RESET), 1);
 	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_DEVICE_ID), GEN(ROUTED) ? 0 : 5);
@@ -186,8 +185,9 @@ START_TEST(reset_protocol)
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_RESET), 0);
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + GEN(READY_WORD)), GEN_STATUS(0));
 	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_DEVICE_ID), 0);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_SEM_READ), 4), 0);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), 0x40, 4), 0);
+	ck_assert_uint_eq(
+		ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_READ), 4), 0);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 0x40, 4), 0);
 	ck_assert_uint_eq(get32(mem(&f, 0x4000)), 0xd00dfeed);
 	ncore_chip_reset(f.chip, NCORE_RESET_PCI);
 	ck_assert_uint_eq(get32(mem(&f, 0x4000)), 0);
@@ -211,16 +211,16 @@ START_TEST(tpb_reset_map)
 	unsigned int nc;
 
 	for (nc = 0; nc < GEN(NC_PER_DEVICE); nc++) {
-		ncore_mmio_write(f.chip, GEN(BAR_CORES), nc * GEN(TPB_SIZE) + GEN(TPB_SEM_SET), 4,
+		ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(nc) + GEN(TPB_SEM_SET), 4,
 				 nc + 1);
-		ncore_mmio_write(f.chip, GEN(BAR_CORES), nc * GEN(TPB_SIZE), 4, nc + 1);
+		ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(nc), 4, nc + 1);
 	}
 	apb_write(&f, MISC + NEURON_MISC_TPB_RESET_MAP, 0x5);
 	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
 	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
 	for (nc = 0; nc < GEN(NC_PER_DEVICE); nc++) {
-		uint64_t base = nc * GEN(TPB_SIZE);
-		uint32_t want = nc & 1 ? nc + 1 : 0;
+		uint64_t base = GEN(TPB_BAR)(nc);
+		uint32_t want = 0x5 >> nc & 1 ? 0 : nc + 1;
 
 		ck_assert_uint_eq(
 			ncore_mmio_read(f.chip, GEN(BAR_CORES), base + GEN(TPB_SEM_READ), 4), want);
@@ -231,8 +231,7 @@ START_TEST(tpb_reset_map)
 	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
 	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
 	for (nc = 0; nc < GEN(NC_PER_DEVICE); nc++)
-		ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), nc * GEN(TPB_SIZE), 4),
-				  0);
+		ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(nc), 4), 0);
 }
 END_TEST
 
@@ -264,19 +263,18 @@ START_TEST(semaphores)
 	unsigned int i;
 
 	for (i = 0; i < GEN(SEMAPHORES); i++) {
-		uint64_t o = GEN_LAST_CORE * GEN(TPB_SIZE) + 4 * i;
+		uint64_t o = GEN(TPB_BAR)(GEN_LAST_CORE) + 4 * i;
 
 		ncore_mmio_write(f.chip, GEN(BAR_CORES), o + GEN(TPB_SEM_SET), 4, 7 + i);
 		ncore_mmio_write(f.chip, GEN(BAR_CORES), o + GEN(TPB_SEM_INC), 4, 5);
 		ncore_mmio_write(f.chip, GEN(BAR_CORES), o + GEN(TPB_SEM_DEC), 4, 2);
 	}
 	for (i = 0; i < GEN(SEMAPHORES); i++)
-		ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + GEN_LAST_CORE * GEN(TPB_SIZE) +
-							GEN(TPB_SEM_READ) + 4 * i),
-				  10 + i);
-	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_EVENTS) + 4 * (GEN(EVENTS) - 1), 4, 1);
-	ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + GEN(TPB_EVENTS) + 4 * (GEN(EVENTS) - 1)),
-			  1);
+		ck_assert_uint_eq(
+			fwio_read(&f, GEN(TPB)(GEN_LAST_CORE) + GEN(TPB_SEM_READ) + 4 * i), 10 + i);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES),
+			 GEN(TPB_BAR)(0) + GEN(TPB_EVENTS) + 4 * (GEN(EVENTS) - 1), 4, 1);
+	ck_assert_uint_eq(fwio_read(&f, GEN(TPB)(0) + GEN(TPB_EVENTS) + 4 * (GEN(EVENTS) - 1)), 1);
 }
 END_TEST
 

@@ -261,7 +261,8 @@ static void run(uint64_t seed)
 	settle(&f);
 	for (unsigned int lap = 0; lap < LAPS; lap++) {
 		write_rings(lap);
-		ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_SEM_SET) + 4 * 31, 4, lap + 1);
+		ncore_mmio_write(f.chip, GEN(BAR_CORES),
+				 GEN(TPB_BAR)(0) + GEN(TPB_SEM_SET) + 4 * 31, 4, lap + 1);
 		settle(&f);
 	}
 	if (seed % 3 != 2)

@@ -53,6 +53,7 @@ const struct neuron_gen neuron_gen_second = {
 	.pci_id = { 0x7fff },
 	.target = &neuron_target_second,
 
+	.dies = 1,
 	.cores = SECOND_NC_PER_DEVICE,
 	.dma_engines_per_core = SECOND_DMA_ENG_PER_NC,
 	.dma_engines = SECOND_DMA_ENGINES,

@@ -28,6 +28,12 @@
 #define SECOND_TPB_BASE 0x7ff80000000ull
 #define SECOND_TPB_SIZE 0x8000000ull
 #define SECOND_APB_BASE 0x7ffe0000000ull
+#define SECOND_TPB(nc) (SECOND_TPB_BASE + (nc)*SECOND_TPB_SIZE)
+#define SECOND_TPB_BAR(nc) ((nc)*SECOND_TPB_SIZE)
+#define SECOND_REG(offset) (SECOND_APB_BASE + (offset))
+#define SECOND_LAST_REG (SECOND_BAR0_SIZE - 4)
+#define SECOND_LAST_CORE_NAME "1"
+#define SECOND_NO_CORE_NAME "2"
 
 /* Bit 44 is the host's; ports have bits 52 and 53 */
 #define SECOND_WINDOW_SHIFT 44
@@ -89,6 +95,12 @@
 #define SECOND_LINKS 3
 #define SECOND_APB_TDMA_COPY(nc) 0 /* it is one of the core's own */
 #define SECOND_HIGH_FIRST 0 /* a notification queue's base */
+#define SECOND_H2T_QUEUE_OF(nc) SECOND_H2T_QUEUE
+#define SECOND_DRAM1_OFFSET SECOND_DRAM_CHANNEL_SIZE /* in its BAR */
+#define SECOND_ROUTES \
+	{             \
+		0     \
+	} /* of slots 0 to 3 */
 #define SECOND_ROUTED 0
 #define SECOND_ISA 2
 

@@ -27,7 +27,12 @@
 #define TRAINIUM_AXI_PORT1 0x0ull
 #define TRAINIUM_TPB_BASE 0xfffc0000000ull
 #define TRAINIUM_TPB_SIZE 0x4000000ull
-#define TRAINIUM_APB_BASE 0xfffc0000000ull /* of all of BAR0 */
+#define TRAINIUM_TPB(nc) (TRAINIUM_TPB_BASE + (nc)*TRAINIUM_TPB_SIZE)
+#define TRAINIUM_TPB_BAR(nc) ((nc)*TRAINIUM_TPB_SIZE)
+#define TRAINIUM_REG(offset) (0xfffc0000000ull + (offset)) /* all of BAR0 */
+#define TRAINIUM_LAST_REG (TRAINIUM_BAR0_SIZE - 4)
+#define TRAINIUM_LAST_CORE_NAME "1"
+#define TRAINIUM_NO_CORE_NAME "2"
 
 #define TRAINIUM_WINDOW_SHIFT 44
 #define TRAINIUM_WINDOW_HOST 0x100000000000ull
@@ -87,6 +92,12 @@
 #define TRAINIUM_LINKS 0
 #define TRAINIUM_APB_TDMA_COPY(nc) (0x30640000 + 0x700000 * (nc))
 #define TRAINIUM_HIGH_FIRST 1 /* a notification queue's base */
+#define TRAINIUM_H2T_QUEUE_OF(nc) TRAINIUM_H2T_QUEUE
+#define TRAINIUM_DRAM1_OFFSET TRAINIUM_DRAM_CHANNEL_SIZE /* in its BAR */
+#define TRAINIUM_ROUTES    \
+	{                  \
+		0, 2, 6, 4 \
+	} /* of slots 0 to 3 */
 #define TRAINIUM_ROUTED 1
 #define TRAINIUM_ISA 1
 

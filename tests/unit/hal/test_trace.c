@@ -30,6 +30,14 @@ static const struct {
 	    { 16, 0x30700000 },
 	    { 32, 0x30600000 },
 	    { 33, 0x30d00000 } } },
+	{ &neuron_gen_trainium2,
+	  UDMA_TRACES "/udma-trace-v3.txt",
+	  127,
+	  { { 0, 0x82000000 },
+	    { 32, 0x94000000 },
+	    { 127, 0xb5f00000 },
+	    { 128, 0x6800000 },
+	    { 131, 0x46900000 } } },
 };
 #define CHIPS ((int)(sizeof(chips) / sizeof(chips[0])))
 
@@ -193,6 +201,32 @@ START_TEST(core_of_trainium)
 }
 END_TEST
 
+/*
+ * A core of Trainium2, without broadcasts and errors; the engine of copies is set up with the first
+ * of the two cores that it copies for
+ */
+START_TEST(core_of_trainium2)
+{
+	static const uint64_t first[] = { 0x82000000, 0x83000000, 0x94000000, 0x95000000,
+					  0xa2000000, 0xa3000000, 0xb4000000, 0xb5000000 };
+	static const uint64_t copies[] = { 0x6800000, 0x6900000, 0x46800000, 0x46900000 };
+	unsigned int at = 0;
+
+	start(1);
+	nhal_core_dma_init(&hal, (unsigned int)_i);
+	for (unsigned int k = 0; k < (_i % 2 ? 16 : 17); k++) {
+		uint64_t udma = k < 16 ? first[_i] + 0x100000 * k : copies[_i / 2];
+
+		at += is_section(1, "engine initialisation", at, udma);
+		next_is(&at, udma + 0x4001c, 1);
+		next_is(&at, udma + 0x40020, 1);
+		next_is(&at, udma + 0x40000, 1);
+		next_is(&at, udma + 0x40800, 0x26);
+	}
+	ck_assert_uint_eq(at, writes);
+}
+END_TEST
+
 /* The base's high word comes first */
 START_TEST(notifications)
 {
@@ -230,6 +264,7 @@ int main(void)
 	tcase_add_loop_test(tc, queues, 0, CHIPS);
 	tcase_add_loop_test(tc, copies, 0, CHIPS);
 	tcase_add_loop_test(tc, core_of_trainium, 0, 2);
+	tcase_add_loop_test(tc, core_of_trainium2, 0, 8);
 	tcase_add_test(tc, notifications);
 	tcase_add_test(tc, words);
 	suite_add_tcase(s, tc);
