@@ -112,14 +112,19 @@ bool neuron_gen_decode(const struct neuron_gen *gen, unsigned int bar, uint64_t 
 	return false;
 }
 
-uint64_t neuron_gen_memory(const struct neuron_gen *gen)
+uint64_t neuron_gen_memory_start(const struct neuron_gen *gen, unsigned int memory)
 {
 	uint64_t size = 0;
 	unsigned int i;
 
-	for (i = 0; i < gen->memories; i++)
+	for (i = 0; i < memory; i++)
 		size += gen->memory[i].size;
 	return size;
+}
+
+uint64_t neuron_gen_memory(const struct neuron_gen *gen)
+{
+	return neuron_gen_memory_start(gen, gen->memories);
 }
 
 unsigned int neuron_gen_dma_core(const struct neuron_gen *gen, unsigned int engine)
@@ -132,6 +137,17 @@ unsigned int neuron_gen_dma_core(const struct neuron_gen *gen, unsigned int engi
 		if (gen->copy[nc].engine == engine)
 			break;
 	return nc;
+}
+
+unsigned int neuron_gen_queue_core(const struct neuron_gen *gen, unsigned int engine,
+				   unsigned int queue)
+{
+	unsigned int nc;
+
+	for (nc = 0; nc < gen->cores; nc++)
+		if (gen->copy[nc].engine == engine && gen->copy[nc].queue == queue)
+			return nc;
+	return neuron_gen_dma_core(gen, engine);
 }
 
 bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine, unsigned int queue)

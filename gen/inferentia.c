@@ -149,6 +149,7 @@ const struct neuron_gen neuron_gen_inferentia = {
 	.pci_id = { NEURON_PCI_DEVICE_INF1, 0x7065, 0x7066, 0x7067 },
 	.target = &neuron_target_inf1,
 
+	.dies = 1,
 	.cores = NEURON_V1_NC_PER_DEVICE,
 	.dma_engines_per_core = NEURON_V1_DMA_ENG_PER_NC,
 	.dma_engines = NEURON_V1_DMA_ENGINES,
@@ -158,6 +159,7 @@ const struct neuron_gen neuron_gen_inferentia = {
 	.wrapper_inits = sizeof(wrapper_init) / sizeof(wrapper_init[0]),
 	.dma_init = dma_init,
 	.wrapper_init = wrapper_init,
+	.dma_barrier = NEURON_UDMA_DESC_DMB,
 
 	.bar_size = { [NEURON_BAR_APB] = NEURON_V1_BAR0_SIZE,
 		      [NEURON_BAR_AXI] = NEURON_V1_BAR2_SIZE,
@@ -197,6 +199,7 @@ const struct neuron_gen neuron_gen_inferentia = {
 		.bytes = 0x1100,
 	},
 	.ext = {
+		.version = NEURON_CAP_VERSION_VALUE,
 		.nq_overflows = NEURON_EXT_NQ_OVERFLOWS(0),
 		.dma_stopped = NEURON_EXT_DMA_STOPPED(0),
 		.nq_entries = NEURON_EXT_NQ_ENTRIES(0),

@@ -55,11 +55,14 @@ uint64_t nhal_h2t_push(struct nhal_h2t *h2t, uint64_t src, uint64_t dst, uint64_
 unsigned int nhal_h2t_submit(struct nhal_h2t *h2t, unsigned int ctx)
 {
 	uint64_t word = h2t->completion_addr + ctx * 8;
+	const struct neuron_gen *gen = h2t->hal->gen;
 	unsigned int n = h2t->pending;
 
 	/* the barrier keeps the marker behind the data */
-	if (n)
-		nhal_put32(h2t->last_tx, nhal_get32(h2t->last_tx) | NEURON_UDMA_DESC_DMB);
+	if (n) {
+		nhal_put32(h2t->last_tx, nhal_get32(h2t->last_tx) | gen->dma_barrier);
+		nhal_put32(h2t->last_tx + 4, nhal_get32(h2t->last_tx + 4) | gen->dma_barrier_meta);
+	}
 	h2t->completion[2 * ctx] = NHAL_H2T_MARKER;
 	h2t->completion[2 * ctx + 1] = 0;
 	push_pair(h2t, word, word + 4, 4);

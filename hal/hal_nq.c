@@ -30,8 +30,11 @@ int nhal_nq_set(struct nhal *hal, unsigned int nc, unsigned int type, unsigned i
 	ret = nhal_nq_regs(hal->gen, nc, type, eng, &regs);
 	if (ret)
 		return ret;
+	if (hal->gen->nq_reg.high_first)
+		nq_write(hal, regs + hal->gen->nq_reg.base_hi, (uint32_t)(base >> 32));
 	nq_write(hal, regs + hal->gen->nq_reg.base_lo, (uint32_t)base);
-	nq_write(hal, regs + hal->gen->nq_reg.base_hi, (uint32_t)(base >> 32));
+	if (!hal->gen->nq_reg.high_first)
+		nq_write(hal, regs + hal->gen->nq_reg.base_hi, (uint32_t)(base >> 32));
 	nq_write(hal, regs + hal->gen->nq_reg.size, size);
 	return 0;
 }

@@ -111,7 +111,8 @@ int nhal_status_read(struct nhal *hal, uint32_t *status)
 
 void nhal_device_id_write(struct nhal *hal, uint32_t id)
 {
-	nhal_misc_write(hal, NEURON_MISC_DEVICE_ID, id);
+	if (!hal->gen->routing)
+		nhal_misc_write(hal, NEURON_MISC_DEVICE_ID, id);
 }
 
 int nhal_neighbors_read(struct nhal *hal, int id[NEURON_PORTS_MAX])

@@ -2,7 +2,7 @@
 /*
  * DMA engines, queues, descriptors and rings. What the initialisation of an engine writes is in the
  * generation's table; the order and values of the other writes are the public driver's, recorded in
- * tests/data/udma/udma-trace-v1.txt.
+ * tests/data/udma.
  */
 #include "hal.h"
 
@@ -47,16 +47,58 @@ void nhal_engine_init(struct nhal *hal, unsigned int eng)
 	}
 }
 
+static void write_loop(struct nhal *hal, unsigned int eng, const struct neuron_reg_loop *loop)
+{
+	unsigned int k, i;
+
+	for (k = 0; k < loop->times; k++)
+		for (i = 0; i < loop->rows; i++)
+			eng_write(hal, eng, loop->row[i].reg + k * loop->row[i].stride,
+				  loop->row[i].value + (i ? 0 : k * loop->step));
+}
+
+/* k: the engine's number among its core's */
+static void broadcast_init(struct nhal *hal, unsigned int eng, unsigned int k)
+{
+	const struct neuron_broadcast *b = &hal->gen->broadcast;
+
+	if (!b->group && !b->last)
+		return;
+	tdma_write(hal, eng, b->group, 0xffffu >> k);
+	tdma_write(hal, eng, b->last, b->ends >> k & 1 ? 0xffff : 0);
+}
+
+static void whole_engine_init(struct nhal *hal, unsigned int eng)
+{
+	const struct neuron_gen *gen = hal->gen;
+	unsigned int i;
+
+	nhal_engine_init(hal, eng);
+	for (i = 0; i < gen->wrapper_inits; i++)
+		tdma_write(hal, eng, gen->wrapper_init[i].reg, gen->wrapper_init[i].value);
+	for (i = 0; i < gen->check_loops; i++)
+		write_loop(hal, eng, &gen->check_loop[i]);
+}
+
+/* The engine that copies for the host, where it is none of the core's own: its first core's task */
+static bool copies_apart(const struct neuron_gen *gen, unsigned int nc)
+{
+	unsigned int eng = gen->copy[nc].engine;
+
+	return eng >= gen->cores * gen->dma_engines_per_core && neuron_gen_dma_core(gen, eng) == nc;
+}
+
 void nhal_core_dma_init(struct nhal *hal, unsigned int nc)
 {
 	const struct neuron_gen *gen = hal->gen;
-	unsigned int per = gen->dma_engines_per_core, eng, i;
+	unsigned int per = gen->dma_engines_per_core, k;
 
-	for (eng = nc * per; eng < (nc + 1) * per; eng++) {
-		nhal_engine_init(hal, eng);
-		for (i = 0; i < gen->wrapper_inits; i++)
-			tdma_write(hal, eng, gen->wrapper_init[i].reg, gen->wrapper_init[i].value);
+	for (k = 0; k < per; k++) {
+		broadcast_init(hal, nc * per + k, k);
+		whole_engine_init(hal, nc * per + k);
 	}
+	if (copies_apart(gen, nc))
+		whole_engine_init(hal, gen->copy[nc].engine);
 }
 
 bool nhal_ring_valid(uint64_t base, uint32_t len)
@@ -82,6 +124,9 @@ static void half_init(struct nhal *hal, unsigned int eng, enum nhal_half half, u
 	uint32_t sw_ctrl = m2s ? NEURON_UDMA_M2S_Q_SW_CTRL : NEURON_UDMA_S2M_Q_SW_CTRL;
 	uint32_t comp_cfg = m2s ? NEURON_UDMA_M2S_Q_COMP_CFG : NEURON_UDMA_S2M_Q_COMP_CFG;
 
+	if (m2s && hal->gen->queue_init_mask)
+		eng_write(hal, eng, queue + NEURON_UDMA_M2S_Q_RLIMIT_MASK,
+			  hal->gen->queue_init_mask);
 	eng_write(hal, eng, queue + NEURON_UDMA_Q_CFG, NEURON_UDMA_Q_CFG_RESET);
 	eng_write(hal, eng, queue + sw_ctrl, NEURON_UDMA_Q_SW_CTRL_RESET);
 	eng_write(hal, eng, queue + NEURON_UDMA_Q_BASE_LO, (uint32_t)base);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""Writes the table of instances as C, for libndl and libnrt.
+"""Writes the table of instances as C, for libndl and libnrt: those whose chips they serve.
 
 usage: table.py INSTANCES.json OUTPUT.c
 """
@@ -28,6 +28,8 @@ def rows(table: dict[str, dict]) -> tuple[list[str], list[str]]:
     chips: list[str] = []
     instances: list[str] = []
     for name, row in table.items():
+        if row.get("driver") == "public":
+            continue
         found = NAME.fullmatch(name)
         if not found:
             raise ValueError(f"instance {name}")

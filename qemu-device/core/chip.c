@@ -146,7 +146,7 @@ static bool belongs_to(const struct neuron_gen *gen, const struct ncore_queue *q
 {
 	if ((q->state != NCORE_Q_IDLE && q->lane == core) || q->home == core)
 		return true;
-	return neuron_gen_dma_core(gen, q->engine) == core &&
+	return neuron_gen_queue_core(gen, q->engine, q->index) == core &&
 	       !neuron_gen_is_copy_queue(gen, q->engine, q->index);
 }
 
@@ -155,7 +155,7 @@ static void rest_queues(struct ncore_chip *chip, unsigned int core)
 	unsigned int e, i;
 
 	for (e = 0; e < chip->gen->dma_engines; e++)
-		for (i = 0; i < NCORE_QUEUES; i++) {
+		for (i = 0; i < NCORE_QUEUES && chip->udma[e].used; i++) {
 			struct ncore_queue *q = &chip->udma[e].queue[i];
 
 			if (belongs_to(chip->gen, q, core))
@@ -186,6 +186,8 @@ static void reset_execution(struct ncore_chip *chip)
 	unsigned int i;
 
 	ncore_guard_reset(chip);
+	for (i = 0; i < chip->kepts; i++)
+		ncore_store(&chip->kept[i], 0);
 	for (i = 0; i < chip->lanes; i++)
 		ncore_lane_reset(&chip->lane[i]);
 	for (i = 0; i < chip->gen->cores; i++) {
@@ -371,6 +373,7 @@ static void free_chip(struct ncore_chip *chip)
 	for (i = 0; chip->core && i < chip->gen->cores; i++)
 		free(chip->core[i].nq_reg);
 	free(chip->core);
+	free(chip->kept);
 	free(chip->udma);
 	free(chip->lane);
 	free(chip);
@@ -406,8 +409,12 @@ static struct ncore_chip *alloc_chip(const struct neuron_gen *gen)
 	set_ways(chip);
 	chip->core = calloc(gen->cores, sizeof(*chip->core));
 	chip->udma = calloc(gen->dma_engines, sizeof(*chip->udma));
+	for (i = 0; i < gen->blocks; i++)
+		if (gen->block[i].kind == NEURON_BLOCK_KEPT)
+			chip->kepts += (unsigned int)(gen->block[i].count * gen->block[i].size / 4);
+	chip->kept = calloc(chip->kepts + 1u, sizeof(*chip->kept));
 	chip->lane = calloc(chip->lanes, sizeof(*chip->lane));
-	ok = chip->core && chip->udma && chip->lane;
+	ok = chip->core && chip->udma && chip->kept && chip->lane;
 	for (i = 0; ok && i < gen->cores; i++) {
 		chip->core[i].nq_reg = calloc(gen->nq_reg.bytes / 4, sizeof(ncore_reg));
 		ok = chip->core[i].nq_reg;
@@ -446,19 +453,6 @@ static int new_core(struct ncore_chip *chip, unsigned int i)
 	return tpb_new(&cfg, &core->tpb);
 }
 
-static void init_queues(struct ncore_chip *chip)
-{
-	unsigned int e, i;
-
-	for (e = 0; e < chip->gen->dma_engines; e++) {
-		for (i = 0; i < NCORE_QUEUES; i++) {
-			chip->udma[e].queue[i].engine = (uint8_t)e;
-			chip->udma[e].queue[i].index = (uint8_t)i;
-		}
-		ncore_udma_reset(chip, e);
-	}
-}
-
 static void free_parts(struct ncore_chip *chip)
 {
 	unsigned int i;
@@ -491,7 +485,6 @@ static int build(struct ncore_chip *chip)
 	}
 	if (ret)
 		return ret;
-	init_queues(chip);
 	for (i = 0; i < chip->gen->cores && chip->cfg.nan_fill; i++) {
 		clear_core_memory(chip, &chip->core[i].sbuf);
 		clear_core_memory(chip, &chip->core[i].psum);

@@ -85,7 +85,7 @@ struct ncore_ring {
 	struct ncore_desc cur;
 	uint32_t done;
 	uint32_t cached, cache_at; /* descriptors in cache, the next one's position in it */
-	uint8_t cache[NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE];
+	uint8_t *cache; /* NCORE_DESC_CACHE of them */
 	struct ncore_guard_hit ring_hit, data_hit;
 	struct ncore_plain plain; /* where its last bytes were; size 0: nowhere yet */
 };
@@ -136,11 +136,18 @@ struct ncore_queue_list {
 /* Register words of a UDMA engine that are not a queue's; udma.c maps offsets onto them */
 #define NCORE_UDMA_WORDS 3136
 
+/*
+ * An engine. Until something is written to it (used) it is all zero, whatever a reset makes of
+ * others, and reads as they do: a chip has many that nobody uses, and their pages stay untouched.
+ */
 struct ncore_udma {
+	_Atomic bool used; /* set under chip->lock */
 	ncore_reg reg[NCORE_UDMA_WORDS];
 	ncore_reg tdma[64];
 	_Atomic bool disabled;
 	struct ncore_queue queue[NCORE_QUEUES];
+	/* at the end: only queues that work touch their part */
+	uint8_t cache[NCORE_QUEUES][NCORE_HALVES][NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE];
 };
 
 /* Writes of 32-bit words to what another lane owns, or from an instruction to the rest of the chip */
@@ -247,6 +254,8 @@ struct ncore_chip {
 	uint32_t way_kib[NCORE_WAYS]; /* picoseconds of a KiB */
 	struct ncore_core *core; /* gen->cores */
 	struct ncore_udma *udma; /* gen->dma_engines */
+	ncore_reg *kept; /* words of NEURON_BLOCK_KEPT, in the order of their rows */
+	unsigned int kepts;
 	unsigned int lanes;
 	struct ncore_lane *lane; /* one for each core, then the host's */
 	ncore_reg misc[NEURON_MISC_RAM_SIZE / 4];
@@ -320,6 +329,9 @@ bool ncore_ext_write(struct ncore_chip *chip, uint32_t rel, uint32_t value); /* 
 void ncore_fwio_doorbell(struct ncore_chip *chip);
 
 /* udma.c; chip->lock is held for all but reads */
+/* an engine as it is after a reset; use: the chip's, before anything in it changes */
+void ncore_udma_init(struct ncore_chip *chip, struct ncore_udma *u, unsigned int engine);
+struct ncore_udma *ncore_udma_use(struct ncore_chip *chip, unsigned int engine);
 uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t rel);
 void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel, uint32_t value);
 bool ncore_udma_is_doorbell(uint32_t rel);

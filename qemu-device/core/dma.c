@@ -28,7 +28,7 @@ static void report_stop(struct ncore_chip *chip, struct ncore_queue *q, uint16_t
 {
 	atomic_store(&q->stopped, NCORE_Q_ERROR);
 	ncore_event(chip, NCORE_EV_DMA_ERROR, q->engine, q->index, code, addr);
-	ncore_notify(chip, neuron_gen_dma_core(chip->gen, q->engine), NEURON_NQ_ERROR,
+	ncore_notify(chip, neuron_gen_queue_core(chip->gen, q->engine, q->index), NEURON_NQ_ERROR,
 		     chip->gen->target->no_engine, code, (uint32_t)q->engine << 8 | q->index, addr,
 		     0, atomic_load(&q->time));
 }
@@ -335,7 +335,8 @@ static void settle_ring(struct ncore_ring *r)
  */
 static void settle(struct ncore_chip *chip, struct ncore_queue *q)
 {
-	struct ncore_core *core = &chip->core[neuron_gen_dma_core(chip->gen, q->engine)];
+	struct ncore_core *core =
+		&chip->core[neuron_gen_queue_core(chip->gen, q->engine, q->index)];
 
 	atomic_fetch_add_explicit(&core->dma_descs, q->ring[NCORE_M2S].taken, memory_order_relaxed);
 	atomic_fetch_add_explicit(&core->dma_bytes, q->step_bytes, memory_order_relaxed);

@@ -325,7 +325,8 @@ static unsigned int memory_of(struct ncore_chip *chip, uint64_t addr)
 	if (ep.mem != &chip->dram)
 		return M_SRAM;
 	while (m + 1 < gen->memories &&
-	       (uint64_t)(ep.ptr - chip->dram.ptr) - gen->memory[m].offset >= gen->memory[m].size)
+	       (uint64_t)(ep.ptr - chip->dram.ptr) - neuron_gen_memory_start(gen, m) >=
+		       gen->memory[m].size)
 		m++;
 	return m;
 }
@@ -358,7 +359,7 @@ static uint16_t ecc_occasion(struct ncore_chip *chip, unsigned int memory, unsig
 enum ncore_queue_stop ncore_fault_desc(struct ncore_chip *chip, const struct ncore_queue *q,
 				       uint64_t addr, uint16_t *code)
 {
-	unsigned int core = neuron_gen_dma_core(chip->gen, q->engine);
+	unsigned int core = neuron_gen_queue_core(chip->gen, q->engine, q->index);
 	enum ncore_fault_queue queue = neuron_gen_is_copy_queue(chip->gen, q->engine, q->index)
 					       ? NCORE_FQ_COPY
 					       : NCORE_FQ_PROGRAM;

@@ -161,7 +161,7 @@ void ncore_guard_reset(struct ncore_chip *chip)
 	for (i = 0; i < chip->gen->cores; i++)
 		ncore_store(&chip->guard.core[i], 0);
 	for (i = 0; i < chip->gen->dma_engines; i++)
-		for (k = 0; k < NCORE_QUEUES; k++)
+		for (k = 0; k < NCORE_QUEUES && chip->udma[i].used; k++)
 			atomic_store(&chip->udma[i].queue[k].domain, 0);
 	forget(chip);
 }
@@ -204,18 +204,20 @@ static bool set(struct ncore_chip *chip, uint32_t rel, uint32_t value)
 	struct ncore_queue *q = queue_reg(chip, rel);
 	ncore_reg *core = core_reg(chip, rel);
 
-	if (q)
+	if (q) {
+		ncore_udma_use(chip, (rel - chip->gen->ext.guard_queue) / 4 / NCORE_QUEUES);
 		atomic_store(&q->domain, (uint8_t)value);
-	else if (core)
+	} else if (core) {
 		ncore_store(core, value & 0xff);
-	else if (rel == NEURON_EXT_GUARD_CTRL)
+	} else if (rel == NEURON_EXT_GUARD_CTRL) {
 		atomic_store(&chip->guard.on, value & 1);
-	else if (rel == NEURON_EXT_GUARD_ROOT_LO)
+	} else if (rel == NEURON_EXT_GUARD_ROOT_LO) {
 		ncore_store(&chip->guard.root[0], value & ~(PAGE - 1));
-	else if (rel == NEURON_EXT_GUARD_ROOT_HI)
+	} else if (rel == NEURON_EXT_GUARD_ROOT_HI) {
 		ncore_store(&chip->guard.root[1], value & 0x3fff);
-	else
+	} else {
 		return rel == NEURON_EXT_GUARD_FENCE;
+	}
 	return true;
 }
 

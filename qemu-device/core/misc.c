@@ -23,6 +23,12 @@ static unsigned int ecc_memory(struct ncore_chip *chip, uint32_t rel)
 	return m;
 }
 
+/* A word for each die, all of which show the chip's one reading */
+static bool is_power(struct ncore_chip *chip, uint32_t rel)
+{
+	return rel - NEURON_MISC_POWER(0) < chip->gen->dies * 4u;
+}
+
 /* Each read is a new sample; the driver would drop an old one. */
 static uint32_t power_word(struct ncore_chip *chip)
 {
@@ -44,15 +50,29 @@ static uint32_t ready_word(struct ncore_chip *chip)
 	return gen->ready_value | (gen->ready_links ? ncore_load(&chip->links) : 0);
 }
 
+/* The driver's word; or the firmware's, the chip's place among the others of its instance */
+static uint32_t device_id(struct ncore_chip *chip)
+{
+	const uint32_t slot = chip->cfg.slot;
+
+	if (!chip->gen->routing)
+		return ncore_load(&chip->misc[NEURON_MISC_DEVICE_ID / 4]);
+	return chip->gen->routing[slot % NEURON_ROUTES] + slot / NEURON_ROUTES * NEURON_ROUTES;
+}
+
 uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 {
 	unsigned int memory = ecc_memory(chip, rel);
 
 	if (rel == chip->gen->ready_word)
 		return ready_word(chip);
+	if (is_power(chip, rel))
+		return power_word(chip);
 	if (memory < chip->gen->memories)
 		return ecc_word(chip, NCORE_SENSOR_DRAM(memory, 0), NCORE_SENSOR_DRAM(memory, 1));
 	switch (rel) {
+	case NEURON_MISC_DEVICE_ID:
+		return device_id(chip);
 	case NEURON_MISC_FW_API_VERSION:
 		return chip->gen->firmware_version;
 	case NEURON_MISC_SERIAL_LO:
@@ -61,8 +81,6 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 		return (uint32_t)(chip->cfg.serial >> 32);
 	case NEURON_MISC_ECC_SRAM:
 		return ecc_word(chip, NCORE_SENSOR_SRAM_ECC_CORR, NCORE_SENSOR_SRAM_ECC_UNCORR);
-	case NEURON_MISC_POWER(0):
-		return power_word(chip);
 	case NEURON_MISC_DOORBELL:
 		return 0;
 	default:
@@ -72,14 +90,16 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 
 bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel)
 {
-	if (rel == chip->gen->ready_word || ecc_memory(chip, rel) < chip->gen->memories)
+	if (rel == chip->gen->ready_word || ecc_memory(chip, rel) < chip->gen->memories ||
+	    is_power(chip, rel))
 		return false;
 	switch (rel) {
+	case NEURON_MISC_DEVICE_ID:
+		return !chip->gen->routing;
 	case NEURON_MISC_FW_API_VERSION:
 	case NEURON_MISC_SERIAL_LO:
 	case NEURON_MISC_SERIAL_HI:
 	case NEURON_MISC_ECC_SRAM:
-	case NEURON_MISC_POWER(0):
 	case NEURON_MISC_RESET:
 	case NEURON_MISC_DOORBELL:
 		return false;

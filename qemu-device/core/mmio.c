@@ -8,9 +8,22 @@
 #include <errno.h>
 #include <string.h>
 
+static ncore_reg *kept_word(struct ncore_chip *chip, const struct neuron_place *at)
+{
+	const struct neuron_block *b = chip->gen->block;
+	ncore_reg *word = chip->kept;
+
+	for (; b->kind != NEURON_BLOCK_KEPT || at->index - b->first >= b->count; b++)
+		if (b->kind == NEURON_BLOCK_KEPT)
+			word += b->count * b->size / 4;
+	return word + ((at->index - b->first) * b->size + at->rel) / 4;
+}
+
 /* Words that only hold what was written; NULL: there is none */
 static ncore_reg *plain_word(struct ncore_chip *chip, const struct neuron_place *at)
 {
+	if (at->kind == NEURON_BLOCK_KEPT)
+		return kept_word(chip, at);
 	if (at->kind == NEURON_BLOCK_TDMA && at->rel < sizeof(chip->udma[0].tdma))
 		return &chip->udma[at->index].tdma[at->rel / 4];
 	if (at->kind == NEURON_BLOCK_NQ && at->rel < chip->gen->nq_reg.bytes)
@@ -71,6 +84,8 @@ static void reg_write(struct ncore_chip *chip, const struct neuron_place *at, ui
 			reg_error(chip, NCORE_GE_UNDEFINED, at, value);
 			return;
 		}
+		if (at->kind == NEURON_BLOCK_TDMA)
+			ncore_udma_use(chip, at->index);
 		ncore_store(word, value);
 		if (at->kind == NEURON_BLOCK_NQ)
 			ncore_nq_reg_written(chip, at->index, rel);
@@ -220,16 +235,32 @@ static bool core_local(struct ncore_chip *chip, unsigned int bar, uint64_t off, 
 	return true;
 }
 
+/* size bytes at an offset of the DRAM BAR; NULL: they are not of one memory */
+static uint8_t *dram_at(struct ncore_chip *chip, uint64_t offset, unsigned int size)
+{
+	const struct neuron_memory *mem = chip->gen->memory;
+	uint64_t start = 0;
+
+	for (unsigned int i = 0; i < chip->gen->memories; start += mem[i++].size)
+		if (offset - mem[i].offset < mem[i].size)
+			return size <= mem[i].size - (offset - mem[i].offset)
+				       ? chip->dram.ptr + start + (offset - mem[i].offset)
+				       : NULL;
+	return NULL;
+}
+
 uint64_t ncore_mmio_read(struct ncore_chip *chip, unsigned int bar, uint64_t offset,
 			 unsigned int size)
 {
-	uint8_t buf[8] = { 0 };
+	uint8_t buf[8] = { 0 }, *dram;
 	uint64_t v, local;
 
 	if (bar > 5 || !access_ok(offset, size, chip->gen->bar_size[bar]))
 		return 0;
 	if (bar == chip->gen->bar_dram) {
-		memcpy(buf, chip->dram.ptr + offset, size);
+		dram = dram_at(chip, offset, size);
+		if (dram)
+			memcpy(buf, dram, size);
 		v = ncore_get64(buf);
 	} else if (core_local(chip, bar, offset, &local)) {
 		v = core_read(chip, local, size);
@@ -245,16 +276,19 @@ uint64_t ncore_mmio_read(struct ncore_chip *chip, unsigned int bar, uint64_t off
 void ncore_mmio_write(struct ncore_chip *chip, unsigned int bar, uint64_t offset, unsigned int size,
 		      uint64_t value)
 {
-	uint8_t buf[8];
+	uint8_t buf[8], *dram;
 	uint64_t local;
 
 	if (bar > 5 || !access_ok(offset, size, chip->gen->bar_size[bar]))
 		return;
 	ncore_event(chip, NCORE_EV_MMIO_WRITE, bar, offset, size, value);
 	if (bar == chip->gen->bar_dram) {
+		dram = dram_at(chip, offset, size);
 		ncore_put64(buf, value);
-		memcpy(chip->dram.ptr + offset, buf, size);
-		ncore_mem_dirty(chip, &chip->dram, chip->dram.ptr + offset, size);
+		if (dram) {
+			memcpy(dram, buf, size);
+			ncore_mem_dirty(chip, &chip->dram, dram, size);
+		}
 	} else if (core_local(chip, bar, offset, &local)) {
 		core_write(chip, local, size, value);
 	} else {

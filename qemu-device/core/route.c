@@ -102,10 +102,10 @@ static bool partitions(struct ncore_chip *chip, unsigned int index, uint64_t off
 bool ncore_plain_find(struct ncore_chip *chip, uint64_t addr, struct ncore_plain *plain)
 {
 	const struct neuron_memory *mem = chip->gen->memory;
-	uint64_t a = addr & ~chip->gen->window.alias;
+	uint64_t a = addr & ~chip->gen->window.alias, start = 0;
 	struct neuron_place at;
 
-	for (unsigned int i = 0; i < chip->gen->memories; i++) {
+	for (unsigned int i = 0; i < chip->gen->memories; start += mem[i++].size) {
 		if (a - mem[i].address >= mem[i].size)
 			continue;
 		*plain = (struct ncore_plain){
@@ -113,7 +113,7 @@ bool ncore_plain_find(struct ncore_chip *chip, uint64_t addr, struct ncore_plain
 			.size = mem[i].size,
 			.part = mem[i].size,
 			.shift = 63,
-			.ptr = chip->dram.ptr + mem[i].offset,
+			.ptr = chip->dram.ptr + start,
 			.mem = &chip->dram,
 			.way = NCORE_WAY_DRAM,
 			.core = NCORE_EP_NO_CORE,

@@ -309,6 +309,25 @@ static void udma_state(struct state *s, struct ncore_udma *u)
 		queue_state(s, &u->queue[i]);
 }
 
+/* What nobody used is saved as one that is as a reset leaves it */
+static void udmas_state(struct state *s)
+{
+	struct ncore_udma *u, *unused = s->load ? NULL : calloc(1, sizeof(*unused));
+	unsigned int i;
+
+	if (!s->load && !unused)
+		fail(s, -ENOMEM, "out of memory");
+	for (i = 0; i < s->chip->gen->dma_engines && !s->error; i++) {
+		u = s->load ? ncore_udma_use(s->chip, i) : &s->chip->udma[i];
+		if (!u->used) {
+			ncore_udma_init(s->chip, unused, i);
+			u = unused;
+		}
+		udma_state(s, u);
+	}
+	free(unused);
+}
+
 static bool sensor_exists(const struct ncore_chip *chip, unsigned int sensor)
 {
 	return sensor < (unsigned int)NCORE_SENSOR_DRAM(chip->gen->memories, 0) ||
@@ -333,8 +352,8 @@ static void chip_state(struct state *s)
 	LIMITED(s, chip->guard.on, 2, "not a truth value");
 	words(s, chip->guard.root, 2);
 	words(s, chip->guard.core, chip->gen->cores);
-	for (i = 0; i < chip->gen->dma_engines; i++)
-		udma_state(s, &chip->udma[i]);
+	words(s, chip->kept, chip->kepts);
+	udmas_state(s);
 	for (i = 0; i < chip->gen->cores; i++)
 		core_state(s, &chip->core[i]);
 	for (i = 0; i < chip->lanes; i++)

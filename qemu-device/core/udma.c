@@ -23,6 +23,34 @@ static const struct {
 };
 static_assert(2624 + 512 == NCORE_UDMA_WORDS, "the map fills the array");
 
+void ncore_udma_init(struct ncore_chip *chip, struct ncore_udma *u, unsigned int engine)
+{
+	unsigned int i, half;
+
+	for (i = 0; i < NCORE_QUEUES; i++) {
+		struct ncore_queue *q = &u->queue[i];
+
+		q->engine = (uint8_t)engine;
+		q->index = (uint8_t)i;
+		q->home = (uint8_t)chip->gen->cores;
+		for (half = 0; half < NCORE_HALVES; half++) {
+			q->ring[half].ring_id = 1;
+			q->ring[half].cache = u->cache[i][half];
+		}
+	}
+}
+
+struct ncore_udma *ncore_udma_use(struct ncore_chip *chip, unsigned int engine)
+{
+	struct ncore_udma *u = &chip->udma[engine];
+
+	if (!u->used) {
+		ncore_udma_init(chip, u, engine);
+		atomic_store(&u->used, true);
+	}
+	return u;
+}
+
 ncore_reg *ncore_udma_word(struct ncore_chip *chip, unsigned int engine, uint32_t rel)
 {
 	unsigned int i;
@@ -98,6 +126,10 @@ uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t 
 	uint32_t reg;
 	ncore_reg *word;
 
+	if (rel == NEURON_UDMA_M2S_VERSION)
+		return NEURON_UDMA_VERSION;
+	if (!chip->udma[engine].used)
+		return 0;
 	q = queue_of(chip, engine, rel, &half, &reg);
 	if (q)
 		return queue_read(q, half, reg);
@@ -105,8 +137,6 @@ uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t 
 		return state_read(chip, engine, NCORE_M2S);
 	if (rel == NEURON_UDMA_S2M_STATE)
 		return state_read(chip, engine, NCORE_S2M);
-	if (rel == NEURON_UDMA_M2S_VERSION)
-		return NEURON_UDMA_VERSION;
 	word = ncore_udma_word(chip, engine, rel);
 	return word ? ncore_load(word) : 0;
 }
@@ -347,8 +377,9 @@ static void add_credit(struct ncore_chip *chip, struct ncore_queue *q, unsigned 
  */
 static uint64_t host_time(struct ncore_chip *chip, const struct ncore_queue *q)
 {
-	unsigned int core =
-		q->home < chip->gen->cores ? q->home : neuron_gen_dma_core(chip->gen, q->engine);
+	unsigned int core = q->home < chip->gen->cores
+				    ? q->home
+				    : neuron_gen_queue_core(chip->gen, q->engine, q->index);
 
 	return atomic_load(&chip->core[core].told);
 }
@@ -364,6 +395,7 @@ void ncore_udma_ring(struct ncore_chip *chip, struct ncore_lane *from, unsigned 
 	q = queue_of(chip, engine, rel, &half, &reg);
 	if (!q)
 		return;
+	ncore_udma_use(chip, engine);
 	ncore_event(chip, NCORE_EV_DOORBELL, engine, q->index, half, count);
 	if (!from)
 		time = host_time(chip, q);
@@ -389,6 +421,7 @@ void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel
 	uint32_t reg;
 	ncore_reg *word;
 
+	ncore_udma_use(chip, engine);
 	q = queue_of(chip, engine, rel, &half, &reg);
 	if (q && reg == NEURON_UDMA_Q_TAIL_INC) {
 		ncore_udma_ring(chip, NULL, engine, rel, value, 0);
@@ -413,6 +446,8 @@ void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine)
 	struct ncore_udma *u = &chip->udma[engine];
 	unsigned int i, half, reg;
 
+	if (!u->used)
+		return;
 	ncore_udma_rest(chip, engine);
 	for (i = 0; i < NCORE_QUEUES; i++) {
 		struct ncore_queue *q = &u->queue[i];
@@ -440,6 +475,8 @@ void ncore_udma_rest(struct ncore_chip *chip, unsigned int engine)
 	struct ncore_udma *u = &chip->udma[engine];
 	unsigned int i;
 
+	if (!u->used)
+		return;
 	for (i = 0; i < NCORE_QUEUES; i++) {
 		ncore_queue_rest(chip, &u->queue[i]);
 		u->queue[i].home = (uint8_t)chip->gen->cores;

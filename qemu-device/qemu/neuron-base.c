@@ -42,23 +42,40 @@ static const MemoryRegionOps neuron_bar_ops = {
     .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
 };
 
-/* docs/hardware.md, "The capability" */
+/* docs/hardware.md, "The capability" and part 3 */
+static void neuron_set_places(uint8_t *cap, const struct neuron_ext_map *ext)
+{
+    const uint32_t place[] = {
+        ext->nq_overflows, ext->dma_stopped, ext->nq_entries, ext->guard_core,
+        ext->guard_queue, ext->perf, ext->perf_stride, ext->perf_core,
+    };
+    int i;
+
+    for (i = 0; i < ARRAY_SIZE(place); i++) {
+        pci_set_long(cap + NEURON_CAP_PLACES + 4 * i, place[i]);
+    }
+}
+
 static bool neuron_add_capability(PCIDevice *pdev, Error **errp)
 {
+    const struct neuron_gen *gen = neuron_gen(NEURON_BASE(pdev));
+    bool places = gen->ext.version >= NEURON_CAP_VERSION_PLACES;
+    uint8_t size = places ? NEURON_CAP_SIZE_PLACES : NEURON_CAP_SIZE;
     uint32_t features = NEURON_CAP_F_FAST_RESET | NEURON_CAP_F_TPB_MAP |
                         NEURON_CAP_F_PERF | NEURON_CAP_F_GUARD;
-    int pos = pci_add_capability(pdev, PCI_CAP_ID_VNDR, 0, NEURON_CAP_SIZE,
-                                 errp);
-    const struct neuron_gen *gen = neuron_gen(NEURON_BASE(pdev));
+    int pos = pci_add_capability(pdev, PCI_CAP_ID_VNDR, 0, size, errp);
     const struct neuron_block *ext = neuron_gen_block(gen, NEURON_BLOCK_EXT);
     uint8_t *cap = pdev->config + pos;
 
     if (pos < 0) {
         return false;
     }
-    pci_set_byte(cap + NEURON_CAP_LEN, NEURON_CAP_SIZE);
+    pci_set_byte(cap + NEURON_CAP_LEN, size);
     pci_set_long(cap + NEURON_CAP_MAGIC, NEURON_CAP_MAGIC_VALUE);
-    pci_set_word(cap + NEURON_CAP_VERSION, NEURON_CAP_VERSION_VALUE);
+    pci_set_word(cap + NEURON_CAP_VERSION, gen->ext.version);
+    if (places) {
+        neuron_set_places(cap, &gen->ext);
+    }
     pci_set_byte(cap + NEURON_CAP_BAR, ext->bar);
     if (neuron_irq_present(NEURON_BASE(pdev))) {
         features |= NEURON_CAP_F_IRQ;
@@ -128,6 +145,44 @@ static bool neuron_create_chip(NeuronState *s, Error **errp)
     return true;
 }
 
+static const char *neuron_bar_name(const struct neuron_gen *gen, int bar)
+{
+    return bar == gen->bar_regs ? "neuron-apb" :
+           bar == gen->bar_cores ? "neuron-axi" : "neuron-ext";
+}
+
+/* The memories at their places in a BAR of that size; what lies between is nothing */
+static void neuron_create_dram_bar(NeuronState *s, MemoryRegion *dram,
+                                   MemoryRegion *bar)
+{
+    const struct neuron_gen *gen = neuron_gen(s);
+
+    memory_region_init(bar, OBJECT(s), "neuron-dram-bar", s->dram_bar_size);
+    for (s->drams = 0; s->drams < gen->memories; s->drams++) {
+        const struct neuron_memory *mem = &gen->memory[s->drams];
+        MemoryRegion *mr = &s->dram[s->drams];
+        g_autofree char *name = g_strdup_printf("neuron-dram%u", s->drams);
+
+        if (mem->offset >= s->dram_bar_size) {
+            break;
+        }
+        memory_region_init_alias(mr, OBJECT(s), name, dram,
+                                 neuron_gen_memory_start(gen, s->drams),
+                                 MIN(mem->size,
+                                     s->dram_bar_size - mem->offset));
+        memory_region_add_subregion(bar, mem->offset, mr);
+    }
+}
+
+/* They hold the device, which would never go otherwise */
+static void neuron_remove_dram_bar(NeuronState *s)
+{
+    while (s->drams) {
+        memory_region_del_subregion(&s->bar[neuron_gen(s)->bar_dram].mr,
+                                    &s->dram[--s->drams]);
+    }
+}
+
 static bool neuron_create_bars(NeuronState *s, Error **errp)
 {
     const struct neuron_gen *gen = neuron_gen(s);
@@ -137,7 +192,7 @@ static bool neuron_create_bars(NeuronState *s, Error **errp)
     int fd, i;
 
     dram = neuron_host_find_mem(s, ncore_dram(s->chip, &size, &fd));
-    if (!dram || size < s->dram_bar_size) {
+    if (!dram || size < neuron_gen_memory(gen)) {
         error_setg(errp, "the chip has no DRAM to show");
         return false;
     }
@@ -150,12 +205,11 @@ static bool neuron_create_bars(NeuronState *s, Error **errp)
         bar->s = s;
         bar->number = i;
         memory_region_init_io(&bar->mr, OBJECT(s), &neuron_bar_ops, bar,
-                              i == gen->bar_regs ? "neuron-apb" : "neuron-axi",
+                              neuron_bar_name(gen, i),
                               gen->bar_size[i]);
         pci_register_bar(pdev, i, PCI_BASE_ADDRESS_MEM_TYPE_64, &bar->mr);
     }
-    memory_region_init_alias(&s->bar[gen->bar_dram].mr, OBJECT(s),
-                             "neuron-dram-bar", dram, 0, s->dram_bar_size);
+    neuron_create_dram_bar(s, dram, &s->bar[gen->bar_dram].mr);
     pci_register_bar(pdev, gen->bar_dram, PCI_BASE_ADDRESS_MEM_TYPE_64 |
                      PCI_BASE_ADDRESS_MEM_PREFETCH, &s->bar[gen->bar_dram].mr);
     return true;
@@ -176,6 +230,7 @@ static void neuron_realize(PCIDevice *pdev, Error **errp)
     }
     if (!neuron_create_bars(s, errp) || !neuron_irq_add_vectors(s, errp) ||
         !neuron_add_capability(pdev, errp)) {
+        neuron_remove_dram_bar(s);
         ncore_chip_free(s->chip);
         s->chip = NULL;
         neuron_irq_fini(s);
@@ -192,6 +247,7 @@ static void neuron_exit(PCIDevice *pdev)
     NeuronState *s = NEURON_BASE(pdev);
 
     qemu_del_vm_change_state_handler(s->vmstate_change);
+    neuron_remove_dram_bar(s);
     ncore_chip_free(s->chip);
     s->chip = NULL;
     neuron_irq_fini(s);

@@ -4,7 +4,7 @@
  * MSI-X vectors. The core raises one from any thread and with its locks held,
  * so only a bit is set there; a bottom half delivers under the big lock. What
  * is raised again before it runs is delivered once. Mask and pending bits are
- * QEMU's; both lie behind our registers in BAR0.
+ * QEMU's; both lie behind our registers.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"

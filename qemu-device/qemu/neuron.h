@@ -31,6 +31,9 @@ OBJECT_DECLARE_SIMPLE_TYPE(NeuronPool, NEURON_POOL)
 OBJECT_DECLARE_TYPE(NeuronState, NeuronClass, NEURON_BASE)
 
 #define TYPE_NEURON_INFERENTIA "neuron-inferentia"
+#define TYPE_NEURON_INFERENTIA2 "neuron-inferentia2"
+#define TYPE_NEURON_TRAINIUM "neuron-trainium"
+#define TYPE_NEURON_TRAINIUM2 "neuron-trainium2"
 
 /* DRAM, and SBUF and PSUM of each core */
 #define NEURON_MEM_MAX (1 + 2 * NEURON_CORES_MAX)
@@ -83,6 +86,8 @@ struct NeuronState {
 	uint32_t irq_raised; /* atomic: vectors the big lock has not seen yet */
 
 	NeuronBar bar[PCI_ROM_SLOT];
+	MemoryRegion dram[NEURON_MEMORIES_MAX]; /* what shows in the DRAM BAR */
+	unsigned drams;
 	NeuronMem mem[NEURON_MEM_MAX];
 
 	uint8_t *saved;

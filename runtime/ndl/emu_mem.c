@@ -44,7 +44,7 @@ static int place_device(struct emu_chip *chip, struct emu_chunk *c, uint64_t ali
 		return ret;
 	start += c->region * region_size(chip->gen);
 	c->addr = chip->gen->memory[c->channel].address + start;
-	c->ptr = chip->dram + chip->gen->memory[c->channel].offset + start;
+	c->ptr = chip->dram + neuron_gen_memory_start(chip->gen, c->channel) + start;
 	return 0;
 }
 

@@ -136,7 +136,7 @@ int emu_queue_start(ndl_device_t *dev, uint32_t eng, uint32_t qid, uint32_t tx, 
 	if (neuron_gen_is_copy_queue(chip->gen, eng, qid) || !rx_ring)
 		ret = -EINVAL;
 	else if (rx_ring->feeds_pe)
-		chip->nc[neuron_gen_dma_core(chip->gen, eng)].started++;
+		chip->nc[neuron_gen_queue_core(chip->gen, eng, qid)].started++;
 	pthread_mutex_unlock(&chip->lock);
 	if (!ret)
 		nhal_queue_start(&chip->hal, eng, qid, tx, rx);

@@ -10,12 +10,13 @@ from .paths import TOP
 
 TABLE = TOP / "machines" / "instances.json"
 GIB = 1 << 30
-CHIP_SPAN = 16  # GiB of the 64-bit PCI hole for each chip: 8 GiB of BAR4, naturally aligned, and room
+CHIP_SPAN = 2  # of the 64-bit PCI hole for each chip, times its BAR4, which is naturally aligned: and room
 HOLE_MIN = 32  # GiB; what QEMU takes by itself, 2 GiB on pc, has no place for a chip plugged later
 # q35: a chip's BAR0 and BAR2 cannot be prefetched, so a root port passes them on below 4 GiB only,
 # where there is room for two of these windows
 PORT_MAX = 2
 PORT_WINDOWS = "mem-reserve=512M,pref64-reserve=8G"
+PORT_DRAM = 8  # GiB: chips with more have a BAR0 of 1 GiB and more as well
 PORT_FIRST = 0x10
 
 
@@ -28,6 +29,8 @@ class Instance:
     topology: str
     chips: list[str]  # PCI addresses
     numa_nodes: dict[str, int] = field(default_factory=dict)  # of a bus
+    dram_gib: int = 8  # that a chip shows in BAR4
+    driver: str = ""  # "public": this project's module does not serve the chips
 
     @property
     def device(self) -> str:
@@ -75,7 +78,7 @@ class Machine:
 
     def _hole(self) -> list[str]:
         host = "i440FX-pcihost" if self.kind == "pc" else "q35-pcihost"
-        size = max(HOLE_MIN, CHIP_SPAN * len(self.instance.chips))
+        size = max(HOLE_MIN, CHIP_SPAN * self.instance.dram_gib * len(self.instance.chips))
         return ["-global", f"{host}.pci-hole64-size={size * GIB}"]
 
     def _smbios(self) -> list[str]:
@@ -107,6 +110,8 @@ class Machine:
     def _ports(self) -> list[str]:
         """q35: each chip behind a root port. The chipset sits at 00:1f.0, where an instance has a chip."""
         row = self.instance
+        if row.dram_gib > PORT_DRAM:
+            raise VmError(f"--machine q35 has no room for the registers of {row.name}'s chips behind root ports")
         if len(row.chips) > PORT_MAX:
             raise VmError(f"--machine q35 has room for {PORT_MAX} chips behind root ports, "
                           f"{row.name} has {len(row.chips)}")

@@ -12,10 +12,25 @@ vm() { "$top/scripts/neuron-vm" "$@"; }
 # run NAME ARGS...: leaves stdout, stderr and the status
 run() { vm exec "$@" >"$work/out" 2>"$work/err"; status=$?; }
 
-is "$(vm list | awk 'NR > 1 { print $1, $2 }')" $'inf1.xlarge 1\ninf1.2xlarge 1\ninf1.6xlarge 4\ninf1.24xlarge 16' \
+is "$(vm list | awk 'NR > 1 { print $1, $2 }')" $'inf1.xlarge 1\ninf1.2xlarge 1\ninf1.6xlarge 4\ninf1.24xlarge 16\ninf2.xlarge 1\ninf2.8xlarge 1\ntrn1.2xlarge 1' \
     "list: types and their chips"
 is "$(vm exec --instance inf1.24xlarge --dry-run -- true | grep -o 'neuron-inferentia,[^ ]*' | wc -l)" 16 \
     "dry-run prints a command line with sixteen chips"
+
+run --instance trn1.2xlarge -- true
+is "$status $(grep -c 'does not serve' "$work/err")" "125 1" "a machine for the public driver asks for its module"
+is "$(vm run --instance inf2.xlarge 2>&1 | grep -c 'does not serve')" 1 "and a login is refused"
+run --instance trn1.2xlarge --no-module --machine q35 --dry-run -- true
+is "$status" 125 "a root port has no room for its registers"
+for machine in trn1.2xlarge:1e:0x7164 inf2.xlarge:1f:0x7264; do
+    IFS=: read -r name slot device <<<"$machine"
+    run --instance "$name" --no-module -- sh -c \
+        "cd /sys/bus/pci/devices/0000:00:$slot.0 && cat device /sys/class/dmi/id/product_name &&
+         awk '\$1 != \"0x0000000000000000\" { print \$1, \$2 }' resource |
+         while read -r first last; do echo \$((last - first + 1)); done"
+    is "$(cat "$work/out")" "$device"$'\n'"$name"$'\n1073741824\n65536\n34359738368' \
+        "$name: the chip at its address, with its registers, ours and all of its memory"
+done
 
 echo "from the host" >"$work/file"
 mkdir "$work/shared" && echo "shared" >"$work/shared/there"

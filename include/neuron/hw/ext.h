@@ -70,12 +70,20 @@
 #define NEURON_CAP_MAGIC 0x04 /* u32 */
 #define NEURON_CAP_MAGIC_VALUE 0x4e55524eu /* "NRUN" */
 #define NEURON_CAP_VERSION 0x08 /* u16 */
-#define NEURON_CAP_VERSION_VALUE 1
+#define NEURON_CAP_VERSION_VALUE 1 /* the first generation's */
 #define NEURON_CAP_BAR 0x0a /* u8: bar that holds our registers */
 #define NEURON_CAP_FEATURES 0x0c /* u32 */
 #define NEURON_CAP_OFFSET 0x10 /* u32: offset in that bar */
 #define NEURON_CAP_LENGTH 0x14 /* u32 */
 #define NEURON_CAP_SIZE 0x18
+/*
+ * Version 2, of chips whose counts do not fit the places of version 1: what follows are eight u32,
+ * the places of what there is one of a core or of an engine (struct neuron_ext_map, in its order
+ * from nq_overflows to perf_core).
+ */
+#define NEURON_CAP_VERSION_PLACES 2
+#define NEURON_CAP_PLACES 0x18
+#define NEURON_CAP_SIZE_PLACES 0x38
 #define NEURON_CAP_F_FAST_RESET 0x1 /* reset completes in the doorbell write: do not sleep */
 #define NEURON_CAP_F_TPB_MAP 0x2 /* the TPB reset map is honoured */
 #define NEURON_CAP_F_PERF 0x4 /* performance counters in our registers */
@@ -132,5 +140,18 @@
 /* MSI-X table and pending bits, behind our registers in BAR0: a vector for each core */
 #define NEURON_EXT_MSIX_TABLE 0x810000
 #define NEURON_EXT_MSIX_PBA 0x818000
+
+/* The same in BAR2, of the generations after the first, whose BAR0 has no room for them */
+#define NEURON_EXT2_BAR_SIZE 0x10000
+#define NEURON_EXT2_SIZE 0x8000
+#define NEURON_EXT2_NQ_OVERFLOWS(nc) (0x40 + 4 * (nc))
+#define NEURON_EXT2_NQ_ENTRIES(nc) (0x60 + 4 * (nc))
+#define NEURON_EXT2_GUARD_CORE(nc) (0x140 + 4 * (nc))
+#define NEURON_EXT2_DMA_STOPPED(eng) (0x200 + 4 * (eng))
+#define NEURON_EXT2_PERF(nc) (0x1000 + 0x200 * (nc))
+#define NEURON_EXT2_PERF_CORE 0x140
+#define NEURON_EXT2_GUARD_QUEUE(eng, q) (0x4000 + 0x40 * (eng) + 4 * (q))
+#define NEURON_EXT2_MSIX_TABLE 0x8000
+#define NEURON_EXT2_MSIX_PBA 0xc000
 
 #endif

@@ -36,6 +36,7 @@ enum neuron_block_kind {
 	NEURON_BLOCK_NQ, /* a core's notification queue registers */
 	NEURON_BLOCK_MISC, /* MISC RAM */
 	NEURON_BLOCK_EXT, /* the emulator's registers (ext.h) */
+	NEURON_BLOCK_KEPT, /* words that only hold what was written to them */
 	NEURON_BLOCK_REGS, /* the rest of register space: reads 0 */
 };
 
@@ -58,7 +59,7 @@ struct neuron_place {
 	uint64_t left; /* bytes of the block from there on */
 };
 
-/* Device memory: a channel of DRAM, a stack of HBM */
+/* Device memory: a channel of DRAM, a stack of HBM. A BAR may have room between two of them */
 struct neuron_memory {
 	uint64_t address; /* device address */
 	uint64_t size; /* bytes that exist */
@@ -103,8 +104,24 @@ struct neuron_reg_init {
 	uint32_t reg, value, stride;
 };
 
+/* Rows that are written again and again: each time a stride further, the first's value a step on */
+struct neuron_reg_loop {
+	const struct neuron_reg_init *row;
+	uint8_t rows, times, step;
+};
+
+/*
+ * Words of a core's DMA wrappers that say which engines take part in its broadcasts: group gets a
+ * bit for this engine and each after it, last is all ones where a group ends
+ */
+struct neuron_broadcast {
+	uint16_t group, last; /* offsets in the wrapper; both 0: there is nothing of the kind */
+	uint32_t ends; /* a bit for each engine that is the last of its group */
+};
+
 /* Offsets in the emulator's own block (ext.h says what each word is) */
 struct neuron_ext_map {
+	uint16_t version; /* of the capability that names them */
 	uint32_t nq_overflows; /* a word a core */
 	uint32_t dma_stopped; /* a word a DMA engine */
 	uint32_t nq_entries; /* a word a core */
@@ -124,6 +141,7 @@ struct neuron_gen {
 	uint16_t pci_id[NEURON_PCI_IDS_MAX]; /* the emulated device has the first */
 	const struct neuron_target *target; /* what its cores execute */
 
+	uint8_t dies; /* each has a reading of power */
 	uint8_t cores;
 	uint8_t dma_engines_per_core;
 	uint16_t dma_engines; /* in all */
@@ -136,6 +154,12 @@ struct neuron_gen {
 	/* what is written to a DMA engine and to its wrapper, in this order, before they are used */
 	uint8_t dma_inits, wrapper_inits;
 	const struct neuron_reg_init *dma_init, *wrapper_init;
+	uint8_t check_loops; /* to the engine, after its wrapper's */
+	const struct neuron_reg_loop *check_loop;
+	struct neuron_broadcast broadcast; /* before all of them */
+	uint32_t queue_init_mask; /* of a queue's rate limits, when it is set up; 0: not written */
+	/* the bits that keep a descriptor behind those before it: of its first and second word */
+	uint32_t dma_barrier, dma_barrier_meta;
 
 	uint64_t bar_size[6]; /* 0: none; the DRAM BAR's is at most this */
 	uint8_t bar_regs, bar_cores, bar_dram; /* their numbers */
@@ -150,6 +174,7 @@ struct neuron_gen {
 	const struct neuron_nq_map *nq;
 	struct {
 		uint8_t base_lo, base_hi, size, head; /* in a register group */
+		bool high_first; /* the order in which a base is written */
 		uint16_t bytes; /* of a core's block that hold registers */
 	} nq_reg;
 	struct neuron_ext_map ext;
@@ -159,9 +184,20 @@ struct neuron_gen {
 	uint32_t ready_mask, ready_value;
 	bool ready_links; /* the word says which ports are up, too: bit i for port i */
 	uint32_t firmware_version;
+	/*
+	 * The routing ids of the chips that drivers number 0 to NEURON_ROUTES - 1, which the device
+	 * id word shows (more chips: the same again, NEURON_ROUTES higher). NULL: drivers write the
+	 * word themselves.
+	 */
+	const uint8_t *routing;
 };
 
+#define NEURON_ROUTES 16
+
 extern const struct neuron_gen neuron_gen_inferentia;
+extern const struct neuron_gen neuron_gen_trainium;
+extern const struct neuron_gen neuron_gen_inferentia2;
+extern const struct neuron_gen neuron_gen_trainium2;
 
 /* The generation that a PCI device id is of, or NULL */
 const struct neuron_gen *neuron_gen_of_pci(uint16_t device);
@@ -184,8 +220,14 @@ bool neuron_gen_decode(const struct neuron_gen *gen, unsigned int bar, uint64_t 
 /* All device memory, bytes */
 uint64_t neuron_gen_memory(const struct neuron_gen *gen);
 
-/* The core that a DMA engine belongs to */
+/* Bytes of the memories before number memory: where it lies in all of them put together */
+uint64_t neuron_gen_memory_start(const struct neuron_gen *gen, unsigned int memory);
+
+/* The core that a DMA engine belongs to: of those that it copies for, the first */
 unsigned int neuron_gen_dma_core(const struct neuron_gen *gen, unsigned int engine);
+/* The core that a queue works for */
+unsigned int neuron_gen_queue_core(const struct neuron_gen *gen, unsigned int engine,
+				   unsigned int queue);
 /* Is it the queue with which the host copies for some core? */
 bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine,
 			      unsigned int queue);

@@ -26,7 +26,7 @@ static void host_irq(void *opaque, unsigned int vector)
 {
 	struct fixture *f = opaque;
 
-	ck_assert_uint_lt(vector, 4);
+	ck_assert_uint_lt(vector, NEURON_CORES_MAX);
 	f->irqs[vector]++;
 }
 
@@ -76,6 +76,16 @@ void apb_write(struct fixture *f, uint64_t off, uint32_t value)
 uint32_t apb_read(struct fixture *f, uint64_t off)
 {
 	return (uint32_t)ncore_mmio_read(f->chip, NEURON_BAR_APB, off, 4);
+}
+
+void ext_write(struct fixture *f, uint64_t rel, uint32_t value)
+{
+	ncore_mmio_write(f->chip, GEN(BAR_EXT), GEN(EXT) + rel, 4, value);
+}
+
+uint32_t ext_read(struct fixture *f, uint64_t rel)
+{
+	return (uint32_t)ncore_mmio_read(f->chip, GEN(BAR_EXT), GEN(EXT) + rel, 4);
 }
 
 void put32(void *p, uint32_t v)
@@ -259,7 +269,7 @@ uint64_t rnd(uint64_t *state)
 
 bool queue_stopped(struct fixture *f, const struct ring *r)
 {
-	return apb_read(f, GEN(EXT) + GEN(DMA_STOPPED)(r->engine)) >> r->queue & 1;
+	return ext_read(f, GEN(DMA_STOPPED)(r->engine)) >> r->queue & 1;
 }
 
 void fixture_fill(uint8_t *p, size_t n, uint64_t seed)

@@ -22,7 +22,7 @@ struct fixture {
 	struct ncore_host_ops ops;
 	struct ncore_chip *chip;
 	uint8_t *host;
-	_Atomic unsigned int irqs[4]; /* by vector */
+	_Atomic unsigned int irqs[NEURON_CORES_MAX]; /* by vector */
 	uint8_t seq;
 };
 
@@ -44,6 +44,9 @@ int fixture_host_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool w
 
 void apb_write(struct fixture *f, uint64_t off, uint32_t value);
 uint32_t apb_read(struct fixture *f, uint64_t off);
+/* the emulator's registers */
+void ext_write(struct fixture *f, uint64_t rel, uint32_t value);
+uint32_t ext_read(struct fixture *f, uint64_t rel);
 void put32(void *p, uint32_t v);
 void put64(void *p, uint64_t v);
 uint32_t get32(const void *p);

@@ -16,9 +16,9 @@ static void move_memories(struct ncore_chip *from, struct ncore_chip *to)
 	uint64_t size, word;
 
 	for (unsigned int i = 0; i < MOVED; i += 8) {
-		word = ncore_mmio_read(from, NEURON_BAR_AXI, i, 8);
+		word = ncore_mmio_read(from, GEN(BAR_CORES), GEN(TPB_BAR)(0) + i, 8);
 		if (word)
-			ncore_mmio_write(to, NEURON_BAR_AXI, i, 8, word);
+			ncore_mmio_write(to, GEN(BAR_CORES), GEN(TPB_BAR)(0) + i, 8, word);
 	}
 	memcpy(ncore_dram(to, &size, NULL), ncore_dram(from, NULL, NULL), MOVED);
 }

@@ -12,7 +12,7 @@
 #include "neuron/isa/codec.h"
 
 #define FIRST_LAST (NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST)
-#define CORE(nc) (GEN(TPB_BASE) + (nc)*GEN(TPB_SIZE))
+#define CORE(nc) (GEN(TPB)(nc))
 #define PROG 0x800000 /* host: programs, 512 KiB an engine */
 #define PROG_SIZE 0x80000
 #define NOTIFY 0x1000000 /* host: notify queues, 256 KiB an engine */
@@ -106,12 +106,12 @@ static inline void emit_wait(unsigned int e, unsigned int semaphore, uint32_t va
 
 static inline void go(void)
 {
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_SET) + 4 * 31, 4, 1);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_SET) + 4 * 31, 4, 1);
 }
 
 static inline uint64_t tail_inc(unsigned int engine, unsigned int queue, bool s2m)
 {
-	return GEN(APB_BASE) + GEN(APB_UDMA)(engine) +
+	return GEN(REG)(GEN(APB_UDMA)(engine)) +
 	       (s2m ? NEURON_UDMA_S2M_Q(queue) : NEURON_UDMA_M2S_Q(queue)) + NEURON_UDMA_Q_TAIL_INC;
 }
 

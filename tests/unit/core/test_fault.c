@@ -13,9 +13,9 @@
 #include "neuron/isa/codec.h"
 
 #define MISC GEN(APB_MISC_RAM)
-#define MISC_DEV (GEN(APB_BASE) + GEN(APB_MISC_RAM))
-#define STATUS (MISC_DEV + NEURON_MISC_FW_STATUS)
-#define CORE0 GEN(TPB_BASE)
+#define MISC_DEV (GEN(REG)(GEN(APB_MISC_RAM)))
+#define STATUS (MISC_DEV + GEN(READY_WORD))
+#define CORE0 GEN(TPB)(0)
 #define SRC 0x800000 /* host */
 #define DST 0x900000
 #define PROG 0xa00000
@@ -95,7 +95,7 @@ static unsigned int next_error(uint64_t *data)
 
 static bool stopped(void)
 {
-	return apb_read(&f, GEN(EXT) + GEN(DMA_STOPPED)(q.engine)) >> q.queue & 1;
+	return ext_read(&f, GEN(DMA_STOPPED)(q.engine)) >> q.queue & 1;
 }
 
 /* True if 1024 bytes arrived; otherwise none may have arrived. */
@@ -136,25 +136,17 @@ static void ecc_words(uint32_t sram, uint32_t dram0, uint32_t dram1)
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_ECC_DRAM(1)), dram1);
 }
 
-#ifdef SECOND_GEN
-#define LAST "1"
-#define AFTER_LAST "2"
-#else
-#define LAST "3"
-#define AFTER_LAST "4"
-#endif
-
 START_TEST(specifications)
 {
 	static const char *const bad[] = {
 		"",	    "x",       "1x",	      "-1",
-		"1:",	    "1:after", "1:after=",    "1:core=" AFTER_LAST,
+		"1:",	    "1:after", "1:after=",    "1:core=" GEN(NO_CORE_NAME),
 		"1:queue=", "on",      "99999999999", "1 "
 	};
 	static const char *const good[] = { "1",
 					    "always",
 					    "3:after=2",
-					    "1:core=" LAST,
+					    "1:core=" GEN(LAST_CORE_NAME),
 					    "always:after=7:core=0:queue=program",
 					    "2:queue=copy" };
 	unsigned int i;
@@ -364,7 +356,7 @@ START_TEST(nq_overflow)
 	run_notify();
 	ck_assert(!noted(0));
 	ck_assert_uint_eq(next_error(NULL), NEURON_NERR_NQ_OVERFLOW);
-	ck_assert_uint_eq(apb_read(&f, GEN(EXT) + GEN(NQ_OVERFLOWS)(0)), 1);
+	ck_assert_uint_eq(ext_read(&f, GEN(NQ_OVERFLOWS)(0)), 1);
 	run_notify();
 	ck_assert(noted(0));
 }
@@ -406,21 +398,21 @@ START_TEST(reset_hang)
 
 	ck_assert_int_eq(inject("reset-hang", "2"), 0);
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_DEVICE), NEURON_MISC_RESET_DEVICE);
-	ck_assert_uint_eq(fwio_read(&f, STATUS), 0);
+	ck_assert_uint_eq(fwio_read(&f, STATUS), GEN(BUSY));
 	/* a chip whose reset hangs is saved and loaded in that state */
 	ncore_chip_pause(f.chip);
 	ck_assert_int_eq(ncore_chip_save(f.chip, &state, &size), 0);
 	ncore_chip_resume(f.chip);
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_DEVICE), NEURON_MISC_RESET_DEVICE);
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_DEVICE), 0);
-	ck_assert_uint_eq(fwio_read(&f, STATUS), NEURON_MISC_FW_STATUS_READY);
+	ck_assert_uint_eq(fwio_read(&f, STATUS), GEN_STATUS(0));
 	bring_up();
 	ck_assert(works());
 	ncore_chip_pause(f.chip);
 	ck_assert_int_eq(ncore_chip_load(f.chip, state, size, NULL), 0);
 	ncore_chip_resume(f.chip);
 	free(state);
-	ck_assert_uint_eq(fwio_read(&f, STATUS), 0);
+	ck_assert_uint_eq(fwio_read(&f, STATUS), GEN(BUSY));
 	injected_is("reset-hang", "off"); /* injected faults are not part of the state */
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_DEVICE), 0);
 	bring_up();
@@ -428,7 +420,7 @@ START_TEST(reset_hang)
 	/* cores keep what they have */
 	ck_assert_int_eq(inject("reset-hang", "always"), 0);
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_TPB), NEURON_MISC_RESET_TPB);
-	ck_assert_uint_eq(fwio_read(&f, STATUS), NEURON_MISC_FW_STATUS_READY);
+	ck_assert_uint_eq(fwio_read(&f, STATUS), GEN_STATUS(0));
 	ck_assert_int_eq(inject("reset-hang", "off"), 0);
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_TPB), 0);
 }
@@ -457,7 +449,7 @@ END_TEST
 /* Both ends see a broken link, and nothing goes over it */
 START_TEST(link_down)
 {
-	const uint32_t up = NEURON_MISC_FW_STATUS_READY;
+	const uint32_t up = GEN_STATUS(0);
 	struct ncore_chip_config config;
 	struct ncore_fabric *fabric;
 	struct ncore_chip *alone = f.chip, *other;
@@ -471,27 +463,27 @@ START_TEST(link_down)
 	ck_assert_int_eq(ncore_chip_new(&config, &other), 0);
 
 	put64(addr, GEN(WINDOW_EAST) | STATUS);
-	ck_assert_uint_eq(fwio_read(&f, STATUS), up | NEURON_MISC_FW_STATUS_EAST);
+	ck_assert_uint_eq(fwio_read(&f, STATUS), GEN_STATUS(1));
 	ck_assert_int_eq(inject("link-west-down", "on"), 0); /* this end of the line has no link */
-	ck_assert_uint_eq(fwio_read(&f, STATUS), up | NEURON_MISC_FW_STATUS_EAST);
+	ck_assert_uint_eq(fwio_read(&f, STATUS), GEN_STATUS(1));
 
 	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_WEST_DOWN, "on"), 0);
 	ck_assert_uint_eq(fwio_read(&f, STATUS), up);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, addr, 8), NEURON_FWIO_FAIL);
-	ck_assert_uint_eq(ncore_mmio_read(other, 0, MISC + NEURON_MISC_FW_STATUS, 4), up);
+	ck_assert_uint_eq(ncore_mmio_read(other, 0, MISC + GEN(READY_WORD), 4), up);
 	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_WEST_DOWN, "off"), 0);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, addr, 8), NEURON_FWIO_OK);
 
 	/* the same by the port's number */
 	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_DOWN, "on:port=0"), 0);
-	ck_assert_uint_eq(fwio_read(&f, STATUS), up | NEURON_MISC_FW_STATUS_EAST);
+	ck_assert_uint_eq(fwio_read(&f, STATUS), GEN_STATUS(1));
 	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_DOWN, "on:port=0:port=1"), 0);
 	ck_assert_uint_eq(fwio_read(&f, STATUS), up);
 	ck_assert_int_eq(ncore_fault_set(other, NCORE_FAULT_LINK_DOWN, "off"), 0);
-	ck_assert_uint_eq(fwio_read(&f, STATUS), up | NEURON_MISC_FW_STATUS_EAST);
+	ck_assert_uint_eq(fwio_read(&f, STATUS), GEN_STATUS(1));
 
 	ck_assert_int_eq(inject("link-east-down", "on"), 0);
-	ck_assert_uint_eq(ncore_mmio_read(other, 0, MISC + NEURON_MISC_FW_STATUS, 4), up);
+	ck_assert_uint_eq(ncore_mmio_read(other, 0, MISC + GEN(READY_WORD), 4), up);
 	ck_assert_int_eq(reset(NEURON_MISC_RESET_DEVICE), 0); /* a reset repairs no cable */
 	ck_assert_uint_eq(fwio_read(&f, STATUS), up);
 

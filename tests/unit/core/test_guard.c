@@ -10,7 +10,6 @@
 
 #include "neuron/isa/codec.h"
 
-#define OURS GEN(EXT)
 #define PAGE 4096u
 #define ROOT 0x2000000 /* the table: 64 KiB, a middle page, a leaf for each 16 MiB */
 #define MID 0x2010000
@@ -24,10 +23,10 @@
 #define ERRORS 0x500000 /* error queues, a page a core */
 #define MINE 5
 #define THEIRS 6
-#define CORE(nc) (GEN(TPB_BASE) + (nc)*GEN(TPB_SIZE))
+#define CORE(nc) (GEN(TPB)(nc))
 #define SEM_INC(nc, i) (CORE(nc) + GEN(TPB_SEM_INC) + 4 * (i))
 #define DOORBELL(eng, q) \
-	(GEN(APB_BASE) + GEN(APB_UDMA)(eng) + NEURON_UDMA_S2M_Q(q) + NEURON_UDMA_Q_TAIL_INC)
+	(GEN(REG)(GEN(APB_UDMA)(eng)) + NEURON_UDMA_S2M_Q(q) + NEURON_UDMA_Q_TAIL_INC)
 
 static struct fixture f;
 static struct ring r;
@@ -37,14 +36,9 @@ static void grant(uint64_t addr, uint64_t size, uint8_t domain)
 	memset(f.host + LEAF + addr / PAGE, domain, size / PAGE);
 }
 
-static void ext_write(uint32_t rel, uint32_t value)
-{
-	apb_write(&f, OURS + rel, value);
-}
-
 static void fence(void)
 {
-	ext_write(NEURON_EXT_GUARD_FENCE, 1);
+	ext_write(&f, NEURON_EXT_GUARD_FENCE, 1);
 }
 
 static void error_queue(unsigned int nc, uint64_t base)
@@ -70,14 +64,14 @@ static void guard_on(void)
 	grant(ERRORS, PAGE, MINE);
 	grant(ERRORS + PAGE, PAGE, THEIRS);
 	grant(OTHERS, 64 * PAGE, THEIRS);
-	ext_write(NEURON_EXT_GUARD_ROOT_LO, ROOT);
-	ext_write(NEURON_EXT_GUARD_ROOT_HI, 0);
-	ext_write(GEN(GUARD_CORE)(0), MINE);
-	ext_write(GEN(GUARD_CORE)(1), THEIRS);
+	ext_write(&f, NEURON_EXT_GUARD_ROOT_LO, ROOT);
+	ext_write(&f, NEURON_EXT_GUARD_ROOT_HI, 0);
+	ext_write(&f, GEN(GUARD_CORE)(0), MINE);
+	ext_write(&f, GEN(GUARD_CORE)(1), THEIRS);
 	for (i = 0; i < 8; i++)
-		ext_write(GEN(GUARD_QUEUE)(0, i), MINE);
-	ext_write(GEN(GUARD_QUEUE)(3, 0), THEIRS);
-	ext_write(NEURON_EXT_GUARD_CTRL, 1);
+		ext_write(&f, GEN(GUARD_QUEUE)(0, i), MINE);
+	ext_write(&f, GEN(GUARD_QUEUE)(3, 0), THEIRS);
+	ext_write(&f, NEURON_EXT_GUARD_CTRL, 1);
 }
 
 static void setup(void)
@@ -100,7 +94,7 @@ static void teardown(void)
 
 static bool stopped(unsigned int eng, unsigned int queue)
 {
-	return apb_read(&f, OURS + GEN(DMA_STOPPED)(eng)) >> queue & 1;
+	return ext_read(&f, GEN(DMA_STOPPED)(eng)) >> queue & 1;
 }
 
 /* Checks that the queue stopped and its core's error queue says at which address. */
@@ -130,10 +124,10 @@ START_TEST(off)
 	guard_on();
 	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_RESET, NEURON_MISC_RESET_DEVICE);
 	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL, 1);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_EXT_GUARD_CTRL), 0);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_EXT_GUARD_ROOT_LO), 0);
-	ck_assert_uint_eq(apb_read(&f, OURS + GEN(GUARD_CORE)(1)), 0);
-	ck_assert_uint_eq(apb_read(&f, OURS + GEN(GUARD_QUEUE)(3, 0)), 0);
+	ck_assert_uint_eq(ext_read(&f, NEURON_EXT_GUARD_CTRL), 0);
+	ck_assert_uint_eq(ext_read(&f, NEURON_EXT_GUARD_ROOT_LO), 0);
+	ck_assert_uint_eq(ext_read(&f, GEN(GUARD_CORE)(1)), 0);
+	ck_assert_uint_eq(ext_read(&f, GEN(GUARD_QUEUE)(3, 0)), 0);
 	queue_init(&f, &r, 0, 0, HOST(TX), HOST(RX), LEN);
 	copy(&f, &r, HOST(OTHERS + 1), HOST(DST), 1);
 	check_fine();
@@ -209,11 +203,11 @@ END_TEST
 START_TEST(special_domains)
 {
 	guard_on();
-	ext_write(GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_HOST);
+	ext_write(&f, GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_HOST);
 	copy(&f, &r, HOST(OTHERS), HOST(0x600000), 64);
 	check_fine();
 	ck_assert_uint_eq(f.host[0x600000], 0x66);
-	ext_write(GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_NONE);
+	ext_write(&f, GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_NONE);
 	copy(&f, &r, HOST(SRC), HOST(DST), 64);
 	check_abort(HOST(TX + NEURON_UDMA_DESC_SIZE));
 }
@@ -226,7 +220,7 @@ START_TEST(nobody)
 {
 	guard_on();
 	grant(TX, 2 * PAGE, NEURON_GUARD_NONE);
-	ext_write(GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_NONE);
+	ext_write(&f, GEN(GUARD_QUEUE)(0, 0), NEURON_GUARD_NONE);
 	queue_init(&f, &r, 0, 0, nobodys[_i], nobodys[_i], LEN);
 	doorbell(&f, &r, 1, 1);
 	doorbell(&f, &r, 0, 1);
@@ -284,8 +278,8 @@ static const struct {
 	{ DOORBELL(0, 9), 4, false },
 	{ DOORBELL(3, 0), 4, false },
 	{ DOORBELL(2, 15), 4, false },
-	{ GEN(APB_BASE) + GEN(APB_MISC_RAM) + NEURON_MISC_METRIC, 4, false },
-	{ GEN(APB_BASE) + OURS + NEURON_EXT_GUARD_CTRL, 4, false },
+	{ GEN(REG)(GEN(APB_MISC_RAM)) + NEURON_MISC_METRIC, 4, false },
+	{ GEN(EXT_ADDRESS) + NEURON_EXT_GUARD_CTRL, 4, false },
 	{ 0x1000, 64, true },
 };
 
@@ -299,7 +293,7 @@ START_TEST(device_targets)
 		check_fine();
 	else
 		check_abort(targets[_i].dst);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_EXT_GUARD_CTRL), 1);
+	ck_assert_uint_eq(ext_read(&f, NEURON_EXT_GUARD_CTRL), 1);
 }
 END_TEST
 
@@ -360,12 +354,13 @@ START_TEST(notifications)
 {
 	guard_on();
 	error_queue(0, HOST(OTHERS));
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_FIFO)(0), 4, 1); /* an error */
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_FIFO)(0), 4,
+			 1); /* an error */
 	ck_assert_uint_eq(f.host[OTHERS], 0x66);
-	ck_assert_uint_eq(apb_read(&f, OURS + GEN(NQ_ENTRIES)(0)), 0);
+	ck_assert_uint_eq(ext_read(&f, GEN(NQ_ENTRIES)(0)), 0);
 	error_queue(0, HOST(ERRORS));
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_FIFO)(0), 4, 1);
-	ck_assert_uint_eq(apb_read(&f, OURS + GEN(NQ_ENTRIES)(0)), 1);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_FIFO)(0), 4, 1);
+	ck_assert_uint_eq(ext_read(&f, GEN(NQ_ENTRIES)(0)), 1);
 	ck_assert_uint_eq(get32(f.host + ERRORS + NEURON_NQ_ENTRY_PHASE), 1);
 }
 END_TEST
@@ -401,14 +396,15 @@ START_TEST(instructions)
 	feed(insn, 2);
 	check_fine();
 	if (!_i) {
-		ck_assert_uint_eq(
-			ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_READ) + 36, 4), 1);
+		ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES),
+						  GEN(TPB_BAR)(0) + GEN(TPB_SEM_READ) + 36, 4),
+				  1);
 		return;
 	}
 	ck_assert_uint_eq(e[NEURON_NQ_ENTRY_CODE], NEURON_NERR_WRITE_REFUSED);
 	ck_assert_uint_eq(get64(e + NEURON_NQ_ENTRY_DATA), addr[_i]);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI,
-					  GEN(TPB_SIZE) + GEN(TPB_SEM_READ) + 36, 4),
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES),
+					  GEN(TPB_BAR)(1) + GEN(TPB_SEM_READ) + 36, 4),
 			  0);
 }
 END_TEST
@@ -423,11 +419,11 @@ START_TEST(saved)
 	ncore_chip_pause(f.chip);
 	ck_assert_int_eq(ncore_chip_save(f.chip, &buf, &size), 0);
 	ncore_chip_reset(f.chip, NCORE_RESET_PCI);
-	ck_assert_uint_eq(apb_read(&f, OURS + NEURON_EXT_GUARD_CTRL), 0);
+	ck_assert_uint_eq(ext_read(&f, NEURON_EXT_GUARD_CTRL), 0);
 	ck_assert_int_eq(ncore_chip_load(f.chip, buf, size, &reason), 0);
 	ncore_chip_resume(f.chip);
 	free(buf);
-	ck_assert_uint_eq(apb_read(&f, OURS + GEN(GUARD_QUEUE)(3, 0)), THEIRS);
+	ck_assert_uint_eq(ext_read(&f, GEN(GUARD_QUEUE)(3, 0)), THEIRS);
 	copy(&f, &r, HOST(SRC), HOST(DST), 64);
 	check_fine();
 	ck_assert_uint_eq(f.host[DST], 0x11);

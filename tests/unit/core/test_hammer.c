@@ -53,20 +53,20 @@ static uint64_t some_address(uint64_t *s)
 		GEN(DRAM_CHANNEL_SIZE) - 64,
 		GEN(DRAM1_BASE),
 		GEN(DRAM1_BASE) + GEN(DRAM_CHANNEL_SIZE) - 8,
-		GEN(TPB_BASE),
-		GEN(TPB_BASE) + GEN(SBUF_PART_SIZE) - 16,
-		GEN(TPB_BASE) + NEURON_PSUM_OFFSET,
-		GEN(TPB_BASE) + GEN(TPB_FIFO)(0),
-		GEN(TPB_BASE) + GEN(TPB_FIFO)(3),
-		GEN(TPB_BASE) + GEN(TPB_SIZE) + GEN(TPB_FIFO)(1),
-		GEN(TPB_BASE) + GEN(TPB_EVENTS),
-		GEN(TPB_BASE) + GEN(TPB_SEM_SET),
-		GEN(TPB_BASE) + GEN(TPB_SEM_INC),
-		GEN(TPB_BASE) + GEN(NC_PER_DEVICE) * GEN(TPB_SIZE) - 4,
-		GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(0) + NEURON_UDMA_Q_TAIL_INC,
-		GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_S2M_Q(0) + NEURON_UDMA_Q_TAIL_INC,
-		GEN(APB_BASE) + MISC + NEURON_MISC_DOORBELL,
-		GEN(APB_BASE) + GEN(BAR0_SIZE) - 4,
+		GEN(TPB)(0),
+		GEN(TPB)(0) + GEN(SBUF_PART_SIZE) - 16,
+		GEN(TPB)(0) + NEURON_PSUM_OFFSET,
+		GEN(TPB)(0) + GEN(TPB_FIFO)(0),
+		GEN(TPB)(0) + GEN(TPB_FIFO)(3),
+		GEN(TPB)(1) + GEN(TPB_FIFO)(1),
+		GEN(TPB)(0) + GEN(TPB_EVENTS),
+		GEN(TPB)(0) + GEN(TPB_SEM_SET),
+		GEN(TPB)(0) + GEN(TPB_SEM_INC),
+		GEN(TPB)(GEN_LAST_CORE) + GEN(TPB_SIZE) - 4,
+		GEN(REG)(GEN(APB_UDMA)(0)) + NEURON_UDMA_M2S_Q(0) + NEURON_UDMA_Q_TAIL_INC,
+		GEN(REG)(GEN(APB_UDMA)(0)) + NEURON_UDMA_S2M_Q(0) + NEURON_UDMA_Q_TAIL_INC,
+		GEN(REG)(MISC) + NEURON_MISC_DOORBELL,
+		GEN(REG)(GEN(LAST_REG)),
 		HOST(0x400000),
 		HOST(HOST_SIZE - 4096),
 		HOST(HOST_SIZE),
@@ -98,13 +98,13 @@ static uint64_t good_address(uint64_t *s)
 	static const uint64_t base[] = {
 		0x10000,
 		GEN(DRAM1_BASE),
-		GEN(TPB_BASE) + NEURON_SBUF_PART_STRIDE,
+		GEN(TPB)(0) + NEURON_SBUF_PART_STRIDE,
 		GEN(WINDOW_EAST) | 0x20000,
-		GEN(WINDOW_WEST) | (GEN(TPB_BASE) + NEURON_SBUF_PART_STRIDE),
+		GEN(WINDOW_WEST) | (GEN(TPB)(0) + NEURON_SBUF_PART_STRIDE),
 		HOST(0x600000),
 		HOST(0x700000),
-		GEN(TPB_BASE) + GEN(TPB_FIFO)(0),
-		GEN(TPB_BASE) + GEN(TPB_SIZE) + GEN(TPB_FIFO)(3),
+		GEN(TPB)(0) + GEN(TPB_FIFO)(0),
+		GEN(TPB)(1) + GEN(TPB_FIFO)(3),
 	};
 
 	return pick(s, base, sizeof(base) / sizeof(base[0])) + rnd(s) % 128 * 64;
@@ -172,12 +172,12 @@ static void some_register(struct fixture *x, uint64_t *s)
 
 static void some_window(struct fixture *x, uint64_t *s)
 {
-	uint64_t off = some_address(s) - GEN(TPB_BASE);
+	uint64_t off = some_address(s) - GEN(TPB)(0) + GEN(TPB_BAR)(0);
 
 	if (rnd(s) % 8 == 0)
 		off = rnd(s);
-	ncore_mmio_write(x->chip, NEURON_BAR_AXI, off, 1u << rnd(s) % 4, rnd(s) % 300);
-	ncore_mmio_read(x->chip, NEURON_BAR_AXI, off, 1u << rnd(s) % 4);
+	ncore_mmio_write(x->chip, GEN(BAR_CORES), off, 1u << rnd(s) % 4, rnd(s) % 300);
+	ncore_mmio_read(x->chip, GEN(BAR_CORES), off, 1u << rnd(s) % 4);
 }
 
 #define THREADS 4 /* two for each chip, so that their register writes interleave */
@@ -233,8 +233,8 @@ START_TEST(hammer)
 	}
 	for (i = 0; i < 2; i++) {
 		settle(&f[i]);
-		ck_assert_uint_eq(fwio_read(&f[i], GEN(APB_BASE) + MISC + NEURON_MISC_FW_STATUS),
-				  0x80000000u | (i ? 2 : 1));
+		ck_assert_uint_eq(fwio_read(&f[i], GEN(REG)(MISC) + GEN(READY_WORD)),
+				  GEN_STATUS(i ? 2 : 1));
 		queue_init(&f[i], &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
 		put32(f[i].host + 0x800000, 0xabcdef01);
 		copy(&f[i], &q, HOST(0x800000), HOST(0x800004), 4);

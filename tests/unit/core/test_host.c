@@ -16,6 +16,8 @@
 #include "neuron/isa/codec.h"
 
 #define MISC GEN(APB_MISC_RAM)
+#define DRAM_SIZE (2 * GEN(DRAM_CHANNEL_SIZE)) /* of the first two channels */
+#define LAST_64K (GEN(DRAM1_BASE) + GEN(DRAM_CHANNEL_SIZE) - 0x10000)
 #define MEMS (1 + 2 * GEN(NC_PER_DEVICE)) /* DRAM, and SBUF and PSUM of each core */
 
 static struct fixture f;
@@ -118,20 +120,20 @@ START_TEST(memories)
 	ck_assert_uint_eq(allocated, MEMS);
 	ck_assert_str_eq(mems[0].name, "dram");
 	ck_assert_ptr_eq(ncore_dram(f.chip, &size, &fd), mems[0].ptr);
-	ck_assert_uint_eq(size, 8ull << 30);
+	ck_assert_uint_eq(size, GEN(DRAM_CHANNELS) * GEN(DRAM_CHANNEL_SIZE));
 	ck_assert_int_eq(fd, mems[0].fd);
 	queue_init(&f, &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
 	memset(f.host + 0x800000, 0x5a, 0x10000);
-	copy(&f, &q, HOST(0x800000), GEN(DRAM1_BASE) + 0xffff0000, 0);
-	copy(&f, &q, GEN(DRAM1_BASE) + 0xffff0000, GEN(TPB_BASE) + GEN(SBUF_PART_SIZE) - 16, 0);
-	ck_assert_uint_eq(mems[0].ptr[(8ull << 30) - 1], 0x5a);
+	copy(&f, &q, HOST(0x800000), LAST_64K, 0);
+	copy(&f, &q, LAST_64K, GEN(TPB)(0) + GEN(SBUF_PART_SIZE) - 16, 0);
+	ck_assert_uint_eq(mems[0].ptr[DRAM_SIZE - 1], 0x5a);
 	ck_assert_uint_eq(mems[0].dirty, 0x10000);
 	ck_assert_uint_eq(mems[1].dirty, 16); /* nothing lies behind the partition then */
 	ck_assert_uint_ge(blocks(0), 0x10000);
 	ncore_chip_reset(f.chip, NCORE_RESET_POWER);
 	ck_assert_uint_eq(blocks(0), 0);
 	ck_assert_uint_eq(blocks(1), 0);
-	ck_assert_uint_eq(mems[0].ptr[(8ull << 30) - 1], 0);
+	ck_assert_uint_eq(mems[0].ptr[DRAM_SIZE - 1], 0);
 	ck_assert_uint_eq(mems[1].ptr[GEN(SBUF_PART_SIZE) - 16], 0);
 }
 END_TEST
@@ -154,9 +156,10 @@ START_TEST(instructions_dirty)
 	ncore_chip_resume(f.chip);
 	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
 	ck_assert_int_eq(neuron_isa_encode(&memset7, f.host + 0x800000), 1);
-	copy(&f, &q, HOST(0x800000), GEN(TPB_BASE) + GEN(TPB_FIFO)(NEURON_ENG_POOL), 64);
+	copy(&f, &q, HOST(0x800000), GEN(TPB)(0) + GEN(TPB_FIFO)(NEURON_ENG_POOL), 64);
 	settle(&f);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 0, 4), 0x40e00000);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 0, 4),
+			  0x40e00000);
 	ncore_chip_pause(f.chip);
 	ck_assert_str_eq(mems[1].name, "sbuf0");
 	ck_assert_uint_eq(mems[1].dirty, mems[1].size);
@@ -193,12 +196,16 @@ START_TEST(nan_fill)
 	fixture_config(&f, &config);
 	config.nan_fill = true;
 	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 7 * 0x40000, 4), 0xffffffff);
-	ncore_mmio_write(f.chip, 2, 7 * 0x40000, 4, 0);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 7 * 0x40000, 4),
+			  0xffffffff);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 7 * 0x40000, 4, 0);
 	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
 	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 7 * 0x40000, 4), 0xffffffff);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, NEURON_PSUM_OFFSET + 4, 4), 0xffffffff);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 7 * 0x40000, 4),
+			  0xffffffff);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES),
+					  GEN(TPB_BAR)(0) + NEURON_PSUM_OFFSET + 4, 4),
+			  0xffffffff);
 }
 END_TEST
 
@@ -211,7 +218,7 @@ START_TEST(trace)
 	for (i = 0; i < NCORE_EV_COUNT; i++)
 		ck_assert_ptr_nonnull(ncore_event_name(i));
 	ck_assert_ptr_null(ncore_event_name(NCORE_EV_COUNT));
-	fwio_read(&f, GEN(APB_BASE) + MISC);
+	fwio_read(&f, GEN(REG)(MISC));
 	ck_assert_uint_eq(seen[NCORE_EV_FWIO], 1);
 	ck_assert_uint_eq(seen[NCORE_EV_MMIO_WRITE], 5);
 	ck_assert_uint_eq(seen[NCORE_EV_MMIO_READ], 0);
@@ -219,11 +226,13 @@ START_TEST(trace)
 	copy(&f, &q, HOST(0), 0, 4);
 	ck_assert_uint_eq(seen[NCORE_EV_DOORBELL], 2);
 	ck_assert_uint_eq(seen[NCORE_EV_DESC], 1);
-	ncore_mmio_write(f.chip, 2, GEN(TPB_SEM_SET), 4, 1);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_SET), 4, 1);
 	ck_assert_uint_eq(seen[NCORE_EV_SEMAPHORE], 1);
-	ncore_mmio_write(f.chip, 2, GEN(TPB_SEM_DEC), 4, 2); /* below 0 */
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_DEC), 4,
+			 2); /* below 0 */
 	ck_assert_uint_eq(seen[NCORE_EV_ENGINE_ERROR], 1);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, GEN(TPB_SEM_READ), 4), 1);
+	ck_assert_uint_eq(
+		ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_READ), 4), 1);
 	copy(&f, &q, HOST(HOST_SIZE), 0, 4);
 	ck_assert_uint_eq(seen[NCORE_EV_DMA_ERROR], 1);
 	ck_assert_uint_eq(seen[NCORE_EV_GUEST_ERROR], 1);
@@ -235,28 +244,27 @@ END_TEST
 
 START_TEST(our_registers)
 {
-	uint64_t ext = GEN(EXT);
 	uint32_t errors;
 
 	fixture_new_chip(&f);
-	ck_assert_uint_eq(apb_read(&f, ext + NEURON_EXT_ISA_VERSION), GEN(ISA));
-	ck_assert_uint_eq(apb_read(&f, ext + NEURON_EXT_SBUF_SIZE),
+	ck_assert_uint_eq(ext_read(&f, NEURON_EXT_ISA_VERSION), GEN(ISA));
+	ck_assert_uint_eq(ext_read(&f, NEURON_EXT_SBUF_SIZE),
 			  NEURON_PARTITIONS * GEN(SBUF_PART_SIZE));
-	ck_assert_uint_eq(apb_read(&f, ext + NEURON_EXT_GUEST_ERRORS), 0);
-	apb_write(&f, ext + NEURON_EXT_ISA_VERSION, 7); /* read-only */
-	apb_write(&f, GEN(BAR0_SIZE) - 0x1000, 1); /* nothing there */
+	ck_assert_uint_eq(ext_read(&f, NEURON_EXT_GUEST_ERRORS), 0);
+	ext_write(&f, NEURON_EXT_ISA_VERSION, 7); /* read-only */
+	apb_write(&f, GEN(LAST_REG), 1); /* nothing there */
 	ncore_mmio_write(f.chip, 0, MISC, 2, 1); /* half a word */
-	errors = apb_read(&f, ext + NEURON_EXT_GUEST_ERRORS);
+	errors = ext_read(&f, NEURON_EXT_GUEST_ERRORS);
 	ck_assert_uint_eq(errors, 3);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 3);
-	ck_assert_uint_eq(apb_read(&f, ext + NEURON_EXT_ISA_VERSION), GEN(ISA));
+	ck_assert_uint_eq(ext_read(&f, NEURON_EXT_ISA_VERSION), GEN(ISA));
 }
 END_TEST
 
 /* Every size, at every edge; outside of a BAR nothing happens */
 START_TEST(accesses)
 {
-	static const uint64_t limit[] = { GEN(BAR0_SIZE), 0, GEN(BAR2_SIZE), 0, 8ull << 30 };
+	const uint64_t limit[] = { GEN(BAR0_SIZE), 0, GEN(BAR2_SIZE), 0, GEN_CHIP.bar_size[4] };
 	unsigned int bar, size;
 
 	fixture_new_chip(&f);
@@ -276,19 +284,31 @@ START_TEST(accesses)
 			ncore_mmio_write(f.chip, bar, end - size / 2, size, ~0ull);
 			ck_assert_uint_eq(ncore_mmio_read(f.chip, bar, end - size / 2, size), 0);
 		}
-	ncore_mmio_write(f.chip, 2, 0x40, 8, 0x0807060504030201);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 0x43, 1), 4);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 0x42, 2), 0x0403);
-	ncore_mmio_write(f.chip, 2, 0x41, 1, 0xff);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, 0x40, 8), 0x080706050403ff01);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 0x40, 8, 0x0807060504030201);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 0x43, 1), 4);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 0x42, 2),
+			  0x0403);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 0x41, 1, 0xff);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 0x40, 8),
+			  0x080706050403ff01);
+	/* the DRAM BAR shows each memory where it says */
+	*mem(&f, GEN(DRAM1_BASE) + 5) = 0x77;
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, 4, GEN(DRAM1_OFFSET) + 5, 1), 0x77);
+	ncore_mmio_write(f.chip, 4, GEN(DRAM1_OFFSET) + 6, 1, 0x78);
+	ck_assert_uint_eq(*mem(&f, GEN(DRAM1_BASE) + 6), 0x78);
 	/* 64 bits of registers are two words, low first */
 	ncore_mmio_write(f.chip, 0, MISC + 0xc0, 8, 0x1111111122222222);
 	ck_assert_uint_eq(apb_read(&f, MISC + 0xc0), 0x22222222);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0, MISC + 0xc0, 8), 0x1111111122222222);
 	ck_assert_uint_eq(ncore_mmio_read(f.chip, 0, MISC + 0xc6, 2), 0x1111);
-	ncore_mmio_write(f.chip, 2, GEN(TPB_SEM_SET) + 8, 8, 0x0000000700000005);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, GEN(TPB_SEM_READ) + 12, 4), 7);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, 2, GEN(TPB_SEM_READ) + 8, 8), 0x0000000700000005);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_SET) + 8, 8,
+			 0x0000000700000005);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES),
+					  GEN(TPB_BAR)(0) + GEN(TPB_SEM_READ) + 12, 4),
+			  7);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES),
+					  GEN(TPB_BAR)(0) + GEN(TPB_SEM_READ) + 8, 8),
+			  0x0000000700000005);
 }
 END_TEST
 

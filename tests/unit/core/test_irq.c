@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#define OURS GEN(EXT)
 #define NQ 0x100000 /* host: the error queues, a page for each core */
 #define NQ_SIZE 4096
 
@@ -28,17 +27,17 @@ static void error_queue(unsigned int nc)
 /* Makes one entry in the core's error queue: the host may not write an instruction FIFO. */
 static void make_entry(unsigned int nc)
 {
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, nc * GEN(TPB_SIZE) + GEN(TPB_FIFO)(0), 4, 1);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(nc) + GEN(TPB_FIFO)(0), 4, 1);
 }
 
 static uint32_t entries(unsigned int nc)
 {
-	return apb_read(&f, OURS + GEN(NQ_ENTRIES)(nc));
+	return ext_read(&f, GEN(NQ_ENTRIES)(nc));
 }
 
 static void arm(unsigned int nc, uint32_t seen)
 {
-	apb_write(&f, OURS + GEN(NQ_ENTRIES)(nc), seen);
+	ext_write(&f, GEN(NQ_ENTRIES)(nc), seen);
 }
 
 static void setup(void)

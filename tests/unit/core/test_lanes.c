@@ -45,9 +45,9 @@ START_TEST(fetch_long)
 					  get64(p + NEURON_NQ_ENTRY_TIME - 32));
 	}
 	ck_assert_uint_eq(get32(entry(3, 5000) + NEURON_NQ_ENTRY_PHASE), 0);
-	ck_assert_uint_eq(apb_read(&f, GEN(EXT) + GEN(NQ_ENTRIES)(1)), 5000);
+	ck_assert_uint_eq(ext_read(&f, GEN(NQ_ENTRIES)(1)), 5000);
 	ck_assert_uint_eq(
-		ncore_mmio_read(f.chip, 0,
+		ncore_mmio_read(f.chip, GEN(BAR_EXT),
 				GEN(EXT) + GEN(PERF)(1) + NEURON_PERF_ENG(3) + NEURON_PERF_INSN, 8),
 		5001);
 }
@@ -90,7 +90,7 @@ START_TEST(notify_wrap)
 
 	for (i = 0; i < 7; i++) /* one slot stays free */
 		ck_assert_uint_eq(get32(entry(0, (4 + i) % 8) + NEURON_NQ_ENTRY_ID), 100 + i);
-	dropped = apb_read(&f, GEN(EXT) + GEN(NQ_OVERFLOWS)(0));
+	dropped = ext_read(&f, GEN(NQ_OVERFLOWS)(0));
 	ck_assert_uint_eq(dropped, 13);
 	ck_assert_uint_eq(get32(mem(&f, 0x900000)) >> 16, NEURON_NERR_NQ_OVERFLOW);
 	ck_assert_uint_eq(get32(mem(&f, 0x900000 + 28)), 1);
@@ -152,8 +152,8 @@ START_TEST(fifo_write_error)
 	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x410000), 64);
 	copy(&f, &q, HOST(PROG), CORE(0) + GEN(TPB_FIFO)(0), 63);
 	settle(&f);
-	ck_assert_uint_eq(apb_read(&f, GEN(EXT) + GEN(DMA_STOPPED)(0)), 1);
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_FIFO)(0), 4, 1);
+	ck_assert_uint_eq(ext_read(&f, GEN(DMA_STOPPED)(0)), 1);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_FIFO)(0), 4, 1);
 	ck_assert_uint_ge(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), 2);
 }
 END_TEST
@@ -355,7 +355,7 @@ START_TEST(pause_changes_nothing)
 			ncore_chip_pause(f.chip); /* pauses nest */
 			ncore_chip_resume(f.chip);
 		}
-		ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_READ), 4);
+		ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_READ), 4);
 		ncore_chip_resume(f.chip);
 	}
 	settle(&f);
@@ -635,8 +635,7 @@ START_TEST(reset_while_fetching)
 	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_TPB_RESET_MAP, 1u << LAST);
 	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
 	apb_write(&f, GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL, 1);
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, LAST * GEN(TPB_SIZE) + GEN(TPB_SEM_SET) + 20, 4,
-			 1);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(LAST) + GEN(TPB_SEM_SET) + 20, 4, 1);
 	settle(&f);
 	ck_assert_uint_eq(get32(entry(0, 0) + NEURON_NQ_ENTRY_PHASE), 0);
 	ck_assert_uint_eq(queue_reg(&f, &q, 0, NEURON_UDMA_Q_STATUS), 0);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MISC GEN(APB_MISC_RAM)
-#define MISC_DEV (GEN(APB_BASE) + GEN(APB_MISC_RAM))
+#define MISC_DEV (GEN(REG)(GEN(APB_MISC_RAM)))
 
 static struct fixture f;
 
@@ -47,13 +47,13 @@ START_TEST(read_registers)
 	apb_write(&f, MISC + 0xc0, 0x11223344);
 	apb_write(&f, MISC + 0x1a0, 0x55667788);
 	put64(payload, MISC_DEV + 0xc0);
-	put64(payload + 8, MISC_DEV + NEURON_MISC_FW_STATUS);
+	put64(payload + 8, MISC_DEV + GEN(READY_WORD));
 	put64(payload + 16, MISC_DEV + 0x1a0);
 	memset(f.host + FWIO_RESP, 0xee, 32);
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 24), NEURON_FWIO_OK);
 	ck_assert_uint_eq(get32(f.host + FWIO_RESP) >> 16, 4 + 12);
 	ck_assert_uint_eq(get32(f.host + FWIO_RESP + 4), 0x11223344);
-	ck_assert_uint_eq(get32(f.host + FWIO_RESP + 8), NEURON_MISC_FW_STATUS_READY);
+	ck_assert_uint_eq(get32(f.host + FWIO_RESP + 8), GEN_STATUS(0));
 	ck_assert_uint_eq(get32(f.host + FWIO_RESP + 12), 0x55667788);
 	ck_assert_uint_eq(f.host[FWIO_RESP + 16], 0xee);
 }
@@ -65,18 +65,17 @@ START_TEST(read_anywhere)
 	put32(mem(&f, 0x1234560), 0xabad1dea);
 	put32(mem(&f, GEN(DRAM1_BASE) + 64), 0x600dcafe);
 	put32(f.host + 0x300000, 0xfeedf00d);
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI,
-			 GEN_LAST_CORE * GEN(TPB_SIZE) + GEN(TPB_SEM_SET) + 20, 4, 77);
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, NEURON_SBUF_PART_STRIDE + 8, 4, 0x01020304);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES),
+			 GEN(TPB_BAR)(GEN_LAST_CORE) + GEN(TPB_SEM_SET) + 20, 4, 77);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + NEURON_SBUF_PART_STRIDE + 8, 4,
+			 0x01020304);
 	ck_assert_uint_eq(fwio_read(&f, 0x1234560), 0xabad1dea);
 	ck_assert_uint_eq(fwio_read(&f, GEN(AXI_PORT1) | 0x1234560), 0xabad1dea);
 	ck_assert_uint_eq(fwio_read(&f, GEN(DRAM1_BASE) + 64), 0x600dcafe);
 	ck_assert_uint_eq(fwio_read(&f, HOST(0x300000)), 0xfeedf00d);
-	ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + GEN_LAST_CORE * GEN(TPB_SIZE) +
-						GEN(TPB_SEM_READ) + 20),
-			  77);
-	ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + NEURON_SBUF_PART_STRIDE + 8), 0x01020304);
-	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + 0x500), 0);
+	ck_assert_uint_eq(fwio_read(&f, GEN(TPB)(GEN_LAST_CORE) + GEN(TPB_SEM_READ) + 20), 77);
+	ck_assert_uint_eq(fwio_read(&f, GEN(TPB)(0) + NEURON_SBUF_PART_STRIDE + 8), 0x01020304);
+	ck_assert_uint_eq(fwio_read(&f, GEN(REG)(0x500)), 0);
 }
 END_TEST
 
@@ -177,17 +176,18 @@ START_TEST(reset_protocol)
 {
 	put32(mem(&f, 0x4000), 0xd00dfeed);
 	apb_write(&f, MISC + NEURON_MISC_DEVICE_ID, 5);
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_SET), 4, 9);
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, 0x40, 4, 0xffffffff);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_SET), 4, 9);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 0x40, 4, 0xffffffff);
 	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_DEVICE);
 	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_RESET), 1);
-	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_DEVICE_ID), 5);
+	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_DEVICE_ID), GEN(ROUTED) ? 0 : 5);
 	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
 	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_RESET), 0);
-	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_FW_STATUS), 0x80000000);
+	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + GEN(READY_WORD)), GEN_STATUS(0));
 	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_DEVICE_ID), 0);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_READ), 4), 0);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, 0x40, 4), 0);
+	ck_assert_uint_eq(
+		ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_READ), 4), 0);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + 0x40, 4), 0);
 	ck_assert_uint_eq(get32(mem(&f, 0x4000)), 0xd00dfeed);
 	ncore_chip_reset(f.chip, NCORE_RESET_PCI);
 	ck_assert_uint_eq(get32(mem(&f, 0x4000)), 0);
@@ -198,9 +198,11 @@ END_TEST
 START_TEST(reset_disarmed)
 {
 	apb_write(&f, MISC + NEURON_MISC_DEVICE_ID, 5);
+	apb_write(&f, MISC + 0xc0, 6);
 	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_DEVICE);
 	apb_write(&f, MISC + NEURON_MISC_RESET, 0);
-	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_DEVICE_ID), 5);
+	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + NEURON_MISC_DEVICE_ID), GEN(ROUTED) ? 0 : 5);
+	ck_assert_uint_eq(fwio_read(&f, MISC_DEV + 0xc0), 6);
 }
 END_TEST
 
@@ -209,28 +211,27 @@ START_TEST(tpb_reset_map)
 	unsigned int nc;
 
 	for (nc = 0; nc < GEN(NC_PER_DEVICE); nc++) {
-		ncore_mmio_write(f.chip, NEURON_BAR_AXI, nc * GEN(TPB_SIZE) + GEN(TPB_SEM_SET), 4,
+		ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(nc) + GEN(TPB_SEM_SET), 4,
 				 nc + 1);
-		ncore_mmio_write(f.chip, NEURON_BAR_AXI, nc * GEN(TPB_SIZE), 4, nc + 1);
+		ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(nc), 4, nc + 1);
 	}
 	apb_write(&f, MISC + NEURON_MISC_TPB_RESET_MAP, 0x5);
 	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
 	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
 	for (nc = 0; nc < GEN(NC_PER_DEVICE); nc++) {
-		uint64_t base = nc * GEN(TPB_SIZE);
-		uint32_t want = nc & 1 ? nc + 1 : 0;
+		uint64_t base = GEN(TPB_BAR)(nc);
+		uint32_t want = 0x5 >> nc & 1 ? 0 : nc + 1;
 
 		ck_assert_uint_eq(
-			ncore_mmio_read(f.chip, NEURON_BAR_AXI, base + GEN(TPB_SEM_READ), 4), want);
-		ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, base, 4), want);
+			ncore_mmio_read(f.chip, GEN(BAR_CORES), base + GEN(TPB_SEM_READ), 4), want);
+		ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), base, 4), want);
 	}
 	/* a map of 0, which is what the public driver writes, means all */
 	apb_write(&f, MISC + NEURON_MISC_TPB_RESET_MAP, 0);
 	apb_write(&f, MISC + NEURON_MISC_RESET, NEURON_MISC_RESET_TPB);
 	apb_write(&f, MISC + NEURON_MISC_DOORBELL, 1);
 	for (nc = 0; nc < GEN(NC_PER_DEVICE); nc++)
-		ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, nc * GEN(TPB_SIZE), 4),
-				  0);
+		ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(nc), 4), 0);
 }
 END_TEST
 
@@ -251,8 +252,8 @@ START_TEST(sensors)
 	ck_assert_uint_ne(a >> 16, b >> 16);
 	ck_assert_uint_ge(fwio_read(&f, MISC_DEV + NEURON_MISC_FW_API_VERSION), 3);
 	/* the host cannot write the firmware's words */
-	apb_write(&f, MISC + NEURON_MISC_FW_STATUS, 0);
-	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_FW_STATUS), 0x80000000);
+	apb_write(&f, MISC + GEN(READY_WORD), ~0u);
+	ck_assert_uint_eq(apb_read(&f, MISC + GEN(READY_WORD)), GEN_STATUS(0));
 }
 END_TEST
 
@@ -262,19 +263,18 @@ START_TEST(semaphores)
 	unsigned int i;
 
 	for (i = 0; i < GEN(SEMAPHORES); i++) {
-		uint64_t o = GEN_LAST_CORE * GEN(TPB_SIZE) + 4 * i;
+		uint64_t o = GEN(TPB_BAR)(GEN_LAST_CORE) + 4 * i;
 
-		ncore_mmio_write(f.chip, 2, o + GEN(TPB_SEM_SET), 4, 7 + i);
-		ncore_mmio_write(f.chip, 2, o + GEN(TPB_SEM_INC), 4, 5);
-		ncore_mmio_write(f.chip, 2, o + GEN(TPB_SEM_DEC), 4, 2);
+		ncore_mmio_write(f.chip, GEN(BAR_CORES), o + GEN(TPB_SEM_SET), 4, 7 + i);
+		ncore_mmio_write(f.chip, GEN(BAR_CORES), o + GEN(TPB_SEM_INC), 4, 5);
+		ncore_mmio_write(f.chip, GEN(BAR_CORES), o + GEN(TPB_SEM_DEC), 4, 2);
 	}
 	for (i = 0; i < GEN(SEMAPHORES); i++)
-		ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + GEN_LAST_CORE * GEN(TPB_SIZE) +
-							GEN(TPB_SEM_READ) + 4 * i),
-				  10 + i);
-	ncore_mmio_write(f.chip, 2, GEN(TPB_EVENTS) + 4 * (GEN(EVENTS) - 1), 4, 1);
-	ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + GEN(TPB_EVENTS) + 4 * (GEN(EVENTS) - 1)),
-			  1);
+		ck_assert_uint_eq(
+			fwio_read(&f, GEN(TPB)(GEN_LAST_CORE) + GEN(TPB_SEM_READ) + 4 * i), 10 + i);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES),
+			 GEN(TPB_BAR)(0) + GEN(TPB_EVENTS) + 4 * (GEN(EVENTS) - 1), 4, 1);
+	ck_assert_uint_eq(fwio_read(&f, GEN(TPB)(0) + GEN(TPB_EVENTS) + 4 * (GEN(EVENTS) - 1)), 1);
 }
 END_TEST
 

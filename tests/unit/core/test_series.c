@@ -261,7 +261,8 @@ static void run(uint64_t seed)
 	settle(&f);
 	for (unsigned int lap = 0; lap < LAPS; lap++) {
 		write_rings(lap);
-		ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_SET) + 4 * 31, 4, lap + 1);
+		ncore_mmio_write(f.chip, GEN(BAR_CORES),
+				 GEN(TPB_BAR)(0) + GEN(TPB_SEM_SET) + 4 * 31, 4, lap + 1);
 		settle(&f);
 	}
 	if (seed % 3 != 2)
@@ -274,7 +275,7 @@ static void read_core(uint8_t *to, uint64_t at, uint64_t stride)
 	for (unsigned int p = 0; p < NEURON_PARTITIONS; p++)
 		for (unsigned int i = 0; i < PART_SIZE; i += 8)
 			put64(to + p * PART_SIZE + i,
-			      ncore_mmio_read(f.chip, NEURON_BAR_AXI, at + p * stride + PART + i,
+			      ncore_mmio_read(f.chip, GEN(BAR_CORES), at + p * stride + PART + i,
 					      8));
 }
 
@@ -301,11 +302,6 @@ static void on_event(void *opaque, enum ncore_event ev, const uint64_t arg[4])
 	traced_descs++;
 }
 
-static void ext_write(uint32_t rel, uint32_t value)
-{
-	apb_write(&f, GEN(EXT) + rel, value);
-}
-
 /* All of the host's memory, the queues and core 0 are of one domain, core 1 is of none */
 static void guard_on(void)
 {
@@ -315,13 +311,14 @@ static void guard_on(void)
 	for (unsigned int i = 0; i < HOST_SIZE >> NEURON_GUARD_MID_SHIFT; i++)
 		put64(f.host + mid + 8 * i, leaf + i * NEURON_GUARD_LEAF_ENTRIES);
 	memset(f.host + leaf, MINE, HOST_SIZE >> NEURON_GUARD_PAGE_SHIFT);
-	ext_write(NEURON_EXT_GUARD_ROOT_LO, GUARD);
-	ext_write(GEN(GUARD_CORE)(0), MINE);
+	ext_write(&f, NEURON_EXT_GUARD_ROOT_LO, GUARD);
+	ext_write(&f, GEN(GUARD_CORE)(0), MINE);
 	for (unsigned int i = 0; i < GEN_CHIP.dma_engines * NEURON_DMA_QUEUES_PER_ENG; i++)
-		ext_write(GEN(GUARD_QUEUE)(i / NEURON_DMA_QUEUES_PER_ENG,
+		ext_write(&f,
+			  GEN(GUARD_QUEUE)(i / NEURON_DMA_QUEUES_PER_ENG,
 					   i % NEURON_DMA_QUEUES_PER_ENG),
 			  MINE);
-	ext_write(NEURON_EXT_GUARD_CTRL, 1);
+	ext_write(&f, NEURON_EXT_GUARD_CTRL, 1);
 }
 
 static void run_chip(uint64_t seed, bool traced, struct outcome *o)

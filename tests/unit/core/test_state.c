@@ -53,8 +53,7 @@ static void refused(size_t n, int error, const char *why)
 	free(copy);
 	ck_assert_ptr_nonnull(reason);
 	ck_assert_str_eq(reason, why);
-	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + MISC + NEURON_MISC_FW_STATUS),
-			  NEURON_MISC_FW_STATUS_READY);
+	ck_assert_uint_eq(fwio_read(&f, GEN(REG)(MISC) + GEN(READY_WORD)), GEN_STATUS(0));
 }
 
 /* Inserts words at a place, before what is there. */

@@ -36,14 +36,14 @@ static void teardown(void)
 
 static uint64_t bell(unsigned int engine, unsigned int half, unsigned int queue)
 {
-	return GEN(APB_BASE) + GEN(APB_UDMA)(engine) +
+	return GEN(REG)(GEN(APB_UDMA)(engine)) +
 	       (half ? NEURON_UDMA_S2M_Q(queue) : NEURON_UDMA_M2S_Q(queue)) +
 	       NEURON_UDMA_Q_TAIL_INC;
 }
 
 static uint64_t copied(unsigned int core)
 {
-	return apb_read(&f, GEN(EXT) + GEN(PERF)(core) + GEN(PERF_CORE) + NEURON_PERF_DMA_DESCS);
+	return ext_read(&f, GEN(PERF)(core) + GEN(PERF_CORE) + NEURON_PERF_DMA_DESCS);
 }
 
 static void wait_for_work(unsigned int core)
@@ -75,7 +75,7 @@ static void start_queue(void)
 static void start_program(void)
 {
 	struct neuron_insn insn = { .opcode = NEURON_OP_WRITE };
-	uint64_t fifo = GEN(TPB_BASE) + GEN(TPB_FIFO)(NEURON_ENG_SP);
+	uint64_t fifo = GEN(TPB)(0) + GEN(TPB_FIFO)(NEURON_ENG_SP);
 	struct ring r;
 	unsigned int i;
 
@@ -102,8 +102,7 @@ static void answers_meanwhile(void)
 	void *state;
 	unsigned int i;
 
-	ck_assert_uint_eq(fwio_read(&f, GEN(APB_BASE) + MISC + NEURON_MISC_FW_STATUS),
-			  NEURON_MISC_FW_STATUS_READY);
+	ck_assert_uint_eq(fwio_read(&f, GEN(REG)(MISC) + GEN(READY_WORD)), GEN_STATUS(0));
 	queue_init(&f, &r, 5, GEN(H2T_QUEUE), HOST(0x200000), HOST(0x210000), RING_LEN);
 	for (i = 0; i < 100; i++) {
 		put32(mem(&f, HOST(0x220000)), i);
@@ -157,22 +156,21 @@ START_TEST(largest_mailbox_request)
 
 	ck_assert_ptr_nonnull(payload);
 	for (i = 0; i < N; i++)
-		put64(payload + 8 * i, GEN(APB_BASE) + MISC + NEURON_MISC_FW_STATUS);
+		put64(payload + 8 * i, GEN(REG)(MISC) + GEN(READY_WORD));
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 8 * N), 0);
 	ck_assert_uint_eq(get32(f.host + FWIO_RESP) >> 16, 4 + 4 * N);
 	for (i = 0; i < N; i++)
-		ck_assert_uint_eq(get32(f.host + FWIO_RESP + 4 + 4 * i),
-				  NEURON_MISC_FW_STATUS_READY);
+		ck_assert_uint_eq(get32(f.host + FWIO_RESP + 4 + 4 * i), GEN_STATUS(0));
 	free(payload);
 }
 END_TEST
 
 /* Places without memory: registers, semaphores, FIFOs, a neighbour that is not there */
 static const uint64_t no_memory[] = {
-	GEN(APB_BASE) + MISC,
-	GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(0),
-	GEN(TPB_BASE) + GEN(TPB_SEM_INC),
-	GEN(TPB_BASE) + GEN(TPB_FIFO)(0),
+	GEN(REG)(MISC),
+	GEN(REG)(GEN(APB_UDMA)(0)) + NEURON_UDMA_M2S_Q(0),
+	GEN(TPB)(0) + GEN(TPB_SEM_INC),
+	GEN(TPB)(0) + GEN(TPB_FIFO)(0),
 	GEN(WINDOW_EAST),
 	GEN(WINDOW_WEST) | 0x1000,
 	1ull << 48,
@@ -188,7 +186,7 @@ START_TEST(rings_need_memory)
 	doorbell(&f, &r, 1, 1);
 	doorbell(&f, &r, 0, 1);
 	settle(&f);
-	ck_assert_uint_eq(apb_read(&f, GEN(EXT) + GEN(DMA_STOPPED)(0)), 1);
+	ck_assert_uint_eq(ext_read(&f, GEN(DMA_STOPPED)(0)), 1);
 	ck_assert_uint_gt(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), errors);
 	ck_assert_uint_eq(copied(0), 0);
 }
@@ -209,7 +207,7 @@ START_TEST(notification_queues_need_memory)
 	settle(&f);
 	ck_assert_uint_eq(ncore_guest_errors(f.chip, NCORE_GE_UNDEFINED), errors + 2);
 	ck_assert_uint_eq(apb_read(&f, MISC + NEURON_MISC_METRIC), before);
-	ck_assert_uint_eq(apb_read(&f, GEN(EXT) + GEN(NQ_ENTRIES)(0)), 0);
+	ck_assert_uint_eq(ext_read(&f, GEN(NQ_ENTRIES)(0)), 0);
 }
 END_TEST
 
@@ -228,7 +226,7 @@ START_TEST(notification_at_the_end_of_memory)
 	copy(&f, &r, 1ull << 48, HOST(0), 4);
 	settle(&f);
 	ck_assert_uint_eq(get32(mem(&f, GEN(DRAM1_BASE))), 0x66666666);
-	ck_assert_uint_eq(apb_read(&f, GEN(EXT) + GEN(NQ_ENTRIES)(0)), 0);
+	ck_assert_uint_eq(ext_read(&f, GEN(NQ_ENTRIES)(0)), 0);
 }
 END_TEST
 

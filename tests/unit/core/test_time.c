@@ -417,7 +417,7 @@ START_TEST(after_the_host)
 	fetch(0, act, &q);
 	settle(&f);
 	ck_assert_uint_eq(get32(entry(act, 0) + NEURON_NQ_ENTRY_PHASE), 0);
-	ncore_mmio_write(f.chip, NEURON_BAR_AXI, GEN(TPB_SEM_DEC) + 4 * 3, 4, 1);
+	ncore_mmio_write(f.chip, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_DEC) + 4 * 3, 4, 1);
 	settle(&f);
 	ck_assert_uint_eq(noted(act, 0), told + insns(act, 2));
 	begin(pool);

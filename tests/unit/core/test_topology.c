@@ -167,7 +167,7 @@ static int far_route(struct ncore_end *end, uint64_t addr, struct ncore_ep *ep)
 	ep->end = end;
 	ep->addr = addr;
 	ep->core = NCORE_EP_NO_CORE;
-	if (addr == GEN(TPB_BASE)) {
+	if (addr == GEN(TPB)(0)) {
 		ep->kind = NCORE_EP_WORD;
 		ep->core = 0;
 		ep->len = 4;
@@ -223,7 +223,7 @@ static const struct ncore_end_ops far_ops = {
 };
 
 #define EAST GEN(WINDOW_EAST)
-#define STATUS (GEN(APB_BASE) + GEN(APB_MISC_RAM) + NEURON_MISC_FW_STATUS)
+#define STATUS (GEN(REG)(GEN(APB_MISC_RAM)) + GEN(READY_WORD))
 
 /* A chip that has the far end for its eastern neighbour, in a fabric that the caller frees */
 static struct ncore_fabric *beside_far(struct fixture *f, bool granted)
@@ -248,7 +248,7 @@ START_TEST(elsewhere)
 	struct fixture f;
 
 	fabric = beside_far(&f, true);
-	ck_assert_uint_eq(fwio_read(&f, STATUS) & 3, 1);
+	ck_assert_uint_eq(fwio_read(&f, STATUS) & 3, GEN(LINKS) & 1);
 	ck_assert_uint_eq(far_end.links, 2);
 
 	/* bytes there and back, more than one call moves, and into the chip's own memory too */
@@ -268,11 +268,11 @@ START_TEST(elsewhere)
 	/* a word, which the far end accepts when it can */
 	far_end.busy = 3;
 	put32(f.host + 0x800000, 77);
-	copy(&f, &q, HOST(0x800000), EAST | GEN(TPB_BASE), 4);
+	copy(&f, &q, HOST(0x800000), EAST | GEN(TPB)(0), 4);
 	settle(&f);
 	ck_assert_uint_eq(far_end.word, 77);
-	ck_assert_uint_eq(far_end.word_addr, GEN(TPB_BASE));
-	ck_assert_uint_eq(fwio_read(&f, EAST | GEN(TPB_BASE)), 77);
+	ck_assert_uint_eq(far_end.word_addr, GEN(TPB)(0));
+	ck_assert_uint_eq(fwio_read(&f, EAST | GEN(TPB)(0)), 77);
 	ck_assert(!queue_stopped(&f, &q));
 
 	/* the link is down, and writes abort */
@@ -321,12 +321,12 @@ START_TEST(elsewhere_guarded)
 
 	fabric = beside_far(&f, _i == 2);
 	queue_init(&f, &q, 0, 0, HOST(0x400000), HOST(0x500000), 64);
-	apb_write(&f, GEN(EXT) + GEN(GUARD_QUEUE)(0, 0), 5);
-	apb_write(&f, GEN(EXT) + NEURON_EXT_GUARD_CTRL, 1);
+	ext_write(&f, GEN(GUARD_QUEUE)(0, 0), 5);
+	ext_write(&f, NEURON_EXT_GUARD_CTRL, 1);
 	/* from its own memory, which every domain may read; rings lie there as well */
 	queue_init(&f, &q, 0, 0, 0x100000, 0x110000, 64);
 	put32(mem(&f, 0x3000), 9);
-	copy(&f, &q, 0x3000, EAST | (_i == 1 ? GEN(TPB_BASE) : 64), 4);
+	copy(&f, &q, 0x3000, EAST | (_i == 1 ? GEN(TPB)(0) : 64), 4);
 	settle(&f);
 	ck_assert_int_eq(queue_stopped(&f, &q), _i != 2);
 	ck_assert_uint_eq(far_end.memory[64], _i == 2 ? 9 : 0);

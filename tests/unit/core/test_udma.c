@@ -67,14 +67,14 @@ START_TEST(copies)
 	ck_assert_uint_eq(f.host[0xa00000 + K64], 0);
 
 	/* into a core and out of it: partitions are 256 KiB apart */
-	copy(&f, &q, HOST(0x800000), GEN(TPB_BASE) + GEN(TPB_SIZE) + 0x40000 * 5, 0);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(TPB_SIZE) + 0x40000 * 5 + 40,
-					  8),
+	copy(&f, &q, HOST(0x800000), GEN(TPB)(1) + 0x40000 * 5, 0);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES),
+					  GEN(TPB_BAR)(1) + 0x40000 * 5 + 40, 8),
 			  get64(h + 40));
-	copy(&f, &q, GEN(TPB_BASE) + GEN(TPB_SIZE) + 0x40000 * 5, HOST(0xc00000), 0);
+	copy(&f, &q, GEN(TPB)(1) + 0x40000 * 5, HOST(0xc00000), 0);
 	ck_assert_int_eq(memcmp(f.host + 0xc00000, h, K64), 0);
-	copy(&f, &q, HOST(0x800000), GEN(TPB_BASE) + NEURON_PSUM_OFFSET + 100, PSUM_RUN & 0xffff);
-	copy(&f, &q, GEN(TPB_BASE) + NEURON_PSUM_OFFSET + 100, HOST(0xd00000), PSUM_RUN & 0xffff);
+	copy(&f, &q, HOST(0x800000), GEN(TPB)(0) + NEURON_PSUM_OFFSET + 100, PSUM_RUN & 0xffff);
+	copy(&f, &q, GEN(TPB)(0) + NEURON_PSUM_OFFSET + 100, HOST(0xd00000), PSUM_RUN & 0xffff);
 	ck_assert_int_eq(memcmp(f.host + 0xd00000, h, PSUM_RUN), 0);
 
 	ck_assert_uint_eq(queue_reg(&f, &q, TX, NEURON_UDMA_Q_HEAD), 8);
@@ -82,7 +82,7 @@ START_TEST(copies)
 	ck_assert_uint_eq(queue_reg(&f, &q, RX, NEURON_UDMA_Q_STATUS), 0);
 
 	ck_assert_uint_eq(
-		ncore_mmio_read(f.chip, 0,
+		ncore_mmio_read(f.chip, GEN(BAR_EXT),
 				GEN(EXT) + GEN(PERF)(0) + GEN(PERF_CORE) + NEURON_PERF_DMA_BYTES,
 				8),
 		3 * 60001 + 3 * K64 + 2 * PSUM_RUN);
@@ -276,13 +276,13 @@ static const struct bad bad[] = {
 	{ FIRST | LAST, 1, 1, 0, GEN(WINDOW_WEST), NEURON_NERR_DMA_ABORT },
 	{ FIRST | LAST, 1, 1, 1ull << 48, 0, NEURON_NERR_DMA_ABORT },
 	{ FIRST | LAST, 1, 1, ~0ull, 0, NEURON_NERR_DMA_ABORT },
-	{ FIRST | LAST, 1, 1, 0, GEN(TPB_BASE) + GEN(SBUF_PART_SIZE), NEURON_NERR_DMA_ABORT },
-	{ FIRST | LAST, 1, 1, 0, GEN(TPB_BASE) + GEN(TPB_SEM_INC) + 2, NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0, GEN(TPB)(0) + GEN(SBUF_PART_SIZE), NEURON_NERR_DMA_ABORT },
+	{ FIRST | LAST, 1, 1, 0, GEN(TPB)(0) + GEN(TPB_SEM_INC) + 2, NEURON_NERR_DMA_ABORT },
 	/* no descriptor may ring the doorbell of the mailbox and of resets */
-	{ FIRST | LAST, 1, 1, 0, GEN(APB_BASE) + GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL,
+	{ FIRST | LAST, 1, 1, 0, GEN(REG)(GEN(APB_MISC_RAM)) + NEURON_MISC_DOORBELL,
 	  NEURON_NERR_DMA_ABORT },
 	{ FIRST | LAST, 1, 1, 0,
-	  GEN(APB_BASE) + GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_Q(0) + NEURON_UDMA_M2S_Q_SW_CTRL,
+	  GEN(REG)(GEN(APB_UDMA)(0)) + NEURON_UDMA_M2S_Q(0) + NEURON_UDMA_M2S_Q_SW_CTRL,
 	  NEURON_NERR_DMA_ABORT },
 };
 
@@ -470,7 +470,7 @@ START_TEST(tpb_reset_drops)
 	enum { COPY = GEN(H2T_ENGINE)(0), OTHER = GEN_ENGINE_OF(1) + 1 };
 	struct ring own, other;
 
-	queue_init(&f, &q, COPY, 15, HOST(0x400000), HOST(0x500000), 64);
+	queue_init(&f, &q, COPY, GEN(H2T_QUEUE), HOST(0x400000), HOST(0x500000), 64);
 	queue_init(&f, &own, 1, 3, HOST(0x600000), HOST(0x608000), 64);
 	queue_init(&f, &other, OTHER, 3, HOST(0x610000), HOST(0x618000), 64);
 	put32(f.host + 0x800000, 42);
@@ -500,7 +500,7 @@ END_TEST
 /* Descriptors write semaphores, events and other queues' doorbells */
 START_TEST(words)
 {
-	uint64_t core1 = GEN(TPB_BASE) + GEN(TPB_SIZE);
+	uint64_t core1 = GEN(TPB)(1);
 	struct ring other;
 
 	put32(f.host + 0x800000, 3);
@@ -519,9 +519,9 @@ START_TEST(words)
 	push(&f, &other, RX, HOST(0x800020), 4, 0);
 	put32(f.host + 0x800004, 1);
 	copy(&f, &q, HOST(0x800004),
-	     GEN(APB_BASE) + GEN(APB_UDMA)(7) + NEURON_UDMA_S2M_Q(1) + NEURON_UDMA_Q_TAIL_INC, 4);
+	     GEN(REG)(GEN(APB_UDMA)(7)) + NEURON_UDMA_S2M_Q(1) + NEURON_UDMA_Q_TAIL_INC, 4);
 	copy(&f, &q, HOST(0x800004),
-	     GEN(APB_BASE) + GEN(APB_UDMA)(7) + NEURON_UDMA_M2S_Q(1) + NEURON_UDMA_Q_TAIL_INC, 4);
+	     GEN(REG)(GEN(APB_UDMA)(7)) + NEURON_UDMA_M2S_Q(1) + NEURON_UDMA_Q_TAIL_INC, 4);
 	settle(&f);
 	ck_assert_uint_eq(get32(f.host + 0x800020), 3);
 }
@@ -531,26 +531,27 @@ END_TEST
 START_TEST(parts_of_words)
 {
 	put64(f.host + 0x800000, 0x300000003);
-	copy(&f, &q, HOST(0x800000), GEN(TPB_BASE) + GEN(TPB_SEM_INC) + 4 * 6, 6);
+	copy(&f, &q, HOST(0x800000), GEN(TPB)(0) + GEN(TPB_SEM_INC) + 4 * 6, 6);
 	settle(&f);
 	ck_assert(queue_stopped(&f, &q));
-	ck_assert_uint_eq(fwio_read(&f, GEN(TPB_BASE) + GEN(TPB_SEM_READ) + 4 * 6), 0);
+	ck_assert_uint_eq(fwio_read(&f, GEN(TPB)(0) + GEN(TPB_SEM_READ) + 4 * 6), 0);
 }
 END_TEST
 
 /* What begins in a partition of SBUF does not go on in the next one */
 START_TEST(end_of_a_partition)
 {
-	const uint64_t end = GEN(TPB_BASE) + GEN(SBUF_PART_SIZE);
+	const uint64_t end = GEN(TPB)(0) + GEN(SBUF_PART_SIZE);
 	const uint64_t next = NEURON_SBUF_PART_STRIDE;
 
 	memset(f.host + 0x800000, 0x77, 128);
 	copy(&f, &q, HOST(0x800000), end - 64, 128);
 	settle(&f);
 	ck_assert(queue_stopped(&f, &q));
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, GEN(SBUF_PART_SIZE) - 1, 1),
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES),
+					  GEN(TPB_BAR)(0) + GEN(SBUF_PART_SIZE) - 1, 1),
 			  0x77);
-	ck_assert_uint_eq(ncore_mmio_read(f.chip, NEURON_BAR_AXI, next, 8), 0);
+	ck_assert_uint_eq(ncore_mmio_read(f.chip, GEN(BAR_CORES), next, 8), 0);
 }
 END_TEST
 

@@ -53,6 +53,7 @@ const struct neuron_gen neuron_gen_second = {
 	.pci_id = { 0x7fff },
 	.target = &neuron_target_second,
 
+	.dies = 1,
 	.cores = SECOND_NC_PER_DEVICE,
 	.dma_engines_per_core = SECOND_DMA_ENG_PER_NC,
 	.dma_engines = SECOND_DMA_ENGINES,
@@ -63,6 +64,7 @@ const struct neuron_gen neuron_gen_second = {
 	.wrapper_inits = sizeof(wrapper_init) / sizeof(wrapper_init[0]),
 	.dma_init = dma_init,
 	.wrapper_init = wrapper_init,
+	.dma_barrier = NEURON_UDMA_DESC_DMB,
 
 	.bar_size = { [NEURON_BAR_APB] = SECOND_BAR0_SIZE,
 		      [NEURON_BAR_AXI] = SECOND_BAR2_SIZE,
@@ -103,6 +105,7 @@ const struct neuron_gen neuron_gen_second = {
 		.bytes = 0x400,
 	},
 	.ext = {
+		.version = NEURON_CAP_VERSION_VALUE,
 		.nq_overflows = SECOND_NQ_OVERFLOWS(0),
 		.dma_stopped = SECOND_DMA_STOPPED(0),
 		.nq_entries = SECOND_NQ_ENTRIES(0),

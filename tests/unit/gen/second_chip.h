@@ -28,6 +28,12 @@
 #define SECOND_TPB_BASE 0x7ff80000000ull
 #define SECOND_TPB_SIZE 0x8000000ull
 #define SECOND_APB_BASE 0x7ffe0000000ull
+#define SECOND_TPB(nc) (SECOND_TPB_BASE + (nc)*SECOND_TPB_SIZE)
+#define SECOND_TPB_BAR(nc) ((nc)*SECOND_TPB_SIZE)
+#define SECOND_REG(offset) (SECOND_APB_BASE + (offset))
+#define SECOND_LAST_REG (SECOND_BAR0_SIZE - 4)
+#define SECOND_LAST_CORE_NAME "1"
+#define SECOND_NO_CORE_NAME "2"
 
 /* Bit 44 is the host's; ports have bits 52 and 53 */
 #define SECOND_WINDOW_SHIFT 44
@@ -70,7 +76,10 @@
 #define SECOND_NQ_SIZE 0x8
 #define SECOND_NQ_HEAD 0xc
 
+#define SECOND_BAR_CORES 2
+#define SECOND_BAR_EXT 0
 #define SECOND_EXT 0x80000
+#define SECOND_EXT_ADDRESS (SECOND_APB_BASE + SECOND_EXT)
 #define SECOND_EXT_SIZE 0x8000
 #define SECOND_NQ_OVERFLOWS(nc) (0x20 + 4 * (nc))
 #define SECOND_NQ_ENTRIES(nc) (0x30 + 4 * (nc))
@@ -80,6 +89,19 @@
 #define SECOND_PERF(nc) (0x2000 + 0x400 * (nc))
 #define SECOND_PERF_CORE 0x200
 #define SECOND_FIRMWARE 5
+#define SECOND_READY_WORD 0x1c
+#define SECOND_READY 0x80000000u
+#define SECOND_BUSY 0
+#define SECOND_LINKS 3
+#define SECOND_APB_TDMA_COPY(nc) 0 /* it is one of the core's own */
+#define SECOND_HIGH_FIRST 0 /* a notification queue's base */
+#define SECOND_H2T_QUEUE_OF(nc) SECOND_H2T_QUEUE
+#define SECOND_DRAM1_OFFSET SECOND_DRAM_CHANNEL_SIZE /* in its BAR */
+#define SECOND_ROUTES \
+	{             \
+		0     \
+	} /* of slots 0 to 3 */
+#define SECOND_ROUTED 0
 #define SECOND_ISA 2
 
 extern const struct neuron_gen neuron_gen_second;

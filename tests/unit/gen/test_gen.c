@@ -4,7 +4,9 @@
 #include "names.h"
 #include "neuron/hw/inferentia.h"
 
-static const struct neuron_gen *const chips[] = { &neuron_gen_inferentia, &neuron_gen_second };
+static const struct neuron_gen *const chips[] = { &neuron_gen_inferentia, &neuron_gen_second,
+						  &neuron_gen_trainium, &neuron_gen_inferentia2,
+						  &neuron_gen_trainium2 };
 #define CHIPS ((int)(sizeof(chips) / sizeof(chips[0])))
 
 /* Every block is found at its place, from its first byte to its last, in both directions. */
@@ -69,7 +71,7 @@ END_TEST
 START_TEST(bounds)
 {
 	const struct neuron_gen *gen = chips[_i];
-	uint64_t end = 0;
+	uint64_t end = 0, sum = 0;
 
 	ck_assert_uint_le(gen->cores, NEURON_CORES_MAX);
 	ck_assert_uint_le(gen->dma_engines, NEURON_DMA_ENGINES_MAX);
@@ -88,10 +90,12 @@ START_TEST(bounds)
 		ck_assert_uint_le(row->size, row->stride);
 	}
 	for (unsigned int i = 0; i < gen->memories; i++) {
-		ck_assert_uint_eq(gen->memory[i].offset, end); /* one behind the other */
-		end += gen->memory[i].size;
+		ck_assert_uint_ge(gen->memory[i].offset, end); /* one behind the other */
+		end = gen->memory[i].offset + gen->memory[i].size;
+		ck_assert_uint_eq(neuron_gen_memory_start(gen, i), sum);
+		sum += gen->memory[i].size;
 	}
-	ck_assert_uint_eq(end, neuron_gen_memory(gen));
+	ck_assert_uint_eq(sum, neuron_gen_memory(gen));
 	ck_assert_uint_ge(gen->bar_size[gen->bar_dram], end);
 }
 END_TEST
@@ -160,8 +164,15 @@ START_TEST(owners)
 			copies += neuron_gen_is_copy_queue(gen, e, q);
 	}
 	ck_assert_uint_eq(copies, gen->cores);
-	for (unsigned int nc = 0; nc < gen->cores; nc++)
-		ck_assert_uint_eq(neuron_gen_dma_core(gen, gen->copy[nc].engine), nc);
+	/* cores may share an engine, each with a queue of its own: the engine is the first one's */
+	for (unsigned int nc = 0; nc < gen->cores; nc++) {
+		bool shared = nc && gen->copy[nc - 1].engine == gen->copy[nc].engine;
+
+		ck_assert_uint_eq(neuron_gen_dma_core(gen, gen->copy[nc].engine), nc - shared);
+		ck_assert_uint_eq(
+			neuron_gen_queue_core(gen, gen->copy[nc].engine, gen->copy[nc].queue), nc);
+		ck_assert_uint_eq(neuron_gen_queue_core(gen, gen->copy[nc].engine, 7), nc - shared);
+	}
 }
 END_TEST
 
@@ -187,6 +198,56 @@ START_TEST(inferentia)
 }
 END_TEST
 
+/* Those of Trainium and Inferentia2, which differ in how drivers number them */
+START_TEST(trainium)
+{
+	const struct neuron_gen *gen = &neuron_gen_trainium, *two = &neuron_gen_inferentia2;
+	struct neuron_place at;
+
+	ck_assert_uint_eq(gen->pci_id[0], 0x7164);
+	ck_assert_uint_eq(two->pci_id[0], 0x7264);
+	ck_assert_uint_ne(gen->number, two->number);
+	ck_assert_ptr_eq(gen->block, two->block);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_UDMA, 31), 0xffff0ac0000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_UDMA, 33), 0xffff0d00000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_TDMA, 15), 0xffff0469000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_TDMA, 32), 0xffff0640000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_MISC, 0), 0xffff0fa0000);
+	ck_assert_uint_eq(neuron_gen_offset(gen, NEURON_BLOCK_NQ, 1), 0x30c35000);
+	ck_assert(neuron_gen_decode(gen, 2, 0, &at));
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_EXT);
+	ck_assert(!neuron_gen_decode(gen, 2, 0x8000, &at)); /* the table of vectors */
+	ck_assert(neuron_gen_find(gen, 0xfffd0000000, &at));
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_REGS);
+}
+END_TEST
+
+/* Those of Trainium2: the places of the record, a word of each kind */
+START_TEST(trainium2)
+{
+	const struct neuron_gen *gen = &neuron_gen_trainium2;
+	struct neuron_place at;
+
+	ck_assert_uint_eq(gen->pci_id[0], 0x7364);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_CORE, 6), 0x806000000000);
+	ck_assert_uint_eq(neuron_gen_offset(gen, NEURON_BLOCK_CORE, 7), 0xec000000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_UDMA, 127), 0x805005f00000);
+	ck_assert_uint_eq(neuron_gen_offset(gen, NEURON_BLOCK_UDMA, 127), 0xb5f00000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_UDMA, 131), 0x808006900000);
+	ck_assert_uint_eq(neuron_gen_offset(gen, NEURON_BLOCK_UDMA, 130), 0x46800000);
+	ck_assert_uint_eq(neuron_gen_offset(gen, NEURON_BLOCK_TDMA, 33), 0x94140000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_MISC, 0), 0x8006c84000);
+	ck_assert_uint_eq(neuron_gen_offset(gen, NEURON_BLOCK_NQ, 7), 0x46581000);
+	ck_assert(neuron_gen_decode(gen, 0, 0x46a40100, &at)); /* TOP_SP 9's slot 0 */
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_KEPT);
+	ck_assert(neuron_gen_decode(gen, 0, 0xbc7e0090, &at)); /* engine 127's masks */
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_KEPT);
+	ck_assert(neuron_gen_decode(gen, 0, 0x466c1100, &at)); /* a tensor engine's counters */
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_REGS);
+	ck_assert(!neuron_gen_decode(gen, 0, 0xf0000000, &at)); /* TOP_SPs' windows: nothing */
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("gen");
@@ -199,6 +260,8 @@ int main(void)
 	tcase_add_loop_test(tc, notifications, 0, CHIPS);
 	tcase_add_loop_test(tc, owners, 0, CHIPS);
 	tcase_add_test(tc, inferentia);
+	tcase_add_test(tc, trainium);
+	tcase_add_test(tc, trainium2);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }

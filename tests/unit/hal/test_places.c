@@ -10,7 +10,7 @@
 #include "names.h"
 
 #define GEN_PTR (&GEN_CHIP)
-#define WRITES 4096
+#define WRITES 8192
 
 static struct {
 	unsigned int bar;
@@ -48,7 +48,7 @@ static void setup(void)
 
 static uint64_t core_of(unsigned int nc)
 {
-	return GEN(TPB_BASE) + nc * GEN(TPB_SIZE);
+	return GEN(TPB)(nc);
 }
 
 START_TEST(windows)
@@ -63,7 +63,7 @@ START_TEST(windows)
 	ck_assert_uint_eq(nhal_host_physical(GEN_PTR, host), 0x12345000);
 	ck_assert_uint_eq(nhal_neighbor_addr(GEN_PTR, 0, local), GEN(WINDOW_EAST) | local);
 	ck_assert_uint_eq(nhal_neighbor_addr(GEN_PTR, 1, local), GEN(WINDOW_WEST) | local);
-	ck_assert_uint_eq(nhal_misc_addr(GEN_PTR, 0x24), GEN(APB_BASE) + GEN(APB_MISC_RAM) + 0x24);
+	ck_assert_uint_eq(nhal_misc_addr(GEN_PTR, 0x24), GEN(REG)(GEN(APB_MISC_RAM)) + 0x24);
 }
 END_TEST
 
@@ -87,14 +87,13 @@ START_TEST(bars)
 	uint64_t offset;
 	unsigned int bar;
 
-	shows(GEN(DRAM1_BASE) + 64, NEURON_BAR_DRAM, GEN(DRAM_CHANNEL_SIZE) + 64);
-	shows(core_of(GEN_LAST_CORE) + 64, NEURON_BAR_AXI, GEN_LAST_CORE * GEN(TPB_SIZE) + 64);
+	shows(GEN(DRAM1_BASE) + 64, NEURON_BAR_DRAM, GEN(DRAM1_OFFSET) + 64);
+	shows(core_of(GEN_LAST_CORE) + 64, GEN(BAR_CORES), GEN(TPB_BAR)(GEN_LAST_CORE) + 64);
 	for (unsigned int eng = 0; eng < GEN(DMA_ENGINES); eng++)
-		shows(GEN(APB_BASE) + GEN(APB_UDMA)(eng) + 0x1028, NEURON_BAR_APB,
+		shows(GEN(REG)(GEN(APB_UDMA)(eng)) + 0x1028, NEURON_BAR_APB,
 		      GEN(APB_UDMA)(eng) + 0x1028);
-	shows(GEN(APB_BASE) + GEN(BAR0_SIZE) - 4, NEURON_BAR_APB, GEN(BAR0_SIZE) - 4);
-	ck_assert_int_eq(nhal_addr_to_bar(GEN_PTR, GEN(APB_BASE) + GEN(BAR0_SIZE), 4, &bar,
-					  &offset),
+	shows(GEN(REG)(GEN(LAST_REG)), NEURON_BAR_APB, GEN(LAST_REG));
+	ck_assert_int_eq(nhal_addr_to_bar(GEN_PTR, GEN(REG)(GEN(LAST_REG)) + 4, 4, &bar, &offset),
 			 -EINVAL);
 	ck_assert_int_eq(nhal_addr_to_bar(GEN_PTR, GEN(DRAM_CHANNEL_SIZE) - 2, 4, &bar, &offset),
 			 -EINVAL);
@@ -122,14 +121,15 @@ START_TEST(cores)
 			ck_assert(!nhal_addr_is_fifo(GEN_PTR, fifo + GEN(TPB_FIFO_SIZE), i, eng));
 		}
 	}
-	ck_assert_int_eq(nhal_addr_to_core(GEN_PTR, core_of(GEN(NC_PER_DEVICE)), 4, &nc), -EINVAL);
+	ck_assert_int_eq(nhal_addr_to_core(GEN_PTR, core_of(GEN_LAST_CORE) + GEN(TPB_SIZE), 4, &nc),
+			 -EINVAL);
 }
 END_TEST
 
 START_TEST(synchronisation)
 {
 	const unsigned int nc = GEN_LAST_CORE, sem = GEN(SEMAPHORES) - 1, event = GEN(EVENTS) - 1;
-	const uint64_t base = nc * GEN(TPB_SIZE);
+	const uint64_t base = GEN(TPB_BAR)(nc);
 
 	ck_assert_uint_eq(nhal_sem_addr(GEN_PTR, nc, NEURON_SEM_READ, sem),
 			  core_of(nc) + GEN(TPB_SEM_READ) + 4 * sem);
@@ -145,7 +145,7 @@ START_TEST(synchronisation)
 	ck_assert_uint_eq(written[2].offset, base + GEN(TPB_SEM_DEC) + 4 * sem);
 	ck_assert_uint_eq(written[3].offset, base + GEN(TPB_EVENTS) + 4 * event);
 	for (unsigned int i = 0; i < writes; i++) {
-		ck_assert_uint_eq(written[i].bar, NEURON_BAR_AXI);
+		ck_assert_uint_eq(written[i].bar, GEN(BAR_CORES));
 		ck_assert_uint_eq(written[i].value, i + 1);
 	}
 }
@@ -164,12 +164,11 @@ START_TEST(queues)
 	ck_assert_uint_eq(written[1].offset,
 			  GEN(APB_UDMA)(eng) + NEURON_UDMA_M2S_Q(3) + NEURON_UDMA_Q_TAIL_INC);
 	nhal_queue_regs(GEN_PTR, eng, NHAL_S2M, 15, addr);
-	ck_assert_uint_eq(addr[3], GEN(APB_BASE) + GEN(APB_UDMA)(eng) + NEURON_UDMA_S2M_Q(15) +
-					   NEURON_UDMA_Q_LEN);
+	ck_assert_uint_eq(addr[3],
+			  GEN(REG)(GEN(APB_UDMA)(eng)) + NEURON_UDMA_S2M_Q(15) + NEURON_UDMA_Q_LEN);
 }
 END_TEST
 
-/* Every engine of the core and its wrapper, and no other core's */
 /* What the table's rows write to an engine: those with a stride one after the other for each queue */
 static unsigned int engine_writes(void)
 {
@@ -180,26 +179,48 @@ static unsigned int engine_writes(void)
 	return n;
 }
 
+static unsigned int check_writes(void)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < GEN_PTR->check_loops; i++)
+		n += GEN_PTR->check_loop[i].rows * GEN_PTR->check_loop[i].times;
+	return n;
+}
+
+/* One engine's, its wrapper's and what is checked, from write number at on. Returns how many */
+static unsigned int engine_is(unsigned int at, uint64_t udma, uint64_t wrapper)
+{
+	const unsigned int engine = engine_writes(), n = GEN_PTR->wrapper_inits;
+
+	ck_assert_uint_eq(written[at].offset, udma + GEN_PTR->dma_init[0].reg);
+	for (unsigned int i = 0; i < engine; i++)
+		ck_assert_uint_lt(written[at + i].offset - udma, NEURON_UDMA_SIZE);
+	at += engine;
+	ck_assert_uint_eq(written[at].offset, wrapper + GEN_PTR->wrapper_init[0].reg);
+	ck_assert_uint_eq(written[at + n - 1].offset, wrapper + GEN_PTR->wrapper_init[n - 1].reg);
+	for (unsigned int i = 0; i < check_writes(); i++)
+		ck_assert_uint_lt(written[at + n + i].offset - udma, NEURON_UDMA_SIZE);
+	return engine + n + check_writes();
+}
+
+/* Every engine of the core and its wrapper, the engine that copies for it, and no other core's */
 START_TEST(bring_up)
 {
 	const unsigned int nc = GEN_LAST_CORE, per = GEN(DMA_ENG_PER_NC);
-	const unsigned int engine = engine_writes(), wrapper = GEN_PTR->wrapper_inits;
+	const unsigned int copies = GEN(H2T_ENGINE)(nc);
+	const bool shared = GEN(H2T_ENGINE)(nc - 1) == copies; /* another core's to set up */
+	unsigned int at = 0;
 
 	nhal_core_dma_init(&hal, nc);
-	ck_assert_uint_eq(writes, per * (engine + wrapper));
 	for (unsigned int k = 0; k < per; k++) {
-		unsigned int at = k * (engine + wrapper);
-		uint64_t udma = GEN(APB_UDMA)(nc * per + k);
-
-		ck_assert_uint_eq(written[at].offset, udma + GEN_PTR->dma_init[0].reg);
-		for (unsigned int i = 0; i < engine; i++)
-			ck_assert_uint_lt(written[at + i].offset - udma, NEURON_UDMA_SIZE);
-		at += engine;
-		ck_assert_uint_eq(written[at].offset,
-				  GEN(APB_TDMA)(nc, k) + GEN_PTR->wrapper_init[0].reg);
-		ck_assert_uint_eq(written[at + wrapper - 1].offset,
-				  GEN(APB_TDMA)(nc, k) + NEURON_TDMA_ENABLE);
+		if (GEN_PTR->broadcast.group)
+			at += 2; /* test_trace has them */
+		at += engine_is(at, GEN(APB_UDMA)(nc * per + k), GEN(APB_TDMA)(nc, k));
 	}
+	if (copies >= GEN(NC_PER_DEVICE) * per && !shared)
+		at += engine_is(at, GEN(APB_UDMA)(copies), GEN(APB_TDMA_COPY)(nc));
+	ck_assert_uint_eq(writes, at);
 }
 END_TEST
 
@@ -229,32 +250,34 @@ START_TEST(copy_ring)
 		.rx = ring[1],
 		.completion = done,
 	};
+	const unsigned int limits = GEN_PTR->queue_init_mask ? 1 : 0;
 	struct nhal_h2t h2t;
 
 	nhal_h2t_init(&h2t, &hal, GEN_LAST_CORE, &mem);
-	ck_assert_uint_eq(writes, NHAL_QUEUE_INIT_WRITES);
+	ck_assert_uint_eq(writes, NHAL_QUEUE_INIT_WRITES + limits);
 	ck_assert_uint_eq(h2t.nc, GEN_LAST_CORE);
 	ck_assert_uint_eq(h2t.eng, GEN(H2T_ENGINE)(GEN_LAST_CORE));
-	ck_assert_uint_eq(h2t.qid, GEN(H2T_QUEUE));
-	ck_assert_uint_eq(written[0].offset, GEN(APB_UDMA)(GEN(H2T_ENGINE)(GEN_LAST_CORE)) +
-						     NEURON_UDMA_M2S_Q(GEN(H2T_QUEUE)) +
-						     NEURON_UDMA_Q_CFG);
+	ck_assert_uint_eq(h2t.qid, GEN(H2T_QUEUE_OF)(GEN_LAST_CORE));
+	ck_assert_uint_eq(written[limits].offset,
+			  GEN(APB_UDMA)(GEN(H2T_ENGINE)(GEN_LAST_CORE)) +
+				  NEURON_UDMA_M2S_Q(GEN(H2T_QUEUE_OF)(GEN_LAST_CORE)) +
+				  NEURON_UDMA_Q_CFG);
 }
 END_TEST
 
 static void nq_is(unsigned int type, unsigned int eng, uint64_t regs)
 {
-	const unsigned int nc = GEN_LAST_CORE;
+	const unsigned int nc = GEN_LAST_CORE, high = GEN(HIGH_FIRST) ? 0 : 1;
 
 	writes = 0;
 	regs += GEN(APB_PUTILS)(nc);
 	ck_assert_int_eq(nhal_nq_set(&hal, nc, type, eng, 0x123456789000ull, 4096), 0);
 	ck_assert_int_eq(nhal_nq_head_write(&hal, nc, type, eng, 9), 0);
 	ck_assert_uint_eq(writes, 4);
-	ck_assert_uint_eq(written[0].offset, regs + GEN(NQ_BASE_LO));
-	ck_assert_uint_eq(written[0].value, 0x56789000);
-	ck_assert_uint_eq(written[1].offset, regs + GEN(NQ_BASE_HI));
-	ck_assert_uint_eq(written[1].value, 0x1234);
+	ck_assert_uint_eq(written[high].offset, regs + GEN(NQ_BASE_HI));
+	ck_assert_uint_eq(written[high].value, 0x1234);
+	ck_assert_uint_eq(written[!high].offset, regs + GEN(NQ_BASE_LO));
+	ck_assert_uint_eq(written[!high].value, 0x56789000);
 	ck_assert_uint_eq(written[2].offset, regs + GEN(NQ_SIZE));
 	ck_assert_uint_eq(written[3].offset, regs + GEN(NQ_HEAD));
 	ck_assert_uint_eq(written[3].value, 9);

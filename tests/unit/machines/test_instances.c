@@ -13,6 +13,7 @@ START_TEST(fields)
 	ck_assert_uint_eq(neuron_instances_count, 2);
 	ck_assert_ptr_nonnull(one);
 	ck_assert_ptr_nonnull(ring);
+	/* what the libraries do not serve is not in their table */
 	ck_assert_ptr_null(neuron_instance_find("made1.24xlarge"));
 	ck_assert_uint_eq(one->xlarges, 1);
 	ck_assert_uint_eq(ring->xlarges, 48);

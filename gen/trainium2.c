@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/*
+ * Trainium2, PCI 1d0f:7364: eight NeuronCores on two dies, 132 UDMA engines, four stacks of HBM.
+ * docs/hardware.md names the public record of each number.
+ */
+#include "later.h"
+
+#define CYCLE_PE 417 /* picoseconds: 2.4 GHz */
+#define CYCLE 833 /* 1.2 GHz */
+#define CORES 8
+#define PER_CORE 16
+#define PER_SE 32 /* DMA engines of a group, which is that of two cores */
+#define DIE 0x800000000000ull /* bit 47: the second one's addresses */
+
+/* Those of the first generation, as Trainium's (trainium.c) */
+static const struct neuron_engine engines[] = {
+	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE, CYCLE_PE },
+	[NEURON_ENG_ACT] = { "act", NEURON_ISA_ANY | NEURON_ISA_ACT, CYCLE },
+	[NEURON_ENG_POOL] = { "pool", NEURON_ISA_ANY | NEURON_ISA_POOL, CYCLE },
+	[NEURON_ENG_SP] = { "sp", NEURON_ISA_ANY, CYCLE },
+};
+
+static const struct neuron_target target = {
+	.name = "neuroncore-v3",
+	.isa_version = 1,
+	.engines = sizeof(engines) / sizeof(engines[0]),
+	.engine = engines,
+	.no_engine = NEURON_ENG_COUNT,
+	.semaphores = 256,
+	.events = 256,
+	.runtime_semaphores = 4,
+	.packet_max = 65, /* 64 and one of metadata */
+	.sbuf_part_size = 0x38000, /* 224 KiB: 28 MiB a core */
+	.psum_part_size = NEURON_PSUM_PART_SIZE,
+	.pe_columns = 128,
+	.gen = &neuron_gen_trainium2,
+	.cost = {
+		.least = 64,
+		.startup = 60,
+		.transpose = 64,
+		.int8_columns = 2,
+		.bf16_reduced = 2,
+		.two_operands = 2,
+		.reciprocal = 8,
+		.descriptor = 64000,
+		.dma_kib = 32000, /* 64 KiB in 2 microseconds, as drivers expect it */
+		.port_kib = 16000, /* 64 bytes a nanosecond, the emulator's choice */
+		.dram_kib = 2825, /* an eighth of 2.9 TB/s */
+		.link_kib = 64000, /* an eighth of one direction's 128 GB/s */
+	},
+};
+
+/* Registers: input and output of each die, and the four groups of DMA engines, 0 to 3 */
+#define IO0(off) 0x8000000000ull + (off), (off)
+#define IO1(off) DIE + 0x8000000000ull + (off), 0x40000000 + (off)
+#define SE0(off) 0x1000000000ull + (off), 0x80000000 + (off)
+#define SE1(off) 0x5000000000ull + (off), 0x90000000 + (off)
+#define SE2(off) DIE + 0x1000000000ull + (off), 0xa0000000 + (off)
+#define SE3(off) DIE + 0x5000000000ull + (off), 0xb0000000 + (off)
+#define IO_SIZE 0x20000000
+#define SE_SIZE 0x10000000
+/* where the engines of a group begin in it, and the masks of their errors */
+#define EVEN 0x2000000
+#define ODD 0x4000000
+#define EVEN_MASKS 0xc000090
+#define ODD_MASKS 0xc400090
+#define DISTANCE 0x100000
+#define WRAPPER 0x40000
+
+#define CORE(n, address)                                                                           \
+	{                                                                                          \
+		NEURON_BLOCK_CORE, 0, (n), 1, (address), 0xd0000000 + (n)*0x4000000ull, 0x4000000, \
+			0x4000000                                                                  \
+	}
+/* notification queues of the two cores of a group; slots of a TOP_SP's */
+#define NQ(n, place)                                                \
+	{                                                           \
+		NEURON_BLOCK_NQ, 0, (n), 2, place, 0x180000, 0x1000 \
+	}
+#define UDMA(n, count, place)                                                         \
+	{                                                                             \
+		NEURON_BLOCK_UDMA, 0, (n), (count), place, DISTANCE, NEURON_UDMA_SIZE \
+	}
+#define TDMA(n, count, place)                                               \
+	{                                                                   \
+		NEURON_BLOCK_TDMA, 0, (n), (count), place, DISTANCE, 0x2000 \
+	}
+#define KEPT(n, count, place, distance, size)                                 \
+	{                                                                     \
+		NEURON_BLOCK_KEPT, 0, (n), (count), place, (distance), (size) \
+	}
+#define REGS(n, place, size)                                        \
+	{                                                           \
+		NEURON_BLOCK_REGS, 0, (n), 1, place, (size), (size) \
+	}
+
+/* kind, BAR, first, count, device address, offset in the BAR, stride, size */
+static const struct neuron_block blocks[] = {
+	CORE(0, 0x2000000000ull),
+	CORE(1, 0x3000000000ull),
+	CORE(2, 0x6000000000ull),
+	CORE(3, 0x7000000000ull),
+	CORE(4, DIE + 0x2000000000ull),
+	CORE(5, DIE + 0x3000000000ull),
+	CORE(6, DIE + 0x6000000000ull),
+	CORE(7, DIE + 0x7000000000ull),
+	UDMA(0, PER_SE, SE0(EVEN)),
+	UDMA(PER_SE, PER_SE, SE1(ODD)),
+	UDMA(2 * PER_SE, PER_SE, SE2(EVEN)),
+	UDMA(3 * PER_SE, PER_SE, SE3(ODD)),
+	/* the engines of copies with the host, one for two cores */
+	UDMA(128, 2, IO0(0x6800000)),
+	UDMA(130, 2, IO1(0x6800000)),
+	NQ(0, IO0(0x6001000)),
+	NQ(2, IO0(0x6401000)),
+	NQ(4, IO1(0x6001000)),
+	NQ(6, IO1(0x6401000)),
+	{ NEURON_BLOCK_MISC, 0, 0, 1, IO0(0x6c84000), 0x1000, 0x1000 },
+	/* ours: no descriptor and no driver but ours knows the address */
+	{ NEURON_BLOCK_EXT, 2, 0, 1, 0x8600000000ull, 0, NEURON_EXT2_SIZE, NEURON_EXT2_SIZE },
+	/* notification queues of DMA engines, then of the TOP_SPs */
+	KEPT(0, PER_SE, SE0(EVEN + WRAPPER + 0x1100), DISTANCE, LATER_SLOT_SIZE),
+	KEPT(32, PER_SE, SE1(ODD + WRAPPER + 0x1100), DISTANCE, LATER_SLOT_SIZE),
+	KEPT(64, PER_SE, SE2(EVEN + WRAPPER + 0x1100), DISTANCE, LATER_SLOT_SIZE),
+	KEPT(96, PER_SE, SE3(ODD + WRAPPER + 0x1100), DISTANCE, LATER_SLOT_SIZE),
+	KEPT(128, 8, IO0(0x6a00100), 0x40000, LATER_SLOTS_SIZE),
+	KEPT(136, 8, IO1(0x6a00100), 0x40000, LATER_SLOTS_SIZE),
+	/* words behind those that every wrapper has */
+	KEPT(144, PER_SE, SE0(EVEN + WRAPPER + 0x800), DISTANCE, 4),
+	KEPT(176, PER_SE, SE1(ODD + WRAPPER + 0x800), DISTANCE, 4),
+	KEPT(208, PER_SE, SE2(EVEN + WRAPPER + 0x800), DISTANCE, 4),
+	KEPT(240, PER_SE, SE3(ODD + WRAPPER + 0x800), DISTANCE, 4),
+	KEPT(272, 2, IO0(0x6800000 + WRAPPER + 0x800), DISTANCE, 4),
+	KEPT(274, 2, IO1(0x6800000 + WRAPPER + 0x800), DISTANCE, 4),
+	/* which errors of each engine are masked */
+	KEPT(276, PER_SE, SE0(EVEN_MASKS), 0x20000, 0x44),
+	KEPT(308, PER_SE, SE1(ODD_MASKS), 0x20000, 0x44),
+	KEPT(340, PER_SE, SE2(EVEN_MASKS), 0x20000, 0x44),
+	KEPT(372, PER_SE, SE3(ODD_MASKS), 0x20000, 0x44),
+	TDMA(0, PER_SE, SE0(EVEN + WRAPPER)),
+	TDMA(PER_SE, PER_SE, SE1(ODD + WRAPPER)),
+	TDMA(2 * PER_SE, PER_SE, SE2(EVEN + WRAPPER)),
+	TDMA(3 * PER_SE, PER_SE, SE3(ODD + WRAPPER)),
+	TDMA(128, 2, IO0(0x6800000 + WRAPPER)),
+	TDMA(130, 2, IO1(0x6800000 + WRAPPER)),
+	REGS(0, IO0(0), IO_SIZE),
+	REGS(1, IO1(0), IO_SIZE),
+	REGS(2, SE0(0), SE_SIZE),
+	REGS(3, SE1(0), SE_SIZE),
+	REGS(4, SE2(0), SE_SIZE),
+	REGS(5, SE3(0), SE_SIZE),
+};
+
+/* Recorded in tests/data/udma/udma-trace-v3.txt */
+static const struct neuron_reg_init dma_init[] = { LATER_DMA_INIT(0x010008f8, 0x20808080,
+								  0x00400080) };
+
+static const struct neuron_reg_init wrapper_init[] = {
+	{ NEURON_TDMA_RD_REORDER, 1, 0 },
+	{ NEURON_TDMA_WR_REORDER, 1, 0 },
+	{ NEURON_TDMA_ENABLE, 1, 0 },
+	{ 0x800, 0x26, 0 }, /* beats that may be outstanding */
+};
+
+/* The public driver numbers routing id n 0, 3, 4, 7, 12, 15, 8, 11, 1, 2, 5, 6, 13, 14, 9, 10 */
+static const uint8_t routing[NEURON_ROUTES] = {
+	0, 8, 9, 1, 2, 10, 11, 3, 6, 14, 15, 7, 4, 12, 13, 5
+};
+
+#define HBM_LIVE 0x600000000ull /* 24 GiB of each slot */
+#define HBM_SLOT 0x1000000000ull /* 64 GiB in the BAR */
+
+const struct neuron_gen neuron_gen_trainium2 = {
+	.name = "trainium2",
+	.product = "Trainium2",
+	.family = "Trn2",
+	.number = 3,
+	.arch = 3,
+	.pci_ids = 1,
+	.pci_id = { 0x7364 },
+	.target = &target,
+	.routing = routing,
+	.dies = 2,
+	.cores = CORES,
+	.dma_engines_per_core = PER_CORE,
+	.dma_engines = 132,
+	.copy = { { 128, 0 }, { 128, 1 }, { 129, 0 }, { 129, 1 },
+		  { 130, 0 }, { 130, 1 }, { 131, 0 }, { 131, 1 } },
+	.bar_size = { 1ull << 32, 0, NEURON_EXT2_BAR_SIZE, 0, 4 * HBM_SLOT },
+	.memories = 4,
+	.memory = { { 0, HBM_LIVE, 0 },
+		    { 0x4000000000ull, HBM_LIVE, HBM_SLOT },
+		    { DIE, HBM_LIVE, 2 * HBM_SLOT },
+		    { DIE + 0x4000000000ull, HBM_LIVE, 3 * HBM_SLOT } },
+	.window = {
+		.mask = 1ull << 46 | LATER_LINK_MASK,
+		.limit = LATER_LIMIT,
+		.host = 1ull << 46,
+		.host_size = 1ull << 46,
+		.ports = 4,
+		.port = { LATER_LINK(0), LATER_LINK(1), LATER_LINK(2), LATER_LINK(3) },
+	},
+	LATER_COMMON,
+};
