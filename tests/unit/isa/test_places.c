@@ -24,7 +24,7 @@ static int by_key(const void *a, const void *b)
 	return i < j ? -1 : 1;
 }
 
-enum keys { WILD, NEAR, EQUAL, RISING, FALLING, FLOATS, HIGH, KEYS };
+enum keys { WILD, NEAR, EQUAL, RISING, FALLING, FLOATS, LONE, HIGH, KEYS };
 
 static int32_t key(enum keys kind, uint32_t i, uint64_t *seed)
 {
@@ -43,6 +43,8 @@ static int32_t key(enum keys kind, uint32_t i, uint64_t *seed)
 		return 100000 - (int32_t)i;
 	case FLOATS: /* of one sign, their exponents near to one another */
 		return 0x3f000000 + (int32_t)(r % 0x1000000);
+	case LONE: /* one of which one digit is not as the others' */
+		return i == 57 ? 1 << 20 : 0;
 	default: /* the low half is the same in all */
 		return (int32_t)(r << 16);
 	}
