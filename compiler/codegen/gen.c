@@ -237,11 +237,12 @@ static bool is_deferred(const struct ncc_op *op)
 }
 
 /*
- * Can the result be written as this float at once? One instruction writes each element, from fp32.
+ * Can the result be written as this type at once? One instruction writes each element, from fp32.
  */
 static bool writes_as(const struct ncc_op *op, uint8_t dtype)
 {
-	if (op->users != 1 || !ncc_is_float(dtype) || op->kind == NCC_CONVERT)
+	if (op->users != 1 || op->kind == NCC_CONVERT ||
+	    !(ncc_is_float(dtype) || dtype == NEURON_DT_INT8))
 		return false;
 	if (dtype == NEURON_DT_FP32)
 		return ncc_is_compare(op->kind);

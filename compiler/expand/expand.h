@@ -176,10 +176,11 @@ struct ncc_op *expand_place(struct ncc_build *bl, struct ncc_op *x, struct ncc_o
 /*
  * order.c: the places, s32[rows, k], of the first k of each row of x[rows, n], from the smallest
  * (or the largest) on, floats in total order; equal ones in order of their places.
- * expand_has_order: are there such places of rows of n of shape s's type? expand_take_places:
- * x[rows, n] at them.
+ * expand_has_order: are there the first k along dimension d of shape s? expand_order_pays: is that
+ * quicker than a network, to sort n? expand_take_places: x[rows, n] at such places.
  */
-bool expand_has_order(const struct ncc_shape *s, int64_t n, int64_t k);
+bool expand_has_order(const struct ncc_shape *s, unsigned int d, int64_t k);
+bool expand_order_pays(int64_t n);
 struct ncc_op *expand_order(struct ncc_build *bl, struct ncc_op *x, int64_t k, bool descending);
 struct ncc_op *expand_take_places(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place);
 

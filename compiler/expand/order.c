@@ -16,7 +16,7 @@ struct order {
 	bool descending;
 };
 
-/* Integers that are ordered as x, the elements' bits. */
+/* Integers that are ordered as x, elements or (of floats) their bits */
 static struct ncc_op *keys_of(const struct order *o, struct ncc_op *x)
 {
 	struct ncc_op *key;
@@ -37,8 +37,6 @@ static double last_bits(const struct order *o)
 		return o->descending ? -1 : half - 1;
 	if (!ncc_is_unsigned(o->dtype))
 		return o->descending ? -half : half - 1;
-	if (o->dtype == NEURON_DT_UINT32) /* whose bits come as s32 */
-		return o->descending ? 0 : -1;
 	return o->descending ? 0 : 2 * half - 1;
 }
 
@@ -78,6 +76,12 @@ static struct ncc_op *cut(const struct order *o, struct ncc_op *x, int64_t parts
 
 	rest.dim[1] = part * parts - n;
 	if (rest.dim[1]) {
+		if (ncc_is_float(x->shape.dtype))
+			all[0] = build_bitcast(o->bl, x,
+					       ncc_dtype_size(x->shape.dtype) == 4
+						       ? NEURON_DT_INT32
+						       : NEURON_DT_INT16);
+		rest.dtype = all[0] ? all[0]->shape.dtype : rest.dtype;
 		all[1] = build_splat(o->bl, &rest, last);
 		x = build_concat(o->bl, all, 2, 1);
 	}
@@ -212,9 +216,17 @@ static bool is_few(int64_t k)
 	return k <= NCC_MAX_ORDER / 4;
 }
 
-bool expand_has_order(const struct ncc_shape *s, int64_t n, int64_t k)
+bool expand_has_order(const struct ncc_shape *s, unsigned int d, int64_t k)
 {
-	return ncc_dtype_size(s->dtype) <= 4 && (is_few(k) || blocks_of(n) <= MOST_BLOCKS);
+	const int64_t n = s->dim[d], rows = ncc_elems(s) / n;
+
+	return ncc_dtype_size(s->dtype) <= 4 &&
+	       (n <= NCC_MAX_ORDER || is_few(k) || rows * blocks_of(n) <= NCC_MAX_TABLE);
+}
+
+bool expand_order_pays(int64_t n)
+{
+	return blocks_of(n) <= MOST_BLOCKS;
 }
 
 /* The places of the first k of each row that is longer than what is ordered at once */
@@ -228,23 +240,17 @@ static struct ncc_op *first_of_long(const struct order *o, struct ncc_op *x, int
 	return build_slice(o->bl, sort_blocks(o, x, blocks), 1, 0, k);
 }
 
-static struct ncc_op *order_init(struct order *o, struct ncc_op *x)
-{
-	unsigned int size = ncc_dtype_size(x->shape.dtype);
-
-	o->rows = x->shape.dim[0];
-	o->dtype = x->shape.dtype;
-	if (ncc_is_float(o->dtype) || size == 4)
-		x = build_bitcast(o->bl, x, size == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16);
-	return x;
-}
-
 struct ncc_op *expand_order(struct ncc_build *bl, struct ncc_op *x, int64_t k, bool descending)
 {
 	struct order o = { .bl = bl, .descending = descending };
 
-	x = x ? order_init(&o, x) : NULL;
-	if (x && x->shape.dim[1] > NCC_MAX_ORDER)
+	if (x && x->shape.pred)
+		x = build_cast(bl, x, NEURON_DT_INT32);
+	if (!x)
+		return NULL;
+	o.rows = x->shape.dim[0];
+	o.dtype = x->shape.dtype;
+	if (x->shape.dim[1] > NCC_MAX_ORDER)
 		return first_of_long(&o, x, k);
 	return first_places(&o, keys_of(&o, x), k);
 }

@@ -59,29 +59,40 @@ static bool alike(const Ncc__Hlo__Computation *c, int64_t ia, int64_t ib, unsign
 	return true;
 }
 
-static bool is_comparison(const Ncc__Hlo__Computation *c, const Ncc__Hlo__Instruction *p)
+/* Does it compare what is made of both elements alike? The second one with the first: turned */
+static bool is_comparison(const Ncc__Hlo__Computation *c, const Ncc__Hlo__Instruction *p,
+			  bool *turned)
 {
-	return is_called(p, "compare") && alike(c, p->operand_ids[0], p->operand_ids[1], 0);
+	if (!is_called(p, "compare"))
+		return false;
+	*turned = alike(c, p->operand_ids[1], p->operand_ids[0], 0);
+	return *turned || alike(c, p->operand_ids[0], p->operand_ids[1], 0);
+}
+
+static bool same_operands(const Ncc__Hlo__Instruction *a, const Ncc__Hlo__Instruction *b)
+{
+	const int64_t *x = a->operand_ids, *y = b->operand_ids;
+
+	return (x[0] == y[0] && x[1] == y[1]) || (x[0] == y[1] && x[1] == y[0]);
 }
 
 /* a < b, or: a < b | (a = b & the same of other keys). How many keys? 0: it is another one */
-static unsigned int count_keys(const Ncc__Hlo__Computation *c)
+static unsigned int count_keys(const Ncc__Hlo__Computation *c, bool *turned)
 {
 	const Ncc__Hlo__Instruction *p = hlo_by_id(c, c->root_id), *less, *both, *equal;
-	unsigned int n = 1;
+	unsigned int n = 0;
 
-	for (; is_called(p, "or") && n < HLO_MANY; n++) {
+	for (; is_called(p, "or") && n + 1 < HLO_MANY; n++) {
 		less = operand(c, p, 0);
 		both = operand(c, p, 1);
 		equal = operand(c, both, 0);
-		if (!is_comparison(c, less) || !is_called(both, "and") ||
+		if (!is_comparison(c, less, &turned[n]) || !is_called(both, "and") ||
 		    !is_called(equal, "compare") || strcmp(equal->comparison_direction, "EQ") ||
-		    equal->operand_ids[0] != less->operand_ids[0] ||
-		    equal->operand_ids[1] != less->operand_ids[1])
+		    !same_operands(equal, less))
 			return 0;
 		p = operand(c, both, 1);
 	}
-	return is_comparison(c, p) ? n : 0;
+	return is_comparison(c, p, &turned[n]) ? n + 1 : 0;
 }
 
 /* What a comparison compares; floats have equal zeros. false: it is none by which one can sort */
@@ -97,7 +108,7 @@ static bool take_key(struct hlo_inst *in, const struct ncc_op *less, struct keys
 					  key)
 			   : NULL;
 	}
-	k->descending[k->n] = less->kind == NCC_GT;
+	k->descending[k->n] ^= less->kind == NCC_GT;
 	k->key[k->n++] = key;
 	return true;
 }
@@ -106,7 +117,7 @@ static bool take_key(struct hlo_inst *in, const struct ncc_op *less, struct keys
 static int compared(struct hlo_inst *in, struct ncc_op **x, struct keys *k)
 {
 	const Ncc__Hlo__Computation *c = hlo_called(in, 0);
-	unsigned int n = count_keys(c);
+	unsigned int n = count_keys(c, k->descending);
 	struct ncc_op *arg[2 * HLO_MANY], *op;
 	struct hlo_value v;
 	int rc;
@@ -202,7 +213,7 @@ int hlo_sort_by_place(struct hlo_inst *in, struct ncc_op **x, unsigned int d)
 	if (rc || !k.n)
 		return rc;
 	for (unsigned int i = 0; i < k.n; i++)
-		if (!expand_has_order(&k.key[i]->shape, n, n))
+		if (!expand_has_order(&k.key[i]->shape, d, n) || !expand_order_pays(n))
 			return 0;
 	rc = take_order(in, places_of(&in->b, &k, d, n), d, n, x, in->nin);
 	return rc ? rc : 1;
@@ -214,16 +225,15 @@ int hlo_top_by_place(struct hlo_inst *in, struct ncc_op **x, int64_t n, bool lar
 	const uint8_t along = (uint8_t)d;
 	struct keys k = { 1, { x[0] }, { largest } };
 	struct ncc_shape s = x[0]->shape;
-	int rc;
 
-	if (!expand_has_order(&s, s.dim[d], n))
-		return 0;
+	if (!expand_has_order(&s, d, n))
+		return hlo_fail(in, -ENOTSUP, "the best %lld of %lld, in so many rows",
+				(long long)n, (long long)s.dim[d]);
 	s.dtype = NEURON_DT_INT32;
 	s.pred = false;
 	x[1] = build_count(&in->b, s.dim[d]);
 	x[1] = x[1] ? build_spread(&in->b, &s, x[1], &along) : NULL;
 	if (!x[1])
 		return hlo_fail(in, -ENOMEM, "out of memory");
-	rc = take_order(in, places_of(&in->b, &k, d, n), d, n, x, 2);
-	return rc ? rc : 1;
+	return take_order(in, places_of(&in->b, &k, d, n), d, n, x, 2);
 }

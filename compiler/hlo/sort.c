@@ -17,9 +17,7 @@
  */
 struct sorting {
 	struct hlo_inst *in;
-	const Ncc__Hlo__Computation *before; /* NULL: by x[0], integers, ascending or descending */
-	bool descending;
-	uint8_t float_key; /* x[0]'s type before it became integers of its order, or 0 */
+	const Ncc__Hlo__Computation *before;
 	unsigned int n; /* number of values, the place included */
 	struct ncc_op *x[HLO_MANY + 1]; /* floats as integers, since their bits are moved */
 	uint8_t dtype[HLO_MANY]; /* their types */
@@ -41,8 +39,6 @@ static struct ncc_op *comes_before(struct sorting *st, struct ncc_op *const *a,
 		if (!x[2 * i] || !x[2 * i + 1])
 			return NULL;
 	}
-	if (!st->before)
-		return build_compare(&st->in->b, st->descending ? NCC_GT : NCC_LT, x[0], x[1]);
 	if (hlo_lift(st->in, st->before, &a[0]->shape, x, 2 * (st->n - 1), &v))
 		return NULL;
 	if (v.n != 1 || !v.op[0]->shape.pred || !ncc_same_dims(&v.op[0]->shape, &a[0]->shape)) {
@@ -217,15 +213,6 @@ static int wide_stage(struct sorting *st, int64_t block, int64_t half)
 	return exchange(st, swap, &flat, false, lo, hi);
 }
 
-static void take_key(struct sorting *st)
-{
-	if (!st->float_key)
-		return;
-	st->x[0] =
-		expand_total_order(&st->in->b, build_bitcast(&st->in->b, st->x[0], st->float_key));
-	st->dtype[0] = NEURON_DT_INT32;
-}
-
 /* [length, rest] as [lanes, run, rest]; missing elements are repeated from the beginning. */
 static struct ncc_op *in_lanes(struct sorting *st, struct ncc_op *x)
 {
@@ -271,7 +258,6 @@ static int wide_network(struct sorting *st)
 
 		st->x[i] = in_place(bl, in_lanes(st, x));
 	}
-	take_key(st);
 	st->x[st->n - 1] = place ? in_place(bl, build_spread(bl, &wide, place, line)) : NULL;
 	for (int64_t block = 2; !rc && block <= st->padded; block *= 2)
 		for (int64_t half = block / 2; !rc && half; half /= 2)
@@ -316,7 +302,6 @@ static int tall_network(struct sorting *st)
 		st->x[i] = build_concat(bl, part, 2, 1);
 	}
 	st->x[st->n - 1] = place ? build_spread(bl, &flat, place, &map) : NULL;
-	take_key(st);
 	return network(st);
 }
 
@@ -383,40 +368,19 @@ int hlo_sort(struct hlo_inst *in, struct hlo_value *v)
 	return rc ? rc : hlo_take_results(in, x, in->nin, v);
 }
 
-/* The float of an integer that is ordered as floats are: the same bits mapped back */
-static struct ncc_op *from_order(struct ncc_build *bl, struct ncc_op *key, uint8_t dtype)
-{
-	uint8_t bits = ncc_dtype_size(dtype) == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16;
-
-	key = build_bitcast(bl, build_cast(bl, key, bits), dtype);
-	return build_bitcast(bl, build_cast(bl, expand_total_order(bl, key), bits), dtype);
-}
-
 int hlo_topk(struct hlo_inst *in, struct hlo_value *v)
 {
-	struct sorting st = { .in = in, .descending = in->p->largest };
 	struct ncc_op *x[2];
-	struct ncc_shape s;
-	unsigned int d;
+	const struct ncc_shape *s;
 	int rc;
 
 	if (in->nin != 1 || in->in[0].n != 1 || !in->in[0].op[0]->shape.ndim)
 		return hlo_fail(in, -EINVAL, "needs one operand of rank 1 at least");
 	x[0] = in->in[0].op[0];
-	s = x[0]->shape;
-	d = s.ndim - 1;
-	if (in->p->k < 1 || in->p->k > s.dim[d])
+	s = &x[0]->shape;
+	if (in->p->k < 1 || in->p->k > s->dim[s->ndim - 1])
 		return hlo_fail(in, -EINVAL, "k is %lld of %lld", (long long)in->p->k,
-				(long long)s.dim[d]);
-	rc = hlo_top_by_place(in, x, in->p->k, st.descending);
-	if (rc)
-		return rc < 0 ? rc : hlo_take_results(in, x, 2, v);
-	st.float_key = ncc_is_float(s.dtype) ? s.dtype : 0;
-	rc = begin_sorting(&st, x, 1, d);
-	s.dim[d] = in->p->k;
-	for (unsigned int i = 0; !rc && i < 2; i++)
-		x[i] = sorted(&st, i, in->p->k, &s);
-	if (!rc && st.float_key)
-		x[0] = from_order(&in->b, x[0], s.dtype);
+				(long long)s->dim[s->ndim - 1]);
+	rc = hlo_top_by_place(in, x, in->p->k, in->p->largest);
 	return rc ? rc : hlo_take_results(in, x, 2, v);
 }

@@ -83,8 +83,11 @@ static int make_dmas(const struct ncc_prog *p, struct neff_engine *sp, const boo
 	return 0;
 }
 
+/* A row that an index chooses has a descriptor on both sides of three queues of the loader's. */
+#define ROW_DESCS 6
+
 struct descs {
-	uint64_t tx, rx;
+	uint64_t tx, rx, rows;
 };
 
 static int count_packet(void *arg, const struct neff_packet *packet)
@@ -106,8 +109,8 @@ static int count_dma(const struct neuron_target *target, const struct neff_dma *
 			rc = neff_packets(target, &dma->desc[i].from, 0, &dma->desc[i].to, 0,
 					  count_packet, d);
 		else
-			d->tx += neff_row_count(&dma->desc[i]);
-		rc = rc ?: d->tx > NEFF_MAX_QUEUE_DESCS ? -E2BIG : 0;
+			d->rows += neff_row_count(&dma->desc[i]);
+		rc = rc ?: d->tx + d->rows > NEFF_MAX_QUEUE_DESCS ? -E2BIG : 0;
 	}
 	if (dma->semaphore >= 0) {
 		d->tx++;
@@ -126,12 +129,13 @@ static int check_descs(const struct ncc_prog *p, struct ncc_error *err)
 	for (unsigned int i = 0; i < p->ndma && !rc; i++)
 		rc = count_dma(p->target, &p->dma[i], &d[p->dma[i].queue]);
 	for (unsigned int q = 0; q < NCC_QUEUES; q++)
-		all += d[q].tx + d[q].rx;
+		all += d[q].tx + d[q].rx + ROW_DESCS * d[q].rows;
 	if (rc || all > NEFF_MAX_MODEL_DESCS)
 		return ncc_fail(err, -EFBIG,
 				"too large: what a core's program moves is in more than %u pieces "
-				"for a queue, or %u in all",
-				NEFF_MAX_QUEUE_DESCS, NEFF_MAX_MODEL_DESCS);
+				"for a queue, or %u in all, each row that an index chooses being "
+				"%u",
+				NEFF_MAX_QUEUE_DESCS, NEFF_MAX_MODEL_DESCS, ROW_DESCS);
 	return 0;
 }
 

@@ -293,12 +293,24 @@ onnx_op ox_select(struct onnx_node *n, onnx_op p, onnx_op a, onnx_op b)
 	return p && a && b ? ox_done(n, ox_node(n, NCC_SELECT, &a->shape, p, a, b)) : NULL;
 }
 
+/* A word made of whole numbers that fp32 holds: they were in fp32 already. */
+static bool is_exact_word(const struct ncc_op *a)
+{
+	const struct ncc_op *of = a->kind == NCC_CONVERT ? a->in[0] : NULL;
+
+	return of && a->shape.dtype == NEURON_DT_INT32 && !a->shape.pred && of->bounds &&
+	       of->shape.dtype == NEURON_DT_FP32 && of->bounds[0] >= -ONNX_EXACT_MOST &&
+	       of->bounds[1] <= ONNX_EXACT_MOST;
+}
+
 onnx_op ox_cast(struct onnx_node *n, onnx_op a, uint8_t dtype, bool pred)
 {
 	struct ncc_shape s;
 
 	if (!a || n->rc)
 		return NULL;
+	if (dtype == NEURON_DT_FP32 && is_exact_word(a))
+		return a->in[0];
 	s = a->shape;
 	s.dtype = dtype;
 	s.pred = pred;

@@ -324,8 +324,9 @@ static void import_top_k(struct onnx_node *n)
 	if (n->rc || !onnx_in_scalar(n, 1, &k))
 		return;
 	if (k < 1 || k > (double)x->shape.dim[axis] ||
-	    !expand_has_order(&x->shape, x->shape.dim[axis], (int64_t)k)) {
-		onnx_fail(n, -ENOTSUP, "the best %g of %lld", k, (long long)x->shape.dim[axis]);
+	    !expand_has_order(&x->shape, axis, (int64_t)k)) {
+		onnx_fail(n, -ENOTSUP, "the best %g of %lld, in so many rows", k,
+			  (long long)x->shape.dim[axis]);
 		return;
 	}
 	top_by_place(n, x, axis, (int64_t)k, onnx_int(n, "largest", 1));

@@ -84,6 +84,7 @@ struct onnx_import {
 	struct ncc_op *guard; /* the result counts only if this holds; NULL: always */
 	struct onnx_places *places; /* choose.c */
 	struct onnx_taken *taken; /* index.c */
+	struct onnx_multiple *multiples; /* bytes.c */
 	const struct onnx_size *sizes; /* sizes.c */
 	bool narrowed; /* something of 64 bits is not constant */
 };
@@ -279,6 +280,7 @@ onnx_op ox_un(struct onnx_node *n, enum ncc_kind kind, onnx_op a);
 onnx_op ox_bin(struct onnx_node *n, enum ncc_kind kind, onnx_op a, onnx_op b); /* broadcasts */
 onnx_op ox_binc(struct onnx_node *n, enum ncc_kind kind, onnx_op a, double v);
 onnx_op ox_select(struct onnx_node *n, onnx_op p, onnx_op a, onnx_op b); /* broadcasts */
+#define ONNX_EXACT_MOST (1 << 24) /* whole numbers up to it are exact in fp32 */
 onnx_op ox_cast(struct onnx_node *n, onnx_op a, uint8_t dtype, bool pred);
 onnx_op ox_cast_like(struct onnx_node *n, onnx_op a, onnx_op like);
 onnx_op ox_f32(struct onnx_node *n, onnx_op a);
@@ -309,7 +311,10 @@ onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
 
 /* dot.c, window.c, reduce.c: the same; operands have the types that are multiplied */
 onnx_op ox_matmul(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype);
-onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, uint8_t dtype);
+/* The padding has this number. */
+onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, double padding, uint8_t dtype);
+/* bytes.c: of quantized operands, with the bias added; NULL: they are not all, or it failed */
+onnx_op ox_conv_of_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias);
 onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size); /* -1 is size - 1 */
 onnx_op ox_flat_index(struct onnx_node *n, onnx_op idx, unsigned int k, const int64_t *dim);

@@ -7,16 +7,12 @@
 #include <float.h>
 #include <math.h>
 
-#include "onnx.h"
-#include "ir/range.h"
-
-/* Added and subtracted, it leaves the nearest integer, ties to even, of what is below 2^22. */
-#define WHOLE 0x1.8p23
+#include "quant.h"
 
 /* x rounded to a multiple of unit, a power of two */
-static onnx_op rounded(struct onnx_node *n, onnx_op x, double unit)
+onnx_op quant_rounded(struct onnx_node *n, onnx_op x, double unit)
 {
-	return ox_binc(n, NCC_SUB, ox_binc(n, NCC_ADD, x, WHOLE * unit), WHOLE * unit);
+	return ox_binc(n, NCC_SUB, ox_binc(n, NCC_ADD, x, QUANT_WHOLE * unit), QUANT_WHOLE * unit);
 }
 
 static bool is_zero(onnx_op zero)
@@ -26,12 +22,13 @@ static bool is_zero(onnx_op zero)
 	return !zero || (ncc_scalar_value(zero, &v) && !v);
 }
 
-static bool is_rounded(onnx_op x)
+bool quant_is_rounded(const struct ncc_op *x)
 {
 	double v;
 
-	return x->kind == NCC_SUB && ncc_scalar_value(x->in[1], &v) && v == WHOLE &&
-	       x->in[0]->kind == NCC_ADD && ncc_scalar_value(x->in[0]->in[1], &v) && v == WHOLE;
+	return x->kind == NCC_SUB && ncc_scalar_value(x->in[1], &v) && v == QUANT_WHOLE &&
+	       x->in[0]->kind == NCC_ADD && ncc_scalar_value(x->in[0]->in[1], &v) &&
+	       v == QUANT_WHOLE;
 }
 
 /*
@@ -42,7 +39,7 @@ static onnx_op unpacked(struct onnx_node *n, onnx_op x)
 {
 	onnx_op f = x && x->kind == NCC_CONVERT ? x->in[0] : NULL;
 
-	if (f && (is_rounded(f) || (f->kind == NCC_ADD && is_rounded(f->in[0]))))
+	if (f && (quant_is_rounded(f) || (f->kind == NCC_ADD && quant_is_rounded(f->in[0]))))
 		return f;
 	return ox_f32(n, x);
 }
@@ -133,7 +130,7 @@ static onnx_op inverse_up(struct onnx_node *n, onnx_op b)
 static onnx_op short_quotient(struct onnx_node *n, onnx_op a, onnx_op b)
 {
 	onnx_op times = inverse_up(n, b), part[2],
-		half = rounded(n, ox_bin(n, NCC_MUL, a, times), 0.5), left = a;
+		half = quant_rounded(n, ox_bin(n, NCC_MUL, a, times), 0.5), left = a;
 
 	take_halves(n, b, part);
 	for (unsigned int i = 0; i < 2; i++)
@@ -167,7 +164,7 @@ static void set_bounds(struct onnx_node *n, onnx_op whole, onnx_op zero, const s
 }
 
 /* Integers in fp32, of a type's range, as numbers of the type */
-static onnx_op packed(struct onnx_node *n, onnx_op whole, uint8_t dtype)
+onnx_op quant_packed(struct onnx_node *n, onnx_op whole, uint8_t dtype)
 {
 	struct ncc_shape s;
 
@@ -183,14 +180,14 @@ static onnx_op with_zero(struct onnx_node *n, onnx_op whole, onnx_op zero,
 			 const struct ncc_shape *to)
 {
 	set_bounds(n, whole, zero, to);
-	return packed(n, is_zero(zero) ? whole : ox_bin(n, NCC_ADD, whole, zero), to->dtype);
+	return quant_packed(n, is_zero(zero) ? whole : ox_bin(n, NCC_ADD, whole, zero), to->dtype);
 }
 
 /* x rounded to the nearest number of a type, ties to even, with the zero point added */
 static onnx_op quantized(struct onnx_node *n, onnx_op x, onnx_op zero, const struct ncc_shape *to)
 {
 	x = clamped(n, x, bound(n, x, ox_least(to), zero), bound(n, x, ox_most(to), zero));
-	return with_zero(n, rounded(n, x, 1), zero, to);
+	return with_zero(n, quant_rounded(n, x, 1), zero, to);
 }
 
 #define SUM_DEPTH 8 /* operations after a sum */
@@ -227,110 +224,13 @@ static bool has_sum(onnx_op x, unsigned int depth)
 	return false;
 }
 
-#define VALUE_DEPTH 8 /* operations between two scales */
-
-/* Whole numbers in fp32, and their bounds */
-static bool is_whole(onnx_op x, struct ncc_range *r)
-{
-	int64_t by;
-	double v;
-
-	if (x->bounds) {
-		*r = (struct ncc_range){ x->bounds[0], x->bounds[1] };
-		return true;
-	}
-	if (x->kind == NCC_CONVERT) {
-		*r = ncc_type_range(&x->in[0]->shape);
-		return ncc_range_within(r, INT16_MIN, UINT16_MAX) && r->lo < r->hi;
-	}
-	if ((x->kind != NCC_ADD && x->kind != NCC_SUB) || !ncc_scalar_value(x->in[1], &v) ||
-	    v != nearbyint(v) || fabs(v) > UINT16_MAX || !is_whole(x->in[0], r))
-		return false;
-	by = (int64_t)(x->kind == NCC_ADD ? v : -v);
-	*r = (struct ncc_range){ r->lo + by, r->hi + by };
-	return true;
-}
-
-/* What is asked of each value that x can have */
-struct each_value {
-	bool (*holds)(const struct each_value *e, float v);
-	float low, high, scale, times;
-};
-
-/*
- * Does it hold for each value of x, which are multiples of scales: as many as types have, and
- * numbers? false also for an x that has others, or more.
- */
-static bool each_value(const struct each_value *e, onnx_op x, unsigned int depth)
-{
-	struct ncc_range r;
-	double v;
-
-	if (ncc_scalar_value(x, &v))
-		return e->holds(e, (float)v);
-	if (!depth || x->shape.dtype != NEURON_DT_FP32)
-		return false;
-	switch (x->kind) {
-	case NCC_MUL:
-		if (!is_whole(x->in[0], &r) || !ncc_scalar_value(x->in[1], &v))
-			return false;
-		for (int64_t i = r.lo; i <= r.hi; i++)
-			if (!e->holds(e, (float)i * (float)v))
-				return false;
-		return true;
-	case NCC_REDUCE:
-	case NCC_REDUCE_WINDOW:
-		if (x->func != NCC_MAX && x->func != NCC_MIN)
-			return false;
-		/* fall through */
-	case NCC_CONCAT:
-	case NCC_RESHAPE:
-	case NCC_TRANSPOSE:
-	case NCC_SLICE:
-	case NCC_BROADCAST:
-	case NCC_PAD:
-	case NCC_MAX:
-	case NCC_MIN:
-		break;
-	default:
-		return false;
-	}
-	for (unsigned int i = 0; i < x->nin; i++)
-		if (!each_value(e, x->in[i], depth - 1))
-			return false;
-	return true;
-}
-
-/* Is the whole number nearest to the product that of the quotient? */
-static bool product_is_quotient(const struct each_value *e, float v)
-{
-	v = fminf(fmaxf(v, e->low), e->high);
-	return nearbyintf(v * e->times) == nearbyintf(v / e->scale);
-}
-
-static bool is_within(const struct each_value *e, float v)
-{
-	return v >= e->low && v <= e->high;
-}
-
-static bool is_kept(const struct each_value *e, float v)
-{
-	return nearbyintf(v * e->times) * e->scale == v;
-}
-
-static bool holds(struct each_value *e, bool (*what)(const struct each_value *, float), onnx_op x)
-{
-	e->holds = what;
-	return each_value(e, x, VALUE_DEPTH);
-}
-
 /*
  * x / scale rounded, where x was quantized before and its product with the scale's inverse has the
  * same nearest integer, of each value that it can have; NULL: another x
  */
 static onnx_op requantized(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op low, onnx_op high)
 {
-	struct each_value e = { 0 };
+	struct quant_each e = { 0 };
 	double v[3];
 
 	if (!x || !low || !high || !ncc_scalar_value(scale, &v[0]) ||
@@ -340,25 +240,26 @@ static onnx_op requantized(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_o
 	e.times = 1 / e.scale;
 	e.low = (float)v[1];
 	e.high = (float)v[2];
-	if (!isnormal(e.scale) || !isnormal(e.times) || !holds(&e, product_is_quotient, x))
+	if (!isnormal(e.scale) || !isnormal(e.times) ||
+	    !quant_holds(&e, quant_product_is_quotient, x))
 		return NULL;
-	if (!holds(&e, is_within, x))
+	if (!quant_holds(&e, quant_is_within, x))
 		x = clamped(n, x, low, high);
-	return rounded(n, ox_binc(n, NCC_MUL, x, e.times), 1);
+	return quant_rounded(n, ox_binc(n, NCC_MUL, x, e.times), 1);
 }
 
 /* Whole numbers times their scale: what requantized() made of such is taken from there. */
 static onnx_op scaled(struct onnx_node *n, onnx_op whole, onnx_op scale)
 {
-	onnx_op by = whole && is_rounded(whole) ? whole->in[0]->in[0] : NULL;
-	struct each_value e = { 0 };
+	onnx_op by = whole && quant_is_rounded(whole) ? whole->in[0]->in[0] : NULL;
+	struct quant_each e = { 0 };
 	double v[2];
 
 	if (by && scale && by->kind == NCC_MUL && ncc_scalar_value(scale, &v[0]) &&
 	    ncc_scalar_value(by->in[1], &v[1])) {
 		e.scale = (float)v[0];
 		e.times = (float)v[1];
-		if (holds(&e, is_kept, by->in[0]))
+		if (quant_holds(&e, quant_is_kept, by->in[0]))
 			return by->in[0];
 	}
 	return ox_bin(n, NCC_MUL, whole, scale);
@@ -372,6 +273,9 @@ static onnx_op quantized_by(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_
 
 	if (ncc_dtype_size(to->dtype) > 1)
 		return quantized(n, quotient(n, x, scale), zero, to);
+	whole = quant_of_bytes(n, x, scale, zero, to);
+	if (whole)
+		return with_zero(n, whole, zero, to);
 	low = ox_bin(n, NCC_MUL, bound(n, scale, ox_least(to), zero), scale);
 	high = ox_bin(n, NCC_MUL, bound(n, scale, ox_most(to), zero), scale);
 	whole = sum ? NULL : requantized(n, x, scale, low, high);
@@ -379,7 +283,7 @@ static onnx_op quantized_by(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_
 		return with_zero(n, whole, zero, to);
 	x = clamped(n, x, low, high);
 	x = sum ? ox_bin(n, NCC_MUL, x, inverse(n, scale)) : short_quotient(n, x, scale);
-	return with_zero(n, rounded(n, x, 1), zero, to);
+	return with_zero(n, quant_rounded(n, x, 1), zero, to);
 }
 
 static void import_quantize(struct onnx_node *n)
@@ -422,20 +326,25 @@ static onnx_op dequantized(struct onnx_node *n, onnx_op x, onnx_op zero)
 
 	if (!f || is_zero(zero))
 		return f;
-	if (f->kind == NCC_ADD && is_rounded(f->in[0]) && are_same(f->in[1], zero))
+	if (f->kind == NCC_ADD && quant_is_rounded(f->in[0]) && are_same(f->in[1], zero))
 		return f->in[0];
 	return ox_bin(n, NCC_SUB, f, zero);
 }
 
 static void import_dequantize(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0), r;
+	onnx_op x = onnx_in(n, 0), zero = onnx_in(n, 2), r;
 	int64_t axis = onnx_int(n, "axis", 1);
 
 	n->exact = true;
-	r = dequantized(n, x, along(n, onnx_in(n, 2), x, axis));
+	zero = along(n, zero, x, axis);
+	r = dequantized(n, x, zero);
 	r = scaled(n, r, along(n, onnx_in(n, 1), x, axis));
-	onnx_give_as(n, 0, ox_cast_like(n, r, onnx_in(n, 1)), n->in[1].type);
+	r = ox_cast_like(n, r, onnx_in(n, 1));
+	if (x && r && onnx_is_const(x) && is_zero(zero) &&
+	    (ncc_elems(&onnx_in(n, 1)->shape) == 1 || !onnx_axis(n, axis, x->shape.ndim)))
+		quant_remember(n, r, x, onnx_in(n, 1));
+	onnx_give_as(n, 0, r, n->in[1].type);
 }
 
 /* The range is that of the values, and includes 0. */
@@ -470,7 +379,7 @@ static int64_t magnitude(struct onnx_node *n, unsigned int i, onnx_op zero)
 static int64_t exact_terms(struct onnx_node *n, unsigned int a, onnx_op za, unsigned int b,
 			   onnx_op zb)
 {
-	return (1 << 24) / (magnitude(n, a, za) * magnitude(n, b, zb));
+	return ONNX_EXACT_MOST / (magnitude(n, a, za) * magnitude(n, b, zb));
 }
 
 /* An operand of 8 bits less its zero point */
@@ -485,6 +394,16 @@ static onnx_op operand(struct onnx_node *n, unsigned int i, onnx_op zero, int64_
 	}
 	x = dequantized(n, x, along(n, zero, x, axis));
 	return ox_cast(n, x, NEURON_DT_BF16, false);
+}
+
+/* A sum that is exact in fp32, as s32 */
+static onnx_op summed(struct onnx_node *n, onnx_op sum)
+{
+	static const int64_t bounds[2] = { -ONNX_EXACT_MOST, ONNX_EXACT_MOST };
+
+	if (sum && sum->kind != NCC_CONST)
+		sum->bounds = bounds;
+	return quant_packed(n, sum, NEURON_DT_INT32);
 }
 
 /* A product in s32 that adds as many terms at a time */
@@ -507,7 +426,7 @@ static onnx_op product(struct onnx_node *n, onnx_op a, onnx_op b, int64_t each)
 
 		part = ox_matmul(n, ox_slice(n, a, ka, k, terms, 1),
 				 ox_slice(n, b, kb, k, terms, 1), NEURON_DT_FP32);
-		part = packed(n, part, NEURON_DT_INT32);
+		part = summed(n, part);
 		sum = sum ? ox_bin(n, NCC_ADD, sum, part) : part;
 	}
 	return sum;
@@ -561,7 +480,7 @@ static onnx_op convolved(struct onnx_node *n, onnx_op x, onnx_op k, int64_t most
 		terms *= k->shape.dim[i];
 	each = most / terms;
 	if (channels <= each)
-		return packed(n, ox_conv(n, x, k, NEURON_DT_FP32), NEURON_DT_INT32);
+		return summed(n, ox_conv(n, x, k, 0, NEURON_DT_FP32));
 	if (!each || onnx_int(n, "group", 1) != 1 || x->shape.dim[1] != channels) {
 		onnx_fail(n, -ENOTSUP, "more than %lld terms in a sum", (long long)most);
 		return NULL;
@@ -569,9 +488,9 @@ static onnx_op convolved(struct onnx_node *n, onnx_op x, onnx_op k, int64_t most
 	for (int64_t c = 0; c < channels && !n->rc; c += each) {
 		int64_t here = channels - c < each ? channels - c : each;
 
-		part = ox_conv(n, ox_slice(n, x, 1, c, here, 1), ox_slice(n, k, 1, c, here, 1),
+		part = ox_conv(n, ox_slice(n, x, 1, c, here, 1), ox_slice(n, k, 1, c, here, 1), 0,
 			       NEURON_DT_FP32);
-		part = packed(n, part, NEURON_DT_INT32);
+		part = quant_packed(n, part, NEURON_DT_INT32);
 		sum = sum ? ox_bin(n, NCC_ADD, sum, part) : part;
 	}
 	return sum;

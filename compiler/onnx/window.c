@@ -226,8 +226,22 @@ static bool check_conv(struct onnx_node *n, onnx_op x, onnx_op k, int64_t groups
 	return !n->rc;
 }
 
+/* Makes the padding an operation of its own, if it has something in it. */
+static onnx_op filled(struct onnx_node *n, onnx_op x, double with, struct spatial *s)
+{
+	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 };
+
+	if (!with)
+		return x;
+	memcpy(low + 2, s->low, s->n * sizeof(*low));
+	memcpy(high + 2, s->high, s->n * sizeof(*high));
+	memset(s->low, 0, sizeof(s->low));
+	memset(s->high, 0, sizeof(s->high));
+	return ox_pad(n, x, ox_scalar(n, &x->shape, with), low, high);
+}
+
 /* x and k have the types that are multiplied. */
-onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, uint8_t dtype)
+onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, double padding, uint8_t dtype)
 {
 	int64_t groups = onnx_int(n, "group", 1);
 	struct ncc_window w[NCC_MAX_DIMS];
@@ -237,6 +251,7 @@ onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, uint8_t dtype)
 	if (!x || !k || n->rc || !check_conv(n, x, k, groups) ||
 	    !take_spatial(n, x, k->shape.dim + 2, &s))
 		return NULL;
+	x = filled(n, x, padding, &s);
 	take_window(&s, w);
 	c = plain_conv(s.n, groups);
 	return make_conv(n, x, k, &c, w + 2, dtype);
@@ -253,11 +268,14 @@ static bool of_floats(struct onnx_node *n)
 
 static void import_conv(struct onnx_node *n)
 {
-	onnx_op x = onnx_in(n, 0);
+	onnx_op x = onnx_in(n, 0), k = onnx_in(n, 1), bias = onnx_in(n, 2), r;
 
-	if (of_floats(n))
-		onnx_give(n, 0,
-			  add_bias(n, ox_conv(n, x, onnx_in(n, 1), x->shape.dtype), onnx_in(n, 2)));
+	if (!of_floats(n))
+		return;
+	r = ox_conv_of_bytes(n, x, k, bias);
+	if (!r && !n->rc)
+		r = add_bias(n, ox_conv(n, x, k, 0, x->shape.dtype), bias);
+	onnx_give(n, 0, r);
 }
 
 /* [C, M/g] filters as [M, C/g] */

@@ -21,7 +21,7 @@ struct common {
 
 static bool stays_apart(const struct ncc_op *op)
 {
-	return op->kind == NCC_CONVERT &&
+	return op->kind == NCC_CONVERT && op->shape.dtype != NEURON_DT_INT8 &&
 	       !(op->in[0]->shape.pred && ncc_is_float(op->shape.dtype) &&
 		 ncc_dtype_size(op->shape.dtype) == 2);
 }

@@ -412,6 +412,15 @@ static bool words_stay(const struct ints *x, const struct ncc_op *op, const stru
 	return !is_integer(&op->shape) || (word && all_small(x, op, r));
 }
 
+/* The greater of two signed bytes or halves is one of them: no bound is needed. */
+static bool extreme_stays(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
+{
+	const struct ncc_shape *from = x->from[0];
+
+	return words_stay(x, op, r) ||
+	       (!from->pred && (from->dtype == NEURON_DT_INT8 || from->dtype == NEURON_DT_INT16));
+}
+
 static bool floats_stay(const struct ints *x, const struct ncc_op *op, const struct ncc_range *r)
 {
 	(void)x;
@@ -457,7 +466,7 @@ static bool product_stays(const struct ints *x, const struct ncc_op *op, const s
 	(void)r;
 	return !is_integer(a) || !is_integer(b) ||
 	       (a->dtype == NEURON_DT_INT8 && b->dtype == NEURON_DT_INT8 &&
-		op->shape.dtype == NEURON_DT_INT32);
+		(op->shape.dtype == NEURON_DT_INT32 || op->shape.dtype == NEURON_DT_FP32));
 }
 
 /* An operation without a rule only moves elements, or treats all bits alike. */
@@ -470,8 +479,8 @@ static const struct rule {
 	[NCC_ADD] = { words_stay, .words = arithmetic },
 	[NCC_SUB] = { words_stay, .words = arithmetic },
 	[NCC_MUL] = { words_stay, .words = arithmetic },
-	[NCC_MAX] = { words_stay, .words = extreme },
-	[NCC_MIN] = { words_stay, .words = extreme },
+	[NCC_MAX] = { extreme_stays, .words = extreme },
+	[NCC_MIN] = { extreme_stays, .words = extreme },
 	[NCC_NEG] = { words_stay, .words = negate },
 	[NCC_ABS] = { floats_stay, .words = magnitude },
 	[NCC_SIGN] = { floats_stay, .words = sign },

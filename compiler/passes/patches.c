@@ -3,10 +3,14 @@
  * A convolution whose stride is its kernel's size (a vision transformer's patches) uses each
  * element of the input once. With few features, a product for each position of the kernel would
  * leave most of the matrix unit's rows empty; instead a patch becomes one row of a single product.
+ * So does a window of many positions over few features that overlaps with its neighbours (the
+ * frames of a spectrogram): its row is put together from blocks of a stride's length.
  */
 #include "pass.h"
 
 #define MOST_FEATURES 64 /* with more, the features of one position fill the rows well */
+#define MANY_POSITIONS 16 /* from here on overlapping windows are written out */
+#define MOST_BLOCKS 16 /* so many times an element is written */
 
 static bool is_patches(const struct ncc_op *op)
 {
@@ -91,17 +95,16 @@ static struct ncc_op *weights(struct ncc_build *bl, const struct ncc_op *op, int
 	return k ? build_reshape(bl, k, &s) : NULL;
 }
 
-static struct ncc_op *expand(struct ncc_build *bl, const struct ncc_op *op)
+/* The rows of x [batch, out..., patch] times k [patch, features], in the result's order */
+static struct ncc_op *multiplied(struct ncc_build *bl, const struct ncc_op *op, struct ncc_op *x,
+				 struct ncc_op *k)
 {
 	const struct ncc_conv *c = op->conv;
 	struct ncc_shape s = { .dtype = op->shape.dtype, .ndim = op->shape.ndim };
 	uint8_t map[NCC_MAX_DIMS] = { 0 };
-	struct ncc_op *x, *k, *r;
-	int64_t patch;
+	struct ncc_op *r;
 
-	x = patches(bl, op, &patch);
-	k = x ? weights(bl, op, patch) : NULL;
-	if (!k)
+	if (!x || !k)
 		return NULL;
 	for (unsigned int d = 0; d + 1 < s.ndim; d++)
 		s.dim[d] = x->shape.dim[d];
@@ -119,7 +122,106 @@ static struct ncc_op *expand(struct ncc_build *bl, const struct ncc_op *op)
 	return build_transpose(bl, r, map);
 }
 
+static struct ncc_op *expand(struct ncc_build *bl, const struct ncc_op *op)
+{
+	int64_t patch;
+	struct ncc_op *x = patches(bl, op, &patch);
+
+	return x ? multiplied(bl, op, x, weights(bl, op, patch)) : NULL;
+}
+
+static bool is_frames(const struct ncc_op *op)
+{
+	const struct ncc_conv *c = op->conv;
+	const struct ncc_window *w = op->window;
+
+	return op->kind == NCC_CONV && c->groups == 1 && c->nspatial == 1 &&
+	       ncc_is_float(op->shape.dtype) && w->stride > 1 && w->size > w->stride &&
+	       w->size >= MANY_POSITIONS && w->size <= MOST_BLOCKS * w->stride &&
+	       op->in[0]->shape.dim[c->in_feature] < MOST_FEATURES && !w->low && !w->high &&
+	       !w->reversal && w->window_dilation == 1 && w->base_dilation == 1;
+}
+
+/* x with n elements along dimension d: the first ones, or zeros behind them */
+static struct ncc_op *sized(struct ncc_build *bl, struct ncc_op *x, unsigned int d, int64_t n)
+{
+	struct ncc_op *part[2] = { x };
+	struct ncc_shape s = x->shape;
+
+	if (s.dim[d] >= n)
+		return build_slice(bl, x, d, 0, n);
+	s.dim[d] = n - s.dim[d];
+	part[1] = build_splat(bl, &s, 0);
+	return part[1] ? build_concat(bl, part, 2, d) : NULL;
+}
+
+/* [batch, out, patch]: of each frame its blocks, of each block the features' elements */
+static struct ncc_op *frames(struct ncc_build *bl, const struct ncc_op *op, int64_t blocks)
+{
+	const struct ncc_conv *c = op->conv;
+	const int64_t out = op->shape.dim[c->out_spatial[0]], stride = op->window->stride;
+	const uint8_t map[3] = { c->in_batch, c->in_feature, c->in_spatial[0] };
+	const uint8_t turn[4] = { 0, 2, 1, 3 };
+	struct ncc_op *x = build_transpose(bl, op->in[0], map), *part[MOST_BLOCKS];
+	const int64_t all = out - 1 + blocks;
+	struct ncc_shape s;
+
+	x = x ? sized(bl, x, 2, all * stride) : NULL;
+	if (!x)
+		return NULL;
+	s = x->shape;
+	s.ndim = 4;
+	s.dim[2] = all;
+	s.dim[3] = stride;
+	x = build_reshape(bl, x, &s);
+	x = x ? build_transpose(bl, x, turn) : NULL;
+	s.ndim = 3;
+	s.dim[2] = s.dim[1] * stride;
+	s.dim[1] = all;
+	x = x ? build_reshape(bl, x, &s) : NULL;
+	for (int64_t i = 0; x && i < blocks; i++) {
+		part[i] = build_slice(bl, x, 1, i, out);
+		if (!part[i])
+			return NULL;
+	}
+	return x ? build_concat(bl, part, (unsigned int)blocks, 2) : NULL;
+}
+
+/* [patch, features]: the kernel in that order, zeros where the last block reaches beyond it */
+static struct ncc_op *blocked(struct ncc_build *bl, const struct ncc_op *op, int64_t blocks)
+{
+	const struct ncc_conv *c = op->conv;
+	const int64_t stride = op->window->stride;
+	const uint8_t map[3] = { c->k_spatial[0], c->k_in, c->k_out }, turn[4] = { 0, 2, 1, 3 };
+	struct ncc_op *k = build_transpose(bl, op->in[1], map);
+	struct ncc_shape s;
+
+	k = k ? sized(bl, k, 0, blocks * stride) : NULL;
+	if (!k)
+		return NULL;
+	s = (struct ncc_shape){ .dtype = k->shape.dtype,
+				.ndim = 4,
+				.dim = { blocks, stride, k->shape.dim[1], k->shape.dim[2] } };
+	k = build_reshape(bl, k, &s);
+	k = k ? build_transpose(bl, k, turn) : NULL;
+	s.ndim = 2;
+	s.dim[0] = blocks * stride * s.dim[2];
+	s.dim[1] = s.dim[3];
+	return k ? build_reshape(bl, k, &s) : NULL;
+}
+
+static struct ncc_op *expand_frames(struct ncc_build *bl, const struct ncc_op *op)
+{
+	const struct ncc_window *w = op->window;
+	const int64_t blocks = (w->size + w->stride - 1) / w->stride;
+	struct ncc_op *x = frames(bl, op, blocks);
+
+	return x ? multiplied(bl, op, x, blocked(bl, op, blocks)) : NULL;
+}
+
 int pass_patches(struct ncc_pass *p)
 {
-	return pass_expand(p, is_patches, expand);
+	int rc = pass_expand(p, is_patches, expand);
+
+	return rc ? rc : pass_expand(p, is_frames, expand_frames);
 }

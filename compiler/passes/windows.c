@@ -152,6 +152,30 @@ static struct ncc_op *every(struct ncc_build *bl, struct ncc_op *x, unsigned int
 	return op;
 }
 
+/* A window's elements one after the other, of its stride's places only */
+static struct ncc_op *single_elements(struct ncc_build *bl, enum ncc_kind func, struct ncc_op *x,
+				      unsigned int d, const struct ncc_window *w, int64_t out)
+{
+	struct ncc_op *r = NULL;
+
+	for (int64_t at = 0; x && at < w->size; at++) {
+		struct ncc_op *p = every(bl, x, d, at * w->window_dilation, out, w->stride);
+
+		r = r ? build_binary(bl, func, r, p) : p;
+	}
+	return r;
+}
+
+/* Are those fewer elements than the windows of all places are, of which a stride leaves most out? */
+static bool is_cheaper_singly(const struct ncc_window *w)
+{
+	int64_t work = 0;
+
+	for (int64_t n = 1; n <= w->size; n *= 2)
+		work += (w->size & n ? 1 : 0) + (2 * n <= w->size ? w->stride : 0);
+	return w->stride > 1 && w->size <= work;
+}
+
 /*
  * A window of n elements is the windows of 1, 2, 4, ... elements that add up to n, side by side;
  * each of those is two of the one before. So a cumulative sum of n elements takes log2(n) steps.
@@ -162,6 +186,8 @@ static struct ncc_op *long_window(struct ncc_build *bl, enum ncc_kind func, stru
 	struct ncc_op *r = NULL;
 	int64_t at = 0;
 
+	if (is_cheaper_singly(w))
+		return single_elements(bl, func, x, d, w, out);
 	for (int64_t n = 1; x && n <= w->size; n *= 2) {
 		int64_t step = n * w->window_dilation;
 

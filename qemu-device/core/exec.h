@@ -127,6 +127,19 @@ static inline bool exec_pairs_exact(unsigned int w, unsigned int x)
 	return w && x && w + x >= 2 * (127 + 7) - 126;
 }
 
+/*
+ * The matmul four steps of k at a time, for a processor that multiplies quads of int8 and adds to
+ * int32, which is exact: a quad in the place of a float, the first step in its lowest byte, and a
+ * fourth as many steps. Elements of a run, and of a row of weights, are some bytes apart.
+ */
+struct exec_quads {
+	void (*matmul)(const struct exec_mm *mm);
+	void (*moving)(float *x, const uint8_t *in, size_t stride, unsigned int rows,
+		       const struct exec_runs *runs);
+	void (*weights)(float *w, const uint8_t *in, size_t stride, unsigned int rows, int64_t step,
+			size_t n);
+};
+
 struct exec_arith;
 
 /*
@@ -171,9 +184,10 @@ struct exec_kernels {
 	/* x[i] = func(x[i]) */
 	void (*act)(uint8_t func, float alpha, float *x, size_t n);
 	const struct exec_pairs *pairs; /* or NULL */
+	const struct exec_quads *quads; /* or NULL */
 };
 extern const struct exec_kernels exec_kernels_scalar, exec_kernels_avx2, exec_kernels_avx512;
-extern const struct exec_kernels exec_kernels_avx512_bf16;
+extern const struct exec_kernels exec_kernels_avx512_bf16, exec_kernels_avx512_vnni;
 /* all that were built, the fastest first; NULL ends them */
 extern const struct exec_kernels *const exec_kernels_all[];
 const struct exec_kernels *exec_kernels_best(void);
@@ -278,7 +292,7 @@ struct tpb_engine {
 struct tpb_weights {
 	unsigned int k, fs;
 	uint8_t dtype; /* 0: none loaded */
-	bool paired; /* as struct exec_pairs says */
+	bool paired, in_quads; /* as struct exec_pairs, exec_quads say */
 	unsigned int least; /* then: the exponent of the least one */
 	float w[EXEC_MM_W_SIZE];
 };

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The register block of the matmul with 512-bit vectors, a template as exec_kernels_mm.h is: each
- * instance defines MM_STEP(sum, w, x), sum and the products of a step of k, in their order.
+ * instance defines MM_STEP(sum, w, x), sum and the products of a step of k, in their order; where
+ * sums do not begin with 0, MM_START(w, r), and MM_INTEGERS if what it adds are int32.
  */
 
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-#define ZERO(r) \
-	__m512 a##r = _mm512_setzero_ps(), b##r = _mm512_setzero_ps(), c##r = _mm512_setzero_ps();
+#ifndef MM_START
+#define MM_START(w, r) _mm512_setzero_ps()
+#endif
+#define ZERO(r) __m512 a##r = MM_START(w, r), b##r = a##r, c##r = a##r;
 #define STEP(r)                                      \
 	{                                            \
 		__m512 s = _mm512_set1_ps(w[r]);     \
@@ -30,6 +33,18 @@
 			mm_out(dst + 32, mask, c##r, mode);                   \
 	}
 
+#ifdef MM_INTEGERS
+#define MM_STORES(mode) true
+KINLINE void mm_out(float *dst, __mmask16 mask, __m512 c, enum exec_mm_mode mode)
+{
+	__m512i i = _mm512_castps_si512(c);
+
+	if (mode == EXEC_MM_ADD_I32)
+		i = _mm512_add_epi32(_mm512_maskz_loadu_epi32(mask, dst), i);
+	_mm512_mask_storeu_epi32(dst, mask, i);
+}
+#else
+#define MM_STORES(mode) ((mode) == EXEC_MM_SET_F32 || (mode) == EXEC_MM_ADD_F32)
 /* Stores the sums, which replace or are added to what is there; NaN becomes canonical. */
 KINLINE void mm_out(float *dst, __mmask16 mask, __m512 c, enum exec_mm_mode mode)
 {
@@ -40,6 +55,7 @@ KINLINE void mm_out(float *dst, __mmask16 mask, __m512 c, enum exec_mm_mode mode
 	c = _mm512_mask_mov_ps(c, _mm512_cmp_ps_mask(c, c, _CMP_UNORD_Q), nan);
 	_mm512_mask_storeu_ps(dst, mask, c);
 }
+#endif
 
 /* 8 rows by nv vectors: up to 24 accumulators stay in registers over all of k */
 KINLINE void mm_vectors(const struct exec_mm *mm, unsigned int row, unsigned int col,
@@ -57,7 +73,7 @@ KINLINE void mm_vectors(const struct exec_mm *mm, unsigned int row, unsigned int
 			x2 = _mm512_loadu_ps(x + 32);
 		ROWS(STEP)
 	}
-	if (mode == EXEC_MM_SET_F32 || mode == EXEC_MM_ADD_F32) {
+	if (MM_STORES(mode)) {
 		unsigned int rows = mm_rows(mm, row), last = mm_cols(mm, col) - 16 * (nv - 1);
 		uint8_t *out = mm->dst + row * mm->dst_stride + col * 4ull;
 		__mmask16 mask = (__mmask16)(0xffffu >> (16 - last));

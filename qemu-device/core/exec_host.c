@@ -54,8 +54,8 @@ void exec_fp_leave(unsigned int env)
 
 const struct exec_kernels *const exec_kernels_all[] = {
 #if defined(__x86_64__)
-	&exec_kernels_avx512_bf16, &exec_kernels_avx512,
-	&exec_kernels_avx2,
+	&exec_kernels_avx512_bf16, &exec_kernels_avx512_vnni,
+	&exec_kernels_avx512,	   &exec_kernels_avx2,
 #endif
 	&exec_kernels_scalar,	   NULL,
 };

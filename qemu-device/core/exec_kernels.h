@@ -45,6 +45,10 @@ KINLINE void store_lanes(float *p, uint16_t mask, vf v)
 #define KWIDEN(h) __builtin_convertvector(h, vu)
 #define KNARROW(u) __builtin_convertvector(u, vh)
 #endif
+#ifndef KWIDEN8 /* the same of signed bytes */
+#define KWIDEN8(b) __builtin_convertvector(b, vi)
+#define KNARROW8(i) __builtin_convertvector(i, vb)
+#endif
 
 KINLINE vf from_bf16(vh h)
 {
@@ -81,7 +85,7 @@ KINLINE vf load16(uint8_t dtype, const void *in)
 		return from_fp16(h);
 	case NEURON_DT_INT8:
 		memcpy(&b, in, sizeof(b));
-		return from_i32(__builtin_convertvector(b, vi));
+		return from_i32(KWIDEN8(b));
 	case NEURON_DT_INT16:
 		memcpy(&s, in, sizeof(s));
 		return from_i32(__builtin_convertvector(s, vi));
@@ -176,7 +180,7 @@ KINLINE void store16(uint8_t dtype, void *out, vf x)
 		memcpy(out, &h, sizeof(h));
 		break;
 	case NEURON_DT_INT8:
-		b = __builtin_convertvector(to_small_int(x, -128, 127), vb);
+		b = KNARROW8(to_small_int(x, -128, 127));
 		memcpy(out, &b, sizeof(b));
 		break;
 	case NEURON_DT_INT16:
@@ -245,20 +249,26 @@ KTARGET static void KNAME(store)(uint8_t dtype, void *out, const float *in, size
 #undef STORE
 }
 
+#ifndef KEVEN /* the even lanes of a, then those of b */
+#define KEVEN(a, b) even_lanes(a, b)
+KINLINE vf even_lanes(vf a, vf b)
+{
+	vi even;
+
+	for (int i = 0; i < LANES; i++)
+		even[i] = 2 * i;
+	return __builtin_shuffle(a, b, even);
+}
+#endif
+
 /* Every other word of what lies at in: a vector of them, or at least n; reads no vector beyond */
 KINLINE vf even_words(const uint8_t *in, size_t n)
 {
-	vul pair[2] = { 0 };
-	vuh half[2];
-	vf v;
+	vf a = ld((const float *)in), b = a;
 
-	memcpy(&pair[0], in, KBYTES);
 	if (n > LANES / 2)
-		memcpy(&pair[1], in + KBYTES, KBYTES);
-	half[0] = __builtin_convertvector(pair[0], vuh);
-	half[1] = __builtin_convertvector(pair[1], vuh);
-	memcpy(&v, half, sizeof(v));
-	return v;
+		b = ld((const float *)in + LANES);
+	return KEVEN(a, b);
 }
 
 /* The element at in, as fp32, n times */
@@ -290,6 +300,15 @@ KINLINE void load_run(uint8_t dtype, unsigned int size, float *out, const uint8_
 		for (size_t i = 0; i < n; i += LANES) {
 			memcpy(&pair, in + i * 4, sizeof(pair));
 			st(out + i, (vf)(pair << 16));
+		}
+		return;
+	}
+	if (dtype == NEURON_DT_INT8 && step == 2) { /* every other byte */
+		for (size_t i = 0; i < n; i += LANES) {
+			vh h;
+
+			memcpy(&h, in + i * 2, sizeof(h));
+			st(out + i, from_i32((vi)(KWIDEN(h) << 24) >> 24));
 		}
 		return;
 	}

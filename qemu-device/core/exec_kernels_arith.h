@@ -159,6 +159,9 @@ KINLINE unsigned int arith_pair(const struct exec_arith *x)
 		if (dtype == NEURON_DT_FP32)                                                     \
 			arith_loop(NEURON_ALU_##o0, NEURON_ALU_##o1, NEURON_DT_FP32, 4, out, a,  \
 				   ld(c), b, n);                                                 \
+		else if (dtype == NEURON_DT_INT8)                                                \
+			arith_loop(NEURON_ALU_##o0, NEURON_ALU_##o1, NEURON_DT_INT8, 1, out, a,  \
+				   ld(c), b, n);                                                 \
 		else                                                                             \
 			arith_loop(NEURON_ALU_##o0, NEURON_ALU_##o1, NEURON_DT_BF16, 2, out, a,  \
 				   ld(c), b, n);                                                 \
@@ -170,7 +173,8 @@ ARITH_PAIRS(FUSED)
 KINLINE bool arith_fused(const struct exec_arith *x, uint8_t *out, const float *a, const float *c,
 			 struct exec_vec b, size_t n)
 {
-	if (x->dst.dtype != NEURON_DT_FP32 && x->dst.dtype != NEURON_DT_BF16)
+	if (x->dst.dtype != NEURON_DT_FP32 && x->dst.dtype != NEURON_DT_BF16 &&
+	    x->dst.dtype != NEURON_DT_INT8)
 		return false;
 #define FUSED(o0, o1)                                                    \
 	case ARITH_PAIR(NEURON_ALU_##o0, NEURON_ALU_##o1):               \
@@ -277,6 +281,7 @@ struct grid {
 	unsigned int vectors;
 	bool dense, dense_dst, dense_src0, dense_src1; /* one at least; each */
 	uint64_t bits[GRID_MOST / 64 + 1]; /* the elements that are written */
+	uint16_t mask[GRID_MOST / LANES + 1]; /* of them each vector's */
 };
 
 KINLINE bool is_dense(const struct exec_operand *o, const struct exec_operand *like)
@@ -308,11 +313,11 @@ KINLINE void grid_bits(uint64_t *bits, uint32_t first, uint32_t n)
 		bits[first / 64 + 1] |= run >> (64 - first % 64);
 }
 
-KINLINE uint16_t grid_mask(const struct grid *grid, unsigned int vector)
+KINLINE uint16_t grid_mask(const uint64_t *bits, unsigned int vector)
 {
 	const unsigned int at = vector * LANES;
 
-	return (uint16_t)(grid->bits[at / 64] >> at % 64 & ((1u << LANES) - 1));
+	return (uint16_t)(bits[at / 64] >> at % 64 & ((1u << LANES) - 1));
 }
 
 KINLINE bool make_grid(const struct exec_arith *x, struct grid *grid)
@@ -346,6 +351,8 @@ KINLINE bool make_grid(const struct exec_arith *x, struct grid *grid)
 	for (uint32_t row = 0; row < n; row += pitch)
 		for (uint32_t i = 0; i < width; i += 64)
 			grid_bits(grid->bits, row + i, width - i < 64 ? width - i : 64);
+	for (unsigned int i = 0; i < grid->vectors; i++)
+		grid->mask[i] = grid_mask(grid->bits, i);
 	return true;
 }
 
@@ -388,25 +395,41 @@ KINLINE void grid_ahead(const struct exec_arith *x, const struct grid_row *r)
 		__builtin_prefetch(r->b + x->src1.stride);
 }
 
+KINLINE void grid_rows(uint8_t op0, uint8_t op1, const struct exec_arith *x,
+		       const struct grid *grid, bool array)
+{
+	for (unsigned int p = 0; p < x->partitions; p++) {
+		const struct grid_row r = grid_row(x, p);
+		const uint64_t more = p + 1 < x->partitions; /* a next one; else this one again */
+		const uint8_t *next_a = r.a + more * x->src0.stride;
+		const uint8_t *next_out = r.out + more * x->dst.stride;
+		const uint8_t *next_b = r.b + more * x->src1.stride;
+		vf second = r.second;
+
+		for (unsigned int i = 0; i < grid->vectors; i++) {
+			const size_t at = (size_t)i * KBYTES;
+
+			__builtin_prefetch(next_a + at);
+			__builtin_prefetch(next_out + at);
+			if (array) {
+				__builtin_prefetch(next_b + at);
+				second = ld((const float *)(r.b + at));
+			}
+			KSTORE((float *)(r.out + at), grid->mask[i],
+			       canonical(arith_op(op1,
+						  arith_op(op0, ld((const float *)(r.a + at)), r.c),
+						  second)));
+		}
+	}
+}
+
 KINLINE void grid_alike(uint8_t op0, uint8_t op1, const struct exec_arith *x,
 			const struct grid *grid)
 {
-	const bool array = x->has_src1;
-
-	for (unsigned int p = 0; p < x->partitions; p++) {
-		struct grid_row r = grid_row(x, p);
-
-		for (unsigned int i = 0; i < grid->vectors;
-		     i++, r.a += KBYTES, r.b += KBYTES, r.out += KBYTES) {
-			if (p + 1 < x->partitions)
-				grid_ahead(x, &r);
-			if (array)
-				r.second = ld((const float *)r.b);
-			KSTORE((float *)r.out, grid_mask(grid, i),
-			       canonical(arith_op(op1, arith_op(op0, ld((const float *)r.a), r.c),
-						  r.second)));
-		}
-	}
+	if (x->has_src1)
+		grid_rows(op0, op1, x, grid, true);
+	else
+		grid_rows(op0, op1, x, grid, false);
 }
 
 #ifdef KEXPAND
@@ -437,7 +460,7 @@ KINLINE void grid_dense(uint8_t op0, uint8_t op1, const struct exec_arith *x,
 		struct grid_row r = grid_row(x, p);
 
 		for (unsigned int i = 0; i < grid->vectors; i++) {
-			const uint16_t mask = grid_mask(grid, i);
+			const uint16_t mask = grid->mask[i];
 			vf v;
 
 			if (p + 1 < x->partitions)
@@ -494,6 +517,7 @@ KINLINE bool arith_grid(const struct exec_arith *x)
 }
 
 #include "exec_kernels_flat.h"
+#include "exec_kernels_rows.h"
 
 KINLINE void arith_start_row(struct exec_arith *x, unsigned int p)
 {
@@ -511,7 +535,7 @@ KINLINE void arith_start_row(struct exec_arith *x, unsigned int p)
 
 KTARGET static void KNAME(arith)(struct exec_arith *x)
 {
-	if (arith_grid(x) || arith_flat(x))
+	if (arith_grid(x) || arith_rows(x) || arith_flat(x))
 		return;
 	for (unsigned int p = 0; p < x->partitions; p++) {
 		arith_start_row(x, p);

@@ -3,13 +3,37 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #include <stdint.h>
+#include <string.h>
 
 #define KTARGET __attribute__((target("avx2,fma")))
 #define KBYTES 32
 #define MM_FEW 4
 #define KNAME(x) avx2_##x
+#define KWIDEN8(b) ((vi)avx2_widen(b))
+#define KNARROW8(i) ((vb)avx2_narrow((__m256i)(i)))
 #define KROUND(x) _mm256_cvtps_epi32((__m256)(x))
 #define KSTORE(p, mask, v) avx2_store_lanes(p, mask, (__m256)(v))
+
+typedef int8_t avx2_bytes __attribute__((vector_size(KBYTES / 4)));
+
+static inline KTARGET __m256i avx2_widen(avx2_bytes b)
+{
+	__m128i v = { 0 };
+
+	memcpy(&v, &b, sizeof(b));
+	return _mm256_cvtepi8_epi32(v);
+}
+
+/* Of lanes that are bytes */
+static inline KTARGET avx2_bytes avx2_narrow(__m256i i)
+{
+	__m128i v = _mm_packs_epi32(_mm256_castsi256_si128(i), _mm256_extracti128_si256(i, 1));
+	avx2_bytes b;
+
+	v = _mm_packs_epi16(v, v);
+	memcpy(&b, &v, sizeof(b));
+	return b;
+}
 
 static inline KTARGET void avx2_store_lanes(float *p, uint16_t mask, __m256 v)
 {

@@ -9,12 +9,15 @@
 #define KNAME(x) avx512_##x
 #define KWIDEN(h) ((vu)_mm512_cvtepu16_epi32((__m256i)(h)))
 #define KNARROW(u) ((vh)_mm512_cvtepi32_epi16((__m512i)(u)))
+#define KWIDEN8(b) ((vi)_mm512_cvtepi8_epi32((__m128i)(b)))
+#define KNARROW8(i) ((vb)_mm512_cvtepi32_epi8((__m512i)(i)))
 #define KROUND(x) _mm512_cvtps_epi32((__m512)(x))
 #define KSTORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, (__m512)(v))
 #define KEXPAND(mask, v) ((vf)_mm512_maskz_expand_ps(mask, (__m512)(v)))
 #define KCOMPRESS(mask, v) ((vf)_mm512_maskz_compress_ps(mask, (__m512)(v)))
 #include "exec_kernels.h"
 #include "exec_pairs.h"
+#include "exec_quads.h"
 
 #define MM_STEP(sum, w, x) _mm512_fmadd_ps(w, x, sum)
 #include "exec_block_avx512.h"
@@ -26,9 +29,14 @@ static bool avx512_usable(void)
 	       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
+static bool avx512_vnni_usable(void)
+{
+	return avx512_usable() && exec_quads_avx512_usable();
+}
+
 static bool avx512_bf16_usable(void)
 {
-	return avx512_usable() && exec_pairs_avx512_usable();
+	return avx512_vnni_usable() && exec_pairs_avx512_usable();
 }
 
 #define AVX512                                                                                \
@@ -43,10 +51,18 @@ const struct exec_kernels exec_kernels_avx512 = {
 	AVX512,
 };
 
+const struct exec_kernels exec_kernels_avx512_vnni = {
+	.name = "avx512_vnni",
+	.usable = avx512_vnni_usable,
+	AVX512,
+	.quads = &exec_quads_avx512,
+};
+
 const struct exec_kernels exec_kernels_avx512_bf16 = {
 	.name = "avx512_bf16",
 	.usable = avx512_bf16_usable,
 	AVX512,
 	.pairs = &exec_pairs_avx512,
+	.quads = &exec_quads_avx512,
 };
 #endif

@@ -57,23 +57,29 @@ KTARGET static void KNAME(rank)(uint32_t *rank, const int32_t *keys, uint32_t n)
 	}
 }
 
-/* The first place, from one on, whose key is smaller than the bound; n: none is */
+/* Of few keys out of many: whole vectors of them are passed over together */
+#define TOGETHER 4
+
+KINLINE bool any_below(const int32_t *keys, int32_t bound)
+{
+	vi less = { 0 }, k;
+	int64_t some = 0;
+
+	for (unsigned int i = 0; i < TOGETHER; i++) {
+		memcpy(&k, keys + i * LANES, sizeof(k));
+		less |= k < bound;
+	}
+	for (unsigned int l = 0; l < LANES / 2; l++)
+		some |= ((vl)less)[l];
+	return some;
+}
+
 KTARGET static uint32_t KNAME(below)(const int32_t *keys, uint32_t from, uint32_t n, int32_t bound)
 {
-	for (; from + LANES <= n; from += LANES) {
-		vi k, less;
-		vl any;
-		int64_t some = 0;
-
-		memcpy(&k, keys + from, sizeof(k));
-		less = k < bound;
-		any = (vl)less;
-		for (unsigned int l = 0; l < LANES / 2; l++)
-			some |= any[l];
-		if (some)
-			break;
-	}
+	while (from + TOGETHER * LANES <= n && !any_below(keys + from, bound))
+		from += TOGETHER * LANES;
 	while (from < n && keys[from] >= bound)
 		from++;
 	return from;
 }
+#undef TOGETHER

@@ -33,10 +33,10 @@ static void exec_weights(struct tpb *t, float *w, struct exec_operand *src, unsi
 			 EXEC_MM_X_ROW * sizeof(float), rows, src->r.count);
 }
 
-/* bf16, and what it holds: not fp16 */
+/* Not fp16, which bf16 does not hold */
 static bool exec_pairable(const struct tpb *t, uint8_t dtype)
 {
-	return t->kern->pairs && (dtype == NEURON_DT_BF16 || dtype == NEURON_DT_INT8);
+	return t->kern->pairs && dtype == NEURON_DT_BF16;
 }
 
 static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
@@ -50,10 +50,17 @@ static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 	w->k = insn->partitions;
 	w->fs = src.r.count;
 	w->dtype = insn->src0.dtype;
+	w->in_quads = t->kern->quads && w->dtype == NEURON_DT_INT8;
 	w->paired = exec_pairable(t, w->dtype);
 	exec_operand_row(&src, 0);
+	if (w->in_quads && src.s.ndim == 1) {
+		t->kern->quads->weights(w->w, src.part0 + src.s.first, src.stride, w->k,
+					src.s.step[0], w->fs);
+		return;
+	}
+	w->in_quads = false;
 	in = exec_stream_at(&src.s, src.r.count);
-	if (w->paired && in && w->dtype == NEURON_DT_BF16) {
+	if (w->paired && in) {
 		w->least = pairs->weights(w->w, in, src.stride, w->k, w->fs);
 		return;
 	}
@@ -62,8 +69,26 @@ static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 		w->least = pairs->pack_weights(w->w, w->k, w->fs);
 }
 
+/* The bytes of quads as floats, the last first: a quad's place is that of an earlier row */
+static void exec_quads_plain(struct tpb_weights *w)
+{
+	for (size_t block = 0; block < EXEC_MM_W_SIZE; block += EXEC_MM_W_BLOCK) {
+		for (unsigned int k = w->k; k--;) {
+			float *at = w->w + block, *row = at + (size_t)k * EXEC_MM_ROWS;
+			int8_t quad[EXEC_MM_ROWS][4];
+
+			memcpy(quad, at + (size_t)(k / 4) * EXEC_MM_ROWS, sizeof(quad));
+			for (unsigned int r = 0; r < EXEC_MM_ROWS; r++)
+				row[r] = quad[r][k % 4];
+		}
+	}
+	w->in_quads = false;
+}
+
 void exec_weights_plain(struct tpb_weights *w)
 {
+	if (w->in_quads)
+		exec_quads_plain(w);
 	if (!w->paired)
 		return;
 	for (size_t block = 0; block < EXEC_MM_W_SIZE; block += EXEC_MM_W_BLOCK) {
@@ -153,13 +178,22 @@ static bool exec_moving_pairs(struct tpb *t, struct exec_operand *src, unsigned 
 		return false;
 	exec_operand_row(src, 0);
 	exec_stream_runs(&src->s, runs);
-	if (src->dtype == NEURON_DT_BF16 && (runs->step == 2 || runs->step == 4)) {
+	if (runs->step == 2 || runs->step == 4) {
 		least = pairs->moving(t->scratch->x, src->part0, src->stride, rows, runs);
 	} else {
 		exec_rows(t, src, rows);
 		least = pairs->pack_moving(t->scratch->x, rows, src->r.count);
 	}
 	return exec_pairs_exact(t->weights.least, least);
+}
+
+static void exec_moving_quads(struct tpb *t, struct exec_operand *src, unsigned int rows)
+{
+	struct exec_runs *runs = &t->scratch->runs;
+
+	exec_operand_row(src, 0);
+	exec_stream_runs(&src->s, runs);
+	t->kern->quads->moving(t->scratch->x, src->part0, src->stride, rows, runs);
 }
 
 static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
@@ -174,6 +208,12 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 		return -EINVAL;
 	exec_operand_init(t, &src, &insn->src0, &t->at.src0);
 	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
+	if (w->in_quads) {
+		exec_moving_quads(t, &src, w->k);
+		mm.k = (w->k + 3) / 4;
+		exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->quads->matmul);
+		return 0;
+	}
 	if (exec_moving_pairs(t, &src, w->k)) {
 		mm.k = (w->k + 1) / 2;
 		exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->pairs->matmul);

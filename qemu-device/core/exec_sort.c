@@ -12,6 +12,7 @@
 #define DIGIT_MAX 11
 #define DIGITS_MAX 4
 #define RANKED_MAX 192
+#define FEW 32 /* of so many keys one: to look for the best is quicker than to sort all */
 #define BEST_LEAST 256 /* keys at least that are looked at together for the best */
 
 /* The digits of the keys in which they differ, the least significant first */
@@ -196,7 +197,7 @@ void exec_sort(struct tpb *t, const struct neuron_insn *insn)
 		for (uint32_t i = 0; i < n; i++)
 			keys[i] = (int32_t)(in[i] ^ flip);
 		out = exec_stream_at(&dst.s, k);
-		if (n >= 2 * BEST_LEAST && k <= n / 8)
+		if (n >= 2 * BEST_LEAST && k <= n / FEW)
 			order_best(t, keys, n, out ? out : t->scratch->row, k);
 		else
 			order_all(t, keys, n, out ? out : t->scratch->row, k);

@@ -20,6 +20,7 @@ from jax._src.lax import windowed_reductions as windowed
 from jax._src.lib import _jax
 
 import lines
+import orders
 
 HERE = pathlib.Path(__file__).resolve().parent
 jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
@@ -742,17 +743,6 @@ def chosen():
          lambda d: (np.round(holed(d, 2, 2100, of=order), 2), ends(d, 4096)))
     case("sort_short_types", lambda x, y, z: lax.sort((x, y, z), num_keys=1),
          lambda d: (d.f32(20, 65).astype(jnp.bfloat16), d.edges(np.int8, 20, 65), d.f32(20, 65) > 0))
-    case("sort_order_types", lambda x, y, z: (lax.sort((x, y, lax.broadcasted_iota(np.int32, x.shape, 1)), num_keys=1),
-         jnp.argsort(y.astype(np.uint8), 1, descending=True), jnp.argsort(y.astype(np.int16) // 3, 0), jnp.sort(z.astype(np.uint32), 0, descending=True),
-         jnp.argsort(z, 1, descending=True), lax.top_k(jnp.where(x == x, x, 0).astype(jnp.bfloat16), 61), lax.top_k(y.astype(np.int8), 20), lax.top_k(z, 9)),
-         lambda d: (np.round(holed(d, 150, 61, of=order[:3] + (0.0, -0.0, -np.nan)), 1).astype(np.float16), d.ints(np.int32, 150, 61, low=-40, high=40), ends(d, 61, 200)))
-    scrambled = lambda n, x: (jnp.arange(n, dtype=np.int32) * 48271 ^ x) * 69621
-    case("sort_order_parts", lambda x: (*(v[..., ::17] for v in lax.top_k(scrambled(70001, x) >> 24, 3000)),
-         *lax.top_k(-jnp.abs(scrambled(50026, x).reshape(2, -1) >> 22).astype(np.float32), 40),
-         jnp.argsort(jnp.abs(scrambled(12288, x) >> 18) % 1000)[::29]), lambda d: d.ints(np.int32))
-    case("sort_digits_long", lambda x: (jnp.argsort((scrambled(24602, x).reshape(2, -1) >> 20).astype(np.float32), 1)[:, ::31], jnp.sort(scrambled(13001, x))[::37],
-         jnp.argsort(scrambled(13001, x).astype(np.uint32), descending=True)[::41]), lambda d: d.ints(np.int32))
-    case("sort_pairs_wide", lambda a, b: lax.sort((a, b), num_keys=2), lambda d: (d.ints(np.int8, 4100, low=-9, high=9), d.ints(np.int16, 4100)))
     case("take_masks", lambda x, y, i, j: (jnp.take_along_axis(x, i, 1), jnp.take_along_axis(x > 1, i, 1), jnp.take_along_axis(y, i % 11, 1),
          jnp.take_along_axis(y.astype(jnp.bfloat16), i[:, :1] % 11, 1), jnp.take_along_axis(x, j, 1)),
          lambda d: (holed(d, 130, 300, of=special), d.edges(np.int8, 130, 40), out(d, 300, 130, 20), out(d, 300, 130, 1)))
@@ -762,8 +752,9 @@ def chosen():
 
 
 def in_lines():
-    lines.add(case)
-    lines.add_written(cases)
+    for family in (lines, orders):
+        family.add(case)
+        family.add_written(cases)
 
 
 def main():

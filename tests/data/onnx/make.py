@@ -364,6 +364,16 @@ def again(to: Path) -> None:
     save(to, "quantize_again_two", [node("DequantizeLinear", "x,s,z", "f"), node("DequantizeLinear", "x,t,o", "g"),
                                     node("Concat", "f,g", "h", axis=1), node("QuantizeLinear", "h,t,z", "y")], {"x": x}, c,
          expected=[steps(np.concatenate([back(x, first, zero), back(x, c["t"], c["o"])], 1), c["t"], zero)])
+    f, g = back(x, first, zero), back(x.reshape(1, 1, 256, 1), first, np.uint8(7))
+    for name, ratio in (("plain", 0.9), ("ties", 2), ("third", 3)):
+        c = {"s": first, "z": zero, "o": np.uint8(7), "t": np.float32(first * np.float32(ratio)), "i": np.float32(1.1), "one": np.float32(0.5)}
+        ends = [node("DequantizeLinear", "x,s,z", "f"), node("DequantizeLinear", "w,s,o", "g")]
+        y = steps(f.reshape(1, 1, 1, 256) + g, c["t"], zero)
+        save(to, f"quantize_sum_{name}", [*ends, node("Add", "f,g", "h"), node("QuantizeLinear", "h,t,z", "y")],
+             {"x": x.reshape(1, 1, 1, 256), "w": x.reshape(1, 1, 256, 1)}, c, expected=[y])
+        y = steps(f * np.minimum(f * c["i"] - c["one"], f), c["t"], zero)
+        save(to, f"quantize_function_{name}", [ends[0], node("Mul", "f,i", "m"), node("Sub", "m,one", "n"), node("Min", "n,f", "k"),
+                                               node("Mul", "f,k", "h"), node("QuantizeLinear", "h,t,z", "y")], {"x": x}, c, expected=[y])
 
 
 def far(to: Path) -> None:
@@ -373,6 +383,79 @@ def far(to: Path) -> None:
                                         ("more", (2, 3), (3, 2), (6, 2, 1, 2))):
         save(to, f"conv_far_{name}", [node("Conv", "x,w", dilations=dilations, pads=pads)], {"x": normal(1, 3, *size)},
              {"w": normal(4, 3, 3, 3)})
+
+
+def frames(to: Path) -> None:
+    """Windows over few features that overlap: the last block reaches beyond the kernel, the input beyond the last window"""
+    for name, shape, size, stride in (("rest", (2, 1, 97), 25, 10), ("whole", (1, 3, 64), 16, 8), ("short", (1, 2, 40), 17, 5)):
+        save(to, f"conv_frames_{name}", [node("Conv", "x,w", strides=[stride])], {"x": normal(*shape)}, {"w": normal(6, shape[1], size)})
+
+
+def windows(x: np.ndarray, size: int, stride: int) -> np.ndarray:
+    v = np.lib.stride_tricks.sliding_window_view(x, (size, size), (2, 3))
+    return v[:, :, ::stride, ::stride]
+
+
+def sums_of_bytes(to: Path) -> None:
+    """Convolutions between quantized values: whole numbers, to the bit what integers give"""
+    limits = {np.dtype(np.int8): (-128, 127), np.dtype(np.uint8): (0, 255)}
+    sx, sy, zk = np.float32(0.0213), np.float32(0.0771), np.int8(0)
+
+    def case(name: str, zx: np.generic, zy: np.generic, *, relu: bool = False, top: float = np.inf, pool: bool = False,
+             bias: bool = True, one: bool = False, pad: int = 1, stride: int = 1) -> None:
+        w = RND.integers(-127, 128, (5, 3, 3, 3)).astype(np.int8)
+        sw = np.float32(0.0031) if one else RND.uniform(0.001, 0.004, 5).astype(np.float32)
+        q = RND.integers(*limits[zx.dtype], (1, 3, 9, 10), endpoint=True).astype(zx.dtype)
+        b = RND.integers(-9000, 9000, 5).astype(np.int32)
+        c = {"sx": sx, "zx": zx, "sy": sy, "zy": zy, "w": w, "sw": sw, "zw": zk if one else np.zeros(5, np.int8)}
+        c |= {"b": b, "sb": sx * sw, "zb": np.int32(0) if one else np.zeros(5, np.int32)} if bias else {}
+        nodes = [node("DequantizeLinear", "x,sx,zx", "f"), node("QuantizeLinear", "f,sx,zx", "g"),
+                 node("DequantizeLinear", "g,sx,zx", "h"), node("DequantizeLinear", "w,sw,zw", "k", axis=0)]
+        nodes += [node("DequantizeLinear", "b,sb,zb", "d", axis=0)] if bias else []
+        whole = q.astype(np.int64) - int(zx)
+        if pool:
+            nodes += [node("MaxPool", "h", "m", kernel_shape=[3, 3], strides=[2, 2]), node("Relu", "m", "n")]
+            whole = np.maximum(windows(whole, 3, 2).max((4, 5)), 0)
+        nodes += [node("Conv", f"{'n' if pool else 'h'},k{',d' if bias else ''}", "s", pads=[pad] * 4, strides=[stride] * 2)]
+        padded = windows(np.pad(whole, ((0, 0), (0, 0), (pad, pad), (pad, pad))), 3, stride)
+        total = np.einsum("ncijkl,ockl->noij", padded, w.astype(np.int64)) + (b if bias else 0 * b)[:, None, None]
+        scaled = total.astype(np.float32) * np.broadcast_to(sx * sw / sy, 5)[:, None, None]
+        low, high = ((v - float(zy)) for v in limits[zy.dtype])
+        last = "s"
+        if relu:
+            nodes, last, low = [*nodes, node("Relu", "s", "r")], "r", max(low, 0)
+        if top < np.inf:
+            nodes, last = [*nodes, node("Clip", f"{last},least,top", "c")], "c"
+            c |= {"least": np.float32(-top), "top": np.float32(top)}
+            low, high = max(low, float(np.float32(-top) / sy)), min(high, float(np.float32(top) / sy))
+        y = (np.rint(np.clip(scaled, np.float32(low), np.float32(high))) + float(zy)).astype(zy.dtype)
+        # as bytes of a second convolution too, whose sums name each of them
+        nodes += [node("QuantizeLinear", f"{last},sy,zy", "q"), node("DequantizeLinear", "q,sy,zy", "t"),
+                  node("DequantizeLinear", "u,su,zu", "l", axis=0), node("Conv", "t,l", "e"), node("QuantizeLinear", "e,se,zy", "a"),
+                  node("Concat", "q,a", "y", axis=1)]
+        c |= {"u": np.eye(5, dtype=np.int8)[:, :, None, None] * np.int8(100), "su": np.float32(0.01), "zu": zk, "se": sy}
+        again = np.float32(100) * (y.astype(np.float32) - np.float32(zy)) * (sy * c["su"] / sy)
+        again = np.clip(np.rint(again) + np.float32(zy), *limits[zy.dtype]).astype(zy.dtype)
+        save(to, f"bytes_{name}", nodes, {"x": q}, c, expected=[np.concatenate([y, again], 1)])
+
+    case("middle", np.uint8(128), np.uint8(128))
+    case("relu", np.uint8(0), np.uint8(0), relu=True, stride=2)
+    case("relu_inside", np.uint8(3), np.uint8(77), relu=True, pad=0)
+    case("clip", np.uint8(9), np.uint8(100), top=3.3, one=True)
+    case("signed", np.int8(-7), np.int8(5), bias=False)
+    case("signed_relu", np.int8(-128), np.int8(-128), relu=True, one=True, bias=False)
+    case("pool", np.uint8(40), np.uint8(200), pool=True)
+    parts = [RND.integers(0, 256, (1, 2, 6, 6)).astype(np.uint8) for _ in range(2)]
+    w, c = RND.integers(-127, 128, (4, 4, 1, 1)).astype(np.int8), {"s": sx, "z": np.uint8(7), "t": np.float32(0.0192), "o": np.uint8(0)}
+    c |= {"w": w, "sw": np.float32(0.002), "zw": zk, "sy": np.float32(0.021)}
+    nodes = [node("DequantizeLinear", "a,s,z", "f"), node("QuantizeLinear", "f,s,z", "fq"), node("DequantizeLinear", "fq,s,z", "fd"),
+             node("DequantizeLinear", "b,t,o", "g"), node("QuantizeLinear", "g,t,o", "gq"), node("DequantizeLinear", "gq,t,o", "gd"),
+             node("Concat", "fd,gd", "h", axis=1), node("QuantizeLinear", "h,s,z", "q"), node("DequantizeLinear", "q,s,z", "d"),
+             node("DequantizeLinear", "w,sw,zw", "k"), node("Conv", "d,k", "e"), node("QuantizeLinear", "e,sy,z", "y")]
+    other = np.clip(np.rint(parts[1].astype(np.float32) * c["t"] / sx) + 7, 0, 255)
+    total = np.einsum("ncij,oc->noij", np.concatenate([parts[0], other], 1).astype(np.int64) - 7, w[:, :, 0, 0].astype(np.int64))
+    y = np.clip(np.rint(total.astype(np.float32) * (sx * c["sw"] / c["sy"])) + 7, 0, 255).astype(np.uint8)
+    save(to, "bytes_joined", nodes, {"a": parts[0], "b": parts[1]}, c, expected=[y])
 
 
 def main() -> None:
@@ -390,6 +473,8 @@ def main() -> None:
     quantized(to)
     again(to)
     far(to)
+    sums_of_bytes(to)
+    frames(to)
 
 
 if __name__ == "__main__":

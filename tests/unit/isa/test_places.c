@@ -77,7 +77,7 @@ START_TEST(test_orders)
 	machine_init(&m, &neuron_target_inf1, PART);
 	keys_now = (const int32_t *)m.sbuf;
 	for (unsigned int l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++) {
-		uint32_t n = lengths[l], some[] = { n, 1, n / 8, n / 100, n / 2 };
+		uint32_t n = lengths[l], some[] = { n, 1, n / 32, n / 100, n / 2 };
 
 		for (uint32_t i = 0; i < n; i++) {
 			int32_t v = key((enum keys)(_i / 2), i, &seed);

@@ -475,6 +475,34 @@ START_TEST(test_accumulator_nan)
 }
 END_TEST
 
+/* Sums go on, or begin again, whether rows are taken many at a time or one by one */
+START_TEST(test_accumulators)
+{
+	static const struct {
+		unsigned int cmd, times; /* what the sum is then, in rows */
+	} steps[] = { { 3, 1 }, { 2, 2 }, { 0, 2 }, { 2, 3 }, { 3, 1 }, { 1, 0 } };
+	const unsigned int n = _i ? 70 : 3;
+	struct neuron_insn insn = nop();
+
+	insn.opcode = NEURON_OP_ACTIVATE;
+	insn.scalar0.f = 1;
+	insn.partitions = 5;
+	insn.src0 = (struct neuron_ap)AP1(0, FP32, n);
+	insn.dst = (struct neuron_ap)AP1(512, FP32, n);
+	for (unsigned int i = 0; i < 5 * n; i++) {
+		float x = (float)(i / n + 1);
+
+		memcpy(m.sbuf + (size_t)(i / n) * PART + i % n * 4, &x, sizeof(x));
+	}
+	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		insn.reduce_cmd = (uint8_t)steps[i].cmd;
+		machine_run1(&m, NEURON_ENG_ACT, &insn);
+		for (unsigned int p = 0; p < 5; p++)
+			ck_assert_float_eq(m.tpb->acc[p], (float)(steps[i].times * n * (p + 1)));
+	}
+}
+END_TEST
+
 START_TEST(test_hostile_state)
 {
 	int64_t size = tpb_save(m.tpb, NULL, 0);
@@ -626,6 +654,7 @@ static TCase *sequencing(const char *name, SFun set_up)
 	tcase_add_test(tc, test_budget_does_not_matter);
 	tcase_add_test(tc, test_save_and_load);
 	tcase_add_test(tc, test_accumulator_nan);
+	tcase_add_loop_test(tc, test_accumulators, 0, 2);
 	tcase_add_test(tc, test_hostile_state);
 	tcase_add_test(tc, test_state_limits);
 #ifdef __SSE2__

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Convolutions of quantized values. PE multiplies signed bytes and adds them exactly, so what is a
+ * scale times whole numbers of eight bits goes into a convolution as bytes, and the sum is scaled
+ * once. A byte is the number plus an offset that brings its range to -128; what that adds to each
+ * sum is known, as the kernel is. Part of the ONNX front end.
+ */
+#include <math.h>
+
+#include "quant.h"
+
+#define BYTE_DEPTH 8 /* moves between a scale and its convolution */
+#define BYTE_LEAST (-128)
+
+struct bytes {
+	float scale;
+	struct ncc_range whole; /* of the whole numbers */
+};
+
+void quant_remember(struct onnx_node *n, onnx_op value, onnx_op whole, onnx_op scale)
+{
+	struct onnx_multiple *m;
+
+	if (!value || !whole || !scale || n->rc)
+		return;
+	m = ncc_alloc(n->imp->m, sizeof(*m));
+	if (!m)
+		return;
+	*m = (struct onnx_multiple){ value, whole, scale, n->imp->multiples };
+	n->imp->multiples = m;
+}
+
+static const struct onnx_multiple *multiple_of(const struct onnx_node *n, const struct ncc_op *x)
+{
+	const struct onnx_multiple *m = x ? n->imp->multiples : NULL;
+
+	while (m && m->value != x)
+		m = m->next;
+	return m;
+}
+
+/* What was added to a whole number to make a byte of it */
+static int64_t offset_of(const struct bytes *b)
+{
+	return BYTE_LEAST - b->whole.lo;
+}
+
+static bool is_byte_sum(const struct ncc_op *x)
+{
+	if (x->kind == NCC_ADD)
+		x = x->in[0];
+	return x->kind == NCC_CONV && x->in[0]->shape.dtype == NEURON_DT_INT8;
+}
+
+/* x / b's scale is rounded: the number that it is rounded from, without limits that a byte has */
+static onnx_op unlimited(onnx_op x, const struct bytes *b)
+{
+	onnx_op of = x;
+	double v;
+
+	if (of->kind == NCC_MIN && ncc_scalar_value(of->in[1], &v) && v >= (double)b->whole.hi)
+		of = of->in[0];
+	if (of->kind == NCC_MAX && ncc_scalar_value(of->in[1], &v) && v <= (double)b->whole.lo)
+		of = of->in[0];
+	/* A sum of bytes is finite; what is too large for adding QUANT_WHOLE stays large. */
+	return of->kind == NCC_MUL && is_byte_sum(of->in[0]) ? of : x;
+}
+
+/* x rounded, as bytes */
+static onnx_op rounded_byte(struct onnx_node *n, onnx_op x, const struct bytes *b)
+{
+	x = ox_binc(n, NCC_ADD, x, QUANT_WHOLE);
+	x = ox_binc(n, NCC_SUB, x, QUANT_WHOLE - (double)offset_of(b));
+	return quant_packed(n, x, NEURON_DT_INT8);
+}
+
+static onnx_op bytes_of(struct onnx_node *n, onnx_op x, const struct bytes *b, unsigned int depth);
+
+/* The numbers of a concatenation rounded, where each part's nearest one is a number that it has */
+static onnx_op joined(struct onnx_node *n, onnx_op x, const struct bytes *b, unsigned int depth)
+{
+	onnx_op part[NCC_MAX_OPERANDS], of = x->in[0];
+
+	if (of->nin > NCC_MAX_OPERANDS)
+		return NULL;
+	for (unsigned int i = 0; i < of->nin && !n->rc; i++) {
+		part[i] = bytes_of(n, of->in[i], b, depth - 1);
+		if (!part[i])
+			part[i] = rounded_byte(n, ox_binc(n, NCC_MUL, of->in[i], 1 / b->scale), b);
+	}
+	return n->rc ? NULL : ox_concat(n, part, of->nin, of->axis);
+}
+
+/* Whole numbers as bytes */
+static onnx_op packed(struct onnx_node *n, onnx_op whole, const struct bytes *b, unsigned int depth)
+{
+	double v;
+	onnx_op x;
+
+	if (!quant_is_rounded(whole))
+		return quant_packed(n, ox_binc(n, NCC_ADD, whole, (double)offset_of(b)),
+				    NEURON_DT_INT8);
+	x = whole->in[0]->in[0];
+	if (depth && x->kind == NCC_MUL && x->in[0]->kind == NCC_CONCAT &&
+	    ncc_scalar_value(x->in[1], &v) && (float)v == 1 / b->scale)
+		return joined(n, x, b, depth);
+	return rounded_byte(n, unlimited(x, b), b);
+}
+
+/* What x is a multiple of: the first of its parts that says so */
+static bool find(const struct ncc_op *x, struct bytes *b, unsigned int depth)
+{
+	double v;
+
+	if (x->shape.dtype != NEURON_DT_FP32)
+		return false;
+	if (x->kind == NCC_MUL && quant_is_whole(x->in[0], &b->whole) &&
+	    ncc_scalar_value(x->in[1], &v)) {
+		b->scale = (float)v;
+		return b->whole.hi - b->whole.lo <= UINT8_MAX && b->whole.lo <= 0 &&
+		       b->whole.hi >= 0 && isnormal(b->scale) && b->scale > 0;
+	}
+	switch (x->kind) {
+	case NCC_REDUCE_WINDOW:
+	case NCC_CONCAT:
+	case NCC_RESHAPE:
+	case NCC_TRANSPOSE:
+	case NCC_SLICE:
+	case NCC_MAX:
+	case NCC_MIN:
+		return depth && find(x->in[0], b, depth - 1);
+	default:
+		return false;
+	}
+}
+
+/* t, bytes, with x's limit, which leaves each multiple as it is or is 0; NULL: another */
+static onnx_op limited(struct onnx_node *n, onnx_op t, const struct ncc_op *x,
+		       const struct bytes *b)
+{
+	double v;
+
+	if (!ncc_scalar_value(x->in[1], &v))
+		return NULL;
+	if (x->kind == NCC_MAX ? v <= (double)((float)b->whole.lo * b->scale)
+			       : v >= (double)((float)b->whole.hi * b->scale))
+		return t;
+	return v ? NULL : ox_binc(n, x->kind, t, (double)offset_of(b));
+}
+
+static onnx_op concatenated(struct onnx_node *n, onnx_op x, const struct bytes *b,
+			    unsigned int depth)
+{
+	onnx_op part[NCC_MAX_OPERANDS];
+
+	if (x->nin > NCC_MAX_OPERANDS)
+		return NULL;
+	for (unsigned int i = 0; i < x->nin; i++) {
+		part[i] = bytes_of(n, x->in[i], b, depth);
+		if (!part[i])
+			return NULL;
+	}
+	return ox_concat(n, part, x->nin, x->axis);
+}
+
+/* x, multiples of b's scale or moved ones, as bytes; NULL: something else is among them */
+static onnx_op bytes_of(struct onnx_node *n, onnx_op x, const struct bytes *b, unsigned int depth)
+{
+	struct bytes own;
+	onnx_op t;
+
+	if (!depth || n->rc)
+		return NULL;
+	if (x->kind == NCC_MUL)
+		return find(x, &own, 0) && own.scale == b->scale && own.whole.lo == b->whole.lo &&
+				       own.whole.hi == b->whole.hi
+			       ? packed(n, x->in[0], b, depth)
+			       : NULL;
+	if (x->kind == NCC_CONCAT)
+		return concatenated(n, x, b, depth - 1);
+	t = x->nin ? bytes_of(n, x->in[0], b, depth - 1) : NULL;
+	if (!t)
+		return NULL;
+	switch (x->kind) {
+	case NCC_MAX:
+	case NCC_MIN:
+		return limited(n, t, x, b);
+	case NCC_REDUCE_WINDOW:
+		return x->func == NCC_MAX ? ox_reduce_window(n, t, NCC_MAX, BYTE_LEAST, x->window)
+					  : NULL;
+	case NCC_RESHAPE:
+		return ox_reshape(n, t, x->shape.ndim, x->shape.dim);
+	case NCC_TRANSPOSE:
+		return ox_transpose(n, t, x->map);
+	default:
+		return NULL;
+	}
+}
+
+/* A number of a constant that has one, or one for each channel, in order */
+static double channel(const struct ncc_op *c, int64_t i)
+{
+	return ncc_get(c->shape.dtype, c->data, ncc_elems(&c->shape) == 1 ? 0 : i);
+}
+
+static bool is_channels(const struct ncc_op *c, int64_t count)
+{
+	return c->kind == NCC_CONST && c->data &&
+	       (ncc_elems(&c->shape) == 1 || ncc_elems(&c->shape) == count);
+}
+
+/* One number for each channel: v of them, in the dimension 1 of like */
+static onnx_op channels(struct onnx_node *n, onnx_op like, onnx_op *vector)
+{
+	const struct ncc_shape s = { .dtype = NEURON_DT_FP32,
+				     .ndim = 1,
+				     .dim = { like ? like->shape.dim[1] : 1 } };
+
+	*vector = like ? ox_data(n, &s) : NULL;
+	return *vector;
+}
+
+static onnx_op spread(struct onnx_node *n, onnx_op vector, onnx_op like)
+{
+	const uint8_t map = 1;
+
+	return vector && like ? ox_spread(n, vector, &like->shape, &map) : NULL;
+}
+
+/* A convolution of bytes that is being made */
+struct sum {
+	struct bytes in;
+	const struct onnx_multiple *kernel, *bias;
+	int64_t channels;
+};
+
+/* The scale of a channel's sum */
+static float sum_scale(const struct sum *s, int64_t c)
+{
+	return s->in.scale * (float)channel(s->kernel->scale, c);
+}
+
+/* What is added to a channel's sum of bytes; false: it might not be exact in fp32 */
+static bool sum_shift(const struct sum *s, int64_t c, double *shift)
+{
+	const struct ncc_op *k = s->kernel->whole;
+	int64_t each = ncc_elems(&k->shape) / s->channels;
+	double sum = 0, size = 0;
+
+	for (int64_t i = 0; i < each; i++) {
+		double v = ncc_get(k->shape.dtype, k->data, c * each + i);
+
+		sum += v;
+		size += fabs(v);
+	}
+	*shift = (s->bias ? channel(s->bias->whole, c) : 0) - (double)offset_of(&s->in) * sum;
+	return fabs(*shift) + size * -BYTE_LEAST <= ONNX_EXACT_MOST;
+}
+
+/* Has the bias the sums' scale? */
+static bool bias_fits(const struct sum *s)
+{
+	if (!s->bias)
+		return true;
+	if (!is_channels(s->bias->whole, s->channels) || !is_channels(s->bias->scale, s->channels))
+		return false;
+	for (int64_t c = 0; c < s->channels; c++)
+		if ((float)channel(s->bias->scale, c) != sum_scale(s, c))
+			return false;
+	return true;
+}
+
+static bool take_sum(const struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, struct sum *s)
+{
+	double shift;
+
+	s->kernel = multiple_of(n, k);
+	s->bias = multiple_of(n, bias);
+	s->channels = k->shape.dim[0];
+	if (!s->kernel || (bias && !s->bias) || s->kernel->whole->shape.dtype != NEURON_DT_INT8 ||
+	    x->shape.ndim < 3 || onnx_int(n, "group", 1) != 1 ||
+	    !is_channels(s->kernel->scale, s->channels) || !find(x, &s->in, BYTE_DEPTH) ||
+	    !bias_fits(s))
+		return false;
+	for (int64_t c = 0; c < s->channels; c++)
+		if (!sum_shift(s, c, &shift))
+			return false;
+	return true;
+}
+
+onnx_op ox_conv_of_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias)
+{
+	onnx_op shifts, scales, sum;
+	struct sum s;
+
+	if (!x || !k || n->rc || !take_sum(n, x, k, bias, &s))
+		return NULL;
+	n->exact = true;
+	x = bytes_of(n, x, &s.in, BYTE_DEPTH);
+	if (!x)
+		return NULL;
+	sum = ox_conv(n, x, s.kernel->whole, (double)offset_of(&s.in), NEURON_DT_FP32);
+	if (!channels(n, sum, &shifts) || !channels(n, sum, &scales))
+		return NULL;
+	for (int64_t c = 0; c < s.channels; c++) {
+		double shift;
+
+		sum_shift(&s, c, &shift);
+		((float *)shifts->data)[c] = (float)shift;
+		((float *)scales->data)[c] = sum_scale(&s, c);
+	}
+	sum = ox_bin(n, NCC_ADD, sum, spread(n, shifts, sum));
+	x = ox_bin(n, NCC_MUL, sum, spread(n, scales, sum));
+	quant_remember(n, x, sum, scales);
+	return x;
+}
+
+/* Takes activations off that are limits of the result: *low, *high in x's own numbers */
+static onnx_op before_limits(onnx_op x, float *low, float *high)
+{
+	double v;
+
+	*low = -INFINITY;
+	*high = INFINITY;
+	while ((x->kind == NCC_MAX || x->kind == NCC_MIN) && ncc_scalar_value(x->in[1], &v)) {
+		/* What comes later holds: it is not limited any more. */
+		if (x->kind == NCC_MAX && *high == INFINITY)
+			*low = fmaxf(*low, (float)v);
+		else if (x->kind == NCC_MIN)
+			*high = fminf(*high, (float)v);
+		else
+			break;
+		x = x->in[0];
+	}
+	return x;
+}
+
+onnx_op quant_of_bytes(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op zero,
+		       const struct ncc_shape *to)
+{
+	const struct onnx_multiple *m;
+	double by, z = 0;
+	float low, high;
+	onnx_op times;
+
+	if (!x || n->rc || !ncc_scalar_value(scale, &by) || by <= 0 ||
+	    (zero && !ncc_scalar_value(zero, &z)))
+		return NULL;
+	x = before_limits(x, &low, &high);
+	m = multiple_of(n, x);
+	if (!m || !is_byte_sum(m->whole) || !channels(n, m->whole, &times))
+		return NULL;
+	for (int64_t c = 0; c < times->shape.dim[0]; c++)
+		((float *)times->data)[c] = (float)channel(m->scale, c) / (float)by;
+	low = fmaxf(low / (float)by, (float)(ox_least(to) - z));
+	high = fminf(high / (float)by, (float)(ox_most(to) - z));
+	x = ox_bin(n, NCC_MUL, m->whole, spread(n, times, m->whole));
+	x = ox_binc(n, NCC_MIN, ox_binc(n, NCC_MAX, x, low), high);
+	return quant_rounded(n, x, 1);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Quantized values: what quant.c and bytes.c, which multiplies them as bytes, know of each other. */
+#ifndef NCC_ONNX_QUANT_H
+#define NCC_ONNX_QUANT_H
+
+#include "ir/range.h"
+#include "onnx.h"
+
+/* Added and subtracted, it leaves the nearest integer, ties to even, of what is below 2^22. */
+#define QUANT_WHOLE 0x1.8p23
+
+/* A value in fp32 that is whole numbers times a scale, one number or one for each channel */
+struct onnx_multiple {
+	onnx_op value, whole, scale;
+	struct onnx_multiple *next;
+};
+
+/* Whole numbers in fp32, as few as a type of 16 bits has, and their bounds */
+bool quant_is_whole(const struct ncc_op *x, struct ncc_range *r);
+bool quant_is_rounded(const struct ncc_op *x);
+onnx_op quant_rounded(struct onnx_node *n, onnx_op x, double unit);
+
+/* Whole numbers in fp32 as the nearest ones of a type */
+onnx_op quant_packed(struct onnx_node *n, onnx_op whole, uint8_t dtype);
+
+/* What is asked of each value that x can have, limited to low..high, times `times`, by the scale */
+struct quant_each {
+	bool (*holds)(const struct quant_each *e, float v);
+	float low, high, scale, times;
+};
+
+/*
+ * each.c: does it hold for each value of x, which are multiples of scales, as many as types have,
+ * and numbers, or what is computed of two of them? false also for an x that has others, or more.
+ */
+bool quant_holds(struct quant_each *e, bool (*what)(const struct quant_each *, float),
+		 const struct ncc_op *x);
+/* Is the whole number nearest to the product that of the quotient? */
+bool quant_product_is_quotient(const struct quant_each *e, float v);
+bool quant_is_within(const struct quant_each *e, float v);
+bool quant_is_kept(const struct quant_each *e, float v);
+
+/* Remembers that value is whole times scale; of constants, whose numbers are then not seen any more
+ */
+void quant_remember(struct onnx_node *n, onnx_op value, onnx_op whole, onnx_op scale);
+/*
+ * The whole numbers nearest to x / scale within a type, less the zero point, where x is a sum of
+ * products of bytes, with what an activation cut off of it; NULL: another x, or zero is not known
+ */
+onnx_op quant_of_bytes(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op zero,
+		       const struct ncc_shape *to);
+
+#endif
