@@ -291,7 +291,8 @@ static int across_chunks(struct ncc_gen *g, const struct ncc_view *dst, const st
 		return rc;
 	left[0] = view_slice(dst, d, whole * NEURON_PARTITIONS, n % NEURON_PARTITIONS, 1);
 	left[1] = view_slice(src, d, whole * NEURON_PARTITIONS, n % NEURON_PARTITIONS, 1);
-	return gen_copy(g, &left[0], &left[1]);
+	return gen_is_across(&left[0], &left[1]) ? gen_across(g, &left[0], &left[1])
+						 : gen_dma_list(g, &left[0], &left[1], 1);
 }
 
 int gen_across(struct ncc_gen *g, const struct ncc_view *dst, const struct ncc_view *src)

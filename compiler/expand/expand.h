@@ -143,7 +143,7 @@ struct ncc_complex expand_fft(struct ncc_build *bl, struct ncc_complex x, unsign
 struct ncc_op *expand_fft_to_real(struct ncc_build *bl, struct ncc_complex x, unsigned int d,
 				  int64_t n);
 
-/* index.c: elements chosen by an index */
+/* index.c, choose.c: elements chosen by an index */
 /* idx as s32, clamped to 0 .. most */
 struct ncc_op *expand_clamp_index(struct ncc_build *bl, struct ncc_op *idx, int64_t most);
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Gather with any dimension numbers: operand and indices become matrices (slices.h), and rows are
- * chosen (index.c). scatter.c uses the same matrices. Called by the front ends.
+ * chosen (choose.c). scatter.c uses the same matrices. Called by the front ends.
  */
 #include <errno.h>
 #include <string.h>

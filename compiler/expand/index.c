@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Elements chosen by an index: rows of a table that come by DMA, or (lines.c) elements that POOL
- * takes from lines. Called by the front ends.
+ * Rows of a table by an index, that come by DMA, and parts of a tensor in their places. Called by
+ * choose.c, scatter.c and the front ends.
  */
 #include <string.h>
 
@@ -192,15 +192,6 @@ struct ncc_op *expand_rows(struct ncc_build *bl, struct ncc_op *idx, struct ncc_
 	return together > 1 ? rows_of_groups(bl, idx, x, together) : rows_of_parts(bl, idx, x);
 }
 
-static int64_t product_of(const struct ncc_shape *s, unsigned int first, unsigned int last)
-{
-	int64_t n = 1;
-
-	for (unsigned int i = first; i < last; i++)
-		n *= s->dim[i];
-	return n;
-}
-
 struct ncc_op *expand_place(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *v,
 			    const int64_t *start)
 {
@@ -219,34 +210,4 @@ struct ncc_op *expand_place(struct ncc_build *bl, struct ncc_op *x, struct ncc_o
 	ones = pad_to(bl, ones, &x->shape, start);
 	u = pad_to(bl, v, &x->shape, start);
 	return ones && u ? build_select(bl, ones, u, x) : NULL;
-}
-
-/* The dimensions before d are shared, those after it are a row. */
-struct ncc_op *expand_take_inside(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
-				  unsigned int d)
-{
-	struct ncc_shape s = { 0 }, table = { .ndim = 3 }, row = { .ndim = 2, .dim = { 1 } };
-
-	if (!x || !idx || idx->shape.ndim + x->shape.ndim - 1 > NCC_MAX_DIMS)
-		return NULL;
-	for (unsigned int i = 0; i < d; i++)
-		s.dim[s.ndim++] = x->shape.dim[i];
-	for (unsigned int i = 0; i < idx->shape.ndim; i++)
-		s.dim[s.ndim++] = idx->shape.dim[i];
-	for (unsigned int i = d + 1; i < x->shape.ndim; i++)
-		s.dim[s.ndim++] = x->shape.dim[i];
-	table.dim[0] = product_of(&x->shape, 0, d);
-	table.dim[1] = x->shape.dim[d];
-	table.dim[2] = product_of(&x->shape, d + 1, x->shape.ndim);
-	row.dim[1] = ncc_elems(&idx->shape);
-	x = expand_choose_rows(bl, build_reshape(bl, x, &table), build_reshape(bl, idx, &row));
-	return build_reshape(bl, x, &s);
-}
-
-struct ncc_op *expand_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *idx,
-			   unsigned int d)
-{
-	if (!x || !idx || d >= x->shape.ndim)
-		return NULL;
-	return expand_take_inside(bl, x, expand_clamp_index(bl, idx, x->shape.dim[d] - 1), d);
 }

@@ -15,7 +15,7 @@
  * what is there; of one that goes to another partition, or is only copied; of a row that a DMA
  * takes from its place, and of each of its bytes; of an operation
  */
-#define LINES_PLACE 1.0
+#define LINES_PLACE 0.7
 #define LINES_TURN 0.5
 #define LINES_COPY 0.15
 #define LINES_ROW 85.0

@@ -105,7 +105,6 @@ static struct ncc_op *in_lines(const struct scatter *s)
 	row = columns_of(s) > 1 ? lines_places(s->bl, row, rows_of(s)) : row;
 	x = lines_combine(s->bl, x, row, u,
 			  s->c->by == NCC_COMBINE_SECOND ? NCC_SELECT : s->c->kind);
-
 	return lines_back(s->bl, x, s->x[0]->shape.dim[0], rows_of(s), columns_of(s));
 }
 

@@ -272,6 +272,18 @@ static void eval_reshape(const struct ncc_op *op, double *const *in, double *out
 	memcpy(out, in[0], (size_t)ncc_elems(&op->shape) * sizeof(*out));
 }
 
+/* Of a NaN no more than that it is one was kept. */
+static void eval_bitcast(const struct ncc_op *op, double *const *in, double *out)
+{
+	int64_t n = ncc_elems(&op->shape);
+	uint32_t bits = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		ncc_set(op->in[0]->shape.dtype, &bits, 0, in[0][i]);
+		out[i] = ncc_get(op->shape.dtype, &bits, 0);
+	}
+}
+
 static void eval_broadcast(const struct ncc_op *op, double *const *in, double *out)
 {
 	spread(op, in[0], out);
@@ -309,6 +321,7 @@ static void (*const evaluate[NCC_KINDS])(const struct ncc_op *op, double *const 
 	[NCC_GATHER] = eval_gather,   [NCC_REDUCE] = eval_reduce,
 	[NCC_SCATTER] = eval_scatter, [NCC_TAKE] = eval_take,
 	[NCC_COMBINE] = eval_combine, [NCC_ORDER] = eval_order,
+	[NCC_BITCAST] = eval_bitcast,
 };
 
 static bool eval_op(const struct ncc_op *op, double *const *in, double *out)
