@@ -149,6 +149,7 @@ struct exec_arith;
 struct exec_kernels {
 	const char *name;
 	bool (*usable)(void);
+	bool (*quicker)(void); /* than those behind it, where the processor decides; or NULL */
 	void (*matmul)(const struct exec_mm *mm);
 	/* x[k][j], EXEC_MM_X_ROW from row to row: the elements of a pattern in each of rows
 	 * partitions, the first at in, stride bytes apart */
@@ -190,6 +191,7 @@ extern const struct exec_kernels exec_kernels_scalar, exec_kernels_avx2, exec_ke
 extern const struct exec_kernels exec_kernels_avx512_bf16, exec_kernels_avx512_vnni;
 /* all that were built, the fastest first; NULL ends them */
 extern const struct exec_kernels *const exec_kernels_all[];
+/* the same ones in all of the process; which does not show in any result */
 const struct exec_kernels *exec_kernels_best(void);
 
 /* An instruction's walk through one access pattern in one partition, dimensions merged */

@@ -2,6 +2,8 @@
 /* What depends on the host's processor: which kernels run, and the floating-point environment. */
 #include "exec.h"
 
+#include <stdatomic.h>
+
 #ifdef __SSE2__
 #include <xmmintrin.h>
 
@@ -62,9 +64,13 @@ const struct exec_kernels *const exec_kernels_all[] = {
 
 const struct exec_kernels *exec_kernels_best(void)
 {
+	static _Atomic(const struct exec_kernels *) best; /* what two threads find is either's */
 	const struct exec_kernels *const *kern = exec_kernels_all;
 
-	while (!(*kern)->usable())
+	if (atomic_load(&best))
+		return atomic_load(&best);
+	while (!(*kern)->usable() || ((*kern)->quicker && !(*kern)->quicker()))
 		kern++;
+	atomic_store(&best, *kern);
 	return *kern;
 }

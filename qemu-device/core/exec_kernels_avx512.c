@@ -61,6 +61,7 @@ const struct exec_kernels exec_kernels_avx512_vnni = {
 const struct exec_kernels exec_kernels_avx512_bf16 = {
 	.name = "avx512_bf16",
 	.usable = avx512_bf16_usable,
+	.quicker = exec_pairs_avx512_quicker,
 	AVX512,
 	.pairs = &exec_pairs_avx512,
 	.quads = &exec_quads_avx512,
