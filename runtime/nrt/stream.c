@@ -69,7 +69,20 @@ static NRT_STATUS append(struct rt_engine *engine, const struct neuron_insn *ins
 	return NRT_SUCCESS;
 }
 
-/* Makes a stream from the NEFF's words. SP always has one, because it reports the end. */
+/* Has the engine nothing to do but to begin? */
+static bool is_idle(const struct neff_engine *neff, const struct neuron_insn *start)
+{
+	uint8_t word[NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD];
+	int n = neuron_isa_encode(start, word);
+
+	return !neff->instr || (n == 1 && neff->instr_size == NEURON_INSN_WORD &&
+				!memcmp(neff->instr, word, NEURON_INSN_WORD));
+}
+
+/*
+ * Makes a stream from the NEFF's words. SP always has one, because it reports the end; another
+ * engine without work is not fed.
+ */
 static NRT_STATUS make_stream(struct rt_subgraph *sg, unsigned int e)
 {
 	const struct neff_engine *neff = &sg->neff->engine[e];
@@ -81,7 +94,7 @@ static NRT_STATUS make_stream(struct rt_subgraph *sg, unsigned int e)
 	struct rt_engine *engine = &sg->engine[e];
 	NRT_STATUS status = NRT_SUCCESS;
 
-	if (!neff->instr && e != NEURON_ENG_SP)
+	if (e != NEURON_ENG_SP && is_idle(neff, &start))
 		return NRT_SUCCESS;
 	engine->stream = malloc(neff->instr_size + 2 * NEURON_ISA_MAX_WORDS * NEURON_INSN_WORD);
 	if (!engine->stream)
