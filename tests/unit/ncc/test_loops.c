@@ -11,6 +11,7 @@
 #include "../check_main.h"
 #include "ir/ir.h"
 #include "neff.h"
+#include "neuron/hw/ext.h"
 #include "nrtx.h"
 
 #define HEAD                                    \
@@ -279,11 +280,20 @@ START_TEST(endless)
 }
 END_TEST
 
+/* What an engine of core 0 has executed */
+static uint64_t executed(unsigned int engine)
+{
+	struct nrtx_core_counters n;
+
+	ck_assert_int_eq(nrtx_core_counters(0, &n), NRT_SUCCESS);
+	return n.engine[engine].insns;
+}
+
 START_TEST(exchanged)
 {
 	/*
 	 * a, b = b, a and c counts: two values, each of which becomes the other one in the next
-	 * iteration
+	 * iteration; nothing of it is PE's, whose stream has but its beginning and is not fed
 	 */
 	nrt_model_t *model = load("module \"m\"\n"
 				  "%0 = s32[] parameter index=0 \"a\"\n"
@@ -303,9 +313,12 @@ START_TEST(exchanged)
 				  "%14 = s32[] loop-result %12, %8 \"ry\"\n"
 				  "return %0, %13, %14\n",
 				  0);
+	uint64_t pe = executed(NEURON_ENG_PE), sp = executed(NEURON_ENG_SP);
 	int32_t out[3] = { 0 };
 
 	ck_assert_int_eq(run(model, (int32_t[]){ 11, 22 }, 2, out, 3), 0);
+	ck_assert_uint_eq(executed(NEURON_ENG_PE), pe);
+	ck_assert_uint_gt(executed(NEURON_ENG_SP), sp);
 	ck_assert_int_eq(out[0], 11); /* an input, of the same number */
 	ck_assert_int_eq(out[1], 22); /* seven iterations */
 	ck_assert_int_eq(out[2], 11);
