@@ -363,15 +363,14 @@ KTARGET static void KNAME(moving)(uint8_t dtype, float *x, const uint8_t *in, si
 #undef MOVING
 }
 
-/* The first n lanes, zeros behind them */
-KINLINE vf first_lanes(vf x, size_t n)
+/* All bits of the first n lanes */
+KINLINE vi first_lanes(size_t n)
 {
-	float lane[LANES];
+	vi lane;
 
-	st(lane, x);
-	for (size_t j = n; j < LANES; j++)
-		lane[j] = 0;
-	return ld(lane);
+	for (int i = 0; i < LANES; i++)
+		lane[i] = i;
+	return lane < (int32_t)n;
 }
 
 #define WEIGHT_PART (LANES < EXEC_MM_ROWS ? LANES : EXEC_MM_ROWS)
@@ -379,6 +378,8 @@ KINLINE vf first_lanes(vf x, size_t n)
 KINLINE void weights_all(uint8_t dtype, unsigned int size, float *w, const uint8_t *in,
 			 size_t stride, unsigned int rows, size_t n)
 {
+	const vi last = first_lanes(n % LANES); /* of a vector that is not whole */
+
 	for (unsigned int k = 0; k < rows; k++, in += stride) {
 		if (k + AHEAD < rows)
 			fetch_ahead(in + AHEAD * stride, n * size);
@@ -387,7 +388,7 @@ KINLINE void weights_all(uint8_t dtype, unsigned int size, float *w, const uint8
 			float part[LANES / WEIGHT_PART][WEIGHT_PART];
 
 			if (n - i < LANES)
-				v = first_lanes(v, n - i);
+				v = (vf)((vi)v & last);
 			memcpy(part, &v, sizeof(v));
 			for (size_t j = 0; j < LANES / WEIGHT_PART; j++) {
 				size_t c = i + j * WEIGHT_PART;
@@ -522,11 +523,8 @@ KINLINE vf fold_step(uint8_t op, vf a, vf b)
 /* The first n lanes of v, and the others of rest */
 KINLINE vf lanes_or(vf v, size_t n, vf rest)
 {
-	vi lane, some;
+	const vi some = first_lanes(n);
 
-	for (int i = 0; i < LANES; i++)
-		lane[i] = i;
-	some = lane < (int32_t)n;
 	return (vf)(((vi)v & some) | ((vi)rest & ~some));
 }
 
