@@ -302,11 +302,15 @@ static uint8_t common_alu(struct bench *b)
 	return ops[pick(b, sizeof(ops))];
 }
 
-/* Operands whose rows lie alike, or without anything between, and operations that networks have */
+/*
+ * Operands whose rows lie alike, or without anything between, the first source's elements side by
+ * side or with one between, and operations that networks have
+ */
 static void random_windows(struct bench *b, struct neuron_insn *insn)
 {
 	const uint32_t width = 1 + pick(b, one_in(b, 4) ? 90 : 20), rows = 1 + pick(b, 9);
 	const uint32_t pitch = width + pick(b, width + 1);
+	const int apart = one_in(b, 3) ? 2 : 1;
 	struct neuron_ap *ap[3] = { &insn->dst, &insn->src0, &insn->src1 };
 
 	for (unsigned int i = 0; i < 3; i++) {
@@ -319,6 +323,8 @@ static void random_windows(struct bench *b, struct neuron_insn *insn)
 			.step = { 0, 0, (int)(one_in(b, 2) ? pitch : width), 1 },
 		};
 	}
+	insn->src0.step[2] *= (int16_t)apart;
+	insn->src0.step[3] = (int16_t)apart;
 	insn->op0 = common_alu(b);
 	if (neuron_isa_ops[insn->opcode].fields & NEURON_FB(OP1))
 		insn->op1 = common_alu(b);
@@ -661,6 +667,8 @@ static void run_random(const struct neuron_target *target, uint8_t opcode, unsig
 		if (neuron_isa_check_weights(&insn, &b.m[0].target, &weights, NULL))
 			continue;
 		run_one(&b, engine, &insn);
+		if (opcode == NEURON_OP_LDWEIGHTS) /* which nothing but the state shows */
+			same_states(&b);
 		if (++done % 16 == 0)
 			refill(&b);
 	}
