@@ -11,7 +11,7 @@ from typing import Callable
 
 HERE = Path(__file__).resolve().parent
 NETWORKS = HERE.parent / "networks"
-MODELS = [("bert_base_8", "BERT-base, batch 8"), ("resnet50", "ResNet-50, batch 1")]
+MODELS = [("bert_base_8", "BERT-base, batch 8", "0.90"), ("resnet50", "ResNet-50, batch 1", "0.80")]  # and the goal
 # a busy machine may be slow; the guest's client and the chip wait as long
 PATIENCE = {**os.environ, "NEURON_RT_EXEC_TIMEOUT": "600"}
 # the first inference touches memory and is not counted
@@ -89,7 +89,9 @@ def through_socket(build: Path, neff: Path, given: list[Path], times: int, guest
     return float(count) / float(seconds)
 
 
-def one_network(build: Path, name: str, text: str, show: Callable[..., None], guest: Callable[..., list[str]]) -> None:
+def one_network(build: Path, model: tuple[str, str, str], show: Callable[..., None],
+                guest: Callable[..., list[str]]) -> None:
+    name, text, goal = model
     other = numbers([python(), "-B", HERE / "reference.py", name, str(SECONDS)])
     neff = compiled(build, name, 1)
     clock = {key: rate for key, rate in other.items() if key.endswith("-clock")}
@@ -99,7 +101,7 @@ def one_network(build: Path, name: str, text: str, show: Callable[..., None], gu
         if key not in clock:
             show(f"{text}: {key} on one thread", f"{rate:.2f} /s")
     show(f"{text}: in process", f"{mine['processor']:.2f} /s")
-    show("  / the faster of those", f"{mine['processor'] / best:.2f}", "0.50")
+    show("  / the faster of those", f"{mine['processor'] / best:.2f}", goal)
     times = max(3, round(SECONDS * mine["clock"]))
     try:
         rate = through_socket(build, neff, inputs_in(module(name)), times, guest)
@@ -107,16 +109,16 @@ def one_network(build: Path, name: str, text: str, show: Callable[..., None], gu
         show(f"{text}: through the socket of a guest: failed", f"status {error.returncode}")
         return
     show(f"{text}: through the socket, by the clock", f"{rate:.2f} /s")
-    show("  / in process, by the clock", f"{rate / mine['clock']:.2f}")
-    show("  / the faster of those, by the clock", f"{rate / best_clock:.2f}", "0.50")
+    show("  / in process, by the clock", f"{rate / mine['clock']:.2f}", "0.90")
+    show("  / the faster of those, by the clock", f"{rate / best_clock:.2f}")
 
 
 def measure(build: Path, show: Callable[..., None], guest: Callable[..., list[str]]) -> None:
-    for name, text in MODELS:
+    for model in MODELS:
         try:
-            one_network(build, name, text, show, guest)
+            one_network(build, model, show, guest)
         except (OSError, subprocess.CalledProcessError) as error:
-            show(f"{text}: skipped", str(error)[:60])
+            show(f"{model[1]}: skipped", str(error)[:60])
     try:
         one, four = (in_process(build, compiled(build, "resnet50", n), n)["clock"] for n in (1, 4))
     except (OSError, subprocess.CalledProcessError) as error:
