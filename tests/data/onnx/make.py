@@ -458,6 +458,31 @@ def sums_of_bytes(to: Path) -> None:
     save(to, "bytes_joined", nodes, {"a": parts[0], "b": parts[1]}, c, expected=[y])
 
 
+def scales_of_bytes(to: Path) -> None:
+    """Operands whose scales differ where their zero points do not, of powers of 2; a limit between scales and products"""
+    rnd = np.random.default_rng(77)
+    w, s = rnd.integers(-127, 128, (4, 4, 1, 1)).astype(np.int8), np.float32(2.0**-6)
+    c = {"s": s, "t": 2 * s, "z": np.uint8(77), "w": w, "sw": np.float32(2.0**-9), "zw": np.int8(0), "sy": np.float32(2.0**-5)}
+    kernel, last = node("DequantizeLinear", "w,sw,zw", "k"), node("QuantizeLinear", "e,sy,z", "y")
+    a, b = (rnd.integers(0, 256, (1, 2, 6, 6)).astype(np.uint8) for _ in range(2))
+    x = np.concatenate([a, b], 1)
+
+    def result(whole: np.ndarray, more: np.ndarray | float = 0.0) -> list:
+        total = np.einsum("ncij,oc->noij", whole.astype(np.int64), w[:, :, 0, 0].astype(np.int64)) * 2.0**-15
+        return [np.clip(np.rint((total + more) * 2.0**5) + 77, 0, 255).astype(np.uint8)]
+
+    nodes = [node("DequantizeLinear", "a,s,z", "f"), node("DequantizeLinear", "b,t,z", "g"), node("Concat", "f,g", "h", axis=1),
+             node("QuantizeLinear", "h,s,z", "q"), node("DequantizeLinear", "q,s,z", "d"), kernel, node("Conv", "d,k", "e"), last]
+    doubled = np.clip(2 * (b.astype(np.int64) - 77), -77, 255 - 77)
+    save(to, "bytes_joined_scale", nodes, {"a": a, "b": b}, c, expected=result(np.concatenate([a.astype(np.int64) - 77, doubled], 1)))
+    nodes = [node("DequantizeLinear", "x,s,z", "d"), kernel, node("DequantizeLinear", "b,sb,zb", "v"), node("Conv", "d,k,v", "e"), last]
+    bias = rnd.integers(-9000, 9000, 4).astype(np.int32)
+    save(to, "bytes_bias_scale", nodes, {"x": x}, c | {"b": bias, "sb": np.float32(2.0**-14), "zb": np.int32(0)},
+         expected=result(x.astype(np.int64) - 77, bias[:, None, None] * 2.0**-14))
+    nodes = [node("DequantizeLinear", "x,s,z", "f"), node("Relu", "f", "d"), kernel, node("Conv", "d,k", "e"), last]
+    save(to, "bytes_relu_input", nodes, {"x": x}, c, expected=result(np.maximum(x.astype(np.int64) - 77, 0)))
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     operators(to)
@@ -475,6 +500,7 @@ def main() -> None:
     far(to)
     sums_of_bytes(to)
     frames(to)
+    scales_of_bytes(to)
 
 
 if __name__ == "__main__":
