@@ -33,6 +33,7 @@ def add(case: Callable) -> None:
     case("sort_order_parts", lambda x: (*(v[..., ::17] for v in lax.top_k(scrambled(70001, x) >> 24, 3000)),
          *lax.top_k(-jnp.abs(scrambled(50026, x).reshape(2, -1) >> 22).astype(np.float32), 40),
          jnp.argsort(jnp.abs(scrambled(12288, x) >> 18) % 1000)[::29]), lambda d: d.ints(np.int32))
+    case("sort_order_rest", lambda x: tuple(v[::19] for v in lax.top_k(-1 - jnp.abs(scrambled(60001, x) >> 8), 2999)), lambda d: d.ints(np.int32))
     case("sort_blocks", lambda x: (jnp.argsort((scrambled(24602, x).reshape(2, -1) >> 20).astype(np.float32), 1)[:, ::31], jnp.sort(scrambled(13001, x))[::37],
          jnp.argsort(scrambled(13001, x).astype(np.uint32), descending=True)[::41],
          *(v[..., ::13] for v in lax.top_k(scrambled(28002, x).reshape(2, -1) >> 18, 3500))), lambda d: d.ints(np.int32))
