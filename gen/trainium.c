@@ -43,15 +43,7 @@ static const struct neuron_target target = {
 	.pe_columns = 128,
 	.gen = &neuron_gen_trainium,
 	.cost = {
-		.least = 64,
-		.startup = 60,
-		.transpose = 64,
-		.int8_columns = 2,
-		.bf16_reduced = 2,
-		.two_operands = 2,
-		.reciprocal = 8,
-		.indexed = 4,
-		.sorted = 4,
+		LATER_CYCLES,
 		.descriptor = 64000,
 		.dma_kib = 64000, /* 64 KiB in 4 microseconds, as drivers expect it */
 		.port_kib = 16000, /* 64 bytes a nanosecond, the emulator's choice */

@@ -141,6 +141,14 @@ struct ncc_op *build_bitcast(struct ncc_build *bl, struct ncc_op *x, uint8_t dty
 	return build_node(bl, NCC_BITCAST, &s, x, NULL, NULL);
 }
 
+struct ncc_op *build_bits(struct ncc_build *bl, struct ncc_op *x)
+{
+	if (!x || !ncc_is_float(x->shape.dtype))
+		return x;
+	return build_bitcast(
+		bl, x, ncc_dtype_size(x->shape.dtype) == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16);
+}
+
 struct ncc_op *build_binary(struct ncc_build *bl, enum ncc_kind kind, struct ncc_op *a,
 			    struct ncc_op *b)
 {

@@ -47,13 +47,6 @@ static bool next_part(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *pla
 	return true;
 }
 
-static uint8_t whole_of(const struct ncc_shape *s)
-{
-	if (!ncc_is_float(s->dtype))
-		return s->dtype;
-	return ncc_dtype_size(s->dtype) == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16;
-}
-
 /* Of several parts only one has a place inside: of their bits the or is taken. */
 struct ncc_op *lines_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op *place)
 {
@@ -70,7 +63,7 @@ struct ncc_op *lines_take(struct ncc_build *bl, struct ncc_op *x, struct ncc_op 
 	while (r && next_part(bl, x, place, &p)) {
 		r = p.x && p.place ? build_node(bl, NCC_TAKE, &s, p.x, p.place, NULL) : NULL;
 		if (cut && !s.pred)
-			r = build_bitcast(bl, r, whole_of(&s));
+			r = build_bits(bl, r);
 		all = all ? build_binary(bl, NCC_OR, all, r) : r;
 	}
 	return r ? build_bitcast(bl, all, s.dtype) : NULL;

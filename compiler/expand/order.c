@@ -76,11 +76,7 @@ static struct ncc_op *cut(const struct order *o, struct ncc_op *x, int64_t parts
 
 	rest.dim[1] = part * parts - n;
 	if (rest.dim[1]) {
-		if (ncc_is_float(x->shape.dtype))
-			all[0] = build_bitcast(o->bl, x,
-					       ncc_dtype_size(x->shape.dtype) == 4
-						       ? NEURON_DT_INT32
-						       : NEURON_DT_INT16);
+		all[0] = build_bits(o->bl, x);
 		rest.dtype = all[0] ? all[0]->shape.dtype : rest.dtype;
 		all[1] = build_splat(o->bl, &rest, last);
 		x = build_concat(o->bl, all, 2, 1);

@@ -48,14 +48,6 @@ static struct ncc_op *fold_updates(const struct slices *m, struct ncc_op *u)
 	return build_reshape(m->bl, build_transpose(m->bl, u, back), &flat);
 }
 
-static struct ncc_op *as_bits(struct ncc_build *bl, struct ncc_op *x)
-{
-	if (!ncc_is_float(x->shape.dtype))
-		return x;
-	return build_bitcast(
-		bl, x, ncc_dtype_size(x->shape.dtype) == 4 ? NEURON_DT_INT32 : NEURON_DT_INT16);
-}
-
 /* Operands and updates as matrices */
 static int fold_all(struct scatter *s, struct slices *m, struct ncc_op *const *x,
 		    struct ncc_op *const *updates)
@@ -64,13 +56,13 @@ static int fold_all(struct scatter *s, struct slices *m, struct ncc_op *const *x
 
 	s->slices = m->slices;
 	for (unsigned int i = 0; i < s->n; i++) {
-		struct ncc_op *u = bits ? as_bits(s->bl, updates[i]) : updates[i];
+		struct ncc_op *u = bits ? build_bits(s->bl, updates[i]) : updates[i];
 
 		s->u[i] = u ? fold_updates(m, u) : NULL;
 		if (u && !s->u[i])
 			return build_fail(s->bl, -EINVAL,
 					  "dimension numbers do not fit the shapes");
-		s->x[i] = slices_matrix(m, bits ? as_bits(s->bl, x[i]) : x[i], false);
+		s->x[i] = slices_matrix(m, bits ? build_bits(s->bl, x[i]) : x[i], false);
 		if (!s->u[i] || !s->x[i])
 			return -ENOMEM;
 	}

@@ -267,14 +267,6 @@ static int wide_network(struct sorting *st)
 	return rc;
 }
 
-static struct ncc_op *as_bits(struct ncc_build *bl, struct ncc_op *x)
-{
-	if (!ncc_is_float(x->shape.dtype))
-		return x;
-	return build_bitcast(bl, x,
-			     x->shape.dtype == NEURON_DT_FP32 ? NEURON_DT_INT32 : NEURON_DT_INT16);
-}
-
 /* The first n of sorted value i, in a shape and type of its own */
 static struct ncc_op *sorted(struct sorting *st, unsigned int i, int64_t n,
 			     const struct ncc_shape *s)
@@ -327,7 +319,7 @@ static int begin_sorting(struct sorting *st, struct ncc_op *const *x, unsigned i
 	flat.dim[2] = st->inner;
 	for (unsigned int i = 0; i < n; i++) {
 		st->dtype[i] = x[i]->shape.dtype;
-		st->x[i] = build_reshape(bl, as_bits(bl, x[i]), &flat);
+		st->x[i] = build_reshape(bl, build_bits(bl, x[i]), &flat);
 	}
 
 	if (st->length > LONG_ONE / 2 && st->outer * st->inner <= FEW_ROWS) {
