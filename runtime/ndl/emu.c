@@ -240,22 +240,20 @@ static int device_open(void *state, int index, const ndl_device_init_param_t *pa
 	dev->ops = &emu_ops;
 	dev->priv = chip;
 
-	pthread_mutex_lock(&chip->lock);
+	pthread_mutex_lock(&chip->open_lock);
 	chip->opens++;
-	pthread_mutex_unlock(&chip->lock);
+	pthread_mutex_unlock(&chip->open_lock);
 	return 0;
 }
 
 static int device_close(ndl_device_t *dev)
 {
 	struct emu_chip *chip = emu_chip(dev);
-	unsigned int left;
 
-	pthread_mutex_lock(&chip->lock);
-	left = --chip->opens;
-	pthread_mutex_unlock(&chip->lock);
-	if (!left)
+	pthread_mutex_lock(&chip->open_lock);
+	if (!--chip->opens)
 		emu_chip_released(chip);
+	pthread_mutex_unlock(&chip->open_lock);
 	return 0;
 }
 

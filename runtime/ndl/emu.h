@@ -116,6 +116,7 @@ struct emu_chip {
 	struct emu_nq nq[NEURON_CORES_MAX][NEURON_NQ_TYPES][NEURON_ENGINES_MAX];
 	void *nds;
 	unsigned int nds_users;
+	pthread_mutex_t open_lock; /* taken before every other: an open waits for the last close */
 	unsigned int opens;
 	uint32_t reset_result;
 };

@@ -154,6 +154,7 @@ int emu_chip_init(struct emu_chip *chip, struct emu_machine *machine, int index)
 	chip->gen = machine->gen;
 	pthread_mutex_init(&chip->lock, NULL);
 	pthread_mutex_init(&chip->fwio, NULL);
+	pthread_mutex_init(&chip->open_lock, NULL);
 
 	chip->queue = calloc(chip->gen->dma_engines, sizeof(*chip->queue));
 	if (!chip->queue)

@@ -156,6 +156,39 @@ START_TEST(threads)
 }
 END_TEST
 
+static void *visitor(void *arg)
+{
+	struct ndl_mem_params p = { .size = 4096 };
+	ndl_device_t *dev;
+	bool ok = true;
+	uint64_t h;
+
+	for (unsigned int i = 0; ok && i < 500; i++) {
+		usleep(i * 37 % 300); /* away long enough for the other's close to be the last */
+		ok = !ndl_open_device(0, NULL, &dev) && !ndl_memory_alloc(dev, &p, &h);
+		usleep(i * 53 % 300);
+		ok = ok && !ndl_memory_free(dev, h) && !ndl_close_device(dev);
+	}
+	return (void *)(uintptr_t)ok;
+}
+
+/* Who opens a chip while its last user closes it finds it free, and keeps what it allocates. */
+START_TEST(reopen)
+{
+	pthread_t t[2];
+	void *ok;
+
+	ck_assert_int_eq(ndl_machine_set("emu:inf1.xlarge"), 0);
+	for (uintptr_t i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, visitor, NULL);
+	for (int i = 0; i < 2; i++) {
+		pthread_join(t[i], &ok);
+		ck_assert_ptr_nonnull(ok);
+	}
+	ck_assert_int_eq(ndl_machine_close(), 0);
+}
+END_TEST
+
 /*
  * An injected fault strikes as often as requested, and then the chip works; anything else is
  * refused.
@@ -218,6 +251,7 @@ int main(void)
 	tcase_add_test(tc, child);
 	tcase_add_test(tc, last_close);
 	tcase_add_test(tc, threads);
+	tcase_add_test(tc, reopen);
 	tcase_add_test(tc, faults);
 	suite_add_tcase(s, tc);
 	return check_run(s);
