@@ -287,8 +287,12 @@ def spectra(to: Path) -> None:
              expected=[np.fft.irfft(half.astype(np.float64) @ [1, 1j], length, 1)[..., None].astype(np.float32)])
     save(to, "dft_to_real", [node("DFT", "x", axis=1, inverse=1, onesided=1)], {"x": half}, opset=17,
          expected=[np.fft.irfft(half.astype(np.float64) @ [1, 1j], axis=1)[..., None].astype(np.float32)])
-    for name, length, step, size, parts in ("dense", 90, 1, 40, 1), ("apart", 100, 30, 20, 1), ("complex", 90, 12, 31, 2), \
-            ("whole", 50, 50, 50, 1):
+    spectrograms(to, ("dense", 90, 1, 40, 1), ("apart", 100, 30, 20, 1), ("complex", 90, 12, 31, 2), ("whole", 50, 50, 50, 1))
+
+
+def spectrograms(to: Path, *rows: tuple[str, int, int, int, int]) -> None:
+    """(name, length of the signal, step between frames, length of a frame, 1 of real and 2 of complex samples)"""
+    for name, length, step, size, parts in rows:
         x, window = normal(2, length, parts), np.hanning(size).astype(np.float32)
         signal = x.astype(np.float64) @ [1, 1j][:parts]
         at = np.arange(0, length - size + 1, step)[:, None] + np.arange(size)
@@ -296,6 +300,8 @@ def spectra(to: Path) -> None:
         save(to, f"stft_{name}", [node("STFT", "x,s,w", onesided=int(parts == 1))], {"x": x},
              {"s": np.array(step, np.int64), "w": window}, opset=17,
              expected=[pairs(np.fft.fft(signal[:, at] * window, axis=-1)[..., :bins])])
+
+
 def near_ties(scale: np.float32) -> np.ndarray:
     """The numbers around every tie of 8 bits, and some far away"""
     ties = ((np.arange(-260, 260) + 0.5) * np.float64(scale)).astype(np.float32)
@@ -501,6 +507,7 @@ def main() -> None:
     sums_of_bytes(to)
     frames(to)
     scales_of_bytes(to)
+    spectrograms(to, ("dense_steps", 200, 2, 70, 1))
 
 
 if __name__ == "__main__":
