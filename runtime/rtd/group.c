@@ -61,6 +61,7 @@ static struct rtd_eg *eg_new(const struct rtd_owner *owner, bool implicit, enum 
 	pthread_cond_init(&eg->work, NULL);
 	pthread_cond_init(&eg->idle, NULL);
 	TAILQ_INIT(&eg->queue);
+	TAILQ_INIT(&eg->ended);
 	return eg;
 }
 

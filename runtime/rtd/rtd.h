@@ -54,10 +54,10 @@ struct rtd_eg {
 	pthread_cond_t asked;
 	/* For the workers: as many of a pipeline's inferences are in progress as it has stages */
 	struct rtd *rtd;
-	unsigned int nthreads, nbusy;
+	unsigned int nthreads, nbusy, nidle;
 	pthread_t thread[RTD_MAX_STAGES + 1];
 	pthread_cond_t work, idle;
-	struct rtd_infer_list queue;
+	struct rtd_infer_list queue, ended; /* to be executed; executed, and a waiter to be told */
 	struct rtd_model *busy; /* the model whose inferences execute */
 	bool end;
 };

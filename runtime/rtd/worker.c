@@ -52,9 +52,39 @@ static void worker_leave(struct rtd_eg *eg)
 }
 
 /*
+ * With the lock held: whether this thread may begin the next inference itself. Of two threads on
+ * one processor the one that tells the waiter would go first, and the cores would wait.
+ */
+static bool may_begin(const struct rtd_eg *eg)
+{
+	const struct rtd_infer *infer = TAILQ_FIRST(&eg->queue);
+
+	/* one model executes at a time, and as many of its inferences as it has stages */
+	return !eg->end && infer &&
+	       (!eg->nbusy || (eg->busy == infer->model && eg->nbusy < infer->model->stages));
+}
+
+/*
+ * With the lock held on entry and on return. The waiter is told while the cores execute the next
+ * inference: by another thread if this one can begin it.
+ */
+static void worker_tell(struct rtd_eg *eg, struct rtd_infer *infer)
+{
+	struct rtd *rtd = eg->rtd;
+
+	if (eg->nidle && TAILQ_EMPTY(&eg->ended) && may_begin(eg)) {
+		TAILQ_INSERT_TAIL(&eg->ended, infer, queue);
+		pthread_cond_signal(&eg->work);
+		return;
+	}
+	pthread_mutex_unlock(&rtd->lock);
+	infer->done(infer, infer->done_arg);
+	pthread_mutex_lock(&rtd->lock);
+}
+
+/*
  * With the lock held on entry and on return. A result of a model that was stopped meanwhile is
- * dropped. The waiter is told while the cores execute the next inference; after a failure it is
- * told first.
+ * dropped. After a failure the waiter is told before the cores go on.
  */
 static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, uint64_t begun)
 {
@@ -84,18 +114,19 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 		rtd_infer_detach(infer);
 		told = true;
 	}
-	if (!fatal)
+	if (!fatal) {
 		worker_leave(eg);
+		if (told)
+			worker_tell(eg, infer);
+		return;
+	}
 
 	pthread_mutex_unlock(&rtd->lock);
 	if (told)
 		infer->done(infer, infer->done_arg);
-	if (fatal)
-		rtd_infer_cancel_model(rtd, model, false);
-
+	rtd_infer_cancel_model(rtd, model, false);
 	pthread_mutex_lock(&rtd->lock);
-	if (fatal)
-		worker_leave(eg);
+	worker_leave(eg);
 }
 
 static bool interrupted(struct rtd *rtd, const struct rtd_model *model)
@@ -125,13 +156,17 @@ static void worker_execute(struct rtd *rtd, struct rtd_infer *infer)
 	worker_finish(rtd, infer, fatal, begun);
 }
 
-/*
- * With the lock held: one model executes at a time, and as many of its inferences as it has stages.
- */
-static bool may_begin(const struct rtd_eg *eg, const struct rtd_infer *infer)
+static void worker_begin(struct rtd_eg *eg)
 {
-	return infer &&
-	       (!eg->nbusy || (eg->busy == infer->model && eg->nbusy < infer->model->stages));
+	struct rtd_infer *infer = TAILQ_FIRST(&eg->queue);
+
+	TAILQ_REMOVE(&eg->queue, infer, queue);
+	infer->state = RTD_RUNNING;
+	eg->busy = infer->model;
+	eg->nbusy++;
+	if (!TAILQ_EMPTY(&eg->queue)) /* another thread may be able to begin too */
+		pthread_cond_signal(&eg->work);
+	worker_execute(eg->rtd, infer);
 }
 
 static void *worker_thread(void *arg)
@@ -141,20 +176,18 @@ static void *worker_thread(void *arg)
 	struct rtd_infer *infer;
 
 	pthread_mutex_lock(&rtd->lock);
-	while (!eg->end) {
-		infer = TAILQ_FIRST(&eg->queue);
-		if (!may_begin(eg, infer)) {
+	while (!eg->end || !TAILQ_EMPTY(&eg->ended)) {
+		infer = TAILQ_FIRST(&eg->ended);
+		if (may_begin(eg)) {
+			worker_begin(eg);
+		} else if (infer) {
+			TAILQ_REMOVE(&eg->ended, infer, queue);
+			worker_tell(eg, infer);
+		} else {
+			eg->nidle++;
 			pthread_cond_wait(&eg->work, &rtd->lock);
-			continue;
+			eg->nidle--;
 		}
-
-		TAILQ_REMOVE(&eg->queue, infer, queue);
-		infer->state = RTD_RUNNING;
-		eg->busy = infer->model;
-		eg->nbusy++;
-		if (!TAILQ_EMPTY(&eg->queue)) /* another thread may be able to begin too */
-			pthread_cond_signal(&eg->work);
-		worker_execute(rtd, infer);
 	}
 	pthread_mutex_unlock(&rtd->lock);
 	return NULL;
