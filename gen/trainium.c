@@ -151,6 +151,9 @@ static const uint8_t plain_routing[NEURON_ROUTES] = { 0, 1, 2,	3,  4,	5,  6,	7,
 		.ports = 4,                                                             \
 		.port = { LATER_LINK(0), LATER_LINK(1), LATER_LINK(2), LATER_LINK(3) }, \
 	},                                                                              \
+	/* north, west, south, east: the public driver's tables of torus, ring and line */       \
+	.port_order = { { { 3, 1, 2, 0 }, { 3, 1, 2, 0 } },                             \
+			{ { 3, 1, 2, 0 }, { 3, 1, 2, 0 } } },                           \
 	LATER_COMMON
 /* clang-format on */
 

@@ -174,8 +174,11 @@ const struct neuron_gen neuron_gen_trainium2 = {
 	.pci_id = { 0x7364 },
 	.target = &target,
 	.routing = routing,
+	/* the public driver's table */
+	.port_order = { { { 3, 0, 1, 2 }, { 1, 3, 2, 0 } }, { { 2, 0, 1, 3 }, { 1, 2, 3, 0 } } },
 	.dies = 2,
 	.cores = CORES,
+	.logical_cores = 2,
 	.dma_engines_per_core = PER_CORE,
 	.dma_engines = 132,
 	.copy = { { 128, 0 }, { 128, 1 }, { 129, 0 }, { 129, 1 },

@@ -24,6 +24,7 @@
 #define NEURON_DMA_PER_CORE_MAX 16
 #define NEURON_MEMORIES_MAX 4
 #define NEURON_PORTS_MAX 6
+#define NEURON_PORTS_LISTED 4 /* in drivers' tables of neighbours */
 #define NEURON_NQ_MAX 16 /* notification queues of a core */
 #define NEURON_PCI_IDS_MAX 4
 
@@ -145,6 +146,8 @@ struct neuron_gen {
 	uint8_t cores;
 	uint8_t dma_engines_per_core;
 	uint16_t dma_engines; /* in all */
+	/* how many cores programs see as one, where they ask for nothing else; 0: there are no such */
+	uint8_t logical_cores;
 	/* the queue that copies for the host, of each core */
 	struct {
 		uint16_t engine;
@@ -163,6 +166,8 @@ struct neuron_gen {
 
 	uint64_t bar_size[6]; /* 0: none; the DRAM BAR's is at most this */
 	uint8_t bar_regs, bar_cores, bar_dram; /* their numbers */
+	/* all of them are prefetchable: a bridge passes those alone on above 4 GiB */
+	bool bars_prefetchable;
 	uint8_t memories;
 	struct neuron_memory memory[NEURON_MEMORIES_MAX];
 	uint8_t blocks;
@@ -190,6 +195,12 @@ struct neuron_gen {
 	 * word themselves.
 	 */
 	const uint8_t *routing;
+	/*
+	 * The ports in the order in which drivers list the neighbours they lead to: by the parity of
+	 * a chip's row in the torus, and of its place there. Unused where the ready word tells of
+	 * links.
+	 */
+	uint8_t port_order[2][2][NEURON_PORTS_LISTED];
 };
 
 #define NEURON_ROUTES 16
