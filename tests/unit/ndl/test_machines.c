@@ -26,30 +26,28 @@ struct machine {
 };
 
 #define GIB (1ull << 30)
-#define TRN1                                                                            \
-	CHIP_TRN1, .chips = 16,                                                         \
-	.bus = { 0x10, 0x10, 0xa0, 0xa0, 0x20, 0x20, 0x90, 0x90, 0x20, 0x20, 0x90,      \
-		 0x90, 0x10, 0x10, 0xa0, 0xa0 },                                        \
-	.slot = { 0x1c, 0x1d, 0x1c, 0x1d, 0x1b, 0x1c, 0x1b, 0x1c, 0x1d, 0x1e, 0x1d,     \
-		  0x1e, 0x1e, 0x1b, 0x1e, 0x1b },                                       \
-	.neighbour = { { 12, 3, 4, 1 },	  { 13, 0, 5, 2 },	{ 14, 1, 6, 3 },	\
-		       { 15, 2, 7, 0 },	  { 0, 7, 8, 5 },	{ 1, 4, 9, 6 },		\
-		       { 2, 5, 10, 7 },	  { 3, 6, 11, 4 },	{ 4, 11, 12, 9 },	\
-		       { 5, 8, 13, 10 },  { 6, 9, 14, 11 },	{ 7, 10, 15, 8 },	\
-		       { 8, 15, 0, 13 },  { 9, 12, 1, 14 },	{ 10, 13, 2, 15 },	\
-		       { 11, 14, 3, 12 } },                                             \
-	.routing = { 0, 2, 6, 4, 1, 3, 7, 5, 9, 11, 15, 13, 8, 10, 14, 12 }
-#define TRN2                                                                            \
-	CHIP_TRN2, .chips = 16,                                                         \
-	.bus = { 0xcc, 0xb5, 0xb6, 0xcb, 0x6f, 0x58, 0x59, 0x6e, 0x9b, 0x84, 0x85,      \
-		 0x9a, 0xf8, 0xe1, 0xe2, 0xf7 },                                        \
-	.neighbour = { { 12, 1, 3, 4 },	  { 0, 13, 5, 2 },	{ 14, 3, 1, 6 },	\
-		       { 2, 15, 7, 0 },	  { 8, 5, 7, 0 },	{ 4, 9, 1, 6 },		\
-		       { 10, 7, 5, 2 },	  { 6, 11, 3, 4 },	{ 4, 9, 11, 12 },	\
-		       { 8, 5, 13, 10 },  { 6, 11, 9, 14 },	{ 10, 7, 15, 8 },	\
-		       { 0, 13, 15, 8 },  { 12, 1, 9, 14 },	{ 2, 15, 13, 10 },	\
-		       { 14, 3, 11, 12 } },                                             \
-	.routing = { 0, 8, 9, 1, 2, 10, 11, 3, 6, 14, 15, 7, 4, 12, 13, 5 }
+#define TRN1                                                                               \
+	CHIP_TRN1, .chips = 16, .bus = { 0x10, 0x10, 0xa0, 0xa0, 0x20, 0x20, 0x90, 0x90,   \
+					 0x20, 0x20, 0x90, 0x90, 0x10, 0x10, 0xa0, 0xa0 }, \
+		   .slot = { 0x1c, 0x1d, 0x1c, 0x1d, 0x1b, 0x1c, 0x1b, 0x1c,               \
+			     0x1d, 0x1e, 0x1d, 0x1e, 0x1e, 0x1b, 0x1e, 0x1b },             \
+		   .neighbour = { { 12, 3, 4, 1 },  { 13, 0, 5, 2 },  { 14, 1, 6, 3 },     \
+				  { 15, 2, 7, 0 },  { 0, 7, 8, 5 },   { 1, 4, 9, 6 },      \
+				  { 2, 5, 10, 7 },  { 3, 6, 11, 4 },  { 4, 11, 12, 9 },    \
+				  { 5, 8, 13, 10 }, { 6, 9, 14, 11 }, { 7, 10, 15, 8 },    \
+				  { 8, 15, 0, 13 }, { 9, 12, 1, 14 }, { 10, 13, 2, 15 },   \
+				  { 11, 14, 3, 12 } },                                     \
+		   .routing = { 0, 2, 6, 4, 1, 3, 7, 5, 9, 11, 15, 13, 8, 10, 14, 12 }
+#define TRN2                                                                               \
+	CHIP_TRN2, .chips = 16, .bus = { 0xcc, 0xb5, 0xb6, 0xcb, 0x6f, 0x58, 0x59, 0x6e,   \
+					 0x9b, 0x84, 0x85, 0x9a, 0xf8, 0xe1, 0xe2, 0xf7 }, \
+		   .neighbour = { { 12, 1, 3, 4 },  { 0, 13, 5, 2 },  { 14, 3, 1, 6 },     \
+				  { 2, 15, 7, 0 },  { 8, 5, 7, 0 },   { 4, 9, 1, 6 },      \
+				  { 10, 7, 5, 2 },  { 6, 11, 3, 4 },  { 4, 9, 11, 12 },    \
+				  { 8, 5, 13, 10 }, { 6, 11, 9, 14 }, { 10, 7, 15, 8 },    \
+				  { 0, 13, 15, 8 }, { 12, 1, 9, 14 }, { 2, 15, 13, 10 },   \
+				  { 14, 3, 11, 12 } },                                     \
+		   .routing = { 0, 8, 9, 1, 2, 10, 11, 3, 6, 14, 15, 7, 4, 12, 13, 5 }
 #define CHIP_INF2 .gen = &neuron_gen_inferentia2, .cores = 2, .memories = 2, .stack = 16 * GIB
 #define CHIP_TRN1 .gen = &neuron_gen_trainium, .cores = 2, .memories = 2, .stack = 16 * GIB
 #define CHIP_TRN2 .gen = &neuron_gen_trainium2, .cores = 8, .memories = 4, .stack = 24 * GIB
@@ -58,10 +56,7 @@ struct machine {
 static const struct machine machines[] = {
 	{ "inf2.xlarge", CHIP_INF2, ALONE, .slot = { 0x1f } },
 	{ "inf2.8xlarge", CHIP_INF2, ALONE, .slot = { 0x1f } },
-	{ "inf2.24xlarge",
-	  CHIP_INF2,
-	  .chips = 6,
-	  .bus = { 0x20, 0x20, 0x10, 0x10, 0x10, 0x20 },
+	{ "inf2.24xlarge", CHIP_INF2, .chips = 6, .bus = { 0x20, 0x20, 0x10, 0x10, 0x10, 0x20 },
 	  .slot = { 0x1e, 0x1f, 0x1e, 0x1f, 0x1d, 0x1d },
 	  .neighbour = { { 1, NOBODY, NOBODY, NOBODY },
 			 { 0, 2, NOBODY, NOBODY },
@@ -70,9 +65,7 @@ static const struct machine machines[] = {
 			 { 3, 5, NOBODY, NOBODY },
 			 { 4, NOBODY, NOBODY, NOBODY } },
 	  .routing = { 0, 1, 2, 3, 4, 5 } },
-	{ "inf2.48xlarge",
-	  CHIP_INF2,
-	  .chips = 12,
+	{ "inf2.48xlarge", CHIP_INF2, .chips = 12,
 	  .bus = { 0x80, 0x90, 0x80, 0x90, 0x80, 0x90, 0x20, 0x20, 0x10, 0x10, 0x10, 0x20 },
 	  .slot = { 0x1e, 0x1e, 0x1d, 0x1f, 0x1f, 0x1d, 0x1e, 0x1f, 0x1e, 0x1f, 0x1d, 0x1d },
 	  .neighbour = { { 11, 1, NOBODY, NOBODY },
@@ -216,9 +209,8 @@ START_TEST(copies)
 	for (unsigned int c = 0; c < m->chips; c++) {
 		for (unsigned int nc = 0; nc < m->cores; nc++) {
 			memset(out, 0, size);
-			ck_assert_int_eq(ndl_memory_buf_copyout(dev[c], handle[c][nc], out, 0,
-								size),
-					 0);
+			ck_assert_int_eq(
+				ndl_memory_buf_copyout(dev[c], handle[c][nc], out, 0, size), 0);
 			fill(in, size, c, nc);
 			ck_assert_mem_eq(out, in, size);
 		}
