@@ -93,7 +93,10 @@ def _list() -> int:
     print(f"{'TYPE':<15} {'CHIPS':>5}  {'TOPOLOGY':<8}  PCI ADDRESSES")
     for row in machine.instances().values():
         first, last = row.chips[0], row.chips[-1]
+        buses = sorted({chip[:2] for chip in row.chips})
         where = f"0000:{first}" + (f" to 0000:{last}" if last != first else "")
+        if len(buses) > 1:
+            where = f"on buses {', '.join(buses)}"
         print(f"{row.name:<15} {len(row.chips):>5}  {row.topology:<8}  {where}")
     return 0
 

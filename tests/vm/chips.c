@@ -6,7 +6,8 @@
  *
  *   chips BDF...
  *
- * prints "BDF ROUTING-ID NODE" a chip; what does not read back is a line on standard error, status 1.
+ * prints "BDF ROUTING-ID NODE" a chip; what does not read back is a line on standard error,
+ * status 1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -72,8 +73,8 @@ static volatile uint32_t *map(const char *bdf, unsigned int bar, uint64_t offset
 	p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 		 (off_t)(offset & ~(uint64_t)(PAGE - 1)));
 	if (p == MAP_FAILED) {
-		fprintf(stderr, "chips: %s %s at %llx: %s\n", bdf, name,
-			(unsigned long long)offset, strerror(errno));
+		fprintf(stderr, "chips: %s %s at %llx: %s\n", bdf, name, (unsigned long long)offset,
+			strerror(errno));
 		exit(1);
 	}
 	close(fd);

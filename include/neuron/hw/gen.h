@@ -146,7 +146,8 @@ struct neuron_gen {
 	uint8_t cores;
 	uint8_t dma_engines_per_core;
 	uint16_t dma_engines; /* in all */
-	/* how many cores programs see as one, where they ask for nothing else; 0: there are no such */
+	/* how many cores programs see as one, where they ask for nothing else; 0: there are no such
+	 */
 	uint8_t logical_cores;
 	/* the queue that copies for the host, of each core */
 	struct {
@@ -196,9 +197,9 @@ struct neuron_gen {
 	 */
 	const uint8_t *routing;
 	/*
-	 * The ports in the order in which drivers list the neighbours they lead to: by the parity of
-	 * a chip's row in the torus, and of its place there. Unused where the ready word tells of
-	 * links.
+	 * The ports in the order in which drivers list the neighbours they lead to: by the parity
+	 * of a chip's row in the torus, and of its place there. Unused where the ready word tells
+	 * of links.
 	 */
 	uint8_t port_order[2][2][NEURON_PORTS_LISTED];
 };
