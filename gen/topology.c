@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
-/* The rules of topology.h, and in which order drivers list the neighbours by them. */
+/* The rules of topology.h. */
 #include "neuron/hw/topology.h"
-#include "neuron/hw/gen.h"
 
 #include <errno.h>
 #include <string.h>
@@ -99,21 +98,4 @@ bool neuron_topology_link(enum neuron_topology topology, unsigned int slots, uns
 		*other_port = ports - 1 - port;
 	}
 	return *other < slots && *other != slot;
-}
-
-unsigned int neuron_topology_neighbours(const struct neuron_gen *gen, enum neuron_topology topology,
-					unsigned int slots, unsigned int slot, unsigned int *id,
-					unsigned int *port)
-{
-	const unsigned int width = topology == NEURON_TOPOLOGY_TORUS ? torus_width(slots) : slots;
-	unsigned int other, n = 0, i;
-	const uint8_t *order;
-
-	if (slot >= slots)
-		return 0;
-	order = gen->port_order[slot / width % 2][slot % width % 2];
-	for (i = 0; i < NEURON_PORTS_LISTED; i++)
-		if (neuron_topology_link(topology, slots, slot, order[i], &id[n], &other))
-			port[n++] = order[i];
-	return n;
 }

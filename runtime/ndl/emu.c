@@ -97,19 +97,39 @@ static int machine_bdf(void *state, int index, struct ndl_bdf *bdf)
 	return 0;
 }
 
+static int neighbours_by_table(const struct emu_chip *chip, unsigned int id[NEURON_PORTS_MAX],
+			       unsigned int port[NEURON_PORTS_MAX])
+{
+	const struct emu_machine *m = chip->machine;
+	bool left[NEURON_PORTS_MAX];
+	int told[NEURON_PORTS_MAX];
+	unsigned int n = neuron_gen_neighbours(chip->gen, (unsigned int)m->nchips,
+					       (unsigned int)chip->index, told);
+
+	memset(left, true, sizeof(left));
+	for (unsigned int i = 0; i < n; i++) {
+		int found = link_port(m->name, chip->index, told[i], left);
+
+		if (found < 0)
+			return found;
+		id[i] = (unsigned int)told[i];
+		port[i] = (unsigned int)found;
+		left[found] = false; /* two links may lead to one neighbour */
+	}
+	return (int)n;
+}
+
 /*
- * Neighbours and the ports that lead to them, in the order in which drivers list them: as the chip
- * tells, or by the instance's topology. Returns their number.
+ * Neighbours in the order in which drivers name them, and the ports that lead to them: as the chip
+ * tells, or by the tables that drivers have. Returns their number.
  */
 static int neighbours(struct emu_chip *chip, unsigned int id[NEURON_PORTS_MAX],
 		      unsigned int port[NEURON_PORTS_MAX])
 {
-	const struct neuron_instance *inst = chip->machine->instance;
 	int told[NEURON_PORTS_MAX], ret, n = 0;
 
 	if (!chip->gen->ready_links)
-		return (int)neuron_topology_neighbours(chip->gen, inst->topology, inst->chips,
-						       (unsigned int)chip->index, id, port);
+		return neighbours_by_table(chip, id, port);
 	pthread_mutex_lock(&chip->fwio);
 	ret = nhal_neighbors_read(&chip->hal, told);
 	pthread_mutex_unlock(&chip->fwio);

@@ -24,7 +24,6 @@
 #define NEURON_DMA_PER_CORE_MAX 16
 #define NEURON_MEMORIES_MAX 4
 #define NEURON_PORTS_MAX 6
-#define NEURON_PORTS_LISTED 4 /* in drivers' tables of neighbours */
 #define NEURON_NQ_MAX 16 /* notification queues of a core */
 #define NEURON_PCI_IDS_MAX 4
 
@@ -133,6 +132,18 @@ struct neuron_ext_map {
 	uint32_t msix_table, msix_pba; /* offsets in the block's BAR */
 };
 
+/*
+ * The neighbours of each chip of a machine of so many, by the chips' numbers and in the order in
+ * which drivers name them; ports of them, NEURON_NO_NEIGHBOUR for fewer. A machine with twice as
+ * many, or more, is as many such machines.
+ */
+#define NEURON_NO_NEIGHBOUR 0xff
+struct neuron_shape {
+	uint8_t chips, ports;
+	bool repeats;
+	const uint8_t *neighbour;
+};
+
 struct neuron_gen {
 	const char *name; /* of the QOM type: neuron-NAME */
 	const char *product, *family; /* what drivers call the chip and its instances */
@@ -196,12 +207,9 @@ struct neuron_gen {
 	 * word themselves.
 	 */
 	const uint8_t *routing;
-	/*
-	 * The ports in the order in which drivers list the neighbours they lead to: by the parity
-	 * of a chip's row in the torus, and of its place there. Unused where the ready word tells
-	 * of links.
-	 */
-	uint8_t port_order[2][2][NEURON_PORTS_LISTED];
+	/* which chips are neighbours, where no register tells */
+	uint8_t shapes;
+	const struct neuron_shape *shape;
 };
 
 #define NEURON_ROUTES 16
@@ -246,6 +254,10 @@ bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine,
 
 /* ... or the engine of such a queue? */
 bool neuron_gen_is_copy_engine(const struct neuron_gen *gen, unsigned int engine);
+
+/* The neighbours of a chip by the shapes of machines, -1 for none; returns how many */
+unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int chips,
+				   unsigned int index, int id[NEURON_PORTS_MAX]);
 
 /* Notification queues of a core, numbered as the maps list them: queues of all maps together */
 unsigned int neuron_gen_nqs(const struct neuron_gen *gen);

@@ -37,15 +37,6 @@ unsigned int neuron_topology_ports(enum neuron_topology topology, unsigned int s
 bool neuron_topology_link(enum neuron_topology topology, unsigned int slots, unsigned int slot,
 			  unsigned int port, unsigned int *other, unsigned int *other_port);
 
-struct neuron_gen;
-/*
- * A slot's neighbours and the ports that lead to them, at most NEURON_PORTS_LISTED, in the order in
- * which drivers of chips that do not tell of links list them. Returns their number.
- */
-unsigned int neuron_topology_neighbours(const struct neuron_gen *gen, enum neuron_topology topology,
-					unsigned int slots, unsigned int slot, unsigned int *id,
-					unsigned int *port);
-
 #ifdef __cplusplus
 }
 #endif

@@ -330,7 +330,10 @@ START_TEST(pci_bus)
 	put_pci("0000:00:1e.0", "0x7064\n");
 	put_pci("0000:00:1f.0", "0x7064\n");
 	put_pci("0000:00:05.0", "0xec20\n");
-	ck_assert_uint_eq(ls_pci_count(root), 2);
+	put_pci("0000:10:1c.0", "0x7164\n");
+	put_pci("0000:20:1c.0", "0x7264\n");
+	put_pci("0000:33:00.0", "0x7364\n");
+	ck_assert_uint_eq(ls_pci_count(root), 5);
 	ls_pci_locate(root, chips, 2);
 	ck_assert_int_eq(chips[0].numa_node, 1);
 	ck_assert_str_eq(chips[0].cpus, "0-3,8");

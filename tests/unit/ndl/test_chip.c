@@ -44,8 +44,11 @@ START_TEST(description)
 	ck_assert_uint_eq(ndl_doorbell_address(dev, 15, 3, NEURON_DMA_QUEUE_TX),
 			  GEN(REG)(GEN(APB_UDMA)(15)) + NEURON_UDMA_M2S_Q(3) +
 				  NEURON_UDMA_Q_TAIL_INC);
-	ck_assert_int_eq(ndl_neighbor_window(dev, 1, &window), 0);
-	ck_assert_uint_eq(window, GEN(WINDOW_EAST));
+	/* a chip that does not tell of links has neighbours by tables only, for more chips than two
+	 */
+	ck_assert_int_eq(ndl_neighbor_window(dev, 1, &window), GEN(LINKS) ? 0 : -ENOENT);
+	if (GEN(LINKS))
+		ck_assert_uint_eq(window, GEN(WINDOW_EAST));
 }
 END_TEST
 
