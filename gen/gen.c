@@ -10,7 +10,15 @@
 
 #define NOWHERE (~(uint64_t)0)
 
-static const struct neuron_gen *const generations[] = { &neuron_gen_inferentia };
+static const struct neuron_gen *const generations[] = {
+	&neuron_gen_inferentia,
+	&neuron_gen_trainium,
+	&neuron_gen_inferentia2,
+	&neuron_gen_trainium2,
+};
+
+/* What the compiler makes programs for */
+static const struct neuron_target *const targets[] = { &neuron_target_inf1 };
 
 const struct neuron_gen *neuron_gen_of_pci(uint16_t device)
 {
@@ -27,9 +35,9 @@ const struct neuron_target *neuron_target_of_name(const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < sizeof(generations) / sizeof(generations[0]); i++)
-		if (!strcmp(generations[i]->target->name, name))
-			return generations[i]->target;
+	for (i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+		if (!strcmp(targets[i]->name, name))
+			return targets[i];
 	return NULL;
 }
 
@@ -168,6 +176,33 @@ bool neuron_gen_is_copy_engine(const struct neuron_gen *gen, unsigned int engine
 		if (gen->copy[nc].engine == engine)
 			return true;
 	return false;
+}
+
+static const struct neuron_shape *shape_of(const struct neuron_gen *gen, unsigned int chips)
+{
+	unsigned int i;
+
+	for (i = 0; i < gen->shapes; i++)
+		if (chips == gen->shape[i].chips ||
+		    (chips && gen->shape[i].repeats && chips % gen->shape[i].chips == 0))
+			return &gen->shape[i];
+	return NULL;
+}
+
+unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int chips,
+				   unsigned int index, int id[NEURON_PORTS_MAX])
+{
+	const struct neuron_shape *shape = shape_of(gen, chips);
+	unsigned int i, n = 0, other;
+
+	for (i = 0; i < NEURON_PORTS_MAX; i++)
+		id[i] = -1;
+	for (i = 0; shape && i < shape->ports; i++) {
+		other = shape->neighbour[index % shape->chips * shape->ports + i];
+		if (other != NEURON_NO_NEIGHBOUR)
+			id[n++] = (int)(index / shape->chips * shape->chips + other);
+	}
+	return n;
 }
 
 unsigned int neuron_gen_nqs(const struct neuron_gen *gen)

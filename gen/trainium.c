@@ -126,6 +126,29 @@ static const uint8_t torus_routing[NEURON_ROUTES] = { 0, 2,  6,	 4,  1, 3,  7,	5
 static const uint8_t plain_routing[NEURON_ROUTES] = { 0, 1, 2,	3,  4,	5,  6,	7,
 						      8, 9, 10, 11, 12, 13, 14, 15 };
 
+#define NONE NEURON_NO_NEIGHBOUR
+/* clang-format off */
+/* Four rows of four: above, to the left, below, to the right */
+static const uint8_t torus[] = {
+	12, 3, 4, 1,  13, 0, 5, 2,  14, 1, 6, 3,  15, 2, 7, 0,
+	0, 7, 8, 5,  1, 4, 9, 6,  2, 5, 10, 7,  3, 6, 11, 4,
+	4, 11, 12, 9,  5, 8, 13, 10,  6, 9, 14, 11,  7, 10, 15, 8,
+	8, 15, 0, 13,  9, 12, 1, 14,  10, 13, 2, 15,  11, 14, 3, 12,
+};
+static const uint8_t ring[] = {
+	11, 1,  0, 2,  1, 3,  2, 4,  3, 5,  4, 6,
+	5, 7,  6, 8,  7, 9,  8, 10,  9, 11,  10, 0,
+};
+static const uint8_t line[] = {
+	1, NONE,  0, 2,  1, 3,  2, 4,  3, 5,  4, NONE,
+};
+/* clang-format on */
+static const struct neuron_shape trainium_shapes[] = { { 16, 4, true, torus } };
+static const struct neuron_shape inferentia2_shapes[] = {
+	{ 12, 2, false, ring },
+	{ 6, 2, false, line },
+};
+
 #define HBM_SIZE 0x400000000ull /* 16 GiB */
 
 /* clang-format off */
@@ -162,6 +185,8 @@ const struct neuron_gen neuron_gen_trainium = {
 	.pci_ids = 1,
 	.pci_id = { 0x7164 },
 	.routing = torus_routing,
+	.shapes = sizeof(trainium_shapes) / sizeof(trainium_shapes[0]),
+	.shape = trainium_shapes,
 	BOTH,
 };
 
@@ -173,5 +198,7 @@ const struct neuron_gen neuron_gen_inferentia2 = {
 	.pci_ids = 1,
 	.pci_id = { 0x7264 },
 	.routing = plain_routing,
+	.shapes = sizeof(inferentia2_shapes) / sizeof(inferentia2_shapes[0]),
+	.shape = inferentia2_shapes,
 	BOTH,
 };

@@ -161,6 +161,17 @@ static const uint8_t routing[NEURON_ROUTES] = {
 	0, 8, 9, 1, 2, 10, 11, 3, 6, 14, 15, 7, 4, 12, 13, 5
 };
 
+/* A torus of four rows of four; the order is that of the groups of cores which the links leave */
+/* clang-format off */
+static const uint8_t torus[] = {
+	12, 1, 3, 4,  0, 13, 5, 2,  14, 3, 1, 6,  2, 15, 7, 0,
+	8, 5, 7, 0,  4, 9, 1, 6,  10, 7, 5, 2,  6, 11, 3, 4,
+	4, 9, 11, 12,  8, 5, 13, 10,  6, 11, 9, 14,  10, 7, 15, 8,
+	0, 13, 15, 8,  12, 1, 9, 14,  2, 15, 13, 10,  14, 3, 11, 12,
+};
+/* clang-format on */
+static const struct neuron_shape shapes[] = { { 16, 4, true, torus } };
+
 #define HBM_LIVE 0x600000000ull /* 24 GiB of each slot */
 #define HBM_SLOT 0x1000000000ull /* 64 GiB in the BAR */
 
@@ -174,8 +185,11 @@ const struct neuron_gen neuron_gen_trainium2 = {
 	.pci_id = { 0x7364 },
 	.target = &target,
 	.routing = routing,
+	.shapes = sizeof(shapes) / sizeof(shapes[0]),
+	.shape = shapes,
 	.dies = 2,
 	.cores = CORES,
+	.logical_cores = 2,
 	.dma_engines_per_core = PER_CORE,
 	.dma_engines = 132,
 	.copy = { { 128, 0 }, { 128, 1 }, { 129, 0 }, { 129, 1 },

@@ -187,6 +187,8 @@ static bool neuron_create_bars(NeuronState *s, Error **errp)
 {
     const struct neuron_gen *gen = neuron_gen(s);
     PCIDevice *pdev = PCI_DEVICE(s);
+    uint8_t type = PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                   (gen->bars_prefetchable ? PCI_BASE_ADDRESS_MEM_PREFETCH : 0);
     MemoryRegion *dram;
     uint64_t size;
     int fd, i;
@@ -207,7 +209,7 @@ static bool neuron_create_bars(NeuronState *s, Error **errp)
         memory_region_init_io(&bar->mr, OBJECT(s), &neuron_bar_ops, bar,
                               neuron_bar_name(gen, i),
                               gen->bar_size[i]);
-        pci_register_bar(pdev, i, PCI_BASE_ADDRESS_MEM_TYPE_64, &bar->mr);
+        pci_register_bar(pdev, i, type, &bar->mr);
     }
     neuron_create_dram_bar(s, dram, &s->bar[gen->bar_dram].mr);
     pci_register_bar(pdev, gen->bar_dram, PCI_BASE_ADDRESS_MEM_TYPE_64 |

@@ -132,6 +132,18 @@ struct neuron_ext_map {
 	uint32_t msix_table, msix_pba; /* offsets in the block's BAR */
 };
 
+/*
+ * The neighbours of each chip of a machine of so many, by the chips' numbers and in the order in
+ * which drivers name them; ports of them, NEURON_NO_NEIGHBOUR for fewer. A machine with twice as
+ * many, or more, is as many such machines.
+ */
+#define NEURON_NO_NEIGHBOUR 0xff
+struct neuron_shape {
+	uint8_t chips, ports;
+	bool repeats;
+	const uint8_t *neighbour;
+};
+
 struct neuron_gen {
 	const char *name; /* of the QOM type: neuron-NAME */
 	const char *product, *family; /* what drivers call the chip and its instances */
@@ -145,6 +157,9 @@ struct neuron_gen {
 	uint8_t cores;
 	uint8_t dma_engines_per_core;
 	uint16_t dma_engines; /* in all */
+	/* how many cores programs see as one, where they ask for nothing else; 0: there are no such
+	 */
+	uint8_t logical_cores;
 	/* the queue that copies for the host, of each core */
 	struct {
 		uint16_t engine;
@@ -163,6 +178,8 @@ struct neuron_gen {
 
 	uint64_t bar_size[6]; /* 0: none; the DRAM BAR's is at most this */
 	uint8_t bar_regs, bar_cores, bar_dram; /* their numbers */
+	/* all of them are prefetchable: a bridge passes those alone on above 4 GiB */
+	bool bars_prefetchable;
 	uint8_t memories;
 	struct neuron_memory memory[NEURON_MEMORIES_MAX];
 	uint8_t blocks;
@@ -190,6 +207,9 @@ struct neuron_gen {
 	 * word themselves.
 	 */
 	const uint8_t *routing;
+	/* which chips are neighbours, where no register tells */
+	uint8_t shapes;
+	const struct neuron_shape *shape;
 };
 
 #define NEURON_ROUTES 16
@@ -234,6 +254,10 @@ bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine,
 
 /* ... or the engine of such a queue? */
 bool neuron_gen_is_copy_engine(const struct neuron_gen *gen, unsigned int engine);
+
+/* The neighbours of a chip by the shapes of machines, -1 for none; returns how many */
+unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int chips,
+				   unsigned int index, int id[NEURON_PORTS_MAX]);
 
 /* Notification queues of a core, numbered as the maps list them: queues of all maps together */
 unsigned int neuron_gen_nqs(const struct neuron_gen *gen);
