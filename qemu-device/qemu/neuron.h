@@ -71,6 +71,8 @@ struct NeuronState {
 	uint32_t slot;
 	uint64_t dram_bar_size;
 	uint64_t serial;
+	uint32_t firmware_version;
+	int32_t server_id;
 	bool ring_id_check;
 	bool nan_fill;
 	NeuronGuestErrorAction on_guest_error;

@@ -84,7 +84,8 @@ def link(vm: Qemu, sequence: int) -> bool:
 
 def test_help() -> None:
     done = subprocess.run([qtest.qemu_binary(), "-device", f"{C.type},help"], capture_output=True, text=True)
-    ours = ["dram-bar-size", "fabric", "nan-fill", "on-guest-error", "pool", "ring-id-check", "serial", "slot"]
+    ours = ["dram-bar-size", "fabric", "nan-fill", "on-guest-error", "pool", "ring-id-check", "serial", "slot", "firmware-version",
+            "server-id"]
     lines = {line.split("=")[0].strip(): line for line in done.stdout.splitlines()}
     is_([name for name in ours if " - " not in lines.get(name, "")], [], "help describes every property")
     for m in range(len(C.memories)):
@@ -101,6 +102,9 @@ def test_refusals() -> None:
         ("a slot beyond the fabric", [f"{C.type},fabric=f0,slot=4"], "cannot create the chip in slot 4"),
         ("a slot that is taken", [f"{C.type},fabric=f0,slot=2"] * 2, "cannot create the chip in slot 2"),
         ("an unknown reaction", [f"{C.type},on-guest-error=panic"], "on-guest-error"),
+        ("no version of a firmware", [f"{C.type},firmware-version=8"], "1 to 7 expected"),
+        ("nor is 0 one", [f"{C.type},firmware-version=0"], "1 to 7 expected"),
+        ("no server's number", [f"{C.type},server-id=32768"], "server-id 32768"),
         ("the abstract base", ["neuron-base"], "abstract"),
     ]:
         said = qtest.refused(*CHIP, *[word for device in args for word in ("-device", device)])
@@ -176,6 +180,23 @@ def test_mailbox() -> None:
     is_([vm.readl(MISC + 0x44 + 4 * memory) for memory in range(len(C.memories))],
         [10 + memory << 16 | 20 + memory for memory in range(len(C.memories))], "so are those of each memory, in its own word")
     vm.close()
+
+
+def test_firmware() -> None:
+    """The versions themselves: tests/unit/core/test_firmware."""
+    vm = chip()
+    vm.enable(SLOT, BAR)
+    is_((vm.readl(MISC), vm.readl(MISC + 0x70)), (3 if C.arch == 1 else 5, 0), "the firmware's version, and no server")
+    vm.close()
+    vm = chip(properties="firmware-version=7" + (",server-id=291" if C.arch > 1 else ""))
+    vm.enable(SLOT, BAR)
+    is_((vm.readl(MISC), vm.readl(MISC + 0x70)), (7, 0x8123 if C.arch > 1 else 0), "those that were chosen")
+    vm.set("chip", "sensor-sram-ecc-uncorrected", 3)
+    is_(vm.readl(MISC + 0x40), 3 << 12, "and the form of the words of errors is that version's")
+    vm.close()
+    if C.arch == 1:
+        said = qtest.refused(*CHIP, "-device", device("server-id=1"))
+        is_("this chip has none" in said or said, True, "a server's number is refused where chips do not tell it")
 
 
 def test_faults() -> None:
@@ -590,7 +611,7 @@ def test_trace_points() -> None:
 
 
 TESTS: list[Callable[[], None]] = [
-    test_help, test_refusals, test_config_space, test_memory_and_reset, test_mailbox, test_faults,
+    test_help, test_refusals, test_config_space, test_memory_and_reset, test_mailbox, test_firmware, test_faults,
     test_stop_vm, test_saved_state, test_live_refusal, test_unplug, test_pool_outlives_its_name, test_interrupts, test_saved_in_dma,
     test_guarded, test_dma_to_rom, test_trace_points,
 ]
