@@ -34,6 +34,7 @@ OBJECT_DECLARE_TYPE(NeuronState, NeuronClass, NEURON_BASE)
 #define TYPE_NEURON_INFERENTIA2 "neuron-inferentia2"
 #define TYPE_NEURON_TRAINIUM "neuron-trainium"
 #define TYPE_NEURON_TRAINIUM2 "neuron-trainium2"
+#define TYPE_NEURON_TRAINIUM3 "neuron-trainium3"
 
 /* DRAM, and SBUF and PSUM of each core */
 #define NEURON_MEM_MAX (1 + 2 * NEURON_CORES_MAX)

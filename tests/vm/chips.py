@@ -108,5 +108,5 @@ def of_trainium2(name: str, pci_id: int, memory: int) -> Chip:
 
 
 ALL = (INFERENTIA, of_trainium("neuron-trainium", 0x7164), of_trainium("neuron-inferentia2", 0x7264),
-       of_trainium2("neuron-trainium2", 0x7364, 24 * GIB))
+       of_trainium2("neuron-trainium2", 0x7364, 24 * GIB), of_trainium2("neuron-trainium3", 0x7564, 36 * GIB))
 CHIPS = tuple(chip for chip in ALL if chip.type in os.environ.get("NEURON_CHIPS", chip.type).split())
