@@ -218,6 +218,7 @@ extern const struct neuron_gen neuron_gen_inferentia;
 extern const struct neuron_gen neuron_gen_trainium;
 extern const struct neuron_gen neuron_gen_inferentia2;
 extern const struct neuron_gen neuron_gen_trainium2;
+extern const struct neuron_gen neuron_gen_trainium3;
 
 /* The generation that a PCI device id is of, or NULL */
 const struct neuron_gen *neuron_gen_of_pci(uint16_t device);
