@@ -12,6 +12,7 @@
 #define KWIDEN8(b) ((vi)_mm512_cvtepi8_epi32((__m128i)(b)))
 #define KNARROW8(i) ((vb)_mm512_cvtepi32_epi8((__m512i)(i)))
 #define KROUND(x) _mm512_cvtps_epi32((__m512)(x))
+#define KMOST(a, b) ((vi)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
 #define KSTORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, (__m512)(v))
 #define KEXPAND(mask, v) ((vf)_mm512_maskz_expand_ps(mask, (__m512)(v)))
 #define KCOMPRESS(mask, v) ((vf)_mm512_maskz_compress_ps(mask, (__m512)(v)))
