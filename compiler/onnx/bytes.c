@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Convolutions of quantized values. PE multiplies signed bytes and adds them exactly, so what is a
- * scale times whole numbers of eight bits goes into a convolution as bytes, and the sum is scaled
- * once. A byte is the number plus an offset that brings its range to -128; what that adds to each
- * sum is known, as the kernel is. Part of the ONNX front end.
+ * Convolutions and products of quantized values. PE multiplies signed bytes and adds them exactly,
+ * so what is a scale times whole numbers of eight bits goes into them as bytes, and the sum is
+ * scaled once. A byte is the number plus an offset that brings its range to -128; what that adds to
+ * each sum is known, as the kernel is. Part of the ONNX front end.
  */
 #include <math.h>
 
@@ -17,7 +17,8 @@ struct bytes {
 	struct ncc_range whole; /* of the whole numbers */
 };
 
-void quant_remember(struct onnx_node *n, onnx_op value, onnx_op whole, onnx_op scale)
+void quant_remember(struct onnx_node *n, onnx_op value, onnx_op whole, onnx_op scale,
+		    unsigned int axis)
 {
 	struct onnx_multiple *m;
 
@@ -26,7 +27,7 @@ void quant_remember(struct onnx_node *n, onnx_op value, onnx_op whole, onnx_op s
 	m = ncc_alloc(n->imp->m, sizeof(*m));
 	if (!m)
 		return;
-	*m = (struct onnx_multiple){ value, whole, scale, n->imp->multiples };
+	*m = (struct onnx_multiple){ value, whole, scale, axis, n->imp->multiples };
 	n->imp->multiples = m;
 }
 
@@ -47,9 +48,10 @@ static int64_t offset_of(const struct bytes *b)
 
 static bool is_byte_sum(const struct ncc_op *x)
 {
-	if (x->kind == NCC_ADD)
+	for (unsigned int i = 0; x->kind == NCC_ADD && i < BYTE_DEPTH; i++)
 		x = x->in[0];
-	return x->kind == NCC_CONV && x->in[0]->shape.dtype == NEURON_DT_INT8;
+	return (x->kind == NCC_CONV || x->kind == NCC_DOT) &&
+	       x->in[0]->shape.dtype == NEURON_DT_INT8;
 }
 
 /* x / b's scale is rounded: the number that it is rounded from, without limits that a byte has */
@@ -217,17 +219,18 @@ static onnx_op channels(struct onnx_node *n, int64_t count)
 	return ox_data(n, &s);
 }
 
-static onnx_op spread(struct onnx_node *n, onnx_op vector, onnx_op like)
+static onnx_op spread(struct onnx_node *n, onnx_op vector, onnx_op like, unsigned int axis)
 {
-	const uint8_t map = 1;
+	const uint8_t map = (uint8_t)axis;
 
 	return vector && like ? ox_spread(n, vector, &like->shape, &map) : NULL;
 }
 
-/* A convolution of bytes that is being made */
+/* A convolution or product of bytes that is being made */
 struct sum {
 	struct bytes in;
 	const struct onnx_multiple *kernel, *bias;
+	unsigned int axis; /* the kernel's dimension of channels */
 	int64_t channels;
 };
 
@@ -241,11 +244,14 @@ static float sum_scale(const struct sum *s, int64_t c)
 static bool sum_shift(const struct sum *s, int64_t c, double *shift)
 {
 	const struct ncc_op *k = s->kernel->whole;
-	int64_t each = ncc_elems(&k->shape) / s->channels;
+	int64_t inner = 1, each = ncc_elems(&k->shape) / s->channels;
 	double sum = 0, size = 0;
 
+	for (unsigned int d = s->axis + 1; d < k->shape.ndim; d++)
+		inner *= k->shape.dim[d];
 	for (int64_t i = 0; i < each; i++) {
-		double v = ncc_get(k->shape.dtype, k->data, c * each + i);
+		int64_t at = (i / inner * s->channels + c) * inner + i % inner;
+		double v = ncc_get(k->shape.dtype, k->data, at);
 
 		sum += v;
 		size += fabs(v);
@@ -254,12 +260,16 @@ static bool sum_shift(const struct sum *s, int64_t c, double *shift)
 	return fabs(*shift) + size * -BYTE_LEAST <= ONNX_EXACT_MOST;
 }
 
-/* Has the bias the sums' scale? */
+/* Has the bias one number for each channel, or one, and the sums' scale? */
 static bool bias_fits(const struct sum *s)
 {
-	if (!s->bias)
+	const struct ncc_shape *b = s->bias ? &s->bias->whole->shape : NULL;
+
+	if (!b)
 		return true;
 	if (!is_channels(s->bias->whole, s->channels) || !is_channels(s->bias->scale, s->channels))
+		return false;
+	if (ncc_elems(b) > 1 && b->dim[b->ndim - 1] != s->channels)
 		return false;
 	for (int64_t c = 0; c < s->channels; c++)
 		if ((float)channel(s->bias->scale, c) != sum_scale(s, c))
@@ -273,11 +283,11 @@ static bool take_sum(const struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bi
 
 	s->kernel = multiple_of(n, k);
 	s->bias = multiple_of(n, bias);
-	s->channels = k->shape.dim[0];
+	s->channels = k->shape.dim[s->axis];
 	if (!s->kernel || (bias && !s->bias) || s->kernel->whole->shape.dtype != NEURON_DT_INT8 ||
-	    x->shape.ndim < 3 || onnx_int(n, "group", 1) != 1 ||
-	    !is_channels(s->kernel->scale, s->channels) || !find(x, &s->in, BYTE_DEPTH) ||
-	    !bias_fits(s))
+	    !is_channels(s->kernel->scale, s->channels) ||
+	    (s->kernel->axis != s->axis && ncc_elems(&s->kernel->scale->shape) > 1) ||
+	    !find(x, &s->in, BYTE_DEPTH) || !bias_fits(s))
 		return false;
 	for (int64_t c = 0; c < s->channels; c++)
 		if (!sum_shift(s, c, &shift))
@@ -285,10 +295,11 @@ static bool take_sum(const struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bi
 	return true;
 }
 
-bool ox_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, struct onnx_bytes *b)
+bool ox_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, unsigned int axis,
+	      struct onnx_bytes *b)
 {
+	struct sum s = { .axis = axis };
 	double shift;
-	struct sum s;
 
 	if (!x || !k || n->rc || !take_sum(n, x, k, bias, &s))
 		return false;
@@ -307,14 +318,50 @@ bool ox_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, struct on
 	return b->shift && b->scale;
 }
 
-onnx_op ox_sum_of_bytes(struct onnx_node *n, onnx_op sum, const struct onnx_bytes *b)
+onnx_op ox_sum_of_bytes(struct onnx_node *n, onnx_op sum, const struct onnx_bytes *b,
+			unsigned int axis)
 {
 	onnx_op x;
 
-	sum = ox_bin(n, NCC_ADD, sum, spread(n, b->shift, sum));
-	x = ox_bin(n, NCC_MUL, sum, spread(n, b->scale, sum));
-	quant_remember(n, x, sum, b->scale);
+	sum = ox_bin(n, NCC_ADD, sum, spread(n, b->shift, sum, axis));
+	x = ox_bin(n, NCC_MUL, sum, spread(n, b->scale, sum, axis));
+	quant_remember(n, x, sum, b->scale, axis);
 	return x;
+}
+
+/* The whole numbers that x is multiples of, as bytes and what is to be added to each; false: x is
+ * not */
+static bool take_bytes(struct onnx_node *n, onnx_op x, struct quant_eight *e, float *scale)
+{
+	struct bytes b;
+
+	if (!x || n->rc || !find(x, &b, BYTE_DEPTH))
+		return false;
+	*scale = b.scale;
+	e->byte = bytes_of(n, x, &b, BYTE_DEPTH);
+	e->plus = NULL;
+	if (e->byte && offset_of(&b))
+		e->plus = ox_number(n, -(double)offset_of(&b));
+	return e->byte;
+}
+
+onnx_op ox_product_of_bytes(struct onnx_node *n, onnx_op a, onnx_op b)
+{
+	struct quant_eight x, y;
+	onnx_op sum, r, by;
+	float scale[2];
+
+	if (!a || !b || n->rc || a->shape.ndim < 2 || b->shape.ndim < 2)
+		return NULL;
+	n->exact = true;
+	sum = take_bytes(n, a, &x, &scale[0]) && take_bytes(n, b, &y, &scale[1])
+		      ? quant_product_of(n, &x, &y)
+		      : NULL;
+	n->exact = sum;
+	by = sum ? ox_number(n, (double)(scale[0] * scale[1])) : NULL;
+	r = ox_bin(n, NCC_MUL, sum, by);
+	quant_remember(n, r, sum, by, 0);
+	return r;
 }
 
 /* Takes activations off that are limits of the result: *low, *high in x's own numbers */
@@ -350,14 +397,14 @@ onnx_op quant_of_bytes(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op ze
 		return NULL;
 	x = before_limits(x, &low, &high);
 	m = multiple_of(n, x);
-	times = m && is_byte_sum(m->whole) ? channels(n, m->whole->shape.dim[1]) : NULL;
+	times = m && is_byte_sum(m->whole) ? channels(n, m->whole->shape.dim[m->axis]) : NULL;
 	if (!times)
 		return NULL;
 	for (int64_t c = 0; c < times->shape.dim[0]; c++)
 		((float *)times->data)[c] = (float)channel(m->scale, c) / (float)by;
 	low = fmaxf(low / (float)by, (float)(ox_least(to) - z));
 	high = fminf(high / (float)by, (float)(ox_most(to) - z));
-	x = ox_bin(n, NCC_MUL, m->whole, spread(n, times, m->whole));
+	x = ox_bin(n, NCC_MUL, m->whole, spread(n, times, m->whole, m->axis));
 	x = ox_binc(n, NCC_MIN, ox_binc(n, NCC_MAX, x, low), high);
 	return quant_rounded(n, x, 1);
 }

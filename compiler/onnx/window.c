@@ -273,8 +273,9 @@ static void import_conv(struct onnx_node *n)
 
 	if (!of_floats(n))
 		return;
-	if (ox_bytes(n, x, k, bias, &b))
-		r = ox_sum_of_bytes(n, ox_conv(n, b.x, b.k, b.padding, NEURON_DT_FP32), &b);
+	if (x && x->shape.ndim > 2 && onnx_int(n, "group", 1) == 1 &&
+	    ox_bytes(n, x, k, bias, 0, &b))
+		r = ox_sum_of_bytes(n, ox_conv(n, b.x, b.k, b.padding, NEURON_DT_FP32), &b, 1);
 	else
 		r = add_bias(n, ox_conv(n, x, k, 0, x->shape.dtype), bias);
 	onnx_give(n, 0, r);
