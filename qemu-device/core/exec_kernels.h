@@ -415,7 +415,10 @@ KINLINE vf truth(vi mask)
 	return (vf)((vu)mask & (vu)splat(1.0f));
 }
 
-KINLINE vf vmax(vf a, vf b)
+#ifndef KMAX /* as it is done without an instruction for it */
+#define KMAX(a, b) plain_max(a, b)
+#define KMIN(a, b) plain_min(a, b)
+KINLINE vf plain_max(vf a, vf b)
 {
 	vf r = self(a > b, a, b);
 
@@ -423,12 +426,23 @@ KINLINE vf vmax(vf a, vf b)
 	return self((a != a) | (b != b), a + b, r);
 }
 
-KINLINE vf vmin(vf a, vf b)
+KINLINE vf plain_min(vf a, vf b)
 {
 	vf r = self(a < b, a, b);
 
 	r = (vf)sel(a == b, (vu)a | (vu)b, (vu)r);
 	return self((a != a) | (b != b), a + b, r);
+}
+#endif
+
+KINLINE vf vmax(vf a, vf b)
+{
+	return KMAX(a, b);
+}
+
+KINLINE vf vmin(vf a, vf b)
+{
+	return KMIN(a, b);
 }
 
 KINLINE vf vabs(vf a)
