@@ -48,24 +48,44 @@ static int64_t offset_of(const struct bytes *b)
 
 static bool is_byte_sum(const struct ncc_op *x)
 {
+	struct ncc_range r;
+
 	for (unsigned int i = 0; x->kind == NCC_ADD && i < BYTE_DEPTH; i++)
 		x = x->in[0];
 	return (x->kind == NCC_CONV || x->kind == NCC_DOT) &&
-	       x->in[0]->shape.dtype == NEURON_DT_INT8;
+	       (x->in[0]->shape.dtype == NEURON_DT_INT8 || quant_is_whole(x->in[0], &r));
 }
 
-/* x / b's scale is rounded: the number that it is rounded from, without limits that a byte has */
-static onnx_op unlimited(onnx_op x, const struct bytes *b)
+/* Is number v, times `times`, limited by the type of bytes too? */
+static bool is_limit(const struct ncc_op *x, const struct bytes *b, float times)
 {
-	onnx_op of = x;
 	double v;
 
-	if (of->kind == NCC_MIN && ncc_scalar_value(of->in[1], &v) && v >= (double)b->whole.hi)
+	if ((x->kind != NCC_MAX && x->kind != NCC_MIN) || !ncc_scalar_value(x->in[1], &v))
+		return false;
+	v = (double)((float)v * times);
+	return x->kind == NCC_MIN ? nearbyint(v) >= (double)b->whole.hi
+				  : nearbyint(v) <= (double)b->whole.lo;
+}
+
+/*
+ * x is rounded: the number without limits that a byte has too. What is too large for adding
+ * QUANT_WHOLE stays large.
+ */
+static onnx_op unlimited(struct onnx_node *n, onnx_op x, const struct bytes *b)
+{
+	onnx_op of = x;
+	double times;
+
+	while (is_limit(of, b, 1))
 		of = of->in[0];
-	if (of->kind == NCC_MAX && ncc_scalar_value(of->in[1], &v) && v <= (double)b->whole.lo)
-		of = of->in[0];
-	/* A sum of bytes is finite; what is too large for adding QUANT_WHOLE stays large. */
-	return of->kind == NCC_MUL && is_byte_sum(of->in[0]) ? of : x;
+	if (of->kind != NCC_MUL || !ncc_scalar_value(of->in[1], &times) ||
+	    !is_limit(of->in[0], b, (float)times))
+		return of;
+	x = of->in[0];
+	while (is_limit(x, b, (float)times))
+		x = x->in[0];
+	return ox_bin(n, NCC_MUL, x, of->in[1]);
 }
 
 /* x rounded, as bytes */
@@ -106,7 +126,7 @@ static onnx_op packed(struct onnx_node *n, onnx_op whole, const struct bytes *b,
 	if (depth && x->kind == NCC_MUL && x->in[0]->kind == NCC_CONCAT &&
 	    ncc_scalar_value(x->in[1], &v) && (float)v == 1 / b->scale)
 		return joined(n, x, b, depth);
-	return rounded_byte(n, unlimited(x, b), b);
+	return rounded_byte(n, unlimited(n, x, b), b);
 }
 
 /* What x is a multiple of: the first of its parts that says so */
@@ -228,7 +248,10 @@ static onnx_op spread(struct onnx_node *n, onnx_op vector, onnx_op like, unsigne
 
 /* A convolution or product of bytes that is being made */
 struct sum {
+	bool whole; /* of whole numbers in fp32 instead */
 	struct bytes in;
+	int64_t offset; /* what was added to the input's whole numbers */
+	double most; /* the greatest magnitude of those then */
 	const struct onnx_multiple *kernel, *bias;
 	unsigned int axis; /* the kernel's dimension of channels */
 	int64_t channels;
@@ -256,8 +279,8 @@ static bool sum_shift(const struct sum *s, int64_t c, double *shift)
 		sum += v;
 		size += fabs(v);
 	}
-	*shift = (s->bias ? channel(s->bias->whole, c) : 0) - (double)offset_of(&s->in) * sum;
-	return fabs(*shift) + size * -BYTE_LEAST <= ONNX_EXACT_MOST;
+	*shift = (s->bias ? channel(s->bias->whole, c) : 0) - (double)s->offset * sum;
+	return fabs(*shift) + size * s->most <= ONNX_EXACT_MOST;
 }
 
 /* Has the bias one number for each channel, or one, and the sums' scale? */
@@ -284,38 +307,55 @@ static bool take_sum(const struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bi
 	s->kernel = multiple_of(n, k);
 	s->bias = multiple_of(n, bias);
 	s->channels = k->shape.dim[s->axis];
-	if (!s->kernel || (bias && !s->bias) || s->kernel->whole->shape.dtype != NEURON_DT_INT8 ||
+	if (!s->kernel || (bias && !s->bias) || s->kernel->whole->kind != NCC_CONST ||
+	    s->kernel->whole->shape.dtype != NEURON_DT_INT8 ||
 	    !is_channels(s->kernel->scale, s->channels) ||
 	    (s->kernel->axis != s->axis && ncc_elems(&s->kernel->scale->shape) > 1) ||
-	    !find(x, &s->in, BYTE_DEPTH) || !bias_fits(s))
+	    !find(x, &s->in, s->whole ? 0 : BYTE_DEPTH) || !bias_fits(s))
 		return false;
+	s->offset = s->whole ? 0 : offset_of(&s->in);
+	s->most = fmax((double)(s->in.whole.hi + s->offset), -(double)(s->in.whole.lo + s->offset));
 	for (int64_t c = 0; c < s->channels; c++)
 		if (!sum_shift(s, c, &shift))
 			return false;
 	return true;
 }
 
+static bool take_operands(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, struct sum *s,
+			  struct onnx_bytes *b)
+{
+	double shift;
+
+	if (!x || !k || n->rc || !take_sum(n, x, k, bias, s))
+		return false;
+	n->exact = true;
+	b->x = s->whole ? x->in[0] : bytes_of(n, x, &s->in, BYTE_DEPTH);
+	n->exact = b->x; /* else it is a convolution as others are */
+	b->k = s->whole ? ox_f32(n, s->kernel->whole) : s->kernel->whole;
+	b->padding = (double)s->offset;
+	b->shift = b->x ? channels(n, s->channels) : NULL;
+	b->scale = b->x ? channels(n, s->channels) : NULL;
+	for (int64_t c = 0; b->shift && b->scale && c < s->channels; c++) {
+		sum_shift(s, c, &shift);
+		((float *)b->shift->data)[c] = (float)shift;
+		((float *)b->scale->data)[c] = sum_scale(s, c);
+	}
+	return b->shift && b->scale;
+}
+
 bool ox_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, unsigned int axis,
 	      struct onnx_bytes *b)
 {
 	struct sum s = { .axis = axis };
-	double shift;
 
-	if (!x || !k || n->rc || !take_sum(n, x, k, bias, &s))
-		return false;
-	n->exact = true;
-	b->x = bytes_of(n, x, &s.in, BYTE_DEPTH);
-	n->exact = b->x; /* else it is a convolution as others are */
-	b->k = s.kernel->whole;
-	b->padding = (double)offset_of(&s.in);
-	b->shift = b->x ? channels(n, s.channels) : NULL;
-	b->scale = b->x ? channels(n, s.channels) : NULL;
-	for (int64_t c = 0; b->shift && b->scale && c < s.channels; c++) {
-		sum_shift(&s, c, &shift);
-		((float *)b->shift->data)[c] = (float)shift;
-		((float *)b->scale->data)[c] = sum_scale(&s, c);
-	}
-	return b->shift && b->scale;
+	return take_operands(n, x, k, bias, &s, b);
+}
+
+bool ox_wholes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, struct onnx_bytes *b)
+{
+	struct sum s = { .whole = true };
+
+	return take_operands(n, x, k, bias, &s, b);
 }
 
 onnx_op ox_sum_of_bytes(struct onnx_node *n, onnx_op sum, const struct onnx_bytes *b,

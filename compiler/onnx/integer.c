@@ -75,8 +75,15 @@ static double less_zero(const struct ncc_op *x, const struct ncc_op *zero, int64
 	return v - ncc_get(zero->shape.dtype, zero->data, i % ncc_elems(&zero->shape));
 }
 
-/* A constant less its zero point, if that gives bytes; NULL: it does not */
-static onnx_op constant_bytes(struct onnx_node *n, onnx_op x, onnx_op zero)
+static bool is_nothing(const struct ncc_op *zero)
+{
+	for (int64_t i = 0; zero && i < ncc_elems(&zero->shape); i++)
+		if (ncc_get(zero->shape.dtype, zero->data, i) != 0)
+			return false;
+	return true;
+}
+
+onnx_op quant_constant(struct onnx_node *n, onnx_op x, onnx_op zero)
 {
 	int64_t count = ncc_elems(&x->shape);
 	struct ncc_shape s = x->shape;
@@ -84,12 +91,14 @@ static onnx_op constant_bytes(struct onnx_node *n, onnx_op x, onnx_op zero)
 
 	if (!is_known(x) || (zero && !is_known(zero)) || count > ONNX_MAX_DATA)
 		return NULL;
-	if (zero && ncc_elems(&zero->shape) > 1 &&
+	if (zero && ncc_elems(&zero->shape) > 1 && s.ndim &&
 	    (zero->shape.ndim != 1 || s.dim[s.ndim - 1] != zero->shape.dim[0]))
 		return NULL;
 	for (int64_t i = 0; i < count; i++)
 		if (less_zero(x, zero, i) < INT8_MIN || less_zero(x, zero, i) > INT8_MAX)
 			return NULL;
+	if (x->shape.dtype == NEURON_DT_INT8 && is_nothing(zero))
+		return x;
 	s.dtype = NEURON_DT_INT8;
 	k = ox_data(n, &s);
 	for (int64_t i = 0; k && i < count; i++)
@@ -118,7 +127,7 @@ static bool take(struct onnx_node *n, unsigned int i, onnx_op zero, bool columns
 
 	if (n->rc || ncc_dtype_size(x->shape.dtype) != 1 || x->shape.pred)
 		return false;
-	*e = (struct quant_eight){ one || columns ? constant_bytes(n, x, zero) : NULL, NULL };
+	*e = (struct quant_eight){ one || columns ? quant_constant(n, x, zero) : NULL, NULL };
 	if (e->byte || !one)
 		return e->byte;
 	e->plus = plus_of(n, zero, less);

@@ -140,6 +140,9 @@ extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[]
 /* Those of the domain ai.onnx.ml */
 extern const struct onnx_rule onnx_ml[], onnx_ml_svm[], onnx_ml_tree[];
 
+/* Those of the domain com.microsoft */
+extern const struct onnx_rule onnx_microsoft[];
+
 /* operators.c; NULL: not supported */
 const struct onnx_rule *onnx_find(const char *domain, const char *op_type);
 bool onnx_is_standard(const char *domain); /* ai.onnx, whose name may be left out */
@@ -306,6 +309,16 @@ onnx_op ox_reduce(struct onnx_node *n, onnx_op a, enum ncc_kind func, uint32_t m
 onnx_op ox_reduce_window(struct onnx_node *n, onnx_op a, enum ncc_kind func, double init,
 			 const struct ncc_window *w);
 
+/*
+ * microsoft.c: what an operator of ONNX makes of these operands, with the node's attributes;
+ * without results n->rc is set
+ */
+void ox_standard(struct onnx_node *n, const char *op_type, struct onnx_value *in, unsigned int nin,
+		 struct onnx_value *out, unsigned int nout);
+
+/* rnn.c: the operator of com.microsoft */
+void onnx_dynamic_lstm(struct onnx_node *n);
+
 /* math.c, act.c: shared with other operators */
 onnx_op ox_leaky(struct onnx_node *n, onnx_op x, double a);
 onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b);
@@ -327,6 +340,13 @@ struct onnx_bytes {
 /* false: they are not all quantized, or n->rc is set */
 bool ox_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, unsigned int axis,
 	      struct onnx_bytes *b);
+/* The same of a convolution of each channel by itself: whole numbers in fp32, which engines take */
+bool ox_wholes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, struct onnx_bytes *b);
+/*
+ * window.c: the convolution of quantized operands and a bias by their whole numbers, before they
+ * are quantized again; NULL: as others are, or n->rc is set
+ */
+onnx_op ox_quantized_conv(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias);
 /* axis: the sum's dimension of channels */
 onnx_op ox_sum_of_bytes(struct onnx_node *n, onnx_op sum, const struct onnx_bytes *b,
 			unsigned int axis);

@@ -259,23 +259,30 @@ static onnx_op quantized_by(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_
 	return with_zero(n, quant_rounded(n, x, 1), zero, to);
 }
 
-static void import_quantize(struct onnx_node *n)
+void quant_give(struct onnx_node *n, onnx_op x, unsigned int scale, unsigned int zero, int64_t axis,
+		int32_t otherwise)
 {
-	onnx_op x = onnx_in(n, 0), zero = onnx_in(n, 2), scale;
-	int64_t axis = onnx_int(n, "axis", 1);
 	struct ncc_shape to = { .dtype = NEURON_DT_UINT8 };
-	int32_t type = zero ? n->in[2].type : (int32_t)onnx_int(n, "output_dtype", ONNX_UINT8);
+	onnx_op z = onnx_in(n, zero), s;
+	int32_t type = z ? n->in[zero].type : otherwise;
+	bool sum = x && has_sum(x, SUM_DEPTH);
 
-	type = type ? type : ONNX_UINT8;
 	if (onnx_dtype(type, &to) || ncc_is_float(to.dtype)) {
 		onnx_fail(n, -ENOTSUP, "to %s is not supported", onnx_type_name(type));
 		return;
 	}
 	n->exact = true;
-	scale = along(n, onnx_in(n, 1), x, axis);
-	zero = along(n, zero, x, axis);
-	x = ox_f32(n, x);
-	onnx_give_as(n, 0, quantized_by(n, x, scale, zero, &to, x && has_sum(x, SUM_DEPTH)), type);
+	s = along(n, onnx_in(n, scale), x, axis);
+	z = along(n, z, x, axis);
+	onnx_give_as(n, 0, quantized_by(n, ox_f32(n, x), s, z, &to, sum), type);
+}
+
+static void import_quantize(struct onnx_node *n)
+{
+	int64_t type = onnx_int(n, "output_dtype", ONNX_UINT8);
+
+	quant_give(n, onnx_in(n, 0), 1, 2, onnx_int(n, "axis", 1),
+		   type ? (int32_t)type : ONNX_UINT8);
 }
 
 /* Are they one number, or the same one computed? */
@@ -304,22 +311,31 @@ static onnx_op dequantized(struct onnx_node *n, onnx_op x, onnx_op zero)
 	return ox_bin(n, NCC_SUB, f, zero);
 }
 
-static void import_dequantize(struct onnx_node *n)
+onnx_op quant_value(struct onnx_node *n, unsigned int i, unsigned int scale, unsigned int zero,
+		    int64_t axis)
 {
-	onnx_op x = onnx_in(n, 0), zero = onnx_in(n, 2), r;
-	int64_t axis = onnx_int(n, "axis", 1);
+	onnx_op x = onnx_in(n, i), s = onnx_in(n, scale), z = onnx_in(n, zero), whole = NULL, r;
+	bool exact = n->exact;
 
 	n->exact = true;
-	zero = along(n, zero, x, axis);
-	r = dequantized(n, x, zero);
-	r = scaled(n, r, along(n, onnx_in(n, 1), x, axis));
-	r = ox_cast_like(n, r, onnx_in(n, 1));
-	if (x && r && onnx_is_const(x) && is_zero(zero))
-		quant_remember(n, r, x, onnx_in(n, 1),
-			       ncc_elems(&onnx_in(n, 1)->shape) == 1
-				       ? 0
-				       : onnx_axis(n, axis, x->shape.ndim));
-	onnx_give_as(n, 0, r, n->in[1].type);
+	if (x && s && onnx_is_const(x) && is_zero(z))
+		whole = x;
+	else if (x && s && z && onnx_is_const(x) && ncc_elems(&z->shape) == 1)
+		whole = quant_constant(n, x, z);
+	z = along(n, z, x, axis);
+	r = scaled(n, dequantized(n, x, z), along(n, s, x, axis));
+	r = ox_cast_like(n, r, s);
+	n->exact = exact;
+	if (r)
+		quant_remember(n, r, whole, s,
+			       ncc_elems(&s->shape) == 1 ? 0 : onnx_axis(n, axis, x->shape.ndim));
+	return r;
+}
+
+static void import_dequantize(struct onnx_node *n)
+{
+	n->exact = true;
+	onnx_give_as(n, 0, quant_value(n, 0, 1, 2, onnx_int(n, "axis", 1)), n->in[1].type);
 }
 
 /*
@@ -430,8 +446,8 @@ static onnx_op product(struct onnx_node *n, onnx_op a, onnx_op b, int64_t each)
 	return sum;
 }
 
-static onnx_op integer_product(struct onnx_node *n, unsigned int i, onnx_op za, unsigned int k,
-			       onnx_op zb)
+onnx_op quant_integer_product(struct onnx_node *n, unsigned int i, onnx_op za, unsigned int k,
+			      onnx_op zb)
 {
 	onnx_op p = quant_product(n, i, za, k, zb);
 
@@ -444,12 +460,12 @@ static onnx_op integer_product(struct onnx_node *n, unsigned int i, onnx_op za, 
 static void import_matmul_integer(struct onnx_node *n)
 {
 	n->exact = true;
-	onnx_give_as(n, 0, integer_product(n, 0, onnx_in(n, 2), 1, onnx_in(n, 3)), ONNX_INT32);
+	onnx_give_as(n, 0, quant_integer_product(n, 0, onnx_in(n, 2), 1, onnx_in(n, 3)),
+		     ONNX_INT32);
 }
 
-/* Gives x times a scale of fp32, in the type of the zero point. */
-static void give_scaled(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op to, onnx_op zero,
-			int32_t type)
+void quant_give_scaled(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op to, onnx_op zero,
+		       int32_t type)
 {
 	scale = ox_bin(n, NCC_DIV, scale, to);
 	x = ox_bin(n, NCC_MUL, ox_f32(n, x), scale);
@@ -462,11 +478,12 @@ static void import_qlinear_matmul(struct onnx_node *n)
 	onnx_op r, scale;
 
 	n->exact = true;
-	r = integer_product(n, 0, onnx_in(n, 2), 3, onnx_in(n, 5));
+	r = quant_integer_product(n, 0, onnx_in(n, 2), 3, onnx_in(n, 5));
 	if (!r)
 		return;
 	scale = ox_bin(n, NCC_MUL, along(n, onnx_in(n, 1), r, -2), along(n, onnx_in(n, 4), r, -1));
-	give_scaled(n, r, scale, along(n, onnx_in(n, 6), r, -1), onnx_in(n, 7), n->in[7].type);
+	quant_give_scaled(n, r, scale, along(n, onnx_in(n, 6), r, -1), onnx_in(n, 7),
+			  n->in[7].type);
 }
 
 /* A convolution of as many channels at a time as have that number of terms */
@@ -509,12 +526,41 @@ static void import_conv_integer(struct onnx_node *n)
 		     ONNX_INT32);
 }
 
+/* The bias of a QLinearConv, whose scale is that of the sums, as a value */
+static onnx_op bias_value(struct onnx_node *n, onnx_op bias)
+{
+	onnx_op s = ox_bin(n, NCC_MUL, onnx_in(n, 1), onnx_in(n, 4)), r;
+
+	r = ox_bin(n, NCC_MUL, ox_f32(n, bias), s);
+	quant_remember(n, r, bias, s, 0);
+	return r;
+}
+
+/* As Conv does between quantized values; false: as another one */
+static bool is_convolved(struct onnx_node *n)
+{
+	onnx_op bias = onnx_in(n, 8), r;
+
+	if (ncc_elems(&onnx_in(n, 1)->shape) != 1 || !onnx_is_const(onnx_in(n, 3)))
+		return false;
+	if (bias && (!onnx_is_const(bias) || !onnx_is_const(onnx_in(n, 1)) ||
+		     !onnx_is_const(onnx_in(n, 4))))
+		return false;
+	r = ox_quantized_conv(n, quant_value(n, 0, 1, 2, 1), quant_value(n, 3, 4, 5, 0),
+			      bias ? bias_value(n, bias) : NULL);
+	if (r)
+		quant_give(n, r, 6, 7, 1, ONNX_UINT8);
+	return r;
+}
+
 static void import_qlinear_conv(struct onnx_node *n)
 {
 	onnx_op x, k, r, bias = onnx_in(n, 8), scale;
 	const uint8_t map = 1;
 
 	n->exact = true;
+	if (is_convolved(n) || n->rc)
+		return;
 	x = operand(n, 0, onnx_in(n, 2), 1);
 	k = operand(n, 3, onnx_in(n, 5), 0);
 	r = convolved(n, x, k, exact_terms(n, 0, onnx_in(n, 2), 3, onnx_in(n, 5)));
@@ -525,7 +571,7 @@ static void import_qlinear_conv(struct onnx_node *n)
 	else if (bias)
 		r = ox_bin(n, NCC_ADD, r, ox_spread(n, bias, &r->shape, &map));
 	scale = ox_bin(n, NCC_MUL, along(n, onnx_in(n, 1), r, 1), along(n, onnx_in(n, 4), r, 1));
-	give_scaled(n, r, scale, along(n, onnx_in(n, 6), r, 1), onnx_in(n, 7), n->in[7].type);
+	quant_give_scaled(n, r, scale, along(n, onnx_in(n, 6), r, 1), onnx_in(n, 7), n->in[7].type);
 }
 
 const struct onnx_rule onnx_quant[] = {

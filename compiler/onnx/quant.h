@@ -29,6 +29,24 @@ onnx_op quant_unpacked(struct onnx_node *n, onnx_op x);
 /* A sum that is exact in fp32, as s32 */
 onnx_op quant_word(struct onnx_node *n, onnx_op sum);
 
+/*
+ * Operand i as what it stands for, with the operands that are its scale and zero point, one number
+ * or one for each index of axis
+ */
+onnx_op quant_value(struct onnx_node *n, unsigned int i, unsigned int scale, unsigned int zero,
+		    int64_t axis);
+/* Gives x quantized as the result; otherwise: its type, if there is no zero point */
+void quant_give(struct onnx_node *n, onnx_op x, unsigned int scale, unsigned int zero, int64_t axis,
+		int32_t otherwise);
+/* The product of operands i and k, of eight bits less their zero points, in s32 */
+onnx_op quant_integer_product(struct onnx_node *n, unsigned int i, onnx_op za, unsigned int k,
+			      onnx_op zb);
+/* Gives x times scale / to, in the type of a zero point */
+void quant_give_scaled(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op to, onnx_op zero,
+		       int32_t type);
+/* A constant less its zero point, one number or one for each column, as bytes; NULL: it has others */
+onnx_op quant_constant(struct onnx_node *n, onnx_op x, onnx_op zero);
+
 /* integer.c: the quotient that DynamicQuantizeLinear rounds, which is within the type's range */
 struct onnx_dynamic {
 	onnx_op value, quotient;

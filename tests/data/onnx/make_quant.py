@@ -18,7 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 RND = np.random.default_rng(8765)
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int32): TensorProto.INT32,
          np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8,
-         np.dtype(np.bool_): TensorProto.BOOL}
+         np.dtype(np.bool_): TensorProto.BOOL, np.dtype(np.int64): TensorProto.INT64}
 MICROSOFT = "com.microsoft"
 
 
@@ -162,11 +162,155 @@ def matrices(to: Path) -> None:
     save(to, "bytes_attention", nodes, {"a": a, "b": b}, c | {"sb": f(0.011), "zb": np.int8(-31)}, [y], held=1.0)
 
 
+def convolutions(to: Path) -> None:
+    """Those of each channel by itself, of each type and form, and the kernels that are no bytes or of one number"""
+    f, sx, sy, channels = np.float32, np.float32(0.0213), np.float32(0.27), 12
+    sw, bias = RND.uniform(0.001, 0.004, channels).astype(f), RND.integers(-9000, 9000, channels).astype(np.int32)
+
+    def total(q: np.ndarray, w: np.ndarray, stride: int) -> np.ndarray:
+        v = np.lib.stride_tricks.sliding_window_view(np.pad(q, ((0, 0), (0, 0), (1, 1), (1, 1))), (3, 3), (2, 3))
+        return np.einsum("ncijkl,ckl->ncij", v[:, :, ::stride, ::stride], w[:, 0])
+
+    for name, zx, zy, stride, with_bias in (("plain", np.uint8(3), np.uint8(120), 1, True), ("stride", np.uint8(128), np.uint8(128), 2, False),
+                                            ("signed", np.int8(-5), np.int8(7), 1, True)):
+        q, w = drawn(zx.dtype.type, 1, channels, 9, 10), drawn(np.int8, channels, 1, 3, 3)
+        sums = total(whole(q, zx), whole(w), stride) + (bias if with_bias else 0 * bias)[:, None, None]
+        y = requantized(sums, (sx * sw / sy)[:, None, None], zy)
+        c = {"s": sx, "z": zx, "w": w, "sw": sw, "zw": np.zeros(channels, np.int8), "sy": sy, "zy": zy}
+        c |= {"b": bias} if with_bias else {}
+        form = {"group": channels, "pads": [1] * 4, "strides": [stride] * 2}
+        save(to, f"depthwise_{name}", [node("QLinearConv", "x,s,z,w,sw,zw,sy,zy" + (",b" if with_bias else ""), **form)], {"x": q}, c, [y], held=1.0)
+        nodes = [node("DequantizeLinear", "x,s,z", "f"), node("DequantizeLinear", "w,sw,zw", "k", axis=0)]
+        nodes += [node("DequantizeLinear", "b,sb,zb", "v", axis=0)] if with_bias else []
+        c |= {"sb": sx * sw, "zb": np.zeros(channels, np.int32)} if with_bias else {}
+        nodes += [node("Conv", "f,k,v" if with_bias else "f,k", "m", **form), node("QuantizeLinear", "m,sy,zy", "y")]
+        save(to, f"depthwise_pair_{name}", nodes, {"x": q}, c, [y], held=1.0)
+    q = drawn(np.uint8, 1, channels, 9, 10)
+    for name, w, zero in (("fits", RND.integers(60, 180, (channels, channels, 3, 3)).astype(np.uint8), np.uint8(121)),
+                          ("beyond", drawn(np.uint8, channels, channels, 3, 3), np.uint8(100))):
+        v = np.lib.stride_tricks.sliding_window_view(whole(q, 3), (3, 3), (2, 3))
+        y = requantized(np.einsum("ncijkl,ockl->noij", v, whole(w, zero)), sx * f(0.002) / f(9), np.uint8(120))
+        c = {"s": sx, "z": np.uint8(3), "w": w, "sw": f(0.002), "zw": zero, "sy": f(9), "zy": np.uint8(120)}
+        save(to, f"kernel_{name}", [node("QLinearConv", "x,s,z,w,sw,zw,sy,zy")], {"x": q}, c, [y], held=1.0)
+    filled = helper.make_tensor("value", TensorProto.INT8, [1], [5])
+    nodes = [node("ConstantOfShape", "n", "w", value=filled), node("DequantizeLinear", "x,s,z", "f"), node("DequantizeLinear", "w,s,zw", "k"),
+             node("Conv", "f,k", "m"), node("QuantizeLinear", "m,sy,zy", "y")]
+    c = {"n": np.array([2, channels, 3, 3]), "s": f(2**-5), "z": np.uint8(3), "zw": np.int8(0), "sy": f(2**-1), "zy": np.uint8(120)}
+    sums = np.broadcast_to(v.sum((1, 4, 5), keepdims=True)[..., 0, 0] * 5, (1, 2, 7, 8))
+    save(to, "kernel_filled", nodes, {"x": q}, c, [requantized(sums, f(2**-9), np.uint8(120))])
+
+
+def value(x: np.ndarray, scale: np.generic, zero: int) -> np.ndarray:
+    return (x.astype(np.float64) - zero) * np.float64(scale)
+
+
+def of_value(x: np.ndarray, scale: np.generic, zero: np.generic) -> np.ndarray:
+    limits = np.iinfo(zero.dtype)
+    return np.clip(np.rint(x / np.float64(scale)) + float(zero), limits.min, limits.max).astype(zero.dtype)
+
+
+def operators(to: Path) -> None:
+    """Those of com.microsoft, as its documents define them; onnxruntime may round the other way"""
+    f = np.float32
+
+    def case(name: str, kind: str, inputs: str, x: dict, c: dict, y: np.ndarray, **attributes: object) -> None:
+        save(to, f"microsoft_{name}", [node(kind, inputs, domain=MICROSOFT, **attributes)], x, c, [y], held=1.0)
+
+    a, b = drawn(np.uint8, 2, 3, 8, 8), drawn(np.uint8, 3, 1, 8)
+    s, t = {"s": f(0.0213), "z": np.uint8(100)}, {"t": f(0.0371), "o": np.uint8(90)}
+    out = {"sy": f(0.05), "zy": np.uint8(127)}
+    va, vb = value(a, s["s"], 100), value(b, t["t"], 90)
+    ab = {"x": a, "w": b}, s | t | out
+    case("add", "QLinearAdd", "x,s,z,w,t,o,sy,zy", *ab, of_value(va + vb, out["sy"], out["zy"]))
+    case("mul", "QLinearMul", "x,s,z,w,t,o,sy,zy", *ab, of_value(va * vb, out["sy"], out["zy"]))
+    one = {"x": a}, s | out
+    mean = va.mean((2, 3), keepdims=True)
+    case("global", "QLinearGlobalAveragePool", "x,s,z,sy,zy", *one, of_value(mean, out["sy"], out["zy"]))
+    pooled = va.reshape(2, 3, 4, 2, 4, 2).mean((3, 5))
+    case("average", "QLinearAveragePool", "x,s,z,sy,zy", *one, of_value(pooled, out["sy"], out["zy"]),
+         kernel_shape=[2, 2], strides=[2, 2])
+    fine = {"sy": f(1 / 256), "zy": np.uint8(0)}
+    case("sigmoid", "QLinearSigmoid", "x,s,z,sy,zy", {"x": a}, s | fine, of_value(1 / (1 + np.exp(-va)), fine["sy"], fine["zy"]))
+    case("leaky", "QLinearLeakyRelu", "x,s,z,sy,zy", *one, of_value(np.where(va < 0, 0.125 * va, va), out["sy"], out["zy"]), alpha=0.125)
+    e = np.exp(va - va.max(-1, keepdims=True))
+    case("softmax", "QLinearSoftmax", "x,s,z,sy,zy", {"x": a}, s | fine,
+         of_value(e / e.sum(-1, keepdims=True), fine["sy"], fine["zy"]), axis=-1, opset=13)
+    joined = np.concatenate([va, value(a, t["t"], 90)], 1)
+    case("concat", "QLinearConcat", "sy,zy,x,s,z,x,t,o", {"x": a}, s | t | out, of_value(joined, out["sy"], out["zy"]), axis=1)
+    p = RND.integers(0, 2, a.shape).astype(np.bool_)
+    case("where", "QLinearWhere", "p,x,s,z,w,t,o,sy,zy", {"p": p, "x": a, "w": b}, s | t | out,
+         of_value(np.where(p, va, vb), out["sy"], out["zy"]))
+    q, w, bias = drawn(np.uint8, 5, 40), drawn(np.int8, 12, 40), RND.integers(-9000, 9000, 12).astype(np.int32)
+    sw = RND.uniform(0.001, 0.004, 12).astype(f)
+    total = whole(q, 100) @ whole(w).T + bias
+    c = s | {"w": w, "sw": sw, "zw": np.zeros(12, np.int8), "c": bias}
+    near = {"sy": f(0.21), "zy": np.uint8(127)}
+    case("gemm", "QGemm", "x,s,z,w,sw,zw,c,sy,zy", {"x": q}, c | near, requantized(total, s["s"] * sw / near["sy"], near["zy"]), transB=1)
+    case("gemm_float", "QGemm", "x,s,z,w,sw,zw,c", {"x": q}, c, total.astype(f) * (s["s"] * sw), transB=1)
+    r = RND.standard_normal(12).astype(f)
+    c = s | {"w": w.T.copy(), "sw": sw, "zw": np.zeros(12, np.int8), "r": r}
+    y = (whole(q, 100) @ whole(w).T).astype(f) * (s["s"] * sw) + r
+    case("to_float", "MatMulIntegerToFloat", "x,w,s,sw,z,zw,r", {"x": q}, c, y)
+    x = RND.uniform(-1, 2, (5, 40)).astype(f)
+    sx = (x.max() - x.min()) / f(255)
+    z = np.rint(-x.min() / sx)
+    y = (whole(np.clip(np.rint(x / sx) + z, 0, 255), z) @ whole(w).T).astype(f) * (sx * sw) + r
+    c = {"w": w.T.copy(), "sw": sw, "zw": np.zeros(12, np.int8), "r": r}
+    case("dynamic", "DynamicQuantizeMatMul", "x,w,sw,zw,r", {"x": x}, c, y)
+    case("quantize", "QuantizeLinear", "x,s,z", {"x": x}, s, of_value(x, s["s"], s["z"]))
+    case("dequantize", "DequantizeLinear", "q,s,z", {"q": q}, s, ((whole(q, 100)).astype(f) * s["s"]))
+
+
+def recurrent(to: Path) -> None:
+    """DynamicQuantizeLSTM, step by step"""
+    f, hidden, size = np.float32, 12, 20
+
+    def quantized(x: np.ndarray) -> tuple[np.ndarray, float]:
+        low, high = min(x.min(), 0), max(x.max(), 0)
+        s = np.float32(np.float32(high - low) / f(255))
+        zero = np.rint(-low / s) if s else 0
+        return (np.clip(np.rint(x / s) + zero, 0, 255) - zero if s else 0 * x), float(s)
+
+    def product(x: np.ndarray, w: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
+        q, s = quantized(x.astype(f))
+        return (q @ whole(w, zero)) * (s * scale.astype(np.float64))
+
+    def sigmoid(x: np.ndarray) -> np.ndarray:
+        return 1 / (1 + np.exp(-x))
+
+    for name, kind, columns, dirs in (("one", np.int8, 1, 1), ("columns", np.int8, 4 * hidden, 1), ("both", np.uint8, 1, 2)):
+        x, batch = RND.standard_normal((5, 1, size)).astype(f), 1
+        w, r = (drawn(kind, dirs, n, 4 * hidden) for n in (size, hidden))
+        shape = (dirs, columns) if columns > 1 else (dirs,)
+        c = {"w": w, "r": r, "b": (RND.standard_normal((dirs, 8 * hidden)) * 0.1).astype(f)}
+        c |= {"ws": RND.uniform(0.002, 0.004, shape).astype(f), "rs": RND.uniform(0.002, 0.004, shape).astype(f)}
+        zero = np.full(shape, 0 if kind == np.int8 else 121, kind)
+        c |= {"wz": zero, "rz": zero}
+        y, ends, cells = np.zeros((5, dirs, batch, hidden)), [], []
+        for d in range(dirs):
+            h, cell = np.zeros((batch, hidden)), np.zeros((batch, hidden))
+            inputs = product(x.reshape(-1, size), w[d], c["ws"][d], zero[d]).reshape(5, batch, -1)
+            for t in (range(5) if d == 0 else reversed(range(5))):
+                g = inputs[t] + product(h, r[d], c["rs"][d], zero[d]) + c["b"][d, : 4 * hidden] + c["b"][d, 4 * hidden :]
+                i, o, forget, new = (g[:, k * hidden : (k + 1) * hidden] for k in range(4))
+                cell = sigmoid(forget) * cell + sigmoid(i) * np.tanh(new)
+                h = (sigmoid(o) * np.tanh(cell)).astype(f).astype(np.float64)
+                y[t, d] = h
+            ends.append(h)
+            cells.append(cell)
+        one = node("DynamicQuantizeLSTM", "x,w,r,b,,,,,ws,wz,rs,rz", "y,h,c", domain=MICROSOFT, hidden_size=hidden,
+                   direction="bidirectional" if dirs == 2 else "forward")
+        save(to, f"microsoft_lstm_{name}", [one], {"x": x}, c, [y.astype(f), np.stack(ends).astype(f), np.stack(cells).astype(f)], held=1e-2)
+
+
 def main() -> None:
     to = Path(sys.argv[1])
     integers(to)
     dynamic(to)
     matrices(to)
+    convolutions(to)
+    operators(to)
+    recurrent(to)
 
 
 if __name__ == "__main__":
