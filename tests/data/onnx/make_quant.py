@@ -94,6 +94,11 @@ def integers(to: Path) -> None:
     for zero in (0, 255):
         save(to, f"integer_large_{zero}", [node("MatMulInteger", "x,k,za")], {"x": x}, {"k": k, "za": np.uint8(zero)},
              [(whole(x, zero) @ whole(k)).astype(np.int32)], held=None)
+    rnd = np.random.default_rng(5)
+    x, k = (rnd.integers(250, 256, shape).astype(np.uint8) for shape in ((1, 48, 5, 5), (2, 48, 3, 3)))
+    v = np.lib.stride_tricks.sliding_window_view(whole(x), (3, 3), (2, 3))
+    save(to, "integer_large_conv", [node("ConvInteger", "x,k")], {"x": x, "k": k},
+         {}, [np.einsum("ncijkl,ockl->noij", v, whole(k)).astype(np.int32)])
 
 
 def dynamic(to: Path) -> None:
@@ -198,6 +203,20 @@ def convolutions(to: Path) -> None:
     c = {"n": np.array([2, channels, 3, 3]), "s": f(2**-5), "z": np.uint8(3), "zw": np.int8(0), "sy": f(2**-1), "zy": np.uint8(120)}
     sums = np.broadcast_to(v.sum((1, 4, 5), keepdims=True)[..., 0, 0] * 5, (1, 2, 7, 8))
     save(to, "kernel_filled", nodes, {"x": q}, c, [requantized(sums, f(2**-9), np.uint8(120))])
+
+
+def limits(to: Path) -> None:
+    """A limit below a type's own, between a convolution and the bytes of the next, stays; one that the type has too does not matter"""
+    f, rnd = np.float32, np.random.default_rng(6)
+    q, w, u = rnd.integers(0, 256, (1, 6, 7, 7)).astype(np.uint8), rnd.integers(-127, 128, (6, 6, 1, 1)).astype(np.int8), np.eye(6, dtype=np.int8)
+    c = {"s": f(2**-6), "z": np.uint8(77), "w": w, "sw": f(2**-9), "zw": np.int8(0), "sy": f(2**-5), "zy": np.uint8(100)}
+    total = np.einsum("ncij,oc->noij", whole(q, 77), whole(w)[:, :, 0, 0]) * 2.0**-15
+    for name, top in (("below", 0.25), ("beyond", 40.0)):
+        y = of_value(np.minimum(total, top), c["sy"], c["zy"])
+        nodes = [node("DequantizeLinear", "x,s,z", "f"), node("DequantizeLinear", "w,sw,zw", "k"), node("Conv", "f,k", "e"), node("Min", "e,top", "m"),
+                 node("QuantizeLinear", "m,sy,zy", "g"), node("DequantizeLinear", "g,sy,zy", "h"), node("DequantizeLinear", "u,one,zw", "l"),
+                 node("Conv", "h,l", "d"), node("QuantizeLinear", "d,sy,zy", "y")]
+        save(to, f"limit_{name}", nodes, {"x": q}, c | {"top": f(top), "u": u[:, :, None, None], "one": f(1)}, [y])
 
 
 def value(x: np.ndarray, scale: np.generic, zero: int) -> np.ndarray:
@@ -309,6 +328,7 @@ def main() -> None:
     dynamic(to)
     matrices(to)
     convolutions(to)
+    limits(to)
     operators(to)
     recurrent(to)
 
