@@ -296,6 +296,47 @@ static bool cast_is_free(const struct ncc_op *op)
 	       (op->gen->late_cast && (op->gen->read_by_copy || v->view.buf->space == NCC_DRAM));
 }
 
+/* Does the product contract operand i along the dimension that the operand has in the partitions? */
+static bool contracts_partitions(const struct ncc_op *op, unsigned int i)
+{
+	const uint8_t *d;
+
+	if (op->kind != NCC_DOT || op->dot->ncontract != 1)
+		return false;
+	d = i ? op->dot->rhs_contract : op->dot->lhs_contract;
+	return op->in[i]->pdim == *d;
+}
+
+static void count_contracting(struct ncc_module *m)
+{
+	for (struct ncc_op *op = m->first; op; op = op->next)
+		op->gen->contracting = 0;
+	for (struct ncc_op *op = m->first; op; op = op->next)
+		for (unsigned int i = 0; i < op->nin; i++)
+			op->in[i]->gen->contracting += contracts_partitions(op, i);
+}
+
+/*
+ * Of such a convert that lies in other partitions than all its users want, which are several: turns
+ * it for all of them. false: it stays, or there is no room
+ */
+static bool turn_cast(struct ncc_gen *g, struct ncc_op *op, int *rc)
+{
+	const struct ncc_view *v = &op->in[0]->gen->value->view;
+	struct ncc_view dst;
+
+	*rc = 0;
+	if (op->users < 2 || op->gen->contracting < op->users || v->buf->space != NCC_SBUF ||
+	    v->dtype != op->shape.dtype || v->pdim < 0 || v->pdim == op->pdim ||
+	    gen_sbuf_view(g, &op->shape, op->pdim, &dst))
+		return false;
+	if (!gen_value(g, op, &dst))
+		*rc = ncc_no_memory(g->err);
+	else
+		*rc = gen_copy(g, &dst, v);
+	return true;
+}
+
 static int gen_alias(struct ncc_gen *g, struct ncc_op *op, const struct ncc_view *v)
 {
 	v->buf->refs++;
@@ -317,12 +358,16 @@ static bool gathers_short_rows(const struct ncc_op *op)
 
 static int gen_op(struct ncc_gen *g, struct ncc_op *op)
 {
+	int rc;
+
 	g->op = op;
 	g->stamp++;
 	if (gen_is_lazy(op) || is_deferred(op))
 		return 0;
 	if (op->gen->group || gathers_short_rows(op))
 		return gen_tiled(g, op);
+	if (cast_is_free(op) && turn_cast(g, op, &rc))
+		return rc;
 	if (cast_is_free(op))
 		return gen_alias(g, op, &op->in[0]->gen->value->view);
 	if (op->kind == NCC_PAD && op->in[0]->gen->value && op->in[0]->gen->value->padded &&
@@ -462,6 +507,7 @@ int ncc_generate(struct ncc_gen *g)
 	if (rc)
 		return rc;
 	mark_casts(g->m);
+	count_contracting(g->m);
 	if (g->opt->level != 1) {
 		gen_find_fusions(g->m);
 		gen_find_groups(g->m);

@@ -63,6 +63,7 @@ struct gen_note {
 	bool late_cast; /* a convert that its users do as they read */
 	bool read_by_copy; /* that user is a copy, which casts from anywhere */
 	uint8_t write_dtype; /* that of its only user, a convert; 0: its own */
+	unsigned int contracting; /* users that contract the dimension along its partitions */
 	struct ncc_op *pad; /* its only user, in whose result it is computed */
 	struct ncc_op *joined; /* its only user, a concatenation in whose result it is computed */
 	struct ncc_view *join; /* of a concatenation: its result, once a part of it has its place */

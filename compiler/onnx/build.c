@@ -153,6 +153,13 @@ onnx_op ox_scalar(struct onnx_node *n, const struct ncc_shape *like, double v)
 	return op;
 }
 
+onnx_op ox_number(struct onnx_node *n, double v)
+{
+	const struct ncc_shape one = { .dtype = NEURON_DT_FP32 };
+
+	return ox_scalar(n, &one, v);
+}
+
 onnx_op ox_iota(struct onnx_node *n, uint8_t dtype, int64_t count)
 {
 	struct ncc_shape s = { .dtype = dtype, .ndim = 1, .dim = { count } };

@@ -65,11 +65,26 @@ static bool of_floats(struct onnx_node *n)
 	return !n->rc;
 }
 
+/* The product of quantized values as one of bytes; NULL: they are others */
+static onnx_op quantized_matmul(struct onnx_node *n, onnx_op a, onnx_op b)
+{
+	struct onnx_bytes of;
+	onnx_op sum;
+
+	if (b->shape.ndim != 2 || a->shape.ndim < 2 || !ox_bytes(n, a, b, NULL, 1, &of))
+		return ox_product_of_bytes(n, a, b);
+	sum = ox_matmul(n, of.x, of.k, NEURON_DT_FP32);
+	return sum ? ox_sum_of_bytes(n, sum, &of, sum->shape.ndim - 1) : NULL;
+}
+
 static void import_matmul(struct onnx_node *n)
 {
-	if (of_floats(n))
-		onnx_give(n, 0,
-			  ox_matmul(n, onnx_in(n, 0), onnx_in(n, 1), onnx_in(n, 0)->shape.dtype));
+	onnx_op a = onnx_in(n, 0), b = onnx_in(n, 1), r;
+
+	if (!of_floats(n))
+		return;
+	r = quantized_matmul(n, a, b);
+	onnx_give(n, 0, r ? r : ox_matmul(n, a, b, a->shape.dtype));
 }
 
 static void import_gemm(struct onnx_node *n)
@@ -78,12 +93,18 @@ static void import_gemm(struct onnx_node *n)
 	double alpha = onnx_float(n, "alpha", 1), beta = onnx_float(n, "beta", 1);
 	bool ta = onnx_int(n, "transA", 0), tb = onnx_int(n, "transB", 0);
 	struct ncc_dot d = { .ncontract = 1, .lhs_contract = { !ta }, .rhs_contract = { tb } };
+	struct onnx_bytes of;
 
 	if (!of_floats(n))
 		return;
 	if (a->shape.ndim != 2 || b->shape.ndim != 2) {
 		onnx_fail(n, -EINVAL, "operands of rank %u and %u, expected 2", a->shape.ndim,
 			  b->shape.ndim);
+		return;
+	}
+	if (alpha == 1 && (beta == 1 || !c) && ox_bytes(n, a, b, c, !tb, &of)) {
+		r = ox_sum_of_bytes(n, ox_dot(n, of.x, of.k, &d, NEURON_DT_FP32), &of, 1);
+		onnx_give(n, 0, r);
 		return;
 	}
 	r = ox_dot(n, a, b, &d, a->shape.dtype);

@@ -85,6 +85,7 @@ struct onnx_import {
 	struct onnx_places *places; /* choose.c */
 	struct onnx_taken *taken; /* index.c */
 	struct onnx_multiple *multiples; /* bytes.c */
+	struct onnx_dynamic *dynamics; /* integer.c */
 	const struct onnx_size *sizes; /* sizes.c */
 	bool narrowed; /* something of 64 bits is not constant */
 };
@@ -138,6 +139,9 @@ extern const struct onnx_rule onnx_math[], onnx_act[], onnx_dot[], onnx_window[]
 	onnx_signal[], onnx_matrix[], onnx_choose[], onnx_nms[];
 /* Those of the domain ai.onnx.ml */
 extern const struct onnx_rule onnx_ml[], onnx_ml_svm[], onnx_ml_tree[];
+
+/* Those of the domain com.microsoft */
+extern const struct onnx_rule onnx_microsoft[];
 
 /* operators.c; NULL: not supported */
 const struct onnx_rule *onnx_find(const char *domain, const char *op_type);
@@ -271,6 +275,7 @@ onnx_op ox_expanded(struct onnx_node *n, onnx_op op, onnx_op x);
 /* Broadcasts both to their common shape. */
 bool ox_common(struct onnx_node *n, onnx_op *a, onnx_op *b);
 onnx_op ox_scalar(struct onnx_node *n, const struct ncc_shape *like, double v);
+onnx_op ox_number(struct onnx_node *n, double v); /* in fp32 */
 onnx_op ox_data(struct onnx_node *n, const struct ncc_shape *s); /* a constant to fill in */
 /* The smallest and the largest number of a type */
 double ox_least(const struct ncc_shape *s);
@@ -304,6 +309,16 @@ onnx_op ox_reduce(struct onnx_node *n, onnx_op a, enum ncc_kind func, uint32_t m
 onnx_op ox_reduce_window(struct onnx_node *n, onnx_op a, enum ncc_kind func, double init,
 			 const struct ncc_window *w);
 
+/*
+ * microsoft.c: what an operator of ONNX makes of these operands, with the node's attributes;
+ * without results n->rc is set
+ */
+void ox_standard(struct onnx_node *n, const char *op_type, struct onnx_value *in, unsigned int nin,
+		 struct onnx_value *out, unsigned int nout);
+
+/* rnn.c: the operator of com.microsoft */
+void onnx_dynamic_lstm(struct onnx_node *n);
+
 /* math.c, act.c: shared with other operators */
 onnx_op ox_leaky(struct onnx_node *n, onnx_op x, double a);
 onnx_op ox_hard_sigmoid(struct onnx_node *n, onnx_op x, double a, double b);
@@ -314,16 +329,29 @@ onnx_op ox_matmul(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype);
 /* The padding has this number. */
 onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, double padding, uint8_t dtype);
 /*
- * bytes.c: the quantized operands of a convolution as bytes; with its sums, plus the shift, times
- * the scale of each channel it has the bias too
+ * bytes.c: the quantized operands of a convolution or product, with a constant k whose dimension
+ * axis is the result's channels, as bytes; with its sums, plus the shift, times the scale of each
+ * channel it has the bias too
  */
 struct onnx_bytes {
 	onnx_op x, k, shift, scale;
 	double padding; /* what stands for 0 */
 };
 /* false: they are not all quantized, or n->rc is set */
-bool ox_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, struct onnx_bytes *b);
-onnx_op ox_sum_of_bytes(struct onnx_node *n, onnx_op sum, const struct onnx_bytes *b);
+bool ox_bytes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, unsigned int axis,
+	      struct onnx_bytes *b);
+/* The same of a convolution of each channel by itself: whole numbers in fp32, which engines take */
+bool ox_wholes(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias, struct onnx_bytes *b);
+/*
+ * window.c: the convolution of quantized operands and a bias by their whole numbers, before they
+ * are quantized again; NULL: as others are, or n->rc is set
+ */
+onnx_op ox_quantized_conv(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias);
+/* axis: the sum's dimension of channels */
+onnx_op ox_sum_of_bytes(struct onnx_node *n, onnx_op sum, const struct onnx_bytes *b,
+			unsigned int axis);
+/* The matrix product of quantized values, neither of which has to be constant; NULL: as before */
+onnx_op ox_product_of_bytes(struct onnx_node *n, onnx_op a, onnx_op b);
 onnx_op ox_take(struct onnx_node *n, onnx_op x, onnx_op idx, unsigned int axis);
 onnx_op ox_from_end(struct onnx_node *n, onnx_op idx, int64_t size); /* -1 is size - 1 */
 onnx_op ox_flat_index(struct onnx_node *n, onnx_op idx, unsigned int k, const int64_t *dim);

@@ -13,10 +13,15 @@ static const struct onnx_rule *const standard[] = {
 
 static const struct onnx_rule *const ml[] = { onnx_ml, onnx_ml_svm, onnx_ml_tree, NULL };
 
+static const struct onnx_rule *const microsoft[] = { onnx_microsoft, NULL };
+
 static const struct {
 	const char *domain;
 	const struct onnx_rule *const *tables; /* up to a NULL */
-} domains[] = { { "", standard }, { "ai.onnx", standard }, { "ai.onnx.ml", ml } };
+} domains[] = { { "", standard },
+		{ "ai.onnx", standard },
+		{ "ai.onnx.ml", ml },
+		{ "com.microsoft", microsoft } };
 
 bool onnx_is_standard(const char *domain)
 {

@@ -20,7 +20,7 @@ static bool is_zero(onnx_op zero)
  * x in fp32. What with_zero() made of integers in fp32 is taken from there: it is within the range
  * of the type. NaN stays what it is then.
  */
-static onnx_op unpacked(struct onnx_node *n, onnx_op x)
+onnx_op quant_unpacked(struct onnx_node *n, onnx_op x)
 {
 	onnx_op f = x && x->kind == NCC_CONVERT ? x->in[0] : NULL;
 
@@ -37,7 +37,7 @@ static onnx_op along(struct onnx_node *n, onnx_op v, onnx_op x, int64_t axis)
 	if (!v || !x || n->rc)
 		return NULL;
 	if (ncc_elems(&v->shape) == 1)
-		return ox_reshape(n, unpacked(n, v), 0, NULL);
+		return ox_reshape(n, quant_unpacked(n, v), 0, NULL);
 	if (v->shape.ndim == x->shape.ndim && v->shape.ndim > 1)
 		return ox_f32(n, v);
 	if (v->shape.ndim != 1) {
@@ -259,23 +259,30 @@ static onnx_op quantized_by(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_
 	return with_zero(n, quant_rounded(n, x, 1), zero, to);
 }
 
-static void import_quantize(struct onnx_node *n)
+void quant_give(struct onnx_node *n, onnx_op x, unsigned int scale, unsigned int zero, int64_t axis,
+		int32_t otherwise)
 {
-	onnx_op x = onnx_in(n, 0), zero = onnx_in(n, 2), scale;
-	int64_t axis = onnx_int(n, "axis", 1);
 	struct ncc_shape to = { .dtype = NEURON_DT_UINT8 };
-	int32_t type = zero ? n->in[2].type : (int32_t)onnx_int(n, "output_dtype", ONNX_UINT8);
+	onnx_op z = onnx_in(n, zero), s;
+	int32_t type = z ? n->in[zero].type : otherwise;
+	bool sum = x && has_sum(x, SUM_DEPTH);
 
-	type = type ? type : ONNX_UINT8;
 	if (onnx_dtype(type, &to) || ncc_is_float(to.dtype)) {
 		onnx_fail(n, -ENOTSUP, "to %s is not supported", onnx_type_name(type));
 		return;
 	}
 	n->exact = true;
-	scale = along(n, onnx_in(n, 1), x, axis);
-	zero = along(n, zero, x, axis);
-	x = ox_f32(n, x);
-	onnx_give_as(n, 0, quantized_by(n, x, scale, zero, &to, x && has_sum(x, SUM_DEPTH)), type);
+	s = along(n, onnx_in(n, scale), x, axis);
+	z = along(n, z, x, axis);
+	onnx_give_as(n, 0, quantized_by(n, ox_f32(n, x), s, z, &to, sum), type);
+}
+
+static void import_quantize(struct onnx_node *n)
+{
+	int64_t type = onnx_int(n, "output_dtype", ONNX_UINT8);
+
+	quant_give(n, onnx_in(n, 0), 1, 2, onnx_int(n, "axis", 1),
+		   type ? (int32_t)type : ONNX_UINT8);
 }
 
 /* Are they one number, or the same one computed? */
@@ -295,7 +302,7 @@ static bool are_same(onnx_op a, onnx_op b)
 /* x less its zero point, in fp32: what with_zero() added to integers is not subtracted again. */
 static onnx_op dequantized(struct onnx_node *n, onnx_op x, onnx_op zero)
 {
-	onnx_op f = unpacked(n, x);
+	onnx_op f = quant_unpacked(n, x);
 
 	if (!f || is_zero(zero))
 		return f;
@@ -304,27 +311,60 @@ static onnx_op dequantized(struct onnx_node *n, onnx_op x, onnx_op zero)
 	return ox_bin(n, NCC_SUB, f, zero);
 }
 
-static void import_dequantize(struct onnx_node *n)
+onnx_op quant_value(struct onnx_node *n, unsigned int i, unsigned int scale, unsigned int zero,
+		    int64_t axis)
 {
-	onnx_op x = onnx_in(n, 0), zero = onnx_in(n, 2), r;
-	int64_t axis = onnx_int(n, "axis", 1);
+	onnx_op x = onnx_in(n, i), s = onnx_in(n, scale), z = onnx_in(n, zero), whole = NULL, r;
+	bool exact = n->exact;
 
 	n->exact = true;
-	zero = along(n, zero, x, axis);
-	r = dequantized(n, x, zero);
-	r = scaled(n, r, along(n, onnx_in(n, 1), x, axis));
-	r = ox_cast_like(n, r, onnx_in(n, 1));
-	if (x && r && onnx_is_const(x) && is_zero(zero) &&
-	    (ncc_elems(&onnx_in(n, 1)->shape) == 1 || !onnx_axis(n, axis, x->shape.ndim)))
-		quant_remember(n, r, x, onnx_in(n, 1));
-	onnx_give_as(n, 0, r, n->in[1].type);
+	if (x && s && onnx_is_const(x) && is_zero(z))
+		whole = x;
+	else if (x && s && z && onnx_is_const(x) && ncc_elems(&z->shape) == 1)
+		whole = quant_constant(n, x, z);
+	z = along(n, z, x, axis);
+	r = scaled(n, dequantized(n, x, z), along(n, s, x, axis));
+	r = ox_cast_like(n, r, s);
+	n->exact = exact;
+	if (r)
+		quant_remember(n, r, whole, s,
+			       ncc_elems(&s->shape) == 1 ? 0 : onnx_axis(n, axis, x->shape.ndim));
+	return r;
+}
+
+static void import_dequantize(struct onnx_node *n)
+{
+	n->exact = true;
+	onnx_give_as(n, 0, quant_value(n, 0, 1, 2, onnx_int(n, "axis", 1)), n->in[1].type);
+}
+
+/*
+ * x / 255 rounded as IEEE does. What is left of x is exact, and the quotient is never so close to a
+ * tie that the error of its correction decides.
+ */
+static onnx_op a_255th(struct onnx_node *n, onnx_op x)
+{
+	onnx_op q = ox_binc(n, NCC_MUL, x, (double)(1 / 255.0f)), left;
+
+	left = ox_bin(n, NCC_SUB, ox_binc(n, NCC_MUL, x, 0x1p-8), q);
+	left = ox_bin(n, NCC_ADD, left, ox_binc(n, NCC_MUL, q, 0x1p-8));
+	return ox_bin(n, NCC_ADD, q, ox_binc(n, NCC_MUL, left, (double)(0x1p8f / 255)));
+}
+
+/*
+ * x / scale as a number of eight bits less its zero point, which the range makes: it lies within
+ * the type but for what its rounding adds
+ */
+static onnx_op dynamic_quotient(struct onnx_node *n, onnx_op x, onnx_op scale, bool sum)
+{
+	return sum ? ox_bin(n, NCC_MUL, x, inverse(n, scale)) : short_quotient(n, x, scale);
 }
 
 /* The range is that of the values, and includes 0. */
 static void import_dynamic(struct onnx_node *n)
 {
 	const struct ncc_shape to = { .dtype = NEURON_DT_UINT8 };
-	onnx_op x = onnx_in(n, 0), low, high, scale, zero;
+	onnx_op x = onnx_in(n, 0), low, high, scale, zero, value;
 	uint32_t all = (1u << x->shape.ndim) - 1;
 	bool sum = has_sum(x, SUM_DEPTH);
 
@@ -332,10 +372,12 @@ static void import_dynamic(struct onnx_node *n)
 	low = ox_binc(n, NCC_MIN, ox_reduce(n, x, NCC_MIN, all, false), 0);
 	high = ox_binc(n, NCC_MAX, ox_reduce(n, x, NCC_MAX, all, false), 0);
 	scale = ox_bin(n, NCC_SUB, high, low);
-	scale = scale ? quotient(n, scale, ox_scalar(n, &scale->shape, 255)) : NULL;
-	zero = quantized_by(n, ox_un(n, NCC_NEG, low), scale, NULL, &to, sum);
-	onnx_give_as(n, 0, quantized_by(n, x, scale, dequantized(n, zero, NULL), &to, sum),
-		     ONNX_UINT8);
+	scale = a_255th(n, scale);
+	zero = quant_rounded(n, dynamic_quotient(n, ox_un(n, NCC_NEG, low), scale, sum), 1);
+	value = quantized_by(n, x, scale, zero, &to, sum);
+	quant_note_dynamic(n, value, dynamic_quotient(n, x, scale, sum));
+	zero = with_zero(n, zero, NULL, &to);
+	onnx_give_as(n, 0, value, ONNX_UINT8);
 	onnx_give_as(n, 1, scale, ONNX_FLOAT);
 	onnx_give_as(n, 2, zero, ONNX_UINT8);
 }
@@ -369,8 +411,7 @@ static onnx_op operand(struct onnx_node *n, unsigned int i, onnx_op zero, int64_
 	return ox_cast(n, x, NEURON_DT_BF16, false);
 }
 
-/* A sum that is exact in fp32, as s32 */
-static onnx_op summed(struct onnx_node *n, onnx_op sum)
+onnx_op quant_word(struct onnx_node *n, onnx_op sum)
 {
 	static const int64_t bounds[2] = { -ONNX_EXACT_MOST, ONNX_EXACT_MOST };
 
@@ -399,26 +440,32 @@ static onnx_op product(struct onnx_node *n, onnx_op a, onnx_op b, int64_t each)
 
 		part = ox_matmul(n, ox_slice(n, a, ka, k, terms, 1),
 				 ox_slice(n, b, kb, k, terms, 1), NEURON_DT_FP32);
-		part = summed(n, part);
+		part = quant_word(n, part);
 		sum = sum ? ox_bin(n, NCC_ADD, sum, part) : part;
 	}
 	return sum;
 }
 
+onnx_op quant_integer_product(struct onnx_node *n, unsigned int i, onnx_op za, unsigned int k,
+			      onnx_op zb)
+{
+	onnx_op p = quant_product(n, i, za, k, zb);
+
+	if (p || n->rc)
+		return p;
+	return product(n, operand(n, i, za, -2), operand(n, k, zb, -1),
+		       exact_terms(n, i, za, k, zb));
+}
+
 static void import_matmul_integer(struct onnx_node *n)
 {
-	onnx_op a, b;
-
 	n->exact = true;
-	a = operand(n, 0, onnx_in(n, 2), -2);
-	b = operand(n, 1, onnx_in(n, 3), -1);
-	onnx_give_as(n, 0, product(n, a, b, exact_terms(n, 0, onnx_in(n, 2), 1, onnx_in(n, 3))),
+	onnx_give_as(n, 0, quant_integer_product(n, 0, onnx_in(n, 2), 1, onnx_in(n, 3)),
 		     ONNX_INT32);
 }
 
-/* Gives x times a scale of fp32, in the type of the zero point. */
-static void give_scaled(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op to, onnx_op zero,
-			int32_t type)
+void quant_give_scaled(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op to, onnx_op zero,
+		       int32_t type)
 {
 	scale = ox_bin(n, NCC_DIV, scale, to);
 	x = ox_bin(n, NCC_MUL, ox_f32(n, x), scale);
@@ -428,16 +475,15 @@ static void give_scaled(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op t
 
 static void import_qlinear_matmul(struct onnx_node *n)
 {
-	onnx_op a, b, r, scale;
+	onnx_op r, scale;
 
 	n->exact = true;
-	a = operand(n, 0, onnx_in(n, 2), -2);
-	b = operand(n, 3, onnx_in(n, 5), -1);
-	r = product(n, a, b, exact_terms(n, 0, onnx_in(n, 2), 3, onnx_in(n, 5)));
+	r = quant_integer_product(n, 0, onnx_in(n, 2), 3, onnx_in(n, 5));
 	if (!r)
 		return;
 	scale = ox_bin(n, NCC_MUL, along(n, onnx_in(n, 1), r, -2), along(n, onnx_in(n, 4), r, -1));
-	give_scaled(n, r, scale, along(n, onnx_in(n, 6), r, -1), onnx_in(n, 7), n->in[7].type);
+	quant_give_scaled(n, r, scale, along(n, onnx_in(n, 6), r, -1), onnx_in(n, 7),
+			  n->in[7].type);
 }
 
 /* A convolution of as many channels at a time as have that number of terms */
@@ -453,7 +499,7 @@ static onnx_op convolved(struct onnx_node *n, onnx_op x, onnx_op k, int64_t most
 		terms *= k->shape.dim[i];
 	each = most / terms;
 	if (channels <= each)
-		return summed(n, ox_conv(n, x, k, 0, NEURON_DT_FP32));
+		return quant_word(n, ox_conv(n, x, k, 0, NEURON_DT_FP32));
 	if (!each || onnx_int(n, "group", 1) != 1 || x->shape.dim[1] != channels) {
 		onnx_fail(n, -ENOTSUP, "more than %lld terms in a sum", (long long)most);
 		return NULL;
@@ -480,12 +526,41 @@ static void import_conv_integer(struct onnx_node *n)
 		     ONNX_INT32);
 }
 
+/* The bias of a QLinearConv, whose scale is that of the sums, as a value */
+static onnx_op bias_value(struct onnx_node *n, onnx_op bias)
+{
+	onnx_op s = ox_bin(n, NCC_MUL, onnx_in(n, 1), onnx_in(n, 4)), r;
+
+	r = ox_bin(n, NCC_MUL, ox_f32(n, bias), s);
+	quant_remember(n, r, bias, s, 0);
+	return r;
+}
+
+/* As Conv does between quantized values; false: as another one */
+static bool is_convolved(struct onnx_node *n)
+{
+	onnx_op bias = onnx_in(n, 8), r;
+
+	if (ncc_elems(&onnx_in(n, 1)->shape) != 1 || !onnx_is_const(onnx_in(n, 3)))
+		return false;
+	if (bias && (!onnx_is_const(bias) || !onnx_is_const(onnx_in(n, 1)) ||
+		     !onnx_is_const(onnx_in(n, 4))))
+		return false;
+	r = ox_quantized_conv(n, quant_value(n, 0, 1, 2, 1), quant_value(n, 3, 4, 5, 0),
+			      bias ? bias_value(n, bias) : NULL);
+	if (r)
+		quant_give(n, r, 6, 7, 1, ONNX_UINT8);
+	return r;
+}
+
 static void import_qlinear_conv(struct onnx_node *n)
 {
 	onnx_op x, k, r, bias = onnx_in(n, 8), scale;
 	const uint8_t map = 1;
 
 	n->exact = true;
+	if (is_convolved(n) || n->rc)
+		return;
 	x = operand(n, 0, onnx_in(n, 2), 1);
 	k = operand(n, 3, onnx_in(n, 5), 0);
 	r = convolved(n, x, k, exact_terms(n, 0, onnx_in(n, 2), 3, onnx_in(n, 5)));
@@ -496,7 +571,7 @@ static void import_qlinear_conv(struct onnx_node *n)
 	else if (bias)
 		r = ox_bin(n, NCC_ADD, r, ox_spread(n, bias, &r->shape, &map));
 	scale = ox_bin(n, NCC_MUL, along(n, onnx_in(n, 1), r, 1), along(n, onnx_in(n, 4), r, 1));
-	give_scaled(n, r, scale, along(n, onnx_in(n, 6), r, 1), onnx_in(n, 7), n->in[7].type);
+	quant_give_scaled(n, r, scale, along(n, onnx_in(n, 6), r, 1), onnx_in(n, 7), n->in[7].type);
 }
 
 const struct onnx_rule onnx_quant[] = {

@@ -12,6 +12,7 @@
 /* A value in fp32 that is whole numbers times a scale, one number or one for each channel */
 struct onnx_multiple {
 	onnx_op value, whole, scale;
+	unsigned int axis; /* the dimension of channels */
 	struct onnx_multiple *next;
 };
 
@@ -22,6 +23,48 @@ onnx_op quant_rounded(struct onnx_node *n, onnx_op x, double unit);
 
 /* Whole numbers in fp32 as the nearest ones of a type */
 onnx_op quant_packed(struct onnx_node *n, onnx_op whole, uint8_t dtype);
+
+/* x in fp32: of quantized numbers what they were rounded to */
+onnx_op quant_unpacked(struct onnx_node *n, onnx_op x);
+/* A sum that is exact in fp32, as s32 */
+onnx_op quant_word(struct onnx_node *n, onnx_op sum);
+
+/*
+ * Operand i as what it stands for, with the operands that are its scale and zero point, one number
+ * or one for each index of axis
+ */
+onnx_op quant_value(struct onnx_node *n, unsigned int i, unsigned int scale, unsigned int zero,
+		    int64_t axis);
+/* Gives x quantized as the result; otherwise: its type, if there is no zero point */
+void quant_give(struct onnx_node *n, onnx_op x, unsigned int scale, unsigned int zero, int64_t axis,
+		int32_t otherwise);
+/* The product of operands i and k, of eight bits less their zero points, in s32 */
+onnx_op quant_integer_product(struct onnx_node *n, unsigned int i, onnx_op za, unsigned int k,
+			      onnx_op zb);
+/* Gives x times scale / to, in the type of a zero point */
+void quant_give_scaled(struct onnx_node *n, onnx_op x, onnx_op scale, onnx_op to, onnx_op zero,
+		       int32_t type);
+/* A constant less its zero point, one number or one for each column, as bytes; NULL: it has others */
+onnx_op quant_constant(struct onnx_node *n, onnx_op x, onnx_op zero);
+
+/* integer.c: the quotient that DynamicQuantizeLinear rounds, which is within the type's range */
+struct onnx_dynamic {
+	onnx_op value, quotient;
+	struct onnx_dynamic *next;
+};
+void quant_note_dynamic(struct onnx_node *n, onnx_op value, onnx_op quotient);
+/* Numbers of eight bits less their zero point: bytes plus one number, in fp32; NULL: 0 */
+struct quant_eight {
+	onnx_op byte, plus;
+};
+/* The matrix product of such in fp32; NULL: its sums may not be exact, or n->rc is set */
+onnx_op quant_product_of(struct onnx_node *n, const struct quant_eight *a,
+			 const struct quant_eight *b);
+/*
+ * The product of operands i and k, of eight bits less their zero points (one, or of a constant k
+ * one for each column), in s32; NULL: they are not multiplied as bytes, or n->rc is set
+ */
+onnx_op quant_product(struct onnx_node *n, unsigned int i, onnx_op za, unsigned int k, onnx_op zb);
 
 /* What is asked of each value that x can have, limited to low..high, times `times`, by the scale */
 struct quant_each {
@@ -42,7 +85,8 @@ bool quant_is_kept(const struct quant_each *e, float v);
 
 /* Remembers that value is whole times scale; of constants, whose numbers are then not seen any more
  */
-void quant_remember(struct onnx_node *n, onnx_op value, onnx_op whole, onnx_op scale);
+void quant_remember(struct onnx_node *n, onnx_op value, onnx_op whole, onnx_op scale,
+		    unsigned int axis);
 /*
  * The whole numbers nearest to x / scale within a type, less the zero point, where x is a sum of
  * products of bytes, with what an activation cut off of it; NULL: another x, or zero is not known

@@ -20,6 +20,8 @@ struct rnn {
 	bool batch_first, reverse;
 	onnx_op x; /* the input's contribution: [steps, batch, gates * hidden] */
 	onnx_op r; /* the state's weights */
+	bool dynamic; /* weights of eight bits, [from, to], and products of quantized operands */
+	onnx_op rs, rz; /* the scale and zero point of r */
 	onnx_op rb; /* bias of the state's product, gates * hidden */
 	onnx_op peep, lens;
 	onnx_op h, c;
@@ -115,6 +117,37 @@ static onnx_op times(struct rnn *l, onnx_op a, onnx_op w)
 	return ox_dot(l->n, a, w, &d, a->shape.dtype);
 }
 
+/* The product of a, which is quantized now, and w, whose scale is one number or one for each column
+ */
+static onnx_op times_quantized(struct rnn *l, onnx_op a, onnx_op w, int32_t type, onnx_op scale,
+			       onnx_op zero)
+{
+	struct onnx_value q[3], in[4], of = { .op = a, .type = ONNX_FLOAT };
+
+	if (!a || !w || !scale || l->n->rc)
+		return NULL;
+	if (w->shape.ndim != 2 || w->shape.dim[0] != a->shape.dim[a->shape.ndim - 1] ||
+	    w->shape.dim[1] != l->gates * l->hidden) {
+		onnx_fail(l->n, -EINVAL, "weights do not fit");
+		return NULL;
+	}
+	ox_standard(l->n, "DynamicQuantizeLinear", &of, 1, q, 3);
+	in[0] = q[0];
+	in[1] = (struct onnx_value){ .op = w, .type = type };
+	in[2] = q[2];
+	in[3] = (struct onnx_value){ .op = zero, .type = type };
+	ox_standard(l->n, "MatMulInteger", in, 4, &of, 1);
+	return ox_bin(l->n, NCC_MUL, ox_f32(l->n, of.op), ox_bin(l->n, NCC_MUL, q[1].op, scale));
+}
+
+/* The state's contribution to all gates */
+static onnx_op times_state(struct rnn *l)
+{
+	if (!l->dynamic)
+		return times(l, l->h, l->r);
+	return times_quantized(l, l->h, l->r, l->n->in[2].type, l->rs, l->rz);
+}
+
 static onnx_op step_rnn(struct rnn *l, onnx_op x)
 {
 	onnx_op h = ox_bin(l->n, NCC_ADD, times(l, l->h, l->r), l->rb);
@@ -163,7 +196,7 @@ static onnx_op lstm_gate(struct rnn *l, onnx_op s, unsigned int g, unsigned int 
 static onnx_op step_lstm(struct rnn *l, onnx_op x, onnx_op *cell)
 {
 	struct onnx_node *n = l->n;
-	onnx_op s = ox_bin(n, NCC_ADD, x, ox_bin(n, NCC_ADD, times(l, l->h, l->r), l->rb));
+	onnx_op s = ox_bin(n, NCC_ADD, x, ox_bin(n, NCC_ADD, times_state(l), l->rb));
 	onnx_op i = lstm_gate(l, s, 0, 0, l->c), f, c, o;
 
 	if (onnx_int(n, "input_forget", 0)) {
@@ -223,13 +256,20 @@ static bool take_direction(struct rnn *l)
 		l->rb = ox_expand(n, ox_scalar(n, &onnx_in(n, 0)->shape, 0), 1, &gh);
 	}
 
-	if (n->rc || !l->r || l->r->shape.ndim != 2 || l->r->shape.dim[0] != gh ||
-	    l->r->shape.dim[1] != l->hidden) {
+	if (n->rc || !l->r || l->r->shape.ndim != 2 || l->r->shape.dim[l->dynamic] != gh ||
+	    l->r->shape.dim[!l->dynamic] != l->hidden) {
 		onnx_fail(n, -EINVAL, "the state's weights do not fit");
 		return false;
 	}
 
-	l->x = times(l, l->x, part(l, 1, 0));
+	if (l->dynamic) {
+		l->rs = part(l, 10, 0);
+		l->rz = part(l, 11, 0);
+		l->x = times_quantized(l, l->x, part(l, 1, 0), n->in[1].type, part(l, 8, 0),
+				       part(l, 9, 0));
+	} else {
+		l->x = times(l, l->x, part(l, 1, 0));
+	}
 	if (l->x && l->x->shape.dim[2] != gh)
 		onnx_fail(n, -EINVAL, "the input's weights do not fit");
 	l->x = wb ? ox_bin(n, NCC_ADD, l->x, wb) : l->x;
@@ -289,7 +329,7 @@ static bool take_sizes(struct rnn *l)
 	}
 
 	l->x = l->batch_first ? ox_transpose(n, x, swap) : x;
-	l->hidden = r->shape.dim[2];
+	l->hidden = r->shape.dim[l->dynamic ? 1 : 2];
 	l->lens = onnx_in(n, 4) ? ox_cast(n, onnx_in(n, 4), NEURON_DT_INT32, false) : NULL;
 	if (n->rc)
 		return false;
@@ -300,10 +340,10 @@ static bool take_sizes(struct rnn *l)
 	return !n->rc;
 }
 
-static void import_rnn(struct onnx_node *n)
+static void import_layer(struct onnx_node *n, enum cell cell, bool dynamic)
 {
 	static const uint8_t batch_first[4] = { 2, 0, 1, 3 };
-	struct rnn l = { .n = n, .cell = (enum cell)onnx_arg(n) };
+	struct rnn l = { .n = n, .cell = cell, .dynamic = dynamic };
 	onnx_op y[2] = { NULL, NULL }, h[2], c[2], x;
 
 	if (!take_sizes(&l))
@@ -325,6 +365,19 @@ static void import_rnn(struct onnx_node *n)
 	onnx_give(n, 1, states(&l, h));
 	if (l.cell == CELL_LSTM)
 		onnx_give(n, 2, states(&l, c));
+}
+
+static void import_rnn(struct onnx_node *n)
+{
+	import_layer(n, (enum cell)onnx_arg(n), false);
+}
+
+void onnx_dynamic_lstm(struct onnx_node *n)
+{
+	if (!onnx_in(n, 8) || !onnx_in(n, 9) || !onnx_in(n, 10) || !onnx_in(n, 11))
+		onnx_fail(n, -EINVAL, "a scale or zero point of the weights is absent");
+	else
+		import_layer(n, CELL_LSTM, true);
 }
 
 const struct onnx_rule onnx_rnn[] = {

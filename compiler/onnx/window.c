@@ -266,18 +266,39 @@ static bool of_floats(struct onnx_node *n)
 	return !n->rc;
 }
 
+/* Has each channel a convolution of its own, with one filter? */
+static bool is_depthwise(const struct onnx_node *n, onnx_op x, onnx_op k)
+{
+	int64_t groups = onnx_int(n, "group", 1);
+
+	return groups > 1 && x->shape.dim[1] == groups && k->shape.dim[0] == groups &&
+	       k->shape.dim[1] == 1;
+}
+
+onnx_op ox_quantized_conv(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias)
+{
+	struct onnx_bytes b;
+	bool known;
+
+	if (!x || !k || x->shape.ndim < 3 || k->shape.ndim != x->shape.ndim)
+		return NULL;
+	if (onnx_int(n, "group", 1) == 1)
+		known = ox_bytes(n, x, k, bias, 0, &b);
+	else
+		known = is_depthwise(n, x, k) && ox_wholes(n, x, k, bias, &b);
+	if (!known)
+		return NULL;
+	return ox_sum_of_bytes(n, ox_conv(n, b.x, b.k, b.padding, NEURON_DT_FP32), &b, 1);
+}
+
 static void import_conv(struct onnx_node *n)
 {
 	onnx_op x = onnx_in(n, 0), k = onnx_in(n, 1), bias = onnx_in(n, 2), r;
-	struct onnx_bytes b;
 
 	if (!of_floats(n))
 		return;
-	if (ox_bytes(n, x, k, bias, &b))
-		r = ox_sum_of_bytes(n, ox_conv(n, b.x, b.k, b.padding, NEURON_DT_FP32), &b);
-	else
-		r = add_bias(n, ox_conv(n, x, k, 0, x->shape.dtype), bias);
-	onnx_give(n, 0, r);
+	r = ox_quantized_conv(n, x, k, bias);
+	onnx_give(n, 0, r ? r : add_bias(n, ox_conv(n, x, k, 0, x->shape.dtype), bias));
 }
 
 /* [C, M/g] filters as [M, C/g] */

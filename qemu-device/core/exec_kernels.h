@@ -415,7 +415,10 @@ KINLINE vf truth(vi mask)
 	return (vf)((vu)mask & (vu)splat(1.0f));
 }
 
-KINLINE vf vmax(vf a, vf b)
+#ifndef KMAX /* as it is done without an instruction for it */
+#define KMAX(a, b) plain_max(a, b)
+#define KMIN(a, b) plain_min(a, b)
+KINLINE vf plain_max(vf a, vf b)
 {
 	vf r = self(a > b, a, b);
 
@@ -423,12 +426,23 @@ KINLINE vf vmax(vf a, vf b)
 	return self((a != a) | (b != b), a + b, r);
 }
 
-KINLINE vf vmin(vf a, vf b)
+KINLINE vf plain_min(vf a, vf b)
 {
 	vf r = self(a < b, a, b);
 
 	r = (vf)sel(a == b, (vu)a | (vu)b, (vu)r);
 	return self((a != a) | (b != b), a + b, r);
+}
+#endif
+
+KINLINE vf vmax(vf a, vf b)
+{
+	return KMAX(a, b);
+}
+
+KINLINE vf vmin(vf a, vf b)
+{
+	return KMIN(a, b);
 }
 
 KINLINE vf vabs(vf a)
@@ -504,70 +518,7 @@ KTARGET static void KNAME(alu)(uint8_t op, float *r, struct exec_vec va, struct 
 	}
 }
 
-KINLINE vf fold_step(uint8_t op, vf a, vf b)
-{
-	switch (op) {
-	case NEURON_ALU_MAX:
-		return vmax(a, b);
-	case NEURON_ALU_MIN:
-		return vmin(a, b);
-	case NEURON_ALU_LOGICAL_AND:
-		return (vf)((vu)a & (vu)b);
-	case NEURON_ALU_LOGICAL_OR:
-		return (vf)((vu)a | (vu)b);
-	default:
-		return (vf)((vu)a ^ (vu)b);
-	}
-}
-
-/* The first n lanes of v, and the others of rest */
-KINLINE vf lanes_or(vf v, size_t n, vf rest)
-{
-	const vi some = first_lanes(n);
-
-	return (vf)(((vi)v & some) | ((vi)rest & ~some));
-}
-
-/* One lane with all the others, by halves: the order does not matter */
-KINLINE float fold_lanes(uint8_t op, vf acc)
-{
-	for (int half = LANES / 2; half; half /= 2) {
-		vi other;
-
-		for (int i = 0; i < LANES; i++)
-			other[i] = i ^ half;
-		acc = fold_step(op, acc, __builtin_shuffle(acc, other));
-	}
-	return acc[0];
-}
-
-/* x may be read up to the end of a vector */
-KINLINE float fold_all(uint8_t op, const float *x, size_t n)
-{
-	const vf rest = splat(op == NEURON_ALU_LOGICAL_XOR ? 0 : x[0]);
-	vf acc = lanes_or(ld(x), n, rest);
-
-	for (size_t i = LANES; i < n; i += LANES)
-		acc = fold_step(op, acc, lanes_or(ld(x + i), n - i, rest));
-	return fold_lanes(op, acc);
-}
-
-KTARGET static float KNAME(fold)(uint8_t op, const float *x, size_t n)
-{
-	switch (op) {
-	case NEURON_ALU_MAX:
-		return fold_all(NEURON_ALU_MAX, x, n);
-	case NEURON_ALU_MIN:
-		return fold_all(NEURON_ALU_MIN, x, n);
-	case NEURON_ALU_LOGICAL_AND:
-		return fold_all(NEURON_ALU_LOGICAL_AND, x, n);
-	case NEURON_ALU_LOGICAL_OR:
-		return fold_all(NEURON_ALU_LOGICAL_OR, x, n);
-	default:
-		return fold_all(NEURON_ALU_LOGICAL_XOR, x, n);
-	}
-}
-
+#include "exec_kernels_fold.h"
 #include "exec_kernels_arith.h"
 #include "exec_kernels_bits.h"
 

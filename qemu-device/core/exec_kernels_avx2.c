@@ -12,6 +12,7 @@
 #define KWIDEN8(b) ((vi)avx2_widen(b))
 #define KNARROW8(i) ((vb)avx2_narrow((__m256i)(i)))
 #define KROUND(x) _mm256_cvtps_epi32((__m256)(x))
+#define KMOST(a, b) ((vi)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
 #define KSTORE(p, mask, v) avx2_store_lanes(p, mask, (__m256)(v))
 
 typedef int8_t avx2_bytes __attribute__((vector_size(KBYTES / 4)));

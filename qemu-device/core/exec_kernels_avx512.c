@@ -13,9 +13,22 @@
 #define KWIDEN8(b) ((vi)_mm512_cvtepi8_epi32((__m128i)(b)))
 #define KNARROW8(i) ((vb)_mm512_cvtepi32_epi8((__m512i)(i)))
 #define KROUND(x) _mm512_cvtps_epi32((__m512)(x))
+#define KMOST(a, b) ((vi)_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
 #define KSTORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, (__m512)(v))
 #define KEXPAND(mask, v) ((vf)_mm512_maskz_expand_ps(mask, (__m512)(v)))
 #define KCOMPRESS(mask, v) ((vf)_mm512_maskz_compress_ps(mask, (__m512)(v)))
+#define KMAX(a, b) ((vf)avx512_extreme((__m512)(a), (__m512)(b), 5))
+#define KMIN(a, b) ((vf)avx512_extreme((__m512)(a), (__m512)(b), 4))
+
+/* VRANGEPS has the order of zeros, but takes the number beside a NaN. */
+static inline __attribute__((always_inline)) KTARGET __m512 avx512_extreme(__m512 a, __m512 b,
+									   const int which)
+{
+	__m512 r = which == 5 ? _mm512_range_ps(a, b, 5) : _mm512_range_ps(a, b, 4);
+
+	return _mm512_mask_add_ps(r, _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q), a, b);
+}
+
 #include "exec_panels_avx512.h"
 #include "exec_kernels.h"
 #include "exec_pairs.h"

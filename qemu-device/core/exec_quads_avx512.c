@@ -128,31 +128,39 @@ KINLINE void put_blocks(float *w, unsigned int step, __m512i v)
 	_mm256_storeu_si256((void *)(to + EXEC_MM_W_BLOCK), _mm512_extracti64x4_epi64(v, 1));
 }
 
+/* Four rows of 16 columns, each column's together; a row that is not there is zeros */
+KINLINE __m512i columns_of(const uint8_t *in, size_t stride, unsigned int rows, int64_t step,
+			   size_t n)
+{
+	__m128i row[QUAD];
+	float quad[SPAN];
+
+	for (unsigned int i = 0; i < QUAD; i++)
+		row[i] = i < rows ? span(in + i * stride, step, n) : _mm_setzero_si128();
+	interleave(quad, row, _mm_setzero_si128());
+	return _mm512_loadu_si512(quad);
+}
+
+/* Row by row: those of all columns are in few lines, and all rows are in few of a cache's sets. */
 KTARGET static void quads_weights(float *w, const uint8_t *in, size_t stride, unsigned int rows,
 				  int64_t step, size_t n)
 {
 	const unsigned int steps = (rows + QUAD - 1) / QUAD;
+	__m512i start[NEURON_ISA_MAX_STATIONARY / SPAN] = { 0 };
 
-	for (size_t c = 0; c < n; c += SPAN, w += 2 * EXEC_MM_W_BLOCK) {
-		const uint8_t *at = in + (int64_t)c * step;
-		__m512i start = _mm512_setzero_si512();
+	for (unsigned int k = 0; k < steps; k++, in += QUAD * stride) {
+		if (k * QUAD + AHEAD + QUAD <= rows && step > 0)
+			ahead(in, stride, n * (size_t)step);
+		for (size_t c = 0; c < n; c += SPAN) {
+			__m512i q = columns_of(in + (int64_t)c * step, stride, rows - k * QUAD,
+					       step, n - c);
 
-		for (unsigned int k = 0; k < steps; k++) {
-			__m128i row[QUAD];
-			float quad[SPAN];
-			__m512i q;
-
-			for (unsigned int i = 0; i < QUAD; i++)
-				row[i] = k * QUAD + i < rows
-						 ? span(at + (k * QUAD + i) * stride, step, n - c)
-						 : _mm_setzero_si128();
-			interleave(quad, row, _mm_setzero_si128());
-			q = _mm512_loadu_si512(quad);
-			start = begin(start, q);
-			put_blocks(w, k, q);
+			start[c / SPAN] = begin(start[c / SPAN], q);
+			put_blocks(w + c / SPAN * 2 * EXEC_MM_W_BLOCK, k, q);
 		}
-		put_blocks(w, steps, start);
 	}
+	for (size_t c = 0; c < n; c += SPAN)
+		put_blocks(w + c / SPAN * 2 * EXEC_MM_W_BLOCK, steps, start[c / SPAN]);
 }
 
 bool exec_quads_avx512_usable(void)

@@ -1,0 +1,2 @@
+
+JF}xxxvuywxxzxwxxzxswwz|vy{{yxxxyvzxxvwvwx{yvxyysxxuxvwxwvuwvwuzxyyy}tv{

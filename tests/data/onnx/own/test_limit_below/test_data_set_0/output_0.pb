@@ -1,0 +1,1 @@
+J¦]Ql_Vlk^_YaYZgSgKcblkiT]`fKdk[]]jll\R[Qgkhcc[jf_TDSMl@EDYJ8[jO\?MLOBZCXLP<dV+;F60Z`X^bP9>?3?QPOTAE<Rlld\X]b@JfFlPU=TFlgOP\P]XNUcVEkc_Sc[.<SU]TiMlJ?GQjlaXlTQUMlMlMQIkPafJelePj_\cRO\VjP`lAFbRhCfNlG]d^l[lllillZ_`lllZljllcjll]ellllllklY_lellllelilld`bldlgl`ilRebll^_llhl^lllUllllllkcl_kleYlllYl^lll

@@ -1,0 +1,1 @@
+J¦]Qm_Vlk^_YaYZgSgKcbnkiT]`fKdk[]]jmt\R[Qgkhcc[jf_TDSMs@EDYJ8[jO\?MLOBZCXLP<dV+;F60Z`X^bP9>?3?QPOTAE<Rood\X]b@JfFsPU=TFngOP\P]XNUcVEkc_Sc[.<SU]TiMnJ?GQjraXnTQUMtM}MQIkPafJenePj_\cRO\VjP`lAFbRhCfNnG]d^‚[}wwis}Z_`wroZojmƒcjuy]eˆ€|~ylkqY_seqv†exiwsd`bdvgy`ivRebxl^_vohu^tw„Usx{ptkcq_kueYsz‹Ym^qln
