@@ -17,9 +17,12 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-#define MISC NEURON_V1_APB_MISC_RAM
+#define MISC GEN(APB_MISC_RAM)
 #define PAGE 4096u
-#define MEMS 9 /* DRAM, SBUF and PSUM of four cores */
+#define COPY GEN(H2T_ENGINE)(0)
+/* Our registers, where they are in BAR0; else others */
+#define EXT (GEN(BAR_EXT) ? GEN(APB_UDMA)(3) : GEN(EXT))
+#define MEMS (1 + 2 * GEN(NC_PER_DEVICE)) /* DRAM; SBUF and PSUM of each core */
 
 static struct fuzz_mem {
 	char name[8];
@@ -36,7 +39,7 @@ static pid_t owner; /* threads do not survive the fork of a fork server */
 static void poison(uint8_t *p, uint64_t size, const char *name)
 {
 #ifdef FUZZ_ASAN
-	uint64_t part = name[0] == 's' ? NEURON_V1_SBUF_PART_SIZE : NEURON_PSUM_PART_SIZE;
+	uint64_t part = name[0] == 's' ? GEN(SBUF_PART_SIZE) : NEURON_PSUM_PART_SIZE;
 	uint64_t stride = size / NEURON_PARTITIONS;
 
 	if (name[0] != 's' && name[0] != 'p')
@@ -80,7 +83,7 @@ static int host_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool wr
 {
 	struct fuzz_chip *c = opaque;
 
-	fuzz_assert(!(addr >> NEURON_V1_WINDOW_SHIFT));
+	fuzz_assert(addr < GEN_CHIP.window.host_size);
 	if (addr > HOST_SIZE || len > HOST_SIZE - addr)
 		return -EFAULT;
 	if (write)
@@ -92,7 +95,7 @@ static int host_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool wr
 
 static void host_irq(void *opaque, unsigned int vector)
 {
-	fuzz_assert(vector < NEURON_V1_NC_PER_DEVICE);
+	fuzz_assert(vector < GEN(NC_PER_DEVICE));
 }
 
 static void host_event(void *opaque, enum ncore_event ev, const uint64_t arg[4])
@@ -134,7 +137,7 @@ static void create(void)
 	fuzz_assert(!ncore_fabric_new(NEURON_TOPOLOGY_LINE, 2, &fabric));
 	for (i = 0; i < CHIPS; i++) {
 		struct ncore_chip_config config = {
-			.gen = &neuron_gen_inferentia,
+			.gen = &GEN_CHIP,
 			.ops = &ops[i > 0],
 			.opaque = &chips[i],
 			.pool = pool,
@@ -186,12 +189,12 @@ uint32_t fuzz_crc32c(const uint8_t *p, size_t n)
 
 uint8_t *chip_bytes(struct fuzz_chip *c, uint64_t addr, uint64_t len)
 {
-	uint64_t size, off = addr - NEURON_V1_WINDOW_HOST;
+	uint64_t size, off = addr - GEN(WINDOW_HOST);
 	uint8_t *dram = ncore_dram(c->core, &size, NULL);
 
 	if (off < HOST_SIZE && len <= HOST_SIZE - off)
 		return c->host + off;
-	if (addr < NEURON_V1_DRAM_CHANNEL_SIZE && len <= NEURON_V1_DRAM_CHANNEL_SIZE - addr)
+	if (addr < GEN(DRAM_CHANNEL_SIZE) && len <= GEN(DRAM_CHANNEL_SIZE) - addr)
 		return dram + addr;
 	return NULL;
 }
@@ -238,40 +241,40 @@ uint64_t fuzz_address(struct fuzz_in *in)
 		HOST(HOST_SIZE - 64),
 		HOST(0),
 		0x10000,
-		NEURON_V1_DRAM_CHANNEL_SIZE - 64,
-		NEURON_V1_DRAM1_BASE,
-		NEURON_V1_DRAM1_BASE + NEURON_V1_DRAM_CHANNEL_SIZE - 64,
-		NEURON_V1_TPB_BASE,
-		NEURON_V1_TPB_BASE + NEURON_V1_SBUF_PART_SIZE - 64,
-		NEURON_V1_TPB_BASE + 127 * NEURON_SBUF_PART_STRIDE,
-		NEURON_V1_TPB_BASE + NEURON_PSUM_OFFSET,
-		NEURON_V1_TPB_BASE + NEURON_PSUM_OFFSET + 128 * NEURON_PSUM_PART_STRIDE - 64,
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(0),
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(1),
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(2),
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(3),
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE + NEURON_V1_TPB_FIFO(3),
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_EVENTS,
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_READ,
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_SET,
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_INC,
-		NEURON_V1_TPB_BASE + NEURON_V1_TPB_SEM_DEC,
-		NEURON_V1_TPB_BASE + 3 * NEURON_V1_TPB_SIZE + NEURON_V1_TPB_SEM_INC,
-		NEURON_V1_TPB_BASE + 4 * NEURON_V1_TPB_SIZE - 64,
-		NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM,
-		NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL,
-		NEURON_V1_APB_BASE + NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_ERROR_REGS,
-		NEURON_V1_APB_BASE + NEURON_EXT_BAR0_OFFSET,
-		NEURON_V1_APB_BASE + NEURON_V1_BAR0_SIZE - 64,
-		NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_CHANGE_STATE,
+		GEN(DRAM_CHANNEL_SIZE) - 64,
+		GEN(DRAM1_BASE),
+		GEN(DRAM1_BASE) + GEN(DRAM_CHANNEL_SIZE) - 64,
+		GEN(TPB)(0),
+		GEN(TPB)(0) + GEN(SBUF_PART_SIZE) - 64,
+		GEN(TPB)(0) + 127 * NEURON_SBUF_PART_STRIDE,
+		GEN(TPB)(0) + NEURON_PSUM_OFFSET,
+		GEN(TPB)(0) + NEURON_PSUM_OFFSET + 128 * NEURON_PSUM_PART_STRIDE - 64,
+		GEN(TPB)(0) + GEN(TPB_FIFO)(0),
+		GEN(TPB)(0) + GEN(TPB_FIFO)(1),
+		GEN(TPB)(0) + GEN(TPB_FIFO)(2),
+		GEN(TPB)(0) + GEN(TPB_FIFO)(3),
+		GEN(TPB)(1) + GEN(TPB_FIFO)(3),
+		GEN(TPB)(0) + GEN(TPB_EVENTS),
+		GEN(TPB)(0) + GEN(TPB_SEM_READ),
+		GEN(TPB)(0) + GEN(TPB_SEM_SET),
+		GEN(TPB)(0) + GEN(TPB_SEM_INC),
+		GEN(TPB)(0) + GEN(TPB_SEM_DEC),
+		GEN(TPB)(GEN_LAST_CORE) + GEN(TPB_SEM_INC),
+		GEN(TPB)(GEN_LAST_CORE) + GEN(TPB_SIZE) - 64,
+		GEN(REG)(MISC),
+		GEN(REG)(MISC) + NEURON_MISC_DOORBELL,
+		GEN(REG)(GEN(APB_PUTILS)(0)) + GEN(NQ_ERROR_REGS),
+		GEN(EXT_ADDRESS),
+		GEN(REG)(GEN(LAST_REG)) - 60,
+		GEN(REG)(GEN(APB_UDMA)(0)) + NEURON_UDMA_M2S_CHANGE_STATE,
 	};
 	static const uint64_t window[] = { 0,
 					   0,
 					   0,
-					   NEURON_V1_AXI_PORT1,
-					   NEURON_V1_WINDOW_EAST,
-					   NEURON_V1_WINDOW_WEST,
-					   NEURON_V1_WINDOW_HOST,
+					   GEN(AXI_PORT1),
+					   GEN(WINDOW_EAST),
+					   GEN(WINDOW_WEST),
+					   GEN(WINDOW_HOST),
 					   1ull << 48 };
 	uint8_t kind = fuzz_u8(in);
 	uint64_t a;
@@ -281,7 +284,7 @@ uint64_t fuzz_address(struct fuzz_in *in)
 	if (kind >= 200) { /* a doorbell value */
 		uint8_t q = fuzz_u8(in);
 
-		return NEURON_V1_APB_BASE + chip_q(kind % 12, q & 1, q >> 1 & 15) +
+		return GEN(REG)(chip_q(kind % GEN(DMA_ENGINES), q & 1, q >> 1 & 15)) +
 		       NEURON_UDMA_Q_TAIL_INC;
 	}
 	a = base[kind % (sizeof(base) / sizeof(base[0]))];
@@ -294,19 +297,19 @@ uint64_t fuzz_address(struct fuzz_in *in)
 uint64_t fuzz_register(struct fuzz_in *in)
 {
 	static const uint32_t block[] = {
-		NEURON_V1_APB_UDMA(0),
-		NEURON_V1_APB_UDMA(11),
-		NEURON_V1_APB_UDMA(5) + NEURON_UDMA_S2M,
-		NEURON_V1_APB_TDMA(0, 0),
-		NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_NOTIFY_REGS(0),
-		NEURON_V1_APB_PUTILS(3) + NEURON_V1_NQ_ERROR_REGS,
+		GEN(APB_UDMA)(0),
+		GEN(APB_UDMA)(GEN(DMA_ENGINES) - 1),
+		GEN(APB_UDMA)(5) + NEURON_UDMA_S2M,
+		GEN(APB_TDMA)(0, 0),
+		GEN(APB_PUTILS)(0) + GEN(NQ_NOTIFY_REGS)(0),
+		GEN(APB_PUTILS)(GEN_LAST_CORE) + GEN(NQ_ERROR_REGS),
 		MISC,
 		MISC,
-		NEURON_EXT_BAR0_OFFSET,
-		NEURON_EXT_BAR0_OFFSET + NEURON_EXT_PERF(0),
-		NEURON_V1_APB_UDMA(2) + 0x38000,
-		NEURON_V1_APB_UDMA(2) + 0x3a000,
-		NEURON_V1_APB_UDMA(2) + 0x3c000,
+		EXT,
+		EXT + GEN(PERF)(0),
+		GEN(APB_UDMA)(2) + 0x38000,
+		GEN(APB_UDMA)(2) + 0x3a000,
+		GEN(APB_UDMA)(2) + 0x3c000,
 	};
 	static const uint16_t misc[] = { NEURON_MISC_RESET,	    NEURON_MISC_DOORBELL,
 					 NEURON_MISC_TPB_RESET_MAP, NEURON_MISC_FWIO_REQ_HI,
@@ -315,11 +318,12 @@ uint64_t fuzz_register(struct fuzz_in *in)
 	uint8_t kind = fuzz_u8(in), sub = fuzz_u8(in);
 
 	if (kind < 0x60) /* a queue's register */
-		return chip_q(kind % 12, sub & 1, sub >> 1 & 3) + (fuzz_u8(in) % 64 * 4u);
+		return chip_q(kind % GEN(DMA_ENGINES), sub & 1, sub >> 1 & 3) +
+		       (fuzz_u8(in) % 64 * 4u);
 	if (kind < 0x80)
 		return MISC + misc[sub % 8];
 	if (kind >= 0xf0)
-		return (fuzz_u32(in) & 0xffffff);
+		return fuzz_u32(in) & (GEN(BAR0_SIZE) - 1);
 	return fuzz_pick(in, block) + sub * 4u;
 }
 
@@ -329,10 +333,11 @@ static void works(struct fuzz_chip *c)
 {
 	static const uint64_t tx = HOST(0x1000), rx = HOST(0x2000);
 	uint8_t *req = c->host + 0x4000, *resp = c->host + 0x5000;
-	uint64_t q = chip_q(2, 0, NEURON_V1_H2T_QUEUE), s = chip_q(2, 1, NEURON_V1_H2T_QUEUE);
+	uint32_t status;
+	uint64_t q = chip_q(COPY, 0, GEN(H2T_QUEUE)), s = chip_q(COPY, 1, GEN(H2T_QUEUE));
 
 	fuzz_put(req, 7 | NEURON_FWIO_CMD_READ << 8 | 16 << 16, 8);
-	fuzz_put(req + 8, NEURON_V1_APB_BASE + MISC + NEURON_MISC_FW_STATUS, 8);
+	fuzz_put(req + 8, GEN(REG)(MISC) + GEN(READY_WORD), 8);
 	fuzz_put(req + 4, fuzz_crc32c(req, 16), 4);
 	memset(resp, 0, 8);
 	chip_write(c, MISC + NEURON_MISC_FWIO_REQ_HI, (uint32_t)(HOST(0) >> 32));
@@ -340,10 +345,12 @@ static void works(struct fuzz_chip *c)
 	chip_write(c, MISC + NEURON_MISC_FWIO_RESP_HI, (uint32_t)(HOST(0) >> 32));
 	chip_write(c, MISC + NEURON_MISC_FWIO_RESP_LO, 0x5000);
 	chip_write(c, MISC + NEURON_MISC_DOORBELL, 1);
-	fuzz_assert(resp[0] == 7 && !resp[1] && resp[2] == 8 && resp[7] & 0x80);
+	fuzz_assert(resp[0] == 7 && !resp[1] && resp[2] == 8);
+	status = resp[4] | (uint32_t)resp[7] << 24;
+	fuzz_assert((status & ~(uint32_t)GEN(LINKS)) == GEN(READY));
 
 	fuzz_put(c->host + 0x6000, 0x1122334455667788ull, 8);
-	chip_queue(c, 2, NEURON_V1_H2T_QUEUE, tx, rx, 32);
+	chip_queue(c, COPY, GEN(H2T_QUEUE), tx, rx, 32);
 	chip_desc(c, tx, 0, 8 | 1 << 24 | NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST,
 		  NEURON_UDMA_META_DEFAULT, HOST(0x6000));
 	chip_desc(c, rx, 0, 8 | 1 << 24, 0, HOST(0x6008));

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chips that a fuzz target drives: two linked ones and one alone, with guard pages around their
- * memories, poisoned padding inside, and a small host memory. They live as long as the process and
- * are reset before each input. Used by the targets of this directory only.
+ * The chips that a fuzz target drives, of the type that names.h means: two linked ones and one
+ * alone, with guard pages around their memories, poisoned padding inside, and a small host memory.
+ * They live as long as the process and are reset before each input. Used by the targets of this
+ * directory only.
  */
 #ifndef FUZZ_CHIPS_H
 #define FUZZ_CHIPS_H
 
 #include "fuzz.h"
 #include "ncore.h"
-#include "neuron/hw/inferentia.h"
-#include "neuron/hw/ext.h"
+#include "names.h"
 
 #define CHIPS 3 /* 0 and 1 are linked */
 #define HOST_SIZE 0x100000u
-#define HOST(off) (NEURON_V1_WINDOW_HOST | (uint64_t)(off))
+#define HOST(off) (GEN(WINDOW_HOST) | (uint64_t)(off))
 
 struct fuzz_chip {
 	struct ncore_chip *core;
@@ -55,8 +55,7 @@ void chip_queue(struct fuzz_chip *c, unsigned int engine, unsigned int queue, ui
 		uint64_t rx, uint32_t len);
 static inline uint64_t chip_q(unsigned int engine, unsigned int half, unsigned int queue)
 {
-	return NEURON_V1_APB_UDMA(engine) +
-	       (half ? NEURON_UDMA_S2M_Q(queue) : NEURON_UDMA_M2S_Q(queue));
+	return GEN(APB_UDMA)(engine) + (half ? NEURON_UDMA_S2M_Q(queue) : NEURON_UDMA_M2S_Q(queue));
 }
 
 #endif

@@ -6,7 +6,7 @@
  */
 #include "chips.h"
 
-#define MISC NEURON_V1_APB_MISC_RAM
+#define MISC GEN(APB_MISC_RAM)
 #define REQ 0x10000u
 #define RESP 0x40000u
 #define RESP_MAX 0x10000u
@@ -76,7 +76,7 @@ static void good_buffers(struct fuzz_in *in, struct fuzz_chip *c)
 static void any_buffers(struct fuzz_in *in, struct fuzz_chip *c)
 {
 	uint64_t req = fuzz_address(in), resp = fuzz_address(in);
-	uint64_t at = req - NEURON_V1_WINDOW_HOST;
+	uint64_t at = req - GEN(WINDOW_HOST);
 
 	if (at < HOST_SIZE - 0x20000)
 		put_request(in, c, (uint32_t)at);

@@ -14,26 +14,30 @@ static uint64_t offset(struct fuzz_in *in, unsigned int bar)
 {
 	static const uint32_t axi[] = {
 		0,
-		NEURON_V1_SBUF_PART_SIZE - 4,
+		GEN(SBUF_PART_SIZE) - 4,
 		NEURON_PSUM_OFFSET,
-		NEURON_V1_TPB_FIFO(0),
-		NEURON_V1_TPB_FIFO(3) + NEURON_V1_TPB_FIFO_SIZE - 4,
-		NEURON_V1_TPB_EVENTS,
-		NEURON_V1_TPB_SEM_READ,
-		NEURON_V1_TPB_SEM_SET,
-		NEURON_V1_TPB_SEM_INC,
-		NEURON_V1_TPB_SEM_DEC,
-		(uint32_t)NEURON_V1_TPB_SIZE - 4,
+		GEN(TPB_FIFO)(0),
+		GEN(TPB_FIFO)(3) + GEN(TPB_FIFO_SIZE) - 4,
+		GEN(TPB_EVENTS),
+		GEN(TPB_SEM_READ),
+		GEN(TPB_SEM_SET),
+		GEN(TPB_SEM_INC),
+		GEN(TPB_SEM_DEC),
+		(uint32_t)GEN(TPB_SIZE) - 4,
 	};
 	uint8_t kind = fuzz_u8(in);
 
 	if (kind >= 240)
 		return fuzz_u64(in);
-	if (bar == NEURON_BAR_APB)
+	/* where BAR0 has cores' windows as well, every fourth */
+	if (bar == NEURON_BAR_APB && (GEN(BAR_CORES) || kind & 3))
 		return fuzz_register(in);
-	if (bar == NEURON_BAR_AXI)
-		return fuzz_pick(in, axi) + (kind & 3) * NEURON_V1_TPB_SIZE + fuzz_u8(in) * 4u;
-	return kind & 1 ? 2 * NEURON_V1_DRAM_CHANNEL_SIZE - kind : kind * 8u;
+	if (bar == GEN(BAR_CORES))
+		return fuzz_pick(in, axi) + GEN(TPB_BAR)((kind & 3) % GEN(NC_PER_DEVICE)) +
+		       fuzz_u8(in) * 4u;
+	if (bar == GEN(BAR_EXT))
+		return fuzz_u16(in) & ~3u;
+	return kind & 1 ? GEN(DRAM1_OFFSET) + GEN(DRAM_CHANNEL_SIZE) - kind : kind * 8u;
 }
 
 static uint64_t value(struct fuzz_in *in)

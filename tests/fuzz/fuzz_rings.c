@@ -35,7 +35,7 @@ static void set_queue(struct fuzz_in *in, struct fuzz_chip *c, unsigned int slot
 	struct ring *r = &rings[slot];
 	uint8_t kind = fuzz_u8(in);
 
-	*r = (struct ring){ .c = c, .engine = kind % 12, .queue = fuzz_u8(in) % 16 };
+	*r = (struct ring){ .c = c, .engine = kind % GEN(DMA_ENGINES), .queue = fuzz_u8(in) % 16 };
 	r->base[0] = ring_base(in, slot);
 	r->base[1] = ring_base(in, slot) + 0x800;
 	r->len = fuzz_pick(in, len);
@@ -100,8 +100,8 @@ static uint64_t words(struct fuzz_in *in, struct fuzz_chip *c)
 
 static void instruction(struct fuzz_in *in, struct ring *r)
 {
-	uint8_t what = fuzz_u8(in), engine = what & 3, core = what >> 2 & 3;
-	struct neuron_insn insn = fuzz_insn(in, engine, NEURON_V1_SBUF_PART_SIZE);
+	uint8_t what = fuzz_u8(in), engine = what & 3, core = (what >> 2) % GEN(NC_PER_DEVICE);
+	struct neuron_insn insn = fuzz_insn(in, engine, GEN(SBUF_PART_SIZE));
 	uint8_t buf[2 * NEURON_INSN_WORD] = { 0 };
 	uint32_t at = 0x70000 + fuzz_u8(in) * 128u;
 	int n;
@@ -113,26 +113,25 @@ static void instruction(struct fuzz_in *in, struct ring *r)
 	if (n < 0)
 		return;
 	memcpy(r->c->host + at, buf, sizeof(buf));
-	packet(in, r, HOST(at),
-	       NEURON_V1_TPB_BASE + core * NEURON_V1_TPB_SIZE + NEURON_V1_TPB_FIFO(engine),
+	packet(in, r, HOST(at), GEN(TPB)(core) + GEN(TPB_FIFO)(engine),
 	       (uint32_t)n * NEURON_INSN_WORD);
 }
 
 static void set_nq(struct fuzz_in *in, struct fuzz_chip *c)
 {
-	static const uint32_t group[] = { NEURON_V1_NQ_ERROR_REGS, NEURON_V1_NQ_EVENT_REGS,
-					  NEURON_V1_NQ_NOTIFY_REGS(0), NEURON_V1_NQ_NOTIFY_REGS(3),
-					  NEURON_V1_NQ_TRACE_REGS(1) };
+	static const uint32_t group[] = { GEN(NQ_ERROR_REGS), GEN(NQ_EVENT_REGS),
+					  GEN(NQ_NOTIFY_REGS)(0), GEN(NQ_NOTIFY_REGS)(3),
+					  GEN(NQ_TRACE_REGS)(1) };
 	static const uint32_t size[] = { 64, 128, 4096, 0, 32, 96, 0x80000000u, 1 };
 	uint8_t what = fuzz_u8(in);
-	uint64_t off = NEURON_V1_APB_PUTILS(what & 3) + group[what / 4 % 5];
+	uint64_t off = GEN(APB_PUTILS)(what % GEN(NC_PER_DEVICE)) + group[what / 4 % 5];
 	uint64_t base = what & 0x80 ? fuzz_address(in) : HOST(0x90000);
 
-	chip_write(c, off + NEURON_V1_NQ_BASE_LO, (uint32_t)base);
-	chip_write(c, off + NEURON_V1_NQ_BASE_HI, (uint32_t)(base >> 32));
-	chip_write(c, off + NEURON_V1_NQ_SIZE, fuzz_pick(in, size));
+	chip_write(c, off + GEN(NQ_BASE_LO), (uint32_t)base);
+	chip_write(c, off + GEN(NQ_BASE_HI), (uint32_t)(base >> 32));
+	chip_write(c, off + GEN(NQ_SIZE), fuzz_pick(in, size));
 	if (what & 0x40)
-		chip_write(c, off + NEURON_V1_NQ_HEAD, fuzz_u8(in));
+		chip_write(c, off + GEN(NQ_HEAD), fuzz_u8(in));
 }
 
 /* Packets that need no host: the words of one fill another's ring or ring its doorbell. */
@@ -140,8 +139,7 @@ static void self(struct fuzz_in *in, struct ring *r)
 {
 	const struct ring *to = &rings[fuzz_u8(in) % QUEUES];
 	uint8_t kind = fuzz_u8(in), half = kind & 1;
-	uint64_t dst =
-		NEURON_V1_APB_BASE + chip_q(to->engine, half, to->queue) + NEURON_UDMA_Q_TAIL_INC;
+	uint64_t dst = GEN(REG)(chip_q(to->engine, half, to->queue)) + NEURON_UDMA_Q_TAIL_INC;
 
 	if (kind & 2)
 		dst = to->base[half] + (kind >> 2) % 32 * NEURON_UDMA_DESC_SIZE;
@@ -156,16 +154,18 @@ static void rest(struct fuzz_in *in, struct fuzz_chip *chip, struct fuzz_chip *c
 
 	switch (what & 7) {
 	case 0:
-		chip_write(c, NEURON_V1_APB_MISC_RAM + NEURON_MISC_TPB_RESET_MAP, what >> 4);
-		chip_write(c, NEURON_V1_APB_MISC_RAM + NEURON_MISC_RESET, 1 + (what >> 3 & 1));
-		chip_write(c, NEURON_V1_APB_MISC_RAM + NEURON_MISC_DOORBELL, 1);
+		chip_write(c, GEN(APB_MISC_RAM) + NEURON_MISC_TPB_RESET_MAP, what >> 4);
+		chip_write(c, GEN(APB_MISC_RAM) + NEURON_MISC_RESET, 1 + (what >> 3 & 1));
+		chip_write(c, GEN(APB_MISC_RAM) + NEURON_MISC_DOORBELL, 1);
 		break;
 	case 1:
 		ncore_chip_pause(c->core);
 		ncore_chip_resume(c->core);
 		break;
 	case 2:
-		chip_write(c, NEURON_V1_APB_UDMA(fuzz_u8(in) % 12) + NEURON_UDMA_M2S_CHANGE_STATE,
+		chip_write(c,
+			   GEN(APB_UDMA)(fuzz_u8(in) % GEN(DMA_ENGINES)) +
+				   NEURON_UDMA_M2S_CHANGE_STATE,
 			   state[what >> 3 & 3]);
 		break;
 	case 3:

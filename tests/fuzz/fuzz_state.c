@@ -18,7 +18,7 @@ static size_t base_size;
 static void make_base(struct fuzz_chip *c)
 {
 	const uint64_t tx = HOST(0x20000), rx = HOST(0x21000);
-	const uint64_t fifo = NEURON_V1_TPB_BASE + NEURON_V1_TPB_FIFO(1);
+	const uint64_t fifo = GEN(TPB)(0) + GEN(TPB_FIFO)(1);
 	void *buf;
 
 	for (unsigned int e = 0; e < 3; e++) {
@@ -34,10 +34,9 @@ static void make_base(struct fuzz_chip *c)
 		chip_write(c, chip_q(e, 1, e) + NEURON_UDMA_Q_TAIL_INC, 60 + e);
 		chip_write(c, chip_q(e, 0, e) + NEURON_UDMA_Q_TAIL_INC, e == 1 ? 63 : 60);
 	}
-	chip_write(c, NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_ERROR_REGS + NEURON_V1_NQ_BASE_LO,
-		   0x90000);
-	chip_write(c, NEURON_V1_APB_PUTILS(0) + NEURON_V1_NQ_ERROR_REGS + NEURON_V1_NQ_SIZE, 256);
-	ncore_mmio_write(c->core, NEURON_BAR_AXI, NEURON_V1_TPB_SEM_SET, 4, 7);
+	chip_write(c, GEN(APB_PUTILS)(0) + GEN(NQ_ERROR_REGS) + GEN(NQ_BASE_LO), 0x90000);
+	chip_write(c, GEN(APB_PUTILS)(0) + GEN(NQ_ERROR_REGS) + GEN(NQ_SIZE), 256);
+	ncore_mmio_write(c->core, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_SET), 4, 7);
 	chip_settle(c, 10000); /* so that the base is the same in every process */
 	ncore_chip_pause(c->core);
 	fuzz_assert(!ncore_chip_save(c->core, &buf, &base_size));
@@ -98,12 +97,11 @@ static void load(struct fuzz_chip *c, const uint8_t *buf, size_t size)
 	ncore_chip_resume(c->core);
 	if (ret) {
 		fuzz_assert(ncore_chip_idle(c->core));
-		fuzz_assert(chip_read(c, NEURON_V1_APB_MISC_RAM + NEURON_MISC_FW_STATUS) &
-			    NEURON_MISC_FW_STATUS_READY);
+		fuzz_assert((chip_read(c, GEN(APB_MISC_RAM) + GEN(READY_WORD)) &
+			     ~(uint32_t)GEN(LINKS)) == GEN(READY));
 	}
-	chip_write(c, NEURON_V1_APB_UDMA(0) + NEURON_UDMA_M2S_CHANGE_STATE,
-		   NEURON_UDMA_STATE_NORMAL);
-	ncore_mmio_write(c->core, NEURON_BAR_AXI, NEURON_V1_TPB_SEM_SET + 12, 4, 1);
+	chip_write(c, GEN(APB_UDMA)(0) + NEURON_UDMA_M2S_CHANGE_STATE, NEURON_UDMA_STATE_NORMAL);
+	ncore_mmio_write(c->core, GEN(BAR_CORES), GEN(TPB_BAR)(0) + GEN(TPB_SEM_SET) + 12, 4, 1);
 	chip_settle(c, 3);
 	ncore_chip_pause(c->core);
 	fuzz_assert(!ncore_chip_save(c->core, &again, &again_size));
