@@ -10,7 +10,15 @@
 
 #define NOWHERE (~(uint64_t)0)
 
-static const struct neuron_gen *const generations[] = { &neuron_gen_inferentia };
+static const struct neuron_gen *const generations[] = {
+	&neuron_gen_inferentia,
+	&neuron_gen_trainium,
+	&neuron_gen_inferentia2,
+	&neuron_gen_trainium2,
+};
+
+/* What the compiler makes programs for */
+static const struct neuron_target *const targets[] = { &neuron_target_inf1 };
 
 const struct neuron_gen *neuron_gen_of_pci(uint16_t device)
 {
@@ -27,9 +35,9 @@ const struct neuron_target *neuron_target_of_name(const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < sizeof(generations) / sizeof(generations[0]); i++)
-		if (!strcmp(generations[i]->target->name, name))
-			return generations[i]->target;
+	for (i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+		if (!strcmp(targets[i]->name, name))
+			return targets[i];
 	return NULL;
 }
 
@@ -170,6 +178,56 @@ bool neuron_gen_is_copy_engine(const struct neuron_gen *gen, unsigned int engine
 	return false;
 }
 
+unsigned int neuron_gen_route(const struct neuron_gen *gen, unsigned int index)
+{
+	if (!gen->routing)
+		return index;
+	return gen->routing[index % NEURON_ROUTES] + index / NEURON_ROUTES * NEURON_ROUTES;
+}
+
+unsigned int neuron_gen_index_of_route(const struct neuron_gen *gen, unsigned int route)
+{
+	unsigned int first = route / NEURON_ROUTES * NEURON_ROUTES, i;
+
+	for (i = 0; i < NEURON_ROUTES; i++)
+		if (neuron_gen_route(gen, first + i) == route)
+			return first + i;
+	return route;
+}
+
+static const struct neuron_shape *shape_of(const struct neuron_gen *gen, unsigned int chips)
+{
+	unsigned int i;
+
+	for (i = 0; i < gen->shapes; i++)
+		if (chips == gen->shape[i].chips ||
+		    (chips && gen->shape[i].repeats && chips % gen->shape[i].chips == 0))
+			return &gen->shape[i];
+	return NULL;
+}
+
+unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int chips,
+				   unsigned int index, int id[NEURON_PORTS_MAX])
+{
+	const struct neuron_shape *shape = shape_of(gen, chips);
+	unsigned int i, n = 0, other;
+
+	for (i = 0; i < NEURON_PORTS_MAX; i++)
+		id[i] = -1;
+	for (i = 0; shape && i < shape->ports; i++) {
+		other = shape->neighbour[index % shape->chips * shape->ports + i];
+		if (other != NEURON_NO_NEIGHBOUR)
+			id[n++] = (int)(index / shape->chips * shape->chips + other);
+	}
+	return n;
+}
+
+unsigned int neuron_gen_ordered_core(const struct neuron_gen *gen, unsigned int index,
+				     unsigned int nc)
+{
+	return gen->core_order ? gen->core_order[index / 4 % 2 * 2 + index % 2][nc] : nc;
+}
+
 unsigned int neuron_gen_nqs(const struct neuron_gen *gen)
 {
 	unsigned int i, n = 0;
@@ -193,6 +251,17 @@ int neuron_gen_nq(const struct neuron_gen *gen, unsigned int type, unsigned int 
 		n += map->count;
 	}
 	return -1;
+}
+
+unsigned int neuron_gen_nq_slot(const struct neuron_gen *gen, unsigned int type,
+				unsigned int engine)
+{
+	int nq = neuron_gen_nq(gen, type, engine);
+
+	if (!gen->nq_slot.count || nq < 0)
+		return engine;
+	return (neuron_gen_nq_regs(gen, (unsigned int)nq) - gen->nq_slot.regs) /
+	       gen->nq_slot.stride;
 }
 
 uint32_t neuron_gen_nq_regs(const struct neuron_gen *gen, unsigned int nq)

@@ -16,6 +16,7 @@
 #define PER_CORE 16
 #define SEMAPHORES 256
 #define EVENTS 256
+#define TOPSPS 6
 
 /*
  * Those of the first generation, whose instructions the cores execute: the emulator has no others
@@ -73,7 +74,7 @@ static const struct neuron_block blocks[] = {
 	/* notification queues of the DMA engines, then of the TOP_SPs */
 	{ NEURON_BLOCK_KEPT, 0, 0, PER_CORE, APB(0x401100), 0x7000, 0x28 },
 	{ NEURON_BLOCK_KEPT, 0, PER_CORE, PER_CORE, APB(SENG + 0x401100), 0x7000, 0x28 },
-	{ NEURON_BLOCK_KEPT, 0, 32, 6, APB(0xe04100), 0x40000, 0xf00 },
+	{ NEURON_BLOCK_KEPT, 0, 32, TOPSPS, APB(0xe04100), 0x40000, 0xf00 },
 	/* broadcast groups of the DMA engines */
 	{ NEURON_BLOCK_KEPT, 0, 38, PER_CORE, APB(0x400100), 0x7000, 8 },
 	{ NEURON_BLOCK_KEPT, 0, 38 + PER_CORE, PER_CORE, APB(SENG + 0x400100), 0x7000, 8 },
@@ -126,17 +127,70 @@ static const uint8_t torus_routing[NEURON_ROUTES] = { 0, 2,  6,	 4,  1, 3,  7,	5
 static const uint8_t plain_routing[NEURON_ROUTES] = { 0, 1, 2,	3,  4,	5,  6,	7,
 						      8, 9, 10, 11, 12, 13, 14, 15 };
 
+/* block, resource, first, count, BAR, read-only, mmap offset and stride, the BAR's, size */
+static const struct neuron_view views[] = {
+	{ NEURON_VIEW_CORE, NEURON_VIEW_SEMAPHORES, 0, CORES, 0, false, WINDOW + LATER_SYNC,
+	  0x4000000, LATER_SYNC, 0x4000000, LATER_SYNC_SIZE },
+	{ NEURON_VIEW_CORE, NEURON_VIEW_SBUF, 0, CORES, 0, false, WINDOW, 0x4000000, 0, 0x4000000,
+	  LATER_SBUF_SIZE },
+	{ NEURON_VIEW_TOPSP, NEURON_VIEW_SEMAPHORES, 0, TOPSPS, 0, false, WINDOW + 0x10000000,
+	  LATER_TOPSP_SIZE, 0x10000000, LATER_TOPSP_SIZE, LATER_SYNC_SIZE },
+	{ NEURON_VIEW_TOPSP, NEURON_VIEW_ALL, 0, TOPSPS, 0, true, WINDOW + 0x10000000,
+	  LATER_TOPSP_SIZE, 0x10000000, LATER_TOPSP_SIZE, LATER_TOPSP_SIZE },
+};
+
+static const struct neuron_array_map array = {
+	.address = { WINDOW + 0x30000000 + 0x5b1100, WINDOW + 0x30000000 + 0xcb1100 },
+	.size = 0x40,
+	.sets = 5,
+	.products = 4,
+	.idle = 4,
+	.weights = 1 << 0,
+};
+
+#define NONE NEURON_NO_NEIGHBOUR
+/* clang-format off */
+/* Four rows of four: above, to the left, below, to the right */
+static const uint8_t torus[] = {
+	12, 3, 4, 1,  13, 0, 5, 2,  14, 1, 6, 3,  15, 2, 7, 0,
+	0, 7, 8, 5,  1, 4, 9, 6,  2, 5, 10, 7,  3, 6, 11, 4,
+	4, 11, 12, 9,  5, 8, 13, 10,  6, 9, 14, 11,  7, 10, 15, 8,
+	8, 15, 0, 13,  9, 12, 1, 14,  10, 13, 2, 15,  11, 14, 3, 12,
+};
+static const uint8_t ring[] = {
+	11, 1,  0, 2,  1, 3,  2, 4,  3, 5,  4, 6,
+	5, 7,  6, 8,  7, 9,  8, 10,  9, 11,  10, 0,
+};
+static const uint8_t line[] = {
+	1, NONE,  0, 2,  1, 3,  2, 4,  3, 5,  4, NONE,
+};
+/* clang-format on */
+static const struct neuron_shape trainium_shapes[] = { { 16, 4, true, torus } };
+static const struct neuron_shape inferentia2_shapes[] = {
+	{ 12, 2, false, ring },
+	{ 6, 2, false, line },
+};
+
 #define HBM_SIZE 0x400000000ull /* 16 GiB */
 
 /* clang-format off */
 #define BOTH                                                                            \
+	.core_arch = "NCv2",                                                            \
 	.arch = 2,                                                                      \
+	.level_min = 5,                                                                 \
+	.level_max = 7,                                                                 \
 	.target = &target,                                                              \
 	.dies = 1,                                                                      \
 	.cores = CORES,                                                                 \
 	.dma_engines_per_core = PER_CORE,                                               \
 	.dma_engines = 34,                                                              \
 	.copy = { { 32, 0 }, { 33, 0 } },                                               \
+	.topsps_per_core = TOPSPS / CORES,                                              \
+	.kept_dma = 0,                                                                  \
+	.kept_topsp = 32,                                                               \
+	.views = sizeof(views) / sizeof(views[0]),                                      \
+	.array = &array,                                                                \
+	.view = views,                                                                  \
 	.check_loops = sizeof(check_loop) / sizeof(check_loop[0]),                      \
 	.check_loop = check_loop,                                                       \
 	.broadcast = { 0x100, 0x104, 0x8249 }, /* engines 0, 3, 6, 9, 15 */             \
@@ -158,10 +212,13 @@ const struct neuron_gen neuron_gen_trainium = {
 	.name = "trainium",
 	.product = "Trainium1",
 	.family = "Trn1",
+	.device_arch = "NDv2",
 	.number = 1,
 	.pci_ids = 1,
 	.pci_id = { 0x7164 },
 	.routing = torus_routing,
+	.shapes = sizeof(trainium_shapes) / sizeof(trainium_shapes[0]),
+	.shape = trainium_shapes,
 	BOTH,
 };
 
@@ -169,9 +226,12 @@ const struct neuron_gen neuron_gen_inferentia2 = {
 	.name = "inferentia2",
 	.product = "Inferentia2",
 	.family = "Inf2",
+	.device_arch = "NDv3",
 	.number = 2,
 	.pci_ids = 1,
 	.pci_id = { 0x7264 },
 	.routing = plain_routing,
+	.shapes = sizeof(inferentia2_shapes) / sizeof(inferentia2_shapes[0]),
+	.shape = inferentia2_shapes,
 	BOTH,
 };
