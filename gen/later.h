@@ -91,6 +91,7 @@ static const struct neuron_nq_map later_nq[] = {
 	.bar_regs = 0,                                                                          \
 	.bar_cores = 0,                                                                         \
 	.bar_dram = 4,                                                                          \
+	.bars_prefetchable = true,                                                              \
 	.blocks = sizeof(blocks) / sizeof(blocks[0]),                                           \
 	.block = blocks,                                                                        \
 	.core = {                                                                               \

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /*
- * Trainium2, PCI 1d0f:7364: eight NeuronCores on two dies, 132 UDMA engines, four stacks of HBM.
- * docs/hardware.md names the public record of each number.
+ * Trainium2 and Trainium3, PCI 1d0f:7364 and 1d0f:7564: eight NeuronCores on two dies, 132 UDMA
+ * engines, four stacks of HBM. They differ in their memories and names. docs/hardware.md names the
+ * public record of each number.
  */
 #include "later.h"
 
@@ -20,28 +21,40 @@ static const struct neuron_engine engines[] = {
 	[NEURON_ENG_SP] = { "sp", NEURON_ISA_ANY, CYCLE },
 };
 
-static const struct neuron_target target = {
+/* clang-format off */
+#define BOTH_TARGET                                                      \
+	.isa_version = 1,                                                \
+	.engines = sizeof(engines) / sizeof(engines[0]),                 \
+	.engine = engines,                                               \
+	.no_engine = NEURON_ENG_COUNT,                                   \
+	.semaphores = 256,                                               \
+	.events = 256,                                                   \
+	.runtime_semaphores = 4,                                         \
+	.packet_max = 65, /* 64 and one of metadata */                   \
+	.psum_part_size = NEURON_PSUM_PART_SIZE,                         \
+	.pe_columns = 128
+#define BOTH_COSTS                                                       \
+	LATER_CYCLES,                                                    \
+	.descriptor = 64000,                                             \
+	.dma_kib = 32000, /* 64 KiB in 2 microseconds, as drivers expect it */ \
+	.port_kib = 16000, /* 64 bytes a nanosecond, the emulator's choice */  \
+	.link_kib = 64000 /* an eighth of one direction's 128 GB/s */
+/* clang-format on */
+
+static const struct neuron_target target2 = {
 	.name = "neuroncore-v3",
-	.isa_version = 1,
-	.engines = sizeof(engines) / sizeof(engines[0]),
-	.engine = engines,
-	.no_engine = NEURON_ENG_COUNT,
-	.semaphores = 256,
-	.events = 256,
-	.runtime_semaphores = 4,
-	.packet_max = 65, /* 64 and one of metadata */
 	.sbuf_part_size = 0x38000, /* 224 KiB: 28 MiB a core */
-	.psum_part_size = NEURON_PSUM_PART_SIZE,
-	.pe_columns = 128,
 	.gen = &neuron_gen_trainium2,
-	.cost = {
-		LATER_CYCLES,
-		.descriptor = 64000,
-		.dma_kib = 32000, /* 64 KiB in 2 microseconds, as drivers expect it */
-		.port_kib = 16000, /* 64 bytes a nanosecond, the emulator's choice */
-		.dram_kib = 2825, /* an eighth of 2.9 TB/s */
-		.link_kib = 64000, /* an eighth of one direction's 128 GB/s */
-	},
+	.cost = { .dram_kib = 2825 /* an eighth of 2.9 TB/s */, BOTH_COSTS },
+	BOTH_TARGET,
+};
+
+static const struct neuron_target target3 = {
+	.name = "neuroncore-v4",
+	.sbuf_part_size = 0x40000, /* 256 KiB: 32 MiB a core */
+	.gen = &neuron_gen_trainium3,
+	.cost = { .dram_kib = 1672 /* an eighth of 4.9 TB/s */, BOTH_COSTS },
+	BOTH_TARGET,
 };
 
 /* Registers: input and output of each die, and the four groups of DMA engines, 0 to 3 */
@@ -180,8 +193,8 @@ static const uint8_t torus[] = {
 /* clang-format on */
 static const struct neuron_shape shapes[] = { { 16, 4, true, torus } };
 
-#define HBM_LIVE 0x600000000ull /* 24 GiB of each slot */
 #define HBM_SLOT 0x1000000000ull /* 64 GiB in the BAR */
+#define HBM_LIVE 0x600000000ull /* 24 GiB of each slot */
 
 #define ARRAY(die, off) (die) + 0x8000000000ull + (off) + 0x100
 static const struct neuron_array_map array = {
@@ -222,6 +235,41 @@ static const struct neuron_view views[] = {
 	  HBM_SLOT, HBM_LIVE },
 };
 
+/* clang-format off */
+#define BOTH(live)                                                                      \
+	.pci_ids = 1,                                                                   \
+	.routing = routing,                                                             \
+	.shapes = sizeof(shapes) / sizeof(shapes[0]),                                   \
+	.shape = shapes,                                                                \
+	.core_order = core_order,                                                       \
+	.topsps_per_core = 2,                                                           \
+	.kept_dma = 0,                                                                  \
+	.kept_topsp = 128,                                                              \
+	.array = &array,                                                                \
+	.logical_cores = 2,                                                             \
+	.dies = 2,                                                                      \
+	.cores = CORES,                                                                 \
+	.dma_engines_per_core = PER_CORE,                                               \
+	.dma_engines = 132,                                                             \
+	.copy = { { 128, 0 }, { 128, 1 }, { 129, 0 }, { 129, 1 },                       \
+		  { 130, 0 }, { 130, 1 }, { 131, 0 }, { 131, 1 } },                     \
+	.bar_size = { 1ull << 32, 0, NEURON_EXT2_BAR_SIZE, 0, 4 * HBM_SLOT },           \
+	.memories = 4,                                                                  \
+	.memory = { { 0, (live), 0 },                                                   \
+		    { 0x4000000000ull, (live), HBM_SLOT },                              \
+		    { DIE, (live), 2 * HBM_SLOT },                                      \
+		    { DIE + 0x4000000000ull, (live), 3 * HBM_SLOT } },                  \
+	.window = {                                                                     \
+		.mask = 1ull << 46 | LATER_LINK_MASK,                                   \
+		.limit = LATER_LIMIT,                                                   \
+		.host = 1ull << 46,                                                     \
+		.host_size = 1ull << 46,                                                \
+		.ports = 4,                                                             \
+		.port = { LATER_LINK(0), LATER_LINK(1), LATER_LINK(2), LATER_LINK(3) }, \
+	},                                                                              \
+	LATER_COMMON
+/* clang-format on */
+
 const struct neuron_gen neuron_gen_trainium2 = {
 	.name = "trainium2",
 	.product = "Trainium2",
@@ -232,38 +280,22 @@ const struct neuron_gen neuron_gen_trainium2 = {
 	.level_max = 11,
 	.number = 3,
 	.arch = 3,
-	.pci_ids = 1,
 	.pci_id = { 0x7364 },
-	.target = &target,
-	.routing = routing,
-	.shapes = sizeof(shapes) / sizeof(shapes[0]),
-	.shape = shapes,
-	.core_order = core_order,
-	.topsps_per_core = 2,
-	.kept_dma = 0,
-	.kept_topsp = 128,
+	.target = &target2,
 	.views = sizeof(views) / sizeof(views[0]),
 	.view = views,
-	.array = &array,
-	.dies = 2,
-	.cores = CORES,
-	.dma_engines_per_core = PER_CORE,
-	.dma_engines = 132,
-	.copy = { { 128, 0 }, { 128, 1 }, { 129, 0 }, { 129, 1 },
-		  { 130, 0 }, { 130, 1 }, { 131, 0 }, { 131, 1 } },
-	.bar_size = { 1ull << 32, 0, NEURON_EXT2_BAR_SIZE, 0, 4 * HBM_SLOT },
-	.memories = 4,
-	.memory = { { 0, HBM_LIVE, 0 },
-		    { 0x4000000000ull, HBM_LIVE, HBM_SLOT },
-		    { DIE, HBM_LIVE, 2 * HBM_SLOT },
-		    { DIE + 0x4000000000ull, HBM_LIVE, 3 * HBM_SLOT } },
-	.window = {
-		.mask = 1ull << 46 | LATER_LINK_MASK,
-		.limit = LATER_LIMIT,
-		.host = 1ull << 46,
-		.host_size = 1ull << 46,
-		.ports = 4,
-		.port = { LATER_LINK(0), LATER_LINK(1), LATER_LINK(2), LATER_LINK(3) },
-	},
-	LATER_COMMON,
+	BOTH(HBM_LIVE),
+};
+
+const struct neuron_gen neuron_gen_trainium3 = {
+	.name = "trainium3",
+	.product = "Trainium3",
+	.family = "Trn3",
+	.device_arch = "NDv4",
+	.core_arch = "NCv4",
+	.number = 4,
+	.arch = 4,
+	.pci_id = { 0x7564 },
+	.target = &target3,
+	BOTH(0x900000000ull), /* 36 GiB */
 };

@@ -15,6 +15,7 @@
 struct neuron_instance_chip {
 	uint8_t bus, slot, function;
 	int8_t numa_node; /* of its bus; -1: the machine does not say */
+	const char *cpus; /* those near it, as a list of Linux's; empty: not known */
 };
 
 struct neuron_instance {

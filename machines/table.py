@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""Writes the table of instances as C, for libndl and libnrt: those whose chips they serve.
+"""Writes the table of instances as C, for libndl, libnrt and neuron-ls.
 
 usage: table.py INSTANCES.json OUTPUT.c
 """
@@ -15,12 +15,14 @@ NAME = re.compile(r"(\w+)\.(\d*)xlarge")
 TOPOLOGIES = ("line", "ring", "torus", "hypercube", "all")
 
 
-def chip(address: str, nodes: dict[str, int]) -> str:
+def chip(address: str, row: dict) -> str:
     found = ADDRESS.fullmatch(address)
     if not found:
         raise ValueError(f"PCI address {address}")
     bus, slot, function = found.groups()
-    return f"\t{{ 0x{bus}, 0x{slot}, {function}, {nodes.get(bus, -1)} }},"
+    node, cpus = row.get("numa_nodes", {}).get(bus, -1), row.get("cpus", {})
+    near = cpus.get("machine" if node < 0 else str(node), "")
+    return f'\t{{ 0x{bus}, 0x{slot}, {function}, {node}, "{near}" }},'
 
 
 def rows(table: dict[str, dict]) -> tuple[list[str], list[str]]:
@@ -28,8 +30,6 @@ def rows(table: dict[str, dict]) -> tuple[list[str], list[str]]:
     chips: list[str] = []
     instances: list[str] = []
     for name, row in table.items():
-        if row.get("driver") == "public":
-            continue
         found = NAME.fullmatch(name)
         if not found:
             raise ValueError(f"instance {name}")
@@ -40,7 +40,7 @@ def rows(table: dict[str, dict]) -> tuple[list[str], list[str]]:
         instances.append(
             f'\t{{ "{name}", {found[2] or 1}, &neuron_gen_{row["generation"]}, NEURON_TOPOLOGY_{row["topology"].upper()}, '
             f'{len(row["chips"])}, &chips[{len(chips)}] }},')
-        chips += [chip(address, row.get("numa_nodes", {})) for address in row["chips"]]
+        chips += [chip(address, row) for address in row["chips"]]
     return chips, instances
 
 

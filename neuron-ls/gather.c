@@ -10,6 +10,7 @@
 #include "process.h"
 #include "runtime.h"
 
+#include "instance.h"
 #include "ndl.h"
 
 #include <errno.h>
@@ -94,7 +95,19 @@ static int gather_memory(ndl_device_t *dev, struct ls_chip *chip)
 	return 0;
 }
 
-static int gather_open(ndl_device_t *dev, struct ls_chip *chip)
+/* How many cores make a logical one: what the environment says, as programs go by that too */
+static unsigned logical_cores(const struct neuron_gen *gen)
+{
+	const char *wanted = getenv("NEURON_LOGICAL_NC_CONFIG");
+
+	if (!gen->logical_cores || !wanted)
+		return gen->logical_cores;
+	if (!strcmp(wanted, "1"))
+		return 1;
+	return strcmp(wanted, "2") ? gen->logical_cores : 2;
+}
+
+static int gather_open(ndl_device_t *dev, struct ls_chip *chip, unsigned cores_of_one)
 {
 	bool up[NEURON_PORTS_MAX];
 	uint32_t cores;
@@ -103,7 +116,7 @@ static int gather_open(ndl_device_t *dev, struct ls_chip *chip)
 	ret = ndl_get_nc_count(dev, &cores);
 	if (ret)
 		return ret;
-	chip->cores = cores;
+	chip->cores = cores_of_one ? cores / cores_of_one : cores;
 	for (unsigned i = 0; i < dev->connected_device_count && i < LS_MAX_NEIGHBOURS; i++)
 		chip->neighbours[chip->n_neighbours++] = dev->connected_devices[i];
 	ret = ndl_device_links(dev, up);
@@ -131,9 +144,21 @@ static int gather_chip(struct ls_inventory *inv, struct ls_chip *chip)
 	if (ret)
 		return ret;
 	inv->first_generation = dev->device_type == FIRST_GENERATION;
-	ret = gather_open(dev, chip);
+	inv->cores_of_one = logical_cores(dev->gen);
+	ret = gather_open(dev, chip, inv->cores_of_one);
 	ndl_close_device(dev);
 	return ret;
+}
+
+/* Where a chip in this process would be on the machine that it is of */
+static void locate_emulated(struct ls_chip *chips, unsigned n)
+{
+	const struct neuron_instance *instance = neuron_instance_find(ndl_machine_instance());
+
+	for (unsigned i = 0; instance && i < n && i < instance->chips; i++) {
+		chips[i].numa_node = instance->chip[i].numa_node;
+		snprintf(chips[i].cpus, sizeof(chips[i].cpus), "%s", instance->chip[i].cpus);
+	}
 }
 
 int ls_gather(struct ls_inventory *inv, char *why, size_t why_size)
@@ -153,11 +178,14 @@ int ls_gather(struct ls_inventory *inv, char *why, size_t why_size)
 		if (ret)
 			return explain(why, why_size, ret, chip->index);
 	}
-	ls_pci_locate(NULL, inv->chips, inv->n_chips);
 	snprintf(inv->instance_type, sizeof(inv->instance_type), "%s", ndl_machine_instance());
-	if (!ndl_machine_is_emu())
+	if (ndl_machine_is_emu()) {
+		locate_emulated(inv->chips, inv->n_chips);
+	} else {
+		ls_pci_locate(NULL, inv->chips, inv->n_chips);
 		ls_host_instance_id("/sys/class/dmi/id", inv->instance_id,
 				    sizeof(inv->instance_id));
+	}
 	if (!geteuid())
 		ls_runtime_ask(&inv->runtime);
 	return 0;

@@ -23,7 +23,7 @@ struct ls_process {
 struct ls_chip {
 	unsigned index;
 	char bdf[16]; /* for example 0000:00:1f.0 */
-	unsigned cores;
+	unsigned cores; /* as programs see them: logical ones where there are such */
 	unsigned channels;
 	uint64_t channel_bytes;
 	unsigned neighbours[LS_MAX_NEIGHBOURS]; /* in the platform's order, not sorted */
@@ -45,6 +45,7 @@ struct ls_inventory {
 	char instance_type[64]; /* empty: not known */
 	char instance_id[64];
 	bool first_generation; /* Inferentia */
+	unsigned cores_of_one; /* cores of a logical one; 0: this generation has no such */
 	struct ls_runtime runtime;
 	struct ls_chip chips[LS_MAX_CHIPS]; /* ascending by index */
 	unsigned n_chips;

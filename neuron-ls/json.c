@@ -47,17 +47,25 @@ static json_t *pack_processes(const struct ls_chip *chip, const struct ls_option
 	return list;
 }
 
-static json_t *pack_chip(const struct ls_chip *chip, const struct ls_options *opt)
+/* NULL leaves the key out */
+static json_t *pack_logical_cores(const struct ls_inventory *inv)
+{
+	return inv->cores_of_one ? json_integer(inv->cores_of_one) : NULL;
+}
+
+static json_t *pack_chip(const struct ls_inventory *inv, const struct ls_chip *chip,
+			 const struct ls_options *opt)
 {
 	char numa_node[16];
 
 	snprintf(numa_node, sizeof(numa_node), "%d", chip->numa_node);
-	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:i, s:I, s:o, s:o}", "neuron_device",
+	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:i, s:o*, s:I, s:o, s:o}", "neuron_device",
 			 (int)chip->index, "bdf", chip->bdf, "cpu_affinity", chip->cpus,
 			 "numa_node", numa_node, "connected_to", pack_neighbours(chip), "nc_count",
-			 (int)chip->cores, "memory_size",
-			 (json_int_t)(chip->channel_bytes * chip->channels), "neuroncore_ids",
-			 pack_core_ids(chip), "neuron_processes", pack_processes(chip, opt));
+			 (int)chip->cores, "logical_neuroncore_config", pack_logical_cores(inv),
+			 "memory_size", (json_int_t)(chip->channel_bytes * chip->channels),
+			 "neuroncore_ids", pack_core_ids(chip), "neuron_processes",
+			 pack_processes(chip, opt));
 }
 
 int ls_print_json(const struct ls_inventory *inv, const struct ls_options *opt, FILE *out)
@@ -66,7 +74,7 @@ int ls_print_json(const struct ls_inventory *inv, const struct ls_options *opt, 
 	int ret = 0;
 
 	for (unsigned i = 0; i < inv->n_chips && !ret; i++) {
-		if (json_array_append_new(list, pack_chip(&inv->chips[i], opt)))
+		if (json_array_append_new(list, pack_chip(inv, &inv->chips[i], opt)))
 			ret = -ENOMEM;
 	}
 	if (!ret && json_dumpf(list, out, JSON_INDENT(4) | JSON_PRESERVE_ORDER))

@@ -163,9 +163,9 @@ static const struct layout_column modern_columns[] = {
 	{ "CONNECTED\nDEVICES", GRID_LEFT, false, write_connected },
 	{ "PCI\nBDF", GRID_LEFT, false, write_bdf },
 	{ "PID", GRID_LEFT, true, write_pid },
-	{ "COMMAND", GRID_LEFT, true, write_command },
 	{ "CPU\nAFFINITY", GRID_LEFT, false, write_cpus },
 	{ "NUMA\nNODE", GRID_LEFT, false, write_numa_node },
+	{ "COMMAND", GRID_LEFT, true, write_command },
 	{ "RUNTIME\nVERSION", GRID_LEFT, true, write_version },
 };
 
@@ -292,6 +292,8 @@ int ls_print_modern(const struct ls_inventory *inv, const struct ls_options *opt
 		fprintf(out, "instance-type: %s\n", inv->instance_type);
 	if (inv->instance_id[0])
 		fprintf(out, "instance-id: %s\n", inv->instance_id);
+	if (inv->cores_of_one)
+		fprintf(out, "logical-neuroncore-config: %u\n", inv->cores_of_one);
 	return print(&modern, (struct subject){ .inv = inv, .opt = opt }, out);
 }
 

@@ -62,7 +62,7 @@ static int fatal(const char *msg, const char *error)
 static int list(print_fn print, const struct ls_options *opt)
 {
 	static struct ls_inventory inv;
-	char error[256] = "failed to discover Neuron devices: ";
+	char error[512] = "failed to discover Neuron devices: ";
 	size_t used = strlen(error);
 
 	if (ls_gather(&inv, error + used, sizeof(error) - used))

@@ -4,6 +4,7 @@
  * function that must not return; the one here jumps back to the call's start.
  */
 #include "pci.h"
+#include "neuron/hw/gen.h"
 #include "neuron/hw/inferentia.h"
 
 #include <pci/pci.h>
@@ -52,8 +53,7 @@ unsigned ls_pci_count(const char *sysfs)
 		return 0;
 	for (struct pci_dev *dev = pci->devices; dev; dev = dev->next) {
 		pci_fill_info(dev, PCI_FILL_IDENT);
-		n += dev->vendor_id == NEURON_PCI_VENDOR &&
-		     dev->device_id == NEURON_PCI_DEVICE_INF1;
+		n += dev->vendor_id == NEURON_PCI_VENDOR && neuron_gen_of_pci(dev->device_id);
 	}
 	pci_cleanup(pci);
 	return n;

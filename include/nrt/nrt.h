@@ -73,6 +73,11 @@ typedef enum {
 typedef enum {
 	NRT_INSTANCE_UNKNOWN = 0,
 	NRT_INSTANCE_INF1 = 1,
+	NRT_INSTANCE_TRN1 = 2,
+	NRT_INSTANCE_TRN1N = 3,
+	NRT_INSTANCE_INF2 = 4,
+	NRT_INSTANCE_TRN2 = 5,
+	NRT_INSTANCE_TRN2U = 9,
 } nrt_instance_family_t;
 
 typedef enum {

@@ -500,7 +500,8 @@ int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **o
 	unsigned int i;
 	int ret;
 
-	if (!config->gen || !config->pool || !config->ops || !config->ops->dma_rw)
+	if (!config->gen || !config->pool || !config->ops || !config->ops->dma_rw ||
+	    config->firmware_version > NEURON_FIRMWARE_MAX)
 		return -EINVAL;
 	chip = alloc_chip(config->gen);
 	if (!chip)
@@ -510,6 +511,8 @@ int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **o
 	chip->ops = config->ops;
 	if (!chip->cfg.serial)
 		chip->cfg.serial = ((uint64_t)chip->gen->pci_id[0] << 48) + 1 + config->slot;
+	if (!chip->cfg.firmware_version)
+		chip->cfg.firmware_version = chip->gen->firmware_version;
 	chip->event_mask = config->ops->event ? config->ops->event_mask : 0;
 
 	pthread_condattr_init(&attr);

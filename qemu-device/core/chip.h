@@ -222,9 +222,11 @@ struct ncore_fault_slot {
 	uint32_t value;
 	uint8_t core; /* NCORE_CORE_ANY */
 	uint8_t queue; /* enum ncore_fault_queue */
+	uint8_t memory; /* of DRAM, NCORE_MEMORY_ANY */
 };
 
 #define NCORE_CORE_ANY UINT8_MAX
+#define NCORE_MEMORY_ANY UINT8_MAX
 enum ncore_fault_queue { NCORE_FQ_ANY, NCORE_FQ_COPY, NCORE_FQ_PROGRAM };
 
 struct ncore_faults {
@@ -327,6 +329,11 @@ bool ncore_misc_resetting(struct ncore_chip *chip); /* a device reset hangs */
 uint32_t ncore_ext_read(struct ncore_chip *chip, uint32_t rel);
 bool ncore_ext_write(struct ncore_chip *chip, uint32_t rel, uint32_t value); /* false: read-only */
 void ncore_fwio_doorbell(struct ncore_chip *chip);
+/* Does the firmware take requests from MISC RAM's words, too? */
+static inline bool ncore_fwio_words(const struct ncore_chip *chip)
+{
+	return chip->cfg.firmware_version >= NEURON_FIRMWARE_WORDS;
+}
 
 /* udma.c; chip->lock is held for all but reads */
 /* an engine as it is after a reset; use: the chip's, before anything in it changes */

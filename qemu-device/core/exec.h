@@ -38,19 +38,33 @@
 #define EXEC_MM_W_BLOCK (NEURON_PARTITIONS * EXEC_MM_ROWS + 16)
 #define EXEC_MM_W_SIZE (NEURON_ISA_MAX_STATIONARY / EXEC_MM_ROWS * EXEC_MM_W_BLOCK)
 
+struct exec_moving;
+struct exec_panel;
+
 enum exec_mm_mode { EXEC_MM_SET_F32, EXEC_MM_ADD_F32, EXEC_MM_SET_I32, EXEC_MM_ADD_I32 };
 
 /*
  * dst[r][j] (+)= sum over k of w[k][r] * x[k][j]: fp32 fused multiply-add from +0 in the order of
  * k, NaN canonical. Operands in fp32: the weights w[r / ROWS][k][r % ROWS], EXEC_MM_W_BLOCK from
- * block to block; x[k][j], EXEC_MM_X_ROW from row to row. For int32 the sums are exact integers.
+ * block to block; x[k][j], x_row from row to row. For int32 the sums are exact integers.
  */
 struct exec_mm {
 	const float *w, *x;
+	unsigned int x_row;
 	unsigned int k, fs, fm;
 	uint8_t *dst;
 	uint64_t dst_stride; /* bytes between rows */
 	enum exec_mm_mode mode;
+	const struct exec_moving *moving; /* for widening */
+	const struct exec_panel *beside; /* the kernel's own, to be widened beside; or NULL */
+};
+
+/* The moving operand as it lies: bf16 in each of k partitions, the first at in */
+struct exec_moving {
+	const uint8_t *in;
+	size_t stride; /* bytes from partition to partition */
+	const struct exec_runs *runs; /* their elements are 2 or 4 bytes apart */
+	float *x; /* room for it */
 };
 
 /* So few bytes that a call would cost more */
@@ -151,6 +165,8 @@ struct exec_kernels {
 	bool (*usable)(void);
 	bool (*quicker)(void); /* than those behind it, where the processor decides; or NULL */
 	void (*matmul)(const struct exec_mm *mm);
+	/* the same of a moving operand that is not in x yet; or NULL */
+	void (*widening)(const struct exec_mm *mm);
 	/* x[k][j], EXEC_MM_X_ROW from row to row: the elements of a pattern in each of rows
 	 * partitions, the first at in, stride bytes apart */
 	void (*moving)(uint8_t dtype, float *x, const uint8_t *in, size_t stride, unsigned int rows,

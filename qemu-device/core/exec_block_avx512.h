@@ -48,11 +48,12 @@ KINLINE void mm_out(float *dst, __mmask16 mask, __m512 c, enum exec_mm_mode mode
 /* Stores the sums, which replace or are added to what is there; NaN becomes canonical. */
 KINLINE void mm_out(float *dst, __mmask16 mask, __m512 c, enum exec_mm_mode mode)
 {
-	__m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(EXEC_NAN));
+	const __m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(EXEC_NAN));
 
 	if (mode == EXEC_MM_ADD_F32)
 		c = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, dst), c);
-	c = _mm512_mask_mov_ps(c, _mm512_cmp_ps_mask(c, c, _CMP_UNORD_Q), nan);
+	/* of the eight kinds of numbers the first two, quiet and signalling NaN, become nan */
+	c = _mm512_fixupimm_ps(nan, c, _mm512_set1_epi32(0x11111100), 0);
 	_mm512_mask_storeu_ps(dst, mask, c);
 }
 #endif
@@ -64,7 +65,13 @@ KINLINE void mm_vectors(const struct exec_mm *mm, unsigned int row, unsigned int
 	const float *w = mm_weights(mm, row), *x = mm->x + col;
 	ROWS(ZERO)
 
-	for (unsigned int i = 0; i < mm->k; i++, w += EXEC_MM_ROWS, x += EXEC_MM_X_ROW) {
+	if (MM_STORES(mode))
+		for (unsigned int r = 0; r < mm_rows(mm, row); r++) {
+			const uint8_t *out = mm->dst + (row + r) * mm->dst_stride + col * 4ull;
+			for (unsigned int v = 0; v < nv; v++)
+				_mm_prefetch(out + v * 64, _MM_HINT_T0);
+		}
+	for (unsigned int i = 0; i < mm->k; i++, w += EXEC_MM_ROWS, x += mm->x_row) {
 		__m512 x0 = _mm512_loadu_ps(x), x1 = x0, x2 = x0;
 
 		if (nv > 1)
@@ -100,6 +107,8 @@ KINLINE void mm_block(const struct exec_mm *mm, unsigned int row, unsigned int c
 		mm_vectors(mm, row, col, 3, mode);
 }
 
+#define MM_SUMS 24
+
 /* 16 rows' weights of a step of k: of two blocks */
 KINLINE __m512 mm_two_blocks(const float *w)
 {
@@ -107,36 +116,74 @@ KINLINE __m512 mm_two_blocks(const float *w)
 				  _mm256_loadu_ps(w + EXEC_MM_W_BLOCK), 1);
 }
 
-#define COLUMN 8 /* vectors of all rows: as many sums that do not wait for each other */
-
-KINLINE void mm_column_sums(const struct exec_mm *mm, unsigned int col, unsigned int nv, float *sum)
+/* The sums of n columns in nv vectors of rows, 16 rows from one to the next */
+KINLINE void mm_few_sums(const struct exec_mm *mm, unsigned int row, unsigned int col,
+			 unsigned int nv, unsigned int n, float (*sum)[NEURON_PARTITIONS])
 {
-	const float *w = mm->w, *x = mm->x + col;
-	__m512 acc[COLUMN];
+	const float *w = mm_weights(mm, row), *x = mm->x + col;
+	__m512 acc[MM_SUMS];
 
-#pragma GCC unroll 8
-	for (unsigned int j = 0; j < nv; j++)
+#pragma GCC unroll 24
+	for (unsigned int j = 0; j < nv * n; j++)
 		acc[j] = _mm512_setzero_ps();
-	for (unsigned int i = 0; i < mm->k; i++, w += EXEC_MM_ROWS, x += EXEC_MM_X_ROW) {
-		__m512 s = _mm512_set1_ps(*x);
-
+	for (unsigned int i = 0; i < mm->k; i++, w += EXEC_MM_ROWS, x += mm->x_row) {
 #pragma GCC unroll 8
-		for (unsigned int j = 0; j < nv; j++)
-			acc[j] = MM_STEP(acc[j], mm_two_blocks(w + 2ull * j * EXEC_MM_W_BLOCK), s);
+		for (unsigned int j = 0; j < nv; j++) {
+			__m512 rows = mm_two_blocks(w + 2ull * j * EXEC_MM_W_BLOCK);
+
+#pragma GCC unroll 6
+			for (unsigned int c = 0; c < n; c++)
+				acc[j * n + c] =
+					MM_STEP(acc[j * n + c], rows, _mm512_set1_ps(x[c]));
+		}
 	}
-#pragma GCC unroll 8
-	for (unsigned int j = 0; j < nv; j++)
-		_mm512_storeu_ps(sum + 16ull * j, acc[j]);
+#pragma GCC unroll 24
+	for (unsigned int j = 0; j < nv * n; j++)
+		_mm512_storeu_ps(sum[j % n] + row + j / n * 16, acc[j]);
 }
 
-KINLINE void mm_sums(const struct exec_mm *mm, unsigned int col, float sum[NEURON_PARTITIONS])
+/* As many rows at a time as there are registers for, and sums that do not wait for each other */
+KINLINE void mm_rows_sums(const struct exec_mm *mm, unsigned int col, unsigned int n,
+			  float (*sum)[NEURON_PARTITIONS])
 {
-	if (mm->fs <= 16)
-		mm_column_sums(mm, col, 1, sum);
-	else if (mm->fs <= 32)
-		mm_column_sums(mm, col, 2, sum);
-	else if (mm->fs <= 64)
-		mm_column_sums(mm, col, 4, sum);
-	else
-		mm_column_sums(mm, col, COLUMN, sum);
+	if (mm->fs <= 16) {
+		mm_few_sums(mm, 0, col, 1, n, sum);
+		return;
+	}
+	if (mm->fs <= 32) {
+		mm_few_sums(mm, 0, col, 2, n, sum);
+		return;
+	}
+	if (n == 1 && mm->fs > 64) {
+		mm_few_sums(mm, 0, col, 8, n, sum);
+		return;
+	}
+	for (unsigned int row = 0; row < mm->fs; row += 64)
+		mm_few_sums(mm, row, col, 4, n, sum);
 }
+
+#ifdef MM_FEW
+KTARGET static void mm_sums(const struct exec_mm *mm, unsigned int col, unsigned int n,
+			    float (*sum)[NEURON_PARTITIONS])
+{
+	switch (n) {
+	case 1:
+		mm_rows_sums(mm, col, 1, sum);
+		break;
+	case 2:
+		mm_rows_sums(mm, col, 2, sum);
+		break;
+	case 3:
+		mm_rows_sums(mm, col, 3, sum);
+		break;
+	case 4:
+		mm_rows_sums(mm, col, 4, sum);
+		break;
+	case 5:
+		mm_rows_sums(mm, col, 5, sum);
+		break;
+	default:
+		mm_rows_sums(mm, col, 6, sum);
+	}
+}
+#endif

@@ -61,11 +61,11 @@ static inline KTARGET void avx2_store_lanes(float *p, uint16_t mask, __m256 v)
 	_mm256_storeu_ps(tile + r * EXEC_MM_COLS + 16, c##r);
 
 /* 4 rows by 24 columns: 12 accumulators of the 16 registers */
-KINLINE void mm_quarter(const float *w, const float *x, unsigned int k, float *tile)
+KINLINE void mm_quarter(const struct exec_mm *mm, const float *w, const float *x, float *tile)
 {
 	ROWS(ZERO)
 
-	for (unsigned int i = 0; i < k; i++, w += EXEC_MM_ROWS, x += EXEC_MM_X_ROW) {
+	for (unsigned int i = 0; i < mm->k; i++, w += EXEC_MM_ROWS, x += mm->x_row) {
 		__m256 x0 = _mm256_loadu_ps(x), x1 = _mm256_loadu_ps(x + 8);
 		__m256 x2 = _mm256_loadu_ps(x + 16);
 
@@ -81,7 +81,7 @@ KINLINE void mm_block(const struct exec_mm *mm, unsigned int row, unsigned int c
 
 	for (unsigned int r = 0; r < EXEC_MM_ROWS; r += 4)
 		for (unsigned int j = 0; j < mm_cols(mm, col); j += 24)
-			mm_quarter(mm_weights(mm, row) + r, mm->x + col + j, mm->k,
+			mm_quarter(mm, mm_weights(mm, row) + r, mm->x + col + j,
 				   tile + r * EXEC_MM_COLS + j);
 	mm_tile_out(mm, row, col, tile, mode);
 }
@@ -97,7 +97,7 @@ KINLINE void mm_column_sums(const struct exec_mm *mm, unsigned int row, unsigned
 #pragma GCC unroll 8
 	for (unsigned int j = 0; j < blocks; j++)
 		acc[j] = _mm256_setzero_ps();
-	for (unsigned int i = 0; i < mm->k; i++, w += EXEC_MM_ROWS, x += EXEC_MM_X_ROW) {
+	for (unsigned int i = 0; i < mm->k; i++, w += EXEC_MM_ROWS, x += mm->x_row) {
 		__m256 s = _mm256_set1_ps(*x);
 
 #pragma GCC unroll 8
@@ -110,14 +110,17 @@ KINLINE void mm_column_sums(const struct exec_mm *mm, unsigned int row, unsigned
 		_mm256_storeu_ps(sum + row + j * EXEC_MM_ROWS, acc[j]);
 }
 
-KINLINE void mm_sums(const struct exec_mm *mm, unsigned int col, float sum[NEURON_PARTITIONS])
+KTARGET static void mm_sums(const struct exec_mm *mm, unsigned int col, unsigned int n,
+			    float (*sum)[NEURON_PARTITIONS])
 {
-	if (mm->fs <= EXEC_MM_ROWS) {
-		mm_column_sums(mm, 0, col, 1, sum);
-		return;
+	for (unsigned int c = 0; c < n; c++) {
+		if (mm->fs <= EXEC_MM_ROWS) {
+			mm_column_sums(mm, 0, col + c, 1, sum[c]);
+			continue;
+		}
+		for (unsigned int row = 0; row < mm->fs; row += COLUMN * EXEC_MM_ROWS)
+			mm_column_sums(mm, row, col + c, COLUMN, sum[c]);
 	}
-	for (unsigned int row = 0; row < mm->fs; row += COLUMN * EXEC_MM_ROWS)
-		mm_column_sums(mm, row, col, COLUMN, sum);
 }
 
 static bool avx2_usable(void)

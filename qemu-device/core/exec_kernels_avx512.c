@@ -6,6 +6,7 @@
 #define KTARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")))
 #define KBYTES 64
 #define MM_FEW 6
+#define MM_BESIDE(mm, row) panel_beside(mm, row)
 #define KNAME(x) avx512_##x
 #define KWIDEN(h) ((vu)_mm512_cvtepu16_epi32((__m256i)(h)))
 #define KNARROW(u) ((vh)_mm512_cvtepi32_epi16((__m512i)(u)))
@@ -15,12 +16,36 @@
 #define KSTORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, (__m512)(v))
 #define KEXPAND(mask, v) ((vf)_mm512_maskz_expand_ps(mask, (__m512)(v)))
 #define KCOMPRESS(mask, v) ((vf)_mm512_maskz_compress_ps(mask, (__m512)(v)))
+#include "exec_panels_avx512.h"
 #include "exec_kernels.h"
 #include "exec_pairs.h"
 #include "exec_quads.h"
 
 #define MM_STEP(sum, w, x) _mm512_fmadd_ps(w, x, sum)
 #include "exec_block_avx512.h"
+
+KTARGET static void avx512_widening(const struct exec_mm *mm)
+{
+	unsigned int cols = panel_columns(mm, 0);
+	struct exec_panel panel[2];
+	struct exec_mm part = *mm;
+
+	panel_begin(mm, 0, cols, &panel[0]);
+	panel_widen(&panel[0], 0, mm->k);
+	for (unsigned int col = 0, turn = 0; col < mm->fm; col += part.fm, turn ^= 1) {
+		part.dst = mm->dst + col * 4ull;
+		part.x = panel[turn].x;
+		part.x_row = panel[turn].x_row;
+		part.fm = cols;
+		part.beside = NULL;
+		if (col + cols < mm->fm) {
+			part.beside = &panel[!turn];
+			cols = panel_columns(mm, col + cols);
+			panel_begin(mm, col + part.fm, cols, &panel[!turn]);
+		}
+		avx512_matmul(&part);
+	}
+}
 
 static bool avx512_usable(void)
 {
@@ -39,11 +64,12 @@ static bool avx512_bf16_usable(void)
 	return avx512_vnni_usable() && exec_pairs_avx512_usable();
 }
 
-#define AVX512                                                                                \
-	.matmul = avx512_matmul, .moving = avx512_moving, .weights = avx512_weights,          \
-	.load = avx512_load, .store = avx512_store, .alu = avx512_alu, .arith = avx512_arith, \
-	.bits = avx512_bits, .fold = avx512_fold, .across = avx512_across, .act = avx512_act, \
-	.gather = avx512_gather, .rank = avx512_rank, .ranked = 192, .below = avx512_below
+#define AVX512                                                                                    \
+	.matmul = avx512_matmul, .widening = avx512_widening, .moving = avx512_moving,            \
+	.weights = avx512_weights, .load = avx512_load, .store = avx512_store, .alu = avx512_alu, \
+	.arith = avx512_arith, .bits = avx512_bits, .fold = avx512_fold, .across = avx512_across, \
+	.act = avx512_act, .gather = avx512_gather, .rank = avx512_rank, .ranked = 192,           \
+	.below = avx512_below
 
 const struct exec_kernels exec_kernels_avx512 = {
 	.name = "avx512",

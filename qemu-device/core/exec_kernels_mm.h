@@ -3,8 +3,8 @@
  * The matmul of exec_kernels.h around a register block that each exec_kernels_*.c supplies:
  * mm_block(mm, row, col, mode), at most EXEC_MM_ROWS by EXEC_MM_COLS results from there on. The
  * columns of x that a block reads (24 KiB) stay in L1 while the blocks of w stream past them.
- * Up to MM_FEW columns, if an instance defines it and mm_sums(), are taken one by one, with rows in
- * the lanes of a vector: most lanes of a block would be for nothing.
+ * Up to MM_FEW columns beside whole blocks, if an instance defines it and mm_sums(), are taken with
+ * rows in the lanes of a vector: most lanes of a block would be for nothing.
  */
 
 KINLINE void mm_block(const struct exec_mm *mm, unsigned int row, unsigned int col,
@@ -65,17 +65,22 @@ KINLINE void mm_tile_out(const struct exec_mm *mm, unsigned int row, unsigned in
 	}
 }
 
+#ifndef MM_BESIDE /* what else is to be done before a block of rows */
+#define MM_BESIDE(mm, row) (void)0
+#endif
+
 #ifdef MM_FEW
-/* The sums of a column, of all rows and beyond, to the end of a vector */
-KINLINE void mm_sums(const struct exec_mm *mm, unsigned int col, float sum[NEURON_PARTITIONS]);
+/* The sums of n columns, MM_FEW at most, of all rows and beyond, to the end of a vector */
+KTARGET static void mm_sums(const struct exec_mm *mm, unsigned int col, unsigned int n,
+			    float (*sum)[NEURON_PARTITIONS]);
 
 /* The rows of a column, which lie in as many partitions */
-KINLINE void mm_column(const struct exec_mm *mm, unsigned int col, enum exec_mm_mode mode)
+KINLINE void mm_column(const struct exec_mm *mm, unsigned int col, const float *sum,
+		       enum exec_mm_mode mode)
 {
-	float sum[NEURON_PARTITIONS], out[NEURON_PARTITIONS] = { 0 };
+	float out[NEURON_PARTITIONS] = { 0 };
 	uint8_t *dst = mm->dst + col * 4ull;
 
-	mm_sums(mm, col, sum);
 	if (mode == EXEC_MM_ADD_F32 || mode == EXEC_MM_ADD_I32)
 		for (unsigned int r = 0; r < mm->fs; r++)
 			memcpy(out + r, dst + r * mm->dst_stride, sizeof(*out));
@@ -84,20 +89,35 @@ KINLINE void mm_column(const struct exec_mm *mm, unsigned int col, enum exec_mm_
 	for (unsigned int r = 0; r < mm->fs; r++)
 		memcpy(dst + r * mm->dst_stride, out + r, sizeof(*out));
 }
+
+/* The last columns, if so few are left beside the blocks; how many */
+KINLINE unsigned int mm_few(const struct exec_mm *mm, enum exec_mm_mode mode)
+{
+	unsigned int n = mm->fm % EXEC_MM_COLS;
+	float sum[MM_FEW][NEURON_PARTITIONS];
+
+	if (n == 0 || n > MM_FEW)
+		return 0;
+	mm_sums(mm, mm->fm - n, n, sum);
+	for (unsigned int c = 0; c < n; c++)
+		mm_column(mm, mm->fm - n + c, sum[c], mode);
+	return n;
+}
 #endif
 
 KINLINE void mm_all(const struct exec_mm *mm, enum exec_mm_mode mode)
 {
+	unsigned int blocks = mm->fm;
+
 #ifdef MM_FEW
-	if (mm->fm <= MM_FEW) {
-		for (unsigned int col = 0; col < mm->fm; col++)
-			mm_column(mm, col, mode);
-		return;
-	}
+	blocks -= mm_few(mm, mode);
 #endif
-	for (unsigned int col = 0; col < mm->fm; col += EXEC_MM_COLS)
-		for (unsigned int row = 0; row < mm->fs; row += EXEC_MM_ROWS)
+	for (unsigned int col = 0; col < blocks; col += EXEC_MM_COLS) {
+		for (unsigned int row = 0; row < mm->fs; row += EXEC_MM_ROWS) {
+			MM_BESIDE(mm, row);
 			mm_block(mm, row, col, mode);
+		}
+	}
 }
 
 KTARGET static void KNAME(matmul)(const struct exec_mm *mm)

@@ -50,7 +50,7 @@ KINLINE void mm_block(const struct exec_mm *mm, unsigned int row, unsigned int c
 	for (unsigned int i = 0; i < mm->k; i++)
 		for (unsigned int r = 0; r < EXEC_MM_ROWS; r++)
 			fma_row(tile + r * EXEC_MM_COLS, w[i * EXEC_MM_ROWS + r],
-				mm->x + (size_t)i * EXEC_MM_X_ROW + col,
+				mm->x + (size_t)i * mm->x_row + col,
 				(mm_cols(mm, col) + 15) / 16 * 16);
 	mm_tile_out(mm, row, col, tile, mode);
 }

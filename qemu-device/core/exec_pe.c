@@ -144,6 +144,7 @@ static void exec_mm_run(struct tpb *t, struct exec_mm *mm, struct exec_operand *
 	bool is_int = dst->dtype == NEURON_DT_INT32;
 
 	mm->x = t->scratch->x;
+	mm->x_row = EXEC_MM_X_ROW;
 	mm->fm = dst->r.count;
 	if (dst->s.ndim == 1 && dst->s.step[0] == 4) {
 		mm->dst = dst->part0 + dst->s.first;
@@ -196,6 +197,17 @@ static void exec_moving_quads(struct tpb *t, struct exec_operand *src, unsigned 
 	t->kern->quads->moving(t->scratch->x, src->part0, src->stride, rows, runs);
 }
 
+/* May the kernel widen the moving operand while it multiplies? */
+static bool exec_widens(struct tpb *t, const struct exec_operand *src)
+{
+	struct exec_runs *runs = &t->scratch->runs;
+
+	if (!t->kern->widening || src->dtype != NEURON_DT_BF16)
+		return false;
+	exec_stream_runs(&src->s, runs);
+	return runs->step == 2 || runs->step == 4;
+}
+
 static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 		       struct neuron_isa_fault *fault)
 {
@@ -220,6 +232,12 @@ static int exec_matmul(struct tpb *t, const struct neuron_insn *insn,
 		return 0;
 	}
 	exec_weights_plain(w);
+	if (exec_widens(t, &src)) {
+		mm.moving = &(struct exec_moving){ src.part0, src.stride, &t->scratch->runs,
+						   t->scratch->x };
+		exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->widening);
+		return 0;
+	}
 	exec_rows(t, &src, w->k);
 	exec_mm_run(t, &mm, &dst, insn->accumulate, t->kern->matmul);
 	return 0;

@@ -92,6 +92,10 @@ static bool parse_filters(const struct neuron_gen *gen, const char *p,
 			if (!number(&p, gen->cores - 1, &n))
 				return false;
 			slot->core = (uint8_t)n;
+		} else if (word(&p, ":memory=")) {
+			if (!number(&p, gen->memories - 1, &n))
+				return false;
+			slot->memory = (uint8_t)n;
 		} else if (word(&p, ":queue=copy")) {
 			slot->queue = NCORE_FQ_COPY;
 		} else if (word(&p, ":queue=program")) {
@@ -153,13 +157,22 @@ static bool is_link(enum ncore_fault fault)
 	       fault == NCORE_FAULT_LINK_DOWN;
 }
 
+static bool is_dram(enum ncore_fault fault)
+{
+	return fault == NCORE_FAULT_DRAM_ECC_CORRECTED || fault == NCORE_FAULT_DRAM_ECC_UNCORRECTED;
+}
+
 static int to_slot(const struct neuron_gen *gen, enum ncore_fault fault, const char *spec,
 		   struct ncore_fault_slot *slot)
 {
-	*slot = (struct ncore_fault_slot){ .core = NCORE_CORE_ANY };
+	*slot = (struct ncore_fault_slot){ .core = NCORE_CORE_ANY, .memory = NCORE_MEMORY_ANY };
 	if ((unsigned int)fault >= NCORE_FAULT_COUNT)
 		return -EINVAL;
-	return !strcmp(spec, "off") || parse(gen, faults[fault].kind, spec, slot) ? 0 : -EINVAL;
+	if (!strcmp(spec, "off"))
+		return 0;
+	if (!parse(gen, faults[fault].kind, spec, slot))
+		return -EINVAL;
+	return slot->memory == NCORE_MEMORY_ANY || is_dram(fault) ? 0 : -EINVAL;
 }
 
 int ncore_fault_check(const struct neuron_gen *gen, enum ncore_fault fault, const char *spec)
@@ -208,7 +221,7 @@ void ncore_fault_get(struct ncore_chip *chip, enum ncore_fault fault,
 {
 	static const char *const queue[] = { "", ":queue=copy", ":queue=program" };
 	struct ncore_fault_slot slot = { 0 };
-	char left[24] = "always", after[32] = "", core[16] = "";
+	char left[24] = "always", after[32] = "", core[16] = "", memory[16] = "";
 
 	if ((unsigned int)fault < NCORE_FAULT_COUNT) {
 		pthread_mutex_lock(&chip->faults.lock);
@@ -239,7 +252,10 @@ void ncore_fault_get(struct ncore_chip *chip, enum ncore_fault fault,
 		snprintf(after, sizeof(after), ":after=%" PRIu64, slot.skip);
 	if (slot.core != NCORE_CORE_ANY)
 		snprintf(core, sizeof(core), ":core=%u", slot.core);
-	snprintf(spec, NCORE_FAULT_SPEC_MAX, "%s%s%s%s", left, after, core, queue[slot.queue]);
+	if (slot.memory != NCORE_MEMORY_ANY)
+		snprintf(memory, sizeof(memory), ":memory=%u", slot.memory);
+	snprintf(spec, NCORE_FAULT_SPEC_MAX, "%s%s%s%s%s", left, after, core, memory,
+		 queue[slot.queue]);
 }
 
 uint64_t ncore_fault_fired(struct ncore_chip *chip, enum ncore_fault fault)
@@ -257,10 +273,12 @@ uint64_t ncore_fault_fired(struct ncore_chip *chip, enum ncore_fault fault)
 /* Occasions */
 
 /* The caller holds faults.lock. */
-static bool strikes(struct ncore_fault_slot *slot, unsigned int core, enum ncore_fault_queue queue)
+static bool strikes(struct ncore_fault_slot *slot, unsigned int core, enum ncore_fault_queue queue,
+		    unsigned int memory)
 {
 	if (!slot->left || (slot->core != NCORE_CORE_ANY && slot->core != core) ||
-	    (slot->queue != NCORE_FQ_ANY && slot->queue != queue))
+	    (slot->queue != NCORE_FQ_ANY && slot->queue != queue) ||
+	    (slot->memory != NCORE_MEMORY_ANY && slot->memory != memory))
 		return false;
 	if (slot->skip) {
 		slot->skip--;
@@ -272,15 +290,15 @@ static bool strikes(struct ncore_fault_slot *slot, unsigned int core, enum ncore
 	return true;
 }
 
-bool ncore_fault_occasion(struct ncore_chip *chip, enum ncore_fault fault, unsigned int core,
-			  enum ncore_fault_queue queue)
+static bool occasion(struct ncore_chip *chip, enum ncore_fault fault, unsigned int core,
+		     enum ncore_fault_queue queue, unsigned int memory)
 {
 	struct ncore_faults *f = &chip->faults;
 	uint64_t fired;
 	bool yes;
 
 	pthread_mutex_lock(&f->lock);
-	yes = strikes(&f->slot[fault], core, queue);
+	yes = strikes(&f->slot[fault], core, queue, memory);
 	fired = f->slot[fault].fired;
 	if (!f->slot[fault].left)
 		atomic_fetch_and(&f->injected, ~(1u << fault));
@@ -289,6 +307,12 @@ bool ncore_fault_occasion(struct ncore_chip *chip, enum ncore_fault fault, unsig
 		ncore_event(chip, NCORE_EV_FAULT, fault,
 			    core == NCORE_CORE_ANY ? chip->gen->cores : core, fired, 0);
 	return yes;
+}
+
+bool ncore_fault_occasion(struct ncore_chip *chip, enum ncore_fault fault, unsigned int core,
+			  enum ncore_fault_queue queue)
+{
+	return occasion(chip, fault, core, queue, NCORE_MEMORY_ANY);
 }
 
 bool ncore_fault_value(struct ncore_chip *chip, enum ncore_fault fault, uint32_t *value)
@@ -347,7 +371,7 @@ static uint16_t ecc_occasion(struct ncore_chip *chip, unsigned int memory, unsig
 		enum ncore_fault fault = memory == M_SRAM ? sram[i] : dram[i];
 
 		if (!ncore_fault_injected(chip, 1u << fault) ||
-		    !ncore_fault_occasion(chip, fault, core, queue))
+		    !occasion(chip, fault, core, queue, memory))
 			continue;
 		count_ecc(chip, (enum ncore_sensor)(first + i));
 		if (i)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The mailbox (FWIO): a request in host memory, answered inside the doorbell write. The sequence
- * byte, which the driver polls, is written last. chip->lock is held.
+ * byte, which the driver polls, is written last. Later firmware takes requests from MISC RAM's
+ * words, too. chip->lock is held.
  */
 #include "chip.h"
 
@@ -138,6 +139,101 @@ static int answer(struct ncore_chip *chip, uint64_t addr, uint8_t seq, uint8_t e
 	return host_rw(chip, addr, resp, 1, true);
 }
 
+/* Requests in words: payload is what was asked with, and then what is answered */
+
+static uint8_t get_data(struct ncore_chip *chip, uint8_t *payload, unsigned int *len)
+{
+	if (!*len)
+		return NEURON_FWIO_FAIL;
+	switch (payload[0]) {
+	case NEURON_FWIO_DATA_PROFILE:
+		ncore_put32(payload, 0);
+		ncore_put32(payload + 4, ncore_load(&chip->misc[NEURON_MISC_PROFILE / 4]));
+		*len = 8;
+		return NEURON_FWIO_OK;
+	case NEURON_FWIO_DATA_PROFILES:
+		*len = 1 + 32;
+		memset(payload, 0, *len);
+		payload[0] = NEURON_PROFILES;
+		payload[1] = (1 << NEURON_PROFILES) - 1;
+		return NEURON_FWIO_OK;
+	default:
+		return NEURON_FWIO_FAIL;
+	}
+}
+
+static uint8_t run_words(struct ncore_chip *chip, uint8_t *payload, unsigned int *len)
+{
+	const unsigned int n = *len;
+	uint8_t word[4] = { 0 };
+
+	*len = 0;
+	switch (chip->fwio[1]) {
+	case NEURON_FWIO_CMD_POST_METRIC:
+		return NEURON_FWIO_OK;
+	case NEURON_FWIO_CMD_POWER_PROFILE:
+		if (n != 8 || payload[4] >= NEURON_PROFILES)
+			return NEURON_FWIO_FAIL;
+		ncore_store(&chip->misc[NEURON_MISC_PROFILE / 4], ncore_get32(payload + 4));
+		return NEURON_FWIO_OK;
+	case NEURON_FWIO_CMD_GET_DATA:
+		*len = n;
+		return get_data(chip, payload, len);
+	case NEURON_FWIO_CMD_FEATURES:
+		if (!n || n > sizeof(word))
+			return NEURON_FWIO_FAIL;
+		memcpy(word, payload, n);
+		ncore_store(&chip->misc[NEURON_MISC_FEATURES / 4], ncore_get32(word));
+		return NEURON_FWIO_OK;
+	default:
+		return NEURON_FWIO_UNKNOWN_CMD;
+	}
+}
+
+static void words(struct ncore_chip *chip)
+{
+	uint8_t *msg = chip->fwio, *payload = msg + NEURON_FWIO_REQ_HDR;
+	ncore_reg *header = &chip->misc[NEURON_MISC_FWIO_REQ_HI / 4];
+	ncore_reg *data = &chip->misc[NEURON_MISC_METRIC / 4];
+	unsigned int i, size, len = 0;
+	uint8_t error = NEURON_FWIO_FAIL;
+
+	for (i = 0; i < 2; i++)
+		ncore_put32(msg + 4 * i, ncore_load(&header[i]));
+	for (i = 0; i < NEURON_MISC_METRIC_SIZE / 4; i++)
+		ncore_put32(payload + 4 * i, ncore_load(&data[i]));
+	size = msg[2] | (unsigned int)msg[3] << 8;
+	ncore_store(&chip->misc[NEURON_MISC_DOORBELL / 4],
+		    fault(chip, NCORE_FAULT_MAILBOX_SILENCE));
+	if (ncore_load(&chip->misc[NEURON_MISC_DOORBELL / 4]))
+		return;
+	if (size >= NEURON_FWIO_REQ_HDR && size <= NEURON_FWIO_REQ_HDR + NEURON_MISC_METRIC_SIZE)
+		error = check_request(chip, size);
+	if (!error && fault(chip, NCORE_FAULT_MAILBOX_BAD_CRC))
+		error = NEURON_FWIO_FAIL;
+	if (!error) {
+		len = size - NEURON_FWIO_REQ_HDR;
+		error = run_words(chip, payload, &len);
+	}
+	if (error)
+		len = 0;
+	if (fault(chip, NCORE_FAULT_MAILBOX_SHORT))
+		len -= len < 4 ? len : 4;
+
+	ncore_event(chip, NCORE_EV_FWIO, msg[0], msg[1], size, error);
+	size = NEURON_FWIO_REQ_HDR + len;
+	msg[1] = error;
+	msg[2] = (uint8_t)size;
+	msg[3] = 0;
+	memset(msg + 4, 0, 4);
+	memset(payload + len, 0, 4);
+	ncore_put32(msg + 4, crc32c(msg, size));
+	for (i = 0; i < (len + 3) / 4; i++)
+		ncore_store(&data[i], ncore_get32(payload + 4 * i));
+	for (i = 0; i < 2; i++)
+		ncore_store(&header[i], ncore_get32(msg + 4 * i));
+}
+
 void ncore_fwio_doorbell(struct ncore_chip *chip)
 {
 	uint64_t req, resp;
@@ -145,6 +241,11 @@ void ncore_fwio_doorbell(struct ncore_chip *chip)
 	unsigned int len, i;
 	int size;
 
+	if (ncore_fwio_words(chip) &&
+	    !misc_addr(chip, NEURON_MISC_FWIO_RESP_HI, NEURON_MISC_FWIO_RESP_LO)) {
+		words(chip);
+		return;
+	}
 	/* Semaphores show what was written before. This may drop the lock, so it comes first. */
 	for (i = 0; i < chip->gen->cores; i++)
 		ncore_lane_sync(&chip->lane[i]);

@@ -8,8 +8,12 @@
 
 static uint32_t ecc_word(struct ncore_chip *chip, enum ncore_sensor corr, enum ncore_sensor uncorr)
 {
-	return (uint32_t)(atomic_load(&chip->sensor[uncorr]) & 0xffff) |
-	       (uint32_t)(atomic_load(&chip->sensor[corr]) & 0xffff) << 16;
+	uint32_t n = (uint32_t)(atomic_load(&chip->sensor[uncorr]) & 0xffff);
+
+	/* later firmware has less room; no error of this chip's is one that could be repaired */
+	if (chip->cfg.firmware_version >= NEURON_FIRMWARE_ECC)
+		n = (n < 15 ? n : 15) << 12;
+	return n | (uint32_t)(atomic_load(&chip->sensor[corr]) & 0xffff) << 16;
 }
 
 /* The memory whose errors a word counts, or the number of memories: no such word */
@@ -67,22 +71,24 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 	if (rel == chip->gen->ready_word)
 		return ready_word(chip);
 	if (is_power(chip, rel))
-		return power_word(chip);
+		return chip->cfg.firmware_version < NEURON_FIRMWARE_POWER ? 0 : power_word(chip);
 	if (memory < chip->gen->memories)
 		return ecc_word(chip, NCORE_SENSOR_DRAM(memory, 0), NCORE_SENSOR_DRAM(memory, 1));
 	switch (rel) {
 	case NEURON_MISC_DEVICE_ID:
 		return device_id(chip);
 	case NEURON_MISC_FW_API_VERSION:
-		return chip->gen->firmware_version;
+		return chip->cfg.firmware_version;
 	case NEURON_MISC_SERIAL_LO:
 		return (uint32_t)chip->cfg.serial;
 	case NEURON_MISC_SERIAL_HI:
 		return (uint32_t)(chip->cfg.serial >> 32);
 	case NEURON_MISC_ECC_SRAM:
 		return ecc_word(chip, NCORE_SENSOR_SRAM_ECC_CORR, NCORE_SENSOR_SRAM_ECC_UNCORR);
-	case NEURON_MISC_DOORBELL:
-		return 0;
+	case NEURON_MISC_SERVER:
+		if (chip->gen->routing)
+			return chip->cfg.server;
+		/* fall through */
 	default:
 		return ncore_load(&chip->misc[rel / 4]);
 	}
@@ -95,7 +101,11 @@ bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel)
 		return false;
 	switch (rel) {
 	case NEURON_MISC_DEVICE_ID:
+	case NEURON_MISC_SERVER:
 		return !chip->gen->routing;
+	case NEURON_MISC_PROFILE:
+	case NEURON_MISC_FEATURES:
+		return !ncore_fwio_words(chip);
 	case NEURON_MISC_FW_API_VERSION:
 	case NEURON_MISC_SERIAL_LO:
 	case NEURON_MISC_SERIAL_HI:
@@ -181,6 +191,7 @@ void ncore_misc_reset(struct ncore_chip *chip, bool all)
 	unsigned int i;
 
 	ncore_store(&chip->misc[NEURON_MISC_DEVICE_ID / 4], 0);
+	ncore_store(&chip->misc[NEURON_MISC_DOORBELL / 4], 0);
 	if (!all)
 		return;
 	for (i = 0; i < NEURON_MISC_RAM_SIZE / 4; i++)

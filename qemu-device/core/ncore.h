@@ -111,11 +111,14 @@ struct ncore_chip_config {
 	struct ncore_fabric *fabric; /* NULL: alone */
 	unsigned int slot;
 	uint64_t serial; /* 0: derived from slot */
+	uint32_t firmware_version; /* up to NEURON_FIRMWARE_MAX, and what follows; 0: the
+				      generation's */
+	uint16_t server; /* a word of MISC RAM, of generations that number themselves; 0: none */
 	bool no_ring_id_check; /* accept descriptors whose ring id does not match the lap */
 	bool nan_fill; /* reset fills SBUF and PSUM with NaN instead of zero */
 };
 
-/* 0, -ENOMEM, -EBUSY (the slot is taken), -EINVAL (also: the fabric wants more ports) */
+/* 0, -ENOMEM, -EBUSY (the slot is taken), -EINVAL (also: the fabric wants more ports, firmware) */
 int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **chip);
 void ncore_chip_free(struct ncore_chip *chip); /* stops it, detaches it from the fabric */
 
@@ -184,14 +187,15 @@ const char *ncore_fault_text(enum ncore_fault fault);
 int ncore_fault_find(const char *name, size_t len); /* enum ncore_fault, or -ENOENT */
 /*
  * spec: "off"; "on" (STATE); a number (VALUE); or, for TIMES, a count or "always", then as wished
- * ":after=N" (let N occasions pass first), ":core=N" (occasions of this core alone) and
- * ":queue=copy" or ":queue=program" (descriptors of the driver's copy queues, or of all others).
+ * ":after=N" (let N occasions pass first), ":core=N" (occasions of this core alone), for errors of
+ * DRAM ":memory=N" (of this channel or stack alone), and ":queue=copy" or ":queue=program"
+ * (descriptors of the driver's copy queues, or of all others).
  * 0, or -EINVAL and nothing has changed. check is the same without a chip: of a generation.
  */
 int ncore_fault_set(struct ncore_chip *chip, enum ncore_fault fault, const char *spec);
 int ncore_fault_check(const struct neuron_gen *gen, enum ncore_fault fault, const char *spec);
 /* The faults that are injected now, in the same form; a count is what is left of it. */
-#define NCORE_FAULT_SPEC_MAX 80
+#define NCORE_FAULT_SPEC_MAX 96
 void ncore_fault_get(struct ncore_chip *chip, enum ncore_fault fault,
 		     char spec[NCORE_FAULT_SPEC_MAX]);
 uint64_t ncore_fault_fired(struct ncore_chip *chip, enum ncore_fault fault);

@@ -103,6 +103,18 @@ static bool neuron_check_properties(NeuronState *s, Error **errp)
         error_setg(errp, "slot needs fabric");
         return false;
     }
+    if (s->firmware_version < 1 || s->firmware_version > NEURON_FIRMWARE_MAX) {
+        error_setg(errp, "firmware-version %" PRIu32 ": 1 to %d expected",
+                   s->firmware_version, NEURON_FIRMWARE_MAX);
+        return false;
+    }
+    if (s->server_id < -1 || s->server_id >= (int)NEURON_MISC_SERVER_VALID ||
+        (s->server_id >= 0 && !gen->routing)) {
+        error_setg(errp, "server-id %" PRId32 ": %s", s->server_id,
+                   gen->routing ? "0 to 32767 expected, or -1"
+                                : "this chip has none");
+        return false;
+    }
     return true;
 }
 
@@ -115,6 +127,9 @@ static bool neuron_create_chip(NeuronState *s, Error **errp)
         .fabric = neuron_fabric_core(s->fabric),
         .slot = s->slot,
         .serial = s->serial,
+        .firmware_version = s->firmware_version,
+        .server = s->server_id < 0 ? 0
+                                   : NEURON_MISC_SERVER_VALID | s->server_id,
         .no_ring_id_check = !s->ring_id_check,
         .nan_fill = s->nan_fill,
     };
@@ -187,6 +202,8 @@ static bool neuron_create_bars(NeuronState *s, Error **errp)
 {
     const struct neuron_gen *gen = neuron_gen(s);
     PCIDevice *pdev = PCI_DEVICE(s);
+    uint8_t type = PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                   (gen->bars_prefetchable ? PCI_BASE_ADDRESS_MEM_PREFETCH : 0);
     MemoryRegion *dram;
     uint64_t size;
     int fd, i;
@@ -207,7 +224,7 @@ static bool neuron_create_bars(NeuronState *s, Error **errp)
         memory_region_init_io(&bar->mr, OBJECT(s), &neuron_bar_ops, bar,
                               neuron_bar_name(gen, i),
                               gen->bar_size[i]);
-        pci_register_bar(pdev, i, PCI_BASE_ADDRESS_MEM_TYPE_64, &bar->mr);
+        pci_register_bar(pdev, i, type, &bar->mr);
     }
     neuron_create_dram_bar(s, dram, &s->bar[gen->bar_dram].mr);
     pci_register_bar(pdev, gen->bar_dram, PCI_BASE_ADDRESS_MEM_TYPE_64 |
@@ -298,6 +315,7 @@ static void neuron_instance_init(Object *obj)
     const struct neuron_gen *gen = neuron_gen(s);
 
     s->dram_bar_size = gen->bar_size[gen->bar_dram];
+    s->firmware_version = gen->firmware_version;
 }
 
 static const TypeInfo neuron_base_info = {

@@ -7,6 +7,8 @@
  *   pool              worker threads (-object neuron-pool)
  *   dram-bar-size     how much of the DRAM its BAR shows
  *   serial            serial number that the neighbours read
+ *   firmware-version  what the firmware says it is, and what follows from it
+ *   server-id         number of the server, where chips tell it
  *   ring-id-check     refuse DMA descriptors of another lap
  *   nan-fill          what SBUF and PSUM hold after a reset
  *   on-guest-error    report, or stop the VM
@@ -31,6 +33,10 @@ static NEURON_PROPERTY neuron_properties[] = {
     DEFINE_PROP_UNSIGNED_NODEFAULT("dram-bar-size", NeuronState, dram_bar_size,
                                    qdev_prop_size, uint64_t),
     DEFINE_PROP_UINT64("serial", NeuronState, serial, 0),
+    DEFINE_PROP_UNSIGNED_NODEFAULT("firmware-version", NeuronState,
+                                   firmware_version, qdev_prop_uint32,
+                                   uint32_t),
+    DEFINE_PROP_INT32("server-id", NeuronState, server_id, -1),
     DEFINE_PROP_BOOL("ring-id-check", NeuronState, ring_id_check, true),
     DEFINE_PROP_BOOL("nan-fill", NeuronState, nan_fill, false),
     NEURON_PROPERTY_END
@@ -48,6 +54,11 @@ static const struct {
                        "two (default: all; the DRAM itself has its size, "
                        "sparse)" },
     { "serial", "serial number that neighbours read (0: made from the slot)" },
+    { "firmware-version", "1 to 7: power is read from 3 on, words of errors "
+                          "change with 6, 7 has a mailbox in registers "
+                          "(default: 3 on Inferentia, 5 on later chips)" },
+    { "server-id", "0 to 32767: number of the server that the chip tells "
+                   "(later chips; -1, the default: none)" },
     { "ring-id-check", "refuse DMA descriptors whose ring id is not the "
                        "queue's" },
     { "nan-fill", "fill SBUF and PSUM with NaN on reset instead of zero" },

@@ -34,6 +34,7 @@ OBJECT_DECLARE_TYPE(NeuronState, NeuronClass, NEURON_BASE)
 #define TYPE_NEURON_INFERENTIA2 "neuron-inferentia2"
 #define TYPE_NEURON_TRAINIUM "neuron-trainium"
 #define TYPE_NEURON_TRAINIUM2 "neuron-trainium2"
+#define TYPE_NEURON_TRAINIUM3 "neuron-trainium3"
 
 /* DRAM, and SBUF and PSUM of each core */
 #define NEURON_MEM_MAX (1 + 2 * NEURON_CORES_MAX)
@@ -71,6 +72,8 @@ struct NeuronState {
 	uint32_t slot;
 	uint64_t dram_bar_size;
 	uint64_t serial;
+	uint32_t firmware_version;
+	int32_t server_id;
 	bool ring_id_check;
 	bool nan_fill;
 	NeuronGuestErrorAction on_guest_error;

@@ -35,6 +35,7 @@ static int machine_build(struct emu_machine *m, const struct neuron_instance *in
 	int ret;
 
 	snprintf(m->name, sizeof(m->name), "%s", inst->name);
+	m->instance = inst;
 	m->gen = inst->gen;
 	pthread_mutex_init(&m->mark_lock, NULL);
 	m->chip = calloc(inst->chips, sizeof(*m->chip));
@@ -91,32 +92,69 @@ static int machine_bdf(void *state, int index, struct ndl_bdf *bdf)
 
 	if (index < 0 || index >= m->nchips)
 		return -ENODEV;
-	chip = &neuron_instance_find(m->name)->chip[index];
+	chip = &m->instance->chip[index];
 	*bdf = (struct ndl_bdf){ .bus = chip->bus, .slot = chip->slot, .func = chip->function };
 	return 0;
 }
 
-static int neighbours(struct emu_chip *chip, int id[NEURON_PORTS_MAX])
+static int neighbours_by_table(const struct emu_chip *chip, unsigned int id[NEURON_PORTS_MAX],
+			       unsigned int port[NEURON_PORTS_MAX])
 {
-	int ret;
+	const struct emu_machine *m = chip->machine;
+	bool left[NEURON_PORTS_MAX];
+	int told[NEURON_PORTS_MAX];
+	unsigned int n = neuron_gen_neighbours(chip->gen, (unsigned int)m->nchips,
+					       (unsigned int)chip->index, told);
 
+	memset(left, true, sizeof(left));
+	for (unsigned int i = 0; i < n; i++) {
+		int found = link_port(m->name, chip->index, told[i], left);
+
+		if (found < 0)
+			return found;
+		id[i] = (unsigned int)told[i];
+		port[i] = (unsigned int)found;
+		left[found] = false; /* two links may lead to one neighbour */
+	}
+	return (int)n;
+}
+
+/*
+ * Neighbours in the order in which drivers name them, and the ports that lead to them: as the chip
+ * tells, or by the tables that drivers have. Returns their number.
+ */
+static int neighbours(struct emu_chip *chip, unsigned int id[NEURON_PORTS_MAX],
+		      unsigned int port[NEURON_PORTS_MAX])
+{
+	int told[NEURON_PORTS_MAX], ret, n = 0;
+
+	if (!chip->gen->ready_links)
+		return neighbours_by_table(chip, id, port);
 	pthread_mutex_lock(&chip->fwio);
-	ret = nhal_neighbors_read(&chip->hal, id);
+	ret = nhal_neighbors_read(&chip->hal, told);
 	pthread_mutex_unlock(&chip->fwio);
-	return ret;
+	for (unsigned int p = 0; !ret && p < NEURON_PORTS_MAX; p++) {
+		if (told[p] < 0)
+			continue;
+		port[n] = p;
+		id[n++] = (unsigned int)told[p];
+	}
+	return ret ? ret : n;
 }
 
 static int machine_links(void *state, int index, bool up[NEURON_PORTS_MAX])
 {
+	unsigned int id[NEURON_PORTS_MAX], port[NEURON_PORTS_MAX];
 	struct emu_machine *m = state;
-	int id[NEURON_PORTS_MAX], ret;
+	int n;
 
 	if (index < 0 || index >= m->nchips)
 		return -ENODEV;
-	ret = neighbours(&m->chip[index], id);
-	for (unsigned int port = 0; port < NEURON_PORTS_MAX; port++)
-		up[port] = !ret && id[port] >= 0;
-	return ret;
+	n = neighbours(&m->chip[index], id, port);
+	memset(up, 0, NEURON_PORTS_MAX * sizeof(*up));
+	for (int i = 0; i < n; i++)
+		up[port[i]] = true;
+	return n < 0 ? n : 0;
 }
 
 static int machine_gen(void *state, int index, const struct neuron_gen **gen)
@@ -218,21 +256,21 @@ static int device_open(void *state, int index, const ndl_device_init_param_t *pa
 		       ndl_device_t *dev)
 {
 	struct emu_machine *m = state;
+	unsigned int id[NEURON_PORTS_MAX], port[NEURON_PORTS_MAX];
 	struct emu_chip *chip;
-	int id[NEURON_PORTS_MAX], ret;
+	int n;
 
 	if (index >= m->nchips)
 		return -ENODEV;
 	chip = &m->chip[index];
-	ret = neighbours(chip, id);
-	if (ret)
-		return ret;
+	n = neighbours(chip, id, port);
+	if (n < 0)
+		return n;
 
 	dev->device_type = chip->gen->arch;
 	dev->device_revision = NEURON_PCI_REVISION;
-	for (unsigned int port = 0; port < NEURON_PORTS_MAX; port++)
-		if (id[port] >= 0)
-			dev->connected_devices[dev->connected_device_count++] = (uint8_t)id[port];
+	for (int i = 0; i < n; i++)
+		dev->connected_devices[dev->connected_device_count++] = (uint8_t)id[i];
 
 	dev->csr_size[0] = chip->gen->bar_size[chip->gen->bar_regs];
 	dev->csr_size[1] = chip->gen->bar_size[chip->gen->bar_cores];

@@ -123,6 +123,7 @@ struct emu_chip {
 
 struct emu_machine {
 	char name[24];
+	const struct neuron_instance *instance;
 	const struct neuron_gen *gen; /* the generation of all its chips */
 	int nchips;
 	struct ncore_pool *pool;

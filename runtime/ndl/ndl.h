@@ -66,7 +66,7 @@ typedef struct ndl_device {
 	uint8_t device_type; /* the architecture: gen->arch */
 	uint16_t device_revision;
 	uint8_t connected_device_count;
-	uint8_t connected_devices[NDL_MAX_DEVICES]; /* in the order of ports, east first */
+	uint8_t connected_devices[NDL_MAX_DEVICES]; /* in the order of drivers */
 	uint64_t csr_base[2]; /* BAR0, BAR2: cookies for bar_read/write */
 	uint64_t csr_size[2];
 	const struct neuron_gen *gen; /* the description of its generation */

@@ -10,7 +10,7 @@
 
 EXPORT NRT_STATUS nrtx_machine_set(const char *name)
 {
-	char known[256] = "node";
+	char known[512] = "node";
 	size_t n = strlen(known);
 	int err;
 
@@ -180,6 +180,23 @@ EXPORT NRT_STATUS nrt_get_version(nrt_version_t *ver, size_t size)
 	return NRT_SUCCESS;
 }
 
+static uint32_t instance_family(const char *name)
+{
+	static const struct {
+		const char *name;
+		uint32_t family;
+	} families[] = {
+		{ "inf1.", NRT_INSTANCE_INF1 }, { "inf2.", NRT_INSTANCE_INF2 },
+		{ "trn1.", NRT_INSTANCE_TRN1 }, { "trn1n.", NRT_INSTANCE_TRN1N },
+		{ "trn2.", NRT_INSTANCE_TRN2 }, { "trn2u.", NRT_INSTANCE_TRN2U },
+	};
+
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		if (!strncmp(name, families[i].name, strlen(families[i].name)))
+			return families[i].family;
+	return NRT_INSTANCE_UNKNOWN;
+}
+
 EXPORT NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t length)
 {
 	/* the sizes in instance names, in the order of their numbers here */
@@ -197,11 +214,16 @@ EXPORT NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t length
 		.arch_name = "inf1",
 		.device_revision = "1",
 	};
+	size_t arch = strlen(mine.arch_name);
 
 	rt_details_clear();
 	if (!info)
 		return NRT_INVALID;
 	instance = neuron_instance_find(ndl_machine_instance());
+	if (instance) {
+		mine.family = instance_family(instance->name);
+		memcpy(mine.arch_name, instance->name, arch); /* trn1 of trn1n.32xlarge */
+	}
 	for (uint32_t i = 0; instance && i < sizeof(xlarges) / sizeof(xlarges[0]); i++)
 		if (xlarges[i] == instance->xlarges)
 			mine.size = i;

@@ -2,11 +2,12 @@
 """Whether KVM really works: a tiny guest has to count down from many millions within a second."""
 
 import os
+import re
 import subprocess
 import tempfile
 from pathlib import Path
 
-from . import paths
+from . import VmError, paths
 
 ROM_SIZE = 65536
 # Some /dev/kvm interpret an ordinary guest instead of running it, a thousand times slower, and then
@@ -20,8 +21,11 @@ EXPECTED_STATUS = 1
 KVM_CPU = "host"
 DEADLINE = 1.0  # a working KVM needs some 50 ms; a broken nested one hangs
 
+TCG_ADDRESS_BITS = 40  # of QEMU's processor max
+TCG_ADDRESS_BITS_MAX = 46  # that four-level page tables of the guest reach
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+CPUINFO = Path("/proc/cpuinfo")
 
 
 def kvm_works(qemu: Path) -> bool:
@@ -51,13 +55,24 @@ def _counts_down(qemu: Path) -> bool:
     return done.returncode == EXPECTED_STATUS
 
 
-def accel_args(choice: str, qemu: Path) -> list[str]:
-    """QEMU's -accel and -cpu for auto, kvm or tcg."""
-    if choice == "kvm" or (choice == "auto" and kvm_works(qemu)):
+def host_address_bits() -> int:
+    """Those of the host's processors, which under KVM are the guest's."""
+    found = re.search(r"^address sizes\s*: (\d+) bits physical", CPUINFO.read_text(), re.MULTILINE)
+    return int(found[1]) if found else TCG_ADDRESS_BITS
+
+
+def accel_args(choice: str, qemu: Path, address_bits: int) -> list[str]:
+    """QEMU's -accel and -cpu for auto, kvm or tcg; the guest's PCI space needs so many bits."""
+    fits = address_bits <= host_address_bits()
+    if choice == "kvm" and not fits:
+        raise VmError(f"--accel kvm: the chips' memory needs {address_bits} address bits, "
+                      f"this host's processors have {host_address_bits()}")
+    if choice == "kvm" or (choice == "auto" and fits and kvm_works(qemu)):
         return ["-accel", "kvm", "-cpu", KVM_CPU]
     # Five-level paging costs an emulated CPU a level of walk and gives this guest nothing; with erms
     # the guest's kernel copies by rep movsb, which TCG runs a byte at a time.
-    argv = ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off,erms=off,fsrm=off"]
+    more = f",phys-bits={TCG_ADDRESS_BITS_MAX}" if address_bits > TCG_ADDRESS_BITS else ""
+    argv = ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off,erms=off,fsrm=off" + more]
     # What was translated while the guest booted is most of QEMU's own memory: an idle guest gives it back.
     return [*argv, "-object", "neuron-trim,id=trim0"]
 

@@ -93,7 +93,10 @@ def _list() -> int:
     print(f"{'TYPE':<15} {'CHIPS':>5}  {'TOPOLOGY':<8}  PCI ADDRESSES")
     for row in machine.instances().values():
         first, last = row.chips[0], row.chips[-1]
+        buses = sorted({chip[:2] for chip in row.chips})
         where = f"0000:{first}" + (f" to 0000:{last}" if last != first else "")
+        if len(buses) > 1:
+            where = f"on buses {', '.join(buses)}"
         print(f"{row.name:<15} {len(row.chips):>5}  {row.topology:<8}  {where}")
     return 0
 
@@ -102,7 +105,11 @@ def _machine(args: argparse.Namespace, qemu: Path, share: Path | None, debug: bo
     row = machine.instance(args.instance)
     cpus = args.cpus or min(os.cpu_count() or 1, row.vcpus)
     memory = args.memory or f"{(1024 + 192 * len(row.chips)) * (DEBUG_MEMORY if debug else 1)}M"
-    acceleration = accel.accel_args(args.accel, qemu)
+    acceleration = accel.accel_args(args.accel, qemu, row.address_bits)
+    scaled = row.scaled(cpus, memory)
+    # a command's standard error is its own, but a terminal shows both
+    if scaled and (args.subcommand == "run" or args.dry_run or sys.stderr.isatty()):
+        print(f"neuron-vm: {row.name} with {scaled}; --cpus and --memory change that", file=sys.stderr)
     made = machine.Machine(row, acceleration, cpus, memory, share, args.qemu_arg, args.machine, args.qmp)
     made.faults = faults.device_options(args.fault, len(row.chips))
     return made
@@ -150,6 +157,7 @@ def _exec(args: argparse.Namespace, work: Path) -> int:
             port = faults.Port(work, registered.path)
             argv += port.args()
             port.start()
+        argv = vm.placed(argv)
         if args.dry_run:
             return _print(argv)
         micro.build(work / "initrd", kernel, module, stage, command)
@@ -176,6 +184,7 @@ def _run(args: argparse.Namespace, work: Path) -> int:
         argv += guest.args(debian.LOGIN_CMDLINE + accel.clock(vm.accel, stage) + (" neuron.share" if socket else ""))
         argv += ["-chardev", "stdio,id=terminal,mux=on,signal=off"]
         argv += ["-serial", "chardev:terminal", "-mon", "chardev=terminal"]
+        argv = vm.placed(argv)
         if args.dry_run:
             return _print(argv)
         if args.once:

@@ -2,6 +2,7 @@
 """Instance types as data, and the QEMU command line of one."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,8 +11,11 @@ from .paths import TOP
 
 TABLE = TOP / "machines" / "instances.json"
 GIB = 1 << 30
+GRAIN = 1 << 20  # of a node's memory
 CHIP_SPAN = 2  # of the 64-bit PCI hole for each chip, times its BAR4, which is naturally aligned: and room
 HOLE_MIN = 32  # GiB; what QEMU takes by itself, 2 GiB on pc, has no place for a chip plugged later
+EXPANDER_FIRST = 0x10  # slot on bus 0 of the first expander bridge
+BRIDGE_SLOT = "1f.0"  # on a bus, where the bridge to the bus after it sits
 # q35: a chip's BAR0 and BAR2 cannot be prefetched, so a root port passes them on below 4 GiB only,
 # where there is room for two of these windows
 PORT_MAX = 2
@@ -29,12 +33,43 @@ class Instance:
     topology: str
     chips: list[str]  # PCI addresses
     numa_nodes: dict[str, int] = field(default_factory=dict)  # of a bus
+    cpus: dict[str, str] = field(default_factory=dict)  # of a node, of the real instance
     dram_gib: int = 8  # that a chip shows in BAR4
+    product: str = ""  # DMI name, where it is another
     driver: str = ""  # "public": this project's module does not serve the chips
 
     @property
     def device(self) -> str:
         return f"neuron-{self.generation}"
+
+    @property
+    def hole_gib(self) -> int:
+        """Of 64-bit PCI space."""
+        return max(HOLE_MIN, CHIP_SPAN * self.dram_gib * len(self.chips))
+
+    @property
+    def address_bits(self) -> int:
+        """That a processor needs to reach it, and memory below."""
+        return (self.hole_gib * GIB).bit_length()
+
+    @property
+    def nodes(self) -> int:
+        return max(self.numa_nodes.values(), default=-1) + 1
+
+    def scaled(self, cpus: int, memory: str) -> str:
+        """What of the real instance's the guest does not have; empty: it has all."""
+        have = size_bytes(memory) / GIB
+        parts = [f"{cpus} of {self.vcpus} processors"] if cpus < self.vcpus else []
+        parts += [f"{have:.4g} of {self.memory_gib} GiB of memory"] if have < self.memory_gib else []
+        return " and ".join(parts)
+
+
+def size_bytes(text: str) -> int:
+    """As QEMU reads it: a number of MiB, or with a unit."""
+    found = re.fullmatch(r"(\d+)([KMGT]?)", text, re.IGNORECASE)
+    if not found or not int(found[1]):
+        raise VmError(f"{text!r} is no size of memory, such as 2G")
+    return int(found[1]) << {"K": 10, "M": 20, "G": 30, "T": 40}[found[2].upper() or "M"]
 
 
 def instances() -> dict[str, Instance]:
@@ -65,31 +100,50 @@ class Machine:
 
     def args(self) -> list[str]:
         argv = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
-        argv += [*self.accel, "-machine", self._machine(), "-smp", str(self.cpus)]
+        # processors of one socket share a cache, which those of two nodes cannot
+        sockets = f",sockets={self.cpus},cores=1,threads=1" if self.instance.nodes > 1 else ""
+        argv += [*self.accel, "-machine", self._machine(), "-smp", f"{self.cpus}{sockets}"]
         argv += ["-m", self.memory, "-rtc", "base=utc"]
-        argv += self._hole() + self._smbios() + self._share()
+        argv += self._hole() + self._smbios() + self._nodes() + self._share()
         argv += self._ports() if self.kind == "q35" else self._chips()
         if self.qmp:
             argv += ["-qmp", f"unix:{self.qmp},server=on,wait=off"]
         return argv + self.extra
 
     def _machine(self) -> str:
-        return self.kind + (",memory-backend=ram" if self.share else "")
+        return self.kind + (",memory-backend=ram" if self.share and not self.instance.nodes else "")
 
     def _hole(self) -> list[str]:
         host = "i440FX-pcihost" if self.kind == "pc" else "q35-pcihost"
-        size = max(HOLE_MIN, CHIP_SPAN * self.instance.dram_gib * len(self.instance.chips))
-        return ["-global", f"{host}.pci-hole64-size={size * GIB}"]
+        return ["-global", f"{host}.pci-hole64-size={self.instance.hole_gib * GIB}"]
 
     def _smbios(self) -> list[str]:
-        name = self.instance.name
+        name = self.instance.product or self.instance.name
         system = f"type=1,manufacturer=Amazon EC2,product={name},family="
         return ["-smbios", "type=0,vendor=Amazon EC2,version=1.0", "-smbios", system]
+
+    def _backend(self, name: str, size: str) -> list[str]:
+        """virtiofsd reads and writes the guest's memory, so it has to be shared."""
+        kind = "memfd,share=on" if self.share else "ram"
+        return ["-object", f"memory-backend-{kind},id={name},size={size}"]
+
+    def _nodes(self) -> list[str]:
+        """Nodes share memory and processors evenly; with few processors the last have none."""
+        nodes, argv = self.instance.nodes, []
+        memory = size_bytes(self.memory) // GRAIN
+        if nodes > memory:
+            raise VmError(f"--memory {self.memory} is too little for {nodes} nodes")
+        for node in range(nodes):
+            size = memory * (node + 1) // nodes - memory * node // nodes
+            mine = [n for n in range(self.cpus) if n % nodes == node]
+            argv += self._backend(f"ram{node}", str(size * GRAIN))
+            argv += ["-numa", f"node,nodeid={node},memdev=ram{node}" + "".join(f",cpus={n}" for n in mine)]
+        return argv
 
     def _share(self) -> list[str]:
         if not self.share:
             return []
-        argv = ["-object", f"memory-backend-memfd,id=ram,size={self.memory},share=on"]
+        argv = [] if self.instance.nodes else self._backend("ram", self.memory)
         argv += ["-chardev", f"socket,id=share,path={self.share}"]
         return argv + ["-device", "vhost-user-fs-pci,chardev=share,tag=share,addr=5.0"]
 
@@ -97,14 +151,42 @@ class Machine:
         row = self.instance
         return ["-object", f"neuron-fabric,id=f0,topology={row.topology},slots={len(row.chips)}"]
 
+    def placed(self, argv: list[str]) -> list[str]:
+        """A whole command line whose devices of bus 0 say so: QEMU would take the newest host bridge, an expander's."""
+        if not self._buses():
+            return argv
+        placed = list(argv)
+        for i, (before, value) in enumerate(zip(argv, argv[1:])):
+            if before == "-device" and ",addr=" in value and ",bus=" not in value:
+                placed[i + 1] = value + ",bus=pci.0"
+        return placed
+
+    def _buses(self) -> list[str]:
+        """Buses other than 0: behind an expander bridge each, or behind a bridge on the bus before it.
+
+        An expander bridge is a host bridge of its own with a number, and the bus of its devices is one higher.
+        """
+        row, argv = self.instance, []
+        buses = sorted({int(chip[:2], 16) for chip in row.chips} - {0})
+        for slot, bus in enumerate(bus for bus in buses if bus - 1 not in buses):
+            number = row.numa_nodes.get(f"{bus:02x}")
+            node = "" if number is None else f",numa_node={number}"
+            argv += ["-device", f"pxb,id=bus{bus:02x},bus_nr={bus - 1},addr={EXPANDER_FIRST + slot:x}.0{node}"]
+            while bus + 1 in buses:
+                if f"{bus:02x}:{BRIDGE_SLOT}" in row.chips:
+                    raise VmError(f"{row.name} has a chip where the bridge to bus {bus + 1:02x} belongs")
+                where = f"bus=bus{bus:02x},addr={BRIDGE_SLOT},chassis_nr={bus + 1},shpc=off"
+                argv += ["-device", f"pci-bridge,id=bus{bus + 1:02x},{where}"]
+                bus += 1
+        return argv
+
     def _chips(self) -> list[str]:
         row = self.instance
-        argv = self._fabric()
+        argv = self._fabric() + self._buses()
         for slot, address in enumerate(row.chips):
             bus, addr = address.split(":")
-            if bus != "00":
-                raise VmError(f"{row.name} has a chip on bus {bus}: there is bus 00 only")
-            argv += ["-device", f"{row.device},id=chip{slot},addr={addr},fabric=f0,slot={slot}{self.faults.get(slot, '')}"]
+            where = f"addr={addr}" if bus == "00" else f"bus=bus{bus},addr={addr}"
+            argv += ["-device", f"{row.device},id=chip{slot},{where},fabric=f0,slot={slot}{self.faults.get(slot, '')}"]
         return argv
 
     def _ports(self) -> list[str]:

@@ -158,6 +158,52 @@ def check_instance(tap: Tap, instance: str, results: dict[str, Result], has_cpus
     check_pipelines(tap, instance, results["--format modern"].out, results["-j"].out)
 
 
+def without_id(text: str) -> str:
+    """A chip in process has no instance id."""
+    return re.sub(r"instance-id: .*\n", "", text)
+
+
+def without_slots(text: str) -> str:
+    """Which chip of a bus has which number differs from instance to instance."""
+    return re.sub(r"(0000:[0-9a-f]{2}):[0-9a-f]{2}\.0", r"\1:xx.0", text)
+
+
+def check_later(tap: Tap, program: str) -> None:
+    """The machines of the generations after the first, in process."""
+    for instance in ["trn1.2xlarge", "trn2.3xlarge", "inf2.24xlarge"]:
+        got = run_emu(program, instance, [""])[0].out
+        tap.same(got, without_id(golden(f"captured-modern-{instance}.txt")), f"{instance}: the table of a real one, to the byte")
+    for instance in ["trn1.32xlarge", "trn1n.32xlarge"]:
+        got = without_slots(run_emu(program, instance, [""])[0].out)
+        want = without_slots(without_id(golden("captured-modern-trn1.32xlarge.txt"))).replace("trn1.32xlarge", instance)
+        tap.same(got, want, f"{instance}: the table of a real one but for the chips' slots")
+    for instance, like in [("inf2.48xlarge", ""), ("trn2.48xlarge", ""), ("trn2u.48xlarge", "trn2.48xlarge")]:
+        got = run_emu(program, instance, ["--format modern"])[0].out
+        want = golden(f"modern-{like or instance}.txt").replace(like or instance, instance)
+        tap.same(got, want, f"{instance}: the table, by the public tables of addresses and neighbours")
+    for instance, name in [("trn1.2xlarge", "captured-trn1.2xlarge.json"), ("trn2.3xlarge", "json-trn2.3xlarge.json")]:
+        tap.same(run_emu(program, instance, ["-j"])[0].out, golden(name), f"{instance}: JSON, to the byte")
+    for instance in ["trn1.32xlarge", "trn2.48xlarge"]:
+        got = run_emu(program, instance, ["-t"])[0].out
+        tap.ok(got.endswith(golden("vendor-topology-torus.txt")), f"{instance}: the vendor's drawing, to the byte", got)
+    cells = "\u25c4\u2013\u2013\u25ba".join(f"[{i:2} ]" for i in range(12))
+    tap.ok(run_emu(program, "inf2.48xlarge", ["-t"])[0].out.endswith(f"\n\n  {cells}\n"), "inf2.48xlarge: a ring in one line")
+    check_logical(tap, program)
+
+
+def check_logical(tap: Tap, program: str) -> None:
+    """NEURON_LOGICAL_NC_CONFIG, which says how many cores programs see as one."""
+    for wanted, cores, shown in [("1", 8, 1), ("2", 4, 2), ("3", 4, 2), ("", 4, 2)]:
+        env = os.environ | {"NEURON_EMU": "trn2.48xlarge", "NEURON_LOGICAL_NC_CONFIG": wanted}
+        rows = json.loads(subprocess.run([program, "-j"], env=env, capture_output=True, text=True, check=False).stdout)
+        got = [(row["nc_count"], row["logical_neuroncore_config"], row["neuroncore_ids"]) for row in rows]
+        want = [(cores, shown, list(range(i * cores, (i + 1) * cores))) for i in range(16)]
+        tap.same(got, want, f"trn2.48xlarge: NEURON_LOGICAL_NC_CONFIG={wanted}")
+    env = os.environ | {"NEURON_EMU": "trn1.2xlarge", "NEURON_LOGICAL_NC_CONFIG": "2"}
+    rows = json.loads(subprocess.run([program, "-j"], env=env, capture_output=True, text=True, check=False).stdout)
+    tap.ok("logical_neuroncore_config" not in rows[0] and rows[0]["nc_count"] == 2, "trn1.2xlarge: has no logical cores")
+
+
 def check_missing(tap: Tap, result: Result, title: str, says: str) -> None:
     tap.ok(result.status == 1 and result.out == "", f"{title}: status 1, nothing on stdout", str(result))
     tap.ok(FATAL.fullmatch(result.err) and says in result.err, f"{title}: one line that says what is missing", result.err)
@@ -207,6 +253,7 @@ def emu(tap: Tap, program: str) -> None:
     for instance in CHIPS:
         results = dict(zip(COMMANDS, run_emu(program, instance, COMMANDS)))
         check_instance(tap, instance, results, has_cpus=False)
+    check_later(tap, program)
     check_missing(tap, run_emu(program, "inf9.large", [""])[0], "unknown machine", "NEURON_EMU")
 
 

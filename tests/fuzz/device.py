@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A fuzzer of the QEMU device: a QEMU with sanitizers, driven over qtest like a guest that does anything
+"""A fuzzer of the QEMU device, of each type in turns: a QEMU with sanitizers, driven over qtest like a guest that does anything
 would drive it. Registers, rings, programs that feed themselves, and meanwhile BARs that move or
 vanish, bus mastering that goes off, resets, stops and unplug. usage: device.py --help
 
@@ -23,18 +23,16 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 sys.path.insert(0, str(TOP / "tests/vm"))
+import chips  # noqa: E402
 import qtest  # noqa: E402
+from chips import Chip  # noqa: E402
 
 ANSWER = 60.0  # seconds until an answer is overdue; commands take microseconds
 RAM = 64 << 20
-HOST = 1 << 46
-TPB, TPB_SIZE, APB = 0xFFFC0000000, 0x4000000, 0xFFFF0000000
 SLOTS = (0x1F, 0x1E)
-BARS = ({0: 0xE0000000, 2: 0xD0000000, 4: 0x400000000}, {0: 0xE1000000, 2: 0xC0000000, 4: 0x600000000})
-MISC = 0x78E000
 RINGS, DATA, PROGRAMS, MAILBOX, NOTES = 0x100000, 0x200000, 0x300000, 0x400000, 0x480000
-DEVICE = ("neuron-inferentia,id=chip0,addr=1f.0,fabric=f0,slot=0",
-          "neuron-inferentia,id=chip1,addr=1e.0,fabric=f0,slot=1,ring-id-check=off")
+PROPERTIES = ("", ",ring-id-check=off")
+MSIX = 0x40  # its capability: the first
 EJECT = 0xAE08  # the ACPI hot-plug controller of the pc machine: what a guest's eject writes
 
 
@@ -45,10 +43,15 @@ class Died(Exception):
     pass
 
 
-class Vm:
-    """QEMU, the log of what it was sent, and answers read in bulk."""
+def device(chip: Chip, which: int) -> str:
+    return f"{chip.type},id=chip{which},addr={SLOTS[which]:x}.0,fabric=f0,slot={which}{PROPERTIES[which]}"
 
-    def __init__(self, log: Path):
+
+class Vm:
+    """QEMU with two chips of a type, the log of what it was sent, and answers read in bulk."""
+
+    def __init__(self, log: Path, chip: Chip):
+        self.c = chip
         self.dir = tempfile.TemporaryDirectory(prefix="neuron-fuzz.")
         self.log = log.open("w")
         self.stderr = open(self.dir.name + "/stderr", "w+", errors="replace")
@@ -60,8 +63,8 @@ class Vm:
         argv = [binary.stdout.strip() + "/qemu-system-x86_64", "-machine", "pc,accel=qtest", "-nodefaults", "-display",
                 "none", "-m", str(RAM >> 20), "-qtest", f"unix:{names['qtest']}", "-qtest-log", "/dev/null",
                 "-qmp", f"unix:{names['qmp']}", "-object", "neuron-fabric,id=f0,slots=2"]
-        for device in DEVICE:
-            argv += ["-device", device]
+        for which in (0, 1):
+            argv += ["-device", device(chip, which)]
         env = os.environ | {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1",
                             "UBSAN_OPTIONS": "print_stacktrace=1"}
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=self.stderr, env=env)
@@ -133,7 +136,7 @@ class Vm:
         self.send(f"write {address:#x} {len(data):#x} 0x{data.hex()}")
 
     def enable(self, chip: int) -> None:
-        for bar, address in BARS[chip].items():
+        for bar, address in self.c.bars[chip].items():
             self.config(SLOTS[chip], 0x10 + 4 * bar, address & 0xFFFFFFFF)
             self.config(SLOTS[chip], 0x14 + 4 * bar, address >> 32)
         self.config(SLOTS[chip], 0x04, 0x6)
@@ -150,43 +153,53 @@ class Vm:
 
 class Round:
     def __init__(self, vm: Vm, seed: int):
-        self.vm, self.rnd = vm, random.Random(seed)
-        self.there = [True, True]
+        self.vm, self.c, self.rnd = vm, vm.c, random.Random(seed)
 
     def pick(self, *choices):
         return self.rnd.choice(choices)
 
     def reg(self, chip: int, offset: int, value: int) -> None:
-        self.vm.send(f"writel {BARS[chip][0] + offset:#x} {value & 0xFFFFFFFF:#x}")
+        self.vm.send(f"writel {self.c.bars[chip][0] + offset:#x} {value & 0xFFFFFFFF:#x}")
 
-    def queue_block(self, engine: int, queue: int, half: int) -> int:
-        return 0x40000 + engine // 3 * 0x100000 + engine % 3 * 0x40000 + 0x1000 * (queue + 1) + 0x20000 * half
+    def engine(self) -> int:
+        """One of a few, so that work meets; the driver's own for copies among them"""
+        return self.pick(0, 1, self.c.engines // 2, self.c.engines - 1)
+
+    def ring(self, engine: int, queue: int) -> int:
+        """Where its descriptors lie, behind RINGS or the like"""
+        return (engine % 4 * 3 + queue) * 0x2000
+
+    def ext(self, chip: int, offset: int) -> int:
+        return self.c.bars[chip][self.c.ext_bar] + self.c.ext + offset
 
     def address(self) -> int:
         """A device address: that of a block, an edge of one, or any"""
-        r, chip = self.rnd, self.rnd.randrange(2)
-        fifo = TPB + r.randrange(4) * TPB_SIZE + 0x265C000 + 0x4000 * r.randrange(4)
-        doorbell = APB + self.queue_block(r.randrange(12), r.randrange(3), r.randrange(2)) + 0x38
-        base = self.pick(HOST + DATA, HOST + DATA, HOST + PROGRAMS, HOST + RINGS, HOST + RAM - 64, HOST + RAM, HOST + 0xA0000,
-                         HOST + 0xC0000, HOST + 0xFFFF0000, HOST + BARS[chip][0] + MISC, HOST + BARS[chip][2],
-                         HOST + BARS[chip][4], HOST + BARS[chip][4] + (8 << 30) - 64, HOST + 0xFEE00000, 0x10000,
-                         (4 << 30) - 64, 1 << 36, TPB, TPB + 0x20000 - 64, TPB + 0x2000000, fifo, fifo, TPB + 0x2701200,
-                         TPB + 0x2700000, doorbell, doorbell, APB + MISC, APB + MISC + 0x800)
+        r, c, bars = self.rnd, self.c, self.c.bars[self.rnd.randrange(2)]
+        core, host = c.core_address(r.randrange(c.cores)), c.host
+        fifo = core + 0x265C000 + 0x4000 * r.randrange(4)
+        doorbell = c.address(c.queue(self.engine(), r.randrange(3), bool(r.randrange(2)))) + 0x38
+        base = self.pick(host + DATA, host + DATA, host + PROGRAMS, host + RINGS, host + RAM - 64, host + RAM, host + 0xA0000,
+                         host + 0xC0000, host + 0xFFFF0000, host + bars[0] + c.misc, host + bars[2], host + bars[4],
+                         host + bars[4] + c.bar_size[4] - 64, host + 0xFEE00000, 0x10000, c.memory - 64, c.memory,
+                         c.memories[-1][0], c.memories[-1][0] + c.memory - 64, core, core + 0x20000 - 64, core + 0x2000000,
+                         fifo, fifo, core + 0x2701000 + 2 * c.semaphores, core + 0x2700000, doorbell, doorbell,
+                         c.address(c.misc), c.address(c.misc) + 0x800)
         base += r.randrange(64) * 64 if r.random() < 0.4 else 0
         if r.random() < 0.1:
-            base = base & ~(3 << 46) | self.pick(2, 3) << 46
+            base = base & ~host | self.pick(c.east, 3 * c.east // 2 if c.arch == 1 else c.east | 1 << 50)
         return r.getrandbits(64) if r.random() < 0.02 else base
 
     def setup(self, chip: int) -> None:
         r = self.rnd
-        engine, queue, length = r.randrange(12), r.randrange(3), self.pick(32, 32, 64, 48, 0, 33)
-        where = self.pick(HOST + RINGS, HOST + RINGS, HOST + RINGS, 0x20000, HOST + BARS[chip][0], HOST + BARS[1 - chip][4])
+        engine, queue, length = self.engine(), r.randrange(3), self.pick(32, 32, 64, 48, 0, 33)
+        host, bars = self.c.host, self.c.bars
+        where = self.pick(host + RINGS, host + RINGS, host + RINGS, 0x20000, host + bars[chip][0], host + bars[1 - chip][4])
         for half, switch in ((0, 0xB0), (1, 0x64)):
-            block, base = self.queue_block(engine, queue, half), where + (engine * 3 + queue) * 0x2000 + half * 0x1000
+            block, base = self.c.queue(engine, queue, half), where + self.ring(engine, queue) + half * 0x1000
             for offset, value in ((0x20, 0x3000000), (switch, 0x100), (0x28, base), (0x2C, base >> 32), (0x30, length),
                                   (0x20, 0x30000)):
                 self.reg(chip, block + offset, value)
-        self.packets(chip, engine, queue, length or 32, where & HOST != 0)
+        self.packets(chip, engine, queue, length or 32, where & host != 0)
 
     def packets(self, chip: int, engine: int, queue: int, length: int, host: bool) -> None:
         r, count = self.rnd, min(length, self.pick(1, 4, 31, 64))
@@ -196,29 +209,29 @@ class Round:
             flags = 0xD000000 if r.random() < 0.97 else r.getrandbits(32) & 0xFF000000
             rings[0] += struct.pack("<IIQ", size | flags, 0x1080003, self.address())
             rings[1] += struct.pack("<IIQ", size | 0x1000000, 0, self.address())
-        at = (RINGS if host else BARS[chip][4] + 0x20000) + (engine * 3 + queue) * 0x2000
+        at = (RINGS if host else self.c.bars[chip][4] + 0x20000) + self.ring(engine, queue)
         for half in (0, 1):
             self.vm.write(at + half * 0x1000, rings[half])
         for half in (1, 0):
-            self.reg(chip, self.queue_block(engine, queue, half) + 0x38, count)
+            self.reg(chip, self.c.queue(engine, queue, half) + 0x38, count)
 
     def self_feeding(self, chip: int) -> None:
         """A queue whose packets ring its own two doorbells: with ring ids unchecked it never ends"""
-        engine, queue = self.rnd.randrange(12), 3
+        engine, queue = self.engine(), 3
         for half, switch in ((0, 0xB0), (1, 0x64)):
-            block, base = self.queue_block(engine, queue, half), HOST + PROGRAMS + half * 0x1000
+            block, base = self.c.queue(engine, queue, half), self.c.host + PROGRAMS + half * 0x1000
             for offset, value in ((0x20, 0x3000000), (switch, 0x100), (0x28, base), (0x2C, base >> 32), (0x30, 32),
                                   (0x20, 0x30000)):
                 self.reg(chip, block + offset, value)
-        word = HOST + PROGRAMS + 0x2000
+        word = self.c.host + PROGRAMS + 0x2000
         self.vm.write(PROGRAMS + 0x2000, struct.pack("<I", 2))  # for two packets, as each bell rings every second time
         for half in (0, 1):
-            where = [word] * 32 if half == 0 else [APB + self.queue_block(engine, queue, i & 1) + 0x38 for i in range(32)]
+            where = [word] * 32 if half == 0 else [self.c.address(self.c.queue(engine, queue, i & 1)) + 0x38 for i in range(32)]
             self.vm.write(PROGRAMS + half * 0x1000, b"".join(
                 struct.pack("<IIQ", 4 | (0xD000000 if half == 0 else 0x1000000), 0x1080003 if half == 0 else 0, a)
                 for a in where))
         for half in (1, 0):
-            self.reg(chip, self.queue_block(engine, queue, half) + 0x38, 20)
+            self.reg(chip, self.c.queue(engine, queue, half) + 0x38, 20)
 
     def instructions(self, chip: int) -> None:
         """Instructions for all engines: nops that wait or count, writes that ring doorbells, noise"""
@@ -241,56 +254,64 @@ class Round:
         body = b"".join(struct.pack("<Q", self.address() & ~3) for _ in range(n))
         crc = qtest.crc32c(head + bytes(4) + body) if n < 300 and r.random() < 0.9 else r.getrandbits(32)
         self.vm.write(MAILBOX, (head + struct.pack("<I", crc) + body)[:0x10000])
-        response = self.pick(HOST + MAILBOX + 0x20000, HOST + BARS[chip][0] + MISC, HOST + RAM - 8, self.address())
-        request = self.pick(HOST + MAILBOX, HOST + MAILBOX, self.address())
+        host, bars = self.c.host, self.c.bars
+        response = self.pick(host + MAILBOX + 0x20000, host + bars[chip][0] + self.c.misc, host + RAM - 8, self.address())
+        request = self.pick(host + MAILBOX, host + MAILBOX, self.address())
         for offset, value in ((0x1EC, 0), (0x1F4, request), (0x1F0, request >> 32), (0x1FC, response), (0x1F8, response >> 32),
                               (0x800, 1)):
-            self.reg(chip, MISC + offset, value)
+            self.reg(chip, self.c.misc + offset, value)
 
     def notifications(self, chip: int) -> None:
-        for core in range(4):
-            group = 0x404000 + 0x10000 * core + self.pick(0x1074, 0x1094, 0xBFC, 0xC7C)
-            base = self.pick(HOST + NOTES, HOST + BARS[chip][0], HOST + BARS[1 - chip][4], self.address())
-            for offset, value in ((0, base), (4, base >> 32), (8, self.pick(64, 4096, 0, 1 << 31, 96)), (0x18, self.pick(0, 1, 5))):
+        host, bars = self.c.host, self.c.bars
+        low, high, size, head = self.c.nq_error
+        for core in range(self.c.cores):
+            # the queue of errors, or another one near it
+            group = self.c.nq(core) + (self.pick(0, 0x20, -0x478, -0x3F8) if self.c.arch == 1 else 0x28 * self.pick(0, 1, 3, -5))
+            base = self.pick(host + NOTES, host + bars[chip][0], host + bars[1 - chip][4], self.address())
+            for offset, value in ((low, base), (high, base >> 32), (size, self.pick(64, 4096, 0, 1 << 31, 96)),
+                                  (head, self.pick(0, 1, 5))):
                 self.reg(chip, group + offset, value)
 
     def interrupts(self, chip: int) -> None:
         """Vectors on, their messages anywhere, armed with any count"""
         vm, r = self.vm, self.rnd
-        vm.config(SLOTS[chip], 0x5A, self.pick(0x8000, 0x8000, 0xC000, 0), "w")
-        for vector in range(4):
-            target = self.pick(NOTES, BARS[chip][0] + 0x8000C0 + 4 * r.randrange(4), BARS[chip][0] + 0x81000C + 16 * r.randrange(4),
-                               BARS[1 - chip][0] + 0x8000C0, BARS[chip][0] + self.queue_block(0, 0, 1) + 0x38,
-                               BARS[chip][4], 0xFEE00000, r.getrandbits(32) & ~3)
-            for word, value in enumerate((target, target >> 32, self.pick(0, 1, 7, 0x4041), self.pick(0, 0, 0, 1))):
-                self.reg(chip, 0x810000 + 16 * vector + 4 * word, value)
-            self.reg(chip, 0x8000C0 + 4 * vector, self.pick(0, 1, 7))
+        bars, table = self.c.bars, self.c.bars[chip][self.c.ext_bar] + self.c.msix[0]
+        vm.config(SLOTS[chip], MSIX + 2, self.pick(0x8000, 0x8000, 0xC000, 0), "w")
+        for vector in range(self.c.cores):
+            target = self.pick(NOTES, self.ext(chip, self.c.nq_entries + 4 * r.randrange(self.c.cores)), table + 0xC + 16 * vector,
+                               self.ext(1 - chip, self.c.nq_entries), bars[chip][0] + self.c.queue(0, 0, 1) + 0x38,
+                               bars[chip][4], 0xFEE00000, r.getrandbits(32) & ~3)
+            for word, value in enumerate((target & 0xFFFFFFFF, target >> 32, self.pick(0, 1, 7, 0x4041), self.pick(0, 0, 0, 1))):
+                self.vm.send(f"writel {table + 16 * vector + 4 * word:#x} {value:#x}")
+            self.vm.send(f"writel {self.ext(chip, self.c.nq_entries + 4 * vector):#x} {self.pick(0, 1, 7):#x}")
 
     def raw(self, chip: int) -> None:
+        c = self.c
         for _ in range(8):
             bar = self.pick(0, 0, 2, 4)
-            offset = self.pick(MISC, 0x800000, 0x40000, 0x61000, 0x404BFC, 0x265C000, 0x2701000, 0) + self.rnd.randrange(0x1000)
-            offset = offset % (16 << 20) if bar == 0 else offset
+            offset = self.pick(c.misc, c.ext, c.udma(0), c.udma(c.engines - 1) + 0x21000, c.nq(c.cores - 1), 0x265C000, 0x2701000,
+                               c.core(c.cores - 1) + 0x2701000, 0) + self.rnd.randrange(0x1000)
+            offset %= c.bar_size[bar]
             width = self.pick("b", "w", "l", "l", "q")
             if self.rnd.random() < 0.5:
-                self.vm.send(f"read{width} {BARS[chip][bar] + offset:#x}")
+                self.vm.send(f"read{width} {c.bars[chip][bar] + offset:#x}")
             else:
                 size = {"b": 8, "w": 16, "l": 32, "q": 64}[width]
-                self.vm.send(f"write{width} {BARS[chip][bar] + offset:#x} {self.rnd.getrandbits(size):#x}")
+                self.vm.send(f"write{width} {c.bars[chip][bar] + offset:#x} {self.rnd.getrandbits(size):#x}")
 
     def map_change(self, chip: int) -> None:
         vm, slot, r = self.vm, SLOTS[chip], self.rnd
         kind = r.randrange(6)
         if kind == 0:  # bus mastering off, on
             vm.config(slot, 4, 0x2)
-            self.packets(chip, r.randrange(12), 0, 32, True)
+            self.packets(chip, self.engine(), 0, 32, True)
             vm.config(slot, 4, 0x6)
         elif kind == 1:  # no memory space
             vm.config(slot, 4, 0x4)
             self.raw(chip)
             vm.config(slot, 4, 0x6)
         elif kind == 2:  # a BAR over the rings, over RAM's end, over the other chip's, nowhere
-            bar, where = self.pick(0, 2, 4), self.pick(0, RINGS & ~0xFFFFFF, RAM - (16 << 20), BARS[1 - chip][0], 0xFFFFFFFF)
+            bar, where = self.pick(0, 2, 4), self.pick(0, RINGS & ~0xFFFFFF, RAM - (16 << 20), self.c.bars[1 - chip][0], 0xFFFFFFFF)
             vm.config(slot, 0x10 + 4 * bar, where)
             self.raw(chip)
             self.self_feeding(chip)
@@ -304,9 +325,9 @@ class Round:
     def reset(self, chip: int) -> None:
         kind = self.rnd.randrange(5)
         if kind < 2:
-            self.reg(chip, MISC + 0x1D8, self.rnd.randrange(16))
-            self.reg(chip, MISC + 0x1EC, 1 + kind)
-            self.reg(chip, MISC + 0x800, 1)
+            self.reg(chip, self.c.misc + 0x1D8, self.rnd.randrange(1 << self.c.cores))
+            self.reg(chip, self.c.misc + 0x1EC, 1 + kind)
+            self.reg(chip, self.c.misc + 0x800, 1)
         elif kind == 2:
             self.vm.qmp('{"execute": "system_reset"}')
             self.vm.enable(0), self.vm.enable(1)
@@ -320,7 +341,7 @@ class Round:
     def fault(self, chip: int) -> None:
         """Injects faults; the end of the round takes them back."""
         name = self.pick(*FAULTS)
-        spec = self.pick("1", "2:after=5", "always", "on", "700", "always:core=1", "1:queue=copy", "off")
+        spec = self.pick("1", "2:after=5", "always", "on", "700", "always:core=1", "1:queue=copy", "on:port=1", "off")
         self.vm.qmp(set_property(chip, f"fault-{name}", spec))
 
     def unplug(self, chip: int) -> None:
@@ -347,11 +368,11 @@ def set_property(chip: int, name: str, value: str) -> str:
 
 def plug(vm: Vm, chip: int) -> None:
     """Plugs the device in again. An eject may be late, so refusals are tried again, within bounds."""
-    words = dict(w.split("=") for w in DEVICE[chip].split(",")[1:])
+    words = dict(w.split("=") for w in device(vm.c, chip).split(",")[1:])
     slot = words.pop("slot")
     extra = "".join(f', "{k}": "{v}"' for k, v in words.items())
     for _ in range(50):
-        done = vm.qmp(f'{{"execute": "device_add", "arguments": {{"driver": "neuron-inferentia", "slot": {slot}{extra}}}}}')
+        done = vm.qmp(f'{{"execute": "device_add", "arguments": {{"driver": "{vm.c.type}", "slot": {slot}{extra}}}}}')
         if '"return"' in done:
             break
         vm.ask("clock_step 1000000")
@@ -367,19 +388,23 @@ def settled(vm: Vm) -> None:
     for chip in (0, 1):
         vm.enable(chip)
         vm.write(MAILBOX + 0x20000, bytes(8))
-        vm.write(MAILBOX, qtest.fwio_read_request(5, APB + MISC + 0x1C))
-        for offset, value in ((0x1F4, MAILBOX), (0x1F0, HOST >> 32), (0x1FC, MAILBOX + 0x20000), (0x1F8, HOST >> 32), (0x800, 1)):
-            vm.send(f"writel {BARS[chip][0] + MISC + offset:#x} {value:#x}")
+        c = vm.c
+        vm.write(MAILBOX, qtest.fwio_read_request(5, c.address(c.misc) + 0x38))
+        for offset, value in ((0x1F4, MAILBOX), (0x1F0, c.host >> 32), (0x1FC, MAILBOX + 0x20000), (0x1F8, c.host >> 32),
+                              (0x800, 1)):
+            vm.send(f"writel {c.bars[chip][0] + c.misc + offset:#x} {value:#x}")
         answer = vm.ask(f"read {MAILBOX + 0x20000:#x} 8")
-        if not answer.startswith("OK 0x05000800") or int(answer[-2:], 16) < 0x80:
+        if answer != "OK 0x" + struct.pack("<BBHI", 5, 0, 8, 1 + chip).hex():  # the serial number of its slot
             raise Died(f"chip {chip} does not answer after a reset: {answer}")
 
 
 def fuzz(args: argparse.Namespace, out: Path) -> int:
     end, seed, rounds, commands, vm = time.monotonic() + args.time, args.seed, 0, 0, None
+    types = [chip for chip in chips.CHIPS if not args.chip or chip.type == args.chip]
     while time.monotonic() < end:
         log = out / "last.log"
-        vm = Vm(log)
+        vm = Vm(log, types[0])
+        types = types[1:] + types[:1]
         why = ""
         try:
             for chip in (0, 1):
@@ -404,15 +429,16 @@ def fuzz(args: argparse.Namespace, out: Path) -> int:
             kept = out / f"seed{seed}.log"
             log.rename(kept)
             (out / f"seed{seed}.txt").write_text(text)
-            print(f"found with seed {seed}: {why}", *reports[:5], f"replay: {sys.argv[0]} --replay {kept}", sep="\n  ")
+            print(f"found with seed {seed}, {vm.c.type}: {why}", *reports[:5],
+                  f"replay: {sys.argv[0]} --chip {vm.c.type} --replay {kept}", sep="\n  ")
             return 1
     print(f"{rounds} rounds, {commands} qtest commands in {args.time} s, seeds {args.seed} to {seed - 1}: nothing found")
     return 0
 
 
-def replay(path: Path) -> int:
+def replay(path: Path, chip: Chip) -> int:
     with tempfile.NamedTemporaryFile() as log:
-        vm = Vm(Path(log.name))
+        vm = Vm(Path(log.name), chip)
         try:
             for line in path.read_text().splitlines():
                 if line.startswith("{"):
@@ -432,12 +458,14 @@ def main() -> int:
     parser.add_argument("--time", type=int, default=60, help="seconds (default 60)")
     parser.add_argument("--seed", type=int, default=1, help="of the first round (default 1)")
     parser.add_argument("--steps", type=int, default=60, help="actions a round (default 60)")
-    parser.add_argument("--rounds", type=int, default=50, help="rounds a QEMU lives (default 50)")
+    parser.add_argument("--rounds", type=int, default=20, help="rounds a QEMU lives (default 20)")
     parser.add_argument("--output", type=Path, default=TOP / "build/fuzz-device", help="logs (default build/fuzz-device)")
     parser.add_argument("--replay", type=Path, help="send the commands of a log again")
+    parser.add_argument("--chip", choices=[chip.type for chip in chips.CHIPS], help="this type alone (default: all, in turns)")
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
-    return replay(args.replay) if args.replay else fuzz(args, args.output)
+    chosen = next(chip for chip in chips.CHIPS if chip.type == (args.chip or chip.type))
+    return replay(args.replay, chosen) if args.replay else fuzz(args, args.output)
 
 
 if __name__ == "__main__":

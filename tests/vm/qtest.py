@@ -15,7 +15,6 @@ from typing import Any
 
 TOP = Path(__file__).resolve().parents[2]
 DEADLINE = 30.0  # starting QEMU takes a tenth of a second; a loaded machine may need seconds
-BAR = {0: 0xE0000000, 2: 0xD0000000, 4: 0x400000000}
 PCI_ADDRESS, PCI_DATA = 0xCF8, 0xCFC
 
 
@@ -125,9 +124,9 @@ class Qemu:
         self.command("outl", PCI_ADDRESS, 0x80000000 | slot << 11 | offset & 0xFC)
         self.command("outl", PCI_DATA, value)
 
-    def enable(self, slot: int) -> None:
-        """Places the BARs at BAR and turns on memory space and bus mastering."""
-        for bar, address in BAR.items():
+    def enable(self, slot: int, bars: dict[int, int]) -> None:
+        """Places the BARs and turns on memory space and bus mastering."""
+        for bar, address in bars.items():
             self.config_write(slot, 0x10 + 4 * bar, address & 0xFFFFFFFF)
             self.config_write(slot, 0x14 + 4 * bar, address >> 32)
         self.config_write(slot, 0x04, 0x6)

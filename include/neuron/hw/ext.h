@@ -137,6 +137,11 @@
 #define NEURON_PERF_DMA_BYTES 0x08
 #define NEURON_PERF_DMA_DESCS 0x10
 
+/* What the mailbox in words set last, in MISC RAM: the profile's four bytes; features */
+#define NEURON_MISC_PROFILE 0xff0
+#define NEURON_MISC_FEATURES 0xff4
+#define NEURON_PROFILES 5 /* that exist: 0 to 4, which change nothing */
+
 /* MSI-X table and pending bits, behind our registers in BAR0: a vector for each core */
 #define NEURON_EXT_MSIX_TABLE 0x810000
 #define NEURON_EXT_MSIX_PBA 0x818000

@@ -197,6 +197,9 @@ struct neuron_gen {
 	uint8_t cores;
 	uint8_t dma_engines_per_core;
 	uint16_t dma_engines; /* in all */
+	/* how many cores programs see as one, where they ask for nothing else; 0: there are no such
+	 */
+	uint8_t logical_cores;
 	/* the queue that copies for the host, of each core */
 	struct {
 		uint16_t engine;
@@ -215,6 +218,8 @@ struct neuron_gen {
 
 	uint64_t bar_size[6]; /* 0: none; the DRAM BAR's is at most this */
 	uint8_t bar_regs, bar_cores, bar_dram; /* their numbers */
+	/* all of them are prefetchable: a bridge passes those alone on above 4 GiB */
+	bool bars_prefetchable;
 	uint8_t memories;
 	struct neuron_memory memory[NEURON_MEMORIES_MAX];
 	/*
@@ -285,6 +290,7 @@ extern const struct neuron_gen neuron_gen_inferentia;
 extern const struct neuron_gen neuron_gen_trainium;
 extern const struct neuron_gen neuron_gen_inferentia2;
 extern const struct neuron_gen neuron_gen_trainium2;
+extern const struct neuron_gen neuron_gen_trainium3;
 
 /* The number of the chip with a routing id, and the other way; the id where there are none */
 unsigned int neuron_gen_index_of_route(const struct neuron_gen *gen, unsigned int route);
@@ -331,6 +337,10 @@ bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine,
 
 /* ... or the engine of such a queue? */
 bool neuron_gen_is_copy_engine(const struct neuron_gen *gen, unsigned int engine);
+
+/* The neighbours of a chip by the shapes of machines, -1 for none; returns how many */
+unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int chips,
+				   unsigned int index, int id[NEURON_PORTS_MAX]);
 
 /* Notification queues of a core, numbered as the maps list them: queues of all maps together */
 unsigned int neuron_gen_nqs(const struct neuron_gen *gen);

@@ -81,6 +81,10 @@
 #define NEURON_MISC_ECC_SRAM 0x40 /* low 16 uncorrected, high 16 corrected */
 #define NEURON_MISC_ECC_DRAM(ch) (0x44 + 4 * (ch))
 #define NEURON_MISC_POWER(die) (0x54 + 4 * (die)) /* low 16 basis points, high 16 sample */
+/* Which server the chip is in: NEURON_MISC_SERVER_VALID and its number */
+#define NEURON_MISC_SERVER 0x70
+#define NEURON_MISC_SERVER_VALID 0x8000u
+#define NEURON_MISC_ACK 0xf0
 #define NEURON_MISC_METRIC 0x100
 #define NEURON_MISC_METRIC_SIZE 128
 #define NEURON_MISC_TPB_RESET_MAP 0x1d8
@@ -104,6 +108,21 @@
 #define NEURON_FWIO_OK 0
 #define NEURON_FWIO_FAIL 1
 #define NEURON_FWIO_UNKNOWN_CMD 2
+/* Firmware versions from which on the driver expects something else */
+#define NEURON_FIRMWARE_POWER 3 /* the power words have readings */
+#define NEURON_FIRMWARE_ECC 6 /* of errors bits 15:12 are uncorrected, 11:0 repairable */
+#define NEURON_FIRMWARE_WORDS 7 /* a mailbox in MISC RAM's words */
+#define NEURON_FIRMWARE_MAX 7
+/*
+ * That mailbox: the request's header in FWIO_REQ_HI and _LO, nothing in FWIO_RESP_HI and _LO,
+ * payloads from METRIC on. The answer is there when the doorbell reads 0: u8 seq, u8 error, u16
+ * size, u32 crc.
+ */
+#define NEURON_FWIO_CMD_POWER_PROFILE 3 /* u32 0, u8 profile, voltage margin, frequency, ocw */
+#define NEURON_FWIO_CMD_GET_DATA 4 /* u8 type */
+#define NEURON_FWIO_DATA_PROFILE 1 /* as it was set */
+#define NEURON_FWIO_DATA_PROFILES 2 /* u8 how many, 32 bytes: a bit for each that exists */
+#define NEURON_FWIO_CMD_FEATURES 5 /* a bit each */
 #define NEURON_FWIO_CRC32C_POLY 0x82f63b78u
 
 /* UDMA: one engine's register file */

@@ -183,6 +183,11 @@ START_TEST(specifications)
 	ck_assert_int_eq(inject("power-reading", "65535"), 0);
 	injected_is("power-reading", "65535");
 
+	ck_assert_int_eq(inject("dram-ecc-corrected", "1:memory=4"), -EINVAL);
+	ck_assert_int_eq(inject("dma-abort", "1:memory=0"), -EINVAL);
+	ck_assert_int_eq(inject("dram-ecc-corrected", "always:core=0:memory=1:queue=copy"), 0);
+	injected_is("dram-ecc-corrected", "always:core=0:memory=1:queue=copy");
+
 	ck_assert_int_eq(ncore_fault_find("nothing", 7), -ENOENT);
 	ck_assert_int_eq(ncore_fault_set(f.chip, NCORE_FAULT_COUNT, "1"), -EINVAL);
 }
@@ -273,6 +278,23 @@ START_TEST(dram_ecc)
 	ck_assert_int_eq(inject("dram-ecc-corrected", "1"), 0);
 	ck_assert(works());
 	ck_assert_uint_eq(sensor(NCORE_SENSOR_DRAM(0, 0)), 0xffff);
+}
+END_TEST
+
+/* Of one channel or stack alone: what reads another is no occasion */
+START_TEST(dram_ecc_memory)
+{
+	copy(&f, &q, HOST(SRC), GEN(DRAM1_BASE), 1024);
+	copy(&f, &q, HOST(SRC), 0x0, 1024);
+	ck_assert_int_eq(inject("dram-ecc-corrected", "1:after=1:memory=1"), 0);
+	ck_assert_int_eq(inject("dram-ecc-uncorrected", "1:memory=0"), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		ck_assert(copied(GEN(DRAM1_BASE), HOST(DST)));
+	ecc_words(0, 0, 1u << 16);
+	ck_assert(!copied(0, HOST(DST)));
+	ck_assert(stopped());
+	ck_assert_uint_eq(next_error(NULL), NEURON_NERR_DRAM_UE);
+	ecc_words(0, 1, 1u << 16);
 }
 END_TEST
 
@@ -505,6 +527,7 @@ int main(void)
 	tcase_add_test(tc, dma_abort);
 	tcase_add_test(tc, dma_hang);
 	tcase_add_test(tc, dram_ecc);
+	tcase_add_test(tc, dram_ecc_memory);
 	tcase_add_test(tc, sram_ecc_dma);
 	tcase_add_test(tc, sram_ecc_engine);
 	tcase_add_test(tc, engine_hang);

@@ -88,7 +88,7 @@ START_TEST(errors)
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 0), NEURON_FWIO_FAIL);
 	put64(payload, GEN(WINDOW_EAST) | MISC_DEV); /* nobody there */
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 8), NEURON_FWIO_FAIL);
-	put64(payload, 0x800000000); /* a hole */
+	put64(payload, 0xa00000000); /* a hole */
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 8), NEURON_FWIO_FAIL);
 	put64(payload, HOST(HOST_SIZE));
 	ck_assert_int_eq(fwio_send(&f, NEURON_FWIO_CMD_READ, payload, 8), NEURON_FWIO_FAIL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The chip that a suite runs on, by names that do as constants: Inferentia, or, with SECOND_GEN,
- * the made-up chip of second.c, or, with TRAINIUM_GEN and TRAINIUM2_GEN, Trainium and Trainium2.
- * The same suites have to pass on all of them.
+ * the made-up chip of second.c, or, with TRAINIUM_GEN and TRAINIUM2_GEN, Trainium and Trainium2,
+ * or, with TRAINIUM3_GEN besides, Trainium3. The same suites have to pass on all of them.
  */
 #ifndef UNIT_GEN_NAMES_H
 #define UNIT_GEN_NAMES_H
@@ -18,7 +18,11 @@
 #elif defined(TRAINIUM2_GEN)
 #include "trainium2_chip.h"
 #define GEN(name) TRAINIUM2_##name
+#ifdef TRAINIUM3_GEN
+#define GEN_CHIP neuron_gen_trainium3
+#else
 #define GEN_CHIP neuron_gen_trainium2
+#endif
 #elif defined(TRAINIUM_GEN)
 #include "trainium_chip.h"
 #define GEN(name) TRAINIUM_##name
@@ -69,5 +73,12 @@
 #define GEN_STATUS(links) (GEN(READY) | (GEN(LINKS) & (links)))
 /* The first DMA engine of a core */
 #define GEN_ENGINE_OF(nc) ((nc)*GEN(DMA_ENG_PER_NC))
+
+/* Is there nothing between partitions of SBUF? Where nothing lies in a core, then or otherwise */
+#define GEN_SBUF_DENSE (GEN(SBUF_PART_SIZE) == NEURON_SBUF_PART_STRIDE)
+#define GEN_CORE_GAP                                                                             \
+	(GEN(TPB)(0) + (GEN_SBUF_DENSE                                                           \
+				? NEURON_PSUM_OFFSET + NEURON_PARTITIONS * NEURON_PSUM_PART_SIZE \
+				: GEN(SBUF_PART_SIZE)))
 
 #endif

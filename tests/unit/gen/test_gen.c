@@ -5,8 +5,8 @@
 #include "neuron/hw/inferentia.h"
 
 static const struct neuron_gen *const chips[] = { &neuron_gen_inferentia, &neuron_gen_second,
-						  &neuron_gen_trainium, &neuron_gen_inferentia2,
-						  &neuron_gen_trainium2 };
+						  &neuron_gen_trainium,	  &neuron_gen_inferentia2,
+						  &neuron_gen_trainium2,  &neuron_gen_trainium3 };
 #define CHIPS ((int)(sizeof(chips) / sizeof(chips[0])))
 
 /* Every block is found at its place, from its first byte to its last, in both directions. */
@@ -248,6 +248,22 @@ START_TEST(trainium2)
 }
 END_TEST
 
+/* Trainium3 has Trainium2's places, and more memory in them */
+START_TEST(trainium3)
+{
+	const struct neuron_gen *gen = &neuron_gen_trainium3;
+
+	ck_assert_uint_eq(gen->pci_id[0], 0x7564);
+	ck_assert_uint_eq(gen->arch, 4);
+	ck_assert_str_eq(gen->target->name, "neuroncore-v4");
+	ck_assert_ptr_eq(gen->target->gen, gen);
+	ck_assert_ptr_eq(gen->block, neuron_gen_trainium2.block);
+	ck_assert_uint_eq(neuron_gen_memory(gen), 144ull << 30);
+	ck_assert_uint_eq(gen->memory[3].address, 0x804000000000);
+	ck_assert_uint_eq(gen->memory[3].offset, 192ull << 30);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("gen");
@@ -262,6 +278,7 @@ int main(void)
 	tcase_add_test(tc, inferentia);
 	tcase_add_test(tc, trainium);
 	tcase_add_test(tc, trainium2);
+	tcase_add_test(tc, trainium3);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }

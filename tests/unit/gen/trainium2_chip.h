@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Trainium2's numbers once more, by hand, from docs/hardware.md, part 4. A suite that passes with
+ * Trainium2's numbers once more, by hand, from docs/hardware.md, part 4; with TRAINIUM3_GEN those
+ * of Trainium3, which has other memories. A suite that passes with
  * them holds the description (gen/trainium2.c) to them.
  */
 #ifndef UNIT_GEN_TRAINIUM2_CHIP_H
@@ -8,6 +9,13 @@
 
 #include "neuron/hw/gen.h"
 
+#ifdef TRAINIUM3_GEN
+#define TRAINIUM2_SBUF_PART_SIZE 0x40000
+#define TRAINIUM2_DRAM_CHANNEL_SIZE 0x900000000ull
+#else
+#define TRAINIUM2_SBUF_PART_SIZE 0x38000
+#define TRAINIUM2_DRAM_CHANNEL_SIZE 0x600000000ull
+#endif
 #define TRAINIUM2_NC_PER_DEVICE 8
 #define TRAINIUM2_ENGINES 4
 #define TRAINIUM2_DMA_ENG_PER_NC 16
@@ -15,12 +23,10 @@
 #define TRAINIUM2_SEMAPHORES 256
 #define TRAINIUM2_EVENTS 256
 #define TRAINIUM2_UDMA_DESC_PER_PACKET 65
-#define TRAINIUM2_SBUF_PART_SIZE 0x38000
 
 #define TRAINIUM2_BAR0_SIZE 0x100000000ull
 #define TRAINIUM2_BAR2_SIZE 0x10000ull
 #define TRAINIUM2_DRAM_CHANNELS 4
-#define TRAINIUM2_DRAM_CHANNEL_SIZE 0x600000000ull
 #define TRAINIUM2_DRAM0_BASE 0x0ull
 #define TRAINIUM2_DRAM1_BASE 0x4000000000ull
 #define TRAINIUM2_AXI_PORT1 0x0ull

@@ -85,6 +85,7 @@ static void trn2(void)
 	memset(&inv, 0, sizeof(inv));
 	strcpy(inv.instance_type, "trn2.48xlarge");
 	strcpy(inv.instance_id, "i-0dcf246b9a7d5f066");
+	inv.cores_of_one = 2;
 	inv.n_chips = 1;
 	inv.chips[0] = (struct ls_chip){ .cores = 4,
 					 .channels = 4,
@@ -96,6 +97,21 @@ static void trn2(void)
 					 .cpus = "48-95,144-191" };
 	add_process(0, 1966680, "", "2.34.10");
 	add_process(0, 1966681, "", "2.34.10");
+}
+
+static void trn1(void)
+{
+	memset(&inv, 0, sizeof(inv));
+	strcpy(inv.instance_type, "trn1.2xlarge");
+	strcpy(inv.instance_id, "i-09e7a3b60c6a6eac8");
+	inv.n_chips = 1;
+	inv.chips[0] = (struct ls_chip){ .cores = 2,
+					 .channels = 2,
+					 .channel_bytes = 16ull << 30,
+					 .numa_node = -1,
+					 .bdf = "0000:00:1e.0",
+					 .cpus = "0-7" };
+	add_process(0, 16237, "python equinox_mnist_verification.py", "2.27.23");
 }
 
 START_TEST(vendor_samples)
@@ -110,6 +126,8 @@ START_TEST(vendor_samples)
 	trn2();
 	expect(ls_print_modern, &none, "captured-modern-processes.txt");
 	expect(ls_print_json, &none, "captured-processes.json");
+	trn1();
+	expect(ls_print_modern, &none, "captured-modern-processes-trn1.2xlarge.txt");
 }
 END_TEST
 
@@ -184,6 +202,35 @@ START_TEST(topology_shows_gaps)
 	fclose(out);
 	ck_assert_ptr_nonnull(strstr(got, "\n  [ 0 ]\u25c4\u2013\u2013\u25ba[ 1 ]    [ 2 ]"));
 	free(got);
+}
+END_TEST
+
+/* Sixteen chips of a torus without one of its links are drawn as a chain */
+START_TEST(topology_of_a_broken_torus)
+{
+	char *got;
+	size_t size;
+
+	for (unsigned broken = 0; broken < 3; broken++) {
+		FILE *out = open_memstream(&got, &size);
+
+		memset(&inv, 0, sizeof(inv));
+		inv.n_chips = 16;
+		for (unsigned i = 0; i < 16; i++) {
+			inv.chips[i] = (struct ls_chip){
+				.index = i,
+				.neighbours = { (i + 12) % 16, i - i % 4 + (i + 3) % 4,
+						(i + 4) % 16, i - i % 4 + (i + 1) % 4 },
+				.n_neighbours = 4,
+			};
+		}
+		/* to the right, from the last of a row; down, from the last row */
+		inv.chips[broken == 1 ? 7 : 14].neighbours[broken == 1 ? 3 : 2] = broken ? 5 : 2;
+		ck_assert_int_eq(ls_print_topology(&inv, &none, out), 0);
+		fclose(out);
+		ck_assert_int_eq(strstr(got, "Wrap-around") != NULL, !broken);
+		free(got);
+	}
 }
 END_TEST
 
@@ -283,7 +330,10 @@ START_TEST(pci_bus)
 	put_pci("0000:00:1e.0", "0x7064\n");
 	put_pci("0000:00:1f.0", "0x7064\n");
 	put_pci("0000:00:05.0", "0xec20\n");
-	ck_assert_uint_eq(ls_pci_count(root), 2);
+	put_pci("0000:10:1c.0", "0x7164\n");
+	put_pci("0000:20:1c.0", "0x7264\n");
+	put_pci("0000:33:00.0", "0x7364\n");
+	ck_assert_uint_eq(ls_pci_count(root), 5);
 	ls_pci_locate(root, chips, 2);
 	ck_assert_int_eq(chips[0].numa_node, 1);
 	ck_assert_str_eq(chips[0].cpus, "0-3,8");
@@ -329,6 +379,7 @@ int main(void)
 	tcase_add_test(print, process_rows);
 	tcase_add_test(print, commands_are_cut);
 	tcase_add_test(print, topology_shows_gaps);
+	tcase_add_test(print, topology_of_a_broken_torus);
 	tcase_add_checked_fixture(read, make_root, remove_root);
 	tcase_add_test(read, commands_are_printable);
 	tcase_add_test(read, runtime_versions);

@@ -10,11 +10,16 @@ START_TEST(fields)
 	const struct neuron_instance *one = neuron_instance_find("made1.xlarge");
 	const struct neuron_instance *ring = neuron_instance_find("made1.48xlarge");
 
-	ck_assert_uint_eq(neuron_instances_count, 2);
+	const struct neuron_instance *public = neuron_instance_find("made1.24xlarge");
+
+	ck_assert_uint_eq(neuron_instances_count, 3);
 	ck_assert_ptr_nonnull(one);
 	ck_assert_ptr_nonnull(ring);
-	/* what the libraries do not serve is not in their table */
-	ck_assert_ptr_null(neuron_instance_find("made1.24xlarge"));
+	/* what the module does not serve the libraries do, under the row's own name */
+	ck_assert_ptr_nonnull(public);
+	ck_assert_ptr_eq(public->gen, &neuron_gen_trainium2);
+	ck_assert_int_eq(public->topology, NEURON_TOPOLOGY_TORUS);
+	ck_assert_ptr_null(neuron_instance_find("made1.12xlarge"));
 	ck_assert_uint_eq(one->xlarges, 1);
 	ck_assert_uint_eq(ring->xlarges, 48);
 	ck_assert_ptr_eq(ring->gen, &neuron_gen_inferentia);
@@ -25,20 +30,24 @@ END_TEST
 
 START_TEST(chips)
 {
-	static const struct neuron_instance_chip want[] = { { 0x20, 0x1e, 0, 1 },
-							    { 0xa0, 0x1c, 0, 0 },
-							    { 0x10, 0x01, 7, -1 } };
+	static const struct neuron_instance_chip want[] = {
+		{ 0x20, 0x1e, 0, 1, "4-7,9" },
+		{ 0xa0, 0x1c, 0, 0, "0-3" },
+		{ 0x10, 0x01, 7, -1, "0-9" },
+	};
 	const struct neuron_instance *one = neuron_instance_find("made1.xlarge");
 	const struct neuron_instance *ring = neuron_instance_find("made1.48xlarge");
 
 	ck_assert_uint_eq(one->chips, 1);
 	ck_assert_uint_eq(one->chip->slot, 0x1f);
+	ck_assert_str_eq(one->chip->cpus, "");
 	ck_assert_uint_eq(ring->chips, 3);
 	for (int i = 0; i < 3; i++) {
 		ck_assert_uint_eq(ring->chip[i].bus, want[i].bus);
 		ck_assert_uint_eq(ring->chip[i].slot, want[i].slot);
 		ck_assert_uint_eq(ring->chip[i].function, want[i].function);
 		ck_assert_int_eq(ring->chip[i].numa_node, want[i].numa_node);
+		ck_assert_str_eq(ring->chip[i].cpus, want[i].cpus);
 	}
 }
 END_TEST

@@ -48,25 +48,28 @@ START_TEST(statuses)
 }
 END_TEST
 
+#define INSTANCES 10
+
 /* What a program is told of its machine; the numbers are those of nrt.h. */
 START_TEST(instances)
 {
 	static const struct {
-		const char *machine;
-		uint32_t size;
-	} want[] = {
-		{ "emu:inf1.xlarge", 0 },
-		{ "emu:inf1.2xlarge", 1 },
-		{ "emu:inf1.6xlarge", 3 },
-		{ "emu:inf1.24xlarge", 5 },
+		const char *machine, *arch;
+		uint32_t family, size;
+	} want[INSTANCES] = {
+		{ "emu:inf1.xlarge", "inf1", 1, 0 },   { "emu:inf1.2xlarge", "inf1", 1, 1 },
+		{ "emu:inf1.6xlarge", "inf1", 1, 3 },  { "emu:inf1.24xlarge", "inf1", 1, 5 },
+		{ "emu:inf2.8xlarge", "inf2", 4, 4 },  { "emu:inf2.48xlarge", "inf2", 4, 7 },
+		{ "emu:trn1.32xlarge", "trn1", 2, 6 }, { "emu:trn1n.32xlarge", "trn1", 3, 6 },
+		{ "emu:trn2.3xlarge", "trn2", 5, 8 },  { "emu:trn2u.48xlarge", "trn2", 9, 7 },
 	};
 	nrt_instance_info_t info;
 
 	ck_assert_int_eq(nrtx_machine_set(want[_i].machine), NRT_SUCCESS);
 	ck_assert_int_eq(nrt_get_instance_info(&info, sizeof(info)), NRT_SUCCESS);
-	ck_assert_uint_eq(info.family, 1);
+	ck_assert_uint_eq(info.family, want[_i].family);
 	ck_assert_uint_eq(info.size, want[_i].size);
-	ck_assert_str_eq(info.arch_name, "inf1");
+	ck_assert_str_eq(info.arch_name, want[_i].arch);
 	ck_assert_str_eq(info.device_revision, "1");
 	ck_assert_int_eq(nrt_get_instance_info(NULL, sizeof(info)), NRT_INVALID);
 }
@@ -78,7 +81,7 @@ int main(void)
 	TCase *tc = tcase_create("status");
 
 	tcase_add_test(tc, statuses);
-	tcase_add_loop_test(tc, instances, 0, 4);
+	tcase_add_loop_test(tc, instances, 0, INSTANCES);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
