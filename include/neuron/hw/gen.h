@@ -338,10 +338,6 @@ bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine,
 /* ... or the engine of such a queue? */
 bool neuron_gen_is_copy_engine(const struct neuron_gen *gen, unsigned int engine);
 
-/* The neighbours of a chip by the shapes of machines, -1 for none; returns how many */
-unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int chips,
-				   unsigned int index, int id[NEURON_PORTS_MAX]);
-
 /* Notification queues of a core, numbered as the maps list them: queues of all maps together */
 unsigned int neuron_gen_nqs(const struct neuron_gen *gen);
 /* -1: no such queue */
