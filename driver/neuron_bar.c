@@ -35,7 +35,7 @@ u64 neuron_bar_cookie(unsigned int i)
 
 static int bar_offset(struct neuron_device *nd, unsigned int bar, u64 address, u64 *offset)
 {
-	bool cores = bar == nd->gen->bar_cores;
+	bool cores = bar != nd->gen->bar_regs;
 	u64 base = neuron_bar_cookie(cores), len = cores ? nd->cores_len : nd->regs_len;
 
 	if (address < base || address - base >= len || address % 4)

@@ -4,6 +4,7 @@
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
+#include <linux/delay.h>
 #include <linux/idr.h>
 #include <linux/io.h>
 #include <linux/slab.h>
@@ -32,6 +33,14 @@
 
 static DEFINE_IDA(neuron_index_ida);
 
+/* The public driver's: what the word of the routing id shows before it is known */
+#define ROUTE_UNKNOWN 0xdeadbeef
+#define ROUTE_TRIES 20
+#define ROUTE_SLEEP_MS 1000
+
+/* What holds without the emulator's own registers */
+#define FEATURES_BARE (NEURON_CAP_F_FAST_RESET | NEURON_CAP_F_TPB_MAP)
+
 /* The emulator's own registers are where the header says, or none is used */
 static bool capability_registers(struct pci_dev *pdev, const struct neuron_gen *gen, u8 pos)
 {
@@ -47,6 +56,24 @@ static bool capability_registers(struct pci_dev *pdev, const struct neuron_gen *
 	       pci_resource_len(pdev, bar) >= (u64)offset + length;
 }
 
+/* So are those of which there is one a core or an engine, where it names them */
+static bool capability_places(struct pci_dev *pdev, const struct neuron_gen *gen, u8 pos)
+{
+	const struct neuron_ext_map *ext = &gen->ext;
+	const u32 want[] = { ext->nq_overflows, ext->dma_stopped, ext->nq_entries,
+			     ext->guard_core,	ext->guard_queue, ext->perf,
+			     ext->perf_stride,	ext->perf_core };
+	unsigned int i;
+	u32 place;
+
+	for (i = 0; i < ARRAY_SIZE(want) && ext->version >= NEURON_CAP_VERSION_PLACES; i++) {
+		pci_read_config_dword(pdev, pos + NEURON_CAP_PLACES + 4 * i, &place);
+		if (place != want[i])
+			return false;
+	}
+	return true;
+}
+
 static u32 capability_features(struct pci_dev *pdev, const struct neuron_gen *gen)
 {
 	u32 magic, features;
@@ -57,11 +84,11 @@ static u32 capability_features(struct pci_dev *pdev, const struct neuron_gen *ge
 	     pos = pci_find_next_capability(pdev, pos, PCI_CAP_ID_VNDR)) {
 		pci_read_config_dword(pdev, pos + NEURON_CAP_MAGIC, &magic);
 		pci_read_config_word(pdev, pos + NEURON_CAP_VERSION, &version);
-		if (magic != NEURON_CAP_MAGIC_VALUE || version != NEURON_CAP_VERSION_VALUE)
+		if (magic != NEURON_CAP_MAGIC_VALUE || version != gen->ext.version)
 			continue;
 		pci_read_config_dword(pdev, pos + NEURON_CAP_FEATURES, &features);
-		if (!capability_registers(pdev, gen, pos))
-			features &= NEURON_CAP_F_FAST_RESET | NEURON_CAP_F_TPB_MAP;
+		if (!capability_registers(pdev, gen, pos) || !capability_places(pdev, gen, pos))
+			features &= FEATURES_BARE;
 		return features;
 	}
 	return 0;
@@ -76,7 +103,23 @@ static u64 block_end(const struct neuron_gen *gen, enum neuron_block_kind kind)
 	return neuron_gen_decode(gen, gen->bar_regs, at, &place) ? at + place.left : 0;
 }
 
-static int map_bars(struct neuron_device *nd)
+/* The emulator's own registers, where the capability says that they can be relied on */
+static int map_ext(struct neuron_device *nd, u32 features)
+{
+	unsigned int bar = neuron_gen_block(nd->gen, NEURON_BLOCK_EXT)->bar;
+	int ret = 0;
+
+	if (!(features & ~FEATURES_BARE))
+		return 0;
+	if (bar != nd->gen->bar_regs && bar != nd->gen->bar_cores)
+		ret = pcim_iomap_regions(nd->pdev, BIT(bar), "neuron");
+	if (!ret)
+		nd->ext = pcim_iomap_table(nd->pdev)[bar] +
+			  neuron_gen_offset(nd->gen, NEURON_BLOCK_EXT, 0);
+	return ret;
+}
+
+static int map_bars(struct neuron_device *nd, u32 features)
 {
 	const struct neuron_gen *gen = nd->gen;
 	struct pci_dev *pdev = nd->pdev;
@@ -93,12 +136,13 @@ static int map_bars(struct neuron_device *nd)
 		return ret;
 	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
 	ret = pcim_iomap_regions(pdev, BIT(gen->bar_regs) | BIT(gen->bar_cores), "neuron");
+	if (!ret)
+		ret = map_ext(nd, features);
 	if (ret)
 		return ret;
 
 	nd->regs = pcim_iomap_table(pdev)[gen->bar_regs];
 	nd->cores = pcim_iomap_table(pdev)[gen->bar_cores];
-	nd->ext = nd->regs + neuron_gen_offset(gen, NEURON_BLOCK_EXT, 0);
 	nd->regs_len = pci_resource_len(pdev, gen->bar_regs);
 	nd->cores_len = pci_resource_len(pdev, gen->bar_cores);
 	nd->dram_base = pci_resource_start(pdev, gen->bar_dram);
@@ -107,11 +151,12 @@ static int map_bars(struct neuron_device *nd)
 	/* mappings are made page by page; without this they are only slower */
 	if (neuron_wc_enable &&
 	    devm_arch_io_reserve_memtype_wc(&pdev->dev, nd->dram_base, nd->dram_len))
-		nd_info(nd, "device memory is not write-combining\n");
+		pci_info(pdev, "device memory is not write-combining\n");
 
 	if (nd->regs_len < block_end(gen, NEURON_BLOCK_MISC) ||
 	    nd->cores_len < gen->bar_size[gen->bar_cores]) {
-		nd_err(nd, "BAR0 %#llx or BAR2 %#llx is too small\n", nd->regs_len, nd->cores_len);
+		pci_err(pdev, "BAR%u %#llx or BAR%u %#llx is too small\n", gen->bar_regs,
+			nd->regs_len, gen->bar_cores, nd->cores_len);
 		return -ENODEV;
 	}
 	return 0;
@@ -133,12 +178,7 @@ static struct neuron_device *device_new(struct pci_dev *pdev, const struct neuro
 	ret = init_srcu_struct(&nd->srcu);
 	if (ret)
 		goto free_nd;
-	nd->index = ida_alloc_max(&neuron_index_ida, NEURON_MAX_DEVICES - 1, GFP_KERNEL);
-	if (nd->index < 0) {
-		ret = nd->index;
-		goto free_srcu;
-	}
-
+	nd->index = -1;
 	kref_init(&nd->ref);
 	nd->pdev = pci_dev_get(pdev);
 	mutex_init(&nd->lock);
@@ -157,26 +197,59 @@ static struct neuron_device *device_new(struct pci_dev *pdev, const struct neuro
 
 	return nd;
 
-free_srcu:
-	cleanup_srcu_struct(&nd->srcu);
 free_nd:
 	kvfree(nd->queues);
 	kvfree(nd);
 	return ERR_PTR(ret);
 }
 
+/*
+ * Chips that know their place in the machine have its number, which the word may not show at once
+ * after power came; the others are numbered as they are found
+ */
+static int index_take(struct neuron_device *nd)
+{
+	unsigned int tries = ROUTE_TRIES, first = 0, last = NEURON_MAX_DEVICES - 1;
+	u64 at = neuron_gen_offset(nd->gen, NEURON_BLOCK_MISC, 0) + NEURON_MISC_DEVICE_ID;
+	int index;
+	u32 route;
+
+	if (nd->gen->routing) {
+		while ((route = readl(nd->regs + at)) == ROUTE_UNKNOWN && --tries)
+			msleep(ROUTE_SLEEP_MS);
+		if (route >= NEURON_MAX_DEVICES) {
+			pci_err(nd->pdev, "routing id %#x\n", route);
+			return -ENODEV;
+		}
+		first = neuron_gen_index_of_route(nd->gen, route);
+		last = first;
+	}
+	index = ida_alloc_range(&neuron_index_ida, first, last, GFP_KERNEL);
+	if (index == -ENOSPC && nd->gen->routing) {
+		pci_err(nd->pdev, "there is a device %u already\n", first);
+		return -EEXIST;
+	}
+	if (index < 0)
+		return index;
+	nd->index = index;
+	return 0;
+}
+
 struct neuron_device *neuron_device_create(struct pci_dev *pdev, const struct neuron_gen *gen)
 {
 	struct neuron_device *nd = device_new(pdev, gen);
+	u32 features = capability_features(pdev, gen);
 	int ret;
 
 	if (IS_ERR(nd))
 		return nd;
 
-	ret = map_bars(nd);
+	ret = map_bars(nd, features);
+	if (!ret)
+		ret = index_take(nd);
 	if (ret)
 		goto put;
-	ret = neuron_fwio_init(nd, capability_features(pdev, gen));
+	ret = neuron_fwio_init(nd, features);
 	if (ret)
 		goto put;
 	ret = neuron_mem_init(nd);
@@ -232,7 +305,8 @@ mem_exit:
 fwio_exit:
 	neuron_fwio_exit(nd);
 put:
-	ida_free(&neuron_index_ida, nd->index);
+	if (nd->index >= 0)
+		ida_free(&neuron_index_ida, nd->index);
 	neuron_device_put(nd);
 	return ERR_PTR(ret);
 }

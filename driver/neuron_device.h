@@ -56,8 +56,8 @@ struct neuron_mc;
 struct neuron_sysfs;
 
 #define QUEUE_COUNT NEURON_DMA_QUEUES_PER_ENG
-#define REGION_COUNT 4 /* of each of the chip's memories, a pool each */
-#define POOLS_MAX (NEURON_MEMORIES_MAX * REGION_COUNT)
+#define POOLS_PER_MEMORY_MAX 4 /* its regions, and one of small chunks where they are apart */
+#define POOLS_MAX (NEURON_MEMORIES_MAX * POOLS_PER_MEMORY_MAX)
 
 enum neuron_state {
 	NEURON_STATE_RESET = 0,
@@ -114,6 +114,7 @@ struct neuron_ctx {
 	bool busy;
 	pid_t tgid;
 	u64 deadline; /* ktime_get_ns() */
+	unsigned int descs; /* of its batch */
 	unsigned int generation; /* of the ring it was submitted to */
 	struct neuron_mc *src, *dst; /* asynchronous copies */
 };
@@ -205,7 +206,7 @@ struct neuron_device {
 
 	const struct neuron_gen *gen;
 	void __iomem *regs, *cores; /* BARs */
-	void __iomem *ext; /* the emulator's own registers, in one of them */
+	void __iomem *ext; /* the emulator's own registers; NULL: there are none to use */
 	u64 regs_len, cores_len;
 	phys_addr_t dram_base;
 	u64 dram_len;
@@ -237,10 +238,16 @@ struct neuron_device {
 	struct gen_pool *pools[POOLS_MAX];
 	struct list_head scratch[POOLS_MAX]; /* contiguous scratchpads, lowest chunk first */
 	unsigned long *used[POOLS_MAX]; /* pages that held someone's data */
+	struct {
+		pid_t running, waiter; /* who fills the memory, who may ask how it ended */
+		int result;
+	} scrub[NEURON_MEMORIES_MAX];
 	struct neuron_queue (*queues)[QUEUE_COUNT]; /* of each DMA engine */
 	pid_t core_owner[NEURON_CORES_MAX];
 	u8 core_domain[NEURON_CORES_MAX]; /* by which the guard knows it */
-	struct neuron_nq nqs[NEURON_CORES_MAX][NEURON_NQ_TYPES][NEURON_ENGINES_MAX];
+	/* of each core, then of each TOP_SP */
+	struct neuron_nq nqs[NEURON_CORES_MAX + NEURON_TOPSPS_MAX][NEURON_NQ_TYPES]
+			    [NEURON_NQ_SLOTS_MAX];
 	struct neuron_nds nds[NDS_ENTRIES_PER_DEVICE];
 	u64 nds_released;
 	u64 model_started[NEURON_CORES_MAX];

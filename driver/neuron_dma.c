@@ -129,6 +129,17 @@ void neuron_h2t_teardown(struct neuron_device *nd, unsigned int nc)
 	mutex_unlock(&h2t->ring_lock);
 }
 
+/* Descriptors that the ring has to go through until the end of what was submitted last */
+static unsigned int descs_ahead(struct neuron_h2t *h2t)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < NHAL_H2T_CONTEXTS; i++)
+		if (READ_ONCE(h2t->ctx[i].busy))
+			n += h2t->ctx[i].descs;
+	return n;
+}
+
 /* Closes the batch that was pushed under ring_lock and rings the doorbell */
 static void ctx_submit_locked(struct neuron_h2t *h2t, unsigned int ctx)
 {
@@ -136,10 +147,12 @@ static void ctx_submit_locked(struct neuron_h2t *h2t, unsigned int ctx)
 	unsigned int n = nhal_h2t_submit(&h2t->ring, ctx);
 
 	trace_dma_memcpy(h2t->nd->index, h2t->nc, ctx, n);
-	c->busy = true;
+	c->descs = n;
+	WRITE_ONCE(c->busy, true);
 	c->tgid = current->tgid;
 	c->generation = h2t->generation;
-	c->deadline = ktime_get_ns() + DEADLINE_FLOOR_NS + n * DEADLINE_DESC_NS;
+	/* a small batch waits behind a large one */
+	c->deadline = ktime_get_ns() + DEADLINE_FLOOR_NS + descs_ahead(h2t) * DEADLINE_DESC_NS;
 }
 
 /* Submits one batch of what push() supplies. Returns its result, or -EIO when the ring is down */
@@ -196,7 +209,7 @@ static bool copy_stopped(struct neuron_h2t *h2t)
 	struct neuron_device *nd = h2t->nd;
 	u32 reg = nd->gen->ext.dma_stopped + 4 * h2t->ring.eng;
 
-	return nd->hal.features && READ_ONCE(h2t->ready) && !READ_ONCE(nd->gone) &&
+	return nd->ext && READ_ONCE(h2t->ready) && !READ_ONCE(nd->gone) &&
 	       readl(nd->ext + reg) & BIT(h2t->ring.qid);
 }
 
@@ -226,7 +239,7 @@ int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
 
 	if (neuron_fail(NEURON_FAIL_DMA_WAIT)) {
 		ring_restart(h2t, ctx);
-		c->busy = false;
+		WRITE_ONCE(c->busy, false);
 		return -ETIMEDOUT;
 	}
 
@@ -249,7 +262,7 @@ int neuron_ctx_wait(struct neuron_h2t *h2t, unsigned int ctx)
 
 	if (!ret && c->generation != READ_ONCE(h2t->generation))
 		ret = -EIO;
-	c->busy = false;
+	WRITE_ONCE(c->busy, false);
 	return ret;
 }
 
@@ -321,7 +334,8 @@ int neuron_dma_copy(struct neuron_h2t *h2t, u64 src, u64 dst, u64 len)
 	return ret;
 }
 
-int neuron_dma_fill(struct neuron_h2t *h2t, u64 dst, u64 len, u8 value)
+/* Fills with a word again and again, from its first byte on */
+int neuron_dma_fill(struct neuron_h2t *h2t, u64 dst, u64 len, u32 pattern)
 {
 	struct copy_run run = { h2t->bounce_addr, dst, len, 0, NEURON_UDMA_DESC_LEN_MAX };
 	int ret;
@@ -329,7 +343,7 @@ int neuron_dma_fill(struct neuron_h2t *h2t, u64 dst, u64 len, u8 value)
 	if (!len)
 		return 0;
 	mutex_lock(&h2t->op_lock);
-	memset(h2t->bounce, value, NEURON_UDMA_DESC_LEN_MAX);
+	memset32(h2t->bounce, pattern, NEURON_UDMA_DESC_LEN_MAX / sizeof(pattern));
 	ret = run_all(h2t, &run);
 	mutex_unlock(&h2t->op_lock);
 	return ret;

@@ -43,6 +43,9 @@ static const struct pci_device_id neuron_pci_ids[] = {
 	CHIP(0x7065, neuron_gen_inferentia),
 	CHIP(0x7066, neuron_gen_inferentia),
 	CHIP(0x7067, neuron_gen_inferentia),
+	CHIP(0x7164, neuron_gen_trainium),
+	CHIP(0x7264, neuron_gen_inferentia2),
+	CHIP(0x7364, neuron_gen_trainium2),
 	{}
 };
 MODULE_DEVICE_TABLE(pci, neuron_pci_ids);
@@ -96,7 +99,7 @@ static void __exit neuron_module_exit(void)
 
 module_init(neuron_module_init);
 module_exit(neuron_module_exit);
-MODULE_DESCRIPTION("AWS Neuron devices (Inferentia)");
+MODULE_DESCRIPTION("AWS Neuron devices (Inferentia, Trainium)");
 MODULE_VERSION(NEURON_DRIVER_VERSION);
 MODULE_AUTHOR("The neuron-emulator authors");
 MODULE_LICENSE("GPL");

@@ -192,7 +192,8 @@ static void dump_processes(struct dump *d)
 /* Adds the core's error queue, if it has one in host memory */
 static void dump_nq(struct dump *d, unsigned int nc)
 {
-	struct neuron_nq *nq = &d->nd->nqs[nc][NEURON_NQ_ERROR][0];
+	unsigned int slot = neuron_gen_nq_slot(d->nd->gen, NEURON_NQ_ERROR, 0);
+	struct neuron_nq *nq = &d->nd->nqs[nc][NEURON_NQ_ERROR][slot];
 	struct neuron_dump_section *s;
 	struct neuron_dump_nq *head;
 	void *ring;

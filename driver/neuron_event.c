@@ -62,7 +62,7 @@ static int put_watch(struct sk_buff *skb, struct neuron_device *nd)
 
 	if (!neuron_watch_last(nd, &h))
 		return 0;
-	for (i = 0; i < nd->gen->window.ports; i++)
+	for (i = 0; nd->gen->ready_links && i < nd->gen->window.ports; i++)
 		if (put_link(skb, i, h.link[i]))
 			return -EMSGSIZE;
 	for (i = 0; i < 1 + nd->gen->memories; i++)

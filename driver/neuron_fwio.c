@@ -10,6 +10,7 @@
 
 #include "neuron_device.h"
 #include "neuron_fwio.h"
+#include "neuron_gate.h"
 #include "neuron_inject.h"
 #include "neuron_trace.h"
 
@@ -97,6 +98,10 @@ int neuron_neighbors(struct neuron_device *nd, int id[NEURON_PORTS_MAX])
 {
 	int ret;
 
+	if (nd->gen->shapes) {
+		neuron_gen_neighbours(nd->gen, neuron_device_count(), nd->index, id);
+		return 0;
+	}
 	mutex_lock(&nd->fwio_lock);
 	ret = nhal_neighbors_read(&nd->hal, id);
 	mutex_unlock(&nd->fwio_lock);

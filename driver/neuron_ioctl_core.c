@@ -9,6 +9,7 @@
 #include "neuron_crwl.h"
 #include "neuron_gate.h"
 #include "neuron_ioctl.h"
+#include "neuron_mem.h"
 #include "neuron_nds.h"
 #include "neuron_nq.h"
 #include "neuron_reset.h"
@@ -157,7 +158,8 @@ static int do_nq_init_v1(struct neuron_device *nd, void *arg, struct neuron_call
 static int do_nq_init_v2(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_notifications_init_v2 *a = arg;
-	struct neuron_nq_args args = { .nc = a->nq_dev_id,
+	struct neuron_nq_args args = { .dev_type = a->nq_dev_type,
+				       .nc = a->nq_dev_id,
 				       .type = a->nq_type,
 				       .eng = a->engine_index,
 				       .size = a->size,
@@ -165,15 +167,14 @@ static int do_nq_init_v2(struct neuron_device *nd, void *arg, struct neuron_call
 				       .channel = a->dram_channel,
 				       .region = a->dram_region };
 
-	if (a->nq_dev_type != NEURON_NQ_DEV_NC)
-		return -ENOSYS;
 	return neuron_nq_init(nd, &args, &a->mmap_offset, &a->mem_handle);
 }
 
 static int do_nq_init_realloc(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_notifications_init_with_realloc_v2 *a = arg;
-	struct neuron_nq_args args = { .nc = a->nq_dev_id,
+	struct neuron_nq_args args = { .dev_type = a->nq_dev_type,
+				       .nc = a->nq_dev_id,
 				       .type = a->nq_type,
 				       .eng = a->engine_index,
 				       .size = a->size,
@@ -182,8 +183,6 @@ static int do_nq_init_realloc(struct neuron_device *nd, void *arg, struct neuron
 				       .channel = a->dram_channel,
 				       .region = a->dram_region };
 
-	if (a->nq_dev_type != NEURON_NQ_DEV_NC)
-		return -ENOSYS;
 	return neuron_nq_init(nd, &args, &a->mmap_offset, &a->mem_handle);
 }
 
@@ -294,6 +293,27 @@ static int do_model_started(struct neuron_device *nd, void *arg, struct neuron_c
 	return 0;
 }
 
+/* Both answer -1 where there is nothing to scrub, as the public driver does */
+static int do_scrub_start(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_hbm_scrub_start *a = arg;
+
+	if (!nd->gen->scrubs || a->hbm_index >= nd->gen->memories)
+		return -EPERM;
+	if (a->nc_id >= nd->gen->cores)
+		return -EINVAL;
+	return neuron_mem_scrub(nd, a->hbm_index, a->nc_id, a->init_val);
+}
+
+static int do_scrub_wait(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_hbm_scrub_wait *a = arg;
+
+	if (!nd->gen->scrubs || a->hbm_index >= nd->gen->memories)
+		return -EPERM;
+	return neuron_mem_scrub_result(nd, a->hbm_index);
+}
+
 #define S(name) sizeof(struct neuron_ioctl_##name)
 #define HWA (NIOC_HW | NIOC_ATTACHED)
 
@@ -328,9 +348,8 @@ const struct neuron_ioctl_entry neuron_ioctl_core[] = {
 	NEURON_IOC(DEVICE_RESET_STATUS, 1, NIOC_OUT, do_reset_status),
 	NEURON_IOC(NC_RESET, S(device_reset), NIOC_ATTACHED | NIOC_OUT, do_nc_reset),
 	NEURON_IOC(NC_RESET_READY, S(device_ready), NIOC_ATTACHED | NIOC_OUT, do_nc_reset_ready),
-	/* this generation cannot scrub; the public driver answers -1 */
-	NEURON_IOC(HBM_SCRUB_START, S(hbm_scrub_start), 0, do_refuse),
-	NEURON_IOC(HBM_SCRUB_WAIT, S(hbm_scrub_wait), 0, do_refuse),
+	NEURON_IOC(HBM_SCRUB_START, S(hbm_scrub_start), HWA, do_scrub_start),
+	NEURON_IOC(HBM_SCRUB_WAIT, S(hbm_scrub_wait), NIOC_ATTACHED, do_scrub_wait),
 };
 
 const unsigned int neuron_ioctl_core_count = ARRAY_SIZE(neuron_ioctl_core);

@@ -18,6 +18,7 @@
 #include "neuron_ioctl.h"
 #include "neuron_mem.h"
 #include "neuron_user.h"
+#include "neuron_view.h"
 #include "neuron_version.h"
 #include "neuron_trace.h"
 
@@ -25,6 +26,7 @@
 #define ENOTSUPP 524
 #endif
 
+#define NC_MAP_MAX 128 /* entries that a program may ask for */
 #define FEATURE_FLAGS 0xffull /* level 2.24 */
 
 static int do_nothing(struct neuron_device *nd, void *arg, struct neuron_call *call)
@@ -43,7 +45,8 @@ static int do_device_info(struct neuron_device *nd, void *arg, struct neuron_cal
 	info->bar_address[0] = neuron_bar_cookie(0);
 	info->bar_address[1] = neuron_bar_cookie(1);
 	info->bar_size[0] = nd->regs_len;
-	info->bar_size[1] = nd->cores_len;
+	/* where the cores lie among the registers there is one BAR for programs */
+	info->bar_size[1] = nd->cores == nd->regs ? 0 : nd->cores_len;
 	/* a neighbour writes its index when its own reset is over */
 	ret = neuron_wait_all_ready();
 	if (ret)
@@ -87,8 +90,8 @@ static int do_compatible_version(struct neuron_device *nd, void *arg, struct neu
 {
 	struct neuron_ioctl_compatible_version *v = arg;
 
-	v->max = NEURON_ABI_MAX;
-	v->min = NEURON_ABI_MIN;
+	v->max = nd->gen->level_max;
+	v->min = nd->gen->level_min;
 	return 0;
 }
 
@@ -176,7 +179,6 @@ static int do_host_device_id(struct neuron_device *nd, void *arg, struct neuron_
 	return 0;
 }
 
-/* No routing ids on this generation: the map is the identity */
 static int do_rid_map(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_host_device_id_to_rid_map *map = arg;
@@ -185,22 +187,46 @@ static int do_rid_map(struct neuron_device *nd, void *arg, struct neuron_call *c
 	memset(map, 0, sizeof(*map));
 	map->count = neuron_device_count();
 	for (i = 0; i < map->count; i++)
-		map->host_did_to_rid_map[i] = i;
+		map->host_did_to_rid_map[i] = neuron_gen_route(nd->gen, i);
 	return 0;
 }
 
-/* This generation has no mappable register regions */
 static int do_resource_mmap_info(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
-	struct neuron_ioctl_resource_mmap_info *info = arg;
+	return neuron_view_info(nd, arg);
+}
 
-	/* nothing of this chip can be mapped; the semaphores are asked for by name all the same */
-	if (info->block != NEURON_MMAP_BLOCK_TPB || info->block_id >= nd->gen->cores ||
-	    info->resource != NEURON_MMAP_RESOURCE_SEMAPHORE)
+/* The cores of all chips of the largest machine, in the order in which programs count them */
+static int do_nc_map(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_get_logical_to_physical_nc_map a;
+	struct neuron_ioctl_nc_map_entry *entry;
+	struct neuron_ioctl_nc_map *map;
+	u32 cores = nd->gen->cores, n, i;
+	int ret;
+
+	/* known before the argument is looked at */
+	if (!nd->gen->core_order)
+		return -ENOTSUPP;
+	ret = neuron_call_read(call, &a, call->user, sizeof(a), sizeof(a));
+	if (ret)
+		return ret;
+	if (a.max_map_entries > NC_MAP_MAX || a.mapping_version)
 		return -EINVAL;
-	info->offset = 0;
-	info->size = 0;
-	return 0;
+	n = min_t(u32, a.max_map_entries, NEURON_ROUTES * cores);
+	map = kzalloc(sizeof(*map) + n * sizeof(*entry), GFP_KERNEL);
+	if (!map)
+		return -ENOMEM;
+	map->num_entries = n;
+	for (i = 0; i < n; i++) {
+		entry = &map->mappings[i];
+		entry->device_id = i / cores;
+		entry->device_nc_idx = neuron_gen_ordered_core(nd->gen, i / cores, i % cores);
+	}
+	ret = neuron_call_write(call, a.map, map, sizeof(*map) + n * sizeof(*entry),
+				sizeof(*map) + n * sizeof(*entry));
+	kfree(map);
+	return ret;
 }
 
 /*
@@ -376,7 +402,7 @@ const struct neuron_ioctl_entry neuron_ioctl_info[] = {
 	NEURON_IOC(RESOURCE_MMAP_INFO, S(resource_mmap_info), NIOC_OUT, do_resource_mmap_info),
 	NEURON_IOC(PRINTK, S(printk), NIOC_FREE, do_printk),
 	NEURON_IOC(NC_PID_STATE_DUMP, S(nc_pid_state_dump), NIOC_FREE, do_pid_state_dump),
-	NEURON_IOC(GET_LOGICAL_TO_PHYSICAL_NC_MAP, 0, NIOC_FREE, do_notsupp),
+	NEURON_IOC(GET_LOGICAL_TO_PHYSICAL_NC_MAP, 0, NIOC_FREE, do_nc_map),
 	NEURON_IOC(POD_INFO, S(pod_info), NIOC_OUT | NIOC_FREE, do_pod_info),
 	NEURON_IOC(POD_STATUS, S(pod_status), NIOC_OUT | NIOC_FREE, do_pod_status),
 	NEURON_IOC(POD_STATUS_V2, S(pod_status_v2), NIOC_OUT | NIOC_FREE, do_pod_status_v2),

@@ -390,7 +390,8 @@ static int do_memset64(struct neuron_device *nd, void *arg, struct neuron_call *
 	else if (mc->host)
 		memset(mc->va + a->offset, (u8)a->value, a->size);
 	else
-		ret = neuron_dma_fill(mc_h2t(mc), mc->pa + a->offset, a->size, (u8)a->value);
+		ret = neuron_dma_fill(mc_h2t(mc), mc->pa + a->offset, a->size,
+				      (u8)a->value * 0x01010101u);
 	neuron_mc_put(mc);
 	return ret;
 }
@@ -453,9 +454,18 @@ static unsigned int chunks_list(struct neuron_device *nd, u32 channel,
 	struct neuron_mc *mc;
 	unsigned int n = 0;
 
+	/* what the firmware has is a chunk of the driver's, as under the public one */
+	if (nd->gen->firmware_bytes) {
+		if (n < max) {
+			info[n].pa = nd->gen->memory[channel].address;
+			info[n].size = nd->gen->firmware_bytes;
+			info[n].mem_type = NEURON_MEMALLOC_TYPE_NCDEV_DEVICE;
+		}
+		n++;
+	}
 	mutex_lock(&nd->lock);
 	list_for_each_entry(mc, &nd->mcs, link) {
-		if (mc->host || mc->pool / REGION_COUNT != channel)
+		if (mc->host || neuron_mc_memory(mc) != channel)
 			continue;
 		if (n < max) {
 			info[n].pa = mc->pa;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory chunks: host memory of contiguous pages, device memory first fit from four pools in
- * each of the chip's memories, handles, look-up, ownership. Owns pools, handles and the tree of
- * chunks, all under nd->lock.
+ * Memory chunks: host memory of contiguous pages, device memory first fit from the pools of
+ * each of the chip's memories (struct neuron_gen says which), handles, look-up, ownership. Owns handles and the tree of
+ * chunks under nd->lock.
  *
  * Host memory is pages that are mapped for the chip, not memory of the DMA interface: whoever still
  * has pages of a chunk when the chip goes (the importer of a dma-buf) keeps them, and the chip's
@@ -17,7 +17,6 @@
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
-#include <linux/bitmap.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/dma-mapping.h>
@@ -34,10 +33,9 @@
 #include "neuron_log.h"
 #include "neuron_mem.h"
 #include "neuron_params.h"
+#include "neuron_pool.h"
 #include "neuron_stats.h"
 
-/* gen_pool cannot hand out address 0; the bias keeps every alignment */
-#define POOL_BIAS BIT(62)
 #define MAX_HANDLES (512u * 8192)
 #define FREE_STACK_STEP 256
 /* Host chunks of all devices together take at most this part of the machine's memory */
@@ -45,62 +43,14 @@
 
 static atomic64_t host_bytes = ATOMIC64_INIT(0);
 
-static unsigned int pool_count(const struct neuron_device *nd)
-{
-	return nd->gen->memories * REGION_COUNT;
-}
-
-static u64 pool_size(const struct neuron_device *nd, unsigned int pool)
-{
-	return nd->gen->memory[pool / REGION_COUNT].size / REGION_COUNT;
-}
-
-static u64 pool_base(const struct neuron_device *nd, unsigned int pool)
-{
-	return nd->gen->memory[pool / REGION_COUNT].address +
-	       (pool % REGION_COUNT) * pool_size(nd, pool);
-}
-
-static int pool_init(struct neuron_device *nd, unsigned int i)
-{
-	INIT_LIST_HEAD(&nd->scratch[i]);
-	nd->pools[i] = gen_pool_create(PAGE_SHIFT, NUMA_NO_NODE);
-	nd->used[i] = vzalloc(BITS_TO_LONGS(pool_size(nd, i) / PAGE_SIZE) * sizeof(long));
-	if (!nd->pools[i] || !nd->used[i])
-		return -ENOMEM;
-	return gen_pool_add(nd->pools[i], POOL_BIAS + pool_base(nd, i), pool_size(nd, i),
-			    NUMA_NO_NODE);
-}
-
-static void pools_free(struct neuron_device *nd)
-{
-	unsigned int i;
-
-	for (i = 0; i < pool_count(nd); i++) {
-		if (nd->pools[i])
-			gen_pool_destroy(nd->pools[i]);
-		vfree(nd->used[i]);
-	}
-}
-
 int neuron_mem_init(struct neuron_device *nd)
 {
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < pool_count(nd); i++) {
-		ret = pool_init(nd, i);
-		if (ret) {
-			pools_free(nd);
-			return ret;
-		}
-	}
-	return 0;
+	return neuron_pools_init(nd);
 }
 
-static u64 pool_page(const struct neuron_mc *mc)
+unsigned int neuron_mc_memory(const struct neuron_mc *mc)
 {
-	return (mc->pa - pool_base(mc->nd, mc->pool)) >> PAGE_SHIFT;
+	return mc->pool / neuron_pools_each(mc->nd->gen);
 }
 
 static void host_free(struct neuron_mc *mc)
@@ -138,8 +88,8 @@ static void pages_free(struct neuron_mc *mc)
 	struct neuron_device *nd = mc->nd;
 
 	lockdep_assert_held(&nd->lock);
-	bitmap_set(nd->used[mc->pool], pool_page(mc), mc->size >> PAGE_SHIFT);
-	gen_pool_free(nd->pools[mc->pool], POOL_BIAS + mc->pa, mc->size);
+	neuron_pages_mark(nd, mc->pool, mc->pa, mc->size);
+	gen_pool_free(nd->pools[mc->pool], NEURON_POOL_BIAS + mc->pa, mc->size);
 	list_del_init(&mc->scratch);
 }
 
@@ -169,19 +119,19 @@ static unsigned long scratch_alloc(struct neuron_mc *mc)
 	struct genpool_data_fixed at;
 	struct neuron_mc *lowest;
 	unsigned long addr = 0;
-	u64 end = pool_size(nd, mc->pool);
+	u64 end = neuron_pool_size(nd, mc->pool);
 
 	mutex_lock(&nd->lock);
 	lowest = list_first_entry_or_null(&nd->scratch[mc->pool], struct neuron_mc, scratch);
 	if (lowest)
-		end = lowest->pa - pool_base(nd, mc->pool);
+		end = lowest->pa - neuron_pool_base(nd, mc->pool);
 	if (mc->size <= end) {
 		at.offset = end - mc->size;
 		addr = gen_pool_alloc_algo(nd->pools[mc->pool], mc->size, gen_pool_fixed_alloc,
 					   &at);
 	}
 	if (addr) {
-		mc->pa = addr - POOL_BIAS;
+		mc->pa = addr - NEURON_POOL_BIAS;
 		list_add(&mc->scratch, &nd->scratch[mc->pool]);
 		if (lowest && lowest->handle && lowest->tgid == mc->tgid &&
 		    kref_get_unless_zero(&lowest->ref))
@@ -191,52 +141,34 @@ static unsigned long scratch_alloc(struct neuron_mc *mc)
 	return addr;
 }
 
+static unsigned long pool_take(struct neuron_mc *mc, unsigned int pool, u64 align)
+{
+	struct genpool_data_align data = { .align = max_t(u64, align, PAGE_SIZE) };
+
+	mc->pool = pool;
+	return gen_pool_alloc_algo(mc->nd->pools[pool], mc->size, gen_pool_first_fit_align, &data);
+}
+
 static int backing_alloc_device(struct neuron_mc *mc, const struct neuron_mc_args *args)
 {
-	struct genpool_data_align align = { .align = max_t(u64, args->align, PAGE_SIZE) };
+	const struct neuron_gen *gen = mc->nd->gen;
+	unsigned int first = args->channel * neuron_pools_each(gen), last = first + gen->regions;
 	unsigned long addr;
+	bool small;
 
-	mc->pool = args->channel * REGION_COUNT + args->region;
-	if (mc->size > pool_size(mc->nd, mc->pool))
-		return -ENOMEM;
+	mc->pool = first + (gen->regions > 1 ? args->region : 0);
+	small = gen->small_apart && mc->size <= neuron_small_max;
 	if (mc->type == NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE)
 		addr = scratch_alloc(mc);
 	else
-		addr = gen_pool_alloc_algo(mc->nd->pools[mc->pool], mc->size,
-					   gen_pool_first_fit_align, &align);
+		addr = pool_take(mc, small ? last : mc->pool, args->align);
+	/* what finds no place where it belongs may lie in the other of the two */
+	if (!addr && gen->small_apart &&
+	    mc->type != NEURON_MEMALLOC_TYPE_CONTIGUOUS_SCRATCHPAD_DEVICE)
+		addr = pool_take(mc, small ? first : last, args->align);
 	if (!addr)
 		return -ENOMEM;
-	mc->pa = addr - POOL_BIAS;
-	return 0;
-}
-
-/* Finds the next run of used pages in [from, end) of a pool; false when there is none */
-static bool pages_next(struct neuron_device *nd, unsigned int pool, unsigned long from,
-		       unsigned long end, unsigned long *start, unsigned long *stop)
-{
-	mutex_lock(&nd->lock); /* a word of the map has bits of others */
-	*start = find_next_bit(nd->used[pool], end, from);
-	*stop = find_next_zero_bit(nd->used[pool], end, *start);
-	mutex_unlock(&nd->lock);
-	return *start < end;
-}
-
-/* Clears the runs of [first, first + n) pages of a pool that held data; reset_sem is held */
-static int pages_clear(struct neuron_device *nd, unsigned int pool, unsigned int nc, u64 first,
-		       u64 n)
-{
-	unsigned long start, end = first + n, stop = first;
-	int ret;
-
-	while (pages_next(nd, pool, stop, end, &start, &stop)) {
-		ret = neuron_dma_fill(&nd->h2t[nc], pool_base(nd, pool) + start * PAGE_SIZE,
-				      (stop - start) * PAGE_SIZE, 0);
-		if (ret)
-			return ret;
-	}
-	mutex_lock(&nd->lock);
-	bitmap_clear(nd->used[pool], first, n);
-	mutex_unlock(&nd->lock);
+	mc->pa = addr - NEURON_POOL_BIAS;
 	return 0;
 }
 
@@ -344,7 +276,7 @@ static int args_check(const struct neuron_gen *gen, const struct neuron_mc_args 
 		return -ENOMEM;
 	if (args->host)
 		return args->align ? -EINVAL : 0;
-	if (args->channel >= gen->memories || args->region >= REGION_COUNT)
+	if (args->channel >= gen->memories || (gen->regions > 1 && args->region >= gen->regions))
 		return -EINVAL;
 	if (args->align > INT_MAX || (args->align > PAGE_SIZE && !is_power_of_2(args->align)))
 		return -EINVAL;
@@ -384,6 +316,67 @@ static int guard_grant(struct neuron_device *nd, struct neuron_mc *mc)
 	return neuron_guard_grant(mc, proc->domain);
 }
 
+/* Nobody else gets memory that a process has filled; nd->lock is held */
+static bool scrub_blocks(struct neuron_device *nd, const struct neuron_mc *mc)
+{
+	pid_t by = mc->host ? 0 : nd->scrub[neuron_mc_memory(mc)].running;
+
+	return by && by != mc->tgid;
+}
+
+/* Begins a scrub, which is the caller's to do: all chunks in the memory must be its own */
+static int scrub_begin(struct neuron_device *nd, unsigned int memory)
+{
+	struct neuron_mc *mc;
+
+	lockdep_assert_held(&nd->lock);
+	if (nd->scrub[memory].running)
+		return -EBUSY;
+	list_for_each_entry(mc, &nd->mcs, link)
+		if (!mc->host && neuron_mc_memory(mc) == memory && mc->tgid != current->tgid)
+			return -EBUSY;
+	list_for_each_entry(mc, &nd->mcs, link)
+		if (!mc->host && neuron_mc_memory(mc) == memory)
+			neuron_pages_mark(nd, mc->pool, mc->pa, mc->size);
+	nd->scrub[memory].running = current->tgid;
+	nd->scrub[memory].waiter = current->tgid;
+	return 0;
+}
+
+/* Fills a memory, the caller's chunks in it too, with a word; reset_sem is held */
+int neuron_mem_scrub(struct neuron_device *nd, unsigned int memory, unsigned int nc, u32 value)
+{
+	int ret;
+
+	mutex_lock(&nd->lock);
+	ret = neuron_core_claim(nd, nc);
+	if (!ret)
+		ret = scrub_begin(nd, memory);
+	mutex_unlock(&nd->lock);
+	if (ret)
+		return ret;
+	ret = neuron_memory_fill(nd, memory, nc, value);
+	mutex_lock(&nd->lock);
+	nd->scrub[memory].running = 0;
+	nd->scrub[memory].result = ret;
+	mutex_unlock(&nd->lock);
+	return ret;
+}
+
+/* How the caller's last scrub ended, told once; -EPERM: there was none, as under the public driver */
+int neuron_mem_scrub_result(struct neuron_device *nd, unsigned int memory)
+{
+	int ret = -EPERM;
+
+	mutex_lock(&nd->lock);
+	if (nd->scrub[memory].waiter == current->tgid && !nd->scrub[memory].running) {
+		ret = nd->scrub[memory].result;
+		nd->scrub[memory].waiter = 0;
+	}
+	mutex_unlock(&nd->lock);
+	return ret;
+}
+
 int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 		    struct neuron_mc **out)
 {
@@ -406,7 +399,7 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 	}
 
 	if (!mc->host) {
-		ret = pages_clear(nd, mc->pool, mc->nc, pool_page(mc), mc->size >> PAGE_SHIFT);
+		ret = neuron_pages_clear(nd, mc->pool, mc->nc, mc->pa, mc->size);
 		if (ret) {
 			mutex_lock(&nd->lock);
 			pages_free(mc);
@@ -421,7 +414,7 @@ int neuron_mc_alloc(struct neuron_device *nd, const struct neuron_mc_args *args,
 	neuron_stat_memory(nd, mc, true);
 	mutex_lock(&nd->lock);
 	tree_insert(nd, mc);
-	ret = guard_grant(nd, mc);
+	ret = scrub_blocks(nd, mc) ? -EBUSY : guard_grant(nd, mc);
 	if (!ret)
 		ret = handle_alloc(nd, mc);
 	if (!ret)
@@ -488,14 +481,11 @@ void neuron_mem_free_all(struct neuron_device *nd, pid_t tgid)
 /* What was used is cleared before the module lets go of the chip */
 static void mem_wipe(struct neuron_device *nd)
 {
-	unsigned int i;
-
 	if (READ_ONCE(nd->gone) || READ_ONCE(nd->state) != NEURON_STATE_READY)
 		return;
 	down_read(&nd->reset_sem);
-	for (i = 0; i < pool_count(nd); i++)
-		if (pages_clear(nd, i, 0, 0, pool_size(nd, i) / PAGE_SIZE))
-			nd_err(nd, "device memory was not cleared\n");
+	if (neuron_pools_clear(nd))
+		nd_err(nd, "device memory was not cleared\n");
 	up_read(&nd->reset_sem);
 }
 
@@ -514,7 +504,7 @@ void neuron_mem_exit(struct neuron_device *nd)
 		mc_take_off(rb_entry(node, struct neuron_mc, node));
 	mutex_unlock(&nd->lock);
 	mem_wipe(nd);
-	pools_free(nd);
+	neuron_pools_free(nd);
 }
 
 bool neuron_mc_owned(const struct neuron_mc *mc)

@@ -57,10 +57,13 @@ void neuron_mc_free(struct neuron_mc *mc);
 enum neuron_access { NEURON_MAY_READ, NEURON_MAY_WRITE };
 struct neuron_mc *neuron_mc_lookup(struct neuron_device *nd, u64 handle, enum neuron_access access);
 struct neuron_mc *neuron_mc_at(struct neuron_device *nd, u64 pa); /* containing pa, referenced */
+unsigned int neuron_mc_memory(const struct neuron_mc *mc); /* of the chip's, that it lies in */
 bool neuron_mc_range(const struct neuron_mc *mc, u64 offset, u64 size);
 bool neuron_mc_owned(const struct neuron_mc *mc);
 bool neuron_mc_readable(const struct neuron_mc *mc);
 bool neuron_host_range_owned(struct neuron_device *nd, u64 pa, u64 size);
+int neuron_mem_scrub(struct neuron_device *nd, unsigned int memory, unsigned int nc, u32 value);
+int neuron_mem_scrub_result(struct neuron_device *nd, unsigned int memory);
 void neuron_mem_free_all(struct neuron_device *nd, pid_t tgid);
 void neuron_mem_usage(struct neuron_device *nd, pid_t tgid, u64 *host, u64 *device);
 

@@ -24,6 +24,7 @@
 #include "neuron_mem.h"
 #include "neuron_mmap.h"
 #include "neuron_params.h"
+#include "neuron_view.h"
 
 /* Who wants to know that a mapping ends */
 static void (*mapping_end)(struct vm_area_struct *vma);
@@ -223,8 +224,11 @@ static int mmap_checked(struct file *file, struct vm_area_struct *vma)
 
 	ret = -EINVAL;
 	mc = neuron_mc_at(nd, (u64)vma->vm_pgoff << PAGE_SHIFT);
-	if (!mc)
+	if (!mc) {
+		ret = neuron_view_map(nd, vma);
+		ret = ret == -ENOENT ? -EINVAL : ret;
 		goto exit;
+	}
 	if (mc->pa == (u64)vma->vm_pgoff << PAGE_SHIFT)
 		ret = map_chunk(mc, vma);
 	if (ret) {

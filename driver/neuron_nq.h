@@ -8,6 +8,7 @@
 struct neuron_device;
 
 struct neuron_nq_args {
+	u32 dev_type; /* NEURON_NQ_DEV_*: nc is a core's number, or a TOP_SP's */
 	u32 nc, type, eng, size;
 	bool host, force;
 	u32 channel, region;

@@ -24,6 +24,15 @@ module_param(mempool_min_alloc_size, ulong, 0440);
 MODULE_PARM_DESC(mempool_min_alloc_size,
 		 "granularity of memory chunks in bytes, a power of two (default 4096)");
 
+static ulong mempool_small_pool_size = 1073741824;
+module_param(mempool_small_pool_size, ulong, 0440);
+MODULE_PARM_DESC(mempool_small_pool_size,
+		 "bytes for small chunks at the end of each HBM, none if it has no more (default 1 GiB)");
+
+ulong neuron_small_max = 524288;
+module_param_named(mempool_small_alloc_max, neuron_small_max, ulong, 0440);
+MODULE_PARM_DESC(mempool_small_alloc_max, "largest of the small chunks (default 524288)");
+
 /* Accepted for the options of existing systems */
 #define NEURON_PARAM_UNUSED(name, type, value)                                                     \
 	static type name = value;                                                                  \
@@ -32,8 +41,6 @@ MODULE_PARM_DESC(mempool_min_alloc_size,
 
 NEURON_PARAM_UNUSED(dup_helper_enable, int, 1);
 NEURON_PARAM_UNUSED(mempool_host_memory_size, int, 33554432);
-NEURON_PARAM_UNUSED(mempool_small_pool_size, ulong, 1073741824);
-NEURON_PARAM_UNUSED(mempool_small_alloc_max, ulong, 524288);
 NEURON_PARAM_UNUSED(nc_per_dev_param, int, 1);
 NEURON_PARAM_UNUSED(dev_nc_map, int, 1);
 NEURON_PARAM_UNUSED(nmetric_metric_post_delay, int, 150000);
@@ -54,6 +61,14 @@ int neuron_params_check(void)
 	pr_err("mempool_min_alloc_size=%lu: a power of two from %lu to %llu\n",
 	       mempool_min_alloc_size, PAGE_SIZE, GRAIN_MAX);
 	return -EINVAL;
+}
+
+/* Bytes that a memory of this size keeps for small chunks */
+u64 neuron_small_pool(u64 memory)
+{
+	if (mempool_small_pool_size >= memory || mempool_small_pool_size % mempool_min_alloc_size)
+		return 0;
+	return mempool_small_pool_size;
 }
 
 u64 neuron_chunk_size(u64 size)

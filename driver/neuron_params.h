@@ -8,6 +8,8 @@
 extern int neuron_no_reset;
 extern int neuron_wc_enable;
 int neuron_params_check(void);
+extern ulong neuron_small_max; /* bytes of the largest small chunk */
+u64 neuron_small_pool(u64 memory);
 u64 neuron_chunk_size(u64 size); /* rounded up to the granularity of chunks */
 
 #endif

@@ -19,6 +19,7 @@
 #include "neuron_queue.h"
 #include "neuron_reset.h"
 #include "neuron_watch.h"
+#include "neuron_view.h"
 
 /* reset_sem held for writing */
 static void procs_lose(struct neuron_device *nd)
@@ -39,6 +40,7 @@ static void procs_lose(struct neuron_device *nd)
 	mutex_lock(&nd->lock);
 	memset(nd->core_owner, 0, sizeof(nd->core_owner));
 	mutex_unlock(&nd->lock);
+	neuron_views_end(nd);
 }
 
 /*

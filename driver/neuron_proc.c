@@ -22,6 +22,7 @@
 #include "neuron_proc.h"
 #include "neuron_queue.h"
 #include "neuron_reset.h"
+#include "neuron_view.h"
 #include "neuron_trace.h"
 
 int neuron_proc_attach(struct neuron_device *nd)
@@ -122,6 +123,7 @@ static void proc_take_down(struct neuron_device *nd, pid_t tgid)
 		nd->model_started[nc] = 0;
 	}
 	mutex_unlock(&nd->lock);
+	neuron_views_end(nd);
 	neuron_changed(nd);
 }
 

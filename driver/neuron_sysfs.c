@@ -206,10 +206,10 @@ static const struct neuron_gen *gen_of(struct kobject *device)
 	}                                                                                     \
 	static struct kobj_attribute var = __ATTR(file, 0644, var##_show, NULL)
 
-GEN_FILE(device_arch, arch_type, "NDv%u", gen_of(kobj->parent)->arch);
+GEN_FILE(device_arch, arch_type, "%s", gen_of(kobj->parent)->device_arch);
 GEN_FILE(instance_type, instance_type, "%s", gen_of(kobj->parent)->family);
 GEN_FILE(device_name, device_name, "%s", gen_of(kobj->parent)->product);
-GEN_FILE(core_arch, arch_type, "NCv%u", gen_of(kobj->parent->parent)->arch);
+GEN_FILE(core_arch, arch_type, "%s", gen_of(kobj->parent->parent)->core_arch);
 
 static struct attribute *device_arch_attrs[] = { &device_arch.attr, &instance_type.attr,
 						 &device_name.attr, NULL };
@@ -362,7 +362,7 @@ static void core_add(struct neuron_sysfs *s, unsigned int nc)
 	char name[16];
 	unsigned int i;
 
-	scnprintf(name, sizeof(name), "neuron_core%u", nc);
+	scnprintf(name, sizeof(name), NEURON_SYSFS_CORE, nc);
 	core = add_kobj(s, &s->nd->dev->kobj, name);
 	info = add_kobj(s, core, "info");
 	add_group(s, info, &core_arch_group);
@@ -371,6 +371,8 @@ static void core_add(struct neuron_sysfs *s, unsigned int nc)
 	for (i = 0; i < ARRAY_SIZE(status_dirs); i++)
 		add_nds_dir(s, status, status_dirs[i].name, nc, status_dirs[i].index, 1);
 	core_memory_add(s, stats, nc);
+	if (!s->error)
+		s->error = neuron_sysfs_chip_core_add(s->nd, stats);
 	other = add_kobj(s, stats, "other_info");
 	add_nds_dir(s, other, "model_load_count", nc, NDS_NC_COUNTER_MODEL_LOAD_COUNT, 1);
 	add_dir(s, other, "reset_req_count", &st->reset_req[nc], false);
@@ -388,9 +390,13 @@ static void device_add_tree(struct neuron_sysfs *s)
 	info = add_kobj(s, root, "info");
 	add_group(s, info, &device_arch_group);
 	add_file(s, info, ND_FILE_NOTIFY);
-	add_file(s, info, ND_FILE_EAST);
-	add_file(s, info, ND_FILE_WEST);
+	if (s->nd->gen->ready_links) {
+		add_file(s, info, ND_FILE_EAST);
+		add_file(s, info, ND_FILE_WEST);
+	}
 	stats = add_kobj(s, root, "stats");
+	if (!s->error)
+		s->error = neuron_sysfs_chip_add(s->nd, info, stats);
 	usage = add_kobj(s, stats, "memory_usage");
 	host = add_kobj(s, usage, "host_mem");
 	for (i = 0; i < NEURON_HOST_KINDS; i++)

@@ -5,11 +5,19 @@
 
 #include <linux/sysfs.h>
 
+struct kobject;
 struct neuron_device;
 
 extern const struct attribute_group *neuron_device_groups[], *neuron_class_groups[];
 int neuron_sysfs_add(struct neuron_device *nd);
 void neuron_sysfs_del(struct neuron_device *nd);
 void neuron_sysfs_scan(struct neuron_device *nd);
+
+/* Of a core, in the directory of its device */
+#define NEURON_SYSFS_CORE "neuron_core%u"
+
+/* neuron_sysfs_chip.c */
+int neuron_sysfs_chip_add(struct neuron_device *nd, struct kobject *info, struct kobject *stats);
+int neuron_sysfs_chip_core_add(struct neuron_device *nd, struct kobject *stats);
 
 #endif

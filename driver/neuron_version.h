@@ -4,7 +4,5 @@
 #define NEURON_VERSION_H
 
 #define NEURON_DRIVER_VERSION "2.24.7.0" /* the ABI's level, not the project's version */
-#define NEURON_ABI_MIN 2
-#define NEURON_ABI_MAX 7
 
 #endif

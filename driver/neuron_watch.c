@@ -110,8 +110,8 @@ static void links_look(struct neuron_device *nd, u32 status)
 	unsigned int i;
 	bool up;
 
-	for (i = 0; i < nd->gen->window.ports; i++) {
-		up = nd->gen->ready_links && status & BIT(i);
+	for (i = 0; nd->gen->ready_links && i < nd->gen->window.ports; i++) {
+		up = status & BIT(i);
 		if (nd->watch.known && up != nd->watch.last.link[i]) {
 			nd_info(nd, "%s is %s\n", link_files[i], up ? "up" : "down");
 			neuron_event_link(nd, i, up);

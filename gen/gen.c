@@ -178,6 +178,23 @@ bool neuron_gen_is_copy_engine(const struct neuron_gen *gen, unsigned int engine
 	return false;
 }
 
+unsigned int neuron_gen_route(const struct neuron_gen *gen, unsigned int index)
+{
+	if (!gen->routing)
+		return index;
+	return gen->routing[index % NEURON_ROUTES] + index / NEURON_ROUTES * NEURON_ROUTES;
+}
+
+unsigned int neuron_gen_index_of_route(const struct neuron_gen *gen, unsigned int route)
+{
+	unsigned int first = route / NEURON_ROUTES * NEURON_ROUTES, i;
+
+	for (i = 0; i < NEURON_ROUTES; i++)
+		if (neuron_gen_route(gen, first + i) == route)
+			return first + i;
+	return route;
+}
+
 static const struct neuron_shape *shape_of(const struct neuron_gen *gen, unsigned int chips)
 {
 	unsigned int i;
@@ -205,6 +222,12 @@ unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int ch
 	return n;
 }
 
+unsigned int neuron_gen_ordered_core(const struct neuron_gen *gen, unsigned int index,
+				     unsigned int nc)
+{
+	return gen->core_order ? gen->core_order[index / 4 % 2 * 2 + index % 2][nc] : nc;
+}
+
 unsigned int neuron_gen_nqs(const struct neuron_gen *gen)
 {
 	unsigned int i, n = 0;
@@ -228,6 +251,17 @@ int neuron_gen_nq(const struct neuron_gen *gen, unsigned int type, unsigned int 
 		n += map->count;
 	}
 	return -1;
+}
+
+unsigned int neuron_gen_nq_slot(const struct neuron_gen *gen, unsigned int type,
+				unsigned int engine)
+{
+	int nq = neuron_gen_nq(gen, type, engine);
+
+	if (!gen->nq_slot.count || nq < 0)
+		return engine;
+	return (neuron_gen_nq_regs(gen, (unsigned int)nq) - gen->nq_slot.regs) /
+	       gen->nq_slot.stride;
 }
 
 uint32_t neuron_gen_nq_regs(const struct neuron_gen *gen, unsigned int nq)

@@ -143,6 +143,10 @@ const struct neuron_gen neuron_gen_inferentia = {
 	.name = "inferentia",
 	.product = "Inferentia",
 	.family = "Inf1",
+	.device_arch = "NDv1",
+	.core_arch = "NCv1",
+	.level_min = 2,
+	.level_max = 7,
 	.number = 0,
 	.arch = 1,
 	.pci_ids = 4,
@@ -170,6 +174,7 @@ const struct neuron_gen neuron_gen_inferentia = {
 	.memories = NEURON_V1_DRAM_CHANNELS,
 	.memory = { { NEURON_V1_DRAM0_BASE, DRAM_SIZE, 0 },
 		    { NEURON_V1_DRAM1_BASE, DRAM_SIZE, DRAM_SIZE } },
+	.regions = 4,
 	.blocks = sizeof(blocks) / sizeof(blocks[0]),
 	.block = blocks,
 

@@ -18,6 +18,7 @@
  */
 #define LATER_SLOT_SIZE 0x28
 #define LATER_SLOT(n) (0x100 + LATER_SLOT_SIZE * (n))
+#define LATER_SLOTS 16 /* that drivers use */
 #define LATER_SLOTS_SIZE 0xf00 /* of all that fit a block */
 
 static const struct neuron_nq_map later_nq[] = {
@@ -100,6 +101,10 @@ static const struct neuron_nq_map later_nq[] = {
 		.semaphores = 0x2701000,                                                        \
 		.sem_stride = 0x400,                                                            \
 	},                                                                                      \
+	.regions = 1,                                                                           \
+	.firmware_bytes = 0x1000000,                                                            \
+	.small_apart = true,                                                                    \
+	.scrubs = true,                                                                         \
 	.nq_maps = sizeof(later_nq) / sizeof(later_nq[0]),                                      \
 	.nq = later_nq,                                                                         \
 	.nq_reg = {                                                                             \
@@ -110,6 +115,7 @@ static const struct neuron_nq_map later_nq[] = {
 		.high_first = true,                                                             \
 		.bytes = 0x1000,                                                                \
 	},                                                                                      \
+	.nq_slot = { LATER_SLOTS, LATER_SLOT(0), LATER_SLOT_SIZE },                             \
 	.ext = {                                                                                \
 		.version = NEURON_CAP_VERSION_PLACES,                                           \
 		.nq_overflows = NEURON_EXT2_NQ_OVERFLOWS(0),                                    \
@@ -127,6 +133,12 @@ static const struct neuron_nq_map later_nq[] = {
 	.ready_mask = NEURON_MISC_BUSY_RESET,                                                   \
 	.firmware_version = 5 /* the last before words of errors and mailbox change */
 /* clang-format on */
+
+/* Semaphores and events of a core or a TOP_SP, as programs map them, and SBUF */
+#define LATER_SYNC 0x2700000
+#define LATER_SYNC_SIZE 0x2000
+#define LATER_SBUF_SIZE 0x2000000
+#define LATER_TOPSP_SIZE 0x400000
 
 /* Port p's window: the form that is public of Trainium2 */
 #define LATER_LINK(port) (0x10000000000000ull | (uint64_t)(port) << 50)

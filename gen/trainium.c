@@ -16,6 +16,7 @@
 #define PER_CORE 16
 #define SEMAPHORES 256
 #define EVENTS 256
+#define TOPSPS 6
 
 /*
  * Those of the first generation, whose instructions the cores execute: the emulator has no others
@@ -73,7 +74,7 @@ static const struct neuron_block blocks[] = {
 	/* notification queues of the DMA engines, then of the TOP_SPs */
 	{ NEURON_BLOCK_KEPT, 0, 0, PER_CORE, APB(0x401100), 0x7000, 0x28 },
 	{ NEURON_BLOCK_KEPT, 0, PER_CORE, PER_CORE, APB(SENG + 0x401100), 0x7000, 0x28 },
-	{ NEURON_BLOCK_KEPT, 0, 32, 6, APB(0xe04100), 0x40000, 0xf00 },
+	{ NEURON_BLOCK_KEPT, 0, 32, TOPSPS, APB(0xe04100), 0x40000, 0xf00 },
 	/* broadcast groups of the DMA engines */
 	{ NEURON_BLOCK_KEPT, 0, 38, PER_CORE, APB(0x400100), 0x7000, 8 },
 	{ NEURON_BLOCK_KEPT, 0, 38 + PER_CORE, PER_CORE, APB(SENG + 0x400100), 0x7000, 8 },
@@ -126,6 +127,27 @@ static const uint8_t torus_routing[NEURON_ROUTES] = { 0, 2,  6,	 4,  1, 3,  7,	5
 static const uint8_t plain_routing[NEURON_ROUTES] = { 0, 1, 2,	3,  4,	5,  6,	7,
 						      8, 9, 10, 11, 12, 13, 14, 15 };
 
+/* block, resource, first, count, BAR, read-only, mmap offset and stride, the BAR's, size */
+static const struct neuron_view views[] = {
+	{ NEURON_VIEW_CORE, NEURON_VIEW_SEMAPHORES, 0, CORES, 0, false, WINDOW + LATER_SYNC,
+	  0x4000000, LATER_SYNC, 0x4000000, LATER_SYNC_SIZE },
+	{ NEURON_VIEW_CORE, NEURON_VIEW_SBUF, 0, CORES, 0, false, WINDOW, 0x4000000, 0, 0x4000000,
+	  LATER_SBUF_SIZE },
+	{ NEURON_VIEW_TOPSP, NEURON_VIEW_SEMAPHORES, 0, TOPSPS, 0, false, WINDOW + 0x10000000,
+	  LATER_TOPSP_SIZE, 0x10000000, LATER_TOPSP_SIZE, LATER_SYNC_SIZE },
+	{ NEURON_VIEW_TOPSP, NEURON_VIEW_ALL, 0, TOPSPS, 0, true, WINDOW + 0x10000000,
+	  LATER_TOPSP_SIZE, 0x10000000, LATER_TOPSP_SIZE, LATER_TOPSP_SIZE },
+};
+
+static const struct neuron_array_map array = {
+	.address = { WINDOW + 0x30000000 + 0x5b1100, WINDOW + 0x30000000 + 0xcb1100 },
+	.size = 0x40,
+	.sets = 5,
+	.products = 4,
+	.idle = 4,
+	.weights = 1 << 0,
+};
+
 #define NONE NEURON_NO_NEIGHBOUR
 /* clang-format off */
 /* Four rows of four: above, to the left, below, to the right */
@@ -153,13 +175,22 @@ static const struct neuron_shape inferentia2_shapes[] = {
 
 /* clang-format off */
 #define BOTH                                                                            \
+	.core_arch = "NCv2",                                                            \
 	.arch = 2,                                                                      \
+	.level_min = 5,                                                                 \
+	.level_max = 7,                                                                 \
 	.target = &target,                                                              \
 	.dies = 1,                                                                      \
 	.cores = CORES,                                                                 \
 	.dma_engines_per_core = PER_CORE,                                               \
 	.dma_engines = 34,                                                              \
 	.copy = { { 32, 0 }, { 33, 0 } },                                               \
+	.topsps_per_core = TOPSPS / CORES,                                              \
+	.kept_dma = 0,                                                                  \
+	.kept_topsp = 32,                                                               \
+	.views = sizeof(views) / sizeof(views[0]),                                      \
+	.array = &array,                                                                \
+	.view = views,                                                                  \
 	.check_loops = sizeof(check_loop) / sizeof(check_loop[0]),                      \
 	.check_loop = check_loop,                                                       \
 	.broadcast = { 0x100, 0x104, 0x8249 }, /* engines 0, 3, 6, 9, 15 */             \
@@ -181,6 +212,7 @@ const struct neuron_gen neuron_gen_trainium = {
 	.name = "trainium",
 	.product = "Trainium1",
 	.family = "Trn1",
+	.device_arch = "NDv2",
 	.number = 1,
 	.pci_ids = 1,
 	.pci_id = { 0x7164 },
@@ -194,6 +226,7 @@ const struct neuron_gen neuron_gen_inferentia2 = {
 	.name = "inferentia2",
 	.product = "Inferentia2",
 	.family = "Inf2",
+	.device_arch = "NDv3",
 	.number = 2,
 	.pci_ids = 1,
 	.pci_id = { 0x7264 },

@@ -174,6 +174,14 @@ static const uint8_t routing[NEURON_ROUTES] = {
 	0, 8, 9, 1, 2, 10, 11, 3, 6, 14, 15, 7, 4, 12, 13, 5
 };
 
+/* By groups of two cores, which lie around a square of four chips as in a mirror */
+static const uint8_t core_order[4][NEURON_CORES_MAX] = {
+	{ 4, 5, 6, 7, 2, 3, 0, 1 },
+	{ 2, 3, 0, 1, 4, 5, 6, 7 },
+	{ 0, 1, 2, 3, 6, 7, 4, 5 },
+	{ 6, 7, 4, 5, 0, 1, 2, 3 },
+};
+
 /* A torus of four rows of four; the order is that of the groups of cores which the links leave */
 /* clang-format off */
 static const uint8_t torus[] = {
@@ -186,6 +194,46 @@ static const uint8_t torus[] = {
 static const struct neuron_shape shapes[] = { { 16, 4, true, torus } };
 
 #define HBM_SLOT 0x1000000000ull /* 64 GiB in the BAR */
+#define HBM_LIVE 0x600000000ull /* 24 GiB of each slot */
+
+#define ARRAY(die, off) (die) + 0x8000000000ull + (off) + 0x100
+static const struct neuron_array_map array = {
+	.address = { ARRAY(0, 0x6141000), ARRAY(0, 0x62c1000), ARRAY(0, 0x6541000),
+		     ARRAY(0, 0x66c1000), ARRAY(DIE, 0x6141000), ARRAY(DIE, 0x62c1000),
+		     ARRAY(DIE, 0x6541000), ARRAY(DIE, 0x66c1000) },
+	.size = 0x30,
+	.sets = 9,
+	.products = 4,
+	.idle = 4,
+	.weights = 1 << 0 | 1 << 8,
+};
+
+#define TOPSP_DISTANCE 0x40000000ull
+#define TOPSP_VIEW(resource, n, offset, bar_offset, read_only, size)                          \
+	{                                                                                     \
+		NEURON_VIEW_TOPSP, (resource), (n), 8, 0, (read_only), (offset),              \
+			TOPSP_DISTANCE, (bar_offset), LATER_TOPSP_SIZE, (size)                \
+	}
+
+/*
+ * What programs map of cores is at offsets of drivers' own. block, resource, first, count, BAR,
+ * read-only, mmap offset and stride, the BAR's, size
+ */
+static const struct neuron_view views[] = {
+	{ NEURON_VIEW_CORE, NEURON_VIEW_SEMAPHORES, 0, CORES, 0, false, 0x2000000000ull + LATER_SYNC,
+	  0x4000000, 0xd0000000 + LATER_SYNC, 0x4000000, LATER_SYNC_SIZE },
+	{ NEURON_VIEW_CORE, NEURON_VIEW_SBUF, 0, CORES, 0, false, 0x2000000000ull, 0x4000000,
+	  0xd0000000, 0x4000000, LATER_SBUF_SIZE },
+	TOPSP_VIEW(NEURON_VIEW_SEMAPHORES, 0, 0x8280000000ull, 0xf0000000, false, LATER_SYNC_SIZE),
+	TOPSP_VIEW(NEURON_VIEW_SEMAPHORES, 8, DIE + 0x8280000000ull, 0xf2800000, false,
+		   LATER_SYNC_SIZE),
+	TOPSP_VIEW(NEURON_VIEW_ALL, 0, 0x8280000000ull, 0xf0000000, true, LATER_TOPSP_SIZE),
+	TOPSP_VIEW(NEURON_VIEW_ALL, 8, DIE + 0x8280000000ull, 0xf2800000, true, LATER_TOPSP_SIZE),
+	{ NEURON_VIEW_MEMORY, NEURON_VIEW_BANK, 0, 2, 4, false, 0, 0x4000000000ull, 0, HBM_SLOT,
+	  HBM_LIVE },
+	{ NEURON_VIEW_MEMORY, NEURON_VIEW_BANK, 2, 2, 4, false, DIE, 0x4000000000ull, 2 * HBM_SLOT,
+	  HBM_SLOT, HBM_LIVE },
+};
 
 /* clang-format off */
 #define BOTH(live)                                                                      \
@@ -193,6 +241,11 @@ static const struct neuron_shape shapes[] = { { 16, 4, true, torus } };
 	.routing = routing,                                                             \
 	.shapes = sizeof(shapes) / sizeof(shapes[0]),                                   \
 	.shape = shapes,                                                                \
+	.core_order = core_order,                                                       \
+	.topsps_per_core = 2,                                                           \
+	.kept_dma = 0,                                                                  \
+	.kept_topsp = 128,                                                              \
+	.array = &array,                                                                \
 	.logical_cores = 2,                                                             \
 	.dies = 2,                                                                      \
 	.cores = CORES,                                                                 \
@@ -221,17 +274,25 @@ const struct neuron_gen neuron_gen_trainium2 = {
 	.name = "trainium2",
 	.product = "Trainium2",
 	.family = "Trn2",
+	.device_arch = "NDv3",
+	.core_arch = "NCv3",
+	.level_min = 10,
+	.level_max = 11,
 	.number = 3,
 	.arch = 3,
 	.pci_id = { 0x7364 },
 	.target = &target2,
-	BOTH(0x600000000ull), /* 24 GiB of each slot */
+	.views = sizeof(views) / sizeof(views[0]),
+	.view = views,
+	BOTH(HBM_LIVE),
 };
 
 const struct neuron_gen neuron_gen_trainium3 = {
 	.name = "trainium3",
 	.product = "Trainium3",
 	.family = "Trn3",
+	.device_arch = "NDv4",
+	.core_arch = "NCv4",
 	.number = 4,
 	.arch = 4,
 	.pci_id = { 0x7564 },

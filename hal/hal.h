@@ -210,6 +210,12 @@ int nhal_nq_regs(const struct neuron_gen *gen, unsigned int nc, unsigned int typ
 /* base 0 and size 0 switch the queue off */
 int nhal_nq_set(struct nhal *hal, unsigned int nc, unsigned int type, unsigned int eng,
 		uint64_t base, uint32_t size);
+/* The register group by the number that drivers use (struct neuron_gen, nq_slot); a TOP_SP's */
+int nhal_nq_slot_regs(const struct neuron_gen *gen, unsigned int nc, unsigned int type,
+		      unsigned int slot, uint64_t *offset);
+int nhal_nq_topsp_regs(const struct neuron_gen *gen, unsigned int topsp, unsigned int type,
+		       unsigned int slot, uint64_t *offset);
+void nhal_nq_program(struct nhal *hal, uint64_t regs, uint64_t base, uint32_t size);
 int nhal_nq_head_write(struct nhal *hal, unsigned int nc, unsigned int type, unsigned int eng,
 		       uint32_t head);
 

@@ -25,6 +25,8 @@
 #define NEURON_MEMORIES_MAX 4
 #define NEURON_PORTS_MAX 6
 #define NEURON_NQ_MAX 16 /* notification queues of a core */
+#define NEURON_TOPSPS_MAX 16
+#define NEURON_NQ_SLOTS_MAX 16 /* of which drivers tell this many apart, of each type */
 #define NEURON_PCI_IDS_MAX 4
 
 /* What lies behind BARs and in the device's own addresses, beside its memory */
@@ -133,6 +135,22 @@ struct neuron_ext_map {
 };
 
 /*
+ * Counters of what the array of each core did, in NEURON_ARRAY_ROWS groups of rows, each with so
+ * many sets of registers, one behind another: which set tells of products, which of loading weights
+ * (all of a mask) and which of rest. The words are 64 bits, in two registers.
+ */
+#define NEURON_ARRAY_ROWS 4
+#define NEURON_ARRAY_PRODUCTS 0x0
+#define NEURON_ARRAY_WEIGHTS 0x8
+#define NEURON_ARRAY_IDLE 0x10
+struct neuron_array_map {
+	uint64_t address[NEURON_CORES_MAX]; /* of the first set */
+	uint16_t size, sets; /* bytes of a set; sets a group of rows */
+	uint8_t products, idle;
+	uint16_t weights;
+};
+
+/*
  * The neighbours of each chip of a machine of so many, by the chips' numbers and in the order in
  * which drivers name them; ports of them, NEURON_NO_NEIGHBOUR for fewer. A machine with twice as
  * many, or more, is as many such machines.
@@ -144,11 +162,33 @@ struct neuron_shape {
 	const uint8_t *neighbour;
 };
 
+/*
+ * What programs may map of blocks: count views, from number first on. Programs ask by block and
+ * resource, in the numbers of the driver's ABI, and map at an offset of drivers' own, stride apart;
+ * bar_offset is where the view is, bar_stride apart.
+ */
+#define NEURON_VIEW_CORE 0 /* blocks */
+#define NEURON_VIEW_TOPSP 1
+#define NEURON_VIEW_MEMORY 2
+#define NEURON_VIEW_SEMAPHORES 0 /* resources */
+#define NEURON_VIEW_ALL 1
+#define NEURON_VIEW_SBUF 2
+#define NEURON_VIEW_BANK 3
+struct neuron_view {
+	uint8_t block, resource, first, count, bar;
+	bool read_only;
+	uint64_t offset, stride;
+	uint64_t bar_offset, bar_stride;
+	uint64_t size;
+};
+
 struct neuron_gen {
 	const char *name; /* of the QOM type: neuron-NAME */
-	const char *product, *family; /* what drivers call the chip and its instances */
+	/* what drivers call the chip, its instances, its architecture and that of its cores */
+	const char *product, *family, *device_arch, *core_arch;
 	uint8_t number; /* in saved states: 0, 1, 2 ... */
 	uint8_t arch; /* the public architecture number: 1, 2, 3 */
+	uint8_t level_min, level_max; /* of runtimes that drivers serve with it */
 	uint8_t pci_ids;
 	uint16_t pci_id[NEURON_PCI_IDS_MAX]; /* the emulated device has the first */
 	const struct neuron_target *target; /* what its cores execute */
@@ -182,6 +222,14 @@ struct neuron_gen {
 	bool bars_prefetchable;
 	uint8_t memories;
 	struct neuron_memory memory[NEURON_MEMORIES_MAX];
+	/*
+	 * How drivers give memory out: each in regions that a program names (1: it need not), less
+	 * the firmware's bytes at the beginning; small chunks from the end, if they are kept apart
+	 */
+	uint8_t regions;
+	uint32_t firmware_bytes;
+	bool small_apart;
+	bool scrubs; /* drivers fill a memory for programs */
 	uint8_t blocks;
 	const struct neuron_block *block; /* the first that fits decides */
 
@@ -194,6 +242,21 @@ struct neuron_gen {
 		bool high_first; /* the order in which a base is written */
 		uint16_t bytes; /* of a core's block that hold registers */
 	} nq_reg;
+	/*
+	 * How drivers call a core's queues: by type and engine (count 0), or by slot, whatever the
+	 * type, which they write to the slot's group of registers
+	 */
+	struct {
+		uint8_t count;
+		uint32_t regs, stride;
+	} nq_slot;
+	/*
+	 * Where slots count, DMA engines have a queue of transfers' traces and TOP_SPs, of which a
+	 * core has so many, slots of their own: the numbers of the first blocks of words
+	 * (NEURON_BLOCK_KEPT) that are theirs, with the slots' registers from the first word on
+	 */
+	uint8_t topsps_per_core;
+	uint16_t kept_dma, kept_topsp;
 	struct neuron_ext_map ext;
 
 	/* the firmware: the word that says the chip is ready, and what of it */
@@ -207,9 +270,18 @@ struct neuron_gen {
 	 * word themselves.
 	 */
 	const uint8_t *routing;
+	uint8_t views;
+	const struct neuron_view *view;
+	/* what drivers show of a chip beside what all have: serial number, errors, the array */
+	const struct neuron_array_map *array; /* NULL: nothing of that */
 	/* which chips are neighbours, where no register tells */
 	uint8_t shapes;
 	const struct neuron_shape *shape;
+	/*
+	 * The order in which programs count a chip's cores, by the chip's place in its square of
+	 * four: of rows 4k and 4k + 4 the even chip and the odd one. NULL: as they are.
+	 */
+	const uint8_t (*core_order)[NEURON_CORES_MAX];
 };
 
 #define NEURON_ROUTES 16
@@ -219,6 +291,16 @@ extern const struct neuron_gen neuron_gen_trainium;
 extern const struct neuron_gen neuron_gen_inferentia2;
 extern const struct neuron_gen neuron_gen_trainium2;
 extern const struct neuron_gen neuron_gen_trainium3;
+
+/* The number of the chip with a routing id, and the other way; the id where there are none */
+unsigned int neuron_gen_index_of_route(const struct neuron_gen *gen, unsigned int route);
+unsigned int neuron_gen_route(const struct neuron_gen *gen, unsigned int index);
+/* The neighbours of a chip by the shapes of machines, -1 for none; returns how many */
+unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int chips,
+				   unsigned int index, int id[NEURON_PORTS_MAX]);
+/* Core number nc, as programs count the cores of a chip */
+unsigned int neuron_gen_ordered_core(const struct neuron_gen *gen, unsigned int index,
+				     unsigned int nc);
 
 /* The generation that a PCI device id is of, or NULL */
 const struct neuron_gen *neuron_gen_of_pci(uint16_t device);
@@ -256,14 +338,13 @@ bool neuron_gen_is_copy_queue(const struct neuron_gen *gen, unsigned int engine,
 /* ... or the engine of such a queue? */
 bool neuron_gen_is_copy_engine(const struct neuron_gen *gen, unsigned int engine);
 
-/* The neighbours of a chip by the shapes of machines, -1 for none; returns how many */
-unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int chips,
-				   unsigned int index, int id[NEURON_PORTS_MAX]);
-
 /* Notification queues of a core, numbered as the maps list them: queues of all maps together */
 unsigned int neuron_gen_nqs(const struct neuron_gen *gen);
 /* -1: no such queue */
 int neuron_gen_nq(const struct neuron_gen *gen, unsigned int type, unsigned int engine);
+/* The number by which drivers call the queue: its slot, where they count slots, or the engine */
+unsigned int neuron_gen_nq_slot(const struct neuron_gen *gen, unsigned int type,
+				unsigned int engine);
 /* Offset of queue number nq's register group in the core's block */
 uint32_t neuron_gen_nq_regs(const struct neuron_gen *gen, unsigned int nq);
 

@@ -7,6 +7,8 @@
  */
 #include "answers.h"
 
+const struct neuron_gen *chip;
+
 static const struct row {
 	const char *name;
 	unsigned long cmd;
@@ -59,11 +61,24 @@ void answers_gates(void)
 	close(fd);
 }
 
+/* The chip behind the node, by its PCI function's id */
+static const struct neuron_gen *chip_of(int fd)
+{
+	struct neuron_ioctl_device_bdf bdf = { 0 };
+	const char *id;
+
+	if (call(fd, NEURON_IOCTL_DEVICE_BDF, &bdf))
+		return NULL;
+	id = line_of("/sys/bus/pci/devices/0000:%02x:%02x.%x/device", bdf.bus_number, bdf.slot,
+		     bdf.func);
+	return id ? neuron_gen_of_pci((uint16_t)strtoul(id, NULL, 16)) : NULL;
+}
+
 static int refused(void)
 {
 	int fd = node(0, O_RDWR);
 
-	if (fd < 0)
+	if (fd < 0 || !(chip = chip_of(fd)))
 		return 1;
 	answers_refused(fd);
 	bad_pointers(fd);
@@ -76,7 +91,7 @@ static int used(void)
 {
 	int fd = node(0, O_RDWR);
 
-	if (fd < 0)
+	if (fd < 0 || !(chip = chip_of(fd)))
 		return 1;
 	answers_info(fd);
 	answers_memory(fd);

@@ -7,7 +7,11 @@
 #ifndef DRIVER_ANSWERS_H
 #define DRIVER_ANSWERS_H
 
+#include "neuron/hw/gen.h"
 #include "tap.h"
+
+/* What the questions ask about */
+extern const struct neuron_gen *chip;
 
 /* Makes the call of a row of the table and prints the result; the line stays open for fields. */
 #define ASK(fd, row, what, arg) ask(fd, NEURON_IOCTL_##row, #row, what, arg)

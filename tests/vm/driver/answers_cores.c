@@ -6,7 +6,7 @@
 
 static void semaphores(int fd)
 {
-	struct neuron_ioctl_semaphore s = { 1, 31, 10 };
+	struct neuron_ioctl_semaphore s = { 1, chip->target->semaphores - 1u, 10 };
 	struct neuron_ioctl_event e = { 1, 255, 1 };
 
 	SAY(fd, SEMAPHORE_WRITE, "10", &s);
@@ -69,8 +69,8 @@ static void marks(void)
 
 static void initialisation(int fd)
 {
-	struct neuron_ioctl_cinit_set c = { 3, NEURON_CINIT_STATE_STARTED, 0 };
-	struct neuron_ioctl_nc_model_started_count n = { 3, 99 };
+	struct neuron_ioctl_cinit_set c = { chip->cores - 1u, NEURON_CINIT_STATE_STARTED, 0 };
+	struct neuron_ioctl_nc_model_started_count n = { chip->cores - 1u, 99 };
 
 	ASK(fd, CINIT_SET_STATE, "started", &c);
 	field("state", c.new_state), end();

@@ -60,6 +60,45 @@ static void resources(int fd)
 	end();
 }
 
+/* Every view of every block: where it is and how large; the first number past the last is refused */
+static void views(int fd)
+{
+	struct neuron_ioctl_resource_mmap_info r;
+	char what[48];
+
+	for (uint32_t i = 0; chip->views && i < 12; i++) {
+		for (uint32_t id = 0; id < 17; id++) {
+			r = (struct neuron_ioctl_resource_mmap_info){ i / 4, id, i % 4, 1, 1 };
+			if (call(fd, NEURON_IOCTL_RESOURCE_MMAP_INFO, &r))
+				continue;
+			snprintf(what, sizeof(what), "block %u of %u resource %u", id, i / 4, i % 4);
+			printf("RESOURCE_MMAP_INFO %s = 0", what);
+			field("offset", (long long)r.offset), field("size", (long long)r.size), end();
+		}
+	}
+}
+
+/* What the cores of all chips are in the order of programs, three digits a chip's place */
+static void core_order(int fd)
+{
+	struct {
+		struct neuron_ioctl_nc_map head;
+		struct neuron_ioctl_nc_map_entry entry[128];
+	} map = { 0 };
+	struct neuron_ioctl_get_logical_to_physical_nc_map a = { &map.head, 128, 0 };
+
+	if (!chip->core_order)
+		return;
+	ASK(fd, GET_LOGICAL_TO_PHYSICAL_NC_MAP, "all", &a);
+	field("entries", map.head.num_entries);
+	for (unsigned int i = 0; i < 128; i++)
+		printf(" %u.%u", map.entry[i].device_id, map.entry[i].device_nc_idx);
+	end();
+	a.max_map_entries = 3;
+	ASK(fd, GET_LOGICAL_TO_PHYSICAL_NC_MAP, "three", &a);
+	field("entries", map.head.num_entries), end();
+}
+
 static void pods(int fd)
 {
 	struct neuron_ioctl_pod_info info = { .sz = sizeof(info) };
@@ -107,27 +146,30 @@ static void processes(int fd)
 static void registers(int fd)
 {
 	struct neuron_ioctl_device_info info = { 0 };
-	__u64 addr[2], device[2];
+	__u64 addr[2], device[2], sem;
 	uint32_t w[2] = { 0, 0 }, out[1] = { 0 };
 	struct neuron_ioctl_bar_rw rw = { 0, addr, w, 2 };
 	struct neuron_ioctl_read_hw_counters hw = { device, w, 2 };
 	struct neuron_ioctl_post_metric metric = { w, 8 };
 
 	call(fd, NEURON_IOCTL_DEVICE_INFO, &info);
-	addr[0] = info.bar_address[0] + NEURON_V1_APB_MISC_RAM;
-	addr[1] = addr[0] + 0x1c;
+	addr[0] = info.bar_address[0] + neuron_gen_offset(chip, NEURON_BLOCK_MISC, 0);
+	addr[1] = addr[0] + chip->ready_word;
 	ASK(fd, BAR_READ, "firmware version and status", &rw);
-	field("version", w[0]), field("ready", w[1] >> 31), end();
-	/* core 0's semaphore 5 by BAR2: what is set is read */
-	addr[0] = info.bar_address[1] + NEURON_V1_TPB_SEM_SET + 4 * 5;
-	rw = (struct neuron_ioctl_bar_rw){ 2, addr, out, 1 };
+	field("version", w[0]);
+	field("ready", (w[1] & chip->ready_mask) == chip->ready_value), end();
+	/* core 0's semaphore 5 by the BAR of the cores: what is set is read */
+	sem = info.bar_address[chip->bar_cores == 2] +
+	      neuron_gen_offset(chip, NEURON_BLOCK_CORE, 0) + chip->core.semaphores + 4 * 5;
+	addr[0] = sem + NEURON_SEM_SET * chip->core.sem_stride;
+	rw = (struct neuron_ioctl_bar_rw){ chip->bar_cores, addr, out, 1 };
 	out[0] = 9;
 	SAY(fd, BAR_WRITE, "set semaphore 5", &rw);
-	addr[0] = info.bar_address[1] + NEURON_V1_TPB_SEM_READ + 4 * 5;
+	addr[0] = sem;
 	out[0] = 0;
 	ASK(fd, BAR_READ, "semaphore 5", &rw);
 	field("value", out[0]), end();
-	device[0] = NEURON_V1_APB_BASE + NEURON_V1_APB_MISC_RAM;
+	device[0] = neuron_gen_address(chip, NEURON_BLOCK_MISC, 0);
 	device[1] = device[0] + 0x40;
 	ASK(fd, READ_HW_COUNTERS, "firmware version and ECC", &hw);
 	field("version", w[0]), field("ecc", w[1]), end();
@@ -141,6 +183,8 @@ void answers_info(int fd)
 	versions(fd);
 	places(fd);
 	resources(fd);
+	views(fd);
+	core_order(fd);
 	pods(fd);
 	processes(fd);
 	registers(fd);

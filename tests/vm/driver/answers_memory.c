@@ -24,7 +24,7 @@ static void allocation(int fd)
 	a.mem_handle = (void *)&h[3];
 	ASK(fd, MEM_ALLOC, "host", &a);
 	field("handle", (long long)h[3]);
-	field("window", (long long)(chunk_pa(fd, h[3]) >> NEURON_V1_WINDOW_SHIFT)), end();
+	field("window", (chunk_pa(fd, h[3]) & chip->window.mask) == chip->window.host), end();
 	ASK(fd, MEM_ALLOC_V2, "aligned to 1 MiB", &v2);
 	field("pa", (long long)chunk_pa(fd, h[1])), end();
 	ASK(fd, MEM_ALLOC_V2MT, "channel 1", &mt);
@@ -248,11 +248,11 @@ static void mappings(int fd)
 /* A program goes into a core's memory: here SBUF, read back through a copy of 4 bytes */
 static void programs(int fd)
 {
-	struct neuron_ioctl_program_engine p = { NEURON_V1_TPB_BASE, in, 4096, 0 };
-	struct neuron_ioctl_program_engine_nc nc = { 1, NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE, in,
-						     4096, 64 };
-	struct neuron_ioctl_program_engine_nc64 nc64 = { 1, NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE,
-							 in, 4096, 64 };
+	const uint64_t first = neuron_gen_address(chip, NEURON_BLOCK_CORE, 0);
+	const uint64_t second = neuron_gen_address(chip, NEURON_BLOCK_CORE, 1);
+	struct neuron_ioctl_program_engine p = { first, in, 4096, 0 };
+	struct neuron_ioctl_program_engine_nc nc = { 1, second, in, 4096, 64 };
+	struct neuron_ioctl_program_engine_nc64 nc64 = { 1, second, in, 4096, 64 };
 
 	SAY(fd, PROGRAM_ENGINE, "SBUF", &p);
 	SAY(fd, PROGRAM_ENGINE_NC, "SBUF of core 1", &nc);

@@ -116,7 +116,7 @@ static void notifications(int fd)
 	void *p;
 
 	ASK(fd, NOTIFICATIONS_INIT_V1, "host memory", &v1);
-	field("window", (long long)(v1.mmap_offset >> NEURON_V1_WINDOW_SHIFT)), end();
+	field("window", (v1.mmap_offset & chip->window.mask) == chip->window.host), end();
 	p = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, (off_t)v1.mmap_offset);
 	printf("mmap notification queue = %d\n", p == MAP_FAILED ? -errno : 0);
 	if (p != MAP_FAILED)
@@ -140,6 +140,6 @@ void answers_queues(int fd)
 	queue(fd, false);
 	queue(fd, true);
 	batch(fd);
-	state(fd, "of the driver's own", NEURON_V1_H2T_ENGINE(0), NEURON_V1_H2T_QUEUE);
+	state(fd, "of the driver's own", chip->copy[0].engine, chip->copy[0].queue);
 	notifications(fd);
 }

@@ -24,7 +24,7 @@ static void allocation(int fd)
 {
 	typedef struct neuron_ioctl_mem_alloc_v2_mem_type64 A;
 
-	alloc(fd, "channel 2", (A){ .size = 4096, .dram_channel = 2 });
+	alloc(fd, "no such channel", (A){ .size = 4096, .dram_channel = chip->memories });
 	alloc(fd, "region 4", (A){ .size = 4096, .dram_region = 4 });
 	alloc(fd, "core 8", (A){ .size = 4096, .nc_id = 8 });
 	alloc(fd, "host memory aligned", (A){ .size = 4096, .host_memory = 1, .align = 8192 });
@@ -119,7 +119,7 @@ static void scratchpad(int fd)
 
 static void cores(int fd)
 {
-	struct neuron_ioctl_semaphore s = { 4, 0, 0 };
+	struct neuron_ioctl_semaphore s = { chip->cores, 0, 0 };
 	struct neuron_ioctl_program_engine_nc64 p = { 0, 0x5000, buf, 4096, 0 };
 	struct neuron_ioctl_notifications_init_v2 nq = { 0, 0, 1, 0, 5000, 1, 0, 0, 0, 0 };
 	struct neuron_ioctl_dma_queue_init q = { 200, 0, 64, 64, 0, 0, 0, 0 };
@@ -128,18 +128,18 @@ static void cores(int fd)
 	struct neuron_ioctl_post_metric m = { (void *)buf, 129 };
 	struct neuron_ioctl_bar_rw rw = { 1, (void *)buf, (void *)buf, 1 };
 
-	SAY(fd, SEMAPHORE_READ, "core 4", &s);
-	SAY(fd, SEMAPHORE_WRITE, "core 4", &s);
-	SAY(fd, SEMAPHORE_INCREMENT, "core 4", &s);
-	SAY(fd, SEMAPHORE_DECREMENT, "core 4", &s);
-	s = (struct neuron_ioctl_semaphore){ 0, 32, 0 };
-	SAY(fd, SEMAPHORE_READ, "number 32", &s);
-	SAY(fd, SEMAPHORE_WRITE, "number 32", &s);
+	SAY(fd, SEMAPHORE_READ, "no such core", &s);
+	SAY(fd, SEMAPHORE_WRITE, "no such core", &s);
+	SAY(fd, SEMAPHORE_INCREMENT, "no such core", &s);
+	SAY(fd, SEMAPHORE_DECREMENT, "no such core", &s);
+	s = (struct neuron_ioctl_semaphore){ 0, chip->target->semaphores, 0 };
+	SAY(fd, SEMAPHORE_READ, "no such number", &s);
+	SAY(fd, SEMAPHORE_WRITE, "no such number", &s);
 	SAY(fd, PROGRAM_ENGINE_NC64, "not in a core", &p);
 	SAY(fd, NOTIFICATIONS_INIT_V2, "5000 bytes", &nq);
-	nq.nq_dev_id = 4;
+	nq.nq_dev_id = chip->cores;
 	nq.size = 4096;
-	SAY(fd, NOTIFICATIONS_INIT_V2, "core 4", &nq);
+	SAY(fd, NOTIFICATIONS_INIT_V2, "no such core", &nq);
 	SAY(fd, DMA_QUEUE_INIT, "engine 200", &q);
 	q = (struct neuron_ioctl_dma_queue_init){ 0, 16, 64, 64, 0, 0, 0, 0 };
 	SAY(fd, DMA_QUEUE_INIT, "queue 16", &q);
@@ -202,24 +202,24 @@ static void marks(void)
 
 static void states(int fd)
 {
-	struct neuron_ioctl_cinit_set c = { 4, NEURON_CINIT_STATE_STARTED, 0 };
-	struct neuron_ioctl_nc_model_started_count n = { 4, 99 };
+	struct neuron_ioctl_cinit_set c = { chip->cores, NEURON_CINIT_STATE_STARTED, 0 };
+	struct neuron_ioctl_nc_model_started_count n = { chip->cores, 99 };
 	struct neuron_ioctl_device_ready ready = { 123456, 99 };
 	struct neuron_ioctl_neuron_ds_info other = { 1, 0, 0 };
 
-	SAY(fd, CINIT_SET_STATE, "core 4", &c);
-	SAY(fd, NC_MODEL_STARTED_COUNT, "core 4", &n);
+	SAY(fd, CINIT_SET_STATE, "no such core", &c);
+	SAY(fd, NC_MODEL_STARTED_COUNT, "no such core", &n);
 	ASK(fd, NC_RESET_READY, "of no request", &ready);
 	field("result", ready.result), end();
 	SAY(fd, ACQUIRE_NEURON_DS, "of a process without one", &other);
 }
 
-/* What this chip does not have */
+/* What no chip has, or some have not */
 static void absent(int fd)
 {
 	struct neuron_ioctl_get_logical_to_physical_nc_map map = { NULL, 4, 0 };
-	struct neuron_ioctl_hbm_scrub_start scrub = { 0, 0, 0, 0 };
-	struct neuron_ioctl_hbm_scrub_wait wait = { 0, 0 };
+	struct neuron_ioctl_hbm_scrub_start scrub = { 0, NEURON_MEMORIES_MAX, 0, 0 };
+	struct neuron_ioctl_hbm_scrub_wait wait = { 0, NEURON_MEMORIES_MAX };
 	struct neuron_ioctl_notifications_init_v2 nq = { 0, 1, 1, 0, 4096, 1, 0, 0, 0, 0 };
 	struct neuron_ioctl_notifications_queue_info info = { 0 };
 	struct neuron_ioctl_dma_quiesce_queues q = { 0, 0, { 0 } };

@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# vm: --instance trn2.3xlarge
+# copy: tests/vm/driver/driver-answers
+# copy: tests/vm/driver/driver-chips
+# data: tests/vm/answers.sh
+# data: tests/data/abi/answers.txt
+# data: tests/data/abi/answers-trainium2.txt
+# The module on Trainium2: every ioctl's answer as recorded under the public driver, except for the
+# differences that answers-trainium2.txt lists with their reasons; copies, mappings, resets.
+. ./tap.sh
+. ./answers.sh
+
+./driver-answers used >used.txt
+point $? "what a client asks when nothing is wrong"
+is "$(dmesg | grep -iE 'neuron.*(fail|error|invalid|timeout)' | grep -v 'module verification')" "" \
+    "leaves no error in the kernel log"
+./driver-answers refused >refused.txt
+point $? "what has to be refused"
+# recorded of a chip at 00:1e.0; this machine has it at 33:00.0
+cat answers.txt <(sed 's/bus 0 slot 30 func/bus 51 slot 0 func/' answers-trainium2.txt) >table.txt
+answers table.txt used.txt refused.txt
+
+./driver-chips >chips.txt
+point $? "copies, mappings, filling, resets"
+grep '^not ok' chips.txt | sed 's/^/# /'
+
+rmmod neuron
+point $? "the module goes"
+is "$(ls /dev/neuron* 2>/dev/null)" "" "with its nodes"
+done_testing

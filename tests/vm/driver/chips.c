@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the module does for chips after the first generation, on whichever of them is chip 0: copies
+ * on every core and with every memory, registers and core memory that programs map, their owners,
+ * filling of a memory, resets. Addresses come from the chip's description; what the driver answers
+ * is in tests/data/abi.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "neuron/hw/gen.h"
+#include "tap.h"
+
+#define KB 1024ull
+#define MB (1024 * KB)
+
+static const struct neuron_gen *chip;
+static uint8_t in[4 * MB], out[4 * MB];
+static sigjmp_buf fault;
+
+static void on_bus(int sig)
+{
+	(void)sig;
+	siglongjmp(fault, 1);
+}
+
+/* Whether a word can be read: a mapping whose owner has gone raises SIGBUS */
+static bool readable(const volatile uint32_t *word)
+{
+	if (sigsetjmp(fault, 1))
+		return false;
+	(void)*word;
+	return true;
+}
+
+static int chunk_on(int fd, uint32_t nc, uint32_t memory, uint64_t size, uint64_t *handle)
+{
+	struct neuron_ioctl_mem_alloc_v2 a = { .size = size,
+					       .dram_channel = memory,
+					       .nc_id = nc,
+					       .mem_handle = (void *)handle };
+
+	return call(fd, NEURON_IOCTL_MEM_ALLOC_V2, &a);
+}
+
+/* In, to another memory, out; by bounce buffer and from the program's own pages */
+static void test_copies(int fd)
+{
+	static const uint64_t sizes[] = { 1, 4095, 65537, 3 * MB + 7 };
+
+	for (uint32_t nc = 0; nc < chip->cores; nc++) {
+		for (uint32_t m = 0; m < chip->memories; m++) {
+			uint32_t other = (m + 1) % chip->memories;
+			uint64_t a, b;
+			bool good = !chunk_on(fd, nc, m, sizeof(in), &a) &&
+				    !chunk_on(fd, nc, other, sizeof(in), &b);
+
+			for (unsigned int i = 0; good && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+				uint64_t n = sizes[i];
+				struct neuron_ioctl_mem_copy64 c = { a, b, n, 5, 9 };
+				unsigned long form = i % 2 ? NEURON_IOCTL_MEM_BUF_ZEROCOPY64 :
+							     NEURON_IOCTL_MEM_BUF_COPY64;
+
+				pattern(in, n, nc * 64 + m * 8 + i);
+				memset(out, 0, n);
+				good = !copy_buf(fd, form, a, in, 5, n, true) &&
+				       !call(fd, NEURON_IOCTL_MEM_COPY64, &c) &&
+				       !copy_buf(fd, form, b, out, 9, n, false) &&
+				       !memcmp(in, out, n);
+			}
+			ok(good, "core %u: copies into memory %u and to %u", nc, m, other);
+			chunk_free(fd, a);
+			chunk_free(fd, b);
+		}
+	}
+}
+
+/* Large chunks begin behind the firmware's bytes, small ones lie in the last GiB */
+static void test_places(int fd)
+{
+	for (uint32_t m = 0; m < chip->memories; m++) {
+		const struct neuron_memory *mem = &chip->memory[m];
+		uint64_t small, large, pa;
+
+		is(chunk_on(fd, 0, m, 1 * MB, &large), 0, "memory %u: a large chunk", m);
+		pa = chunk_pa(fd, large);
+		is((long long)(pa - mem->address), 16 * MB, "is behind the firmware's 16 MiB");
+		is(chunk_on(fd, 0, m, 512 * KB, &small), 0, "memory %u: a small one", m);
+		pa = chunk_pa(fd, small);
+		is((long long)(pa - mem->address), (long long)(mem->size - (1 << 30)),
+		   "begins the last GiB");
+		chunk_free(fd, large);
+		chunk_free(fd, small);
+	}
+}
+
+static int view(int fd, uint32_t block, uint32_t id, uint32_t resource, void **p, uint64_t *size)
+{
+	struct neuron_ioctl_resource_mmap_info r = { block, id, resource, 0, 0 };
+	int ret = call(fd, NEURON_IOCTL_RESOURCE_MMAP_INFO, &r);
+
+	*p = MAP_FAILED;
+	*size = 0;
+	if (ret)
+		return ret;
+	*size = r.size;
+	*p = mmap(NULL, r.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)r.offset);
+	return *p == MAP_FAILED ? -errno : 0;
+}
+
+static uint32_t semaphore(int fd, uint32_t nc, uint32_t index)
+{
+	struct neuron_ioctl_semaphore s = { nc, index, 0 };
+
+	return call(fd, NEURON_IOCTL_SEMAPHORE_READ, &s) ? UINT32_MAX : s.value;
+}
+
+/* A core's semaphores and its SBUF, mapped: what is written there is the core's, by other ways too */
+static void test_views(int fd)
+{
+	for (uint32_t nc = 0; nc < chip->cores; nc++) {
+		volatile uint32_t *sync, *sbuf;
+		struct neuron_ioctl_program_engine_nc64 p;
+		uint64_t size;
+		void *at;
+
+		is(view(fd, NEURON_VIEW_CORE, nc, NEURON_VIEW_SEMAPHORES, &at, &size), 0,
+		   "core %u: its semaphores mapped", nc);
+		if (at == MAP_FAILED)
+			continue;
+		sync = at;
+		sync[(0x1000 + chip->core.sem_stride) / 4 + 7] = 40 + nc; /* set */
+		sync[(0x1000 + 2 * chip->core.sem_stride) / 4 + 7] = 2; /* add */
+		is(semaphore(fd, nc, 7), 42 + nc, "core %u: one is set and added to", nc);
+		is(sync[0x1000 / 4 + 7], 42 + nc, "core %u: and read", nc);
+		munmap(at, size);
+		is(view(fd, NEURON_VIEW_CORE, nc, NEURON_VIEW_SBUF, &at, &size), 0,
+		   "core %u: its SBUF mapped", nc);
+		is((long long)size, 32 * MB, "whole");
+		sbuf = at;
+		pattern(in, 64, nc);
+		p = (struct neuron_ioctl_program_engine_nc64){
+			nc, neuron_gen_address(chip, NEURON_BLOCK_CORE, nc) + 4096, in, 64, 0
+		};
+		is(call(fd, NEURON_IOCTL_PROGRAM_ENGINE_NC64, &p), 0, "core %u: bytes by DMA", nc);
+		memcpy(out, (const void *)(sbuf + 1024), 64);
+		ok(!memcmp(in, out, 64), "core %u: are there", nc);
+		munmap(at, size);
+	}
+}
+
+/* TOP_SPs are of cores; all of one can be mapped, for looking only */
+static void test_topsps(int fd)
+{
+	uint32_t count = chip->cores * chip->topsps_per_core;
+	uint64_t size;
+	void *at;
+
+	is(view(fd, NEURON_VIEW_TOPSP, count - 1, NEURON_VIEW_SEMAPHORES, &at, &size), 0,
+	   "the last TOP_SP's semaphores");
+	munmap(at, size);
+	is(view(fd, NEURON_VIEW_TOPSP, count, NEURON_VIEW_SEMAPHORES, &at, &size), -EINVAL,
+	   "there is none behind it");
+	is(view(fd, NEURON_VIEW_TOPSP, 0, NEURON_VIEW_ALL, &at, &size), 0, "all of the first");
+	is(mprotect(at, size, PROT_READ | PROT_WRITE) ? -errno : 0, -EACCES, "is not for writing");
+	munmap(at, size);
+}
+
+/* A core is one process's: another one maps nothing of it, and what the first had goes with it */
+static void test_owners(void)
+{
+	int ready[2], go[2], fd = node(0, O_RDWR), status;
+	uint64_t size;
+	char byte = 0;
+	void *at;
+	pid_t child;
+
+	if (pipe(ready) || pipe(go))
+		exit(1);
+	child = fork();
+	if (!child) {
+		int mine = node(0, O_RDWR);
+		bool good = !view(mine, NEURON_VIEW_CORE, 1, NEURON_VIEW_SEMAPHORES, &at, &size);
+
+		signal(SIGBUS, on_bus);
+		good = good && readable(at) && write(ready[1], &byte, 1) == 1 &&
+		       read(go[0], &byte, 1) == 1;
+		/* the mapping stays, the node is closed: the core is nobody's, the page not there */
+		close(mine);
+		good = good && !readable(at) && write(ready[1], &byte, 1) == 1 &&
+		       read(go[0], &byte, 1) == 1;
+		_exit(good && !readable(at) ? 0 : 1);
+	}
+	is(read(ready[0], &byte, 1), 1, "a process has mapped core 1");
+	is(view(fd, NEURON_VIEW_CORE, 1, NEURON_VIEW_SEMAPHORES, &at, &size), -EACCES,
+	   "another one does not get it");
+	is(view(fd, NEURON_VIEW_CORE, 0, NEURON_VIEW_SEMAPHORES, &at, &size), 0, "but core 0");
+	munmap(at, size);
+	is(write(go[1], &byte, 1), 1, "the process closes the node and keeps the mapping");
+	is(read(ready[0], &byte, 1), 1, "it sees nothing there");
+	is(view(fd, NEURON_VIEW_CORE, 1, NEURON_VIEW_SEMAPHORES, &at, &size), 0,
+	   "now the other one gets the core");
+	ok(readable(at), "and reads");
+	is(write(go[1], &byte, 1), 1, "the first one looks again");
+	waitpid(child, &status, 0);
+	is(status, 0, "and still sees nothing");
+	close(fd);
+}
+
+static int scrub(int fd, uint32_t nc, uint32_t memory, uint32_t value)
+{
+	struct neuron_ioctl_hbm_scrub_start start = { nc, memory, 0, value };
+	struct neuron_ioctl_hbm_scrub_wait wait = { nc, memory };
+	int ret = call(fd, NEURON_IOCTL_HBM_SCRUB_START, &start);
+
+	return ret ? ret : call(fd, NEURON_IOCTL_HBM_SCRUB_WAIT, &wait);
+}
+
+/* A memory is filled whole, a process's own chunks in it too, but not over another one's */
+static void test_scrub(int fd)
+{
+	uint32_t last = chip->memories - 1u;
+	struct neuron_ioctl_hbm_scrub_wait wait = { 0, last };
+	uint64_t here, there, h;
+	int ready[2], go[2], other, status;
+	char byte = 0;
+	pid_t child;
+
+	chunk_on(fd, 0, last, sizeof(in), &here);
+	chunk_on(fd, 0, 0, sizeof(in), &there);
+	pattern(in, sizeof(in), 5);
+	copy_in(fd, here, in, 0, sizeof(in));
+	copy_in(fd, there, in, 0, sizeof(in));
+	is(call(fd, NEURON_IOCTL_HBM_SCRUB_WAIT, &wait), -EPERM, "no scrub to wait for");
+	is(scrub(fd, 0, last, 0), 0, "the last memory is scrubbed");
+	is(call(fd, NEURON_IOCTL_HBM_SCRUB_WAIT, &wait), -EPERM, "which is told once");
+	copy_out(fd, here, out, 0, sizeof(out));
+	ok(all_bytes(out, sizeof(out), 0), "a chunk there is zero");
+	copy_out(fd, there, out, 0, sizeof(out));
+	ok(!memcmp(in, out, sizeof(in)), "one in another memory is as it was");
+	is(scrub(fd, 0, chip->memories, 0), -EPERM, "no such memory");
+	is(scrub(fd, chip->cores, last, 0), -EINVAL, "no such core");
+
+	if (pipe(ready) || pipe(go))
+		exit(1);
+	child = fork();
+	if (!child) {
+		other = node(0, O_RDWR);
+		status = chunk_on(other, 1, last, 1 * MB, &h);
+		if (write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
+			_exit(2);
+		_exit(status ? 1 : 0);
+	}
+	is(read(ready[0], &byte, 1), 1, "another process has a chunk there");
+	is(scrub(fd, 0, last, 0), -EBUSY, "over which nothing is scrubbed");
+	is(write(go[1], &byte, 1), 1, "it ends");
+	waitpid(child, &status, 0);
+	is(status, 0, "and had it");
+	is(scrub(fd, 0, last, 0), 0, "then it is scrubbed again");
+	chunk_free(fd, here);
+	chunk_free(fd, there);
+}
+
+static int reset(int fd, uint32_t map)
+{
+	struct neuron_ioctl_device_reset r = { map, 0 };
+	struct neuron_ioctl_device_ready ready = { 0, 99 };
+	int ret = call(fd, NEURON_IOCTL_NC_RESET, &r);
+
+	ready.request_id = r.request_id;
+	if (!ret)
+		ret = call(fd, NEURON_IOCTL_NC_RESET_READY, &ready);
+	return ret ? ret : ready.result;
+}
+
+static void test_resets(int fd)
+{
+	uint32_t last = chip->cores - 1u;
+	struct neuron_ioctl_semaphore first = { 0, 3, 11 }, other = { last, 3, 12 };
+	unsigned int good = 0;
+	uint64_t h;
+
+	call(fd, NEURON_IOCTL_SEMAPHORE_WRITE, &first);
+	call(fd, NEURON_IOCTL_SEMAPHORE_WRITE, &other);
+	is(reset(fd, 1), 0, "core 0 is reset");
+	is(semaphore(fd, 0, 3), 0, "its semaphore is cleared");
+	is(semaphore(fd, last, 3), 12, "the last core's is not");
+	is(reset(fd, NEURON_NC_MAP_DEVICE), 0, "all is reset");
+	is(semaphore(fd, last, 3), 0, "the last core's too");
+	chunk_on(fd, last, 0, sizeof(in), &h);
+	for (unsigned int i = 0; i < 20; i++) {
+		pattern(in, 100000, i);
+		good += !reset(fd, i % 2 ? NEURON_NC_MAP_DEVICE : 1u << last) &&
+			!copy_in(fd, h, in, 0, 100000) && !copy_out(fd, h, out, 0, 100000) &&
+			!memcmp(in, out, 100000);
+	}
+	is(good, 20, "copies after each of twenty resets");
+	chunk_free(fd, h);
+}
+
+/* Slots of notification queues, each its own memory; what a slot is for is the program's affair */
+static void test_slots(int fd)
+{
+	struct neuron_ioctl_notifications_init_v2 nq = { 0, NEURON_NQ_DEV_NC, 1, 0, 4096, 1,
+							 0, 0, 0, 0 };
+	unsigned int good = 0;
+
+	for (uint32_t type = 0; type < 6; type++)
+		for (uint32_t slot = 0; slot < 16; slot++) {
+			nq.nq_type = type;
+			nq.engine_index = slot;
+			good += !call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_V2, &nq);
+		}
+	is(good, 6 * 16, "six types of queues in sixteen slots");
+	nq.engine_index = 16;
+	is(call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_V2, &nq), -EINVAL, "there is no slot 16");
+	nq.engine_index = 0;
+	nq.nq_type = 6;
+	is(call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_V2, &nq), -EINVAL, "nor a seventh type");
+	nq.nq_type = 1;
+	nq.nq_dev_type = NEURON_NQ_DEV_TOP_SP;
+	nq.nq_dev_id = chip->cores * chip->topsps_per_core - 1u;
+	is(call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_V2, &nq), 0, "the last TOP_SP's");
+	nq.nq_dev_id++;
+	is(call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_V2, &nq), -EINVAL, "and no more");
+	nq.nq_dev_type = 2;
+	is(call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_V2, &nq), -ENOSYS, "nothing else has queues");
+}
+
+int main(void)
+{
+	int fd = node(0, O_RDWR);
+
+	chip = neuron_gen_of_pci((uint16_t)strtoul(line_of("/sys/class/neuron_device/neuron0/"
+							   "device/device"),
+						   NULL, 16));
+	if (!ok(fd >= 0 && chip && chip->views, "a chip with views"))
+		return tap_done();
+	test_copies(fd);
+	test_places(fd);
+	test_views(fd);
+	test_topsps(fd);
+	test_slots(fd);
+	test_resets(fd);
+	test_scrub(fd);
+	close(fd);
+	test_owners();
+	ok(node_works(0), "the node works on");
+	return tap_done();
+}
