@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Memory chunks: host memory of contiguous pages, device memory first fit from the pools of
- * each of the chip's memories (struct neuron_gen says which), handles, look-up, ownership. Owns handles and the tree of
- * chunks under nd->lock.
+ * neuron_pool.c, handles, look-up, ownership. Owns handles and the tree of chunks under nd->lock.
  *
  * Host memory is pages that are mapped for the chip, not memory of the DMA interface: whoever still
  * has pages of a chunk when the chip goes (the importer of a dma-buf) keeps them, and the chip's
@@ -363,7 +362,7 @@ int neuron_mem_scrub(struct neuron_device *nd, unsigned int memory, unsigned int
 	return ret;
 }
 
-/* How the caller's last scrub ended, told once; -EPERM: there was none, as under the public driver */
+/* How the caller's last scrub ended, told once; -EPERM as under the public driver: none */
 int neuron_mem_scrub_result(struct neuron_device *nd, unsigned int memory)
 {
 	int ret = -EPERM;

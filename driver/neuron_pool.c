@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The pools that device chunks come from, and which of their pages hold someone's data. Each of the
- * chip's memories has the pools that struct neuron_gen says. Owns nd->pools and nd->used (nd->lock).
+ * The pools that device chunks come from, and which of their pages hold someone's data. Each of
+ * the chip's memories has the pools that struct neuron_gen says. Owns nd->pools and nd->used, under
+ * nd->lock.
  *
  * Pages that held a chunk before are remembered and cleared by DMA when they are handed out again,
  * so that untouched DRAM stays untouched.
@@ -24,7 +25,7 @@
 /* The pools of a memory: its regions, in order, then the one of small chunks */
 unsigned int neuron_pools_each(const struct neuron_gen *gen)
 {
-	return gen->regions + gen->small_apart;
+	return max_t(unsigned int, gen->regions, 1) + gen->small_apart;
 }
 
 static unsigned int pool_count(const struct neuron_device *nd)
@@ -37,12 +38,13 @@ static u64 pool_start(const struct neuron_gen *gen, unsigned int memory, unsigne
 {
 	u64 size = gen->memory[memory].size;
 	u64 small = gen->small_apart ? neuron_small_pool(size) : 0;
+	const u32 regions = max_t(u32, gen->regions, 1);
 
 	if (!i)
 		return gen->firmware_bytes;
-	if (i < gen->regions)
-		return div_u64(size, gen->regions) * i;
-	return i == gen->regions ? size - small : size;
+	if (i < regions)
+		return div_u64(size, regions) * i;
+	return i == regions ? size - small : size;
 }
 
 u64 neuron_pool_size(const struct neuron_device *nd, unsigned int pool)
@@ -181,8 +183,8 @@ int neuron_pools_clear(struct neuron_device *nd)
 }
 
 /*
- * Fills all of a memory but what the firmware has; reset_sem is held, and who has chunks there knows
- * of it. Pages that were never used are zero.
+ * Fills all of a memory but what the firmware has; reset_sem is held, and who has chunks there
+ * knows of it. Pages that were never used are zero.
  */
 int neuron_memory_fill(struct neuron_device *nd, unsigned int memory, unsigned int nc, u32 value)
 {

@@ -209,10 +209,10 @@ static const struct neuron_array_map array = {
 };
 
 #define TOPSP_DISTANCE 0x40000000ull
-#define TOPSP_VIEW(resource, n, offset, bar_offset, read_only, size)                          \
-	{                                                                                     \
-		NEURON_VIEW_TOPSP, (resource), (n), 8, 0, (read_only), (offset),              \
-			TOPSP_DISTANCE, (bar_offset), LATER_TOPSP_SIZE, (size)                \
+#define TOPSP_VIEW(resource, n, offset, bar_offset, read_only, size)                             \
+	{                                                                                        \
+		NEURON_VIEW_TOPSP, (resource), (n), 8, 0, (read_only), (offset), TOPSP_DISTANCE, \
+			(bar_offset), LATER_TOPSP_SIZE, (size)                                   \
 	}
 
 /*
@@ -220,8 +220,9 @@ static const struct neuron_array_map array = {
  * read-only, mmap offset and stride, the BAR's, size
  */
 static const struct neuron_view views[] = {
-	{ NEURON_VIEW_CORE, NEURON_VIEW_SEMAPHORES, 0, CORES, 0, false, 0x2000000000ull + LATER_SYNC,
-	  0x4000000, 0xd0000000 + LATER_SYNC, 0x4000000, LATER_SYNC_SIZE },
+	{ NEURON_VIEW_CORE, NEURON_VIEW_SEMAPHORES, 0, CORES, 0, false,
+	  0x2000000000ull + LATER_SYNC, 0x4000000, 0xd0000000 + LATER_SYNC, 0x4000000,
+	  LATER_SYNC_SIZE },
 	{ NEURON_VIEW_CORE, NEURON_VIEW_SBUF, 0, CORES, 0, false, 0x2000000000ull, 0x4000000,
 	  0xd0000000, 0x4000000, LATER_SBUF_SIZE },
 	TOPSP_VIEW(NEURON_VIEW_SEMAPHORES, 0, 0x8280000000ull, 0xf0000000, false, LATER_SYNC_SIZE),

@@ -438,7 +438,7 @@ int ncc_import_onnx(const void *buf, size_t size, const struct ncc_options *opt,
 {
 	struct ncc_obstacles obstacles = { 0 };
 	struct onnx_import imp = {
-		.run = run_nodes, .err = err, .obstacles = &obstacles, .opt = opt
+		.find = onnx_find, .run = run_nodes, .err = err, .obstacles = &obstacles, .opt = opt
 	};
 	struct onnx_scope scope = { 0 };
 	Ncc__Onnx__Model *proto;

@@ -22,7 +22,7 @@ void ox_standard(struct onnx_node *n, const char *op_type, struct onnx_value *in
 	memset(out, 0, nout * sizeof(*out));
 	if (n->rc)
 		return;
-	of.rule = onnx_find("", op_type);
+	of.rule = n->imp->find("", op_type);
 	of.in = in;
 	of.nin = nin;
 	of.out = out;

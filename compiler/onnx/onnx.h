@@ -66,6 +66,7 @@ struct onnx_value {
 struct onnx_node;
 struct onnx_scope; /* graph.h */
 
+struct onnx_rule;
 struct onnx_import {
 	struct ncc_module *m;
 	/*
@@ -74,6 +75,8 @@ struct onnx_import {
 	 */
 	int (*run)(const struct onnx_node *around, struct onnx_import *imp,
 		   Ncc__Onnx__Node *const *node, size_t count, struct onnx_scope *s);
+	/* onnx_find(), for an operator that is another one of something else */
+	const struct onnx_rule *(*find)(const char *domain, const char *op_type);
 	const Ncc__Onnx__Model *proto;
 	const struct ncc_options *opt;
 	struct ncc_error *err;

@@ -16,19 +16,6 @@ static bool is_zero(onnx_op zero)
 	return !zero || (ncc_scalar_value(zero, &v) && !v);
 }
 
-/*
- * x in fp32. What with_zero() made of integers in fp32 is taken from there: it is within the range
- * of the type. NaN stays what it is then.
- */
-onnx_op quant_unpacked(struct onnx_node *n, onnx_op x)
-{
-	onnx_op f = x && x->kind == NCC_CONVERT ? x->in[0] : NULL;
-
-	if (f && (quant_is_rounded(f) || (f->kind == NCC_ADD && quant_is_rounded(f->in[0]))))
-		return f;
-	return ox_f32(n, x);
-}
-
 /* A scale or zero point, one number or one for each index of axis, as fp32 of x's rank */
 static onnx_op along(struct onnx_node *n, onnx_op v, onnx_op x, int64_t axis)
 {
@@ -409,15 +396,6 @@ static onnx_op operand(struct onnx_node *n, unsigned int i, onnx_op zero, int64_
 	}
 	x = dequantized(n, x, along(n, zero, x, axis));
 	return ox_cast(n, x, NEURON_DT_BF16, false);
-}
-
-onnx_op quant_word(struct onnx_node *n, onnx_op sum)
-{
-	static const int64_t bounds[2] = { -ONNX_EXACT_MOST, ONNX_EXACT_MOST };
-
-	if (sum && sum->kind != NCC_CONST)
-		sum->bounds = bounds;
-	return quant_packed(n, sum, NEURON_DT_INT32);
 }
 
 /* A product in s32 that adds as many terms at a time */

@@ -51,3 +51,25 @@ bool quant_is_whole(const struct ncc_op *x, struct ncc_range *r)
 	*r = (struct ncc_range){ r->lo + by, r->hi + by };
 	return true;
 }
+
+/*
+ * x in fp32. What with_zero() made of integers in fp32 is taken from there: it is within the range
+ * of the type. NaN stays what it is then.
+ */
+onnx_op quant_unpacked(struct onnx_node *n, onnx_op x)
+{
+	onnx_op f = x && x->kind == NCC_CONVERT ? x->in[0] : NULL;
+
+	if (f && (quant_is_rounded(f) || (f->kind == NCC_ADD && quant_is_rounded(f->in[0]))))
+		return f;
+	return ox_f32(n, x);
+}
+
+onnx_op quant_word(struct onnx_node *n, onnx_op sum)
+{
+	static const int64_t bounds[2] = { -ONNX_EXACT_MOST, ONNX_EXACT_MOST };
+
+	if (sum && sum->kind != NCC_CONST)
+		sum->bounds = bounds;
+	return quant_packed(n, sum, NEURON_DT_INT32);
+}

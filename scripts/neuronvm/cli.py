@@ -115,13 +115,6 @@ def _machine(args: argparse.Namespace, qemu: Path, share: Path | None, debug: bo
     return made
 
 
-def _served(args: argparse.Namespace, module_given: bool) -> None:
-    row = machine.instance(args.instance)
-    if row.driver == "public" and not module_given:
-        raise VmError(f"{row.name}: this project's module does not serve its chips yet; "
-                      "use exec with --module FILE.ko of the public driver, or with --no-module")
-
-
 def _prepare(args: argparse.Namespace) -> int:
     kernel = paths.kernel(args.kernel)
     paths.qemu_dir()
@@ -137,7 +130,6 @@ def _print(argv: list[str]) -> int:
 def _exec(args: argparse.Namespace, work: Path) -> int:
     if args.module and not args.module.is_file():
         raise VmError(f"--module {args.module}: no such file")
-    _served(args, bool(args.module or args.no_module))
     kernel = paths.kernel(args.kernel)
     qemu_dir = paths.qemu_dir()
     qemu = qemu_dir / "qemu-system-x86_64"
@@ -170,7 +162,6 @@ def _exec(args: argparse.Namespace, work: Path) -> int:
 def _run(args: argparse.Namespace, work: Path) -> int:
     if args.once and not args.command:
         raise VmError("--once needs a command")
-    _served(args, False)
     kernel = paths.kernel(args.kernel)
     qemu_dir = paths.qemu_dir()
     qemu = qemu_dir / "qemu-system-x86_64"

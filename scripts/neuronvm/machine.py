@@ -36,7 +36,6 @@ class Instance:
     cpus: dict[str, str] = field(default_factory=dict)  # of a node, of the real instance
     dram_gib: int = 8  # that a chip shows in BAR4
     product: str = ""  # DMI name, where it is another
-    driver: str = ""  # "public": this project's module does not serve the chips
 
     @property
     def device(self) -> str:

@@ -17,9 +17,6 @@ is "$(vm list | awk 'NR > 1 { print $1, $2 }')" $'inf1.xlarge 1\ninf1.2xlarge 1\
 is "$(vm exec --instance inf1.24xlarge --dry-run -- true | grep -o 'neuron-inferentia,[^ ]*' | wc -l)" 16 \
     "dry-run prints a command line with sixteen chips"
 
-run --instance trn1.2xlarge -- true
-is "$status $(grep -c 'does not serve' "$work/err")" "125 1" "a machine for the public driver asks for its module"
-is "$(vm run --instance inf2.xlarge 2>&1 | grep -c 'does not serve')" 1 "and a login is refused"
 run --instance trn1.2xlarge --no-module --machine q35 --dry-run -- true
 is "$status" 125 "a root port has no room for its registers"
 for machine in trn1.2xlarge:1e:0x7164 inf2.xlarge:1f:0x7264; do

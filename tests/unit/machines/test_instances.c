@@ -10,15 +10,15 @@ START_TEST(fields)
 	const struct neuron_instance *one = neuron_instance_find("made1.xlarge");
 	const struct neuron_instance *ring = neuron_instance_find("made1.48xlarge");
 
-	const struct neuron_instance *public = neuron_instance_find("made1.24xlarge");
+	const struct neuron_instance *torus = neuron_instance_find("made1.24xlarge");
 
 	ck_assert_uint_eq(neuron_instances_count, 3);
 	ck_assert_ptr_nonnull(one);
 	ck_assert_ptr_nonnull(ring);
-	/* what the module does not serve the libraries do, under the row's own name */
-	ck_assert_ptr_nonnull(public);
-	ck_assert_ptr_eq(public->gen, &neuron_gen_trainium2);
-	ck_assert_int_eq(public->topology, NEURON_TOPOLOGY_TORUS);
+	/* a row with another product name has its own here */
+	ck_assert_ptr_nonnull(torus);
+	ck_assert_ptr_eq(torus->gen, &neuron_gen_trainium2);
+	ck_assert_int_eq(torus->topology, NEURON_TOPOLOGY_TORUS);
 	ck_assert_ptr_null(neuron_instance_find("made1.12xlarge"));
 	ck_assert_uint_eq(one->xlarges, 1);
 	ck_assert_uint_eq(ring->xlarges, 48);

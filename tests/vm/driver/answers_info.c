@@ -71,9 +71,11 @@ static void views(int fd)
 			r = (struct neuron_ioctl_resource_mmap_info){ i / 4, id, i % 4, 1, 1 };
 			if (call(fd, NEURON_IOCTL_RESOURCE_MMAP_INFO, &r))
 				continue;
-			snprintf(what, sizeof(what), "block %u of %u resource %u", id, i / 4, i % 4);
+			snprintf(what, sizeof(what), "block %u of %u resource %u", id, i / 4,
+				 i % 4);
 			printf("RESOURCE_MMAP_INFO %s = 0", what);
-			field("offset", (long long)r.offset), field("size", (long long)r.size), end();
+			field("offset", (long long)r.offset), field("size", (long long)r.size),
+				end();
 		}
 	}
 }

@@ -36,10 +36,9 @@ static bool readable(const volatile uint32_t *word)
 
 static int chunk_on(int fd, uint32_t nc, uint32_t memory, uint64_t size, uint64_t *handle)
 {
-	struct neuron_ioctl_mem_alloc_v2 a = { .size = size,
-					       .dram_channel = memory,
-					       .nc_id = nc,
-					       .mem_handle = (void *)handle };
+	struct neuron_ioctl_mem_alloc_v2 a = {
+		.size = size, .dram_channel = memory, .nc_id = nc, .mem_handle = (void *)handle
+	};
 
 	return call(fd, NEURON_IOCTL_MEM_ALLOC_V2, &a);
 }
@@ -56,11 +55,12 @@ static void test_copies(int fd)
 			bool good = !chunk_on(fd, nc, m, sizeof(in), &a) &&
 				    !chunk_on(fd, nc, other, sizeof(in), &b);
 
-			for (unsigned int i = 0; good && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			for (unsigned int i = 0; good && i < sizeof(sizes) / sizeof(sizes[0]);
+			     i++) {
 				uint64_t n = sizes[i];
 				struct neuron_ioctl_mem_copy64 c = { a, b, n, 5, 9 };
-				unsigned long form = i % 2 ? NEURON_IOCTL_MEM_BUF_ZEROCOPY64 :
-							     NEURON_IOCTL_MEM_BUF_COPY64;
+				unsigned long form = i % 2 ? NEURON_IOCTL_MEM_BUF_ZEROCOPY64
+							   : NEURON_IOCTL_MEM_BUF_COPY64;
 
 				pattern(in, n, nc * 64 + m * 8 + i);
 				memset(out, 0, n);
@@ -302,8 +302,9 @@ static void test_resets(int fd)
 /* Slots of notification queues, each its own memory; what a slot is for is the program's affair */
 static void test_slots(int fd)
 {
-	struct neuron_ioctl_notifications_init_v2 nq = { 0, NEURON_NQ_DEV_NC, 1, 0, 4096, 1,
-							 0, 0, 0, 0 };
+	struct neuron_ioctl_notifications_init_v2 nq = {
+		0, NEURON_NQ_DEV_NC, 1, 0, 4096, 1, 0, 0, 0, 0
+	};
 	unsigned int good = 0;
 
 	for (uint32_t type = 0; type < 6; type++)
