@@ -14,25 +14,6 @@
 /* Where an operator has its operands: first, a value, its scale and zero point are three of them */
 enum form { ONE, TWO, CHOICE, PARTS };
 
-void ox_standard(struct onnx_node *n, const char *op_type, struct onnx_value *in, unsigned int nin,
-		 struct onnx_value *out, unsigned int nout)
-{
-	struct onnx_node of = *n;
-
-	memset(out, 0, nout * sizeof(*out));
-	if (n->rc)
-		return;
-	of.rule = n->imp->find("", op_type);
-	of.in = in;
-	of.nin = nin;
-	of.out = out;
-	of.nout = nout;
-	if (!strcmp(op_type, "Softmax"))
-		of.opset = onnx_int(n, "opset", n->opset);
-	of.rule->import(&of);
-	n->rc = of.rc;
-}
-
 static struct onnx_value value(struct onnx_node *n, unsigned int i)
 {
 	struct onnx_value v = { .type = ONNX_FLOAT };

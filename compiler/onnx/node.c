@@ -213,3 +213,22 @@ bool onnx_needs(const struct onnx_node *n, unsigned int i)
 	return !onnx_takes_empty(n->rule, i) &&
 	       (n->rule->max < 0 || i < (unsigned int)n->rule->min);
 }
+
+void ox_standard(struct onnx_node *n, const char *op_type, struct onnx_value *in, unsigned int nin,
+		 struct onnx_value *out, unsigned int nout)
+{
+	struct onnx_node of = *n;
+
+	memset(out, 0, nout * sizeof(*out));
+	if (n->rc)
+		return;
+	of.rule = n->imp->find("", op_type);
+	of.in = in;
+	of.nin = nin;
+	of.out = out;
+	of.nout = nout;
+	if (!strcmp(op_type, "Softmax"))
+		of.opset = onnx_int(n, "opset", n->opset);
+	of.rule->import(&of);
+	n->rc = of.rc;
+}
