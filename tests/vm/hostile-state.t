@@ -23,9 +23,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import qtest
-from qtest import BAR, Qemu
+from qtest import Qemu
 
 SLOT = 0x1F
+BAR = {0: 0xE0000000, 2: 0xD0000000, 4: 0x400000000}
 CHIP = ("-object", "neuron-fabric,id=f0,slots=4", "-device", "neuron-inferentia,id=chip,addr=1f.0,fabric=f0,slot=0")
 LONG = os.environ.get("NEURON_TESTS") == "long"
 COUNT = int(os.environ.get("NEURON_STATES", "600" if LONG else "48"))
@@ -69,7 +70,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 def work(vm: Qemu) -> None:
     """A guarded queue in the middle of a packet, interrupts with one pending, an error queue, a semaphore."""
-    vm.enable(SLOT)
+    vm.enable(SLOT, BAR)
     vm.write(TABLE, struct.pack("<Q", TABLE + 0x10000))
     vm.write(TABLE + 0x10000, struct.pack("<Q", TABLE + 0x11000))
     vm.write(TABLE + 0x11000, b"\5" * (16 << 20 >> 12))
@@ -243,7 +244,7 @@ def used(vm: Qemu) -> None:
         raise RuntimeError(f"saved again: {said}")
     vm.qmp("cont")
     vm.qmp("system_reset")
-    vm.enable(SLOT)
+    vm.enable(SLOT, BAR)
     wait_until(lambda: status_word(vm) == READY)
     if vm.close():
         raise RuntimeError("it ends with another status than 0")
