@@ -439,7 +439,7 @@ static int node_nq_init(ndl_device_t *dev, const struct ndl_nq_params *params, v
 		.nq_dev_id = params->nc,
 		.nq_dev_type = NEURON_NQ_DEV_NC,
 		.nq_type = params->type,
-		.engine_index = params->engine,
+		.engine_index = neuron_gen_nq_slot(dev->gen, params->type, params->engine),
 		.size = params->size,
 		.on_host_memory = 1,
 		.force_alloc_mem = params->fresh,

@@ -3,6 +3,7 @@
 # vm: --instance trn1.2xlarge
 # copy: tests/vm/driver/driver-answers
 # copy: tests/vm/driver/driver-chips
+# copy: tests/vm/driver/driver-notify
 # data: tests/vm/answers.sh
 # data: tests/data/abi/answers.txt
 # data: tests/data/abi/answers-trainium.txt
@@ -23,6 +24,7 @@ answers table.txt used.txt refused.txt
 ./driver-chips >chips.txt
 point $? "copies, mappings, filling, resets"
 grep '^not ok' chips.txt | sed 's/^/# /'
+ok "libndl's notification queues are in their slots" env LD_LIBRARY_PATH=/opt/aws/neuron/lib ./driver-notify
 
 rmmod neuron
 point $? "the module goes"
