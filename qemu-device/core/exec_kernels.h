@@ -375,6 +375,25 @@ KINLINE vi first_lanes(size_t n)
 
 #define WEIGHT_PART (LANES < EXEC_MM_ROWS ? LANES : EXEC_MM_ROWS)
 
+/* The weights of a step of k from column c on, each block's to its place */
+KINLINE void weights_put(float *w, unsigned int k, size_t c, vf v)
+{
+	float *to = w + c / EXEC_MM_ROWS * EXEC_MM_W_BLOCK + (size_t)k * EXEC_MM_ROWS +
+		    c % EXEC_MM_ROWS;
+	float part[LANES / WEIGHT_PART][WEIGHT_PART];
+
+#ifdef KHALVES
+	if (LANES == 2 * EXEC_MM_ROWS) {
+		KHALVES(to, to + EXEC_MM_W_BLOCK, v);
+		return;
+	}
+#endif
+	memcpy(part, &v, sizeof(v));
+	for (size_t j = 0; j < LANES / WEIGHT_PART; j++)
+		memcpy(to + j * WEIGHT_PART / EXEC_MM_ROWS * EXEC_MM_W_BLOCK, part[j],
+		       sizeof(part[j]));
+}
+
 KINLINE void weights_all(uint8_t dtype, unsigned int size, float *w, const uint8_t *in,
 			 size_t stride, unsigned int rows, size_t n)
 {
@@ -385,18 +404,10 @@ KINLINE void weights_all(uint8_t dtype, unsigned int size, float *w, const uint8
 			fetch_ahead(in + AHEAD * stride, n * size);
 		for (size_t i = 0; i < n; i += LANES) {
 			vf v = load16(dtype, in + i * size);
-			float part[LANES / WEIGHT_PART][WEIGHT_PART];
 
 			if (n - i < LANES)
 				v = (vf)((vi)v & last);
-			memcpy(part, &v, sizeof(v));
-			for (size_t j = 0; j < LANES / WEIGHT_PART; j++) {
-				size_t c = i + j * WEIGHT_PART;
-
-				memcpy(w + c / EXEC_MM_ROWS * EXEC_MM_W_BLOCK +
-					       (size_t)k * EXEC_MM_ROWS + c % EXEC_MM_ROWS,
-				       part[j], sizeof(part[j]));
-			}
+			weights_put(w, k, i, v);
 		}
 	}
 }

@@ -17,6 +17,18 @@
 #define KSTORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, (__m512)(v))
 #define KEXPAND(mask, v) ((vf)_mm512_maskz_expand_ps(mask, (__m512)(v)))
 #define KCOMPRESS(mask, v) ((vf)_mm512_maskz_compress_ps(mask, (__m512)(v)))
+#define KFMA(a, b, c) ((vd)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#define KESTIMATE(x) ((vd)_mm512_rcp14_pd((__m512d)(x)))
+/* a NaN stays one */
+#define KLEAST(limit, x) ((vd)_mm512_min_pd(_mm512_set1_pd(limit), (__m512d)(x)))
+#define KMOST64(limit, x) ((vd)_mm512_max_pd(_mm512_set1_pd(limit), (__m512d)(x)))
+#define KBELOW(v, limit) _mm512_cmplt_epu64_mask((__m512i)(v), _mm512_set1_epi64((int64_t)(limit)))
+#define KBELOW_ALL(v, limit) (KBELOW(v, limit) == 0xff)
+#define KTOF64(x) ((vd)_mm512_cvtps_pd((__m256)(x)))
+#define KTOF32(x) ((vfh)_mm512_cvtpd_ps((__m512d)(x)))
+#define KHALVES(lo, hi, v)                                          \
+	(_mm256_storeu_ps(lo, _mm512_castps512_ps256((__m512)(v))), \
+	 _mm256_storeu_ps(hi, _mm512_extractf32x8_ps((__m512)(v), 1)))
 #define KMAX(a, b) ((vf)avx512_extreme((__m512)(a), (__m512)(b), 5))
 #define KMIN(a, b) ((vf)avx512_extreme((__m512)(a), (__m512)(b), 4))
 

@@ -74,29 +74,31 @@ KINLINE vd dsqrt(vd x)
 	return r;
 }
 
+/* 1 / n! */
+static const double dexp_terms[] = { 1.0,
+				     1.0,
+				     1.0 / 2,
+				     1.0 / 6,
+				     1.0 / 24,
+				     1.0 / 120,
+				     1.0 / 720,
+				     1.0 / 5040,
+				     1.0 / 40320,
+				     1.0 / 362880,
+				     1.0 / 3628800,
+				     1.0 / 39916800,
+				     1.0 / 479001600,
+				     1.0 / 6227020800.0 };
+
 KINLINE vd dexp(vd x)
 {
-	static const double c[] = { 1.0,
-				    1.0,
-				    1.0 / 2,
-				    1.0 / 6,
-				    1.0 / 24,
-				    1.0 / 120,
-				    1.0 / 720,
-				    1.0 / 5040,
-				    1.0 / 40320,
-				    1.0 / 362880,
-				    1.0 / 3628800,
-				    1.0 / 39916800,
-				    1.0 / 479001600,
-				    1.0 / 6227020800.0 };
 	vd t, k, r;
 
 	x = dclamp_hi(dclamp_lo(x, -700), 700);
 	t = x * LOG2E + MAGIC52;
 	k = t - MAGIC52;
 	r = x - k * LN2_HI - k * LN2_LO;
-	return dpoly(r, c, 14) * (vd)(((vul)t + 1023) << 52);
+	return dpoly(r, dexp_terms, 14) * (vd)(((vul)t + 1023) << 52);
 }
 
 /* x positive, finite and normal */
@@ -142,21 +144,21 @@ KINLINE vd dtanh(vd x)
 	return dsign(dsel(a < dsplat(0x1p-8), a * dpoly(a * a, c, 4), r), x);
 }
 
+static const double derfcx_terms[] = {
+	0x1.46e80e227795cp+0,	-0x1.7bf5ec16edd39p-4,	-0x1.5407bebf31280p-3,
+	0x1.4ffa1e11d50bdp-3,	-0x1.bc2b95684464ep-5,	-0x1.07422f54ebd26p-7,
+	0x1.1dd2f06f58bc6p-7,	0x1.4d448256dcc73p-10,	-0x1.7de6dc433d1eap-10,
+	-0x1.dc44a860addbap-12, 0x1.b12b82d96f6efp-13,	0x1.3be1d0d405115p-13,
+	-0x1.2b935634d4c97p-19, -0x1.2c84d0019c1dbp-15, -0x1.900df1ae80dccp-17,
+	0x1.e8eaf91b5b00ep-19,	0x1.d3270d32636d2p-19,	0x1.591195acfc32dp-21,
+	-0x1.5b5c0977b78bfp-25
+};
+
 /* exp(z * z) erfc(z), 0 <= z; beyond 12 it does not matter: exp(-z * z) is 0 in fp32 */
 KINLINE vd derfcx(vd z)
 {
-	static const double c[] = {
-		0x1.46e80e227795cp+0,	-0x1.7bf5ec16edd39p-4,	-0x1.5407bebf31280p-3,
-		0x1.4ffa1e11d50bdp-3,	-0x1.bc2b95684464ep-5,	-0x1.07422f54ebd26p-7,
-		0x1.1dd2f06f58bc6p-7,	0x1.4d448256dcc73p-10,	-0x1.7de6dc433d1eap-10,
-		-0x1.dc44a860addbap-12, 0x1.b12b82d96f6efp-13,	0x1.3be1d0d405115p-13,
-		-0x1.2b935634d4c97p-19, -0x1.2c84d0019c1dbp-15, -0x1.900df1ae80dccp-17,
-		0x1.e8eaf91b5b00ep-19,	0x1.d3270d32636d2p-19,	0x1.591195acfc32dp-21,
-		-0x1.5b5c0977b78bfp-25
-	};
-
 	z = dclamp_hi(z, 12);
-	return dpoly((z - 2) / (z + 2), c, 19) / (1 + 2 * z);
+	return dpoly((z - 2) / (z + 2), derfcx_terms, 19) / (1 + 2 * z);
 }
 
 KINLINE vd derf(vd x)
@@ -266,25 +268,6 @@ KINLINE vd dpow(vd x, vd y)
 	return dsel((y == dsplat(0)) | (x == dsplat(1)), dsplat(1), r);
 }
 
-/* Two halves in fp64, joined again */
-#define MAP_F64(x, fn)                                                          \
-	({                                                                      \
-		vfh in_[2], out_[2];                                            \
-		vf joined_, arg_ = (x);                                         \
-		memcpy(in_, &arg_, sizeof(arg_));                               \
-		for (int h_ = 0; h_ < 2; h_++)                                  \
-			out_[h_] = __builtin_convertvector(                     \
-				fn(__builtin_convertvector(in_[h_], vd)), vfh); \
-		memcpy(&joined_, out_, sizeof(joined_));                        \
-		joined_;                                                        \
-	})
-
-#define ACT_F64(name, fn)              \
-	KINLINE vf act_##name(vf x)    \
-	{                              \
-		return MAP_F64(x, fn); \
-	}
-
 KINLINE vd dsilu(vd x)
 {
 	return dsilu_scaled(x, 1);
@@ -300,8 +283,35 @@ KINLINE vd drsqrt(vd x)
 	return 1 / dsqrt(x);
 }
 
+#include "exec_kernels_quick.h"
+
+#ifndef KTOF64
+#define KTOF64(x) __builtin_convertvector(x, vd)
+#define KTOF32(x) __builtin_convertvector(x, vfh)
+#endif
+
+/* Two halves in fp64, joined again */
+#define MAP_F64(x, fn)                                  \
+	({                                              \
+		struct {                                \
+			vfh h[2];                       \
+		} v_;                                   \
+		vf joined_, arg_ = (x);                 \
+		memcpy(&v_, &arg_, sizeof(arg_));       \
+		v_.h[0] = KTOF32(fn(KTOF64(v_.h[0])));  \
+		v_.h[1] = KTOF32(fn(KTOF64(v_.h[1])));  \
+		memcpy(&joined_, &v_, sizeof(joined_)); \
+		joined_;                                \
+	})
+
+#define ACT_F64(name, fn)              \
+	KINLINE vf act_##name(vf x)    \
+	{                              \
+		return MAP_F64(x, fn); \
+	}
+
 ACT_F64(sigmoid, dsigmoid)
-ACT_F64(gelu, dgelu)
+ACT_F64(gelu, QUICK(dgelu))
 ACT_F64(gelu_tanh, dgelu_tanh)
 ACT_F64(gelu_sigmoid, dgelu_sigmoid)
 ACT_F64(silu, dsilu)
@@ -309,7 +319,7 @@ ACT_F64(tanh, dtanh)
 ACT_F64(softplus, dsoftplus)
 ACT_F64(mish, dmish)
 ACT_F64(erf, derf)
-ACT_F64(exp, dexp)
+ACT_F64(exp, QUICK(dexp))
 ACT_F64(log, dlog)
 ACT_F64(sin, dsin)
 ACT_F64(arctan, darctan)
@@ -332,9 +342,7 @@ KINLINE vf vpow(vf a, vf b)
 	memcpy(x, &a, sizeof(a));
 	memcpy(y, &b, sizeof(b));
 	for (int h = 0; h < 2; h++)
-		r[h] = __builtin_convertvector(dpow(__builtin_convertvector(x[h], vd),
-						    __builtin_convertvector(y[h], vd)),
-					       vfh);
+		r[h] = KTOF32(dpow(KTOF64(x[h]), KTOF64(y[h])));
 	memcpy(&out, r, sizeof(out));
 	return out;
 }
