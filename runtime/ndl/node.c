@@ -263,7 +263,7 @@ static int node_gen(void *state, int index, const struct neuron_gen **gen)
 		return -ENODEV;
 	if (free_access(state, index) < 0)
 		return 0;
-	/* All chips of a machine are of one generation, so their order will do; it takes no open node. */
+	/* All chips are of one generation: their order will do, which takes no open node. */
 	if (node_has(NEURON_IOCTL_DEVICE_BDF_EXT) ? node_bdf(state, index, &bdf)
 						  : bdf_in_order(index, &bdf))
 		return 0;

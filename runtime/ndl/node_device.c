@@ -227,13 +227,19 @@ static int node_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t
 }
 
 /*
- * Zero copy by the form that the driver has; -EINVAL or -ENOTTY if it has none. Since 2.25 the public
- * driver complains of the old form, and refuses both for Trainium and Inferentia2.
+ * Zero copy by the form that the driver has; -EINVAL or -ENOTTY if it has none. Since 2.25 the
+ * public driver complains of the old form, and refuses both for Trainium and Inferentia2.
  */
 static int node_zerocopy(ndl_device_t *dev, struct neuron_ioctl_mem_buf_copy64 *copy)
 {
-	struct node_zerocopy arg = { copy->mem_handle, copy->buffer, copy->size, copy->offset,
-				     copy->copy_to_mem_handle, 0, -1, 0 };
+	struct node_zerocopy arg = {
+		.mem_handle = copy->mem_handle,
+		.buffer = copy->buffer,
+		.size = copy->size,
+		.offset = copy->offset,
+		.to_device = copy->copy_to_mem_handle,
+		.queue = -1,
+	};
 
 	if (!node_has(NEURON_IOCTL_MEM_BUF_ZEROCOPY64))
 		return -EINVAL;
