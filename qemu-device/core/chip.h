@@ -31,9 +31,14 @@
 /* after each partition: neighbours fall into different cache sets */
 #define NCORE_MEM_PAD TPB_SLACK
 
-/* What one MMIO write may do itself before the pool takes over (design: small copies) */
-#define NCORE_INLINE_BYTES (256 * 1024)
+/*
+ * What one MMIO write may do itself before the pool takes over. The driver's shortest deadline is
+ * that of copies within a chip (docs/hardware.md): 100 microseconds a descriptor of 64 KiB on
+ * Trainium2. A worker that a busy host lets wait for milliseconds is too late for few of them, not
+ * for many.
+ */
 #define NCORE_INLINE_DESCS 64
+#define NCORE_INLINE_BYTES (NCORE_INLINE_DESCS * 64 * 1024)
 
 typedef _Atomic uint32_t ncore_reg;
 

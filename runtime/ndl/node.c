@@ -261,8 +261,11 @@ static int node_gen(void *state, int index, const struct neuron_gen **gen)
 	*gen = &neuron_gen_inferentia;
 	if (!node_exists(index))
 		return -ENODEV;
-	if (free_access(state, index) < 0 || !node_has(NEURON_IOCTL_DEVICE_BDF_EXT) ||
-	    node_bdf(state, index, &bdf))
+	if (free_access(state, index) < 0)
+		return 0;
+	/* All chips are of one generation: their order will do, which takes no open node. */
+	if (node_has(NEURON_IOCTL_DEVICE_BDF_EXT) ? node_bdf(state, index, &bdf)
+						  : bdf_in_order(index, &bdf))
 		return 0;
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%04x:%02x:%02x.%x/device", bdf.domain,
 		 bdf.bus, bdf.slot, bdf.func);

@@ -226,6 +226,28 @@ static int node_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t
 	return size ? CALL(dev, NEURON_IOCTL_MEM_COPY, old) : 0;
 }
 
+/*
+ * Zero copy by the form that the driver has; -EINVAL or -ENOTTY if it has none. Since 2.25 the
+ * public driver complains of the old form, and refuses both for Trainium and Inferentia2.
+ */
+static int node_zerocopy(ndl_device_t *dev, struct neuron_ioctl_mem_buf_copy64 *copy)
+{
+	struct node_zerocopy arg = {
+		.mem_handle = copy->mem_handle,
+		.buffer = copy->buffer,
+		.size = copy->size,
+		.offset = copy->offset,
+		.to_device = copy->copy_to_mem_handle,
+		.queue = -1,
+	};
+
+	if (!node_has(NEURON_IOCTL_MEM_BUF_ZEROCOPY64))
+		return -EINVAL;
+	if (node_level_known() && node_has(NODE_ZEROCOPY))
+		return CALL(dev, NODE_ZEROCOPY, arg);
+	return CALL(dev, NEURON_IOCTL_MEM_BUF_ZEROCOPY64, *copy);
+}
+
 /* zero copy pins the caller's pages; a driver that lacks it refuses the number, not the copy */
 static int node_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
 			 uint64_t size, bool to_device, bool zerocopy)
@@ -240,8 +262,8 @@ static int node_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t
 	struct neuron_ioctl_mem_buf_copy old = { handle, buf, (uint32_t)size, (uint32_t)offset,
 						 to_device };
 
-	if (zerocopy && node_has(NEURON_IOCTL_MEM_BUF_ZEROCOPY64)) {
-		int err = CALL(dev, NEURON_IOCTL_MEM_BUF_ZEROCOPY64, arg);
+	if (zerocopy) {
+		int err = node_zerocopy(dev, &arg);
 
 		if (err != -EINVAL && err != -ENOTTY)
 			return err;

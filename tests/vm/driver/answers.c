@@ -6,6 +6,7 @@
  * numbers itself.
  */
 #include "answers.h"
+#include "chip_of.h"
 
 const struct neuron_gen *chip;
 
@@ -59,19 +60,6 @@ void answers_gates(void)
 		end();
 	}
 	close(fd);
-}
-
-/* The chip behind the node, by its PCI function's id */
-static const struct neuron_gen *chip_of(int fd)
-{
-	struct neuron_ioctl_device_bdf bdf = { 0 };
-	const char *id;
-
-	if (call(fd, NEURON_IOCTL_DEVICE_BDF, &bdf))
-		return NULL;
-	id = line_of("/sys/bus/pci/devices/0000:%02x:%02x.%x/device", bdf.bus_number, bdf.slot,
-		     bdf.func);
-	return id ? neuron_gen_of_pci((uint16_t)strtoul(id, NULL, 16)) : NULL;
 }
 
 static int refused(void)

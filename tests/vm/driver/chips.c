@@ -9,8 +9,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "neuron/hw/gen.h"
-#include "tap.h"
+#include "chip_of.h"
 
 #define KB 1024ull
 #define MB (1024 * KB)
@@ -333,9 +332,7 @@ int main(void)
 {
 	int fd = node(0, O_RDWR);
 
-	chip = neuron_gen_of_pci((uint16_t)strtoul(line_of("/sys/class/neuron_device/neuron0/"
-							   "device/device"),
-						   NULL, 16));
+	chip = fd < 0 ? NULL : chip_of(fd);
 	if (!ok(fd >= 0 && chip && chip->views, "a chip with views"))
 		return tap_done();
 	test_copies(fd);
