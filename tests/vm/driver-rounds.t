@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.xlarge --timeout 600
 # later: one
+# long:
 # copy: tests/vm/driver/driver-rounds
 # Resets and killed processes, again and again: nothing is left of them, in the module, in memory and in the kernel's log.
 . ./tap.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
 # host: QEMU plugs and unplugs while the guest works
+# later: one
 """Chips plugged and unplugged: ACPI on pc, a PCIe root port on q35; idle, in DMA, in an inference.
 
 Of the later types one on bus 0 of the pc machine, which is plugged beside those of the instance if it has none there.

@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
 # host: two QEMU processes at once
+# later: one
 """Saving, loading and live migration of guests in the middle of DMA and of inferences.
 
 The oracle is a run that nobody disturbs: the same program on a chip in this host's own process.

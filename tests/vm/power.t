@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
 # host: QEMU resets and wakes up while the guest works
+# later: one
 """A chip at work when its guest is reset, jumps into another kernel, or sleeps."""
 
 import hashlib
