@@ -21,6 +21,10 @@ STEP := scripts/step $(LOG)
 MIGRATION_TESTS := $(addprefix tests/vm/,migration.t hotplug.t power.t runtime-gap.t removal.t \
 	hostile-state.t)
 
+# The types of chips after the first, and the tests of them that `make check` has time for
+LATER := trainium inferentia2 trainium2
+LATER_SHORT := $(addprefix tests/vm/,hotplug.t hostile-registers.t driver-guard.t driver-process.t)
+
 .PHONY: help deps programs modules qemu guest demo vm run check check-quick check-guest \
 	check-generic-kernel check-qemu-newest test-modules check-module check-migration check-faults \
 	check-module-builds check-debug-kernel check-debug-kernel-short check-kcsan lint bench \
@@ -79,7 +83,18 @@ test-modules: modules
 	@$(MAKE) -s -C $(KDIR) M=$(CURDIR)/tests/vm/importer modules
 
 check-guest: guest test-modules ## the tests that run in guests (TAP)
-	@tests/vm/run --build $(REL) --output $(BUILD)/tap
+	@status=0; tests/vm/run --build $(REL) --output $(BUILD)/tap || status=1; \
+		for chip in $(LATER); do \
+			NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap $(LATER_SHORT) || status=1; \
+		done; exit $$status
+
+.PHONY: check-chips
+check-chips: guest test-modules ## the module's and the device's tests on every later type of chip, and on whole instances
+	@status=0; for chip in $(LATER); do \
+			NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap-chips || status=1; \
+			NEURON_WHOLE=1 NEURON_CHIP=$$chip tests/vm/run --build $(REL) --output $(BUILD)/tap-chips/whole \
+				tests/vm/driver-rounds.t || status=1; \
+		done; exit $$status
 
 check-module: | deps ## the module under checkpatch, sparse, W=1, clang and its analyser
 	@mkdir -p $(BUILD)/tap

@@ -148,9 +148,14 @@ static int map_bars(struct neuron_device *nd, u32 features)
 	nd->dram_base = pci_resource_start(pdev, gen->bar_dram);
 	nd->dram_len = pci_resource_len(pdev, gen->bar_dram);
 
-	/* mappings are made page by page; without this they are only slower */
-	if (neuron_wc_enable &&
-	    devm_arch_io_reserve_memtype_wc(&pdev->dev, nd->dram_base, nd->dram_len))
+	/*
+	 * a chip that is plugged may find no room for its memory's BAR, which copies need not;
+	 * mappings are made page by page: if they do not combine writes they are only slower
+	 */
+	if (!nd->dram_len)
+		pci_warn(pdev, "BAR%u has no place: device memory is not mapped\n", gen->bar_dram);
+	else if (neuron_wc_enable &&
+		 devm_arch_io_reserve_memtype_wc(&pdev->dev, nd->dram_base, nd->dram_len))
 		pci_info(pdev, "device memory is not write-combining\n");
 
 	if (nd->regs_len < block_end(gen, NEURON_BLOCK_MISC) ||

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define PAGE 4096
+
 int ncore_mem_alloc(struct ncore_chip *chip, const char *name, uint64_t size, struct ncore_mem *mem)
 {
 	void *p = NULL;
@@ -58,11 +60,11 @@ static bool punch(struct ncore_mem *mem)
 		return !fallocate(mem->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
 				  (off_t)mem->size);
 	*probe = 1;
-	if (madvise(mem->ptr, mem->size & ~(uint64_t)4095, MADV_DONTNEED))
+	if (madvise(mem->ptr, mem->size & ~(uint64_t)(PAGE - 1), MADV_DONTNEED))
 		return false;
 	if (*probe)
 		return false;
-	memset(mem->ptr + (mem->size & ~(uint64_t)4095), 0, mem->size & 4095);
+	memset(mem->ptr + (mem->size & ~(uint64_t)(PAGE - 1)), 0, mem->size & (PAGE - 1));
 	return true;
 }
 
@@ -71,6 +73,28 @@ void ncore_mem_clear(struct ncore_chip *chip, struct ncore_mem *mem)
 	if (!punch(mem))
 		memset(mem->ptr, 0, mem->size);
 	ncore_mem_dirty(chip, mem, mem->ptr, mem->size);
+}
+
+/*
+ * What another thread stores at the same time comes behind our zeros, as if they had been stored when
+ * they were found there. Not longer than a page: a buffer of the core's that nobody has filled yet.
+ */
+void ncore_copy_sparse(void *dst, const void *src, uint64_t len)
+{
+	static const uint8_t zeros[PAGE];
+	const uint8_t *from = src;
+	uint64_t at, n, done = 0;
+	uint8_t *to = dst;
+
+	for (at = 0; len > PAGE && at < len; at += n) {
+		n = PAGE - ((uintptr_t)to + at) % PAGE;
+		n = n < len - at ? n : len - at;
+		if (memcmp(from + at, zeros, n) || memcmp(to + at, zeros, n))
+			continue;
+		memcpy(to + done, from + done, at - done);
+		done = at + n;
+	}
+	memcpy(to + done, from + done, len - done);
 }
 
 void ncore_mem_dirty(struct ncore_chip *chip, const struct ncore_mem *mem, const void *ptr,

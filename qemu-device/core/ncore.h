@@ -68,7 +68,10 @@ struct ncore_host_ops {
 	 * instructions wrote is said when the chip comes to rest. May be NULL
 	 */
 	void (*mark_dirty)(void *opaque, const char *name, uint64_t offset, uint64_t len);
-	/* copy to or from host memory; 0 or -errno (a hole, the chip's own BARs) */
+	/*
+	 * copy to or from host memory; 0 or -errno (a hole, the chip's own BARs). buf may lie in a
+	 * memory of the chip, which ncore_copy_sparse() keeps sparse
+	 */
 	int (*dma_rw)(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write);
 	/* direct pointer to host memory, *len may shrink; NULL: use dma_rw. May be NULL */
 	void *(*dma_map)(void *opaque, uint64_t addr, uint64_t *len, bool write);
@@ -83,6 +86,13 @@ struct ncore_host_ops {
 	void (*event)(void *opaque, enum ncore_event ev, const uint64_t arg[4]);
 	uint64_t event_mask;
 };
+
+/*
+ * Copies what a host's dma_rw reads: memcpy() but for whole pages of zeros that are to go where zeros
+ * are, which are not stored. A driver clears memory before it hands it out; of private memory that
+ * nobody has touched, reading takes no page and storing zeros does.
+ */
+void ncore_copy_sparse(void *dst, const void *src, uint64_t len);
 
 /* A pool of worker threads; threads 0: the host's CPUs. Outlives its chips. */
 struct ncore_pool_config {

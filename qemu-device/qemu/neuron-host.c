@@ -194,7 +194,7 @@ static int neuron_dma_rw(void *opaque, uint64_t addr, void *buf, uint64_t len,
         if (write) {
             memcpy(ptr, buf, part);
         } else {
-            memcpy(buf, ptr, part);
+            ncore_copy_sparse(buf, ptr, part);
         }
         neuron_dma_unmap(opaque, ptr, part, write, part);
     }

@@ -233,7 +233,7 @@ int emu_host_rw(struct emu_host *host, uint64_t addr, void *buf, uint64_t len, b
 	if (p && write)
 		host_write(p, buf, len);
 	else if (p)
-		memcpy(buf, p, len);
+		ncore_copy_sparse(buf, p, len);
 	if (pinned)
 		pthread_rwlock_unlock(&host->lock);
 	return p ? 0 : -EFAULT;

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.xlarge
+# later: one
 # copy: tests/vm/driver/driver-importer
 # data: tests/vm/importer/neuron-importer.ko
 # tests/vm/driver/importer.c

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.xlarge
+# later: one
 # copy: tests/vm/driver/driver-tool
 # What a program writes to the kernel log (PRINTK): a user without CAP_SYS_ADMIN can make no line that
 # a watcher of the log takes for the kernel's. The patterns are node-problem-detector's public ones,

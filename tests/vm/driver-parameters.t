@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.xlarge
+# later: one
 # data: tests/data/abi/parameters.txt
 # copy: tests/vm/driver/driver-tool
 # The module takes every parameter of the public driver, with its default.

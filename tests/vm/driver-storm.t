@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge
+# later: many
 # copy: tests/vm/driver/driver-storm
 # tests/vm/driver/storm.c; the checkers of a debug kernel cost time
 case $(uname -r) in

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# hotplug.sh CHIP: the guest's side of hotplug.t. Says what it is at; the host plugs and unplugs.
+# hotplug.sh CHIP COPIES INFERENCES: the guest's side of hotplug.t. Says what it is at; the host plugs and unplugs.
 
 node=/dev/neuron$1
 gone() { while [ -e "$node" ]; do usleep 10000; done; echo "gone: $(cd /dev && echo neuron*)"; }
@@ -22,7 +22,7 @@ done
 
 # starts a model that is executed without end, and waits until it has been executed once
 done=/sys/devices/virtual/neuron_device/neuron$1/neuron_core0/stats/status/success/total
-for _ in $(seq "$2"); do
+for _ in $(seq "$3"); do
     before=$(cat "$done")
     neuron-run long.neff -d "nd$1" -r 1000000 -i a=a.npy -i b=b.npy -o out >/dev/null 2>err &
     until [ "$(cat "$done")" -gt "$before" ]; do usleep 10000; done

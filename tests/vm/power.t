@@ -1,25 +1,40 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
 # host: QEMU resets and wakes up while the guest works
+# later: one
 """A chip at work when its guest is reset, jumps into another kernel, or sleeps."""
 
+import hashlib
 import sys
 import tempfile
 from pathlib import Path
 
 import guest
-from guest import BUILD, LONG, Guest, Model, is_, program
+from guest import BUILD, LONG, ONE, PROGRAMS, Guest, Model, is_, program
 
 from neuronvm import cpio, micro, paths  # guest has put scripts/ on the path
 from neuronvm.cli import MICRO_CMDLINE
 
 TIMES = 5 if LONG else 1
 STREAM = BUILD / "tests" / "vm" / "stream"
-OPTIONS = ["--instance", "inf1.xlarge", "--memory", "1536M"]
+OPTIONS = ["--instance", ONE, "--memory", "1536M"]
+
+
+class Copies:
+    """In place of a model where there are no programs: a process that copies and ends."""
+
+    def __init__(self, _: Path):
+        self.copies: list[Path] = []
+        self.digest = hashlib.sha256(program("tests/vm/stream", "emu:inf1.xlarge", "0", "8", "8").encode()).hexdigest()
+
+
+WORK = Model if PROGRAMS else Copies
+INFER = "neuron-run long.neff -d nd0 -i a=a.npy -i b=b.npy -o out >/dev/null && sha256sum <out/c.npy"
+COPY = "./stream node 0 8 8 >copied && sha256sum <copied"
 # copies in the background and an inference in the foreground, over and over; a failure starts again
-BUSY = """
+BUSY = f"""
 while :; do ./stream node 0 0 16; done &
-while :; do neuron-run long.neff -d nd0 -i a=a.npy -i b=b.npy -o out >/dev/null && sha256sum <out/c.npy; done
+while :; do {INFER if PROGRAMS else COPY}; done
 """
 # once both have done something, in the middle of the next: ACTION
 THEN = """
@@ -37,7 +52,7 @@ def wanted_rounds(count: int) -> list[str]:
     return program("tests/vm/stream", "emu:inf1.xlarge", "0", str(count), "16").splitlines()
 
 
-def both(vm: Guest, work: Model, name: str) -> None:
+def both(vm: Guest, work: Model | Copies, name: str) -> None:
     """From the first round of copies to the end of an inference: both right."""
     first = vm.until("round 0 ")
     vm.seen.clear()
@@ -46,14 +61,14 @@ def both(vm: Guest, work: Model, name: str) -> None:
     is_((rounds, vm.seen[-1]), (wanted_rounds(len(rounds)), f"{work.digest}  -"), name)
 
 
-def busy(work: Model, script: str = BUSY, more: list[Path] | None = None) -> Guest:
+def busy(work: Model | Copies, script: str = BUSY, more: list[Path] | None = None) -> Guest:
     return Guest(["sh", "-c", script], copies=[*work.copies, STREAM, *(more or [])], options=OPTIONS)
 
 
 def test_reset() -> None:
     """The machine's reset button, in the middle of both."""
     with tempfile.TemporaryDirectory() as name:
-        work = Model(Path(name))
+        work = WORK(Path(name))
         vm = busy(work)
         vm.qmp("set-action", reboot="reset")
         both(vm, work, "copies and inferences")
@@ -66,7 +81,7 @@ def test_reset() -> None:
 def test_suspend() -> None:
     """Sleep in the middle of both: programs at work get errors, and those that start again continue."""
     with tempfile.TemporaryDirectory() as name:
-        work = Model(Path(name))
+        work = WORK(Path(name))
         vm = busy(work, THEN % (BUSY, "echo mem >/sys/power/state; echo awake"))
         both(vm, work, "copies and inferences")
         vm.qmp.wait_event("SUSPEND")
@@ -80,7 +95,7 @@ def test_suspend() -> None:
         is_(vm.line() is None, False, "after it, an inference is right and all goes on")
 
 
-def next_kernel(directory: Path, work: Model) -> list[Path]:
+def next_kernel(directory: Path, work: Model | Copies) -> list[Path]:
     """A kernel and an initramfs that does the same once more, and what jumps there."""
     kernel = paths.kernel(None)
     stage = paths.make_stage(BUILD, kernel.version)
@@ -93,7 +108,7 @@ def next_kernel(directory: Path, work: Model) -> list[Path]:
 def test_kexec() -> None:
     """Another kernel takes the machine over; the old one's queues must not write into its memory."""
     with tempfile.TemporaryDirectory() as name:
-        work = Model(Path(name))
+        work = WORK(Path(name))
         jump = f"./kexec vmlinuz initrd '{MICRO_CMDLINE}'"
         vm = busy(work, THEN % (BUSY, jump), next_kernel(Path(name), work))
         both(vm, work, "copies and inferences")

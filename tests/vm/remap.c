@@ -15,8 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "neuron/hw/inferentia.h"
-#include "neuron/hw/ext.h"
+#include "neuron/hw/gen.h"
 
 #define PCI_COMMAND 4
 #define PCI_COMMAND_OFF 0x0
@@ -28,13 +27,13 @@ struct shared {
 	unsigned long reads, wrong;
 };
 
-static int open_file(const char *bdf, const char *name)
+static int open_file(const char *bdf, const char *name, int flags)
 {
 	char path[128];
 	int fd;
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", bdf, name);
-	fd = open(path, O_RDWR | O_SYNC);
+	fd = open(path, flags | O_SYNC);
 	if (fd < 0)
 		perror(path), exit(1);
 	return fd;
@@ -44,6 +43,21 @@ static void command(int config, uint16_t value)
 {
 	if (pwrite(config, &value, sizeof(value), PCI_COMMAND) != sizeof(value))
 		perror("config"), exit(1);
+}
+
+/* Of the emulator's own block, whichever type the chip is: a page of it */
+static const volatile uint8_t *map_ext(const char *bdf)
+{
+	const struct neuron_block *ext;
+	char text[16] = "", name[16];
+
+	if (read(open_file(bdf, "device", O_RDONLY), text, sizeof(text) - 1) < 0)
+		return MAP_FAILED;
+	ext = neuron_gen_block(neuron_gen_of_pci((uint16_t)strtoul(text, NULL, 16)),
+			       NEURON_BLOCK_EXT);
+	snprintf(name, sizeof(name), "resource%u", ext->bar);
+	return mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, open_file(bdf, name, O_RDWR),
+		    (off_t)ext->offset);
 }
 
 /* Reads until the other process is done; the register holds what it held at first. */
@@ -66,13 +80,12 @@ int main(int argc, char **argv)
 
 	if (argc != 4)
 		return 2;
-	command(open_file(argv[2], "config"), PCI_COMMAND_MEMORY);
-	ours = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, open_file(argv[2], "resource0"),
-		    NEURON_EXT_BAR0_OFFSET);
+	command(open_file(argv[2], "config", O_RDWR), PCI_COMMAND_MEMORY);
+	ours = map_ext(argv[2]);
 	s = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (ours == MAP_FAILED || s == MAP_FAILED)
 		perror("mmap"), exit(1);
-	config = open_file(argv[1], "config");
+	config = open_file(argv[1], "config", O_RDWR);
 	child = fork();
 	if (!child) {
 		read_on((const volatile uint32_t *)ours, s);

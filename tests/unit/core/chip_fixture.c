@@ -18,7 +18,7 @@ int fixture_host_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool w
 	if (write)
 		memmove(f->host + addr, buf, len);
 	else
-		memmove(buf, f->host + addr, len);
+		ncore_copy_sparse(buf, f->host + addr, len);
 	return 0;
 }
 

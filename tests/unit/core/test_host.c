@@ -140,6 +140,81 @@ START_TEST(memories)
 END_TEST
 
 /* Memory that instructions write is reported before it can be saved. */
+/* Pages of the process that are its own; of the kernel's zero page there is one for all */
+static uint64_t resident(void)
+{
+	FILE *statm = fopen("/proc/self/statm", "r");
+	unsigned long all, own;
+
+	ck_assert_ptr_nonnull(statm);
+	ck_assert_int_eq(fscanf(statm, "%lu %lu", &all, &own), 2);
+	fclose(statm);
+	return (uint64_t)own * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+#define CLEARED (64ull << 20)
+#define MADE (16ull << 20)
+
+/* DRAM that nobody has touched and that is cleared takes no memory, and what lies in it goes */
+START_TEST(cleared)
+{
+	uint64_t before, size, from = 0x2000000, i;
+	struct ring q;
+	uint8_t *dram;
+	int fd;
+
+	f.ops.alloc_mem = NULL;
+	f.ops.free_mem = NULL;
+	fixture_new_chip(&f);
+	dram = ncore_dram(f.chip, &size, &fd);
+	queue_init(&f, &q, 2, 15, HOST(0x400000), HOST(0x500000), 64);
+	dram[from + 0x12345] = 1;
+	dram[from + CLEARED - 1] = 2;
+	before = resident();
+	for (i = 0; i < CLEARED; i += 0x10000)
+		copy(&f, &q, HOST(0x800000), from + i, 0);
+	ck_assert_uint_lt(resident(), before + MADE);
+	for (i = 0; i < CLEARED; i++)
+		if (dram[from + i])
+			ck_abort_msg("byte %llu is not cleared", (unsigned long long)i);
+	memset(f.host + 0x800000, 0x5a, 0x10000);
+	before = resident();
+	for (i = 0; i < CLEARED; i += 0x10000)
+		copy(&f, &q, HOST(0x800000), from + i, 0);
+	ck_assert_uint_ge(resident(), before + CLEARED - MADE); /* as it is counted */
+	ck_assert_uint_eq(dram[from + CLEARED - 1], 0x5a);
+}
+END_TEST
+
+#define SOME (16u * 4096)
+
+/* Pages of zeros and of others, zeros at their ends, at any place and of any length: memcpy's bytes */
+START_TEST(sparse_copies)
+{
+	static uint8_t src[SOME], dst[SOME], want[SOME];
+	unsigned int run, i;
+
+	srand(1);
+	for (run = 0; run < 20000; run++) {
+		unsigned int to = (unsigned int)rand() % SOME, from = (unsigned int)rand() % SOME;
+		unsigned int room = SOME - (to > from ? to : from);
+		unsigned int len = (unsigned int)rand() % (room + 1);
+
+		memset(src, 0, SOME);
+		memset(dst, 0, SOME);
+		for (i = 0; i < (unsigned int)rand() % 8; i++) {
+			src[(unsigned int)rand() % SOME] = 1;
+			dst[(unsigned int)rand() % SOME] = 2;
+			dst[(unsigned int)rand() % SOME & ~4095u] = 3;
+		}
+		memcpy(want, dst, SOME);
+		memcpy(want + to, src + from, len);
+		ncore_copy_sparse(dst + to, src + from, len);
+		ck_assert_int_eq(memcmp(dst, want, SOME), 0);
+	}
+}
+END_TEST
+
 START_TEST(instructions_dirty)
 {
 	const struct neuron_insn memset7 = {
@@ -321,6 +396,8 @@ int main(void)
 	tcase_set_timeout(t, 30);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, memories);
+	tcase_add_test(t, cleared);
+	tcase_add_test(t, sparse_copies);
 	tcase_add_test(t, instructions_dirty);
 	tcase_add_test(t, alloc_fails);
 	tcase_add_test(t, nan_fill);

@@ -264,6 +264,46 @@ START_TEST(trainium3)
 }
 END_TEST
 
+/* Routing ids by the numbers of drivers: public listings of each machine */
+START_TEST(routes)
+{
+	static const struct {
+		const struct neuron_gen *gen;
+		uint8_t route[NEURON_ROUTES];
+	} wanted[] = {
+		{ &neuron_gen_trainium, { 0, 2, 6, 4, 1, 3, 7, 5, 9, 11, 15, 13, 8, 10, 14, 12 } },
+		{ &neuron_gen_inferentia2,
+		  { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 } },
+		{ &neuron_gen_trainium2, { 0, 8, 9, 1, 2, 10, 11, 3, 6, 14, 15, 7, 4, 12, 13, 5 } },
+	};
+
+	for (unsigned int w = 0; w < 3; w++)
+		for (unsigned int i = 0; i < 4 * NEURON_ROUTES; i++) {
+			unsigned int above = i / NEURON_ROUTES * NEURON_ROUTES;
+			unsigned int route = wanted[w].route[i % NEURON_ROUTES] + above;
+
+			ck_assert_uint_eq(neuron_gen_route(wanted[w].gen, i), route);
+			ck_assert_uint_eq(neuron_gen_index_of_route(wanted[w].gen, route), i);
+		}
+	ck_assert_uint_eq(neuron_gen_route(&neuron_gen_inferentia, 77), 77);
+}
+END_TEST
+
+/* The public driver's order of cores on Trainium2 (tests/data/abi/answers-trainium2.txt) */
+START_TEST(core_order)
+{
+	static const char *const wanted[] = { "45672301", "23014567", "45672301", "23014567",
+					      "01236745", "67450123", "01236745", "67450123" };
+
+	for (unsigned int i = 0; i < 16; i++)
+		for (unsigned int nc = 0; nc < 8; nc++)
+			ck_assert_uint_eq(neuron_gen_ordered_core(&neuron_gen_trainium2, i, nc),
+					  (unsigned int)(wanted[i % 8][nc] - '0'));
+	for (unsigned int nc = 0; nc < 2; nc++)
+		ck_assert_uint_eq(neuron_gen_ordered_core(&neuron_gen_trainium, 5, nc), nc);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("gen");
@@ -279,6 +319,8 @@ int main(void)
 	tcase_add_test(tc, trainium);
 	tcase_add_test(tc, trainium2);
 	tcase_add_test(tc, trainium3);
+	tcase_add_test(tc, routes);
+	tcase_add_test(tc, core_order);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }

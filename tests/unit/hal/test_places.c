@@ -299,6 +299,50 @@ START_TEST(notifications)
 }
 END_TEST
 
+/* By the slots in which drivers count them queues are where they are by type and engine; no other
+ * slot is one of theirs */
+START_TEST(slots)
+{
+	unsigned int count = GEN_PTR->nq_slot.count, last = GEN_PTR->cores - 1u;
+	unsigned int topsps = GEN_PTR->cores * (unsigned int)GEN_PTR->topsps_per_core;
+	uint64_t offset, by_slot, topsp;
+
+	for (unsigned int type = 0; type <= NEURON_NQ_ERROR; type++)
+		for (unsigned int eng = 0; eng < GEN_PTR->target->engines; eng++) {
+			unsigned int slot = neuron_gen_nq_slot(GEN_PTR, type, eng);
+
+			ck_assert_int_eq(nhal_nq_regs(GEN_PTR, last, type, eng, &offset), 0);
+			ck_assert_int_eq(nhal_nq_slot_regs(GEN_PTR, last, type, slot, &by_slot), 0);
+			ck_assert_uint_eq(by_slot, offset);
+		}
+	if (!count) {
+		ck_assert_int_eq(nhal_nq_topsp_regs(GEN_PTR, 0, 1, 0, &topsp), -EINVAL);
+		return;
+	}
+	ck_assert_int_eq(nhal_nq_slot_regs(GEN_PTR, 0, NEURON_NQ_NOTIFY, 0, &offset), 0);
+	for (unsigned int slot = 0; slot < count; slot++) {
+		ck_assert_int_eq(nhal_nq_slot_regs(GEN_PTR, 0, NEURON_NQ_NOTIFY, slot, &by_slot),
+				 0);
+		ck_assert_uint_eq(by_slot, offset + slot * 0x28ull);
+	}
+	ck_assert_int_eq(nhal_nq_slot_regs(GEN_PTR, 0, NEURON_NQ_NOTIFY, count, &offset), -EINVAL);
+	ck_assert_int_eq(nhal_nq_slot_regs(GEN_PTR, 0, NEURON_NQ_TYPES, 0, &offset), -EINVAL);
+	ck_assert_int_eq(nhal_nq_slot_regs(GEN_PTR, last + 1, 0, 0, &offset), -EINVAL);
+	/* a DMA engine's, of which a core has so many, has slots of its own */
+	ck_assert_int_eq(nhal_nq_slot_regs(GEN_PTR, 0, NEURON_NQ_TRACE_DMA,
+					   GEN_PTR->dma_engines_per_core, &offset),
+			 -EINVAL);
+	ck_assert_int_eq(nhal_nq_slot_regs(GEN_PTR, last, NEURON_NQ_TRACE_DMA, 0, &offset), 0);
+	ck_assert_int_eq(nhal_nq_slot_regs(GEN_PTR, 0, NEURON_NQ_TRACE_DMA, 0, &by_slot), 0);
+	ck_assert_uint_ne(offset, by_slot);
+	ck_assert_int_eq(nhal_nq_topsp_regs(GEN_PTR, topsps - 1, 1, 0, &topsp), 0);
+	ck_assert_int_eq(nhal_nq_topsp_regs(GEN_PTR, topsps - 1, 1, 3, &offset), 0);
+	ck_assert_uint_eq(offset, topsp + 3 * 0x28ull);
+	ck_assert_int_eq(nhal_nq_topsp_regs(GEN_PTR, topsps, 1, 0, &topsp), -EINVAL);
+	ck_assert_int_eq(nhal_nq_topsp_regs(GEN_PTR, 0, 1, count, &topsp), -EINVAL);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("hal-places");
@@ -318,6 +362,7 @@ int main(void)
 #endif
 	tcase_add_test(tc, copy_ring);
 	tcase_add_test(tc, notifications);
+	tcase_add_test(tc, slots);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -5,6 +5,7 @@
  * and the device can be removed; when the page is filled, the call does what it should.
  */
 #include "tap.h"
+#include "chip.h"
 
 #include <linux/userfaultfd.h>
 #include <poll.h>
@@ -164,10 +165,13 @@ static bool hole_open(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	const struct neuron_gen *chip = chip_of(0);
+	uint64_t nobodys = (chip ? chip->window.host : 0) | 0x777000; /* of a descriptor */
 
 	buf = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pattern(buf, SIZE, 5);
 	pattern(fill, PAGE, 6);
+	memcpy(fill + 8, &nobodys, sizeof(nobodys));
 	pattern(bytes, SIZE, 7);
 	reg.range.start = (uintptr_t)buf + HOLE;
 	reg.range.len = PAGE;
@@ -278,7 +282,7 @@ static int unbinds(int index)
 {
 	int fd = open("/sys/bus/pci/drivers/neuron/unbind", O_WRONLY);
 
-	return write(fd, "0000:00:1f.0", 12) == 12 ? 0 : 1;
+	return write(fd, chip_address(index), 12) == 12 ? 0 : 1;
 }
 
 static void test_removal(void)

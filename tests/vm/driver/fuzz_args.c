@@ -178,6 +178,9 @@ static uint64_t value_of(struct fz *fz, const struct fz_ioctl *io, const struct 
 		return place_of(fz, f->name);
 	if (!strcmp(f->name, "sz") || !strcmp(f->name, "v1")) /* it starts with its sz */
 		return io->size;
+	/* a memory of gigabytes that is filled with anything else is the host's memory */
+	if (!strcmp(f->name, "init_val"))
+		return 0;
 	if (!strcmp(f->name, "pid") || !strcmp(f->name, "request_id"))
 		return fz_once(fz, 2) ? 0 : (uint64_t)getpid();
 	if (!strcmp(f->name, "align"))

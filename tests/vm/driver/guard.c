@@ -5,6 +5,7 @@
  * everything else goes on.
  */
 #include "tap.h"
+#include "chip.h"
 
 #include <poll.h>
 #include <sys/mman.h>
@@ -32,7 +33,9 @@ static void *map(int fd, uint64_t handle, size_t size)
 
 static void *error_queue(int fd, uint32_t nc)
 {
-	struct neuron_ioctl_notifications_init_v1 a = { nc, NEURON_NQ_ERROR, 0, NQ_SIZE, 0 };
+	struct neuron_ioctl_notifications_init_v1 a = {
+		nc, NEURON_NQ_ERROR, neuron_gen_nq_slot(chip_of(0), NEURON_NQ_ERROR, 0), NQ_SIZE, 0
+	};
 
 	if (call(fd, NEURON_IOCTL_NOTIFICATIONS_INIT_V1, &a))
 		return NULL;
@@ -195,15 +198,17 @@ static void test_memory(int fd, struct victim *v)
 
 static void test_registers(int fd, struct victim *v)
 {
-	const uint64_t core1 = NEURON_V1_TPB_BASE + NEURON_V1_TPB_SIZE;
-	const uint64_t copy_queue = NEURON_V1_APB_BASE + NEURON_V1_APB_UDMA(2) +
-				    NEURON_UDMA_M2S_Q(15) + NEURON_UDMA_Q_TAIL_INC;
+	const struct neuron_gen *chip = chip_of(0);
+	const uint64_t core1 = neuron_gen_address(chip, NEURON_BLOCK_CORE, 1);
+	const uint64_t copy_queue =
+		neuron_gen_address(chip, NEURON_BLOCK_UDMA, chip->copy[0].engine) +
+		NEURON_UDMA_M2S_Q(chip->copy[0].queue) + NEURON_UDMA_Q_TAIL_INC;
 	const uint64_t targets[] = {
 		core1, /* SBUF */
-		core1 + NEURON_V1_TPB_SEM_INC + 12,
-		core1 + NEURON_V1_TPB_EVENTS,
+		core1 + chip->core.semaphores + NEURON_SEM_INC * chip->core.sem_stride + 12,
+		core1 + chip->core.events,
 		copy_queue,
-		NEURON_V1_APB_BASE + NEURON_EXT_BAR0_OFFSET + NEURON_EXT_GUARD_CTRL,
+		neuron_gen_address(chip, NEURON_BLOCK_EXT, 0) + NEURON_EXT_GUARD_CTRL,
 	};
 	unsigned int i;
 

@@ -5,6 +5,7 @@
  */
 #include "../importer/importer.h"
 #include "tap.h"
+#include "chip.h"
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -34,7 +35,7 @@ static void *mapped(int fd, bool host, uint64_t size, uint64_t *handle)
 /* The DRAM window's bus address, as PCI has it */
 static uint64_t window(void)
 {
-	FILE *f = fopen("/sys/bus/pci/devices/0000:00:1f.0/resource", "r");
+	FILE *f = fopen("/sys/class/neuron_device/neuron0/device/resource", "r");
 	unsigned long long start = 0;
 
 	for (int i = 0; f && i < 5; i++)
@@ -207,7 +208,7 @@ static void test_removal(int fd)
 	m.fd = buf;
 	held.fd = host_buf;
 	is(call(im, IMPORTER_HOLD, &held), 0, "which a card has mapped");
-	is(write(unbind, "0000:00:1f.0", 12), 12, "unbind");
+	is(write(unbind, chip_address(0), 12), 12, "unbind");
 	is(call(im, IMPORTER_TOLD, NULL), 1, "told of the end of the device");
 	is(call(im, IMPORTER_IMPORT, &m), -ENODEV, "nothing left to import");
 	is(call(im, IMPORTER_REGISTER, &r), -ENODEV, "nor to register");

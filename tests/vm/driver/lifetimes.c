@@ -6,6 +6,7 @@
  * memory of others
  */
 #include "tap.h"
+#include "chip.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -113,7 +114,9 @@ static void test_free_race(void)
 	struct neuron_ioctl_mem_alloc_v2_mem_type64 bad = { .size = 4096,
 							    .host_memory = 1,
 							    .mem_handle = (void *)8 };
-	struct neuron_ioctl_dump_mem_chunks dump = { .num_entries_in = 0 };
+	struct neuron_ioctl_mem_chunk_info
+		firmware; /* a chunk of the driver's, where there is one */
+	struct neuron_ioctl_dump_mem_chunks dump = { .num_entries_in = 1, .data = &firmware };
 	unsigned int i, wrong = 0;
 	pthread_t thread;
 	uint64_t h;
@@ -129,7 +132,8 @@ static void test_free_race(void)
 	is(wrong, 0, "handles freed while they are handed out");
 	close(shared_fd);
 	shared_fd = node(1, O_RDWR);
-	is(call(shared_fd, NEURON_IOCTL_DUMP_MEM_CHUNKS, &dump), 0, "and all are given back");
+	is(call(shared_fd, NEURON_IOCTL_DUMP_MEM_CHUNKS, &dump), 0, "and all");
+	is(dump.num_entries_out, chip_of(1)->firmware_bytes ? 1 : 0, "are given back");
 	close(shared_fd);
 }
 
@@ -168,22 +172,23 @@ static int reads_sbuf(void)
 {
 	__u64 addr = cookie;
 	uint32_t data;
-	struct neuron_ioctl_bar_rw rw = { 2, &addr, &data, 1 };
+	struct neuron_ioctl_bar_rw rw = { chip_of(0)->bar_cores, &addr, &data, 1 };
 	int fd = node(0, O_RDWR), ret;
 
 	ret = call(fd, NEURON_IOCTL_BAR_READ, &rw);
 	if (ret != -EACCES)
 		return 1;
-	addr += NEURON_V1_TPB_SEM_READ;
+	addr += chip_of(0)->core.semaphores;
 	return call(fd, NEURON_IOCTL_BAR_READ, &rw) ? 2 : 0;
 }
 
 static void test_core_memory(void)
 {
-	__u64 addr = NEURON_V1_TPB_BASE;
+	const struct neuron_gen *chip = chip_of(0);
+	__u64 addr = neuron_gen_address(chip, NEURON_BLOCK_CORE, 0);
 	uint32_t data = 0;
 	struct neuron_ioctl_read_hw_counters c = { &addr, &data, 1 };
-	struct neuron_ioctl_bar_rw rw = { 2, &addr, &data, 1 };
+	struct neuron_ioctl_bar_rw rw = { chip->bar_cores, &addr, &data, 1 };
 	struct neuron_ioctl_device_info info;
 	int fd = node(0, O_RDWR);
 
@@ -191,7 +196,9 @@ static void test_core_memory(void)
 	addr += NEURON_PSUM_OFFSET;
 	is(call(fd, NEURON_IOCTL_READ_HW_COUNTERS, &c), -EINVAL, "nor is PSUM");
 	call(fd, NEURON_IOCTL_DEVICE_INFO, &info);
-	cookie = addr = info.bar_address[1];
+	cookie = info.bar_address[chip->bar_cores ? 1 : 0] +
+		 neuron_gen_offset(chip, NEURON_BLOCK_CORE, 0);
+	addr = cookie;
 	is(call(fd, NEURON_IOCTL_BAR_READ, &rw), 0, "SBUF of an own core");
 	is(in_child(reads_sbuf), 0, "is not for others, the registers are");
 	close(fd);

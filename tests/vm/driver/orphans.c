@@ -5,6 +5,7 @@
  * once, reads as zero and stays so.
  */
 #include "tap.h"
+#include "chip.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -24,8 +25,9 @@ struct told {
 /* The number of descriptors that core 0's queues have done, as the chip counts them */
 static uint64_t done(int fd)
 {
-	uint64_t addr = NEURON_V1_APB_BASE + NEURON_EXT_BAR0_OFFSET + NEURON_EXT_PERF(0) +
-			NEURON_PERF_CORE + NEURON_PERF_DMA_DESCS;
+	const struct neuron_gen *chip = chip_of(0);
+	uint64_t addr = neuron_gen_address(chip, NEURON_BLOCK_EXT, 0) + chip->ext.perf +
+			chip->ext.perf_core + NEURON_PERF_DMA_DESCS;
 	uint64_t addrs[] = { addr, addr + 4 };
 	uint32_t words[2] = { 0 };
 	struct neuron_ioctl_read_hw_counters a = { (void *)addrs, words, 2 };

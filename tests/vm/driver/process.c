@@ -4,6 +4,7 @@
  * range marks, CRWL, CINIT, datastores, resets; removal and return of the device under open files.
  */
 #include "tap.h"
+#include "chip.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -427,8 +428,8 @@ static void test_cinit(void)
 	s.state = 2;
 	call(fd, NEURON_IOCTL_CINIT_SET_STATE, &s);
 	is(s.new_state, 3, "complete only follows start");
-	s.nc_id = 4;
-	is(call(fd, NEURON_IOCTL_CINIT_SET_STATE, &s), -E2BIG, "core 4");
+	s.nc_id = chip_of(0)->cores;
+	is(call(fd, NEURON_IOCTL_CINIT_SET_STATE, &s), -E2BIG, "no such core");
 	close(fd);
 }
 
@@ -580,12 +581,14 @@ static void test_removal(void)
 	uint8_t b[8] = "removed";
 	uint64_t h, bits;
 	uint32_t most;
+	char address[32];
 
+	snprintf(address, sizeof(address), "%s", chip_address(3));
 	is(mark(marker, 6, 0, 7, &bits, &most), 0, "six cores of the last two devices");
 	child_start(&c, maps_and_touches);
 	child_ready(&c);
 	chunk(fd, false, 4096, 0, &h);
-	is(put("/sys/bus/pci/drivers/neuron/unbind", "0000:00:1f.0"), 0, "unbind under open files");
+	is(put("/sys/bus/pci/drivers/neuron/unbind", address), 0, "unbind under open files");
 	is(call(fd, NEURON_IOCTL_HOST_DEVICE_ID, &id), -ENODEV, "an open file says so");
 	is(copy_in(fd, h, b, 0, 8), -ENODEV, "whatever is asked");
 	ok(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == ENODEV, "mmap "
@@ -593,16 +596,16 @@ static void test_removal(void)
 	ok(node(3, O_RDWR) < 0, "the node is gone");
 	is(mark(marker, 5, 0, 7, &bits, &most), -EBUSY,
 	   "the other device's cores are still marked");
-	is(most, 4, "its own are not");
+	is(most, chip_of(2)->cores == 4 ? 4 : 2, "its own are not"); /* it had some of four */
 	close(marker);
 	is(child_end(&c), 0, "mappings of it show zeros and take what is written");
 	for (i = 0; i < 5; i++) {
-		if (put("/sys/bus/pci/drivers/neuron/bind", "0000:00:1f.0") ||
-		    put("/sys/bus/pci/drivers/neuron/unbind", "0000:00:1f.0"))
+		if (put("/sys/bus/pci/drivers/neuron/bind", address) ||
+		    put("/sys/bus/pci/drivers/neuron/unbind", address))
 			break;
 	}
 	is(i, 5, "bound and unbound five times, without waiting");
-	is(put("/sys/bus/pci/drivers/neuron/bind", "0000:00:1f.0"), 0, "bind");
+	is(put("/sys/bus/pci/drivers/neuron/bind", address), 0, "bind");
 	close(fd);
 	for (i = 0; i < 100 && (fd = node(3, O_RDWR)) < 0; i++)
 		usleep(20000);

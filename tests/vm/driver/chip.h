@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What a chip under test is, by its node: its generation, its address on PCI, binding and
+ * unbinding. After tap.h */
+#ifndef DRIVER_CHIP_H
+#define DRIVER_CHIP_H
+
+#include "neuron/hw/gen.h"
+
+static inline const struct neuron_gen *chip_of(int index)
+{
+	const char *id = line_of("/sys/class/neuron_device/neuron%d/device/device", index);
+
+	return id ? neuron_gen_of_pci((uint16_t)strtoul(id, NULL, 16)) : NULL;
+}
+
+/* Its address on PCI, such as 0000:00:1f.0; as long as it is bound */
+static inline const char *chip_address(int index)
+{
+	static char target[256];
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/sys/class/neuron_device/neuron%d/device", index);
+	n = readlink(link, target, sizeof(target) - 1);
+	if (n < 0)
+		return "";
+	target[n] = '\0';
+	return strrchr(target, '/') + 1;
+}
+
+#endif
