@@ -198,12 +198,13 @@ static const struct neuron_shape inferentia2_shapes[] = {
 	.memories = 2,                                                                  \
 	.memory = { { 0, HBM_SIZE, 0 }, { 0x1000000000ull, HBM_SIZE, HBM_SIZE } },      \
 	.window = {                                                                     \
-		.mask = 0x1f00000000000ull | LATER_LINK_MASK,                           \
+		.mask = 0x1f00000000000ull | LATER_LINK_MASK | LATER_FAR_MASK,          \
 		.limit = LATER_LIMIT,                                                   \
 		.host = 1ull << 44,                                                     \
 		.host_size = 1ull << 44,                                                \
 		.ports = 4,                                                             \
 		.port = { LATER_LINK(0), LATER_LINK(1), LATER_LINK(2), LATER_LINK(3) }, \
+		LATER_FAR_WINDOWS,                                                      \
 	},                                                                              \
 	LATER_COMMON
 /* clang-format on */

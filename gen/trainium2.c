@@ -261,12 +261,13 @@ static const struct neuron_view views[] = {
 		    { DIE, (live), 2 * HBM_SLOT },                                      \
 		    { DIE + 0x4000000000ull, (live), 3 * HBM_SLOT } },                  \
 	.window = {                                                                     \
-		.mask = 1ull << 46 | LATER_LINK_MASK,                                   \
+		.mask = 1ull << 46 | LATER_LINK_MASK | LATER_FAR_MASK,                  \
 		.limit = LATER_LIMIT,                                                   \
 		.host = 1ull << 46,                                                     \
 		.host_size = 1ull << 46,                                                \
 		.ports = 4,                                                             \
 		.port = { LATER_LINK(0), LATER_LINK(1), LATER_LINK(2), LATER_LINK(3) }, \
+		LATER_FAR_WINDOWS,                                                      \
 	},                                                                              \
 	LATER_COMMON
 /* clang-format on */

@@ -253,6 +253,7 @@ struct ncore_chip {
 	uint32_t nq_regs[NEURON_NQ_MAX]; /* offset of each one's registers */
 	struct ncore_mem dram;
 	uint64_t sbuf_stride, psum_stride; /* of partitions in the host's memory */
+	uint64_t own_window; /* in which any chip of the instance finds it, or 0 */
 	uint32_t way_kib[NCORE_WAYS]; /* picoseconds of a KiB */
 	struct ncore_core *core; /* gen->cores */
 	struct ncore_udma *udma; /* gen->dma_engines */
@@ -410,6 +411,9 @@ void ncore_link_lock(struct ncore_chip *chip); /* for reading; not nested */
 void ncore_link_unlock(struct ncore_chip *chip);
 /* the other end of a port, or NULL; the lock is held */
 struct ncore_end *ncore_link_peer(struct ncore_chip *chip, unsigned int port);
+/* The chip in a slot, however far; NULL: no way leads there. The first port of the way, its links */
+struct ncore_end *ncore_link_far(struct ncore_chip *chip, unsigned int slot, unsigned int *port,
+				 unsigned int *links);
 
 /* route.c */
 bool ncore_find(struct ncore_chip *chip, uint64_t local, struct neuron_place *at);
@@ -440,6 +444,7 @@ struct ncore_copy {
 	struct ncore_guard_hit *src_hit, *dst_hit;
 	uint64_t done;
 	uint8_t from, to; /* NCORE_WAY_*: what the bytes went through */
+	unsigned int beyond; /* links behind those, one after another */
 	uint64_t bad;
 	enum ncore_step why;
 	unsigned int move, stall_engine;
@@ -521,12 +526,17 @@ static inline void ncore_put64(void *p, uint64_t v)
 	ncore_put32((uint8_t *)p + 4, (uint32_t)(v >> 32));
 }
 
+static inline bool ncore_is_host(const struct ncore_chip *chip, uint64_t addr)
+{
+	return (addr & chip->gen->window.mask) == chip->gen->window.host;
+}
+
 /* Whether the endpoint is reached through a port */
 static inline bool ncore_is_remote(const struct ncore_chip *chip, uint64_t addr)
 {
 	uint64_t window = addr & chip->gen->window.mask;
 
-	return window && window != chip->gen->window.host;
+	return window && window != chip->gen->window.host && window != chip->own_window;
 }
 
 static inline struct ncore_lane *ncore_host_lane(struct ncore_chip *chip)

@@ -70,7 +70,8 @@ struct neuron_memory {
 
 /*
  * The 64-bit address space as descriptors see it. The bits of mask select a window: 0 is the chip's
- * own, host the host's memory, port[i] the chip at the other end of port i. What is left of an
+ * own, host the host's memory, port[i] the chip at the other end of port i. Where far is a bit, it
+ * selects the chip of the instance whose routing id is in the bits of far_id. What is left of an
  * address is an address in the window. Bits from limit on are 0.
  */
 struct neuron_windows {
@@ -80,6 +81,8 @@ struct neuron_windows {
 	uint64_t alias; /* own addresses with these bits and without them are the same */
 	uint8_t ports;
 	uint64_t port[NEURON_PORTS_MAX];
+	uint64_t far, far_id;
+	uint8_t links_max; /* that lie on the way to such a chip */
 };
 
 /* Offsets in a core's window. The memories' places are of the instruction set: ext.h */
@@ -295,6 +298,10 @@ extern const struct neuron_gen neuron_gen_trainium3;
 /* The number of the chip with a routing id, and the other way; the id where there are none */
 unsigned int neuron_gen_index_of_route(const struct neuron_gen *gen, unsigned int route);
 unsigned int neuron_gen_route(const struct neuron_gen *gen, unsigned int index);
+/* The window of the chip that drivers number index, wherever in the instance; 0: there is none */
+uint64_t neuron_gen_far_window(const struct neuron_gen *gen, unsigned int index);
+/* The chip whose window it is, or -1 */
+int neuron_gen_far_index(const struct neuron_gen *gen, uint64_t window);
 /* The neighbours of a chip by the shapes of machines, -1 for none; returns how many */
 unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int chips,
 				   unsigned int index, int id[NEURON_PORTS_MAX]);
