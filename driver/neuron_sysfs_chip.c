@@ -111,13 +111,14 @@ static ssize_t array_format(struct neuron_device *nd, unsigned int nc, char *buf
 {
 	const struct neuron_array_map *map = nd->gen->array;
 	u64 products, weights, idle;
+	const u64 first = neuron_gen_address(nd->gen, NEURON_BLOCK_ARRAY, nc);
 	ssize_t len = sysfs_emit(buf, "xrow_grp,mm_active,wl_active,idle\n");
 	unsigned int row;
 	int ret;
 
 	for (row = 0; row < NEURON_ARRAY_ROWS; row++) {
-		ret = rows_read(nd, map->address[nc] + row * map->sets * map->size, &products,
-				&weights, &idle);
+		ret = rows_read(nd, first + row * map->sets * map->size, &products, &weights,
+				&idle);
 		if (ret)
 			return ret;
 		len += sysfs_emit_at(buf, len, "%u,%llu,%llu,%llu\n", row, products, weights, idle);

@@ -321,6 +321,9 @@ void ncore_reg_error(struct ncore_chip *chip, enum ncore_guest_error kind,
 		     enum neuron_block_kind block, unsigned int index, uint64_t rel,
 		     uint32_t value);
 
+/* array.c: counters of a core's tensor engine */
+uint32_t ncore_array_read(struct ncore_chip *chip, unsigned int nc, uint32_t rel);
+
 /* misc.c: MISC RAM, reset protocol, the extension's registers; fwio.c: the mailbox */
 uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel);
 void ncore_misc_write(struct ncore_chip *chip, uint32_t rel, uint32_t value);

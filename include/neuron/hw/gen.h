@@ -37,6 +37,7 @@ enum neuron_block_kind {
 	NEURON_BLOCK_TDMA, /* its wrapper */
 	NEURON_BLOCK_NQ, /* a core's notification queue registers */
 	NEURON_BLOCK_MISC, /* MISC RAM */
+	NEURON_BLOCK_ARRAY, /* counters of a core's tensor engine (struct neuron_array_map) */
 	NEURON_BLOCK_EXT, /* the emulator's registers (ext.h) */
 	NEURON_BLOCK_KEPT, /* words that only hold what was written to them */
 	NEURON_BLOCK_REGS, /* the rest of register space: reads 0 */
@@ -140,14 +141,14 @@ struct neuron_ext_map {
 /*
  * Counters of what the array of each core did, in NEURON_ARRAY_ROWS groups of rows, each with so
  * many sets of registers, one behind another: which set tells of products, which of loading weights
- * (all of a mask) and which of rest. The words are 64 bits, in two registers.
+ * (all of a mask) and which of rest. The words are 64 bits, in two registers: cycles of the tensor
+ * engine.
  */
 #define NEURON_ARRAY_ROWS 4
 #define NEURON_ARRAY_PRODUCTS 0x0
 #define NEURON_ARRAY_WEIGHTS 0x8
 #define NEURON_ARRAY_IDLE 0x10
 struct neuron_array_map {
-	uint64_t address[NEURON_CORES_MAX]; /* of the first set */
 	uint16_t size, sets; /* bytes of a set; sets a group of rows */
 	uint8_t products, idle;
 	uint16_t weights;

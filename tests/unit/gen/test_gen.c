@@ -259,7 +259,8 @@ START_TEST(trainium2)
 	ck_assert(neuron_gen_decode(gen, 0, 0xbc7e0090, &at)); /* engine 127's masks */
 	ck_assert_int_eq(at.kind, NEURON_BLOCK_KEPT);
 	ck_assert(neuron_gen_decode(gen, 0, 0x466c1100, &at)); /* a tensor engine's counters */
-	ck_assert_int_eq(at.kind, NEURON_BLOCK_REGS);
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_ARRAY);
+	ck_assert_uint_eq(at.index, 7);
 	ck_assert(!neuron_gen_decode(gen, 0, 0xf0000000, &at)); /* TOP_SPs' windows: nothing */
 }
 END_TEST
