@@ -256,6 +256,7 @@ static const struct neuron_view views[] = {
 	.kept_topsp = 128,                                                              \
 	.array = &array,                                                                \
 	.logical_cores = 2,                                                             \
+	.repairs = true,                                                                \
 	.dies = 2,                                                                      \
 	.cores = CORES,                                                                 \
 	.dma_engines_per_core = PER_CORE,                                               \

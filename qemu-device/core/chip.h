@@ -324,6 +324,8 @@ void ncore_reg_error(struct ncore_chip *chip, enum ncore_guest_error kind,
 /* array.c: counters of a core's tensor engine */
 uint32_t ncore_array_read(struct ncore_chip *chip, unsigned int nc, uint32_t rel);
 
+uint64_t ncore_sensor_max(enum ncore_sensor sensor);
+
 /* misc.c: MISC RAM, reset protocol, the extension's registers; fwio.c: the mailbox */
 uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel);
 void ncore_misc_write(struct ncore_chip *chip, uint32_t rel, uint32_t value);

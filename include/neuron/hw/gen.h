@@ -233,6 +233,8 @@ struct neuron_gen {
 	uint8_t regions;
 	uint32_t firmware_bytes;
 	bool small_apart;
+	/* the firmware repairs memories: it counts errors that can be, and a word says how it went */
+	bool repairs;
 	bool scrubs; /* drivers fill a memory for programs */
 	uint8_t blocks;
 	const struct neuron_block *block; /* the first that fits decides */
