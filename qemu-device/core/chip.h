@@ -142,10 +142,10 @@ struct ncore_queue_list {
  */
 struct ncore_udma {
 	_Atomic bool used; /* set under chip->lock */
-	ncore_reg reg[NCORE_UDMA_WORDS];
-	ncore_reg tdma[64];
 	_Atomic bool disabled;
+	ncore_reg tdma[64];
 	struct ncore_queue queue[NCORE_QUEUES];
+	ncore_reg reg[NCORE_UDMA_WORDS];
 	/* at the end: only queues that work touch their part */
 	uint8_t cache[NCORE_QUEUES][NCORE_HALVES][NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE];
 };
@@ -360,6 +360,8 @@ void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q);
 void ncore_queue_rest(struct ncore_chip *chip, struct ncore_queue *q); /* and it may run again */
 bool ncore_queue_runnable(struct ncore_chip *chip, struct ncore_queue *q);
 ncore_reg *ncore_udma_word(struct ncore_chip *chip, unsigned int engine, uint32_t rel);
+/* Word number n of an engine, in the order of their offsets */
+ncore_reg *ncore_udma_word_at(struct ncore_udma *udma, unsigned int n);
 
 /* dma.c: what an executing lane does with one queue */
 enum ncore_step {

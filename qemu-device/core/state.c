@@ -302,7 +302,8 @@ static void udma_state(struct state *s, struct ncore_udma *u)
 {
 	unsigned int i;
 
-	words(s, u->reg, NCORE_UDMA_WORDS);
+	for (i = 0; i < NCORE_UDMA_WORDS; i++)
+		F(s, *ncore_udma_word_at(u, i));
 	words(s, u->tdma, sizeof(u->tdma) / sizeof(u->tdma[0]));
 	LIMITED(s, u->disabled, 2, "not a truth value");
 	for (i = 0; i < NCORE_QUEUES; i++)
