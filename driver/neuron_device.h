@@ -165,6 +165,7 @@ struct neuron_power {
 /* Errors that a memory counted */
 struct neuron_ecc {
 	u32 corrected, uncorrected;
+	u32 repairable; /* of the uncorrected ones */
 };
 
 #define NEURON_ECC_MEMORIES_MAX (1 + NEURON_MEMORIES_MAX) /* SRAM, then the chip's memories */
@@ -172,6 +173,8 @@ struct neuron_ecc {
 struct neuron_health {
 	bool link[NEURON_PORTS_MAX]; /* enum neuron_link_side */
 	struct neuron_ecc ecc[NEURON_ECC_MEMORIES_MAX]; /* enum neuron_ecc_memory */
+	u32 firmware; /* its version */
+	u32 repair; /* NEURON_REPAIR_*, of memories */
 };
 
 struct neuron_watch {

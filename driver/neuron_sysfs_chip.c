@@ -54,22 +54,43 @@ static ssize_t sram_show(struct kobject *kobj, struct kobj_attribute *ka, char *
 	return ret ?: sysfs_emit(buf, "%u\n", h.ecc[NEURON_ECC_MEMORY_SRAM].uncorrected);
 }
 
+/*
+ * Errors of all memories that were not corrected: those that the firmware can repair, or the others.
+ * Firmware before version 6 counts them together, and its state says which they are. A state that
+ * has no errors to be of counts as none, as in the public drivers; so does, later, a repair that is
+ * pending with nothing to repair.
+ */
+static u32 memory_errors(struct neuron_device *nd, const struct neuron_health *h, bool repairable)
+{
+	u32 all = 0, part = 0, i;
+
+	for (i = 1; i <= nd->gen->memories; i++) {
+		all += h->ecc[i].uncorrected;
+		part += h->ecc[i].repairable;
+	}
+	if (h->firmware < NEURON_FIRMWARE_ECC)
+		part = h->repair == NEURON_REPAIR_PENDING ? all : 0;
+	else if (h->repair && (all == part || (h->repair == NEURON_REPAIR_PENDING && !part)))
+		return 0;
+	return repairable ? part : all - part;
+}
+
 static ssize_t memory_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
 {
 	struct neuron_device *nd = dev_get_drvdata(kobj_to_dev(kobj->parent));
-	unsigned int i, sum = 0;
 	struct neuron_health h;
 	int ret = look(nd, &h);
 
-	for (i = 1; !ret && i <= nd->gen->memories; i++)
-		sum += h.ecc[i].uncorrected;
-	return ret ?: sysfs_emit(buf, "%u\n", sum);
+	return ret ?: sysfs_emit(buf, "%u\n", memory_errors(nd, &h, false));
 }
 
-/* Firmware that tells them from the others, from version 6 on, has words of another form */
 static ssize_t repairable_show(struct kobject *kobj, struct kobj_attribute *ka, char *buf)
 {
-	return sysfs_emit(buf, "0\n");
+	struct neuron_device *nd = dev_get_drvdata(kobj_to_dev(kobj->parent));
+	struct neuron_health h;
+	int ret = look(nd, &h);
+
+	return ret ?: sysfs_emit(buf, "%u\n", memory_errors(nd, &h, true));
 }
 
 static struct kobj_attribute sram = __ATTR(sram_ecc_uncorrected, 0644, sram_show, NULL);
@@ -111,13 +132,14 @@ static ssize_t array_format(struct neuron_device *nd, unsigned int nc, char *buf
 {
 	const struct neuron_array_map *map = nd->gen->array;
 	u64 products, weights, idle;
+	const u64 first = neuron_gen_address(nd->gen, NEURON_BLOCK_ARRAY, nc);
 	ssize_t len = sysfs_emit(buf, "xrow_grp,mm_active,wl_active,idle\n");
 	unsigned int row;
 	int ret;
 
 	for (row = 0; row < NEURON_ARRAY_ROWS; row++) {
-		ret = rows_read(nd, map->address[nc] + row * map->sets * map->size, &products,
-				&weights, &idle);
+		ret = rows_read(nd, first + row * map->sets * map->size, &products, &weights,
+				&idle);
 		if (ret)
 			return ret;
 		len += sysfs_emit_at(buf, len, "%u,%llu,%llu,%llu\n", row, products, weights, idle);

@@ -32,7 +32,8 @@ enum {
 	WORD_SERIAL_HI,
 	WORD_POWER,
 	WORD_ECC, /* of the SRAM, then of each memory */
-	WORDS_MAX = WORD_ECC + NEURON_ECC_MEMORIES_MAX
+	/* behind them, where there is such a word: how repairs of memories went */
+	WORDS_MAX = WORD_ECC + NEURON_ECC_MEMORIES_MAX + 1
 };
 
 static void power_minute_end(struct neuron_device *nd, time64_t now)
@@ -127,10 +128,13 @@ static u32 grown(u32 old, u32 now)
 	return now >= old ? now - old : now;
 }
 
-static void ecc_look(struct neuron_device *nd, unsigned int memory, u32 word)
+/* The SRAM's word is the same whatever the firmware */
+static void ecc_look(struct neuron_device *nd, unsigned int memory, u32 firmware, u32 word)
 {
 	struct neuron_ecc *last = &nd->watch.last.ecc[memory];
-	struct neuron_ecc now = { .corrected = word >> 16, .uncorrected = word & 0xffff };
+	struct nhal_errors e =
+		nhal_memory_errors(memory == NEURON_ECC_MEMORY_SRAM ? 0 : firmware, word);
+	struct neuron_ecc now = { e.corrected, e.uncorrected, e.repairable };
 	struct neuron_ecc fresh = {
 		.corrected = grown(last->corrected, now.corrected),
 		.uncorrected = grown(last->uncorrected, now.uncorrected),
@@ -146,9 +150,10 @@ static void ecc_look(struct neuron_device *nd, unsigned int memory, u32 word)
 			     -1);
 }
 
-static void words_list(const struct neuron_gen *gen, u64 addr[WORDS_MAX])
+/* Returns how many there are */
+static unsigned int words_list(const struct neuron_gen *gen, u64 addr[WORDS_MAX])
 {
-	unsigned int i;
+	unsigned int n = WORD_ECC + 1 + gen->memories, i;
 
 	addr[WORD_API] = nhal_misc_addr(gen, NEURON_MISC_FW_API_VERSION);
 	addr[WORD_STATUS] = nhal_misc_addr(gen, gen->ready_word);
@@ -158,6 +163,9 @@ static void words_list(const struct neuron_gen *gen, u64 addr[WORDS_MAX])
 	addr[WORD_ECC] = nhal_misc_addr(gen, NEURON_MISC_ECC_SRAM);
 	for (i = 0; i < gen->memories; i++)
 		addr[WORD_ECC + 1 + i] = nhal_misc_addr(gen, NEURON_MISC_ECC_DRAM(i));
+	if (gen->repairs)
+		addr[n++] = nhal_misc_addr(gen, NEURON_MISC_REPAIR);
+	return n;
 }
 
 /**
@@ -172,17 +180,19 @@ int neuron_watch_look(struct neuron_device *nd, struct neuron_health *health)
 	unsigned int memories = 1 + nd->gen->memories, i;
 	u64 addr[WORDS_MAX];
 	u32 word[WORDS_MAX];
+	unsigned int n = words_list(nd->gen, addr);
 	int ret;
 
-	words_list(nd->gen, addr);
 	mutex_lock(&nd->watch.lock);
-	ret = neuron_reg_read(nd, addr, word, WORD_ECC + memories);
+	ret = neuron_reg_read(nd, addr, word, n);
 	if (ret)
 		goto unlock;
 	WRITE_ONCE(nd->serial, (u64)word[WORD_SERIAL_HI] << 32 | word[WORD_SERIAL_LO]);
 	links_look(nd, word[WORD_STATUS]);
 	for (i = 0; i < memories; i++)
-		ecc_look(nd, i, word[WORD_ECC + i]);
+		ecc_look(nd, i, word[WORD_API], word[WORD_ECC + i]);
+	nd->watch.last.firmware = word[WORD_API];
+	nd->watch.last.repair = nd->gen->repairs ? word[n - 1] & NEURON_REPAIR_MASK : 0;
 	power_look(nd, word);
 	nd->watch.known = true;
 	if (health)

@@ -195,6 +195,24 @@ unsigned int neuron_gen_index_of_route(const struct neuron_gen *gen, unsigned in
 	return route;
 }
 
+uint64_t neuron_gen_far_window(const struct neuron_gen *gen, unsigned int index)
+{
+	const struct neuron_windows *w = &gen->window;
+	const uint64_t route = neuron_gen_route(gen, index), unit = w->far_id & -w->far_id;
+
+	return w->far && route <= w->far_id / unit ? w->far | route * unit : 0;
+}
+
+int neuron_gen_far_index(const struct neuron_gen *gen, uint64_t window)
+{
+	const struct neuron_windows *w = &gen->window;
+
+	if (!w->far || (window & ~w->far_id) != w->far)
+		return -1;
+	return (int)neuron_gen_index_of_route(
+		gen, (unsigned int)((window & w->far_id) / (w->far_id & -w->far_id)));
+}
+
 static const struct neuron_shape *shape_of(const struct neuron_gen *gen, unsigned int chips)
 {
 	unsigned int i;

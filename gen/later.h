@@ -143,6 +143,13 @@ static const struct neuron_nq_map later_nq[] = {
 /* Port p's window: the form that is public of Trainium2 */
 #define LATER_LINK(port) (0x10000000000000ull | (uint64_t)(port) << 50)
 #define LATER_LINK_MASK (7ull << 50)
-#define LATER_LIMIT (1ull << 53)
+
+/* The window of any chip of the instance, by its routing id: ours */
+#define LATER_FAR (1ull << 53)
+#define LATER_FAR_ID (0x7full << 56)
+#define LATER_FAR_MASK (LATER_FAR | 3ull << 54 | LATER_FAR_ID)
+#define LATER_LIMIT (1ull << 63)
+#define LATER_LINKS_MAX 8
+#define LATER_FAR_WINDOWS .far = LATER_FAR, .far_id = LATER_FAR_ID, .links_max = LATER_LINKS_MAX
 
 #endif

@@ -60,6 +60,10 @@ static const struct neuron_target target = {
 #define APB(off) REGS(0x30000000 + (off))
 #define SENG 0x700000 /* from the engines of one core to those of the next */
 
+/* Counters of the tensor engine: bytes of a set, sets of a group of rows */
+#define ARRAY_SET 0x40
+#define ARRAY_SETS 5
+
 /* kind, BAR, first, count, device address, offset in the BAR, stride, size */
 static const struct neuron_block blocks[] = {
 	{ NEURON_BLOCK_CORE, 0, 0, CORES, REGS(0), 0x4000000, 0x4000000 },
@@ -68,6 +72,8 @@ static const struct neuron_block blocks[] = {
 	/* the engines of copies with the host, one for each core */
 	{ NEURON_BLOCK_UDMA, 0, 32, 2, APB(0x600000), SENG, NEURON_UDMA_SIZE },
 	{ NEURON_BLOCK_NQ, 0, 0, CORES, APB(0x535000), SENG, 0x1000 },
+	{ NEURON_BLOCK_ARRAY, 0, 0, CORES, APB(0x5b1100), SENG,
+	  NEURON_ARRAY_ROWS * ARRAY_SETS * ARRAY_SET },
 	{ NEURON_BLOCK_MISC, 0, 0, 1, APB(0xfa0000), 0x1000, 0x1000 },
 	/* ours: no descriptor and no driver but ours knows the address */
 	{ NEURON_BLOCK_EXT, 2, 0, 1, 0xfffb0000000ull, 0, NEURON_EXT2_SIZE, NEURON_EXT2_SIZE },
@@ -140,9 +146,8 @@ static const struct neuron_view views[] = {
 };
 
 static const struct neuron_array_map array = {
-	.address = { WINDOW + 0x30000000 + 0x5b1100, WINDOW + 0x30000000 + 0xcb1100 },
-	.size = 0x40,
-	.sets = 5,
+	.size = ARRAY_SET,
+	.sets = ARRAY_SETS,
 	.products = 4,
 	.idle = 4,
 	.weights = 1 << 0,
@@ -198,12 +203,13 @@ static const struct neuron_shape inferentia2_shapes[] = {
 	.memories = 2,                                                                  \
 	.memory = { { 0, HBM_SIZE, 0 }, { 0x1000000000ull, HBM_SIZE, HBM_SIZE } },      \
 	.window = {                                                                     \
-		.mask = 0x1f00000000000ull | LATER_LINK_MASK,                           \
+		.mask = 0x1f00000000000ull | LATER_LINK_MASK | LATER_FAR_MASK,          \
 		.limit = LATER_LIMIT,                                                   \
 		.host = 1ull << 44,                                                     \
 		.host_size = 1ull << 44,                                                \
 		.ports = 4,                                                             \
 		.port = { LATER_LINK(0), LATER_LINK(1), LATER_LINK(2), LATER_LINK(3) }, \
+		LATER_FAR_WINDOWS,                                                      \
 	},                                                                              \
 	LATER_COMMON
 /* clang-format on */

@@ -84,6 +84,14 @@ static const struct neuron_target target3 = {
 	{                                                           \
 		NEURON_BLOCK_NQ, 0, (n), 2, place, 0x180000, 0x1000 \
 	}
+/* counters of the tensor engines of the two cores of a group: bytes of a set, sets of a row's */
+#define ARRAY_SET 0x30
+#define ARRAY_SETS 9
+#define ARRAY_SIZE (NEURON_ARRAY_ROWS * ARRAY_SETS * ARRAY_SET)
+#define ARRAY(n, place)                                                    \
+	{                                                                  \
+		NEURON_BLOCK_ARRAY, 0, (n), 2, place, 0x180000, ARRAY_SIZE \
+	}
 #define UDMA(n, count, place)                                                         \
 	{                                                                             \
 		NEURON_BLOCK_UDMA, 0, (n), (count), place, DISTANCE, NEURON_UDMA_SIZE \
@@ -122,6 +130,10 @@ static const struct neuron_block blocks[] = {
 	NQ(2, IO0(0x6401000)),
 	NQ(4, IO1(0x6001000)),
 	NQ(6, IO1(0x6401000)),
+	ARRAY(0, IO0(0x6141100)),
+	ARRAY(2, IO0(0x6541100)),
+	ARRAY(4, IO1(0x6141100)),
+	ARRAY(6, IO1(0x6541100)),
 	{ NEURON_BLOCK_MISC, 0, 0, 1, IO0(0x6c84000), 0x1000, 0x1000 },
 	/* ours: no descriptor and no driver but ours knows the address */
 	{ NEURON_BLOCK_EXT, 2, 0, 1, 0x8600000000ull, 0, NEURON_EXT2_SIZE, NEURON_EXT2_SIZE },
@@ -196,13 +208,9 @@ static const struct neuron_shape shapes[] = { { 16, 4, true, torus } };
 #define HBM_SLOT 0x1000000000ull /* 64 GiB in the BAR */
 #define HBM_LIVE 0x600000000ull /* 24 GiB of each slot */
 
-#define ARRAY(die, off) (die) + 0x8000000000ull + (off) + 0x100
 static const struct neuron_array_map array = {
-	.address = { ARRAY(0, 0x6141000), ARRAY(0, 0x62c1000), ARRAY(0, 0x6541000),
-		     ARRAY(0, 0x66c1000), ARRAY(DIE, 0x6141000), ARRAY(DIE, 0x62c1000),
-		     ARRAY(DIE, 0x6541000), ARRAY(DIE, 0x66c1000) },
-	.size = 0x30,
-	.sets = 9,
+	.size = ARRAY_SET,
+	.sets = ARRAY_SETS,
 	.products = 4,
 	.idle = 4,
 	.weights = 1 << 0 | 1 << 8,
@@ -248,6 +256,7 @@ static const struct neuron_view views[] = {
 	.kept_topsp = 128,                                                              \
 	.array = &array,                                                                \
 	.logical_cores = 2,                                                             \
+	.repairs = true,                                                                \
 	.dies = 2,                                                                      \
 	.cores = CORES,                                                                 \
 	.dma_engines_per_core = PER_CORE,                                               \
@@ -261,12 +270,13 @@ static const struct neuron_view views[] = {
 		    { DIE, (live), 2 * HBM_SLOT },                                      \
 		    { DIE + 0x4000000000ull, (live), 3 * HBM_SLOT } },                  \
 	.window = {                                                                     \
-		.mask = 1ull << 46 | LATER_LINK_MASK,                                   \
+		.mask = 1ull << 46 | LATER_LINK_MASK | LATER_FAR_MASK,                  \
 		.limit = LATER_LIMIT,                                                   \
 		.host = 1ull << 46,                                                     \
 		.host_size = 1ull << 46,                                                \
 		.ports = 4,                                                             \
 		.port = { LATER_LINK(0), LATER_LINK(1), LATER_LINK(2), LATER_LINK(3) }, \
+		LATER_FAR_WINDOWS,                                                      \
 	},                                                                              \
 	LATER_COMMON
 /* clang-format on */

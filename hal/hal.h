@@ -85,6 +85,21 @@ static inline uint64_t nhal_core_addr(const struct neuron_gen *gen, unsigned int
 	return neuron_gen_address(gen, NEURON_BLOCK_CORE, nc);
 }
 
+/* What a memory's word of errors says; what can be repaired is a part of what was not corrected */
+struct nhal_errors {
+	uint32_t corrected, uncorrected, repairable;
+};
+static inline struct nhal_errors nhal_memory_errors(uint32_t firmware, uint32_t word)
+{
+	struct nhal_errors e = { word >> 16, word & 0xffff, 0 };
+
+	if (firmware >= NEURON_FIRMWARE_ECC) {
+		e.repairable = word & 0xfff;
+		e.uncorrected = (word >> 12 & 0xf) + e.repairable;
+	}
+	return e;
+}
+
 /* The same place of the chip at the other end of a port */
 static inline uint64_t nhal_neighbor_addr(const struct neuron_gen *gen, unsigned int port,
 					  uint64_t addr)

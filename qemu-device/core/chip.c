@@ -58,9 +58,21 @@ uint64_t ncore_sensor_get(struct ncore_chip *chip, enum ncore_sensor sensor)
 	return (unsigned int)sensor < NCORE_SENSOR_COUNT ? atomic_load(&chip->sensor[sensor]) : 0;
 }
 
+uint64_t ncore_sensor_max(enum ncore_sensor sensor)
+{
+	switch (sensor) {
+	case NCORE_SENSOR_POWER_BP:
+		return 10000;
+	case NCORE_SENSOR_REPAIR:
+		return NEURON_REPAIR_FAILED;
+	default:
+		return sensor < NCORE_SENSOR_REPAIRABLE ? 0xffff : 0xfff;
+	}
+}
+
 void ncore_sensor_set(struct ncore_chip *chip, enum ncore_sensor sensor, uint64_t value)
 {
-	uint64_t max = sensor == NCORE_SENSOR_POWER_BP ? 10000 : 0xffff;
+	uint64_t max = ncore_sensor_max(sensor);
 
 	if ((unsigned int)sensor < NCORE_SENSOR_COUNT)
 		atomic_store(&chip->sensor[sensor], value < max ? value : max);

@@ -147,10 +147,10 @@ struct ncore_queue_list {
  */
 struct ncore_udma {
 	_Atomic bool used; /* set under chip->lock */
-	ncore_reg reg[NCORE_UDMA_WORDS];
-	ncore_reg tdma[64];
 	_Atomic bool disabled;
+	ncore_reg tdma[64];
 	struct ncore_queue queue[NCORE_QUEUES];
+	ncore_reg reg[NCORE_UDMA_WORDS];
 	/* at the end: only queues that work touch their part */
 	uint8_t cache[NCORE_QUEUES][NCORE_HALVES][NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE];
 };
@@ -258,6 +258,7 @@ struct ncore_chip {
 	uint32_t nq_regs[NEURON_NQ_MAX]; /* offset of each one's registers */
 	struct ncore_mem dram;
 	uint64_t sbuf_stride, psum_stride; /* of partitions in the host's memory */
+	uint64_t own_window; /* in which any chip of the instance finds it, or 0 */
 	uint32_t way_kib[NCORE_WAYS]; /* picoseconds of a KiB */
 	struct ncore_core *core; /* gen->cores */
 	struct ncore_udma *udma; /* gen->dma_engines */
@@ -325,6 +326,11 @@ void ncore_reg_error(struct ncore_chip *chip, enum ncore_guest_error kind,
 		     enum neuron_block_kind block, unsigned int index, uint64_t rel,
 		     uint32_t value);
 
+/* array.c: counters of a core's tensor engine */
+uint32_t ncore_array_read(struct ncore_chip *chip, unsigned int nc, uint32_t rel);
+
+uint64_t ncore_sensor_max(enum ncore_sensor sensor);
+
 /* misc.c: MISC RAM, reset protocol, the extension's registers; fwio.c: the mailbox */
 uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel);
 void ncore_misc_write(struct ncore_chip *chip, uint32_t rel, uint32_t value);
@@ -359,6 +365,8 @@ void ncore_queue_abort(struct ncore_chip *chip, struct ncore_queue *q);
 void ncore_queue_rest(struct ncore_chip *chip, struct ncore_queue *q); /* and it may run again */
 bool ncore_queue_runnable(struct ncore_chip *chip, struct ncore_queue *q);
 ncore_reg *ncore_udma_word(struct ncore_chip *chip, unsigned int engine, uint32_t rel);
+/* Word number n of an engine, in the order of their offsets */
+ncore_reg *ncore_udma_word_at(struct ncore_udma *udma, unsigned int n);
 
 /* dma.c: what an executing lane does with one queue */
 enum ncore_step {
@@ -415,6 +423,9 @@ void ncore_link_lock(struct ncore_chip *chip); /* for reading; not nested */
 void ncore_link_unlock(struct ncore_chip *chip);
 /* the other end of a port, or NULL; the lock is held */
 struct ncore_end *ncore_link_peer(struct ncore_chip *chip, unsigned int port);
+/* The chip in a slot, however far; NULL: no way leads there. The first port of the way, its links */
+struct ncore_end *ncore_link_far(struct ncore_chip *chip, unsigned int slot, unsigned int *port,
+				 unsigned int *links);
 
 /* route.c */
 bool ncore_find(struct ncore_chip *chip, uint64_t local, struct neuron_place *at);
@@ -445,6 +456,7 @@ struct ncore_copy {
 	struct ncore_guard_hit *src_hit, *dst_hit;
 	uint64_t done;
 	uint8_t from, to; /* NCORE_WAY_*: what the bytes went through */
+	unsigned int beyond; /* links behind those, one after another */
 	uint64_t bad;
 	enum ncore_step why;
 	unsigned int move, stall_engine;
@@ -526,12 +538,17 @@ static inline void ncore_put64(void *p, uint64_t v)
 	ncore_put32((uint8_t *)p + 4, (uint32_t)(v >> 32));
 }
 
+static inline bool ncore_is_host(const struct ncore_chip *chip, uint64_t addr)
+{
+	return (addr & chip->gen->window.mask) == chip->gen->window.host;
+}
+
 /* Whether the endpoint is reached through a port */
 static inline bool ncore_is_remote(const struct ncore_chip *chip, uint64_t addr)
 {
 	uint64_t window = addr & chip->gen->window.mask;
 
-	return window && window != chip->gen->window.host;
+	return window && window != chip->gen->window.host && window != chip->own_window;
 }
 
 static inline struct ncore_lane *ncore_host_lane(struct ncore_chip *chip)

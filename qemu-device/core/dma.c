@@ -209,7 +209,10 @@ static uint64_t end_time(struct ncore_lane *lane, const struct ncore_copy *c)
 	const struct neuron_costs *cost = &lane->chip->gen->target->cost;
 	uint64_t end = c->time + neuron_transfer_time(c->done, cost->dma_kib);
 
-	return c->shares ? pass(lane, c, c->to, pass(lane, c, c->from, end)) : end;
+	if (!c->shares)
+		return end;
+	return pass(lane, c, c->to, pass(lane, c, c->from, end)) +
+	       c->beyond * neuron_transfer_time(c->done, cost->link_kib);
 }
 
 /* Accounts for copied bytes and closes descriptors; true: the packet is complete. */

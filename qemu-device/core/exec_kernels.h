@@ -249,6 +249,30 @@ KTARGET static void KNAME(store)(uint8_t dtype, void *out, const float *in, size
 #undef STORE
 }
 
+/* The lanes of one vector, or of two, that another one names */
+#ifdef __clang__ /* which builds the fuzzers and has no builtin for numbers in a vector */
+#define SHUFFLE(v, index)                            \
+	__extension__({                              \
+		__typeof__(v) v_ = (v), lanes_ = v_; \
+		const vi index_ = (index);           \
+                                                     \
+		for (int i_ = 0; i_ < LANES; i_++)   \
+			lanes_[i_] = v_[index_[i_]]; \
+		lanes_;                              \
+	})
+KINLINE vf shuffle_two(vf a, vf b, vi index)
+{
+	vf lanes = a;
+
+	for (int i = 0; i < LANES; i++)
+		lanes[i] = index[i] < LANES ? a[index[i]] : b[index[i] - LANES];
+	return lanes;
+}
+#else
+#define SHUFFLE(v, index) __builtin_shuffle(v, index)
+#define shuffle_two(a, b, index) __builtin_shuffle(a, b, index)
+#endif
+
 #ifndef KEVEN /* the even lanes of a, then those of b */
 #define KEVEN(a, b) even_lanes(a, b)
 KINLINE vf even_lanes(vf a, vf b)
@@ -257,7 +281,7 @@ KINLINE vf even_lanes(vf a, vf b)
 
 	for (int i = 0; i < LANES; i++)
 		even[i] = 2 * i;
-	return __builtin_shuffle(a, b, even);
+	return shuffle_two(a, b, even);
 }
 #endif
 

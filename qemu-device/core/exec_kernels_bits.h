@@ -215,13 +215,14 @@ KINLINE const uint32_t *bits_scalar(uint8_t op, bool reverse, uint32_t *r, const
 
 KINLINE uint32_t bits_value(const struct exec_arith_scalar *s, unsigned int p)
 {
-	const uint8_t *at = s->at + p * s->stride;
+	const uint8_t *at;
 	uint32_t v;
 
 	if (!s->at) {
 		memcpy(&v, &s->value, sizeof(v));
 		return v;
 	}
+	at = s->at + p * s->stride;
 	switch (neuron_isa_dtypes[s->dtype].size) {
 	case 4:
 		memcpy(&v, at, 4);

@@ -41,7 +41,7 @@ KINLINE vi half_away(int half)
 KINLINE float fold_lanes(uint8_t op, vf acc)
 {
 	for (int half = LANES / 2; half; half /= 2)
-		acc = fold_step(op, acc, __builtin_shuffle(acc, half_away(half)));
+		acc = fold_step(op, acc, SHUFFLE(acc, half_away(half)));
 	return acc[0];
 }
 
@@ -81,8 +81,8 @@ KINLINE float fold_extreme(int32_t flip, const float *x, size_t n)
 		none |= v != v;
 	}
 	for (int half = LANES / 2; half; half /= 2) {
-		most = KMOST(most, __builtin_shuffle(most, half_away(half)));
-		none |= __builtin_shuffle(none, half_away(half));
+		most = KMOST(most, SHUFFLE(most, half_away(half)));
+		none |= SHUFFLE(none, half_away(half));
 	}
 	most = in_order(most ^ turn);
 	return canonical((vf)(most | none))[0];

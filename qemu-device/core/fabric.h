@@ -41,6 +41,7 @@ struct ncore_ep {
 	unsigned int core; /* whose window it lies in, or NCORE_EP_NO_CORE */
 	unsigned int engine; /* of a FIFO */
 	uint8_t way; /* NCORE_WAY_*: what copies to and from there share */
+	uint8_t beyond; /* links behind the one of that way */
 };
 
 /* Called with the fabric's lock held, for reading but where it says otherwise; none waits */
@@ -79,6 +80,13 @@ void ncore_fabric_unlock(struct ncore_fabric *fabric);
 /* the other end of a port whose link is up, or NULL; the lock is held */
 struct ncore_end *ncore_fabric_peer(struct ncore_fabric *fabric, struct ncore_end *end,
 				    unsigned int port);
+/*
+ * The end in a slot however far, by as few links as can be, at most so many; or NULL. *port: the one
+ * through which the way begins, of several the lowest. The lock is held.
+ */
+struct ncore_end *ncore_fabric_far(struct ncore_fabric *fabric, struct ncore_end *end,
+				   unsigned int slot, unsigned int links_max, unsigned int *port,
+				   unsigned int *links);
 /* slot and port that a port is linked with; false: with none */
 bool ncore_fabric_link(const struct ncore_fabric *fabric, unsigned int slot, unsigned int port,
 		       unsigned int *other, unsigned int *other_port);

@@ -89,6 +89,7 @@ int ncore_link_attach(struct ncore_chip *chip)
 	chip->end.ops = &chip_ops;
 	chip->end.slot = chip->cfg.slot;
 	chip->end.ports = chip->gen->window.ports;
+	chip->own_window = neuron_gen_far_window(chip->gen, chip->cfg.slot);
 	return chip->cfg.fabric ? ncore_fabric_attach(chip->cfg.fabric, &chip->end) : 0;
 }
 
@@ -119,4 +120,12 @@ void ncore_link_unlock(struct ncore_chip *chip)
 struct ncore_end *ncore_link_peer(struct ncore_chip *chip, unsigned int port)
 {
 	return chip->cfg.fabric ? ncore_fabric_peer(chip->cfg.fabric, &chip->end, port) : NULL;
+}
+
+struct ncore_end *ncore_link_far(struct ncore_chip *chip, unsigned int slot, unsigned int *port,
+				 unsigned int *links)
+{
+	return chip->cfg.fabric ? ncore_fabric_far(chip->cfg.fabric, &chip->end, slot,
+						   chip->gen->window.links_max, port, links)
+				: NULL;
 }

@@ -6,14 +6,33 @@
  */
 #include "chip.h"
 
-static uint32_t ecc_word(struct ncore_chip *chip, enum ncore_sensor corr, enum ncore_sensor uncorr)
+static uint32_t sensor(struct ncore_chip *chip, enum ncore_sensor which)
 {
-	uint32_t n = (uint32_t)(atomic_load(&chip->sensor[uncorr]) & 0xffff);
+	return (uint32_t)atomic_load(&chip->sensor[which]);
+}
 
-	/* later firmware has less room; no error of this chip's is one that could be repaired */
+static uint32_t at_most(uint32_t n, uint32_t max)
+{
+	return n < max ? n : max;
+}
+
+static uint32_t sram_errors(struct ncore_chip *chip)
+{
+	return sensor(chip, NCORE_SENSOR_SRAM_ECC_UNCORR) |
+	       sensor(chip, NCORE_SENSOR_SRAM_ECC_CORR) << 16;
+}
+
+/* Later firmware has less room for uncorrected ones, and tells those that can be repaired apart */
+static uint32_t memory_errors(struct ncore_chip *chip, unsigned int memory)
+{
+	uint32_t n = sensor(chip, NCORE_SENSOR_DRAM(memory, 1));
+	uint32_t repairable = sensor(chip, NCORE_SENSOR_DRAM_REPAIRABLE(memory));
+
 	if (chip->cfg.firmware_version >= NEURON_FIRMWARE_ECC)
-		n = (n < 15 ? n : 15) << 12;
-	return n | (uint32_t)(atomic_load(&chip->sensor[corr]) & 0xffff) << 16;
+		n = at_most(n, 15) << 12 | repairable;
+	else
+		n = at_most(n + repairable, 0xffff);
+	return n | sensor(chip, NCORE_SENSOR_DRAM(memory, 0)) << 16;
 }
 
 /* The memory whose errors a word counts, or the number of memories: no such word */
@@ -73,7 +92,7 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 	if (is_power(chip, rel))
 		return chip->cfg.firmware_version < NEURON_FIRMWARE_POWER ? 0 : power_word(chip);
 	if (memory < chip->gen->memories)
-		return ecc_word(chip, NCORE_SENSOR_DRAM(memory, 0), NCORE_SENSOR_DRAM(memory, 1));
+		return memory_errors(chip, memory);
 	switch (rel) {
 	case NEURON_MISC_DEVICE_ID:
 		return device_id(chip);
@@ -84,7 +103,11 @@ uint32_t ncore_misc_read(struct ncore_chip *chip, uint32_t rel)
 	case NEURON_MISC_SERIAL_HI:
 		return (uint32_t)(chip->cfg.serial >> 32);
 	case NEURON_MISC_ECC_SRAM:
-		return ecc_word(chip, NCORE_SENSOR_SRAM_ECC_CORR, NCORE_SENSOR_SRAM_ECC_UNCORR);
+		return sram_errors(chip);
+	case NEURON_MISC_REPAIR:
+		if (chip->gen->repairs)
+			return sensor(chip, NCORE_SENSOR_REPAIR);
+		return ncore_load(&chip->misc[rel / 4]);
 	case NEURON_MISC_SERVER:
 		if (chip->gen->routing)
 			return chip->cfg.server;
@@ -103,6 +126,8 @@ bool ncore_misc_plain(struct ncore_chip *chip, uint32_t rel)
 	case NEURON_MISC_DEVICE_ID:
 	case NEURON_MISC_SERVER:
 		return !chip->gen->routing;
+	case NEURON_MISC_REPAIR:
+		return !chip->gen->repairs;
 	case NEURON_MISC_PROFILE:
 	case NEURON_MISC_FEATURES:
 		return !ncore_fwio_words(chip);

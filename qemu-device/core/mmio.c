@@ -55,6 +55,8 @@ uint32_t ncore_reg_read(struct ncore_chip *chip, const struct neuron_place *at)
 		return ncore_misc_read(chip, rel);
 	case NEURON_BLOCK_EXT:
 		return ncore_ext_read(chip, rel);
+	case NEURON_BLOCK_ARRAY:
+		return ncore_array_read(chip, at->index, rel);
 	default:
 		word = plain_word(chip, at);
 		return word ? ncore_load(word) : 0;

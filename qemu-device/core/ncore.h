@@ -178,8 +178,13 @@ enum ncore_sensor {
 	NCORE_SENSOR_DRAM_ECC_CORR, /* of memory 0, the uncorrected ones next, then of the others */
 	NCORE_SENSOR_POWER_BP =
 		NCORE_SENSOR_DRAM_ECC_CORR + 2 * NEURON_MEMORIES_MAX, /* basis points, 0..10000 */
+	/* where the firmware repairs memories: uncorrected errors of each that can be; how it went */
+	NCORE_SENSOR_REPAIRABLE,
+	NCORE_SENSOR_REPAIR = NCORE_SENSOR_REPAIRABLE + NEURON_MEMORIES_MAX,
 	NCORE_SENSOR_COUNT,
 };
+#define NCORE_SENSOR_DRAM_REPAIRABLE(memory) \
+	((enum ncore_sensor)(NCORE_SENSOR_REPAIRABLE + (memory)))
 #define NCORE_SENSOR_DRAM(memory, uncorrected) \
 	((enum ncore_sensor)(NCORE_SENSOR_DRAM_ECC_CORR + 2 * (memory) + (uncorrected)))
 uint64_t ncore_sensor_get(struct ncore_chip *chip, enum ncore_sensor sensor);

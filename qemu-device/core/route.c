@@ -168,17 +168,37 @@ static int port_of(const struct neuron_windows *w, uint64_t addr)
 	return -1;
 }
 
+/* The chip behind a window, which is a port's or any chip's of the instance, and the way there */
+static struct ncore_end *peer_of(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
+{
+	const struct neuron_windows *w = &chip->gen->window;
+	int slot = -1, direct = port_of(w, addr);
+	unsigned int port = (unsigned int)direct, links = 1;
+	struct ncore_end *peer = NULL;
+
+	if (direct >= 0)
+		peer = ncore_link_peer(chip, port);
+	else
+		slot = neuron_gen_far_index(chip->gen, addr & w->mask);
+	if (slot >= 0)
+		peer = ncore_link_far(chip, (unsigned int)slot, &port, &links);
+	if (!peer || peer->ops->route(peer, addr & ~w->mask, ep))
+		return NULL;
+	ep->way = (uint8_t)(NCORE_WAY_LINK + port);
+	ep->beyond = (uint8_t)(links - 1);
+	return peer;
+}
+
 /* The whole 64-bit space; the fabric's lock is held when addr names a neighbour's window */
 static int route(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
 {
 	const struct neuron_windows *w = &chip->gen->window;
 	uint64_t window = addr & w->mask, low = addr & ~w->mask;
-	struct ncore_end *peer;
-	int port;
 
+	ep->beyond = 0;
 	if (addr >= w->limit)
 		return -EFAULT;
-	if (!window)
+	if (!window || window == chip->own_window)
 		return ncore_route_local(chip, low, ep);
 	if (window == w->host) {
 		if (low >= w->host_size)
@@ -190,12 +210,7 @@ static int route(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
 		ep->len = w->host_size - low;
 		return 0;
 	}
-	port = port_of(w, addr);
-	peer = port < 0 ? NULL : ncore_link_peer(chip, (unsigned int)port);
-	if (!peer || peer->ops->route(peer, low, ep))
-		return -EFAULT;
-	ep->way = (uint8_t)(NCORE_WAY_LINK + port);
-	return 0;
+	return peer_of(chip, addr, ep) ? 0 : -EFAULT;
 }
 
 int ncore_route_own(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *ep)
@@ -493,6 +508,7 @@ static int copy_run(struct ncore_lane *lane, struct ncore_copy *c)
 		return fail(c, c->dst);
 	c->from = src.way;
 	c->to = dst.way;
+	c->beyond = (unsigned int)src.beyond + dst.beyond;
 	if (len > src.len)
 		len = src.len;
 	if (len > dst.len)

@@ -302,7 +302,8 @@ static void udma_state(struct state *s, struct ncore_udma *u)
 {
 	unsigned int i;
 
-	words(s, u->reg, NCORE_UDMA_WORDS);
+	for (i = 0; i < NCORE_UDMA_WORDS; i++)
+		F(s, *ncore_udma_word_at(u, i));
 	words(s, u->tdma, sizeof(u->tdma) / sizeof(u->tdma[0]));
 	LIMITED(s, u->disabled, 2, "not a truth value");
 	for (i = 0; i < NCORE_QUEUES; i++)
@@ -331,7 +332,8 @@ static void udmas_state(struct state *s)
 static bool sensor_exists(const struct ncore_chip *chip, unsigned int sensor)
 {
 	return sensor < (unsigned int)NCORE_SENSOR_DRAM(chip->gen->memories, 0) ||
-	       sensor >= NCORE_SENSOR_POWER_BP;
+	       sensor == NCORE_SENSOR_POWER_BP ||
+	       (sensor > NCORE_SENSOR_POWER_BP && chip->gen->repairs);
 }
 
 static void chip_state(struct state *s)
@@ -347,7 +349,8 @@ static void chip_state(struct state *s)
 		F(s, chip->guest_errors[i]);
 	for (i = 0; i < NCORE_SENSOR_COUNT; i++)
 		if (sensor_exists(chip, i))
-			LIMITED(s, chip->sensor[i], 0x10000, "a sensor is out of its range");
+			LIMITED(s, chip->sensor[i], ncore_sensor_max((enum ncore_sensor)i) + 1,
+				"a sensor is out of its range");
 	F(s, chip->power_samples);
 	LIMITED(s, chip->guard.on, 2, "not a truth value");
 	words(s, chip->guard.root, 2);

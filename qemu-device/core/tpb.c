@@ -444,6 +444,16 @@ static void tpb_count_matmul(struct tpb *t, unsigned int e, const struct neuron_
 	COUNT(t->perf.macs, neuron_isa_macs(insn, &w));
 }
 
+/* The array was busy for a time: the groups of rows in which the operand that moves has partitions */
+static void tpb_count_array(struct tpb *t, const struct neuron_insn *insn, uint64_t time)
+{
+	const unsigned int group = NEURON_PARTITIONS / NEURON_ARRAY_ROWS;
+	uint64_t *row = insn->opcode == NEURON_OP_LDWEIGHTS ? t->perf.weights : t->perf.products;
+
+	for (unsigned int r = 0; r * group < insn->partitions; r++)
+		COUNT(row[r], time);
+}
+
 /* The head instruction of an engine that may run */
 static void tpb_step(struct tpb *t, unsigned int e)
 {
@@ -473,6 +483,8 @@ static void tpb_step(struct tpb *t, unsigned int e)
 	COUNT(t->perf.eng[e].insn, 1);
 	if (matmul)
 		tpb_count_matmul(t, e, insn);
+	if (e == NEURON_ENG_PE && neuron_isa_datapath(insn))
+		tpb_count_array(t, insn, cost);
 	tpb_update(t, e, insn,
 		   eng->time + neuron_isa_latency(insn, target) * target->engine[e].cycle);
 	tpb_decode_head(t, e);
@@ -542,6 +554,10 @@ void tpb_perf(const struct tpb *t, struct tpb_perf *perf)
 		perf->eng[e].matmul_wait = tpb_cycles(t, e, &t->perf.eng[e].matmul_wait);
 	}
 	perf->macs = READ_ONCE(t->perf.macs);
+	for (unsigned int r = 0; r < NEURON_ARRAY_ROWS; r++) {
+		perf->products[r] = tpb_cycles(t, NEURON_ENG_PE, &t->perf.products[r]);
+		perf->weights[r] = tpb_cycles(t, NEURON_ENG_PE, &t->perf.weights[r]);
+	}
 }
 
 uint64_t tpb_time(const struct tpb *t, unsigned int engine)

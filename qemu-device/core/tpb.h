@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "neuron/hw/ext.h"
+#include "neuron/hw/gen.h"
 #include "neuron/isa/isa.h"
 #include "neuron/hw/target.h"
 
@@ -103,6 +104,8 @@ struct tpb_perf {
 		uint64_t insn, busy, idle, wait, matmul_insn, matmul_wait;
 	} eng[NEURON_ENGINES_MAX];
 	uint64_t macs;
+	/* of the tensor engine's array, by groups of rows: busy with products, with loading weights */
+	uint64_t products[NEURON_ARRAY_ROWS], weights[NEURON_ARRAY_ROWS];
 };
 void tpb_perf(const struct tpb *tpb, struct tpb_perf *perf); /* any thread */
 uint64_t tpb_time(const struct tpb *tpb, unsigned int engine); /* virtual */

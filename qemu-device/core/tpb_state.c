@@ -11,7 +11,9 @@
 
 #include "exec.h"
 
+/* Chips that show what their arrays did have its counters besides */
 #define TPB_STATE_VERSION 2
+#define TPB_STATE_VERSION_ARRAY 3
 
 /* One cursor serves saving and loading, so that fields are named once. */
 struct tpb_cursor {
@@ -115,14 +117,23 @@ static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 		tpb_past_fields(c, &t->event_past[i]);
 	tpb_field(c, t->perf.eng, target->engines * sizeof(t->perf.eng[0]));
 	tpb_field(c, &t->perf.macs, sizeof(t->perf.macs));
+	if (target->gen->array) {
+		tpb_field(c, t->perf.products, sizeof(t->perf.products));
+		tpb_field(c, t->perf.weights, sizeof(t->perf.weights));
+	}
 	tpb_weights_fields(c, &t->weights);
 	tpb_field(c, t->acc, sizeof(t->acc));
+}
+
+static uint32_t tpb_state_version(const struct tpb *t)
+{
+	return t->cfg.target->gen->array ? TPB_STATE_VERSION_ARRAY : TPB_STATE_VERSION;
 }
 
 int64_t tpb_save(const struct tpb *t, void *buf, uint64_t size)
 {
 	struct tpb_cursor c = { .buf = buf, .size = size };
-	uint32_t version = TPB_STATE_VERSION;
+	uint32_t version = tpb_state_version(t);
 
 	tpb_field(&c, &version, sizeof(version));
 	tpb_fields(&c, (struct tpb *)t); /* A saving cursor changes no value. */
@@ -168,7 +179,7 @@ int tpb_load(struct tpb *t, const void *buf, uint64_t size)
 	uint32_t version = 0;
 
 	tpb_field(&c, &version, sizeof(version));
-	if (c.failed || version != TPB_STATE_VERSION)
+	if (c.failed || version != tpb_state_version(t))
 		return -EINVAL;
 	tpb_fields(&c, t);
 	if (c.failed || c.at != size || !tpb_state_sane(t)) {

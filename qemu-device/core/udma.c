@@ -9,19 +9,30 @@
 #include <string.h>
 
 #define Q_STRIDE 0x1000
+#define INIT_WORDS 1088
 #define Q_BLOCK(half) ((half) == NCORE_M2S ? NEURON_UDMA_M2S_Q(0) : NEURON_UDMA_S2M_Q(0))
 
-/* Parts of the engine's block that hold words, other than the queues' */
+/*
+ * Parts of the engine's block that hold words, other than the queues', in order. What drivers
+ * write when they initialise an engine comes first in the array, for the sake of the pages behind
+ * it: a chip has up to 132 engines, most of which do no more.
+ */
 static const struct {
 	uint32_t base, words, at;
 } word_map[] = {
-	{ 0x00000, 512, 0 }, /* M2S: AXI, main, read, rate limit, completion, feature */
-	{ 0x20000, 512, 512 }, /* S2M */
-	{ 0x38000, 256, 1024 }, /* GEN: main interrupt controller */
-	{ 0x3a000, 1344, 1280 }, /* secondary interrupt controller to the spare register */
-	{ 0x3c000, 512, 2624 }, /* GEN_EX */
+	{ 0x00000, 256, 0 }, /* M2S: AXI, main, read, rate limit */
+	{ 0x00400, 256, INIT_WORDS }, /* completion, feature */
+	{ 0x20000, 256, 256 }, /* S2M, the same */
+	{ 0x20400, 256, INIT_WORDS + 256 },
+	{ 0x38000, 64, 512 }, /* GEN: main interrupt controller */
+	{ 0x38100, 192, INIT_WORDS + 512 },
+	{ 0x3a000, 256, 576 }, /* secondary interrupt controller to the spare register */
+	{ 0x3a400, 1088, INIT_WORDS + 704 },
+	{ 0x3c000, 256, INIT_WORDS + 1792 }, /* GEN_EX */
+	{ 0x3c400, 256, 832 }, /* of it parameters of virtual machines */
 };
-static_assert(2624 + 512 == NCORE_UDMA_WORDS, "the map fills the array");
+static_assert(832 + 256 == INIT_WORDS && INIT_WORDS + 1792 + 256 == NCORE_UDMA_WORDS,
+	      "the map fills the array");
 
 void ncore_udma_init(struct ncore_chip *chip, struct ncore_udma *u, unsigned int engine)
 {
@@ -60,6 +71,22 @@ ncore_reg *ncore_udma_word(struct ncore_chip *chip, unsigned int engine, uint32_
 			return &chip->udma[engine]
 					.reg[word_map[i].at + (rel - word_map[i].base) / 4];
 	return NULL;
+}
+
+ncore_reg *ncore_udma_word_at(struct ncore_udma *u, unsigned int n)
+{
+	unsigned int i = 0;
+
+	while (n >= word_map[i].words)
+		n -= word_map[i++].words;
+	return &u->reg[word_map[i].at + n];
+}
+
+/* Pages of which nothing but 0 was ever written stay untouched. */
+static void store_word(ncore_reg *word, uint32_t value)
+{
+	if (ncore_load(word) != value)
+		ncore_store(word, value);
 }
 
 /* The queue a register offset belongs to, or NULL */
@@ -433,7 +460,7 @@ void ncore_udma_write(struct ncore_chip *chip, unsigned int engine, uint32_t rel
 	}
 	word = ncore_udma_word(chip, engine, rel);
 	if (word)
-		ncore_store(word, value);
+		store_word(word, value);
 	else
 		ncore_reg_error(chip, NCORE_GE_UNDEFINED, NEURON_BLOCK_UDMA, engine, rel, value);
 	if (rel == NEURON_UDMA_M2S_CHANGE_STATE || rel == NEURON_UDMA_S2M_CHANGE_STATE)
@@ -459,8 +486,7 @@ void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine)
 		}
 	}
 	for (i = 0; i < NCORE_UDMA_WORDS; i++)
-		if (ncore_load(&u->reg[i])) /* Pages of an unused engine stay untouched. */
-			ncore_store(&u->reg[i], 0);
+		store_word(&u->reg[i], 0);
 	for (i = 0; i < sizeof(u->tdma) / sizeof(u->tdma[0]); i++)
 		ncore_store(&u->tdma[i], 0);
 }

@@ -246,6 +246,19 @@ void neuron_props_class_set_gen(ObjectClass *oc, const struct neuron_gen *gen)
 
             neuron_add_sensor(oc, name, text, NCORE_SENSOR_DRAM(m, i));
         }
+        if (gen->repairs) {
+            g_autofree char *name = g_strdup_printf("sensor-dram%u-ecc-"
+                                                    "repairable", m);
+            g_autofree char *text = g_strdup_printf("uncorrected errors that "
+                                                    "can be repaired, DRAM "
+                                                    "channel %u", m);
+
+            neuron_add_sensor(oc, name, text, NCORE_SENSOR_DRAM_REPAIRABLE(m));
+        }
+    }
+    if (gen->repairs) {
+        neuron_add_sensor(oc, "sensor-dram-repair", "repair of DRAM: 0 none, 1 "
+                          "pending, 2 failed", NCORE_SENSOR_REPAIR);
     }
 }
 

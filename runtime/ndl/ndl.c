@@ -229,6 +229,26 @@ int ndl_neighbor_window(ndl_device_t *dev, int neighbor, uint64_t *window)
 	return 0;
 }
 
+static bool is_device(int index)
+{
+	int indexes[NDL_MAX_DEVICES], n = ndl_available_devices(indexes, NDL_MAX_DEVICES);
+
+	while (n-- > 0)
+		if (indexes[n] == index)
+			return true;
+	return false;
+}
+
+int ndl_device_window(ndl_device_t *dev, int other, uint64_t *window)
+{
+	int ret = ndl_neighbor_window(dev, other, window);
+
+	if (ret != -ENOENT || !is_device(other))
+		return ret;
+	*window = neuron_gen_far_window(dev->gen, (unsigned int)other);
+	return *window ? 0 : ret;
+}
+
 int ndl_device_links(ndl_device_t *dev, bool up[NEURON_PORTS_MAX])
 {
 	const struct ndl_machine_ops *ops;

@@ -114,6 +114,11 @@ int ndl_get_links(int index, bool up[NEURON_PORTS_MAX]);
 int ndl_device_links(ndl_device_t *device, bool up[NEURON_PORTS_MAX]);
 /* The address at which this device sees another one; -ENOENT: no link that is up leads there */
 int ndl_neighbor_window(ndl_device_t *device, int neighbor, uint64_t *window);
+/*
+ * The same for any device of the instance: a neighbour's window, or, where chips have windows to all
+ * others, that of the device. -ENOENT: there is none
+ */
+int ndl_device_window(ndl_device_t *device, int other, uint64_t *window);
 /* The bytes of a DRAM channel; -EINVAL if there is no such channel */
 int ndl_get_dram_size(ndl_device_t *device, uint32_t channel, uint64_t *size);
 /* The channel that a device address lies in; -EINVAL: none */

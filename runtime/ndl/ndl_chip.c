@@ -16,24 +16,27 @@ int ndl_alive(ndl_device_t *dev)
 	return ndl_read_hw_counters(dev, &addr, &word, 1) == -ENODEV ? -ENODEV : 0;
 }
 
-static struct ndl_ecc ecc(uint32_t word)
+static struct ndl_ecc ecc(uint32_t firmware, uint32_t word)
 {
-	return (struct ndl_ecc){ .corrected = word >> 16, .uncorrected = word & 0xffff };
+	struct nhal_errors e = nhal_memory_errors(firmware, word);
+
+	return (struct ndl_ecc){ .corrected = e.corrected, .uncorrected = e.uncorrected };
 }
 
 int ndl_error_counters(ndl_device_t *dev, struct ndl_errors *errors)
 {
-	uint64_t addr[1 + NEURON_MEMORIES_MAX];
-	uint32_t word[1 + NEURON_MEMORIES_MAX] = { 0 };
+	uint64_t addr[2 + NEURON_MEMORIES_MAX];
+	uint32_t word[2 + NEURON_MEMORIES_MAX] = { 0 };
 	int ret;
 
-	addr[0] = nhal_misc_addr(dev->gen, NEURON_MISC_ECC_SRAM);
+	addr[0] = nhal_misc_addr(dev->gen, NEURON_MISC_FW_API_VERSION);
+	addr[1] = nhal_misc_addr(dev->gen, NEURON_MISC_ECC_SRAM);
 	for (unsigned int i = 0; i < dev->gen->memories; i++)
-		addr[1 + i] = nhal_misc_addr(dev->gen, NEURON_MISC_ECC_DRAM(i));
-	ret = ndl_read_hw_counters(dev, addr, word, 1u + dev->gen->memories);
-	errors->sram = ecc(word[0]);
+		addr[2 + i] = nhal_misc_addr(dev->gen, NEURON_MISC_ECC_DRAM(i));
+	ret = ndl_read_hw_counters(dev, addr, word, 2u + dev->gen->memories);
+	errors->sram = ecc(0, word[1]); /* the same whatever the firmware */
 	for (unsigned int i = 0; i < NEURON_MEMORIES_MAX; i++)
-		errors->memory[i] = ecc(word[1 + i]);
+		errors->memory[i] = ecc(word[0], word[2 + i]);
 	return ret;
 }
 

@@ -26,15 +26,18 @@ static int node_close(ndl_device_t *dev)
 	return 0;
 }
 
-/* The BAR of the registers takes a list of addresses, that of the cores takes one at a time. */
+/*
+ * The BAR of the registers takes a list of addresses, that of the cores takes one at a time. On chips
+ * whose cores lie among the registers there is the first alone.
+ */
 static int bar_rw(ndl_device_t *dev, bool write, unsigned int bar, const uint64_t *offset,
 		  uint32_t *data, uint32_t count)
 {
-	bool cores = bar == dev->gen->bar_cores;
+	bool cores = bar != dev->gen->bar_regs;
 	uint64_t base = dev->csr_base[cores];
 	uint32_t step = cores ? 1 : count;
 
-	if (!cores && bar != dev->gen->bar_regs)
+	if (cores && bar != dev->gen->bar_cores)
 		return -EINVAL;
 	for (uint32_t i = 0; i < count; i += step) {
 		struct neuron_ioctl_bar_rw arg = { .bar = bar, .data = data + i, .count = step };

@@ -35,54 +35,64 @@ EXPORT NRT_STATUS nrtx_cores_per_device(uint32_t *cores)
 
 	rt_details_clear();
 	status = rt_machine(&machine);
-	*cores = status ? 0 : machine.gen->cores;
+	*cores = status ? 0 : machine.gen->cores / machine.lnc;
 	return status;
 }
 
-EXPORT NRT_STATUS nrt_get_total_nc_count(uint32_t *nc_count)
+static NRT_STATUS total(uint32_t *cores, bool logical)
 {
 	struct rt_machine machine;
 	NRT_STATUS status;
 
 	rt_details_clear();
-	if (!nc_count)
+	if (!cores)
 		return NRT_INVALID;
 	status = rt_machine(&machine);
 	if (!status)
-		*nc_count = machine.n * machine.gen->cores;
+		*cores = machine.n * machine.gen->cores / (logical ? machine.lnc : 1);
 	return status;
+}
+
+EXPORT NRT_STATUS nrt_get_total_nc_count(uint32_t *nc_count)
+{
+	return total(nc_count, false);
 }
 
 EXPORT NRT_STATUS nrt_get_total_vnc_count(uint32_t *vnc_count)
 {
-	return nrt_get_total_nc_count(vnc_count);
+	return total(vnc_count, true);
 }
 
-EXPORT NRT_STATUS nrt_get_visible_nc_count(uint32_t *nc_count)
+static NRT_STATUS visible(uint32_t *cores, bool logical)
 {
 	struct rt_machine machine;
 	struct rt_want want;
 	NRT_STATUS status;
 
-	if (!nc_count)
+	if (!cores)
 		return NRT_INVALID;
 	pthread_mutex_lock(&rt.lock);
-	*nc_count = rt.ncores;
+	*cores = logical ? rt.ncores : rt.ncores * rt.lnc;
 	pthread_mutex_unlock(&rt.lock);
-	if (*nc_count)
+	if (*cores)
 		return NRT_SUCCESS;
 	rt_details_clear();
 	status = rt_machine(&machine);
 	if (!status)
 		status = rt_cores_visible(&machine, &want);
 	if (!status)
-		*nc_count = want.count;
+		*cores = logical ? want.count / machine.lnc : want.count;
 	return status;
+}
+
+EXPORT NRT_STATUS nrt_get_visible_nc_count(uint32_t *nc_count)
+{
+	return visible(nc_count, false);
 }
 
 EXPORT NRT_STATUS nrt_get_visible_vnc_count(uint32_t *vnc_count)
 {
-	return nrt_get_visible_nc_count(vnc_count);
+	return visible(vnc_count, true);
 }
 
 EXPORT NRT_STATUS nrtx_device_bdf(uint32_t device, struct nrtx_bdf *bdf)
@@ -109,7 +119,7 @@ EXPORT NRT_STATUS nrtx_core_location(uint32_t vnc, uint32_t *device, uint32_t *n
 	if (!core)
 		return rt_fail(NRT_INVALID, "NRT", "core %u of %u", vnc, rt.ncores);
 	*device = core->device;
-	*nc = core->nc;
+	*nc = core->nc / rt.lnc;
 	return NRT_SUCCESS;
 }
 

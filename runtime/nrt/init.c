@@ -62,7 +62,7 @@ static NRT_STATUS open_cores(uint32_t count)
 	if (!rt.cores)
 		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
 	for (const struct rt_mark *mark = rt.marks; mark < rt.marks + rt.nmarks; mark++) {
-		for (uint32_t i = 0; i < mark->count; i++) {
+		for (uint32_t i = 0; i < mark->count; i += rt.lnc) {
 			uint32_t global = mark->first + i;
 			NRT_STATUS status =
 				open_core(&rt.cores[rt.ncores], global, device_map(mark, global));
@@ -116,6 +116,7 @@ static NRT_STATUS init_locked(void)
 		return status;
 
 	rt.gen = machine.gen;
+	rt.lnc = machine.lnc;
 	err = ndl_get_compatible_version(&min, &max);
 	if (err)
 		return rt_fail(rt_status_from_errno(err), "NRT",
@@ -133,7 +134,7 @@ static NRT_STATUS init_locked(void)
 
 	status = make_uuid();
 	if (!status)
-		status = open_cores(want.count);
+		status = open_cores(want.count / rt.lnc);
 	__atomic_add_fetch(&rt.epoch, 1, __ATOMIC_RELEASE);
 	if (status)
 		close_all();

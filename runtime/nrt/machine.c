@@ -11,6 +11,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How many cores make a logical one: the chip's own number, or what the environment says */
+static NRT_STATUS logical_size(const struct neuron_gen *gen, uint32_t *lnc)
+{
+	const char *text = secure_getenv("NEURON_LOGICAL_NC_CONFIG");
+
+	if (!text || !*text)
+		text = secure_getenv("NEURON_RT_VIRTUAL_CORE_SIZE"); /* its name before */
+	*lnc = gen->logical_cores ? gen->logical_cores : 1;
+	if (!text || !*text)
+		return NRT_SUCCESS;
+	if ((*text != '1' && *text != '2') || text[1] || (*text == '2' && !gen->logical_cores))
+		return rt_fail(NRT_INVALID, "NRT", "NEURON_LOGICAL_NC_CONFIG=%s: %s of %s", text,
+			       gen->logical_cores ? "1 or 2 cores expected" :
+						    "there are no logical cores",
+			       gen->product);
+	*lnc = (uint32_t)(*text - '0');
+	return NRT_SUCCESS;
+}
+
 NRT_STATUS rt_machine(struct rt_machine *machine)
 {
 	int n = ndl_available_devices(machine->index, NDL_MAX_DEVICES), err;
@@ -22,7 +41,7 @@ NRT_STATUS rt_machine(struct rt_machine *machine)
 	if (err)
 		return rt_fail(NRT_HW_ERROR, "NRT", "nd%d: %s", machine->index[0], strerror(-err));
 	machine->n = (uint32_t)n;
-	return NRT_SUCCESS;
+	return logical_size(machine->gen, &machine->lnc);
 }
 
 /* Parses a list of increasing, contiguous cores: "3", "0-3", "0,1,2-5". */
@@ -102,14 +121,17 @@ NRT_STATUS rt_cores_visible(const struct rt_machine *machine, struct rt_want *wa
 	const char *visible = secure_getenv("NEURON_RT_VISIBLE_CORES");
 	const char *num = secure_getenv("NEURON_RT_NUM_CORES");
 	char *rest;
-	uint32_t max = NDL_MAX_DEVICES * machine->gen->cores, there;
+	const uint32_t lnc = machine->lnc;
+	uint32_t max = NDL_MAX_DEVICES * machine->gen->cores / lnc, there;
 
-	*want = (struct rt_want){ .end = max - 1 };
+	*want = (struct rt_want){ .end = max * lnc - 1 };
 	if (visible && *visible) {
 		if (!parse_cores(visible, max, &want->start, &want->count))
 			return rt_fail(NRT_INVALID, "NRT",
 				       "NEURON_RT_VISIBLE_CORES=%s is not a range of cores",
 				       visible);
+		want->start *= lnc;
+		want->count *= lnc;
 		want->end = want->start + want->count - 1;
 	} else if (num) {
 		unsigned long n = strtoul(num, &rest, 10);
@@ -117,7 +139,7 @@ NRT_STATUS rt_cores_visible(const struct rt_machine *machine, struct rt_want *wa
 		if (*rest || n > max)
 			return rt_fail(NRT_INVALID, "NRT", "NEURON_RT_NUM_CORES=%s is no number",
 				       num);
-		want->count = (uint32_t)n;
+		want->count = (uint32_t)n * lnc;
 	}
 	there = cores_there(machine, want);
 	if (!want->count)
@@ -125,17 +147,28 @@ NRT_STATUS rt_cores_visible(const struct rt_machine *machine, struct rt_want *wa
 	if (want->count > there)
 		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",
 			       "NeuronCore(s) not available - Requested:%u Available:%u",
-			       want->count, there);
+			       want->count / lnc, there / lnc);
 	return NRT_SUCCESS;
 }
 
-static int mark(uint32_t count, const struct rt_mark *run, struct rt_mark *out, uint32_t *available)
+/* Whole logical cores: another process may have taken half of one */
+static int mark(uint32_t lnc, uint32_t count, const struct rt_mark *run, struct rt_mark *out,
+		uint32_t *available)
 {
-	int err = ndl_crwl_nc_range_mark(count, run->first, run->first + run->count - 1,
-					 &out->first, available);
+	uint32_t first = run->first;
+	int err;
 
 	out->count = count;
-	return err;
+	for (;;) {
+		err = ndl_crwl_nc_range_mark(count, first, run->first + run->count - 1, &out->first,
+					     available);
+		if (err || out->first % lnc == 0)
+			return err;
+		ndl_crwl_nc_range_unmark(out->first, count);
+		first = out->first + 1;
+		if (first + count > run->first + run->count)
+			return -EBUSY;
+	}
 }
 
 /* Marks the first free cores that lie in one run. */
@@ -148,7 +181,7 @@ static int mark_run(const struct rt_machine *machine, const struct rt_want *want
 
 	while (err == -EBUSY && next_run(machine, want, &at, &run))
 		if (run.count >= want->count)
-			err = mark(want->count, &run, out, available);
+			err = mark(machine->lnc, want->count, &run, out, available);
 	return err;
 }
 
@@ -163,7 +196,7 @@ static int mark_runs(const struct rt_machine *machine, const struct rt_want *wan
 
 	while (left && next_run(machine, want, &at, &run)) {
 		uint32_t count = run.count < left ? run.count : left;
-		int err = mark(count, &run, &marks[*nmarks], available);
+		int err = mark(machine->lnc, count, &run, &marks[*nmarks], available);
 
 		if (err) {
 			rt_cores_unmark(marks, nmarks);
@@ -193,7 +226,7 @@ NRT_STATUS rt_cores_mark(const struct rt_machine *machine, const struct rt_want 
 	}
 	return err ? rt_fail(err == -EBUSY ? NRT_LOAD_NOT_ENOUGH_NC : rt_status_from_errno(err),
 			     "NRT", "NeuronCore(s) not available - Requested:%u Available:%u",
-			     want->count, available)
+			     want->count / machine->lnc, available / machine->lnc)
 		   : NRT_SUCCESS;
 }
 

@@ -60,12 +60,12 @@ static struct boundary *behind(const struct rt_subgraph *stage)
 	return stage + 1 < model->subgraph + model->nsubgraphs ? before(stage + 1) : NULL;
 }
 
-/* The address at which a sees b's device memory; 0: no link leads there */
+/* The address at which a sees b's device memory; 0: it does not */
 static uint64_t window_of(const struct rt_core *a, const struct rt_core *b)
 {
 	uint64_t window;
 
-	return ndl_neighbor_window(a->dev, (int)b->device, &window) ? 0 : window;
+	return ndl_device_window(a->dev, (int)b->device, &window) ? 0 : window;
 }
 
 /* Decides how a value goes from a stage to the next one. */

@@ -41,6 +41,7 @@ struct rt {
 	unsigned int nmarks;
 	uint32_t epoch; /* counts nrt_init and nrt_close: memory of an earlier epoch is gone */
 	const struct neuron_gen *gen; /* the generation of its devices, set by nrt_init */
+	uint32_t lnc; /* cores of a logical one, the same */
 	struct neuron_uuid uuid; /* names this process in the core locks */
 };
 extern struct rt rt;

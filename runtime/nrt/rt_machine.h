@@ -2,7 +2,8 @@
 /*
  * Which cores there are and which this process takes (machine.c). A core's number in the machine is
  * its device's index times the cores of a device, plus its number there, whether the devices before
- * it are plugged or not.
+ * it are plugged or not. What programs call cores are logical ones, each of one or two that follow
+ * each other; a model's program runs on the first of them.
  */
 #ifndef RT_MACHINE_H
 #define RT_MACHINE_H
@@ -14,6 +15,7 @@ struct rt_machine {
 	int index[NDL_MAX_DEVICES]; /* the devices that are there, increasing */
 	uint32_t n;
 	const struct neuron_gen *gen; /* the generation of all of them */
+	uint32_t lnc; /* cores of a logical one */
 };
 
 struct rt_want {

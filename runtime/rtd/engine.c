@@ -215,7 +215,7 @@ int rtd_engine_open(const uint32_t *devices, unsigned int ndevices, struct rtd_e
 		return engine_fail(err, status, "Failed to initialize devices");
 
 	engine = calloc(1, sizeof(*engine));
-	status = engine ? nrt_get_visible_nc_count(&cores) : NRT_RESOURCE;
+	status = engine ? nrt_get_visible_vnc_count(&cores) : NRT_RESOURCE;
 	if (status || !cores) {
 		engine_fail(err, status ? status : NRT_FAILURE, "No devices specified");
 		free(engine);

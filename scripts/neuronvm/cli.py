@@ -179,7 +179,7 @@ def _run(args: argparse.Namespace, work: Path) -> int:
         if args.dry_run:
             return _print(argv)
         if args.once:
-            return process.run_once(argv)
+            return process.run_once(argv, vm.placed)
         print("neuron-vm: starting; leave with `sudo poweroff` or Ctrl-A x", file=sys.stderr)
         return subprocess.run(argv, check=False).returncode
 

@@ -166,10 +166,10 @@ def _parse_status(port: Port) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def run_once(argv: list[str]) -> int:
-    """Runs QEMU on this terminal until the guest reports its command's status."""
+def run_once(argv: list[str], placed: Callable[[list[str]], list[str]]) -> int:
+    """Runs QEMU on this terminal until the guest reports its command's status; placed: Machine.placed."""
     status = Port("status", None)
-    full = [*argv, "-device", "virtio-serial-pci,addr=4.0", *status.args()]
+    full = placed([*argv, "-device", "virtio-serial-pci,addr=4.0", *status.args()])
     qemu = subprocess.Popen(full, pass_fds=[status.fd])
     try:
         status.start()

@@ -268,14 +268,15 @@ uint64_t fuzz_address(struct fuzz_in *in)
 		GEN(REG)(GEN(LAST_REG)) - 60,
 		GEN(REG)(GEN(APB_UDMA)(0)) + NEURON_UDMA_M2S_CHANGE_STATE,
 	};
-	static const uint64_t window[] = { 0,
-					   0,
-					   0,
-					   GEN(AXI_PORT1),
-					   GEN(WINDOW_EAST),
-					   GEN(WINDOW_WEST),
-					   GEN(WINDOW_HOST),
-					   1ull << 48 };
+	static const uint8_t route[] = GEN(ROUTES);
+	const uint64_t window[] = { 0,
+				    GEN(WINDOW_FAR)(route[0]),
+				    GEN(WINDOW_FAR)(route[1]),
+				    GEN(AXI_PORT1),
+				    GEN(WINDOW_EAST),
+				    GEN(WINDOW_WEST),
+				    GEN(WINDOW_HOST),
+				    1ull << 48 };
 	uint8_t kind = fuzz_u8(in);
 	uint64_t a;
 

@@ -7,6 +7,7 @@
 # data: tests/vm/answers.sh
 # data: tests/data/abi/answers.txt
 # data: tests/data/abi/answers-trainium2.txt
+# monitor:
 # The module on Trainium2: every ioctl's answer as recorded under the public driver, except for the
 # differences that answers-trainium2.txt lists with their reasons; copies, mappings, resets.
 . ./tap.sh
@@ -26,6 +27,20 @@ answers table.txt used.txt refused.txt
 point $? "copies, mappings, filling, resets"
 grep '^not ok' chips.txt | sed 's/^/# /'
 ok "libndl's notification queues are in their slots" env LD_LIBRARY_PATH=/opt/aws/neuron/lib ./driver-notify
+
+# Firmware before version 6 counts all errors together; the state of repairs says which they are
+hardware=/sys/devices/virtual/neuron_device/neuron0/stats/hardware
+qmp_open
+set_sensor() { qmp "{\"execute\":\"qom-set\",\"arguments\":{\"path\":\"/machine/peripheral/chip0\",\"property\":\"sensor-$1\",\"value\":$2}}"; }
+errors() { echo "$(cat $hardware/sram_ecc_uncorrected) $(cat $hardware/mem_ecc_uncorrected) $(cat $hardware/mem_ecc_repairable_uncorrected)"; }
+set_sensor sram-ecc-uncorrected 3 >qmp.txt
+set_sensor dram0-ecc-uncorrected 20 >>qmp.txt
+set_sensor dram3-ecc-repairable 5 >>qmp.txt
+is "$(errors)" "3 25 0" "errors of memories"
+set_sensor dram-repair 1 >>qmp.txt
+is "$(errors)" "3 0 25" "while a repair is pending they can be repaired"
+set_sensor dram-repair 2 >>qmp.txt
+is "$(errors)" "3 25 0" "and not when it failed"
 
 rmmod neuron
 point $? "the module goes"

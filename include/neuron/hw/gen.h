@@ -37,6 +37,7 @@ enum neuron_block_kind {
 	NEURON_BLOCK_TDMA, /* its wrapper */
 	NEURON_BLOCK_NQ, /* a core's notification queue registers */
 	NEURON_BLOCK_MISC, /* MISC RAM */
+	NEURON_BLOCK_ARRAY, /* counters of a core's tensor engine (struct neuron_array_map) */
 	NEURON_BLOCK_EXT, /* the emulator's registers (ext.h) */
 	NEURON_BLOCK_KEPT, /* words that only hold what was written to them */
 	NEURON_BLOCK_REGS, /* the rest of register space: reads 0 */
@@ -70,7 +71,8 @@ struct neuron_memory {
 
 /*
  * The 64-bit address space as descriptors see it. The bits of mask select a window: 0 is the chip's
- * own, host the host's memory, port[i] the chip at the other end of port i. What is left of an
+ * own, host the host's memory, port[i] the chip at the other end of port i. Where far is a bit, it
+ * selects the chip of the instance whose routing id is in the bits of far_id. What is left of an
  * address is an address in the window. Bits from limit on are 0.
  */
 struct neuron_windows {
@@ -80,6 +82,8 @@ struct neuron_windows {
 	uint64_t alias; /* own addresses with these bits and without them are the same */
 	uint8_t ports;
 	uint64_t port[NEURON_PORTS_MAX];
+	uint64_t far, far_id;
+	uint8_t links_max; /* that lie on the way to such a chip */
 };
 
 /* Offsets in a core's window. The memories' places are of the instruction set: ext.h */
@@ -137,14 +141,14 @@ struct neuron_ext_map {
 /*
  * Counters of what the array of each core did, in NEURON_ARRAY_ROWS groups of rows, each with so
  * many sets of registers, one behind another: which set tells of products, which of loading weights
- * (all of a mask) and which of rest. The words are 64 bits, in two registers.
+ * (all of a mask) and which of rest. The words are 64 bits, in two registers: cycles of the tensor
+ * engine.
  */
 #define NEURON_ARRAY_ROWS 4
 #define NEURON_ARRAY_PRODUCTS 0x0
 #define NEURON_ARRAY_WEIGHTS 0x8
 #define NEURON_ARRAY_IDLE 0x10
 struct neuron_array_map {
-	uint64_t address[NEURON_CORES_MAX]; /* of the first set */
 	uint16_t size, sets; /* bytes of a set; sets a group of rows */
 	uint8_t products, idle;
 	uint16_t weights;
@@ -229,6 +233,8 @@ struct neuron_gen {
 	uint8_t regions;
 	uint32_t firmware_bytes;
 	bool small_apart;
+	/* the firmware repairs memories: it counts errors that can be, and a word says how it went */
+	bool repairs;
 	bool scrubs; /* drivers fill a memory for programs */
 	uint8_t blocks;
 	const struct neuron_block *block; /* the first that fits decides */
@@ -295,6 +301,10 @@ extern const struct neuron_gen neuron_gen_trainium3;
 /* The number of the chip with a routing id, and the other way; the id where there are none */
 unsigned int neuron_gen_index_of_route(const struct neuron_gen *gen, unsigned int route);
 unsigned int neuron_gen_route(const struct neuron_gen *gen, unsigned int index);
+/* The window of the chip that drivers number index, wherever in the instance; 0: there is none */
+uint64_t neuron_gen_far_window(const struct neuron_gen *gen, unsigned int index);
+/* The chip whose window it is, or -1 */
+int neuron_gen_far_index(const struct neuron_gen *gen, uint64_t window);
 /* The neighbours of a chip by the shapes of machines, -1 for none; returns how many */
 unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int chips,
 				   unsigned int index, int id[NEURON_PORTS_MAX]);

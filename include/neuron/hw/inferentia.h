@@ -80,6 +80,11 @@
 #define NEURON_MISC_SERIAL_HI 0x3c
 #define NEURON_MISC_ECC_SRAM 0x40 /* low 16 uncorrected, high 16 corrected */
 #define NEURON_MISC_ECC_DRAM(ch) (0x44 + 4 * (ch))
+#define NEURON_MISC_REPAIR 0x64 /* of memories, where the firmware does that: low 2 bits */
+#define NEURON_REPAIR_MASK 3
+#define NEURON_REPAIR_NONE 0
+#define NEURON_REPAIR_PENDING 1
+#define NEURON_REPAIR_FAILED 2
 #define NEURON_MISC_POWER(die) (0x54 + 4 * (die)) /* low 16 basis points, high 16 sample */
 /* Which server the chip is in: NEURON_MISC_SERVER_VALID and its number */
 #define NEURON_MISC_SERVER 0x70
@@ -110,7 +115,7 @@
 #define NEURON_FWIO_UNKNOWN_CMD 2
 /* Firmware versions from which on the driver expects something else */
 #define NEURON_FIRMWARE_POWER 3 /* the power words have readings */
-#define NEURON_FIRMWARE_ECC 6 /* of errors bits 15:12 are uncorrected, 11:0 repairable */
+#define NEURON_FIRMWARE_ECC 6 /* of a memory's errors 15:12 are uncorrected, 11:0 repairable */
 #define NEURON_FIRMWARE_WORDS 7 /* a mailbox in MISC RAM's words */
 #define NEURON_FIRMWARE_MAX 7
 /*

@@ -80,6 +80,31 @@ static int answer(uint8_t seq, uint8_t *got, unsigned int n)
 
 static const uint8_t profile[8] = { 0, 0, 0, 0, 4, 5, 6, 7 };
 
+/* Errors that can be repaired, and how repairs went: a chip without such shows none */
+static void repairs(uint32_t version)
+{
+	const uint32_t word = apb_read(&f, MISC + 0x64);
+
+	ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM(0, 0), 7);
+	ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM(0, 1), 5);
+#ifdef TRAINIUM2_GEN
+	ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM_REPAIRABLE(0), 20);
+	ncore_sensor_set(f.chip, NCORE_SENSOR_REPAIR, 1);
+	ck_assert_uint_eq(apb_read(&f, MISC + 0x44), 7 << 16 | (version < 6 ? 25 : 5 << 12 | 20));
+	ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM(0, 1), 0xffff);
+	ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM_REPAIRABLE(0), 5000); /* at most 4095 */
+	ck_assert_uint_eq(apb_read(&f, MISC + 0x44), 7 << 16 | 0xffff);
+	ck_assert_uint_eq(word, 0);
+	ck_assert_uint_eq(apb_read(&f, MISC + 0x64), 1);
+	apb_write(&f, MISC + 0x64, 2); /* it is the firmware's */
+	ck_assert_uint_eq(apb_read(&f, MISC + 0x64), 1);
+#else
+	ck_assert_uint_eq(apb_read(&f, MISC + 0x44), 7 << 16 | (version < 6 ? 5 : 5 << 12));
+	apb_write(&f, MISC + 0x64, word + 2); /* a word as others */
+	ck_assert_uint_eq(apb_read(&f, MISC + 0x64), word + 2);
+#endif
+}
+
 START_TEST(versions)
 {
 	struct ncore_chip_config config;
@@ -95,8 +120,10 @@ START_TEST(versions)
 		ncore_sensor_set(f.chip, NCORE_SENSOR_SRAM_ECC_CORR, 300);
 		ncore_sensor_set(f.chip, NCORE_SENSOR_SRAM_ECC_UNCORR, 3);
 		ncore_sensor_set(f.chip, NCORE_SENSOR_DRAM(1, 1), 99);
-		ck_assert_uint_eq(apb_read(&f, MISC + 0x40), 300 << 16 | (v < 6 ? 3 : 3 << 12));
+		/* the SRAM's word is always the same */
+		ck_assert_uint_eq(apb_read(&f, MISC + 0x40), 300 << 16 | 3);
 		ck_assert_uint_eq(apb_read(&f, MISC + 0x48), v < 6 ? 99 : 15 << 12);
+		repairs(v);
 		/* as before, buffers in the host's memory are answered */
 		ck_assert_uint_eq(fwio_read(&f, GEN(REG)(MISC)), v);
 	}

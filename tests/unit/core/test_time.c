@@ -179,32 +179,63 @@ START_TEST(port)
 }
 END_TEST
 
-/* A link: the second engine's block waits for the first one's */
-START_TEST(neighbour)
+/* Beside the chip at hand others of a line, the last of which is slot n */
+static struct fixture others[2];
+
+static struct ncore_fabric *line(unsigned int n)
 {
 	struct ncore_chip_config config;
 	struct ncore_fabric *fabric;
-	struct fixture other;
-	uint64_t first, last, link;
 
 	fixture_free(&f);
 	fixture_init(&f, 2);
-	ck_assert_int_eq(ncore_fabric_new(NEURON_TOPOLOGY_LINE, 2, &fabric), 0);
+	ck_assert_int_eq(ncore_fabric_new(NEURON_TOPOLOGY_LINE, n + 1, &fabric), 0);
 	fixture_config(&f, &config);
 	config.fabric = fabric;
 	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
-	fixture_init(&other, 1);
-	fixture_config(&other, &config);
-	config.fabric = fabric;
-	config.slot = 1;
-	ck_assert_int_eq(ncore_chip_new(&config, &other.chip), 0);
+	for (unsigned int i = 0; i < n; i++) {
+		fixture_init(&others[i], 1);
+		fixture_config(&others[i], &config);
+		config.fabric = fabric;
+		config.slot = i + 1;
+		ck_assert_int_eq(ncore_chip_new(&config, &others[i].chip), 0);
+	}
+	return fabric;
+}
+
+/* A link: the second engine's block waits for the first one's */
+START_TEST(neighbour)
+{
+	struct ncore_fabric *fabric = line(1);
+	uint64_t first, last, link;
+
 	run_rings(2, true, HOST(SOURCE), GEN(WINDOW_EAST) | DATA, 1, &first, &last);
 	link = kib(cost->link_kib, BLOCK);
 	ck_assert_uint_eq(first, rung(0) + desc_time(BLOCK));
 	ck_assert_uint_eq(last, rung(0) + 2 * link + cost->descriptor);
 	ck_assert_uint_gt(last, rung(1) + desc_time(BLOCK));
 	ncore_fabric_free(fabric);
-	fixture_free(&other);
+	fixture_free(&others[0]);
+}
+END_TEST
+
+/* Two links to a far chip: the first as to a neighbour, and each block's time on the second */
+START_TEST(far)
+{
+	const uint64_t window = neuron_gen_far_window(&GEN_CHIP, 2);
+	struct ncore_fabric *fabric;
+	uint64_t first, last, link;
+
+	if (!window)
+		return;
+	fabric = line(2);
+	run_rings(2, true, HOST(SOURCE), window | DATA, 1, &first, &last);
+	link = kib(cost->link_kib, BLOCK);
+	ck_assert_uint_eq(first, rung(0) + link + desc_time(BLOCK));
+	ck_assert_uint_eq(last, rung(0) + 3 * link + cost->descriptor);
+	ncore_fabric_free(fabric);
+	fixture_free(&others[0]);
+	fixture_free(&others[1]);
 }
 END_TEST
 
@@ -495,6 +526,7 @@ int main(void)
 	tcase_add_test(t, dram);
 	tcase_add_test(t, port);
 	tcase_add_test(t, neighbour);
+	tcase_add_test(t, far);
 	tcase_add_loop_test(t, tie_of_queues, 0, 2);
 	tcase_add_loop_test(t, engine_and_queue, 0, 2);
 	tcase_add_test(t, rung_at_once);

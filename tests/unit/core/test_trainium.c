@@ -38,10 +38,6 @@ static void reset(uint32_t kind)
 #define COUNTER_WORDS (4 * 9 * 0x30 / 4)
 #define LAST_ENGINE 131
 #define LAST_QUEUE 1
-#define NUMBERS                                                      \
-	{                                                            \
-		0, 3, 4, 7, 12, 15, 8, 11, 1, 2, 5, 6, 13, 14, 9, 10 \
-	}
 static const uint64_t kept[] = {
 	0x82041100, 0x83f41124, 0x94041100, 0x95f41100, 0xa2041100, 0xb5f41124,
 	0x06a00100, 0x06a00ffc, 0x06bc0100, 0x46a00100, 0x46bc0ffc, 0x82040800,
@@ -54,10 +50,6 @@ static const uint64_t nothing[] = { 0x82041128, 0x06a01000, 0x8c0000d4, 0x820408
 #define COUNTER_WORDS (4 * 5 * 0x40 / 4)
 #define LAST_ENGINE 33
 #define LAST_QUEUE 0
-#define NUMBERS                                                      \
-	{                                                            \
-		0, 4, 1, 5, 3, 7, 2, 6, 12, 8, 13, 9, 15, 11, 14, 10 \
-	}
 static const uint64_t kept[] = {
 	0x30401100, 0x30401124, 0x30408100, 0x3046a100, 0x30b01100, 0x30b6a124, 0x30e04100,
 	0x30e04ffc, 0x30e44100, 0x30f44ffc, 0x30400100, 0x30400104, 0x30469100, 0x30b00100,
@@ -69,7 +61,7 @@ static const uint64_t nothing[] = { 0x30401128, 0x30e05000, 0x30400108, 0x100000
 /* The public driver's table from routing ids to its own numbers, the other way round */
 START_TEST(routing)
 {
-	static const uint8_t number[16] = NUMBERS;
+	static const uint8_t number[16] = GEN(NUMBERS);
 	struct ncore_chip_config config;
 	struct ncore_fabric *fabric;
 	struct ncore_chip *chip;

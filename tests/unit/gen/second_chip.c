@@ -87,6 +87,9 @@ const struct neuron_gen neuron_gen_second = {
 		.ports = 4,
 		.port = { SECOND_WINDOW_EAST, SECOND_WINDOW_WEST, SECOND_WINDOW_SOUTH,
 			  SECOND_WINDOW_NORTH },
+		.far = SECOND_WINDOW_FAR(0),
+		.far_id = SECOND_WINDOW_FAR(15) ^ SECOND_WINDOW_FAR(0),
+		.links_max = SECOND_FAR_LINKS,
 	},
 	.core = {
 		.fifo = SECOND_TPB_PE_FIFO,

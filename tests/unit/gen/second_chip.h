@@ -43,8 +43,16 @@
 /* ports 2 and 3, which a torus and a fully connected instance have */
 #define SECOND_WINDOW_SOUTH 0x30000000000000ull
 #define SECOND_WINDOW_NORTH 0x40000000000000ull
+/* any chip of the instance, by its number */
+#define SECOND_WINDOW_FAR(id) (0x200000000000ull | (uint64_t)(id) << 48)
+#define SECOND_FAR_IDS 16
+#define SECOND_FAR_LINKS 2
+#define SECOND_NUMBERS                                               \
+	{                                                            \
+		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 \
+	}
 #define SECOND_WINDOW_MASK \
-	(SECOND_WINDOW_HOST | SECOND_WINDOW_EAST | SECOND_WINDOW_WEST | SECOND_WINDOW_NORTH)
+	(SECOND_WINDOW_FAR(15) | SECOND_WINDOW_HOST | SECOND_WINDOW_EAST | SECOND_WINDOW_WEST | SECOND_WINDOW_NORTH)
 #define SECOND_WINDOW_LIMIT 0x80000000000000ull
 
 #define SECOND_TPB_PE_FIFO 0x2600000

@@ -114,6 +114,22 @@ START_TEST(windows)
 		for (unsigned int k = 0; k < i; k++)
 			ck_assert_uint_ne(w->port[i], w->port[k]);
 	}
+	/* a window for each chip of an instance, apart from all others and known by its bits */
+	for (unsigned int i = 0; w->far && i < NEURON_ROUTES; i++) {
+		uint64_t far = neuron_gen_far_window(gen, i);
+
+		ck_assert_uint_eq(far & ~w->mask, 0);
+		ck_assert_uint_lt(far, w->limit);
+		ck_assert_uint_eq(neuron_gen_far_index(gen, far), i);
+		ck_assert_int_eq(neuron_gen_far_index(gen, far | w->host), -1);
+		for (unsigned int k = 0; k < w->ports; k++) {
+			ck_assert_uint_ne(far, w->port[k]);
+			ck_assert_int_eq(neuron_gen_far_index(gen, w->port[k]), -1);
+		}
+	}
+	if (!w->far)
+		ck_assert_uint_eq(neuron_gen_far_window(gen, 0), 0);
+	ck_assert_int_eq(neuron_gen_far_index(gen, 0), -1);
 	for (unsigned int b = 0; b < gen->blocks; b++) {
 		const struct neuron_block *row = &gen->block[b];
 
@@ -243,7 +259,8 @@ START_TEST(trainium2)
 	ck_assert(neuron_gen_decode(gen, 0, 0xbc7e0090, &at)); /* engine 127's masks */
 	ck_assert_int_eq(at.kind, NEURON_BLOCK_KEPT);
 	ck_assert(neuron_gen_decode(gen, 0, 0x466c1100, &at)); /* a tensor engine's counters */
-	ck_assert_int_eq(at.kind, NEURON_BLOCK_REGS);
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_ARRAY);
+	ck_assert_uint_eq(at.index, 7);
 	ck_assert(!neuron_gen_decode(gen, 0, 0xf0000000, &at)); /* TOP_SPs' windows: nothing */
 }
 END_TEST

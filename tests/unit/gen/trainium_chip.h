@@ -40,7 +40,15 @@
 #define TRAINIUM_WINDOW_WEST 0x14000000000000ull
 #define TRAINIUM_WINDOW_SOUTH 0x18000000000000ull
 #define TRAINIUM_WINDOW_NORTH 0x1c000000000000ull
-#define TRAINIUM_WINDOW_LIMIT 0x20000000000000ull
+/* any chip of the instance, by its routing id; the vendor's numbers of those */
+#define TRAINIUM_WINDOW_FAR(id) (0x20000000000000ull | (uint64_t)(id) << 56)
+#define TRAINIUM_FAR_IDS 128
+#define TRAINIUM_FAR_LINKS 8
+#define TRAINIUM_NUMBERS \
+	{ \
+		0, 4, 1, 5, 3, 7, 2, 6, 12, 8, 13, 9, 15, 11, 14, 10 \
+	}
+#define TRAINIUM_WINDOW_LIMIT 0x8000000000000000ull
 
 #define TRAINIUM_TPB_PE_FIFO 0x265c000
 #define TRAINIUM_TPB_FIFO_SIZE 0x4000

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libnrt's constants: names, values and sizes that programs were compiled with */
 #include <check.h>
+#include <stdlib.h>
 
 #include "../check_main.h"
 #include "nrt/nrt.h"
@@ -49,6 +50,8 @@ START_TEST(statuses)
 END_TEST
 
 #define INSTANCES 10
+#define LOGICAL 8
+#define REFUSED 5
 
 /* What a program is told of its machine; the numbers are those of nrt.h. */
 START_TEST(instances)
@@ -75,6 +78,71 @@ START_TEST(instances)
 }
 END_TEST
 
+/*
+ * Logical cores: numbers of a Trainium2 and a Trainium, and of what the environment lets a process
+ * take; where a logical core is, two tensors of one being on the same chip as its number says
+ */
+START_TEST(logical)
+{
+	static const struct {
+		const char *machine, *config, *older, *visible;
+		uint32_t total, total_logical, took, last_device, last_core;
+	} want[LOGICAL] = {
+		{ "emu:trn2.3xlarge", NULL, NULL, NULL, 8, 4, 4, 0, 3 },
+		{ "emu:trn2.3xlarge", "2", "1", NULL, 8, 4, 4, 0, 3 },
+		{ "emu:trn2.3xlarge", "1", NULL, NULL, 8, 8, 8, 0, 7 },
+		{ "emu:trn2.3xlarge", NULL, "1", NULL, 8, 8, 8, 0, 7 },
+		{ "emu:trn2.48xlarge", NULL, NULL, "5-6", 128, 64, 2, 1, 2 },
+		{ "emu:trn2.48xlarge", "1", NULL, "5-9", 128, 128, 5, 1, 1 },
+		{ "emu:trn1.32xlarge", NULL, NULL, NULL, 32, 32, 32, 15, 1 },
+		{ "emu:trn1.2xlarge", "1", NULL, "1", 2, 2, 1, 0, 1 },
+	};
+	uint32_t n, device, core;
+
+	if (want[_i].config)
+		setenv("NEURON_LOGICAL_NC_CONFIG", want[_i].config, 1);
+	if (want[_i].older)
+		setenv("NEURON_RT_VIRTUAL_CORE_SIZE", want[_i].older, 1);
+	if (want[_i].visible)
+		setenv("NEURON_RT_VISIBLE_CORES", want[_i].visible, 1);
+	ck_assert_int_eq(nrtx_machine_set(want[_i].machine), NRT_SUCCESS);
+	for (unsigned int opened = 0; opened < 2; opened++) {
+		ck_assert_int_eq(nrt_get_total_nc_count(&n), NRT_SUCCESS);
+		ck_assert_uint_eq(n, want[_i].total);
+		ck_assert_int_eq(nrt_get_total_vnc_count(&n), NRT_SUCCESS);
+		ck_assert_uint_eq(n, want[_i].total_logical);
+		ck_assert_int_eq(nrt_get_visible_vnc_count(&n), NRT_SUCCESS);
+		ck_assert_uint_eq(n, want[_i].took);
+		ck_assert_int_eq(nrt_get_visible_nc_count(&n), NRT_SUCCESS);
+		ck_assert_uint_eq(n, want[_i].took * want[_i].total / want[_i].total_logical);
+		if (!opened)
+			ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+	}
+	ck_assert_int_eq(nrtx_core_location(want[_i].took - 1, &device, &core), NRT_SUCCESS);
+	ck_assert_uint_eq(device, want[_i].last_device);
+	ck_assert_uint_eq(core, want[_i].last_core);
+	ck_assert_int_eq(nrtx_core_location(want[_i].took, &device, &core), NRT_INVALID);
+	nrt_close();
+}
+END_TEST
+
+/* What is no number of cores, and a chip that has no logical ones */
+START_TEST(not_logical)
+{
+	static const char *const refused[REFUSED][2] = { { "emu:trn2.3xlarge", "3" },
+						  { "emu:trn2.3xlarge", "22" },
+						  { "emu:trn2.3xlarge", "two" },
+						  { "emu:trn1.2xlarge", "2" },
+						  { "emu:inf1.xlarge", "2" } };
+	uint32_t n;
+
+	ck_assert_int_eq(nrtx_machine_set(refused[_i][0]), NRT_SUCCESS);
+	setenv("NEURON_LOGICAL_NC_CONFIG", refused[_i][1], 1);
+	ck_assert_int_eq(nrt_get_total_vnc_count(&n), NRT_INVALID);
+	ck_assert_int_eq(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("nrt-status");
@@ -82,6 +150,8 @@ int main(void)
 
 	tcase_add_test(tc, statuses);
 	tcase_add_loop_test(tc, instances, 0, INSTANCES);
+	tcase_add_loop_test(tc, logical, 0, LOGICAL);
+	tcase_add_loop_test(tc, not_logical, 0, REFUSED);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
