@@ -73,7 +73,7 @@ static const struct neuron_block blocks[] = {
 	{ NEURON_BLOCK_UDMA, 0, 32, 2, APB(0x600000), SENG, NEURON_UDMA_SIZE },
 	{ NEURON_BLOCK_NQ, 0, 0, CORES, APB(0x535000), SENG, 0x1000 },
 	{ NEURON_BLOCK_ARRAY, 0, 0, CORES, APB(0x5b1100), SENG,
-	  NEURON_ARRAY_ROWS * ARRAY_SETS * ARRAY_SET },
+	  NEURON_ARRAY_ROWS *ARRAY_SETS *ARRAY_SET },
 	{ NEURON_BLOCK_MISC, 0, 0, 1, APB(0xfa0000), 0x1000, 0x1000 },
 	/* ours: no descriptor and no driver but ours knows the address */
 	{ NEURON_BLOCK_EXT, 2, 0, 1, 0xfffb0000000ull, 0, NEURON_EXT2_SIZE, NEURON_EXT2_SIZE },

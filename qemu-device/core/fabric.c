@@ -4,8 +4,8 @@
  * Whoever reaches into a neighbour holds the lock for reading while it does; attaching and
  * detaching write. Chips keep the table alive, not each other.
  *
- * Beside it there is a table of ways: from each slot to each other one by as few links as those that
- * are up allow. Writers make it anew whenever a link came or went.
+ * Beside it there is a table of ways: from each slot to each other one by as few links as those
+ * that are up allow. Writers make it anew whenever a link came or went.
  */
 #include "fabric.h"
 

@@ -81,8 +81,8 @@ void ncore_fabric_unlock(struct ncore_fabric *fabric);
 struct ncore_end *ncore_fabric_peer(struct ncore_fabric *fabric, struct ncore_end *end,
 				    unsigned int port);
 /*
- * The end in a slot however far, by as few links as can be, at most so many; or NULL. *port: the one
- * through which the way begins, of several the lowest. The lock is held.
+ * The end in a slot however far, by as few links as can be, at most so many; or NULL. *port: the
+ * one through which the way begins, of several the lowest. The lock is held.
  */
 struct ncore_end *ncore_fabric_far(struct ncore_fabric *fabric, struct ncore_end *end,
 				   unsigned int slot, unsigned int links_max, unsigned int *port,

@@ -344,7 +344,8 @@ static unsigned int memory_of(struct ncore_chip *chip, uint64_t addr)
 	struct ncore_ep ep;
 	unsigned int m = 0;
 
-	if (ncore_is_host(chip, addr) || ncore_route_own(chip, addr, &ep) || ep.kind != NCORE_EP_MEM)
+	if (ncore_is_host(chip, addr) || ncore_route_own(chip, addr, &ep) ||
+	    ep.kind != NCORE_EP_MEM)
 		return M_OTHER;
 	if (ep.mem != &chip->dram)
 		return M_SRAM;

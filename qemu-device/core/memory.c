@@ -76,8 +76,9 @@ void ncore_mem_clear(struct ncore_chip *chip, struct ncore_mem *mem)
 }
 
 /*
- * What another thread stores at the same time comes behind our zeros, as if they had been stored when
- * they were found there. Not longer than a page: a buffer of the core's that nobody has filled yet.
+ * What another thread stores at the same time comes behind our zeros, as if they had been stored
+ * when they were found there. Not longer than a page: a buffer of the core's that nobody has filled
+ * yet.
  */
 void ncore_copy_sparse(void *dst, const void *src, uint64_t len)
 {

@@ -18,8 +18,8 @@ static uint32_t at_most(uint32_t n, uint32_t max)
 
 static uint32_t sram_errors(struct ncore_chip *chip)
 {
-	return sensor(chip, NCORE_SENSOR_SRAM_ECC_UNCORR) |
-	       sensor(chip, NCORE_SENSOR_SRAM_ECC_CORR) << 16;
+	return sensor(chip, NCORE_SENSOR_SRAM_ECC_UNCORR) | sensor(chip, NCORE_SENSOR_SRAM_ECC_CORR)
+								    << 16;
 }
 
 /* Later firmware has less room for uncorrected ones, and tells those that can be repaired apart */

@@ -88,9 +88,9 @@ struct ncore_host_ops {
 };
 
 /*
- * Copies what a host's dma_rw reads: memcpy() but for whole pages of zeros that are to go where zeros
- * are, which are not stored. A driver clears memory before it hands it out; of private memory that
- * nobody has touched, reading takes no page and storing zeros does.
+ * Copies what a host's dma_rw reads: memcpy() but for whole pages of zeros that are to go where
+ * zeros are, which are not stored. A driver clears memory before it hands it out; of private memory
+ * that nobody has touched, reading takes no page and storing zeros does.
  */
 void ncore_copy_sparse(void *dst, const void *src, uint64_t len);
 

@@ -104,7 +104,8 @@ struct tpb_perf {
 		uint64_t insn, busy, idle, wait, matmul_insn, matmul_wait;
 	} eng[NEURON_ENGINES_MAX];
 	uint64_t macs;
-	/* of the tensor engine's array, by groups of rows: busy with products, with loading weights */
+	/* of the tensor engine's array, by groups of rows: busy with products, with loading weights
+	 */
 	uint64_t products[NEURON_ARRAY_ROWS], weights[NEURON_ARRAY_ROWS];
 };
 void tpb_perf(const struct tpb *tpb, struct tpb_perf *perf); /* any thread */

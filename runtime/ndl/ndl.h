@@ -115,8 +115,8 @@ int ndl_device_links(ndl_device_t *device, bool up[NEURON_PORTS_MAX]);
 /* The address at which this device sees another one; -ENOENT: no link that is up leads there */
 int ndl_neighbor_window(ndl_device_t *device, int neighbor, uint64_t *window);
 /*
- * The same for any device of the instance: a neighbour's window, or, where chips have windows to all
- * others, that of the device. -ENOENT: there is none
+ * The same for any device of the instance: a neighbour's window, or, where chips have windows to
+ * all others, that of the device. -ENOENT: there is none
  */
 int ndl_device_window(ndl_device_t *device, int other, uint64_t *window);
 /* The bytes of a DRAM channel; -EINVAL if there is no such channel */

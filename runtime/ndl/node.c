@@ -422,7 +422,7 @@ static int node_mark(void *state, uint32_t count, uint32_t start, uint32_t end, 
 		     uint32_t *available)
 {
 	struct neuron_ioctl_crwl_nc_map_ext arg = { .nc_count = count };
-	uint32_t base;
+	uint32_t base = 0;
 	int fd = mark_access(state, start, &base), err;
 
 	if (fd < 0)
@@ -450,7 +450,7 @@ static int node_mark(void *state, uint32_t count, uint32_t start, uint32_t end, 
 static int node_unmark(void *state, uint32_t first, uint32_t count)
 {
 	struct neuron_ioctl_crwl_nc_map_ext arg = { .nc_count = count };
-	uint32_t base, end = first + count;
+	uint32_t base = 0, end = first + count;
 	int fd;
 
 	if (!count || first >= MARK_COUNT || count > MARK_COUNT - first)

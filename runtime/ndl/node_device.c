@@ -27,8 +27,8 @@ static int node_close(ndl_device_t *dev)
 }
 
 /*
- * The BAR of the registers takes a list of addresses, that of the cores takes one at a time. On chips
- * whose cores lie among the registers there is the first alone.
+ * The BAR of the registers takes a list of addresses, that of the cores takes one at a time. On
+ * chips whose cores lie among the registers there is the first alone.
  */
 static int bar_rw(ndl_device_t *dev, bool write, unsigned int bar, const uint64_t *offset,
 		  uint32_t *data, uint32_t count)

@@ -23,8 +23,8 @@ static NRT_STATUS logical_size(const struct neuron_gen *gen, uint32_t *lnc)
 		return NRT_SUCCESS;
 	if ((*text != '1' && *text != '2') || text[1] || (*text == '2' && !gen->logical_cores))
 		return rt_fail(NRT_INVALID, "NRT", "NEURON_LOGICAL_NC_CONFIG=%s: %s of %s", text,
-			       gen->logical_cores ? "1 or 2 cores expected" :
-						    "there are no logical cores",
+			       gen->logical_cores ? "1 or 2 cores expected"
+						  : "there are no logical cores",
 			       gen->product);
 	*lnc = (uint32_t)(*text - '0');
 	return NRT_SUCCESS;

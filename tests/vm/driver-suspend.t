@@ -8,4 +8,4 @@ case $(uname -r) in
 *-neuron-*) seconds=60 ;;
 *) seconds=$([ -e /dev/neuron15 ] && echo 15 || echo 2) ;; # sixteen chips take longer, too
 esac
-exec ./driver-suspend $seconds
+exec ./driver-suspend "$seconds"

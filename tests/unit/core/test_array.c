@@ -10,9 +10,8 @@
 /* By the public driver's offsets (docs/hardware.md); of its sets one tells of each thing */
 #ifdef TRAINIUM2_GEN
 #define CORES 8
-#define COUNTERS(nc)                                                           \
-	((nc) / 4 * 0x40000000ull + ((nc) / 2 % 2 ? 0x6541100 : 0x6141100) +   \
-	 (nc) % 2 * 0x180000)
+#define COUNTERS(nc) \
+	((nc) / 4 * 0x40000000ull + ((nc) / 2 % 2 ? 0x6541100 : 0x6141100) + (nc) % 2 * 0x180000)
 #define SETS 9
 #define SET 0x30
 #define WEIGHTS 8
@@ -52,10 +51,9 @@ static uint64_t idle(unsigned int nc, unsigned int row)
 
 static struct neuron_ap row(uint8_t dtype, uint32_t offset, uint16_t n)
 {
-	return (struct neuron_ap){ .offset = offset,
-				   .dtype = dtype,
-				   .step = { 0, 0, 0, 1 },
-				   .num = { 1, 1, 1, n } };
+	return (struct neuron_ap){
+		.offset = offset, .dtype = dtype, .step = { 0, 0, 0, 1 }, .num = { 1, 1, 1, n }
+	};
 }
 
 /* Loads so many rows and 100 columns of weights, and multiplies twice, with 300 and 70 columns. */
@@ -115,7 +113,8 @@ START_TEST(counts)
 	ck_assert_uint_ge(idle(nc, 0), 2 * GEN_CHIP.target->cost.least);
 	for (unsigned int other = 0; other < CORES; other++)
 		if (other != nc)
-			ck_assert_uint_eq(products(other, 0) + weights(other, 0) + idle(other, 0), 0);
+			ck_assert_uint_eq(products(other, 0) + weights(other, 0) + idle(other, 0),
+					  0);
 }
 END_TEST
 

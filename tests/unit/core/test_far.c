@@ -293,7 +293,8 @@ static void busy(unsigned int i)
 		push(&f[i], &queue[i], 0, HOST(n % 8 == 7 ? 0x700000 : 0x800000),
 		     n % 8 == 7 ? 4 : 0, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
 		push(&f[i], &queue[i], 1,
-		     far(to) | (n % 8 == 7 ? GEN(TPB)(0) + GEN(TPB_SEM_INC) : 0x1000000 + n * 0x10000),
+		     far(to) | (n % 8 == 7 ? GEN(TPB)(0) + GEN(TPB_SEM_INC)
+					   : 0x1000000 + n * 0x10000),
 		     n % 8 == 7 ? 4 : 0, 0);
 	}
 	doorbell(&f[i], &queue[i], 1, COPIES);

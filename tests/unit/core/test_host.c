@@ -188,7 +188,8 @@ END_TEST
 
 #define SOME (16u * 4096)
 
-/* Pages of zeros and of others, zeros at their ends, at any place and of any length: memcpy's bytes */
+/* Pages of zeros and of others, zeros at their ends, at any place and of any length: memcpy's bytes
+ */
 START_TEST(sparse_copies)
 {
 	static uint8_t src[SOME], dst[SOME], want[SOME];

@@ -51,8 +51,9 @@
 	{                                                            \
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 \
 	}
-#define SECOND_WINDOW_MASK \
-	(SECOND_WINDOW_FAR(15) | SECOND_WINDOW_HOST | SECOND_WINDOW_EAST | SECOND_WINDOW_WEST | SECOND_WINDOW_NORTH)
+#define SECOND_WINDOW_MASK                                                                      \
+	(SECOND_WINDOW_FAR(15) | SECOND_WINDOW_HOST | SECOND_WINDOW_EAST | SECOND_WINDOW_WEST | \
+	 SECOND_WINDOW_NORTH)
 #define SECOND_WINDOW_LIMIT 0x80000000000000ull
 
 #define SECOND_TPB_PE_FIFO 0x2600000

@@ -57,8 +57,8 @@
 #define TRAINIUM2_WINDOW_FAR(id) (0x20000000000000ull | (uint64_t)(id) << 56)
 #define TRAINIUM2_FAR_IDS 128
 #define TRAINIUM2_FAR_LINKS 8
-#define TRAINIUM2_NUMBERS \
-	{ \
+#define TRAINIUM2_NUMBERS                                            \
+	{                                                            \
 		0, 3, 4, 7, 12, 15, 8, 11, 1, 2, 5, 6, 13, 14, 9, 10 \
 	}
 #define TRAINIUM2_WINDOW_LIMIT 0x8000000000000000ull

@@ -44,8 +44,8 @@
 #define TRAINIUM_WINDOW_FAR(id) (0x20000000000000ull | (uint64_t)(id) << 56)
 #define TRAINIUM_FAR_IDS 128
 #define TRAINIUM_FAR_LINKS 8
-#define TRAINIUM_NUMBERS \
-	{ \
+#define TRAINIUM_NUMBERS                                             \
+	{                                                            \
 		0, 4, 1, 5, 3, 7, 2, 6, 12, 8, 13, 9, 15, 11, 14, 10 \
 	}
 #define TRAINIUM_WINDOW_LIMIT 0x8000000000000000ull

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Memory of an instance: a program's queue on one chip copies into the memory of each other one and
- * out of it, near or far. test_ndl_far emu:trn1.32xlarge, or in a guest test_ndl_far node. What says
- * that bytes came is the other device's own copy of them.
+ * out of it, near or far. test_ndl_far emu:trn1.32xlarge, or in a guest test_ndl_far node. What
+ * says that bytes came is the other device's own copy of them.
  */
 #include <check.h>
 #include <errno.h>
@@ -77,11 +77,10 @@ static void program_new(struct program *p, int d)
 	const uint32_t one = 1;
 	uint64_t pa, handle;
 
-	*p = (struct program){ .device = d,
-			       .queue = { .eng = ENGINE,
-					  .qid = QUEUE,
-					  .tx_count = 64,
-					  .rx_count = 64 } };
+	*p = (struct program){
+		.device = d,
+		.queue = { .eng = ENGINE, .qid = QUEUE, .tx_count = 64, .rx_count = 64 }
+	};
 	p->queue.tx_handle = memory(d, 64 * 16, false, &pa);
 	p->queue.rx_handle = memory(d, 64 * 16, true, &pa);
 	handle = memory(d, 4096, true, &p->one);
@@ -162,8 +161,8 @@ START_TEST(windows)
 END_TEST
 
 /*
- * In process, where links can be broken: the way goes round, which in a ring of twelve are ten links,
- * too many; and there is none to a chip cut off.
+ * In process, where links can be broken: the way goes round, which in a ring of twelve are ten
+ * links, too many; and there is none to a chip cut off.
  */
 START_TEST(links_down)
 {

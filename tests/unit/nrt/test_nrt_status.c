@@ -130,10 +130,10 @@ END_TEST
 START_TEST(not_logical)
 {
 	static const char *const refused[REFUSED][2] = { { "emu:trn2.3xlarge", "3" },
-						  { "emu:trn2.3xlarge", "22" },
-						  { "emu:trn2.3xlarge", "two" },
-						  { "emu:trn1.2xlarge", "2" },
-						  { "emu:inf1.xlarge", "2" } };
+							 { "emu:trn2.3xlarge", "22" },
+							 { "emu:trn2.3xlarge", "two" },
+							 { "emu:trn1.2xlarge", "2" },
+							 { "emu:inf1.xlarge", "2" } };
 	uint32_t n;
 
 	ck_assert_int_eq(nrtx_machine_set(refused[_i][0]), NRT_SUCCESS);

@@ -49,6 +49,7 @@ int main(void)
 	for (unsigned int i = 1; i < n; i++)
 		others += ring[i][NEURON_NQ_ENTRY_PHASE];
 	is(others, 0, "no other ring has one");
-	is(ndl_notification_read(dev, 0, NEURON_NQ_ERROR, 0, 1), 0, "libndl says how far it has read");
+	is(ndl_notification_read(dev, 0, NEURON_NQ_ERROR, 0, 1), 0,
+	   "libndl says how far it has read");
 	return tap_done();
 }
