@@ -162,6 +162,19 @@ def named_files(tree: Tree) -> Iterator[Finding]:
                 yield Path(document), f"there is no {word}"
 
 
+def types_of_chips(tree: Tree) -> Iterator[Finding]:
+    page = Path("docs/testing.md")
+    section = "\n".join(tree.text[page]).partition("\n## Types of chips\n")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`vm/([\w-]+)`", next((x for x in section.split("\n") if "check-chips" in x), "")))
+    runs = {
+        name.stem
+        for name, lines in tree.text.items()
+        if name.parts[:2] == ("tests", "vm") and name.suffix == ".t" and any(x.startswith("# later: ") for x in lines)
+    }
+    for test in sorted(named ^ runs):
+        yield page, f"vm/{test} {'does not run' if test in named else 'runs'} on the later types of chips"
+
+
 CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     ("every file states its licence", unlicensed),
     ("LICENSES/ has the text of every licence", texts),
@@ -172,6 +185,7 @@ CHECKS: list[tuple[str, Callable[[Tree], Iterator[Finding]]]] = [
     ("the module sleeps only between two looks at what it waits for", fixed_sleeps),
     ("numbers of a generation of chips are in its description", one_generation),
     ("CONTRIBUTING.md and architecture.md name files that exist", named_files),
+    ("docs/testing.md names the guest tests that run on later types of chips", types_of_chips),
     (f"no file is larger than {MAX_BYTES >> 20} MiB", large_files),
 ]
 
