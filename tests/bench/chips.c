@@ -2,7 +2,10 @@
 /*
  * Chips that copy in parallel: a thread for each, PASSES times 32 MiB in and out by the zero-copy
  * path. Prints a line of "chips-N" and bytes a second, of all chips together, for 1 and for all.
- * Run by tests/bench/run.py in a guest.
+ * With --cores the same of the first chip's cores, each of which has a DMA engine of its own for
+ * copies: "core-N" of each alone, then "cores". Run by tests/bench/run.py in a guest.
+ *
+ * usage: bench-chips [--cores]
  */
 #include "ndl.h"
 
@@ -52,20 +55,27 @@ static void *copy(void *arg)
 static int open_chip(int index, struct chip *c)
 {
 	const ndl_device_init_param_t use = { .initialize_device = true };
-	const struct ndl_mem_params mem = { .size = SIZE,
-					    .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };
-	int ret = ndl_open_device(index, &use, &c->dev);
 
-	if (!ret)
-		ret = ndl_memory_alloc(c->dev, &mem, &c->chunk);
+	return ndl_open_device(index, &use, &c->dev);
+}
+
+/* What is copied by a core's engine, to the memory of that index; the bytes differ */
+static int place(struct chip *c, uint32_t core, uint32_t memory, int fill)
+{
+	const struct ndl_mem_params mem = { .size = SIZE,
+					    .channel = memory,
+					    .nc = core,
+					    .type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE };
+	int ret = ndl_memory_alloc(c->dev, &mem, &c->chunk);
+
 	if (!ret && !(c->buf = aligned_alloc(HUGE_PAGE, SIZE)))
 		ret = -ENOMEM;
 	if (!ret)
-		memset(c->buf, index + 1, SIZE);
+		memset(c->buf, fill + 1, SIZE);
 	return ret;
 }
 
-static int measure(struct chip *chips, unsigned int n)
+static int measure(struct chip *chips, unsigned int n, const char *name)
 {
 	double start;
 	int ret = 0;
@@ -81,7 +91,7 @@ static int measure(struct chip *chips, unsigned int n)
 		ret = chips[i].ret ? chips[i].ret : ret;
 	}
 	if (!ret)
-		printf("chips-%u %.0f\n", n, 2. * PASSES * n * SIZE / (now() - start));
+		printf("%s %.0f\n", name, 2. * PASSES * n * SIZE / (now() - start));
 	fflush(stdout);
 	pthread_barrier_destroy(&begin);
 	return ret;
@@ -95,21 +105,72 @@ static int compare(const struct chip *c, int index)
 	return 0;
 }
 
-int main(void)
+/* The first chip, once for each core, which copies to the memory beside it */
+static int open_cores(struct chip *c, int index, unsigned int *cores)
+{
+	uint32_t memories = 0;
+	uint64_t size;
+	int ret = open_chip(index, c);
+
+	if (!ret)
+		ret = ndl_get_nc_count(c->dev, cores);
+	while (!ret && !ndl_get_dram_size(c->dev, memories, &size))
+		memories++;
+	for (unsigned int i = 0; i < *cores && !ret; i++) {
+		c[i].dev = c->dev;
+		ret = place(&c[i], i, i * memories / *cores, (int)i);
+	}
+	return ret;
+}
+
+static int bench_cores(struct chip *c, int index)
+{
+	unsigned int n = 0;
+	char name[32];
+	int ret = open_cores(c, index, &n);
+
+	for (unsigned int i = 0; i < n && !ret; i++) {
+		snprintf(name, sizeof(name), "core-%u", i);
+		ret = measure(&c[i], 1, name);
+	}
+	if (!ret)
+		ret = measure(c, n, "cores");
+	for (unsigned int i = 0; i < n && !ret; i++)
+		ret = compare(&c[i], (int)i);
+	return ret;
+}
+
+static int bench_chips(struct chip *chips, const int *indexes, int n)
+{
+	char name[32];
+	int ret = 0;
+
+	for (int i = 0; i < n && !ret; i++) {
+		ret = open_chip(indexes[i], &chips[i]);
+		if (!ret)
+			ret = place(&chips[i], 0, 0, indexes[i]);
+	}
+	if (!ret)
+		ret = measure(chips, 1, "chips-1");
+	snprintf(name, sizeof(name), "chips-%d", n);
+	if (!ret)
+		ret = measure(chips, (unsigned int)n, name);
+	for (int i = 0; i < n && !ret; i++)
+		ret = compare(&chips[i], indexes[i]);
+	return ret;
+}
+
+int main(int argc, char **argv)
 {
 	static struct chip chips[CHIPS_MAX];
-	int indexes[CHIPS_MAX], n = ndl_available_devices(indexes, CHIPS_MAX), ret = 0;
+	int indexes[CHIPS_MAX], n = ndl_available_devices(indexes, CHIPS_MAX), ret;
 
 	if (n < 1)
 		ret = n ? n : -ENODEV;
-	for (int i = 0; i < n && !ret; i++)
-		ret = open_chip(indexes[i], &chips[i]);
-	if (!ret)
-		ret = measure(chips, 1);
-	if (!ret)
-		ret = measure(chips, (unsigned int)n);
-	for (int i = 0; i < n && !ret; i++)
-		ret = compare(&chips[i], indexes[i]);
+	else if (argc > 1 && !strcmp(argv[1], "--cores"))
+		ret = bench_cores(chips, indexes[0]);
+	else
+		ret = bench_chips(chips, indexes, n);
 	if (ret)
 		fprintf(stderr, "bench-chips: %s\n", strerror(-ret));
 	return ret ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -50,7 +50,10 @@ def show(measure: str, value: str, goal: str = "") -> None:
 
 
 def boot(build: Path) -> None:
-    for instance, chips, goal in [("inf1.6xlarge", 4, "8 s"), ("inf1.24xlarge", 16, "12 s")]:
+    for instance, chips, goal in [
+        ("inf1.6xlarge", "4 chips", "8 s"), ("inf1.24xlarge", "16 chips", "12 s"),
+        ("trn1.32xlarge", "trn1.32xlarge", "8 s"), ("trn2.48xlarge", "trn2.48xlarge", "10 s"),
+    ]:
         argv = exec_argv(build, instance, [LS])
         subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)  # fills caches
         start = time.monotonic()
@@ -60,7 +63,7 @@ def boot(build: Path) -> None:
             guest.stdout.read()
         if not line.startswith("+-"):
             raise Failed(f"neuron-ls in {instance} printed {line!r}")
-        show(f"start to neuron-ls's first line, {chips} chips", f"{seconds:.1f} s", goal)
+        show(f"start to neuron-ls's first line, {chips}", f"{seconds:.1f} s", goal)
 
 
 def children(pid: int) -> list[int]:
@@ -135,14 +138,15 @@ def stopped(build: Path, instance: str) -> int:
 
 
 def memory(build: Path) -> None:
-    one, sixteen = stopped(build, "inf1.xlarge"), stopped(build, "inf1.24xlarge")
-    show("QEMU's memory beyond guest RAM, 16 chips, before boot", f"{sixteen / MIB:.0f} MiB", "64 MiB")
-    show("  of it one chip", f"{(sixteen - one) / 15 / MIB:.2f} MiB")
-    ran, ran_code, whole, code = idle(build, "inf1.24xlarge")
-    show("the same right after boot and neuron-ls", f"{ran / MIB:.0f} MiB")
-    show("  of it code that TCG translated", f"{ran_code / MIB:.0f} MiB")
-    show(f"the same, idle for {IDLE_SECONDS} s", f"{whole / MIB:.0f} MiB", "64 MiB")
-    show("  of it code that TCG translated", f"{code / MIB:.0f} MiB")
+    for small, large, goal in [("inf1.xlarge", "inf1.24xlarge", "64 MiB"), ("trn2.3xlarge", "trn2.48xlarge", "96 MiB")]:
+        one, sixteen = stopped(build, small), stopped(build, large)
+        show(f"QEMU's memory beyond guest RAM, {large}, before boot", f"{sixteen / MIB:.0f} MiB", goal)
+        show("  of it one chip", f"{(sixteen - one) / 15 / MIB:.2f} MiB")
+        ran, ran_code, whole, code = idle(build, large)
+        show("the same right after boot and neuron-ls", f"{ran / MIB:.0f} MiB")
+        show("  of it code that TCG translated", f"{ran_code / MIB:.0f} MiB")
+        show(f"the same, idle for {IDLE_SECONDS} s", f"{whole / MIB:.0f} MiB", goal)
+        show("  of it code that TCG translated", f"{code / MIB:.0f} MiB")
 
 
 def rates(argv: list[str]) -> dict[str, float]:
@@ -164,6 +168,10 @@ def copies(build: Path) -> None:
         show(f"zero-copy {text} / memcpy on the host", f"{guest['zerocopy-' + way] / host:.2f}", "0.50")
     for way, text in [("in", "to device"), ("out", "from device")]:
         show(f"buffered {text} / memcpy in the guest", f"{guest['buffered-' + way] / guest['memcpy']:.2f}")
+    for instance in ("inf2.xlarge", "trn1.2xlarge", "trn2.3xlarge"):
+        guest = rates(exec_argv(build, instance, ["./bench-copy"], "--copy", str(program), "--memory", "1536M"))
+        both = " ".join(f"{guest['zerocopy-' + way] / host:.2f}" for way in ("in", "out"))
+        show(f"zero-copy to and from {instance} / memcpy on the host", both, "0.50")
 
 
 WAYS = [("in", "host to device"), ("out", "device to host"), ("device", "device to device")]
@@ -195,8 +203,15 @@ def driver(build: Path) -> None:
 def chips(build: Path) -> None:
     program = build / "tests" / "bench" / "bench-chips"
     options = ["--copy", str(program), "--memory", "4G"]
-    got = rates(exec_argv(build, "inf1.24xlarge", ["./bench-chips"], *options))
-    show("16 chips copying at once / one", f"{got['chips-16'] / got['chips-1']:.2f}")
+    for instance in ("inf1.24xlarge", "trn1.32xlarge", "trn2.48xlarge"):
+        got = rates(exec_argv(build, instance, ["./bench-chips"], *options))
+        show(f"16 chips copying at once / one, {instance}", f"{got['chips-16'] / got['chips-1']:.2f}")
+    host = rates([str(build / "tests" / "bench" / "bench-copy"), "--memcpy"])["memcpy"]
+    for instance in ("inf1.xlarge", "inf2.xlarge", "trn1.2xlarge", "trn2.3xlarge"):
+        got = rates(exec_argv(build, instance, ["./bench-chips", "--cores"], *options))
+        alone = [rate for name, rate in got.items() if name.startswith("core-")]
+        text = f"{min(alone) / host:.2f} to {max(alone) / host:.2f}, {got['cores'] / host:.2f}"
+        show(f"each engine for copies alone, all at once / memcpy, {instance}", text)
 
 
 def turns(build: Path) -> None:
