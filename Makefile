@@ -57,7 +57,7 @@ guest: programs modules qemu ## build the guest images
 demo: guest ## four chips in a VM: neuron-ls, the daemon, 1,797 digits on 16 cores
 	@scripts/demo --build $(REL) --instance $(INSTANCE)
 
-vm: guest ## the demo, and then you are logged in; INSTANCE=inf1.24xlarge for 16 chips
+vm: guest ## the demo, and then you are logged in; INSTANCE=trn1.32xlarge for 16 chips in a torus
 	@scripts/demo --build $(REL) --instance $(INSTANCE) --login
 
 run: programs ## the same model on the chip in process: neither root nor VM
