@@ -58,6 +58,7 @@ struct ncore_desc {
 };
 
 #define NCORE_DESC_CACHE 64
+#define NCORE_RING_WORDS 64 /* registers of a half of a queue */
 
 /* Host pages that the guard granted last: guard.c */
 struct ncore_guard_hit {
@@ -66,7 +67,6 @@ struct ncore_guard_hit {
 	uint8_t domain;
 };
 
-/* One half of a queue. credit is added to by doorbells; the rest belongs to the queue's lane. */
 /* One of the chip's memories as device addresses see it: parts of equal size at equal distances */
 struct ncore_plain {
 	uint64_t address, size; /* of all parts, with what lies between */
@@ -79,8 +79,16 @@ struct ncore_plain {
 	unsigned int core; /* NCORE_EP_NO_CORE: DRAM */
 };
 
+/* What a half of a queue needs to work; of one that does not it is untouched */
+struct ncore_ring_work {
+	struct ncore_guard_hit ring_hit, data_hit;
+	struct ncore_plain plain; /* where its last bytes were; size 0: nowhere yet */
+	uint8_t cache[NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE]; /* descriptors */
+};
+
+/* One half of a queue. credit is added to by doorbells; the rest belongs to the queue's lane. */
 struct ncore_ring {
-	ncore_reg reg[64];
+	ncore_reg *reg; /* ncore_ring_reg() */
 	_Atomic uint32_t credit; /* descriptors rung and not completed, with those in taken */
 	_Atomic uint32_t taken; /* completed in this step: subtracted when it ends */
 	_Atomic uint32_t head; /* index of the first of them */
@@ -90,9 +98,7 @@ struct ncore_ring {
 	struct ncore_desc cur;
 	uint32_t done;
 	uint32_t cached, cache_at; /* descriptors in cache, the next one's position in it */
-	uint8_t *cache; /* NCORE_DESC_CACHE of them */
-	struct ncore_guard_hit ring_hit, data_hit;
-	struct ncore_plain plain; /* where its last bytes were; size 0: nowhere yet */
+	struct ncore_ring_work *work;
 };
 
 /* Descriptors rung and not completed; any thread. credit first: it shrinks after taken does */
@@ -150,10 +156,18 @@ struct ncore_udma {
 	_Atomic bool disabled;
 	ncore_reg tdma[64];
 	struct ncore_queue queue[NCORE_QUEUES];
+	/* one word of all rings, then the next: drivers that initialise an engine write one of each
+	 */
+	ncore_reg ring_reg[NCORE_RING_WORDS][NCORE_QUEUES][NCORE_HALVES];
 	ncore_reg reg[NCORE_UDMA_WORDS];
 	/* at the end: only queues that work touch their part */
-	uint8_t cache[NCORE_QUEUES][NCORE_HALVES][NCORE_DESC_CACHE * NEURON_UDMA_DESC_SIZE];
+	struct ncore_ring_work work[NCORE_QUEUES][NCORE_HALVES];
 };
+
+static inline ncore_reg *ncore_ring_reg(const struct ncore_ring *r, uint32_t offset)
+{
+	return r->reg + (size_t)offset / 4 * NCORE_QUEUES * NCORE_HALVES;
+}
 
 /* Writes of 32-bit words to what another lane owns, or from an instruction to the rest of the chip */
 struct ncore_post {

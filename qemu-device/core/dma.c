@@ -14,13 +14,13 @@
 
 static uint32_t ring_len(struct ncore_ring *r)
 {
-	return ncore_load(&r->reg[NEURON_UDMA_Q_LEN / 4]) & 0xffffff;
+	return ncore_load(ncore_ring_reg(r, NEURON_UDMA_Q_LEN)) & 0xffffff;
 }
 
 static uint64_t ring_base(struct ncore_ring *r)
 {
-	return (uint64_t)ncore_load(&r->reg[NEURON_UDMA_Q_BASE_HI / 4]) << 32 |
-	       ncore_load(&r->reg[NEURON_UDMA_Q_BASE_LO / 4]);
+	return (uint64_t)ncore_load(ncore_ring_reg(r, NEURON_UDMA_Q_BASE_HI)) << 32 |
+	       ncore_load(ncore_ring_reg(r, NEURON_UDMA_Q_BASE_LO));
 }
 
 static void report_stop(struct ncore_chip *chip, struct ncore_queue *q, uint16_t code,
@@ -67,8 +67,9 @@ static int ring_fetch(struct ncore_chip *chip, struct ncore_queue *q, struct nco
 	addr = ring_base(r) + (uint64_t)head * NEURON_UDMA_DESC_SIZE;
 	bytes = (uint64_t)n * NEURON_UDMA_DESC_SIZE;
 	if (ncore_route_own(chip, addr, &ep) ||
-	    !ncore_guard_whole(chip, ncore_guard_queue_domain(chip, q), &r->ring_hit, &ep, bytes) ||
-	    ncore_ep_rw(chip, &ep, r->cache, bytes, false)) {
+	    !ncore_guard_whole(chip, ncore_guard_queue_domain(chip, q), &r->work->ring_hit, &ep,
+			       bytes) ||
+	    ncore_ep_rw(chip, &ep, r->work->cache, bytes, false)) {
 		stop_queue(chip, q, NEURON_NERR_DMA_ABORT, addr);
 		return -EFAULT;
 	}
@@ -89,7 +90,7 @@ static inline int ring_open(struct ncore_chip *chip, struct ncore_queue *q, unsi
 		if (ret)
 			return ret;
 	}
-	p = r->cache + r->cache_at * NEURON_UDMA_DESC_SIZE;
+	p = r->work->cache + r->cache_at * NEURON_UDMA_DESC_SIZE;
 	r->cur.head = ncore_get64(p);
 	r->cur.addr = ncore_get64(p + 8);
 	if (!chip->cfg.no_ring_id_check &&
@@ -252,10 +253,11 @@ static bool advance(struct ncore_lane *lane, struct ncore_queue *q, const struct
 static inline uint8_t *plain_bytes(struct ncore_chip *chip, struct ncore_ring *r, uint64_t addr,
 				   uint64_t len)
 {
-	uint8_t *p = ncore_plain_at(&r->plain, addr, len);
+	uint8_t *p = ncore_plain_at(&r->work->plain, addr, len);
 
-	return p || !ncore_plain_find(chip, addr, &r->plain) ? p
-							     : ncore_plain_at(&r->plain, addr, len);
+	return p || !ncore_plain_find(chip, addr, &r->work->plain)
+		       ? p
+		       : ncore_plain_at(&r->work->plain, addr, len);
 }
 
 /* Copies within the chip's memories at once; false: they are not, or it has to be asked */
@@ -267,14 +269,14 @@ static bool copy_plain(struct ncore_lane *lane, struct ncore_queue *q, struct nc
 
 	src = plain_bytes(chip, m, c->src, c->len);
 	dst = src ? plain_bytes(chip, s, c->dst, c->len) : NULL;
-	if (!dst || !ncore_guard_memory(chip, c->domain, m->plain.core) ||
-	    !ncore_guard_memory(chip, c->domain, s->plain.core))
+	if (!dst || !ncore_guard_memory(chip, c->domain, m->work->plain.core) ||
+	    !ncore_guard_memory(chip, c->domain, s->work->plain.core))
 		return false;
 	ncore_move(dst, src, c->len);
 	if (chip->ops->mark_dirty)
-		ncore_mem_dirty(chip, s->plain.mem, dst, c->len);
-	c->from = m->plain.way;
-	c->to = s->plain.way;
+		ncore_mem_dirty(chip, s->work->plain.mem, dst, c->len);
+	c->from = m->work->plain.way;
+	c->to = s->work->plain.way;
 	c->done = c->len;
 	return true;
 }
@@ -302,8 +304,8 @@ static enum ncore_step copy_some(struct ncore_turn *t)
 		.time = begin_time(lane, q, shared),
 		.shares = shared,
 		.domain = ncore_guard_queue_domain(lane->chip, q),
-		.src_hit = &m->data_hit,
-		.dst_hit = &s->data_hit,
+		.src_hit = &m->work->data_hit,
+		.dst_hit = &s->work->data_hit,
 	};
 
 	switch (copy_plain(lane, q, &c) ? 0 : copy_routed(t, &c)) {

@@ -35,13 +35,13 @@ static bool is_quiet(struct ncore_chip *chip, struct ncore_queue *q)
 	uint8_t domain = ncore_guard_queue_domain(chip, q);
 
 	return !(chip->event_mask >> NCORE_EV_DESC & 1) && !ncore_fault_injected(chip, ~0u) &&
-	       ncore_guard_memory(chip, domain, q->ring[NCORE_M2S].plain.core) &&
-	       ncore_guard_memory(chip, domain, q->ring[NCORE_S2M].plain.core);
+	       ncore_guard_memory(chip, domain, q->ring[NCORE_M2S].work->plain.core) &&
+	       ncore_guard_memory(chip, domain, q->ring[NCORE_S2M].work->plain.core);
 }
 
 static const uint8_t *cached(const struct ncore_ring *r)
 {
-	return r->cache + r->cache_at * NEURON_UDMA_DESC_SIZE;
+	return r->work->cache + r->cache_at * NEURON_UDMA_DESC_SIZE;
 }
 
 /* What a half gives to a series: the pieces that there may be */
@@ -51,7 +51,7 @@ static uint32_t series_half(const struct ncore_ring *r, unsigned int half, struc
 	e->head[half] = r->cur.head & (half == NCORE_M2S ? ~ENDS : ~0ull);
 	e->desc[half] = cached(r);
 	e->addr[half] = r->cur.addr + r->done;
-	e->plain[half] = r->plain;
+	e->plain[half] = r->work->plain;
 	if (r->open)
 		return (ncore_desc_len(&r->cur) - r->done - 1) / e->len;
 	return ncore_desc_len(&r->cur) == e->len ? r->cached - r->cache_at : 0;
@@ -82,14 +82,15 @@ static bool find_series(const struct ncore_turn *t, struct series *e)
 static uint64_t way_time(const struct ncore_lane *lane, const struct ncore_queue *q,
 			 unsigned int half, uint32_t len)
 {
-	return neuron_transfer_time(len, lane->chip->way_kib[q->ring[half].plain.way]);
+	return neuron_transfer_time(len, lane->chip->way_kib[q->ring[half].work->plain.way]);
 }
 
 /* The time of each piece. false: what it goes through is not free */
 static bool time_each(const struct ncore_lane *lane, const struct ncore_queue *q, struct series *e)
 {
 	const struct neuron_costs *cost = &lane->chip->gen->target->cost;
-	unsigned int from = q->ring[NCORE_M2S].plain.way, to = q->ring[NCORE_S2M].plain.way;
+	unsigned int from = q->ring[NCORE_M2S].work->plain.way,
+		     to = q->ring[NCORE_S2M].work->plain.way;
 	uint64_t a = way_time(lane, q, NCORE_M2S, e->len), b = way_time(lane, q, NCORE_S2M, e->len);
 	uint64_t time = neuron_transfer_time(e->len, cost->dma_kib);
 	const struct ncore_shared *s = &lane->shared;
@@ -110,7 +111,8 @@ static bool time_each(const struct ncore_lane *lane, const struct ncore_queue *q
 static void pass_series(struct ncore_lane *lane, const struct ncore_queue *q,
 			const struct series *e)
 {
-	unsigned int from = q->ring[NCORE_M2S].plain.way, to = q->ring[NCORE_S2M].plain.way;
+	unsigned int from = q->ring[NCORE_M2S].work->plain.way,
+		     to = q->ring[NCORE_S2M].work->plain.way;
 	uint64_t begin = e->time - e->each;
 
 	lane->shared.dma[q->engine] = e->time;

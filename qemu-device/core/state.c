@@ -107,7 +107,8 @@ static void words(struct state *s, ncore_reg *reg, unsigned int n)
 
 static void ring_state(struct state *s, struct ncore_ring *r)
 {
-	words(s, r->reg, 64);
+	for (unsigned int i = 0; i < NCORE_RING_WORDS; i++)
+		F(s, *ncore_ring_reg(r, 4 * i));
 	LIMITED(s, r->credit, 1u << 24, "a queue has more descriptors than a ring");
 	LIMITED(s, r->head, 1u << 24, "a queue's head is outside of any ring");
 	LIMITED(s, r->tail, 1u << 24, "a queue's tail is outside of any ring");

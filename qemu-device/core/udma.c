@@ -47,7 +47,8 @@ void ncore_udma_init(struct ncore_chip *chip, struct ncore_udma *u, unsigned int
 		q->home = (uint8_t)chip->gen->cores;
 		for (half = 0; half < NCORE_HALVES; half++) {
 			q->ring[half].ring_id = 1;
-			q->ring[half].cache = u->cache[i][half];
+			q->ring[half].reg = &u->ring_reg[0][i][half];
+			q->ring[half].work = &u->work[i][half];
 		}
 	}
 }
@@ -101,7 +102,7 @@ static struct ncore_queue *queue_of(struct ncore_chip *chip, unsigned int engine
 		if (off >= NCORE_QUEUES * Q_STRIDE)
 			continue;
 		*reg = off % Q_STRIDE;
-		if (*reg >= sizeof(((struct ncore_ring *)0)->reg))
+		if (*reg >= 4 * NCORE_RING_WORDS)
 			return NULL;
 		return &chip->udma[engine].queue[off / Q_STRIDE];
 	}
@@ -128,7 +129,7 @@ static uint32_t queue_read(struct ncore_queue *q, unsigned int half, uint32_t re
 	case NEURON_UDMA_Q_COMP_HEAD:
 		return 0;
 	default:
-		return ncore_load(&r->reg[reg / 4]);
+		return ncore_load(ncore_ring_reg(r, reg));
 	}
 }
 
@@ -173,7 +174,7 @@ uint32_t ncore_udma_read(struct ncore_chip *chip, unsigned int engine, uint32_t 
 
 static uint32_t q_reg(struct ncore_ring *r, uint32_t reg)
 {
-	return ncore_load(&r->reg[reg / 4]);
+	return ncore_load(ncore_ring_reg(r, reg));
 }
 
 bool ncore_queue_runnable(struct ncore_chip *chip, struct ncore_queue *q)
@@ -355,7 +356,7 @@ static void queue_write(struct ncore_chip *chip, struct ncore_queue *q, unsigned
 		lane = queue_hold(chip, q);
 		r->cached = 0;
 	}
-	ncore_store(&r->reg[reg / 4], value);
+	store_word(ncore_ring_reg(r, reg), value);
 	if (reg == NEURON_UDMA_Q_CFG && !lane)
 		lane = queue_start(chip, q, q->home);
 	else if (lane)
@@ -482,8 +483,8 @@ void ncore_udma_reset(struct ncore_chip *chip, unsigned int engine)
 
 		for (half = 0; half < NCORE_HALVES; half++) {
 			queue_reset(chip, q, half);
-			for (reg = 0; reg < 64; reg++)
-				ncore_store(&q->ring[half].reg[reg], 0);
+			for (reg = 0; reg < 4 * NCORE_RING_WORDS; reg += 4)
+				store_word(ncore_ring_reg(&q->ring[half], reg), 0);
 		}
 	}
 	for (i = 0; i < NCORE_UDMA_WORDS; i++)

@@ -85,18 +85,20 @@ def beyond_guest_ram(pid: int) -> tuple[int, int]:
     """Resident bytes outside guest RAM, and how many of them are code that TCG translated."""
     ram = resident = size = code = 0
     translated = found_ram = False
-    guest = int(re.search(r"-m\0(?:size=)?(\d+)", Path(f"/proc/{pid}/cmdline").read_text()).group(1)) * MIB
+    line = Path(f"/proc/{pid}/cmdline").read_text()
+    guest = {int(re.search(r"-m\0(?:size=)?(\d+)", line).group(1)) * MIB}
+    guest |= {int(size) for size in re.findall(r"memory-backend-ram,[^\0]*size=(\d+)", line)}  # a node's each
     for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
         if found := re.match(r"\w+-\w+ (\S+) \S+ \S+ \S+\s*(\S*)", line):
             translated = found.groups() == ("rwxp", "")
         elif found := re.match(r"Size:\s+(\d+) kB", line):
             size = int(found.group(1)) << 10
-            found_ram |= size == guest
+            found_ram |= size in guest
         elif found := re.match(r"Rss:\s+(\d+) kB", line):
             resident += int(found.group(1)) << 10
             if translated:
                 code += int(found.group(1)) << 10
-            if size == guest:
+            if size in guest:
                 ram += int(found.group(1)) << 10
     if not found_ram:
         raise Failed("QEMU's guest RAM not found")
