@@ -55,10 +55,10 @@ static ssize_t sram_show(struct kobject *kobj, struct kobj_attribute *ka, char *
 }
 
 /*
- * Errors of all memories that were not corrected: those that the firmware can repair, or the others.
- * Firmware before version 6 counts them together, and its state says which they are. A state that
- * has no errors to be of counts as none, as in the public drivers; so does, later, a repair that is
- * pending with nothing to repair.
+ * Errors of all memories that were not corrected: those that the firmware can repair, or the
+ * others. Firmware before version 6 counts them together, and its state says which they are. A
+ * state that has no errors to be of counts as none, as in the public drivers; so does, later, a
+ * repair that is pending with nothing to repair.
  */
 static u32 memory_errors(struct neuron_device *nd, const struct neuron_health *h, bool repairable)
 {

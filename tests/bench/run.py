@@ -61,7 +61,7 @@ def boot(build: Path) -> None:
             line = guest.stdout.readline()
             seconds = time.monotonic() - start
             guest.stdout.read()
-        if not line.startswith("+-"):
+        if not line.startswith(("+-", f"instance-type: {instance}")):
             raise Failed(f"neuron-ls in {instance} printed {line!r}")
         show(f"start to neuron-ls's first line, {chips}", f"{seconds:.1f} s", goal)
 
