@@ -192,7 +192,9 @@ def test_firmware() -> None:
     vm.enable(SLOT, BAR)
     is_((vm.readl(MISC), vm.readl(MISC + 0x70)), (7, 0x8123 if C.arch > 1 else 0), "those that were chosen")
     vm.set("chip", "sensor-sram-ecc-uncorrected", 3)
-    is_(vm.readl(MISC + 0x40), 3 << 12, "and the form of the words of errors is that version's")
+    vm.set("chip", "sensor-dram0-ecc-uncorrected", 2)
+    is_((vm.readl(MISC + 0x40), vm.readl(MISC + 0x44)), (3, 2 << 12),
+        "and the form of a memory's word of errors is that version's, of the SRAM's as before")
     vm.close()
     if C.arch == 1:
         said = qtest.refused(*CHIP, "-device", device("server-id=1"))

@@ -6,7 +6,7 @@
  * numbers itself.
  */
 #include "answers.h"
-#include "chip_of.h"
+#include "chip.h"
 
 const struct neuron_gen *chip;
 
@@ -66,7 +66,7 @@ static int refused(void)
 {
 	int fd = node(0, O_RDWR);
 
-	if (fd < 0 || !(chip = chip_of(fd)))
+	if (fd < 0 || !(chip = chip_behind(fd)))
 		return 1;
 	answers_refused(fd);
 	bad_pointers(fd);
@@ -79,7 +79,7 @@ static int used(void)
 {
 	int fd = node(0, O_RDWR);
 
-	if (fd < 0 || !(chip = chip_of(fd)))
+	if (fd < 0 || !(chip = chip_behind(fd)))
 		return 1;
 	answers_info(fd);
 	answers_memory(fd);

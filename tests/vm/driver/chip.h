@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* What a chip under test is, by its node: its generation, its address on PCI, binding and
- * unbinding. After tap.h */
+ * unbinding */
 #ifndef DRIVER_CHIP_H
 #define DRIVER_CHIP_H
 
 #include "neuron/hw/gen.h"
+#include "tap.h"
 
 static inline const struct neuron_gen *chip_of(int index)
 {
 	const char *id = line_of("/sys/class/neuron_device/neuron%d/device/device", index);
 
+	return id ? neuron_gen_of_pci((uint16_t)strtoul(id, NULL, 16)) : NULL;
+}
+
+/* The same of the one behind a node, whichever driver is loaded: by its PCI function's id */
+static inline const struct neuron_gen *chip_behind(int fd)
+{
+	struct neuron_ioctl_device_bdf bdf = { 0 };
+	const char *id;
+
+	if (call(fd, NEURON_IOCTL_DEVICE_BDF, &bdf))
+		return NULL;
+	id = line_of("/sys/bus/pci/devices/0000:%02x:%02x.%x/device", bdf.bus_number, bdf.slot,
+		     bdf.func);
 	return id ? neuron_gen_of_pci((uint16_t)strtoul(id, NULL, 16)) : NULL;
 }
 

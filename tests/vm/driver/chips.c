@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "chip_of.h"
+#include "chip.h"
 
 #define KB 1024ull
 #define MB (1024 * KB)
@@ -332,7 +332,7 @@ int main(void)
 {
 	int fd = node(0, O_RDWR);
 
-	chip = fd < 0 ? NULL : chip_of(fd);
+	chip = fd < 0 ? NULL : chip_behind(fd);
 	if (!ok(fd >= 0 && chip && chip->views, "a chip with views"))
 		return tap_done();
 	test_copies(fd);
