@@ -62,7 +62,7 @@ static void test_close_under_waiter(void)
 
 static int starts_cinit(void)
 {
-	struct neuron_ioctl_cinit_set c = { 2, NEURON_CINIT_STATE_STARTED, 0 };
+	struct neuron_ioctl_cinit_set c = { 1, NEURON_CINIT_STATE_STARTED, 0 };
 	int fd = node(0, O_RDWR);
 
 	return call(fd, NEURON_IOCTL_CINIT_SET_STATE, &c) || c.new_state != 1;
@@ -70,7 +70,7 @@ static int starts_cinit(void)
 
 static void test_cinit(void)
 {
-	struct neuron_ioctl_cinit_set c = { 2, NEURON_CINIT_STATE_COMPLETED, 0 };
+	struct neuron_ioctl_cinit_set c = { 1, NEURON_CINIT_STATE_COMPLETED, 0 };
 	int fd = node(0, O_RDWR);
 
 	is(in_child(starts_cinit), 0, "a process starts a core and dies");
