@@ -48,8 +48,18 @@ KINLINE vd dclamp_hi(vd x, double hi)
 	return dsel(x > dsplat(hi), dsplat(hi), x);
 }
 
+/* a * b + c, in one rounding where a processor can and the caller may: else in two */
+KINLINE vd dmuladd(vd a, vd b, vd c, bool fused)
+{
+#ifdef KFMA
+	if (fused)
+		return KFMA(a, b, c);
+#endif
+	return a * b + c;
+}
+
 /* Four short chains in place of a long one: every fourth coefficient, in powers of x^4 */
-KINLINE vd dpoly(vd x, const double *c, int n)
+KINLINE vd dpoly_of(vd x, const double *c, int n, bool fused)
 {
 	vd s = x * x, q = s * s, part[4];
 
@@ -60,9 +70,15 @@ KINLINE vd dpoly(vd x, const double *c, int n)
 		part[j] = dsplat(c[last]);
 #pragma GCC unroll 8
 		for (int i = last - 4; i >= j; i -= 4)
-			part[j] = part[j] * q + c[i];
+			part[j] = dmuladd(part[j], q, dsplat(c[i]), fused);
 	}
-	return (part[0] + part[1] * x) + (part[2] + part[3] * x) * s;
+	return dmuladd(dmuladd(part[3], x, part[2], fused), s, dmuladd(part[1], x, part[0], fused),
+		       fused);
+}
+
+KINLINE vd dpoly(vd x, const double *c, int n)
+{
+	return dpoly_of(x, c, n, false);
 }
 
 KINLINE vd dsqrt(vd x)

@@ -28,22 +28,6 @@ KINLINE bool quick_doubtful(vd r)
 	       !KBELOW_ALL(a, 0x7ff0000000000000ull);
 }
 
-KINLINE vd quick_poly(vd x, const double *c, int n)
-{
-	vd s = x * x, q = s * s, part[4];
-
-#pragma GCC unroll 4
-	for (int j = 0; j < 4; j++) {
-		int last = j + (n - 1 - j) / 4 * 4;
-
-		part[j] = dsplat(c[last]);
-#pragma GCC unroll 8
-		for (int i = last - 4; i >= j; i -= 4)
-			part[j] = KFMA(part[j], q, dsplat(c[i]));
-	}
-	return KFMA(KFMA(part[3], x, part[2]), s, KFMA(part[1], x, part[0]));
-}
-
 /* 1 / x, of 1 <= x < 2^1000 */
 KINLINE vd quick_reciprocal(vd x)
 {
@@ -62,7 +46,7 @@ KINLINE vd quick_exp(vd x)
 	t = x * LOG2E + MAGIC52;
 	k = t - MAGIC52;
 	r = KFMA(-k, dsplat(LN2_LO), KFMA(-k, dsplat(LN2_HI), x));
-	return quick_poly(r, dexp_terms, 12) * (vd)(((vul)t + 1023) << 52);
+	return dpoly_of(r, dexp_terms, 12, true) * (vd)(((vul)t + 1023) << 52);
 }
 
 /* exp(-y) erfcx(z) */
@@ -74,7 +58,7 @@ KINLINE vd quick_tail(vd y, vd z)
 	a = z + 2;
 	b = KFMA(z, dsplat(2), dsplat(1));
 	r = quick_reciprocal(a * b);
-	return quick_exp(-y) * (quick_poly((z - 2) * b * r, derfcx_terms, 19) * (a * r));
+	return quick_exp(-y) * (dpoly_of((z - 2) * b * r, derfcx_terms, 19, true) * (a * r));
 }
 
 KINLINE vd quick_gelu(vd x)

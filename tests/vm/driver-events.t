@@ -36,8 +36,8 @@ like "$got" '^reset-ntf index=1 bdf=0000:00:1d.0 state=1 reset\{ stage=0 cores=4
 like "$got" '^reset-ntf index=1 bdf=0000:00:1d.0 state=1 reset\{ stage=1 cores=4294967295 duration=[0-9]+ \}' "its end"
 
 qmp_open
-set_sensor() { qmp "{\"execute\":\"qom-set\",\"arguments\":{\"path\":\"/machine/peripheral/$1\",\"property\":\"sensor-$2\",\"value\":$3}}"; }
-export -f qmp set_sensor
+set_sensor() { qmp_set "$1" "sensor-$2" "$3"; }
+export -f qmp qmp_set set_sensor
 events "corrected errors" 'ecc-ntf index=2 ' 'set_sensor chip2 dram1-ecc-corrected 7'
 like "$got" 'bdf=0000:00:1e.0 state=1 ecc\{ memory=2 corrected=7 uncorrected=0 new-corrected=7 new-uncorrected=0 \}' "all of them are new"
 events "uncorrected ones" 'ecc-ntf index=2 ' 'set_sensor chip2 dram1-ecc-uncorrected 2'

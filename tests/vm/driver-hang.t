@@ -18,10 +18,8 @@ events() {
     if [ "$status" -ne 0 ]; then printf '%s\n' "$got" | sed 's/^/#   /'; fi
 }
 
-fault() {
-    qmp "{\"execute\":\"qom-set\",\"arguments\":{\"path\":\"/machine/peripheral/chip0\",\"property\":\"fault-$1\",\"value\":\"$2\"}}"
-}
-export -f fault qmp
+fault() { qmp_set chip0 "fault-$1" "\"$2\""; }
+export -f fault qmp qmp_set
 
 qmp_open
 is "$(./driver-tool copy 0 | tail -n 1)" copied "a copy"

@@ -11,8 +11,8 @@ hardware=/sys/devices/virtual/neuron_device/neuron0/stats/hardware
 errors() { echo "$(cat $hardware/sram_ecc_uncorrected) $(cat $hardware/mem_ecc_uncorrected) $(cat $hardware/mem_ecc_repairable_uncorrected)"; }
 
 qmp_open
-set_sensor() { qmp "{\"execute\":\"qom-set\",\"arguments\":{\"path\":\"/machine/peripheral/chip0\",\"property\":\"sensor-$1\",\"value\":$2}}"; }
-export -f qmp set_sensor
+set_sensor() { qmp_set chip0 "sensor-$1" "$2"; }
+export -f qmp qmp_set set_sensor
 while grep -qx 0 /sys/devices/virtual/neuron_device/*/reset; do usleep 10000; done
 is "$(errors)" "0 0 0" "none"
 set_sensor sram-ecc-uncorrected 300 >qmp.txt

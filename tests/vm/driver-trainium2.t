@@ -31,7 +31,7 @@ ok "libndl's notification queues are in their slots" env LD_LIBRARY_PATH=/opt/aw
 # Firmware before version 6 counts all errors together; the state of repairs says which they are
 hardware=/sys/devices/virtual/neuron_device/neuron0/stats/hardware
 qmp_open
-set_sensor() { qmp "{\"execute\":\"qom-set\",\"arguments\":{\"path\":\"/machine/peripheral/chip0\",\"property\":\"sensor-$1\",\"value\":$2}}"; }
+set_sensor() { qmp_set chip0 "sensor-$1" "$2"; }
 errors() { echo "$(cat $hardware/sram_ecc_uncorrected) $(cat $hardware/mem_ecc_uncorrected) $(cat $hardware/mem_ecc_repairable_uncorrected)"; }
 set_sensor sram-ecc-uncorrected 3 >qmp.txt
 set_sensor dram0-ecc-uncorrected 20 >>qmp.txt

@@ -83,6 +83,9 @@ qmp() {
     done
 }
 
+# qmp_set CHIP PROPERTY VALUE: a value as JSON, of a chip by the name that neuron-vm gives it
+qmp_set() { qmp "{\"execute\":\"qom-set\",\"arguments\":{\"path\":\"/machine/peripheral/$1\",\"property\":\"$2\",\"value\":$3}}"; }
+
 done_testing() {
     echo "1..$tap_count"
     [ "$tap_failed" -eq 0 ]

@@ -61,6 +61,37 @@ void fixture_new_chip(struct fixture *f)
 	ck_assert_int_eq(ncore_chip_new(&config, &f->chip), 0);
 }
 
+void fixture_new_in(struct fixture *f, struct ncore_pool *pool, struct ncore_fabric *fabric,
+		    unsigned int slot)
+{
+	struct ncore_chip_config config;
+
+	fixture_config(f, &config);
+	config.pool = pool;
+	config.fabric = fabric;
+	config.slot = slot;
+	ck_assert_int_eq(ncore_chip_new(&config, &f->chip), 0);
+}
+
+struct ncore_fabric *fixtures_new(struct fixture *f, unsigned int n, enum neuron_topology topology)
+{
+	struct ncore_fabric *fabric;
+
+	ck_assert_int_eq(ncore_fabric_new(topology, n, &fabric), 0);
+	for (unsigned int i = 0; i < n; i++) {
+		fixture_init(&f[i], i ? 1 : 2);
+		fixture_new_in(&f[i], f[0].pool, fabric, i);
+	}
+	return fabric;
+}
+
+void fixtures_free(struct fixture *f, unsigned int n, struct ncore_fabric *fabric)
+{
+	ncore_fabric_free(fabric); /* chips keep a reference, so the order does not matter */
+	while (n--)
+		fixture_free(&f[n]);
+}
+
 void fixture_free(struct fixture *f)
 {
 	ncore_chip_free(f->chip);

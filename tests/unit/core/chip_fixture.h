@@ -38,7 +38,13 @@ struct ring {
 void fixture_init(struct fixture *f, unsigned int threads);
 void fixture_config(struct fixture *f, struct ncore_chip_config *config);
 void fixture_new_chip(struct fixture *f);
+/* A chip in a slot of a fabric, with workers that may be others' too */
+void fixture_new_in(struct fixture *f, struct ncore_pool *pool, struct ncore_fabric *fabric,
+		    unsigned int slot);
 void fixture_free(struct fixture *f);
+/* n chips in a fabric: each has its own host memory, and they share the first one's pool */
+struct ncore_fabric *fixtures_new(struct fixture *f, unsigned int n, enum neuron_topology topology);
+void fixtures_free(struct fixture *f, unsigned int n, struct ncore_fabric *fabric);
 /* The host's dma_rw: the arena lies at host physical address 0. */
 int fixture_host_rw(void *opaque, uint64_t addr, void *buf, uint64_t len, bool write);
 

@@ -17,24 +17,12 @@ static struct fixture f[CHIPS]; /* each has its own host memory; they share one 
 
 static void add_chip(unsigned int i)
 {
-	struct ncore_chip_config config;
-
-	fixture_config(&f[i], &config);
-	config.pool = f[0].pool;
-	config.fabric = fabric;
-	config.slot = i;
-	ck_assert_int_eq(ncore_chip_new(&config, &f[i].chip), 0);
+	fixture_new_in(&f[i], f[0].pool, fabric, i);
 }
 
 static void start(enum neuron_topology topology)
 {
-	unsigned int i;
-
-	ck_assert_int_eq(ncore_fabric_new(topology, CHIPS, &fabric), 0);
-	for (i = 0; i < CHIPS; i++) {
-		fixture_init(&f[i], i ? 1 : 2);
-		add_chip(i);
-	}
+	fabric = fixtures_new(f, CHIPS, topology);
 }
 
 static void setup(void)
@@ -44,11 +32,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	unsigned int i;
-
-	ncore_fabric_free(fabric); /* chips keep a reference, so the order does not matter */
-	for (i = CHIPS; i-- > 0;)
-		fixture_free(&f[i]);
+	fixtures_free(f, CHIPS, fabric);
 }
 
 static uint32_t links(unsigned int i)

@@ -40,25 +40,15 @@ static void new_queue(unsigned int i)
 
 static void add_chip(unsigned int i)
 {
-	struct ncore_chip_config config;
-
-	fixture_config(&f[i], &config);
-	config.pool = f[0].pool;
-	config.fabric = fabric;
-	config.slot = i;
-	ck_assert_int_eq(ncore_chip_new(&config, &f[i].chip), 0);
+	fixture_new_in(&f[i], f[0].pool, fabric, i);
 	new_queue(i);
 }
 
 static void start(enum neuron_topology topology)
 {
-	unsigned int i;
-
-	ck_assert_int_eq(ncore_fabric_new(topology, CHIPS, &fabric), 0);
-	for (i = 0; i < CHIPS; i++) {
-		fixture_init(&f[i], i ? 1 : 2);
-		add_chip(i);
-	}
+	fabric = fixtures_new(f, CHIPS, topology);
+	for (unsigned int i = 0; i < CHIPS; i++)
+		new_queue(i);
 }
 
 static void setup(void)
@@ -68,11 +58,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	unsigned int i;
-
-	ncore_fabric_free(fabric);
-	for (i = CHIPS; i-- > 0;)
-		fixture_free(&f[i]);
+	fixtures_free(f, CHIPS, fabric);
 }
 
 static unsigned int around(unsigned int a, unsigned int b)

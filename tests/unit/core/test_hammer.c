@@ -19,16 +19,12 @@ static struct fixture f[2];
 
 static void setup(void)
 {
-	struct ncore_chip_config config;
 	unsigned int i;
 
 	ck_assert_int_eq(ncore_fabric_new(NEURON_TOPOLOGY_LINE, 2, &fabric), 0);
 	for (i = 0; i < 2; i++) {
 		fixture_init(&f[i], 2);
-		fixture_config(&f[i], &config);
-		config.fabric = fabric;
-		config.slot = i;
-		ck_assert_int_eq(ncore_chip_new(&config, &f[i].chip), 0);
+		fixture_new_in(&f[i], f[i].pool, fabric, i);
 	}
 }
 

@@ -184,21 +184,15 @@ static struct fixture others[2];
 
 static struct ncore_fabric *line(unsigned int n)
 {
-	struct ncore_chip_config config;
 	struct ncore_fabric *fabric;
 
 	fixture_free(&f);
 	fixture_init(&f, 2);
 	ck_assert_int_eq(ncore_fabric_new(NEURON_TOPOLOGY_LINE, n + 1, &fabric), 0);
-	fixture_config(&f, &config);
-	config.fabric = fabric;
-	ck_assert_int_eq(ncore_chip_new(&config, &f.chip), 0);
+	fixture_new_in(&f, f.pool, fabric, 0);
 	for (unsigned int i = 0; i < n; i++) {
 		fixture_init(&others[i], 1);
-		fixture_config(&others[i], &config);
-		config.fabric = fabric;
-		config.slot = i + 1;
-		ck_assert_int_eq(ncore_chip_new(&config, &others[i].chip), 0);
+		fixture_new_in(&others[i], others[i].pool, fabric, i + 1);
 	}
 	return fabric;
 }
