@@ -13,6 +13,7 @@ TOP = Path(__file__).resolve().parents[2]
 GUEST = TOP / "scripts" / "guest"
 DEFAULT_LINE = r"6\.1\..*-cloud-amd64"  # what Debian 12 runs
 PREFIX = "opt/aws/neuron"
+INSTALLED = (TOP / "files").is_file()  # by scripts/stage-vm, in share/neuron-vm of the prefix
 
 
 def cache() -> Path:
@@ -23,8 +24,9 @@ def cache() -> Path:
 
 
 def build_dir(given: Path | None) -> Path:
-    """The meson build directory whose programs the guest gets."""
-    return Path(given or os.environ.get("NEURON_BUILD") or TOP / "build" / "release").resolve()
+    """The meson build directory whose programs the guest gets; what is made of the installed ones."""
+    default = cache() / "installed" if INSTALLED else TOP / "build" / "release"
+    return Path(given or os.environ.get("NEURON_BUILD") or default).resolve()
 
 
 def make_stage(build: Path, kver: str) -> Path:
@@ -36,7 +38,40 @@ def make_stage(build: Path, kver: str) -> Path:
         if done.returncode:
             raise VmError(f"the programs of {build} could not be collected (scripts/stage)\n"
                           f"{done.stdout[-1000:]}{done.stderr[-1000:]}")
+    elif INSTALLED and build == build_dir(None):
+        _stage_installed(out)
+        _build_module(build / "modules" / kver, kver)
     return out
+
+
+def _stage_installed(out: Path) -> None:
+    """The same of the files that are installed beside neuron-vm; a package may have compressed some."""
+    root = TOP.parents[len((Path(PREFIX) / "share" / "neuron-vm").parts) - 1]
+    names = [name for line in (TOP / "files").read_text().splitlines() for name in (line, line + ".gz")]
+    out.mkdir(parents=True, exist_ok=True)
+    wanted = "\n".join(name for name in names if os.path.lexists(root / name))
+    # an image made of them stays valid while they are the same
+    argv = ["rsync", "-rlptc", "--delete", "--delete-missing-args", "--files-from=-", f"{root}/", f"{out}/"]
+    done = subprocess.run(argv, input=wanted, capture_output=True, text=True)
+    if done.returncode:
+        raise VmError(f"the installed programs could not be collected\n{done.stderr[-1000:]}")
+
+
+def _build_module(out: Path, kver: str) -> None:
+    """neuron.ko for the guest's kernel, from the source that is installed; needs the kernel's headers."""
+    headers = Path("/lib/modules") / kver / "build"
+    source = TOP / "module"
+    built = out / "neuron.ko"
+    newest = max(path.stat().st_mtime for path in source.rglob("*"))
+    if not headers.exists() or (built.exists() and built.stat().st_mtime > newest):
+        return
+    if sys.stderr.isatty():
+        print(f"neuron-vm: building the module for {kver}", file=sys.stderr)
+    out.mkdir(parents=True, exist_ok=True)
+    argv = [str(TOP / "scripts" / "build-module"), str(headers), str(out)]
+    done = subprocess.run(argv, env={**os.environ, "NEURON_SOURCE": str(source)}, capture_output=True, text=True)
+    if done.returncode:
+        raise VmError(f"the module could not be built for {kver}\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
 
 
 def qemu_dir() -> Path:
@@ -44,6 +79,11 @@ def qemu_dir() -> Path:
     given = os.environ.get("NEURON_QEMU_DIR")
     if given:
         return Path(given)
+    if INSTALLED:
+        installed = TOP.parents[1] / "lib" / "qemu-system-neuron"
+        if not (installed / "qemu-system-x86_64").exists():
+            raise VmError(f"no QEMU in {installed}: package qemu-system-neuron, or NEURON_QEMU_DIR")
+        return installed
     script = str(TOP / "scripts" / "build-qemu")
     done = subprocess.run([script, "--where"], stdout=subprocess.PIPE, text=True)
     if done.returncode:
@@ -86,8 +126,12 @@ def _version_key(kernel: Kernel) -> list[int]:
 
 def kernel(version: str | None) -> Kernel:
     """The named kernel, that of $NEURON_KERNEL, or the newest cloud kernel of the 6.1 line."""
-    kernels = _kernels()
     version = version or os.environ.get("NEURON_KERNEL")
+    kernels = _kernels()
+    if INSTALLED and not version and not any(re.fullmatch(DEFAULT_LINE, k.version) for k in kernels):
+        # unpacked into the cache; the machine's own boot menu stays as it is
+        subprocess.run([str(TOP / "scripts" / "fetch-kernel")], stdout=subprocess.DEVNULL, check=False)
+        kernels = _kernels()
     if version:
         kernels = [k for k in kernels if k.version == version]
         wanted = f"linux-image-{version}"
