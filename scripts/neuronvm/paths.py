@@ -3,8 +3,10 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from . import VmError
@@ -25,7 +27,7 @@ def cache() -> Path:
 
 def build_dir(given: Path | None) -> Path:
     """The meson build directory whose programs the guest gets; what is made of the installed ones."""
-    default = cache() / "installed" if INSTALLED else TOP / "build" / "release"
+    default = cache() / "installed" / "release" if INSTALLED else TOP / "build" / "release"
     return Path(given or os.environ.get("NEURON_BUILD") or default).resolve()
 
 
@@ -39,20 +41,30 @@ def make_stage(build: Path, kver: str) -> Path:
             raise VmError(f"the programs of {build} could not be collected (scripts/stage)\n"
                           f"{done.stdout[-1000:]}{done.stderr[-1000:]}")
     elif INSTALLED and build == build_dir(None):
-        _stage_installed(out)
-        _build_module(build / "modules" / kver, kver)
+        build.mkdir(parents=True, exist_ok=True)
+        module = build.parent / "modules" / kver
+        _build_module(module, kver)
+        _stage_installed(out, kver, module / "neuron.ko")
     return out
 
 
-def _stage_installed(out: Path) -> None:
+def _stage_installed(out: Path, kver: str, module: Path) -> None:
     """The same of the files that are installed beside neuron-vm; a package may have compressed some."""
     root = TOP.parents[len((Path(PREFIX) / "share" / "neuron-vm").parts) - 1]
     names = [name for line in (TOP / "files").read_text().splitlines() for name in (line, line + ".gz")]
-    out.mkdir(parents=True, exist_ok=True)
     wanted = "\n".join(name for name in names if os.path.lexists(root / name))
-    # an image made of them stays valid while they are the same
-    argv = ["rsync", "-rlptc", "--delete", "--delete-missing-args", "--files-from=-", f"{root}/", f"{out}/"]
-    done = subprocess.run(argv, input=wanted, capture_output=True, text=True)
+    with tempfile.TemporaryDirectory(dir=out.parent) as new:
+        _rsync("-rlpt", "--files-from=-", f"{root}/", f"{new}/", given=wanted)
+        if module.exists():
+            updates = Path(new) / "usr" / "lib" / "modules" / kver / "updates"
+            updates.mkdir(parents=True)
+            shutil.copy2(module, updates)
+        # images made of files that are the same stay valid
+        _rsync("-rlptc", "--delete", f"{new}/", f"{out}/")
+
+
+def _rsync(*arguments: str, given: str = "") -> None:
+    done = subprocess.run(["rsync", *arguments], input=given, capture_output=True, text=True)
     if done.returncode:
         raise VmError(f"the installed programs could not be collected\n{done.stderr[-1000:]}")
 
