@@ -114,6 +114,11 @@ check-kcsan: programs qemu ## the module's guest tests on a kernel that reports 
 check-debug-kernel-short: programs qemu
 	@scripts/check-debug-kernel kasan $(BUILD) tests/vm/driver-fuzz.t
 
+.PHONY: check-packages
+check-packages: | deps ## the Debian packages: built, under lintian, installed, tested, upgraded and purged
+	@scripts/install-deps --packages
+	@scripts/check-packages $(BUILD)/packages
+
 check-module-builds: ## the module against the newest kernels of Debian's suites (downloads)
 	@scripts/check-module-builds $(BUILD)/module-builds
 
