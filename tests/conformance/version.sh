@@ -17,13 +17,14 @@ is() {
 git() { command git -C "$work/tree" -c user.name=t -c user.email=t@localhost -c init.defaultBranch=main "$@"; }
 said() { "$work/tree/scripts/version"; }
 
-echo "1..$(($# + 8))"
+echo "1..$(($# + 9))"
 release=$(<"$root/VERSION")
 quoted=${release//./\\.}
 for program; do
     is "$("$program" --version)" "(^| )$quoted(-[0-9]+)?(-g[0-9a-f]{7,})?(-dirty)?\)?$" "${program##*/} --version"
 done
 
+is "$(sed -n '1s/.*(\(.*\)).*/\1/p' "$root/debian/changelog")" "^$quoted$" "the packages'"
 mkdir -p "$work/tree/scripts"
 cp "$root/scripts/version" "$work/tree/scripts/"
 echo 3.1.4 >"$work/tree/VERSION"
