@@ -383,16 +383,20 @@ static int do_post_metric(struct neuron_device *nd, void *arg, struct neuron_cal
 }
 
 /* What firmware of another version has not is refused, as by the public driver */
-static int firmware_ask(struct neuron_device *nd, u8 cmd, const void *payload, unsigned int len)
+static int firmware_words(struct neuron_device *nd)
 {
 	u32 version;
-	int ret;
+	int ret = neuron_misc_read(nd, NEURON_MISC_FW_API_VERSION, &version);
 
-	ret = neuron_misc_read(nd, NEURON_MISC_FW_API_VERSION, &version);
+	return ret ?: version < NEURON_FIRMWARE_WORDS ? -ENOTSUPP : 0;
+}
+
+static int firmware_ask(struct neuron_device *nd, u8 cmd, const void *payload, unsigned int len)
+{
+	int ret = firmware_words(nd);
+
 	if (ret)
 		return ret;
-	if (version < NEURON_FIRMWARE_WORDS)
-		return -ENOTSUPP;
 	mutex_lock(&nd->fwio_lock);
 	ret = nhal_words_call(&nd->hal, cmd, payload, len);
 	mutex_unlock(&nd->fwio_lock);
@@ -403,6 +407,7 @@ static int do_power_profile(struct neuron_device *nd, void *arg, struct neuron_c
 {
 	struct neuron_ioctl_power_profile *a = arg;
 	u8 payload[8] = { [4] = a->profile };
+	int ret;
 
 	if (a->sz != sizeof(*a))
 		return -ENXIO;
@@ -411,6 +416,9 @@ static int do_power_profile(struct neuron_device *nd, void *arg, struct neuron_c
 	/* chips before Trainium2 have one profile, whatever is asked for */
 	if (!nd->gen->profiles)
 		return 0;
+	ret = firmware_words(nd);
+	if (ret)
+		return ret;
 	if (a->profile > U8_MAX)
 		return -EINVAL;
 	return firmware_ask(nd, NEURON_FWIO_CMD_POWER_PROFILE, payload, sizeof(payload));

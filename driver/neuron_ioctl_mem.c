@@ -424,7 +424,7 @@ static int zerocopy(struct neuron_mc *mc, struct neuron_call *call, const struct
 	h2t = neuron_h2tq_get(mc->nd, mc->nc, z->qid);
 	if (IS_ERR(h2t))
 		return PTR_ERR(h2t);
-	if (mc->host)
+	if (mc->host || !z->ops->size)
 		ret = zerocopy_pieces(mc, call, z);
 	else
 		ret = neuron_zerocopy(h2t, call, mc->pa + z->base, z->ops, z->count, !z->to_device);
@@ -443,7 +443,7 @@ static int do_zerocopy64_v2(struct neuron_device *nd, void *arg, struct neuron_c
 	struct neuron_tensor_batch_op op = { a->offset, a->size, a->buffer };
 	struct zerocopy z = {
 		.ops = &op,
-		.count = a->size ? 1 : 0,
+		.count = 1,
 		.threshold = a->bar4_wr_threshold,
 		.qid = a->h2t_qid,
 		.to_device = a->is_copy_to_device,
@@ -487,13 +487,13 @@ static int do_zerocopy64(struct neuron_device *nd, void *arg, struct neuron_call
 static int batch_check(struct neuron_mc *mc, const struct zerocopy *z, u32 from)
 {
 	const struct neuron_tensor_batch_op *op;
-	u64 offset;
 	u32 i;
 
 	for (i = from; i < z->count; i++) {
 		op = &z->ops[i];
-		if (!op->size || !op->buffer || check_add_overflow(op->offset, z->base, &offset) ||
-		    !neuron_mc_range(mc, offset, op->size))
+		/* an offset may lie below the batch's: the sum counts, modulo 2^64 */
+		if (!op->size || !op->buffer ||
+		    !neuron_mc_range(mc, z->base + op->offset, op->size))
 			return -EINVAL;
 		if (!access_ok(op->buffer, op->size))
 			return -EFAULT;
