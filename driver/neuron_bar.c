@@ -66,15 +66,16 @@ static bool queue_reg_writable(u32 reg)
 }
 
 /* rel: inside the registers of one engine */
-static bool udma_writable(const struct neuron_gen *gen, unsigned int eng, u64 rel)
+static bool udma_writable(struct neuron_device *nd, unsigned int eng, u64 rel)
 {
 	u64 half = rel >= NEURON_UDMA_S2M ? rel - NEURON_UDMA_S2M : rel;
+	const struct neuron_gen *gen = nd->gen;
 
 	/* the engine's own registers: the module's copy queue depends on them */
 	if (half < 0x1000 || half >= 0x1000 * (1 + QUEUE_COUNT))
 		return !neuron_gen_is_copy_engine(gen, eng);
 	return !neuron_gen_is_copy_queue(gen, eng, half / 0x1000 - 1) &&
-	       queue_reg_writable(half % 0x1000);
+	       !nd->queues[eng][half / 0x1000 - 1].asked.ring && queue_reg_writable(half % 0x1000);
 }
 
 /* Of a core's notification queues only the heads may be written */
@@ -104,7 +105,7 @@ static int write_check(struct neuron_device *nd, unsigned int bar, u64 offset)
 	case NEURON_BLOCK_NQ:
 		return nq_writable(gen, at.rel) ? neuron_core_claim(nd, at.index) : -EINVAL;
 	case NEURON_BLOCK_UDMA:
-		if (!udma_writable(gen, at.index, at.rel))
+		if (!udma_writable(nd, at.index, at.rel))
 			return -EINVAL;
 		return neuron_core_claim(nd, neuron_gen_dma_core(gen, at.index));
 	default:

@@ -53,6 +53,7 @@
 struct gen_pool;
 struct neuron_device;
 struct neuron_mc;
+struct neuron_ring;
 struct neuron_sysfs;
 
 #define QUEUE_COUNT NEURON_DMA_QUEUES_PER_ENG
@@ -82,7 +83,15 @@ struct neuron_irq {
 	wait_queue_head_t wait;
 };
 
+/* A queue of an engine of copies that a process asked for, neuron_h2tq.c */
+struct neuron_asked {
+	pid_t by; /* 0: nobody */
+	u8 nc;
+	struct neuron_ring *ring; /* NULL: the process sets it up itself */
+};
+
 struct neuron_queue {
+	struct neuron_asked asked;
 	pid_t owner;
 	u8 domain; /* by which the guard knows it */
 	bool used;
@@ -121,7 +130,7 @@ struct neuron_ctx {
 
 struct neuron_h2t {
 	struct neuron_device *nd;
-	unsigned int nc;
+	unsigned int nc, qid;
 	struct mutex op_lock; /* one synchronous operation: bounce buffer, contexts 0, 3 */
 	struct mutex async_lock; /* contexts 1 and 2 */
 	struct mutex ring_lock; /* ring, generation, ready */
@@ -132,7 +141,8 @@ struct neuron_h2t {
 	struct neuron_ctx ctx[NHAL_H2T_CONTEXTS];
 	void *page; /* one coherent block: rings, completion, bounce buffer */
 	dma_addr_t page_dma;
-	void *bounce;
+	size_t page_size;
+	void *bounce; /* the core's own ring has one, those that processes ask for have none */
 	u64 bounce_addr;
 };
 

@@ -34,11 +34,10 @@
 #define POLL_MIN_US 20
 #define POLL_MAX_US 60
 
-#define H2T_BLOCK_SIZE (2 * NHAL_H2T_RING_BYTES + PAGE_SIZE + NEURON_BOUNCE_SIZE)
-
-static int h2t_alloc(struct neuron_device *nd, unsigned int nc)
+/* Makes a ring, which is of no queue yet */
+int neuron_h2t_create(struct neuron_device *nd, struct neuron_h2t *h2t, unsigned int nc,
+		      bool bounce)
 {
-	struct neuron_h2t *h2t = &nd->h2t[nc];
 	u64 addr;
 
 	mutex_init(&h2t->op_lock);
@@ -46,7 +45,8 @@ static int h2t_alloc(struct neuron_device *nd, unsigned int nc)
 	mutex_init(&h2t->ring_lock);
 	h2t->nd = nd;
 	h2t->nc = nc;
-	h2t->page = dma_alloc_coherent(&nd->pdev->dev, H2T_BLOCK_SIZE, &h2t->page_dma, GFP_KERNEL);
+	h2t->page_size = 2 * NHAL_H2T_RING_BYTES + PAGE_SIZE + (bounce ? NEURON_BOUNCE_SIZE : 0);
+	h2t->page = dma_alloc_coherent(&nd->pdev->dev, h2t->page_size, &h2t->page_dma, GFP_KERNEL);
 	if (!h2t->page)
 		return -ENOMEM;
 	addr = nhal_host_addr(h2t->nd->gen, h2t->page_dma);
@@ -56,9 +56,18 @@ static int h2t_alloc(struct neuron_device *nd, unsigned int nc)
 	h2t->mem.rx_addr = addr + NHAL_H2T_RING_BYTES;
 	h2t->mem.completion = h2t->page + 2 * NHAL_H2T_RING_BYTES;
 	h2t->mem.completion_addr = addr + 2 * NHAL_H2T_RING_BYTES;
-	h2t->bounce = h2t->page + 2 * NHAL_H2T_RING_BYTES + PAGE_SIZE;
-	h2t->bounce_addr = addr + 2 * NHAL_H2T_RING_BYTES + PAGE_SIZE;
+	if (bounce) {
+		h2t->bounce = h2t->page + 2 * NHAL_H2T_RING_BYTES + PAGE_SIZE;
+		h2t->bounce_addr = addr + 2 * NHAL_H2T_RING_BYTES + PAGE_SIZE;
+	}
 	return 0;
+}
+
+/* The ring is off its queue */
+void neuron_h2t_destroy(struct neuron_h2t *h2t)
+{
+	dma_free_coherent(&h2t->nd->pdev->dev, h2t->page_size, h2t->page, h2t->page_dma);
+	h2t->page = NULL;
 }
 
 int neuron_dma_init(struct neuron_device *nd)
@@ -69,9 +78,11 @@ int neuron_dma_init(struct neuron_device *nd)
 	nd->dummy_ring = dma_alloc_coherent(&nd->pdev->dev, dummy, &nd->dummy_dma, GFP_KERNEL);
 	if (!nd->dummy_ring)
 		return -ENOMEM;
-	for (nc = 0; nc < nd->gen->cores; nc++)
-		if (h2t_alloc(nd, nc))
+	for (nc = 0; nc < nd->gen->cores; nc++) {
+		nd->h2t[nc].qid = nd->gen->copy[nc].queue;
+		if (neuron_h2t_create(nd, &nd->h2t[nc], nc, true))
 			goto fail;
+	}
 	return 0;
 fail:
 	neuron_dma_exit(nd);
@@ -86,10 +97,8 @@ void neuron_dma_exit(struct neuron_device *nd)
 	for (nc = 0; nc < nd->gen->cores; nc++) {
 		if (!nd->h2t[nc].page)
 			continue;
-		neuron_h2t_teardown(nd, nc);
-		dma_free_coherent(&nd->pdev->dev, H2T_BLOCK_SIZE, nd->h2t[nc].page,
-				  nd->h2t[nc].page_dma);
-		nd->h2t[nc].page = NULL;
+		neuron_h2t_park(&nd->h2t[nc]);
+		neuron_h2t_destroy(&nd->h2t[nc]);
 	}
 	if (nd->dummy_ring)
 		dma_free_coherent(&nd->pdev->dev, dummy, nd->dummy_ring, nd->dummy_dma);
@@ -102,21 +111,20 @@ static void generation_next(struct neuron_h2t *h2t)
 	WRITE_ONCE(h2t->generation, h2t->generation + 1);
 }
 
-void neuron_h2t_setup(struct neuron_device *nd, unsigned int nc)
+/* Puts the ring on its queue */
+void neuron_h2t_start(struct neuron_h2t *h2t)
 {
-	struct neuron_h2t *h2t = &nd->h2t[nc];
-
 	mutex_lock(&h2t->ring_lock);
 	generation_next(h2t);
-	nhal_h2t_init(&h2t->ring, &nd->hal, nc, &h2t->mem);
+	nhal_h2t_init_queue(&h2t->ring, &h2t->nd->hal, h2t->nc, h2t->qid, &h2t->mem);
 	WRITE_ONCE(h2t->ready, true);
 	mutex_unlock(&h2t->ring_lock);
 }
 
 /* Takes the ring from the queue; batches in flight fail */
-void neuron_h2t_teardown(struct neuron_device *nd, unsigned int nc)
+void neuron_h2t_park(struct neuron_h2t *h2t)
 {
-	struct neuron_h2t *h2t = &nd->h2t[nc];
+	struct neuron_device *nd = h2t->nd;
 	u64 dummy = nhal_host_addr(nd->gen, nd->dummy_dma);
 	unsigned int half = NEURON_DUMMY_RING_LEN * NEURON_UDMA_DESC_SIZE;
 
@@ -183,7 +191,7 @@ static void ring_restart(struct neuron_h2t *h2t, unsigned int ctx)
 	mutex_lock(&h2t->ring_lock);
 	if (h2t->ctx[ctx].generation == h2t->generation && h2t->ready) {
 		generation_next(h2t);
-		nhal_h2t_init(&h2t->ring, &h2t->nd->hal, h2t->nc, &h2t->mem);
+		nhal_h2t_init_queue(&h2t->ring, &h2t->nd->hal, h2t->nc, h2t->qid, &h2t->mem);
 	}
 	mutex_unlock(&h2t->ring_lock);
 }
@@ -383,8 +391,8 @@ int neuron_dma_from_user(struct neuron_h2t *h2t, struct neuron_call *call, u64 d
 	return ret;
 }
 
-int neuron_dma_to_user(struct neuron_h2t *h2t, struct neuron_call *call, u64 src,
-		       void __user *buf, u64 len)
+int neuron_dma_to_user(struct neuron_h2t *h2t, struct neuron_call *call, u64 src, void __user *buf,
+		       u64 len)
 {
 	struct copy_run run;
 	int ret = 0;

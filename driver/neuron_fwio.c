@@ -24,6 +24,13 @@ static void op_write32(void *opaque, unsigned int bar, u64 offset, u32 value)
 	writel(value, (bar == nd->gen->bar_regs ? nd->regs : nd->cores) + offset);
 }
 
+static u32 op_read32(void *opaque, unsigned int bar, u64 offset)
+{
+	struct neuron_device *nd = opaque;
+
+	return readl((bar == nd->gen->bar_regs ? nd->regs : nd->cores) + offset);
+}
+
 static int op_wait(void *opaque, unsigned int us)
 {
 	struct neuron_device *nd = opaque;
@@ -54,6 +61,7 @@ static const struct nhal_ops neuron_hal_ops = {
 	.write32 = op_write32,
 	.wait = op_wait,
 	.now_us = op_now_us,
+	.read32 = op_read32,
 };
 
 int neuron_fwio_init(struct neuron_device *nd, u32 features)

@@ -37,6 +37,10 @@ static const struct neuron_ioctl_entry *entry_find(unsigned int cmd)
 	    _IOC_NR(cmd) == _IOC_NR(NEURON_IOCTL_DRIVER_INFO_GET) &&
 	    _IOC_SIZE(cmd) >= sizeof(struct neuron_ioctl_device_driver_info))
 		cmd = NEURON_IOCTL_DRIVER_INFO_GET;
+	/* known by its number alone */
+	if (_IOC_TYPE(cmd) == NEURON_IOCTL_BASE &&
+	    _IOC_NR(cmd) == _IOC_NR(NEURON_IOCTL_GET_VA_PLACEMENT))
+		cmd = NEURON_IOCTL_GET_VA_PLACEMENT;
 	e = table_find(neuron_ioctl_mem, neuron_ioctl_mem_count, cmd);
 	if (!e)
 		e = table_find(neuron_ioctl_dma, neuron_ioctl_dma_count, cmd);

@@ -7,6 +7,7 @@
 #include "neuron_device.h"
 #include "neuron_dma.h"
 #include "neuron_gate.h"
+#include "neuron_h2tq.h"
 #include "neuron_ioctl.h"
 #include "neuron_mem.h"
 #include "neuron_queue.h"
@@ -273,6 +274,35 @@ static int do_descriptor_copyout(struct neuron_device *nd, void *arg, struct neu
 	return ret;
 }
 
+static int do_ask_queues(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_h2t_dma_alloc_queues *a = arg;
+	struct neuron_h2tq_maps maps;
+	int ret;
+
+	if (a->nc_id >= nd->gen->cores ||
+	    a->copy_queue_cnt + a->service_queue_cnt >= NEURON_DMA_QUEUES_PER_ENG)
+		return -E2BIG;
+	ret = neuron_h2tq_ask(nd, a->nc_id, a->copy_queue_cnt, a->service_queue_cnt, &maps);
+	if (ret)
+		return ret;
+	a->copy_queue_bmap = maps.copy;
+	a->service_queue_bmap = maps.service;
+	a->copy_default_queue = nd->gen->copy[a->nc_id].queue;
+	ret = neuron_call_write(call, call->user, a, sizeof(*a), sizeof(*a));
+	/* nobody would know which they are */
+	if (ret)
+		neuron_h2tq_free(nd, a->nc_id, maps.copy | maps.service);
+	return ret;
+}
+
+static int do_free_queues(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_h2t_dma_free_queues *a = arg;
+
+	return a->nc_id < nd->gen->cores ? neuron_h2tq_free(nd, a->nc_id, a->queue_bmap) : -E2BIG;
+}
+
 #define S(name) sizeof(struct neuron_ioctl_##name)
 #define HWA (NIOC_HW | NIOC_ATTACHED)
 
@@ -291,6 +321,8 @@ const struct neuron_ioctl_entry neuron_ioctl_dma[] = {
 	NEURON_IOC(DMA_QUEUE_GET_STATE, S(dma_queue_get_state), NIOC_HW, do_queue_get_state),
 	NEURON_IOC(DMA_DESCRIPTOR_COPYOUT, S(dma_descriptor_copyout), HWA, do_descriptor_copyout),
 	NEURON_IOC(DMA_QUIESCE_QUEUES, 0, 0, do_quiesce),
+	NEURON_IOC(H2T_DMA_ALLOC_QUEUES, S(h2t_dma_alloc_queues), HWA, do_ask_queues),
+	NEURON_IOC(H2T_DMA_FREE_QUEUES, S(h2t_dma_free_queues), HWA, do_free_queues),
 };
 
 const unsigned int neuron_ioctl_dma_count = ARRAY_SIZE(neuron_ioctl_dma);

@@ -17,6 +17,7 @@
 #include "neuron_inject.h"
 #include "neuron_ioctl.h"
 #include "neuron_mem.h"
+#include "neuron_mmap.h"
 #include "neuron_user.h"
 #include "neuron_view.h"
 #include "neuron_version.h"
@@ -27,7 +28,7 @@
 #endif
 
 #define NC_MAP_MAX 128 /* entries that a program may ask for */
-#define FEATURE_FLAGS 0xffull /* level 2.24 */
+#define FEATURE_FLAGS 0x1ffull /* level 2.26 */
 
 static int do_nothing(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
@@ -381,6 +382,77 @@ static int do_post_metric(struct neuron_device *nd, void *arg, struct neuron_cal
 	return ret;
 }
 
+/* What firmware of another version has not is refused, as by the public driver */
+static int firmware_words(struct neuron_device *nd)
+{
+	u32 version;
+	int ret = neuron_misc_read(nd, NEURON_MISC_FW_API_VERSION, &version);
+
+	return ret ?: version < NEURON_FIRMWARE_WORDS ? -ENOTSUPP : 0;
+}
+
+static int firmware_ask(struct neuron_device *nd, u8 cmd, const void *payload, unsigned int len)
+{
+	int ret = firmware_words(nd);
+
+	if (ret)
+		return ret;
+	mutex_lock(&nd->fwio_lock);
+	ret = nhal_words_call(&nd->hal, cmd, payload, len);
+	mutex_unlock(&nd->fwio_lock);
+	return ret;
+}
+
+static int do_power_profile(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_power_profile *a = arg;
+	u8 payload[8] = { [4] = a->profile };
+	int ret;
+
+	if (a->sz != sizeof(*a))
+		return -ENXIO;
+	if (a->ctrl)
+		return -ENOTSUPP;
+	/* chips before Trainium2 have one profile, whatever is asked for */
+	if (!nd->gen->profiles)
+		return 0;
+	ret = firmware_words(nd);
+	if (ret)
+		return ret;
+	if (a->profile > U8_MAX)
+		return -EINVAL;
+	return firmware_ask(nd, NEURON_FWIO_CMD_POWER_PROFILE, payload, sizeof(payload));
+}
+
+static int do_throttling(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_throttling_notifications *a = arg;
+	u8 features = a->enable ? NEURON_FWIO_FEATURE_THROTTLING : 0;
+
+	return firmware_ask(nd, NEURON_FWIO_CMD_FEATURES, &features, sizeof(features));
+}
+
+/* The module posts no metrics of its own, so there is nothing to stop and to go on with */
+static int do_metrics_ctrl(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	return 0;
+}
+
+/* The caller's mappings of any device, whichever it asks */
+static int do_va_placement(struct neuron_device *nd, void *arg, struct neuron_call *call)
+{
+	struct neuron_ioctl_get_va_placement *a = arg;
+	unsigned int memory;
+	int ret;
+
+	a->device_index = -1;
+	a->hbm_index = -1;
+	ret = neuron_mmap_placement(a->va, &a->device_index, &memory);
+	if (!ret)
+		a->hbm_index = memory;
+	return ret;
+}
+
 #define S(name) sizeof(struct neuron_ioctl_##name)
 
 const struct neuron_ioctl_entry neuron_ioctl_info[] = {
@@ -412,6 +484,12 @@ const struct neuron_ioctl_entry neuron_ioctl_info[] = {
 	NEURON_IOC(BAR_WRITE, S(bar_rw), NIOC_HW | NIOC_ATTACHED, do_bar_write),
 	NEURON_IOC(READ_HW_COUNTERS, S(read_hw_counters), NIOC_HW, do_hw_counters),
 	NEURON_IOC(POST_METRIC, S(post_metric), NIOC_HW | NIOC_ATTACHED, do_post_metric),
+	NEURON_IOC(POWER_PROFILE, S(power_profile), NIOC_HW | NIOC_ATTACHED, do_power_profile),
+	NEURON_IOC(METRICS_CTRL, S(metrics_ctrl), NIOC_ATTACHED, do_metrics_ctrl),
+	NEURON_IOC(THROTTLING_NOTIFICATIONS, S(throttling_notifications), NIOC_HW | NIOC_ATTACHED,
+		   do_throttling),
+	NEURON_IOC(GET_VA_PLACEMENT, S(get_va_placement), NIOC_OUT | NIOC_OUT_ERR | NIOC_FREE,
+		   do_va_placement),
 };
 
 const unsigned int neuron_ioctl_info_count = ARRAY_SIZE(neuron_ioctl_info);

@@ -203,6 +203,25 @@ struct neuron_mc *neuron_mmap_chunk(u64 va, u64 size, u64 *offset)
 	return mc;
 }
 
+/* Which device and which of its memories an address of the caller's is; -ENXIO: neither */
+int neuron_mmap_placement(u64 va, int *index, unsigned int *memory)
+{
+	struct vm_area_struct *vma;
+	struct neuron_mc *mc;
+	int ret = -ENXIO;
+
+	mmap_read_lock(current->mm);
+	vma = vma_lookup(current->mm, va);
+	mc = vma && vma->vm_ops == &neuron_vm_ops ? vma->vm_private_data : NULL;
+	if (mc && !mc->host) {
+		*index = mc->nd->index;
+		*memory = neuron_mc_memory(mc);
+		ret = 0;
+	}
+	mmap_read_unlock(current->mm);
+	return ret;
+}
+
 static int mmap_checked(struct file *file, struct vm_area_struct *vma)
 {
 	struct neuron_file *nf = file->private_data;

@@ -12,6 +12,7 @@
 #include "neuron_device.h"
 #include "neuron_copy.h"
 #include "neuron_dma.h"
+#include "neuron_h2tq.h"
 #include "neuron_irq.h"
 #include "neuron_log.h"
 #include "neuron_nq.h"
@@ -62,9 +63,10 @@ static void quiesce(struct neuron_device *nd, enum neuron_state state)
 	if (halt && neuron_cores_halt(nd, neuron_cores_all(nd)))
 		nd_err(nd, "cores did not halt\n");
 	neuron_queues_stop(nd, 0, neuron_cores_all(nd));
+	neuron_h2tq_stop(nd, 0, neuron_cores_all(nd));
 	neuron_nqs_stop(nd, 0, neuron_cores_all(nd));
 	for (nc = 0; nc < nd->gen->cores; nc++)
-		neuron_h2t_teardown(nd, nc);
+		neuron_h2t_park(&nd->h2t[nc]);
 	up_write(&nd->reset_sem);
 	neuron_irq_wake(nd);
 	pci_clear_master(nd->pdev);

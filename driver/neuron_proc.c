@@ -15,6 +15,7 @@
 #include "neuron_event.h"
 #include "neuron_gate.h"
 #include "neuron_guard.h"
+#include "neuron_h2tq.h"
 #include "neuron_log.h"
 #include "neuron_mem.h"
 #include "neuron_nds.h"
@@ -93,6 +94,7 @@ static void hardware_take_back(struct neuron_device *nd, pid_t tgid, u32 map)
 		neuron_hang(nd, &hang);
 	}
 	neuron_queues_stop(nd, tgid, 0);
+	neuron_h2tq_stop(nd, tgid, 0);
 	neuron_nqs_stop(nd, tgid, 0);
 	if (halt)
 		neuron_cores_halt(nd, map);

@@ -57,6 +57,14 @@ static void domain_set(struct neuron_device *nd, struct neuron_queue *q, u32 eng
 	q->domain = domain;
 }
 
+/* The core that a queue goes with; the engines of copies of later chips have two */
+static unsigned int queue_core(struct neuron_device *nd, unsigned int eng, unsigned int qid)
+{
+	const struct neuron_asked *asked = &nd->queues[eng][qid].asked;
+
+	return asked->by ? asked->nc : neuron_gen_dma_core(nd->gen, eng);
+}
+
 static int queue_take(struct neuron_device *nd, const struct neuron_ioctl_dma_queue_init *arg,
 		      struct neuron_mc **tx, struct neuron_mc **rx)
 {
@@ -65,9 +73,12 @@ static int queue_take(struct neuron_device *nd, const struct neuron_ioctl_dma_qu
 
 	lockdep_assert_held(&nd->lock);
 	/* a process gives its queues back before its cores: who has the core has its queues */
-	ret = neuron_core_claim(nd, neuron_gen_dma_core(nd->gen, arg->eng_id));
+	ret = neuron_core_claim(nd, queue_core(nd, arg->eng_id, arg->qid));
 	if (ret)
 		return ret;
+	/* a copy queue is the module's own */
+	if (q->asked.ring)
+		return -EALREADY;
 	q->used = true;
 	q->owner = current->tgid;
 	swap(q->tx, *tx);
@@ -170,7 +181,7 @@ static void queue_park(struct neuron_device *nd, unsigned int eng, unsigned int 
 	neuron_guard_queue(nd, eng, qid, NEURON_GUARD_NONE);
 	*tx = q->tx;
 	*rx = q->rx;
-	memset(q, 0, sizeof(*q));
+	*q = (struct neuron_queue){ .asked = q->asked };
 }
 
 int neuron_queue_release(struct neuron_device *nd, u32 eng, u32 qid)
@@ -200,8 +211,8 @@ void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
 		for (qid = 0; qid < QUEUE_COUNT; qid++) {
 			q = &nd->queues[eng][qid];
 			mutex_lock(&nd->lock);
-			hit = q->used && (owner ? q->owner == owner
-						: nc_map & BIT(neuron_gen_dma_core(nd->gen, eng)));
+			hit = q->used &&
+			      (owner ? q->owner == owner : nc_map & BIT(queue_core(nd, eng, qid)));
 			tx = NULL;
 			rx = NULL;
 			if (hit)
@@ -232,7 +243,8 @@ static int half_state(struct neuron_device *nd, u32 eng, enum nhal_half half, u3
 	state->tail_pointer = v[5];
 	state->completion_base_addr = v[6] | (u64)v[7] << 32;
 	state->completion_head = v[8];
-	if (neuron_gen_is_copy_queue(nd->gen, eng, qid) || READ_ONCE(nd->queues[eng][qid].used))
+	if (neuron_gen_is_copy_queue(nd->gen, eng, qid) || READ_ONCE(nd->queues[eng][qid].used) ||
+	    READ_ONCE(nd->queues[eng][qid].asked.ring))
 		state->sw_status = QUEUE_SW_ENABLED;
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "neuron_event.h"
 #include "neuron_gate.h"
 #include "neuron_guard.h"
+#include "neuron_h2tq.h"
 #include "neuron_hwerr.h"
 #include "neuron_log.h"
 #include "neuron_nq.h"
@@ -45,7 +46,7 @@ static void cores_dma_start(struct neuron_device *nd, u32 cores)
 		if (!(cores & BIT(nc)))
 			continue;
 		nhal_core_dma_init(&nd->hal, nc);
-		neuron_h2t_setup(nd, nc);
+		neuron_h2t_start(&nd->h2t[nc]);
 	}
 }
 
@@ -97,7 +98,8 @@ static int reset_do(struct neuron_device *nd, u32 nc_map)
 	down_write(&nd->reset_sem);
 	for (nc = 0; nc < nd->gen->cores; nc++)
 		if (cores & BIT(nc))
-			neuron_h2t_teardown(nd, nc);
+			neuron_h2t_park(&nd->h2t[nc]);
+	neuron_h2tq_stop(nd, 0, cores);
 	cores_forget(nd, cores);
 	if (!neuron_no_reset)
 		ret = hardware_reset(nd, device ? NEURON_MISC_RESET_DEVICE : NEURON_MISC_RESET_TPB,

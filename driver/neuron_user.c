@@ -19,6 +19,9 @@
 
 /* Fetched at once, if that much is still to come */
 #define AHEAD (1024 * 1024)
+/* Copied at a stretch; a piece of any size costs as much as TURN_PIECE bytes */
+#define TURN_SIZE (128ul * 1024 * 1024)
+#define TURN_PIECE (64ul * 1024)
 
 static int miss(struct neuron_call *call, enum neuron_miss kind, unsigned long at, u64 size)
 {
@@ -87,22 +90,48 @@ int neuron_call_there(struct neuron_call *call, const void __user *at, size_t si
  * Copies all of a list that the argument points to, the same for every run; it is freed with the
  * call
  */
-int neuron_call_fetch(struct neuron_call *call, const void __user *from, size_t size, void **data)
+int neuron_call_fetch_list(struct neuron_call *call, unsigned int list, const void __user *from,
+			   size_t size, void **data)
 {
+	struct neuron_call_list *l = &call->lists[list];
 	int ret;
 
-	if (!call->list) {
-		call->list = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-		if (!call->list)
+	if (!l->data) {
+		l->data = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+		if (!l->data)
 			return -ENOMEM;
-		call->list_read = false;
+		l->read = false;
 	}
-	*data = call->list;
-	if (call->list_read)
+	*data = l->data;
+	if (l->read)
 		return 0;
-	ret = neuron_call_read(call, call->list, from, size, size);
-	call->list_read = !ret;
+	ret = neuron_call_read(call, l->data, from, size, size);
+	l->read = !ret;
 	return ret;
+}
+
+int neuron_call_fetch(struct neuron_call *call, const void __user *from, size_t size, void **data)
+{
+	return neuron_call_fetch_list(call, NEURON_CALL_LIST, from, size, data);
+}
+
+/* The next list of that kind is another one */
+void neuron_call_drop(struct neuron_call *call, unsigned int list)
+{
+	kvfree(call->lists[list].data);
+	call->lists[list] = (struct neuron_call_list){};
+}
+
+/*
+ * Asked before each piece of work that may be without an end in all: -EFAULT after so much of it,
+ * for everything to be let go of and to be gone on with if nobody has killed the caller
+ */
+int neuron_call_work(struct neuron_call *call, u64 size)
+{
+	if (call->worked >= TURN_SIZE)
+		return miss(call, NEURON_MISS_TURN, 0, 0);
+	call->worked += max_t(u64, size, TURN_PIECE);
+	return 0;
 }
 
 /* Pins n pages from uaddr on, all or none; write: the chip will write to them */
@@ -160,8 +189,11 @@ int neuron_call_wait(struct neuron_call *call)
 	enum neuron_miss kind = call->miss;
 
 	call->miss = NEURON_MISS_NONE;
+	call->worked = 0;
 	if (fatal_signal_pending(current))
 		return -EINTR;
+	if (kind == NEURON_MISS_TURN)
+		return 0;
 	if (kind == NEURON_MISS_PIN)
 		return pin_now(call);
 	if (kind == NEURON_MISS_READ)
@@ -173,7 +205,9 @@ int neuron_call_wait(struct neuron_call *call)
 
 void neuron_call_end(struct neuron_call *call)
 {
+	unsigned int i;
+
 	pins_drop(call);
-	kvfree(call->list);
-	call->list = NULL;
+	for (i = 0; i < NEURON_CALL_LISTS; i++)
+		neuron_call_drop(call, i);
 }

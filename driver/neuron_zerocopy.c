@@ -29,6 +29,8 @@ struct window {
 	struct page **pages;
 	unsigned int pinned;
 	u64 len;
+	unsigned long first, last; /* pages, by their addresses */
+	bool ends; /* its operation */
 	struct sg_table sgt;
 	bool mapped;
 	bool busy;
@@ -120,6 +122,10 @@ static int window_finish(struct neuron_h2t *h2t, struct window *w)
 	window_drop(h2t->nd, w);
 	if (!ret)
 		w->call->done += w->len;
+	if (!ret && w->ends) {
+		w->call->op++;
+		w->call->done = 0;
+	}
 	return ret;
 }
 
@@ -130,6 +136,8 @@ static int window_start(struct neuron_h2t *h2t, struct window *w, u64 addr, unsi
 
 	w->addr = addr;
 	w->len = len;
+	w->first = uaddr / PAGE_SIZE;
+	w->last = (uaddr + len - 1) / PAGE_SIZE;
 	ret = window_pin(w, uaddr, len);
 	if (!ret)
 		ret = window_map(h2t->nd, w, uaddr, len);
@@ -143,20 +151,47 @@ static int window_start(struct neuron_h2t *h2t, struct window *w, u64 addr, unsi
 	return 0;
 }
 
-/* Copies from call->done on; a window that has failed is the last one that is looked at */
-static int windows_run(struct neuron_h2t *h2t, struct window *w, u64 addr, unsigned long uaddr,
-		       u64 size)
+/* Two windows that are mapped at once must share no cache line if the chip writes to them */
+static int window_part(struct neuron_h2t *h2t, struct window *w, unsigned long uaddr, u64 len)
 {
-	u64 at = w->call->done, n;
+	if (!w->busy || !w->to_user || w->last < uaddr / PAGE_SIZE ||
+	    w->first > (uaddr + len - 1) / PAGE_SIZE)
+		return 0;
+	return window_finish(h2t, w);
+}
+
+/*
+ * Copies from what call counts as done; a window that has failed is the last one that is looked at.
+ * addr: of the memory that the offsets count from
+ */
+static int windows_run(struct neuron_h2t *h2t, struct window *w, u64 addr,
+		       const struct neuron_tensor_batch_op *ops, u32 count)
+{
+	struct neuron_call *call = w->call;
+	u64 at = call->done, n;
 	unsigned int i = 0, k;
+	unsigned long uaddr;
+	u32 op = call->op;
 	int ret = 0, err;
 
-	for (; at < size && !ret; at += n, i ^= 1) {
-		/* ends with a page: two windows that are mapped at once must share no cache line */
-		n = min_t(u64, size - at, WINDOW_SIZE - offset_in_page(uaddr + at));
+	for (; op < count && !ret; i ^= 1) {
+		uaddr = (unsigned long)ops[op].buffer + at;
+		/* ends with a page */
+		n = min_t(u64, ops[op].size - at, WINDOW_SIZE - offset_in_page(uaddr));
+		ret = neuron_call_work(call, n);
+		if (ret)
+			break;
 		ret = window_finish(h2t, &w[i]);
 		if (!ret)
-			ret = window_start(h2t, &w[i], addr + at, uaddr + at, n);
+			ret = window_part(h2t, &w[i ^ 1], uaddr, n);
+		w[i].ends = at + n == ops[op].size;
+		if (!ret)
+			ret = window_start(h2t, &w[i], addr + ops[op].offset + at, uaddr, n);
+		at += n;
+		if (w[i].ends) {
+			at = 0;
+			op++;
+		}
 	}
 	/* the older one first; that a copy failed is worse than a page that is missing */
 	for (k = 0; k < WINDOWS; k++, i ^= 1) {
@@ -167,27 +202,31 @@ static int windows_run(struct neuron_h2t *h2t, struct window *w, u64 addr, unsig
 	return ret;
 }
 
-/* to_user: from the device address into the user's memory, else the other way */
-int neuron_zerocopy(struct neuron_h2t *h2t, struct neuron_call *call, u64 addr, unsigned long uaddr,
-		    u64 size, bool to_user)
+/*
+ * Copies of a list of operations what call does not count as done, and counts it there; who calls
+ * has checked the operations. to_user: from the device into the user's memory, else the other way
+ */
+int neuron_zerocopy(struct neuron_h2t *h2t, struct neuron_call *call, u64 addr,
+		    const struct neuron_tensor_batch_op *ops, u32 count, bool to_user)
 {
 	struct window w[WINDOWS] = {
 		{ .ctx = NEURON_CTX_SYNC0, .to_user = to_user, .call = call },
 		{ .ctx = NEURON_CTX_SYNC1, .to_user = to_user, .call = call },
 	};
-	unsigned long pages = min_t(u64, WINDOW_PAGES, size / PAGE_SIZE + 2);
+	unsigned long pages = 0;
 	struct page **buf;
+	u32 i;
 	int ret;
 
-	if (!access_ok((void __user *)uaddr, size))
-		return -EFAULT;
+	for (i = call->op; i < count; i++)
+		pages = max_t(u64, pages, min_t(u64, WINDOW_PAGES, ops[i].size / PAGE_SIZE + 2));
 	buf = kvmalloc_array(WINDOWS * pages, sizeof(*buf), GFP_KERNEL);
 	if (!buf)
 		return -ENOMEM;
 	w[0].pages = buf;
 	w[1].pages = buf + pages;
 	mutex_lock(&h2t->op_lock);
-	ret = windows_run(h2t, w, addr, uaddr, size);
+	ret = windows_run(h2t, w, addr, ops, count);
 	mutex_unlock(&h2t->op_lock);
 	kvfree(buf);
 	return ret;

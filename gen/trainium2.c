@@ -257,6 +257,7 @@ static const struct neuron_view views[] = {
 	.array = &array,                                                                \
 	.logical_cores = 2,                                                             \
 	.repairs = true,                                                                \
+	.profiles = true,                                                               \
 	.dies = 2,                                                                      \
 	.cores = CORES,                                                                 \
 	.dma_engines_per_core = PER_CORE,                                               \

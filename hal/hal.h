@@ -40,6 +40,7 @@ struct nhal_ops {
 	void (*write32)(void *opaque, unsigned int bar, uint64_t offset, uint32_t value);
 	int (*wait)(void *opaque, unsigned int us);
 	uint64_t (*now_us)(void *opaque);
+	uint32_t (*read32)(void *opaque, unsigned int bar, uint64_t offset); /* nhal_words_call() */
 };
 
 struct nhal {
@@ -151,6 +152,12 @@ uint32_t nhal_fwio_build(uint8_t *buf, uint8_t seq, uint8_t cmd, const void *pay
 /* Read n registers by device address; n at most NHAL_FWIO_READ_MAX. -EIO, -ETIMEDOUT, -EINVAL */
 int nhal_reg_read(struct nhal *hal, const uint64_t *addr, uint32_t *value, unsigned int n);
 int nhal_reg_read1(struct nhal *hal, uint64_t addr, uint32_t *value);
+/*
+ * A request of the mailbox in words, which firmware from version NEURON_FIRMWARE_WORDS on has;
+ * NEURON_MISC_METRIC_SIZE bytes at most. -EOPNOTSUPP: a command that it does not know, -EIO: one
+ * that it refuses
+ */
+int nhal_words_call(struct nhal *hal, uint8_t cmd, const void *payload, unsigned int len);
 /* Copy the blob to misc RAM and announce it; at most NEURON_MISC_METRIC_SIZE bytes */
 int nhal_metric_post(struct nhal *hal, const void *blob, unsigned int len);
 
@@ -263,6 +270,9 @@ struct nhal_h2t {
 /* Set up ring and queue of core nc; also after a reset of the core. No batch may be in flight. */
 void nhal_h2t_init(struct nhal_h2t *h2t, struct nhal *hal, unsigned int nc,
 		   const struct nhal_h2t_mem *mem);
+/* The same on another queue of the core's engine of copies */
+void nhal_h2t_init_queue(struct nhal_h2t *h2t, struct nhal *hal, unsigned int nc, unsigned int qid,
+			 const struct nhal_h2t_mem *mem);
 /* Add a run to the batch, as much as fits; returns the bytes taken, 0 when the batch is full */
 uint64_t nhal_h2t_push(struct nhal_h2t *h2t, uint64_t src, uint64_t dst, uint64_t len);
 /* Close the batch with a completion for context ctx and ring; the number of data descriptors */

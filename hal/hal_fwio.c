@@ -158,19 +158,100 @@ int nhal_reg_read1(struct nhal *hal, uint64_t addr, uint32_t *value)
 	return nhal_reg_read(hal, &addr, value, 1);
 }
 
-int nhal_metric_post(struct nhal *hal, const void *blob, unsigned int len)
+/* Public timing: three tries of a minute; a firmware of the emulator's answers at once */
+#define WORDS_ATTEMPTS 3
+#define WORDS_TIMEOUT_US 60000000
+#define WORDS_POLL_US 1000
+
+static uint32_t misc_read(struct nhal *hal, unsigned int word)
+{
+	return hal->ops->read32(hal->opaque, hal->gen->bar_regs,
+				neuron_gen_offset(hal->gen, NEURON_BLOCK_MISC, 0) + word);
+}
+
+/* Writes bytes as words, of which the last is filled with zeros */
+static void misc_write_bytes(struct nhal *hal, unsigned int at, const void *bytes, unsigned int len)
 {
 	uint8_t word[4];
 	unsigned int i, n;
 
-	if (len > NEURON_MISC_METRIC_SIZE)
-		return -E2BIG;
 	for (i = 0; i < len; i += 4) {
 		n = len - i < 4 ? len - i : 4;
 		memset(word, 0, sizeof(word));
-		memcpy(word, (const uint8_t *)blob + i, n);
-		nhal_misc_write(hal, NEURON_MISC_METRIC + i, nhal_get32(word));
+		memcpy(word, (const uint8_t *)bytes + i, n);
+		nhal_misc_write(hal, at + i, nhal_get32(word));
 	}
+}
+
+static int words_wait(struct nhal *hal)
+{
+	uint64_t limit =
+		hal->features & NEURON_CAP_F_FAST_RESET ? FWIO_TIMEOUT_US : WORDS_TIMEOUT_US;
+	uint64_t start = hal->ops->now_us(hal->opaque);
+	int ret;
+
+	while (misc_read(hal, NEURON_MISC_DOORBELL)) {
+		if (hal->ops->now_us(hal->opaque) - start > limit)
+			return -ETIMEDOUT;
+		ret = hal->ops->wait(hal->opaque, WORDS_POLL_US);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* The request lies in hal->req, where its CRC was made; -EAGAIN and -ETIMEDOUT as above */
+static int words_try(struct nhal *hal, uint8_t cmd, unsigned int len)
+{
+	uint32_t answer;
+	int ret;
+
+	hal->seq = hal->seq == 255 ? 1 : (uint8_t)(hal->seq + 1);
+	nhal_fwio_build(hal->req, hal->seq, cmd, NULL, len);
+	misc_write_bytes(hal, NEURON_MISC_METRIC, hal->req + NEURON_FWIO_REQ_HDR, len);
+	nhal_misc_write(hal, NEURON_MISC_FWIO_REQ_HI, nhal_get32(hal->req));
+	nhal_misc_write(hal, NEURON_MISC_FWIO_REQ_LO, nhal_get32(hal->req + 4));
+	nhal_misc_write(hal, NEURON_MISC_FWIO_RESP_HI, 0);
+	nhal_misc_write(hal, NEURON_MISC_FWIO_RESP_LO, 0);
+	nhal_misc_write(hal, NEURON_MISC_ACK, 1);
+	nhal_misc_write(hal, NEURON_MISC_DOORBELL, 1);
+	ret = words_wait(hal);
+	if (ret)
+		return ret;
+	answer = misc_read(hal, NEURON_MISC_FWIO_REQ_HI);
+	if ((answer & 0xff) != hal->seq)
+		return -EAGAIN;
+	switch (answer >> 8 & 0xff) {
+	case NEURON_FWIO_OK:
+		return 0;
+	case NEURON_FWIO_UNKNOWN_CMD:
+		return -EOPNOTSUPP;
+	default:
+		return -EAGAIN;
+	}
+}
+
+int nhal_words_call(struct nhal *hal, uint8_t cmd, const void *payload, unsigned int len)
+{
+	unsigned int i;
+	int ret = -EIO;
+
+	if (len > NEURON_MISC_METRIC_SIZE)
+		return -E2BIG;
+	memcpy(hal->req + NEURON_FWIO_REQ_HDR, payload, len);
+	for (i = 0; i < WORDS_ATTEMPTS; i++) {
+		ret = words_try(hal, cmd, len);
+		if (ret != -EAGAIN && ret != -ETIMEDOUT)
+			return ret;
+	}
+	return ret == -EAGAIN ? -EIO : ret;
+}
+
+int nhal_metric_post(struct nhal *hal, const void *blob, unsigned int len)
+{
+	if (len > NEURON_MISC_METRIC_SIZE)
+		return -E2BIG;
+	misc_write_bytes(hal, NEURON_MISC_METRIC, blob, len);
 	memcpy(hal->req + NEURON_FWIO_REQ_HDR, blob, len);
 	return mailbox_call(hal, NEURON_FWIO_CMD_POST_METRIC, len, NEURON_FWIO_RESP_HDR);
 }

@@ -9,14 +9,14 @@
 
 #define WHOLE_PACKET (NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST)
 
-void nhal_h2t_init(struct nhal_h2t *h2t, struct nhal *hal, unsigned int nc,
-		   const struct nhal_h2t_mem *mem)
+void nhal_h2t_init_queue(struct nhal_h2t *h2t, struct nhal *hal, unsigned int nc, unsigned int qid,
+			 const struct nhal_h2t_mem *mem)
 {
 	memset(h2t, 0, sizeof(*h2t));
 	h2t->hal = hal;
 	h2t->nc = nc;
 	h2t->eng = hal->gen->copy[nc].engine;
-	h2t->qid = hal->gen->copy[nc].queue;
+	h2t->qid = qid;
 	h2t->completion = mem->completion;
 	h2t->completion_addr = mem->completion_addr;
 	memset(mem->completion, 0, NHAL_H2T_COMPLETION_BYTES);
@@ -24,6 +24,12 @@ void nhal_h2t_init(struct nhal_h2t *h2t, struct nhal *hal, unsigned int nc,
 	nhal_ring_init(&h2t->rx, mem->rx, NHAL_H2T_RING_LEN);
 	nhal_queue_init(hal, h2t->eng, h2t->qid, mem->tx_addr, NHAL_H2T_RING_LEN, mem->rx_addr,
 			NHAL_H2T_RING_LEN);
+}
+
+void nhal_h2t_init(struct nhal_h2t *h2t, struct nhal *hal, unsigned int nc,
+		   const struct nhal_h2t_mem *mem)
+{
+	nhal_h2t_init_queue(h2t, hal, nc, hal->gen->copy[nc].queue, mem);
 }
 
 static void push_pair(struct nhal_h2t *h2t, uint64_t src, uint64_t dst, uint32_t len)

@@ -155,6 +155,15 @@ static int node_features(void *state, uint64_t *flags)
 	return err;
 }
 
+static bool announces_zerocopy(int fd)
+{
+	struct neuron_ioctl_device_driver_info arg = { .size = sizeof(arg) };
+
+	return node_has(NEURON_IOCTL_DRIVER_INFO_GET) &&
+	       !node_ioctl(fd, NEURON_IOCTL_DRIVER_INFO_GET, &arg) &&
+	       arg.feature_flags1 & NEURON_FEATURE_ZEROCOPY;
+}
+
 static int node_available(void *state, int *indexes, int size)
 {
 	int n = 0;
@@ -363,6 +372,7 @@ static int node_device_open(void *state, int index, const ndl_device_init_param_
 		return err ? err : -ENOMEM;
 	}
 	node->fd = fd;
+	node->zerocopy_v2 = announces_zerocopy(fd);
 	pthread_mutex_init(&node->lock, NULL);
 	dev->priv = node;
 	dev->ops = &node_ops;

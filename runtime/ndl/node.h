@@ -3,7 +3,6 @@
 #ifndef NDL_NODE_H
 #define NDL_NODE_H
 
-#include <assert.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
 
@@ -17,29 +16,12 @@ struct node_mapping {
 
 struct node_device { /* the priv of a device */
 	int fd;
+	bool zerocopy_v2; /* the driver announces the form of zero-copy that came with 2.25 */
 	pthread_mutex_t lock; /* protects mappings */
 	struct node_mapping *mappings;
 };
 
 extern const struct ndl_ops node_ops;
-
-/*
- * Zero copy as the public driver has it since 2.25, under the old number with another size; this
- * module has the old form.
- */
-struct node_zerocopy {
-	uint64_t mem_handle;
-	void *buffer;
-	uint64_t size;
-	uint64_t offset;
-	uint32_t to_device;
-	uint32_t store_max; /* up to which the processor stores the bytes itself; 0: never */
-	int32_t queue; /* -1: the driver's own */
-	uint32_t pad;
-};
-static_assert(sizeof(struct node_zerocopy) == 48, "the public driver's size");
-
-#define NODE_ZEROCOPY _IOWR(NEURON_IOCTL_BASE, 124, struct node_zerocopy)
 
 static inline struct node_device *node_device(ndl_device_t *dev)
 {
@@ -60,7 +42,6 @@ int node_read_line(const char *path, char *line, size_t size);
 /* In node_level.c. The level is read when a node is opened; tests set it. */
 void node_level_read(void);
 void node_level_set(const char *version);
-bool node_level_known(void);
 bool node_has(unsigned long request); /* true if the loaded driver is new enough for the number */
 /* -ENOTSUP if the driver's age is the reason of err */
 int node_level_error(unsigned long request, int err);

@@ -230,24 +230,24 @@ static int node_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t
 }
 
 /*
- * Zero copy by the form that the driver has; -EINVAL or -ENOTTY if it has none. Since 2.25 the
- * public driver complains of the old form, and refuses both for Trainium and Inferentia2.
+ * Zero copy by the form that the driver has; -EINVAL or -ENOTTY if it has none. Those that announce
+ * the new form may complain of the old one, and refuse both for Trainium and Inferentia2.
  */
 static int node_zerocopy(ndl_device_t *dev, struct neuron_ioctl_mem_buf_copy64 *copy)
 {
-	struct node_zerocopy arg = {
+	struct neuron_ioctl_mem_buf_copy64zc arg = {
 		.mem_handle = copy->mem_handle,
 		.buffer = copy->buffer,
 		.size = copy->size,
 		.offset = copy->offset,
-		.to_device = copy->copy_to_mem_handle,
-		.queue = -1,
+		.is_copy_to_device = copy->copy_to_mem_handle,
+		.h2t_qid = NEURON_H2T_QUEUE_DEFAULT,
 	};
 
+	if (node_device(dev)->zerocopy_v2)
+		return CALL(dev, NEURON_IOCTL_MEM_BUF_ZEROCOPY64_V2, arg);
 	if (!node_has(NEURON_IOCTL_MEM_BUF_ZEROCOPY64))
 		return -EINVAL;
-	if (node_level_known() && node_has(NODE_ZEROCOPY))
-		return CALL(dev, NODE_ZEROCOPY, arg);
 	return CALL(dev, NEURON_IOCTL_MEM_BUF_ZEROCOPY64, *copy);
 }
 

@@ -58,7 +58,6 @@ static const struct {
 	{ NEURON_IOCTL_MEMSET64, RELEASE(2, 20, 28) },
 	{ NEURON_IOCTL_DMA_COPY_DESCRIPTORS64, RELEASE(2, 20, 28) },
 	{ NEURON_IOCTL_MEM_BUF_ZEROCOPY64, RELEASE(2, 24, 7) },
-	{ NODE_ZEROCOPY, RELEASE(2, 25, 4) },
 };
 
 /*
@@ -113,11 +112,6 @@ void node_level_read(void)
 	if (node_read_line("/sys/module/neuron/version", version, sizeof(version)))
 		version[0] = '\0';
 	node_level_set(version);
-}
-
-bool node_level_known(void)
-{
-	return loaded != UINT32_MAX;
 }
 
 bool node_has(unsigned long request)

@@ -3,6 +3,10 @@
 # Sourced by the tests of the module's answers: `answers TABLE FILE...` gives a point to each question
 # that driver-answers asked into the files, and one to each of the table that it did not.
 # shellcheck shell=bash
+
+# later_table ID <FILE: the lines of answers-2.26.txt that are for a type of chip
+later_table() { sed -n "s/^\[$1\] //p; t; /^\[/!p"; }
+
 answers() {
     # a question's answer: this module's if the list has one, else the public driver's
     awk -F '\t' '

@@ -4,6 +4,7 @@
 # copy: tests/vm/driver/driver-answers
 # data: tests/vm/answers.sh
 # data: tests/data/abi/answers.txt
+# data: tests/data/abi/answers-2.26.txt
 # data: tests/data/abi/ioctl-numbers.txt
 # Makes every ioctl; the answers are those recorded under the public driver, except for the differences
 # that answers.txt lists with their reasons.
@@ -16,12 +17,15 @@ is "$(dmesg | grep -iE 'neuron.*(fail|error|refus|invalid|timeout)' | grep -v 'm
     "leaves no complaint in the kernel log"
 ./driver-answers refused >refused.txt
 point $? "what has to be refused"
+./driver-answers later >later.txt
+point $? "what came after 2.24"
 
-answers answers.txt used.txt refused.txt
+cat answers.txt <(later_table 7064 <answers-2.26.txt) >table.txt
+answers table.txt used.txt refused.txt later.txt
 
 # every row of the table is used at least once, or refused because this chip lacks what it needs
 missing=$(grep -o '^NEURON_IOCTL_[A-Z0-9_]*' ioctl-numbers.txt | sed 's/NEURON_IOCTL_//' | while read -r row; do
-    cat used.txt refused.txt | grep -v NULL | grep -c "^$row " >/dev/null || echo "$row"
+    cat used.txt refused.txt later.txt | grep -v NULL | grep -c "^$row " >/dev/null || echo "$row"
 done)
 is "$missing" "" "every row of the table"
 done_testing

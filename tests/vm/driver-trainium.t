@@ -6,6 +6,7 @@
 # copy: tests/vm/driver/driver-notify
 # data: tests/vm/answers.sh
 # data: tests/data/abi/answers.txt
+# data: tests/data/abi/answers-2.26.txt
 # data: tests/data/abi/answers-trainium.txt
 # The module on Trainium: every ioctl's answer as recorded under the public driver, except for the
 # differences that answers-trainium.txt lists with their reasons; copies, mappings, resets.
@@ -18,8 +19,10 @@ is "$(dmesg | grep -iE 'neuron.*(fail|error|invalid|timeout)' | grep -v 'module 
     "leaves no error in the kernel log"
 ./driver-answers refused >refused.txt
 point $? "what has to be refused"
-cat answers.txt answers-trainium.txt >table.txt
-answers table.txt used.txt refused.txt
+./driver-answers later >later.txt
+point $? "what came after 2.24"
+cat answers.txt answers-trainium.txt <(later_table 7164 <answers-2.26.txt) >table.txt
+answers table.txt used.txt refused.txt later.txt
 
 ./driver-chips >chips.txt
 point $? "copies, mappings, filling, resets"

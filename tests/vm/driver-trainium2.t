@@ -6,6 +6,7 @@
 # copy: tests/vm/driver/driver-notify
 # data: tests/vm/answers.sh
 # data: tests/data/abi/answers.txt
+# data: tests/data/abi/answers-2.26.txt
 # data: tests/data/abi/answers-trainium2.txt
 # monitor:
 # The module on Trainium2: every ioctl's answer as recorded under the public driver, except for the
@@ -19,9 +20,11 @@ is "$(dmesg | grep -iE 'neuron.*(fail|error|invalid|timeout)' | grep -v 'module 
     "leaves no error in the kernel log"
 ./driver-answers refused >refused.txt
 point $? "what has to be refused"
+./driver-answers later >later.txt
+point $? "what came after 2.24"
 # recorded of a chip at 00:1e.0; this machine has it at 33:00.0
-cat answers.txt <(sed 's/bus 0 slot 30 func/bus 51 slot 0 func/' answers-trainium2.txt) >table.txt
-answers table.txt used.txt refused.txt
+cat answers.txt <(sed 's/bus 0 slot 30 func/bus 51 slot 0 func/' answers-trainium2.txt) <(later_table 7364 <answers-2.26.txt) >table.txt
+answers table.txt used.txt refused.txt later.txt
 
 ./driver-chips >chips.txt
 point $? "copies, mappings, filling, resets"

@@ -236,6 +236,7 @@ struct neuron_gen {
 	/* the firmware repairs memories: it counts errors that can be, and a word says how it went */
 	bool repairs;
 	bool scrubs; /* drivers fill a memory for programs */
+	bool profiles; /* drivers ask the firmware for a profile of power */
 	uint8_t blocks;
 	const struct neuron_block *block; /* the first that fits decides */
 

@@ -128,6 +128,7 @@
 #define NEURON_FWIO_DATA_PROFILE 1 /* as it was set */
 #define NEURON_FWIO_DATA_PROFILES 2 /* u8 how many, 32 bytes: a bit for each that exists */
 #define NEURON_FWIO_CMD_FEATURES 5 /* a bit each */
+#define NEURON_FWIO_FEATURE_THROTTLING 0x1 /* notifications of it */
 #define NEURON_FWIO_CRC32C_POLY 0x82f63b78u
 
 /* UDMA: one engine's register file */

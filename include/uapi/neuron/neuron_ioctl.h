@@ -111,6 +111,9 @@ enum neuron_memalloc_type {
 /* POD_STATUS state */
 #define NEURON_POD_STATE_SINGLE_NODE 4
 
+/* h2t_qid: the copy queue that the driver sets up for each core */
+#define NEURON_H2T_QUEUE_DEFAULT (-1)
+
 #define NEURON_POST_METRIC_MAX 128
 #define NEURON_PRINTK_MAX 512
 #define NEURON_DMA_QUEUE_INIT_BATCH_MAX 256
@@ -128,6 +131,22 @@ struct neuron_app_info { /* 152 bytes */
 	struct neuron_uuid uuid_data[4];
 	__u64 host_mem_size;
 	__u64 device_mem_size;
+};
+
+struct neuron_tensor_batch_op { /* 24 bytes */
+	__u64 offset;
+	__u64 size;
+	void __user *buffer;
+};
+
+struct neuron_memcpy_batch { /* 40 bytes */
+	__u64 mem_handle;
+	__u64 mem_handle_offset; /* added to each offset */
+	struct neuron_tensor_batch_op __user *ops_ptr;
+	__u32 num_ops;
+	__u16 bar4_wr_threshold; /* as in mem_buf_copy64zc, if every write is as small */
+	__u16 flags;
+	void __user *context;
 };
 
 struct neuron_dma_eng_state { /* 20 bytes */
@@ -709,6 +728,63 @@ struct neuron_ioctl_pod_ctrl_v2 { /* 20 bytes */
 	__u32 mode; /* in */
 };
 
+struct neuron_ioctl_mem_buf_copy64zc { /* 48 bytes */
+	__u64 mem_handle; /* in */
+	void __user *buffer; /* in/out */
+	__u64 size; /* in */
+	__u64 offset; /* in */
+	__u32 is_copy_to_device; /* in */
+	__u32 bar4_wr_threshold; /* in: writes up to it need no queue; 0: all do */
+	__s32 h2t_qid; /* in: NEURON_H2T_QUEUE_DEFAULT or one of H2T_DMA_ALLOC_QUEUES */
+	__u32 dummy;
+};
+
+struct neuron_ioctl_h2t_dma_alloc_queues { /* 20 bytes */
+	__u16 sz; /* in */
+	__u16 nc_id; /* in */
+	__u16 copy_queue_cnt; /* in */
+	__u16 service_queue_cnt; /* in */
+	__u32 copy_queue_bmap; /* out */
+	__u32 service_queue_bmap; /* out */
+	__u32 copy_default_queue; /* out */
+};
+
+struct neuron_ioctl_h2t_dma_free_queues { /* 8 bytes */
+	__u16 sz; /* in */
+	__u8 nc_id; /* in */
+	__u8 fill0;
+	__u32 queue_bmap; /* in */
+};
+
+struct neuron_ioctl_power_profile { /* 8 bytes */
+	__u16 sz; /* in */
+	__u16 ctrl; /* in: 0 sets */
+	__u32 profile; /* in */
+};
+
+struct neuron_ioctl_metrics_ctrl { /* 4 bytes */
+	__u32 mode; /* in: 0 posts now and then, 1 does not */
+};
+
+struct neuron_ioctl_mem_buf_copy64zc_batches { /* 32 bytes */
+	__u64 sequence_num; /* in */
+	struct neuron_memcpy_batch __user *batches_ptr; /* in */
+	__u32 num_batches; /* in */
+	__u16 is_copy_to_device; /* in */
+	__s32 h2t_qid; /* in */
+	__u16 flags; /* in */
+};
+
+struct neuron_ioctl_throttling_notifications { /* 4 bytes */
+	__u32 enable; /* in */
+};
+
+struct neuron_ioctl_get_va_placement { /* 16 bytes */
+	__u64 va; /* in */
+	__s32 device_index; /* out: -1, not a mapping of device memory */
+	__s32 hbm_index; /* out */
+};
+
 /*
  * Numbers: nr, encoded size, and the argument behind the pointer.
  * M: also accepted on an O_WRONLY descriptor; A: the process must be attached in the public
@@ -811,7 +887,15 @@ struct neuron_ioctl_pod_ctrl_v2 { /* 20 bytes */
 #define NEURON_IOCTL_POD_STATUS_V2 NEURON_IOWR(122, 276) /* pod_status_v2, M */
 #define NEURON_IOCTL_POD_CTRL NEURON_IOWR(123, 16) /* pod_ctrl, M */
 #define NEURON_IOCTL_POD_CTRL_V2 NEURON_IOWR(123, 20) /* pod_ctrl_v2, M */
-#define NEURON_IOCTL_MEM_BUF_ZEROCOPY64 NEURON_IOWR(124, 40) /* mem_buf_copy64 */
+#define NEURON_IOCTL_MEM_BUF_ZEROCOPY64 NEURON_IOWR(124, 40) /* mem_buf_copy64; in 2.24 alone */
+#define NEURON_IOCTL_MEM_BUF_ZEROCOPY64_V2 NEURON_IOWR(124, 48) /* mem_buf_copy64zc */
+#define NEURON_IOCTL_H2T_DMA_ALLOC_QUEUES NEURON_IOWR(125, 20) /* h2t_dma_alloc_queues */
+#define NEURON_IOCTL_H2T_DMA_FREE_QUEUES NEURON_IOWR(126, 8) /* h2t_dma_free_queues */
+#define NEURON_IOCTL_POWER_PROFILE NEURON_IOW(127, 8) /* power_profile */
+#define NEURON_IOCTL_METRICS_CTRL NEURON_IOW(128, 4) /* metrics_ctrl */
+#define NEURON_IOCTL_MEM_BUF_ZEROCOPY64_BATCHES NEURON_IOWR(129, 32) /* mem_buf_copy64zc_batches */
+#define NEURON_IOCTL_THROTTLING_NOTIFICATIONS NEURON_IOW(130, 4) /* throttling_notifications */
+#define NEURON_IOCTL_GET_VA_PLACEMENT NEURON_IOW(131, 16) /* get_va_placement, M */
 #define NEURON_IOCTL_DMA_QUEUE_INIT_BATCH NEURON_IOR(133, 12296) /* dma_queue_init_batch */
 
 #endif

@@ -32,7 +32,6 @@ static const struct {
 	{ NEURON_IOCTL_MEM_COPY64, "2.19.64.0", "2.20.28.0" },
 	{ NEURON_IOCTL_DMA_COPY_DESCRIPTORS64, "2.19.64.0", "2.20.28.0" },
 	{ NEURON_IOCTL_MEM_BUF_ZEROCOPY64, "2.23.9.0", "2.24.7.0" },
-	{ NODE_ZEROCOPY, "2.24.7.0", "2.25.4.0" },
 };
 #define ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
 

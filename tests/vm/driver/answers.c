@@ -2,7 +2,7 @@
 /*
  * Every row of the ABI on whichever driver is loaded: `driver-answers used` makes the calls of a
  * client that makes no mistake (and leaves no error line in the kernel log), `refused` those that a
- * driver has to refuse. The rows of bad pointers and of the two open modes come from the table of
+ * driver has to refuse, `later` both of what came after 2.24. The rows of bad pointers and of the two open modes come from the table of
  * numbers itself.
  */
 #include "answers.h"
@@ -89,12 +89,24 @@ static int used(void)
 	return 0;
 }
 
+static int later(void)
+{
+	int fd = node(0, O_RDWR);
+
+	if (fd < 0 || !(chip = chip_behind(fd)))
+		return 1;
+	answers_later(fd);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "used"))
 		return used();
 	if (argc == 2 && !strcmp(argv[1], "refused"))
 		return refused();
-	fprintf(stderr, "usage: driver-answers used|refused\n");
+	if (argc == 2 && !strcmp(argv[1], "later"))
+		return later();
+	fprintf(stderr, "usage: driver-answers used|refused|later\n");
 	return 2;
 }

@@ -45,5 +45,7 @@ void answers_cores(int fd);
 /* Calls that are refused */
 void answers_refused(int fd);
 void answers_gates(void);
+/* What came after 2.24; closes fd */
+void answers_later(int fd);
 
 #endif

@@ -86,6 +86,62 @@ static bool good_zc_out(int fd, uint64_t h, const uint8_t *hole)
 	return !memcmp(buf + 77, bytes, SIZE - 77);
 }
 
+/*
+ * In three pieces of which the last has the hole, through a queue of the process's own, or through
+ * the core's where that is the parent's
+ */
+static int batches(int fd, uint64_t h, bool write)
+{
+	const uint64_t parts[] = { 0, 5000, 5 << 20, SIZE - 77 };
+	struct neuron_ioctl_h2t_dma_alloc_queues q = { .sz = sizeof(q), .copy_queue_cnt = 1 };
+	struct neuron_ioctl_h2t_dma_free_queues f = { .sz = sizeof(f) };
+	struct neuron_tensor_batch_op op[3];
+	struct neuron_memcpy_batch b = { .mem_handle = h, .ops_ptr = op, .num_ops = 3 };
+	struct neuron_ioctl_mem_buf_copy64zc_batches a = { .batches_ptr = &b, .num_batches = 1 };
+	bool own = call(fd, NEURON_IOCTL_H2T_DMA_ALLOC_QUEUES, &q) != -EACCES;
+	int ret;
+
+	for (unsigned int i = 0; i < 3; i++)
+		op[i] = (struct neuron_tensor_batch_op){ parts[i], parts[i + 1] - parts[i],
+							 buf + 77 + parts[i] };
+	a.is_copy_to_device = write;
+	a.h2t_qid = own ? __builtin_ctz(q.copy_queue_bmap | 1u << 31) : NEURON_H2T_QUEUE_DEFAULT;
+	f.queue_bmap = q.copy_queue_bmap;
+	ret = call(fd, NEURON_IOCTL_MEM_BUF_ZEROCOPY64_BATCHES, &a);
+	return call(fd, NEURON_IOCTL_H2T_DMA_FREE_QUEUES, &f) ? -1 : ret;
+}
+
+static int use_batches_in(int fd, uint64_t h, uint8_t *hole)
+{
+	return batches(fd, h, true);
+}
+
+static int use_batches_out(int fd, uint64_t h, uint8_t *hole)
+{
+	return batches(fd, h, false);
+}
+
+/* What is filled in asks for too many operations */
+static int use_batch_list(int fd, uint64_t h, uint8_t *hole)
+{
+	struct neuron_ioctl_mem_buf_copy64zc_batches a = { .num_batches = 3, .h2t_qid = -1 };
+
+	a.batches_ptr = (void *)hole;
+	return call(fd, NEURON_IOCTL_MEM_BUF_ZEROCOPY64_BATCHES, &a) == -ENOMEM ? 0 : 1;
+}
+
+/* And its operations lie in no chunk */
+static int use_operation_list(int fd, uint64_t h, uint8_t *hole)
+{
+	struct neuron_memcpy_batch b = { .mem_handle = h, .num_ops = 3 };
+	struct neuron_ioctl_mem_buf_copy64zc_batches a = { .num_batches = 1, .h2t_qid = -1 };
+
+	b.ops_ptr = (void *)hole;
+	a.batches_ptr = &b;
+	a.is_copy_to_device = 1;
+	return call(fd, NEURON_IOCTL_MEM_BUF_ZEROCOPY64_BATCHES, &a) == -EINVAL ? 0 : 1;
+}
+
 /* Descriptors are checked: those that are filled into the hole are not allowed. */
 static int use_descriptors(int fd, uint64_t h, uint8_t *hole)
 {
@@ -154,6 +210,10 @@ static const struct way ways[] = {
 	{ "copied from host memory", use_out, good_out, true },
 	{ "zero-copied in", use_zc_in, good_zc_in, false },
 	{ "zero-copied out", use_zc_out, good_zc_out, false },
+	{ "copied in batches, in", use_batches_in, good_zc_in, false },
+	{ "copied in batches, out", use_batches_out, good_zc_out, false },
+	{ "a list of batches", use_batch_list, untouched, false },
+	{ "a list of operations", use_operation_list, untouched, false },
 	{ "descriptors", use_descriptors, untouched, false },
 	{ "a list of registers", use_bar, untouched, false },
 	{ "the place of a handle", use_alloc, good_alloc, false },

@@ -31,8 +31,8 @@
 #define ADDRESS_MAX 32
 #define FAILURES_MAX 1000000000
 /* Most structures are valid most of the time, so this many ioctls succeed at least once. */
-#define WANTED_IOCTLS 75
-#define WANTED_FAILING 60 /* with injected failures, in fewer calls */
+#define WANTED_IOCTLS 82
+#define WANTED_FAILING 65 /* with injected failures, in fewer calls */
 
 struct shared {
 	uint64_t calls, wanted;

@@ -13,6 +13,8 @@
 #define PAGE 4096
 #define ARG_PAGES 4
 #define BUF_PAGES 48
+#define BATCHES 4
+#define OPS 8 /* of a batch */
 
 uint64_t fz_next(struct fz *fz)
 {
@@ -137,14 +139,34 @@ static const struct {
 	const char *name;
 	unsigned int values;
 } small[] = {
-	{ "nc_id", 4 },		 { "nq_dev_id", 4 },	    { "eng_id", 12 },
-	{ "qid", 16 },		 { "dram_channel", 2 },	    { "dram_region", 4 },
-	{ "hbm_index", 2 },	 { "semaphore_index", 32 }, { "event_index", 256 },
-	{ "nq_type", 4 },	 { "engine_index", 5 },	    { "nq_dev_type", 1 },
-	{ "queue_type", 3 },	 { "axi_port", 2 },	    { "mem_type", 12 },
-	{ "on_host_memory", 2 }, { "host_memory", 2 },	    { "copy_to_mem_handle", 2 },
-	{ "start_index", 2 },	 { "rxc_handle", 1 },	    { "block_id", 4 },
-	{ "nd_index", 2 },	 { "pwait_handle", 3 },	    { "end_nc_index", 64 },
+	{ "nc_id", 4 },
+	{ "nq_dev_id", 4 },
+	{ "eng_id", 12 },
+	{ "qid", 16 },
+	{ "dram_channel", 2 },
+	{ "dram_region", 4 },
+	{ "hbm_index", 2 },
+	{ "semaphore_index", 32 },
+	{ "event_index", 256 },
+	{ "nq_type", 4 },
+	{ "engine_index", 5 },
+	{ "nq_dev_type", 1 },
+	{ "queue_type", 3 },
+	{ "axi_port", 2 },
+	{ "mem_type", 12 },
+	{ "on_host_memory", 2 },
+	{ "host_memory", 2 },
+	{ "copy_to_mem_handle", 2 },
+	{ "start_index", 2 },
+	{ "rxc_handle", 1 },
+	{ "block_id", 4 },
+	{ "nd_index", 2 },
+	{ "pwait_handle", 3 },
+	{ "end_nc_index", 64 },
+	{ "ctrl", 2 },
+	{ "is_copy_to_device", 2 },
+	{ "bar4_wr_threshold", 3 * PAGE },
+	{ "num_batches", BATCHES + 1 },
 };
 
 static bool small_of(struct fz *fz, const char *name, uint64_t *value)
@@ -168,6 +190,10 @@ static uint64_t value_of(struct fz *fz, const struct fz_ioctl *io, const struct 
 		return odd(fz);
 	if (small_of(fz, f->name, &value))
 		return value;
+	if (!strcmp(f->name, "h2t_qid"))
+		return fz_once(fz, 2) ? (uint64_t)-1 : fz_next(fz) % 16;
+	if (!strcmp(f->name, "queue_bmap"))
+		return fz_next(fz) & 0xffff;
 	if (has(f->name, "handle"))
 		return any_chunk(fz)->handle;
 	if (has(f->name, "size") || has(f->name, "count") || has(f->name, "num_") ||
@@ -213,6 +239,39 @@ static void buffer_fill(struct fz *fz)
 	}
 }
 
+/*
+ * A list of batches where pointers lead to, and their operations behind it; what they copy goes
+ * into the buffer and comes from it, and so may they
+ */
+static void batches_fill(struct fz *fz)
+{
+	struct neuron_memcpy_batch *b = (void *)(fz->buf_end - BUF_PAGES * PAGE);
+	struct neuron_tensor_batch_op *op = (void *)(b + BATCHES);
+
+	for (unsigned int i = 0; i < BATCHES; i++) {
+		const struct fz_chunk *chunk = any_chunk(fz);
+
+		b[i] = (struct neuron_memcpy_batch){
+			.mem_handle = fz_once(fz, fz->wild) ? odd(fz) : chunk->handle,
+			.mem_handle_offset = fz_once(fz, 2) ? 0 : 64 * (fz_next(fz) % 32),
+			.ops_ptr = op + OPS * i,
+			.num_ops = 1 + fz_next(fz) % OPS,
+			.bar4_wr_threshold = fz_once(fz, 2) ? 0 : PAGE,
+		};
+		if (fz_once(fz, fz->wild * 2))
+			b[i].ops_ptr = (void *)odd(fz);
+		if (fz_once(fz, fz->wild * 2))
+			b[i].num_ops = (uint32_t)odd(fz);
+		for (unsigned int k = 0; k < OPS; k++)
+			op[OPS * i + k] = (struct neuron_tensor_batch_op){
+				fz_once(fz, fz->wild * 4) ? odd(fz) : 4 * (fz_next(fz) % 64),
+				fz_once(fz, fz->wild * 4) ? odd(fz) : 1 + fz_next(fz) % PAGE,
+				(void *)(fz_once(fz, fz->wild * 4) ? pointer(fz)
+								   : (uint64_t)fz->buf_end - PAGE),
+			};
+	}
+}
+
 void *fz_arg(struct fz *fz, const struct fz_ioctl *io)
 {
 	uint8_t *arg = fz->arg_end - ((io->size + 7) & ~7);
@@ -221,6 +280,8 @@ void *fz_arg(struct fz *fz, const struct fz_ioctl *io)
 
 	memset(fz->arg_end - ARG_PAGES * PAGE, 0xff, ARG_PAGES * PAGE);
 	buffer_fill(fz);
+	if (!strcmp(io->name, "MEM_BUF_ZEROCOPY64_BATCHES"))
+		batches_fill(fz);
 	for (f = io->fields; f->name; f++) {
 		if (fz_once(fz, fz->wild * 2))
 			continue; /* stays 0xff */
