@@ -236,6 +236,43 @@ int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
 	return ret;
 }
 
+/* As the module answers: where a generation has views of its memories */
+int emu_dram_map(ndl_device_t *dev, uint32_t channel, void **va, uint64_t *size)
+{
+	struct emu_chip *chip = emu_chip(dev);
+
+	for (unsigned int i = 0; i < chip->gen->views; i++) {
+		const struct neuron_view *view = &chip->gen->view[i];
+
+		if (view->block != NEURON_VIEW_MEMORY || channel < view->first ||
+		    channel - view->first >= view->count)
+			continue;
+		*va = chip->dram + neuron_gen_memory_start(chip->gen, channel);
+		*size = chip->gen->memory[channel].size;
+		return 0;
+	}
+	return -ENOTSUP;
+}
+
+int emu_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
+		    uint32_t *count)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&chip->lock);
+	for (uint32_t h = 1; h < chip->chunks && n < *count; h++) {
+		const struct emu_chunk *c = &chip->chunk[h];
+
+		if (c->size && !c->host && c->channel == channel)
+			info[n++] =
+				(struct neuron_ioctl_mem_chunk_info){ c->addr, c->size, c->type };
+	}
+	pthread_mutex_unlock(&chip->lock);
+	*count = n;
+	return 0;
+}
+
 /* Memory of the same process has no kernel object that a descriptor could stand for. */
 int emu_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rt_exec.h"
+#include "rt_log.h"
 
 /*
  * What an execution may take if nobody says: the least, and what it grows by with the program's own
@@ -276,8 +277,8 @@ EXPORT NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int3
 {
 	if (ctx_device_count > 1) {
 		rt_details_clear();
-		return rt_fail(NRT_INVALID, "NRT",
-			       "collectives exist from the second generation on");
+		return rt_absent(NRT_INVALID, "programs of this instruction set have no "
+					      "collectives");
 	}
 	return nrt_load(neff_bytes, size, vnc, vnc_count, model);
 }

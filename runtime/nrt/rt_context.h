@@ -23,6 +23,7 @@ struct rt_device {
 	uint32_t isa_version; /* 0: no chip of the emulator */
 	void *nds;
 	size_t nds_size;
+	void *hbm[NEURON_MEMORIES_MAX]; /* mappings of whole memories; protected by rt.lock */
 };
 
 struct rt {

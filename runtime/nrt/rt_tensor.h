@@ -14,6 +14,7 @@ struct rt_storage {
 	size_t size;
 	bool owned; /* va is freed with the storage */
 	pthread_mutex_t lock; /* protects the creation of the mapping */
+	struct rt_storage *next_mapped; /* of device memory that is mapped */
 };
 
 struct nrt_tensor {
@@ -28,11 +29,15 @@ struct rt_set_item {
 	nrt_tensor_t *tensor;
 };
 
-struct nrt_tensor_set {
+/* What an nrt_tensor_set_t points to */
+struct rt_set {
 	pthread_mutex_t lock;
 	unsigned int n, cap;
 	struct rt_set_item *item;
 };
+
+/* True if a device tensor's mapping on the device has the address; and in which memory it lies */
+bool rt_tensor_placement(const void *va, int device, int *memory);
 
 nrt_tensor_t *rt_set_find(const nrt_tensor_set_t *set, const char *name);
 

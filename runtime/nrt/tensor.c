@@ -8,9 +8,52 @@
 #include <string.h>
 #include <time.h>
 
+#include "rt_log.h"
 #include "rt_tensor.h"
 
 #define HOST_ALIGN 4096 /* a page, so that large copies pin whole pages */
+
+/* Storages that are mapped, so that an address can be found again; the list's own lock is innermost
+ */
+static pthread_mutex_t mapped_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rt_storage *mapped;
+
+static void mapped_add(struct rt_storage *storage)
+{
+	pthread_mutex_lock(&mapped_lock);
+	storage->next_mapped = mapped;
+	mapped = storage;
+	pthread_mutex_unlock(&mapped_lock);
+}
+
+static void mapped_remove(struct rt_storage *storage)
+{
+	struct rt_storage **at;
+
+	pthread_mutex_lock(&mapped_lock);
+	for (at = &mapped; *at && *at != storage; at = &(*at)->next_mapped)
+		;
+	if (*at)
+		*at = storage->next_mapped;
+	pthread_mutex_unlock(&mapped_lock);
+}
+
+bool rt_tensor_placement(const void *va, int device, int *memory)
+{
+	const struct rt_storage *s;
+	bool found = false;
+
+	pthread_mutex_lock(&mapped_lock);
+	for (s = mapped; s && !found; s = s->next_mapped) {
+		found = rt_chunk_alive(&s->chunk) && s->chunk.dev->device_index == device &&
+			(uintptr_t)va >= (uintptr_t)s->va &&
+			(uintptr_t)va - (uintptr_t)s->va < s->size;
+		if (found)
+			*memory = ndl_memory_channel(s->chunk.dev, s->chunk.pa);
+	}
+	pthread_mutex_unlock(&mapped_lock);
+	return found;
+}
 
 static struct rt_storage *storage_new(nrt_tensor_placement_t placement, size_t size)
 {
@@ -30,6 +73,8 @@ static void storage_put(struct rt_storage *storage)
 	if (!storage || __atomic_sub_fetch(&storage->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	if (storage->placement == NRT_TENSOR_PLACEMENT_DEVICE) {
+		if (storage->va)
+			mapped_remove(storage);
 		if (storage->va && rt_chunk_alive(&storage->chunk))
 			ndl_memory_unmap(storage->chunk.dev, storage->chunk.handle, storage->va);
 		rt_chunk_free(&storage->chunk);
@@ -340,8 +385,12 @@ EXPORT void *nrt_tensor_get_va(const nrt_tensor_t *tensor)
 	if (!s || (s->placement == NRT_TENSOR_PLACEMENT_DEVICE && !rt_chunk_alive(&s->chunk)))
 		return NULL;
 	pthread_mutex_lock(&s->lock);
-	if (!s->va && ndl_memory_map(s->chunk.dev, s->chunk.handle, &s->va))
-		s->va = NULL;
+	if (!s->va) {
+		if (ndl_memory_map(s->chunk.dev, s->chunk.handle, &s->va))
+			s->va = NULL;
+		else
+			mapped_add(s);
+	}
 	va = s->va;
 	pthread_mutex_unlock(&s->lock);
 	return va ? (char *)va + tensor->offset : NULL;
@@ -406,7 +455,7 @@ EXPORT NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t n)
 		return status;
 	if (!dest || !src)
 		return rt_fail(NRT_INVALID, "NRT", "no address");
-	memcpy(dest, src, n);
+	memcpy(dest, src, n); /* device memory is mapped as memory */
 	return NRT_SUCCESS;
 }
 
@@ -417,6 +466,8 @@ EXPORT NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
 
 	if (status)
 		return status;
+	if (!fd)
+		return rt_fail(NRT_INVALID, "NRT", "no place for the descriptor");
 	for (unsigned int i = 0; i < NDL_MAX_DEVICES && err; i++)
 		if (rt.devices[i].dev)
 			err = ndl_get_dmabuf_fd(rt.devices[i].dev, va, size, fd);
@@ -428,12 +479,31 @@ EXPORT NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
 EXPORT NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_index, void **addr, size_t *size)
 {
 	RT_ENTER(status);
+	struct rt_device *device;
+	uint64_t bytes;
+	int err = 0;
 
 	if (status)
 		return status;
-	if (hbm_index < 0 || hbm_index >= rt.gen->memories)
-		return rt_fail(NRT_INVALID_HANDLE, "NRT", "memory %d", hbm_index);
-	return rt_fail(NRT_INVALID, "NRT", "this generation maps no whole memory");
+	if (!addr || !size || hbm_index < 0 || device_id < 0 || device_id >= NDL_MAX_DEVICES ||
+	    !rt.devices[device_id].dev)
+		return rt_fail(NRT_INVALID, "NRT", "device %d, memory %d", device_id, hbm_index);
+	if (hbm_index >= rt.gen->memories)
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "memory %d of %u", hbm_index,
+			       rt.gen->memories);
+	device = &rt.devices[device_id];
+	pthread_mutex_lock(&rt.lock);
+	if (!device->hbm[hbm_index])
+		err = ndl_dram_map(device->dev, (uint32_t)hbm_index, &device->hbm[hbm_index],
+				   &bytes);
+	pthread_mutex_unlock(&rt.lock);
+	if (err == -ENOTSUP)
+		return rt_absent(NRT_INVALID, "chips of this generation map no whole memory");
+	if (err)
+		return rt_fail(NRT_FAILURE, "TDRV", "nd%d: %s", device_id, strerror(-err));
+	*addr = device->hbm[hbm_index];
+	*size = rt.gen->memory[hbm_index].size;
+	return NRT_SUCCESS;
 }
 
 EXPORT NRT_STATUS nrt_host_device_id_get(int device_id, uint32_t *host_device_id)
@@ -453,5 +523,9 @@ EXPORT NRT_STATUS nrt_get_attached_efa_bdf(const void *va, char *efa_bdf, size_t
 {
 	RT_ENTER(status);
 
-	return status ? status : rt_fail(NRT_INVALID, "NRT", "no network adapter is attached");
+	if (status)
+		return status;
+	if (!va || !efa_bdf || !len)
+		return rt_fail(NRT_INVALID, "NRT", "address, buffer or length missing");
+	return rt_absent(NRT_FAILURE, "no network adapter is attached to a device");
 }
