@@ -97,6 +97,7 @@ NRT_STATUS rt_core_reset(struct rt_core *core)
 	NRT_STATUS status;
 
 	core->loaded = NULL;
+	core->began_ps = core->ended_ps = 0;
 	core->used = err;
 	if (err) {
 		core->broken = true;

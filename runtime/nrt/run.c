@@ -8,6 +8,7 @@
 
 #include "rt_clock.h"
 #include "rt_exec.h"
+#include "rt_trace.h"
 
 /*
  * Many executions are short, so the wait first polls a few times, and then sleeps until the core
@@ -132,8 +133,11 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 		if (sleepy && core->waiter)
 			err = ndl_wait_look(core->waiter);
 
-		if (rt_nq_next(&core->done, &done))
+		if (rt_nq_next(&core->done, &done)) {
+			core->began_ps = done.time < core->ended_ps ? 0 : core->ended_ps;
+			core->ended_ps = done.time;
 			return rt_errors_collect(sg, status);
+		}
 		if (!sleepy && !worked)
 			continue;
 
@@ -158,10 +162,32 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 	}
 }
 
+/* What the chip did, once its clock is known: a program that ran, and where both clocks were */
+static void trace_run(const struct rt_subgraph *sg, uint64_t began, NRT_STATUS status)
+{
+	const struct rt_core *core = sg->core;
+	struct rt_event_data data = {
+		.model_id = sg->model->id,
+		.name = sg->model->neff->header.name,
+		.core = core->global,
+		.nc_ns = core->began_ps / 1000,
+	};
+	uint64_t ended = rt_trace_now(), id;
+
+	id = rt_trace_put(RT_EVENT_nc_exec_running, false, core->vnc, 0, began, &data);
+	data.nc_ns = core->ended_ps / 1000;
+	if (id)
+		rt_trace_put(RT_EVENT_nc_exec_running, true, core->vnc, id, ended, &data);
+	rt_trace_put(RT_EVENT_timestamp_sync_point, false, core->vnc, 0, ended, &data);
+	if (status == NRT_EXEC_COMPLETED_WITH_NUM_ERR)
+		rt_trace_put(RT_EVENT_numerical_err, false, core->vnc, 0, ended, &data);
+}
+
 NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
 {
+	const bool tracing = atomic_load_explicit(&rt_tracing, memory_order_relaxed);
 	struct rt_core *core = sg->core;
-	uint64_t start = rt_now_us();
+	uint64_t start = rt_now_us(), began = tracing ? rt_trace_now() : 0;
 	NRT_STATUS status;
 	int err;
 
@@ -173,6 +199,8 @@ NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
 		status = wait_done(sg, start);
 	ndl_wait_leave(core->waiter);
 	*device_us += rt_now_us() - start;
+	if (tracing && !rt_fatal(status))
+		trace_run(sg, began, status);
 	if (rt_fatal(status)) {
 		/* the reset clears FIFOs, queues and semaphores; the details stay */
 		rt_core_reset(core);

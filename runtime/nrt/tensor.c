@@ -10,6 +10,7 @@
 
 #include "rt_log.h"
 #include "rt_tensor.h"
+#include "rt_trace.h"
 
 #define HOST_ALIGN 4096 /* a page, so that large copies pin whole pages */
 
@@ -99,6 +100,31 @@ static nrt_tensor_t *tensor_new(const char *name)
 	return tensor;
 }
 
+/* Events of a tensor: the core is that of a device tensor */
+static int64_t core_of(const nrt_tensor_t *tensor)
+{
+	const struct rt_storage *s = tensor->storage;
+
+	return s && s->core && rt_chunk_alive(&s->chunk) ? (int64_t)s->core->vnc : -1;
+}
+
+static uint64_t event_begin(enum rt_event type, const nrt_tensor_t *tensor, size_t size)
+{
+	const struct rt_event_data data = { .name = tensor->name, .size = size };
+
+	return atomic_load_explicit(&rt_tracing, memory_order_relaxed)
+		       ? rt_trace_begin(type, core_of(tensor), &data)
+		       : 0;
+}
+
+static void event_end(enum rt_event type, const nrt_tensor_t *tensor, size_t size, uint64_t id)
+{
+	const struct rt_event_data data = { .name = tensor->name, .size = size };
+
+	if (id)
+		rt_trace_end(type, core_of(tensor), id, &data);
+}
+
 static NRT_STATUS allocate_host(struct rt_storage *storage)
 {
 	size_t rounded;
@@ -127,6 +153,7 @@ EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc,
 {
 	RT_ENTER(status);
 	nrt_tensor_t *tensor;
+	uint64_t event;
 
 	if (status)
 		return status;
@@ -142,10 +169,14 @@ EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc,
 	}
 
 	tensor->size = size;
+	event = rt_trace_begin(RT_EVENT_nrt_tensor_allocate, vnc,
+			       &(struct rt_event_data){ .name = tensor->name, .size = size });
 	if (placement == NRT_TENSOR_PLACEMENT_DEVICE)
 		status = allocate_device(tensor->storage, vnc);
 	else
 		status = allocate_host(tensor->storage);
+	rt_trace_end(RT_EVENT_nrt_tensor_allocate, vnc, event,
+		     &(struct rt_event_data){ .name = tensor->name, .size = size });
 	if (status)
 		nrt_tensor_free(&tensor);
 
@@ -219,6 +250,7 @@ EXPORT NRT_STATUS nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, s
 	if (!storage)
 		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
 	storage->va = buffer;
+	rt_tensor_settle(tensor);
 	storage_put(tensor->storage);
 	tensor->storage = storage;
 	tensor->offset = 0;
@@ -230,10 +262,17 @@ EXPORT void nrt_tensor_free(nrt_tensor_t **result)
 {
 	RT_HOLD(held);
 	nrt_tensor_t *tensor = result ? *result : NULL;
+	uint64_t event;
+	int64_t core;
 
 	if (!tensor)
 		return;
+	rt_tensor_settle(tensor);
+	core = core_of(tensor);
+	event = event_begin(RT_EVENT_nrt_tensor_free, tensor, tensor->size);
 	storage_put(tensor->storage);
+	rt_trace_end(RT_EVENT_nrt_tensor_free, core, event,
+		     &(struct rt_event_data){ .name = tensor->name, .size = tensor->size });
 	free(tensor->name);
 	free(tensor);
 	*result = NULL;
@@ -246,6 +285,11 @@ static NRT_STATUS device_error(const nrt_tensor_t *tensor, int err)
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "tensor '%s': %s", tensor->name,
 			     strerror(-err))
 		   : NRT_SUCCESS;
+}
+
+NRT_STATUS rt_tensor_check(const nrt_tensor_t *tensor, size_t offset, size_t size)
+{
+	return check_range(tensor, offset, size);
 }
 
 static NRT_STATUS read_at(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size)
@@ -272,13 +316,44 @@ static NRT_STATUS write_at(const nrt_tensor_t *tensor, const void *buf, size_t o
 	return NRT_SUCCESS;
 }
 
+NRT_STATUS rt_tensor_read(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size)
+{
+	NRT_STATUS status = check_range(tensor, offset, size);
+	uint64_t event;
+
+	if (!status && size && !buf)
+		status = rt_fail(NRT_INVALID, "NRT", "no buffer");
+	if (status)
+		return status;
+	event = event_begin(RT_EVENT_nrt_tensor_read, tensor, size);
+	status = read_at(tensor, buf, offset, size);
+	event_end(RT_EVENT_nrt_tensor_read, tensor, size, event);
+	return status;
+}
+
+NRT_STATUS rt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset, size_t size)
+{
+	NRT_STATUS status = check_range(tensor, offset, size);
+	uint64_t event;
+
+	if (!status && size && !buf)
+		status = rt_fail(NRT_INVALID, "NRT", "no buffer");
+	if (status)
+		return status;
+	event = event_begin(RT_EVENT_nrt_tensor_write, tensor, size);
+	status = write_at(tensor, buf, offset, size);
+	event_end(RT_EVENT_nrt_tensor_write, tensor, size, event);
+	return status;
+}
+
 EXPORT NRT_STATUS nrt_tensor_read(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size)
 {
 	RT_ENTER(status);
 
-	if (!status)
-		status = check_range(tensor, offset, size);
-	return status ? status : read_at(tensor, buf, offset, size);
+	if (status)
+		return status;
+	rt_tensor_settle(tensor);
+	return rt_tensor_read(tensor, buf, offset, size);
 }
 
 EXPORT NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset,
@@ -286,26 +361,31 @@ EXPORT NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t
 {
 	RT_ENTER(status);
 
-	if (!status)
-		status = check_range(tensor, offset, size);
-	return status ? status : write_at(tensor, buf, offset, size);
+	if (status)
+		return status;
+	rt_tensor_settle(tensor);
+	return rt_tensor_write(tensor, buf, offset, size);
 }
 
-static NRT_STATUS batch(const nrt_tensor_batch_t *batches, uint64_t n, bool write)
+/* unsafe: not even executions that are under way on the tensor are waited for. */
+static NRT_STATUS batch(const nrt_tensor_batch_t *batches, uint64_t n, bool unsafe, bool write)
 {
 	NRT_STATUS status = NRT_SUCCESS;
 
+	if (n && !batches)
+		return rt_fail(NRT_INVALID, "NRT", "no batches");
 	for (uint64_t b = 0; b < n && !status; b++) {
+		nrt_tensor_t *tensor = (nrt_tensor_t *)batches[b].tensor;
+
+		if (batches[b].num_ops && !batches[b].ops)
+			return rt_fail(NRT_INVALID, "NRT", "no operations");
+		if (!unsafe)
+			rt_tensor_settle(tensor);
 		for (uint32_t i = 0; i < batches[b].num_ops && !status; i++) {
 			const nrt_tensor_batch_op_t *op = &batches[b].ops[i];
 
-			status = check_range(batches[b].tensor, op->offset, op->size);
-			if (status)
-				break;
-			status = write ? write_at(batches[b].tensor, op->buffer, op->offset,
-						  op->size)
-				       : read_at(batches[b].tensor, op->buffer, op->offset,
-						 op->size);
+			status = write ? rt_tensor_write(tensor, op->buffer, op->offset, op->size)
+				       : rt_tensor_read(tensor, op->buffer, op->offset, op->size);
 		}
 	}
 	return status;
@@ -316,7 +396,7 @@ EXPORT NRT_STATUS nrt_tensor_read_batch(const nrt_tensor_batch_t *batches, uint6
 {
 	RT_ENTER(status);
 
-	return status ? status : batch(batches, num_batches, false);
+	return status ? status : batch(batches, num_batches, unsafe, false);
 }
 
 EXPORT NRT_STATUS nrt_tensor_write_batch(const nrt_tensor_batch_t *batches, uint64_t num_batches,
@@ -324,17 +404,16 @@ EXPORT NRT_STATUS nrt_tensor_write_batch(const nrt_tensor_batch_t *batches, uint
 {
 	RT_ENTER(status);
 
-	return status ? status : batch(batches, num_batches, true);
+	return status ? status : batch(batches, num_batches, unsafe, true);
 }
 
-EXPORT NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst,
-				  size_t dst_offset, size_t size)
+NRT_STATUS rt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst,
+			  size_t dst_offset, size_t size)
 {
-	RT_ENTER(status);
+	NRT_STATUS status = check_range(src, src_offset, size);
 	struct rt_storage *s, *d;
+	uint64_t event;
 
-	if (!status)
-		status = check_range(src, src_offset, size);
 	if (!status)
 		status = check_range(dst, dst_offset, size);
 	if (status)
@@ -346,9 +425,24 @@ EXPORT NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nr
 		return rt_fail(NRT_INVALID, "NRT",
 			       "'%s' and '%s' are not device tensors of one core", src->name,
 			       dst->name);
-	return device_error(dst, ndl_memory_copy(s->chunk.dev, s->chunk.handle, d->chunk.handle,
-						 src->offset + src_offset, dst->offset + dst_offset,
-						 size));
+	event = event_begin(RT_EVENT_nrt_tensor_copy, dst, size);
+	status = device_error(dst, ndl_memory_copy(s->chunk.dev, s->chunk.handle, d->chunk.handle,
+						   src->offset + src_offset,
+						   dst->offset + dst_offset, size));
+	event_end(RT_EVENT_nrt_tensor_copy, dst, size, event);
+	return status;
+}
+
+EXPORT NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst,
+				  size_t dst_offset, size_t size)
+{
+	RT_ENTER(status);
+
+	if (status)
+		return status;
+	rt_tensor_settle(src);
+	rt_tensor_settle(dst);
+	return rt_tensor_copy(src, src_offset, dst, dst_offset, size);
 }
 
 EXPORT NRT_STATUS nrt_tensor_memset(nrt_tensor_t *tensor, uint64_t offset, int value, size_t size)
@@ -360,6 +454,7 @@ EXPORT NRT_STATUS nrt_tensor_memset(nrt_tensor_t *tensor, uint64_t offset, int v
 		status = check_range(tensor, offset, size);
 	if (status)
 		return status;
+	rt_tensor_settle(tensor);
 	s = tensor->storage;
 	offset += tensor->offset;
 	if (s->placement == NRT_TENSOR_PLACEMENT_DEVICE)

@@ -114,3 +114,30 @@ EXPORT NRT_STATUS nrt_get_tensor_from_tensor_set(nrt_tensor_set_t *set, const ch
 	return *tensor ? NRT_SUCCESS
 		       : rt_fail(NRT_INVALID, "NRT", "no tensor '%s' in the set", name);
 }
+
+void rt_set_drop(struct rt_set *copy)
+{
+	if (!copy->copied)
+		return;
+	for (unsigned int i = 0; i < copy->n; i++)
+		free(copy->item[i].name);
+	free(copy->item);
+	pthread_mutex_destroy(&copy->lock);
+	*copy = (struct rt_set){ 0 };
+}
+
+bool rt_set_copy(struct rt_set *copy, const nrt_tensor_set_t *tensor_set)
+{
+	struct rt_set *set = (struct rt_set *)tensor_set;
+	NRT_STATUS status = NRT_SUCCESS;
+
+	pthread_mutex_init(&copy->lock, NULL);
+	copy->copied = true;
+	pthread_mutex_lock(&set->lock);
+	for (unsigned int i = 0; i < set->n && !status; i++)
+		status = add(copy, set->item[i].name, set->item[i].tensor);
+	pthread_mutex_unlock(&set->lock);
+	if (status)
+		rt_set_drop(copy);
+	return !status;
+}
