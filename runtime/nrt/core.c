@@ -97,7 +97,6 @@ NRT_STATUS rt_core_reset(struct rt_core *core)
 	NRT_STATUS status;
 
 	core->loaded = NULL;
-	core->began_ps = core->ended_ps = 0;
 	core->used = err;
 	if (err) {
 		core->broken = true;

@@ -116,6 +116,20 @@ static NRT_STATUS wait_failed(struct rt_subgraph *sg, int err)
 	return rt_timed_out(sg, "");
 }
 
+/*
+ * The program's times. Before this process's first one the core's clock is not known: then it began
+ * as early as the program's own estimate allows, which is the clock's begin on a chip that is new.
+ */
+static void set_times(struct rt_subgraph *sg, uint64_t ended_ps)
+{
+	struct rt_core *core = sg->core;
+	const bool known = core->ended_ps && core->ended_ps <= ended_ps;
+	uint64_t most = known ? 0 : rt_subgraph_time(sg);
+
+	core->began_ps = known ? core->ended_ps : ended_ps > most ? ended_ps - most : 0;
+	core->ended_ps = ended_ps;
+}
+
 static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 {
 	struct rt_core *core = sg->core;
@@ -134,8 +148,7 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 			err = ndl_wait_look(core->waiter);
 
 		if (rt_nq_next(&core->done, &done)) {
-			core->began_ps = done.time < core->ended_ps ? 0 : core->ended_ps;
-			core->ended_ps = done.time;
+			set_times(sg, done.time);
 			return rt_errors_collect(sg, status);
 		}
 		if (!sleepy && !worked)
