@@ -168,7 +168,8 @@ int emu_mem_free(ndl_device_t *dev, uint64_t handle);
 int emu_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
 int emu_mem_map(ndl_device_t *dev, uint64_t handle, void **va);
 int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va);
-int emu_dram_map(ndl_device_t *dev, uint32_t channel, void **va, uint64_t *size);
+int emu_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+		  enum neuron_mmap_resource resource, void **va, uint64_t *size);
 int emu_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
 		    uint32_t *count);
 int emu_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd);

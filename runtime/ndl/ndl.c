@@ -297,7 +297,7 @@ static int fill_memory(ndl_device_t *dev, bool map)
 	for (unsigned int i = 0; i < dev->gen->memories; i++)
 		dev->hbm_offset[i] = dev->gen->memory[i].address;
 	for (unsigned int i = 0; map && i < dev->gen->memories; i++) {
-		int ret = dev->ops->dram_map(dev, i, &dev->hbm_va[i], &size);
+		int ret = ndl_dram_map(dev, i, &dev->hbm_va[i], &size);
 
 		if (ret)
 			return ret == -ENOTSUP ? 0 : ret;
@@ -474,7 +474,13 @@ int ndl_dram_map(ndl_device_t *dev, uint32_t channel, void **va, uint64_t *size)
 {
 	if (channel >= dev->gen->memories)
 		return -EINVAL;
-	return CALL(dram_map, channel, va, size);
+	return CALL(block_map, NEURON_MMAP_BLOCK_HBM, channel, NEURON_MMAP_RESOURCE_DMEM, va, size);
+}
+
+int ndl_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+		  enum neuron_mmap_resource resource, void **va, uint64_t *size)
+{
+	return CALL(block_map, block, id, resource, va, size);
 }
 
 int ndl_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,

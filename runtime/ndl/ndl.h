@@ -59,7 +59,7 @@ typedef struct ndl_device_init_param {
 	/* false: only look, as monitors do, even while the device is in use */
 	bool initialize_device;
 	int num_dram_regions; /* has to be 0 */
-	bool map_hbm; /* where chips map whole memories: not Inferentia */
+	bool map_hbm; /* where chips map whole memories: Trainium2 on */
 } ndl_device_init_param_t;
 
 /* The first members have the public layout; those after them are the library's own. */
@@ -206,6 +206,9 @@ int ndl_memset(ndl_device_t *device, uint64_t handle, uint64_t offset, uint32_t 
 	       uint64_t size);
 /* Maps a whole memory, until the device is closed; -ENOTSUP where chips map none. */
 int ndl_dram_map(ndl_device_t *device, uint32_t channel, void **va, uint64_t *size);
+/* The same of a view that the module has: semaphores, SBUF, a TOP_SP (to read) */
+int ndl_block_map(ndl_device_t *device, enum neuron_mmap_block block, uint32_t id,
+		  enum neuron_mmap_resource resource, void **va, uint64_t *size);
 /*
  * The chunks of a memory, whosever they are. count: in the room, out how many there are; -EAGAIN:
  * they do not fit

@@ -69,7 +69,8 @@ struct ndl_ops {
 			uint64_t size, bool to_device, bool zerocopy);
 	int (*mem_set)(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
 		       uint64_t size);
-	int (*dram_map)(ndl_device_t *dev, uint32_t channel, void **va, uint64_t *size);
+	int (*block_map)(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+			 enum neuron_mmap_resource resource, void **va, uint64_t *size);
 	int (*dram_chunks)(ndl_device_t *dev, uint32_t channel,
 			   struct neuron_ioctl_mem_chunk_info *info, uint32_t *count);
 	int (*core_write)(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf,

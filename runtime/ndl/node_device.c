@@ -296,19 +296,21 @@ static int node_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uin
 	return size ? CALL(dev, NEURON_IOCTL_MEMSET, old) : 0;
 }
 
-static int node_dram_map(ndl_device_t *dev, uint32_t channel, void **va, uint64_t *size)
+static int node_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+			  enum neuron_mmap_resource resource, void **va, uint64_t *size)
 {
 	struct neuron_ioctl_resource_mmap_info arg = {
-		.block = NEURON_MMAP_BLOCK_HBM,
-		.block_id = channel,
-		.resource = NEURON_MMAP_RESOURCE_DMEM,
+		.block = block,
+		.block_id = id,
+		.resource = resource,
 	};
 	int err = CALL(dev, NEURON_IOCTL_RESOURCE_MMAP_INFO, arg);
 
 	if (err || !arg.size)
 		return err == -EINVAL || !err ? -ENOTSUP : err;
 	*size = arg.size;
-	return node_map(node_device(dev), arg.offset, arg.size, true, va);
+	return node_map(node_device(dev), arg.offset, arg.size,
+			resource != NEURON_MMAP_RESOURCE_ALL, va);
 }
 
 static int node_dram_chunks(ndl_device_t *dev, uint32_t channel,
@@ -660,7 +662,7 @@ const struct ndl_ops node_ops = {
 	.mem_copy = node_mem_copy,
 	.buf_copy = node_buf_copy,
 	.mem_set = node_mem_set,
-	.dram_map = node_dram_map,
+	.block_map = node_block_map,
 	.dram_chunks = node_dram_chunks,
 	.core_write = node_core_write,
 	.call = node_call,

@@ -443,12 +443,16 @@ int ndl_mmap_bar_region(ndl_device_t *device, enum neuron_dm_block_type block, u
 			enum neuron_dm_resource_type resource, void **va, uint64_t *size)
 {
 	ndlx_device_t *dev = rt_ndl_device(device);
+	int ret;
 
 	if (!dev || !va || !size)
 		return -EINVAL;
-	if (block == NEURON_DM_BLOCK_HBM && resource == NEURON_DM_RESOURCE_DMEM)
-		return ndl_dram_map(dev, block_id, va, size);
-	return rt_ndl_absent("only whole memories are mapped, no registers");
+	if (block < NEURON_DM_BLOCK_TPB || block > NEURON_DM_BLOCK_HBM ||
+	    resource > NEURON_DM_RESOURCE_DMEM)
+		return -EINVAL;
+	ret = ndl_block_map(dev, (enum neuron_mmap_block)block, block_id,
+			    (enum neuron_mmap_resource)resource, va, size);
+	return ret == -ENOTSUP ? rt_ndl_absent("there is no such view of these chips") : ret;
 }
 
 /* A buffer of the host for copies, which its core's users share by its lock */
