@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ndl/neuron_driver_shared_tensor_batch_op.h"
 #include "nrt/nrt_status.h"
 #include "nrt/nrt_version.h"
 
@@ -28,7 +29,8 @@ extern "C" {
 
 typedef struct nrt_model nrt_model_t;
 typedef struct nrt_tensor nrt_tensor_t;
-typedef struct nrt_tensor_set nrt_tensor_set_t;
+typedef struct nrt_cc_context nrt_cc_context_t;
+typedef void nrt_tensor_set_t; /* as in the public header, where it has no tag */
 
 typedef enum {
 	NRT_TENSOR_PLACEMENT_DEVICE = 0,
@@ -45,12 +47,7 @@ typedef enum {
 	NRT_FRAMEWORK_TYPE_PRECHECK = 5,
 } nrt_framework_type_t;
 
-typedef enum {
-	NRT_TENSOR_USAGE_INPUT = 0,
-	NRT_TENSOR_USAGE_OUTPUT = 1,
-} nrt_tensor_usage_t;
-
-typedef enum {
+typedef enum nrt_dtype {
 	NRT_DTYPE_UNKNOWN = 0x0,
 	NRT_DTYPE_INVALID = 0x0,
 	NRT_DTYPE_UINT64 = 0x1,
@@ -70,6 +67,21 @@ typedef enum {
 	NRT_DTYPE_FP8_E5 = 0xf,
 } nrt_dtype_t;
 
+/* What an out-of-NEFF collective does with two elements */
+typedef enum nrt_op_type {
+	NRT_OP_ADD = 0x0,
+	NRT_OP_FMA = 0x1,
+	NRT_OP_MAX = 0x2,
+	NRT_OP_MIN = 0x3,
+	NRT_OP_INVALID = 0xf,
+} nrt_op_type_t;
+
+typedef enum nrt_cc_op_type {
+	NRT_CC_ALLGATHER = 0,
+	NRT_CC_ALLREDUCE = 1,
+	NRT_CC_REDUCESCATTER = 2,
+} nrt_cc_op_type_t;
+
 typedef enum {
 	NRT_INSTANCE_UNKNOWN = 0,
 	NRT_INSTANCE_INF1 = 1,
@@ -77,7 +89,16 @@ typedef enum {
 	NRT_INSTANCE_TRN1N = 3,
 	NRT_INSTANCE_INF2 = 4,
 	NRT_INSTANCE_TRN2 = 5,
+	NRT_INSTANCE_TRN2N = 6,
+	NRT_INSTANCE_INF2E = 7,
+	NRT_INSTANCE_TRN2P = 8,
 	NRT_INSTANCE_TRN2U = 9,
+	NRT_INSTANCE_TRN2E = 10,
+	NRT_INSTANCE_TRN2EU = 11,
+	NRT_INSTANCE_TRN2AC = 12,
+	NRT_INSTANCE_TRN2UAC = 13,
+	NRT_INSTANCE_TRN3 = 14,
+	NRT_INSTANCE_TRN3PDS98 = 15,
 } nrt_instance_family_t;
 
 typedef enum {
@@ -91,6 +112,7 @@ typedef enum {
 	NRT_INSTANCE_SIZE_48XL = 7,
 	NRT_INSTANCE_SIZE_3XL = 8,
 	NRT_INSTANCE_SIZE_UNKNOWN = 9,
+	NRT_INSTANCE_SIZE_NUM = NRT_INSTANCE_SIZE_UNKNOWN,
 } nrt_instance_size_t;
 
 typedef struct nrt_instance_info {
@@ -99,28 +121,6 @@ typedef struct nrt_instance_info {
 	char arch_name[16];
 	char device_revision[8];
 } nrt_instance_info_t;
-
-#define NRT_TENSOR_NAME_MAX 256
-
-typedef struct nrt_tensor_info {
-	char name[NRT_TENSOR_NAME_MAX];
-	nrt_tensor_usage_t usage;
-	size_t size; /* bytes */
-	nrt_dtype_t dtype;
-	uint32_t *shape;
-	uint32_t ndim;
-} nrt_tensor_info_t;
-
-typedef struct nrt_tensor_info_array {
-	uint64_t tensor_count;
-	nrt_tensor_info_t tensor_array[];
-} nrt_tensor_info_array_t;
-
-typedef struct nrt_tensor_batch_op {
-	uint64_t offset;
-	uint64_t size;
-	void *buffer;
-} nrt_tensor_batch_op_t;
 
 typedef struct nrt_tensor_batch {
 	const nrt_tensor_t *tensor;
@@ -139,9 +139,20 @@ typedef struct nrt_vnc_memory_stats {
 	size_t bytes_limit;
 } nrt_vnc_memory_stats_t;
 
-typedef struct nrt_model_info {
+/* The members of a collective, and the tensors of one of them */
+typedef struct nrt_cc_comm {
+	uint32_t *replica_group; /* rank_n of them */
+	uint32_t rank; /* this one's place in the group */
+	uint32_t rank_n;
+	uint32_t ctx_device_id;
+	uint32_t ctx_device_count;
 	uint32_t vnc;
-} nrt_model_info_t;
+} nrt_cc_comm_t;
+
+typedef struct nrt_tensor_list {
+	nrt_tensor_t **tensors;
+	size_t num_tensors;
+} nrt_tensor_list_t;
 
 /* Lifecycle */
 NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version,
@@ -164,11 +175,6 @@ NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc
 NRT_STATUS nrt_unload(nrt_model_t *model);
 NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_count);
 NRT_STATUS nrt_get_model_vnc_count(const nrt_model_t *model, uint32_t *vnc_count);
-NRT_STATUS nrt_get_model_instance_count(nrt_model_t *model, uint32_t *instance_count);
-NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info, size_t size_in,
-			      size_t *size_out);
-NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t **tensor_info);
-NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *tensor_info);
 
 /* Tensor sets: names to tensors; a tensor outlives the sets it is in */
 NRT_STATUS nrt_allocate_tensor_set(nrt_tensor_set_t **set);
@@ -210,17 +216,18 @@ NRT_STATUS nrt_tensor_check_output_completion(const nrt_tensor_t *tensor, int64_
 NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *tensor);
 
 /* Memory */
-NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t n);
 NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd);
 NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_index, void **addr, size_t *size);
 NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t *stats, size_t size_in,
 				    size_t *size_out);
 NRT_STATUS nrt_host_device_id_get(int device_id, uint32_t *host_device_id);
+/* count: in the entries that there is room for, out those that there are */
+NRT_STATUS nrt_host_device_id_rid_map_get(uint32_t *count, uint32_t *host_did_to_rid_map);
 NRT_STATUS nrt_get_attached_efa_bdf(const void *va, char *efa_bdf, size_t *len);
 
 /* Collectives exist from the second generation on: NRT_INVALID unless the group has one member */
 NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
-NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
+NRT_STATUS nrt_cc_global_comm_init(uint32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
 
 #ifdef __cplusplus
 }

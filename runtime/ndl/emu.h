@@ -168,6 +168,10 @@ int emu_mem_free(ndl_device_t *dev, uint64_t handle);
 int emu_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint64_t *size);
 int emu_mem_map(ndl_device_t *dev, uint64_t handle, void **va);
 int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va);
+int emu_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+		  enum neuron_mmap_resource resource, void **va, uint64_t *size);
+int emu_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
+		    uint32_t *count);
 int emu_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd);
 
 /* emu_copy.c */
@@ -175,6 +179,8 @@ int emu_mem_copy(ndl_device_t *dev, uint64_t src, uint64_t dst, uint64_t src_off
 		 uint64_t dst_offset, uint64_t size);
 int emu_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset, uint64_t size,
 		 bool to_device, bool zerocopy);
+int emu_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
+		   uint64_t size);
 int emu_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value, uint64_t size);
 
 /* emu_queue.c */

@@ -170,6 +170,21 @@ int emu_buf_copy(ndl_device_t *dev, uint64_t handle, void *buf, uint64_t offset,
 	return ret;
 }
 
+int emu_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf, uint64_t size)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	struct emu_chunk window = { .addr = address };
+	unsigned int owner;
+	int ret;
+
+	if (nhal_addr_to_core(chip->gen, address, size, &owner))
+		return -ENOMEM;
+	pthread_mutex_lock(&chip->nc[owner].lock);
+	ret = copy_staged(&chip->nc[owner], &window, (uint8_t *)(uintptr_t)buf, size, true);
+	pthread_mutex_unlock(&chip->nc[owner].lock);
+	return ret;
+}
+
 int emu_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value, uint64_t size)
 {
 	struct emu_chip *chip = emu_chip(dev);

@@ -236,6 +236,50 @@ int emu_mem_unmap(ndl_device_t *dev, uint64_t handle, void *va)
 	return ret;
 }
 
+/* As the module answers: where a generation has views of its memories */
+int emu_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t channel,
+		  enum neuron_mmap_resource resource, void **va, uint64_t *size)
+{
+	struct emu_chip *chip = emu_chip(dev);
+
+	/* registers and SBUF of a chip in the process are no memory of its */
+	if (block != NEURON_MMAP_BLOCK_HBM || resource != NEURON_MMAP_RESOURCE_DMEM)
+		return -ENOTSUP;
+
+	for (unsigned int i = 0; i < chip->gen->views; i++) {
+		const struct neuron_view *view = &chip->gen->view[i];
+
+		if (view->block != NEURON_VIEW_MEMORY || channel < view->first ||
+		    channel - view->first >= view->count)
+			continue;
+		*va = chip->dram + neuron_gen_memory_start(chip->gen, channel);
+		*size = chip->gen->memory[channel].size;
+		return 0;
+	}
+	return -ENOTSUP;
+}
+
+int emu_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
+		    uint32_t *count)
+{
+	struct emu_chip *chip = emu_chip(dev);
+	uint32_t n = 0, room = *count;
+
+	pthread_mutex_lock(&chip->lock);
+	for (uint32_t h = 1; h < chip->chunks; h++) {
+		const struct emu_chunk *c = &chip->chunk[h];
+
+		if (!c->size || c->host || c->channel != channel)
+			continue;
+		if (n < room)
+			info[n] = (struct neuron_ioctl_mem_chunk_info){ c->addr, c->size, c->type };
+		n++;
+	}
+	pthread_mutex_unlock(&chip->lock);
+	*count = n;
+	return n > room ? -EAGAIN : 0;
+}
+
 /* Memory of the same process has no kernel object that a descriptor could stand for. */
 int emu_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd)
 {

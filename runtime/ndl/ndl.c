@@ -286,6 +286,26 @@ int ndl_crwl_nc_range_unmark(uint32_t first, uint32_t count)
 		       ?: machine_done(machine.ops->range_unmark(machine.state, first, count));
 }
 
+/* What the public layout says of memory, and the mappings that the caller wants */
+static int fill_memory(ndl_device_t *dev, bool map)
+{
+	uint64_t size = dev->gen->memory[0].size;
+
+	dev->hbm_size = size;
+	while (1ull << dev->shift_hbm_size < size)
+		dev->shift_hbm_size++;
+	for (unsigned int i = 0; i < dev->gen->memories; i++)
+		dev->hbm_offset[i] = dev->gen->memory[i].address;
+	for (unsigned int i = 0; map && i < dev->gen->memories; i++) {
+		int ret = ndl_dram_map(dev, i, &dev->hbm_va[i], &size);
+
+		if (ret)
+			return ret == -ENOTSUP ? 0 : ret;
+		dev->hbm_va_cnt++;
+	}
+	return 0;
+}
+
 int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device_t **device)
 {
 	static const ndl_device_init_param_t use = { .initialize_device = true };
@@ -313,8 +333,14 @@ int ndl_open_device(int index, const ndl_device_init_param_t *params, ndl_device
 		free(dev);
 		return ret;
 	}
-	*device = dev;
-	return 0;
+	for (unsigned int i = 0; i < NEURON_MAX_NC_PER_DEVICE; i++)
+		pthread_mutex_init(&dev->cpy_bufs[i].lock, NULL);
+	ret = fill_memory(dev, params && params->map_hbm);
+	if (ret)
+		ndl_close_device(dev);
+	else
+		*device = dev;
+	return ret;
 }
 
 int ndl_close_device(ndl_device_t *dev)
@@ -442,6 +468,44 @@ int ndl_memory_buf_copyout(ndl_device_t *dev, uint64_t handle, void *buf, uint64
 int ndl_memset(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value, uint64_t size)
 {
 	return CALL(mem_set, handle, offset, value, size);
+}
+
+int ndl_dram_map(ndl_device_t *dev, uint32_t channel, void **va, uint64_t *size)
+{
+	if (channel >= dev->gen->memories)
+		return -EINVAL;
+	return CALL(block_map, NEURON_MMAP_BLOCK_HBM, channel, NEURON_MMAP_RESOURCE_DMEM, va, size);
+}
+
+int ndl_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+		  enum neuron_mmap_resource resource, void **va, uint64_t *size)
+{
+	return CALL(block_map, block, id, resource, va, size);
+}
+
+int ndl_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
+		    uint32_t *count)
+{
+	if (channel >= dev->gen->memories)
+		return -EINVAL;
+	return CALL(dram_chunks, channel, info, count);
+}
+
+int ndl_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf, uint64_t size)
+{
+	if (nc >= dev->gen->cores)
+		return -EINVAL;
+	return CALL(core_write, nc, address, buf, size);
+}
+
+int ndl_ioctl(ndl_device_t *dev, unsigned long request, void *arg)
+{
+	if (dev)
+		return dev->ops->call ? CALL(call, request, arg) : -ENOTSUP;
+	return machine_get()
+		       ?: machine_done(machine.ops->call
+					       ? machine.ops->call(machine.state, request, arg)
+					       : -ENOTSUP);
 }
 
 int ndl_get_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd)

@@ -16,10 +16,12 @@
 #ifndef NDL_H
 #define NDL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ndl_names.h"
 #include "neuron/hw/gen.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/hw/ext.h"
@@ -57,7 +59,7 @@ typedef struct ndl_device_init_param {
 	/* false: only look, as monitors do, even while the device is in use */
 	bool initialize_device;
 	int num_dram_regions; /* has to be 0 */
-	bool map_hbm; /* not on this generation */
+	bool map_hbm; /* where chips map whole memories: Trainium2 on */
 } ndl_device_init_param_t;
 
 /* The first members have the public layout; those after them are the library's own. */
@@ -69,6 +71,15 @@ typedef struct ndl_device {
 	uint8_t connected_devices[NDL_MAX_DEVICES]; /* in the order of drivers */
 	uint64_t csr_base[2]; /* BAR0, BAR2: cookies for bar_read/write */
 	uint64_t csr_size[2];
+	struct ndl_copy_buf {
+		uint64_t mem_handle;
+		void *mmap_va;
+		pthread_mutex_t lock;
+	} cpy_bufs[NEURON_MAX_NC_PER_DEVICE]; /* for libnrt, which has the public functions */
+	void *hbm_va[NEURON_MEMORIES_MAX]; /* with map_hbm */
+	size_t hbm_size; /* of one memory */
+	uint32_t hbm_va_cnt, shift_hbm_size;
+	uint64_t hbm_offset[NEURON_MEMORIES_MAX]; /* device addresses */
 	const struct neuron_gen *gen; /* the description of its generation */
 	const struct ndl_ops *ops;
 	void *priv;
@@ -193,6 +204,20 @@ int ndl_memory_buf_copyout(ndl_device_t *device, uint64_t handle, void *buf, uin
 			   uint64_t size);
 int ndl_memset(ndl_device_t *device, uint64_t handle, uint64_t offset, uint32_t value,
 	       uint64_t size);
+/* Maps a whole memory, until the device is closed; -ENOTSUP where chips map none. */
+int ndl_dram_map(ndl_device_t *device, uint32_t channel, void **va, uint64_t *size);
+/* The same of a view that the module has: semaphores, SBUF, a TOP_SP (to read) */
+int ndl_block_map(ndl_device_t *device, enum neuron_mmap_block block, uint32_t id,
+		  enum neuron_mmap_resource resource, void **va, uint64_t *size);
+/*
+ * The chunks of a memory, whosever they are. count: in the room, out how many there are; -EAGAIN:
+ * they do not fit
+ */
+int ndl_dram_chunks(ndl_device_t *device, uint32_t channel,
+		    struct neuron_ioctl_mem_chunk_info *info, uint32_t *count);
+/* Copies into a core's window by its copy ring; -ENOMEM: not there */
+int ndl_core_write(ndl_device_t *device, uint32_t nc, uint64_t address, const void *buf,
+		   uint64_t size);
 int ndl_get_dmabuf_fd(ndl_device_t *device, uint64_t va, uint64_t size, int *fd);
 
 /* DMA engines and queues. Rings are chunks; counts are of descriptors. */
@@ -300,6 +325,12 @@ int ndl_get_all_apps_info(ndl_device_t *device, struct neuron_app_info **info, s
 			  uint16_t flags);
 
 int ndl_printk(ndl_device_t *device, const char *text);
+
+/*
+ * An ioctl of the kernel module that has no function here; without a device by free access.
+ * -ENOTSUP in process
+ */
+int ndl_ioctl(ndl_device_t *device, unsigned long request, void *arg);
 
 #ifdef __cplusplus
 }

@@ -45,6 +45,7 @@ struct ndl_machine_ops {
 	int (*range_mark)(void *state, uint32_t count, uint32_t start, uint32_t end,
 			  uint32_t *first, uint32_t *available);
 	int (*range_unmark)(void *state, uint32_t first, uint32_t count);
+	int (*call)(void *state, unsigned long request, void *arg); /* NULL: there is no module */
 	/* NULL: faults cannot be injected */
 	int (*fault)(void *state, int index, const char *fault);
 };
@@ -68,6 +69,13 @@ struct ndl_ops {
 			uint64_t size, bool to_device, bool zerocopy);
 	int (*mem_set)(ndl_device_t *dev, uint64_t handle, uint64_t offset, uint32_t value,
 		       uint64_t size);
+	int (*block_map)(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+			 enum neuron_mmap_resource resource, void **va, uint64_t *size);
+	int (*dram_chunks)(ndl_device_t *dev, uint32_t channel,
+			   struct neuron_ioctl_mem_chunk_info *info, uint32_t *count);
+	int (*core_write)(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
+			  uint64_t size);
+	int (*call)(ndl_device_t *dev, unsigned long request, void *arg); /* NULL: no module */
 	int (*dmabuf_fd)(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd);
 	int (*eng_set_state)(ndl_device_t *dev, uint32_t eng, uint32_t state);
 	int (*eng_get_state)(ndl_device_t *dev, uint32_t eng, struct neuron_dma_eng_state *state);

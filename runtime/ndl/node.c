@@ -94,6 +94,11 @@ static int free_ioctl(struct node_machine *machine, unsigned long request, void 
 	return fd < 0 ? fd : node_ioctl(fd, request, arg);
 }
 
+static int node_machine_call(void *state, unsigned long request, void *arg)
+{
+	return free_ioctl(state, request, arg);
+}
+
 static void read_instance(char name[INSTANCE_MAX])
 {
 	if (node_read_line("/sys/devices/virtual/dmi/id/product_name", name, INSTANCE_MAX))
@@ -495,4 +500,5 @@ const struct ndl_machine_ops ndl_node_machine = {
 	.instance = node_instance,
 	.range_mark = node_mark,
 	.range_unmark = node_unmark,
+	.call = node_machine_call,
 };

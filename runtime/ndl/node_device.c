@@ -296,6 +296,56 @@ static int node_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uin
 	return size ? CALL(dev, NEURON_IOCTL_MEMSET, old) : 0;
 }
 
+static int node_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+			  enum neuron_mmap_resource resource, void **va, uint64_t *size)
+{
+	struct neuron_ioctl_resource_mmap_info arg = {
+		.block = block,
+		.block_id = id,
+		.resource = resource,
+	};
+	int err = CALL(dev, NEURON_IOCTL_RESOURCE_MMAP_INFO, arg);
+
+	if (err || !arg.size)
+		return err == -EINVAL || !err ? -ENOTSUP : err;
+	*size = arg.size;
+	return node_map(node_device(dev), arg.offset, arg.size,
+			resource != NEURON_MMAP_RESOURCE_ALL, va);
+}
+
+static int node_dram_chunks(ndl_device_t *dev, uint32_t channel,
+			    struct neuron_ioctl_mem_chunk_info *info, uint32_t *count)
+{
+	struct neuron_ioctl_dump_mem_chunks arg = {
+		.hbm_index = channel,
+		.num_entries_in = *count,
+		.data = info,
+	};
+	int err = CALL(dev, NEURON_IOCTL_DUMP_MEM_CHUNKS, arg);
+
+	if (!err || err == -EAGAIN)
+		*count = arg.num_entries_out;
+	return err;
+}
+
+static int node_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
+			   uint64_t size)
+{
+	struct neuron_ioctl_program_engine_nc64 arg = {
+		.nc_id = nc,
+		.dst = address,
+		.buffer = (void *)(uintptr_t)buf,
+		.size = size,
+	};
+
+	return CALL(dev, NEURON_IOCTL_PROGRAM_ENGINE_NC64, arg);
+}
+
+static int node_call(ndl_device_t *dev, unsigned long request, void *arg)
+{
+	return node_ioctl(node_device(dev)->fd, request, arg);
+}
+
 static int node_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd)
 {
 	struct neuron_ioctl_dmabuf_fd arg = { .va = va, .size = size, .fd = fd };
@@ -612,6 +662,10 @@ const struct ndl_ops node_ops = {
 	.mem_copy = node_mem_copy,
 	.buf_copy = node_buf_copy,
 	.mem_set = node_mem_set,
+	.block_map = node_block_map,
+	.dram_chunks = node_dram_chunks,
+	.core_write = node_core_write,
+	.call = node_call,
 	.dmabuf_fd = node_dmabuf_fd,
 	.eng_set_state = node_eng_set_state,
 	.eng_get_state = node_eng_get_state,

@@ -3,6 +3,7 @@
  * The datastore that this process shares with the kernel module: what monitors see of it. A core's
  * memory is counted here and in its nrtx counters by one function, so that both sums agree.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "rt_context.h"
@@ -13,6 +14,15 @@
 static void set_device_counter(void *nds, unsigned int index, uint64_t value)
 {
 	memcpy((char *)nds + NDS_ND_OFFSET(index), &value, sizeof(value));
+}
+
+/* "2.1.7" as the word that monitors read: build 31:0, minor 39:32, major 47:40 */
+static uint64_t version_word(const char *text)
+{
+	unsigned int major = 0, minor = 0, build = 0;
+
+	sscanf(text, "%3u.%3u.%9u", &major, &minor, &build);
+	return (uint64_t)(major & 0xff) << 40 | (uint64_t)(minor & 0xff) << 32 | build;
 }
 
 /* If the datastore cannot be opened, monitors see nothing and the program goes on. */
@@ -32,6 +42,9 @@ void rt_nds_open(struct rt_device *device)
 			   (uint64_t)NRT_MAJOR_VERSION << 40 | (uint64_t)NRT_MINOR_VERSION << 32);
 	set_device_counter(nds, NDS_ND_COUNTER_MIN_NEFF_VERSION, NEFF_VERSION_MIN);
 	set_device_counter(nds, NDS_ND_COUNTER_MAX_NEFF_VERSION, NEFF_VERSION_MAX);
+	set_device_counter(nds, NDS_ND_COUNTER_FRAMEWORK_VERSION, version_word(rt.fw_version));
+	set_device_counter(nds, NDS_ND_COUNTER_FAL_VERSION, version_word(rt.fal_version));
+	rt_nds_process(nds, rt.framework, rt.fw_version, rt.fal_version);
 }
 
 void rt_nds_close(struct rt_device *device)

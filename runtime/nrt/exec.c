@@ -5,7 +5,10 @@
  * different cores run in parallel. What a pipeline or a loop does in addition is in its steps.
  */
 #include "rt_clock.h"
+#include "rt_async.h"
 #include "rt_exec.h"
+#include "rt_profile.h"
+#include "rt_trace.h"
 
 static void count_model(struct nrt_model *model, NRT_STATUS status, uint64_t device_us,
 			uint64_t total_us)
@@ -56,6 +59,25 @@ static void count_core(const struct rt_job *job, NRT_STATUS status, uint64_t dev
 	rt_nds_add(core, NDS_NC_COUNTER_MAC_COUNT, macs);
 }
 
+/* A step of the job as an event */
+static uint64_t step_begin(enum rt_event type, const struct rt_job *job)
+{
+	const struct nrt_model *model = job->sg->model;
+
+	return rt_trace_begin(type, job->sg->core->vnc,
+			      &(struct rt_event_data){ .model_id = model->id,
+						       .name = model->neff->header.name });
+}
+
+static void step_end(enum rt_event type, const struct rt_job *job, uint64_t id)
+{
+	const struct nrt_model *model = job->sg->model;
+
+	rt_trace_end(type, job->sg->core->vnc, id,
+		     &(struct rt_event_data){ .model_id = model->id,
+					      .name = model->neff->header.name });
+}
+
 static NRT_STATUS copy_all(const struct rt_job *job, const struct rt_io *io, bool in)
 {
 	NRT_STATUS status = NRT_SUCCESS;
@@ -84,16 +106,23 @@ static NRT_STATUS take_core(struct rt_subgraph *sg)
 
 static NRT_STATUS take_steps(const struct rt_job *job, const struct rt_io *io, uint64_t *device_us)
 {
+	uint64_t event = step_begin(RT_EVENT_kbl_exec_pre, job);
 	NRT_STATUS status = begin(job, take_core(job->sg)), copied;
 
 	if (!status)
 		status = copy_all(job, io, true);
-	if (!status)
+	step_end(RT_EVENT_kbl_exec_pre, job, event);
+	if (!status) {
+		event = step_begin(RT_EVENT_kbl_exec_wait, job);
 		status = job->steps->run(job, device_us);
+		step_end(RT_EVENT_kbl_exec_wait, job, event);
+	}
 	/* outputs of an execution that saw NaN are delivered */
 	if (rt_fatal(status))
 		return status;
+	event = step_begin(RT_EVENT_kbl_exec_post, job);
 	copied = copy_all(job, io, false);
+	step_end(RT_EVENT_kbl_exec_post, job, event);
 	if (job->steps->end)
 		job->steps->end(job, copied);
 	return copied ? copied : status;
@@ -110,7 +139,11 @@ NRT_STATUS rt_job_execute(const struct rt_job *job, const struct rt_io *io, uint
 		status = begin(job, rt_fail(NRT_EXEC_UNIT_UNRECOVERABLE, "TDRV",
 					    "nd%u nc%u needs a reset", core->device, core->nc));
 	} else {
+		struct rt_profile_run profile;
+
+		rt_profile_begin(&profile, job);
 		status = take_steps(job, io, &took);
+		rt_profile_end(&profile, job, status);
 		count_core(job, status, took, rt_now_us() - start);
 	}
 	pthread_mutex_unlock(&core->exec);
@@ -140,10 +173,31 @@ const struct rt_kind rt_kind_single = { .execute = execute_single };
 
 static NRT_STATUS execute(struct nrt_model *model, const struct rt_io *io)
 {
-	uint64_t start = rt_now_us(), device_us = 0;
-	NRT_STATUS status = model->kind->execute(model, io, &device_us);
+	static atomic_uint_fast64_t last;
+	const struct rt_event_data data = { .model_id = model->id,
+					    .name = model->neff->header.name };
+	uint64_t start = rt_now_us(), device_us = 0, event;
+	NRT_STATUS status;
 
+	rt_trace_execution = atomic_fetch_add(&last, 1) + 1;
+	event = rt_trace_begin(RT_EVENT_nrt_execute, model->core->vnc, &data);
+	status = model->kind->execute(model, io, &device_us);
+	rt_trace_end(RT_EVENT_nrt_execute, model->core->vnc, event, &data);
+	rt_trace_execution = 0;
 	count_model(model, status, device_us, rt_now_us() - start);
+	return status;
+}
+
+NRT_STATUS rt_execute(struct nrt_model *model, const struct rt_io *io, int repeat)
+{
+	NRT_STATUS status = rt_io_check(model, io);
+
+	if (status) {
+		rt_nds_add(model->core, NDS_NC_COUNTER_INFER_INCORRECT_INPUT, 1);
+		__atomic_add_fetch(&model->core->counters.infer_bad_input, 1, __ATOMIC_RELAXED);
+	}
+	for (int i = 0; i < repeat && !rt_fatal(status); i++)
+		status = execute(model, io);
 	return status;
 }
 
@@ -159,13 +213,9 @@ EXPORT NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t 
 		return rt_fail(NRT_INVALID, "NRT", "tensor sets or count missing");
 	if (!rt_model_pin(model))
 		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
-	status = rt_io_check(model, &io);
-	if (status) {
-		rt_nds_add(model->core, NDS_NC_COUNTER_INFER_INCORRECT_INPUT, 1);
-		__atomic_add_fetch(&model->core->counters.infer_bad_input, 1, __ATOMIC_RELAXED);
-	}
-	for (int i = 0; i < repeat_count && !rt_fatal(status); i++)
-		status = execute(model, &io);
+	if (rt_async_mode()) /* the queue unpins it */
+		return rt_async_execute(model, &io, repeat_count);
+	status = rt_execute(model, &io, repeat_count);
 	rt_model_unpin(model);
 	return status;
 }

@@ -15,13 +15,19 @@
 #include <sched.h>
 
 #include "rt_model.h"
+#include "rt_trace.h"
 
 NRT_STATUS rt_core_take(struct rt_core *core, const struct rt_subgraph *sg)
 {
 	NRT_STATUS status = NRT_SUCCESS;
 
-	if (core->loaded != sg)
+	if (core->loaded != sg) {
+		const struct rt_event_data data = { .model_id = sg->model->id,
+						    .name = sg->model->neff->header.name };
+
+		rt_trace_begin(RT_EVENT_nrt_model_switch, core->vnc, &data);
 		__atomic_store_n(&core->loaded, NULL, __ATOMIC_RELEASE);
+	}
 	if (core->used && core->owner != sg->model->owner)
 		status = rt_core_reset(core);
 	core->used = true;

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* nrt_init and nrt_close: opening and closing of devices and cores */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "rt_async.h"
 #include "rt_context.h"
 #include "rt_model.h"
+#include "rt_profile.h"
+#include "rt_sendrecv.h"
 
 static NRT_STATUS open_device(uint32_t index, uint32_t map)
 {
@@ -151,17 +155,29 @@ EXPORT NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_versio
 	while (rt.state == RT_CLOSING)
 		pthread_cond_wait(&rt.changed, &rt.lock);
 	if (rt.state != RT_INIT) {
+		rt.framework = (int)framework;
+		snprintf(rt.fw_version, sizeof(rt.fw_version), "%s", fw_version ? fw_version : "");
+		snprintf(rt.fal_version, sizeof(rt.fal_version), "%s",
+			 fal_version ? fal_version : "");
 		status = init_locked();
-		if (!status)
+		if (!status) {
 			rt.state = RT_INIT;
+			rt_async_start();
+		}
 	}
 	pthread_mutex_unlock(&rt.lock);
+	if (!status)
+		rt_inspect_from_environment();
 	return status ? rt_fail(status, "NRT", "initialization failed") : status;
 }
 
 EXPORT void nrt_close(void)
 {
 	rt_details_clear();
+	/* requests that are queued end first: their threads are calls too */
+	rt_async_stop();
+	rt_sendrecv_close();
+	rt_inspect_close();
 	pthread_mutex_lock(&rt.lock);
 	while (rt.state == RT_CLOSING)
 		pthread_cond_wait(&rt.changed, &rt.lock);

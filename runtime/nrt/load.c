@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "rt_exec.h"
+#include "rt_log.h"
+#include "rt_trace.h"
 
 /*
  * What an execution may take if nobody says: the least, and what it grows by with the program's own
@@ -190,11 +192,41 @@ static NRT_STATUS take_cores(struct nrt_model *model, const struct place *place)
 	return NRT_SUCCESS;
 }
 
+/* Tells monitors of the model's subgraphs, or that they are gone. */
+static void show(const struct nrt_model *model, bool there)
+{
+	for (unsigned int i = 0; i < model->nsubgraphs; i++) {
+		const struct rt_subgraph *sg = &model->subgraph[i];
+		void *nds = rt.devices[sg->core->device].nds;
+		struct rt_nds_node_info info = {
+			.model_id = model->id,
+			.node = i,
+			.name = model->neff->header.name,
+			.uuid = (const uint8_t *)model->neff->header.uuid,
+			.nc = sg->core->nc,
+			.code = sg->code.size,
+		};
+
+		for (unsigned int c = 0; c < sg->nchunks; c++) {
+			if (sg->chunks[c].type == NEURON_MEMALLOC_TYPE_CONSTANTS_DEVICE)
+				info.constants += sg->chunks[c].size;
+			else if (sg->chunks[c].type == NEURON_MEMALLOC_TYPE_SCRATCHPAD_DEVICE)
+				info.scratchpad += sg->chunks[c].size;
+		}
+		if (nds && there)
+			rt_nds_node_add(nds, &info);
+		else if (nds)
+			rt_nds_model_remove(nds, model->id);
+	}
+}
+
 static NRT_STATUS load(const void *bytes, size_t size, const struct place *place,
 		       nrt_model_t **result)
 {
 	struct nrt_model *model = rt_model_new();
+	struct rt_event_data data = { 0 };
 	NRT_STATUS status;
+	uint64_t event;
 
 	if (!model)
 		return rt_fail(NRT_RESOURCE, "NMGR", "out of memory");
@@ -202,6 +234,8 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 	model->timeout_ms = place->timeout_ms;
 	model->owner = place->owner;
 
+	data.model_id = model->id;
+	event = rt_trace_begin(RT_EVENT_nrt_load, place->core ? place->core->vnc : 0, &data);
 	status = read_neff(bytes, size, place, &model->neff);
 	if (!status) {
 		model->kind = kind_of(model->neff);
@@ -210,6 +244,7 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 	if (!status)
 		status = build(model);
 	if (status) {
+		rt_trace_end(RT_EVENT_nrt_load, place->core ? place->core->vnc : 0, event, &data);
 		rt_model_go(model);
 		return rt_fail(status, "NMGR", "Failed to load NN");
 	}
@@ -220,11 +255,14 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 	for (uint32_t i = 0; i < model->ncores; i++)
 		rt_nds_add(model->core + i, NDS_NC_COUNTER_MODEL_LOAD_COUNT, 1);
 
+	show(model, true);
 	pthread_mutex_lock(&rt.lock);
 	model->next = rt.models;
 	rt.models = model;
 	pthread_mutex_unlock(&rt.lock);
 
+	data.name = model->neff->header.name;
+	rt_trace_end(RT_EVENT_nrt_load, place->core ? place->core->vnc : 0, event, &data);
 	*result = model;
 	return NRT_SUCCESS;
 }
@@ -276,8 +314,8 @@ EXPORT NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int3
 {
 	if (ctx_device_count > 1) {
 		rt_details_clear();
-		return rt_fail(NRT_INVALID, "NRT",
-			       "collectives exist from the second generation on");
+		return rt_absent(NRT_INVALID, "programs of this instruction set have no "
+					      "collectives");
 	}
 	return nrt_load(neff_bytes, size, vnc, vnc_count, model);
 }
@@ -285,7 +323,10 @@ EXPORT NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int3
 EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
 {
 	RT_ENTER(status);
+	struct rt_event_data data = { 0 };
 	struct nrt_model **p;
+	uint64_t event;
+	uint32_t core;
 
 	if (status)
 		return status;
@@ -302,8 +343,13 @@ EXPORT NRT_STATUS nrt_unload(nrt_model_t *model)
 		pthread_cond_wait(&model->idle, &rt.lock);
 	pthread_mutex_unlock(&rt.lock);
 
+	show(model, false);
+	core = model->core->vnc;
+	data.model_id = model->id;
+	event = rt_trace_begin(RT_EVENT_nrt_unload, core, &data);
 	rt_model_go(model);
 	rt_stale_retry();
+	rt_trace_end(RT_EVENT_nrt_unload, core, event, &data);
 	return NRT_SUCCESS;
 }
 

@@ -9,10 +9,12 @@
 
 struct nrt_model *rt_model_new(void)
 {
+	static atomic_uint last;
 	struct nrt_model *model = calloc(1, sizeof(*model));
 
 	if (!model)
 		return NULL;
+	model->id = atomic_fetch_add(&last, 1) + 1;
 	pthread_cond_init(&model->idle, NULL);
 	pthread_mutex_init(&model->count_lock, NULL);
 	return model;

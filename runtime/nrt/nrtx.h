@@ -10,6 +10,7 @@
 
 #include "neuron/hw/target.h"
 #include "nrt/nrt.h"
+#include "nrt/nrt_experimental.h"
 
 /*
  * The reasons of the calling thread's last failing call: lines "[MODULE:function] text", outermost

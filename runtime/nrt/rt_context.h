@@ -23,6 +23,7 @@ struct rt_device {
 	uint32_t isa_version; /* 0: no chip of the emulator */
 	void *nds;
 	size_t nds_size;
+	void *hbm[NEURON_MEMORIES_MAX]; /* mappings of whole memories; protected by rt.lock */
 };
 
 struct rt {
@@ -42,6 +43,9 @@ struct rt {
 	uint32_t epoch; /* counts nrt_init and nrt_close: memory of an earlier epoch is gone */
 	const struct neuron_gen *gen; /* the generation of its devices, set by nrt_init */
 	uint32_t lnc; /* cores of a logical one, the same */
+	/* what nrt_init was told, for monitors */
+	int framework;
+	char fw_version[32], fal_version[32];
 	struct neuron_uuid uuid; /* names this process in the core locks */
 };
 extern struct rt rt;
@@ -62,6 +66,17 @@ struct rt_core *rt_core(uint32_t vnc); /* NULL if there is no core vnc */
 void rt_nds_open(struct rt_device *device);
 void rt_nds_close(struct rt_device *device);
 void rt_nds_add(struct rt_core *core, unsigned int counter, uint64_t value);
+/* In nds.c: what monitors read of the process and its models (neuron_ds.h) */
+struct rt_nds_node_info {
+	uint32_t model_id, node; /* node: the subgraph */
+	const char *name;
+	const uint8_t *uuid; /* 16 bytes */
+	uint32_t nc;
+	uint64_t code, constants, scratchpad, host; /* bytes */
+};
+void rt_nds_process(void *nds, int framework, const char *fw_version, const char *fal_version);
+void rt_nds_node_add(void *nds, const struct rt_nds_node_info *info);
+void rt_nds_model_remove(void *nds, uint32_t model_id);
 /* Counts memory of a NEURON_MEMALLOC_TYPE_* as taken, or with a negative number as given back. */
 void rt_memory_add(struct rt_core *core, uint32_t type, int64_t bytes);
 

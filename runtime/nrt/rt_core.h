@@ -36,6 +36,11 @@ struct rt_core {
 	pthread_mutex_t exec;
 	struct rt_nq done, error; /* SP's notify queue, the core's error queue */
 	struct ndl_waiter *waiter; /* protected by exec; NULL where the core gives no interrupt */
+	/*
+	 * the last program's times on the chip's clock, in picoseconds, which goes on over resets: it
+	 * begins when the one before it notified; protected by exec
+	 */
+	uint64_t began_ps, ended_ps;
 	bool broken; /* a reset failed: nothing is executed here until one succeeds */
 	/* the subgraph whose rings the queues have; protected by exec */
 	struct rt_subgraph *loaded;

@@ -60,6 +60,9 @@ struct rt_job {
 
 NRT_STATUS rt_job_execute(const struct rt_job *job, const struct rt_io *io, uint64_t *device_us);
 
+/* Checks the tensors and executes a pinned model so often, in a call that has begun. */
+NRT_STATUS rt_execute(struct nrt_model *model, const struct rt_io *io, int repeat);
+
 extern const struct rt_kind rt_kind_single, rt_kind_pipeline, rt_kind_loops;
 
 #endif

@@ -28,6 +28,7 @@ struct rt_kind {
 };
 
 struct nrt_model {
+	uint32_t id; /* counts the models of the process from 1 */
 	struct nrt_model *next; /* the next in rt.models or rt.stale */
 	struct neff_model *neff; /* only its metadata: bulk data is freed after the load */
 	const struct rt_kind *kind; /* NULL until the NEFF is read */

@@ -14,6 +14,8 @@ struct rt_storage {
 	size_t size;
 	bool owned; /* va is freed with the storage */
 	pthread_mutex_t lock; /* protects the creation of the mapping */
+	unsigned int pending; /* queued requests that have it; see rt_tensor_settle */
+	struct rt_storage *next_mapped; /* of device memory that is mapped */
 };
 
 struct nrt_tensor {
@@ -28,11 +30,34 @@ struct rt_set_item {
 	nrt_tensor_t *tensor;
 };
 
-struct nrt_tensor_set {
+/* What an nrt_tensor_set_t points to */
+struct rt_set {
 	pthread_mutex_t lock;
 	unsigned int n, cap;
 	struct rt_set_item *item;
+	bool copied; /* by rt_set_copy */
 };
+
+/*
+ * In async.c: a queued request has a tensor (on) until it is completed. settle waits until none
+ * has; a NULL or empty tensor has none.
+ */
+void rt_tensor_pending(const nrt_tensor_t *tensor, bool on);
+void rt_tensor_settle(const nrt_tensor_t *tensor);
+
+/* The calls without that wait, in a call that has begun */
+NRT_STATUS rt_tensor_check(const nrt_tensor_t *tensor, size_t offset, size_t size);
+NRT_STATUS rt_tensor_read(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size);
+NRT_STATUS rt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset, size_t size);
+NRT_STATUS rt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst,
+			  size_t dst_offset, size_t size);
+
+/* True if a device tensor's mapping on the device has the address; and in which memory it lies */
+bool rt_tensor_placement(const void *va, int device, int *memory);
+
+/* A copy of a set's names and tensors; false: out of memory. drop frees what the copy holds. */
+bool rt_set_copy(struct rt_set *copy, const nrt_tensor_set_t *set);
+void rt_set_drop(struct rt_set *copy);
 
 nrt_tensor_t *rt_set_find(const nrt_tensor_set_t *set, const char *name);
 

@@ -8,6 +8,7 @@
 
 #include "rt_clock.h"
 #include "rt_exec.h"
+#include "rt_trace.h"
 
 /*
  * Many executions are short, so the wait first polls a few times, and then sleeps until the core
@@ -115,6 +116,20 @@ static NRT_STATUS wait_failed(struct rt_subgraph *sg, int err)
 	return rt_timed_out(sg, "");
 }
 
+/*
+ * The program's times. Before this process's first one the core's clock is not known: then it began
+ * as early as the program's own estimate allows, which is the clock's begin on a chip that is new.
+ */
+static void set_times(struct rt_subgraph *sg, uint64_t ended_ps)
+{
+	struct rt_core *core = sg->core;
+	const bool known = core->ended_ps && core->ended_ps <= ended_ps;
+	uint64_t most = known ? 0 : rt_subgraph_time(sg);
+
+	core->began_ps = known ? core->ended_ps : ended_ps > most ? ended_ps - most : 0;
+	core->ended_ps = ended_ps;
+}
+
 static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 {
 	struct rt_core *core = sg->core;
@@ -132,8 +147,10 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 		if (sleepy && core->waiter)
 			err = ndl_wait_look(core->waiter);
 
-		if (rt_nq_next(&core->done, &done))
+		if (rt_nq_next(&core->done, &done)) {
+			set_times(sg, done.time);
 			return rt_errors_collect(sg, status);
+		}
 		if (!sleepy && !worked)
 			continue;
 
@@ -158,10 +175,32 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 	}
 }
 
+/* What the chip did, once its clock is known: a program that ran, and where both clocks were */
+static void trace_run(const struct rt_subgraph *sg, uint64_t began, NRT_STATUS status)
+{
+	const struct rt_core *core = sg->core;
+	struct rt_event_data data = {
+		.model_id = sg->model->id,
+		.name = sg->model->neff->header.name,
+		.core = core->global,
+		.nc_ns = core->began_ps / 1000,
+	};
+	uint64_t ended = rt_trace_now(), id;
+
+	id = rt_trace_put(RT_EVENT_nc_exec_running, false, core->vnc, 0, began, &data);
+	data.nc_ns = core->ended_ps / 1000;
+	if (id)
+		rt_trace_put(RT_EVENT_nc_exec_running, true, core->vnc, id, ended, &data);
+	rt_trace_put(RT_EVENT_timestamp_sync_point, false, core->vnc, 0, ended, &data);
+	if (status == NRT_EXEC_COMPLETED_WITH_NUM_ERR)
+		rt_trace_put(RT_EVENT_numerical_err, false, core->vnc, 0, ended, &data);
+}
+
 NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
 {
+	const bool tracing = atomic_load_explicit(&rt_tracing, memory_order_relaxed);
 	struct rt_core *core = sg->core;
-	uint64_t start = rt_now_us();
+	uint64_t start = rt_now_us(), began = tracing ? rt_trace_now() : 0;
 	NRT_STATUS status;
 	int err;
 
@@ -173,6 +212,8 @@ NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
 		status = wait_done(sg, start);
 	ndl_wait_leave(core->waiter);
 	*device_us += rt_now_us() - start;
+	if (tracing && !rt_fatal(status))
+		trace_run(sg, began, status);
 	if (rt_fatal(status)) {
 		/* the reset clears FIFOs, queues and semaphores; the details stay */
 		rt_core_reset(core);

@@ -8,9 +8,53 @@
 #include <string.h>
 #include <time.h>
 
+#include "rt_log.h"
 #include "rt_tensor.h"
+#include "rt_trace.h"
 
 #define HOST_ALIGN 4096 /* a page, so that large copies pin whole pages */
+
+/* Storages that are mapped, so that an address can be found again; the list's own lock is innermost
+ */
+static pthread_mutex_t mapped_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rt_storage *mapped;
+
+static void mapped_add(struct rt_storage *storage)
+{
+	pthread_mutex_lock(&mapped_lock);
+	storage->next_mapped = mapped;
+	mapped = storage;
+	pthread_mutex_unlock(&mapped_lock);
+}
+
+static void mapped_remove(struct rt_storage *storage)
+{
+	struct rt_storage **at;
+
+	pthread_mutex_lock(&mapped_lock);
+	for (at = &mapped; *at && *at != storage; at = &(*at)->next_mapped)
+		;
+	if (*at)
+		*at = storage->next_mapped;
+	pthread_mutex_unlock(&mapped_lock);
+}
+
+bool rt_tensor_placement(const void *va, int device, int *memory)
+{
+	const struct rt_storage *s;
+	bool found = false;
+
+	pthread_mutex_lock(&mapped_lock);
+	for (s = mapped; s && !found; s = s->next_mapped) {
+		found = rt_chunk_alive(&s->chunk) && s->chunk.dev->device_index == device &&
+			(uintptr_t)va >= (uintptr_t)s->va &&
+			(uintptr_t)va - (uintptr_t)s->va < s->size;
+		if (found)
+			*memory = ndl_memory_channel(s->chunk.dev, s->chunk.pa);
+	}
+	pthread_mutex_unlock(&mapped_lock);
+	return found;
+}
 
 static struct rt_storage *storage_new(nrt_tensor_placement_t placement, size_t size)
 {
@@ -30,6 +74,8 @@ static void storage_put(struct rt_storage *storage)
 	if (!storage || __atomic_sub_fetch(&storage->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	if (storage->placement == NRT_TENSOR_PLACEMENT_DEVICE) {
+		if (storage->va)
+			mapped_remove(storage);
 		if (storage->va && rt_chunk_alive(&storage->chunk))
 			ndl_memory_unmap(storage->chunk.dev, storage->chunk.handle, storage->va);
 		rt_chunk_free(&storage->chunk);
@@ -52,6 +98,31 @@ static nrt_tensor_t *tensor_new(const char *name)
 		return NULL;
 	}
 	return tensor;
+}
+
+/* Events of a tensor: the core is that of a device tensor */
+static int64_t core_of(const nrt_tensor_t *tensor)
+{
+	const struct rt_storage *s = tensor->storage;
+
+	return s && s->core && rt_chunk_alive(&s->chunk) ? (int64_t)s->core->vnc : -1;
+}
+
+static uint64_t event_begin(enum rt_event type, const nrt_tensor_t *tensor, size_t size)
+{
+	const struct rt_event_data data = { .name = tensor->name, .size = size };
+
+	return atomic_load_explicit(&rt_tracing, memory_order_relaxed)
+		       ? rt_trace_begin(type, core_of(tensor), &data)
+		       : 0;
+}
+
+static void event_end(enum rt_event type, const nrt_tensor_t *tensor, size_t size, uint64_t id)
+{
+	const struct rt_event_data data = { .name = tensor->name, .size = size };
+
+	if (id)
+		rt_trace_end(type, core_of(tensor), id, &data);
 }
 
 static NRT_STATUS allocate_host(struct rt_storage *storage)
@@ -82,6 +153,7 @@ EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc,
 {
 	RT_ENTER(status);
 	nrt_tensor_t *tensor;
+	uint64_t event;
 
 	if (status)
 		return status;
@@ -97,10 +169,14 @@ EXPORT NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t placement, int vnc,
 	}
 
 	tensor->size = size;
+	event = rt_trace_begin(RT_EVENT_nrt_tensor_allocate, vnc,
+			       &(struct rt_event_data){ .name = tensor->name, .size = size });
 	if (placement == NRT_TENSOR_PLACEMENT_DEVICE)
 		status = allocate_device(tensor->storage, vnc);
 	else
 		status = allocate_host(tensor->storage);
+	rt_trace_end(RT_EVENT_nrt_tensor_allocate, vnc, event,
+		     &(struct rt_event_data){ .name = tensor->name, .size = size });
 	if (status)
 		nrt_tensor_free(&tensor);
 
@@ -174,6 +250,7 @@ EXPORT NRT_STATUS nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, s
 	if (!storage)
 		return rt_fail(NRT_RESOURCE, "NRT", "out of memory");
 	storage->va = buffer;
+	rt_tensor_settle(tensor);
 	storage_put(tensor->storage);
 	tensor->storage = storage;
 	tensor->offset = 0;
@@ -185,10 +262,17 @@ EXPORT void nrt_tensor_free(nrt_tensor_t **result)
 {
 	RT_HOLD(held);
 	nrt_tensor_t *tensor = result ? *result : NULL;
+	uint64_t event;
+	int64_t core;
 
 	if (!tensor)
 		return;
+	rt_tensor_settle(tensor);
+	core = core_of(tensor);
+	event = event_begin(RT_EVENT_nrt_tensor_free, tensor, tensor->size);
 	storage_put(tensor->storage);
+	rt_trace_end(RT_EVENT_nrt_tensor_free, core, event,
+		     &(struct rt_event_data){ .name = tensor->name, .size = tensor->size });
 	free(tensor->name);
 	free(tensor);
 	*result = NULL;
@@ -201,6 +285,11 @@ static NRT_STATUS device_error(const nrt_tensor_t *tensor, int err)
 	return err ? rt_fail(rt_status_from_errno(err), "TDRV", "tensor '%s': %s", tensor->name,
 			     strerror(-err))
 		   : NRT_SUCCESS;
+}
+
+NRT_STATUS rt_tensor_check(const nrt_tensor_t *tensor, size_t offset, size_t size)
+{
+	return check_range(tensor, offset, size);
 }
 
 static NRT_STATUS read_at(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size)
@@ -227,13 +316,44 @@ static NRT_STATUS write_at(const nrt_tensor_t *tensor, const void *buf, size_t o
 	return NRT_SUCCESS;
 }
 
+NRT_STATUS rt_tensor_read(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size)
+{
+	NRT_STATUS status = check_range(tensor, offset, size);
+	uint64_t event;
+
+	if (!status && size && !buf)
+		status = rt_fail(NRT_INVALID, "NRT", "no buffer");
+	if (status)
+		return status;
+	event = event_begin(RT_EVENT_nrt_tensor_read, tensor, size);
+	status = read_at(tensor, buf, offset, size);
+	event_end(RT_EVENT_nrt_tensor_read, tensor, size, event);
+	return status;
+}
+
+NRT_STATUS rt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset, size_t size)
+{
+	NRT_STATUS status = check_range(tensor, offset, size);
+	uint64_t event;
+
+	if (!status && size && !buf)
+		status = rt_fail(NRT_INVALID, "NRT", "no buffer");
+	if (status)
+		return status;
+	event = event_begin(RT_EVENT_nrt_tensor_write, tensor, size);
+	status = write_at(tensor, buf, offset, size);
+	event_end(RT_EVENT_nrt_tensor_write, tensor, size, event);
+	return status;
+}
+
 EXPORT NRT_STATUS nrt_tensor_read(const nrt_tensor_t *tensor, void *buf, size_t offset, size_t size)
 {
 	RT_ENTER(status);
 
-	if (!status)
-		status = check_range(tensor, offset, size);
-	return status ? status : read_at(tensor, buf, offset, size);
+	if (status)
+		return status;
+	rt_tensor_settle(tensor);
+	return rt_tensor_read(tensor, buf, offset, size);
 }
 
 EXPORT NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset,
@@ -241,26 +361,31 @@ EXPORT NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t
 {
 	RT_ENTER(status);
 
-	if (!status)
-		status = check_range(tensor, offset, size);
-	return status ? status : write_at(tensor, buf, offset, size);
+	if (status)
+		return status;
+	rt_tensor_settle(tensor);
+	return rt_tensor_write(tensor, buf, offset, size);
 }
 
-static NRT_STATUS batch(const nrt_tensor_batch_t *batches, uint64_t n, bool write)
+/* unsafe: not even executions that are under way on the tensor are waited for. */
+static NRT_STATUS batch(const nrt_tensor_batch_t *batches, uint64_t n, bool unsafe, bool write)
 {
 	NRT_STATUS status = NRT_SUCCESS;
 
+	if (n && !batches)
+		return rt_fail(NRT_INVALID, "NRT", "no batches");
 	for (uint64_t b = 0; b < n && !status; b++) {
+		nrt_tensor_t *tensor = (nrt_tensor_t *)batches[b].tensor;
+
+		if (batches[b].num_ops && !batches[b].ops)
+			return rt_fail(NRT_INVALID, "NRT", "no operations");
+		if (!unsafe)
+			rt_tensor_settle(tensor);
 		for (uint32_t i = 0; i < batches[b].num_ops && !status; i++) {
 			const nrt_tensor_batch_op_t *op = &batches[b].ops[i];
 
-			status = check_range(batches[b].tensor, op->offset, op->size);
-			if (status)
-				break;
-			status = write ? write_at(batches[b].tensor, op->buffer, op->offset,
-						  op->size)
-				       : read_at(batches[b].tensor, op->buffer, op->offset,
-						 op->size);
+			status = write ? rt_tensor_write(tensor, op->buffer, op->offset, op->size)
+				       : rt_tensor_read(tensor, op->buffer, op->offset, op->size);
 		}
 	}
 	return status;
@@ -271,7 +396,7 @@ EXPORT NRT_STATUS nrt_tensor_read_batch(const nrt_tensor_batch_t *batches, uint6
 {
 	RT_ENTER(status);
 
-	return status ? status : batch(batches, num_batches, false);
+	return status ? status : batch(batches, num_batches, unsafe, false);
 }
 
 EXPORT NRT_STATUS nrt_tensor_write_batch(const nrt_tensor_batch_t *batches, uint64_t num_batches,
@@ -279,17 +404,16 @@ EXPORT NRT_STATUS nrt_tensor_write_batch(const nrt_tensor_batch_t *batches, uint
 {
 	RT_ENTER(status);
 
-	return status ? status : batch(batches, num_batches, true);
+	return status ? status : batch(batches, num_batches, unsafe, true);
 }
 
-EXPORT NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst,
-				  size_t dst_offset, size_t size)
+NRT_STATUS rt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst,
+			  size_t dst_offset, size_t size)
 {
-	RT_ENTER(status);
+	NRT_STATUS status = check_range(src, src_offset, size);
 	struct rt_storage *s, *d;
+	uint64_t event;
 
-	if (!status)
-		status = check_range(src, src_offset, size);
 	if (!status)
 		status = check_range(dst, dst_offset, size);
 	if (status)
@@ -301,9 +425,24 @@ EXPORT NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nr
 		return rt_fail(NRT_INVALID, "NRT",
 			       "'%s' and '%s' are not device tensors of one core", src->name,
 			       dst->name);
-	return device_error(dst, ndl_memory_copy(s->chunk.dev, s->chunk.handle, d->chunk.handle,
-						 src->offset + src_offset, dst->offset + dst_offset,
-						 size));
+	event = event_begin(RT_EVENT_nrt_tensor_copy, dst, size);
+	status = device_error(dst, ndl_memory_copy(s->chunk.dev, s->chunk.handle, d->chunk.handle,
+						   src->offset + src_offset,
+						   dst->offset + dst_offset, size));
+	event_end(RT_EVENT_nrt_tensor_copy, dst, size, event);
+	return status;
+}
+
+EXPORT NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst,
+				  size_t dst_offset, size_t size)
+{
+	RT_ENTER(status);
+
+	if (status)
+		return status;
+	rt_tensor_settle(src);
+	rt_tensor_settle(dst);
+	return rt_tensor_copy(src, src_offset, dst, dst_offset, size);
 }
 
 EXPORT NRT_STATUS nrt_tensor_memset(nrt_tensor_t *tensor, uint64_t offset, int value, size_t size)
@@ -315,6 +454,7 @@ EXPORT NRT_STATUS nrt_tensor_memset(nrt_tensor_t *tensor, uint64_t offset, int v
 		status = check_range(tensor, offset, size);
 	if (status)
 		return status;
+	rt_tensor_settle(tensor);
 	s = tensor->storage;
 	offset += tensor->offset;
 	if (s->placement == NRT_TENSOR_PLACEMENT_DEVICE)
@@ -340,8 +480,12 @@ EXPORT void *nrt_tensor_get_va(const nrt_tensor_t *tensor)
 	if (!s || (s->placement == NRT_TENSOR_PLACEMENT_DEVICE && !rt_chunk_alive(&s->chunk)))
 		return NULL;
 	pthread_mutex_lock(&s->lock);
-	if (!s->va && ndl_memory_map(s->chunk.dev, s->chunk.handle, &s->va))
-		s->va = NULL;
+	if (!s->va) {
+		if (ndl_memory_map(s->chunk.dev, s->chunk.handle, &s->va))
+			s->va = NULL;
+		else
+			mapped_add(s);
+	}
 	va = s->va;
 	pthread_mutex_unlock(&s->lock);
 	return va ? (char *)va + tensor->offset : NULL;
@@ -406,7 +550,7 @@ EXPORT NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t n)
 		return status;
 	if (!dest || !src)
 		return rt_fail(NRT_INVALID, "NRT", "no address");
-	memcpy(dest, src, n);
+	memcpy(dest, src, n); /* device memory is mapped as memory */
 	return NRT_SUCCESS;
 }
 
@@ -417,6 +561,8 @@ EXPORT NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
 
 	if (status)
 		return status;
+	if (!fd)
+		return rt_fail(NRT_INVALID, "NRT", "no place for the descriptor");
 	for (unsigned int i = 0; i < NDL_MAX_DEVICES && err; i++)
 		if (rt.devices[i].dev)
 			err = ndl_get_dmabuf_fd(rt.devices[i].dev, va, size, fd);
@@ -428,12 +574,31 @@ EXPORT NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
 EXPORT NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_index, void **addr, size_t *size)
 {
 	RT_ENTER(status);
+	struct rt_device *device;
+	uint64_t bytes;
+	int err = 0;
 
 	if (status)
 		return status;
-	if (hbm_index < 0 || hbm_index >= rt.gen->memories)
-		return rt_fail(NRT_INVALID_HANDLE, "NRT", "memory %d", hbm_index);
-	return rt_fail(NRT_INVALID, "NRT", "this generation maps no whole memory");
+	if (!addr || !size || hbm_index < 0 || device_id < 0 || device_id >= NDL_MAX_DEVICES ||
+	    !rt.devices[device_id].dev)
+		return rt_fail(NRT_INVALID, "NRT", "device %d, memory %d", device_id, hbm_index);
+	if (hbm_index >= rt.gen->memories)
+		return rt_fail(NRT_INVALID_HANDLE, "NRT", "memory %d of %u", hbm_index,
+			       rt.gen->memories);
+	device = &rt.devices[device_id];
+	pthread_mutex_lock(&rt.lock);
+	if (!device->hbm[hbm_index])
+		err = ndl_dram_map(device->dev, (uint32_t)hbm_index, &device->hbm[hbm_index],
+				   &bytes);
+	pthread_mutex_unlock(&rt.lock);
+	if (err == -ENOTSUP)
+		return rt_absent(NRT_INVALID, "chips of this generation map no whole memory");
+	if (err)
+		return rt_fail(NRT_FAILURE, "TDRV", "nd%d: %s", device_id, strerror(-err));
+	*addr = device->hbm[hbm_index];
+	*size = rt.gen->memory[hbm_index].size;
+	return NRT_SUCCESS;
 }
 
 EXPORT NRT_STATUS nrt_host_device_id_get(int device_id, uint32_t *host_device_id)
@@ -453,5 +618,9 @@ EXPORT NRT_STATUS nrt_get_attached_efa_bdf(const void *va, char *efa_bdf, size_t
 {
 	RT_ENTER(status);
 
-	return status ? status : rt_fail(NRT_INVALID, "NRT", "no network adapter is attached");
+	if (status)
+		return status;
+	if (!va || !efa_bdf || !len)
+		return rt_fail(NRT_INVALID, "NRT", "address, buffer or length missing");
+	return rt_absent(NRT_FAILURE, "no network adapter is attached to a device");
 }

@@ -10,7 +10,7 @@
 
 EXPORT NRT_STATUS nrt_allocate_tensor_set(nrt_tensor_set_t **result)
 {
-	nrt_tensor_set_t *set;
+	struct rt_set *set;
 	RT_ENTER(status);
 
 	if (status)
@@ -27,7 +27,7 @@ EXPORT NRT_STATUS nrt_allocate_tensor_set(nrt_tensor_set_t **result)
 
 EXPORT void nrt_destroy_tensor_set(nrt_tensor_set_t **result)
 {
-	nrt_tensor_set_t *set = result ? *result : NULL;
+	struct rt_set *set = result ? *result : NULL;
 
 	if (!set)
 		return;
@@ -39,7 +39,7 @@ EXPORT void nrt_destroy_tensor_set(nrt_tensor_set_t **result)
 	*result = NULL;
 }
 
-static struct rt_set_item *find(const nrt_tensor_set_t *set, const char *name)
+static struct rt_set_item *find(const struct rt_set *set, const char *name)
 {
 	for (unsigned int i = 0; i < set->n; i++)
 		if (!strcmp(set->item[i].name, name))
@@ -49,7 +49,7 @@ static struct rt_set_item *find(const nrt_tensor_set_t *set, const char *name)
 
 nrt_tensor_t *rt_set_find(const nrt_tensor_set_t *set, const char *name)
 {
-	nrt_tensor_set_t *s = (nrt_tensor_set_t *)set;
+	struct rt_set *s = (struct rt_set *)set;
 	struct rt_set_item *item;
 	nrt_tensor_t *tensor;
 
@@ -60,7 +60,7 @@ nrt_tensor_t *rt_set_find(const nrt_tensor_set_t *set, const char *name)
 	return tensor;
 }
 
-static NRT_STATUS add(nrt_tensor_set_t *set, const char *name, nrt_tensor_t *tensor)
+static NRT_STATUS add(struct rt_set *set, const char *name, nrt_tensor_t *tensor)
 {
 	struct rt_set_item *item = find(set, name);
 	char *copy;
@@ -85,9 +85,10 @@ static NRT_STATUS add(nrt_tensor_set_t *set, const char *name, nrt_tensor_t *ten
 	return NRT_SUCCESS;
 }
 
-EXPORT NRT_STATUS nrt_add_tensor_to_tensor_set(nrt_tensor_set_t *set, const char *name,
+EXPORT NRT_STATUS nrt_add_tensor_to_tensor_set(nrt_tensor_set_t *tensor_set, const char *name,
 					       nrt_tensor_t *tensor)
 {
+	struct rt_set *set = tensor_set;
 	RT_ENTER(status);
 
 	if (status)
@@ -112,4 +113,31 @@ EXPORT NRT_STATUS nrt_get_tensor_from_tensor_set(nrt_tensor_set_t *set, const ch
 	*tensor = rt_set_find(set, name);
 	return *tensor ? NRT_SUCCESS
 		       : rt_fail(NRT_INVALID, "NRT", "no tensor '%s' in the set", name);
+}
+
+void rt_set_drop(struct rt_set *copy)
+{
+	if (!copy->copied)
+		return;
+	for (unsigned int i = 0; i < copy->n; i++)
+		free(copy->item[i].name);
+	free(copy->item);
+	pthread_mutex_destroy(&copy->lock);
+	*copy = (struct rt_set){ 0 };
+}
+
+bool rt_set_copy(struct rt_set *copy, const nrt_tensor_set_t *tensor_set)
+{
+	struct rt_set *set = (struct rt_set *)tensor_set;
+	NRT_STATUS status = NRT_SUCCESS;
+
+	pthread_mutex_init(&copy->lock, NULL);
+	copy->copied = true;
+	pthread_mutex_lock(&set->lock);
+	for (unsigned int i = 0; i < set->n && !status; i++)
+		status = add(copy, set->item[i].name, set->item[i].tensor);
+	pthread_mutex_unlock(&set->lock);
+	if (status)
+		rt_set_drop(copy);
+	return !status;
 }

@@ -1,42 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Public calls that this generation or this runtime does not support; each says so in its details
+ * Public calls that our chips have nothing for. Each says why in its details, and once in the log;
+ * docs/nrt.md lists them.
  */
-#include "nrt/nrt_experimental.h"
+#include <stdio.h>
+
 #include "rt_context.h"
+#include "rt_log.h"
 
-EXPORT NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
+EXPORT NRT_STATUS nrt_set_pool_eng_ucode(const nrt_ucode_info *ucode_info)
 {
-	RT_ENTER(status);
-
-	if (status)
-		return status;
-	return g_device_count == 1 ? NRT_SUCCESS
-				   : rt_fail(NRT_INVALID, "NRT",
-					     "collectives exist from the second generation on");
+	rt_details_clear();
+	if (!ucode_info)
+		return rt_fail(NRT_INVALID, "NRT", "no image");
+	return rt_absent(NRT_INVALID, "the pool engine has no microcode");
 }
 
-EXPORT NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
+EXPORT void *nrt_get_libnccl_net(int *err, char *err_msg, size_t err_msg_size)
 {
-	return nrt_build_global_comm(vnc, g_device_id, g_device_count);
-}
-
-EXPORT NRT_STATUS nrt_profile_start(nrt_model_t *model, const char *filename)
-{
-	return rt_fail(NRT_FAILURE, "NRT", "there is no profiler yet");
-}
-
-EXPORT NRT_STATUS nrt_profile_stop(const char *filename)
-{
-	return rt_fail(NRT_FAILURE, "NRT", "there is no profiler yet");
-}
-
-EXPORT NRT_STATUS nrt_trace_start(bool trace_mem)
-{
-	return rt_fail(NRT_FAILURE, "NRT", "there is no system trace yet");
-}
-
-EXPORT NRT_STATUS nrt_trace_stop(const char *filename)
-{
-	return rt_fail(NRT_FAILURE, "NRT", "there is no system trace yet");
+	rt_details_clear();
+	rt_absent(NRT_INVALID, "there is no network plug-in");
+	if (err)
+		*err = NRT_INVALID;
+	if (err_msg && err_msg_size)
+		snprintf(err_msg, err_msg_size, "there is no network plug-in");
+	return NULL;
 }

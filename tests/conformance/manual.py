@@ -44,7 +44,7 @@ def page_options(text: str) -> set[str]:
     return found
 
 
-DECLARATION = re.compile(r"^[a-z][\w *]*\b\w+\([^;{]*\);", re.MULTILINE | re.IGNORECASE)
+DECLARATION = re.compile(r"^[a-z][\w\s*]*\b\w+\([^;{]*\);", re.MULTILINE | re.IGNORECASE)
 
 
 def plain(declaration: str) -> str:

@@ -7,6 +7,7 @@
 
 #include "npy.h"
 #include "nrt/nrt.h"
+#include "nrt/nrt_experimental.h"
 #include "rows.h"
 
 struct input {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* usage: nrt MODEL.neff: loads a model and prints the tensors that it has */
 #include <nrt/nrt.h>
+#include <nrt/nrt_experimental.h>
 
 #include <stdio.h>
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "nrt/nrt.h"
+#include "nrt/nrt_experimental.h"
 #include "onnx/import.h"
 
 static bool fail(struct onnx_case *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

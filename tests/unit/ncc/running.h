@@ -4,6 +4,7 @@
 #define TEST_NCC_RUNNING_H
 
 #include "nrt/nrt.h"
+#include "nrt/nrt_experimental.h"
 #include "hlo/import.h"
 
 #define MAX_TENSORS 64

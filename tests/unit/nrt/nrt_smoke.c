@@ -4,6 +4,7 @@
  * inputs a and b and output c (fp32, c = a + b) on device tensors and checks the sum.
  */
 #include <nrt/nrt.h>
+#include <nrt/nrt_experimental.h>
 
 #include <stdio.h>
 #include <stdlib.h>

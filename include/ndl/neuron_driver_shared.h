@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What runtime and driver share, by the public names. The structures and most numbers are the
+ * kernel interface's own (uapi/neuron); here are the names that it does not have.
+ */
+#ifndef NEURON_DRIVER_SHARED_H
+#define NEURON_DRIVER_SHARED_H
+
+#include <stdint.h>
+
+#include "ndl/neuron_driver_shared_tensor_batch_op.h"
+#include "uapi/neuron/neuron_ioctl.h"
+#include "uapi/neuron/neuron_nds.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum neuron_driver_feature_flag {
+	NEURON_DRIVER_FEATURE_DMABUF = 1ull << 0,
+	NEURON_DRIVER_FEATURE_ASYNC_DMA = 1ull << 1,
+	NEURON_DRIVER_FEATURE_BATCH_DMAQ_INIT = 1ull << 2,
+	NEURON_DRIVER_FEATURE_BIG_CORE_MAPS = 1ull << 3,
+	NEURON_DRIVER_FEATURE_MEM_ALLOC_TYPE = 1ull << 4,
+	NEURON_DRIVER_FEATURE_HBM_SCRUB = 1ull << 5,
+	NEURON_DRIVER_FEATURE_MEM_ALLOC64 = 1ull << 6,
+	NEURON_DRIVER_FEATURE_CONTIGUOUS_SCRATCHPAD = 1ull << 7,
+	NEURON_DRIVER_FEATURE_ZEROCOPY = 1ull << 8,
+};
+
+enum {
+	NEURON_POD_TYPE_NONE = 0,
+	NEURON_POD_TYPE_P2P = 1,
+	NEURON_POD_TYPE_SWITCH = 2,
+};
+
+enum {
+	NEURON_POD_E_STATE_NOT_STARTED = 0,
+	NEURON_POD_E_STATE_IN_PROGRESS = 1,
+	NEURON_POD_E_STATE_ULTRASERVER = 2,
+	NEURON_POD_E_STATE_FAILED = 3,
+	NEURON_POD_E_STATE_SINGLE_NODE = 4,
+};
+
+enum neuron_pod_ctrl_req {
+	NEURON_NPE_POD_CTRL_REQ_POD = 0,
+	NEURON_NPE_POD_CTRL_REQ_SINGLE_NODE = 1,
+	NEURON_NPE_POD_CTRL_REQ_KILL = 2,
+	NEURON_NPE_POD_CTRL_SET_MODE = 3,
+};
+
+enum neuron_ultraserver_mode {
+	NEURON_ULTRASERVER_MODE_UNSET = 0,
+	NEURON_ULTRASERVER_MODE_X4 = 1,
+	NEURON_ULTRASERVER_MODE_X2H = 2,
+	NEURON_ULTRASERVER_MODE_X2V = 3,
+	NEURON_ULTRASERVER_MODE_X1 = 4,
+};
+
+enum neuron_metrics_mode {
+	NEURON_METRICS_MODE_PERIODIC_ENABLE = 0,
+	NEURON_METRICS_MODE_PERIODIC_DISABLE = 1,
+};
+
+/* Values of enum neuron_dma_queue_type */
+#define NEURON_DMA_QUEUE_TYPE_TX NEURON_DMA_QUEUE_TX
+#define NEURON_DMA_QUEUE_TYPE_RX NEURON_DMA_QUEUE_RX
+#define NEURON_DMA_QUEUE_TYPE_COMPLETION NEURON_DMA_QUEUE_COMPLETION
+
+#define NEURON_DMA_H2T_CTX_HANDLE_CNT 3
+#define NEURON_DMA_H2T_DEFAULT_QID (-1)
+
+enum NQ_DEVICE_TYPE {
+	NQ_DEVICE_TYPE_NEURON_CORE = 0,
+	NQ_DEVICE_TYPE_TOPSP = 1,
+	NQ_DEVICE_TYPE_MAX
+};
+
+enum NQ_TYPE {
+	NQ_TYPE_TRACE = 0,
+	NQ_TYPE_NOTIFY = 1,
+	NQ_TYPE_EVENT = 2,
+	NQ_TYPE_ERROR = 3,
+	NQ_TYPE_TRACE_DMA = 4,
+	NQ_TYPE_THROTTLE = 5,
+	NQ_TYPE_MAX
+};
+
+enum neuron_dm_block_type {
+	NEURON_DM_BLOCK_INVALID = -1,
+	NEURON_DM_BLOCK_TPB = NEURON_MMAP_BLOCK_TPB,
+	NEURON_DM_BLOCK_TOPSP = NEURON_MMAP_BLOCK_TOP_SP,
+	NEURON_DM_BLOCK_HBM = NEURON_MMAP_BLOCK_HBM,
+};
+
+enum neuron_dm_resource_type {
+	NEURON_DM_RESOURCE_SEMAPHORE = NEURON_MMAP_RESOURCE_SEMAPHORE,
+	NEURON_DM_RESOURCE_ALL = NEURON_MMAP_RESOURCE_ALL,
+	NEURON_DM_RESOURCE_SBUF = NEURON_MMAP_RESOURCE_SBUF,
+	NEURON_DM_RESOURCE_DMEM = NEURON_MMAP_RESOURCE_DMEM,
+};
+
+#define APP_INFO_PID_NC_LOCK_INFO NEURON_APP_INFO_LOCK_INFO
+#define APP_INFO_PID_MEM_USAGE NEURON_APP_INFO_MEM_USAGE
+#define APP_INFO_ALL NEURON_APP_INFO_ALL
+#define APP_INFO_MAX_MODELS_PER_DEVICE (4)
+#define NDS_INVALID_ID (-1)
+
+typedef union nmetric_version {
+	struct {
+		__u64 build_num : 32;
+		__u64 minor_ver : 8;
+		__u64 major_ver : 8;
+		__u64 reserved : 16;
+	};
+	__u64 all;
+} nmetric_version_t;
+
+#define NEURON_NC_MAP_MAX_ENTRIES 128
+enum neuron_ioctl_nc_mapping_type {
+	NEURON_IOCTL_NC_MAPPING_TYPE_V0 = NEURON_NC_MAP_VERSION_0,
+};
+
+/* Copies between one chunk and buffers of the host */
+typedef struct neuron_memcpy_batch {
+	__u64 mem_handle;
+	__u64 mem_handle_offset;
+	const nrt_tensor_batch_op_t *ops_ptr;
+	__u32 num_ops;
+	__u16 bar4_wr_threshold; /* up to which the processor may store the bytes itself */
+	__u16 flags;
+	void *context; /* the caller's */
+} neuron_memcpy_batch_t;
+
+typedef enum neuron_memalloc_type mem_alloc_category_t;
+
+/* Of the device, and of a core */
+#define NDS_ND_COUNTER_RESERVED 18
+#define NDS_ND_COUNTER_COUNT NDS_DEVICE_COUNTERS_PER_UNIT
+#define NDS_NC_COUNTER_RESERVED 0
+#define NDS_NC_COUNTER_COUNT NDS_CORE_COUNTERS_PER_UNIT
+#define NDS_MAX_NEURONCORE_COUNT NDS_CORE_COUNTERS_UNITS
+#define NDS_EXT_MAX_NEURONCORE_COUNT NDS_ADDITIONAL_CORES_UNITS
+#define NDS_EXT_NC_COUNTER_ADDED_RESERVED 54
+#define NDS_EXT_NC_COUNTER_COUNT NDS_CORE_COUNTERS_EXTENDED_PER_UNIT
+#define NDS_TOTAL_NC_COUNTER_COUNT (NDS_NC_COUNTER_COUNT + NDS_EXT_NC_COUNTER_COUNT)
+
+typedef struct nds_header {
+	char signature[4]; /* 'n', 'd', 's', 0 */
+	int version;
+} nds_header_t;
+
+/* Where what lies in an entry, in bytes */
+#define NDS_HEADER_START NDS_HEADER_OFFSET
+#define NDS_ND_COUNTERS_START NDS_DEVICE_COUNTERS_OFFSET
+#define NDS_ND_COUNTERS_SIZE NDS_DEVICE_COUNTERS_SIZE
+#define NDS_ND_COUNTERS(base) ((uint64_t *)((base) + NDS_ND_COUNTERS_START))
+#define NDS_NEURONCORE_COUNTERS_COUNT NDS_NC_COUNTER_COUNT
+#define NDS_NEURONCORE_COUNTERS_START NDS_CORE_COUNTERS_OFFSET
+#define NDS_NEURONCORE_COUNTERS_SIZE NDS_CORE_COUNTERS_SIZE
+#define NDS_NEURONCORE_COUNTERS(base, nc) \
+	((uint64_t *)((base) + NDS_NEURONCORE_COUNTERS_START) + (nc)*NDS_NC_COUNTER_COUNT)
+#define NDS_EXT_OFFSET NDS_CORE_COUNTERS_EXTENDED_OFFSET
+#define NDS_EXT_NEURONCORE_COUNTERS_COUNT NDS_EXT_NC_COUNTER_COUNT
+#define NDS_EXT_NEURONCORE_COUNTERS_START NDS_CORE_COUNTERS_EXTENDED_OFFSET
+#define NDS_EXT_NEURONCORE_COUNTERS_SIZE NDS_CORE_COUNTERS_EXTENDED_SIZE
+#define NDS_EXT_NEURONCORE_COUNTERS(base, nc) \
+	((uint64_t *)((base) + NDS_EXT_NEURONCORE_COUNTERS_START) + (nc)*NDS_EXT_NC_COUNTER_COUNT)
+#define NDS_EXT_NEURONCORE_NC_DATA_COUNT NDS_ADDITIONAL_CORES_PER_UNIT
+#define NDS_EXT_NEURONCORE_NC_DATA_START NDS_ADDITIONAL_CORES_OFFSET
+#define NDS_EXT_NEURONCORE_NC_DATA_SIZE NDS_ADDITIONAL_CORES_SIZE
+#define NDS_EXT_NEURONCORE_NC_DATA(base, nc)                       \
+	((uint64_t *)((base) + NDS_EXT_NEURONCORE_NC_DATA_START) + \
+	 (nc)*NDS_EXT_NEURONCORE_NC_DATA_COUNT)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What libnrt keeps in the private part of a datastore entry: objects in fixed places, of which a
+ * reader in another process takes those that are there. A writer sets `there` last and clears it
+ * first; the data of a reader that was too slow is what the writer left.
+ */
+#ifndef RT_NDS_H
+#define RT_NDS_H
+
+#include "rt_ndl.h"
+
+#define RT_NDS_MAGIC 0x6a626f6eu /* "nobj" */
+#define RT_NDS_NODES 60
+
+struct rt_nds_area {
+	uint32_t magic, version;
+	uint32_t process_there;
+	nds_process_info_t process;
+	uint32_t ext_there;
+	nds_process_info_ext_t ext;
+	struct rt_nds_node {
+		uint32_t there; /* RT_NDS_FREE, RT_NDS_TAKEN (being written) or RT_NDS_THERE */
+		nds_model_node_info_t info;
+		nds_model_node_mem_usage_info_t usage;
+	} node[RT_NDS_NODES];
+};
+_Static_assert(sizeof(struct rt_nds_area) <= NDS_PRIVATE_SIZE, "fits the private part");
+
+enum { RT_NDS_FREE, RT_NDS_TAKEN, RT_NDS_THERE };
+
+static inline struct rt_nds_area *rt_nds_area(void *nds)
+{
+	return (struct rt_nds_area *)(void *)((char *)nds + NDS_PRIVATE_OFFSET);
+}
+
+#endif

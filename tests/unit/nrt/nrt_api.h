@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* All public headers, and the names of the functions that libnrt.so.1 exports by them */
+#ifndef NRT_API_H
+#define NRT_API_H
+
+#include "ndl/ndl.h"
+#include "nrt/nds/neuron_ds.h"
+#include "nrt/ndebug_stream.h"
+#include "nrt/nec.h"
+#include "nrt/nrt.h"
+#include "nrt/nrt_async.h"
+#include "nrt/nrt_async_sendrecv.h"
+#include "nrt/nrt_experimental.h"
+#include "nrt/nrt_profile.h"
+#include "nrt/nrt_sys_trace.h"
+
+extern const char *const nrt_api_names[]; /* NULL behind the last */
+
+#endif
