@@ -39,5 +39,5 @@ _neuron() {
     fi
 }
 
-complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-vm \
+complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-monitor neuron-vm \
     neuron_export.py neuronx-cc
