@@ -40,4 +40,4 @@ _neuron() {
 }
 
 complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-monitor neuron-vm \
-    neuron_export.py neuronx-cc
+    neuron-monitor-prometheus.py neuron_export.py neuronx-cc
