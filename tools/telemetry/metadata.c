@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A client of the instance metadata service, version 2: a token, then a document a connection, in
- * HTTP/1.0. Whatever answers is not trusted: lengths are bounded and only printable ASCII is kept.
+ * A client of the instance metadata service, version 2: a token, then the documents, on one
+ * connection. Whatever answers is not trusted: lengths are bounded and only printable ASCII is kept.
  */
 #include "metadata.h"
 #include "host.h"
@@ -24,11 +24,12 @@
 
 #define DMI "/sys/class/dmi/id"
 #define ENDPOINT "http://169.254.169.254"
-#define DEADLINE_MS 1000 /* of all documents: who starts a monitor waits for its first line */
+#define DEADLINE_MS 1500 /* of all documents: who starts a monitor waits for its first line */
 #define ANSWER 4096
 
 struct service {
 	struct sockaddr_in at;
+	int fd;
 	char token[256];
 	int64_t deadline; /* milliseconds */
 	int error; /* -errno of the first that failed; nothing is asked after it */
@@ -42,9 +43,9 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static int wait_for(const struct service *s, int fd, short events)
+static int wait_for(const struct service *s, short events)
 {
-	struct pollfd p = { .fd = fd, .events = events };
+	struct pollfd p = { .fd = s->fd, .events = events };
 	int64_t left = s->deadline - now_ms();
 	int n = left > 0 ? poll(&p, 1, (int)left) : 0;
 
@@ -53,41 +54,59 @@ static int wait_for(const struct service *s, int fd, short events)
 	return n ? -errno : -ETIMEDOUT;
 }
 
-static int open_connection(const struct service *s, int fd)
+static int open_connection(struct service *s)
 {
 	socklen_t len = sizeof(int);
-	int err = 0;
+	int err;
 
-	if (fd < 0)
+	s->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (s->fd < 0)
 		return -errno;
-	if (!connect(fd, (const struct sockaddr *)&s->at, sizeof(s->at)))
+	if (!connect(s->fd, (const struct sockaddr *)&s->at, sizeof(s->at)))
 		return 0;
 	if (errno != EINPROGRESS)
 		return -errno;
-	err = wait_for(s, fd, POLLOUT);
-	if (!err && getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len))
+	err = wait_for(s, POLLOUT);
+	if (!err && getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &err, &len))
 		return -errno;
 	return err > 0 ? -err : err;
 }
 
-static int exchange(const struct service *s, int fd, const char *request, char answer[ANSWER])
+/* The bytes of a whole answer, or 0 while some of it has not come */
+static size_t answer_length(const char *answer)
+{
+	const char *body = strstr(answer, "\r\n\r\n"), *length = strcasestr(answer, "\r\nContent-"
+										    "Length:");
+	unsigned n = 0;
+
+	if (!body)
+		return 0;
+	body += 4;
+	if (length && length < body && sscanf(length + 17, "%5u", &n) != 1)
+		n = 0;
+	return strlen(body) >= n ? (size_t)(body - answer) + n : 0;
+}
+
+static int exchange(const struct service *s, const char *request, char answer[ANSWER])
 {
 	size_t used = 0;
-	ssize_t n;
-	int ret = open_connection(s, fd);
+	int ret = 0;
 
-	if (!ret && send(fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request))
-		ret = -EPIPE;
-	while (!ret && used < ANSWER - 1) {
-		ret = wait_for(s, fd, POLLIN);
-		n = ret ? 0 : recv(fd, answer + used, ANSWER - 1 - used, 0);
-		if (n < 0)
-			ret = -errno;
-		if (n <= 0)
-			break;
-		used += (size_t)n;
+	if (send(s->fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request))
+		return -EPIPE;
+	answer[0] = '\0';
+	while (!ret && !answer_length(answer)) {
+		ssize_t n;
+
+		ret = used < ANSWER - 1 ? wait_for(s, POLLIN) : -EPROTO;
+		n = ret ? 0 : recv(s->fd, answer + used, ANSWER - 1 - used, 0);
+		if (!ret && n <= 0)
+			ret = n ? -errno : -EPROTO;
+		used += n > 0 ? (size_t)n : 0;
+		answer[used] = '\0';
 	}
-	answer[used] = '\0';
+	if (!ret)
+		answer[answer_length(answer)] = '\0';
 	return ret;
 }
 
@@ -111,19 +130,16 @@ static int take_body(char *answer, char *text, size_t size)
 static int ask(struct service *s, const char *method, const char *path, char *text, size_t size)
 {
 	char request[1024], answer[ANSWER];
-	int fd, ret;
+	int ret;
 
 	text[0] = '\0';
 	if (s->error)
 		return s->error;
 	snprintf(request, sizeof(request),
-		 "%s /latest/%s HTTP/1.0\r\nHost: instance-data\r\n"
+		 "%s /latest/%s HTTP/1.1\r\nHost: instance-data\r\n"
 		 "X-aws-ec2-metadata-token%s: %s\r\nContent-Length: 0\r\n\r\n",
 		 method, path, *s->token ? "" : "-ttl-seconds", *s->token ? s->token : "60");
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	ret = exchange(s, fd, request, answer);
-	if (fd >= 0)
-		close(fd);
+	ret = exchange(s, request, answer);
 	if (!ret)
 		ret = take_body(answer, text, size);
 	if (ret && ret != -ENOENT)
@@ -187,7 +203,7 @@ static bool disabled(void)
 void tm_instance_read(struct tm_instance *i)
 {
 	const char *endpoint = getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT");
-	struct service s = { .deadline = now_ms() + DEADLINE_MS };
+	struct service s = { .fd = -1, .deadline = now_ms() + DEADLINE_MS };
 	struct tm_instance own = { 0 };
 
 	memset(i, 0, sizeof(*i));
@@ -196,7 +212,12 @@ void tm_instance_read(struct tm_instance *i)
 		ls_host_instance_id(DMI, own.id, sizeof(own.id));
 	if (!disabled() && (endpoint || (!ndl_machine_is_emu() && is_ec2()))) {
 		s.error = parse_endpoint(endpoint && *endpoint ? endpoint : ENDPOINT, &s.at);
-		ask_all(&s, i);
+		if (!s.error)
+			s.error = open_connection(&s);
+		if (!s.error)
+			ask_all(&s, i);
+		if (s.fd >= 0)
+			close(s.fd);
 		if (s.error)
 			snprintf(i->error, sizeof(i->error), "instance metadata service: %s",
 				 strerror(-s.error));

@@ -12,7 +12,7 @@ struct tm_instance {
 /*
  * The service is asked where the firmware says that this is EC2, or where the variables of Amazon's
  * own libraries name it: AWS_EC2_METADATA_SERVICE_ENDPOINT (http://ADDRESS[:PORT]) and
- * AWS_EC2_METADATA_DISABLED. It takes a second at most.
+ * AWS_EC2_METADATA_DISABLED. It takes a second and a half at most.
  */
 void tm_instance_read(struct tm_instance *instance);
 
