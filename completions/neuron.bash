@@ -39,5 +39,5 @@ _neuron() {
     fi
 }
 
-complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-vm \
-    neuron_export.py neuronx-cc
+complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-monitor neuron-top neuron-vm \
+    neuron-monitor-prometheus.py neuron_export.py neuronx-cc

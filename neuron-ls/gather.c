@@ -9,6 +9,7 @@
 #include "pci.h"
 #include "process.h"
 #include "runtime.h"
+#include "telemetry.h"
 
 #include "instance.h"
 #include "ndl.h"
@@ -95,18 +96,6 @@ static int gather_memory(ndl_device_t *dev, struct ls_chip *chip)
 	return 0;
 }
 
-/* How many cores make a logical one: what the environment says, as programs go by that too */
-static unsigned logical_cores(const struct neuron_gen *gen)
-{
-	const char *wanted = getenv("NEURON_LOGICAL_NC_CONFIG");
-
-	if (!gen->logical_cores || !wanted)
-		return gen->logical_cores;
-	if (!strcmp(wanted, "1"))
-		return 1;
-	return strcmp(wanted, "2") ? gen->logical_cores : 2;
-}
-
 static int gather_open(ndl_device_t *dev, struct ls_chip *chip, unsigned cores_of_one)
 {
 	bool up[NEURON_PORTS_MAX];
@@ -144,7 +133,7 @@ static int gather_chip(struct ls_inventory *inv, struct ls_chip *chip)
 	if (ret)
 		return ret;
 	inv->first_generation = dev->device_type == FIRST_GENERATION;
-	inv->cores_of_one = logical_cores(dev->gen);
+	inv->cores_of_one = tm_logical_cores(dev->gen);
 	ret = gather_open(dev, chip, inv->cores_of_one);
 	ndl_close_device(dev);
 	return ret;

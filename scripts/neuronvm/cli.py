@@ -75,6 +75,8 @@ def parser() -> argparse.ArgumentParser:
                          help="copy to the guest's working directory, may be repeated")
     execute.add_argument("--fault-port", action="store_true",
                          help="let COMMAND inject faults, through the virtio port neuron.fault")
+    execute.add_argument("--metadata", action="store_true",
+                         help="give the guest the instance metadata service, which run always has")
     execute.add_argument("--timeout", type=float, default=300, metavar="SECONDS",
                          help="end the guest after this time with status 124 (default 300)")
     execute.add_argument("--console", type=Path, metavar="FILE", help="keep the guest's kernel log in FILE")
@@ -111,6 +113,7 @@ def _machine(args: argparse.Namespace, qemu: Path, share: Path | None, debug: bo
     if scaled and (args.subcommand == "run" or args.dry_run or sys.stderr.isatty()):
         print(f"neuron-vm: {row.name} with {scaled}; --cpus and --memory change that", file=sys.stderr)
     made = machine.Machine(row, acceleration, cpus, memory, share, args.qemu_arg, args.machine, args.qmp)
+    made.name = args.name
     made.faults = faults.device_options(args.fault, len(row.chips))
     return made
 
@@ -141,8 +144,11 @@ def _exec(args: argparse.Namespace, work: Path) -> int:
         vm = _machine(args, qemu, socket, kernel.debug)
         argv = [str(qemu), *vm.args()]
         argv += ["-kernel", str(kernel.image), "-initrd", str(work / "initrd")]
-        argv += ["-append", MICRO_CMDLINE + accel.clock(vm.accel, stage) + (" neuron.share" if socket else "")]
+        argv += ["-append", MICRO_CMDLINE + accel.clock(vm.accel, stage) + (" neuron.share" if socket else "") +
+                 (" neuron-vm.metadata" if args.metadata else "")]
         argv += ["-serial", f"file:{console}"]
+        if args.metadata:
+            argv += vm.metadata(work)
         argv += ["-device", "virtio-serial-pci,addr=4.0", "-device", "virtio-rng-pci,addr=3.0"]
         argv += registered.args()
         if args.fault_port:
@@ -173,6 +179,7 @@ def _run(args: argparse.Namespace, work: Path) -> int:
         vm = _machine(args, qemu, socket)
         argv = [str(qemu), *vm.args(), *registered.args()]
         argv += guest.args(debian.LOGIN_CMDLINE + accel.clock(vm.accel, stage) + (" neuron.share" if socket else ""))
+        argv += vm.metadata(work)
         argv += ["-chardev", "stdio,id=terminal,mux=on,signal=off"]
         argv += ["-serial", "chardev:terminal", "-mon", "chardev=terminal"]
         argv = vm.placed(argv)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import VmError
+from . import VmError, metadata
 from .paths import TOP
 
 TABLE = TOP / "machines" / "instances.json"
@@ -96,6 +96,7 @@ class Machine:
     kind: str = "pc"
     qmp: Path | None = None
     faults: dict[int, str] = field(default_factory=dict)  # of a slot, as device options
+    name: str | None = None  # that its user gave it
 
     def args(self) -> list[str]:
         argv = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
@@ -118,8 +119,22 @@ class Machine:
 
     def _smbios(self) -> list[str]:
         name = self.instance.product or self.instance.name
-        system = f"type=1,manufacturer=Amazon EC2,product={name},family="
-        return ["-smbios", "type=0,vendor=Amazon EC2,version=1.0", "-smbios", system]
+        uuid = metadata.system_uuid(self.seed)
+        tables = [
+            "type=0,vendor=Amazon EC2,version=1.0",
+            f"type=1,manufacturer=Amazon EC2,product={name},family=,uuid={uuid},serial={uuid}",
+            f"type=2,manufacturer=Amazon EC2,asset={metadata.instance_id(self.seed)}",
+            "type=3,manufacturer=Amazon EC2,asset=Amazon EC2",
+        ]
+        return [word for table in tables for word in ("-smbios", table)]
+
+    @property
+    def seed(self) -> str:
+        """What the instance's id and the like are made of: the same name, the same id."""
+        return self.name or self.instance.name
+
+    def metadata(self, work: Path) -> list[str]:
+        return metadata.qemu_args(work, self.instance.product or self.instance.name, self.seed)
 
     def _backend(self, name: str, size: str) -> list[str]:
         """virtiofsd reads and writes the guest's memory, so it has to be shared."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Callable
 
 from . import VmError
+from .plain import Plain
 
 TIMEOUT_STATUS = 124  # as timeout(1)
 # the command's status, and how many bytes it wrote to stdout and stderr (a login guest does not say)
@@ -166,18 +167,34 @@ def _parse_status(port: Port) -> int | None:
     return int(match.group(1)) if match else None
 
 
+def _copy_plain(source: BinaryIO) -> None:
+    """What the guest's terminal shows, to a standard output that is none."""
+    plain = Plain()
+    while data := os.read(source.fileno(), 65536):
+        with contextlib.suppress(BrokenPipeError):
+            sys.stdout.buffer.write(plain.feed(data))
+            sys.stdout.buffer.flush()
+
+
 def run_once(argv: list[str], placed: Callable[[list[str]], list[str]]) -> int:
     """Runs QEMU on this terminal until the guest reports its command's status; placed: Machine.placed."""
     status = Port("status", None)
     full = placed([*argv, "-device", "virtio-serial-pci,addr=4.0", *status.args()])
-    qemu = subprocess.Popen(full, pass_fds=[status.fd])
+    terminal = sys.stdout.isatty()
+    sys.stdout.flush()
+    qemu = subprocess.Popen(full, pass_fds=[status.fd], stdout=None if terminal else subprocess.PIPE)
+    copier = None if terminal else threading.Thread(target=_copy_plain, args=[qemu.stdout], daemon=True)
     try:
+        if copier:
+            copier.start()
         status.start()
         status.seen.wait()
         with contextlib.suppress(subprocess.TimeoutExpired):
             qemu.wait(POWEROFF_DEADLINE)
     finally:
         _stop(qemu)
+    if copier:
+        copier.join()
     status.finish()
     found = _parse_status(status)
     if found is None:

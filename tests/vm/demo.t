@@ -9,7 +9,7 @@ build=${NEURON_BUILD:-$top/build/release}
 
 out=$("$top/scripts/demo" --build "$build" --instance inf1.6xlarge </dev/null 2>&1)
 is "$?" 0 "the demo ends well"
-out=${out//$'\r'/}
+is "$(printf '%s' "$out" | tr -dc '\033\r' | wc -c)" 0 "no colours and no carriage returns in a file"
 printf '# %s\n' "${out//$'\n'/$'\n'# }"
 for row in 'c.0 |       0 |      4 | 4096 MB   | 4096 MB   |    1 |    0' \
     'd.0 |       1 |      4 | 4096 MB   | 4096 MB   |    1 |    1' \

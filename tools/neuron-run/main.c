@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron-run loads a NEFF, executes it on .npy files and writes the outputs; neuron-run(1). By
- * default it uses a chip in this process, so it needs no VM, root or module.
+ * neuron-run loads a NEFF, executes it on .npy files and writes the outputs; neuron-run(1). Where
+ * the machine has no device it uses a chip in this process, so it needs no VM, root or module.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "choice.h"
 #include "neuron_version.h"
 #include "nrtx.h"
 #include "run.h"
 
-#define DEFAULT_DEVICE "emu:inf1.xlarge"
 #define MAX_INPUTS 256
 
 struct options {
@@ -43,8 +43,10 @@ static void usage(FILE *out)
 	fputs("usage: neuron-run MODEL.neff --input NAME=FILE.npy ... --output-dir DIR [options]\n"
 	      "  -i, --input NAME=FILE.npy  a model's input; once for each\n"
 	      "  -o, --output-dir DIR       where NAME.npy of each output is written\n"
-	      "  -d, --device DEVICE        emu:INSTANCE for chips in this process (default\n"
-	      "                             " DEFAULT_DEVICE "), ndN for /dev/neuronN\n"
+	      "  -d, --device DEVICE        ndN for /dev/neuronN, emu:INSTANCE for chips in this "
+	      "process\n"
+	      "                             (default: the first free device; " CHOICE_EMU " where\n"
+	      "                             there is none)\n"
 	      "  -c, --core N               first core of the device to load on (default 0)\n"
 	      "  -r, --repeat N             execute N times (default 1)\n"
 	      "  -R, --rows                 inputs have any number of rows; execute batch by "
@@ -97,7 +99,6 @@ static int parse(int argc, char **argv, struct options *opt)
 	unsigned long n;
 	int c;
 
-	opt->device = DEFAULT_DEVICE;
 	opt->repeat = 1;
 
 	while ((c = getopt_long(argc, argv, "i:o:d:c:r:Rwhv", long_options, NULL)) != -1) {
@@ -280,7 +281,7 @@ out:
 	return ret;
 }
 
-static int run(const struct options *opt)
+static int run(struct options *opt)
 {
 	struct nrtx_load_params params = { 0 };
 	NRT_STATUS status = NRT_SUCCESS;
@@ -289,6 +290,8 @@ static int run(const struct options *opt)
 	void *neff;
 	int ret;
 
+	if (!opt->device)
+		opt->device = choose_default();
 	if (!choose_device(opt, &params.start_core, &status))
 		return fail("--device takes emu:INSTANCE or ndN", opt->device);
 	if (status)
@@ -301,6 +304,7 @@ static int run(const struct options *opt)
 	status = nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
 	if (status) {
 		ret = fail_nrt("the device cannot be used", status);
+		explain_holders(opt->device);
 		munmap(neff, size);
 		return ret;
 	}
@@ -310,6 +314,8 @@ static int run(const struct options *opt)
 
 	if (status) {
 		ret = fail_nrt(opt->neff, status);
+		if (status == NRT_LOAD_NOT_ENOUGH_NC)
+			explain_holders(opt->device);
 	} else {
 		ret = run_model(opt, model);
 		nrt_unload(model);
