@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# The module on a chip after the first type, sourced by the test of each type: every ioctl's answer as recorded
+# under the public driver, except for the differences that answers-TYPE.txt lists with their reasons; copies,
+# mappings, resets.
+. ./tap.sh
+. ./answers.sh
+
+# module_answers TABLE: the recorded answers are answers.txt's and TABLE's
+module_answers() {
+    ./driver-answers used >used.txt
+    point $? "what a client asks when nothing is wrong"
+    is "$(dmesg | grep -iE 'neuron.*(fail|error|invalid|timeout)' | grep -v 'module verification')" "" \
+        "leaves no error in the kernel log"
+    ./driver-answers refused >refused.txt
+    point $? "what has to be refused"
+    cat answers.txt "$1" >table.txt
+    answers table.txt used.txt refused.txt
+}
+
+module_works() {
+    ./driver-chips >chips.txt
+    point $? "copies, mappings, filling, resets"
+    grep '^not ok' chips.txt | sed 's/^/# /'
+    ok "libndl's notification queues are in their slots" env LD_LIBRARY_PATH=/opt/aws/neuron/lib ./driver-notify
+}
+
+module_goes() {
+    rmmod neuron
+    point $? "the module goes"
+    is "$(ls /dev/neuron* 2>/dev/null)" "" "with its nodes"
+}
