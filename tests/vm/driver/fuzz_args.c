@@ -162,6 +162,9 @@ static uint64_t value_of(struct fz *fz, const struct fz_ioctl *io, const struct 
 {
 	uint64_t value;
 
+	/* a memory of gigabytes that is filled with anything else is the host's memory */
+	if (!strcmp(f->name, "init_val"))
+		return 0;
 	if (f->pointer)
 		return pointer(fz);
 	if (fz_once(fz, fz->wild))
@@ -178,9 +181,6 @@ static uint64_t value_of(struct fz *fz, const struct fz_ioctl *io, const struct 
 		return place_of(fz, f->name);
 	if (!strcmp(f->name, "sz") || !strcmp(f->name, "v1")) /* it starts with its sz */
 		return io->size;
-	/* a memory of gigabytes that is filled with anything else is the host's memory */
-	if (!strcmp(f->name, "init_val"))
-		return 0;
 	if (!strcmp(f->name, "pid") || !strcmp(f->name, "request_id"))
 		return fz_once(fz, 2) ? 0 : (uint64_t)getpid();
 	if (!strcmp(f->name, "align"))
@@ -222,7 +222,7 @@ void *fz_arg(struct fz *fz, const struct fz_ioctl *io)
 	memset(fz->arg_end - ARG_PAGES * PAGE, 0xff, ARG_PAGES * PAGE);
 	buffer_fill(fz);
 	for (f = io->fields; f->name; f++) {
-		if (fz_once(fz, fz->wild * 2))
+		if (fz_once(fz, fz->wild * 2) && strcmp(f->name, "init_val"))
 			continue; /* stays 0xff */
 		for (unsigned int at = 0; at < f->size; at += 8) {
 			unsigned int n = f->size - at < 8 ? f->size - at : 8;
