@@ -7,12 +7,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/gen.h"
 #include "uapi/neuron/neuron_ioctl.h"
 
 #define PAGE 4096
 #define ARG_PAGES 4
 #define BUF_PAGES 48
+
+const struct neuron_gen *fz_chip;
 
 uint64_t fz_next(struct fz *fz)
 {
@@ -124,7 +126,7 @@ static uint64_t place_of(struct fz *fz, const char *name)
 	const struct fz_chunk *chunk = any_chunk(fz);
 
 	if (!strcmp(name, "dst")) /* of a program: in a core's window */
-		return NEURON_V1_TPB_BASE + fz_next(fz) % 4 * NEURON_V1_TPB_SIZE;
+		return neuron_gen_address(fz_chip, NEURON_BLOCK_CORE, fz_next(fz) % fz_chip->cores);
 	if (!strcmp(name, "va"))
 		return fz->map == MAP_FAILED ? 0 : (uint64_t)fz->map;
 	if (!strcmp(name, "offset") || has(name, "_offset"))
@@ -137,18 +139,47 @@ static const struct {
 	const char *name;
 	unsigned int values;
 } small[] = {
-	{ "nc_id", 4 },		 { "nq_dev_id", 4 },	    { "eng_id", 12 },
-	{ "qid", 16 },		 { "dram_channel", 2 },	    { "dram_region", 4 },
-	{ "hbm_index", 2 },	 { "semaphore_index", 32 }, { "event_index", 256 },
-	{ "nq_type", 4 },	 { "engine_index", 5 },	    { "nq_dev_type", 1 },
-	{ "queue_type", 3 },	 { "axi_port", 2 },	    { "mem_type", 12 },
-	{ "on_host_memory", 2 }, { "host_memory", 2 },	    { "copy_to_mem_handle", 2 },
-	{ "start_index", 2 },	 { "rxc_handle", 1 },	    { "block_id", 4 },
-	{ "nd_index", 2 },	 { "pwait_handle", 3 },	    { "end_nc_index", 64 },
+	{ "qid", 16 },		 { "dram_region", 4 },	{ "event_index", 256 },
+	{ "queue_type", 3 },	 { "axi_port", 2 },	{ "mem_type", 12 },
+	{ "on_host_memory", 2 }, { "host_memory", 2 },	{ "copy_to_mem_handle", 2 },
+	{ "start_index", 2 },	 { "rxc_handle", 1 },	{ "block_id", 4 },
+	{ "nd_index", 2 },	 { "pwait_handle", 3 }, { "end_nc_index", 64 },
 };
+
+/* The same of those that are numbers of a chip's parts */
+static unsigned int parts_of(const char *name)
+{
+	const struct neuron_gen *chip = fz_chip;
+	const bool slots = chip->nq_slot.count;
+	const struct {
+		const char *name;
+		unsigned int values;
+	} parts[] = {
+		{ "nc_id", chip->cores },
+		{ "nq_dev_id", chip->cores },
+		{ "eng_id", chip->dma_engines },
+		{ "dram_channel", chip->memories },
+		{ "hbm_index", chip->memories },
+		{ "semaphore_index", chip->target->semaphores },
+		{ "nq_type", slots ? 6 : 4 },
+		{ "engine_index", slots ? chip->nq_slot.count : 5 },
+		{ "nq_dev_type", chip->topsps_per_core ? 2 : 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (!strcmp(name, parts[i].name))
+			return parts[i].values;
+	return 0;
+}
 
 static bool small_of(struct fz *fz, const char *name, uint64_t *value)
 {
+	const unsigned int parts = parts_of(name);
+
+	if (parts) {
+		*value = fz_next(fz) % parts;
+		return true;
+	}
 	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
 		if (strcmp(name, small[i].name))
 			continue;
@@ -186,7 +217,7 @@ static uint64_t value_of(struct fz *fz, const struct fz_ioctl *io, const struct 
 	if (!strcmp(f->name, "align"))
 		return fz_once(fz, 2) ? 0 : PAGE << (fz_next(fz) % 5);
 	if (!strcmp(f->name, "nc_map"))
-		return fz_once(fz, 8) ? UINT32_MAX : 1u << (fz_next(fz) % 4);
+		return fz_once(fz, 8) ? UINT32_MAX : 1u << (fz_next(fz) % fz_chip->cores);
 	if (!strcmp(f->name, "bar"))
 		return 2 * (fz_next(fz) % 2);
 	return fz_next(fz) % 4;
@@ -198,11 +229,12 @@ static uint64_t value_of(struct fz *fz, const struct fz_ioctl *io, const struct 
 static void buffer_fill(struct fz *fz)
 {
 	uint64_t *words = (uint64_t *)(fz->buf_end - BUF_PAGES * PAGE);
+	const uint64_t regs = fz_chip->bar_size[fz_chip->bar_regs];
 
 	for (unsigned int i = 0; i < 32; i++) {
 		switch (fz_next(fz) % 4) {
 		case 0:
-			words[i] = 0x4e0000000000ull + 4 * (fz_next(fz) % (1 << 22));
+			words[i] = 0x4e0000000000ull + 4 * (fz_next(fz) % (regs / 4));
 			break;
 		case 1:
 			words[i] = any_chunk(fz)->pa;
