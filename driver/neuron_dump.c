@@ -80,7 +80,7 @@ static void dump_words(struct dump *d)
 {
 	const struct neuron_gen *gen = d->nd->gen;
 	bool extended = d->nd->hal.features;
-	u64 addr[MISC_WORDS + 2 + EXT_WORDS];
+	u64 addr[MISC_WORDS + 3 + EXT_WORDS];
 	u32 value[ARRAY_SIZE(addr)];
 	struct neuron_dump_section *s;
 	struct neuron_dump_word *w;
@@ -90,6 +90,8 @@ static void dump_words(struct dump *d)
 		addr[n++] = nhal_misc_addr(gen, 4 * i);
 	addr[n++] = nhal_misc_addr(gen, NEURON_MISC_TPB_RESET_MAP);
 	addr[n++] = nhal_misc_addr(gen, NEURON_MISC_RESET);
+	if (gen->ready_word >= 4 * MISC_WORDS)
+		addr[n++] = nhal_misc_addr(gen, gen->ready_word);
 	for (i = 0; extended && i < EXT_WORDS; i++)
 		addr[n++] = neuron_gen_address(gen, NEURON_BLOCK_EXT, 0) + 4 * i;
 	if (!dump_read(d, addr, value, n))

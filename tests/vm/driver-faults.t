@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge
+# later: one
 # copy: tests/vm/driver/driver-faults
 # allows: Call Trace
 # ignores: at remove_proc_entry

@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge
+# later: one
 # copy: tests/vm/driver/driver-events
 # copy: tests/vm/driver/driver-tool
+# data: tests/vm/chip.sh
 # monitor:
 # When the module waits in vain: an event, a dump with the chip's state, and a chip that
 # works again. Faults are injected from outside, through QEMU's monitor.
 . ./tap.sh
+. ./chip.sh
 
 neuron=/sys/devices/virtual/neuron_device/neuron0
+bdf=$(address 0)
 
 # events NAME REGEX COMMAND: the events of COMMAND, up to one like REGEX, into $got
 events() {
@@ -29,7 +33,7 @@ ok "a descriptor that is never done" fault dma-hang 1
 events "a copy that does not end" 'hang-ntf' './driver-tool copy 0 >copy.log'
 pid=$(head -n 1 copy.log)
 is "$(tail -n 1 copy.log)" "Connection timed out" "the process is told"
-like "$got" "^hang-ntf index=0 bdf=0000:00:1c.0 state=1 hang\{ reason=0 cores=1 engine=2 queue=15 pid=$pid dump=1 \}" \
+like "$got" "^hang-ntf index=0 bdf=$bdf state=1 hang\{ reason=0 cores=1 engine=$copy_engine queue=$copy_queue pid=$pid dump=1 \}" \
     "listeners are, too"
 dump=$(./driver-tool dump $neuron/hang_dump)
 # before anything that takes time: the kernel forgets its own after five minutes
@@ -40,12 +44,12 @@ if [ -d /sys/class/devcoredump ]; then
 else
     skip "the device coredump is the same" "this kernel has none"
 fi
-like "$dump" "^header id=1 index=0 bdf=0000:00:1c.0 state=1 reason=0 cores=0x1 engine=2 queue=15 pid=$pid error=110 flags=0 driver=2.24.7.0" \
+like "$dump" "^header id=1 index=0 bdf=$bdf state=1 reason=0 cores=0x1 engine=$copy_engine queue=$copy_queue pid=$pid error=110 flags=0 driver=2.24.7.0" \
     "the dump says what it is of"
-like "$dump" '^queue engine=2 queue=15 pid=0 tx\{status=0x[1-9a-f]' "the copy queue has descriptors that are not done"
-is "$(grep -c '^queue ' <<<"$dump")" 4 "the copy queues of all cores, and no others"
-like "$dump" '^word 0xffff078e01c 0x8000000[0-3]' "the status word: ready"
-is "$(grep -c '^core .*semaphores=32' <<<"$dump")" 4 "the cores with their semaphores"
+like "$dump" "^queue engine=$copy_engine queue=$copy_queue pid=0 tx\{status=0x[1-9a-f]" "the copy queue has descriptors that are not done"
+is "$(grep -c '^queue ' <<<"$dump")" "$cores" "the copy queues of all cores, and no others"
+like "$dump" "^word $ready$" "the status word: ready"
+is "$(grep -c '^core .*semaphores=32' <<<"$dump")" "$cores" "the cores with their semaphores"
 like "$dump" "^process pid=$pid flags=0 files=1" "who was attached"
 is "$(./driver-tool copy 0 | tail -n 1)" copied "the next copy works"
 is "$(stat -c %a $neuron/hang_dump)" 600 "the dump is root's"
@@ -81,6 +85,6 @@ events "a firmware that says nothing" 'hang-ntf index=0 .*reason=3' true
 like "$(./driver-tool dump $neuron/hang_dump)" '^header id=[0-9]+ .*reason=3 cores=0xffffffff .*error=110 flags=1 ' \
     "a dump without registers"
 fault mailbox-silence off
-ok "it goes on" cat $neuron/info/link_east
+ok "it goes on" cat "$neuron/$look"
 is "$(./driver-tool copy 0 | tail -n 1)" copied "and copies"
 done_testing

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge
+# later: one
 # copy: tests/vm/driver/driver-tool
+# data: tests/vm/chip.sh
 # The module's failure points, on a kernel that has fault injection: the error is returned, and the next
 # try works.
 . ./tap.sh
+. ./chip.sh
 
 [ -d /sys/kernel/debug/fail_page_alloc ] || mount -t debugfs debugfs /sys/kernel/debug
 dir=/sys/kernel/debug/neuron
@@ -32,10 +35,10 @@ fails fail_fwio_post_metric "0 0 0 -5"
 echo 0 >$dir/fail_fwio_read/verbose
 echo -1 >$dir/fail_fwio_read/times
 echo 100 >$dir/fail_fwio_read/probability
-is "$(cat /sys/class/neuron_device/neuron0/info/link_east 2>&1)" \
+is "$(cat "/sys/class/neuron_device/neuron0/$look" 2>&1)" \
     "cat: read error: Input/output error" "fail_fwio_read"
 echo 0 >$dir/fail_fwio_read/probability
-is "$(cat /sys/class/neuron_device/neuron0/info/link_east)" 1 "and then it works"
+is "$(cat "/sys/class/neuron_device/neuron0/$look")" "$looks" "and then it works"
 echo 0 >$dir/fail_mc_alloc/verbose
 echo 1 >$dir/fail_mc_alloc/times
 echo 100 >$dir/fail_mc_alloc/probability

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.xlarge --fault-port
+# later: one
 # copy: tests/vm/driver/driver-refused tests/vm/driver/driver-tool
-# data: tests/vm/fault.sh
+# data: tests/vm/fault.sh tests/vm/chip.sh
 # A line in the kernel log for all that is refused, which names the device, the process and the reason:
 # every ioctl, and what else a program may ask for. The kernel keeps ten lines of a kind in five seconds,
 # counted from when the module was loaded; so it is loaded again for the next ten.
 . ./tap.sh
 . ./fault.sh
+. ./chip.sh
 
 node=/sys/class/neuron_device/neuron0
+bdf=$(address 0)
 ready() { while [ "$(cat $node/reset 2>/dev/null)" != 1 ]; do usleep 5000; done; }
 reload() {
     unload
@@ -69,8 +72,8 @@ export -f fault
 export fault_port
 after 'fault nd0 dma-abort=1:queue=copy' -5 "what it had on the chip is lost, or the chip failed"
 after 'fault nd0 dma-hang=1:queue=copy' -110 "the chip did not answer in time"
-after 'echo 0000:00:1f.0 >/sys/bus/pci/drivers/neuron/unbind' -19 "the device is gone"
-echo 0000:00:1f.0 >/sys/bus/pci/drivers/neuron/bind
+after "echo $bdf >/sys/bus/pci/drivers/neuron/unbind" -19 "the device is gone"
+echo "$bdf" >/sys/bus/pci/drivers/neuron/bind
 ready
 dmesg -c >/dev/null
 ok "a thousand in a row" ./driver-refused flood 0

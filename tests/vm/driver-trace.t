@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # vm: --instance inf1.6xlarge
+# later: many
 # copy: tests/vm/driver/driver-tool
+# data: tests/vm/chip.sh
 # What the module reports: tracepoints, and a line in the kernel log for all that it refuses.
 . ./tap.sh
+. ./chip.sh
 
 tracing=/sys/kernel/tracing
 mount -t tracefs tracefs $tracing
@@ -17,7 +20,7 @@ while ! grep 'reset: nd1 stage 1' $tracing/trace >/dev/null; do usleep 10000; do
 echo 0 >$tracing/events/neuron/enable
 trace=$(grep "driver-tool-$pid " $tracing/trace | sed -E 's/.*: ([a-z_]+: )/\1/')
 is "$(grep -vE 'fwio|dma_queue_release' <<<"$trace")" "process: nd2 pid $pid attached
-ioctl_mem_alloc: nd2 handle 1 address 0x0 size 4096 device
+ioctl_mem_alloc: nd2 handle 1 address $small size 4096 device
 ioctl: nd2 cmd 0x80384e66 nr 102 result 0
 ioctl_mem_copyin: nd2 handle 1 offset 0x0 size 4096
 dma_memcpy: nd2 core 0 context 0 descriptors 1

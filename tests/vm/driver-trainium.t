@@ -1,35 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # vm: --instance trn1.2xlarge
-# copy: tests/vm/driver/driver-answers
-# copy: tests/vm/driver/driver-chips
-# copy: tests/vm/driver/driver-notify
-# data: tests/vm/answers.sh
-# data: tests/data/abi/answers.txt
-# data: tests/data/abi/answers-2.26.txt
-# data: tests/data/abi/answers-trainium.txt
-# The module on Trainium: every ioctl's answer as recorded under the public driver, except for the
-# differences that answers-trainium.txt lists with their reasons; copies, mappings, resets.
-. ./tap.sh
-. ./answers.sh
+# copy: tests/vm/driver/driver-answers tests/vm/driver/driver-chips tests/vm/driver/driver-notify
+# data: tests/vm/module.sh tests/vm/answers.sh tests/data/abi/answers.txt tests/data/abi/answers-trainium.txt tests/data/abi/answers-2.26.txt
+# The module on Trainium: tests/vm/module.sh
+. ./module.sh
 
-./driver-answers used >used.txt
-point $? "what a client asks when nothing is wrong"
-is "$(dmesg | grep -iE 'neuron.*(fail|error|invalid|timeout)' | grep -v 'module verification')" "" \
-    "leaves no error in the kernel log"
-./driver-answers refused >refused.txt
-point $? "what has to be refused"
-./driver-answers later >later.txt
-point $? "what came after 2.24"
-cat answers.txt answers-trainium.txt <(later_table 7164 <answers-2.26.txt) >table.txt
-answers table.txt used.txt refused.txt later.txt
-
-./driver-chips >chips.txt
-point $? "copies, mappings, filling, resets"
-grep '^not ok' chips.txt | sed 's/^/# /'
-ok "libndl's notification queues are in their slots" env LD_LIBRARY_PATH=/opt/aws/neuron/lib ./driver-notify
-
-rmmod neuron
-point $? "the module goes"
-is "$(ls /dev/neuron* 2>/dev/null)" "" "with its nodes"
+module_answers answers-trainium.txt 7164
+module_works
+module_goes
 done_testing

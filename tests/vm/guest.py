@@ -26,9 +26,11 @@ TOP = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("NEURON_BUILD", TOP / "build" / "release"))
 OUTPUT = Path(os.environ.get("NEURON_OUTPUT", "."))
 LONG = os.environ.get("NEURON_TESTS") == "long"  # make check-migration
-# The type of chip, as tests/vm/run takes it, and the instance that has one. Programs there are for the first type alone.
+# The type of chip, as tests/vm/run takes it, and instances that have one, and more. Programs there are for the first type alone.
 CHIP = os.environ.get("NEURON_CHIP") or "inferentia"
 ONE = {"inferentia": "inf1.xlarge", "trainium": "trn1.2xlarge", "inferentia2": "inf2.xlarge", "trainium2": "trn2.3xlarge"}[CHIP]
+MANY = {"inferentia": "inf1.6xlarge", "trainium": "trn1.32xlarge", "inferentia2": "inf2.24xlarge",
+        "trainium2": "trn2.48xlarge"}[CHIP]
 PROGRAMS = CHIP == "inferentia"
 sys.path.insert(0, str(TOP / "scripts"))
 

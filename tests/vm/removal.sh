@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 # removal.sh ROUNDS SEED: the guest's side of removal.t, on four chips. Says what it did, round by round, and what was
 # not as it must be; the host unplugs a chip when it reads "unplug CHIP", and plugs it when it reads "plug CHIP".
+# On types of chips without programs each of the four has a user that copies, and is unbound.
 . ./npy.sh
-bus=(1c 1d 1e 1f)
+bus=(0000:00:1c.0 0000:00:1d.0 0000:00:1e.0 0000:00:1f.0)
+hows=(unplug unbind)
 driver=/sys/bus/pci/drivers/neuron
 add=(--input a=one.npy --input b=two5.npy)
 round=0
@@ -13,8 +15,8 @@ RANDOM=$2
 wrong() {
     local file
     echo "wrong: round $round: $*"
-    for file in log client program stream; do
-        echo "$file: $(tail -n 4 /tmp/$file)"
+    for file in log client program stream{,0,1,2,3}; do
+        echo "$file: $(tail -n 4 "/tmp/$file" 2>/dev/null)"
     done >&2
     echo "kernel: $(dmesg | tail -n 25)" >&2
 }
@@ -57,8 +59,8 @@ daemon() {
     neuron-cli load --copies 8 --start --timeout 60 add.neff >/dev/null || wrong "the daemon's models do not load"
 }
 stop() {
-    kill -TERM $pid
-    wait $pid || wrong "the daemon's status after SIGTERM is $?"
+    kill -TERM "$pid"
+    wait "$pid" || wrong "the daemon's status after SIGTERM is $?"
 }
 
 # The daemon has the first two chips, a program executes on the third, another one copies on the last
@@ -100,17 +102,17 @@ failed() {
     local others user
     case $1 in
     2)
-        wait $executing
+        wait "$executing"
         ended neuron-run $? /tmp/program 'No such device'
         others=("$client" "$copying")
         ;;
     3)
-        wait $copying
+        wait "$copying"
         ended stream $? /tmp/stream '^failed: copy: No such device'
         others=("$client" "$executing")
         ;;
     *)
-        wait $client
+        wait "$client"
         ended "the daemon's client" $? /tmp/client 'NERR code'
         others=("$executing" "$copying")
         ;;
@@ -123,10 +125,10 @@ without() {
     works "$2"
     case $1 in
     unbind)
-        echo "0000:00:${bus[$2]}.0" >$driver/unbind
+        echo "${bus[$2]}" >$driver/unbind
         gone "$2" || wrong "unbound, the node is there"
         failed "$2"
-        echo "0000:00:${bus[$2]}.0" >$driver/bind
+        echo "${bus[$2]}" >$driver/bind
         ;;
     unplug)
         echo "unplug $2"
@@ -161,26 +163,30 @@ again() {
 # one after the other, since udev loads the module as soon as it sees the first of them
 load() {
     local address
-    for address in "${bus[@]}"; do echo 1 >"/sys/bus/pci/devices/0000:00:$address.0/remove"; done
+    for address in "${bus[@]}"; do echo 1 >"/sys/bus/pci/devices/$address/remove"; done
     echo 0 >/sys/bus/pci/drivers_autoprobe
     echo 1 >/sys/bus/pci/rescan
     modprobe neuron || wrong "modprobe: $?"
     soon "the driver" test -e $driver/bind # udev's may be the one that loads it
-    for address in "${bus[@]}"; do echo "0000:00:$address.0" >$driver/bind; done
+    for address in "${bus[@]}"; do echo "$address" >$driver/bind; done
     echo 1 >/sys/bus/pci/drivers_autoprobe
     for chip in 0 1 2 3; do soon "a node" test -e /dev/neuron$chip; done
 }
+
+users() { echo "$pid" "$client" "$executing" "$copying"; }
 
 # The module does not go while its nodes are open. When their users are killed it does, whatever they were at.
 unload() {
     local user
     if rmmod neuron 2>/tmp/err; then wrong "the module was unloaded under its users"; fi
     grep -q 'in use\|temporarily unavailable' /tmp/err || wrong "rmmod: $(cat /tmp/err)"
-    for user in $pid $client $executing $copying; do alive "$user" || wrong "a refused rmmod ended somebody"; done
+    for user in $(users); do alive "$user" || wrong "a refused rmmod ended somebody"; done
     if [ $((RANDOM % 2)) = 0 ]; then stop; fi
-    kill -KILL $pid $client $executing $copying 2>/dev/null
+    # shellcheck disable=SC2046
+    kill -KILL $(users) 2>/dev/null
     soon "rmmod" rmmod neuron
-    wait $pid $client $executing $copying
+    # shellcheck disable=SC2046
+    wait $(users)
     if compgen -G "/dev/neuron*" >/dev/null; then wrong "unloaded, a node is there"; fi
     load
     right $((RANDOM % 4))
@@ -233,6 +239,38 @@ start() {
     copy
 }
 
+if [ "$(cat /sys/class/neuron_device/neuron0/device/device)" != 0x7064 ]; then
+    bus=()
+    for chip in 0 1 2 3; do bus+=("$(basename "$(readlink /sys/class/neuron_device/neuron$chip/device)")"); done
+    hows=(unbind)
+    copy() {
+        : >"/tmp/stream$1"
+        ./stream node "$1" 0 1 >"/tmp/stream$1" &
+        copying[$1]=$!
+    }
+    start() { for chip in 0 1 2 3; do copy $chip; done; }
+    stop() { :; }
+    users() { echo "${copying[@]}"; }
+    progress() { wc -l <"/tmp/stream$1"; }
+    failed() {
+        local chip
+        wait "${copying[$1]}"
+        ended stream $? "/tmp/stream$1" '^failed: copy: No such device'
+        for chip in 0 1 2 3; do
+            [ "$chip" = "$1" ] || alive "${copying[chip]}" || wrong "without chip $1 chip $chip's user ended"
+        done
+    }
+    right() { copies "$1"; }
+    again() {
+        copy "$1"
+        works "$1"
+    }
+    load() {
+        modprobe neuron || wrong "modprobe: $?"
+        for chip in 0 1 2 3; do soon "a node" test -e /dev/neuron$chip; done
+    }
+fi
+
 at start
 watch &
 watching=$!
@@ -242,10 +280,9 @@ start
 while [ $round -lt "$1" ]; do
     for ((i = 0; i < 9 && ++round < $1; i++)); do
         chip=${chips[RANDOM % ${#chips[@]}]}
-        how=unbind
-        if [ $((RANDOM % 2)) = 0 ]; then how=unplug; fi
+        how=${hows[RANDOM % ${#hows[@]}]}
         at "$how $chip"
-        without $how "$chip"
+        without "$how" "$chip"
         at "after $how $chip"
         again "$chip"
         echo "round $round: $how chip $chip"
@@ -259,6 +296,7 @@ while [ $round -lt "$1" ]; do
     first=${first-$now}
     start
 done
-kill -KILL $watching $pid $client $executing $copying
+# shellcheck disable=SC2046
+kill -KILL $watching $(users)
 wait
 echo "free $first $now"

@@ -1,18 +1,20 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
 # host: QEMU plugs and unplugs while the guest works
+# later: many
 """Chips that go while a daemon, a program that executes and one that copies use them, round after round: unbound,
 unplugged, or with the module, which the kernel unloads only when its users are gone.
 
 Whoever used what went is told, nobody else notices, and every chip that is back gives the right bytes.
-NEURON_ROUNDS and NEURON_SEED set how many, and which.
+On types without programs there are copies alone, and chips are unbound, not unplugged. NEURON_ROUNDS and NEURON_SEED set
+how many, and which.
 """
 
 import os
 import sys
 
 import guest
-from guest import BUILD, LONG, TOP, Guest, is_, ok
+from guest import BUILD, LONG, MANY, PROGRAMS, TOP, Guest, is_, ok
 
 ROUNDS = int(os.environ.get("NEURON_ROUNDS", "1000" if LONG else "10"))
 PER_GUEST = 250
@@ -35,7 +37,7 @@ def rounds(count: int, seed: int) -> None:
     copies = [BUILD / "tests/unit/neff/testmodel_write", BUILD / "tests/vm/stream", TOP / "tests/vm/npy.sh",
               TOP / "tests/vm/removal.sh"]
     vm = Guest(["bash", "./removal.sh", str(count), str(seed)], copies=copies,
-               options=["--instance", "inf1.6xlarge", "--memory", "1G"])
+               options=["--instance", MANY, *(["--memory", "1G"] if PROGRAMS else [])])
     wrong, done, free = [], [], []
     while (line := vm.line()) is not None:
         print(f"# {line}", flush=True)

@@ -9,13 +9,12 @@
  * usage: driver-dumps HANGS INJECT REMOVE: commands for bash that make all copies fail (after the
  * memory they need was allocated), and that remove the device
  */
-#include "tap.h"
+#include "chip.h"
 
 #include <pthread.h>
 
 #include "uapi/neuron/neuron_dump.h"
 
-#define CORES 4
 #define PAGE 4096
 #define SYS "/sys/devices/virtual/neuron_device/neuron0/"
 #define COREDUMP SYS "device/devcoredump/data"
@@ -26,6 +25,7 @@ enum what { DUMP_READ, DUMP_CLEAR, CORE_READ, CORE_END, WATCHERS };
 static _Atomic unsigned int hangs, wrong_results, finds[WATCHERS], bad[WATCHERS];
 static _Atomic bool over;
 static unsigned int wanted;
+static const struct neuron_gen *chip;
 
 static bool is_dump(const void *data, size_t size, bool whole)
 {
@@ -33,8 +33,8 @@ static bool is_dump(const void *data, size_t size, bool whole)
 	size_t at;
 
 	if (size < sizeof(*h) || h->magic != NEURON_DUMP_MAGIC ||
-	    h->version != NEURON_DUMP_VERSION || h->index || !h->id || h->cores >= 1 << CORES ||
-	    (whole ? h->size != size : h->size < size))
+	    h->version != NEURON_DUMP_VERSION || h->index || !h->id ||
+	    h->cores >= 1u << chip->cores || (whole ? h->size != size : h->size < size))
 		return false;
 	for (at = sizeof(*h); at < size;) {
 		const struct neuron_dump_section *s = (const void *)((const char *)data + at);
@@ -129,14 +129,14 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-static bool prepare(struct hanger h[CORES])
+static bool prepare(struct hanger *h)
 {
 	uint8_t page[PAGE] = { 0 };
 
-	for (uint32_t i = 0; i < CORES; i++) {
+	for (uint32_t i = 0; i < chip->cores; i++) {
 		struct neuron_ioctl_mem_alloc_v2_mem_type64 a = {
 			.size = PAGE,
-			.dram_channel = i / 2,
+			.dram_channel = i * chip->memories / chip->cores,
 			.nc_id = i,
 			.mem_type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
 			.mem_handle = (void *)&h[i].handle,
@@ -152,26 +152,27 @@ static bool prepare(struct hanger h[CORES])
 
 int main(int argc, char **argv)
 {
-	struct hanger h[CORES] = { 0 };
+	struct hanger h[NEURON_CORES_MAX] = { 0 };
 	pthread_t watcher[WATCHERS * EACH];
 	bool coredumps = !access("/sys/class/devcoredump", F_OK);
 
-	if (argc != 5)
+	chip = chip_of(0);
+	if (argc != 5 || !chip)
 		return 2;
 
 	wanted = (unsigned int)atoi(argv[1]);
-	ok(prepare(h), "copies on four cores");
+	ok(prepare(h), "copies on %u cores", chip->cores);
 	ok(bash(argv[2]), "from now on each is aborted");
 
 	for (uintptr_t i = 0; i < WATCHERS * EACH; i++)
 		pthread_create(&watcher[i], NULL, watch, (void *)(i / EACH));
-	for (int i = 0; i < CORES; i++)
+	for (int i = 0; i < chip->cores; i++)
 		pthread_create(&h[i].thread, NULL, hang, &h[i]);
 	while (hangs < wanted && !wrong_results)
 		sched_yield();
 
 	ok(bash(argv[3]), "the device goes after %u hangs", wanted);
-	for (int i = 0; i < CORES; i++) {
+	for (int i = 0; i < chip->cores; i++) {
 		pthread_join(h[i].thread, NULL);
 		close(h[i].fd);
 	}

@@ -7,7 +7,7 @@
  *
  * usage: driver-faults [SEED]
  */
-#include "tap.h"
+#include "chip.h"
 
 #include <sys/mman.h>
 
@@ -192,7 +192,8 @@ int main(int argc, char **argv)
 		printf("1..0 # skip the kernel cannot make allocations fail\n");
 		return 0;
 	}
-	if (!find_address() || !fz_init(&fz, seed, 0))
+	fz_chip = chip_of(0);
+	if (!fz_chip || !find_address() || !fz_init(&fz, seed, 0))
 		return 1;
 
 	fd = node(0, O_RDWR);

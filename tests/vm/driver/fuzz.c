@@ -10,7 +10,7 @@
  *
  * usage: driver-fuzz CALLS [SEED [fail]]
  */
-#include "tap.h"
+#include "chip.h"
 
 #include <glob.h>
 #include <pthread.h>
@@ -310,7 +310,8 @@ int main(int argc, char **argv)
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
-	if (shared == MAP_FAILED || !addresses())
+	fz_chip = chip_of(0);
+	if (shared == MAP_FAILED || !fz_chip || !addresses())
 		return 1;
 
 	shared->wanted = argc > 1 ? strtoull(argv[1], NULL, 0) : 20000;

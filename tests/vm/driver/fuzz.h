@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct neuron_gen;
+
 struct fz_field {
 	const char *name; /* NULL ends the list */
 	uint16_t offset, size;
@@ -51,6 +53,9 @@ struct fz {
 	uint64_t map_size;
 	uint64_t before[FZ_WATCHED];
 };
+
+/* What the machine's chips are, found once, while they are bound */
+extern const struct neuron_gen *fz_chip;
 
 bool fz_init(struct fz *fz, uint64_t seed, unsigned int wild);
 void fz_exit(struct fz *fz);

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "neuron/hw/inferentia.h"
+#include "neuron/hw/gen.h"
 #include "uapi/neuron/neuron_ioctl.h"
 
 #define PAGE 4096
@@ -15,6 +15,8 @@
 #define BUF_PAGES 48
 #define BATCHES 4
 #define OPS 8 /* of a batch */
+
+const struct neuron_gen *fz_chip;
 
 uint64_t fz_next(struct fz *fz)
 {
@@ -126,7 +128,7 @@ static uint64_t place_of(struct fz *fz, const char *name)
 	const struct fz_chunk *chunk = any_chunk(fz);
 
 	if (!strcmp(name, "dst")) /* of a program: in a core's window */
-		return NEURON_V1_TPB_BASE + fz_next(fz) % 4 * NEURON_V1_TPB_SIZE;
+		return neuron_gen_address(fz_chip, NEURON_BLOCK_CORE, fz_next(fz) % fz_chip->cores);
 	if (!strcmp(name, "va"))
 		return fz->map == MAP_FAILED ? 0 : (uint64_t)fz->map;
 	if (!strcmp(name, "offset") || has(name, "_offset"))
@@ -139,18 +141,9 @@ static const struct {
 	const char *name;
 	unsigned int values;
 } small[] = {
-	{ "nc_id", 4 },
-	{ "nq_dev_id", 4 },
-	{ "eng_id", 12 },
 	{ "qid", 16 },
-	{ "dram_channel", 2 },
 	{ "dram_region", 4 },
-	{ "hbm_index", 2 },
-	{ "semaphore_index", 32 },
 	{ "event_index", 256 },
-	{ "nq_type", 4 },
-	{ "engine_index", 5 },
-	{ "nq_dev_type", 1 },
 	{ "queue_type", 3 },
 	{ "axi_port", 2 },
 	{ "mem_type", 12 },
@@ -164,13 +157,45 @@ static const struct {
 	{ "pwait_handle", 3 },
 	{ "end_nc_index", 64 },
 	{ "ctrl", 2 },
+	{ "num_batches", BATCHES + 1 },
 	{ "is_copy_to_device", 2 },
 	{ "bar4_wr_threshold", 3 * PAGE },
-	{ "num_batches", BATCHES + 1 },
 };
+
+/* The same of those that are numbers of a chip's parts */
+static unsigned int parts_of(const char *name)
+{
+	const struct neuron_gen *chip = fz_chip;
+	const bool slots = chip->nq_slot.count;
+	const struct {
+		const char *name;
+		unsigned int values;
+	} parts[] = {
+		{ "nc_id", chip->cores },
+		{ "nq_dev_id", chip->cores },
+		{ "eng_id", chip->dma_engines },
+		{ "dram_channel", chip->memories },
+		{ "hbm_index", chip->memories },
+		{ "semaphore_index", chip->target->semaphores },
+		{ "nq_type", slots ? 6 : 4 },
+		{ "engine_index", slots ? chip->nq_slot.count : 5 },
+		{ "nq_dev_type", chip->topsps_per_core ? 2 : 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (!strcmp(name, parts[i].name))
+			return parts[i].values;
+	return 0;
+}
 
 static bool small_of(struct fz *fz, const char *name, uint64_t *value)
 {
+	const unsigned int parts = parts_of(name);
+
+	if (parts) {
+		*value = fz_next(fz) % parts;
+		return true;
+	}
 	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
 		if (strcmp(name, small[i].name))
 			continue;
@@ -184,6 +209,9 @@ static uint64_t value_of(struct fz *fz, const struct fz_ioctl *io, const struct 
 {
 	uint64_t value;
 
+	/* a memory of gigabytes that is filled with anything else is the host's memory */
+	if (!strcmp(f->name, "init_val"))
+		return 0;
 	if (f->pointer)
 		return pointer(fz);
 	if (fz_once(fz, fz->wild))
@@ -204,15 +232,12 @@ static uint64_t value_of(struct fz *fz, const struct fz_ioctl *io, const struct 
 		return place_of(fz, f->name);
 	if (!strcmp(f->name, "sz") || !strcmp(f->name, "v1")) /* it starts with its sz */
 		return io->size;
-	/* a memory of gigabytes that is filled with anything else is the host's memory */
-	if (!strcmp(f->name, "init_val"))
-		return 0;
 	if (!strcmp(f->name, "pid") || !strcmp(f->name, "request_id"))
 		return fz_once(fz, 2) ? 0 : (uint64_t)getpid();
 	if (!strcmp(f->name, "align"))
 		return fz_once(fz, 2) ? 0 : PAGE << (fz_next(fz) % 5);
 	if (!strcmp(f->name, "nc_map"))
-		return fz_once(fz, 8) ? UINT32_MAX : 1u << (fz_next(fz) % 4);
+		return fz_once(fz, 8) ? UINT32_MAX : 1u << (fz_next(fz) % fz_chip->cores);
 	if (!strcmp(f->name, "bar"))
 		return 2 * (fz_next(fz) % 2);
 	return fz_next(fz) % 4;
@@ -224,11 +249,12 @@ static uint64_t value_of(struct fz *fz, const struct fz_ioctl *io, const struct 
 static void buffer_fill(struct fz *fz)
 {
 	uint64_t *words = (uint64_t *)(fz->buf_end - BUF_PAGES * PAGE);
+	const uint64_t regs = fz_chip->bar_size[fz_chip->bar_regs];
 
 	for (unsigned int i = 0; i < 32; i++) {
 		switch (fz_next(fz) % 4) {
 		case 0:
-			words[i] = 0x4e0000000000ull + 4 * (fz_next(fz) % (1 << 22));
+			words[i] = 0x4e0000000000ull + 4 * (fz_next(fz) % (regs / 4));
 			break;
 		case 1:
 			words[i] = any_chunk(fz)->pa;
@@ -283,7 +309,7 @@ void *fz_arg(struct fz *fz, const struct fz_ioctl *io)
 	if (!strcmp(io->name, "MEM_BUF_ZEROCOPY64_BATCHES"))
 		batches_fill(fz);
 	for (f = io->fields; f->name; f++) {
-		if (fz_once(fz, fz->wild * 2))
+		if (fz_once(fz, fz->wild * 2) && strcmp(f->name, "init_val"))
 			continue; /* stays 0xff */
 		for (unsigned int at = 0; at < f->size; at += 8) {
 			unsigned int n = f->size - at < 8 ? f->size - at : 8;

@@ -10,7 +10,7 @@
  * driver-refused flood N: a thousand of the same; status 0 if all were refused.
  * driver-refused copies N COMMAND: three hundred copies, which the command makes fail.
  */
-#include "tap.h"
+#include "chip.h"
 
 #include <sys/mman.h>
 
@@ -82,6 +82,7 @@ static void visitor(int index, uint64_t handle, const int hold[2])
 static int others(int index)
 {
 	struct neuron_ioctl_dma_copy_descriptors64 many = { .num_descs = UINT32_MAX };
+	const struct neuron_gen *chip = chip_of(index);
 	uint64_t handle = 0, none = 0;
 	int fd = node(index, O_RDWR), hold[2];
 	void *volatile nowhere = (void *)8; /* volatile hides it from the compiler */
@@ -91,7 +92,8 @@ static int others(int index)
 	chunk(fd, false, 4096, 0, &handle);
 	many.mem_handle = handle;
 	/* a region is just as large, and not empty any more */
-	say("MEM_ALLOC_V2MT64", chunk(fd, false, 1ull << 30, 0, &none));
+	say("MEM_ALLOC_V2MT64",
+	    chunk(fd, false, chip->memory[0].size / (chip->regions ? chip->regions : 1), 0, &none));
 	say("DMA_COPY_DESCRIPTORS64", call(fd, NEURON_IOCTL_DMA_COPY_DESCRIPTORS64, &many));
 	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 1l << 40);
 	say("mmap", map == MAP_FAILED ? -errno : 0);
