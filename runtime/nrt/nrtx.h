@@ -61,6 +61,7 @@ struct nrtx_load_params {
 	 * that neither finds what the other left.
 	 */
 	uint64_t owner;
+	bool numerical_errors; /* executions tell of NaN in outputs, whatever the environment says */
 	/*
 	 * The caller's account, or NULL. It is asked before reading the NEFF takes host memory,
 	 * with the number of bytes; negative numbers are given back. If it does not return 0, the

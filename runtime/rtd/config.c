@@ -17,6 +17,7 @@ struct rtd_config *rtd_config_new(void)
 	if (!config)
 		return NULL;
 	config->shmem_enabled = true;
+	config->numerical_errors = true;
 	config->default_timeout_ms = 2000;
 	config->default_ninfer = 4;
 	config->max_neff_size = 4ull << 30;
@@ -118,6 +119,8 @@ static int read_values(struct rtd_config *config, json_t *root, const char *path
 	if (!err)
 		err = get_bool(init, "drop_all_capabilities", &config->drop_capabilities, path,
 			       text);
+	if (!err)
+		err = get_bool(root, "numerical_errors", &config->numerical_errors, path, text);
 	if (!err)
 		err = get_sharing(root, &config->sharing, path, text);
 	if (!err)

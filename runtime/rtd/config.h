@@ -28,6 +28,7 @@ struct rtd_config {
 	unsigned int ndevices; /* 0: all devices */
 	bool shmem_enabled;
 	bool drop_capabilities;
+	bool numerical_errors; /* NaN in an output gives 1003 */
 	enum rtd_sharing sharing; /* of a new group */
 	uint32_t default_timeout_ms, default_ninfer;
 	uint64_t max_neff_size;

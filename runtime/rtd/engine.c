@@ -319,6 +319,7 @@ int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *
 		.timeout_ms = at->timeout_ms,
 		.default_timeout_ms = at->default_timeout_ms,
 		.owner = at->owner,
+		.numerical_errors = at->numerical_errors,
 		.account = at->account,
 		.account_arg = at->account_arg,
 	};
@@ -464,6 +465,11 @@ int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, struct rtd_err *err)
 	if (!status)
 		return NERR_OK;
 	engine_fail(err, status, "execute");
+	if (status == NRT_EXEC_COMPLETED_WITH_NUM_ERR)
+		return rtd_fail(err, err->code, "TDRV",
+				"Error notifications found on NC %u, "
+				"INFER_ERROR_SUBTYPE_NUMERICAL: NaN in an output",
+				program->nc);
 	/* libnrt resets the core itself after an error; this status says that the reset failed */
 	if (status == NRT_EXEC_UNIT_UNRECOVERABLE)
 		*fatal = nrtx_reset_cores(program->nc, program->nc_count) != NRT_SUCCESS;

@@ -93,6 +93,7 @@ struct rtd_placement {
 	uint32_t nc, nc_count;
 	uint32_t timeout_ms; /* 0: at least default_timeout_ms, more if the program is long */
 	uint32_t default_timeout_ms;
+	bool numerical_errors; /* NaN in an output is told */
 	uint64_t owner; /* of what it leaves in a core, which no other owner finds; not 0 */
 	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;

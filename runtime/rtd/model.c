@@ -144,6 +144,7 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 				     .nc_count = count,
 				     .timeout_ms = load->timeout_ms,
 				     .default_timeout_ms = rtd->config->default_timeout_ms,
+				     .numerical_errors = rtd->config->numerical_errors,
 				     .owner = owner_of(load) };
 
 	if (load_program(rtd, load, &at, &model->program, err)) {
