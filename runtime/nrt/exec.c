@@ -141,7 +141,10 @@ const struct rt_kind rt_kind_single = { .execute = execute_single };
 static NRT_STATUS execute(struct nrt_model *model, const struct rt_io *io)
 {
 	uint64_t start = rt_now_us(), device_us = 0;
-	NRT_STATUS status = model->kind->execute(model, io, &device_us);
+	NRT_STATUS status;
+
+	rt_cycles_begin();
+	status = model->kind->execute(model, io, &device_us);
 
 	count_model(model, status, device_us, rt_now_us() - start);
 	return status;

@@ -32,6 +32,7 @@ struct rt_core {
 	uint32_t vnc; /* its number in this process */
 	uint32_t global; /* its number in the machine */
 	uint32_t device, nc;
+	uint64_t done_time; /* virtual, of the last execution's end; 0: not known */
 	ndl_device_t *dev;
 	pthread_mutex_t exec;
 	struct rt_nq done, error; /* SP's notify queue, the core's error queue */

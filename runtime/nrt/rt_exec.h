@@ -58,6 +58,8 @@ struct rt_job {
 	const struct rt_steps *steps;
 };
 
+/* run.c: the cycles of the calling thread's execution are counted from here */
+void rt_cycles_begin(void);
 NRT_STATUS rt_job_execute(const struct rt_job *job, const struct rt_io *io, uint64_t *device_us);
 
 extern const struct rt_kind rt_kind_single, rt_kind_pipeline, rt_kind_loops;

@@ -95,6 +95,31 @@ static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *
 	return 0;
 }
 
+static _Thread_local uint64_t last_cycles;
+
+EXPORT uint64_t nrtx_last_cycles(void)
+{
+	return last_cycles;
+}
+
+void rt_cycles_begin(void)
+{
+	last_cycles = 0;
+}
+
+/*
+ * A run begins at the time of the core's notification before it (hardware.md, Virtual time), which
+ * ended the run before.
+ */
+static void count_cycles(const struct rt_subgraph *sg, uint64_t done_time)
+{
+	struct rt_core *core = sg->core;
+
+	if (core->done_time)
+		last_cycles += (done_time - core->done_time) / sg->target->engine[NEURON_ENG_PE].cycle;
+	core->done_time = done_time;
+}
+
 NRT_STATUS rt_timed_out(const struct rt_subgraph *sg, const char *where)
 {
 	const struct nrt_model *model = sg->model;
@@ -132,8 +157,10 @@ static NRT_STATUS wait_done(struct rt_subgraph *sg, uint64_t start_us)
 		if (sleepy && core->waiter)
 			err = ndl_wait_look(core->waiter);
 
-		if (rt_nq_next(&core->done, &done))
+		if (rt_nq_next(&core->done, &done)) {
+			count_cycles(sg, done.time);
 			return rt_errors_collect(sg, status);
+		}
 		if (!sleepy && !worked)
 			continue;
 
@@ -175,6 +202,7 @@ NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
 	*device_us += rt_now_us() - start;
 	if (rt_fatal(status)) {
 		/* the reset clears FIFOs, queues and semaphores; the details stay */
+		core->done_time = 0;
 		rt_core_reset(core);
 	}
 	return status;

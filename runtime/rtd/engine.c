@@ -456,12 +456,13 @@ void *rtd_slot_buffer(struct rtd_slot *slot, unsigned int tensor)
 	return slot->tensors[tensor].buffer;
 }
 
-int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, struct rtd_err *err)
+int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, uint64_t *cycles, struct rtd_err *err)
 {
 	struct rtd_program *program = slot->program;
 	NRT_STATUS status = nrt_execute(program->model, slot->inputs, slot->outputs);
 
 	*fatal = false;
+	*cycles = nrtx_last_cycles();
 	if (!status)
 		return NERR_OK;
 	engine_fail(err, status, "execute");

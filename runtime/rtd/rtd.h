@@ -47,6 +47,7 @@ struct rtd_eg {
 	uint32_t id, start, count;
 	bool implicit, dead;
 	enum rtd_sharing sharing; /* protected by rtd->lock */
+	uint32_t seed; /* random_seed's; protected by rtd->lock */
 	unsigned int refs, nmodels;
 	struct rtd_owner owner;
 	struct rtd_model *running;
@@ -161,6 +162,7 @@ enum {
 	RTD_METRIC_SIZE,
 	RTD_METRIC_NUM_NC,
 	RTD_METRIC_MAJOR,
+	RTD_METRIC_KCYCLES, /* of the chip, in thousands */
 	RTD_METRICS,
 };
 
@@ -182,6 +184,7 @@ struct rtd {
 	uint32_t next_eg, next_model;
 	unsigned int ngroups; /* groups whose control threads live */
 	unsigned int nmodels;
+	uint32_t adjustment; /* set_static_transfer_adjustment's */
 	TAILQ_HEAD(, rtd_eg) egs; /* sorted by start core */
 	TAILQ_HEAD(, rtd_model) models;
 	TAILQ_HEAD(, rtd_session) sessions;

@@ -205,7 +205,7 @@ def rtd() -> dict[str, bytes]:
     out = {}
     for number, texts in RTD.items():
         for i, (kind, text) in enumerate(texts):
-            done = subprocess.run(["protoc", f"--encode={kind}", "nrt.proto"], cwd=TOP / "runtime/rtd",
+            done = subprocess.run(["protoc", f"--encode={kind}", "nmgr.proto"], cwd=TOP / "runtime/rtd",
                                   input=text.encode(), capture_output=True, check=True)
             out[f"{number}-{i}"] = bytes([number]) + done.stdout
     return out
