@@ -381,13 +381,20 @@ uint64_t rtd_program_slot_size(const struct rtd_program *program)
 	return size;
 }
 
+static size_t longest_name(const struct rtd_tensor *tensor)
+{
+	size_t n = strlen(tensor->name), source = tensor->source ? strlen(tensor->source) : 0;
+
+	return n > source ? n : source;
+}
+
 uint64_t rtd_program_answer_size(const struct rtd_program *program)
 {
 	uint64_t size = ANSWER_FRAME;
 
 	for (unsigned int i = 0; i < program->ntensors; i++)
 		if (program->tensors[i].output)
-			size += program->tensors[i].size + strlen(program->tensors[i].name) +
+			size += program->tensors[i].size + longest_name(&program->tensors[i]) +
 				ANSWER_FIELD;
 	return size;
 }

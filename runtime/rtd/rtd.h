@@ -118,6 +118,7 @@ struct rtd_infer {
 	uint64_t charged;
 	enum rtd_infer_state state;
 	struct rtd_err err;
+	bool own_names; /* inputs had the compiled model's names, and outputs get them */
 	struct rtd_shm **outputs; /* by tensor index; NULL: inline */
 	uint64_t posted_ns;
 	rtd_infer_done done; /* its waiter's */

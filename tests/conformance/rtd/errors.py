@@ -59,7 +59,7 @@ def inputs(client: Client, neff: bytes) -> None:
     model = client.ready_model(neff)
     cases = [
         ("Wrong number of ifmaps, expected: 2, received: 1", "a missing input", {"input0": A}),
-        ("[input1]", "a wrong name", {"input0": A, "inputX": A}),
+        ("[parameter.2 (input1)] must be given once, received: 0", "a wrong name", {"input0": A, "inputX": A}),
         ("Invalid data length for [input1], received 508, expected 512", "a wrong size",
          {"input0": A, "input1": A.ravel()[:127]}),
         ("Invalid data length for [input1], received 0, expected 512", "an empty input",
@@ -70,7 +70,7 @@ def inputs(client: Client, neff: bytes) -> None:
         refused(answer.status, BAD_INPUT, fragment, name)
         tap.equal(len(answer.ofmap), 0, f"{name}: no output")
     twice = inline(input0=A, input1=A) + inline(input1=A)
-    refused(client.call("infer", infer_request(model, twice)).status, BAD_INPUT, "[input1]", "an input given twice")
+    refused(client.call("infer", infer_request(model, twice)).status, BAD_INPUT, "(input1)] must be given once, received: 2", "an input given twice")
     extra = client.call("infer", infer_request(model, inline(input0=A, input1=A, unused=A)))
     tap.equal(extra.status.code, 0, "an input that the program does not have is no error")
     empty = client.call("infer", infer_request(model, [nrt.infer_io(name="input0"), nrt.infer_io(name="input1")]))
