@@ -2,6 +2,7 @@
 /* The chips through libnrt. NRT statuses are translated to NERR codes here and nowhere else. */
 #include "engine.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -508,6 +509,31 @@ int rtd_engine_nc_counters(uint32_t nc, struct rtd_nc_counters *counters)
 	counters->pe_matmul_executed = from.engine[NEURON_ENG_PE].matmul_insns;
 	counters->macs = from.macs;
 	counters->time_in_use = from.time_in_use_us;
+	return NERR_OK;
+}
+
+int rtd_engine_core_counters(uint32_t nc, struct rtd_core_counters *counters)
+{
+	static_assert(NEURON_ENGINES_MAX <= RTD_MAX_ENGINES, "room for all engines");
+	const struct neuron_target *target = &neuron_target_inf1;
+	struct nrtx_core_counters from;
+	NRT_STATUS status = nrtx_core_counters(nc, &from);
+
+	memset(counters, 0, sizeof(*counters));
+	if (!status)
+		status = nrtx_core_location(nc, &counters->device, &counters->nc);
+	if (status)
+		return nerr_of(status);
+	counters->nengines = target->engines;
+	counters->macs = from.macs;
+	for (unsigned int i = 0; i < target->engines; i++)
+		counters->engine[i] = (struct rtd_engine_time){
+			.name = target->engine[i].name,
+			.executed = from.engine[i].insns,
+			.busy = from.engine[i].busy_cycles,
+			.idle = from.engine[i].idle_cycles,
+			.wait = from.engine[i].wait_cycles,
+		};
 	return NERR_OK;
 }
 

@@ -57,6 +57,18 @@ struct rtd_nc_counters {
 	uint64_t time_in_use; /* microseconds */
 };
 
+/* Of all engines of a core, by their names; in virtual cycles, from when the chip was made */
+#define RTD_MAX_ENGINES 8
+struct rtd_core_counters {
+	unsigned int nengines;
+	struct rtd_engine_time {
+		const char *name;
+		uint64_t executed, busy, idle, wait;
+	} engine[RTD_MAX_ENGINES];
+	uint64_t macs;
+	uint32_t device, nc; /* where the core is */
+};
+
 struct rtd_hw_counters {
 	uint32_t mem_ecc_corr, mem_ecc_uncorr, sram_ecc_corr, sram_ecc_uncorr;
 };
@@ -128,6 +140,7 @@ int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, uint64_t *cycles, struc
 
 /* Returns 0 or a NERR code */
 int rtd_engine_nc_counters(uint32_t nc, struct rtd_nc_counters *counters);
+int rtd_engine_core_counters(uint32_t nc, struct rtd_core_counters *counters);
 int rtd_engine_hw_counters(struct rtd_engine *engine, uint32_t device,
 			   struct rtd_hw_counters *counters);
 int rtd_engine_memory(struct rtd_engine *engine, uint32_t device,

@@ -340,6 +340,7 @@ void rtd_model_drop(struct rtd *rtd, struct rtd_model *model)
 	pthread_mutex_unlock(&rtd->lock);
 
 	rtd_slots_free(rtd, model);
+	rtd_profile_free(rtd, model->profile);
 	rtd_program_unload(model->program);
 	rtd_quota_give(rtd->quota, &model->owner.peer, RTD_QUOTA_MODELS, 1);
 	rtd_info("NMGR", "model %u unloaded", model->id);

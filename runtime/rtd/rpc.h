@@ -67,5 +67,7 @@ void rtd_rpc_list_models(struct rtd_call *call, const ProtobufCMessage *message)
 void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_list_owners(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_share_eg(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_rpc_profile_start(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_rpc_profile_stop(struct rtd_call *call, const ProtobufCMessage *message);
 
 #endif

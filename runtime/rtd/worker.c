@@ -104,6 +104,7 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 		rtd_metric_add(rtd, RTD_METRIC_KCYCLES, cycles / 1e3);
 	rtd_metric_add(rtd, RTD_METRIC_INFER, (now - infer->posted_ns) / 1e9);
 
+	rtd_profile_add(model, infer, begun, now, cycles);
 	infer->state = RTD_DONE;
 	if (stopped)
 		rtd_infer_cancelled(rtd, infer);

@@ -164,6 +164,7 @@ CALLS: dict[str, Callable[..., list[int]]] = {
     "eg": lambda c, count, number="0": eg(c, int(count), int(number)),
     "destroy": lambda c, number: [c.destroy(int(number))],
     "share": lambda c, number, how: [c.ext("share_eg", eg=int(number), sharing=int(how)).status.code],
+    "profile": lambda c, model: [c.ext(f"profile_{how}", id=int(model)).status.code for how in ("start", "stop")],
     "seed": lambda c, number: [c.call("random_seed", nrt.random_seed_request(h_eg=nrt.h_eg(id=int(number)))).status.code],
     "adjust": lambda c: [c.call("set_static_transfer_adjustment").status.code],
     "load": lambda c, path, number, owner="0": load(c, path, int(number), int(owner)),
