@@ -150,6 +150,7 @@ static int make_program(struct program *p, struct ncc_module *m, const struct ne
 	    p->g.prog.nnodes, p->g.prog.ndesc, (unsigned long long)p->g.sbuf_peak,
 	    target->sbuf_part_size);
 	phase(opt, "scheduling");
+	ncc_watch_outputs(&p->g.prog);
 	rc = ncc_schedule(&p->g.prog, stream, err);
 	if (!rc)
 		say_streams(opt, &p->g.prog, stream);

@@ -14,6 +14,10 @@ _neuron() {
 
     case ${program##*/}:$before in
     neuron-ls:--format) mapfile -t COMPREPLY < <(compgen -W 'classic modern' -- "$word") && return ;;
+    neuron-profile:"$program")
+        mapfile -t COMPREPLY < <(compgen -W 'start-session stop-session show-session --help' -- "$word")
+        return
+        ;;
     neuron-vm:--accel) mapfile -t COMPREPLY < <(compgen -W 'auto kvm tcg' -- "$word") && return ;;
     neuron-vm:--machine) mapfile -t COMPREPLY < <(compgen -W 'pc q35' -- "$word") && return ;;
     neuron-vm:--instance)
@@ -39,5 +43,5 @@ _neuron() {
     fi
 }
 
-complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-monitor neuron-top neuron-vm \
+complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-monitor neuron-profile neuron-top neuron-vm \
     neuron-monitor-prometheus.py neuron_export.py neuronx-cc

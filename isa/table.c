@@ -54,7 +54,8 @@
 			     .words = nwords,                        \
 			     .span = NEURON_SPAN_##dst,              \
 			     .weights = NEURON_WEIGHTS_##stationary, \
-			     .fields = (uses) | NEURON_FB(SYNC) },
+			     .fields = (uses) | NEURON_FB(SYNC) |    \
+				       ((uses) & NEURON_FB(DST) ? NEURON_FB(CHECK) : 0) },
 const struct neuron_isa_op neuron_isa_ops[256] = { OPS(OP_ROW) };
 
 #define OP_ASSERT(op, mnemonic, runs, nwords, dst, stationary, uses)                     \
@@ -93,7 +94,8 @@ static_assert(NEURON_F_COUNT <= 32, "fields fit a 32-bit mask");
 	X(SCALAR0, scalar0.kind, 1, 6, 1)    \
 	X(SCALAR1, scalar1.kind, 1, 7, 1)    \
 	X(SYNC, wait, 2, 0, 4)               \
-	X(SYNC, update, 2, 4, 4)             \
+	X(SYNC, update, 2, 4, 3)             \
+	X(CHECK, check, 2, 7, 1)             \
 	X(PARTITIONS, partitions, 3, 0, 8)   \
 	X(SYNC, wait_index, 4, 0, 8)         \
 	X(SYNC, update_index, 5, 0, 8)       \

@@ -4,7 +4,7 @@
  * runtime.c by name.
  */
 #include "client.h"
-#include "nrt.pb-c.h"
+#include "nmgr.pb-c.h"
 
 #include <errno.h>
 #include <stdio.h>

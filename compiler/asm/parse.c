@@ -235,6 +235,7 @@ static const struct keyword {
 	{ "write1=", NEURON_FB(WRITE) },
 	{ "accumulate", NEURON_FB(ACCUMULATE) },
 	{ "negate", NEURON_FB(NEGATE) },
+	{ "check", NEURON_FB(CHECK) },
 	{ "reverse0", NEURON_FB(REVERSE0) },
 	{ "reverse1", NEURON_FB(REVERSE1) },
 };
@@ -284,6 +285,9 @@ static int value(struct parser *ps, const struct keyword *k)
 		return 0;
 	case NEURON_FB(NEGATE):
 		in->negate = true;
+		return 0;
+	case NEURON_FB(CHECK):
+		in->check = true;
 		return 0;
 	case NEURON_FB(REVERSE0):
 		in->reverse0 = true;

@@ -191,8 +191,9 @@ static void put_rest(struct out *o, const struct neuron_insn *insn, uint32_t f)
 
 static void put_flags(struct out *o, const struct neuron_insn *insn)
 {
-	put(o, "%s%s%s%s", insn->accumulate ? " accumulate" : "", insn->negate ? " negate" : "",
-	    insn->reverse0 ? " reverse0" : "", insn->reverse1 ? " reverse1" : "");
+	put(o, "%s%s%s%s%s", insn->accumulate ? " accumulate" : "", insn->negate ? " negate" : "",
+	    insn->reverse0 ? " reverse0" : "", insn->reverse1 ? " reverse1" : "",
+	    insn->check ? " check" : "");
 }
 
 int ncc_asm_print(const struct neuron_insn *insn, char *buf, size_t size)

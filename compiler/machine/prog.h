@@ -96,6 +96,9 @@ static inline bool ncc_access_covers(const struct ncc_access *a, const struct nc
 	       (a->space == NCC_DRAM ? a->var == b->var : a->p0 <= b->p0 && b->p1 <= a->p1);
 }
 
+/* watch.c: has the instructions that write what outputs are copied from look for NaN */
+void ncc_watch_outputs(struct ncc_prog *p);
+
 /* sched.c: the streams, with waits and updates; every semaphore is 0 at the end and SP is last */
 struct ncc_stream {
 	struct neuron_insn *insn;

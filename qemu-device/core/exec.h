@@ -300,6 +300,7 @@ struct tpb_engine {
 	uint16_t watch; /* what its wait looks at */
 
 	bool stopped; /* by an error, until reset */
+	bool told; /* of a NaN; the next program tells again */
 	uint64_t time; /* virtual, picoseconds: the end of the last instruction's issue */
 	/* its last update: it waits behind that, where others look at their own time */
 	uint16_t own;
@@ -368,6 +369,9 @@ bool exec_stream_distinct(const struct exec_stream *s); /* no element is visited
 bool exec_chunks_safe(const struct exec_operand *dst, const struct exec_operand *src);
 struct exec_arith_scalar exec_scalar_place(const struct tpb *t, const struct neuron_scalar *s);
 float exec_scalar_f32(const struct tpb *t, const struct neuron_scalar *s, unsigned int p);
+
+/* exec_check.c: a NaN in dst? Its offset in the core's window is returned, or UINT32_MAX */
+uint32_t exec_find_nan(const struct tpb *t, const struct neuron_insn *insn);
 
 /* exec_pe.c: loaded weights as struct exec_mm says, whatever they were */
 void exec_weights_plain(struct tpb_weights *w);

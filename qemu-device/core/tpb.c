@@ -27,7 +27,7 @@ void tpb_reset(struct tpb *t)
 		struct tpb_engine *eng = &t->eng[e];
 
 		eng->fifo_head = eng->fifo_count = 0;
-		eng->stopped = false;
+		eng->stopped = eng->told = false;
 		eng->own = TPB_WATCH_NONE;
 		eng->own_time = 0;
 		tpb_decode_head(t, e);
@@ -352,6 +352,7 @@ static bool tpb_exec_sequencing(struct tpb *t, unsigned int e, const struct neur
 {
 	switch (insn->opcode) {
 	case NEURON_OP_PROGRAM_START:
+		t->eng[e].told = false;
 		if (insn->isa_version == t->cfg.target->isa_version)
 			return true;
 		tpb_engine_stop(t, e, NEURON_NERR_ISA_VERSION, insn->isa_version,
@@ -375,6 +376,24 @@ static bool tpb_exec_sequencing(struct tpb *t, unsigned int e, const struct neur
 	}
 }
 
+/*
+ * An instruction that asked is told of a NaN that it left in dst. An engine tells of the first one
+ * of a program, so that a result full of them does not fill the queue.
+ */
+static void tpb_check(struct tpb *t, unsigned int e, const struct neuron_insn *insn)
+{
+	uint32_t offset;
+
+	if (!insn->check || t->eng[e].told)
+		return;
+	offset = exec_find_nan(t, insn);
+	if (offset == UINT32_MAX)
+		return;
+	t->eng[e].told = true;
+	tpb_error(t, e, NEURON_NERR_NUMERICAL, (uint32_t)t->perf.eng[e].insn, offset, insn->opcode,
+		  t->eng[e].time);
+}
+
 static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *insn, uint64_t time)
 {
 	struct neuron_isa_fault fault = { 0 };
@@ -392,8 +411,10 @@ static bool tpb_exec(struct tpb *t, unsigned int e, const struct neuron_insn *in
 		else
 			rc = exec_pool(t, insn, &fault);
 	}
-	if (!rc)
+	if (!rc) {
+		tpb_check(t, e, insn);
 		return true;
+	}
 	tpb_engine_stop(t, e, fault.code,
 			fault.code == NEURON_NERR_ILLEGAL_INSN
 				? insn->opcode

@@ -51,13 +51,26 @@ static void tpb_flag(struct tpb_cursor *c, bool *flag)
 		*flag = v != 0;
 }
 
+/* Two flags in one byte; a state of before the second one has 0 or 1 */
+static void tpb_flags(struct tpb_cursor *c, bool *first, bool *second)
+{
+	uint8_t v = (uint8_t)(*first | *second << 1);
+
+	tpb_field(c, &v, 1);
+	if (c->load) {
+		c->failed |= v > 3;
+		*first = v & 1;
+		*second = v >> 1 & 1;
+	}
+}
+
 static void tpb_engine_fields(struct tpb_cursor *c, struct tpb_engine *eng)
 {
 	tpb_field(c, eng->fifo, sizeof(eng->fifo));
 	tpb_field(c, eng->fifo_time, sizeof(eng->fifo_time));
 	tpb_field(c, &eng->fifo_head, sizeof(eng->fifo_head));
 	tpb_field(c, &eng->fifo_count, sizeof(eng->fifo_count));
-	tpb_flag(c, &eng->stopped);
+	tpb_flags(c, &eng->stopped, &eng->told);
 	tpb_field(c, &eng->time, sizeof(eng->time));
 	tpb_field(c, &eng->own, sizeof(eng->own));
 	tpb_field(c, &eng->own_time, sizeof(eng->own_time));

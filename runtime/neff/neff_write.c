@@ -3,6 +3,7 @@
  * The writer: a struct neff_model becomes a header and a reproducible gzip ustar stream. The model
  * goes through the reader's checks first, so that whatever is written can be read.
  */
+#include "neff_gzip.h"
 #include "neff_priv.h"
 
 #include <archive.h>
@@ -11,11 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct buffer {
-	uint8_t *data;
-	size_t size, room;
-};
 
 struct member {
 	char name[160];
@@ -29,24 +25,12 @@ struct members {
 	size_t count, room;
 };
 
-static la_ssize_t buffer_append(struct archive *a, void *opaque, const void *data, size_t n)
+static la_ssize_t append(struct archive *a, void *opaque, const void *data, size_t n)
 {
-	struct buffer *b = opaque;
-
-	if (n > b->room - b->size) {
-		size_t room = b->room * 2 > b->size + n ? b->room * 2 : b->size + n;
-		uint8_t *p = realloc(b->data, room);
-
-		if (!p) {
-			archive_set_error(a, ENOMEM, "out of memory");
-			return -1;
-		}
-		b->data = p;
-		b->room = room;
-	}
-	memcpy(b->data + b->size, data, n);
-	b->size += n;
-	return (la_ssize_t)n;
+	if (!neff_gzip_write(opaque, data, n))
+		return (la_ssize_t)n;
+	archive_set_error(a, ENOMEM, "out of memory");
+	return -1;
 }
 
 static struct member *member_add(struct members *m, const char *dir, const char *name)
@@ -211,25 +195,24 @@ static int write_member(struct archive *a, const struct member *m)
 	return ret == ARCHIVE_OK ? 0 : -ENOMEM;
 }
 
-static int write_payload(const struct members *m, struct buffer *b, struct neff_error *err)
+/* libarchive makes the tar stream, without keeping anything back, and this packs it. */
+static int write_tar(const struct members *m, struct neff_gzip *g, struct neff_error *err)
 {
 	struct archive *a = archive_write_new();
 	int ret = -ENOMEM;
 
 	if (!a)
 		return neff_nomem(err);
-
-	/* level 1 is the fastest: weights hardly shrink, and compiling should not wait for them */
-	if (archive_write_add_filter_gzip(a) == ARCHIVE_OK &&
-	    archive_write_set_filter_option(a, "gzip", "compression-level", "1") == ARCHIVE_OK &&
-	    archive_write_set_filter_option(a, "gzip", "timestamp", NULL) == ARCHIVE_OK &&
-	    archive_write_set_format_ustar(a) == ARCHIVE_OK &&
-	    archive_write_set_bytes_in_last_block(a, 1) == ARCHIVE_OK &&
-	    archive_write_open2(a, b, NULL, buffer_append, NULL, NULL) == ARCHIVE_OK)
+	if (archive_write_set_format_ustar(a) == ARCHIVE_OK &&
+	    archive_write_set_bytes_per_block(a, 0) == ARCHIVE_OK &&
+	    archive_write_open2(a, g, NULL, append, NULL, NULL) == ARCHIVE_OK)
 		ret = 0;
 
-	for (size_t i = 0; !ret && i < m->count; i++)
-		ret = write_member(a, &m->list[i]);
+	for (size_t i = 0; !ret && i < m->count; i++) {
+		ret = neff_gzip_member(g, m->list[i].data, m->list[i].size);
+		if (!ret)
+			ret = write_member(a, &m->list[i]);
+	}
 	if (!ret && archive_write_close(a) != ARCHIVE_OK)
 		ret = -ENOMEM;
 
@@ -239,7 +222,21 @@ static int write_payload(const struct members *m, struct buffer *b, struct neff_
 	return ret;
 }
 
-static int write_file(const struct neff_model *model, const struct members *m, struct buffer *b,
+static int write_payload(const struct members *m, struct neff_bytes *b, struct neff_error *err)
+{
+	struct neff_gzip *g = neff_gzip_new(b);
+	int ret;
+
+	if (!g)
+		return neff_nomem(err);
+	ret = write_tar(m, g, err);
+	if (!ret && neff_gzip_finish(g))
+		ret = neff_nomem(err);
+	neff_gzip_free(g);
+	return ret;
+}
+
+static int write_file(const struct neff_model *model, const struct members *m, struct neff_bytes *b,
 		      struct neff_error *err)
 {
 	struct neff_header h = model->header;
@@ -265,7 +262,7 @@ static int write_file(const struct neff_model *model, const struct members *m, s
 int neff_write(const struct neff_model *model, void **buf, size_t *size, struct neff_error *err)
 {
 	struct members m = { 0 };
-	struct buffer b = { 0 };
+	struct neff_bytes b = { 0 };
 	int ret;
 
 	memset(err, 0, sizeof(*err));

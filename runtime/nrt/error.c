@@ -75,6 +75,9 @@ NRT_STATUS rt_errors_collect(const struct rt_subgraph *sg, NRT_STATUS status)
 	for (n = 0; n < RT_NQ_ENTRIES && rt_nq_next(&core->error, &e); n++) {
 		const struct error *error = error_of(e.code);
 
+		if (e.code == NEURON_NERR_NUMERICAL && !sg->model->numerical)
+			continue;
+
 		rt_nds_add(core, error->counter, 1);
 		if (!status || status == NRT_EXEC_COMPLETED_WITH_NUM_ERR)
 			status = error->status;

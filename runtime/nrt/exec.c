@@ -179,6 +179,7 @@ static NRT_STATUS execute(struct nrt_model *model, const struct rt_io *io)
 	uint64_t start = rt_now_us(), device_us = 0, event;
 	NRT_STATUS status;
 
+	rt_cycles_begin();
 	rt_trace_execution = atomic_fetch_add(&last, 1) + 1;
 	event = rt_trace_begin(RT_EVENT_nrt_execute, model->core->vnc, &data);
 	status = model->kind->execute(model, io, &device_us);

@@ -27,6 +27,7 @@ struct place {
 	uint32_t most; /* 0: as many as the model needs */
 	uint32_t timeout_ms, default_timeout_ms;
 	uint64_t owner;
+	bool numerical; /* executions tell of numerical errors */
 	/* asked for the memory that reading takes; NULL: nobody */
 	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;
@@ -52,6 +53,15 @@ static NRT_STATUS read_neff(const void *bytes, size_t size, const struct place *
 		return NRT_SUCCESS;
 	return rt_fail(error.version ? NRT_UNSUPPORTED_NEFF_VERSION : rt_status_from_errno(err),
 		       "NMGR", "%s", error.text);
+}
+
+/* By the two variables that have the public library tell of them */
+static bool wants_numerical_errors(void)
+{
+	const char *verbosity = secure_getenv("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY");
+	const char *fail = secure_getenv("NEURON_FAIL_ON_NAN");
+
+	return (verbosity && !strcmp(verbosity, "critical")) || (fail && !strcmp(fail, "1"));
 }
 
 /* How often subgraph i is executed; loops of which that is not known count as one iteration. */
@@ -251,6 +261,7 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 
 	if (!model->timeout_ms)
 		model->timeout_ms = default_timeout(model, place->default_timeout_ms);
+	model->numerical = place->numerical || wants_numerical_errors();
 	drop_bulk(model);
 	for (uint32_t i = 0; i < model->ncores; i++)
 		rt_nds_add(model->core + i, NDS_NC_COUNTER_MODEL_LOAD_COUNT, 1);
@@ -299,6 +310,7 @@ EXPORT NRT_STATUS nrtx_load(const void *neff_bytes, size_t size,
 	place.timeout_ms = params->timeout_ms;
 	place.default_timeout_ms = params->default_timeout_ms;
 	place.owner = params->owner;
+	place.numerical = params->numerical_errors;
 	place.account = params->account;
 	place.account_arg = params->account_arg;
 	if (!place.core)

@@ -62,6 +62,7 @@ struct nrtx_load_params {
 	 * that neither finds what the other left.
 	 */
 	uint64_t owner;
+	bool numerical_errors; /* executions tell of NaN in outputs, whatever the environment says */
 	/*
 	 * The caller's account, or NULL. It is asked before reading the NEFF takes host memory,
 	 * with the number of bytes; negative numbers are given back. If it does not return 0, the
@@ -121,6 +122,11 @@ struct nrtx_model_counters {
 	uint64_t last_latency_device_us, last_latency_total_us;
 	uint64_t macs_per_infer; /* of its programs */
 };
+/*
+ * How long the calling thread's last execution took the chip, in virtual cycles of the tensor
+ * engine's clock (docs/isa.md, Costs); 0: not known, as of the first one of a core
+ */
+uint64_t nrtx_last_cycles(void);
 NRT_STATUS nrtx_model_counters(const nrt_model_t *model, struct nrtx_model_counters *counters);
 
 #endif

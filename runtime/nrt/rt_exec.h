@@ -58,6 +58,8 @@ struct rt_job {
 	const struct rt_steps *steps;
 };
 
+/* run.c: the cycles of the calling thread's execution are counted from here */
+void rt_cycles_begin(void);
 NRT_STATUS rt_job_execute(const struct rt_job *job, const struct rt_io *io, uint64_t *device_us);
 
 /* Checks the tensors and executes a pinned model so often, in a call that has begun. */

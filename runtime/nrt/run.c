@@ -96,6 +96,18 @@ static int wait_entry(struct rt_core *core, uint64_t deadline, struct timespec *
 	return 0;
 }
 
+static _Thread_local uint64_t last_cycles;
+
+EXPORT uint64_t nrtx_last_cycles(void)
+{
+	return last_cycles;
+}
+
+void rt_cycles_begin(void)
+{
+	last_cycles = 0;
+}
+
 NRT_STATUS rt_timed_out(const struct rt_subgraph *sg, const char *where)
 {
 	const struct nrt_model *model = sg->model;
@@ -119,6 +131,7 @@ static NRT_STATUS wait_failed(struct rt_subgraph *sg, int err)
 /*
  * The program's times. Before this process's first one the core's clock is not known: then it began
  * as early as the program's own estimate allows, which is the clock's begin on a chip that is new.
+ * Its cycles are counted from the next one on.
  */
 static void set_times(struct rt_subgraph *sg, uint64_t ended_ps)
 {
@@ -126,6 +139,8 @@ static void set_times(struct rt_subgraph *sg, uint64_t ended_ps)
 	const bool known = core->ended_ps && core->ended_ps <= ended_ps;
 	uint64_t most = known ? 0 : rt_subgraph_time(sg);
 
+	if (known)
+		last_cycles += (ended_ps - core->ended_ps) / sg->target->engine[NEURON_ENG_PE].cycle;
 	core->began_ps = known ? core->ended_ps : ended_ps > most ? ended_ps - most : 0;
 	core->ended_ps = ended_ps;
 }
@@ -216,6 +231,7 @@ NRT_STATUS rt_run(struct rt_subgraph *sg, uint64_t *device_us)
 		trace_run(sg, began, status);
 	if (rt_fatal(status)) {
 		/* the reset clears FIFOs, queues and semaphores; the details stay */
+		core->ended_ps = 0;
 		rt_core_reset(core);
 	}
 	return status;

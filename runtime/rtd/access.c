@@ -92,6 +92,37 @@ int rtd_eg_share(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id,
 	return code;
 }
 
+int rtd_eg_seed(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id, uint32_t seed,
+		struct rtd_err *err)
+{
+	struct rtd_eg *eg;
+	int code = NERR_OK;
+
+	pthread_mutex_lock(&rtd->lock);
+	eg = rtd_eg_find(rtd, id);
+	if (!eg)
+		code = rtd_fail(err, NERR_INVALID_HANDLE, "NMGR", "Failed to find group: %u", id);
+	else if (!rtd_may_eg(peer, eg, RTD_CONTROL))
+		code = refuse("group", id, &eg->owner, RTD_CONTROL, err);
+	else
+		eg->seed = seed;
+	pthread_mutex_unlock(&rtd->lock);
+	return code;
+}
+
+int rtd_adjust_transfers(struct rtd *rtd, const struct rtd_peer *peer, uint32_t count,
+			 struct rtd_err *err)
+{
+	if (!rules(peer))
+		return rtd_fail(err, NERR_INVALID, "NMGR",
+				"only root and uid %u may adjust transfers to %u",
+				(unsigned int)geteuid(), count);
+	pthread_mutex_lock(&rtd->lock);
+	rtd->adjustment = count;
+	pthread_mutex_unlock(&rtd->lock);
+	return NERR_OK;
+}
+
 /* ---- unload_all */
 
 static bool own_model(const struct rtd_model *model, const void *who)

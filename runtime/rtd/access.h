@@ -34,6 +34,12 @@ bool rtd_may_eg(const struct rtd_peer *peer, const struct rtd_eg *eg, enum rtd_a
 /* Sets what others may do with a group from now on; only its owner and root may call this. */
 int rtd_eg_share(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id,
 		 enum rtd_sharing sharing, struct rtd_err *err);
+/* Notes the seed of a group's random numbers; for who may load into it. */
+int rtd_eg_seed(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id, uint32_t seed,
+		struct rtd_err *err);
+/* Notes the adjustment of transfers, which all clients see; for root and the daemon's own user. */
+int rtd_adjust_transfers(struct rtd *rtd, const struct rtd_peer *peer, uint32_t count,
+			 struct rtd_err *err);
 /*
  * Unloads everything this client may control: models in others' groups, and groups with all they
  * hold.

@@ -17,6 +17,7 @@ struct rtd_config *rtd_config_new(void)
 	if (!config)
 		return NULL;
 	config->shmem_enabled = true;
+	config->numerical_errors = true;
 	config->default_timeout_ms = 2000;
 	config->default_ninfer = 4;
 	config->max_neff_size = 4ull << 30;
@@ -28,6 +29,7 @@ void rtd_config_free(struct rtd_config *config)
 	for (unsigned int i = 0; i < config->nendpoints; i++)
 		free(config->endpoints[i]);
 	free(config->instance);
+	free(config->unknown);
 	free(config);
 }
 
@@ -53,10 +55,59 @@ const char *rtd_endpoint_path(const char *endpoint)
 
 /* ---- the configuration file */
 
-static int bad_value(char text[256], const char *path, const char *key, const char *expected)
+/* Says what the object has there, cut where it does not fit. */
+static int bad_value(char text[256], const char *path, json_t *object, const char *key,
+		     const char *expected)
 {
-	snprintf(text, 256, "%.120s: \"%s\": expected %s", path, key, expected);
+	char *received = json_dumps(json_object_get(object, key), JSON_ENCODE_ANY | JSON_COMPACT);
+
+	snprintf(text, 256, "%.90s: \"%.40s\": expected %.50s, received %.40s", path, key, expected,
+		 received ? received : "something else");
+	free(received);
 	return -EINVAL;
+}
+
+static const char *const known_keys[] = {
+	"init_config",	   "model_cache_count", "io_dma_data_host", "io_data_host",
+	"shmem_enabled",   "default_timeout",	"default_ninfer",   "max_neff_size",
+	"memory_limit",	   "user_memory_limit", "call_limit",	    "sharing",
+	"numerical_errors", NULL,
+};
+static const char *const known_init_keys[] = { "num_hugepages_per_device", "drop_all_capabilities",
+					       NULL };
+static const char *const known_instance_keys[] = { "name", "server_port", "devices", NULL };
+
+/* Without memory a key is not remembered, and nobody is warned of it. */
+static void add_unknown(struct rtd_config *config, const char *path, const char *key)
+{
+	char *more;
+
+	if (asprintf(&more, "%s%s%s: \"%s\"", config->unknown ? config->unknown : "",
+		     config->unknown ? "\n" : "", path, key) < 0)
+		return;
+	free(config->unknown);
+	config->unknown = more;
+}
+
+static void note_unknown(struct rtd_config *config, json_t *object, const char *const *known,
+			 const char *path)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(object, key, value) {
+		unsigned int i = 0;
+
+		while (known[i] && strcmp(known[i], key))
+			i++;
+		if (!known[i])
+			add_unknown(config, path, key);
+	}
+}
+
+const char *rtd_config_unknown(const struct rtd_config *config)
+{
+	return config->unknown;
 }
 
 static int get_bool(json_t *object, const char *key, bool *value, const char *path, char text[256])
@@ -66,7 +117,7 @@ static int get_bool(json_t *object, const char *key, bool *value, const char *pa
 	if (!item)
 		return 0;
 	if (!json_is_boolean(item))
-		return bad_value(text, path, key, "true or false");
+		return bad_value(text, path, object, key, "true or false");
 	*value = json_is_true(item);
 	return 0;
 }
@@ -83,7 +134,7 @@ static int get_number(json_t *object, const char *key, uint64_t min, uint64_t ma
 	    (uint64_t)json_integer_value(item) < min || (uint64_t)json_integer_value(item) > max) {
 		snprintf(range, sizeof(range), "a number from %llu to %llu",
 			 (unsigned long long)min, (unsigned long long)max);
-		return bad_value(text, path, key, range);
+		return bad_value(text, path, object, key, range);
 	}
 	*value = json_integer_value(item);
 	return 0;
@@ -102,7 +153,7 @@ static int get_sharing(json_t *object, enum rtd_sharing *value, const char *path
 			return 0;
 		}
 	}
-	return bad_value(text, path, "sharing", "\"none\", \"infer\" or \"all\"");
+	return bad_value(text, path, object, "sharing", "\"none\", \"infer\" or \"all\"");
 }
 
 static int read_values(struct rtd_config *config, json_t *root, const char *path, char text[256])
@@ -112,12 +163,16 @@ static int read_values(struct rtd_config *config, json_t *root, const char *path
 	int err;
 
 	if (init && !json_is_object(init))
-		return bad_value(text, path, "init_config", "an object");
+		return bad_value(text, path, root, "init_config", "an object");
+	note_unknown(config, root, known_keys, path);
+	note_unknown(config, init, known_init_keys, path);
 
 	err = get_bool(root, "shmem_enabled", &config->shmem_enabled, path, text);
 	if (!err)
 		err = get_bool(init, "drop_all_capabilities", &config->drop_capabilities, path,
 			       text);
+	if (!err)
+		err = get_bool(root, "numerical_errors", &config->numerical_errors, path, text);
 	if (!err)
 		err = get_sharing(root, &config->sharing, path, text);
 	if (!err)
@@ -172,18 +227,18 @@ int rtd_config_read(struct rtd_config *config, const char *path, char text[256])
 
 /* ---- an instance's file */
 
-static int read_devices(struct rtd_config *config, json_t *list, const char *path, char text[256])
+static int read_devices(struct rtd_config *config, json_t *root, const char *path, char text[256])
 {
-	json_t *item;
+	json_t *list = json_object_get(root, "devices"), *item;
 	size_t i;
 
 	if (!json_is_array(list) || json_array_size(list) > RTD_MAX_DEVICES)
-		return bad_value(text, path, "devices", "an array of device numbers");
+		return bad_value(text, path, root, "devices", "an array of device numbers");
 	config->ndevices = 0;
 	json_array_foreach(list, i, item) {
 		if (!json_is_integer(item) || json_integer_value(item) < 0 ||
 		    json_integer_value(item) >= RTD_MAX_DEVICES)
-			return bad_value(text, path, "devices", "an array of device numbers");
+			return bad_value(text, path, root, "devices", "an array of device numbers");
 		config->devices[config->ndevices++] = json_integer_value(item);
 	}
 	return 0;
@@ -195,14 +250,15 @@ static int read_instance(struct rtd_config *config, json_t *root, const char *pa
 	json_t *devices = json_object_get(root, "devices");
 	json_t *name = json_object_get(root, "name");
 
+	note_unknown(config, root, known_instance_keys, path);
 	if (name && (!json_is_string(name) || strcmp(json_string_value(name), config->instance)))
-		return bad_value(text, path, "name", "the instance's own name");
+		return bad_value(text, path, root, "name", "the instance's own name");
 	if (port && !json_is_string(port))
-		return bad_value(text, path, "server_port", "an endpoint");
+		return bad_value(text, path, root, "server_port", "an endpoint");
 	/* -g on the command line has priority */
 	if (port && !config->nendpoints && rtd_config_add_endpoint(config, json_string_value(port)))
 		return -ENOMEM;
-	return devices && !config->ndevices ? read_devices(config, devices, path, text) : 0;
+	return devices && !config->ndevices ? read_devices(config, root, path, text) : 0;
 }
 
 int rtd_config_read_instance(struct rtd_config *config, const char *name, const char *config_path,

@@ -22,12 +22,14 @@ enum rtd_sharing { RTD_SHARE_NONE, RTD_SHARE_INFER, RTD_SHARE_ALL };
 
 struct rtd_config {
 	char *instance;
+	char *unknown; /* keys without a meaning: rtd_config_unknown() */
 	char *endpoints[RTD_MAX_ENDPOINTS];
 	unsigned int nendpoints;
 	uint32_t devices[RTD_MAX_DEVICES];
 	unsigned int ndevices; /* 0: all devices */
 	bool shmem_enabled;
 	bool drop_capabilities;
+	bool numerical_errors; /* NaN in an output gives 1003 */
 	enum rtd_sharing sharing; /* of a new group */
 	uint32_t default_timeout_ms, default_ninfer;
 	uint64_t max_neff_size;
@@ -47,6 +49,11 @@ int rtd_config_read(struct rtd_config *config, const char *path, char text[256])
  */
 int rtd_config_read_instance(struct rtd_config *config, const char *name, const char *config_path,
 			     char text[256]);
+/*
+ * The keys in the files that have no meaning, "FILE: KEY" in lines, or NULL; for a warning. Owned by
+ * the configuration.
+ */
+const char *rtd_config_unknown(const struct rtd_config *config);
 int rtd_config_add_endpoint(struct rtd_config *config, const char *endpoint);
 /* The path of a unix endpoint ("unix:PATH", "unix:///PATH" or a bare path); NULL for TCP */
 const char *rtd_endpoint_path(const char *endpoint);

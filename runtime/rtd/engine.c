@@ -2,6 +2,7 @@
 /* The chips through libnrt. NRT statuses are translated to NERR codes here and nowhere else. */
 #include "engine.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -319,6 +320,7 @@ int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *
 		.timeout_ms = at->timeout_ms,
 		.default_timeout_ms = at->default_timeout_ms,
 		.owner = at->owner,
+		.numerical_errors = at->numerical_errors,
 		.account = at->account,
 		.account_arg = at->account_arg,
 	};
@@ -380,13 +382,20 @@ uint64_t rtd_program_slot_size(const struct rtd_program *program)
 	return size;
 }
 
+static size_t longest_name(const struct rtd_tensor *tensor)
+{
+	size_t n = strlen(tensor->name), source = tensor->source ? strlen(tensor->source) : 0;
+
+	return n > source ? n : source;
+}
+
 uint64_t rtd_program_answer_size(const struct rtd_program *program)
 {
 	uint64_t size = ANSWER_FRAME;
 
 	for (unsigned int i = 0; i < program->ntensors; i++)
 		if (program->tensors[i].output)
-			size += program->tensors[i].size + strlen(program->tensors[i].name) +
+			size += program->tensors[i].size + longest_name(&program->tensors[i]) +
 				ANSWER_FIELD;
 	return size;
 }
@@ -455,15 +464,21 @@ void *rtd_slot_buffer(struct rtd_slot *slot, unsigned int tensor)
 	return slot->tensors[tensor].buffer;
 }
 
-int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, struct rtd_err *err)
+int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, uint64_t *cycles, struct rtd_err *err)
 {
 	struct rtd_program *program = slot->program;
 	NRT_STATUS status = nrt_execute(program->model, slot->inputs, slot->outputs);
 
 	*fatal = false;
+	*cycles = nrtx_last_cycles();
 	if (!status)
 		return NERR_OK;
 	engine_fail(err, status, "execute");
+	if (status == NRT_EXEC_COMPLETED_WITH_NUM_ERR)
+		return rtd_fail(err, err->code, "TDRV",
+				"Error notifications found on NC %u, "
+				"INFER_ERROR_SUBTYPE_NUMERICAL: NaN in an output",
+				program->nc);
 	/* libnrt resets the core itself after an error; this status says that the reset failed */
 	if (status == NRT_EXEC_UNIT_UNRECOVERABLE)
 		*fatal = nrtx_reset_cores(program->nc, program->nc_count) != NRT_SUCCESS;
@@ -494,6 +509,31 @@ int rtd_engine_nc_counters(uint32_t nc, struct rtd_nc_counters *counters)
 	counters->pe_matmul_executed = from.engine[NEURON_ENG_PE].matmul_insns;
 	counters->macs = from.macs;
 	counters->time_in_use = from.time_in_use_us;
+	return NERR_OK;
+}
+
+int rtd_engine_core_counters(uint32_t nc, struct rtd_core_counters *counters)
+{
+	static_assert(NEURON_ENGINES_MAX <= RTD_MAX_ENGINES, "room for all engines");
+	const struct neuron_target *target = &neuron_target_inf1;
+	struct nrtx_core_counters from;
+	NRT_STATUS status = nrtx_core_counters(nc, &from);
+
+	memset(counters, 0, sizeof(*counters));
+	if (!status)
+		status = nrtx_core_location(nc, &counters->device, &counters->nc);
+	if (status)
+		return nerr_of(status);
+	counters->nengines = target->engines;
+	counters->macs = from.macs;
+	for (unsigned int i = 0; i < target->engines; i++)
+		counters->engine[i] = (struct rtd_engine_time){
+			.name = target->engine[i].name,
+			.executed = from.engine[i].insns,
+			.busy = from.engine[i].busy_cycles,
+			.idle = from.engine[i].idle_cycles,
+			.wait = from.engine[i].wait_cycles,
+		};
 	return NERR_OK;
 }
 

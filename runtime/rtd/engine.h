@@ -57,6 +57,18 @@ struct rtd_nc_counters {
 	uint64_t time_in_use; /* microseconds */
 };
 
+/* Of all engines of a core, by their names; in virtual cycles, from when the chip was made */
+#define RTD_MAX_ENGINES 8
+struct rtd_core_counters {
+	unsigned int nengines;
+	struct rtd_engine_time {
+		const char *name;
+		uint64_t executed, busy, idle, wait;
+	} engine[RTD_MAX_ENGINES];
+	uint64_t macs;
+	uint32_t device, nc; /* where the core is */
+};
+
 struct rtd_hw_counters {
 	uint32_t mem_ecc_corr, mem_ecc_uncorr, sram_ecc_corr, sram_ecc_uncorr;
 };
@@ -93,6 +105,7 @@ struct rtd_placement {
 	uint32_t nc, nc_count;
 	uint32_t timeout_ms; /* 0: at least default_timeout_ms, more if the program is long */
 	uint32_t default_timeout_ms;
+	bool numerical_errors; /* NaN in an output is told */
 	uint64_t owner; /* of what it leaves in a core, which no other owner finds; not 0 */
 	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;
@@ -120,12 +133,14 @@ void *rtd_slot_buffer(struct rtd_slot *slot,
 		      unsigned int tensor); /* index in rtd_program_tensors */
 /*
  * Executes a slot: NERR_OK, NERR_INFER_COMPLETED_WITH_NUM_ERR (outputs are there), or another code.
- * *fatal is set when the cores could not be reset and the program cannot run again.
+ * *fatal is set when the cores could not be reset and the program cannot run again. *cycles is how
+ * long the chip took by its own clock; 0: not known.
  */
-int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, struct rtd_err *err);
+int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, uint64_t *cycles, struct rtd_err *err);
 
 /* Returns 0 or a NERR code */
 int rtd_engine_nc_counters(uint32_t nc, struct rtd_nc_counters *counters);
+int rtd_engine_core_counters(uint32_t nc, struct rtd_core_counters *counters);
 int rtd_engine_hw_counters(struct rtd_engine *engine, uint32_t device,
 			   struct rtd_hw_counters *counters);
 int rtd_engine_memory(struct rtd_engine *engine, uint32_t device,

@@ -4,12 +4,15 @@
  * An inference counts against ninfer until it is collected or cancelled.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "log.h"
 #include "rtd.h"
+
+#define NAMES 200 /* bytes of a message for names of tensors */
 
 /* ---- cookies */
 
@@ -41,19 +44,86 @@ static uint64_t cookie_new(void)
 
 /* ---- post: inputs */
 
-static const struct rtd_io *find_io(const struct rtd_io *list, unsigned int n, const char *name,
-				    unsigned int *count)
+/* The tensor that a client calls so: the compiled model's own name goes before the NEFF's; -1: none */
+static int find_tensor(const struct rtd_program *program, bool output, const char *name)
+{
+	const struct rtd_tensor *tensors;
+	unsigned int n = rtd_program_tensors(program, &tensors);
+	int found = -1;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (tensors[i].output != output)
+			continue;
+		if (tensors[i].source && !strcmp(tensors[i].source, name))
+			return i;
+		if (!strcmp(tensors[i].name, name))
+			found = i;
+	}
+	return found;
+}
+
+/* What a request gives: each place, and the tensor that it is for */
+struct given {
+	const struct rtd_io *list;
+	unsigned int n;
+	int *tensor;
+};
+
+static int given_match(struct given *given, const struct rtd_program *program, bool output,
+		       struct rtd_err *err)
+{
+	given->tensor = calloc(given->n + 1, sizeof(*given->tensor));
+	if (!given->tensor)
+		return rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
+	for (unsigned int i = 0; i < given->n; i++)
+		given->tensor[i] = find_tensor(program, output, given->list[i].name);
+	return NERR_OK;
+}
+
+static const struct rtd_io *given_find(const struct given *given, int tensor, unsigned int *count)
 {
 	const struct rtd_io *found = NULL;
 
 	*count = 0;
-	for (unsigned int i = 0; i < n; i++) {
-		if (!strcmp(list[i].name, name)) {
-			found = &list[i];
+	for (unsigned int i = 0; i < given->n; i++) {
+		if (given->tensor[i] == tensor) {
+			found = &given->list[i];
 			++*count;
 		}
 	}
 	return found;
+}
+
+/* "x (input0)": both names of a tensor, for messages */
+static const char *both_names(const struct rtd_tensor *tensor, char text[NAMES])
+{
+	if (tensor->source && strcmp(tensor->source, tensor->name))
+		snprintf(text, NAMES, "%s (%s)", tensor->source, tensor->name);
+	else
+		snprintf(text, NAMES, "%s", tensor->name);
+	return text;
+}
+
+/* The names that came, cut where they do not fit */
+static const char *names_given(const struct given *given, char text[NAMES])
+{
+	size_t len = 0;
+
+	text[0] = 0;
+	for (unsigned int i = 0; i < given->n && len < NAMES - 1; i++)
+		len += snprintf(text + len, NAMES - len, "%s%s", i ? ", " : "", given->list[i].name);
+	return *text ? text : "none";
+}
+
+static int refuse_count(const struct rtd_tensor *tensor, const char *must, unsigned int count,
+			const struct given *given, struct rtd_err *err)
+{
+	char name[NAMES], names[NAMES];
+
+	return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
+			"%s [%s] must %s once, received: %u; names received: %s",
+			tensor->output ? "ofmap" : "ifmap", both_names(tensor, name), must, count,
+			names_given(given, names));
 }
 
 static int fill_shm(struct rtd *rtd, const struct rtd_post *post, const struct rtd_tensor *tensor,
@@ -74,15 +144,20 @@ static int fill_shm(struct rtd *rtd, const struct rtd_post *post, const struct r
 	return code;
 }
 
-static int fill_input(struct rtd *rtd, const struct rtd_post *post, const struct rtd_tensor *tensor,
-		      void *buf, struct rtd_err *err)
+static int fill_input(struct rtd *rtd, const struct rtd_post *post, const struct given *given,
+		      struct rtd_infer *infer, unsigned int index, struct rtd_err *err)
 {
+	void *buf = rtd_slot_buffer(infer->slot->slot, index);
+	const struct rtd_tensor *tensor;
+	const struct rtd_io *io;
 	unsigned int count;
-	const struct rtd_io *io = find_io(post->inputs, post->ninputs, tensor->name, &count);
 
+	rtd_program_tensors(infer->model->program, &tensor);
+	tensor += index;
+	io = given_find(given, index, &count);
 	if (count != 1)
-		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
-				"ifmap [%s] must be given once, received: %u", tensor->name, count);
+		return refuse_count(tensor, "be given", count, given, err);
+	infer->own_names |= strcmp(io->name, tensor->name) != 0;
 	if (io->shm)
 		return fill_shm(rtd, post, tensor, io, buf, err);
 	if (io->len != tensor->size)
@@ -100,26 +175,30 @@ static int fill_input(struct rtd *rtd, const struct rtd_post *post, const struct
 static int fill_inputs(struct rtd *rtd, const struct rtd_post *post, struct rtd_infer *infer,
 		       struct rtd_err *err)
 {
+	struct given given = { post->inputs, post->ninputs, NULL };
 	const struct rtd_tensor *tensors;
 	unsigned int n = rtd_program_tensors(infer->model->program, &tensors), ninputs = 0;
+	char names[NAMES];
 
 	for (unsigned int i = 0; i < n; i++)
 		ninputs += !tensors[i].output;
 	if (post->ninputs < ninputs)
 		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
-				"Wrong number of ifmaps, expected: %u, received: %u", ninputs,
-				post->ninputs);
-	for (unsigned int i = 0; i < n; i++)
-		if (!tensors[i].output &&
-		    fill_input(rtd, post, &tensors[i], rtd_slot_buffer(infer->slot->slot, i), err))
-			return err->code;
-	return NERR_OK;
+				"Wrong number of ifmaps, expected: %u, received: %u (%s)", ninputs,
+				post->ninputs, names_given(&given, names));
+	if (given_match(&given, infer->model->program, false, err))
+		return err->code;
+	for (unsigned int i = 0; i < n && !err->code; i++)
+		if (!tensors[i].output)
+			fill_input(rtd, post, &given, infer, i, err);
+	free(given.tensor);
+	return err->code;
 }
 
 /* ---- outputs in shared memory */
 
-static int find_output(struct rtd *rtd, struct rtd_infer *infer, const struct rtd_io *list,
-		       unsigned int n, unsigned int index, struct rtd_err *err)
+static int find_output(struct rtd *rtd, struct rtd_infer *infer, const struct given *given,
+		       unsigned int index, struct rtd_err *err)
 {
 	const struct rtd_tensor *tensors, *tensor;
 	const struct rtd_io *io;
@@ -127,11 +206,9 @@ static int find_output(struct rtd *rtd, struct rtd_infer *infer, const struct rt
 
 	rtd_program_tensors(infer->model->program, &tensors);
 	tensor = &tensors[index];
-	io = find_io(list, n, tensor->name, &count);
+	io = given_find(given, index, &count);
 	if (count != 1 || !io->shm)
-		return rtd_fail(err, NERR_INFER_BAD_INPUT, "NMGR",
-				"ofmap [%s] must name shared memory once, received: %u",
-				tensor->name, count);
+		return refuse_count(tensor, "name shared memory", count, given, err);
 
 	infer->outputs[index] = rtd_shm_get(rtd, &infer->peer, io->shm);
 	if (!infer->outputs[index])
@@ -152,16 +229,20 @@ static int find_outputs(struct rtd *rtd, struct rtd_infer *infer, const struct r
 {
 	const struct rtd_tensor *tensors;
 	unsigned int ntensors = rtd_program_tensors(infer->model->program, &tensors);
+	struct given given = { list, n, NULL };
 
 	if (!n)
 		return NERR_OK;
 	infer->outputs = calloc(ntensors, sizeof(*infer->outputs));
 	if (!infer->outputs)
 		return rtd_fail(err, NERR_RESOURCE, "NMGR", "out of memory");
-	for (unsigned int i = 0; i < ntensors; i++)
-		if (tensors[i].output && find_output(rtd, infer, list, n, i, err))
-			return err->code;
-	return NERR_OK;
+	if (given_match(&given, infer->model->program, true, err))
+		return err->code;
+	for (unsigned int i = 0; i < ntensors && !err->code; i++)
+		if (tensors[i].output)
+			find_output(rtd, infer, &given, i, err);
+	free(given.tensor);
+	return err->code;
 }
 
 int rtd_infer_deliver(struct rtd_infer *infer, struct rtd_err *err)

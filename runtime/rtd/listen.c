@@ -2,7 +2,10 @@
 /* Unix sockets with credentials */
 #include "listen.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,4 +126,26 @@ void rtd_listen_close(int fd, const char *path)
 	/* another daemon may have taken the path meanwhile; it would answer */
 	if (!probe(path))
 		unlink(path);
+}
+
+int rtd_listen_passed(int fd, char *path)
+{
+	struct sockaddr_un address = { 0 };
+	socklen_t len = sizeof(address), size = sizeof(int);
+	int type = 0, listens = 0, flags = fcntl(fd, F_GETFL);
+
+	static_assert(RTD_LISTEN_PATH > sizeof(address.sun_path), "room for the NUL");
+	if (flags < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) ||
+	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) ||
+	    getsockname(fd, (struct sockaddr *)&address, &len))
+		return -errno;
+	if (address.sun_family != AF_UNIX || type != SOCK_STREAM || !listens)
+		return -EPROTONOSUPPORT;
+	/* neither one without a name nor one in the abstract namespace has a path */
+	if (len <= offsetof(struct sockaddr_un, sun_path) || !address.sun_path[0])
+		return -EADDRNOTAVAIL;
+	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC))
+		return -errno;
+	snprintf(path, RTD_LISTEN_PATH, "%.*s", (int)sizeof(address.sun_path), address.sun_path);
+	return 0;
 }

@@ -45,6 +45,7 @@ struct daemon {
 	struct rtd_server *server;
 	int signal_fd;
 	int listen[RTD_MAX_ENDPOINTS]; /* of each endpoint; -1: TCP */
+	bool passed[RTD_MAX_ENDPOINTS]; /* by the init system, whose path it is */
 };
 
 static const char usage[] =
@@ -138,8 +139,56 @@ static void parse_options(int argc, char **argv, struct options *o, struct rtd_c
 		fail_usage("not an option: ", argv[optind]);
 }
 
-static int read_files(const struct options *o, struct rtd_config *config)
+/* The endpoint of that path; none yet: it is added. Returns its index or -errno. */
+static int endpoint_of(struct rtd_config *config, const char *path)
 {
+	char endpoint[RTD_LISTEN_PATH + sizeof("unix:")];
+	int err;
+
+	for (unsigned int i = 0; i < config->nendpoints; i++) {
+		const char *own = rtd_endpoint_path(config->endpoints[i]);
+
+		if (own && !strcmp(own, path))
+			return i;
+	}
+	snprintf(endpoint, sizeof(endpoint), "unix:%s", path);
+	err = rtd_config_add_endpoint(config, endpoint);
+	return err ? err : (int)config->nendpoints - 1;
+}
+
+/* Sockets that an init system listens on for the daemon (sd_listen_fds) */
+static int take_passed(struct daemon *d)
+{
+	int n = sd_listen_fds(1), err, at;
+	char path[RTD_LISTEN_PATH];
+
+	for (int fd = SD_LISTEN_FDS_START; fd < SD_LISTEN_FDS_START + n; fd++) {
+		err = rtd_listen_passed(fd, path);
+		at = err ? err : endpoint_of(d->config, path);
+		if (at < 0) {
+			rtd_error("NRTD", "passed socket %d: %s", fd,
+				  at == -EPROTONOSUPPORT ? "only unix stream sockets that listen" :
+							   strerror(-at));
+			return at;
+		}
+		d->listen[at] = fd;
+		d->passed[at] = true;
+	}
+	return n < 0 ? n : 0;
+}
+
+static void warn_unknown(const struct rtd_config *config)
+{
+	const char *line = rtd_config_unknown(config);
+
+	for (; line && *line; line += strcspn(line, "\n"), line += *line == '\n')
+		rtd_warning("NRTD", "configuration: %.*s has no meaning and is ignored",
+			    (int)strcspn(line, "\n"), line);
+}
+
+static int read_files(const struct options *o, struct daemon *d)
+{
+	struct rtd_config *config = d->config;
 	char text[256] = "";
 	int err = 0;
 
@@ -147,10 +196,13 @@ static int read_files(const struct options *o, struct rtd_config *config)
 		err = rtd_config_read(config, o->config_path, text);
 	if (!err && o->instance)
 		err = rtd_config_read_instance(config, o->instance, o->config_path, text);
-	if (!err && !config->nendpoints)
-		err = rtd_config_add_endpoint(config, RTD_DEFAULT_ENDPOINT);
 	if (err)
 		rtd_error("NRTD", "configuration: %s", *text ? text : strerror(-err));
+	warn_unknown(config);
+	if (!err)
+		err = take_passed(d);
+	if (!err && !config->nendpoints)
+		err = rtd_config_add_endpoint(config, RTD_DEFAULT_ENDPOINT);
 	return err;
 }
 
@@ -226,7 +278,7 @@ static int open_sockets(struct daemon *d)
 	for (unsigned int i = 0; i < d->config->nendpoints; i++) {
 		const char *path = rtd_endpoint_path(d->config->endpoints[i]);
 
-		if (path) {
+		if (path && !d->passed[i]) {
 			d->listen[i] = rtd_listen_open(path);
 			if (d->listen[i] < 0) {
 				rtd_error("NRTD", "cannot listen on %s: %s",
@@ -300,7 +352,7 @@ static void stop(struct daemon *d)
 {
 	sd_notify(0, "STOPPING=1");
 	for (unsigned int i = 0; i < d->config->nendpoints; i++)
-		if (d->listen[i] >= 0)
+		if (d->listen[i] >= 0 && !d->passed[i])
 			rtd_listen_close(d->listen[i], rtd_endpoint_path(d->config->endpoints[i]));
 	if (d->rtd)
 		rtd_close(d->rtd);
@@ -315,7 +367,7 @@ static void stop(struct daemon *d)
 
 static int start(struct daemon *d, const struct options *o)
 {
-	int err = read_files(o, d->config);
+	int err = read_files(o, d);
 
 	if (err)
 		return err;

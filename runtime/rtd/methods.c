@@ -51,6 +51,7 @@ const struct rtd_method rtd_methods[] = {
 	UNARY(NMGR, "create_eg", nrt__create_eg_request, rtd_rpc_create_eg, false),
 	UNARY(NMGR, "destroy_eg", nrt__destroy_eg_request, rtd_rpc_destroy_eg, false),
 	UNARY(NMGR, "list_egs", nrt__empty, rtd_rpc_list_egs, false),
+	UNARY(NMGR, "random_seed", nrt__random_seed_request, rtd_rpc_random_seed, false),
 	UNARY(NMGR, "start", nrt__start_request, rtd_rpc_start, false),
 	UNARY(NMGR, "stop", nrt__stop_request, rtd_rpc_stop, false),
 	UNARY(NMGR, "unload", nrt__unload_request, rtd_rpc_unload, false),
@@ -66,6 +67,8 @@ const struct rtd_method rtd_methods[] = {
 	      true),
 	UNARY(NMGR, "read_all_metrics", nrt__read_all_metrics_request, rtd_rpc_all_metrics, false),
 	UNARY(NMGR, "get_hw_counters", nrt__get_hw_counters_request, rtd_rpc_hw_counters, true),
+	UNARY(NMGR, "set_static_transfer_adjustment", nrt__set_static_transfer_adjustment_request,
+	      rtd_rpc_adjust, false),
 	UNARY(NMGR, "get_all_hw_counters", nrt__empty, rtd_rpc_all_hw_counters, true),
 
 	UNARY(NMGRX, "describe_daemon", nrtx__describe_daemon_request, rtd_rpc_describe_daemon,
@@ -74,6 +77,8 @@ const struct rtd_method rtd_methods[] = {
 	UNARY(NMGRX, "describe_model", nrtx__describe_model_request, rtd_rpc_describe_model, false),
 	UNARY(NMGRX, "list_owners", nrtx__list_owners_request, rtd_rpc_list_owners, false),
 	UNARY(NMGRX, "share_eg", nrtx__share_eg_request, rtd_rpc_share_eg, false),
+	UNARY(NMGRX, "profile_start", nrtx__profile_start_request, rtd_rpc_profile_start, true),
+	UNARY(NMGRX, "profile_stop", nrtx__profile_stop_request, rtd_rpc_profile_stop, true),
 };
 
 const unsigned int rtd_nmethods = sizeof(rtd_methods) / sizeof(rtd_methods[0]);

@@ -144,6 +144,7 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 				     .nc_count = count,
 				     .timeout_ms = load->timeout_ms,
 				     .default_timeout_ms = rtd->config->default_timeout_ms,
+				     .numerical_errors = rtd->config->numerical_errors,
 				     .owner = owner_of(load) };
 
 	if (load_program(rtd, load, &at, &model->program, err)) {
@@ -339,6 +340,7 @@ void rtd_model_drop(struct rtd *rtd, struct rtd_model *model)
 	pthread_mutex_unlock(&rtd->lock);
 
 	rtd_slots_free(rtd, model);
+	rtd_profile_free(rtd, model->profile);
 	rtd_program_unload(model->program);
 	rtd_quota_give(rtd->quota, &model->owner.peer, RTD_QUOTA_MODELS, 1);
 	rtd_info("NMGR", "model %u unloaded", model->id);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The handlers of all methods, and what they share: turning an error into a status. Messages come
- * from nrt.proto and nrtx.proto; rtd.h's functions do the work.
+ * from the .proto files; rtd.h's functions do the work.
  */
 #ifndef RTD_RPC_H
 #define RTD_RPC_H
 
-#include "nrt.pb-c.h"
+#include "nmgr.pb-c.h"
+#include "nmgr_session_service.pb-c.h"
 #include "rtd.h"
 #include "server.h"
 
@@ -21,6 +22,7 @@ struct rtd_owner rtd_rpc_owner(struct rtd_call *call, uint64_t session);
 
 void rtd_rpc_create_eg(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_destroy_eg(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_rpc_random_seed(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_list_egs(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_unload_all(struct rtd_call *call, const ProtobufCMessage *message);
 
@@ -57,6 +59,7 @@ void rtd_rpc_inference_counters(struct rtd_call *call, const ProtobufCMessage *m
 void rtd_rpc_all_counters(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_all_metrics(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_hw_counters(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_rpc_adjust(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_all_hw_counters(struct rtd_call *call, const ProtobufCMessage *message);
 
 void rtd_rpc_describe_daemon(struct rtd_call *call, const ProtobufCMessage *message);
@@ -64,5 +67,7 @@ void rtd_rpc_list_models(struct rtd_call *call, const ProtobufCMessage *message)
 void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_list_owners(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_share_eg(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_rpc_profile_start(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_rpc_profile_stop(struct rtd_call *call, const ProtobufCMessage *message);
 
 #endif

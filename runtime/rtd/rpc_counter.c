@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "log.h"
 #include "rpc.h"
 
@@ -260,8 +261,28 @@ static void hw_fill(struct rtd *rtd, const struct rtd_device *device, Nrt__HwCou
 	to->mem_ecc_uncorr = from.mem_ecc_uncorr;
 	to->sram_ecc_corr = from.sram_ecc_corr;
 	to->sram_ecc_uncorr = from.sram_ecc_uncorr;
+	pthread_mutex_lock(&rtd->lock);
+	to->transfer_adjustment_cnt = rtd->adjustment;
+	pthread_mutex_unlock(&rtd->lock);
 	if (code)
 		rtd_fail(err, code, "TDRV", "counters of device %u cannot be read", device->index);
+}
+
+/* The chip's transfers need no adjustment: the number is kept for the counters. */
+void rtd_rpc_adjust(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	const Nrt__SetStaticTransferAdjustmentRequest *req = (const void *)message;
+	Nrt__SetStaticTransferAdjustmentResponse resp =
+		NRT__SET_STATIC_TRANSFER_ADJUSTMENT_RESPONSE__INIT;
+	struct rtd *rtd = rtd_call_rtd(call);
+	struct rtd_err err = { 0 };
+	Nrt__Status status;
+
+	if (!rtd_ready(rtd, &err))
+		rtd_adjust_transfers(rtd, rtd_call_peer(call), req->transfer_adjust_cnt, &err);
+	rtd_rpc_status(call, &status, &err);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
 }
 
 static const struct rtd_device *hw_device(struct rtd *rtd, const Nrt__GetHwCountersRequest *req)
@@ -281,6 +302,14 @@ static const struct rtd_device *hw_device(struct rtd *rtd, const Nrt__GetHwCount
 	return NULL;
 }
 
+static void refuse_device(const Nrt__GetHwCountersRequest *req, struct rtd_err *err)
+{
+	if (req->device_case == NRT__GET_HW_COUNTERS_REQUEST__DEVICE_BDF)
+		rtd_fail(err, NERR_INVALID, "NRTD", "no device at %s", req->bdf);
+	else
+		rtd_fail(err, NERR_INVALID, "NRTD", "no device %u", req->device_id);
+}
+
 void rtd_rpc_hw_counters(struct rtd_call *call, const ProtobufCMessage *message)
 {
 	Nrt__GetHwCountersResponse resp = NRT__GET_HW_COUNTERS_RESPONSE__INIT;
@@ -293,7 +322,7 @@ void rtd_rpc_hw_counters(struct rtd_call *call, const ProtobufCMessage *message)
 	if (!rtd_ready(rtd, &err)) {
 		device = hw_device(rtd, (const void *)message);
 		if (!device)
-			rtd_fail(&err, NERR_INVALID, "NRTD", "no such device");
+			refuse_device((const void *)message, &err);
 	}
 	if (device) {
 		hw_fill(rtd, device, &counters, &err);

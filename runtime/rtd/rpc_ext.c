@@ -277,6 +277,7 @@ void rtd_rpc_list_owners(struct rtd_call *call, const ProtobufCMessage *message)
 			}
 			egs[i].sharing = (Nrtx__Sharing)eg->sharing;
 			egs[i].eg = eg->id;
+			egs[i].random_seed = eg->seed;
 			egs[i].implicit = eg->implicit;
 			egs[i].owner = &owners[i].owner;
 			resp.eg[i] = &egs[i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* create_eg, destroy_eg, list_egs, unload_all; and what all handlers share */
+/* create_eg, destroy_eg, list_egs, random_seed, unload_all; and what all handlers share */
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +82,23 @@ void rtd_rpc_destroy_eg(struct rtd_call *call, const ProtobufCMessage *message)
 		rtd_eg_destroy(rtd, id, destroy_done, call);
 	else
 		destroy_done(&err, call);
+}
+
+/* No instruction draws random numbers, so the seed is kept for list_owners and changes nothing. */
+void rtd_rpc_random_seed(struct rtd_call *call, const ProtobufCMessage *message)
+{
+	const Nrt__RandomSeedRequest *req = (const void *)message;
+	Nrt__RandomSeedResponse resp = NRT__RANDOM_SEED_RESPONSE__INIT;
+	struct rtd *rtd = rtd_call_rtd(call);
+	struct rtd_err err = { 0 };
+	Nrt__Status status;
+
+	if (!rtd_ready(rtd, &err))
+		rtd_eg_seed(rtd, rtd_call_peer(call), req->h_eg ? req->h_eg->id : 0, req->seed,
+			    &err);
+	rtd_rpc_status(call, &status, &err);
+	resp.status = &status;
+	rtd_call_reply(call, &resp.base);
 }
 
 static void eg_info_fill(struct rtd *rtd, const struct rtd_eg *eg, Nrt__EgInfo *info,

@@ -84,7 +84,8 @@ static void answer_outputs(struct rtd_infer *infer, Nrt__InferResponse *resp, Nr
 		if (!tensors[i].output)
 			continue;
 		nrt__infer_io__init(io);
-		io->name = (char *)tensors[i].name;
+		io->name = (char *)(infer->own_names && tensors[i].source ? tensors[i].source
+									  : tensors[i].name);
 		io->data_case = NRT__INFER_IO__DATA_BUF;
 		io->buf.data = rtd_slot_buffer(infer->slot->slot, i);
 		io->buf.len = tensors[i].size;

@@ -47,6 +47,7 @@ struct rtd_eg {
 	uint32_t id, start, count;
 	bool implicit, dead;
 	enum rtd_sharing sharing; /* protected by rtd->lock */
+	uint32_t seed; /* random_seed's; protected by rtd->lock */
 	unsigned int refs, nmodels;
 	struct rtd_owner owner;
 	struct rtd_model *running;
@@ -62,6 +63,7 @@ struct rtd_eg {
 	bool end;
 };
 
+struct rtd_profile;
 enum rtd_model_state { RTD_STANDBY, RTD_READY, RTD_FAILED };
 
 struct rtd_slot_entry {
@@ -91,6 +93,7 @@ struct rtd_model {
 	unsigned int ncancelled;
 	struct rtd_infer_list infers; /* those with a cookie, oldest first */
 	SLIST_HEAD(, rtd_slot_entry) slots;
+	struct rtd_profile *profile; /* being made, or NULL; protected by rtd->lock */
 };
 
 enum rtd_infer_state { RTD_QUEUED, RTD_RUNNING, RTD_DONE, RTD_CANCELLED };
@@ -117,6 +120,7 @@ struct rtd_infer {
 	uint64_t charged;
 	enum rtd_infer_state state;
 	struct rtd_err err;
+	bool own_names; /* inputs had the compiled model's names, and outputs get them */
 	struct rtd_shm **outputs; /* by tensor index; NULL: inline */
 	uint64_t posted_ns;
 	rtd_infer_done done; /* its waiter's */
@@ -161,6 +165,7 @@ enum {
 	RTD_METRIC_SIZE,
 	RTD_METRIC_NUM_NC,
 	RTD_METRIC_MAJOR,
+	RTD_METRIC_KCYCLES, /* of the chip, in thousands */
 	RTD_METRICS,
 };
 
@@ -182,6 +187,7 @@ struct rtd {
 	uint32_t next_eg, next_model;
 	unsigned int ngroups; /* groups whose control threads live */
 	unsigned int nmodels;
+	uint32_t adjustment; /* set_static_transfer_adjustment's */
 	TAILQ_HEAD(, rtd_eg) egs; /* sorted by start core */
 	TAILQ_HEAD(, rtd_model) models;
 	TAILQ_HEAD(, rtd_session) sessions;
@@ -326,6 +332,32 @@ uint64_t rtd_infer_uncharge(struct rtd_infer *infer);
 void rtd_infer_abandoned(struct rtd_model *model, const struct rtd_peer *peer,
 			 struct rtd_infer_list *gone);
 void rtd_infer_reap(struct rtd *rtd, const struct rtd_peer *peer); /* the same for every model */
+
+/* profile.c */
+#define RTD_PROFILE_INFERS 4096
+#define RTD_PROFILE_CORES 16
+struct rtd_profile {
+	struct rtd_peer peer; /* on whose account it is */
+	uint64_t begun_ns; /* wall clock */
+	uint64_t total; /* inferences; the first RTD_PROFILE_INFERS are kept */
+	unsigned int ncores;
+	struct rtd_core_counters core[RTD_PROFILE_CORES]; /* at the start; then what came since */
+	struct rtd_profile_infer {
+		uint64_t posted_ns, queued_ns, device_ns; /* wall clock; until it began; from then on */
+		uint64_t cycles;
+		int code;
+	} infer[RTD_PROFILE_INFERS];
+};
+/* Begins a profile of a model, in place of one that nobody collected. */
+int rtd_profile_start(struct rtd *rtd, const struct rtd_peer *peer, uint32_t model,
+		      struct rtd_err *err);
+/* Ends it: *profile is the caller's, and is given back to rtd_profile_free(). */
+int rtd_profile_stop(struct rtd *rtd, uint32_t model, struct rtd_profile **profile,
+		     struct rtd_err *err);
+void rtd_profile_free(struct rtd *rtd, struct rtd_profile *profile); /* NULL: nothing */
+/* With the lock held: an inference of the model ended; monotonic times */
+void rtd_profile_add(struct rtd_model *model, const struct rtd_infer *infer, uint64_t begun_ns,
+		     uint64_t ended_ns, uint64_t cycles);
 
 /* slot.c */
 struct rtd_slot_entry *rtd_slot_take(struct rtd *rtd, struct rtd_model *model,

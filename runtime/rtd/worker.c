@@ -86,7 +86,8 @@ static void worker_tell(struct rtd_eg *eg, struct rtd_infer *infer)
  * With the lock held on entry and on return. A result of a model that was stopped meanwhile is
  * dropped. After a failure the waiter is told before the cores go on.
  */
-static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, uint64_t begun)
+static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, uint64_t begun,
+			  uint64_t cycles)
 {
 	struct rtd_model *model = infer->model;
 	struct rtd_eg *eg = model->eg;
@@ -99,8 +100,11 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 
 	model->infer_count++;
 	rtd_metric_add(rtd, RTD_METRIC_INFER_ON_CHIP, (now - begun) / 1e9);
+	if (cycles)
+		rtd_metric_add(rtd, RTD_METRIC_KCYCLES, cycles / 1e3);
 	rtd_metric_add(rtd, RTD_METRIC_INFER, (now - infer->posted_ns) / 1e9);
 
+	rtd_profile_add(model, infer, begun, now, cycles);
 	infer->state = RTD_DONE;
 	if (stopped)
 		rtd_infer_cancelled(rtd, infer);
@@ -141,19 +145,19 @@ static bool interrupted(struct rtd *rtd, const struct rtd_model *model)
 
 static void worker_execute(struct rtd *rtd, struct rtd_infer *infer)
 {
-	uint64_t begun = rtd_now_ns();
+	uint64_t begun = rtd_now_ns(), cycles;
 	bool fatal = false;
 	int code;
 
 	pthread_mutex_unlock(&rtd->lock);
-	code = rtd_slot_execute(infer->slot->slot, &fatal, &infer->err);
+	code = rtd_slot_execute(infer->slot->slot, &fatal, &cycles, &infer->err);
 	if (code == NERR_OK || code == NERR_INFER_COMPLETED_WITH_NUM_ERR)
 		rtd_infer_deliver(infer, &infer->err);
 	else if (!interrupted(rtd, infer->model))
 		rtd_error("NMGR", "model %u: Inference completed with err: %d", infer->model->id,
 			  code);
 	pthread_mutex_lock(&rtd->lock);
-	worker_finish(rtd, infer, fatal, begun);
+	worker_finish(rtd, infer, fatal, begun, cycles);
 }
 
 static void worker_begin(struct rtd_eg *eg)

@@ -7,7 +7,8 @@
 #include <grpc/slice.h>
 
 #include "message.h"
-#include "nrt.pb-c.h"
+#include "nmgr.pb-c.h"
+#include "nmgr_session_service.pb-c.h"
 #include "nrtx.pb-c.h"
 #include "proto.h"
 

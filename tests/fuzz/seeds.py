@@ -205,9 +205,63 @@ def rtd() -> dict[str, bytes]:
     out = {}
     for number, texts in RTD.items():
         for i, (kind, text) in enumerate(texts):
-            done = subprocess.run(["protoc", f"--encode={kind}", "nrt.proto"], cwd=TOP / "runtime/rtd",
+            done = subprocess.run(["protoc", f"--encode={kind}", "nmgr.proto"], cwd=TOP / "runtime/rtd",
                                   input=text.encode(), capture_output=True, check=True)
             out[f"{number}-{i}"] = bytes([number]) + done.stdout
+    return out
+
+
+CALLS = {  # calls in order: method, client, messages
+    "inference": [("create_eg", 0, ["nc_count: 1"]),
+                  ("load", 0, ["h_eg { id: 1 }", "neff_size: 1", 'neff_chunk { chunk: "a" }']),
+                  ("start", 0, ["h_nn { id: 1 }"]),
+                  ("infer_post", 0, ['h_nn { id: 1 } ifmap { name: "a" buf: "%s" } ifmap { name: "b" buf: "%s" }' % (("\\0" * 8192,) * 2)]),
+                  ("infer_check_completion", 0, ["cookie: 1 cookie: 2"]), ("infer_wait", 0, ["cookie: 1"]),
+                  ("infer_poll", 0, ["cookie: 1"]), ("infer", 1, ["h_nn { id: 1 }"]), ("stop", 0, ["h_nn { id: 1 }"]),
+                  ("unload", 0, ["h_nn { id: 1 }"]), ("destroy_eg", 0, ["h_eg { id: 1 }"])],
+    "sharing": [("create_eg", 1, ["nc_count: 2"]), ("share_eg", 1, ["eg: 1 sharing: SHARE_ALL"]),
+                ("load", 2, ["h_eg { id: 1 }", "model_params { timeout { data: 1 } ninfer { data: 2 } }", "neff_size: 1",
+                             'neff_chunk { chunk: "a" }']),
+                ("start", 2, ["h_nn { id: 1 }"]), ("list_models", 1, [""]), ("list_owners", 2, [""]),
+                ("describe_model", 1, ["id: 1"]), ("infer_stream", 1, ['h_nn { id: 1 }', 'h_nn { id: 2 } loop_end_value: 3']),
+                ("random_seed", 1, ["h_eg { id: 1 } seed: 7"]), ("unload_all", 1, [""])],
+    "broken": [("load", 0, ["neff_size: 1", "neff_size: 1"]), ("load", 1, ['neff_chunk { chunk: "a" }']),
+               ("load", 1, ["neff_size: 4", 'neff_chunk { chunk: "abc" }']), ("load", 2, ['neff_file: "/etc/hostname"']),
+               ("load", 1, ['neff_file: "/proc/self/mem"', "session_id: 1"]), ("load", 0, [""])],
+    "shm": [("shm_map", 1, ['path: "/no-such" mmap_prot: 3']), ("shm_map", 0, ['path: "/../etc/hostname" mmap_prot: 1']),
+            ("shm_map", 1, ['path_hugetlb { path: "/dev/shm/x" size: 4096 } session_id: 1']),
+            ("shm_unmap", 1, ['path: "/no-such"'])],
+    "counters": [(name, i % 3, [""]) for i, name in enumerate(
+        ("list_egs", "read_nc_counters", "read_nc_time_in_use", "read_inference_counters", "read_all_counters",
+         "read_all_metrics", "get_all_hw_counters", "get_version", "describe_daemon"))] +
+        [("read_all_metrics", 0, ["summarize_period: 60"]), ("get_hw_counters", 1, ['bdf: "0000:00:1f.0"']),
+         ("get_hw_counters", 2, ["device_id: 9"]), ("read_nc_counters", 0, ["vnc_id: 99"]),
+         ("set_static_transfer_adjustment", 1, ["transfer_adjust_cnt: 1"])],
+    "session": [("session_monitor", 1, ['framework_name: "TENSORFLOW" framework_version { major_num: 1 }']),
+                ("create_eg", 1, ["session_id: 1"]), ("session_monitor", 2, [])],
+}
+
+
+def calls() -> dict[str, bytes]:
+    source = (TOP / "runtime/rtd/methods.c").read_text()
+    order = [next(filter(None, m)) for m in re.findall(r'NMGRX?,? "(\w+)"|"/nrt\.\w+/(\w+)"|INFER\("(\w+)"', source)]
+    kinds = dict(re.findall(r"rpc (\w+)\((?:stream )?(\w+)\)", "".join(p.read_text() for p in (TOP / "runtime/rtd").glob("*.proto"))))
+    extra = re.findall(r"rpc (\w+)", (TOP / "runtime/rtd/nrtx.proto").read_text())
+
+    def encode(name: str, text: str) -> bytes:
+        package, file = ("nrtx", "nrtx.proto") if name in extra else ("nrt", "nmgr_session_service.proto" if name == "session_monitor" else "nmgr.proto")
+        return subprocess.run(["protoc", f"--encode={package}.{kinds[name]}", file], cwd=TOP / "runtime/rtd",
+                              input=text.encode(), capture_output=True, check=True).stdout
+
+    out = {}
+    for title, sequence in CALLS.items():
+        data = b""
+        for name, client, texts in sequence:
+            messages = [encode(name, text) for text in texts]
+            streams = name in ("load", "infer_stream", "session_monitor")
+            body = b"".join(bytes([len(m)]) + m for m in messages) if streams else messages[0]
+            data += bytes([order.index(name), client]) + len(body).to_bytes(2, "little") + body
+        out[title] = data
     return out
 
 
@@ -220,7 +274,7 @@ def noise(target: str) -> dict[str, bytes]:
 def main() -> int:
     build, output = Path(sys.argv[1]), Path(sys.argv[2])
     neff, asm = programs(build)
-    seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "ir": ir(build), "rtd": rtd(), "onnx": onnx()}
+    seeds = {"hlo": hlo(), "mmio": mmio() | noise("mmio"), "neff": neff, "asm": asm, "ir": ir(build), "rtd": rtd(), "calls": calls(), "onnx": onnx()}
     seeds |= {target: noise(target) for target in ("insn", "mailbox", "rings", "state")}
     for target, inputs in seeds.items():
         (output / target).mkdir(parents=True, exist_ok=True)

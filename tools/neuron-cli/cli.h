@@ -10,7 +10,7 @@
 
 #include "client.h"
 #include "npy.h"
-#include "nrt.pb-c.h"
+#include "nmgr.pb-c.h"
 #include "nrtx.pb-c.h"
 
 #define CLI_MAX_INPUTS 256

@@ -206,6 +206,7 @@ struct neuron_insn {
 	bool reverse0, reverse1; /* swap the operands of op0, op1 */
 	bool accumulate; /* MATMUL: add to PSUM (ACTIVATE's accumulator: reduce_cmd) */
 	bool negate; /* TENSOR_REDUCE: times -1 */
+	bool check; /* a NaN in dst, once it is written, is reported: NEURON_NERR_NUMERICAL */
 	uint8_t reduce_dims; /* TENSOR_REDUCE: how many trailing dimensions, 1..4 */
 	uint8_t reduce_cmd; /* ACTIVATE: public codes idle 0, reset 1, reduce 2, reset_reduce 3 */
 	float alpha; /* ACTIVATE: PRELU's slope; TENSOR_REDUCE: scale of the result (0 means 1) */

@@ -21,6 +21,7 @@ enum neuron_isa_field {
 	NEURON_F_SYNC, /* the header's own: every opcode has them */
 	NEURON_F_PARTITIONS,
 	NEURON_F_DST,
+	NEURON_F_CHECK, /* whatever has a dst has it */
 	NEURON_F_SRC0,
 	NEURON_F_SRC1,
 	NEURON_F_SCALAR0,

@@ -10,10 +10,11 @@ import grpc
 import numpy as np
 
 from harness import (INVALID_HANDLE, WORK, Client, Daemon, hand_made, inline, infer_request,
-                     load_sequence, nrt, outputs, posted_and_awaited, sum_and_product, tap)
+                     load_sequence, nrt, outputs, methods, posted_and_awaited, sum_and_product, tap)
 
 INVALID, QUEUE_FULL, RESOURCE_NC, UNSUPPORTED = 2, 7, 9, 10
 PENDING, CANCELLED, BAD_INPUT = 1000, 1001, 1002
+METHODS = methods()
 A = np.ones((4, 32), np.float32)
 
 
@@ -58,7 +59,7 @@ def inputs(client: Client, neff: bytes) -> None:
     model = client.ready_model(neff)
     cases = [
         ("Wrong number of ifmaps, expected: 2, received: 1", "a missing input", {"input0": A}),
-        ("[input1]", "a wrong name", {"input0": A, "inputX": A}),
+        ("[parameter.2 (input1)] must be given once, received: 0", "a wrong name", {"input0": A, "inputX": A}),
         ("Invalid data length for [input1], received 508, expected 512", "a wrong size",
          {"input0": A, "input1": A.ravel()[:127]}),
         ("Invalid data length for [input1], received 0, expected 512", "an empty input",
@@ -69,7 +70,7 @@ def inputs(client: Client, neff: bytes) -> None:
         refused(answer.status, BAD_INPUT, fragment, name)
         tap.equal(len(answer.ofmap), 0, f"{name}: no output")
     twice = inline(input0=A, input1=A) + inline(input1=A)
-    refused(client.call("infer", infer_request(model, twice)).status, BAD_INPUT, "[input1]", "an input given twice")
+    refused(client.call("infer", infer_request(model, twice)).status, BAD_INPUT, "(input1)] must be given once, received: 2", "an input given twice")
     extra = client.call("infer", infer_request(model, inline(input0=A, input1=A, unused=A)))
     tap.equal(extra.status.code, 0, "an input that the program does not have is no error")
     empty = client.call("infer", infer_request(model, [nrt.infer_io(name="input0"), nrt.infer_io(name="input1")]))
@@ -281,10 +282,42 @@ def bad_neffs(client: Client, neff: bytes) -> None:
     client.call("unload_all")
 
 
+def seeds(client: Client) -> None:
+    """Neither has an effect on results: what was set is what is shown."""
+    eg = client.eg(1)
+    refused(client.call("random_seed", nrt.random_seed_request(h_eg=nrt.h_eg(id=4711), seed=1)).status, INVALID_HANDLE,
+            "4711", "random_seed: no such group")
+    refused(client.call("random_seed", nrt.random_seed_request(seed=1)).status, INVALID_HANDLE, "group: 0",
+            "random_seed without a group")
+    answer = client.call("random_seed", nrt.random_seed_request(h_eg=nrt.h_eg(id=eg), seed=0xfffffffe))
+    tap.equal((answer.status.code, answer.status.details), (0, b""), "random_seed")
+    tap.equal([e.random_seed for e in client.ext("list_owners").eg if e.eg == eg], [0xfffffffe], "the group has it")
+    client.destroy(eg)
+    for count in (3, 0):
+        request = nrt.set_static_transfer_adjustment_request(transfer_adjust_cnt=count)
+        answer = client.call("set_static_transfer_adjustment", request)
+        chips = client.call("get_all_hw_counters").counters
+        tap.equal((answer.status.code, {c.transfer_adjustment_cnt for c in chips}), (0, {count}),
+                  f"set_static_transfer_adjustment {count}: all chips have it")
+
+
+def every_method(client: Client) -> None:
+    """The three services of the .proto files have 27 methods, and each is there."""
+    there = []
+    for name, kind in METHODS.items():
+        try:
+            getattr(client.channel, kind)(name)(iter([b""]) if kind.startswith("stream") else b"", timeout=100)
+        except grpc.RpcError as error:
+            if error.code() == grpc.StatusCode.UNIMPLEMENTED:
+                continue
+        there.append(name)
+    tap.equal((len(METHODS), set(METHODS) - set(there)), (27, set()), "all 27 methods are implemented")
+
+
 def transport(client: Client) -> None:
     raw = client.channel.unary_unary("/nrt.nmgr_v1/start", request_serializer=lambda b: b,
                                      response_deserializer=lambda b: b)
-    for path in ("/nrt.nmgr_v1/random_seed", "/nrt.nmgr_v1/set_static_transfer_adjustment", "/no.such/method"):
+    for path in ("/nrt.nmgr_v1/random_see", "/nrt.nmgr_v2/start", "/nrtx.nmgr_v1/start", "/no.such/method", "/", ""):
         try:
             client.channel.unary_unary(path)(b"", timeout=100)
             code = None
@@ -334,6 +367,10 @@ def counters(client: Client, neff: bytes) -> None:
     series = client.call("read_all_metrics", nrt.read_all_metrics_request())
     latency = {m.metric_type: m for m in series.nmgr_metrics}[nrt.NMGR_METRIC_INFER_LATENCY]
     tap.ok(len(latency.data) >= 3 and all(d.value_double > 0 for d in latency.data), "inference latencies")
+    cycles = {m.metric_type: m for m in series.nmgr_metrics}[nrt.NMGR_METRIC_INFER_ON_INFA_CYCLESx1k]
+    tap.ok(len({d.value_double for d in cycles.data[-2:]}) == 1 and
+           0.1 < cycles.data[-1].value_double < 1000,
+           "inferences take the chip thousands of cycles, the same each time", cycles)
     summary = client.call("read_all_metrics", nrt.read_all_metrics_request(summarize_period=3600))
     total = {m.metric_type: m for m in summary.nmgr_metrics}[nrt.NMGR_METRIC_INFER_LATENCY].data[0].value_agg
     tap.ok(total.count == len(latency.data) and total.min <= total.sum / total.count <= total.max, "in summary", total)
@@ -344,7 +381,7 @@ def counters(client: Client, neff: bytes) -> None:
     tap.equal([c.bdf for c in chips], [f"0000:00:{n}.0" for n in ("1c", "1d", "1e", "1f")], "counters of four chips")
     chip = client.call("get_hw_counters", nrt.get_hw_counters_request(bdf="0000:00:1e.0"))
     tap.equal((chip.status.code, chip.counters.device_index), (0, 2), "get_hw_counters by address")
-    refused(client.call("get_hw_counters", nrt.get_hw_counters_request(device_id=9)).status, INVALID, "",
+    refused(client.call("get_hw_counters", nrt.get_hw_counters_request(device_id=9)).status, INVALID, "no device 9",
             "get_hw_counters: no such device")
     client.call("unload_all")
 
@@ -368,6 +405,8 @@ def main() -> int:
     no_huge_pages(client)
     foreign_text(client, neff)
     bad_neffs(client, neff)
+    seeds(client)
+    every_method(client)
     transport(client)
     counters(client, neff)
     client.close()

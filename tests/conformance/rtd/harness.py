@@ -7,6 +7,7 @@ another project's program would see.
 """
 
 import atexit
+import importlib
 import mmap
 import os
 import signal
@@ -16,10 +17,12 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Callable, Iterator
 
 import grpc
 import numpy as np
+from google.protobuf import descriptor_pb2
 
 ROOT = Path(__file__).resolve().parents[3]
 WORK = Path(tempfile.mkdtemp(prefix="rtd-test."))
@@ -67,7 +70,7 @@ def make_stubs() -> None:
     out = WORK / "stubs"
     out.mkdir()
     rtd = ROOT / "runtime" / "rtd"
-    subprocess.run(["protoc", f"-I{rtd}", f"--python_out={out}", rtd / "nrt.proto", rtd / "nrtx.proto"], check=True)
+    subprocess.run(["protoc", f"-I{rtd}", f"--python_out={out}", *rtd.glob("*.proto")], check=True)
     subprocess.run(["protoc", f"-I{ROOT / 'compiler/hlo'}", f"--python_out={out}", ROOT / "compiler/hlo/hlo.proto"],
                    check=True)
     sys.path.insert(0, str(out))
@@ -75,8 +78,11 @@ def make_stubs() -> None:
 
 make_stubs()
 import hlo_pb2 as hlo  # noqa: E402
-import nrt_pb2 as nrt  # noqa: E402
 import nrtx_pb2 as nrtx  # noqa: E402
+
+# All of package nrt, whichever file it is in
+nrt = SimpleNamespace(**{name: value for file in ("common", "nerr", "nmetric", "nmgr", "nmgr_session_service")
+                         for name, value in vars(importlib.import_module(f"{file}_pb2")).items()})
 
 ANSWERS = {
     "infer": nrt.infer_response, "infer_post": nrt.infer_post_response, "infer_wait": nrt.infer_response,
@@ -468,6 +474,19 @@ def posted_and_awaited(client: Client, model: int) -> tuple[Any, Any]:
     if not eventually(lambda: client.call("infer_poll", cookie).status.code == INVALID_HANDLE):
         raise TimeoutError(f"infer_wait of cookie {cookie.cookie} did not reach the daemon")
     return cookie, future
+
+
+def methods() -> dict[str, str]:
+    """The path of every method of package nrt, and what grpcio calls its kind."""
+    found = {}
+    for file in ("nmgr_service", "nmgr_session_service", "nmgr_stream_service"):
+        for service in importlib.import_module(f"{file}_pb2").DESCRIPTOR.services_by_name.values():
+            proto = descriptor_pb2.ServiceDescriptorProto()
+            service.CopyToProto(proto)
+            for m in proto.method:
+                kind = "_".join("stream" if streams else "unary" for streams in (m.client_streaming, m.server_streaming))
+                found[f"/{service.full_name}/{m.name}"] = kind
+    return found
 
 
 def cleanup() -> None:

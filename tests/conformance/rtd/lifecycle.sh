@@ -157,6 +157,79 @@ ok $? "a wrong option: status 2"
 "$rtd" --version | grep -q '^neuron-rtd 1\.'
 ok $? "--version"
 
+# sockets of an init system
+cat >"$work/activate.py" <<'PY'
+"""activate.py WHAT NEURON_RTD NEURON_CLI DIRECTORY: listens, connects, and only then starts the daemon with the socket"""
+import os, socket, stat, subprocess, sys, time
+what, rtd, cli, work = sys.argv[1:5]
+path = f"{work}/given.sock"
+family = socket.AF_INET if what == "tcp" else socket.AF_UNIX
+kind = socket.SOCK_DGRAM if what == "datagram" else socket.SOCK_STREAM
+s = socket.socket(family, kind)
+s.bind({"tcp": ("127.0.0.1", 0), "abstract": "\0rtd"}.get(what, path))
+if what not in ("datagram", "idle"):
+    s.listen(64)
+if family == socket.AF_UNIX and what != "abstract":
+    os.chmod(path, 0o660)
+
+def start(*options):
+    code = "import os,sys; os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid())); os.execv(sys.argv[1], sys.argv[1:])"
+    return subprocess.Popen([sys.executable, "-c", code, rtd, "-x", *options], preexec_fn=lambda: os.dup2(s.fileno(), 3),
+                            pass_fds=(3,), stderr=open(f"{work}/log", "a"))
+
+if what != "stream":
+    print(start().wait())
+    sys.exit()
+early = subprocess.Popen([cli, "-a", f"unix:{path}", "list-ncg"], stdout=subprocess.PIPE, text=True)
+time.sleep(0.3)
+for options in ((), ("-g", f"unix:{path}"), ("-g", f"unix:{work}/other.sock")):
+    daemon = start(*options)
+    first = early.communicate()[0].splitlines()[:1]
+    inode = os.stat(path)
+    daemon.terminate()
+    print(first, daemon.wait(), oct(stat.S_IMODE(inode.st_mode)), os.path.exists(path), os.path.exists(f"{work}/other.sock"))
+    early = subprocess.Popen([cli, "-a", f"unix:{path}", "list-ncg"], stdout=subprocess.PIPE, text=True)
+early.kill()
+PY
+/usr/bin/python3 "$work/activate.py" stream "$rtd" "$cli" "$work" >"$work/given" 2>>"$work/log"
+[ "$(sort -u "$work/given")" = "['Device count 1 NC count 4'] 0 0o660 True False" ] && [ "$(wc -l <"$work/given")" = 3 ]
+ok $? "a socket that is passed: who connected before is answered, mode and path stay: $(sort -u "$work/given")"
+for what in tcp datagram abstract idle; do
+    rm -f "$work/given.sock"
+    [ "$(/usr/bin/python3 "$work/activate.py" "$what" "$rtd" "$cli" "$work" 2>>"$work/log")" = 1 ] &&
+        tail -n 3 "$work/log" | grep -q 'passed socket 3'
+    ok $? "one of another kind is refused: $what"
+done
+
+# what has no meaning is named
+echo '{ "shmem_enabled": true, "colour": 1, "init_config": { "deep": [] } }' >"$work/odd.config"
+echo "{ \"name\": \"odd\", \"server_port\": \"unix:$work/odd.sock\", \"device\": [1] }" >"$work/odd.json"
+start "$work/odd.sock" -i odd -c "$work/odd.config"
+ok $? "a configuration with unknown keys does not keep it from starting"
+for key in 'odd.config: "colour"' 'odd.config: "deep"' 'odd.json: "device"'; do
+    grep -qF "$key has no meaning and is ignored" "$work/log"
+    ok $? "a warning names $key"
+done
+kill "$pid"
+wait "$pid"
+
+# the journal
+cat >"$work/journal.py" <<'PY'
+import os, subprocess, sys, time
+r, w = os.pipe()
+st = os.fstat(w)
+for stream in (f"{st.st_dev}:{st.st_ino}", "1:1"):
+    p = subprocess.Popen([sys.argv[1], "-x", "-g", f"unix:{sys.argv[2]}"], stderr=w, env={**os.environ, "JOURNAL_STREAM": stream})
+    while not os.path.exists(sys.argv[2]) and p.poll() is None:
+        time.sleep(0.02)
+    p.terminate()
+    p.wait()
+    print(*{line[:4] for line in os.read(r, 65536).decode().splitlines()})
+PY
+[ "$(/usr/bin/python3 "$work/journal.py" "$rtd" "$work/j.sock")" = "<6>[
+nrtd" ]
+ok $? "lines to the journal have their priority, others the daemon's name"
+
 # devices that do not come up
 NEURON_EMU='' start "$work/e.sock" -l 3
 ok $? "without devices the daemon stays up"

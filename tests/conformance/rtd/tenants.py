@@ -21,7 +21,7 @@ def codes(other: Other, *calls: tuple[Any, ...]) -> list[int]:
 
 def control(path: object, model: int, eg: int) -> list[tuple[Any, ...]]:
     """All calls that control a model or a group. The last one ends both."""
-    return [("stop", model), ("start", model), ("load", path, eg), ("unload", model), ("destroy", eg)]
+    return [("seed", eg), ("stop", model), ("start", model), ("load", path, eg), ("unload", model), ("destroy", eg)]
 
 
 def use(model: int) -> list[tuple[Any, ...]]:
@@ -74,7 +74,8 @@ def shared(daemon: Daemon, path: object) -> None:
     maker("start", model)
     tap.equal(codes(maker, ("share", eg, INFER)), [OK], "a maker shares a group for inference")
     tap.equal(codes(other, *use(model)) + other("models"), [OK] * 3 + [0, 1], "then others use it and see it")
-    tap.equal(codes(other, *control(path, model, eg)), [INVALID_HANDLE] * 5, "and do not control it")
+    tap.equal(codes(other, *control(path, model, eg)), [INVALID_HANDLE] * 6, "and do not control it")
+    tap.equal(codes(maker, ("adjust",)), [INVALID], "what is for all, ordinary users do not set")
     tap.equal(codes(maker, ("share", eg, ALL)), [OK], "a maker shares a group for everything")
     second = other("load", path, eg)
     tap.equal((second[0], codes(other, ("stop", model), ("start", second[1]))), (OK, [OK, OK]),

@@ -219,6 +219,7 @@ START_TEST(test_manual)
 	has(text, "| %u | %s |", NEURON_NERR_EVT_DOUBLE_SET, "EVT_DOUBLE_SET");
 	has(text, "| %u | %s |", NEURON_NERR_EVT_DOUBLE_CLEAR, "EVT_DOUBLE_CLEAR");
 	has(text, "| %u | %s |", NEURON_NERR_WRITE_REFUSED, "WRITE_REFUSED");
+	has(text, "| %u | %s |", NEURON_NERR_NUMERICAL, "NUMERICAL");
 	free(text);
 }
 END_TEST

@@ -161,6 +161,55 @@ START_TEST(round_trip)
 }
 END_TEST
 
+/*
+ * Constants that do not shrink lie in the file as they are, up to the 65,535 bytes of a stored block;
+ * others are packed. Sizes about the least one that is stored, and larger than zlib's window.
+ */
+static const size_t constants[] = { 65535, 65536, 65537, 1 << 20, 3000001 };
+
+static void add_constant(struct testmodel *t, const char *name, size_t size, unsigned int random)
+{
+	uint32_t k = testmodel_var(t, name, NEFF_VAR_FILE, size), state = 1 + (uint32_t)size;
+	uint8_t *data = malloc(size);
+
+	ck_assert_ptr_nonnull(data);
+	for (size_t i = 0; i < size; i++) {
+		state = state * 1664525 + 1013904223;
+		data[i] = i % 4 < random ? (uint8_t)(state >> 24) : 0;
+	}
+	t->sg.vars[k].data = data;
+	t->sg.vars[k].file_name = strdup(name);
+}
+
+START_TEST(stored_constants)
+{
+	struct neff_limits limits = { .validate_hash = true };
+	struct neff_model *m;
+	struct neff_error err;
+	size_t size, n = constants[_i], part = n < 32768 ? n : 32768;
+	struct testmodel t;
+	uint8_t *b, *again;
+
+	testmodel_add(&t, 16);
+	add_constant(&t, "packed", n, 1);
+	add_constant(&t, "random", n, 4);
+	add_constant(&t, "zero", n, 0);
+	b = testmodel_write(&t, &size);
+	ck_assert_int_eq(memmem(b, size, t.sg.vars[t.sg.nvars - 2].data, part) != NULL, n >= 65536);
+	ck_assert_ptr_null(memmem(b, size, t.sg.vars[t.sg.nvars - 3].data, part));
+	ck_assert_uint_lt(size, n + n / 2 + 40000);
+	ck_assert_msg(!neff_read(b, size, &limits, &m, &err), "%s", err.text);
+	same_subgraph(&t.sg, &m->subgraphs[0]);
+	neff_free(m);
+	again = testmodel_write(&t, &part);
+	ck_assert_uint_eq(part, size);
+	ck_assert_mem_eq(b, again, size);
+	free(again);
+	free(b);
+	testmodel_free(&t);
+}
+END_TEST
+
 /* Names that would act on a terminal, or that are longer than a tensor's may be */
 START_TEST(bad_source)
 {
@@ -677,6 +726,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, header_offsets);
 	tcase_add_loop_test(tc, round_trip, 0, 4);
+	tcase_add_loop_test(tc, stored_constants, 0, 5);
 	tcase_add_loop_test(tc, bad_source, 0, 2);
 	tcase_add_loop_test(tc, bad_header, 0, LEN(bad_headers));
 	tcase_add_test(tc, truncated);

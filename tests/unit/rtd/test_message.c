@@ -11,7 +11,7 @@
 
 #include "../check_main.h"
 #include "message.h"
-#include "nrt.pb-c.h"
+#include "nmgr.pb-c.h"
 
 #define IFMAP_TAG (2 << 3 | 2) /* infer_request.ifmap, a message */
 #define BUF_TAG (1 << 3 | 2) /* infer_io.buf, bytes */

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which instructions are told to look for NaN (docs/isa.md, Errors): those that write last what the
+ * program's outputs are copied from. A NaN that a later instruction replaces, as in a choice
+ * between two results, is none of the output's.
+ *
+ * The program is walked from its end, with the boxes of memory whose contents reach an output and
+ * whose writer has not been met.
+ */
+#include <string.h>
+
+#include "prog.h"
+
+/* Boxes that are followed at a time; beyond them the oldest is left out, and with it its check */
+#define MAX_BOXES 256
+
+struct box {
+	struct ncc_access at;
+	int64_t left; /* bytes that no writer has been met of */
+};
+
+struct watch {
+	struct ncc_prog *p;
+	struct box box[MAX_BOXES];
+	unsigned int n;
+};
+
+static int64_t area(const struct ncc_access *a)
+{
+	return (int64_t)(a->hi - a->lo) * (a->space == NCC_DRAM ? 1 : a->p1 - a->p0);
+}
+
+static void add(struct watch *w, const struct ncc_access *a)
+{
+	if (a->lo >= a->hi || (a->space != NCC_DRAM && a->p0 >= a->p1))
+		return;
+	if (w->n == MAX_BOXES)
+		memmove(&w->box[0], &w->box[1], --w->n * sizeof(w->box[0]));
+	w->box[w->n++] = (struct box){ *a, area(a) };
+}
+
+/* What is left of a box beside one that overlaps it: below, above, before and behind */
+static void add_rest(struct watch *w, const struct ncc_access *box, const struct ncc_access *cut)
+{
+	struct ncc_access rest = *box;
+
+	if (box->space != NCC_DRAM) {
+		rest.p1 = cut->p0;
+		if (rest.p0 < rest.p1)
+			add(w, &rest);
+		rest = *box;
+		rest.p0 = cut->p1;
+		if (rest.p0 < rest.p1)
+			add(w, &rest);
+		rest = *box;
+		rest.p0 = box->p0 > cut->p0 ? box->p0 : cut->p0;
+		rest.p1 = box->p1 < cut->p1 ? box->p1 : cut->p1;
+	}
+	rest.hi = cut->lo;
+	if (rest.lo < rest.hi)
+		add(w, &rest);
+	rest.hi = box->hi;
+	rest.lo = cut->hi;
+	if (rest.lo < rest.hi)
+		add(w, &rest);
+}
+
+/*
+ * Takes away what is written of the boxes; bytes is how many, fewer than the area if they have gaps.
+ * Returns whether any box was touched.
+ */
+static bool take(struct watch *w, const struct ncc_access *written, int64_t bytes)
+{
+	bool dense = bytes >= area(written), any = false;
+
+	for (unsigned int i = w->n; i-- > 0;) {
+		struct box box = w->box[i];
+
+		if (!ncc_access_overlap(&box.at, written))
+			continue;
+		any = true;
+		box.left -= bytes;
+		if (!dense && box.left > 0) {
+			w->box[i].left = box.left;
+			continue;
+		}
+		/* what takes its place, and what is added, was looked at or does not overlap */
+		w->box[i] = w->box[--w->n];
+		if (dense)
+			add_rest(w, &box.at, written);
+	}
+	return any;
+}
+
+static bool is_output(const struct ncc_prog *p, uint32_t var)
+{
+	return p->var[var].type == NEFF_VAR_OUTPUT &&
+	       !neuron_isa_dtypes[p->var[var].dtype].integer;
+}
+
+static void watch_desc(struct watch *w, const struct neff_desc *d)
+{
+	struct ncc_access acc[NCC_DESC_ACCESS];
+	int64_t bytes = 1;
+
+	ncc_desc_access(d, acc);
+	for (unsigned int i = 0; i < d->to.ndim; i++)
+		bytes *= (int64_t)d->to.size[i];
+	if (d->op != NEFF_COPY) /* rows that the data choose */
+		bytes = 0;
+	if (take(w, &acc[1], bytes) || (acc[1].space == NCC_DRAM && is_output(w->p, acc[1].var)))
+		add(w, &acc[0]);
+}
+
+/* Instructions that move bits, of whatever type */
+static bool moves(const struct neuron_insn *insn)
+{
+	return insn->opcode == NEURON_OP_TENSOR_COPY || insn->opcode == NEURON_OP_TRANSPOSE;
+}
+
+static void watch_insn(struct watch *w, struct ncc_node *n)
+{
+	const struct ncc_access *dst = n->nacc ? &n->acc[n->nacc - 1] : NULL;
+	struct neuron_insn *insn = &n->insn;
+	int64_t bytes;
+
+	if (!dst || !dst->write)
+		return;
+	bytes = neuron_isa_dtypes[insn->dst.dtype].size * (dst->p1 - dst->p0);
+	for (unsigned int d = 0; d < NEURON_AP_DIMS; d++)
+		bytes *= insn->dst.num[d];
+	if (!take(w, dst, bytes))
+		return;
+	if (!neuron_isa_dtypes[insn->dst.dtype].integer)
+		insn->check = true;
+	else if (moves(insn))
+		add(w, &n->acc[0]);
+}
+
+void ncc_watch_outputs(struct ncc_prog *p)
+{
+	struct watch w = { .p = p };
+
+	for (unsigned int i = p->nnodes; i-- > 0;) {
+		struct ncc_node *n = &p->node[i];
+
+		if (n->dma < 0) {
+			watch_insn(&w, n);
+			continue;
+		}
+		for (unsigned int d = p->dma[n->dma].ndesc; d-- > 0;)
+			watch_desc(&w, &p->dma[n->dma].desc[d]);
+	}
+}

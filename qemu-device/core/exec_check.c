@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an instruction that asks for it is told of its result: a NaN in dst, once it is written
+ * (docs/isa.md, Errors). Called by tpb.c.
+ */
+#include "exec_walk.h"
+
+/* Are these n bits, without the sign, above those of infinity? */
+static bool is_nan(uint8_t dtype, const uint8_t *p)
+{
+	uint16_t half;
+	uint32_t word;
+
+	if (dtype == NEURON_DT_FP32) {
+		memcpy(&word, p, sizeof(word));
+		return (word & 0x7fffffff) > 0x7f800000;
+	}
+	memcpy(&half, p, sizeof(half));
+	return (half & 0x7fff) > (dtype == NEURON_DT_BF16 ? 0x7f80 : 0x7c00);
+}
+
+/* Whether there is one at all among elements side by side: without a branch, for long rows */
+static bool row_has_nan(uint8_t dtype, const uint8_t *p, uint32_t n)
+{
+	const uint16_t most = dtype == NEURON_DT_BF16 ? 0x7f80 : 0x7c00;
+	bool any = false;
+
+	if (dtype == NEURON_DT_FP32) {
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t word;
+
+			memcpy(&word, p + (size_t)i * 4, sizeof(word));
+			any |= (word & 0x7fffffff) > 0x7f800000;
+		}
+		return any;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint16_t half;
+
+		memcpy(&half, p + (size_t)i * 2, sizeof(half));
+		any |= (half & 0x7fff) > most;
+	}
+	return any;
+}
+
+/* The byte in partition p of its first NaN in element order; -1: there is none */
+static int64_t find_in_partition(struct exec_operand *o, unsigned int p)
+{
+	uint32_t left = o->s.count, n;
+
+	exec_operand_row(o, p);
+	for (; left; left -= n, exec_stream_advance(&o->s, n)) {
+		int64_t step = o->s.step[o->s.ndim - 1];
+		const uint8_t *run = o->s.base + o->s.pos;
+
+		n = exec_stream_run(&o->s, left);
+		if (step == o->s.size && !row_has_nan(o->dtype, run, n))
+			continue;
+		for (uint32_t i = 0; i < n; i++)
+			if (is_nan(o->dtype, run + i * step))
+				return o->s.pos + i * step;
+	}
+	return -1;
+}
+
+uint32_t exec_find_nan(const struct tpb *t, const struct neuron_insn *insn)
+{
+	unsigned int partitions = neuron_isa_dst_partitions(insn, t->weights.fs);
+	struct neuron_isa_region where;
+	struct exec_operand dst;
+
+	if (neuron_isa_dtypes[insn->dst.dtype].integer ||
+	    neuron_isa_locate(&insn->dst, partitions, t->cfg.target, &where))
+		return UINT32_MAX;
+	exec_operand_init(t, &dst, &insn->dst, &where);
+	for (unsigned int p = 0; p < partitions; p++) {
+		int64_t at = find_in_partition(&dst, p);
+
+		if (at < 0)
+			continue;
+		p += where.start;
+		return (uint32_t)at + (where.psum ? NEURON_PSUM_OFFSET + p * NEURON_PSUM_PART_STRIDE
+						  : p * NEURON_SBUF_PART_STRIDE);
+	}
+	return UINT32_MAX;
+}
