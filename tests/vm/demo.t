@@ -9,6 +9,7 @@ build=${NEURON_BUILD:-$top/build/release}
 
 out=$("$top/scripts/demo" --build "$build" --instance inf1.6xlarge </dev/null 2>&1)
 is "$?" 0 "the demo ends well"
+is "${out//[!$'\e']/}" "" "no sequence that controls a terminal is in what goes to a file"
 out=${out//$'\r'/}
 printf '# %s\n' "${out//$'\n'/$'\n'# }"
 for row in 'c.0 |       0 |      4 | 4096 MB   | 4096 MB   |    1 |    0' \
