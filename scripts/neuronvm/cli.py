@@ -211,10 +211,17 @@ def _run(args: argparse.Namespace, work: Path) -> int:
     if args.snapshot and not args.disk:
         raise VmError("--snapshot needs --disk")
     forwards = [net.parse(text) for text in args.forward]
+    if args.name:
+        running.check_free(args.name)
+    if args.disk:
+        args.disk = args.disk.resolve()
+        disk.check(args.disk, args.disk_size, args.snapshot)
     kernel = paths.kernel(args.kernel)
     qemu_dir = paths.qemu_dir()
     guest = debian.Guest(kernel, paths.make_stage(paths.build_dir(args.build), kernel.version))
     guest.prepare()
+    if args.disk:
+        _disk(args, guest, qemu_dir / "qemu-system-x86_64")
     if args.detach and not args.dry_run:
         # a name of the process that stays would come too late
         args.name = args.name or f"vm{os.getpid()}"
@@ -227,31 +234,28 @@ def _boot_apart(args: argparse.Namespace, guest: debian.Guest, qemu_dir: Path, f
         return _boot(args, guest, qemu_dir, forwards, Path(work))
 
 
-def _disk(args: argparse.Namespace, guest: debian.Guest, qemu: Path) -> Path:
-    path = args.disk.resolve()
-    if not path.exists() and not args.snapshot:
-        if args.dry_run:
-            return path
-        disk.create(path, args.disk_size, guest.base.name, qemu)
-    return path
+def _disk(args: argparse.Namespace, guest: debian.Guest, qemu: Path) -> None:
+    """Makes it if need be; the guest has the distribution that it lies over."""
+    if args.disk.exists():
+        guest.keep_base(disk.base_name(args.disk))
+    elif not args.dry_run:
+        disk.create(args.disk, args.disk_size, guest.base.name, qemu)
 
 
 def _boot(args: argparse.Namespace, guest: debian.Guest, qemu_dir: Path, forwards: list[net.Forward], work: Path) -> int:
-    qemu = qemu_dir / "qemu-system-x86_64"
     guest.bring(work / "initrd", args.copy, args.command)
     with contextlib.ExitStack() as stack:
         held, disk_args = [], []
         if args.disk:
-            path = _disk(args, guest, qemu)
-            if path.exists():
-                held.append(stack.enter_context(disk.locked(path, not args.snapshot)))
-                guest.keep_base(disk.base_name(path))
-            disk_args = disk.args(path, args.snapshot)
+            if args.disk.exists():
+                held.append(stack.enter_context(disk.locked(args.disk, not args.snapshot)))
+            disk_args = disk.args(args.disk, args.snapshot)
         registered = running.Registered(args.name)
         registered.keep = args.detach
         stack.enter_context(registered)
         held.append(registered.lock)
         socket = stack.enter_context(share.serve(args.share, qemu_dir, work))
+        qemu = qemu_dir / "qemu-system-x86_64"
         vm = _machine(args, qemu, socket)
         registered.describe("run", args.instance, len(vm.instance.chips))
         argv = [str(qemu), *vm.args(), *registered.args()]

@@ -36,6 +36,8 @@ ADDRESS = "8.0"
 
 def _header(path: Path) -> tuple[int, dict[int, bytes], int]:
     """Of an image: where the list of header extensions ends, these, and the first cluster's size."""
+    if not path.is_file():
+        raise VmError(f"--disk {path}: not a file")
     with open(path, "rb") as file:
         raw = file.read(HEADER.size)
         if len(raw) < HEADER.size or HEADER.unpack(raw)[0] != MAGIC:
@@ -87,11 +89,27 @@ def _job(monitor: qmp.Qmp, name: str, options: dict[str, object]) -> None:
         raise VmError(f"the disk cannot be made: {done['error']}")
 
 
-def create(path: Path, size: str, base: str, qemu: Path) -> None:
-    """QEMU itself makes the image, under another name until it is whole."""
+def _count(size: str) -> int:
     count = machine.size_bytes(size)
     if not SIZE_MIN <= count <= SIZE_MAX:
         raise VmError(f"--disk-size {size}: a disk has {SIZE_MIN >> 20}M to {SIZE_MAX >> 40}T")
+    return count
+
+
+def check(path: Path, size: str, snapshot: bool) -> None:
+    """A disk that a VM can have, or a place for one."""
+    if path.exists():
+        base_name(path)
+        with locked(path, not snapshot):
+            return
+    _count(size)
+    if snapshot or not path.parent.is_dir():
+        raise VmError(f"--disk {path}: No such file or directory")
+
+
+def create(path: Path, size: str, base: str, qemu: Path) -> None:
+    """QEMU itself makes the image, under another name until it is whole."""
+    count = _count(size)
     try:
         with tempfile.TemporaryDirectory(prefix=".neuron-vm.", dir=path.parent) as work:
             new = Path(work) / "disk"

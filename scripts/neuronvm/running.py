@@ -74,6 +74,12 @@ def state(name: str) -> State:
         return State()
 
 
+def check_free(name: str) -> None:
+    """The name can be given to a VM."""
+    if _file(name, "lock").exists() and alive(name):
+        raise VmError(f"a VM named {name} runs already")
+
+
 def alive(name: str) -> bool:
     try:
         fd = os.open(_file(name, "lock"), os.O_RDWR)
