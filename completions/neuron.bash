@@ -21,15 +21,21 @@ _neuron() {
     neuron-vm:--accel) mapfile -t COMPREPLY < <(compgen -W 'auto kvm tcg' -- "$word") && return ;;
     neuron-vm:--machine) mapfile -t COMPREPLY < <(compgen -W 'pc q35' -- "$word") && return ;;
     neuron-vm:--instance)
-        mapfile -t COMPREPLY < <(compgen -W "$("$program" list | sed '1d; s/ .*//')" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "$("$program" types | sed '1d; s/ .*//')" -- "$word")
         return
+        ;;
+    neuron-vm:stop | neuron-vm:ssh | neuron-vm:logs | neuron-vm:--vm)
+        if [[ $word != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "$("$program" list | sed '1d; s/ .*//')" -- "$word")
+            return
+        fi
         ;;
     neuron-vm:nd[0-9]*)
         mapfile -t COMPREPLY < <(compgen -S = -W "$("$program" fault --help | sed '1,/^faults:/d; s/^  \([a-z][a-z-]*\) .*/\1/; /^ /d; /^$/,$d')" -- "$word")
         return
         ;;
     neuron-vm:"$program")
-        mapfile -t COMPREPLY < <(compgen -W 'list run prepare exec fault --help' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'types run prepare exec list stop ssh cp logs fault --help' -- "$word")
         return
         ;;
     esac

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""neuron-vm's command line: list, run, exec, fault."""
+"""neuron-vm's command line."""
 
 import argparse
+import contextlib
 import os
 import shlex
 import signal
@@ -10,10 +11,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import VmError, accel, debian, faults, machine, micro, paths, process, running, share
+from . import (VmError, accel, background, debian, disk, faults, machine, manage, micro, net, paths, process, running, share,
+               ssh)
 
 FAILURE_STATUS = 125  # neuron-vm itself failed; the command's own statuses pass through
 DEFAULT_INSTANCE = "inf1.xlarge"
+UP_DEADLINE = 300.0  # for a guest to answer: an emulated processor on a busy host
 # what the checkers of a debug kernel cost
 DEBUG_MEMORY = 2
 DEBUG_TIME = 6
@@ -32,7 +35,7 @@ def _guest(parser: argparse.ArgumentParser) -> None:
 
 def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--instance", default=DEFAULT_INSTANCE, metavar="TYPE",
-                        help=f"instance type, see list (default {DEFAULT_INSTANCE})")
+                        help=f"instance type, see types (default {DEFAULT_INSTANCE})")
     parser.add_argument("--cpus", type=int, metavar="N", help="virtual CPUs")
     parser.add_argument("--memory", metavar="SIZE", help="guest memory, such as 2G")
     parser.add_argument("--share", type=Path, metavar="DIR",
@@ -53,17 +56,56 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print QEMU's command line and stop")
 
 
+def _keeping(run: argparse.ArgumentParser) -> None:
+    run.add_argument("--disk", type=Path, metavar="FILE",
+                     help="keep what the guest writes in this qcow2 image, made if it is not there")
+    run.add_argument("--disk-size", default=disk.SIZE, metavar="SIZE",
+                     help=f"of a disk that is made (default {disk.SIZE}); it grows as it fills")
+    run.add_argument("--snapshot", action="store_true", help="throw away what is written to the disk")
+    run.add_argument("--forward", action="append", default=[], metavar="[tcp:|udp:][ADDRESS:]PORT:GUEST-PORT",
+                     help="a port of the host that leads to one of the guest, may be repeated")
+
+
+def _managing(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """What is done with VMs that run."""
+    listed = commands.add_parser("list", help="VMs that run")
+    listed.add_argument("--all", action="store_true", help="those of the background that have ended, too")
+    stop = commands.add_parser("stop", help="power VMs off")
+    stop.add_argument("--all", action="store_true", help="every one that runs")
+    stop.add_argument("--force", action="store_true", help="at once, as if the power failed")
+    stop.add_argument("--timeout", type=float, default=manage.POWERDOWN_DEADLINE, metavar="SECONDS",
+                      help=f"end what has not powered off by then (default {manage.POWERDOWN_DEADLINE:g})")
+    stop.add_argument("names", nargs="*", metavar="NAME", help="default the only one there is")
+    login = commands.add_parser("ssh", help="log in to a VM, or run a command in it")
+    login.add_argument("name", nargs="?", metavar="NAME", help="default the only one there is")
+    login.add_argument("command", nargs="*", metavar="COMMAND", help="after --")
+    copy = commands.add_parser("cp", help="copy files to a VM or from it",
+                               description="NAME:PATH is a file in a VM, :PATH in the only one there is.")
+    copy.add_argument("-r", "--recursive", action="store_true", help="directories, too")
+    copy.add_argument("sources", nargs="+", metavar="SOURCE")
+    copy.add_argument("target", metavar="TARGET")
+    for command in [login, copy]:
+        command.add_argument("--timeout", type=float, default=UP_DEADLINE, metavar="SECONDS",
+                             help=f"how long to wait for a VM that boots (default {UP_DEADLINE:g})")
+    logs = commands.add_parser("logs", help="what a VM wrote to its console")
+    logs.add_argument("-f", "--follow", action="store_true", help="what it writes from now on, too")
+    logs.add_argument("name", nargs="?", metavar="NAME", help="default the only one there is")
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="neuron-vm", allow_abbrev=False,
                                   description="Virtual machines with emulated Neuron devices.")
     commands = top.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
-    commands.add_parser("list", help="instance types and their chips")
+    commands.add_parser("types", help="instance types and their chips")
     run = commands.add_parser("run", help="boot a Debian guest, login on the terminal")
     _common(run)
+    _keeping(run)
     run.add_argument("--copy", type=Path, action="append", default=[], metavar="FILE",
                      help="copy to the user's home directory, may be repeated")
     run.add_argument("--once", action="store_true",
                      help="end the guest with COMMAND, with its status")
+    run.add_argument("--detach", action="store_true",
+                     help="in the background; returns when one can log in (neuron-vm ssh)")
     run.add_argument("command", nargs="*", metavar="COMMAND", help="what to run first, after --")
     prepare = commands.add_parser("prepare", help="make everything that run and exec need")
     _guest(prepare)
@@ -81,6 +123,7 @@ def parser() -> argparse.ArgumentParser:
                          help="end the guest after this time with status 124 (default 300)")
     execute.add_argument("--console", type=Path, metavar="FILE", help="keep the guest's kernel log in FILE")
     execute.add_argument("command", nargs="+", metavar="COMMAND", help="program and arguments, after --")
+    _managing(commands)
     fault = commands.add_parser("fault", help="make a chip of a running VM fail",
                                 formatter_class=argparse.RawDescriptionHelpFormatter,
                                 description="Injects faults into a chip; without any, lists what is injected and has struck.",
@@ -91,7 +134,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _list() -> int:
+def _types() -> int:
     print(f"{'TYPE':<15} {'CHIPS':>5}  {'TOPOLOGY':<8}  PCI ADDRESSES")
     for row in machine.instances().values():
         first, last = row.chips[0], row.chips[-1]
@@ -142,6 +185,7 @@ def _exec(args: argparse.Namespace, work: Path) -> int:
     console = args.console or work / "console"
     with share.serve(args.share, qemu_dir, work) as socket, running.Registered(args.name) as registered:
         vm = _machine(args, qemu, socket, kernel.debug)
+        registered.describe("exec", args.instance, len(vm.instance.chips))
         argv = [str(qemu), *vm.args()]
         argv += ["-kernel", str(kernel.image), "-initrd", str(work / "initrd")]
         argv += ["-append", MICRO_CMDLINE + accel.clock(vm.accel, stage) + (" neuron.share" if socket else "") +
@@ -162,33 +206,92 @@ def _exec(args: argparse.Namespace, work: Path) -> int:
         timeout = args.timeout * (DEBUG_TIME if kernel.debug else 1)
         # who has QEMU's own means may start the guest again
         done = None if args.qmp or args.name or args.qemu_arg else work / "initrd"
-        return process.run_command(argv, timeout, console, work, done)
+        return process.run_command(argv, timeout, console, work, done, (registered.lock,))
 
 
 def _run(args: argparse.Namespace, work: Path) -> int:
     if args.once and not args.command:
         raise VmError("--once needs a command")
+    if args.once and args.detach:
+        raise VmError("--once and --detach exclude each other")
+    if args.snapshot and not args.disk:
+        raise VmError("--snapshot needs --disk")
+    forwards = [net.parse(text) for text in args.forward]
+    if args.name:
+        running.check_free(args.name)
+    if args.disk:
+        args.disk = args.disk.resolve()
+        disk.check(args.disk, args.disk_size, args.snapshot)
     kernel = paths.kernel(args.kernel)
     qemu_dir = paths.qemu_dir()
-    qemu = qemu_dir / "qemu-system-x86_64"
-    stage = paths.make_stage(paths.build_dir(args.build), kernel.version)
-    guest = debian.Guest(kernel, stage)
+    guest = debian.Guest(kernel, paths.make_stage(paths.build_dir(args.build), kernel.version))
     guest.prepare()
+    if args.disk:
+        _disk(args, guest, qemu_dir / "qemu-system-x86_64")
+    if args.detach and not args.dry_run:
+        # a name of the process that stays would come too late
+        args.name = args.name or f"vm{os.getpid()}"
+        return background.start(args.name, UP_DEADLINE, lambda: _boot_apart(args, guest, qemu_dir, forwards))
+    return _boot(args, guest, qemu_dir, forwards, work)
+
+
+def _boot_apart(args: argparse.Namespace, guest: debian.Guest, qemu_dir: Path, forwards: list[net.Forward]) -> int:
+    with tempfile.TemporaryDirectory(prefix="neuron-vm.") as work:
+        return _boot(args, guest, qemu_dir, forwards, Path(work))
+
+
+def _disk(args: argparse.Namespace, guest: debian.Guest, qemu: Path) -> None:
+    """Makes it if need be; the guest has the distribution that it lies over."""
+    if args.disk.exists():
+        guest.keep_base(disk.base_name(args.disk))
+    elif not args.dry_run:
+        disk.create(args.disk, args.disk_size, guest.base.name, qemu)
+
+
+def _boot(args: argparse.Namespace, guest: debian.Guest, qemu_dir: Path, forwards: list[net.Forward], work: Path) -> int:
     guest.bring(work / "initrd", args.copy, args.command)
-    with share.serve(args.share, qemu_dir, work) as socket, running.Registered(args.name) as registered:
+    with contextlib.ExitStack() as stack:
+        held, disk_args = [], []
+        if args.disk:
+            if args.disk.exists():
+                held.append(stack.enter_context(disk.locked(args.disk, not args.snapshot)))
+            disk_args = disk.args(args.disk, args.snapshot)
+        registered = running.Registered(args.name)
+        registered.keep = args.detach
+        stack.enter_context(registered)
+        held.append(registered.lock)
+        socket = stack.enter_context(share.serve(args.share, qemu_dir, work))
+        qemu = qemu_dir / "qemu-system-x86_64"
         vm = _machine(args, qemu, socket)
+        registered.describe("run", args.instance, len(vm.instance.chips))
         argv = [str(qemu), *vm.args(), *registered.args()]
-        argv += guest.args(debian.LOGIN_CMDLINE + accel.clock(vm.accel, stage) + (" neuron.share" if socket else ""))
-        argv += vm.metadata(work)
-        argv += ["-chardev", "stdio,id=terminal,mux=on,signal=off"]
-        argv += ["-serial", "chardev:terminal", "-mon", "chardev=terminal"]
+        cmdline = debian.LOGIN_CMDLINE + accel.clock(vm.accel, guest.stage) + (" neuron.share" if socket else "")
+        cmdline += debian.terminal() + (f" systemd.hostname={debian.hostname(args.name)}" if args.name else "")
+        argv += guest.args(cmdline) + net.args(forwards) + vm.metadata(work) + disk_args
+        if args.detach:
+            argv += ["-chardev", f"file,id=terminal,path={running.log(registered.name)},append=on"]
+            argv += ["-serial", "chardev:terminal"]
+        else:
+            argv += ["-chardev", f"stdio,id=terminal,mux=on,signal=off,logfile={running.log(registered.name)}"]
+            argv += ["-serial", "chardev:terminal", "-mon", "chardev=terminal"]
         argv = vm.placed(argv)
         if args.dry_run:
             return _print(argv)
-        if args.once:
-            return process.run_once(argv, vm.placed)
+        status = _start(args, argv, vm, held)
+        registered.ended(status)
+        return status
+
+
+def _start(args: argparse.Namespace, argv: list[str], vm: machine.Machine, held: list[int]) -> int:
+    if args.once:
+        return process.run_once(argv, vm.placed, tuple(held))
+    if not args.detach:
         print("neuron-vm: starting; leave with `sudo poweroff` or Ctrl-A x", file=sys.stderr)
-        return subprocess.run(argv, check=False).returncode
+    qemu = subprocess.Popen(argv, pass_fds=held)
+    try:
+        return qemu.wait()
+    finally:
+        process.stop(qemu)
 
 
 def _terminated(number: int, _frame: object) -> None:
@@ -204,8 +307,18 @@ def main() -> int:
     # QEMU's threads hand memory to each other; an arena for each would keep tens of MiB of free pieces
     os.environ.setdefault("MALLOC_ARENA_MAX", "1")
     try:
+        if args.subcommand == "types":
+            return _types()
         if args.subcommand == "list":
-            return _list()
+            return manage.list_vms(args.all)
+        if args.subcommand == "stop":
+            return manage.stop(args.names, args.all, args.force, args.timeout)
+        if args.subcommand == "ssh":
+            return ssh.command(args.name, args.command, args.timeout)
+        if args.subcommand == "cp":
+            return ssh.copy(args.sources, args.target, args.recursive, args.timeout)
+        if args.subcommand == "logs":
+            return manage.logs(args.name, args.follow)
         if args.subcommand == "prepare":
             return _prepare(args)
         if args.subcommand == "fault":

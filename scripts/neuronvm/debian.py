@@ -2,11 +2,13 @@
 """The Debian guest: a distribution image, a layer with the project's files, an initramfs over both."""
 
 import hashlib
+import os
+import re
 import shlex
 import subprocess
 from pathlib import Path
 
-from . import VmError, cpio, paths
+from . import VmError, cpio, paths, process, ssh
 
 SCRIPT = paths.TOP / "scripts" / "build-debian-guest"
 LOGIN_CMDLINE = "console=ttyS0 quiet loglevel=4 mitigations=off random.trust_cpu=on no_timer_check tsc=reliable"
@@ -27,23 +29,25 @@ class Guest:
         directory = paths.cache() / "guest"
         directory.mkdir(exist_ok=True)
         root, version = str(self.kernel.root), self.kernel.version
-        self.base = Path(_script("base"))
+        with process.progress("making the distribution's image, once"):
+            self.base = Path(_script("base"))
         initrd_key = _key([SCRIPT, paths.TOP / "scripts" / "debian" / "init", self.kernel.image])
         self.initrd = directory / f"initrd-{initrd_key}"
         if not self.initrd.exists():
             _script("initrd", root, version, str(self.initrd))
+            _prune(directory, "initrd-*", 4)
         own = sorted(p for p in self.stage.rglob("*") if p.is_file()) if self.stage.is_dir() else []
         self.layer = directory / f"layer-{_key([SCRIPT, self.kernel.image, *own])}"
         if not self.layer.exists():
             self.stage.mkdir(parents=True, exist_ok=True)
-            _script("layer", str(self.stage), root, version, str(self.layer))
+            with process.progress("making the image of the programs"):
+                _script("layer", str(self.stage), root, version, str(self.layer))
             _prune(directory, "layer-*", 4)
 
     def bring(self, initrd: Path, copies: list[Path], command: list[str]) -> None:
-        """Adds files for the user's home directory, and what the login shell runs first."""
-        if not copies and not command:
-            return
+        """Adds the keys of ssh, files for the user's home directory, and what the login shell runs first."""
         archive = cpio.Archive()
+        ssh.add(archive)
         cpio.copy_all(archive, "copy", copies)
         if command:
             archive.data("copy/.neuron-command", shlex.join(command) + "\n")
@@ -53,13 +57,33 @@ class Guest:
             archive.write(out)
         self.initrd = initrd
 
+    def keep_base(self, name: str) -> None:
+        """The distribution's image that a disk was made over, in place of today's."""
+        self.base = self.base.with_name(name)
+        if not self.base.exists():
+            raise VmError(f"the disk was made over {name}, which is no longer in {self.base.parent}")
+
     def args(self, cmdline: str) -> list[str]:
         argv = ["-kernel", str(self.kernel.image), "-initrd", str(self.initrd), "-append", cmdline]
         for name, image in [("base", self.base), ("layer", self.layer)]:
             argv += ["-drive", f"if=none,id={name},file={image},format=raw,read-only=on"]
             argv += ["-device", f"virtio-blk-pci,drive={name},addr={'6' if name == 'base' else '7'}.0"]
-        argv += ["-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,addr=2.0,romfile="]
         return argv + ["-device", "virtio-rng-pci,addr=3.0"]
+
+
+def hostname(name: str) -> str:
+    """Of a VM of that name: letters, digits and dashes."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
+
+
+def terminal() -> str:
+    """For the command line of a guest whose console is this terminal, or a file: its kind and its size."""
+    if not os.isatty(1):
+        return " TERM=dumb"
+    size = os.get_terminal_size(1)
+    kind = os.environ.get("TERM", "linux")
+    kind = kind if re.fullmatch(r"[a-z0-9-]+", kind) else "linux"
+    return f" TERM={kind}" + (f" neuron.size={size.lines}x{size.columns}" if size.lines and size.columns else "")
 
 
 def _script(*arguments: str) -> str:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import BinaryIO, Callable
+from typing import BinaryIO, Callable, Iterator
 
 from . import VmError
 from .plain import Plain
@@ -19,6 +19,7 @@ TIMEOUT_STATUS = 124  # as timeout(1)
 STATUS_LINE = re.compile(rb"^exit (\d{1,3})(?: (\d{1,18}) (\d{1,18}))?\n", re.MULTILINE)
 STATUS_MAX = 128  # bytes of one line of the status port; a guest may write what it likes
 LOG_TAIL = 25
+PROGRESS_FROM, PROGRESS_EVERY = 2.0, 0.5
 POWEROFF_DEADLINE = 10.0  # the guest powers itself off once it has reported
 DRAIN_DEADLINE = 10.0  # no byte for so long: a guest that moved here sent some of them elsewhere
 STOP_DEADLINE = 3.0  # QEMU answers SIGTERM at once unless the host is badly overloaded
@@ -85,7 +86,7 @@ class Port:
             self._note(len(chunk), True)
             if self._sink is None:
                 self._take(chunk)
-            elif not _write(self._sink, chunk):
+            elif not write(self._sink, chunk):
                 self._sink = open(os.devnull, "wb")
             self._note(0, False)
         self._note(sys.maxsize, False)
@@ -93,7 +94,7 @@ class Port:
         os.close(self._read)
 
 
-def _write(sink: BinaryIO, chunk: bytes) -> bool:
+def write(sink: BinaryIO, chunk: bytes) -> bool:
     try:
         sink.write(chunk)
         sink.flush()
@@ -102,7 +103,31 @@ def _write(sink: BinaryIO, chunk: bytes) -> bool:
     return True
 
 
-def _stop(qemu: subprocess.Popen) -> None:
+@contextlib.contextmanager
+def progress(what: str) -> Iterator[None]:
+    """On a terminal, a line that counts the seconds of what takes longer than two; it goes when that is over."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    done, begun = threading.Event(), time.monotonic()
+
+    def count() -> None:
+        if done.wait(PROGRESS_FROM):
+            return
+        while not done.wait(PROGRESS_EVERY):
+            print(f"\rneuron-vm: {what}: {time.monotonic() - begun:.0f} s ", end="", file=sys.stderr, flush=True)
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=count, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def stop(qemu: subprocess.Popen) -> None:
     qemu.terminate()
     try:
         qemu.wait(STOP_DEADLINE)
@@ -126,10 +151,12 @@ def _release(initrd: Path) -> None:
         subprocess.run(argv, stderr=subprocess.DEVNULL, check=False)
 
 
-def run_command(argv: list[str], timeout: float, console: Path, work: Path, done: Path | None) -> int:
+def run_command(argv: list[str], timeout: float, console: Path, work: Path, done: Path | None,
+                held: tuple[int, ...] = ()) -> int:
     """Runs QEMU with the three ports; returns the guest command's status.
 
     done: the initramfs of a guest that starts only once
+    held: descriptors whose locks QEMU keeps
     """
     ports = [Port("stdout", sys.stdout.buffer), Port("stderr", sys.stderr.buffer)]
     status = Port("status", None, lambda: _release(done) if done else None)
@@ -140,7 +167,7 @@ def run_command(argv: list[str], timeout: float, console: Path, work: Path, done
     deadline = time.monotonic() + timeout
     complaints = open(work / "qemu.log", "w+")
     qemu = subprocess.Popen(full, stdin=subprocess.DEVNULL, stdout=complaints, stderr=complaints,
-                            pass_fds=[port.fd for port in ports])
+                            pass_fds=[*held, *(port.fd for port in ports)])
     try:
         for port in ports:
             port.start()
@@ -149,7 +176,7 @@ def run_command(argv: list[str], timeout: float, console: Path, work: Path, done
             for port, count in zip(ports, match.groups()[1:]):
                 port.drain(int(count or 0))
     finally:
-        _stop(qemu)
+        stop(qemu)
     for port in ports:
         port.finish()
     if not finished:
@@ -176,13 +203,13 @@ def _copy_plain(source: BinaryIO) -> None:
             sys.stdout.buffer.flush()
 
 
-def run_once(argv: list[str], placed: Callable[[list[str]], list[str]]) -> int:
+def run_once(argv: list[str], placed: Callable[[list[str]], list[str]], held: tuple[int, ...] = ()) -> int:
     """Runs QEMU on this terminal until the guest reports its command's status; placed: Machine.placed."""
     status = Port("status", None)
     full = placed([*argv, "-device", "virtio-serial-pci,addr=4.0", *status.args()])
     terminal = sys.stdout.isatty()
     sys.stdout.flush()
-    qemu = subprocess.Popen(full, pass_fds=[status.fd], stdout=None if terminal else subprocess.PIPE)
+    qemu = subprocess.Popen(full, pass_fds=[*held, status.fd], stdout=None if terminal else subprocess.PIPE)
     copier = None if terminal else threading.Thread(target=_copy_plain, args=[qemu.stdout], daemon=True)
     try:
         if copier:
@@ -192,7 +219,7 @@ def run_once(argv: list[str], placed: Callable[[list[str]], list[str]]) -> int:
         with contextlib.suppress(subprocess.TimeoutExpired):
             qemu.wait(POWEROFF_DEADLINE)
     finally:
-        _stop(qemu)
+        stop(qemu)
     if copier:
         copier.join()
     status.finish()

@@ -33,4 +33,4 @@ expect "classic modern" "$neuron_ls" --format ""
 expect "inf1.2xlarge inf1.24xlarge" "$root/scripts/neuron-vm" exec --instance inf1.2
 expect "--module" "$root/scripts/neuron-vm" exec --mo
 expect "dram-ecc-corrected= dram-ecc-uncorrected=" "$root/scripts/neuron-vm" fault nd0 dram
-expect "list" "$root/scripts/neuron-vm" l
+expect "list logs" "$root/scripts/neuron-vm" l

@@ -46,7 +46,7 @@ expect "inf1.24xlarge inf1.2xlarge" "$root/scripts/neuron-vm" exec --instance in
 expect "--module" "$root/scripts/neuron-vm" exec --mo
 expect "pc q35" "$root/scripts/neuron-vm" exec --machine ""
 expect "dram-ecc-corrected dram-ecc-uncorrected" "$root/scripts/neuron-vm" fault nd0 dram
-expect "list" "$root/scripts/neuron-vm" l
+expect "list logs" "$root/scripts/neuron-vm" l
 # what bash offers, zsh offers
 all=(${(f)"$(bash -c '. "$1"; _neuron_options "$2"' - "$root/completions/neuron.bash" "$neuron_ls")"})
 wanted=${(j: :)${(o)all}}

@@ -12,8 +12,8 @@ vm() { "$top/scripts/neuron-vm" "$@"; }
 # run NAME ARGS...: leaves stdout, stderr and the status
 run() { vm exec "$@" >"$work/out" 2>"$work/err"; status=$?; }
 
-is "$(vm list | awk 'NR > 1 { print $1, $2 }')" $'inf1.xlarge 1\ninf1.2xlarge 1\ninf1.6xlarge 4\ninf1.24xlarge 16\ninf2.xlarge 1\ninf2.8xlarge 1\ninf2.24xlarge 6\ninf2.48xlarge 12\ntrn1.2xlarge 1\ntrn1.32xlarge 16\ntrn1n.32xlarge 16\ntrn2.3xlarge 1\ntrn2.48xlarge 16\ntrn2u.48xlarge 16' \
-    "list: types and their chips"
+is "$(vm types | awk 'NR > 1 { print $1, $2 }')" $'inf1.xlarge 1\ninf1.2xlarge 1\ninf1.6xlarge 4\ninf1.24xlarge 16\ninf2.xlarge 1\ninf2.8xlarge 1\ninf2.24xlarge 6\ninf2.48xlarge 12\ntrn1.2xlarge 1\ntrn1.32xlarge 16\ntrn1n.32xlarge 16\ntrn2.3xlarge 1\ntrn2.48xlarge 16\ntrn2u.48xlarge 16' \
+    "types: they and their chips"
 is "$(vm exec --instance inf1.24xlarge --dry-run -- true | grep -o 'neuron-inferentia,[^ ]*' | wc -l)" 16 \
     "dry-run prints a command line with sixteen chips"
 
