@@ -502,7 +502,7 @@ static int batch_check(struct neuron_mc *mc, const struct zerocopy *z, u32 from)
 }
 
 static int batch_copy(struct neuron_device *nd, struct neuron_call *call,
-		      const struct neuron_memcpy_batch *batch,
+		      const struct neuron_copy_batch *batch,
 		      const struct neuron_ioctl_mem_buf_copy64zc_batches *a)
 {
 	struct zerocopy z = {
@@ -530,7 +530,7 @@ static int batch_copy(struct neuron_device *nd, struct neuron_call *call,
 }
 
 /* Looked at before any is copied. All their operations together are one list's worth */
-static int batches_check(const struct neuron_memcpy_batch *batches, u32 n)
+static int batches_check(const struct neuron_copy_batch *batches, u32 n)
 {
 	u64 ops = 0;
 	u32 i;
@@ -547,7 +547,7 @@ static int batches_check(const struct neuron_memcpy_batch *batches, u32 n)
 static int do_zerocopy_batches(struct neuron_device *nd, void *arg, struct neuron_call *call)
 {
 	struct neuron_ioctl_mem_buf_copy64zc_batches *a = arg;
-	struct neuron_memcpy_batch *batches;
+	struct neuron_copy_batch *batches;
 	int ret;
 
 	if (!a->batches_ptr || !a->num_batches)

@@ -139,7 +139,7 @@ struct neuron_tensor_batch_op { /* 24 bytes */
 	void __user *buffer;
 };
 
-struct neuron_memcpy_batch { /* 40 bytes */
+struct neuron_copy_batch { /* 40 bytes */
 	__u64 mem_handle;
 	__u64 mem_handle_offset; /* added to each offset */
 	struct neuron_tensor_batch_op __user *ops_ptr;
@@ -768,7 +768,7 @@ struct neuron_ioctl_metrics_ctrl { /* 4 bytes */
 
 struct neuron_ioctl_mem_buf_copy64zc_batches { /* 32 bytes */
 	__u64 sequence_num; /* in */
-	struct neuron_memcpy_batch __user *batches_ptr; /* in */
+	struct neuron_copy_batch __user *batches_ptr; /* in */
 	__u32 num_batches; /* in */
 	__u16 is_copy_to_device; /* in */
 	__s32 h2t_qid; /* in */

@@ -299,7 +299,7 @@ static void owners(int fd)
 	close(fd);
 }
 
-static int batches(int fd, const char *what, struct neuron_memcpy_batch *b, uint32_t n, bool write,
+static int batches(int fd, const char *what, struct neuron_copy_batch *b, uint32_t n, bool write,
 		   int queue)
 {
 	struct neuron_ioctl_mem_buf_copy64zc_batches a = {
@@ -319,7 +319,7 @@ static int batches(int fd, const char *what, struct neuron_memcpy_batch *b, uint
 static void good_batches(int fd, uint64_t d, uint64_t h)
 {
 	static struct neuron_tensor_batch_op ops[2][OPS];
-	struct neuron_memcpy_batch b[2] = {
+	struct neuron_copy_batch b[2] = {
 		{ .mem_handle = d, .mem_handle_offset = 7, .ops_ptr = ops[0], .num_ops = OPS },
 		{ .mem_handle = h, .ops_ptr = ops[1], .num_ops = OPS, .flags = 5, .context = b },
 	};
@@ -370,12 +370,12 @@ static void good_batches(int fd, uint64_t d, uint64_t h)
 
 static void bad_batches(int fd, uint64_t d)
 {
-	const uint32_t many = (4u << 20) / sizeof(struct neuron_memcpy_batch);
+	const uint32_t many = (4u << 20) / sizeof(struct neuron_copy_batch);
 	const uint32_t many_ops = (4u << 20) / sizeof(struct neuron_tensor_batch_op);
-	static struct neuron_memcpy_batch list[(4u << 20) / sizeof(struct neuron_memcpy_batch) + 1];
+	static struct neuron_copy_batch list[(4u << 20) / sizeof(struct neuron_copy_batch) + 1];
 	struct neuron_tensor_batch_op op = { 0, 64, in };
-	struct neuron_memcpy_batch b = { .mem_handle = d, .ops_ptr = &op, .num_ops = 1 };
-	struct neuron_memcpy_batch two[2];
+	struct neuron_copy_batch b = { .mem_handle = d, .ops_ptr = &op, .num_ops = 1 };
+	struct neuron_copy_batch two[2];
 	uint32_t i;
 
 	batches(fd, "no list", NULL, 1, true, -1), end();

@@ -96,7 +96,7 @@ static int batches(int fd, uint64_t h, bool write)
 	struct neuron_ioctl_h2t_dma_alloc_queues q = { .sz = sizeof(q), .copy_queue_cnt = 1 };
 	struct neuron_ioctl_h2t_dma_free_queues f = { .sz = sizeof(f) };
 	struct neuron_tensor_batch_op op[3];
-	struct neuron_memcpy_batch b = { .mem_handle = h, .ops_ptr = op, .num_ops = 3 };
+	struct neuron_copy_batch b = { .mem_handle = h, .ops_ptr = op, .num_ops = 3 };
 	struct neuron_ioctl_mem_buf_copy64zc_batches a = { .batches_ptr = &b, .num_batches = 1 };
 	bool own = call(fd, NEURON_IOCTL_H2T_DMA_ALLOC_QUEUES, &q) != -EACCES;
 	int ret;
@@ -133,7 +133,7 @@ static int use_batch_list(int fd, uint64_t h, uint8_t *hole)
 /* And its operations lie in no chunk */
 static int use_operation_list(int fd, uint64_t h, uint8_t *hole)
 {
-	struct neuron_memcpy_batch b = { .mem_handle = h, .num_ops = 3 };
+	struct neuron_copy_batch b = { .mem_handle = h, .num_ops = 3 };
 	struct neuron_ioctl_mem_buf_copy64zc_batches a = { .num_batches = 1, .h2t_qid = -1 };
 
 	b.ops_ptr = (void *)hole;

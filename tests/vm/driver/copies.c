@@ -78,7 +78,7 @@ static int zerocopy(int fd, uint64_t h, void *buf, uint64_t size, int queue, boo
 	return call(fd, NEURON_IOCTL_MEM_BUF_ZEROCOPY64_V2, &a);
 }
 
-static int batch(int fd, struct neuron_memcpy_batch *b, uint32_t n, int queue, bool write)
+static int batch(int fd, struct neuron_copy_batch *b, uint32_t n, int queue, bool write)
 {
 	struct neuron_ioctl_mem_buf_copy64zc_batches a = {
 		.batches_ptr = b, .num_batches = n, .is_copy_to_device = write, .h2t_qid = queue
@@ -234,7 +234,7 @@ static void test_takers(int fd)
 /* Memory that a thread changes all the time: sizes, offsets, handles, counts */
 struct lists {
 	struct neuron_tensor_batch_op op[64];
-	struct neuron_memcpy_batch b[8];
+	struct neuron_copy_batch b[8];
 	uint64_t mine;
 	volatile bool stop;
 };
@@ -297,7 +297,7 @@ static void test_lies(int fd)
 	for (i = 0; i < 64; i++)
 		l->op[i] = (struct neuron_tensor_batch_op){ 0, 64, buf + 4096 * i };
 	for (i = 0; i < 8; i++)
-		l->b[i] = (struct neuron_memcpy_batch){ .mem_handle = h, .num_ops = 8 };
+		l->b[i] = (struct neuron_copy_batch){ .mem_handle = h, .num_ops = 8 };
 	for (i = 0; i < 8; i++)
 		l->b[i].ops_ptr = l->op + 8 * i;
 	pthread_create(&thread, NULL, liar, l);
@@ -334,7 +334,7 @@ static void for_hours(int tell, unsigned int nc, bool own)
 {
 	const uint32_t n = (4u << 20) / sizeof(struct neuron_tensor_batch_op);
 	struct neuron_tensor_batch_op *op = calloc(n, sizeof(*op));
-	struct neuron_memcpy_batch b = { .ops_ptr = op, .num_ops = n };
+	struct neuron_copy_batch b = { .ops_ptr = op, .num_ops = n };
 	uint8_t *buf = malloc(64 * MB);
 	int fd = node(0, O_RDWR), queue = NEURON_H2T_QUEUE_DEFAULT;
 	struct queues q;
@@ -415,7 +415,7 @@ static void test_hours(void)
 static void work(int tell, unsigned int nc, bool own)
 {
 	static struct neuron_tensor_batch_op op[64];
-	struct neuron_memcpy_batch b = { .ops_ptr = op, .num_ops = 64 };
+	struct neuron_copy_batch b = { .ops_ptr = op, .num_ops = 64 };
 	static uint8_t buf[MB];
 	int fd = node(0, O_RDWR);
 	struct queues q;

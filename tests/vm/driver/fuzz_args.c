@@ -271,13 +271,13 @@ static void buffer_fill(struct fz *fz)
  */
 static void batches_fill(struct fz *fz)
 {
-	struct neuron_memcpy_batch *b = (void *)(fz->buf_end - BUF_PAGES * PAGE);
+	struct neuron_copy_batch *b = (void *)(fz->buf_end - BUF_PAGES * PAGE);
 	struct neuron_tensor_batch_op *op = (void *)(b + BATCHES);
 
 	for (unsigned int i = 0; i < BATCHES; i++) {
 		const struct fz_chunk *chunk = any_chunk(fz);
 
-		b[i] = (struct neuron_memcpy_batch){
+		b[i] = (struct neuron_copy_batch){
 			.mem_handle = fz_once(fz, fz->wild) ? odd(fz) : chunk->handle,
 			.mem_handle_offset = fz_once(fz, 2) ? 0 : 64 * (fz_next(fz) % 32),
 			.ops_ptr = op + OPS * i,
