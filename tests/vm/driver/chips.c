@@ -166,6 +166,57 @@ static void test_topsps(int fd)
 	munmap(at, size);
 }
 
+/* Whether another user maps the memory that has a chunk's bytes */
+static int bank_of_user(uint32_t m)
+{
+	uint64_t size;
+	void *at;
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		int mine = setuid(65534) ? -1 : node(0, O_RDWR);
+
+		_exit(mine < 0 ? 99
+			       : -view(mine, NEURON_VIEW_MEMORY, m, NEURON_VIEW_BANK, &at, &size));
+	}
+	return waitpid(child, &status, 0) == child && WIFEXITED(status) ? -WEXITSTATUS(status) : -1;
+}
+
+/* Whole memories, on chips that show them: everybody's bytes are there, so they are not everybody's
+ */
+static void test_banks(int fd)
+{
+	bool shown = false;
+
+	for (unsigned int i = 0; i < chip->views; i++)
+		shown |= chip->view[i].block == NEURON_VIEW_MEMORY;
+	for (uint32_t m = 0; shown && m < chip->memories; m++) {
+		uint64_t size, h;
+		void *at;
+
+		is(view(fd, NEURON_VIEW_MEMORY, m, NEURON_VIEW_BANK, &at, &size), 0,
+		   "memory %u mapped", m);
+		is((long long)size, (long long)chip->memory[m].size, "whole");
+		if (at == MAP_FAILED || chunk_on(fd, 0, m, 4096, &h))
+			continue;
+		pattern(in, 4096, m + 70);
+		copy_buf(fd, NEURON_IOCTL_MEM_BUF_COPY64, h, in, 0, 4096, true);
+		memcpy(out, (uint8_t *)at + (chunk_pa(fd, h) - chip->memory[m].address), 4096);
+		ok(!memcmp(in, out, 4096), "memory %u: a chunk's bytes are at its address", m);
+		is(bank_of_user(m), -EACCES, "memory %u is not another user's to map", m);
+		munmap(at, size);
+		chunk_free(fd, h);
+	}
+}
+
+/* The parent's ends of the pipes to and from a child, whose death then ends a wait for it */
+static void keep_ends(int ready[2], int go[2])
+{
+	close(ready[1]);
+	close(go[0]);
+}
+
 /* A core is one process's: another one maps nothing of it, and what the first had goes with it */
 static void test_owners(void)
 {
@@ -191,6 +242,7 @@ static void test_owners(void)
 		       read(go[0], &byte, 1) == 1;
 		_exit(good && !readable(at) ? 0 : 1);
 	}
+	keep_ends(ready, go);
 	is(read(ready[0], &byte, 1), 1, "a process has mapped core 1");
 	is(view(fd, NEURON_VIEW_CORE, 1, NEURON_VIEW_SEMAPHORES, &at, &size), -EACCES,
 	   "another one does not get it");
@@ -204,6 +256,34 @@ static void test_owners(void)
 	is(write(go[1], &byte, 1), 1, "the first one looks again");
 	waitpid(child, &status, 0);
 	is(status, 0, "and still sees nothing");
+	close(ready[0]);
+	close(go[1]);
+	close(fd);
+}
+
+/* Which TOP_SPs a process gets while another one has a core: all but those of the core */
+static void test_topsp_owners(void)
+{
+	const uint32_t per_core = chip->topsps_per_core, core = chip->cores - 1u;
+	int fd = node(0, O_RDWR), status = -1;
+	uint64_t size;
+	void *at;
+	pid_t child;
+
+	is(view(fd, NEURON_VIEW_CORE, core, NEURON_VIEW_SEMAPHORES, &at, &size), 0,
+	   "a process has core %u", core);
+	child = fork();
+	if (!child) {
+		int mine = node(0, O_RDWR), bad = 0;
+
+		for (uint32_t t = 0; t < chip->cores * per_core; t++)
+			bad += view(mine, NEURON_VIEW_TOPSP, t, NEURON_VIEW_SEMAPHORES, &at,
+				    &size) != (t / per_core == core ? -EACCES : 0);
+		_exit(bad);
+	}
+	waitpid(child, &status, 0);
+	is(status, 0, "another one gets the other cores' TOP_SPs");
+	munmap(at, size);
 	close(fd);
 }
 
@@ -251,11 +331,14 @@ static void test_scrub(int fd)
 			_exit(2);
 		_exit(status ? 1 : 0);
 	}
+	keep_ends(ready, go);
 	is(read(ready[0], &byte, 1), 1, "another process has a chunk there");
 	is(scrub(fd, 0, last, 0), -EBUSY, "over which nothing is scrubbed");
 	is(write(go[1], &byte, 1), 1, "it ends");
 	waitpid(child, &status, 0);
 	is(status, 0, "and had it");
+	close(ready[0]);
+	close(go[1]);
 	is(scrub(fd, 0, last, 0), 0, "then it is scrubbed again");
 	chunk_free(fd, here);
 	chunk_free(fd, there);
@@ -332,6 +415,7 @@ int main(void)
 {
 	int fd = node(0, O_RDWR);
 
+	signal(SIGPIPE, SIG_IGN);
 	chip = fd < 0 ? NULL : chip_behind(fd);
 	if (!ok(fd >= 0 && chip && chip->views, "a chip with views"))
 		return tap_done();
@@ -339,11 +423,13 @@ int main(void)
 	test_places(fd);
 	test_views(fd);
 	test_topsps(fd);
+	test_banks(fd);
 	test_slots(fd);
 	test_resets(fd);
 	test_scrub(fd);
 	close(fd);
 	test_owners();
+	test_topsp_owners();
 	ok(node_works(0), "the node works on");
 	return tap_done();
 }
