@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rt_async.h"
+#include "rt_execute.h"
 #include "rt_log.h"
 #include "rt_profile.h"
 
