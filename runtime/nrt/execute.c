@@ -4,34 +4,15 @@
  * queued, with a callback that is told of the end
  */
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "rt_async.h"
-#include "rt_execute.h"
 #include "rt_log.h"
 
 static struct {
-	pthread_once_t once;
-	uint32_t most; /* executions of a core that may be under way; 0: the mode is off */
-	pthread_mutex_t lock; /* protects the callback */
+	pthread_mutex_t lock;
 	NRT_ASYNC_EXEC_STATUS_CALLBACK callback;
 	void *params;
-} mode = { .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static void mode_read(void)
-{
-	const char *text = secure_getenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS");
-	unsigned long n = text ? strtoul(text, NULL, 10) : 0;
-
-	mode.most = n > RT_QUEUE_DEPTH ? RT_QUEUE_DEPTH : (uint32_t)n;
-}
-
-bool rt_async_mode(void)
-{
-	pthread_once(&mode.once, mode_read);
-	/* a callback that executes does it at once: it would wait for itself */
-	return mode.most && !rt_in_queue;
-}
+} mode = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void tell(struct rt_request *r, NRT_STATUS status)
 {
@@ -69,7 +50,7 @@ static NRT_STATUS queue_execution(struct nrt_model *model, const struct rt_io *i
 	r->done = tell;
 	r->job.vnc = vnc;
 	r->job.model_id = model->id;
-	rt_queue_wait(queue, mode.most);
+	rt_queue_wait(queue, rt_async_limit());
 	status = rt_queue_append(queue, r, &r->job.id);
 	if (status) {
 		rt_request_free(r);
@@ -118,7 +99,7 @@ EXPORT NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t 
 		return rt_fail(NRT_INVALID, "NRT", "tensor sets or count missing");
 	if (!rt_model_pin(model))
 		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
-	if (rt_async_mode()) /* the queue unpins it */
+	if (rt_async_limit()) /* the queue unpins it */
 		return queue_execution(model, &io, repeat_count);
 	status = rt_execute(model, &io, repeat_count);
 	rt_model_unpin(model);

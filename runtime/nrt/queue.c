@@ -427,3 +427,23 @@ int rt_queue_handle(struct rt_queue *queue, uint64_t number, int *fd)
 	pthread_mutex_unlock(&queue->lock);
 	return 0;
 }
+
+/* The asynchronous mode */
+
+static pthread_once_t limit_once = PTHREAD_ONCE_INIT;
+static uint32_t limit;
+
+static void limit_read(void)
+{
+	const char *text = secure_getenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS");
+	unsigned long n = text ? strtoul(text, NULL, 10) : 0;
+
+	limit = n > RT_QUEUE_DEPTH ? RT_QUEUE_DEPTH : (uint32_t)n;
+}
+
+uint32_t rt_async_limit(void)
+{
+	pthread_once(&limit_once, limit_read);
+	/* a callback that executes does it at once: it would wait for itself */
+	return rt_in_queue ? 0 : limit;
+}

@@ -76,4 +76,7 @@ struct rt_queue *rt_queue_of(nrta_seq_t seq);
 /* A descriptor that becomes readable once the number is completed; 0 or -errno */
 int rt_queue_handle(struct rt_queue *queue, uint64_t number, int *fd);
 
+/* How many executions of a core nrt_execute queues, when this thread calls it; 0: it does not */
+uint32_t rt_async_limit(void);
+
 #endif
