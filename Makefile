@@ -163,6 +163,7 @@ install: ## install what `make programs` built (prefix /opt/aws/neuron; DESTDIR)
 	@scripts/stage $(REL) $(REL)/stage
 	@cp -r --preserve=mode,links $(REL)/stage/. $(DESTDIR)/
 	@scripts/stage-vm $(REL)/stage $(DESTDIR)
+	@[ -n "$(DESTDIR)" ] || ldconfig
 
 dkms: ## put the module's source into DESTDIR/usr/src, for dkms
 	@install -d $(DESTDIR)/usr/src

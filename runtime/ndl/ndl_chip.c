@@ -126,3 +126,67 @@ uint64_t ndl_region_size(const struct neuron_gen *gen)
 {
 	return region_size(gen);
 }
+
+int ndl_get_dram_size(ndl_device_t *dev, uint32_t channel, uint64_t *size)
+{
+	if (channel >= dev->gen->memories)
+		return -EINVAL;
+	*size = dev->gen->memory[channel].size;
+	return 0;
+}
+
+int ndl_isa_version(ndl_device_t *dev, uint32_t *version)
+{
+	uint64_t addr = neuron_gen_address(dev->gen, NEURON_BLOCK_EXT, 0) + NEURON_EXT_ISA_VERSION;
+
+	return ndl_read_hw_counters(dev, &addr, version, 1);
+}
+
+int ndl_neighbor_window(ndl_device_t *dev, int neighbor, uint64_t *window)
+{
+	bool up[NEURON_PORTS_MAX];
+	int port;
+
+	if (ndl_get_links(dev->device_index, up))
+		return -ENOENT;
+	port = link_port(ndl_machine_instance(), dev->device_index, neighbor, up);
+	if (port < 0)
+		return port;
+	*window = dev->gen->window.port[port];
+	return 0;
+}
+
+static bool is_device(int index)
+{
+	int indexes[NDL_MAX_DEVICES], n = ndl_available_devices(indexes, NDL_MAX_DEVICES);
+
+	while (n-- > 0)
+		if (indexes[n] == index)
+			return true;
+	return false;
+}
+
+int ndl_device_window(ndl_device_t *dev, int other, uint64_t *window)
+{
+	int ret = ndl_neighbor_window(dev, other, window);
+
+	if (ret != -ENOENT || !is_device(other))
+		return ret;
+	*window = neuron_gen_far_window(dev->gen, (unsigned int)other);
+	return *window ? 0 : ret;
+}
+
+static uint64_t *nds_at(const void *data, unsigned int nc, unsigned int counter)
+{
+	return (uint64_t *)((char *)(uintptr_t)data + NDS_NC_OFFSET(nc, counter));
+}
+
+uint64_t ndl_nds_get(const void *data, unsigned int nc, unsigned int counter)
+{
+	return __atomic_load_n(nds_at(data, nc, counter), __ATOMIC_RELAXED);
+}
+
+void ndl_nds_add(void *data, unsigned int nc, unsigned int counter, uint64_t value)
+{
+	__atomic_fetch_add(nds_at(data, nc, counter), value, __ATOMIC_RELAXED);
+}

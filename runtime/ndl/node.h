@@ -53,6 +53,15 @@ int node_wait(ndl_device_t *dev, struct ndl_waiter *waiter, uint64_t timeout_us)
 void node_wait_wake(ndl_device_t *dev, struct ndl_waiter *waiter);
 void node_wait_close(ndl_device_t *dev, struct ndl_waiter *waiter);
 
+/* node_view.c */
+int node_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
+		   enum neuron_mmap_resource resource, void **va, uint64_t *size);
+int node_dram_chunks(ndl_device_t *dev, uint32_t channel, struct neuron_ioctl_mem_chunk_info *info,
+		     uint32_t *count);
+int node_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
+		    uint64_t size);
+int node_call(ndl_device_t *dev, unsigned long request, void *arg);
+
 /* Maps the node at one of the driver's offsets; the mapping is remembered for node_unmap(). */
 int node_map(struct node_device *node, uint64_t offset, uint64_t size, bool writable, void **va);
 int node_unmap(struct node_device *node, void *va);

@@ -148,47 +148,6 @@ static int node_mem_info(ndl_device_t *dev, uint64_t handle, uint64_t *pa, uint6
 	return err;
 }
 
-int node_map(struct node_device *node, uint64_t offset, uint64_t size, bool writable, void **va)
-{
-	struct node_mapping *mapping = malloc(sizeof(*mapping));
-
-	if (!mapping)
-		return -ENOMEM;
-	mapping->size = size;
-	mapping->va = mmap(NULL, size, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED,
-			   node->fd, (off_t)offset);
-	if (mapping->va == MAP_FAILED) {
-		int err = -errno;
-
-		free(mapping);
-		return err;
-	}
-	pthread_mutex_lock(&node->lock);
-	mapping->next = node->mappings;
-	node->mappings = mapping;
-	pthread_mutex_unlock(&node->lock);
-	*va = mapping->va;
-	return 0;
-}
-
-int node_unmap(struct node_device *node, void *va)
-{
-	struct node_mapping **p, *mapping;
-
-	pthread_mutex_lock(&node->lock);
-	for (p = &node->mappings; *p && (*p)->va != va; p = &(*p)->next)
-		;
-	mapping = *p;
-	if (mapping)
-		*p = mapping->next;
-	pthread_mutex_unlock(&node->lock);
-	if (!mapping)
-		return -EINVAL;
-	munmap(mapping->va, mapping->size);
-	free(mapping);
-	return 0;
-}
-
 static int node_mem_map(ndl_device_t *dev, uint64_t handle, void **va)
 {
 	struct neuron_ioctl_mem_get_extended_info arg;
@@ -294,56 +253,6 @@ static int node_mem_set(ndl_device_t *dev, uint64_t handle, uint64_t offset, uin
 	if (!narrow(offset, size))
 		return -EINVAL;
 	return size ? CALL(dev, NEURON_IOCTL_MEMSET, old) : 0;
-}
-
-static int node_block_map(ndl_device_t *dev, enum neuron_mmap_block block, uint32_t id,
-			  enum neuron_mmap_resource resource, void **va, uint64_t *size)
-{
-	struct neuron_ioctl_resource_mmap_info arg = {
-		.block = block,
-		.block_id = id,
-		.resource = resource,
-	};
-	int err = CALL(dev, NEURON_IOCTL_RESOURCE_MMAP_INFO, arg);
-
-	if (err || !arg.size)
-		return err == -EINVAL || !err ? -ENOTSUP : err;
-	*size = arg.size;
-	return node_map(node_device(dev), arg.offset, arg.size,
-			resource != NEURON_MMAP_RESOURCE_ALL, va);
-}
-
-static int node_dram_chunks(ndl_device_t *dev, uint32_t channel,
-			    struct neuron_ioctl_mem_chunk_info *info, uint32_t *count)
-{
-	struct neuron_ioctl_dump_mem_chunks arg = {
-		.hbm_index = channel,
-		.num_entries_in = *count,
-		.data = info,
-	};
-	int err = CALL(dev, NEURON_IOCTL_DUMP_MEM_CHUNKS, arg);
-
-	if (!err || err == -EAGAIN)
-		*count = arg.num_entries_out;
-	return err;
-}
-
-static int node_core_write(ndl_device_t *dev, uint32_t nc, uint64_t address, const void *buf,
-			   uint64_t size)
-{
-	struct neuron_ioctl_program_engine_nc64 arg = {
-		.nc_id = nc,
-		.dst = address,
-		.buffer = (void *)(uintptr_t)buf,
-		.size = size,
-	};
-
-	return CALL(dev, NEURON_IOCTL_PROGRAM_ENGINE_NC64, arg);
-}
-
-static int node_call(ndl_device_t *dev, unsigned long request, void *arg)
-{
-	return node_ioctl(node_device(dev)->fd, request, arg);
 }
 
 static int node_dmabuf_fd(ndl_device_t *dev, uint64_t va, uint64_t size, int *fd)

@@ -5,7 +5,6 @@
  * different cores run in parallel. What a pipeline or a loop does in addition is in its steps.
  */
 #include "rt_clock.h"
-#include "rt_async.h"
 #include "rt_exec.h"
 #include "rt_profile.h"
 #include "rt_trace.h"
@@ -200,29 +199,4 @@ NRT_STATUS rt_execute(struct nrt_model *model, const struct rt_io *io, int repea
 	for (int i = 0; i < repeat && !rt_fatal(status); i++)
 		status = execute(model, io);
 	return status;
-}
-
-EXPORT NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *inputs,
-				     nrt_tensor_set_t *outputs, int repeat_count)
-{
-	const struct rt_io io = { inputs, outputs };
-	RT_ENTER(status);
-
-	if (status)
-		return status;
-	if (!inputs || !outputs || repeat_count < 1)
-		return rt_fail(NRT_INVALID, "NRT", "tensor sets or count missing");
-	if (!rt_model_pin(model))
-		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
-	if (rt_async_mode()) /* the queue unpins it */
-		return rt_async_execute(model, &io, repeat_count);
-	status = rt_execute(model, &io, repeat_count);
-	rt_model_unpin(model);
-	return status;
-}
-
-EXPORT NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *inputs,
-			      nrt_tensor_set_t *outputs)
-{
-	return nrt_execute_repeat(model, inputs, outputs, 1);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "rt_async.h"
+#include "rt_queue.h"
 #include "rt_context.h"
 #include "rt_model.h"
 #include "rt_profile.h"
@@ -162,7 +162,7 @@ EXPORT NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_versio
 		status = init_locked();
 		if (!status) {
 			rt.state = RT_INIT;
-			rt_async_start();
+			rt_queues_start();
 		}
 	}
 	pthread_mutex_unlock(&rt.lock);
@@ -175,7 +175,7 @@ EXPORT void nrt_close(void)
 {
 	rt_details_clear();
 	/* requests that are queued end first: their threads are calls too */
-	rt_async_stop();
+	rt_queues_stop();
 	rt_sendrecv_close();
 	rt_inspect_close();
 	pthread_mutex_lock(&rt.lock);

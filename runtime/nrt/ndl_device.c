@@ -17,38 +17,6 @@ _Static_assert(sizeof(ndlx_device_init_param_t) == sizeof(ndl_device_init_param_
 										    "parameters "
 										    "are the same");
 
-struct opened {
-	struct opened *next;
-	ndlx_device_t *dev;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the list */
-static struct opened *list;
-
-ndlx_device_t *rt_ndl_device(const ndl_device_t *device)
-{
-	ndlx_device_t *found = NULL;
-
-	pthread_mutex_lock(&lock);
-	for (struct opened *o = list; o && !found; o = o->next)
-		if ((const void *)o->dev == device)
-			found = o->dev;
-	pthread_mutex_unlock(&lock);
-	return found;
-}
-
-ndlx_device_t *rt_ndl_indexed(int index)
-{
-	ndlx_device_t *found = NULL;
-
-	pthread_mutex_lock(&lock);
-	for (struct opened *o = list; o && !found; o = o->next)
-		if (o->dev->device_index == index)
-			found = o->dev;
-	pthread_mutex_unlock(&lock);
-	return found;
-}
-
 int rt_ndl_any(ndlx_device_t **device)
 {
 	static const ndlx_device_init_param_t look = { 0 };
@@ -111,7 +79,7 @@ int ndl_available_devices(int *device_indexes, int device_indexes_size)
 
 int ndl_open_device(int device_index, ndl_device_init_param_t *params, ndl_device_t **device)
 {
-	struct opened *opened;
+	ndlx_device_t *dev;
 	int ret;
 
 	if (!device)
@@ -119,48 +87,26 @@ int ndl_open_device(int device_index, ndl_device_init_param_t *params, ndl_devic
 	*device = NULL;
 	if (params && params->num_dram_regions < 0)
 		return -EINVAL;
-	opened = malloc(sizeof(*opened));
-	if (!opened)
-		return -ENOMEM;
-	ret = ndlx_open_device(device_index, (const void *)params, &opened->dev);
-	if (ret) {
-		free(opened);
+	ret = ndlx_open_device(device_index, (const void *)params, &dev);
+	if (ret)
 		return ret;
+	if (!rt_ndl_device_add(dev)) {
+		ndlx_close_device(dev);
+		return -ENOMEM;
 	}
-	pthread_mutex_lock(&lock);
-	opened->next = list;
-	list = opened;
-	pthread_mutex_unlock(&lock);
-	*device = (void *)opened->dev;
+	*device = (void *)dev;
 	return 0;
-}
-
-static struct opened *take(const ndl_device_t *device)
-{
-	struct opened **at, *found;
-
-	pthread_mutex_lock(&lock);
-	for (at = &list; *at && (const void *)(*at)->dev != device; at = &(*at)->next)
-		;
-	found = *at;
-	if (found)
-		*at = found->next;
-	pthread_mutex_unlock(&lock);
-	return found;
 }
 
 int ndl_close_device(ndl_device_t *device)
 {
-	struct opened *opened = take(device);
-	int ret;
+	ndlx_device_t *dev = rt_ndl_device_take(device);
 
-	if (!opened)
+	if (!dev)
 		return -EINVAL;
-	rt_ndl_nq_drop(opened->dev);
-	rt_ndl_memory_drop(opened->dev);
-	ret = ndlx_close_device(opened->dev);
-	free(opened);
-	return ret;
+	rt_ndl_nq_drop(dev);
+	rt_ndl_memory_drop(dev);
+	return ndlx_close_device(dev);
 }
 
 /* libndl keeps no descriptor that an open device does not need. */

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rt_async.h"
 #include "rt_log.h"
 #include "rt_profile.h"
+#include "rt_queue.h"
 
 #define MAX_RECORDS 100000 /* of a subscriber: an execution has one for each core */
 
@@ -448,7 +448,7 @@ EXPORT NRT_STATUS nrt_profile_continuous_start(nrt_profile_continuous_options_t 
 		return status;
 	if (!options)
 		return rt_fail(NRT_INVALID, "NRT", "no options");
-	if (rt_async_mode())
+	if (rt_async_limit())
 		return rt_fail(NRT_FAILURE, "NRT", "not with asynchronous executions");
 	pthread_mutex_lock(&lock);
 	if (continuous) {

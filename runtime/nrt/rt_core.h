@@ -37,8 +37,8 @@ struct rt_core {
 	struct rt_nq done, error; /* SP's notify queue, the core's error queue */
 	struct ndl_waiter *waiter; /* protected by exec; NULL where the core gives no interrupt */
 	/*
-	 * the last program's times on the chip's clock, in picoseconds, which goes on over resets: it
-	 * begins when the one before it notified; protected by exec
+	 * the last program's times on the chip's clock, in picoseconds, which goes on over resets:
+	 * it begins when the one before it notified; protected by exec
 	 */
 	uint64_t began_ps, ended_ps;
 	bool broken; /* a reset failed: nothing is executed here until one succeeds */

@@ -78,10 +78,13 @@
 #include "nrt/nec.h"
 #pragma GCC visibility pop
 
-/* In ndl_device.c: devices that public functions opened. NULL: it is none, or closed */
+/* In ndl_list.c: devices that public functions opened. NULL: it is none, or closed */
+bool rt_ndl_device_add(ndlx_device_t *device); /* false: out of memory */
+ndlx_device_t *rt_ndl_device_take(const ndl_device_t *device); /* out of the list */
 ndlx_device_t *rt_ndl_device(const ndl_device_t *device);
 ndlx_device_t *rt_ndl_indexed(int index);
-/* Any device, for questions to the driver that are about none; closed with rt_ndl_any_close */
+/* In ndl_device.c: any device, for questions to the driver that are about none; closed with
+ * rt_ndl_any_close */
 int rt_ndl_any(ndlx_device_t **device);
 
 /* In ndl_memory.c: drops the handles of a device that is being closed. */

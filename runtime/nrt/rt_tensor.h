@@ -39,7 +39,7 @@ struct rt_set {
 };
 
 /*
- * In async.c: a queued request has a tensor (on) until it is completed. settle waits until none
+ * In pending.c: a queued request has a tensor (on) until it is completed. settle waits until none
  * has; a NULL or empty tensor has none.
  */
 void rt_tensor_pending(const nrt_tensor_t *tensor, bool on);
@@ -52,6 +52,9 @@ NRT_STATUS rt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset,
 NRT_STATUS rt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst,
 			  size_t dst_offset, size_t size);
 
+/* In mapped.c: the storage's va was set, or is about to go */
+void rt_mapped_add(struct rt_storage *storage);
+void rt_mapped_remove(struct rt_storage *storage);
 /* True if a device tensor's mapping on the device has the address; and in which memory it lies */
 bool rt_tensor_placement(const void *va, int device, int *memory);
 

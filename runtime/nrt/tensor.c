@@ -14,48 +14,6 @@
 
 #define HOST_ALIGN 4096 /* a page, so that large copies pin whole pages */
 
-/* Storages that are mapped, so that an address can be found again; the list's own lock is innermost
- */
-static pthread_mutex_t mapped_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rt_storage *mapped;
-
-static void mapped_add(struct rt_storage *storage)
-{
-	pthread_mutex_lock(&mapped_lock);
-	storage->next_mapped = mapped;
-	mapped = storage;
-	pthread_mutex_unlock(&mapped_lock);
-}
-
-static void mapped_remove(struct rt_storage *storage)
-{
-	struct rt_storage **at;
-
-	pthread_mutex_lock(&mapped_lock);
-	for (at = &mapped; *at && *at != storage; at = &(*at)->next_mapped)
-		;
-	if (*at)
-		*at = storage->next_mapped;
-	pthread_mutex_unlock(&mapped_lock);
-}
-
-bool rt_tensor_placement(const void *va, int device, int *memory)
-{
-	const struct rt_storage *s;
-	bool found = false;
-
-	pthread_mutex_lock(&mapped_lock);
-	for (s = mapped; s && !found; s = s->next_mapped) {
-		found = rt_chunk_alive(&s->chunk) && s->chunk.dev->device_index == device &&
-			(uintptr_t)va >= (uintptr_t)s->va &&
-			(uintptr_t)va - (uintptr_t)s->va < s->size;
-		if (found)
-			*memory = ndl_memory_channel(s->chunk.dev, s->chunk.pa);
-	}
-	pthread_mutex_unlock(&mapped_lock);
-	return found;
-}
-
 static struct rt_storage *storage_new(nrt_tensor_placement_t placement, size_t size)
 {
 	struct rt_storage *storage = calloc(1, sizeof(*storage));
@@ -75,7 +33,7 @@ static void storage_put(struct rt_storage *storage)
 		return;
 	if (storage->placement == NRT_TENSOR_PLACEMENT_DEVICE) {
 		if (storage->va)
-			mapped_remove(storage);
+			rt_mapped_remove(storage);
 		if (storage->va && rt_chunk_alive(&storage->chunk))
 			ndl_memory_unmap(storage->chunk.dev, storage->chunk.handle, storage->va);
 		rt_chunk_free(&storage->chunk);
@@ -484,7 +442,7 @@ EXPORT void *nrt_tensor_get_va(const nrt_tensor_t *tensor)
 		if (ndl_memory_map(s->chunk.dev, s->chunk.handle, &s->va))
 			s->va = NULL;
 		else
-			mapped_add(s);
+			rt_mapped_add(s);
 	}
 	va = s->va;
 	pthread_mutex_unlock(&s->lock);

@@ -21,7 +21,7 @@ is() {
     fi
 }
 
-echo 1..17
+echo 1..33
 DESTDIR=$stage meson install -C "$build" --no-rebuild --quiet --tags library,devel
 export PKG_CONFIG_PATH=$stage/usr/share/pkgconfig
 prefix=$(pkg-config --variable=prefix nrt)
@@ -47,8 +47,19 @@ for name in ncc neff ndl nrt; do
 done
 
 # exported LIBRARY and declared HEADER: names of functions
-exported() { nm -D --defined-only "$lib/lib$1.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort; }
+exported() { nm -D --defined-only "$lib/lib$1.so" | awk '$2 == "T" { sub(/@.*/, "", $3); sub(/^ndlx_/, "ndl_", $3); print $3 }' | sort; }
 declared() { grep -oE "\b$1_[a-z0-9_]+\(" "$stage$prefix/include/neuron/$1.h" | tr -d '(' | sort -u; }
+# every public header by itself, in both languages, and with what it says it needs
+for header in "$stage$prefix"/include/nrt/*.h "$stage$prefix"/include/nrt/nds/*.h "$stage$prefix"/include/ndl/*.h; do
+    # shellcheck disable=SC2046
+    is "$(cc -x c -fsyntax-only -Wall -Wextra -Werror $(ask nrt --cflags) "$header" 2>&1
+        c++ -x c++ -fsyntax-only -Wall -Wextra -Werror $(ask nrt --cflags) "$header" 2>&1)" "" "${header#"$stage$prefix/include/"} in C and C++"
+done
+is "$(find "$stage$prefix/include/nrt" "$stage$prefix/include/ndl" -name '*.h' -printf '%P\n' | sort | tr '\n' ' ')" \
+    "$(cut -f 1 "$root/tests/data/nrt/functions.txt" | grep '\.h$' | cat - <(echo ndl/neuron_driver_shared.h; \
+        echo ndl/neuron_driver_shared_tensor_batch_op.h) | sed 's,^n[a-z]*/,,' | sort -u | tr '\n' ' ')" "all public headers are installed"
+is "$(grep -v "^#" "$stage/etc/ld.so.conf.d/neuron.conf")" "$prefix/lib" "the linker finds the libraries"
+
 for name in ncc neff ndl; do
     is "$(diff <(exported $name) <(declared $name))" "" "lib$name.so has what $name.h declares"
 done

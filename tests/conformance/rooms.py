@@ -30,7 +30,8 @@ LAYERS: dict[str, list[str]] = {
     "contracts": ["gen", "include/uapi/neuron"],
 }
 # The public headers of a room, which lie apart from it
-HEADERS = {"include/neuron/hw": "gen", "include/neuron/isa": "isa", "include/nrt": "runtime/nrt"}
+HEADERS = {"include/neuron/hw": "gen", "include/neuron/isa": "isa", "include/nrt": "runtime/nrt",
+           "include/nrt/nds": "runtime/nrt", "include/ndl": "runtime/nrt"}
 # Made by the build, in no directory of the sources
 GENERATED = re.compile(r"neuron_version\.h|\w+\.pb-c\.h")
 
