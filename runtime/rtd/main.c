@@ -388,6 +388,9 @@ static int start(struct daemon *d, const struct options *o)
 	/* a daemon without devices stays up and answers every call with the reason */
 	if (find_devices(o, d->config, &d->rtd->init_error))
 		rtd_open_chips(d->rtd);
+	err = rtd_events_start(d->rtd);
+	if (err)
+		return err;
 	return start_server(d);
 }
 
