@@ -116,7 +116,8 @@ static void count_cycles(const struct rt_subgraph *sg, uint64_t done_time)
 	struct rt_core *core = sg->core;
 
 	if (core->done_time)
-		last_cycles += (done_time - core->done_time) / sg->target->engine[NEURON_ENG_PE].cycle;
+		last_cycles +=
+			(done_time - core->done_time) / sg->target->engine[NEURON_ENG_PE].cycle;
 	core->done_time = done_time;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What happens to groups and models, for clients that watch: a ring of the last events, and a thread
- * that tells each watcher those it may see. A watcher that is told asks again when it is ready, so
- * nothing piles up for one that does not read; what it misses is counted.
+ * What happens to groups and models, for clients that watch: a ring of the last events, and a
+ * thread that tells each watcher those it may see. A watcher that is told asks again when it is
+ * ready, so nothing piles up for one that does not read; what it misses is counted.
  */
 #include <errno.h>
 #include <time.h>

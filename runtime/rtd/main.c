@@ -167,8 +167,8 @@ static int take_passed(struct daemon *d)
 		at = err ? err : endpoint_of(d->config, path);
 		if (at < 0) {
 			rtd_error("NRTD", "passed socket %d: %s", fd,
-				  at == -EPROTONOSUPPORT ? "only unix stream sockets that listen" :
-							   strerror(-at));
+				  at == -EPROTONOSUPPORT ? "only unix stream sockets that listen"
+							 : strerror(-at));
 			return at;
 		}
 		d->listen[at] = fd;

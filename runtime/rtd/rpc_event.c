@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * watch_events of package nrtx. While a client waits, its call has a watcher; when that is told, the
- * answer goes out, and the next request is read once it is sent.
+ * watch_events of package nrtx. While a client waits, its call has a watcher; when that is told,
+ * the answer goes out, and the next request is read once it is sent.
  */
 #include <assert.h>
 #include <stdlib.h>

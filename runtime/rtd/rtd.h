@@ -195,8 +195,8 @@ struct rtd_event {
 #define RTD_EVENTS 256 /* that are remembered */
 #define RTD_EVENT_BATCH 64 /* that are told at once */
 /*
- * A client that waits for events. told is called once, without a lock, with those it may see, and no
- * event where the daemon ends; then the watcher is the caller's again.
+ * A client that waits for events. told is called once, without a lock, with those it may see, and
+ * no event where the daemon ends; then the watcher is the caller's again.
  */
 struct rtd_watcher {
 	TAILQ_ENTRY(rtd_watcher) link;
@@ -382,7 +382,8 @@ struct rtd_profile {
 	unsigned int ncores;
 	struct rtd_core_counters core[RTD_PROFILE_CORES]; /* at the start; then what came since */
 	struct rtd_profile_infer {
-		uint64_t posted_ns, queued_ns, device_ns; /* wall clock; until it began; from then on */
+		uint64_t posted_ns, queued_ns,
+			device_ns; /* wall clock; until it began; from then on */
 		uint64_t cycles;
 		int code;
 	} infer[RTD_PROFILE_INFERS];
