@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "access.h"
+#include "rtd.h"
 
 #define LOOK_MS 1000 /* between two looks whether watchers' clients are still there */
 
@@ -39,7 +39,7 @@ void rtd_event(struct rtd *rtd, enum rtd_event_kind kind, const struct rtd_eg *e
 
 static bool may_see(const struct rtd_peer *peer, const struct rtd_event *event)
 {
-	return event->shared || rtd_rules(peer) || rtd_peer_same(peer, &event->owner) ||
+	return event->shared || rtd_peer_rules(peer) || rtd_peer_same(peer, &event->owner) ||
 	       rtd_peer_same(peer, &event->model_owner);
 }
 
