@@ -55,7 +55,7 @@
 			     .span = NEURON_SPAN_##dst,              \
 			     .weights = NEURON_WEIGHTS_##stationary, \
 			     .fields = (uses) | NEURON_FB(SYNC) |    \
-				       ((uses) & NEURON_FB(DST) ? NEURON_FB(CHECK) : 0) },
+				       ((uses)&NEURON_FB(DST) ? NEURON_FB(CHECK) : 0) },
 const struct neuron_isa_op neuron_isa_ops[256] = { OPS(OP_ROW) };
 
 #define OP_ASSERT(op, mnemonic, runs, nwords, dst, stationary, uses)                     \

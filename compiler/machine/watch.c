@@ -66,8 +66,8 @@ static void add_rest(struct watch *w, const struct ncc_access *box, const struct
 }
 
 /*
- * Takes away what is written of the boxes; bytes is how many, fewer than the area if they have gaps.
- * Returns whether any box was touched.
+ * Takes away what is written of the boxes; bytes is how many, fewer than the area if they have
+ * gaps. Returns whether any box was touched.
  */
 static bool take(struct watch *w, const struct ncc_access *written, int64_t bytes)
 {
@@ -94,8 +94,7 @@ static bool take(struct watch *w, const struct ncc_access *written, int64_t byte
 
 static bool is_output(const struct ncc_prog *p, uint32_t var)
 {
-	return p->var[var].type == NEFF_VAR_OUTPUT &&
-	       !neuron_isa_dtypes[p->var[var].dtype].integer;
+	return p->var[var].type == NEFF_VAR_OUTPUT && !neuron_isa_dtypes[p->var[var].dtype].integer;
 }
 
 static void watch_desc(struct watch *w, const struct neff_desc *d)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A gzip stream of which parts are stored: weights hardly shrink, and unpacking them would take most
- * of a load. Members that shrink by less than a quarter are stored, and the others packed with the
- * fastest level. The bytes depend only on what is written.
+ * A gzip stream of which parts are stored: weights hardly shrink, and unpacking them would take
+ * most of a load. Members that shrink by less than a quarter are stored, and the others packed with
+ * the fastest level. The bytes depend only on what is written.
  */
 #include "neff_gzip.h"
 

@@ -6,15 +6,9 @@
 
 #include "log.h"
 
-/* Root and the daemon's own user may do everything: they could end the daemon anyway. */
-static bool rules(const struct rtd_peer *peer)
-{
-	return peer->local && (!peer->uid || peer->uid == geteuid());
-}
-
 static bool may_as_owner(const struct rtd_peer *peer, const struct rtd_owner *owner)
 {
-	return rules(peer) || rtd_peer_same(peer, &owner->peer);
+	return rtd_peer_rules(peer) || rtd_peer_same(peer, &owner->peer);
 }
 
 bool rtd_may_eg(const struct rtd_peer *peer, const struct rtd_eg *eg, enum rtd_act act)
@@ -113,7 +107,7 @@ int rtd_eg_seed(struct rtd *rtd, const struct rtd_peer *peer, uint32_t id, uint3
 int rtd_adjust_transfers(struct rtd *rtd, const struct rtd_peer *peer, uint32_t count,
 			 struct rtd_err *err)
 {
-	if (!rules(peer))
+	if (!rtd_peer_rules(peer))
 		return rtd_fail(err, NERR_INVALID, "NMGR",
 				"only root and uid %u may adjust transfers to %u",
 				(unsigned int)geteuid(), count);

@@ -68,9 +68,12 @@ static int bad_value(char text[256], const char *path, json_t *object, const cha
 }
 
 static const char *const known_keys[] = {
-	"init_config",	   "model_cache_count", "io_dma_data_host", "io_data_host",
-	"shmem_enabled",   "default_timeout",	"default_ninfer",   "max_neff_size",
-	"memory_limit",	   "user_memory_limit", "call_limit",	    "sharing",
+	"init_config",	    "model_cache_count",
+	"io_dma_data_host", "io_data_host",
+	"shmem_enabled",    "default_timeout",
+	"default_ninfer",   "max_neff_size",
+	"memory_limit",	    "user_memory_limit",
+	"call_limit",	    "sharing",
 	"numerical_errors", NULL,
 };
 static const char *const known_init_keys[] = { "num_hugepages_per_device", "drop_all_capabilities",

@@ -50,8 +50,8 @@ int rtd_config_read(struct rtd_config *config, const char *path, char text[256])
 int rtd_config_read_instance(struct rtd_config *config, const char *name, const char *config_path,
 			     char text[256]);
 /*
- * The keys in the files that have no meaning, "FILE: KEY" in lines, or NULL; for a warning. Owned by
- * the configuration.
+ * The keys in the files that have no meaning, "FILE: KEY" in lines, or NULL; for a warning. Owned
+ * by the configuration.
  */
 const char *rtd_config_unknown(const struct rtd_config *config);
 int rtd_config_add_endpoint(struct rtd_config *config, const char *endpoint);

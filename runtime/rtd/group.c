@@ -112,6 +112,7 @@ int rtd_eg_create(struct rtd *rtd, uint32_t count, const struct rtd_owner *owner
 	rtd->next_eg++;
 	eg->refs++; /* the list has it */
 	eg_insert(rtd, eg);
+	rtd_event(rtd, RTD_EVENT_EG_CREATED, eg, NULL);
 	pthread_mutex_unlock(&rtd->lock);
 	rtd_info("NMGR", "group %u: NCs %u to %u", eg->id, eg->start, eg->start + eg->count - 1);
 	*out = eg;
@@ -139,6 +140,7 @@ void rtd_eg_remove(struct rtd *rtd, struct rtd_eg *eg)
 	eg->dead = true;
 	eg->end = true;
 	TAILQ_REMOVE(&rtd->egs, eg, link);
+	rtd_event(rtd, RTD_EVENT_EG_DESTROYED, eg, NULL);
 	pthread_cond_broadcast(&eg->work);
 	pthread_mutex_unlock(&rtd->lock);
 	for (unsigned int i = 0; i < eg->nthreads; i++)

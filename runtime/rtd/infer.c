@@ -44,7 +44,8 @@ static uint64_t cookie_new(void)
 
 /* ---- post: inputs */
 
-/* The tensor that a client calls so: the compiled model's own name goes before the NEFF's; -1: none */
+/* The tensor that a client calls so: the compiled model's own name goes before the NEFF's; -1: none
+ */
 static int find_tensor(const struct rtd_program *program, bool output, const char *name)
 {
 	const struct rtd_tensor *tensors;
@@ -111,7 +112,8 @@ static const char *names_given(const struct given *given, char text[NAMES])
 
 	text[0] = 0;
 	for (unsigned int i = 0; i < given->n && len < NAMES - 1; i++)
-		len += snprintf(text + len, NAMES - len, "%s%s", i ? ", " : "", given->list[i].name);
+		len += snprintf(text + len, NAMES - len, "%s%s", i ? ", " : "",
+				given->list[i].name);
 	return *text ? text : "none";
 }
 

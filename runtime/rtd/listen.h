@@ -23,8 +23,8 @@ int rtd_listen_accept(int fd, struct rtd_server *server);
 /* Also removes the path, if it still is this socket */
 void rtd_listen_close(int fd, const char *path);
 /*
- * Is this descriptor, which an init system passed, a unix stream socket that listens at a path? Then
- * it is made non-blocking and *path, of RTD_LISTEN_PATH bytes, is set. Returns 0 or -errno.
+ * Is this descriptor, which an init system passed, a unix stream socket that listens at a path?
+ * Then it is made non-blocking and *path, of RTD_LISTEN_PATH bytes, is set. Returns 0 or -errno.
  */
 #define RTD_LISTEN_PATH 109
 int rtd_listen_passed(int fd, char *path);

@@ -167,8 +167,8 @@ static int take_passed(struct daemon *d)
 		at = err ? err : endpoint_of(d->config, path);
 		if (at < 0) {
 			rtd_error("NRTD", "passed socket %d: %s", fd,
-				  at == -EPROTONOSUPPORT ? "only unix stream sockets that listen" :
-							   strerror(-at));
+				  at == -EPROTONOSUPPORT ? "only unix stream sockets that listen"
+							 : strerror(-at));
 			return at;
 		}
 		d->listen[at] = fd;
@@ -388,6 +388,9 @@ static int start(struct daemon *d, const struct options *o)
 	/* a daemon without devices stays up and answers every call with the reason */
 	if (find_devices(o, d->config, &d->rtd->init_error))
 		rtd_open_chips(d->rtd);
+	err = rtd_events_start(d->rtd);
+	if (err)
+		return err;
 	return start_server(d);
 }
 

@@ -77,6 +77,12 @@ const struct rtd_method rtd_methods[] = {
 	UNARY(NMGRX, "describe_model", nrtx__describe_model_request, rtd_rpc_describe_model, false),
 	UNARY(NMGRX, "list_owners", nrtx__list_owners_request, rtd_rpc_list_owners, false),
 	UNARY(NMGRX, "share_eg", nrtx__share_eg_request, rtd_rpc_share_eg, false),
+	{ .path = NMGRX "watch_events",
+	  .kind = RTD_BIDI,
+	  .request = &nrtx__watch_events_request__descriptor,
+	  .message = rtd_rpc_watch_events,
+	  .end = rtd_rpc_watch_events_end,
+	  .closed = rtd_rpc_watch_events_closed },
 	UNARY(NMGRX, "profile_start", nrtx__profile_start_request, rtd_rpc_profile_start, true),
 	UNARY(NMGRX, "profile_stop", nrtx__profile_stop_request, rtd_rpc_profile_stop, true),
 };

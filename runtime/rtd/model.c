@@ -167,6 +167,7 @@ static int load_into(struct rtd *rtd, struct rtd_eg *eg, const struct rtd_load *
 	rtd->nmodels++;
 	TAILQ_INSERT_TAIL(&rtd->models, model, link);
 	count_load(rtd, model, count);
+	rtd_event(rtd, RTD_EVENT_MODEL_LOADED, eg, model);
 	rtd_metric_add(rtd, RTD_METRIC_LOAD, (rtd_now_ns() - begun) / 1e9);
 	pthread_mutex_unlock(&rtd->lock);
 	rtd_info("NMGR", "model %u: %s in group %u, %u NCs", model->id, info->name, eg->id, count);
@@ -244,6 +245,8 @@ static void model_start(struct rtd *rtd, struct rtd_model *model, struct rtd_err
 		rtd_fail(err, NERR_FAILED_STATE, "NMGR",
 			 "model %u failed, unload it and load it again", model->id);
 	} else {
+		if (model->state != RTD_READY)
+			rtd_event(rtd, RTD_EVENT_MODEL_STARTED, eg, model);
 		eg->running = model;
 		model->state = RTD_READY;
 		rtd->counters.start++;
@@ -283,8 +286,10 @@ static void model_stop(struct rtd *rtd, struct rtd_model *model)
 		eg->running = NULL;
 		rtd->counters.stop++;
 	}
-	if (model->state == RTD_READY)
+	if (model->state == RTD_READY) {
 		model->state = RTD_STANDBY;
+		rtd_event(rtd, RTD_EVENT_MODEL_STOPPED, eg, model);
+	}
 	rtd_program_interrupt(model->program, true);
 	pthread_mutex_unlock(&rtd->lock);
 
@@ -337,6 +342,7 @@ void rtd_model_drop(struct rtd *rtd, struct rtd_model *model)
 	rtd->nmodels--;
 	eg->nmodels--;
 	rtd->counters.unload++;
+	rtd_event(rtd, RTD_EVENT_MODEL_UNLOADED, eg, model);
 	pthread_mutex_unlock(&rtd->lock);
 
 	rtd_slots_free(rtd, model);

@@ -50,6 +50,11 @@ bool rtd_peer_same(const struct rtd_peer *a, const struct rtd_peer *b)
 	return a->local == b->local && (!a->local || a->uid == b->uid);
 }
 
+bool rtd_peer_rules(const struct rtd_peer *peer)
+{
+	return peer->local && (!peer->uid || peer->uid == geteuid());
+}
+
 static bool become(uid_t uid, gid_t gid)
 {
 	setfsgid(gid);

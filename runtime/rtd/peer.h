@@ -29,6 +29,8 @@ struct rtd_peer {
 int rtd_peer_read(int fd, struct rtd_peer *peer);
 /* True if a may use b's cookies and shared memory */
 bool rtd_peer_same(const struct rtd_peer *a, const struct rtd_peer *b);
+/* Root and the daemon's own user may do everything: they could end the daemon anyway. */
+bool rtd_peer_rules(const struct rtd_peer *peer);
 /*
  * rtd_path_open() with the client's identity: a regular file's descriptor, or -errno (-EACCES: a
  * TCP client)

@@ -113,8 +113,7 @@ static void subtract(struct rtd_core_counters *before, const struct rtd_core_cou
 	before->macs = now->macs - before->macs;
 }
 
-int rtd_profile_stop(struct rtd *rtd, uint32_t model, struct rtd_profile **out,
-		     struct rtd_err *err)
+int rtd_profile_stop(struct rtd *rtd, uint32_t model, struct rtd_profile **out, struct rtd_err *err)
 {
 	struct rtd_profile *profile, *now;
 	uint32_t start = 0, count = 0;

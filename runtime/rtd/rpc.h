@@ -67,6 +67,9 @@ void rtd_rpc_list_models(struct rtd_call *call, const ProtobufCMessage *message)
 void rtd_rpc_describe_model(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_list_owners(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_share_eg(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_rpc_watch_events(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_rpc_watch_events_end(struct rtd_call *call);
+void rtd_rpc_watch_events_closed(struct rtd_call *call);
 void rtd_rpc_profile_start(struct rtd_call *call, const ProtobufCMessage *message);
 void rtd_rpc_profile_stop(struct rtd_call *call, const ProtobufCMessage *message);
 

@@ -52,6 +52,9 @@ struct rtd *rtd_new(struct rtd_config *config)
 	TAILQ_INIT(&rtd->models);
 	TAILQ_INIT(&rtd->sessions);
 	TAILQ_INIT(&rtd->shms);
+	TAILQ_INIT(&rtd->watchers);
+	pthread_cond_init(&rtd->happened, NULL);
+	rtd->next_event = 1;
 	for (unsigned int i = 0; i < RTD_COOKIE_BUCKETS; i++)
 		LIST_INIT(&rtd->cookies[i]);
 	return rtd;
@@ -114,6 +117,7 @@ void rtd_close(struct rtd *rtd)
 		pthread_cond_wait(&rtd->idle, &rtd->lock);
 	pthread_mutex_unlock(&rtd->lock);
 	rtd_shm_drop(rtd, 0);
+	rtd_events_stop(rtd);
 }
 
 void rtd_free(struct rtd *rtd)
@@ -121,6 +125,7 @@ void rtd_free(struct rtd *rtd)
 	if (rtd->engine)
 		rtd_engine_close(rtd->engine);
 	pthread_cond_destroy(&rtd->idle);
+	pthread_cond_destroy(&rtd->happened);
 	pthread_mutex_destroy(&rtd->lock);
 	rtd_quota_free(rtd->quota);
 	free(rtd);

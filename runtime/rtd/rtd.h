@@ -176,6 +176,38 @@ struct rtd_counters {
 	uint64_t max_major, max_minor, min_major, min_minor, max_size, max_ncs;
 };
 
+enum rtd_event_kind {
+	RTD_EVENT_EG_CREATED = 1,
+	RTD_EVENT_EG_DESTROYED,
+	RTD_EVENT_MODEL_LOADED,
+	RTD_EVENT_MODEL_STARTED,
+	RTD_EVENT_MODEL_STOPPED,
+	RTD_EVENT_MODEL_FAILED, /* stopped for good: its cores could not be reset */
+	RTD_EVENT_MODEL_UNLOADED,
+};
+struct rtd_event {
+	uint64_t number, time_ns; /* from 1; wall clock */
+	enum rtd_event_kind kind;
+	uint32_t eg, model; /* model 0: of the group itself */
+	struct rtd_peer owner, model_owner;
+	bool shared; /* others may see it */
+};
+#define RTD_EVENTS 256 /* that are remembered */
+#define RTD_EVENT_BATCH 64 /* that are told at once */
+/*
+ * A client that waits for events. told is called once, without a lock, with those it may see, and
+ * no event where the daemon ends; then the watcher is the caller's again.
+ */
+struct rtd_watcher {
+	TAILQ_ENTRY(rtd_watcher) link;
+	struct rtd_peer peer;
+	uint64_t next; /* number of the first event that it has not looked at */
+	bool (*gone)(void *arg); /* its client will not see them */
+	void (*told)(struct rtd_watcher *watcher, const struct rtd_event *events, unsigned int n,
+		     uint64_t lost);
+	void *arg;
+};
+
 struct rtd {
 	struct rtd_config *config;
 	struct rtd_engine *engine; /* NULL: the chips could not be opened */
@@ -195,6 +227,13 @@ struct rtd {
 	LIST_HEAD(, rtd_infer) cookies[RTD_COOKIE_BUCKETS];
 	struct rtd_counters counters;
 	struct rtd_metric metrics[RTD_METRICS];
+	/* events.c; the thread tells watchers */
+	struct rtd_event events[RTD_EVENTS]; /* by number */
+	uint64_t next_event;
+	TAILQ_HEAD(, rtd_watcher) watchers;
+	pthread_cond_t happened;
+	pthread_t events_thread;
+	bool events_run;
 };
 
 /* rtd.c */
@@ -343,7 +382,8 @@ struct rtd_profile {
 	unsigned int ncores;
 	struct rtd_core_counters core[RTD_PROFILE_CORES]; /* at the start; then what came since */
 	struct rtd_profile_infer {
-		uint64_t posted_ns, queued_ns, device_ns; /* wall clock; until it began; from then on */
+		uint64_t posted_ns, queued_ns,
+			device_ns; /* wall clock; until it began; from then on */
 		uint64_t cycles;
 		int code;
 	} infer[RTD_PROFILE_INFERS];
@@ -358,6 +398,15 @@ void rtd_profile_free(struct rtd *rtd, struct rtd_profile *profile); /* NULL: no
 /* With the lock held: an inference of the model ended; monotonic times */
 void rtd_profile_add(struct rtd_model *model, const struct rtd_infer *infer, uint64_t begun_ns,
 		     uint64_t ended_ns, uint64_t cycles);
+
+/* events.c */
+int rtd_events_start(struct rtd *rtd); /* 0 or -errno */
+void rtd_events_stop(struct rtd *rtd); /* tells all watchers that there is no more */
+void rtd_events_watch(struct rtd *rtd, struct rtd_watcher *watcher);
+uint64_t rtd_events_next(struct rtd *rtd); /* the number that the next event gets */
+/* With the lock held; model NULL: of the group */
+void rtd_event(struct rtd *rtd, enum rtd_event_kind kind, const struct rtd_eg *eg,
+	       const struct rtd_model *model);
 
 /* slot.c */
 struct rtd_slot_entry *rtd_slot_take(struct rtd *rtd, struct rtd_model *model,

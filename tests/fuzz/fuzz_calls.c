@@ -194,9 +194,9 @@ static void name_known(ProtobufCMessage *m);
 static void name_field(ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
 {
 	char *at = (char *)m + f->offset;
-	size_t n = f->label == PROTOBUF_C_LABEL_REPEATED ?
-			   *(size_t *)((char *)m + f->quantifier_offset) :
-			   1;
+	size_t n = f->label == PROTOBUF_C_LABEL_REPEATED
+			   ? *(size_t *)((char *)m + f->quantifier_offset)
+			   : 1;
 
 	/* of a oneof's only the member that is there */
 	if (f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF &&

@@ -33,7 +33,8 @@ json_t *session_read(const char *path)
 	const char *format = json_string_value(json_object_get(session, "format"));
 
 	if (!session) {
-		profile_fail(path, "%s", error.line < 0 ? error.text : "not a session of this program");
+		profile_fail(path, "%s",
+			     error.line < 0 ? error.text : "not a session of this program");
 	} else if (!format || strcmp(format, FORMAT)) {
 		profile_fail(path, "not a session of this program");
 		json_decref(session);

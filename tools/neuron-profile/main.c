@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * neuron-profile: profiles of models that a neuron-rtd has loaded; neuron-profile(1). The exit
- * status is 0, 1 when the daemon refuses, cannot be reached or a file is none, 2 for a wrong command
- * line.
+ * status is 0, 1 when the daemon refuses, cannot be reached or a file is none, 2 for a wrong
+ * command line.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -23,20 +23,21 @@ static const struct command {
 	{ "show-session", profile_show, 0 },
 };
 
-static const char usage[] =
-	"usage: neuron-profile start-session -s FILE [-a ADDRESS] MODEL\n"
-	"       neuron-profile stop-session -s FILE [-a ADDRESS]\n"
-	"       neuron-profile show-session -s FILE\n"
-	"\n"
-	"  start-session  begin a profile of a loaded model\n"
-	"  stop-session   end it, and write it into the session's file\n"
-	"  show-session   print a summary of it\n"
-	"\n"
-	"  -s, --session-file FILE  the session\n"
-	"  -a, --address ADDRESS    the daemon (default $NEURON_RTD_ADDRESS, else\n"
-	"                           unix:/run/neuron.sock; to stop: the session's)\n"
-	"  -h, --help               print this text\n"
-	"  -v, --version            print the version\n";
+static const char usage[] = "usage: neuron-profile start-session -s FILE [-a ADDRESS] MODEL\n"
+			    "       neuron-profile stop-session -s FILE [-a ADDRESS]\n"
+			    "       neuron-profile show-session -s FILE\n"
+			    "\n"
+			    "  start-session  begin a profile of a loaded model\n"
+			    "  stop-session   end it, and write it into the session's file\n"
+			    "  show-session   print a summary of it\n"
+			    "\n"
+			    "  -s, --session-file FILE  the session\n"
+			    "  -a, --address ADDRESS    the daemon (default $NEURON_RTD_ADDRESS, "
+			    "else\n"
+			    "                           unix:/run/neuron.sock; to stop: the "
+			    "session's)\n"
+			    "  -h, --help               print this text\n"
+			    "  -v, --version            print the version\n";
 
 static void wrong(const char *what, const char *value)
 {
@@ -102,7 +103,8 @@ int main(int argc, char **argv)
 	if (!command)
 		wrong("not a command: ", argv[optind]);
 	if (argc - optind - 1 != command->nargs)
-		wrong(command->nargs ? "expected one model: " : "expected no argument: ", command->name);
+		wrong(command->nargs ? "expected one model: " : "expected no argument: ",
+		      command->name);
 	if (!o.session)
 		wrong("-s FILE is missing: ", command->name);
 	if (command->nargs)

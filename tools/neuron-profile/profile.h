@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions of neuron-profile: a session is a file, which start-session makes, stop-session fills and
- * show-session prints. Private to tools/neuron-profile; main.c parses and dispatches.
+ * Sessions of neuron-profile: a session is a file, which start-session makes, stop-session fills
+ * and show-session prints. Private to tools/neuron-profile; main.c parses and dispatches.
  */
 #ifndef NEURON_PROFILE_H
 #define NEURON_PROFILE_H

@@ -84,10 +84,13 @@ static int show(const struct options *o, const json_t *session)
 
 	if (!json_is_object(profile))
 		return profile_fail(o->session, "no profile data: the session was not stopped");
-	printf("model %.0f: %s, %s\n", number(session, "model"), name ? name : "", uuid ? uuid : "");
+	printf("model %.0f: %s, %s\n", number(session, "model"), name ? name : "",
+	       uuid ? uuid : "");
 	printf("%.0f inferences", number(profile, "infer_count"));
-	if (number(profile, "infer_count") > (double)json_array_size(json_object_get(profile, "infer")))
-		printf(", of which the first %zu:", json_array_size(json_object_get(profile, "infer")));
+	if (number(profile, "infer_count") > (double)json_array_size(json_object_get(profile, "infe"
+											      "r")))
+		printf(", of which the first %zu:", json_array_size(json_object_get(profile, "infe"
+											     "r")));
 	printf("\n\n");
 	show_infers(json_object_get(profile, "infer"));
 	json_array_foreach(json_object_get(profile, "core"), i, core)

@@ -24,7 +24,7 @@ from typing import Any, Callable, Iterator
 import grpc
 
 import http2
-from harness import WORK, Client, Session, Shm, in_shm, infer_request, nrt
+from harness import WORK, Client, Session, Shm, in_shm, infer_request, nrt, nrtx
 
 sessions: dict[int, Session] = {}
 held: list[Any] = []
@@ -139,6 +139,17 @@ def owners(client: Client, user: int) -> list[int]:
     return [len(theirs), sum(bool(owner.pid or owner.has_session or owner.framework) for owner in theirs)]
 
 
+def events(client: Client, start: int) -> list[int]:
+    """How many there are for this user since then, and the first one's kind; none within a second: 0 0"""
+    watch = client.channel.stream_stream("/nrtx.nmgr_x/watch_events", lambda m: m.SerializeToString(),
+                                         nrtx.watch_events_response.FromString)
+    try:
+        answer = next(watch(iter([nrtx.watch_events_request(**{"from": start})]), timeout=2))
+    except grpc.RpcError:
+        return [0, 0]
+    return [len(answer.event), answer.event[0].kind]
+
+
 def described(client: Client, model: int) -> list[int]:
     answer = client.ext("describe_model", id=model)
     return [answer.status.code, len(answer.tensor) + len(answer.model.name)]
@@ -164,6 +175,7 @@ CALLS: dict[str, Callable[..., list[int]]] = {
     "eg": lambda c, count, number="0": eg(c, int(count), int(number)),
     "destroy": lambda c, number: [c.destroy(int(number))],
     "share": lambda c, number, how: [c.ext("share_eg", eg=int(number), sharing=int(how)).status.code],
+    "events": lambda c, start: events(c, int(start)),
     "profile": lambda c, model: [c.ext(f"profile_{how}", id=int(model)).status.code for how in ("start", "stop")],
     "seed": lambda c, number: [c.call("random_seed", nrt.random_seed_request(h_eg=nrt.h_eg(id=int(number)))).status.code],
     "adjust": lambda c: [c.call("set_static_transfer_adjustment").status.code],

@@ -162,8 +162,9 @@ START_TEST(round_trip)
 END_TEST
 
 /*
- * Constants that do not shrink lie in the file as they are, up to the 65,535 bytes of a stored block;
- * others are packed. Sizes about the least one that is stored, and larger than zlib's window.
+ * Constants that do not shrink lie in the file as they are, up to the 65,535 bytes of a stored
+ * block; others are packed. Sizes about the least one that is stored, and larger than zlib's
+ * window.
  */
 static const size_t constants[] = { 65535, 65536, 65537, 1 << 20, 3000001 };
 
