@@ -19,7 +19,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-PACKAGER, WRITE = sys.argv[1], sys.argv[2]
+PACKAGER, WRITE = str(Path(sys.argv[1]).resolve()), str(Path(sys.argv[2]).resolve())
 # of the header, by name: offset and form
 FIELDS = {
     "package": (0, "<Q"), "header": (8, "<Q"), "data": (16, "<Q"), "major": (24, "<Q"), "minor": (32, "<Q"), "cores": (168, "<I"),
@@ -203,7 +203,7 @@ def main() -> None:
         check_info(tap, work)
         check_optimize(tap, work)
         if len(sys.argv) > 3:
-            check_run(tap, work, sys.argv[3])
+            check_run(tap, work, str(Path(sys.argv[3]).resolve()))
         (work / "a.npy").write_bytes(npy(1))
         check_hostile(tap, work)
     print(f"1..{tap.count}")
