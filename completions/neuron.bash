@@ -39,7 +39,11 @@ _neuron() {
         return
         ;;
     esac
-    if [[ ${program##*/} == neuron-vm && ${COMP_WORDS[1]} != -* ]]; then
+    if [[ ${program##*/} == neuron-packager && $COMP_CWORD -eq 1 ]]; then
+        mapfile -t COMPREPLY < <(compgen -W 'create info optimize unpack --help --version' -- "$word")
+        return
+    fi
+    if [[ ${program##*/} == neuron-@(vm|packager) && ${COMP_WORDS[1]} != -* ]]; then
         command+=("${COMP_WORDS[1]}")
     fi
     if [[ $word == -* ]]; then
@@ -49,5 +53,5 @@ _neuron() {
     fi
 }
 
-complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-monitor neuron-profile neuron-top neuron-vm \
+complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-monitor neuron-packager neuron-profile neuron-top neuron-vm \
     neuron-monitor-prometheus.py neuron_export.py neuronx-cc

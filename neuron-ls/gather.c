@@ -150,6 +150,26 @@ static void locate_emulated(struct ls_chip *chips, unsigned n)
 	}
 }
 
+static bool any_runtime(const struct ls_inventory *inv)
+{
+	for (unsigned i = 0; i < inv->n_chips; i++)
+		for (unsigned j = 0; j < inv->chips[i].n_processes; j++)
+			if (inv->chips[i].processes[j].runtime)
+				return true;
+	return false;
+}
+
+/* Only root is shown the daemon itself; others the version of the process that it is */
+static void ask_daemon(struct ls_inventory *inv)
+{
+	if (geteuid() && !any_runtime(inv))
+		return;
+	ls_runtime_ask(&inv->runtime);
+	ls_runtime_name(inv);
+	if (geteuid())
+		memset(&inv->runtime, 0, sizeof(inv->runtime));
+}
+
 int ls_gather(struct ls_inventory *inv, char *why, size_t why_size)
 {
 	int indexes[LS_MAX_CHIPS];
@@ -175,7 +195,6 @@ int ls_gather(struct ls_inventory *inv, char *why, size_t why_size)
 		ls_host_instance_id("/sys/class/dmi/id", inv->instance_id,
 				    sizeof(inv->instance_id));
 	}
-	if (!geteuid())
-		ls_runtime_ask(&inv->runtime);
+	ask_daemon(inv);
 	return 0;
 }

@@ -45,3 +45,17 @@ void ls_runtime_ask(struct ls_runtime *rt)
 		strcpy(rt->version, "NA");
 	ls_printable(rt->version);
 }
+
+void ls_runtime_name(struct ls_inventory *inv)
+{
+	if (!*inv->runtime.address || !strcmp(inv->runtime.version, "NA"))
+		return;
+	for (unsigned i = 0; i < inv->n_chips; i++) {
+		for (unsigned j = 0; j < inv->chips[i].n_processes; j++) {
+			struct ls_process *p = &inv->chips[i].processes[j];
+
+			if (p->pid == inv->runtime.pid)
+				memcpy(p->version, inv->runtime.version, sizeof(p->version));
+		}
+	}
+}

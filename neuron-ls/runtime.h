@@ -12,4 +12,10 @@
  */
 void ls_runtime_ask(struct ls_runtime *rt);
 
+/*
+ * The daemon's process has the version of the library that it uses in its datastore; it gets its
+ * own instead, if it told it.
+ */
+void ls_runtime_name(struct ls_inventory *inv);
+
 #endif

@@ -38,6 +38,11 @@ class Instance:
     product: str = ""  # DMI name, where it is another
 
     @property
+    def type(self) -> str:
+        """As the machine's firmware tells it."""
+        return self.product or self.name
+
+    @property
     def device(self) -> str:
         return f"neuron-{self.generation}"
 
@@ -118,11 +123,10 @@ class Machine:
         return ["-global", f"{host}.pci-hole64-size={self.instance.hole_gib * GIB}"]
 
     def _smbios(self) -> list[str]:
-        name = self.instance.product or self.instance.name
         uuid = metadata.system_uuid(self.seed)
         tables = [
             "type=0,vendor=Amazon EC2,version=1.0",
-            f"type=1,manufacturer=Amazon EC2,product={name},family=,uuid={uuid},serial={uuid}",
+            f"type=1,manufacturer=Amazon EC2,product={self.instance.type},family=,uuid={uuid},serial={uuid}",
             f"type=2,manufacturer=Amazon EC2,asset={metadata.instance_id(self.seed)}",
             "type=3,manufacturer=Amazon EC2,asset=Amazon EC2",
         ]
@@ -134,7 +138,7 @@ class Machine:
         return self.name or self.instance.name
 
     def metadata(self, work: Path) -> list[str]:
-        return metadata.qemu_args(work, self.instance.product or self.instance.name, self.seed)
+        return metadata.qemu_args(work, self.instance.type, self.seed)
 
     def _backend(self, name: str, size: str) -> list[str]:
         """virtiofsd reads and writes the guest's memory, so it has to be shared."""

@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""neuronx-cc says on a terminal how far a long compilation is, and only there; TAP.
+"""neuronx-cc says on a terminal how far a long compilation is, neuron-run how far a long execution, and only there; TAP.
 
-usage: progress.py NEURONX-CC
+usage: progress.py NEURONX-CC [TESTMODEL_WRITE NEURON_RUN]
 """
 
 import os
@@ -41,6 +41,35 @@ def compiled(argv: list, stderr: int) -> int:
         return child.wait()
 
 
+def seen(ours: int) -> bytes:
+    """Everything that comes until the other side of a terminal is closed"""
+    said = b""
+    try:
+        while part := os.read(ours, 4096):
+            said += part
+    except OSError:
+        pass
+    return said
+
+
+def executed(write: str, run: str, work: Path) -> list[tuple[bool, str]]:
+    """A program that hangs until its time is over, which is four seconds"""
+    subprocess.run([write, "hang", work / "hang.neff"], check=True)
+    argv = [run, work / "hang.neff", "--device", "emu:inf1.xlarge", "--output-dir", work]
+    env = os.environ | {"NEURON_RT_EXEC_TIMEOUT": "4"}
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(argv, stderr=theirs, env=env) as child:
+        os.close(theirs)
+        said = seen(ours)
+        status = child.wait()
+    quiet = subprocess.run(argv, stderr=subprocess.PIPE, env=env, check=False)
+    return [
+        (status == 1 and b"executing: 0 of 1\033[K" in said, "neuron-run: a terminal sees how far it is"),
+        (b"\r\033[Kneuron-run: execution failed" in said, "neuron-run: and nothing of it in front of what follows"),
+        (quiet.returncode == 1 and b"\033" not in quiet.stderr and b"\r" not in quiet.stderr, "neuron-run: a pipe sees nothing"),
+    ]
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="progress.") as work:
         (Path(work) / "long.ir").write_text(module())
@@ -48,12 +77,7 @@ def main() -> int:
         ours, theirs = pty.openpty()
         status = compiled(argv, theirs)
         os.close(theirs)
-        said = b""
-        try:
-            while part := os.read(ours, 4096):
-                said += part
-        except OSError:  # the other side is closed
-            pass
+        said = seen(ours)
         with open(f"{work}/stderr", "wb") as quiet:
             other = compiled(argv, quiet.fileno())
         results = [
@@ -63,6 +87,8 @@ def main() -> int:
             (said.endswith(b"\r\033[K"), "and nothing of it when all is done"),
             (not (Path(work) / "stderr").read_bytes(), "a file sees nothing"),
         ]
+        if len(sys.argv) > 3:
+            results += executed(sys.argv[2], sys.argv[3], Path(work))
     for i, (right, text) in enumerate(results, 1):
         print(f"{'ok' if right else 'not ok'} {i} - {text}")
     if not all(right for right, _ in results):

@@ -59,4 +59,13 @@ like "$(neuron-ls --format modern)" "^instance-id: $id$" "neuron-ls shows it"
 record=$(neuron-monitor | head -n 1)
 like "$record" "\"instance_id\":\"$id\",\"instance_type\":\"inf1.6xlarge\"" "neuron-monitor: the same"
 like "$record" '"ami_id":"ami-0[0-9a-f]{16}","subnet_id":"subnet-0[0-9a-f]{16}","error":""' "what only the metadata service tells"
+
+neuron-rtd -g unix:/run/neuron.sock >/tmp/log 2>&1 &
+for ((i = 0; i < 1000; i++)); do
+    if [ -S /run/neuron.sock ]; then break; fi
+    usleep 20000
+done
+version=$(neuron-rtd --version | awk '{ print $2 }')
+like "$(neuron-ls --format modern)" "\| neuron-rtd -g [^|]*\| $version +\|$" "neuron-ls: the daemon's version, in the table"
+like "$(neuron-ls -j)" "\"neuron_runtime_version\": \"$version\"" "and in JSON"
 done_testing

@@ -18,6 +18,7 @@
 #include "neuron_version.h"
 #include "nrtx.h"
 #include "run.h"
+#include "terminal.h"
 
 #define MAX_INPUTS 256
 
@@ -219,7 +220,11 @@ static NRT_STATUS execute(const struct options *opt, nrt_model_t *model, struct 
 	for (unsigned long r = 0; r < opt->repeat; r++) {
 		for (uint64_t i = 0; i < count; i++) {
 			NRT_STATUS status = bindings_load(b, i);
-			double start = now();
+			double start;
+
+			terminal_progress(NULL, "executing", (unsigned int)(r * count + i),
+					  (unsigned int)(count * opt->repeat));
+			start = now();
 
 			if (!status)
 				status = nrt_execute(model, b->inputs, b->outputs);
@@ -243,6 +248,7 @@ static int run_model(const struct options *opt, nrt_model_t *model)
 	double *times = NULL, total = 0;
 	NRT_STATUS status;
 	uint64_t n;
+	bool shows;
 	int ret;
 
 	if (!bindings_make(model, inputs, opt->ninputs, opt->by_rows, &b, why, sizeof(why))) {
@@ -258,7 +264,10 @@ static int run_model(const struct options *opt, nrt_model_t *model)
 		goto out;
 	}
 
+	shows = terminal_begin();
 	status = execute(opt, model, &b, times);
+	if (shows)
+		terminal_end();
 	if (status) {
 		ret = fail_nrt("execution failed", status);
 		goto out;
@@ -288,6 +297,7 @@ static int run(struct options *opt)
 	nrt_model_t *model;
 	size_t size;
 	void *neff;
+	bool shows;
 	int ret;
 
 	if (!opt->device)
@@ -309,7 +319,11 @@ static int run(struct options *opt)
 		return ret;
 	}
 
+	shows = terminal_begin();
+	terminal_progress(NULL, "loading", 0, 0);
 	status = nrtx_load(neff, size, &params, &model);
+	if (shows)
+		terminal_end();
 	munmap(neff, size);
 
 	if (status) {

@@ -57,12 +57,37 @@ START_TEST(version_is_printable)
 }
 END_TEST
 
+/* The daemon's process is listed with its version, another one keeps its library's */
+START_TEST(daemon_has_its_version)
+{
+	static struct ls_inventory inv;
+	struct ls_process *p = inv.chips[1].processes;
+	int fd = start_listening();
+
+	inv.n_chips = 2;
+	inv.chips[1].n_processes = 2;
+	p[0] = (struct ls_process){ .pid = 1, .runtime = true, .version = "2.26.0" };
+	p[1] = (struct ls_process){ .pid = getpid(), .runtime = true, .version = "2.26.0" };
+	ls_runtime_ask(&inv.runtime);
+	ls_runtime_name(&inv);
+	ck_assert_str_eq(p[1].version, "2.26.0");
+	setenv("FAKE_VERSION", "1.6.0.0", 1);
+	ls_runtime_ask(&inv.runtime);
+	ls_runtime_name(&inv);
+	ck_assert_str_eq(p[0].version, "2.26.0");
+	ck_assert_str_eq(p[1].version, "1.6.0.0");
+	close(fd);
+	unlink(address.sun_path);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("ls-runtime");
 	TCase *tc = tcase_create("runtime");
 
 	tcase_add_loop_test(tc, version_is_printable, 0, sizeof(versions) / sizeof(versions[0]));
+	tcase_add_test(tc, daemon_has_its_version);
 	suite_add_tcase(s, tc);
 	return check_run(s);
 }
