@@ -13,7 +13,6 @@ Resources: aws.amazon.com/neuron is a chip (aws.amazon.com/neurondevice, its old
 
 import argparse
 import json
-import os
 import re
 import signal
 import subprocess
@@ -24,7 +23,7 @@ from concurrent import futures
 from pathlib import Path
 
 import grpc
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pb2, message_factory
 
 VERSION = "v1beta1"
 KUBELET_SOCKET = "kubelet.sock"
@@ -76,7 +75,7 @@ def _classes() -> dict[str, type]:
         message = file.message_type.add(name=name)
         for number, (field, kind) in fields.items():
             _add_field(message, number, field, kind)
-    return message_factory.GetMessages([file], pool=descriptor_pool.DescriptorPool())
+    return message_factory.GetMessages([file])
 
 
 api = {name.removeprefix(f"{VERSION}."): made for name, made in _classes().items()}
@@ -135,6 +134,8 @@ class Plugin:
         return sum(other.cores for other in self._chips.values() if other.number < chip.number)
 
     def look(self) -> None:
+        if not self._chips:  # the driver may be loaded later
+            self._chips = {chip.number: chip for chip in chips()}
         health = {name: chip.healthy() for name, chip in self._ids().items()}
         with self._changed:
             if health != self._health:
@@ -258,7 +259,6 @@ def main() -> int:
         signal.signal(number, lambda *_: (end.set(), plugin.stop()))
     plugin.look()
     serve(plugin, args.directory, end)
-    os.unlink(args.directory / ("neuron-" + re.sub(r"[^a-z0-9]+", "-", args.resource) + ".sock"))
     return 0
 
 

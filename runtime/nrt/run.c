@@ -140,7 +140,8 @@ static void set_times(struct rt_subgraph *sg, uint64_t ended_ps)
 	uint64_t most = known ? 0 : rt_subgraph_time(sg);
 
 	if (known)
-		last_cycles += (ended_ps - core->ended_ps) / sg->target->engine[NEURON_ENG_PE].cycle;
+		last_cycles +=
+			(ended_ps - core->ended_ps) / sg->target->engine[NEURON_ENG_PE].cycle;
 	core->began_ps = known ? core->ended_ps : ended_ps > most ? ended_ps - most : 0;
 	core->ended_ps = ended_ps;
 }

@@ -3,6 +3,7 @@
 
 import argparse
 import contextlib
+import json
 import os
 import shlex
 import signal
@@ -109,6 +110,8 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("command", nargs="*", metavar="COMMAND", help="what to run first, after --")
     prepare = commands.add_parser("prepare", help="make everything that run and exec need")
     _guest(prepare)
+    prepare.add_argument("--json", action="store_true",
+                         help="print where it is, for other programs that start a Debian guest")
     execute = commands.add_parser("exec", help="run one command in a fresh micro guest")
     _common(execute)
     execute.add_argument("--module", type=Path, metavar="FILE.ko", help="load this module in place of the project's")
@@ -163,8 +166,12 @@ def _machine(args: argparse.Namespace, qemu: Path, share: Path | None, debug: bo
 
 def _prepare(args: argparse.Namespace) -> int:
     kernel = paths.kernel(args.kernel)
-    paths.qemu_dir()
-    debian.Guest(kernel, paths.make_stage(paths.build_dir(args.build), kernel.version)).prepare()
+    qemu = paths.qemu_dir() / "qemu-system-x86_64"
+    guest = debian.Guest(kernel, paths.make_stage(paths.build_dir(args.build), kernel.version))
+    guest.prepare()
+    if args.json:
+        files = {"qemu": qemu, "kernel": kernel.image, "initrd": guest.initrd, "base": guest.base, "layer": guest.layer}
+        print(json.dumps({**{name: str(path) for name, path in files.items()}, "cmdline": debian.LOGIN_CMDLINE}, indent=4))
     return 0
 
 
