@@ -94,6 +94,15 @@ static void check_output(const struct golden *g, unsigned int i, const struct np
 	free(got);
 }
 
+static bool has_nan(const struct npy *x, unsigned int n)
+{
+	for (unsigned int t = 0; t < n; t++)
+		for (size_t i = 0; i < x[t].size / ncc_dtype_size(x[t].dtype); i++)
+			if (isnan(ncc_get(x[t].dtype, x[t].data, (int64_t)i)))
+				return true;
+	return false;
+}
+
 static void load(struct running *r, const char *path, enum ncc_cast cast, const struct npy *in,
 		 unsigned int nin, const struct npy *out, unsigned int nout)
 {
@@ -124,8 +133,17 @@ static void run_case(const struct golden *g, enum ncc_cast cast)
 	/* twice: the first execution leaves the core as it found it */
 	for (unsigned int n = 0; n < 2; n++) {
 		NRT_STATUS rc = nrt_execute(r.model, r.in, r.out);
+		NRT_STATUS want =
+			has_nan(out, g->nout) ? NRT_EXEC_COMPLETED_WITH_NUM_ERR : NRT_SUCCESS;
 
-		ck_assert_msg(!rc, "%s: nrt_execute: %s", g->name, nrt_get_status_as_str(rc));
+		/*
+		 * the chip finds NaN where it comes about, not one of an input, or of the table
+		 * of rows_constant, that only DMA moves
+		 */
+		if ((has_nan(in, g->nin) || !strcmp(g->name, "rows_constant")) && rc == NRT_SUCCESS)
+			want = rc;
+		ck_assert_msg(rc == want, "%s: nrt_execute: %s", g->name,
+			      nrt_get_status_as_str(rc));
 		for (unsigned int i = 0; i < g->nout; i++)
 			check_output(g, i, &out[i], r.tout[i]);
 	}
@@ -275,6 +293,9 @@ int main(int argc, char **argv)
 	TCase *t = tcase_create("golden");
 	int failed;
 
+	/* executions tell whether outputs have NaN */
+	if (setenv("NEURON_FAIL_ON_NAN", "1", 1))
+		return 99;
 	if (!read_cases("hlo", only) || !read_cases("hlo_ops", only) ||
 	    nrtx_machine_set("emu:inf1.xlarge") || nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
 		return 99;
