@@ -53,5 +53,5 @@ _neuron() {
     fi
 }
 
-complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-monitor neuron-packager neuron-profile neuron-top neuron-vm \
+complete -o filenames -F _neuron neuron-ls neuron-run neuron-as neuron-objdump neuron-cli neuron-dump neuron-monitor neuron-packager neuron-profile neuron-top neuron-vm \
     neuron-monitor-prometheus.py neuron_export.py neuronx-cc

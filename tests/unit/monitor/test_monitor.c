@@ -111,6 +111,21 @@ START_TEST(test_hostile)
 }
 END_TEST
 
+START_TEST(test_fall_and_overflow)
+{
+	json_t *group;
+
+	before_part[0].core[2][NDS_NC_COUNTER_INFER_COMPLETED] = 17;
+	now_part[0].core[2][NDS_NC_COUNTER_INFER_COMPLETED] = 3;
+	now_part[0].core[0][NDS_NC_COUNTER_INFER_TIMED_OUT] = UINT64_MAX;
+	now_part[0].core[1][NDS_NC_COUNTER_INFER_TIMED_OUT] = 5;
+	group = report_runtime_group(&span, GROUP_EXECUTION_STATS);
+	ck_assert_int_eq(int_at(group, "execution_summary", "completed"), 0);
+	ck_assert_int_eq(int_at(group, "execution_summary", "timed_out"), INT64_MAX);
+	json_decref(group);
+}
+END_TEST
+
 START_TEST(test_latency)
 {
 	json_t *group, *total;
@@ -323,6 +338,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_add_test(t, test_logical);
 	tcase_add_test(t, test_hostile);
+	tcase_add_test(t, test_fall_and_overflow);
 	tcase_add_test(t, test_latency);
 	tcase_add_test(t, test_first_period);
 	tcase_add_test(t, test_long_record);
