@@ -94,6 +94,7 @@ struct neuron_queue {
 	struct neuron_asked asked;
 	pid_t owner;
 	u8 domain; /* by which the guard knows it */
+	u8 nc; /* that it goes with */
 	bool used;
 	struct neuron_mc *tx, *rx;
 	u32 tx_len, rx_len;

@@ -3,7 +3,7 @@
  * ioctl entry: find the row by number, copy the argument in, pass the gates, call, copy it out.
  * A handler sees a copy of its argument; what that points to it copies itself, and runs again when
  * that was not there (neuron_user.c). Rows live beside their handlers in
- * neuron_ioctl_{info,mem,dma,core}.c.
+ * neuron_ioctl_{info,mem,copy,dma,core}.c.
  */
 #define pr_fmt(fmt) "neuron: " fmt
 
@@ -41,7 +41,9 @@ static const struct neuron_ioctl_entry *entry_find(unsigned int cmd)
 	if (_IOC_TYPE(cmd) == NEURON_IOCTL_BASE &&
 	    _IOC_NR(cmd) == _IOC_NR(NEURON_IOCTL_GET_VA_PLACEMENT))
 		cmd = NEURON_IOCTL_GET_VA_PLACEMENT;
-	e = table_find(neuron_ioctl_mem, neuron_ioctl_mem_count, cmd);
+	e = table_find(neuron_ioctl_copy, neuron_ioctl_copy_count, cmd);
+	if (!e)
+		e = table_find(neuron_ioctl_mem, neuron_ioctl_mem_count, cmd);
 	if (!e)
 		e = table_find(neuron_ioctl_dma, neuron_ioctl_dma_count, cmd);
 	if (!e)

@@ -23,14 +23,16 @@ struct neuron_ioctl_entry {
 #define NIOC_OUT 0x4 /* copy the argument back on success */
 #define NIOC_OUT_ERR 0x8 /* and on errors */
 #define NIOC_HW 0x10 /* takes reset_sem for reading */
-#define NEURON_IOC(c, s, f, h) \
-	{ .cmd = NEURON_IOCTL_##c, .size = s, .flags = f, .fn = h, .name = #c }
+#define NEURON_IOC(c, s, f, h)                                                      \
+	{                                                                           \
+		.cmd = NEURON_IOCTL_##c, .size = s, .flags = f, .fn = h, .name = #c \
+	}
 #define NEURON_IOC_ARG_MAX 288
 
 long neuron_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
-extern const struct neuron_ioctl_entry neuron_ioctl_info[], neuron_ioctl_mem[], neuron_ioctl_dma[],
-	neuron_ioctl_core[];
-extern const unsigned int neuron_ioctl_info_count, neuron_ioctl_mem_count, neuron_ioctl_dma_count,
-	neuron_ioctl_core_count;
+extern const struct neuron_ioctl_entry neuron_ioctl_info[], neuron_ioctl_mem[], neuron_ioctl_copy[],
+	neuron_ioctl_dma[], neuron_ioctl_core[];
+extern const unsigned int neuron_ioctl_info_count, neuron_ioctl_mem_count, neuron_ioctl_copy_count,
+	neuron_ioctl_dma_count, neuron_ioctl_core_count;
 
 #endif

@@ -60,26 +60,31 @@ static void domain_set(struct neuron_device *nd, struct neuron_queue *q, u32 eng
 /* The core that a queue goes with; the engines of copies of later chips have two */
 static unsigned int queue_core(struct neuron_device *nd, unsigned int eng, unsigned int qid)
 {
-	const struct neuron_asked *asked = &nd->queues[eng][qid].asked;
+	const struct neuron_queue *q = &nd->queues[eng][qid];
 
-	return asked->by ? asked->nc : neuron_gen_dma_core(nd->gen, eng);
+	if (q->asked.by)
+		return q->asked.nc;
+	return q->used ? q->nc : neuron_gen_dma_core(nd->gen, eng);
 }
 
 static int queue_take(struct neuron_device *nd, const struct neuron_ioctl_dma_queue_init *arg,
 		      struct neuron_mc **tx, struct neuron_mc **rx)
 {
 	struct neuron_queue *q = &nd->queues[arg->eng_id][arg->qid];
+	unsigned int nc;
 	int ret;
 
 	lockdep_assert_held(&nd->lock);
 	/* a process gives its queues back before its cores: who has the core has its queues */
-	ret = neuron_core_claim(nd, queue_core(nd, arg->eng_id, arg->qid));
+	nc = queue_core(nd, arg->eng_id, arg->qid);
+	ret = neuron_core_claim(nd, nc);
 	if (ret)
 		return ret;
 	/* a copy queue is the module's own */
 	if (q->asked.ring)
 		return -EALREADY;
 	q->used = true;
+	q->nc = nc;
 	q->owner = current->tgid;
 	swap(q->tx, *tx);
 	swap(q->rx, *rx);
@@ -211,8 +216,7 @@ void neuron_queues_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
 		for (qid = 0; qid < QUEUE_COUNT; qid++) {
 			q = &nd->queues[eng][qid];
 			mutex_lock(&nd->lock);
-			hit = q->used &&
-			      (owner ? q->owner == owner : nc_map & BIT(queue_core(nd, eng, qid)));
+			hit = q->used && (owner ? q->owner == owner : nc_map & BIT(q->nc));
 			tx = NULL;
 			rx = NULL;
 			if (hit)

@@ -76,13 +76,18 @@ static int mailbox_wait(struct nhal *hal)
 	return 0;
 }
 
+static void request_number(struct nhal *hal)
+{
+	hal->seq = hal->seq == 255 ? 1 : (uint8_t)(hal->seq + 1);
+}
+
 /* One try; -EAGAIN and -ETIMEDOUT are worth another */
 static int mailbox_try(struct nhal *hal, uint8_t cmd, uint32_t len, uint32_t expect)
 {
 	unsigned int size;
 	int ret;
 
-	hal->seq = hal->seq == 255 ? 1 : (uint8_t)(hal->seq + 1);
+	request_number(hal);
 	nhal_fwio_build(hal->req, hal->seq, cmd, NULL, len);
 	hal->resp[0] = 0;
 	mailbox_ring(hal);
@@ -206,7 +211,7 @@ static int words_try(struct nhal *hal, uint8_t cmd, unsigned int len)
 	uint32_t answer;
 	int ret;
 
-	hal->seq = hal->seq == 255 ? 1 : (uint8_t)(hal->seq + 1);
+	request_number(hal);
 	nhal_fwio_build(hal->req, hal->seq, cmd, NULL, len);
 	misc_write_bytes(hal, NEURON_MISC_METRIC, hal->req + NEURON_FWIO_REQ_HDR, len);
 	nhal_misc_write(hal, NEURON_MISC_FWIO_REQ_HI, nhal_get32(hal->req));

@@ -4,4 +4,4 @@
 # later: one
 # copy: tests/vm/driver/driver-copies
 # tests/vm/driver/copies.c
-exec ./driver-copies 100
+exec ./driver-copies 60

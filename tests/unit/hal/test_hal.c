@@ -28,6 +28,8 @@ struct fake {
 	uint32_t reset_reads; /* how often the reset word still reads as set */
 	uint32_t status, neighbor_east, neighbor_west;
 	bool bad_crc;
+	uint32_t misc[0x1000 / 4]; /* the mailbox in words: answers the same tries */
+	bool words, odd_number;
 };
 
 static uint32_t fake_reg(struct fake *f, uint64_t addr)
@@ -90,6 +92,39 @@ static void fake_mailbox(struct fake *f)
 	f->resp[0] = f->req[0];
 }
 
+/* The header in 0x1f0 and 0x1f4, the payload from 0x100 on; the answer's header in the same words */
+static void fake_words(struct fake *f)
+{
+	uint8_t msg[8 + 128];
+	unsigned int i, k, size;
+
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < 4; i++)
+			msg[4 * k + i] = (uint8_t)(f->misc[0x1f0 / 4 + k] >> 8 * i);
+	for (i = 0; i < 128; i++)
+		msg[8 + i] = (uint8_t)(f->misc[0x100 / 4 + i / 4] >> 8 * (i % 4));
+	size = msg[2] | msg[3] << 8;
+	f->requests++;
+	if (f->misc[0x1f8 / 4] || f->misc[0x1fc / 4] || f->misc[0xf0 / 4] != 1 ||
+	    size > sizeof(msg) || ref_crc(msg, size) != le32(msg + 4))
+		f->bad_crc = true;
+	memcpy(f->req, msg, sizeof(msg));
+	if (f->drop) {
+		f->drop--;
+		return;
+	}
+	f->misc[0x1f0 / 4] = (uint32_t)(msg[0] + f->odd_number) | f->fail_code << 8 | 8u << 16;
+	f->misc[0x800 / 4] = 0;
+}
+
+static uint32_t fake_read(void *opaque, unsigned int bar, uint64_t offset)
+{
+	struct fake *f = opaque;
+
+	ck_assert_uint_eq(bar, 0);
+	return f->misc[(offset - 0x78e000) / 4];
+}
+
 static void fake_write(void *opaque, unsigned int bar, uint64_t offset, uint32_t value)
 {
 	struct fake *f = opaque;
@@ -99,8 +134,12 @@ static void fake_write(void *opaque, unsigned int bar, uint64_t offset, uint32_t
 	f->write[f->writes].offset = offset;
 	f->write[f->writes].value = value;
 	f->writes++;
-	if (bar == 0 && offset == 0x78e800 && value == 1 && f->writes >= 5 &&
-	    f->write[f->writes - 2].offset == 0x78e1f8)
+	if (bar == 0 && offset >= 0x78e000 && offset < 0x78f000)
+		f->misc[(offset - 0x78e000) / 4] = value;
+	if (f->words && bar == 0 && offset == 0x78e800)
+		fake_words(f);
+	else if (bar == 0 && offset == 0x78e800 && value == 1 && f->writes >= 5 &&
+		 f->write[f->writes - 2].offset == 0x78e1f8)
 		fake_mailbox(f);
 }
 
@@ -120,7 +159,7 @@ static uint64_t fake_now(void *opaque)
 	return f->now;
 }
 
-static const struct nhal_ops fake_ops = { fake_write, fake_wait, fake_now };
+static const struct nhal_ops fake_ops = { fake_write, fake_wait, fake_now, fake_read };
 
 static struct fake fake;
 static struct nhal hal;
@@ -318,6 +357,46 @@ START_TEST(test_mailbox_batches)
 }
 END_TEST
 
+START_TEST(test_words)
+{
+	static const uint8_t long_one[NEURON_MISC_METRIC_SIZE + 1];
+	const uint8_t payload[5] = { 1, 2, 3, 4, 5 };
+
+	fake.words = true;
+	ck_assert_int_eq(nhal_words_call(&hal, 5, payload, sizeof(payload)), 0);
+	ck_assert_uint_eq(fake.requests, 1);
+	ck_assert_uint_eq(fake.req[1], 5);
+	ck_assert_uint_eq(fake.req[2], 8 + sizeof(payload));
+	ck_assert_mem_eq(fake.req + 8, payload, sizeof(payload));
+	ck_assert_int_eq(nhal_words_call(&hal, 3, long_one, sizeof(long_one)), -E2BIG);
+	ck_assert_uint_eq(fake.requests, 1);
+	ck_assert_int_eq(nhal_words_call(&hal, 3, long_one, sizeof(long_one) - 1), 0);
+	ck_assert(!fake.bad_crc);
+
+	/* three tries of a minute */
+	fake.requests = 0;
+	fake.drop = 2;
+	ck_assert_int_eq(nhal_words_call(&hal, 5, payload, 1), 0);
+	ck_assert_uint_eq(fake.requests, 3);
+	ck_assert_uint_ge(fake.slept, 120000000);
+	fake.drop = 3;
+	ck_assert_int_eq(nhal_words_call(&hal, 5, payload, 1), -ETIMEDOUT);
+	ck_assert_uint_eq(fake.requests, 6);
+	fake.drop = 0;
+	fake.fail_code = 1;
+	ck_assert_int_eq(nhal_words_call(&hal, 5, payload, 1), -EIO);
+	ck_assert_uint_eq(fake.requests, 9);
+	fake.fail_code = 2;
+	ck_assert_int_eq(nhal_words_call(&hal, 5, payload, 1), -EOPNOTSUPP);
+	ck_assert_uint_eq(fake.requests, 10);
+	/* an answer to another request is none */
+	fake.fail_code = 0;
+	fake.odd_number = true;
+	ck_assert_int_eq(nhal_words_call(&hal, 5, payload, 1), -EIO);
+	ck_assert_uint_eq(fake.requests, 13);
+}
+END_TEST
+
 START_TEST(test_metric_limit)
 {
 	static const uint8_t blob[NEURON_MISC_METRIC_SIZE + 1];
@@ -498,6 +577,7 @@ int main(void)
 	tcase_add_test(tc, test_metric_limit);
 	tcase_add_test(tc, test_mailbox_retries);
 	tcase_add_test(tc, test_mailbox_silence);
+	tcase_add_test(tc, test_words);
 	tcase_add_test(tc, test_reset_times);
 	tcase_add_test(tc, test_reset_without_sleep);
 	tcase_add_test(tc, test_reset_gives_up);

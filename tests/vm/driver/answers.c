@@ -2,8 +2,9 @@
 /*
  * Every row of the ABI on whichever driver is loaded: `driver-answers used` makes the calls of a
  * client that makes no mistake (and leaves no error line in the kernel log), `refused` those that a
- * driver has to refuse, `later` both of what came after 2.24. The rows of bad pointers and of the two open modes come from the table of
- * numbers itself.
+ * driver has to refuse, `later` both of what came after 2.24, and `firmware` of that what goes to
+ * the firmware. The rows of bad pointers and of the two open modes come from the table of numbers
+ * itself.
  */
 #include "answers.h"
 #include "chip.h"
@@ -89,13 +90,13 @@ static int used(void)
 	return 0;
 }
 
-static int later(void)
+static int later(void (*answers)(int fd))
 {
 	int fd = node(0, O_RDWR);
 
 	if (fd < 0 || !(chip = chip_behind(fd)))
 		return 1;
-	answers_later(fd);
+	answers(fd);
 	return 0;
 }
 
@@ -106,7 +107,9 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "refused"))
 		return refused();
 	if (argc == 2 && !strcmp(argv[1], "later"))
-		return later();
-	fprintf(stderr, "usage: driver-answers used|refused|later\n");
+		return later(answers_later);
+	if (argc == 2 && !strcmp(argv[1], "firmware"))
+		return later(answers_firmware);
+	fprintf(stderr, "usage: driver-answers used|refused|later|firmware\n");
 	return 2;
 }

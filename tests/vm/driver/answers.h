@@ -45,6 +45,8 @@ void answers_cores(int fd);
 /* Calls that are refused */
 void answers_refused(int fd);
 void answers_gates(void);
+/* What goes to the firmware, whose version decides */
+void answers_firmware(int fd);
 /* What came after 2.24; closes fd */
 void answers_later(int fd);
 

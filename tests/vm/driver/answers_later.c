@@ -478,7 +478,17 @@ static void places(int fd)
 	chunk_free(fd, h);
 }
 
-static void firmware(int fd)
+/* What the firmware of an emulated chip has been told last */
+static void told(int fd, unsigned int word)
+{
+	uint64_t address = neuron_gen_address(chip, NEURON_BLOCK_MISC, 0) + word;
+	uint32_t value = 0;
+	struct neuron_ioctl_read_hw_counters a = { (void *)&address, (void *)&value, 1 };
+
+	field("read", call(fd, NEURON_IOCTL_READ_HW_COUNTERS, &a)), field("told", value), end();
+}
+
+void answers_firmware(int fd)
 {
 	struct neuron_ioctl_power_profile p = { sizeof(p), 0, 0 };
 	struct neuron_ioctl_throttling_notifications t = { 1 };
@@ -486,22 +496,22 @@ static void firmware(int fd)
 
 	SAY(fd, POWER_PROFILE, "0", &p);
 	p.profile = 3;
-	SAY(fd, POWER_PROFILE, "3", &p);
+	ASK(fd, POWER_PROFILE, "3", &p), told(fd, NEURON_MISC_PROFILE);
 	p.profile = 200;
 	SAY(fd, POWER_PROFILE, "200, which there is not", &p);
 	p.profile = 256;
-	SAY(fd, POWER_PROFILE, "256", &p);
+	ASK(fd, POWER_PROFILE, "256", &p), told(fd, NEURON_MISC_PROFILE);
 	p = (struct neuron_ioctl_power_profile){ sizeof(p), 1, 0 };
 	SAY(fd, POWER_PROFILE, "to ask for it", &p);
 	p = (struct neuron_ioctl_power_profile){ sizeof(p) - 1, 0, 0 };
 	SAY(fd, POWER_PROFILE, "of another size", &p);
 	p.ctrl = 1;
 	SAY(fd, POWER_PROFILE, "of another size, to ask for it", &p);
-	SAY(fd, THROTTLING_NOTIFICATIONS, "on", &t);
+	ASK(fd, THROTTLING_NOTIFICATIONS, "on", &t), told(fd, NEURON_MISC_FEATURES);
 	t.enable = 0;
-	SAY(fd, THROTTLING_NOTIFICATIONS, "off", &t);
+	ASK(fd, THROTTLING_NOTIFICATIONS, "off", &t), told(fd, NEURON_MISC_FEATURES);
 	t.enable = 77;
-	SAY(fd, THROTTLING_NOTIFICATIONS, "77", &t);
+	ASK(fd, THROTTLING_NOTIFICATIONS, "77", &t), told(fd, NEURON_MISC_FEATURES);
 	SAY(fd, METRICS_CTRL, "off", &m);
 	m.mode = 77;
 	SAY(fd, METRICS_CTRL, "77", &m);
@@ -522,7 +532,7 @@ void answers_later(int fd)
 	chunk_free(fd, d);
 	chunk_free(fd, h);
 	places(fd);
-	firmware(fd);
+	answers_firmware(fd);
 	queues(fd);
 	reset(fd);
 	owners(fd);
