@@ -224,9 +224,10 @@ void neuron_crwl_drop(struct neuron_device *nd, pid_t tgid)
 }
 
 /*
- * Tells the cores whose lock the process holds, and the uuids of the first four; nd->lock is held
+ * Tells the cores whose lock the process holds, and the uuids of the first n, which may be fewer
+ * than the chip has; nd->lock is held
  */
-u8 neuron_crwl_held(struct neuron_device *nd, pid_t tgid, struct neuron_uuid *uuids)
+u8 neuron_crwl_held(struct neuron_device *nd, pid_t tgid, struct neuron_uuid *uuids, unsigned int n)
 {
 	struct neuron_crwl *l;
 	unsigned int nc;
@@ -238,7 +239,8 @@ u8 neuron_crwl_held(struct neuron_device *nd, pid_t tgid, struct neuron_uuid *uu
 		if (l->writer != tgid || (!l->writing && !l->readers))
 			continue;
 		map |= BIT(nc);
-		memcpy(uuids[nc].value, l->uuid, sizeof(l->uuid));
+		if (nc < n)
+			memcpy(uuids[nc].value, l->uuid, sizeof(l->uuid));
 	}
 	return map;
 }

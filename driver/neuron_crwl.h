@@ -13,7 +13,8 @@ int neuron_crwl_reader_exit(struct neuron_device *nd, u32 nc, const u8 *uuid);
 int neuron_crwl_writer_enter(struct neuron_device *nd, u32 nc, const u8 *uuid);
 int neuron_crwl_writer_downgrade(struct neuron_device *nd, u32 nc, const u8 *uuid);
 void neuron_crwl_drop(struct neuron_device *nd, pid_t tgid);
-u8 neuron_crwl_held(struct neuron_device *nd, pid_t tgid, struct neuron_uuid *uuids);
+u8 neuron_crwl_held(struct neuron_device *nd, pid_t tgid, struct neuron_uuid *uuids,
+		    unsigned int n);
 int neuron_mark(struct neuron_device *nd, u32 count, u32 start, u32 end, u32 *max_available,
 		unsigned long *bitmap, unsigned int bits);
 void neuron_unmark(struct neuron_device *nd, const unsigned long *bitmap, unsigned int bits);

@@ -136,11 +136,11 @@ static int do_app_pid(struct neuron_device *nd, void *arg, struct neuron_call *c
 
 static void app_fill(struct neuron_device *nd, struct neuron_app_info *app, u16 flags)
 {
-	struct neuron_uuid uuids[4] = {};
+	struct neuron_uuid uuids[ARRAY_SIZE(app->uuid_data)] = {};
 
 	if (flags & NEURON_APP_INFO_LOCK_INFO) {
 		mutex_lock(&nd->lock);
-		app->nc_lock_map = neuron_crwl_held(nd, app->pid, uuids);
+		app->nc_lock_map = neuron_crwl_held(nd, app->pid, uuids, ARRAY_SIZE(uuids));
 		mutex_unlock(&nd->lock);
 		memcpy(app->uuid_data, uuids, sizeof(uuids));
 	}

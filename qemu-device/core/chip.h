@@ -327,6 +327,8 @@ int ncore_mem_alloc(struct ncore_chip *chip, const char *name, uint64_t size,
 		    struct ncore_mem *mem);
 void ncore_mem_free(struct ncore_chip *chip, struct ncore_mem *mem);
 void ncore_mem_clear(struct ncore_chip *chip, struct ncore_mem *mem);
+/* Into memory of a chip, from anywhere: zeros leave what was never touched as it is */
+void ncore_mem_copy(void *dst, const void *src, uint64_t len);
 void ncore_mem_dirty(struct ncore_chip *chip, const struct ncore_mem *mem, const void *ptr,
 		     uint64_t len);
 

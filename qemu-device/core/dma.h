@@ -73,7 +73,7 @@ static inline void ncore_move_ends(uint8_t *dst, const uint8_t *src, uint64_t le
 static inline void ncore_move(uint8_t *dst, const uint8_t *src, uint64_t len)
 {
 	if (len > 64)
-		memmove(dst, src, len);
+		ncore_mem_copy(dst, src, len);
 	else if (len >= 32)
 		ncore_move_ends(dst, src, len, 32);
 	else if (len >= 16)

@@ -98,6 +98,16 @@ void ncore_copy_sparse(void *dst, const void *src, uint64_t len)
 	memcpy(to + done, from + done, len - done);
 }
 
+void ncore_mem_copy(void *dst, const void *src, uint64_t len)
+{
+	const uintptr_t to = (uintptr_t)dst, from = (uintptr_t)src;
+
+	if (to < from + len && from < to + len)
+		memmove(dst, src, len);
+	else
+		ncore_copy_sparse(dst, src, len);
+}
+
 void ncore_mem_dirty(struct ncore_chip *chip, const struct ncore_mem *mem, const void *ptr,
 		     uint64_t len)
 {

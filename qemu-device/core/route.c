@@ -229,9 +229,12 @@ int ncore_ep_rw(struct ncore_chip *chip, const struct ncore_ep *ep, void *buf, u
 	case NCORE_EP_REMOTE:
 		return ep->end->ops->rw(ep->end, ep, buf, len, write) ? -EFAULT : 0;
 	case NCORE_EP_MEM:
-		memmove(write ? ep->ptr : buf, write ? buf : ep->ptr, len);
-		if (write)
-			ncore_mem_dirty(ncore_chip_of(ep->end), ep->mem, ep->ptr, len);
+		if (!write) {
+			memmove(buf, ep->ptr, len);
+			return 0;
+		}
+		ncore_mem_copy(ep->ptr, buf, len);
+		ncore_mem_dirty(ncore_chip_of(ep->end), ep->mem, ep->ptr, len);
 		return 0;
 	default:
 		return -EFAULT;

@@ -36,13 +36,14 @@ BUSY = f"""
 while :; do ./stream node 0 0 16; done &
 while :; do {INFER if PROGRAMS else COPY}; done
 """
-# once both have done something, in the middle of the next: ACTION
+# once both have done something, a round of copies first, in the middle of the next: ACTION
 THEN = """
 ready=
 (%s) | while read -r line; do
     echo "$line"
-    case $line in
-    *-) [ "$ready" = yes ] || { ready=yes; %s; } ;;
+    case $ready$line in
+    "round 0 "*) ready=copied ;;
+    copied*-) ready=yes; %s ;;
     esac
 done
 """

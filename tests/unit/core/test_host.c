@@ -177,6 +177,13 @@ START_TEST(cleared)
 	for (i = 0; i < CLEARED; i++)
 		if (dram[from + i])
 			ck_abort_msg("byte %llu is not cleared", (unsigned long long)i);
+	/* from memory to memory, too, as a public driver fills all of one */
+	dram[from + CLEARED + 0x54321] = 3;
+	before = resident();
+	for (i = 0; i < CLEARED; i += 0x10000)
+		copy(&f, &q, from + i, from + CLEARED + i, 0);
+	ck_assert_uint_lt(resident(), before + MADE);
+	ck_assert_uint_eq(dram[from + CLEARED + 0x54321], 0);
 	memset(f.host + 0x800000, 0x5a, 0x10000);
 	before = resident();
 	for (i = 0; i < CLEARED; i += 0x10000)

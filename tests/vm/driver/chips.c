@@ -287,6 +287,30 @@ static void test_topsp_owners(void)
 	close(fd);
 }
 
+/* A process that holds the locks of all cores: there is room for the uuids of four */
+static void test_locks(int fd)
+{
+	struct {
+		struct neuron_ioctl_get_apps_info head;
+		struct neuron_app_info app[16];
+	} a = { .head = { .capacity = 16, .apps_info_flags = NEURON_APP_INFO_LOCK_INFO } };
+	unsigned int good = 0;
+
+	for (uint32_t nc = 0; nc < chip->cores; nc++) {
+		struct neuron_ioctl_crwl lock = { .nc_id = nc };
+
+		memset(lock.uuid.value, 0x50 + (int)nc, sizeof(lock.uuid.value));
+		is(call(fd, NEURON_IOCTL_CRWL_WRITER_ENTER, &lock), 0, "the lock of core %u", nc);
+	}
+	is(call(fd, NEURON_IOCTL_DEVICE_GET_ALL_APPS_INFO, &a), 0, "who holds which");
+	is(a.head.size, 1, "one process");
+	is(a.app[0].nc_lock_map, (1 << chip->cores) - 1, "all of them");
+	for (int i = 0; i < 4; i++)
+		good += all_bytes(a.app[0].uuid_data[i].value, 32,
+				  (uint8_t)(i < chip->cores ? 0x50 + i : 0));
+	is(good, 4, "the uuids of the first four");
+}
+
 static int scrub(int fd, uint32_t nc, uint32_t memory, uint32_t value)
 {
 	struct neuron_ioctl_hbm_scrub_start start = { nc, memory, 0, value };
@@ -423,6 +447,7 @@ int main(void)
 	test_places(fd);
 	test_views(fd);
 	test_topsps(fd);
+	test_locks(fd);
 	test_banks(fd);
 	test_slots(fd);
 	test_resets(fd);
