@@ -580,6 +580,11 @@ START_TEST(environment)
 	nrt_close();
 	check_session(2, 2);
 	find_directory(in, sizeof(in));
+	/* by default the first execution of each model and core */
+	ck_assert_uint_eq(files(in, "_vnc_0.ntff", name, sizeof(name)), 1);
+	root = file_of(name);
+	ck_assert_uint_eq(json_array_size(json_object_get(root, "executions")), 1);
+	json_decref(root);
 	files(in, "ntrace.json", name, sizeof(name));
 	root = file_of(name);
 	ck_assert_uint_eq(count(json_object_get(root, "events"), "nc_exec_running", "stop"), 0);
