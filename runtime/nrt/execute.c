@@ -87,27 +87,41 @@ EXPORT NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
 	return NRT_SUCCESS;
 }
 
-EXPORT NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *inputs,
-				     nrt_tensor_set_t *outputs, int repeat_count)
+static NRT_STATUS execute(nrt_model_t *model, const struct rt_io *io, int repeat, bool queued)
 {
-	const struct rt_io io = { inputs, outputs };
 	RT_ENTER(status);
 
 	if (status)
 		return status;
-	if (!inputs || !outputs || repeat_count < 1)
+	if (!io->inputs || !io->outputs || repeat < 1)
 		return rt_fail(NRT_INVALID, "NRT", "tensor sets or count missing");
 	if (!rt_model_pin(model))
 		return rt_fail(NRT_INVALID_HANDLE, "NRT", "the model is not loaded");
-	if (rt_async_limit()) /* the queue unpins it */
-		return queue_execution(model, &io, repeat_count);
-	status = rt_execute(model, &io, repeat_count);
+	if (queued) /* the queue unpins it */
+		return queue_execution(model, io, repeat);
+	status = rt_execute(model, io, repeat);
 	rt_model_unpin(model);
 	return status;
+}
+
+EXPORT NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *inputs,
+				     nrt_tensor_set_t *outputs, int repeat_count)
+{
+	const struct rt_io io = { inputs, outputs };
+
+	return execute(model, &io, repeat_count, rt_async_limit());
 }
 
 EXPORT NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *inputs,
 			      nrt_tensor_set_t *outputs)
 {
 	return nrt_execute_repeat(model, inputs, outputs, 1);
+}
+
+EXPORT NRT_STATUS nrtx_execute(nrt_model_t *model, const nrt_tensor_set_t *inputs,
+			       nrt_tensor_set_t *outputs)
+{
+	const struct rt_io io = { inputs, outputs };
+
+	return execute(model, &io, 1, false);
 }

@@ -89,6 +89,10 @@ NRT_STATUS nrtx_model_info(const nrt_model_t *model, struct nrtx_model_info *inf
  */
 const char *nrtx_tensor_source(const nrt_model_t *model, const char *name);
 
+/* nrt_execute at once, whatever NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS says */
+NRT_STATUS nrtx_execute(nrt_model_t *model, const nrt_tensor_set_t *inputs,
+			nrt_tensor_set_t *outputs);
+
 /*
  * With on, no execution of the model begins any more, and those in progress end soon by a reset of
  * their cores, with NRT_EXEC_COMPLETED_WITH_ERR and the detail "interrupted". Without on, the model

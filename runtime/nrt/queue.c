@@ -338,6 +338,7 @@ static void queue_stop(struct rt_queue *queue)
 	runs = queue->runs;
 	queue->runs = false;
 	pthread_cond_broadcast(&queue->work);
+	pthread_cond_broadcast(&queue->ended);
 	pthread_mutex_unlock(&queue->lock);
 	if (!runs)
 		return;
@@ -369,7 +370,8 @@ void rt_queues_stop(void)
 void rt_queue_wait(struct rt_queue *queue, uint64_t most)
 {
 	pthread_mutex_lock(&queue->lock);
-	while (queue->issued - queue->completed >= most)
+	/* nrt_close, which a callback may call, waits for no one who waits for that callback */
+	while (queue->issued - queue->completed >= most && atomic_load(&taking))
 		pthread_cond_wait(&queue->ended, &queue->lock);
 	pthread_mutex_unlock(&queue->lock);
 }

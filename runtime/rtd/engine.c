@@ -467,7 +467,7 @@ void *rtd_slot_buffer(struct rtd_slot *slot, unsigned int tensor)
 int rtd_slot_execute(struct rtd_slot *slot, bool *fatal, uint64_t *cycles, struct rtd_err *err)
 {
 	struct rtd_program *program = slot->program;
-	NRT_STATUS status = nrt_execute(program->model, slot->inputs, slot->outputs);
+	NRT_STATUS status = nrtx_execute(program->model, slot->inputs, slot->outputs);
 
 	*fatal = false;
 	*cycles = nrtx_last_cycles();

@@ -227,7 +227,7 @@ static NRT_STATUS execute(const struct options *opt, nrt_model_t *model, struct 
 			start = now();
 
 			if (!status)
-				status = nrt_execute(model, b->inputs, b->outputs);
+				status = nrtx_execute(model, b->inputs, b->outputs);
 			times[r * count + i] = now() - start;
 			/* the outputs of an execution that saw NaN are delivered */
 			if (status && status != NRT_EXEC_COMPLETED_WITH_NUM_ERR)

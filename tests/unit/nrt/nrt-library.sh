@@ -43,3 +43,22 @@ for name in ("nrt_tensor_allocate", "nrt_tensor_free", "nrt_tensor_get_va", "nrt
              "nrt_get_dmabuf_fd", "nrt_profile_start", "nrt_load_collectives"):
     getattr(nrt, name)
 PY
+
+# what is not there is said once, in the runtime's form of a line, where the environment wants it
+absent() {
+	LD_LIBRARY_PATH=$dir/run env "$@" python3 - <<'PY'
+import ctypes
+nrt = ctypes.CDLL("libnrt.so.1")
+image = (ctypes.c_uint64 * 4)()
+assert [nrt.nrt_set_pool_eng_ucode(ctypes.byref(image)) for _ in range(3)] == [2, 2, 2]
+PY
+}
+absent NEURON_RT_LOG_LEVEL=error 2> "$dir/console"
+grep -cE '^[0-9]{4}-[A-Z][a-z]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{6} +[0-9]+:[0-9]+ +ERROR  NRT:nrt_set_pool_eng_ucode   the pool engine has no microcode$' \
+	"$dir/console" | grep -x 1 >/dev/null
+absent NEURON_RT_LOG_LEVEL=INFO NEURON_RT_LOG_LEVEL_NRT=QUIET 2> "$dir/quiet"
+absent NEURON_RT_LOG_LOCATION="$dir/file" 2> "$dir/none"
+if [ -s "$dir/quiet" ] || [ -s "$dir/none" ] || [ "$(wc -l < "$dir/file")" != 1 ]; then
+	echo "the log is not where it belongs"
+	exit 1
+fi

@@ -2,8 +2,8 @@
 /*
  * The public driver library, the datastore and what collective libraries ask (ndl/ndl.h,
  * nrt/nds/neuron_ds.h, nrt/nec.h), as a program of those headers and libnrt.so.1 alone has them:
- * test_nrt_ndl emu:INSTANCE. The oracles are C over what was written, and the public tables of
- * routing ids.
+ * test_nrt_ndl emu:INSTANCE, or in a guest test_nrt_ndl node INSTANCE. The oracles are C over what
+ * was written, and the public tables of routing ids.
  */
 #include <check.h>
 #include <errno.h>
@@ -19,12 +19,13 @@
 #include "nrt_client.h"
 #include "testmodel.h"
 
-static const char *machine;
+static const char *machine, *instance;
+static bool node;
 static ndl_device_t *dev;
 
-static bool is(const char *instance)
+static bool is(const char *name)
 {
-	return !strncmp(machine + 4, instance, strlen(instance));
+	return !strncmp(instance, name, strlen(name));
 }
 
 static void setup(void)
@@ -629,7 +630,14 @@ START_TEST(runtime)
 	ck_assert_int_eq(nrt_get_hbm_mmap_va(0, 4, (void **)&va, &size), NRT_INVALID_HANDLE);
 	ck_assert_int_eq(nrt_get_hbm_mmap_va(63, 0, (void **)&va, &size), NRT_INVALID);
 	ck_assert_int_eq(nrt_get_hbm_mmap_va(0, 0, NULL, &size), NRT_INVALID);
-	ck_assert_int_eq(nrt_get_dmabuf_fd((uintptr_t)va, 4096, &fd), NRT_INVALID);
+	if (node) { /* a dma-buf of device memory, from its first byte on */
+		va = nrt_tensor_get_va(tensor);
+		ck_assert_int_eq(nrt_get_dmabuf_fd((uintptr_t)va, 8192, &fd), NRT_SUCCESS);
+		close(fd);
+	} else {
+		ck_assert_int_eq(nrt_get_dmabuf_fd((uintptr_t)va, 4096, &fd), NRT_INVALID);
+	}
+	ck_assert_int_eq(nrt_get_dmabuf_fd(0x1000, 4096, &fd), NRT_INVALID);
 	ck_assert_int_eq(nrt_get_dmabuf_fd((uintptr_t)va, 4096, NULL), NRT_INVALID);
 	out = sizeof(bdf);
 	ck_assert_int_eq(nrt_get_attached_efa_bdf(tensor, bdf, &out), NRT_FAILURE);
@@ -701,9 +709,11 @@ int main(int argc, char **argv)
 	Suite *s = suite_create("nrt-ndl");
 	TCase *tc = tcase_create("open");
 
-	if (argc != 2)
+	if (argc < 2)
 		return 2;
 	machine = argv[1];
+	node = !strcmp(machine, "node");
+	instance = argc > 2 ? argv[2] : machine + 4;
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 100);
 	tcase_add_test(tc, devices);

@@ -224,6 +224,9 @@ START_TEST(options)
 	nrt_sys_trace_fetch_options_set_max_events_per_nc(fetch, 4);
 	all = events(fetch);
 	ck_assert_uint_eq(json_array_size(all), 4);
+	/* of the writes 1 to 9 the oldest are gone */
+	ck_assert_uint_eq(number_of(json_array_get(all, 0), "tracking_id"), 5);
+	ck_assert_uint_eq(number_of(json_array_get(all, 3), "tracking_id"), 6);
 	ck_assert_uint_eq(count(all, "nrt_tensor_write", "stop"), 2);
 	ck_assert_str_eq(json_string_value(json_object_get(
 				 json_object_get(json_array_get(all, 0), "data"), "tensor_name")),
@@ -577,6 +580,11 @@ START_TEST(environment)
 	nrt_close();
 	check_session(2, 2);
 	find_directory(in, sizeof(in));
+	/* by default the first execution of each model and core */
+	ck_assert_uint_eq(files(in, "_vnc_0.ntff", name, sizeof(name)), 1);
+	root = file_of(name);
+	ck_assert_uint_eq(json_array_size(json_object_get(root, "executions")), 1);
+	json_decref(root);
 	files(in, "ntrace.json", name, sizeof(name));
 	root = file_of(name);
 	ck_assert_uint_eq(count(json_object_get(root, "events"), "nc_exec_running", "stop"), 0);
