@@ -47,10 +47,14 @@ class Terminal:
         os.write(self.master, keys)
 
     def read(self, seconds: float) -> None:
-        while select.select([self.master], [], [], seconds)[0]:
+        """What comes in so long; it may come for ever."""
+        end = time.monotonic() + seconds
+        while select.select([self.master], [], [], max(0, end - time.monotonic()))[0]:
             try:
                 self.raw += os.read(self.master, 65536)
             except OSError:
+                return
+            if time.monotonic() >= end:
                 return
 
     def screen(self) -> list[str]:
@@ -141,7 +145,7 @@ def check_screen(tap: Tap, program: str) -> None:
     t.press(b"x\x1b[A\x1b[Bad19\x1bOA\x01\xff")
     t.press(b"F")
     tap.ok(t.until("NeuronCore v3d Utilization"), "other keys do no harm", "\n".join(t.screen()[:3]))
-    for rows_, columns in ((20, 60), (70, 200), (1, 1), (2, 3), (500, 1000), (24, 80)):
+    for rows_, columns in ((20, 60), (70, 200), (1, 1), (2, 3), (200, 600), (24, 80)):
         t.resize(rows_, columns)
         time.sleep(0.3)
         t.read(1.5)

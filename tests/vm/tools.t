@@ -40,13 +40,13 @@ like "$record" '"neuroncores_in_use":\{"2":\{"neuroncore_utilization":[0-9.]+,' 
 like "$record" '"neuroncore_memory_usage":\{"2":\{.*"tensors":[1-9]' "neuron-monitor: the core's memory"
 like "$record" '"completed":[1-9][0-9]*,"completed_with_err":0' "neuron-monitor: its executions"
 like "$record" '"total_latency":\{"p0":[0-9.e-]+,' "neuron-monitor: their latency"
-kill "$monitor"
-exec 5<&-
 
 top=$(neuron-top --once)
 like "$top" '>all<  1:job$' "neuron-top: a tab with its tag"
 like "$top" "\[\+\] $job neuron-run add.neff" "neuron-top: the process"
-like "$(run second 2>&1)" '^neuron-run: on nd1 ' "another neuron-run takes the next chip"
+like "$(run second 2>&1)" '^neuron-run: on nd1 ' "another neuron-run takes the next chip, whatever neuron-monitor looks at"
+kill "$monitor"
+exec 5<&-
 run third --device nd0 >said 2>&1
 is "$?" 1 "a busy chip is refused"
 like "$(cat said)" "^neuron-run: nd0 is used by pid $job \(neuron-run add.neff" "and who uses it is said"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Chips and the processes that use them, through libndl: on nodes of this project's module and of
- * the public one, or in this process, where the only process is this one. A device is opened for
- * looking and closed again each time, so that a monitor keeps nobody from resetting it.
+ * the public one, or in this process, where the only process is this one. A node is opened once,
+ * for looking, and kept: with the public driver the first generation's close takes a second.
  */
 #include "telemetry.h"
 
@@ -14,6 +14,34 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+/* By index, while this process runs; one that fails is opened anew the next time */
+static ndl_device_t *kept[NDL_MAX_DEVICES];
+
+static int open_kept(int index, ndl_device_t **dev)
+{
+	const ndl_device_init_param_t look = { .initialize_device = false };
+
+	*dev = (unsigned)index < NDL_MAX_DEVICES ? kept[index] : NULL;
+	if (*dev && !ndl_alive(*dev))
+		return 0;
+	if (*dev)
+		ndl_close_device(*dev);
+	if ((unsigned)index < NDL_MAX_DEVICES)
+		kept[index] = NULL;
+	return ndl_open_device(index, &look, dev);
+}
+
+static void leave(int index, ndl_device_t *dev, int error)
+{
+	if (!error && !ndl_machine_is_emu() && (unsigned)index < NDL_MAX_DEVICES) {
+		kept[index] = dev;
+		return;
+	}
+	if ((unsigned)index < NDL_MAX_DEVICES)
+		kept[index] = NULL;
+	ndl_close_device(dev);
+}
 
 unsigned tm_logical_cores(const struct neuron_gen *gen)
 {
@@ -120,14 +148,13 @@ static int gather_memory(ndl_device_t *dev, struct tm_device *d)
 
 static void gather_device(struct tm_snapshot *s, int index)
 {
-	const ndl_device_init_param_t look = { .initialize_device = false };
 	struct tm_device *d = &s->device[s->devices];
 	ndl_device_t *dev;
 	uint32_t cores;
 
 	memset(d, 0, sizeof(*d));
 	d->index = (unsigned)index;
-	d->error = ndl_open_device(index, &look, &dev);
+	d->error = open_kept(index, &dev);
 	if (d->error) {
 		ndl_get_gen(index, &d->gen);
 		d->cores = d->gen ? d->gen->cores : 0;
@@ -140,7 +167,7 @@ static void gather_device(struct tm_snapshot *s, int index)
 	if (!d->error)
 		d->error = gather_memory(dev, d);
 	gather_processes(s, dev);
-	ndl_close_device(dev);
+	leave(index, dev, d->error);
 	s->devices++;
 }
 

@@ -16,6 +16,23 @@ int tm_nodes(int *indexes, int room)
 	return n > 0 ? n : 0;
 }
 
+/* Monitors have a node open, too, and keep nobody from using it */
+static bool works(ndl_device_t *dev, const struct neuron_app_info *app)
+{
+	char version[32];
+	bool runtime;
+	size_t size;
+	void *nds;
+
+	if (app->nc_lock_map || app->device_mem_size)
+		return true;
+	if (ndl_nds_open(dev, app->pid, &nds, &size))
+		return false;
+	runtime = !ls_process_version(nds, size, version, sizeof(version));
+	ndl_nds_close(dev, app->pid, nds, size);
+	return runtime;
+}
+
 static void append(char *text, size_t size, size_t *used, int pid)
 {
 	char command[64];
@@ -41,7 +58,7 @@ bool tm_holders(int index, char *text, size_t size)
 	if (ndl_get_all_apps_info(dev, &apps, &n, NEURON_APP_INFO_ALL))
 		n = 0;
 	for (size_t i = 0; i < n; i++)
-		if (apps[i].pid != getpid())
+		if (apps[i].pid != getpid() && works(dev, &apps[i]))
 			append(text, size, &used, apps[i].pid);
 	free(apps);
 	ndl_close_device(dev);

@@ -9,8 +9,8 @@
 /* The devices of the kernel module, in order; at most room. Returns how many. */
 int tm_nodes(int *indexes, int room);
 /*
- * Writes "pid 12 (command), pid 13 (command)" of the processes other than this one that use a
- * device; false: there are none, or the driver does not say.
+ * Writes "pid 12 (command), pid 13 (command)" of the processes other than this one that work on
+ * a device; false: there are none, or the driver does not say.
  */
 bool tm_holders(int index, char *text, size_t size);
 
