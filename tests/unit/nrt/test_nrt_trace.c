@@ -320,13 +320,16 @@ static void *record(void *arg)
 
 START_TEST(threads)
 {
+	nrt_sys_trace_config_t *config;
 	pthread_t thread[4];
 	int vnc[4] = { 0, 1, 2, 0 };
 
 	for (int i = 0; i < 4; i++)
 		pthread_create(&thread[i], NULL, record, &vnc[i]);
+	ck_assert_int_eq(nrt_sys_trace_config_allocate(&config), NRT_SUCCESS);
+	nrt_sys_trace_config_set_max_events_per_nc(config, 500);
 	for (int i = 0; i < 20; i++) {
-		ck_assert_int_eq(nrt_sys_trace_start(NULL), NRT_SUCCESS);
+		ck_assert_int_eq(nrt_sys_trace_start(config), NRT_SUCCESS);
 		for (int k = 0; k < 3; k++)
 			json_decref(events(NULL));
 		ck_assert_int_eq(nrt_sys_trace_stop(), NRT_SUCCESS);
@@ -334,6 +337,7 @@ START_TEST(threads)
 	__atomic_store_n(&ended, true, __ATOMIC_RELAXED);
 	for (int i = 0; i < 4; i++)
 		pthread_join(thread[i], NULL);
+	nrt_sys_trace_config_free(config);
 }
 END_TEST
 
