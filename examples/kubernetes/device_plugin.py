@@ -258,7 +258,7 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: (end.set(), plugin.stop()))
     plugin.look()
-    serve(plugin, args.directory, end)
+    serve(plugin, args.directory.resolve(), end)
     return 0
 
 

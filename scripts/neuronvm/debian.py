@@ -67,7 +67,7 @@ class Guest:
         argv = ["-kernel", str(self.kernel.image), "-initrd", str(self.initrd), "-append", cmdline]
         for name, image in [("base", self.base), ("layer", self.layer)]:
             argv += ["-drive", f"if=none,id={name},file={image},format=raw,read-only=on"]
-            argv += ["-device", f"virtio-blk-pci,drive={name},addr={'6' if name == 'base' else '7'}.0"]
+            argv += ["-device", f"virtio-blk-pci,drive={name},addr={'6' if name == 'base' else '7'}.0,serial=neuron-{name}"]
         return argv + ["-device", "virtio-rng-pci,addr=3.0"]
 
 
