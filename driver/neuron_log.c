@@ -31,6 +31,8 @@ static const char *refusal_reason(int err)
 		return "the chip did not answer in time";
 	case -ENOENT:
 		return "there is none";
+	case -ENXIO:
+		return "no such queue or address, or another size of its argument";
 	case -ENODEV:
 		return "the device is gone";
 	case -EPERM:

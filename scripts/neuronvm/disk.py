@@ -31,7 +31,7 @@ BASE_NAME = re.compile(r"debian-[0-9a-f]{16}\.sqfs")
 SIZE = "16G"
 SIZE_MIN, SIZE_MAX = 64 << 20, 1 << 44  # ext4 and its journal; its largest
 SERIAL = "neuron-disk"  # by which the initramfs knows it
-ADDRESS = "8.0"
+ADDRESS = "9.0"
 
 
 def _header(path: Path) -> tuple[int, dict[int, bytes], int]:
