@@ -48,7 +48,7 @@ is "$(vm fault nd1 | tr -s ' ')" "nd1 link-east-down on struck 0" "and listed"
 refused '125' "an unknown fault is refused" nd1 dma-explosion
 refused 'is no specification of this fault' "so is a value that is none" nd1 dma-abort=often
 refused 'has no chip nd4' "and a chip that is not there" nd4 dma-abort
-refused 'nobody listens' "and a VM" --vm other nd1 dma-abort
+refused 'no VM named other is running' "and a VM" --vm other nd1 dma-abort
 touch "$work/shared/go"
 await "$work/shared/seen"
 ok "clear" vm fault nd1 clear
