@@ -18,6 +18,7 @@
 #include "neuron_fwio.h"
 #include "neuron_gate.h"
 #include "neuron_guard.h"
+#include "neuron_h2tq.h"
 #include "neuron_hwerr.h"
 #include "neuron_hwmon.h"
 #include "neuron_irq.h"
@@ -336,6 +337,8 @@ void neuron_device_destroy(struct neuron_device *nd)
 	neuron_device_list(nd, false);
 	neuron_event_device(nd, false);
 	neuron_proc_remove_all(nd);
+	/* of processes that were not attached any more, too */
+	neuron_h2tq_stop(nd, 0, neuron_cores_all(nd));
 	neuron_marks_drop(nd);
 	neuron_p2p_removed(nd);
 
