@@ -337,7 +337,7 @@ void neuron_device_destroy(struct neuron_device *nd)
 	neuron_device_list(nd, false);
 	neuron_event_device(nd, false);
 	neuron_proc_remove_all(nd);
-	/* of processes that were not attached any more, too */
+	/* a process that went since the device is dead took nothing back itself */
 	neuron_h2tq_stop(nd, 0, neuron_cores_all(nd));
 	neuron_marks_drop(nd);
 	neuron_p2p_removed(nd);

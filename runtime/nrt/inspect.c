@@ -441,6 +441,19 @@ static NRT_STATUS end(void)
 	return status;
 }
 
+/* Begins with a configuration that was made with this status; its directory goes if that fails */
+static NRT_STATUS take(struct nrt_inspect_config *config, NRT_STATUS status, bool of_environment)
+{
+	if (!status) {
+		pthread_mutex_lock(&session.lock);
+		status = begin(config, of_environment);
+		pthread_mutex_unlock(&session.lock);
+	}
+	if (status)
+		free(config->directory);
+	return status;
+}
+
 EXPORT NRT_STATUS nrt_inspect_begin(void)
 {
 	struct nrt_inspect_config config = { 0 };
@@ -448,14 +461,7 @@ EXPORT NRT_STATUS nrt_inspect_begin(void)
 
 	if (!status)
 		status = from_environment(&config);
-	if (status)
-		return status;
-	pthread_mutex_lock(&session.lock);
-	status = begin(&config, false);
-	pthread_mutex_unlock(&session.lock);
-	if (status)
-		free(config.directory);
-	return status;
+	return take(&config, status, false);
 }
 
 EXPORT NRT_STATUS nrt_inspect_begin_with_options(nrt_inspect_config_t *options)
@@ -473,14 +479,7 @@ EXPORT NRT_STATUS nrt_inspect_begin_with_options(nrt_inspect_config_t *options)
 	} else {
 		status = nrt_inspect_config_set_defaults(&config);
 	}
-	if (status)
-		return status;
-	pthread_mutex_lock(&session.lock);
-	status = begin(&config, false);
-	pthread_mutex_unlock(&session.lock);
-	if (status)
-		free(config.directory);
-	return status;
+	return take(&config, status, false);
 }
 
 EXPORT NRT_STATUS nrt_inspect_stop(void)
@@ -497,19 +496,11 @@ EXPORT NRT_STATUS nrt_inspect_stop(void)
 void rt_inspect_from_environment(void)
 {
 	struct nrt_inspect_config config = { 0 };
-	NRT_STATUS status;
 
 	if (!on("NEURON_RT_INSPECT_ENABLE", false) && !on("NEURON_RT_INSPECT_ON_FAIL", false))
 		return;
-	status = from_environment(&config);
-	pthread_mutex_lock(&session.lock);
-	if (!status)
-		status = begin(&config, true);
-	pthread_mutex_unlock(&session.lock);
-	if (status) {
-		free(config.directory);
+	if (take(&config, from_environment(&config), true))
 		rt_log(RT_LOG_ERROR, "no inspect session: %s", nrtx_error_details());
-	}
 }
 
 void rt_inspect_close(void)

@@ -14,17 +14,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-
-class Tap:
-    def __init__(self) -> None:
-        self.count = 0
-
-    def ok(self, good: object, title: str, *notes: str) -> None:
-        self.count += 1
-        print(f"{'ok' if good else 'not ok'} {self.count} - {title}", flush=True)
-        if not good:
-            for note in notes:
-                print("\n".join("# " + line for line in note.splitlines()))
+from tap import Tap
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -68,7 +58,7 @@ def main() -> None:
         tap.ok(sorted(p.name for p in work.iterdir()) == before, "and nothing is left")
         done = subprocess.run([dump, "extra"], cwd=work, env=env, capture_output=True, text=True, check=False, timeout=20)
         tap.ok(done.returncode == 2, "refused: an argument")
-    print(f"1..{tap.count}")
+    tap.done()
 
 
 main()

@@ -22,23 +22,13 @@ import threading
 import time
 from pathlib import Path
 
+from tap import Tap
+
 sys.path.insert(0, str(Path(sys.argv[1]) / "scripts"))
 from neuronvm import machine, metadata  # noqa: E402
 
 TOKEN, TTL = "X-aws-ec2-metadata-token", "X-aws-ec2-metadata-token-ttl-seconds"
 LATEST = "/latest/meta-data"
-
-
-class Tap:
-    def __init__(self) -> None:
-        self.count = 0
-
-    def ok(self, good: object, title: str, *notes: str) -> None:
-        self.count += 1
-        print(f"{'ok' if good else 'not ok'} {self.count} - {title}", flush=True)
-        if not good:
-            for note in notes:
-                print("\n".join("# " + line for line in note.splitlines()))
 
 
 class Forward:
@@ -218,7 +208,7 @@ def main() -> None:
         check_refused(tap, forward.port)
         if len(sys.argv) > 2:
             check_monitor(tap, forward.port, sys.argv[2], "job")
-    print(f"1..{tap.count}")
+    tap.done()
 
 
 main()

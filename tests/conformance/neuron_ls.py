@@ -18,6 +18,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tap import Tap
+
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data" / "neuron-ls"
 LS = "/opt/aws/neuron/bin/neuron-ls"
@@ -34,21 +36,6 @@ class Result:
     status: int
     out: str
     err: str
-
-
-class Tap:
-    def __init__(self) -> None:
-        self.count = 0
-
-    def ok(self, good: object, title: str, *notes: str) -> None:
-        self.count += 1
-        print(f"{'ok' if good else 'not ok'} {self.count} - {title}", flush=True)
-        if not good:
-            for note in notes:
-                print("\n".join("# " + line for line in note.splitlines()))
-
-    def same(self, got: object, want: object, title: str) -> None:
-        self.ok(got == want, title, f"got:\n{got}", f"want:\n{want}")
 
 
 def run_emu(program: str, instance: str, lines: list[str]) -> list[Result]:
@@ -261,7 +248,7 @@ def emu(tap: Tap, program: str) -> None:
 def main() -> int:
     tap = Tap()
     {"emu": emu, "guest": guest}[sys.argv[1]](tap, sys.argv[2])
-    print(f"1..{tap.count}")
+    tap.done()
     return 0
 
 

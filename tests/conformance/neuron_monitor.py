@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tap import Tap
+
 RUNTIME = ["neuroncore_counters", "memory_used", "neuron_runtime_vcpu_usage", "execution_stats"]
 SYSTEM = ["vcpu_usage", "memory_info", "neuron_hw_counters"]
 INSTANCE = "name id type availability_zone availability_zone_id region"
@@ -28,18 +30,6 @@ MACHINES = {
     "trn1.2xlarge": ("trainium", "v2", "v2", 1, 32 << 30, 2, 1),
     "trn2.48xlarge": ("trainium2", "v4", "v3d", 16, 96 << 30, 4, 2),
 }
-
-
-class Tap:
-    def __init__(self) -> None:
-        self.count = 0
-
-    def ok(self, good: object, title: str, *notes: str) -> None:
-        self.count += 1
-        print(f"{'ok' if good else 'not ok'} {self.count} - {title}", flush=True)
-        if not good:
-            for note in notes:
-                print("\n".join("# " + line for line in note.splitlines()))
 
 
 def start(program: str, *options: str, instance: str = "inf1.6xlarge") -> subprocess.Popen[bytes]:
@@ -226,7 +216,7 @@ def main() -> None:
         check_periods(tap, program, Path(name))
         check_old(tap, program, Path(name))
         check_refused(tap, program, Path(name))
-    print(f"1..{tap.count}")
+    tap.done()
 
 
 main()

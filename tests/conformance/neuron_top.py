@@ -19,6 +19,8 @@ import sys
 import termios
 import time
 
+from tap import Tap
+
 # parameters and the final letter of a sequence; charset changes, keypad modes, save and restore have two or three bytes
 SEQUENCE = re.compile(rb"\x1b\[([?>]?[\d;]*)([A-Za-z])|\x1b[()][0AB]|\x1b[=>78DMEH]")
 
@@ -117,18 +119,6 @@ class Terminal:
         return self.process.wait(1)
 
 
-class Tap:
-    def __init__(self) -> None:
-        self.count = 0
-
-    def ok(self, good: object, title: str, *notes: str) -> None:
-        self.count += 1
-        print(f"{'ok' if good else 'not ok'} {self.count} - {title}", flush=True)
-        if not good:
-            for note in notes:
-                print("\n".join("# " + line for line in note.splitlines()))
-
-
 def check_screen(tap: Tap, program: str) -> None:
     t = Terminal(program, 60, 140)
     tap.ok(t.until(">all<"), "a screen", "\n".join(t.screen()))
@@ -173,7 +163,7 @@ def main() -> None:
     tap = Tap()
     check_screen(tap, sys.argv[1])
     check_refused(tap, sys.argv[1])
-    print(f"1..{tap.count}")
+    tap.done()
 
 
 main()

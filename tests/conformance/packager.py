@@ -19,24 +19,14 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from tap import Tap
+
 PACKAGER, WRITE = str(Path(sys.argv[1]).resolve()), str(Path(sys.argv[2]).resolve())
 # of the header, by name: offset and form
 FIELDS = {
     "package": (0, "<Q"), "header": (8, "<Q"), "data": (16, "<Q"), "major": (24, "<Q"), "minor": (32, "<Q"), "cores": (168, "<I"),
     "requested": (476, "<I"), "features": (544, "<Q"), "logical": (552, "<I"),
 }  # fmt: skip
-
-
-class Tap:
-    def __init__(self) -> None:
-        self.count = 0
-
-    def ok(self, good: object, title: str, *notes: str) -> None:
-        self.count += 1
-        print(f"{'ok' if good else 'not ok'} {self.count} - {title}", flush=True)
-        if not good:
-            for note in notes:
-                print("\n".join("# " + line for line in note.splitlines()))
 
 
 def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -206,7 +196,7 @@ def main() -> None:
             check_run(tap, work, str(Path(sys.argv[3]).resolve()))
         (work / "a.npy").write_bytes(npy(1))
         check_hostile(tap, work)
-    print(f"1..{tap.count}")
+    tap.done()
 
 
 main()

@@ -18,6 +18,8 @@ import sys
 import time
 from typing import Any
 
+from tap import Tap
+
 LABELS = {"instance_name", "instance_id", "instance_type", "region", "availability_zone", "subnet_id"}
 RUNTIME = LABELS | {"runtime_tag"}
 MEMORY = ("constants", "model_code", "model_shared_scratchpad", "runtime_memory", "tensors")
@@ -102,18 +104,6 @@ RECORD: dict[str, Any] = {
 SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)')
 Sample = tuple[dict[str, str], float]
-
-
-class Tap:
-    def __init__(self) -> None:
-        self.count = 0
-
-    def ok(self, good: object, title: str, *notes: str) -> None:
-        self.count += 1
-        print(f"{'ok' if good else 'not ok'} {self.count} - {title}", flush=True)
-        if not good:
-            for note in notes:
-                print("\n".join("# " + line for line in note.splitlines()))
 
 
 def unescape(text: str) -> str:
@@ -264,7 +254,7 @@ def main() -> None:
     for options in (["--port", "70000"], ["--cert-file", "x"], ["--port", "x"], ["extra"]):
         done = subprocess.run([sys.argv[1], *options], stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=20)
         tap.ok(done.returncode == 2, f"refused: {options}", str(done))
-    print(f"1..{tap.count}")
+    tap.done()
 
 
 main()

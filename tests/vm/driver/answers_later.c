@@ -15,18 +15,6 @@
 
 static uint8_t in[SIZE + 64], out[SIZE + 64];
 
-static int chunk_of(int fd, uint32_t nc, uint64_t size, uint64_t *handle)
-{
-	struct neuron_ioctl_mem_alloc_v2_mem_type64 a = {
-		.size = size,
-		.nc_id = nc,
-		.mem_type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
-		.mem_handle = (void *)handle,
-	};
-
-	return call(fd, NEURON_IOCTL_MEM_ALLOC_V2MT64, &a);
-}
-
 struct zc {
 	uint64_t handle, offset, size;
 	void *buf;

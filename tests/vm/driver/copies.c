@@ -59,18 +59,6 @@ static int nth(uint32_t map, unsigned int i)
 	return __builtin_ffs((int)map) - 1;
 }
 
-static int chunk_of(int fd, unsigned int nc, uint64_t size, uint64_t *handle)
-{
-	struct neuron_ioctl_mem_alloc_v2_mem_type64 a = {
-		.size = size,
-		.nc_id = nc,
-		.mem_type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
-		.mem_handle = (void *)handle,
-	};
-
-	return call(fd, NEURON_IOCTL_MEM_ALLOC_V2MT64, &a);
-}
-
 static int zerocopy(int fd, uint64_t h, void *buf, uint64_t size, int queue, bool write)
 {
 	struct neuron_ioctl_mem_buf_copy64zc a = { h, buf, size, 0, write, 0, queue, 0 };

@@ -93,6 +93,19 @@ static inline int chunk(int fd, bool host, uint64_t size, uint32_t channel, uint
 	return call(fd, NEURON_IOCTL_MEM_ALLOC_V2MT64, &a);
 }
 
+/* Memory of the device for a core */
+static inline int chunk_of(int fd, uint32_t nc, uint64_t size, uint64_t *handle)
+{
+	struct neuron_ioctl_mem_alloc_v2_mem_type64 a = {
+		.size = size,
+		.nc_id = nc,
+		.mem_type = NEURON_MEMALLOC_TYPE_TENSORS_DEVICE,
+		.mem_handle = (void *)handle,
+	};
+
+	return call(fd, NEURON_IOCTL_MEM_ALLOC_V2MT64, &a);
+}
+
 static inline int chunk_free(int fd, uint64_t handle)
 {
 	struct neuron_ioctl_mem_free a = { handle };
