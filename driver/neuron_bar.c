@@ -100,6 +100,8 @@ static int write_check(struct neuron_device *nd, unsigned int bar, u64 offset)
 	switch (at.kind) {
 	case NEURON_BLOCK_CORE:
 		return neuron_core_claim(nd, at.index);
+	case NEURON_BLOCK_TOPSP:
+		return neuron_core_claim(nd, neuron_gen_topsp_core(gen, at.index));
 	case NEURON_BLOCK_MISC:
 		return misc_writable(at.rel) ? 0 : -EINVAL;
 	case NEURON_BLOCK_NQ:

@@ -24,14 +24,14 @@ static unsigned int unit_of(const struct neuron_gen *gen, const struct neuron_nq
 
 static unsigned int unit_core(const struct neuron_gen *gen, unsigned int unit)
 {
-	return unit < gen->cores ? unit : (unit - gen->cores) / gen->topsps_per_core;
+	return unit < gen->cores ? unit : neuron_gen_topsp_core(gen, unit - gen->cores);
 }
 
 static int place(const struct neuron_gen *gen, u32 dev_type, u32 nc, u32 type, u32 slot, u64 *regs)
 {
 	if (dev_type == NEURON_NQ_DEV_TOP_SP)
-		return gen->topsps_per_core ? nhal_nq_topsp_regs(gen, nc, type, slot, regs) :
-					      -ENOSYS;
+		return gen->topsps_per_core ? nhal_nq_topsp_regs(gen, nc, type, slot, regs)
+					    : -ENOSYS;
 	return dev_type ? -ENOSYS : nhal_nq_slot_regs(gen, nc, type, slot, regs);
 }
 
@@ -180,7 +180,7 @@ static void type_stop(struct neuron_device *nd, unsigned int unit, unsigned int 
 /* Switches off and frees the queues of a process, or with owner 0 those of the cores in the map */
 void neuron_nqs_stop(struct neuron_device *nd, pid_t owner, u32 nc_map)
 {
-	unsigned int units = nd->gen->cores * (1 + nd->gen->topsps_per_core), unit, type;
+	unsigned int units = nd->gen->cores + neuron_gen_topsps(nd->gen), unit, type;
 
 	for (unit = 0; unit < units; unit++)
 		for (type = 0; type < NEURON_NQ_TYPES; type++)

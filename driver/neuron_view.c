@@ -39,7 +39,7 @@ static unsigned int view_core(const struct neuron_gen *gen, const struct neuron_
 	case NEURON_VIEW_CORE:
 		return n;
 	case NEURON_VIEW_TOPSP:
-		return n / gen->topsps_per_core;
+		return neuron_gen_topsp_core(gen, n);
 	default:
 		return NO_CORE;
 	}
@@ -160,9 +160,9 @@ static void flags_set(struct neuron_device *nd, const struct neuron_view *view,
 		vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
 	}
 	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
-	vma->vm_page_prot = view->bar == nd->gen->bar_dram && neuron_wc_enable ?
-				    pgprot_writecombine(vma->vm_page_prot) :
-				    pgprot_noncached(vma->vm_page_prot);
+	vma->vm_page_prot = view->bar == nd->gen->bar_dram && neuron_wc_enable
+				    ? pgprot_writecombine(vma->vm_page_prot)
+				    : pgprot_noncached(vma->vm_page_prot);
 }
 
 int neuron_view_map(struct neuron_device *nd, struct vm_area_struct *vma)

@@ -240,6 +240,37 @@ unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int ch
 	return n;
 }
 
+unsigned int neuron_gen_topsps(const struct neuron_gen *gen)
+{
+	return (unsigned int)gen->cores * gen->topsps_per_core;
+}
+
+unsigned int neuron_gen_topsp_core(const struct neuron_gen *gen, unsigned int topsp)
+{
+	return topsp / gen->topsps_per_core;
+}
+
+static uint32_t reset_bit(const struct neuron_gen *gen, unsigned int topsp)
+{
+	return 1u << (gen->topsp_reset + topsp / gen->topsps_per_reset);
+}
+
+bool neuron_gen_resets_topsp(const struct neuron_gen *gen, uint32_t map, unsigned int topsp)
+{
+	return map & reset_bit(gen, topsp);
+}
+
+uint32_t neuron_gen_reset_map(const struct neuron_gen *gen, uint32_t cores)
+{
+	uint32_t map = cores;
+	unsigned int i;
+
+	for (i = 0; i < neuron_gen_topsps(gen); i++)
+		if (cores >> neuron_gen_topsp_core(gen, i) & 1)
+			map |= reset_bit(gen, i);
+	return map;
+}
+
 unsigned int neuron_gen_ordered_core(const struct neuron_gen *gen, unsigned int index,
 				     unsigned int nc)
 {

@@ -17,6 +17,8 @@
 #define SEMAPHORES 256
 #define EVENTS 256
 #define TOPSPS 6
+#define TOPSP_BEGIN 0x10000000ull /* in BAR0 */
+#define TOPSP_END (TOPSP_BEGIN + TOPSPS * LATER_TOPSP_SIZE)
 
 /*
  * Those of the first generation, whose instructions the cores execute: the emulator has no others
@@ -87,7 +89,10 @@ static const struct neuron_block blocks[] = {
 	{ NEURON_BLOCK_TDMA, 0, 0, PER_CORE, APB(0x400000), 0x7000, 0x7000 },
 	{ NEURON_BLOCK_TDMA, 0, PER_CORE, PER_CORE, APB(SENG + 0x400000), 0x7000, 0x7000 },
 	{ NEURON_BLOCK_TDMA, 0, 32, 2, APB(0x640000), SENG, 0x7000 },
-	{ NEURON_BLOCK_REGS, 0, 0, 1, REGS(0), BAR0_SIZE, BAR0_SIZE },
+	{ NEURON_BLOCK_TOPSP, 0, 0, TOPSPS, REGS(TOPSP_BEGIN), LATER_TOPSP_SIZE, LATER_TOPSP_SIZE },
+	{ NEURON_BLOCK_REGS, 0, 0, 1, REGS(0), TOPSP_BEGIN, TOPSP_BEGIN },
+	{ NEURON_BLOCK_REGS, 0, 1, 1, REGS(TOPSP_END), BAR0_SIZE - TOPSP_END,
+	  BAR0_SIZE - TOPSP_END },
 };
 
 /* Recorded in tests/data/udma/udma-trace-v2.txt */
@@ -139,10 +144,10 @@ static const struct neuron_view views[] = {
 	  0x4000000, LATER_SYNC, 0x4000000, LATER_SYNC_SIZE },
 	{ NEURON_VIEW_CORE, NEURON_VIEW_SBUF, 0, CORES, 0, false, WINDOW, 0x4000000, 0, 0x4000000,
 	  LATER_SBUF_SIZE },
-	{ NEURON_VIEW_TOPSP, NEURON_VIEW_SEMAPHORES, 0, TOPSPS, 0, false, WINDOW + 0x10000000,
-	  LATER_TOPSP_SIZE, 0x10000000, LATER_TOPSP_SIZE, LATER_SYNC_SIZE },
-	{ NEURON_VIEW_TOPSP, NEURON_VIEW_ALL, 0, TOPSPS, 0, true, WINDOW + 0x10000000,
-	  LATER_TOPSP_SIZE, 0x10000000, LATER_TOPSP_SIZE, LATER_TOPSP_SIZE },
+	{ NEURON_VIEW_TOPSP, NEURON_VIEW_SEMAPHORES, 0, TOPSPS, 0, false, WINDOW + TOPSP_BEGIN,
+	  LATER_TOPSP_SIZE, TOPSP_BEGIN, LATER_TOPSP_SIZE, LATER_SYNC_SIZE },
+	{ NEURON_VIEW_TOPSP, NEURON_VIEW_ALL, 0, TOPSPS, 0, true, WINDOW + TOPSP_BEGIN,
+	  LATER_TOPSP_SIZE, TOPSP_BEGIN, LATER_TOPSP_SIZE, LATER_TOPSP_SIZE },
 };
 
 static const struct neuron_array_map array = {
@@ -193,6 +198,8 @@ static const struct neuron_shape inferentia2_shapes[] = {
 	.topsps_per_core = TOPSPS / CORES,                                              \
 	.kept_dma = 0,                                                                  \
 	.kept_topsp = 32,                                                               \
+	.topsp_reset = 8,                                                               \
+	.topsps_per_reset = 1,                                                          \
 	.views = sizeof(views) / sizeof(views[0]),                                      \
 	.array = &array,                                                                \
 	.view = views,                                                                  \

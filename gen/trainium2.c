@@ -79,6 +79,18 @@ static const struct neuron_target target3 = {
 		NEURON_BLOCK_CORE, 0, (n), 1, (address), 0xd0000000 + (n)*0x4000000ull, 0x4000000, \
 			0x4000000                                                                  \
 	}
+/* A TOP_SP's window; there are places for ten of each die in the BAR */
+#define TOPSP_BEGIN 0x8280000000ull
+#define TOPSP_DISTANCE 0x40000000ull
+#define TOPSP_BAR0 0xf0000000ull
+#define TOPSP_BAR1 0xf2800000ull
+#define TOPSP(n, address, offset)                                                                 \
+	{                                                                                         \
+		NEURON_BLOCK_TOPSP, 0, (n), 1, (address) + (n) % 8 * TOPSP_DISTANCE,              \
+			(offset) + (n) % 8 * LATER_TOPSP_SIZE, LATER_TOPSP_SIZE, LATER_TOPSP_SIZE \
+	}
+#define TOPSP0(n) TOPSP(n, TOPSP_BEGIN, TOPSP_BAR0)
+#define TOPSP1(n) TOPSP(n, DIE + TOPSP_BEGIN, TOPSP_BAR1)
 /* notification queues of the two cores of a group; slots of a TOP_SP's */
 #define NQ(n, place)                                                \
 	{                                                           \
@@ -168,6 +180,22 @@ static const struct neuron_block blocks[] = {
 	REGS(3, SE1(0), SE_SIZE),
 	REGS(4, SE2(0), SE_SIZE),
 	REGS(5, SE3(0), SE_SIZE),
+	TOPSP0(0),
+	TOPSP0(1),
+	TOPSP0(2),
+	TOPSP0(3),
+	TOPSP0(4),
+	TOPSP0(5),
+	TOPSP0(6),
+	TOPSP0(7),
+	TOPSP1(8),
+	TOPSP1(9),
+	TOPSP1(10),
+	TOPSP1(11),
+	TOPSP1(12),
+	TOPSP1(13),
+	TOPSP1(14),
+	TOPSP1(15),
 };
 
 /* Recorded in tests/data/udma/udma-trace-v3.txt */
@@ -216,7 +244,6 @@ static const struct neuron_array_map array = {
 	.weights = 1 << 0 | 1 << 8,
 };
 
-#define TOPSP_DISTANCE 0x40000000ull
 #define TOPSP_VIEW(resource, n, offset, bar_offset, read_only, size)                             \
 	{                                                                                        \
 		NEURON_VIEW_TOPSP, (resource), (n), 8, 0, (read_only), (offset), TOPSP_DISTANCE, \
@@ -233,11 +260,11 @@ static const struct neuron_view views[] = {
 	  LATER_SYNC_SIZE },
 	{ NEURON_VIEW_CORE, NEURON_VIEW_SBUF, 0, CORES, 0, false, 0x2000000000ull, 0x4000000,
 	  0xd0000000, 0x4000000, LATER_SBUF_SIZE },
-	TOPSP_VIEW(NEURON_VIEW_SEMAPHORES, 0, 0x8280000000ull, 0xf0000000, false, LATER_SYNC_SIZE),
-	TOPSP_VIEW(NEURON_VIEW_SEMAPHORES, 8, DIE + 0x8280000000ull, 0xf2800000, false,
+	TOPSP_VIEW(NEURON_VIEW_SEMAPHORES, 0, TOPSP_BEGIN, TOPSP_BAR0, false, LATER_SYNC_SIZE),
+	TOPSP_VIEW(NEURON_VIEW_SEMAPHORES, 8, DIE + TOPSP_BEGIN, TOPSP_BAR1, false,
 		   LATER_SYNC_SIZE),
-	TOPSP_VIEW(NEURON_VIEW_ALL, 0, 0x8280000000ull, 0xf0000000, true, LATER_TOPSP_SIZE),
-	TOPSP_VIEW(NEURON_VIEW_ALL, 8, DIE + 0x8280000000ull, 0xf2800000, true, LATER_TOPSP_SIZE),
+	TOPSP_VIEW(NEURON_VIEW_ALL, 0, TOPSP_BEGIN, TOPSP_BAR0, true, LATER_TOPSP_SIZE),
+	TOPSP_VIEW(NEURON_VIEW_ALL, 8, DIE + TOPSP_BEGIN, TOPSP_BAR1, true, LATER_TOPSP_SIZE),
 	{ NEURON_VIEW_MEMORY, NEURON_VIEW_BANK, 0, 2, 4, false, 0, 0x4000000000ull, 0, HBM_SLOT,
 	  HBM_LIVE },
 	{ NEURON_VIEW_MEMORY, NEURON_VIEW_BANK, 2, 2, 4, false, DIE, 0x4000000000ull, 2 * HBM_SLOT,
@@ -254,6 +281,8 @@ static const struct neuron_view views[] = {
 	.topsps_per_core = 2,                                                           \
 	.kept_dma = 0,                                                                  \
 	.kept_topsp = 128,                                                              \
+	.topsp_reset = 16,                                                              \
+	.topsps_per_reset = 2,                                                          \
 	.array = &array,                                                                \
 	.logical_cores = 2,                                                             \
 	.repairs = true,                                                                \

@@ -117,7 +117,7 @@ int nhal_addr_to_bar(const struct neuron_gen *gen, uint64_t addr, uint64_t len, 
 /* The device address of a place in one of the registers' BARs; -EINVAL: nothing is there */
 int nhal_bar_to_addr(const struct neuron_gen *gen, unsigned int bar, uint64_t offset,
 		     uint64_t *addr);
-/* [addr, addr + len) lies inside core nc's window: 0 and nc, else -EINVAL */
+/* [addr, addr + len) lies inside core nc's window, or a TOP_SP's of it: 0 and nc, else -EINVAL */
 int nhal_addr_to_core(const struct neuron_gen *gen, uint64_t addr, uint64_t len, unsigned int *nc);
 /* Where an engine of core nc takes its instructions, and whether an address is there */
 uint64_t nhal_fifo_addr(const struct neuron_gen *gen, unsigned int nc, unsigned int eng);

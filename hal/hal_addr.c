@@ -66,11 +66,18 @@ int nhal_addr_to_core(const struct neuron_gen *gen, uint64_t addr, uint64_t len,
 {
 	struct neuron_place place;
 
-	if (!neuron_gen_find(gen, addr, &place) || place.kind != NEURON_BLOCK_CORE ||
-	    len > place.left)
+	if (!neuron_gen_find(gen, addr, &place) || len > place.left)
 		return -EINVAL;
-	*nc = place.index;
-	return 0;
+	switch (place.kind) {
+	case NEURON_BLOCK_CORE:
+		*nc = place.index;
+		return 0;
+	case NEURON_BLOCK_TOPSP:
+		*nc = neuron_gen_topsp_core(gen, place.index);
+		return 0;
+	default:
+		return -EINVAL;
+	}
 }
 
 uint64_t nhal_fifo_addr(const struct neuron_gen *gen, unsigned int nc, unsigned int eng)

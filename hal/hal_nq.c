@@ -65,7 +65,7 @@ int nhal_nq_slot_regs(const struct neuron_gen *gen, unsigned int nc, unsigned in
 int nhal_nq_topsp_regs(const struct neuron_gen *gen, unsigned int topsp, unsigned int type,
 		       unsigned int slot, uint64_t *offset)
 {
-	if (topsp >= (unsigned int)gen->cores * gen->topsps_per_core || type >= NEURON_NQ_TYPES ||
+	if (topsp >= neuron_gen_topsps(gen) || type >= NEURON_NQ_TYPES ||
 	    slot >= gen->nq_slot.count)
 		return -EINVAL;
 	*offset = neuron_gen_offset(gen, NEURON_BLOCK_KEPT, gen->kept_topsp + topsp) +

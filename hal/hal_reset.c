@@ -27,7 +27,9 @@ static void reset_start(struct nhal *hal, unsigned int type, uint32_t tpb_map)
 {
 	if (type == NEURON_MISC_RESET_TPB)
 		nhal_misc_write(hal, NEURON_MISC_TPB_RESET_MAP,
-				hal->features & NEURON_CAP_F_TPB_MAP ? tpb_map : 0);
+				hal->features & NEURON_CAP_F_TPB_MAP
+					? neuron_gen_reset_map(hal->gen, tpb_map)
+					: 0);
 	nhal_misc_write(hal, NEURON_MISC_RESET, type);
 	nhal_misc_write(hal, NEURON_MISC_DOORBELL, 1);
 }

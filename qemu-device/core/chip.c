@@ -180,7 +180,8 @@ void ncore_reset_cores(struct ncore_chip *chip, unsigned int map)
 	const unsigned int all = (1u << chip->gen->cores) - 1;
 	unsigned int i;
 
-	map = map ? map & all : all;
+	if (!map)
+		map = neuron_gen_reset_map(chip->gen, all);
 	stop_lanes(chip);
 	for (i = 0; i < chip->gen->cores; i++) {
 		if (!(map >> i & 1))
@@ -188,6 +189,9 @@ void ncore_reset_cores(struct ncore_chip *chip, unsigned int map)
 		rest_queues(chip, i);
 		reset_core(chip, i);
 	}
+	for (i = 0; i < chip->topsps; i++)
+		if (neuron_gen_resets_topsp(chip->gen, map, i))
+			ncore_topsp_reset(chip, i);
 	ncore_misc_reset(chip, false);
 	start_lanes(chip);
 }
@@ -207,6 +211,10 @@ static void reset_execution(struct ncore_chip *chip)
 		ncore_nq_reset(chip, i);
 		atomic_store(&chip->core[i].dma_bytes, 0);
 		atomic_store(&chip->core[i].dma_descs, 0);
+	}
+	for (i = 0; i < chip->topsps; i++) {
+		ncore_topsp_reset(chip, i);
+		ncore_nq_reset(chip, chip->gen->cores + i);
 	}
 }
 
@@ -383,8 +391,9 @@ static void free_chip(struct ncore_chip *chip)
 	unsigned int i;
 
 	for (i = 0; chip->core && i < chip->gen->cores; i++)
-		free(chip->core[i].nq_reg);
+		free(chip->core[i].nqs.reg);
 	free(chip->core);
+	free(chip->topsp);
 	free(chip->kept);
 	free(chip->udma);
 	free(chip->lane);
@@ -414,25 +423,33 @@ static struct ncore_chip *alloc_chip(const struct neuron_gen *gen)
 	chip->gen = gen;
 	chip->lanes = gen->cores + 1u;
 	chip->nqs = neuron_gen_nqs(gen);
+	chip->topsps = neuron_gen_topsps(gen);
 	chip->sbuf_stride = gen->target->sbuf_part_size + NCORE_MEM_PAD;
 	chip->psum_stride = gen->target->psum_part_size + NCORE_MEM_PAD;
 	for (i = 0; i < chip->nqs; i++)
 		chip->nq_regs[i] = neuron_gen_nq_regs(gen, i);
 	set_ways(chip);
 	chip->core = calloc(gen->cores, sizeof(*chip->core));
+	chip->topsp = calloc(chip->topsps + 1u, sizeof(*chip->topsp));
 	chip->udma = calloc(gen->dma_engines, sizeof(*chip->udma));
 	for (i = 0; i < gen->blocks; i++)
 		if (gen->block[i].kind == NEURON_BLOCK_KEPT)
 			chip->kepts += (unsigned int)(gen->block[i].count * gen->block[i].size / 4);
 	chip->kept = calloc(chip->kepts + 1u, sizeof(*chip->kept));
 	chip->lane = calloc(chip->lanes, sizeof(*chip->lane));
-	ok = chip->core && chip->udma && chip->kept && chip->lane;
+	ok = chip->core && chip->topsp && chip->udma && chip->kept && chip->lane;
 	for (i = 0; ok && i < gen->cores; i++) {
-		chip->core[i].nq_reg = calloc(gen->nq_reg.bytes / 4, sizeof(ncore_reg));
-		ok = chip->core[i].nq_reg;
+		struct ncore_nqs *q = &chip->core[i].nqs;
+
+		q->core = i;
+		q->words = gen->nq_reg.bytes / 4u;
+		q->reg = calloc(q->words, sizeof(*q->reg));
+		ok = q->reg;
 	}
-	if (ok)
+	if (ok) {
+		ncore_topsp_init(chip);
 		return chip;
+	}
 	free_chip(chip);
 	return NULL;
 }
@@ -481,6 +498,7 @@ static void free_parts(struct ncore_chip *chip)
 	pthread_cond_destroy(&chip->cond);
 	pthread_mutex_destroy(&chip->faults.lock);
 	pthread_mutex_destroy(&chip->nq_lock);
+	pthread_mutex_destroy(&chip->topsp_lock);
 	pthread_mutex_destroy(&chip->lock);
 	free_chip(chip);
 }
@@ -533,6 +551,7 @@ int ncore_chip_new(const struct ncore_chip_config *config, struct ncore_chip **o
 	pthread_condattr_destroy(&attr);
 	pthread_mutex_init(&chip->lock, NULL);
 	pthread_mutex_init(&chip->nq_lock, NULL);
+	pthread_mutex_init(&chip->topsp_lock, NULL);
 	ncore_faults_init(chip);
 
 	for (i = 0, ret = 0; i < chip->lanes; i++)

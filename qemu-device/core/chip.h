@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Private to the core library: what a chip is made of. chip.c creates, resets and rests it; mmio.c
- * dispatches registers; misc.c, udma.c, notify.c own their blocks; lane.c and dma.c execute;
- * route.c turns device addresses into endpoints; link.c is what neighbours reach of it; fault.c
- * injects faults; state.c saves and loads.
+ * dispatches registers; misc.c, udma.c, notify.c, topsp.c own their blocks; lane.c and dma.c
+ * execute; route.c turns device addresses into endpoints; link.c is what neighbours reach of it;
+ * fault.c injects faults; state.c saves and loads.
  *
  * Execution. A lane is what one thread at a time may execute: one for each NeuronCore (the core and
  * the queues that feed or are rung by it) and one for the queues the host rings. The right to
@@ -11,9 +11,9 @@
  * Register writes that touch what a lane owns stop it first (lane_stop) at the next boundary.
  *
  * Locks, in order: chip->lock, the fabric's, then the leaves: lane->inbox.lock, chip->nq_lock,
- * pool->lock, faults.lock. An executing lane holds none of them while it copies, but fabric->lock
- * for reading when a neighbour is involved; it never waits for a chip->lock with fabric->lock held.
- * Register reads take no lock: every register is an atomic word.
+ * chip->topsp_lock, pool->lock, faults.lock. An executing lane holds none of them while it copies,
+ * but fabric->lock for reading when a neighbour is involved; it never waits for a chip->lock with
+ * fabric->lock held. Register reads take no lock: every register is an atomic word.
  */
 #ifndef NCORE_CHIP_H
 #define NCORE_CHIP_H
@@ -222,14 +222,27 @@ struct ncore_nq {
 	bool head_known, overflowed;
 };
 
+/* The notification queues of a core, or of a TOP_SP */
+struct ncore_nqs {
+	ncore_reg *reg; /* words of their block, from offset first on */
+	uint32_t first, words;
+	struct ncore_nq nq[NEURON_NQ_MAX]; /* chip->nq_lock; numbered by the generation */
+	struct ncore_guard_hit hit; /* nq_lock */
+	unsigned int core; /* whose counts, vector and domain they have */
+};
+
+struct ncore_topsp {
+	struct ncore_nqs nqs;
+	bool used; /* not as a reset leaves it */
+	struct tpb_words words;
+};
+
 struct ncore_core {
 	struct tpb *tpb;
 	struct ncore_mem sbuf, psum;
-	ncore_reg *nq_reg; /* gen->nq_reg.bytes of them */
-	struct ncore_nq nq[NEURON_NQ_MAX]; /* chip->nq_lock; numbered by the generation */
+	struct ncore_nqs nqs;
 	ncore_reg nq_overflows;
 	ncore_reg nq_entries; /* written under nq_lock */
-	struct ncore_guard_hit nq_hit; /* nq_lock */
 	bool irq_armed; /* nq_lock: the next entry raises the core's vector */
 	_Atomic uint64_t told; /* latest time of its notifications: the host acts after that */
 	_Atomic uint64_t dma_bytes, dma_descs;
@@ -275,6 +288,9 @@ struct ncore_chip {
 	uint64_t own_window; /* in which any chip of the instance finds it, or 0 */
 	uint32_t way_kib[NCORE_WAYS]; /* picoseconds of a KiB */
 	struct ncore_core *core; /* gen->cores */
+	unsigned int topsps;
+	struct ncore_topsp *topsp; /* their words: topsp_lock */
+	pthread_mutex_t topsp_lock;
 	struct ncore_udma *udma; /* gen->dma_engines */
 	ncore_reg *kept; /* words of NEURON_BLOCK_KEPT, in the order of their rows */
 	unsigned int kepts;
@@ -333,6 +349,7 @@ void ncore_mem_dirty(struct ncore_chip *chip, const struct ncore_mem *mem, const
 		     uint64_t len);
 
 /* mmio.c: a register outside the cores' windows; reads take no lock */
+ncore_reg *ncore_kept(struct ncore_chip *chip, unsigned int index); /* block index's words */
 uint32_t ncore_reg_read(struct ncore_chip *chip, const struct neuron_place *at);
 /* a write from a descriptor: doorbells and plain words of MISC RAM. 0 or -EACCES. Takes chip->lock */
 int ncore_reg_post(struct ncore_chip *chip, struct ncore_lane *lane, uint64_t local, uint32_t value,
@@ -458,6 +475,11 @@ uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local);
 void ncore_core_word_write(struct ncore_lane *lane, uint64_t local, uint32_t value, uint64_t time);
 /* core of a semaphore or event word that may be written, or -1 */
 int ncore_core_word(struct ncore_chip *chip, uint64_t local);
+/* ... or that a TOP_SP with such a word belongs to */
+int ncore_word_owner(struct ncore_chip *chip, uint64_t local);
+/* one of a TOP_SP; host: by the host or its queues. 0, or -EACCES: there is none */
+int ncore_topsp_word_write(struct ncore_chip *chip, uint64_t local, uint32_t value, uint64_t time,
+			   bool host);
 /* one of those words from outside its lane, or another chip: 0, or -EAGAIN when the inbox is full */
 int ncore_core_word_post(struct ncore_chip *chip, uint64_t local, uint32_t value, uint64_t time);
 /*
@@ -491,6 +513,16 @@ static inline uint8_t *ncore_plain_at(const struct ncore_plain *p, uint64_t addr
 		       : NULL;
 }
 
+/* topsp.c */
+void ncore_topsp_init(struct ncore_chip *chip);
+void ncore_topsp_reset(struct ncore_chip *chip, unsigned int topsp);
+uint32_t ncore_topsp_sem_at(struct ncore_chip *chip, unsigned int topsp, unsigned int index,
+			    uint64_t time);
+void ncore_topsp_update(struct ncore_chip *chip, unsigned int topsp, enum tpb_sem_op op,
+			unsigned int index, uint32_t value, uint64_t time, bool host);
+void ncore_topsp_put(struct ncore_chip *chip, unsigned int topsp, unsigned int index,
+		     uint32_t value, uint64_t time, bool host);
+
 /* guard.c: what a domain may reach; an executor asks, or a writer of notifications */
 uint8_t ncore_guard_queue_domain(struct ncore_chip *chip, struct ncore_queue *q);
 uint8_t ncore_guard_core_domain(struct ncore_chip *chip, unsigned int core);
@@ -509,12 +541,12 @@ bool ncore_guard_read(struct ncore_chip *chip, uint32_t rel,
 bool ncore_guard_write(struct ncore_chip *chip, uint32_t rel, uint32_t value); /* chip->lock */
 void ncore_guard_reset(struct ncore_chip *chip); /* lanes are stopped */
 
-/* notify.c */
-void ncore_nq_reg_written(struct ncore_chip *chip, unsigned int core, uint32_t rel);
-void ncore_nq_reset(struct ncore_chip *chip, unsigned int core);
+/* notify.c: unit is a core's number or, behind those of all cores, a TOP_SP's */
+void ncore_nq_reg_written(struct ncore_chip *chip, unsigned int unit, uint32_t rel);
+void ncore_nq_reset(struct ncore_chip *chip, unsigned int unit);
 void ncore_irq_arm(struct ncore_chip *chip, unsigned int core, uint32_t seen);
 void ncore_irq_reset(struct ncore_chip *chip);
-void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
+void ncore_notify(struct ncore_chip *chip, unsigned int unit, unsigned int type,
 		  unsigned int engine, uint16_t code, uint32_t id, uint64_t data, uint32_t data2,
 		  uint64_t time);
 

@@ -278,15 +278,6 @@ enum tpb_head { TPB_HEAD_NONE, TPB_HEAD_READY, TPB_HEAD_ILLEGAL };
 /* What a wait looks at, or an update changes: a semaphore's number, an event's from EVENT on */
 enum { TPB_WATCH_EVENT = NEURON_SEMAPHORES_MAX, TPB_WATCH_NONE = 0xffff };
 
-/* The last changes of a semaphore or event, in the order of their times */
-#define TPB_PAST 16
-struct tpb_past {
-	uint64_t time[TPB_PAST];
-	uint32_t value[TPB_PAST]; /* from then on */
-	uint8_t first, count;
-	bool forgot; /* there were older ones; else it was 0 before the first */
-};
-
 struct tpb_engine {
 	uint8_t fifo[TPB_FIFO_BYTES];
 	uint64_t fifo_time[NEURON_FIFO_WORDS];
@@ -320,11 +311,7 @@ struct tpb {
 	struct tpb_config cfg;
 	const struct exec_kernels *kern;
 	struct tpb_engine eng[NEURON_ENGINES_MAX];
-	/* the last values, for any thread; engines look into the past */
-	uint32_t sem[NEURON_SEMAPHORES_MAX];
-	uint32_t event[NEURON_EVENTS_MAX];
-	struct tpb_past sem_past[NEURON_SEMAPHORES_MAX];
-	struct tpb_past event_past[NEURON_EVENTS_MAX];
+	struct tpb_words words;
 	uint32_t refill; /* engines whose FIFO others wait for: a bit each */
 	bool leave; /* others have work now: an instruction wrote, or such a FIFO has room */
 	struct tpb_perf perf; /* times in picoseconds */
@@ -336,19 +323,6 @@ struct tpb {
 
 /* tpb.c: look at the head of the FIFO, and when it can start */
 void tpb_decode_head(struct tpb *t, unsigned int e);
-
-/* tpb_past.c */
-void tpb_past_reset(struct tpb_past *p);
-uint32_t tpb_past_last(const struct tpb_past *p);
-uint32_t tpb_past_at(const struct tpb_past *p, uint64_t time);
-/* from then on, whatever else was to come; false: it was so and nothing else was to come */
-bool tpb_past_set(struct tpb_past *p, uint64_t time, uint32_t value);
-/* false: then or later the value would not be in its range, and is as it was */
-bool tpb_past_add(struct tpb_past *p, uint64_t time, int64_t by);
-/* does the instruction's condition hold for a value of what it waits for */
-bool tpb_wait_holds(const struct neuron_insn *insn, uint32_t value);
-/* the first time, not before from, at which it does; TPB_NEVER: not yet */
-uint64_t tpb_past_when(const struct tpb_past *p, const struct neuron_insn *insn, uint64_t from);
 
 /* exec_stream.c */
 void exec_operand_init(const struct tpb *t, struct exec_operand *o, const struct neuron_ap *ap,

@@ -133,7 +133,7 @@ bool ncore_guard_word(struct ncore_chip *chip, uint8_t domain, uint64_t local)
 
 	if (domain == NEURON_GUARD_HOST)
 		return true;
-	core = ncore_core_word(chip, local);
+	core = ncore_word_owner(chip, local);
 	if (core >= 0)
 		return ncore_guard_core(chip, domain, (unsigned int)core);
 	if (!ncore_find(chip, local, &at) || at.kind != NEURON_BLOCK_UDMA ||

@@ -123,7 +123,7 @@ int ncore_lane_out(struct ncore_lane *lane, uint64_t addr, uint32_t value, uint6
 
 	if (lane->out_count == NCORE_OUTBOX)
 		return -EACCES;
-	if (ncore_core_word(lane->chip, local) < 0 &&
+	if (ncore_word_owner(lane->chip, local) < 0 &&
 	    (local & 3 || !ncore_find(lane->chip, local, &at) || at.kind != NEURON_BLOCK_UDMA ||
 	     !ncore_udma_is_doorbell((uint32_t)at.rel)))
 		return -EACCES;
@@ -138,6 +138,9 @@ static int deliver(struct ncore_lane *lane, const struct ncore_post *post)
 {
 	int core = ncore_core_word(lane->chip, post->addr);
 
+	if (core < 0 &&
+	    !ncore_topsp_word_write(lane->chip, post->addr, post->value, post->time, false))
+		return 0;
 	if (core < 0)
 		return ncore_reg_post(lane->chip, lane, post->addr, post->value, post->time);
 	if ((unsigned int)core != lane->index)

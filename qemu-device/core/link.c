@@ -59,8 +59,9 @@ static int link_word_write(struct ncore_end *end, uint64_t addr, uint32_t value,
 {
 	struct ncore_chip *chip = ncore_chip_of(end);
 
-	return ncore_core_word(chip, addr) < 0 ? -EACCES
-					       : ncore_core_word_post(chip, addr, value, time);
+	return ncore_core_word(chip, addr) < 0
+		       ? ncore_topsp_word_write(chip, addr, value, time, false)
+		       : ncore_core_word_post(chip, addr, value, time);
 }
 
 static bool link_granted(struct ncore_end *end, uint8_t domain, const struct ncore_ep *ep)

@@ -8,26 +8,26 @@
 #include <errno.h>
 #include <string.h>
 
-static ncore_reg *kept_word(struct ncore_chip *chip, const struct neuron_place *at)
+ncore_reg *ncore_kept(struct ncore_chip *chip, unsigned int index)
 {
 	const struct neuron_block *b = chip->gen->block;
 	ncore_reg *word = chip->kept;
 
-	for (; b->kind != NEURON_BLOCK_KEPT || at->index - b->first >= b->count; b++)
+	for (; b->kind != NEURON_BLOCK_KEPT || index - b->first >= b->count; b++)
 		if (b->kind == NEURON_BLOCK_KEPT)
 			word += b->count * b->size / 4;
-	return word + ((at->index - b->first) * b->size + at->rel) / 4;
+	return word + (index - b->first) * b->size / 4;
 }
 
 /* Words that only hold what was written; NULL: there is none */
 static ncore_reg *plain_word(struct ncore_chip *chip, const struct neuron_place *at)
 {
 	if (at->kind == NEURON_BLOCK_KEPT)
-		return kept_word(chip, at);
+		return ncore_kept(chip, at->index) + at->rel / 4;
 	if (at->kind == NEURON_BLOCK_TDMA && at->rel < sizeof(chip->udma[0].tdma))
 		return &chip->udma[at->index].tdma[at->rel / 4];
 	if (at->kind == NEURON_BLOCK_NQ && at->rel < chip->gen->nq_reg.bytes)
-		return &chip->core[at->index].nq_reg[at->rel / 4];
+		return &chip->core[at->index].nqs.reg[at->rel / 4];
 	return NULL;
 }
 
@@ -63,6 +63,19 @@ uint32_t ncore_reg_read(struct ncore_chip *chip, const struct neuron_place *at)
 	}
 }
 
+/* A word was written that may be one of a core's or a TOP_SP's notification queues */
+static void nq_written(struct ncore_chip *chip, const struct neuron_place *at)
+{
+	const unsigned int topsp = at->index - chip->gen->kept_topsp;
+	const uint32_t rel = (uint32_t)at->rel;
+
+	if (at->kind == NEURON_BLOCK_NQ)
+		ncore_nq_reg_written(chip, at->index, rel);
+	else if (at->kind == NEURON_BLOCK_KEPT && topsp < chip->topsps)
+		ncore_nq_reg_written(chip, chip->gen->cores + topsp,
+				     chip->topsp[topsp].nqs.first + rel);
+}
+
 /* chip->lock is held; it is dropped and taken again when the write executes something. */
 static void reg_write(struct ncore_chip *chip, const struct neuron_place *at, uint32_t value)
 {
@@ -89,8 +102,7 @@ static void reg_write(struct ncore_chip *chip, const struct neuron_place *at, ui
 		if (at->kind == NEURON_BLOCK_TDMA)
 			ncore_udma_use(chip, at->index);
 		ncore_store(word, value);
-		if (at->kind == NEURON_BLOCK_NQ)
-			ncore_nq_reg_written(chip, at->index, rel);
+		nq_written(chip, at);
 	}
 }
 
@@ -117,7 +129,7 @@ int ncore_reg_post(struct ncore_chip *chip, struct ncore_lane *lane, uint64_t lo
 	return -EACCES;
 }
 
-/* The cores' windows */
+/* The windows of cores and TOP_SPs */
 
 static uint64_t core_read(struct ncore_chip *chip, uint64_t local, unsigned int size)
 {
@@ -150,7 +162,8 @@ static void core_write_word(struct ncore_chip *chip, uint64_t local, uint32_t va
 	struct ncore_lane *lane;
 
 	if (core < 0) {
-		ncore_guest_error(chip, NCORE_GE_UNDEFINED, local, value);
+		if (ncore_topsp_word_write(chip, local, value, 0, true))
+			ncore_guest_error(chip, NCORE_GE_UNDEFINED, local, value);
 		return;
 	}
 	lane = &chip->lane[core];
@@ -226,12 +239,13 @@ static bool access_ok(uint64_t offset, unsigned int size, uint64_t limit)
 	       size <= limit - offset;
 }
 
-/* Device address of what a core's window shows at an offset of a BAR; false: no core's */
+/* Device address of what a window shows at an offset of a BAR; false: no core's or TOP_SP's */
 static bool core_local(struct ncore_chip *chip, unsigned int bar, uint64_t off, uint64_t *local)
 {
 	struct neuron_place at;
 
-	if (!neuron_gen_decode(chip->gen, bar, off, &at) || at.kind != NEURON_BLOCK_CORE)
+	if (!neuron_gen_decode(chip->gen, bar, off, &at) ||
+	    (at.kind != NEURON_BLOCK_CORE && at.kind != NEURON_BLOCK_TOPSP))
 		return false;
 	*local = neuron_gen_address(chip->gen, at.kind, at.index) + at.rel;
 	return true;

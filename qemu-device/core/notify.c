@@ -5,48 +5,59 @@
  */
 #include "chip.h"
 
-static uint32_t reg(struct ncore_chip *chip, struct ncore_core *core, unsigned int n, uint32_t off)
+static struct ncore_nqs *nqs_of(struct ncore_chip *chip, unsigned int unit)
 {
-	return ncore_load(&core->nq_reg[(chip->nq_regs[n] + off) / 4]);
+	return unit < chip->gen->cores ? &chip->core[unit].nqs
+				       : &chip->topsp[unit - chip->gen->cores].nqs;
 }
 
-void ncore_nq_reg_written(struct ncore_chip *chip, unsigned int core, uint32_t rel)
+static ncore_reg *reg_at(struct ncore_chip *chip, struct ncore_nqs *q, unsigned int n, uint32_t off)
+{
+	return &q->reg[(chip->nq_regs[n] + off - q->first) / 4];
+}
+
+static uint32_t reg(struct ncore_chip *chip, struct ncore_nqs *q, unsigned int n, uint32_t off)
+{
+	return ncore_load(reg_at(chip, q, n, off));
+}
+
+void ncore_nq_reg_written(struct ncore_chip *chip, unsigned int unit, uint32_t rel)
 {
 	const uint32_t head = chip->gen->nq_reg.head, size = chip->gen->nq_reg.size;
-	struct ncore_core *c = &chip->core[core];
+	struct ncore_nqs *q = nqs_of(chip, unit);
 	unsigned int n;
 
 	for (n = 0; n < chip->nqs; n++) {
 		uint32_t off = rel - chip->nq_regs[n];
-		struct ncore_nq *nq = &c->nq[n];
+		struct ncore_nq *nq = &q->nq[n];
 
 		if (off > head)
 			continue;
 		pthread_mutex_lock(&chip->nq_lock);
 		if (off == head) {
-			nq->head = reg(chip, c, n, head);
+			nq->head = reg(chip, q, n, head);
 			nq->head_known = true;
 			nq->overflowed = false;
 		} else if (off <= size) {
 			*nq = (struct ncore_nq){ 0 };
-			ncore_store(&c->nq_reg[(chip->nq_regs[n] + head) / 4], 0);
+			ncore_store(reg_at(chip, q, n, head), 0);
 		}
 		pthread_mutex_unlock(&chip->nq_lock);
 		return;
 	}
 }
 
-void ncore_nq_reset(struct ncore_chip *chip, unsigned int core)
+void ncore_nq_reset(struct ncore_chip *chip, unsigned int unit)
 {
-	struct ncore_core *c = &chip->core[core];
+	struct ncore_nqs *q = nqs_of(chip, unit);
 	unsigned int i;
 
 	pthread_mutex_lock(&chip->nq_lock);
-	for (i = 0; i < chip->gen->nq_reg.bytes / 4u; i++)
-		ncore_store(&c->nq_reg[i], 0);
+	for (i = 0; i < q->words; i++)
+		ncore_store(&q->reg[i], 0);
 	for (i = 0; i < chip->nqs; i++)
-		c->nq[i] = (struct ncore_nq){ 0 };
-	ncore_store(&c->nq_overflows, 0);
+		q->nq[i] = (struct ncore_nq){ 0 };
+	ncore_store(&chip->core[q->core].nq_overflows, 0);
 	pthread_mutex_unlock(&chip->nq_lock);
 }
 
@@ -86,14 +97,14 @@ void ncore_irq_reset(struct ncore_chip *chip)
 }
 
 /* Entry without its last word first: who polls the phase sees a whole entry */
-static int put_entry(struct ncore_chip *chip, struct ncore_core *c, uint64_t addr, uint8_t *entry)
+static int put_entry(struct ncore_chip *chip, struct ncore_nqs *q, uint64_t addr, uint8_t *entry)
 {
-	uint8_t domain = ncore_guard_core_domain(chip, (unsigned int)(c - chip->core));
+	uint8_t domain = ncore_guard_core_domain(chip, q->core);
 	struct ncore_ep ep;
 
 	if (ncore_route_own(chip, addr, &ep) || ep.len < NEURON_NQ_ENTRY_SIZE)
 		return -1;
-	if (!ncore_guard_whole(chip, domain, &c->nq_hit, &ep, NEURON_NQ_ENTRY_SIZE))
+	if (!ncore_guard_whole(chip, domain, &q->hit, &ep, NEURON_NQ_ENTRY_SIZE))
 		return -1;
 	if (ncore_ep_rw(chip, &ep, entry, NEURON_NQ_ENTRY_PHASE, true))
 		return -1;
@@ -112,22 +123,22 @@ static unsigned int error_queue(struct ncore_chip *chip)
 }
 
 /* nq_lock is held. Drops an entry as if the queue were full. */
-static bool overflow_fault(struct ncore_chip *chip, struct ncore_core *c, unsigned int n)
+static bool overflow_fault(struct ncore_chip *chip, struct ncore_nqs *q, unsigned int n)
 {
 	return n != error_queue(chip) && ncore_fault_injected(chip, NCORE_FAULT_BIT(NQ_OVERFLOW)) &&
-	       ncore_fault_occasion(chip, NCORE_FAULT_NQ_OVERFLOW, (unsigned int)(c - chip->core),
-				    NCORE_FQ_ANY);
+	       ncore_fault_occasion(chip, NCORE_FAULT_NQ_OVERFLOW, q->core, NCORE_FQ_ANY);
 }
 
 /* nq_lock is held */
-static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int n, uint8_t *entry,
+static enum put put(struct ncore_chip *chip, struct ncore_nqs *q, unsigned int n, uint8_t *entry,
 		    uint64_t *addr)
 {
 	const struct neuron_gen *gen = chip->gen;
-	uint32_t size = reg(chip, c, n, gen->nq_reg.size), count = size / NEURON_NQ_ENTRY_SIZE;
-	uint64_t base = (uint64_t)reg(chip, c, n, gen->nq_reg.base_hi) << 32 |
-			reg(chip, c, n, gen->nq_reg.base_lo);
-	struct ncore_nq *nq = &c->nq[n];
+	uint32_t size = reg(chip, q, n, gen->nq_reg.size), count = size / NEURON_NQ_ENTRY_SIZE;
+	uint64_t base = (uint64_t)reg(chip, q, n, gen->nq_reg.base_hi) << 32 |
+			reg(chip, q, n, gen->nq_reg.base_lo);
+	struct ncore_core *c = &chip->core[q->core];
+	struct ncore_nq *nq = &q->nq[n];
 	uint32_t next;
 
 	if (!size)
@@ -138,13 +149,13 @@ static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int 
 	}
 	nq->index %= count; /* A loaded state may have another size. */
 	next = nq->index + 1 == count ? 0 : nq->index + 1;
-	if ((nq->head_known && next == nq->head % count) || overflow_fault(chip, c, n)) {
+	if ((nq->head_known && next == nq->head % count) || overflow_fault(chip, q, n)) {
 		ncore_store(&c->nq_overflows, ncore_load(&c->nq_overflows) + 1);
 		return PUT_FULL;
 	}
 	*addr = base + (uint64_t)nq->index * NEURON_NQ_ENTRY_SIZE;
 	ncore_put32(entry + NEURON_NQ_ENTRY_PHASE, NEURON_NQ_PHASE(nq->lap));
-	if (put_entry(chip, c, *addr, entry)) {
+	if (put_entry(chip, q, *addr, entry)) {
 		ncore_guest_error(chip, NCORE_GE_UNDEFINED, *addr, size);
 		return PUT_FAULT;
 	}
@@ -156,32 +167,32 @@ static enum put put(struct ncore_chip *chip, struct ncore_core *c, unsigned int 
 }
 
 /* Reports, once each time a queue fills up, in the error queue. */
-static void report_full(struct ncore_chip *chip, unsigned int core, unsigned int n,
+static void report_full(struct ncore_chip *chip, struct ncore_nqs *q, unsigned int n,
 			const uint8_t *lost)
 {
-	struct ncore_core *c = &chip->core[core];
 	uint8_t entry[NEURON_NQ_ENTRY_SIZE] = { 0 };
 	uint64_t addr;
 
-	if (n == error_queue(chip) || c->nq[n].overflowed)
+	if (n == error_queue(chip) || q->nq[n].overflowed)
 		return;
-	c->nq[n].overflowed = true;
+	q->nq[n].overflowed = true;
 	entry[NEURON_NQ_ENTRY_TYPE] = NEURON_NQ_ERROR;
 	entry[NEURON_NQ_ENTRY_ENGINE] = lost[NEURON_NQ_ENTRY_ENGINE];
 	entry[NEURON_NQ_ENTRY_CODE] = NEURON_NERR_NQ_OVERFLOW;
 	ncore_put32(entry + NEURON_NQ_ENTRY_ID,
 		    (uint32_t)lost[NEURON_NQ_ENTRY_TYPE] << 8 | lost[NEURON_NQ_ENTRY_ENGINE]);
 	ncore_put64(entry + NEURON_NQ_ENTRY_TIME, ncore_get64(lost + NEURON_NQ_ENTRY_TIME));
-	put(chip, c, error_queue(chip), entry, &addr);
+	put(chip, q, error_queue(chip), entry, &addr);
 }
 
-void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
+void ncore_notify(struct ncore_chip *chip, unsigned int unit, unsigned int type,
 		  unsigned int engine, uint16_t code, uint32_t id, uint64_t data, uint32_t data2,
 		  uint64_t time)
 {
 	uint8_t entry[NEURON_NQ_ENTRY_SIZE];
 	int n = neuron_gen_nq(chip->gen, type, engine);
-	struct ncore_core *c = &chip->core[core];
+	struct ncore_nqs *q = nqs_of(chip, unit);
+	struct ncore_core *c = &chip->core[q->core];
 	enum put result = PUT_OFF;
 	uint64_t addr = 0;
 	uint32_t before;
@@ -202,17 +213,17 @@ void ncore_notify(struct ncore_chip *chip, unsigned int core, unsigned int type,
 	if (n >= 0) {
 		pthread_mutex_lock(&chip->nq_lock);
 		before = ncore_load(&c->nq_entries);
-		result = put(chip, c, (unsigned int)n, entry, &addr);
+		result = put(chip, q, (unsigned int)n, entry, &addr);
 		if (result == PUT_FULL)
-			report_full(chip, core, (unsigned int)n, entry);
+			report_full(chip, q, (unsigned int)n, entry);
 		if (c->irq_armed && ncore_load(&c->nq_entries) != before) {
 			c->irq_armed = false;
-			raise_irq(chip, core);
+			raise_irq(chip, q->core);
 		}
 		pthread_mutex_unlock(&chip->nq_lock);
 	}
 
 	if (type == NEURON_NQ_ERROR)
-		ncore_event(chip, NCORE_EV_ENGINE_ERROR, core, engine, code, data);
-	ncore_event(chip, NCORE_EV_NOTIFY, core, type, engine, addr);
+		ncore_event(chip, NCORE_EV_ENGINE_ERROR, unit, engine, code, data);
+	ncore_event(chip, NCORE_EV_NOTIFY, unit, type, engine, addr);
 }

@@ -11,18 +11,31 @@
 
 #define BOUNCE 4096
 
-/* What kind of word lies in a core's window */
+/* What kind of word lies in a core's window, or a TOP_SP's */
 enum core_word { CW_NONE, CW_EVENT, CW_SEM_READ, CW_SEM_SET, CW_SEM_INC, CW_SEM_DEC };
 
+static bool writable(enum core_word what)
+{
+	return what == CW_EVENT || what > CW_SEM_READ;
+}
+
+/* A TOP_SP's window is what a core's is from its events on */
+static uint64_t core_offset(const struct neuron_gen *gen, const struct neuron_place *at)
+{
+	return at->kind == NEURON_BLOCK_TOPSP ? gen->core.events + at->rel : at->rel;
+}
+
 /* *index: its number; *left: bytes of its array from there on */
-static enum core_word core_word(const struct neuron_gen *gen, uint64_t rel, unsigned int *index,
-				uint64_t *left)
+static enum core_word core_word(const struct neuron_gen *gen, const struct neuron_place *at,
+				unsigned int *index, uint64_t *left)
 {
 	const uint32_t events = 4u * gen->target->events, sems = 4u * gen->target->semaphores;
-	uint64_t off = rel - gen->core.events;
+	uint64_t rel = core_offset(gen, at), off = rel - gen->core.events;
 	unsigned int access;
 
 	*index = 0;
+	if (at->kind != NEURON_BLOCK_CORE && at->kind != NEURON_BLOCK_TOPSP)
+		return CW_NONE;
 	if (off < events) {
 		*index = (unsigned int)(off / 4);
 		*left = events - off;
@@ -41,10 +54,12 @@ static enum core_word core_word(const struct neuron_gen *gen, uint64_t rel, unsi
 static int route_core(struct ncore_chip *chip, const struct neuron_place *at, struct ncore_ep *ep)
 {
 	const struct neuron_gen *gen = chip->gen;
-	uint64_t off = at->rel, fifos = (uint64_t)gen->target->engines * gen->core.fifo_stride;
+	uint64_t fifos = (uint64_t)gen->target->engines * gen->core.fifo_stride;
+	uint64_t off = core_offset(gen, at);
 	unsigned int index;
 
-	ep->core = at->index;
+	ep->core =
+		at->kind == NEURON_BLOCK_TOPSP ? neuron_gen_topsp_core(gen, at->index) : at->index;
 	ep->way = NCORE_WAY_FREE;
 	if (off - gen->core.fifo < fifos) {
 		off -= gen->core.fifo;
@@ -55,7 +70,7 @@ static int route_core(struct ncore_chip *chip, const struct neuron_place *at, st
 		return 0;
 	}
 	ep->kind = NCORE_EP_WORD;
-	return core_word(gen, off, &index, &ep->len) == CW_NONE ? -EFAULT : 0;
+	return core_word(gen, at, &index, &ep->len) == CW_NONE ? -EFAULT : 0;
 }
 
 /* Register space is contiguous, whatever its blocks are: a copy runs to its end. */
@@ -149,7 +164,7 @@ int ncore_route_local(struct ncore_chip *chip, uint64_t addr, struct ncore_ep *e
 	}
 	if (!ncore_find(chip, a, &at))
 		return -EFAULT;
-	if (at.kind == NEURON_BLOCK_CORE)
+	if (at.kind == NEURON_BLOCK_CORE || at.kind == NEURON_BLOCK_TOPSP)
 		return route_core(chip, &at, ep);
 	ep->kind = NCORE_EP_WORD;
 	ep->way = NCORE_WAY_FREE;
@@ -245,35 +260,82 @@ int ncore_ep_rw(struct ncore_chip *chip, const struct ncore_ep *ep, void *buf, u
 
 uint32_t ncore_word_read(struct ncore_chip *chip, uint64_t local)
 {
+	const struct tpb_words *words;
 	struct neuron_place at;
 	unsigned int index;
 	uint64_t left;
 
 	if (!ncore_find(chip, local, &at))
 		return 0;
-	if (at.kind != NEURON_BLOCK_CORE)
+	if (at.kind == NEURON_BLOCK_CORE)
+		words = tpb_words(chip->core[at.index].tpb);
+	else if (at.kind == NEURON_BLOCK_TOPSP)
+		words = &chip->topsp[at.index].words;
+	else
 		return ncore_reg_read(chip, &at);
-	switch (core_word(chip->gen, at.rel, &index, &left)) {
+	switch (core_word(chip->gen, &at, &index, &left)) {
 	case CW_EVENT:
-		return tpb_event_read(chip->core[at.index].tpb, index);
+		return tpb_words_event(words, index);
 	case CW_SEM_READ:
-		return tpb_sem_read(chip->core[at.index].tpb, index);
+		return tpb_words_sem(words, index);
 	default:
 		return 0;
 	}
 }
 
+/* A word that may be written; CW_NONE: there is none at the address */
+static enum core_word written_word(struct ncore_chip *chip, uint64_t local, struct neuron_place *at,
+				   unsigned int *index)
+{
+	enum core_word what;
+	uint64_t left;
+
+	if (local & 3 || !ncore_find(chip, local, at))
+		return CW_NONE;
+	what = core_word(chip->gen, at, index, &left);
+	return writable(what) ? what : CW_NONE;
+}
+
 int ncore_core_word(struct ncore_chip *chip, uint64_t local)
 {
 	struct neuron_place at;
-	enum core_word what;
 	unsigned int index;
-	uint64_t left;
 
-	if (local & 3 || !ncore_find(chip, local, &at) || at.kind != NEURON_BLOCK_CORE)
+	return written_word(chip, local, &at, &index) != CW_NONE && at.kind == NEURON_BLOCK_CORE
+		       ? (int)at.index
+		       : -1;
+}
+
+int ncore_word_owner(struct ncore_chip *chip, uint64_t local)
+{
+	struct neuron_place at;
+	unsigned int index;
+
+	if (written_word(chip, local, &at, &index) == CW_NONE)
 		return -1;
-	what = core_word(chip->gen, at.rel, &index, &left);
-	return what == CW_NONE || what == CW_SEM_READ ? -1 : (int)at.index;
+	return (int)(at.kind == NEURON_BLOCK_CORE ? at.index
+						  : neuron_gen_topsp_core(chip->gen, at.index));
+}
+
+static enum tpb_sem_op sem_op(enum core_word what)
+{
+	return (enum tpb_sem_op)(TPB_SEM_SET + (what - CW_SEM_SET));
+}
+
+int ncore_topsp_word_write(struct ncore_chip *chip, uint64_t local, uint32_t value, uint64_t time,
+			   bool host)
+{
+	struct neuron_place at;
+	unsigned int index;
+	enum core_word what = written_word(chip, local, &at, &index);
+
+	if (what == CW_NONE || at.kind != NEURON_BLOCK_TOPSP)
+		return -EACCES;
+	if (what == CW_EVENT)
+		ncore_topsp_put(chip, at.index, index, value, time, host);
+	else
+		ncore_topsp_update(chip, at.index, sem_op(what), index, value, time, host);
+	return 0;
 }
 
 void ncore_core_word_write(struct ncore_lane *lane, uint64_t local, uint32_t value, uint64_t time)
@@ -286,14 +348,13 @@ void ncore_core_word_write(struct ncore_lane *lane, uint64_t local, uint32_t val
 
 	if (!ncore_find(lane->chip, local, &at))
 		return;
-	what = core_word(lane->chip->gen, at.rel, &index, &left);
+	what = core_word(lane->chip->gen, &at, &index, &left);
 	if (what == CW_EVENT) {
 		tpb_event_write(lane->tpb, index, value, time);
 		return;
 	}
 	old = tpb_sem_read(lane->tpb, index);
-	tpb_sem_write(lane->tpb, (enum tpb_sem_op)(TPB_SEM_SET + (what - CW_SEM_SET)), index, value,
-		      time);
+	tpb_sem_write(lane->tpb, sem_op(what), index, value, time);
 	ncore_event(lane->chip, NCORE_EV_SEMAPHORE, lane->index, index, old,
 		    tpb_sem_read(lane->tpb, index));
 }
@@ -368,7 +429,10 @@ static int copy_bulk(struct ncore_chip *chip, struct ncore_ep *src, struct ncore
 	return 0;
 }
 
-/* What a word is at the copy's time, as far as its lane keeps that: of the core's own semaphores */
+/*
+ * What a word is at the copy's time, as far as that is kept: of the core's own semaphores, and
+ * those of its TOP_SPs
+ */
 static uint32_t read_word(struct ncore_lane *lane, const struct ncore_ep *src, uint64_t addr,
 			  uint64_t time)
 {
@@ -378,8 +442,10 @@ static uint32_t read_word(struct ncore_lane *lane, const struct ncore_ep *src, u
 
 	if (src->end == &lane->chip->end && src->core == lane->index &&
 	    ncore_find(lane->chip, addr, &at) &&
-	    core_word(lane->chip->gen, at.rel, &index, &left) == CW_SEM_READ)
-		return tpb_sem_at(lane->tpb, index, time);
+	    core_word(lane->chip->gen, &at, &index, &left) == CW_SEM_READ)
+		return at.kind == NEURON_BLOCK_CORE
+			       ? tpb_sem_at(lane->tpb, index, time)
+			       : ncore_topsp_sem_at(lane->chip, at.index, index, time);
 	return src->end->ops->word_read(src->end, addr);
 }
 
@@ -408,7 +474,7 @@ static int write_word(struct ncore_lane *lane, struct ncore_ep *dst, uint64_t lo
 	core = ncore_core_word(chip, local);
 	if (core < 0)
 		return dst->core != NCORE_EP_NO_CORE
-			       ? -EACCES
+			       ? ncore_topsp_word_write(chip, local, value, time, !lane->tpb)
 			       : ncore_reg_post(chip, lane, local, value, time);
 	if ((unsigned int)core != lane->index)
 		return ncore_core_word_post(chip, local, value, time);

@@ -11,12 +11,14 @@
 #include <string.h>
 
 #define STATE_MAGIC 0x5249484355524eull /* "NRUCHIR" */
-#define STATE_VERSION 4
+#define STATE_VERSION 5
+#define STATE_WITHOUT_TOPSPS 4 /* whose words it has not: as after a reset */
 #define TPB_STATE_MAX (16u << 20)
 
 struct state {
 	struct ncore_chip *chip;
 	bool load;
+	uint32_t version;
 	const uint8_t *in;
 	uint8_t *out;
 	size_t size, at;
@@ -186,17 +188,16 @@ static void stall_state(struct state *s, struct ncore_lane *lane)
 static void post_state(struct state *s, struct ncore_post *post, unsigned int core, bool in)
 {
 	struct neuron_place at;
-	int word;
 
 	F(s, post->addr);
 	F(s, post->value);
 	F(s, post->time);
 	if (!s->load || s->error)
 		return;
-	word = ncore_core_word(s->chip, post->addr);
-	if (in ? word != (int)core
-	       : word < 0 &&
-			    (!ncore_find(s->chip, post->addr, &at) || at.kind == NEURON_BLOCK_CORE))
+	if (in ? ncore_core_word(s->chip, post->addr) != (int)core
+	       : ncore_word_owner(s->chip, post->addr) < 0 &&
+			    (!ncore_find(s->chip, post->addr, &at) ||
+			     at.kind == NEURON_BLOCK_CORE || at.kind == NEURON_BLOCK_TOPSP))
 		fail(s, -EINVAL, "a posted write goes nowhere");
 }
 
@@ -276,13 +277,12 @@ static void tpb_state(struct state *s, struct tpb *tpb)
 	s->at += size;
 }
 
-static void core_state(struct state *s, struct ncore_core *core)
+static void nqs_state(struct state *s, struct ncore_nqs *q)
 {
 	unsigned int i;
 
-	words(s, core->nq_reg, s->chip->gen->nq_reg.bytes / 4);
 	for (i = 0; i < s->chip->nqs; i++) {
-		struct ncore_nq *nq = &core->nq[i];
+		struct ncore_nq *nq = &q->nq[i];
 
 		LIMITED(s, nq->index, 1u << 27, "a notification queue's index is too large");
 		F(s, nq->lap);
@@ -290,6 +290,12 @@ static void core_state(struct state *s, struct ncore_core *core)
 		LIMITED(s, nq->head_known, 2, "not a truth value");
 		LIMITED(s, nq->overflowed, 2, "not a truth value");
 	}
+}
+
+static void core_state(struct state *s, struct ncore_core *core)
+{
+	words(s, core->nqs.reg, core->nqs.words);
+	nqs_state(s, &core->nqs);
 	F(s, core->nq_overflows);
 	F(s, core->nq_entries);
 	LIMITED(s, core->irq_armed, 2, "not a truth value");
@@ -297,6 +303,33 @@ static void core_state(struct state *s, struct ncore_core *core)
 	F(s, core->dma_bytes);
 	F(s, core->dma_descs);
 	tpb_state(s, core->tpb);
+}
+
+/* topsp_lock is held */
+static void topsp_words(struct state *s, struct tpb_words *w)
+{
+	const struct neuron_target *target = s->chip->gen->target;
+	int64_t n = s->load ? 0 : tpb_words_save(w, target, NULL, 0);
+	uint32_t size = (uint32_t)num(s, (uint64_t)n, 4);
+
+	if (!room(s, size))
+		return;
+	if (!s->load)
+		tpb_words_save(w, target, s->out + s->at, size);
+	else if (tpb_words_load(w, target, s->in + s->at, size))
+		fail(s, -EINVAL, "a TOP_SP's state is refused");
+	s->at += size;
+}
+
+/* Its registers are among those that are kept; what nobody used is one byte */
+static void topsp_state(struct state *s, struct ncore_topsp *t)
+{
+	nqs_state(s, &t->nqs);
+	pthread_mutex_lock(&s->chip->topsp_lock);
+	LIMITED(s, t->used, 2, "not a truth value");
+	if (t->used && !s->error)
+		topsp_words(s, &t->words);
+	pthread_mutex_unlock(&s->chip->topsp_lock);
 }
 
 static void udma_state(struct state *s, struct ncore_udma *u)
@@ -360,6 +393,8 @@ static void chip_state(struct state *s)
 	udmas_state(s);
 	for (i = 0; i < chip->gen->cores; i++)
 		core_state(s, &chip->core[i]);
+	for (i = 0; i < chip->topsps && s->version > STATE_WITHOUT_TOPSPS; i++)
+		topsp_state(s, &chip->topsp[i]);
 	for (i = 0; i < chip->lanes; i++)
 		lane_state(s, &chip->lane[i]);
 }
@@ -367,15 +402,16 @@ static void chip_state(struct state *s)
 static void header(struct state *s)
 {
 	uint64_t magic = STATE_MAGIC;
-	uint32_t version = STATE_VERSION, generation = s->chip->gen->number;
+	uint32_t generation = s->chip->gen->number;
 
+	s->version = STATE_VERSION;
 	F(s, magic);
-	F(s, version);
+	F(s, s->version);
 	F(s, generation);
 	if (magic != STATE_MAGIC)
 		fail(s, -EINVAL, "not a chip's state");
-	else if (version != STATE_VERSION)
-		fail(s, -ENOTSUP, "a state of another version than 4");
+	else if (s->version != STATE_VERSION && s->version != STATE_WITHOUT_TOPSPS)
+		fail(s, -ENOTSUP, "a state of another version than 4 or 5");
 	else if (generation != s->chip->gen->number)
 		fail(s, -ENOTSUP, "a state of another generation of chips");
 }

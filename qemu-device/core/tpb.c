@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A NeuronCore's sequencers: instruction FIFOs, waits and updates, semaphores, events, errors and
- * counters (docs/isa.md, Execution). tpb.h says who calls and under which lock. Words that other
- * threads may read (semaphores, events, counters) are written and read atomically, relaxed: a
- * reader wants a value, not an order.
+ * counters (docs/isa.md, Execution). tpb.h says who calls and under which lock. Counters, which
+ * other threads may read, are written and read atomically, relaxed, as semaphores are (tpb_words.h).
  */
 #include "tpb.h"
 
@@ -32,14 +31,7 @@ void tpb_reset(struct tpb *t)
 		eng->own_time = 0;
 		tpb_decode_head(t, e);
 	}
-	for (unsigned int i = 0; i < t->cfg.target->semaphores; i++) {
-		tpb_past_reset(&t->sem_past[i]);
-		WRITE_ONCE(t->sem[i], 0);
-	}
-	for (unsigned int i = 0; i < t->cfg.target->events; i++) {
-		tpb_past_reset(&t->event_past[i]);
-		WRITE_ONCE(t->event[i], 0);
-	}
+	tpb_words_reset(&t->words, t->cfg.target);
 	t->weights.dtype = NEURON_DT_INVALID;
 	memset(t->acc, 0, sizeof(t->acc));
 }
@@ -131,8 +123,8 @@ static void tpb_look(struct tpb *t, unsigned int e)
 	if (eng->own == eng->watch && eng->own_time > from)
 		from = eng->own_time;
 	eng->start = tpb_past_when(eng->watch < TPB_WATCH_EVENT
-					   ? &t->sem_past[eng->watch]
-					   : &t->event_past[eng->watch - TPB_WATCH_EVENT],
+					   ? &t->words.sem_past[eng->watch]
+					   : &t->words.event_past[eng->watch - TPB_WATCH_EVENT],
 				   &eng->insn, from);
 }
 
@@ -211,14 +203,19 @@ void tpb_refill(struct tpb *t, uint32_t engines)
 
 /* Semaphores and events. An engine of the target's no_engine: the write came from outside */
 
+const struct tpb_words *tpb_words(const struct tpb *t)
+{
+	return &t->words;
+}
+
 uint32_t tpb_sem_read(const struct tpb *t, unsigned int index)
 {
-	return READ_ONCE(t->sem[index]);
+	return tpb_words_sem(&t->words, index);
 }
 
 uint32_t tpb_sem_at(const struct tpb *t, unsigned int index, uint64_t time)
 {
-	return tpb_past_at(&t->sem_past[index], time);
+	return tpb_past_at(&t->words.sem_past[index], time);
 }
 
 /* Engines that wait for the word look again. */
@@ -229,72 +226,43 @@ static void tpb_changed(struct tpb *t, uint16_t what)
 			tpb_look(t, e);
 }
 
-static void tpb_sem_changed(struct tpb *t, unsigned int index)
+static void tpb_sem_update(struct tpb *t, unsigned int engine, enum tpb_sem_op op,
+			   unsigned int index, uint32_t value, uint64_t time)
 {
-	WRITE_ONCE(t->sem[index], tpb_past_last(&t->sem_past[index]));
-	tpb_changed(t, (uint16_t)index);
-}
+	enum tpb_change change = tpb_words_update(&t->words, op, index, value, time);
 
-static void tpb_sem_set(struct tpb *t, unsigned int index, uint32_t value, uint64_t time)
-{
-	if (tpb_past_set(&t->sem_past[index], time, value))
-		tpb_sem_changed(t, index);
-}
-
-/* by: what is added; negative: what is subtracted */
-static void tpb_sem_add(struct tpb *t, unsigned int engine, unsigned int index, int64_t by,
-			uint64_t time)
-{
-	if (tpb_past_add(&t->sem_past[index], time, by))
-		tpb_sem_changed(t, index);
-	else
-		tpb_error(t, engine, NEURON_NERR_SEM_OVERFLOW, index, t->sem[index],
-			  (uint32_t)(by < 0 ? -by : by), time);
+	if (change == TPB_CHANGED)
+		tpb_changed(t, (uint16_t)index);
+	else if (change == TPB_REFUSED)
+		tpb_error(t, engine, NEURON_NERR_SEM_OVERFLOW, index, t->words.sem[index], value,
+			  time);
 }
 
 void tpb_sem_write(struct tpb *t, enum tpb_sem_op op, unsigned int index, uint32_t value,
 		   uint64_t time)
 {
-	switch (op) {
-	case TPB_SEM_SET:
-		tpb_sem_set(t, index, value, time);
-		break;
-	case TPB_SEM_INC:
-		tpb_sem_add(t, t->cfg.target->no_engine, index, value, time);
-		break;
-	case TPB_SEM_DEC:
-		tpb_sem_add(t, t->cfg.target->no_engine, index, -(int64_t)value, time);
-		break;
-	}
+	tpb_sem_update(t, t->cfg.target->no_engine, op, index, value, time);
 }
 
 uint32_t tpb_event_read(const struct tpb *t, unsigned int index)
 {
-	return READ_ONCE(t->event[index]);
+	return tpb_words_event(&t->words, index);
 }
 
-static void tpb_event_put(struct tpb *t, unsigned int engine, unsigned int index, bool set,
+static void tpb_event_put(struct tpb *t, unsigned int engine, unsigned int index, uint32_t value,
 			  uint64_t time)
 {
-	if (tpb_past_at(&t->event_past[index], time) == set) {
+	if (tpb_words_put(&t->words, index, value, time) == TPB_CHANGED)
+		tpb_changed(t, (uint16_t)(TPB_WATCH_EVENT + index));
+	else
 		tpb_error(t, engine,
-			  set ? NEURON_NERR_EVT_DOUBLE_SET : NEURON_NERR_EVT_DOUBLE_CLEAR, index, 0,
-			  0, time);
-		return;
-	}
-	tpb_past_set(&t->event_past[index], time, set);
-	WRITE_ONCE(t->event[index], set);
-	tpb_changed(t, (uint16_t)(TPB_WATCH_EVENT + index));
+			  value ? NEURON_NERR_EVT_DOUBLE_SET : NEURON_NERR_EVT_DOUBLE_CLEAR, index,
+			  0, 0, time);
 }
 
 void tpb_event_write(struct tpb *t, unsigned int index, uint32_t value, uint64_t time)
 {
-	bool was = t->event[index];
-
-	tpb_event_put(t, t->cfg.target->no_engine, index, value != 0, time);
-	/* a plain word for who reads it back; inside the core only zero or not counts */
-	if (value && !was && t->event[index])
-		WRITE_ONCE(t->event[index], value);
+	tpb_event_put(t, t->cfg.target->no_engine, index, value, time);
 }
 
 static void tpb_update(struct tpb *t, unsigned int e, const struct neuron_insn *insn, uint64_t time)
@@ -308,19 +276,19 @@ static void tpb_update(struct tpb *t, unsigned int e, const struct neuron_insn *
 
 	switch (insn->update) {
 	case NEURON_UPD_SEM_INC:
-		tpb_sem_add(t, e, i, 1, time);
+		tpb_sem_update(t, e, TPB_SEM_INC, i, 1, time);
 		break;
 	case NEURON_UPD_SEM_DEC:
-		tpb_sem_add(t, e, i, -1, time);
+		tpb_sem_update(t, e, TPB_SEM_DEC, i, 1, time);
 		break;
 	case NEURON_UPD_SEM_ADD_IMM:
-		tpb_sem_add(t, e, i, insn->update_value, time);
+		tpb_sem_update(t, e, TPB_SEM_INC, i, insn->update_value, time);
 		break;
 	case NEURON_UPD_SEM_SUB_IMM:
-		tpb_sem_add(t, e, i, -(int64_t)insn->update_value, time);
+		tpb_sem_update(t, e, TPB_SEM_DEC, i, insn->update_value, time);
 		break;
 	case NEURON_UPD_SEM_WR_IMM:
-		tpb_sem_set(t, i, insn->update_value, time);
+		tpb_sem_update(t, e, TPB_SEM_SET, i, insn->update_value, time);
 		break;
 	case NEURON_UPD_EVT_SET:
 	case NEURON_UPD_EVT_CLR:
@@ -360,7 +328,7 @@ static bool tpb_exec_sequencing(struct tpb *t, unsigned int e, const struct neur
 		return false;
 	case NEURON_OP_SEM_RANGE_CLEAR:
 		for (unsigned int i = insn->first; i <= insn->last; i++)
-			tpb_sem_set(t, i, 0, time);
+			tpb_sem_update(t, e, TPB_SEM_SET, i, 0, time);
 		return true;
 	case NEURON_OP_NOTIFY:
 		t->cfg.ops->notify(t->cfg.opaque, NEURON_NQ_NOTIFY, e, 0, insn->id,

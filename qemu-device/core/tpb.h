@@ -18,6 +18,7 @@
 #include "neuron/hw/gen.h"
 #include "neuron/isa/isa.h"
 #include "neuron/hw/target.h"
+#include "tpb_words.h"
 
 struct tpb;
 
@@ -90,7 +91,7 @@ void tpb_fifo_push(struct tpb *tpb, unsigned int engine, const void *words, unsi
 		   uint64_t time);
 
 /* Semaphores and events; set/inc/dec report overflow and double set themselves (ops->notify) */
-enum tpb_sem_op { TPB_SEM_SET, TPB_SEM_INC, TPB_SEM_DEC };
+const struct tpb_words *tpb_words(const struct tpb *tpb);
 uint32_t tpb_sem_read(const struct tpb *tpb, unsigned int index); /* any thread; the last value */
 uint32_t tpb_sem_at(const struct tpb *tpb, unsigned int index, uint64_t time);
 void tpb_sem_write(struct tpb *tpb, enum tpb_sem_op op, unsigned int index, uint32_t value,

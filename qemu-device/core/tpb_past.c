@@ -2,7 +2,8 @@
 /*
  * What a semaphore or event was, and when. An engine that ran ahead has changed it at a time that
  * others have not reached: they look at their own time (docs/isa.md, Order). The last TPB_PAST
- * changes are kept; what lies further back counts as the oldest of them. Called by tpb.c.
+ * changes are kept; what lies further back counts as the oldest of them. Called by tpb_words.c and
+ * tpb.c.
  */
 #include "exec.h"
 
@@ -17,6 +18,11 @@ void tpb_past_reset(struct tpb_past *p)
 uint32_t tpb_past_last(const struct tpb_past *p)
 {
 	return p->count ? p->value[AT(p, p->count - 1)] : 0;
+}
+
+uint64_t tpb_past_since(const struct tpb_past *p)
+{
+	return p->count ? p->time[AT(p, p->count - 1)] : 0;
 }
 
 /* How many changes there were up to a time; the oldest that is kept stands for all before it */

@@ -3,7 +3,8 @@
  * A NeuronCore's state as bytes, for save and load: a version, then every field little-endian in
  * the order of tpb_fields(): engines, semaphores and events are as many as the target has. SBUF and
  * PSUM are the owner's. A state comes from a file, so every count and index in it is checked.
- * Called by the chip through tpb.h.
+ * Called by the chip through tpb.h; for the semaphores and events alone, of a TOP_SP, through
+ * tpb_words.h.
  */
 #include <assert.h>
 #include <errno.h>
@@ -116,18 +117,24 @@ static void tpb_weights_fields(struct tpb_cursor *c, struct tpb_weights *w)
 	}
 }
 
+static void tpb_words_fields(struct tpb_cursor *c, struct tpb_words *w,
+			     const struct neuron_target *target)
+{
+	tpb_field(c, w->sem, target->semaphores * sizeof(w->sem[0]));
+	tpb_field(c, w->event, target->events * sizeof(w->event[0]));
+	for (unsigned int i = 0; i < target->semaphores; i++)
+		tpb_past_fields(c, &w->sem_past[i]);
+	for (unsigned int i = 0; i < target->events; i++)
+		tpb_past_fields(c, &w->event_past[i]);
+}
+
 static void tpb_fields(struct tpb_cursor *c, struct tpb *t)
 {
 	const struct neuron_target *target = t->cfg.target;
 
 	for (unsigned int e = 0; e < target->engines; e++)
 		tpb_engine_fields(c, &t->eng[e]);
-	tpb_field(c, t->sem, target->semaphores * sizeof(t->sem[0]));
-	tpb_field(c, t->event, target->events * sizeof(t->event[0]));
-	for (unsigned int i = 0; i < target->semaphores; i++)
-		tpb_past_fields(c, &t->sem_past[i]);
-	for (unsigned int i = 0; i < target->events; i++)
-		tpb_past_fields(c, &t->event_past[i]);
+	tpb_words_fields(c, &t->words, target);
 	tpb_field(c, t->perf.eng, target->engines * sizeof(t->perf.eng[0]));
 	tpb_field(c, &t->perf.macs, sizeof(t->perf.macs));
 	if (target->gen->array) {
@@ -162,15 +169,36 @@ static bool tpb_past_sane(const struct tpb_past *p, uint32_t word, bool event)
 	return tpb_past_last(p) == (event ? !!word : word) && (p->count || !p->forgot);
 }
 
-static bool tpb_pasts_sane(const struct tpb *t)
+static bool tpb_words_sane(const struct tpb_words *w, const struct neuron_target *target)
 {
-	for (unsigned int i = 0; i < t->cfg.target->semaphores; i++)
-		if (!tpb_past_sane(&t->sem_past[i], t->sem[i], false))
+	for (unsigned int i = 0; i < target->semaphores; i++)
+		if (!tpb_past_sane(&w->sem_past[i], w->sem[i], false))
 			return false;
-	for (unsigned int i = 0; i < t->cfg.target->events; i++)
-		if (!tpb_past_sane(&t->event_past[i], t->event[i], true))
+	for (unsigned int i = 0; i < target->events; i++)
+		if (!tpb_past_sane(&w->event_past[i], w->event[i], true))
 			return false;
 	return true;
+}
+
+int64_t tpb_words_save(const struct tpb_words *w, const struct neuron_target *target, void *buf,
+		       uint64_t size)
+{
+	struct tpb_cursor c = { .buf = buf, .size = size };
+
+	tpb_words_fields(&c, (struct tpb_words *)w, target); /* as tpb_save() */
+	return c.failed ? -ENOSPC : (int64_t)c.at;
+}
+
+int tpb_words_load(struct tpb_words *w, const struct neuron_target *target, const void *buf,
+		   uint64_t size)
+{
+	struct tpb_cursor c = { .buf = (uint8_t *)buf, .size = size, .load = true };
+
+	tpb_words_fields(&c, w, target);
+	if (!c.failed && c.at == size && tpb_words_sane(w, target))
+		return 0;
+	tpb_words_reset(w, target);
+	return -EINVAL;
 }
 
 static bool tpb_state_sane(const struct tpb *t)
@@ -183,7 +211,7 @@ static bool tpb_state_sane(const struct tpb *t)
 				 !t->weights.fs || t->weights.fs > NEURON_ISA_MAX_STATIONARY ||
 				 !neuron_isa_dtypes[t->weights.dtype & 63].size))
 		return false;
-	return t->weights.dtype < 64 && tpb_pasts_sane(t);
+	return t->weights.dtype < 64 && tpb_words_sane(&t->words, t->cfg.target);
 }
 
 int tpb_load(struct tpb *t, const void *buf, uint64_t size)

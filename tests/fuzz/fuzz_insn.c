@@ -216,8 +216,8 @@ static void same(const struct core *a, const struct core *b)
 	whole(a->psum + PSUM_SIZE);
 	fuzz_assert(!memcmp(a->sbuf, b->sbuf, SBUF_SIZE));
 	fuzz_assert(!memcmp(a->psum, b->psum, PSUM_SIZE));
-	fuzz_assert(!memcmp(a->tpb->sem, b->tpb->sem, sizeof(a->tpb->sem)));
-	fuzz_assert(!memcmp(a->tpb->event, b->tpb->event, sizeof(a->tpb->event)));
+	fuzz_assert(!memcmp(a->tpb->words.sem, b->tpb->words.sem, sizeof(a->tpb->words.sem)));
+	fuzz_assert(!memcmp(a->tpb->words.event, b->tpb->words.event, sizeof(a->tpb->words.event)));
 	fuzz_assert(!memcmp(&a->tpb->perf, &b->tpb->perf, sizeof(a->tpb->perf)));
 	fuzz_assert(!memcmp(a->tpb->acc, b->tpb->acc, sizeof(a->tpb->acc)));
 	fuzz_assert(a->notes == b->notes && a->hash == b->hash);

@@ -33,6 +33,7 @@
 enum neuron_block_kind {
 	NEURON_BLOCK_NONE,
 	NEURON_BLOCK_CORE, /* a NeuronCore's window (struct neuron_core_map) */
+	NEURON_BLOCK_TOPSP, /* a TOP_SP's window: what a core has from its events on */
 	NEURON_BLOCK_UDMA, /* a UDMA engine's registers */
 	NEURON_BLOCK_TDMA, /* its wrapper */
 	NEURON_BLOCK_NQ, /* a core's notification queue registers */
@@ -264,6 +265,8 @@ struct neuron_gen {
 	 */
 	uint8_t topsps_per_core;
 	uint16_t kept_dma, kept_topsp;
+	/* bits of the firmware's map of what to reset: TOP_SPs' from this one on, of so many each */
+	uint8_t topsp_reset, topsps_per_reset;
 	struct neuron_ext_map ext;
 
 	/* the firmware: the word that says the chip is ready, and what of it */
@@ -309,6 +312,12 @@ int neuron_gen_far_index(const struct neuron_gen *gen, uint64_t window);
 /* The neighbours of a chip by the shapes of machines, -1 for none; returns how many */
 unsigned int neuron_gen_neighbours(const struct neuron_gen *gen, unsigned int chips,
 				   unsigned int index, int id[NEURON_PORTS_MAX]);
+/* How many TOP_SPs a chip has, and the core that one belongs to */
+unsigned int neuron_gen_topsps(const struct neuron_gen *gen);
+unsigned int neuron_gen_topsp_core(const struct neuron_gen *gen, unsigned int topsp);
+/* Does the firmware's map say that a TOP_SP is reset; the map of cores and the TOP_SPs of each */
+bool neuron_gen_resets_topsp(const struct neuron_gen *gen, uint32_t map, unsigned int topsp);
+uint32_t neuron_gen_reset_map(const struct neuron_gen *gen, uint32_t cores);
 /* Core number nc, as programs count the cores of a chip */
 unsigned int neuron_gen_ordered_core(const struct neuron_gen *gen, unsigned int index,
 				     unsigned int nc);

@@ -4,7 +4,7 @@
  * fresh from reset remains. The state of an idle chip ends with its lanes: the times of what
  * transfers share (each DMA engine, core, port and the DRAM), then twenty zero bytes: how many
  * queues are ready, which of them was left in its packet, how many are stalled, the posted writes
- * that come and go.
+ * that come and go. Before the lanes are the TOP_SPs.
  */
 #include "chip_fixture.h"
 
@@ -17,6 +17,8 @@
 #define LANE (TIMES + 20)
 #define QUEUES (GEN(DMA_ENGINES) * 16u)
 #define MISC GEN(APB_MISC_RAM)
+/* before the lanes, of each TOP_SP: its notification queues, and a byte that says it is not used */
+#define TOPSP (14 * neuron_gen_nqs(&GEN_CHIP) + 1)
 
 static struct fixture f;
 static uint8_t *state;
@@ -93,8 +95,10 @@ START_TEST(heads)
 	refused(size, -EINVAL, "not a chip's state");
 	state[0] ^= 1;
 	state[8]++;
-	refused(size, -ENOTSUP, "a state of another version than 4");
-	state[8]--;
+	refused(size, -ENOTSUP, "a state of another version than 4 or 5");
+	state[8] = 3;
+	refused(size, -ENOTSUP, "a state of another version than 4 or 5");
+	state[8] = 5;
 	state[12]++;
 	refused(size, -ENOTSUP, "a state of another generation of chips");
 	state[12]--;
@@ -136,6 +140,55 @@ START_TEST(posted_writes)
 }
 END_TEST
 
+/* The state of a version before TOP_SPs had words: it has all but those */
+START_TEST(older)
+{
+	const char *reason = NULL;
+	uint8_t *lanes = lane(0) - TIMES;
+	const size_t n = GEN(TOPSPS) * TOPSP;
+
+	memmove(lanes - n, lanes, (size_t)(state + size - lanes));
+	state[8] = 4;
+	ck_assert_int_eq(ncore_chip_load(f.chip, state, size - n, &reason), 0);
+	ck_assert_ptr_null(reason);
+	refused(size - n + 1, -EINVAL, "the state is followed by something else");
+}
+END_TEST
+
+#if GEN(TOPSPS)
+START_TEST(topsps)
+{
+	uint8_t *used = lane(0) - TIMES - 1;
+
+	*used = 2;
+	refused(size, -EINVAL, "not a truth value");
+	*used = 1; /* and the first lane's first time, which is 0, as the size of its words */
+	refused(size, -EINVAL, "a TOP_SP's state is refused");
+}
+END_TEST
+
+/* What an instruction wrote is on its way to a word that can be written */
+START_TEST(posted_to_topsp)
+{
+	const uint64_t to = GEN(TOPSP)(1) + (_i ? 0x1000 : 0x1800);
+	const uint32_t post[] = { (uint32_t)to, (uint32_t)(to >> 32), 1, 0, 0 };
+	const char *reason = NULL;
+	uint8_t *out = lane(0) + 16;
+
+	put32(out, 1);
+	insert(out + 4, post, 5);
+	if (_i) {
+		refused(size, -EINVAL, "a posted write goes nowhere");
+		return;
+	}
+	ck_assert_int_eq(ncore_chip_load(f.chip, state, size, &reason), 0);
+	ncore_chip_resume(f.chip);
+	settle(&f);
+	ck_assert_uint_eq(apb_read(&f, GEN(TOPSP_BAR)(1) + 0x1000), 1);
+}
+END_TEST
+#endif
+
 int main(void)
 {
 	Suite *s = suite_create("state");
@@ -149,6 +202,11 @@ int main(void)
 	tcase_add_loop_test(t, lists, 0, 3);
 	tcase_add_test(t, left_in_a_packet);
 	tcase_add_test(t, posted_writes);
+	tcase_add_test(t, older);
+#if GEN(TOPSPS)
+	tcase_add_test(t, topsps);
+	tcase_add_loop_test(t, posted_to_topsp, 0, 2);
+#endif
 	suite_add_tcase(s, t);
 	return check_run(s);
 }

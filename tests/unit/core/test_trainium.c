@@ -55,7 +55,7 @@ static const uint64_t kept[] = {
 	0x30e04ffc, 0x30e44100, 0x30f44ffc, 0x30400100, 0x30400104, 0x30469100, 0x30b00100,
 	0x30b69104, 0x3040001c, 0x30b6901c, 0x3064001c, 0x30d40020,
 };
-static const uint64_t nothing[] = { 0x30401128, 0x30e05000, 0x30400108, 0x10000000 };
+static const uint64_t nothing[] = { 0x30401128, 0x30e05000, 0x30400108, 0x10002000 };
 #endif
 
 /* The public driver's table from routing ids to its own numbers, the other way round */

@@ -65,6 +65,7 @@
 	} /* of slots 0 to 3 */
 #define NEURON_V1_ROUTED 0 /* the device id is the driver's */
 #define NEURON_V1_ISA 1
+#define NEURON_V1_TOPSPS 0
 #define NEURON_V1_WINDOW_FAR(id) ((id)*0ull) /* there is none */
 #define NEURON_V1_WINDOW_LIMIT (1ull << 48)
 #endif

@@ -112,6 +112,7 @@
 	} /* of slots 0 to 3 */
 #define SECOND_ROUTED 0
 #define SECOND_ISA 2
+#define SECOND_TOPSPS 0
 
 extern const struct neuron_gen neuron_gen_second;
 

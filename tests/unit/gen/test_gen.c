@@ -233,7 +233,14 @@ START_TEST(trainium)
 	ck_assert(neuron_gen_decode(gen, 2, 0, &at));
 	ck_assert_int_eq(at.kind, NEURON_BLOCK_EXT);
 	ck_assert(!neuron_gen_decode(gen, 2, 0x8000, &at)); /* the table of vectors */
-	ck_assert(neuron_gen_find(gen, 0xfffd0000000, &at));
+	ck_assert(neuron_gen_find(gen, 0xfffd17ffffc, &at)); /* the last TOP_SP's last word */
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_TOPSP);
+	ck_assert_uint_eq(at.index, 5);
+	ck_assert_uint_eq(at.rel, 0x3ffffc);
+	ck_assert(neuron_gen_find(gen, 0xfffcffffffc, &at));
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_REGS);
+	ck_assert_uint_eq(at.left, 4);
+	ck_assert(neuron_gen_find(gen, 0xfffd1800000, &at));
 	ck_assert_int_eq(at.kind, NEURON_BLOCK_REGS);
 }
 END_TEST
@@ -261,7 +268,44 @@ START_TEST(trainium2)
 	ck_assert(neuron_gen_decode(gen, 0, 0x466c1100, &at)); /* a tensor engine's counters */
 	ck_assert_int_eq(at.kind, NEURON_BLOCK_ARRAY);
 	ck_assert_uint_eq(at.index, 7);
-	ck_assert(!neuron_gen_decode(gen, 0, 0xf0000000, &at)); /* TOP_SPs' windows: nothing */
+	ck_assert(neuron_gen_decode(gen, 0, 0xf1c00000, &at)); /* windows of TOP_SPs */
+	ck_assert_int_eq(at.kind, NEURON_BLOCK_TOPSP);
+	ck_assert_uint_eq(at.index, 7);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_TOPSP, 7), 0x8440000000);
+	ck_assert_uint_eq(neuron_gen_address(gen, NEURON_BLOCK_TOPSP, 8), 0x808280000000);
+	ck_assert_uint_eq(neuron_gen_offset(gen, NEURON_BLOCK_TOPSP, 15), 0xf4400000);
+	ck_assert(!neuron_gen_decode(gen, 0, 0xf2000000, &at)); /* places without any */
+	ck_assert(!neuron_gen_decode(gen, 0, 0xf4800000, &at));
+}
+END_TEST
+
+/* The map of what the firmware resets: a core's bit, and its TOP_SPs' */
+START_TEST(reset_maps)
+{
+	static const struct {
+		const struct neuron_gen *gen;
+		uint32_t cores, map;
+	} wanted[] = {
+		{ &neuron_gen_inferentia, 0xa, 0xa },
+		{ &neuron_gen_trainium, 1, 0x701 },
+		{ &neuron_gen_inferentia2, 2, 0x3802 },
+		{ &neuron_gen_trainium, 3, 0x3f03 },
+		{ &neuron_gen_trainium2, 1, 0x10001 },
+		{ &neuron_gen_trainium2, 0x88, 0x880088 },
+		{ &neuron_gen_trainium3, 0xff, 0xff00ff },
+	};
+	unsigned int i, t, n;
+
+	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		ck_assert_uint_eq(neuron_gen_reset_map(wanted[i].gen, wanted[i].cores),
+				  wanted[i].map);
+		for (t = n = 0; t < neuron_gen_topsps(wanted[i].gen); t++)
+			n += neuron_gen_resets_topsp(wanted[i].gen, wanted[i].map, t);
+		ck_assert_uint_eq(n, (unsigned int)__builtin_popcount(wanted[i].cores) *
+					     wanted[i].gen->topsps_per_core);
+	}
+	ck_assert_uint_eq(neuron_gen_topsp_core(&neuron_gen_trainium, 5), 1);
+	ck_assert_uint_eq(neuron_gen_topsp_core(&neuron_gen_trainium2, 13), 6);
 }
 END_TEST
 
@@ -336,6 +380,7 @@ int main(void)
 	tcase_add_test(tc, trainium);
 	tcase_add_test(tc, trainium2);
 	tcase_add_test(tc, trainium3);
+	tcase_add_test(tc, reset_maps);
 	tcase_add_test(tc, routes);
 	tcase_add_test(tc, core_order);
 	suite_add_tcase(s, tc);

@@ -125,4 +125,13 @@
 #define TRAINIUM2_ROUTED 1
 #define TRAINIUM2_ISA 1
 
+/* TOP_SPs: windows, blocks of notification queues in BAR0, bits of the reset map, owners */
+#define TRAINIUM2_TOPSPS 16
+#define TRAINIUM2_TOPSP(t) \
+	(((t)&8 ? TRAINIUM2_DIE : 0) + 0x8280000000ull + 0x40000000ull * ((t) % 8))
+#define TRAINIUM2_TOPSP_BAR(t) (((t)&8 ? 0xf2800000ull : 0xf0000000ull) + 0x400000ull * ((t) % 8))
+#define TRAINIUM2_TOPSP_NQ(t) (((t)&8 ? 0x46a00000u : 0x6a00000u) + 0x40000u * ((t) % 8))
+#define TRAINIUM2_TOPSP_RESET(t) (0x10000u << (t) / 2)
+#define TRAINIUM2_TOPSP_CORE(t) ((t) / 2)
+
 #endif

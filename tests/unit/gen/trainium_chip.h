@@ -109,4 +109,12 @@
 #define TRAINIUM_ROUTED 1
 #define TRAINIUM_ISA 1
 
+/* TOP_SPs: windows, blocks of notification queues in BAR0, bits of the reset map, owners */
+#define TRAINIUM_TOPSPS 6
+#define TRAINIUM_TOPSP(t) (0xfffd0000000ull + 0x400000ull * (t))
+#define TRAINIUM_TOPSP_BAR(t) (0x10000000ull + 0x400000ull * (t))
+#define TRAINIUM_TOPSP_NQ(t) (0x30e04000 + 0x40000 * (t))
+#define TRAINIUM_TOPSP_RESET(t) (0x100u << (t))
+#define TRAINIUM_TOPSP_CORE(t) ((t) / 3)
+
 #endif
