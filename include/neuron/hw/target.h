@@ -56,7 +56,7 @@ struct neuron_costs {
 };
 
 struct neuron_target {
-	const char *name; /* as the compiler's --target */
+	const char *name;
 	uint16_t isa_version;
 	uint8_t engines; /* a core */
 	const struct neuron_engine *engine;
@@ -82,7 +82,7 @@ struct neuron_target {
 
 extern const struct neuron_target neuron_target_inf1;
 
-/* The target of that name; NULL: there is none */
+/* What the compiler's --target names: inf1, inf2, trn1, trn1n or trn2; NULL: another name */
 const struct neuron_target *neuron_target_of_name(const char *name);
 
 /* Semaphores that a program may use: 0 to one less */

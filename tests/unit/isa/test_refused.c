@@ -255,6 +255,9 @@ START_TEST(test_fifth_engine)
 	ck_assert_int_eq(neuron_isa_engine(&neuron_target_inf1, "gp"), -1);
 	ck_assert_int_eq(neuron_isa_engine(&neuron_target_inf1, "sp"), NEURON_ENG_SP);
 	ck_assert_ptr_eq(neuron_target_of_name("inf1"), &neuron_target_inf1);
+	ck_assert_ptr_eq(neuron_target_of_name("trn1"), neuron_gen_trainium.target);
+	ck_assert_ptr_eq(neuron_target_of_name("inf2"), neuron_gen_inferentia2.target);
+	ck_assert_ptr_eq(neuron_target_of_name("trn2"), neuron_gen_trainium2.target);
 	ck_assert_ptr_null(neuron_target_of_name("second"));
 	ck_assert_uint_eq(neuron_target_program_semaphores(&neuron_target_inf1), 28);
 	ck_assert_uint_eq(neuron_target_program_semaphores(&neuron_target_second), 250);
