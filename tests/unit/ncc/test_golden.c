@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "../check_main.h"
+#include "chip.h"
 #include "files.h"
 #include "npy.h"
-#include "nrtx.h"
 #include "running.h"
 
 #define MAX_CASES 512
@@ -289,8 +289,6 @@ END_TEST
 int main(int argc, char **argv)
 {
 	const char *only = argc > 1 ? argv[1] : NULL;
-	/* inf1, or another one, with an instance that has its chips */
-	const char *target = getenv("TEST_TARGET"), *machine = getenv("TEST_MACHINE");
 	Suite *s = suite_create("golden");
 	TCase *t = tcase_create("golden");
 	int failed;
@@ -298,10 +296,9 @@ int main(int argc, char **argv)
 	/* executions tell whether outputs have NaN */
 	if (setenv("NEURON_FAIL_ON_NAN", "1", 1))
 		return 99;
-	if (!read_cases("hlo", only) || !read_cases("hlo_ops", only) ||
-	    nrtx_machine_set(machine ? machine : "emu:inf1.xlarge") || nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
+	if (!read_cases("hlo", only) || !read_cases("hlo_ops", only))
 		return 99;
-	compile_target = neuron_target_of_name(target ? target : "inf1");
+	compile_target = chip_start();
 	if (!compile_target)
 		return 99;
 	tcase_set_timeout(t, 120);
