@@ -297,8 +297,9 @@ static int take_option(struct args *a, int c, char **argv)
 		return take_framework(a, optarg);
 	case OPT_TARGET:
 		a->opt.target = neuron_target_of_name(optarg);
-		return a->opt.target ? 0 : usage("--target takes inf1, inf2, trn1, trn1n or trn2",
-					       optarg);
+		return a->opt.target
+			       ? 0
+			       : usage("--target takes inf1, inf2, trn1, trn1n or trn2", optarg);
 	case 'o':
 		a->output = optarg;
 		return 0;

@@ -250,8 +250,8 @@ const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT] = {
 #define FP8_ROW(type, exponent, fraction) \
 	[NEURON_DT_##type] = { "fp8e" #exponent, 1, false, INFINITE(exponent, fraction) },
 	NEURON_ISA_FP8S(FP8_ROW)
-	/* what lies in the bits that are not read makes no NaN */
-	[NEURON_DT_TF32] = { "tf32", 4, false, INFINITE(8, 23) | NEURON_ISA_TF32_UNUSED },
+		/* what lies in the bits that are not read makes no NaN */
+		[NEURON_DT_TF32] = { "tf32", 4, false, INFINITE(8, 23) | NEURON_ISA_TF32_UNUSED },
 };
 
 const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS] = { "idle", "reset", "reduce",

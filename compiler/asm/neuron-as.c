@@ -23,12 +23,9 @@ struct as {
 };
 
 static const struct option options[] = {
-	{ "engine", required_argument, NULL, 'e' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "target", required_argument, NULL, 't' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+	{ "engine", required_argument, NULL, 'e' }, { "output", required_argument, NULL, 'o' },
+	{ "target", required_argument, NULL, 't' }, { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },	    { NULL, 0, NULL, 0 },
 };
 
 static void help(void)

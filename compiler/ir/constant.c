@@ -94,8 +94,8 @@ double ncc_get(uint8_t dtype, const void *data, int64_t i)
 	case NEURON_DT_FP16:
 		memcpy(&h, p, 2);
 		return (double)from_narrow(h, 5, 10);
-#define FP8(type, ebits, fbits)  \
-	case NEURON_DT_##type:   \
+#define FP8(type, ebits, fbits) \
+	case NEURON_DT_##type:  \
 		return (double)from_narrow(*p, ebits, fbits);
 		NEURON_ISA_FP8S(FP8)
 #undef FP8
@@ -151,8 +151,8 @@ void ncc_set(uint8_t dtype, void *data, int64_t i, double v)
 		h = (uint16_t)to_narrow((float)v, 5, 10);
 		memcpy(p, &h, 2);
 		return;
-#define FP8(type, ebits, fbits)                                   \
-	case NEURON_DT_##type:                                    \
+#define FP8(type, ebits, fbits)                                  \
+	case NEURON_DT_##type:                                   \
 		*p = (uint8_t)to_narrow((float)v, ebits, fbits); \
 		return;
 		NEURON_ISA_FP8S(FP8)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Casts to what the tensor engine takes. fp32 operands of products are cast (--auto-cast matmult, the
- * default, and all). With --auto-cast none they stay fp32 where the target multiplies it; else they
- * are split into three bf16 parts each, whose six largest products are summed: nearly what an fp32
- * product would give. --auto-cast all also keeps every other fp32 value in the narrow type.
+ * Casts to what the tensor engine takes. fp32 operands of products are cast (--auto-cast matmult,
+ * the default, and all). With --auto-cast none they stay fp32 where the target multiplies it; else
+ * they are split into three bf16 parts each, whose six largest products are summed: nearly what an
+ * fp32 product would give. --auto-cast all also keeps every other fp32 value in the narrow type.
  */
 #include <errno.h>
 #include <string.h>

@@ -123,7 +123,7 @@ KINLINE vf load16(uint8_t dtype, const void *in)
 	switch (dtype) {
 	case NEURON_DT_UINT8:
 		memcpy(&b, in, sizeof(b));
-		return from_i32((vi)__builtin_convertvector(b, vu));
+		return from_i32((vi) __builtin_convertvector(b, vu));
 	case NEURON_DT_UINT16:
 		memcpy(&h, in, sizeof(h));
 		return from_i32((vi)KWIDEN(h));
@@ -133,8 +133,8 @@ KINLINE vf load16(uint8_t dtype, const void *in)
 	case NEURON_DT_TF32:
 		memcpy(&u, in, sizeof(u));
 		return (vf)(u & ~NEURON_ISA_TF32_UNUSED);
-#define FP8(type, ebits, fbits)          \
-	case NEURON_DT_##type:           \
+#define FP8(type, ebits, fbits)            \
+	case NEURON_DT_##type:             \
 		memcpy(&b, in, sizeof(b)); \
 		return from_fp8(__builtin_convertvector(b, vu), ebits, fbits);
 		NEURON_ISA_FP8S(FP8)
@@ -330,38 +330,38 @@ KINLINE void store_all(uint8_t dtype, unsigned int size, uint8_t *out, const flo
  * One loop a type: the constant folds the switch away. Those that only later generations have share
  * a loop for each size, or there would be twice as much code.
  */
-#define EACH_DTYPE(CALL)                  \
-	switch (dtype) {                  \
-	case NEURON_DT_UINT8:             \
-	case NEURON_DT_FP8_E3:            \
-	case NEURON_DT_FP8_E4:            \
-	case NEURON_DT_FP8_E5:            \
-		CALL(dtype, 1);           \
-		break;                    \
-	case NEURON_DT_UINT16:            \
+#define EACH_DTYPE(CALL)                   \
+	switch (dtype) {                   \
+	case NEURON_DT_UINT8:              \
+	case NEURON_DT_FP8_E3:             \
+	case NEURON_DT_FP8_E4:             \
+	case NEURON_DT_FP8_E5:             \
+		CALL(dtype, 1);            \
+		break;                     \
+	case NEURON_DT_UINT16:             \
 		CALL(NEURON_DT_UINT16, 2); \
-		break;                    \
-	case NEURON_DT_UINT32:            \
-	case NEURON_DT_TF32:              \
-		CALL(dtype, 4);           \
-		break;                    \
-	case NEURON_DT_BF16:              \
-		CALL(NEURON_DT_BF16, 2);  \
-		break;                    \
-	case NEURON_DT_FP16:              \
-		CALL(NEURON_DT_FP16, 2);  \
-		break;                    \
-	case NEURON_DT_INT8:              \
-		CALL(NEURON_DT_INT8, 1);  \
-		break;                    \
-	case NEURON_DT_INT16:             \
-		CALL(NEURON_DT_INT16, 2); \
-		break;                    \
-	case NEURON_DT_INT32:             \
-		CALL(NEURON_DT_INT32, 4); \
-		break;                    \
-	default:                          \
-		CALL(NEURON_DT_FP32, 4);  \
+		break;                     \
+	case NEURON_DT_UINT32:             \
+	case NEURON_DT_TF32:               \
+		CALL(dtype, 4);            \
+		break;                     \
+	case NEURON_DT_BF16:               \
+		CALL(NEURON_DT_BF16, 2);   \
+		break;                     \
+	case NEURON_DT_FP16:               \
+		CALL(NEURON_DT_FP16, 2);   \
+		break;                     \
+	case NEURON_DT_INT8:               \
+		CALL(NEURON_DT_INT8, 1);   \
+		break;                     \
+	case NEURON_DT_INT16:              \
+		CALL(NEURON_DT_INT16, 2);  \
+		break;                     \
+	case NEURON_DT_INT32:              \
+		CALL(NEURON_DT_INT32, 4);  \
+		break;                     \
+	default:                           \
+		CALL(NEURON_DT_FP32, 4);   \
 	}
 
 KTARGET static void KNAME(load)(uint8_t dtype, float *out, const void *in, size_t n){

@@ -25,7 +25,8 @@ struct core {
 };
 
 static struct core cores[SETS];
-static struct neuron_target target; /* Trainium's, which has every type, with partitions of PART bytes */
+static struct neuron_target
+	target; /* Trainium's, which has every type, with partitions of PART bytes */
 static unsigned int sets;
 
 static void note(struct core *c, uint64_t v)

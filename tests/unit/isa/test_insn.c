@@ -18,11 +18,11 @@
 /* Those of the first generation first, then integers that later ones have */
 #define FIRST 6
 #define FIRST_INTS 3
-static const uint8_t dtypes[] = { NEURON_DT_INT8,    NEURON_DT_INT16,	NEURON_DT_INT32,
-				  NEURON_DT_BF16,    NEURON_DT_FP16,	NEURON_DT_FP32,
-				  NEURON_DT_UINT8,   NEURON_DT_UINT16,	NEURON_DT_UINT32,
-				  NEURON_DT_FP8_E3,  NEURON_DT_FP8_E4,	NEURON_DT_FP8_E5,
-				  NEURON_DT_TF32,    NEURON_DT_FP32R };
+static const uint8_t dtypes[] = { NEURON_DT_INT8,   NEURON_DT_INT16,  NEURON_DT_INT32,
+				  NEURON_DT_BF16,   NEURON_DT_FP16,   NEURON_DT_FP32,
+				  NEURON_DT_UINT8,  NEURON_DT_UINT16, NEURON_DT_UINT32,
+				  NEURON_DT_FP8_E3, NEURON_DT_FP8_E4, NEURON_DT_FP8_E5,
+				  NEURON_DT_TF32,   NEURON_DT_FP32R };
 static const uint8_t int_dtypes[] = { NEURON_DT_INT8,  NEURON_DT_INT16,	 NEURON_DT_INT32,
 				      NEURON_DT_UINT8, NEURON_DT_UINT16, NEURON_DT_UINT32 };
 
@@ -486,8 +486,8 @@ static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
 	insn.dst = random_ap(b, random_type(b), insn.partitions,
 			     opcode == NEURON_OP_ACT_READ_ACC ? 1 : n, lengthy || one_in(b, 4));
 	if (f & NEURON_FB(SRC0))
-		insn.src0 = random_ap(b, random_type(b), insn.partitions, n,
-				      lengthy || one_in(b, 4));
+		insn.src0 =
+			random_ap(b, random_type(b), insn.partitions, n, lengthy || one_in(b, 4));
 	if (f & NEURON_FB(SRC1))
 		insn.src1 = random_ap(b, random_type(b), insn.partitions, n, one_in(b, 4));
 

@@ -368,11 +368,11 @@ static void setup_trainium(void)
 static const struct {
 	uint8_t dtype, first, pe;
 } types[] = {
-	{ NEURON_DT_INT8, 1, 1 },    { NEURON_DT_UINT8, 2, 0 },	  { NEURON_DT_INT16, 1, 0 },
-	{ NEURON_DT_UINT16, 2, 0 },  { NEURON_DT_BF16, 1, 1 },	  { NEURON_DT_FP16, 1, 1 },
-	{ NEURON_DT_INT32, 1, 0 },   { NEURON_DT_UINT32, 2, 0 },  { NEURON_DT_FP32, 1, 2 },
-	{ NEURON_DT_FP32R, 2, 2 },   { NEURON_DT_FP8_E3, 2, 2 },  { NEURON_DT_FP8_E4, 2, 2 },
-	{ NEURON_DT_FP8_E5, 2, 2 },  { NEURON_DT_TF32, 2, 2 },
+	{ NEURON_DT_INT8, 1, 1 },   { NEURON_DT_UINT8, 2, 0 },	{ NEURON_DT_INT16, 1, 0 },
+	{ NEURON_DT_UINT16, 2, 0 }, { NEURON_DT_BF16, 1, 1 },	{ NEURON_DT_FP16, 1, 1 },
+	{ NEURON_DT_INT32, 1, 0 },  { NEURON_DT_UINT32, 2, 0 }, { NEURON_DT_FP32, 1, 2 },
+	{ NEURON_DT_FP32R, 2, 2 },  { NEURON_DT_FP8_E3, 2, 2 }, { NEURON_DT_FP8_E4, 2, 2 },
+	{ NEURON_DT_FP8_E5, 2, 2 }, { NEURON_DT_TF32, 2, 2 },
 };
 
 static bool takes(uint8_t dtype, unsigned int version, bool on_pe)

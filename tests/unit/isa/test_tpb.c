@@ -435,8 +435,11 @@ START_TEST(test_passes)
 	static const struct {
 		uint8_t dtype;
 		unsigned int passes;
-	} types[] = { { NEURON_DT_BF16, 1 },	{ NEURON_DT_FP8_E4, 1 }, { NEURON_DT_TF32, 1 },
-		      { NEURON_DT_FP32, 4 },	{ NEURON_DT_FP32R, 4 } };
+	} types[] = { { NEURON_DT_BF16, 1 },
+		      { NEURON_DT_FP8_E4, 1 },
+		      { NEURON_DT_TF32, 1 },
+		      { NEURON_DT_FP32, 4 },
+		      { NEURON_DT_FP32R, 4 } };
 	struct neuron_insn load = { .opcode = NEURON_OP_LDWEIGHTS,
 				    .partitions = 16,
 				    .src0 = AP1(0, BF16, 128) };
