@@ -16,7 +16,7 @@
 #include "terminal.h"
 
 static const char help_text[] =
-	"Usage: neuronx-cc compile --framework XLA|ONNX|IR MODEL --target inf1 --output "
+	"Usage: neuronx-cc compile --framework XLA|ONNX|IR MODEL --target TARGET --output "
 	"MODEL.neff\n"
 	"                          [OPTION]...\n"
 	"       neuronx-cc list-operators --framework XLA|ONNX\n"
@@ -25,11 +25,13 @@ static const char help_text[] =
 	"\n"
 	"  --framework XLA|ONNX       the input is a serialized HloModuleProto or ModelProto\n"
 	"  --framework IR             the input is the tensor IR as --print-ir prints it\n"
-	"  --target inf1              the device to compile for (the default)\n"
+	"  --target TARGET            inf1 (default), inf2, trn1, trn1n or trn2: the chip to "
+	"compile for\n"
 	"  -o, --output FILE          the NEFF to write (default file.neff)\n"
 	"  --auto-cast SET            which fp32 operations are narrowed: matmult (default), all, "
 	"none\n"
-	"  --auto-cast-type TYPE      to what: bf16 (default), fp16\n"
+	"  --auto-cast-type TYPE      to what: bf16 (default), fp16; but for inf1 also tf32, "
+	"fp8_e4m3\n"
 	"  --input-shape NAME=1x3x224 ONNX: the shape of an input that the model leaves open\n"
 	"  --input-value NAME=V,V...  ONNX: an input becomes a constant of these elements\n"
 	"  --narrow-64bit             take s64, u64 and f64 as s32, u32 and f32, with a warning\n"
@@ -110,6 +112,7 @@ static const struct option options[] = {
 
 struct args {
 	const char *input_file, *output, *report;
+	const char *cast_type; /* as it was given; NULL: it was not */
 	bool framework, verbose;
 	struct ncc_options opt;
 	struct ncc_input input[MAX_INPUTS];
@@ -137,13 +140,32 @@ static int take_cast(struct args *a, const char *v)
 
 static int take_cast_type(struct args *a, const char *v)
 {
-	if (!strcmp(v, "bf16"))
-		a->opt.auto_cast_type = NEURON_DT_BF16;
-	else if (!strcmp(v, "fp16"))
-		a->opt.auto_cast_type = NEURON_DT_FP16;
-	else
-		return usage("--auto-cast-type takes bf16 or fp16 on inf1", v);
-	return 0;
+	static const struct {
+		const char *name;
+		uint8_t dtype;
+	} types[] = { { "bf16", NEURON_DT_BF16 },
+		      { "fp16", NEURON_DT_FP16 },
+		      { "tf32", NEURON_DT_TF32 },
+		      { "fp8_e4m3", NEURON_DT_FP8_E4 } };
+
+	for (unsigned int i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (strcmp(v, types[i].name))
+			continue;
+		a->opt.auto_cast_type = types[i].dtype;
+		a->cast_type = v;
+		return 0;
+	}
+	return usage("--auto-cast-type takes bf16, fp16, tf32 or fp8_e4m3", v);
+}
+
+/* Options that do not go together, whatever their order was */
+static int check_options(const struct args *a)
+{
+	const struct neuron_target *target = ncc_target(&a->opt);
+
+	if (!a->cast_type || target->pe_dtypes >> a->opt.auto_cast_type & 1)
+		return 0;
+	return usage("--auto-cast-type takes bf16 or fp16 on this target, inf1", a->cast_type);
 }
 
 /*
@@ -275,7 +297,9 @@ static int take_option(struct args *a, int c, char **argv)
 		return take_framework(a, optarg);
 	case OPT_TARGET:
 		a->opt.target = neuron_target_of_name(optarg);
-		return a->opt.target ? 0 : usage("only --target inf1 is supported", optarg);
+		return a->opt.target
+			       ? 0
+			       : usage("--target takes inf1, inf2, trn1, trn1n or trn2", optarg);
 	case 'o':
 		a->output = optarg;
 		return 0;
@@ -345,7 +369,7 @@ static int parse(struct args *a, int argc, char **argv)
 		if (rc)
 			return rc;
 	}
-	return 0;
+	return check_options(a);
 }
 
 static int save(const char *path, const void *buf, size_t size)

@@ -276,7 +276,7 @@ static int import(const void *model, size_t size, const struct ncc_options *opt,
 int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, void **out,
 		size_t *out_size, struct ncc_error *err)
 {
-	struct ncc_output o = { .target = opt->target ? opt->target : &neuron_target_inf1,
+	struct ncc_output o = { .target = ncc_target(opt),
 				.uuid = opt->uuid,
 				.source_hash = hash_of(model, size) };
 	struct ncc_module *m;
@@ -284,6 +284,12 @@ int ncc_compile(const void *model, size_t size, const struct ncc_options *opt, v
 
 	err->text[0] = 0;
 	*out = NULL;
+	if (opt->auto_cast_type && !(o.target->pe_dtypes >> opt->auto_cast_type & 1))
+		return ncc_fail(err, -EINVAL,
+				"operands of products cannot be cast to %s: the target '%s' has no "
+				"such products",
+				ncc_dtype_name(&(struct ncc_shape){ .dtype = opt->auto_cast_type }),
+				o.target->name);
 	phase(opt, "reading");
 	rc = import(model, size, opt, &m, err);
 	if (rc)

@@ -17,8 +17,15 @@ static const struct neuron_gen *const generations[] = {
 	&neuron_gen_trainium2,
 };
 
-/* What the compiler makes programs for */
-static const struct neuron_target *const targets[] = { &neuron_target_inf1 };
+/* What the compiler makes programs for: families of instances, by the chip that they have */
+static const struct {
+	const char *name;
+	const struct neuron_gen *gen;
+} targets[] = {
+	{ "inf1", &neuron_gen_inferentia }, { "inf2", &neuron_gen_inferentia2 },
+	{ "trn1", &neuron_gen_trainium },   { "trn1n", &neuron_gen_trainium },
+	{ "trn2", &neuron_gen_trainium2 },
+};
 
 const struct neuron_gen *neuron_gen_of_pci(uint16_t device)
 {
@@ -36,8 +43,8 @@ const struct neuron_target *neuron_target_of_name(const char *name)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
-		if (!strcmp(targets[i]->name, name))
-			return targets[i];
+		if (!strcmp(targets[i].name, name))
+			return targets[i].gen->target;
 	return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "neuron/hw/gen.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/hw/ext.h"
+#include "neuron/isa/dtype.h"
 
 #define CYCLE 1000 /* picoseconds: 1.0 GHz */
 
@@ -34,6 +35,9 @@ const struct neuron_target neuron_target_inf1 = {
 	.sbuf_part_size = NEURON_V1_SBUF_PART_SIZE,
 	.psum_part_size = NEURON_PSUM_PART_SIZE,
 	.pe_columns = 64,
+	.dtypes = NEURON_DTB(INT8) | NEURON_DTB(INT16) | NEURON_DTB(INT32) | NEURON_DTB(BF16) |
+		  NEURON_DTB(FP16) | NEURON_DTB(FP32),
+	.pe_dtypes = NEURON_DTB(INT8) | NEURON_DTB(BF16) | NEURON_DTB(FP16),
 	.gen = &neuron_gen_inferentia,
 	.cost = {
 		.least = 64,

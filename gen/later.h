@@ -6,11 +6,22 @@
 #include "neuron/hw/gen.h"
 #include "neuron/hw/inferentia.h"
 #include "neuron/hw/ext.h"
+#include "neuron/isa/dtype.h"
+
+/* Types of operands; products of int8 are for the first generation's programs */
+#define LATER_PE_DTYPES                                                                   \
+	(NEURON_DTB(INT8) | NEURON_DTB(BF16) | NEURON_DTB(FP16) | NEURON_DTB(FP32) |      \
+	 NEURON_DTB(FP32R) | NEURON_DTB(TF32) | NEURON_DTB(FP8_E3) | NEURON_DTB(FP8_E4) | \
+	 NEURON_DTB(FP8_E5))
+#define LATER_DTYPES                                                                     \
+	.pe_dtypes = LATER_PE_DTYPES, .dtypes = LATER_PE_DTYPES | NEURON_DTB(UINT8) |    \
+						NEURON_DTB(INT16) | NEURON_DTB(UINT16) | \
+						NEURON_DTB(INT32) | NEURON_DTB(UINT32)
 
 /* What instructions cost: the cores execute the first generation's (docs/isa.md, Issue costs) */
-#define LATER_CYCLES                                                                       \
-	.least = 64, .startup = 60, .transpose = 64, .int8_columns = 2, .bf16_reduced = 2, \
-	.two_operands = 2, .reciprocal = 8, .indexed = 4, .sorted = 4
+#define LATER_CYCLES                                                                      \
+	.least = 64, .startup = 60, .transpose = 64, .int8_columns = 2, .fp32_passes = 4, \
+	.bf16_reduced = 2, .two_operands = 2, .reciprocal = 8, .indexed = 4, .sorted = 4
 
 /*
  * The public driver programs slot n of a core for engine n of any type, and what a slot is for is

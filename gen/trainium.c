@@ -44,6 +44,7 @@ static const struct neuron_target target = {
 	.sbuf_part_size = 0x30000, /* 192 KiB: 24 MiB a core */
 	.psum_part_size = NEURON_PSUM_PART_SIZE,
 	.pe_columns = 128,
+	LATER_DTYPES,
 	.gen = &neuron_gen_trainium,
 	.cost = {
 		LATER_CYCLES,

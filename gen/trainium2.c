@@ -32,7 +32,8 @@ static const struct neuron_engine engines[] = {
 	.runtime_semaphores = 4,                                         \
 	.packet_max = 65, /* 64 and one of metadata */                   \
 	.psum_part_size = NEURON_PSUM_PART_SIZE,                         \
-	.pe_columns = 128
+	.pe_columns = 128,                                               \
+	LATER_DTYPES
 #define BOTH_COSTS                                                       \
 	LATER_CYCLES,                                                    \
 	.descriptor = 64000,                                             \

@@ -18,7 +18,7 @@ const char *neuron_isa_locate(const struct neuron_ap *ap, unsigned int partition
 	uint64_t count = 1;
 	uint32_t part_size, off = ap->offset, size = neuron_isa_dtypes[ap->dtype & 63].size;
 
-	if (!size || ap->dtype > 63)
+	if (!size || ap->dtype > 63 || !(target->dtypes >> ap->dtype & 1))
 		return "data type is not of this generation";
 	r->psum = off >= NEURON_PSUM_OFFSET;
 	if (r->psum) {

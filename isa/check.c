@@ -238,6 +238,29 @@ static int check_pe_dst(struct checker *c, unsigned int columns)
 	return 0;
 }
 
+enum pe_kind { PE_NONE, PE_INT, PE_SMALL, PE_FP32 };
+
+/* Operands of a product are of one kind */
+static enum pe_kind pe_kind(uint8_t dtype)
+{
+	switch (dtype) {
+	case NEURON_DT_INT8:
+		return PE_INT;
+	case NEURON_DT_BF16:
+	case NEURON_DT_FP16:
+	case NEURON_DT_FP8_E3:
+	case NEURON_DT_FP8_E4:
+	case NEURON_DT_FP8_E5:
+		return PE_SMALL;
+	case NEURON_DT_FP32:
+	case NEURON_DT_FP32R:
+	case NEURON_DT_TF32:
+		return PE_FP32;
+	default:
+		return PE_NONE;
+	}
+}
+
 static int check_pe(struct checker *c)
 {
 	const struct neuron_insn *insn = c->insn;
@@ -251,9 +274,9 @@ static int check_pe(struct checker *c)
 	if (c->at.src0.psum)
 		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 			    "the PE reads SBUF only");
-	if (t != NEURON_DT_BF16 && t != NEURON_DT_FP16 && t != NEURON_DT_INT8)
+	if (!pe_kind(t) || !(c->target->pe_dtypes >> t & 1))
 		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "the PE takes bf16, fp16 and int8");
+			    "the PE does not take the type");
 	if (c->at.src0.count > limit)
 		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 			    "more columns than the array takes");
@@ -394,9 +417,9 @@ int neuron_isa_check_weights(const struct neuron_insn *insn, const struct neuron
 	if (insn->partitions != weights->k)
 		return fail(fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 			    "as many partitions as the loaded weights");
-	if ((insn->src0.dtype == NEURON_DT_INT8) != (weights->dtype == NEURON_DT_INT8))
+	if (pe_kind(insn->src0.dtype) != pe_kind(weights->dtype))
 		return fail(fault, NEURON_OPERAND_SRC0, insn->src0.offset,
-			    "int8 goes with int8 weights only");
+			    "int8 goes with int8 weights only, fp32 and tf32 with fp32 and tf32");
 	return check_pe_dst(&c, weights->columns);
 }
 

@@ -48,6 +48,8 @@ static uint64_t pe_cycles(const struct neuron_insn *insn, const struct neuron_ta
 	switch (insn->opcode) {
 	case NEURON_OP_MATMUL:
 		n *= divide_up(columns, target->pe_columns); /* passes */
+		if (insn->src0.dtype == NEURON_DT_FP32 || insn->src0.dtype == NEURON_DT_FP32R)
+			return n * target->cost.fp32_passes;
 		return insn->src0.dtype == NEURON_DT_INT8 ? divide_up(n, target->cost.int8_columns)
 							  : n;
 	case NEURON_OP_PE_TRANSPOSE:

@@ -234,10 +234,24 @@ const char *const neuron_isa_funcs[NEURON_ACT_COUNT] = {
 	[NEURON_ACT_RECIPROCAL] = "reciprocal",
 };
 
+/* An exponent of ones above a fraction of zeros */
+#define INFINITE(exponent, fraction) (((1u << (exponent)) - 1) << (fraction))
 const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT] = {
-	[NEURON_DT_INT8] = { "int8", 1, true },	  [NEURON_DT_INT16] = { "int16", 2, true },
-	[NEURON_DT_INT32] = { "int32", 4, true }, [NEURON_DT_BF16] = { "bf16", 2, false },
-	[NEURON_DT_FP16] = { "fp16", 2, false },  [NEURON_DT_FP32] = { "fp32", 4, false },
+	[NEURON_DT_INT8] = { "int8", 1, true, 0 },
+	[NEURON_DT_UINT8] = { "uint8", 1, true, 0 },
+	[NEURON_DT_INT16] = { "int16", 2, true, 0 },
+	[NEURON_DT_UINT16] = { "uint16", 2, true, 0 },
+	[NEURON_DT_BF16] = { "bf16", 2, false, INFINITE(8, 7) },
+	[NEURON_DT_FP16] = { "fp16", 2, false, INFINITE(5, 10) },
+	[NEURON_DT_INT32] = { "int32", 4, true, 0 },
+	[NEURON_DT_UINT32] = { "uint32", 4, true, 0 },
+	[NEURON_DT_FP32] = { "fp32", 4, false, INFINITE(8, 23) },
+	[NEURON_DT_FP32R] = { "fp32r", 4, false, INFINITE(8, 23) },
+#define FP8_ROW(type, exponent, fraction) \
+	[NEURON_DT_##type] = { "fp8e" #exponent, 1, false, INFINITE(exponent, fraction) },
+	NEURON_ISA_FP8S(FP8_ROW)
+		/* what lies in the bits that are not read makes no NaN */
+		[NEURON_DT_TF32] = { "tf32", 4, false, INFINITE(8, 23) | NEURON_ISA_TF32_UNUSED },
 };
 
 const char *const neuron_isa_reduce_cmds[NEURON_ISA_REDUCE_CMDS] = { "idle", "reset", "reduce",

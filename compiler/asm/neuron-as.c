@@ -14,6 +14,8 @@
 
 struct as {
 	const char *source, *output;
+	const struct neuron_target *target;
+	const char *engine_name;
 	int engine; /* -1: not checked against one */
 	FILE *in, *out;
 	unsigned int line, errors;
@@ -21,11 +23,9 @@ struct as {
 };
 
 static const struct option options[] = {
-	{ "engine", required_argument, NULL, 'e' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+	{ "engine", required_argument, NULL, 'e' }, { "output", required_argument, NULL, 'o' },
+	{ "target", required_argument, NULL, 't' }, { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },	    { NULL, 0, NULL, 0 },
 };
 
 static void help(void)
@@ -35,6 +35,7 @@ static void help(void)
 	     "given).\n\n"
 	     "  -e, --engine ENGINE  check that ENGINE (pe, act, pool, sp) executes it\n"
 	     "  -o, --output OUTPUT  write the 64-byte words to OUTPUT (- for standard output)\n"
+	     "  -t, --target TARGET  of inf1 (default), inf2, trn1, trn1n or trn2\n"
 	     "  -h, --help           show this help\n"
 	     "  -V, --version        show the version");
 }
@@ -66,7 +67,7 @@ static void assemble_line(struct as *as, const char *line)
 		return;
 	}
 
-	if (as->engine >= 0 && neuron_isa_check(&insn, as->engine, &neuron_target_inf1, &fault)) {
+	if (as->engine >= 0 && neuron_isa_check(&insn, as->engine, as->target, &fault)) {
 		complain(as, fault.reason);
 		return;
 	}
@@ -95,12 +96,18 @@ static int parse_options(struct as *as, int argc, char **argv, int *status)
 	int c;
 
 	*status = 2;
-	while ((c = getopt_long(argc, argv, "e:o:hV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "e:o:t:hV", options, NULL)) != -1) {
 		switch (c) {
 		case 'e':
-			as->engine = neuron_isa_engine(&neuron_target_inf1, optarg);
-			if (as->engine < 0) {
-				fprintf(stderr, "neuron-as: unknown engine '%s'\n", optarg);
+			as->engine_name = optarg;
+			break;
+		case 't':
+			as->target = neuron_target_of_name(optarg);
+			if (!as->target) {
+				fprintf(stderr,
+					"neuron-as: unknown target '%s': inf1, inf2, trn1, trn1n "
+					"or trn2 is expected\n",
+					optarg);
 				return 1;
 			}
 			break;
@@ -124,12 +131,18 @@ static int parse_options(struct as *as, int argc, char **argv, int *status)
 		return 1;
 	}
 	as->source = optind < argc ? argv[optind] : "-";
-	return 0;
+	if (!as->engine_name)
+		return 0;
+	as->engine = neuron_isa_engine(as->target, as->engine_name);
+	if (as->engine >= 0)
+		return 0;
+	fprintf(stderr, "neuron-as: unknown engine '%s'\n", as->engine_name);
+	return 1;
 }
 
 int main(int argc, char **argv)
 {
-	struct as as = { .engine = -1 };
+	struct as as = { .engine = -1, .target = &neuron_target_inf1 };
 	struct stat st;
 	bool keep;
 	int status;

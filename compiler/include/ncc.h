@@ -44,7 +44,9 @@ struct ncc_options {
 	const struct ncc_input *input;
 	unsigned int ninputs;
 	enum ncc_cast auto_cast; /* neuronx-cc's default: NCC_CAST_MATMULT */
-	uint8_t auto_cast_type; /* NEURON_DT_BF16 (0 means it) or NEURON_DT_FP16 */
+	/* NEURON_DT_BF16 (0 means it), NEURON_DT_FP16 or, where the target's tensor engine takes
+	 * them, NEURON_DT_TF32, NEURON_DT_FP8_E4; another is refused */
+	uint8_t auto_cast_type;
 	unsigned int pipeline_cores; /* 1 (0 means it) to 16: one stage each */
 	uint8_t uuid[16]; /* the NEFF's */
 	unsigned int level; /* 1: nothing is fused; else everything is */
@@ -78,6 +80,11 @@ struct ncc_options {
 	void (*model_read)(void *opaque);
 	void *opaque;
 };
+
+static inline const struct neuron_target *ncc_target(const struct ncc_options *opt)
+{
+	return opt->target ? opt->target : &neuron_target_inf1;
+}
 
 /* Why a compilation failed: one line, owned by the caller of the compiler */
 struct ncc_error {

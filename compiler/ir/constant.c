@@ -5,6 +5,7 @@
  * nearest even, saturating to integers, NaN to 0), so that folding never changes a result.
  */
 #include "ir.h"
+#include "neuron/isa/table.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,33 +35,40 @@ static uint16_t to_bf16(float f)
 	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-static float from_f16(uint16_t h)
+/* A float with so many bits of exponent, whose bias is half its range, and of fraction */
+static float from_narrow(unsigned int raw, int ebits, int fbits)
 {
-	int e = h >> 10 & 31, m = h & 1023;
+	const int last = (1 << ebits) - 1, bias = last >> 1;
+	int e = (int)(raw >> fbits) & last, m = (int)(raw & ((1u << fbits) - 1));
 	float v;
 
-	if (e == 31)
+	if (e == last)
 		v = m ? NAN : INFINITY;
 	else
-		v = e ? ldexpf((float)(1024 + m), e - 25) : ldexpf((float)m, -24);
-	return h & 0x8000 ? -v : v;
+		v = ldexpf((float)(e ? m + (1 << fbits) : m), (e ? e : 1) - bias - fbits);
+	return raw >> (ebits + fbits) & 1 ? -v : v;
 }
 
-static uint16_t to_f16(float f)
+static unsigned int to_narrow(float f, int ebits, int fbits)
 {
-	uint16_t sign = (uint16_t)(f32_bits(f) >> 16 & 0x8000);
+	const int bias = (1 << (ebits - 1)) - 1;
+	const unsigned int infinity = ((1u << ebits) - 1) << fbits;
+	unsigned int sign = (f32_bits(f) >> 31) << (ebits + fbits), r;
 	float a = fabsf(f);
 	int e;
 
 	if (isnan(f))
-		return 0x7e00;
-	if (a >= 65520.0f)
-		return sign | 0x7c00;
-	if (a < 6.103515625e-05f) /* subnormal: multiples of 2^-24; nearbyint rounds to even */
-		return sign | (uint16_t)nearbyintf(ldexpf(a, 24));
+		return infinity | 1u << (fbits - 1);
+	if (isinf(f))
+		return sign | infinity;
 	(void)frexpf(a, &e); /* a in [2^(e-1), 2^e) */
-	/* The significand may round up to 2048: the carry moves into the exponent, as it should. */
-	return (uint16_t)(sign | (((e + 13) << 10) + (int)nearbyintf(ldexpf(a, 11 - e))));
+	if (a == 0 || e < 2 - bias) /* subnormal: multiples of the last place */
+		return sign | (unsigned int)nearbyintf(ldexpf(a, bias + fbits - 1));
+	if (e > bias + 2)
+		return sign | infinity;
+	/* A significand that rounds up to the next power of two carries into the exponent */
+	r = (unsigned int)(((e + bias - 2) << fbits) + (int)nearbyintf(ldexpf(a, fbits + 1 - e)));
+	return sign | (r < infinity ? r : infinity);
 }
 
 double ncc_get(uint8_t dtype, const void *data, int64_t i)
@@ -85,7 +93,15 @@ double ncc_get(uint8_t dtype, const void *data, int64_t i)
 		return (double)bits_f32((uint32_t)h << 16);
 	case NEURON_DT_FP16:
 		memcpy(&h, p, 2);
-		return (double)from_f16(h);
+		return (double)from_narrow(h, 5, 10);
+#define FP8(type, ebits, fbits) \
+	case NEURON_DT_##type:  \
+		return (double)from_narrow(*p, ebits, fbits);
+		NEURON_ISA_FP8S(FP8)
+#undef FP8
+	case NEURON_DT_TF32:
+		memcpy(&w, p, 4);
+		return (double)bits_f32(w & ~NEURON_ISA_TF32_UNUSED);
 	case NEURON_DT_INT32:
 		memcpy(&w, p, 4);
 		return (int32_t)w;
@@ -132,8 +148,19 @@ void ncc_set(uint8_t dtype, void *data, int64_t i, double v)
 		memcpy(p, &h, 2);
 		return;
 	case NEURON_DT_FP16:
-		h = to_f16((float)v);
+		h = (uint16_t)to_narrow((float)v, 5, 10);
 		memcpy(p, &h, 2);
+		return;
+#define FP8(type, ebits, fbits)                                  \
+	case NEURON_DT_##type:                                   \
+		*p = (uint8_t)to_narrow((float)v, ebits, fbits); \
+		return;
+		NEURON_ISA_FP8S(FP8)
+#undef FP8
+	case NEURON_DT_TF32:
+		w = isnan(v) ? 0x7fc00000 : f32_bits((float)v);
+		w = (w + 0xfff + (w >> 13 & 1)) & ~NEURON_ISA_TF32_UNUSED;
+		memcpy(p, &w, 4);
 		return;
 	case NEURON_DT_INT32:
 		w = (uint32_t)saturate(v, -2147483648.0, 2147483647.0);

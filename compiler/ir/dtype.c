@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The types of elements */
 #include "ir.h"
+#include "neuron/isa/table.h"
 
 bool ncc_is_float(uint8_t dtype)
 {
-	return dtype == NEURON_DT_FP32 || dtype == NEURON_DT_BF16 || dtype == NEURON_DT_FP16;
+	return neuron_isa_dtypes[dtype].size && !neuron_isa_dtypes[dtype].integer;
 }
 
 bool ncc_is_unsigned(uint8_t dtype)
@@ -14,18 +15,7 @@ bool ncc_is_unsigned(uint8_t dtype)
 
 unsigned int ncc_dtype_size(uint8_t dtype)
 {
-	switch (dtype) {
-	case NEURON_DT_INT8:
-	case NEURON_DT_UINT8:
-		return 1;
-	case NEURON_DT_INT16:
-	case NEURON_DT_UINT16:
-	case NEURON_DT_BF16:
-	case NEURON_DT_FP16:
-		return 2;
-	default:
-		return 4;
-	}
+	return neuron_isa_dtypes[dtype].size;
 }
 
 const char *ncc_dtype_name(const struct ncc_shape *s)
@@ -51,6 +41,14 @@ const char *ncc_dtype_name(const struct ncc_shape *s)
 		return "f16";
 	case NEURON_DT_FP32:
 		return "f32";
+	case NEURON_DT_TF32:
+		return "tf32";
+	case NEURON_DT_FP8_E3:
+		return "f8e3m4";
+	case NEURON_DT_FP8_E4:
+		return "f8e4m3";
+	case NEURON_DT_FP8_E5:
+		return "f8e5m2";
 	default:
 		return "?";
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Casts to what PE takes: bf16, fp16 and int8. fp32 operands of products are cast (--auto-cast
- * matmult, the default, and all), or, with --auto-cast none, split into three bf16 parts each,
- * whose six largest products are summed: nearly what an fp32 product would give. --auto-cast all
- * also keeps every other fp32 value in the narrow type.
+ * Casts to what the tensor engine takes. fp32 operands of products are cast (--auto-cast matmult,
+ * the default, and all). With --auto-cast none they stay fp32 where the target multiplies it; else
+ * they are split into three bf16 parts each, whose six largest products are summed: nearly what an
+ * fp32 product would give. --auto-cast all also keeps every other fp32 value in the narrow type.
  */
 #include <errno.h>
 #include <string.h>
@@ -99,9 +99,30 @@ static int split_product(struct ncc_pass *p, struct ncc_op *op)
 	return rc;
 }
 
-static bool pe_takes(uint8_t dtype)
+static bool pe_takes(const struct ncc_pass *p, uint8_t dtype)
 {
-	return dtype == NEURON_DT_BF16 || dtype == NEURON_DT_FP16 || dtype == NEURON_DT_INT8;
+	return ncc_target(p->opt)->pe_dtypes >> dtype & 1;
+}
+
+/* Both operands in types that multiply each other */
+static int cast_operands(struct ncc_pass *p, struct ncc_op *op)
+{
+	const bool none = p->opt->auto_cast == NCC_CAST_NONE && pe_takes(p, NEURON_DT_FP32);
+	const uint8_t to = none ? NEURON_DT_FP32 : cast_type(p);
+	const bool wide = to == NEURON_DT_FP32 || to == NEURON_DT_TF32;
+	bool any = false; /* operand of fp32, which is cast */
+
+	for (unsigned int i = 0; i < 2; i++)
+		any |= op->in[i]->shape.dtype == NEURON_DT_FP32;
+	for (unsigned int i = 0; any && i < 2; i++) {
+		/* the narrow floats multiply each other; the wide ones only themselves */
+		if (op->in[i]->shape.dtype != NEURON_DT_FP32 && !wide)
+			continue;
+		op->in[i] = convert(p, op, op->in[i], to);
+		if (!op->in[i])
+			return ncc_no_memory(p->err);
+	}
+	return 0;
 }
 
 static int cast_product(struct ncc_pass *p, struct ncc_op *op)
@@ -118,17 +139,10 @@ static int cast_product(struct ncc_pass *p, struct ncc_op *op)
 	if ((a == NEURON_DT_INT8) != (b == NEURON_DT_INT8))
 		return ncc_fail_op(p->err, -ENOTSUP, op,
 				   "products of an integer and a float are not supported");
-	if (p->opt->auto_cast == NCC_CAST_NONE && a == NEURON_DT_FP32 && b == NEURON_DT_FP32)
+	if (p->opt->auto_cast == NCC_CAST_NONE && !pe_takes(p, NEURON_DT_FP32) &&
+	    a == NEURON_DT_FP32 && b == NEURON_DT_FP32)
 		return split_product(p, op);
-
-	for (unsigned int i = 0; i < 2; i++) {
-		if (pe_takes(op->in[i]->shape.dtype))
-			continue;
-		op->in[i] = convert(p, op, op->in[i], cast_type(p));
-		if (!op->in[i])
-			return ncc_no_memory(p->err);
-	}
-	return 0;
+	return cast_operands(p, op);
 }
 
 /* Gives an operation that must stay exact its fp32 operands back, if they were narrowed. */

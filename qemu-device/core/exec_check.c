@@ -5,47 +5,43 @@
  */
 #include "exec_walk.h"
 
-/* Are these n bits, without the sign, above those of infinity? */
-static bool is_nan(uint8_t dtype, const uint8_t *p)
+/* Are the bits of an element of so many bytes, without the sign, above those of infinity? */
+static inline bool is_nan(unsigned int size, uint32_t infinity, const uint8_t *p)
 {
 	uint16_t half;
 	uint32_t word;
 
-	if (dtype == NEURON_DT_FP32) {
-		memcpy(&word, p, sizeof(word));
-		return (word & 0x7fffffff) > 0x7f800000;
+	if (size == 1)
+		return (*p & 0x7fu) > infinity;
+	if (size == 2) {
+		memcpy(&half, p, sizeof(half));
+		return (half & 0x7fffu) > infinity;
 	}
-	memcpy(&half, p, sizeof(half));
-	return (half & 0x7fff) > (dtype == NEURON_DT_BF16 ? 0x7f80 : 0x7c00);
+	memcpy(&word, p, sizeof(word));
+	return (word & 0x7fffffff) > infinity;
+}
+
+static inline bool any_nan(unsigned int size, uint32_t infinity, const uint8_t *p, uint32_t n)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		any |= is_nan(size, infinity, p + (size_t)i * size);
+	return any;
 }
 
 /* Whether there is one at all among elements side by side: without a branch, for long rows */
-static bool row_has_nan(uint8_t dtype, const uint8_t *p, uint32_t n)
+static bool row_has_nan(unsigned int size, uint32_t infinity, const uint8_t *p, uint32_t n)
 {
-	const uint16_t most = dtype == NEURON_DT_BF16 ? 0x7f80 : 0x7c00;
-	bool any = false;
-
-	if (dtype == NEURON_DT_FP32) {
-		for (uint32_t i = 0; i < n; i++) {
-			uint32_t word;
-
-			memcpy(&word, p + (size_t)i * 4, sizeof(word));
-			any |= (word & 0x7fffffff) > 0x7f800000;
-		}
-		return any;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		uint16_t half;
-
-		memcpy(&half, p + (size_t)i * 2, sizeof(half));
-		any |= (half & 0x7fff) > most;
-	}
-	return any;
+	if (size == 1)
+		return any_nan(1, infinity, p, n);
+	return size == 2 ? any_nan(2, infinity, p, n) : any_nan(4, infinity, p, n);
 }
 
 /* The byte in partition p of its first NaN in element order; -1: there is none */
 static int64_t find_in_partition(struct exec_operand *o, unsigned int p)
 {
+	const uint32_t infinity = neuron_isa_dtypes[o->dtype].infinity;
 	uint32_t left = o->s.count, n;
 
 	exec_operand_row(o, p);
@@ -54,10 +50,10 @@ static int64_t find_in_partition(struct exec_operand *o, unsigned int p)
 		const uint8_t *run = o->s.base + o->s.pos;
 
 		n = exec_stream_run(&o->s, left);
-		if (step == o->s.size && !row_has_nan(o->dtype, run, n))
+		if (step == o->s.size && !row_has_nan(o->s.size, infinity, run, n))
 			continue;
 		for (uint32_t i = 0; i < n; i++)
-			if (is_nan(o->dtype, run + i * step))
+			if (is_nan(o->s.size, infinity, run + i * step))
 				return o->s.pos + i * step;
 	}
 	return -1;

@@ -69,7 +69,24 @@ KINLINE vf from_i32(vi v)
 	return __builtin_convertvector(v, vf);
 }
 
-KINLINE vf load16(uint8_t dtype, const void *in)
+/*
+ * A float of 8 bits. A fraction without an exponent is added to a number whose last place is the
+ * fraction's: a multiplication would meet denormals, which are frequent here and slow in processors.
+ */
+KINLINE vf from_fp8(vu u, unsigned int ebits, unsigned int fbits)
+{
+	const uint32_t bias = (1u << (ebits - 1)) - 1, one = 1u << 23;
+	const uint32_t special = ((1u << ebits) - 1) << 23, tiny = (128 - bias) << 23;
+	vu mag = (u & 0x7f) << (23 - fbits);
+	vu small = (vu)((vf)(mag | tiny) - (vf)((vu){} + tiny));
+	vu r = sel((vi)mag < (vi){} + (int32_t)one, small, mag + ((127 - bias) << 23));
+
+	r = sel((vi)mag >= (vi){} + (int32_t)special, mag | 0x7f800000u, r);
+	return (vf)(r | (u & 0x80) << 24);
+}
+
+/* The types that the first generation has */
+KINLINE vf load_first(uint8_t dtype, const void *in)
 {
 	vh h;
 	vsh s;
@@ -97,6 +114,36 @@ KINLINE vf load16(uint8_t dtype, const void *in)
 	}
 }
 
+KINLINE vf load16(uint8_t dtype, const void *in)
+{
+	vub b;
+	vh h;
+	vu u;
+
+	switch (dtype) {
+	case NEURON_DT_UINT8:
+		memcpy(&b, in, sizeof(b));
+		return from_i32((vi) __builtin_convertvector(b, vu));
+	case NEURON_DT_UINT16:
+		memcpy(&h, in, sizeof(h));
+		return from_i32((vi)KWIDEN(h));
+	case NEURON_DT_UINT32: /* both halves are exact, and so is their sum but for one rounding */
+		memcpy(&u, in, sizeof(u));
+		return from_i32((vi)(u >> 16)) * splat(0x1p16f) + from_i32((vi)(u & 0xffff));
+	case NEURON_DT_TF32:
+		memcpy(&u, in, sizeof(u));
+		return (vf)(u & ~NEURON_ISA_TF32_UNUSED);
+#define FP8(type, ebits, fbits)            \
+	case NEURON_DT_##type:             \
+		memcpy(&b, in, sizeof(b)); \
+		return from_fp8(__builtin_convertvector(b, vu), ebits, fbits);
+		NEURON_ISA_FP8S(FP8)
+#undef FP8
+	default:
+		return load_first(dtype, in);
+	}
+}
+
 /* Conversions from fp32: one rounding to nearest even */
 
 KINLINE vh to_bf16(vf x)
@@ -107,20 +154,42 @@ KINLINE vh to_bf16(vf x)
 	return KNARROW(sel(x != x, (vu){} + 0x7fc0, u));
 }
 
-KINLINE vh to_fp16(vf x)
+/* To so many bits of exponent and fraction; the bias is half the exponent's range */
+KINLINE vu to_narrow(vf x, unsigned int ebits, unsigned int fbits)
 {
-	vu u = (vu)x, sign = u >> 16 & 0x8000, mag = u & 0x7fffffff;
-	/* normal: rebias, round at bit 13; 65520 and above becomes infinity */
-	vu normal = (mag - (112u << 23) + 0xfff + (mag >> 13 & 1)) >> 13;
-	/* below 2^-14: an addition whose last place is 2^-24 rounds */
-	vu tiny = (vu)((vf)mag + splat(0.5f)) - 0x3f000000u;
-	vu r = sel((vi)mag < 0x38800000, tiny, normal);
+	const uint32_t bias = (1u << (ebits - 1)) - 1, shift = 23 - fbits;
+	const uint32_t infinity = ((1u << ebits) - 1) << fbits, half = 1u << (shift - 1);
+	/* the exponents, in place, of the least normal number and of the greatest */
+	const uint32_t least = (128 - bias) << 23, most = (127 + bias) << 23;
+	/* a number whose last place is that of the narrow type's subnormals */
+	const uint32_t place = least + (shift << 23);
+	vu u = (vu)x, sign = u >> (31 - ebits - fbits) & (infinity + (1u << fbits));
+	vu mag = u & 0x7fffffff;
+	/* normal: rebias, round; half a place beyond the greatest and above becomes infinity */
+	vu normal = (mag - (least - (1u << 23)) + (half - 1) + (mag >> shift & 1)) >> shift;
+	/* subnormal: the addition rounds */
+	vu tiny = (vu)((vf)mag + (vf)((vu){} + place)) - place;
+	vu r = sel((vi)mag < (vi){} + (int32_t)least, tiny, normal);
 
-	r = sel((vi)mag >= 0x477ff000, (vu){} + 0x7c00, r) | sign;
-	return KNARROW(sel(x != x, (vu){} + 0x7e00, r));
+	r = sel((vi)mag >= (vi){} + (int32_t)(most | (0x800000 - half)), (vu){} + infinity, r);
+	return sel(x != x, (vu){} + (infinity | 1u << (fbits - 1)), r | sign);
 }
 
-/* |x| clamped to at most 2^15: adding 1.5 * 2^23 leaves the rounded integer in the low bits */
+KINLINE vh to_fp16(vf x)
+{
+	return KNARROW(to_narrow(x, 5, 10));
+}
+
+/* Rounded to ten bits of fraction; the exponent's range is that of fp32 */
+KINLINE vf to_tf32(vf x)
+{
+	vu u = (vu)x;
+
+	u = (u + 0xfff + (u >> 13 & 1)) & ~NEURON_ISA_TF32_UNUSED;
+	return canonical(self(x != x, x, (vf)u));
+}
+
+/* |x| clamped to at most 2^16: adding 1.5 * 2^23 leaves the rounded integer in the low bits */
 KINLINE vi to_small_int(vf x, float lo, float hi)
 {
 	x = (vf)((vu)x & (vu)(x == x));
@@ -163,7 +232,15 @@ KINLINE vi to_i32(vf x)
 }
 #endif
 
-KINLINE void store16(uint8_t dtype, void *out, vf x)
+KINLINE vu to_u32(vf x)
+{
+	vi high = x >= splat(0x1p31f); /* whole numbers all */
+	vf low = (vf)((vu)x & (vu)(x > splat(0)));
+
+	return (vu)to_i32(self(high, x - splat(0x1p31f), low)) ^ ((vu)high & 0x80000000u);
+}
+
+KINLINE void store_first(uint8_t dtype, void *out, vf x)
 {
 	vsh s;
 	vb b;
@@ -196,6 +273,40 @@ KINLINE void store16(uint8_t dtype, void *out, vf x)
 	}
 }
 
+KINLINE void store16(uint8_t dtype, void *out, vf x)
+{
+	vub b;
+	vh h;
+	vu u;
+
+	switch (dtype) {
+	case NEURON_DT_UINT8:
+		b = __builtin_convertvector((vu)to_small_int(x, 0, 255), vub);
+		memcpy(out, &b, sizeof(b));
+		break;
+	case NEURON_DT_UINT16:
+		h = KNARROW((vu)to_small_int(x, 0, 65535));
+		memcpy(out, &h, sizeof(h));
+		break;
+	case NEURON_DT_UINT32:
+		u = to_u32(x);
+		memcpy(out, &u, sizeof(u));
+		break;
+	case NEURON_DT_TF32:
+		st(out, to_tf32(x));
+		break;
+#define FP8(type, ebits, fbits)                                               \
+	case NEURON_DT_##type:                                                \
+		b = __builtin_convertvector(to_narrow(x, ebits, fbits), vub); \
+		memcpy(out, &b, sizeof(b));                                   \
+		break;
+		NEURON_ISA_FP8S(FP8)
+#undef FP8
+	default:
+		store_first(dtype, out, x);
+	}
+}
+
 KINLINE void load_all(uint8_t dtype, unsigned int size, float *out, const uint8_t *in, size_t n)
 {
 	for (size_t i = 0; i < n; i += LANES)
@@ -215,26 +326,42 @@ KINLINE void store_all(uint8_t dtype, unsigned int size, uint8_t *out, const flo
 	exec_copy_few(out + i * size, tail, (n - i) * size);
 }
 
-/* One loop a type: the constant folds the switch away */
-#define EACH_DTYPE(CALL)                  \
-	switch (dtype) {                  \
-	case NEURON_DT_BF16:              \
-		CALL(NEURON_DT_BF16, 2);  \
-		break;                    \
-	case NEURON_DT_FP16:              \
-		CALL(NEURON_DT_FP16, 2);  \
-		break;                    \
-	case NEURON_DT_INT8:              \
-		CALL(NEURON_DT_INT8, 1);  \
-		break;                    \
-	case NEURON_DT_INT16:             \
-		CALL(NEURON_DT_INT16, 2); \
-		break;                    \
-	case NEURON_DT_INT32:             \
-		CALL(NEURON_DT_INT32, 4); \
-		break;                    \
-	default:                          \
-		CALL(NEURON_DT_FP32, 4);  \
+/*
+ * One loop a type: the constant folds the switch away. Those that only later generations have share
+ * a loop for each size, or there would be twice as much code.
+ */
+#define EACH_DTYPE(CALL)                   \
+	switch (dtype) {                   \
+	case NEURON_DT_UINT8:              \
+	case NEURON_DT_FP8_E3:             \
+	case NEURON_DT_FP8_E4:             \
+	case NEURON_DT_FP8_E5:             \
+		CALL(dtype, 1);            \
+		break;                     \
+	case NEURON_DT_UINT16:             \
+		CALL(NEURON_DT_UINT16, 2); \
+		break;                     \
+	case NEURON_DT_UINT32:             \
+	case NEURON_DT_TF32:               \
+		CALL(dtype, 4);            \
+		break;                     \
+	case NEURON_DT_BF16:               \
+		CALL(NEURON_DT_BF16, 2);   \
+		break;                     \
+	case NEURON_DT_FP16:               \
+		CALL(NEURON_DT_FP16, 2);   \
+		break;                     \
+	case NEURON_DT_INT8:               \
+		CALL(NEURON_DT_INT8, 1);   \
+		break;                     \
+	case NEURON_DT_INT16:              \
+		CALL(NEURON_DT_INT16, 2);  \
+		break;                     \
+	case NEURON_DT_INT32:              \
+		CALL(NEURON_DT_INT32, 4);  \
+		break;                     \
+	default:                           \
+		CALL(NEURON_DT_FP32, 4);   \
 	}
 
 KTARGET static void KNAME(load)(uint8_t dtype, float *out, const void *in, size_t n){

@@ -21,24 +21,24 @@
 	X(LOGICAL_AND, BYPASS) \
 	X(LOGICAL_OR, BYPASS)
 
-/* load16() and store16() of a type that the compiler does not know, the frequent ones first */
+/* Loads and stores of a type that the compiler does not know, the frequent ones first */
 KINLINE vf flat_load(uint8_t dtype, const uint8_t *in)
 {
 	if (dtype == NEURON_DT_FP32)
-		return load16(NEURON_DT_FP32, in);
+		return load_first(NEURON_DT_FP32, in);
 	if (dtype == NEURON_DT_INT32)
-		return load16(NEURON_DT_INT32, in);
-	return load16(dtype, in);
+		return load_first(NEURON_DT_INT32, in);
+	return load_first(dtype, in);
 }
 
 KINLINE void flat_store(uint8_t dtype, uint8_t *out, vf x)
 {
 	if (dtype == NEURON_DT_FP32)
-		store16(NEURON_DT_FP32, out, x);
+		store_first(NEURON_DT_FP32, out, x);
 	else if (dtype == NEURON_DT_INT32)
-		store16(NEURON_DT_INT32, out, x);
+		store_first(NEURON_DT_INT32, out, x);
 	else
-		store16(dtype, out, x);
+		store_first(dtype, out, x);
 }
 
 KINLINE void flat_row(uint8_t op0, uint8_t op1, const struct exec_arith *x, struct grid_row r)
@@ -90,11 +90,26 @@ KINLINE void arith_ahead(struct exec_arith *x, unsigned int p)
 FLAT_PAIRS(FLAT)
 #undef FLAT
 
-/* false: the operands do not lie so, or the operations are not among the pairs */
+KINLINE bool is_first_flat(const struct exec_operand *o)
+{
+	switch (o->dtype) {
+	case NEURON_DT_INT8:
+	case NEURON_DT_INT16:
+	case NEURON_DT_INT32:
+	case NEURON_DT_BF16:
+	case NEURON_DT_FP16:
+	case NEURON_DT_FP32:
+		return exec_flat(o);
+	default:
+		return false;
+	}
+}
+
+/* false: the operands do not lie so, or are of a later type, or the operations are no such pair */
 KINLINE bool arith_flat(struct exec_arith *x)
 {
-	if (!x->direct || !exec_flat(&x->dst) || !exec_flat(&x->src0) ||
-	    (x->has_src1 && !exec_flat(&x->src1)))
+	if (!x->direct || !is_first_flat(&x->dst) || !is_first_flat(&x->src0) ||
+	    (x->has_src1 && !is_first_flat(&x->src1)))
 		return false;
 #define FLAT(o0, o1)                                       \
 	case ARITH_PAIR(NEURON_ALU_##o0, NEURON_ALU_##o1): \

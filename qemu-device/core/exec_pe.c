@@ -33,10 +33,18 @@ static void exec_weights(struct tpb *t, float *w, struct exec_operand *src, unsi
 			 EXEC_MM_X_ROW * sizeof(float), rows, src->r.count);
 }
 
-/* Not fp16, which bf16 does not hold */
+/* Types whose numbers bf16 holds */
 static bool exec_pairable(const struct tpb *t, uint8_t dtype)
 {
-	return t->kern->pairs && dtype == NEURON_DT_BF16;
+	switch (dtype) {
+	case NEURON_DT_BF16:
+	case NEURON_DT_FP8_E3:
+	case NEURON_DT_FP8_E4:
+	case NEURON_DT_FP8_E5:
+		return t->kern->pairs;
+	default:
+		return false;
+	}
 }
 
 static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
@@ -60,7 +68,7 @@ static void exec_ldweights(struct tpb *t, const struct neuron_insn *insn)
 	}
 	w->in_quads = false;
 	in = exec_stream_at(&src.s, src.r.count);
-	if (w->paired && in) {
+	if (w->paired && in && w->dtype == NEURON_DT_BF16) {
 		w->least = pairs->weights(w->w, in, src.stride, w->k, w->fs);
 		return;
 	}
@@ -179,7 +187,7 @@ static bool exec_moving_pairs(struct tpb *t, struct exec_operand *src, unsigned 
 		return false;
 	exec_operand_row(src, 0);
 	exec_stream_runs(&src->s, runs);
-	if (runs->step == 2 || runs->step == 4) {
+	if (src->dtype == NEURON_DT_BF16 && (runs->step == 2 || runs->step == 4)) {
 		least = pairs->moving(t->scratch->x, src->part0, src->stride, rows, runs);
 	} else {
 		exec_rows(t, src, rows);

@@ -209,9 +209,10 @@ static bool tpb_state_sane(const struct tpb *t)
 			return false;
 	if (t->weights.dtype && (!t->weights.k || t->weights.k > NEURON_PARTITIONS ||
 				 !t->weights.fs || t->weights.fs > NEURON_ISA_MAX_STATIONARY ||
-				 !neuron_isa_dtypes[t->weights.dtype & 63].size))
+				 t->weights.dtype >= NEURON_ISA_DTYPE_COUNT ||
+				 !(t->cfg.target->pe_dtypes >> t->weights.dtype & 1)))
 		return false;
-	return t->weights.dtype < 64 && tpb_words_sane(&t->words, t->cfg.target);
+	return tpb_words_sane(&t->words, t->cfg.target);
 }
 
 int tpb_load(struct tpb *t, const void *buf, uint64_t size)

@@ -25,7 +25,8 @@ struct core {
 };
 
 static struct core cores[SETS];
-static struct neuron_target target; /* inf1 with partitions of PART bytes */
+static struct neuron_target
+	target; /* Trainium's, which has every type, with partitions of PART bytes */
 static unsigned int sets;
 
 static void note(struct core *c, uint64_t v)
@@ -75,7 +76,7 @@ static void create(void)
 {
 	unsigned int i;
 
-	target = neuron_target_inf1;
+	target = *neuron_gen_trainium.target;
 	target.sbuf_part_size = PART;
 	for (i = 0; exec_kernels_all[i]; i++)
 		if (exec_kernels_all[i]->usable())

@@ -11,15 +11,19 @@
 
 static inline struct neuron_ap fuzz_ap(struct fuzz_in *in, uint32_t part_size)
 {
-	static const uint8_t dtype[] = { NEURON_DT_FP32,  NEURON_DT_BF16,  NEURON_DT_FP16,
-					 NEURON_DT_INT32, NEURON_DT_INT16, NEURON_DT_INT8 };
+	/* those that every generation has first */
+	static const uint8_t dtype[] = { NEURON_DT_FP32,   NEURON_DT_BF16,   NEURON_DT_FP16,
+					 NEURON_DT_INT32,  NEURON_DT_INT16,  NEURON_DT_INT8,
+					 NEURON_DT_UINT8,  NEURON_DT_UINT16, NEURON_DT_UINT32,
+					 NEURON_DT_FP8_E3, NEURON_DT_FP8_E4, NEURON_DT_FP8_E5,
+					 NEURON_DT_TF32,   NEURON_DT_FP32R };
 	static const int16_t step[] = { 1, 0, 2, 3, 16, -1, -2, 32 };
 	static const uint16_t num[] = { 1, 2, 3, 4, 8, 16, 17, 32 };
 	struct neuron_ap ap = { .num = { 1, 1, 1, 1 } };
 	uint8_t kind = fuzz_u8(in), shape = fuzz_u8(in);
 	unsigned int part = (kind & 3) * 32;
 
-	ap.dtype = dtype[kind / 8 % 6];
+	ap.dtype = dtype[kind < 192 ? kind / 8 % 6 : kind / 8 % 8 + 6];
 	if (kind >= 248)
 		ap.dtype = fuzz_u8(in) & 63;
 	if (kind & 4)

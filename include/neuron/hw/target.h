@@ -41,6 +41,7 @@ struct neuron_costs {
 	uint16_t startup; /* from the end of issue until the datapath has written */
 	uint16_t transpose; /* columns that the array takes in at most for a transpose */
 	uint8_t int8_columns; /* of a product, a cycle */
+	uint8_t fp32_passes; /* of a product; 0: the array takes no fp32 */
 	uint8_t bf16_reduced; /* elements a cycle */
 	uint8_t two_operands; /* cycles an element, where the operands come one after the other */
 	uint8_t reciprocal; /* cycles an element */
@@ -55,7 +56,7 @@ struct neuron_costs {
 };
 
 struct neuron_target {
-	const char *name; /* as the compiler's --target */
+	const char *name;
 	uint16_t isa_version;
 	uint8_t engines; /* a core */
 	const struct neuron_engine *engine;
@@ -71,6 +72,9 @@ struct neuron_target {
 	uint16_t packet_max; /* descriptors of one half of a DMA packet */
 	/* columns of the tensor engine's array that one pass takes */
 	uint16_t pe_columns;
+	/* types of operands, and which of them the tensor engine takes: masks of NEURON_DTB() */
+	uint64_t dtypes;
+	uint64_t pe_dtypes;
 	struct neuron_costs cost;
 	/* the chip that has these cores: no variable spans two of its memories */
 	const struct neuron_gen *gen;
@@ -78,7 +82,7 @@ struct neuron_target {
 
 extern const struct neuron_target neuron_target_inf1;
 
-/* The target of that name; NULL: there is none */
+/* What the compiler's --target names: inf1, inf2, trn1, trn1n or trn2; NULL: another name */
 const struct neuron_target *neuron_target_of_name(const char *name);
 
 /* Semaphores that a program may use: 0 to one less */

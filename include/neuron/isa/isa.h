@@ -13,25 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Data types: the public nrt.h codes */
-enum neuron_dtype {
-	NEURON_DT_INVALID = 0x0,
-	NEURON_DT_UINT64 = 0x1,
-	NEURON_DT_INT8 = 0x2,
-	NEURON_DT_UINT8 = 0x3,
-	NEURON_DT_INT16 = 0x4,
-	NEURON_DT_UINT16 = 0x5,
-	NEURON_DT_BF16 = 0x6,
-	NEURON_DT_FP16 = 0x7,
-	NEURON_DT_INT32 = 0x8,
-	NEURON_DT_UINT32 = 0x9,
-	NEURON_DT_FP32 = 0xa,
-	NEURON_DT_FP32R = 0xb,
-	NEURON_DT_INT64 = 0xc,
-	NEURON_DT_FP8_E3 = 0xd,
-	NEURON_DT_FP8_E4 = 0xe,
-	NEURON_DT_FP8_E5 = 0xf,
-};
+#include "neuron/isa/dtype.h"
 
 enum neuron_opcode {
 	NEURON_OP_ILLEGAL = 0x00,

@@ -106,10 +106,20 @@ uint8_t neuron_isa_alu_class(uint8_t op); /* 0: no such operation */
 
 extern const char *const neuron_isa_funcs[NEURON_ACT_COUNT];
 
+/*
+ * Floating types of 8 and 16 bits, laid out as IEEE 754 does: a sign, an exponent whose bias is
+ * half its range, all ones for infinity and NaN, a fraction. X(enum suffix, bits of exponent, of
+ * fraction)
+ */
+#define NEURON_ISA_FP8S(X) X(FP8_E3, 3, 4) X(FP8_E4, 4, 3) X(FP8_E5, 5, 2)
+/* The bits of a tf32 that nothing reads */
+#define NEURON_ISA_TF32_UNUSED 0x1fffu
+
 struct neuron_isa_dtype {
-	const char *name;
-	uint8_t size; /* bytes; 0: not of this generation */
+	const char *name; /* NULL: no operand of any generation has the type */
+	uint8_t size; /* bytes */
 	bool integer;
+	uint32_t infinity; /* a float's bits without the sign: what is above is NaN */
 };
 #define NEURON_ISA_DTYPE_COUNT 64
 extern const struct neuron_isa_dtype neuron_isa_dtypes[NEURON_ISA_DTYPE_COUNT];

@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "neuron/hw/ext.h"
+#include "neuron/isa/dtype.h"
 
 static const struct neuron_engine engines[] = {
 	[NEURON_ENG_PE] = { "pe", NEURON_ISA_ANY | NEURON_ISA_PE, 400 },
@@ -28,6 +29,9 @@ const struct neuron_target neuron_target_second = {
 	.sbuf_part_size = 0x30000,
 	.psum_part_size = 0x2000,
 	.pe_columns = 128,
+	.dtypes = NEURON_DTB(INT8) | NEURON_DTB(INT16) | NEURON_DTB(INT32) | NEURON_DTB(BF16) |
+		  NEURON_DTB(FP16) | NEURON_DTB(FP32),
+	.pe_dtypes = NEURON_DTB(INT8) | NEURON_DTB(BF16) | NEURON_DTB(FP16),
 	.gen = &neuron_gen_second,
 	.cost = {
 		.least = 64,

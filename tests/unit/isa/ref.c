@@ -26,8 +26,13 @@ unsigned int ref_size(uint8_t dtype)
 {
 	switch (dtype) {
 	case NEURON_DT_INT8:
+	case NEURON_DT_UINT8:
+	case NEURON_DT_FP8_E3:
+	case NEURON_DT_FP8_E4:
+	case NEURON_DT_FP8_E5:
 		return 1;
 	case NEURON_DT_INT16:
+	case NEURON_DT_UINT16:
 	case NEURON_DT_BF16:
 	case NEURON_DT_FP16:
 		return 2;
@@ -60,6 +65,19 @@ float ref_to_f32(uint8_t dtype, uint32_t raw)
 		return (int16_t)raw;
 	case NEURON_DT_INT32:
 		return (float)(int32_t)raw;
+	case NEURON_DT_UINT8:
+	case NEURON_DT_UINT16:
+		return (float)raw;
+	case NEURON_DT_UINT32:
+		return (float)(double)raw;
+	case NEURON_DT_FP8_E3:
+		return ref_small_float(raw, 3, 4);
+	case NEURON_DT_FP8_E4:
+		return ref_small_float(raw, 4, 3);
+	case NEURON_DT_FP8_E5:
+		return ref_small_float(raw, 5, 2);
+	case NEURON_DT_TF32:
+		return ref_small_float(raw >> 13, 8, 10);
 	case NEURON_DT_BF16:
 		return ref_small_float(raw, 8, 7);
 	case NEURON_DT_FP16:
@@ -98,7 +116,7 @@ static uint32_t ref_round_int(float x, double lo, double hi)
 	if (isnan(x))
 		return 0;
 	r = r < lo ? lo : r > hi ? hi : r;
-	return (uint32_t)(int32_t)r;
+	return (uint32_t)(int64_t)r;
 }
 
 uint32_t ref_from_f32(uint8_t dtype, float x)
@@ -110,6 +128,20 @@ uint32_t ref_from_f32(uint8_t dtype, float x)
 		return ref_round_int(x, -32768, 32767) & 0xffff;
 	case NEURON_DT_INT32:
 		return ref_round_int(x, -2147483648.0, 2147483647.0);
+	case NEURON_DT_UINT8:
+		return ref_round_int(x, 0, 255);
+	case NEURON_DT_UINT16:
+		return ref_round_int(x, 0, 65535);
+	case NEURON_DT_UINT32:
+		return ref_round_int(x, 0, 4294967295.0);
+	case NEURON_DT_FP8_E3:
+		return ref_round_float(x, 3, 4);
+	case NEURON_DT_FP8_E4:
+		return ref_round_float(x, 4, 3);
+	case NEURON_DT_FP8_E5:
+		return ref_round_float(x, 5, 2);
+	case NEURON_DT_TF32:
+		return ref_round_float(x, 8, 10) << 13;
 	case NEURON_DT_BF16:
 		return ref_round_float(x, 8, 7);
 	case NEURON_DT_FP16:

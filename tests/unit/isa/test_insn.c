@@ -15,9 +15,16 @@
 #define PSUM_USED 8192
 #define LONG_ROW 1025 /* more than the core handles at a time */
 
-static const uint8_t dtypes[] = { NEURON_DT_INT8, NEURON_DT_INT16, NEURON_DT_INT32,
-				  NEURON_DT_BF16, NEURON_DT_FP16,  NEURON_DT_FP32 };
-static const uint8_t int_dtypes[] = { NEURON_DT_INT8, NEURON_DT_INT16, NEURON_DT_INT32 };
+/* Those of the first generation first, then integers that later ones have */
+#define FIRST 6
+#define FIRST_INTS 3
+static const uint8_t dtypes[] = { NEURON_DT_INT8,   NEURON_DT_INT16,  NEURON_DT_INT32,
+				  NEURON_DT_BF16,   NEURON_DT_FP16,   NEURON_DT_FP32,
+				  NEURON_DT_UINT8,  NEURON_DT_UINT16, NEURON_DT_UINT32,
+				  NEURON_DT_FP8_E3, NEURON_DT_FP8_E4, NEURON_DT_FP8_E5,
+				  NEURON_DT_TF32,   NEURON_DT_FP32R };
+static const uint8_t int_dtypes[] = { NEURON_DT_INT8,  NEURON_DT_INT16,	 NEURON_DT_INT32,
+				      NEURON_DT_UINT8, NEURON_DT_UINT16, NEURON_DT_UINT32 };
 
 struct bench {
 	struct machine m[MACHINE_KERNELS];
@@ -35,6 +42,21 @@ static uint64_t pick(struct bench *b, uint64_t n)
 static bool one_in(struct bench *b, unsigned int n)
 {
 	return pick(b, n) == 0;
+}
+
+static bool is_later(const struct bench *b)
+{
+	return b->m[0].target.dtypes >> NEURON_DT_TF32 & 1;
+}
+
+static uint8_t random_type(struct bench *b)
+{
+	return dtypes[pick(b, is_later(b) ? sizeof(dtypes) : FIRST)];
+}
+
+static uint8_t random_int(struct bench *b)
+{
+	return int_dtypes[pick(b, is_later(b) ? sizeof(int_dtypes) : FIRST_INTS)];
 }
 
 /* Random words, many of them values at the edges of some type */
@@ -169,7 +191,7 @@ static struct neuron_scalar random_scalar(struct bench *b, const struct neuron_i
 
 	if (one_in(b, 3)) {
 		s.kind = NEURON_SCALAR_PTR;
-		s.dtype = ints ? insn->dst.dtype : dtypes[pick(b, 6)];
+		s.dtype = ints ? insn->dst.dtype : random_type(b);
 		s.offset = random_ap(b, s.dtype, insn->partitions, 1, one_in(b, 4)).offset;
 		return s;
 	}
@@ -221,7 +243,7 @@ static void random_alu_insn(struct bench *b, struct neuron_insn *insn)
 			insn->op1 = random_alu(b, klass);
 		while (!bitvec && insn->op1 == NEURON_ALU_NOT);
 	if (bitvec) {
-		uint8_t t = int_dtypes[pick(b, 3)];
+		uint8_t t = random_int(b);
 
 		insn->dst.dtype = insn->src0.dtype = t;
 		if (insn->src1.num[0])
@@ -332,7 +354,10 @@ static void random_windows(struct bench *b, struct neuron_insn *insn)
 
 static void random_pe(struct bench *b, struct neuron_insn *insn, unsigned int k, unsigned int fs)
 {
-	static const uint8_t types[] = { NEURON_DT_BF16, NEURON_DT_FP16, NEURON_DT_INT8 };
+	static const uint8_t types[] = { NEURON_DT_BF16,   NEURON_DT_FP16,   NEURON_DT_INT8,
+					 NEURON_DT_FP8_E3, NEURON_DT_FP8_E4, NEURON_DT_FP8_E5,
+					 NEURON_DT_FP32,   NEURON_DT_TF32,   NEURON_DT_FP32R };
+	const unsigned int count = is_later(b) ? sizeof(types) : 3;
 	unsigned int fm = one_in(b, 4) ? 1 + pick(b, 300) : 1 + pick(b, 60);
 
 	insn->partitions = k;
@@ -340,7 +365,7 @@ static void random_pe(struct bench *b, struct neuron_insn *insn, unsigned int k,
 		insn->partitions = fm = 1 + pick(b, one_in(b, 4) ? 128 : 40);
 		fs = 1 + pick(b, one_in(b, 4) ? 128 : 40);
 	}
-	insn->src0 = random_ap(b, types[pick(b, 3)], insn->partitions,
+	insn->src0 = random_ap(b, types[pick(b, count)], insn->partitions,
 			       insn->opcode == NEURON_OP_MATMUL ? fm : fs, false);
 	if (insn->opcode == NEURON_OP_LDWEIGHTS)
 		return;
@@ -357,7 +382,7 @@ static void random_transpose(struct bench *b, struct neuron_insn *insn)
 	uint32_t p = one ? 1 + pick(b, 32) : 32 * (1 + pick(b, 4));
 	uint32_t n = one ? 1 + pick(b, 32) : 32 * (1 + pick(b, 4));
 	bool single = p <= 32 && n <= 32;
-	uint8_t t = dtypes[pick(b, 6)];
+	uint8_t t = random_type(b);
 
 	insn->partitions = p;
 	insn->src0 = random_ap(b, t, p, n, one_in(b, 4));
@@ -376,7 +401,7 @@ static void random_places(struct bench *b, struct neuron_insn *insn)
 	static const uint8_t ops[] = { NEURON_ALU_BYPASS, NEURON_ALU_ADD, NEURON_ALU_MAX,
 				       NEURON_ALU_MIN };
 	uint32_t n = 1 + pick(b, one_in(b, 3) ? 400 : 40), m = 1 + pick(b, one_in(b, 3) ? 300 : 40);
-	uint8_t t = dtypes[pick(b, 6)];
+	uint8_t t = random_type(b);
 
 	if (insn->opcode == NEURON_OP_SORT) {
 		bool lengthy = one_in(b, 5);
@@ -458,13 +483,13 @@ static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
 		insn.partitions = 1;
 	}
 
-	insn.dst = random_ap(b, dtypes[pick(b, 6)], insn.partitions,
+	insn.dst = random_ap(b, random_type(b), insn.partitions,
 			     opcode == NEURON_OP_ACT_READ_ACC ? 1 : n, lengthy || one_in(b, 4));
 	if (f & NEURON_FB(SRC0))
-		insn.src0 = random_ap(b, dtypes[pick(b, 6)], insn.partitions, n,
-				      lengthy || one_in(b, 4));
+		insn.src0 =
+			random_ap(b, random_type(b), insn.partitions, n, lengthy || one_in(b, 4));
 	if (f & NEURON_FB(SRC1))
-		insn.src1 = random_ap(b, dtypes[pick(b, 6)], insn.partitions, n, one_in(b, 4));
+		insn.src1 = random_ap(b, random_type(b), insn.partitions, n, one_in(b, 4));
 
 	if (one_in(b, 4)) /* in place */
 		insn.dst = insn.src0.num[0] ? insn.src0 : insn.dst;
@@ -487,7 +512,7 @@ static struct neuron_insn random_insn(struct bench *b, uint8_t opcode)
 	}
 	if (opcode == NEURON_OP_COPY_PREDICATED) {
 		insn.dst.dtype = insn.src0.dtype;
-		insn.src1.dtype = int_dtypes[pick(b, 3)];
+		insn.src1.dtype = random_int(b);
 		insn.reverse0 = one_in(b, 2);
 	}
 	return insn;
@@ -705,6 +730,8 @@ static const struct {
 	{ NEURON_OP_TRANSPOSE, SECOND_ENG_GP, 50 },
 };
 
+#define CASES (sizeof(cases) / sizeof(cases[0]))
+
 START_TEST(test_against_reference)
 {
 	const struct neuron_target *target =
@@ -714,13 +741,23 @@ START_TEST(test_against_reference)
 }
 END_TEST
 
+/* With the types that came after the first generation */
+START_TEST(test_later_types)
+{
+	if (cases[_i].engine != SECOND_ENG_GP)
+		run_random(neuron_gen_trainium.target, cases[_i].opcode, cases[_i].engine,
+			   cases[_i].count * 2);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("insn");
 	TCase *tc = tcase_create("reference");
 
 	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, test_against_reference, 0, sizeof(cases) / sizeof(cases[0]));
+	tcase_add_loop_test(tc, test_against_reference, 0, CASES);
+	tcase_add_loop_test(tc, test_later_types, 0, CASES);
 	tcase_add_loop_test(tc, test_products, 0, sizeof(exponents) / sizeof(exponents[0]));
 	suite_add_tcase(s, tc);
 	return check_run(s);

@@ -255,6 +255,9 @@ START_TEST(test_fifth_engine)
 	ck_assert_int_eq(neuron_isa_engine(&neuron_target_inf1, "gp"), -1);
 	ck_assert_int_eq(neuron_isa_engine(&neuron_target_inf1, "sp"), NEURON_ENG_SP);
 	ck_assert_ptr_eq(neuron_target_of_name("inf1"), &neuron_target_inf1);
+	ck_assert_ptr_eq(neuron_target_of_name("trn1"), neuron_gen_trainium.target);
+	ck_assert_ptr_eq(neuron_target_of_name("inf2"), neuron_gen_inferentia2.target);
+	ck_assert_ptr_eq(neuron_target_of_name("trn2"), neuron_gen_trainium2.target);
 	ck_assert_ptr_null(neuron_target_of_name("second"));
 	ck_assert_uint_eq(neuron_target_program_semaphores(&neuron_target_inf1), 28);
 	ck_assert_uint_eq(neuron_target_program_semaphores(&neuron_target_second), 250);
@@ -356,6 +359,103 @@ START_TEST(test_hostile_stream)
 }
 END_TEST
 
+static void setup_trainium(void)
+{
+	machine_init(&m, neuron_gen_trainium.target, PART);
+}
+
+/* Types as docs/isa.md lists them: who has them, and whose tensor engine */
+static const struct {
+	uint8_t dtype, first, pe;
+} types[] = {
+	{ NEURON_DT_INT8, 1, 1 },   { NEURON_DT_UINT8, 2, 0 },	{ NEURON_DT_INT16, 1, 0 },
+	{ NEURON_DT_UINT16, 2, 0 }, { NEURON_DT_BF16, 1, 1 },	{ NEURON_DT_FP16, 1, 1 },
+	{ NEURON_DT_INT32, 1, 0 },  { NEURON_DT_UINT32, 2, 0 }, { NEURON_DT_FP32, 1, 2 },
+	{ NEURON_DT_FP32R, 2, 2 },  { NEURON_DT_FP8_E3, 2, 2 }, { NEURON_DT_FP8_E4, 2, 2 },
+	{ NEURON_DT_FP8_E5, 2, 2 }, { NEURON_DT_TF32, 2, 2 },
+};
+
+static bool takes(uint8_t dtype, unsigned int version, bool on_pe)
+{
+	for (unsigned int i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (types[i].dtype == dtype) {
+			uint8_t since = on_pe ? types[i].pe : types[i].first;
+
+			return since && since <= version;
+		}
+	return false;
+}
+
+START_TEST(test_types)
+{
+	const unsigned int version = m.target.dtypes >> NEURON_DT_TF32 & 1 ? 2 : 1;
+	struct neuron_insn copy = { .opcode = NEURON_OP_TENSOR_COPY,
+				    .partitions = 1,
+				    .dst = AP1(0, FP32, 1),
+				    .src0 = AP1(64, FP32, 1) };
+	struct neuron_insn load = { .opcode = NEURON_OP_LDWEIGHTS,
+				    .partitions = 1,
+				    .src0 = AP1(64, FP32, 1) };
+
+	for (unsigned int t = 0; t < NEURON_ISA_DTYPE_COUNT; t++) {
+		struct neuron_isa_fault fault = { 0 };
+
+		copy.src0.dtype = load.src0.dtype = (uint8_t)t;
+		ck_assert_int_eq(!neuron_isa_check(&copy, NEURON_ENG_POOL, &m.target, &fault),
+				 takes((uint8_t)t, version, false));
+		ck_assert_int_eq(!neuron_isa_check(&load, NEURON_ENG_PE, &m.target, &fault),
+				 takes((uint8_t)t, version, true));
+	}
+}
+END_TEST
+
+/* fp32 and tf32 multiply each other, int8 itself, and the narrow floats each other */
+START_TEST(test_kinds_of_products)
+{
+	static const uint8_t kinds[][6] = {
+		{ NEURON_DT_INT8 },
+		{ NEURON_DT_FP32, NEURON_DT_FP32R, NEURON_DT_TF32 },
+		{ NEURON_DT_BF16, NEURON_DT_FP16, NEURON_DT_FP8_E3, NEURON_DT_FP8_E4,
+		  NEURON_DT_FP8_E5 },
+	};
+	unsigned int legal = 0;
+
+	for (unsigned int i = 0; i < 18; i++) {
+		for (unsigned int j = 0; j < 18; j++) {
+			const uint8_t a = kinds[i / 6][i % 6], b = kinds[j / 6][j % 6];
+			const struct neuron_isa_weights w = { 1, 1, a };
+			struct neuron_insn mm = { .opcode = NEURON_OP_MATMUL,
+						  .partitions = 1,
+						  .src0 = AP1(0, FP32, 1),
+						  .dst = AP1(PSUM(0, 0), FP32, 1) };
+			int rc;
+
+			if (!a || !b)
+				continue;
+			mm.src0.dtype = b;
+			if (b == NEURON_DT_INT8)
+				mm.dst.dtype = NEURON_DT_INT32;
+			ck_assert_int_eq(neuron_isa_check(&mm, NEURON_ENG_PE, &m.target, NULL), 0);
+			rc = neuron_isa_check_weights(&mm, &m.target, &w, NULL);
+			ck_assert_int_eq(!rc, i / 6 == j / 6);
+			legal += !rc;
+		}
+	}
+	ck_assert_uint_eq(legal, 1 + 9 + 25);
+}
+END_TEST
+
+static TCase *types_of(const char *name, SFun set_up, bool products)
+{
+	TCase *tc = tcase_create(name);
+
+	tcase_add_checked_fixture(tc, set_up, teardown);
+	tcase_add_test(tc, test_types);
+	if (products)
+		tcase_add_test(tc, test_kinds_of_products);
+	return tc;
+}
+
 static TCase *errors(const char *name, SFun set_up)
 {
 	TCase *tc = tcase_create(name);
@@ -387,5 +487,7 @@ int main(void)
 	suite_add_tcase(s, errors("inf1", setup));
 	suite_add_tcase(s, errors("second", setup_second));
 	suite_add_tcase(s, targets());
+	suite_add_tcase(s, types_of("types of v1", setup, false));
+	suite_add_tcase(s, types_of("types of v2", setup_trainium, true));
 	return check_run(s);
 }

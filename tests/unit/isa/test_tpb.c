@@ -209,6 +209,12 @@ static const struct {
 	{ NEURON_DT_FP32, 4, 0xff800001, 0x7f800000 },
 	{ NEURON_DT_BF16, 2, 0xff81, 0x7f80 },
 	{ NEURON_DT_FP16, 2, 0x7c01, 0xfc00 },
+	/* of later generations */
+	{ NEURON_DT_FP8_E3, 1, 0x71, 0xf0 },
+	{ NEURON_DT_FP8_E4, 1, 0xf9, 0x78 },
+	{ NEURON_DT_FP8_E5, 1, 0x7d, 0xfc },
+	{ NEURON_DT_TF32, 4, 0xff802000, 0x7f801fff },
+	{ NEURON_DT_FP32R, 4, 0x7f800001, 0xff800000 },
 };
 
 /* Every third of 40 elements, in three partitions from 32 on: others' bytes are none of dst's */
@@ -420,6 +426,35 @@ START_TEST(test_costs)
 	tpb_perf(m.tpb, &perf);
 	ck_assert_uint_eq(perf.eng[costs[_i].engine].busy, costs[_i].cost);
 	ck_assert_uint_eq(tpb_time(m.tpb, costs[_i].engine), ps(costs[_i].engine, costs[_i].cost));
+}
+END_TEST
+
+/* Passes of the array for one product */
+START_TEST(test_passes)
+{
+	static const struct {
+		uint8_t dtype;
+		unsigned int passes;
+	} types[] = { { NEURON_DT_BF16, 1 },
+		      { NEURON_DT_FP8_E4, 1 },
+		      { NEURON_DT_TF32, 1 },
+		      { NEURON_DT_FP32, 4 },
+		      { NEURON_DT_FP32R, 4 } };
+	struct neuron_insn load = { .opcode = NEURON_OP_LDWEIGHTS,
+				    .partitions = 16,
+				    .src0 = AP1(0, BF16, 128) };
+	struct neuron_insn mm = { .opcode = NEURON_OP_MATMUL,
+				  .partitions = 16,
+				  .src0 = AP1(1024, BF16, 200),
+				  .dst = AP1(PSUM(0, 0), FP32, 200) };
+	struct tpb_perf perf;
+
+	load.src0.dtype = mm.src0.dtype = types[_i].dtype;
+	machine_run1(&m, NEURON_ENG_PE, &load);
+	machine_run1(&m, NEURON_ENG_PE, &mm);
+	ck_assert_uint_eq(m.notes, 0);
+	tpb_perf(m.tpb, &perf);
+	ck_assert_uint_eq(perf.eng[0].busy, 128 + 200 * types[_i].passes);
 }
 END_TEST
 
@@ -778,6 +813,21 @@ static TCase *sequencing(const char *name, SFun set_up)
 	return tc;
 }
 
+static void setup_trainium(void)
+{
+	machine_init(&m, neuron_gen_trainium.target, PART);
+}
+
+static TCase *later_types(void)
+{
+	TCase *tc = tcase_create("later types");
+
+	tcase_add_checked_fixture(tc, setup_trainium, teardown);
+	LOOP(tc, test_check, floats);
+	tcase_add_loop_test(tc, test_passes, 0, 5);
+	return tc;
+}
+
 static TCase *second_target(void)
 {
 	TCase *tc = tcase_create("second target");
@@ -792,6 +842,7 @@ int main(void)
 
 	suite_add_tcase(s, sequencing("inf1", setup));
 	suite_add_tcase(s, sequencing("second", setup_second));
+	suite_add_tcase(s, later_types());
 	suite_add_tcase(s, second_target());
 	return check_run(s);
 }

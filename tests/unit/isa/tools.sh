@@ -45,6 +45,14 @@ timeout 20 "$as" -o "$dir/pipe" "$dir/bad.s" 2> /dev/null && fail "accepted a ba
 wait
 "$as" -e sp -o "$dir/c.bin" "$dir/a.s" 2> /dev/null && fail "sp has no matmul"
 
+# types that only later targets have
+echo "ldweights p=128 src0=sbuf[0,0]:fp8e4[1:128]" > "$dir/d.s"
+"$as" -t trn1 -e pe -o "$dir/d.bin" "$dir/d.s" || fail "trn1 has weights of fp8"
+"$objdump" -d "$dir/d.bin" | grep -q 'sbuf\[0,0\]:fp8e4\[1:128\]' || fail "fp8 does not come back"
+"$as" -e pe -o "$dir/e.bin" "$dir/d.s" 2> /dev/null && fail "inf1 has no fp8"
+"$as" -t inf9 -o "$dir/e.bin" "$dir/d.s" 2> "$dir/err" && fail "there is no inf9"
+grep -q "unknown target 'inf9': inf1, inf2, trn1, trn1n or trn2" "$dir/err" || fail "the targets are not named"
+
 head -c 100 "$dir/a.bin" > "$dir/cut.bin"
 "$objdump" -d "$dir/cut.bin" > "$dir/cut.s" && fail "accepted a cut stream"
 grep -q '36 bytes are left over' "$dir/cut.s" || fail "the rest is not named"

@@ -11,6 +11,8 @@
 #include "nrt/nrt_experimental.h"
 #include "onnx/import.h"
 
+const struct neuron_target *onnx_case_target;
+
 static bool fail(struct onnx_case *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static bool fail(struct onnx_case *c, const char *fmt, ...)
 {
@@ -555,6 +557,7 @@ static bool run(struct onnx_case *c, const char *dir, const char *options)
 	bool ok;
 
 	c->opt.framework = NCC_ONNX;
+	c->opt.target = onnx_case_target;
 	c->opt.auto_cast = NCC_CAST_NONE;
 	c->opt.warn = take_size;
 	c->opt.opaque = c;

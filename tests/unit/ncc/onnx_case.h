@@ -38,6 +38,8 @@ struct onnx_case {
 	double tolerance; /* of one element, absolute */
 };
 
+extern const struct neuron_target *onnx_case_target; /* what all are compiled for; NULL: inf1 */
+
 /*
  * Runs one case. options, separated by commas: "-", "narrow-64bit", NAME of an input that becomes a
  * constant, NAME:shape of one whose shape the data tell. Returns true if it passed.

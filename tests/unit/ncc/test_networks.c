@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "../check_main.h"
+#include "chip.h"
 #include "files.h"
 #include "npy.h"
-#include "nrtx.h"
 #include "running.h"
 
 #define MAX_CASES 128
@@ -202,8 +202,10 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	directory = argv[1];
-	if (!read_cases() || nrtx_machine_set("emu:inf1.xlarge") ||
-	    nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
+	if (!read_cases())
+		return 99;
+	compile_target = chip_start();
+	if (!compile_target)
 		return 99;
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, network, 0, (int)(MODES * ncases));

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nrtx.h"
+#include "chip.h"
 #include "onnx_case.h"
 
 struct row {
@@ -224,7 +224,8 @@ int main(int argc, char **argv)
 		printf("no tests in %s: libonnx-testdata is not installed\n", argv[2]);
 		return 77;
 	}
-	if (nrtx_machine_set("emu:inf1.xlarge") || nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))
+	onnx_case_target = chip_start();
+	if (!onnx_case_target)
 		return 99;
 	if (argc > 3 && !strcmp(argv[3], "--update"))
 		rc = update(argv[1], argv[2], &have);
