@@ -280,6 +280,34 @@ def operators(to: Path) -> None:
     case("dequantize", "DequantizeLinear", "q,s,z", {"q": q}, s, ((whole(q, 100)).astype(f) * s["s"]))
 
 
+def channels_last(to: Path) -> None:
+    """What onnxruntime's optimizer makes of quantized convolutions and pools: the channels lie behind all others"""
+    f = np.float32
+
+    def case(name: str, kind: str, inputs: str, x: dict, c: dict, y: np.ndarray, held: float | None = 1.0, **attributes: object) -> None:
+        save(to, f"last_{name}", [node(kind, inputs, domain=MICROSOFT, **attributes)], x, c, [y], held=held)
+
+    x = drawn(np.uint8, 2, 8, 6, 5)
+    s, out = {"s": f(0.0213), "z": np.uint8(100)}, {"sy": f(0.4), "zy": np.uint8(127)}
+    w, sw = drawn(np.int8, 7, 5, 3, 3), RND.uniform(0.001, 0.004, 7).astype(f)
+    bias = RND.integers(-9000, 9000, 7).astype(np.int32)
+    padded = np.pad(whole(x, 100), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    total = np.stack([np.einsum("nhwc,ochw->no", padded[:, i : i + 3, j : j + 3], whole(w)) for i in range(0, 8, 2) for j in range(0, 6, 2)], 1)
+    total = total.reshape(2, 4, 3, 7) + bias
+    c = s | {"w": w, "sw": sw, "zw": np.zeros(7, np.int8)} | out | {"b": bias}
+    y = requantized(total, s["s"] * sw / out["sy"], out["zy"])
+    case("conv", "QLinearConv", "x,s,z,w,sw,zw,sy,zy,b", {"x": x}, c, y, channels_last=1, pads=[1, 1, 1, 1], strides=[2, 2])
+    v, fine = value(x, s["s"], 100), {"sy": f(0.03), "zy": np.uint8(90)}
+    case("global", "QLinearGlobalAveragePool", "x,s,z,sy,zy", {"x": x}, s | fine,
+         of_value(v.mean((1, 2), keepdims=True), fine["sy"], fine["zy"]), channels_last=1)
+    case("average", "QLinearAveragePool", "x,s,z,sy,zy", {"x": x}, s | fine,
+         of_value(v.reshape(2, 4, 2, 3, 2, 5).mean((2, 4)), fine["sy"], fine["zy"]), channels_last=1, kernel_shape=[2, 2], strides=[2, 2])
+    case("max", "NhwcMaxPool", "x", {"x": x}, {}, x.reshape(2, 4, 2, 3, 2, 5).max((2, 4)), kernel_shape=[2, 2], strides=[2, 2])
+    # onnxruntime declares it and has no kernel
+    case("mean", "QLinearReduceMean", "x,s,z,sy,zy", {"x": x}, s | fine, of_value(v.mean((1, 3)), fine["sy"], fine["zy"]), None,
+         axes=[1, -1], keepdims=0)
+
+
 def recurrent(to: Path) -> None:
     """DynamicQuantizeLSTM, step by step"""
     f, hidden, size = np.float32, 12, 20
@@ -331,6 +359,7 @@ def main() -> None:
     limits(to)
     operators(to)
     recurrent(to)
+    channels_last(to)
 
 
 if __name__ == "__main__":
