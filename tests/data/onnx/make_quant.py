@@ -308,6 +308,30 @@ def channels_last(to: Path) -> None:
          axes=[1, -1], keepdims=0)
 
 
+def dynamic_convolutions(to: Path) -> None:
+    """ConvInteger with a constant kernel, as dynamic quantization writes it: of what was quantized just before, and of bytes"""
+    rnd, f = np.random.default_rng(14), np.float32
+
+    def total(q: np.ndarray, w: np.ndarray, stride: int, pad: int) -> np.ndarray:
+        q = np.pad(q, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+        v = np.lib.stride_tricks.sliding_window_view(q, w.shape[2:], (2, 3))[:, :, ::stride, ::stride]
+        return np.einsum("ncijkl,ockl->noij", v, w).astype(np.int32)
+
+    x = (rnd.standard_normal((2, 5, 9, 7)) + 0.5).astype(f)
+    s = (x.max() - min(x.min(), f(0))) / f(255)
+    zero = np.clip(np.rint(-x.min() / s), 0, 255)
+    q = whole(np.clip(np.rint(x / s) + zero, 0, 255), zero)
+    for name, kind, of, stride, pad, size in (("plain", np.int8, 0, 1, 0, 1), ("padded", np.int8, 0, 2, 1, 3), ("less", np.uint8, 120, 1, 1, 3)):
+        w = rnd.integers(-100, 100, (6, 5, size, size)).astype(np.int64)
+        nodes = [node("DynamicQuantizeLinear", "x", "q,s,z"),
+                 node("ConvInteger", "q,k,z,zk", pads=[pad] * 4, strides=[stride] * 2)]
+        save(to, f"convinteger_{name}", nodes, {"x": x}, {"k": (w + of).astype(kind), "zk": kind(of)}, [total(q, w, stride, pad)])
+    # sums that fp32 would not hold, and a zero point that is an input
+    x, w = rnd.integers(200, 256, (1, 40, 4, 4)).astype(np.uint8), rnd.integers(90, 128, (2, 40, 3, 3)).astype(np.int8)
+    save(to, "convinteger_parts", [node("ConvInteger", "x,k,z", pads=[1] * 4)], {"x": x, "z": np.array(3, np.uint8)}, {"k": w},
+         [total(whole(x, 3), whole(w), 1, 1)])
+
+
 def recurrent(to: Path) -> None:
     """DynamicQuantizeLSTM, step by step"""
     f, hidden, size = np.float32, 12, 20
@@ -360,6 +384,7 @@ def main() -> None:
     operators(to)
     recurrent(to)
     channels_last(to)
+    dynamic_convolutions(to)
 
 
 if __name__ == "__main__":
