@@ -28,7 +28,7 @@ struct checker {
 	const struct neuron_insn *insn;
 	const struct neuron_target *target;
 	struct neuron_isa_fault *fault;
-	struct neuron_isa_operands at;
+	struct neuron_isa_operands *at;
 };
 
 static int check_ap(struct checker *c, unsigned int operand, const struct neuron_ap *ap,
@@ -60,15 +60,15 @@ static int check_bitvec(struct checker *c)
 	const struct neuron_insn *insn = c->insn;
 	uint32_t fields = neuron_isa_ops[insn->opcode].fields;
 	const struct neuron_scalar *s[2] = { &insn->scalar0, &insn->scalar1 };
-	uint8_t size = c->at.dst.size;
+	uint8_t size = c->at->dst.size;
 
 	if (!is_int(insn->dst.dtype))
 		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
 			    "bitvec operations take integers");
-	if (!is_int(insn->src0.dtype) || c->at.src0.size != size)
+	if (!is_int(insn->src0.dtype) || c->at->src0.size != size)
 		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 			    "bitvec operands are integers of one size");
-	if ((fields & NEURON_FB(SRC1)) && (!is_int(insn->src1.dtype) || c->at.src1.size != size))
+	if ((fields & NEURON_FB(SRC1)) && (!is_int(insn->src1.dtype) || c->at->src1.size != size))
 		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
 			    "bitvec operands are integers of one size");
 	for (int i = 0; i < 2; i++)
@@ -150,10 +150,10 @@ static int check_indexed(struct checker *c)
 			    "source and destination have one type");
 	if (insn->src1.dtype != NEURON_DT_INT32)
 		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset, "indices are int32");
-	if (c->at.src1.count != (scatter ? c->at.src0.count : c->at.dst.count))
+	if (c->at->src1.count != (scatter ? c->at->src0.count : c->at->dst.count))
 		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
 			    "element counts differ");
-	if (c->at.src0.psum && c->at.src1.psum)
+	if (c->at->src0.psum && c->at->src1.psum)
 		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset, "two inputs in PSUM");
 	return 0;
 }
@@ -167,7 +167,7 @@ static int check_sort(struct checker *c)
 	if (insn->dst.dtype != NEURON_DT_INT32)
 		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
 			    "numbers of elements are int32");
-	if (c->at.dst.count > c->at.src0.count)
+	if (c->at->dst.count > c->at->src0.count)
 		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
 			    "more elements than keys");
 	return 0;
@@ -177,7 +177,7 @@ static int check_sort(struct checker *c)
 static int check_shape(struct checker *c)
 {
 	const struct neuron_insn *insn = c->insn;
-	uint32_t want = c->at.src0.count, reduced = 1;
+	uint32_t want = c->at->src0.count, reduced = 1;
 
 	if (insn->opcode == NEURON_OP_GATHER || insn->opcode == NEURON_OP_SCATTER)
 		return check_indexed(c);
@@ -192,7 +192,7 @@ static int check_shape(struct checker *c)
 		want /= reduced;
 	}
 
-	if (c->at.dst.count != want)
+	if (c->at->dst.count != want)
 		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
 			    "element counts differ");
 
@@ -207,10 +207,10 @@ static int check_shape(struct checker *c)
 
 	if (!(neuron_isa_ops[insn->opcode].fields & NEURON_FB(SRC1)))
 		return 0;
-	if (c->at.src1.count != c->at.src0.count)
+	if (c->at->src1.count != c->at->src0.count)
 		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset,
 			    "element counts differ");
-	if (c->at.src0.psum && c->at.src1.psum)
+	if (c->at->src0.psum && c->at->src1.psum)
 		return fail(c->fault, NEURON_OPERAND_SRC1, insn->src1.offset, "two inputs in PSUM");
 	return 0;
 }
@@ -220,19 +220,19 @@ static int check_pe_dst(struct checker *c, unsigned int columns)
 {
 	const struct neuron_insn *insn = c->insn;
 	unsigned int partitions = neuron_isa_dst_partitions(insn, columns);
-	uint32_t count = insn->opcode == NEURON_OP_MATMUL ? c->at.src0.count : insn->partitions;
-	int rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, partitions, &c->at.dst);
+	uint32_t count = insn->opcode == NEURON_OP_MATMUL ? c->at->src0.count : insn->partitions;
+	int rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, partitions, &c->at->dst);
 	bool integer = insn->src0.dtype == NEURON_DT_INT8;
 
 	if (rc)
 		return rc;
-	if (!c->at.dst.psum)
+	if (!c->at->dst.psum)
 		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
 			    "the PE writes PSUM only");
 	if (insn->dst.dtype != (integer ? NEURON_DT_INT32 : NEURON_DT_FP32))
 		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
 			    "destination type is fp32, int32 for int8");
-	if (c->at.dst.count != count)
+	if (c->at->dst.count != count)
 		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
 			    "element counts differ");
 	return 0;
@@ -267,17 +267,17 @@ static int check_pe(struct checker *c)
 	uint8_t t = insn->src0.dtype;
 	uint32_t limit = insn->opcode == NEURON_OP_MATMUL ? NEURON_ISA_MAX_MOVING
 							  : NEURON_ISA_MAX_STATIONARY;
-	int rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c->at.src0);
+	int rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c->at->src0);
 
 	if (rc)
 		return rc;
-	if (c->at.src0.psum)
+	if (c->at->src0.psum)
 		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 			    "the PE reads SBUF only");
 	if (!pe_kind(t) || !(c->target->pe_dtypes >> t & 1))
 		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 			    "the PE does not take the type");
-	if (c->at.src0.count > limit)
+	if (c->at->src0.count > limit)
 		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 			    "more columns than the array takes");
 	if (insn->opcode == NEURON_OP_LDWEIGHTS)
@@ -292,11 +292,11 @@ static int check_transpose(struct checker *c)
 	const struct neuron_insn *insn = c->insn;
 	unsigned int p = insn->partitions, n, b = NEURON_ISA_TRANSPOSE_BLOCK;
 	bool one;
-	int rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, p, &c->at.src0);
+	int rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, p, &c->at->src0);
 
 	if (rc)
 		return rc;
-	n = c->at.src0.count;
+	n = c->at->src0.count;
 	one = p <= b && n <= b;
 	if (n > NEURON_ISA_MAX_TRANSPOSE)
 		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset, "too many elements");
@@ -304,10 +304,10 @@ static int check_transpose(struct checker *c)
 		return fail(c->fault, NEURON_OPERAND_SRC0, insn->src0.offset,
 			    "partitions and elements are multiples of 32");
 	rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, neuron_isa_dst_partitions(insn, 0),
-		      &c->at.dst);
+		      &c->at->dst);
 	if (rc)
 		return rc;
-	if (c->at.dst.count != (one ? p : n))
+	if (c->at->dst.count != (one ? p : n))
 		return fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
 			    "element counts differ");
 	if (insn->dst.dtype != insn->src0.dtype)
@@ -320,12 +320,12 @@ static int check_elementwise(struct checker *c)
 {
 	const struct neuron_insn *insn = c->insn;
 	uint32_t f = neuron_isa_ops[insn->opcode].fields;
-	int rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, insn->partitions, &c->at.dst);
+	int rc = check_ap(c, NEURON_OPERAND_DST, &insn->dst, insn->partitions, &c->at->dst);
 
 	if (!rc && (f & NEURON_FB(SRC0)))
-		rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c->at.src0);
+		rc = check_ap(c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c->at->src0);
 	if (!rc && (f & NEURON_FB(SRC1)))
-		rc = check_ap(c, NEURON_OPERAND_SRC1, &insn->src1, insn->partitions, &c->at.src1);
+		rc = check_ap(c, NEURON_OPERAND_SRC1, &insn->src1, insn->partitions, &c->at->src1);
 	if (!rc && (f & NEURON_FB(SCALAR0)))
 		rc = check_scalar(c, NEURON_OPERAND_SCALAR0, &insn->scalar0);
 	if (!rc && (f & NEURON_FB(SCALAR1)))
@@ -343,9 +343,9 @@ static int check_elementwise(struct checker *c)
 			return neuron_isa_illegal(c->fault, "unknown accumulator command");
 		return 0;
 	case NEURON_OP_ACT_READ_ACC:
-		return c->at.dst.count == 1 ? 0
-					    : fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
-						   "one element a partition");
+		return c->at->dst.count == 1 ? 0
+					     : fail(c->fault, NEURON_OPERAND_DST, insn->dst.offset,
+						    "one element a partition");
 	case NEURON_OP_MEMSET:
 		return insn->scalar0.kind == NEURON_SCALAR_IMM
 			       ? 0
@@ -404,14 +404,15 @@ int neuron_isa_check_weights(const struct neuron_insn *insn, const struct neuron
 			     const struct neuron_isa_weights *weights,
 			     struct neuron_isa_fault *fault)
 {
-	struct checker c = { .insn = insn, .target = target, .fault = fault };
+	struct neuron_isa_operands at;
+	struct checker c = { .insn = insn, .target = target, .fault = fault, .at = &at };
 	int rc;
 
 	if (neuron_isa_ops[insn->opcode].weights != NEURON_WEIGHTS_USE)
 		return 0;
 	if (!weights->k)
 		return neuron_isa_illegal(fault, "no weights are loaded");
-	rc = check_ap(&c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &c.at.src0);
+	rc = check_ap(&c, NEURON_OPERAND_SRC0, &insn->src0, insn->partitions, &at.src0);
 	if (rc)
 		return rc;
 	if (insn->partitions != weights->k)
@@ -446,17 +447,15 @@ int neuron_isa_check_at(const struct neuron_insn *insn, unsigned int engine,
 			const struct neuron_target *target, struct neuron_isa_fault *fault,
 			struct neuron_isa_operands *at)
 {
-	struct checker c = { .insn = insn, .target = target, .fault = fault };
-	int rc = check_all(&c, engine);
+	struct checker c = { .insn = insn, .target = target, .fault = fault, .at = at };
 
-	*at = c.at;
-	return rc;
+	return check_all(&c, engine);
 }
 
 int neuron_isa_check(const struct neuron_insn *insn, unsigned int engine,
 		     const struct neuron_target *target, struct neuron_isa_fault *fault)
 {
-	struct checker c = { .insn = insn, .target = target, .fault = fault };
+	struct neuron_isa_operands at;
 
-	return check_all(&c, engine);
+	return neuron_isa_check_at(insn, engine, target, fault, &at);
 }

@@ -2,6 +2,7 @@
 /* Words to struct neuron_insn and back, driven by the table. */
 #include "neuron/isa/codec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -100,40 +101,41 @@ int neuron_isa_encode(const struct neuron_insn *insn, void *words)
 	return op->words;
 }
 
+/* In pieces: GCC makes a string instruction of more, which takes as long as the rest of decoding */
+static void clear(struct neuron_insn *insn)
+{
+	uint8_t *at = (uint8_t *)insn;
+
+	static_assert(sizeof(*insn) > 128 && sizeof(*insn) <= 192, "three pieces");
+	memset(at, 0, 64);
+	memset(at + 64, 0, 64);
+	memset(at + 128, 0, sizeof(*insn) - 128);
+}
+
+static void scalar_take(struct neuron_scalar *s)
+{
+	if (s->kind != NEURON_SCALAR_PTR)
+		return;
+	s->dtype = s->bits >> 26;
+	s->offset &= 0x3ffffff;
+}
+
 int neuron_isa_decode(const void *words, size_t navail, struct neuron_insn *insn)
 {
-	struct neuron_scalar *scalar[2] = { &insn->scalar0, &insn->scalar1 };
 	const struct neuron_isa_op *op;
-	uint64_t w[NEURON_ISA_U64S], left = 0;
-	int n;
+	uint64_t first, left;
 
-	memset(insn, 0, sizeof(*insn));
+	clear(insn);
 	if (!navail)
 		return -EAGAIN;
-	w[0] = neuron_isa_get_le64(words);
-	op = &neuron_isa_ops[w[0] & 0xff];
-	if (!op->name || (op->words == 2) != (w[0] >> NEURON_ISA_EXT_BIT & 1))
+	first = neuron_isa_get_le64(words);
+	op = &neuron_isa_ops[first & 0xff];
+	if (!op->name || (op->words == 2) != (first >> NEURON_ISA_EXT_BIT & 1))
 		return -EINVAL;
 	if (navail < op->words)
 		return -EAGAIN;
-	n = op->words * NEURON_INSN_WORD / 8;
-	for (int i = 1; i < n; i++)
-		w[i] = neuron_isa_get_le64((const uint8_t *)words + 8 * i);
-	w[0] &= ~(1ull << NEURON_ISA_EXT_BIT);
-	neuron_isa_take_places(insn, op->fields, w);
-	for (unsigned int i = 0; i < 2; i++) {
-		uint64_t *v = &w[NEURON_ISA_SCALAR_BYTE(0) / 8];
-
-		if (!(op->fields & (NEURON_FB(SCALAR0) << i)))
-			continue;
-		scalar[i]->bits = *v >> (32 * i);
-		*v &= ~(0xffffffffull << (32 * i));
-		if (scalar[i]->kind == NEURON_SCALAR_PTR) {
-			scalar[i]->dtype = scalar[i]->bits >> 26;
-			scalar[i]->offset &= 0x3ffffff;
-		}
-	}
-	for (int i = 0; i < n; i++)
-		left |= w[i];
+	left = neuron_isa_take_places(insn, words);
+	scalar_take(&insn->scalar0);
+	scalar_take(&insn->scalar1);
 	return left || !sync_canonical(insn) ? -EINVAL : op->words;
 }

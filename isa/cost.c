@@ -6,7 +6,6 @@
 #include "neuron/isa/cost.h"
 
 #include "neuron/hw/ext.h"
-#include "neuron/isa/table.h"
 
 static uint64_t elements(const struct neuron_ap *ap)
 {
@@ -109,11 +108,6 @@ static uint64_t vector_cycles(const struct neuron_insn *insn, const struct neuro
 	}
 }
 
-bool neuron_isa_datapath(const struct neuron_insn *insn)
-{
-	return neuron_isa_ops[insn->opcode].fields & NEURON_FB(PARTITIONS);
-}
-
 uint64_t neuron_isa_cost(const struct neuron_insn *insn, const struct neuron_target *target,
 			 unsigned int columns)
 {
@@ -124,11 +118,4 @@ uint64_t neuron_isa_cost(const struct neuron_insn *insn, const struct neuron_tar
 			    ? pe_cycles(insn, target, columns)
 			    : vector_cycles(insn, &target->cost);
 	return n < target->cost.least ? target->cost.least : n;
-}
-
-uint64_t neuron_isa_latency(const struct neuron_insn *insn, const struct neuron_target *target)
-{
-	return neuron_isa_datapath(insn) && insn->trigger == NEURON_TRIG_COMPLETE
-		       ? target->cost.startup
-		       : 0;
 }

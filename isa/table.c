@@ -135,7 +135,10 @@ const struct neuron_isa_place neuron_isa_places[] = { PLACES(PLACE_LIST) };
 const unsigned int neuron_isa_place_count =
 	sizeof(neuron_isa_places) / sizeof(neuron_isa_places[0]);
 
-/* Unrolled, with constants for the places: it runs for each instruction that a core executes */
+/*
+ * Unrolled, with constants for the places, and for the words, which so stay in registers: it runs
+ * for each instruction that a core executes
+ */
 #define PLACE_TAKE(f, m, byte, bit, nbits)                                                      \
 	{                                                                                       \
 		const struct neuron_isa_place p = PLACE_ROW(f, m, byte, bit, nbits);            \
@@ -146,8 +149,28 @@ const unsigned int neuron_isa_place_count =
 #define PLACE_TAKE_IF(f, m, byte, bit, nbits) \
 	if (fields & NEURON_FB(f))            \
 	PLACE_TAKE(f, m, byte, bit, nbits)
-void neuron_isa_take_places(struct neuron_insn *insn, uint32_t fields, uint64_t *w)
+#define SCALAR_TAKE(i)                                               \
+	if (fields & (NEURON_FB(SCALAR0) << (i))) {                  \
+		insn->scalar##i.bits = (uint32_t)(w[7] >> 32 * (i)); \
+		w[7] &= ~(0xffffffffull << 32 * (i));                \
+	}
+#define FIRST_WORD(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define SECOND_WORD(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+#define WORD_LOAD(i) w[i] = neuron_isa_get_le64(words + 8 * (i));
+#define WORD_OR(i) w[i] |
+static_assert(NEURON_ISA_SCALAR_BYTE(0) == 8 * 7, "scalars lie in the eighth 8 bytes");
+
+uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t *restrict words)
 {
+	const struct neuron_isa_op *op = &neuron_isa_ops[words[0]];
+	const uint32_t fields = op->fields;
+	uint64_t w[NEURON_ISA_U64S] = { 0 };
+
+	FIRST_WORD(WORD_LOAD)
+	if (op->words == 2) {
+		SECOND_WORD(WORD_LOAD)
+	}
+	w[0] &= ~(1ull << NEURON_ISA_EXT_BIT);
 	HEAD_PLACES(PLACE_TAKE_IF)
 	if (fields & NEURON_FB(DST)) {
 		DST_PLACES(PLACE_TAKE)
@@ -159,6 +182,9 @@ void neuron_isa_take_places(struct neuron_insn *insn, uint32_t fields, uint64_t 
 		SRC1_PLACES(PLACE_TAKE)
 	}
 	OWN_PLACES(PLACE_TAKE_IF)
+	SCALAR_TAKE(0)
+	SCALAR_TAKE(1)
+	return FIRST_WORD(WORD_OR) SECOND_WORD(WORD_OR) 0;
 }
 
 #define PLACE_ASSERT(f, m, byte, bit, nbits)                                          \

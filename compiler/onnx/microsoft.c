@@ -41,19 +41,36 @@ static bool whole_scales(struct onnx_node *n)
 			onnx_fail(n, -ENOTSUP, "operand %u is empty, which is not supported", i);
 			return false;
 		}
-	if (onnx_int(n, "channels_last", 0))
-		onnx_fail(n, -ENOTSUP, "with the channels last is not supported");
 	return !n->rc;
 }
 
-static void import_quantized(struct onnx_node *n)
+/* The channels from behind all others to dimension 1, where ONNX has them, or back */
+static onnx_op channels_moved(struct onnx_node *n, onnx_op x, bool back)
+{
+	const unsigned int nd = x ? x->shape.ndim : 0;
+	uint8_t perm[NCC_MAX_DIMS] = { 0 };
+
+	for (unsigned int i = 1; i < nd; i++)
+		perm[i] = (uint8_t)(back ? i % (nd - 1) + 1 : (i + nd - 3) % (nd - 1) + 1);
+	return nd < 3 ? x : ox_transpose(n, x, perm);
+}
+
+/* Imports what has its channels last, as onnxruntime's optimizer leaves it, as ONNX has it */
+static void with_channels_last(struct onnx_node *n, void (*import)(struct onnx_node *n))
+{
+	n->in[0].op = channels_moved(n, onnx_in(n, 0), false);
+	if (!n->rc)
+		import(n);
+	if (!n->rc)
+		n->out[0].op = channels_moved(n, n->out[0].op, true);
+}
+
+static void quantized(struct onnx_node *n)
 {
 	const enum form form = (enum form)onnx_arg(n);
 	struct onnx_value in[MOST_VALUES], out;
 	unsigned int count = 0, first = 0, to = 0, end = n->nin;
 
-	if (!whole_scales(n))
-		return;
 	if (form == ONE || form == TWO) {
 		end = to = form == ONE ? 3 : 6;
 	} else if (form == CHOICE) {
@@ -74,10 +91,38 @@ static void import_quantized(struct onnx_node *n)
 		quant_give(n, out.op, to, to + 1, 0, ONNX_UINT8);
 }
 
+static void import_quantized(struct onnx_node *n)
+{
+	if (!whole_scales(n))
+		return;
+	if (onnx_int(n, "channels_last", 0))
+		with_channels_last(n, quantized);
+	else
+		quantized(n);
+}
+
 /* The same as ONNX's, which came later */
 static void import_same(struct onnx_node *n)
 {
 	ox_standard(n, n->rule->op_type, n->in, n->nin, n->out, n->nout);
+}
+
+static void import_conv(struct onnx_node *n)
+{
+	if (onnx_int(n, "channels_last", 0))
+		with_channels_last(n, import_same);
+	else
+		import_same(n);
+}
+
+static void max_pool(struct onnx_node *n)
+{
+	ox_standard(n, "MaxPool", n->in, n->nin, n->out, n->nout);
+}
+
+static void import_nhwc_max_pool(struct onnx_node *n)
+{
+	with_channels_last(n, max_pool);
 }
 
 static onnx_op turned(struct onnx_node *n, onnx_op x)
@@ -158,13 +203,16 @@ const struct onnx_rule onnx_microsoft[] = {
 	{ "DynamicQuantizeLSTM",      3, 12, .import = onnx_dynamic_lstm },
 	{ "DynamicQuantizeMatMul",    3,  5, .import = import_dynamic_matmul },
 	{ "MatMulIntegerToFloat",     4,  7, .import = import_to_float },
+	{ "NhwcMaxPool",              1,  1, .import = import_nhwc_max_pool },
 	{ "QGemm",                    6,  9, .import = import_gemm },
 	{ "QLinearAdd",               8,  8, .import = import_quantized, .arg = TWO },
 	{ "QLinearAveragePool",       5,  5, .import = import_quantized, .arg = ONE },
 	{ "QLinearConcat",            5, -1, .import = import_quantized, .arg = PARTS },
+	{ "QLinearConv",              8,  9, .import = import_conv },
 	{ "QLinearGlobalAveragePool", 5,  5, .import = import_quantized, .arg = ONE },
 	{ "QLinearLeakyRelu",         4,  5, .import = import_quantized, .arg = ONE },
 	{ "QLinearMul",               7,  8, .import = import_quantized, .arg = TWO },
+	{ "QLinearReduceMean",        5,  5, .import = import_quantized, .arg = ONE },
 	{ "QLinearSigmoid",           4,  5, .import = import_quantized, .arg = ONE },
 	{ "QLinearSoftmax",           5,  5, .import = import_quantized, .arg = ONE },
 	{ "QLinearWhere",             9,  9, .import = import_quantized, .arg = CHOICE },

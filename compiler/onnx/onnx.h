@@ -329,8 +329,8 @@ onnx_op ox_softsign(struct onnx_node *n, onnx_op x);
 
 /* dot.c, window.c, reduce.c: the same; operands have the types that are multiplied */
 onnx_op ox_matmul(struct onnx_node *n, onnx_op a, onnx_op b, uint8_t dtype);
-/* The padding has this number. */
-onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, double padding, uint8_t dtype);
+/* The padding has this number, of x's type; NULL: 0 */
+onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op padding, uint8_t dtype);
 /*
  * bytes.c: the quantized operands of a convolution or product, with a constant k whose dimension
  * axis is the result's channels, as bytes; with its sums, plus the shift, times the scale of each

@@ -477,7 +477,7 @@ static onnx_op convolved(struct onnx_node *n, onnx_op x, onnx_op k, int64_t most
 		terms *= k->shape.dim[i];
 	each = most / terms;
 	if (channels <= each)
-		return quant_word(n, ox_conv(n, x, k, 0, NEURON_DT_FP32));
+		return quant_word(n, ox_conv(n, x, k, NULL, NEURON_DT_FP32));
 	if (!each || onnx_int(n, "group", 1) != 1 || x->shape.dim[1] != channels) {
 		onnx_fail(n, -ENOTSUP, "more than %lld terms in a sum", (long long)most);
 		return NULL;
@@ -485,23 +485,29 @@ static onnx_op convolved(struct onnx_node *n, onnx_op x, onnx_op k, int64_t most
 	for (int64_t c = 0; c < channels && !n->rc; c += each) {
 		int64_t here = channels - c < each ? channels - c : each;
 
-		part = ox_conv(n, ox_slice(n, x, 1, c, here, 1), ox_slice(n, k, 1, c, here, 1), 0,
-			       NEURON_DT_FP32);
+		part = ox_conv(n, ox_slice(n, x, 1, c, here, 1), ox_slice(n, k, 1, c, here, 1),
+			       NULL, NEURON_DT_FP32);
 		part = quant_packed(n, part, NEURON_DT_INT32);
 		sum = sum ? ox_bin(n, NCC_ADD, sum, part) : part;
 	}
 	return sum;
 }
 
+/* Operand 0, of eight bits less its zero point, and the kernel, operand k, likewise */
+static onnx_op integer_convolution(struct onnx_node *n, onnx_op za, unsigned int k, onnx_op zb)
+{
+	onnx_op sum = quant_convolution(n, 0, za, k, zb);
+
+	if (sum || n->rc)
+		return sum;
+	return convolved(n, operand(n, 0, za, 1), operand(n, k, zb, 0),
+			 exact_terms(n, 0, za, k, zb));
+}
+
 static void import_conv_integer(struct onnx_node *n)
 {
-	onnx_op x, k;
-
 	n->exact = true;
-	x = operand(n, 0, onnx_in(n, 2), 1);
-	k = operand(n, 1, onnx_in(n, 3), 0);
-	onnx_give_as(n, 0, convolved(n, x, k, exact_terms(n, 0, onnx_in(n, 2), 1, onnx_in(n, 3))),
-		     ONNX_INT32);
+	onnx_give_as(n, 0, integer_convolution(n, onnx_in(n, 2), 1, onnx_in(n, 3)), ONNX_INT32);
 }
 
 /* The bias of a QLinearConv, whose scale is that of the sums, as a value */
@@ -533,15 +539,13 @@ static bool is_convolved(struct onnx_node *n)
 
 static void import_qlinear_conv(struct onnx_node *n)
 {
-	onnx_op x, k, r, bias = onnx_in(n, 8), scale;
+	onnx_op r, bias = onnx_in(n, 8), scale;
 	const uint8_t map = 1;
 
 	n->exact = true;
 	if (is_convolved(n) || n->rc)
 		return;
-	x = operand(n, 0, onnx_in(n, 2), 1);
-	k = operand(n, 3, onnx_in(n, 5), 0);
-	r = convolved(n, x, k, exact_terms(n, 0, onnx_in(n, 2), 3, onnx_in(n, 5)));
+	r = integer_convolution(n, onnx_in(n, 2), 3, onnx_in(n, 5));
 	if (!r)
 		return;
 	if (bias && (bias->shape.ndim != 1 || bias->shape.dim[0] != r->shape.dim[1]))

@@ -66,6 +66,10 @@ onnx_op quant_product_of(struct onnx_node *n, const struct quant_eight *a,
  */
 onnx_op quant_product(struct onnx_node *n, unsigned int i, onnx_op za, unsigned int k, onnx_op zb);
 
+/* The same of a convolution, of one group and a constant kernel */
+onnx_op quant_convolution(struct onnx_node *n, unsigned int i, onnx_op za, unsigned int k,
+			  onnx_op zb);
+
 /* What is asked of each value that x can have, limited to low..high, times `times`, by the scale */
 struct quant_each {
 	bool (*holds)(const struct quant_each *e, float v);

@@ -227,7 +227,7 @@ static bool check_conv(struct onnx_node *n, onnx_op x, onnx_op k, int64_t groups
 }
 
 /* Makes the padding an operation of its own, if it has something in it. */
-static onnx_op filled(struct onnx_node *n, onnx_op x, double with, struct spatial *s)
+static onnx_op filled(struct onnx_node *n, onnx_op x, onnx_op with, struct spatial *s)
 {
 	int64_t low[NCC_MAX_DIMS] = { 0 }, high[NCC_MAX_DIMS] = { 0 };
 
@@ -237,11 +237,11 @@ static onnx_op filled(struct onnx_node *n, onnx_op x, double with, struct spatia
 	memcpy(high + 2, s->high, s->n * sizeof(*high));
 	memset(s->low, 0, sizeof(s->low));
 	memset(s->high, 0, sizeof(s->high));
-	return ox_pad(n, x, ox_scalar(n, &x->shape, with), low, high);
+	return ox_pad(n, x, with, low, high);
 }
 
 /* x and k have the types that are multiplied. */
-onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, double padding, uint8_t dtype)
+onnx_op ox_conv(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op padding, uint8_t dtype)
 {
 	int64_t groups = onnx_int(n, "group", 1);
 	struct ncc_window w[NCC_MAX_DIMS];
@@ -278,6 +278,7 @@ static bool is_depthwise(const struct onnx_node *n, onnx_op x, onnx_op k)
 onnx_op ox_quantized_conv(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bias)
 {
 	struct onnx_bytes b;
+	onnx_op padding;
 	bool known;
 
 	if (!x || !k || x->shape.ndim < 3 || k->shape.ndim != x->shape.ndim)
@@ -288,7 +289,8 @@ onnx_op ox_quantized_conv(struct onnx_node *n, onnx_op x, onnx_op k, onnx_op bia
 		known = is_depthwise(n, x, k) && ox_wholes(n, x, k, bias, &b);
 	if (!known)
 		return NULL;
-	return ox_sum_of_bytes(n, ox_conv(n, b.x, b.k, b.padding, NEURON_DT_FP32), &b, 1);
+	padding = b.padding ? ox_scalar(n, &b.x->shape, b.padding) : NULL;
+	return ox_sum_of_bytes(n, ox_conv(n, b.x, b.k, padding, NEURON_DT_FP32), &b, 1);
 }
 
 static void import_conv(struct onnx_node *n)
@@ -298,7 +300,7 @@ static void import_conv(struct onnx_node *n)
 	if (!of_floats(n))
 		return;
 	r = ox_quantized_conv(n, x, k, bias);
-	onnx_give(n, 0, r ? r : add_bias(n, ox_conv(n, x, k, 0, x->shape.dtype), bias));
+	onnx_give(n, 0, r ? r : add_bias(n, ox_conv(n, x, k, NULL, x->shape.dtype), bias));
 }
 
 /* [C, M/g] filters as [M, C/g] */

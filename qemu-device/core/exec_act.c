@@ -307,12 +307,13 @@ void exec_tensor_copy(struct tpb *t, const struct neuron_insn *insn, bool throug
 void exec_memset(struct tpb *t, const struct neuron_insn *insn)
 {
 	struct exec_scratch *s = t->scratch;
+	const uint32_t count = t->at.dst.count, most = count < EXEC_CHUNK ? count : EXEC_CHUNK;
 	struct exec_operand dst;
 
 	exec_operand_init(t, &dst, &insn->dst, &t->at.dst);
-	for (int i = 0; i < EXEC_CHUNK; i++)
+	for (uint32_t i = 0; i < most; i++)
 		s->a[i] = insn->scalar0.f;
-	t->kern->store(dst.dtype, s->row, s->a, EXEC_CHUNK);
+	t->kern->store(dst.dtype, s->row, s->a, most);
 	for (unsigned int p = 0; p < insn->partitions; p++) {
 		exec_operand_row(&dst, p);
 		for (uint32_t done = 0, n; done < dst.r.count; done += n) {

@@ -14,27 +14,26 @@ static void exec_pool_init(struct exec_arith *x, struct tpb *t, const struct neu
 	bool one = insn->opcode == NEURON_OP_RECIPROCAL,
 	     two = insn->opcode == NEURON_OP_TENSOR_TENSOR;
 
-	*x = (struct exec_arith){
-		.has_src1 = neuron_isa_ops[insn->opcode].fields & NEURON_FB(SRC1),
-		.op0 = one   ? NEURON_ALU_RECIP
-		       : two ? NEURON_ALU_BYPASS
-			     : insn->op0,
-		.op1 = one   ? NEURON_ALU_BYPASS
-		       : two ? insn->op0
-			     : insn->op1,
-		.reverse0 = !one && !two && insn->reverse0,
-		.reverse1 = !one && !two && insn->reverse1,
-		.choose = insn->opcode == NEURON_OP_COPY_PREDICATED,
-		.partitions = insn->partitions,
-		.scalar = { exec_scalar_place(t, &insn->scalar0),
-			    exec_scalar_place(t, &insn->scalar1) },
-		.scratch = t->scratch,
-	};
+	/* member by member: it would be cleared first, which takes as long as all the rest */
+	x->has_src1 = neuron_isa_ops[insn->opcode].fields & NEURON_FB(SRC1);
+	x->op0 = one ? NEURON_ALU_RECIP : two ? NEURON_ALU_BYPASS : insn->op0;
+	x->op1 = one ? NEURON_ALU_BYPASS : two ? insn->op0 : insn->op1;
+	x->reverse0 = !one && !two && insn->reverse0;
+	x->reverse1 = !one && !two && insn->reverse1;
+	x->choose = insn->opcode == NEURON_OP_COPY_PREDICATED;
+	x->partitions = insn->partitions;
+	x->scalar[0] = exec_scalar_place(t, &insn->scalar0);
+	x->scalar[1] = exec_scalar_place(t, &insn->scalar1);
+	x->scratch = t->scratch;
 	exec_operand_init(t, &x->dst, &insn->dst, &t->at.dst);
 	exec_operand_init(t, &x->src0, &insn->src0, &t->at.src0);
 	x->direct = exec_chunks_safe(&x->dst, &x->src0);
-	if (!x->has_src1)
+	if (!x->has_src1) {
+		x->src1.part0 = NULL;
+		x->src1.stride = 0;
+		x->src1.s.first = 0;
 		return;
+	}
 	exec_operand_init(t, &x->src1, &insn->src1, &t->at.src1);
 	x->direct = x->direct && exec_chunks_safe(&x->dst, &x->src1);
 	if (x->choose) /* what is there is read too */

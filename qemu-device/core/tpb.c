@@ -84,12 +84,17 @@ static void tpb_engine_stop(struct tpb *t, unsigned int e, uint16_t code, uint64
 
 /* FIFOs */
 
-static void tpb_fifo_peek(const struct tpb_engine *eng, uint8_t *words, unsigned int n)
+/* The FIFO's first n words, side by side: where they lie, or in words */
+static const uint8_t *tpb_fifo_peek(const struct tpb_engine *eng, uint8_t *words, unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++)
-		memcpy(words + i * NEURON_INSN_WORD,
-		       eng->fifo + (eng->fifo_head + i) % NEURON_FIFO_WORDS * NEURON_INSN_WORD,
-		       NEURON_INSN_WORD);
+	unsigned int before = NEURON_FIFO_WORDS - eng->fifo_head; /* the ring's end */
+	const uint8_t *at = eng->fifo + eng->fifo_head * NEURON_INSN_WORD;
+
+	if (n <= before)
+		return at;
+	memcpy(words, at, before * NEURON_INSN_WORD);
+	memcpy(words + before * NEURON_INSN_WORD, eng->fifo, (n - before) * NEURON_INSN_WORD);
+	return words;
 }
 
 /* The word that an instruction waits for. A wait for one that does not exist is refused. */
@@ -152,8 +157,7 @@ void tpb_decode_head(struct tpb *t, unsigned int e)
 	eng->head = TPB_HEAD_NONE;
 	eng->watch = TPB_WATCH_NONE;
 	eng->start = TPB_NEVER;
-	tpb_fifo_peek(eng, words, n);
-	rc = neuron_isa_decode(words, n, &eng->insn);
+	rc = neuron_isa_decode(tpb_fifo_peek(eng, words, n), n, &eng->insn);
 	if (rc == -EAGAIN)
 		return;
 	eng->head = rc > 0 ? TPB_HEAD_READY : TPB_HEAD_ILLEGAL;

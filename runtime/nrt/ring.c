@@ -10,7 +10,12 @@
 #include "rt_ring.h"
 
 #define RING_ID 1 /* the ring id of a ring's first lap */
-#define HOST_RING_MAX (1u << 20) /* bytes; longer rings lie in device memory */
+/*
+ * Bytes; longer rings lie in device memory. To write so many descriptors for each execution takes a
+ * program as long as initialising a queue does; tens of thousands take an emulated guest as long as
+ * a tenth of what the chip does with them.
+ */
+#define HOST_RING_MAX (16u << 10)
 /* descriptors in one call: the kernel module takes no more, because it checks them at once */
 #define COPY_MAX 4096
 

@@ -32,32 +32,33 @@ static void queue_params(const struct rt_ring *ring, struct ndl_queue_params *pa
 	};
 }
 
-static bool rewinds(struct rt_ring **ring, unsigned int n)
-{
-	bool any = false;
-
-	for (unsigned int i = 0; i < n; i++)
-		any |= rt_ring_rewinds(ring[i]);
-	return any;
-}
-
-/* Gives the queues this subgraph's rings, unless they still have them from the last execution. */
+/*
+ * Gives the queues this subgraph's rings, unless they still have them from the last execution; a
+ * ring that rewinds is given again.
+ */
 static int attach_queues(struct rt_subgraph *sg, struct rt_ring **ring, unsigned int n)
 {
 	struct ndl_queue_params params[RT_MAX_QUEUES];
+	struct rt_ring *given[RT_MAX_QUEUES];
+	const bool there = sg->core->loaded == sg;
+	unsigned int count = 0;
 	int err;
 
-	if (sg->core->loaded == sg && !rewinds(ring, n))
+	for (unsigned int i = 0; i < n; i++) {
+		if (there && !rt_ring_rewinds(ring[i]))
+			continue;
+		queue_params(ring[i], &params[count]);
+		given[count++] = ring[i];
+	}
+	if (!count)
 		return 0;
 	sg->core->loaded = NULL;
 	sg->ran = true;
-	for (unsigned int i = 0; i < n; i++)
-		queue_params(ring[i], &params[i]);
-	err = ndl_dma_queue_init_batch(sg->core->dev, params, n);
+	err = ndl_dma_queue_init_batch(sg->core->dev, params, count);
 	if (err)
 		return err;
-	for (unsigned int i = 0; i < n; i++)
-		rt_ring_rewind(ring[i]);
+	for (unsigned int i = 0; i < count; i++)
+		rt_ring_rewind(given[i]);
 	sg->core->loaded = sg;
 	return 0;
 }

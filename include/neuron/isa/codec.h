@@ -59,8 +59,11 @@ static inline void neuron_isa_member_set(struct neuron_insn *insn, const struct 
 	}
 }
 
-/* The members of these groups of fields from the words w, which keep what is no place of theirs */
-void neuron_isa_take_places(struct neuron_insn *insn, uint32_t fields, uint64_t *w);
+/*
+ * The members of an opcode's fields from its words, scalars as 32 bits; of a known one whose words
+ * are all there. Returns what is no place of theirs, put together: 0, or reserved bits are set.
+ */
+uint64_t neuron_isa_take_places(struct neuron_insn *restrict insn, const uint8_t *restrict words);
 
 /*
  * Encode into words (room for NEURON_ISA_MAX_WORDS). Returns the words used, or -EINVAL: unknown

@@ -280,6 +280,58 @@ def operators(to: Path) -> None:
     case("dequantize", "DequantizeLinear", "q,s,z", {"q": q}, s, ((whole(q, 100)).astype(f) * s["s"]))
 
 
+def channels_last(to: Path) -> None:
+    """What onnxruntime's optimizer makes of quantized convolutions and pools: the channels lie behind all others"""
+    f = np.float32
+
+    def case(name: str, kind: str, inputs: str, x: dict, c: dict, y: np.ndarray, held: float | None = 1.0, **attributes: object) -> None:
+        save(to, f"last_{name}", [node(kind, inputs, domain=MICROSOFT, **attributes)], x, c, [y], held=held)
+
+    x = drawn(np.uint8, 2, 8, 6, 5)
+    s, out = {"s": f(0.0213), "z": np.uint8(100)}, {"sy": f(0.4), "zy": np.uint8(127)}
+    w, sw = drawn(np.int8, 7, 5, 3, 3), RND.uniform(0.001, 0.004, 7).astype(f)
+    bias = RND.integers(-9000, 9000, 7).astype(np.int32)
+    padded = np.pad(whole(x, 100), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    total = np.stack([np.einsum("nhwc,ochw->no", padded[:, i : i + 3, j : j + 3], whole(w)) for i in range(0, 8, 2) for j in range(0, 6, 2)], 1)
+    total = total.reshape(2, 4, 3, 7) + bias
+    c = s | {"w": w, "sw": sw, "zw": np.zeros(7, np.int8)} | out | {"b": bias}
+    y = requantized(total, s["s"] * sw / out["sy"], out["zy"])
+    case("conv", "QLinearConv", "x,s,z,w,sw,zw,sy,zy,b", {"x": x}, c, y, channels_last=1, pads=[1, 1, 1, 1], strides=[2, 2])
+    v, fine = value(x, s["s"], 100), {"sy": f(0.03), "zy": np.uint8(90)}
+    case("global", "QLinearGlobalAveragePool", "x,s,z,sy,zy", {"x": x}, s | fine,
+         of_value(v.mean((1, 2), keepdims=True), fine["sy"], fine["zy"]), channels_last=1)
+    case("average", "QLinearAveragePool", "x,s,z,sy,zy", {"x": x}, s | fine,
+         of_value(v.reshape(2, 4, 2, 3, 2, 5).mean((2, 4)), fine["sy"], fine["zy"]), channels_last=1, kernel_shape=[2, 2], strides=[2, 2])
+    case("max", "NhwcMaxPool", "x", {"x": x}, {}, x.reshape(2, 4, 2, 3, 2, 5).max((2, 4)), kernel_shape=[2, 2], strides=[2, 2])
+    # onnxruntime declares it and has no kernel
+    case("mean", "QLinearReduceMean", "x,s,z,sy,zy", {"x": x}, s | fine, of_value(v.mean((1, 3)), fine["sy"], fine["zy"]), None,
+         axes=[1, -1], keepdims=0)
+
+
+def dynamic_convolutions(to: Path) -> None:
+    """ConvInteger with a constant kernel, as dynamic quantization writes it: of what was quantized just before, and of bytes"""
+    rnd, f = np.random.default_rng(14), np.float32
+
+    def total(q: np.ndarray, w: np.ndarray, stride: int, pad: int) -> np.ndarray:
+        q = np.pad(q, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+        v = np.lib.stride_tricks.sliding_window_view(q, w.shape[2:], (2, 3))[:, :, ::stride, ::stride]
+        return np.einsum("ncijkl,ockl->noij", v, w).astype(np.int32)
+
+    x = (rnd.standard_normal((2, 5, 9, 7)) + 0.5).astype(f)
+    s = (x.max() - min(x.min(), f(0))) / f(255)
+    zero = np.clip(np.rint(-x.min() / s), 0, 255)
+    q = whole(np.clip(np.rint(x / s) + zero, 0, 255), zero)
+    for name, kind, of, stride, pad, size in (("plain", np.int8, 0, 1, 0, 1), ("padded", np.int8, 0, 2, 1, 3), ("less", np.uint8, 120, 1, 1, 3)):
+        w = rnd.integers(-100, 100, (6, 5, size, size)).astype(np.int64)
+        nodes = [node("DynamicQuantizeLinear", "x", "q,s,z"),
+                 node("ConvInteger", "q,k,z,zk", pads=[pad] * 4, strides=[stride] * 2)]
+        save(to, f"convinteger_{name}", nodes, {"x": x}, {"k": (w + of).astype(kind), "zk": kind(of)}, [total(q, w, stride, pad)])
+    # sums that fp32 would not hold, and a zero point that is an input
+    x, w = rnd.integers(200, 256, (1, 40, 4, 4)).astype(np.uint8), rnd.integers(90, 128, (2, 40, 3, 3)).astype(np.int8)
+    save(to, "convinteger_parts", [node("ConvInteger", "x,k,z", pads=[1] * 4)], {"x": x, "z": np.array(3, np.uint8)}, {"k": w},
+         [total(whole(x, 3), whole(w), 1, 1)])
+
+
 def recurrent(to: Path) -> None:
     """DynamicQuantizeLSTM, step by step"""
     f, hidden, size = np.float32, 12, 20
@@ -331,6 +383,8 @@ def main() -> None:
     limits(to)
     operators(to)
     recurrent(to)
+    channels_last(to)
+    dynamic_convolutions(to)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+JxŒC§cg8ŒSfR‡¡„“Œ|’W{tŠ`ax‚7P–NŠbmmg5Y…K{…^^„jntWr—hySijtZ=tSrv~c{jXB*{l•`€xa*nog•v„`}Pn‘ƒPxCOcV„oI_drqz‡ow[yQxw`b†hq

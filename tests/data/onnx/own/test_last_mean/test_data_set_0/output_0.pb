@@ -1,0 +1,1 @@
+Jqhkrfgqrmlc
