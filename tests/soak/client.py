@@ -375,7 +375,7 @@ class User:
             raise Wrong(f"events {numbers}, and then {answer.next}")
         seen = {event.model for event in answer.event}
         for slot, (uid, model) in hidden:
-            if model in seen and self.strange(uid) and self.board.shown(slot) == (uid, model):
+            if model and model in seen and self.strange(uid) and self.board.shown(slot) == (uid, model):
                 raise Wrong(f"an event of model {model}, which is user {uid}'s")
         how = self.rng.randrange(3)
         if how != 0:
