@@ -21,6 +21,7 @@ struct rtd_config *rtd_config_new(void)
 	config->default_timeout_ms = 2000;
 	config->default_ninfer = 4;
 	config->max_neff_size = 4ull << 30;
+	config->model_cache_size = 1ull << 30;
 	return config;
 }
 
@@ -81,13 +82,11 @@ static int bad_value(char text[256], const char *path, json_t *object, const cha
 }
 
 static const char *const known_keys[] = {
-	"init_config",	    "model_cache_count",
-	"io_dma_data_host", "io_data_host",
-	"shmem_enabled",    "default_timeout",
-	"default_ninfer",   "max_neff_size",
-	"memory_limit",	    "user_memory_limit",
-	"call_limit",	    "sharing",
-	"numerical_errors", NULL,
+	"init_config",	     "model_cache_count", "io_dma_data_host",
+	"io_data_host",	     "shmem_enabled",	  "default_timeout",
+	"default_ninfer",    "max_neff_size",	  "memory_limit",
+	"user_memory_limit", "call_limit",	  "sharing",
+	"numerical_errors",  "model_cache_size",  NULL,
 };
 static const char *const known_init_keys[] = { "num_hugepages_per_device", "drop_all_capabilities",
 					       NULL };
@@ -203,6 +202,12 @@ static int read_values(struct rtd_config *config, json_t *root, const char *path
 		err = get_number(root, "default_ninfer", 1, 1024, &ninfer, path, text);
 	if (!err)
 		err = get_number(root, "max_neff_size", 1024, 8ull << 30, &config->max_neff_size,
+				 path, text);
+	if (!err)
+		err = get_number(root, "model_cache_count", 0, UINT32_MAX,
+				 &config->model_cache_count, path, text);
+	if (!err)
+		err = get_number(root, "model_cache_size", 0, INT64_MAX, &config->model_cache_size,
 				 path, text);
 	if (!err)
 		err = get_number(root, "memory_limit", 1 << 20, INT64_MAX, &config->memory_limit,

@@ -34,6 +34,7 @@ struct rtd_config {
 	enum rtd_sharing sharing; /* of a new group */
 	uint32_t default_timeout_ms, default_ninfer;
 	uint64_t max_neff_size;
+	uint64_t model_cache_count, model_cache_size; /* NEFFs (0: none), and their bytes */
 	/*
 	 * What all clients may hold, and what one user may: bytes, calls in progress; 0: the
 	 * default

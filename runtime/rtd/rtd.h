@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "cache.h"
 #include "config.h"
 #include "engine.h"
 #include "error.h"
@@ -214,6 +215,7 @@ struct rtd {
 	struct rtd_config *config;
 	struct rtd_engine *engine; /* NULL: the chips could not be opened */
 	struct rtd_quota *quota; /* what clients hold */
+	struct rtd_cache *cache; /* NULL: none */
 	struct rtd_err init_error;
 	pthread_mutex_t lock;
 	pthread_cond_t idle; /* signalled when a slot comes back and when a group is gone */
