@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rt_core.h"
+#include "rt_machine.h"
 #include "rt_status.h"
 
 static NRT_STATUS nq_make(struct rt_core *core, unsigned int type, unsigned int engine,
@@ -120,6 +121,8 @@ static NRT_STATUS lock_core(struct rt_core *core, const struct neuron_uuid *uuid
 	if (!err || err == -EALREADY)
 		err = ndl_crwl_writer_downgrade(core->dev, core->nc, uuid);
 	core->locked = !err;
+	if (err == -EBUSY)
+		rt_holders_tell((int)core->device, 1u << core->nc);
 	return err ? rt_fail(err == -EBUSY ? NRT_LOAD_NOT_ENOUGH_NC : rt_status_from_errno(err),
 			     "TDRV", "nd%u nc%u is locked: %s", core->device, core->nc,
 			     strerror(-err))

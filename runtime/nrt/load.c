@@ -31,28 +31,26 @@ struct place {
 	/* asked for the memory that reading takes; NULL: nobody */
 	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;
+	struct nrtx_neff *file; /* NULL: the NEFF is to be read */
 };
 
-static NRT_STATUS read_neff(const void *bytes, size_t size, const struct place *place,
-			    struct neff_model **neff)
+/* Gives the model its NEFF: one that was read before, or one of its own that nobody else loads */
+static NRT_STATUS read_neff(struct nrt_model *model, const void *bytes, size_t size,
+			    const struct place *place)
 {
-	const char *validate = secure_getenv("NEURON_RT_VALIDATE_HASH");
-	struct neff_limits limits = {
-		.target = rt.gen->target,
-		.validate_hash = validate && (!strcmp(validate, "true") || !strcmp(validate, "1")),
-		.account = place->account,
-		.account_arg = place->account_arg,
-	};
-	struct neff_error error = { 0 };
-	int err;
+	NRT_STATUS status;
 
-	if (!bytes || !size)
-		return rt_fail(NRT_INVALID, "NMGR", "no NEFF");
-	err = neff_read(bytes, size, &limits, neff, &error);
-	if (!err)
-		return NRT_SUCCESS;
-	return rt_fail(error.version ? NRT_UNSUPPORTED_NEFF_VERSION : rt_status_from_errno(err),
-		       "NMGR", "%s", error.text);
+	if (place->file) {
+		rt_neff_get(place->file);
+		model->file = place->file;
+	} else {
+		status =
+			rt_neff_read(bytes, size, place->account, place->account_arg, &model->file);
+		if (status)
+			return status;
+	}
+	model->neff = rt_neff_model(model->file);
+	return NRT_SUCCESS;
 }
 
 /* By the two variables that have the public library tell of them */
@@ -122,26 +120,6 @@ static NRT_STATUS build(struct nrt_model *model)
 		model->counters.macs_per_infer += model->subgraph[i].macs;
 	}
 	return status;
-}
-
-/*
- * Frees the constants and programs, which are on the device now; names, shapes and the header stay.
- */
-static void drop_bulk(struct nrt_model *model)
-{
-	for (unsigned int k = 0; k < model->nsubgraphs; k++) {
-		struct neff_subgraph *neff = &model->neff->subgraphs[k];
-
-		for (unsigned int i = 0; i < neff->nvars; i++) {
-			free(neff->vars[i].data);
-			neff->vars[i].data = NULL;
-		}
-		for (unsigned int e = 0; e < NEURON_ENGINES_MAX; e++) {
-			free(neff->engine[e].instr);
-			neff->engine[e].instr = NULL;
-		}
-		rt_subgraph_drop_bulk(&model->subgraph[k]);
-	}
 }
 
 static unsigned int models_on(const struct rt_core *core)
@@ -246,13 +224,16 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 
 	data.model_id = model->id;
 	event = rt_trace_begin(RT_EVENT_nrt_load, place->core ? place->core->vnc : 0, &data);
-	status = read_neff(bytes, size, place, &model->neff);
+	status = read_neff(model, bytes, size, place);
 	if (!status) {
 		model->kind = kind_of(model->neff);
 		status = take_cores(model, place);
 	}
 	if (!status)
 		status = build(model);
+	/* the constants and programs are on the device now; names, shapes and the header stay */
+	if (model->file)
+		rt_neff_loaded(model->file);
 	if (status) {
 		rt_trace_end(RT_EVENT_nrt_load, place->core ? place->core->vnc : 0, event, &data);
 		rt_model_go(model);
@@ -262,7 +243,8 @@ static NRT_STATUS load(const void *bytes, size_t size, const struct place *place
 	if (!model->timeout_ms)
 		model->timeout_ms = default_timeout(model, place->default_timeout_ms);
 	model->numerical = place->numerical || wants_numerical_errors();
-	drop_bulk(model);
+	for (unsigned int i = 0; i < model->nsubgraphs; i++)
+		rt_subgraph_drop_bulk(&model->subgraph[i]);
 	for (uint32_t i = 0; i < model->ncores; i++)
 		rt_nds_add(model->core + i, NDS_NC_COUNTER_MODEL_LOAD_COUNT, 1);
 
@@ -313,6 +295,7 @@ EXPORT NRT_STATUS nrtx_load(const void *neff_bytes, size_t size,
 	place.numerical = params->numerical_errors;
 	place.account = params->account;
 	place.account_arg = params->account_arg;
+	place.file = params->neff;
 	if (!place.core)
 		return rt_fail(NRT_LOAD_NOT_ENOUGH_NC, "NRT",
 			       "Insufficient number of VNCs: %u, required: %u", rt.ncores,

@@ -208,6 +208,22 @@ static int mark_runs(const struct rt_machine *machine, const struct rt_want *wan
 	return 0;
 }
 
+/* Says who has the cores that this process wanted. */
+static void tell_holders(const struct rt_machine *machine, const struct rt_want *want)
+{
+	const uint32_t cores = machine->gen->cores;
+
+	for (uint32_t i = 0; i < machine->n; i++) {
+		uint32_t first = (uint32_t)machine->index[i] * cores, map = 0;
+
+		for (uint32_t nc = 0; nc < cores; nc++)
+			if (first + nc >= want->start && first + nc <= want->end)
+				map |= 1u << nc;
+		if (map)
+			rt_holders_tell(machine->index[i], map);
+	}
+}
+
 NRT_STATUS rt_cores_mark(const struct rt_machine *machine, const struct rt_want *want,
 			 struct rt_mark *marks, unsigned int *nmarks)
 {
@@ -224,6 +240,8 @@ NRT_STATUS rt_cores_mark(const struct rt_machine *machine, const struct rt_want 
 	} else {
 		err = mark_runs(machine, want, marks, nmarks, &available);
 	}
+	if (err == -EBUSY)
+		tell_holders(machine, want);
 	return err ? rt_fail(err == -EBUSY ? NRT_LOAD_NOT_ENOUGH_NC : rt_status_from_errno(err),
 			     "NRT", "NeuronCore(s) not available - Requested:%u Available:%u",
 			     want->count / machine->lnc, available / machine->lnc)

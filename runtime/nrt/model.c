@@ -27,7 +27,7 @@ void rt_model_free(struct nrt_model *model)
 	free(model->subgraph);
 	if (model->kind && model->kind->free)
 		model->kind->free(model);
-	neff_free(model->neff);
+	rt_neff_put(model->file);
 	pthread_cond_destroy(&model->idle);
 	pthread_mutex_destroy(&model->count_lock);
 	free(model);

@@ -51,6 +51,9 @@ struct nrtx_error_counters {
 };
 NRT_STATUS nrtx_error_counters(uint32_t device, struct nrtx_error_counters *counters);
 
+/* A NEFF that was read and checked once, to be loaded any number of times */
+typedef struct nrtx_neff nrtx_neff_t;
+
 struct nrtx_load_params {
 	uint32_t start_core; /* the first core; a model takes nrt_get_model_nc_count() of them */
 	uint32_t core_count; /* the number of cores that it must fit in; 0: as many as it needs */
@@ -71,9 +74,18 @@ struct nrtx_load_params {
 	 */
 	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;
+	nrtx_neff_t *neff; /* what is loaded in place of neff_bytes; NULL: these */
 };
 NRT_STATUS nrtx_load(const void *neff_bytes, size_t size, const struct nrtx_load_params *params,
 		     nrt_model_t **model);
+/*
+ * Reads a NEFF for loads to come; of the parameters the account counts alone. It takes about what
+ * the account was asked for until it is freed. Any number of threads may load it at once.
+ */
+NRT_STATUS nrtx_neff_read(const void *neff_bytes, size_t size,
+			  const struct nrtx_load_params *params, nrtx_neff_t **neff);
+/* No load of it may begin any more. Loads in progress go on, and models loaded from it stay. */
+void nrtx_neff_free(nrtx_neff_t *neff);
 /* The model's name, uuid and version from the NEFF header, and its cores */
 struct nrtx_model_info {
 	char name[257];

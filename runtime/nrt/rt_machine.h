@@ -36,4 +36,7 @@ NRT_STATUS rt_cores_mark(const struct rt_machine *machine, const struct rt_want 
 			 struct rt_mark *marks, unsigned int *nmarks);
 void rt_cores_unmark(const struct rt_mark *marks, unsigned int *nmarks);
 
+/* In holders.c: says which processes have the device's cores of that bit map. */
+void rt_holders_tell(int index, uint32_t map);
+
 #endif

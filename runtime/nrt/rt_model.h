@@ -30,7 +30,9 @@ struct rt_kind {
 struct nrt_model {
 	uint32_t id; /* counts the models of the process from 1 */
 	struct nrt_model *next; /* the next in rt.models or rt.stale */
-	struct neff_model *neff; /* only its metadata: bulk data is freed after the load */
+	struct nrtx_neff *file; /* whose content neff is */
+	/* only its metadata: bulk data is freed after the last load of the file */
+	struct neff_model *neff;
 	const struct rt_kind *kind; /* NULL until the NEFF is read */
 	unsigned int nsubgraphs;
 	struct rt_subgraph *subgraph;
@@ -48,6 +50,18 @@ struct nrt_model {
 	pthread_mutex_t count_lock; /* protects counters */
 	struct nrtx_model_counters counters;
 };
+
+/*
+ * A NEFF in memory (neff_file.c): whoever made it and each model loaded from it has a reference;
+ * whoever made it, and each load in progress, needs the bulk: constants and programs.
+ */
+NRT_STATUS rt_neff_read(const void *bytes, size_t size, int (*account)(void *arg, int64_t bytes),
+			void *account_arg, struct nrtx_neff **file);
+/* For a load: a reference, and the bulk until rt_neff_loaded */
+void rt_neff_get(struct nrtx_neff *file);
+void rt_neff_loaded(struct nrtx_neff *file);
+void rt_neff_put(struct nrtx_neff *file); /* NULL: nothing */
+struct neff_model *rt_neff_model(const struct nrtx_neff *file);
 
 struct nrt_model *rt_model_new(void); /* NULL if memory is out */
 void rt_model_free(struct nrt_model *model); /* frees all it holds, however much of it was built */

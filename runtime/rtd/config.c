@@ -21,6 +21,7 @@ struct rtd_config *rtd_config_new(void)
 	config->default_timeout_ms = 2000;
 	config->default_ninfer = 4;
 	config->max_neff_size = 4ull << 30;
+	config->model_cache_size = 1ull << 30;
 	return config;
 }
 
@@ -42,6 +43,19 @@ int rtd_config_add_endpoint(struct rtd_config *config, const char *endpoint)
 		return -ENOMEM;
 	config->nendpoints++;
 	return 0;
+}
+
+int rtd_config_default_endpoint(struct rtd_config *config)
+{
+	char endpoint[320];
+	int n;
+
+	if (!config->instance)
+		return rtd_config_add_endpoint(config, RTD_DEFAULT_ENDPOINT);
+	n = snprintf(endpoint, sizeof(endpoint), RTD_INSTANCE_ENDPOINT, config->instance);
+	if (n < 0 || (size_t)n >= sizeof(endpoint))
+		return -ENAMETOOLONG;
+	return rtd_config_add_endpoint(config, endpoint);
 }
 
 const char *rtd_endpoint_path(const char *endpoint)
@@ -68,17 +82,17 @@ static int bad_value(char text[256], const char *path, json_t *object, const cha
 }
 
 static const char *const known_keys[] = {
-	"init_config",	    "model_cache_count",
-	"io_dma_data_host", "io_data_host",
-	"shmem_enabled",    "default_timeout",
-	"default_ninfer",   "max_neff_size",
-	"memory_limit",	    "user_memory_limit",
-	"call_limit",	    "sharing",
-	"numerical_errors", NULL,
+	"init_config",	     "model_cache_count", "io_dma_data_host",
+	"io_data_host",	     "shmem_enabled",	  "default_timeout",
+	"default_ninfer",    "max_neff_size",	  "memory_limit",
+	"user_memory_limit", "call_limit",	  "sharing",
+	"numerical_errors",  "model_cache_size",  NULL,
 };
 static const char *const known_init_keys[] = { "num_hugepages_per_device", "drop_all_capabilities",
 					       NULL };
+/* Of an instance's file, which may have the others as well */
 static const char *const known_instance_keys[] = { "name", "server_port", "devices", NULL };
+static const char *const known_nothing[] = { NULL };
 
 /* Without memory a key is not remembered, and nobody is warned of it. */
 static void add_unknown(struct rtd_config *config, const char *path, const char *key)
@@ -92,20 +106,22 @@ static void add_unknown(struct rtd_config *config, const char *path, const char 
 	config->unknown = more;
 }
 
+static bool is_one_of(const char *const *known, const char *key)
+{
+	while (*known && strcmp(*known, key))
+		known++;
+	return *known;
+}
+
 static void note_unknown(struct rtd_config *config, json_t *object, const char *const *known,
-			 const char *path)
+			 const char *const *more, const char *path)
 {
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(object, key, value) {
-		unsigned int i = 0;
-
-		while (known[i] && strcmp(known[i], key))
-			i++;
-		if (!known[i])
+	json_object_foreach(object, key, value)
+		if (!is_one_of(known, key) && !is_one_of(more, key))
 			add_unknown(config, path, key);
-	}
 }
 
 const char *rtd_config_unknown(const struct rtd_config *config)
@@ -167,8 +183,9 @@ static int read_values(struct rtd_config *config, json_t *root, const char *path
 
 	if (init && !json_is_object(init))
 		return bad_value(text, path, root, "init_config", "an object");
-	note_unknown(config, root, known_keys, path);
-	note_unknown(config, init, known_init_keys, path);
+	note_unknown(config, root, known_keys,
+		     config->instance ? known_instance_keys : known_nothing, path);
+	note_unknown(config, init, known_init_keys, known_nothing, path);
 
 	err = get_bool(root, "shmem_enabled", &config->shmem_enabled, path, text);
 	if (!err)
@@ -185,6 +202,12 @@ static int read_values(struct rtd_config *config, json_t *root, const char *path
 		err = get_number(root, "default_ninfer", 1, 1024, &ninfer, path, text);
 	if (!err)
 		err = get_number(root, "max_neff_size", 1024, 8ull << 30, &config->max_neff_size,
+				 path, text);
+	if (!err)
+		err = get_number(root, "model_cache_count", 0, UINT32_MAX,
+				 &config->model_cache_count, path, text);
+	if (!err)
+		err = get_number(root, "model_cache_size", 0, INT64_MAX, &config->model_cache_size,
 				 path, text);
 	if (!err)
 		err = get_number(root, "memory_limit", 1 << 20, INT64_MAX, &config->memory_limit,
@@ -253,7 +276,6 @@ static int read_instance(struct rtd_config *config, json_t *root, const char *pa
 	json_t *devices = json_object_get(root, "devices");
 	json_t *name = json_object_get(root, "name");
 
-	note_unknown(config, root, known_instance_keys, path);
 	if (name && (!json_is_string(name) || strcmp(json_string_value(name), config->instance)))
 		return bad_value(text, path, root, "name", "the instance's own name");
 	if (port && !json_is_string(port))
@@ -261,7 +283,9 @@ static int read_instance(struct rtd_config *config, json_t *root, const char *pa
 	/* -g on the command line has priority */
 	if (port && !config->nendpoints && rtd_config_add_endpoint(config, json_string_value(port)))
 		return -ENOMEM;
-	return devices && !config->ndevices ? read_devices(config, root, path, text) : 0;
+	if (devices && !config->ndevices && read_devices(config, root, path, text))
+		return -EINVAL;
+	return read_values(config, root, path, text);
 }
 
 int rtd_config_read_instance(struct rtd_config *config, const char *name, const char *config_path,

@@ -14,6 +14,7 @@
 #define RTD_MAX_ENDPOINTS 8
 #define RTD_MAX_DEVICES 64
 #define RTD_DEFAULT_ENDPOINT "unix:/run/neuron.sock"
+#define RTD_INSTANCE_ENDPOINT "unix:/run/neuron-%s.sock" /* of an instance, whose name it has */
 #define RTD_CONFIG_DIR "/opt/aws/neuron/config"
 #define RTD_BIN_DIR "/opt/aws/neuron/bin"
 
@@ -33,6 +34,7 @@ struct rtd_config {
 	enum rtd_sharing sharing; /* of a new group */
 	uint32_t default_timeout_ms, default_ninfer;
 	uint64_t max_neff_size;
+	uint64_t model_cache_count, model_cache_size; /* NEFFs (0: none), and their bytes */
 	/*
 	 * What all clients may hold, and what one user may: bytes, calls in progress; 0: the
 	 * default
@@ -45,7 +47,8 @@ void rtd_config_free(struct rtd_config *config);
 /* Returns 0, or -errno with a message for people in text. */
 int rtd_config_read(struct rtd_config *config, const char *path, char text[256]);
 /*
- * Reads the instance's file NAME.json, beside the configuration file or in the install directories.
+ * Reads the instance's file NAME.json, beside the configuration file or in the install directories:
+ * what is the instance's own, and any of the configuration's keys in place of that file's.
  */
 int rtd_config_read_instance(struct rtd_config *config, const char *name, const char *config_path,
 			     char text[256]);
@@ -55,6 +58,7 @@ int rtd_config_read_instance(struct rtd_config *config, const char *name, const 
  */
 const char *rtd_config_unknown(const struct rtd_config *config);
 int rtd_config_add_endpoint(struct rtd_config *config, const char *endpoint);
+int rtd_config_default_endpoint(struct rtd_config *config);
 /* The path of a unix endpoint ("unix:PATH", "unix:///PATH" or a bare path); NULL for TCP */
 const char *rtd_endpoint_path(const char *endpoint);
 

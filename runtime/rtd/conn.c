@@ -127,11 +127,15 @@ void rtd_conns_cut(struct rtd_conns *conns)
 void rtd_conns_find(struct rtd_conns *conns, const char *name, struct rtd_peer *peer)
 {
 	const struct rtd_peer *from;
-	unsigned int fd;
+	unsigned long fd;
 	size_t size;
+	char *end;
 
 	memset(peer, 0, sizeof(*peer));
-	if (!name || sscanf(name, "fd:%u", &fd) != 1 || fd >= conns->max)
+	if (!name || strncmp(name, "fd:", 3) != 0)
+		return;
+	fd = strtoul(name + 3, &end, 10);
+	if (end == name + 3 || fd >= conns->max)
 		return;
 	pthread_mutex_lock(&conns->lock);
 	from = &conns->table[fd].peer;

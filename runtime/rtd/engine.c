@@ -311,6 +311,23 @@ static NRT_STATUS program_tensors(struct rtd_program *program)
 	return NRT_SUCCESS;
 }
 
+int rtd_neff_read(const void *neff, size_t size, const struct rtd_placement *placement,
+		  struct nrtx_neff **out, struct rtd_err *err)
+{
+	const struct nrtx_load_params params = {
+		.account = placement->account,
+		.account_arg = placement->account_arg,
+	};
+	NRT_STATUS status = nrtx_neff_read(neff, size, &params, out);
+
+	return status ? engine_fail(err, status, "load") : NERR_OK;
+}
+
+void rtd_neff_free(struct nrtx_neff *neff)
+{
+	nrtx_neff_free(neff);
+}
+
 int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *at,
 		     struct rtd_program **out, struct rtd_err *err)
 {
@@ -323,6 +340,7 @@ int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *
 		.numerical_errors = at->numerical_errors,
 		.account = at->account,
 		.account_arg = at->account_arg,
+		.neff = at->neff,
 	};
 	struct rtd_program *program = calloc(1, sizeof(*program));
 	NRT_STATUS status;

@@ -22,6 +22,7 @@
 
 struct rtd_engine; /* all chips */
 struct rtd_program; /* a NEFF loaded on cores */
+struct nrtx_neff; /* a NEFF that was read and checked */
 struct rtd_slot; /* buffers for one inference of a program */
 
 struct rtd_device {
@@ -109,9 +110,17 @@ struct rtd_placement {
 	uint64_t owner; /* of what it leaves in a core, which no other owner finds; not 0 */
 	int (*account)(void *arg, int64_t bytes);
 	void *account_arg;
+	struct nrtx_neff *neff; /* what is loaded, if it was read before; else NULL */
 };
 /* The timeout of one execution, in milliseconds */
 uint32_t rtd_program_timeout(const struct rtd_program *program);
+/*
+ * Reads a NEFF for any number of loads; of the placement the account counts alone. No load of it
+ * may begin after it was freed; programs stay.
+ */
+int rtd_neff_read(const void *neff, size_t size, const struct rtd_placement *placement,
+		  struct nrtx_neff **out, struct rtd_err *err);
+void rtd_neff_free(struct nrtx_neff *neff);
 /* The NEFF is not needed after the load. */
 int rtd_program_load(const void *neff, size_t size, const struct rtd_placement *placement,
 		     struct rtd_program **program, struct rtd_err *err);

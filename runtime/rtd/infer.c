@@ -13,6 +13,7 @@
 #include "rtd.h"
 
 #define NAMES 200 /* bytes of a message for names of tensors */
+#define COOKIES 32 /* 256 bytes, which getrandom never gives in part */
 
 /* ---- cookies */
 
@@ -31,14 +32,22 @@ static struct rtd_infer *cookie_find(struct rtd *rtd, const struct rtd_peer *pee
 	return NULL;
 }
 
-/* Cookies cannot be guessed, so that a client gets only what it posted. */
+/*
+ * Cookies cannot be guessed, so that a client gets only what it posted. Each thread asks the kernel
+ * for some at once.
+ */
 static uint64_t cookie_new(void)
 {
+	static _Thread_local uint64_t stock[COOKIES];
+	static _Thread_local unsigned int left;
 	uint64_t cookie = 0;
 
-	while (!cookie)
-		if (getrandom(&cookie, sizeof(cookie), 0) != sizeof(cookie))
-			cookie = rtd_now_ns();
+	while (!cookie) {
+		if (!left && getrandom(stock, sizeof(stock), 0) != sizeof(stock))
+			return rtd_now_ns();
+		left = left ? left : COOKIES;
+		cookie = stock[--left];
+	}
 	return cookie;
 }
 
@@ -345,7 +354,6 @@ static int infer_queue(struct rtd *rtd, struct rtd_infer *infer, struct rtd_err 
 	TAILQ_INSERT_TAIL(&model->infers, infer, link);
 	LIST_INSERT_HEAD(&rtd->cookies[cookie_bucket(infer->cookie)], infer, hash);
 	TAILQ_INSERT_TAIL(&model->eg->queue, infer, queue);
-	pthread_cond_signal(&model->eg->work);
 	return NERR_OK;
 }
 
@@ -371,8 +379,11 @@ int rtd_infer_post(struct rtd *rtd, const struct rtd_post *post, uint64_t *cooki
 		find_outputs(rtd, infer, post->outputs, post->noutputs, err);
 
 	pthread_mutex_lock(&rtd->lock);
-	if (!err->code && !infer_queue(rtd, infer, err))
+	if (!err->code && !infer_queue(rtd, infer, err)) {
 		id = infer->cookie;
+		if (!post->done || !rtd_worker_lend(rtd, infer))
+			pthread_cond_signal(&model->eg->work);
+	}
 	if (err->code == NERR_INFER_BAD_INPUT)
 		rtd->counters.bad_input++;
 

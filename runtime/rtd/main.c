@@ -202,7 +202,7 @@ static int read_files(const struct options *o, struct daemon *d)
 	if (!err)
 		err = take_passed(d);
 	if (!err && !config->nendpoints)
-		err = rtd_config_add_endpoint(config, RTD_DEFAULT_ENDPOINT);
+		err = rtd_config_default_endpoint(config);
 	return err;
 }
 

@@ -6,10 +6,16 @@
 #define NMGR "/nrt.nmgr_v1/"
 #define NMGRX "/nrtx.nmgr_x/"
 
-#define INFER(name, type, handler, over)                                  \
-	{                                                                 \
-		.path = NMGR name, .kind = RTD_UNARY, .message = handler, \
-		.request = &type##__descriptor, .refused = over           \
+#define INFER(name, type, handler, over)                                                 \
+	{                                                                                \
+		.path = NMGR name, .kind = RTD_UNARY, .message = handler, .whole = true, \
+		.request = &type##__descriptor, .refused = over                          \
+	}
+
+#define WAIT(name, handler)                                                              \
+	{                                                                                \
+		.path = NMGR name, .kind = RTD_UNARY, .message = handler, .whole = true, \
+		.request = &nrt__infer_wait_request__descriptor                          \
 	}
 
 #define UNARY(service, name, type, handler, blocks)                          \
@@ -44,8 +50,8 @@ const struct rtd_method rtd_methods[] = {
 
 	INFER("infer", nrt__infer_request, rtd_rpc_infer, rtd_rpc_infer_refused),
 	INFER("infer_post", nrt__infer_request, rtd_rpc_infer_post, rtd_rpc_infer_post_refused),
-	UNARY(NMGR, "infer_wait", nrt__infer_wait_request, rtd_rpc_infer_wait, false),
-	UNARY(NMGR, "infer_poll", nrt__infer_wait_request, rtd_rpc_infer_poll, false),
+	WAIT("infer_wait", rtd_rpc_infer_wait),
+	WAIT("infer_poll", rtd_rpc_infer_poll),
 	UNARY(NMGR, "infer_check_completion", nrt__infer_check_completion_request,
 	      rtd_rpc_infer_check, false),
 	UNARY(NMGR, "create_eg", nrt__create_eg_request, rtd_rpc_create_eg, false),

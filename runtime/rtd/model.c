@@ -111,16 +111,44 @@ static int load_account(void *arg, int64_t bytes)
 	return 0;
 }
 
+/* The NEFF from the cache, which it is added to; NULL without a cache, or with err set */
+static struct rtd_cached *load_cached(struct rtd *rtd, const struct rtd_load *load,
+				      const struct rtd_placement *at, struct load_memory *memory,
+				      struct rtd_err *err)
+{
+	struct rtd_cached *cached;
+	uint8_t key[RTD_CACHE_KEY];
+	struct nrtx_neff *neff;
+
+	if (!rtd->cache || rtd_cache_key(load->neff, load->size, key))
+		return NULL;
+	cached = rtd_cache_find(rtd->cache, key);
+	if (cached) {
+		rtd_info("NMGR", "%s was read before", load->info.name);
+		return cached;
+	}
+	if (rtd_neff_read(load->neff, load->size, at, &neff, err))
+		return NULL;
+	return rtd_cache_add(rtd->cache, key, neff, memory->taken, memory->peer);
+}
+
 static int load_program(struct rtd *rtd, const struct rtd_load *load,
 			const struct rtd_placement *place, struct rtd_program **program,
 			struct rtd_err *err)
 {
 	struct load_memory memory = { rtd->quota, &load->owner.peer, 0, err };
 	struct rtd_placement at = *place;
+	struct rtd_cached *cached;
 
 	at.account = load_account;
 	at.account_arg = &memory;
-	rtd_program_load(load->neff, load->size, &at, program, err);
+	cached = load_cached(rtd, load, &at, &memory, err);
+	if (cached)
+		at.neff = rtd_cached_neff(cached);
+	if (!err->code)
+		rtd_program_load(load->neff, load->size, &at, program, err);
+	if (cached)
+		rtd_cache_put(rtd->cache, cached);
 	rtd_quota_give(rtd->quota, &load->owner.peer, RTD_QUOTA_MEMORY, memory.taken);
 	return err->code;
 }

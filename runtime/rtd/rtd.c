@@ -37,7 +37,11 @@ struct rtd *rtd_new(struct rtd_config *config)
 		return NULL;
 
 	rtd->quota = new_quota(config);
-	if (!rtd->quota) {
+	if (config->model_cache_count)
+		rtd->cache = rtd_cache_new(config->model_cache_count, config->model_cache_size);
+	if (!rtd->quota || (config->model_cache_count && !rtd->cache)) {
+		rtd_quota_free(rtd->quota);
+		rtd_cache_free(rtd->cache);
 		free(rtd);
 		return NULL;
 	}
@@ -122,6 +126,7 @@ void rtd_close(struct rtd *rtd)
 
 void rtd_free(struct rtd *rtd)
 {
+	rtd_cache_free(rtd->cache);
 	if (rtd->engine)
 		rtd_engine_close(rtd->engine);
 	pthread_cond_destroy(&rtd->idle);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "cache.h"
 #include "config.h"
 #include "engine.h"
 #include "error.h"
@@ -83,6 +84,7 @@ struct rtd_model {
 	struct rtd_owner owner;
 	struct rtd_neff_info info;
 	uint64_t neff_size, infer_count;
+	uint64_t took_ns; /* by the last inference that executed; 0: none yet */
 	uint32_t ninfer, timeout_ms;
 	uint32_t stages; /* stages with a core of their own */
 	bool dead;
@@ -121,6 +123,7 @@ struct rtd_infer {
 	enum rtd_infer_state state;
 	struct rtd_err err;
 	bool own_names; /* inputs had the compiled model's names, and outputs get them */
+	bool lent; /* executes on the thread that posted it */
 	struct rtd_shm **outputs; /* by tensor index; NULL: inline */
 	uint64_t posted_ns;
 	rtd_infer_done done; /* its waiter's */
@@ -212,6 +215,7 @@ struct rtd {
 	struct rtd_config *config;
 	struct rtd_engine *engine; /* NULL: the chips could not be opened */
 	struct rtd_quota *quota; /* what clients hold */
+	struct rtd_cache *cache; /* NULL: none */
 	struct rtd_err init_error;
 	pthread_mutex_t lock;
 	pthread_cond_t idle; /* signalled when a slot comes back and when a group is gone */
@@ -219,6 +223,7 @@ struct rtd {
 	uint32_t next_eg, next_model;
 	unsigned int ngroups; /* groups whose control threads live */
 	unsigned int nmodels;
+	unsigned int lent; /* threads of callers that execute: rtd_worker_lend() */
 	uint32_t adjustment; /* set_static_transfer_adjustment's */
 	TAILQ_HEAD(, rtd_eg) egs; /* sorted by start core */
 	TAILQ_HEAD(, rtd_model) models;
@@ -421,6 +426,11 @@ int rtd_memory_claim(struct rtd *rtd, const struct rtd_peer *peer, uint64_t amou
 
 /* worker.c */
 int rtd_worker_start(struct rtd *rtd, struct rtd_eg *eg); /* the threads end when eg->end is set */
+/*
+ * With the lock held on entry and on return: executes a queued inference on the caller's thread and
+ * tells its waiter, after which it is gone, if that is soon done. Otherwise returns false.
+ */
+bool rtd_worker_lend(struct rtd *rtd, struct rtd_infer *infer);
 
 /* shm.c */
 int rtd_shm_map(struct rtd *rtd, const struct rtd_peer *peer, uint64_t session, const char *path,

@@ -5,12 +5,14 @@
  * A call is created when a request is asked of the core, and carries one tag for each kind of
  * batch. References: one for the receive side (a message being read or handled), one for the close
  * batch, one for each send batch in progress, one for the handler's open answer. The last one frees
- * the grpc_call.
+ * the grpc_call. Of a method that is marked whole the core asks for the message itself, and its
+ * close goes with the answer: two events a call in place of four.
  *
  * Locks: server->lock protects what rtd_server_free waits for; the connections' lock nests in it.
  */
 #include "server.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <grpc/grpc.h>
 #include <grpc/grpc_posix.h>
@@ -32,6 +34,7 @@
 /* Smaller messages are not counted: a user with a full account must be able to free something */
 #define SMALL_MESSAGE 2048
 #define OPEN_REQUESTS 16 /* calls asked of each of the core's servers in advance */
+#define MAX_WHOLE 8 /* methods marked whole, and one for the others */
 #define DRAIN_SECONDS 1 /* for clients to read their answers when the server ends */
 
 struct rtd_server {
@@ -60,8 +63,10 @@ struct rtd_call {
 	grpc_server *gate; /* the server of the core that it was asked of */
 	grpc_call *grpc;
 	grpc_call_details details;
+	gpr_timespec deadline;
 	grpc_metadata_array metadata;
-	const struct rtd_method *method;
+	const struct rtd_method *method; /* before the call has come: of a whole one, else NULL */
+	void *registered; /* what the core calls that one */
 	struct rtd_peer peer; /* with the call's own copy of the groups */
 	atomic_uint refs;
 	atomic_bool answered, gone;
@@ -124,6 +129,8 @@ static void call_unref(struct rtd_call *call)
 		call->method->closed(call);
 	if (call->request)
 		protobuf_c_message_free_unpacked(call->request, NULL);
+	if (call->received)
+		grpc_byte_buffer_destroy(call->received);
 	if (call->grpc)
 		grpc_call_unref(call->grpc);
 
@@ -152,6 +159,13 @@ static void call_batch(struct rtd_call *call, const grpc_op *ops, size_t n, stru
 }
 
 /* ---- sending */
+
+static size_t op_close(struct rtd_call *call, grpc_op *op)
+{
+	op->op = GRPC_OP_RECV_CLOSE_ON_SERVER;
+	op->data.recv_close_on_server.cancelled = &call->cancelled;
+	return 1;
+}
 
 static size_t op_greeting(struct rtd_call *call, grpc_op *op)
 {
@@ -205,7 +219,7 @@ static bool call_fits(struct rtd_call *call, const ProtobufCMessage *message)
 static void call_status(struct rtd_call *call, const ProtobufCMessage *message,
 			grpc_status_code status, const char *text)
 {
-	grpc_op ops[3] = { 0 };
+	grpc_op ops[4] = { 0 };
 	grpc_slice details;
 	size_t n;
 
@@ -228,7 +242,10 @@ static void call_status(struct rtd_call *call, const ProtobufCMessage *message,
 	ops[n].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
 	ops[n].data.send_status_from_server.status = status;
 	ops[n].data.send_status_from_server.status_details = text ? &details : NULL;
-	call_batch(call, ops, n + 1, &call->op_finish);
+	n++;
+	if (call->method->whole)
+		n += op_close(call, ops + n);
+	call_batch(call, ops, n, &call->op_finish);
 	grpc_slice_unref(details);
 	call_unref(call);
 }
@@ -354,7 +371,8 @@ static void call_closed(struct rtd_call *call, bool ok)
 
 /* ---- new calls */
 
-static void server_ask(struct rtd_server *server, grpc_server *gate);
+static void server_ask(struct rtd_server *server, grpc_server *gate,
+		       const struct rtd_method *method, void *registered);
 
 static const struct rtd_method *server_method(struct rtd_server *server, grpc_slice path)
 {
@@ -374,30 +392,32 @@ static void call_identify(struct rtd_call *call)
 
 static void call_begin(struct rtd_call *call)
 {
-	grpc_op op = { .op = GRPC_OP_RECV_CLOSE_ON_SERVER };
+	static const struct rtd_method unknown = { .path = "/", .kind = RTD_UNARY, .whole = true };
+	grpc_op op = { 0 };
 
-	op.data.recv_close_on_server.cancelled = &call->cancelled;
-	call->method = server_method(call->server, call->details.method);
+	if (!call->method)
+		call->method = server_method(call->server, call->details.method);
 	if (!call->method) {
-		static const struct rtd_method unknown = { .path = "/", .kind = RTD_UNARY };
-
 		call->method = &unknown;
-		call_batch(call, &op, 1, &call->op_close);
 		call_status(call, NULL, GRPC_STATUS_UNIMPLEMENTED, "no such method");
 		return;
 	}
 	call_identify(call);
 	call->counted =
 		!rtd_quota_take(call->server->config.quota, &call->peer, RTD_QUOTA_CALLS, 1);
+	if (!call->method->whole)
+		call_batch(call, &op, op_close(call, &op), &call->op_close);
 	if (!call->counted) {
-		call_batch(call, &op, 1, &call->op_close);
 		call_status(call, NULL, GRPC_STATUS_RESOURCE_EXHAUSTED,
 			    "too many calls of this user are under way");
 		return;
 	}
 
 	call_ref(call);
-	call_batch(call, &op, 1, &call->op_close);
+	if (call->method->whole) {
+		call_received(call, true);
+		return;
+	}
 	if (call->method->open)
 		call->method->open(call);
 	/* an open handler that sends a message reads the next one when that is sent */
@@ -412,11 +432,13 @@ static void call_new(struct rtd_call *call, bool ok)
 		call_unref(call);
 		return;
 	}
-	server_ask(call->server, call->gate);
+	server_ask(call->server, call->gate, call->method, call->registered);
 	call_begin(call);
 }
 
-static void server_ask(struct rtd_server *server, grpc_server *gate)
+/* Asks for a call of a method that is whole, or (NULL) of any other. */
+static void server_ask(struct rtd_server *server, grpc_server *gate,
+		       const struct rtd_method *method, void *registered)
 {
 	struct rtd_call *call = calloc(1, sizeof(*call));
 	grpc_call_error err;
@@ -427,6 +449,8 @@ static void server_ask(struct rtd_server *server, grpc_server *gate)
 	}
 	call->server = server;
 	call->gate = gate;
+	call->method = method;
+	call->registered = registered;
 	call->refs = 1;
 	call->op_new = (struct server_op){ call_new, call };
 	call->op_recv = (struct server_op){ call_received, call };
@@ -440,8 +464,14 @@ static void server_ask(struct rtd_server *server, grpc_server *gate)
 	server->calls++;
 	pthread_mutex_unlock(&server->lock);
 
-	err = grpc_server_request_call(gate, &call->grpc, &call->details, &call->metadata,
-				       server->cq, server->cq, &call->op_new);
+	if (method)
+		err = grpc_server_request_registered_call(gate, registered, &call->grpc,
+							  &call->deadline, &call->metadata,
+							  &call->received, server->cq, server->cq,
+							  &call->op_new);
+	else
+		err = grpc_server_request_call(gate, &call->grpc, &call->details, &call->metadata,
+					       server->cq, server->cq, &call->op_new);
 	if (err != GRPC_CALL_OK)
 		call_unref(call);
 }
@@ -515,9 +545,24 @@ int rtd_server_listen_tcp(struct rtd_server *server, const char *address)
 
 static void gate_start(struct rtd_server *server, grpc_server *gate)
 {
+	const struct rtd_method *whole[MAX_WHOLE] = { NULL };
+	void *registered[MAX_WHOLE] = { NULL };
+	unsigned int n = 1; /* the first is of all others */
+
+	for (unsigned int i = 0; i < server->config.nmethods; i++) {
+		const struct rtd_method *method = &server->config.methods[i];
+
+		if (!method->whole)
+			continue;
+		assert(n < MAX_WHOLE);
+		whole[n] = method;
+		registered[n++] = grpc_server_register_method(
+			gate, method->path, NULL, GRPC_SRM_PAYLOAD_READ_INITIAL_BYTE_BUFFER, 0);
+	}
 	grpc_server_start(gate);
 	for (unsigned int i = 0; i < OPEN_REQUESTS; i++)
-		server_ask(server, gate);
+		for (unsigned int k = 0; k < n; k++)
+			server_ask(server, gate, whole[k], registered[k]);
 }
 
 int rtd_server_start(struct rtd_server *server)

@@ -26,6 +26,11 @@ struct rtd_method {
 	const char *path;
 	enum rtd_method_kind kind;
 	bool blocking; /* message (unary) or end (client stream) runs in the work pool */
+	/*
+	 * unary: the call begins when its request is there, which costs less, and is never told
+	 * that its client has gone
+	 */
+	bool whole;
 	const ProtobufCMessageDescriptor *request;
 	/* streams: called when the call begins; user data is set by rtd_call_set_data */
 	void (*open)(struct rtd_call *call);

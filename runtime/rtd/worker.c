@@ -7,6 +7,13 @@
 #include "log.h"
 #include "rtd.h"
 
+/*
+ * A caller's thread executes when the model's last inference took no longer than this. It may take
+ * longer all the same, and the callers are gRPC's threads: of its four so many are left to others.
+ */
+#define LEND_NS 1000000
+#define LEND_THREADS 2
+
 /* Called with the lock held. */
 static void count_result(struct rtd *rtd, const struct rtd_err *err)
 {
@@ -66,13 +73,13 @@ static bool may_begin(const struct rtd_eg *eg)
 
 /*
  * With the lock held on entry and on return. The waiter is told while the cores execute the next
- * inference: by another thread if this one can begin it.
+ * inference: by another thread if this one can begin it, which a lent one does not.
  */
 static void worker_tell(struct rtd_eg *eg, struct rtd_infer *infer)
 {
 	struct rtd *rtd = eg->rtd;
 
-	if (eg->nidle && TAILQ_EMPTY(&eg->ended) && may_begin(eg)) {
+	if (!infer->lent && eg->nidle && TAILQ_EMPTY(&eg->ended) && may_begin(eg)) {
 		TAILQ_INSERT_TAIL(&eg->ended, infer, queue);
 		pthread_cond_signal(&eg->work);
 		return;
@@ -99,6 +106,7 @@ static void worker_finish(struct rtd *rtd, struct rtd_infer *infer, bool fatal, 
 		count_result(rtd, &infer->err);
 
 	model->infer_count++;
+	model->took_ns = now - begun;
 	rtd_metric_add(rtd, RTD_METRIC_INFER_ON_CHIP, (now - begun) / 1e9);
 	if (cycles)
 		rtd_metric_add(rtd, RTD_METRIC_KCYCLES, cycles / 1e3);
@@ -172,6 +180,21 @@ static void worker_begin(struct rtd_eg *eg)
 	if (!TAILQ_EMPTY(&eg->queue)) /* another thread may be able to begin too */
 		pthread_cond_signal(&eg->work);
 	worker_execute(eg->rtd, infer);
+}
+
+bool rtd_worker_lend(struct rtd *rtd, struct rtd_infer *infer)
+{
+	struct rtd_model *model = infer->model;
+	struct rtd_eg *eg = model->eg;
+
+	if (rtd->lent == LEND_THREADS || !model->took_ns || model->took_ns > LEND_NS ||
+	    TAILQ_FIRST(&eg->queue) != infer || !may_begin(eg))
+		return false;
+	infer->lent = true;
+	rtd->lent++;
+	worker_begin(eg);
+	rtd->lent--;
+	return true;
 }
 
 static void *worker_thread(void *arg)

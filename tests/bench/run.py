@@ -9,11 +9,13 @@ each measure means.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import re
 import shlex
 import signal
+import statistics
 import struct
 import subprocess
 import sys
@@ -229,6 +231,45 @@ def turns(build: Path) -> None:
         show("  in turns with one of another owner", f"{got['two-owners']:.0f} us")
 
 
+def await_socket(process: subprocess.Popen, socket: Path) -> None:
+    while not socket.exists():
+        if process.poll() is not None:
+            raise Failed(f"{process.args[0]} ended with {process.returncode}")
+        time.sleep(0.05)
+
+
+def calls(build: Path) -> None:
+    """The daemon with a model that does nothing beside a gRPC server that does nothing, in turns; medians of five"""
+    program, tools = str(build / "tests" / "bench" / "bench-calls"), build / "tools" / "neuron-cli" / "neuron-cli"
+    with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as servers:
+        neff, sockets = Path(work) / "empty.neff", {name: Path(work) / name for name in ("echo", "rtd")}
+        subprocess.run([str(build / "tests" / "unit" / "neff" / "testmodel_write"), "empty", str(neff)], check=True)
+        env = {**os.environ, "NEURON_EMU": "inf1.xlarge", "NEURON_RTD_ADDRESS": f"unix:{sockets['rtd']}"}
+        for name, argv in [("echo", [program, "echo", str(sockets["echo"])]),
+                           ("rtd", [str(build / "runtime" / "rtd" / "neuron-rtd"), "-g", f"unix:{sockets['rtd']}", "-l", "3"])]:
+            process = servers.enter_context(subprocess.Popen(argv, env=env, stdin=subprocess.PIPE))
+            servers.callback(process.terminate)
+            await_socket(process, sockets[name])
+        model = subprocess.run([str(tools), "load", "--ncg-id", "0", "--start", "--ninfer", "64", str(neff)], env=env,
+                               stdout=subprocess.PIPE, text=True, check=True).stdout.split()[-1]
+        for clients in (1, 16):
+            got = [{name: rates([program, "call", str(socket), model if name == "rtd" else "0", str(clients), "2"])
+                    for name, socket in sockets.items()} for _ in range(5)]
+
+            def median(name: str, what: str) -> float:
+                return statistics.median(turn[name][what] for turn in got)
+
+            ratio = statistics.median(turn["echo"]["p50"] / turn["rtd"]["p50"] for turn in got)
+            show(f"an empty model, clients: {clients}, calls a second", f"{median('rtd', 'rate'):.0f}")
+            show("  beside a server that does nothing, by the medians", f"{ratio:.2f}", "0.80")
+            show("  half of the calls; 99 of 100 take up to",
+                 f"{median('rtd', 'p50'):.0f}; {median('rtd', 'p99'):.0f} us")
+            show("  of the other server", f"{median('echo', 'p50'):.0f}; {median('echo', 'p99'):.0f} us")
+            if clients > 1:
+                show("  fewest calls of a client / most",
+                     f"{min(turn['rtd']['least'] / turn['rtd']['most'] for turn in got):.2f}")
+
+
 def loops(build: Path) -> None:
     """An iteration of a loop whose end the data decide: three numbers are doubled until their sum is 50"""
     turns_of = {0: 30.0, 125: 2.0**-120}
@@ -289,6 +330,7 @@ MEASURES: dict[str, Callable[[Path], None]] = {
     "driver": driver,
     "chips": chips,
     "turns": turns,
+    "calls": calls,
     "loops": loops,
     "matmul": matmul,
     "networks": networks,

@@ -7,7 +7,8 @@ import os
 import struct
 
 WORD = struct.Struct("<Q")
-COUNTS = ("operations", "loaded", "right", "failed", "refused", "cancelled", "forbidden", "visited")
+COUNTS = ("operations", "loaded", "right", "failed", "refused", "cancelled", "forbidden", "visited",
+          "profiled", "watched")
 LIFE, QUIET, FIRST = 0, 1, 2
 
 

@@ -22,6 +22,7 @@ from models import Model
 
 OK, INVALID, HANDLE, RESOURCE, FULL, FAILED, NO_CORES, PENDING, CANCELLED = 0, 2, 3, 4, 7, 8, 9, 1000, 1001
 GROUPS, PER_GROUP, IN_FLIGHT = 2, 3, 8  # what one client has at most
+WATCH_SECONDS = 10.0  # until a stream of events that is left as it is ends
 
 
 class Wrong(Exception):
@@ -331,6 +332,58 @@ class User:
         if missing:
             self.expect(missing[0], (), "a model that is not listed")
 
+    def do_profile(self) -> None:
+        """A profile of one inference; now and then one that nobody collects, which goes with its model."""
+        entry = self.running()
+        if not entry:
+            return
+        self.settle(entry)
+        answer = self.client.ext("profile_start", id=entry.id)
+        if self.expect(answer.status.code, (OK, RESOURCE), f"profile of {entry.model.name}") != OK:
+            return
+        case, ios = self.inputs(entry)
+        self.check(entry, case, self.client.call("infer", infer_request(entry.id, ios)))
+        if self.rng.random() < 0.2:
+            return
+        answer = self.client.ext("profile_stop", id=entry.id)
+        self.expect(answer.status.code, (OK,), f"end of the profile of {entry.model.name}")
+        if entry.codes == (OK,) and not entry.cancelled:
+            self.expect(answer.infer_count, (1,), f"inferences in a profile of {entry.model.name}")
+        self.board.count(self.slot, "profiled")
+
+    def do_watch(self) -> None:
+        """Reads what the daemon remembers of its events, and half-closes the stream, cancels it, or leaves it as it is."""
+        ends = threading.Event()
+
+        def one() -> Iterator[Any]:
+            yield nrtx.watch_events_request(**{"from": 1})
+            ends.wait(WATCH_SECONDS)
+
+        hidden = [(slot, self.board.shown(slot)) for slot in range(self.board.slots)]
+        watch = self.client.channel.stream_stream("/nrtx.nmgr_x/watch_events", lambda m: m.SerializeToString(),
+                                                  nrtx.watch_events_response.FromString)(one(), timeout=WATCH_SECONDS)
+        try:
+            answer = next(watch, None)
+        except grpc.RpcError as error:
+            if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:  # there is nothing that this user may see
+                return
+            raise
+        if answer is None:
+            self.expect(0, (), "a stream of events that ends by itself")
+        numbers = [event.number for event in answer.event]
+        if numbers != sorted(set(numbers)) or (numbers and answer.next <= numbers[-1]):
+            raise Wrong(f"events {numbers}, and then {answer.next}")
+        seen = {event.model for event in answer.event}
+        for slot, (uid, model) in hidden:
+            if model and model in seen and self.strange(uid) and self.board.shown(slot) == (uid, model):
+                raise Wrong(f"an event of model {model}, which is user {uid}'s")
+        how = self.rng.randrange(3)
+        if how != 0:
+            ends.set()
+        if how == 1:
+            watch.cancel()
+        self.board.count(self.slot, "watched")
+
     def do_nonsense(self) -> None:
         self.expect(self.client.start(9), (HANDLE,), "start of no model")
         self.expect(self.client.unload(9), (HANDLE,), "unload of no model")
@@ -404,7 +457,7 @@ class User:
 
     WEIGHTS = {"load": 4, "start_or_stop": 2, "infer": 8, "infer_shm": 4, "post": 8, "collect": 7, "completion": 1,
                "call": 5, "cancel": 2, "cancel_wait": 1, "abandon_upload": 1, "unload": 2, "destroy": 1, "look": 2,
-               "nonsense": 1, "share": 1, "control": 1, "trespass": 2, "visit": 2}
+               "profile": 1, "watch": 1, "nonsense": 1, "share": 1, "control": 1, "trespass": 2, "visit": 2}
 
     def live(self) -> None:
         names, weights = list(self.WEIGHTS), list(self.WEIGHTS.values())

@@ -285,7 +285,8 @@ class Soak:
         if tap.failed:
             print("# " + self.daemon.tail().replace("\n", "\n# "))
         totals = self.board.totals()
-        seen = (totals["right"], totals["loaded"], self.kills, totals["forbidden"] or os.geteuid())
+        seen = (totals["right"], totals["loaded"], totals["profiled"], totals["watched"], self.kills,
+                totals["forbidden"] or os.geteuid())
         tap.ok(all(seen), "there was something to see", totals)
         print(f"# {self.rounds} rounds, {self.board.life() + 1} daemons, {self.peak >> 20} MiB of growth at most")
 

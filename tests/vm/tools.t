@@ -49,7 +49,7 @@ kill "$monitor"
 exec 5<&-
 run third --device nd0 >said 2>&1
 is "$?" 1 "a busy chip is refused"
-like "$(cat said)" "^neuron-run: nd0 is used by pid $job \(neuron-run add.neff" "and who uses it is said"
+like "$(cat said)" "nd0 nc0-3 in use by pid $job \(neuron-run\)$" "and who uses it is said"
 kill "$job"
 wait "$job"
 

@@ -34,13 +34,3 @@ const char *choose_default(void)
 	fprintf(stderr, "neuron-run: on %s (--device " CHOICE_EMU " is in process)\n", name);
 	return name;
 }
-
-void explain_holders(const char *device)
-{
-	char holders[1024];
-
-	if (strncmp(device, "nd", 2) ||
-	    !tm_holders((int)strtol(device + 2, NULL, 10), holders, sizeof(holders)))
-		return;
-	fprintf(stderr, "neuron-run: %s is used by %s\n", device, holders);
-}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which device neuron-run takes when it is not told, and who holds one that it did not get. */
+/* Which device neuron-run takes when it is not told */
 #ifndef NEURON_RUN_CHOICE_H
 #define NEURON_RUN_CHOICE_H
 
@@ -10,7 +10,5 @@
  * CHOICE_EMU where there is none. The text lives as long as the process.
  */
 const char *choose_default(void);
-/* Says on stderr which processes use the device "ndN"; nothing of another kind of device */
-void explain_holders(const char *device);
 
 #endif

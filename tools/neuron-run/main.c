@@ -314,7 +314,6 @@ static int run(struct options *opt)
 	status = nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
 	if (status) {
 		ret = fail_nrt("the device cannot be used", status);
-		explain_holders(opt->device);
 		munmap(neff, size);
 		return ret;
 	}
@@ -328,8 +327,6 @@ static int run(struct options *opt)
 
 	if (status) {
 		ret = fail_nrt(opt->neff, status);
-		if (status == NRT_LOAD_NOT_ENOUGH_NC)
-			explain_holders(opt->device);
 	} else {
 		ret = run_model(opt, model);
 		nrt_unload(model);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * testmodel_write add|gather|words|long|matmul|shuffle|stages|peek|hang|fault FILE: a hand-made
- * NEFF for tests
+ * testmodel_write add|gather|words|long|matmul|shuffle|stages|peek|empty|hang|fault FILE: a
+ * hand-made NEFF for tests
  */
 #include "testmodel.h"
 
@@ -52,6 +52,8 @@ int main(int argc, char **argv)
 		testmodel_shuffle(&t);
 	else if (!strcmp(argv[1], "peek"))
 		testmodel_peek(&t, 64);
+	else if (!strcmp(argv[1], "empty"))
+		testmodel_bare(&t, "empty");
 	else if (!strcmp(argv[1], "hang"))
 		testmodel_hang(&t);
 	else if (!strcmp(argv[1], "large"))
